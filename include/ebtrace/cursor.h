@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The consumer API: reads the rings of a process, or a ring file, ours or OCaml 5's.
+ *
+ * A cursor reads without the writer's help and without disturbing it or other readers. What the
+ * writer overwrote before it was read is reported as an EBT_LOST event in its place. The file is
+ * read with pread() into private memory and only the copy is looked at, so that a hostile,
+ * truncated or changing file can do no harm; bad words are reported as an EBT_DAMAGE event, and
+ * reading goes on behind them where that is possible.
+ *
+ * Not thread-safe: one cursor, one thread at a time. Several cursors on one file are independent.
+ */
+#ifndef EBTRACE_CURSOR_H
+#define EBTRACE_CURSOR_H
+
+#include <ebtrace/event.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ebt_cursor;
+
+/* OCaml releases whose ids differ; EBT_RELEASE_AUTO: ours, or told by the file, or the newest. */
+enum ebt_release {
+	EBT_RELEASE_AUTO = 0,
+	EBT_RELEASE_EBTRACE = 1, /* our own producer: the file says all */
+	EBT_RELEASE_OCAML_5_0 = 50,
+	EBT_RELEASE_OCAML_5_1 = 51,
+	EBT_RELEASE_OCAML_5_2 = 52,
+	EBT_RELEASE_OCAML_5_3 = 53,
+	EBT_RELEASE_OCAML_5_4 = 54,
+	EBT_RELEASE_OCAML_5_5 = 55,
+};
+
+/* Room for the one-line reason of a failed open. */
+#define EBT_REASON_BYTES 256
+
+/*
+ * Opens a ring file. `path` must name a regular file. On success *ret is a cursor that stands at
+ * the oldest record of each ring; the caller frees it with ebt_cursor_close(). Returns 0, else
+ * -errno, -EBADMSG (not a ring file, or a damaged header) or -EPROTO (another version), and `reason`
+ * (EBT_REASON_BYTES, may be NULL) is one line with the file, the byte offset and what was expected.
+ */
+int ebt_cursor_open(const char *path, enum ebt_release release, struct ebt_cursor **ret,
+		    char *reason);
+/* The same for an open descriptor, which the cursor owns from here on, also on failure. `name` is
+ * used in messages. */
+int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release,
+		       struct ebt_cursor **ret, char *reason);
+/*
+ * Opens the ring of a running process: found by its mapping, so it works wherever the file lies,
+ * in another mount or pid namespace too; `dir` (may be NULL) is where else to look. Refuses
+ * symbolic links, what is not a regular file, and a file that is not the process's owner's.
+ * pid 0: this process. Returns as ebt_cursor_open(); -ESRCH: no such process; -ENOENT: no ring.
+ */
+int ebt_cursor_open_pid(pid_t pid, const char *dir, enum ebt_release release,
+			struct ebt_cursor **ret, char *reason);
+void ebt_cursor_close(struct ebt_cursor *c); /* NULL is allowed */
+
+/*
+ * Called for each event. `payload` (NULL if there is none) holds `bytes` bytes and is valid during
+ * the call: the 20 buckets of EBT_ALLOC_SIZES, the bytes of EBT_CUSTOM. Return 0 to go on; any
+ * other value ends the poll, which returns the number so far, this event included.
+ */
+typedef int ebt_event_fn(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx);
+
+/*
+ * Delivers at most `max` events (0: all there are now, at most what the rings held at the call)
+ * and returns their number, lost and damage events included; 0: nothing new; -errno. Each ring's
+ * events come in its own order; rings take turns, and the next call goes on where this one ended,
+ * with the next ring in turn.
+ */
+ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_t max);
+
+/*
+ * The same, into ev[0..cap): payloads of more than 16 bytes are left in the cursor, and arg[0] is
+ * then the offset of the payload in ebt_cursor_payloads(), arg[1] its length in bytes, with
+ * EBT_F_PAYLOAD. Valid until the next call. Payloads up to 16 bytes are there too.
+ */
+ssize_t ebt_cursor_read(struct ebt_cursor *c, struct ebt_event *ev, size_t cap);
+const void *ebt_cursor_payloads(const struct ebt_cursor *c);
+
+/* Name of a user event; NULL if it has none. Valid until the next call. */
+const char *ebt_cursor_user_name(struct ebt_cursor *c, uint32_t id);
+/* Canonical names, "minor_local_roots"; NULL for an id that no table knows. Static. */
+const char *ebt_phase_name(uint32_t id);
+const char *ebt_counter_name(uint32_t id);
+const char *ebt_lifecycle_name(uint32_t id);
+
+struct ebt_cursor_info {
+	uint32_t max_domains;
+	uint32_t ring_words;
+	enum ebt_release release;
+	int release_assumed;  /* 1: nothing in the file tells the release, the newest was taken */
+	char producer[64];    /* "ebtrace-probes 1.0", "ocaml 5.3" */
+	char runtime[64];     /* empty: not said */
+	uint64_t pid;         /* as the producer sees itself; 0: not known */
+	uint64_t start_ns;    /* 0: not known */
+	uint64_t events;      /* delivered, without lost and damage events */
+	uint64_t lost_events; /* known to be lost; of rings that count events */
+	uint64_t lost_words;
+	uint64_t damaged;     /* damage events */
+};
+void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring file: layout and protocol, stated once.
+ *
+ * The layout is that of OCaml 5.1-5.5's runtime_events (runtime/caml/runtime_events.h), so that
+ * OCaml's readers read our files and we read theirs. What we add stands where their readers do not
+ * look: the low bits of an event's header word, the pad words of a ring's header, and a block
+ * after the names. Native byte order, every field 8 bytes:
+ *
+ *   0x00    struct ebt_ring_file                         64 bytes
+ *   headers_offset + ring_header_size * r                struct ebt_ring_header of ring r
+ *   data_offset + ring_size_bytes * r                    the words of ring r
+ *   custom_events_offset + 128 * id                      name of user event id, NUL-padded; 8192
+ *   custom_events_offset + EBT_RING_NAMES_BYTES          struct ebt_ring_ext (ours only)
+ *
+ * An event is a header word, a timestamp word (CLOCK_MONOTONIC ns), and its payload:
+ *
+ *   63        54 53   52   49 48      36 35    32 31                0
+ *   +-----------+----+-------+----------+--------+-------------------+
+ *   | words     |user| type  | id       | 0      | seq (ours only)   |
+ *   +-----------+----+-------+----------+--------+-------------------+
+ *
+ * `words` counts the header and the timestamp. An event never straddles the end of the ring: the
+ * words to the end are filled by padding, a header word alone with type 0 and user 0 (no
+ * timestamp, words >= 1; the remaining words have any content).
+ *
+ * Custom payload (user type 4): the bytes, then unused bytes up to a word, of which the very last
+ * is their number before it: bytes = 8 * payload_words - 1 - last.
+ *
+ * head and tail are running counts of words, never wrapped; a word's place is count & (elements-1).
+ * The *position* of an event is the count at its header word.
+ *
+ * Protocol. One writer a ring. To write n words at tail t with padding p:
+ *   W1  while t + n + p - head >= elements: head += words of the oldest record
+ *       store head (relaxed); fence(release) [F1]
+ *   W2  write the words (relaxed)
+ *   W3  store tail = t + n + p (release)
+ * F1 orders the new head before the words that overwrite what it gave up: a reader that sees any
+ * of the new words, and then (after an acquire fence [F2], its partner) reads head, sees a head
+ * past them. Reader:
+ *   R1  load tail (acquire; partner of W3)       R2  copy the words [cursor, tail)
+ *   R3  fence(acquire) [F2], load head           R4  words below head may be torn: they are lost
+ * head always stands at a record, so what remains of the copy starts at a record.
+ *
+ * seq is the ordinal of the event in its ring, modulo 2^32. An event that the writer had to drop
+ * (a probe inside a probe) takes an ordinal too, so a jump of seq between two records is exactly
+ * the number of events that are missing there, whatever the reason.
+ *
+ * `writing` is 1 from before the timestamp is taken until after the event's marker has fired: a
+ * reader that finds 0 at time T knows that nothing older than T is still to come from this ring.
+ */
+#ifndef EBTRACE_RING_H
+#define EBTRACE_RING_H
+
+#include <stdint.h>
+
+#define EBT_RING_VERSION 1
+#define EBT_RING_HEADERS_OFFSET 64
+#define EBT_RING_MAX_DOMAINS 4096
+#define EBT_RING_MIN_LOG_WORDS 9  /* an event is at most 1023 words: see EBT_RING_MAX_EVENT */
+#define EBT_RING_MAX_LOG_WORDS 27 /* 1 GiB a ring */
+#define EBT_RING_NAME_BYTES 128   /* with its NUL */
+#define EBT_RING_NAMES 8192
+#define EBT_RING_NAMES_BYTES (EBT_RING_NAMES * EBT_RING_NAME_BYTES)
+#define EBT_RING_MAX_EVENT_WORDS 1023
+
+/* Runtime (user = 0) and user (user = 1) event types. */
+enum ebt_ring_type {
+	EBT_RING_INTERNAL = 0,
+	EBT_RING_LIFECYCLE = 1,
+	EBT_RING_BEGIN = 2,
+	EBT_RING_END = 3,
+	EBT_RING_COUNTER = 4,
+	EBT_RING_ALLOC = 5,
+	EBT_RING_FLUSH = 6,
+};
+enum ebt_ring_user_type {
+	EBT_RING_USER_UNIT = 0,
+	EBT_RING_USER_INT = 1,
+	EBT_RING_USER_SPAN_BEGIN = 2,
+	EBT_RING_USER_SPAN_END = 3,
+	EBT_RING_USER_CUSTOM = 4,
+};
+
+struct ebt_ring_file {
+	uint64_t version; /* 1 */
+	uint64_t max_domains;
+	uint64_t ring_header_size; /* bytes; 80 */
+	uint64_t ring_size_bytes;
+	uint64_t ring_size_elements;   /* words; a power of two */
+	uint64_t headers_offset;       /* 64 */
+	uint64_t data_offset;          /* headers_offset + ring_header_size * max_domains */
+	uint64_t custom_events_offset; /* data_offset + ring_size_bytes * max_domains; 5.0: 0 */
+};
+
+struct ebt_ring_header {
+	uint64_t head;
+	uint64_t tail;
+	/* padding in OCaml's files; ours when the file has a struct ebt_ring_ext */
+	uint64_t events;     /* written into this ring */
+	uint64_t dropped;    /* given up because of a probe inside a probe */
+	uint64_t owner_tid;  /* the thread that writes now; 0: none */
+	uint64_t generation; /* threads that have owned this ring */
+	uint64_t writing;    /* see above */
+	uint64_t spare[3];
+};
+
+static inline uint64_t ebt_ring_event_header(uint64_t words, uint64_t user, uint64_t type,
+					     uint64_t id, uint32_t seq)
+{
+	return words << 54 | user << 53 | type << 49 | id << 36 | seq;
+}
+static inline uint32_t ebt_ring_event_words(uint64_t header) { return header >> 54; }
+static inline uint32_t ebt_ring_event_user(uint64_t header) { return header >> 53 & 1; }
+static inline uint32_t ebt_ring_event_type(uint64_t header) { return header >> 49 & 15; }
+static inline uint32_t ebt_ring_event_id(uint64_t header) { return header >> 36 & 8191; }
+static inline uint32_t ebt_ring_event_seq(uint64_t header) { return (uint32_t)header; }
+
+/*
+ * The extension block. Every string is NUL-padded. It is written whole before the file gets its
+ * name; only the counters change afterwards. The three name tables follow it, one after the other:
+ * phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
+ */
+#define EBT_RING_EXT_MAGIC 0x3130545845544245ull /* "EBTEXT01" in the file */
+#define EBT_RING_EXT_NAME_BYTES 64
+#define EBT_RING_EXT_MAX_NAMES 1024 /* of each table, at most */
+
+enum ebt_ring_clock { EBT_RING_CLOCK_MONOTONIC = 0 };
+
+struct ebt_ring_ext {
+	uint64_t magic;
+	uint64_t size;      /* bytes of this block with the tables */
+	uint64_t byte_order; /* 0x0102030405060708 as the producer stores it */
+	uint32_t word_bytes; /* 8 */
+	uint32_t clock;      /* enum ebt_ring_clock */
+	uint64_t pid;        /* as the process sees itself */
+	uint64_t start_time; /* field 22 of /proc/PID/stat: a pid and this name a process for ever */
+	uint64_t start_ns;   /* when the file was made */
+	char boot_id[40];
+	char producer[64]; /* "ebtrace-probes 1.0" */
+	char runtime[64];  /* what the program calls its runtime; empty: not said */
+	uint32_t phases, counters, lifecycles; /* names in each table */
+	uint32_t spare;
+	uint64_t no_ring_events; /* events of threads that found no free ring */
+	uint64_t reserved[7];
+};
+
+#endif

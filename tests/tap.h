@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * TAP for C tests: one program is one test file for prove. `ok(cond, "a sentence")` counts and
+ * prints; tap_done() prints the plan and gives main()'s status. A crash before it is a failure.
+ */
+#ifndef TESTS_TAP_H
+#define TESTS_TAP_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int tap_run, tap_failed;
+
+__attribute__((format(printf, 1, 2), unused)) static void diag(const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("# ", stdout);
+	vprintf(fmt, ap);
+	fputc('\n', stdout);
+	va_end(ap);
+}
+
+__attribute__((format(printf, 4, 5), unused)) static int tap_ok(int good, const char *file,
+								int line, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	printf("%sok %d - ", good ? "" : "not ", ++tap_run);
+	vprintf(fmt, ap);
+	fputc('\n', stdout);
+	va_end(ap);
+	if (!good) {
+		tap_failed++;
+		diag("failed at %s:%d", file, line);
+	}
+	fflush(stdout);
+	return good;
+}
+#define ok(cond, ...) tap_ok(!!(cond), __FILE__, __LINE__, __VA_ARGS__)
+
+__attribute__((unused)) static int tap_is(long long got, long long want, const char *file, int line,
+					  const char *name)
+{
+	int good = tap_ok(got == want, file, line, "%s", name);
+	if (!good)
+		diag("got %lld, expected %lld", got, want);
+	return good;
+}
+#define is(got, want, name) tap_is((long long)(got), (long long)(want), __FILE__, __LINE__, name)
+
+__attribute__((unused)) static int tap_is_str(const char *got, const char *want, const char *file,
+					      int line, const char *name)
+{
+	int good = tap_ok(got && want && !strcmp(got, want), file, line, "%s", name);
+	if (!good)
+		diag("got '%s', expected '%s'", got ? got : "(null)", want ? want : "(null)");
+	return good;
+}
+#define is_str(got, want, name) tap_is_str(got, want, __FILE__, __LINE__, name)
+
+/* Nothing here can run. In CI (EBT_NO_SKIP set) that is a failure. */
+__attribute__((unused)) static int skip_all(const char *why)
+{
+	if (getenv("EBT_NO_SKIP")) {
+		printf("1..1\nnot ok 1 - must not skip here: %s\n", why);
+		return 1;
+	}
+	printf("1..0 # SKIP %s\n", why);
+	return 0;
+}
+
+__attribute__((unused)) static int tap_done(void)
+{
+	printf("1..%d\n", tap_run);
+	return tap_failed ? 1 : 0;
+}
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What events refer to: names of user events and producers by process, and payloads. It is made
+ * first, shared by sources and sinks, and dies last. Not thread-safe.
+ *
+ * A payload (blob) is put by a source and dropped by the pump once every sink has seen its event,
+ * so memory follows what is under way, not the length of the run.
+ */
+#ifndef CORE_SESSION_H
+#define CORE_SESSION_H
+
+#include <ebtrace/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct session;
+
+struct session_process {
+	uint32_t pid;
+	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0"; empty: not known yet */
+	char runtime[64];
+	char comm[32];
+	/* Producer's own phase number of each canonical id; NULL: they are the same. Static. */
+	const uint16_t *raw_phase;
+	uint32_t raw_phases;
+};
+
+/* Counts kept by the pump; every sink's summary shows the same numbers. */
+struct session_totals {
+	uint64_t events;      /* delivered, without lost and damage */
+	uint64_t lost_events; /* where they are counted */
+	uint64_t lost_words;
+	uint64_t history_events, history_words; /* of those: overwritten before the tracer attached */
+	uint64_t late;
+	uint64_t damaged;
+	uint64_t first_ns, last_ns;
+};
+
+struct session {
+	const char *source;      /* "ring", "bpf", "ring+bpf" */
+	const char *clock;       /* "monotonic" */
+	uint64_t start_ns;       /* 0: not known */
+	struct session_totals totals;
+	struct session_tables *tables; /* private */
+};
+
+int session_new(struct session **ret);
+void session_free(struct session *s);
+
+/* The process with this pid (0 is allowed: a file that does not say); made if new. NULL: -ENOMEM.
+ * The pointer stays valid for the life of the session. */
+struct session_process *session_process(struct session *s, uint32_t pid);
+/* The first process that was made, or NULL. */
+const struct session_process *session_first_process(const struct session *s);
+
+/* Names of user events. The name is copied. Set returns 0 or -ENOMEM; a new name replaces. */
+int session_set_user_name(struct session *s, uint32_t pid, uint32_t id, const char *name);
+const char *session_user_name(const struct session *s, uint32_t pid, uint32_t id); /* or NULL */
+
+/* Copies `bytes` bytes; on success sets ev->arg to the blob and EBT_F_PAYLOAD. 0 or -ENOMEM. */
+int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, size_t bytes);
+/* The payload of an event, its length in *ret_bytes; NULL if it has none. */
+const void *session_blob(const struct session *s, const struct ebt_event *ev, size_t *ret_bytes);
+/* Gives the event's payload back, if it has one, and clears EBT_F_PAYLOAD. */
+void session_drop_blob(struct session *s, struct ebt_event *ev);
+
+/* The number the producer itself uses for a canonical phase id. */
+uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What consumes events, in time order: a format or a report. A sink keeps its first write error
+ * inside and returns it from then on. Payloads and names are looked up in the session, and a
+ * payload is valid only during event(). end() writes what closes the format and returns 0 or the
+ * first error, once; free() may come without it.
+ */
+#ifndef CORE_SINK_H
+#define CORE_SINK_H
+
+#include <ebtrace/event.h>
+
+struct sink;
+
+struct sink_ops {
+	int (*event)(struct sink *k, const struct ebt_event *ev);
+	/* Everything up to now must be visible to a reader of the output. NULL: nothing to do. */
+	int (*flush)(struct sink *k);
+	int (*end)(struct sink *k);
+	void (*free)(struct sink *k);
+};
+
+struct sink {
+	const struct sink_ops *ops;
+};
+
+static inline int sink_event(struct sink *k, const struct ebt_event *ev)
+{
+	return k->ops->event(k, ev);
+}
+static inline int sink_flush(struct sink *k) { return k->ops->flush ? k->ops->flush(k) : 0; }
+static inline int sink_end(struct sink *k) { return k->ops->end(k); }
+static inline void sink_free(struct sink *k)
+{
+	if (k)
+		k->ops->free(k);
+}
+
+#endif
