@@ -21,6 +21,10 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
 struct ebt_cursor;
 
 /* OCaml releases whose ids differ; EBT_RELEASE_AUTO: ours, or told by the file, or the newest. */
@@ -105,6 +109,10 @@ struct ebt_cursor_info {
 	uint64_t damaged;     /* damage events */
 };
 void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }
