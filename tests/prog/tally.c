@@ -12,8 +12,8 @@
 #include <string.h>
 
 #define MAX_DOMAINS 4097 /* the last one: none (-1) */
-#define MAX_KINDS 32
-#define MAX_PIDS 64
+#define MAX_KINDS   32
+#define MAX_PIDS    64
 
 struct tally {
 	char kinds[MAX_KINDS][24];

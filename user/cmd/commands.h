@@ -10,9 +10,9 @@ enum exit_status {
 	EXIT_OK = 0,
 	EXIT_ERROR = 1,
 	EXIT_USAGE = 2,
-	EXIT_LOSS = 3,    /* --fail-on-loss */
+	EXIT_LOSS = 3,	  /* --fail-on-loss */
 	EXIT_NOTHING = 4, /* the process has nothing to trace */
-	EXIT_GONE = 5,    /* no such process */
+	EXIT_GONE = 5,	  /* no such process */
 	EXIT_KERNEL = 6,  /* a kernel thread */
 	EXIT_DENIED = 7,  /* somebody else's process, or file */
 };

@@ -33,7 +33,8 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "What to look at:", 1},
 	{"pid", 'p', "PID", 0, "A running process (repeatable)", 1},
 	{"ring-dir", OPT_RING_DIR, "DIR", 0, "Where else to look for a process's ring file", 1},
-	{"ocaml-version", OPT_OCAML_VERSION, "X.Y", 0, "Read rings as this release's: 5.0 to 5.5", 1},
+	{"ocaml-version", OPT_OCAML_VERSION, "X.Y", 0, "Read rings as this release's: 5.0 to 5.5",
+	 1},
 	{"mode", OPT_MODE, "MODE", 0,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a ring), stream (a trap "
 	 "for each event: with thread and CPU)",
@@ -42,20 +43,25 @@ static const struct argp_option options[] = {
 	{"duration", 'd', "TIME", 0, "Stop after so long: 10s, 500ms, 2m", 1},
 	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave children of the process alone", 1},
 	{NULL, 0, NULL, 0, "What to show:", 2},
-	{"event", 'e', "GLOB", 0, "Only events of this name or kind; !GLOB: not these (repeatable)", 2},
+	{"event", 'e', "GLOB", 0, "Only events of this name or kind; !GLOB: not these (repeatable)",
+	 2},
 	{"domain", OPT_DOMAIN, "N", 0, "Only this domain (repeatable)", 2},
 	{"min-duration", OPT_MIN_DURATION, "TIME", 0, "Only spans that last so long: 1ms, 50us", 2},
 	{NULL, 0, NULL, 0, "How to show it:", 3},
 	{"output", 'o', "FILE", 0, "Write to FILE instead of stdout", 3},
-	{"format", 'f', "FORMAT", 0, "text or ndjson; default: as the suffix of FILE says, or text", 3},
+	{"format", 'f', "FORMAT", 0, "text or ndjson; default: as the suffix of FILE says, or text",
+	 3},
 	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
-	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the NDJSON output and exit", 3},
+	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the NDJSON output and exit",
+	 3},
 	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
 	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
 	{NULL, 0, NULL, 0, "Limits:", 4},
 	{"buffer", OPT_BUFFER, "SIZE", 0, "Backlog kept of each ring; default 32M", 4},
-	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M", 4},
-	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)", 4},
+	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M",
+	 4},
+	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)",
+	 4},
 	{NULL, 0, NULL, 0, "Other:", -1},
 	{"verbose", 'v', NULL, 0, "Say what is done and why (twice: debug)", -1},
 	{"quiet", 'q', NULL, 0, "Errors only", -1},
@@ -144,7 +150,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 		o->ring_dir = arg;
 		return 0;
 	case OPT_OCAML_VERSION:
-		o->release = ring_release_parse(arg);
+		o->release = ring_release_from_version_string(arg);
 		if (o->release == EBT_RELEASE_AUTO)
 			argp_error(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
 		return 0;
@@ -256,10 +262,8 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 		argc = i;
 		argv[i] = NULL;
 	}
-	struct argp argp = {.options = options,
-			    .parser = parse_opt,
-			    .args_doc = cmd->args,
-			    .doc = cmd->doc};
+	struct argp argp = {
+		.options = options, .parser = parse_opt, .args_doc = cmd->args, .doc = cmd->doc};
 	argp_err_exit_status = 2;
 	argp_parse(&argp, argc, argv, 0, NULL, ret);
 }

@@ -33,7 +33,7 @@ struct opts {
 	enum opts_mode mode;
 	enum opts_attach attach;
 	enum ebt_release release;
-	uint64_t duration_ns;     /* 0: no limit */
+	uint64_t duration_ns;	  /* 0: no limit */
 	uint64_t min_duration_ns; /* 0: none */
 	uint64_t bpf_buffer_bytes;
 	uint64_t buffer_bytes; /* of one ring's backlog */

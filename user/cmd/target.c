@@ -35,9 +35,8 @@ static int make_dir(struct target *t)
 	}
 	const char *const bases[] = {env_value("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
 	for (unsigned i = 0; i < 3; i++) {
-		if (!bases[i] ||
-		    snprintf(t->dir, sizeof(t->dir), "%s/ebtrace-run-XXXXXX", bases[i]) >=
-			    (int)sizeof(t->dir))
+		if (!bases[i] || snprintf(t->dir, sizeof(t->dir), "%s/ebtrace-run-XXXXXX",
+					  bases[i]) >= (int)sizeof(t->dir))
 			continue;
 		if (mkdtemp(t->dir)) {
 			t->own_dir = true;

@@ -14,10 +14,10 @@
 struct target {
 	pid_t pid;
 	int pidfd;
-	int go_fd;       /* a byte here lets it exec */
-	int failed_fd;   /* errno of a failed exec, or end of file */
-	char dir[128];   /* where its ring files appear */
-	bool own_dir;    /* made by us, removed by target_done() */
+	int go_fd;	 /* a byte here lets it exec */
+	int failed_fd;	 /* errno of a failed exec, or end of file */
+	char dir[128];	 /* where its ring files appear */
+	bool own_dir;	 /* made by us, removed by target_done() */
 	bool keep_files; /* the user asked for them */
 	bool reaped;
 	int status; /* as of waitpid() */

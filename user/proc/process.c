@@ -71,6 +71,7 @@ void process_look(pid_t pid, struct process *ret)
 	/* The permission is checked when maps is opened, not when it is read. */
 	char one[2];
 	ssize_t n = read_file(pid, "maps", one, sizeof(one));
-	ret->state = n >= 0 ? PROCESS_OPEN : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
-									   : PROCESS_DENIED;
+	ret->state = n >= 0			   ? PROCESS_OPEN
+		     : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
+						   : PROCESS_DENIED;
 }

@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 enum process_state {
-	PROCESS_OPEN,   /* its maps can be read */
-	PROCESS_GONE,   /* no such process */
+	PROCESS_OPEN,	/* its maps can be read */
+	PROCESS_GONE,	/* no such process */
 	PROCESS_ZOMBIE, /* ended, not yet waited for */
 	PROCESS_KERNEL, /* a kernel thread */
 	PROCESS_DENIED, /* somebody else's */
