@@ -66,7 +66,7 @@ static inline int ebt_enabled(void)
 #else
 	gate = (const volatile uint64_t *)&ebt_gate;
 #endif
-	return __builtin_expect(*gate != 0, 0);
+	return __builtin_expect(*gate != 0, 0) != 0;
 }
 
 /* The out-of-line halves of the probes below; not to be called directly. */
