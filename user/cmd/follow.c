@@ -171,13 +171,7 @@ static void detect_release(struct followed *p)
 {
 	if (p->release != EBT_RELEASE_AUTO)
 		return;
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	p->release = runtime_ocaml_release(fd);
-	close(fd);
+	p->release = runtime_process_release(p->pid);
 	if (p->release != EBT_RELEASE_AUTO)
 		log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
 }

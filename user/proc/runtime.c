@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/runtime.h"
 
+#include <fcntl.h>
 #include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MAX_SYMBOLS 10000000 /* of a section: a bound for hostile files */
 
@@ -64,4 +67,16 @@ enum ebt_release runtime_ocaml_release(int fd)
 	}
 	elf_end(elf);
 	return found;
+}
+
+enum ebt_release runtime_process_release(pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return EBT_RELEASE_AUTO;
+	enum ebt_release release = runtime_ocaml_release(fd);
+	close(fd);
+	return release;
 }
