@@ -59,17 +59,14 @@ static int add_process(struct ring_source *rings, const struct opts *o, pid_t pi
 	return ring_source_add(rings, c, (uint32_t)pid, false) ? EXIT_ERROR : 0;
 }
 
-static int pass_through(struct session *session, struct ring_source *rings, struct sink *sink)
+static int pass_through(const struct opts *o, struct session *session, struct ring_source *rings,
+			struct sink *sink)
 {
 	struct pump *pump;
-	int err = pump_new(session, &pump);
-	if (err) {
-		source_free(ring_source_base(rings));
+	int err = tracer_pump(o, session, sink, &pump);
+	if (err)
 		return err;
-	}
 	err = pump_add_source(pump, ring_source_base(rings));
-	if (!err)
-		err = pump_add_sink(pump, sink);
 	while (!err) {
 		int moved = pump_step(pump);
 		if (!moved)
@@ -90,15 +87,12 @@ int tracer_files(const struct opts *o, struct session *session, struct sink *sin
 		status = add_file(rings, o, o->files[i]);
 	for (unsigned i = 0; !status && i < o->pid_count; i++)
 		status = add_process(rings, o, o->pids[i]);
-	if (status) {
-		source_free(ring_source_base(rings));
-		return status;
-	}
 	session->source = "ring";
-	int err = pass_through(session, rings, sink);
+	int err = status ? 0 : pass_through(o, session, rings, sink);
 	if (err && err != -EPIPE) {
 		complain("%s: %s", o->output ? o->output : "output", strerror(-err));
 		status = EXIT_ERROR;
 	}
+	source_free(ring_source_base(rings));
 	return status;
 }

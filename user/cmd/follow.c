@@ -45,6 +45,7 @@ struct follow {
 	struct known_file *files;
 	unsigned file_count, file_cap, opened;
 	char reason[EBT_REASON_BYTES];
+	int error; /* what `reason` is about */
 };
 
 int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, struct follow **ret)
@@ -160,6 +161,7 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	}
 	if (err) {
 		log_at(LOG_NORMAL, "%s", f->reason);
+		f->error = err;
 		return err == -ENOMEM ? err : 0;
 	}
 	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
@@ -188,6 +190,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 			memcpy(f->reason, reason, sizeof(reason));
 			log_at(LOG_NORMAL, "%s", reason);
 		}
+		f->error = n;
 		return 0;
 	}
 	int err = 0;
@@ -197,7 +200,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 			continue;
 		}
 		detect_release(p);
-		err = open_ring(f, found[i].fd, found[i].name, p, p->pid);
+		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
 	}
 	return err;
 }

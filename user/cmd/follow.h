@@ -37,8 +37,8 @@ int follow_scan(struct follow *f);
 unsigned follow_running(const struct follow *f);
 /* Ring files that were found. */
 unsigned follow_rings(const struct follow *f);
-/* Why the last ring that was seen could not be read; empty: no such thing. */
-const char *follow_reason(const struct follow *f);
+/* Why the last ring that was seen could not be read, as -errno; it has been said. 0: no such thing. */
+int follow_error(const struct follow *f);
 /* Calls fn for each child that was taken in since the last call. */
 void follow_children(struct follow *f, void (*fn)(pid_t pid, void *ctx), void *ctx);
 

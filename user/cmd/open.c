@@ -33,6 +33,7 @@ int open_status(int err)
 		return EXIT_GONE;
 	case -EACCES:
 	case -EPERM:
+	case -EOWNERDEAD: /* of ringfile_find(): somebody else's file */
 		return EXIT_DENIED;
 	default:
 		return EXIT_ERROR;

@@ -12,7 +12,6 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/tracer.h"
-#include "core/filter.h"
 #include "sink/ndjson.h"
 #include "sink/text.h"
 
@@ -99,11 +98,8 @@ static bool is_lossy(const struct opts *o, const struct session_totals *t)
 
 static int run(const struct opts *o, struct session *session, int fd)
 {
-	struct sink *out, *sink;
-	int err = make_sink(o, session, fd, &out);
-	if (!err)
-		err = filter_new(session, out, o->globs, o->glob_count, o->domains, o->domain_count,
-				 o->min_duration_ns, &sink);
+	struct sink *sink;
+	int err = make_sink(o, session, fd, &sink);
 	if (err) {
 		complain("%s", strerror(-err));
 		return EXIT_ERROR;

@@ -244,8 +244,8 @@ static int check_something(struct tracer *t)
 {
 	if (follow_rings(t->follow) || t->bpf_markers)
 		return 0;
-	if (*follow_reason(t->follow))
-		return EXIT_ERROR; /* said already */
+	if (follow_error(t->follow))
+		return open_status(follow_error(t->follow));
 	pid_t pid = t->opts->pids[0];
 	complain(
 		"process %d has nothing to trace: no ring file, and no markers that could be used; "
@@ -316,6 +316,26 @@ static int start_program(struct tracer *t)
 	return 0;
 }
 
+int tracer_pump(const struct opts *o, struct session *session, struct sink *sink, struct pump **ret)
+{
+	struct pump *p;
+	int err = pump_new(session, &p);
+	if (err)
+		return err;
+	struct filter *f = pump_filter(p);
+	for (unsigned i = 0; !err && i < o->glob_count; i++)
+		err = filter_add_glob(f, o->globs[i]);
+	for (unsigned i = 0; !err && i < o->domain_count; i++)
+		err = filter_add_domain(f, o->domains[i]);
+	if (!err)
+		err = pump_add_sink(p, sink);
+	if (err)
+		pump_free(p);
+	else
+		*ret = p;
+	return err;
+}
+
 static int init(struct tracer *t, struct sink *sink)
 {
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -327,11 +347,9 @@ static int init(struct tracer *t, struct sink *sink)
 	if (!err)
 		err = follow_new(t->rings, t->opts, t->epoll_fd, &t->follow);
 	if (!err)
-		err = pump_new(t->session, &t->pump);
+		err = tracer_pump(t->opts, t->session, sink, &t->pump);
 	if (!err)
 		err = pump_add_source(t->pump, ring_source_base(t->rings));
-	if (!err)
-		err = pump_add_sink(t->pump, sink);
 	/* Rings are emptied in time also while the program uses every CPU; refused without privilege. */
 	if (!err && setpriority(PRIO_PROCESS, 0, -20))
 		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
@@ -360,9 +378,13 @@ static int begin(struct tracer *t, struct sink *sink)
 
 static void done(struct tracer *t)
 {
-	/* The sources go with the pump, so that no probe is armed while the program is waited for. */
+	/* Before the program is waited for, so that no probe stays armed. */
 	pump_free(t->pump);
 	follow_free(t->follow);
+	if (t->bpf)
+		source_free(bpf_source_base(t->bpf));
+	if (t->rings)
+		source_free(ring_source_base(t->rings));
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);
 	if (t->epoll_fd >= 0)

@@ -16,6 +16,9 @@
  * signal says so. Prints what goes wrong. Returns an exit status.
  */
 int tracer_live(const struct opts *o, struct session *session, struct sink *sink);
+/* A pump into the sink that passes on what the options ask for. 0 or -ENOMEM. */
+int tracer_pump(const struct opts *o, struct session *session, struct sink *sink,
+		struct pump **ret);
 /* Passes ring files through, once. The same for --snapshot of processes. */
 int tracer_files(const struct opts *o, struct session *session, struct sink *sink);
 
