@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/tracer.h"
