@@ -110,7 +110,7 @@ static inline uint64_t ebt_ring_event_header(uint64_t words, uint64_t user, uint
 {
 	return words << 54 | user << 53 | type << 49 | id << 36 | seq;
 }
-static inline uint32_t ebt_ring_event_words(uint64_t header) { return header >> 54; }
+static inline uint32_t ebt_ring_event_words(uint64_t header) { return (uint32_t)(header >> 54); }
 static inline uint32_t ebt_ring_event_user(uint64_t header) { return header >> 53 & 1; }
 static inline uint32_t ebt_ring_event_type(uint64_t header) { return header >> 49 & 15; }
 static inline uint32_t ebt_ring_event_id(uint64_t header) { return header >> 36 & 8191; }
