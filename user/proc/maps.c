@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/maps.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LINE_BYTES (4 * PATH_MAX + 128) /* every byte of a path may be escaped */
+
+int maps_parse(char *line, struct maps_entry *ret)
+{
+	static const char deleted[] = " (deleted)";
+	unsigned long long start, end, offset, inode;
+	unsigned major, minor;
+	char perms[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &start, &end, perms, &offset, &major,
+		   &minor, &inode, &at) != 7 ||
+	    strlen(perms) != 4 || start >= end)
+		return -EBADMSG;
+	char *path = line + at + strspn(line + at, " ");
+	size_t n = strlen(path), suffix = sizeof(deleted) - 1;
+	bool gone = n > suffix && !strcmp(path + n - suffix, deleted);
+	if (gone)
+		path[n - suffix] = 0;
+	*ret = (struct maps_entry){
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.inode = inode,
+		.dev_major = major,
+		.dev_minor = minor,
+		.read = perms[0] == 'r',
+		.write = perms[1] == 'w',
+		.exec = perms[2] == 'x',
+		.shared = perms[3] == 's',
+		.deleted = gone,
+		.path = path,
+	};
+	return 0;
+}
+
+int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
+{
+	char name[32], line[LINE_BYTES];
+	struct maps_entry e;
+	int ret = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(name, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	errno = 0;
+	while (!ret && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!maps_parse(line, &e))
+			ret = fn(&e, ctx);
+	}
+	if (!ret && ferror(f))
+		ret = errno ? -errno : -EIO;
+	fclose(f);
+	return ret;
+}
