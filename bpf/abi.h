@@ -29,10 +29,10 @@ enum ebt_site {
  * A payload comes in the smallest of these rooms that holds it; what is longer is cut. Until the
  * tracer has made it a blob, arg[1] is its length in bytes, and EBT_F_PAYLOAD is set.
  */
-#define EBT_ROOM_TINY 64
+#define EBT_ROOM_TINY	 64
 #define EBT_ROOM_BUCKETS (8 * EBT_ALLOC_BUCKETS)
-#define EBT_ROOM_SMALL 1024
-#define EBT_ROOM_LARGE 8192
+#define EBT_ROOM_SMALL	 1024
+#define EBT_ROOM_LARGE	 8192
 
 /* Records that found no room in the ring buffer, counted since load. */
 struct ebt_dropped {

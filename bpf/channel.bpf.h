@@ -8,7 +8,7 @@
 #ifndef EBTRACE_BPF_CHANNEL_H
 #define EBTRACE_BPF_CHANNEL_H
 
-#include "../vmlinux/vmlinux.h"
+#include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
@@ -47,8 +47,8 @@ static __always_inline uint32_t channel_tid(void)
 }
 
 /* A record that wakes the tracer. */
-static __always_inline void channel_control(uint64_t ts, uint64_t pos, uint32_t slot,
-					    uint16_t kind, uint32_t id, uint64_t arg)
+static __always_inline void channel_control(uint64_t ts, uint64_t pos, uint32_t slot, uint16_t kind,
+					    uint32_t id, uint64_t arg)
 {
 	struct ebt_event *ev = bpf_ringbuf_reserve(&ebt_channel, sizeof(*ev), 0);
 	if (!ev) {
