@@ -117,3 +117,68 @@ clean: ## remove what was built
 
 .PHONY: all help clean deps demo check bench fuzz lint install golden tests
 tests: all $(UNIT) $(PROGS) ## build the test programs
+
+PACKAGES := gcc clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev \
+            systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
+            libcap2-bin util-linux libc6-dev clang-format
+
+deps: ## install the Debian 12 packages that are missing (as root)
+	@missing=; for p in $(PACKAGES); do \
+		dpkg-query -W -f='$${Status}' $$p 2>/dev/null | grep -q '^install ok installed' || missing="$$missing $$p"; \
+	done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" != 0 ]; then echo "missing packages; install them as root: apt-get install$$missing"; exit 1; fi; \
+	echo "installing$$missing"; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+
+# A target that needs packages first installs them, then starts make anew: what make read when it
+# started was read without them.
+demo: deps ## trace a real program live and show its timeline
+	@$(MAKE) all $(O)/tests/prog/minigc
+	@O=$(O) tests/demo.sh
+
+JOBS ?= 2
+ASAN := address,undefined
+check: deps ## run every test
+	@$(MAKE) tests lint
+	@$(MAKE) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
+	@$(MAKE) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
+	@$(MAKE) fuzz
+	@O=$(O) CI=$(CI) tests/run.sh
+
+unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
+
+FUZZ_SECONDS ?= 20
+$(O)/fuzz/%: tests/fuzz/%.c $(filter-out user/source/bpf%,$(USER_SRC))
+	$(say) FUZZ $@
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
+		-D_GNU_SOURCE $< $(wildcard user/codec/*.c user/base/*.c) -o $@
+fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
+	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
+
+bench: deps ## measure, beside the peers: a table, and $(O)/bench.json
+	@$(MAKE) tests $(BENCH)
+	@O=$(O) tests/bench/run.sh
+
+golden: all ## rewrite the expected outputs under tests/golden; read the diff
+	@O=$(O) GOLDEN=rewrite prove tests/cli
+
+LINT_SRC = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
+lint: ## formatting, layers, sizes
+	@clang-format --dry-run -Werror $(LINT_SRC)
+	@O=$(O) prove -q tests/cli/00-layers.t
+
+install: all ## install under $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(O)/ebtrace $(DESTDIR)$(PREFIX)/bin/ebtrace
+	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/ebtrace
+	install -m 644 $(O)/libebtrace.a $(O)/libebtrace-probes.a $(DESTDIR)$(PREFIX)/lib
+	install -m 755 $(O)/libebtrace.so $(DESTDIR)$(PREFIX)/lib/libebtrace.so.1
+	install -m 755 $(O)/libebtrace-probes.so $(DESTDIR)$(PREFIX)/lib/libebtrace-probes.so.1
+	ln -sf libebtrace.so.1 $(DESTDIR)$(PREFIX)/lib/libebtrace.so
+	ln -sf libebtrace-probes.so.1 $(DESTDIR)$(PREFIX)/lib/libebtrace-probes.so
+	install -m 644 include/ebtrace/*.h include/ebtrace/events.def $(DESTDIR)$(PREFIX)/include/ebtrace
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1
+	scdoc <user/man/ebtrace.1.scd >$(DESTDIR)$(PREFIX)/share/man/man1/ebtrace.1
+
+.PHONY: unit-tests

@@ -21,6 +21,10 @@
 extern "C" {
 #endif
 
+#if defined(__GNUC__)
+#pragma GCC visibility push(default)
+#endif
+
 struct ebt_cursor;
 
 /* OCaml releases whose ids differ; EBT_RELEASE_AUTO: ours, or told by the file, or the newest. */
@@ -48,8 +52,8 @@ int ebt_cursor_open(const char *path, enum ebt_release release, struct ebt_curso
 		    char *reason);
 /* The same for an open descriptor, which the cursor owns from here on, also on failure. `name` is
  * used in messages. */
-int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release,
-		       struct ebt_cursor **ret, char *reason);
+int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struct ebt_cursor **ret,
+		       char *reason);
 /*
  * Opens the ring of a running process: found by its mapping, so it works wherever the file lies,
  * in another mount or pid namespace too; `dir` (may be NULL) is where else to look. Refuses
@@ -97,14 +101,18 @@ struct ebt_cursor_info {
 	int release_assumed;  /* 1: nothing in the file tells the release, the newest was taken */
 	char producer[64];    /* "ebtrace-probes 1.0", "ocaml 5.3" */
 	char runtime[64];     /* empty: not said */
-	uint64_t pid;         /* as the producer sees itself; 0: not known */
+	uint64_t pid;	      /* as the producer sees itself; 0: not known */
 	uint64_t start_ns;    /* 0: not known */
 	uint64_t events;      /* delivered, without lost and damage events */
 	uint64_t lost_events; /* known to be lost; of rings that count events */
 	uint64_t lost_words;
-	uint64_t damaged;     /* damage events */
+	uint64_t damaged; /* damage events */
 };
 void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret);
+
+#if defined(__GNUC__)
+#pragma GCC visibility pop
+#endif
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,8 @@
 #endif
 
 /* "Not known" in the fields of struct ebt_event. */
-#define EBT_NO_POS UINT64_MAX
-#define EBT_NO_CPU UINT16_MAX
+#define EBT_NO_POS    UINT64_MAX
+#define EBT_NO_CPU    UINT16_MAX
 #define EBT_NO_DOMAIN UINT16_MAX
 
 /* An id that no table knows: EBT_UNKNOWN_ID | the producer's number. */
@@ -25,8 +25,8 @@ enum ebt_kind {
 	EBT_KIND_NONE = 0,
 
 	/* runtime events; id is canonical, see events.def */
-	EBT_BEGIN = 1,       /* id: phase */
-	EBT_END = 2,         /* id: phase */
+	EBT_BEGIN = 1,	     /* id: phase */
+	EBT_END = 2,	     /* id: phase */
 	EBT_COUNTER = 3,     /* id: counter; arg[0]: value */
 	EBT_LIFECYCLE = 4,   /* id: lifecycle; arg[0]: data, signed */
 	EBT_ALLOC_SIZES = 5, /* payload: EBT_ALLOC_BUCKETS words */
@@ -68,31 +68,31 @@ enum ebt_process_change {
 
 /* struct ebt_event.flags */
 enum ebt_event_flag {
-	EBT_F_RING = 1 << 0,    /* read from a ring */
-	EBT_F_BPF = 1 << 1,     /* seen by a BPF program */
-	EBT_F_SEQ = 1 << 2,     /* seq is valid */
-	EBT_F_LATE = 1 << 3,    /* came after its time had been passed on; ts is as recorded */
+	EBT_F_RING = 1 << 0,	/* read from a ring */
+	EBT_F_BPF = 1 << 1,	/* seen by a BPF program */
+	EBT_F_SEQ = 1 << 2,	/* seq is valid */
+	EBT_F_LATE = 1 << 3,	/* came after its time had been passed on; ts is as recorded */
 	EBT_F_HISTORY = 1 << 4, /* LOST: overwritten before the tracer attached */
 	EBT_F_PAYLOAD = 1 << 5, /* arg[0] is a blob of the session, arg[1] its length in bytes */
-	EBT_F_CUT = 1 << 6,     /* the payload was longer than what was kept */
+	EBT_F_CUT = 1 << 6,	/* the payload was longer than what was kept */
 };
 
-#define EBT_ALLOC_BUCKETS 20
+#define EBT_ALLOC_BUCKETS  20
 #define EBT_LOST_UNCOUNTED UINT64_MAX
 
 struct ebt_event {
-	uint64_t ts;     /* ns, CLOCK_MONOTONIC unless the session says otherwise */
-	uint64_t pos;    /* word index of the record in its ring; EBT_NO_POS if it was in none */
-	uint32_t pid;    /* 0: not known */
-	uint32_t tid;    /* 0: not known (an event that was read from a ring alone) */
-	uint16_t kind;   /* enum ebt_kind */
+	uint64_t ts;	 /* ns, CLOCK_MONOTONIC unless the session says otherwise */
+	uint64_t pos;	 /* word index of the record in its ring; EBT_NO_POS if it was in none */
+	uint32_t pid;	 /* 0: not known */
+	uint32_t tid;	 /* 0: not known (an event that was read from a ring alone) */
+	uint16_t kind;	 /* enum ebt_kind */
 	uint16_t domain; /* index of its ring; EBT_NO_DOMAIN: none */
-	uint16_t cpu;    /* EBT_NO_CPU: not known */
-	uint16_t flags;  /* enum ebt_event_flag */
-	uint32_t id;     /* what it means is said beside each kind */
-	uint32_t stack;  /* id in the session's stack table; 0: none */
-	uint32_t seq;    /* ordinal of the event in its ring, modulo 2^32; with EBT_F_SEQ */
-	uint32_t size;   /* words of its record in the ring, 0: not known */
+	uint16_t cpu;	 /* EBT_NO_CPU: not known */
+	uint16_t flags;	 /* enum ebt_event_flag */
+	uint32_t id;	 /* what it means is said beside each kind */
+	uint32_t stack;	 /* id in the session's stack table; 0: none */
+	uint32_t seq;	 /* ordinal of the event in its ring, modulo 2^32; with EBT_F_SEQ */
+	uint32_t size;	 /* words of its record in the ring, 0: not known */
 	union {
 		uint64_t arg[2]; /* what it means is said beside each kind */
 		int64_t sarg[2];

@@ -51,7 +51,7 @@ enum ebt_counter {
 struct ebt_gate {
 	uint16_t events;       /* semaphore of every event marker */
 	uint16_t ring_request; /* semaphore of ebtrace:ring_request */
-	uint32_t ring;         /* not 0: recording, or something the slow path must see */
+	uint32_t ring;	       /* not 0: recording, or something the slow path must see */
 };
 extern EBT_API struct ebt_gate ebt_gate;
 
@@ -66,7 +66,7 @@ static inline int ebt_enabled(void)
 #else
 	gate = (const volatile uint64_t *)&ebt_gate;
 #endif
-	return __builtin_expect(*gate != 0, 0);
+	return __builtin_expect(*gate != 0, 0) != 0;
 }
 
 /* The out-of-line halves of the probes below; not to be called directly. */

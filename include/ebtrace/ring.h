@@ -54,14 +54,14 @@
 
 #include <stdint.h>
 
-#define EBT_RING_VERSION 1
-#define EBT_RING_HEADERS_OFFSET 64
-#define EBT_RING_MAX_DOMAINS 4096
-#define EBT_RING_MIN_LOG_WORDS 9  /* an event is at most 1023 words: see EBT_RING_MAX_EVENT */
-#define EBT_RING_MAX_LOG_WORDS 27 /* 1 GiB a ring */
-#define EBT_RING_NAME_BYTES 128   /* with its NUL */
-#define EBT_RING_NAMES 8192
-#define EBT_RING_NAMES_BYTES (EBT_RING_NAMES * EBT_RING_NAME_BYTES)
+#define EBT_RING_VERSION	 1
+#define EBT_RING_HEADERS_OFFSET	 64
+#define EBT_RING_MAX_DOMAINS	 4096
+#define EBT_RING_MIN_LOG_WORDS	 9   /* an event is at most 1023 words: see EBT_RING_MAX_EVENT */
+#define EBT_RING_MAX_LOG_WORDS	 27  /* 1 GiB a ring */
+#define EBT_RING_NAME_BYTES	 128 /* with its NUL */
+#define EBT_RING_NAMES		 8192
+#define EBT_RING_NAMES_BYTES	 (EBT_RING_NAMES * EBT_RING_NAME_BYTES)
 #define EBT_RING_MAX_EVENT_WORDS 1023
 
 /* Runtime (user = 0) and user (user = 1) event types. */
@@ -89,7 +89,7 @@ struct ebt_ring_file {
 	uint64_t ring_size_bytes;
 	uint64_t ring_size_elements;   /* words; a power of two */
 	uint64_t headers_offset;       /* 64 */
-	uint64_t data_offset;          /* headers_offset + ring_header_size * max_domains */
+	uint64_t data_offset;	       /* headers_offset + ring_header_size * max_domains */
 	uint64_t custom_events_offset; /* data_offset + ring_size_bytes * max_domains; 5.0: 0 */
 };
 
@@ -110,32 +110,48 @@ static inline uint64_t ebt_ring_event_header(uint64_t words, uint64_t user, uint
 {
 	return words << 54 | user << 53 | type << 49 | id << 36 | seq;
 }
-static inline uint32_t ebt_ring_event_words(uint64_t header) { return header >> 54; }
-static inline uint32_t ebt_ring_event_user(uint64_t header) { return header >> 53 & 1; }
-static inline uint32_t ebt_ring_event_type(uint64_t header) { return header >> 49 & 15; }
-static inline uint32_t ebt_ring_event_id(uint64_t header) { return header >> 36 & 8191; }
-static inline uint32_t ebt_ring_event_seq(uint64_t header) { return (uint32_t)header; }
+static inline uint32_t ebt_ring_event_words(uint64_t header)
+{
+	return (uint32_t)(header >> 54);
+}
+static inline uint32_t ebt_ring_event_user(uint64_t header)
+{
+	return (uint32_t)(header >> 53 & 1);
+}
+static inline uint32_t ebt_ring_event_type(uint64_t header)
+{
+	return (uint32_t)(header >> 49 & 15);
+}
+static inline uint32_t ebt_ring_event_id(uint64_t header)
+{
+	return (uint32_t)(header >> 36 & 8191);
+}
+static inline uint32_t ebt_ring_event_seq(uint64_t header)
+{
+	return (uint32_t)header;
+}
 
 /*
  * The extension block. Every string is NUL-padded. It is written whole before the file gets its
  * name; only the counters change afterwards. The three name tables follow it, one after the other:
  * phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
  */
-#define EBT_RING_EXT_MAGIC 0x3130545845544245ull /* "EBTEXT01" in the file */
+#define EBT_RING_EXT_MAGIC	0x3130545845544245ull /* "EBTEXT01" in the file */
 #define EBT_RING_EXT_NAME_BYTES 64
-#define EBT_RING_EXT_MAX_NAMES 1024 /* of each table, at most */
+#define EBT_RING_EXT_MAX_NAMES	1024 /* of each table, at most */
 
 enum ebt_ring_clock { EBT_RING_CLOCK_MONOTONIC = 0 };
 
 struct ebt_ring_ext {
 	uint64_t magic;
-	uint64_t size;      /* bytes of this block with the tables */
+	uint64_t size;	     /* bytes of this block with the tables */
 	uint64_t byte_order; /* 0x0102030405060708 as the producer stores it */
 	uint32_t word_bytes; /* 8 */
-	uint32_t clock;      /* enum ebt_ring_clock */
-	uint64_t pid;        /* as the process sees itself */
-	uint64_t start_time; /* field 22 of /proc/PID/stat: a pid and this name a process for ever */
-	uint64_t start_ns;   /* when the file was made */
+	uint32_t clock;	     /* enum ebt_ring_clock */
+	uint64_t pid;	     /* as the process sees itself */
+	uint64_t
+		start_time; /* field 22 of /proc/PID/stat: a pid and this name a process for ever */
+	uint64_t start_ns;  /* when the file was made */
 	char boot_id[40];
 	char producer[64]; /* "ebtrace-probes 1.0" */
 	char runtime[64];  /* what the program calls its runtime; empty: not said */

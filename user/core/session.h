@@ -30,16 +30,17 @@ struct session_totals {
 	uint64_t events;      /* delivered, without lost and damage */
 	uint64_t lost_events; /* where they are counted */
 	uint64_t lost_words;
-	uint64_t history_events, history_words; /* of those: overwritten before the tracer attached */
+	uint64_t history_events,
+		history_words; /* of those: overwritten before the tracer attached */
 	uint64_t late;
 	uint64_t damaged;
 	uint64_t first_ns, last_ns;
 };
 
 struct session {
-	const char *source;      /* "ring", "bpf", "ring+bpf" */
-	const char *clock;       /* "monotonic" */
-	uint64_t start_ns;       /* 0: not known */
+	const char *source; /* "ring", "bpf", "ring+bpf" */
+	const char *clock;  /* "monotonic" */
+	uint64_t start_ns;  /* 0: not known */
 	struct session_totals totals;
 	struct session_tables *tables; /* private */
 };

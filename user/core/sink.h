@@ -28,8 +28,14 @@ static inline int sink_event(struct sink *k, const struct ebt_event *ev)
 {
 	return k->ops->event(k, ev);
 }
-static inline int sink_flush(struct sink *k) { return k->ops->flush ? k->ops->flush(k) : 0; }
-static inline int sink_end(struct sink *k) { return k->ops->end(k); }
+static inline int sink_flush(struct sink *k)
+{
+	return k->ops->flush ? k->ops->flush(k) : 0;
+}
+static inline int sink_end(struct sink *k)
+{
+	return k->ops->end(k);
+}
 static inline void sink_free(struct sink *k)
 {
 	if (k)

@@ -33,7 +33,10 @@ struct source {
 	uint32_t lanes; /* read by the consumer after each poll() */
 };
 
-static inline int source_poll(struct source *s) { return s->ops->poll(s); }
+static inline int source_poll(struct source *s)
+{
+	return s->ops->poll(s);
+}
 static inline int source_read(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	return s->ops->read(s, lane, ev, cap);
@@ -42,7 +45,10 @@ static inline uint64_t source_horizon(struct source *s, uint32_t lane)
 {
 	return s->ops->horizon(s, lane);
 }
-static inline int source_stop(struct source *s) { return s->ops->stop(s); }
+static inline int source_stop(struct source *s)
+{
+	return s->ops->stop(s);
+}
 static inline void source_free(struct source *s)
 {
 	if (s)

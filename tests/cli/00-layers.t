@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The rules of the house that a grep can hold: who may include whom, one file a dependency, sizes.
+cd "$(dirname "$0")/../.." || exit 1
+n=0 failed=0
+check() { # name, offending lines
+  n=$((n + 1))
+  if [ -z "$2" ]; then echo "ok $n - $1"; else
+    failed=1; echo "not ok $n - $1"; sed 's/^/# /' <<<"$2"
+  fi
+}
+# layer LAYER ALLOWED-REGEX: the includes of user/LAYER that name a folder outside ALLOWED
+layer() {
+  check "$1 includes only: $2" "$(grep -nE '^#include "[a-z]+/' user/"$1"/*.[ch] 2>/dev/null |
+    grep -vE "#include \"($2)/")"
+}
+layer base 'base'
+layer codec 'codec|base'
+layer core 'core|base'
+layer proc 'proc|base'
+layer source 'source|core|codec|proc|base|bpf'
+layer sink 'sink|core|codec|base'
+check "bpf sees only the public headers, its own and the kernel's types" \
+  "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z_]+\.bpf\.h"')"
+check "the probe library includes only the public headers and libc" \
+  "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*)"
+one() { # header regex, name, the only file that may include it
+  check "$2 enters through one file" "$(grep -lE "^#include <($1)" user/*/*.[ch] | grep -vx "$3")"
+}
+one 'bpf/' libbpf user/source/bpf.c
+one 'argp' argp user/cmd/opts.c
+check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
+check "only cmd/ ends the program or writes to stdout" \
+  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,sink}/*.c)"
+check "no file has more than 500 lines" \
+  "$(find include usdt-probes bpf user tests -name '*.[ch]' -o -name '*.t' | xargs wc -l | awk '$2 != "total" && $1 > 500')"
+check "no function has more than 60 lines" "$(find usdt-probes bpf user tests -name '*.c' |
+  xargs awk 'FNR==1{s=0} /^\{$/{s=FNR} /^\}/{if(s && FNR-s-1>60) print FILENAME":"s": "FNR-s-1" lines"; s=0}')"
+check "every source file names its licence" \
+  "$(find include usdt-probes bpf user tests \( -name '*.[ch]' -o -name '*.def' -o -name '*.t' -o -name '*.sh' \) |
+    xargs grep -L SPDX-License-Identifier)"
+echo "1..$n"
+exit $failed

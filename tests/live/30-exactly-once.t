@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Every event of a real collector comes out once: emitted = delivered + lost, in each domain and, as
+# long as nothing is lost, for each kind; in every mode, and when loss is forced. Sorted by time.
+. tests/lib.sh
+need_root
+need_file "$O/tests/prog/minigc"
+events=${EVENTS:-5000000}
+
+# trace NAME ENV... -- EBTRACE-OPTIONS... -- MINIGC-OPTIONS...: leaves $TMP/NAME.{counts,tally}
+trace() {
+  local name=$1 env=() opts=() out=$TMP/$1
+  shift
+  while [ "$1" != -- ]; do env+=("$1"); shift; done
+  shift
+  while [ "$1" != -- ]; do opts+=("$1"); shift; done
+  shift
+  env "${env[@]}" "$O/ebtrace" -q -f ndjson "${opts[@]}" -- \
+    "$O/tests/prog/minigc" -q -t 4 -c "$out.counts" "$@" | "$O/tests/prog/tally" >"$out.tally"
+  is "${PIPESTATUS[0]}" 0 "$name: ebtrace returns the program's status"
+}
+emitted() { awk '$3 { n[$1 " " $2] += $3 } END { for (k in n) print k, n[k] }' "$1.counts" | sort; }
+delivered() { grep -E '^[0-9]+ [a-z_]+ [0-9]+$' "$1.tally" | sort; }
+per_domain() { awk '{ n[$1] += $3 } END { for (d in n) print d, n[d] }' | sort; }
+value() { awk -v k="$2" -v n="$3" '$1 == k && (NF == 2 || $2 == n) { print $NF }' "$TMP/$1.tally"; }
+
+whole() { # NAME: nothing lost, every kind of every domain
+  emitted "$TMP/$1" >"$TMP/want"
+  delivered "$TMP/$1" >"$TMP/got"
+  same_file "$TMP/got" "$TMP/want" "$1: delivered = emitted for each domain and kind"
+  is "$(value "$1" summary lost_events)" 0 "$1: no event is lost"
+  sorted "$1"
+}
+sorted() {
+  is "$(value "$1" unsorted)" 0 "$1: sorted by time"
+  is "$(value "$1" twice)" 0 "$1: no position of a ring comes twice"
+  diag "$1: $(value "$1" events) events, $(value "$1" summary lost_events) lost, $(value "$1" summary late) late"
+}
+lossy() { # NAME: something lost, all of it told
+  emitted "$TMP/$1" | per_domain >"$TMP/want"
+  delivered "$TMP/$1" | per_domain >"$TMP/got"
+  same_file "$TMP/got" "$TMP/want" "$1: delivered + lost = emitted in each domain"
+  [ "$(value "$1" summary lost_events)" -gt 0 ]
+  ok $? "$1: the loss was forced"
+  sorted "$1"
+}
+
+trace watermark -- --mode watermark -- -n "$events" -r 1000000
+whole watermark
+trace full-speed EBTRACE_LOG_WSIZE=20 -- --mode watermark -- -n "$events"
+whole full-speed
+trace stream -- --mode stream -- -n "$events"
+whole stream
+trace ring EBTRACE_LOG_WSIZE=20 -- --mode ring -- -n "$events"
+whole ring
+
+trace tiny-ring EBTRACE_LOG_WSIZE=9 -- --mode ring -- -n 2000000
+lossy tiny-ring
+trace tiny-ring-watermark EBTRACE_LOG_WSIZE=9 -- --mode watermark -- -n 2000000
+lossy tiny-ring-watermark
+# One page of BPF ring buffer: what it drops is in the rings.
+trace one-page -- --mode stream --bpf-buffer 4K -- -n 1000000
+sorted one-page
+is "$(delivered "$TMP/one-page" | per_domain)" "$(emitted "$TMP/one-page" | per_domain)" \
+  "one-page: delivered + lost = emitted in each domain"
+
+# A tracer that is stopped for a second.
+mkfifo "$TMP/go"
+EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 4 -n 3000000 -w -c "$TMP/stopped.counts" <"$TMP/go" &
+program=$!
+exec 9>"$TMP/go"
+wait_for test -e "$TMP/$program.events"
+"$O/ebtrace" -q --mode ring -f ndjson -p "$program" -o "$TMP/stopped.ndjson" &
+tracer=$!
+children+=("$program" "$tracer")
+wait_for test -s "$TMP/stopped.ndjson" || true
+echo >&9
+sleep 0.3
+kill -STOP "$tracer"
+sleep 1
+kill -CONT "$tracer"
+wait "$program"
+wait "$tracer"
+is $? 0 "stopped: the tracer ends when the program has ended"
+"$O/tests/prog/tally" <"$TMP/stopped.ndjson" >"$TMP/stopped.tally"
+lossy stopped
+done_testing

@@ -1,0 +1,49 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A program started by ebtrace: first event, last event, status, environment, children.
+. tests/lib.sh
+need_root
+gc=$O/tests/prog/minigc
+json() { "$O/ebtrace" -q -f ndjson "$@"; }
+
+for mode in ring watermark stream; do
+  json --mode $mode -o "$TMP/t" -- "$gc" -q -t 1 -n 1000 -c "$TMP/counts"
+  is $? 0 "$mode: the status of a program that ends well"
+  is "$(jq -rs '[.[] | select(.kind != "header" and .kind != "process")][0].name' "$TMP/t")" ring_start \
+    "$mode: the first event is ring_start"
+  is "$(jq -rs '[.[] | select(.kind != "summary" and .kind != "process")][-1].name' "$TMP/t")" ring_stop \
+    "$mode: the last event is ring_stop"
+done
+jq -es 'all(.[] | select(.kind == "begin"); .tid > 0 and .cpu >= 0)' "$TMP/t" >/dev/null
+ok $? "stream: every event has its thread and its CPU"
+json -- sh -c 'exit 7' >/dev/null 2>&1
+is $? 7 "the program's own status is returned"
+json -- sh -c 'kill -9 $$' >/dev/null 2>&1
+is $? 137 "a program killed by a signal: 128 + its number"
+EBTRACE_DIR=$TMP/mine
+mkdir "$EBTRACE_DIR"
+export EBTRACE_DIR
+json --mode ring -o "$TMP/t" -- "$gc" -q -t 1 -n 1000 -c /dev/null
+is "$(jq -rs '[.[] | select(.kind == "begin")] | length > 0' "$TMP/t")" true \
+  "the user's own directory is used, and read"
+is "$(ls -A "$EBTRACE_DIR")" "" "and left empty"
+unset EBTRACE_DIR
+is "$(ls -d /dev/shm/ebtrace-run-* 2>/dev/null)" "" "no private directory is left behind"
+
+for mode in ring stream; do
+  json --mode $mode -o "$TMP/t" -- sh -c "$gc -q -t 1 -n 500 -c /dev/null; $gc -q -t 1 -n 500 -c /dev/null"
+  is "$(jq -s '[.[] | select(.name == "ring_start").pid] | unique | length' "$TMP/t")" 2 \
+    "$mode: the children of the program are followed"
+  json --mode $mode -o "$TMP/t" -- sh -c "exec $gc -q -t 1 -n 500 -c /dev/null"
+  is "$(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" 1 "$mode: exec is followed"
+done
+
+# Ctrl-C finishes the file.
+json -o "$TMP/t" -- "$gc" -q -t 2 -s 60 -c "$TMP/counts" &
+tracer=$!
+children+=("$tracer")
+wait_for test -s "$TMP/t"
+kill -INT $tracer
+wait $tracer
+is "$(tail -1 "$TMP/t" | jq -r .kind)" summary "a signal finishes the file"
+done_testing

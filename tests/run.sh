@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs every built test under one runner: unit, command-line and live tests, then unit and
+# command-line tests once more with the sanitized build in $O/asan, and the race test under TSan.
+# Live tests share the machine's processes and markers, so they run one at a time.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+export O=${O:-build}
+[ -n "${CI:-}" ] && export EBT_NO_SKIP=1
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
+export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
+status=0
+run() {
+  local title=$1; shift
+  printf '\n== %s\n' "$title"
+  prove --timer "$@" || status=1
+}
+programs() { find "$1/tests/unit" -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort; }
+
+# shellcheck disable=SC2046
+run "unit, command line" -j2 -e '' $(programs "$O") tests/cli/*.t
+run "live" -e '' tests/live/*.t
+run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
+O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
+[ -x "$O/tsan/tests/unit/test_ring_race" ] &&
+  run "the race under TSan" -e '' "$O/tsan/tests/unit/test_ring_race"
+exit $status

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Time stamps: CLOCK_MONOTONIC in ns, read through the vdso or computed from the TSC.
+ *
+ * The vdso costs as much as all the rest of a probe. Where the TSC is invariant and is the
+ * kernel's own clock source, each ring keeps a line (tsc0, mono0, slope) that is fitted anew
+ * against the vdso every millisecond, and stays within 1 us of CLOCK_MONOTONIC. It may go back by
+ * a few ns at a new fit; the caller keeps a ring's stamps from going back. EBTRACE_CLOCK
+ * ("monotonic", "tsc") overrides the choice, though never to an unsound TSC.
+ */
+#ifndef EBT_CLOCK_H
+#define EBT_CLOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define EBT_CLOCK_FIT_NS 1000000
+
+/* All zero: no line is known yet. Owned by one thread at a time. */
+struct ebt_clock {
+	uint64_t tsc0, mono0;
+	uint64_t mult; /* ns a tick, 32 bits of fraction */
+	uint64_t span; /* ticks after tsc0 for which the line holds; 0: read the vdso */
+};
+
+/* Chooses the clock once; `override` is EBTRACE_CLOCK or NULL. Returns true for the TSC. */
+bool ebt_clock_choose(const char *override);
+uint64_t ebt_clock_monotonic(void);
+uint64_t ebt_clock_fit(struct ebt_clock *clock);
+
+static inline uint64_t ebt_clock_now(struct ebt_clock *clock)
+{
+#if defined(__x86_64__)
+	if (__builtin_expect(clock->span != 0, 1)) {
+		uint64_t ticks = __rdtsc() - clock->tsc0;
+		if (__builtin_expect(ticks < clock->span, 1))
+			return clock->mono0 + (ticks * clock->mult >> 32);
+	}
+#endif
+	return ebt_clock_fit(clock);
+}
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "control.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "procfs.h"
+#include "thread.h"
+#include "user_events.h"
+
+#define STOP_WAIT_NS	 1000000000
+#define EXIT_WAIT_NS	 100000000
+#define REQUEST_RETRY_NS 1000000000
+
+/* In a section with contents: the kernel finds the semaphores by their place in the file. */
+__attribute__((section(".probes"), aligned(8), used)) struct ebt_gate ebt_gate = {0};
+extern struct ebt_gate ebt_gate_own __attribute__((alias("ebt_gate"), visibility("hidden")));
+
+static const uint32_t no_fork_mark = 1;
+const uint32_t *ebt_fork_mark = &no_fork_mark;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* All below is written under the lock. */
+static struct ebt_config config;
+static struct ebt_file file;
+static uint32_t epoch;
+static uint64_t request_after_ns; /* no new try for a ring before this */
+static bool exiting;
+
+void ebt_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+void ebt_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+struct ebt_file *ebt_current_file(void)
+{
+	return &file;
+}
+
+static void set_state(uint32_t state)
+{
+	__atomic_store_n(&ebt_gate_own.ring, state, __ATOMIC_SEQ_CST);
+}
+
+EBT_ONE_SITE void marker_ring_start(const char *path, const struct ebt_tail *tail)
+{
+	EBT_FIRE("ring_start", EBT_SEMAPHORE_NONE, "8@%%rsi 8@%%r8", 0, path, 0, 0, tail);
+}
+EBT_ONE_SITE void marker_ring_stop(const char *path, const struct ebt_tail *tail)
+{
+	EBT_FIRE("ring_stop", EBT_SEMAPHORE_NONE, "8@%%rsi 8@%%r8", 0, path, 0, 0, tail);
+}
+EBT_ONE_SITE void marker_ring_request(const struct ebt_tail *tail)
+{
+	EBT_FIRE("ring_request", EBT_SEMAPHORE_REQUEST, "", 0, NULL, 0, 0, tail);
+}
+
+static struct ebt_tail tail_now(void)
+{
+	return (struct ebt_tail){EBT_NO_RING, ebt_clock_monotonic(), EBT_NO_POS};
+}
+
+static const char *setting(const char *name, const char *synonym)
+{
+	const char *value = secure_getenv(name);
+	if ((!value || !*value) && synonym)
+		value = secure_getenv(synonym);
+	return value && *value ? value : NULL;
+}
+
+static uint32_t number(const char *name, uint32_t preset, uint32_t low, uint32_t high)
+{
+	const char *value = setting(name, NULL);
+	char *end;
+	if (!value)
+		return preset;
+	long n = strtol(value, &end, 10);
+	if (end == value || *end)
+		return preset;
+	return n < (long)low ? low : n > (long)high ? high : (uint32_t)n;
+}
+
+static void read_config(void)
+{
+	config.log_words =
+		number("EBTRACE_LOG_WSIZE", 16, EBT_RING_MIN_LOG_WORDS, EBT_RING_MAX_LOG_WORDS);
+	config.max_domains = number("EBTRACE_MAX_DOMAINS", 128, 1, EBT_RING_MAX_DOMAINS);
+	config.preserve = setting("EBTRACE_PRESERVE", "OCAML_RUNTIME_EVENTS_PRESERVE");
+	const char *dir = setting("EBTRACE_DIR", "OCAML_RUNTIME_EVENTS_DIR");
+	if (dir)
+		strncpy(config.dir, dir, sizeof(config.dir) - 1);
+}
+
+/* ring_start is the first event of the file: it is written before the gate opens. */
+static int start_locked(bool forked)
+{
+	if (file.base)
+		return 0;
+	if (exiting)
+		return -EAGAIN;
+	if (!config.max_domains)
+		read_config(); /* called by a constructor before ours */
+	int err = ebt_file_create(&file, &config, ebt_user_events_copy);
+	if (err)
+		return err;
+	uint32_t state = ++epoch << EBT_STATE_EPOCH_SHIFT | EBT_STATE_ON;
+	ebt_thread_bind(&file, state, false);
+	ebt_lifecycle_put(EBT_LIFECYCLE_ring_start, getpid(), state);
+	if (forked)
+		ebt_lifecycle_put(EBT_LIFECYCLE_fork_child, 0, state);
+	set_state(state);
+	struct ebt_tail tail = tail_now();
+	marker_ring_start(file.path, &tail);
+	return 0;
+}
+
+/*
+ * Closes the gate, waits for the probes under way, then writes ring_stop as the last event. A
+ * thread that does not come out of its probe keeps its mapping: a leak is better than a crash.
+ */
+static void stop_locked(uint64_t wait_ns)
+{
+	if (!file.base)
+		return;
+	uint32_t state = (ebt_state() | EBT_STATE_ON) & ~EBT_STATE_PAUSED;
+	ebt_thread_bind(&file, state, true);
+	set_state(0);
+	bool quiet = ebt_threads_wait(wait_ns);
+	ebt_lifecycle_put(EBT_LIFECYCLE_ring_stop, 0, state);
+	struct ebt_tail tail = tail_now();
+	marker_ring_stop(file.path, &tail);
+	if (!config.preserve)
+		ebt_file_remove(&file);
+	if (quiet)
+		ebt_file_unmap(&file);
+	file.base = NULL;
+	request_after_ns = tail.ts + REQUEST_RETRY_NS;
+}
+
+static int start(void)
+{
+	ebt_lock();
+	int err = start_locked(false);
+	ebt_unlock();
+	return err;
+}
+
+int ebt_start(void)
+{
+	return start();
+}
+
+int ebt_stop(void)
+{
+	ebt_lock();
+	stop_locked(STOP_WAIT_NS);
+	ebt_unlock();
+	return 0;
+}
+
+int ebt_pause(void)
+{
+	ebt_lock();
+	uint32_t state = ebt_state();
+	int err = file.base ? 0 : -EAGAIN;
+	if (!err && !(state & EBT_STATE_PAUSED)) {
+		ebt_thread_bind(&file, state, true);
+		ebt_lifecycle_put(EBT_LIFECYCLE_ring_pause, 0, state);
+		set_state(state | EBT_STATE_PAUSED);
+	}
+	ebt_unlock();
+	return err;
+}
+
+int ebt_resume(void)
+{
+	ebt_lock();
+	uint32_t state = ebt_state() & ~EBT_STATE_PAUSED;
+	int err = file.base ? 0 : -EAGAIN;
+	if (!err && state != ebt_state()) {
+		ebt_thread_bind(&file, state, true);
+		ebt_lifecycle_put(EBT_LIFECYCLE_ring_resume, 0, state);
+		set_state(state);
+	}
+	ebt_unlock();
+	return err;
+}
+
+const char *ebt_ring_path(void)
+{
+	return __atomic_load_n(&file.base, __ATOMIC_ACQUIRE) ? file.path : NULL;
+}
+
+void ebt_runtime_name(const char *name)
+{
+	ebt_lock();
+	strncpy(config.runtime, name ? name : "", sizeof(config.runtime) - 1);
+	ebt_unlock();
+}
+
+const char *ebt_probes_version(void)
+{
+	return EBT_VERSION;
+}
+
+/* The probe may be in a signal handler that interrupted the holder of the lock: never wait. */
+void ebt_control_requested(void)
+{
+	if (pthread_mutex_trylock(&lock))
+		return;
+	uint64_t now = ebt_clock_monotonic();
+	if (!file.base && !exiting && now >= request_after_ns) {
+		if (start_locked(false) < 0)
+			request_after_ns = now + REQUEST_RETRY_NS;
+		struct ebt_tail tail = tail_now();
+		if (file.base)
+			marker_ring_request(&tail);
+	}
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * Fork. The kernel zeroes a page in every child with a memory of its own, so a child is found out
+ * even if it was made by _Fork() or a bare system call; the handlers only make it prompt. vfork()
+ * shares the memory: its child is still us.
+ */
+static void make_fork_mark(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint32_t *mark =
+		mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (mark == MAP_FAILED)
+		return;
+	if (madvise(mark, page, MADV_WIPEONFORK)) {
+		munmap(mark, page);
+		return;
+	}
+	*mark = 1;
+	ebt_fork_mark = mark;
+}
+
+static void drop_fork_mark(void)
+{
+	if (ebt_fork_mark != &no_fork_mark)
+		munmap((void *)(uintptr_t)ebt_fork_mark, (size_t)sysconf(_SC_PAGESIZE));
+	ebt_fork_mark = &no_fork_mark;
+}
+
+void ebt_control_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+	bool recorded = file.base || (ebt_state() & EBT_STATE_FORKED);
+	bool inside = ebt_self.slot && ebt_self.slot->busy;
+	if (ebt_fork_mark != &no_fork_mark)
+		*(uint32_t *)(uintptr_t)ebt_fork_mark = 1;
+	if (inside) {
+		/* The handler of a signal that interrupted a probe forked: what that probe has yet
+		 * to write must not reach the parent's ring. The next probe starts ours. */
+		ebt_file_detach(&file);
+		set_state(recorded ? EBT_STATE_FORKED : 0);
+		return;
+	}
+	ebt_file_unmap(&file);
+	ebt_threads_forget();
+	set_state(0);
+	request_after_ns = 0;
+	if (recorded)
+		start_locked(true);
+}
+
+static void before_fork(void)
+{
+	ebt_lock();
+}
+
+static void after_fork_parent(void)
+{
+	ebt_unlock();
+	if (!ebt_state() && !ebt_traced())
+		return;
+	int saved_errno = errno;
+	ebt_emit_lifecycle(EBT_LIFECYCLE_fork_parent, ebt_proc_last_child());
+	errno = saved_errno;
+}
+
+static void after_fork_child(void)
+{
+	int saved_errno = errno;
+	ebt_control_forked();
+	errno = saved_errno;
+}
+
+/* First of the constructors and last of the destructors, so that those of the program may probe. */
+__attribute__((constructor(101))) static void library_loaded(void)
+{
+	read_config();
+	ebt_clock_choose(setting("EBTRACE_CLOCK", NULL));
+	ebt_threads_init();
+	make_fork_mark();
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	if (setting("EBTRACE_START", "OCAML_RUNTIME_EVENTS_START"))
+		start();
+}
+
+__attribute__((destructor(101))) static void library_unloaded(void)
+{
+	/* exit() may come from a signal handler that interrupted the holder of the lock. */
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	if (pthread_mutex_timedlock(&lock, &until))
+		return;
+	exiting = true;
+	stop_locked(EXIT_WAIT_NS);
+	ebt_threads_done();
+	drop_fork_mark();
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The few facts that the library takes from /proc, read without allocating. Where /proc is not
+ * mounted or says nothing, the answer is the harmless one.
+ */
+#ifndef EBT_PROCFS_H
+#define EBT_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Field 22 of /proc/self/stat; 0: not known. */
+uint64_t ebt_proc_start_time(void);
+/* Fills `id` with the boot id, NUL-padded. */
+void ebt_proc_boot_id(char *id, size_t bytes);
+/* True if this process maps a file of this inode under a path that ends in /name, or if that
+ * cannot be told. */
+bool ebt_proc_maps_inode(ino_t ino, const char *name);
+/* The youngest child of the calling thread; 0: not known. */
+pid_t ebt_proc_last_child(void);
+
+#endif

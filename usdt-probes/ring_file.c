@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "ring_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "procfs.h"
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef RENAME_NOREPLACE
+#define RENAME_NOREPLACE 1
+#endif
+
+#define NAME_TRIES 16
+
+struct name {
+	char text[EBT_RING_EXT_NAME_BYTES];
+};
+static const struct name phase_names[] = {
+#define EBT_PHASE(id, name) [id] = {#name},
+#include <ebtrace/events.def>
+};
+static const struct name counter_names[] = {
+#define EBT_COUNTER_ID(id, name, help) [id] = {#name},
+#include <ebtrace/events.def>
+};
+static const struct name lifecycle_names[] = {
+#define EBT_LIFECYCLE_ID(id, name, help) [id] = {#name},
+#include <ebtrace/events.def>
+};
+#define COUNT(table) (sizeof(table) / sizeof(*(table)))
+#define EXT_BYTES                                                                    \
+	(sizeof(struct ebt_ring_ext) + sizeof(phase_names) + sizeof(counter_names) + \
+	 sizeof(lifecycle_names))
+
+/*
+ * Opens a directory that must be the caller's alone; makes it if it is not there. In a world-
+ * writable parent somebody else may have made it first, to read or to replace what we write.
+ */
+static int open_private_dir(const char *path)
+{
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	struct stat st;
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || (st.st_mode & 077)) {
+		close(fd);
+		return -EPERM;
+	}
+	return fd;
+}
+
+static int open_dir(const struct ebt_config *config)
+{
+	char path[PATH_MAX];
+	if (*config->dir) {
+		int fd = open(config->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		return fd < 0 ? -errno : fd;
+	}
+	const char *runtime_dir = secure_getenv("XDG_RUNTIME_DIR");
+	if (runtime_dir && *runtime_dir == '/' &&
+	    snprintf(path, sizeof(path), "%s/ebtrace", runtime_dir) < PATH_MAX) {
+		int fd = open_private_dir(path);
+		if (fd >= 0)
+			return fd;
+	}
+	snprintf(path, sizeof(path), "/dev/shm/ebtrace-%u", (unsigned int)geteuid());
+	return open_private_dir(path);
+}
+
+/* The file's absolute path, however the directory was named, since the program may chdir(). */
+static void set_path(struct ebt_file *file, int dir, const char *given, const char *name)
+{
+	char link[32], base[PATH_MAX];
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	ssize_t len = readlink(link, base, sizeof(base) - 1);
+	if (len > 0)
+		base[len] = 0;
+	else
+		snprintf(base, sizeof(base), "%s", given);
+	if (snprintf(file->path, sizeof(file->path), "%s/%s", base, name) >= PATH_MAX)
+		file->path[0] = 0;
+}
+
+static int rename_new(int dir, const char *from, const char *to)
+{
+	if (!syscall(SYS_renameat2, dir, from, dir, to, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	/* A file system without RENAME_NOREPLACE; the name holds our pid, so nobody races us. */
+	if (!faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -EEXIST;
+	return renameat(dir, from, dir, to) ? -errno : 0;
+}
+
+/*
+ * Gives the finished file its name. Who has it already is either a dead process of this pid, whose
+ * file goes, or another copy of this library in this process, or a file that we may not remove.
+ */
+static int publish(struct ebt_file *file, int dir, const char *given, const char *tmp)
+{
+	int pid = getpid();
+	int err = -EEXIST;
+	for (int copy = 1; copy <= NAME_TRIES; copy++) {
+		char name[48];
+		if (copy == 1)
+			snprintf(name, sizeof(name), "%d.events", pid);
+		else
+			snprintf(name, sizeof(name), "%d-%d.events", pid, copy);
+		err = rename_new(dir, tmp, name);
+		struct stat st;
+		if (err == -EEXIST && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    !ebt_proc_maps_inode(st.st_ino, name) && !unlinkat(dir, name, 0))
+			err = rename_new(dir, tmp, name);
+		if (!err)
+			set_path(file, dir, given, name);
+		if (err != -EEXIST)
+			break;
+	}
+	return err;
+}
+
+static void fill_ext(struct ebt_ring_ext *ext, const struct ebt_config *config)
+{
+	ext->size = EXT_BYTES;
+	ext->byte_order = 0x0102030405060708;
+	ext->word_bytes = sizeof(uint64_t);
+	ext->clock = EBT_RING_CLOCK_MONOTONIC;
+	ext->pid = (uint64_t)getpid();
+	ext->start_time = ebt_proc_start_time();
+	ext->start_ns = ebt_clock_monotonic();
+	ebt_proc_boot_id(ext->boot_id, sizeof(ext->boot_id));
+	snprintf(ext->producer, sizeof(ext->producer), "ebtrace-probes %s", EBT_VERSION);
+	memcpy(ext->runtime, config->runtime, sizeof(ext->runtime));
+	ext->phases = COUNT(phase_names);
+	ext->counters = COUNT(counter_names);
+	ext->lifecycles = COUNT(lifecycle_names);
+	char *tables = (char *)(ext + 1);
+	memcpy(tables, phase_names, sizeof(phase_names));
+	tables += sizeof(phase_names);
+	memcpy(tables, counter_names, sizeof(counter_names));
+	tables += sizeof(counter_names);
+	memcpy(tables, lifecycle_names, sizeof(lifecycle_names));
+	ext->magic = EBT_RING_EXT_MAGIC;
+}
+
+static void fill(struct ebt_file *file, const struct ebt_config *config)
+{
+	struct ebt_ring_file *header = (struct ebt_ring_file *)file->base;
+	header->version = EBT_RING_VERSION;
+	header->max_domains = config->max_domains;
+	header->ring_header_size = sizeof(struct ebt_ring_header);
+	header->ring_size_elements = file->elements;
+	header->ring_size_bytes = file->elements * sizeof(uint64_t);
+	header->headers_offset = EBT_RING_HEADERS_OFFSET;
+	header->data_offset = (uint64_t)((char *)file->data - file->base);
+	header->custom_events_offset = (uint64_t)(file->names - file->base);
+	fill_ext(file->ext, config);
+}
+
+/* Reserves and maps. Not every file system has fallocate(); all have the second, ftruncate(). */
+static int map(struct ebt_file *file, int fd, const struct ebt_config *config)
+{
+	uint64_t data = EBT_RING_HEADERS_OFFSET +
+			(uint64_t)sizeof(struct ebt_ring_header) * config->max_domains;
+	uint64_t elements = UINT64_C(1) << config->log_words;
+	uint64_t names = data + elements * sizeof(uint64_t) * config->max_domains;
+	uint64_t bytes = names + EBT_RING_NAMES_BYTES + EXT_BYTES;
+	struct rlimit limit;
+	/* Beyond this limit the kernel would send SIGXFSZ, which kills. */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes)
+		return -EFBIG;
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		return -errno;
+	if ((fallocate(fd, 0, 0, (off_t)data) < 0 ||
+	     fallocate(fd, 0, (off_t)names, (off_t)(bytes - names)) < 0) &&
+	    errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	struct stat st;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (base == MAP_FAILED)
+		return -errno;
+	file->base = base;
+	file->bytes = bytes;
+	file->headers = (struct ebt_ring_header *)(base + EBT_RING_HEADERS_OFFSET);
+	file->data = (uint64_t *)(base + data);
+	file->names = base + names;
+	file->ext = (struct ebt_ring_ext *)(base + names + EBT_RING_NAMES_BYTES);
+	file->max_domains = config->max_domains;
+	file->elements = elements;
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	return 0;
+}
+
+int ebt_file_create(struct ebt_file *file, const struct ebt_config *config,
+		    void (*fill_names)(char *names))
+{
+	int dir = open_dir(config);
+	if (dir < 0)
+		return dir;
+	char tmp[64];
+	snprintf(tmp, sizeof(tmp), ".%d-%llx.tmp", getpid(),
+		 (unsigned long long)ebt_clock_monotonic());
+	int err = 0;
+	int fd = openat(dir, tmp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		err = -errno;
+		goto out_dir;
+	}
+	/* The umask may have taken our own rights. */
+	if (fchmod(fd, 0600) < 0)
+		err = -errno;
+	if (!err)
+		err = map(file, fd, config);
+	close(fd);
+	if (!err) {
+		fill(file, config);
+		fill_names(file->names);
+		err = publish(file, dir, config->dir, tmp);
+		if (err)
+			ebt_file_unmap(file);
+	}
+	if (err)
+		unlinkat(dir, tmp, 0);
+out_dir:
+	close(dir);
+	return err;
+}
+
+/* For kernels before 5.14. */
+static int allocate_by_path(const struct ebt_file *file, off_t offset, off_t bytes)
+{
+	int fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	struct stat st;
+	int err = 0;
+	if (!fstat(fd, &st) && st.st_ino == file->ino && st.st_dev == file->dev &&
+	    fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, bytes) < 0 && errno == ENOSPC)
+		err = -ENOSPC;
+	close(fd);
+	return err;
+}
+
+int ebt_file_populate(const struct ebt_file *file, uint32_t r)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t ring_bytes = file->elements * sizeof(uint64_t);
+	uint64_t from = (uint64_t)((char *)file->data - file->base) + ring_bytes * r;
+	uint64_t to = from + ring_bytes;
+	from &= ~(page - 1);
+	if (!madvise(file->base + from, to - from, MADV_POPULATE_WRITE))
+		return 0;
+	if (errno == EINVAL)
+		return allocate_by_path(file, (off_t)from, (off_t)(to - from));
+	return -ENOSPC;
+}
+
+void ebt_file_remove(const struct ebt_file *file)
+{
+	struct stat st;
+	if (*file->path && !lstat(file->path, &st) && st.st_ino == file->ino &&
+	    st.st_dev == file->dev)
+		unlink(file->path);
+}
+
+void ebt_file_unmap(struct ebt_file *file)
+{
+	if (file->base)
+		munmap(file->base, file->bytes);
+	file->base = NULL;
+}
+
+void ebt_file_detach(struct ebt_file *file)
+{
+	if (file->base)
+		mmap(file->base, file->bytes, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
+	file->base = NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring file on disk: its directory, its safe creation, its static parts, its removal.
+ *
+ * The file is completed under a temporary name and then renamed without replacing anything, so a
+ * reader never finds half a file, and nobody else's file is ever opened or truncated. No file
+ * descriptor is kept: programs close descriptors that they do not know. Nothing here allocates,
+ * since a tracer may ask for the ring in the middle of a program's malloc().
+ */
+#ifndef EBT_RING_FILE_H
+#define EBT_RING_FILE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <ebtrace/ring.h>
+
+struct ebt_file {
+	char *base; /* NULL: there is no file */
+	uint64_t bytes;
+	struct ebt_ring_header *headers;
+	uint64_t *data;
+	char *names;
+	struct ebt_ring_ext *ext;
+	uint32_t max_domains;
+	uint64_t elements;
+	dev_t dev;
+	ino_t ino;
+	char path[PATH_MAX];
+};
+
+struct ebt_config {
+	uint32_t max_domains;
+	uint32_t log_words;
+	bool preserve;
+	char dir[PATH_MAX]; /* empty: the default places */
+	char runtime[64];
+};
+
+/*
+ * Makes and maps the file of the calling process; `fill_names` writes the table of names before
+ * the file appears. -errno: nothing is left behind.
+ */
+int ebt_file_create(struct ebt_file *file, const struct ebt_config *config,
+		    void (*fill_names)(char *names));
+/* Reserves the pages of ring r, so that a full disk is an error here and no SIGBUS later. */
+int ebt_file_populate(const struct ebt_file *file, uint32_t r);
+/* Unlinks the file, if what has its name is still ours. */
+void ebt_file_remove(const struct ebt_file *file);
+void ebt_file_unmap(struct ebt_file *file);
+/* Puts private memory in its place: for a forked child that is inside a probe. */
+void ebt_file_detach(struct ebt_file *file);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The registry of user events: names and types by id. It only grows, so probes read it without a
+ * lock: an event's type is published last, after its name stands here and in the ring file.
+ */
+#ifndef EBT_USER_EVENTS_H
+#define EBT_USER_EVENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <ebtrace/probes.h>
+#include <ebtrace/ring.h>
+
+extern uint8_t ebt_user_types[EBT_RING_NAMES]; /* 0: not registered; else 1 + enum ebt_user_type */
+extern char ebt_user_names[EBT_RING_NAMES][EBT_RING_NAME_BYTES];
+
+static inline bool ebt_user_event_is(int event, enum ebt_user_type type)
+{
+	/* acquire: the name that goes with the type */
+	return (unsigned int)event < EBT_RING_NAMES &&
+	       __atomic_load_n(&ebt_user_types[event], __ATOMIC_ACQUIRE) == (uint8_t)(type + 1);
+}
+
+/* Copies all names into a ring file; the caller holds the lock. */
+void ebt_user_events_copy(char *names);
+
+#endif

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/json.h"
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static void put_char(struct buf *b, char c)
+{
+	*buf_room(b) = c;
+	b->len++;
+}
+
+static void separate(struct json *j)
+{
+	if (j->comma)
+		put_char(j->out, ',');
+	j->comma = true;
+}
+
+void json_open(struct json *j, char bracket)
+{
+	separate(j);
+	put_char(j->out, bracket);
+	j->comma = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	put_char(j->out, bracket);
+	j->comma = true;
+}
+
+void json_key(struct json *j, const char *key)
+{
+	separate(j);
+	put_char(j->out, '"');
+	buf_puts(j->out, key);
+	buf_put(j->out, "\":", 2);
+	j->comma = false;
+}
+
+/*
+ * Length of the UTF-8 sequence at s, 0 if it is none: too long, a surrogate, beyond U+10FFFF or cut
+ * off by `left`.
+ */
+static size_t utf8_length(const unsigned char *s, size_t left)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = s[0] < 0x80	     ? 1
+		   : s[0] >> 5 == 6  ? 2
+		   : s[0] >> 4 == 14 ? 3
+		   : s[0] >> 3 == 30 ? 4
+				     : 0;
+	if (n <= 1 || n > left)
+		return n <= left ? n : 0;
+	uint32_t code = s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		code = code << 6 | (s[i] & 0x3fu);
+	}
+	return code < least[n] || code > 0x10ffff || code >> 11 == 0x1b ? 0 : n;
+}
+
+static char *put_escape(char *p, unsigned char c)
+{
+	static const char shorts[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\t', 't'},
+					 {'\r', 'r'}, {'\b', 'b'},  {'\f', 'f'}};
+	*p++ = '\\';
+	for (size_t i = 0; i < sizeof(shorts) / sizeof(*shorts); i++) {
+		if (c == (unsigned char)shorts[i][0]) {
+			*p++ = shorts[i][1];
+			return p;
+		}
+	}
+	memcpy(p, "u00", 3);
+	p[3] = hex_digits[c >> 4];
+	p[4] = hex_digits[c & 15];
+	return p + 5;
+}
+
+/* Escapes s[*at..len) into the room of one buf_room(). */
+static void put_piece(struct buf *b, const unsigned char *s, size_t len, size_t *at)
+{
+	char *start = buf_room(b), *p = start;
+	while (*at < len && p - start <= BUF_ROOM_MAX - 6) {
+		unsigned char c = s[*at];
+		size_t n = utf8_length(s + *at, len - *at);
+		if (n == 1 && (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
+			p = put_escape(p, c);
+		} else if (n == 1) {
+			*p++ = (char)c;
+		} else if (n) {
+			memcpy(p, s + *at, n);
+			p += n;
+		} else {
+			memcpy(p, "\xef\xbf\xbd", 3);
+			p += 3;
+			n = 1;
+		}
+		*at += n;
+	}
+	b->len += (size_t)(p - start);
+}
+
+void json_string(struct json *j, const char *s, size_t len)
+{
+	separate(j);
+	put_char(j->out, '"');
+	for (size_t at = 0; at < len;)
+		put_piece(j->out, (const unsigned char *)s, len, &at);
+	put_char(j->out, '"');
+}
+
+void json_u64(struct json *j, uint64_t v)
+{
+	separate(j);
+	buf_put_u64(j->out, v);
+}
+
+void json_i64(struct json *j, int64_t v)
+{
+	separate(j);
+	buf_put_i64(j->out, v);
+}
+
+void json_bool(struct json *j, bool v)
+{
+	json_raw(j, v ? "true" : "false");
+}
+
+void json_raw(struct json *j, const char *text)
+{
+	separate(j);
+	buf_puts(j->out, text);
+}
+
+void json_hex(struct json *j, const void *data, size_t len)
+{
+	const unsigned char *s = data;
+	separate(j);
+	put_char(j->out, '"');
+	for (size_t at = 0; at < len;) {
+		size_t n = len - at < BUF_ROOM_MAX / 2 ? len - at : BUF_ROOM_MAX / 2;
+		char *p = buf_room(j->out);
+		for (size_t i = 0; i < n; i++) {
+			p[2 * i] = hex_digits[s[at + i] >> 4];
+			p[2 * i + 1] = hex_digits[s[at + i] & 15];
+		}
+		j->out->len += 2 * n;
+		at += n;
+	}
+	put_char(j->out, '"');
+}
+
+void json_key_u64(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+void json_key_i64(struct json *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_i64(j, v);
+}
+
+void json_key_str(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_string(j, s, strlen(s));
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/follow.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "proc/process.h"
+#include "proc/ringfile.h"
+#include "proc/runtime.h"
+
+#define MAX_PROCESSES 4096
+
+struct followed {
+	pid_t pid;
+	int pidfd;
+	bool ended;
+	bool told; /* follow_children() has reported it */
+	enum ebt_release release;
+};
+
+struct known_file {
+	dev_t dev;
+	ino_t ino;
+};
+
+struct follow {
+	struct ring_source *rings;
+	const struct opts *opts;
+	int epoll_fd;
+	char dir[128];
+	bool own_dir; /* nobody else's files are in it */
+	struct followed *processes;
+	unsigned count, cap, running;
+	struct known_file *files;
+	unsigned file_count, file_cap, opened;
+	char reason[EBT_REASON_BYTES];
+	int error; /* what `reason` is about */
+};
+
+int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, struct follow **ret)
+{
+	struct follow *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->rings = rings;
+	f->opts = o;
+	f->epoll_fd = epoll_fd;
+	*ret = f;
+	return 0;
+}
+
+void follow_free(struct follow *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->processes[i].pidfd >= 0)
+			close(f->processes[i].pidfd);
+	free(f->processes);
+	free(f->files);
+	free(f);
+}
+
+static struct followed *find(struct follow *f, pid_t pid)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->processes[i].pid == pid && !f->processes[i].ended)
+			return &f->processes[i];
+	return NULL;
+}
+
+static bool was_followed(const struct follow *f, pid_t pid)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->processes[i].pid == pid)
+			return true;
+	return false;
+}
+
+static int add_process(struct follow *f, pid_t pid, bool told)
+{
+	if (f->count == MAX_PROCESSES)
+		return -E2BIG;
+	if (f->count == f->cap) {
+		unsigned cap = f->cap ? 2 * f->cap : 8;
+		struct followed *p = realloc(f->processes, cap * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		f->processes = p;
+		f->cap = cap;
+	}
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (pidfd < 0)
+		return -errno;
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = f};
+	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, pidfd, &e)) {
+		int err = -errno;
+		close(pidfd);
+		return err;
+	}
+	f->processes[f->count++] = (struct followed){
+		.pid = pid, .pidfd = pidfd, .told = told, .release = f->opts->release};
+	f->running++;
+	return 0;
+}
+
+int follow_add(struct follow *f, pid_t pid)
+{
+	return add_process(f, pid, true);
+}
+
+void follow_dir(struct follow *f, const char *dir, bool own)
+{
+	snprintf(f->dir, sizeof(f->dir), "%s", dir);
+	f->own_dir = own;
+}
+
+/* True if the file is new; then it is known from here on. */
+static bool take_identity(struct follow *f, int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return false;
+	for (unsigned i = 0; i < f->file_count; i++)
+		if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
+			return false;
+	if (f->file_count == f->file_cap) {
+		unsigned cap = f->file_cap ? 2 * f->file_cap : 8;
+		struct known_file *k = realloc(f->files, cap * sizeof(*k));
+		if (!k)
+			return false;
+		f->files = k;
+		f->file_cap = cap;
+	}
+	f->files[f->file_count++] = (struct known_file){st.st_dev, st.st_ino};
+	return true;
+}
+
+/* Opens a ring file for reading as a source; takes the descriptor. */
+static int open_ring(struct follow *f, int fd, const char *name, struct followed *p, pid_t pid)
+{
+	struct ebt_cursor *c;
+	bool live = p && !p->ended;
+	enum ebt_release release = p ? p->release : f->opts->release;
+	int err = ebt_cursor_open_fd(fd, name, release, &c, f->reason);
+	if (err == -EAGAIN) {
+		/* OCaml names its file before it has written the header: look again later. */
+		f->file_count--;
+		return 0;
+	}
+	if (err) {
+		log_at(LOG_NORMAL, "%s", f->reason);
+		f->error = err;
+		return err == -ENOMEM ? err : 0;
+	}
+	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
+	f->opened++;
+	return ring_source_add(f->rings, c, (uint32_t)pid, live);
+}
+
+static void detect_release(struct followed *p)
+{
+	if (p->release != EBT_RELEASE_AUTO)
+		return;
+	p->release = runtime_process_release(p->pid);
+	if (p->release != EBT_RELEASE_AUTO)
+		log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
+}
+
+static int scan_maps(struct follow *f, struct followed *p)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[EBT_REASON_BYTES] = "";
+	int n = ringfile_find(p->pid, f->opts->ring_dir, found, RINGFILE_MAX, reason);
+	if (n == -ENOENT || n == -ESRCH)
+		return 0;
+	if (n < 0) {
+		if (strcmp(reason, f->reason)) {
+			memcpy(f->reason, reason, sizeof(reason));
+			log_at(LOG_NORMAL, "%s", reason);
+		}
+		f->error = n;
+		return 0;
+	}
+	int err = 0;
+	for (int i = 0; i < n; i++) {
+		if (err || !take_identity(f, found[i].fd)) {
+			close(found[i].fd);
+			continue;
+		}
+		detect_release(p);
+		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
+	}
+	return err;
+}
+
+/*
+ * Files in the directory of a program that we started: they are kept until they are read, so that
+ * a process which came and went between two scans is not missed.
+ */
+static int scan_dir(struct follow *f)
+{
+	DIR *d = *f->dir ? opendir(f->dir) : NULL;
+	if (!d)
+		return 0;
+	int err = 0;
+	struct dirent *e;
+	while (!err && (e = readdir(d))) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
+			continue;
+		/* A live process is found by its mapping, which is certain. */
+		if (find(f, (pid_t)pid) || !(f->own_dir || was_followed(f, (pid_t)pid)))
+			continue;
+		int fd =
+			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		struct stat st;
+		if (fd < 0)
+			continue;
+		if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !take_identity(f, fd)) {
+			close(fd);
+			continue;
+		}
+		err = open_ring(f, fd, e->d_name, NULL, (pid_t)pid);
+	}
+	closedir(d);
+	return err;
+}
+
+static int scan_children(struct follow *f, pid_t pid)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	if (!d)
+		return 0;
+	int err = 0;
+	struct dirent *e;
+	while (!err && (e = readdir(d))) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, e->d_name);
+		FILE *in = fopen(path, "re");
+		int child;
+		while (in && !err && fscanf(in, "%d", &child) == 1)
+			if (!find(f, child)) {
+				err = add_process(f, child, false);
+				if (err == -ESRCH)
+					err = 0;
+			}
+		if (in)
+			fclose(in);
+	}
+	closedir(d);
+	return err;
+}
+
+static bool has_ended(const struct followed *p)
+{
+	struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
+	return poll(&fd, 1, 0) > 0;
+}
+
+int follow_scan(struct follow *f)
+{
+	int err = 0;
+	/* Processes added on the way are looked at in the same scan. */
+	for (unsigned i = 0; !err && i < f->count; i++) {
+		if (f->processes[i].ended)
+			continue;
+		bool ended = has_ended(&f->processes[i]);
+		if (!ended) {
+			err = scan_maps(f, &f->processes[i]);
+			if (!err && f->opts->follow)
+				err = scan_children(f, f->processes[i].pid);
+			continue;
+		}
+		struct followed *p = &f->processes[i];
+		p->ended = true;
+		f->running--;
+		close(p->pidfd);
+		p->pidfd = -1;
+		ring_source_finish(f->rings, (uint32_t)p->pid);
+	}
+	return err ? err : scan_dir(f);
+}
+
+unsigned follow_running(const struct follow *f)
+{
+	return f->running;
+}
+
+unsigned follow_rings(const struct follow *f)
+{
+	return f->opened;
+}
+
+const char *follow_reason(const struct follow *f)
+{
+	return f->reason;
+}
+
+void follow_children(struct follow *f, void (*fn)(pid_t pid, void *ctx), void *ctx)
+{
+	for (unsigned i = 0; i < f->count; i++) {
+		if (f->processes[i].told)
+			continue;
+		f->processes[i].told = true;
+		fn(f->processes[i].pid, ctx);
+	}
+}

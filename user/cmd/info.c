@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ebtrace info: what a ring file, or the ring of a process, is and holds.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/open.h"
+#include "codec/ring_ids.h"
+
+static const struct opts_command command = {"info", "-p PID | FILE...",
+					    "Tells what a ring file, or the ring of a process, is: "
+					    "format, producer, events, loss, damage."
+					    "\vExamples:\n"
+					    "  ebtrace info 1234.events\n"
+					    "  ebtrace info -p 1234 --json"};
+
+#define KINDS	32
+#define DAMAGES 8 /* shown one by one */
+
+struct summary {
+	uint64_t count[KINDS];
+	uint64_t (*by_domain)[KINDS];
+	uint32_t domains;
+	uint64_t first_ns, last_ns;
+	uint64_t damage_offset[DAMAGES];
+	uint32_t damages;
+};
+
+static const char *kind_name(unsigned kind)
+{
+	static const char *const names[KINDS] = {
+		[EBT_BEGIN] = "begin",
+		[EBT_END] = "end",
+		[EBT_COUNTER] = "counter",
+		[EBT_LIFECYCLE] = "lifecycle",
+		[EBT_ALLOC_SIZES] = "alloc_sizes",
+		[EBT_UNIT] = "unit",
+		[EBT_INT] = "int",
+		[EBT_SPAN_BEGIN] = "span_begin",
+		[EBT_SPAN_END] = "span_end",
+		[EBT_CUSTOM] = "custom",
+	};
+	return names[kind];
+}
+
+static int count_event(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx)
+{
+	struct summary *s = ctx;
+	(void)payload;
+	(void)bytes;
+	if (ev->kind == EBT_DAMAGE) {
+		if (s->damages < DAMAGES)
+			s->damage_offset[s->damages] = ev->arg[0];
+		s->damages++;
+		return 0;
+	}
+	if (ev->kind >= KINDS || !kind_name(ev->kind) || ev->domain >= s->domains)
+		return 0;
+	s->count[ev->kind]++;
+	s->by_domain[ev->domain][ev->kind]++;
+	if (!s->first_ns || ev->ts < s->first_ns)
+		s->first_ns = ev->ts;
+	if (ev->ts > s->last_ns)
+		s->last_ns = ev->ts;
+	return 0;
+}
+
+static int summarize(struct ebt_cursor *c, const struct ebt_cursor_info *info, struct summary *s)
+{
+	*s = (struct summary){.domains = info->max_domains};
+	s->by_domain = calloc(info->max_domains, sizeof(*s->by_domain));
+	if (!s->by_domain)
+		return -ENOMEM;
+	/* What is there now: a producer at full speed must not keep us here. */
+	ssize_t n = ebt_cursor_poll(c, count_event, s, 0);
+	return n < 0 ? (int)n : 0;
+}
+
+static void print_text(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
+{
+	printf("%s: ring file of %s%s", name, i->producer, i->release_assumed ? " (assumed)" : "");
+	if (*i->runtime)
+		printf(", runtime %s", i->runtime);
+	if (i->pid)
+		printf(", process %" PRIu64, i->pid);
+	printf("\n  rings      %" PRIu32 " of %" PRIu32 " words\n", i->max_domains, i->ring_words);
+	printf("  events     %" PRIu64 "\n", i->events);
+	if (s->first_ns)
+		printf("  time span  %.6f s, from %" PRIu64 " ns\n",
+		       (double)(s->last_ns - s->first_ns) / 1e9, s->first_ns);
+	printf("  lost       ");
+	if (i->lost_events)
+		printf("%" PRIu64 " events, ", i->lost_events);
+	printf("%" PRIu64 " words\n  damage     ", i->lost_words);
+	printf(s->damages ? "%" PRIu32 " places, at byte" : "none", s->damages);
+	for (uint32_t d = 0; d < s->damages && d < DAMAGES; d++)
+		printf(" %" PRIu64, s->damage_offset[d]);
+	printf("%s\n", s->damages > DAMAGES ? " ..." : "");
+	for (uint32_t d = 0; d < s->domains; d++) {
+		const char *sep = "";
+		for (unsigned k = 0; k < KINDS; k++) {
+			if (!s->by_domain[d][k])
+				continue;
+			if (!*sep)
+				printf("  domain %-3" PRIu32 " ", d);
+			printf("%s%s %" PRIu64, sep, kind_name(k), s->by_domain[d][k]);
+			sep = ", ";
+		}
+		if (*sep)
+			putchar('\n');
+	}
+}
+
+/* A name from outside may hold anything. */
+static void print_quoted(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_json(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
+{
+	printf("{\"name\":");
+	print_quoted(name);
+	printf(",\"format\":\"ring\",\"producer\":");
+	print_quoted(i->producer);
+	printf(",\"producer_assumed\":%s,\"runtime\":", i->release_assumed ? "true" : "false");
+	print_quoted(i->runtime);
+	printf(",\"pid\":%" PRIu64 ",\"rings\":%" PRIu32 ",\"ring_words\":%" PRIu32
+	       ",\"events\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
+	       ",\"lost_events\":%" PRIu64 ",\"lost_words\":%" PRIu64 ",\"damaged\":%" PRIu32
+	       ",\"domains\":[",
+	       i->pid, i->max_domains, i->ring_words, i->events, s->first_ns, s->last_ns,
+	       i->lost_events, i->lost_words, s->damages);
+	const char *comma = "";
+	for (uint32_t d = 0; d < s->domains; d++) {
+		const char *sep = "";
+		for (unsigned k = 0; k < KINDS; k++) {
+			if (!s->by_domain[d][k])
+				continue;
+			if (!*sep)
+				printf("%s{\"domain\":%" PRIu32, comma, d);
+			sep = ",";
+			printf(",\"%s\":%" PRIu64, kind_name(k), s->by_domain[d][k]);
+		}
+		if (*sep) {
+			putchar('}');
+			comma = ",";
+		}
+	}
+	puts("]}");
+}
+
+static int tell(struct ebt_cursor *c, const char *name, const struct opts *o)
+{
+	struct ebt_cursor_info info;
+	struct summary s;
+	ebt_cursor_info(c, &info);
+	int err = summarize(c, &info, &s);
+	if (err) {
+		complain("'%s': %s", name, strerror(-err));
+	} else {
+		ebt_cursor_info(c, &info);
+		(o->json ? print_json : print_text)(name, &info, &s);
+	}
+	free(s.by_domain);
+	ebt_cursor_close(c);
+	if (err)
+		return EXIT_ERROR;
+	return o->fail_on_loss && (info.lost_events || info.lost_words) ? EXIT_LOSS : 0;
+}
+
+static int tell_process(pid_t pid, const struct opts *o)
+{
+	struct process p;
+	int status = open_process(pid, &p);
+	if (status)
+		return status;
+	char name[64], reason[EBT_REASON_BYTES] = "";
+	struct ebt_cursor *c;
+	int err = ebt_cursor_open_pid(pid, o->ring_dir, o->release, &c, reason);
+	if (err) {
+		complain("%s", *reason ? reason : strerror(-err));
+		return open_status(err);
+	}
+	snprintf(name, sizeof(name), "process %d (%s)", pid, p.comm);
+	return tell(c, name, o);
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &command, argc, argv);
+	if (!o.file_count && !o.pid_count) {
+		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");
+		return EXIT_USAGE;
+	}
+	int worst = 0;
+	for (unsigned i = 0; i < o.file_count; i++) {
+		struct ebt_cursor *c;
+		int status = open_file(o.files[i], o.release, &c);
+		if (!status)
+			status = tell(c, o.files[i], &o);
+		if (status)
+			worst = status;
+	}
+	for (unsigned i = 0; i < o.pid_count; i++) {
+		int status = tell_process(o.pids[i], &o);
+		if (status)
+			worst = status;
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write: %s", strerror(errno));
+		return EXIT_ERROR;
+	}
+	return worst;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Opening what the command line names, and saying why it cannot be opened: the cause, and the next
+ * thing to try.
+ */
+#ifndef CMD_OPEN_H
+#define CMD_OPEN_H
+
+#include "cmd/opts.h"
+#include "proc/process.h"
+
+/* Prints "ebtrace: ..." to stderr, whatever the log level. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* Opens a ring file, or standard input for "-". 0, or an exit status after a line on stderr. */
+int open_file(const char *path, enum ebt_release release, struct ebt_cursor **ret);
+
+/* Checks that a process can be looked into. 0, or an exit status after a line on stderr. */
+int open_process(pid_t pid, struct process *ret);
+
+/* The exit status for an errno of opening something. */
+int open_status(int err);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/opts.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "codec/ring_ids.h"
+
+enum {
+	OPT_MIN_DURATION = 256,
+	OPT_DOMAIN,
+	OPT_MODE,
+	OPT_SNAPSHOT,
+	OPT_JSON,
+	OPT_JSON_SCHEMA,
+	OPT_FAIL_ON_LOSS,
+	OPT_RING_DIR,
+	OPT_BPF_BUFFER,
+	OPT_BUFFER,
+	OPT_ATTACH,
+	OPT_NO_FOLLOW,
+	OPT_OCAML_VERSION,
+	OPT_PRUNE,
+};
+
+static const struct argp_option options[] = {
+	{NULL, 0, NULL, 0, "What to look at:", 1},
+	{"pid", 'p', "PID", 0, "A running process (repeatable)", 1},
+	{"ring-dir", OPT_RING_DIR, "DIR", 0, "Where else to look for a process's ring file", 1},
+	{"ocaml-version", OPT_OCAML_VERSION, "X.Y", 0, "Read rings as this release's: 5.0 to 5.5",
+	 1},
+	{"mode", OPT_MODE, "MODE", 0,
+	 "auto, ring (no privilege), watermark (a trap for each quarter of a ring), stream (a trap "
+	 "for each event: with thread and CPU)",
+	 1},
+	{"snapshot", OPT_SNAPSHOT, NULL, 0, "Print what the rings hold now, then exit", 1},
+	{"duration", 'd', "TIME", 0, "Stop after so long: 10s, 500ms, 2m", 1},
+	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave children of the process alone", 1},
+	{NULL, 0, NULL, 0, "What to show:", 2},
+	{"event", 'e', "GLOB", 0, "Only events of this name or kind; !GLOB: not these (repeatable)",
+	 2},
+	{"domain", OPT_DOMAIN, "N", 0, "Only this domain (repeatable)", 2},
+	{"min-duration", OPT_MIN_DURATION, "TIME", 0, "Only spans that last so long: 1ms, 50us", 2},
+	{NULL, 0, NULL, 0, "How to show it:", 3},
+	{"output", 'o', "FILE", 0, "Write to FILE instead of stdout", 3},
+	{"format", 'f', "FORMAT", 0, "text or ndjson; default: as the suffix of FILE says, or text",
+	 3},
+	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
+	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the NDJSON output and exit",
+	 3},
+	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
+	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
+	{NULL, 0, NULL, 0, "Limits:", 4},
+	{"buffer", OPT_BUFFER, "SIZE", 0, "Backlog kept of each ring; default 32M", 4},
+	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M",
+	 4},
+	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)",
+	 4},
+	{NULL, 0, NULL, 0, "Other:", -1},
+	{"verbose", 'v', NULL, 0, "Say what is done and why (twice: debug)", -1},
+	{"quiet", 'q', NULL, 0, "Errors only", -1},
+	{0},
+};
+
+static uint64_t parse_scaled(struct argp_state *st, const char *text, const char *what,
+			     const char *const units[], const double scale[], double fallback)
+{
+	char *end;
+	errno = 0;
+	double v = strtod(text, &end);
+	double factor = -1;
+	if (!*end)
+		factor = fallback;
+	for (unsigned i = 0; units[i]; i++)
+		if (!strcmp(end, units[i]))
+			factor = scale[i];
+	if (end == text || errno || !isfinite(v) || v < 0 || factor < 0 || v * factor > 9e18)
+		argp_error(st, "'%s' is not a %s", text, what);
+	return (uint64_t)(v * factor);
+}
+
+static uint64_t parse_time(struct argp_state *st, const char *text)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", "m", "h", NULL};
+	static const double scale[] = {1, 1e3, 1e6, 1e9, 60e9, 3600e9};
+	return parse_scaled(st, text, "time (like 500us, 10ms, 2s)", units, scale, 1e9);
+}
+
+static uint64_t parse_size(struct argp_state *st, const char *text)
+{
+	static const char *const units[] = {"k", "K", "M", "G", NULL};
+	static const double scale[] = {1024, 1024, 1048576, 1073741824};
+	return parse_scaled(st, text, "size (like 64K, 16M)", units, scale, 1);
+}
+
+static long parse_number(struct argp_state *st, const char *text, long min, long max)
+{
+	char *end;
+	errno = 0;
+	long v = strtol(text, &end, 10);
+	if (end == text || *end || errno || v < min || v > max)
+		argp_error(st, "'%s' is not a number from %ld to %ld", text, min, max);
+	return v;
+}
+
+static int parse_word(struct argp_state *st, const char *text, const char *const words[],
+		      const char *what)
+{
+	for (int i = 0; words[i]; i++)
+		if (!strcmp(text, words[i]))
+			return i;
+	argp_error(st, "unknown %s '%s'", what, text);
+	return 0;
+}
+
+static void room_for(struct argp_state *st, unsigned count, const char *what)
+{
+	if (count == OPTS_MAX)
+		argp_error(st, "more than %d %s", OPTS_MAX, what);
+}
+
+static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
+{
+	o->bpf_buffer_bytes = parse_size(st, arg);
+	if (o->bpf_buffer_bytes < 4096 || o->bpf_buffer_bytes > 1u << 30 ||
+	    (o->bpf_buffer_bytes & (o->bpf_buffer_bytes - 1)))
+		argp_error(st, "--bpf-buffer must be a power of two from 4K to 1G");
+}
+
+/* Options that choose what is looked at. */
+static error_t parse_target(int key, char *arg, struct argp_state *st)
+{
+	static const char *const modes[] = {"auto", "ring", "watermark", "stream", NULL};
+	struct opts *o = st->input;
+	switch (key) {
+	case 'p':
+		room_for(st, o->pid_count, "processes");
+		o->pids[o->pid_count++] = (pid_t)parse_number(st, arg, 1, INT_MAX);
+		return 0;
+	case 'd':
+		o->duration_ns = parse_time(st, arg);
+		return 0;
+	case OPT_RING_DIR:
+		o->ring_dir = arg;
+		return 0;
+	case OPT_OCAML_VERSION:
+		o->release = ring_release_from_version_string(arg);
+		if (o->release == EBT_RELEASE_AUTO)
+			argp_error(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
+		return 0;
+	case OPT_MODE:
+		o->mode = (enum opts_mode)parse_word(st, arg, modes, "mode");
+		return 0;
+	case OPT_SNAPSHOT:
+		o->snapshot = true;
+		return 0;
+	case OPT_NO_FOLLOW:
+		o->follow = false;
+		return 0;
+	case ARGP_KEY_ARG:
+		room_for(st, o->file_count, "files");
+		o->files[o->file_count++] = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* Options that choose what is shown, and how. */
+static error_t parse_output(int key, char *arg, struct argp_state *st)
+{
+	static const char *const formats[] = {"auto", "text", "ndjson", NULL};
+	static const char *const attaches[] = {"auto", "multi", "perf", NULL};
+	struct opts *o = st->input;
+	switch (key) {
+	case 'e':
+		room_for(st, o->glob_count, "event patterns");
+		o->globs[o->glob_count++] = arg;
+		return 0;
+	case 'o':
+		o->output = arg;
+		return 0;
+	case 'f':
+		o->format = (enum opts_format)parse_word(st, arg, formats, "format");
+		return 0;
+	case OPT_DOMAIN:
+		room_for(st, o->domain_count, "domains");
+		o->domains[o->domain_count++] = (uint16_t)parse_number(st, arg, 0, 4095);
+		return 0;
+	case OPT_MIN_DURATION:
+		o->min_duration_ns = parse_time(st, arg);
+		return 0;
+	case OPT_BUFFER:
+		o->buffer_bytes = parse_size(st, arg);
+		return 0;
+	case OPT_BPF_BUFFER:
+		parse_buffer(st, o, arg);
+		return 0;
+	case OPT_ATTACH:
+		o->attach = (enum opts_attach)parse_word(st, arg, attaches, "way to attach");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_flag(int key, struct opts *o)
+{
+	switch (key) {
+	case OPT_JSON:
+		o->json = true;
+		return 0;
+	case OPT_JSON_SCHEMA:
+		o->json_schema = true;
+		return 0;
+	case OPT_FAIL_ON_LOSS:
+		o->fail_on_loss = true;
+		return 0;
+	case OPT_PRUNE:
+		o->prune = true;
+		return 0;
+	case 'v':
+		log_level = log_level < LOG_VERBOSE ? LOG_VERBOSE : LOG_DEBUG;
+		return 0;
+	case 'q':
+		log_level = LOG_QUIET;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t parse_opt(int key, char *arg, struct argp_state *st)
+{
+	error_t err = parse_target(key, arg, st);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_output(key, arg, st);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_flag(key, st->input);
+	return err;
+}
+
+void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv)
+{
+	*ret = (struct opts){
+		.bpf_buffer_bytes = 16 << 20,
+		.buffer_bytes = 32 << 20,
+		.follow = true,
+	};
+	/* What follows "--" belongs to the program, options included. */
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--"))
+			continue;
+		if (argv[i + 1])
+			ret->program = argv + i + 1;
+		argc = i;
+		argv[i] = NULL;
+	}
+	struct argp argp = {
+		.options = options, .parser = parse_opt, .args_doc = cmd->args, .doc = cmd->doc};
+	argp_err_exit_status = 2;
+	argp_parse(&argp, argc, argv, 0, NULL, ret);
+}

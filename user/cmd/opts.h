@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The command line: what every command understands, parsed once into one struct. A wrong one ends
+ * the program with status 2 and a line on stderr, as argp does.
+ */
+#ifndef CMD_OPTS_H
+#define CMD_OPTS_H
+
+#include <ebtrace/cursor.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OPTS_MAX 64 /* of each repeatable option */
+
+enum opts_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM };
+enum opts_format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_NDJSON };
+enum opts_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
+
+struct opts {
+	pid_t pids[OPTS_MAX];
+	unsigned pid_count;
+	char *files[OPTS_MAX];
+	unsigned file_count;
+	char **program; /* NULL-terminated, or NULL */
+	const char *globs[OPTS_MAX];
+	unsigned glob_count;
+	uint16_t domains[OPTS_MAX];
+	unsigned domain_count;
+	const char *output; /* NULL or "-": stdout */
+	const char *ring_dir;
+	enum opts_format format;
+	enum opts_mode mode;
+	enum opts_attach attach;
+	enum ebt_release release;
+	uint64_t duration_ns;	  /* 0: no limit */
+	uint64_t min_duration_ns; /* 0: none */
+	uint64_t bpf_buffer_bytes;
+	uint64_t buffer_bytes; /* of one ring's backlog */
+	bool follow;
+	bool snapshot;
+	bool json;
+	bool json_schema;
+	bool fail_on_loss;
+	bool prune;
+};
+
+struct opts_command {
+	const char *name;
+	const char *args; /* of the usage line */
+	const char *doc;  /* argp's: before and after the options, separated by \v */
+};
+
+void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/target.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static const char *env_value(const char *name)
+{
+	const char *v = getenv(name);
+	return v && *v ? v : NULL;
+}
+
+/* A directory on a tmpfs: a write into a mapping of a disk file can stall the program. */
+static int make_dir(struct target *t)
+{
+	const char *user = env_value("EBTRACE_DIR");
+	if (!user)
+		user = env_value("OCAML_RUNTIME_EVENTS_DIR");
+	if (user) {
+		if (strlen(user) >= sizeof(t->dir))
+			return -ENAMETOOLONG;
+		strcpy(t->dir, user);
+		return 0;
+	}
+	const char *const bases[] = {env_value("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
+	for (unsigned i = 0; i < 3; i++) {
+		if (!bases[i] || snprintf(t->dir, sizeof(t->dir), "%s/ebtrace-run-XXXXXX",
+					  bases[i]) >= (int)sizeof(t->dir))
+			continue;
+		if (mkdtemp(t->dir)) {
+			t->own_dir = true;
+			return 0;
+		}
+	}
+	return -errno;
+}
+
+static void extend_environment(const struct target *t)
+{
+	setenv("EBTRACE_START", "1", 0);
+	setenv("OCAML_RUNTIME_EVENTS_START", "1", 0);
+	setenv("EBTRACE_DIR", t->dir, 0);
+	setenv("OCAML_RUNTIME_EVENTS_DIR", t->dir, 0);
+	setenv("EBTRACE_PRESERVE", "1", 0);
+	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
+}
+
+static void run_child(const struct target *t, char **argv, int go, int failed)
+{
+	/* What the tracer ignores or blocks is not the program's business. */
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	extend_environment(t);
+	char byte;
+	if (read(go, &byte, 1) != 1)
+		_exit(127); /* the tracer gave up */
+	execvp(argv[0], argv);
+	int err = errno;
+	if (write(failed, &err, sizeof(err)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+int target_spawn(struct target *t, char **argv)
+{
+	*t = (struct target){.pid = -1, .pidfd = -1, .go_fd = -1, .failed_fd = -1};
+	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
+	int err = make_dir(t);
+	if (err)
+		return err;
+	int go[2] = {-1, -1}, failed[2] = {-1, -1};
+	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
+		err = -errno;
+		goto err_close;
+	}
+	t->pid = fork();
+	if (t->pid < 0) {
+		err = -errno;
+		goto err_close;
+	}
+	if (!t->pid) {
+		close(go[1]); /* so that the tracer's death ends the wait */
+		run_child(t, argv, go[0], failed[1]);
+	}
+	close(go[0]);
+	close(failed[1]);
+	t->go_fd = go[1];
+	t->failed_fd = failed[0];
+	t->pidfd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+	return t->pidfd < 0 ? -errno : 0;
+err_close:
+	for (int i = 0; i < 2; i++) {
+		if (go[i] >= 0)
+			close(go[i]);
+		if (failed[i] >= 0)
+			close(failed[i]);
+	}
+	return err;
+}
+
+int target_go(struct target *t)
+{
+	ssize_t n = write(t->go_fd, "", 1);
+	close(t->go_fd);
+	t->go_fd = -1;
+	if (n != 1)
+		return -errno;
+	int err = 0;
+	do {
+		n = read(t->failed_fd, &err, sizeof(err));
+	} while (n < 0 && errno == EINTR);
+	return n == sizeof(err) ? -err : 0;
+}
+
+bool target_ended(struct target *t)
+{
+	if (!t->reaped && waitpid(t->pid, &t->status, WNOHANG) == t->pid)
+		t->reaped = true;
+	return t->reaped;
+}
+
+int target_exit_status(const struct target *t)
+{
+	if (WIFSIGNALED(t->status))
+		return 128 + WTERMSIG(t->status);
+	return WEXITSTATUS(t->status);
+}
+
+static void remove_dir(const struct target *t)
+{
+	DIR *d = opendir(t->dir);
+	struct dirent *e;
+	while (d && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	if (rmdir(t->dir))
+		log_at(LOG_NORMAL, "cannot remove '%s': %s", t->dir, strerror(errno));
+}
+
+void target_done(struct target *t)
+{
+	if (t->go_fd >= 0) {
+		close(t->go_fd); /* the child ends by itself */
+		waitpid(t->pid, &t->status, 0);
+	}
+	if (t->failed_fd >= 0)
+		close(t->failed_fd);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	if (t->own_dir && !t->keep_files)
+		remove_dir(t);
+	else if (t->own_dir)
+		log_at(LOG_NORMAL, "ring files kept in '%s'", t->dir);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A program that ebtrace starts itself. It is forked first and held before exec(), so that the
+ * tracer can attach to it, then let go: nothing it does is missed. Its environment is extended by
+ * what makes a runtime record from the first event into a directory of ours, and keep the file
+ * until it has been read; variables that the user has set are left as they are.
+ */
+#ifndef CMD_TARGET_H
+#define CMD_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct target {
+	pid_t pid;
+	int pidfd;
+	int go_fd;	 /* a byte here lets it exec */
+	int failed_fd;	 /* errno of a failed exec, or end of file */
+	char dir[128];	 /* where its ring files appear */
+	bool own_dir;	 /* made by us, removed by target_done() */
+	bool keep_files; /* the user asked for them */
+	bool reaped;
+	int status; /* as of waitpid() */
+};
+
+/* Forks `argv`, held. 0 or -errno. */
+int target_spawn(struct target *t, char **argv);
+/* Lets it go. 0, or -errno of the exec(). */
+int target_go(struct target *t);
+/* True once it has ended; does not wait. */
+bool target_ended(struct target *t);
+/* The status that a shell would show: its own, or 128 + signal. */
+int target_exit_status(const struct target *t);
+/* Removes what was made; kills a program that was never let go. */
+void target_done(struct target *t);
+
+#endif

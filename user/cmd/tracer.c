@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/tracer.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/commands.h"
+#include "cmd/follow.h"
+#include "cmd/open.h"
+#include "cmd/target.h"
+#include "source/bpf.h"
+#include "source/ring.h"
+
+/* Rings are looked at this often while nothing happens, and at least, and at most. */
+#define POLL_IDLE_NS 2000000ull
+#define POLL_MIN_NS  250000ull
+/* With a marker that fires for each quarter of a ring, looking is for the display only. */
+#define POLL_WATERMARK_NS 10000000ull
+/* A program that was told to end gets this long before the trace ends without it. */
+#define SIGNAL_GRACE_NS 1000000000ull
+
+struct tracer {
+	const struct opts *opts;
+	struct session *session;
+	struct pump *pump;
+	struct ring_source *rings;
+	struct bpf_source *bpf; /* NULL: the rings alone */
+	struct follow *follow;
+	struct target target;
+	bool has_target;
+	int epoll_fd, signal_fd;
+	unsigned signals;
+	uint64_t signal_ns, poll_ns, scan_ns, stop_ns, progress_ns;
+	bool progress;
+	uint32_t bpf_markers;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int watch_fd(struct tracer *t, int fd)
+{
+	struct epoll_event e = {.events = EPOLLIN, .data.ptr = t};
+	return epoll_ctl(t->epoll_fd, EPOLL_CTL_ADD, fd, &e) ? -errno : 0;
+}
+
+static int watch_signals(struct tracer *t)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	signal(SIGPIPE, SIG_IGN);
+	t->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return t->signal_fd < 0 ? -errno : watch_fd(t, t->signal_fd);
+}
+
+/* The second signal ends ebtrace as if it had never been caught. */
+static void uncatch_signals(void)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGHUP);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void take_signals(struct tracer *t)
+{
+	struct signalfd_siginfo si;
+	while (read(t->signal_fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		t->signals++;
+		t->signal_ns = now_ns();
+		/* A terminal tells the program itself; what was sent to us alone is passed on. */
+		if (t->has_target && !t->target.reaped && si.ssi_code <= 0)
+			kill(t->target.pid, (int)si.ssi_signo);
+		uncatch_signals();
+	}
+}
+
+/* True when the run is over. */
+static bool is_over(struct tracer *t, uint64_t now)
+{
+	if (t->opts->duration_ns && now >= t->stop_ns)
+		return true;
+	if (t->signals && (!t->has_target || now - t->signal_ns > SIGNAL_GRACE_NS))
+		return true;
+	if (t->has_target)
+		target_ended(&t->target);
+	return !follow_running(t->follow);
+}
+
+static void add_child(pid_t pid, void *ctx)
+{
+	struct tracer *t = ctx;
+	char reason[EBT_REASON_BYTES] = "";
+	if (t->bpf && bpf_source_add(t->bpf, pid, reason) < 0)
+		log_at(LOG_VERBOSE, "process %d: %s", pid, reason);
+}
+
+static int scan(struct tracer *t, uint64_t now)
+{
+	if (now < t->scan_ns && !(t->bpf && bpf_source_changed(t->bpf)))
+		return 0;
+	t->scan_ns = now + FOLLOW_SCAN_NS;
+	int err = follow_scan(t->follow);
+	follow_children(t->follow, add_child, t);
+	return err;
+}
+
+/* Follows the rate at which the rings fill: an eighth of a ring between two looks. */
+static void adapt_poll(struct tracer *t)
+{
+	double fill = ring_source_fill(t->rings);
+	if (t->opts->mode == MODE_WATERMARK && t->bpf)
+		t->poll_ns = POLL_WATERMARK_NS;
+	else if (fill > 0.125)
+		t->poll_ns = t->poll_ns / 2 > POLL_MIN_NS ? t->poll_ns / 2 : POLL_MIN_NS;
+	else if (fill < 0.03125 && t->poll_ns < POLL_IDLE_NS)
+		t->poll_ns = t->poll_ns * 2;
+	if (t->poll_ns > POLL_IDLE_NS && t->opts->mode != MODE_WATERMARK)
+		t->poll_ns = POLL_IDLE_NS;
+}
+
+static void show_progress(struct tracer *t, uint64_t now)
+{
+	if (!t->progress || now < t->progress_ns)
+		return;
+	t->progress_ns = now + 500000000u;
+	fprintf(stderr, "\rebtrace: %llu events, %llu lost ",
+		(unsigned long long)t->session->totals.events,
+		(unsigned long long)t->session->totals.lost_events);
+}
+
+static void wait_more(struct tracer *t)
+{
+	struct epoll_event events[8];
+	struct timespec ts = {0, (long)t->poll_ns};
+	int n = epoll_pwait2(t->epoll_fd, events, 8, &ts, NULL);
+	for (int i = 0; i < n; i++)
+		if (events[i].data.ptr == t->follow)
+			t->scan_ns = 0;
+	take_signals(t);
+}
+
+/* 0 or -errno; -EPIPE: nobody reads the output any more. */
+static int run(struct tracer *t)
+{
+	for (;;) {
+		uint64_t now = now_ns();
+		int err = scan(t, now);
+		if (err)
+			return err;
+		int moved = pump_step(t->pump);
+		if (moved < 0 && moved != -EAGAIN)
+			return moved;
+		if (is_over(t, now))
+			break;
+		adapt_poll(t);
+		show_progress(t, now);
+		if (moved == -EAGAIN)
+			wait_more(t);
+		else
+			take_signals(t);
+	}
+	int err = pump_stop(t->pump);
+	while (!err) {
+		int moved = pump_step(t->pump);
+		if (moved == 0)
+			break;
+		err = moved < 0 && moved != -EAGAIN ? moved : 0;
+	}
+	return err;
+}
+
+/* Makes the BPF source if the mode asks for it or allows it. 0, or an exit status. */
+static int make_bpf(struct tracer *t)
+{
+	const struct opts *o = t->opts;
+	if (o->mode == MODE_RING)
+		return 0;
+	struct bpf_source_opts bo = {
+		.buffer_bytes = o->bpf_buffer_bytes,
+		.mode = o->mode == MODE_WATERMARK ? BPF_SOURCE_WATERMARK : BPF_SOURCE_STREAM,
+		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
+			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
+						     : BPF_ATTACH_AUTO,
+		.follow = o->follow,
+	};
+	char reason[EBT_REASON_BYTES] = "";
+	int err = bpf_source_new(t->session, &bo, &t->bpf, reason);
+	if (!err)
+		return 0;
+	t->bpf = NULL;
+	if (o->mode != MODE_AUTO) {
+		complain("--mode %s: %s", o->mode == MODE_STREAM ? "stream" : "watermark", reason);
+		return err == -EPERM || err == -EACCES ? EXIT_DENIED : EXIT_ERROR;
+	}
+	if (log_level >= LOG_NORMAL)
+		complain("%s; reading the rings alone, without thread and CPU", reason);
+	return 0;
+}
+
+static int attach(struct tracer *t, pid_t pid)
+{
+	if (!t->bpf)
+		return 0;
+	char reason[EBT_REASON_BYTES] = "";
+	int n = bpf_source_add(t->bpf, pid, reason);
+	if (n > 0) {
+		t->bpf_markers += (uint32_t)n;
+		log_at(LOG_VERBOSE, "attached to %d markers of process %d", n, pid);
+	} else if (n < 0) {
+		complain("process %d: %s", pid, reason);
+	} else {
+		log_at(LOG_VERBOSE, "process %d has no markers", pid);
+	}
+	return n < 0 && t->opts->mode != MODE_AUTO ? EXIT_ERROR : 0;
+}
+
+/* A process that has neither ring nor markers ends the run before it began. */
+static int check_something(struct tracer *t)
+{
+	if (follow_rings(t->follow) || t->bpf_markers)
+		return 0;
+	if (follow_error(t->follow))
+		return open_status(follow_error(t->follow));
+	pid_t pid = t->opts->pids[0];
+	complain(
+		"process %d has nothing to trace: no ring file, and no markers that could be used; "
+		"start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link libebtrace-probes",
+		pid);
+	return EXIT_NOTHING;
+}
+
+static int add_pids(struct tracer *t)
+{
+	for (unsigned i = 0; i < t->opts->pid_count; i++) {
+		struct process p;
+		int status = open_process(t->opts->pids[i], &p);
+		if (status)
+			return status;
+		struct session_process *sp = session_process(t->session, (uint32_t)p.pid);
+		if (!sp)
+			return EXIT_ERROR;
+		memcpy(sp->comm, p.comm, sizeof(sp->comm));
+		int err = follow_add(t->follow, p.pid);
+		if (err) {
+			complain("cannot follow process %d: %s", p.pid, strerror(-err));
+			return EXIT_ERROR;
+		}
+	}
+	int err = follow_scan(t->follow);
+	if (err) {
+		complain("%s", strerror(-err));
+		return EXIT_ERROR;
+	}
+	for (unsigned i = 0; i < t->opts->pid_count; i++) {
+		int status = attach(t, t->opts->pids[i]);
+		if (status)
+			return status;
+	}
+	return check_something(t);
+}
+
+static int start_program(struct tracer *t)
+{
+	char **argv = t->opts->program;
+	int err = target_spawn(&t->target, argv);
+	t->has_target = true;
+	if (err) {
+		complain("cannot start '%s': %s", argv[0], strerror(-err));
+		return EXIT_ERROR;
+	}
+	follow_dir(t->follow, t->target.dir, t->target.own_dir);
+	err = follow_add(t->follow, t->target.pid);
+	if (err) {
+		complain("cannot follow '%s': %s", argv[0], strerror(-err));
+		return EXIT_ERROR;
+	}
+	if (t->bpf) {
+		char reason[EBT_REASON_BYTES] = "";
+		int n = bpf_source_add_program(t->bpf, t->target.pid, argv[0], reason);
+		if (n < 0)
+			log_at(LOG_VERBOSE, "'%s': %s", argv[0], reason);
+		else
+			t->bpf_markers += (uint32_t)n;
+	}
+	err = target_go(&t->target);
+	if (err) {
+		complain("cannot run '%s': %s", argv[0], strerror(-err));
+		t->target.go_fd = -1;
+		return err == -ENOENT ? 127 : 126;
+	}
+	return 0;
+}
+
+int tracer_pump(const struct opts *o, struct session *session, struct sink *sink, struct pump **ret)
+{
+	struct pump *p;
+	int err = pump_new(session, &p);
+	if (err)
+		return err;
+	struct filter *f = pump_filter(p);
+	for (unsigned i = 0; !err && i < o->glob_count; i++)
+		err = filter_add_glob(f, o->globs[i]);
+	for (unsigned i = 0; !err && i < o->domain_count; i++)
+		err = filter_add_domain(f, o->domains[i]);
+	if (!err)
+		err = pump_add_sink(p, sink);
+	if (err)
+		pump_free(p);
+	else
+		*ret = p;
+	return err;
+}
+
+static int init(struct tracer *t, struct sink *sink)
+{
+	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (t->epoll_fd < 0)
+		return -errno;
+	int err = watch_signals(t);
+	if (!err)
+		err = ring_source_new(t->session, t->opts->buffer_bytes, &t->rings);
+	if (!err)
+		err = follow_new(t->rings, t->opts, t->epoll_fd, &t->follow);
+	if (!err)
+		err = tracer_pump(t->opts, t->session, sink, &t->pump);
+	if (!err)
+		err = pump_add_source(t->pump, ring_source_base(t->rings));
+	/* Rings are emptied in time also while the program uses every CPU; refused without privilege. */
+	if (!err && setpriority(PRIO_PROCESS, 0, -20))
+		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
+	return err;
+}
+
+static int begin(struct tracer *t, struct sink *sink)
+{
+	int err = init(t, sink);
+	if (err) {
+		complain("cannot start: %s", strerror(-err));
+		return EXIT_ERROR;
+	}
+	int status = make_bpf(t);
+	if (!status && t->bpf) {
+		err = pump_add_source(t->pump, bpf_source_base(t->bpf));
+		if (!err)
+			err = watch_fd(t, bpf_source_fd(t->bpf));
+		status = err ? EXIT_ERROR : 0;
+	}
+	if (status)
+		return status;
+	t->session->source = t->bpf ? "ring+bpf" : "ring";
+	return t->opts->program ? start_program(t) : add_pids(t);
+}
+
+static void done(struct tracer *t)
+{
+	/* Before the program is waited for, so that no probe stays armed. */
+	pump_free(t->pump);
+	follow_free(t->follow);
+	if (t->bpf)
+		source_free(bpf_source_base(t->bpf));
+	if (t->rings)
+		source_free(ring_source_base(t->rings));
+	if (t->signal_fd >= 0)
+		close(t->signal_fd);
+	if (t->epoll_fd >= 0)
+		close(t->epoll_fd);
+}
+
+static int program_status(struct tracer *t, int status)
+{
+	while (!t->target.reaped) {
+		if (waitpid(t->target.pid, &t->target.status, 0) == t->target.pid)
+			t->target.reaped = true;
+		else if (errno != EINTR)
+			break;
+	}
+	if (!status && !t->session->totals.events)
+		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
+			 "an OCaml 5 program or link libebtrace-probes",
+			 t->opts->program[0]);
+	return status ? status : target_exit_status(&t->target);
+}
+
+int tracer_live(const struct opts *o, struct session *session, struct sink *sink)
+{
+	struct tracer t = {
+		.opts = o,
+		.session = session,
+		.epoll_fd = -1,
+		.signal_fd = -1,
+		.poll_ns = POLL_MIN_NS,
+		.progress = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL,
+	};
+	int status = begin(&t, sink);
+	if (!status) {
+		t.stop_ns = now_ns() + o->duration_ns;
+		int err = run(&t);
+		if (t.progress)
+			fputs("\r\033[K", stderr);
+		if (err && err != -EPIPE) {
+			complain("%s: %s", o->output ? o->output : "output", strerror(-err));
+			status = EXIT_ERROR;
+		}
+	}
+	done(&t);
+	if (t.has_target) {
+		bool ran = t.target.pid > 0 && t.target.go_fd < 0;
+		if (ran && !t.target.reaped && status)
+			kill(t.target.pid, SIGTERM); /* it must not outlive a tracer that failed */
+		if (ran)
+			status = program_status(&t, status);
+		target_done(&t.target);
+	}
+	return status;
+}

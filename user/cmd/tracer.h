@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One run of tracing: builds the sources that the options ask for, drives the pump, waits in
+ * between, and ends it in the right order: detach, stop, drain, end.
+ */
+#ifndef CMD_TRACER_H
+#define CMD_TRACER_H
+
+#include "cmd/opts.h"
+#include "core/pump.h"
+#include "core/session.h"
+#include "core/sink.h"
+
+/*
+ * Follows the processes or the program of the options until they end, the duration is over, or a
+ * signal says so. Prints what goes wrong. Returns an exit status.
+ */
+int tracer_live(const struct opts *o, struct session *session, struct sink *sink);
+/* A pump into the sink that passes on what the options ask for. 0 or -ENOMEM. */
+int tracer_pump(const struct opts *o, struct session *session, struct sink *sink,
+		struct pump **ret);
+/* Passes ring files through, once. The same for --snapshot of processes. */
+int tracer_files(const struct opts *o, struct session *session, struct sink *sink);
+
+#endif

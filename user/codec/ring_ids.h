@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The producers' own numbers of phases, and the canonical ones (OCaml 5.5's, events.def). OCaml
+ * 5.0 to 5.2 numbered phases differently; 5.3 to 5.5 only appended. Counters and lifecycles have
+ * kept their numbers since 5.0. Tables are static and constant.
+ */
+#ifndef CODEC_RING_IDS_H
+#define CODEC_RING_IDS_H
+
+#include <ebtrace/cursor.h>
+
+#define RING_NO_RAW UINT16_MAX
+
+/* Canonical id of each of the *n numbers that the release's producer uses; never NULL. */
+const uint16_t *ring_canonical_phases(enum ebt_release release, uint32_t *n);
+/* The producer's number of each canonical id, RING_NO_RAW where it has none. NULL, *n = 0: same. */
+const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n);
+
+uint32_t ring_counters(void); /* ids below it are known */
+uint32_t ring_lifecycles(void);
+
+/* "5.1.1" -> EBT_RELEASE_OCAML_5_1; a later 5.x -> the newest known; AUTO: not an OCaml 5. */
+enum ebt_release ring_release_from_version_string(const char *version);
+const char *ring_release_name(enum ebt_release release); /* "ocaml 5.1", "ebtrace" */
+
+#endif

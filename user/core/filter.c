@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/filter.h"
+
+#include "core/names.h"
+#include <errno.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct filter {
+	struct session *session;
+	struct outlet out;
+	char **globs;
+	size_t glob_count, including;
+	uint16_t *domains;
+	size_t domain_count;
+};
+
+int filter_new(struct session *s, struct outlet out, struct filter **ret)
+{
+	struct filter *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->session = s;
+	f->out = out;
+	*ret = f;
+	return 0;
+}
+
+void filter_free(struct filter *f)
+{
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->glob_count; i++)
+		free(f->globs[i]);
+	free(f->globs);
+	free(f->domains);
+	free(f);
+}
+
+int filter_add_glob(struct filter *f, const char *pattern)
+{
+	char **globs = realloc(f->globs, (f->glob_count + 1) * sizeof(*globs));
+	if (!globs)
+		return -ENOMEM;
+	f->globs = globs;
+	char *copy = strdup(pattern);
+	if (!copy)
+		return -ENOMEM;
+	globs[f->glob_count++] = copy;
+	f->including += *pattern != '!';
+	return 0;
+}
+
+int filter_add_domain(struct filter *f, uint16_t domain)
+{
+	uint16_t *domains = realloc(f->domains, (f->domain_count + 1) * sizeof(*domains));
+	if (!domains)
+		return -ENOMEM;
+	f->domains = domains;
+	domains[f->domain_count++] = domain;
+	return 0;
+}
+
+static bool domain_passes(const struct filter *f, uint16_t domain)
+{
+	for (size_t i = 0; i < f->domain_count; i++)
+		if (f->domains[i] == domain)
+			return true;
+	return !f->domain_count;
+}
+
+static bool matches(const char *pattern, const char *name, const char *kind)
+{
+	return !fnmatch(pattern, kind, 0) || (name && !fnmatch(pattern, name, 0));
+}
+
+static bool name_passes(const struct filter *f, const struct ebt_event *ev)
+{
+	if (!f->glob_count)
+		return true;
+	const char *name = names_event(f->session, ev);
+	const char *kind = names_kind(ev->kind);
+	bool wanted = !f->including;
+	for (size_t i = 0; i < f->glob_count; i++) {
+		const char *pattern = f->globs[i];
+		if (*pattern == '!' && matches(pattern + 1, name, kind))
+			return false;
+		if (*pattern != '!' && !wanted)
+			wanted = matches(pattern, name, kind);
+	}
+	return wanted;
+}
+
+int filter_push(void *ctx, struct ebt_event *ev)
+{
+	struct filter *f = ctx;
+	bool always = ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS;
+	if (always || (domain_passes(f, ev->domain) && name_passes(f, ev)))
+		return outlet_push(&f->out, ev);
+	session_drop_blob(f->session, ev);
+	return 0;
+}

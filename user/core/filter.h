@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Passes on the events that the user asked for, by name, kind and domain. An event passes if it
+ * matches one of the globs (or there are none but excluding ones) and none that begins with `!`.
+ * Losses, damage and changes of processes always pass.
+ */
+#ifndef CORE_FILTER_H
+#define CORE_FILTER_H
+
+#include "core/outlet.h"
+#include "core/session.h"
+
+struct filter;
+
+int filter_new(struct session *s, struct outlet out, struct filter **ret);
+void filter_free(struct filter *f);
+/* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
+int filter_add_glob(struct filter *f, const char *pattern);
+int filter_add_domain(struct filter *f, uint16_t domain);
+/* An outlet function: ctx is the filter. An event that is dropped gives its payload back. */
+int filter_push(void *ctx, struct ebt_event *ev);
+
+#endif

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/join.h"
+
+#include "base/map.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* So many ordinals back we still know whether an event was delivered. */
+#define JOIN_WINDOW  4096
+#define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
+
+struct ring_state {
+	uint64_t next_pos; /* EBT_NO_POS: not known */
+	uint64_t last_ts;
+	uint32_t next_seq;
+	bool started;
+	struct ebt_event lost; /* what the ring says is missing in front of its next event */
+	bool has_lost;
+	uint64_t delivered[JOIN_WINDOW / 64]; /* by ordinal modulo JOIN_WINDOW */
+};
+
+struct join {
+	struct session *session;
+	struct outlet out;
+	struct map rings; /* pid << 16 | domain → struct ring_state * */
+	struct ring_state *last_ring;
+	uint64_t last_key;
+	struct ebt_event pending;
+	bool has_pending;
+};
+
+int join_new(struct session *s, struct outlet out, struct join **ret)
+{
+	struct join *j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->session = s;
+	j->out = out;
+	*ret = j;
+	return 0;
+}
+
+void join_free(struct join *j)
+{
+	if (!j)
+		return;
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(&j->rings, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(&j->rings);
+	free(j);
+}
+
+static struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
+{
+	uint64_t key = (uint64_t)ev->pid << 16 | ev->domain;
+	if (j->last_ring && j->last_key == key)
+		return j->last_ring;
+	uint64_t *value = map_put(&j->rings, key);
+	if (!value)
+		return NULL;
+	if (!*value)
+		*value = (uintptr_t)calloc(1, sizeof(struct ring_state));
+	j->last_key = key;
+	j->last_ring = (struct ring_state *)(uintptr_t)*value;
+	return j->last_ring;
+}
+
+static void mark(struct ring_state *r, uint32_t seq)
+{
+	r->delivered[seq % JOIN_WINDOW / 64] |= 1ull << (seq % 64);
+}
+
+static bool marked(const struct ring_state *r, uint32_t seq)
+{
+	return r->delivered[seq % JOIN_WINDOW / 64] >> (seq % 64) & 1;
+}
+
+/* `missing` ordinals from next_seq on were not seen: forget what their places held before. */
+static void unmark(struct ring_state *r, uint32_t missing)
+{
+	if (missing >= JOIN_WINDOW) {
+		memset(r->delivered, 0, sizeof(r->delivered));
+		return;
+	}
+	for (uint32_t i = 0; i < missing; i++)
+		r->delivered[(r->next_seq + i) % JOIN_WINDOW / 64] &=
+			~(1ull << ((r->next_seq + i) % 64));
+}
+
+static int emit_loss(struct join *j, struct ring_state *r, const struct ebt_event *ev,
+		     uint32_t missing)
+{
+	bool history = !r->started || (r->has_lost && r->lost.flags & EBT_F_HISTORY);
+	uint64_t from = r->started ? r->next_pos : 0;
+	uint64_t words = 0;
+	if (from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from)
+		words = ev->pos - from;
+	struct ebt_event lost = {
+		.kind = EBT_LOST,
+		.ts = ev->ts,
+		.pos = r->last_ts, /* since */
+		.pid = ev->pid,
+		.domain = ev->domain,
+		.cpu = EBT_NO_CPU,
+		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0)),
+		.arg = {missing, words},
+	};
+	return outlet_push(&j->out, &lost);
+}
+
+static void restart(struct ring_state *r)
+{
+	memset(r->delivered, 0, sizeof(r->delivered));
+	r->next_seq = 0;
+	r->next_pos = 0;
+}
+
+static int drop(struct join *j, struct ebt_event *ev)
+{
+	session_drop_blob(j->session, ev);
+	return 0;
+}
+
+/* An ordinal below the next one: a copy of what went out, or an event out of a reported hole. */
+static int deliver_old(struct join *j, struct ring_state *r, struct ebt_event *ev)
+{
+	uint32_t back = r->next_seq - ev->seq;
+	if (back > JOIN_WINDOW || marked(r, ev->seq))
+		return drop(j, ev);
+	mark(r, ev->seq);
+	struct session_totals *t = &j->session->totals;
+	t->lost_events -= t->lost_events > 0;
+	t->lost_words -= t->lost_words < ev->size ? t->lost_words : ev->size;
+	ev->flags |= EBT_F_LATE;
+	return outlet_push(&j->out, ev);
+}
+
+static int deliver(struct join *j, struct ebt_event *ev)
+{
+	if (!(ev->flags & EBT_F_SEQ))
+		return outlet_push(&j->out, ev);
+	struct ring_state *r = find_ring(j, ev);
+	if (!r)
+		return -ENOMEM;
+	int32_t ahead = (int32_t)(ev->seq - r->next_seq);
+	if (r->started && ahead < 0) {
+		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
+		 * event's own time is not known any more: it is never taken for a restart. */
+		bool newer = ev->ts > r->last_ts && !(ev->flags & EBT_F_LATE);
+		if (!newer || (ev->seq && ev->pos != EBT_NO_POS && ev->pos >= r->next_pos))
+			return deliver_old(j, r, ev);
+		restart(r);
+		ahead = (int32_t)ev->seq;
+	}
+	uint32_t missing = ev->seq - r->next_seq;
+	if (missing) {
+		int err = emit_loss(j, r, ev, missing);
+		if (err)
+			return err;
+		unmark(r, missing);
+	}
+	r->has_lost = false;
+	r->started = true;
+	mark(r, ev->seq);
+	r->next_seq = ev->seq + 1;
+	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
+	r->last_ts = ev->ts;
+	return outlet_push(&j->out, ev);
+}
+
+int join_flush(struct join *j)
+{
+	if (!j->has_pending)
+		return 0;
+	j->has_pending = false;
+	return deliver(j, &j->pending);
+}
+
+static bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
+{
+	return a->pos == b->pos && a->ts == b->ts && a->pid == b->pid && a->domain == b->domain &&
+	       a->kind == b->kind && ((a->flags ^ b->flags) & SOURCE_FLAGS) == SOURCE_FLAGS;
+}
+
+/* One of the two is the ring's, the other BPF's. The result is in j->pending. */
+static void combine(struct join *j, const struct ebt_event *ev)
+{
+	struct ebt_event ring = ev->flags & EBT_F_RING ? *ev : j->pending;
+	struct ebt_event bpf = ev->flags & EBT_F_RING ? j->pending : *ev;
+	session_drop_blob(j->session, &bpf);
+	ring.tid = bpf.tid ? bpf.tid : ring.tid;
+	ring.cpu = bpf.cpu;
+	ring.stack = bpf.stack;
+	/* BPF's payload may be cut; what is kept is the ring's. */
+	ring.flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
+	j->pending = ring;
+}
+
+int join_push(struct join *j, const struct ebt_event *ev)
+{
+	if (ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
+	    ev->arg[0] != EBT_LOST_UNCOUNTED) {
+		struct ring_state *r = find_ring(j, ev);
+		if (!r)
+			return -ENOMEM;
+		r->lost = *ev;
+		r->has_lost = true;
+		return 0;
+	}
+	if (j->has_pending && are_partners(&j->pending, ev)) {
+		combine(j, ev);
+		return join_flush(j);
+	}
+	int err = join_flush(j);
+	if (err)
+		return err;
+	uint16_t seen = ev->flags & SOURCE_FLAGS;
+	j->pending = *ev;
+	j->has_pending = true;
+	/* Without a position, or seen by both already, it has no partner to wait for. */
+	if (ev->pos == EBT_NO_POS || !seen || seen == SOURCE_FLAGS || ev->kind == EBT_LOST)
+		return join_flush(j);
+	return 0;
+}

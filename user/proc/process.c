@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h; field 9 of stat */
+
+/* Reads a small file of /proc/PID whole; returns its length, or -errno. */
+static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t cap)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = read(fd, buf, cap - 1);
+	int err = errno;
+	close(fd);
+	if (n < 0)
+		return -err;
+	buf[n] = 0;
+	return n;
+}
+
+/* stat is "pid (comm) state ppid ...", and comm may hold blanks and parentheses itself. */
+static int parse_stat(const char *stat, struct process *p, char *state, unsigned long *flags)
+{
+	const char *open = strchr(stat, '('), *end = strrchr(stat, ')');
+	if (!open || !end || end < open)
+		return -EBADMSG;
+	size_t n = (size_t)(end - open - 1);
+	if (n >= sizeof(p->comm))
+		n = sizeof(p->comm) - 1;
+	memcpy(p->comm, open + 1, n);
+	unsigned long long start;
+	if (sscanf(end + 1,
+		   " %c %*d %*d %*d %*d %*d %lu %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   state, flags, &start) != 3)
+		return -EBADMSG;
+	p->start_time = start;
+	return 0;
+}
+
+void process_look(pid_t pid, struct process *ret)
+{
+	*ret = (struct process){.pid = pid, .state = PROCESS_GONE};
+	char buf[1024], dir[32], state;
+	unsigned long flags;
+	if (read_file(pid, "stat", buf, sizeof(buf)) <= 0 || parse_stat(buf, ret, &state, &flags))
+		return;
+	struct stat st;
+	snprintf(dir, sizeof(dir), "/proc/%d", pid);
+	if (stat(dir, &st))
+		return;
+	ret->uid = st.st_uid;
+	if (flags & PF_KTHREAD) {
+		ret->state = PROCESS_KERNEL;
+		return;
+	}
+	if (state == 'Z' || state == 'X') {
+		ret->state = PROCESS_ZOMBIE;
+		return;
+	}
+	/* The permission is checked when maps is opened, not when it is read. */
+	char one[2];
+	ssize_t n = read_file(pid, "maps", one, sizeof(one));
+	ret->state = n >= 0			   ? PROCESS_OPEN
+		     : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
+						   : PROCESS_DENIED;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a pid is: a process that can be looked into, or the reason why it cannot be.
+ */
+#ifndef PROC_PROCESS_H
+#define PROC_PROCESS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum process_state {
+	PROCESS_OPEN,	/* its maps can be read */
+	PROCESS_GONE,	/* no such process */
+	PROCESS_ZOMBIE, /* ended, not yet waited for */
+	PROCESS_KERNEL, /* a kernel thread */
+	PROCESS_DENIED, /* somebody else's */
+};
+
+struct process {
+	pid_t pid;
+	enum process_state state;
+	uid_t uid;
+	uint64_t start_time; /* field 22 of /proc/PID/stat */
+	char comm[32];
+};
+
+/* Looks at a pid. Never fails: what cannot be known is zero, and `state` says why. */
+void process_look(pid_t pid, struct process *ret);
+
+#endif

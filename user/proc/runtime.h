@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which language runtime a binary holds, told by its symbols: OCaml 5's releases differ in the
+ * ids of their events, and each exports a function that the one before it had not. The symbols are
+ * in .dynsym, which survives strip; .symtab is the second place.
+ */
+#ifndef PROC_RUNTIME_H
+#define PROC_RUNTIME_H
+
+#include <ebtrace/cursor.h>
+
+/* The OCaml release in an ELF file; EBT_RELEASE_AUTO: none, or not an ELF file. `fd` stays open. */
+enum ebt_release runtime_ocaml_release(int fd);
+/* The same of the executable of a process. */
+enum ebt_release runtime_process_release(pid_t pid);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One JSON object a line: a header, the events in time order, a summary. Every object has `kind`,
+ * every event `ts` (integer ns) and `domain` (-1: none). The header is written with the first
+ * event, when the session knows its start. Its fields are fixed by ndjson_schema().
+ */
+#ifndef SINK_NDJSON_H
+#define SINK_NDJSON_H
+
+#include "core/session.h"
+#include "core/sink.h"
+
+/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
+int ndjson_new(const struct session *s, int fd, struct sink **ret);
+/* The JSON Schema of a line, as text. Static. */
+const char *ndjson_schema(void);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The inside of a cursor, for a source that must empty the rings faster than it decodes them:
+ * looking and fetching (I/O, and the proof that a copy is whole) apart from decoding (ring.h).
+ *
+ *   cursor_look(c);                                  where is every ring now
+ *   for each domain:
+ *       while (cursor_fetch(c, d, buf, cap, &f) > 0) take f.lost, f.damage_words, buf[0..f.words)
+ *
+ * Do not mix it with ebt_cursor_poll() and ebt_cursor_read() on the same cursor: they share the
+ * positions. Everything else of cursor.h (names, info, close) goes with both.
+ */
+#ifndef SOURCE_CURSOR_H
+#define SOURCE_CURSOR_H
+
+#include "codec/ring.h"
+#include "codec/ring_ids.h"
+#include "codec/ring_layout.h"
+#include <ebtrace/cursor.h>
+
+/* The layout, with the damaged header fields that were put right: report each as EBT_DAMAGE. */
+const struct ring_layout *cursor_layout(const struct ebt_cursor *c);
+/* The extension block; NULL: the file has none (OCaml's). */
+const struct ring_ext *cursor_ext(const struct ebt_cursor *c);
+enum ebt_release cursor_release(const struct ebt_cursor *c);
+
+/* Sets the pid that events carry; ebt_cursor_open_pid() has set it already. */
+void cursor_set_pid(struct ebt_cursor *c, uint32_t pid);
+/* A decoder fit for this ring. */
+void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct ring_decoder *ret);
+/* The event that reports header damage i of cursor_layout()->repair. */
+struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
+
+/*
+ * Reads head and tail of every ring: one read of a few KB. Only what is below these tails is
+ * fetched until the next look, so a round ends however fast the producer is. 0 or -errno.
+ */
+int cursor_look(struct ebt_cursor *c);
+
+struct cursor_ring {
+	uint64_t pos;  /* next word to fetch */
+	uint64_t head; /* as last read */
+	uint64_t tail; /* as last looked at; pos <= tail */
+	/* With an extension block: the writer was inside an event at the look. It is read before
+	 * tail: when it is false, all events older than the start of the look are below tail. */
+	bool writing;
+};
+/* State of a ring; domain < max_domains. A ring that was never used has tail 0. */
+const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
+
+struct cursor_fetch {
+	uint64_t pos;	/* of words[0] */
+	uint32_t words; /* may be 0 when lost or damage_words is not */
+	bool more;	/* the words go on right behind, without a hole so far as is known */
+	/* what is missing just before pos; hand it to ring_decoder_gap() and _damage() before the
+	 * words; partial records left over from before belong to it too */
+	uint64_t lost;			      /* words */
+	bool history;			      /* lost before the first look */
+	uint64_t damage_offset, damage_words; /* with damage_pos; all three 0: none */
+	uint64_t damage_pos;
+	bool damage, restart; /* restart: also ring_decoder_restart() */
+};
+
+/*
+ * Copies words of a ring, up to the tail of the last look, into words[0..cap) and moves on. Never
+ * across the place where the ring wraps, which is always between two records. 1: *ret is written;
+ * 0: nothing is left; -errno. What was overwritten during the copy is counted in ret->lost and not
+ * handed out. One read for the words and one for the proof, whatever cap is: ask for much.
+ */
+int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t cap,
+		 struct cursor_fetch *ret);
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/ring.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "source/ring_lane.h"
+
+/* A writer that stays inside one event for so long is stopped, not slow. */
+#define MAX_HOLD_NS 1000000000ull
+/* Stores of the writer may become visible this much after a clock read that follows them. */
+#define STORE_SLACK_NS 20000ull
+
+struct ring_watch {
+	uint64_t tail;	  /* at the last look */
+	uint64_t look_ns; /* time of the last look */
+	uint64_t safe_ns; /* nothing older will be written */
+	uint32_t lane;	  /* + 1; 0: none yet */
+};
+
+struct ring_file {
+	struct ebt_cursor *cursor;
+	uint32_t pid;
+	bool live, counted, finished;
+	struct ring_watch *rings; /* max_domains */
+	uint32_t repairs_told;
+	uint8_t named[EBT_RING_NAMES / 8]; /* user events whose name the session has */
+};
+
+struct ring_source {
+	struct source base;
+	struct session *session;
+	size_t backlog_words;
+	struct ring_file **files;
+	uint32_t file_count;
+	struct ring_lane **lanes;
+	uint32_t lane_cap;
+	uint64_t safe_ns;
+	double fill;
+	bool stopped;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static struct ring_source *of(struct source *base)
+{
+	return (struct ring_source *)base;
+}
+
+static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
+		   struct ring_lane **ret)
+{
+	struct ring_watch *w = &f->rings[domain];
+	if (w->lane) {
+		*ret = s->lanes[w->lane - 1];
+		return 0;
+	}
+	if (s->base.lanes == s->lane_cap) {
+		uint32_t cap = s->lane_cap ? 2 * s->lane_cap : 16;
+		struct ring_lane **lanes = realloc(s->lanes, cap * sizeof(struct ring_lane *));
+		if (!lanes)
+			return -ENOMEM;
+		s->lanes = lanes;
+		s->lane_cap = cap;
+	}
+	int err = ring_lane_new(f->cursor, domain, s->backlog_words, ret);
+	if (err)
+		return err;
+	(*ret)->file = f;
+	s->lanes[s->base.lanes++] = *ret;
+	w->lane = s->base.lanes;
+	return 0;
+}
+
+/* Takes what a ring holds up to the look, as far as the lane has room. */
+static int take_ring(struct ring_source *s, struct ring_file *f, uint32_t domain)
+{
+	struct ring_lane *lane;
+	int err = lane_of(s, f, domain, &lane);
+	if (err)
+		return err;
+	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
+	double fill = (double)(r->tail - r->pos) / cursor_layout(f->cursor)->ring_words;
+	if (fill > s->fill && r->pos)
+		s->fill = fill;
+	return ring_lane_take(lane, f->cursor, domain);
+}
+
+/*
+ * What this look says about the age of what may still come from a ring. A writer found inside an
+ * event at the last look, and since then has published, is past that event.
+ */
+static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t look_ns)
+{
+	if (!r->writing)
+		w->safe_ns = look_ns;
+	else if (r->tail != w->tail)
+		w->safe_ns = w->look_ns;
+	if (look_ns - w->safe_ns > MAX_HOLD_NS)
+		w->safe_ns = look_ns - MAX_HOLD_NS;
+	w->tail = r->tail;
+	w->look_ns = look_ns;
+}
+
+static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_ns)
+{
+	uint64_t look_ns = now_ns();
+	int err = cursor_look(f->cursor);
+	if (err) {
+		/* Truncated, or gone bad: what was taken is delivered, the rest is not to be had. */
+		log_at(LOG_VERBOSE, "ring of process %u: %s", f->pid, strerror(-err));
+		f->finished = true;
+		return 0;
+	}
+	uint64_t safe = look_ns;
+	uint32_t domains = cursor_layout(f->cursor)->max_domains;
+	for (uint32_t d = 0; d < domains; d++) {
+		const struct cursor_ring *r = cursor_ring(f->cursor, d);
+		watch_ring(&f->rings[d], r, look_ns);
+		if (f->rings[d].safe_ns < safe)
+			safe = f->rings[d].safe_ns;
+		if (r->tail != r->pos) {
+			err = take_ring(s, f, d);
+			if (err)
+				return err;
+		}
+	}
+	if (f->live && safe < *safe_ns)
+		*safe_ns = safe;
+	/* A file at rest has been taken once its lanes had room for all of it. */
+	if (!f->live) {
+		bool whole = true;
+		for (uint32_t d = 0; d < domains; d++) {
+			const struct cursor_ring *r = cursor_ring(f->cursor, d);
+			whole &= r->tail == r->pos;
+		}
+		f->finished = whole;
+	}
+	return 0;
+}
+
+static int ring_poll(struct source *base)
+{
+	struct ring_source *s = of(base);
+	uint64_t safe = UINT64_MAX;
+	bool live = false;
+	s->fill = 0;
+	for (uint32_t i = 0; i < s->file_count; i++) {
+		struct ring_file *f = s->files[i];
+		if (f->finished)
+			continue;
+		live |= f->live;
+		int err = poll_file(s, f, &safe);
+		if (err)
+			return err;
+	}
+	if (s->stopped)
+		s->safe_ns = UINT64_MAX;
+	else if (live)
+		s->safe_ns = safe - STORE_SLACK_NS - RING_SLACK_NS;
+	else
+		s->safe_ns = s->file_count ? UINT64_MAX : now_ns() - RING_SLACK_NS;
+	return 0;
+}
+
+/* The session learns the name of a user event when the first one is seen. */
+static int learn_name(struct ring_source *s, struct ring_file *f, uint32_t id)
+{
+	if (id >= EBT_RING_NAMES || (f->named[id / 8] & 1 << id % 8))
+		return 0;
+	const char *name = ebt_cursor_user_name(f->cursor, id);
+	if (!name)
+		return 0;
+	f->named[id / 8] |= (uint8_t)(1 << id % 8);
+	return session_set_user_name(s->session, f->pid, id, name);
+}
+
+static int finish_event(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
+			const void *payload)
+{
+	if (ev->kind >= EBT_UNIT && ev->kind <= EBT_CUSTOM) {
+		int err = learn_name(s, lane->file, ev->id);
+		if (err)
+			return err;
+	}
+	if (ev->flags & EBT_F_PAYLOAD)
+		return session_put_blob(s->session, ev, payload, ev->arg[1]);
+	return 0;
+}
+
+static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)
+{
+	struct ring_source *s = of(base);
+	struct ring_lane *lane = s->lanes[index];
+	size_t n = 0;
+	while (n < cap) {
+		const void *payload;
+		const struct ebt_event *next = ring_lane_peek(lane, lane->file->finished, &payload);
+		if (!next)
+			return n ? (int)n : lane->file->finished ? 0 : -EAGAIN;
+		if (next->ts > s->safe_ns)
+			return n ? (int)n : -EAGAIN;
+		ev[n] = *next;
+		int err = finish_event(s, lane, &ev[n], payload);
+		if (err)
+			return err;
+		ring_lane_next(lane);
+		n++;
+	}
+	return (int)n;
+}
+
+static uint64_t ring_horizon(struct source *base, uint32_t lane)
+{
+	(void)lane;
+	return of(base)->safe_ns;
+}
+
+static int ring_stop(struct source *base)
+{
+	struct ring_source *s = of(base);
+	s->stopped = true;
+	for (uint32_t i = 0; i < s->file_count; i++)
+		s->files[i]->live = false;
+	return ring_poll(base);
+}
+
+static void file_free(struct ring_file *f)
+{
+	if (!f)
+		return;
+	ebt_cursor_close(f->cursor);
+	free(f->rings);
+	free(f);
+}
+
+static void ring_free(struct source *base)
+{
+	struct ring_source *s = of(base);
+	for (uint32_t i = 0; i < s->base.lanes; i++)
+		ring_lane_free(s->lanes[i]);
+	for (uint32_t i = 0; i < s->file_count; i++)
+		file_free(s->files[i]);
+	free(s->lanes);
+	free(s->files);
+	free(s);
+}
+
+static const struct source_ops ring_ops = {
+	.poll = ring_poll,
+	.read = ring_read,
+	.horizon = ring_horizon,
+	.stop = ring_stop,
+	.free = ring_free,
+};
+
+int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_source **ret)
+{
+	struct ring_source *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->base.ops = &ring_ops;
+	s->session = session;
+	s->backlog_words = backlog_bytes / 8;
+	s->safe_ns = now_ns() - RING_SLACK_NS;
+	*ret = s;
+	return 0;
+}
+
+struct source *ring_source_base(struct ring_source *s)
+{
+	return &s->base;
+}
+
+static void describe_process(const struct ring_file *f, struct session_process *p)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(f->cursor, &info);
+	memcpy(p->producer, info.producer, sizeof(p->producer));
+	memcpy(p->runtime, info.runtime, sizeof(p->runtime));
+	p->raw_phase = ring_raw_phases(info.release, &p->raw_phases);
+}
+
+/* Fields of the header that were put right are told as damage before all else. */
+static int tell_repairs(struct ring_source *s, struct ring_file *f)
+{
+	const struct ring_layout *l = cursor_layout(f->cursor);
+	for (uint32_t i = 0; i < l->repairs; i++) {
+		struct ring_lane *lane;
+		int err = lane_of(s, f, 0, &lane);
+		if (!err)
+			err = ring_lane_tell(lane, cursor_repair_event(f->cursor, i));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int ring_source_add(struct ring_source *s, struct ebt_cursor *c, uint32_t pid, bool live)
+{
+	struct ring_file *f = calloc(1, sizeof(*f));
+	if (!f) {
+		ebt_cursor_close(c);
+		return -ENOMEM;
+	}
+	f->cursor = c;
+	f->pid = pid;
+	f->live = live;
+	f->counted = cursor_ext(c) != NULL;
+	cursor_set_pid(c, pid);
+	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
+	struct ring_file **files =
+		realloc(s->files, (s->file_count + 1) * sizeof(struct ring_file *));
+	if (files)
+		s->files = files;
+	struct session_process *p = session_process(s->session, pid);
+	if (!f->rings || !files || !p) {
+		file_free(f);
+		return -ENOMEM;
+	}
+	/* Its first events may be as old as the slack; nothing younger has been handed out yet. */
+	uint64_t began = now_ns() - RING_SLACK_NS;
+	for (uint32_t d = 0; d < cursor_layout(c)->max_domains; d++)
+		f->rings[d].safe_ns = f->rings[d].look_ns = began;
+	describe_process(f, p);
+	s->files[s->file_count++] = f;
+	return tell_repairs(s, f);
+}
+
+void ring_source_finish(struct ring_source *s, uint32_t pid)
+{
+	for (uint32_t i = 0; i < s->file_count; i++)
+		if (s->files[i]->pid == pid)
+			s->files[i]->live = false;
+}
+
+double ring_source_fill(const struct ring_source *s)
+{
+	return s->fill;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The source of ring files: of running processes, whose rings are emptied at each poll(), and of
+ * files at rest. One lane a ring that was ever used.
+ *
+ * Taking words out of the rings (fast, must not wait) and decoding them (when somebody reads) are
+ * apart: between them each lane has a backlog of bounded size. While it is full the ring is left
+ * alone, and what it overwrites is told as lost.
+ *
+ * Time: with a live ring nothing is handed out that is younger than the source's safe time, and the
+ * safe time is such that nothing older can still appear: not from a ring whose writer is inside an
+ * event, and not from a process or a ring that is found RING_SLACK_NS after it began.
+ */
+#ifndef SOURCE_RING_H
+#define SOURCE_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/session.h"
+#include "core/source.h"
+#include "source/cursor.h"
+
+#define RING_SLACK_NS 50000000ull
+
+struct ring_source;
+
+/* backlog_bytes: of each lane, at most. The session is kept, not owned. 0 or -errno. */
+int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_source **ret);
+struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
+
+/*
+ * Adds a file; `c` is owned from here on, also on failure. live: a process may still write to it,
+ * until ring_source_finish(). 0 or -ENOMEM.
+ */
+int ring_source_add(struct ring_source *s, struct ebt_cursor *c, uint32_t pid, bool live);
+/* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
+void ring_source_finish(struct ring_source *s, uint32_t pid);
+/* The share of a ring that the fullest one gave at the last poll: 1 and more is a loss. */
+double ring_source_fill(const struct ring_source *s);
+
+#endif
