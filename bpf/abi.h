@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What the BPF programs and the tracer tell each other. Every record in the ring buffer starts
+ * with a struct ebt_event; records with a payload are followed by it at once. The programs know a
+ * traced process by its slot, an index in the tracer's own table that travels in the cookie of
+ * each attached site, and put it into the event's pid: the tracer puts the pid there, which is
+ * then right in the tracer's own pid namespace, whatever that is.
+ */
+#ifndef EBTRACE_BPF_ABI_H
+#define EBTRACE_BPF_ABI_H
+
+#include <ebtrace/event.h>
+
+/*
+ * Cookie of an attached site: slot << 16 | what it is, which is an enum ebt_kind, or, from
+ * EBT_SITE_CONTROL up, one of these. Control records carry the same value as their kind.
+ */
+enum ebt_site {
+	EBT_SITE_CONTROL = 0xff00,
+	EBT_SITE_RING_REQUEST = 0xff00, /* attached for its semaphore: no record */
+	EBT_SITE_RING_START = 0xff01,
+	EBT_SITE_RING_STOP = 0xff02,
+	EBT_SITE_WATERMARK = 0xff03, /* pos is the position that the ring has reached */
+};
+
+#define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))
+
+/*
+ * A payload comes in the smallest of these rooms that holds it; what is longer is cut. Until the
+ * tracer has made it a blob, arg[1] is its length in bytes, and EBT_F_PAYLOAD is set.
+ */
+#define EBT_ROOM_TINY	 64
+#define EBT_ROOM_BUCKETS (8 * EBT_ALLOC_BUCKETS)
+#define EBT_ROOM_SMALL	 1024
+#define EBT_ROOM_LARGE	 8192
+
+/* Records that found no room in the ring buffer, counted since load. */
+struct ebt_dropped {
+	uint64_t in_ring; /* events that are in a ring of their process too */
+	uint64_t nowhere; /* events that are in no ring: gone */
+	uint64_t control; /* records of markers and processes that are no events */
+};
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * The way from the BPF programs to the tracer: one ring buffer and the counts of what did not fit,
+ * shared by every object that is linked into the skeleton (weak: the linker keeps one of each).
+ * Nothing here wakes the tracer for an event: a wake-up costs the traced program ten times the
+ * record itself. The tracer looks by a timer; only control records, which are rare, wake it.
+ */
+#ifndef EBTRACE_BPF_CHANNEL_H
+#define EBTRACE_BPF_CHANNEL_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+
+#include "abi.h"
+
+/* The tracer sets the size before it loads this. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 4096);
+} ebt_channel __weak SEC(".maps");
+
+/* In .bss, which the tracer has mapped: reading it costs no system call. */
+struct ebt_dropped ebt_dropped __weak = {};
+
+/* Set before load if the tracer is not in the initial pid namespace: see channel_tid(). */
+const volatile uint64_t ebt_pidns_dev __weak = 0;
+const volatile uint64_t ebt_pidns_ino __weak = 0;
+
+static __always_inline void channel_drop_event(uint64_t pos)
+{
+	if (pos == EBT_NO_POS)
+		__sync_fetch_and_add(&ebt_dropped.nowhere, 1);
+	else
+		__sync_fetch_and_add(&ebt_dropped.in_ring, 1);
+}
+
+/* The thread as the tracer's pid namespace numbers it; 0 if it has no number there. The verifier
+ * removes the second half where the namespace is the initial one. */
+static __always_inline uint32_t channel_tid(void)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)bpf_get_current_pid_tgid();
+	struct bpf_pidns_info info = {};
+	if (bpf_get_ns_current_pid_tgid(ebt_pidns_dev, ebt_pidns_ino, &info, sizeof(info)))
+		return 0;
+	return info.pid;
+}
+
+/* A record that wakes the tracer. */
+static __always_inline void channel_control(uint64_t ts, uint64_t pos, uint32_t slot, uint16_t kind,
+					    uint32_t id, uint64_t arg)
+{
+	struct ebt_event *ev = bpf_ringbuf_reserve(&ebt_channel, sizeof(*ev), 0);
+	if (!ev) {
+		__sync_fetch_and_add(&ebt_dropped.control, 1);
+		return;
+	}
+	ev->ts = ts;
+	ev->pos = pos;
+	ev->pid = slot;
+	ev->tid = channel_tid();
+	ev->kind = kind;
+	ev->domain = EBT_NO_DOMAIN;
+	ev->cpu = (uint16_t)bpf_get_smp_processor_id();
+	ev->flags = EBT_F_BPF;
+	ev->id = id;
+	ev->stack = 0;
+	ev->seq = 0;
+	ev->size = 0;
+	ev->arg[0] = arg;
+	ev->arg[1] = 0;
+	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
+}
+
+#endif

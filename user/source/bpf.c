@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf.h"
+
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "source/bpf_lanes.h"
+#include "source/bpf_targets.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ebtrace.skel.h"
+
+#define DEFAULT_RING_BYTES  (16u << 20)
+#define DEFAULT_QUEUE_BYTES (64u << 20)
+#define DEFAULT_SLACK_NS    10000000u
+#define RESCAN_NS	    100000000u /* a new library is found so late at most */
+#define INITIAL_PIDNS_INO   0xeffffffcu
+
+struct bpf_source {
+	struct source base;
+	struct session *session;
+	struct bpf_options opt;
+	struct ebtrace_bpf *skel;
+	struct ring_buffer *rb;
+	struct bpf_targets targets;
+	struct bpf_lanes lanes;
+	struct bpf_counts counts;
+	uint64_t started_ns;  /* the look under way began then */
+	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
+	uint64_t rescan_ns;
+	uint64_t lost_told, lost_since_ns, control_seen;
+	bool stopped;
+};
+
+/* One file in one process. */
+struct link {
+	int fd; /* uprobe_multi */
+	struct bpf_link **perf;
+	uint32_t perfs;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
+static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	if (log_level < LOG_DEBUG)
+		return 0;
+	char line[512];
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = 0;
+	log_at(LOG_DEBUG, "%s", line);
+	return n;
+}
+
+static int explain(int err, const char *what, char *reason)
+{
+	const char *why = strerror(-err);
+	if (err == -EPERM || err == -EACCES)
+		why = "needs CAP_BPF and CAP_PERFMON, or root";
+	else if (err == -ESRCH)
+		why = "no such process";
+	snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
+	return err;
+}
+
+/* ---- links ---- */
+
+static void detach_link(void *ctx, void *p)
+{
+	(void)ctx;
+	struct link *l = p;
+	if (l->fd >= 0)
+		close(l->fd);
+	for (uint32_t i = 0; i < l->perfs; i++)
+		bpf_link__destroy(l->perf[i]);
+	free(l->perf);
+	free(l);
+}
+
+static int attach_perf(struct bpf_source *s, const char *path, pid_t pid,
+		       const struct uprobe_site *site, uint32_t sites, struct link *l)
+{
+	l->perf = calloc(sites, sizeof(struct bpf_link *));
+	if (!l->perf)
+		return -ENOMEM;
+	for (; l->perfs < sites; l->perfs++) {
+		const struct uprobe_site *at = &site[l->perfs];
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = at->semaphore,
+			    .bpf_cookie = at->cookie);
+		l->perf[l->perfs] = bpf_program__attach_uprobe_opts(s->skel->progs.ebt_marker, pid,
+								    path, at->offset, &opts);
+		if (!l->perf[l->perfs])
+			return -errno;
+	}
+	return 0;
+}
+
+static int attach_link(void *ctx, const char *path, pid_t pid, const struct uprobe_site *site,
+		       uint32_t sites, void **ret)
+{
+	struct bpf_source *s = ctx;
+	struct link *l = calloc(1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	int err = 0;
+	l->fd = -1;
+	if (s->counts.multi) {
+		int prog = bpf_program__fd(s->skel->progs.ebt_marker);
+		l->fd = uprobe_multi_attach(prog, path, pid, site, sites);
+		err = l->fd < 0 ? l->fd : 0;
+	} else {
+		err = attach_perf(s, path, pid, site, sites, l);
+	}
+	if (err)
+		detach_link(s, l);
+	else
+		*ret = l;
+	return err;
+}
+
+/* ---- records ---- */
+
+static void tell(struct bpf_source *s, pid_t pid, enum bpf_change change)
+{
+	if (s->opt.changed)
+		s->opt.changed(s->opt.ctx, pid, change);
+}
+
+/* The kernel has put the child among the traced; here it gets a slot and its links. */
+static void add_child(struct bpf_source *s, pid_t pid)
+{
+	if (s->stopped || bpf_targets_find(&s->targets, pid) >= 0)
+		return;
+	int slot = bpf_targets_add(&s->targets, pid);
+	if (slot < 0)
+		return;
+	bpf_targets_scan(&s->targets, (uint32_t)slot);
+	tell(s, pid, BPF_FORKED);
+}
+
+static int take_process(struct bpf_source *s, const struct ebt_event *ev)
+{
+	pid_t pid = (pid_t)ev->pid;
+	int slot = bpf_targets_find(&s->targets, pid);
+	int err = bpf_lanes_add(&s->lanes, slot < 0 ? 0 : (uint32_t)slot, ev);
+	if (ev->id == EBT_PROCESS_FORK) {
+		add_child(s, (pid_t)ev->arg[0]);
+	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXEC) {
+		if (!s->stopped)
+			bpf_targets_scan(&s->targets, (uint32_t)slot);
+		tell(s, pid, BPF_EXECED);
+	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXIT) {
+		bpf_targets_end(&s->targets, (uint32_t)slot);
+		bpf_lanes_end(&s->lanes, (uint32_t)slot);
+		tell(s, pid, BPF_EXITED);
+	}
+	return err;
+}
+
+static void take_control(struct bpf_source *s, const struct ebt_event *ev)
+{
+	pid_t pid = bpf_targets_pid(&s->targets, ev->pid);
+	if (ev->kind == EBT_SITE_RING_START) {
+		/* The library of the ring may have been loaded just now, with markers of its own. */
+		if (!s->stopped)
+			bpf_targets_scan(&s->targets, ev->pid);
+		tell(s, pid, BPF_RING_STARTED);
+	} else if (ev->kind == EBT_SITE_RING_STOP) {
+		tell(s, pid, BPF_RING_STOPPED);
+	} else if (ev->kind == EBT_SITE_WATERMARK) {
+		tell(s, pid, BPF_RING_FILLS);
+	}
+}
+
+static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t size)
+{
+	struct ebt_event ev = *rec;
+	uint32_t slot = ev.pid;
+	ev.pid = (uint32_t)bpf_targets_pid(&s->targets, slot);
+	s->counts.events++;
+	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
+	 * that it comes from the future. */
+	if (ev.domain == EBT_NO_DOMAIN && ev.ts > s->started_ns) {
+		uint64_t now = now_ns();
+		if (ev.ts > now)
+			ev.ts = now;
+	}
+	if (ev.flags & EBT_F_PAYLOAD) {
+		size_t room = size - sizeof(ev);
+		size_t bytes = ev.arg[1] < room ? ev.arg[1] : room;
+		ev.flags &= (uint16_t)~EBT_F_PAYLOAD;
+		ev.arg[1] = 0;
+		int err = session_put_blob(s->session, &ev, rec + 1, bytes);
+		if (err)
+			return err;
+	}
+	return bpf_lanes_add(&s->lanes, slot, &ev);
+}
+
+/* -ENOBUFS: the queues are full; the rest stays in the kernel, which counts what it drops. */
+static int take_record(void *ctx, void *data, size_t size)
+{
+	struct bpf_source *s = ctx;
+	const struct ebt_event *ev = data;
+	int err = 0;
+	if (size < sizeof(*ev))
+		return 0;
+	if (ev->kind >= EBT_SITE_CONTROL) {
+		if (bpf_targets_pid(&s->targets, ev->pid))
+			take_control(s, ev);
+	} else if (ev->kind == EBT_PROCESS) {
+		err = take_process(s, ev);
+	} else if (bpf_targets_pid(&s->targets, ev->pid)) {
+		err = take_event(s, ev, size);
+	}
+	if (err)
+		return err;
+	bool full = s->lanes.waiting * sizeof(*ev) >= s->opt.queue_bytes;
+	return full && !s->stopped ? -ENOBUFS : 0;
+}
+
+/* ---- poll ---- */
+
+/* Events that were dropped and are in no ring leave no other trace than this count. */
+static int tell_lost(struct bpf_source *s, uint64_t now)
+{
+	uint64_t dropped = __atomic_load_n(&s->skel->bss->ebt_dropped.nowhere, __ATOMIC_RELAXED);
+	int err = 0;
+	if (dropped != s->lost_told) {
+		struct ebt_event ev = {
+			.ts = now,
+			.pos = s->lost_since_ns,
+			.pid = s->targets.targets == 1 ? (uint32_t)bpf_targets_pid(&s->targets, 0)
+						       : 0,
+			.kind = EBT_LOST,
+			.domain = EBT_NO_DOMAIN,
+			.cpu = EBT_NO_CPU,
+			.flags = EBT_F_BPF,
+			.arg = {dropped - s->lost_told, 0},
+		};
+		err = bpf_lanes_add(&s->lanes, 0, &ev);
+		if (!err)
+			s->lost_told = dropped;
+	}
+	s->lost_since_ns = now;
+	return err;
+}
+
+/* If a record about a process was dropped, the map of traced processes still knows of it. */
+static void find_lost_children(struct bpf_source *s)
+{
+	uint64_t seen = __atomic_load_n(&s->skel->bss->ebt_dropped.control, __ATOMIC_RELAXED);
+	if (seen == s->control_seen)
+		return;
+	s->control_seen = seen;
+	int map = bpf_map__fd(s->skel->maps.ebt_traced);
+	uint32_t pid, *last = NULL;
+	while (!bpf_map_get_next_key(map, last, &pid)) {
+		add_child(s, (pid_t)pid);
+		last = &pid;
+	}
+	for (uint32_t i = 0; i < s->targets.targets; i++) {
+		uint8_t one;
+		pid = (uint32_t)bpf_targets_pid(&s->targets, i);
+		if (s->skel->links.ebt_process_exit && bpf_map_lookup_elem(map, &pid, &one)) {
+			bpf_targets_end(&s->targets, i);
+			bpf_lanes_end(&s->lanes, i);
+		}
+	}
+}
+
+static int look(struct bpf_source *s)
+{
+	s->started_ns = now_ns();
+	if (!s->stopped && s->lanes.waiting * sizeof(struct ebt_event) >= s->opt.queue_bytes)
+		return 0;
+	int n = ring_buffer__consume(s->rb);
+	if (n < 0 && n != -ENOBUFS)
+		return n;
+	int err = tell_lost(s, s->started_ns);
+	if (n >= 0)
+		s->complete_ns = s->started_ns;
+	return err;
+}
+
+static int bpf_source_poll(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->stopped)
+		return 0;
+	int err = look(s);
+	find_lost_children(s);
+	if (s->started_ns - s->rescan_ns >= RESCAN_NS) {
+		s->rescan_ns = s->started_ns;
+		bpf_targets_scan_all(&s->targets);
+	}
+	s->base.lanes = s->lanes.lanes;
+	return err;
+}
+
+static uint64_t bpf_source_horizon(struct source *base, uint32_t lane)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	const struct bpf_lane *q = &s->lanes.lane[lane];
+	if (!q->count && (s->stopped || q->ended))
+		return UINT64_MAX;
+	return s->complete_ns > s->opt.slack_ns ? s->complete_ns - s->opt.slack_ns : 0;
+}
+
+static int bpf_source_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	uint64_t until = s->stopped ? UINT64_MAX : bpf_source_horizon(base, lane);
+	size_t n = bpf_lanes_take(&s->lanes, lane, until, ev, cap);
+	if (n)
+		return (int)n;
+	return s->stopped || s->lanes.lane[lane].ended ? 0 : -EAGAIN;
+}
+
+static int bpf_source_stop(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->stopped)
+		return 0;
+	bpf_targets_detach(&s->targets);
+	ebtrace_bpf__detach(s->skel);
+	s->stopped = true;
+	int err = look(s);
+	s->base.lanes = s->lanes.lanes;
+	return err;
+}
+
+static void bpf_source_free(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	bpf_targets_done(&s->targets);
+	bpf_lanes_done(&s->lanes);
+	ring_buffer__free(s->rb);
+	ebtrace_bpf__destroy(s->skel);
+	free(s);
+}
+
+static const struct source_ops bpf_source_ops = {
+	.poll = bpf_source_poll,
+	.read = bpf_source_read,
+	.horizon = bpf_source_horizon,
+	.stop = bpf_source_stop,
+	.free = bpf_source_free,
+};
+
+/* ---- set-up ---- */
+
+static void set_pidns(struct ebtrace_bpf *skel)
+{
+	struct stat st;
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS_INO) {
+		skel->rodata->ebt_pidns_dev = st.st_dev;
+		skel->rodata->ebt_pidns_ino = st.st_ino;
+	}
+}
+
+static int load(struct bpf_source *s)
+{
+	s->skel = ebtrace_bpf__open();
+	if (!s->skel)
+		return -errno;
+	int err = bpf_map__set_max_entries(s->skel->maps.ebt_channel, (uint32_t)s->opt.ring_bytes);
+	if (err)
+		return err;
+	if (s->counts.multi)
+		bpf_program__set_expected_attach_type(
+			s->skel->progs.ebt_marker, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	s->skel->rodata->ebt_follow = !s->opt.no_follow;
+	set_pidns(s->skel);
+	/* Without the kernel's BTF the markers can be had still, but no child can be followed. */
+	bool btf = !access("/sys/kernel/btf/vmlinux", R_OK);
+	bpf_program__set_autoload(s->skel->progs.ebt_process_fork, btf);
+	bpf_program__set_autoload(s->skel->progs.ebt_process_exec, btf);
+	bpf_program__set_autoload(s->skel->progs.ebt_process_exit, btf);
+	bpf_program__set_autoattach(s->skel->progs.ebt_marker, false);
+	if (!btf)
+		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed");
+	err = ebtrace_bpf__load(s->skel);
+	if (err)
+		return err;
+	err = ebtrace_bpf__attach(s->skel);
+	if (err)
+		return err;
+	s->rb = ring_buffer__new(bpf_map__fd(s->skel->maps.ebt_channel), take_record, s, NULL);
+	return s->rb ? 0 : -errno;
+}
+
+int bpf_source_new(struct session *session, const struct bpf_options *opt, struct source **ret,
+		   char *reason)
+{
+	struct bpf_source *s = calloc(1, sizeof(*s));
+	if (!s)
+		return explain(-ENOMEM, "bpf", reason);
+	s->base.ops = &bpf_source_ops;
+	s->session = session;
+	s->opt = *opt;
+	if (!s->opt.ring_bytes)
+		s->opt.ring_bytes = DEFAULT_RING_BYTES;
+	if (!s->opt.queue_bytes)
+		s->opt.queue_bytes = DEFAULT_QUEUE_BYTES;
+	if (!s->opt.slack_ns)
+		s->opt.slack_ns = DEFAULT_SLACK_NS;
+	s->targets.attach = attach_link;
+	s->targets.detach = detach_link;
+	s->targets.ctx = s;
+	s->targets.watermark_only = opt->watermark_only;
+	s->targets.no_ring_request = opt->no_ring_request;
+	libbpf_set_print(log_libbpf);
+	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
+			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
+	int err = bpf_lanes_init(&s->lanes);
+	if (!err)
+		err = load(s);
+	if (err) {
+		bpf_source_free(&s->base);
+		return explain(err, "cannot load the BPF programs", reason);
+	}
+	s->base.lanes = s->lanes.lanes;
+	s->rescan_ns = s->lost_since_ns = now_ns();
+	*ret = &s->base;
+	return 0;
+}
+
+int bpf_source_attach(struct source *base, pid_t pid, char *reason)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	char what[64];
+	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
+	if (pid <= 0 || s->stopped)
+		return explain(-EINVAL, what, reason);
+	int slot = bpf_targets_find(&s->targets, pid);
+	if (slot < 0)
+		slot = bpf_targets_add(&s->targets, pid);
+	if (slot < 0)
+		return explain(slot, what, reason);
+	/* First among the traced, so that no child is born unseen while its parent is attached. */
+	uint32_t key = (uint32_t)pid;
+	uint8_t one = 1;
+	if (bpf_map_update_elem(bpf_map__fd(s->skel->maps.ebt_traced), &key, &one, BPF_ANY))
+		log_at(LOG_VERBOSE, "pid %d: children are not followed", pid);
+	int n = bpf_targets_scan(&s->targets, (uint32_t)slot);
+	if (n >= 0)
+		return n;
+	bpf_map_delete_elem(bpf_map__fd(s->skel->maps.ebt_traced), &key);
+	bpf_targets_end(&s->targets, (uint32_t)slot);
+	return explain(n == -ENOENT ? -ESRCH : n, what, reason);
+}
+
+int bpf_source_fd(struct source *base)
+{
+	return ring_buffer__epoll_fd(((struct bpf_source *)base)->rb);
+}
+
+void bpf_source_counts(struct source *base, struct bpf_counts *ret)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	const struct ebt_dropped *dropped = &s->skel->bss->ebt_dropped;
+	*ret = s->counts;
+	ret->dropped_in_ring = __atomic_load_n(&dropped->in_ring, __ATOMIC_RELAXED);
+	ret->dropped = __atomic_load_n(&dropped->nowhere, __ATOMIC_RELAXED);
+	ret->sites = s->targets.sites;
+}

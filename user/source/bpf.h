@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Events seen by BPF programs at the markers of running processes, with their thread and CPU. It
+ * attaches to each file with markers that a process maps, follows children, exec and new
+ * libraries, and detaches without a trace: also when it is killed, as all it holds in the kernel
+ * are descriptors. Needs CAP_BPF and CAP_PERFMON, or root.
+ *
+ * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
+ * each process has a lane of its own. Nothing wakes the reader for an event: call source_poll() by
+ * a timer of about 1 ms, and when the descriptor of bpf_source_fd() is readable.
+ */
+#ifndef SOURCE_BPF_H
+#define SOURCE_BPF_H
+
+#include "core/session.h"
+#include "core/source.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
+
+/* What else a source learns, for who reads rings. */
+enum bpf_change {
+	BPF_RING_STARTED,
+	BPF_RING_STOPPED,
+	BPF_RING_FILLS, /* another part of a ring has been written: read it before it wraps */
+	BPF_FORKED,	/* pid is the child */
+	BPF_EXECED,
+	BPF_EXITED,
+};
+
+struct bpf_options {
+	size_t ring_bytes;	/* power of two >= a page; 0: 16 MiB */
+	size_t queue_bytes;	/* of events taken and not yet read; 0: 64 MiB */
+	uint64_t slack_ns;	/* an event may reach us so much later than its time; 0: 10 ms */
+	enum bpf_attach attach; /* kind of link; AUTO: MULTI where the kernel has it */
+	bool no_follow;		/* leave children alone */
+	bool watermark_only;	/* no events: only what tells when to read the rings */
+	bool no_ring_request;	/* do not switch rings on */
+	/* May be NULL. Called during poll(); it must not call the source. */
+	void (*changed)(void *ctx, pid_t pid, enum bpf_change change);
+	void *ctx;
+};
+
+struct bpf_counts {
+	uint64_t dropped_in_ring; /* had no room in the BPF ring buffer, but are in a ring */
+	uint64_t dropped;	  /* had no room, and are in no ring; told as EBT_LOST too */
+	uint64_t events;	  /* received */
+	uint32_t sites;		  /* attached now, in all processes */
+	bool multi;		  /* uprobe_multi links, else perf-event links */
+};
+
+#define BPF_REASON_BYTES 256
+
+/*
+ * Loads the programs. `s` must outlive the source. 0, else -errno and `reason` (BPF_REASON_BYTES)
+ * is one line for the user.
+ */
+int bpf_source_new(struct session *s, const struct bpf_options *opt, struct source **ret,
+		   char *reason);
+/* Attaches to a process. The number of markers attached (0: none there yet), else -errno. */
+int bpf_source_attach(struct source *s, pid_t pid, char *reason);
+int bpf_source_fd(struct source *s); /* readable when poll() should be called at once */
+void bpf_source_counts(struct source *s, struct bpf_counts *ret);
+
+#endif

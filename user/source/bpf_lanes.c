@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf_lanes.h"
+
+#include <ebtrace/ring.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far back an event is put into its place. Normally it is a few events; a traced program that
+ * makes its time stamps up must not make us slow. */
+#define MAX_STEPS_BACK 4096
+
+/* A queue that has emptied keeps no more room than this. */
+#define KEEP_EVENTS 1024
+
+struct bpf_slot_lanes {
+	uint32_t *lane; /* by domain; 0: none yet */
+	uint32_t domains;
+};
+
+static int new_lane(struct bpf_lanes *l, uint32_t slot, uint32_t *ret)
+{
+	struct bpf_lane *p = realloc(l->lane, (l->lanes + 1ull) * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	l->lane = p;
+	p[l->lanes] = (struct bpf_lane){.slot = slot};
+	*ret = l->lanes++;
+	return 0;
+}
+
+int bpf_lanes_init(struct bpf_lanes *l)
+{
+	uint32_t zero;
+	*l = (struct bpf_lanes){0};
+	return new_lane(l, UINT32_MAX, &zero);
+}
+
+void bpf_lanes_done(struct bpf_lanes *l)
+{
+	for (uint32_t i = 0; i < l->lanes; i++)
+		free(l->lane[i].ev);
+	for (uint32_t i = 0; i < l->slots; i++)
+		free(l->slot[i].lane);
+	free(l->lane);
+	free(l->slot);
+	*l = (struct bpf_lanes){0};
+}
+
+static int grow_table(void **table, uint32_t *count, uint32_t want, size_t item)
+{
+	if (want <= *count)
+		return 0;
+	char *p = realloc(*table, want * item);
+	if (!p)
+		return -ENOMEM;
+	memset(p + *count * item, 0, (want - *count) * item);
+	*table = p;
+	*count = want;
+	return 0;
+}
+
+static int find_lane(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32_t *ret)
+{
+	*ret = 0;
+	if (domain >= EBT_RING_MAX_DOMAINS)
+		return 0;
+	if (slot >= l->slots &&
+	    grow_table((void **)&l->slot, &l->slots, slot + 1, sizeof(*l->slot)))
+		return -ENOMEM;
+	struct bpf_slot_lanes *s = &l->slot[slot];
+	if (domain >= s->domains &&
+	    grow_table((void **)&s->lane, &s->domains, domain + 1u, sizeof(*s->lane)))
+		return -ENOMEM;
+	if (!s->lane[domain] && new_lane(l, slot, &s->lane[domain]))
+		return -ENOMEM;
+	/* What comes after its process's end is not lost: lane 0 never ends before the source. */
+	if (!l->lane[s->lane[domain]].ended)
+		*ret = s->lane[domain];
+	return 0;
+}
+
+static int make_room(struct bpf_lane *q)
+{
+	if (q->first + q->count < q->cap)
+		return 0;
+	if (q->first > q->cap / 2) {
+		memmove(q->ev, q->ev + q->first, q->count * sizeof(*q->ev));
+		q->first = 0;
+		return 0;
+	}
+	size_t cap = q->cap ? q->cap * 2 : 64;
+	struct ebt_event *p = realloc(q->ev, cap * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	q->ev = p;
+	q->cap = cap;
+	return 0;
+}
+
+int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev)
+{
+	uint32_t lane;
+	int err = find_lane(l, slot, ev->domain, &lane);
+	if (err)
+		return err;
+	struct bpf_lane *q = &l->lane[lane];
+	err = make_room(q);
+	if (err)
+		return err;
+	struct ebt_event *end = q->ev + q->first + q->count, *at = end;
+	if (lane == 0) {
+		size_t steps = q->count < MAX_STEPS_BACK ? q->count : MAX_STEPS_BACK;
+		while (steps-- && at[-1].ts > ev->ts)
+			at--;
+		memmove(at + 1, at, (size_t)(end - at) * sizeof(*at));
+	}
+	*at = *ev;
+	q->count++;
+	l->waiting++;
+	return 0;
+}
+
+size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
+		      size_t cap)
+{
+	struct bpf_lane *q = &l->lane[lane];
+	size_t n = q->count < cap ? q->count : cap;
+	if (lane == 0)
+		for (size_t i = 0; i < n; i++)
+			if (q->ev[q->first + i].ts > until)
+				n = i;
+	if (!n)
+		return 0;
+	memcpy(ev, q->ev + q->first, n * sizeof(*ev));
+	q->first += n;
+	q->count -= n;
+	l->waiting -= n;
+	if (!q->count) {
+		q->first = 0;
+		if (q->cap > KEEP_EVENTS) {
+			free(q->ev);
+			q->ev = NULL;
+			q->cap = 0;
+		}
+	}
+	return n;
+}
+
+void bpf_lanes_end(struct bpf_lanes *l, uint32_t slot)
+{
+	for (uint32_t i = 1; i < l->lanes; i++)
+		if (l->lane[i].slot == slot)
+			l->lane[i].ended = true;
+}

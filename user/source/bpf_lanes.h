@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What was taken out of the BPF ring buffer and not yet handed on: a queue for each domain of each
+ * process, whose events come in time order by themselves as a domain is one thread at a time, and
+ * lane 0, for all events of threads that have no ring, which it puts in order of time. Memory
+ * follows what is waiting.
+ */
+#ifndef SOURCE_BPF_LANES_H
+#define SOURCE_BPF_LANES_H
+
+#include <ebtrace/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+struct bpf_lane {
+	struct ebt_event *ev; /* [first, first + count) are waiting */
+	size_t first, count, cap;
+	uint32_t slot;
+	bool ended; /* nothing is to be added */
+};
+
+struct bpf_lanes {
+	struct bpf_lane *lane;
+	uint32_t lanes;
+	size_t waiting; /* in all of them */
+	struct bpf_slot_lanes *slot;
+	uint32_t slots;
+};
+
+int bpf_lanes_init(struct bpf_lanes *l); /* makes lane 0; 0 or -ENOMEM */
+void bpf_lanes_done(struct bpf_lanes *l);
+/* Queues an event of a process; domains that cannot be go to lane 0. 0 or -ENOMEM. */
+int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev);
+/* Takes up to `cap` events, of lane 0 only those up to `until` ns. */
+size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
+		      size_t cap);
+/* No more will come from this process. */
+void bpf_lanes_end(struct bpf_lanes *l, uint32_t slot);
+
+#endif
