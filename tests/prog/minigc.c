@@ -137,6 +137,7 @@ static void run_threads(struct run *r)
 
 	pthread_barrier_init(&r->started, NULL, (unsigned)gc->domains);
 	domain_begin(r, &gc->domain[0]);
+	r->ring = ebt_ring_path() != NULL;
 	for (int i = 1; i < gc->domains; i++) {
 		start[i] = (struct start){r, &gc->domain[i]};
 		if (pthread_create(&gc->domain[i].thread, NULL, thread_main, &start[i]))
@@ -313,7 +314,6 @@ int main(int argc, char **argv)
 		fputs("minigc: ready\n", stderr);
 		wait_for_word(true);
 	}
-	r->ring = ebt_ring_path() != NULL;
 	run_threads(r);
 	int err = write_counts(r);
 	if (err) {
