@@ -103,7 +103,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
 # minigc is a program of several files; the library must come behind all of them.
-$(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/minigc/*.c))
+$(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) -pthread -ldl -o $@

@@ -5,7 +5,10 @@
 set -eu
 root=${EBTRACE_OCAML_ROOT:-/var/cache/ebtrace/trixie}
 
-works() { [ "$(chroot "$1" ocamlopt -version 2>/dev/null)" = 5.3.0 ] && [ -x "$1/usr/bin/gcc" ]; }
+works() {
+	[ "$(chroot "$1" ocamlopt -version 2>/dev/null)" = 5.3.0 ] && [ -x "$1/usr/bin/gcc" ] &&
+		[ -n "$(find "$1/usr/lib" -name stdlib.cmxa)" ]
+}
 
 mkdir -p "${root%/*}"
 exec 9>"$root.lock"
@@ -13,9 +16,9 @@ flock 9
 if ! works "$root"; then
 	new=$root.new
 	rm -rf --one-file-system "$new"
-	# The interpreter's byte code may fail to configure in a bare chroot: what counts is the
-	# compiler, which is tried below.
-	debootstrap --variant=minbase --include=ocaml-nox,gcc,libc6-dev trixie "$new" >&2 || true
+	# libstdlib-ocaml-dev is named as debootstrap does not follow virtual packages. What counts is
+	# the compiler, which is tried below.
+	debootstrap --variant=minbase --include=ocaml-nox,libstdlib-ocaml-dev,gcc,libc6-dev trixie "$new" >&2 || true
 	works "$new" || { echo "the compiler does not run in $new" >&2; exit 1; }
 	rm -rf --one-file-system "$root"
 	mv "$new" "$root"

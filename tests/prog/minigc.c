@@ -16,7 +16,7 @@
  * ended while the ring was on, `ring_stop` in domain 0. ring_stop comes at exit, after the file of
  * counts was written, and after the wait of -l.
  */
-#include "minigc/work.h"
+#include "heap/work.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
