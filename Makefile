@@ -63,6 +63,8 @@ $(O)/%.o: %.c
 
 # The probe library runs in other people's programs: static TLS, nothing but libc.
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
+# Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
+$(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
