@@ -63,6 +63,8 @@ $(O)/%.o: %.c
 
 # The probe library runs in other people's programs: static TLS, nothing but libc.
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
+# Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
+$(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -102,9 +104,11 @@ $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
+# minigc is a program of several files; the library must come behind all of them.
+$(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a
 	$(say) LD $@
-	$(Q)$(CC) $(LDFLAGS) $^ -pthread -ldl -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) -pthread -ldl -o $@
 $(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@

@@ -34,7 +34,7 @@ struct tracer {
 	struct session *session;
 	struct pump *pump;
 	struct ring_source *rings;
-	struct bpf_source *bpf; /* NULL: the rings alone */
+	struct source *bpf; /* NULL: the rings alone */
 	struct follow *follow;
 	struct target target;
 	bool has_target;
@@ -115,13 +115,13 @@ static void add_child(pid_t pid, void *ctx)
 {
 	struct tracer *t = ctx;
 	char reason[EBT_REASON_BYTES] = "";
-	if (t->bpf && bpf_source_add(t->bpf, pid, reason) < 0)
+	if (t->bpf && bpf_source_attach(t->bpf, pid, reason) < 0)
 		log_at(LOG_VERBOSE, "process %d: %s", pid, reason);
 }
 
 static int scan(struct tracer *t, uint64_t now)
 {
-	if (now < t->scan_ns && !(t->bpf && bpf_source_changed(t->bpf)))
+	if (now < t->scan_ns)
 		return 0;
 	t->scan_ns = now + FOLLOW_SCAN_NS;
 	int err = follow_scan(t->follow);
@@ -194,19 +194,31 @@ static int run(struct tracer *t)
 	return err;
 }
 
+/* A ring may have come or gone: look for it at once, not at the next scan. */
+static void on_change(void *ctx, pid_t pid, enum bpf_change change)
+{
+	struct tracer *t = ctx;
+	(void)pid;
+	if (change != BPF_RING_FILLS && change != BPF_RING_STOPPED)
+		t->scan_ns = 0;
+}
+
 /* Makes the BPF source if the mode asks for it or allows it. 0, or an exit status. */
 static int make_bpf(struct tracer *t)
 {
 	const struct opts *o = t->opts;
 	if (o->mode == MODE_RING)
 		return 0;
-	struct bpf_source_opts bo = {
-		.buffer_bytes = o->bpf_buffer_bytes,
-		.mode = o->mode == MODE_WATERMARK ? BPF_SOURCE_WATERMARK : BPF_SOURCE_STREAM,
+	struct bpf_options bo = {
+		.ring_bytes = o->bpf_buffer_bytes,
+		.slack_ns = RING_SLACK_NS,
 		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
 			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
 						     : BPF_ATTACH_AUTO,
-		.follow = o->follow,
+		.no_follow = !o->follow,
+		.watermark_only = o->mode == MODE_WATERMARK,
+		.changed = on_change,
+		.ctx = t,
 	};
 	char reason[EBT_REASON_BYTES] = "";
 	int err = bpf_source_new(t->session, &bo, &t->bpf, reason);
@@ -227,7 +239,7 @@ static int attach(struct tracer *t, pid_t pid)
 	if (!t->bpf)
 		return 0;
 	char reason[EBT_REASON_BYTES] = "";
-	int n = bpf_source_add(t->bpf, pid, reason);
+	int n = bpf_source_attach(t->bpf, pid, reason);
 	if (n > 0) {
 		t->bpf_markers += (uint32_t)n;
 		log_at(LOG_VERBOSE, "attached to %d markers of process %d", n, pid);
@@ -287,7 +299,7 @@ static int add_pids(struct tracer *t)
 static int start_program(struct tracer *t)
 {
 	char **argv = t->opts->program;
-	int err = target_spawn(&t->target, argv);
+	int err = target_spawn(&t->target, argv, t->bpf != NULL);
 	t->has_target = true;
 	if (err) {
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
@@ -299,21 +311,15 @@ static int start_program(struct tracer *t)
 		complain("cannot follow '%s': %s", argv[0], strerror(-err));
 		return EXIT_ERROR;
 	}
-	if (t->bpf) {
-		char reason[EBT_REASON_BYTES] = "";
-		int n = bpf_source_add_program(t->bpf, t->target.pid, argv[0], reason);
-		if (n < 0)
-			log_at(LOG_VERBOSE, "'%s': %s", argv[0], reason);
-		else
-			t->bpf_markers += (uint32_t)n;
-	}
 	err = target_go(&t->target);
 	if (err) {
 		complain("cannot run '%s': %s", argv[0], strerror(-err));
 		t->target.go_fd = -1;
 		return err == -ENOENT ? 127 : 126;
 	}
-	return 0;
+	int status = t->target.traced ? attach(t, t->target.pid) : 0;
+	target_release(&t->target);
+	return status;
 }
 
 int tracer_pump(const struct opts *o, struct session *session, struct sink *sink, struct pump **ret)
@@ -365,7 +371,7 @@ static int begin(struct tracer *t, struct sink *sink)
 	}
 	int status = make_bpf(t);
 	if (!status && t->bpf) {
-		err = pump_add_source(t->pump, bpf_source_base(t->bpf));
+		err = pump_add_source(t->pump, t->bpf);
 		if (!err)
 			err = watch_fd(t, bpf_source_fd(t->bpf));
 		status = err ? EXIT_ERROR : 0;
@@ -382,7 +388,7 @@ static void done(struct tracer *t)
 	pump_free(t->pump);
 	follow_free(t->follow);
 	if (t->bpf)
-		source_free(bpf_source_base(t->bpf));
+		source_free(t->bpf);
 	if (t->rings)
 		source_free(ring_source_base(t->rings));
 	if (t->signal_fd >= 0)

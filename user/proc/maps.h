@@ -24,4 +24,11 @@ int maps_parse(char *line, struct maps_entry *ret);
 /* Calls fn for each mapping until it returns non-zero, which is then returned; else 0 or -errno. */
 int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
 
+/*
+ * Opens the file of a mapping, by the mapping itself if we may, else by the path as the process
+ * sees it: in its mount namespace, never through a symbolic link at the end. A descriptor, or
+ * -errno; -ESTALE: the path leads to another file by now.
+ */
+int maps_open(pid_t pid, const struct maps_entry *e);
+
 #endif
