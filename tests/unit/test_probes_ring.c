@@ -131,6 +131,8 @@ static void test_wrap(void)
 {
 	int bad = 0, pads = 0;
 	uint64_t last = 0;
+	for (int i = 0; i < ELEMENTS; i++) /* pushes out the hole that the last test left */
+		ebt_begin(EBT_PHASE_minor);
 	for (int i = 0; i < 20000; i++) {
 		if (i % 3 == 0)
 			ebt_counter(EBT_COUNTER_minor_promoted, (uint64_t)i);

@@ -123,7 +123,9 @@ static int scan(struct tracer *t, uint64_t now)
 {
 	if (now < t->scan_ns)
 		return 0;
-	t->scan_ns = now + FOLLOW_SCAN_NS;
+	/* The first ring of a program of ours is waited for: it may wrap within milliseconds. */
+	bool waiting = t->has_target && !follow_rings(t->follow);
+	t->scan_ns = now + (waiting ? POLL_MIN_NS : FOLLOW_SCAN_NS);
 	int err = follow_scan(t->follow);
 	follow_children(t->follow, add_child, t);
 	return err;
