@@ -28,7 +28,7 @@ ifneq ($(SAN),)
 EBT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=$(SAN)
 endif
-LIBS := -lbpf -lelf -lz
+LIBS := -lbpf -lelf -lz -pthread
 
 USER_SRC  := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
 CMD_SRC   := $(wildcard user/cmd/*.c)
@@ -94,7 +94,7 @@ $(O)/libebtrace.a: $(call obj,$(LIB_SRC))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(O)/libebtrace.so: $(call obj,$(LIB_SRC))
 	$(say) LD $@
-	$(Q)$(CC) -shared -Wl,-soname,libebtrace.so.1 $(LDFLAGS) $^ -o $@
+	$(Q)$(CC) -shared -Wl,-soname,libebtrace.so.1 $(LDFLAGS) $^ -pthread -o $@
 	$(Q)ln -sf libebtrace.so $(O)/libebtrace.so.1
 
 $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a

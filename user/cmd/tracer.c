@@ -33,6 +33,7 @@ struct tracer {
 	const struct opts *opts;
 	struct session *session;
 	struct pump *pump;
+	struct sink *sink;
 	struct ring_source *rings;
 	struct source *bpf; /* NULL: the rings alone */
 	struct follow *follow;
@@ -155,8 +156,10 @@ static void show_progress(struct tracer *t, uint64_t now)
 		(unsigned long long)t->session->totals.lost_events);
 }
 
-static void wait_more(struct tracer *t)
+/* Nothing to do: what has been put out is shown, then something may happen or time goes by. */
+static int wait_more(struct tracer *t)
 {
+	int err = sink_flush(t->sink);
 	struct epoll_event events[8];
 	struct timespec ts = {0, (long)t->poll_ns};
 	int n = epoll_pwait2(t->epoll_fd, events, 8, &ts, NULL);
@@ -164,6 +167,7 @@ static void wait_more(struct tracer *t)
 		if (events[i].data.ptr == t->follow)
 			t->scan_ns = 0;
 	take_signals(t);
+	return err;
 }
 
 /* 0 or -errno; -EPIPE: nobody reads the output any more. */
@@ -182,16 +186,18 @@ static int run(struct tracer *t)
 		adapt_poll(t);
 		show_progress(t, now);
 		if (moved == -EAGAIN)
-			wait_more(t);
+			err = wait_more(t);
 		else
 			take_signals(t);
+		if (err)
+			return err;
 	}
 	int err = pump_stop(t->pump);
 	while (!err) {
 		int moved = pump_step(t->pump);
 		if (moved == 0)
 			break;
-		err = moved < 0 && moved != -EAGAIN ? moved : 0;
+		err = moved == -EAGAIN ? wait_more(t) : moved < 0 ? moved : 0;
 	}
 	return err;
 }
@@ -344,7 +350,7 @@ int tracer_pump(const struct opts *o, struct session *session, struct sink *sink
 	return err;
 }
 
-static int init(struct tracer *t, struct sink *sink)
+static int init(struct tracer *t)
 {
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll_fd < 0)
@@ -355,7 +361,7 @@ static int init(struct tracer *t, struct sink *sink)
 	if (!err)
 		err = follow_new(t->rings, t->opts, t->epoll_fd, &t->follow);
 	if (!err)
-		err = tracer_pump(t->opts, t->session, sink, &t->pump);
+		err = tracer_pump(t->opts, t->session, t->sink, &t->pump);
 	if (!err)
 		err = pump_add_source(t->pump, ring_source_base(t->rings));
 	/* Rings are emptied in time also while the program uses every CPU; refused without privilege. */
@@ -364,9 +370,9 @@ static int init(struct tracer *t, struct sink *sink)
 	return err;
 }
 
-static int begin(struct tracer *t, struct sink *sink)
+static int begin(struct tracer *t)
 {
-	int err = init(t, sink);
+	int err = init(t);
 	if (err) {
 		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
@@ -419,12 +425,13 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	struct tracer t = {
 		.opts = o,
 		.session = session,
+		.sink = sink,
 		.epoll_fd = -1,
 		.signal_fd = -1,
 		.poll_ns = POLL_MIN_NS,
 		.progress = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL,
 	};
-	int status = begin(&t, sink);
+	int status = begin(&t);
 	if (!status) {
 		t.stop_ns = now_ns() + o->duration_ns;
 		int err = run(&t);

@@ -181,6 +181,11 @@ static int text_flush(struct sink *k)
 	return buf_flush(&((struct text *)k)->buf);
 }
 
+static bool text_ready(struct sink *k)
+{
+	return buf_ready(&((struct text *)k)->buf);
+}
+
 static int text_end(struct sink *k)
 {
 	struct text *t = (struct text *)k;
@@ -194,7 +199,7 @@ static int text_end(struct sink *k)
 	if (n->damaged)
 		put(t, ", %llu damaged", (unsigned long long)n->damaged);
 	put(t, "\n");
-	return buf_flush(&t->buf);
+	return buf_finish(&t->buf);
 }
 
 static void text_free(struct sink *k)
@@ -211,6 +216,7 @@ static void text_free(struct sink *k)
 static const struct sink_ops text_ops = {
 	.event = text_event,
 	.flush = text_flush,
+	.ready = text_ready,
 	.end = text_end,
 	.free = text_free,
 };
@@ -220,7 +226,7 @@ int text_new(const struct session *s, int fd, struct sink **ret)
 	struct text *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	int err = buf_init(&t->buf, fd, TEXT_BUFFER_BYTES);
+	int err = buf_init_behind(&t->buf, fd, TEXT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		free(t);
 		return err;
