@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -57,8 +58,9 @@ static void extend_environment(const struct target *t)
 	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
 }
 
-static void run_child(const struct target *t, char **argv, int go, int failed)
+static void run_child(const struct target *t, char **argv, int nice, int go, int failed)
 {
+	setpriority(PRIO_PROCESS, 0, nice);
 	/* What the tracer ignores or blocks is not the program's business. */
 	sigset_t none;
 	sigemptyset(&none);
@@ -78,7 +80,7 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	_exit(127);
 }
 
-int target_spawn(struct target *t, char **argv, bool stop)
+int target_spawn(struct target *t, char **argv, int nice, bool stop)
 {
 	*t = (struct target){.pid = -1, .pidfd = -1, .go_fd = -1, .failed_fd = -1, .traced = stop};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
@@ -97,7 +99,7 @@ int target_spawn(struct target *t, char **argv, bool stop)
 	}
 	if (!t->pid) {
 		close(go[1]); /* so that the tracer's death ends the wait */
-		run_child(t, argv, go[0], failed[1]);
+		run_child(t, argv, nice, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);

@@ -25,11 +25,11 @@ struct target {
 };
 
 /*
- * Forks `argv`, held before exec(). stop: target_go() is to leave it stopped behind exec(), when its
+ * Forks `argv`, held before exec(), with this nice value. stop: target_go() is to leave it stopped behind exec(), when its
  * file is mapped (by ptrace, which takes a set-user-id program's privilege unless we are root). 0
  * or -errno.
  */
-int target_spawn(struct target *t, char **argv, bool stop);
+int target_spawn(struct target *t, char **argv, int nice, bool stop);
 /* Lets it exec. 0, or -errno of the exec(). */
 int target_go(struct target *t);
 /* Lets a program go on that was stopped behind exec(). */

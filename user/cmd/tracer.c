@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -307,7 +306,7 @@ static int add_pids(struct tracer *t)
 static int start_program(struct tracer *t)
 {
 	char **argv = t->opts->program;
-	int err = target_spawn(&t->target, argv, t->bpf != NULL);
+	int err = target_spawn(&t->target, argv, t->opts->nice, t->bpf != NULL);
 	t->has_target = true;
 	if (err) {
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
@@ -364,9 +363,6 @@ static int init(struct tracer *t)
 		err = tracer_pump(t->opts, t->session, t->sink, &t->pump);
 	if (!err)
 		err = pump_add_source(t->pump, ring_source_base(t->rings));
-	/* Rings are emptied in time also while the program uses every CPU; refused without privilege. */
-	if (!err && setpriority(PRIO_PROCESS, 0, -20))
-		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
 	return err;
 }
 

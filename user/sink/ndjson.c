@@ -9,10 +9,21 @@
 #define NDJSON_BUFFER_BYTES (128 * 1024)
 #define NDJSON_SCHEMA	    1
 
+#define COMMON_PARTS 1024
+
+/* What follows ts, up to the number of the domain (middle), and behind it, of one kind and id. */
+struct common {
+	uint32_t pid, id;
+	uint16_t kind; /* 0: free */
+	uint16_t middle, len;
+	char text[106];
+};
+
 struct ndjson {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
+	struct common *common; /* COMMON_PARTS, direct-mapped */
 	struct json json;
 	bool has_header;
 };
@@ -163,12 +174,85 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 	}
 }
 
+/*
+ * Nearly all events are of a few kinds, with a few ids: what their lines have in common is written
+ * once, by the code that writes every other line, and copied from then on.
+ */
+static bool has_common_parts(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_COUNTER;
+}
+
+static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
+{
+	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->pid * 31) % COMMON_PARTS];
+	if (c->kind == ev->kind && c->id == ev->id && c->pid == ev->pid)
+		return c;
+	struct buf text;
+	if (buf_init(&text, -1, BUF_ROOM_MAX))
+		return NULL;
+	struct ndjson part = {.session = n->session, .json = {.out = &text, .comma = true}};
+	json_key_str(&part.json, "kind", names_kind(ev->kind));
+	json_key(&part.json, "domain");
+	size_t middle = text.len;
+	part.json.comma = true;
+	/* The name of an unknown id is written around json. */
+	part.buf = text;
+	part.json.out = &part.buf;
+	put_id_and_name(&part, ev, ev->kind == EBT_COUNTER ? "counter" : "phase");
+	text = part.buf;
+	bool fits = text.len <= sizeof(c->text);
+	if (fits) {
+		*c = (struct common){.pid = ev->pid, .id = ev->id, .kind = ev->kind};
+		c->middle = (uint16_t)middle;
+		c->len = (uint16_t)text.len;
+		memcpy(c->text, text.data, text.len);
+	}
+	buf_done(&text);
+	return fits ? c : NULL;
+}
+
+static char *put_number(char *p, const char *key, size_t len, uint64_t v)
+{
+	memcpy(p, key, len);
+	return buf_format_u64(p + len, v);
+}
+#define PUT_NUMBER(p, key, v) put_number(p, key, sizeof(key) - 1, v)
+
+static int put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c)
+{
+	char *start = buf_room(&n->buf);
+	char *p = PUT_NUMBER(start, "{\"ts\":", ev->ts);
+	memcpy(p, c->text, c->middle);
+	p = buf_format_u64(p + c->middle, ev->domain);
+	memcpy(p, c->text + c->middle, c->len - c->middle);
+	p += c->len - c->middle;
+	if (ev->kind == EBT_COUNTER)
+		p = PUT_NUMBER(p, ",\"value\":", ev->arg[0]);
+	if (ev->pid)
+		p = PUT_NUMBER(p, ",\"pid\":", ev->pid);
+	if (ev->tid)
+		p = PUT_NUMBER(p, ",\"tid\":", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		p = PUT_NUMBER(p, ",\"cpu\":", ev->cpu);
+	if (ev->pos != EBT_NO_POS)
+		p = PUT_NUMBER(p, ",\"pos\":", ev->pos);
+	memcpy(p, "}\n", 2);
+	n->buf.len += (size_t)(p + 2 - start);
+	return n->buf.err;
+}
+
 static int ndjson_event(struct sink *k, const struct ebt_event *ev)
 {
 	struct ndjson *n = (struct ndjson *)k;
 	struct json *j = &n->json;
 	if (!n->has_header)
 		put_header(n);
+	if (has_common_parts(ev) && ev->domain != EBT_NO_DOMAIN && !(ev->flags & EBT_F_LATE)) {
+		const struct common *c = common_parts(n, ev);
+		if (c)
+			return put_common_line(n, ev, c);
+	}
 	open_line(n);
 	json_key_u64(j, "ts", ev->ts);
 	json_key_str(j, "kind", names_kind(ev->kind));
@@ -224,6 +308,7 @@ static void ndjson_free(struct sink *k)
 {
 	struct ndjson *n = (struct ndjson *)k;
 	buf_done(&n->buf);
+	free(n->common);
 	free(n);
 }
 
@@ -240,8 +325,12 @@ int ndjson_new(const struct session *s, int fd, struct sink **ret)
 	struct ndjson *n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	int err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	n->common = calloc(COMMON_PARTS, sizeof(*n->common));
+	int err = n->common ? 0 : -ENOMEM;
+	if (!err)
+		err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
+		free(n->common);
 		free(n);
 		return err;
 	}
