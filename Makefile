@@ -28,7 +28,7 @@ ifneq ($(SAN),)
 EBT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=$(SAN)
 endif
-LIBS := -lbpf -lelf -lz
+LIBS := -lbpf -lelf -lz -pthread
 
 USER_SRC  := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
 CMD_SRC   := $(wildcard user/cmd/*.c)
@@ -63,6 +63,8 @@ $(O)/%.o: %.c
 
 # The probe library runs in other people's programs: static TLS, nothing but libc.
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
+# Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
+$(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -92,7 +94,7 @@ $(O)/libebtrace.a: $(call obj,$(LIB_SRC))
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(O)/libebtrace.so: $(call obj,$(LIB_SRC))
 	$(say) LD $@
-	$(Q)$(CC) -shared -Wl,-soname,libebtrace.so.1 $(LDFLAGS) $^ -o $@
+	$(Q)$(CC) -shared -Wl,-soname,libebtrace.so.1 $(LDFLAGS) $^ -pthread -o $@
 	$(Q)ln -sf libebtrace.so $(O)/libebtrace.so.1
 
 $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
@@ -102,9 +104,11 @@ $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
+# minigc is a program of several files; the library must come behind all of them.
+$(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a
 	$(say) LD $@
-	$(Q)$(CC) $(LDFLAGS) $^ -pthread -ldl -o $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) -pthread -ldl -o $@
 $(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@

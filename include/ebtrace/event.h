@@ -71,7 +71,7 @@ enum ebt_event_flag {
 	EBT_F_RING = 1 << 0,	/* read from a ring */
 	EBT_F_BPF = 1 << 1,	/* seen by a BPF program */
 	EBT_F_SEQ = 1 << 2,	/* seq is valid */
-	EBT_F_LATE = 1 << 3,	/* came after its time had been passed on; ts is as recorded */
+	EBT_F_LATE = 1 << 3,	/* came after its time had been passed on; ts is moved up to then */
 	EBT_F_HISTORY = 1 << 4, /* LOST: overwritten before the tracer attached */
 	EBT_F_PAYLOAD = 1 << 5, /* arg[0] is a blob of the session, arg[1] its length in bytes */
 	EBT_F_CUT = 1 << 6,	/* the payload was longer than what was kept */

@@ -98,6 +98,8 @@ static void take_line(struct tally *t, const char *line)
 	size_t n = (size_t)(end - k);
 	if (n == 6 && !strncmp(k, "header", n))
 		return;
+	if (n == 7 && !strncmp(k, "process", n))
+		return;
 	if (n == 7 && !strncmp(k, "summary", n)) {
 		static const char *const keys[] = {"events", "lost_events", "lost_words", "late",
 						   "damaged"};

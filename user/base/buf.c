@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/buf.h"
+#include "base/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,14 +14,36 @@ int buf_init(struct buf *b, int fd, size_t cap)
 	return b->data ? 0 : -ENOMEM;
 }
 
+int buf_init_behind(struct buf *b, int fd, size_t cap, size_t limit)
+{
+	int err = buf_init(b, fd, cap);
+	if (err)
+		return err;
+	err = writer_new(fd, limit, &b->writer);
+	if (err)
+		buf_done(b);
+	return err;
+}
+
+bool buf_ready(const struct buf *b)
+{
+	return !b->writer || writer_ready(b->writer);
+}
+
 void buf_done(struct buf *b)
 {
+	writer_free(b->writer);
 	free(b->data);
 	*b = (struct buf){.fd = -1};
 }
 
 static void write_all(struct buf *b, const char *data, size_t len)
 {
+	if (b->writer) {
+		if (len && !b->err)
+			b->err = writer_put(b->writer, data, len);
+		return;
+	}
 	while (len && !b->err) {
 		ssize_t n = write(b->fd, data, len);
 		if (n < 0) {
@@ -39,6 +62,14 @@ int buf_flush(struct buf *b)
 		write_all(b, b->data, b->len);
 		b->len = 0;
 	}
+	return b->err;
+}
+
+int buf_finish(struct buf *b)
+{
+	buf_flush(b);
+	if (b->writer && !b->err)
+		b->err = writer_drain(b->writer);
 	return b->err;
 }
 

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/tracer.h"
@@ -71,6 +73,8 @@ static int pass_through(const struct opts *o, struct session *session, struct ri
 		int moved = pump_step(pump);
 		if (!moved)
 			break;
+		if (moved == -EAGAIN)
+			usleep(1000); /* the output is slower than we are */
 		err = moved < 0 && moved != -EAGAIN ? moved : 0;
 	}
 	pump_free(pump);

@@ -307,9 +307,9 @@ unsigned follow_rings(const struct follow *f)
 	return f->opened;
 }
 
-const char *follow_reason(const struct follow *f)
+int follow_error(const struct follow *f)
 {
-	return f->reason;
+	return f->error;
 }
 
 void follow_children(struct follow *f, void (*fn)(pid_t pid, void *ctx), void *ctx)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "codec/ring_ids.h"
@@ -29,44 +30,211 @@ static const struct opts_command command = {
 	"  ebtrace list ./prog\n"
 	"  ebtrace list --prune               remove what dead processes left\n"};
 
-/* Markers of our provider in a file; the others are other people's. */
-static int count_markers(int fd)
+struct facts {
+	pid_t pid;
+	int rings;
+	unsigned markers;
+	enum ebt_release ocaml;
+	uint64_t last_inode;
+};
+
+static unsigned count_markers(int fd)
 {
-	struct notes *notes;
-	if (notes_read(fd, &notes))
+	struct notes notes;
+	if (notes_read(fd, "ebtrace", &notes))
 		return 0;
-	int n = 0;
-	for (unsigned i = 0; i < notes_count(notes); i++)
-		n += !strcmp(notes_get(notes, i)->provider, "ebtrace");
-	notes_free(notes);
+	unsigned n = notes.sites;
+	notes_done(&notes);
 	return n;
 }
 
-struct facts {
-	int rings;
-	int markers;
-	enum ebt_release ocaml;
-};
-
-/* Looks at each file once that the process has mapped as code. */
-static void look_at_files(pid_t pid, struct facts *f)
+/* Each file that the process has mapped as code, once. */
+static int look_at_mapping(const struct maps_entry *m, void *ctx)
 {
-	struct maps *maps;
-	if (maps_read(pid, &maps))
+	struct facts *f = ctx;
+	if (!m->inode || !m->exec || m->inode == f->last_inode)
+		return 0;
+	f->last_inode = m->inode;
+	int fd = maps_open(f->pid, m);
+	if (fd < 0)
+		return 0;
+	f->markers += count_markers(fd);
+	if (f->ocaml == EBT_RELEASE_AUTO)
+		f->ocaml = runtime_ocaml_release(fd);
+	close(fd);
+	return 0;
+}
+
+static void look_at_process(const struct process *p, struct facts *f)
+{
+	*f = (struct facts){.pid = p->pid};
+	struct ringfile found[RINGFILE_MAX];
+	char reason[RINGFILE_REASON_BYTES];
+	f->rings = ringfile_find(p->pid, NULL, found, RINGFILE_MAX, reason);
+	for (int i = 0; i < f->rings; i++)
+		ringfile_close(&found[i]);
+	maps_each(p->pid, look_at_mapping, f);
+}
+
+static void print_process(const struct process *p, const struct facts *f, bool json)
+{
+	bool ring = f->rings > 0;
+	if (json) {
+		printf("{\"pid\":%d,\"ring\":%s,\"markers\":%u,\"ocaml\":", p->pid,
+		       ring ? "true" : "false", f->markers);
+		if (f->ocaml)
+			printf("\"%s\"}\n", ring_release_name(f->ocaml));
+		else
+			puts("null}");
 		return;
-	const struct map_entry *last = NULL;
-	for (unsigned i = 0; i < maps_count(maps); i++) {
-		const struct map_entry *m = maps_get(maps, i);
-		if (!m->inode || !m->exec || (last && last->inode == m->inode))
+	}
+	printf("%7d  %-15s  %-4s  ", p->pid, p->comm, ring ? "ring" : "-");
+	if (f->markers)
+		printf("%3u markers  ", f->markers);
+	else
+		printf("%-11s  ", "-");
+	puts(f->ocaml ? ring_release_name(f->ocaml) : "-");
+}
+
+static int list_processes(const struct opts *o)
+{
+	DIR *d = opendir("/proc");
+	if (!d) {
+		complain("/proc: %s", strerror(errno));
+		return EXIT_ERROR;
+	}
+	if (!o->json)
+		printf("%7s  %-15s  %-4s  %-11s  %s\n", "PID", "COMMAND", "RING", "MARKERS",
+		       "RUNTIME");
+	unsigned denied = 0;
+	struct dirent *e;
+	while ((e = readdir(d))) {
+		struct process p;
+		struct facts f;
+		if (!isdigit((unsigned char)*e->d_name))
 			continue;
-		last = m;
-		int fd = maps_open(pid, m);
+		process_look(atoi(e->d_name), &p);
+		denied += p.state == PROCESS_DENIED;
+		if (p.state != PROCESS_OPEN)
+			continue;
+		look_at_process(&p, &f);
+		if (f.rings > 0 || f.markers || f.ocaml)
+			print_process(&p, &f, o->json);
+	}
+	closedir(d);
+	if (denied && log_level >= LOG_NORMAL)
+		complain("%u processes of other users were not looked at; root sees them", denied);
+	return 0;
+}
+
+/* True if the process that a ring file is named after does not map it any more. */
+static bool is_stale(pid_t pid, int fd)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[RINGFILE_REASON_BYTES];
+	struct stat st, other;
+	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
+	if (n == -EACCES || n == -EPERM || fstat(fd, &st))
+		return false;
+	bool stale = true;
+	for (int i = 0; i < n; i++) {
+		if (!fstat(found[i].fd, &other) && other.st_ino == st.st_ino &&
+		    other.st_dev == st.st_dev)
+			stale = false;
+		ringfile_close(&found[i]);
+	}
+	return stale;
+}
+
+static void list_stale_in(const char *dir, const struct opts *o)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	while (d && (e = readdir(d))) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (pid <= 0 || pid > INT32_MAX || !strstr(end, ".events"))
+			continue;
+		int fd =
+			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		struct stat st;
 		if (fd < 0)
 			continue;
-		f->markers += count_markers(fd);
-		if (f->ocaml == EBT_RELEASE_AUTO)
-			f->ocaml = runtime_ocaml_release(fd);
+		bool stale = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_stale((pid_t)pid, fd);
 		close(fd);
+		if (!stale)
+			continue;
+		bool removed = o->prune && !unlinkat(dirfd(d), e->d_name, 0);
+		if (o->json)
+			printf("{\"stale\":\"%s/%s\",\"removed\":%s}\n", dir, e->d_name,
+			       removed ? "true" : "false");
+		else
+			printf("stale: %s/%s%s\n", dir, e->d_name, removed ? " (removed)" : "");
 	}
-	maps_free(maps);
+	if (d)
+		closedir(d);
+}
+
+/* Where the probe library puts its files, for this user. */
+static void list_stale(const struct opts *o)
+{
+	char dir[256];
+	const char *base = getenv("XDG_RUNTIME_DIR");
+	if (base && *base) {
+		snprintf(dir, sizeof(dir), "%s/ebtrace", base);
+		list_stale_in(dir, o);
+	}
+	snprintf(dir, sizeof(dir), "/dev/shm/ebtrace-%u", getuid());
+	list_stale_in(dir, o);
+	const char *const given[] = {o->ring_dir, getenv("EBTRACE_DIR"),
+				     getenv("OCAML_RUNTIME_EVENTS_DIR")};
+	for (unsigned i = 0; i < 3; i++)
+		if (given[i] && *given[i])
+			list_stale_in(given[i], o);
+}
+
+static int list_markers(const char *path)
+{
+	struct notes notes;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : notes_read(fd, NULL, &notes);
+	enum ebt_release release = fd < 0 ? EBT_RELEASE_AUTO : runtime_ocaml_release(fd);
+	if (fd >= 0)
+		close(fd);
+	if (err) {
+		complain("'%s': %s", path,
+			 err == -ENOEXEC ? "not an ELF file of this machine" : strerror(-err));
+		return EXIT_ERROR;
+	}
+	if (release)
+		printf("%s: runtime of %s\n", path, ring_release_name(release));
+	for (uint32_t i = 0; i < notes.sites; i++)
+		printf("%s:%s  at 0x%llx%s  %s\n", notes.site[i].provider, notes.site[i].name,
+		       (unsigned long long)notes.site[i].offset,
+		       notes.site[i].semaphore ? ", semaphore" : "", notes.site[i].args);
+	bool nothing = !notes.sites && !release;
+	if (nothing)
+		complain("'%s' has no markers and no OCaml 5 runtime", path);
+	notes_done(&notes);
+	return nothing ? EXIT_NOTHING : 0;
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &command, argc, argv);
+	int status = 0;
+	for (unsigned i = 0; i < o.file_count; i++) {
+		int one = list_markers(o.files[i]);
+		status = one ? one : status;
+	}
+	if (!o.file_count) {
+		status = list_processes(&o);
+		list_stale(&o);
+	}
+	if (fflush(stdout) || ferror(stdout)) {
+		complain("cannot write: %s", strerror(errno));
+		return EXIT_ERROR;
+	}
+	return status;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -68,6 +69,8 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	char byte;
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up */
+	if (t->traced)
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
 	execvp(argv[0], argv);
 	int err = errno;
 	if (write(failed, &err, sizeof(err)) < 0)
@@ -75,9 +78,9 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	_exit(127);
 }
 
-int target_spawn(struct target *t, char **argv)
+int target_spawn(struct target *t, char **argv, bool stop)
 {
-	*t = (struct target){.pid = -1, .pidfd = -1, .go_fd = -1, .failed_fd = -1};
+	*t = (struct target){.pid = -1, .pidfd = -1, .go_fd = -1, .failed_fd = -1, .traced = stop};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
 	int err = make_dir(t);
 	if (err)
@@ -123,7 +126,21 @@ int target_go(struct target *t)
 	do {
 		n = read(t->failed_fd, &err, sizeof(err));
 	} while (n < 0 && errno == EINTR);
-	return n == sizeof(err) ? -err : 0;
+	if (n == sizeof(err))
+		return -err;
+	/* The stop behind exec(). A program that ended instead is reaped as usual. */
+	if (t->traced && (waitpid(t->pid, &t->status, 0) != t->pid || !WIFSTOPPED(t->status))) {
+		t->traced = false;
+		t->reaped = true;
+	}
+	return 0;
+}
+
+void target_release(struct target *t)
+{
+	if (t->traced)
+		ptrace(PTRACE_DETACH, t->pid, NULL, NULL);
+	t->traced = false;
 }
 
 bool target_ended(struct target *t)

@@ -19,14 +19,21 @@ struct target {
 	char dir[128];	 /* where its ring files appear */
 	bool own_dir;	 /* made by us, removed by target_done() */
 	bool keep_files; /* the user asked for them */
+	bool traced;	 /* stopped behind exec(), before its first instruction */
 	bool reaped;
 	int status; /* as of waitpid() */
 };
 
-/* Forks `argv`, held. 0 or -errno. */
-int target_spawn(struct target *t, char **argv);
-/* Lets it go. 0, or -errno of the exec(). */
+/*
+ * Forks `argv`, held before exec(). stop: target_go() is to leave it stopped behind exec(), when its
+ * file is mapped (by ptrace, which takes a set-user-id program's privilege unless we are root). 0
+ * or -errno.
+ */
+int target_spawn(struct target *t, char **argv, bool stop);
+/* Lets it exec. 0, or -errno of the exec(). */
 int target_go(struct target *t);
+/* Lets a program go on that was stopped behind exec(). */
+void target_release(struct target *t);
 /* True once it has ended; does not wait. */
 bool target_ended(struct target *t);
 /* The status that a shell would show: its own, or 128 + signal. */

@@ -33,8 +33,9 @@ struct tracer {
 	const struct opts *opts;
 	struct session *session;
 	struct pump *pump;
+	struct sink *sink;
 	struct ring_source *rings;
-	struct bpf_source *bpf; /* NULL: the rings alone */
+	struct source *bpf; /* NULL: the rings alone */
 	struct follow *follow;
 	struct target target;
 	bool has_target;
@@ -115,15 +116,17 @@ static void add_child(pid_t pid, void *ctx)
 {
 	struct tracer *t = ctx;
 	char reason[EBT_REASON_BYTES] = "";
-	if (t->bpf && bpf_source_add(t->bpf, pid, reason) < 0)
+	if (t->bpf && bpf_source_attach(t->bpf, pid, reason) < 0)
 		log_at(LOG_VERBOSE, "process %d: %s", pid, reason);
 }
 
 static int scan(struct tracer *t, uint64_t now)
 {
-	if (now < t->scan_ns && !(t->bpf && bpf_source_changed(t->bpf)))
+	if (now < t->scan_ns)
 		return 0;
-	t->scan_ns = now + FOLLOW_SCAN_NS;
+	/* The first ring of a program of ours is waited for: it may wrap within milliseconds. */
+	bool waiting = t->has_target && !follow_rings(t->follow);
+	t->scan_ns = now + (waiting ? POLL_MIN_NS : FOLLOW_SCAN_NS);
 	int err = follow_scan(t->follow);
 	follow_children(t->follow, add_child, t);
 	return err;
@@ -153,8 +156,10 @@ static void show_progress(struct tracer *t, uint64_t now)
 		(unsigned long long)t->session->totals.lost_events);
 }
 
-static void wait_more(struct tracer *t)
+/* Nothing to do: what has been put out is shown, then something may happen or time goes by. */
+static int wait_more(struct tracer *t)
 {
+	int err = sink_flush(t->sink);
 	struct epoll_event events[8];
 	struct timespec ts = {0, (long)t->poll_ns};
 	int n = epoll_pwait2(t->epoll_fd, events, 8, &ts, NULL);
@@ -162,6 +167,7 @@ static void wait_more(struct tracer *t)
 		if (events[i].data.ptr == t->follow)
 			t->scan_ns = 0;
 	take_signals(t);
+	return err;
 }
 
 /* 0 or -errno; -EPIPE: nobody reads the output any more. */
@@ -180,18 +186,29 @@ static int run(struct tracer *t)
 		adapt_poll(t);
 		show_progress(t, now);
 		if (moved == -EAGAIN)
-			wait_more(t);
+			err = wait_more(t);
 		else
 			take_signals(t);
+		if (err)
+			return err;
 	}
 	int err = pump_stop(t->pump);
 	while (!err) {
 		int moved = pump_step(t->pump);
 		if (moved == 0)
 			break;
-		err = moved < 0 && moved != -EAGAIN ? moved : 0;
+		err = moved == -EAGAIN ? wait_more(t) : moved < 0 ? moved : 0;
 	}
 	return err;
+}
+
+/* A ring may have come or gone: look for it at once, not at the next scan. */
+static void on_change(void *ctx, pid_t pid, enum bpf_change change)
+{
+	struct tracer *t = ctx;
+	(void)pid;
+	if (change != BPF_RING_FILLS && change != BPF_RING_STOPPED)
+		t->scan_ns = 0;
 }
 
 /* Makes the BPF source if the mode asks for it or allows it. 0, or an exit status. */
@@ -200,13 +217,16 @@ static int make_bpf(struct tracer *t)
 	const struct opts *o = t->opts;
 	if (o->mode == MODE_RING)
 		return 0;
-	struct bpf_source_opts bo = {
-		.buffer_bytes = o->bpf_buffer_bytes,
-		.mode = o->mode == MODE_WATERMARK ? BPF_SOURCE_WATERMARK : BPF_SOURCE_STREAM,
+	struct bpf_options bo = {
+		.ring_bytes = o->bpf_buffer_bytes,
+		.slack_ns = RING_SLACK_NS,
 		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
 			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
 						     : BPF_ATTACH_AUTO,
-		.follow = o->follow,
+		.no_follow = !o->follow,
+		.watermark_only = o->mode == MODE_WATERMARK,
+		.changed = on_change,
+		.ctx = t,
 	};
 	char reason[EBT_REASON_BYTES] = "";
 	int err = bpf_source_new(t->session, &bo, &t->bpf, reason);
@@ -227,7 +247,7 @@ static int attach(struct tracer *t, pid_t pid)
 	if (!t->bpf)
 		return 0;
 	char reason[EBT_REASON_BYTES] = "";
-	int n = bpf_source_add(t->bpf, pid, reason);
+	int n = bpf_source_attach(t->bpf, pid, reason);
 	if (n > 0) {
 		t->bpf_markers += (uint32_t)n;
 		log_at(LOG_VERBOSE, "attached to %d markers of process %d", n, pid);
@@ -287,7 +307,7 @@ static int add_pids(struct tracer *t)
 static int start_program(struct tracer *t)
 {
 	char **argv = t->opts->program;
-	int err = target_spawn(&t->target, argv);
+	int err = target_spawn(&t->target, argv, t->bpf != NULL);
 	t->has_target = true;
 	if (err) {
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
@@ -299,21 +319,15 @@ static int start_program(struct tracer *t)
 		complain("cannot follow '%s': %s", argv[0], strerror(-err));
 		return EXIT_ERROR;
 	}
-	if (t->bpf) {
-		char reason[EBT_REASON_BYTES] = "";
-		int n = bpf_source_add_program(t->bpf, t->target.pid, argv[0], reason);
-		if (n < 0)
-			log_at(LOG_VERBOSE, "'%s': %s", argv[0], reason);
-		else
-			t->bpf_markers += (uint32_t)n;
-	}
 	err = target_go(&t->target);
 	if (err) {
 		complain("cannot run '%s': %s", argv[0], strerror(-err));
 		t->target.go_fd = -1;
 		return err == -ENOENT ? 127 : 126;
 	}
-	return 0;
+	int status = t->target.traced ? attach(t, t->target.pid) : 0;
+	target_release(&t->target);
+	return status;
 }
 
 int tracer_pump(const struct opts *o, struct session *session, struct sink *sink, struct pump **ret)
@@ -336,7 +350,7 @@ int tracer_pump(const struct opts *o, struct session *session, struct sink *sink
 	return err;
 }
 
-static int init(struct tracer *t, struct sink *sink)
+static int init(struct tracer *t)
 {
 	t->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (t->epoll_fd < 0)
@@ -347,7 +361,7 @@ static int init(struct tracer *t, struct sink *sink)
 	if (!err)
 		err = follow_new(t->rings, t->opts, t->epoll_fd, &t->follow);
 	if (!err)
-		err = tracer_pump(t->opts, t->session, sink, &t->pump);
+		err = tracer_pump(t->opts, t->session, t->sink, &t->pump);
 	if (!err)
 		err = pump_add_source(t->pump, ring_source_base(t->rings));
 	/* Rings are emptied in time also while the program uses every CPU; refused without privilege. */
@@ -356,16 +370,16 @@ static int init(struct tracer *t, struct sink *sink)
 	return err;
 }
 
-static int begin(struct tracer *t, struct sink *sink)
+static int begin(struct tracer *t)
 {
-	int err = init(t, sink);
+	int err = init(t);
 	if (err) {
 		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
 	}
 	int status = make_bpf(t);
 	if (!status && t->bpf) {
-		err = pump_add_source(t->pump, bpf_source_base(t->bpf));
+		err = pump_add_source(t->pump, t->bpf);
 		if (!err)
 			err = watch_fd(t, bpf_source_fd(t->bpf));
 		status = err ? EXIT_ERROR : 0;
@@ -382,7 +396,7 @@ static void done(struct tracer *t)
 	pump_free(t->pump);
 	follow_free(t->follow);
 	if (t->bpf)
-		source_free(bpf_source_base(t->bpf));
+		source_free(t->bpf);
 	if (t->rings)
 		source_free(ring_source_base(t->rings));
 	if (t->signal_fd >= 0)
@@ -411,12 +425,13 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	struct tracer t = {
 		.opts = o,
 		.session = session,
+		.sink = sink,
 		.epoll_fd = -1,
 		.signal_fd = -1,
 		.poll_ns = POLL_MIN_NS,
 		.progress = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL,
 	};
-	int status = begin(&t, sink);
+	int status = begin(&t);
 	if (!status) {
 		t.stop_ns = now_ns() + o->duration_ns;
 		int err = run(&t);

@@ -30,6 +30,7 @@ struct ring_decoder {
 	/* state */
 	uint64_t last_ts;
 	uint32_t next_seq;
+	bool astray;	  /* the next word need not be a record's first */
 	bool resumed;	  /* next_seq is not known any more: the next record's seq is taken */
 	bool gap;	  /* an EBT_LOST is due before the next event */
 	bool gap_history; /* all of it is older than the first look */
@@ -38,6 +39,7 @@ struct ring_decoder {
 	uint64_t bad_offset, bad_words, bad_pos;
 
 	/* counts */
+	uint64_t payloads; /* events with a payload */
 	uint64_t events, lost_events, lost_words, damaged;
 };
 
@@ -58,6 +60,7 @@ struct ring_batch {
 	size_t n;
 	uint64_t pos;
 	bool more; /* more words will follow right behind: a record cut by the end is no damage */
+	uint64_t payload_base; /* added to the byte offset of payloads */
 };
 
 /*

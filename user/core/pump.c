@@ -39,7 +39,7 @@ static void count(struct session_totals *t, const struct ebt_event *ev)
 		count_loss(t, ev);
 	else if (ev->kind == EBT_DAMAGE)
 		t->damaged++;
-	else
+	else if (ev->kind != EBT_PROCESS)
 		t->events++;
 	t->late += !!(ev->flags & EBT_F_LATE);
 	if (!t->first_ns)
@@ -123,6 +123,14 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
+static bool sinks_ready(const struct pump *p)
+{
+	for (size_t i = 0; i < p->sink_count; i++)
+		if (!sink_ready(p->sinks[i]))
+			return false;
+	return true;
+}
+
 int pump_step(struct pump *p)
 {
 	int64_t polled = now_ns();
@@ -131,12 +139,15 @@ int pump_step(struct pump *p)
 		if (moved == PUMP_STEP_EVENTS)
 			return moved;
 		/* A slow sink must not keep the rings waiting until they wrap. */
-		if (moved % PUMP_CLOCK_EVENTS == PUMP_CLOCK_EVENTS - 1 &&
-		    now_ns() - polled > PUMP_POLL_NS) {
-			err = merge_poll(p->merge);
-			if (err)
-				return err;
-			polled = now_ns();
+		if (moved % PUMP_CLOCK_EVENTS == 0) {
+			if (!sinks_ready(p))
+				return moved ? moved : -EAGAIN;
+			if (now_ns() - polled > PUMP_POLL_NS) {
+				err = merge_poll(p->merge);
+				if (err)
+					return err;
+				polled = now_ns();
+			}
 		}
 		struct ebt_event ev;
 		int got = merge_next(p->merge, &ev);

@@ -23,7 +23,7 @@ struct filter *pump_filter(struct pump *p);
 /*
  * Polls the sources (again whenever 1 ms has gone by in a long step) and moves what there is, at
  * most 65536 events. > 0: so many were moved, call again; 0: the end, the sinks may be ended;
- * -EAGAIN: nothing now, wait; else the first error of a sink, or of memory.
+ * -EAGAIN: nothing now, or a sink cannot keep up, wait; else the first error of a sink, or of memory.
  */
 int pump_step(struct pump *p);
 /* Detaches the sources and lets them drain; steps then go on to the end. First error or 0. */

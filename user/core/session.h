@@ -27,7 +27,7 @@ struct session_process {
 
 /* Counts kept by the pump; every sink's summary shows the same numbers. */
 struct session_totals {
-	uint64_t events;      /* delivered, without lost and damage */
+	uint64_t events;      /* delivered, without lost, damage and process events */
 	uint64_t lost_events; /* where they are counted */
 	uint64_t lost_words;
 	uint64_t history_events,

@@ -9,13 +9,19 @@
 #define CORE_SINK_H
 
 #include <ebtrace/event.h>
+#include <stdbool.h>
 
 struct sink;
+
+/* Output that may wait for a slow disk or reader, of one sink. */
+#define SINK_BEHIND_BYTES (16u << 20)
 
 struct sink_ops {
 	int (*event)(struct sink *k, const struct ebt_event *ev);
 	/* Everything up to now must be visible to a reader of the output. NULL: nothing to do. */
 	int (*flush)(struct sink *k);
+	/* False: event() may have to wait for the output; do something else first. NULL: always. */
+	bool (*ready)(struct sink *k);
 	int (*end)(struct sink *k);
 	void (*free)(struct sink *k);
 };
@@ -31,6 +37,10 @@ static inline int sink_event(struct sink *k, const struct ebt_event *ev)
 static inline int sink_flush(struct sink *k)
 {
 	return k->ops->flush ? k->ops->flush(k) : 0;
+}
+static inline bool sink_ready(struct sink *k)
+{
+	return !k->ops->ready || k->ops->ready(k);
 }
 static inline int sink_end(struct sink *k)
 {

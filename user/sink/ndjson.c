@@ -47,7 +47,7 @@ static void put_header(struct ndjson *n)
 		json_key_str(j, "runtime", p->runtime);
 	if (p && *p->comm)
 		json_key_str(j, "comm", p->comm);
-	json_key_u64(j, "start_ns", s->start_ns);
+	json_key_u64(j, "start_ns", s->start_ns ? s->start_ns : s->totals.first_ns);
 	close_line(n);
 }
 
@@ -195,6 +195,11 @@ static int ndjson_flush(struct sink *k)
 	return buf_flush(&((struct ndjson *)k)->buf);
 }
 
+static bool ndjson_ready(struct sink *k)
+{
+	return buf_ready(&((struct ndjson *)k)->buf);
+}
+
 static int ndjson_end(struct sink *k)
 {
 	struct ndjson *n = (struct ndjson *)k;
@@ -212,7 +217,7 @@ static int ndjson_end(struct sink *k)
 	json_key_u64(j, "late", t->late);
 	json_key_u64(j, "damaged", t->damaged);
 	close_line(n);
-	return buf_flush(&n->buf);
+	return buf_finish(&n->buf);
 }
 
 static void ndjson_free(struct sink *k)
@@ -225,6 +230,7 @@ static void ndjson_free(struct sink *k)
 static const struct sink_ops ndjson_ops = {
 	.event = ndjson_event,
 	.flush = ndjson_flush,
+	.ready = ndjson_ready,
 	.end = ndjson_end,
 	.free = ndjson_free,
 };
@@ -234,7 +240,7 @@ int ndjson_new(const struct session *s, int fd, struct sink **ret)
 	struct ndjson *n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	int err = buf_init(&n->buf, fd, NDJSON_BUFFER_BYTES);
+	int err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		free(n);
 		return err;

@@ -93,47 +93,6 @@ static const struct marker *wanted_marker(const struct bpf_targets *t, const cha
 	return NULL;
 }
 
-/* A file that is mapped may be a device: it is only opened for real if it is a regular file. */
-static int open_regular(const char *path, uint64_t inode)
-{
-	int handle = open(path, O_PATH | O_CLOEXEC);
-	if (handle < 0)
-		return -errno;
-	struct stat st;
-	int fd = -ESTALE;
-	if (fstat(handle, &st))
-		fd = -errno;
-	else if (!S_ISREG(st.st_mode))
-		fd = -EINVAL;
-	else if (st.st_ino == inode) {
-		char self[32];
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-		fd = open(self, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(handle);
-	return fd;
-}
-
-/* map_files is right whatever happened to the path, but wants more than CAP_BPF and CAP_PERFMON;
- * exe is right for a deleted program; the inode tells if a path still names the file. */
-static int open_mapped(pid_t pid, const struct maps_entry *e)
-{
-	char path[PATH_MAX + 64];
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)e->start, (unsigned long long)e->end);
-	int fd = open_regular(path, e->inode);
-	if (fd >= 0 || fd == -EINVAL)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = open_regular(path, e->inode);
-	if (fd >= 0 || e->path[0] != '/')
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, e->path);
-	return open_regular(path, e->inode);
-}
-
 /* The wanted sites of the file; *ret is to be freed. Their number or -errno. */
 static int read_sites(struct bpf_targets *t, uint32_t slot, int fd, struct uprobe_site **ret)
 {
@@ -161,7 +120,7 @@ static int read_sites(struct bpf_targets *t, uint32_t slot, int fd, struct uprob
 static int attach_file(struct scan *s, const struct maps_entry *e, struct target_file *ret)
 {
 	pid_t pid = s->t->target[s->slot].pid;
-	int fd = open_mapped(pid, e);
+	int fd = maps_open(pid, e);
 	if (fd < 0)
 		return fd;
 	struct uprobe_site *site = NULL;

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What a probe costs the program: idle, and written to a ring, beside the bare clocks. JSON lines
+ * on stdout, one a result, of one round: run.sh makes the medians. The library chooses its clock
+ * when it is loaded, so the program runs itself again for each mode.
+ */
+#include <ebtrace/probes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+#define ROUNDS 2000000
+
+static double now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void said(const char *name, double ns, const char *rest)
+{
+	printf("{\"name\":\"%s\",\"unit\":\"ns\",\"ours\":%.2f%s}\n", name, ns, rest);
+}
+
+/* The loop itself is paid by both; the asm keeps it from being folded away. */
+static double time_empty(void)
+{
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS; i++)
+		__asm__ volatile("" ::: "memory");
+	return (now_ns() - t) / ROUNDS;
+}
+
+static double time_pairs(void)
+{
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS / 2; i++) {
+		ebt_begin(EBT_PHASE_minor);
+		ebt_end(EBT_PHASE_minor);
+		__asm__ volatile("" ::: "memory");
+	}
+	return (now_ns() - t) / ROUNDS;
+}
+
+static double time_int(void)
+{
+	int event = ebt_register("bench.int", EBT_USER_INT);
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS; i++)
+		ebt_int(event, i);
+	return (now_ns() - t) / ROUNDS;
+}
+
+static double time_custom(void)
+{
+	char payload[16] = "sixteen bytes..";
+	int event = ebt_register("bench.custom", EBT_USER_CUSTOM);
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS; i++)
+		ebt_custom(event, payload, sizeof(payload));
+	return (now_ns() - t) / ROUNDS;
+}
+
+static void bench_clocks(void)
+{
+	struct timespec ts;
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS; i++)
+		clock_gettime(CLOCK_MONOTONIC, &ts);
+	said("clock_gettime", (now_ns() - t) / ROUNDS, "");
+#if defined(__x86_64__)
+	uint64_t sum = 0;
+	t = now_ns();
+	for (int i = 0; i < ROUNDS; i++)
+		sum += __rdtsc();
+	__asm__ volatile("" ::"r"(sum));
+	said("rdtsc", (now_ns() - t) / ROUNDS, "");
+#endif
+}
+
+static void bench_ring(const char *clock)
+{
+	char name[64];
+	time_pairs(); /* the first round pays for the pages */
+	snprintf(name, sizeof(name), "ring_write_%s", clock);
+	said(name, time_pairs(), strcmp(clock, "tsc") ? "" : ",\"goal\":18");
+	snprintf(name, sizeof(name), "ring_write_int_%s", clock);
+	said(name, time_int(), "");
+	snprintf(name, sizeof(name), "ring_write_custom16_%s", clock);
+	said(name, time_custom(), "");
+}
+
+static int run_again(char *self, const char *clock)
+{
+	char command[512];
+	fflush(stdout);
+	snprintf(command, sizeof(command), "EBTRACE_START=1 EBTRACE_CLOCK=%s '%s' %s", clock, self,
+		 clock);
+	return system(command);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		bench_ring(argv[1]);
+		return 0;
+	}
+	time_empty();
+	double empty = time_empty();
+	double idle = time_pairs() - empty;
+	said("idle_probe", idle > 0 ? idle : 0, ",\"limit\":0.2,\"goal\":1");
+	bench_clocks();
+	return run_again(argv[0], "monotonic") || run_again(argv[0], "tsc");
+}

@@ -1,0 +1,32 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The notes of the probe library are the marker ABI: names, registers, semaphores.
+lib=${O:-build}/libebtrace-probes.so
+notes=$(readelf -nW "$lib" | awk '
+	/Name:/ { name = $2 }
+	/Semaphore:/ { sem = ($NF ~ /^0x0*$/) ? "none" : $NF }
+	/Arguments:/ { sub(/^ *Arguments: */, ""); print name "|" sem "|" $0 }' | sort)
+events=$(sed -n 's/^begin|\([^|]*\)|.*/\1/p' <<<"$notes")
+request=$(printf '0x%016x' $((events + 2)))
+want=$(sort <<END
+alloc_sizes|$events|8@%rdx 8@%r10 4@%ecx 8@%r8 8@%r9
+begin|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
+counter|$events|4@%edi 8@%rsi 8@%rdx 4@%ecx 8@%r8 8@%r9
+end|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
+lifecycle|$events|4@%edi 8@%rsi -8@%rdx 4@%ecx 8@%r8 8@%r9
+ring_request|$request|
+ring_start|none|8@%rsi 8@%r8
+ring_stop|none|8@%rsi 8@%r8
+user_custom|$events|4@%edi 8@%rsi 8@%rdx 8@%r10 4@%ecx 8@%r8 8@%r9
+user_int|$events|4@%edi 8@%rsi -8@%rdx 4@%ecx 8@%r8 8@%r9
+user_span_begin|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
+user_span_end|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
+user_unit|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
+watermark|none|4@%ecx 8@%r8 8@%r9
+END
+)
+echo 1..2
+[ "$notes" = "$want" ] || { echo -n 'not '; diff <(echo "$want") <(echo "$notes") | sed 's/^/# /' >&2; }
+echo 'ok 1 - every marker has one site, its registers and its semaphore'
+readelf -SW "$lib" | grep -Eq ' \.probes +PROGBITS .* WA ' || echo -n 'not '
+echo 'ok 2 - the semaphores are in a section with contents'

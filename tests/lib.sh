@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# TAP for shell tests, sourced by them: they run from the top of the tree, with the build in $O.
+
+O=${O:-build}
+TMP=$(mktemp -d "${TMPDIR:-/tmp}/ebtrace-test.XXXXXX")
+tap_n=0
+tap_failed=0
+children=()
+
+# Ends what the test has started, then removes its files. A test adds to it by at_end CMD.
+end_commands=()
+at_end() { end_commands+=("$1"); }
+tap_cleanup() {
+	local i
+	for i in "${children[@]}"; do kill "$i" 2>/dev/null; done
+	for i in "${end_commands[@]}"; do eval "$i"; done
+	rm -rf "$TMP"
+}
+trap tap_cleanup EXIT
+
+diag() { printf '%s\n' "$@" | sed 's/^/# /'; }
+
+# ok STATUS "a sentence": STATUS is 0 for success, as in `cmd; ok $? "cmd does it"`.
+ok() {
+	tap_n=$((tap_n + 1))
+	if [ "$1" -eq 0 ]; then
+		echo "ok $tap_n - $2"
+	else
+		echo "not ok $tap_n - $2"
+		tap_failed=1
+	fi
+	return "$1"
+}
+
+# is GOT WANTED "a sentence"
+is() {
+	if [ "$1" = "$2" ]; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		diag "got      '$1'" "expected '$2'"
+		return 1
+	fi
+}
+
+# same_file GOT WANTED "a sentence": equal, and not both empty.
+same_file() {
+	if [ -s "$2" ] && cmp -s "$1" "$2"; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		diag "$(wc -l <"$1") lines, expected $(wc -l <"$2"); the first differences:"
+		diff "$1" "$2" | head -12 | sed 's/^/# /'
+		return 1
+	fi
+}
+
+done_testing() {
+	echo "1..$tap_n"
+	exit $tap_failed
+}
+
+# Nothing here can run. In CI (EBT_NO_SKIP) that is a failure.
+skip_all() {
+	if [ -n "${EBT_NO_SKIP:-}" ]; then
+		echo "1..1"
+		echo "not ok 1 - must not skip here: $1"
+		exit 1
+	fi
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+
+need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
+need_file() { [ -e "$1" ] || skip_all "$1 is not there"; }
+need_command() { command -v "$1" >/dev/null || skip_all "$1 is not installed"; }
+
+# wait_for CMD...: until CMD succeeds, 20 s at most.
+wait_for() {
+	local i
+	for ((i = 0; i < 400; i++)); do
+		"$@" && return 0
+		sleep 0.05
+	done
+	diag "waited in vain for: $*"
+	return 1
+}
+
+# Sets ROOT to a Debian with OCaml 5.3 in it.
+ocaml_root() {
+	need_root
+	need_command debootstrap
+	ROOT=$(tests/ocaml-root.sh 2>"$TMP/root.log") || skip_all "no OCaml: $(tail -1 "$TMP/root.log")"
+}
+
+# ocaml_build NAME [SOURCE.c]: tests/ocaml/NAME.ml in the chroot; sets EXE to its path from outside
+# and EXE_IN from inside.
+ocaml_build() {
+	local dir
+	dir=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
+	chmod 755 "$dir"
+	at_end "rm -rf '$dir'"
+	cp "tests/ocaml/$1.ml" ${2:+"$2"} "$dir"
+	chroot "$ROOT" sh -c "cd /tmp/${dir##*/} && ocamlopt -I +runtime_events -I +unix \
+		runtime_events.cmxa unix.cmxa ${2:+${2##*/}} $1.ml -o $1" >"$TMP/build.log" 2>&1 || {
+		ok 1 "tests/ocaml/$1.ml compiles"
+		diag "$(cat "$TMP/build.log")"
+		done_testing
+	}
+	EXE=$dir/$1
+	EXE_IN=/tmp/${dir##*/}/$1
+	EXE_DIR=$dir
+}
+
+# ocaml_dump FILE OUT [CUSTOM...]: what OCaml's own reader finds in a ring file.
+ocaml_dump() {
+	local file=$1 out=$2
+	shift 2
+	cp "$file" "$READER_DIR/1.events"
+	chroot "$ROOT" "$READER_IN" "${READER_IN%/*}" 1 "$@" >"$out"
+}

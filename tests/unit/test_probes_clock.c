@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <time.h>
+
+#include "tests/tap.h"
+#include "usdt-probes/clock.h"
+
+static uint64_t vdso(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/*
+ * Each reading stands between two of the vdso; only tight sandwiches count, since a preemption
+ * inside says nothing about the clock.
+ */
+static void sample(uint64_t *ret_tight, uint64_t *ret_far, uint64_t *ret_worst)
+{
+	struct ebt_clock clock = {0};
+	uint64_t tight = 0, far = 0, worst = 0;
+	uint64_t end = vdso() + 1000000000u, before = 0;
+	do {
+		before = vdso();
+		uint64_t ts = ebt_clock_now(&clock);
+		uint64_t after = vdso();
+		if (after - before > 1000)
+			continue;
+		uint64_t off = ts < before ? before - ts : ts > after ? ts - after : 0;
+		tight++;
+		far += off > 1000;
+		worst = off > worst ? off : worst;
+	} while (before < end);
+	*ret_tight = tight;
+	*ret_far = far;
+	*ret_worst = worst;
+}
+
+int main(void)
+{
+	ok(!ebt_clock_choose("monotonic"), "EBTRACE_CLOCK=monotonic reads the vdso");
+	struct ebt_clock clock = {0};
+	uint64_t before = vdso(), ts = ebt_clock_now(&clock), after = vdso();
+	ok(before <= ts && ts <= after, "and its time is CLOCK_MONOTONIC's");
+	if (!ebt_clock_choose(NULL)) {
+		diag("no sound TSC here");
+		return tap_done();
+	}
+	uint64_t tight, far, worst;
+	sample(&tight, &far, &worst);
+	diag("%llu samples, %llu off by more than 1 us, the worst by %llu ns",
+	     (unsigned long long)tight, (unsigned long long)far, (unsigned long long)worst);
+	ok(tight > 1000, "there are enough samples");
+	ok(far * 1000 <= tight,
+	   "the TSC clock is within 1 us of CLOCK_MONOTONIC, 99.9 %% of times");
+
+	/* The line of a clock that slept, and one whose TSC jumped: it must not be carried on. */
+	for (int i = 0; i < 100000 && !clock.span; i++)
+		ebt_clock_now(&clock);
+	ok(clock.span != 0, "a line is found");
+	clock.tsc0 += clock.span * 1000;
+	before = vdso();
+	ts = ebt_clock_now(&clock);
+	after = vdso();
+	ok(before <= ts + 1000 && ts <= after + 1000, "after a jump of the TSC the time is right");
+	clock.mono0 -= 3600000000000u;
+	clock.tsc0 -= clock.span + 1;
+	ebt_clock_now(&clock);
+	before = vdso();
+	ts = ebt_clock_now(&clock);
+	after = vdso();
+	ok(before <= ts + 1000 && ts <= after + 1000, "after a suspend too");
+	return tap_done();
+}

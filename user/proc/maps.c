@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LINE_BYTES (4 * PATH_MAX + 128) /* every byte of a path may be escaped */
+
+int maps_parse(char *line, struct maps_entry *ret)
+{
+	static const char deleted[] = " (deleted)";
+	unsigned long long start, end, offset, inode;
+	unsigned major, minor;
+	char perms[5];
+	int at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &start, &end, perms, &offset, &major,
+		   &minor, &inode, &at) != 7 ||
+	    strlen(perms) != 4 || start >= end)
+		return -EBADMSG;
+	char *path = line + at + strspn(line + at, " ");
+	size_t n = strlen(path), suffix = sizeof(deleted) - 1;
+	bool gone = n > suffix && !strcmp(path + n - suffix, deleted);
+	if (gone)
+		path[n - suffix] = 0;
+	*ret = (struct maps_entry){
+		.start = start,
+		.end = end,
+		.offset = offset,
+		.inode = inode,
+		.dev_major = major,
+		.dev_minor = minor,
+		.read = perms[0] == 'r',
+		.write = perms[1] == 'w',
+		.exec = perms[2] == 'x',
+		.shared = perms[3] == 's',
+		.deleted = gone,
+		.path = path,
+	};
+	return 0;
+}
+
+int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
+{
+	char name[32], line[LINE_BYTES];
+	struct maps_entry e;
+	int ret = 0;
+
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(name, "re");
+	if (!f)
+		return errno == ENOENT ? -ESRCH : -errno;
+	errno = 0;
+	while (!ret && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = 0;
+		if (!maps_parse(line, &e))
+			ret = fn(&e, ctx);
+	}
+	if (!ret && ferror(f))
+		ret = errno ? -errno : -EIO;
+	fclose(f);
+	return ret;
+}
+
+/* A file that is mapped may be a device: it is only opened for real if it is a regular file. */
+static int open_regular(const char *path, uint64_t inode, int flags)
+{
+	int handle = open(path, O_PATH | O_CLOEXEC | flags);
+	if (handle < 0)
+		return -errno;
+	struct stat st;
+	int fd = -ESTALE;
+	if (fstat(handle, &st))
+		fd = -errno;
+	else if (!S_ISREG(st.st_mode))
+		fd = -EINVAL;
+	else if (st.st_ino == inode) {
+		char self[32];
+		snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
+		fd = open(self, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(handle);
+	return fd;
+}
+
+/* map_files is right whatever happened to the path, but wants more than CAP_BPF and CAP_PERFMON;
+ * exe is right for a deleted program; the inode tells if a path still names the file. */
+int maps_open(pid_t pid, const struct maps_entry *e)
+{
+	char path[PATH_MAX + 64];
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)e->start, (unsigned long long)e->end);
+	int fd = open_regular(path, e->inode, 0);
+	if (fd >= 0 || fd == -EINVAL)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	fd = open_regular(path, e->inode, 0);
+	if (fd >= 0 || e->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, e->path);
+	return open_regular(path, e->inode, O_NOFOLLOW);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lines of /proc/PID/maps. The traced process chooses the paths, so a line may hold anything; the
+ * kernel escapes newlines as \012. Nothing is kept: each entry is valid during its callback.
+ */
+#ifndef PROC_MAPS_H
+#define PROC_MAPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct maps_entry {
+	uint64_t start, end, offset, inode;
+	uint32_t dev_major, dev_minor;
+	bool read, write, exec, shared;
+	bool deleted;	  /* the path ended in " (deleted)", which is cut off */
+	const char *path; /* as the process sees it; "[heap]"; empty: anonymous */
+};
+
+/* Parses one line, without its newline; cuts it up in place. 0 or -EBADMSG. */
+int maps_parse(char *line, struct maps_entry *ret);
+
+/* Calls fn for each mapping until it returns non-zero, which is then returned; else 0 or -errno. */
+int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
+
+/*
+ * Opens the file of a mapping, by the mapping itself if we may, else by the path as the process
+ * sees it: in its mount namespace, never through a symbolic link at the end. A descriptor, or
+ * -errno; -ESTALE: the path leads to another file by now.
+ */
+int maps_open(pid_t pid, const struct maps_entry *e);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Finds and opens the ring files of a process. The other side is not trusted: it may put a link, a
+ * FIFO or somebody else's file in our way, so what is opened must be a regular file that belongs to
+ * the owner of the process, and the very file that is mapped.
+ */
+#ifndef PROC_RINGFILE_H
+#define PROC_RINGFILE_H
+
+#include <sys/types.h>
+
+#define RINGFILE_MAX	      16
+#define RINGFILE_REASON_BYTES 256
+
+struct ringfile {
+	int fd;		/* the caller's */
+	char path[192]; /* for messages; cut if longer */
+};
+
+/*
+ * Opens the rings that the process has mapped, in the order of their addresses; if there are none,
+ * PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
+ * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or a zombie), -ENOENT no ring, -EACCES
+ * or -EPERM no right to look, -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD
+ * somebody else's file, -ESTALE another file than the one that is mapped.
+ */
+int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
+void ringfile_close(struct ringfile *r);
+
+#endif
