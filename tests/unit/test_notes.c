@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The markers of tests/prog/markers.c as proc/notes reads them, against readelf, and bad files. */
+#include "proc/notes.h"
+#include "tests/tap.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char dir[] = "/tmp/ebt-notes-XXXXXX";
+
+static long run_number(const char *cmd)
+{
+	long n = -1;
+	FILE *f = popen(cmd, "r");
+	if (f && fscanf(f, "%ld", &n) != 1)
+		n = -1;
+	if (f)
+		pclose(f);
+	return n;
+}
+
+static void check_built(const char *name, const char *flags)
+{
+	char cmd[512], path[128];
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers.c -o %s", flags, path);
+	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	struct notes n = {0};
+	int err = notes_read(fd, "ebtrace", &n);
+	ok(!err && n.sites == 3 && !n.skipped, "%s: three markers are read", name);
+	snprintf(cmd, sizeof(cmd), "readelf -n %s | grep -c 'Provider: ebtrace'", path);
+	is(n.sites, run_number(cmd), "as many as readelf counts");
+	int nops = 0, same = 0;
+	for (uint32_t i = 0; i < n.sites; i++) {
+		unsigned char byte = 0;
+		uint16_t semaphore = 1;
+		nops += pread(fd, &byte, 1, (off_t)n.site[i].offset) == 1 && byte == 0x90;
+		same += pread(fd, &semaphore, 2, (off_t)n.site[i].semaphore) == 2 && !semaphore &&
+			n.site[i].semaphore == n.site[0].semaphore && n.site[i].semaphore;
+	}
+	is(nops, 3, "at each offset in the file stands the nop");
+	is(same, 3, "each has the semaphore, which is 0 in the file");
+	ok(n.sites == 3 && !strcmp(n.site[0].name, "begin") &&
+		   !strcmp(n.site[0].args, "4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9"),
+	   "name and arguments are the first note's");
+	notes_done(&n);
+	is(notes_read(fd, "other", &n), 0, "a provider that is not there is no error");
+	is(n.sites, 0, "and has no markers");
+	notes_done(&n);
+	close(fd);
+}
+
+/* Overwrites each byte of the tables with each of some values: nothing may go out of bounds. */
+static void check_hostile(const char *path)
+{
+	static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	Elf64_Ehdr eh;
+	if (fd < 0 || fstat(fd, &st) || pread(fd, &eh, sizeof(eh), 0) != sizeof(eh)) {
+		ok(0, "the file to damage opens");
+		return;
+	}
+	long bad = 0, outside = 0, tries = 0;
+	off_t at = 0;
+	while (at < st.st_size) {
+		unsigned char was;
+		if (pread(fd, &was, 1, at) != 1)
+			break;
+		for (size_t v = 0; v < sizeof(values); v++) {
+			struct notes n = {0};
+			if (pwrite(fd, &values[v], 1, at) != 1)
+				break;
+			tries++;
+			int err = notes_read(fd, NULL, &n);
+			bad += err != 0;
+			for (uint32_t i = 0; !err && i < n.sites; i++)
+				outside += !n.site[i].name || n.site[i].offset > INT64_MAX;
+			notes_done(&n);
+		}
+		if (pwrite(fd, &was, 1, at) != 1)
+			break;
+		/* The ELF header, the program headers, then the section headers. */
+		at++;
+		if (at == 1024)
+			at = (off_t)eh.e_shoff;
+	}
+	ok(tries > 5000 && bad > 0, "damaged tables are refused, never followed");
+	is(outside, 0, "what is read from a damaged file is whole");
+	struct notes n = {0};
+	ok(!ftruncate(fd, st.st_size / 2) && notes_read(fd, NULL, &n) == -EBADMSG,
+	   "a file without its end is damaged");
+	ok(!ftruncate(fd, 10) && notes_read(fd, NULL, &n) == -ENOEXEC,
+	   "a file of ten bytes is no program");
+	close(fd);
+}
+
+int main(void)
+{
+	char path[128], cmd[128];
+	if (!mkdtemp(dir) || system("cc --version >/dev/null 2>&1"))
+		return skip_all("needs a compiler");
+	check_built("pie", "-pie -fPIE");
+	check_built("fixed", "-no-pie -fno-pie");
+	check_built("static", "-static");
+	check_built("static-pie", "-static-pie -fPIE");
+	check_built("stripped", "-pie -fPIE -s");
+	check_built("shared", "-shared -fPIC");
+	snprintf(path, sizeof(path), "%s/pie", dir);
+	check_hostile(path);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	if (system(cmd))
+		diag("%s was not removed", dir);
+	return tap_done();
+}
