@@ -18,7 +18,8 @@ if ! works "$root"; then
 	rm -rf --one-file-system "$new"
 	# libstdlib-ocaml-dev is named as debootstrap does not follow virtual packages. What counts is
 	# the compiler, which is tried below.
-	debootstrap --variant=minbase --include=ocaml-nox,libstdlib-ocaml-dev,gcc,libc6-dev trixie "$new" >&2 || true
+	debootstrap --variant=minbase --include=ocaml-nox,libstdlib-ocaml-dev,gcc,libc6-dev \
+		trixie "$new" >&2 || true
 	works "$new" || { echo "the compiler does not run in $new" >&2; exit 1; }
 	rm -rf --one-file-system "$root"
 	mv "$new" "$root"

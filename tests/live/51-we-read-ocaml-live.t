@@ -13,7 +13,7 @@ ocaml_build gcwork
 # Large rings: then OCaml's reader finds the whole run in the file that is left.
 mkfifo "$TMP/in"
 chroot "$ROOT" env OCAMLRUNPARAM=e=20 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_PRESERVE=1 \
-	OCAML_RUNTIME_EVENTS_DIR="${EXE_IN%/*}" "$EXE_IN" 3 400 wait \
+	OCAML_RUNTIME_EVENTS_DIR="${EXE_IN%/*}" "$EXE_IN" 3 25 wait \
 	<"$TMP/in" >"$TMP/said" 2>"$TMP/err" &
 pid=$!
 children+=($pid)

@@ -29,7 +29,7 @@ let work rounds index =
     User.write tick ();
     User.write size (count kept.(i land 63));
     User.write text (String.make (i mod 40) 'x');
-    if i mod 50 = 0 then Gc.full_major ();
+    if i mod 5 = 0 then Gc.minor ();
     User.write round Type.End
   done
 
