@@ -11,6 +11,8 @@
 
 struct count {
 	size_t events, damage, lost;
+	uint64_t at;   /* set by the caller: a word of ring 0 */
+	size_t before; /* events that end before it */
 	uint64_t last_ts[128];
 	bool sorted;
 };
@@ -27,6 +29,7 @@ static int count(const struct ebt_event *ev, const void *payload, size_t bytes, 
 		n->lost++;
 	else
 		n->events++;
+	n->before += ev->size && !ev->domain && ev->pos + ev->size <= n->at;
 	if (ev->domain < 128) {
 		n->sorted &= ev->ts >= n->last_ts[ev->domain];
 		n->last_ts[ev->domain] = ev->ts;
@@ -38,7 +41,7 @@ static int count(const struct ebt_event *ev, const void *payload, size_t bytes, 
 static int read_all(int fd, struct count *n, char *reason)
 {
 	struct ebt_cursor *c;
-	*n = (struct count){.sorted = true};
+	*n = (struct count){.sorted = true, .at = n->at};
 	int err = ebt_cursor_open_fd(dup(fd), "test", EBT_RELEASE_OCAML_5_3, &c, reason);
 	if (err)
 		return err;
@@ -49,7 +52,9 @@ static int read_all(int fd, struct count *n, char *reason)
 
 static void check_samples(void)
 {
-	/* events: at least what OCaml's reader delivers; 0: it must not open */
+	/* events: at least what OCaml's reader delivers, without what it makes up (9 lines of
+	 * max_domains-4096) and the bad record itself; 0: it must not open. A phase record that
+	 * replaced a longer one leaves a word of damage. */
 	static const struct {
 		const char *name;
 		size_t events, damage;
@@ -64,13 +69,13 @@ static void check_samples(void)
 		{"headgttail", 37, 1},
 		{"ring-size-not-pow2", 253, 1},
 		{"max_domains-huge", 253, 1},
-		{"max_domains-4096", 262, 1},
+		{"max_domains-4096", 253, 1},
 		{"max_domains-0", 253, 1},
 		{"data_offset-end", 253, 1},
 		{"custom_offset-wrap", 253, 1},
 		{"hdr-size-0", 253, 1},
-		{"phase-id-8191", 253, 0},
-		{"phase-id-60", 253, 0},
+		{"phase-id-8191", 253, 1},
+		{"phase-id-60", 253, 1},
 		{"lifecycle-id-99", 253, 0},
 		{"counter-len2", 1, 1},
 		{"alloc-len3", 252, 1},
@@ -84,7 +89,7 @@ static void check_samples(void)
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		char path[128], reason[EBT_REASON_BYTES] = "";
-		struct count n;
+		struct count n = {0};
 		snprintf(path, sizeof(path), "ocaml-corrupt/%s.events.xz", rows[i].name);
 		int fd = fixture_fd(path), err = read_all(fd, &n, reason);
 		close(fd);
@@ -127,7 +132,7 @@ static void check_header_words(int fd, const struct count *good)
 	bool opens = true, whole = true, sorted = true;
 	for (uint64_t at = 0; at < 64; at += 8)
 		for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
-			struct count n;
+			struct count n = {0};
 			opens &= !with_word(fd, at, values[v], &n);
 			whole &= n.events == good->events;
 			sorted &= n.sorted;
@@ -135,7 +140,7 @@ static void check_header_words(int fd, const struct count *good)
 	ok(opens && whole, "any one word of the file's header may be wrong and all is delivered");
 	for (uint64_t at = 64; at < 64 + 160; at += 8)
 		for (size_t v = 0; v < sizeof(values) / sizeof(*values); v++) {
-			struct count n;
+			struct count n = {0};
 			opens &= !with_word(fd, at, values[v], &n);
 			sorted &= n.sorted;
 		}
@@ -143,29 +148,30 @@ static void check_header_words(int fd, const struct count *good)
 	   "any one word of a ring's header may be wrong and reading ends, in order");
 }
 
-static void check_data_words(int fd, const struct count *good)
+static void check_data_words(int fd)
 {
 	uint64_t seed = 0x9e3779b97f4a7c15;
 	bool opens = true, sorted = true, enough = true;
 	for (uint64_t i = 0; i < 4096; i++) {
-		struct count n;
+		struct count n = {.at = i}, good = {.at = i};
+		opens &= !read_all(fd, &good, NULL);
 		opens &= !with_word(fd, FIXTURE_DATA + 8 * i, next_random(&seed), &n);
 		sorted &= n.sorted;
-		/* a wrong length may hide some records behind it, not those before or far behind */
-		enough &= n.events + 64 >= good->events;
+		enough &= n.before == good.before;
 	}
-	ok(opens && sorted && enough, "any one word of a ring may be anything: little is missing");
+	ok(opens && sorted && enough,
+	   "any one word of a ring may be anything: what is before it stays");
 }
 
 int main(void)
 {
-	struct count good;
+	struct count good = {0};
 	check_samples();
 	int fd = fixture_fd("ocaml-5.3.0/c-user.events.xz");
 	ok(!read_all(fd, &good, NULL) && good.events >= 253 && !good.damage,
 	   "the sound ring is sound");
 	check_header_words(fd, &good);
-	check_data_words(fd, &good);
+	check_data_words(fd);
 	close(fd);
 	return tap_done();
 }
