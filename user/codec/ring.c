@@ -19,7 +19,8 @@ static const struct shape {
 	uint16_t min, kind;
 } shapes[32] = {
 	[EBT_RING_INTERNAL] = {1, EBT_KIND_NONE},
-	[EBT_RING_LIFECYCLE] = {3, EBT_LIFECYCLE},
+	/* OCaml 5.1 writes ring_stop without data */
+	[EBT_RING_LIFECYCLE] = {2, EBT_LIFECYCLE},
 	[EBT_RING_BEGIN] = {2, EBT_BEGIN},
 	[EBT_RING_END] = {2, EBT_END},
 	[EBT_RING_COUNTER] = {3, EBT_COUNTER},
