@@ -249,13 +249,18 @@ static void check_output(const char *name, int (*make)(const struct session *, i
 	finish();
 }
 
+static int make_text(const struct session *s, int fd, struct sink **ret)
+{
+	return text_new(s, fd, false, ret);
+}
+
 int main(void)
 {
 	test_random();
 	test_horizon();
 	test_join();
 	test_filter();
-	check_output("text shows nesting and durations", text_new,
+	check_output("text shows nesting and durations", make_text,
 		     "[   0.000000000] 1/0  d0  begin minor\n"
 		     "[   0.000001000] 1/0  d0    custom a\"b\xff = 01ab\n"
 		     "[   0.000002500] 1/0  d0  end minor 2.500us\n"

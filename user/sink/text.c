@@ -25,6 +25,7 @@ struct text {
 	const struct session *session;
 	struct buf buf;
 	struct map domains; /* pid << 16 | domain → struct nesting * */
+	bool color;
 	bool has_first;
 	uint64_t first_ns;
 };
@@ -161,7 +162,10 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	bool closed = is_end && close_phase(n, ev, &ns);
 	put_columns(t, ev);
 	put(t, "  %*s", 2 * (int)n->depth, "");
+	bool is_red = t->color && (ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE);
+	put(t, "%s", is_red ? "\033[31m" : "");
 	put_what(t, ev);
+	put(t, "%s", is_red ? "\033[m" : "");
 	if (closed)
 		put_duration(t, ns);
 	if (ev->flags & EBT_F_LATE)
@@ -221,7 +225,7 @@ static const struct sink_ops text_ops = {
 	.free = text_free,
 };
 
-int text_new(const struct session *s, int fd, struct sink **ret)
+int text_new(const struct session *s, int fd, bool color, struct sink **ret)
 {
 	struct text *t = calloc(1, sizeof(*t));
 	if (!t)
@@ -233,6 +237,7 @@ int text_new(const struct session *s, int fd, struct sink **ret)
 	}
 	t->base.ops = &text_ops;
 	t->session = s;
+	t->color = color;
 	*ret = &t->base;
 	return 0;
 }

@@ -14,7 +14,7 @@
 #include "core/session.h"
 #include "core/sink.h"
 
-/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
-int text_new(const struct session *s, int fd, struct sink **ret);
+/* Writes to fd, which stays the caller's; losses and damage in red if `color`. 0 or -ENOMEM. */
+int text_new(const struct session *s, int fd, bool color, struct sink **ret);
 
 #endif
