@@ -47,7 +47,7 @@ static int make_sink(const struct opts *o, struct session *session, int fd, stru
 {
 	if (format_of(o) == FORMAT_NDJSON)
 		return ndjson_new(session, fd, ret);
-	return text_new(session, fd, ret);
+	return text_new(session, fd, isatty(fd), ret);
 }
 
 static int open_output(const struct opts *o)
