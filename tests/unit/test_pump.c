@@ -267,7 +267,7 @@ int main(void)
 		     "# 3 events, 0 lost\n");
 	check_output("NDJSON escapes names and shows payloads", ndjson_new,
 		     "{\"kind\":\"header\",\"schema\":1,\"source\":\"ring\",\"pid\":0,"
-		     "\"clock\":\"monotonic\",\"start_ns\":0}\n"
+		     "\"clock\":\"monotonic\",\"start_ns\":1000}\n"
 		     "{\"ts\":1000,\"kind\":\"begin\",\"domain\":0,\"id\":11,\"name\":\"minor\","
 		     "\"pid\":1,\"pos\":0}\n"
 		     "{\"ts\":2000,\"kind\":\"custom\",\"domain\":0,\"id\":4,"
