@@ -88,12 +88,12 @@ static void say_totals(const struct opts *o, const struct session_totals *t)
 	fprintf(stderr, ": %s\n", o->output);
 }
 
-/* What a live process had overwritten before we came is no failure of this run. */
+/* What a process that ran already had overwritten before we came is no failure of this run. */
 static bool is_lossy(const struct opts *o, const struct session_totals *t)
 {
-	bool live = !o->file_count && !o->snapshot;
-	uint64_t events = t->lost_events - (live ? t->history_events : 0);
-	uint64_t words = t->lost_words - (live ? t->history_words : 0);
+	bool came_late = o->pid_count && !o->snapshot;
+	uint64_t events = t->lost_events - (came_late ? t->history_events : 0);
+	uint64_t words = t->lost_words - (came_late ? t->history_words : 0);
 	return events || words || t->damaged;
 }
 
