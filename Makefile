@@ -122,7 +122,7 @@ clean: ## remove what was built
 .PHONY: all help clean deps demo check bench fuzz lint install golden tests
 tests: all $(UNIT) $(PROGS) ## build the test programs
 
-PACKAGES := gcc clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev \
+PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format
 
