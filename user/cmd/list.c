@@ -123,7 +123,7 @@ static int list_processes(const struct opts *o)
 	}
 	closedir(d);
 	if (denied && log_level >= LOG_NORMAL)
-		complain("%u processes of other users were not looked at; root sees them", denied);
+		complain("processes of other users, not looked at: %u; root sees them", denied);
 	return 0;
 }
 

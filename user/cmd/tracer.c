@@ -184,7 +184,8 @@ static int run(struct tracer *t)
 			break;
 		adapt_poll(t);
 		show_progress(t, now);
-		if (moved == -EAGAIN)
+		/* 0: every lane has ended, but a ring may still appear */
+		if (moved <= 0)
 			err = wait_more(t);
 		else
 			take_signals(t);
