@@ -153,11 +153,12 @@ check: deps ## run every test
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
-$(O)/fuzz/%: tests/fuzz/%.c $(filter-out user/source/bpf%,$(USER_SRC))
+FUZZED = $(sort $(LIB_SRC) user/proc/notes.c)
+$(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard user/codec/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-		-D_GNU_SOURCE $< $(wildcard user/codec/*.c user/base/*.c) -o $@
+		-D_GNU_SOURCE $< $(FUZZED) -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
 
