@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdio.h>
 #include <string.h>
 
 #include "cmd/commands.h"
@@ -15,10 +14,6 @@ static const struct {
 
 int main(int argc, char **argv)
 {
-	if (argc > 1 && (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version"))) {
-		puts("ebtrace " EBT_VERSION);
-		return fflush(stdout) ? EXIT_ERROR : 0;
-	}
 	for (unsigned i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (!strcmp(argv[1], commands[i].name))
 			return commands[i].run(argc - 1, argv + 1);
