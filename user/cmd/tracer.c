@@ -262,8 +262,16 @@ static int attach(struct tracer *t, pid_t pid)
 /* A process that has neither ring nor markers ends the run before it began. */
 static int check_something(struct tracer *t)
 {
+	/* A ring file whose header is still empty is about to be written. */
+	for (int i = 0; i < 20 && follow_error(t->follow) == -EAGAIN && !t->bpf_markers; i++) {
+		usleep(5000);
+		if (follow_rings(t->follow) || follow_scan(t->follow))
+			break;
+	}
 	if (follow_rings(t->follow) || t->bpf_markers)
 		return 0;
+	if (follow_error(t->follow) == -EAGAIN)
+		complain("%s", follow_reason(t->follow));
 	if (follow_error(t->follow))
 		return open_status(follow_error(t->follow));
 	pid_t pid = t->opts->pids[0];
@@ -391,11 +399,12 @@ static void done(struct tracer *t)
 {
 	/* Before the program is waited for, so that no probe stays armed. */
 	pump_free(t->pump);
-	follow_free(t->follow);
 	if (t->bpf)
 		source_free(t->bpf);
-	if (t->rings)
+	if (t->rings) {
+		tracer_tell_damage(t->rings);
 		source_free(ring_source_base(t->rings));
+	}
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);
 	if (t->epoll_fd >= 0)
@@ -446,7 +455,10 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 			kill(t.target.pid, SIGTERM); /* it must not outlive a tracer that failed */
 		if (ran)
 			status = program_status(&t, status);
+		if (!t.target.keep_files && t.follow)
+			follow_remove_files(t.follow);
 		target_done(&t.target);
 	}
+	follow_free(t.follow);
 	return status;
 }
