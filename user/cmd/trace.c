@@ -67,7 +67,8 @@ static int check_usage(const struct opts *o)
 		complain("what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows "
 			 "examples");
 	else if (ways > 1)
-		complain("-p PID, -- PROGRAM and FILE exclude one another");
+		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
+			 "examples");
 	else if (o->snapshot && o->program)
 		complain("--snapshot needs a process that runs already");
 	else

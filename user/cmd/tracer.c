@@ -350,6 +350,8 @@ int tracer_pump(const struct opts *o, struct session *session, struct sink *sink
 	for (unsigned i = 0; !err && i < o->domain_count; i++)
 		err = filter_add_domain(f, o->domains[i]);
 	if (!err)
+		err = filter_set_min_duration(f, o->min_duration_ns);
+	if (!err)
 		err = pump_add_sink(p, sink);
 	if (err)
 		pump_free(p);
