@@ -114,8 +114,8 @@ int tracer_files(const struct opts *o, struct session *session, struct sink *sin
 		status = add_process(rings, o, o->pids[i]);
 	session->source = "ring";
 	int err = status ? 0 : pass_through(o, session, rings, sink);
-	if (err && err != -EPIPE) {
-		complain("%s: %s", o->output ? o->output : "output", strerror(-err));
+	if (err && sink_flush(sink) != err) { /* the output's error is told at its end */
+		complain("cannot go on: %s", strerror(-err));
 		status = EXIT_ERROR;
 	}
 	tracer_tell_damage(rings);

@@ -119,6 +119,7 @@ static int run(const struct opts *o, struct session *session, int fd)
 			 strerror(-err));
 		return EXIT_ERROR;
 	}
+	say_totals(o, &session->totals);
 	if (!status && o->fail_on_loss && is_lossy(o, &session->totals))
 		status = EXIT_LOSS;
 	return status;
@@ -146,7 +147,6 @@ int cmd_trace(int argc, char **argv)
 		complain("cannot write '%s': %s", o.output, strerror(errno));
 		status = EXIT_ERROR;
 	}
-	say_totals(&o, &session->totals);
 	session_free(session);
 	return status;
 }

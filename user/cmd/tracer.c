@@ -81,6 +81,7 @@ static void uncatch_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -445,10 +446,12 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		int err = run(&t);
 		if (t.progress)
 			fputs("\r\033[K", stderr);
-		if (err && err != -EPIPE) {
-			complain("%s: %s", o->output ? o->output : "output", strerror(-err));
+		/* The output's error is told at its end; a reader that has left is none. */
+		bool by_output = err && sink_flush(sink) == err;
+		if (err && !by_output)
+			complain("cannot go on: %s", strerror(-err));
+		if (err && err != -EPIPE)
 			status = EXIT_ERROR;
-		}
 	}
 	done(&t);
 	if (t.has_target) {
