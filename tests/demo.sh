@@ -17,7 +17,7 @@ echo "== minigc, 4 domains, 2 s, traced by: ebtrace trace --mode auto"
 echo
 echo "== the timeline of all domains: ebtrace -- minigc -t 4 (40 lines from the middle)"
 echo "   [seconds]         process/thread  domain cpu     duration  what"
-"$O/ebtrace" -q -o "$tmp/out.txt" -- "$O/tests/prog/minigc" -q -t 4 -n 4000 -c /dev/null
+"$O/ebtrace" -q -o "$tmp/out.txt" -- "$O/tests/prog/minigc" -q -t 4 -n 8000 -r 20000 -c /dev/null
 sed -n "$(($(wc -l <"$tmp/out.txt") / 2)),+39p" "$tmp/out.txt" |
 	awk '{ print "   " (length($0) > 120 ? substr($0, 1, 117) "..." : $0) }'
 echo "   ..."
