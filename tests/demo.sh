@@ -10,16 +10,18 @@ trap 'rm -rf "$tmp"' EXIT
 echo "== minigc, 4 domains, 2 s, traced by: ebtrace trace --mode auto"
 "$O/ebtrace" trace -v --mode auto -f ndjson -o "$tmp/out.ndjson" -- \
 	"$O/tests/prog/minigc" -t 4 -s 2 -r 20000 -u -v -c "$tmp/counts" 2>&1 |
-	grep -v 'reading the ring' | sed "s|$tmp/||; s/^/   /"
+	grep -v "reading the ring '" | sed "s|$tmp/||; s/^/   /"
 [ "${PIPESTATUS[0]}" -eq 0 ] || { echo "demo: ebtrace failed" >&2; exit 1; }
 
-# The same program once more, as the text that a person would read.
+# The same program once more, as the text that a person would read: around a major collection.
 echo
-echo "== the timeline of all domains: ebtrace -- minigc -t 4 (40 lines from the middle)"
+echo "== the timeline of all domains: ebtrace -e begin -e end -e '!minor_*' -- minigc -t 4"
 echo "   [seconds]         process/thread  domain cpu     duration  what"
-"$O/ebtrace" -q -o "$tmp/out.txt" -- "$O/tests/prog/minigc" -q -t 4 -n 8000 -r 20000 -c /dev/null
-sed -n "$(($(wc -l <"$tmp/out.txt") / 2)),+39p" "$tmp/out.txt" |
-	awk '{ print "   " (length($0) > 120 ? substr($0, 1, 117) "..." : $0) }'
+"$O/ebtrace" -q -e begin -e end -e '!minor_*' -o "$tmp/out.txt" -- \
+	"$O/tests/prog/minigc" -q -t 4 -n 60000 -r 20000 -c /dev/null
+major=$(awk '/begin major$/ { print NR; exit }' "$tmp/out.txt")
+major=${major:-20}
+sed -n "$((major > 12 ? major - 12 : 1)),+39p" "$tmp/out.txt" | cut -c1-117 | sed 's/^/   /'
 echo "   ..."
 tail -1 "$tmp/out.txt" | sed 's/^/   /'
 echo
