@@ -23,8 +23,6 @@
 /* Rings are looked at this often while nothing happens, and at least, and at most. */
 #define POLL_IDLE_NS 2000000ull
 #define POLL_MIN_NS  250000ull
-/* With a marker that fires for each quarter of a ring, looking is for the display only. */
-#define POLL_WATERMARK_NS 10000000ull
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
 
@@ -132,17 +130,21 @@ static int scan(struct tracer *t, uint64_t now)
 	return err;
 }
 
-/* Follows the rate at which the rings fill: an eighth of a ring between two looks. */
+/*
+ * Follows the rate at which the rings fill: an eighth of a ring between two looks. Where a marker
+ * fires for each quarter of a ring it wakes us up, and looking more often is not needed.
+ */
 static void adapt_poll(struct tracer *t)
 {
 	double fill = ring_source_fill(t->rings);
-	if (t->opts->mode == MODE_WATERMARK && t->bpf)
-		t->poll_ns = POLL_WATERMARK_NS;
-	else if (fill > 0.125)
-		t->poll_ns = t->poll_ns / 2 > POLL_MIN_NS ? t->poll_ns / 2 : POLL_MIN_NS;
-	else if (fill < 0.03125 && t->poll_ns < POLL_IDLE_NS)
-		t->poll_ns = t->poll_ns * 2;
-	if (t->poll_ns > POLL_IDLE_NS && t->opts->mode != MODE_WATERMARK)
+	bool woken = t->opts->mode == MODE_WATERMARK && t->bpf_markers;
+	if (fill > 0.125 && !woken)
+		t->poll_ns /= 2;
+	else if (fill < 0.03125 || woken)
+		t->poll_ns *= 2;
+	if (t->poll_ns < POLL_MIN_NS)
+		t->poll_ns = POLL_MIN_NS;
+	if (t->poll_ns > POLL_IDLE_NS)
 		t->poll_ns = POLL_IDLE_NS;
 }
 
