@@ -18,7 +18,8 @@ for command in trace list info; do
 	grep -q '^Examples:' "$TMP/out" && grep -q "^  .*ebtrace.* " "$TMP/out"
 	ok $? "$command --help has examples"
 done
-for flag in -V --version; do
+for flag in -V --version "list -V" "info --version" "-q -V"; do
+	# shellcheck disable=SC2086
 	"$O/ebtrace" $flag | grep -Eq '^ebtrace [0-9]+\.[0-9]+'
 	ok $? "$flag prints the version"
 done
@@ -29,7 +30,7 @@ wrong() {
 	shift
 	"$O/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
 	is $? 2 "$name is a usage error: status 2"
-	grep -q 'ebtrace: ' <(head -1 "$TMP/err") && grep -q -- "--help" "$TMP/err" &&
+	grep -q '^[^ ]*ebtrace[ a-z]*: ' <(head -1 "$TMP/err") && grep -q -- "--help" "$TMP/err" &&
 		[ "$(wc -l <"$TMP/err")" -le 2 ] && [ ! -s "$TMP/out" ]
 	ok $? "$name: a line, and where help is" || diag "$(cat "$TMP/err")"
 }
@@ -48,6 +49,7 @@ wrong "nothing to trace"
 wrong "a process and a file" -p 1 "$user"
 wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
+wrong "an unknown option of list" list --bogus
 
 # What passes.
 json "$user" | select_events >"$TMP/all"
