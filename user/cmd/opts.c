@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
+#include "cmd/commands.h"
 #include "codec/ring_ids.h"
 
 enum {
@@ -66,6 +67,7 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Other:", -1},
 	{"verbose", 'v', NULL, 0, "Say what is done and why (twice: debug)", -1},
 	{"quiet", 'q', NULL, 0, "Errors only", -1},
+	{"version", 'V', NULL, 0, "Print the version and exit", -1},
 	{0},
 };
 
@@ -232,6 +234,9 @@ static error_t parse_flag(int key, struct opts *o)
 	case 'q':
 		log_level = LOG_QUIET;
 		return 0;
+	case 'V':
+		puts("ebtrace " EBT_VERSION);
+		exit(fflush(stdout) ? EXIT_ERROR : EXIT_OK);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -48,12 +48,14 @@ static bool resize(struct ring_lane *lane, size_t cap)
 /* Makes room for `need` words behind len, if the budget allows; returns the room there is. */
 static size_t make_room(struct ring_lane *lane, size_t need)
 {
-	/* Words under undelivered events stay where they are. */
-	if (lane->next == lane->count && lane->head > lane->len / 2) {
-		memmove(lane->words, lane->words + lane->head,
-			(lane->len - lane->head) * sizeof(*lane->words));
-		lane->len -= lane->head;
-		lane->head = 0;
+	/* Words from `base` on are needed while events decoded out of them are not delivered: of a
+	 * live ring there nearly always are some. */
+	size_t done = lane->next == lane->count ? lane->head : lane->base;
+	if (done > lane->len / 2) {
+		memmove(lane->words, lane->words + done, (lane->len - done) * sizeof(*lane->words));
+		lane->len -= done;
+		lane->head -= done;
+		lane->base = 0;
 	}
 	if (!lane->cap && !resize(lane, FIRST_CAP))
 		return 0;
