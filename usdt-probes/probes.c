@@ -84,28 +84,30 @@ static void drop(struct ebt_slot *s)
 
 static void count_without_ring(uint32_t state)
 {
-	ebt_visit();
+	uint64_t visit = ebt_visit();
 	if (__atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST) == state)
 		__atomic_add_fetch(&ebt_current_file()->ext->no_ring_events, 1, __ATOMIC_RELAXED);
-	ebt_leave();
+	ebt_leave(visit);
 }
 
 /* Takes a ring of the recording. True: the thread's slot is in order and busy. */
 static bool take_ring(uint32_t state)
 {
-	ebt_visit();
+	uint64_t visit = ebt_visit();
 	bool bound = __atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST) == state &&
 		     ebt_thread_bind(ebt_current_file(), state, true);
 	if (bound)
 		__atomic_store_n(&ebt_self.slot->busy, 1, __ATOMIC_SEQ_CST);
-	ebt_leave();
+	ebt_leave(visit);
 	return bound;
 }
 
 static bool prepare(struct probe *p)
 {
-	if (unlikely(!*ebt_fork_mark || (ebt_state() & EBT_STATE_FORKED)))
-		ebt_control_forked();
+	if (unlikely(!*ebt_fork_mark))
+		ebt_control_forked(false);
+	if (unlikely(ebt_state() & EBT_STATE_FORKED))
+		ebt_control_child_probes();
 	if (!ebt_state() && __atomic_load_n(&ebt_gate_own.ring_request, __ATOMIC_RELAXED))
 		ebt_control_requested();
 	uint32_t state = ebt_state();
