@@ -89,15 +89,15 @@ static void set_state(uint32_t state)
 	__atomic_store_n(&ebt_gate_own.ring, state, __ATOMIC_SEQ_CST);
 }
 
-EBT_ONE_SITE void marker_ring_start(const char *path, const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_ring_start(const char *path, struct ebt_tail tail)
 {
 	EBT_FIRE("ring_start", EBT_SEMAPHORE_NONE, "8@%%rsi 8@%%r8", 0, path, 0, 0, tail);
 }
-EBT_ONE_SITE void marker_ring_stop(const char *path, const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_ring_stop(const char *path, struct ebt_tail tail)
 {
 	EBT_FIRE("ring_stop", EBT_SEMAPHORE_NONE, "8@%%rsi 8@%%r8", 0, path, 0, 0, tail);
 }
-EBT_ONE_SITE void marker_ring_request(const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_ring_request(struct ebt_tail tail)
 {
 	EBT_FIRE("ring_request", EBT_SEMAPHORE_REQUEST, "", 0, NULL, 0, 0, tail);
 }
@@ -158,7 +158,7 @@ static int start_locked(void)
 		ebt_lifecycle_put(EBT_LIFECYCLE_fork_child, 0, state);
 	set_state(state);
 	struct ebt_tail tail = tail_now();
-	marker_ring_start(file.path, &tail);
+	marker_ring_start(file.path, tail);
 	return 0;
 }
 
@@ -185,7 +185,7 @@ static void stop_locked(uint64_t wait_ns)
 	bool quiet = ebt_threads_wait(wait_ns);
 	ebt_lifecycle_put(EBT_LIFECYCLE_ring_stop, 0, state);
 	struct ebt_tail tail = tail_now();
-	marker_ring_stop(file.path, &tail);
+	marker_ring_stop(file.path, tail);
 	if (!config.preserve)
 		ebt_file_remove(&file);
 	if (quiet)
@@ -280,7 +280,7 @@ void ebt_control_requested(void)
 			request_after_ns = now + REQUEST_RETRY_NS;
 		struct ebt_tail tail = tail_now();
 		if (file.base)
-			marker_ring_request(&tail);
+			marker_ring_request(tail);
 	}
 	ebt_unlock();
 }
