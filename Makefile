@@ -35,8 +35,8 @@ CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on.
-LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/proc/ringfile.c user/proc/maps.c \
-             $(wildcard user/base/*.c)
+LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_reader.c \
+             user/proc/ringfile.c user/proc/maps.c $(wildcard user/base/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
