@@ -3,6 +3,7 @@
 # Every event of a real collector comes out once: emitted = delivered + lost, in each domain and, as
 # long as nothing is lost, for each kind; in every mode, and when loss is forced. Sorted by time.
 . tests/lib.sh
+. tests/counts.sh
 need_root
 need_file "$O/tests/prog/minigc"
 events=${EVENTS:-5000000}
@@ -19,32 +20,6 @@ trace() {
     "$O/tests/prog/minigc" -q -t 4 -c "$out.counts" "$@" | "$O/tests/prog/tally" >"$out.tally"
   is "${PIPESTATUS[0]}" 0 "$name: ebtrace returns the program's status"
 }
-emitted() { awk '$3 { n[$1 " " $2] += $3 } END { for (k in n) print k, n[k] }' "$1.counts" | sort; }
-delivered() { grep -E '^[0-9]+ [a-z_]+ [0-9]+$' "$1.tally" | sort; }
-per_domain() { awk '{ n[$1] += $3 } END { for (d in n) print d, n[d] }' | sort; }
-value() { awk -v k="$2" -v n="$3" '$1 == k && (NF == 2 || $2 == n) { print $NF }' "$TMP/$1.tally"; }
-
-whole() { # NAME: nothing lost, every kind of every domain
-  emitted "$TMP/$1" >"$TMP/want"
-  delivered "$TMP/$1" >"$TMP/got"
-  same_file "$TMP/got" "$TMP/want" "$1: delivered = emitted for each domain and kind"
-  is "$(value "$1" summary lost_events)" 0 "$1: no event is lost"
-  sorted "$1"
-}
-sorted() {
-  is "$(value "$1" unsorted)" 0 "$1: sorted by time"
-  is "$(value "$1" twice)" 0 "$1: no position of a ring comes twice"
-  diag "$1: $(value "$1" events) events, $(value "$1" summary lost_events) lost, $(value "$1" summary late) late"
-}
-lossy() { # NAME: something lost, all of it told
-  emitted "$TMP/$1" | per_domain >"$TMP/want"
-  delivered "$TMP/$1" | per_domain >"$TMP/got"
-  same_file "$TMP/got" "$TMP/want" "$1: delivered + lost = emitted in each domain"
-  [ "$(value "$1" summary lost_events)" -gt 0 ]
-  ok $? "$1: the loss was forced"
-  sorted "$1"
-}
-
 trace watermark -- --mode watermark -- -n "$events" -r 1000000
 whole watermark
 trace full-speed EBTRACE_LOG_WSIZE=20 -- --mode watermark -- -n "$events"
