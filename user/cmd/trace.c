@@ -145,7 +145,9 @@ int cmd_trace(int argc, char **argv)
 		complain("cannot write '%s': %s", o.output, strerror(errno));
 		status = EXIT_ERROR;
 	}
-	say_totals(&o, &session->totals);
+	/* Of a run that was refused before its first event the reason has been said: enough. */
+	if (!status || session->totals.first_ns)
+		say_totals(&o, &session->totals);
 	session_free(session);
 	return status;
 }

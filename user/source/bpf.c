@@ -438,7 +438,9 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		err = load(s);
 	if (err) {
 		bpf_source_free(&s->base);
-		return explain(err, "cannot load the BPF programs", reason);
+		/* What the verifier refuses is refused for want of a capability, too. */
+		return explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
+			       reason);
 	}
 	s->base.lanes = s->lanes.lanes;
 	s->rescan_ns = s->lost_since_ns = now_ns();
