@@ -86,7 +86,9 @@ int main(void)
 	bpf_source_counts(s, &counts);
 	if (read(done[0], best, sizeof(best)) != sizeof(best))
 		return 1;
-	printf("{\"name\":\"marker_bpf\",\"ns\":%.0f,\"empty_ns\":%.0f,\"dropped\":%llu}\n",
+	printf("{\"name\":\"marker_to_bpf\",\"unit\":\"ns\",\"ours\":%.0f,\"limit\":%.0f,\"goal\":"
+	       "450,"
+	       "\"dropped\":%llu}\n",
 	       best[0], best[1], (unsigned long long)counts.dropped_in_ring);
 	source_free(s);
 	session_free(session);
