@@ -97,7 +97,7 @@ static int bench(uint32_t lanes, const char *rest)
 
 	s = (struct script){.base = {.ops = &script_ops, .lanes = lanes},
 			    .each = EVENTS / lanes,
-			    .step_ns = 64};
+			    .step_ns = 500};
 	if (session_new(&session) || pump_new(session, &pump) || pump_add_source(pump, &s.base) ||
 	    pump_add_sink(pump, &sink.base))
 		return 1;
