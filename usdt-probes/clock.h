@@ -32,7 +32,7 @@ struct ebt_clock {
 bool ebt_clock_choose(const char *override);
 uint64_t ebt_clock_fit(struct ebt_clock *clock);
 
-extern bool ebt_clock_tsc; /* what was chosen */
+extern bool ebt_clock_tsc __attribute__((visibility("hidden"))); /* what was chosen */
 
 static inline uint64_t ebt_clock_monotonic(void)
 {

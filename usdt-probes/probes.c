@@ -167,6 +167,7 @@ static inline __attribute__((always_inline)) bool enter_apart(struct probe *p)
 static inline __attribute__((always_inline)) bool enter(struct probe *p)
 {
 	struct ebt_slot *s = ebt_self.slot;
+	p->slot = NULL;
 	if (unlikely(!s))
 		return enter_apart(p);
 	if (unlikely(s->busy))

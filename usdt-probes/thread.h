@@ -55,13 +55,13 @@ struct ebt_thread {
 
 /* The gate by its hidden name: the library's own, whatever the executable exports. */
 extern struct ebt_gate ebt_gate_own __attribute__((visibility("hidden")));
-extern __thread struct ebt_thread ebt_self;
+extern __thread struct ebt_thread ebt_self __attribute__((visibility("hidden")));
 extern struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
 /* Low half: how many. High half: how often this memory was forked, so that a visitor that finds
  * itself in a child leaves no visit there that the child has not counted. */
 extern uint64_t ebt_visitors;
 /* One word in a page that the kernel zeroes in a forked child; see control.c. */
-extern const uint32_t *ebt_fork_mark;
+extern const uint32_t *ebt_fork_mark __attribute__((visibility("hidden")));
 
 static inline uint32_t ebt_state(void)
 {
