@@ -35,8 +35,8 @@ CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on.
-LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/proc/ringfile.c user/proc/maps.c \
-             $(wildcard user/base/*.c)
+LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_reader.c \
+             user/proc/ringfile.c user/proc/maps.c $(wildcard user/base/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -124,7 +124,7 @@ clean: ## remove what was built
 .PHONY: all help clean deps demo check bench fuzz lint install golden tests
 tests: all $(UNIT) $(PROGS) ## build the test programs
 
-PACKAGES := gcc clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev \
+PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format
 
@@ -155,11 +155,12 @@ check: deps ## run every test
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
-$(O)/fuzz/%: tests/fuzz/%.c $(filter-out user/source/bpf%,$(USER_SRC))
+FUZZED = $(sort $(LIB_SRC) user/proc/notes.c)
+$(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard user/codec/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-		-D_GNU_SOURCE $< $(wildcard user/codec/*.c user/base/*.c) -o $@
+		-D_GNU_SOURCE $< $(FUZZED) -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
 

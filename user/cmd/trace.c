@@ -67,7 +67,8 @@ static int check_usage(const struct opts *o)
 		complain("what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows "
 			 "examples");
 	else if (ways > 1)
-		complain("-p PID, -- PROGRAM and FILE exclude one another");
+		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
+			 "examples");
 	else if (o->snapshot && o->program)
 		complain("--snapshot needs a process that runs already");
 	else
@@ -88,12 +89,12 @@ static void say_totals(const struct opts *o, const struct session_totals *t)
 	fprintf(stderr, ": %s\n", o->output);
 }
 
-/* What a live process had overwritten before we came is no failure of this run. */
+/* What a process that ran already had overwritten before we came is no failure of this run. */
 static bool is_lossy(const struct opts *o, const struct session_totals *t)
 {
-	bool live = !o->file_count && !o->snapshot;
-	uint64_t events = t->lost_events - (live ? t->history_events : 0);
-	uint64_t words = t->lost_words - (live ? t->history_words : 0);
+	bool came_late = o->pid_count && !o->snapshot;
+	uint64_t events = t->lost_events - (came_late ? t->history_events : 0);
+	uint64_t words = t->lost_words - (came_late ? t->history_words : 0);
 	return events || words || t->damaged;
 }
 
@@ -118,6 +119,9 @@ static int run(const struct opts *o, struct session *session, int fd)
 			 strerror(-err));
 		return EXIT_ERROR;
 	}
+	/* Of a run that was refused before its first event the reason has been said: enough. */
+	if (!status || session->totals.first_ns)
+		say_totals(o, &session->totals);
 	if (!status && o->fail_on_loss && is_lossy(o, &session->totals))
 		status = EXIT_LOSS;
 	return status;
@@ -145,9 +149,6 @@ int cmd_trace(int argc, char **argv)
 		complain("cannot write '%s': %s", o.output, strerror(errno));
 		status = EXIT_ERROR;
 	}
-	/* Of a run that was refused before its first event the reason has been said: enough. */
-	if (!status || session->totals.first_ns)
-		say_totals(&o, &session->totals);
 	session_free(session);
 	return status;
 }

@@ -161,7 +161,7 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 		break;
 	case EBT_DAMAGE:
 		json_key_u64(j, "offset", ev->arg[0]);
-		json_key_str(j, "what", "words skipped");
+		json_key_str(j, "what", ev->arg[1] ? "words skipped" : "header field corrected");
 		json_key_u64(j, "words", ev->arg[1]);
 		break;
 	case EBT_PROCESS:
