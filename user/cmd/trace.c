@@ -119,7 +119,9 @@ static int run(const struct opts *o, struct session *session, int fd)
 			 strerror(-err));
 		return EXIT_ERROR;
 	}
-	say_totals(o, &session->totals);
+	/* Of a run that was refused before its first event the reason has been said: enough. */
+	if (!status || session->totals.first_ns)
+		say_totals(o, &session->totals);
 	if (!status && o->fail_on_loss && is_lossy(o, &session->totals))
 		status = EXIT_LOSS;
 	return status;
