@@ -114,8 +114,13 @@ static void add_child(pid_t pid, void *ctx)
 {
 	struct tracer *t = ctx;
 	char reason[EBT_REASON_BYTES] = "";
-	if (t->bpf && bpf_source_attach(t->bpf, pid, reason) < 0)
+	int n = t->bpf ? bpf_source_attach(t->bpf, pid, reason) : 0;
+	if (n < 0)
 		log_at(LOG_VERBOSE, "process %d: %s", pid, reason);
+	if (n <= 0)
+		return;
+	t->bpf_markers += (uint32_t)n;
+	log_at(LOG_VERBOSE, "attached to %d markers of process %d", n, pid);
 }
 
 static int scan(struct tracer *t, uint64_t now)
@@ -312,6 +317,7 @@ static int add_pids(struct tracer *t)
 		if (status)
 			return status;
 	}
+	follow_children(t->follow, add_child, t);
 	return check_something(t);
 }
 

@@ -36,7 +36,7 @@ struct ring_file {
 struct ring_source {
 	struct source base;
 	struct session *session;
-	size_t backlog_words;
+	ptrdiff_t budget; /* words that the lanes may still take */
 	struct ring_file **files;
 	uint32_t file_count;
 	struct ring_lane **lanes;
@@ -74,7 +74,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 		s->lanes = lanes;
 		s->lane_cap = cap;
 	}
-	int err = ring_lane_new(f->cursor, domain, s->backlog_words, ret);
+	int err = ring_lane_new(f->cursor, domain, &s->budget, ret);
 	if (err)
 		return err;
 	(*ret)->file = f;
@@ -291,7 +291,7 @@ int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_s
 		return -ENOMEM;
 	s->base.ops = &ring_ops;
 	s->session = session;
-	s->backlog_words = backlog_bytes / 8;
+	s->budget = (ptrdiff_t)(backlog_bytes / 8);
 	s->safe_ns = now_ns() - RING_SLACK_NS;
 	*ret = s;
 	return 0;

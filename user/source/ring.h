@@ -4,8 +4,8 @@
  * files at rest. One lane a ring that was ever used.
  *
  * Taking words out of the rings (fast, must not wait) and decoding them (when somebody reads) are
- * apart: between them each lane has a backlog of bounded size. While it is full the ring is left
- * alone, and what it overwrites is told as lost.
+ * apart: between them each lane has a backlog, whose sizes together are bounded. While no more is to
+ * be had the ring is left alone, and what it overwrites is told as lost.
  *
  * Time: with a live ring nothing is handed out that is younger than the source's safe time, and the
  * safe time is such that nothing older can still appear: not from a ring whose writer is inside an
@@ -25,7 +25,7 @@
 
 struct ring_source;
 
-/* backlog_bytes: of each lane, at most. The session is kept, not owned. 0 or -errno. */
+/* backlog_bytes: of all lanes together, about. The session is kept, not owned. 0 or -errno. */
 int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_source **ret);
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
 
