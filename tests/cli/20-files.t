@@ -33,15 +33,16 @@ for file in tests/data/ocaml-5.*/*.events.xz; do
 	is "$(cat "$TMP/err")" "" "$name: nothing to complain about"
 done
 
-# A file by its name, several at once, the pid from the name.
-xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/4711.events"
+# Several files at once, of which only the name tells the pid, and one that tells it itself.
+xz -dc tests/data/ocaml-5.3.0/d-wrapped.events.xz >"$TMP/4711.events"
 cp "$TMP/4711.events" "$TMP/4712.events"
-"$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/4711.events" "$TMP/4712.events" >"$TMP/out"
-is $? 0 "two files are read at once"
-is "$(jq -r 'select(.ts != null).pid' "$TMP/out" | sort | uniq -c | awk '{ print $2, $1 }' | grep -c '^471[12] 253$')" 2 \
-	"each event of a file that is named by its pid carries it"
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/4713.events"
+"$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP"/471[123].events >"$TMP/out"
+is $? 0 "three files are read at once"
+is "$(jq -r 'select(.ts != null and .kind != "lost").pid' "$TMP/out" | sort | uniq -c | awk '{ printf "%s:%s ", $2, $1 }')" \
+	"23894:253 4711:463 4712:463 " "each event carries the pid that the file tells, or else its name"
 jq -es '[.[] | select(.ts != null).ts] | . == sort' "$TMP/out" >/dev/null
-ok $? "the events of both files are in time order"
+ok $? "the events of all files are in time order"
 "$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
 grep -q 'does not tell which OCaml' "$TMP/err"
 ok $? "an OCaml file whose release is not given is said to be a guess"

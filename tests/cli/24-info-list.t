@@ -28,7 +28,7 @@ done
 
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/c-user.events"
 "$O/ebtrace" info --ocaml-version 5.3 "$TMP/c-user.events" >"$TMP/info"
-for line in 'ring file of ocaml 5.3$' 'rings *128 of 8192 words' 'events *253$' 'lost *0 words' \
+for line in 'ring file of ocaml 5.3, process 23894$' 'rings *128 of 8192 words' 'events *253$' 'lost *0 words' \
 	'damage *none' 'domain 0 .*begin 30, end 29, counter 5, lifecycle 3, unit 4, int 93' 'time span *0.001138 s'; do
 	grep -q "$line" "$TMP/info"
 	ok $? "info says '$line'" || diag "$(cat "$TMP/info")"

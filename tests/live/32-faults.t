@@ -23,7 +23,7 @@ trace_gc() {
 	children+=("$tracer")
 	wait_for has_events
 }
-has_events() { [ "$(grep -c '"ts"' "$TMP/out" 2>/dev/null)" -gt 20 ]; }
+has_events() { [ -e "$TMP/out" ] && [ "$(grep -c "\"ts\"" "$TMP/out")" -gt 20 ]; }
 end_gc() {
 	kill -9 "$program" 2>/dev/null
 	wait "$program" 2>/dev/null

@@ -30,7 +30,8 @@ for mode in ring stream; do
 	peak $mode $((5 * events))
 	[ "$delivered" -ge $((4 * few)) ] && [ "$small" -gt 0 ]
 	ok $? "$mode: the second run is that much longer"
-	[ $((kib * 100)) -lt $((small * 125)) ]
+	# 4 MiB are for bursts on a busy machine: keeping 8 bytes of each event would show.
+	[ $((kib * 100)) -lt $((small * 125 + 409600)) ]
 	ok $? "$mode: the peak of memory hardly grows"
 	diag "$mode: $small KiB for $few events, $kib KiB for $delivered"
 done
