@@ -65,6 +65,8 @@ $(O)/%.o: %.c
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 # Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
 $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
+# A BPF program compiled for user space, with helpers of the test's own.
+$(O)/tests/unit/test_bpf_marker.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
@@ -153,11 +155,12 @@ check: deps ## run every test
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
-$(O)/fuzz/%: tests/fuzz/%.c $(filter-out user/source/bpf%,$(USER_SRC))
+FUZZED = $(sort $(LIB_SRC) user/proc/notes.c)
+$(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard user/codec/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-		-D_GNU_SOURCE $< $(wildcard user/codec/*.c user/base/*.c) -o $@
+		-D_GNU_SOURCE $< $(FUZZED) -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
 

@@ -3,21 +3,13 @@
 
 #include <fcntl.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-static bool use_tsc;
-
-uint64_t ebt_clock_monotonic(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
+bool ebt_clock_tsc;
 
 #if defined(__x86_64__)
 static bool tsc_is_sound(void)
@@ -59,8 +51,6 @@ static uint64_t read_pair(uint64_t *ret_tsc, uint64_t *ret_mono)
  */
 uint64_t ebt_clock_fit(struct ebt_clock *clock)
 {
-	if (!use_tsc)
-		return ebt_clock_monotonic();
 	uint64_t tsc = 0, mono = 0;
 	uint64_t width = read_pair(&tsc, &mono);
 	uint64_t ticks = tsc - clock->tsc0, ns = mono - clock->mono0;
@@ -97,6 +87,6 @@ uint64_t ebt_clock_fit(struct ebt_clock *clock)
 
 bool ebt_clock_choose(const char *override)
 {
-	use_tsc = (!override || strcmp(override, "monotonic")) && tsc_is_sound();
-	return use_tsc;
+	ebt_clock_tsc = (!override || strcmp(override, "monotonic")) && tsc_is_sound();
+	return ebt_clock_tsc;
 }

@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -29,8 +30,16 @@ struct ebt_clock {
 
 /* Chooses the clock once; `override` is EBTRACE_CLOCK or NULL. Returns true for the TSC. */
 bool ebt_clock_choose(const char *override);
-uint64_t ebt_clock_monotonic(void);
 uint64_t ebt_clock_fit(struct ebt_clock *clock);
+
+extern bool ebt_clock_tsc __attribute__((visibility("hidden"))); /* what was chosen */
+
+static inline uint64_t ebt_clock_monotonic(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
 
 static inline uint64_t ebt_clock_now(struct ebt_clock *clock)
 {
@@ -41,7 +50,7 @@ static inline uint64_t ebt_clock_now(struct ebt_clock *clock)
 			return clock->mono0 + (ticks * clock->mult >> 32);
 	}
 #endif
-	return ebt_clock_fit(clock);
+	return ebt_clock_tsc ? ebt_clock_fit(clock) : ebt_clock_monotonic();
 }
 
 #endif

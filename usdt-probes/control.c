@@ -31,14 +31,53 @@ static struct ebt_file file;
 static uint32_t epoch;
 static uint64_t request_after_ns; /* no new try for a ring before this */
 static bool exiting;
+static sigset_t holders_mask; /* what its holder had blocked before */
+
+/* But for those that tell of a fault: blocked, they would kill at once, whatever their handler. */
+void ebt_signals_block(sigset_t *ret_mask)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
+	sigset_t all;
+	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++)
+		sigdelset(&all, faults[i]);
+	pthread_sigmask(SIG_BLOCK, &all, ret_mask);
+}
+void ebt_signals_restore(const sigset_t *mask)
+{
+	pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+static bool inside_probe(void)
+{
+	return ebt_self.busy || (ebt_self.slot && ebt_self.slot->busy);
+}
 
 void ebt_lock(void)
 {
+	sigset_t mask;
+	ebt_signals_block(&mask);
+	if (!*ebt_fork_mark)
+		ebt_control_forked(inside_probe()); /* or the lock could be another thread's */
 	pthread_mutex_lock(&lock);
+	holders_mask = mask;
+}
+static bool trylock(void)
+{
+	sigset_t mask;
+	ebt_signals_block(&mask);
+	bool locked = !pthread_mutex_trylock(&lock);
+	if (locked)
+		holders_mask = mask;
+	else
+		ebt_signals_restore(&mask);
+	return locked;
 }
 void ebt_unlock(void)
 {
+	sigset_t mask = holders_mask;
 	pthread_mutex_unlock(&lock);
+	ebt_signals_restore(&mask);
 }
 struct ebt_file *ebt_current_file(void)
 {
@@ -50,15 +89,15 @@ static void set_state(uint32_t state)
 	__atomic_store_n(&ebt_gate_own.ring, state, __ATOMIC_SEQ_CST);
 }
 
-EBT_ONE_SITE void marker_ring_start(const char *path, const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_ring_start(const char *path, struct ebt_tail tail)
 {
 	EBT_FIRE("ring_start", EBT_SEMAPHORE_NONE, "8@%%rsi 8@%%r8", 0, path, 0, 0, tail);
 }
-EBT_ONE_SITE void marker_ring_stop(const char *path, const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_ring_stop(const char *path, struct ebt_tail tail)
 {
 	EBT_FIRE("ring_stop", EBT_SEMAPHORE_NONE, "8@%%rsi 8@%%r8", 0, path, 0, 0, tail);
 }
-EBT_ONE_SITE void marker_ring_request(const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_ring_request(struct ebt_tail tail)
 {
 	EBT_FIRE("ring_request", EBT_SEMAPHORE_REQUEST, "", 0, NULL, 0, 0, tail);
 }
@@ -100,8 +139,9 @@ static void read_config(void)
 }
 
 /* ring_start is the first event of the file: it is written before the gate opens. */
-static int start_locked(bool forked)
+static int start_locked(void)
 {
+	bool forked = ebt_state() & EBT_STATE_FORKED;
 	if (file.base)
 		return 0;
 	if (exiting)
@@ -118,8 +158,15 @@ static int start_locked(bool forked)
 		ebt_lifecycle_put(EBT_LIFECYCLE_fork_child, 0, state);
 	set_state(state);
 	struct ebt_tail tail = tail_now();
-	marker_ring_start(file.path, &tail);
+	marker_ring_start(file.path, tail);
 	return 0;
+}
+
+/* A child whose parent recorded, and that has not probed yet. If it cannot, it goes on without. */
+static void start_if_forked(void)
+{
+	if ((ebt_state() & EBT_STATE_FORKED) && start_locked() < 0)
+		set_state(0);
 }
 
 /*
@@ -128,6 +175,8 @@ static int start_locked(bool forked)
  */
 static void stop_locked(uint64_t wait_ns)
 {
+	if (ebt_state() & EBT_STATE_FORKED)
+		set_state(0);
 	if (!file.base)
 		return;
 	uint32_t state = (ebt_state() | EBT_STATE_ON) & ~EBT_STATE_PAUSED;
@@ -136,7 +185,7 @@ static void stop_locked(uint64_t wait_ns)
 	bool quiet = ebt_threads_wait(wait_ns);
 	ebt_lifecycle_put(EBT_LIFECYCLE_ring_stop, 0, state);
 	struct ebt_tail tail = tail_now();
-	marker_ring_stop(file.path, &tail);
+	marker_ring_stop(file.path, tail);
 	if (!config.preserve)
 		ebt_file_remove(&file);
 	if (quiet)
@@ -148,7 +197,7 @@ static void stop_locked(uint64_t wait_ns)
 static int start(void)
 {
 	ebt_lock();
-	int err = start_locked(false);
+	int err = start_locked();
 	ebt_unlock();
 	return err;
 }
@@ -156,6 +205,13 @@ static int start(void)
 int ebt_start(void)
 {
 	return start();
+}
+
+void ebt_control_child_probes(void)
+{
+	ebt_lock();
+	start_if_forked();
+	ebt_unlock();
 }
 
 int ebt_stop(void)
@@ -169,6 +225,7 @@ int ebt_stop(void)
 int ebt_pause(void)
 {
 	ebt_lock();
+	start_if_forked();
 	uint32_t state = ebt_state();
 	int err = file.base ? 0 : -EAGAIN;
 	if (!err && !(state & EBT_STATE_PAUSED)) {
@@ -183,6 +240,7 @@ int ebt_pause(void)
 int ebt_resume(void)
 {
 	ebt_lock();
+	start_if_forked();
 	uint32_t state = ebt_state() & ~EBT_STATE_PAUSED;
 	int err = file.base ? 0 : -EAGAIN;
 	if (!err && state != ebt_state()) {
@@ -211,20 +269,20 @@ const char *ebt_probes_version(void)
 	return EBT_VERSION;
 }
 
-/* The probe may be in a signal handler that interrupted the holder of the lock: never wait. */
+/* Who has the lock either starts the ring just now or waits for probes to end: do not wait. */
 void ebt_control_requested(void)
 {
-	if (pthread_mutex_trylock(&lock))
+	if (!trylock())
 		return;
 	uint64_t now = ebt_clock_monotonic();
 	if (!file.base && !exiting && now >= request_after_ns) {
-		if (start_locked(false) < 0)
+		if (start_locked() < 0)
 			request_after_ns = now + REQUEST_RETRY_NS;
 		struct ebt_tail tail = tail_now();
 		if (file.base)
-			marker_ring_request(&tail);
+			marker_ring_request(tail);
 	}
-	pthread_mutex_unlock(&lock);
+	ebt_unlock();
 }
 
 /*
@@ -254,26 +312,19 @@ static void drop_fork_mark(void)
 	ebt_fork_mark = &no_fork_mark;
 }
 
-void ebt_control_forked(void)
+void ebt_control_forked(bool inside)
 {
 	pthread_mutex_init(&lock, NULL);
 	bool recorded = file.base || (ebt_state() & EBT_STATE_FORKED);
-	bool inside = ebt_self.slot && ebt_self.slot->busy;
 	if (ebt_fork_mark != &no_fork_mark)
 		*(uint32_t *)(uintptr_t)ebt_fork_mark = 1;
-	if (inside) {
-		/* The handler of a signal that interrupted a probe forked: what that probe has yet
-		 * to write must not reach the parent's ring. The next probe starts ours. */
+	if (inside)
 		ebt_file_detach(&file);
-		set_state(recorded ? EBT_STATE_FORKED : 0);
-		return;
-	}
-	ebt_file_unmap(&file);
+	else
+		ebt_file_unmap(&file);
 	ebt_threads_forget();
-	set_state(0);
 	request_after_ns = 0;
-	if (recorded)
-		start_locked(true);
+	set_state(recorded ? EBT_STATE_FORKED : 0);
 }
 
 static void before_fork(void)
@@ -284,7 +335,9 @@ static void before_fork(void)
 static void after_fork_parent(void)
 {
 	ebt_unlock();
-	if (!ebt_state() && !ebt_traced())
+	uint32_t state = ebt_state();
+	/* A child that forks on without a probe of its own needs no file for that either. */
+	if ((!state || (state & EBT_STATE_FORKED)) && !ebt_traced())
 		return;
 	int saved_errno = errno;
 	ebt_emit_lifecycle(EBT_LIFECYCLE_fork_parent, ebt_proc_last_child());
@@ -294,7 +347,8 @@ static void after_fork_parent(void)
 static void after_fork_child(void)
 {
 	int saved_errno = errno;
-	ebt_control_forked();
+	ebt_control_forked(inside_probe());
+	ebt_signals_restore(&holders_mask);
 	errno = saved_errno;
 }
 
@@ -312,15 +366,20 @@ __attribute__((constructor(101))) static void library_loaded(void)
 
 __attribute__((destructor(101))) static void library_unloaded(void)
 {
-	/* exit() may come from a signal handler that interrupted the holder of the lock. */
+	/* exit() may come from the handler of a fault of the holder of the lock. */
 	struct timespec until;
+	sigset_t mask;
+	ebt_signals_block(&mask);
+	if (!*ebt_fork_mark)
+		ebt_control_forked(inside_probe());
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
-	if (pthread_mutex_timedlock(&lock, &until))
-		return;
-	exiting = true;
-	stop_locked(EXIT_WAIT_NS);
-	ebt_threads_done();
-	drop_fork_mark();
-	pthread_mutex_unlock(&lock);
+	if (!pthread_mutex_timedlock(&lock, &until)) {
+		exiting = true;
+		stop_locked(EXIT_WAIT_NS);
+		ebt_threads_done();
+		drop_fork_mark();
+		pthread_mutex_unlock(&lock);
+	}
+	ebt_signals_restore(&mask);
 }

@@ -18,7 +18,8 @@
 
 #define EBT_NO_RING 0xffffu
 
-/* The tail that every event marker has; ring_seq is ring | seq << 32. */
+/* The tail that every event marker has; ring_seq is ring | seq << 32. Markers take it by value, so
+ * that a probe nobody traces keeps it in registers. */
 struct ebt_tail {
 	uint64_t ring_seq;
 	uint64_t ts;
@@ -62,12 +63,12 @@ struct ebt_tail {
 #define EBT_FIRE(name, semaphore, args, id, str, value, bytes, tail)                      \
 	do {                                                                              \
 		register uint64_t r10_ __asm__("r10") = (bytes);                          \
-		register uint64_t r8_ __asm__("r8") = (tail)->ts;                         \
-		register uint64_t r9_ __asm__("r9") = (tail)->pos;                        \
+		register uint64_t r8_ __asm__("r8") = (tail).ts;                          \
+		register uint64_t r9_ __asm__("r9") = (tail).pos;                         \
 		__asm__ volatile(EBT_SITE(name, semaphore, args)                          \
 				 :                                                        \
 				 : "D"((uint64_t)(id)), "S"(str), "d"((uint64_t)(value)), \
-				   "r"(r10_), "c"((tail)->ring_seq), "r"(r8_), "r"(r9_)   \
+				   "r"(r10_), "c"((tail).ring_seq), "r"(r8_), "r"(r9_)    \
 				 : "memory");                                             \
 	} while (0)
 #else
@@ -87,15 +88,14 @@ struct ebt_tail {
 
 /* Markers of the kind "id name", and of the kind "id name value". */
 #define EBT_DEFINE_MARKER(name)                                                                  \
-	EBT_ONE_SITE void ebt_marker_##name(uint32_t id, const char *str,                        \
-					    const struct ebt_tail *tail)                         \
+	EBT_ONE_SITE void ebt_marker_##name(uint32_t id, const char *str, struct ebt_tail tail)  \
 	{                                                                                        \
 		EBT_FIRE(#name, EBT_SEMAPHORE_EVENTS, "4@%%edi 8@%%rsi " EBT_TAIL_ARGS, id, str, \
 			 0, 0, tail);                                                            \
 	}
 #define EBT_DEFINE_VALUE_MARKER(name, operand)                                                   \
 	EBT_ONE_SITE void ebt_marker_##name(uint32_t id, const char *str, uint64_t value,        \
-					    const struct ebt_tail *tail)                         \
+					    struct ebt_tail tail)                                \
 	{                                                                                        \
 		EBT_FIRE(#name, EBT_SEMAPHORE_EVENTS,                                            \
 			 "4@%%edi 8@%%rsi " operand " " EBT_TAIL_ARGS, id, str, value, 0, tail); \

@@ -42,18 +42,18 @@ EBT_DEFINE_MARKER(user_span_begin)
 EBT_DEFINE_MARKER(user_span_end)
 
 EBT_ONE_SITE void marker_user_custom(uint32_t id, const void *payload, size_t bytes,
-				     const struct ebt_tail *tail)
+				     struct ebt_tail tail)
 {
 	EBT_FIRE("user_custom", EBT_SEMAPHORE_EVENTS,
 		 "4@%%edi 8@%%rsi 8@%%rdx 8@%%r10 " EBT_TAIL_ARGS, id, ebt_user_names[id],
 		 (uintptr_t)payload, bytes, tail);
 }
-EBT_ONE_SITE void marker_alloc_sizes(const uint64_t *buckets, const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_alloc_sizes(const uint64_t *buckets, struct ebt_tail tail)
 {
 	EBT_FIRE("alloc_sizes", EBT_SEMAPHORE_EVENTS, "8@%%rdx 8@%%r10 " EBT_TAIL_ARGS, 0, NULL,
 		 (uintptr_t)buckets, EBT_ALLOC_BUCKETS, tail);
 }
-EBT_ONE_SITE void marker_watermark(const struct ebt_tail *tail)
+EBT_ONE_SITE void marker_watermark(struct ebt_tail tail)
 {
 	EBT_FIRE("watermark", EBT_SEMAPHORE_NONE, EBT_TAIL_ARGS, 0, NULL, 0, 0, tail);
 }
@@ -64,7 +64,7 @@ struct probe {
 	struct ebt_tail tail;
 };
 
-static void stamp(struct probe *p, struct ebt_slot *s)
+static inline __attribute__((always_inline)) void stamp(struct probe *p, struct ebt_slot *s)
 {
 	ebt_ring_store(&s->ring.h->writing, 1);
 	ebt_compiler_barrier();
@@ -84,28 +84,30 @@ static void drop(struct ebt_slot *s)
 
 static void count_without_ring(uint32_t state)
 {
-	ebt_visit();
+	uint64_t visit = ebt_visit();
 	if (__atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST) == state)
 		__atomic_add_fetch(&ebt_current_file()->ext->no_ring_events, 1, __ATOMIC_RELAXED);
-	ebt_leave();
+	ebt_leave(visit);
 }
 
 /* Takes a ring of the recording. True: the thread's slot is in order and busy. */
 static bool take_ring(uint32_t state)
 {
-	ebt_visit();
+	uint64_t visit = ebt_visit();
 	bool bound = __atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST) == state &&
 		     ebt_thread_bind(ebt_current_file(), state, true);
 	if (bound)
 		__atomic_store_n(&ebt_self.slot->busy, 1, __ATOMIC_SEQ_CST);
-	ebt_leave();
+	ebt_leave(visit);
 	return bound;
 }
 
 static bool prepare(struct probe *p)
 {
-	if (unlikely(!*ebt_fork_mark || (ebt_state() & EBT_STATE_FORKED)))
-		ebt_control_forked();
+	if (unlikely(!*ebt_fork_mark))
+		ebt_control_forked(false);
+	if (unlikely(ebt_state() & EBT_STATE_FORKED))
+		ebt_control_child_probes();
 	if (!ebt_state() && __atomic_load_n(&ebt_gate_own.ring_request, __ATOMIC_RELAXED))
 		ebt_control_requested();
 	uint32_t state = ebt_state();
@@ -152,19 +154,29 @@ static __attribute__((noinline, cold)) bool reentered(struct ebt_slot *s)
 	return false;
 }
 
+/* So that the address of the caller's probe goes nowhere: it can live in registers. */
+static inline __attribute__((always_inline)) bool enter_apart(struct probe *p)
+{
+	struct probe slow = {0};
+	bool go = enter_slow(&slow);
+	*p = slow;
+	return go;
+}
+
 /* True: the event shall be written; the caller ends with leave(). */
 static inline __attribute__((always_inline)) bool enter(struct probe *p)
 {
 	struct ebt_slot *s = ebt_self.slot;
+	p->slot = NULL;
 	if (unlikely(!s))
-		return enter_slow(p);
+		return enter_apart(p);
 	if (unlikely(s->busy))
 		return reentered(s);
 	__atomic_store_n(&s->busy, 1, __ATOMIC_RELAXED);
 	ebt_compiler_barrier(); /* partner: the membarrier of ebt_threads_wait() */
 	if (unlikely(ebt_state() != s->state || !*ebt_fork_mark)) {
 		__atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE);
-		return enter_slow(p);
+		return enter_apart(p);
 	}
 	stamp(p, s);
 	return true;
@@ -206,7 +218,7 @@ static inline __attribute__((always_inline)) void record_close(struct probe *p, 
 static inline __attribute__((always_inline)) void watermark(struct probe *p, uint64_t n)
 {
 	if (p->slot && unlikely((p->tail.pos ^ (p->tail.pos + n)) & -(p->slot->ring.elements / 4)))
-		marker_watermark(&p->tail);
+		marker_watermark(p->tail);
 }
 
 static inline __attribute__((always_inline)) void record(struct probe *p, uint64_t n, uint64_t user,
@@ -227,7 +239,7 @@ void ebt_emit_begin(enum ebt_phase phase)
 		return;
 	record(&p, 2, 0, EBT_RING_BEGIN, phase, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_begin(phase, phase_names[phase], &p.tail);
+		ebt_marker_begin(phase, phase_names[phase], p.tail);
 	watermark(&p, 2);
 	leave(&p);
 }
@@ -239,7 +251,7 @@ void ebt_emit_end(enum ebt_phase phase)
 		return;
 	record(&p, 2, 0, EBT_RING_END, phase, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_end(phase, phase_names[phase], &p.tail);
+		ebt_marker_end(phase, phase_names[phase], p.tail);
 	watermark(&p, 2);
 	leave(&p);
 }
@@ -251,7 +263,7 @@ void ebt_emit_counter(enum ebt_counter counter, uint64_t value)
 		return;
 	record(&p, 3, 0, EBT_RING_COUNTER, counter, value);
 	if (unlikely(ebt_traced()))
-		ebt_marker_counter(counter, counter_names[counter], value, &p.tail);
+		ebt_marker_counter(counter, counter_names[counter], value, p.tail);
 	watermark(&p, 3);
 	leave(&p);
 }
@@ -260,7 +272,7 @@ static void lifecycle(struct probe *p, uint32_t id, int64_t data)
 {
 	record(p, 3, 0, EBT_RING_LIFECYCLE, id, (uint64_t)data);
 	if (ebt_traced())
-		ebt_marker_lifecycle(id, lifecycle_names[id], (uint64_t)data, &p->tail);
+		ebt_marker_lifecycle(id, lifecycle_names[id], (uint64_t)data, p->tail);
 	watermark(p, 3);
 	leave(p);
 }
@@ -318,7 +330,7 @@ void ebt_emit_alloc_flush(void)
 		record_close(&p, 2 + EBT_ALLOC_BUCKETS);
 	}
 	if (ebt_traced())
-		marker_alloc_sizes(buckets, &p.tail);
+		marker_alloc_sizes(buckets, p.tail);
 	watermark(&p, 2 + EBT_ALLOC_BUCKETS);
 	leave(&p);
 }
@@ -330,7 +342,7 @@ void ebt_emit_unit(int event)
 		return;
 	record(&p, 2, 1, EBT_RING_USER_UNIT, (uint64_t)event, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_user_unit((uint32_t)event, ebt_user_names[event], &p.tail);
+		ebt_marker_user_unit((uint32_t)event, ebt_user_names[event], p.tail);
 	watermark(&p, 2);
 	leave(&p);
 }
@@ -343,7 +355,7 @@ void ebt_emit_int(int event, int64_t value)
 	record(&p, 3, 1, EBT_RING_USER_INT, (uint64_t)event, (uint64_t)value);
 	if (unlikely(ebt_traced()))
 		ebt_marker_user_int((uint32_t)event, ebt_user_names[event], (uint64_t)value,
-				    &p.tail);
+				    p.tail);
 	watermark(&p, 3);
 	leave(&p);
 }
@@ -355,7 +367,7 @@ void ebt_emit_span_begin(int event)
 		return;
 	record(&p, 2, 1, EBT_RING_USER_SPAN_BEGIN, (uint64_t)event, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_user_span_begin((uint32_t)event, ebt_user_names[event], &p.tail);
+		ebt_marker_user_span_begin((uint32_t)event, ebt_user_names[event], p.tail);
 	watermark(&p, 2);
 	leave(&p);
 }
@@ -367,7 +379,7 @@ void ebt_emit_span_end(int event)
 		return;
 	record(&p, 2, 1, EBT_RING_USER_SPAN_END, (uint64_t)event, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_user_span_end((uint32_t)event, ebt_user_names[event], &p.tail);
+		ebt_marker_user_span_end((uint32_t)event, ebt_user_names[event], p.tail);
 	watermark(&p, 2);
 	leave(&p);
 }
@@ -406,7 +418,7 @@ void ebt_emit_custom(int event, const void *payload, size_t bytes)
 	if (p.slot)
 		custom_record(&p, event, payload, bytes);
 	if (unlikely(ebt_traced()))
-		marker_user_custom((uint32_t)event, payload, bytes, &p.tail);
+		marker_user_custom((uint32_t)event, payload, bytes, p.tail);
 	watermark(&p, n);
 	leave(&p);
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -108,11 +109,41 @@ static int rename_new(int dir, const char *from, const char *to)
 	return renameat(dir, from, dir, to) ? -errno : 0;
 }
 
-/*
- * Gives the finished file its name. Who has it already is either a dead process of this pid, whose
- * file goes, or another copy of this library in this process, or a file that we may not remove.
- */
-static int publish(struct ebt_file *file, int dir, const char *given, const char *tmp)
+/* Whether a file was made by this very process: before it exec()ed, as its maker lives no more. */
+static bool is_own(int fd)
+{
+	struct ebt_ring_file header;
+	struct ebt_ring_ext ext;
+	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
+	    header.custom_events_offset > INT64_MAX - EBT_RING_NAMES_BYTES ||
+	    pread(fd, &ext, sizeof(ext),
+		  (off_t)(header.custom_events_offset + EBT_RING_NAMES_BYTES)) != sizeof(ext))
+		return false;
+	char boot_id[sizeof(ext.boot_id)];
+	ebt_proc_boot_id(boot_id, sizeof(boot_id));
+	return ext.magic == EBT_RING_EXT_MAGIC && ext.pid == (uint64_t)getpid() &&
+	       ext.start_time == ebt_proc_start_time() &&
+	       !memcmp(ext.boot_id, boot_id, sizeof(boot_id));
+}
+
+/* Removes a file that has the name we want, if it is stale; see ring_file.h. */
+static bool remove_stale(int dir, const char *name, bool preserve)
+{
+	struct stat st;
+	bool stale = true;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		stale = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+		stale = stale && !(preserve && is_own(fd));
+		/* OCaml's runtime in this process locks nothing. */
+		stale = stale && !fstat(fd, &st) && !ebt_proc_maps_inode(st.st_ino, name);
+		close(fd);
+	}
+	return stale && !unlinkat(dir, name, 0);
+}
+
+/* Gives the finished file its name, or if that is taken the next one. */
+static int publish(struct ebt_file *file, int dir, const struct ebt_config *config, const char *tmp)
 {
 	int pid = getpid();
 	int err = -EEXIST;
@@ -123,12 +154,10 @@ static int publish(struct ebt_file *file, int dir, const char *given, const char
 		else
 			snprintf(name, sizeof(name), "%d-%d.events", pid, copy);
 		err = rename_new(dir, tmp, name);
-		struct stat st;
-		if (err == -EEXIST && !fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    !ebt_proc_maps_inode(st.st_ino, name) && !unlinkat(dir, name, 0))
+		if (err == -EEXIST && remove_stale(dir, name, config->preserve))
 			err = rename_new(dir, tmp, name);
 		if (!err)
-			set_path(file, dir, given, name);
+			set_path(file, dir, config->dir, name);
 		if (err != -EEXIST)
 			break;
 	}
@@ -228,13 +257,14 @@ int ebt_file_create(struct ebt_file *file, const struct ebt_config *config,
 	/* The umask may have taken our own rights. */
 	if (fchmod(fd, 0600) < 0)
 		err = -errno;
+	flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, no file looks alive */
 	if (!err)
 		err = map(file, fd, config);
 	close(fd);
 	if (!err) {
 		fill(file, config);
 		fill_names(file->names);
-		err = publish(file, dir, config->dir, tmp);
+		err = publish(file, dir, config, tmp);
 		if (err)
 			ebt_file_unmap(file);
 	}

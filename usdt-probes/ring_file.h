@@ -6,6 +6,14 @@
  * reader never finds half a file, and nobody else's file is ever opened or truncated. No file
  * descriptor is kept: programs close descriptors that they do not know. Nothing here allocates,
  * since a tracer may ask for the ring in the middle of a program's malloc().
+ *
+ * Who lives holds an exclusive flock() on its file: the mapping keeps the open file description,
+ * and with it the lock, after the descriptor is closed; exec() and death of any kind drop it. So a
+ * file PID.events that can be locked is stale, though a process with this pid may live: it is
+ * replaced. One that cannot is somebody's: another copy of this library in this process, or a
+ * process of another pid namespace that shares the directory; then PID-2.events is used, and so
+ * on. With `preserve`, also the file that this very process (pid, start time and boot are in it)
+ * has left behind by exec() keeps its name.
  */
 #ifndef EBT_RING_FILE_H
 #define EBT_RING_FILE_H

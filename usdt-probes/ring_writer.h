@@ -29,7 +29,8 @@ static inline uint64_t ebt_ring_load(const uint64_t *word)
 }
 
 /* W1: gives up the oldest records until `need` words are free. */
-static inline void ebt_ring_make_room(struct ebt_ring *r, uint64_t need)
+static inline __attribute__((always_inline)) void ebt_ring_make_room(struct ebt_ring *r,
+								     uint64_t need)
 {
 	if (r->tail + need - r->head < r->elements)
 		return;
@@ -47,7 +48,8 @@ static inline void ebt_ring_make_room(struct ebt_ring *r, uint64_t need)
  * Makes room for a record of n <= elements / 2 words at one stretch. Returns where its header word
  * goes; the caller stores the words, then publishes them by ebt_ring_commit().
  */
-static inline uint64_t *ebt_ring_reserve(struct ebt_ring *r, uint64_t n)
+static inline __attribute__((always_inline)) uint64_t *ebt_ring_reserve(struct ebt_ring *r,
+									uint64_t n)
 {
 	uint64_t at = r->tail & (r->elements - 1);
 	uint64_t left = r->elements - at;

@@ -14,7 +14,7 @@
 
 __thread struct ebt_thread ebt_self;
 struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
-uint32_t ebt_visitors;
+uint64_t ebt_visitors;
 
 /* glibc keeps the values of the first keys in the thread itself, of the others on the heap. */
 #define KEYS_WITHOUT_MALLOC 32
@@ -102,10 +102,6 @@ static void slot_open(struct ebt_slot *s, const struct ebt_file *file, uint32_t 
 static bool bind(const struct ebt_file *file, uint32_t state, bool spawn)
 {
 	struct ebt_thread *t = &ebt_self;
-	uint32_t freed = __atomic_load_n(&slots_freed, __ATOMIC_ACQUIRE);
-	if (t->refused == freed + 1 && t->refused_state == state)
-		return false;
-
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	struct ebt_slot *s = t->slot;
 	bool born = !s;
@@ -116,11 +112,8 @@ static bool bind(const struct ebt_file *file, uint32_t state, bool spawn)
 		__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
 		s = NULL;
 	}
-	if (!s) {
-		t->refused = freed + 1;
-		t->refused_state = state;
+	if (!s)
 		return false;
-	}
 	slot_open(s, file, tid);
 	t->slot = s;
 	ebt_compiler_barrier();
@@ -137,13 +130,18 @@ bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn)
 	struct ebt_thread *t = &ebt_self;
 	if (t->slot && (t->slot->state == state || t->slot->busy))
 		return t->slot->state == state;
-	/* A signal handler's probe must not start to do the same in the middle of it. */
-	uint32_t was_busy = t->busy;
-	t->busy = 1;
-	ebt_compiler_barrier();
+	uint32_t freed = __atomic_load_n(&slots_freed, __ATOMIC_ACQUIRE);
+	if (t->refused == freed + 1 && t->refused_state == state)
+		return false;
+	/* A signal handler must neither probe nor fork while a slot is half the thread's. */
+	sigset_t mask;
+	ebt_signals_block(&mask);
 	bool bound = bind(file, state, spawn);
-	ebt_compiler_barrier();
-	t->busy = was_busy;
+	if (!bound) {
+		t->refused = freed + 1;
+		t->refused_state = state;
+	}
+	ebt_signals_restore(&mask);
 	return bound;
 }
 
@@ -155,7 +153,7 @@ static void release(void)
 		return;
 	int saved_errno = errno;
 	t->busy = 1; /* a handler's probe finds no slot and counts itself out */
-	ebt_visit();
+	uint64_t visit = ebt_visit();
 	uint32_t state = __atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST);
 	if (s->state == (state & ~EBT_STATE_PAUSED)) {
 		if (s->state == state)
@@ -164,7 +162,7 @@ static void release(void)
 	}
 	t->slot = NULL;
 	s->state = 0;
-	ebt_leave();
+	ebt_leave(visit);
 	__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
 	__atomic_add_fetch(&slots_freed, 1, __ATOMIC_RELEASE);
 	if (have_key && key < KEYS_WITHOUT_MALLOC)
@@ -181,20 +179,21 @@ void ebt_thread_end(void)
 
 void ebt_threads_forget(void)
 {
+	struct ebt_slot *kept = ebt_self.slot && ebt_self.slot->busy ? ebt_self.slot : NULL;
 	for (uint32_t i = 0; i < EBT_RING_MAX_DOMAINS; i++) {
 		/* Reading first leaves the pages of slots that nobody used alone. */
-		if (ebt_slots[i].owner)
+		if (ebt_slots[i].owner && &ebt_slots[i] != kept)
 			memset(&ebt_slots[i], 0, sizeof(ebt_slots[i]));
 	}
-	ebt_visitors = 0;
-	ebt_self.slot = NULL;
-	ebt_self.busy = 0;
+	memset(ebt_self.buckets, 0, sizeof(ebt_self.buckets)); /* the parent will flush them */
+	ebt_visitors = ((ebt_visitors >> 32) + 1) << 32;
+	ebt_self.slot = kept;
 	ebt_self.refused = 0;
 }
 
 static bool somebody_is_busy(void)
 {
-	if (__atomic_load_n(&ebt_visitors, __ATOMIC_SEQ_CST))
+	if ((uint32_t)__atomic_load_n(&ebt_visitors, __ATOMIC_SEQ_CST))
 		return true;
 	for (uint32_t i = 0; i < EBT_RING_MAX_DOMAINS; i++) {
 		struct ebt_slot *s = &ebt_slots[i];

@@ -11,6 +11,9 @@
  * A probe sets the slot's `busy` before that comparison; whoever closes the gate then issues a
  * barrier on all threads and waits for `busy` to fall before it unmaps the file. Slow paths, which
  * may touch the file with no slot, count themselves in `ebt_visitors` instead.
+ *
+ * A signal handler may fork in the middle of any of this. The child then goes on with what its
+ * parent was doing, but into private memory: see ebt_control_forked().
  */
 #ifndef EBT_THREAD_H
 #define EBT_THREAD_H
@@ -52,11 +55,13 @@ struct ebt_thread {
 
 /* The gate by its hidden name: the library's own, whatever the executable exports. */
 extern struct ebt_gate ebt_gate_own __attribute__((visibility("hidden")));
-extern __thread struct ebt_thread ebt_self;
+extern __thread struct ebt_thread ebt_self __attribute__((visibility("hidden")));
 extern struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
-extern uint32_t ebt_visitors;
+/* Low half: how many. High half: how often this memory was forked, so that a visitor that finds
+ * itself in a child leaves no visit there that the child has not counted. */
+extern uint64_t ebt_visitors;
 /* One word in a page that the kernel zeroes in a forked child; see control.c. */
-extern const uint32_t *ebt_fork_mark;
+extern const uint32_t *ebt_fork_mark __attribute__((visibility("hidden")));
 
 static inline uint32_t ebt_state(void)
 {
@@ -73,13 +78,18 @@ static inline void ebt_compiler_barrier(void)
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
-static inline void ebt_visit(void)
+/* Returns what to hand to ebt_leave(). */
+static inline uint64_t ebt_visit(void)
 {
-	__atomic_add_fetch(&ebt_visitors, 1, __ATOMIC_SEQ_CST);
+	return __atomic_fetch_add(&ebt_visitors, 1, __ATOMIC_SEQ_CST);
 }
-static inline void ebt_leave(void)
+static inline void ebt_leave(uint64_t visit)
 {
-	__atomic_sub_fetch(&ebt_visitors, 1, __ATOMIC_SEQ_CST);
+	uint64_t now = __atomic_load_n(&ebt_visitors, __ATOMIC_RELAXED);
+	while (now >> 32 == visit >> 32 &&
+	       !__atomic_compare_exchange_n(&ebt_visitors, &now, now - 1, false, __ATOMIC_SEQ_CST,
+					    __ATOMIC_RELAXED))
+		;
 }
 
 void ebt_threads_init(void);
@@ -89,7 +99,7 @@ void ebt_threads_done(void);
  * or holds the lock. With `spawn`, a thread that had no slot writes domain_spawn. False: no ring.
  */
 bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn);
-/* In a forked child: forgets every thread but the caller, which has no slot then. */
+/* In a forked child: forgets every thread. The caller keeps its slot if it is inside a probe. */
 void ebt_threads_forget(void);
 /* Waits until no other thread is inside a probe. False: some still is after `limit_ns`. */
 bool ebt_threads_wait(uint64_t limit_ns);

@@ -21,7 +21,13 @@
  *   EBTRACE_MAX_DOMAINS  rings: 1 to 4096, default 128
  * A value out of its range is moved to the nearest limit.
  *
- * A fork()ed child records into a file of its own if its parent did. exec() ends the recording.
+ * A fork()ed child records into a file of its own if its parent did: the file is made at its first
+ * probe, and begins with ring_start and fork_child. exec() ends the recording; the file stays, and
+ * the new program replaces it when it records, or with EBTRACE_PRESERVE leaves it alone.
+ *
+ * A tracer that attaches to the marker ring_request asks for the ring: the next probe then starts
+ * it as ebt_start() would. If that fails, nothing is said, and the probes try again once a second
+ * as long as somebody asks; so it also is after an ebt_stop().
  */
 #ifndef EBTRACE_PROBES_H
 #define EBTRACE_PROBES_H
@@ -172,9 +178,9 @@ static inline void ebt_custom(int event, const void *payload, size_t bytes)
  * Makes the ring file and starts recording. Directory: $EBTRACE_DIR, else
  * $OCAML_RUNTIME_EVENTS_DIR, else $XDG_RUNTIME_DIR/ebtrace, else /dev/shm/ebtrace-UID; the last
  * two are made with mode 0700 and refused if they are somebody else's. The file appears under its
- * name complete, with mode 0600; a stale file of a dead process with this pid is replaced; if a
- * live copy of this library in the same process has the name already, PID-2.events is used, and
- * so on. Returns 0 (also if it records already), else -errno, and the program goes on without.
+ * name complete, with mode 0600; a file that a dead process with this pid left is replaced; if a
+ * live one has the name (a second copy of this library in this process, or a process of another
+ * pid namespace), PID-2.events is used, and so on. Returns 0 (also if it records already), else -errno, and the program goes on without.
  * Takes a lock; not for signal handlers. Thread-safe.
  */
 EBT_API int ebt_start(void);

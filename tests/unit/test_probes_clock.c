@@ -36,16 +36,37 @@ static void sample(uint64_t *ret_tight, uint64_t *ret_far, uint64_t *ret_worst)
 	*ret_worst = worst;
 }
 
+/* The kernel's verdict; it takes the TSC for its clock only where that is invariant. */
+static int kernel_uses_tsc(void)
+{
+	char name[16] = "";
+	FILE *f = fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+	if (f && !fgets(name, sizeof(name), f))
+		name[0] = 0;
+	if (f)
+		fclose(f);
+	return !strcmp(name, "tsc\n");
+}
+
 int main(void)
 {
 	ok(!ebt_clock_choose("monotonic"), "EBTRACE_CLOCK=monotonic reads the vdso");
 	struct ebt_clock clock = {0};
 	uint64_t before = vdso(), ts = ebt_clock_now(&clock), after = vdso();
 	ok(before <= ts && ts <= after, "and its time is CLOCK_MONOTONIC's");
-	if (!ebt_clock_choose(NULL)) {
-		diag("no sound TSC here");
-		return tap_done();
+	int back = 0;
+	for (int i = 0; i < 100000; i++) {
+		uint64_t next = ebt_clock_now(&clock);
+		back += next < ts;
+		ts = next;
 	}
+	is(back, 0, "and never goes back");
+	is(clock.span, 0, "and keeps no line of the TSC");
+	ok(kernel_uses_tsc() || !ebt_clock_choose("tsc"),
+	   "a TSC that the kernel does not trust is never used");
+	is(ebt_clock_choose(NULL), kernel_uses_tsc(), "one that it trusts is, by itself");
+	if (!ebt_clock_choose(NULL))
+		return tap_done();
 	uint64_t tight, far, worst;
 	sample(&tight, &far, &worst);
 	diag("%llu samples, %llu off by more than 1 us, the worst by %llu ns",

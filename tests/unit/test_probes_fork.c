@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -23,6 +24,18 @@ static int child_checks(const struct dump *parent, uint64_t parent_tail)
 	if (ev[1].type != 1 || ev[1].id != 5 || ev[2].type != 2 || ev[2].id != 44)
 		return 3;
 	return dump_field(parent, 0, 1) < parent_tail ? 4 : 0;
+}
+
+/* The number of files in the directory, of any kind. */
+static int files(void)
+{
+	int n = 0;
+	DIR *dir = opendir(getenv("EBTRACE_DIR"));
+	for (struct dirent *e = dir ? readdir(dir) : NULL; e; e = readdir(dir))
+		n += e->d_name[0] != '.' || strlen(e->d_name) > 2;
+	if (dir)
+		closedir(dir);
+	return n;
 }
 
 static int wait_for(pid_t pid)
@@ -58,6 +71,56 @@ static void test_fork(const struct dump *d)
 	is(ebt_resume(), 0, "resume");
 }
 
+/* What a child may do before its first probe: none of it makes a file. */
+static void test_lazy(const struct dump *d)
+{
+	int had = files(); /* children that _exit()ed left theirs */
+	pid_t pid = fork();
+	if (!pid) {
+		pid_t grandchild = fork();
+		if (!grandchild)
+			_exit(ebt_ring_path() || files() != had);
+		if (wait_for(grandchild) || ebt_ring_path() || files() != had)
+			_exit(1);
+		execl("/bin/true", "true", (char *)NULL);
+		_exit(2);
+	}
+	is(wait_for(pid), 0, "a child that does not probe makes no file, its own child neither");
+	is(files(), had, "nor is one left when it has become another program");
+	pid = fork();
+	if (!pid) {
+		ebt_stop();
+		ebt_begin(EBT_PHASE_minor);
+		_exit(ebt_ring_path() || files() != had);
+	}
+	is(wait_for(pid), 0, "a child that stops before its first probe never records");
+	pid = fork();
+	if (!pid) {
+		int err = ebt_pause();
+		ebt_begin(EBT_PHASE_minor);
+		struct dump own;
+		_exit(err || !dump_open(&own, ebt_ring_path()) ||
+		      dump_ring(&own, 0, ev, 1000) != 3 || ev[0].id != 0 || ev[1].id != 5 ||
+		      ev[2].id != 2 || ebt_stop());
+	}
+	is(wait_for(pid), 0, "one that pauses before it says so in its file, and is silent");
+
+	int before = dump_ring(d, 0, ev, 1000);
+	pid = _Fork();
+	if (!pid) {
+		ebt_stop();
+		_exit(files() != had);
+	}
+	is(wait_for(pid), 0, "a child of _Fork() that stops does not remove its parent's file");
+	is(dump_ring(d, 0, ev, 1000), before, "nor end its parent's recording");
+	pid = _Fork();
+	if (!pid)
+		exit(0);
+	is(wait_for(pid), 0, "one that exits does not either");
+	is(dump_ring(d, 0, ev, 1000), before, "nor write into its parent's ring");
+	is(files(), had, "nor remove anything");
+}
+
 static volatile int fork_status = -1;
 static void fork_in_handler(int sig)
 {
@@ -89,6 +152,7 @@ int main(int argc, char **argv)
 	if (!ok(dump_open(&d, ebt_ring_path()), "EBTRACE_START records from the first event"))
 		return tap_done();
 	test_fork(&d);
+	test_lazy(&d);
 	is(wait_for(vfork_true()), 0, "vfork and exec go through");
 	ebt_begin(EBT_PHASE_minor);
 	int n = dump_ring(&d, 0, ev, 1000);

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* base: the map against linear search, JSON, the buffer, the thread that writes. */
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/writer.h"
+#include "tests/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#define KEYS 500
+
+static void test_map_model(void)
+{
+	struct map m = {0};
+	uint64_t value[KEYS];
+	int there[KEYS] = {0}, good = 1;
+	srand(7);
+	for (int i = 0; i < 200000; i++) {
+		int k = rand() % KEYS;
+		uint64_t key = (uint64_t)k << 16 | (uint64_t)(k & 3); /* as pid and domain */
+		if (rand() % 3) {
+			uint64_t *v = map_put(&m, key);
+			good &= v && (there[k] ? *v == value[k] : *v == 0);
+			*v = value[k] = (uint64_t)i + 1;
+			there[k] = 1;
+		} else {
+			good &= map_delete(&m, key) == there[k];
+			there[k] = 0;
+		}
+		uint64_t *v = map_get(&m, key);
+		good &= there[k] ? v && *v == value[k] : !v;
+	}
+	ok(good, "200,000 random puts, gets and deletes agree with an array");
+	size_t at = 0, seen = 0, want = 0;
+	while (map_next(&m, &at))
+		seen++;
+	for (int k = 0; k < KEYS; k++)
+		want += (size_t)there[k];
+	is(seen, want, "going through it meets every key once");
+	map_done(&m);
+}
+
+static const char *json_of(const char *s, size_t len, struct buf *b)
+{
+	b->len = 0;
+	struct json j = {.out = b};
+	json_string(&j, s, len);
+	return buf_str(b);
+}
+
+static void test_json(void)
+{
+	struct buf b;
+	buf_init(&b, -1, 64);
+	is_str(json_of("plain", 5, &b), "\"plain\"", "a plain string");
+	is_str(json_of("a\"b\\c\n\x01", 7, &b), "\"a\\\"b\\\\c\\n\\u0001\"",
+	       "quotes, backslashes and control characters are escaped");
+	is_str(json_of("\xc3\xa9\xe2\x82\xac", 5, &b), "\"\xc3\xa9\xe2\x82\xac\"",
+	       "UTF-8 stays as it is");
+	is_str(json_of("\xff\xc3", 2, &b), "\"\xef\xbf\xbd\xef\xbf\xbd\"",
+	       "bytes that are no UTF-8 become U+FFFD");
+	is_str(json_of("\xed\xa0\x80", 3, &b), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"",
+	       "so do surrogates");
+	b.len = 0;
+	struct json j = {.out = &b};
+	json_open(&j, '{');
+	json_key_i64(&j, "min", INT64_MIN);
+	json_key_u64(&j, "max", UINT64_MAX);
+	json_key(&j, "list");
+	json_open(&j, '[');
+	json_bool(&j, true);
+	json_hex(&j, "\x00\xab", 2);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	is_str(buf_str(&b),
+	       "{\"min\":-9223372036854775808,\"max\":18446744073709551615,\"list\":[true,\"00ab\"]"
+	       "}",
+	       "the greatest and the smallest numbers, commas, nesting");
+	buf_done(&b);
+}
+
+static void test_numbers(void)
+{
+	struct buf b;
+	int good = 1;
+	buf_init(&b, -1, 64);
+	uint64_t v = 1;
+	for (int i = 0; i < 4000; i++) {
+		char want[32];
+		b.len = 0;
+		buf_put_u64(&b, v);
+		snprintf(want, sizeof(want), "%llu", (unsigned long long)v);
+		good &= !strcmp(buf_str(&b), want);
+		v = i % 64 == 63 ? 1ull << (i / 64 % 64) : v * 3 + (uint64_t)i;
+	}
+	ok(good, "4,000 numbers are written as printf writes them");
+	buf_done(&b);
+}
+
+static void test_full_disk(void)
+{
+	int fd = open("/dev/full", O_WRONLY);
+	struct buf b;
+	buf_init(&b, fd, 4096);
+	for (int i = 0; i < 10000; i++)
+		buf_puts(&b, "0123456789");
+	is(buf_flush(&b), -ENOSPC, "a full disk is told at the end");
+	buf_done(&b);
+	buf_init_behind(&b, fd, 4096, 1 << 16);
+	for (int i = 0; i < 100000; i++)
+		buf_puts(&b, "0123456789");
+	is(buf_finish(&b), -ENOSPC, "also by the thread that writes, which does not wait for room");
+	buf_done(&b);
+	close(fd);
+}
+
+/* A reader that takes its time: every byte arrives, in order, and ready() says when to pause. */
+static void test_slow_reader(void)
+{
+	int fds[2], busy = 0, good = 1;
+	if (pipe(fds))
+		abort();
+	struct buf b;
+	buf_init_behind(&b, fds[1], 4096, 1 << 17);
+	uint32_t next = 0, seen = 0;
+	while (next < 100000) {
+		while (next < 100000 && buf_ready(&b)) {
+			buf_put(&b, &next, sizeof(next));
+			next++;
+		}
+		busy += !buf_ready(&b);
+		uint32_t got[4096];
+		ssize_t n = read(fds[0], got, sizeof(got));
+		for (ssize_t i = 0; i < n / 4; i++)
+			good &= got[i] == seen++;
+		if (n % 4)
+			good = 0;
+	}
+	buf_flush(&b);
+	for (uint32_t got; seen < next && read(fds[0], &got, sizeof(got)) == sizeof(got);)
+		good &= got == seen++;
+	ok(good && seen == next, "a slow reader gets every byte in order");
+	ok(busy > 0, "and whoever writes is told to do something else meanwhile");
+	is(buf_finish(&b), 0, "without an error");
+	buf_done(&b);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+int main(void)
+{
+	test_map_model();
+	test_json();
+	test_numbers();
+	test_full_disk();
+	test_slow_reader();
+	return tap_done();
+}
