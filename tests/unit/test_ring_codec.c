@@ -13,10 +13,9 @@
 #define DATA   4096
 #define EVENTS 64
 
-static uint64_t head(uint64_t words, uint64_t user, uint64_t type, uint64_t id, uint32_t seq)
-{
-	return words << 54 | user << 53 | type << 49 | id << 36 | seq;
-}
+#define head(words, user, type, id, seq)                                             \
+	((uint64_t)(words) << 54 | (uint64_t)(user) << 53 | (uint64_t)(type) << 49 | \
+	 (uint64_t)(id) << 36 | (uint32_t)(seq))
 
 static struct ring_decoder decoder(bool counted)
 {
@@ -109,98 +108,99 @@ static void test_types(void)
 
 #define B(seq) head(2, 0, 2, 11, seq)
 
+static const struct {
+	const char *name, *want;
+	uint64_t pos, lost; /* lost: arg[0] of the first L */
+	bool gap, restart;
+	uint64_t gap_words;
+	size_t n;
+	uint64_t w[10];
+} rows[] = {
+	{.name = "padding ends where the ring wraps",
+	 .want = "bb",
+	 .pos = 60,
+	 .n = 6,
+	 .w = {B(0), 9, head(2, 0, 0, 0, 0), ~0ull, B(1), 9}},
+	{.name = "a jump is a loss of so many",
+	 .want = "bLb",
+	 .lost = 6,
+	 .n = 4,
+	 .w = {B(0), 9, B(7), 9}},
+	{.name = "an overwritten beginning is a loss",
+	 .want = "Lb",
+	 .lost = 5,
+	 .gap = true,
+	 .gap_words = 10,
+	 .n = 2,
+	 .w = {B(5), 9}},
+	{.name = "a hole without events is none",
+	 .want = "b",
+	 .gap = true,
+	 .gap_words = 1,
+	 .n = 2,
+	 .w = {B(0), 9}},
+	{.name = "a ring that begins anew is not counted on",
+	 .want = "bb",
+	 .restart = true,
+	 .n = 4,
+	 .w = {B(900), 9, B(901), 9}},
+	{.name = "a hole before a new beginning is not counted",
+	 .want = "Lb",
+	 .lost = EBT_LOST_UNCOUNTED,
+	 .restart = true,
+	 .gap = true,
+	 .gap_words = 8,
+	 .n = 2,
+	 .w = {B(900), 9}},
+	{.name = "an impossible jump is damage, and counting goes on from it",
+	 .want = "bDbLb",
+	 .lost = 1,
+	 .n = 6,
+	 .w = {B(0), 9, B(0x80000000), 9, B(0x80000002), 9}},
+	{.name = "an impossible jump over a hole leaves the hole uncounted",
+	 .want = "DLb",
+	 .lost = EBT_LOST_UNCOUNTED,
+	 .gap = true,
+	 .gap_words = 40,
+	 .n = 2,
+	 .w = {B(0xf0000000), 9}},
+	{.name = "as many as the hole had room for are believed",
+	 .want = "Lb",
+	 .lost = 0x80000000,
+	 .gap = true,
+	 .gap_words = 1ull << 32,
+	 .n = 2,
+	 .w = {B(0x80000000), 9}},
+	{.name = "a record of no length is damage",
+	 .want = "bDb",
+	 .n = 6,
+	 .w = {B(0), 9, 0, 0, B(1), 9}},
+	{.name = "a record of an unknown type is damage",
+	 .want = "bDb",
+	 .n = 6,
+	 .w = {B(0), 9, head(2, 0, 9, 1, 1), 9, B(1), 9}},
+	{.name = "a counter without its value is damage",
+	 .want = "bDb",
+	 .n = 6,
+	 .w = {B(0), 9, head(2, 0, 4, 1, 1), 9, B(1), 9}},
+	{.name = "a record beyond the end of the words is damage",
+	 .want = "bD",
+	 .n = 4,
+	 .w = {B(0), 9, head(1000, 0, 2, 11, 1), 9}},
+	{.name = "a payload of less than no bytes is damage",
+	 .want = "bDb",
+	 .n = 7,
+	 .w = {B(0), 9, head(3, 1, 4, 1, 1), 9, 8ull << 56, B(1), 9}},
+	{.name = "a record across the end of the ring is damage",
+	 .want = "DLb",
+	 .lost = 1,
+	 .pos = 63,
+	 .n = 3,
+	 .w = {B(0), B(1), 9}},
+};
+
 static void test_words(void)
 {
-	const struct {
-		const char *name, *want;
-		uint64_t pos, lost; /* lost: arg[0] of the first L */
-		bool gap, restart;
-		uint64_t gap_words;
-		size_t n;
-		uint64_t w[10];
-	} rows[] = {
-		{.name = "padding ends where the ring wraps",
-		 .want = "bb",
-		 .pos = 60,
-		 .n = 6,
-		 .w = {B(0), 9, head(2, 0, 0, 0, 0), ~0ull, B(1), 9}},
-		{.name = "a jump is a loss of so many",
-		 .want = "bLb",
-		 .lost = 6,
-		 .n = 4,
-		 .w = {B(0), 9, B(7), 9}},
-		{.name = "an overwritten beginning is a loss",
-		 .want = "Lb",
-		 .lost = 5,
-		 .gap = true,
-		 .gap_words = 10,
-		 .n = 2,
-		 .w = {B(5), 9}},
-		{.name = "a hole without events is none",
-		 .want = "b",
-		 .gap = true,
-		 .gap_words = 1,
-		 .n = 2,
-		 .w = {B(0), 9}},
-		{.name = "a ring that begins anew is not counted on",
-		 .want = "bb",
-		 .restart = true,
-		 .n = 4,
-		 .w = {B(900), 9, B(901), 9}},
-		{.name = "a hole before a new beginning is not counted",
-		 .want = "Lb",
-		 .lost = EBT_LOST_UNCOUNTED,
-		 .restart = true,
-		 .gap = true,
-		 .gap_words = 8,
-		 .n = 2,
-		 .w = {B(900), 9}},
-		{.name = "an impossible jump is damage, and counting goes on from it",
-		 .want = "bDbLb",
-		 .lost = 1,
-		 .n = 6,
-		 .w = {B(0), 9, B(0x80000000), 9, B(0x80000002), 9}},
-		{.name = "an impossible jump over a hole leaves the hole uncounted",
-		 .want = "DLb",
-		 .lost = EBT_LOST_UNCOUNTED,
-		 .gap = true,
-		 .gap_words = 40,
-		 .n = 2,
-		 .w = {B(0xf0000000), 9}},
-		{.name = "as many as the hole had room for are believed",
-		 .want = "Lb",
-		 .lost = 0x80000000,
-		 .gap = true,
-		 .gap_words = 1ull << 32,
-		 .n = 2,
-		 .w = {B(0x80000000), 9}},
-		{.name = "a record of no length is damage",
-		 .want = "bDb",
-		 .n = 6,
-		 .w = {B(0), 9, 0, 0, B(1), 9}},
-		{.name = "a record of an unknown type is damage",
-		 .want = "bDb",
-		 .n = 6,
-		 .w = {B(0), 9, head(2, 0, 9, 1, 1), 9, B(1), 9}},
-		{.name = "a counter without its value is damage",
-		 .want = "bDb",
-		 .n = 6,
-		 .w = {B(0), 9, head(2, 0, 4, 1, 1), 9, B(1), 9}},
-		{.name = "a record beyond the end of the words is damage",
-		 .want = "bD",
-		 .n = 4,
-		 .w = {B(0), 9, head(1000, 0, 2, 11, 1), 9}},
-		{.name = "a payload of less than no bytes is damage",
-		 .want = "bDb",
-		 .n = 7,
-		 .w = {B(0), 9, head(3, 1, 4, 1, 1), 9, 8ull << 56, B(1), 9}},
-		{.name = "a record across the end of the ring is damage",
-		 .want = "DLb",
-		 .lost = 1,
-		 .pos = 63,
-		 .n = 3,
-		 .w = {B(0), B(1), 9}},
-	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct ebt_event ev[EVENTS];
 		struct ring_decoder d = decoder(true);
