@@ -115,7 +115,7 @@ static const struct {
 	uint64_t gap_words;
 	size_t n;
 	uint64_t w[10];
-} rows[] = {
+} word_rows[] = {
 	{.name = "padding ends where the ring wraps",
 	 .want = "bb",
 	 .pos = 60,
@@ -201,22 +201,22 @@ static const struct {
 
 static void test_words(void)
 {
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+	for (size_t i = 0; i < sizeof(word_rows) / sizeof(*word_rows); i++) {
 		struct ebt_event ev[EVENTS];
 		struct ring_decoder d = decoder(true);
 		uint64_t w[10];
-		memcpy(w, rows[i].w, sizeof(w));
-		if (rows[i].restart)
+		memcpy(w, word_rows[i].w, sizeof(w));
+		if (word_rows[i].restart)
 			ring_decoder_restart(&d);
-		if (rows[i].gap)
-			ring_decoder_gap(&d, rows[i].gap_words, false);
-		size_t got = decode(&d, w, rows[i].n, rows[i].pos, ev);
-		is_str(letters(ev, got), rows[i].want, rows[i].name);
+		if (word_rows[i].gap)
+			ring_decoder_gap(&d, word_rows[i].gap_words, false);
+		size_t got = decode(&d, w, word_rows[i].n, word_rows[i].pos, ev);
+		is_str(letters(ev, got), word_rows[i].want, word_rows[i].name);
 		const struct ebt_event *lost = NULL;
 		for (size_t k = got; k-- > 0;)
 			lost = ev[k].kind == EBT_LOST ? &ev[k] : lost;
-		ok(!lost || lost->arg[0] == rows[i].lost, "%s: the loss has its number",
-		   rows[i].name);
+		ok(!lost || lost->arg[0] == word_rows[i].lost, "%s: the loss has its number",
+		   word_rows[i].name);
 	}
 }
 
