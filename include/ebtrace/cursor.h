@@ -80,9 +80,9 @@ typedef int ebt_event_fn(const struct ebt_event *ev, const void *payload, size_t
 ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_t max);
 
 /*
- * The same, into ev[0..cap): payloads of more than 16 bytes are left in the cursor, and arg[0] is
- * then the offset of the payload in ebt_cursor_payloads(), arg[1] its length in bytes, with
- * EBT_F_PAYLOAD. Valid until the next call. Payloads up to 16 bytes are there too.
+ * The same, into ev[0..cap); may return fewer than cap with more to come: call it until it returns
+ * 0. Payloads are left in the cursor: with EBT_F_PAYLOAD arg[0] is the offset of the payload in
+ * ebt_cursor_payloads(), arg[1] its length in bytes; valid until the next call.
  */
 ssize_t ebt_cursor_read(struct ebt_cursor *c, struct ebt_event *ev, size_t cap);
 const void *ebt_cursor_payloads(const struct ebt_cursor *c);

@@ -144,7 +144,7 @@ static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_
 		watch_ring(&f->rings[d], r, look_ns);
 		if (f->rings[d].safe_ns < safe)
 			safe = f->rings[d].safe_ns;
-		if (r->tail != r->pos) {
+		if (r->tail != r->pos || r->notice) {
 			err = take_ring(s, f, d);
 			if (err)
 				return err;
@@ -157,7 +157,7 @@ static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_
 		bool whole = true;
 		for (uint32_t d = 0; d < domains; d++) {
 			const struct cursor_ring *r = cursor_ring(f->cursor, d);
-			whole &= r->tail == r->pos;
+			whole &= r->tail == r->pos && !r->notice;
 		}
 		f->finished = whole;
 	}

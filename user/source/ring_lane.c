@@ -97,7 +97,7 @@ int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain
 	for (;;) {
 		const struct cursor_ring *r = cursor_ring(c, domain);
 		size_t need = r->tail - r->pos;
-		if (!need)
+		if (!need && !r->notice)
 			return 0;
 		size_t room = make_room(lane, need);
 		if (room < need && room < LEAST_ROOM)
