@@ -35,8 +35,8 @@ CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on.
-LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/proc/ringfile.c user/proc/maps.c \
-             $(wildcard user/base/*.c)
+LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_reader.c \
+             user/proc/ringfile.c user/proc/maps.c $(wildcard user/base/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/*.c)
@@ -65,6 +65,8 @@ $(O)/%.o: %.c
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 # Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
 $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
+# A BPF program compiled for user space, with helpers of the test's own.
+$(O)/tests/unit/test_bpf_marker.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `make demo`: minigc in four threads for about two seconds, traced; the first events in time
-# order, the summary, and whether every event that it emitted was delivered or reported as lost.
+# `make demo`: minigc in four threads for about two seconds, traced; a piece of the timeline, the
+# summary, and whether every event that it emitted was delivered or reported as lost.
 set -u
 O=${O:-build}
 tmp=$(mktemp -d)
@@ -9,18 +9,25 @@ trap 'rm -rf "$tmp"' EXIT
 
 echo "== minigc, 4 domains, 2 s, traced by: ebtrace trace --mode auto"
 "$O/ebtrace" trace -v --mode auto -f ndjson -o "$tmp/out.ndjson" -- \
-	"$O/tests/prog/minigc" -t 4 -s 2 -r 20000 -u -v -c "$tmp/counts" 2>&1 | sed 's/^/   /'
+	"$O/tests/prog/minigc" -t 4 -s 2 -r 20000 -u -v -c "$tmp/counts" 2>&1 |
+	grep -v "reading the ring '" | sed "s|$tmp/||; s/^/   /"
 [ "${PIPESTATUS[0]}" -eq 0 ] || { echo "demo: ebtrace failed" >&2; exit 1; }
 
-echo "== the timeline of all domains, merged (30 events from the middle)"
-lines=$(wc -l <"$tmp/out.ndjson")
-tail -n +$((lines / 2)) "$tmp/out.ndjson" | head -30 | jq -r '[.ts, .domain // "-", .kind,
-	.name // "", (.value // .data // "" | tostring | .[0:24])] | @tsv' | awk -F'\t' '
-	{ printf "%14s.%s  domain %-2s %-11s %-30s %s\n", substr($1, 1, length($1) - 9),
-		substr($1, length($1) - 8), $2, $3, $4, $5 }'
-echo "== the summary"
-tail -1 "$tmp/out.ndjson"
-
+# The same program once more, as the text that a person would read: around a major collection.
+echo
+echo "== the timeline of all domains: ebtrace -e begin -e end -e '!minor_*' -- minigc -t 4"
+echo "   [seconds]         process/thread  domain cpu     duration  what"
+"$O/ebtrace" -q -e begin -e end -e '!minor_*' -o "$tmp/out.txt" -- \
+	"$O/tests/prog/minigc" -q -t 4 -n 60000 -r 20000 -c /dev/null
+major=$(awk '/begin major$/ { print NR; exit }' "$tmp/out.txt")
+major=${major:-20}
+sed -n "$((major > 12 ? major - 12 : 1)),+39p" "$tmp/out.txt" | cut -c1-117 | sed 's/^/   /'
+echo "   ..."
+tail -1 "$tmp/out.txt" | sed 's/^/   /'
+echo
+echo "== the summary of the first run"
+tail -1 "$tmp/out.ndjson" | sed 's/^/   /'
+echo
 echo "== emitted by the program = delivered + lost?"
 awk '{ n[$2] += $3 } END { for (k in n) print k, n[k] }' "$tmp/counts" | sort >"$tmp/emitted"
 jq -r 'select(.ts != null) | .kind' "$tmp/out.ndjson" | sort | uniq -c |
@@ -29,13 +36,13 @@ lost=$(jq -s 'map(select(.kind == "summary") | .lost_events) | add // 0' "$tmp/o
 awk -v lost="$lost" '
 	FNR == NR { got[$1] = $2; next }
 	{
-		printf "%-12s emitted %8d   delivered %8d\n", $1, $2, got[$1]
+		printf "   %-12s emitted %8d   delivered %8d\n", $1, $2, got[$1]
 		emitted += $2; delivered += got[$1]
 		if (!lost && $2 != got[$1]) bad = 1
 	}
 	END {
-		printf "%-12s emitted %8d   delivered %8d   lost %d\n", "all", emitted, delivered, lost
+		printf "   %-12s emitted %8d   delivered %8d   lost %d\n", "all", emitted, delivered, lost
 		if (emitted != delivered + lost) bad = 1
-		print bad ? "NOT equal" : "equal"
+		print bad ? "   NOT equal" : "   equal: every event is accounted for"
 		exit bad
 	}' "$tmp/delivered" "$tmp/emitted"

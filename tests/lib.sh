@@ -12,6 +12,7 @@ end_commands=()
 at_end() { end_commands+=("$1"); }
 tap_cleanup() {
 	local i
+	[ "$BASHPID" = $$ ] || return # a background function ends, not the test
 	for i in "${children[@]}"; do kill "$i" 2>/dev/null; done
 	for i in "${end_commands[@]}"; do eval "$i"; done
 	rm -rf "$TMP"

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `make bench`: every bench, round by round so that a noisy moment hits all of them, then medians:
-# one table, and the same rows as $O/bench.json. ROUNDS=5 by default. What cannot run here (no
-# root, no OCaml) leaves its rows out and says so on stderr.
+# one table, and the same rows as $O/bench.json, an array. ROUNDS=5 by default. Without OCaml its
+# column stays empty, and a line says so; a bench that fails makes the whole run fail.
 #
-# A bench prints JSON lines {"name","unit","ours"[,"theirs","peer","limit","goal"]}. Lines with the
-# same name from different programs are merged field by field.
+# A bench prints JSON lines {"name","unit","ours"[,"theirs","peer","limit","goal"]}: `theirs` is the
+# peer's number, `limit` what no design can beat. Lines of one name are merged field by field.
 set -u
 O=${O:-build}
 ROUNDS=${ROUNDS:-5}
@@ -14,10 +14,21 @@ trap 'rm -rf "$tmp" ${ocaml_dir:+"$ocaml_dir"}' EXIT
 out=$tmp/lines
 usage=$O/tests/bench/bench_usage
 minigc=$O/tests/prog/minigc
+ebtrace=$O/ebtrace
+. tests/bench/modes.sh
 : >"$out"
 
 missing() { echo "bench: $1" >&2; }
-row() { echo "$1" >>"$out"; }
+failures=0
+failed() {
+	missing "$1"
+	failures=$((failures + 1))
+}
+# row NAME UNIT OURS [,"field":value...]
+row() { echo "{\"name\":\"$1\",\"unit\":\"$2\",\"ours\":$3${4:-}}" >>"$out"; }
+
+[ "$(id -u)" = 0 ] || { missing "needs root: it attaches BPF programs"; exit 1; }
+[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing || exit 1
 
 # The peers inside the Debian with OCaml 5.3.
 ocaml_dir=
@@ -28,97 +39,88 @@ if root=$(tests/ocaml-root.sh 2>"$tmp/root.log"); then
 	flags="-I +runtime_events -I +unix unix.cmxa runtime_events.cmxa"
 	chroot "$root" sh -c "cd $inside && ocamlopt $flags ocaml_stubs.c ocaml_writer.ml -o writer &&
 		ocamlopt $flags ocaml_reader.ml -o reader" >"$tmp/build.log" 2>&1 ||
-		{ missing "OCaml's benches do not compile: $(cat "$tmp/build.log")"; ocaml_dir=; }
-	"$O/tests/bench/bench_cursor" -m "$ocaml_dir/1.events" || missing "no ring for OCaml's reader"
+		failed "OCaml's benches do not compile: $(cat "$tmp/build.log")"
+	"$O/tests/bench/bench_cursor" -m "$ocaml_dir/1.events" || failed "no ring for OCaml's reader"
 else
-	missing "no OCaml: its columns are left out"
+	missing "no OCaml: its numbers are left out"
 fi
 
 bench_ocaml() {
 	[ -n "$ocaml_dir" ] || return 0
-	chroot "$root" sh -c "cd $inside && rm -f ./[2-9]*.events; ./writer" >"$tmp/ocaml"
-	chroot "$root" "$inside/reader" "$inside" 1 >>"$tmp/ocaml"
+	chroot "$root" sh -c "cd $inside && rm -f ./[2-9]*.events; ./writer" >"$tmp/ocaml" &&
+		chroot "$root" "$inside/reader" "$inside" 1 >>"$tmp/ocaml" ||
+		{ failed "OCaml's benches: no result"; return 0; }
 	while read -r name hundredths; do
 		for ours in $(case $name in
 			ring_write*) echo "${name}_monotonic ${name}_tsc" ;;
 			read_poll) echo "cursor_read cursor_poll" ;;
 			*) echo "$name" ;;
 		esac); do
-			row "{\"name\":\"$ours\",\"unit\":\"ns\",\"theirs\":$((hundredths / 100)).$(printf %02d \
-				$((hundredths % 100))),\"peer\":\"OCaml 5.3\"}"
+			row "$ours" ns null ",\"theirs\":$((hundredths / 100)).$(printf %02d \
+				$((hundredths % 100))),\"peer\":\"OCaml 5.3\""
 		done
 	done <"$tmp/ocaml"
 }
 
-# ns a probe of minigc at full speed in one thread; $1: file for its wall time.
-probes_passed=200000
-run_minigc() { "$usage" "$1" "$minigc" -q -t 1 -n $probes_passed -c /dev/null 2>/dev/null; }
+# ns a probe of minigc at full speed in one thread; $1: file for its wall time, $2: for its counts.
+run_probes() { "$usage" "$1" "$minigc" -q -t 1 -n 200000 -c "$2" 2>/dev/null; }
 
 # bpftrace, printing the marker that our BPF program reads: ns a hit more than untraced.
 bench_bpftrace() {
-	command -v bpftrace >/dev/null && [ "$(id -u)" = 0 ] || return 0
-	[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing || return 0
-	local bpf
-	run_minigc "$tmp/plain" || return 0
-	bpftrace -e "usdt:$(realpath "$minigc"):ebtrace:begin { printf(\"%d %s %d\\n\", arg0, str(arg1), arg3); }
-		usdt:$(realpath "$minigc"):ebtrace:end { printf(\"%d %s %d\\n\", arg0, str(arg1), arg3); }" \
-		>/dev/null 2>"$tmp/bpftrace.log" &
+	command -v bpftrace >/dev/null || { failed "no bpftrace"; return 0; }
+	local bpf probe script= i
+	for probe in begin end; do
+		script+="usdt:$(realpath "$minigc"):ebtrace:$probe
+			{ printf(\"%d %s %d\\n\", arg0, str(arg1), arg3); } "
+	done
+	run_probes "$tmp/plain" /dev/null || { failed "minigc"; return 0; }
+	bpftrace -e "$script BEGIN { printf(\"ready\\n\"); }" >"$tmp/bpftrace" 2>"$tmp/bpftrace.log" &
 	bpf=$!
-	sleep 2
-	"$usage" "$tmp/traced" "$minigc" -q -t 1 -n $probes_passed -c "$tmp/counts" 2>/dev/null
+	# It says so before its probes are in place: a little longer then.
+	for ((i = 0; i < 100; i++)); do
+		grep -q ready "$tmp/bpftrace" && break
+		sleep 0.1
+	done
+	sleep 1
+	run_probes "$tmp/traced" "$tmp/counts"
 	kill -INT $bpf
 	wait $bpf
 	awk -v plain="$(cut -d' ' -f1 "$tmp/plain")" -v traced="$(cut -d' ' -f1 "$tmp/traced")" '
 		$2 == "begin" || $2 == "end" { n += $3 }
-		END { if (n) printf "{\"name\":\"marker_to_bpf\",\"unit\":\"ns\",\"theirs\":%.1f,\"peer\":\"bpftrace printf\"}\n",
-			(traced - plain) * 1e9 / n }' "$tmp/counts" >>"$out"
+		END { if (n) printf "%.1f", (traced - plain) * 1e9 / n }' "$tmp/counts" >"$tmp/hit"
+	[ -s "$tmp/hit" ] || { failed "bpftrace: $(tail -1 "$tmp/bpftrace.log")"; return 0; }
+	row marker_to_bpf ns null ",\"theirs\":$(cat "$tmp/hit"),\"peer\":\"bpftrace printf\""
 }
 
-# Slowdown of a paced program in each mode, with ebtrace's own CPU and memory. The work is fixed:
-# so many probes at full speed would measure probes only, hence a large nursery.
-bench_modes() {
-	[ -x "$O/ebtrace" ] || { missing "no $O/ebtrace: modes are left out"; return 0; }
-	local work=(-q -t 2 -n 100000 -N 8192 -c /dev/null) mode base pid
-	"$usage" "$tmp/none" "$minigc" "${work[@]}" 2>/dev/null || return 0
-	base=$(cut -d' ' -f1 "$tmp/none")
-	for mode in ring watermark stream; do
-		[ $mode = ring ] || [ "$(id -u)" = 0 ] || continue
-		rm -f "$tmp/in"
-		mkfifo "$tmp/in"
-		EBTRACE_START=1 "$usage" "$tmp/prog" "$minigc" "${work[@]}" -w <"$tmp/in" 2>"$tmp/err" &
-		pid=$!
-		exec 7>"$tmp/in"
-		until grep -q ready "$tmp/err"; do sleep 0.02; done
-		"$usage" "$tmp/ebtrace" "$O/ebtrace" trace --mode $mode -f ndjson -o /dev/null \
-			-p "$(pgrep -P $pid)" 2>"$tmp/ebtrace.log" &
-		local tracer=$!
-		sleep 1
-		local t0 t1
-		t0=$(date +%s%N)
-		echo go >&7
-		exec 7>&-
-		wait $pid
-		t1=$(date +%s%N)
-		wait $tracer || { missing "mode $mode: $(tail -1 "$tmp/ebtrace.log")"; continue; }
-		read -r wall cpu rss <"$tmp/ebtrace"
-		awk -v mode=$mode -v base="$base" -v s=$(((t1 - t0) / 1000)) -v cpu="$cpu" -v rss="$rss" '
-			BEGIN {
-				s /= 1e6
-				printf "{\"name\":\"slowdown_%s\",\"unit\":\"x\",\"ours\":%.3f%s}\n", mode,
-					s / base, mode == "stream" ? "" : ",\"goal\":1.02"
-				printf "{\"name\":\"cpu_%s\",\"unit\":\"%%\",\"ours\":%.1f}\n", mode, cpu * 100 / s
-				printf "{\"name\":\"rss_%s\",\"unit\":\"KiB\",\"ours\":%d}\n", mode, rss
-			}' >>"$out"
-	done
+# A whole conversion: four rings of 4 Mi words, as a program at full speed left them.
+make_ring_file() {
+	EBTRACE_START=1 EBTRACE_PRESERVE=1 EBTRACE_LOG_WSIZE=22 EBTRACE_DIR=$tmp \
+		"$minigc" -q -t 4 -n 4000000 -c /dev/null 2>/dev/null
+	ring_file=$(ls "$tmp"/*.events) && "$ebtrace" trace -q -f ndjson "$ring_file" >"$tmp/all" ||
+		{ failed "no ring file to convert"; return 0; }
+	converted_bytes=$(stat -c %s "$tmp/all")
+	converted_events=$(tail -1 "$tmp/all" | jq .events)
+	rm "$tmp/all"
 }
+bench_convert() {
+	"$usage" "$tmp/convert" "$ebtrace" trace -q -f ndjson -o /dev/null "$ring_file" ||
+		{ failed "conversion of a ring file"; return 0; }
+	local wall cpu rss
+	read -r wall cpu rss <"$tmp/convert"
+	row convert_ndjson ns/event "$(calc "$wall * 1e9 / $converted_events")"
+	row convert_ndjson_rate MB/s "$(calc "$converted_bytes / $wall / 1e6")"
+	row convert_rss MiB "$(calc "$rss / 1024")" ',"goal":100'
+}
+calc() { awk "BEGIN { printf \"%.3f\", $1 }"; }
 
+make_ring_file
 for ((round = 0; round < ROUNDS; round++)); do
-	for b in "$O"/tests/bench/bench_*; do
-		[ -x "$b" ] && [ -f "$b" ] && [ "$b" != "$usage" ] || continue
-		"$b" >>"$out" || missing "${b##*/} failed"
+	for b in probes cursor marker pipeline; do
+		"$O/tests/bench/bench_$b" >>"$out" || failed "bench_$b failed"
 	done
 	bench_ocaml
 	bench_bpftrace
+	bench_convert
 	bench_modes
 done
 
@@ -127,10 +129,15 @@ jq -s 'def median: sort | .[length / 2 | floor];
 	def field(f): map(f | values) | if length == 0 then null else median end;
 	group_by(.name) | map({name: .[0].name, unit: .[0].unit, ours: field(.ours),
 		peer: field(.peer), theirs: field(.theirs), limit: field(.limit), goal: field(.goal)}
-		| select(.ours != null or .theirs != null)
 		| .ratio = ((.theirs // .limit) as $t | if .ours != null and $t != null and $t > 0
 			then (.ours / $t * 1000 | round / 1000) else null end))' \
 	"$out" >"$O/bench.json" || exit 1
-jq -r '(["name", "unit", "ours", "peer", "theirs", "ratio", "goal"] | @tsv),
-	(.[] | [.name, .unit, .ours // "-", .peer // "-", .theirs // "-", .ratio // "-", .goal // "-"]
-	| map(tostring) | @tsv)' "$O/bench.json" | column -t -s "$(printf '\t')"
+jq -r '(["name", "unit", "ours", "peer", "theirs", "limit", "ratio", "goal"] | @tsv),
+	(.[] | [.name, .unit, .ours // "-", .peer // "-", .theirs // "-", .limit // "-", .ratio // "-",
+		.goal // "-"] | map(tostring) | @tsv)' "$O/bench.json" | column -t -s "$(printf '\t')"
+
+# A row without a number of ours is a bench that did not run.
+for name in $(jq -r '.[] | select(.ours == null) | .name' "$O/bench.json"); do
+	failed "$name has no number"
+done
+[ $failures = 0 ] || { missing "$failures failures"; exit 1; }

@@ -28,7 +28,9 @@ is "$(jq -rs '[.[] | select(.kind == "begin")] | length > 0' "$TMP/t")" true \
   "the user's own directory is used, and read"
 is "$(ls -A "$EBTRACE_DIR")" "" "and left empty"
 unset EBTRACE_DIR
-is "$(ls -d /dev/shm/ebtrace-run-* 2>/dev/null)" "" "no private directory is left behind"
+mkdir "$TMP/runtime"
+XDG_RUNTIME_DIR=$TMP/runtime json --mode ring -o "$TMP/t" -- "$gc" -q -t 1 -n 1000 -c /dev/null
+is "$(ls -A "$TMP/runtime")" "" "no private directory is left behind"
 
 for mode in ring stream; do
   json --mode $mode -o "$TMP/t" -- sh -c "$gc -q -t 1 -n 500 -c /dev/null; $gc -q -t 1 -n 500 -c /dev/null"
@@ -39,7 +41,8 @@ for mode in ring stream; do
 done
 
 # Ctrl-C finishes the file.
-json -o "$TMP/t" -- "$gc" -q -t 2 -s 60 -c "$TMP/counts" &
+rm -f "$TMP/t"
+"$O/ebtrace" -q -f ndjson -o "$TMP/t" -- "$gc" -q -t 2 -s 60 -c "$TMP/counts" &
 tracer=$!
 children+=("$tracer")
 wait_for test -s "$TMP/t"

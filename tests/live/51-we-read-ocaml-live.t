@@ -35,7 +35,7 @@ need_file "$EXE_DIR/$pid.events"
 ocaml_dump "$EXE_DIR/$pid.events" "$TMP/dump" gcwork.text
 is "$(grep -c lost "$TMP/dump")" 0 "the ring held the whole run"
 
-jq -e 'select(.kind == "header") | .producer | startswith("ocaml 5.3")' "$TMP/out" >/dev/null
+head -1 "$TMP/out" | jq -e '.producer | startswith("ocaml 5.3")' >/dev/null
 ok $? "the release of OCaml is told from the program"
 jq -r 'select(.domain != null and .kind != "lost") | [.domain, .ts, .kind, .name // "",
 	(.value // .data // (.values // [] | map(tostring) | join(",")) | tostring)] | @tsv' \
@@ -53,4 +53,26 @@ awk -F'\t' '$4 ~ /^gcwork/ { print $3, $4 }' "$TMP/ours" | sort | uniq -c |
 	awk '{ print $2, $3, $1 }' >"$TMP/got"
 same_file "$TMP/got" "$TMP/said" "as many user events of each type as the program says it wrote"
 is "$(jq 'select(.kind == "summary") | .lost_events + .lost_words' "$TMP/out")" 0 "nothing is lost"
+
+# The same in a mount namespace of its own, with the ring on a tmpfs that only it sees.
+mkfifo "$TMP/in2"
+unshare --mount --propagation private sh -c 'mount -t tmpfs none "$1/mnt" && exec chroot "$1" \
+	env OCAMLRUNPARAM=e=16 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/mnt \
+	"$2" 2 5 wait' sh "$ROOT" "$EXE_IN" <"$TMP/in2" >"$TMP/said" 2>"$TMP/err" &
+pid=$!
+children+=($pid)
+exec 6>"$TMP/in2"
+wait_for grep -q ready "$TMP/err"
+is "$(ls "$ROOT/mnt")" "" "the ring of the second program cannot be seen from outside"
+"$O/ebtrace" trace -q --mode ring -p $pid -f ndjson -o "$TMP/out" &
+tracer=$!
+children+=($tracer)
+wait_for test -s "$TMP/out"
+echo go >&6
+wait $pid
+wait $tracer
+is $? 0 "a program in another mount namespace is followed by its pid"
+jq -r 'select(.domain != null and .name != null and (.name | startswith("gcwork"))) | [.kind, .name] | @tsv' "$TMP/out" |
+	sort | uniq -c | awk '{ print $2, $3, $1 }' >"$TMP/got"
+same_file "$TMP/got" "$TMP/said" "and all its user events arrive"
 done_testing

@@ -132,24 +132,28 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
 				  "50515253545556575859606162636465666768697071727374"
 				  "75767778798081828384858687888990919293949596979899";
 
+static unsigned digits_of(uint64_t v)
+{
+	unsigned n = 1;
+	for (; v >= 10000; v /= 10000)
+		n += 4;
+	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
+/* From the last digit on, in place: copying so few bytes would cost more than counting them. */
 char *buf_format_u64(char *p, uint64_t v)
 {
-	char tmp[20];
-	char *q = tmp + sizeof(tmp);
+	char *end = p + digits_of(v), *q = end;
 	while (v >= 100) {
 		q -= 2;
 		memcpy(q, digit_pairs + 2 * (v % 100), 2);
 		v /= 100;
 	}
-	if (v >= 10) {
-		q -= 2;
-		memcpy(q, digit_pairs + 2 * v, 2);
-	} else {
-		*--q = (char)('0' + v);
-	}
-	size_t n = (size_t)(tmp + sizeof(tmp) - q);
-	memcpy(p, q, n);
-	return p + n;
+	if (v >= 10)
+		memcpy(q - 2, digit_pairs + 2 * v, 2);
+	else
+		q[-1] = (char)('0' + v);
+	return end;
 }
 
 void buf_put_u64(struct buf *b, uint64_t v)

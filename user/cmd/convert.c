@@ -3,6 +3,8 @@
  * Rings that are read once: files, and what the rings of a process hold now.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,7 +43,7 @@ static int add_file(struct ring_source *rings, const struct opts *o, const char 
 			 "says "
 			 "otherwise",
 			 path, ring_release_name(info.release));
-	return ring_source_add(rings, c, pid_of(c, path), false) ? EXIT_ERROR : 0;
+	return ring_source_add(rings, c, path, pid_of(c, path), false) ? EXIT_ERROR : 0;
 }
 
 static int add_process(struct ring_source *rings, const struct opts *o, pid_t pid)
@@ -58,7 +60,9 @@ static int add_process(struct ring_source *rings, const struct opts *o, pid_t pi
 		complain("%s", *reason ? reason : strerror(-err));
 		return open_status(err);
 	}
-	return ring_source_add(rings, c, (uint32_t)pid, false) ? EXIT_ERROR : 0;
+	char name[64];
+	snprintf(name, sizeof(name), "of process %d", pid);
+	return ring_source_add(rings, c, name, (uint32_t)pid, false) ? EXIT_ERROR : 0;
 }
 
 static int pass_through(const struct opts *o, struct session *session, struct ring_source *rings,
@@ -81,6 +85,23 @@ static int pass_through(const struct opts *o, struct session *session, struct ri
 	return err;
 }
 
+void tracer_tell_damage(const struct ring_source *rings)
+{
+	struct ring_damage d;
+	for (uint32_t at = 0; ring_source_damage(rings, &at, &d);) {
+		char more[48] = "", what[128];
+		if (d.count > 1)
+			snprintf(more, sizeof(more), "; %" PRIu64 " more", d.count - 1);
+		if (d.expected)
+			snprintf(what, sizeof(what), "expected %s", d.expected);
+		else
+			snprintf(what, sizeof(what), "%s is %" PRIu64 ", expected %" PRIu64,
+				 d.fault.what, d.fault.found, d.fault.expected);
+		complain("ring file '%s': damaged at byte %" PRIu64 ": %s%s", d.name, d.offset,
+			 what, more);
+	}
+}
+
 int tracer_files(const struct opts *o, struct session *session, struct sink *sink)
 {
 	struct ring_source *rings;
@@ -93,10 +114,11 @@ int tracer_files(const struct opts *o, struct session *session, struct sink *sin
 		status = add_process(rings, o, o->pids[i]);
 	session->source = "ring";
 	int err = status ? 0 : pass_through(o, session, rings, sink);
-	if (err && err != -EPIPE) {
-		complain("%s: %s", o->output ? o->output : "output", strerror(-err));
+	if (err && sink_flush(sink) != err) { /* the output's error is told at its end */
+		complain("cannot go on: %s", strerror(-err));
 		status = EXIT_ERROR;
 	}
+	tracer_tell_damage(rings);
 	source_free(ring_source_base(rings));
 	return status;
 }

@@ -157,6 +157,7 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	if (err == -EAGAIN) {
 		/* OCaml names its file before it has written the header: look again later. */
 		f->file_count--;
+		f->error = err;
 		return 0;
 	}
 	if (err) {
@@ -166,7 +167,7 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	}
 	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
 	f->opened++;
-	return ring_source_add(f->rings, c, (uint32_t)pid, live);
+	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 
 static void detect_release(struct followed *p)
@@ -273,6 +274,25 @@ static bool has_ended(const struct followed *p)
 	return poll(&fd, 1, 0) > 0;
 }
 
+void follow_remove_files(struct follow *f)
+{
+	DIR *d = *f->dir ? opendir(f->dir) : NULL;
+	struct dirent *e;
+	struct stat st;
+	while (d && (e = readdir(d))) {
+		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
+		const struct followed *p = find(f, pid);
+		if (!strstr(e->d_name, ".events") || !was_followed(f, pid) ||
+		    (p && !has_ended(p)) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		for (unsigned i = 0; i < f->file_count; i++)
+			if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
+				unlinkat(dirfd(d), e->d_name, 0);
+	}
+	if (d)
+		closedir(d);
+}
+
 int follow_scan(struct follow *f)
 {
 	int err = 0;
@@ -310,6 +330,11 @@ unsigned follow_rings(const struct follow *f)
 int follow_error(const struct follow *f)
 {
 	return f->error;
+}
+
+const char *follow_reason(const struct follow *f)
+{
+	return f->reason;
 }
 
 void follow_children(struct follow *f, void (*fn)(pid_t pid, void *ctx), void *ctx)

@@ -39,6 +39,10 @@ unsigned follow_running(const struct follow *f);
 unsigned follow_rings(const struct follow *f);
 /* Why the last ring that was seen could not be read, as -errno; it has been said. 0: no such thing. */
 int follow_error(const struct follow *f);
+/* In a line; of -EAGAIN (a header that is still empty) it has not been said. */
+const char *follow_reason(const struct follow *f);
+/* Removes the files in the directory that were read and whose processes have ended. */
+void follow_remove_files(struct follow *f);
 /* Calls fn for each child that was taken in since the last call. */
 void follow_children(struct follow *f, void (*fn)(pid_t pid, void *ctx), void *ctx);
 

@@ -122,7 +122,7 @@ static int list_processes(const struct opts *o)
 			print_process(&p, &f, o->json);
 	}
 	closedir(d);
-	if (denied && log_level >= LOG_NORMAL)
+	if (denied && geteuid() && log_level >= LOG_NORMAL)
 		complain("processes of other users, not looked at: %u; root sees them", denied);
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 
 #include "base/log.h"
+#include "cmd/commands.h"
 #include "codec/ring_ids.h"
 
 enum {
@@ -58,7 +59,7 @@ static const struct argp_option options[] = {
 	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
 	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
 	{NULL, 0, NULL, 0, "Limits:", 4},
-	{"buffer", OPT_BUFFER, "SIZE", 0, "Backlog kept of each ring; default 64M", 4},
+	{"buffer", OPT_BUFFER, "SIZE", 0, "Backlog kept of all rings together; default 256M", 4},
 	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M",
 	 4},
 	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)",
@@ -66,6 +67,7 @@ static const struct argp_option options[] = {
 	{NULL, 0, NULL, 0, "Other:", -1},
 	{"verbose", 'v', NULL, 0, "Say what is done and why (twice: debug)", -1},
 	{"quiet", 'q', NULL, 0, "Errors only", -1},
+	{"version", 'V', NULL, 0, "Print the version and exit", -1},
 	{0},
 };
 
@@ -232,6 +234,9 @@ static error_t parse_flag(int key, struct opts *o)
 	case 'q':
 		log_level = LOG_QUIET;
 		return 0;
+	case 'V':
+		puts("ebtrace " EBT_VERSION);
+		exit(fflush(stdout) ? EXIT_ERROR : EXIT_OK);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -251,7 +256,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 {
 	*ret = (struct opts){
 		.bpf_buffer_bytes = 16 << 20,
-		.buffer_bytes = 64 << 20,
+		.buffer_bytes = 256 << 20,
 		.follow = true,
 		.nice = getpriority(PRIO_PROCESS, 0),
 	};
@@ -267,5 +272,6 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 	struct argp argp = {
 		.options = options, .parser = parse_opt, .args_doc = cmd->args, .doc = cmd->doc};
 	argp_err_exit_status = 2;
+	argp_program_version = "ebtrace " EBT_VERSION;
 	argp_parse(&argp, argc, argv, 0, NULL, ret);
 }

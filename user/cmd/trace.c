@@ -67,7 +67,8 @@ static int check_usage(const struct opts *o)
 		complain("what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows "
 			 "examples");
 	else if (ways > 1)
-		complain("-p PID, -- PROGRAM and FILE exclude one another");
+		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
+			 "examples");
 	else if (o->snapshot && o->program)
 		complain("--snapshot needs a process that runs already");
 	else
@@ -118,6 +119,7 @@ static int run(const struct opts *o, struct session *session, int fd)
 			 strerror(-err));
 		return EXIT_ERROR;
 	}
+	say_totals(o, &session->totals);
 	if (!status && o->fail_on_loss && is_lossy(o, &session->totals))
 		status = EXIT_LOSS;
 	return status;
@@ -145,7 +147,6 @@ int cmd_trace(int argc, char **argv)
 		complain("cannot write '%s': %s", o.output, strerror(errno));
 		status = EXIT_ERROR;
 	}
-	say_totals(&o, &session->totals);
 	session_free(session);
 	return status;
 }

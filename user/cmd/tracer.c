@@ -79,6 +79,7 @@ static void uncatch_signals(void)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
@@ -113,8 +114,13 @@ static void add_child(pid_t pid, void *ctx)
 {
 	struct tracer *t = ctx;
 	char reason[EBT_REASON_BYTES] = "";
-	if (t->bpf && bpf_source_attach(t->bpf, pid, reason) < 0)
+	int n = t->bpf ? bpf_source_attach(t->bpf, pid, reason) : 0;
+	if (n < 0)
 		log_at(LOG_VERBOSE, "process %d: %s", pid, reason);
+	if (n <= 0)
+		return;
+	t->bpf_markers += (uint32_t)n;
+	log_at(LOG_VERBOSE, "attached to %d markers of process %d", n, pid);
 }
 
 static int scan(struct tracer *t, uint64_t now)
@@ -264,8 +270,16 @@ static int attach(struct tracer *t, pid_t pid)
 /* A process that has neither ring nor markers ends the run before it began. */
 static int check_something(struct tracer *t)
 {
+	/* A ring file whose header is still empty is about to be written. */
+	for (int i = 0; i < 20 && follow_error(t->follow) == -EAGAIN && !t->bpf_markers; i++) {
+		usleep(5000);
+		if (follow_rings(t->follow) || follow_scan(t->follow))
+			break;
+	}
 	if (follow_rings(t->follow) || t->bpf_markers)
 		return 0;
+	if (follow_error(t->follow) == -EAGAIN)
+		complain("%s", follow_reason(t->follow));
 	if (follow_error(t->follow))
 		return open_status(follow_error(t->follow));
 	pid_t pid = t->opts->pids[0];
@@ -303,6 +317,7 @@ static int add_pids(struct tracer *t)
 		if (status)
 			return status;
 	}
+	follow_children(t->follow, add_child, t);
 	return check_something(t);
 }
 
@@ -343,6 +358,8 @@ int tracer_pump(const struct opts *o, struct session *session, struct sink *sink
 		err = filter_add_glob(f, o->globs[i]);
 	for (unsigned i = 0; !err && i < o->domain_count; i++)
 		err = filter_add_domain(f, o->domains[i]);
+	if (!err)
+		err = filter_set_min_duration(f, o->min_duration_ns);
 	if (!err)
 		err = pump_add_sink(p, sink);
 	if (err)
@@ -393,11 +410,12 @@ static void done(struct tracer *t)
 {
 	/* Before the program is waited for, so that no probe stays armed. */
 	pump_free(t->pump);
-	follow_free(t->follow);
 	if (t->bpf)
 		source_free(t->bpf);
-	if (t->rings)
+	if (t->rings) {
+		tracer_tell_damage(t->rings);
 		source_free(ring_source_base(t->rings));
+	}
 	if (t->signal_fd >= 0)
 		close(t->signal_fd);
 	if (t->epoll_fd >= 0)
@@ -436,10 +454,12 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		int err = run(&t);
 		if (t.progress)
 			fputs("\r\033[K", stderr);
-		if (err && err != -EPIPE) {
-			complain("%s: %s", o->output ? o->output : "output", strerror(-err));
+		/* The output's error is told at its end; a reader that has left is none. */
+		bool by_output = err && sink_flush(sink) == err;
+		if (err && !by_output)
+			complain("cannot go on: %s", strerror(-err));
+		if (err && err != -EPIPE)
 			status = EXIT_ERROR;
-		}
 	}
 	done(&t);
 	if (t.has_target) {
@@ -448,7 +468,10 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 			kill(t.target.pid, SIGTERM); /* it must not outlive a tracer that failed */
 		if (ran)
 			status = program_status(&t, status);
+		if (!t.target.keep_files && t.follow)
+			follow_remove_files(t.follow);
 		target_done(&t.target);
 	}
+	follow_free(t.follow);
 	return status;
 }

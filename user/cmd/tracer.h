@@ -10,6 +10,7 @@
 #include "core/pump.h"
 #include "core/session.h"
 #include "core/sink.h"
+#include "source/ring.h"
 
 /*
  * Follows the processes or the program of the options until they end, the duration is over, or a
@@ -19,6 +20,8 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 /* A pump into the sink that passes on what the options ask for. 0 or -ENOMEM. */
 int tracer_pump(const struct opts *o, struct session *session, struct sink *sink,
 		struct pump **ret);
+/* A line on stderr for each file that is damaged. */
+void tracer_tell_damage(const struct ring_source *rings);
 /* Passes ring files through, once. The same for --snapshot of processes. */
 int tracer_files(const struct opts *o, struct session *session, struct sink *sink);
 

@@ -13,6 +13,8 @@
 /* So many records in a row must make sense before words behind damage are believed again. */
 #define RESYNC_RECORDS	   4
 #define RESYNC_MAX_STEP_NS (1ull << 44)
+/* An event is two words at least; those that a probe inside a probe dropped have no words. */
+#define MAX_DROPPED (1u << 20)
 
 /* Fewest words and kind of each `user << 4 | type`. EBT_KIND_NONE: skipped in silence. */
 static const struct shape {
@@ -98,6 +100,16 @@ static void tell_damage(struct ring_decoder *d, struct ebt_event *ev, uint64_t o
 }
 
 /*
+ * More events are said to be missing than there were words for: the ordinal is bad. Words under
+ * damage are not counted as lost; there are less of them than a ring has.
+ */
+static bool is_impossible(const struct ring_decoder *d, uint64_t header)
+{
+	uint32_t jump = ebt_ring_event_seq(header) - d->next_seq;
+	return d->counted && !d->resumed && jump > (d->gap_words + d->ring_words) / 2 + MAX_DROPPED;
+}
+
+/*
  * Settles what is missing before the record with this header; true if an EBT_LOST was written. A
  * hole that turns out to have held no event (padding alone) is none.
  */
@@ -126,6 +138,15 @@ static bool tell_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, struc
 		d->lost_events += events;
 	d->lost_words += words;
 	return true;
+}
+
+/* The record itself is believed, from its ordinal on; words known to be lost are still told. */
+static void tell_bad_seq(struct ring_decoder *d, uint64_t pos, uint64_t header,
+			 struct ebt_event *ev)
+{
+	tell_damage(d, ev, d->data_offset + 8 * (pos & (d->ring_words - 1)), 0, pos);
+	d->resumed = d->gap;
+	d->next_seq = ebt_ring_event_seq(header);
 }
 
 /* How a batch is cut: `limit` is the end of the words or the place where the ring wraps. */
@@ -250,6 +271,67 @@ static inline bool decode_record(struct ring_decoder *d, const struct ring_batch
 	return true;
 }
 
+/*
+ * The same for a run of phases and counters, which most records are, with all state in registers.
+ * Stops before the first record that is anything else; returns the number of events.
+ */
+static size_t decode_run(struct ring_decoder *d, const struct ring_batch *b, size_t *at,
+			 size_t limit, struct ebt_event *ev, size_t cap)
+{
+	const struct ebt_event blank = d->blank;
+	const uint64_t *w = b->words;
+	const uint16_t *phase = d->phase;
+	const uint32_t phases = d->phases, counters = ring_counters();
+	const uint32_t seq_mask = d->counted ? UINT32_MAX : 0;
+	uint64_t last_ts = d->last_ts;
+	uint32_t seq = d->next_seq;
+	size_t i = *at, got = 0;
+
+	while (got < cap && i < limit) {
+		uint64_t h = w[i], value = 0;
+		uint32_t type = (uint32_t)(h >> 49 & 31), id = ebt_ring_event_id(h);
+		size_t len = ebt_ring_event_words(h);
+		if (type - EBT_RING_BEGIN > EBT_RING_COUNTER - EBT_RING_BEGIN || len > limit - i ||
+		    ((uint32_t)h ^ seq) & seq_mask)
+			break;
+		if (type == EBT_RING_COUNTER) {
+			if (unlikely(len < 3))
+				break;
+			value = w[i + 2];
+			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
+		} else {
+			if (unlikely(len < 2))
+				break;
+			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
+		}
+		last_ts = w[i + 1] < last_ts ? last_ts : w[i + 1];
+		ev[got++] = (struct ebt_event){
+			.ts = last_ts,
+			.pos = b->pos + i,
+			.pid = blank.pid,
+			.kind = (uint16_t)(type - EBT_RING_BEGIN + EBT_BEGIN),
+			.domain = blank.domain,
+			.cpu = EBT_NO_CPU,
+			.flags = blank.flags,
+			.id = id,
+			.seq = seq & seq_mask,
+			.size = (uint32_t)len,
+			.arg = {value},
+		};
+		seq++;
+		i += len;
+	}
+	d->last_ts = last_ts;
+	if (got)
+		d->next_seq = (uint32_t)w[i - ev[got - 1].size] + 1;
+	d->events += got;
+	*at = i;
+	return got;
+}
+_Static_assert(EBT_END - EBT_BEGIN == EBT_RING_END - EBT_RING_BEGIN &&
+		       EBT_COUNTER - EBT_BEGIN == EBT_RING_COUNTER - EBT_RING_BEGIN,
+	       "decode_run() makes the kind from the type");
+
 /* After damage that reached the end of the last batch: looks for solid ground in this one. */
 static size_t find_ground(struct ring_decoder *d, const struct ring_batch *b, struct ebt_event *ev,
 			  size_t *got)
@@ -280,6 +362,11 @@ size_t ring_decode(struct ring_decoder *d, const struct ring_batch *b, struct eb
 	while (i < b->n && got < cap) {
 		if (unlikely(i >= limit))
 			limit = span_at(d, b, i).limit;
+		if (likely(!d->gap)) {
+			got += decode_run(d, b, &i, limit, ev + got, cap - got);
+			if (i >= limit || got == cap)
+				continue;
+		}
 		uint64_t h = w[i];
 		size_t len = ebt_ring_event_words(h);
 		const struct shape *shape = shape_of(h);
@@ -296,6 +383,10 @@ size_t ring_decode(struct ring_decoder *d, const struct ring_batch *b, struct eb
 			continue;
 		}
 		if (unlikely(d->gap || (d->counted && ebt_ring_event_seq(h) != d->next_seq))) {
+			if (is_impossible(d, h)) {
+				tell_bad_seq(d, b->pos + i, h, &ev[got++]);
+				continue;
+			}
 			got += tell_gap(d, h, w[i + 1], &ev[got]);
 			continue;
 		}

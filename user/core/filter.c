@@ -2,6 +2,7 @@
 #include "core/filter.h"
 
 #include "core/names.h"
+#include "core/spans.h"
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@ struct filter {
 	size_t glob_count, including;
 	uint16_t *domains;
 	size_t domain_count;
+	struct spans *spans; /* NULL: spans of any length pass */
 };
 
 int filter_new(struct session *s, struct outlet out, struct filter **ret)
@@ -35,6 +37,7 @@ void filter_free(struct filter *f)
 		free(f->globs[i]);
 	free(f->globs);
 	free(f->domains);
+	spans_free(f->spans);
 	free(f);
 }
 
@@ -60,6 +63,11 @@ int filter_add_domain(struct filter *f, uint16_t domain)
 	f->domains = domains;
 	domains[f->domain_count++] = domain;
 	return 0;
+}
+
+int filter_set_min_duration(struct filter *f, uint64_t ns)
+{
+	return f->spans || !ns ? 0 : spans_new(f->out, ns, &f->spans);
 }
 
 static bool domain_passes(const struct filter *f, uint16_t domain)
@@ -97,7 +105,12 @@ int filter_push(void *ctx, struct ebt_event *ev)
 	struct filter *f = ctx;
 	bool always = ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS;
 	if (always || (domain_passes(f, ev->domain) && name_passes(f, ev)))
-		return outlet_push(&f->out, ev);
+		return f->spans ? spans_push(f->spans, ev) : outlet_push(&f->out, ev);
 	session_drop_blob(f->session, ev);
 	return 0;
+}
+
+int filter_advance(struct filter *f, uint64_t now_ns)
+{
+	return f->spans ? spans_advance(f->spans, now_ns) : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Passes on the events that the user asked for, by name, kind and domain. An event passes if it
+ * Passes on the events that the user asked for, by name, kind, domain and duration. An event passes if it
  * matches one of the globs (or there are none but excluding ones) and none that begins with `!`.
  * Losses, damage and changes of processes always pass.
  */
@@ -17,6 +17,10 @@ void filter_free(struct filter *f);
 /* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
 int filter_add_glob(struct filter *f, const char *pattern);
 int filter_add_domain(struct filter *f, uint16_t domain);
+/* Spans that are shorter do not pass; see spans.h. Before the first event. 0 or -ENOMEM. */
+int filter_set_min_duration(struct filter *f, uint64_t ns);
+/* No event before this moment will come any more. 0 or the outlet's error. */
+int filter_advance(struct filter *f, uint64_t now_ns);
 /* An outlet function: ctx is the filter. An event that is dropped gives its payload back. */
 int filter_push(void *ctx, struct ebt_event *ev);
 

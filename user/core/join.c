@@ -9,6 +9,7 @@
 /* So many ordinals back we still know whether an event was delivered. */
 #define JOIN_WINDOW  4096
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
+#define JOIN_RECENT  128 /* rings found without a look into the map */
 
 struct ring_state {
 	uint64_t next_pos; /* EBT_NO_POS: not known */
@@ -20,12 +21,16 @@ struct ring_state {
 	uint64_t delivered[JOIN_WINDOW / 64]; /* by ordinal modulo JOIN_WINDOW */
 };
 
+struct recent_ring {
+	uint64_t key;
+	struct ring_state *state; /* NULL: free */
+};
+
 struct join {
 	struct session *session;
 	struct outlet out;
-	struct map rings; /* pid << 16 | domain → struct ring_state * */
-	struct ring_state *last_ring;
-	uint64_t last_key;
+	struct map rings;			/* pid << 16 | domain → struct ring_state * */
+	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
 	struct ebt_event pending;
 	bool has_pending;
 };
@@ -55,16 +60,16 @@ void join_free(struct join *j)
 static struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
 {
 	uint64_t key = (uint64_t)ev->pid << 16 | ev->domain;
-	if (j->last_ring && j->last_key == key)
-		return j->last_ring;
+	struct recent_ring *recent = &j->recent[(ev->domain + ev->pid * 31) % JOIN_RECENT];
+	if (recent->state && recent->key == key)
+		return recent->state;
 	uint64_t *value = map_put(&j->rings, key);
 	if (!value)
 		return NULL;
 	if (!*value)
 		*value = (uintptr_t)calloc(1, sizeof(struct ring_state));
-	j->last_key = key;
-	j->last_ring = (struct ring_state *)(uintptr_t)*value;
-	return j->last_ring;
+	*recent = (struct recent_ring){key, (struct ring_state *)(uintptr_t)*value};
+	return recent->state;
 }
 
 static void mark(struct ring_state *r, uint32_t seq)

@@ -110,8 +110,12 @@ static void sift_down(struct merge *m, uint32_t i)
 		uint32_t child = 2 * i + 1;
 		if (child >= m->heap_count)
 			break;
-		if (child + 1 < m->heap_count && before(m, &heap[child + 1], &heap[child]))
-			child++;
+		/* Which of two lanes is next cannot be foretold: added up, not jumped over. */
+		if (child + 1 < m->heap_count) {
+			bool tie = heap[child + 1].ts == heap[child].ts;
+			child += tie ? before(m, &heap[child + 1], &heap[child])
+				     : heap[child + 1].ts < heap[child].ts;
+		}
 		if (!before(m, &heap[child], &moving))
 			break;
 		heap[i] = heap[child];
@@ -236,6 +240,9 @@ static int advance_top(struct merge *m)
 		}
 	}
 	m->heap[0].ts = l->events[l->at].ts;
+	/* Until this lane is next again, many others may be: its time is fetched ahead. */
+	if (l->at + 1 < l->count)
+		__builtin_prefetch(&l->events[l->at + 1]);
 	if (m->heap_count > 1)
 		sift_down(m, 0);
 	return 0;

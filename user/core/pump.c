@@ -159,6 +159,8 @@ int pump_step(struct pump *p)
 			return got;
 		err = join_flush(p->join);
 		if (!err)
+			err = filter_advance(p->filter, got ? merge_horizon(p->merge) : UINT64_MAX);
+		if (!err)
 			return moved ? moved : got;
 	}
 	return err;

@@ -11,12 +11,15 @@
 
 #define COMMON_PARTS 1024
 
-/* What follows ts, up to the number of the domain (middle), and behind it, of one kind and id. */
+/*
+ * What follows ts, up to the number of the domain, and what follows that, of one kind and id. Both
+ * are copied whole, in a size that the compiler knows.
+ */
 struct common {
 	uint32_t pid, id;
 	uint16_t kind; /* 0: free */
-	uint16_t middle, len;
-	char text[106];
+	uint16_t middle_len, rest_len;
+	char middle[34], rest[80];
 };
 
 struct ndjson {
@@ -161,7 +164,7 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 		break;
 	case EBT_DAMAGE:
 		json_key_u64(j, "offset", ev->arg[0]);
-		json_key_str(j, "what", "words skipped");
+		json_key_str(j, "what", ev->arg[1] ? "words skipped" : "header field corrected");
 		json_key_u64(j, "words", ev->arg[1]);
 		break;
 	case EBT_PROCESS:
@@ -201,12 +204,13 @@ static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 	part.json.out = &part.buf;
 	put_id_and_name(&part, ev, ev->kind == EBT_COUNTER ? "counter" : "phase");
 	text = part.buf;
-	bool fits = text.len <= sizeof(c->text);
+	bool fits = middle <= sizeof(c->middle) && text.len - middle <= sizeof(c->rest);
 	if (fits) {
 		*c = (struct common){.pid = ev->pid, .id = ev->id, .kind = ev->kind};
-		c->middle = (uint16_t)middle;
-		c->len = (uint16_t)text.len;
-		memcpy(c->text, text.data, text.len);
+		c->middle_len = (uint16_t)middle;
+		c->rest_len = (uint16_t)(text.len - middle);
+		memcpy(c->middle, text.data, middle);
+		memcpy(c->rest, text.data + middle, text.len - middle);
 	}
 	buf_done(&text);
 	return fits ? c : NULL;
@@ -223,10 +227,10 @@ static int put_common_line(struct ndjson *n, const struct ebt_event *ev, const s
 {
 	char *start = buf_room(&n->buf);
 	char *p = PUT_NUMBER(start, "{\"ts\":", ev->ts);
-	memcpy(p, c->text, c->middle);
-	p = buf_format_u64(p + c->middle, ev->domain);
-	memcpy(p, c->text + c->middle, c->len - c->middle);
-	p += c->len - c->middle;
+	memcpy(p, c->middle, sizeof(c->middle));
+	p = buf_format_u64(p + c->middle_len, ev->domain);
+	memcpy(p, c->rest, sizeof(c->rest));
+	p += c->rest_len;
 	if (ev->kind == EBT_COUNTER)
 		p = PUT_NUMBER(p, ",\"value\":", ev->arg[0]);
 	if (ev->pid)

@@ -26,7 +26,7 @@ struct text {
 	struct buf buf;
 	struct map domains; /* pid << 16 | domain → struct nesting * */
 	bool color;
-	bool has_first;
+	bool has_first, has_cpus;
 	uint64_t first_ns;
 };
 
@@ -92,18 +92,30 @@ static void put_value(struct text *t, const struct ebt_event *ev)
 
 static void put_lost(struct text *t, const struct ebt_event *ev)
 {
-	put(t, "-- lost");
-	if (ev->arg[0] != EBT_LOST_UNCOUNTED)
+	bool counted = ev->arg[0] != EBT_LOST_UNCOUNTED;
+	put(t, "*** lost");
+	if (counted)
 		put(t, " %llu events", (unsigned long long)ev->arg[0]);
 	if (ev->arg[1])
-		put(t, " (%llu words)", (unsigned long long)ev->arg[1]);
-	put(t, "%s --", ev->flags & EBT_F_HISTORY ? " before the trace began" : "");
+		put(t, counted ? " (%llu words)" : " %llu words", (unsigned long long)ev->arg[1]);
+	put(t, "%s ***", ev->flags & EBT_F_HISTORY ? " before the trace began" : "");
 }
 
+/* In the unit that keeps it readable, as wide as the column is when there is none. */
 static void put_duration(struct text *t, uint64_t ns)
 {
-	put(t, " %llu.%03lluus", (unsigned long long)ns / 1000, (unsigned long long)ns % 1000);
+	static const char *const units[] = {"us", "ms", "s "};
+	unsigned unit = 0;
+	if (ns < 1000) {
+		put(t, "%7llu ns ", (unsigned long long)ns);
+		return;
+	}
+	for (; ns >= 1000000 && unit < 2; unit++)
+		ns /= 1000;
+	put(t, "%3llu.%03llu %s ", (unsigned long long)ns / 1000, (unsigned long long)ns % 1000,
+	    units[unit]);
 }
+#define DURATION_WIDTH 11
 
 /* Closes the innermost open phase of this id, and with it those whose ends were lost. */
 static bool close_phase(struct nesting *n, const struct ebt_event *ev, uint64_t *ret_ns)
@@ -123,7 +135,7 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 	if (ev->kind == EBT_LOST) {
 		put_lost(t, ev);
 	} else if (ev->kind == EBT_DAMAGE) {
-		put(t, "-- damaged at byte %llu, %llu words skipped --",
+		put(t, "*** damaged at byte %llu, %llu words skipped ***",
 		    (unsigned long long)ev->arg[0], (unsigned long long)ev->arg[1]);
 	} else if (ev->kind == EBT_PROCESS) {
 		put(t, "process %s", names_process_change(ev->id));
@@ -135,15 +147,31 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 	}
 }
 
+/* A number in its column, "-" for one that is not known; returns what is left of the width. */
+static int put_number(struct text *t, const char *before, uint32_t v, bool known, int width)
+{
+	char digits[16] = "-";
+	int n = 1;
+	if (known)
+		n = snprintf(digits, sizeof(digits), "%u", v);
+	put(t, "%s%s", before, digits);
+	return width > n ? width - n : 0;
+}
+
 static void put_columns(struct text *t, const struct ebt_event *ev)
 {
-	uint64_t ns = ev->ts - t->first_ns;
-	put(t, "[%4llu.%09llu] %u/%u", (unsigned long long)ns / 1000000000,
-	    (unsigned long long)ns % 1000000000, ev->pid, ev->tid);
-	if (ev->domain != EBT_NO_DOMAIN)
-		put(t, "  d%u", ev->domain);
-	if (ev->cpu != EBT_NO_CPU)
-		put(t, "  cpu%u", ev->cpu);
+	uint64_t ns = ev->ts > t->first_ns ? ev->ts - t->first_ns : 0;
+	put(t, "[%4llu.%09llu] ", (unsigned long long)ns / 1000000000,
+	    (unsigned long long)ns % 1000000000);
+	int left = put_number(t, "", ev->pid, ev->pid, 7);
+	left = put_number(t, "/", ev->tid, ev->tid, left + 7);
+	put(t, "%*s", left + 1, "");
+	left = put_number(t, "d", ev->domain, ev->domain != EBT_NO_DOMAIN, 3);
+	put(t, "%*s", left + 1, "");
+	if (!t->has_cpus)
+		return;
+	left = put_number(t, "cpu", ev->cpu, ev->cpu != EBT_NO_CPU, 3);
+	put(t, "%*s", left + 1, "");
 }
 
 static int text_event(struct sink *k, const struct ebt_event *ev)
@@ -158,16 +186,16 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	if (!t->has_first) {
 		t->has_first = true;
 		t->first_ns = ev->ts;
+		t->has_cpus = strstr(t->session->source, "bpf") != NULL;
 	}
 	bool closed = is_end && close_phase(n, ev, &ns);
 	put_columns(t, ev);
-	put(t, "  %*s", 2 * (int)n->depth, "");
-	bool is_red = t->color && (ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE);
-	put(t, "%s", is_red ? "\033[31m" : "");
-	put_what(t, ev);
-	put(t, "%s", is_red ? "\033[m" : "");
 	if (closed)
 		put_duration(t, ns);
+	else
+		put(t, "%*s", DURATION_WIDTH, "");
+	put(t, " %*s", 2 * (int)n->depth, "");
+	put_what(t, ev);
 	if (ev->flags & EBT_F_LATE)
 		put(t, " (late)");
 	put(t, "\n");

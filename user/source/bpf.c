@@ -70,8 +70,10 @@ static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap
 static int explain(int err, const char *what, char *reason)
 {
 	const char *why = strerror(-err);
-	if (err == -EPERM || err == -EACCES)
+	if (err == -EPERM)
 		why = "needs CAP_BPF and CAP_PERFMON, or root";
+	else if (err == -EACCES)
+		why = "its files are not ours to read: needs its user, CAP_SYS_PTRACE, or root";
 	else if (err == -ESRCH)
 		why = "no such process";
 	snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
@@ -209,7 +211,10 @@ static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t 
 		if (err)
 			return err;
 	}
-	return bpf_lanes_add(&s->lanes, slot, &ev);
+	int err = bpf_lanes_add(&s->lanes, slot, &ev);
+	if (err)
+		session_drop_blob(s->session, &ev);
+	return err;
 }
 
 /* -ENOBUFS: the queues are full; the rest stays in the kernel, which counts what it drops. */
@@ -433,7 +438,9 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		err = load(s);
 	if (err) {
 		bpf_source_free(&s->base);
-		return explain(err, "cannot load the BPF programs", reason);
+		/* What the verifier refuses is refused for want of a capability, too. */
+		return explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
+			       reason);
 	}
 	s->base.lanes = s->lanes.lanes;
 	s->rescan_ns = s->lost_since_ns = now_ns();

@@ -16,6 +16,7 @@
 #include "codec/ring.h"
 #include "codec/ring_ids.h"
 #include "codec/ring_layout.h"
+#include "source/ring_reader.h"
 #include <ebtrace/cursor.h>
 
 /* The layout, with the damaged header fields that were put right: report each as EBT_DAMAGE. */
@@ -33,33 +34,13 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
 
 /*
  * Reads head and tail of every ring: one read of a few KB. Only what is below these tails is
- * fetched until the next look, so a round ends however fast the producer is. 0 or -errno.
+ * fetched until the next look, so a round ends however fast the producer is. A file that was
+ * truncated is told as damage by the next fetch (cursor_ring.notice). 0 or -errno.
  */
 int cursor_look(struct ebt_cursor *c);
 
-struct cursor_ring {
-	uint64_t pos;  /* next word to fetch */
-	uint64_t head; /* as last read */
-	uint64_t tail; /* as last looked at; pos <= tail */
-	/* With an extension block: the writer was inside an event at the look. It is read before
-	 * tail: when it is false, all events older than the start of the look are below tail. */
-	bool writing;
-};
 /* State of a ring; domain < max_domains. A ring that was never used has tail 0. */
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
-
-struct cursor_fetch {
-	uint64_t pos;	/* of words[0] */
-	uint32_t words; /* may be 0 when lost or damage_words is not */
-	bool more;	/* the words go on right behind, without a hole so far as is known */
-	/* what is missing just before pos; hand it to ring_decoder_gap() and _damage() before the
-	 * words; partial records left over from before belong to it too */
-	uint64_t lost;			      /* words */
-	bool history;			      /* lost before the first look */
-	uint64_t damage_offset, damage_words; /* with damage_pos; all three 0: none */
-	uint64_t damage_pos;
-	bool damage, restart; /* restart: also ring_decoder_restart() */
-};
 
 /*
  * Copies words of a ring, up to the tail of the last look, into words[0..cap) and moves on. Never

@@ -24,6 +24,8 @@ struct ring_watch {
 
 struct ring_file {
 	struct ebt_cursor *cursor;
+	char *name;
+	struct ring_damage damage; /* count 0: none yet */
 	uint32_t pid;
 	bool live, counted, finished;
 	struct ring_watch *rings; /* max_domains */
@@ -34,7 +36,7 @@ struct ring_file {
 struct ring_source {
 	struct source base;
 	struct session *session;
-	size_t backlog_words;
+	ptrdiff_t budget; /* words that the lanes may still take */
 	struct ring_file **files;
 	uint32_t file_count;
 	struct ring_lane **lanes;
@@ -72,7 +74,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 		s->lanes = lanes;
 		s->lane_cap = cap;
 	}
-	int err = ring_lane_new(f->cursor, domain, s->backlog_words, ret);
+	int err = ring_lane_new(f->cursor, domain, &s->budget, ret);
 	if (err)
 		return err;
 	(*ret)->file = f;
@@ -111,13 +113,27 @@ static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64
 	w->look_ns = look_ns;
 }
 
+/* The first damage of a file is kept to be told. */
+static void note_damage(struct ring_file *f, uint64_t offset, const char *expected,
+			const struct ring_fault *fault)
+{
+	if (f->damage.count++)
+		return;
+	f->damage.name = f->name;
+	f->damage.offset = offset;
+	f->damage.expected = expected;
+	if (fault)
+		f->damage.fault = *fault;
+}
+
 static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_ns)
 {
 	uint64_t look_ns = now_ns();
 	int err = cursor_look(f->cursor);
 	if (err) {
 		/* Truncated, or gone bad: what was taken is delivered, the rest is not to be had. */
-		log_at(LOG_VERBOSE, "ring of process %u: %s", f->pid, strerror(-err));
+		note_damage(f, cursor_layout(f->cursor)->headers_offset,
+			    "the headers of the rings, found the end of the file", NULL);
 		f->finished = true;
 		return 0;
 	}
@@ -187,6 +203,10 @@ static int learn_name(struct ring_source *s, struct ring_file *f, uint32_t id)
 static int finish_event(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
 			const void *payload)
 {
+	/* Damage of the file's header, which belongs to no domain, was noted as it was found. */
+	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
+		note_damage(lane->file, ev->arg[0],
+			    ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
 	if (ev->kind >= EBT_UNIT && ev->kind <= EBT_CUSTOM) {
 		int err = learn_name(s, lane->file, ev->id);
 		if (err)
@@ -239,6 +259,7 @@ static void file_free(struct ring_file *f)
 	if (!f)
 		return;
 	ebt_cursor_close(f->cursor);
+	free(f->name);
 	free(f->rings);
 	free(f);
 }
@@ -270,7 +291,7 @@ int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_s
 		return -ENOMEM;
 	s->base.ops = &ring_ops;
 	s->session = session;
-	s->backlog_words = backlog_bytes / 8;
+	s->budget = (ptrdiff_t)(backlog_bytes / 8);
 	s->safe_ns = now_ns() - RING_SLACK_NS;
 	*ret = s;
 	return 0;
@@ -301,11 +322,13 @@ static int tell_repairs(struct ring_source *s, struct ring_file *f)
 			err = ring_lane_tell(lane, cursor_repair_event(f->cursor, i));
 		if (err)
 			return err;
+		note_damage(f, l->repair[i].offset, NULL, &l->repair[i]);
 	}
 	return 0;
 }
 
-int ring_source_add(struct ring_source *s, struct ebt_cursor *c, uint32_t pid, bool live)
+int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
+		    bool live)
 {
 	struct ring_file *f = calloc(1, sizeof(*f));
 	if (!f) {
@@ -317,13 +340,14 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, uint32_t pid, b
 	f->live = live;
 	f->counted = cursor_ext(c) != NULL;
 	cursor_set_pid(c, pid);
+	f->name = strdup(name);
 	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
 	struct ring_file **files =
 		realloc(s->files, (s->file_count + 1) * sizeof(struct ring_file *));
 	if (files)
 		s->files = files;
 	struct session_process *p = session_process(s->session, pid);
-	if (!f->rings || !files || !p) {
+	if (!f->name || !f->rings || !files || !p) {
 		file_free(f);
 		return -ENOMEM;
 	}
@@ -346,4 +370,16 @@ void ring_source_finish(struct ring_source *s, uint32_t pid)
 double ring_source_fill(const struct ring_source *s)
 {
 	return s->fill;
+}
+
+bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)
+{
+	while (*at < s->file_count) {
+		const struct ring_file *f = s->files[(*at)++];
+		if (!f->damage.count)
+			continue;
+		*ret = f->damage;
+		return true;
+	}
+	return false;
 }

@@ -4,8 +4,8 @@
  * files at rest. One lane a ring that was ever used.
  *
  * Taking words out of the rings (fast, must not wait) and decoding them (when somebody reads) are
- * apart: between them each lane has a backlog of bounded size. While it is full the ring is left
- * alone, and what it overwrites is told as lost.
+ * apart: between them each lane has a backlog, whose sizes together are bounded. While no more is to
+ * be had the ring is left alone, and what it overwrites is told as lost.
  *
  * Time: with a live ring nothing is handed out that is younger than the source's safe time, and the
  * safe time is such that nothing older can still appear: not from a ring whose writer is inside an
@@ -25,18 +25,30 @@
 
 struct ring_source;
 
-/* backlog_bytes: of each lane, at most. The session is kept, not owned. 0 or -errno. */
+/* backlog_bytes: of all lanes together, about. The session is kept, not owned. 0 or -errno. */
 int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_source **ret);
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
 
 /*
- * Adds a file; `c` is owned from here on, also on failure. live: a process may still write to it,
+ * Adds a file, called `name` in messages; `c` is owned from here on, also on failure. live: a process may still write to it,
  * until ring_source_finish(). 0 or -ENOMEM.
  */
-int ring_source_add(struct ring_source *s, struct ebt_cursor *c, uint32_t pid, bool live);
+int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
+		    bool live);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t pid);
 /* The share of a ring that the fullest one gave at the last poll: 1 and more is a loss. */
 double ring_source_fill(const struct ring_source *s);
+
+/* The first damage that was found in a file, and how many there are. */
+struct ring_damage {
+	const char *name; /* of the file; valid as long as the source */
+	uint64_t offset;
+	const char *expected;	 /* static; NULL: fault says it */
+	struct ring_fault fault; /* of a field of the file's header */
+	uint64_t count;
+};
+/* The damage of the next file that has any, from *at (first 0) on; false: no more. */
+bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret);
 
 #endif

@@ -5,16 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_CAP 4096 /* words; and the least room that makes a fetch worth its two reads */
+/* Words of the least backlog; a record cut by its end leaves room for a fetch. */
+#define FIRST_CAP 8192
+/* The least room that makes a fetch worth its two reads. */
+#define LEAST_ROOM 1024
+#define KEPT_CAP   65536 /* words that an empty lane keeps */
 
-int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, size_t max_words,
+int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, ptrdiff_t *budget,
 		  struct ring_lane **ret)
 {
 	struct ring_lane *lane = calloc(1, sizeof(*lane));
 	if (!lane)
 		return -ENOMEM;
 	cursor_decoder_init(c, domain, &lane->decoder);
-	lane->max = max_words < FIRST_CAP ? FIRST_CAP : max_words;
+	lane->budget = budget;
 	*ret = lane;
 	return 0;
 }
@@ -23,31 +27,43 @@ void ring_lane_free(struct ring_lane *lane)
 {
 	if (!lane)
 		return;
+	*lane->budget += (ptrdiff_t)lane->cap;
 	free(lane->words);
 	free(lane->segments);
 	free(lane);
 }
 
-/* Makes room for `need` words behind len, if the bound allows; returns the room there is. */
+/* Changes the size of the backlog, if there is memory; the budget follows. */
+static bool resize(struct ring_lane *lane, size_t cap)
+{
+	uint64_t *words = realloc(lane->words, cap * sizeof(*words));
+	if (!words)
+		return false; /* the ring keeps what it can */
+	*lane->budget -= (ptrdiff_t)(cap - lane->cap);
+	lane->words = words;
+	lane->cap = cap;
+	return true;
+}
+
+/* Makes room for `need` words behind len, if the budget allows; returns the room there is. */
 static size_t make_room(struct ring_lane *lane, size_t need)
 {
-	/* Words under undelivered events stay where they are. */
-	if (lane->next == lane->count && lane->head > lane->len / 2) {
-		memmove(lane->words, lane->words + lane->head,
-			(lane->len - lane->head) * sizeof(*lane->words));
-		lane->len -= lane->head;
-		lane->head = 0;
+	/* Words from `base` on are needed while events decoded out of them are not delivered: of a
+	 * live ring there nearly always are some. */
+	size_t done = lane->next == lane->count ? lane->head : lane->base;
+	if (done > lane->len / 2) {
+		memmove(lane->words, lane->words + done, (lane->len - done) * sizeof(*lane->words));
+		lane->len -= done;
+		lane->head -= done;
+		lane->base = 0;
 	}
-	while (lane->cap - lane->len < need && lane->cap < lane->max) {
-		size_t cap = lane->cap ? 2 * lane->cap : FIRST_CAP;
-		if (cap > lane->max)
-			cap = lane->max;
-		uint64_t *words = realloc(lane->words, cap * sizeof(*words));
-		if (!words)
-			break; /* full then: the ring keeps what it can */
-		lane->words = words;
-		lane->cap = cap;
-	}
+	if (!lane->cap && !resize(lane, FIRST_CAP))
+		return 0;
+	if (!lane->len && lane->cap > KEPT_CAP && need <= KEPT_CAP)
+		resize(lane, KEPT_CAP);
+	while (lane->cap - lane->len < need && *lane->budget >= (ptrdiff_t)lane->cap &&
+	       resize(lane, 2 * lane->cap))
+		;
 	return lane->cap - lane->len;
 }
 
@@ -84,7 +100,7 @@ int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain
 		if (!need)
 			return 0;
 		size_t room = make_room(lane, need);
-		if (room < need && room < FIRST_CAP)
+		if (room < need && room < LEAST_ROOM)
 			return 0;
 		struct cursor_fetch f;
 		int got = cursor_fetch(c, domain, lane->words + lane->len, room, &f);

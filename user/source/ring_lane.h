@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One ring on its way to events: a backlog of words as they were taken, in segments between holes,
- * and a decoder behind it. Bounded: a full lane takes no more.
+ * and a decoder behind it. Bounded: lanes share a budget of words, and a lane that can get no more
+ * leaves the ring alone. An empty lane gives back what it has above the least.
  */
 #ifndef SOURCE_RING_LANE_H
 #define SOURCE_RING_LANE_H
@@ -21,9 +22,11 @@ struct ring_segment {
 struct ring_lane {
 	struct ring_file *file;
 	struct ring_decoder decoder;
-	/* words[head..len) is the backlog; cap grows up to max */
+	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;
-	size_t head, len, cap, max;
+	size_t head, len, cap;
+	ptrdiff_t *
+		budget; /* words that may still be had, of all lanes; may be overdrawn by the least */
 	/* segments[seg_head..seg_len), oldest first */
 	struct ring_segment *segments;
 	uint32_t seg_head, seg_len, seg_cap;
@@ -33,7 +36,8 @@ struct ring_lane {
 	size_t base;
 };
 
-int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, size_t max_words,
+/* `budget` is kept, and goes down by what the lane takes beyond the least. 0 or -ENOMEM. */
+int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, ptrdiff_t *budget,
 		  struct ring_lane **ret);
 void ring_lane_free(struct ring_lane *lane);
 

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Every ring of a real OCaml program, through the whole command line, against what OCaml's own
+# reader of that release printed: ring, time, kind, number, name and value of each event.
+. tests/lib.sh
+need_command jq
+need_command xz
+
+# The columns of a dump, ring by ring; the value of a lifecycle without data and the custom events
+# that OCaml's reader had no decoder for are not compared. An event that was registered with an
+# empty name gets one of its number.
+columns='select(.ts != null) |
+	if .kind == "lost" then [.domain, "-", "lost", "-", "lost_words", .words]
+	elif .kind == "alloc_sizes" then [.domain, .ts, "alloc", "-", "alloc", (.values | map(tostring) | join(","))]
+	elif .kind == "span_begin" or .kind == "span_end" then [.domain, .ts, "span", "-", .name, (.kind | ltrimstr("span_"))]
+	elif .kind == "unit" or .kind == "int" then [.domain, .ts, .kind, "-", .name, .value // ""]
+	elif .kind == "custom" then select(.name == "app.point" or .name == "app.str") | [.domain, .ts, .kind, "-", .name, .data]
+	else [.domain, .ts, .kind, .id, .name, .value // ""] end | @tsv'
+plain() {
+	awk -F'\t' -v OFS='\t' '$3 == "lifecycle" && ($5 ~ /^ring_(stop|pause|resume)$/ || $6 == "none" ) { $6 = "" }
+		$3 == "lifecycle" && $6 == "0" { $6 = "" } $3 == "alloc" { $4 = "-"; $5 = "alloc" }
+		$3 == "unit" && $5 == "" { $5 = "user_7" } { print }' | sort -s -n -k1,1
+}
+
+for file in tests/data/ocaml-5.*/*.events.xz; do
+	name=${file#tests/data/}
+	version=${name#ocaml-}
+	xz -dc "$file" | "$O/ebtrace" -f ndjson --ocaml-version "${version%%/*}" - >"$TMP/out" 2>"$TMP/err"
+	is $? 0 "$name is read from standard input"
+	jq -r "$columns" "$TMP/out" | plain >"$TMP/got"
+	xz -dc "${file%.events.xz}.dump.xz" | plain >"$TMP/want"
+	same_file "$TMP/got" "$TMP/want" "$name: every event, as OCaml's reader sees it"
+	is "$(cat "$TMP/err")" "" "$name: nothing to complain about"
+done
+
+# A file by its name, several at once, the pid from the name.
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/4711.events"
+cp "$TMP/4711.events" "$TMP/4712.events"
+"$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/4711.events" "$TMP/4712.events" >"$TMP/out"
+is $? 0 "two files are read at once"
+is "$(jq -r 'select(.ts != null).pid' "$TMP/out" | sort | uniq -c | awk '{ print $2, $1 }' | grep -c '^471[12] 253$')" 2 \
+	"each event of a file that is named by its pid carries it"
+jq -es '[.[] | select(.ts != null).ts] | . == sort' "$TMP/out" >/dev/null
+ok $? "the events of both files are in time order"
+"$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
+grep -q 'does not tell which OCaml' "$TMP/err"
+ok $? "an OCaml file whose release is not given is said to be a guess"
+done_testing

@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The options that need no live process: help, mistakes, what passes, formats, statuses, schema.
+. tests/lib.sh
+need_command jq
+need_command xz
+for f in c-user d-wrapped b-domains4 k-default-e16 g-instr; do
+	xz -dc "tests/data/ocaml-5.3.0/$f.events.xz" >"$TMP/$f.events"
+done
+user=$TMP/c-user.events
+ebt() { "$O/ebtrace" --ocaml-version 5.3 "$@"; }
+json() { ebt -f ndjson "$@"; }
+select_events() { jq -c 'select(.ts != null and .kind != "lost")' | sed 's/"pid":[0-9]*,//'; }
+
+for command in trace list info; do
+	"$O/ebtrace" $command --help >"$TMP/out" 2>"$TMP/err"
+	is $? 0 "$command --help succeeds"
+	grep -q '^Examples:' "$TMP/out" && grep -q "^  .*ebtrace.* " "$TMP/out"
+	ok $? "$command --help has examples"
+done
+for flag in -V --version "list -V" "info --version" "-q -V"; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" $flag | grep -Eq '^ebtrace [0-9]+\.[0-9]+'
+	ok $? "$flag prints the version"
+done
+
+# wrong "name" ARGS...: status 2, what is wrong in the first line, a hint.
+wrong() {
+	local name=$1
+	shift
+	"$O/ebtrace" "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	is $? 2 "$name is a usage error: status 2"
+	grep -q '^[^ ]*ebtrace[ a-z]*: ' <(head -1 "$TMP/err") && grep -q -- "--help" "$TMP/err" &&
+		[ "$(wc -l <"$TMP/err")" -le 2 ] && [ ! -s "$TMP/out" ]
+	ok $? "$name: a line, and where help is" || diag "$(cat "$TMP/err")"
+}
+wrong "an unknown option" --bogus
+wrong "a pid that is no number" -p abc
+wrong "a pid of 0" -p 0
+wrong "a time without sense" -d soon -p 1
+wrong "an unknown unit of time" -d 5parsecs -p 1
+wrong "a negative time" -d -5 -p 1
+wrong "an unknown mode" --mode fast -p 1
+wrong "an unknown format" -f xml "$user"
+wrong "an unknown release" --ocaml-version 4.14 "$user"
+wrong "a domain that is no number" --domain x "$user"
+wrong "a buffer that is no power of two" --bpf-buffer 5000 -p 1
+wrong "nothing to trace"
+wrong "a process and a file" -p 1 "$user"
+wrong "a program and a file" "$user" -- true
+wrong "info of nothing" info
+wrong "an unknown option of list" list --bogus
+
+# What passes.
+json "$user" | select_events >"$TMP/all"
+expect() { # "name" JQ-FILTER ARGS...
+	local name=$1 filter=$2
+	shift 2
+	json "$@" "$user" | select_events >"$TMP/got"
+	jq -c "select($filter)" "$TMP/all" >"$TMP/want"
+	same_file "$TMP/got" "$TMP/want" "$name"
+}
+expect "-e NAME passes that name" '.name == "minor"' -e minor
+expect "-e GLOB passes what matches" '.name // "" | startswith("minor")' -e 'minor*'
+expect "-e KIND passes the kind" '.kind == "custom"' -e custom
+expect "two -e pass either" '.kind == "int" or .name == "minor"' -e int -e minor
+expect "-e !GLOB excludes" '(.name // "" | startswith("minor") | not)' -e '!minor*'
+expect "-e GLOB -e !GLOB excludes from what it passes" \
+	'(.name // "" | startswith("minor")) and .kind != "end"' -e 'minor*' -e '!end'
+expect "--domain passes that domain" '.domain == 1' --domain 1
+expect "--domain may be repeated" '.domain == 0 or .domain == 1' --domain 1 --domain 0
+# Spans: none shorter than the limit, every one that lasts so long, the other kinds untouched.
+spans() { # pairs of a stream as "domain name begin end"
+	jq -r 'select(.kind == "begin" or .kind == "end") | [.domain, .kind, .name, .ts] | @tsv' |
+		awk -F'\t' '$2 == "begin" { s[$1, $3, ++n[$1, $3]] = $4 }
+			$2 == "end" && n[$1, $3] { b = s[$1, $3, n[$1, $3]--]; print $1, $3, b, $4 }' | sort
+}
+for limit in 1us 10us 100us; do
+	json "$user" | spans | awk -v l="${limit%us}" '$4 - $3 >= l * 1000' >"$TMP/want"
+	json --min-duration $limit "$user" | spans >"$TMP/got"
+	same_file "$TMP/got" "$TMP/want" "--min-duration $limit: exactly the phases that last so long"
+done
+json --min-duration 10us "$user" | select_events | jq -c 'select(.kind | test("begin|end") | not)' >"$TMP/got"
+jq -c 'select(.kind | test("begin|end") | not)' "$TMP/all" >"$TMP/want"
+same_file "$TMP/got" "$TMP/want" "--min-duration leaves the other events alone"
+json --min-duration 10us "$user" | jq -es '[.[] | select(.ts != null).ts] | . == sort' >/dev/null
+ok $? "--min-duration keeps the order of time"
+
+# Where to, and how.
+for suffix in ndjson jsonl json; do
+	ebt -q -o "$TMP/out.$suffix" "$user" && [ "$(head -1 "$TMP/out.$suffix" | jq -r .kind)" = header ]
+	ok $? "-o FILE.$suffix is NDJSON"
+done
+ebt -q -o "$TMP/out.txt" "$user" && tail -1 "$TMP/out.txt" | grep -q '^# 253 events, 0 lost'
+ok $? "-o FILE.txt is text"
+ebt -q -f text -o "$TMP/out.ndjson" "$user" && tail -1 "$TMP/out.ndjson" | grep -q '^# 253 events'
+ok $? "-f wins over the suffix"
+is "$(ebt -o "$TMP/out.txt" "$user" 2>&1)" "ebtrace: 253 events, 0 lost: $TMP/out.txt" \
+	"-o says on stderr what was written"
+ebt -o "$TMP/nowhere/out" "$user" 2>"$TMP/err"
+is "$? $(grep -c "$TMP/nowhere/out" "$TMP/err")" "1 1" "an output that cannot be written: status 1, the path"
+ebt "$TMP/nowhere.events" >/dev/null 2>"$TMP/err"
+is "$? $(grep -c "nowhere.events" "$TMP/err")" "1 1" "a file that is not there: status 1, its name"
+ebt -q --fail-on-loss "$user" >/dev/null
+is $? 0 "--fail-on-loss: 0 for a ring that is whole"
+ebt -q --fail-on-loss "$TMP/d-wrapped.events" >/dev/null
+is $? 3 "--fail-on-loss: 3 for one that wrapped"
+ebt -q "$TMP/d-wrapped.events" >/dev/null
+is $? 0 "without it a loss is no failure"
+
+# The schema: each line of every kind has what its branch requires, of the declared types, and
+# nothing that is not declared.
+"$O/ebtrace" --json-schema >"$TMP/schema"
+jq -e '."$schema" and (.oneOf | length) >= 14' "$TMP/schema" >/dev/null
+ok $? "--json-schema is JSON"
+cat "$TMP"/c-user.events "$TMP"/d-wrapped.events >/dev/null
+{
+	for f in "$TMP"/*.events; do json "$f"; done
+	xz -dc tests/data/ocaml-corrupt/tail-huge.events.xz | json - 2>/dev/null
+} >"$TMP/lines"
+jq -n --slurpfile s "$TMP/schema" '
+	def is_a($t): type as $is | ($t | if type == "array" then . else [.] end) |
+		any(. == $is or (. == "integer" and $is == "number"));
+	$s[0] as $s | ($s.oneOf | map({(.properties.kind.const): .required}) | add) as $need |
+	[inputs | . as $line | select(
+		($need[.kind] == null) or any($need[$line.kind][]; $line[.] == null) or
+		any(to_entries[]; $s.properties[.key] as $p |
+			$p == null or ($p.type and (.value | is_a($p.type) | not))))] |
+	.[:3][]' -c "$TMP/lines" >"$TMP/bad"
+is "$(cat "$TMP/bad")" "" "every line is as the schema says"
+for kind in header begin end counter lifecycle unit int span_begin span_end custom lost damage summary; do
+	jq -e --arg k $kind -n 'first(inputs | select(.kind == $k))' "$TMP/lines" >/dev/null
+	ok $? "the schema was tried on $kind"
+done
+done_testing

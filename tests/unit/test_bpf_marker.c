@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The program behind the markers, bpf/marker.bpf.c, as a user program with helpers of our own. */
+#include "tests/tap.h"
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the place of the kernel's types and of libbpf's helpers. */
+#define __VMLINUX_H__
+#define __BPF_HELPERS__
+#define SEC(name)
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val) *name
+#define __weak		  __attribute__((weak))
+
+struct pt_regs {
+	uint64_t di, si, dx, r10, cx, r8, r9;
+};
+
+#define POOL_BYTES 16384
+#define THREAD	   4242u
+#define CPU	   3u
+
+static struct {
+	bool full, unreadable;
+	uint64_t cookie;
+	_Alignas(8) unsigned char rec[POOL_BYTES];
+	size_t reserved; /* bytes of the last record */
+	int records;	 /* submitted */
+	uint64_t flags;
+} kernel;
+
+static void *bpf_ringbuf_reserve(void *map, uint64_t size, uint64_t flags)
+{
+	(void)map;
+	(void)flags;
+	kernel.reserved = size;
+	/* What an earlier record left there must not come through. */
+	memset(kernel.rec, 0xa5, sizeof(kernel.rec));
+	return kernel.full ? NULL : kernel.rec;
+}
+
+static void bpf_ringbuf_submit(void *data, uint64_t flags)
+{
+	kernel.records += data == kernel.rec;
+	kernel.flags = flags;
+}
+
+static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
+{
+	if (kernel.unreadable)
+		return -14;
+	memcpy(dst, from, size);
+	return 0;
+}
+
+static uint64_t bpf_get_attach_cookie(void *ctx)
+{
+	(void)ctx;
+	return kernel.cookie;
+}
+
+static uint64_t bpf_get_current_pid_tgid(void)
+{
+	return 77ull << 32 | THREAD;
+}
+
+static uint32_t bpf_get_smp_processor_id(void)
+{
+	return CPU;
+}
+
+static long bpf_get_ns_current_pid_tgid(uint64_t dev, uint64_t ino, struct bpf_pidns_info *info,
+					uint32_t size)
+{
+	(void)dev;
+	(void)ino;
+	(void)size;
+	info->pid = 1;
+	return 0;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#include "bpf/marker.bpf.c"
+#pragma GCC diagnostic pop
+
+#define SLOT 5u
+
+static const struct pt_regs in_ring = {
+	.di = 0xdead00000011ull, /* the note says 4 bytes */
+	.si = 1,
+	.dx = 0x1122334455667788ull,
+	.r10 = 99,
+	.cx = 7ull << 32 | 0xabcd0002ull, /* seq 7, ring 2: above 16 bits it is not ours */
+	.r8 = 1000000007,
+	.r9 = 4096,
+};
+
+/* Passes a marker; the record, or NULL. */
+static const struct ebt_event *hit(uint16_t site, const struct pt_regs *regs)
+{
+	struct pt_regs copy = *regs;
+	int before = kernel.records;
+	kernel.cookie = EBT_COOKIE(SLOT, site);
+	ebt_marker(&copy);
+	return kernel.records == before + 1 ? (const struct ebt_event *)kernel.rec : NULL;
+}
+
+static void check_plain(const char *name, uint16_t kind, bool has_value)
+{
+	const struct ebt_event *ev = hit(kind, &in_ring);
+	ok(ev && kernel.reserved == sizeof(*ev) && kernel.flags == BPF_RB_NO_WAKEUP,
+	   "%s: one record of 64 bytes that wakes nobody", name);
+	struct ebt_event want = {
+		.ts = in_ring.r8,
+		.pos = in_ring.r9,
+		.pid = SLOT,
+		.tid = THREAD,
+		.kind = kind,
+		.domain = 2,
+		.cpu = CPU,
+		.flags = EBT_F_BPF | EBT_F_SEQ,
+		.id = 0x11,
+		.seq = 7,
+		.arg = {has_value ? in_ring.dx : 0, 0},
+	};
+	ok(ev && !memcmp(ev, &want, sizeof(want)), "%s: every field, and nothing of old memory",
+	   name);
+}
+
+static void check_no_ring(void)
+{
+	struct pt_regs regs = in_ring;
+	regs.r9 = EBT_NO_POS;
+	regs.cx = 0xffff;
+	const struct ebt_event *ev = hit(EBT_BEGIN, &regs);
+	ok(ev && ev->pos == EBT_NO_POS && ev->domain == EBT_NO_DOMAIN && ev->flags == EBT_F_BPF,
+	   "a thread without a ring: no position, no domain, no ordinal");
+}
+
+static void check_payload(uint64_t bytes, size_t room, bool cut)
+{
+	static unsigned char data[10000];
+	for (size_t i = 0; i < sizeof(data); i++)
+		data[i] = (unsigned char)(i * 7 + 1);
+	struct pt_regs regs = in_ring;
+	regs.dx = (uintptr_t)data;
+	regs.r10 = bytes;
+	const struct ebt_event *ev = hit(EBT_CUSTOM, &regs);
+	uint64_t kept = bytes < room ? bytes : room;
+	ok(ev && kernel.reserved == sizeof(*ev) + room && ev->arg[1] == kept && !ev->arg[0] &&
+		   (ev->flags & EBT_F_PAYLOAD) && !memcmp(ev + 1, data, kept),
+	   "a payload of %llu bytes comes in a room of %zu", (unsigned long long)bytes, room);
+	ok(ev && !!(ev->flags & EBT_F_CUT) == cut, "and is %s", cut ? "marked as cut" : "whole");
+}
+
+static void check_unreadable(void)
+{
+	struct pt_regs regs = in_ring;
+	kernel.unreadable = true;
+	const struct ebt_event *ev = hit(EBT_CUSTOM, &regs);
+	ok(ev && !ev->arg[1] && ev->flags & EBT_F_CUT,
+	   "a payload that cannot be read: the event comes without it, cut");
+	kernel.unreadable = false;
+}
+
+static void check_buckets(uint64_t count, uint64_t bytes)
+{
+	uint64_t buckets[EBT_ALLOC_BUCKETS];
+	for (int i = 0; i < EBT_ALLOC_BUCKETS; i++)
+		buckets[i] = 100u + (unsigned)i;
+	struct pt_regs regs = in_ring;
+	regs.dx = (uintptr_t)buckets;
+	regs.r10 = count;
+	const struct ebt_event *ev = hit(EBT_ALLOC_SIZES, &regs);
+	ok(ev && kernel.reserved == sizeof(*ev) + EBT_ROOM_BUCKETS && ev->arg[1] == bytes &&
+		   !memcmp(ev + 1, buckets, bytes),
+	   "alloc_sizes that says %llu buckets: %llu bytes", (unsigned long long)count,
+	   (unsigned long long)bytes);
+}
+
+static void check_control(uint16_t site, bool told)
+{
+	const struct ebt_event *ev = hit(site, &in_ring);
+	ok(!!ev == told, "control marker %x %s", site, told ? "is told" : "leaves no record");
+	if (!told)
+		return;
+	ok(ev->kind == site && ev->pid == SLOT && ev->ts == in_ring.r8 && ev->pos == in_ring.r9 &&
+		   ev->id == 2 && kernel.flags == BPF_RB_FORCE_WAKEUP,
+	   "with ring and position, and wakes the tracer");
+}
+
+static void check_drops(void)
+{
+	struct pt_regs nowhere = in_ring;
+	nowhere.r9 = EBT_NO_POS;
+	kernel.full = true;
+	ebt_dropped = (struct ebt_dropped){0};
+	bool none = !hit(EBT_BEGIN, &in_ring) && !hit(EBT_CUSTOM, &in_ring) &&
+		    !hit(EBT_END, &nowhere) && !hit(EBT_ALLOC_SIZES, &nowhere) &&
+		    !hit(EBT_CUSTOM, &nowhere) && !hit(EBT_SITE_WATERMARK, &in_ring);
+	kernel.full = false;
+	ok(none, "no room: no record");
+	ok(ebt_dropped.in_ring == 2, "dropped, but in a ring: 2 are counted so");
+	ok(ebt_dropped.nowhere == 3, "dropped and in no ring: 3 are counted so");
+	ok(ebt_dropped.control == 1, "a control record dropped: 1 is counted so");
+}
+
+int main(void)
+{
+	check_plain("begin", EBT_BEGIN, false);
+	check_plain("end", EBT_END, false);
+	check_plain("counter", EBT_COUNTER, true);
+	check_plain("lifecycle", EBT_LIFECYCLE, true);
+	check_plain("user_unit", EBT_UNIT, false);
+	check_plain("user_int", EBT_INT, true);
+	check_plain("user_span_begin", EBT_SPAN_BEGIN, false);
+	check_plain("user_span_end", EBT_SPAN_END, false);
+	check_no_ring();
+	static const uint64_t fits[][2] = {{0, 64},	 {64, 64},     {65, 1024},  {160, 1024},
+					   {1024, 1024}, {1025, 8192}, {8192, 8192}};
+	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)
+		check_payload(fits[i][0], fits[i][1], false);
+	check_payload(8193, 8192, true);
+	check_payload(UINT64_MAX, 8192, true);
+	check_unreadable();
+	check_buckets(0, 0);
+	check_buckets(19, 152);
+	check_buckets(20, 160);
+	check_buckets(UINT64_MAX, 160);
+	check_control(EBT_SITE_RING_START, true);
+	check_control(EBT_SITE_RING_STOP, true);
+	check_control(EBT_SITE_WATERMARK, true);
+	check_control(EBT_SITE_RING_REQUEST, false);
+	check_drops();
+	return tap_done();
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the filter passes by the length of spans: against a model that sees the whole run at once. */
+#include "core/filter.h"
+#include "core/spans.h"
+#include "tests/tap.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#define MAX 200000
+
+static struct ebt_event in[MAX], out[MAX];
+static bool want[MAX];
+static int in_count, out_count;
+static struct session *session;
+static struct filter *filter;
+
+static int take(void *ctx, struct ebt_event *ev)
+{
+	(void)ctx;
+	out[out_count++] = *ev;
+	return 0;
+}
+
+static void start(uint64_t min_ns)
+{
+	in_count = out_count = 0;
+	if (session_new(&session) || filter_new(session, (struct outlet){take, NULL}, &filter) ||
+	    filter_set_min_duration(filter, min_ns))
+		abort();
+}
+
+static void push(uint64_t ts, enum ebt_kind kind, uint32_t id, uint16_t domain)
+{
+	struct ebt_event ev = {.ts = ts,
+			       .pos = (uint64_t)in_count,
+			       .pid = 1,
+			       .kind = kind,
+			       .id = id,
+			       .domain = domain};
+	in[in_count++] = ev;
+	if (filter_push(filter, &ev))
+		abort();
+}
+
+static void finish(void)
+{
+	filter_advance(filter, UINT64_MAX);
+	filter_free(filter);
+	session_free(session);
+}
+
+/* A begin and the next end of its id at the same depth, if that comes before min_ns. */
+static void model(uint64_t min_ns)
+{
+	for (int i = 0; i < in_count; i++)
+		want[i] = true;
+	for (int i = 0; i < in_count; i++) {
+		if (in[i].kind != EBT_BEGIN)
+			continue;
+		int depth = 0;
+		for (int j = i + 1; j < in_count && in[j].ts - in[i].ts < min_ns; j++) {
+			if (in[j].domain != in[i].domain || in[j].id != in[i].id)
+				continue;
+			if (in[j].kind == EBT_LOST)
+				break;
+			depth += in[j].kind == EBT_BEGIN;
+			if (in[j].kind == EBT_END && depth-- == 0) {
+				want[i] = want[j] = false;
+				break;
+			}
+		}
+	}
+}
+
+static bool as_the_model(void)
+{
+	int n = 0;
+	for (int i = 0; i < in_count; i++)
+		if (want[i] && (n == out_count || out[n++].pos != (uint64_t)i))
+			return false;
+	return n == out_count;
+}
+
+static void test_random(void)
+{
+	static int depth[4][3];
+	start(100);
+	srand(7);
+	uint64_t ts = 1;
+	for (int i = 0; i < 20000; i++) {
+		uint16_t domain = (uint16_t)(rand() % 4);
+		uint32_t id = (uint32_t)(rand() % 3);
+		int *d = &depth[domain][id];
+		ts += (uint64_t)(rand() % 30);
+		if (*d && rand() % 2)
+			push(ts, EBT_END, id, domain), --*d;
+		else if (rand() % 4)
+			push(ts, EBT_BEGIN, id, domain), ++*d;
+		else
+			push(ts, EBT_COUNTER, id, domain);
+	}
+	finish();
+	model(100);
+	ok(as_the_model(), "of 20000 random events exactly the short spans are dropped, in order");
+	ok(out_count < in_count - 1000 && out_count > 1000, "some are dropped and some are not");
+}
+
+static void test_edges(void)
+{
+	start(100);
+	push(1000, EBT_BEGIN, 1, 0);
+	push(1010, EBT_COUNTER, 0, 1);
+	is(out_count, 0, "what follows an undecided begin waits");
+	push(1100, EBT_COUNTER, 0, 1);
+	is(out_count, 3, "at the limit the begin and what waited go out");
+	push(1120, EBT_END, 1, 0);
+	is(out_count, 4, "the end of a long span passes");
+	push(1130, EBT_END, 9, 0);
+	is(out_count, 5, "an end whose begin was never seen passes");
+	push(2000, EBT_BEGIN, 1, 0);
+	filter_advance(filter, 2099);
+	is(out_count, 5, "time that is not up does not decide");
+	filter_advance(filter, 2100);
+	is(out_count, 6, "time alone lets a begin pass");
+	push(3000, EBT_BEGIN, 1, 0);
+	push(3010, EBT_LOST, 0, 0);
+	push(3020, EBT_END, 1, 0);
+	is(out_count, 9, "across a loss nothing is paired");
+	push(4000, EBT_BEGIN, 1, 0);
+	push(4001, EBT_SPAN_BEGIN, 1, 0);
+	push(4002, EBT_END, 1, 0);
+	push(4003, EBT_SPAN_END, 1, 0);
+	is(out_count, 9, "a phase and a user span of one number are two things");
+	push(5000, EBT_BEGIN, 1, 0);
+	finish();
+	is(out_count, 10, "a begin that is never ended passes at the end");
+	start(0);
+	push(1, EBT_BEGIN, 1, 0);
+	push(1, EBT_END, 1, 0);
+	finish();
+	is(out_count, 2, "without a limit everything passes");
+}
+
+static void test_bound(void)
+{
+	start(UINT64_C(1) << 60);
+	push(1, EBT_BEGIN, 1, 0);
+	for (int i = 0; i < SPANS_WAITING - 1; i++)
+		push(2, EBT_COUNTER, 0, 0);
+	is(out_count, 0, "as many events wait as there is room for");
+	push(3, EBT_COUNTER, 0, 0);
+	is(out_count, SPANS_WAITING + 1, "at the bound an undecided begin is passed on");
+	push(4, EBT_END, 1, 0);
+	is(out_count, SPANS_WAITING + 2, "and so is its end");
+	finish();
+}
+
+int main(void)
+{
+	test_random();
+	test_edges();
+	test_bound();
+	return tap_done();
+}

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/ring_reader.h"
+
+#include <ebtrace/cursor.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define TEAR_RETRIES 3
+
+ssize_t ring_reader_at(const struct ring_reader *rr, void *to, size_t n, uint64_t offset)
+{
+	size_t got = 0;
+	while (got < n) {
+		ssize_t r = pread(rr->fd, (char *)to + got, n - got, (off_t)(offset + got));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return -errno;
+		if (!r)
+			break;
+		got += (size_t)r;
+	}
+	return (ssize_t)got;
+}
+
+static bool is_sane(const struct ring_reader *rr, uint64_t head, uint64_t tail)
+{
+	return head <= tail && tail - head <= rr->layout.ring_words;
+}
+
+/* Head and tail of one ring again: a copy may have torn a word. 0, -EBADMSG: no use, -errno. */
+static int read_header(struct ring_reader *rr, uint32_t d, struct ebt_ring_header *ret)
+{
+	for (int i = 0; i < TEAR_RETRIES; i++) {
+		ssize_t n =
+			ring_reader_at(rr, ret, sizeof(*ret), ring_layout_header(&rr->layout, d));
+		if (n < 0)
+			return (int)n;
+		if (n == sizeof(*ret) && is_sane(rr, ret->head, ret->tail))
+			return 0;
+	}
+	return -EBADMSG;
+}
+
+/*
+ * A header that contradicts itself: one of its words is wrong. If tail is within the first lap,
+ * nothing can have been overwritten; else head is believed for one lap. Tried once.
+ */
+static void guess_window(struct ring_reader *rr, uint32_t d, const struct ebt_ring_header *h)
+{
+	struct cursor_ring *r = &rr->ring[d];
+	struct ring_state *s = &rr->state[d];
+
+	if (s->insane && s->insane_head == h->head && s->insane_tail == h->tail)
+		return;
+	s->insane = r->notice = true;
+	s->damage_offset = ring_layout_header(&rr->layout, d);
+	s->insane_head = h->head;
+	s->insane_tail = h->tail;
+	bool first_lap = h->tail <= rr->layout.ring_words;
+	uint64_t from = first_lap ? 0 : h->head, to = first_lap ? h->tail : from;
+	if (!first_lap && from <= UINT64_MAX / 2)
+		to = from + rr->layout.ring_words;
+	r->head = from;
+	r->tail = to;
+	if (r->pos < from || r->pos > to)
+		r->pos = from;
+}
+
+static void look_at(struct ring_reader *rr, uint32_t d, struct ebt_ring_header *h)
+{
+	struct cursor_ring *r = &rr->ring[d];
+	struct ring_state *s = &rr->state[d];
+
+	r->writing = rr->has_ext && (rr->early[d].writing || !is_sane(rr, h->head, h->tail));
+	if (!is_sane(rr, h->head, h->tail) && read_header(rr, d, h)) {
+		guess_window(rr, d, h);
+		return;
+	}
+	if (s->insane) { /* it came right again: what was guessed is not trusted any further */
+		s->insane = false;
+		r->pos = h->tail;
+	}
+	if (h->tail < r->pos) { /* a producer with the same pid took the file for its own */
+		r->notice = s->restart = true;
+		s->damage_offset = ring_layout_header(&rr->layout, d);
+		r->pos = h->head;
+	}
+	if (!rr->looked && h->head)
+		s->history = true;
+	r->head = h->head;
+	r->tail = h->tail;
+}
+
+/* Where the file ends now: before something that is not there. */
+static uint64_t file_end(const struct ring_reader *rr, uint64_t missing)
+{
+	struct stat st;
+	if (fstat(rr->fd, &st) < 0 || (uint64_t)st.st_size > missing)
+		return missing;
+	return (uint64_t)st.st_size;
+}
+
+/* The file was truncated inside the headers, and ring d is the first without one. Told once. */
+static void tell_cut(struct ring_reader *rr, uint32_t d)
+{
+	if (rr->cut)
+		return;
+	rr->cut = true;
+	uint64_t offset = ring_layout_header(&rr->layout, d) + sizeof(*rr->table);
+	rr->ring[d].notice = true;
+	rr->state[d].damage_offset = file_end(rr, offset);
+}
+
+int ring_reader_look(struct ring_reader *rr)
+{
+	size_t bytes = sizeof(*rr->table) * rr->layout.max_domains;
+	uint64_t at = rr->layout.headers_offset;
+
+	/* `writing` must be older than the tails that it is to vouch for: two reads, in this order. */
+	ssize_t early = rr->has_ext ? ring_reader_at(rr, rr->early, bytes, at) : (ssize_t)bytes;
+	if (early < 0)
+		return (int)early;
+	ssize_t n = ring_reader_at(rr, rr->table, bytes, at);
+	if (n < 0)
+		return (int)n;
+	uint32_t whole = (uint32_t)((size_t)(n < early ? n : early) / sizeof(*rr->table));
+	for (uint32_t d = 0; d < whole; d++)
+		look_at(rr, d, &rr->table[d]);
+	if (whole < rr->layout.max_domains)
+		tell_cut(rr, whole);
+	rr->looked = true;
+	return 0;
+}
+
+/* What is to be told before any word is read. */
+static bool fetch_notice(struct ring_reader *rr, uint32_t d, struct cursor_fetch *f)
+{
+	struct cursor_ring *r = &rr->ring[d];
+	struct ring_state *s = &rr->state[d];
+
+	if (r->notice) {
+		f->damage = true;
+		f->restart = s->restart;
+		f->damage_offset = s->damage_offset;
+		f->damage_pos = r->pos;
+		r->notice = s->restart = false;
+	}
+	if (r->pos < r->head) {
+		f->lost = r->head - r->pos;
+		f->history = s->history;
+		r->pos = r->head;
+	}
+	s->history = false;
+	f->pos = r->pos;
+	return f->damage || f->lost;
+}
+
+/* Takes out of the copy what may have been overwritten while it was made. */
+static int fetch_verify(struct ring_reader *rr, uint32_t d, uint64_t *words, size_t n,
+			struct cursor_fetch *f)
+{
+	struct cursor_ring *r = &rr->ring[d];
+	struct ebt_ring_header h;
+
+	if (rr->state[d].insane) /* nothing to hold the copy against */
+		h.head = r->head;
+	else {
+		/* F2 of ring.h: partner of the writer's F1; orders the copy before the new head */
+		atomic_thread_fence(memory_order_acquire);
+		int err = read_header(rr, d, &h);
+		if (err == -EBADMSG) {
+			h.head = r->head;
+			f->damage = true;
+			f->damage_offset = ring_layout_header(&rr->layout, d);
+			f->damage_words = n;
+			f->damage_pos = f->pos;
+			n = 0;
+		} else if (err) {
+			return err;
+		}
+	}
+	if (h.head > f->pos) {
+		uint64_t torn = h.head - f->pos;
+		f->lost += torn;
+		f->pos = h.head;
+		n = torn < n ? n - torn : 0;
+		memmove(words, words + torn * (n > 0), 8 * n);
+	}
+	r->head = h.head;
+	f->words = (uint32_t)n;
+	return 0;
+}
+
+int ring_reader_fetch(struct ring_reader *rr, uint32_t d, uint64_t *words, size_t cap,
+		      struct cursor_fetch *ret)
+{
+	struct cursor_ring *r = &rr->ring[d];
+	struct cursor_fetch f = {.pos = r->pos};
+
+	if (fetch_notice(rr, d, &f)) {
+		*ret = f;
+		return 1;
+	}
+	uint64_t want = r->tail - r->pos;
+	uint64_t wrap = rr->layout.ring_words - (r->pos & (rr->layout.ring_words - 1));
+	if (r->tail <= r->pos)
+		return 0;
+	want = want < wrap ? want : wrap;
+	want = want < cap ? want : cap;
+
+	uint64_t offset = ring_layout_word(&rr->layout, d, r->pos);
+	ssize_t bytes = ring_reader_at(rr, words, 8 * want, offset);
+	if (bytes < 0)
+		return (int)bytes;
+	size_t n = (size_t)bytes / 8;
+	if (n) {
+		int err = fetch_verify(rr, d, words, n, &f);
+		if (err)
+			return err;
+		r->pos = f.pos + (f.damage ? n : f.words);
+	} else { /* the file ends here; where the ring wraps there may be words again */
+		uint64_t rest = r->tail - r->pos < wrap ? r->tail - r->pos : wrap;
+		f.damage = true;
+		f.damage_offset = file_end(rr, offset);
+		f.damage_words = rest;
+		f.damage_pos = r->pos;
+		r->pos = f.pos = r->pos + rest;
+	}
+	if (r->tail < r->pos) /* all was overwritten, and more */
+		r->tail = r->pos;
+	f.more = n == want && r->pos < r->tail;
+	*ret = f;
+	return 1;
+}
+
+static int say_fault(char *reason, const char *name, int err, const struct ring_fault *f)
+{
+	if (reason)
+		snprintf(reason, EBT_REASON_BYTES,
+			 "ring file '%s': %s is %llu at byte %llu, expected %llu", name, f->what,
+			 (unsigned long long)f->found, (unsigned long long)f->offset,
+			 (unsigned long long)f->expected);
+	return err;
+}
+
+static int say(char *reason, const char *name, int err, const char *what)
+{
+	if (reason)
+		snprintf(reason, EBT_REASON_BYTES, "ring file '%s': %s", name, what);
+	return err;
+}
+
+static int read_layout(struct ring_reader *rr, const char *name, char *reason)
+{
+	struct stat st;
+	struct ebt_ring_file head;
+	struct ebt_ring_ext ext;
+	struct ring_fault fault;
+
+	if (fstat(rr->fd, &st) < 0)
+		return say(reason, name, -errno, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return say(reason, name, -EINVAL, "not a regular file");
+	ssize_t n = ring_reader_at(rr, &head, sizeof(head), 0);
+	if (n < 0)
+		return say(reason, name, (int)n, strerror((int)-n));
+	int err = ring_layout_parse(&head, (size_t)n, (uint64_t)st.st_size, &rr->layout, &fault);
+	if (err)
+		return say_fault(reason, name, err, &fault);
+	n = ring_reader_at(rr, &ext, sizeof(ext), rr->layout.end_offset);
+	if (n < 0)
+		return say(reason, name, (int)n, strerror((int)-n));
+	err = rr->layout.names_offset
+		      ? ring_ext_parse(&ext, (size_t)n, rr->layout.end_offset, &rr->ext, &fault)
+		      : 0;
+	if (err < 0)
+		return say_fault(reason, name, err, &fault);
+	rr->has_ext = err;
+	return 0;
+}
+
+int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason)
+{
+	*rr = (struct ring_reader){.fd = fd};
+	int err = read_layout(rr, name, reason);
+	if (err)
+		return err;
+	size_t n = rr->layout.max_domains;
+	rr->ring = calloc(n, sizeof(*rr->ring));
+	rr->state = calloc(n, sizeof(*rr->state));
+	rr->table = calloc(n, sizeof(*rr->table));
+	rr->early = calloc(n, sizeof(*rr->early));
+	if (!rr->ring || !rr->state || !rr->table || !rr->early)
+		return say(reason, name, -ENOMEM, strerror(ENOMEM));
+	return 0;
+}
+
+void ring_reader_done(struct ring_reader *rr)
+{
+	free(rr->ring);
+	free(rr->state);
+	free(rr->table);
+	free(rr->early);
+	*rr = (struct ring_reader){.fd = -1};
+}
+
+uint64_t ring_reader_first_pid(const struct ring_reader *rr)
+{
+	struct ebt_ring_header h;
+	uint64_t w[3];
+
+	if (ring_reader_at(rr, &h, sizeof(h), ring_layout_header(&rr->layout, 0)) != sizeof(h) ||
+	    h.head || h.tail < 3 ||
+	    ring_reader_at(rr, w, sizeof(w), ring_layout_word(&rr->layout, 0, 0)) != sizeof(w) ||
+	    w[0] != ebt_ring_event_header(3, 0, EBT_RING_LIFECYCLE, 0, 0) || w[2] > INT32_MAX)
+		return 0;
+	return w[2];
+}

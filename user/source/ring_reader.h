@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Copies words out of the rings of one open file, whole and in order: all that touches the file,
+ * and the proof that a copy is not torn (R1 to R4 of <ebtrace/ring.h>). It knows where rings are and
+ * nothing of what their words mean. The other side may write, truncate and lie at any time: what
+ * cannot be read or be true is handed out as damage with its place, once, and never blocks the rest.
+ */
+#ifndef SOURCE_RING_READER_H
+#define SOURCE_RING_READER_H
+
+#include "codec/ring_layout.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct cursor_ring {
+	uint64_t pos;  /* next word to fetch */
+	uint64_t head; /* as last read */
+	uint64_t tail; /* as last looked at; pos <= tail */
+	/* With an extension block: the writer was inside an event at the look. It is read before
+	 * tail: when it is false, all events older than the start of the look are below tail. */
+	bool writing;
+	bool notice; /* a fetch has damage to tell, also when there are no words */
+};
+
+struct cursor_fetch {
+	uint64_t pos;	/* of words[0] */
+	uint32_t words; /* may be 0 when lost or damage_words is not */
+	bool more;	/* the words go on right behind, without a hole so far as is known */
+	/* what is missing just before pos; hand it to ring_decoder_gap() and _damage() before the
+	 * words; partial records left over from before belong to it too */
+	uint64_t lost;			      /* words */
+	bool history;			      /* lost before the first look */
+	uint64_t damage_offset, damage_words; /* with damage_pos; all three 0: none */
+	uint64_t damage_pos;
+	bool damage, restart; /* restart: also ring_decoder_restart() */
+};
+
+/* What the other side's header made of a ring, beside struct cursor_ring. */
+struct ring_state {
+	bool history; /* what is below head was overwritten before the first look */
+	bool insane;  /* head and tail contradict; a window was guessed once */
+	bool restart;
+	uint64_t insane_head, insane_tail;
+	uint64_t damage_offset; /* with cursor_ring.notice */
+};
+
+struct ring_reader {
+	int fd; /* the caller's */
+	struct ring_layout layout;
+	bool has_ext;
+	struct ring_ext ext;
+	struct cursor_ring *ring; /* max_domains of each */
+	/* private */
+	struct ring_state *state;
+	struct ebt_ring_header *table, *early; /* all headers; as they were a moment before */
+	bool looked, cut;
+};
+
+/*
+ * Reads the layout of the file; `name` is for `reason` (EBT_REASON_BYTES, or NULL), one line. 0 or
+ * as ebt_cursor_open(). ring_reader_done() is right after a failure too, and for all zero.
+ */
+int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason);
+void ring_reader_done(struct ring_reader *rr);
+
+/* As cursor_look() and cursor_fetch() of cursor.h. */
+int ring_reader_look(struct ring_reader *rr);
+int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
+		      struct cursor_fetch *ret);
+
+/* Bytes read at `offset` of the file, fewer only at its end; else -errno. */
+ssize_t ring_reader_at(const struct ring_reader *rr, void *to, size_t n, uint64_t offset);
+/* The pid that OCaml's ring_start tells in the first record of the file; 0: overwritten, or none. */
+uint64_t ring_reader_first_pid(const struct ring_reader *rr);
+
+#endif
