@@ -37,7 +37,7 @@ static void test_live(struct session *session)
 	struct tally t = {0};
 	ok(!ring_source_new(session, 1 << 20, &s) &&
 		   !ebt_cursor_open_pid(0, NULL, EBT_RELEASE_AUTO, &c, NULL) &&
-		   !ring_source_add(s, c, (uint32_t)getpid(), true),
+		   !ring_source_add(s, c, "test", (uint32_t)getpid(), true),
 	   "a live ring is added");
 	for (int i = 0; i < 100; i++)
 		ebt_begin(EBT_PHASE_minor);
@@ -58,7 +58,7 @@ static void test_truncated(struct session *session)
 	snprintf(cmd, sizeof(cmd), "cp '%s' '%s'", ebt_ring_path(), path);
 	ok(fd >= 0 && !system(cmd) && !ring_source_new(session, 1 << 20, &s) &&
 		   !ebt_cursor_open(path, EBT_RELEASE_AUTO, &c, NULL) &&
-		   !ring_source_add(s, c, 1, true),
+		   !ring_source_add(s, c, "test", 1, true),
 	   "a ring's file is added as live");
 	struct source *base = ring_source_base(s);
 	source_poll(base);
