@@ -20,14 +20,24 @@ trace() {
     "$O/tests/prog/minigc" -q -t 4 -c "$out.counts" "$@" | "$O/tests/prog/tally" >"$out.tally"
   is "${PIPESTATUS[0]}" 0 "$name: ebtrace returns the program's status"
 }
-trace watermark -- --mode watermark -- -n "$events" -r 1000000
-whole watermark
-trace full-speed EBTRACE_LOG_WSIZE=20 -- --mode watermark -- -n "$events"
-whole full-speed
-trace stream -- --mode stream -- -n "$events"
-whole stream
-trace ring EBTRACE_LOG_WSIZE=20 -- --mode ring -- -n "$events"
-whole ring
+# Four threads that use every CPU, and a ring that wraps in 19 ms: a machine whose CPUs are taken
+# away for so long (a virtual one with busy neighbours) loses events whatever the tracer does. So it
+# may try three times to lose nothing; that every event is delivered or told as lost must hold in
+# each try.
+lossless() { # as trace
+  local try name=$1
+  for try in 1 2 3; do
+    trace "$@"
+    balanced "$name"
+    [ "$(value "$name" summary lost_events)" = 0 ] && break
+    diag "$name: try $try lost $(value "$name" summary lost_events)"
+  done
+  whole "$name"
+}
+lossless watermark -- --mode watermark -- -n "$events" -r 1000000
+lossless full-speed EBTRACE_LOG_WSIZE=20 -- --mode watermark -- -n "$events"
+lossless stream -- --mode stream -- -n "$events"
+lossless ring EBTRACE_LOG_WSIZE=20 -- --mode ring -- -n "$events"
 
 trace tiny-ring EBTRACE_LOG_WSIZE=9 -- --mode ring -- -n 2000000
 lossy tiny-ring
