@@ -64,6 +64,16 @@ is "$(delivered "$TMP/ringless-page" | in_all)" "$(emitted "$TMP/ringless-page" 
 ok $? "ringless-page: the loss was forced"
 sorted ringless-page
 
+# Through the rings alone they are lost, and counted by the library.
+for mode in ring watermark; do
+  trace ringless-$mode EBTRACE_MAX_DOMAINS=2 EBTRACE_LOG_WSIZE=20 -- --mode $mode -- -n 100000
+  is "$(delivered "$TMP/ringless-$mode" | awk '{ n += $3 } END { print n }')" \
+    "$(awk '{ n += $3 } END { print n }' "$TMP/ringless-$mode.counts")" \
+    "ringless-$mode: delivered + lost = emitted over all threads"
+  [ "$(delivered "$TMP/ringless-$mode" | awk '$1 == -1 && $2 == "lost" { print $3 }')" -gt 0 ]
+  ok $? "ringless-$mode: events of threads without a ring are told as lost"
+done
+
 # A tracer that is stopped for a second.
 mkfifo "$TMP/go"
 EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 4 -n 3000000 -w -c "$TMP/stopped.counts" <"$TMP/go" &

@@ -402,6 +402,8 @@ static int begin(struct tracer *t)
 	}
 	if (status)
 		return status;
+	if (t->bpf && t->opts->mode != MODE_WATERMARK)
+		ring_source_ringless_seen(t->rings);
 	t->session->source = t->bpf ? "ring+bpf" : "ring";
 	return t->opts->program ? start_program(t) : add_pids(t);
 }

@@ -44,6 +44,11 @@ enum ebt_release cursor_release(const struct ebt_cursor *c)
 {
 	return c->release;
 }
+uint64_t cursor_ringless(const struct ebt_cursor *c)
+{
+	return ring_reader_ringless(&c->reader);
+}
+
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain)
 {
 	return &c->reader.ring[domain];

@@ -41,6 +41,8 @@ int cursor_look(struct ebt_cursor *c);
 
 /* State of a ring; domain < max_domains. A ring that was never used has tail 0. */
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
+/* Events of threads that found no free ring, as counted by now: in no ring, and so lost to us. */
+uint64_t cursor_ringless(const struct ebt_cursor *c);
 
 /*
  * Copies words of a ring, up to the tail of the last look, into words[0..cap) and moves on. Never

@@ -15,6 +15,9 @@
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
 
+/* Losses of lane 0 that may wait; what comes then is told with the next. */
+#define RINGLESS_MAX 64
+
 struct ring_watch {
 	uint64_t tail;	  /* at the last look */
 	uint64_t look_ns; /* time of the last look */
@@ -28,8 +31,8 @@ struct ring_file {
 	struct ring_damage damage; /* count 0: none yet */
 	uint32_t pid;
 	bool live, counted, finished;
-	struct ring_watch *rings; /* max_domains */
-	uint32_t repairs_told;
+	struct ring_watch *rings;	   /* max_domains */
+	uint64_t ringless, ringless_ns;	   /* told so far, and when */
 	uint8_t named[EBT_RING_NAMES / 8]; /* user events whose name the session has */
 };
 
@@ -43,7 +46,10 @@ struct ring_source {
 	uint32_t lane_cap;
 	uint64_t safe_ns;
 	double fill;
-	bool stopped;
+	bool stopped, follows; /* follows: has had a live file, more may come */
+	bool ringless_seen;
+	struct ebt_event ringless[RINGLESS_MAX]; /* lane 0 */
+	uint32_t ringless_count;
 };
 
 static uint64_t now_ns(void)
@@ -66,7 +72,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 		*ret = s->lanes[w->lane - 1];
 		return 0;
 	}
-	if (s->base.lanes == s->lane_cap) {
+	if (s->base.lanes >= s->lane_cap) {
 		uint32_t cap = s->lane_cap ? 2 * s->lane_cap : 16;
 		struct ring_lane **lanes = realloc(s->lanes, cap * sizeof(struct ring_lane *));
 		if (!lanes)
@@ -126,6 +132,26 @@ static void note_damage(struct ring_file *f, uint64_t offset, const char *expect
 		f->damage.fault = *fault;
 }
 
+/* The events of threads without a ring that were counted since the last look. */
+static void tell_ringless(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
+{
+	uint64_t n = f->counted && !s->ringless_seen ? cursor_ringless(f->cursor) : 0;
+	if (n <= f->ringless || s->ringless_count == RINGLESS_MAX)
+		return;
+	s->ringless[s->ringless_count++] = (struct ebt_event){
+		.kind = EBT_LOST,
+		.ts = look_ns,
+		.pos = f->ringless_ns, /* since */
+		.pid = f->pid,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_RING,
+		.arg = {n - f->ringless, 0},
+	};
+	f->ringless = n;
+	f->ringless_ns = look_ns;
+}
+
 static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_ns)
 {
 	uint64_t look_ns = now_ns();
@@ -150,6 +176,7 @@ static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_
 				return err;
 		}
 	}
+	tell_ringless(s, f, look_ns);
 	if (f->live && safe < *safe_ns)
 		*safe_ns = safe;
 	/* A file at rest has been taken once its lanes had room for all of it. */
@@ -217,9 +244,35 @@ static int finish_event(struct ring_source *s, struct ring_lane *lane, struct eb
 	return 0;
 }
 
+static bool may_bring_more(const struct ring_source *s)
+{
+	if (!s->stopped && (s->follows || !s->file_count))
+		return true;
+	for (uint32_t i = 0; i < s->file_count; i++)
+		if (!s->files[i]->finished)
+			return true;
+	return false;
+}
+
+static int read_ringless(struct ring_source *s, struct ebt_event *ev, size_t cap)
+{
+	uint32_t n = 0;
+	while (n < s->ringless_count && n < cap && s->ringless[n].ts <= s->safe_ns) {
+		ev[n] = s->ringless[n];
+		n++;
+	}
+	s->ringless_count -= n;
+	memmove(s->ringless, s->ringless + n, s->ringless_count * sizeof(*s->ringless));
+	if (n)
+		return (int)n;
+	return s->ringless_count || may_bring_more(s) ? -EAGAIN : 0;
+}
+
 static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)
 {
 	struct ring_source *s = of(base);
+	if (!index)
+		return read_ringless(s, ev, cap);
 	struct ring_lane *lane = s->lanes[index];
 	size_t n = 0;
 	while (n < cap) {
@@ -267,7 +320,7 @@ static void file_free(struct ring_file *f)
 static void ring_free(struct source *base)
 {
 	struct ring_source *s = of(base);
-	for (uint32_t i = 0; i < s->base.lanes; i++)
+	for (uint32_t i = 1; i < s->base.lanes; i++)
 		ring_lane_free(s->lanes[i]);
 	for (uint32_t i = 0; i < s->file_count; i++)
 		file_free(s->files[i]);
@@ -292,6 +345,7 @@ int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_s
 	s->base.ops = &ring_ops;
 	s->session = session;
 	s->budget = (ptrdiff_t)(backlog_bytes / 8);
+	s->base.lanes = 1;
 	s->safe_ns = now_ns() - RING_SLACK_NS;
 	*ret = s;
 	return 0;
@@ -338,6 +392,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	f->cursor = c;
 	f->pid = pid;
 	f->live = live;
+	s->follows |= live;
 	f->counted = cursor_ext(c) != NULL;
 	cursor_set_pid(c, pid);
 	f->name = strdup(name);
@@ -382,4 +437,9 @@ bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_d
 		return true;
 	}
 	return false;
+}
+
+void ring_source_ringless_seen(struct ring_source *s)
+{
+	s->ringless_seen = true;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The source of ring files: of running processes, whose rings are emptied at each poll(), and of
- * files at rest. One lane a ring that was ever used.
+ * files at rest. One lane a ring that was ever used, and lane 0 for what was lost because threads
+ * found no ring.
  *
  * Taking words out of the rings (fast, must not wait) and decoding them (when somebody reads) are
  * apart: between them each lane has a backlog, whose sizes together are bounded. While no more is to
@@ -35,6 +36,11 @@ struct source *ring_source_base(struct ring_source *s); /* freed by source_free(
  */
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
 		    bool live);
+/*
+ * Somebody else sees the events of threads that have no ring (BPF at the markers): they are not to
+ * be told as lost. Before the first poll.
+ */
+void ring_source_ringless_seen(struct ring_source *s);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t pid);
 /* The share of a ring that the fullest one gave at the last poll: 1 and more is a loss. */

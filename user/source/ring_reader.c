@@ -322,3 +322,11 @@ uint64_t ring_reader_first_pid(const struct ring_reader *rr)
 		return 0;
 	return w[2];
 }
+
+uint64_t ring_reader_ringless(const struct ring_reader *rr)
+{
+	uint64_t n, at = rr->layout.end_offset + offsetof(struct ebt_ring_ext, no_ring_events);
+	if (!rr->has_ext || ring_reader_at(rr, &n, sizeof(n), at) != sizeof(n))
+		return 0;
+	return n;
+}

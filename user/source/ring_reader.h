@@ -74,4 +74,8 @@ ssize_t ring_reader_at(const struct ring_reader *rr, void *to, size_t n, uint64_
 /* The pid that OCaml's ring_start tells in the first record of the file; 0: overwritten, or none. */
 uint64_t ring_reader_first_pid(const struct ring_reader *rr);
 
+/* Events of threads that found no free ring, as the producer counts them; 0 without an extension
+ * block. */
+uint64_t ring_reader_ringless(const struct ring_reader *rr);
+
 #endif
