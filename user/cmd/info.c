@@ -10,7 +10,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/open.h"
-#include "codec/ring_ids.h"
+#include "core/names.h"
 
 static const struct opts_command command = {"info", "-p PID | FILE...",
 					    "Tells what a ring file, or the ring of a process, is: "
@@ -31,23 +31,6 @@ struct summary {
 	uint32_t damages;
 };
 
-static const char *kind_name(unsigned kind)
-{
-	static const char *const names[KINDS] = {
-		[EBT_BEGIN] = "begin",
-		[EBT_END] = "end",
-		[EBT_COUNTER] = "counter",
-		[EBT_LIFECYCLE] = "lifecycle",
-		[EBT_ALLOC_SIZES] = "alloc_sizes",
-		[EBT_UNIT] = "unit",
-		[EBT_INT] = "int",
-		[EBT_SPAN_BEGIN] = "span_begin",
-		[EBT_SPAN_END] = "span_end",
-		[EBT_CUSTOM] = "custom",
-	};
-	return names[kind];
-}
-
 static int count_event(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx)
 {
 	struct summary *s = ctx;
@@ -59,7 +42,7 @@ static int count_event(const struct ebt_event *ev, const void *payload, size_t b
 		s->damages++;
 		return 0;
 	}
-	if (ev->kind >= KINDS || !kind_name(ev->kind) || ev->domain >= s->domains)
+	if (ev->kind >= KINDS || ev->kind == EBT_LOST || ev->domain >= s->domains)
 		return 0;
 	s->count[ev->kind]++;
 	s->by_domain[ev->domain][ev->kind]++;
@@ -108,7 +91,7 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 				continue;
 			if (!*sep)
 				printf("  domain %-3" PRIu32 " ", d);
-			printf("%s%s %" PRIu64, sep, kind_name(k), s->by_domain[d][k]);
+			printf("%s%s %" PRIu64, sep, names_kind((uint16_t)k), s->by_domain[d][k]);
 			sep = ", ";
 		}
 		if (*sep)
@@ -155,7 +138,7 @@ static void print_json(const char *name, const struct ebt_cursor_info *i, const 
 			if (!*sep)
 				printf("%s{\"domain\":%" PRIu32, comma, d);
 			sep = ",";
-			printf(",\"%s\":%" PRIu64, kind_name(k), s->by_domain[d][k]);
+			printf(",\"%s\":%" PRIu64, names_kind((uint16_t)k), s->by_domain[d][k]);
 		}
 		if (*sep) {
 			putchar('}');
