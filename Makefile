@@ -41,7 +41,7 @@ LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_re
              user/proc/ringfile.c user/proc/maps.c $(wildcard user/base/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
-BENCH_SRC := $(wildcard tests/bench/*.c)
+BENCH_SRC := $(wildcard tests/bench/bench_*.c)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 
