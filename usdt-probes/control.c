@@ -260,7 +260,11 @@ const char *ebt_ring_path(void)
 void ebt_runtime_name(const char *name)
 {
 	ebt_lock();
+	memset(config.runtime, 0, sizeof(config.runtime));
 	strncpy(config.runtime, name ? name : "", sizeof(config.runtime) - 1);
+	/* With EBTRACE_START=1 the file is there before the program could say anything. */
+	if (file.base)
+		memcpy(file.ext->runtime, config.runtime, sizeof(file.ext->runtime));
 	ebt_unlock();
 }
 

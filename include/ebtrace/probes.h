@@ -197,7 +197,10 @@ EBT_API int ebt_pause(void);
 EBT_API int ebt_resume(void);
 /* The path of the ring file; NULL while there is none. Valid until the next start, stop or fork. */
 EBT_API const char *ebt_ring_path(void);
-/* Names the runtime in the ring file (at most 63 bytes are kept). Call it before ebt_start(). */
+/*
+ * Names the runtime in the ring file, this one if there is one already and those made later; at most
+ * 63 bytes are kept. Takes a lock; not for signal handlers.
+ */
 EBT_API void ebt_runtime_name(const char *name);
 /* The calling thread gives its ring back now instead of at its end. */
 EBT_API void ebt_thread_end(void);

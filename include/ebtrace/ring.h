@@ -133,8 +133,8 @@ static inline uint32_t ebt_ring_event_seq(uint64_t header)
 
 /*
  * The extension block. Every string is NUL-padded. It is written whole before the file gets its
- * name; only the counters change afterwards. The three name tables follow it, one after the other:
- * phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
+ * name; only the counters and the runtime's name change afterwards. The three name tables follow
+ * it, one after the other: phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
  */
 #define EBT_RING_EXT_MAGIC	0x3130545845544245ull /* "EBTEXT01" in the file */
 #define EBT_RING_EXT_NAME_BYTES 64

@@ -230,6 +230,17 @@ static void test_registry(void)
 	dump_close(&d);
 }
 
+static void test_late_name(void)
+{
+	struct dump d;
+	ebt_runtime_name("renamed");
+	if (!ok(dump_open(&d, ebt_ring_path()), "the file can be read again"))
+		return;
+	const struct ebt_ring_ext *ext = (const void *)dump_ext(&d);
+	is_str(ext->runtime, "renamed", "a runtime that names itself late is in the file too");
+	dump_close(&d);
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -248,6 +259,7 @@ int main(int argc, char **argv)
 	test_buckets();
 	test_pause();
 	test_registry();
+	test_late_name();
 	is(ebt_stop(), 0, "recording stops");
 	ok(!ebt_ring_path() && !ebt_enabled(), "then there is no file and nobody listens");
 	ebt_begin(EBT_PHASE_minor);
