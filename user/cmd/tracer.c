@@ -136,16 +136,15 @@ static int scan(struct tracer *t, uint64_t now)
 }
 
 /*
- * Follows the rate at which the rings fill: an eighth of a ring between two looks. Where a marker
- * fires for each quarter of a ring it wakes us up, and looking more often is not needed.
+ * Follows the rate at which the rings fill: an eighth of a ring between two looks. The marker that
+ * fires for each quarter of a ring wakes us up before that, when a burst follows a silence.
  */
 static void adapt_poll(struct tracer *t)
 {
 	double fill = ring_source_fill(t->rings);
-	bool woken = t->opts->mode == MODE_WATERMARK && t->bpf_markers;
-	if (fill > 0.125 && !woken)
+	if (fill > 0.125)
 		t->poll_ns /= 2;
-	else if (fill < 0.03125 || woken)
+	else if (fill < 0.03125)
 		t->poll_ns *= 2;
 	if (t->poll_ns < POLL_MIN_NS)
 		t->poll_ns = POLL_MIN_NS;
