@@ -38,7 +38,8 @@ PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on.
 LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_reader.c \
-             user/proc/ringfile.c user/proc/maps.c $(wildcard user/base/*.c)
+             user/proc/ringfile.c user/proc/maps.c user/proc/process.c \
+             $(wildcard user/base/*.c)
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)

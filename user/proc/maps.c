@@ -78,7 +78,7 @@ static int open_regular(const char *path, uint64_t inode, int flags)
 	if (fstat(handle, &st))
 		fd = -errno;
 	else if (!S_ISREG(st.st_mode))
-		fd = -EINVAL;
+		fd = S_ISLNK(st.st_mode) ? -ELOOP : -EINVAL;
 	else if (st.st_ino == inode) {
 		char self[32];
 		snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/ringfile.h"
 #include "proc/maps.h"
+#include "proc/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 /* O_NONBLOCK: the open of a FIFO must not wait. */
@@ -31,7 +31,7 @@ static int say(struct search *s, int err, const char *path, const char *what)
 }
 
 /* 0 if the open file may be read as a ring of the process. */
-static int check_file(struct search *s, int fd, const char *path, const struct maps_entry *e)
+static int check_file(struct search *s, int fd, const char *path)
 {
 	struct stat st;
 
@@ -41,15 +41,12 @@ static int check_file(struct search *s, int fd, const char *path, const struct m
 		return say(s, -EINVAL, path, "not a regular file");
 	if (st.st_uid != s->owner)
 		return say(s, -EOWNERDEAD, path, "does not belong to the owner of the process");
-	if (e && (st.st_ino != e->inode || major(st.st_dev) != e->dev_major ||
-		  minor(st.st_dev) != e->dev_minor))
-		return say(s, -ESTALE, path, "is not the file that the process has mapped");
 	return 0;
 }
 
-static int take(struct search *s, int fd, const char *path, const struct maps_entry *e)
+static int take(struct search *s, int fd, const char *path)
 {
-	int err = check_file(s, fd, path, e);
+	int err = check_file(s, fd, path);
 	if (err) {
 		close(fd);
 		return err;
@@ -61,28 +58,33 @@ static int take(struct search *s, int fd, const char *path, const struct maps_en
 	return 0;
 }
 
+static const char *why_not(int err)
+{
+	switch (err) {
+	case -ESTALE:
+		return "is not the file that the process has mapped";
+	case -EINVAL:
+		return "not a regular file";
+	case -ELOOP:
+		return "is a symbolic link";
+	default:
+		return strerror(-err);
+	}
+}
+
 static int take_mapping(const struct maps_entry *e, void *ctx)
 {
 	struct search *s = ctx;
 	static const char suffix[] = ".events";
 	size_t n = strlen(e->path), tail = sizeof(suffix) - 1;
-	char path[PATH_MAX + 64];
 
 	if (!e->shared || e->offset || n < tail || strcmp(e->path + n - tail, suffix))
 		return 0;
-	/* By the mapping itself: right even if the file was removed or its name re-used. */
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)s->pid,
-		 (unsigned long long)e->start, (unsigned long long)e->end);
-	int fd = open(path, OPEN_FLAGS);
-	if (fd < 0 && !e->deleted) {
-		/* map_files wants CAP_CHECKPOINT_RESTORE; the path as the process sees it does not */
-		snprintf(path, sizeof(path), "/proc/%d/root%.*s", (int)s->pid, PATH_MAX, e->path);
-		fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
-	}
-	if (fd < 0)
-		s->err = say(s, -errno, e->path, strerror(errno));
-	else {
-		int err = take(s, fd, e->path, e);
+	int fd = maps_open(s->pid, e);
+	if (fd < 0) {
+		s->err = say(s, fd, e->path, why_not(fd));
+	} else {
+		int err = take(s, fd, e->path);
 		s->err = err ? err : s->err;
 	}
 	return s->n == s->cap;
@@ -96,23 +98,24 @@ static int take_from_dir(struct search *s, const char *dir)
 		return say(s, -ENAMETOOLONG, dir, strerror(ENAMETOOLONG));
 	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
-		return say(s, -errno, path,
-			   errno == ELOOP ? "is a symbolic link" : strerror(errno));
-	return take(s, fd, path, NULL);
+		return say(s, -errno, path, why_not(-errno));
+	return take(s, fd, path);
 }
 
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)
 {
 	struct search s = {.pid = pid, .found = ret, .cap = cap, .reason = reason};
-	struct stat st;
-	char path[32];
+	struct process p;
 
-	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
-	if (stat(path, &st) < 0) {
-		snprintf(reason, RINGFILE_REASON_BYTES, "no process %d", (int)pid);
-		return errno == ENOENT ? -ESRCH : -errno;
+	process_look(pid, &p);
+	if (p.state == PROCESS_GONE || p.state == PROCESS_ZOMBIE || p.state == PROCESS_KERNEL) {
+		const char *what = p.state == PROCESS_ZOMBIE   ? " any more: it is a zombie"
+				   : p.state == PROCESS_KERNEL ? " but a kernel thread"
+							       : "";
+		snprintf(reason, RINGFILE_REASON_BYTES, "no process %d%s", (int)pid, what);
+		return -ESRCH;
 	}
-	s.owner = st.st_uid;
+	s.owner = p.uid;
 	int err = maps_each(pid, take_mapping, &s);
 	if (s.n)
 		return s.n;
