@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finding the rings of a process: what is found, and what is refused with which words. */
+#include "proc/ringfile.h"
+#include "tests/tap.h"
+
+#include <ebtrace/cursor.h>
+#include <ebtrace/probes.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RING_BYTES 9447488 /* of a file that is no ring, but as long as one */
+
+static char dir[] = "/tmp/ebt-ringfile-XXXXXX";
+
+/* The error, or 0; what was found is closed. */
+static int find(pid_t pid, const char *where, char *reason)
+{
+	struct ringfile found[RINGFILE_MAX];
+	int n = ringfile_find(pid, where, found, RINGFILE_MAX, reason);
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	return n < 0 ? n : 0;
+}
+
+static void check_refused(pid_t pid, int want, const char *word, const char *name)
+{
+	char reason[RINGFILE_REASON_BYTES] = "";
+	int err = find(pid, dir, reason);
+	if (!ok(err == want && strstr(reason, word), "%s is refused with its reason", name))
+		diag("error %d, expected %d; '%s'", err, want, reason);
+}
+
+static pid_t start_idle(void)
+{
+	pid_t pid = fork();
+	if (!pid)
+		for (;;)
+			pause();
+	return pid;
+}
+
+static void test_gone(void)
+{
+	pid_t pid = start_idle();
+	siginfo_t info;
+	check_refused(pid, -ENOENT, "has no ring", "a process without a ring");
+	kill(pid, SIGKILL);
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	check_refused(pid, -ESRCH, "zombie", "a zombie");
+	waitpid(pid, NULL, 0);
+	check_refused(pid, -ESRCH, "no process", "a pid that is dead");
+}
+
+static int make_file(const char *path, off_t bytes)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_EXCL, 0644);
+	int err = fd < 0 || ftruncate(fd, bytes);
+	close(fd);
+	return err;
+}
+
+static void test_dir(void)
+{
+	char path[128], reason[EBT_REASON_BYTES] = "";
+	struct ebt_cursor *c;
+	pid_t pid = start_idle();
+
+	snprintf(path, sizeof(path), "%s/%d.events", dir, (int)pid);
+	ok(!make_file(path, RING_BYTES) && !find(pid, dir, reason),
+	   "a file in the directory is found");
+	ok(find(pid, NULL, reason) == -ENOENT, "but not without the directory");
+	if (!chown(path, 65534, 65534))
+		check_refused(pid, -EOWNERDEAD, "owner", "a file that is another user's");
+	unlink(path);
+	ok(!symlink("/etc/passwd", path), "a symbolic link is put in its place");
+	check_refused(pid, -ELOOP, "symbolic link", "a symbolic link");
+	unlink(path);
+	ok(!mkfifo(path, 0600), "a FIFO is put in its place");
+	check_refused(pid, -EINVAL, "regular", "a FIFO");
+	unlink(path);
+	ok(!mkdir(path, 0700), "a directory is put in its place");
+	check_refused(pid, -EINVAL, "regular", "a directory");
+	rmdir(path);
+	ok(!make_file(path, 1ll << 40), "a sparse file of 1 TiB is put in its place");
+	int err = ebt_cursor_open_pid(pid, dir, EBT_RELEASE_AUTO, &c, reason);
+	if (!ok(err < 0 && strstr(reason, path), "it is refused, and the reason names it"))
+		diag("error %d; '%s'", err, reason);
+	unlink(path);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static bool is_file(const struct ringfile *f, const struct stat *want)
+{
+	struct stat st;
+	return !fstat(f->fd, &st) && st.st_ino == want->st_ino && st.st_dev == want->st_dev;
+}
+
+/* Another mapping that is named like a ring, beside the ring. */
+static void test_two(const struct stat *ring)
+{
+	struct ringfile found[2];
+	char path[128], reason[RINGFILE_REASON_BYTES] = "";
+	struct stat other;
+
+	snprintf(path, sizeof(path), "%s/other.events", dir);
+	int fd = make_file(path, 4096) ? -1 : open(path, O_RDWR | O_CLOEXEC);
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ok(p != MAP_FAILED && !fstat(fd, &other), "a second ring is mapped");
+	int n = ringfile_find(getpid(), NULL, found, 2, reason);
+	is(n, 2, "both rings are found");
+	ok(n == 2 && is_file(&found[0], ring) + is_file(&found[1], ring) == 1 &&
+		   is_file(&found[0], &other) + is_file(&found[1], &other) == 1,
+	   "each of them once");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	n = ringfile_find(getpid(), NULL, found, 1, reason);
+	is(n, 1, "no more are found than there is room for");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	munmap(p, 4096);
+	close(fd);
+	unlink(path);
+}
+
+static void test_mapped(void)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[RINGFILE_REASON_BYTES] = "", path[256] = "";
+	struct stat ring;
+
+	setenv("EBTRACE_DIR", dir, 1);
+	ok(!ebt_start() && !stat(ebt_ring_path(), &ring), "this process records");
+	if (ebt_ring_path())
+		snprintf(path, sizeof(path), "%s", ebt_ring_path());
+	int n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	ok(n == 1 && is_file(&found[0], &ring), "its ring is found without the directory");
+	ok(n == 1 && !strcmp(found[0].path, path), "with its path");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	test_two(&ring);
+	unlink(path);
+	ok(!make_file(path, RING_BYTES), "another file takes the name");
+	n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	/* Without the right to open a mapping itself, the file is out of reach. */
+	ok(n == 1 ? is_file(&found[0], &ring) : geteuid() && n < 0,
+	   "the ring that was deleted is found, and not the other file");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	ebt_stop();
+	unlink(path);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return skip_all("needs a temporary directory");
+	test_gone();
+	test_dir();
+	test_mapped();
+	rmdir(dir);
+	return tap_done();
+}
