@@ -159,7 +159,7 @@ unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) user/proc/notes.c)
-$(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard user/codec/*.h include/ebtrace/*)
+$(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard tests/fuzz/*.h user/*/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \

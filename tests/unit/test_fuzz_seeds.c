@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes nothing. */
+#include "tests/fuzz/notes_body.h"
+#include "tests/fuzz/ring_body.h"
+#include "tests/tap.h"
+
+#define MAX_SEED_BYTES 65536
+
+static uint8_t seed[MAX_SEED_BYTES];
+
+static size_t load(const char *name)
+{
+	char path[128];
+	snprintf(path, sizeof(path), "tests/fuzz/seeds/%s", name);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(seed, 1, sizeof(seed), f) : 0;
+	if (f)
+		fclose(f);
+	ok(n > 0 && n < sizeof(seed), "seed %s is there, and small enough for the fuzzer", name);
+	return n;
+}
+
+static void test_ring(void)
+{
+	struct ring_body b = ring_body(seed, load("ring/once"));
+	ok(b.events >= 12 && b.payloads >= 3, "a whole ring gives its events, with payloads");
+	ok(b.names >= 4, "and the names of its user events");
+	is(b.ours, 1, "packed, it is read with its extension block");
+	b = ring_body(seed, load("ring/wrapped"));
+	ok(b.events >= 50 && b.payloads >= 10, "a ring that has wrapped gives what it still holds");
+	ok(b.bad > 0, "and what it has lost");
+	b = ring_body(seed, load("ring/damaged"));
+	ok(b.events > 0 && b.bad > 0, "a damaged ring gives events and damage");
+	static const char *const ocaml[] = {"ring/c-user-5.3.0", "ring/g-instr-5.1.1"};
+	for (size_t i = 0; i < 2; i++) {
+		size_t n = load(ocaml[i]);
+		b = ring_body(seed, n);
+		ok(b.events > 50, "%s gives events, of OCaml's ring", ocaml[i]);
+	}
+	b = ring_body(seed, 63);
+	ok(!b.events && !b.bad, "half a header gives nothing");
+}
+
+static void test_notes(void)
+{
+	struct notes_body b = notes_body(seed, load("notes/shared"));
+	is(b.sites, 6, "a shared object gives its three markers, twice");
+	ok(b.chars > 100, "with their strings");
+	is(b.skipped, 0, "and nothing is skipped");
+	b = notes_body(seed, load("notes/object"));
+	ok(!b.sites && b.skipped, "an object that is not linked gives none, and they are counted");
+	b = notes_body(seed, load("notes/damaged"));
+	ok(b.sites < 6 && b.skipped, "of a damaged one a note is skipped");
+}
+
+int main(void)
+{
+	test_ring();
+	test_notes();
+	return tap_done();
+}
