@@ -75,7 +75,7 @@ static void test_dir(void)
 	ok(!make_file(path, RING_BYTES) && !find(pid, dir, reason),
 	   "a file in the directory is found");
 	ok(find(pid, NULL, reason) == -ENOENT, "but not without the directory");
-	if (!chown(path, 65534, 65534))
+	if (!geteuid() && !chown(path, 65534, 65534))
 		check_refused(pid, -EOWNERDEAD, "owner", "a file that is another user's");
 	unlink(path);
 	ok(!symlink("/etc/passwd", path), "a symbolic link is put in its place");
