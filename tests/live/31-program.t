@@ -49,4 +49,19 @@ wait_for test -s "$TMP/t"
 kill -INT $tracer
 wait $tracer
 is "$(tail -1 "$TMP/t" | jq -r .kind)" summary "a signal finishes the file"
+# Children that nobody waits for, and one that has left the family.
+json --mode ring -o "$TMP/t" -- sh -c 'for i in 1 2 3 4 5 6 7 8; do sleep 0 & done; exec sleep 0.7' 2>/dev/null
+is $? 0 "zombies do not end the trace, nor the program"
+json --mode ring -o "$TMP/t" -- sh -c "(setsid $gc -q -t 1 -n 20000 -r 50000 -c $TMP/counts &); sleep 1.2"
+is "$(grep -c '"kind":"begin"' "$TMP/t")" "$(awk '$2 == "begin" { n += $3 } END { print n }' "$TMP/counts")" \
+  "a daemon that the program leaves behind is followed to its end"
+
+# The trace is over, the program is not: a signal reaches it.
+json -d 0.2s -o "$TMP/t" -- sleep 60 2>/dev/null &
+tracer=$!
+children+=("$tracer")
+sleep 0.8
+kill -TERM $tracer
+wait $tracer
+is $? 143 "a signal after the end of the trace is passed on to the program"
 done_testing

@@ -2,6 +2,7 @@
 #include "base/writer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -29,7 +30,9 @@ static int write_all(int fd, const char *data, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, data, len);
-		if (n < 0 && errno != EINTR)
+		if (n < 0 && errno == EAGAIN) /* somebody made it non-blocking */
+			poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
+		else if (n < 0 && errno != EINTR)
 			return -errno;
 		if (n > 0) {
 			data += n;

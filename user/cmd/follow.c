@@ -25,7 +25,8 @@ struct followed {
 	pid_t pid;
 	int pidfd;
 	bool ended;
-	bool told; /* follow_children() has reported it */
+	bool told;	/* follow_children() has reported it */
+	int told_error; /* of its ring, that has been said */
 	enum ebt_release release;
 };
 
@@ -88,11 +89,27 @@ static bool was_followed(const struct follow *f, pid_t pid)
 	return false;
 }
 
+/* The place of a process that has ended and is of no use any more; NULL: all are needed. */
+static struct followed *used_place(struct follow *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (f->processes[i].ended && f->processes[i].told)
+			return &f->processes[i];
+	return NULL;
+}
+
+static bool has_ended(int pidfd)
+{
+	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
+	return poll(&fd, 1, 0) > 0;
+}
+
 static int add_process(struct follow *f, pid_t pid, bool told)
 {
-	if (f->count == MAX_PROCESSES)
+	struct followed *place = f->count == MAX_PROCESSES ? used_place(f) : NULL;
+	if (f->count == MAX_PROCESSES && !place)
 		return -E2BIG;
-	if (f->count == f->cap) {
+	if (f->count == f->cap && !place) {
 		unsigned cap = f->cap ? 2 * f->cap : 8;
 		struct followed *p = realloc(f->processes, cap * sizeof(*p));
 		if (!p)
@@ -103,13 +120,20 @@ static int add_process(struct follow *f, pid_t pid, bool told)
 	int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (pidfd < 0)
 		return -errno;
+	/* A zombie is listed among the children, at each scan anew. */
+	if (!told && has_ended(pidfd)) {
+		close(pidfd);
+		return -ESRCH;
+	}
 	struct epoll_event e = {.events = EPOLLIN, .data.ptr = f};
 	if (epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, pidfd, &e)) {
 		int err = -errno;
 		close(pidfd);
 		return err;
 	}
-	f->processes[f->count++] = (struct followed){
+	if (!place)
+		place = &f->processes[f->count++];
+	*place = (struct followed){
 		.pid = pid, .pidfd = pidfd, .told = told, .release = f->opts->release};
 	f->running++;
 	return 0;
@@ -187,7 +211,8 @@ static int scan_maps(struct follow *f, struct followed *p)
 	if (n == -ENOENT || n == -ESRCH)
 		return 0;
 	if (n < 0) {
-		if (strcmp(reason, f->reason)) {
+		if (p->told_error != n) {
+			p->told_error = n;
 			memcpy(f->reason, reason, sizeof(reason));
 			log_at(LOG_NORMAL, "%s", reason);
 		}
@@ -223,8 +248,14 @@ static int scan_dir(struct follow *f)
 		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
 			continue;
 		/* A live process is found by its mapping, which is certain. */
-		if (find(f, (pid_t)pid) || !(f->own_dir || was_followed(f, (pid_t)pid)))
+		bool followed = was_followed(f, (pid_t)pid);
+		if (find(f, (pid_t)pid) || !(followed || (f->own_dir && f->opts->follow)))
 			continue;
+		/* Nobody's child any more, or a child just born: it is live all the same. */
+		if (!followed && !add_process(f, (pid_t)pid, false)) {
+			err = scan_maps(f, find(f, (pid_t)pid));
+			continue;
+		}
 		int fd =
 			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		struct stat st;
@@ -258,7 +289,8 @@ static int scan_children(struct follow *f, pid_t pid)
 		while (in && !err && fscanf(in, "%d", &child) == 1)
 			if (!find(f, child)) {
 				err = add_process(f, child, false);
-				if (err == -ESRCH)
+				/* One child too many does not end the trace of the others. */
+				if (err == -ESRCH || err == -E2BIG || err == -EMFILE)
 					err = 0;
 			}
 		if (in)
@@ -266,12 +298,6 @@ static int scan_children(struct follow *f, pid_t pid)
 	}
 	closedir(d);
 	return err;
-}
-
-static bool has_ended(const struct followed *p)
-{
-	struct pollfd fd = {.fd = p->pidfd, .events = POLLIN};
-	return poll(&fd, 1, 0) > 0;
 }
 
 void follow_remove_files(struct follow *f)
@@ -283,7 +309,8 @@ void follow_remove_files(struct follow *f)
 		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
 		const struct followed *p = find(f, pid);
 		if (!strstr(e->d_name, ".events") || !was_followed(f, pid) ||
-		    (p && !has_ended(p)) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
+		    (p && !has_ended(p->pidfd)) ||
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		for (unsigned i = 0; i < f->file_count; i++)
 			if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
@@ -300,7 +327,7 @@ int follow_scan(struct follow *f)
 	for (unsigned i = 0; !err && i < f->count; i++) {
 		if (f->processes[i].ended)
 			continue;
-		bool ended = has_ended(&f->processes[i]);
+		bool ended = has_ended(f->processes[i].pidfd);
 		if (!ended) {
 			err = scan_maps(f, &f->processes[i]);
 			if (!err && f->opts->follow)

@@ -124,18 +124,19 @@ int target_go(struct target *t)
 	t->go_fd = -1;
 	if (n != 1)
 		return -errno;
+	/* The stop behind exec(). A signal may stop it before that; and it may end instead. */
+	while (t->traced && waitpid(t->pid, &t->status, 0) == t->pid && WIFSTOPPED(t->status) &&
+	       WSTOPSIG(t->status) != SIGTRAP)
+		ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)WSTOPSIG(t->status));
+	if (t->traced && !WIFSTOPPED(t->status)) {
+		t->traced = false;
+		t->reaped = true;
+	}
 	int err = 0;
 	do {
 		n = read(t->failed_fd, &err, sizeof(err));
 	} while (n < 0 && errno == EINTR);
-	if (n == sizeof(err))
-		return -err;
-	/* The stop behind exec(). A program that ended instead is reaped as usual. */
-	if (t->traced && (waitpid(t->pid, &t->status, 0) != t->pid || !WIFSTOPPED(t->status))) {
-		t->traced = false;
-		t->reaped = true;
-	}
-	return 0;
+	return n == sizeof(err) ? -err : 0;
 }
 
 void target_release(struct target *t)

@@ -2,6 +2,7 @@
 #include "cmd/tracer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,8 +63,11 @@ static int watch_signals(struct tracer *t)
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
 	sigaddset(&set, SIGCHLD);
+	/* Not under nohup: a blocked signal is queued even where it is ignored. */
+	struct sigaction hup;
+	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
+		sigaddset(&set, SIGHUP);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
@@ -417,21 +421,19 @@ static void done(struct tracer *t)
 		tracer_tell_damage(t->rings);
 		source_free(ring_source_base(t->rings));
 	}
-	if (t->signal_fd >= 0)
-		close(t->signal_fd);
 	if (t->epoll_fd >= 0)
 		close(t->epoll_fd);
 }
 
 static int program_status(struct tracer *t, int status)
 {
-	while (!t->target.reaped) {
-		if (waitpid(t->target.pid, &t->target.status, 0) == t->target.pid)
-			t->target.reaped = true;
-		else if (errno != EINTR)
-			break;
+	while (!target_ended(&t->target)) {
+		/* SIGCHLD wakes us; what else comes is passed on, and the second one ends us. */
+		struct pollfd fd = {.fd = t->signal_fd, .events = POLLIN};
+		poll(&fd, 1, 1000);
+		take_signals(t);
 	}
-	if (!status && !t->session->totals.events)
+	if (!status && !t->session->totals.events && !follow_rings(t->follow) && !t->bpf_markers)
 		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
 			 "an OCaml 5 program or link libebtrace-probes",
 			 t->opts->program[0]);
@@ -474,5 +476,9 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		target_done(&t.target);
 	}
 	follow_free(t.follow);
+	/* What is still to be written may wait for a reader: a signal must end that. */
+	uncatch_signals();
+	if (t.signal_fd >= 0)
+		close(t.signal_fd);
 	return status;
 }

@@ -27,6 +27,7 @@ struct session_tables {
 	struct blob *blobs;
 	uint32_t blob_count, blob_cap;
 	uint32_t free_blobs[BLOB_CLASSES + 1];
+	size_t live_bytes; /* of payloads that are out */
 };
 
 int session_new(struct session **ret)
@@ -175,6 +176,17 @@ static void give_slot(struct session_tables *t, uint32_t i)
 	t->free_blobs[b->class] = i;
 }
 
+static size_t room_of(size_t bytes)
+{
+	uint32_t class = class_of(bytes);
+	return class == BLOB_LARGE ? bytes : (size_t)BLOB_SMALLEST << class;
+}
+
+size_t session_blob_bytes(const struct session *s)
+{
+	return s->tables->live_bytes;
+}
+
 int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, size_t bytes)
 {
 	struct session_tables *t = s->tables;
@@ -185,13 +197,14 @@ int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, 
 	struct blob *b = &t->blobs[i];
 	b->live = true;
 	if (!b->data)
-		b->data = malloc(class == BLOB_LARGE ? bytes : (size_t)BLOB_SMALLEST << class);
+		b->data = malloc(room_of(bytes));
 	if (!b->data) {
 		give_slot(t, i);
 		return -ENOMEM;
 	}
 	if (bytes)
 		memcpy(b->data, data, bytes);
+	t->live_bytes += room_of(bytes);
 	ev->arg[0] = i;
 	ev->arg[1] = bytes;
 	ev->flags |= EBT_F_PAYLOAD;
@@ -214,8 +227,10 @@ void session_drop_blob(struct session *s, struct ebt_event *ev)
 	if (!(ev->flags & EBT_F_PAYLOAD))
 		return;
 	ev->flags &= (uint16_t)~EBT_F_PAYLOAD;
-	if (ev->arg[0] < t->blob_count && t->blobs[ev->arg[0]].live)
+	if (ev->arg[0] < t->blob_count && t->blobs[ev->arg[0]].live) {
+		t->live_bytes -= room_of(ev->arg[1]);
 		give_slot(t, (uint32_t)ev->arg[0]);
+	}
 }
 
 uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id)

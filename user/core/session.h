@@ -62,6 +62,8 @@ const char *session_user_name(const struct session *s, uint32_t pid, uint32_t id
 int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, size_t bytes);
 /* The payload of an event, its length in *ret_bytes; NULL if it has none. */
 const void *session_blob(const struct session *s, const struct ebt_event *ev, size_t *ret_bytes);
+/* Memory under all payloads that have not been given back. */
+size_t session_blob_bytes(const struct session *s);
 /* Gives the event's payload back, if it has one, and clears EBT_F_PAYLOAD. */
 void session_drop_blob(struct session *s, struct ebt_event *ev);
 

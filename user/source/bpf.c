@@ -34,6 +34,7 @@ struct bpf_source {
 	struct bpf_lanes lanes;
 	struct bpf_counts counts;
 	uint64_t started_ns;  /* the look under way began then */
+	uint64_t taken_ns;    /* time of the last record taken: they come in order of reserve */
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
 	uint64_t rescan_ns;
 	uint64_t lost_told, lost_since_ns, control_seen;
@@ -217,6 +218,11 @@ static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t 
 	return err;
 }
 
+static size_t queued_bytes(const struct bpf_source *s)
+{
+	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
+}
+
 /* -ENOBUFS: the queues are full; the rest stays in the kernel, which counts what it drops. */
 static int take_record(void *ctx, void *data, size_t size)
 {
@@ -235,7 +241,8 @@ static int take_record(void *ctx, void *data, size_t size)
 	}
 	if (err)
 		return err;
-	bool full = s->lanes.waiting * sizeof(*ev) >= s->opt.queue_bytes;
+	bool full = queued_bytes(s) >= s->opt.queue_bytes;
+	s->taken_ns = ev->ts;
 	return full && !s->stopped ? -ENOBUFS : 0;
 }
 
@@ -292,14 +299,18 @@ static void find_lost_children(struct bpf_source *s)
 static int look(struct bpf_source *s)
 {
 	s->started_ns = now_ns();
-	if (!s->stopped && s->lanes.waiting * sizeof(struct ebt_event) >= s->opt.queue_bytes)
+	if (!s->stopped && queued_bytes(s) >= s->opt.queue_bytes)
 		return 0;
 	int n = ring_buffer__consume(s->rb);
 	if (n < 0 && n != -ENOBUFS)
 		return n;
 	int err = tell_lost(s, s->started_ns);
+	/* Where the queues were full, what was taken is complete up to its last record. */
+	uint64_t to = s->taken_ns < s->started_ns ? s->taken_ns : s->started_ns;
 	if (n >= 0)
 		s->complete_ns = s->started_ns;
+	else if (to > s->complete_ns)
+		s->complete_ns = to;
 	return err;
 }
 

@@ -30,7 +30,7 @@ struct ring_file {
 	char *name;
 	struct ring_damage damage; /* count 0: none yet */
 	uint32_t pid;
-	bool live, counted, finished;
+	bool live, counted, finished, last_look;
 	struct ring_watch *rings;	   /* max_domains */
 	uint64_t ringless, ringless_ns;	   /* told so far, and when */
 	uint8_t named[EBT_RING_NAMES / 8]; /* user events whose name the session has */
@@ -155,7 +155,9 @@ static void tell_ringless(struct ring_source *s, struct ring_file *f, uint64_t l
 static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_ns)
 {
 	uint64_t look_ns = now_ns();
-	int err = cursor_look(f->cursor);
+	/* Of a file at rest one look is enough, and the end must not chase a writer. */
+	int err = f->last_look ? 0 : cursor_look(f->cursor);
+	f->last_look = !f->live;
 	if (err) {
 		/* Truncated, or gone bad: what was taken is delivered, the rest is not to be had. */
 		note_damage(f, cursor_layout(f->cursor)->headers_offset,
@@ -278,8 +280,12 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 	while (n < cap) {
 		const void *payload;
 		const struct ebt_event *next = ring_lane_peek(lane, lane->file->finished, &payload);
+		if (!next && !n && lane->file->finished) {
+			ring_lane_empty(lane);
+			return 0;
+		}
 		if (!next)
-			return n ? (int)n : lane->file->finished ? 0 : -EAGAIN;
+			return n ? (int)n : -EAGAIN;
 		if (next->ts > s->safe_ns)
 			return n ? (int)n : -EAGAIN;
 		ev[n] = *next;

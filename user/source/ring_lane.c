@@ -7,6 +7,8 @@
 
 /* Words of the least backlog; a record cut by its end leaves room for a fetch. */
 #define FIRST_CAP 8192
+/* Holes that may wait: a hostile header can bring one at each look. */
+#define MAX_SEGMENTS 4096
 /* The least room that makes a fetch worth its two reads. */
 #define LEAST_ROOM 1024
 #define KEPT_CAP   65536 /* words that an empty lane keeps */
@@ -77,8 +79,14 @@ static int add_segment(struct ring_lane *lane, const struct cursor_fetch *f)
 		last->what.words += f->words;
 		return 0;
 	}
-	if (lane->seg_head && lane->seg_head == lane->seg_len)
-		lane->seg_head = lane->seg_len = 0;
+	/* The last segment of a live lane stays, so the places before it are used again. */
+	if (lane->seg_head && lane->seg_len == lane->seg_cap &&
+	    lane->seg_head >= lane->seg_cap / 2) {
+		lane->seg_len -= lane->seg_head;
+		memmove(lane->segments, lane->segments + lane->seg_head,
+			lane->seg_len * sizeof(*lane->segments));
+		lane->seg_head = 0;
+	}
 	if (lane->seg_len == lane->seg_cap) {
 		uint32_t cap = lane->seg_cap ? 2 * lane->seg_cap : 8;
 		struct ring_segment *segments =
@@ -97,7 +105,8 @@ int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain
 	for (;;) {
 		const struct cursor_ring *r = cursor_ring(c, domain);
 		size_t need = r->tail - r->pos;
-		if (!need && !r->notice)
+		bool flooded = lane->seg_len - lane->seg_head >= MAX_SEGMENTS;
+		if ((!need && !r->notice) || flooded)
 			return 0;
 		size_t room = make_room(lane, need);
 		if (room < need && room < LEAST_ROOM)
@@ -182,4 +191,15 @@ const struct ebt_event *ring_lane_peek(struct ring_lane *lane, bool ended, const
 			       ? (const char *)(lane->words + lane->base) + ev->arg[0]
 			       : NULL;
 	return ev;
+}
+
+void ring_lane_empty(struct ring_lane *lane)
+{
+	*lane->budget += (ptrdiff_t)lane->cap;
+	free(lane->words);
+	free(lane->segments);
+	lane->words = NULL;
+	lane->segments = NULL;
+	lane->cap = lane->len = lane->head = lane->base = 0;
+	lane->seg_head = lane->seg_len = lane->seg_cap = 0;
 }

@@ -52,6 +52,8 @@ int ring_lane_tell(struct ring_lane *lane, struct ebt_event ev);
  */
 const struct ebt_event *ring_lane_peek(struct ring_lane *lane, bool ended,
 				       const void **ret_payload);
+/* Gives back the memory of a lane that will bring nothing more. */
+void ring_lane_empty(struct ring_lane *lane);
 /* Done with that event. */
 static inline void ring_lane_next(struct ring_lane *lane)
 {
