@@ -130,7 +130,12 @@ jq -s 'def median: sort | .[length / 2 | floor];
 	group_by(.name) | map({name: .[0].name, unit: .[0].unit, ours: field(.ours),
 		peer: field(.peer), theirs: field(.theirs), limit: field(.limit), goal: field(.goal)}
 		| .ratio = ((.theirs // .limit) as $t | if .ours != null and $t != null and $t > 0
-			then (.ours / $t * 1000 | round / 1000) else null end))' \
+			then (.ours / $t * 1000 | round / 1000) else null end))
+	| . + map(select(.name == "cursor_poll" or .name == "cursor_read") # as a rate, too
+		| def rate: if . == null then null else (1000 / . * 10 | round / 10) end;
+		{name: (.name + "_rate"), unit: "M events/s", ours: (.ours | rate), peer,
+		 theirs: (.theirs | rate), limit: null, goal: (.goal | rate),
+		 ratio: (if .ratio == null then null else (1000 / .ratio | round / 1000) end)})' \
 	"$out" >"$O/bench.json" || exit 1
 jq -r '(["name", "unit", "ours", "peer", "theirs", "limit", "ratio", "goal"] | @tsv),
 	(.[] | [.name, .unit, .ours // "-", .peer // "-", .theirs // "-", .limit // "-", .ratio // "-",
