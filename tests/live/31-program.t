@@ -57,7 +57,8 @@ is "$(grep -c '"kind":"begin"' "$TMP/t")" "$(awk '$2 == "begin" { n += $3 } END 
   "a daemon that the program leaves behind is followed to its end"
 
 # The trace is over, the program is not: a signal reaches it.
-json -d 0.2s -o "$TMP/t" -- sleep 60 2>/dev/null &
+# Not through the function, which would be a shell of its own in the background.
+"$O/ebtrace" -q -f ndjson -d 0.2s -o "$TMP/t" -- sleep 60 2>/dev/null &
 tracer=$!
 children+=("$tracer")
 sleep 0.8

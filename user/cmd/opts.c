@@ -252,6 +252,12 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 	return err;
 }
 
+static rlim_t open_files(void)
+{
+	struct rlimit files;
+	return getrlimit(RLIMIT_NOFILE, &files) ? 1024 : files.rlim_cur;
+}
+
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv)
 {
 	*ret = (struct opts){
@@ -259,6 +265,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 		.buffer_bytes = 256 << 20,
 		.follow = true,
 		.nice = getpriority(PRIO_PROCESS, 0),
+		.open_files = open_files(),
 	};
 	/* What follows "--" belongs to the program, options included. */
 	for (int i = 1; i < argc; i++) {

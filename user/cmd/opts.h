@@ -9,6 +9,7 @@
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #define OPTS_MAX 64 /* of each repeatable option */
@@ -38,6 +39,7 @@ struct opts {
 	uint64_t bpf_buffer_bytes;
 	uint64_t buffer_bytes; /* of the backlog of all rings */
 	int nice;	       /* as ebtrace was started; a program that it starts gets it */
+	rlim_t open_files;     /* soft limit, likewise */
 	bool follow;
 	bool snapshot;
 	bool json;

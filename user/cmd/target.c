@@ -58,9 +58,14 @@ static void extend_environment(const struct target *t)
 	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
 }
 
-static void run_child(const struct target *t, char **argv, int nice, int go, int failed)
+static void run_child(const struct target *t, char **argv, int go, int failed)
 {
-	setpriority(PRIO_PROCESS, 0, nice);
+	setpriority(PRIO_PROCESS, 0, t->nice);
+	struct rlimit files;
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = t->open_files;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	/* What the tracer ignores or blocks is not the program's business. */
 	sigset_t none;
 	sigemptyset(&none);
@@ -80,9 +85,15 @@ static void run_child(const struct target *t, char **argv, int nice, int go, int
 	_exit(127);
 }
 
-int target_spawn(struct target *t, char **argv, int nice, bool stop)
+int target_spawn(struct target *t, char **argv, int nice, rlim_t open_files, bool stop)
 {
-	*t = (struct target){.pid = -1, .pidfd = -1, .go_fd = -1, .failed_fd = -1, .traced = stop};
+	*t = (struct target){.pid = -1,
+			     .pidfd = -1,
+			     .go_fd = -1,
+			     .failed_fd = -1,
+			     .nice = nice,
+			     .open_files = open_files,
+			     .traced = stop};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
 	int err = make_dir(t);
 	if (err)
@@ -99,7 +110,7 @@ int target_spawn(struct target *t, char **argv, int nice, bool stop)
 	}
 	if (!t->pid) {
 		close(go[1]); /* so that the tracer's death ends the wait */
-		run_child(t, argv, nice, go[0], failed[1]);
+		run_child(t, argv, go[0], failed[1]);
 	}
 	close(go[0]);
 	close(failed[1]);

@@ -9,6 +9,7 @@
 #define CMD_TARGET_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct target {
@@ -22,14 +23,16 @@ struct target {
 	bool traced;	 /* stopped behind exec(), before its first instruction */
 	bool reaped;
 	int status; /* as of waitpid() */
+	int nice;   /* the program's, and its limit of open files: ours are raised */
+	rlim_t open_files;
 };
 
 /*
- * Forks `argv`, held before exec(), with this nice value. stop: target_go() is to leave it stopped behind exec(), when its
+ * Forks `argv`, held before exec(), with this nice value and soft limit of open files. stop: target_go() is to leave it stopped behind exec(), when its
  * file is mapped (by ptrace, which takes a set-user-id program's privilege unless we are root). 0
  * or -errno.
  */
-int target_spawn(struct target *t, char **argv, int nice, bool stop);
+int target_spawn(struct target *t, char **argv, int nice, rlim_t open_files, bool stop);
 /* Lets it exec. 0, or -errno of the exec(). */
 int target_go(struct target *t);
 /* Lets a program go on that was stopped behind exec(). */

@@ -104,6 +104,12 @@ static int run(const struct opts *o, struct session *session, int fd)
 	 * its thread, which inherits it. Refused without privilege. */
 	if (setpriority(PRIO_PROCESS, 0, -20))
 		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
+	/* Each process and each of its rings takes a descriptor. */
+	struct rlimit files;
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
 	struct sink *sink;
 	int err = make_sink(o, session, fd, &sink);
 	if (err) {

@@ -327,7 +327,8 @@ static int add_pids(struct tracer *t)
 static int start_program(struct tracer *t)
 {
 	char **argv = t->opts->program;
-	int err = target_spawn(&t->target, argv, t->opts->nice, t->bpf != NULL);
+	int err =
+		target_spawn(&t->target, argv, t->opts->nice, t->opts->open_files, t->bpf != NULL);
 	t->has_target = true;
 	if (err) {
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
