@@ -8,7 +8,9 @@ need_root
 gc=$O/tests/prog/minigc
 
 mkfifo "$TMP/in"
-EBTRACE_DIR=$TMP "$gc" -q -w -l -t 1 -n 50000 -c "$TMP/late.counts" <"$TMP/in" 2>"$TMP/err" &
+# Paced so that the late ring wraps after some 90 ms: sooner than a look by chance would find it on a
+# busy machine, later than the CPU of a virtual one may be taken away for.
+EBTRACE_DIR=$TMP "$gc" -q -w -l -t 1 -n 50000 -r 200000 -c "$TMP/late.counts" <"$TMP/in" 2>"$TMP/err" &
 program=$!
 children+=("$program")
 exec 8>"$TMP/in"

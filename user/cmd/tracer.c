@@ -210,7 +210,8 @@ static int run(struct tracer *t)
 			break;
 		err = moved == -EAGAIN ? wait_more(t) : moved < 0 ? moved : 0;
 	}
-	return err;
+	/* What a source that failed gave before has been passed on; that it failed is told. */
+	return err ? err : pump_source_error(t->pump);
 }
 
 /* A ring may have come or gone: look for it at once, not at the next scan. */
