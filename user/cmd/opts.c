@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
 	{"min-duration", OPT_MIN_DURATION, "TIME", 0, "Only spans that last so long: 1ms, 50us", 2},
 	{NULL, 0, NULL, 0, "How to show it:", 3},
 	{"output", 'o', "FILE", 0, "Write to FILE instead of stdout", 3},
-	{"format", 'f', "FORMAT", 0, "text or ndjson; default: as the suffix of FILE says, or text",
+	{"format", 'f', "FORMAT", 0,
+	 "text, ndjson, perfetto, chrome, fxt or ebt; default: as the suffix of FILE says, or text",
 	 3},
 	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
 	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the NDJSON output and exit",
@@ -178,7 +179,6 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 /* Options that choose what is shown, and how. */
 static error_t parse_output(int key, char *arg, struct argp_state *st)
 {
-	static const char *const formats[] = {"auto", "text", "ndjson", NULL};
 	static const char *const attaches[] = {"auto", "multi", "perf", NULL};
 	struct opts *o = st->input;
 	switch (key) {
@@ -190,7 +190,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		o->output = arg;
 		return 0;
 	case 'f':
-		o->format = (enum opts_format)parse_word(st, arg, formats, "format");
+		o->format = format_named(arg);
+		if (!o->format)
+			argp_error(st, "unknown format '%s'; known: %s", arg, format_names());
 		return 0;
 	case OPT_DOMAIN:
 		room_for(st, o->domain_count, "domains");

@@ -6,6 +6,7 @@
 #ifndef CMD_OPTS_H
 #define CMD_OPTS_H
 
+#include "cmd/formats.h"
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,7 +16,6 @@
 #define OPTS_MAX 64 /* of each repeatable option */
 
 enum opts_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM };
-enum opts_format { FORMAT_AUTO, FORMAT_TEXT, FORMAT_NDJSON };
 enum opts_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct opts {
@@ -30,7 +30,7 @@ struct opts {
 	unsigned domain_count;
 	const char *output; /* NULL or "-": stdout */
 	const char *ring_dir;
-	enum opts_format format;
+	const struct format *format; /* NULL: as the output is called */
 	enum opts_mode mode;
 	enum opts_attach attach;
 	enum ebt_release release;

@@ -205,6 +205,11 @@ static void combine(struct join *j, const struct ebt_event *ev)
 
 int join_push(struct join *j, const struct ebt_event *ev)
 {
+	if (ev->flags & EBT_F_FINAL) {
+		struct ebt_event final = *ev;
+		int err = join_flush(j);
+		return err ? err : outlet_push(&j->out, &final);
+	}
 	if (ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
 	    ev->arg[0] != EBT_LOST_UNCOUNTED) {
 		struct ring_state *r = find_ring(j, ev);

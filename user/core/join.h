@@ -6,6 +6,8 @@
  * known exactly, so their rings' own EBT_LOST are replaced by one in front of the event behind the
  * hole. An event of a hole that turns up late is delivered and taken off the session's count.
  *
+ * Events that went through a join before (EBT_F_FINAL) pass as they are.
+ *
  * Input must be sorted as merge.h promises; output is sorted by time.
  */
 #ifndef CORE_JOIN_H

@@ -123,6 +123,14 @@ static int64_t now_ns(void)
 	return t.tv_sec * 1000000000ll + t.tv_nsec;
 }
 
+static int advance(struct pump *p, uint64_t now)
+{
+	int err = filter_advance(p->filter, now);
+	for (size_t i = 0; i < p->sink_count && !err; i++)
+		err = sink_advance(p->sinks[i], now);
+	return err;
+}
+
 static bool sinks_ready(const struct pump *p)
 {
 	for (size_t i = 0; i < p->sink_count; i++)
@@ -159,7 +167,7 @@ int pump_step(struct pump *p)
 			return got;
 		err = join_flush(p->join);
 		if (!err)
-			err = filter_advance(p->filter, got ? merge_horizon(p->merge) : UINT64_MAX);
+			err = advance(p, got ? merge_horizon(p->merge) : UINT64_MAX);
 		if (!err)
 			return moved ? moved : got;
 	}

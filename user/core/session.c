@@ -102,6 +102,12 @@ struct session_process *session_process(struct session *s, uint32_t pid)
 	return p;
 }
 
+const struct session_process *session_next_process(const struct session *s, size_t *at)
+{
+	struct map_slot *slot = map_next(&s->tables->by_pid, at);
+	return slot ? (const struct session_process *)(uintptr_t)slot->value : NULL;
+}
+
 const struct session_process *session_first_process(const struct session *s)
 {
 	return s->tables->first;

@@ -15,6 +15,18 @@
 
 struct session;
 
+/* What the kernel says that a process took, when it ended or at the end of the run. */
+struct session_usage {
+	uint64_t user_ns, system_ns; /* CPU time within the run */
+	uint64_t peak_rss_bytes;     /* since the process began; 0: not known */
+	bool known;
+};
+
+/* One moment on three clocks. */
+struct session_clock {
+	uint64_t monotonic_ns, realtime_ns, boottime_ns; /* all 0: not known */
+};
+
 struct session_process {
 	uint32_t pid;
 	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0"; empty: not known yet */
@@ -23,6 +35,7 @@ struct session_process {
 	/* Producer's own phase number of each canonical id; NULL: they are the same. Static. */
 	const uint16_t *raw_phase;
 	uint32_t raw_phases;
+	struct session_usage usage;
 };
 
 /* Counts kept by the pump; every sink's summary shows the same numbers. */
@@ -41,6 +54,9 @@ struct session {
 	const char *source; /* "ring", "bpf", "ring+bpf" */
 	const char *clock;  /* "monotonic" */
 	uint64_t start_ns;  /* 0: not known */
+	/* When a live run began and ended, the end known before the sinks end; 0: not a live run. */
+	uint64_t run_begin_ns, run_end_ns;
+	struct session_clock clock_at;
 	struct session_totals totals;
 	struct session_tables *tables; /* private */
 };
@@ -51,6 +67,8 @@ void session_free(struct session *s);
 /* The process with this pid (0 is allowed: a file that does not say); made if new. NULL: -ENOMEM.
  * The pointer stays valid for the life of the session. */
 struct session_process *session_process(struct session *s, uint32_t pid);
+/* The next process from *at on, in no order, which moves behind it; NULL at the end. */
+const struct session_process *session_next_process(const struct session *s, size_t *at);
 /* The first process that was made, or NULL. */
 const struct session_process *session_first_process(const struct session *s);
 

@@ -18,6 +18,9 @@ struct sink;
 
 struct sink_ops {
 	int (*event)(struct sink *k, const struct ebt_event *ev);
+	/* No event before this moment will come any more (UINT64_MAX: none at all). NULL: does not
+	 * matter. */
+	int (*advance)(struct sink *k, uint64_t now_ns);
 	/* Everything up to now must be visible to a reader of the output. NULL: nothing to do. */
 	int (*flush)(struct sink *k);
 	/* False: event() may have to wait for the output; do something else first. NULL: always. */
@@ -33,6 +36,10 @@ struct sink {
 static inline int sink_event(struct sink *k, const struct ebt_event *ev)
 {
 	return k->ops->event(k, ev);
+}
+static inline int sink_advance(struct sink *k, uint64_t now_ns)
+{
+	return k->ops->advance ? k->ops->advance(k, now_ns) : 0;
 }
 static inline int sink_flush(struct sink *k)
 {

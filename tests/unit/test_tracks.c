@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A stream as letters, what is visited as text: b<id> begins, e<id> ends, with the moment. */
+#include "core/tracks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/tap.h"
+
+static char seen[4096];
+
+static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	(void)ctx, (void)ev;
+	sprintf(seen + strlen(seen), "%u:b%u@%u/%u ", t->number, s->id, (unsigned)s->begin_ns,
+		depth);
+	return 0;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	(void)ctx, (void)depth;
+	sprintf(seen + strlen(seen), "%u:e%u@%u%c%u ", t->number, s->id, (unsigned)end_ns,
+		"=^!x~"[how], (unsigned)(end_ns - s->begin_ns - s->inner_ns));
+	return 0;
+}
+
+struct step {
+	uint16_t kind;
+	uint32_t id;
+	uint64_t ts;
+	uint16_t domain;
+	uint64_t since;
+};
+
+static void check(const char *name, const struct step *steps, size_t count, const char *want)
+{
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
+	struct tracks *t;
+	*seen = 0;
+	if (tracks_new(&v, &t))
+		abort();
+	for (size_t i = 0; i < count; i++) {
+		struct ebt_event ev = {.kind = steps[i].kind,
+				       .id = steps[i].id,
+				       .ts = steps[i].ts,
+				       .domain = steps[i].domain,
+				       .pid = 1,
+				       .pos = steps[i].since};
+		if (tracks_push(t, &ev))
+			abort();
+	}
+	tracks_end(t, 100);
+	tracks_free(t);
+	if (!ok(!strcmp(seen, want), "%s", name))
+		diag("got  %s\n# want %s", seen, want);
+}
+#define CHECK(name, want, ...)                    \
+	check(name, (struct step[]){__VA_ARGS__}, \
+	      sizeof((struct step[]){__VA_ARGS__}) / sizeof(struct step), want)
+
+#define B  EBT_BEGIN
+#define E  EBT_END
+#define SB EBT_SPAN_BEGIN
+#define SE EBT_SPAN_END
+
+static void test_depth(void)
+{
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
+	struct tracks *t;
+	if (tracks_new(&v, &t))
+		abort();
+	*seen = 0;
+	for (unsigned i = 0; i < 10 * TRACK_DEPTH; i++) {
+		struct ebt_event ev = {.kind = B, .id = i % 7, .ts = i, .pid = 1};
+		*seen = 0;
+		if (tracks_push(t, &ev))
+			abort();
+	}
+	ok(!*seen, "a begin deeper than the depth of a track is not seen");
+	tracks_free(t);
+}
+
+int main(void)
+{
+	CHECK("phases nest, and an inner span's time is not its outer's own",
+	      "1:b1@1/0 1:b2@2/1 1:e2@5=3 1:e1@9=5 ", {B, 1, 1, 0, 0}, {B, 2, 2, 0, 0},
+	      {E, 2, 5, 0, 0}, {E, 1, 9, 0, 0});
+	CHECK("an end ends what is open inside", "1:b1@1/0 1:b2@2/1 1:e2@4^2 1:e1@4=1 ",
+	      {B, 1, 1, 0, 0}, {B, 2, 2, 0, 0}, {E, 1, 4, 0, 0}, {E, 2, 5, 0, 0});
+	CHECK("an end without a begin is dropped", "1:b1@3/0 1:e1@4=1 ", {E, 1, 1, 0, 0},
+	      {E, 2, 2, 0, 0}, {B, 1, 3, 0, 0}, {E, 1, 4, 0, 0});
+	CHECK("the innermost begin of an id is ended first", "1:b1@1/0 1:b1@2/1 1:e1@3=1 1:e1@5=3 ",
+	      {B, 1, 1, 0, 0}, {B, 1, 2, 0, 0}, {E, 1, 3, 0, 0}, {E, 1, 5, 0, 0});
+	CHECK("a loss cuts what is open at the last moment before it",
+	      "1:b1@1/0 1:b2@2/1 1:e2@3!1 1:e1@3!1 1:b3@9/0 1:e3@10=1 ", {B, 1, 1, 0, 0},
+	      {B, 2, 2, 0, 0}, {EBT_LOST, 0, 8, 0, 3}, {E, 1, 8, 0, 0}, {B, 3, 9, 0, 0},
+	      {E, 3, 10, 0, 0});
+	CHECK("a loss that says it began earlier than it can have does not make time go back",
+	      "1:b1@5/0 1:e1@5!0 ", {B, 1, 5, 0, 0}, {EBT_LOST, 0, 8, 0, 2});
+	CHECK("a loss leaves other domains alone", "1:b1@1/0 1:e1@9=8 ", {B, 1, 1, 0, 0},
+	      {EBT_LOST, 0, 8, 3, 3}, {E, 1, 9, 0, 0});
+	CHECK("domains do not mix", "1:b1@1/0 2:b1@2/0 1:e1@3=2 2:e1@4=2 ", {B, 1, 1, 0, 0},
+	      {B, 1, 2, 1, 0}, {E, 1, 3, 0, 0}, {E, 1, 4, 1, 0});
+	CHECK("user spans may overlap: each kind has a track of its own",
+	      "1:b1@1/0 2:b2@2/0 1:e1@3=2 2:e2@4=2 ", {SB, 1, 1, 0, 0}, {SB, 2, 2, 0, 0},
+	      {SE, 1, 3, 0, 0}, {SE, 2, 4, 0, 0});
+	CHECK("a user span and a phase of the same id are two things",
+	      "1:b1@1/0 2:b1@2/0 1:e1@3=2 2:e1@4=2 ", {B, 1, 1, 0, 0}, {SB, 1, 2, 0, 0},
+	      {E, 1, 3, 0, 0}, {SE, 1, 4, 0, 0});
+	CHECK("what is open at the end is ended there", "1:b1@1/0 1:b2@2/1 1:e2@100~98 1:e1@100~1 ",
+	      {B, 1, 1, 0, 0}, {B, 2, 2, 0, 0});
+	CHECK("an exit ends the spans of its process, and what follows is a new track",
+	      "1:b1@1/0 1:e1@5x4 2:b1@6/0 2:e1@7=1 ", {B, 1, 1, 0, 0},
+	      {EBT_PROCESS, EBT_PROCESS_EXIT, 5, 0, 0}, {B, 1, 6, 0, 0}, {E, 1, 7, 0, 0});
+	CHECK("a time that goes back is taken as the last one", "1:b1@5/0 1:e1@5=0 ",
+	      {B, 1, 5, 0, 0}, {E, 1, 3, 0, 0});
+	test_depth();
+	return tap_done();
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/formats.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sink/ndjson.h"
+#include "sink/text.h"
+
+static int make_text(struct session *s, int fd, struct sink **ret)
+{
+	return text_new(s, fd, isatty(fd), ret);
+}
+
+static int make_ndjson(struct session *s, int fd, struct sink **ret)
+{
+	return ndjson_new(s, fd, ret);
+}
+
+static const struct format formats[] = {
+	{"text", ".txt .log", false, make_text},
+	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
+};
+
+#define FORMATS (sizeof(formats) / sizeof(*formats))
+
+const struct format *format_named(const char *name)
+{
+	for (unsigned i = 0; i < FORMATS; i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}
+
+static bool has_suffix(const struct format *f, const char *suffix, size_t len)
+{
+	for (const char *p = f->suffixes; (p = strstr(p, suffix)); p += len)
+		if (p[len] == ' ' || !p[len])
+			return true;
+	return false;
+}
+
+const struct format *format_of_path(const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	for (unsigned i = 0; dot && !strchr(dot, '/') && i < FORMATS; i++)
+		if (has_suffix(&formats[i], dot, strlen(dot)))
+			return &formats[i];
+	return &formats[0];
+}
+
+const char *format_names(void)
+{
+	static char names[128];
+	size_t at = 0;
+	for (unsigned i = 0; i < FORMATS && at < sizeof(names); i++)
+		at += (size_t)snprintf(names + at, sizeof(names) - at, "%s%s", i ? ", " : "",
+				       formats[i].name);
+	return names;
+}

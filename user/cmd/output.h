@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where events are written. A regular file is written as FILE.part and gets its name when it is
+ * whole, so what carries the name is always complete; a run that is killed leaves the part, which
+ * every format keeps readable. Anything else (a pipe, a device, standard output) is written at once.
+ */
+#ifndef CMD_OUTPUT_H
+#define CMD_OUTPUT_H
+
+#include "cmd/opts.h"
+#include "core/sink.h"
+
+struct output {
+	const char *path; /* NULL: standard output */
+	char *whole;	  /* the file behind the path */
+	char *part;	  /* what it is called until it is whole; NULL: no rename at the end */
+	int fd;
+	struct sink *sink;
+};
+
+/* As the options say. 0, or an exit status after a line on stderr. */
+int output_open(struct output *out, const struct opts *o, struct session *s);
+/* Ends the sink and names the file. Returns `status`, or, if it was 0 and writing failed, that. */
+int output_close(struct output *out, const struct session *s, int status);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/run.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "cmd/commands.h"
+#include "cmd/open.h"
+#include "cmd/tracer.h"
+
+int run_check_usage(const struct opts *o)
+{
+	unsigned ways = (o->pid_count > 0) + (o->file_count > 0) + (o->program != NULL);
+	if (!ways)
+		complain("what to trace? -p PID, -- PROGRAM, or a FILE; 'ebtrace --help' shows "
+			 "examples");
+	else if (ways > 1)
+		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
+			 "examples");
+	else if (o->snapshot && o->program)
+		complain("--snapshot needs a process that runs already");
+	else
+		return 0;
+	return EXIT_USAGE;
+}
+
+void run_prepare(void)
+{
+	/* So that rings are emptied in time while the program uses every CPU. Refused without
+	 * privilege. */
+	if (setpriority(PRIO_PROCESS, 0, -20))
+		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
+	/* Each process and each of its rings takes a descriptor. */
+	struct rlimit files;
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+int run_into(const struct opts *o, struct session *session, struct sink *sink)
+{
+	if (o->file_count)
+		return tracer_files(o, session, sink);
+	session->clock_at = (struct session_clock){
+		.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
+		.realtime_ns = clock_ns(CLOCK_REALTIME),
+		.boottime_ns = clock_ns(CLOCK_BOOTTIME),
+	};
+	if (o->snapshot)
+		return tracer_files(o, session, sink);
+	session->run_begin_ns = session->clock_at.monotonic_ns;
+	int status = tracer_live(o, session, sink);
+	session->run_end_ns = clock_ns(CLOCK_MONOTONIC);
+	return status;
+}
+
+/* What a process that ran already had overwritten before we came is no failure of this run. */
+static bool is_lossy(const struct opts *o, const struct session_totals *t)
+{
+	bool came_late = o->pid_count && !o->snapshot;
+	uint64_t events = t->lost_events - (came_late ? t->history_events : 0);
+	uint64_t words = t->lost_words - (came_late ? t->history_words : 0);
+	return events || words || t->damaged;
+}
+
+int run_status(const struct opts *o, const struct session *session, int status)
+{
+	return !status && o->fail_on_loss && is_lossy(o, &session->totals) ? EXIT_LOSS : status;
+}
