@@ -26,6 +26,8 @@
 #define POLL_MIN_NS  250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
+/* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
+#define OCAML_START_NS 150000000ull
 
 struct tracer {
 	const struct opts *opts;
@@ -237,6 +239,8 @@ static int make_bpf(struct tracer *t)
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
 		.watermark_only = o->mode == MODE_WATERMARK,
+		.ocaml_after_ns = o->program ? OCAML_START_NS : 0,
+		.release = o->release,
 		.changed = on_change,
 		.ctx = t,
 	};

@@ -3,7 +3,8 @@
  * Events seen by BPF programs at the markers of running processes, with their thread and CPU. It
  * attaches to each file with markers that a process maps, follows children, exec and new
  * libraries, and detaches without a trace: also when it is killed, as all it holds in the kernel
- * are descriptors. Needs CAP_BPF and CAP_PERFMON, or root.
+ * are descriptors. An OCaml 5 program whose own ring is off is probed at its runtime's functions.
+ * Needs CAP_BPF and CAP_PERFMON, or root.
  *
  * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
  * each process has a lane of its own. Nothing wakes the reader for an event: call source_poll() by
@@ -15,6 +16,7 @@
 #include "core/session.h"
 #include "core/source.h"
 
+#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -31,13 +33,15 @@ enum bpf_change {
 };
 
 struct bpf_options {
-	size_t ring_bytes;	/* power of two >= a page; 0: 16 MiB */
-	size_t queue_bytes;	/* of events taken and not yet read; 0: 64 MiB */
-	uint64_t slack_ns;	/* an event may reach us so much later than its time; 0: 10 ms */
-	enum bpf_attach attach; /* kind of link; AUTO: MULTI where the kernel has it */
-	bool no_follow;		/* leave children alone */
-	bool watermark_only;	/* no events: only what tells when to read the rings */
-	bool no_ring_request;	/* do not switch rings on */
+	size_t ring_bytes;	  /* power of two >= a page; 0: 16 MiB */
+	size_t queue_bytes;	  /* of events taken and not yet read; 0: 64 MiB */
+	uint64_t slack_ns;	  /* an event may reach us so much later than its time; 0: 10 ms */
+	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI where the kernel has it */
+	bool no_follow;		  /* leave children alone */
+	bool watermark_only;	  /* no events: only what tells when to read the rings */
+	bool no_ring_request;	  /* do not switch rings on */
+	uint64_t ocaml_after_ns;  /* OCaml programs get so long to switch their own ring on */
+	enum ebt_release release; /* of OCaml programs; AUTO: as each says itself */
 	/* May be NULL. Called during poll(); it must not call the source. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change);
 	void *ctx;
