@@ -53,7 +53,7 @@ enum ebt_ocaml_tls {
 
 /* One OCaml runtime in one process. */
 struct ebt_ocaml_runtime {
-	uint64_t flag; /* address of the word that says whether its own ring is on */
+	uint64_t flag; /* address of the word that says whether its own ring is on; 0: no matter */
 	int64_t tls_offset;
 	uint64_t tls_module;
 	uint32_t tls;	      /* enum ebt_ocaml_tls */

@@ -133,7 +133,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &index);
 	if (!r)
 		return 0;
-	if (cookie & EBT_OCAML_FLAG_IN_AX ? regs->ax : user_word(r->flag))
+	if (cookie & EBT_OCAML_FLAG_IN_AX ? regs->ax : r->flag && user_word(r->flag))
 		return 0;
 
 	switch ((uint8_t)cookie) {

@@ -239,7 +239,9 @@ static int make_bpf(struct tracer *t)
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
 		.watermark_only = o->mode == MODE_WATERMARK,
-		.ocaml_after_ns = o->program ? OCAML_START_NS : 0,
+		.no_ring_request = o->mode == MODE_PROBES,
+		.no_ring = o->mode == MODE_PROBES,
+		.ocaml_after_ns = o->program && o->mode != MODE_PROBES ? OCAML_START_NS : 0,
 		.release = o->release,
 		.changed = on_change,
 		.ctx = t,
@@ -250,7 +252,7 @@ static int make_bpf(struct tracer *t)
 		return 0;
 	t->bpf = NULL;
 	if (o->mode != MODE_AUTO) {
-		complain("--mode %s: %s", o->mode == MODE_STREAM ? "stream" : "watermark", reason);
+		complain("--mode %s: %s", opts_mode_name(o->mode), reason);
 		return err == -EPERM || err == -EACCES ? EXIT_DENIED : EXIT_ERROR;
 	}
 	if (log_level >= LOG_NORMAL)
@@ -332,8 +334,13 @@ static int add_pids(struct tracer *t)
 static int start_program(struct tracer *t)
 {
 	char **argv = t->opts->program;
-	int err =
-		target_spawn(&t->target, argv, t->opts->nice, t->opts->open_files, t->bpf != NULL);
+	struct target_options to = {
+		.nice = t->opts->nice,
+		.open_files = t->opts->open_files,
+		.stop = t->bpf != NULL,
+		.record = t->opts->mode != MODE_PROBES,
+	};
+	int err = target_spawn(&t->target, argv, &to);
 	t->has_target = true;
 	if (err) {
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
@@ -413,7 +420,7 @@ static int begin(struct tracer *t)
 		return status;
 	if (t->bpf && t->opts->mode != MODE_WATERMARK)
 		ring_source_ringless_seen(t->rings);
-	t->session->source = t->bpf ? "ring+bpf" : "ring";
+	t->session->source = !t->bpf ? "ring" : t->opts->mode == MODE_PROBES ? "bpf" : "ring+bpf";
 	return t->opts->program ? start_program(t) : add_pids(t);
 }
 

@@ -329,6 +329,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->targets.ctx = s;
 	s->targets.watermark_only = opt->watermark_only;
 	s->targets.no_ring_request = opt->no_ring_request;
+	s->targets.no_ring = opt->no_ring;
 	s->targets.ocaml_after_ns = opt->ocaml_after_ns;
 	s->targets.release = opt->release;
 	libbpf_set_print(log_libbpf);

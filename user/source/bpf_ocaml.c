@@ -42,7 +42,7 @@ static int add_runtime(struct bpf_targets *t, struct bpf_ocaml *o)
 	t->runtime = p;
 	o->index = t->runtimes;
 	struct ebt_ocaml_runtime r = {
-		.flag = o->place.flag,
+		.flag = t->no_ring ? 0 : o->place.flag,
 		.tls_offset = o->place.offset,
 		.tls_module = o->place.module,
 		.tls = o->place.tls == OCAML_TLS_STATIC	  ? EBT_OCAML_TLS_STATIC
@@ -93,8 +93,9 @@ static int attach(struct bpf_targets *t, struct bpf_ocaml *o)
 	for (unsigned i = 0; i < o->runtime.sites; i++) {
 		const struct ocaml_site *from = &o->runtime.site[i];
 		site[i].offset = from->offset;
-		site[i].cookie = EBT_OCAML_COOKIE(o->index, from->function,
-						  from->flag_in_ax ? EBT_OCAML_FLAG_IN_AX : 0);
+		site[i].cookie = EBT_OCAML_COOKIE(
+			o->index, from->function,
+			from->flag_in_ax && !t->no_ring ? EBT_OCAML_FLAG_IN_AX : 0);
 		dear += !from->emulated;
 	}
 	char path[32];
@@ -124,7 +125,7 @@ static void detach(struct bpf_targets *t, struct bpf_ocaml *o)
 int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns)
 {
 	pid_t pid = bpf_targets_pid(t, o->slot);
-	bool on = ocaml_ring_is_on(pid, &o->place) > 0;
+	bool on = !t->no_ring && ocaml_ring_is_on(pid, &o->place) > 0;
 	if (on && o->link) {
 		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
 		       pid);
