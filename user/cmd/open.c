@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "codec/ring_ids.h"
+#include "proc/ocaml.h"
+#include "proc/runtime.h"
 
 #define MAX_STDIN_BYTES (4ull << 30)
 
@@ -122,4 +125,27 @@ int open_process(pid_t pid, struct process *ret)
 	}
 	complain("no process %d; 'ebtrace list' shows what can be traced", pid);
 	return EXIT_GONE;
+}
+
+void open_nothing(pid_t pid, bool privileged)
+{
+	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
+			      "PROGRAM";
+	enum ebt_release release = runtime_process_release(pid);
+	if (release && !privileged)
+		complain("process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
+			 pid, ring_release_name(release), pid, restart);
+	else if (release)
+		complain("process %d is %s, its ring is off, and its functions cannot be probed; "
+			 "%s",
+			 pid, ring_release_name(release), restart);
+	else if (ocaml_is_stripped(pid))
+		complain("process %d is an OCaml 5 program whose symbols have all been stripped: "
+			 "its functions cannot be found; %s, or link it without -s",
+			 pid, restart);
+	else
+		complain("process %d has nothing to trace: no ring file, and no markers that could "
+			 "be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
+			 "libebtrace-probes",
+			 pid);
 }

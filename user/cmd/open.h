@@ -18,6 +18,9 @@ int open_file(const char *path, enum ebt_release release, struct ebt_cursor **re
 /* Checks that a process can be looked into. 0, or an exit status after a line on stderr. */
 int open_process(pid_t pid, struct process *ret);
 
+/* Says that a process has neither ring nor anything to probe, why, and what to do. */
+void open_nothing(pid_t pid, bool privileged);
+
 /* The exit status for an errno of opening something. */
 int open_status(int err);
 

@@ -292,11 +292,7 @@ static int check_something(struct tracer *t)
 		complain("%s", follow_reason(t->follow));
 	if (follow_error(t->follow))
 		return open_status(follow_error(t->follow));
-	pid_t pid = t->opts->pids[0];
-	complain(
-		"process %d has nothing to trace: no ring file, and no markers that could be used; "
-		"start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link libebtrace-probes",
-		pid);
+	open_nothing(t->opts->pids[0], t->bpf != NULL);
 	return EXIT_NOTHING;
 }
 

@@ -44,7 +44,7 @@ static int take_process(struct bpf_source *s, const struct ebt_event *ev)
 		bpf_records_add_child(s, (pid_t)ev->arg[0]);
 	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXEC) {
 		if (!s->stopped)
-			bpf_targets_scan(&s->targets, (uint32_t)slot);
+			bpf_targets_exec(&s->targets, (uint32_t)slot);
 		tell(s, pid, BPF_EXECED);
 	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXIT) {
 		bpf_targets_end(&s->targets, (uint32_t)slot);

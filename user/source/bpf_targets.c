@@ -26,6 +26,7 @@ struct target_file {
 	uint32_t sites;
 	void *link; /* NULL: a file without markers, or one that cannot be attached to */
 	struct bpf_ocaml *ocaml; /* NULL: no OCaml runtime */
+	bool moved;		 /* it may be mapped at other addresses now */
 };
 
 struct bpf_target {
@@ -161,6 +162,13 @@ static int attach_file(struct scan *s, const struct maps_entry *e, struct target
 	return err ? err : ocaml;
 }
 
+static int look_again(struct scan *s, const struct maps_entry *e, struct target_file *f)
+{
+	int fd = maps_open(s->t->target[s->slot].pid, e);
+	f->moved = false;
+	return fd < 0 ? fd : bpf_ocaml_new(s->t, s->slot, e, fd, &f->ocaml);
+}
+
 static int scan_entry(const struct maps_entry *e, void *ctx)
 {
 	struct scan *s = ctx;
@@ -168,10 +176,11 @@ static int scan_entry(const struct maps_entry *e, void *ctx)
 	if (!e->exec || !e->inode || target->files == MAX_FILES)
 		return 0;
 	uint64_t dev = makedev(e->dev_major, e->dev_minor);
-	for (uint32_t i = 0; i < target->files; i++)
-		if (target->file[i].inode == e->inode && target->file[i].dev == dev)
-			return 0;
-
+	for (uint32_t i = 0; i < target->files; i++) {
+		struct target_file *f = &target->file[i];
+		if (f->inode == e->inode && f->dev == dev)
+			return f->moved ? look_again(s, e, f) : 0;
+	}
 	struct target_file *p = realloc(target->file, (target->files + 1ull) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
@@ -214,6 +223,19 @@ int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 		return err;
 	update_ocaml(&s);
 	return s.sites ? s.sites : s.err;
+}
+
+int bpf_targets_exec(struct bpf_targets *t, uint32_t slot)
+{
+	struct bpf_target *target = &t->target[slot];
+	target->since_ns = now_ns();
+	for (uint32_t i = 0; i < target->files; i++) {
+		struct target_file *f = &target->file[i];
+		f->moved = f->ocaml != NULL;
+		bpf_ocaml_free(t, f->ocaml);
+		f->ocaml = NULL;
+	}
+	return bpf_targets_scan(t, slot);
 }
 
 void bpf_targets_scan_all(struct bpf_targets *t)

@@ -54,6 +54,8 @@ pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot);	/* 0: no such
 /* Looks for files with markers or an OCaml runtime that are new in the process, and attaches to
  * them. The number of new sites, or -errno. */
 int bpf_targets_scan(struct bpf_targets *t, uint32_t slot);
+/* The same when the process runs another program now, or the same one anew. */
+int bpf_targets_exec(struct bpf_targets *t, uint32_t slot);
 void bpf_targets_scan_all(struct bpf_targets *t);
 void bpf_targets_end(struct bpf_targets *t, uint32_t slot); /* detaches: the process is no more */
 void bpf_targets_detach(struct bpf_targets *t);		    /* all of them */
