@@ -55,22 +55,9 @@ static unsigned one_byte_alu(uint8_t op)
 	}
 }
 
-static unsigned one_byte(uint8_t op)
+static unsigned one_byte_rm(uint8_t op)
 {
 	switch (op) {
-	case 0x00 ... 0x3f:
-		return one_byte_alu(op);
-	case 0x50 ... 0x57: /* push */
-	case 0x90:	    /* nop */
-	case 0x9c:
-	case 0x9d:
-	case 0xf4:
-		return KNOWN;
-	case 0x58 ... 0x5f: /* pop */
-	case 0x91 ... 0x97: /* xchg with ax */
-	case 0x98:	    /* these two extend ax, here and into dx */
-	case 0x99:
-		return KNOWN | TO_CODE;
 	case 0x63: /* movslq */
 	case 0x8a:
 	case 0x8b: /* mov */
@@ -80,15 +67,6 @@ static unsigned one_byte(uint8_t op)
 		return KNOWN | RM | IMM32 | TO_REG;
 	case 0x6b:
 		return KNOWN | RM | IMM8 | TO_REG;
-	case 0x68:
-	case 0xa9:
-		return KNOWN | IMM32;
-	case 0x6a:
-	case 0xa8:
-		return KNOWN | IMM8;
-	case 0x70 ... 0x7f: /* jcc */
-	case 0xeb:	    /* jmp */
-		return KNOWN | IMM8 | ENDS;
 	case 0x80:
 	case 0x83:
 	case 0xc0:
@@ -107,10 +85,43 @@ static unsigned one_byte(uint8_t op)
 	case 0x88:
 	case 0x89: /* mov */
 	case 0xd0 ... 0xd3:
-	case 0xf6: /* the constant of their first form is told in decode() */
+	case 0xf6: /* the constant of their first form is told in imm_bytes() */
 	case 0xf7:
 	case 0xfe:
 		return KNOWN | RM | TO_RM;
+	case 0xff: /* inc, dec, push; or a jump or call through memory */
+		return KNOWN | RM | TO_RM | ENDS;
+	default:
+		return 0;
+	}
+}
+
+static unsigned one_byte(uint8_t op)
+{
+	switch (op) {
+	case 0x00 ... 0x3f:
+		return one_byte_alu(op);
+	case 0x50 ... 0x57: /* push */
+	case 0x90:	    /* nop */
+	case 0x9c:
+	case 0x9d:
+	case 0xc9: /* leave */
+	case 0xf4:
+		return KNOWN;
+	case 0x58 ... 0x5f: /* pop */
+	case 0x91 ... 0x97: /* xchg with ax */
+	case 0x98:	    /* these two extend ax, here and into dx */
+	case 0x99:
+		return KNOWN | TO_CODE;
+	case 0x68:
+	case 0xa9:
+		return KNOWN | IMM32;
+	case 0x6a:
+	case 0xa8:
+		return KNOWN | IMM8;
+	case 0x70 ... 0x7f: /* jcc */
+	case 0xeb:	    /* jmp */
+		return KNOWN | IMM8 | ENDS;
 	case 0xb0 ... 0xb7:
 		return KNOWN | IMM8 | TO_CODE;
 	case 0xb8 ... 0xbf:
@@ -120,15 +131,11 @@ static unsigned one_byte(uint8_t op)
 	case 0xc3: /* ret */
 	case 0xcc:
 		return KNOWN | ENDS;
-	case 0xc9: /* leave */
-		return KNOWN;
 	case 0xe8: /* call */
 	case 0xe9: /* jmp */
 		return KNOWN | IMM32 | ENDS;
-	case 0xff: /* inc, dec, push; or a jump or call through memory */
-		return KNOWN | RM | TO_RM | ENDS;
 	default:
-		return 0;
+		return one_byte_rm(op);
 	}
 }
 
