@@ -10,7 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SYMBOLS 10000000 /* of a section: a bound for hostile files */
+#include "proc/maps.h"
+
+#define MAX_SYMBOLS   10000000 /* of a section: a bound for hostile files */
+#define MAX_LIBRARIES 256
 
 /* Newest first: a release has the functions of those before it. */
 static const struct {
@@ -69,14 +72,40 @@ enum ebt_release runtime_ocaml_release(int fd)
 	return found;
 }
 
-enum ebt_release runtime_process_release(pid_t pid)
+static enum ebt_release take_release(int fd)
 {
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return EBT_RELEASE_AUTO;
 	enum ebt_release release = runtime_ocaml_release(fd);
 	close(fd);
 	return release;
+}
+
+struct libraries {
+	pid_t pid;
+	unsigned left; /* a bound for hostile processes */
+	uint64_t inode;
+	enum ebt_release release;
+};
+
+static int look_into_library(const struct maps_entry *e, void *ctx)
+{
+	struct libraries *l = ctx;
+	if (!e->exec || e->inode == l->inode || e->path[0] != '/')
+		return 0;
+	l->inode = e->inode;
+	l->release = take_release(maps_open(l->pid, e));
+	return l->release != EBT_RELEASE_AUTO || !--l->left;
+}
+
+enum ebt_release runtime_process_release(pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	enum ebt_release release = take_release(open(path, O_RDONLY | O_CLOEXEC));
+	if (release != EBT_RELEASE_AUTO)
+		return release;
+	struct libraries l = {.pid = pid, .left = MAX_LIBRARIES};
+	maps_each(pid, look_into_library, &l);
+	return l.release;
 }

@@ -11,7 +11,7 @@
 
 /* The OCaml release in an ELF file; EBT_RELEASE_AUTO: none, or not an ELF file. `fd` stays open. */
 enum ebt_release runtime_ocaml_release(int fd);
-/* The same of the executable of a process. */
+/* The same of a process: of its executable, else of the libraries that it has mapped. */
 enum ebt_release runtime_process_release(pid_t pid);
 
 #endif
