@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/open.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "proc/runtime.h"
@@ -45,6 +46,7 @@ struct follow {
 	unsigned count, cap, running;
 	struct known_file *files;
 	unsigned file_count, file_cap, opened;
+	enum ebt_release release; /* of the last process that told it */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
 };
@@ -57,6 +59,7 @@ int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, st
 	f->rings = rings;
 	f->opts = o;
 	f->epoll_fd = epoll_fd;
+	f->release = o->release;
 	*ret = f;
 	return 0;
 }
@@ -176,7 +179,8 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 {
 	struct ebt_cursor *c;
 	bool live = p && !p->ended;
-	enum ebt_release release = p ? p->release : f->opts->release;
+	/* One that came and went between two scans is most likely of the family's release. */
+	enum ebt_release release = p ? p->release : f->release;
 	int err = ebt_cursor_open_fd(fd, name, release, &c, f->reason);
 	if (err == -EAGAIN) {
 		/* OCaml names its file before it has written the header: look again later. */
@@ -190,17 +194,20 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 		return err == -ENOMEM ? err : 0;
 	}
 	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
+	open_tell_assumed(c, name);
 	f->opened++;
 	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 
-static void detect_release(struct followed *p)
+static void detect_release(struct follow *f, struct followed *p)
 {
 	if (p->release != EBT_RELEASE_AUTO)
 		return;
 	p->release = runtime_process_release(p->pid);
-	if (p->release != EBT_RELEASE_AUTO)
-		log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
+	if (p->release == EBT_RELEASE_AUTO)
+		return;
+	f->release = p->release;
+	log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
 }
 
 static int scan_maps(struct follow *f, struct followed *p)
@@ -225,7 +232,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 			close(found[i].fd);
 			continue;
 		}
-		detect_release(p);
+		detect_release(f, p);
 		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
 	}
 	return err;
