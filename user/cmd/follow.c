@@ -21,6 +21,7 @@
 #include "proc/runtime.h"
 
 #define MAX_PROCESSES 4096
+#define MAX_DIRS      16
 
 struct followed {
 	pid_t pid;
@@ -34,6 +35,15 @@ struct followed {
 struct known_file {
 	dev_t dev;
 	ino_t ino;
+	pid_t pid;
+};
+
+/* A directory that rings of a program of ours were found in: the place of its files as it sees it,
+ * which may be neither in our mount namespace nor where we told it to be. */
+struct ring_dir {
+	dev_t dev;
+	ino_t ino;
+	int fd;
 };
 
 struct follow {
@@ -46,6 +56,8 @@ struct follow {
 	unsigned count, cap, running;
 	struct known_file *files;
 	unsigned file_count, file_cap, opened;
+	struct ring_dir dirs[MAX_DIRS];
+	unsigned dir_count;
 	enum ebt_release release; /* of the last process that told it */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
@@ -71,6 +83,8 @@ void follow_free(struct follow *f)
 	for (unsigned i = 0; i < f->count; i++)
 		if (f->processes[i].pidfd >= 0)
 			close(f->processes[i].pidfd);
+	for (unsigned i = 0; i < f->dir_count; i++)
+		close(f->dirs[i].fd);
 	free(f->processes);
 	free(f->files);
 	free(f);
@@ -154,7 +168,7 @@ void follow_dir(struct follow *f, const char *dir, bool own)
 }
 
 /* True if the file is new; then it is known from here on. */
-static bool take_identity(struct follow *f, int fd)
+static bool take_identity(struct follow *f, int fd, pid_t pid)
 {
 	struct stat st;
 	if (fstat(fd, &st))
@@ -170,8 +184,46 @@ static bool take_identity(struct follow *f, int fd)
 		f->files = k;
 		f->file_cap = cap;
 	}
-	f->files[f->file_count++] = (struct known_file){st.st_dev, st.st_ino};
+	f->files[f->file_count++] = (struct known_file){st.st_dev, st.st_ino, pid};
 	return true;
+}
+
+/* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
+static int open_dir_of(const struct followed *p, const struct ringfile *ring)
+{
+	const char *slash = strrchr(ring->path, '/');
+	struct stat file, st;
+	if (!slash || fstat(ring->fd, &file))
+		return -1;
+	for (int in_root = 1; in_root >= 0; in_root--) {
+		char path[256] = "";
+		if (in_root)
+			snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
+		strncat(path, ring->path, (size_t)(slash + 1 - ring->path));
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && !fstatat(fd, slash + 1, &st, AT_SYMLINK_NOFOLLOW) &&
+		    st.st_dev == file.st_dev && st.st_ino == file.st_ino)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* Keeps it, to remove the ring when its process has ended. */
+static void take_dir(struct follow *f, const struct followed *p, const struct ringfile *ring)
+{
+	int fd = *f->dir && f->dir_count < MAX_DIRS ? open_dir_of(p, ring) : -1;
+	struct stat st;
+	if (fd < 0)
+		return;
+	bool known = fstat(fd, &st);
+	for (unsigned i = 0; !known && i < f->dir_count; i++)
+		known = f->dirs[i].dev == st.st_dev && f->dirs[i].ino == st.st_ino;
+	if (known)
+		close(fd);
+	else
+		f->dirs[f->dir_count++] = (struct ring_dir){st.st_dev, st.st_ino, fd};
 }
 
 /* Opens a ring file for reading as a source; takes the descriptor. */
@@ -228,10 +280,11 @@ static int scan_maps(struct follow *f, struct followed *p)
 	}
 	int err = 0;
 	for (int i = 0; i < n; i++) {
-		if (err || !take_identity(f, found[i].fd)) {
+		if (err || !take_identity(f, found[i].fd, p->pid)) {
 			close(found[i].fd);
 			continue;
 		}
+		take_dir(f, p, &found[i]);
 		detect_release(f, p);
 		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
 	}
@@ -268,7 +321,7 @@ static int scan_dir(struct follow *f)
 		struct stat st;
 		if (fd < 0)
 			continue;
-		if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !take_identity(f, fd)) {
+		if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !take_identity(f, fd, (pid_t)pid)) {
 			close(fd);
 			continue;
 		}
@@ -307,24 +360,40 @@ static int scan_children(struct follow *f, pid_t pid)
 	return err;
 }
 
-void follow_remove_files(struct follow *f)
+/* True for a ring that was read, of a process that has ended. */
+static bool is_left_over(struct follow *f, const struct stat *st)
 {
-	DIR *d = *f->dir ? opendir(f->dir) : NULL;
+	for (unsigned i = 0; i < f->file_count; i++) {
+		const struct known_file *k = &f->files[i];
+		if (k->dev != st->st_dev || k->ino != st->st_ino)
+			continue;
+		const struct followed *p = find(f, k->pid);
+		return !p || has_ended(p->pidfd);
+	}
+	return false;
+}
+
+static void remove_files_in(struct follow *f, int fd)
+{
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
 	struct stat st;
-	while (d && (e = readdir(d))) {
-		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-		const struct followed *p = find(f, pid);
-		if (!strstr(e->d_name, ".events") || !was_followed(f, pid) ||
-		    (p && !has_ended(p->pidfd)) ||
-		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		for (unsigned i = 0; i < f->file_count; i++)
-			if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
-				unlinkat(dirfd(d), e->d_name, 0);
-	}
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && (e = readdir(d)))
+		if (isdigit((unsigned char)*e->d_name) && strstr(e->d_name, ".events") &&
+		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && is_left_over(f, &st))
+			unlinkat(dirfd(d), e->d_name, 0);
 	if (d)
 		closedir(d);
+}
+
+void follow_remove_files(struct follow *f)
+{
+	if (*f->dir)
+		remove_files_in(f, open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	for (unsigned i = 0; i < f->dir_count; i++)
+		remove_files_in(f, dup(f->dirs[i].fd));
 }
 
 int follow_scan(struct follow *f)
