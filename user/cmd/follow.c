@@ -167,15 +167,20 @@ void follow_dir(struct follow *f, const char *dir, bool own)
 	f->own_dir = own;
 }
 
+static const struct known_file *known_file(const struct follow *f, const struct stat *st)
+{
+	for (unsigned i = 0; i < f->file_count; i++)
+		if (f->files[i].dev == st->st_dev && f->files[i].ino == st->st_ino)
+			return &f->files[i];
+	return NULL;
+}
+
 /* True if the file is new; then it is known from here on. */
 static bool take_identity(struct follow *f, int fd, pid_t pid)
 {
 	struct stat st;
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) || known_file(f, &st))
 		return false;
-	for (unsigned i = 0; i < f->file_count; i++)
-		if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
-			return false;
 	if (f->file_count == f->file_cap) {
 		unsigned cap = f->file_cap ? 2 * f->file_cap : 8;
 		struct known_file *k = realloc(f->files, cap * sizeof(*k));
@@ -291,46 +296,6 @@ static int scan_maps(struct follow *f, struct followed *p)
 	return err;
 }
 
-/*
- * Files in the directory of a program that we started: they are kept until they are read, so that
- * a process which came and went between two scans is not missed.
- */
-static int scan_dir(struct follow *f)
-{
-	DIR *d = *f->dir ? opendir(f->dir) : NULL;
-	if (!d)
-		return 0;
-	int err = 0;
-	struct dirent *e;
-	while (!err && (e = readdir(d))) {
-		char *end;
-		long pid = strtol(e->d_name, &end, 10);
-		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
-			continue;
-		/* A live process is found by its mapping, which is certain. */
-		bool followed = was_followed(f, (pid_t)pid);
-		if (find(f, (pid_t)pid) || !(followed || (f->own_dir && f->opts->follow)))
-			continue;
-		/* Nobody's child any more, or a child just born: it is live all the same. */
-		if (!followed && !add_process(f, (pid_t)pid, false)) {
-			err = scan_maps(f, find(f, (pid_t)pid));
-			continue;
-		}
-		int fd =
-			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		struct stat st;
-		if (fd < 0)
-			continue;
-		if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !take_identity(f, fd, (pid_t)pid)) {
-			close(fd);
-			continue;
-		}
-		err = open_ring(f, fd, e->d_name, NULL, (pid_t)pid);
-	}
-	closedir(d);
-	return err;
-}
-
 static int scan_children(struct follow *f, pid_t pid)
 {
 	char path[64];
@@ -360,17 +325,111 @@ static int scan_children(struct follow *f, pid_t pid)
 	return err;
 }
 
+static int scan_processes(struct follow *f)
+{
+	int err = 0;
+	/* Processes added on the way are looked at in the same scan. */
+	for (unsigned i = 0; !err && i < f->count; i++) {
+		if (f->processes[i].ended)
+			continue;
+		bool ended = has_ended(f->processes[i].pidfd);
+		if (!ended) {
+			err = scan_maps(f, &f->processes[i]);
+			if (!err && f->opts->follow)
+				err = scan_children(f, f->processes[i].pid);
+			continue;
+		}
+		struct followed *p = &f->processes[i];
+		p->ended = true;
+		f->running--;
+		close(p->pidfd);
+		p->pidfd = -1;
+		ring_source_finish(f->rings, (uint32_t)p->pid);
+	}
+	return err;
+}
+
+/*
+ * True if the file has the pid's name and is mapped by it. The name alone says little: in a pid
+ * namespace of its own the program has another number, which is somebody else's here.
+ */
+static bool has_mapped(pid_t pid, const struct stat *file)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[EBT_REASON_BYTES];
+	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
+	bool has = false;
+	for (int i = 0; i < n; i++) {
+		struct stat st;
+		has |= !fstat(found[i].fd, &st) && st.st_dev == file->st_dev &&
+		       st.st_ino == file->st_ino;
+		ringfile_close(&found[i]);
+	}
+	return has;
+}
+
+/*
+ * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
+ * since, or nobody's child any more; 0 if whoever wrote it is gone; -errno.
+ */
+static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *st)
+{
+	uint64_t version;
+	/* Written when the file has been mapped: look again later. */
+	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
+		return 1;
+	int err = !was_followed(f, pid) && has_mapped(pid, st) ? add_process(f, pid, false) : 0;
+	if (!err || err == -ESRCH)
+		err = scan_processes(f);
+	return err ? err : known_file(f, st) != NULL;
+}
+
+/*
+ * Files in the directory of a program that we started: they are kept until they are read, so that
+ * a process which came and went between two scans is not missed.
+ */
+static int scan_dir(struct follow *f)
+{
+	DIR *d = *f->dir ? opendir(f->dir) : NULL;
+	if (!d)
+		return 0;
+	int err = 0;
+	struct dirent *e;
+	while (!err && (e = readdir(d))) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
+			continue;
+		/* A live process is found by its mapping, which is certain. */
+		bool followed = was_followed(f, (pid_t)pid);
+		if (find(f, (pid_t)pid) || !(followed || (f->own_dir && f->opts->follow)))
+			continue;
+		int fd =
+			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		struct stat st;
+		if (fd < 0)
+			continue;
+		bool skip = fstat(fd, &st) || !S_ISREG(st.st_mode) || known_file(f, &st);
+		if (!skip && !followed) {
+			err = find_writer(f, fd, (pid_t)pid, &st);
+			skip = err != 0;
+			err = err < 0 ? err : 0;
+		}
+		if (skip || !take_identity(f, fd, (pid_t)pid))
+			close(fd);
+		else
+			err = open_ring(f, fd, e->d_name, NULL, (pid_t)pid);
+	}
+	closedir(d);
+	return err;
+}
+
 /* True for a ring that was read, of a process that has ended. */
 static bool is_left_over(struct follow *f, const struct stat *st)
 {
-	for (unsigned i = 0; i < f->file_count; i++) {
-		const struct known_file *k = &f->files[i];
-		if (k->dev != st->st_dev || k->ino != st->st_ino)
-			continue;
-		const struct followed *p = find(f, k->pid);
-		return !p || has_ended(p->pidfd);
-	}
-	return false;
+	const struct known_file *k = known_file(f, st);
+	const struct followed *p = k ? find(f, k->pid) : NULL;
+	return k && (!p || has_ended(p->pidfd));
 }
 
 static void remove_files_in(struct follow *f, int fd)
@@ -398,25 +457,7 @@ void follow_remove_files(struct follow *f)
 
 int follow_scan(struct follow *f)
 {
-	int err = 0;
-	/* Processes added on the way are looked at in the same scan. */
-	for (unsigned i = 0; !err && i < f->count; i++) {
-		if (f->processes[i].ended)
-			continue;
-		bool ended = has_ended(f->processes[i].pidfd);
-		if (!ended) {
-			err = scan_maps(f, &f->processes[i]);
-			if (!err && f->opts->follow)
-				err = scan_children(f, f->processes[i].pid);
-			continue;
-		}
-		struct followed *p = &f->processes[i];
-		p->ended = true;
-		f->running--;
-		close(p->pidfd);
-		p->pidfd = -1;
-		ring_source_finish(f->rings, (uint32_t)p->pid);
-	}
+	int err = scan_processes(f);
 	return err ? err : scan_dir(f);
 }
 
