@@ -36,13 +36,7 @@ static int add_file(struct ring_source *rings, const struct opts *o, const char 
 	int status = open_file(path, o->release, &c);
 	if (status)
 		return status;
-	struct ebt_cursor_info info;
-	ebt_cursor_info(c, &info);
-	if (info.release_assumed && log_level >= LOG_NORMAL)
-		complain("'%s' does not tell which OCaml wrote it; taken as %s; --ocaml-version "
-			 "says "
-			 "otherwise",
-			 path, ring_release_name(info.release));
+	open_tell_assumed(c, path);
 	return ring_source_add(rings, c, path, pid_of(c, path), false) ? EXIT_ERROR : 0;
 }
 
@@ -62,6 +56,7 @@ static int add_process(struct ring_source *rings, const struct opts *o, pid_t pi
 	}
 	char name[64];
 	snprintf(name, sizeof(name), "of process %d", pid);
+	open_tell_assumed(c, name);
 	return ring_source_add(rings, c, name, (uint32_t)pid, false) ? EXIT_ERROR : 0;
 }
 

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "core/names.h"
+#include "proc/runtime.h"
 
 static const struct opts_command command = {"info", "-p PID | FILE...",
 					    "Tells what a ring file, or the ring of a process, is: "
@@ -175,7 +176,8 @@ static int tell_process(pid_t pid, const struct opts *o)
 		return status;
 	char name[64], reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	int err = ebt_cursor_open_pid(pid, o->ring_dir, o->release, &c, reason);
+	enum ebt_release release = o->release ? o->release : runtime_process_release(pid);
+	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));
 		return open_status(err);

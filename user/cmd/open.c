@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
 #include "proc/ocaml.h"
@@ -89,6 +90,16 @@ int open_file(const char *path, enum ebt_release release, struct ebt_cursor **re
 	if (err)
 		complain("%s", *reason ? reason : strerror(-err));
 	return err ? EXIT_ERROR : 0;
+}
+
+void open_tell_assumed(struct ebt_cursor *c, const char *name)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(c, &info);
+	if (info.release_assumed && log_level >= LOG_NORMAL)
+		complain("'%s' does not tell which OCaml wrote it; taken as %s; --ocaml-version "
+			 "says otherwise",
+			 name, ring_release_name(info.release));
 }
 
 static int denied(const struct process *p)

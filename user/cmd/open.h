@@ -15,6 +15,9 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* Opens a ring file, or standard input for "-". 0, or an exit status after a line on stderr. */
 int open_file(const char *path, enum ebt_release release, struct ebt_cursor **ret);
 
+/* Says so if nothing tells the release of OCaml that wrote the rings. */
+void open_tell_assumed(struct ebt_cursor *c, const char *name);
+
 /* Checks that a process can be looked into. 0, or an exit status after a line on stderr. */
 int open_process(pid_t pid, struct process *ret);
 

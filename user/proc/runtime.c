@@ -19,7 +19,8 @@ static const struct {
 	{"caml_runtime_events_user_write", EBT_RELEASE_OCAML_5_1},
 	{"caml_ev_begin", EBT_RELEASE_OCAML_5_0},
 };
-#define MARKS (sizeof(marks) / sizeof(marks[0]))
+#define MAX_FILES 512 /* of a process that are looked into */
+#define MARKS	  (sizeof(marks) / sizeof(marks[0]))
 
 enum ebt_release runtime_elf_release(struct elf *elf)
 {
@@ -49,6 +50,7 @@ enum ebt_release runtime_ocaml_release(int fd)
 struct search {
 	pid_t pid;
 	uint64_t last_inode;
+	unsigned left; /* a bound for hostile processes */
 	enum ebt_release found;
 };
 
@@ -63,12 +65,12 @@ static int look_into(const struct maps_entry *e, void *ctx)
 		return 0;
 	s->found = runtime_ocaml_release(fd);
 	close(fd);
-	return s->found != EBT_RELEASE_AUTO;
+	return s->found != EBT_RELEASE_AUTO || !--s->left;
 }
 
 enum ebt_release runtime_process_release(pid_t pid)
 {
-	struct search s = {.pid = pid, .found = EBT_RELEASE_AUTO};
+	struct search s = {.pid = pid, .left = MAX_FILES, .found = EBT_RELEASE_AUTO};
 	maps_each(pid, look_into, &s);
 	return s.found;
 }
