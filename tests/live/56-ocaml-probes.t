@@ -20,7 +20,7 @@ build() {
 
 # start PROGRAM ARGS...: inside the root, reading from $go; sets PID.
 start() {
-	rm -f "$TMP/go" && mkfifo "$TMP/go"
+	rm -f "$TMP/go" "$TMP/said" && mkfifo "$TMP/go"
 	chroot "$ROOT" sh -c "cd $DIR_IN && exec ./$*" <"$TMP/go" >"$TMP/out" 2>"$TMP/said" &
 	PID=$!
 	children+=("$PID")
@@ -33,10 +33,11 @@ go() { echo >&9 && exec 9>&-; }
 attach() {
 	local log=$1
 	shift
+	rm -f "$log"
 	"$O/ebtrace" trace -v -p "$PID" "$@" 2>"$log" &
 	TRACER=$!
 	children+=("$TRACER")
-	wait_for grep -qE 'attached to|reading the ring' "$log"
+	wait_for grep -sqE 'attached to|reading the ring' "$log"
 }
 
 count() { jq -r "select($2)|.kind" "$1" | wc -l; }
@@ -102,14 +103,15 @@ wait "$PID"
 # The same run by the ring and by the functions.
 for how in native bytecode; do
 	mkdir -p "$DIR/rings"
-	export OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$DIR_IN/rings
+	export OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$DIR_IN/rings OCAMLRUNPARAM=e=20
 	start "$how" 4 400 wait
-	unset OCAML_RUNTIME_EVENTS_START OCAML_RUNTIME_EVENTS_DIR
+	unset OCAML_RUNTIME_EVENTS_START OCAML_RUNTIME_EVENTS_DIR OCAMLRUNPARAM
 	attach "$TMP/log.ring" --mode ring -f ndjson -o "$TMP/ring.ndjson"
 	BY_RING=$TRACER
 	attach "$TMP/log.probes" --mode probes -f ndjson -o "$TMP/probes.ndjson"
 	go
 	wait "$PID" "$BY_RING" "$TRACER"
+	diag "$(tail -qn 1 "$TMP/ring.ndjson" "$TMP/probes.ndjson")"
 	# The ring also holds what was before.
 	since=$(jq -r 'select(.domain >= 0)|.ts' "$TMP/probes.ndjson" | head -1)
 	for d in 0 1 2 3; do
