@@ -327,9 +327,11 @@ void packets_note_words(struct packets *p, enum packet_note note, const void *wo
 	for (size_t at = 0; at + 8 <= bytes; at += 8) {
 		uint64_t v;
 		memcpy(&v, (const char *)words + at, 8);
-		size_t word = proto_open(&p->one, NOTE_ARRAY);
-		proto_put_u64(&p->one, NOTE_UINT, v);
-		proto_close(&p->one, word);
+		char *start = buf_room(&p->one);
+		char *word = proto_format_open(start, NOTE_ARRAY);
+		char *end = proto_format_u64(word, NOTE_UINT, v);
+		proto_format_close(word, end);
+		p->one.len += (size_t)(end - start);
 	}
 	proto_close(&p->one, opened);
 }
