@@ -27,7 +27,8 @@ static void put_length(struct buf *b, uint32_t field, size_t len)
 void proto_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len)
 {
 	put_length(b, field, len);
-	buf_put(b, data, len);
+	if (len)
+		buf_put(b, data, len);
 }
 
 void proto_put_text(struct buf *b, uint32_t field, const char *s)

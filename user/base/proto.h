@@ -53,7 +53,7 @@ static inline void proto_format_close(char *opened, const char *end)
 void proto_put_u64(struct buf *b, uint32_t field, uint64_t v);
 /* int32 and int64 fields; sint32 and sint64 are others. */
 void proto_put_i64(struct buf *b, uint32_t field, int64_t v);
-/* bytes and string fields. */
+/* bytes and string fields; `data` may be NULL if there are none. */
 void proto_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
 /* A string field of a C string; what is not UTF-8 becomes U+FFFD. */
 void proto_put_text(struct buf *b, uint32_t field, const char *s);
