@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A Perfetto trace as text, a line a packet, with numbers of tracks and names resolved:
+ * A Perfetto trace as text, a line a packet, with numbers of tracks and names resolved, and no
+ * spaces in the names of tracks:
  *
  *   track 7 prog            the track of process 7
- *   track 7/domain 0        a track below it; "counter bytes" and the like follow it
- *   5 begin 7/domain 0 minor tid=8
+ *   track 7/domain_0        a track below it; "counter bytes" and the like follow it
+ *   5 begin 7/domain_0 minor tid=8
  *
  * What cannot be resolved, is not known to the reader or breaks the rules is a line "! ...".
  */
@@ -139,8 +140,11 @@ static void trace_descriptor(struct trace *t, const struct field *message)
 	}
 	t->track_count += i == t->track_count;
 	t->tracks[i].uuid = uuid;
-	snprintf(t->tracks[i].path, sizeof(t->tracks[i].path), "%s%s", parent, name);
-	fprintf(t->out, "track %s%s\n", t->tracks[i].path, counter);
+	char *path = t->tracks[i].path;
+	snprintf(path, sizeof(t->tracks[i].path), "%s%s", parent, name);
+	for (char *c = path; (c = strchr(c, ' '));)
+		*c = '_';
+	fprintf(t->out, "track %s%s\n", path, counter);
 }
 
 static void trace_note(struct trace *t, const struct field *message)

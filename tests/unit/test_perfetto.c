@@ -85,9 +85,9 @@ static void test_basics(void)
 	PUSH(14, EBT_BEGIN, .id = 11, .domain = 3);
 	PUSH(15, EBT_END, .id = 11, .domain = 3);
 	check("phases nest on the track of their domain",
-	      "track 7 prog\ntrack 7/domain 0\n10 begin 7/domain 0 major\n"
-	      "11 begin 7/domain 0 major_sweep\n12 end 7/domain 0\n13 end 7/domain 0\n"
-	      "track 7/domain 3\n14 begin 7/domain 3 minor\n15 end 7/domain 3\n");
+	      "track 7 prog\ntrack 7/domain_0\n10 begin 7/domain_0 major\n"
+	      "11 begin 7/domain_0 major_sweep\n12 end 7/domain_0\n13 end 7/domain_0\n"
+	      "track 7/domain_3\n14 begin 7/domain_3 minor\n15 end 7/domain_3\n");
 
 	start();
 	session->clock_at = (struct session_clock){5, 6, 7};
@@ -118,11 +118,11 @@ static void test_user(void)
 	PUSH(6, EBT_SPAN_END, .id = 2);
 	PUSH(7, EBT_LIFECYCLE, .id = 0, .arg = {7});
 	check("each kind of span has a track below its domain; what has no name gets one",
-	      "track 7\ntrack 7/domain 0\ntrack 7/domain 0/a.span\n"
-	      "1 begin 7/domain 0/a.span a.span\ntrack 7/domain 0/b.span\n"
-	      "2 begin 7/domain 0/b.span b.span\n3 end 7/domain 0/a.span\n"
-	      "4 instant 7/domain 0 an.int value=-5,\n5 instant 7/domain 0 user_9\n"
-	      "6 end 7/domain 0/b.span\n7 instant 7/domain 0 ring_start value=7,\n");
+	      "track 7\ntrack 7/domain_0\ntrack 7/domain_0/a.span\n"
+	      "1 begin 7/domain_0/a.span a.span\ntrack 7/domain_0/b.span\n"
+	      "2 begin 7/domain_0/b.span b.span\n3 end 7/domain_0/a.span\n"
+	      "4 instant 7/domain_0 an.int value=-5,\n5 instant 7/domain_0 user_9\n"
+	      "6 end 7/domain_0/b.span\n7 instant 7/domain_0 ring_start value=7,\n");
 
 	start();
 	PUSH(1, EBT_SPAN_BEGIN, .id = 1);
@@ -134,10 +134,10 @@ static void test_user(void)
 	PUSH(4, EBT_SPAN_END, .id = 1);
 	PUSH(5, EBT_UNIT, .id = 1);
 	check("names that become known later are told again",
-	      "track 7\ntrack 7/domain 0\ntrack 7/domain 0/user_1\n"
-	      "1 begin 7/domain 0/user_1 user_1\n2 end 7/domain 0/user_1\ntrack 7 ocaml 5.3\n"
-	      "track 7/domain 0/late.name\n3 begin 7/domain 0/late.name late.name\n"
-	      "4 end 7/domain 0/late.name\ntrack 7 prog\n5 instant 7/domain 0 late.name\n");
+	      "track 7\ntrack 7/domain_0\ntrack 7/domain_0/user_1\n"
+	      "1 begin 7/domain_0/user_1 user_1\n2 end 7/domain_0/user_1\ntrack 7 ocaml 5.3\n"
+	      "track 7/domain_0/late.name\n3 begin 7/domain_0/late.name late.name\n"
+	      "4 end 7/domain_0/late.name\ntrack 7 prog\n5 instant 7/domain_0 late.name\n");
 }
 
 static void test_counters(void)
@@ -150,16 +150,16 @@ static void test_counters(void)
 	PUSH(5, EBT_COUNTER, .id = 0, .arg = {UINT64_MAX});
 	PUSH(6, EBT_COUNTER, .id = EBT_UNKNOWN_ID | 77, .arg = {1});
 	check("a counter has a track a domain, with its unit",
-	      "track 7\ntrack 7/domain 0\n"
-	      "track 7/domain 0/minor_promoted counter unit=3\n"
-	      "1 count 7/domain 0/minor_promoted 100\n2 count 7/domain 0/minor_promoted 90\n"
-	      "track 7/domain 0/major_heap_words counter words\n"
-	      "3 count 7/domain 0/major_heap_words 80\n"
-	      "track 7/domain 1\ntrack 7/domain 1/minor_promoted counter unit=3\n"
-	      "4 count 7/domain 1/minor_promoted 70\n"
-	      "track 7/domain 0/force_minor_alloc_small counter\n"
-	      "5 count 7/domain 0/force_minor_alloc_small -1\n"
-	      "track 7/domain 0/counter_77 counter\n6 count 7/domain 0/counter_77 1\n");
+	      "track 7\ntrack 7/domain_0\n"
+	      "track 7/domain_0/minor_promoted counter unit=3\n"
+	      "1 count 7/domain_0/minor_promoted 100\n2 count 7/domain_0/minor_promoted 90\n"
+	      "track 7/domain_0/major_heap_words counter words\n"
+	      "3 count 7/domain_0/major_heap_words 80\n"
+	      "track 7/domain_1\ntrack 7/domain_1/minor_promoted counter unit=3\n"
+	      "4 count 7/domain_1/minor_promoted 70\n"
+	      "track 7/domain_0/force_minor_alloc_small counter\n"
+	      "5 count 7/domain_0/force_minor_alloc_small -1\n"
+	      "track 7/domain_0/counter_77 counter\n6 count 7/domain_0/counter_77 1\n");
 }
 
 static void push_payload(uint16_t kind, const void *data, size_t len, uint16_t flags)
@@ -183,10 +183,10 @@ static void test_payloads(void)
 	push_payload(EBT_CUSTOM, "", 0, 0);
 	push_payload(EBT_ALLOC_SIZES, buckets, sizeof(buckets), 0);
 	check("a payload is digits, and text where it is text; what was cut off is said",
-	      "track 7\ntrack 7/domain 0\n1 instant 7/domain 0 c data='68c3a9' text='h\xc3\xa9'\n"
-	      "1 instant 7/domain 0 c data='0001ff' truncated=true\n"
-	      "1 instant 7/domain 0 c data=''\n"
-	      "1 instant 7/domain 0 alloc_sizes values=3,0,500,\n");
+	      "track 7\ntrack 7/domain_0\n1 instant 7/domain_0 c data='68c3a9' text='h\xc3\xa9'\n"
+	      "1 instant 7/domain_0 c data='0001ff' truncated=true\n"
+	      "1 instant 7/domain_0 c data=''\n"
+	      "1 instant 7/domain_0 alloc_sizes values=3,0,500,\n");
 
 	start();
 	static char large[300000];
@@ -209,26 +209,26 @@ static void test_losses(void)
 	PUSH(21, EBT_LOST, .pos = 9, .arg = {EBT_LOST_UNCOUNTED, 4});
 	PUSH(30, EBT_LOST, .domain = 1, .arg = {0, 2}, .flags = EBT_F_HISTORY);
 	check("a loss is a slice from the last moment before the hole, and cuts what is open",
-	      "track 7\ntrack 7/domain 0\n5 begin 7/domain 0 major\ntrack 7/domain 0/user_1\n"
-	      "6 begin 7/domain 0/user_1 user_1\n"
-	      "8 end 7/domain 0/user_1 cut='lost'\n8 end 7/domain 0 cut='lost'\n"
-	      "track 7/domain 0/lost events\n"
-	      "8 begin 7/domain 0/lost events lost events=3, words=12,\n"
-	      "20 end 7/domain 0/lost events\n"
-	      "20 begin 7/domain 0/lost events lost words=4,\n"
-	      "21 end 7/domain 0/lost events\n"
-	      "track 7/domain 1\ntrack 7/domain 1/lost events\n"
-	      "30 begin 7/domain 1/lost events lost events=0, words=2, history=true\n"
-	      "30 end 7/domain 1/lost events\n");
+	      "track 7\ntrack 7/domain_0\n5 begin 7/domain_0 major\ntrack 7/domain_0/user_1\n"
+	      "6 begin 7/domain_0/user_1 user_1\n"
+	      "8 end 7/domain_0/user_1 cut='lost'\n8 end 7/domain_0 cut='lost'\n"
+	      "track 7/domain_0/lost_events\n"
+	      "8 begin 7/domain_0/lost_events lost events=3, words=12,\n"
+	      "20 end 7/domain_0/lost_events\n"
+	      "20 begin 7/domain_0/lost_events lost words=4,\n"
+	      "21 end 7/domain_0/lost_events\n"
+	      "track 7/domain_1\ntrack 7/domain_1/lost_events\n"
+	      "30 begin 7/domain_1/lost_events lost events=0, words=2, history=true\n"
+	      "30 end 7/domain_1/lost_events\n");
 
 	start();
 	PUSH(5, EBT_LOST, .pos = 4, .domain = EBT_NO_DOMAIN, .arg = {9});
 	PUSH_OF(0, 6, EBT_LOST, .pos = 4, .domain = EBT_NO_DOMAIN, .arg = {8});
 	PUSH(7, EBT_DAMAGE, .arg = {4096, 2}, .domain = 1);
 	check("a loss that no domain had is its process', or everybody's; damage, too",
-	      "track 7\ntrack 7/lost events\n4 begin 7/lost events lost events=9,\n"
-	      "5 end 7/lost events\ntrack ebtrace\ntrack ebtrace/lost events\n"
-	      "4 begin ebtrace/lost events lost events=8,\n6 end ebtrace/lost events\n"
+	      "track 7\ntrack 7/lost_events\n4 begin 7/lost_events lost events=9,\n"
+	      "5 end 7/lost_events\ntrack ebtrace\ntrack ebtrace/lost_events\n"
+	      "4 begin ebtrace/lost_events lost events=8,\n6 end ebtrace/lost_events\n"
 	      "7 instant 7 damage offset=4096, words=2, domain=1,\n");
 }
 
@@ -241,10 +241,10 @@ static void test_cuts(void)
 	PUSH(4, EBT_END, .id = 7);
 	PUSH(5, EBT_BEGIN, .id = 11);
 	check("a slice whose end was not seen says why it ends",
-	      "track 7\ntrack 7/domain 0\n1 begin 7/domain 0 major\n"
-	      "2 begin 7/domain 0 major_sweep\n"
-	      "3 end 7/domain 0 cut='ended with what is around it'\n3 end 7/domain 0\n"
-	      "5 begin 7/domain 0 minor\n100 end 7/domain 0 cut='unfinished'\n");
+	      "track 7\ntrack 7/domain_0\n1 begin 7/domain_0 major\n"
+	      "2 begin 7/domain_0 major_sweep\n"
+	      "3 end 7/domain_0 cut='ended with what is around it'\n3 end 7/domain_0\n"
+	      "5 begin 7/domain_0 minor\n100 end 7/domain_0 cut='unfinished'\n");
 
 	start();
 	PUSH(5, EBT_BEGIN, .id = 6, .tid = 70, .flags = EBT_F_LATE);
@@ -252,9 +252,9 @@ static void test_cuts(void)
 	PUSH(7, EBT_UNIT, .tid = 71, .cpu = 2);
 	PUSH(8, EBT_UNIT, .tid = 71, .cpu = 2);
 	check("late events say so; thread and CPU are told when they change",
-	      "track 7\ntrack 7/domain 0\n5 begin 7/domain 0 major tid=70, late=true\n"
-	      "6 end 7/domain 0 late=true\n7 instant 7/domain 0 user_0 tid=71, cpu=2,\n"
-	      "8 instant 7/domain 0 user_0\n");
+	      "track 7\ntrack 7/domain_0\n5 begin 7/domain_0 major tid=70, late=true\n"
+	      "6 end 7/domain_0 late=true\n7 instant 7/domain_0 user_0 tid=71, cpu=2,\n"
+	      "8 instant 7/domain_0 user_0\n");
 }
 
 static void test_processes(void)
@@ -271,17 +271,17 @@ static void test_processes(void)
 	PUSH(7, EBT_BEGIN, .id = 6);
 	PUSH(8, EBT_END, .id = 6);
 	check("fork, exec and exit are on the track of the process, and end what is open in it",
-	      "track 7 sh\ntrack 7/domain 0\n1 begin 7/domain 0 major\n2 instant 7 fork child=8,\n"
-	      "track 8\ntrack 8/thread 80\n3 begin 8/thread 80 minor tid=80,\n"
-	      "track 8/thread 81\n4 begin 8/thread 81 minor tid=81,\n"
-	      "5 end 8/thread 81 cut='process ended'\n5 end 8/thread 80 cut='process ended'\n"
-	      "5 instant 8 exit\n6 end 7/domain 0 cut='process ended'\n6 instant 7 exec\n"
-	      "track 7 ls\ntrack 7/domain 0\n7 begin 7/domain 0 major\n8 end 7/domain 0\n");
+	      "track 7 sh\ntrack 7/domain_0\n1 begin 7/domain_0 major\n2 instant 7 fork child=8,\n"
+	      "track 8\ntrack 8/thread_80\n3 begin 8/thread_80 minor tid=80,\n"
+	      "track 8/thread_81\n4 begin 8/thread_81 minor tid=81,\n"
+	      "5 end 8/thread_81 cut='process ended'\n5 end 8/thread_80 cut='process ended'\n"
+	      "5 instant 8 exit\n6 end 7/domain_0 cut='process ended'\n6 instant 7 exec\n"
+	      "track 7 ls\ntrack 7/domain_0\n7 begin 7/domain_0 major\n8 end 7/domain_0\n");
 
 	start();
 	PUSH_OF(0, 1, EBT_UNIT);
 	check("a file that does not tell its process has a track all the same",
-	      "track process\ntrack process/domain 0\n1 instant process/domain 0 user_0\n");
+	      "track process\ntrack process/domain_0\n1 instant process/domain_0 user_0\n");
 }
 
 static void test_many_names(void)
@@ -300,7 +300,7 @@ static void test_many_names(void)
 	char *text = written();
 	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
 		unsigned ts, id;
-		if (sscanf(line, "%u instant 7/domain 0 name.%u", &ts, &id) == 2) {
+		if (sscanf(line, "%u instant 7/domain_0 name.%u", &ts, &id) == 2) {
 			wrong += ts != id + 1;
 			seen++;
 		}
@@ -309,6 +309,89 @@ static void test_many_names(void)
 	}
 	ok(!wrong && seen == 2 * PACKETS_NAMES + 10, "and every event has its own");
 	is(tracks, 3 + 2, "a counter's track is told anew when the names are");
+	free(text);
+	stop();
+}
+
+static uint64_t rng = 88172645463325252ull;
+static uint32_t roll(uint32_t below)
+{
+	rng ^= rng << 13;
+	rng ^= rng >> 7;
+	rng ^= rng << 17;
+	return (uint32_t)(rng >> 33) % below;
+}
+
+static void push_random(uint64_t ts)
+{
+	static const uint16_t kinds[] = {
+		EBT_BEGIN,	EBT_BEGIN,    EBT_BEGIN,  EBT_END,	   EBT_END,
+		EBT_END,	EBT_COUNTER,  EBT_UNIT,	  EBT_SPAN_BEGIN,  EBT_SPAN_BEGIN,
+		EBT_SPAN_END,	EBT_SPAN_END, EBT_CUSTOM, EBT_ALLOC_SIZES, EBT_LIFECYCLE,
+		EBT_PAGE_ALLOC, EBT_INT,
+	};
+	unsigned choice = roll(100);
+	struct ebt_event ev = {
+		.ts = ts,
+		.pos = ts - ts / 10,
+		.kind = choice < 2    ? EBT_LOST
+			: choice == 2 ? EBT_PROCESS
+				      : kinds[roll(sizeof(kinds) / sizeof(*kinds))],
+		.pid = roll(3),
+		.tid = roll(3),
+		.domain = (uint16_t)(roll(4) - 1),
+		.id = roll(3),
+		.cpu = (uint16_t)(roll(3) - 1),
+		.flags = roll(20) ? 0 : EBT_F_LATE,
+	};
+	push(ev);
+}
+
+/* Depth by track: what begins has an end, and never before its begin. */
+static unsigned check_nesting(char *text, unsigned *ret_begun)
+{
+	static struct {
+		char path[64];
+		int depth;
+		unsigned long long ts;
+	} open[256];
+	unsigned wrong = 0, used = 0;
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n")) {
+		unsigned long long ts;
+		char type[8], path[64];
+		wrong += strchr(line, '!') != NULL;
+		int n = sscanf(line, "%llu %7s %63s", &ts, type, path);
+		if (n != 3 || (strcmp(type, "begin") && strcmp(type, "end")))
+			continue;
+		unsigned i = 0;
+		while (i < used && strcmp(open[i].path, path))
+			i++;
+		if (i == 256)
+			abort();
+		if (i == used)
+			strcpy(open[used++].path, path);
+		wrong += ts < open[i].ts;
+		open[i].ts = ts;
+		open[i].depth += *type == 'b' ? 1 : -1;
+		wrong += open[i].depth < 0;
+		*ret_begun += *type == 'b';
+	}
+	for (unsigned i = 0; i < used; i++)
+		wrong += open[i].depth != 0;
+	return wrong;
+}
+
+static void test_random(void)
+{
+	unsigned begun = 0;
+	start();
+	for (uint64_t i = 1; i < 30000; i++)
+		push_random(i);
+	session->totals.last_ns = 30000;
+	is(sink_end(sink), 0, "events of all kinds in any order are written");
+	char *text = written();
+	is(check_nesting(text, &begun), 0, "and on every track slices nest, in time");
+	ok(begun > 5000, "and there are many");
 	free(text);
 	stop();
 }
@@ -388,6 +471,7 @@ int main(void)
 	test_cuts();
 	test_processes();
 	test_many_names();
+	test_random();
 	test_interrupted();
 	test_uuids();
 	return tap_done();

@@ -228,6 +228,8 @@ static int put_process(struct perfetto *f, const struct ebt_event *ev)
 	packets_end(p);
 	if (damage)
 		return 0;
+	if (ev->id != EBT_PROCESS_FORK)
+		f->places.ended_ns = ev->ts;
 	if (ev->id == EBT_PROCESS_EXEC)
 		process->name = NULL; /* it may be another now */
 	if (ev->id == EBT_PROCESS_EXIT)

@@ -88,6 +88,7 @@ static struct process *make_process(struct places *l, uint32_t pid)
 	if (!p)
 		return NULL;
 	p->pid = pid;
+	p->lost.end_ns = l->ended_ns;
 	p->uuid = places_uuid(USE_PROCESS, pid, EBT_NO_DOMAIN, 0, 0);
 	p->about = session_find_process(l->session, pid);
 	p->name = p->about ? process_name(p->about) : NULL;
@@ -123,6 +124,7 @@ static struct lane *make_lane(struct places *l, const struct ebt_event *ev)
 	lane->process = process;
 	lane->uuid = places_uuid(USE_DOMAIN, ev->pid, ev->domain, ev->tid, 0);
 	lane->cpu = EBT_NO_CPU;
+	lane->lost.end_ns = l->ended_ns;
 	lane->next = l->lanes;
 	lane->link = &l->lanes;
 	if (lane->next)

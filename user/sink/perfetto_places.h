@@ -52,6 +52,8 @@ struct places {
 	struct map processes;  /* pid → struct process * */
 	struct lane *lanes;    /* all of them */
 	struct recent *recent; /* names looked up lately */
+	/* When a process, or its program, ended last: what was on its tracks is not known now. */
+	uint64_t ended_ns;
 };
 
 /* Both are kept. 0 or -ENOMEM. */
