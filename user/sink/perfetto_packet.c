@@ -41,8 +41,10 @@ enum {
 	DESCRIPTOR_COUNTER = 8,
 	DESCRIPTOR_CHILD_ORDERING = 11,
 	DESCRIPTOR_RANK = 12,
+	DESCRIPTOR_MERGE = 15,
 };
 enum { ORDERING_EXPLICIT = 3 };
+enum { MERGE_NONE = 2 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum { COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6 };
 enum {
@@ -59,6 +61,11 @@ enum {
 	NOTE_INT = 4,
 	NOTE_STRING = 6,
 	NOTE_ARRAY = 12,
+};
+
+struct name {
+	uint32_t iid;
+	char text[];
 };
 
 int packets_init(struct packets *p, int fd)
@@ -168,7 +175,7 @@ static uint32_t tell_name(struct packets *p, uint64_t key, const char *text)
 {
 	uint32_t iid = p->next_iid++;
 	size_t size = strlen(text) + 1;
-	struct packet_name *name = malloc(sizeof(*name) + size);
+	struct name *name = malloc(sizeof(*name) + size);
 	uint64_t *slot = name ? map_put(&p->names, key) : NULL;
 	if (!slot) {
 		p->out.err = p->out.err ? p->out.err : -ENOMEM;
@@ -192,7 +199,7 @@ uint32_t packets_intern(struct packets *p, const char *text)
 	/* Texts of the same hash have keys of their own, one behind the other. */
 	uint64_t key = hash(text);
 	for (uint64_t *slot; (slot = map_get(&p->names, key)); key++) {
-		const struct packet_name *name = (const void *)(uintptr_t)*slot;
+		const struct name *name = (const void *)(uintptr_t)*slot;
 		if (!strcmp(name->text, text))
 			return name->iid;
 	}
@@ -236,6 +243,8 @@ void packets_put_track(struct packets *p, const struct packet_track *t)
 	proto_put_u64(&p->one, DESCRIPTOR_CHILD_ORDERING, ORDERING_EXPLICIT);
 	if (t->rank)
 		proto_put_i64(&p->one, DESCRIPTOR_RANK, t->rank);
+	if (t->separate)
+		proto_put_u64(&p->one, DESCRIPTOR_MERGE, MERGE_NONE);
 	proto_close(&p->one, descriptor);
 	close_packet(p);
 }

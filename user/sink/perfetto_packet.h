@@ -71,18 +71,14 @@ struct packet_track {
 	const char *process;	  /* its name, or NULL */
 	enum packet_unit counter; /* PACKET_NO_COUNTER: slices and instants */
 	int32_t rank;		  /* among the tracks of its parent */
-};
-
-struct packet_name {
-	uint32_t iid;
-	char text[];
+	bool separate;		  /* never one with another of its name; its own name may change */
 };
 
 struct packets {
 	struct buf out; /* whole packets */
 	struct buf one; /* the packet in the making, in memory */
 	size_t packet, event;
-	struct map names; /* hash of the text → struct packet_name * */
+	struct map names; /* hash of the text → struct name * */
 	size_t name_count;
 	uint32_t first_iid, next_iid;
 };

@@ -255,6 +255,8 @@ static void tell_child(struct places *l, const struct lane *lane, const struct e
 		.uuid = uuid, .parent = lane->uuid, .counter = PACKET_NO_COUNTER, .name = name};
 	if (ev->kind == EBT_COUNTER)
 		track.counter = unit_of(ev->id, name);
+	else
+		track.separate = true;
 	packets_put_track(l->packets, &track);
 }
 
