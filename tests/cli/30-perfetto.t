@@ -94,6 +94,7 @@ has "what was open when a program was killed says so" "end [0-9]+ [0-9]+/domain 
 	"$O/tests/prog/minigc" -q -u -t 2 -n 20000 -c "$TMP/counts" 2>"$TMP/err" &&
 	decode "$TMP/run.pftrace" "$TMP/trace"
 ok $? "a run is written as it happens" || diag "$(cat "$TMP/err")"
+has "its process has its name" "track  [0-9]+ minigc"
 has "its clock is known beside the wall's" "snapshot BUILTIN_CLOCK_MONOTONIC 3 1 6"
 is "$(grep '^!' "$TMP/trace" | head -5)" "" "its slices nest, each with its end"
 emitted() { awk -v what="$1" '$2 ~ what { n += $3 } END { print n + 0 }' "$TMP/counts"; }
