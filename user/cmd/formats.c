@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sink/ndjson.h"
+#include "sink/perfetto.h"
 #include "sink/text.h"
 
 static int make_text(struct session *s, int fd, struct sink **ret)
@@ -18,9 +19,15 @@ static int make_ndjson(struct session *s, int fd, struct sink **ret)
 	return ndjson_new(s, fd, ret);
 }
 
+static int make_perfetto(struct session *s, int fd, struct sink **ret)
+{
+	return perfetto_new(s, fd, ret);
+}
+
 static const struct format formats[] = {
 	{"text", ".txt .log", false, make_text},
 	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
+	{"perfetto", ".pftrace .perfetto-trace .perfetto", true, make_perfetto},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

@@ -82,6 +82,11 @@ static struct session_process *find_process(const struct session *s, uint32_t pi
 	return t->last_used;
 }
 
+const struct session_process *session_find_process(const struct session *s, uint32_t pid)
+{
+	return find_process(s, pid);
+}
+
 struct session_process *session_process(struct session *s, uint32_t pid)
 {
 	struct session_process *p = find_process(s, pid);
