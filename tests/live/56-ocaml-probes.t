@@ -54,7 +54,7 @@ DIR=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
 DIR_IN=/tmp/${DIR##*/}
 chmod 755 "$DIR"
 at_end "rm -rf '$DIR'"
-cp tests/ocaml/{gcwork,lategc,forkgc}.ml "$DIR"
+cp tests/ocaml/{gcwork,lategc,forkgc,embedded}.ml tests/ocaml/{embed,twice}.c "$DIR"
 build gcwork native ocamlopt
 build gcwork pic ocamlopt -runtime-variant _pic
 build gcwork debug ocamlopt -runtime-variant d
@@ -157,6 +157,22 @@ is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"be
 	300 "the parent is seen"
 is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
 	600 "and the child, that has no ring either"
+
+# Two runtimes in one process, each in a library of its own.
+chroot "$ROOT" sh -c "cd $DIR_IN && ocamlopt -runtime-variant _pic -output-complete-obj \
+	-o one.so embed.c embedded.ml && cp one.so two.so && gcc twice.c -o twice" \
+	>"$TMP/build.log" 2>&1
+ok $? "OCaml runtimes can be shared libraries" || diag "$(cat "$TMP/build.log")"
+start twice
+attach "$TMP/log" -f ndjson -o "$TMP/twice.ndjson"
+go
+wait "$PID" "$TRACER"
+for domain in 0 128; do
+	count "$TMP/twice.ndjson" \
+		".kind == \"begin\" and .name == \"explicit_gc_minor\" and .domain == $domain"
+done | sort -n | tr '\n' ' ' >"$TMP/counts"
+is "$(cat "$TMP/counts")" "100 200 " \
+	"two runtimes in one process are both seen, the domains of the second from 128 up"
 
 # Either side ends first.
 start native 2 3000 wait
