@@ -125,18 +125,6 @@ static int put_phase_begin(struct chrome *c, const struct track *t, const struct
 	return 0;
 }
 
-/* Why a span ends that no event of its own ended; NULL: it did. */
-static const char *cut_reason(enum track_end how)
-{
-	static const char *const reasons[] = {
-		[TRACK_OUTER] = "outer",
-		[TRACK_LOST] = "lost",
-		[TRACK_PROCESS] = "process",
-		[TRACK_UNFINISHED] = "unfinished",
-	};
-	return reasons[how];
-}
-
 static int put_phase_end(struct chrome *c, const struct track *t, const struct track_span *s,
 			 uint64_t end_ns, enum track_end how)
 {
@@ -144,7 +132,7 @@ static int put_phase_end(struct chrome *c, const struct track *t, const struct t
 	char *p = chrome_json_common(&c->out, &ev, rows_tid(t->domain, t->tid), end_ns);
 	if (!p)
 		return -ENOMEM;
-	const char *reason = cut_reason(how);
+	const char *reason = rows_cut(how);
 	if (reason) {
 		p = CHROME_JSON_TEXT(p, ",\"args\":{\"cut\":\"");
 		p = chrome_json_text(p, reason, strlen(reason));
@@ -190,8 +178,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		return put_phase_end(c, t, s, end_ns, how);
 	put_span(c, "e", t, s->id, end_ns);
 	chrome_json_open_args(&c->out);
-	if (cut_reason(how))
-		json_key_str(&c->out.json, "cut", cut_reason(how));
+	if (rows_cut(how))
+		json_key_str(&c->out.json, "cut", rows_cut(how));
 	chrome_json_close_args(&c->out);
 	return 0;
 }

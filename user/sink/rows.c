@@ -127,3 +127,14 @@ uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev)
 		since = s->totals.first_ns;
 	return since < ev->ts ? since : ev->ts;
 }
+
+const char *rows_cut(enum track_end how)
+{
+	static const char *const reasons[] = {
+		[TRACK_OUTER] = "outer",
+		[TRACK_LOST] = "lost",
+		[TRACK_PROCESS] = "process",
+		[TRACK_UNFINISHED] = "unfinished",
+	};
+	return reasons[how];
+}

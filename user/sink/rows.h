@@ -13,6 +13,7 @@
 
 #include "base/map.h"
 #include "core/session.h"
+#include "core/tracks.h"
 
 /* Numbers of rows beyond those of domains; both fit the 32 bits that viewers have for a thread. */
 #define ROWS_LOST    100000u   /* + domain, or EBT_NO_DOMAIN */
@@ -66,5 +67,7 @@ const char *rows_event_name(const struct session *s, const struct ebt_event *ev,
 const char *rows_category(uint16_t kind);
 /* Since when the events of a loss are missing: at the earliest since the first event shown. */
 uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev);
+/* Why a span ends that no event of its own ended: "lost" …; NULL: it did. Static. */
+const char *rows_cut(enum track_end how);
 
 #endif
