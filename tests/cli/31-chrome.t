@@ -71,10 +71,10 @@ wait_for test -e "$TMP/$pid.events"
 "$O/ebtrace" -q --mode ring -o "$TMP/killed.json" -p $pid &
 tracer=$!
 children+=($tracer)
-enough() { [ "$(grep -c '"ph":"E"' "$TMP/killed.json.part")" -gt 100 ]; }
+enough() { [ -e "$TMP/killed.json.part" ] && [ "$(grep -c '"ph":"E"' "$TMP/killed.json.part")" -gt 100 ]; }
 wait_for enough
 kill -KILL $tracer
-wait $tracer 2>/dev/null
+{ wait $tracer; } 2>/dev/null
 test ! -e "$TMP/killed.json"
 ok $? "a tracer that is killed leaves nothing that looks whole"
 { cat "$TMP/killed.json.part"; echo ']'; } >"$TMP/mended.json"

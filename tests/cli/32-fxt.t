@@ -86,10 +86,10 @@ wait_for test -e "$TMP/$pid.events"
 "$O/ebtrace" -q --mode ring -o "$TMP/killed.fxt" -p $pid &
 tracer=$!
 children+=($tracer)
-enough() { [ "$(stat -c %s "$TMP/killed.fxt.part")" -gt 4000 ]; }
+enough() { [ -e "$TMP/killed.fxt.part" ] && [ "$(stat -c %s "$TMP/killed.fxt.part")" -gt 4000 ]; }
 wait_for enough
 kill -KILL $tracer
-wait $tracer 2>/dev/null
+{ wait $tracer; } 2>/dev/null
 "$dump" "$TMP/killed.fxt.part" >"$TMP/dump"
 is "$? $(awk -F'\t' '$1 == "end" { print $6 }' "$TMP/dump" | sort -u)" "0 minor" \
 	"what a tracer wrote that was killed are whole records"

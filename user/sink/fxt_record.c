@@ -24,17 +24,15 @@ struct fxt_kept {
 
 int fxt_record_init(struct fxt_record *r, struct buf *out)
 {
-	*r = (struct fxt_record){.out = out};
-	r->words = malloc(FXT_RECORD_WORDS * sizeof(*r->words));
+	r->out = out;
 	r->kept = malloc(FXT_STRINGS * sizeof(*r->kept));
 	r->slots = calloc(SLOTS, sizeof(*r->slots));
 	r->pool = malloc(FXT_STRING_BYTES);
-	return r->words && r->kept && r->slots && r->pool ? 0 : -ENOMEM;
+	return r->kept && r->slots && r->pool ? 0 : -ENOMEM;
 }
 
 void fxt_record_done(struct fxt_record *r)
 {
-	free(r->words);
 	free(r->kept);
 	free(r->slots);
 	free(r->pool);

@@ -55,20 +55,20 @@ struct fxt_thread {
 
 struct fxt_record {
 	struct buf *out;
-	uint64_t *words;       /* of the record that is open */
 	unsigned count;	       /* of words */
 	unsigned args_shift;   /* where its header counts the arguments */
 	struct fxt_kept *kept; /* FXT_STRINGS, by index - 1 */
 	uint16_t *slots;       /* hash → index */
 	char *pool;	       /* text of what is kept */
 	size_t kept_count, pool_used;
+	uint64_t words[FXT_RECORD_WORDS]; /* of the record that is open */
 };
 
-/* out is kept. 0 or -ENOMEM. done() works on what is zeroed, too. */
+/* Of zeroed memory; out is kept. 0 or -ENOMEM. done() works on what is zeroed, too. */
 int fxt_record_init(struct fxt_record *r, struct buf *out);
 void fxt_record_done(struct fxt_record *r);
 
-/* Writes the string's own record if it is new. Not valid beyond the next fxt_record_string(). */
+/* Writes the record of the string first, if it is new and there is a place for it. */
 void fxt_record_string(struct fxt_record *r, const char *s, struct fxt_string *ret);
 
 /* The magic number, the provider of all records, a tick of 1 ns. */
