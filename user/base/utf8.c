@@ -27,6 +27,10 @@ size_t utf8_copy(char *to, size_t cap, const char *s, size_t len, bool *ret_cut)
 {
 	size_t at = 0, used = 0;
 	while (at < len) {
+		if ((unsigned char)s[at] < 0x80 && used < cap) {
+			to[used++] = s[at++];
+			continue;
+		}
 		size_t n = utf8_length((const unsigned char *)s + at, len - at);
 		const char *from = n ? s + at : UTF8_REPLACEMENT;
 		size_t bytes = n ? n : strlen(UTF8_REPLACEMENT);

@@ -47,7 +47,7 @@ static void put_header(struct chrome *c)
 	const struct session *s = c->session;
 	const struct session_process *p = session_first_process(s);
 	struct json *j = &c->out.json;
-	chrome_json_open(&c->out, "M", "ebtrace", NULL);
+	chrome_json_open(&c->out, 'M', "ebtrace", NULL);
 	chrome_json_row(&c->out, p ? p->pid : 0, 0);
 	chrome_json_open_args(&c->out);
 	json_key_str(j, "version", EBT_VERSION);
@@ -69,7 +69,7 @@ static void put_lost(struct chrome *c, const struct ebt_event *ev)
 {
 	struct json *j = &c->out.json;
 	uint64_t since = rows_lost_since(c->session, ev);
-	chrome_json_open(&c->out, "X", "lost", rows_category(ev->kind));
+	chrome_json_open(&c->out, 'X', "lost", rows_category(ev->kind));
 	chrome_json_row(&c->out, ev->pid, ROWS_LOST + ev->domain);
 	chrome_json_us(&c->out, "ts", since);
 	chrome_json_us(&c->out, "dur", ev->ts - since);
@@ -143,8 +143,7 @@ static int put_phase_end(struct chrome *c, const struct track *t, const struct t
 }
 
 /* Nestable: those with one category and one id, which is their track's, are a stack. */
-static void put_span(struct chrome *c, const char *phase, const struct track *t, uint32_t id,
-		     uint64_t ts)
+static void put_span(struct chrome *c, char phase, const struct track *t, uint32_t id, uint64_t ts)
 {
 	struct ebt_event ev = {.kind = EBT_SPAN_BEGIN, .id = id, .pid = t->pid};
 	char scratch[ROWS_NAME_BYTES];
@@ -162,7 +161,7 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	(void)depth;
 	if (t->span == TRACK_PHASES)
 		return put_phase_begin(c, t, s, ev);
-	put_span(c, "b", t, s->id, s->begin_ns);
+	put_span(c, 'b', t, s->id, s->begin_ns);
 	chrome_json_open_args(&c->out);
 	chrome_json_who(&c->out, ev);
 	chrome_json_close_args(&c->out);
@@ -176,7 +175,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	(void)depth;
 	if (t->span == TRACK_PHASES)
 		return put_phase_end(c, t, s, end_ns, how);
-	put_span(c, "e", t, s->id, end_ns);
+	put_span(c, 'e', t, s->id, end_ns);
 	chrome_json_open_args(&c->out);
 	if (rows_cut(how))
 		json_key_str(&c->out.json, "cut", rows_cut(how));
@@ -241,7 +240,7 @@ static void put_summary(struct chrome *c)
 	const struct session_totals *t = &c->session->totals;
 	const struct session_process *p = session_first_process(c->session);
 	struct json *j = &c->out.json;
-	chrome_json_open(&c->out, "M", "ebtrace_summary", NULL);
+	chrome_json_open(&c->out, 'M', "ebtrace_summary", NULL);
 	chrome_json_row(&c->out, p ? p->pid : 0, 0);
 	chrome_json_open_args(&c->out);
 	json_key_u64(j, "events", t->events);

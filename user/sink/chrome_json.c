@@ -31,31 +31,41 @@ static char *format_us(char *p, uint64_t ns)
 	return p + 4;
 }
 
-void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns)
+/* Whatever is written by hand here ends as a value does. */
+static void advance(struct chrome_json *c, const char *end)
 {
-	json_key(&c->json, key);
-	char *p = buf_room(&c->buf);
-	c->buf.len += (size_t)(format_us(p, ns) - p);
+	c->buf.len = (size_t)(end - c->buf.data);
 	c->json.comma = true;
 }
 
-void chrome_json_open(struct chrome_json *c, const char *phase, const char *name,
-		      const char *category)
+void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns)
 {
-	buf_puts(&c->buf, c->started ? ",\n" : "[\n");
+	json_key(&c->json, key);
+	advance(c, format_us(buf_room(&c->buf), ns));
+}
+
+void chrome_json_open(struct chrome_json *c, char phase, const char *name, const char *category)
+{
+	char *p = buf_room(&c->buf);
+	/* The bracket stands where the comma will. */
+	*p++ = c->started ? ',' : '[';
+	p = CHROME_JSON_TEXT(p, "\n{\"ph\":\"");
+	*p++ = phase;
+	p = CHROME_JSON_TEXT(p, "\",\"name\":");
+	advance(c, p);
 	c->started = true;
 	c->json.comma = false;
-	json_open(&c->json, '{');
-	json_key_str(&c->json, "ph", phase);
-	json_key_str(&c->json, "name", name);
+	json_string(&c->json, name, strlen(name));
 	if (category)
 		json_key_str(&c->json, "cat", category);
 }
 
 void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid)
 {
-	json_key_u64(&c->json, "pid", rows_pid(pid));
-	json_key_u64(&c->json, "tid", tid);
+	char *p = CHROME_JSON_TEXT(buf_room(&c->buf), ",\"pid\":");
+	p = buf_format_u64(p, rows_pid(pid));
+	p = CHROME_JSON_TEXT(p, ",\"tid\":");
+	advance(c, buf_format_u64(p, tid));
 }
 
 void chrome_json_open_args(struct chrome_json *c)
@@ -73,7 +83,7 @@ void chrome_json_close_args(struct chrome_json *c)
 void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid, uint32_t tid,
 			  const char *key, const char *value)
 {
-	chrome_json_open(c, "M", what, NULL);
+	chrome_json_open(c, 'M', what, NULL);
 	chrome_json_row(c, pid, tid);
 	chrome_json_open_args(c);
 	json_key_str(&c->json, key, value);
@@ -147,7 +157,7 @@ static void put_instant_args(struct chrome_json *c, const struct ebt_event *ev)
 void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 {
 	char scratch[ROWS_NAME_BYTES];
-	chrome_json_open(c, "i", rows_event_name(c->session, ev, scratch), rows_category(ev->kind));
+	chrome_json_open(c, 'i', rows_event_name(c->session, ev, scratch), rows_category(ev->kind));
 	chrome_json_row(c, ev->pid, rows_tid(ev->domain, ev->tid));
 	chrome_json_us(c, "ts", ev->ts);
 	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
@@ -174,9 +184,9 @@ static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, u
 	part.json.out = &part.buf;
 	char scratch[ROWS_NAME_BYTES];
 	chrome_json_open(&part,
-			 kind == EBT_BEGIN ? "B"
-			 : kind == EBT_END ? "E"
-					   : "C",
+			 kind == EBT_BEGIN ? 'B'
+			 : kind == EBT_END ? 'E'
+					   : 'C',
 			 rows_event_name(c->session, &ev, scratch), rows_category(kind));
 	json_key_u64(&part.json, "pid", rows_pid(pid));
 	bool fits = part.buf.len <= sizeof(h->text);

@@ -24,8 +24,8 @@ int chrome_json_init(struct chrome_json *c, const struct session *s, int fd);
 void chrome_json_done(struct chrome_json *c);
 
 /* Opens the object of an event, whose fields follow as of any object. category may be NULL. */
-void chrome_json_open(struct chrome_json *c, const char *phase, const char *name,
-		      const char *category);
+void chrome_json_open(struct chrome_json *c, char phase, const char *name, const char *category);
+/* Where: after other fields. */
 void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid);
 /* A time in microseconds with exactly three digits behind the point. */
 void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns);
@@ -51,6 +51,7 @@ static inline char *chrome_json_text(char *p, const char *text, size_t len)
 	memcpy(p, text, len);
 	return p + len;
 }
-#define CHROME_JSON_TEXT(p, text) chrome_json_text(p, text, sizeof(text) - 1)
+/* Of a literal. */
+#define CHROME_JSON_TEXT(p, text) chrome_json_text(p, "" text, sizeof(text) - 1)
 
 #endif

@@ -85,7 +85,7 @@ static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_str
 		       struct fxt_string *name)
 {
 	char scratch[ROWS_NAME_BYTES];
-	fxt_record_string(&f->record, rows_category(ev->kind), category);
+	fxt_record_literal(&f->record, rows_category(ev->kind), category);
 	fxt_record_string(&f->record, rows_event_name(f->session, ev, scratch), name);
 }
 

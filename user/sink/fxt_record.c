@@ -132,6 +132,19 @@ void fxt_record_string(struct fxt_record *r, const char *s, struct fxt_string *r
 		ret->ref = (uint16_t)(INLINE | len);
 }
 
+void fxt_record_literal(struct fxt_record *r, const char *s, struct fxt_string *ret)
+{
+	uintptr_t at = (uintptr_t)s;
+	struct fxt_literal *l = &r->literals[(at ^ at >> 6) % FXT_LITERALS];
+	if (l->s != s) {
+		fxt_record_string(r, s, ret);
+		if (ret->ref & INLINE)
+			return;
+		*l = (struct fxt_literal){s, ret->ref};
+	}
+	ret->ref = l->ref;
+}
+
 static void put_inline(struct fxt_record *r, const struct fxt_string *s)
 {
 	if (s->ref & INLINE)
@@ -212,14 +225,14 @@ void fxt_record_u64_of(struct fxt_record *r, const struct fxt_string *key, uint6
 void fxt_record_u64(struct fxt_record *r, const char *key, uint64_t v)
 {
 	struct fxt_string k;
-	fxt_record_string(r, key, &k);
+	fxt_record_literal(r, key, &k);
 	fxt_record_u64_of(r, &k, v);
 }
 
 void fxt_record_i64(struct fxt_record *r, const char *key, int64_t v)
 {
 	struct fxt_string k;
-	fxt_record_string(r, key, &k);
+	fxt_record_literal(r, key, &k);
 	if (v >= INT32_MIN && v <= INT32_MAX) {
 		open_arg(r, ARG_I32, &k, 0, (uint32_t)v);
 	} else {
@@ -231,7 +244,7 @@ void fxt_record_i64(struct fxt_record *r, const char *key, int64_t v)
 void fxt_record_koid(struct fxt_record *r, const char *key, uint64_t v)
 {
 	struct fxt_string k;
-	fxt_record_string(r, key, &k);
+	fxt_record_literal(r, key, &k);
 	open_arg(r, ARG_KOID, &k, 1, 0);
 	fxt_record_word(r, v);
 }
@@ -239,7 +252,7 @@ void fxt_record_koid(struct fxt_record *r, const char *key, uint64_t v)
 void fxt_record_name(struct fxt_record *r, const char *key, const char *s)
 {
 	struct fxt_string k, v;
-	fxt_record_string(r, key, &k);
+	fxt_record_literal(r, key, &k);
 	fxt_record_string(r, s, &v);
 	unsigned words = v.ref & INLINE ? words_of(v.ref & ~INLINE) : 0;
 	open_arg(r, ARG_STRING, &k, words, v.ref);
@@ -249,7 +262,7 @@ void fxt_record_name(struct fxt_record *r, const char *key, const char *s)
 void fxt_record_text(struct fxt_record *r, const char *key, const char *s, size_t len)
 {
 	struct fxt_string k;
-	fxt_record_string(r, key, &k);
+	fxt_record_literal(r, key, &k);
 	if (len > FXT_VALUE_BYTES)
 		len = FXT_VALUE_BYTES;
 	open_arg(r, ARG_STRING, &k, words_of(len), len ? INLINE | len : 0);
@@ -261,7 +274,7 @@ void fxt_record_hex(struct fxt_record *r, const char *key, const void *data, siz
 	static const char digits[] = "0123456789abcdef";
 	const unsigned char *s = data;
 	struct fxt_string k;
-	fxt_record_string(r, key, &k);
+	fxt_record_literal(r, key, &k);
 	if (bytes > FXT_VALUE_BYTES / 2)
 		bytes = FXT_VALUE_BYTES / 2;
 	open_arg(r, ARG_STRING, &k, words_of(2 * bytes), bytes ? INLINE | 2 * bytes : 0);

@@ -22,6 +22,7 @@
 /* Strings that are kept; the format allows 32767. */
 #define FXT_STRINGS	 4096
 #define FXT_STRING_BYTES (128 * 1024)
+#define FXT_LITERALS	 64
 
 enum fxt_type {
 	FXT_METADATA = 0,
@@ -61,6 +62,10 @@ struct fxt_record {
 	uint16_t *slots;       /* hash → index */
 	char *pool;	       /* text of what is kept */
 	size_t kept_count, pool_used;
+	struct fxt_literal {
+		const char *s;
+		uint16_t ref;
+	} literals[FXT_LITERALS];	  /* direct-mapped */
 	uint64_t words[FXT_RECORD_WORDS]; /* of the record that is open */
 };
 
@@ -70,6 +75,9 @@ void fxt_record_done(struct fxt_record *r);
 
 /* Writes the record of the string first, if it is new and there is a place for it. */
 void fxt_record_string(struct fxt_record *r, const char *s, struct fxt_string *ret);
+
+/* The same of a literal, found by its address from the second time on. */
+void fxt_record_literal(struct fxt_record *r, const char *s, struct fxt_string *ret);
 
 /* The magic number, the provider of all records, a tick of 1 ns. */
 void fxt_record_preamble(struct fxt_record *r, const char *provider);
@@ -81,6 +89,7 @@ void fxt_record_event(struct fxt_record *r, enum fxt_event_type type, uint64_t t
 		      const struct fxt_string *name);
 void fxt_record_object(struct fxt_record *r, enum fxt_object_type type, uint64_t koid,
 		       const struct fxt_string *name);
+/* Keys are literals. */
 void fxt_record_u64_of(struct fxt_record *r, const struct fxt_string *key, uint64_t v);
 void fxt_record_u64(struct fxt_record *r, const char *key, uint64_t v);
 void fxt_record_i64(struct fxt_record *r, const char *key, int64_t v);
