@@ -63,6 +63,18 @@ is "$(jq -r '[.[] | select(.ph == "X").tid] | unique | length' "$TMP/out.json")"
 grep -v '^[][]$' "$TMP/out.json" | sed 's/,$//' | grep -o '"\(ts\|dur\)":[^,}]*' | grep -vcE ':[0-9]+\.[0-9]{3}$' >"$TMP/n"
 is "$(cat "$TMP/n")" 0 "every time has exactly three digits behind the point"
 
+# Damaged rings, of which some are refused.
+read=0 bad=
+for file in tests/data/ocaml-corrupt/*.events.xz; do
+	xz -dc "$file" | "$O/ebtrace" -q -f chrome --ocaml-version 5.3 - >"$TMP/damaged" 2>/dev/null
+	[ -s "$TMP/damaged" ] || continue
+	read=$((read + 1))
+	jq -e 'type == "array"' "$TMP/damaged" >/dev/null 2>&1 || bad="$bad ${file##*/}"
+done
+is "$bad" "" "what is written of a damaged ring is well formed"
+[ $read -ge 10 ]
+ok $? "which was tried on ten at least" || diag "$read"
+
 # A tracer that is killed: what it has written opens with the bracket that viewers add.
 EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/loop" 60 >/dev/null 2>&1 &
 children+=($!)
@@ -73,8 +85,7 @@ tracer=$!
 children+=($tracer)
 enough() { [ -e "$TMP/killed.json.part" ] && [ "$(grep -c '"ph":"E"' "$TMP/killed.json.part")" -gt 100 ]; }
 wait_for enough
-kill -KILL $tracer
-{ wait $tracer; } 2>/dev/null
+{ kill -KILL $tracer; wait $tracer; } 2>/dev/null
 test ! -e "$TMP/killed.json"
 ok $? "a tracer that is killed leaves nothing that looks whole"
 { cat "$TMP/killed.json.part"; echo ']'; } >"$TMP/mended.json"

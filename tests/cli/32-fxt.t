@@ -78,6 +78,18 @@ is "$? $(wc -l <"$TMP/short")" "1 $(($(wc -l <"$TMP/dump") - 1))" \
 { head -c 8 "$TMP/out.fxt"; tail -c 480 "$TMP/out.fxt"; } | "$dump" >/dev/null 2>"$TMP/err"
 is $? 1 "a trace without its tables is refused by the reader"
 
+# Damaged rings, of which some are refused.
+read=0 bad=
+for file in tests/data/ocaml-corrupt/*.events.xz; do
+	xz -dc "$file" | "$O/ebtrace" -q -f fxt --ocaml-version 5.3 - >"$TMP/damaged" 2>/dev/null
+	[ -s "$TMP/damaged" ] || continue
+	read=$((read + 1))
+	"$dump" "$TMP/damaged" >/dev/null 2>&1 || bad="$bad ${file##*/}"
+done
+is "$bad" "" "what is written of a damaged ring is well formed"
+[ $read -ge 10 ]
+ok $? "which was tried on ten at least" || diag "$read"
+
 # A tracer that is killed.
 EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/loop" 60 >/dev/null 2>&1 &
 children+=($!)
@@ -88,8 +100,7 @@ tracer=$!
 children+=($tracer)
 enough() { [ -e "$TMP/killed.fxt.part" ] && [ "$(stat -c %s "$TMP/killed.fxt.part")" -gt 4000 ]; }
 wait_for enough
-kill -KILL $tracer
-{ wait $tracer; } 2>/dev/null
+{ kill -KILL $tracer; wait $tracer; } 2>/dev/null
 "$dump" "$TMP/killed.fxt.part" >"$TMP/dump"
 is "$? $(awk -F'\t' '$1 == "end" { print $6 }' "$TMP/dump" | sort -u)" "0 minor" \
 	"what a tracer wrote that was killed are whole records"
