@@ -67,6 +67,9 @@ static const char *why_not(int err)
 		return "not a regular file";
 	case -ELOOP:
 		return "is a symbolic link";
+	case -EACCES:
+	case -EPERM:
+		return "Permission denied; root can read it";
 	default:
 		return strerror(-err);
 	}
@@ -81,7 +84,9 @@ static int take_mapping(const struct maps_entry *e, void *ctx)
 	if (!e->shared || e->offset || n < tail || strcmp(e->path + n - tail, suffix))
 		return 0;
 	int fd = maps_open(s->pid, e);
-	if (fd < 0) {
+	if (fd < 0 && fd != -EINVAL && e->deleted) {
+		s->err = say(s, -EACCES, e->path, "has been deleted; root can read it still");
+	} else if (fd < 0) {
 		s->err = say(s, fd, e->path, why_not(fd));
 	} else {
 		int err = take(s, fd, e->path);
