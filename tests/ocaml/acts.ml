@@ -98,6 +98,7 @@ let rec act = function
   | "start" :: rest -> start (); ring_is_on := true; go rest
   | "pause" :: rest -> pause (); ring_is_on := false; go rest
   | "resume" :: rest -> resume (); ring_is_on := true; go rest
+  | "watch itself" :: rest -> ignore (create_cursor None); go rest
   | "say" :: word :: rest -> prerr_endline word; go rest
   | "getenv" :: name :: rest ->
       prerr_endline (name ^ "=" ^ Option.value (Sys.getenv_opt name) ~default:"");

@@ -28,7 +28,7 @@ struct followed {
 	int pidfd;
 	bool ended;
 	bool told; /* follow_children() has reported it */
-	bool has_ring;
+	bool has_ring, told_mixed;
 	int told_error; /* of its ring, that has been said */
 	enum ebt_release release;
 };
@@ -227,6 +227,24 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 
+/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */
+static void tell_mixed(struct followed *p, const struct ringfile *found, int n)
+{
+	for (int i = 0; i < n && !p->told_mixed; i++)
+		for (int j = i + 1; j < n && !p->told_mixed; j++) {
+			struct stat a, b;
+			p->told_mixed = found[i].written && found[j].written &&
+					!fstat(found[i].fd, &a) && !fstat(found[j].fd, &b) &&
+					a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+			if (p->told_mixed)
+				log_at(LOG_NORMAL,
+				       "process %d: several OCaml runtimes in it write to one ring "
+				       "file, '%s': each that starts clears it, and their events "
+				       "are mixed up",
+				       p->pid, found[i].path);
+		}
+}
+
 static int scan_maps(struct follow *f, struct followed *p)
 {
 	struct ringfile found[RINGFILE_MAX];
@@ -244,6 +262,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 		f->error = n;
 		return 0;
 	}
+	tell_mixed(p, found, n);
 	int err = 0;
 	for (int i = 0; i < n; i++) {
 		if (err || !take_identity(f, found[i].fd, p->pid)) {

@@ -44,7 +44,7 @@ static int check_file(struct search *s, int fd, const char *path)
 	return 0;
 }
 
-static int take(struct search *s, int fd, const char *path)
+static int take(struct search *s, int fd, const char *path, bool written)
 {
 	int err = check_file(s, fd, path);
 	if (err) {
@@ -52,6 +52,7 @@ static int take(struct search *s, int fd, const char *path)
 		return err;
 	}
 	s->found[s->n].fd = fd;
+	s->found[s->n].written = written;
 	snprintf(s->found[s->n].path, sizeof(s->found->path), "%.*s",
 		 (int)sizeof(s->found->path) - 1, path);
 	s->n++;
@@ -89,7 +90,7 @@ static int take_mapping(const struct maps_entry *e, void *ctx)
 	} else if (fd < 0) {
 		s->err = say(s, fd, e->path, why_not(fd));
 	} else {
-		int err = take(s, fd, e->path);
+		int err = take(s, fd, e->path, e->write);
 		s->err = err ? err : s->err;
 	}
 	return s->n == s->cap;
@@ -104,7 +105,7 @@ static int take_from_dir(struct search *s, const char *dir)
 	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
 		return say(s, -errno, path, why_not(-errno));
-	return take(s, fd, path);
+	return take(s, fd, path, true);
 }
 
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)

@@ -7,6 +7,7 @@
 #ifndef PROC_RINGFILE_H
 #define PROC_RINGFILE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define RINGFILE_MAX	      16
@@ -15,6 +16,7 @@
 struct ringfile {
 	int fd;		/* the caller's */
 	char path[192]; /* for messages; cut if longer */
+	bool written;	/* the process may write to it: a producer, not a reader */
 };
 
 /*
