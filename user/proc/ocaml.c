@@ -12,11 +12,9 @@
 #include "proc/insn.h"
 #include "proc/runtime.h"
 
-#define CODE_BYTES    160 /* of a function that are looked at */
-#define CODE_STEPS    32
-#define MAX_SCANNED   (256u << 20) /* of a file, in search of a string */
-#define ID_OFFSET_5_0 280	   /* 35 words before it, in 5.0 to 5.2 */
-#define ID_OFFSET_5_3 288
+#define CODE_BYTES  160 /* of a function that are looked at */
+#define CODE_STEPS  32
+#define MAX_SCANNED (256u << 20) /* of a file, in search of a string */
 
 static const struct {
 	const char *symbol;
@@ -168,11 +166,28 @@ static bool read_index(struct elf *elf, uint64_t entry, struct ocaml_runtime *r)
 	return false;
 }
 
-/* Where caml_state lies, by its symbol, and the number in it, by the release. */
+/* Where the domain's number stands in its state (domain_state.tbl); 0: not known. */
+static uint32_t id_offset_of(enum ebt_release release)
+{
+	switch (release) {
+	case EBT_RELEASE_OCAML_5_0:
+	case EBT_RELEASE_OCAML_5_1:
+	case EBT_RELEASE_OCAML_5_2:
+		return 35 * 8;
+	case EBT_RELEASE_OCAML_5_3:
+		return 36 * 8;
+	case EBT_RELEASE_OCAML_5_4:
+		return 40 * 8;
+	default:
+		return 0;
+	}
+}
+
+/* Where caml_state lies, by its symbol. */
 static void read_state(struct elf *elf, const struct elf_symbol *state, struct ocaml_runtime *r)
 {
-	r->id_offset = r->release <= EBT_RELEASE_OCAML_5_2 ? ID_OFFSET_5_0 : ID_OFFSET_5_3;
-	if (!state->found || !state->thread_local || r->release > EBT_RELEASE_OCAML_5_3)
+	r->id_offset = id_offset_of(r->release);
+	if (!state->found || !state->thread_local || !r->id_offset)
 		return;
 	if (elf_is_program(elf)) {
 		r->tls = OCAML_TLS_STATIC;
