@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sink/ebt.h"
 #include "sink/ndjson.h"
 #include "sink/text.h"
 
@@ -18,9 +19,15 @@ static int make_ndjson(struct session *s, int fd, struct sink **ret)
 	return ndjson_new(s, fd, ret);
 }
 
+static int make_ebt(struct session *s, int fd, struct sink **ret)
+{
+	return ebt_new(s, fd, ret);
+}
+
 static const struct format formats[] = {
 	{"text", ".txt .log", false, make_text},
 	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
+	{"ebt", ".ebt", true, make_ebt},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

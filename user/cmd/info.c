@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/info.h"
 #include "cmd/open.h"
 #include "core/names.h"
 
@@ -99,8 +100,7 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 	}
 }
 
-/* A name from outside may hold anything. */
-static void print_quoted(const char *s)
+void info_print_quoted(const char *s)
 {
 	putchar('"');
 	for (; *s; s++) {
@@ -118,11 +118,11 @@ static void print_quoted(const char *s)
 static void print_json(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
 {
 	printf("{\"name\":");
-	print_quoted(name);
+	info_print_quoted(name);
 	printf(",\"format\":\"ring\",\"producer\":");
-	print_quoted(i->producer);
+	info_print_quoted(i->producer);
 	printf(",\"producer_assumed\":%s,\"runtime\":", i->release_assumed ? "true" : "false");
-	print_quoted(i->runtime);
+	info_print_quoted(i->runtime);
 	printf(",\"pid\":%" PRIu64 ",\"rings\":%" PRIu32 ",\"ring_words\":%" PRIu32
 	       ",\"events\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
 	       ",\"lost_events\":%" PRIu64 ",\"lost_words\":%" PRIu64 ",\"damaged\":%" PRIu32
@@ -167,6 +167,19 @@ static int tell(struct ebt_cursor *c, const char *name, const struct opts *o)
 	return o->fail_on_loss && (info.lost_events || info.lost_words) ? EXIT_LOSS : 0;
 }
 
+static int tell_file(const char *path, const struct opts *o)
+{
+	struct input in;
+	int status = open_input(path, &in);
+	if (status)
+		return status;
+	if (in.is_capture)
+		return info_capture(&in, o);
+	struct ebt_cursor *c;
+	status = open_ring(&in, o->release, &c);
+	return status ? status : tell(c, path, o);
+}
+
 static int tell_process(pid_t pid, const struct opts *o)
 {
 	struct process p;
@@ -194,10 +207,7 @@ int cmd_info(int argc, char **argv)
 	}
 	int worst = 0;
 	for (unsigned i = 0; i < o.file_count; i++) {
-		struct ebt_cursor *c;
-		int status = open_file(o.files[i], o.release, &c);
-		if (!status)
-			status = tell(c, o.files[i], &o);
+		int status = tell_file(o.files[i], &o);
 		if (status)
 			worst = status;
 	}

@@ -2,6 +2,7 @@
 #include "cmd/open.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -41,18 +42,16 @@ int open_status(int err)
 }
 
 /* Rings are read at offsets, which a pipe has not: it is copied to memory first. */
-static int spool_stdin(void)
+static int spool_stdin(const void *head, size_t head_bytes)
 {
-	struct stat st;
-	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode))
-		return dup(STDIN_FILENO);
 	int fd = memfd_create("ebtrace-stdin", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	static char buf[65536];
+	memcpy(buf, head, head_bytes);
 	uint64_t total = 0;
-	ssize_t n;
-	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) != 0) {
+	ssize_t n = (ssize_t)head_bytes;
+	for (; n != 0; n = read(STDIN_FILENO, buf, sizeof(buf))) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : 0;
@@ -69,20 +68,74 @@ static int spool_stdin(void)
 	return fd;
 }
 
-int open_file(const char *path, enum ebt_release release, struct ebt_cursor **ret)
+/* The first bytes of a pipe; they are gone from it. */
+static ssize_t read_head(int fd, uint8_t *head)
+{
+	size_t got = 0;
+	while (got < CAPTURE_HEAD_BYTES) {
+		ssize_t n = read(fd, head + got, CAPTURE_HEAD_BYTES - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+static void look_at_file(struct input *in)
+{
+	uint8_t head[CAPTURE_HEAD_BYTES];
+	ssize_t n = pread(in->fd, head, sizeof(head), lseek(in->fd, 0, SEEK_CUR));
+	in->is_capture = n > 0 && capture_is(head, (size_t)n);
+}
+
+static int open_stdin(struct input *in)
+{
+	struct stat st;
+	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode)) {
+		in->fd = dup(STDIN_FILENO);
+		if (in->fd >= 0)
+			look_at_file(in);
+		return in->fd < 0 ? -errno : 0;
+	}
+	ssize_t n = read_head(STDIN_FILENO, in->head);
+	if (n < 0)
+		return (int)n;
+	in->head_bytes = (size_t)n;
+	in->is_capture = capture_is(in->head, in->head_bytes);
+	in->fd = in->is_capture ? dup(STDIN_FILENO) : spool_stdin(in->head, in->head_bytes);
+	return in->fd < 0 ? (in->is_capture ? -errno : in->fd) : 0;
+}
+
+int open_input(const char *path, struct input *ret)
+{
+	*ret = (struct input){.name = path};
+	if (!strcmp(path, "-")) {
+		ret->name = "standard input";
+		int err = open_stdin(ret);
+		if (err)
+			complain("cannot read standard input: %s", strerror(-err));
+		return err ? EXIT_ERROR : 0;
+	}
+	/* O_NONBLOCK: a FIFO by that name must not hang us */
+	ret->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (ret->fd < 0) {
+		complain("cannot open '%s': %s", path, strerror(errno));
+		return EXIT_ERROR;
+	}
+	struct stat st;
+	if (!fstat(ret->fd, &st) && S_ISREG(st.st_mode))
+		look_at_file(ret);
+	return 0;
+}
+
+int open_ring(const struct input *in, enum ebt_release release, struct ebt_cursor **ret)
 {
 	char reason[EBT_REASON_BYTES] = "";
-	int err;
-	if (!strcmp(path, "-")) {
-		int fd = spool_stdin();
-		if (fd < 0) {
-			complain("cannot read standard input: %s", strerror(-fd));
-			return EXIT_ERROR;
-		}
-		err = ebt_cursor_open_fd(fd, "standard input", release, ret, reason);
-	} else {
-		err = ebt_cursor_open(path, release, ret, reason);
-	}
+	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
 	if (err)
 		complain("%s", *reason ? reason : strerror(-err));
 	return err ? EXIT_ERROR : 0;
