@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace info: what a ring file, or the ring of a process, is and holds.
+ * ebtrace info: what a ring file, a capture, or the ring of a process, is and holds.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,12 +13,14 @@
 #include "cmd/open.h"
 #include "core/names.h"
 
-static const struct opts_command command = {"info", "-p PID | FILE...",
-					    "Tells what a ring file, or the ring of a process, is: "
-					    "format, producer, events, loss, damage."
-					    "\vExamples:\n"
-					    "  ebtrace info 1234.events\n"
-					    "  ebtrace info -p 1234 --json"};
+static const struct opts_command command = {
+	"info", "-p PID | FILE...",
+	"Tells what a ring file, a capture, or the ring of a process, is: "
+	"format, producer, events, loss, damage."
+	"\vExamples:\n"
+	"  ebtrace info 1234.events\n"
+	"  ebtrace info run.ebt\n"
+	"  ebtrace info -p 1234 --json"};
 
 #define KINDS	32
 #define DAMAGES 8 /* shown one by one */
