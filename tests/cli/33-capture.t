@@ -61,8 +61,8 @@ same_file "$TMP/got.sorted" "$TMP/want.sorted" "two captures do, too"
 # Damage. b-domains4 as a capture has two blocks, events and end; three of them make more.
 whole=$TMP/b-domains4.ebt
 size=$(stat -c %s "$whole")
-"$O/ebtrace" -f ndjson "$whole" >"$TMP/want"
-events=$(jq -r 'select(.kind == "summary").events' "$TMP/want")
+"$O/ebtrace" -f ndjson "$whole" >"$TMP/whole"
+events=$(jq -r 'select(.kind == "summary").events' "$TMP/whole")
 lines() { grep -c . "$TMP/err"; }
 broken() { # "what" BYTE "expected" EVENTS LOST DAMAGED FAIL-STATUS
 	local what=$1 byte=$2 expected=$3
@@ -85,6 +85,22 @@ broken "a capture with bytes too many" 16 "expected the head of a block" "$event
 broken "a capture that goes on behind its end" "$size" "expected the end of the file" "$events" 0 1
 jq -r 'select(.kind == "damage").offset' "$TMP/out" | grep -qx "$size"
 ok $? "the damage is an event with the same place"
+
+# Every block says itself what its events refer to: without the first ones the rest is what it was.
+"$O/ebtrace" -q --mode ring -o "$TMP/many.ebt" -- "$O/tests/prog/minigc" -n 200000 -t 2 -u -q -c /dev/null
+[ "$("$O/ebtrace" info --json "$TMP/many.ebt" | jq .blocks)" -ge 5 ]
+ok $? "a long capture has many blocks"
+{ head -c 3000 "$TMP/many.ebt"; printf 'XXXX'; tail -c +3005 "$TMP/many.ebt"; } >"$TMP/bad.ebt"
+of_the_program() { grep -Ev '"kind":"(header|damage|lost|summary)"' "$1"; }
+"$O/ebtrace" -f ndjson "$TMP/many.ebt" >"$TMP/all"
+"$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
+lost=$(jq -r 'select(.kind == "summary").lost_events' "$TMP/out")
+lost_before=$(jq -r 'select(.kind == "summary").lost_events' "$TMP/all")
+of_the_program "$TMP/out" >"$TMP/got"
+of_the_program "$TMP/all" | tail -n "$(wc -l <"$TMP/got")" >"$TMP/want"
+same_file "$TMP/got" "$TMP/want" "without its first block, a capture gives the same of the others, with names and pids"
+is $((lost - lost_before + $(wc -l <"$TMP/got"))) "$(of_the_program "$TMP/all" | wc -l)" \
+	"and what that block had is told as lost"
 
 refused() { # "what" BYTE "expected"
 	"$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
@@ -131,10 +147,10 @@ is "$(jq -r 'select(.kind == "summary") | .events + .lost_events' "$TMP/out")" \
 is $? 0 "info of captures"
 is "$(jq -c '[.format, .version, .source, .whole]' "$TMP/info" | tr '\n' ' ')" \
 	'["capture",1,"ring",true] ["capture",1,"ring",false] ' "format, version, source, whether it is whole"
-is "$(head -1 "$TMP/info" | jq -S .kinds)" "$(jq -r 'select(.ts).kind' "$TMP/want" | sort | uniq -c |
+is "$(head -1 "$TMP/info" | jq -S .kinds)" "$(jq -r 'select(.ts).kind' "$TMP/whole" | sort | uniq -c |
 	awk '{ print "{\"" $2 "\":" $1 "}" }' | jq -sS add)" "the events by kind"
 is "$(head -1 "$TMP/info" | jq -c '[.events, .lost_events, .lost_words, .late, .damaged]')" \
-	"$(jq -c 'select(.kind == "summary") | [.events, .lost_events, .lost_words, .late, .damaged]' "$TMP/want")" \
+	"$(jq -c 'select(.kind == "summary") | [.events, .lost_events, .lost_words, .late, .damaged]' "$TMP/whole")" \
 	"the totals of its summary"
 is "$(head -1 "$TMP/info" | jq -r '.bytes, .producer, (.raw_bytes > .bytes)' | tr '\n' ' ')" "$size ocaml 5.3 true " \
 	"its size, its producer, and what it would take unpacked"
