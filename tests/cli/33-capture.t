@@ -44,6 +44,7 @@ for n in c-user d-wrapped b-domains4; do
 	done
 done
 
+whole=$TMP/b-domains4.ebt
 # Captures and rings on one command line.
 "$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/c-user.events" "$TMP/b-domains4.events" >"$TMP/want"
 "$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/c-user.events" - <"$TMP/b-domains4.ebt" >"$TMP/got"
@@ -58,8 +59,14 @@ is "$(head -1 "$TMP/got" | jq -r .source)" ring+capture "the header says what th
 sorted
 same_file "$TMP/got.sorted" "$TMP/want.sorted" "two captures do, too"
 
-# Damage. b-domains4 as a capture has two blocks, events and end; three of them make more.
-whole=$TMP/b-domains4.ebt
+"$O/ebtrace" -f ndjson <(cat "$whole") >"$TMP/got" 2>"$TMP/err"
+"$O/ebtrace" -f ndjson "$whole" >"$TMP/want"
+same_file "$TMP/got" "$TMP/want" "a pipe by name is read as a file is"
+mkfifo "$TMP/fifo"
+timeout 10 "$O/ebtrace" "$TMP/fifo" >"$TMP/out" 2>"$TMP/err"
+is $? 1 "a FIFO that nobody writes to is refused, not waited for"
+
+# Damage. b-domains4 as a capture has two blocks: events, and the end.
 size=$(stat -c %s "$whole")
 "$O/ebtrace" -f ndjson "$whole" >"$TMP/whole"
 events=$(jq -r 'select(.kind == "summary").events' "$TMP/whole")
