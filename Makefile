@@ -131,7 +131,7 @@ tests: all $(UNIT) $(PROGS) ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev libzstd-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
-            libcap2-bin util-linux libc6-dev clang-format
+            libcap2-bin util-linux libc6-dev clang-format protobuf-compiler
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \

@@ -95,7 +95,7 @@ ocaml_root() {
 }
 
 # ocaml_build NAME [SOURCE.c]: tests/ocaml/NAME.ml in the chroot; sets EXE to its path from outside
-# and EXE_IN from inside.
+# and EXE_IN from inside. OCAML_LINK: more options.
 ocaml_build() {
 	local dir
 	dir=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
@@ -103,7 +103,7 @@ ocaml_build() {
 	at_end "rm -rf '$dir'"
 	cp "tests/ocaml/$1.ml" ${2:+"$2"} "$dir"
 	chroot "$ROOT" sh -c "cd /tmp/${dir##*/} && ocamlopt -I +runtime_events -I +unix \
-		runtime_events.cmxa unix.cmxa ${2:+${2##*/}} $1.ml -o $1" >"$TMP/build.log" 2>&1 || {
+		runtime_events.cmxa unix.cmxa ${2:+${2##*/}} $1.ml -o $1 ${OCAML_LINK:-}" >"$TMP/build.log" 2>&1 || {
 		ok 1 "tests/ocaml/$1.ml compiles"
 		diag "$(cat "$TMP/build.log")"
 		done_testing
@@ -111,6 +111,20 @@ ocaml_build() {
 	EXE=$dir/$1
 	EXE_IN=/tmp/${dir##*/}/$1
 	EXE_DIR=$dir
+}
+
+# The same, but it runs outside the chroot, with the C library that is in it.
+ocaml_build_here() {
+	local OCAML_LINK="-ccopt -Wl,--dynamic-linker=$ROOT/lib64/ld-linux-x86-64.so.2"
+	OCAML_LINK+=" -ccopt -Wl,-rpath,$ROOT/usr/lib/x86_64-linux-gnu"
+	ocaml_build "$@"
+}
+
+# user_events TRACE: the user events of an NDJSON trace as tests/ocaml/acts.ml prints them, process
+# by process.
+user_events() {
+	jq -r 'select(.kind | IN("unit", "int", "span_begin", "span_end", "custom")) |
+		[.pid, .kind, .name, .value // .data // ""] | @tsv' "$1" | sort -s -n -k1,1
 }
 
 # ocaml_dump FILE OUT [CUSTOM...]: what OCaml's own reader finds in a ring file.

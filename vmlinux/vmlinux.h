@@ -31,6 +31,7 @@ typedef __s64 int64_t;
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_RINGBUF = 27,
 };
 enum {
@@ -77,7 +78,11 @@ struct pid {
 struct signal_struct {
 	atomic_t live;
 };
+struct thread_struct {
+	unsigned long fsbase;
+};
 struct task_struct {
+	struct thread_struct thread;
 	int tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -40,16 +40,10 @@ struct inputs {
 static int add_ring(struct inputs *ins, const struct opts *o, const struct input *in)
 {
 	struct ebt_cursor *c;
-	int status = open_ring(in, o->release, &c);
+	int status = open_cursor(in, o->release, &c);
 	if (status)
 		return status;
-	struct ebt_cursor_info info;
-	ebt_cursor_info(c, &info);
-	if (info.release_assumed && log_level >= LOG_NORMAL)
-		complain("'%s' does not tell which OCaml wrote it; taken as %s; --ocaml-version "
-			 "says "
-			 "otherwise",
-			 in->name, ring_release_name(info.release));
+	open_tell_assumed(c, in->name);
 	ins->ring_count++;
 	uint32_t pid = pid_of(c, in->name);
 	return ring_source_add(ins->rings, c, in->name, pid, false) ? EXIT_ERROR : 0;
@@ -96,6 +90,7 @@ static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
 	}
 	char name[64];
 	snprintf(name, sizeof(name), "of process %d", pid);
+	open_tell_assumed(c, name);
 	ins->ring_count++;
 	return ring_source_add(ins->rings, c, name, (uint32_t)pid, false) ? EXIT_ERROR : 0;
 }

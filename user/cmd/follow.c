@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/open.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "proc/runtime.h"
 
 #define MAX_PROCESSES 4096
+#define MAX_DIRS      16
 
 struct followed {
 	pid_t pid;
@@ -33,6 +35,15 @@ struct followed {
 struct known_file {
 	dev_t dev;
 	ino_t ino;
+	pid_t pid;
+};
+
+/* A directory that rings of a program of ours were found in: the place of its files as it sees it,
+ * which may be neither in our mount namespace nor where we told it to be. */
+struct ring_dir {
+	dev_t dev;
+	ino_t ino;
+	int fd;
 };
 
 struct follow {
@@ -45,6 +56,9 @@ struct follow {
 	unsigned count, cap, running;
 	struct known_file *files;
 	unsigned file_count, file_cap, opened;
+	struct ring_dir dirs[MAX_DIRS];
+	unsigned dir_count;
+	enum ebt_release release; /* of the last process that told it */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
 };
@@ -57,6 +71,7 @@ int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, st
 	f->rings = rings;
 	f->opts = o;
 	f->epoll_fd = epoll_fd;
+	f->release = o->release;
 	*ret = f;
 	return 0;
 }
@@ -68,6 +83,8 @@ void follow_free(struct follow *f)
 	for (unsigned i = 0; i < f->count; i++)
 		if (f->processes[i].pidfd >= 0)
 			close(f->processes[i].pidfd);
+	for (unsigned i = 0; i < f->dir_count; i++)
+		close(f->dirs[i].fd);
 	free(f->processes);
 	free(f->files);
 	free(f);
@@ -150,15 +167,20 @@ void follow_dir(struct follow *f, const char *dir, bool own)
 	f->own_dir = own;
 }
 
+static const struct known_file *known_file(const struct follow *f, const struct stat *st)
+{
+	for (unsigned i = 0; i < f->file_count; i++)
+		if (f->files[i].dev == st->st_dev && f->files[i].ino == st->st_ino)
+			return &f->files[i];
+	return NULL;
+}
+
 /* True if the file is new; then it is known from here on. */
-static bool take_identity(struct follow *f, int fd)
+static bool take_identity(struct follow *f, int fd, pid_t pid)
 {
 	struct stat st;
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) || known_file(f, &st))
 		return false;
-	for (unsigned i = 0; i < f->file_count; i++)
-		if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
-			return false;
 	if (f->file_count == f->file_cap) {
 		unsigned cap = f->file_cap ? 2 * f->file_cap : 8;
 		struct known_file *k = realloc(f->files, cap * sizeof(*k));
@@ -167,8 +189,46 @@ static bool take_identity(struct follow *f, int fd)
 		f->files = k;
 		f->file_cap = cap;
 	}
-	f->files[f->file_count++] = (struct known_file){st.st_dev, st.st_ino};
+	f->files[f->file_count++] = (struct known_file){st.st_dev, st.st_ino, pid};
 	return true;
+}
+
+/* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
+static int open_dir_of(const struct followed *p, const struct ringfile *ring)
+{
+	const char *slash = strrchr(ring->path, '/');
+	struct stat file, st;
+	if (!slash || fstat(ring->fd, &file))
+		return -1;
+	for (int in_root = 1; in_root >= 0; in_root--) {
+		char path[256] = "";
+		if (in_root)
+			snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
+		strncat(path, ring->path, (size_t)(slash + 1 - ring->path));
+		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0 && !fstatat(fd, slash + 1, &st, AT_SYMLINK_NOFOLLOW) &&
+		    st.st_dev == file.st_dev && st.st_ino == file.st_ino)
+			return fd;
+		if (fd >= 0)
+			close(fd);
+	}
+	return -1;
+}
+
+/* Keeps it, to remove the ring when its process has ended. */
+static void take_dir(struct follow *f, const struct followed *p, const struct ringfile *ring)
+{
+	int fd = *f->dir && f->dir_count < MAX_DIRS ? open_dir_of(p, ring) : -1;
+	struct stat st;
+	if (fd < 0)
+		return;
+	bool known = fstat(fd, &st);
+	for (unsigned i = 0; !known && i < f->dir_count; i++)
+		known = f->dirs[i].dev == st.st_dev && f->dirs[i].ino == st.st_ino;
+	if (known)
+		close(fd);
+	else
+		f->dirs[f->dir_count++] = (struct ring_dir){st.st_dev, st.st_ino, fd};
 }
 
 /* Opens a ring file for reading as a source; takes the descriptor. */
@@ -176,7 +236,8 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 {
 	struct ebt_cursor *c;
 	bool live = p && !p->ended;
-	enum ebt_release release = p ? p->release : f->opts->release;
+	/* One that came and went between two scans is most likely of the family's release. */
+	enum ebt_release release = p ? p->release : f->release;
 	int err = ebt_cursor_open_fd(fd, name, release, &c, f->reason);
 	if (err == -EAGAIN) {
 		/* OCaml names its file before it has written the header: look again later. */
@@ -190,21 +251,26 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 		return err == -ENOMEM ? err : 0;
 	}
 	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
+	open_tell_assumed(c, name);
 	f->opened++;
 	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 
-static void detect_release(struct followed *p)
+static void detect_release(struct follow *f, struct followed *p)
 {
 	if (p->release != EBT_RELEASE_AUTO)
 		return;
 	p->release = runtime_process_release(p->pid);
-	if (p->release != EBT_RELEASE_AUTO)
-		log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
+	if (p->release == EBT_RELEASE_AUTO)
+		return;
+	f->release = p->release;
+	log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
 }
 
 static int scan_maps(struct follow *f, struct followed *p)
 {
+	if (f->opts->mode == MODE_PROBES)
+		return 0;
 	struct ringfile found[RINGFILE_MAX];
 	char reason[EBT_REASON_BYTES] = "";
 	int n = ringfile_find(p->pid, f->opts->ring_dir, found, RINGFILE_MAX, reason);
@@ -221,53 +287,14 @@ static int scan_maps(struct follow *f, struct followed *p)
 	}
 	int err = 0;
 	for (int i = 0; i < n; i++) {
-		if (err || !take_identity(f, found[i].fd)) {
+		if (err || !take_identity(f, found[i].fd, p->pid)) {
 			close(found[i].fd);
 			continue;
 		}
-		detect_release(p);
+		take_dir(f, p, &found[i]);
+		detect_release(f, p);
 		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
 	}
-	return err;
-}
-
-/*
- * Files in the directory of a program that we started: they are kept until they are read, so that
- * a process which came and went between two scans is not missed.
- */
-static int scan_dir(struct follow *f)
-{
-	DIR *d = *f->dir ? opendir(f->dir) : NULL;
-	if (!d)
-		return 0;
-	int err = 0;
-	struct dirent *e;
-	while (!err && (e = readdir(d))) {
-		char *end;
-		long pid = strtol(e->d_name, &end, 10);
-		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
-			continue;
-		/* A live process is found by its mapping, which is certain. */
-		bool followed = was_followed(f, (pid_t)pid);
-		if (find(f, (pid_t)pid) || !(followed || (f->own_dir && f->opts->follow)))
-			continue;
-		/* Nobody's child any more, or a child just born: it is live all the same. */
-		if (!followed && !add_process(f, (pid_t)pid, false)) {
-			err = scan_maps(f, find(f, (pid_t)pid));
-			continue;
-		}
-		int fd =
-			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		struct stat st;
-		if (fd < 0)
-			continue;
-		if (fstat(fd, &st) || !S_ISREG(st.st_mode) || !take_identity(f, fd)) {
-			close(fd);
-			continue;
-		}
-		err = open_ring(f, fd, e->d_name, NULL, (pid_t)pid);
-	}
-	closedir(d);
 	return err;
 }
 
@@ -300,27 +327,7 @@ static int scan_children(struct follow *f, pid_t pid)
 	return err;
 }
 
-void follow_remove_files(struct follow *f)
-{
-	DIR *d = *f->dir ? opendir(f->dir) : NULL;
-	struct dirent *e;
-	struct stat st;
-	while (d && (e = readdir(d))) {
-		pid_t pid = (pid_t)strtol(e->d_name, NULL, 10);
-		const struct followed *p = find(f, pid);
-		if (!strstr(e->d_name, ".events") || !was_followed(f, pid) ||
-		    (p && !has_ended(p->pidfd)) ||
-		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW))
-			continue;
-		for (unsigned i = 0; i < f->file_count; i++)
-			if (f->files[i].dev == st.st_dev && f->files[i].ino == st.st_ino)
-				unlinkat(dirfd(d), e->d_name, 0);
-	}
-	if (d)
-		closedir(d);
-}
-
-int follow_scan(struct follow *f)
+static int scan_processes(struct follow *f)
 {
 	int err = 0;
 	/* Processes added on the way are looked at in the same scan. */
@@ -341,6 +348,118 @@ int follow_scan(struct follow *f)
 		p->pidfd = -1;
 		ring_source_finish(f->rings, (uint32_t)p->pid);
 	}
+	return err;
+}
+
+/*
+ * True if the file has the pid's name and is mapped by it. The name alone says little: in a pid
+ * namespace of its own the program has another number, which is somebody else's here.
+ */
+static bool has_mapped(pid_t pid, const struct stat *file)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[EBT_REASON_BYTES];
+	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
+	bool has = false;
+	for (int i = 0; i < n; i++) {
+		struct stat st;
+		has |= !fstat(found[i].fd, &st) && st.st_dev == file->st_dev &&
+		       st.st_ino == file->st_ino;
+		ringfile_close(&found[i]);
+	}
+	return has;
+}
+
+/*
+ * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
+ * since, or nobody's child any more; 0 if whoever wrote it is gone; -errno.
+ */
+static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *st)
+{
+	uint64_t version;
+	/* Written when the file has been mapped: look again later. */
+	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
+		return 1;
+	int err = !was_followed(f, pid) && has_mapped(pid, st) ? add_process(f, pid, false) : 0;
+	if (!err || err == -ESRCH)
+		err = scan_processes(f);
+	return err ? err : known_file(f, st) != NULL;
+}
+
+/*
+ * Files in the directory of a program that we started: they are kept until they are read, so that
+ * a process which came and went between two scans is not missed.
+ */
+static int scan_dir(struct follow *f)
+{
+	DIR *d = *f->dir && f->opts->mode != MODE_PROBES ? opendir(f->dir) : NULL;
+	if (!d)
+		return 0;
+	int err = 0;
+	struct dirent *e;
+	while (!err && (e = readdir(d))) {
+		char *end;
+		long pid = strtol(e->d_name, &end, 10);
+		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
+			continue;
+		/* A live process is found by its mapping, which is certain. */
+		bool followed = was_followed(f, (pid_t)pid);
+		if (find(f, (pid_t)pid) || !(followed || (f->own_dir && f->opts->follow)))
+			continue;
+		int fd =
+			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		struct stat st;
+		if (fd < 0)
+			continue;
+		bool skip = fstat(fd, &st) || !S_ISREG(st.st_mode) || known_file(f, &st);
+		if (!skip && !followed) {
+			err = find_writer(f, fd, (pid_t)pid, &st);
+			skip = err != 0;
+			err = err < 0 ? err : 0;
+		}
+		if (skip || !take_identity(f, fd, (pid_t)pid))
+			close(fd);
+		else
+			err = open_ring(f, fd, e->d_name, NULL, (pid_t)pid);
+	}
+	closedir(d);
+	return err;
+}
+
+/* True for a ring that was read, of a process that has ended. */
+static bool is_left_over(struct follow *f, const struct stat *st)
+{
+	const struct known_file *k = known_file(f, st);
+	const struct followed *p = k ? find(f, k->pid) : NULL;
+	return k && (!p || has_ended(p->pidfd));
+}
+
+static void remove_files_in(struct follow *f, int fd)
+{
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+	struct stat st;
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && (e = readdir(d)))
+		if (isdigit((unsigned char)*e->d_name) && strstr(e->d_name, ".events") &&
+		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && is_left_over(f, &st))
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+}
+
+void follow_remove_files(struct follow *f)
+{
+	if (*f->dir)
+		remove_files_in(f, open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	for (unsigned i = 0; i < f->dir_count; i++)
+		remove_files_in(f, dup(f->dirs[i].fd));
+}
+
+int follow_scan(struct follow *f)
+{
+	int err = scan_processes(f);
 	return err ? err : scan_dir(f);
 }
 

@@ -7,6 +7,7 @@
 
 #include "sink/ebt.h"
 #include "sink/ndjson.h"
+#include "sink/perfetto.h"
 #include "sink/text.h"
 
 static int make_text(struct session *s, int fd, struct sink **ret)
@@ -19,6 +20,11 @@ static int make_ndjson(struct session *s, int fd, struct sink **ret)
 	return ndjson_new(s, fd, ret);
 }
 
+static int make_perfetto(struct session *s, int fd, struct sink **ret)
+{
+	return perfetto_new(s, fd, ret);
+}
+
 static int make_ebt(struct session *s, int fd, struct sink **ret)
 {
 	return ebt_new(s, fd, ret);
@@ -27,6 +33,7 @@ static int make_ebt(struct session *s, int fd, struct sink **ret)
 static const struct format formats[] = {
 	{"text", ".txt .log", false, make_text},
 	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
+	{"perfetto", ".pftrace .perfetto-trace .perfetto", true, make_perfetto},
 	{"ebt", ".ebt", true, make_ebt},
 };
 

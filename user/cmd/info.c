@@ -12,6 +12,7 @@
 #include "cmd/info.h"
 #include "cmd/open.h"
 #include "core/names.h"
+#include "proc/runtime.h"
 
 static const struct opts_command command = {
 	"info", "-p PID | FILE...",
@@ -178,7 +179,7 @@ static int tell_file(const char *path, const struct opts *o)
 	if (in.is_capture)
 		return info_capture(&in, o);
 	struct ebt_cursor *c;
-	status = open_ring(&in, o->release, &c);
+	status = open_cursor(&in, o->release, &c);
 	return status ? status : tell(c, path, o);
 }
 
@@ -190,7 +191,8 @@ static int tell_process(pid_t pid, const struct opts *o)
 		return status;
 	char name[64], reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	int err = ebt_cursor_open_pid(pid, o->ring_dir, o->release, &c, reason);
+	enum ebt_release release = o->release ? o->release : runtime_process_release(pid);
+	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));
 		return open_status(err);

@@ -11,7 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
+#include "codec/ring_ids.h"
+#include "proc/ocaml.h"
+#include "proc/runtime.h"
 
 #define MAX_SPOOL_BYTES (4ull << 30)
 
@@ -143,7 +147,7 @@ int open_input(const char *path, struct input *ret)
 	return EXIT_ERROR;
 }
 
-int open_ring(const struct input *in, enum ebt_release release, struct ebt_cursor **ret)
+int open_cursor(const struct input *in, enum ebt_release release, struct ebt_cursor **ret)
 {
 	char reason[EBT_REASON_BYTES] = "";
 	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
@@ -152,6 +156,16 @@ int open_ring(const struct input *in, enum ebt_release release, struct ebt_curso
 		complain("%s%s", *reason ? reason : strerror(-err),
 			 is_other ? "; it is no capture either" : "");
 	return err ? EXIT_ERROR : 0;
+}
+
+void open_tell_assumed(struct ebt_cursor *c, const char *name)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(c, &info);
+	if (info.release_assumed && log_level >= LOG_NORMAL)
+		complain("'%s' does not tell which OCaml wrote it; taken as %s; --ocaml-version "
+			 "says otherwise",
+			 name, ring_release_name(info.release));
 }
 
 static int denied(const struct process *p)
@@ -188,4 +202,27 @@ int open_process(pid_t pid, struct process *ret)
 	}
 	complain("no process %d; 'ebtrace list' shows what can be traced", pid);
 	return EXIT_GONE;
+}
+
+void open_nothing(pid_t pid, bool privileged)
+{
+	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
+			      "PROGRAM";
+	enum ebt_release release = runtime_process_release(pid);
+	if (release && !privileged)
+		complain("process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
+			 pid, ring_release_name(release), pid, restart);
+	else if (release)
+		complain("process %d is %s, its ring is off, and its functions cannot be probed; "
+			 "%s",
+			 pid, ring_release_name(release), restart);
+	else if (ocaml_is_stripped(pid))
+		complain("process %d is an OCaml 5 program whose symbols have all been stripped: "
+			 "its functions cannot be found; %s, or link it without -s",
+			 pid, restart);
+	else
+		complain("process %d has nothing to trace: no ring file, and no markers that could "
+			 "be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
+			 "libebtrace-probes",
+			 pid);
 }

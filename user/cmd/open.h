@@ -26,10 +26,16 @@ struct input {
 /* Opens a file, or standard input for "-". 0, or an exit status after a line on stderr. */
 int open_input(const char *path, struct input *ret);
 /* A cursor on an input that is no capture. 0, or an exit status after a line on stderr. */
-int open_ring(const struct input *in, enum ebt_release release, struct ebt_cursor **ret);
+int open_cursor(const struct input *in, enum ebt_release release, struct ebt_cursor **ret);
+
+/* Says so if nothing tells the release of OCaml that wrote the rings. */
+void open_tell_assumed(struct ebt_cursor *c, const char *name);
 
 /* Checks that a process can be looked into. 0, or an exit status after a line on stderr. */
 int open_process(pid_t pid, struct process *ret);
+
+/* Says that a process has neither ring nor anything to probe, why, and what to do. */
+void open_nothing(pid_t pid, bool privileged);
 
 /* The exit status for an errno of opening something. */
 int open_status(int err);

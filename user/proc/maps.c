@@ -105,5 +105,10 @@ int maps_open(pid_t pid, const struct maps_entry *e)
 	if (fd >= 0 || e->path[0] != '/')
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, e->path);
-	return open_regular(path, e->inode, O_NOFOLLOW);
+	fd = open_regular(path, e->inode, O_NOFOLLOW);
+	if (fd >= 0)
+		return fd;
+	/* Of a process in a chroot of our own mount namespace we are told the path that we see. */
+	int seen = open_regular(e->path, e->inode, O_NOFOLLOW);
+	return seen < 0 ? fd : seen;
 }

@@ -26,9 +26,9 @@ int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void 
 
 /*
  * Opens the file of a mapping, by the mapping itself if we may, else by the path as the process
- * sees it: in its mount namespace, never through a symbolic link at the end. A descriptor, or
- * -errno; -ESTALE: the path leads to another file by now; -ELOOP: to a symbolic link; -EINVAL: it
- * is no regular file.
+ * sees it in its mount namespace, else as we see it (a chroot); never through a symbolic link at
+ * the end. A descriptor, or -errno; -ESTALE: the path leads to another file by now; -ELOOP: to a
+ * symbolic link; -EINVAL: it is no regular file.
  */
 int maps_open(pid_t pid, const struct maps_entry *e);
 

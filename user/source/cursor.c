@@ -280,11 +280,12 @@ static int say(char *reason, const char *name, int err)
 
 static void choose_release(struct ebt_cursor *c, enum ebt_release release)
 {
+	/* A process may hold an OCaml and our producer at once: the file knows whose it is. */
+	if (c->reader.has_ext)
+		release = EBT_RELEASE_EBTRACE;
 	if (release == EBT_RELEASE_AUTO) {
 		release = EBT_RELEASE_OCAML_5_5;
-		if (c->reader.has_ext)
-			release = EBT_RELEASE_EBTRACE;
-		else if (!c->reader.layout.names_offset)
+		if (!c->reader.layout.names_offset)
 			release = EBT_RELEASE_OCAML_5_0;
 		else
 			c->release_assumed = 1;
