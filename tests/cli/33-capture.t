@@ -29,9 +29,11 @@ for n in c-user d-wrapped b-domains4; do
 	xz -dc "tests/data/ocaml-5.3.0/$n.events.xz" >"$TMP/$n.events"
 	"$O/ebtrace" -q --ocaml-version 5.3 -o "$TMP/$n.ebt" "$TMP/$n.events"
 	is $? 0 "-o FILE.ebt is a capture"
-	"$O/ebtrace" --ocaml-version 5.3 "$TMP/$n.events" >"$TMP/want"
-	"$O/ebtrace" "$TMP/$n.ebt" >"$TMP/got"
-	same_file "$TMP/got" "$TMP/want" "$n: as text, too, it is what the ring is"
+	for format in text perfetto; do
+		"$O/ebtrace" -f $format --ocaml-version 5.3 "$TMP/$n.events" >"$TMP/want"
+		"$O/ebtrace" -f $format "$TMP/$n.ebt" >"$TMP/got"
+		same_file "$TMP/got" "$TMP/want" "$n: as $format, too, it is what the ring is"
+	done
 	for filter in "-e minor*" "-e !minor*" "--domain 1" "--min-duration 10us"; do
 		# shellcheck disable=SC2086
 		"$O/ebtrace" $filter -f ndjson --ocaml-version 5.3 "$TMP/$n.events" >"$TMP/want"
