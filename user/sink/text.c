@@ -174,6 +174,16 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 	put(t, "%*s", left + 1, "");
 }
 
+/* What is open behind a hole is not known. */
+static void forget_open(struct text *t, struct nesting *n, const struct ebt_event *ev)
+{
+	size_t at = 0;
+	n->depth = 0;
+	if (EBT_LOST_ANYWHERE(ev))
+		for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
+			((struct nesting *)(uintptr_t)slot->value)->depth = 0;
+}
+
 static int text_event(struct sink *k, const struct ebt_event *ev)
 {
 	struct text *t = (struct text *)k;
@@ -200,7 +210,7 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 		put(t, " (late)");
 	put(t, "\n");
 	if (ev->kind == EBT_LOST)
-		n->depth = 0; /* what is open behind a hole is not known */
+		forget_open(t, n, ev);
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
 		n->id[n->depth] = ev->id;
 		n->ts[n->depth++] = ev->ts;
