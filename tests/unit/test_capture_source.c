@@ -196,6 +196,45 @@ static bool same_session(const struct session *a, const struct session *b)
 	return n == m;
 }
 
+/* A loss of which the block that told it is damaged. */
+static void test_lost_loss(void)
+{
+	static struct watcher w;
+	static uint8_t file[4096];
+	size_t len = CAPTURE_HEAD_BYTES;
+	struct capture_writer *writer;
+	const void *block;
+	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .arg = {5, 20}},
+				     {.ts = 6, .kind = EBT_BEGIN, .id = 1}};
+	struct capture_item end = {.what = CAPTURE_TOTALS};
+	end.totals = (struct capture_totals){.events = 1, .lost_events = 5, .lost_words = 20};
+	if (capture_writer_new(1, &writer))
+		abort();
+	capture_put_head(file);
+	for (unsigned i = 0; i < 3; i++) {
+		if (i < 2)
+			capture_put_event(writer, &events[i], NULL, 0);
+		else
+			capture_put_item(writer, &end);
+		ssize_t n = capture_close_block(
+			writer, i < 2 ? CAPTURE_BLOCK_EVENTS : CAPTURE_BLOCK_END, &block);
+		memcpy(file + len, block, (size_t)n);
+		len += (size_t)n;
+	}
+	capture_writer_free(writer);
+	file[CAPTURE_HEAD_BYTES + 50] ^= 1;
+	int fd = memfd_create("damaged", MFD_CLOEXEC);
+	if (write(fd, file, len) != (ssize_t)len)
+		abort();
+	init(&w, NULL);
+	is(read_back(fd, &w), 0, "a capture whose first block is damaged is read");
+	const struct session_totals *t = &w.session->totals;
+	ok(t->events == 1 && t->damaged == 1 && t->lost_events == 5 && t->lost_words == 20,
+	   "what its end says was lost is in the totals, though the block that said when is not");
+	session_free(w.session);
+	close(fd);
+}
+
 static struct watcher first, second, third;
 
 int main(void)
@@ -235,5 +274,6 @@ int main(void)
 	session_free(third.session);
 	close(fd);
 	close(again);
+	test_lost_loss();
 	return tap_done();
 }

@@ -159,6 +159,7 @@ struct capture_fault {
 
 struct capture_stats {
 	uint64_t blocks, raw_bytes, stored_bytes, file_bytes;
+	uint64_t missing; /* events of damaged blocks, told as lost */
 	uint32_t version;
 	bool whole; /* the END block was seen */
 	bool ended; /* nothing is left to be read */

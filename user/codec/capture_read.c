@@ -151,6 +151,7 @@ static void tell_missing(struct capture_reader *r, uint64_t ts, uint64_t before)
 		put_due(r, &ev);
 	}
 	if (missing) {
+		r->stats.missing += missing;
 		ev.kind = EBT_LOST;
 		ev.pos = r->last_ns; /* since */
 		ev.arg[0] = missing;

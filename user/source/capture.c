@@ -24,6 +24,7 @@ struct capture_source {
 	bool finished;
 	uint64_t horizon_ns;
 	int err;
+	uint64_t lost_events, lost_words; /* as our events say, less what was recovered */
 	struct capture_totals totals;
 	bool has_totals;
 };
@@ -96,6 +97,24 @@ static bool is_news(const struct capture_source *s, const struct capture_item *i
 	return item->what == CAPTURE_RECOVERED;
 }
 
+static void recover(struct capture_source *s, uint64_t events, uint64_t words)
+{
+	s->session->totals.lost_events -= events;
+	s->session->totals.lost_words -= words;
+	s->lost_events -= events;
+	s->lost_words -= words;
+}
+
+/* Losses that damaged blocks told of are known from the totals alone. */
+static void settle_losses(struct capture_source *s)
+{
+	if (capture_reader_fault(s->reader))
+		recover(s,
+			s->lost_events - s->totals.lost_events -
+				capture_reader_stats(s->reader)->missing,
+			s->lost_words - s->totals.lost_words);
+}
+
 static int apply(struct capture_source *s, const struct capture_item *item)
 {
 	switch (item->what) {
@@ -108,12 +127,12 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		return session_set_user_name(s->session, item->name.pid, item->name.id,
 					     item->name.text);
 	case CAPTURE_RECOVERED:
-		s->session->totals.lost_events -= item->recovered.events;
-		s->session->totals.lost_words -= item->recovered.words;
+		recover(s, item->recovered.events, item->recovered.words);
 		return 0;
 	case CAPTURE_TOTALS:
 		s->totals = item->totals;
 		s->has_totals = true;
+		settle_losses(s);
 		return 0;
 	case CAPTURE_EVENT:
 		break;
@@ -163,6 +182,10 @@ static int take_event(struct capture_source *s, struct ebt_event *ret)
 {
 	*ret = s->item.event;
 	s->horizon_ns = ret->ts;
+	if (ret->kind == EBT_LOST) {
+		s->lost_events += ret->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ret->arg[0];
+		s->lost_words += ret->arg[1];
+	}
 	if (!(ret->flags & EBT_F_PAYLOAD))
 		return 0;
 	ret->flags &= (uint16_t)~EBT_F_PAYLOAD;
