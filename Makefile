@@ -160,12 +160,13 @@ check: deps ## run every test
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
-FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) user/proc/notes.c)
+FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
+           $(addprefix user/proc/,notes.c elf.c insn.c runtime.c ocaml.c))
 $(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard tests/fuzz/*.h user/*/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-		-D_GNU_SOURCE $< $(FUZZED) -lz -lzstd -pthread -o $@
+		-D_GNU_SOURCE $< $(FUZZED) -lelf -lz -lzstd -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
 

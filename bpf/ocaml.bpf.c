@@ -9,6 +9,10 @@
 
 #include <bpf/bpf_core_read.h>
 
+#ifndef NULL
+#define NULL ((void *)0)
+#endif
+
 #define MAX_DOMAINS 4096 /* of a runtime; a larger number is none */
 
 struct {
@@ -18,6 +22,18 @@ struct {
 	__type(value, struct ebt_ocaml_runtime);
 } ebt_ocaml SEC(".maps");
 
+struct thread_domain {
+	uint32_t runtime; /* 1 + its index */
+	uint16_t domain;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread_domain);
+} ebt_domain SEC(".maps");
+
 static __always_inline uint64_t user_word(uint64_t address)
 {
 	uint64_t word = 0;
@@ -25,9 +41,9 @@ static __always_inline uint64_t user_word(uint64_t address)
 	return word;
 }
 
-static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r)
+static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
+					    struct task_struct *task)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	uint64_t at = BPF_CORE_READ(task, thread.fsbase);
 	if (r->tls == EBT_OCAML_TLS_NONE)
 		return EBT_NO_DOMAIN;
@@ -39,6 +55,24 @@ static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r)
 	    id >= MAX_DOMAINS)
 		return EBT_NO_DOMAIN;
 	return (uint16_t)id + r->domain_base;
+}
+
+/* A thread belongs to one domain as long as it lives: asked once, remembered with the thread. */
+static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r, uint32_t index)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct thread_domain *known = bpf_task_storage_get(&ebt_domain, task, NULL, 0);
+	if (known && known->runtime == index + 1)
+		return known->domain;
+	uint16_t domain = read_domain(r, task);
+	if (domain == EBT_NO_DOMAIN)
+		return domain;
+	known = bpf_task_storage_get(&ebt_domain, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (known) {
+		known->runtime = index + 1;
+		known->domain = domain;
+	}
+	return domain;
 }
 
 static __always_inline void fill(struct ebt_event *ev, uint64_t ts, uint16_t domain,
@@ -63,7 +97,7 @@ static __always_inline int emit(const struct pt_regs *regs, uint16_t kind,
 {
 	/* The time first, and the room after it: records of a domain are in order of both. */
 	uint64_t ts = bpf_ktime_get_ns();
-	uint16_t domain = domain_of(r);
+	uint16_t domain = domain_of(r, index);
 	struct ebt_event *ev = bpf_ringbuf_reserve(&ebt_channel, sizeof(*ev), 0);
 	if (!ev) {
 		channel_drop_event(EBT_NO_POS);
@@ -106,7 +140,7 @@ static __always_inline int emit_user(const struct pt_regs *regs, const struct eb
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	uint16_t domain = domain_of(r);
+	uint16_t domain = domain_of(r, index);
 	uint8_t *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(struct ebt_event) + EBT_ROOM_NAME, 0);
 	if (!rec) {

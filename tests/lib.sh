@@ -15,7 +15,10 @@ tap_cleanup() {
 	[ "$BASHPID" = $$ ] || return # a background function ends, not the test
 	for i in "${children[@]}"; do kill "$i" 2>/dev/null; done
 	for i in "${end_commands[@]}"; do eval "$i"; done
-	rm -rf "$TMP"
+	for i in {1..40}; do # what is ending may still write
+		rm -rf "$TMP" 2>/dev/null && break
+		sleep 0.05
+	done
 }
 trap tap_cleanup EXIT
 

@@ -29,7 +29,7 @@ for n in c-user d-wrapped b-domains4; do
 	xz -dc "tests/data/ocaml-5.3.0/$n.events.xz" >"$TMP/$n.events"
 	"$O/ebtrace" -q --ocaml-version 5.3 -o "$TMP/$n.ebt" "$TMP/$n.events"
 	is $? 0 "-o FILE.ebt is a capture"
-	for format in text perfetto; do
+	for format in text perfetto chrome fxt; do
 		"$O/ebtrace" -f $format --ocaml-version 5.3 "$TMP/$n.events" >"$TMP/want"
 		"$O/ebtrace" -f $format "$TMP/$n.ebt" >"$TMP/got"
 		same_file "$TMP/got" "$TMP/want" "$n: as $format, too, it is what the ring is"

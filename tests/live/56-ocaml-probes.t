@@ -78,8 +78,12 @@ for how in native stripped pic debug nopie static bytecode custom; do
 	is $? 0 "$how: so does ebtrace"
 	is "$(count "$TMP/$how.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 160 \
 		"$how: every explicit collection is seen"
-	is "$(jq -r 'select(.kind == "begin")|.domain' "$TMP/$how.ndjson" | sort -un | tr '\n' ' ')" \
-		"0 1 2 3 " "$how: threads are mapped to the four domains"
+	# One that starts when another has ended gets its number.
+	domains=$(jq -r 'select(.kind == "begin")|.domain' "$TMP/$how.ndjson" | sort -un | tr -d '\n')
+	case $domains in 0 | 01 | 012 | 0123) ok 0 "$how: threads are mapped to domains" ;;
+	*) is "$domains" 0123 "$how: threads are mapped to domains" ;; esac
+	is "$(count "$TMP/$how.ndjson" '.kind == "lifecycle" and .name == "domain_spawn"')" 3 \
+		"$how: three domains are seen to start"
 	is "$(count "$TMP/$how.ndjson" '.kind == "begin"')" \
 		"$(count "$TMP/$how.ndjson" '.kind == "end"')" "$how: every phase ends"
 	is "$(jq -c 'select(.kind == "summary")|[.lost_events, .late]' "$TMP/$how.ndjson")" "[0,0]" \
@@ -89,8 +93,6 @@ for how in native stripped pic debug nopie static bytecode custom; do
 done
 is "$(jq -r 'select(.kind == "begin")|[.tid > 0, has("cpu")]|@tsv' "$TMP/native.ndjson" | sort -u)" \
 	"$(printf 'true\ttrue')" "the thread and the CPU are told"
-is "$(jq -r "select(.kind == \"lifecycle\" and .name == \"domain_spawn\")|.domain" \
-	"$TMP/native.ndjson" | sort -n | tr '\n' ' ')" "1 2 3 " "domains are seen to start"
 
 start no-symbols 1 10 wait
 "$O/ebtrace" -p "$PID" 2>"$TMP/err"
@@ -114,7 +116,7 @@ for how in native bytecode; do
 	diag "$(tail -qn 1 "$TMP/ring.ndjson" "$TMP/probes.ndjson")"
 	# The ring also holds what was before.
 	since=$(jq -r 'select(.domain >= 0)|.ts' "$TMP/probes.ndjson" | head -1)
-	for d in 0 1 2 3; do
+	for d in $(jq -r 'select(.kind == "begin")|.domain' "$TMP/ring.ndjson" | sort -un); do
 		sequence "$TMP/ring.ndjson" $d "$since" >"$TMP/ring.$d"
 		# The last phases of all come after the ring has been closed.
 		sequence "$TMP/probes.ndjson" $d 0 | head -"$(wc -l <"$TMP/ring.$d")" >"$TMP/probes.$d"

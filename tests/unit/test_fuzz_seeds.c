@@ -2,6 +2,7 @@
 /* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes nothing. */
 #include "tests/fuzz/capture_body.h"
 #include "tests/fuzz/notes_body.h"
+#include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ring_body.h"
 #include "tests/tap.h"
 
@@ -69,10 +70,20 @@ static void test_capture(void)
 	is(b.end, 0, "to their end, too");
 }
 
+static void test_ocaml(void)
+{
+	is(ocaml_body(seed, load("ocaml/program")), OCAML_FUNCTIONS,
+	   "a program with the functions of OCaml's runtime can be probed at all of them");
+	size_t n = load("ocaml/library");
+	is(ocaml_body(seed, n), OCAML_FUNCTIONS, "and a library");
+	is(ocaml_body(seed, n / 2), 0, "but not half of one");
+}
+
 int main(void)
 {
 	test_capture();
 	test_ring();
 	test_notes();
+	test_ocaml();
 	return tap_done();
 }

@@ -63,7 +63,7 @@ static void put_piece(struct buf *b, const unsigned char *s, size_t len, size_t 
 	char *start = buf_room(b), *p = start;
 	while (*at < len && p - start <= BUF_ROOM_MAX - 6) {
 		unsigned char c = s[*at];
-		size_t n = utf8_length(s + *at, len - *at);
+		size_t n = c < 0x80 ? 1 : utf8_length(s + *at, len - *at);
 		if (n == 1 && (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
 			p = put_escape(p, c);
 		} else if (n == 1) {

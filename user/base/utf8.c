@@ -2,6 +2,7 @@
 #include "base/utf8.h"
 
 #include <stdint.h>
+#include <string.h>
 
 size_t utf8_length(const unsigned char *s, size_t left)
 {
@@ -31,4 +32,25 @@ bool utf8_is_text(const void *data, size_t len)
 			return false;
 	}
 	return len > 0;
+}
+
+size_t utf8_copy(char *to, size_t cap, const char *s, size_t len, bool *ret_cut)
+{
+	size_t at = 0, used = 0;
+	while (at < len) {
+		if ((unsigned char)s[at] < 0x80 && used < cap) {
+			to[used++] = s[at++];
+			continue;
+		}
+		size_t n = utf8_length((const unsigned char *)s + at, len - at);
+		const char *from = n ? s + at : UTF8_REPLACEMENT;
+		size_t bytes = n ? n : strlen(UTF8_REPLACEMENT);
+		if (bytes > cap - used)
+			break;
+		memcpy(to + used, from, bytes);
+		used += bytes;
+		at += n ? n : 1;
+	}
+	*ret_cut = at < len;
+	return used;
 }

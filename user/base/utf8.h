@@ -15,5 +15,10 @@
 size_t utf8_length(const unsigned char *s, size_t left);
 /* All of it is UTF-8 without control characters other than tab and newline, and there is some. */
 bool utf8_is_text(const void *data, size_t len);
+/*
+ * Copies s to `to`, at most cap bytes, each byte that is not UTF-8 replaced, no NUL added. Returns the
+ * bytes written; *ret_cut says whether not all of s fitted, of which no sequence is left in half.
+ */
+size_t utf8_copy(char *to, size_t cap, const char *s, size_t len, bool *ret_cut);
 
 #endif

@@ -16,18 +16,19 @@
 
 #include "base/log.h"
 #include "cmd/open.h"
+#include "cmd/ringdirs.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "proc/runtime.h"
 
 #define MAX_PROCESSES 4096
-#define MAX_DIRS      16
 
 struct followed {
 	pid_t pid;
 	int pidfd;
 	bool ended;
-	bool told;	/* follow_children() has reported it */
+	bool told; /* follow_children() has reported it */
+	bool has_ring, told_mixed;
 	int told_error; /* of its ring, that has been said */
 	enum ebt_release release;
 };
@@ -36,14 +37,6 @@ struct known_file {
 	dev_t dev;
 	ino_t ino;
 	pid_t pid;
-};
-
-/* A directory that rings of a program of ours were found in: the place of its files as it sees it,
- * which may be neither in our mount namespace nor where we told it to be. */
-struct ring_dir {
-	dev_t dev;
-	ino_t ino;
-	int fd;
 };
 
 struct follow {
@@ -56,8 +49,7 @@ struct follow {
 	unsigned count, cap, running;
 	struct known_file *files;
 	unsigned file_count, file_cap, opened;
-	struct ring_dir dirs[MAX_DIRS];
-	unsigned dir_count;
+	struct ring_dirs dirs;
 	enum ebt_release release; /* of the last process that told it */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
@@ -83,8 +75,7 @@ void follow_free(struct follow *f)
 	for (unsigned i = 0; i < f->count; i++)
 		if (f->processes[i].pidfd >= 0)
 			close(f->processes[i].pidfd);
-	for (unsigned i = 0; i < f->dir_count; i++)
-		close(f->dirs[i].fd);
+	ring_dirs_done(&f->dirs);
 	free(f->processes);
 	free(f->files);
 	free(f);
@@ -156,9 +147,27 @@ static int add_process(struct follow *f, pid_t pid, bool told)
 	return 0;
 }
 
+static void detect_release(struct follow *f, struct followed *p)
+{
+	if (p->release != EBT_RELEASE_AUTO)
+		return;
+	p->release = runtime_process_release(p->pid);
+	if (p->release == EBT_RELEASE_AUTO)
+		return;
+	f->release = p->release;
+	log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
+}
+
 int follow_add(struct follow *f, pid_t pid)
 {
 	return add_process(f, pid, true);
+}
+
+void follow_begun(struct follow *f, pid_t pid)
+{
+	struct followed *p = find(f, pid);
+	if (p)
+		detect_release(f, p);
 }
 
 void follow_dir(struct follow *f, const char *dir, bool own)
@@ -193,44 +202,6 @@ static bool take_identity(struct follow *f, int fd, pid_t pid)
 	return true;
 }
 
-/* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
-static int open_dir_of(const struct followed *p, const struct ringfile *ring)
-{
-	const char *slash = strrchr(ring->path, '/');
-	struct stat file, st;
-	if (!slash || fstat(ring->fd, &file))
-		return -1;
-	for (int in_root = 1; in_root >= 0; in_root--) {
-		char path[256] = "";
-		if (in_root)
-			snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
-		strncat(path, ring->path, (size_t)(slash + 1 - ring->path));
-		int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (fd >= 0 && !fstatat(fd, slash + 1, &st, AT_SYMLINK_NOFOLLOW) &&
-		    st.st_dev == file.st_dev && st.st_ino == file.st_ino)
-			return fd;
-		if (fd >= 0)
-			close(fd);
-	}
-	return -1;
-}
-
-/* Keeps it, to remove the ring when its process has ended. */
-static void take_dir(struct follow *f, const struct followed *p, const struct ringfile *ring)
-{
-	int fd = *f->dir && f->dir_count < MAX_DIRS ? open_dir_of(p, ring) : -1;
-	struct stat st;
-	if (fd < 0)
-		return;
-	bool known = fstat(fd, &st);
-	for (unsigned i = 0; !known && i < f->dir_count; i++)
-		known = f->dirs[i].dev == st.st_dev && f->dirs[i].ino == st.st_ino;
-	if (known)
-		close(fd);
-	else
-		f->dirs[f->dir_count++] = (struct ring_dir){st.st_dev, st.st_ino, fd};
-}
-
 /* Opens a ring file for reading as a source; takes the descriptor. */
 static int open_ring(struct follow *f, int fd, const char *name, struct followed *p, pid_t pid)
 {
@@ -256,15 +227,22 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 
-static void detect_release(struct follow *f, struct followed *p)
+/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */
+static void tell_mixed(struct followed *p, const struct ringfile *found, int n)
 {
-	if (p->release != EBT_RELEASE_AUTO)
-		return;
-	p->release = runtime_process_release(p->pid);
-	if (p->release == EBT_RELEASE_AUTO)
-		return;
-	f->release = p->release;
-	log_at(LOG_VERBOSE, "process %d is %s", p->pid, ring_release_name(p->release));
+	for (int i = 0; i < n && !p->told_mixed; i++)
+		for (int j = i + 1; j < n && !p->told_mixed; j++) {
+			struct stat a, b;
+			p->told_mixed = found[i].written && found[j].written &&
+					!fstat(found[i].fd, &a) && !fstat(found[j].fd, &b) &&
+					a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+			if (p->told_mixed)
+				log_at(LOG_NORMAL,
+				       "process %d: several OCaml runtimes in it write to one ring "
+				       "file, '%s': each that starts clears it, and their events "
+				       "are mixed up",
+				       p->pid, found[i].path);
+		}
 }
 
 static int scan_maps(struct follow *f, struct followed *p)
@@ -277,7 +255,8 @@ static int scan_maps(struct follow *f, struct followed *p)
 	if (n == -ENOENT || n == -ESRCH)
 		return 0;
 	if (n < 0) {
-		if (p->told_error != n) {
+		/* At its end a process removes the ring that we read. */
+		if (p->told_error != n && !p->has_ring) {
 			p->told_error = n;
 			memcpy(f->reason, reason, sizeof(reason));
 			log_at(LOG_NORMAL, "%s", reason);
@@ -285,14 +264,17 @@ static int scan_maps(struct follow *f, struct followed *p)
 		f->error = n;
 		return 0;
 	}
+	tell_mixed(p, found, n);
 	int err = 0;
 	for (int i = 0; i < n; i++) {
 		if (err || !take_identity(f, found[i].fd, p->pid)) {
 			close(found[i].fd);
 			continue;
 		}
-		take_dir(f, p, &found[i]);
+		if (*f->dir)
+			ring_dirs_take(&f->dirs, p->pid, &found[i]);
 		detect_release(f, p);
+		p->has_ring = true;
 		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
 	}
 	return err;
@@ -427,34 +409,18 @@ static int scan_dir(struct follow *f)
 }
 
 /* True for a ring that was read, of a process that has ended. */
-static bool is_left_over(struct follow *f, const struct stat *st)
+static bool is_left_over(const struct stat *st, void *ctx)
 {
+	struct follow *f = ctx;
 	const struct known_file *k = known_file(f, st);
 	const struct followed *p = k ? find(f, k->pid) : NULL;
 	return k && (!p || has_ended(p->pidfd));
 }
 
-static void remove_files_in(struct follow *f, int fd)
-{
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-	struct stat st;
-	if (!d && fd >= 0)
-		close(fd);
-	while (d && (e = readdir(d)))
-		if (isdigit((unsigned char)*e->d_name) && strstr(e->d_name, ".events") &&
-		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && is_left_over(f, &st))
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-}
-
 void follow_remove_files(struct follow *f)
 {
 	if (*f->dir)
-		remove_files_in(f, open(f->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-	for (unsigned i = 0; i < f->dir_count; i++)
-		remove_files_in(f, dup(f->dirs[i].fd));
+		ring_dirs_remove(&f->dirs, f->dir, is_left_over, f);
 }
 
 int follow_scan(struct follow *f)

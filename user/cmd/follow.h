@@ -26,6 +26,8 @@ int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, st
 void follow_free(struct follow *f);
 
 int follow_add(struct follow *f, pid_t pid); /* takes in a process; 0 or -errno */
+/* It runs its program by now, which may be gone before the first scan. */
+void follow_begun(struct follow *f, pid_t pid);
 /*
  * Where files of processes that are gone before we look can be found; own: all that appear there
  * belong to what is followed.

@@ -2,6 +2,7 @@
 #include "cmd/run.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -48,6 +49,37 @@ static uint64_t clock_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* What a process that ran already had overwritten before we came is no loss of this run. */
+static void count_losses(const struct opts *o, const struct session_totals *t, uint64_t *ret_events,
+			 uint64_t *ret_words)
+{
+	bool came_late = o->pid_count && !o->snapshot;
+	*ret_events = t->lost_events - (came_late ? t->history_events : 0);
+	*ret_words = t->lost_words - (came_late ? t->history_words : 0);
+}
+
+/* Words are lost by rings alone: one that was written faster than it was read. */
+static void tell_wrapped(const struct opts *o, const struct session *session)
+{
+	uint64_t events, words;
+	count_losses(o, &session->totals, &events, &words);
+	if (!words || log_level < LOG_NORMAL)
+		return;
+	bool ocaml = false, ours = false;
+	size_t at = 0;
+	const struct session_process *p;
+	while ((p = session_next_process(session, &at))) {
+		bool is_ocaml = !strncmp(p->producer, "ocaml", 5);
+		ocaml |= is_ocaml;
+		ours |= *p->producer && !is_ocaml;
+	}
+	complain("a ring was overwritten before it was read (%" PRIu64
+		 " words); for larger rings, start the program with %s%s%s%s",
+		 words, ocaml ? "OCAMLRUNPARAM=e=18" : "", ocaml && ours ? " and " : "",
+		 ours ? "EBTRACE_LOG_WSIZE=18" : "",
+		 ours && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
+}
+
 int run_into(const struct opts *o, struct session *session, struct sink *sink)
 {
 	if (o->file_count)
@@ -62,15 +94,14 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 	session->run_begin_ns = session->clock_at.monotonic_ns;
 	int status = tracer_live(o, session, sink);
 	session->run_end_ns = clock_ns(CLOCK_MONOTONIC);
+	tell_wrapped(o, session);
 	return status;
 }
 
-/* What a process that ran already had overwritten before we came is no failure of this run. */
 static bool is_lossy(const struct opts *o, const struct session_totals *t)
 {
-	bool came_late = o->pid_count && !o->snapshot;
-	uint64_t events = t->lost_events - (came_late ? t->history_events : 0);
-	uint64_t words = t->lost_words - (came_late ? t->history_words : 0);
+	uint64_t events, words;
+	count_losses(o, t, &events, &words);
 	return events || words || t->damaged;
 }
 

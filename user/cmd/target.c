@@ -52,8 +52,9 @@ static void extend_environment(const struct target *t)
 {
 	setenv("EBTRACE_START", "1", 0);
 	setenv("OCAML_RUNTIME_EVENTS_START", "1", 0);
-	setenv("EBTRACE_DIR", t->dir, 0);
-	setenv("OCAML_RUNTIME_EVENTS_DIR", t->dir, 0);
+	/* Empty is unset; OCaml would take it for the root directory. */
+	setenv("EBTRACE_DIR", t->dir, !env_value("EBTRACE_DIR"));
+	setenv("OCAML_RUNTIME_EVENTS_DIR", t->dir, !env_value("OCAML_RUNTIME_EVENTS_DIR"));
 	setenv("EBTRACE_PRESERVE", "1", 0);
 	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
 }

@@ -354,6 +354,7 @@ static int start_program(struct tracer *t)
 		t->target.go_fd = -1;
 		return err == -ENOENT ? 127 : 126;
 	}
+	follow_begun(t->follow, t->target.pid);
 	int status = t->target.traced ? attach(t, t->target.pid) : 0;
 	target_release(&t->target);
 	return status;

@@ -82,11 +82,6 @@ static struct session_process *find_process(const struct session *s, uint32_t pi
 	return t->last_used;
 }
 
-const struct session_process *session_find_process(const struct session *s, uint32_t pid)
-{
-	return find_process(s, pid);
-}
-
 struct session_process *session_process(struct session *s, uint32_t pid)
 {
 	struct session_process *p = find_process(s, pid);
@@ -105,6 +100,11 @@ struct session_process *session_process(struct session *s, uint32_t pid)
 	if (!s->tables->first)
 		s->tables->first = p;
 	return p;
+}
+
+const struct session_process *session_find_process(const struct session *s, uint32_t pid)
+{
+	return find_process(s, pid);
 }
 
 const struct session_process *session_next_process(const struct session *s, size_t *at)

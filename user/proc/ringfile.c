@@ -44,7 +44,7 @@ static int check_file(struct search *s, int fd, const char *path)
 	return 0;
 }
 
-static int take(struct search *s, int fd, const char *path)
+static int take(struct search *s, int fd, const char *path, bool written)
 {
 	int err = check_file(s, fd, path);
 	if (err) {
@@ -52,6 +52,7 @@ static int take(struct search *s, int fd, const char *path)
 		return err;
 	}
 	s->found[s->n].fd = fd;
+	s->found[s->n].written = written;
 	snprintf(s->found[s->n].path, sizeof(s->found->path), "%.*s",
 		 (int)sizeof(s->found->path) - 1, path);
 	s->n++;
@@ -67,6 +68,9 @@ static const char *why_not(int err)
 		return "not a regular file";
 	case -ELOOP:
 		return "is a symbolic link";
+	case -EACCES:
+	case -EPERM:
+		return "Permission denied; root can read it";
 	default:
 		return strerror(-err);
 	}
@@ -81,10 +85,12 @@ static int take_mapping(const struct maps_entry *e, void *ctx)
 	if (!e->shared || e->offset || n < tail || strcmp(e->path + n - tail, suffix))
 		return 0;
 	int fd = maps_open(s->pid, e);
-	if (fd < 0) {
+	if (fd < 0 && fd != -EINVAL && e->deleted) {
+		s->err = say(s, -EACCES, e->path, "has been deleted; root can read it still");
+	} else if (fd < 0) {
 		s->err = say(s, fd, e->path, why_not(fd));
 	} else {
-		int err = take(s, fd, e->path);
+		int err = take(s, fd, e->path, e->write);
 		s->err = err ? err : s->err;
 	}
 	return s->n == s->cap;
@@ -99,7 +105,7 @@ static int take_from_dir(struct search *s, const char *dir)
 	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
 		return say(s, -errno, path, why_not(-errno));
-	return take(s, fd, path);
+	return take(s, fd, path, true);
 }
 
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)

@@ -7,6 +7,7 @@
 #ifndef PROC_RINGFILE_H
 #define PROC_RINGFILE_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #define RINGFILE_MAX	      16
@@ -15,14 +16,16 @@
 struct ringfile {
 	int fd;		/* the caller's */
 	char path[192]; /* for messages; cut if longer */
+	bool written;	/* the process may write to it: a producer, not a reader */
 };
 
 /*
  * Opens the rings that the process has mapped, in the order of their addresses; if there are none,
  * PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
  * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or a zombie, or a kernel thread),
- * -ENOENT no ring, -EACCES or -EPERM no right to look, -ELOOP a symbolic link, -EINVAL not a
- * regular file, -EOWNERDEAD somebody else's file, -ESTALE another file than the mapped one.
+ * -ENOENT no ring, -EACCES or -EPERM no right to look (also: deleted, and no right to open the
+ * mapping), -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD somebody else's file,
+ * -ESTALE another file than the mapped one.
  */
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
 void ringfile_close(struct ringfile *r);

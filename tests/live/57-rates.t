@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Rings are read as fast as they fill: a million events a second through a ring of the default size,
+# by looking alone; and when that was not enough it is said, with what to try.
+. tests/lib.sh
+need_file "$O/ebtrace"
+need_command jq
+ocaml_root
+ocaml_build_here acts
+
+# trace RING-SIZE ACTS...: leaves $TMP/t and $TMP/err
+trace() {
+	local size=$1
+	shift
+	OCAMLRUNPARAM=$size "$O/ebtrace" --mode ring -f ndjson -o "$TMP/t" -- "$EXE" "$@" >/dev/null 2>"$TMP/err"
+}
+lost() { tail -1 "$TMP/t" | jq .lost_words; }
+numbers() { grep -c '"name":"acts.number"' "$TMP/t"; }
+
+# A machine whose CPUs are taken away for 20 ms (a virtual one with busy neighbours) loses events
+# whatever the tracer does: so there are three tries to lose none.
+for rate in 200000 1000000; do
+	n=$((3 * rate))
+	for try in 1 2 3; do
+		trace "" paced $n $rate
+		is $? 0 "$rate events a second: the program ends well"
+		[ "$(lost)" = 0 ] && break
+		diag "try $try lost $(lost) words: $(uptime)"
+		# An event of this kind takes three words: what is not there has been told.
+		[ $((3 * (n - $(numbers)))) -le "$(lost)" ]
+		ok $? "$rate events a second: what is missing is told"
+	done
+	is "$(numbers)" $n "$rate events a second: every one is there"
+	is "$(lost)" 0 "$rate events a second: nothing is lost"
+	is "$(grep -c overwritten "$TMP/err")" 0 "$rate events a second: and no loss is told"
+	jq -r 'select(.name == "acts.number").value' "$TMP/t" | awk '$1 != NR { exit 1 }'
+	ok $? "$rate events a second: in their order"
+done
+
+# A ring that no look is in time for.
+n=300000
+trace e=8 ints $n
+is $? 0 "a tiny ring: the program ends well"
+[ "$(lost)" -gt 0 ]
+ok $? "a tiny ring: the loss was forced"
+[ $((3 * (n - $(numbers)))) -le "$(lost)" ]
+ok $? "a tiny ring: what is missing is told, in words"
+is "$(grep overwritten "$TMP/err")" "ebtrace: a ring was overwritten before it was read ($(lost) words); for larger rings, start the program with OCAMLRUNPARAM=e=18" \
+	"a tiny ring: one line at the end says so, and what to try"
+OCAMLRUNPARAM=e=8 "$O/ebtrace" -q --mode ring --fail-on-loss -- "$EXE" ints $n >/dev/null 2>"$TMP/err"
+is "$? $(cat "$TMP/err")" "3 " "-q --fail-on-loss: the status alone says it"
+EBTRACE_LOG_WSIZE=9 "$O/ebtrace" --mode ring -o "$TMP/t.txt" -- "$O/tests/prog/minigc" -q -n 1000000 -c /dev/null 2>"$TMP/err"
+is "$(grep -c 'overwritten.*EBTRACE_LOG_WSIZE=18.*--mode watermark as root' "$TMP/err")" 1 \
+	"a tiny ring of ours: it says what can be done about ours"
+
+# What was overwritten before the tracer came is told as such, and is nobody's fault.
+mkfifo "$TMP/in"
+OCAMLRUNPARAM=e=9 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP "$EXE" ints 5000 say ready wait \
+	<"$TMP/in" >/dev/null 2>"$TMP/said" &
+program=$!
+children+=($program)
+exec 7>"$TMP/in"
+wait_for grep -q ready "$TMP/said"
+"$O/ebtrace" -v --mode ring --fail-on-loss -f ndjson -o "$TMP/t" -p $program 2>"$TMP/err" 7>&- &
+tracer=$!
+children+=($tracer)
+wait_for grep -q 'reading the ring' "$TMP/err"
+exec 7>&-
+wait $tracer
+is $? 0 "a ring that wrapped before: no loss of this run"
+[ "$(tail -1 "$TMP/t" | jq .history_words)" -gt 0 ]
+ok $? "it is counted as history"
+is "$(grep -c overwritten "$TMP/err")" 0 "and not complained about"
+wait $program
+done_testing

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The directories that rings of a program of ours were found in, so that the rings can be removed
+ * when their processes are gone: a program that changes its directory, its root or its mount
+ * namespace has them where no path of ours leads by then. It removes files that the caller knows as
+ * rings, and nothing else.
+ */
+#ifndef CMD_RINGDIRS_H
+#define CMD_RINGDIRS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "proc/ringfile.h"
+
+#define RING_DIRS_MAX 16 /* rings in directories beyond that are left */
+
+struct ring_dirs {
+	struct ring_dir {
+		dev_t dev;
+		ino_t ino;
+		int fd;
+	} dir[RING_DIRS_MAX];
+	unsigned count;
+};
+
+typedef bool ring_left_over_fn(const struct stat *st, void *ctx);
+
+/* Keeps the directory of a ring that a live process has mapped. All zero is a valid set. */
+void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);
+/* Removes what left_over() says from `dir` and from all directories that were taken. */
+void ring_dirs_remove(struct ring_dirs *r, const char *dir, ring_left_over_fn *left_over,
+		      void *ctx);
+void ring_dirs_done(struct ring_dirs *r);
+
+#endif
