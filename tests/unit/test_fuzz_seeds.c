@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes nothing. */
+#include "tests/fuzz/capture_body.h"
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ring_body.h"
@@ -54,6 +55,21 @@ static void test_notes(void)
 	ok(b.sites < 6 && b.skipped, "of a damaged one a note is skipped");
 }
 
+static void test_capture(void)
+{
+	struct capture_body b = capture_body(seed, load("capture/file"));
+	ok(b.events > 200 && b.payloads >= 2 && b.items >= 6, "a capture gives all it holds");
+	is(b.end, 0, "to its end");
+	b = capture_body(seed, load("capture/damaged"));
+	ok(b.items > 0 && b.bad >= 2 && !b.end, "a damaged one gives its end, and what is missing");
+	b = capture_body(seed, load("capture/records"));
+	ok(b.events > 200 && b.payloads >= 2 && b.items >= 6, "records alone give their events");
+	is(b.end, 0, "to their end");
+	b = capture_body(seed, load("capture/wild"));
+	ok(b.events > 50 && b.payloads > 10 && b.bad > 5 && b.items > 20, "and so do wild ones");
+	is(b.end, 0, "to their end, too");
+}
+
 static void test_ocaml(void)
 {
 	is(ocaml_body(seed, load("ocaml/program")), OCAML_FUNCTIONS,
@@ -65,6 +81,7 @@ static void test_ocaml(void)
 
 int main(void)
 {
+	test_capture();
 	test_ring();
 	test_notes();
 	test_ocaml();

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sink/chrome.h"
+#include "sink/ebt.h"
 #include "sink/fxt.h"
 #include "sink/ndjson.h"
 #include "sink/perfetto.h"
@@ -36,12 +37,18 @@ static int make_fxt(struct session *s, int fd, struct sink **ret)
 	return fxt_new(s, fd, ret);
 }
 
+static int make_ebt(struct session *s, int fd, struct sink **ret)
+{
+	return ebt_new(s, fd, ret);
+}
+
 static const struct format formats[] = {
 	{"text", ".txt .log", false, make_text},
 	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
 	{"perfetto", ".pftrace .perfetto-trace .perfetto", true, make_perfetto},
 	{"chrome", ".json .chrome", false, make_chrome},
 	{"fxt", ".fxt", true, make_fxt},
+	{"ebt", ".ebt", true, make_ebt},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

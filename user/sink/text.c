@@ -243,6 +243,16 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 	put_spaces(t, left + 1);
 }
 
+/* What is open behind a hole is not known. */
+static void forget_open(struct text *t, struct nesting *n, const struct ebt_event *ev)
+{
+	size_t at = 0;
+	n->depth = 0;
+	if (EBT_LOST_ANYWHERE(ev))
+		for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
+			((struct nesting *)(uintptr_t)slot->value)->depth = 0;
+}
+
 static int text_event(struct sink *k, const struct ebt_event *ev)
 {
 	struct text *t = (struct text *)k;
@@ -269,7 +279,7 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 		put(t, " (late)");
 	put(t, "\n");
 	if (ev->kind == EBT_LOST)
-		n->depth = 0; /* what is open behind a hole is not known */
+		forget_open(t, n, ev);
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
 		n->id[n->depth] = id_of(ev);
 		n->ts[n->depth++] = ev->ts;
