@@ -30,7 +30,7 @@ LDFLAGS += -fsanitize=$(SAN)
 # TSan does not model fences, and gcc says so; what they order is read by system calls here.
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
-LIBS := -lbpf -lelf -lz -pthread
+LIBS := -lbpf -lelf -lz -lm -pthread
 
 USER_SRC  := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
 CMD_SRC   := $(wildcard user/cmd/*.c)
@@ -39,7 +39,7 @@ BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on.
 LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_reader.c \
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c \
-             $(wildcard user/base/*.c)
+             $(filter-out user/base/histogram.c,$(wildcard user/base/*.c))
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
