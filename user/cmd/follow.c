@@ -12,17 +12,24 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "proc/runtime.h"
+#include "proc/usage.h"
 
 #define MAX_PROCESSES 4096
 
+/* How often usage is looked at, and how often at least for each process. */
+#define USAGE_NS      100000000u
+#define USAGE_EACH_NS 1000000u
+
 struct followed {
 	pid_t pid;
+	uint64_t user_ns, system_ns; /* that it had used before the run */
 	int pidfd;
 	bool ended;
 	bool told;	/* follow_children() has reported it */
@@ -36,6 +43,8 @@ struct known_file {
 };
 
 struct follow {
+	struct session *session;
+	uint64_t usage_ns; /* when to look at it again */
 	struct ring_source *rings;
 	const struct opts *opts;
 	int epoll_fd;
@@ -49,11 +58,13 @@ struct follow {
 	int error; /* what `reason` is about */
 };
 
-int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, struct follow **ret)
+int follow_new(struct session *session, struct ring_source *rings, const struct opts *o,
+	       int epoll_fd, struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
+	f->session = session;
 	f->rings = rings;
 	f->opts = o;
 	f->epoll_fd = epoll_fd;
@@ -104,6 +115,44 @@ static bool has_ended(int pidfd)
 	return poll(&fd, 1, 0) > 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What it used before the run is not the run's. */
+static void begin_usage(const struct follow *f, struct followed *p)
+{
+	struct usage u;
+	if (usage_read(p->pid, &u) || u.start_boot_ns > f->session->clock_at.boottime_ns)
+		return;
+	p->user_ns = u.user_ns;
+	p->system_ns = u.system_ns;
+}
+
+static void note_usage(struct follow *f, const struct followed *p)
+{
+	struct session_process *sp = session_known_process(f->session, (uint32_t)p->pid);
+	struct usage u;
+	if (!sp || usage_read(p->pid, &u))
+		return;
+	sp->usage.known = true;
+	sp->usage.user_ns = u.user_ns - p->user_ns;
+	sp->usage.system_ns = u.system_ns - p->system_ns;
+	if (u.peak_rss_bytes)
+		sp->usage.peak_rss_bytes = u.peak_rss_bytes;
+}
+
+void follow_usage(struct follow *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (!f->processes[i].ended)
+			note_usage(f, &f->processes[i]);
+	f->usage_ns = now_ns() + USAGE_NS + f->count * (uint64_t)USAGE_EACH_NS;
+}
+
 static int add_process(struct follow *f, pid_t pid, bool told)
 {
 	struct followed *place = f->count == MAX_PROCESSES ? used_place(f) : NULL;
@@ -135,6 +184,7 @@ static int add_process(struct follow *f, pid_t pid, bool told)
 		place = &f->processes[f->count++];
 	*place = (struct followed){
 		.pid = pid, .pidfd = pidfd, .told = told, .release = f->opts->release};
+	begin_usage(f, place);
 	f->running++;
 	return 0;
 }
@@ -320,6 +370,14 @@ void follow_remove_files(struct follow *f)
 		closedir(d);
 }
 
+static void note_end(struct follow *f, const struct followed *p)
+{
+	struct session_process *sp = session_known_process(f->session, (uint32_t)p->pid);
+	note_usage(f, p); /* of a zombie the memory is gone, the CPU time is not */
+	if (sp)
+		sp->end_ns = now_ns();
+}
+
 int follow_scan(struct follow *f)
 {
 	int err = 0;
@@ -335,12 +393,15 @@ int follow_scan(struct follow *f)
 			continue;
 		}
 		struct followed *p = &f->processes[i];
+		note_end(f, p);
 		p->ended = true;
 		f->running--;
 		close(p->pidfd);
 		p->pidfd = -1;
 		ring_source_finish(f->rings, (uint32_t)p->pid);
 	}
+	if (now_ns() >= f->usage_ns)
+		follow_usage(f);
 	return err ? err : scan_dir(f);
 }
 
