@@ -23,8 +23,9 @@
 
 #define MAX_PROCESSES 4096
 
-/* How often usage is looked at, and how often at least for each process. */
-#define USAGE_NS      100000000u
+/* How often usage is looked at: often at first, a program may end soon; and for each process. */
+#define USAGE_MIN_NS  4000000u
+#define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
 
 struct followed {
@@ -44,7 +45,8 @@ struct known_file {
 
 struct follow {
 	struct session *session;
-	uint64_t usage_ns; /* when to look at it again */
+	uint64_t usage_ns; /* when to look at it again, and how long after that */
+	uint64_t usage_step_ns;
 	struct ring_source *rings;
 	const struct opts *opts;
 	int epoll_fd;
@@ -65,6 +67,7 @@ int follow_new(struct session *session, struct ring_source *rings, const struct 
 	if (!f)
 		return -ENOMEM;
 	f->session = session;
+	f->usage_step_ns = USAGE_MIN_NS;
 	f->rings = rings;
 	f->opts = o;
 	f->epoll_fd = epoll_fd;
@@ -139,8 +142,9 @@ static void note_usage(struct follow *f, const struct followed *p)
 	if (!sp || usage_read(p->pid, &u))
 		return;
 	sp->usage.known = true;
-	sp->usage.user_ns = u.user_ns - p->user_ns;
-	sp->usage.system_ns = u.system_ns - p->system_ns;
+	/* How they divide is a guess that changes. */
+	sp->usage.user_ns = u.user_ns > p->user_ns ? u.user_ns - p->user_ns : 0;
+	sp->usage.system_ns = u.system_ns > p->system_ns ? u.system_ns - p->system_ns : 0;
 	if (u.peak_rss_bytes)
 		sp->usage.peak_rss_bytes = u.peak_rss_bytes;
 }
@@ -150,7 +154,8 @@ void follow_usage(struct follow *f)
 	for (unsigned i = 0; i < f->count; i++)
 		if (!f->processes[i].ended)
 			note_usage(f, &f->processes[i]);
-	f->usage_ns = now_ns() + USAGE_NS + f->count * (uint64_t)USAGE_EACH_NS;
+	f->usage_ns = now_ns() + f->usage_step_ns + f->running * (uint64_t)USAGE_EACH_NS;
+	f->usage_step_ns *= f->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
 }
 
 static int add_process(struct follow *f, pid_t pid, bool told)
@@ -241,6 +246,8 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	}
 	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
 	f->opened++;
+	f->usage_ns = 0;
+	f->usage_step_ns = USAGE_MIN_NS;
 	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 

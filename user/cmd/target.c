@@ -17,6 +17,9 @@
 
 #include "base/log.h"
 
+/* What a fork of ours may touch between two looks at its memory. */
+#define FORK_RSS_SLACK_BYTES (4u << 20)
+
 static const char *env_value(const char *name)
 {
 	const char *v = getenv(name);
@@ -187,8 +190,8 @@ void target_usage(const struct target *t, struct session *s)
 	p->usage.known = true;
 	p->usage.user_ns = t->usage.user_ns;
 	p->usage.system_ns = t->usage.system_ns;
-	/* No more than our copy had before exec() says nothing. */
-	if (t->usage.peak_rss_bytes > t->fork_rss_bytes || !p->usage.peak_rss_bytes)
+	/* About what our copy had before exec() says nothing. */
+	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES)
 		p->usage.peak_rss_bytes = t->usage.peak_rss_bytes;
 }
 

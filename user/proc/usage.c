@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The whole of a small file as a string. 0 or -errno. */
@@ -30,6 +31,20 @@ static uint64_t ticks_ns(uint64_t ticks)
 	return ticks * (1000000000u / (uint64_t)(per_s > 0 ? per_s : 100));
 }
 
+/* The kernel's clock of the process is exact; how it divides is told in ticks. */
+static void make_exact(pid_t pid, struct usage *u)
+{
+	clockid_t clock;
+	struct timespec t;
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return;
+	uint64_t total = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	uint64_t ticks = u->user_ns + u->system_ns;
+	double share = ticks ? (double)u->user_ns / (double)ticks : 1;
+	u->user_ns = (uint64_t)((double)total * share);
+	u->system_ns = total > u->user_ns ? total - u->user_ns : 0;
+}
+
 int usage_read(pid_t pid, struct usage *ret)
 {
 	char text[4096];
@@ -47,6 +62,7 @@ int usage_read(pid_t pid, struct usage *ret)
 		return -EBADMSG;
 	u.user_ns = ticks_ns(user);
 	u.system_ns = ticks_ns(system);
+	make_exact(pid, &u);
 	u.start_boot_ns = ticks_ns(start);
 	if (!read_file(pid, "status", text, sizeof(text)) && (p = strstr(text, "\nVmHWM:")))
 		u.peak_rss_bytes = strtoull(p + 7, NULL, 10) * 1024;

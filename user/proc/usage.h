@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a process has used so far, as /proc tells it: CPU time of its own threads (in ticks of the
- * kernel's, mostly 10 ms), and the peak of its resident memory, which is gone once it has ended.
+ * What a process has used so far: CPU time of its own threads (how it divides into user and system
+ * is known in ticks, mostly of 10 ms), and the peak of its resident memory, which is gone once it
+ * has ended.
  */
 #ifndef PROC_USAGE_H
 #define PROC_USAGE_H
