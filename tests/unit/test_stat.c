@@ -248,45 +248,47 @@ static void test_attach(void)
 	      "0/0 cut 0/0/0 un 0 d0:300-0-0", L(700, 0, START), C(800, 0));
 }
 
+/* What a short run holds of everything. */
+static const struct step busy_run[] = {
+	L(100, 0, START),
+	L(101, 1, SPAWN),
+	B(110, 0, MINOR),
+	B(111, 0, STAT_PHASE_minor_global_roots),
+	E(112, 0, STAT_PHASE_minor_global_roots),
+	B(113, 1, MINOR),
+	E(114, 1, MINOR),
+	E(115, 0, MINOR),
+	/* one cycle of two domains, then one of one */
+	B(120, 0, STAT_PHASE_major_gc_stw),
+	B(121, 1, STAT_PHASE_major_gc_stw),
+	E(122, 0, STAT_PHASE_major_gc_stw),
+	E(123, 1, STAT_PHASE_major_gc_stw),
+	B(124, 0, STAT_PHASE_major_gc_stw),
+	E(125, 0, STAT_PHASE_major_gc_stw),
+	B(130, 0, STAT_PHASE_explicit_gc_full_major),
+	B(131, 0, STAT_PHASE_explicit_gc_full_major),
+	E(135, 0, STAT_PHASE_explicit_gc_full_major),
+	E(140, 0, STAT_PHASE_explicit_gc_full_major),
+	{150, EBT_COUNTER, 0, 5, 800, 0},
+	{150, EBT_COUNTER, 1, 5, 80, 0},
+	{150, EBT_COUNTER, 0, 4, 160, 0},
+	{160, EBT_COUNTER, 0, 17, 1000, 0},
+	{161, EBT_COUNTER, 1, 17, 500, 0},
+	L(170, 1, TERMINATE),
+	{180, EBT_COUNTER, 0, 17, 700, 0},
+	L(200, 0, STOP),
+};
+
 static void test_counts(void)
 {
-	static const struct step steps[] = {
-		L(100, 0, START),
-		L(101, 1, SPAWN),
-		B(110, 0, MINOR),
-		B(111, 0, STAT_PHASE_minor_global_roots),
-		E(112, 0, STAT_PHASE_minor_global_roots),
-		B(113, 1, MINOR),
-		E(114, 1, MINOR),
-		E(115, 0, MINOR),
-		/* one cycle of two domains, then one of one */
-		B(120, 0, STAT_PHASE_major_gc_stw),
-		B(121, 1, STAT_PHASE_major_gc_stw),
-		E(122, 0, STAT_PHASE_major_gc_stw),
-		E(123, 1, STAT_PHASE_major_gc_stw),
-		B(124, 0, STAT_PHASE_major_gc_stw),
-		E(125, 0, STAT_PHASE_major_gc_stw),
-		B(130, 0, STAT_PHASE_explicit_gc_full_major),
-		B(131, 0, STAT_PHASE_explicit_gc_full_major),
-		E(135, 0, STAT_PHASE_explicit_gc_full_major),
-		E(140, 0, STAT_PHASE_explicit_gc_full_major),
-		{150, EBT_COUNTER, 0, 5, 800, 0},
-		{150, EBT_COUNTER, 1, 5, 80, 0},
-		{150, EBT_COUNTER, 0, 4, 160, 0},
-		{160, EBT_COUNTER, 0, 17, 1000, 0},
-		{161, EBT_COUNTER, 1, 17, 500, 0},
-		L(170, 1, TERMINATE),
-		{180, EBT_COUNTER, 0, 17, 700, 0},
-		L(200, 0, STOP),
-	};
 	struct session *s;
 	struct stat_model m;
 	struct stat_process total;
 	memset(&total, 0, sizeof(total));
 	if (session_new(&s) || stat_model_init(&m, s))
 		abort();
-	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
-		struct ebt_event ev = event_of(&steps[i]);
+	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
+		struct ebt_event ev = event_of(&busy_run[i]);
 		if (stat_model_push(&m, &ev))
 			abort();
 	}

@@ -123,6 +123,7 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	uint32_t i = stat_phase_index(s->id);
 	(void)depth;
 	p->phases[i].begun += ev->ts >= m->session->run_begin_ns;
+	l->minors += i == STAT_PHASE_minor && ev->ts >= m->session->run_begin_ns;
 	l->open[i]++;
 	l->open_spans++;
 	if (stat_phase_stops(i) && !l->stopping++)

@@ -56,6 +56,15 @@ static struct stat_process *find_process(const struct stat_model *m, uint32_t pi
 	return p;
 }
 
+void stat_model_know(const struct stat_model *m, struct stat_process *p)
+{
+	size_t at = 0;
+	const struct session_process *about;
+	while (!p->about && (about = session_next_process(m->session, &at)))
+		if (about->pid == p->pid)
+			p->about = about;
+}
+
 /* A process whose first event is not the begin of its recording was there when the run began. */
 static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
 {
@@ -67,6 +76,7 @@ static struct stat_process *make_process(struct stat_model *m, const struct ebt_
 	p->begin_ns = run_ns && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run_ns : now;
 	p->recorded_from_ns = p->begin_ns;
 	p->recording = true;
+	stat_model_know(m, p);
 	struct stat_process **last = &m->processes;
 	while (*last)
 		last = &(*last)->next;

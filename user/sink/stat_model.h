@@ -54,6 +54,7 @@ struct stat_lane {
 	uint64_t since_ns, last_ns;
 	uint64_t elapsed_ns; /* of uses that are over */
 	uint64_t gc_ns, uncovered_ns, pauses;
+	uint64_t minors;   /* begins of `minor` */
 	uint64_t pause_ns; /* begin of the pause that is open */
 	uint32_t stopping; /* open phases that stop the mutator */
 	uint32_t open_spans;
@@ -115,6 +116,8 @@ int stat_model_push(struct stat_model *m, const struct ebt_event *ev);
 int stat_model_settle(struct stat_model *m, uint64_t now_ns);
 /* No more events: ends what is open. 0 or -ENOMEM. */
 int stat_model_end(struct stat_model *m);
+/* Finds what the session knows about the process. */
+void stat_model_know(const struct stat_model *m, struct stat_process *p);
 /* Adds a process that has ended to a total. 0 or -ENOMEM. */
 int stat_model_add(struct stat_process *total, const struct stat_process *p);
 
@@ -123,8 +126,9 @@ uint64_t stat_lane_elapsed(const struct stat_lane *l, uint64_t now_ns);
 uint64_t stat_lane_gc(const struct stat_lane *l, uint64_t now_ns);
 
 /*
- * Collections of a process. OCaml's minor collections are the minor_global_roots, which one domain
- * does for all; a program without these has its `minor` spans. A major one is a major_gc_stw that
+ * Collections of a process. OCaml's minor collections are those of the domain that has seen the
+ * most, or the minor_global_roots, which one domain does for all: all domains take part in each.
+ * Other programs without these have their `minor` spans. A major one is a major_gc_stw that
  * all domains are in together; a program with neither that nor slices has its `major` spans.
  */
 uint64_t stat_minors(const struct stat_process *p);

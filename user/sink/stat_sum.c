@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of a run, and what its numbers add up to. */
-#include "sink/stat_lane.h"
+#include <string.h>
 
-static const struct session_process *about(const struct session *s, uint32_t pid)
-{
-	size_t at = 0;
-	for (const struct session_process *p; (p = session_next_process(s, &at));)
-		if (p->pid == pid)
-			return p;
-	return NULL;
-}
+#include "sink/stat_lane.h"
 
 static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
 {
@@ -24,16 +17,12 @@ static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
 static int end_process(struct stat_model *m, struct stat_process *p)
 {
 	int err = 0;
-	p->about = about(m->session, p->pid);
+	stat_model_know(m, p);
 	if (p->about)
 		p->usage = p->about->usage;
 	uint64_t end = end_of(m, p);
 	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
 		err = stat_lane_close(m, l, end, true);
-		if (l->gc_ns > l->elapsed_ns)
-			l->gc_ns = l->elapsed_ns;
-		if (l->uncovered_ns > l->elapsed_ns)
-			l->uncovered_ns = l->elapsed_ns;
 		p->elapsed_ns += l->elapsed_ns;
 		p->gc_ns += l->gc_ns;
 		p->uncovered_ns += l->uncovered_ns;
@@ -119,8 +108,13 @@ uint64_t stat_minors(const struct stat_process *p)
 {
 	if (p->minors)
 		return p->minors;
-	uint64_t roots = p->phases[STAT_PHASE_minor_global_roots].begun;
-	return roots ? roots : p->phases[STAT_PHASE_minor].begun;
+	uint64_t minors = p->phases[STAT_PHASE_minor_global_roots].begun;
+	if (!minors && !(p->about && !strncmp(p->about->producer, "ocaml", 5)))
+		return p->phases[STAT_PHASE_minor].begun;
+	for (const struct stat_lane *l = p->lanes; l; l = l->next)
+		if (l->minors > minors)
+			minors = l->minors;
+	return minors;
 }
 
 uint64_t stat_majors(const struct stat_process *p)
