@@ -73,6 +73,14 @@ ok $? "words that were overwritten before are said"
 grep -qE 'cut, and not in the percentiles: 4 at the begin' "$TMP/text"
 ok $? "a pause of which only the end is left is cut, one for each domain"
 
+# The text, byte for byte; GOLDEN=rewrite (make golden) writes it anew.
+for name in 5.1.1/b-domains4 5.3.0/d-wrapped 5.5.2/a-gcchurn; do
+	golden=tests/golden/stat-$(tr / - <<<"$name").txt
+	xz -dc "tests/data/ocaml-$name.events.xz" | "$O/ebtrace" stat --ocaml-version "${name%%/*}" - >"$TMP/text"
+	[ "${GOLDEN:-}" = rewrite ] && cp "$TMP/text" "$golden"
+	same_file "$TMP/text" "$golden" "$name: the report as text"
+done
+
 # The lines.
 xz -dc tests/data/ocaml-5.3.0/a-gcchurn.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --json --interval 10ms --ocaml-version 5.3 "$TMP/ring" >"$TMP/lines"

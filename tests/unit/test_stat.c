@@ -285,8 +285,9 @@ static void test_counts(void)
 	struct stat_model m;
 	struct stat_process total;
 	memset(&total, 0, sizeof(total));
-	if (session_new(&s) || stat_model_init(&m, s))
+	if (session_new(&s) || stat_model_init(&m, s) || !session_process(s, 1))
 		abort();
+	strcpy(session_process(s, 1)->producer, "ocaml 5.5");
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
 		if (stat_model_push(&m, &ev))

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sink/stat_lane.h"
 
@@ -63,6 +64,7 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 	while (!p->about && (about = session_next_process(m->session, &at)))
 		if (about->pid == p->pid)
 			p->about = about;
+	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
 }
 
 /* A process whose first event is not the begin of its recording was there when the run began. */
@@ -226,15 +228,19 @@ static void add_words(struct stat_words *w, uint64_t words)
 	w->words += words;
 }
 
-/* OCaml tells the heap of each domain; before 5.3, only at the end of a major cycle. */
+/*
+ * OCaml tells each domain's part of the heap; before 5.3, only at the end of a major cycle. With our
+ * own probes a domain tells the heap.
+ */
 static void on_heap(struct stat_lane *l, uint64_t *ret_last, uint64_t words)
 {
 	struct stat_process *p = l->process;
 	uint64_t sum = 0;
 	*ret_last = words;
 	for (const struct stat_lane *other = p->lanes; other; other = other->next)
-		sum += other->heap_words ? other->heap_words
-					 : other->pool_words + other->large_words;
+		if (other == l || p->is_ocaml)
+			sum += other->heap_words ? other->heap_words
+						 : other->pool_words + other->large_words;
 	p->heap = (struct stat_words){true, sum};
 	p->heap_max.seen = true;
 	if (sum > p->heap_max.words)

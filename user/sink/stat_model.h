@@ -79,6 +79,7 @@ struct stat_process {
 	struct stat_process *next;
 	struct stat_lane *lanes; /* domains by number, then threads */
 	const struct session_process *about;
+	bool is_ocaml;
 	bool recording;
 	uint64_t begin_ns, last_ns;
 	uint64_t end_ns;	   /* it has ended; 0: it has not */

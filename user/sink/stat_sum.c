@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of a run, and what its numbers add up to. */
-#include <string.h>
-
 #include "sink/stat_lane.h"
 
 static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
@@ -109,7 +107,7 @@ uint64_t stat_minors(const struct stat_process *p)
 	if (p->minors)
 		return p->minors;
 	uint64_t minors = p->phases[STAT_PHASE_minor_global_roots].begun;
-	if (!minors && !(p->about && !strncmp(p->about->producer, "ocaml", 5)))
+	if (!minors && !p->is_ocaml)
 		return p->phases[STAT_PHASE_minor].begun;
 	for (const struct stat_lane *l = p->lanes; l; l = l->next)
 		if (l->minors > minors)
