@@ -93,6 +93,28 @@ jq -es '([.[] | select(.kind == "interval").minor] | add) as $m | .[-1] | .kind 
 ok $? "the lines count what the report counts"
 is "$("$O/ebtrace" stat --interval 10ms --ocaml-version 5.3 "$TMP/ring" | grep -cE '^ +0\.0[1-6]0 ')" 6 "as text, too"
 
+# Two processes, and both together.
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/11.events"
+cp "$TMP/ring" "$TMP/12.events"
+"$O/ebtrace" stat --json --ocaml-version 5.3 "$TMP"/1[12].events >"$TMP/json"
+valid "$TMP/json" "two processes are as the schema says"
+jq -e '(.processes | length == 2) and ([.processes[].pauses.count] | add) == .total.pauses.count
+	and ([.processes[].collections.minor] | add) == .total.collections.minor
+	and ([.processes[].pauses.max_ns] | max) == .total.pauses.max_ns
+	and ([.processes[].gc_ns] | add) == .total.gc_ns and .total.wall_ns >= ([.processes[].wall_ns] | max)' "$TMP/json" >/dev/null
+ok $? "the total of two processes is what they are together"
+is "$("$O/ebtrace" stat --ocaml-version 5.3 "$TMP"/1[12].events | grep -cE '^(Process|All 2 processes)')" 3 "as text, too"
+
+# Files that are damaged: whatever they hold, a report that makes sense, or a refusal.
+for file in tests/data/ocaml-corrupt/*.events.xz; do
+	xz -dc "$file" | timeout 20 "$O/ebtrace" stat --json --interval 1ms --ocaml-version 5.3 - >"$TMP/all" 2>/dev/null
+	status=$?
+	tail -1 "$TMP/all" >"$TMP/json"
+	[ $status -le 1 ] && { [ ! -s "$TMP/all" ] || jq -e '[.processes[]?.domains[] | .gc_ns <= .elapsed_ns] | all' "$TMP/json" >/dev/null; }
+	ok $? "${file##*/}: no more pause than time" || diag "status $status" "$(head -c 300 "$TMP/json")"
+	[ -s "$TMP/json" ] && valid "$TMP/json" "${file##*/}: as the schema says"
+done
+
 # A phase that no table knows.
 xz -dc tests/data/ocaml-corrupt/phase-id-60.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --ocaml-version 5.3 "$TMP/ring" >"$TMP/text" 2>/dev/null

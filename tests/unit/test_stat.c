@@ -4,11 +4,14 @@
  * a text: for each process its pauses (count, sum), what was cut (start, loss, end), unmatched ends,
  * then its domains: elapsed, GC time, uncovered.
  */
+#include "sink/stat.h"
 #include "sink/stat_model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tests/tap.h"
 
@@ -71,7 +74,8 @@ static bool is_sane(const struct stat_model *m)
 {
 	for (const struct stat_process *p = m->processes; p; p = p->next)
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
-			if (l->gc_ns > l->elapsed_ns || l->uncovered_ns > l->elapsed_ns || l->live)
+			if (l->gc_ns > l->elapsed_ns || l->uncovered_ns > l->elapsed_ns ||
+			    l->live || l->elapsed_ns > p->wall_ns)
 				return false;
 	return true;
 }
@@ -359,8 +363,48 @@ static void test_random(void)
 	is(insane, 0, "no stream of events makes more than 100 %");
 }
 
+/* How many lines of 1 ms the events make, with the report's one behind them. */
+static unsigned lines_of(uint64_t begin_ns, const uint64_t *ts, unsigned count, uint64_t advance_ns)
+{
+	struct session *s;
+	struct sink *k;
+	struct stat_options o = {.json = true, .interval_ns = 1000000};
+	int fd = memfd_create("lines", 0);
+	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
+		abort();
+	s->run_begin_ns = begin_ns;
+	for (unsigned i = 0; i < count; i++) {
+		struct ebt_event ev = {.ts = ts[i], .kind = i % 2 ? EBT_END : EBT_BEGIN, .pid = 1};
+		if (sink_event(k, &ev))
+			abort();
+	}
+	if (sink_advance(k, advance_ns) || sink_advance(k, UINT64_MAX) || sink_end(k))
+		abort();
+	sink_free(k);
+	session_free(s);
+	static char text[1 << 20];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+	unsigned lines = 0;
+	for (ssize_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	close(fd);
+	return lines;
+}
+
+static void test_lines(void)
+{
+	static const uint64_t few[] = {1000000, 1500000, 3500000, 4100000};
+	static const uint64_t far[] = {1000000, UINT64_MAX - 7, UINT64_MAX - 6, UINT64_MAX};
+	static const uint64_t old[] = {1000000, 2000000, 9000000, 9100000};
+	is(lines_of(0, few, 4, 0), 3 + 1, "a file has a line for each interval that is over");
+	is(lines_of(0, few, 4, 90000000), 3 + 1, "but time goes on by its events alone");
+	is(lines_of(8000000, old, 4, 12500000), 4 + 1, "a live run has lines without events");
+	ok(lines_of(0, far, 4, 0) < 150, "an endless silence is a line, not endless lines");
+}
+
 int main(void)
 {
+	test_lines();
 	test_pauses();
 	test_domains();
 	test_loss();

@@ -100,12 +100,12 @@ static int put_lines(struct stat *k, uint64_t now_ns)
 			k->begin_ns = k->model.first_ns ? k->model.first_ns : now_ns;
 		k->line_ns = k->begin_ns + step;
 	}
-	for (unsigned n = 0; !err && now_ns >= k->line_ns; n++) {
+	for (unsigned n = 0; !err && now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
 		uint64_t begin = k->line_ns - step;
-		if (n == STAT_QUIET_LINES)
+		if (n >= STAT_QUIET_LINES)
 			k->line_ns += (now_ns - k->line_ns) / step * step;
 		err = put_line(k, begin, k->line_ns);
-		k->line_ns += step;
+		k->line_ns = k->line_ns > UINT64_MAX - step ? UINT64_MAX : k->line_ns + step;
 	}
 	return err;
 }

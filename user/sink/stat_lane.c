@@ -43,11 +43,11 @@ void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure)
 {
 	l->live = true;
 	l->stopped = false;
-	l->since_ns = now_ns;
-	l->last_ns = now_ns;
+	l->since_ns = later(now_ns, l->until_ns);
+	l->last_ns = l->since_ns;
 	l->unsure = false;
 	if (!sure)
-		become_unsure(l, now_ns, STAT_CUT_START);
+		become_unsure(l, l->since_ns, STAT_CUT_START);
 }
 
 static int add_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
@@ -203,6 +203,7 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 	if (!err)
 		err = stat_lane_commit(m, l);
 	l->elapsed_ns += end_ns - l->since_ns;
+	l->until_ns = end_ns;
 	l->live = false;
 	l->stopped = stopped;
 	return err;

@@ -8,7 +8,7 @@
 
 #include "sink/stat_model.h"
 
-/* Its time begins. sure: nothing can be open of which the begin was not seen. */
+/* Its time begins, at the earliest where it ended last. sure: nothing can be open of which the begin was not seen. */
 void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure);
 /* Its time ends, with what is open. stopped: with the recording. 0 or -ENOMEM. */
 int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool stopped);

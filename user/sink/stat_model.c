@@ -296,8 +296,10 @@ static int lose_lane(struct stat_model *m, struct stat_lane *l, uint64_t since_n
 	/* What was lost may have been its begin. */
 	if (!l->live && !l->is_thread) {
 		uint64_t from = since_ns > p->recorded_from_ns ? since_ns : p->recorded_from_ns;
+		if (!p->recording)
+			p->recorded_from_ns = from;
 		p->recording = true;
-		stat_lane_open(l, from > l->last_ns ? from : l->last_ns, false);
+		stat_lane_open(l, from, false);
 	}
 	if (now_ns > l->last_ns)
 		l->last_ns = now_ns;
@@ -342,6 +344,7 @@ static int on_process(struct stat_model *m, const struct ebt_event *ev)
 		return 0;
 	uint64_t now = moment(m, ev);
 	int err = close_all(m, p, now, true);
+	p->recording = false; /* a new program begins anew */
 	if (now > p->last_ns)
 		p->last_ns = now;
 	if (ev->id == EBT_PROCESS_EXIT)

@@ -52,6 +52,7 @@ struct stat_lane {
 	bool live;    /* its time runs */
 	bool stopped; /* its time ended with the recording, not with the domain */
 	uint64_t since_ns, last_ns;
+	uint64_t until_ns;   /* end of the last use that is over */
 	uint64_t elapsed_ns; /* of uses that are over */
 	uint64_t gc_ns, uncovered_ns, pauses;
 	uint64_t minors;   /* begins of `minor` */
