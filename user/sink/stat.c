@@ -67,6 +67,9 @@ static int put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 	struct marks now, *was = &k->marks;
 	bool has_words;
 	take_marks(k, end_ns, &now, &has_words);
+	/* A pause that was taken as open may turn out to have been cut before. */
+	if (now.gc_ns < was->gc_ns)
+		now.gc_ns = was->gc_ns;
 	double seconds = (double)(end_ns - begin_ns) / 1e9;
 	struct stat_line line = {
 		.begin_ns = begin_ns - k->begin_ns,

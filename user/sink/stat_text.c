@@ -123,14 +123,16 @@ static void put_coverage(struct buf *b, const struct stat_process *p)
 		snprintf(covered, sizeof(covered), "%.4f %%",
 			 100 - stat_percent(p->uncovered_ns, p->elapsed_ns));
 	if (l->events || l->words)
-		snprintf(more, sizeof(more), "lost %" PRIu64 " events, %" PRIu64 " words",
+		snprintf(more, sizeof(more), "lost: %" PRIu64 " events, %" PRIu64 " words",
 			 l->events, l->words);
+	else if (l->history_events || l->history_words)
+		*more = 0;
 	put_row(b, "coverage", covered, more);
-	if (l->history_events || l->history_words) {
-		snprintf(more, sizeof(more), "%" PRIu64 " events, %" PRIu64 " words",
-			 l->history_events, l->history_words);
-		put_row(b, "overwritten before", "", more);
-	}
+	if (l->history_events || l->history_words)
+		put(b,
+		    "                                     overwritten before it was read: %" PRIu64
+		    " events, %" PRIu64 " words\n",
+		    l->history_events, l->history_words);
 }
 
 static void put_lanes(struct buf *b, const struct stat_process *p)
