@@ -40,6 +40,8 @@ static struct ebt_event event_of(const struct step *s)
 			       .pid = s->pid ? s->pid : 1,
 			       .pos = 7,
 			       .cpu = EBT_NO_CPU};
+	if (s->kind == EBT_END && s->since_us)
+		ev.flags = EBT_F_LATE;
 	if (s->kind == EBT_LOST) {
 		ev.pos = s->since_us * US;
 		ev.arg[0] = 5;
@@ -58,10 +60,10 @@ static void describe(const struct stat_model *m, char *text)
 	*text = 0;
 	for (const struct stat_process *p = m->processes; p; p = p->next) {
 		const struct stat_pauses *ps = &p->pauses;
-		text += sprintf(text, "%s%u/%u cut %u/%u/%u un %u", p == m->processes ? "" : "; ",
+		text += sprintf(text, "%s%u/%u cut %u/%u/%u%s un %u", p == m->processes ? "" : "; ",
 				(unsigned)ps->whole.count, (unsigned)(ps->whole.sum / US),
 				(unsigned)ps->cut[0], (unsigned)ps->cut[1], (unsigned)ps->cut[2],
-				(unsigned)p->unmatched);
+				ps->cut[3] ? " late" : "", (unsigned)p->unmatched);
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
 			text += sprintf(text, " %s%u:%u-%u-%u", l->is_thread ? "t" : "d", l->number,
 					(unsigned)(l->elapsed_ns / US), (unsigned)(l->gc_ns / US),
@@ -152,6 +154,9 @@ static void test_pauses(void)
 	CHECK("domains pause by themselves", 0, "2/30 cut 0/0/0 un 0 d0:100-20-0 d1:90-10-0",
 	      L(100, 0, START), L(110, 1, SPAWN), B(120, 0, LEAD), B(125, 1, MINOR),
 	      E(135, 1, MINOR), E(140, 0, LEAD), L(200, 0, STOP));
+	CHECK("a pause of which an event came late has no known length", 0,
+	      "1/10 cut 0/0/0 late un 0 d0:100-30-0", L(100, 0, START), B(110, 0, LEAD),
+	      {130, EBT_END, 0, LEAD, 1, 0}, B(140, 0, MINOR), E(150, 0, MINOR), L(200, 0, STOP));
 	CHECK("a second process is another account", 0,
 	      "1/10 cut 0/0/0 un 0 d0:100-10-0; 1/20 cut 0/0/0 un 0 d0:50-20-0", L(100, 0, START),
 	      {120, EBT_LIFECYCLE, 0, START, 0, 2}, B(130, 0, MINOR),

@@ -8,7 +8,8 @@
  * A pause is the outermost span of a domain that stops its mutator; which phases do is said in
  * stat_phases.h. Its length goes into the percentiles only if both its ends were seen. What was cut
  * (by a loss, by the begin or the end of the recording) is counted apart, and the part that was
- * seen is part of the GC time. The same holds of a pause of which only the end was seen, behind a
+ * seen is part of the GC time. So is one of which an event came late, whose time is not its own.
+ * The same holds of a pause of which only the end was seen, behind a
  * loss or the begin: it has lasted at least from there. Since nobody knows at once whether such an
  * end will come, pauses behind a loss or the begin are held back for a second (1024 of them at
  * most): if it comes, they were parts of it, no pauses of their own.

@@ -79,6 +79,7 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 	json_key_u64(j, "start", p->cut[STAT_CUT_START]);
 	json_key_u64(j, "loss", p->cut[STAT_CUT_LOSS]);
 	json_key_u64(j, "end", p->cut[STAT_CUT_END]);
+	json_key_u64(j, "late", p->cut[STAT_CUT_LATE]);
 	json_key_u64(j, "longest_ns", p->cut_max_ns);
 	json_close(j, '}');
 	json_close(j, '}');

@@ -83,26 +83,28 @@ static int hold_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
 	return 0;
 }
 
-static void count_cut(struct stat_process *p, enum stat_cut cause, uint64_t ns)
+/* Why a span is not known whole; STAT_CUTS: it is. */
+static enum stat_cut cut_of(const struct stat_model *m, const struct track_span *s, bool late,
+			    enum track_end how)
 {
-	p->pauses.cut[cause]++;
-	if (ns > p->pauses.cut_max_ns)
-		p->pauses.cut_max_ns = ns;
+	if (s->begin_ns < m->session->run_begin_ns)
+		return STAT_CUT_START;
+	if (how == TRACK_LOST && !m->closing)
+		return STAT_CUT_LOSS;
+	if (how != TRACK_ENDED && how != TRACK_OUTER)
+		return STAT_CUT_END;
+	return late ? STAT_CUT_LATE : STAT_CUTS;
 }
 
-static int end_pause(struct stat_model *m, struct stat_lane *l, uint64_t end_ns, enum track_end how,
-		     bool from_start)
+static int end_pause(struct stat_model *m, struct stat_lane *l, uint64_t end_ns, enum stat_cut cut)
 {
 	uint64_t ns = end_ns > l->pause_ns ? end_ns - l->pause_ns : 0;
 	l->gc_ns += ns;
-	if (from_start)
-		count_cut(l->process, STAT_CUT_START, ns);
-	else if (how == TRACK_LOST && !m->closing)
-		count_cut(l->process, STAT_CUT_LOSS, ns);
-	else if (how != TRACK_ENDED)
-		count_cut(l->process, STAT_CUT_END, ns);
-	else
+	if (cut == STAT_CUTS)
 		return l->unsure ? hold_pause(m, l, ns) : add_pause(m, l, ns);
+	l->process->pauses.cut[cut]++;
+	if (ns > l->process->pauses.cut_max_ns)
+		l->process->pauses.cut_max_ns = ns;
 	return 0;
 }
 
@@ -121,11 +123,12 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	struct stat_lane *l = (void *)(uintptr_t)t->user;
 	struct stat_process *p = l->process;
 	uint32_t i = stat_phase_index(s->id);
-	(void)depth;
 	p->phases[i].begun += ev->ts >= m->session->run_begin_ns;
 	l->minors += i == STAT_PHASE_minor && ev->ts >= m->session->run_begin_ns;
 	l->open[i]++;
 	l->open_spans++;
+	uint64_t bit = 1ull << depth % 64;
+	l->late[depth / 64] = m->late ? l->late[depth / 64] | bit : l->late[depth / 64] & ~bit;
 	if (stat_phase_stops(i) && !l->stopping++)
 		l->pause_ns = clip(m, s->begin_ns);
 	if (i == STAT_PHASE_major_gc_stw)
@@ -160,20 +163,20 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	struct stat_lane *l = (void *)(uintptr_t)t->user;
 	struct stat_process *p = l->process;
 	uint32_t i = stat_phase_index(s->id);
-	bool from_start = s->begin_ns < m->session->run_begin_ns;
+	bool late = m->late || l->late[depth / 64] >> depth % 64 & 1;
+	enum stat_cut cut = cut_of(m, s, late, how);
 	bool counts = end_ns >= m->session->run_begin_ns;
 	l->open[i]--;
 	l->open_spans--;
 	p->majors_open -= i == STAT_PHASE_major_gc_stw;
 	p->compactions_open -= i == STAT_PHASE_compaction;
 	if (counts)
-		count_span(m, l, i, s, end_ns,
-			   !from_start && (how == TRACK_ENDED || how == TRACK_OUTER));
+		count_span(m, l, i, s, end_ns, cut == STAT_CUTS);
 	if (!depth && l->unsure && counts)
 		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin_ns);
 	if (!stat_phase_stops(i) || --l->stopping || !counts)
 		return 0;
-	return end_pause(m, l, end_ns, how, from_start);
+	return end_pause(m, l, end_ns, cut);
 }
 
 struct tracks_visitor stat_lane_visitor(struct stat_model *m)

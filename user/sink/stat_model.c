@@ -389,6 +389,7 @@ int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
 	if (!m->first_ns)
 		m->first_ns = moment(m, ev);
 	m->now_ns = moment(m, ev);
+	m->late = ev->flags & EBT_F_LATE;
 	switch (ev->kind) {
 	case EBT_BEGIN:
 	case EBT_END:

@@ -16,14 +16,15 @@
 
 struct stat_phase {
 	uint64_t begun;	   /* begins that were seen */
-	uint64_t count;	   /* spans with both ends */
-	uint64_t cut;	   /* spans with one end */
+	uint64_t count;	   /* spans with both ends, neither of them late */
+	uint64_t cut;	   /* others */
 	uint64_t total_ns; /* inside of it, nested ones of its own kind once */
 	uint64_t self_ns;  /* without the phases inside */
-	uint64_t max_ns;   /* of spans with both ends */
+	uint64_t max_ns;   /* of those of `count` */
 };
 
-enum stat_cut { STAT_CUT_START, STAT_CUT_LOSS, STAT_CUT_END, STAT_CUTS };
+/* LATE: both ends were seen, but the time of one is not its own. */
+enum stat_cut { STAT_CUT_START, STAT_CUT_LOSS, STAT_CUT_END, STAT_CUT_LATE, STAT_CUTS };
 
 struct stat_pauses {
 	struct histogram whole;
@@ -59,6 +60,7 @@ struct stat_lane {
 	uint64_t pause_ns; /* begin of the pause that is open */
 	uint32_t stopping; /* open phases that stop the mutator */
 	uint32_t open_spans;
+	uint64_t late[TRACK_DEPTH / 64]; /* by depth: the begin of the open span came late */
 	uint64_t lost_until_ns;
 	struct stat_loss lost;
 	uint64_t heap_words, pool_words, large_words; /* last values */
@@ -106,6 +108,7 @@ struct stat_model {
 	struct stat_process *processes; /* in order of appearance */
 	uint32_t process_count;
 	uint64_t now_ns, first_ns;
+	bool late;		    /* the event that is being pushed came late */
 	bool closing;		    /* what is cut is cut by an end, not by a loss */
 	struct histogram *interval; /* of the pauses since it was cleared; NULL: none */
 };

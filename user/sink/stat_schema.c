@@ -74,8 +74,9 @@ static const char schema[] =
 		KNOWN("97") "," KNOWN("98") "," KNOWN("99") "," KNOWN("99.9") "," KNOWN("99.99") ","
 		KNOWN("99.999") "," KNOWN("99.9999") "," KNOWN("100")) ","
 	"\"cut\":" OBJECT(
-		"\"start\",\"loss\",\"end\",\"longest_ns\"",
-		COUNT("start") "," COUNT("loss") "," COUNT("end") "," COUNT("longest_ns")) ","
+		"\"start\",\"loss\",\"end\",\"late\",\"longest_ns\"",
+		COUNT("start") "," COUNT("loss") "," COUNT("end") ","
+		COUNT("late") "," COUNT("longest_ns")) ","
 	"\"collections\":" OBJECT(
 		"\"minor\",\"major\",\"forced_minor\",\"forced_major\",\"compactions\","
 		"\"compactions_requested\"",

@@ -162,6 +162,9 @@ static void put_pauses(struct buf *b, const struct stat_pauses *p)
 		    " by loss, %" PRIu64 " at the end (%s or more)",
 		    cut[STAT_CUT_START], cut[STAT_CUT_LOSS], cut[STAT_CUT_END],
 		    show_ns((double)p->cut_max_ns).text);
+	if (cut[STAT_CUT_LATE])
+		put(b, "\n  and %" PRIu64 " of unknown length, as one of their events came late",
+		    cut[STAT_CUT_LATE]);
 	buf_puts(b, "\n");
 	if (!h->count)
 		return;
