@@ -36,6 +36,7 @@ struct opts {
 	enum ebt_release release;
 	uint64_t duration_ns;	  /* 0: no limit */
 	uint64_t min_duration_ns; /* 0: none */
+	uint64_t interval_ns;	  /* of stat's lines; 0: none */
 	uint64_t bpf_buffer_bytes;
 	uint64_t buffer_bytes; /* of the backlog of all rings */
 	int nice;	       /* as ebtrace was started; a program that it starts gets it */

@@ -391,7 +391,7 @@ static int init(struct tracer *t)
 	if (!err)
 		err = ring_source_new(t->session, t->opts->buffer_bytes, &t->rings);
 	if (!err)
-		err = follow_new(t->rings, t->opts, t->epoll_fd, &t->follow);
+		err = follow_new(t->session, t->rings, t->opts, t->epoll_fd, &t->follow);
 	if (!err)
 		err = tracer_pump(t->opts, t->session, t->sink, &t->pump);
 	if (!err)
@@ -443,6 +443,7 @@ static int program_status(struct tracer *t, int status)
 		poll(&fd, 1, 1000);
 		take_signals(t);
 	}
+	target_usage(&t->target, t->session);
 	if (!status && !t->session->totals.events && !follow_rings(t->follow) && !t->bpf_markers)
 		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
 			 "an OCaml 5 program or link libebtrace-probes",
@@ -465,6 +466,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	if (!status) {
 		t.stop_ns = now_ns() + o->duration_ns;
 		int err = run(&t);
+		follow_usage(t.follow);
 		if (t.progress)
 			fputs("\r\033[K", stderr);
 		/* The output's error is told at its end; a reader that has left is none. */
