@@ -51,6 +51,7 @@ static struct ebt_event event_of(const struct step *s)
 	if (s->domain == EBT_NO_DOMAIN) {
 		ev.pos = s->kind == EBT_LOST ? ev.pos : EBT_NO_POS;
 		ev.tid = s->kind == EBT_LOST ? 0 : 42;
+		ev.flags |= EBT_F_BPF;
 	}
 	return ev;
 }

@@ -81,6 +81,11 @@ const char *opts_mode_name(enum opts_mode mode)
 	return modes[mode];
 }
 
+bool opts_watermarks(const struct opts *o)
+{
+	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && o->counts);
+}
+
 static uint64_t parse_scaled(struct argp_state *st, const char *text, const char *what,
 			     const char *const units[], const double scale[], double fallback)
 {

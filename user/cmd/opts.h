@@ -43,6 +43,7 @@ struct opts {
 	rlim_t open_files;     /* soft limit, likewise */
 	bool follow;
 	bool snapshot;
+	bool counts; /* of events; who saw each and where does not matter */
 	bool json;
 	bool json_schema;
 	bool fail_on_loss;
@@ -55,6 +56,7 @@ struct opts_command {
 	const char *doc;  /* argp's: before and after the options, separated by \v */
 };
 
+bool opts_watermarks(const struct opts *o);	 /* of our own markers, those alone */
 const char *opts_mode_name(enum opts_mode mode); /* as --mode has it; static */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
 

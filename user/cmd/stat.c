@@ -58,6 +58,7 @@ int cmd_stat(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
+	o.counts = true;
 	if (o.json_schema) {
 		fputs(stat_schema(), stdout);
 		return fflush(stdout) ? EXIT_ERROR : 0;

@@ -238,7 +238,7 @@ static int make_bpf(struct tracer *t)
 			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
-		.watermark_only = o->mode == MODE_WATERMARK,
+		.watermark_only = opts_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES,
 		.no_ring = o->mode == MODE_PROBES,
 		.ocaml_after_ns = o->program && o->mode != MODE_PROBES ? OCAML_START_NS : 0,
@@ -415,7 +415,7 @@ static int begin(struct tracer *t)
 	}
 	if (status)
 		return status;
-	if (t->bpf && t->opts->mode != MODE_WATERMARK)
+	if (t->bpf && !opts_watermarks(t->opts))
 		ring_source_ringless_seen(t->rings);
 	t->session->source = !t->bpf ? "ring" : t->opts->mode == MODE_PROBES ? "bpf" : "ring+bpf";
 	return t->opts->program ? start_program(t) : add_pids(t);

@@ -331,7 +331,7 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 		if (ev->pid)
 			count_loss(&p->lost, ev);
 		for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
-			if (!l->in_ring && l->live)
+			if ((!l->in_ring || EBT_LOST_ANYWHERE(ev)) && l->live)
 				err = lose_lane(m, l, since, now);
 	}
 	return err;
