@@ -35,7 +35,7 @@ static enum ebt_release scan_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh
 	if (!data || !shdr->sh_entsize)
 		return EBT_RELEASE_AUTO;
 	size_t count = data->d_size / shdr->sh_entsize, best = MARKS;
-	bool events = false;
+	bool events = false, eventlog = false;
 	for (size_t i = 0; i < count && i < MAX_SYMBOLS; i++) {
 		GElf_Sym sym;
 		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF)
@@ -47,9 +47,10 @@ static enum ebt_release scan_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh
 			if (!strcmp(name, marks[m].symbol))
 				best = m;
 		events |= !strcmp(name, "caml_ev_begin");
+		eventlog |= !strcmp(name, "caml_eventlog_init");
 	}
-	/* OCaml 4 has some of the names, but no runtime_events. */
-	return events && best < MARKS ? marks[best].release : EBT_RELEASE_AUTO;
+	/* The instrumented runtime of OCaml 4 has some of the names, but no rings. */
+	return events && !eventlog && best < MARKS ? marks[best].release : EBT_RELEASE_AUTO;
 }
 
 enum ebt_release runtime_ocaml_release(int fd)
