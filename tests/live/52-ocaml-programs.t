@@ -36,6 +36,7 @@ lib=$(ocamlopt -where)
 $native -o plain
 $native -o static -ccopt -static
 $native -o stripped && strip stripped
+$native -o unknown -ccopt -static && strip unknown
 $native -o pic -runtime-variant _pic
 $native -o debug -runtime-variant d
 $native -o instrumented -runtime-variant i
@@ -101,6 +102,21 @@ for mode in ring auto; do
 	is "$(first_last "$TMP/started")" "ring_start 0 ring_stop" "$mode: from its first event to its last"
 done
 mode=ring
+
+# A release that cannot be told, and one that is told wrong.
+"$O/ebtrace" --mode ring -f ndjson -o "$TMP/t" -- "$dir/unknown" ints 3 minor 2 >/dev/null 2>"$TMP/err"
+is "$? $(head -1 "$TMP/t" | jq -r .producer)" "0 ocaml 5.5" "static and stripped: the newest release is assumed"
+is "$(grep -c 'does not tell which OCaml.*--ocaml-version' "$TMP/err")" 1 "and that is said, with what to do" ||
+	diag "$(cat "$TMP/err")"
+for version in 5.3 5.1; do
+	"$O/ebtrace" --mode ring -f ndjson --ocaml-version $version -o "$TMP/t.$version" -- "$dir/unknown" minor 2 \
+		>/dev/null 2>"$TMP/err"
+	is "$(head -1 "$TMP/t.$version" | jq -r .producer)" "ocaml $version" "--ocaml-version $version decides"
+	is "$(grep -c 'does not tell' "$TMP/err")" 0 "--ocaml-version $version: then nothing is assumed"
+done
+is "$(grep -c '"name":"explicit_gc_minor"' "$TMP/t.5.3")" 4 "the right release names the phases right"
+"$O/ebtrace" -q --mode ring -f ndjson --ocaml-version 5.1 -o "$TMP/t" -- "$here" minor 2 >/dev/null
+is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.1" "--ocaml-version wins over what the program tells"
 
 # Domains: 4 at a time with the first, 5 times; the slots are used again.
 run domains OCAMLRUNPARAM=e=18 -- domains 3 5 minor 1
