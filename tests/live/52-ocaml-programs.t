@@ -13,13 +13,13 @@ first_last() {
 	jq -sr '[.[] | select(.pos != null)] | group_by(.pid)[] |
 		"\(.[0].name) \(.[0].pos) \([.[] | select(.kind == "lifecycle")][-1].name)"' "$1"
 }
-lost() { tail -1 "$1" | jq '.lost_events + .lost_words + .damaged + .late'; }
+lost() { tail -1 "$1" | jq '.lost_events + .lost_words + .damaged'; }
 # compare NAME TRACE TRUTH [sort]: in order, or as sets where domains take turns
 compare() {
 	user_events "$2" | ${4:-cat} >"$TMP/got"
 	sort -s -n -k1,1 "$3" | ${4:-cat} >"$TMP/want"
 	same_file "$TMP/got" "$TMP/want" "$1: its user events, as it says itself"
-	is "$(lost "$2")" 0 "$1: nothing is lost, late or damaged"
+	is "$(lost "$2")" 0 "$1: nothing is lost or damaged"
 }
 
 # Every way to build. Bytecode and what is linked to a runtime in a library of its own included.
@@ -67,11 +67,11 @@ for build in plain static stripped pic debug instrumented complete-obj shared-ru
 	program=$!
 	children+=($program)
 	exec 7>"$TMP/in"
-	wait_for grep -q ready "$TMP/err" || diag "$build: $(cat "$TMP/err")"
+	wait_for grep -qs ready "$TMP/err" || diag "$build: $(cat "$TMP/err")"
 	"$O/ebtrace" -v --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log" 7>&- &
 	tracer=$!
 	children+=($tracer)
-	wait_for grep -q 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
+	wait_for grep -qs 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
 	exec 7>&-
 	wait $program
 	is $? 0 "$build: the program is not disturbed"
@@ -159,15 +159,15 @@ OCAML_RUNTIME_EVENTS_DIR=$TMP "$here" ints 10 say ready wait start users minor 1
 program=$!
 children+=($program)
 exec 7>"$TMP/in"
-wait_for grep -q ready "$TMP/err"
+wait_for grep -qs ready "$TMP/err"
 "$O/ebtrace" --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log"
 is "$? $(grep -c OCAML_RUNTIME_EVENTS_START=1 "$TMP/log")" "4 1" "a program without a ring: it says how to have one"
 echo >&7
-wait_for grep -q started "$TMP/err"
+wait_for grep -qs started "$TMP/err"
 "$O/ebtrace" -v --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log" 7>&- &
 tracer=$!
 children+=($tracer)
-wait_for grep -q 'reading the ring' "$TMP/log"
+wait_for grep -qs 'reading the ring' "$TMP/log"
 exec 7>&-
 wait $program
 wait $tracer
