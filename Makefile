@@ -30,16 +30,18 @@ LDFLAGS += -fsanitize=$(SAN)
 # TSan does not model fences, and gcc says so; what they order is read by system calls here.
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
-LIBS := -lbpf -lelf -lz -pthread
+LIBS := -lbpf -lelf -lz -lzstd -pthread
 
 USER_SRC  := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
 CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
-# What libebtrace is made of: the cursor, the ring codec, and what they stand on.
-LIB_SRC   := $(wildcard user/codec/*.c) user/source/cursor.c user/source/ring_reader.c \
-             user/proc/ringfile.c user/proc/maps.c user/proc/process.c \
-             $(wildcard user/base/*.c)
+# What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
+# zlib and zstd, which whoever links it shall not.
+CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
+LIB_SRC   := $(filter-out $(CAPTURE_SRC),$(wildcard user/codec/*.c) $(wildcard user/base/*.c)) \
+             user/source/cursor.c user/source/ring_reader.c \
+             user/proc/ringfile.c user/proc/maps.c user/proc/process.c
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
@@ -127,9 +129,9 @@ clean: ## remove what was built
 .PHONY: all help clean deps demo check bench fuzz lint install golden tests
 tests: all $(UNIT) $(PROGS) ## build the test programs
 
-PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev \
+PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev libzstd-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
-            libcap2-bin util-linux libc6-dev clang-format
+            libcap2-bin util-linux libc6-dev clang-format protobuf-compiler
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \
@@ -158,12 +160,13 @@ check: deps ## run every test
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
-FUZZED = $(sort $(LIB_SRC) user/proc/notes.c)
+FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
+           $(addprefix user/proc/,notes.c elf.c insn.c runtime.c ocaml.c))
 $(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard tests/fuzz/*.h user/*/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-		-D_GNU_SOURCE $< $(FUZZED) -pthread -o $@
+		-D_GNU_SOURCE $< $(FUZZED) -lelf -lz -lzstd -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
 

@@ -26,10 +26,49 @@ enum ebt_site {
 #define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))
 
 /*
+ * The functions of an OCaml runtime have a program of their own. Its cookie: index of the runtime
+ * in the map ebt_ocaml << 16 | the function | EBT_OCAML_FLAG_IN_AX. Its records carry 1 + that
+ * index in `size`, the phase as the release numbers it in `id`, and, of user events, the name as a
+ * payload.
+ */
+enum ebt_ocaml_function {
+	EBT_OCAML_BEGIN = 0,
+	EBT_OCAML_END = 1,
+	EBT_OCAML_COUNTER = 2,
+	EBT_OCAML_LIFECYCLE = 3,
+	EBT_OCAML_ALLOC_FLUSH = 4,
+	EBT_OCAML_USER_WRITE = 5,
+};
+#define EBT_OCAML_FLAG_IN_AX 0x100u
+#define EBT_OCAML_COOKIE(runtime, function, flags) \
+	((uint64_t)(runtime) << 16 | (flags) | (function))
+#define EBT_OCAML_MAX 1024 /* runtimes in one run */
+
+enum ebt_ocaml_tls {
+	EBT_OCAML_TLS_NONE = 0, /* a thread is taken for a domain: the domain is not told */
+	EBT_OCAML_TLS_STATIC =
+		1, /* pointer to the domain's state: at the thread pointer + offset */
+	EBT_OCAML_TLS_MODULE = 2, /* at offset in the thread's block of a module (glibc) */
+};
+
+/* One OCaml runtime in one process. */
+struct ebt_ocaml_runtime {
+	uint64_t flag; /* address of the word that says whether its own ring is on; 0: no matter */
+	int64_t tls_offset;
+	uint64_t tls_module;
+	uint32_t tls;	      /* enum ebt_ocaml_tls */
+	uint32_t id_offset;   /* of the domain's number in its state */
+	uint32_t slot;	      /* of the process */
+	uint16_t domain_base; /* added to its domains' numbers */
+	uint16_t user_event;  /* which argument of the user-event write is the event, from 0 */
+};
+
+/*
  * A payload comes in the smallest of these rooms that holds it; what is longer is cut. Until the
  * tracer has made it a blob, arg[1] is its length in bytes, and EBT_F_PAYLOAD is set.
  */
 #define EBT_ROOM_TINY	 64
+#define EBT_ROOM_NAME	 128 /* OCaml's names of user events have room for as many bytes */
 #define EBT_ROOM_BUCKETS (8 * EBT_ALLOC_BUCKETS)
 #define EBT_ROOM_SMALL	 1024
 #define EBT_ROOM_LARGE	 8192

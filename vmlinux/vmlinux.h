@@ -31,10 +31,16 @@ typedef __s64 int64_t;
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
 enum {
 	BPF_ANY = 0,
+};
+enum {
+	BPF_F_NO_PREALLOC = 1,
+	BPF_LOCAL_STORAGE_GET_F_CREATE = 1,
 };
 enum {
 	BPF_RB_NO_WAKEUP = 1,
@@ -77,7 +83,11 @@ struct pid {
 struct signal_struct {
 	atomic_t live;
 };
+struct thread_struct {
+	unsigned long fsbase;
+};
 struct task_struct {
+	struct thread_struct thread;
 	int tgid;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -102,5 +102,8 @@ struct ebt_event {
 
 /* EBT_LOST uses pos as "since": a loss has no position of its own. */
 #define EBT_LOST_SINCE(ev) ((ev)->pos)
+/* Missing from a damaged capture: whose they were, of which process and domain, is not known. */
+#define EBT_LOST_ANYWHERE(ev) \
+	((ev)->domain == EBT_NO_DOMAIN && !((ev)->flags & (EBT_F_RING | EBT_F_BPF)))
 
 #endif

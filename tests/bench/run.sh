@@ -111,6 +111,20 @@ bench_convert() {
 	row convert_ndjson_rate MB/s "$(calc "$converted_bytes / $wall / 1e6")"
 	row convert_rss MiB "$(calc "$rss / 1024")" ',"goal":100'
 }
+# The same as a capture, which is then read to its end.
+bench_capture() {
+	local wall cpu rss bytes
+	"$usage" "$tmp/capture" "$ebtrace" trace -q -o "$tmp/run.ebt" "$ring_file" &&
+		"$usage" "$tmp/read" "$ebtrace" info "$tmp/run.ebt" >/dev/null ||
+		{ failed "a capture of a ring file"; return 0; }
+	read -r wall cpu rss <"$tmp/capture"
+	bytes=$(stat -c %s "$tmp/run.ebt")
+	row capture_write ns/event "$(calc "$wall * 1e9 / $converted_events")"
+	row capture_size bytes/event "$(calc "$bytes / $converted_events")" \
+		",\"theirs\":$(calc "$converted_bytes / $converted_events"),\"peer\":\"NDJSON\""
+	read -r wall cpu rss <"$tmp/read"
+	row capture_read ns/event "$(calc "$wall * 1e9 / $converted_events")"
+}
 calc() { awk "BEGIN { printf \"%.3f\", $1 }"; }
 
 make_ring_file
@@ -121,6 +135,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_ocaml
 	bench_bpftrace
 	bench_convert
+	bench_capture
 	bench_modes
 done
 

@@ -29,6 +29,7 @@ one() { # header regex, name, the only file that may include it
 }
 one 'bpf/' libbpf user/source/bpf.c
 one 'argp' argp user/cmd/opts.c
+one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
 check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
 check "only cmd/ ends the program or writes to stdout" \
   "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,sink}/*.c)"

@@ -87,9 +87,13 @@ json --min-duration 10us "$user" | jq -es '[.[] | select(.ts != null).ts] | . ==
 ok $? "--min-duration keeps the order of time"
 
 # Where to, and how.
-for suffix in ndjson jsonl json; do
+for suffix in ndjson jsonl; do
 	ebt -q -o "$TMP/out.$suffix" "$user" && [ "$(head -1 "$TMP/out.$suffix" | jq -r .kind)" = header ]
 	ok $? "-o FILE.$suffix is NDJSON"
+done
+for suffix in json chrome; do
+	ebt -q -o "$TMP/out.$suffix" "$user" && [ "$(jq -r '.[0].ph' "$TMP/out.$suffix")" = M ]
+	ok $? "-o FILE.$suffix is Chrome's trace format"
 done
 ebt -q -o "$TMP/out.txt" "$user" && tail -1 "$TMP/out.txt" | grep -q '^# 253 events, 0 lost'
 ok $? "-o FILE.txt is text"

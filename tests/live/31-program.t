@@ -45,7 +45,7 @@ rm -f "$TMP/t"
 "$O/ebtrace" -q -f ndjson -o "$TMP/t" -- "$gc" -q -t 2 -s 60 -c "$TMP/counts" &
 tracer=$!
 children+=("$tracer")
-wait_for test -s "$TMP/t"
+wait_for test -s "$TMP/t.part"
 kill -INT $tracer
 wait $tracer
 is "$(tail -1 "$TMP/t" | jq -r .kind)" summary "a signal finishes the file"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes nothing. */
+#include "tests/fuzz/capture_body.h"
 #include "tests/fuzz/notes_body.h"
+#include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ring_body.h"
 #include "tests/tap.h"
 
@@ -53,9 +55,35 @@ static void test_notes(void)
 	ok(b.sites < 6 && b.skipped, "of a damaged one a note is skipped");
 }
 
+static void test_capture(void)
+{
+	struct capture_body b = capture_body(seed, load("capture/file"));
+	ok(b.events > 200 && b.payloads >= 2 && b.items >= 6, "a capture gives all it holds");
+	is(b.end, 0, "to its end");
+	b = capture_body(seed, load("capture/damaged"));
+	ok(b.items > 0 && b.bad >= 2 && !b.end, "a damaged one gives its end, and what is missing");
+	b = capture_body(seed, load("capture/records"));
+	ok(b.events > 200 && b.payloads >= 2 && b.items >= 6, "records alone give their events");
+	is(b.end, 0, "to their end");
+	b = capture_body(seed, load("capture/wild"));
+	ok(b.events > 50 && b.payloads > 10 && b.bad > 5 && b.items > 20, "and so do wild ones");
+	is(b.end, 0, "to their end, too");
+}
+
+static void test_ocaml(void)
+{
+	is(ocaml_body(seed, load("ocaml/program")), OCAML_FUNCTIONS,
+	   "a program with the functions of OCaml's runtime can be probed at all of them");
+	size_t n = load("ocaml/library");
+	is(ocaml_body(seed, n), OCAML_FUNCTIONS, "and a library");
+	is(ocaml_body(seed, n / 2), 0, "but not half of one");
+}
+
 int main(void)
 {
+	test_capture();
 	test_ring();
 	test_notes();
+	test_ocaml();
 	return tap_done();
 }

@@ -103,6 +103,9 @@ int main(void)
 	      "1:b1@5/0 1:e1@5!0 ", {B, 1, 5, 0, 0}, {EBT_LOST, 0, 8, 0, 2});
 	CHECK("a loss leaves other domains alone", "1:b1@1/0 1:e1@9=8 ", {B, 1, 1, 0, 0},
 	      {EBT_LOST, 0, 8, 3, 3}, {E, 1, 9, 0, 0});
+	CHECK("a loss of which nobody knows whose it is cuts every track",
+	      "1:b1@1/0 2:b1@2/0 1:e1@3!2 2:e1@3!1 ", {B, 1, 1, 0, 0}, {B, 1, 2, 1, 0},
+	      {EBT_LOST, 0, 8, EBT_NO_DOMAIN, 3}, {E, 1, 9, 0, 0}, {E, 1, 9, 1, 0});
 	CHECK("domains do not mix", "1:b1@1/0 2:b1@2/0 1:e1@3=2 2:e1@4=2 ", {B, 1, 1, 0, 0},
 	      {B, 1, 2, 1, 0}, {E, 1, 3, 0, 0}, {E, 1, 4, 1, 0});
 	CHECK("user spans may overlap: each kind has a track of its own",

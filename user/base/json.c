@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/json.h"
 
+#include "base/utf8.h"
+
 static const char hex_digits[] = "0123456789abcdef";
 
 static void put_char(struct buf *b, char c)
@@ -38,29 +40,6 @@ void json_key(struct json *j, const char *key)
 	j->comma = false;
 }
 
-/*
- * Length of the UTF-8 sequence at s, 0 if it is none: too long, a surrogate, beyond U+10FFFF or cut
- * off by `left`.
- */
-static size_t utf8_length(const unsigned char *s, size_t left)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = s[0] < 0x80	     ? 1
-		   : s[0] >> 5 == 6  ? 2
-		   : s[0] >> 4 == 14 ? 3
-		   : s[0] >> 3 == 30 ? 4
-				     : 0;
-	if (n <= 1 || n > left)
-		return n <= left ? n : 0;
-	uint32_t code = s[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if (s[i] >> 6 != 2)
-			return 0;
-		code = code << 6 | (s[i] & 0x3fu);
-	}
-	return code < least[n] || code > 0x10ffff || code >> 11 == 0x1b ? 0 : n;
-}
-
 static char *put_escape(char *p, unsigned char c)
 {
 	static const char shorts[][2] = {{'"', '"'},  {'\\', '\\'}, {'\n', 'n'}, {'\t', 't'},
@@ -84,7 +63,7 @@ static void put_piece(struct buf *b, const unsigned char *s, size_t len, size_t 
 	char *start = buf_room(b), *p = start;
 	while (*at < len && p - start <= BUF_ROOM_MAX - 6) {
 		unsigned char c = s[*at];
-		size_t n = utf8_length(s + *at, len - *at);
+		size_t n = c < 0x80 ? 1 : utf8_length(s + *at, len - *at);
 		if (n == 1 && (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
 			p = put_escape(p, c);
 		} else if (n == 1) {
@@ -93,7 +72,7 @@ static void put_piece(struct buf *b, const unsigned char *s, size_t len, size_t 
 			memcpy(p, s + *at, n);
 			p += n;
 		} else {
-			memcpy(p, "\xef\xbf\xbd", 3);
+			memcpy(p, UTF8_REPLACEMENT, 3);
 			p += 3;
 			n = 1;
 		}

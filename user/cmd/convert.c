@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Rings that are read once: files, and what the rings of a process hold now.
+ * What is read once: ring files, captures, and what the rings of a process hold now.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -30,17 +30,51 @@ static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 	return !strcmp(end, ".events") && pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
-static int add_file(struct ring_source *rings, const struct opts *o, const char *path)
+struct inputs {
+	struct ring_source *rings;
+	unsigned ring_count;
+	struct capture_source *captures[OPTS_MAX];
+	unsigned capture_count;
+};
+
+static int add_ring(struct inputs *ins, const struct opts *o, const struct input *in)
 {
 	struct ebt_cursor *c;
-	int status = open_file(path, o->release, &c);
+	int status = open_cursor(in, o->release, &c);
 	if (status)
 		return status;
-	open_tell_assumed(c, path);
-	return ring_source_add(rings, c, path, pid_of(c, path), false) ? EXIT_ERROR : 0;
+	open_tell_assumed(c, in->name);
+	ins->ring_count++;
+	uint32_t pid = pid_of(c, in->name);
+	return ring_source_add(ins->rings, c, in->name, pid, false) ? EXIT_ERROR : 0;
 }
 
-static int add_process(struct ring_source *rings, const struct opts *o, pid_t pid)
+static int add_file(struct inputs *ins, const struct opts *o, struct session *session,
+		    const char *path)
+{
+	struct input in;
+	int status = open_input(path, &in);
+	if (status)
+		return status;
+	if (!in.is_capture)
+		return add_ring(ins, o, &in);
+	struct capture_options co = {
+		.name = in.name,
+		.head = in.head,
+		.head_bytes = in.head_bytes,
+		.alone = o->file_count == 1,
+	};
+	struct capture_source **place = &ins->captures[ins->capture_count];
+	int err = capture_source_new(session, in.fd, &co, place);
+	if (err) {
+		complain("'%s': %s", in.name, strerror(-err));
+		return EXIT_ERROR;
+	}
+	ins->capture_count++;
+	return 0;
+}
+
+static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
 {
 	struct process p;
 	int status = open_process(pid, &p);
@@ -57,24 +91,36 @@ static int add_process(struct ring_source *rings, const struct opts *o, pid_t pi
 	char name[64];
 	snprintf(name, sizeof(name), "of process %d", pid);
 	open_tell_assumed(c, name);
-	return ring_source_add(rings, c, name, (uint32_t)pid, false) ? EXIT_ERROR : 0;
+	ins->ring_count++;
+	return ring_source_add(ins->rings, c, name, (uint32_t)pid, false) ? EXIT_ERROR : 0;
 }
 
-static int pass_through(const struct opts *o, struct session *session, struct ring_source *rings,
+static int add_sources(struct pump *pump, const struct inputs *ins)
+{
+	int err = ins->ring_count ? pump_add_source(pump, ring_source_base(ins->rings)) : 0;
+	for (unsigned i = 0; !err && i < ins->capture_count; i++)
+		err = pump_add_source(pump, capture_source_base(ins->captures[i]));
+	return err;
+}
+
+static int pass_through(const struct opts *o, struct session *session, const struct inputs *ins,
 			struct sink *sink)
 {
 	struct pump *pump;
 	int err = tracer_pump(o, session, sink, &pump);
 	if (err)
 		return err;
-	err = pump_add_source(pump, ring_source_base(rings));
+	err = add_sources(pump, ins);
 	while (!err) {
 		int moved = pump_step(pump);
 		if (!moved)
 			break;
-		if (moved == -EAGAIN)
-			usleep(1000); /* the output is slower than we are */
 		err = moved < 0 && moved != -EAGAIN ? moved : 0;
+		if (moved == -EAGAIN) {
+			/* The output is slower than we are, or the other end of a pipe is. */
+			err = sink_flush(sink);
+			usleep(1000);
+		}
 	}
 	pump_free(pump);
 	return err;
@@ -97,23 +143,60 @@ void tracer_tell_damage(const struct ring_source *rings)
 	}
 }
 
+int tracer_tell_capture(const struct capture_source *s)
+{
+	const char *name = capture_source_name(s);
+	const struct capture_fault *f = capture_source_fault(s);
+	const struct capture_stats *stats = capture_source_stats(s);
+	int err = capture_source_error(s);
+	char more[48] = "";
+	if (err == -EBADMSG || err == -EPROTO) {
+		complain("'%s' at byte %" PRIu64 ": expected %s", name, f->offset, f->expected);
+	} else if (err) {
+		complain("cannot read '%s': %s", name, strerror(-err));
+	} else if (f) {
+		if (f->count > 1)
+			snprintf(more, sizeof(more), "; %" PRIu64 " more", f->count - 1);
+		complain("capture '%s': damaged at byte %" PRIu64 ": expected %s%s", name,
+			 f->offset, f->expected, more);
+	} else if (stats->ended && !stats->whole) {
+		complain("capture '%s' was interrupted: it ends at byte %" PRIu64
+			 " without its totals",
+			 name, stats->file_bytes);
+	}
+	return err ? EXIT_ERROR : 0;
+}
+
+/* What the header of the output says; a capture that is alone says it itself. */
+static const char *source_of(const struct inputs *ins)
+{
+	if (!ins->capture_count)
+		return "ring";
+	return ins->ring_count ? "ring+capture" : "capture";
+}
+
 int tracer_files(const struct opts *o, struct session *session, struct sink *sink)
 {
-	struct ring_source *rings;
-	if (ring_source_new(session, o->buffer_bytes, &rings))
+	struct inputs ins = {0};
+	if (ring_source_new(session, o->buffer_bytes, &ins.rings))
 		return EXIT_ERROR;
 	int status = 0;
 	for (unsigned i = 0; !status && i < o->file_count; i++)
-		status = add_file(rings, o, o->files[i]);
+		status = add_file(&ins, o, session, o->files[i]);
 	for (unsigned i = 0; !status && i < o->pid_count; i++)
-		status = add_process(rings, o, o->pids[i]);
-	session->source = "ring";
-	int err = status ? 0 : pass_through(o, session, rings, sink);
+		status = add_process(&ins, o, o->pids[i]);
+	session->source = source_of(&ins);
+	int err = status ? 0 : pass_through(o, session, &ins, sink);
 	if (err && sink_flush(sink) != err) { /* the output's error is told at its end */
 		complain("cannot go on: %s", strerror(-err));
 		status = EXIT_ERROR;
 	}
-	tracer_tell_damage(rings);
-	source_free(ring_source_base(rings));
+	tracer_tell_damage(ins.rings);
+	source_free(ring_source_base(ins.rings));
+	for (unsigned i = 0; i < ins.capture_count; i++) {
+		int bad = tracer_tell_capture(ins.captures[i]);
+		status = status ? status : bad;
+		source_free(capture_source_base(ins.captures[i]));
+	}
 	return status;
 }

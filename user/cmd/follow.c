@@ -247,6 +247,8 @@ static void tell_mixed(struct followed *p, const struct ringfile *found, int n)
 
 static int scan_maps(struct follow *f, struct followed *p)
 {
+	if (f->opts->mode == MODE_PROBES)
+		return 0;
 	struct ringfile found[RINGFILE_MAX];
 	char reason[EBT_REASON_BYTES] = "";
 	int n = ringfile_find(p->pid, f->opts->ring_dir, found, RINGFILE_MAX, reason);
@@ -372,7 +374,7 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
  */
 static int scan_dir(struct follow *f)
 {
-	DIR *d = *f->dir ? opendir(f->dir) : NULL;
+	DIR *d = *f->dir && f->opts->mode != MODE_PROBES ? opendir(f->dir) : NULL;
 	if (!d)
 		return 0;
 	int err = 0;

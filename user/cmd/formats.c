@@ -5,7 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "sink/chrome.h"
+#include "sink/ebt.h"
+#include "sink/fxt.h"
 #include "sink/ndjson.h"
+#include "sink/perfetto.h"
 #include "sink/text.h"
 
 static int make_text(struct session *s, int fd, struct sink **ret)
@@ -18,9 +22,33 @@ static int make_ndjson(struct session *s, int fd, struct sink **ret)
 	return ndjson_new(s, fd, ret);
 }
 
+static int make_perfetto(struct session *s, int fd, struct sink **ret)
+{
+	return perfetto_new(s, fd, ret);
+}
+
+static int make_chrome(struct session *s, int fd, struct sink **ret)
+{
+	return chrome_new(s, fd, ret);
+}
+
+static int make_fxt(struct session *s, int fd, struct sink **ret)
+{
+	return fxt_new(s, fd, ret);
+}
+
+static int make_ebt(struct session *s, int fd, struct sink **ret)
+{
+	return ebt_new(s, fd, ret);
+}
+
 static const struct format formats[] = {
 	{"text", ".txt .log", false, make_text},
 	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
+	{"perfetto", ".pftrace .perfetto-trace .perfetto", true, make_perfetto},
+	{"chrome", ".json .chrome", false, make_chrome},
+	{"fxt", ".fxt", true, make_fxt},
+	{"ebt", ".ebt", true, make_ebt},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace info: what a ring file, or the ring of a process, is and holds.
+ * ebtrace info: what a ring file, a capture, or the ring of a process, is and holds.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -9,16 +9,19 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/info.h"
 #include "cmd/open.h"
 #include "core/names.h"
 #include "proc/runtime.h"
 
-static const struct opts_command command = {"info", "-p PID | FILE...",
-					    "Tells what a ring file, or the ring of a process, is: "
-					    "format, producer, events, loss, damage."
-					    "\vExamples:\n"
-					    "  ebtrace info 1234.events\n"
-					    "  ebtrace info -p 1234 --json"};
+static const struct opts_command command = {
+	"info", "-p PID | FILE...",
+	"Tells what a ring file, a capture, or the ring of a process, is: "
+	"format, producer, events, loss, damage."
+	"\vExamples:\n"
+	"  ebtrace info 1234.events\n"
+	"  ebtrace info run.ebt\n"
+	"  ebtrace info -p 1234 --json"};
 
 #define KINDS	32
 #define DAMAGES 8 /* shown one by one */
@@ -100,8 +103,7 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 	}
 }
 
-/* A name from outside may hold anything. */
-static void print_quoted(const char *s)
+void info_print_quoted(const char *s)
 {
 	putchar('"');
 	for (; *s; s++) {
@@ -119,11 +121,11 @@ static void print_quoted(const char *s)
 static void print_json(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
 {
 	printf("{\"name\":");
-	print_quoted(name);
+	info_print_quoted(name);
 	printf(",\"format\":\"ring\",\"producer\":");
-	print_quoted(i->producer);
+	info_print_quoted(i->producer);
 	printf(",\"producer_assumed\":%s,\"runtime\":", i->release_assumed ? "true" : "false");
-	print_quoted(i->runtime);
+	info_print_quoted(i->runtime);
 	printf(",\"pid\":%" PRIu64 ",\"rings\":%" PRIu32 ",\"ring_words\":%" PRIu32
 	       ",\"events\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
 	       ",\"lost_events\":%" PRIu64 ",\"lost_words\":%" PRIu64 ",\"damaged\":%" PRIu32
@@ -168,6 +170,19 @@ static int tell(struct ebt_cursor *c, const char *name, const struct opts *o)
 	return o->fail_on_loss && (info.lost_events || info.lost_words) ? EXIT_LOSS : 0;
 }
 
+static int tell_file(const char *path, const struct opts *o)
+{
+	struct input in;
+	int status = open_input(path, &in);
+	if (status)
+		return status;
+	if (in.is_capture)
+		return info_capture(&in, o);
+	struct ebt_cursor *c;
+	status = open_cursor(&in, o->release, &c);
+	return status ? status : tell(c, path, o);
+}
+
 static int tell_process(pid_t pid, const struct opts *o)
 {
 	struct process p;
@@ -196,10 +211,7 @@ int cmd_info(int argc, char **argv)
 	}
 	int worst = 0;
 	for (unsigned i = 0; i < o.file_count; i++) {
-		struct ebt_cursor *c;
-		int status = open_file(o.files[i], o.release, &c);
-		if (!status)
-			status = tell(c, o.files[i], &o);
+		int status = tell_file(o.files[i], &o);
 		if (status)
 			worst = status;
 	}

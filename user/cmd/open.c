@@ -2,6 +2,7 @@
 #include "cmd/open.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,8 +14,10 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
+#include "proc/ocaml.h"
+#include "proc/runtime.h"
 
-#define MAX_STDIN_BYTES (4ull << 30)
+#define MAX_SPOOL_BYTES (4ull << 30)
 
 void complain(const char *fmt, ...)
 {
@@ -43,23 +46,21 @@ int open_status(int err)
 }
 
 /* Rings are read at offsets, which a pipe has not: it is copied to memory first. */
-static int spool_stdin(void)
+static int spool(int from, const void *head, size_t head_bytes)
 {
-	struct stat st;
-	if (!fstat(STDIN_FILENO, &st) && S_ISREG(st.st_mode))
-		return dup(STDIN_FILENO);
-	int fd = memfd_create("ebtrace-stdin", MFD_CLOEXEC);
+	int fd = memfd_create("ebtrace-spool", MFD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	static char buf[65536];
+	memcpy(buf, head, head_bytes);
 	uint64_t total = 0;
-	ssize_t n;
-	while ((n = read(STDIN_FILENO, buf, sizeof(buf))) != 0) {
+	ssize_t n = (ssize_t)head_bytes;
+	for (; n != 0; n = read(from, buf, sizeof(buf))) {
 		if (n < 0 && errno == EINTR)
 			continue;
 		int err = n < 0 ? -errno : 0;
 		total += n > 0 ? (uint64_t)n : 0;
-		if (!err && total > MAX_STDIN_BYTES)
+		if (!err && total > MAX_SPOOL_BYTES)
 			err = -EFBIG;
 		if (!err && write(fd, buf, (size_t)n) != n)
 			err = -ENOSPC;
@@ -71,22 +72,89 @@ static int spool_stdin(void)
 	return fd;
 }
 
-int open_file(const char *path, enum ebt_release release, struct ebt_cursor **ret)
+/* The first bytes of a pipe; they are gone from it. */
+static ssize_t read_head(int fd, uint8_t *head)
+{
+	size_t got = 0;
+	while (got < CAPTURE_HEAD_BYTES) {
+		ssize_t n = read(fd, head + got, CAPTURE_HEAD_BYTES - got);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		got += (size_t)n;
+	}
+	return (ssize_t)got;
+}
+
+/* A pipe gives each byte once: of a capture, the first ones are kept. */
+static int look_at_pipe(struct input *in)
+{
+	ssize_t n = read_head(in->fd, in->head);
+	if (n < 0)
+		return (int)n;
+	in->head_bytes = (size_t)n;
+	in->is_capture = capture_is(in->head, in->head_bytes);
+	if (in->is_capture)
+		return 0;
+	int fd = spool(in->fd, in->head, in->head_bytes);
+	close(in->fd);
+	in->fd = fd;
+	return fd < 0 ? fd : 0;
+}
+
+static int look(struct input *in, bool is_stdin)
+{
+	struct stat st;
+	if (fstat(in->fd, &st))
+		return -errno;
+	if (S_ISREG(st.st_mode)) {
+		uint8_t head[CAPTURE_HEAD_BYTES];
+		ssize_t n = pread(in->fd, head, sizeof(head), lseek(in->fd, 0, SEEK_CUR));
+		in->is_capture = n > 0 && capture_is(head, (size_t)n);
+		return 0;
+	}
+	/* A device by name may have no end. */
+	bool is_pipe = S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode);
+	return is_pipe || (is_stdin && S_ISCHR(st.st_mode)) ? look_at_pipe(in) : 0;
+}
+
+/* Without O_NONBLOCK a FIFO that nobody writes to would hang us. */
+static int open_path(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	return fd;
+}
+
+int open_input(const char *path, struct input *ret)
+{
+	bool is_stdin = !strcmp(path, "-");
+	*ret = (struct input){.name = is_stdin ? "standard input" : path};
+	ret->fd = is_stdin ? dup(STDIN_FILENO) : open_path(path);
+	int err = ret->fd < 0 ? -errno : look(ret, is_stdin);
+	if (!err)
+		return 0;
+	if (ret->fd >= 0)
+		close(ret->fd);
+	if (is_stdin)
+		complain("cannot read standard input: %s", strerror(-err));
+	else
+		complain("cannot open '%s': %s", path, strerror(-err));
+	return EXIT_ERROR;
+}
+
+int open_cursor(const struct input *in, enum ebt_release release, struct ebt_cursor **ret)
 {
 	char reason[EBT_REASON_BYTES] = "";
-	int err;
-	if (!strcmp(path, "-")) {
-		int fd = spool_stdin();
-		if (fd < 0) {
-			complain("cannot read standard input: %s", strerror(-fd));
-			return EXIT_ERROR;
-		}
-		err = ebt_cursor_open_fd(fd, "standard input", release, ret, reason);
-	} else {
-		err = ebt_cursor_open(path, release, ret, reason);
-	}
+	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
+	bool is_other = err == -EBADMSG || err == -EPROTO;
 	if (err)
-		complain("%s", *reason ? reason : strerror(-err));
+		complain("%s%s", *reason ? reason : strerror(-err),
+			 is_other ? "; it is no capture either" : "");
 	return err ? EXIT_ERROR : 0;
 }
 
@@ -134,4 +202,27 @@ int open_process(pid_t pid, struct process *ret)
 	}
 	complain("no process %d; 'ebtrace list' shows what can be traced", pid);
 	return EXIT_GONE;
+}
+
+void open_nothing(pid_t pid, bool privileged)
+{
+	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
+			      "PROGRAM";
+	enum ebt_release release = runtime_process_release(pid);
+	if (release && !privileged)
+		complain("process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
+			 pid, ring_release_name(release), pid, restart);
+	else if (release)
+		complain("process %d is %s, its ring is off, and its functions cannot be probed; "
+			 "%s",
+			 pid, ring_release_name(release), restart);
+	else if (ocaml_is_stripped(pid))
+		complain("process %d is an OCaml 5 program whose symbols have all been stripped: "
+			 "its functions cannot be found; %s, or link it without -s",
+			 pid, restart);
+	else
+		complain("process %d has nothing to trace: no ring file, and no markers that could "
+			 "be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
+			 "libebtrace-probes",
+			 pid);
 }

@@ -39,7 +39,7 @@ static const struct argp_option options[] = {
 	 1},
 	{"mode", OPT_MODE, "MODE", 0,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a ring), stream (a trap "
-	 "for each event: with thread and CPU)",
+	 "for each event: with thread and CPU), probes (traps alone: no ring is read)",
 	 1},
 	{"snapshot", OPT_SNAPSHOT, NULL, 0, "Print what the rings hold now, then exit", 1},
 	{"duration", 'd', "TIME", 0, "Stop after so long: 10s, 500ms, 2m", 1},
@@ -71,6 +71,13 @@ static const struct argp_option options[] = {
 	{"version", 'V', NULL, 0, "Print the version and exit", -1},
 	{0},
 };
+
+static const char *const modes[] = {"auto", "ring", "watermark", "stream", "probes", NULL};
+
+const char *opts_mode_name(enum opts_mode mode)
+{
+	return modes[mode];
+}
 
 static uint64_t parse_scaled(struct argp_state *st, const char *text, const char *what,
 			     const char *const units[], const double scale[], double fallback)
@@ -140,7 +147,6 @@ static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
 /* Options that choose what is looked at. */
 static error_t parse_target(int key, char *arg, struct argp_state *st)
 {
-	static const char *const modes[] = {"auto", "ring", "watermark", "stream", NULL};
 	struct opts *o = st->input;
 	switch (key) {
 	case 'p':

@@ -15,7 +15,7 @@
 
 #define OPTS_MAX 64 /* of each repeatable option */
 
-enum opts_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM };
+enum opts_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES };
 enum opts_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct opts {
@@ -54,6 +54,7 @@ struct opts_command {
 	const char *doc;  /* argp's: before and after the options, separated by \v */
 };
 
+const char *opts_mode_name(enum opts_mode mode); /* as --mode has it; static */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
 
 #endif

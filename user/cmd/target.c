@@ -73,7 +73,8 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
-	extend_environment(t);
+	if (t->record)
+		extend_environment(t);
 	char byte;
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up */
@@ -86,15 +87,16 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	_exit(127);
 }
 
-int target_spawn(struct target *t, char **argv, int nice, rlim_t open_files, bool stop)
+int target_spawn(struct target *t, char **argv, const struct target_options *o)
 {
 	*t = (struct target){.pid = -1,
 			     .pidfd = -1,
 			     .go_fd = -1,
 			     .failed_fd = -1,
-			     .nice = nice,
-			     .open_files = open_files,
-			     .traced = stop};
+			     .nice = o->nice,
+			     .open_files = o->open_files,
+			     .traced = o->stop,
+			     .record = o->record};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
 	int err = make_dir(t);
 	if (err)

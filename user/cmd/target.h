@@ -21,18 +21,24 @@ struct target {
 	bool own_dir;	 /* made by us, removed by target_done() */
 	bool keep_files; /* the user asked for them */
 	bool traced;	 /* stopped behind exec(), before its first instruction */
+	bool record;	 /* its rings are to be switched on */
 	bool reaped;
 	int status; /* as of waitpid() */
 	int nice;   /* the program's, and its limit of open files: ours are raised */
 	rlim_t open_files;
 };
 
-/*
- * Forks `argv`, held before exec(), with this nice value and soft limit of open files. stop: target_go() is to leave it stopped behind exec(), when its
- * file is mapped (by ptrace, which takes a set-user-id program's privilege unless we are root). 0
- * or -errno.
- */
-int target_spawn(struct target *t, char **argv, int nice, rlim_t open_files, bool stop);
+struct target_options {
+	int nice;
+	rlim_t open_files; /* soft limit */
+	/* target_go() is to leave it stopped behind exec(), when its file is mapped (by ptrace, which
+	 * takes a set-user-id program's privilege unless we are root). */
+	bool stop;
+	bool record; /* switch its rings on */
+};
+
+/* Forks `argv`, held before exec(). 0 or -errno. */
+int target_spawn(struct target *t, char **argv, const struct target_options *o);
 /* Lets it exec. 0, or -errno of the exec(). */
 int target_go(struct target *t);
 /* Lets a program go on that was stopped behind exec(). */

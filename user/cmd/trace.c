@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace trace: events, as they happen or out of files, as text or NDJSON.
+ * ebtrace trace: events, as they happen or out of files, in any format.
  */
 #include <stdio.h>
 
@@ -21,6 +21,8 @@ static const struct opts_command command = {
 	"  ebtrace -- ./prog args             a program from its first event\n"
 	"  ebtrace -p 1234 -e 'major*' -d 10s\n"
 	"  ebtrace -o run.ndjson -- ./prog\n"
+	"  ebtrace -o run.ebt -- ./prog       a capture: all of it, compressed\n"
+	"  ebtrace run.ebt -o run.ndjson      made into something else, later\n"
 	"  ebtrace 1234.events                the ring file of a program that has ended\n"
 	"\n"
 	"Exit status: 0; 1 error; 2 usage; 3 loss, with --fail-on-loss; 4 nothing to trace; 5 no "

@@ -26,6 +26,8 @@
 #define POLL_MIN_NS  250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
+/* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
+#define OCAML_START_NS 150000000ull
 
 struct tracer {
 	const struct opts *opts;
@@ -237,6 +239,10 @@ static int make_bpf(struct tracer *t)
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
 		.watermark_only = o->mode == MODE_WATERMARK,
+		.no_ring_request = o->mode == MODE_PROBES,
+		.no_ring = o->mode == MODE_PROBES,
+		.ocaml_after_ns = o->program && o->mode != MODE_PROBES ? OCAML_START_NS : 0,
+		.release = o->release,
 		.changed = on_change,
 		.ctx = t,
 	};
@@ -246,7 +252,7 @@ static int make_bpf(struct tracer *t)
 		return 0;
 	t->bpf = NULL;
 	if (o->mode != MODE_AUTO) {
-		complain("--mode %s: %s", o->mode == MODE_STREAM ? "stream" : "watermark", reason);
+		complain("--mode %s: %s", opts_mode_name(o->mode), reason);
 		return err == -EPERM || err == -EACCES ? EXIT_DENIED : EXIT_ERROR;
 	}
 	if (log_level >= LOG_NORMAL)
@@ -286,11 +292,7 @@ static int check_something(struct tracer *t)
 		complain("%s", follow_reason(t->follow));
 	if (follow_error(t->follow))
 		return open_status(follow_error(t->follow));
-	pid_t pid = t->opts->pids[0];
-	complain(
-		"process %d has nothing to trace: no ring file, and no markers that could be used; "
-		"start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link libebtrace-probes",
-		pid);
+	open_nothing(t->opts->pids[0], t->bpf != NULL);
 	return EXIT_NOTHING;
 }
 
@@ -328,8 +330,13 @@ static int add_pids(struct tracer *t)
 static int start_program(struct tracer *t)
 {
 	char **argv = t->opts->program;
-	int err =
-		target_spawn(&t->target, argv, t->opts->nice, t->opts->open_files, t->bpf != NULL);
+	struct target_options to = {
+		.nice = t->opts->nice,
+		.open_files = t->opts->open_files,
+		.stop = t->bpf != NULL,
+		.record = t->opts->mode != MODE_PROBES,
+	};
+	int err = target_spawn(&t->target, argv, &to);
 	t->has_target = true;
 	if (err) {
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
@@ -410,7 +417,7 @@ static int begin(struct tracer *t)
 		return status;
 	if (t->bpf && t->opts->mode != MODE_WATERMARK)
 		ring_source_ringless_seen(t->rings);
-	t->session->source = t->bpf ? "ring+bpf" : "ring";
+	t->session->source = !t->bpf ? "ring" : t->opts->mode == MODE_PROBES ? "bpf" : "ring+bpf";
 	return t->opts->program ? start_program(t) : add_pids(t);
 }
 

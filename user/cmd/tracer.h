@@ -10,6 +10,7 @@
 #include "core/pump.h"
 #include "core/session.h"
 #include "core/sink.h"
+#include "source/capture.h"
 #include "source/ring.h"
 
 /*
@@ -22,7 +23,9 @@ int tracer_pump(const struct opts *o, struct session *session, struct sink *sink
 		struct pump **ret);
 /* A line on stderr for each file that is damaged. */
 void tracer_tell_damage(const struct ring_source *rings);
-/* Passes ring files through, once. The same for --snapshot of processes. */
+/* The same for a capture that was read to its end. An exit status: it was none, or unreadable. */
+int tracer_tell_capture(const struct capture_source *s);
+/* Passes ring files and captures through, once. The same for --snapshot of processes. */
 int tracer_files(const struct opts *o, struct session *session, struct sink *sink);
 
 #endif

@@ -67,6 +67,8 @@ void session_free(struct session *s);
 /* The process with this pid (0 is allowed: a file that does not say); made if new. NULL: -ENOMEM.
  * The pointer stays valid for the life of the session. */
 struct session_process *session_process(struct session *s, uint32_t pid);
+/* The same, NULL if nothing has asked for it yet. */
+const struct session_process *session_find_process(const struct session *s, uint32_t pid);
 /* The next process from *at on, in no order, which moves behind it; NULL at the end. */
 const struct session_process *session_next_process(const struct session *s, size_t *at);
 /* The first process that was made, or NULL. */

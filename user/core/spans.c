@@ -96,16 +96,26 @@ static bool close_short(struct spans *s, const struct ebt_event *ev, uint64_t *i
 	return false;
 }
 
+static void forget_chain(struct spans *s, uint64_t *link)
+{
+	for (uint64_t i = *link; i > s->first; i = at(s, i - 1)->outer)
+		at(s, i - 1)->undecided = false;
+	*link = 0;
+}
+
 /* What is open where events are missing may have ended there. */
 static void forget_open(struct spans *s, const struct ebt_event *ev)
 {
+	if (EBT_LOST_ANYWHERE(ev)) {
+		size_t next = 0;
+		for (struct map_slot *slot; (slot = map_next(&s->innermost, &next));)
+			forget_chain(s, &slot->value);
+		return;
+	}
 	for (int user = 0; user < 2; user++) {
 		uint64_t *link = map_get(&s->innermost, chain_of(ev, user));
-		if (!link)
-			continue;
-		for (uint64_t i = *link; i > s->first; i = at(s, i - 1)->outer)
-			at(s, i - 1)->undecided = false;
-		*link = 0;
+		if (link)
+			forget_chain(s, link);
 	}
 }
 

@@ -144,6 +144,8 @@ static bool loses(const struct stack *s, const struct ebt_event *ev)
 {
 	if (ev->pid && s->track.pid != ev->pid)
 		return false;
+	if (EBT_LOST_ANYWHERE(ev))
+		return true;
 	return ev->domain == EBT_NO_DOMAIN ? !s->in_ring : s->track.domain == ev->domain;
 }
 

@@ -8,10 +8,14 @@
 #define PROC_RUNTIME_H
 
 #include <ebtrace/cursor.h>
+#include <sys/types.h>
 
 /* The OCaml release in an ELF file; EBT_RELEASE_AUTO: none, or not an ELF file. `fd` stays open. */
 enum ebt_release runtime_ocaml_release(int fd);
-/* The same of a process: of its executable, else of the libraries that it has mapped. */
+/* The same of a file that is open already. */
+struct elf;
+enum ebt_release runtime_elf_release(struct elf *elf);
+/* The same of a process: of its executable, or of a library that it has mapped. */
 enum ebt_release runtime_process_release(pid_t pid);
 
 #endif

@@ -5,10 +5,9 @@
 #include "base/map.h"
 #include "core/names.h"
 #include <errno.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TEXT_BUFFER_BYTES (64 * 1024)
 /* Deeper phases are shown, but without a duration. */
@@ -16,7 +15,7 @@
 
 struct nesting {
 	uint32_t depth;
-	uint32_t id[TEXT_MAX_DEPTH];
+	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
 	uint64_t ts[TEXT_MAX_DEPTH];
 };
 
@@ -30,14 +29,36 @@ struct text {
 	uint64_t first_ns;
 };
 
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *fmt, ...)
+static void put(struct text *t, const char *s)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	int n = vsnprintf(buf_room(&t->buf), BUF_ROOM_MAX, fmt, ap);
-	va_end(ap);
-	if (n > 0)
-		t->buf.len += n < BUF_ROOM_MAX ? (size_t)n : BUF_ROOM_MAX - 1;
+	buf_puts(&t->buf, s);
+}
+
+static void put_u64(struct text *t, uint64_t v)
+{
+	buf_put_u64(&t->buf, v);
+}
+
+static void put_spaces(struct text *t, int count)
+{
+	static const char spaces[] =
+		"                                                                ";
+	for (int n; count > 0; count -= n) {
+		n = count < (int)sizeof(spaces) - 1 ? count : (int)sizeof(spaces) - 1;
+		buf_put(&t->buf, spaces, (size_t)n);
+	}
+}
+
+/* Right-aligned in `width`, filled up with `fill`. */
+static void put_aligned(struct text *t, uint64_t v, int width, char fill)
+{
+	char *p = buf_room(&t->buf);
+	char digits[24];
+	int n = (int)(buf_format_u64(digits, v) - digits);
+	for (; width > n; width--)
+		*p++ = fill;
+	memcpy(p, digits, (size_t)n);
+	t->buf.len = (size_t)(p + n - t->buf.data);
 }
 
 static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
@@ -52,13 +73,29 @@ static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 static void put_name(struct text *t, const struct ebt_event *ev)
 {
 	const char *name = names_event(t->session, ev);
+	put(t, " ");
 	if (!name) {
-		put(t, " %u", ev->id & ~EBT_UNKNOWN_ID);
+		put_u64(t, ev->id & ~EBT_UNKNOWN_ID);
 		return;
 	}
-	put(t, " ");
-	for (; *name; name++)
-		put(t, "%c", (unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name);
+	for (size_t n; *name; name += n) {
+		n = 0;
+		while ((unsigned char)name[n] >= 0x20 && name[n] != 0x7f)
+			n++;
+		buf_put(&t->buf, name, n);
+		if (name[n]) {
+			put(t, "?");
+			n++;
+		}
+	}
+}
+
+static void put_hex(struct text *t, const unsigned char *data, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		char pair[2] = {"0123456789abcdef"[data[i] >> 4], "0123456789abcdef"[data[i] & 15]};
+		buf_put(&t->buf, pair, 2);
+	}
 }
 
 static void put_value(struct text *t, const struct ebt_event *ev)
@@ -67,61 +104,80 @@ static void put_value(struct text *t, const struct ebt_event *ev)
 	const unsigned char *data = session_blob(t->session, ev, &bytes);
 	switch (ev->kind) {
 	case EBT_COUNTER:
-		put(t, " = %llu", (unsigned long long)ev->arg[0]);
+		put(t, " = ");
+		put_u64(t, ev->arg[0]);
 		break;
 	case EBT_INT:
 	case EBT_LIFECYCLE:
-		put(t, " = %lld", (long long)ev->sarg[0]);
+		put(t, " = ");
+		buf_put_i64(&t->buf, ev->sarg[0]);
 		break;
 	case EBT_ALLOC_SIZES:
 		for (size_t at = 0; data && at + 8 <= bytes; at += 8) {
 			uint64_t v;
 			memcpy(&v, data + at, 8);
-			put(t, " %llu", (unsigned long long)v);
+			put(t, " ");
+			put_u64(t, v);
 		}
 		break;
 	case EBT_CUSTOM:
 		put(t, " = ");
-		for (size_t i = 0; data && i < bytes; i++)
-			put(t, "%02x", data[i]);
+		put_hex(t, data, data ? bytes : 0);
 		break;
 	default:
 		break;
 	}
+	if (ev->flags & EBT_F_CUT)
+		put(t, " (cut)");
 }
 
 static void put_lost(struct text *t, const struct ebt_event *ev)
 {
 	bool counted = ev->arg[0] != EBT_LOST_UNCOUNTED;
 	put(t, "*** lost");
-	if (counted)
-		put(t, " %llu events", (unsigned long long)ev->arg[0]);
-	if (ev->arg[1])
-		put(t, counted ? " (%llu words)" : " %llu words", (unsigned long long)ev->arg[1]);
-	put(t, "%s ***", ev->flags & EBT_F_HISTORY ? " before the trace began" : "");
+	if (counted) {
+		put(t, " ");
+		put_u64(t, ev->arg[0]);
+		put(t, " events");
+	}
+	if (ev->arg[1]) {
+		put(t, counted ? " (" : " ");
+		put_u64(t, ev->arg[1]);
+		put(t, counted ? " words)" : " words");
+	}
+	put(t, ev->flags & EBT_F_HISTORY ? " before the trace began ***" : " ***");
 }
 
 /* In the unit that keeps it readable, as wide as the column is when there is none. */
 static void put_duration(struct text *t, uint64_t ns)
 {
-	static const char *const units[] = {"us", "ms", "s "};
+	static const char *const units[] = {" us ", " ms ", " s  "};
 	unsigned unit = 0;
 	if (ns < 1000) {
-		put(t, "%7llu ns ", (unsigned long long)ns);
+		put_aligned(t, ns, 7, ' ');
+		put(t, " ns ");
 		return;
 	}
 	for (; ns >= 1000000 && unit < 2; unit++)
 		ns /= 1000;
-	put(t, "%3llu.%03llu %s ", (unsigned long long)ns / 1000, (unsigned long long)ns % 1000,
-	    units[unit]);
+	put_aligned(t, ns / 1000, 3, ' ');
+	put(t, ".");
+	put_aligned(t, ns % 1000, 3, '0');
+	put(t, units[unit]);
 }
 #define DURATION_WIDTH 11
+
+static uint64_t id_of(const struct ebt_event *ev)
+{
+	bool user = ev->kind == EBT_SPAN_BEGIN || ev->kind == EBT_SPAN_END;
+	return (uint64_t)user << 32 | ev->id;
+}
 
 /* Closes the innermost open phase of this id, and with it those whose ends were lost. */
 static bool close_phase(struct nesting *n, const struct ebt_event *ev, uint64_t *ret_ns)
 {
 	for (uint32_t i = n->depth; i-- > 0;) {
-		if (n->id[i] != ev->id)
+		if (n->id[i] != id_of(ev))
 			continue;
 		n->depth = i;
 		*ret_ns = ev->ts - n->ts[i];
@@ -130,17 +186,26 @@ static bool close_phase(struct nesting *n, const struct ebt_event *ev, uint64_t 
 	return false;
 }
 
+static void put_damage(struct text *t, const struct ebt_event *ev)
+{
+	put(t, "*** damaged at byte ");
+	put_u64(t, ev->arg[0]);
+	put(t, ", ");
+	put_u64(t, ev->arg[1]);
+	put(t, " words skipped ***");
+}
+
 static void put_what(struct text *t, const struct ebt_event *ev)
 {
 	if (ev->kind == EBT_LOST) {
 		put_lost(t, ev);
 	} else if (ev->kind == EBT_DAMAGE) {
-		put(t, "*** damaged at byte %llu, %llu words skipped ***",
-		    (unsigned long long)ev->arg[0], (unsigned long long)ev->arg[1]);
+		put_damage(t, ev);
 	} else if (ev->kind == EBT_PROCESS) {
-		put(t, "process %s", names_process_change(ev->id));
+		put(t, "process ");
+		put(t, names_process_change(ev->id));
 	} else {
-		put(t, "%s", names_kind(ev->kind));
+		put(t, names_kind(ev->kind));
 		if (ev->kind != EBT_ALLOC_SIZES)
 			put_name(t, ev);
 		put_value(t, ev);
@@ -148,30 +213,44 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 }
 
 /* A number in its column, "-" for one that is not known; returns what is left of the width. */
-static int put_number(struct text *t, const char *before, uint32_t v, bool known, int width)
+static int put_number(struct text *t, uint32_t v, bool known, int width)
 {
 	char digits[16] = "-";
-	int n = 1;
-	if (known)
-		n = snprintf(digits, sizeof(digits), "%u", v);
-	put(t, "%s%s", before, digits);
+	int n = known ? (int)(buf_format_u64(digits, v) - digits) : 1;
+	buf_put(&t->buf, digits, (size_t)n);
 	return width > n ? width - n : 0;
 }
 
 static void put_columns(struct text *t, const struct ebt_event *ev)
 {
 	uint64_t ns = ev->ts > t->first_ns ? ev->ts - t->first_ns : 0;
-	put(t, "[%4llu.%09llu] ", (unsigned long long)ns / 1000000000,
-	    (unsigned long long)ns % 1000000000);
-	int left = put_number(t, "", ev->pid, ev->pid, 7);
-	left = put_number(t, "/", ev->tid, ev->tid, left + 7);
-	put(t, "%*s", left + 1, "");
-	left = put_number(t, "d", ev->domain, ev->domain != EBT_NO_DOMAIN, 3);
-	put(t, "%*s", left + 1, "");
+	put(t, "[");
+	put_aligned(t, ns / 1000000000, 4, ' ');
+	put(t, ".");
+	put_aligned(t, ns % 1000000000, 9, '0');
+	put(t, "] ");
+	int left = put_number(t, ev->pid, ev->pid, 7);
+	put(t, "/");
+	left = put_number(t, ev->tid, ev->tid, left + 7);
+	put_spaces(t, left + 1);
+	put(t, "d");
+	left = put_number(t, ev->domain, ev->domain != EBT_NO_DOMAIN, 3);
+	put_spaces(t, left + 1);
 	if (!t->has_cpus)
 		return;
-	left = put_number(t, "cpu", ev->cpu, ev->cpu != EBT_NO_CPU, 3);
-	put(t, "%*s", left + 1, "");
+	put(t, "cpu");
+	left = put_number(t, ev->cpu, ev->cpu != EBT_NO_CPU, 3);
+	put_spaces(t, left + 1);
+}
+
+/* What is open behind a hole is not known. */
+static void forget_open(struct text *t, struct nesting *n, const struct ebt_event *ev)
+{
+	size_t at = 0;
+	n->depth = 0;
+	if (EBT_LOST_ANYWHERE(ev))
+		for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
+			((struct nesting *)(uintptr_t)slot->value)->depth = 0;
 }
 
 static int text_event(struct sink *k, const struct ebt_event *ev)
@@ -193,16 +272,16 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	if (closed)
 		put_duration(t, ns);
 	else
-		put(t, "%*s", DURATION_WIDTH, "");
-	put(t, " %*s", 2 * (int)n->depth, "");
+		put_spaces(t, DURATION_WIDTH);
+	put_spaces(t, 1 + 2 * (int)n->depth);
 	put_what(t, ev);
 	if (ev->flags & EBT_F_LATE)
 		put(t, " (late)");
 	put(t, "\n");
 	if (ev->kind == EBT_LOST)
-		n->depth = 0; /* what is open behind a hole is not known */
+		forget_open(t, n, ev);
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
-		n->id[n->depth] = ev->id;
+		n->id[n->depth] = id_of(ev);
 		n->ts[n->depth++] = ev->ts;
 	}
 	return t->buf.err;
@@ -222,14 +301,26 @@ static int text_end(struct sink *k)
 {
 	struct text *t = (struct text *)k;
 	const struct session_totals *n = &t->session->totals;
-	put(t, "# %llu events, %llu lost", (unsigned long long)n->events,
-	    (unsigned long long)n->lost_events);
-	if (n->lost_words)
-		put(t, " (%llu words)", (unsigned long long)n->lost_words);
-	if (n->late)
-		put(t, ", %llu late", (unsigned long long)n->late);
-	if (n->damaged)
-		put(t, ", %llu damaged", (unsigned long long)n->damaged);
+	put(t, "# ");
+	put_u64(t, n->events);
+	put(t, " events, ");
+	put_u64(t, n->lost_events);
+	put(t, " lost");
+	if (n->lost_words) {
+		put(t, " (");
+		put_u64(t, n->lost_words);
+		put(t, " words)");
+	}
+	if (n->late) {
+		put(t, ", ");
+		put_u64(t, n->late);
+		put(t, " late");
+	}
+	if (n->damaged) {
+		put(t, ", ");
+		put_u64(t, n->damaged);
+		put(t, " damaged");
+	}
 	put(t, "\n");
 	return buf_finish(&t->buf);
 }

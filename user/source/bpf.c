@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "source/bpf.h"
+#include "source/bpf_source.h"
 
 #include "base/log.h"
 #include "bpf/abi.h"
-#include "source/bpf_lanes.h"
-#include "source/bpf_targets.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -23,23 +21,6 @@
 #define DEFAULT_SLACK_NS    10000000u
 #define RESCAN_NS	    100000000u /* a new library is found so late at most */
 #define INITIAL_PIDNS_INO   0xeffffffcu
-
-struct bpf_source {
-	struct source base;
-	struct session *session;
-	struct bpf_options opt;
-	struct ebtrace_bpf *skel;
-	struct ring_buffer *rb;
-	struct bpf_targets targets;
-	struct bpf_lanes lanes;
-	struct bpf_counts counts;
-	uint64_t started_ns;  /* the look under way began then */
-	uint64_t taken_ns;    /* time of the last record taken: they come in order of reserve */
-	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
-	uint64_t rescan_ns;
-	uint64_t lost_told, lost_since_ns, control_seen;
-	bool stopped;
-};
 
 /* One file in one process. */
 struct link {
@@ -95,7 +76,13 @@ static void detach_link(void *ctx, void *p)
 	free(l);
 }
 
-static int attach_perf(struct bpf_source *s, const char *path, pid_t pid,
+static struct bpf_program *program_of(const struct bpf_source *s, enum bpf_probe which)
+{
+	return which == BPF_PROBE_OCAML ? s->skel->progs.ebt_ocaml_function
+					: s->skel->progs.ebt_marker;
+}
+
+static int attach_perf(struct bpf_program *prog, const char *path, pid_t pid,
 		       const struct uprobe_site *site, uint32_t sites, struct link *l)
 {
 	l->perf = calloc(sites, sizeof(struct bpf_link *));
@@ -105,16 +92,16 @@ static int attach_perf(struct bpf_source *s, const char *path, pid_t pid,
 		const struct uprobe_site *at = &site[l->perfs];
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = at->semaphore,
 			    .bpf_cookie = at->cookie);
-		l->perf[l->perfs] = bpf_program__attach_uprobe_opts(s->skel->progs.ebt_marker, pid,
-								    path, at->offset, &opts);
+		l->perf[l->perfs] =
+			bpf_program__attach_uprobe_opts(prog, pid, path, at->offset, &opts);
 		if (!l->perf[l->perfs])
 			return -errno;
 	}
 	return 0;
 }
 
-static int attach_link(void *ctx, const char *path, pid_t pid, const struct uprobe_site *site,
-		       uint32_t sites, void **ret)
+static int attach_link(void *ctx, enum bpf_probe which, const char *path, pid_t pid,
+		       const struct uprobe_site *site, uint32_t sites, void **ret)
 {
 	struct bpf_source *s = ctx;
 	struct link *l = calloc(1, sizeof(*l));
@@ -123,11 +110,11 @@ static int attach_link(void *ctx, const char *path, pid_t pid, const struct upro
 	int err = 0;
 	l->fd = -1;
 	if (s->counts.multi) {
-		int prog = bpf_program__fd(s->skel->progs.ebt_marker);
+		int prog = bpf_program__fd(program_of(s, which));
 		l->fd = uprobe_multi_attach(prog, path, pid, site, sites);
 		err = l->fd < 0 ? l->fd : 0;
 	} else {
-		err = attach_perf(s, path, pid, site, sites, l);
+		err = attach_perf(program_of(s, which), path, pid, site, sites, l);
 	}
 	if (err)
 		detach_link(s, l);
@@ -136,114 +123,11 @@ static int attach_link(void *ctx, const char *path, pid_t pid, const struct upro
 	return err;
 }
 
-/* ---- records ---- */
-
-static void tell(struct bpf_source *s, pid_t pid, enum bpf_change change)
-{
-	if (s->opt.changed)
-		s->opt.changed(s->opt.ctx, pid, change);
-}
-
-/* The kernel has put the child among the traced; here it gets a slot and its links. */
-static void add_child(struct bpf_source *s, pid_t pid)
-{
-	if (s->stopped || bpf_targets_find(&s->targets, pid) >= 0)
-		return;
-	int slot = bpf_targets_add(&s->targets, pid);
-	if (slot < 0)
-		return;
-	bpf_targets_scan(&s->targets, (uint32_t)slot);
-	tell(s, pid, BPF_FORKED);
-}
-
-static int take_process(struct bpf_source *s, const struct ebt_event *ev)
-{
-	pid_t pid = (pid_t)ev->pid;
-	int slot = bpf_targets_find(&s->targets, pid);
-	int err = bpf_lanes_add(&s->lanes, slot < 0 ? 0 : (uint32_t)slot, ev);
-	if (ev->id == EBT_PROCESS_FORK) {
-		add_child(s, (pid_t)ev->arg[0]);
-	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXEC) {
-		if (!s->stopped)
-			bpf_targets_scan(&s->targets, (uint32_t)slot);
-		tell(s, pid, BPF_EXECED);
-	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXIT) {
-		bpf_targets_end(&s->targets, (uint32_t)slot);
-		bpf_lanes_end(&s->lanes, (uint32_t)slot);
-		tell(s, pid, BPF_EXITED);
-	}
-	return err;
-}
-
-static void take_control(struct bpf_source *s, const struct ebt_event *ev)
-{
-	pid_t pid = bpf_targets_pid(&s->targets, ev->pid);
-	if (ev->kind == EBT_SITE_RING_START) {
-		/* The library of the ring may have been loaded just now, with markers of its own. */
-		if (!s->stopped)
-			bpf_targets_scan(&s->targets, ev->pid);
-		tell(s, pid, BPF_RING_STARTED);
-	} else if (ev->kind == EBT_SITE_RING_STOP) {
-		tell(s, pid, BPF_RING_STOPPED);
-	} else if (ev->kind == EBT_SITE_WATERMARK) {
-		tell(s, pid, BPF_RING_FILLS);
-	}
-}
-
-static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t size)
-{
-	struct ebt_event ev = *rec;
-	uint32_t slot = ev.pid;
-	ev.pid = (uint32_t)bpf_targets_pid(&s->targets, slot);
-	s->counts.events++;
-	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
-	 * that it comes from the future. */
-	if (ev.domain == EBT_NO_DOMAIN && ev.ts > s->started_ns) {
-		uint64_t now = now_ns();
-		if (ev.ts > now)
-			ev.ts = now;
-	}
-	if (ev.flags & EBT_F_PAYLOAD) {
-		size_t room = size - sizeof(ev);
-		size_t bytes = ev.arg[1] < room ? ev.arg[1] : room;
-		ev.flags &= (uint16_t)~EBT_F_PAYLOAD;
-		ev.arg[1] = 0;
-		int err = session_put_blob(s->session, &ev, rec + 1, bytes);
-		if (err)
-			return err;
-	}
-	int err = bpf_lanes_add(&s->lanes, slot, &ev);
-	if (err)
-		session_drop_blob(s->session, &ev);
-	return err;
-}
-
-static size_t queued_bytes(const struct bpf_source *s)
-{
-	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
-}
-
-/* -ENOBUFS: the queues are full; the rest stays in the kernel, which counts what it drops. */
-static int take_record(void *ctx, void *data, size_t size)
+static int set_runtime(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r)
 {
 	struct bpf_source *s = ctx;
-	const struct ebt_event *ev = data;
-	int err = 0;
-	if (size < sizeof(*ev))
-		return 0;
-	if (ev->kind >= EBT_SITE_CONTROL) {
-		if (bpf_targets_pid(&s->targets, ev->pid))
-			take_control(s, ev);
-	} else if (ev->kind == EBT_PROCESS) {
-		err = take_process(s, ev);
-	} else if (bpf_targets_pid(&s->targets, ev->pid)) {
-		err = take_event(s, ev, size);
-	}
-	if (err)
-		return err;
-	bool full = queued_bytes(s) >= s->opt.queue_bytes;
-	s->taken_ns = ev->ts;
-	return full && !s->stopped ? -ENOBUFS : 0;
+	int map = bpf_map__fd(s->skel->maps.ebt_ocaml);
+	return bpf_map_update_elem(map, &index, r, BPF_ANY) ? -errno : 0;
 }
 
 /* ---- poll ---- */
@@ -283,7 +167,7 @@ static void find_lost_children(struct bpf_source *s)
 	int map = bpf_map__fd(s->skel->maps.ebt_traced);
 	uint32_t pid, *last = NULL;
 	while (!bpf_map_get_next_key(map, last, &pid)) {
-		add_child(s, (pid_t)pid);
+		bpf_records_add_child(s, (pid_t)pid);
 		last = &pid;
 	}
 	for (uint32_t i = 0; i < s->targets.targets; i++) {
@@ -299,7 +183,7 @@ static void find_lost_children(struct bpf_source *s)
 static int look(struct bpf_source *s)
 {
 	s->started_ns = now_ns();
-	if (!s->stopped && queued_bytes(s) >= s->opt.queue_bytes)
+	if (!s->stopped && bpf_records_bytes(s) >= s->opt.queue_bytes)
 		return 0;
 	int n = ring_buffer__consume(s->rb);
 	if (n < 0 && n != -ENOBUFS)
@@ -398,9 +282,9 @@ static int load(struct bpf_source *s)
 	int err = bpf_map__set_max_entries(s->skel->maps.ebt_channel, (uint32_t)s->opt.ring_bytes);
 	if (err)
 		return err;
-	if (s->counts.multi)
+	for (enum bpf_probe p = BPF_PROBE_MARKER; s->counts.multi && p <= BPF_PROBE_OCAML; p++)
 		bpf_program__set_expected_attach_type(
-			s->skel->progs.ebt_marker, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+			program_of(s, p), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 	s->skel->rodata->ebt_follow = !s->opt.no_follow;
 	set_pidns(s->skel);
 	/* Without the kernel's BTF the markers can be had still, but no child can be followed. */
@@ -408,16 +292,19 @@ static int load(struct bpf_source *s)
 	bpf_program__set_autoload(s->skel->progs.ebt_process_fork, btf);
 	bpf_program__set_autoload(s->skel->progs.ebt_process_exec, btf);
 	bpf_program__set_autoload(s->skel->progs.ebt_process_exit, btf);
+	bpf_program__set_autoload(s->skel->progs.ebt_ocaml_function, btf);
 	bpf_program__set_autoattach(s->skel->progs.ebt_marker, false);
+	bpf_program__set_autoattach(s->skel->progs.ebt_ocaml_function, false);
 	if (!btf)
-		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed");
+		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed, and "
+				   "OCaml programs are seen through their rings alone");
 	err = ebtrace_bpf__load(s->skel);
 	if (err)
 		return err;
 	err = ebtrace_bpf__attach(s->skel);
 	if (err)
 		return err;
-	s->rb = ring_buffer__new(bpf_map__fd(s->skel->maps.ebt_channel), take_record, s, NULL);
+	s->rb = ring_buffer__new(bpf_map__fd(s->skel->maps.ebt_channel), bpf_records_take, s, NULL);
 	return s->rb ? 0 : -errno;
 }
 
@@ -438,9 +325,13 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
 	s->targets.attach = attach_link;
 	s->targets.detach = detach_link;
+	s->targets.set_runtime = set_runtime;
 	s->targets.ctx = s;
 	s->targets.watermark_only = opt->watermark_only;
 	s->targets.no_ring_request = opt->no_ring_request;
+	s->targets.no_ring = opt->no_ring;
+	s->targets.ocaml_after_ns = opt->ocaml_after_ns;
+	s->targets.release = opt->release;
 	libbpf_set_print(log_libbpf);
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());

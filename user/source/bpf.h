@@ -3,7 +3,8 @@
  * Events seen by BPF programs at the markers of running processes, with their thread and CPU. It
  * attaches to each file with markers that a process maps, follows children, exec and new
  * libraries, and detaches without a trace: also when it is killed, as all it holds in the kernel
- * are descriptors. Needs CAP_BPF and CAP_PERFMON, or root.
+ * are descriptors. An OCaml 5 program whose own ring is off is probed at its runtime's functions.
+ * Needs CAP_BPF and CAP_PERFMON, or root.
  *
  * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
  * each process has a lane of its own. Nothing wakes the reader for an event: call source_poll() by
@@ -15,6 +16,7 @@
 #include "core/session.h"
 #include "core/source.h"
 
+#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -38,6 +40,9 @@ struct bpf_options {
 	bool no_follow;		/* leave children alone */
 	bool watermark_only;	/* no events: only what tells when to read the rings */
 	bool no_ring_request;	/* do not switch rings on */
+	bool no_ring; /* nobody reads rings: OCaml programs are probed also while theirs is on */
+	uint64_t ocaml_after_ns;  /* OCaml programs get so long to switch their own ring on */
+	enum ebt_release release; /* of OCaml programs; AUTO: as each says itself */
 	/* May be NULL. Called during poll(); it must not call the source. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change);
 	void *ctx;

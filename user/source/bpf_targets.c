@@ -5,6 +5,7 @@
 #include "bpf/abi.h"
 #include "proc/maps.h"
 #include "proc/notes.h"
+#include "source/bpf_ocaml.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Files of one process that are remembered; what a program maps beyond is not looked at. */
@@ -23,11 +25,14 @@ struct target_file {
 	uint64_t dev, inode;
 	uint32_t sites;
 	void *link; /* NULL: a file without markers, or one that cannot be attached to */
+	struct bpf_ocaml *ocaml; /* NULL: no OCaml runtime */
+	bool moved;		 /* it may be mapped at other addresses now */
 };
 
 struct bpf_target {
 	pid_t pid;
 	bool ended;
+	uint64_t since_ns;
 	struct target_file *file;
 	uint32_t files;
 };
@@ -54,13 +59,20 @@ struct scan {
 	int err; /* why the last file that failed did */
 };
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 int bpf_targets_add(struct bpf_targets *t, pid_t pid)
 {
 	struct bpf_target *p = realloc(t->target, (t->targets + 1ull) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	t->target = p;
-	p[t->targets] = (struct bpf_target){.pid = pid};
+	p[t->targets] = (struct bpf_target){.pid = pid, .since_ns = now_ns()};
 	return (int)t->targets++;
 }
 
@@ -71,6 +83,11 @@ int bpf_targets_find(const struct bpf_targets *t, pid_t pid)
 		if (t->target[i].pid == pid && !t->target[i].ended)
 			return (int)i;
 	return -ESRCH;
+}
+
+uint64_t bpf_targets_since(const struct bpf_targets *t, uint32_t slot)
+{
+	return t->target[slot].since_ns;
 }
 
 pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot)
@@ -117,25 +134,39 @@ static int read_sites(struct bpf_targets *t, uint32_t slot, int fd, struct uprob
 	return site ? n : -ENOMEM;
 }
 
-static int attach_file(struct scan *s, const struct maps_entry *e, struct target_file *ret)
+static int attach_markers(struct scan *s, int fd, struct target_file *ret)
 {
 	pid_t pid = s->t->target[s->slot].pid;
-	int fd = maps_open(pid, e);
-	if (fd < 0)
-		return fd;
 	struct uprobe_site *site = NULL;
 	int n = read_sites(s->t, s->slot, fd, &site);
 	int err = n < 0 ? n : 0;
 	if (n > 0) {
 		char path[32];
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		err = s->t->attach(s->t->ctx, path, pid, site, (uint32_t)n, &ret->link);
+		err = s->t->attach(s->t->ctx, BPF_PROBE_MARKER, path, pid, site, (uint32_t)n,
+				   &ret->link);
 		if (!err)
 			ret->sites = (uint32_t)n;
 	}
 	free(site);
-	close(fd);
 	return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
+}
+
+static int attach_file(struct scan *s, const struct maps_entry *e, struct target_file *ret)
+{
+	int fd = maps_open(s->t->target[s->slot].pid, e);
+	if (fd < 0)
+		return fd;
+	int err = attach_markers(s, fd, ret);
+	int ocaml = bpf_ocaml_new(s->t, s->slot, e, fd, &ret->ocaml);
+	return err ? err : ocaml;
+}
+
+static int look_again(struct scan *s, const struct maps_entry *e, struct target_file *f)
+{
+	int fd = maps_open(s->t->target[s->slot].pid, e);
+	f->moved = false;
+	return fd < 0 ? fd : bpf_ocaml_new(s->t, s->slot, e, fd, &f->ocaml);
 }
 
 static int scan_entry(const struct maps_entry *e, void *ctx)
@@ -145,10 +176,11 @@ static int scan_entry(const struct maps_entry *e, void *ctx)
 	if (!e->exec || !e->inode || target->files == MAX_FILES)
 		return 0;
 	uint64_t dev = makedev(e->dev_major, e->dev_minor);
-	for (uint32_t i = 0; i < target->files; i++)
-		if (target->file[i].inode == e->inode && target->file[i].dev == dev)
-			return 0;
-
+	for (uint32_t i = 0; i < target->files; i++) {
+		struct target_file *f = &target->file[i];
+		if (f->inode == e->inode && f->dev == dev)
+			return f->moved ? look_again(s, e, f) : 0;
+	}
 	struct target_file *p = realloc(target->file, (target->files + 1ull) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
@@ -170,6 +202,17 @@ static int scan_entry(const struct maps_entry *e, void *ctx)
 	return 0;
 }
 
+static void update_ocaml(struct scan *s)
+{
+	struct bpf_target *target = &s->t->target[s->slot];
+	for (uint32_t i = 0; i < target->files; i++) {
+		struct bpf_ocaml *o = target->file[i].ocaml;
+		int n = o ? bpf_ocaml_update(s->t, o, now_ns()) : 0;
+		s->sites += n > 0 ? n : 0;
+		s->err = n < 0 ? n : s->err;
+	}
+}
+
 int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 {
 	struct scan s = {.t = t, .slot = slot};
@@ -178,7 +221,21 @@ int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 	int err = maps_each(t->target[slot].pid, scan_entry, &s);
 	if (err)
 		return err;
+	update_ocaml(&s);
 	return s.sites ? s.sites : s.err;
+}
+
+int bpf_targets_exec(struct bpf_targets *t, uint32_t slot)
+{
+	struct bpf_target *target = &t->target[slot];
+	target->since_ns = now_ns();
+	for (uint32_t i = 0; i < target->files; i++) {
+		struct target_file *f = &target->file[i];
+		f->moved = f->ocaml != NULL;
+		bpf_ocaml_free(t, f->ocaml);
+		f->ocaml = NULL;
+	}
+	return bpf_targets_scan(t, slot);
 }
 
 void bpf_targets_scan_all(struct bpf_targets *t)
@@ -193,6 +250,7 @@ void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 	for (uint32_t i = 0; i < target->files; i++) {
 		if (target->file[i].link)
 			t->detach(t->ctx, target->file[i].link);
+		bpf_ocaml_free(t, target->file[i].ocaml);
 		t->sites -= target->file[i].sites;
 	}
 	free(target->file);
@@ -213,4 +271,7 @@ void bpf_targets_done(struct bpf_targets *t)
 	free(t->target);
 	t->target = NULL;
 	t->targets = 0;
+	free(t->runtime);
+	t->runtime = NULL;
+	t->runtimes = 0;
 }

@@ -10,31 +10,52 @@
 
 #include "source/uprobe.h"
 
+#include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML };
+
+struct bpf_runtime {
+	uint32_t slot;
+	enum ebt_release release;
+	bool named; /* the session knows of it */
+};
+
+struct ebt_ocaml_runtime;
+
 struct bpf_targets {
 	/* Links the sites of the file at `path` in `pid`: 0 and *ret_link, or -errno. */
-	int (*attach)(void *ctx, const char *path, pid_t pid, const struct uprobe_site *site,
-		      uint32_t sites, void **ret_link);
+	int (*attach)(void *ctx, enum bpf_probe program, const char *path, pid_t pid,
+		      const struct uprobe_site *site, uint32_t sites, void **ret_link);
 	void (*detach)(void *ctx, void *link);
+	/* Tells the BPF program what it must know of an OCaml runtime. 0 or -errno. */
+	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
 	void *ctx;
 	bool watermark_only, no_ring_request;
+	bool no_ring;		  /* what an OCaml program's ring holds does not matter */
+	uint64_t ocaml_after_ns;  /* a process gets so long to switch its own ring on */
+	enum ebt_release release; /* of all OCaml runtimes; AUTO: as each says itself */
 
 	struct bpf_target *target; /* by slot; a slot is never used again */
 	uint32_t targets;
-	uint32_t sites; /* attached now */
+	uint32_t sites;		     /* attached now */
+	struct bpf_runtime *runtime; /* all OCaml runtimes that were found, by index */
+	uint32_t runtimes;
 };
 
 /* Makes a target of a process that is none yet. Its slot, or -ENOMEM. */
 int bpf_targets_add(struct bpf_targets *t, pid_t pid);
 /* The slot of a process that is still traced, or -ESRCH. */
 int bpf_targets_find(const struct bpf_targets *t, pid_t pid);
-pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot); /* 0: no such slot */
-/* Looks for files with markers that are new in the process, and attaches to them. The number of
- * new markers, or -errno. */
+uint64_t bpf_targets_since(const struct bpf_targets *t, uint32_t slot); /* when it was added, ns */
+pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot);	/* 0: no such slot */
+/* Looks for files with markers or an OCaml runtime that are new in the process, and attaches to
+ * them. The number of new sites, or -errno. */
 int bpf_targets_scan(struct bpf_targets *t, uint32_t slot);
+/* The same when the process runs another program now, or the same one anew. */
+int bpf_targets_exec(struct bpf_targets *t, uint32_t slot);
 void bpf_targets_scan_all(struct bpf_targets *t);
 void bpf_targets_end(struct bpf_targets *t, uint32_t slot); /* detaches: the process is no more */
 void bpf_targets_detach(struct bpf_targets *t);		    /* all of them */

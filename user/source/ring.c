@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "proc/process.h"
 #include "source/ring_lane.h"
 
 /* A writer that stays inside one event for so long is stopped, not slow. */
@@ -369,6 +370,12 @@ static void describe_process(const struct ring_file *f, struct session_process *
 	memcpy(p->producer, info.producer, sizeof(p->producer));
 	memcpy(p->runtime, info.runtime, sizeof(p->runtime));
 	p->raw_phase = ring_raw_phases(info.release, &p->raw_phases);
+	if (!f->live) /* the pid may be somebody else's by now */
+		return;
+	struct process now;
+	process_look((pid_t)f->pid, &now);
+	if (*now.comm)
+		memcpy(p->comm, now.comm, sizeof(p->comm));
 }
 
 /* Fields of the header that were put right are told as damage before all else. */

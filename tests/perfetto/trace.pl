@@ -1,0 +1,106 @@
+#!/usr/bin/perl
+# SPDX-License-Identifier: BSD-2-Clause
+# Reads a Perfetto trace as `protoc --decode` prints it and writes a line an event, its columns
+# separated by tabs: type, ts, track, name, value, other notes. Tracks are paths of names; a process
+# is its number. What breaks the rules of the format is a line that begins with "!".
+use strict;
+use warnings;
+
+my (%tracks, %names, %notes, %open, %last);
+my $first = 1;
+sub bad { print "!\t@_\n" }
+
+sub text {
+	my $s = shift;
+	$s =~ s/\\([0-7]{3})/chr(oct($1))/ge;
+	$s =~ s/\\n/\n/g;
+	$s =~ s/\\(["'\\])/$1/g;
+	return $s;
+}
+
+# A message as a hash of lists: what may be repeated and what may not look the same here.
+sub message {
+	my %m;
+	while (my $line = <STDIN>) {
+		last if $line =~ /^\s*}/;
+		bad("an unknown field: $line") if $line =~ /^\s*\d/;
+		if ($line =~ /^\s*(\w+) \{/) { push @{$m{$1}}, message(); }
+		elsif ($line =~ /^\s*(\w+): "(.*)"$/) { push @{$m{$1}}, text($2); }
+		elsif ($line =~ /^\s*(\w+): (.*)$/) { push @{$m{$1}}, $2; }
+		else { bad("not understood: $line"); }
+	}
+	return \%m;
+}
+
+sub one { my ($m, $key) = @_; return $m->{$key} ? $m->{$key}[0] : undef; }
+
+sub descriptor {
+	my $d = shift;
+	my ($uuid, $parent, $process, $counter) = map { one($d, $_) } qw(uuid parent_uuid process counter);
+	bad("no parent of $uuid") if $parent && !$tracks{$parent};
+	my $name = $process ? one($process, 'pid') : one($d, 'name');
+	my $path = ($parent ? "$tracks{$parent}/" : '') . $name;
+	bad("$uuid is $tracks{$uuid} and $path") if $tracks{$uuid} && $tracks{$uuid} ne $path;
+	$tracks{$uuid} = $path;
+	my $about = $process ? one($process, 'process_name') // ''
+		: $counter ? one($counter, 'unit_name') // one($counter, 'unit') // 'counter' : '';
+	print join("\t", 'track', '', $path, $about), "\n";
+}
+
+sub notes {
+	my $event = shift;
+	my %n;
+	for my $note (@{$event->{debug_annotations} // []}) {
+		my $name = $notes{one($note, 'name_iid')} // bad('a note without a name');
+		my ($value) = map { one($note, $_) // () } qw(uint_value int_value string_value bool_value);
+		$value //= join ',', map { one($_, 'uint_value') } @{$note->{array_values}};
+		$n{$name} = $value;
+	}
+	return %n;
+}
+
+sub event {
+	my ($ts, $e) = @_;
+	my $track = $tracks{one($e, 'track_uuid')} // bad('an event on a track that was not told');
+	my $type = lc one($e, 'type');
+	$type =~ s/^type_(slice_)?//;
+	my $name = one($e, 'name_iid') ? $names{one($e, 'name_iid')} // bad('no such name') : '';
+	my %n = notes($e);
+	if ($type eq 'begin' || $type eq 'end') {
+		bad("$track goes back from $last{$track} to $ts") if $ts < ($last{$track} // 0);
+		$last{$track} = $ts;
+		$open{$track} += $type eq 'begin' ? 1 : -1;
+		bad("an end on $track without a begin") if $open{$track} < 0;
+	}
+	my $value = one($e, 'counter_value') // $n{value} // $n{values} // $n{data} // '';
+	delete @n{qw(value values data)};
+	s/[\t\n]/ /g for values %n;
+	print join("\t", $type, $ts, $track, $name, $value, map { "$_=$n{$_}" } sort keys %n), "\n";
+}
+
+my $trace = message();
+for my $p (@{$trace->{packet}}) {
+	my $flags = one($p, 'sequence_flags') // 0;
+	bad('a packet of no sequence') if (one($p, 'trusted_packet_sequence_id') // 0) != 1;
+	bad('the first packet clears nothing') if $first && $flags != 1;
+	bad('an event stands on nothing') if !$first && !($flags & 3);
+	$first = 0;
+	%names = () if $flags & 1;
+	if (my $defaults = one($p, 'trace_packet_defaults')) {
+		print "clock\t", one($defaults, 'timestamp_clock_id'), "\n";
+	}
+	if (my $snapshot = one($p, 'clock_snapshot')) {
+		print join("\t", 'snapshot', one($snapshot, 'primary_trace_clock'),
+			map { one($_, 'clock_id') } @{$snapshot->{clocks}}), "\n";
+	}
+	if (my $interned = one($p, 'interned_data')) {
+		$names{one($_, 'iid')} = one($_, 'name') for @{$interned->{event_names} // []};
+		$notes{one($_, 'iid')} = one($_, 'name') for @{$interned->{debug_annotation_names} // []};
+	}
+	if (my $d = one($p, 'track_descriptor')) { descriptor($d); }
+	if (my $e = one($p, 'track_event')) {
+		bad('an event has no time') if !defined one($p, 'timestamp');
+		event(one($p, 'timestamp'), $e);
+	}
+}
+for my $track (sort keys %open) { bad("$open{$track} slices of $track have no end") if $open{$track}; }

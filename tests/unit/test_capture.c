@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Items to a capture and back: any items, in portions of any size, and as small as they should be. */
+#include "tests/unit/capture_file.h"
+
+#include "tests/tap.h"
+
+static uint64_t random_state = 1;
+static uint64_t rnd(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* Small, large and extreme numbers alike. */
+static uint64_t wild(void)
+{
+	uint64_t r = rnd();
+	return r % 8 == 0 ? UINT64_MAX : r % 8 == 1 ? 0 : rnd() >> r / 8 % 64;
+}
+
+static const uint16_t kinds[] = {EBT_BEGIN,	  EBT_END,	 EBT_COUNTER,	   EBT_LIFECYCLE,
+				 EBT_ALLOC_SIZES, EBT_UNIT,	 EBT_INT,	   EBT_SPAN_BEGIN,
+				 EBT_SPAN_END,	  EBT_CUSTOM,	 EBT_LOST,	   EBT_DAMAGE,
+				 EBT_PROCESS,	  EBT_ALLOC,	 EBT_PROMOTE,	   EBT_COLLECT,
+				 EBT_PAGE_ALLOC,  EBT_PAGE_FREE, EBT_PAGE_SCAVENGE};
+
+static void wild_event(struct capture_item *item)
+{
+	*item = (struct capture_item){.what = CAPTURE_EVENT};
+	struct ebt_event *ev = &item->event;
+	ev->kind = kinds[rnd() % (sizeof(kinds) / sizeof(*kinds))];
+	ev->ts = wild();
+	ev->pos = wild();
+	ev->pid = (uint32_t)(rnd() % 4 ? rnd() % 3 : wild());
+	ev->tid = (uint32_t)wild();
+	ev->domain = (uint16_t)(rnd() % 4 ? rnd() % 3 : wild());
+	ev->cpu = (uint16_t)wild();
+	ev->flags = (uint16_t)(rnd() & 0xff & ~EBT_F_FINAL & ~EBT_F_PAYLOAD);
+	ev->id = (uint32_t)wild();
+	ev->stack = (uint32_t)wild();
+	ev->seq = (uint32_t)wild();
+	ev->size = (uint32_t)wild();
+	ev->arg[0] = wild();
+	ev->arg[1] = wild();
+	if (rnd() % 4)
+		return;
+	ev->flags |= EBT_F_PAYLOAD;
+	item->payload_bytes = rnd() % 3 ? rnd() % 200 : 0;
+	uint8_t *payload = malloc(item->payload_bytes + 1);
+	if (!payload)
+		abort();
+	for (size_t i = 0; i < item->payload_bytes; i++)
+		payload[i] = (uint8_t)rnd();
+	item->payload = payload;
+}
+
+static void wild_text(char *ret, size_t cap)
+{
+	size_t len = rnd() % cap;
+	for (size_t i = 0; i < len; i++)
+		ret[i] = (char)(1 + rnd() % 255);
+	ret[len] = 0;
+}
+
+static void wild_item(struct capture_item *item)
+{
+	memset(item, 0, sizeof(*item));
+	item->what = 1 + rnd() % 5;
+	struct capture_session *s = &item->session;
+	struct capture_process *p = &item->process;
+	switch (item->what) {
+	case CAPTURE_SESSION:
+		wild_text(s->source, sizeof(s->source));
+		wild_text(s->clock, sizeof(s->clock));
+		s->start_ns = wild(), s->run_begin_ns = wild(), s->run_end_ns = wild();
+		s->monotonic_ns = wild(), s->realtime_ns = wild(), s->boottime_ns = wild();
+		break;
+	case CAPTURE_PROCESS:
+		wild_text(p->producer, sizeof(p->producer));
+		wild_text(p->runtime, sizeof(p->runtime));
+		wild_text(p->comm, sizeof(p->comm));
+		p->pid = (uint32_t)wild(), p->release = (uint32_t)wild(),
+		p->usage_known = rnd() & 1;
+		p->user_ns = wild(), p->system_ns = wild(), p->peak_rss_bytes = wild();
+		break;
+	case CAPTURE_NAME:
+		item->name.pid = (uint32_t)wild(), item->name.id = (uint32_t)wild();
+		wild_text(item->name.text, sizeof(item->name.text));
+		break;
+	case CAPTURE_RECOVERED:
+		item->recovered.events = wild(), item->recovered.words = wild();
+		break;
+	default:
+		item->totals = (struct capture_totals){wild(), wild(), wild(), wild(), wild(),
+						       wild(), wild(), wild(), wild()};
+		break;
+	}
+}
+
+static bool same_text(const char *a, const char *b, size_t cap)
+{
+	return !memcmp(a, b, strnlen(a, cap - 1) + 1);
+}
+
+static bool same_item(const struct capture_item *a, const struct capture_item *b)
+{
+	const struct capture_process *p = &a->process, *q = &b->process;
+	const struct capture_session *s = &a->session, *t = &b->session;
+	if (a->what != b->what)
+		return false;
+	switch (a->what) {
+	case CAPTURE_EVENT:
+		return same_event(a, b);
+	case CAPTURE_SESSION:
+		return same_text(s->source, t->source, sizeof(s->source)) &&
+		       same_text(s->clock, t->clock, sizeof(s->clock)) &&
+		       !memcmp(&s->start_ns, &t->start_ns, 6 * sizeof(uint64_t));
+	case CAPTURE_PROCESS:
+		return same_text(p->producer, q->producer, sizeof(p->producer)) &&
+		       same_text(p->runtime, q->runtime, sizeof(p->runtime)) &&
+		       same_text(p->comm, q->comm, sizeof(p->comm)) && p->pid == q->pid &&
+		       p->release == q->release && p->usage_known == q->usage_known &&
+		       !memcmp(&p->user_ns, &q->user_ns, 3 * sizeof(uint64_t));
+	case CAPTURE_NAME:
+		return a->name.pid == b->name.pid && a->name.id == b->name.id &&
+		       !strcmp(a->name.text, b->name.text);
+	case CAPTURE_RECOVERED:
+		return !memcmp(&a->recovered, &b->recovered, sizeof(a->recovered));
+	case CAPTURE_TOTALS:
+		return !memcmp(&a->totals, &b->totals, sizeof(a->totals));
+	}
+	return false;
+}
+
+#define WILD 6000
+
+static void test_round_trip(void)
+{
+	static struct capture_item items[WILD];
+	struct capture_writer *w = new_writer();
+	struct bytes file = {0};
+	append_head(&file);
+	for (unsigned i = 0; i < WILD; i++) {
+		struct capture_item *it = &items[i];
+		if (rnd() % 10) {
+			wild_event(it);
+			if (capture_put_event(w, &it->event, it->payload, it->payload_bytes))
+				abort();
+		} else {
+			wild_item(it);
+			if (capture_put_item(w, it))
+				abort();
+		}
+		if (rnd() % 700 == 0 || capture_is_full(w))
+			append_block(&file, w, CAPTURE_BLOCK_EVENTS);
+	}
+	append_block(&file, w, CAPTURE_BLOCK_END);
+	static const size_t portions[] = {1, 7, 4096, SIZE_MAX};
+	for (unsigned p = 0; p < 4; p++) {
+		struct result r = read_all(file.data, file.len, portions[p]);
+		size_t same = 0;
+		while (same < r.count && same < WILD && same_item(&items[same], &r.items[same]))
+			same++;
+		is(same, WILD, "every item comes back as it was, in its order");
+		ok(r.count == WILD && !r.end && r.stats.whole && !r.fault.count,
+		   "and nothing else does, in portions of %zu bytes", portions[p]);
+		done(&r);
+	}
+	for (unsigned i = 0; i < WILD; i++)
+		if (items[i].what == CAPTURE_EVENT)
+			free((void *)items[i].payload);
+	capture_writer_free(w);
+	free(file.data);
+}
+
+static void test_size(void)
+{
+	struct capture_writer *w = new_writer();
+	for (unsigned i = 0; i < 1000; i++) {
+		struct ebt_event ev = tame_event(i);
+		capture_put_event(w, &ev, NULL, 0);
+	}
+	ok(capture_open_bytes(w) < 5000, "an event of a ring takes less than 5 bytes before zstd");
+	diag("%zu bytes for 1000 events", capture_open_bytes(w));
+	capture_writer_free(w);
+}
+
+static void test_limits(void)
+{
+	static uint8_t payload[2 * CAPTURE_PAYLOAD_MAX];
+	struct capture_writer *w = new_writer();
+	struct bytes file = {0};
+	append_head(&file);
+	for (unsigned i = 0; i < 10000; i++) {
+		struct ebt_event ev = {.kind = EBT_UNIT, .pid = i % 5000, .id = i};
+		capture_put_event(w, &ev, NULL, 0);
+		if (capture_is_full(w))
+			append_block(&file, w, CAPTURE_BLOCK_EVENTS);
+	}
+	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
+	capture_put_event(w, &ev, payload, sizeof(payload));
+	append_block(&file, w, CAPTURE_BLOCK_END);
+	struct result r = read_all(file.data, file.len, SIZE_MAX);
+	unsigned same = 0;
+	while (same < 10000 && same < r.count && r.items[same].event.id == same &&
+	       r.items[same].event.pid == same % 5000)
+		same++;
+	is(same, 10000, "more processes and ids than a block has room for take more blocks");
+	const struct capture_item *last = &r.items[r.count - 1];
+	ok(last->payload_bytes == CAPTURE_PAYLOAD_MAX && last->event.flags & EBT_F_CUT,
+	   "a payload of more than 1 MiB is cut, and says so");
+	done(&r);
+	capture_writer_free(w);
+	free(file.data);
+}
+
+int main(void)
+{
+	test_round_trip();
+	test_size();
+	test_limits();
+	return tap_done();
+}

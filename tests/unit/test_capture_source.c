@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A session written as a capture and read back through the pump: what sinks can ask for at each
+ * event, and the totals, must be what they were.
+ */
+#include "source/capture.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "codec/ring_ids.h"
+#include "core/names.h"
+#include "core/pump.h"
+#include "sink/ebt.h"
+#include "tests/tap.h"
+
+/* What a sink sees of an event and of the session at that moment. */
+struct view {
+	struct ebt_event ev;
+	char name[64], payload[16];
+	uint32_t raw;
+};
+
+#define VIEWS 512
+
+struct watcher {
+	struct sink base;
+	struct session *session;
+	struct sink *next; /* may be NULL */
+	struct view views[VIEWS];
+	unsigned count;
+};
+
+static int watch(struct sink *k, const struct ebt_event *ev)
+{
+	struct watcher *w = (struct watcher *)k;
+	struct view *v = &w->views[w->count++ % VIEWS];
+	memset(v, 0, sizeof(*v));
+	v->ev = *ev;
+	v->ev.flags |= EBT_F_FINAL;
+	const char *name = names_event(w->session, ev);
+	snprintf(v->name, sizeof(v->name), "%s", name ? name : "(none)");
+	v->raw = session_raw_phase(w->session, ev->pid, ev->id);
+	size_t bytes = 0;
+	const void *payload = session_blob(w->session, ev, &bytes);
+	if (payload)
+		memcpy(v->payload, payload, bytes < 16 ? bytes : 16);
+	if (payload)
+		v->ev.arg[0] = 0; /* the number of a blob means nothing elsewhere */
+	return w->next ? sink_event(w->next, ev) : 0;
+}
+
+static int watch_end(struct sink *k)
+{
+	struct watcher *w = (struct watcher *)k;
+	return w->next ? sink_end(w->next) : 0;
+}
+
+static void watch_free(struct sink *k)
+{
+	(void)k;
+}
+
+static const struct sink_ops watch_ops = {.event = watch, .end = watch_end, .free = watch_free};
+
+static void emit(struct watcher *w, struct ebt_event ev)
+{
+	static uint64_t ts = 1000;
+	struct session_totals *t = &w->session->totals;
+	ev.ts = ts += 10;
+	ev.pos = ev.kind == EBT_LOST ? ts - 10 : ts * 3;
+	if (ev.kind == EBT_LOST) {
+		t->lost_events += ev.arg[0];
+		t->lost_words += ev.arg[1];
+	} else {
+		t->events++;
+	}
+	t->late += !!(ev.flags & EBT_F_LATE);
+	t->first_ns = t->first_ns ? t->first_ns : ev.ts;
+	t->last_ns = ev.ts;
+	if (sink_event(&w->base, &ev))
+		abort();
+}
+
+/* Names come late, change and are given to two processes; a loss turns out smaller. */
+static void tell_story(struct watcher *w)
+{
+	struct session *s = w->session;
+	struct session_process *p = session_process(s, 42), *q = session_process(s, 7);
+	strcpy(p->producer, "ocaml 5.1");
+	strcpy(p->comm, "story");
+	strcpy(q->runtime, "other");
+	p->raw_phase = ring_raw_phases(EBT_RELEASE_OCAML_5_1, &p->raw_phases);
+	s->source = "ring+bpf";
+	s->run_begin_ns = 900;
+	s->clock_at = (struct session_clock){1, 2, 3};
+	emit(w, (struct ebt_event){.kind = EBT_BEGIN, .pid = 42, .id = 10});
+	emit(w, (struct ebt_event){.kind = EBT_BEGIN, .pid = 7, .id = 10});
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
+	session_set_user_name(s, 42, 1, "first");
+	session_set_user_name(s, 7, 1, "of another");
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 7, .id = 1});
+	session_set_user_name(s, 42, 1, "second");
+	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
+	q->raw_phase = ring_raw_phases(EBT_RELEASE_OCAML_5_2, &q->raw_phases);
+	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .id = 48});
+	emit(w, (struct ebt_event){.kind = EBT_LOST, .pid = 7, .arg = {5, 20}});
+	for (unsigned i = 0; i < 2; i++) {
+		s->totals.lost_events--;
+		s->totals.lost_words -= 4;
+		emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .flags = EBT_F_LATE});
+	}
+	for (unsigned i = 0; i < 300; i++) {
+		struct ebt_event ev = {.kind = EBT_CUSTOM, .pid = 42, .id = i % 3};
+		if (session_put_blob(s, &ev, &i, sizeof(i)))
+			abort();
+		struct ebt_event copy = ev;
+		emit(w, ev);
+		session_drop_blob(s, &copy);
+	}
+	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 99, .cpu = 3, .tid = 100});
+	session_process(s, 8)->usage = (struct session_usage){1, 2, 3, true};
+	s->run_end_ns = 99000;
+}
+
+static void init(struct watcher *w, struct sink *next)
+{
+	memset(w, 0, sizeof(*w));
+	w->base.ops = &watch_ops;
+	w->next = next;
+	if (!w->session && session_new(&w->session))
+		abort();
+}
+
+/* Reads a capture into a watcher; -errno of the source. */
+static int read_back(int fd, struct watcher *w)
+{
+	struct capture_source *c;
+	struct capture_options o = {.name = "test", .alone = true};
+	struct pump *pump;
+	int moved;
+	lseek(fd, 0, SEEK_SET);
+	if (capture_source_new(w->session, dup(fd), &o, &c) || pump_new(w->session, &pump) ||
+	    pump_add_source(pump, capture_source_base(c)) || pump_add_sink(pump, &w->base))
+		abort();
+	while ((moved = pump_step(pump)) > 0 || moved == -EAGAIN)
+		;
+	int err = moved ? moved : capture_source_error(c);
+	if (!err && !capture_source_totals(c))
+		err = -ENODATA;
+	if (!err && memcmp(&capture_source_totals(c)->events, &w->session->totals.events, 8))
+		err = -ERANGE;
+	pump_free(pump);
+	source_free(capture_source_base(c));
+	return err;
+}
+
+static unsigned differing_views(const struct watcher *a, const struct watcher *b)
+{
+	unsigned bad = a->count != b->count;
+	for (unsigned i = 0; i < a->count && i < b->count; i++) {
+		if (!memcmp(&a->views[i], &b->views[i], sizeof(a->views[i])))
+			continue;
+		if (!bad++)
+			diag("event %u: '%s' and '%s'", i, a->views[i].name, b->views[i].name);
+	}
+	return bad;
+}
+
+static bool same_session(const struct session *a, const struct session *b)
+{
+	const struct session_process *p = session_first_process(a), *q = session_first_process(b);
+	if (strcmp(a->source, b->source) || strcmp(a->clock, b->clock) ||
+	    a->start_ns != b->start_ns || a->run_begin_ns != b->run_begin_ns ||
+	    a->run_end_ns != b->run_end_ns || p->pid != q->pid ||
+	    memcmp(&a->clock_at, &b->clock_at, sizeof(a->clock_at)))
+		return false;
+	size_t at = 0, n = 0, m = 0;
+	while ((p = session_next_process(a, &at))) {
+		q = session_find_process(b, p->pid);
+		if (!q || strcmp(p->producer, q->producer) || strcmp(p->runtime, q->runtime) ||
+		    strcmp(p->comm, q->comm) || p->raw_phase != q->raw_phase ||
+		    p->raw_phases != q->raw_phases || p->usage.known != q->usage.known ||
+		    p->usage.user_ns != q->usage.user_ns ||
+		    p->usage.system_ns != q->usage.system_ns ||
+		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes)
+			return false;
+		n++;
+	}
+	for (at = 0; session_next_process(b, &at); m++)
+		;
+	return n == m;
+}
+
+/* A loss of which the block that told it is damaged. */
+static void test_lost_loss(void)
+{
+	static struct watcher w;
+	static uint8_t file[4096];
+	size_t len = CAPTURE_HEAD_BYTES;
+	struct capture_writer *writer;
+	const void *block;
+	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .arg = {5, 20}},
+				     {.ts = 6, .kind = EBT_BEGIN, .id = 1}};
+	struct capture_item end = {.what = CAPTURE_TOTALS};
+	end.totals = (struct capture_totals){.events = 1, .lost_events = 5, .lost_words = 20};
+	if (capture_writer_new(1, &writer))
+		abort();
+	capture_put_head(file);
+	for (unsigned i = 0; i < 3; i++) {
+		if (i < 2)
+			capture_put_event(writer, &events[i], NULL, 0);
+		else
+			capture_put_item(writer, &end);
+		ssize_t n = capture_close_block(
+			writer, i < 2 ? CAPTURE_BLOCK_EVENTS : CAPTURE_BLOCK_END, &block);
+		memcpy(file + len, block, (size_t)n);
+		len += (size_t)n;
+	}
+	capture_writer_free(writer);
+	file[CAPTURE_HEAD_BYTES + 50] ^= 1;
+	int fd = memfd_create("damaged", MFD_CLOEXEC);
+	if (write(fd, file, len) != (ssize_t)len)
+		abort();
+	init(&w, NULL);
+	is(read_back(fd, &w), 0, "a capture whose first block is damaged is read");
+	const struct session_totals *t = &w.session->totals;
+	ok(t->events == 1 && t->damaged == 1 && t->lost_events == 5 && t->lost_words == 20,
+	   "what its end says was lost is in the totals, though the block that said when is not");
+	session_free(w.session);
+	close(fd);
+}
+
+static struct watcher first, second, third;
+
+int main(void)
+{
+	int fd = memfd_create("capture", MFD_CLOEXEC), again = memfd_create("again", MFD_CLOEXEC);
+	struct sink *out;
+	init(&first, NULL);
+	if (ebt_new(first.session, fd, &out))
+		abort();
+	first.next = out;
+	tell_story(&first);
+	is(sink_end(&first.base), 0, "a session is written");
+	sink_free(out);
+
+	init(&second, NULL);
+	if (ebt_new(second.session, again, &out))
+		abort();
+	second.next = out;
+	is(read_back(fd, &second), 0, "and read to its end");
+	is(sink_end(&second.base), 0, "and written again");
+	sink_free(out);
+	is(differing_views(&first, &second), 0,
+	   "each event has the name, the number and the payload that it had when it was written");
+	ok(!memcmp(&first.session->totals, &second.session->totals, sizeof(struct session_totals)),
+	   "the totals are the same, with what came late out of a loss");
+	is(second.session->totals.lost_events, 3, "which is then no longer lost");
+	ok(same_session(first.session, second.session), "processes, clocks and times are the same");
+
+	init(&third, NULL);
+	is(read_back(again, &third), 0, "the capture of a capture is read");
+	is(differing_views(&first, &third), 0, "and each of its events is the same, too");
+	ok(!memcmp(&first.session->totals, &third.session->totals, sizeof(struct session_totals)),
+	   "and so are its totals");
+	ok(same_session(first.session, third.session), "and its processes, clocks and times");
+	session_free(first.session);
+	session_free(second.session);
+	session_free(third.session);
+	close(fd);
+	close(again);
+	test_lost_loss();
+	return tap_done();
+}

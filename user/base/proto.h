@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Protobuf, written in one pass: no tree, no allocation a message. A nested message is opened by
+ * leaving 4 bytes for its length, a varint that is padded, and closed by filling them in; so it is
+ * at most 256 MiB long. The proto_put_ functions append to a buffer in memory (buf.h), which keeps
+ * the first error; the proto_format_ functions write where there is room, and return the byte
+ * behind what they wrote. Which fields there are, and that messages are closed innermost first, is
+ * the caller's affair.
+ */
+#ifndef BASE_PROTO_H
+#define BASE_PROTO_H
+
+#include "base/buf.h"
+
+#define PROTO_VARINT_MAX 10u		  /* bytes of a varint */
+#define PROTO_LENGTH_MAX ((1u << 28) - 1) /* bytes of a nested message */
+#define PROTO_TAG_MAX	 5u		  /* bytes of a field's number */
+
+enum proto_wire { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2, PROTO_FIXED32 = 5 };
+
+static inline char *proto_format_varint(char *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = (char)(v | 0x80);
+	*p = (char)v;
+	return p + 1;
+}
+
+static inline char *proto_format_tag(char *p, uint32_t field, enum proto_wire wire)
+{
+	return proto_format_varint(p, (uint64_t)field << 3 | wire);
+}
+
+/* uint32, uint64, bool and enum fields. At most PROTO_TAG_MAX + PROTO_VARINT_MAX bytes. */
+static inline char *proto_format_u64(char *p, uint32_t field, uint64_t v)
+{
+	return proto_format_varint(proto_format_tag(p, field, PROTO_VARINT), v);
+}
+
+/*
+ * Opens a message that will have less than 128 bytes: one byte for its length. The byte is at the
+ * returned place - 1, for proto_format_close().
+ */
+static inline char *proto_format_open(char *p, uint32_t field)
+{
+	return proto_format_tag(p, field, PROTO_BYTES) + 1;
+}
+static inline void proto_format_close(char *opened, const char *end)
+{
+	opened[-1] = (char)(end - opened);
+}
+
+void proto_put_u64(struct buf *b, uint32_t field, uint64_t v);
+/* int32 and int64 fields; sint32 and sint64 are others. */
+void proto_put_i64(struct buf *b, uint32_t field, int64_t v);
+/* bytes and string fields; `data` may be NULL if there are none. */
+void proto_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
+/* A string field of a C string; what is not UTF-8 becomes U+FFFD. */
+void proto_put_text(struct buf *b, uint32_t field, const char *s);
+/* The bytes as hexadecimal digits, as a string. */
+void proto_put_hex(struct buf *b, uint32_t field, const void *data, size_t len);
+/* Opens a nested message; what is returned is for proto_close(). */
+size_t proto_open(struct buf *b, uint32_t field);
+/* Too long a message is -EMSGSIZE in the buffer. */
+void proto_close(struct buf *b, size_t opened);
+
+#endif

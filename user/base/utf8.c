@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/utf8.h"
+
+#include <stdint.h>
+#include <string.h>
+
+size_t utf8_length(const unsigned char *s, size_t left)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = s[0] < 0x80	     ? 1
+		   : s[0] >> 5 == 6  ? 2
+		   : s[0] >> 4 == 14 ? 3
+		   : s[0] >> 3 == 30 ? 4
+				     : 0;
+	if (n <= 1 || n > left)
+		return n <= left ? n : 0;
+	uint32_t code = s[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if (s[i] >> 6 != 2)
+			return 0;
+		code = code << 6 | (s[i] & 0x3fu);
+	}
+	return code < least[n] || code > 0x10ffff || code >> 11 == 0x1b ? 0 : n;
+}
+
+bool utf8_is_text(const void *data, size_t len)
+{
+	const unsigned char *s = data;
+	for (size_t at = 0, n; at < len; at += n) {
+		n = utf8_length(s + at, len - at);
+		if (!n || (s[at] < 0x20 && s[at] != '\t' && s[at] != '\n') || s[at] == 0x7f)
+			return false;
+	}
+	return len > 0;
+}
+
+size_t utf8_copy(char *to, size_t cap, const char *s, size_t len, bool *ret_cut)
+{
+	size_t at = 0, used = 0;
+	while (at < len) {
+		if ((unsigned char)s[at] < 0x80 && used < cap) {
+			to[used++] = s[at++];
+			continue;
+		}
+		size_t n = utf8_length((const unsigned char *)s + at, len - at);
+		const char *from = n ? s + at : UTF8_REPLACEMENT;
+		size_t bytes = n ? n : strlen(UTF8_REPLACEMENT);
+		if (bytes > cap - used)
+			break;
+		memcpy(to + used, from, bytes);
+		used += bytes;
+		at += n ? n : 1;
+	}
+	*ret_cut = at < len;
+	return used;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the two sides of a capture share: the head of a block, the tables by which a block's events
+ * are packed, and the decoder of one block's records. capture.h draws the format.
+ */
+#ifndef CODEC_CAPTURE_BLOCK_H
+#define CODEC_CAPTURE_BLOCK_H
+
+#include "codec/capture.h"
+
+#define CAPTURE_LANES  4096
+#define CAPTURE_SHAPES 4096
+/* More than the longest event without its payload; zeroes that stand behind a block's records, so
+ * that an event is read without a look at the end for each number. */
+#define CAPTURE_PAD 256
+
+enum capture_brings {
+	CAPTURE_LANE = 0x01,
+	CAPTURE_BACK = 0x02,
+	CAPTURE_WHERE = 0x04,
+	CAPTURE_POS = 0x08,
+	CAPTURE_SEQ = 0x10,
+	CAPTURE_ARG0 = 0x20,
+	CAPTURE_ARG1 = 0x40,
+	CAPTURE_ITEM = 0x80,
+};
+
+struct capture_block {
+	uint32_t type, stored, raw, events, crc;
+	uint64_t first_ns, before;
+};
+
+void capture_block_put(const struct capture_block *b, uint8_t *ret);
+/* False: it is no head of a block, or one that must not be believed. */
+bool capture_block_get(const uint8_t *p, struct capture_block *ret);
+
+/* The first CAPTURE_HEAD_BYTES of a file. 0; -EBADMSG: no capture; -EPROTO: another version. */
+int capture_head_get(const uint8_t *p);
+
+struct capture_lane {
+	uint64_t next_pos;
+	uint32_t pid, tid, stack, next_seq;
+	uint16_t domain, cpu;
+};
+
+struct capture_shape {
+	uint32_t id, size;
+	uint16_t kind, flags;
+	uint64_t arg[2];
+};
+
+/* Whether it counts as an event: no loss, no damage, no change of a process. */
+static inline bool capture_counts(uint16_t kind)
+{
+	return kind < EBT_LOST || kind > EBT_PROCESS;
+}
+
+static inline uint64_t capture_expected_seq(const struct capture_lane *l, uint16_t flags)
+{
+	return flags & EBT_F_SEQ ? l->next_seq : 0;
+}
+
+/* What the lane is expected to bring next. */
+static inline void capture_lane_passed(struct capture_lane *l, const struct ebt_event *ev)
+{
+	if (!capture_counts(ev->kind))
+		return;
+	l->next_pos = ev->pos == EBT_NO_POS ? EBT_NO_POS : ev->pos + ev->size;
+	if (ev->flags & EBT_F_SEQ)
+		l->next_seq = ev->seq + 1;
+}
+
+/* The records of one block, one after the other. */
+struct capture_decoder {
+	const uint8_t *at, *end;
+	uint64_t ts;
+	uint64_t events; /* delivered, of those that count */
+	uint32_t lane, lane_count, shape_count;
+	struct capture_lane lanes[CAPTURE_LANES];
+	struct capture_shape shapes[CAPTURE_SHAPES];
+};
+
+/* `raw` has CAPTURE_PAD zeroes behind its `len` bytes, and stays the caller's. */
+void capture_decoder_start(struct capture_decoder *d, const void *raw, size_t len,
+			   uint64_t first_ns);
+/* 1: *ret is the next item; 0: the end of the block; -EBADMSG: what follows is no record. */
+int capture_decode(struct capture_decoder *d, struct capture_item *ret);
+
+#endif

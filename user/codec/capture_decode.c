@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "codec/capture_block.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define FLAGS_KNOWN 0xff
+
+void capture_decoder_start(struct capture_decoder *d, const void *raw, size_t len,
+			   uint64_t first_ns)
+{
+	d->at = raw;
+	d->end = d->at + len;
+	d->ts = first_ns;
+	d->events = 0;
+	d->lane = UINT32_MAX;
+	d->lane_count = d->shape_count = 0;
+}
+
+/* At most 10 bytes; the pad behind the records ends every number. */
+static inline uint64_t get_v(struct capture_decoder *d)
+{
+	uint64_t v = *d->at++;
+	if (v < 0x80)
+		return v;
+	v &= 0x7f;
+	for (unsigned shift = 7; shift < 70; shift += 7) {
+		uint64_t byte = *d->at++;
+		v |= (byte & 0x7f) << shift;
+		if (byte < 0x80)
+			break;
+	}
+	return v;
+}
+
+static inline uint64_t get_z(struct capture_decoder *d)
+{
+	uint64_t v = get_v(d);
+	return v >> 1 ^ -(v & 1);
+}
+
+static bool is_known(uint16_t kind)
+{
+	switch ((enum ebt_kind)kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+	case EBT_COUNTER:
+	case EBT_LIFECYCLE:
+	case EBT_ALLOC_SIZES:
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+	case EBT_CUSTOM:
+	case EBT_LOST:
+	case EBT_DAMAGE:
+	case EBT_PROCESS:
+	case EBT_ALLOC:
+	case EBT_PROMOTE:
+	case EBT_COLLECT:
+	case EBT_PAGE_ALLOC:
+	case EBT_PAGE_FREE:
+	case EBT_PAGE_SCAVENGE:
+		return true;
+	case EBT_KIND_NONE:
+		break;
+	}
+	return false;
+}
+
+static int get_lane(struct capture_decoder *d)
+{
+	uint64_t lane = get_v(d);
+	if (lane > d->lane_count || lane == CAPTURE_LANES)
+		return -EBADMSG;
+	d->lane = (uint32_t)lane;
+	if (lane < d->lane_count)
+		return 0;
+	uint64_t pid = get_v(d), domain = get_v(d);
+	if (pid > UINT32_MAX || domain > UINT16_MAX)
+		return -EBADMSG;
+	d->lanes[d->lane_count++] = (struct capture_lane){
+		.pid = (uint32_t)pid,
+		.domain = (uint16_t)(domain - 1),
+		.cpu = EBT_NO_CPU,
+		.next_pos = EBT_NO_POS,
+	};
+	return 0;
+}
+
+static int get_shape(struct capture_decoder *d, struct capture_shape **ret)
+{
+	uint64_t shape = get_v(d);
+	if (shape > d->shape_count || shape == CAPTURE_SHAPES)
+		return -EBADMSG;
+	struct capture_shape *s = &d->shapes[shape];
+	if (shape == d->shape_count) {
+		uint64_t kind = get_v(d), id = get_v(d), flags = get_v(d), size = get_v(d);
+		if (kind > UINT16_MAX || id > UINT32_MAX || flags > UINT16_MAX || size > UINT32_MAX)
+			return -EBADMSG;
+		*s = (struct capture_shape){
+			.kind = (uint16_t)kind,
+			.id = (uint32_t)id,
+			.flags = (uint16_t)(flags & FLAGS_KNOWN),
+			.size = (uint32_t)size,
+		};
+		d->shape_count++;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int get_where(struct capture_decoder *d, struct capture_lane *l)
+{
+	uint64_t tid = get_v(d), cpu = get_v(d), stack = get_v(d);
+	if (tid > UINT32_MAX || cpu > UINT16_MAX || stack > UINT32_MAX)
+		return -EBADMSG;
+	l->tid = (uint32_t)tid;
+	l->cpu = (uint16_t)(cpu - 1);
+	l->stack = (uint32_t)stack;
+	return 0;
+}
+
+static int get_payload(struct capture_decoder *d, struct capture_item *ret)
+{
+	uint64_t size = get_v(d), bytes = get_v(d);
+	if (size > UINT32_MAX || d->at > d->end || bytes > (size_t)(d->end - d->at))
+		return -EBADMSG;
+	ret->event.size = (uint32_t)size;
+	ret->payload = d->at;
+	ret->payload_bytes = bytes;
+	ret->event.arg[0] = 0;
+	ret->event.arg[1] = bytes;
+	d->at += bytes;
+	return 0;
+}
+
+static int get_event(struct capture_decoder *d, unsigned brings, struct capture_item *ret)
+{
+	struct capture_shape *s;
+	if (brings & CAPTURE_LANE ? get_lane(d) : d->lane >= d->lane_count)
+		return -EBADMSG;
+	if (get_shape(d, &s))
+		return -EBADMSG;
+	uint64_t difference = get_v(d);
+	d->ts += brings & CAPTURE_BACK ? -difference : difference;
+	struct capture_lane *l = &d->lanes[d->lane];
+	if (brings & CAPTURE_WHERE && get_where(d, l))
+		return -EBADMSG;
+	ret->what = CAPTURE_EVENT;
+	ret->payload = NULL;
+	ret->payload_bytes = 0;
+	ret->event = (struct ebt_event){
+		.ts = d->ts,
+		.pos = l->next_pos + (brings & CAPTURE_POS ? get_z(d) : 0),
+		.pid = l->pid,
+		.tid = l->tid,
+		.kind = s->kind,
+		.domain = l->domain,
+		.cpu = l->cpu,
+		.flags = s->flags | EBT_F_FINAL,
+		.id = s->id,
+		.stack = l->stack,
+		.size = s->size,
+	};
+	uint64_t seq = capture_expected_seq(l, s->flags);
+	ret->event.seq = (uint32_t)(seq + (brings & CAPTURE_SEQ ? get_z(d) : 0));
+	if (s->flags & EBT_F_PAYLOAD) {
+		if (get_payload(d, ret))
+			return -EBADMSG;
+	} else {
+		s->arg[0] += brings & CAPTURE_ARG0 ? get_z(d) : 0;
+		s->arg[1] += brings & CAPTURE_ARG1 ? get_z(d) : 0;
+		ret->event.arg[0] = s->arg[0];
+		ret->event.arg[1] = s->arg[1];
+	}
+	capture_lane_passed(l, &ret->event);
+	return d->at <= d->end ? 0 : -EBADMSG;
+}
+
+/* A string into a place of `cap` bytes, cut if it is longer. */
+static int get_s(struct capture_decoder *d, char *ret, size_t cap)
+{
+	uint64_t len = get_v(d);
+	if (d->at > d->end || len > (size_t)(d->end - d->at))
+		return -EBADMSG;
+	size_t kept = len < cap ? len : cap - 1;
+	memcpy(ret, d->at, kept);
+	ret[kept] = 0;
+	d->at += len;
+	return 0;
+}
+
+static int get_session(struct capture_decoder *d, struct capture_session *s)
+{
+	if (get_s(d, s->source, sizeof(s->source)) || get_s(d, s->clock, sizeof(s->clock)))
+		return -EBADMSG;
+	s->start_ns = get_v(d);
+	s->run_begin_ns = get_v(d);
+	s->run_end_ns = get_v(d);
+	s->monotonic_ns = get_v(d);
+	s->realtime_ns = get_v(d);
+	s->boottime_ns = get_v(d);
+	return 0;
+}
+
+static int get_process(struct capture_decoder *d, struct capture_process *p)
+{
+	uint64_t pid = get_v(d);
+	if (pid > UINT32_MAX || get_s(d, p->producer, sizeof(p->producer)) ||
+	    get_s(d, p->runtime, sizeof(p->runtime)) || get_s(d, p->comm, sizeof(p->comm)))
+		return -EBADMSG;
+	uint64_t release = get_v(d);
+	p->pid = (uint32_t)pid;
+	p->release = release > UINT32_MAX ? 0 : (uint32_t)release;
+	p->usage_known = get_v(d);
+	p->user_ns = get_v(d);
+	p->system_ns = get_v(d);
+	p->peak_rss_bytes = get_v(d);
+	return 0;
+}
+
+static int get_name(struct capture_decoder *d, struct capture_name *n)
+{
+	uint64_t pid = get_v(d), id = get_v(d);
+	if (pid > UINT32_MAX || id > UINT32_MAX)
+		return -EBADMSG;
+	n->pid = (uint32_t)pid;
+	n->id = (uint32_t)id;
+	return get_s(d, n->text, sizeof(n->text));
+}
+
+static void get_totals(struct capture_decoder *d, struct capture_totals *t)
+{
+	uint64_t *const fields[] = {&t->events,		&t->lost_events,   &t->lost_words,
+				    &t->history_events, &t->history_words, &t->late,
+				    &t->damaged,	&t->first_ns,	   &t->last_ns};
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		*fields[i] = get_v(d);
+}
+
+/* 1: it is one that we know; 0: it is not, and was skipped. */
+static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
+{
+	uint64_t len = get_v(d);
+	if (d->at > d->end || len > (size_t)(d->end - d->at))
+		return -EBADMSG;
+	const uint8_t *end = d->at + len;
+	int err = 0, known = 1;
+	ret->what = type;
+	switch (type) {
+	case CAPTURE_SESSION:
+		err = get_session(d, &ret->session);
+		break;
+	case CAPTURE_PROCESS:
+		err = get_process(d, &ret->process);
+		break;
+	case CAPTURE_NAME:
+		err = get_name(d, &ret->name);
+		break;
+	case CAPTURE_RECOVERED:
+		ret->recovered.events = get_v(d);
+		ret->recovered.words = get_v(d);
+		break;
+	case CAPTURE_TOTALS:
+		get_totals(d, &ret->totals);
+		break;
+	default:
+		known = 0;
+	}
+	if (err || d->at > end)
+		return -EBADMSG;
+	d->at = end;
+	return known;
+}
+
+int capture_decode(struct capture_decoder *d, struct capture_item *ret)
+{
+	while (d->at < d->end) {
+		unsigned first = *d->at++;
+		if (first & CAPTURE_ITEM) {
+			int got = get_item(d, first & 0x7f, ret);
+			if (got)
+				return got;
+			continue;
+		}
+		if (get_event(d, first, ret))
+			return -EBADMSG;
+		/* A kind of later times: it is missing from the count, and so told as lost. */
+		if (!is_known(ret->event.kind))
+			continue;
+		d->events += capture_counts(ret->event.kind);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "codec/capture_block.h"
+
+#include "base/compress.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Twice as many places as there may be entries. */
+#define PLACES	   8192
+#define FIRST_ROOM (64u << 10)
+/* More than the longest item that is no event: a name, or the strings of a process. */
+#define ITEM_ROOM 2048
+
+struct capture_writer {
+	struct compress *compress;
+	uint8_t *raw; /* the open block's records */
+	size_t len, cap;
+	uint8_t *block; /* the closed block: head and frame */
+	size_t block_cap;
+	uint64_t first_ns, last_ns, before;
+	uint32_t events; /* that count, in the open block */
+	bool has_ts;
+	uint32_t lane, lane_count, shape_count;
+	struct capture_lane lanes[CAPTURE_LANES];
+	struct capture_shape shapes[CAPTURE_SHAPES];
+	/* Where an entry is found by its hash: its number + 1; 0: free. */
+	uint16_t lane_at[PLACES], shape_at[PLACES];
+};
+
+static void start_block(struct capture_writer *w)
+{
+	w->len = 0;
+	w->before += w->events;
+	w->events = 0;
+	w->has_ts = false;
+	w->first_ns = w->last_ns;
+	w->lane = UINT32_MAX;
+	w->lane_count = w->shape_count = 0;
+	memset(w->lane_at, 0, sizeof(w->lane_at));
+	memset(w->shape_at, 0, sizeof(w->shape_at));
+}
+
+int capture_writer_new(int level, struct capture_writer **ret)
+{
+	struct capture_writer *w = calloc(1, sizeof(*w));
+	if (!w)
+		return -ENOMEM;
+	w->raw = malloc(FIRST_ROOM);
+	w->cap = FIRST_ROOM;
+	if (!w->raw || compress_new(level, &w->compress)) {
+		capture_writer_free(w);
+		return -ENOMEM;
+	}
+	start_block(w);
+	*ret = w;
+	return 0;
+}
+
+void capture_writer_free(struct capture_writer *w)
+{
+	if (!w)
+		return;
+	compress_free(w->compress);
+	free(w->raw);
+	free(w->block);
+	free(w);
+}
+
+/* Where the next record goes, with so much room. NULL: no memory. */
+static uint8_t *room(struct capture_writer *w, size_t need)
+{
+	if (w->cap - w->len < need) {
+		size_t cap = w->cap;
+		while (cap - w->len < need)
+			cap *= 2;
+		uint8_t *raw = realloc(w->raw, cap);
+		if (!raw)
+			return NULL;
+		w->raw = raw;
+		w->cap = cap;
+	}
+	return w->raw + w->len;
+}
+
+static inline uint8_t *put_v(uint8_t *p, uint64_t v)
+{
+	while (v >= 0x80) {
+		*p++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+static inline uint8_t *put_z(uint8_t *p, uint64_t difference)
+{
+	int64_t n = (int64_t)difference;
+	return put_v(p, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
+}
+
+static uint8_t *put_s(uint8_t *p, const char *s, size_t max)
+{
+	size_t len = strnlen(s, max);
+	p = put_v(p, len);
+	memcpy(p, s, len);
+	return p + len;
+}
+
+static uint32_t place_of(uint64_t key)
+{
+	key ^= key >> 29;
+	key *= 0x9e3779b97f4a7c15ull;
+	return (uint32_t)(key >> 40) % PLACES;
+}
+
+static uint32_t find_lane(const struct capture_writer *w, const struct ebt_event *ev,
+			  uint32_t *ret_place)
+{
+	uint32_t i = place_of((uint64_t)ev->pid << 16 | ev->domain);
+	for (; w->lane_at[i]; i = (i + 1) % PLACES) {
+		const struct capture_lane *l = &w->lanes[w->lane_at[i] - 1];
+		if (l->pid == ev->pid && l->domain == ev->domain)
+			break;
+	}
+	*ret_place = i;
+	return w->lane_at[i] ? w->lane_at[i] - 1u : w->lane_count;
+}
+
+/* Whether the event before this one was of the same lane. */
+static bool is_of_lane(const struct capture_writer *w, const struct ebt_event *ev)
+{
+	return w->lane < w->lane_count && w->lanes[w->lane].pid == ev->pid &&
+	       w->lanes[w->lane].domain == ev->domain;
+}
+
+/* Writes the number of the event's lane, and the lane itself if it is new. */
+static uint8_t *put_lane(struct capture_writer *w, uint8_t *p, const struct ebt_event *ev)
+{
+	uint32_t place, lane = find_lane(w, ev, &place);
+	p = put_v(p, lane);
+	w->lane = lane;
+	if (lane < w->lane_count)
+		return p;
+	w->lane_at[place] = (uint16_t)++w->lane_count;
+	w->lanes[lane] = (struct capture_lane){
+		.pid = ev->pid,
+		.domain = ev->domain,
+		.cpu = EBT_NO_CPU,
+		.next_pos = EBT_NO_POS,
+	};
+	p = put_v(p, ev->pid);
+	return put_v(p, (uint16_t)(ev->domain + 1));
+}
+
+static struct capture_shape *put_shape(struct capture_writer *w, uint8_t **p,
+				       const struct ebt_event *ev)
+{
+	uint16_t flags = ev->flags & (uint16_t)~EBT_F_FINAL;
+	uint32_t size = flags & EBT_F_PAYLOAD ? 0 : ev->size;
+	uint32_t i = place_of((uint64_t)ev->id << 32 ^ (uint64_t)size << 20 ^
+			      (uint64_t)ev->kind << 10 ^ flags);
+	for (; w->shape_at[i]; i = (i + 1) % PLACES) {
+		struct capture_shape *s = &w->shapes[w->shape_at[i] - 1];
+		if (s->id == ev->id && s->kind == ev->kind && s->flags == flags &&
+		    s->size == size) {
+			*p = put_v(*p, w->shape_at[i] - 1u);
+			return s;
+		}
+	}
+	struct capture_shape *s = &w->shapes[w->shape_count];
+	*s = (struct capture_shape){.id = ev->id, .size = size, .kind = ev->kind, .flags = flags};
+	*p = put_v(*p, w->shape_count);
+	*p = put_v(*p, ev->kind);
+	*p = put_v(*p, ev->id);
+	*p = put_v(*p, flags);
+	*p = put_v(*p, size);
+	w->shape_at[i] = (uint16_t)++w->shape_count;
+	return s;
+}
+
+/* What is kept of the payload is said in *bytes. */
+static bool is_cut(const struct ebt_event *ev, size_t *bytes)
+{
+	if (!(ev->flags & EBT_F_PAYLOAD) || *bytes <= CAPTURE_PAYLOAD_MAX)
+		return false;
+	*bytes = CAPTURE_PAYLOAD_MAX;
+	return true;
+}
+
+/* What the lane does not foretell. Returns the bits of what it wrote. */
+static unsigned put_surprises(struct capture_lane *l, uint8_t **pp, const struct ebt_event *ev)
+{
+	uint8_t *p = *pp;
+	unsigned brings = 0;
+	if (ev->tid != l->tid || ev->cpu != l->cpu || ev->stack != l->stack) {
+		brings |= CAPTURE_WHERE;
+		p = put_v(p, ev->tid);
+		p = put_v(p, (uint16_t)(ev->cpu + 1));
+		p = put_v(p, ev->stack);
+		l->tid = ev->tid;
+		l->cpu = ev->cpu;
+		l->stack = ev->stack;
+	}
+	if (ev->pos != l->next_pos) {
+		brings |= CAPTURE_POS;
+		p = put_z(p, ev->pos - l->next_pos);
+	}
+	uint64_t seq = capture_expected_seq(l, ev->flags);
+	if (ev->seq != seq) {
+		brings |= CAPTURE_SEQ;
+		p = put_z(p, ev->seq - seq);
+	}
+	*pp = p;
+	return brings;
+}
+
+static unsigned put_args(struct capture_shape *s, uint8_t **pp, const struct ebt_event *ev)
+{
+	unsigned brings = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		if (ev->arg[i] == s->arg[i])
+			continue;
+		brings |= CAPTURE_ARG0 << i;
+		*pp = put_z(*pp, ev->arg[i] - s->arg[i]);
+		s->arg[i] = ev->arg[i];
+	}
+	return brings;
+}
+
+int capture_put_event(struct capture_writer *w, const struct ebt_event *event, const void *payload,
+		      size_t payload_bytes)
+{
+	struct ebt_event ev = *event;
+	if (is_cut(&ev, &payload_bytes))
+		ev.flags |= EBT_F_CUT;
+	bool has_payload = ev.flags & EBT_F_PAYLOAD;
+	uint8_t *head = room(w, CAPTURE_PAD + (has_payload ? payload_bytes : 0));
+	if (!head)
+		return -ENOMEM;
+	if (!w->has_ts)
+		w->first_ns = w->last_ns = ev.ts;
+	w->has_ts = true;
+	unsigned brings = 0;
+	uint8_t *p = head + 1;
+	if (!is_of_lane(w, &ev)) {
+		brings |= CAPTURE_LANE;
+		p = put_lane(w, p, &ev);
+	}
+	struct capture_lane *l = &w->lanes[w->lane];
+	struct capture_shape *s = put_shape(w, &p, &ev);
+	bool back = ev.ts < w->last_ns;
+	brings |= back ? CAPTURE_BACK : 0;
+	p = put_v(p, back ? w->last_ns - ev.ts : ev.ts - w->last_ns);
+	w->last_ns = ev.ts;
+	brings |= put_surprises(l, &p, &ev);
+	if (has_payload) {
+		p = put_v(p, ev.size);
+		p = put_v(p, payload_bytes);
+		if (payload_bytes)
+			memcpy(p, payload, payload_bytes);
+		p += payload_bytes;
+	} else {
+		brings |= put_args(s, &p, &ev);
+	}
+	capture_lane_passed(l, &ev);
+	*head = (uint8_t)brings;
+	w->len += (size_t)(p - head);
+	w->events += capture_counts(ev.kind);
+	return 0;
+}
+
+static uint8_t *put_session(uint8_t *p, const struct capture_session *s)
+{
+	p = put_s(p, s->source, sizeof(s->source));
+	p = put_s(p, s->clock, sizeof(s->clock));
+	p = put_v(p, s->start_ns);
+	p = put_v(p, s->run_begin_ns);
+	p = put_v(p, s->run_end_ns);
+	p = put_v(p, s->monotonic_ns);
+	p = put_v(p, s->realtime_ns);
+	return put_v(p, s->boottime_ns);
+}
+
+static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
+{
+	p = put_v(p, s->pid);
+	p = put_s(p, s->producer, sizeof(s->producer));
+	p = put_s(p, s->runtime, sizeof(s->runtime));
+	p = put_s(p, s->comm, sizeof(s->comm));
+	p = put_v(p, s->release);
+	p = put_v(p, s->usage_known);
+	p = put_v(p, s->user_ns);
+	p = put_v(p, s->system_ns);
+	return put_v(p, s->peak_rss_bytes);
+}
+
+static uint8_t *put_name(uint8_t *p, const struct capture_name *n)
+{
+	p = put_v(p, n->pid);
+	p = put_v(p, n->id);
+	return put_s(p, n->text, sizeof(n->text));
+}
+
+static uint8_t *put_totals(uint8_t *p, const struct capture_totals *t)
+{
+	p = put_v(p, t->events);
+	p = put_v(p, t->lost_events);
+	p = put_v(p, t->lost_words);
+	p = put_v(p, t->history_events);
+	p = put_v(p, t->history_words);
+	p = put_v(p, t->late);
+	p = put_v(p, t->damaged);
+	p = put_v(p, t->first_ns);
+	return put_v(p, t->last_ns);
+}
+
+int capture_put_item(struct capture_writer *w, const struct capture_item *item)
+{
+	uint8_t *p = room(w, ITEM_ROOM);
+	if (!p)
+		return -ENOMEM;
+	uint8_t content[ITEM_ROOM - 16], *end = content;
+	switch (item->what) {
+	case CAPTURE_SESSION:
+		end = put_session(content, &item->session);
+		break;
+	case CAPTURE_PROCESS:
+		end = put_process(content, &item->process);
+		break;
+	case CAPTURE_NAME:
+		end = put_name(content, &item->name);
+		break;
+	case CAPTURE_RECOVERED:
+		end = put_v(put_v(content, item->recovered.events), item->recovered.words);
+		break;
+	case CAPTURE_TOTALS:
+		end = put_totals(content, &item->totals);
+		break;
+	case CAPTURE_EVENT:
+		break;
+	}
+	size_t len = (size_t)(end - content);
+	*p++ = (uint8_t)(CAPTURE_ITEM | item->what);
+	p = put_v(p, len);
+	memcpy(p, content, len);
+	w->len = (size_t)(p + len - w->raw);
+	return 0;
+}
+
+size_t capture_open_bytes(const struct capture_writer *w)
+{
+	return w->len;
+}
+
+bool capture_is_full(const struct capture_writer *w)
+{
+	return w->lane_count == CAPTURE_LANES || w->shape_count == CAPTURE_SHAPES ||
+	       w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - ITEM_ROOM;
+}
+
+ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type type,
+			    const void **ret_bytes)
+{
+	size_t cap = CAPTURE_BLOCK_BYTES + compress_bound(w->len);
+	if (cap > w->block_cap) {
+		uint8_t *block = realloc(w->block, cap);
+		if (!block)
+			return -ENOMEM;
+		w->block = block;
+		w->block_cap = cap;
+	}
+	uint8_t *frame = w->block + CAPTURE_BLOCK_BYTES;
+	ssize_t n = compress_pack(w->compress, frame, cap - CAPTURE_BLOCK_BYTES, w->raw, w->len);
+	if (n < 0)
+		return n;
+	struct capture_block b = {
+		.type = type,
+		.stored = (uint32_t)n,
+		.raw = (uint32_t)w->len,
+		.events = w->events,
+		.crc = compress_crc32(frame, (size_t)n),
+		.first_ns = w->first_ns,
+		.before = w->before,
+	};
+	capture_block_put(&b, w->block);
+	start_block(w);
+	*ret_bytes = w->block;
+	return CAPTURE_BLOCK_BYTES + n;
+}

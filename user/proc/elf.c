@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/elf.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SYMBOLS  10000000 /* of a section: bounds for hostile files */
+#define MAX_SEGMENTS 256
+
+struct elf {
+	Elf *elf;
+	int fd;
+	uint16_t type;
+	GElf_Phdr segment[MAX_SEGMENTS];
+	unsigned segments;
+};
+
+int elf_open(int fd, struct elf **ret)
+{
+	if (elf_version(EV_CURRENT) == EV_NONE)
+		return -ENOEXEC;
+	struct elf *e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->fd = fd;
+	e->elf = elf_begin(fd, ELF_C_READ, NULL);
+	GElf_Ehdr head;
+	size_t count = 0;
+	if (!e->elf || !gelf_getehdr(e->elf, &head) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    elf_getphdrnum(e->elf, &count)) {
+		elf_close(e);
+		return -ENOEXEC;
+	}
+	e->type = head.e_type;
+	for (size_t i = 0; i < count && i < MAX_SEGMENTS; i++)
+		if (gelf_getphdr(e->elf, (int)i, &e->segment[e->segments]))
+			e->segments++;
+	*ret = e;
+	return 0;
+}
+
+void elf_close(struct elf *e)
+{
+	if (!e)
+		return;
+	elf_end(e->elf);
+	free(e);
+}
+
+static Elf_Scn *next_section(struct elf *e, Elf_Scn *scn, uint32_t type, GElf_Shdr *ret)
+{
+	while ((scn = elf_nextscn(e->elf, scn)))
+		if (gelf_getshdr(scn, ret) && ret->sh_type == type && ret->sh_entsize)
+			return scn;
+	return NULL;
+}
+
+static unsigned find_in(struct elf *e, Elf_Scn *scn, const GElf_Shdr *shdr,
+			struct elf_symbol *symbol, unsigned count)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t symbols = data ? data->d_size / shdr->sh_entsize : 0;
+	unsigned found = 0;
+	for (size_t i = 0; i < symbols && i < MAX_SYMBOLS && found < count; i++) {
+		GElf_Sym sym;
+		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF)
+			continue;
+		const char *name = elf_strptr(e->elf, shdr->sh_link, sym.st_name);
+		for (unsigned s = 0; name && s < count; s++) {
+			if (symbol[s].found || strcmp(symbol[s].name, name))
+				continue;
+			symbol[s].found = true;
+			symbol[s].value = sym.st_value;
+			symbol[s].size = sym.st_size;
+			symbol[s].thread_local = GELF_ST_TYPE(sym.st_info) == STT_TLS;
+			found++;
+		}
+	}
+	return found;
+}
+
+unsigned elf_find(struct elf *e, struct elf_symbol *symbol, unsigned count)
+{
+	static const uint32_t order[] = {SHT_DYNSYM, SHT_SYMTAB};
+	unsigned found = 0;
+	for (unsigned i = 0; i < 2; i++) {
+		GElf_Shdr shdr;
+		Elf_Scn *scn = NULL;
+		while (found < count && (scn = next_section(e, scn, order[i], &shdr)))
+			found += find_in(e, scn, &shdr, symbol, count);
+	}
+	return found;
+}
+
+static const GElf_Phdr *segment_of(const struct elf *e, uint64_t address)
+{
+	for (unsigned i = 0; i < e->segments; i++) {
+		const GElf_Phdr *p = &e->segment[i];
+		if (p->p_type == PT_LOAD && address >= p->p_vaddr &&
+		    address - p->p_vaddr < p->p_filesz)
+			return p;
+	}
+	return NULL;
+}
+
+int elf_read(struct elf *e, uint64_t address, void *ret, size_t size)
+{
+	const GElf_Phdr *p = segment_of(e, address);
+	if (!p)
+		return -ENOENT;
+	uint64_t left = p->p_filesz - (address - p->p_vaddr);
+	ssize_t n = pread(e->fd, ret, size < left ? size : left,
+			  (off_t)(p->p_offset + (address - p->p_vaddr)));
+	return n < 0 ? -errno : (int)n;
+}
+
+uint64_t elf_offset(struct elf *e, uint64_t address)
+{
+	const GElf_Phdr *p = segment_of(e, address);
+	return p ? p->p_offset + (address - p->p_vaddr) : 0;
+}
+
+uint64_t elf_address(struct elf *e, uint64_t offset)
+{
+	for (unsigned i = 0; i < e->segments; i++) {
+		const GElf_Phdr *p = &e->segment[i];
+		/* The pages around a segment are mapped with it. */
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X && offset + 4096 > p->p_offset &&
+		    offset < p->p_offset + p->p_filesz)
+			return p->p_vaddr + offset - p->p_offset;
+	}
+	return 0;
+}
+
+static bool has_pie_flag(struct elf *e)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *scn = next_section(e, NULL, SHT_DYNAMIC, &shdr);
+	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	GElf_Dyn dyn;
+	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
+		if (dyn.d_tag == DT_FLAGS_1 && dyn.d_un.d_val & DF_1_PIE)
+			return true;
+	return false;
+}
+
+bool elf_is_program(struct elf *e)
+{
+	for (unsigned i = 0; i < e->segments; i++)
+		if (e->segment[i].p_type == PT_INTERP)
+			return true;
+	return e->type == ET_EXEC || has_pie_flag(e);
+}
+
+uint64_t elf_tls_bytes(struct elf *e)
+{
+	for (unsigned i = 0; i < e->segments; i++) {
+		const GElf_Phdr *p = &e->segment[i];
+		uint64_t align = p->p_align ? p->p_align : 1;
+		if (p->p_type == PT_TLS && !(align & (align - 1)) && align <= 1u << 20)
+			return (p->p_memsz + align - 1) & ~(align - 1);
+	}
+	return 0;
+}
+
+uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol)
+{
+	GElf_Shdr shdr, linked;
+	Elf_Scn *scn = NULL;
+	while ((scn = next_section(e, scn, SHT_RELA, &shdr))) {
+		Elf_Scn *symbols = elf_getscn(e->elf, shdr.sh_link);
+		Elf_Data *data = elf_getdata(scn, NULL);
+		Elf_Data *names = symbols ? elf_getdata(symbols, NULL) : NULL;
+		if (!data || !names || !gelf_getshdr(symbols, &linked))
+			continue;
+		GElf_Rela rela;
+		for (int i = 0; i < MAX_SYMBOLS && gelf_getrela(data, i, &rela); i++) {
+			GElf_Sym sym;
+			if (GELF_R_TYPE(rela.r_info) != type ||
+			    !gelf_getsym(names, (int)GELF_R_SYM(rela.r_info), &sym))
+				continue;
+			const char *name = elf_strptr(e->elf, linked.sh_link, sym.st_name);
+			if (name && !strcmp(name, symbol))
+				return rela.r_offset;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is asked of an ELF file: symbols by name, its bytes by address, its thread-local storage,
+ * the slots that the dynamic linker fills. 64-bit files of this machine's byte order. The file may
+ * be anything and may change under us: it is read, never mapped, and every count is bounded.
+ */
+#ifndef PROC_ELF_H
+#define PROC_ELF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf;
+
+struct elf_symbol {
+	const char *name; /* set by the caller */
+	bool found;
+	uint64_t
+		value; /* address in the file's own space; of a thread-local one: offset in its block */
+	uint64_t size;
+	bool thread_local;
+};
+
+/* The descriptor stays the caller's and open. 0, -ENOEXEC: no such ELF file, or -ENOMEM. */
+int elf_open(int fd, struct elf **ret);
+void elf_close(struct elf *e);
+/* Looks in .dynsym, then in .symtab for what is missing. Returns how many of them are defined. */
+unsigned elf_find(struct elf *e, struct elf_symbol *symbol, unsigned count);
+/* Reads up to `size` bytes of what is loaded at an address. How many there are, or -errno. */
+int elf_read(struct elf *e, uint64_t address, void *ret, size_t size);
+/* Offset in the file of what is loaded at an address; 0: nothing is. */
+uint64_t elf_offset(struct elf *e, uint64_t address);
+/* Address of what is loaded from an offset in the file; 0: nothing is. */
+uint64_t elf_address(struct elf *e, uint64_t offset);
+/* A program, and not a shared library. */
+bool elf_is_program(struct elf *e);
+/* Size of the thread-local block, rounded up to its alignment; 0: none. */
+uint64_t elf_tls_bytes(struct elf *e);
+/* Address of the slot with this x86-64 relocation type for the symbol; 0: none. */
+uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/chrome.h"
+
+#include "core/tracks.h"
+#include "sink/chrome_json.h"
+#include "sink/rows.h"
+#include <errno.h>
+#include <stdlib.h>
+
+/* No event is longer, but for payloads that no ring can hold. */
+#define EVENT_BYTES (32 * 1024)
+
+struct chrome {
+	struct sink base;
+	const struct session *session;
+	struct tracks *tracks;
+	struct rows rows;
+	struct chrome_json out;
+};
+
+static void name_process(struct chrome *c, uint32_t pid)
+{
+	if (!rows_process_renamed(&c->rows, pid))
+		return;
+	const struct session_process *p = session_find_process(c->session, pid);
+	chrome_json_metadata(&c->out, "process_name", pid, 0, "name", rows_process_name(p));
+	if (p && *p->comm && *p->producer)
+		chrome_json_metadata(&c->out, "process_labels", pid, 0, "labels", p->producer);
+}
+
+static int use_row(struct chrome *c, uint32_t pid, uint32_t tid)
+{
+	bool is_new;
+	if (!rows_put(&c->rows, pid, tid, &is_new))
+		return -ENOMEM;
+	if (!is_new)
+		return 0;
+	char name[ROWS_NAME_BYTES];
+	rows_name(tid, name);
+	name_process(c, pid);
+	chrome_json_metadata(&c->out, "thread_name", pid, tid, "name", name);
+	return 0;
+}
+
+static void put_header(struct chrome *c)
+{
+	const struct session *s = c->session;
+	const struct session_process *p = session_first_process(s);
+	struct json *j = &c->out.json;
+	chrome_json_open(&c->out, 'M', "ebtrace", NULL);
+	chrome_json_row(&c->out, p ? p->pid : 0, 0);
+	chrome_json_open_args(&c->out);
+	json_key_str(j, "version", EBT_VERSION);
+	json_key_str(j, "source", s->source);
+	json_key_str(j, "clock", s->clock);
+	if (p && *p->producer)
+		json_key_str(j, "producer", p->producer);
+	if (p && *p->runtime)
+		json_key_str(j, "runtime", p->runtime);
+	json_key_u64(j, "start_ns", s->start_ns ? s->start_ns : s->totals.first_ns);
+	if (s->clock_at.realtime_ns) {
+		json_key_u64(j, "monotonic_ns", s->clock_at.monotonic_ns);
+		json_key_u64(j, "realtime_ns", s->clock_at.realtime_ns);
+	}
+	chrome_json_close_args(&c->out);
+}
+
+static void put_lost(struct chrome *c, const struct ebt_event *ev)
+{
+	struct json *j = &c->out.json;
+	uint64_t since = rows_lost_since(c->session, ev);
+	chrome_json_open(&c->out, 'X', "lost", rows_category(ev->kind));
+	chrome_json_row(&c->out, ev->pid, ROWS_LOST + ev->domain);
+	chrome_json_us(&c->out, "ts", since);
+	chrome_json_us(&c->out, "dur", ev->ts - since);
+	chrome_json_open_args(&c->out);
+	if (ev->arg[0] != EBT_LOST_UNCOUNTED)
+		json_key_u64(j, "events", ev->arg[0]);
+	if (ev->arg[1] || ev->arg[0] == EBT_LOST_UNCOUNTED)
+		json_key_u64(j, "words", ev->arg[1]);
+	if (ev->flags & EBT_F_HISTORY) {
+		json_key(j, "history");
+		json_bool(j, true);
+	}
+	chrome_json_close_args(&c->out);
+}
+
+static int put_counter(struct chrome *c, const struct ebt_event *ev)
+{
+	char *p = chrome_json_common(&c->out, ev, rows_tid(ev->domain, ev->tid), ev->ts);
+	if (!p)
+		return -ENOMEM;
+	/* The id is part of the counter's name: each domain has a graph of its own. */
+	if (ev->domain != EBT_NO_DOMAIN) {
+		p = CHROME_JSON_TEXT(p, ",\"id\":\"domain ");
+		p = buf_format_u64(p, ev->domain);
+		*p++ = '"';
+	} else {
+		p = CHROME_JSON_TEXT(p, ",\"id\":\"thread ");
+		p = buf_format_u64(p, ev->tid);
+		*p++ = '"';
+	}
+	p = CHROME_JSON_TEXT(p, ",\"args\":{\"value\":");
+	p = buf_format_u64(p, ev->arg[0]);
+	*p++ = '}';
+	chrome_json_close(&c->out, p);
+	return 0;
+}
+
+static int put_phase_begin(struct chrome *c, const struct track *t, const struct track_span *s,
+			   const struct ebt_event *ev)
+{
+	char *p = chrome_json_common(&c->out, ev, rows_tid(t->domain, t->tid), s->begin_ns);
+	if (!p)
+		return -ENOMEM;
+	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE) {
+		c->out.buf.len = (size_t)(p - c->out.buf.data);
+		c->out.json.comma = true;
+		chrome_json_open_args(&c->out);
+		chrome_json_who(&c->out, ev);
+		chrome_json_close_args(&c->out);
+		return 0;
+	}
+	chrome_json_close(&c->out, p);
+	return 0;
+}
+
+static int put_phase_end(struct chrome *c, const struct track *t, const struct track_span *s,
+			 uint64_t end_ns, enum track_end how)
+{
+	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .pid = t->pid};
+	char *p = chrome_json_common(&c->out, &ev, rows_tid(t->domain, t->tid), end_ns);
+	if (!p)
+		return -ENOMEM;
+	const char *reason = rows_cut(how);
+	if (reason) {
+		p = CHROME_JSON_TEXT(p, ",\"args\":{\"cut\":\"");
+		p = chrome_json_text(p, reason, strlen(reason));
+		p = CHROME_JSON_TEXT(p, "\"}");
+	}
+	chrome_json_close(&c->out, p);
+	return 0;
+}
+
+/* Nestable: those with one category and one id, which is their track's, are a stack. */
+static void put_span(struct chrome *c, char phase, const struct track *t, uint32_t id, uint64_t ts)
+{
+	struct ebt_event ev = {.kind = EBT_SPAN_BEGIN, .id = id, .pid = t->pid};
+	char scratch[ROWS_NAME_BYTES];
+	chrome_json_open(&c->out, phase, rows_event_name(c->session, &ev, scratch),
+			 rows_category(ev.kind));
+	json_key_u64(&c->out.json, "id", t->number);
+	chrome_json_row(&c->out, t->pid, rows_tid(t->domain, t->tid));
+	chrome_json_us(&c->out, "ts", ts);
+}
+
+static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct chrome *c = ctx;
+	(void)depth;
+	if (t->span == TRACK_PHASES)
+		return put_phase_begin(c, t, s, ev);
+	put_span(c, 'b', t, s->id, s->begin_ns);
+	chrome_json_open_args(&c->out);
+	chrome_json_who(&c->out, ev);
+	chrome_json_close_args(&c->out);
+	return 0;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	struct chrome *c = ctx;
+	(void)depth;
+	if (t->span == TRACK_PHASES)
+		return put_phase_end(c, t, s, end_ns, how);
+	put_span(c, 'e', t, s->id, end_ns);
+	chrome_json_open_args(&c->out);
+	if (rows_cut(how))
+		json_key_str(&c->out.json, "cut", rows_cut(how));
+	chrome_json_close_args(&c->out);
+	return 0;
+}
+
+static int put_event(struct chrome *c, const struct ebt_event *ev)
+{
+	bool lost = ev->kind == EBT_LOST;
+	int err =
+		use_row(c, ev->pid, lost ? ROWS_LOST + ev->domain : rows_tid(ev->domain, ev->tid));
+	if (err)
+		return err;
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+		return tracks_push(c->tracks, ev);
+	case EBT_COUNTER:
+		return put_counter(c, ev);
+	case EBT_LOST:
+		err = tracks_push(c->tracks, ev);
+		put_lost(c, ev);
+		return err;
+	case EBT_PROCESS:
+		err = tracks_push(c->tracks, ev);
+		name_process(c, ev->pid);
+		chrome_json_instant(&c->out, ev);
+		return err;
+	default:
+		chrome_json_instant(&c->out, ev);
+		return 0;
+	}
+}
+
+static int chrome_event(struct sink *k, const struct ebt_event *ev)
+{
+	struct chrome *c = (struct chrome *)k;
+	if (!c->out.started)
+		put_header(c);
+	/* What is written holds whole events, so that an interruption leaves no half of one. */
+	if (c->out.buf.cap - c->out.buf.len < EVENT_BYTES)
+		buf_flush(&c->out.buf);
+	int err = put_event(c, ev);
+	return err ? err : c->out.buf.err;
+}
+
+static int chrome_flush(struct sink *k)
+{
+	return buf_flush(&((struct chrome *)k)->out.buf);
+}
+
+static bool chrome_ready(struct sink *k)
+{
+	return buf_ready(&((struct chrome *)k)->out.buf);
+}
+
+static void put_summary(struct chrome *c)
+{
+	const struct session_totals *t = &c->session->totals;
+	const struct session_process *p = session_first_process(c->session);
+	struct json *j = &c->out.json;
+	chrome_json_open(&c->out, 'M', "ebtrace_summary", NULL);
+	chrome_json_row(&c->out, p ? p->pid : 0, 0);
+	chrome_json_open_args(&c->out);
+	json_key_u64(j, "events", t->events);
+	json_key_u64(j, "lost_events", t->lost_events);
+	json_key_u64(j, "lost_words", t->lost_words);
+	json_key_u64(j, "history_events", t->history_events);
+	json_key_u64(j, "history_words", t->history_words);
+	json_key_u64(j, "late", t->late);
+	json_key_u64(j, "damaged", t->damaged);
+	chrome_json_close_args(&c->out);
+}
+
+static int chrome_end(struct sink *k)
+{
+	struct chrome *c = (struct chrome *)k;
+	const struct session *s = c->session;
+	if (!c->out.started)
+		put_header(c);
+	int err = tracks_end(c->tracks, s->run_end_ns ? s->run_end_ns : s->totals.last_ns);
+	size_t at = 0;
+	for (const struct session_process *p; (p = session_next_process(s, &at));)
+		name_process(c, p->pid);
+	put_summary(c);
+	buf_puts(&c->out.buf, "\n]\n");
+	int unwritten = buf_finish(&c->out.buf);
+	return err ? err : unwritten;
+}
+
+static void chrome_free(struct sink *k)
+{
+	struct chrome *c = (struct chrome *)k;
+	chrome_json_done(&c->out);
+	tracks_free(c->tracks);
+	rows_done(&c->rows);
+	free(c);
+}
+
+static const struct sink_ops chrome_ops = {
+	.event = chrome_event,
+	.flush = chrome_flush,
+	.ready = chrome_ready,
+	.end = chrome_end,
+	.free = chrome_free,
+};
+
+int chrome_new(const struct session *s, int fd, struct sink **ret)
+{
+	struct chrome *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->base.ops = &chrome_ops;
+	c->session = s;
+	rows_init(&c->rows, s);
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = c};
+	int err = tracks_new(&v, &c->tracks);
+	if (!err)
+		err = chrome_json_init(&c->out, s, fd);
+	if (err) {
+		chrome_free(&c->base);
+		return err;
+	}
+	*ret = &c->base;
+	return 0;
+}

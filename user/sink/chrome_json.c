@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/chrome_json.h"
+
+#include "core/sink.h"
+#include "sink/rows.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define BUFFER_BYTES (128 * 1024)
+
+#define HEADS	   1024
+#define HEAD_BYTES 112
+
+/* An event up to the number of its row, of one kind, id and process. Copied whole. */
+struct chrome_head {
+	uint32_t pid, id;
+	uint16_t kind; /* 0: free */
+	uint16_t len;
+	char text[HEAD_BYTES];
+};
+
+/* Microseconds with the nanoseconds behind the point: 24 bytes at most. */
+static char *format_us(char *p, uint64_t ns)
+{
+	unsigned rest = (unsigned)(ns % 1000);
+	p = buf_format_u64(p, ns / 1000);
+	p[0] = '.';
+	p[1] = (char)('0' + rest / 100);
+	p[2] = (char)('0' + rest / 10 % 10);
+	p[3] = (char)('0' + rest % 10);
+	return p + 4;
+}
+
+/* Whatever is written by hand here ends as a value does. */
+static void advance(struct chrome_json *c, const char *end)
+{
+	c->buf.len = (size_t)(end - c->buf.data);
+	c->json.comma = true;
+}
+
+void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns)
+{
+	json_key(&c->json, key);
+	advance(c, format_us(buf_room(&c->buf), ns));
+}
+
+void chrome_json_open(struct chrome_json *c, char phase, const char *name, const char *category)
+{
+	char *p = buf_room(&c->buf);
+	/* The bracket stands where the comma will. */
+	*p++ = c->started ? ',' : '[';
+	p = CHROME_JSON_TEXT(p, "\n{\"ph\":\"");
+	*p++ = phase;
+	p = CHROME_JSON_TEXT(p, "\",\"name\":");
+	advance(c, p);
+	c->started = true;
+	c->json.comma = false;
+	json_string(&c->json, name, strlen(name));
+	if (category)
+		json_key_str(&c->json, "cat", category);
+}
+
+void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid)
+{
+	char *p = CHROME_JSON_TEXT(buf_room(&c->buf), ",\"pid\":");
+	p = buf_format_u64(p, rows_pid(pid));
+	p = CHROME_JSON_TEXT(p, ",\"tid\":");
+	advance(c, buf_format_u64(p, tid));
+}
+
+void chrome_json_open_args(struct chrome_json *c)
+{
+	json_key(&c->json, "args");
+	json_open(&c->json, '{');
+}
+
+void chrome_json_close_args(struct chrome_json *c)
+{
+	json_close(&c->json, '}');
+	json_close(&c->json, '}');
+}
+
+void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid, uint32_t tid,
+			  const char *key, const char *value)
+{
+	chrome_json_open(c, 'M', what, NULL);
+	chrome_json_row(c, pid, tid);
+	chrome_json_open_args(c);
+	json_key_str(&c->json, key, value);
+	chrome_json_close_args(c);
+}
+
+/* Who saw it, where that is known. */
+void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
+{
+	if (ev->tid)
+		json_key_u64(&c->json, "tid", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		json_key_u64(&c->json, "cpu", ev->cpu);
+	if (ev->flags & EBT_F_LATE) {
+		json_key(&c->json, "late");
+		json_bool(&c->json, true);
+	}
+}
+
+static void put_payload(struct chrome_json *c, const struct ebt_event *ev)
+{
+	struct json *j = &c->json;
+	size_t bytes = 0;
+	const char *data = session_blob(c->session, ev, &bytes);
+	if (!data)
+		bytes = 0;
+	if (ev->kind == EBT_CUSTOM) {
+		json_key(j, "data");
+		json_hex(j, data, bytes);
+	} else {
+		json_key(j, "values");
+		json_open(j, '[');
+		for (size_t at = 0; at + 8 <= bytes; at += 8) {
+			uint64_t v;
+			memcpy(&v, data + at, 8);
+			json_u64(j, v);
+		}
+		json_close(j, ']');
+	}
+	if (ev->flags & EBT_F_CUT) {
+		json_key(j, "cut");
+		json_bool(j, true);
+	}
+}
+
+static void put_instant_args(struct chrome_json *c, const struct ebt_event *ev)
+{
+	struct json *j = &c->json;
+	switch (ev->kind) {
+	case EBT_LIFECYCLE:
+	case EBT_INT:
+		json_key_i64(j, "value", ev->sarg[0]);
+		break;
+	case EBT_ALLOC_SIZES:
+	case EBT_CUSTOM:
+		put_payload(c, ev);
+		break;
+	case EBT_DAMAGE:
+		json_key_u64(j, "offset", ev->arg[0]);
+		json_key_u64(j, "words", ev->arg[1]);
+		break;
+	case EBT_PROCESS:
+		if (ev->id == EBT_PROCESS_FORK)
+			json_key_u64(j, "child", ev->arg[0]);
+		break;
+	default:
+		break;
+	}
+}
+
+void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
+{
+	char scratch[ROWS_NAME_BYTES];
+	chrome_json_open(c, 'i', rows_event_name(c->session, ev, scratch), rows_category(ev->kind));
+	chrome_json_row(c, ev->pid, rows_tid(ev->domain, ev->tid));
+	chrome_json_us(c, "ts", ev->ts);
+	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
+	chrome_json_open_args(c);
+	put_instant_args(c, ev);
+	chrome_json_who(c, ev);
+	chrome_json_close_args(c);
+}
+
+/*
+ * Nearly all events are of a few kinds, with a few ids: what they begin with is written once, by
+ * the code that writes every other event, and copied from then on. Names of these kinds never change.
+ */
+static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, uint32_t id,
+					 uint32_t pid)
+{
+	struct chrome_head *h = &c->heads[(id * 4 + kind + pid * 31) % HEADS];
+	if (h->kind == kind && h->id == id && h->pid == pid)
+		return h;
+	struct ebt_event ev = {.kind = kind, .id = id, .pid = pid};
+	struct chrome_json part = {.session = c->session, .started = true};
+	if (buf_init(&part.buf, -1, BUF_ROOM_MAX))
+		return NULL;
+	part.json.out = &part.buf;
+	char scratch[ROWS_NAME_BYTES];
+	chrome_json_open(&part,
+			 kind == EBT_BEGIN ? 'B'
+			 : kind == EBT_END ? 'E'
+					   : 'C',
+			 rows_event_name(c->session, &ev, scratch), rows_category(kind));
+	json_key_u64(&part.json, "pid", rows_pid(pid));
+	bool fits = part.buf.len <= sizeof(h->text);
+	if (fits) {
+		*h = (struct chrome_head){
+			.pid = pid, .id = id, .kind = kind, .len = (uint16_t)part.buf.len};
+		memcpy(h->text, part.buf.data, part.buf.len);
+	}
+	buf_done(&part.buf);
+	return fits ? h : NULL;
+}
+
+char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint32_t tid,
+			 uint64_t ts)
+{
+	const struct chrome_head *h = head_of(c, ev->kind, ev->id, ev->pid);
+	if (!h)
+		return NULL;
+	char *p = buf_room(&c->buf);
+	memcpy(p, h->text, sizeof(h->text));
+	p = CHROME_JSON_TEXT(p + h->len, ",\"tid\":");
+	p = buf_format_u64(p, tid);
+	p = CHROME_JSON_TEXT(p, ",\"ts\":");
+	return format_us(p, ts);
+}
+
+void chrome_json_close(struct chrome_json *c, char *end)
+{
+	*end++ = '}';
+	c->buf.len = (size_t)(end - c->buf.data);
+}
+
+int chrome_json_init(struct chrome_json *c, const struct session *s, int fd)
+{
+	c->session = s;
+	c->json.out = &c->buf;
+	c->heads = calloc(HEADS, sizeof(*c->heads));
+	if (!c->heads)
+		return -ENOMEM;
+	return buf_init_behind(&c->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+}
+
+void chrome_json_done(struct chrome_json *c)
+{
+	buf_done(&c->buf);
+	free(c->heads);
+}

@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/ebt.h"
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "codec/capture.h"
+#include "codec/ring_ids.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define EBT_LEVEL	1
+#define EBT_BLOCK_BYTES (256 * 1024)
+#define EBT_BLOCK_NS	1000000000ull
+/* Blocks are written as they are closed; the buffer need only hold one that is small. */
+#define EBT_BUFFER_BYTES (64 * 1024)
+
+/* A process as the capture has it. */
+struct known_process {
+	const struct session_process *process; /* NULL: the session does not know it yet */
+	struct session_process written;
+	uint64_t block; /* in which it was written last; 0: never */
+};
+
+struct known_name {
+	uint64_t block;
+	char text[];
+};
+
+struct ebt {
+	struct sink base;
+	const struct session *session;
+	struct buf buf;
+	struct capture_writer *writer;
+	uint64_t block; /* number of the open one, from 1 */
+	uint64_t opened_ns;
+	struct map processes;	    /* pid → struct known_process * */
+	struct map names;	    /* pid << 32 | id → struct known_name * */
+	struct known_process *last; /* events of one process come in runs */
+	uint32_t last_pid;
+	/* As a reader counts what is lost, from what it was given. */
+	uint64_t lost_events, lost_words;
+	int err;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void copy_text(char *dst, size_t cap, const char *src)
+{
+	size_t len = strnlen(src, cap - 1);
+	memcpy(dst, src, len);
+	dst[len] = 0;
+}
+
+static int put_session(struct ebt *e)
+{
+	const struct session *s = e->session;
+	struct capture_item item = {.what = CAPTURE_SESSION};
+	copy_text(item.session.source, sizeof(item.session.source), s->source);
+	copy_text(item.session.clock, sizeof(item.session.clock), s->clock);
+	item.session.start_ns = s->start_ns;
+	item.session.run_begin_ns = s->run_begin_ns;
+	item.session.run_end_ns = s->run_end_ns;
+	item.session.monotonic_ns = s->clock_at.monotonic_ns;
+	item.session.realtime_ns = s->clock_at.realtime_ns;
+	item.session.boottime_ns = s->clock_at.boottime_ns;
+	return capture_put_item(e->writer, &item);
+}
+
+/* A release of those that number phases as this process does; 0: they are the canonical ones. */
+static uint32_t release_of(const struct session_process *p)
+{
+	for (int r = EBT_RELEASE_OCAML_5_0; p->raw_phase && r <= EBT_RELEASE_OCAML_5_5; r++) {
+		uint32_t n;
+		if (ring_raw_phases(r, &n) == p->raw_phase && n == p->raw_phases)
+			return (uint32_t)r;
+	}
+	return 0;
+}
+
+static int put_process(struct ebt *e, struct known_process *k)
+{
+	const struct session_process *p = k->process;
+	struct capture_item item = {.what = CAPTURE_PROCESS};
+	struct capture_process *c = &item.process;
+	c->pid = p->pid;
+	copy_text(c->producer, sizeof(c->producer), p->producer);
+	copy_text(c->runtime, sizeof(c->runtime), p->runtime);
+	copy_text(c->comm, sizeof(c->comm), p->comm);
+	c->release = release_of(p);
+	c->usage_known = p->usage.known;
+	c->user_ns = p->usage.user_ns;
+	c->system_ns = p->usage.system_ns;
+	c->peak_rss_bytes = p->usage.peak_rss_bytes;
+	k->written = *p;
+	k->block = e->block;
+	return capture_put_item(e->writer, &item);
+}
+
+static int know_process(struct ebt *e, uint32_t pid, struct known_process **ret)
+{
+	uint64_t *value = map_put(&e->processes, pid);
+	if (!value)
+		return -ENOMEM;
+	if (!*value)
+		*value = (uintptr_t)calloc(1, sizeof(struct known_process));
+	*ret = (struct known_process *)(uintptr_t)*value;
+	return *ret ? 0 : -ENOMEM;
+}
+
+static bool has_changed(const struct session_process *a, const struct session_process *b)
+{
+	return a->raw_phase != b->raw_phase || a->usage.known != b->usage.known ||
+	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
+	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes ||
+	       strcmp(a->producer, b->producer) || strcmp(a->runtime, b->runtime) ||
+	       strcmp(a->comm, b->comm);
+}
+
+/* What no block has yet of a process, whether it has events or not. */
+static int put_news_of(struct ebt *e, const struct session_process *p)
+{
+	struct known_process *k;
+	int err = know_process(e, p->pid, &k);
+	if (err)
+		return err;
+	k->process = p;
+	return k->block && !has_changed(p, &k->written) ? 0 : put_process(e, k);
+}
+
+static int close_block(struct ebt *e, enum capture_block_type type)
+{
+	const void *bytes;
+	ssize_t n = capture_close_block(e->writer, type, &bytes);
+	if (n < 0)
+		return (int)n;
+	buf_put(&e->buf, bytes, (size_t)n);
+	e->block++;
+	return buf_flush(&e->buf);
+}
+
+static int put_news(struct ebt *e)
+{
+	const struct session_process *p = session_first_process(e->session);
+	int err = p ? put_news_of(e, p) : 0;
+	for (size_t at = 0; !err && (p = session_next_process(e->session, &at));) {
+		err = put_news_of(e, p);
+		if (!err && capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES)
+			err = close_block(e, CAPTURE_BLOCK_EVENTS);
+	}
+	return err;
+}
+
+static int open_block(struct ebt *e)
+{
+	e->opened_ns = now_ns();
+	int err = put_session(e);
+	if (!err && e->block == 1)
+		err = put_news(e);
+	return err;
+}
+
+/* Every block says itself what its events refer to. */
+static int refer_process(struct ebt *e, uint32_t pid)
+{
+	if (!e->last || e->last_pid != pid) {
+		int err = know_process(e, pid, &e->last);
+		if (err)
+			return err;
+		e->last_pid = pid;
+	}
+	struct known_process *k = e->last;
+	if (!k->process)
+		k->process = session_find_process(e->session, pid);
+	if (!k->process || (k->block == e->block && k->process->raw_phase == k->written.raw_phase))
+		return 0;
+	return put_process(e, k);
+}
+
+static int refer_name(struct ebt *e, const struct ebt_event *ev)
+{
+	const char *name = session_user_name(e->session, ev->pid, ev->id);
+	if (!name)
+		return 0;
+	uint64_t *value = map_put(&e->names, (uint64_t)ev->pid << 32 | ev->id);
+	if (!value)
+		return -ENOMEM;
+	struct known_name *k = (struct known_name *)(uintptr_t)*value;
+	bool same = k && !strcmp(k->text, name);
+	if (same && k->block == e->block)
+		return 0;
+	if (!same) {
+		size_t len = strlen(name);
+		k = malloc(sizeof(*k) + len + 1);
+		if (!k)
+			return -ENOMEM;
+		memcpy(k->text, name, len + 1);
+		free((void *)(uintptr_t)*value);
+		*value = (uintptr_t)k;
+	}
+	k->block = e->block;
+	struct capture_item item = {.what = CAPTURE_NAME};
+	item.name.pid = ev->pid;
+	item.name.id = ev->id;
+	copy_text(item.name.text, sizeof(item.name.text), name);
+	return capture_put_item(e->writer, &item);
+}
+
+/* Events out of a hole that was told came late, so less is lost than the losses say. */
+static int settle_losses(struct ebt *e)
+{
+	const struct session_totals *t = &e->session->totals;
+	if (t->lost_events == e->lost_events && t->lost_words == e->lost_words)
+		return 0;
+	struct capture_item item = {.what = CAPTURE_RECOVERED};
+	item.recovered.events = e->lost_events - t->lost_events;
+	item.recovered.words = e->lost_words - t->lost_words;
+	e->lost_events = t->lost_events;
+	e->lost_words = t->lost_words;
+	return capture_put_item(e->writer, &item);
+}
+
+static int put_event(struct ebt *e, const struct ebt_event *ev)
+{
+	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
+	if (!err)
+		err = refer_process(e, ev->pid);
+	if (!err && ev->kind >= EBT_UNIT && ev->kind <= EBT_CUSTOM)
+		err = refer_name(e, ev);
+	if (!err && ev->kind == EBT_LOST) {
+		e->lost_events += ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];
+		e->lost_words += ev->arg[1];
+	}
+	if (!err)
+		err = settle_losses(e);
+	size_t bytes = 0;
+	const void *payload =
+		ev->flags & EBT_F_PAYLOAD ? session_blob(e->session, ev, &bytes) : NULL;
+	if (!err)
+		err = capture_put_event(e->writer, ev, payload, payload ? bytes : 0);
+	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES || capture_is_full(e->writer);
+	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
+}
+
+static int ebt_event(struct sink *k, const struct ebt_event *ev)
+{
+	struct ebt *e = (struct ebt *)k;
+	if (!e->err)
+		e->err = put_event(e, ev);
+	return e->err;
+}
+
+/* Called at every idle moment: a block each time would be many small ones. */
+static int ebt_flush(struct sink *k)
+{
+	struct ebt *e = (struct ebt *)k;
+	if (!e->err && capture_open_bytes(e->writer) && now_ns() - e->opened_ns > EBT_BLOCK_NS)
+		e->err = close_block(e, CAPTURE_BLOCK_EVENTS);
+	return e->err ? e->err : buf_flush(&e->buf);
+}
+
+static bool ebt_ready(struct sink *k)
+{
+	return buf_ready(&((struct ebt *)k)->buf);
+}
+
+static int put_end(struct ebt *e)
+{
+	int err = capture_open_bytes(e->writer) ? close_block(e, CAPTURE_BLOCK_EVENTS) : 0;
+	if (!err)
+		err = open_block(e);
+	if (!err)
+		err = put_news(e);
+	if (!err)
+		err = settle_losses(e);
+	const struct session_totals *t = &e->session->totals;
+	struct capture_item item = {.what = CAPTURE_TOTALS};
+	item.totals = (struct capture_totals){
+		.events = t->events,
+		.lost_events = t->lost_events,
+		.lost_words = t->lost_words,
+		.history_events = t->history_events,
+		.history_words = t->history_words,
+		.late = t->late,
+		.damaged = t->damaged,
+		.first_ns = t->first_ns,
+		.last_ns = t->last_ns,
+	};
+	if (!err)
+		err = capture_put_item(e->writer, &item);
+	return err ? err : close_block(e, CAPTURE_BLOCK_END);
+}
+
+static int ebt_end(struct sink *k)
+{
+	struct ebt *e = (struct ebt *)k;
+	if (!e->err)
+		e->err = put_end(e);
+	int err = buf_finish(&e->buf);
+	return e->err ? e->err : err;
+}
+
+static void free_values(struct map *m)
+{
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(m, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(m);
+}
+
+static void ebt_free(struct sink *k)
+{
+	struct ebt *e = (struct ebt *)k;
+	buf_done(&e->buf);
+	capture_writer_free(e->writer);
+	free_values(&e->processes);
+	free_values(&e->names);
+	free(e);
+}
+
+static const struct sink_ops ebt_ops = {
+	.event = ebt_event,
+	.flush = ebt_flush,
+	.ready = ebt_ready,
+	.end = ebt_end,
+	.free = ebt_free,
+};
+
+int ebt_new(const struct session *s, int fd, struct sink **ret)
+{
+	struct ebt *e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->session = s;
+	e->block = 1;
+	e->base.ops = &ebt_ops;
+	int err = capture_writer_new(EBT_LEVEL, &e->writer);
+	if (!err)
+		err = buf_init_behind(&e->buf, fd, EBT_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	if (err) {
+		capture_writer_free(e->writer);
+		free(e);
+		return err;
+	}
+	uint8_t head[CAPTURE_HEAD_BYTES];
+	capture_put_head(head);
+	buf_put(&e->buf, head, sizeof(head));
+	*ret = &e->base;
+	return 0;
+}

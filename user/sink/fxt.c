@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/fxt.h"
+
+#include "core/tracks.h"
+#include "sink/fxt_record.h"
+#include "sink/rows.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#define BUFFER_BYTES (128 * 1024)
+#define NAMES	     1024
+#define KEYS	     256
+#define INLINE	     0x8000u
+
+/* References to the name and category of one kind, id and process; such names never change. */
+struct name {
+	uint32_t pid, id;
+	uint16_t kind; /* 0: free */
+	uint16_t name, category;
+};
+
+/* The reference to a row's name. */
+struct key {
+	uint32_t tid;
+	uint16_t ref; /* 0: free */
+};
+
+struct fxt {
+	struct sink base;
+	const struct session *session;
+	struct tracks *tracks;
+	struct rows rows;
+	struct buf buf;
+	struct fxt_record record;
+	struct name *names;    /* NAMES, direct-mapped */
+	struct key keys[KEYS]; /* likewise */
+	bool started;
+};
+
+static void name_process(struct fxt *f, uint32_t pid)
+{
+	if (!rows_process_renamed(&f->rows, pid))
+		return;
+	const struct session_process *p = session_find_process(f->session, pid);
+	struct fxt_record *r = &f->record;
+	struct fxt_string name;
+	fxt_record_string(r, rows_process_name(p), &name);
+	fxt_record_object(r, FXT_PROCESS_OBJECT, rows_pid(pid), &name);
+	if (p && *p->producer)
+		fxt_record_name(r, "producer", p->producer);
+	if (p && *p->runtime)
+		fxt_record_name(r, "runtime", p->runtime);
+	fxt_record_close(r);
+}
+
+/* The thread of a row, named if it is new. */
+static int thread_of(struct fxt *f, uint32_t pid, uint32_t tid, struct fxt_thread *ret)
+{
+	bool is_new;
+	const struct row *row = rows_put(&f->rows, pid, tid, &is_new);
+	if (!row)
+		return -ENOMEM;
+	*ret = (struct fxt_thread){row->number, rows_pid(pid), tid};
+	if (!is_new)
+		return 0;
+	struct fxt_record *r = &f->record;
+	char text[ROWS_NAME_BYTES];
+	struct fxt_string name;
+	name_process(f, pid);
+	fxt_record_thread(r, ret);
+	rows_name(tid, text);
+	fxt_record_string(r, text, &name);
+	fxt_record_object(r, FXT_THREAD_OBJECT, tid, &name);
+	fxt_record_koid(r, "process", ret->process);
+	fxt_record_close(r);
+	return 0;
+}
+
+static int thread_of_event(struct fxt *f, const struct ebt_event *ev, struct fxt_thread *ret)
+{
+	return thread_of(f, ev->pid, rows_tid(ev->domain, ev->tid), ret);
+}
+
+static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
+		       struct fxt_string *name)
+{
+	char scratch[ROWS_NAME_BYTES];
+	fxt_record_literal(&f->record, rows_category(ev->kind), category);
+	fxt_record_string(&f->record, rows_event_name(f->session, ev, scratch), name);
+}
+
+/* The same for a kind whose names never change. */
+static void find_fixed_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
+			     struct fxt_string *name)
+{
+	struct name *n = &f->names[(ev->id * 4 + ev->kind + ev->pid * 31) % NAMES];
+	if (n->kind == ev->kind && n->id == ev->id && n->pid == ev->pid) {
+		category->ref = n->category;
+		name->ref = n->name;
+		return;
+	}
+	find_names(f, ev, category, name);
+	if (!((category->ref | name->ref) & INLINE))
+		*n = (struct name){.pid = ev->pid,
+				   .id = ev->id,
+				   .kind = ev->kind,
+				   .name = name->ref,
+				   .category = category->ref};
+}
+
+static void find_key(struct fxt *f, uint32_t tid, struct fxt_string *ret)
+{
+	struct key *k = &f->keys[tid % KEYS];
+	if (k->ref && k->tid == tid) {
+		ret->ref = k->ref;
+		return;
+	}
+	char text[ROWS_NAME_BYTES];
+	rows_name(tid, text);
+	fxt_record_string(&f->record, text, ret);
+	if (!(ret->ref & INLINE))
+		*k = (struct key){tid, ret->ref};
+}
+
+/* Who saw it, where that is known. */
+static void put_who(struct fxt_record *r, const struct ebt_event *ev)
+{
+	if (ev->tid)
+		fxt_record_u64(r, "tid", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		fxt_record_u64(r, "cpu", ev->cpu);
+	if (ev->flags & EBT_F_LATE)
+		fxt_record_u64(r, "late", 1);
+}
+
+static void put_custom(struct fxt *f, const struct ebt_event *ev)
+{
+	struct fxt_record *r = &f->record;
+	size_t bytes = 0;
+	const void *data = session_blob(f->session, ev, &bytes);
+	bytes = data ? bytes : 0;
+	fxt_record_u64(r, "bytes", bytes);
+	if (ev->flags & EBT_F_CUT || bytes > FXT_VALUE_BYTES / 2)
+		fxt_record_u64(r, "cut", 1);
+	fxt_record_hex(r, "data", data, bytes);
+}
+
+/* More values than a record has arguments: one string of numbers. */
+static void put_alloc_sizes(struct fxt *f, const struct ebt_event *ev)
+{
+	size_t bytes = 0;
+	const char *data = session_blob(f->session, ev, &bytes);
+	char text[EBT_ALLOC_BUCKETS * 21], *p = text;
+	for (size_t i = 0; data && i < EBT_ALLOC_BUCKETS && (i + 1) * 8 <= bytes; i++) {
+		uint64_t v;
+		memcpy(&v, data + i * 8, 8);
+		if (i)
+			*p++ = ',';
+		p = buf_format_u64(p, v);
+	}
+	fxt_record_text(&f->record, "values", text, (size_t)(p - text));
+}
+
+static int put_instant(struct fxt *f, const struct ebt_event *ev)
+{
+	struct fxt_record *r = &f->record;
+	struct fxt_thread t;
+	struct fxt_string category, name;
+	if (thread_of_event(f, ev, &t))
+		return -ENOMEM;
+	find_names(f, ev, &category, &name);
+	fxt_record_event(r, FXT_INSTANT, ev->ts, &t, &category, &name);
+	put_who(r, ev);
+	switch (ev->kind) {
+	case EBT_LIFECYCLE:
+	case EBT_INT:
+		fxt_record_i64(r, "value", ev->sarg[0]);
+		break;
+	case EBT_ALLOC_SIZES:
+		put_alloc_sizes(f, ev);
+		break;
+	case EBT_CUSTOM:
+		put_custom(f, ev);
+		break;
+	case EBT_DAMAGE:
+		fxt_record_u64(r, "offset", ev->arg[0]);
+		fxt_record_u64(r, "words", ev->arg[1]);
+		break;
+	case EBT_PROCESS:
+		if (ev->id == EBT_PROCESS_FORK)
+			fxt_record_u64(r, "child", ev->arg[0]);
+		break;
+	default:
+		break;
+	}
+	fxt_record_close(r);
+	return 0;
+}
+
+static int put_counter(struct fxt *f, const struct ebt_event *ev)
+{
+	struct fxt_thread t;
+	struct fxt_string category, name, key;
+	if (thread_of_event(f, ev, &t))
+		return -ENOMEM;
+	find_fixed_names(f, ev, &category, &name);
+	find_key(f, (uint32_t)t.thread, &key);
+	fxt_record_event(&f->record, FXT_COUNTER, ev->ts, &t, &category, &name);
+	fxt_record_u64_of(&f->record, &key, ev->arg[0]);
+	fxt_record_word(&f->record, t.thread);
+	fxt_record_close(&f->record);
+	return 0;
+}
+
+static int put_lost(struct fxt *f, const struct ebt_event *ev)
+{
+	struct fxt_record *r = &f->record;
+	struct fxt_thread t;
+	struct fxt_string category, name;
+	if (thread_of(f, ev->pid, ROWS_LOST + ev->domain, &t))
+		return -ENOMEM;
+	find_names(f, ev, &category, &name);
+	fxt_record_event(r, FXT_DURATION_COMPLETE, rows_lost_since(f->session, ev), &t, &category,
+			 &name);
+	if (ev->arg[0] != EBT_LOST_UNCOUNTED)
+		fxt_record_u64(r, "events", ev->arg[0]);
+	if (ev->arg[1] || ev->arg[0] == EBT_LOST_UNCOUNTED)
+		fxt_record_u64(r, "words", ev->arg[1]);
+	if (ev->flags & EBT_F_HISTORY)
+		fxt_record_u64(r, "history", 1);
+	fxt_record_word(r, ev->ts);
+	fxt_record_close(r);
+	return 0;
+}
+
+/* One end of a span, without its arguments. */
+static int open_span(struct fxt *f, const struct track *t, uint32_t id, uint64_t ts, bool is_begin)
+{
+	bool is_phase = t->span == TRACK_PHASES;
+	struct ebt_event ev = {
+		.kind = is_phase ? EBT_BEGIN : EBT_SPAN_BEGIN, .id = id, .pid = t->pid};
+	struct fxt_thread thread;
+	struct fxt_string category, name;
+	if (thread_of(f, t->pid, rows_tid(t->domain, t->tid), &thread))
+		return -ENOMEM;
+	if (is_phase)
+		find_fixed_names(f, &ev, &category, &name);
+	else
+		find_names(f, &ev, &category, &name);
+	enum fxt_event_type type = is_phase ? (is_begin ? FXT_DURATION_BEGIN : FXT_DURATION_END)
+					    : (is_begin ? FXT_ASYNC_BEGIN : FXT_ASYNC_END);
+	fxt_record_event(&f->record, type, ts, &thread, &category, &name);
+	return 0;
+}
+
+static void close_span(struct fxt *f, const struct track *t)
+{
+	if (t->span != TRACK_PHASES)
+		fxt_record_word(&f->record, t->number);
+	fxt_record_close(&f->record);
+}
+
+static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct fxt *f = ctx;
+	(void)depth;
+	int err = open_span(f, t, s->id, s->begin_ns, true);
+	if (err)
+		return err;
+	put_who(&f->record, ev);
+	close_span(f, t);
+	return 0;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	struct fxt *f = ctx;
+	(void)depth;
+	int err = open_span(f, t, s->id, end_ns, false);
+	if (err)
+		return err;
+	if (rows_cut(how))
+		fxt_record_name(&f->record, "cut", rows_cut(how));
+	close_span(f, t);
+	return 0;
+}
+
+static int put_event(struct fxt *f, const struct ebt_event *ev)
+{
+	int err;
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+		return tracks_push(f->tracks, ev);
+	case EBT_COUNTER:
+		return put_counter(f, ev);
+	case EBT_LOST:
+		err = tracks_push(f->tracks, ev);
+		return err ? err : put_lost(f, ev);
+	case EBT_PROCESS:
+		err = tracks_push(f->tracks, ev);
+		name_process(f, ev->pid);
+		return err ? err : put_instant(f, ev);
+	default:
+		return put_instant(f, ev);
+	}
+}
+
+static void start(struct fxt *f)
+{
+	f->started = true;
+	fxt_record_preamble(&f->record, "ebtrace " EBT_VERSION);
+}
+
+static int fxt_event(struct sink *k, const struct ebt_event *ev)
+{
+	struct fxt *f = (struct fxt *)k;
+	if (!f->started)
+		start(f);
+	int err = put_event(f, ev);
+	return err ? err : f->buf.err;
+}
+
+static int fxt_flush(struct sink *k)
+{
+	return buf_flush(&((struct fxt *)k)->buf);
+}
+
+static bool fxt_ready(struct sink *k)
+{
+	return buf_ready(&((struct fxt *)k)->buf);
+}
+
+/* An instant in a category of its own, at the end. */
+static int put_summary(struct fxt *f, uint64_t end_ns)
+{
+	const struct session *s = f->session;
+	const struct session_totals *totals = &s->totals;
+	const struct session_process *p = session_first_process(s);
+	struct fxt_record *r = &f->record;
+	struct fxt_thread t;
+	struct fxt_string category, name;
+	if (thread_of(f, p ? p->pid : 0, ROWS_THREADS, &t))
+		return -ENOMEM;
+	fxt_record_string(r, "ebtrace", &category);
+	fxt_record_string(r, "summary", &name);
+	fxt_record_event(r, FXT_INSTANT, end_ns, &t, &category, &name);
+	fxt_record_name(r, "source", s->source);
+	fxt_record_name(r, "clock", s->clock);
+	fxt_record_u64(r, "events", totals->events);
+	fxt_record_u64(r, "lost_events", totals->lost_events);
+	fxt_record_u64(r, "lost_words", totals->lost_words);
+	fxt_record_u64(r, "history_events", totals->history_events);
+	fxt_record_u64(r, "history_words", totals->history_words);
+	fxt_record_u64(r, "late", totals->late);
+	fxt_record_u64(r, "damaged", totals->damaged);
+	fxt_record_close(r);
+	return 0;
+}
+
+static int fxt_end(struct sink *k)
+{
+	struct fxt *f = (struct fxt *)k;
+	const struct session *s = f->session;
+	uint64_t end_ns = s->run_end_ns ? s->run_end_ns : s->totals.last_ns;
+	if (!f->started)
+		start(f);
+	int err = tracks_end(f->tracks, end_ns);
+	size_t at = 0;
+	for (const struct session_process *p; (p = session_next_process(s, &at));)
+		name_process(f, p->pid);
+	if (!err)
+		err = put_summary(f, end_ns);
+	int unwritten = buf_finish(&f->buf);
+	return err ? err : unwritten;
+}
+
+static void fxt_free(struct sink *k)
+{
+	struct fxt *f = (struct fxt *)k;
+	buf_done(&f->buf);
+	fxt_record_done(&f->record);
+	tracks_free(f->tracks);
+	rows_done(&f->rows);
+	free(f->names);
+	free(f);
+}
+
+static const struct sink_ops fxt_ops = {
+	.event = fxt_event,
+	.flush = fxt_flush,
+	.ready = fxt_ready,
+	.end = fxt_end,
+	.free = fxt_free,
+};
+
+int fxt_new(const struct session *s, int fd, struct sink **ret)
+{
+	struct fxt *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	f->base.ops = &fxt_ops;
+	f->session = s;
+	rows_init(&f->rows, s);
+	f->names = calloc(NAMES, sizeof(*f->names));
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = f};
+	int err = f->names ? tracks_new(&v, &f->tracks) : -ENOMEM;
+	if (!err)
+		err = fxt_record_init(&f->record, &f->buf);
+	if (!err)
+		err = buf_init_behind(&f->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
+	if (err) {
+		fxt_free(&f->base);
+		return err;
+	}
+	*ret = &f->base;
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The Fuchsia trace format (FXT), a binary format that Perfetto and Fuchsia's own tools read: phases
+ * as durations that nest, user spans as async events, counters, what has no length as instants, a
+ * loss as a complete duration on a row of its own. Processes are koids equal to their pids, threads
+ * koids equal to the numbers of rows (rows.h); a tick is a nanosecond. A counter's argument is called
+ * as its row is, because Perfetto makes one graph of a process's counters of one name and argument,
+ * whatever their id.
+ *
+ * Only whole records are written, and each refers to earlier ones only: what an interruption leaves
+ * can be read to the last record.
+ */
+#ifndef SINK_FXT_H
+#define SINK_FXT_H
+
+#include "core/session.h"
+#include "core/sink.h"
+
+/* Writes to fd, which stays the caller's. 0 or -errno. */
+int fxt_new(const struct session *s, int fd, struct sink **ret);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/perfetto.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/names.h"
+#include "core/tracks.h"
+#include "sink/perfetto_places.h"
+
+struct perfetto {
+	struct sink base;
+	const struct session *session;
+	struct packets packets;
+	struct tracks *tracks;
+	struct places places;
+	struct lost lost; /* of nobody knows whom */
+	bool has_header, has_session;
+	bool late; /* the event at hand */
+};
+
+static struct lane *lane_of(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct track *t = tracks_of(f->tracks, ev);
+	return t ? places_lane(&f->places, t, ev) : NULL;
+}
+
+/* Thread and CPU are told with the first event of a domain, and when they change. */
+static bool has_news(const struct perfetto *f, const struct lane *lane, const struct ebt_event *ev)
+{
+	return f->late || (ev->tid && ev->tid != lane->tid) ||
+	       (ev->cpu != EBT_NO_CPU && ev->cpu != lane->cpu);
+}
+
+static void note_news(struct perfetto *f, struct lane *lane, const struct ebt_event *ev)
+{
+	if (ev->tid && ev->tid != lane->tid)
+		packets_note_u64(&f->packets, PACKET_NOTE_TID, lane->tid = ev->tid);
+	if (ev->cpu != EBT_NO_CPU && ev->cpu != lane->cpu)
+		packets_note_u64(&f->packets, PACKET_NOTE_CPU, lane->cpu = ev->cpu);
+	if (f->late)
+		packets_note_true(&f->packets, PACKET_NOTE_LATE);
+}
+
+static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct perfetto *f = ctx;
+	struct packets *p = &f->packets;
+	struct lane *lane = lane_of(f, ev);
+	(void)depth;
+	if (!lane)
+		return -ENOMEM;
+	uint64_t uuid = lane->uuid;
+	if (t->span != TRACK_PHASES)
+		t->user = uuid = places_child(&f->places, lane, ev);
+	uint32_t name = places_name(&f->places, ev);
+	if (!has_news(f, lane, ev)) {
+		packets_put_event(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
+		return 0;
+	}
+	packets_begin(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
+	note_news(f, lane, ev);
+	packets_end(p);
+	return 0;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	static const char *const why[] = {
+		[TRACK_OUTER] = "ended with what is around it",
+		[TRACK_LOST] = "lost",
+		[TRACK_PROCESS] = "process ended",
+		[TRACK_UNFINISHED] = "unfinished",
+	};
+	struct perfetto *f = ctx;
+	struct packets *p = &f->packets;
+	(void)s, (void)depth;
+	uint64_t uuid =
+		t->span == TRACK_PHASES ? ((struct lane *)(uintptr_t)t->user)->uuid : t->user;
+	if (how == TRACK_ENDED && !f->late) {
+		packets_put_event(p, PACKET_SLICE_END, end_ns, uuid, 0);
+		return 0;
+	}
+	packets_begin(p, PACKET_SLICE_END, end_ns, uuid, 0);
+	if (why[how])
+		packets_note_text(p, PACKET_NOTE_CUT, why[how]);
+	if (f->late && how <= TRACK_OUTER)
+		packets_note_true(p, PACKET_NOTE_LATE);
+	packets_end(p);
+	return 0;
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	(void)ctx;
+	if (t->span == TRACK_PHASES && t->user)
+		places_drop_lane((struct lane *)(uintptr_t)t->user);
+}
+
+static int put_counter(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct lane *lane = lane_of(f, ev);
+	if (!lane)
+		return -ENOMEM;
+	uint64_t uuid = places_child(&f->places, lane, ev);
+	packets_put_event(&f->packets, PACKET_COUNTER, ev->ts, uuid, ev->arg[0]);
+	return 0;
+}
+
+static void note_payload(struct perfetto *f, const struct ebt_event *ev)
+{
+	size_t bytes = 0;
+	const void *data = session_blob(f->session, ev, &bytes);
+	if (ev->kind == EBT_ALLOC_SIZES)
+		packets_note_words(&f->packets, PACKET_NOTE_VALUES, data, data ? bytes : 0);
+	else
+		packets_note_bytes(&f->packets, data, data ? bytes : 0);
+	if (ev->flags & EBT_F_CUT)
+		packets_note_true(&f->packets, PACKET_NOTE_TRUNCATED);
+}
+
+/* Everything of a domain that takes no time. */
+static int put_instant(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct packets *p = &f->packets;
+	struct lane *lane = lane_of(f, ev);
+	if (!lane)
+		return -ENOMEM;
+	uint32_t name = places_name(&f->places, ev);
+	if (ev->kind == EBT_UNIT && !has_news(f, lane, ev)) {
+		packets_put_event(p, PACKET_INSTANT, ev->ts, lane->uuid, name);
+		return 0;
+	}
+	packets_begin(p, PACKET_INSTANT, ev->ts, lane->uuid, name);
+	if (ev->kind == EBT_INT || ev->kind == EBT_LIFECYCLE)
+		packets_note_i64(p, PACKET_NOTE_VALUE, ev->sarg[0]);
+	else if (ev->kind == EBT_CUSTOM || ev->kind == EBT_ALLOC_SIZES)
+		note_payload(f, ev);
+	else if (ev->kind != EBT_UNIT)
+		packets_note_u64(p, PACKET_NOTE_VALUE, ev->arg[0]);
+	note_news(f, lane, ev);
+	packets_end(p);
+	return 0;
+}
+
+static uint64_t session_track(struct perfetto *f)
+{
+	struct packet_track track = {.uuid = places_uuid(USE_SESSION, 0, EBT_NO_DOMAIN, 0, 0),
+				     .counter = PACKET_NO_COUNTER,
+				     .name = "ebtrace"};
+	if (!f->has_session)
+		packets_put_track(&f->packets, &track);
+	f->has_session = true;
+	return track.uuid;
+}
+
+/* Lost from a domain; from a process, where no domain is known; or from all. */
+static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint64_t *ret_parent)
+{
+	if (ev->domain != EBT_NO_DOMAIN) {
+		struct lane *lane = lane_of(f, ev);
+		if (!lane)
+			return NULL;
+		*ret_parent = lane->uuid;
+		return &lane->lost;
+	}
+	if (!ev->pid) {
+		*ret_parent = session_track(f);
+		return &f->lost;
+	}
+	struct process *process = places_process(&f->places, ev->pid);
+	if (!process)
+		return NULL;
+	*ret_parent = process->uuid;
+	return &process->lost;
+}
+
+static int put_lost(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct packets *p = &f->packets;
+	struct packet_track track = {.uuid = places_uuid(USE_LOST, ev->pid, ev->domain, 0, 0),
+				     .counter = PACKET_NO_COUNTER,
+				     .rank = -1,
+				     .name = "lost events"};
+	struct lost *lost = lost_of(f, ev, &track.parent);
+	if (!lost)
+		return -ENOMEM;
+	if (!lost->told)
+		packets_put_track(p, &track);
+	lost->told = true;
+	/* Of what was lost before the first event nobody knows when it began. */
+	uint64_t since = EBT_LOST_SINCE(ev) ? EBT_LOST_SINCE(ev) : ev->ts;
+	uint64_t begin = since > lost->end_ns ? since : lost->end_ns;
+	lost->end_ns = ev->ts > begin ? ev->ts : begin;
+	packets_begin(p, PACKET_SLICE_BEGIN, begin, track.uuid, packets_intern(p, "lost"));
+	if (ev->arg[0] != EBT_LOST_UNCOUNTED)
+		packets_note_u64(p, PACKET_NOTE_EVENTS, ev->arg[0]);
+	if (ev->arg[1] || ev->arg[0] == EBT_LOST_UNCOUNTED)
+		packets_note_u64(p, PACKET_NOTE_WORDS, ev->arg[1]);
+	if (ev->flags & EBT_F_HISTORY)
+		packets_note_true(p, PACKET_NOTE_HISTORY);
+	packets_end(p);
+	packets_put_event(p, PACKET_SLICE_END, lost->end_ns, track.uuid, 0);
+	return 0;
+}
+
+/* An instant of a whole process: what it did, or where its ring is damaged. */
+static int put_process(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct packets *p = &f->packets;
+	struct process *process = places_process(&f->places, ev->pid);
+	if (!process)
+		return -ENOMEM;
+	bool damage = ev->kind == EBT_DAMAGE;
+	uint32_t name = packets_intern(p, damage ? "damage" : names_process_change(ev->id));
+	packets_begin(p, PACKET_INSTANT, ev->ts, process->uuid, name);
+	if (damage) {
+		packets_note_u64(p, PACKET_NOTE_OFFSET, ev->arg[0]);
+		packets_note_u64(p, PACKET_NOTE_WORDS, ev->arg[1]);
+		if (ev->domain != EBT_NO_DOMAIN)
+			packets_note_u64(p, PACKET_NOTE_DOMAIN, ev->domain);
+	} else if (ev->id == EBT_PROCESS_FORK) {
+		packets_note_u64(p, PACKET_NOTE_CHILD, ev->arg[0]);
+	}
+	packets_end(p);
+	if (damage)
+		return 0;
+	if (ev->id != EBT_PROCESS_FORK)
+		f->places.ended_ns = ev->ts;
+	if (ev->id == EBT_PROCESS_EXEC)
+		process->name = NULL; /* it may be another now */
+	if (ev->id == EBT_PROCESS_EXIT)
+		places_drop_process(&f->places, process);
+	return 0;
+}
+
+static void begin_trace(struct perfetto *f, uint64_t ts)
+{
+	if (!f->has_header)
+		packets_put_header(&f->packets, f->session, ts);
+	f->has_header = true;
+}
+
+static int put_other(struct perfetto *f, const struct ebt_event *ev)
+{
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+		return 0; /* tracks have told it */
+	case EBT_COUNTER:
+		return put_counter(f, ev);
+	case EBT_LOST:
+		return put_lost(f, ev);
+	case EBT_DAMAGE:
+	case EBT_PROCESS:
+		return put_process(f, ev);
+	default:
+		return put_instant(f, ev);
+	}
+}
+
+static int perfetto_event(struct sink *k, const struct ebt_event *ev)
+{
+	struct perfetto *f = (struct perfetto *)k;
+	begin_trace(f, ev->ts);
+	f->late = ev->flags & EBT_F_LATE;
+	int err = tracks_push(f->tracks, ev);
+	if (!err)
+		err = put_other(f, ev);
+	return err ? err : f->packets.out.err;
+}
+
+static int perfetto_flush(struct sink *k)
+{
+	return buf_flush(&((struct perfetto *)k)->packets.out);
+}
+
+static bool perfetto_ready(struct sink *k)
+{
+	return buf_ready(&((struct perfetto *)k)->packets.out);
+}
+
+static void put_summary(struct perfetto *f, uint64_t end_ns)
+{
+	const struct session_totals *t = &f->session->totals;
+	const struct {
+		enum packet_note note;
+		uint64_t value;
+	} notes[] = {
+		{PACKET_NOTE_EVENTS, t->events},
+		{PACKET_NOTE_LOST_EVENTS, t->lost_events},
+		{PACKET_NOTE_LOST_WORDS, t->lost_words},
+		{PACKET_NOTE_HISTORY_EVENTS, t->history_events},
+		{PACKET_NOTE_HISTORY_WORDS, t->history_words},
+		{PACKET_NOTE_LATE, t->late},
+		{PACKET_NOTE_DAMAGED, t->damaged},
+	};
+	struct packets *p = &f->packets;
+	uint64_t track = session_track(f);
+	packets_begin(p, PACKET_INSTANT, end_ns, track, packets_intern(p, "summary"));
+	for (unsigned i = 0; i < sizeof(notes) / sizeof(*notes); i++)
+		packets_note_u64(p, notes[i].note, notes[i].value);
+	packets_end(p);
+}
+
+static int perfetto_end(struct sink *k)
+{
+	struct perfetto *f = (struct perfetto *)k;
+	const struct session *s = f->session;
+	uint64_t last_ns = s->totals.last_ns ? s->totals.last_ns : s->clock_at.monotonic_ns;
+	uint64_t end_ns = s->run_end_ns > last_ns ? s->run_end_ns : last_ns;
+	begin_trace(f, end_ns);
+	f->late = false;
+	int err = tracks_end(f->tracks, end_ns);
+	put_summary(f, end_ns);
+	int written = buf_finish(&f->packets.out);
+	return err ? err : written;
+}
+
+static void perfetto_free(struct sink *k)
+{
+	struct perfetto *f = (struct perfetto *)k;
+	tracks_free(f->tracks);
+	places_done(&f->places);
+	packets_done(&f->packets);
+	free(f);
+}
+
+static const struct sink_ops perfetto_ops = {
+	.event = perfetto_event,
+	.flush = perfetto_flush,
+	.ready = perfetto_ready,
+	.end = perfetto_end,
+	.free = perfetto_free,
+};
+
+int perfetto_new(const struct session *s, int fd, struct sink **ret)
+{
+	struct perfetto *f = calloc(1, sizeof(*f));
+	if (!f)
+		return -ENOMEM;
+	int err = packets_init(&f->packets, fd);
+	if (err) {
+		free(f);
+		return err;
+	}
+	f->base.ops = &perfetto_ops;
+	f->session = s;
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
+	err = places_init(&f->places, s, &f->packets);
+	if (!err)
+		err = tracks_new(&v, &f->tracks);
+	if (err) {
+		perfetto_free(&f->base);
+		return err;
+	}
+	*ret = &f->base;
+	return 0;
+}

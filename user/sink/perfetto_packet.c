@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/perfetto_packet.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/proto.h"
+#include "base/utf8.h"
+#include "core/sink.h"
+
+#define OUT_BYTES (128 * 1024)
+#define ONE_BYTES (16 * 1024)
+
+#define SEQUENCE 1u
+
+/* The fields in use, by message. */
+enum { TRACE_PACKET = 1 };
+enum {
+	PACKET_CLOCK_SNAPSHOT = 6,
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE_ID = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED_DATA = 12,
+	PACKET_SEQUENCE_FLAGS = 13,
+	PACKET_DEFAULTS = 59,
+	PACKET_TRACK_DESCRIPTOR = 60,
+	PACKET_FIRST_ON_SEQUENCE = 87,
+};
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+enum { DEFAULTS_CLOCK_ID = 58 };
+enum { SNAPSHOT_CLOCKS = 1, SNAPSHOT_PRIMARY = 2 };
+enum { CLOCK_ID = 1, CLOCK_TIMESTAMP = 2 };
+enum { CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3, CLOCK_IS_BOOTTIME = 6 };
+enum { INTERNED_EVENT_NAMES = 2, INTERNED_NOTE_NAMES = 3 };
+enum { NAME_IID = 1, NAME_TEXT = 2 };
+enum {
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME = 2,
+	DESCRIPTOR_PROCESS = 3,
+	DESCRIPTOR_PARENT = 5,
+	DESCRIPTOR_COUNTER = 8,
+	DESCRIPTOR_CHILD_ORDERING = 11,
+	DESCRIPTOR_RANK = 12,
+	DESCRIPTOR_MERGE = 15,
+};
+enum { ORDERING_EXPLICIT = 3 };
+enum { MERGE_NONE = 2 };
+enum { PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum { COUNTER_UNIT = 3, COUNTER_UNIT_NAME = 6 };
+enum {
+	EVENT_NOTES = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_COUNTER_VALUE = 30,
+};
+enum {
+	NOTE_NAME_IID = 1,
+	NOTE_BOOL = 2,
+	NOTE_UINT = 3,
+	NOTE_INT = 4,
+	NOTE_STRING = 6,
+	NOTE_ARRAY = 12,
+};
+
+struct name {
+	uint32_t iid;
+	char text[];
+};
+
+int packets_init(struct packets *p, int fd)
+{
+	*p = (struct packets){.first_iid = 1, .next_iid = 1};
+	int err = buf_init(&p->one, -1, ONE_BYTES);
+	if (err)
+		return err;
+	err = buf_init_behind(&p->out, fd, OUT_BYTES, SINK_BEHIND_BYTES);
+	if (err)
+		buf_done(&p->one);
+	return err;
+}
+
+static void forget_names(struct packets *p)
+{
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(&p->names, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(&p->names);
+	p->name_count = 0;
+	p->first_iid = p->next_iid;
+}
+
+void packets_done(struct packets *p)
+{
+	forget_names(p);
+	buf_done(&p->one);
+	buf_done(&p->out);
+}
+
+static void open_packet(struct packets *p, uint32_t flags)
+{
+	p->one.len = 0;
+	p->packet = proto_open(&p->one, TRACE_PACKET);
+	proto_put_u64(&p->one, PACKET_SEQUENCE_ID, SEQUENCE);
+	proto_put_u64(&p->one, PACKET_SEQUENCE_FLAGS, flags);
+}
+
+static void close_packet(struct packets *p)
+{
+	proto_close(&p->one, p->packet);
+	if (p->one.err && !p->out.err)
+		p->out.err = p->one.err;
+	buf_put(&p->out, p->one.data, p->one.len);
+}
+
+static void put_name(struct packets *p, uint32_t field, uint32_t iid, const char *text)
+{
+	size_t name = proto_open(&p->one, field);
+	proto_put_u64(&p->one, NAME_IID, iid);
+	proto_put_text(&p->one, NAME_TEXT, text);
+	proto_close(&p->one, name);
+}
+
+/* What later packets stand on: the clock of their times, the names of notes. */
+static void put_state(struct packets *p)
+{
+	static const char *const notes[] = {
+#define X(note, name) [PACKET_NOTE_##note] = #name,
+		PACKET_NOTES(X)
+#undef X
+	};
+	size_t defaults = proto_open(&p->one, PACKET_DEFAULTS);
+	proto_put_u64(&p->one, DEFAULTS_CLOCK_ID, CLOCK_IS_MONOTONIC);
+	proto_close(&p->one, defaults);
+	size_t interned = proto_open(&p->one, PACKET_INTERNED_DATA);
+	for (uint32_t i = 1; i < sizeof(notes) / sizeof(*notes); i++)
+		put_name(p, INTERNED_NOTE_NAMES, i, notes[i]);
+	proto_close(&p->one, interned);
+}
+
+static void put_clock(struct packets *p, uint64_t id, uint64_t ns)
+{
+	size_t clock = proto_open(&p->one, SNAPSHOT_CLOCKS);
+	proto_put_u64(&p->one, CLOCK_ID, id);
+	proto_put_u64(&p->one, CLOCK_TIMESTAMP, ns);
+	proto_close(&p->one, clock);
+}
+
+void packets_put_header(struct packets *p, const struct session *s, uint64_t ts)
+{
+	const struct session_clock *now = &s->clock_at;
+	open_packet(p, FLAG_CLEARED);
+	proto_put_u64(&p->one, PACKET_FIRST_ON_SEQUENCE, 1);
+	put_state(p);
+	size_t snapshot = proto_open(&p->one, PACKET_CLOCK_SNAPSHOT);
+	put_clock(p, CLOCK_IS_MONOTONIC, now->monotonic_ns ? now->monotonic_ns : ts);
+	if (now->monotonic_ns) {
+		put_clock(p, CLOCK_IS_REALTIME, now->realtime_ns);
+		put_clock(p, CLOCK_IS_BOOTTIME, now->boottime_ns);
+	}
+	proto_put_u64(&p->one, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
+	proto_close(&p->one, snapshot);
+	close_packet(p);
+}
+
+static uint64_t hash(const char *s)
+{
+	uint64_t h = 0xcbf29ce484222325ull;
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
+	return h;
+}
+
+static uint32_t tell_name(struct packets *p, uint64_t key, const char *text)
+{
+	uint32_t iid = p->next_iid++;
+	size_t size = strlen(text) + 1;
+	struct name *name = malloc(sizeof(*name) + size);
+	uint64_t *slot = name ? map_put(&p->names, key) : NULL;
+	if (!slot) {
+		p->out.err = p->out.err ? p->out.err : -ENOMEM;
+		free(name);
+		return iid;
+	}
+	name->iid = iid;
+	memcpy(name->text, text, size);
+	*slot = (uintptr_t)name;
+	p->name_count++;
+	open_packet(p, FLAG_NEEDS_STATE);
+	size_t interned = proto_open(&p->one, PACKET_INTERNED_DATA);
+	put_name(p, INTERNED_EVENT_NAMES, iid, text);
+	proto_close(&p->one, interned);
+	close_packet(p);
+	return iid;
+}
+
+uint32_t packets_intern(struct packets *p, const char *text)
+{
+	/* Texts of the same hash have keys of their own, one behind the other. */
+	uint64_t key = hash(text);
+	for (uint64_t *slot; (slot = map_get(&p->names, key)); key++) {
+		const struct name *name = (const void *)(uintptr_t)*slot;
+		if (!strcmp(name->text, text))
+			return name->iid;
+	}
+	if (p->name_count < PACKETS_NAMES)
+		return tell_name(p, key, text);
+	forget_names(p);
+	open_packet(p, FLAG_CLEARED);
+	put_state(p);
+	close_packet(p);
+	return tell_name(p, hash(text), text);
+}
+
+static void put_counter(struct packets *p, enum packet_unit unit)
+{
+	size_t counter = proto_open(&p->one, DESCRIPTOR_COUNTER);
+	if (unit == PACKET_WORDS)
+		proto_put_text(&p->one, COUNTER_UNIT_NAME, "words");
+	else if (unit != PACKET_NO_UNIT)
+		proto_put_u64(&p->one, COUNTER_UNIT, unit);
+	proto_close(&p->one, counter);
+}
+
+void packets_put_track(struct packets *p, const struct packet_track *t)
+{
+	open_packet(p, FLAG_NEEDS_STATE);
+	size_t descriptor = proto_open(&p->one, PACKET_TRACK_DESCRIPTOR);
+	proto_put_u64(&p->one, DESCRIPTOR_UUID, t->uuid);
+	if (t->parent)
+		proto_put_u64(&p->one, DESCRIPTOR_PARENT, t->parent);
+	if (t->name)
+		proto_put_text(&p->one, DESCRIPTOR_NAME, t->name);
+	if (t->pid) {
+		size_t process = proto_open(&p->one, DESCRIPTOR_PROCESS);
+		proto_put_i64(&p->one, PROCESS_PID, (int32_t)t->pid);
+		if (t->process)
+			proto_put_text(&p->one, PROCESS_NAME, t->process);
+		proto_close(&p->one, process);
+	}
+	if (t->counter != PACKET_NO_COUNTER)
+		put_counter(p, t->counter);
+	proto_put_u64(&p->one, DESCRIPTOR_CHILD_ORDERING, ORDERING_EXPLICIT);
+	if (t->rank)
+		proto_put_i64(&p->one, DESCRIPTOR_RANK, t->rank);
+	if (t->separate)
+		proto_put_u64(&p->one, DESCRIPTOR_MERGE, MERGE_NONE);
+	proto_close(&p->one, descriptor);
+	close_packet(p);
+}
+
+void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
+		       uint64_t value)
+{
+	char *start = buf_room(&p->out);
+	char *packet = proto_format_open(start, TRACE_PACKET);
+	char *at = proto_format_u64(packet, PACKET_TIMESTAMP, ts);
+	at = proto_format_u64(at, PACKET_SEQUENCE_ID, SEQUENCE);
+	at = proto_format_u64(at, PACKET_SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
+	char *event = proto_format_open(at, PACKET_TRACK_EVENT);
+	at = proto_format_u64(event, EVENT_TYPE, type);
+	at = proto_format_u64(at, EVENT_TRACK, track);
+	if (type == PACKET_COUNTER)
+		at = proto_format_u64(at, EVENT_COUNTER_VALUE, value);
+	else if (type != PACKET_SLICE_END)
+		at = proto_format_u64(at, EVENT_NAME_IID, value);
+	proto_format_close(event, at);
+	proto_format_close(packet, at);
+	p->out.len += (size_t)(at - start);
+}
+
+void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
+		   uint64_t value)
+{
+	open_packet(p, FLAG_NEEDS_STATE);
+	proto_put_u64(&p->one, PACKET_TIMESTAMP, ts);
+	p->event = proto_open(&p->one, PACKET_TRACK_EVENT);
+	proto_put_u64(&p->one, EVENT_TYPE, type);
+	proto_put_u64(&p->one, EVENT_TRACK, track);
+	if (type == PACKET_COUNTER)
+		proto_put_u64(&p->one, EVENT_COUNTER_VALUE, value);
+	else if (type != PACKET_SLICE_END)
+		proto_put_u64(&p->one, EVENT_NAME_IID, value);
+}
+
+static size_t open_note(struct packets *p, enum packet_note note)
+{
+	size_t opened = proto_open(&p->one, EVENT_NOTES);
+	proto_put_u64(&p->one, NOTE_NAME_IID, note);
+	return opened;
+}
+
+void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v)
+{
+	size_t opened = open_note(p, note);
+	proto_put_u64(&p->one, NOTE_UINT, v);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_i64(struct packets *p, enum packet_note note, int64_t v)
+{
+	size_t opened = open_note(p, note);
+	proto_put_i64(&p->one, NOTE_INT, v);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_true(struct packets *p, enum packet_note note)
+{
+	size_t opened = open_note(p, note);
+	proto_put_u64(&p->one, NOTE_BOOL, 1);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_text(struct packets *p, enum packet_note note, const char *text)
+{
+	size_t opened = open_note(p, note);
+	proto_put_text(&p->one, NOTE_STRING, text);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_bytes(struct packets *p, const void *data, size_t len)
+{
+	size_t opened = open_note(p, PACKET_NOTE_DATA);
+	proto_put_hex(&p->one, NOTE_STRING, data, len);
+	proto_close(&p->one, opened);
+	if (!utf8_is_text(data, len))
+		return;
+	opened = open_note(p, PACKET_NOTE_TEXT);
+	proto_put_bytes(&p->one, NOTE_STRING, data, len);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_words(struct packets *p, enum packet_note note, const void *words, size_t bytes)
+{
+	size_t opened = open_note(p, note);
+	for (size_t at = 0; at + 8 <= bytes; at += 8) {
+		uint64_t v;
+		memcpy(&v, (const char *)words + at, 8);
+		char *start = buf_room(&p->one);
+		char *word = proto_format_open(start, NOTE_ARRAY);
+		char *end = proto_format_u64(word, NOTE_UINT, v);
+		proto_format_close(word, end);
+		p->one.len += (size_t)(end - start);
+	}
+	proto_close(&p->one, opened);
+}
+
+void packets_end(struct packets *p)
+{
+	proto_close(&p->one, p->event);
+	close_packet(p);
+}

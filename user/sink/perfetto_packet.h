@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The packets of a Perfetto trace: one sequence of them, its names told once and referred to by
+ * number from then on. The output holds whole packets at every moment, so wherever it is flushed,
+ * what has been written is a trace. It knows nothing of processes and domains: a track is what its
+ * caller says that it is.
+ *
+ * Numbers of names only grow. When there are too many names to keep, all are forgotten and told
+ * anew, with new numbers: whoever keeps one asks packets_know() before using it again.
+ */
+#ifndef SINK_PERFETTO_PACKET_H
+#define SINK_PERFETTO_PACKET_H
+
+#include "base/buf.h"
+#include "base/map.h"
+#include "core/session.h"
+
+#define PACKETS_NAMES 16384 /* kept at a time */
+
+/* TrackEvent.Type */
+enum packet_type {
+	PACKET_SLICE_BEGIN = 1,
+	PACKET_SLICE_END = 2,
+	PACKET_INSTANT = 3,
+	PACKET_COUNTER = 4,
+};
+
+/* CounterDescriptor.Unit, and one that it has no number for */
+enum packet_unit {
+	PACKET_NO_COUNTER = -1,
+	PACKET_NO_UNIT = 0,
+	PACKET_NS = 1,
+	PACKET_BYTES = 3,
+	PACKET_WORDS = 100,
+};
+
+/* What an event can be annotated with: names and numbers in one list. */
+#define PACKET_NOTES(X)                   \
+	X(VALUE, value)                   \
+	X(VALUES, values)                 \
+	X(DATA, data)                     \
+	X(TEXT, text)                     \
+	X(TRUNCATED, truncated)           \
+	X(LATE, late)                     \
+	X(TID, tid)                       \
+	X(CPU, cpu)                       \
+	X(CUT, cut)                       \
+	X(EVENTS, events)                 \
+	X(WORDS, words)                   \
+	X(HISTORY, history)               \
+	X(OFFSET, offset)                 \
+	X(DOMAIN, domain)                 \
+	X(CHILD, child)                   \
+	X(LOST_EVENTS, lost_events)       \
+	X(LOST_WORDS, lost_words)         \
+	X(HISTORY_EVENTS, history_events) \
+	X(HISTORY_WORDS, history_words)   \
+	X(DAMAGED, damaged)
+
+enum packet_note {
+	PACKET_NOTE_NONE,
+#define X(note, name) PACKET_NOTE_##note,
+	PACKET_NOTES(X)
+#undef X
+};
+
+struct packet_track {
+	uint64_t uuid, parent;	  /* parent 0: none */
+	const char *name;	  /* NULL: none but its process' */
+	uint32_t pid;		  /* not 0: the track of this process */
+	const char *process;	  /* its name, or NULL */
+	enum packet_unit counter; /* PACKET_NO_COUNTER: slices and instants */
+	int32_t rank;		  /* among the tracks of its parent */
+	bool separate;		  /* never one with another of its name; its own name may change */
+};
+
+struct packets {
+	struct buf out; /* whole packets */
+	struct buf one; /* the packet in the making, in memory */
+	size_t packet, event;
+	struct map names; /* hash of the text → struct name * */
+	size_t name_count;
+	uint32_t first_iid, next_iid;
+};
+
+/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
+int packets_init(struct packets *p, int fd);
+void packets_done(struct packets *p);
+/* The first packet. `ts`: a moment to name the clock with if the session knows none. */
+void packets_put_header(struct packets *p, const struct session *s, uint64_t ts);
+/* The number of a name, which is told if it is new. Never 0; memory that fails is out.err. */
+uint32_t packets_intern(struct packets *p, const char *name);
+void packets_put_track(struct packets *p, const struct packet_track *t);
+
+/* A number that was given since all names were told anew last. */
+static inline bool packets_know(const struct packets *p, uint32_t iid)
+{
+	return iid >= p->first_iid;
+}
+
+/* An event without notes; `value` is the name's number, or the value of a counter. */
+void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
+		       uint64_t value);
+/* The same, in the making: notes may follow, then packets_end(). */
+void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
+		   uint64_t value);
+void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v);
+void packets_note_i64(struct packets *p, enum packet_note note, int64_t v);
+void packets_note_true(struct packets *p, enum packet_note note);
+void packets_note_text(struct packets *p, enum packet_note note, const char *text);
+/* As text if it is text, and as hexadecimal digits. */
+void packets_note_bytes(struct packets *p, const void *data, size_t len);
+/* An array of words of the machine. */
+void packets_note_words(struct packets *p, enum packet_note note, const void *words, size_t bytes);
+void packets_end(struct packets *p);
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/perfetto_places.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/names.h"
+
+#define RECENT_NAMES 1024
+
+/* The number of a name that was looked up lately. */
+struct recent {
+	uint32_t pid, id, iid;
+	uint16_t kind;
+	char text[50];
+};
+
+int places_init(struct places *l, const struct session *s, struct packets *p)
+{
+	*l = (struct places){.session = s, .packets = p};
+	l->recent = calloc(RECENT_NAMES, sizeof(*l->recent));
+	return l->recent ? 0 : -ENOMEM;
+}
+
+void places_done(struct places *l)
+{
+	while (l->lanes)
+		places_drop_lane(l->lanes);
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(&l->processes, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(&l->processes);
+	free(l->recent);
+}
+
+static uint64_t mix(uint64_t v)
+{
+	v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9ull;
+	v = (v ^ v >> 27) * 0x94d049bb133111ebull;
+	return v ^ v >> 31;
+}
+
+uint64_t places_uuid(enum use use, uint32_t pid, uint16_t domain, uint32_t tid, uint32_t id)
+{
+	if (domain != EBT_NO_DOMAIN)
+		tid = 0; /* a domain is one track, whatever thread runs it */
+	uint64_t h = mix((uint64_t)use << 48 | (uint64_t)domain << 32 | pid);
+	h = mix(h ^ ((uint64_t)tid << 32 | id)) & ((1ull << 56) - 1);
+	return h ? h : 1;
+}
+
+/* What a process is called: as the system does, else as its ring does. */
+static const char *process_name(const struct session_process *p)
+{
+	return *p->comm ? p->comm : *p->runtime ? p->runtime : *p->producer ? p->producer : NULL;
+}
+
+static void tell_process(struct places *l, struct process *p)
+{
+	struct packet_track track = {.uuid = p->uuid,
+				     .counter = PACKET_NO_COUNTER,
+				     .pid = p->pid,
+				     .process = p->name,
+				     .name = p->pid    ? NULL
+					     : p->name ? p->name
+						       : "process"};
+	packets_put_track(l->packets, &track);
+}
+
+/* Names may become known, or better known, at any time. */
+static void follow_name(struct places *l, struct process *p)
+{
+	if (p->about && p->name == p->about->comm)
+		return;
+	if (!p->about)
+		p->about = session_find_process(l->session, p->pid);
+	const char *name = p->about ? process_name(p->about) : NULL;
+	if (name == p->name)
+		return;
+	p->name = name;
+	tell_process(l, p);
+}
+
+static struct process *make_process(struct places *l, uint32_t pid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->lost.end_ns = l->ended_ns;
+	p->uuid = places_uuid(USE_PROCESS, pid, EBT_NO_DOMAIN, 0, 0);
+	p->about = session_find_process(l->session, pid);
+	p->name = p->about ? process_name(p->about) : NULL;
+	tell_process(l, p);
+	return p;
+}
+
+struct process *places_process(struct places *l, uint32_t pid)
+{
+	uint64_t *slot = map_put(&l->processes, pid);
+	if (!slot)
+		return NULL;
+	if (!*slot)
+		*slot = (uintptr_t)make_process(l, pid);
+	struct process *p = (struct process *)(uintptr_t)*slot;
+	if (p)
+		follow_name(l, p);
+	return p;
+}
+
+void places_drop_process(struct places *l, struct process *p)
+{
+	map_delete(&l->processes, p->pid);
+	free(p);
+}
+
+static struct lane *make_lane(struct places *l, const struct ebt_event *ev)
+{
+	struct process *process = places_process(l, ev->pid);
+	struct lane *lane = process ? calloc(1, sizeof(*lane)) : NULL;
+	if (!lane)
+		return NULL;
+	lane->process = process;
+	lane->uuid = places_uuid(USE_DOMAIN, ev->pid, ev->domain, ev->tid, 0);
+	lane->cpu = EBT_NO_CPU;
+	lane->lost.end_ns = l->ended_ns;
+	lane->next = l->lanes;
+	lane->link = &l->lanes;
+	if (lane->next)
+		lane->next->link = &lane->next;
+	l->lanes = lane;
+	char name[32] = "thread";
+	if (ev->domain != EBT_NO_DOMAIN)
+		snprintf(name, sizeof(name), "domain %u", ev->domain);
+	else if (ev->tid)
+		snprintf(name, sizeof(name), "thread %u", ev->tid);
+	struct packet_track track = {.uuid = lane->uuid,
+				     .parent = process->uuid,
+				     .counter = PACKET_NO_COUNTER,
+				     .rank = ev->domain,
+				     .name = name};
+	packets_put_track(l->packets, &track);
+	return lane;
+}
+
+void places_drop_lane(struct lane *lane)
+{
+	*lane->link = lane->next;
+	if (lane->next)
+		lane->next->link = lane->link;
+	map_done(&lane->children);
+	free(lane);
+}
+
+struct lane *places_lane(struct places *l, struct track *t, const struct ebt_event *ev)
+{
+	if (!t->user)
+		t->user = (uintptr_t)make_lane(l, ev);
+	struct lane *lane = (struct lane *)(uintptr_t)t->user;
+	if (lane)
+		follow_name(l, lane->process);
+	return lane;
+}
+
+/* A name made of the producer's own number, for what has none. */
+static void format_name(const struct places *l, const struct ebt_event *ev, char *buf, size_t size)
+{
+	uint32_t id = ev->id & ~EBT_UNKNOWN_ID;
+	const char *family = "user";
+	switch (ev->kind) {
+	case EBT_BEGIN:
+		family = "phase";
+		id = session_raw_phase(l->session, ev->pid, ev->id);
+		break;
+	case EBT_COUNTER:
+		family = "counter";
+		break;
+	case EBT_LIFECYCLE:
+		family = "lifecycle";
+		break;
+	default:
+		break;
+	}
+	snprintf(buf, size, "%s_%u", family, id);
+}
+
+static bool is_named(uint16_t kind)
+{
+	return kind <= EBT_CUSTOM && kind != EBT_ALLOC_SIZES;
+}
+
+/* A user event's name may change; the others are fixed. */
+uint32_t places_name(struct places *l, const struct ebt_event *ev)
+{
+	if (!is_named(ev->kind))
+		return packets_intern(l->packets, names_kind(ev->kind));
+	struct recent *r = &l->recent[(ev->id * 4 + ev->kind + ev->pid * 31) % RECENT_NAMES];
+	bool found = r->kind == ev->kind && r->id == ev->id && r->pid == ev->pid &&
+		     packets_know(l->packets, r->iid);
+	if (found && ev->kind < EBT_UNIT)
+		return r->iid;
+	char unnamed[32];
+	const char *name = names_event(l->session, ev);
+	if (!name) {
+		format_name(l, ev, unnamed, sizeof(unnamed));
+		name = unnamed;
+	}
+	if (found && !strcmp(r->text, name))
+		return r->iid;
+	uint32_t iid = packets_intern(l->packets, name);
+	if (strlen(name) < sizeof(r->text)) {
+		*r = (struct recent){.pid = ev->pid, .id = ev->id, .iid = iid, .kind = ev->kind};
+		strcpy(r->text, name);
+	}
+	return iid;
+}
+
+/* What a counter counts: its name says so, or its help begins with it. */
+static enum packet_unit unit_of(uint32_t id, const char *name)
+{
+	static const char *const help[] = {
+#define EBT_COUNTER_ID(number, counter, text) [number] = text,
+#include <ebtrace/events.def>
+	};
+	static const struct {
+		const char *suffix, *prefix;
+		enum packet_unit unit;
+	} units[] = {
+		{"_bytes", "bytes ", PACKET_BYTES},
+		{"_words", "words ", PACKET_WORDS},
+		{"_ns", "ns ", PACKET_NS},
+	};
+	const char *about = id < sizeof(help) / sizeof(*help) && help[id] ? help[id] : "";
+	for (unsigned i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		size_t len = strlen(units[i].suffix);
+		if (strlen(name) > len && !strcmp(name + strlen(name) - len, units[i].suffix))
+			return units[i].unit;
+		if (!strncmp(about, units[i].prefix, strlen(units[i].prefix)))
+			return units[i].unit;
+	}
+	return PACKET_NO_UNIT;
+}
+
+static void tell_child(struct places *l, const struct lane *lane, const struct ebt_event *ev,
+		       uint64_t uuid)
+{
+	char unnamed[32];
+	const char *name = names_event(l->session, ev);
+	if (!name) {
+		format_name(l, ev, unnamed, sizeof(unnamed));
+		name = unnamed;
+	}
+	struct packet_track track = {
+		.uuid = uuid, .parent = lane->uuid, .counter = PACKET_NO_COUNTER, .name = name};
+	if (ev->kind == EBT_COUNTER)
+		track.counter = unit_of(ev->id, name);
+	else
+		track.separate = true;
+	packets_put_track(l->packets, &track);
+}
+
+uint64_t places_child(struct places *l, struct lane *lane, const struct ebt_event *ev)
+{
+	enum use use = ev->kind == EBT_COUNTER ? USE_COUNTER : USE_SPANS;
+	uint64_t uuid = places_uuid(use, ev->pid, ev->domain, ev->tid, ev->id);
+	uint32_t name = places_name(l, ev);
+	uint64_t *told = map_put(&lane->children, (uint64_t)use << 32 | ev->id);
+	if (!told || *told != name)
+		tell_child(l, lane, ev, uuid);
+	if (told)
+		*told = name;
+	return uuid;
+}

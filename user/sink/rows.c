@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/rows.h"
+
+#include "core/names.h"
+#include <stdio.h>
+
+void rows_init(struct rows *r, const struct session *s)
+{
+	*r = (struct rows){.session = s};
+}
+
+void rows_done(struct rows *r)
+{
+	map_done(&r->known);
+	map_done(&r->names);
+}
+
+const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret_new)
+{
+	struct row *recent = &r->recent[(pid * 31 + tid) % ROWS_RECENT];
+	*ret_new = false;
+	if (recent->number && recent->pid == pid && recent->tid == tid)
+		return recent;
+	uint64_t *number = map_put(&r->known, (uint64_t)pid << 32 | tid);
+	if (!number)
+		return NULL;
+	*ret_new = !*number;
+	if (*ret_new)
+		*number = ++r->count;
+	*recent = (struct row){.pid = pid, .tid = tid, .number = (uint32_t)*number};
+	return recent;
+}
+
+void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES])
+{
+	if (tid == ROWS_THREADS)
+		snprintf(ret, ROWS_NAME_BYTES, "process");
+	else if (tid > ROWS_THREADS)
+		snprintf(ret, ROWS_NAME_BYTES, "thread %u", tid - ROWS_THREADS);
+	else if (tid == ROWS_LOST + EBT_NO_DOMAIN)
+		snprintf(ret, ROWS_NAME_BYTES, "lost events");
+	else if (tid >= ROWS_LOST)
+		snprintf(ret, ROWS_NAME_BYTES, "lost events (domain %u)", tid - ROWS_LOST);
+	else
+		snprintf(ret, ROWS_NAME_BYTES, "domain %u", tid);
+}
+
+const char *rows_process_name(const struct session_process *p)
+{
+	if (p && *p->comm)
+		return p->comm;
+	if (p && *p->producer)
+		return p->producer;
+	return "process not known";
+}
+
+static uint64_t hash(uint64_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
+	return (h ^ 0xff) * 0x100000001b3ull;
+}
+
+bool rows_process_renamed(struct rows *r, uint32_t pid)
+{
+	const struct session_process *p = session_find_process(r->session, pid);
+	uint64_t h = hash(0xcbf29ce484222325ull, rows_process_name(p));
+	if (p)
+		h = hash(hash(h, p->producer), p->runtime);
+	uint64_t *last = map_put(&r->names, pid);
+	bool renamed = !last || *last != h;
+	if (last)
+		*last = h;
+	return renamed;
+}
+
+const char *rows_category(uint16_t kind)
+{
+	switch (kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		return "phase";
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+	case EBT_CUSTOM:
+		return "user";
+	default:
+		return names_kind(kind);
+	}
+}
+
+const char *rows_event_name(const struct session *s, const struct ebt_event *ev,
+			    char scratch[ROWS_NAME_BYTES])
+{
+	const char *name = names_event(s, ev);
+	if (name)
+		return name;
+	switch (ev->kind) {
+	case EBT_PROCESS:
+		return names_process_change(ev->id);
+	case EBT_BEGIN:
+	case EBT_END:
+	case EBT_COUNTER:
+	case EBT_LIFECYCLE:
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+	case EBT_CUSTOM:
+		break;
+	default:
+		return names_kind(ev->kind);
+	}
+	bool is_phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
+	uint32_t id = is_phase ? session_raw_phase(s, ev->pid, ev->id) : ev->id & ~EBT_UNKNOWN_ID;
+	snprintf(scratch, ROWS_NAME_BYTES, "%s_%u", rows_category(ev->kind), id);
+	return scratch;
+}
+
+/* A ring that had wrapped when it was first read does not tell since when: that would be time 0. */
+uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev)
+{
+	uint64_t since = EBT_LOST_SINCE(ev);
+	if (since < s->totals.first_ns)
+		since = s->totals.first_ns;
+	return since < ev->ts ? since : ev->ts;
+}
+
+const char *rows_cut(enum track_end how)
+{
+	static const char *const reasons[] = {
+		[TRACK_OUTER] = "outer",
+		[TRACK_LOST] = "lost",
+		[TRACK_PROCESS] = "process",
+		[TRACK_UNFINISHED] = "unfinished",
+	};
+	return reasons[how];
+}

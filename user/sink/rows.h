@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a timeline viewer shows an event: viewers have processes, and in each rows that they call
+ * threads. A domain is a row of its own, numbered as the domain is; a thread without a domain has
+ * one, and so have the losses of each domain, which overlap with the phases around them. This
+ * module numbers and names rows and processes, the same for every format made for a viewer, and
+ * tells when one is new, so that it is named before its first event.
+ *
+ * It keeps a few bytes a row for the run: as many as there are domains and threads, not events.
+ */
+#ifndef SINK_ROWS_H
+#define SINK_ROWS_H
+
+#include "base/map.h"
+#include "core/session.h"
+#include "core/tracks.h"
+
+/* Numbers of rows beyond those of domains; both fit the 32 bits that viewers have for a thread. */
+#define ROWS_LOST    100000u   /* + domain, or EBT_NO_DOMAIN */
+#define ROWS_THREADS 10000000u /* + tid, 0: not known */
+/* The process of events of which none is known. Linux gives no such pid; viewers hide pid 0. */
+#define ROWS_NO_PID 4194304u
+
+#define ROWS_NAME_BYTES 48
+#define ROWS_RECENT	64
+
+struct row {
+	uint32_t pid, tid; /* as the viewer knows them */
+	uint32_t number;   /* from 1, in order of appearance; 0: free */
+};
+
+struct rows {
+	const struct session *session;
+	struct map known; /* pid << 32 | tid → number */
+	struct map names; /* pid → hash of what its process was called last */
+	struct row recent[ROWS_RECENT];
+	uint32_t count;
+};
+
+static inline uint32_t rows_pid(uint32_t pid)
+{
+	return pid ? pid : ROWS_NO_PID;
+}
+
+/* The number of the row of a domain, or of a thread without one. */
+static inline uint32_t rows_tid(uint16_t domain, uint32_t tid)
+{
+	return domain != EBT_NO_DOMAIN ? domain : ROWS_THREADS + tid;
+}
+
+void rows_init(struct rows *r, const struct session *s);
+void rows_done(struct rows *r);
+/* The row with these numbers; *ret_new: it was not known before. NULL: -ENOMEM. */
+const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret_new);
+/* "domain 3", "thread 4711", "lost events (domain 3)". */
+void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
+
+/* What to call a process, NULL: one of which nothing is known. Valid as long as p is. */
+const char *rows_process_name(const struct session_process *p);
+/* True if the process of this pid has not been called so before: tell the viewer. */
+bool rows_process_renamed(struct rows *r, uint32_t pid);
+
+/* An event's name; for what no table knows "phase_61", made in `scratch`. Never NULL. */
+const char *rows_event_name(const struct session *s, const struct ebt_event *ev,
+			    char scratch[ROWS_NAME_BYTES]);
+/* "phase", "counter", "lifecycle", "user"; else as the kind is called. Static. */
+const char *rows_category(uint16_t kind);
+/* Since when the events of a loss are missing: at the earliest since the first event shown. */
+uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev);
+/* Why a span ends that no event of its own ended: "lost" …; NULL: it did. Static. */
+const char *rows_cut(enum track_end how);
+
+#endif

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The OCaml runtimes of the traced processes. A runtime is probed while its own ring is off, and
+ * left alone while it is on: then the ring tells what happens, at a hundredth of the cost. Which
+ * of the two holds is looked up again at every scan; in between the BPF program itself looks at
+ * the ring's flag, so no event comes twice.
+ */
+#ifndef SOURCE_BPF_OCAML_H
+#define SOURCE_BPF_OCAML_H
+
+#include <ebtrace/cursor.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/maps.h"
+
+struct bpf_targets;
+struct bpf_ocaml;
+
+/* Numbers of the domains of the second runtime in a process start here, of the third at twice… */
+#define BPF_OCAML_DOMAINS 128
+
+/*
+ * Looks into a file that a process maps; takes the descriptor. NULL and 0: it holds no OCaml 5
+ * runtime. Else -errno.
+ */
+int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry *e, int fd,
+		  struct bpf_ocaml **ret);
+/* Attaches or detaches, as its ring is off or on. The number of sites attached by this call, or
+ * -errno. */
+int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns);
+void bpf_ocaml_free(struct bpf_targets *t, struct bpf_ocaml *o); /* detaches; NULL is allowed */
+
+#endif

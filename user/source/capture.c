@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/capture.h"
+
+#include "codec/ring_ids.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Blobs that one read() may leave in the session. */
+#define BATCH_BLOB_BYTES (8u << 20)
+
+struct capture_source {
+	struct source base;
+	struct session *session;
+	char *name;
+	int fd;
+	bool alone;
+	struct capture_reader *reader;
+	struct capture_item item;
+	bool held;	/* item waits until the events before it have been consumed */
+	bool delivered; /* events that may not have been consumed yet */
+	bool finished;
+	uint64_t horizon_ns;
+	int err;
+	uint64_t lost_events, lost_words; /* as our events say, less what was recovered */
+	struct capture_totals totals;
+	bool has_totals;
+};
+
+static struct capture_source *of(struct source *base)
+{
+	return (struct capture_source *)base;
+}
+
+/* The session keeps the pointer for longer than we live. */
+static const char *constant(const char *text, const char *const *known, const char *otherwise)
+{
+	for (; *known; known++)
+		if (!strcmp(text, *known))
+			return *known;
+	return otherwise;
+}
+
+static void restore_session(struct capture_source *s, const struct capture_session *c)
+{
+	static const char *const sources[] = {"ring",	  "bpf",       "ring+bpf", "capture",
+					      "memtrace", "pagetrace", NULL};
+	static const char *const clocks[] = {"monotonic", "realtime", "boottime", "relative", NULL};
+	struct session *session = s->session;
+	if (!s->alone)
+		return;
+	session->source = constant(c->source, sources, "capture");
+	session->clock = constant(c->clock, clocks, "unknown");
+	session->start_ns = c->start_ns;
+	session->run_begin_ns = c->run_begin_ns;
+	session->run_end_ns = c->run_end_ns;
+	session->clock_at = (struct session_clock){
+		.monotonic_ns = c->monotonic_ns,
+		.realtime_ns = c->realtime_ns,
+		.boottime_ns = c->boottime_ns,
+	};
+}
+
+static int restore_process(struct capture_source *s, const struct capture_process *c)
+{
+	struct session_process *p = session_process(s->session, c->pid);
+	if (!p)
+		return -ENOMEM;
+	memcpy(p->producer, c->producer, sizeof(p->producer));
+	memcpy(p->runtime, c->runtime, sizeof(p->runtime));
+	memcpy(p->comm, c->comm, sizeof(p->comm));
+	p->raw_phase = ring_raw_phases(c->release, &p->raw_phases);
+	p->usage = (struct session_usage){
+		.known = c->usage_known,
+		.user_ns = c->user_ns,
+		.system_ns = c->system_ns,
+		.peak_rss_bytes = c->peak_rss_bytes,
+	};
+	return 0;
+}
+
+/* Whether the item changes what events before it refer to. */
+static bool is_news(const struct capture_source *s, const struct capture_item *item)
+{
+	if (item->what == CAPTURE_NAME) {
+		const char *name = session_user_name(s->session, item->name.pid, item->name.id);
+		return !name || strcmp(name, item->name.text);
+	}
+	if (item->what == CAPTURE_PROCESS) {
+		const struct session_process *p =
+			session_find_process(s->session, item->process.pid);
+		uint32_t n;
+		return !p || ring_raw_phases(item->process.release, &n) != p->raw_phase;
+	}
+	return item->what == CAPTURE_RECOVERED;
+}
+
+static void recover(struct capture_source *s, uint64_t events, uint64_t words)
+{
+	s->session->totals.lost_events -= events;
+	s->session->totals.lost_words -= words;
+	s->lost_events -= events;
+	s->lost_words -= words;
+}
+
+/* Losses that damaged blocks told of are known from the totals alone. */
+static void settle_losses(struct capture_source *s)
+{
+	if (capture_reader_fault(s->reader))
+		recover(s,
+			s->lost_events - s->totals.lost_events -
+				capture_reader_stats(s->reader)->missing,
+			s->lost_words - s->totals.lost_words);
+}
+
+static int apply(struct capture_source *s, const struct capture_item *item)
+{
+	switch (item->what) {
+	case CAPTURE_SESSION:
+		restore_session(s, &item->session);
+		return 0;
+	case CAPTURE_PROCESS:
+		return restore_process(s, &item->process);
+	case CAPTURE_NAME:
+		return session_set_user_name(s->session, item->name.pid, item->name.id,
+					     item->name.text);
+	case CAPTURE_RECOVERED:
+		recover(s, item->recovered.events, item->recovered.words);
+		return 0;
+	case CAPTURE_TOTALS:
+		s->totals = item->totals;
+		s->has_totals = true;
+		settle_losses(s);
+		return 0;
+	case CAPTURE_EVENT:
+		break;
+	}
+	return 0;
+}
+
+/* Reads more bytes if there are any now. 0, -EAGAIN or -errno. */
+static int fill(struct capture_source *s)
+{
+	struct pollfd pfd = {.fd = s->fd, .events = POLLIN};
+	if (poll(&pfd, 1, 0) == 0)
+		return -EAGAIN;
+	size_t room;
+	void *into = capture_reader_room(s->reader, &room);
+	if (!into)
+		return -ENOMEM;
+	ssize_t n = read(s->fd, into, room);
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	capture_reader_put(s->reader, (size_t)n);
+	return 0;
+}
+
+/* The next item into s->item. 1, 0 at the end, -EAGAIN or -errno. */
+static int next(struct capture_source *s)
+{
+	if (s->held)
+		return 1;
+	for (;;) {
+		int got = capture_reader_next(s->reader, &s->item);
+		if (got != -EAGAIN)
+			return got;
+		int err = fill(s);
+		if (err)
+			return err;
+	}
+}
+
+static int capture_poll(struct source *base)
+{
+	(void)base;
+	return 0;
+}
+
+static int take_event(struct capture_source *s, struct ebt_event *ret)
+{
+	*ret = s->item.event;
+	s->horizon_ns = ret->ts;
+	if (ret->kind == EBT_LOST) {
+		s->lost_events += ret->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ret->arg[0];
+		s->lost_words += ret->arg[1];
+	}
+	if (!(ret->flags & EBT_F_PAYLOAD))
+		return 0;
+	ret->flags &= (uint16_t)~EBT_F_PAYLOAD;
+	return session_put_blob(s->session, ret, s->item.payload, s->item.payload_bytes);
+}
+
+static int capture_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	struct capture_source *s = of(base);
+	size_t n = 0, blob_bytes = 0;
+	(void)lane;
+	while (!s->finished && n < cap && blob_bytes < BATCH_BLOB_BYTES) {
+		int got = next(s);
+		if (got == -EAGAIN)
+			break;
+		if (got <= 0) {
+			s->finished = true;
+			s->err = got;
+			break;
+		}
+		int err = 0;
+		if (s->item.what == CAPTURE_EVENT) {
+			err = take_event(s, &ev[n++]);
+			blob_bytes += s->item.payload_bytes;
+			s->delivered = true;
+		} else {
+			/* Whoever takes our events asks for more before the last one has gone on:
+			 * what changes names waits until it says that it has nothing left. */
+			s->held = s->delivered && is_news(s, &s->item);
+			if (s->held)
+				break;
+			err = apply(s, &s->item);
+		}
+		if (err)
+			return err;
+	}
+	if (n)
+		return (int)n;
+	if (s->finished)
+		return s->err;
+	s->delivered = false;
+	return -EAGAIN;
+}
+
+static uint64_t capture_horizon(struct source *base, uint32_t lane)
+{
+	(void)lane;
+	return of(base)->finished ? UINT64_MAX : of(base)->horizon_ns;
+}
+
+static int capture_stop(struct source *base)
+{
+	of(base)->finished = true;
+	return 0;
+}
+
+static void capture_free(struct source *base)
+{
+	struct capture_source *s = of(base);
+	capture_reader_free(s->reader);
+	close(s->fd);
+	free(s->name);
+	free(s);
+}
+
+static const struct source_ops capture_ops = {
+	.poll = capture_poll,
+	.read = capture_read,
+	.horizon = capture_horizon,
+	.stop = capture_stop,
+	.free = capture_free,
+};
+
+int capture_source_new(struct session *session, int fd, const struct capture_options *o,
+		       struct capture_source **ret)
+{
+	struct capture_source *s = calloc(1, sizeof(*s));
+	if (!s) {
+		close(fd);
+		return -ENOMEM;
+	}
+	s->base.ops = &capture_ops;
+	s->base.lanes = 1;
+	s->session = session;
+	s->fd = fd;
+	s->alone = o->alone;
+	s->name = strdup(o->name);
+	int err = s->name ? capture_reader_new(&s->reader) : -ENOMEM;
+	size_t room = 0;
+	void *into = err ? NULL : capture_reader_room(s->reader, &room);
+	if (!into || room < o->head_bytes) {
+		capture_free(&s->base);
+		return err ? err : -ENOMEM;
+	}
+	if (o->head_bytes) {
+		memcpy(into, o->head, o->head_bytes);
+		capture_reader_put(s->reader, o->head_bytes);
+	}
+	*ret = s;
+	return 0;
+}
+
+struct source *capture_source_base(struct capture_source *s)
+{
+	return &s->base;
+}
+
+const char *capture_source_name(const struct capture_source *s)
+{
+	return s->name;
+}
+
+int capture_source_error(const struct capture_source *s)
+{
+	return s->err;
+}
+
+const struct capture_fault *capture_source_fault(const struct capture_source *s)
+{
+	return capture_reader_fault(s->reader);
+}
+
+const struct capture_stats *capture_source_stats(const struct capture_source *s)
+{
+	return capture_reader_stats(s->reader);
+}
+
+const struct capture_totals *capture_source_totals(const struct capture_source *s)
+{
+	return s->has_totals ? &s->totals : NULL;
+}
