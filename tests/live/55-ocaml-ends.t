@@ -6,6 +6,7 @@
 need_file "$O/ebtrace"
 need_command jq
 ocaml_root
+ulimit -c 0
 ocaml_build_here acts
 export XDG_RUNTIME_DIR=$TMP/runtime
 mkdir "$XDG_RUNTIME_DIR"
@@ -178,5 +179,9 @@ OCAML_RUNTIME_EVENTS_DIR=${EXE_IN%/*}/rings "$O/ebtrace" -q --mode ring -f ndjso
 is $? 8 "a program that is started in a chroot" || diag "$(cat "$TMP/err")"
 compare "chroot" "$TMP/t" "$TMP/truth"
 is "$(ls -A "$EXE_DIR/rings")" "" "chroot: no ring is left in there"
+# OCaml ends a program that cannot make its ring: the directory that ebtrace chose is not in there.
+"$O/ebtrace" --mode ring -- chroot "$ROOT" "$EXE_IN" ints 3 >"$TMP/t" 2>"$TMP/err"
+is "$? $(grep -c 'in a chroot: set OCAML_RUNTIME_EVENTS_DIR' "$TMP/err")" "134 1" \
+	"chroot: what is to be done is said, when the ring cannot be made" || diag "$(cat "$TMP/err")"
 nothing_left "chroot"
 done_testing
