@@ -446,7 +446,8 @@ static int program_status(struct tracer *t, int status)
 	target_usage(&t->target, t->session);
 	if (!status && !t->session->totals.events && !follow_rings(t->follow) && !t->bpf_markers)
 		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
-			 "an OCaml 5 program or link libebtrace-probes",
+			 "an OCaml 5 program or link libebtrace-probes (in a chroot: set "
+			 "OCAML_RUNTIME_EVENTS_DIR to a directory in there)",
 			 t->opts->program[0]);
 	return status ? status : target_exit_status(&t->target);
 }
