@@ -30,16 +30,16 @@ LDFLAGS += -fsanitize=$(SAN)
 # TSan does not model fences, and gcc says so; what they order is read by system calls here.
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
-LIBS := -lbpf -lelf -lz -lzstd -pthread
+LIBS := -lbpf -lelf -lz -lzstd -lm -pthread
 
 USER_SRC  := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
 CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
-# zlib and zstd, which whoever links it shall not.
+# zlib and zstd, and histograms libm, which whoever links it shall not.
 CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
-LIB_SRC   := $(filter-out $(CAPTURE_SRC),$(wildcard user/codec/*.c) $(wildcard user/base/*.c)) \
+LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c,$(wildcard user/codec/*.c) $(wildcard user/base/*.c)) \
              user/source/cursor.c user/source/ring_reader.c \
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)

@@ -142,12 +142,18 @@ static bool remove_stale(int dir, const char *name, bool preserve)
 	return stale && !unlinkat(dir, name, 0);
 }
 
-/* Gives the finished file its name, or if that is taken the next one. */
+/* Of OCaml 5's runtime, where the program has one. */
+extern void caml_ev_begin(int phase) __attribute__((weak));
+
+/*
+ * Gives the finished file its name, or if that is taken the next one. OCaml's runtime opens
+ * PID.events whoever made it, and clears it: where there is one, that name is left to it.
+ */
 static int publish(struct ebt_file *file, int dir, const struct ebt_config *config, const char *tmp)
 {
 	int pid = getpid();
 	int err = -EEXIST;
-	for (int copy = 1; copy <= NAME_TRIES; copy++) {
+	for (int copy = caml_ev_begin ? 2 : 1; copy <= NAME_TRIES; copy++) {
 		char name[48];
 		if (copy == 1)
 			snprintf(name, sizeof(name), "%d.events", pid);

@@ -180,7 +180,8 @@ static inline void ebt_custom(int event, const void *payload, size_t bytes)
  * two are made with mode 0700 and refused if they are somebody else's. The file appears under its
  * name complete, with mode 0600; a file that a dead process with this pid left is replaced; if a
  * live one has the name (a second copy of this library in this process, or a process of another
- * pid namespace), PID-2.events is used, and so on. Returns 0 (also if it records already), else -errno, and the program goes on without.
+ * pid namespace), or OCaml's runtime in this process may want it, PID-2.events is used, and so on.
+ * Returns 0 (also if it records already), else -errno, and the program goes on without.
  * Takes a lock; not for signal handlers. Thread-safe.
  */
 EBT_API int ebt_start(void);

@@ -24,7 +24,7 @@ wait_for grep -q ready "$TMP/err"
 tracer=$!
 children+=($tracer)
 # Whether it attached before or after the work does not matter: the ring holds all of it.
-wait_for test -s "$TMP/out" || diag "$(cat "$TMP/log")"
+wait_for grep -qs 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
 echo go >&7
 wait $pid
 is $? 0 "the OCaml program ends well while it is traced"
@@ -64,10 +64,11 @@ children+=($pid)
 exec 6>"$TMP/in2"
 wait_for grep -q ready "$TMP/err"
 is "$(ls "$ROOT/mnt")" "" "the ring of the second program cannot be seen from outside"
-"$O/ebtrace" trace -q --mode ring -p $pid -f ndjson -o "$TMP/out" &
+rm "$TMP/log"
+"$O/ebtrace" trace -v --mode ring -p $pid -f ndjson -o "$TMP/out" 2>"$TMP/log" &
 tracer=$!
 children+=($tracer)
-wait_for test -s "$TMP/out"
+wait_for grep -qs 'reading the ring' "$TMP/log"
 echo go >&6
 wait $pid
 wait $tracer

@@ -13,13 +13,13 @@ first_last() {
 	jq -sr '[.[] | select(.pos != null)] | group_by(.pid)[] |
 		"\(.[0].name) \(.[0].pos) \([.[] | select(.kind == "lifecycle")][-1].name)"' "$1"
 }
-lost() { tail -1 "$1" | jq '.lost_events + .lost_words + .damaged + .late'; }
+lost() { tail -1 "$1" | jq '.lost_events + .lost_words + .damaged'; }
 # compare NAME TRACE TRUTH [sort]: in order, or as sets where domains take turns
 compare() {
 	user_events "$2" | ${4:-cat} >"$TMP/got"
 	sort -s -n -k1,1 "$3" | ${4:-cat} >"$TMP/want"
 	same_file "$TMP/got" "$TMP/want" "$1: its user events, as it says itself"
-	is "$(lost "$2")" 0 "$1: nothing is lost, late or damaged"
+	is "$(lost "$2")" 0 "$1: nothing is lost or damaged"
 }
 
 # Every way to build. Bytecode and what is linked to a runtime in a library of its own included.
@@ -36,6 +36,7 @@ lib=$(ocamlopt -where)
 $native -o plain
 $native -o static -ccopt -static
 $native -o stripped && strip stripped
+$native -o unknown -ccopt -static && strip unknown
 $native -o pic -runtime-variant _pic
 $native -o debug -runtime-variant d
 $native -o instrumented -runtime-variant i
@@ -59,18 +60,18 @@ ok $? "the program can be built in every way" || {
 
 for build in plain static stripped pic debug instrumented complete-obj shared-runtime bytecode \
 	bytecode-custom bytecode-shared-runtime bytecode-complete-exe; do
-	rm -f "$TMP/in" "$TMP/err" "$TMP/t"
+	rm -f "$TMP"/{in,err,t,log}
 	mkfifo "$TMP/in"
 	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR="$dir_in" \
 		"$dir_in/$build" say ready wait users minor 2 ints 100 <"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 	program=$!
 	children+=($program)
 	exec 7>"$TMP/in"
-	wait_for grep -q ready "$TMP/err" || diag "$build: $(cat "$TMP/err")"
+	wait_for grep -qs ready "$TMP/err" || diag "$build: $(cat "$TMP/err")"
 	"$O/ebtrace" -v --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log" 7>&- &
 	tracer=$!
 	children+=($tracer)
-	wait_for grep -q 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
+	wait_for grep -qs 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
 	exec 7>&-
 	wait $program
 	is $? 0 "$build: the program is not disturbed"
@@ -101,6 +102,21 @@ for mode in ring auto; do
 	is "$(first_last "$TMP/started")" "ring_start 0 ring_stop" "$mode: from its first event to its last"
 done
 mode=ring
+
+# A release that cannot be told, and one that is told wrong.
+"$O/ebtrace" --mode ring -f ndjson -o "$TMP/t" -- "$dir/unknown" ints 3 minor 2 >/dev/null 2>"$TMP/err"
+is "$? $(head -1 "$TMP/t" | jq -r .producer)" "0 ocaml 5.5" "static and stripped: the newest release is assumed"
+is "$(grep -c 'does not tell which OCaml.*--ocaml-version' "$TMP/err")" 1 "and that is said, with what to do" ||
+	diag "$(cat "$TMP/err")"
+for version in 5.3 5.1; do
+	"$O/ebtrace" --mode ring -f ndjson --ocaml-version $version -o "$TMP/t.$version" -- "$dir/unknown" minor 2 \
+		>/dev/null 2>"$TMP/err"
+	is "$(head -1 "$TMP/t.$version" | jq -r .producer)" "ocaml $version" "--ocaml-version $version decides"
+	is "$(grep -c 'does not tell' "$TMP/err")" 0 "--ocaml-version $version: then nothing is assumed"
+done
+is "$(grep -c '"name":"explicit_gc_minor"' "$TMP/t.5.3")" 4 "the right release names the phases right"
+"$O/ebtrace" -q --mode ring -f ndjson --ocaml-version 5.1 -o "$TMP/t" -- "$here" minor 2 >/dev/null
+is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.1" "--ocaml-version wins over what the program tells"
 
 # Domains: 4 at a time with the first, 5 times; the slots are used again.
 run domains OCAMLRUNPARAM=e=18 -- domains 3 5 minor 1
@@ -136,22 +152,22 @@ jq -es '[.[] | select(.ts != null)] | length > 0' "$TMP/late" >/dev/null
 ok $? "an empty OCAML_RUNTIME_EVENTS_START starts the ring, as OCaml has it"
 run paused -- ints 10 pause ints 1000 users resume ints 20 pause resume users
 compare "pause and resume" "$TMP/paused" "$TMP/paused.truth"
-rm -f "$TMP/in" "$TMP/err" "$TMP/t"
+rm -f "$TMP"/{in,err,t,log}
 mkfifo "$TMP/in"
 OCAML_RUNTIME_EVENTS_DIR=$TMP "$here" ints 10 say ready wait start users minor 1 ints 10 say started wait ints 5 \
 	<"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 program=$!
 children+=($program)
 exec 7>"$TMP/in"
-wait_for grep -q ready "$TMP/err"
+wait_for grep -qs ready "$TMP/err"
 "$O/ebtrace" --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log"
 is "$? $(grep -c OCAML_RUNTIME_EVENTS_START=1 "$TMP/log")" "4 1" "a program without a ring: it says how to have one"
 echo >&7
-wait_for grep -q started "$TMP/err"
+wait_for grep -qs started "$TMP/err"
 "$O/ebtrace" -v --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log" 7>&- &
 tracer=$!
 children+=($tracer)
-wait_for grep -q 'reading the ring' "$TMP/log"
+wait_for grep -qs 'reading the ring' "$TMP/log"
 exec 7>&-
 wait $program
 wait $tracer

@@ -35,15 +35,23 @@ differ() {
 }
 total_lost() { awk -F'\t' '$3 == "lost" { n += $5 } END { print n + 0 }' "$1"; }
 
-# A run that was followed live, and what is left of it; each event once, whoever reads.
+# A run that was followed live, and what is left of it; each event once, whoever reads. OCaml's
+# rings do not tell that a writer stands between an event's time and its words: where the CPU is
+# taken from it just there for longer than ebtrace waits, the event comes late, is counted so, and
+# has the time at which it came. Then there is nothing to compare, and another try.
 live() { # NAME ENV... -- PROGRAM...
-	local name=$1 env=()
+	local name=$1 env=() try
 	shift
 	while [ "$1" != -- ]; do env+=("$1"); shift; done
-	mkdir "$TMP/rings.$name"
-	env OCAML_RUNTIME_EVENTS_DIR="$TMP/rings.$name" OCAML_RUNTIME_EVENTS_PRESERVE=1 "${env[@]}" \
-		"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/$name.live" "$@" >/dev/null
-	is $? 0 "$name: it runs"
+	for try in 1 2 3; do
+		rm -rf "$TMP/rings.$name"
+		mkdir "$TMP/rings.$name"
+		env OCAML_RUNTIME_EVENTS_DIR="$TMP/rings.$name" OCAML_RUNTIME_EVENTS_PRESERVE=1 "${env[@]}" \
+			"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/$name.live" "$@" >/dev/null
+		is $? 0 "$name: it runs"
+		[ "$(tail -1 "$TMP/$name.live" | jq .late)" = 0 ] && break
+		diag "try $try: $(tail -1 "$TMP/$name.live")"
+	done
 	ring=$(ls "$TMP/rings.$name"/*.events)
 	ocaml_dump "$ring" "$TMP/dump" "${names[@]}"
 	plain <"$TMP/dump" >"$TMP/$name.dump"

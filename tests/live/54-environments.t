@@ -34,7 +34,7 @@ start() {
 	waiting=$!
 	children+=($waiting)
 	exec 7>"$TMP/in"
-	wait_for grep -q ready "$TMP/err" || diag "$(cat "$TMP/err")"
+	wait_for grep -qs ready "$TMP/err" || diag "$(cat "$TMP/err")"
 	program=$(deepest $waiting)
 	children+=("$program")
 }
@@ -48,7 +48,7 @@ trace() {
 	"$O/ebtrace" -v --mode ring -f ndjson -o "$TMP/t" -p "$program" "$@" 2>"$TMP/log" 7>&- &
 	tracer=$!
 	children+=($tracer)
-	wait_for grep -q 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
+	wait_for grep -qs 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
 }
 finish() { # NAME
 	exec 7>&-
@@ -85,7 +85,7 @@ start as 65534 -- ints 10 say ready wait users
 (as 65534 "$TMP/ebtrace" -v --mode ring -f ndjson -o "$TMP/open/t" -p "$program") 2>"$TMP/log" 7>&- &
 tracer=$!
 children+=($tracer)
-wait_for grep -q 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
+wait_for grep -qs 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
 says 7 "belongs to nobody.*sudo" "another user's process" as 4242 "$TMP/ebtrace" -p "$program"
 cp -p "$TMP/rings/$program.events" "$TMP/open/ring.events"
 says 1 "ring.events.*Permission denied" "another user's ring file" as 4242 "$TMP/ebtrace" "$TMP/open/ring.events"
@@ -127,12 +127,12 @@ mkfifo "$TMP/in"
 program=$!
 children+=($program)
 exec 7>"$TMP/in"
-wait_for grep -q ready "$TMP/err"
+wait_for grep -qs ready "$TMP/err"
 rm "$TMP/minigc"
 "$O/ebtrace" -v --mode stream -f ndjson -o "$TMP/gone.ndjson" -p $program 2>"$TMP/log" 7>&- &
 tracer=$!
 children+=($tracer)
-wait_for grep -q 'attached to [1-9]' "$TMP/log" || diag "$(cat "$TMP/log")"
+wait_for grep -qs 'attached to [1-9]' "$TMP/log" || diag "$(cat "$TMP/log")"
 echo >&7
 wait_for test -s "$TMP/gone.counts"
 exec 7>&-
@@ -158,7 +158,7 @@ is "$(awk '/^NSpid/ { print $NF }' "/proc/$program/status")" 3 "inside, the chil
 program=$(awk '/^PPid/ { print $2 }' "/proc/$program/status")
 is "$(find "$TMP/rings" -newer "$TMP/in" -type f)" "" "the rings cannot be seen from outside"
 trace
-wait_for eval '[ "$(grep -c "reading the ring" "$TMP/log")" = 2 ]' || diag "$(cat "$TMP/log")"
+wait_for eval '[ "$(grep -sc "reading the ring" "$TMP/log")" = 2 ]' || diag "$(cat "$TMP/log")"
 finish "other namespaces"
 is "$(jq -r 'select(.name == "ring_start").value' "$TMP/t" | sort | xargs)" "1 3" "other namespaces: the rings tell the inner pids"
 jq -es --argjson pid "$program" '[.[] | select(.pid).pid] | unique | length == 2 and index($pid) != null and
@@ -182,7 +182,7 @@ rm -f "$TMP/open/t"
 (as 65534 "$TMP/ebtrace" -v --mode ring -f ndjson -o "$TMP/open/t" -p "$program") 2>"$TMP/log" 7>&- &
 tracer=$!
 children+=($tracer)
-wait_for grep -q 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
+wait_for grep -qs 'reading the ring' "$TMP/log" || diag "$(cat "$TMP/log")"
 exec 7>&-
 wait $waiting
 wait $tracer

@@ -60,11 +60,11 @@ OCAMLRUNPARAM=e=9 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP "$E
 program=$!
 children+=($program)
 exec 7>"$TMP/in"
-wait_for grep -q ready "$TMP/said"
+wait_for grep -qs ready "$TMP/said"
 "$O/ebtrace" -v --mode ring --fail-on-loss -f ndjson -o "$TMP/t" -p $program 2>"$TMP/err" 7>&- &
 tracer=$!
 children+=($tracer)
-wait_for grep -q 'reading the ring' "$TMP/err"
+wait_for grep -qs 'reading the ring' "$TMP/err"
 exec 7>&-
 wait $tracer
 is $? 0 "a ring that wrapped before: no loss of this run"

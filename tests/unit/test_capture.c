@@ -84,6 +84,7 @@ static void wild_item(struct capture_item *item)
 		p->pid = (uint32_t)wild(), p->release = (uint32_t)wild(),
 		p->usage_known = rnd() & 1;
 		p->user_ns = wild(), p->system_ns = wild(), p->peak_rss_bytes = wild();
+		p->end_ns = wild();
 		break;
 	case CAPTURE_NAME:
 		item->name.pid = (uint32_t)wild(), item->name.id = (uint32_t)wild();

@@ -187,7 +187,7 @@ static bool same_session(const struct session *a, const struct session *b)
 		    p->raw_phases != q->raw_phases || p->usage.known != q->usage.known ||
 		    p->usage.user_ns != q->usage.user_ns ||
 		    p->usage.system_ns != q->usage.system_ns ||
-		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes)
+		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes || p->end_ns != q->end_ns)
 			return false;
 		n++;
 	}

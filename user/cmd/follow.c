@@ -12,9 +12,11 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/account.h"
 #include "cmd/open.h"
 #include "cmd/ringdirs.h"
 #include "proc/process.h"
@@ -23,8 +25,14 @@
 
 #define MAX_PROCESSES 4096
 
+/* How often usage is looked at: often at first, a program may end soon; and for each process. */
+#define USAGE_MIN_NS  4000000u
+#define USAGE_MAX_NS  100000000u
+#define USAGE_EACH_NS 1000000u
+
 struct followed {
 	pid_t pid;
+	struct account account;
 	int pidfd;
 	bool ended;
 	bool told; /* follow_children() has reported it */
@@ -40,6 +48,9 @@ struct known_file {
 };
 
 struct follow {
+	struct session *session;
+	uint64_t usage_ns; /* when to look at it again, and how long after that */
+	uint64_t usage_step_ns;
 	struct ring_source *rings;
 	const struct opts *opts;
 	int epoll_fd;
@@ -55,11 +66,14 @@ struct follow {
 	int error; /* what `reason` is about */
 };
 
-int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, struct follow **ret)
+int follow_new(struct session *session, struct ring_source *rings, const struct opts *o,
+	       int epoll_fd, struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	if (!f)
 		return -ENOMEM;
+	f->session = session;
+	f->usage_step_ns = USAGE_MIN_NS;
 	f->rings = rings;
 	f->opts = o;
 	f->epoll_fd = epoll_fd;
@@ -112,6 +126,22 @@ static bool has_ended(int pidfd)
 	return poll(&fd, 1, 0) > 0;
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void follow_usage(struct follow *f)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		if (!f->processes[i].ended)
+			account_note(&f->processes[i].account, f->session);
+	f->usage_ns = now_ns() + f->usage_step_ns + f->running * (uint64_t)USAGE_EACH_NS;
+	f->usage_step_ns *= f->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
+}
+
 static int add_process(struct follow *f, pid_t pid, bool told)
 {
 	struct followed *place = f->count == MAX_PROCESSES ? used_place(f) : NULL;
@@ -143,6 +173,7 @@ static int add_process(struct follow *f, pid_t pid, bool told)
 		place = &f->processes[f->count++];
 	*place = (struct followed){
 		.pid = pid, .pidfd = pidfd, .told = told, .release = f->opts->release};
+	account_begin(&place->account, f->session, pid);
 	f->running++;
 	return 0;
 }
@@ -224,6 +255,8 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	log_at(LOG_VERBOSE, "reading the ring '%s' of process %d", name, pid);
 	open_tell_assumed(c, name);
 	f->opened++;
+	f->usage_ns = 0;
+	f->usage_step_ns = USAGE_MIN_NS;
 	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 }
 
@@ -324,6 +357,7 @@ static int scan_processes(struct follow *f)
 			continue;
 		}
 		struct followed *p = &f->processes[i];
+		account_end(&p->account, f->session);
 		p->ended = true;
 		f->running--;
 		close(p->pidfd);
@@ -426,6 +460,8 @@ void follow_remove_files(struct follow *f)
 int follow_scan(struct follow *f)
 {
 	int err = scan_processes(f);
+	if (now_ns() >= f->usage_ns)
+		follow_usage(f);
 	return err ? err : scan_dir(f);
 }
 

@@ -22,7 +22,8 @@ struct follow;
  * children: take them in. epoll_fd: pidfds are added to it, with the address of the follow as data,
  * so that the caller wakes up when a process ends.
  */
-int follow_new(struct ring_source *rings, const struct opts *o, int epoll_fd, struct follow **ret);
+int follow_new(struct session *session, struct ring_source *rings, const struct opts *o,
+	       int epoll_fd, struct follow **ret);
 void follow_free(struct follow *f);
 
 int follow_add(struct follow *f, pid_t pid); /* takes in a process; 0 or -errno */
@@ -35,6 +36,11 @@ void follow_begun(struct follow *f, pid_t pid);
 void follow_dir(struct follow *f, const char *dir, bool own);
 /* Looks for new rings, new children and ended processes. 0 or -errno. */
 int follow_scan(struct follow *f);
+/*
+ * Tells the session what the processes have used; scans do so now and then, so that what is told of
+ * one that has ended is no older than a moment.
+ */
+void follow_usage(struct follow *f);
 /* Processes that still run. */
 unsigned follow_running(const struct follow *f);
 /* Ring files that were found. */

@@ -9,6 +9,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"trace", "ebtrace trace", cmd_trace},
+	{"stat", "ebtrace stat", cmd_stat},
 	{"list", "ebtrace list", cmd_list},
 	{"info", "ebtrace info", cmd_info},
 };

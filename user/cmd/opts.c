@@ -29,6 +29,7 @@ enum {
 	OPT_NO_FOLLOW,
 	OPT_OCAML_VERSION,
 	OPT_PRUNE,
+	OPT_INTERVAL,
 };
 
 static const struct argp_option options[] = {
@@ -55,8 +56,9 @@ static const struct argp_option options[] = {
 	 "text, ndjson, perfetto, chrome, fxt or ebt; default: as the suffix of FILE says, or text",
 	 3},
 	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
-	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the NDJSON output and exit",
+	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the JSON output and exit",
 	 3},
+	{"interval", OPT_INTERVAL, "TIME", 0, "stat: print a line each time: 1s, 100ms", 3},
 	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
 	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
 	{NULL, 0, NULL, 0, "Limits:", 4},
@@ -77,6 +79,11 @@ static const char *const modes[] = {"auto", "ring", "watermark", "stream", "prob
 const char *opts_mode_name(enum opts_mode mode)
 {
 	return modes[mode];
+}
+
+bool opts_watermarks(const struct opts *o)
+{
+	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && o->counts);
 }
 
 static uint64_t parse_scaled(struct argp_state *st, const char *text, const char *what,
@@ -206,6 +213,11 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_MIN_DURATION:
 		o->min_duration_ns = parse_time(st, arg);
+		return 0;
+	case OPT_INTERVAL:
+		o->interval_ns = parse_time(st, arg);
+		if (o->interval_ns < 1000000)
+			argp_error(st, "--interval must be 1ms or more");
 		return 0;
 	case OPT_BUFFER:
 		o->buffer_bytes = parse_size(st, arg);

@@ -60,6 +60,29 @@ static void close_fd(struct output *out)
 	free(out->part);
 }
 
+static int open_sink(struct output *out, struct session *s, const struct output_maker *m)
+{
+	int status = open_fd(out);
+	if (status) {
+		close_fd(out);
+		return status;
+	}
+	int err = m->make(m->ctx, s, out->fd, &out->sink);
+	if (!err)
+		return 0;
+	complain("%s", strerror(-err));
+	if (out->part)
+		unlink(out->part);
+	close_fd(out);
+	return EXIT_ERROR;
+}
+
+static int make_format(const void *ctx, struct session *s, int fd, struct sink **ret)
+{
+	const struct format *f = ctx;
+	return f->make(s, fd, ret);
+}
+
 int output_open(struct output *out, const struct opts *o, struct session *s)
 {
 	bool to_stdout = !o->output || !strcmp(o->output, "-");
@@ -71,19 +94,17 @@ int output_open(struct output *out, const struct opts *o, struct session *s)
 		complain("%s is not for a terminal; try: -o FILE", f->name);
 		return EXIT_USAGE;
 	}
-	int status = open_fd(out);
-	if (status) {
-		close_fd(out);
-		return status;
-	}
-	int err = f->make(s, out->fd, &out->sink);
-	if (!err)
-		return 0;
-	complain("%s", strerror(-err));
-	if (out->part)
-		unlink(out->part);
-	close_fd(out);
-	return EXIT_ERROR;
+	struct output_maker m = {.make = make_format, .ctx = f};
+	return open_sink(out, s, &m);
+}
+
+int output_open_made(struct output *out, const struct opts *o, struct session *s,
+		     const struct output_maker *m)
+{
+	bool to_stdout = o->output && !strcmp(o->output, "-");
+	*out = (struct output){.path = to_stdout ? NULL : o->output,
+			       .fd = to_stdout ? STDOUT_FILENO : m->fd};
+	return open_sink(out, s, m);
 }
 
 /* Of a run that was refused before its first event there is nothing to keep. */

@@ -18,8 +18,18 @@ struct output {
 	struct sink *sink;
 };
 
+/* What makes a sink that is no format, and where it writes if the options do not say. */
+struct output_maker {
+	/* fd stays the caller's. 0 or -errno. */
+	int (*make)(const void *ctx, struct session *s, int fd, struct sink **ret);
+	const void *ctx;
+	int fd;
+};
+
 /* As the options say. 0, or an exit status after a line on stderr. */
 int output_open(struct output *out, const struct opts *o, struct session *s);
+int output_open_made(struct output *out, const struct opts *o, struct session *s,
+		     const struct output_maker *m);
 /* Ends the sink and names the file. Returns `status`, or, if it was 0 and writing failed, that. */
 int output_close(struct output *out, const struct session *s, int status);
 

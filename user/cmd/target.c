@@ -17,6 +17,9 @@
 
 #include "base/log.h"
 
+/* What a fork of ours may touch between two looks at its memory. */
+#define FORK_RSS_SLACK_BYTES (4u << 20)
+
 static const char *env_value(const char *name)
 {
 	const char *v = getenv(name);
@@ -133,6 +136,9 @@ err_close:
 
 int target_go(struct target *t)
 {
+	struct usage copy;
+	if (!usage_read(t->pid, &copy))
+		t->fork_rss_bytes = copy.peak_rss_bytes;
 	ssize_t n = write(t->go_fd, "", 1);
 	close(t->go_fd);
 	t->go_fd = -1;
@@ -160,11 +166,36 @@ void target_release(struct target *t)
 	t->traced = false;
 }
 
+/*
+ * The kernel's sums for a child that is waited for include its own children; what it used itself
+ * must be read before. Only its peak of memory is to be had no other way.
+ */
 bool target_ended(struct target *t)
 {
-	if (!t->reaped && waitpid(t->pid, &t->status, WNOHANG) == t->pid)
+	siginfo_t si = {0};
+	struct rusage ru;
+	if (t->reaped || waitid(P_PID, (id_t)t->pid, &si, WEXITED | WNOHANG | WNOWAIT) ||
+	    si.si_pid != t->pid)
+		return t->reaped;
+	t->has_usage = !usage_read(t->pid, &t->usage);
+	if (wait4(t->pid, &t->status, WNOHANG, &ru) == t->pid) {
 		t->reaped = true;
+		t->usage.peak_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;
+	}
 	return t->reaped;
+}
+
+void target_usage(const struct target *t, struct session *s)
+{
+	struct session_process *p = session_known_process(s, (uint32_t)t->pid);
+	if (!t->reaped || !t->has_usage || !p)
+		return;
+	p->usage.known = true;
+	p->usage.user_ns = t->usage.user_ns;
+	p->usage.system_ns = t->usage.system_ns;
+	/* About what our copy had before exec() says nothing. */
+	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES)
+		p->usage.peak_rss_bytes = t->usage.peak_rss_bytes;
 }
 
 int target_exit_status(const struct target *t)

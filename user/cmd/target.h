@@ -12,6 +12,9 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "core/session.h"
+#include "proc/usage.h"
+
 struct target {
 	pid_t pid;
 	int pidfd;
@@ -23,8 +26,11 @@ struct target {
 	bool traced;	 /* stopped behind exec(), before its first instruction */
 	bool record;	 /* its rings are to be switched on */
 	bool reaped;
-	int status; /* as of waitpid() */
-	int nice;   /* the program's, and its limit of open files: ours are raised */
+	bool has_usage;
+	int status;		 /* as of waitpid() */
+	struct usage usage;	 /* at its end; peak_rss_bytes: exact */
+	uint64_t fork_rss_bytes; /* peak as our copy, before exec() */
+	int nice;		 /* the program's, and its limit of open files: ours are raised */
 	rlim_t open_files;
 };
 
@@ -45,6 +51,8 @@ int target_go(struct target *t);
 void target_release(struct target *t);
 /* True once it has ended; does not wait. */
 bool target_ended(struct target *t);
+/* Tells the session what it has used, once it has ended. */
+void target_usage(const struct target *t, struct session *s);
 /* The status that a shell would show: its own, or 128 + signal. */
 int target_exit_status(const struct target *t);
 /* Removes what was made; kills a program that was never let go. */

@@ -13,7 +13,7 @@
 static const struct opts_command command = {
 	"trace", "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 	"Shows what a language runtime does inside a process: GC phases, counters, user events."
-	"\vCommands: trace (the default), list, info; 'ebtrace COMMAND --help' tells more.\n"
+	"\vCommands: trace (the default), stat, list, info; 'ebtrace COMMAND --help' tells more.\n"
 	"\n"
 	"Examples:\n"
 	"  sudo ebtrace -p 1234               a running process, with threads and CPUs\n"

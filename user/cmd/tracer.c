@@ -238,7 +238,7 @@ static int make_bpf(struct tracer *t)
 			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
-		.watermark_only = o->mode == MODE_WATERMARK,
+		.watermark_only = opts_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES,
 		.no_ring = o->mode == MODE_PROBES,
 		.ocaml_after_ns = o->program && o->mode != MODE_PROBES ? OCAML_START_NS : 0,
@@ -391,7 +391,7 @@ static int init(struct tracer *t)
 	if (!err)
 		err = ring_source_new(t->session, t->opts->buffer_bytes, &t->rings);
 	if (!err)
-		err = follow_new(t->rings, t->opts, t->epoll_fd, &t->follow);
+		err = follow_new(t->session, t->rings, t->opts, t->epoll_fd, &t->follow);
 	if (!err)
 		err = tracer_pump(t->opts, t->session, t->sink, &t->pump);
 	if (!err)
@@ -415,7 +415,7 @@ static int begin(struct tracer *t)
 	}
 	if (status)
 		return status;
-	if (t->bpf && t->opts->mode != MODE_WATERMARK)
+	if (t->bpf && !opts_watermarks(t->opts))
 		ring_source_ringless_seen(t->rings);
 	t->session->source = !t->bpf ? "ring" : t->opts->mode == MODE_PROBES ? "bpf" : "ring+bpf";
 	return t->opts->program ? start_program(t) : add_pids(t);
@@ -443,9 +443,11 @@ static int program_status(struct tracer *t, int status)
 		poll(&fd, 1, 1000);
 		take_signals(t);
 	}
+	target_usage(&t->target, t->session);
 	if (!status && !t->session->totals.events && !follow_rings(t->follow) && !t->bpf_markers)
 		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
-			 "an OCaml 5 program or link libebtrace-probes",
+			 "an OCaml 5 program or link libebtrace-probes (in a chroot: set "
+			 "OCAML_RUNTIME_EVENTS_DIR to a directory in there)",
 			 t->opts->program[0]);
 	return status ? status : target_exit_status(&t->target);
 }
@@ -465,6 +467,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	if (!status) {
 		t.stop_ns = now_ns() + o->duration_ns;
 		int err = run(&t);
+		follow_usage(t.follow);
 		if (t.progress)
 			fputs("\r\033[K", stderr);
 		/* The output's error is told at its end; a reader that has left is none. */

@@ -44,7 +44,8 @@
  *	1 SESSION   s source, s clock, v start_ns, v run_begin_ns, v run_end_ns, v monotonic_ns,
  *	            v realtime_ns, v boottime_ns
  *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses
- *	            (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes
+ *	            (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes,
+ *	            v end_ns
  *	3 NAME      v pid, v id, s name of the user event
  *	4 RECOVERED v events, v words: no longer lost, they come late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
@@ -92,7 +93,7 @@ struct capture_process {
 	char producer[64], runtime[64], comm[32];
 	uint32_t release; /* enum ebt_release */
 	bool usage_known;
-	uint64_t user_ns, system_ns, peak_rss_bytes;
+	uint64_t user_ns, system_ns, peak_rss_bytes, end_ns;
 };
 
 struct capture_name {

@@ -217,6 +217,7 @@ static int get_process(struct capture_decoder *d, struct capture_process *p)
 	p->user_ns = get_v(d);
 	p->system_ns = get_v(d);
 	p->peak_rss_bytes = get_v(d);
+	p->end_ns = get_v(d);
 	return 0;
 }
 

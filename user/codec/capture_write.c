@@ -292,7 +292,8 @@ static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
 	p = put_v(p, s->usage_known);
 	p = put_v(p, s->user_ns);
 	p = put_v(p, s->system_ns);
-	return put_v(p, s->peak_rss_bytes);
+	p = put_v(p, s->peak_rss_bytes);
+	return put_v(p, s->end_ns);
 }
 
 static uint8_t *put_name(uint8_t *p, const struct capture_name *n)

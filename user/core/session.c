@@ -107,6 +107,11 @@ const struct session_process *session_find_process(const struct session *s, uint
 	return find_process(s, pid);
 }
 
+struct session_process *session_known_process(struct session *s, uint32_t pid)
+{
+	return find_process(s, pid);
+}
+
 const struct session_process *session_next_process(const struct session *s, size_t *at)
 {
 	struct map_slot *slot = map_next(&s->tables->by_pid, at);

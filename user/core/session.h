@@ -36,6 +36,7 @@ struct session_process {
 	const uint16_t *raw_phase;
 	uint32_t raw_phases;
 	struct session_usage usage;
+	uint64_t end_ns; /* when its end was noticed; 0: it was not */
 };
 
 /* Counts kept by the pump; every sink's summary shows the same numbers. */
@@ -69,6 +70,8 @@ void session_free(struct session *s);
 struct session_process *session_process(struct session *s, uint32_t pid);
 /* The same, NULL if nothing has asked for it yet. */
 const struct session_process *session_find_process(const struct session *s, uint32_t pid);
+/* The same, to be changed. */
+struct session_process *session_known_process(struct session *s, uint32_t pid);
 /* The next process from *at on, in no order, which moves behind it; NULL at the end. */
 const struct session_process *session_next_process(const struct session *s, size_t *at);
 /* The first process that was made, or NULL. */

@@ -24,12 +24,13 @@ static const struct {
 
 enum ebt_release runtime_elf_release(struct elf *elf)
 {
-	struct elf_symbol symbol[MARKS] = {0};
+	struct elf_symbol symbol[MARKS + 1] = {0};
 	for (unsigned i = 0; i < MARKS; i++)
 		symbol[i].name = marks[i].symbol;
-	elf_find(elf, symbol, MARKS);
-	/* OCaml 4 has some of the names, but no runtime_events. */
-	if (!symbol[MARKS - 1].found)
+	symbol[MARKS].name = "caml_eventlog_init";
+	elf_find(elf, symbol, MARKS + 1);
+	/* The instrumented runtime of OCaml 4 has some of the names, but no rings. */
+	if (!symbol[MARKS - 1].found || symbol[MARKS].found)
 		return EBT_RELEASE_AUTO;
 	unsigned newest = 0;
 	while (!symbol[newest].found)

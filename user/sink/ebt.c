@@ -97,6 +97,7 @@ static int put_process(struct ebt *e, struct known_process *k)
 	c->user_ns = p->usage.user_ns;
 	c->system_ns = p->usage.system_ns;
 	c->peak_rss_bytes = p->usage.peak_rss_bytes;
+	c->end_ns = p->end_ns;
 	k->written = *p;
 	k->block = e->block;
 	return capture_put_item(e->writer, &item);
@@ -117,7 +118,7 @@ static bool has_changed(const struct session_process *a, const struct session_pr
 {
 	return a->raw_phase != b->raw_phase || a->usage.known != b->usage.known ||
 	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
-	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes ||
+	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end_ns != b->end_ns ||
 	       strcmp(a->producer, b->producer) || strcmp(a->runtime, b->runtime) ||
 	       strcmp(a->comm, b->comm);
 }

@@ -78,6 +78,7 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 		.system_ns = c->system_ns,
 		.peak_rss_bytes = c->peak_rss_bytes,
 	};
+	p->end_ns = c->end_ns;
 	return 0;
 }
 

@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# stat over the rings of real OCaml programs of each release: its numbers against those that awk
+# works out from the events of the same file, and its JSON against its schema.
+. tests/lib.sh
+need_command jq
+need_command xz
+
+"$O/ebtrace" stat --json-schema >"$TMP/schema"
+is $? 0 "the schema is printed"
+jq -e '."$schema" and (."$defs" | length > 5)' "$TMP/schema" >/dev/null
+ok $? "it is a JSON Schema"
+valid() { # FILE "sentence"
+	local wrong
+	wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$1" 2>&1)
+	is "$wrong" "" "$2"
+}
+columns='select(.ts) | [.domain, .ts, .kind, .name // "-", .value // .words // 0] | @tsv'
+numbers='.processes[0] | "pauses \(.pauses.count)", "gc \(.gc_ns)", "max \(.pauses.max_ns // 0)", "min \(.pauses.min_ns // 0)",
+	"minor \(.collections.minor)", "forced_minor \(.collections.forced_minor)", "forced_major \(.collections.forced_major)",
+	"allocated \(.words.minor_allocated // 0)", "promoted \(.words.promoted // 0)",
+	"lost \(.lost.words + .lost.history_words)",
+	(.phases[] | "phase \(.name) \(.count) \(.total_ns) \(.self_ns) \(.max_ns)")'
+
+compared=0
+for file in tests/data/ocaml-5.*/*.events.xz; do
+	name=${file#tests/data/}
+	version=${name#ocaml-}
+	version=${version%%/*}
+	xz -dc "$file" >"$TMP/ring"
+	"$O/ebtrace" stat --json --ocaml-version "$version" "$TMP/ring" >"$TMP/json" 2>"$TMP/err"
+	is "$? $(cat "$TMP/err")" "0 " "$name: a report, and nothing to complain about"
+	valid "$TMP/json" "$name: the JSON is as its schema says"
+	jq -e '[.processes[].domains[] | .gc_ns <= .elapsed_ns and .gc_percent <= 100 and .elapsed_ns >= 0] | all and length > 0' \
+		"$TMP/json" >/dev/null
+	ok $? "$name: no domain has more pause than time"
+	jq -e '(.total | del(.wall_ns)) == (.processes[0] | del(.wall_ns, .pid, .comm, .producer, .domains))' "$TMP/json" >/dev/null
+	ok $? "$name: the total of one process is that process"
+	"$O/ebtrace" -f ndjson --ocaml-version "$version" "$TMP/ring" | jq -r "$columns" | awk -f tests/stat-truth.awk >"$TMP/truth"
+	if grep -qx 'lost 0' "$TMP/truth" && grep -qx 'orphans 0' "$TMP/truth"; then
+		grep -v '^orphans' "$TMP/truth" | sort >"$TMP/want"
+		jq -r "$numbers" "$TMP/json" | sort >"$TMP/got"
+		same_file "$TMP/got" "$TMP/want" "$name: pauses, collections, words and phases are those of its events"
+		compared=$((compared + 1))
+	else
+		is "$(jq -r "$numbers" "$TMP/json" | grep -E '^(lost|minor|promoted|allocated|forced)')" \
+			"$(jq -rn '$ARGS.positional[]' --args minor forced_minor forced_major allocated promoted lost | while read -r n; do grep "^$n " "$TMP/truth"; done)" \
+			"$name: what is counted is what its events say"
+	fi
+done
+[ "$compared" -ge 20 ]
+ok $? "most rings have no holes, and were compared number by number ($compared)"
+
+# Percentiles by nearest rank, of a ring whose pauses are few: the exact ones, within the error.
+xz -dc tests/data/ocaml-5.3.0/h-reuse.events.xz >"$TMP/ring"
+"$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/ring" | jq -r "$columns" |
+	awk -v list=1 "$(sed 's/^\tpauses++$/\tpauses++; print "pause", len/' tests/stat-truth.awk)" | awk '$1 == "pause" { print $2 }' | sort -n >"$TMP/lengths"
+"$O/ebtrace" stat --json --ocaml-version 5.3 "$TMP/ring" >"$TMP/json"
+jq -r '.total.pauses.percentiles_ns | to_entries[] | "\(.key) \(.value)"' "$TMP/json" | awk '
+	NR == FNR { v[++n] = $1; next }
+	{ parts = int($1 * 10000 + 0.5) * n; want = v[(parts - parts % 1000000) / 1000000 + (parts % 1000000 > 0)]
+	  off = $2 > want ? $2 - want : want - $2; seen++
+	  if (off > want / 1000) { print $1 " %: " $2 ", exactly " want; bad = 1 } }
+	END { if (seen != 18 || n < 30) { print "percentiles " seen ", pauses " n; bad = 1 }; exit bad }' "$TMP/lengths" - >"$TMP/bad"
+ok $? "all percentiles are within 0.1 % of the exact ones" || diag "$(cat "$TMP/bad")"
+jq -e '.processes[0].domains | map(select(.domain > 0)) | length == 2 and all(.elapsed_ns < 30000000)' "$TMP/json" >/dev/null
+ok $? "slots that are used again and again have the time of their uses"
+
+# Rings that wrapped.
+xz -dc tests/data/ocaml-5.3.0/b-domains4.events.xz | "$O/ebtrace" stat --ocaml-version 5.3 - >"$TMP/text"
+grep -q 'overwritten before it was read: .*2280769 words' "$TMP/text"
+ok $? "words that were overwritten before are said"
+grep -qE 'cut, and not in the percentiles: 4 at the begin' "$TMP/text"
+ok $? "a pause of which only the end is left is cut, one for each domain"
+
+# The text, byte for byte; GOLDEN=rewrite (make golden) writes it anew.
+for name in 5.1.1/b-domains4 5.3.0/d-wrapped 5.5.2/a-gcchurn; do
+	golden=tests/golden/stat-$(tr / - <<<"$name").txt
+	xz -dc "tests/data/ocaml-$name.events.xz" | "$O/ebtrace" stat --ocaml-version "${name%%/*}" - >"$TMP/text"
+	[ "${GOLDEN:-}" = rewrite ] && cp "$TMP/text" "$golden"
+	same_file "$TMP/text" "$golden" "$name: the report as text"
+done
+
+# The lines.
+xz -dc tests/data/ocaml-5.3.0/a-gcchurn.events.xz >"$TMP/ring"
+"$O/ebtrace" stat --json --interval 10ms --ocaml-version 5.3 "$TMP/ring" >"$TMP/lines"
+while read -r line; do
+	echo "$line" >"$TMP/line"
+	valid "$TMP/line" "a line is as the schema says"
+done <"$TMP/lines"
+is "$(jq -s '[.[] | select(.kind == "interval")] | length' "$TMP/lines")" 6 "65 ms have six lines of 10 ms"
+jq -es '([.[] | select(.kind == "interval").minor] | add) as $m | .[-1] | .kind == "stat" and .total.collections.minor >= $m and $m > 20' "$TMP/lines" >/dev/null
+ok $? "the lines count what the report counts"
+is "$("$O/ebtrace" stat --interval 10ms --ocaml-version 5.3 "$TMP/ring" | grep -cE '^ +0\.0[1-6]0 ')" 6 "as text, too"
+
+# Two processes, and both together.
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/11.events"
+cp "$TMP/ring" "$TMP/12.events"
+"$O/ebtrace" stat --json --ocaml-version 5.3 "$TMP"/1[12].events >"$TMP/json"
+valid "$TMP/json" "two processes are as the schema says"
+jq -e '(.processes | length == 2) and ([.processes[].pauses.count] | add) == .total.pauses.count
+	and ([.processes[].collections.minor] | add) == .total.collections.minor
+	and ([.processes[].pauses.max_ns] | max) == .total.pauses.max_ns
+	and ([.processes[].gc_ns] | add) == .total.gc_ns and .total.wall_ns >= ([.processes[].wall_ns] | max)' "$TMP/json" >/dev/null
+ok $? "the total of two processes is what they are together"
+is "$("$O/ebtrace" stat --ocaml-version 5.3 "$TMP"/1[12].events | grep -cE '^(Process|All 2 processes)')" 3 "as text, too"
+
+# Files that are damaged: whatever they hold, a report that makes sense, or a refusal.
+for file in tests/data/ocaml-corrupt/*.events.xz; do
+	xz -dc "$file" | timeout 20 "$O/ebtrace" stat --json --interval 1ms --ocaml-version 5.3 - >"$TMP/all" 2>/dev/null
+	status=$?
+	tail -1 "$TMP/all" >"$TMP/json"
+	[ $status -le 1 ] && { [ ! -s "$TMP/all" ] || jq -e '[.processes[]?.domains[] | .gc_ns <= .elapsed_ns] | all' "$TMP/json" >/dev/null; }
+	ok $? "${file##*/}: no more pause than time" || diag "status $status" "$(head -c 300 "$TMP/json")"
+	[ -s "$TMP/json" ] && valid "$TMP/json" "${file##*/}: as the schema says"
+done
+
+# A phase that no table knows.
+xz -dc tests/data/ocaml-corrupt/phase-id-60.events.xz >"$TMP/ring"
+"$O/ebtrace" stat --ocaml-version 5.3 "$TMP/ring" >"$TMP/text" 2>/dev/null
+grep -q 'unknown: phases that are in no table, taken as pauses' "$TMP/text"
+ok $? "a phase that is in no table is said to be taken as a pause"
+
+# Where the report goes, and what stat refuses.
+"$O/ebtrace" stat -o "$TMP/report" --ocaml-version 5.3 "$TMP/ring" >"$TMP/out" 2>/dev/null
+is "$? $(wc -c <"$TMP/out") $(test -s "$TMP/report" && echo report)" "0 0 report" "-o writes the report to a file"
+"$O/ebtrace" stat -- sh -c 'echo mine' >"$TMP/out" 2>"$TMP/err"
+is "$(cat "$TMP/out")" mine "a program's own output has stdout for itself"
+"$O/ebtrace" stat >/dev/null 2>"$TMP/err"
+is $? 2 "nothing to look at is a usage error"
+"$O/ebtrace" stat -f ndjson "$TMP/ring" 2>"$TMP/err"
+is "$? $(grep -c -- --json "$TMP/err")" "2 1" "a format of events is refused"
+"$O/ebtrace" stat --interval 1ns "$TMP/ring" 2>/dev/null
+is $? 2 "an interval below a millisecond is refused"
+"$O/ebtrace" stat "$TMP/none" >"$TMP/out" 2>/dev/null
+is "$? $(wc -c <"$TMP/out")" "1 0" "a file that is not there has no report"
+done_testing

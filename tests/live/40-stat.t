@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# stat on a program whose pauses are known: by the program itself, which reads the clock on both
+# sides of every probe, and by the times of the events in its ring.
+. tests/lib.sh
+need_root
+need_command jq
+count=500
+mkdir -m 700 "$TMP/rings"
+export EBTRACE_DIR=$TMP/rings
+
+# Each percentile against the one of the same rank among the exact values, or between two bounds.
+# Input: the percentiles; -v slack: parts of the value that it may be off.
+within='FNR == 1 { file++ }
+	file < 3 { v[file, FNR] = $1; n[file] = FNR; next }
+	{ parts = int($1 * 10000 + 0.5) * n[1]; rank = (parts - parts % 1000000) / 1000000 + (parts % 1000000 > 0)
+	  least = v[1, rank]; most = v[2, rank]; seen++
+	  if ($2 < least * (1 - slack) - 1 || $2 > most * (1 + slack) + 1) { print $1 " %: " $2 ", not in " least " .. " most; bad = 1 } }
+	END { if (seen != 18 || n[1] != 2 * count || n[2] != n[1]) { print seen " percentiles of " n[1] " pauses"; bad = 1 }; exit bad }'
+
+for mode in ring watermark stream; do
+	EBTRACE_PRESERVE=1 "$O/ebtrace" stat -q --json --mode $mode -o "$TMP/json" -- "$O/tests/prog/pauses" $count >"$TMP/known" 2>"$TMP/err"
+	is $? 0 "$mode: the program's own status"
+	is "$(jq .total.pauses.count "$TMP/json")" $((2 * count)) "$mode: every pause is there, what is inside and between is none"
+	jq -r '.total.pauses.percentiles_ns | to_entries[] | "\(.key) \(.value)"' "$TMP/json" >"$TMP/percentiles"
+	cut -d' ' -f1 "$TMP/known" | sort -n >"$TMP/least"
+	cut -d' ' -f2 "$TMP/known" | sort -n >"$TMP/most"
+	awk -v slack=0.001 -v count=$count "$within" "$TMP/least" "$TMP/most" "$TMP/percentiles" >"$TMP/bad"
+	ok $? "$mode: every percentile is what the program knows, within 0.1 %" || diag "$(cat "$TMP/bad")"
+
+	"$O/ebtrace" -f ndjson "$TMP"/rings/*.events | jq -r 'select(.kind == "begin" or .kind == "end") | [.domain, .ts, .kind, .name] | @tsv' |
+		awk '$4 != "minor" && $4 != "major" { next } $3 == "begin" { b[$1] = $2; next } { print $2 - b[$1] }' | sort -n >"$TMP/exact"
+	awk -v slack=0.00049 -v count=$count "$within" "$TMP/exact" "$TMP/exact" "$TMP/percentiles" >"$TMP/bad"
+	ok $? "$mode: every percentile is that of the events, within the error of the histogram" || diag "$(cat "$TMP/bad")"
+	is "$(jq .total.pauses.min_ns "$TMP/json") $(jq .total.pauses.max_ns "$TMP/json")" "$(head -1 "$TMP/exact") $(tail -1 "$TMP/exact")" \
+		"$mode: the shortest and the longest are exact"
+	is "$(jq .total.gc_ns "$TMP/json")" "$(awk '{ n += $1 } END { printf "%.0f", n }' "$TMP/exact")" "$mode: the GC time is their sum"
+	jq -e '.total | .coverage_percent == 100 and .cpu_user_ns + .cpu_system_ns > 0 and .peak_rss_bytes > 0 and .wall_ns > .gc_ns / 2' "$TMP/json" >/dev/null
+	ok $? "$mode: nothing was lost, and CPU time and memory are known" || diag "$(jq -c '.total | del(.phases)' "$TMP/json")"
+	rm -f "$TMP"/rings/*
+done
+
+# The report of a program goes to stderr, that of a process to stdout; Ctrl-C asks for it.
+"$O/ebtrace" stat -- "$O/tests/prog/pauses" 10 >"$TMP/out" 2>"$TMP/err"
+is "$(wc -l <"$TMP/out") $(grep -c '^  pauses 20$' "$TMP/err")" "20 1" "a program's report is on stderr, its own output on stdout"
+gc=$O/tests/prog/minigc
+EBTRACE_START=1 "$gc" -q -t 2 -s 60 -r 50000 -c /dev/null &
+prog=$!
+children+=("$prog")
+wait_for test -e "$EBTRACE_DIR/$prog.events"
+for mode in ring stream; do
+	"$O/ebtrace" stat --mode $mode --interval 100ms -p $prog >"$TMP/out" 2>"$TMP/err" &
+	tracer=$!
+	children+=("$tracer")
+	wait_for sh -c "[ \$(grep -c '^ .*0 *\$' '$TMP/out') -ge 3 ]"
+	ok $? "$mode: a line for each interval, while it runs"
+	kill -INT $tracer
+	wait $tracer
+	is "$? $(grep -c '^Process' "$TMP/out")" "0 1" "$mode: Ctrl-C prints the report"
+done
+"$O/ebtrace" stat --json -d 300ms -p $prog >"$TMP/json"
+jq -e '.processes[0] | .wall_ns < 3000000000 and (.domains | length == 2) and all(.domains[]; .elapsed_ns <= .gc_ns * 1000 and .gc_ns <= .elapsed_ns)
+	and .comm == "minigc" and .collections.minor > 0 and .words.minor_allocated > 0' "$TMP/json" >/dev/null
+ok $? "a process that has run for long: only the time of the run counts" || diag "$(jq -c '.processes[0] | del(.phases)' "$TMP/json")"
+kill $prog
+"$O/ebtrace" stat -p $$ >"$TMP/out" 2>/dev/null
+is "$? $(wc -c <"$TMP/out")" "4 0" "a process with nothing to trace has no report"
+done_testing

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The histogram against a sorted array of the same values. */
+#include "base/histogram.h"
+
+#include <math.h>
+
+#include "tests/tap.h"
+
+#define VALUES 20000
+
+static uint64_t seed = 42;
+
+static uint64_t random_u64(void)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return seed;
+}
+
+/* Distributions: what a value is made of. */
+static uint64_t uniform(void)
+{
+	return random_u64();
+}
+static uint64_t any_magnitude(void)
+{
+	return random_u64() >> (random_u64() % 64);
+}
+static uint64_t small(void)
+{
+	return random_u64() % 5000;
+}
+static uint64_t pauses(void)
+{
+	return 1000 + random_u64() % 1000 * (random_u64() % 100 ? 1 : 100000);
+}
+static uint64_t same(void)
+{
+	return 123456789;
+}
+static uint64_t edges(void)
+{
+	uint64_t power = 1ull << (random_u64() % 64);
+	return power + random_u64() % 3 - 1;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Percentiles that differ from the array's by more than 1 in 2048. */
+static unsigned wrong_percentiles(const struct histogram *h, const uint64_t *sorted, uint64_t n)
+{
+	unsigned wrong = 0;
+	for (uint32_t parts = 0; parts <= HISTOGRAM_WHOLE; parts += 997) {
+		uint64_t rank = 1;
+		while ((unsigned __int128)rank * HISTOGRAM_WHOLE < (unsigned __int128)n * parts)
+			rank++;
+		uint64_t want = sorted[rank - 1], got = histogram_at(h, parts);
+		uint64_t off = got > want ? got - want : want - got;
+		wrong += off > want / 2048;
+	}
+	return wrong;
+}
+
+static void check_moments(const struct histogram *h, const uint64_t *v, uint64_t n,
+			  const char *name)
+{
+	long double sum = 0, squares = 0;
+	for (uint64_t i = 0; i < n; i++)
+		sum += v[i];
+	long double mean = sum / n;
+	for (uint64_t i = 0; i < n; i++)
+		squares += (v[i] - mean) * (v[i] - mean);
+	double want = (double)sqrtl(squares / n);
+	ok(fabs(histogram_mean(h) - (double)mean) <= 1e-9 * (double)mean, "%s: mean", name);
+	ok(fabs(histogram_stddev(h) - want) <= 1e-6 * want + 1e-6, "%s: standard deviation", name);
+	ok(h->count == n && h->min == v[0] && h->max == v[n - 1], "%s: count, min, max", name);
+}
+
+static void check(const char *name, uint64_t (*draw)(void))
+{
+	static uint64_t v[VALUES];
+	struct histogram h = {0}, halves[2];
+	memset(halves, 0, sizeof(halves));
+	int err = 0;
+	for (unsigned i = 0; i < VALUES; i++) {
+		v[i] = draw();
+		err |= histogram_add(&h, v[i]) | histogram_add(&halves[i % 3 == 0], v[i]);
+	}
+	qsort(v, VALUES, sizeof(*v), by_value);
+	is(err, 0, name);
+	is(wrong_percentiles(&h, v, VALUES), 0, "percentiles are within 1 in 2048 of nearest rank");
+	is(histogram_at(&h, 0), v[0], "0 % is the minimum");
+	is(histogram_at(&h, HISTOGRAM_WHOLE), v[VALUES - 1], "100 % is the maximum");
+	check_moments(&h, v, VALUES, name);
+	is(histogram_merge(&halves[0], &halves[1]), 0, "two halves are merged");
+	is(wrong_percentiles(&halves[0], v, VALUES), 0, "the merged percentiles are the same");
+	check_moments(&halves[0], v, VALUES, "merged");
+	histogram_clear(&h);
+	is(h.count + histogram_at(&h, 500000), 0, "cleared, it is empty");
+	is(histogram_add(&h, v[7]), 0, "and takes values again");
+	is(histogram_at(&h, 500000), v[7], "the only value is every percentile");
+	histogram_done(&h);
+	histogram_done(&halves[0]);
+	histogram_done(&halves[1]);
+}
+
+int main(void)
+{
+	struct histogram h = {0}, none = {0};
+	ok(!histogram_at(&h, 500000) && histogram_mean(&h) == 0 && histogram_stddev(&h) == 0,
+	   "an empty one says 0");
+	is(histogram_merge(&h, &none), 0, "nothing merged into nothing");
+	for (uint64_t i = 0; i < 3000; i++)
+		histogram_add(&h, i);
+	is(histogram_at(&h, 500000), 1499, "small values are exact");
+	is(histogram_at(&h, 333), 0, "the rank is the smallest that reaches the share");
+	is(histogram_at(&h, 334), 1, "and the next one beyond it");
+	histogram_add(&h, UINT64_MAX);
+	is(h.max == UINT64_MAX && histogram_at(&h, HISTOGRAM_WHOLE) == UINT64_MAX, 1,
+	   "the greatest value of all is counted");
+	histogram_done(&h);
+	check("uniform", uniform);
+	check("any magnitude", any_magnitude);
+	check("small", small);
+	check("pauses", pauses);
+	check("all the same", same);
+	check("around powers of two", edges);
+	return tap_done();
+}

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Streams of a few events, and what they add up to. Times are in microseconds. What is compared is
+ * a text: for each process its pauses (count, sum), what was cut (start, loss, end), unmatched ends,
+ * then its domains: elapsed, GC time, uncovered.
+ */
+#include "sink/stat.h"
+#include "sink/stat_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+#define US    1000u
+#define MINOR STAT_PHASE_minor
+#define ROOTS STAT_PHASE_minor_local_roots
+#define LEAD  STAT_PHASE_stw_leader
+#define WAIT  STAT_PHASE_domain_condition_wait
+
+enum { START, STOP, PAUSE, RESUME, SPAWN = 6, TERMINATE = 7 };
+
+struct step {
+	uint64_t us;
+	uint16_t kind, domain;
+	uint32_t id;
+	uint64_t since_us;
+	uint32_t pid;
+};
+
+static struct ebt_event event_of(const struct step *s)
+{
+	struct ebt_event ev = {.ts = s->us * US,
+			       .kind = s->kind,
+			       .domain = s->domain,
+			       .id = s->id,
+			       .pid = s->pid ? s->pid : 1,
+			       .pos = 7,
+			       .cpu = EBT_NO_CPU};
+	if (s->kind == EBT_END && s->since_us)
+		ev.flags = EBT_F_LATE;
+	if (s->kind == EBT_LOST) {
+		ev.pos = s->since_us * US;
+		ev.arg[0] = 5;
+	}
+	if (s->kind == EBT_COUNTER)
+		ev.arg[0] = s->since_us;
+	if (s->domain == EBT_NO_DOMAIN) {
+		ev.pos = s->kind == EBT_LOST ? ev.pos : EBT_NO_POS;
+		ev.tid = s->kind == EBT_LOST ? 0 : 42;
+		ev.flags |= EBT_F_BPF;
+	}
+	return ev;
+}
+
+static void describe(const struct stat_model *m, char *text)
+{
+	*text = 0;
+	for (const struct stat_process *p = m->processes; p; p = p->next) {
+		const struct stat_pauses *ps = &p->pauses;
+		text += sprintf(text, "%s%u/%u cut %u/%u/%u%s un %u", p == m->processes ? "" : "; ",
+				(unsigned)ps->whole.count, (unsigned)(ps->whole.sum / US),
+				(unsigned)ps->cut[0], (unsigned)ps->cut[1], (unsigned)ps->cut[2],
+				ps->cut[3] ? " late" : "", (unsigned)p->unmatched);
+		for (const struct stat_lane *l = p->lanes; l; l = l->next)
+			text += sprintf(text, " %s%u:%u-%u-%u", l->is_thread ? "t" : "d", l->number,
+					(unsigned)(l->elapsed_ns / US), (unsigned)(l->gc_ns / US),
+					(unsigned)(l->uncovered_ns / US));
+	}
+}
+
+/* No run of events makes more garbage collection than time. */
+static bool is_sane(const struct stat_model *m)
+{
+	for (const struct stat_process *p = m->processes; p; p = p->next)
+		for (const struct stat_lane *l = p->lanes; l; l = l->next)
+			if (l->gc_ns > l->elapsed_ns || l->uncovered_ns > l->elapsed_ns ||
+			    l->live || l->elapsed_ns > p->wall_ns)
+				return false;
+	return true;
+}
+
+/* begin_us: of a live run, which ends at 1000; 0: a file. */
+static void check(const char *name, uint64_t begin_us, const struct step *steps, size_t count,
+		  const char *want)
+{
+	struct session *s;
+	struct stat_model m;
+	if (session_new(&s) || stat_model_init(&m, s))
+		abort();
+	s->run_begin_ns = begin_us * US;
+	for (size_t i = 0; i < count; i++) {
+		struct ebt_event ev = event_of(&steps[i]);
+		if (stat_model_push(&m, &ev))
+			abort();
+	}
+	s->run_end_ns = begin_us ? 1000 * US : 0;
+	if (stat_model_end(&m))
+		abort();
+	char got[1024];
+	describe(&m, got);
+	if (!ok(!strcmp(got, want) && is_sane(&m), "%s", name))
+		diag("got  %s\n# want %s", got, want);
+	stat_model_done(&m);
+	session_free(s);
+}
+#define CHECK(name, begin, want, ...)                    \
+	check(name, begin, (struct step[]){__VA_ARGS__}, \
+	      sizeof((struct step[]){__VA_ARGS__}) / sizeof(struct step), want)
+
+#define B(us, d, id)                       \
+	{                                  \
+		us, EBT_BEGIN, d, id, 0, 0 \
+	}
+#define E(us, d, id)                     \
+	{                                \
+		us, EBT_END, d, id, 0, 0 \
+	}
+#define L(us, d, id)                           \
+	{                                      \
+		us, EBT_LIFECYCLE, d, id, 0, 0 \
+	}
+#define LOST(us, d, since)                   \
+	{                                    \
+		us, EBT_LOST, d, 0, since, 0 \
+	}
+#define C(us, d)                            \
+	{                                   \
+		us, EBT_COUNTER, d, 0, 0, 0 \
+	}
+#define PROCESS(us, what, pid)                               \
+	{                                                    \
+		us, EBT_PROCESS, EBT_NO_DOMAIN, what, 0, pid \
+	}
+
+static void test_pauses(void)
+{
+	CHECK("a pause is the outermost span", 0, "1/30 cut 0/0/0 un 0 d0:100-30-0",
+	      L(100, 0, START), B(110, 0, LEAD), B(115, 0, MINOR), E(120, 0, MINOR),
+	      E(140, 0, LEAD), L(200, 0, STOP));
+	CHECK("what a domain does while it waits of itself is a pause, the wait is none", 0,
+	      "1/10 cut 0/0/0 un 0 d0:100-10-0", L(100, 0, START), B(110, 0, WAIT),
+	      B(120, 0, MINOR), E(130, 0, MINOR), E(180, 0, WAIT), L(200, 0, STOP));
+	CHECK("a phase that is in no table stops", 0, "1/10 cut 0/0/0 un 0 d0:100-10-0",
+	      L(100, 0, START), B(110, 0, EBT_UNKNOWN_ID | 60), E(120, 0, EBT_UNKNOWN_ID | 60),
+	      L(200, 0, STOP));
+	CHECK("an end inside that is missing ends with the span around it", 0,
+	      "1/30 cut 0/0/0 un 0 d0:100-30-0", L(100, 0, START), B(110, 0, LEAD),
+	      B(120, 0, MINOR), E(140, 0, LEAD), L(200, 0, STOP));
+	CHECK("a pause that is open at the end is cut there", 0, "0/0 cut 0/0/1 un 0 d0:100-40-0",
+	      L(100, 0, START), B(160, 0, LEAD), B(170, 0, MINOR), L(200, 0, STOP));
+	CHECK("domains pause by themselves", 0, "2/30 cut 0/0/0 un 0 d0:100-20-0 d1:90-10-0",
+	      L(100, 0, START), L(110, 1, SPAWN), B(120, 0, LEAD), B(125, 1, MINOR),
+	      E(135, 1, MINOR), E(140, 0, LEAD), L(200, 0, STOP));
+	CHECK("a pause of which an event came late has no known length", 0,
+	      "1/10 cut 0/0/0 late un 0 d0:100-30-0", L(100, 0, START), B(110, 0, LEAD),
+	      {130, EBT_END, 0, LEAD, 1, 0}, B(140, 0, MINOR), E(150, 0, MINOR), L(200, 0, STOP));
+	CHECK("a second process is another account", 0,
+	      "1/10 cut 0/0/0 un 0 d0:100-10-0; 1/20 cut 0/0/0 un 0 d0:50-20-0", L(100, 0, START),
+	      {120, EBT_LIFECYCLE, 0, START, 0, 2}, B(130, 0, MINOR),
+	      {130, EBT_BEGIN, 0, MINOR, 0, 2}, E(140, 0, MINOR), {150, EBT_END, 0, MINOR, 0, 2},
+	      {170, EBT_LIFECYCLE, 0, STOP, 0, 2}, L(200, 0, STOP));
+}
+
+static void test_domains(void)
+{
+	CHECK("a slot that is used again counts its uses together", 0,
+	      "2/20 cut 0/0/0 un 0 d0:200-0-0 d1:70-20-0", L(100, 0, START), L(110, 1, SPAWN),
+	      B(120, 1, MINOR), E(130, 1, MINOR), L(150, 1, TERMINATE), L(200, 1, SPAWN),
+	      B(210, 1, MINOR), E(220, 1, MINOR), L(230, 1, TERMINATE), L(300, 0, STOP));
+	CHECK("an end behind a domain's end is none", 0, "0/0 cut 0/0/1 un 0 d0:100-0-0 d1:40-10-0",
+	      L(100, 0, START), L(110, 1, SPAWN), B(140, 1, MINOR), L(150, 1, TERMINATE),
+	      E(160, 1, MINOR), L(200, 0, STOP));
+	CHECK("a domain whose end was not told ended with its last event", 0,
+	      "1/10 cut 0/0/0 un 0 d0:100-0-0 d1:30-10-0", L(100, 0, START), L(110, 1, SPAWN),
+	      B(120, 1, MINOR), E(130, 1, MINOR), L(190, 1, SPAWN), L(200, 0, STOP));
+	CHECK("time without recording is not the domain's", 0, "2/20 cut 0/0/0 un 0 d0:70-20-0",
+	      L(100, 0, START), B(110, 0, MINOR), E(120, 0, MINOR), L(140, 0, PAUSE),
+	      L(170, 0, RESUME), B(180, 0, MINOR), E(190, 0, MINOR), L(200, 0, STOP));
+	CHECK("a pause of the recording stops all domains, and cuts what is open", 0,
+	      "0/0 cut 0/0/1 un 0 d0:70-0-0 d1:60-10-0", L(100, 0, START), L(110, 1, SPAWN),
+	      B(130, 1, MINOR), L(140, 0, PAUSE), L(170, 0, RESUME), L(200, 0, STOP));
+	CHECK("a resume that nobody announced reaches back to the last event", 0,
+	      "1/10 cut 0/0/0 un 0 d0:50-10-0", L(100, 0, START), B(110, 0, MINOR),
+	      E(120, 0, MINOR), L(170, 0, RESUME), L(200, 0, STOP));
+	CHECK("a recording that stops and starts again is one time with a gap", 0,
+	      "0/0 cut 0/0/0 un 0 d0:80-0-0", L(100, 0, START), L(150, 0, STOP), L(170, 0, START),
+	      L(200, 0, STOP));
+	CHECK("an exit ends all, and cuts what is open", 0, "0/0 cut 0/0/1 un 0 d0:100-40-0",
+	      L(100, 0, START), B(160, 0, MINOR), PROCESS(200, EBT_PROCESS_EXIT, 1));
+	CHECK("a thread without a ring has a time from its first event", 0,
+	      "1/10 cut 0/0/0 un 0 d0:100-0-0 t42:80-10-0", L(100, 0, START),
+	      B(120, EBT_NO_DOMAIN, MINOR), E(130, EBT_NO_DOMAIN, MINOR),
+	      PROCESS(200, EBT_PROCESS_EXIT, 1));
+}
+
+static void test_loss(void)
+{
+	CHECK("a hole cuts what is open at its begin, and is not covered", 0,
+	      "0/0 cut 0/1/0 un 0 d0:100-10-20", L(100, 0, START), B(110, 0, MINOR),
+	      LOST(140, 0, 120), L(200, 0, STOP));
+	CHECK("an end behind a hole tells that it lasted at least from there", 0,
+	      "0/0 cut 0/2/0 un 0 d0:100-30-20", L(100, 0, START), B(110, 0, MINOR),
+	      LOST(140, 0, 120), E(160, 0, MINOR), L(200, 0, STOP));
+	CHECK("pauses that turn out to be parts of a cut one are none", 0,
+	      "1/5 cut 0/1/0 un 0 d0:100-45-10", L(100, 0, START), LOST(130, 0, 120),
+	      B(140, 0, MINOR), E(150, 0, MINOR), E(160, 0, ROOTS), E(170, 0, LEAD),
+	      B(180, 0, MINOR), E(185, 0, MINOR), L(200, 0, STOP));
+	CHECK("pauses behind a hole are pauses if no such end comes", 0,
+	      "1/10 cut 0/0/0 un 0 d0:100-10-10", L(100, 0, START), LOST(130, 0, 120),
+	      B(140, 0, MINOR), E(150, 0, MINOR), L(200, 0, STOP));
+	CHECK("holes that overlap are one", 0, "0/0 cut 0/0/0 un 0 d0:100-0-30", L(100, 0, START),
+	      LOST(140, 0, 120), LOST(150, 0, 130), L(200, 0, STOP));
+	CHECK("a hole before all that is left begins with the process", 0,
+	      "0/0 cut 0/0/0 un 0 d0:100-0-0 d1:100-0-50", C(100, 0), LOST(150, 1, 0), C(200, 0));
+	CHECK("a hole of one domain leaves the others alone", 0,
+	      "1/30 cut 0/0/0 un 0 d0:100-30-0 d1:90-0-10", L(100, 0, START), L(110, 1, SPAWN),
+	      B(120, 0, MINOR), LOST(140, 1, 130), E(150, 0, MINOR), L(200, 0, STOP));
+	CHECK("a loss outside all rings concerns the threads without one", 0,
+	      "1/30 cut 0/1/0 un 0 d0:100-30-0 t42:80-5-15", L(100, 0, START), B(120, 0, MINOR),
+	      B(120, EBT_NO_DOMAIN, MINOR), LOST(140, EBT_NO_DOMAIN, 125), E(150, 0, MINOR),
+	      L(200, 0, STOP), PROCESS(200, EBT_PROCESS_EXIT, 1));
+	CHECK("a loss that says it began after it ended takes no time", 0,
+	      "0/0 cut 0/1/0 un 0 d0:100-30-0", L(100, 0, START), B(110, 0, MINOR),
+	      LOST(140, 0, 900), L(200, 0, STOP));
+	CHECK("the begin of a domain may be what was lost", 0,
+	      "1/10 cut 0/0/0 un 0 d0:100-0-0 d1:80-10-20", L(100, 0, START), LOST(140, 1, 120),
+	      B(150, 1, MINOR), E(160, 1, MINOR), L(200, 0, STOP));
+}
+
+static void test_attach(void)
+{
+	CHECK("nothing counts that lies before the run", 500, "1/10 cut 0/0/0 un 0 d0:500-10-0",
+	      L(100, 0, START), B(110, 0, MINOR), E(120, 0, MINOR), B(600, 0, MINOR),
+	      E(610, 0, MINOR));
+	CHECK("a pause that is open when the run begins is cut there", 500,
+	      "0/0 cut 1/0/0 un 0 d0:500-20-0", L(100, 0, START), B(490, 0, MINOR),
+	      E(520, 0, MINOR));
+	CHECK("an end whose begin nobody saw has lasted from the begin of the run", 500,
+	      "1/10 cut 1/0/0 un 0 d0:500-40-0", B(510, 0, ROOTS), E(515, 0, ROOTS),
+	      E(520, 0, MINOR), E(530, 0, LEAD), B(600, 0, MINOR), E(610, 0, MINOR));
+	CHECK("an end of a wait whose begin nobody saw is no pause", 500,
+	      "1/5 cut 0/0/0 un 0 d0:500-5-0", B(510, 0, ROOTS), E(515, 0, ROOTS), E(520, 0, WAIT));
+	CHECK("an end that has no begin later is counted, and no pause", 500,
+	      "0/0 cut 0/0/0 un 1 d0:500-0-0 d1:400-0-0", C(500, 0), L(600, 1, SPAWN),
+	      E(700, 1, MINOR));
+	CHECK("a domain that ended before the run has no time in it", 500,
+	      "0/0 cut 0/0/0 un 0 d0:500-0-0 d1:0-0-0", L(100, 0, START), L(110, 1, SPAWN),
+	      L(300, 1, TERMINATE));
+	CHECK("a domain that was there before has the time from the begin of the run", 500,
+	      "0/0 cut 0/0/0 un 0 d0:500-0-0 d1:500-0-0", C(600, 0), C(700, 1));
+	CHECK("what was overwritten before the run is no hole in it", 500,
+	      "0/0 cut 0/0/0 un 0 d0:500-0-0", LOST(400, 0, 0), C(600, 0));
+	CHECK("a process that began in the run has its time from there", 500,
+	      "0/0 cut 0/0/0 un 0 d0:300-0-0", L(700, 0, START), C(800, 0));
+}
+
+/* What a short run holds of everything. */
+static const struct step busy_run[] = {
+	L(100, 0, START),
+	L(101, 1, SPAWN),
+	B(110, 0, MINOR),
+	B(111, 0, STAT_PHASE_minor_global_roots),
+	E(112, 0, STAT_PHASE_minor_global_roots),
+	B(113, 1, MINOR),
+	E(114, 1, MINOR),
+	E(115, 0, MINOR),
+	/* one cycle of two domains, then one of one */
+	B(120, 0, STAT_PHASE_major_gc_stw),
+	B(121, 1, STAT_PHASE_major_gc_stw),
+	E(122, 0, STAT_PHASE_major_gc_stw),
+	E(123, 1, STAT_PHASE_major_gc_stw),
+	B(124, 0, STAT_PHASE_major_gc_stw),
+	E(125, 0, STAT_PHASE_major_gc_stw),
+	B(130, 0, STAT_PHASE_explicit_gc_full_major),
+	B(131, 0, STAT_PHASE_explicit_gc_full_major),
+	E(135, 0, STAT_PHASE_explicit_gc_full_major),
+	E(140, 0, STAT_PHASE_explicit_gc_full_major),
+	{150, EBT_COUNTER, 0, 5, 800, 0},
+	{150, EBT_COUNTER, 1, 5, 80, 0},
+	{150, EBT_COUNTER, 0, 4, 160, 0},
+	{160, EBT_COUNTER, 0, 17, 1000, 0},
+	{161, EBT_COUNTER, 1, 17, 500, 0},
+	L(170, 1, TERMINATE),
+	{180, EBT_COUNTER, 0, 17, 700, 0},
+	L(200, 0, STOP),
+};
+
+static void test_counts(void)
+{
+	struct session *s;
+	struct stat_model m;
+	struct stat_process total;
+	memset(&total, 0, sizeof(total));
+	if (session_new(&s) || stat_model_init(&m, s) || !session_process(s, 1))
+		abort();
+	strcpy(session_process(s, 1)->producer, "ocaml 5.5");
+	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
+		struct ebt_event ev = event_of(&busy_run[i]);
+		if (stat_model_push(&m, &ev))
+			abort();
+	}
+	if (stat_model_end(&m) || stat_model_add(&total, m.processes))
+		abort();
+	const struct stat_process *p = m.processes;
+	const struct stat_phase *full = &p->phases[STAT_PHASE_explicit_gc_full_major];
+	is(stat_minors(p), 1, "a minor collection of two domains is one");
+	is(stat_majors(p), 2, "so is the end of a major cycle");
+	is(stat_forced_majors(p), 2, "each forced collection counts");
+	is(full->total_ns, 10 * US, "a phase inside itself takes its time once");
+	is(full->self_ns, 10 * US, "of which all is its own");
+	is(full->count, 2, "and counts twice");
+	is(full->max_ns, 10 * US, "its longest is the outer one");
+	is(stat_minor_words(p).words, 110, "bytes are told as words");
+	is(stat_promoted_words(p).words, 20, "promoted ones, too");
+	is(p->major_words.seen, 0, "what no counter tells is not known");
+	is(p->heap.words, 700, "the heap at the end is that of the domains that are left");
+	is(p->heap_max.words, 1500, "at most it was that of both");
+	ok(stat_minors(&total) == 1 && stat_majors(&total) == 2 &&
+		   stat_minor_words(&total).words == 110 && total.gc_ns == p->gc_ns &&
+		   total.pauses.whole.count == p->pauses.whole.count,
+	   "a total of one process is that process");
+	histogram_done(&total.pauses.whole);
+	stat_model_done(&m);
+	session_free(s);
+}
+
+/* Whatever comes, no domain has more pause or more hole than time. */
+static void test_random(void)
+{
+	unsigned insane = 0;
+	srandom(1);
+	for (unsigned round = 0; round < 300; round++) {
+		struct session *s;
+		struct stat_model m;
+		if (session_new(&s) || stat_model_init(&m, s))
+			abort();
+		s->run_begin_ns = random() % 2 ? 300 * US : 0;
+		uint64_t us = 100;
+		for (unsigned i = 0; i < 400; i++) {
+			static const uint16_t kinds[] = {EBT_BEGIN,   EBT_END,	     EBT_END,
+							 EBT_BEGIN,   EBT_LIFECYCLE, EBT_LOST,
+							 EBT_COUNTER, EBT_PROCESS};
+			us += (uint64_t)(random() % 4);
+			struct step step = {.us = us,
+					    .kind = kinds[random() % (random() % 8 ? 4 : 8)],
+					    .domain = (uint16_t)(random() % 3),
+					    .id = (uint32_t)(random() % 8),
+					    .since_us = (uint64_t)random() % (us + 20),
+					    .pid = 1 + (uint32_t)(random() % 2)};
+			if (random() % 16 == 0)
+				step.domain = EBT_NO_DOMAIN;
+			struct ebt_event ev = event_of(&step);
+			if (stat_model_push(&m, &ev))
+				abort();
+		}
+		s->run_end_ns = s->run_begin_ns ? us * US : 0;
+		if (stat_model_end(&m))
+			abort();
+		insane += !is_sane(&m);
+		for (const struct stat_process *p = m.processes; p; p = p->next)
+			insane += p->gc_ns > p->elapsed_ns || p->majors_open;
+		stat_model_done(&m);
+		session_free(s);
+	}
+	is(insane, 0, "no stream of events makes more than 100 %");
+}
+
+/* How many lines of 1 ms the events make, with the report's one behind them. */
+static unsigned lines_of(uint64_t begin_ns, const uint64_t *ts, unsigned count, uint64_t advance_ns)
+{
+	struct session *s;
+	struct sink *k;
+	struct stat_options o = {.json = true, .interval_ns = 1000000};
+	int fd = memfd_create("lines", 0);
+	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
+		abort();
+	s->run_begin_ns = begin_ns;
+	for (unsigned i = 0; i < count; i++) {
+		struct ebt_event ev = {.ts = ts[i], .kind = i % 2 ? EBT_END : EBT_BEGIN, .pid = 1};
+		if (sink_event(k, &ev))
+			abort();
+	}
+	if (sink_advance(k, advance_ns) || sink_advance(k, UINT64_MAX) || sink_end(k))
+		abort();
+	sink_free(k);
+	session_free(s);
+	static char text[1 << 20];
+	ssize_t n = pread(fd, text, sizeof(text), 0);
+	unsigned lines = 0;
+	for (ssize_t i = 0; i < n; i++)
+		lines += text[i] == '\n';
+	close(fd);
+	return lines;
+}
+
+static void test_lines(void)
+{
+	static const uint64_t few[] = {1000000, 1500000, 3500000, 4100000};
+	static const uint64_t far[] = {1000000, UINT64_MAX - 7, UINT64_MAX - 6, UINT64_MAX};
+	static const uint64_t old[] = {1000000, 2000000, 9000000, 9100000};
+	is(lines_of(0, few, 4, 0), 3 + 1, "a file has a line for each interval that is over");
+	is(lines_of(0, few, 4, 90000000), 3 + 1, "but time goes on by its events alone");
+	is(lines_of(8000000, old, 4, 12500000), 4 + 1, "a live run has lines without events");
+	ok(lines_of(0, far, 4, 0) < 150, "an endless silence is a line, not endless lines");
+}
+
+int main(void)
+{
+	test_lines();
+	test_pauses();
+	test_domains();
+	test_loss();
+	test_attach();
+	test_counts();
+	test_random();
+	return tap_done();
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What /proc tells of a process against what the kernel tells itself. */
+#include "proc/usage.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void burn(uint64_t ns)
+{
+	uint64_t end = cpu_ns() + ns;
+	while (cpu_ns() < end)
+		;
+}
+
+int main(void)
+{
+	struct usage u = {0}, later;
+	struct timespec boot;
+	burn(30000000);
+	uint64_t before = cpu_ns();
+	is(usage_read(getpid(), &u), 0, "a process reads its own");
+	uint64_t after = cpu_ns(), told = u.user_ns + u.system_ns;
+	ok(told >= before && told <= after, "its CPU time is what its clock says");
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	uint64_t now = (uint64_t)boot.tv_sec * 1000000000u + (uint64_t)boot.tv_nsec;
+	ok(u.start_boot_ns && u.start_boot_ns <= now, "it began before now");
+	size_t more = 32u << 20;
+	char *p = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memset(p, 1, more);
+	munmap(p, more);
+	is(usage_read(getpid(), &later), 0, "again");
+	ok(later.peak_rss_bytes >= more && later.peak_rss_bytes >= u.peak_rss_bytes + more / 2,
+	   "its peak of memory is remembered");
+	ok(later.user_ns + later.system_ns >= told, "its CPU time only grows");
+
+	pid_t child = fork();
+	if (!child) {
+		burn(20000000);
+		_exit(0);
+	}
+	siginfo_t si;
+	waitid(P_PID, (id_t)child, &si, WEXITED | WNOWAIT);
+	is(usage_read(child, &u), 0, "a zombie's is still there");
+	ok(u.user_ns + u.system_ns >= 20000000, "with its CPU time");
+	is(u.peak_rss_bytes, 0, "but without its memory");
+	waitpid(child, NULL, 0);
+	u.user_ns = 7;
+	is(usage_read(child, &u), -ESRCH, "what is gone is gone");
+	is(u.user_ns, 7, "and changes nothing");
+	return tap_done();
+}

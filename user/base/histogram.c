@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/histogram.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUCKETS (1u << HISTOGRAM_BITS)
+
+/*
+ * Group 0 is [0, BUCKETS), group g > 0 is [BUCKETS << (g - 1), BUCKETS << g): its buckets are
+ * 1 << (g - 1) wide, so those of groups 0 and 1 hold one value each.
+ */
+static unsigned group_of(uint64_t v)
+{
+	return v < BUCKETS ? 0 : 64 - HISTOGRAM_BITS - (unsigned)__builtin_clzll(v);
+}
+
+static unsigned bucket_of(uint64_t v, unsigned group)
+{
+	return (unsigned)(group ? v >> (group - 1) : v) & (BUCKETS - 1);
+}
+
+static uint64_t middle_of(unsigned group, unsigned bucket)
+{
+	if (!group)
+		return bucket;
+	uint64_t width = 1ull << (group - 1);
+	return ((uint64_t)(BUCKETS + bucket) << (group - 1)) + (width - 1) / 2;
+}
+
+void histogram_done(struct histogram *h)
+{
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		free(h->groups[g]);
+	*h = (struct histogram){0};
+}
+
+void histogram_clear(struct histogram *h)
+{
+	uint64_t *groups[HISTOGRAM_GROUPS];
+	memcpy(groups, h->groups, sizeof(groups));
+	*h = (struct histogram){0};
+	memcpy(h->groups, groups, sizeof(groups));
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		if (groups[g])
+			memset(groups[g], 0, BUCKETS * sizeof(*groups[g]));
+}
+
+static int make_group(struct histogram *h, unsigned g)
+{
+	if (!h->groups[g])
+		h->groups[g] = calloc(BUCKETS, sizeof(*h->groups[g]));
+	return h->groups[g] ? 0 : -ENOMEM;
+}
+
+int histogram_add(struct histogram *h, uint64_t v)
+{
+	unsigned g = group_of(v);
+	if (!h->groups[g] && make_group(h, g))
+		return -ENOMEM;
+	h->groups[g][bucket_of(v, g)]++;
+	if (!h->count || v < h->min)
+		h->min = v;
+	if (v > h->max)
+		h->max = v;
+	h->count++;
+	h->sum += v;
+	double off = (double)v - h->mean;
+	h->mean += off / (double)h->count;
+	h->m2 += off * ((double)v - h->mean);
+	return 0;
+}
+
+int histogram_merge(struct histogram *h, const struct histogram *other)
+{
+	if (!other->count)
+		return 0;
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		if (other->groups[g] && make_group(h, g))
+			return -ENOMEM;
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		for (unsigned i = 0; other->groups[g] && i < BUCKETS; i++)
+			h->groups[g][i] += other->groups[g][i];
+	if (!h->count || other->min < h->min)
+		h->min = other->min;
+	if (other->max > h->max)
+		h->max = other->max;
+	double n = (double)h->count, m = (double)other->count, off = other->mean - h->mean;
+	h->mean += off * m / (n + m);
+	h->m2 += other->m2 + off * off * n * m / (n + m);
+	h->count += other->count;
+	h->sum += other->sum;
+	return 0;
+}
+
+/* The value of this rank, from 1. */
+static uint64_t value_of_rank(const struct histogram *h, uint64_t rank)
+{
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+		for (unsigned i = 0; h->groups[g] && i < BUCKETS; i++) {
+			if (rank <= h->groups[g][i])
+				return middle_of(g, i);
+			rank -= h->groups[g][i];
+		}
+	return h->max;
+}
+
+uint64_t histogram_at(const struct histogram *h, uint32_t parts)
+{
+	unsigned __int128 share = (unsigned __int128)h->count * parts;
+	uint64_t rank = (uint64_t)((share + HISTOGRAM_WHOLE - 1) / HISTOGRAM_WHOLE);
+	if (rank <= 1)
+		return h->min;
+	if (rank >= h->count)
+		return h->max;
+	uint64_t v = value_of_rank(h, rank);
+	return v < h->min ? h->min : v > h->max ? h->max : v;
+}
+
+double histogram_mean(const struct histogram *h)
+{
+	return h->count ? (double)h->sum / (double)h->count : 0;
+}
+
+double histogram_stddev(const struct histogram *h)
+{
+	return h->count > 1 ? sqrt(h->m2 / (double)h->count) : 0;
+}

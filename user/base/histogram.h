@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Counts values of the whole range of u64 in buckets that widen with the value: 1024 for each power
+ * of two. Values below 2048 have a bucket each; above, what is reported is the middle of a bucket,
+ * so it is off by at most 1 part in 2048 (0.05 %). There is no upper limit. Count, min, max and sum
+ * are exact. Memory comes a power of two at a time (8 KiB each, 55 at most) when a value first
+ * falls there. Zeroed memory is an empty histogram.
+ */
+#ifndef BASE_HISTOGRAM_H
+#define BASE_HISTOGRAM_H
+
+#include <stdint.h>
+
+#define HISTOGRAM_BITS	 10 /* log2 of the buckets of a power of two */
+#define HISTOGRAM_GROUPS (64 - HISTOGRAM_BITS + 1)
+/* What histogram_at() takes for 100 %. */
+#define HISTOGRAM_WHOLE 1000000u
+
+struct histogram {
+	uint64_t *groups[HISTOGRAM_GROUPS]; /* NULL: nothing there */
+	uint64_t count, min, max;
+	unsigned __int128 sum;
+	double mean, m2; /* Welford's: m2 is the sum of squared distances from the mean */
+};
+
+void histogram_done(struct histogram *h);
+/* Forgets the values; keeps the memory. */
+void histogram_clear(struct histogram *h);
+/* 0, or -ENOMEM: the value was not counted. */
+int histogram_add(struct histogram *h, uint64_t v);
+/* Adds the values of another. 0, or -ENOMEM: `h` is as before. */
+int histogram_merge(struct histogram *h, const struct histogram *other);
+/*
+ * The percentile by nearest rank: the smallest value such that at least parts/HISTOGRAM_WHOLE of
+ * all values are not above it. 0 parts: the minimum. Of an empty histogram 0.
+ */
+uint64_t histogram_at(const struct histogram *h, uint32_t parts);
+double histogram_mean(const struct histogram *h);
+/* Of the population; 0 if there are fewer than two values. */
+double histogram_stddev(const struct histogram *h);
+
+#endif

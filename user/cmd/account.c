@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/account.h"
+
+#include <time.h>
+
+#include "proc/usage.h"
+
+void account_begin(struct account *a, const struct session *s, pid_t pid)
+{
+	struct usage u;
+	*a = (struct account){.pid = pid};
+	if (usage_read(pid, &u) || u.start_boot_ns > s->clock_at.boottime_ns)
+		return; /* all that it will have used is of this run */
+	a->user_ns = u.user_ns;
+	a->system_ns = u.system_ns;
+}
+
+void account_note(const struct account *a, struct session *s)
+{
+	struct session_process *p = session_known_process(s, (uint32_t)a->pid);
+	struct usage u;
+	if (!p || usage_read(a->pid, &u))
+		return;
+	p->usage.known = true;
+	/* How they divide is a guess that changes. */
+	p->usage.user_ns = u.user_ns > a->user_ns ? u.user_ns - a->user_ns : 0;
+	p->usage.system_ns = u.system_ns > a->system_ns ? u.system_ns - a->system_ns : 0;
+	if (u.peak_rss_bytes)
+		p->usage.peak_rss_bytes = u.peak_rss_bytes;
+}
+
+void account_end(const struct account *a, struct session *s)
+{
+	struct session_process *p = session_known_process(s, (uint32_t)a->pid);
+	struct timespec now;
+	account_note(a, s); /* of a zombie the memory is gone, the CPU time is not */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (p)
+		p->end_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}

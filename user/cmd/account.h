@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a followed process takes of the machine, from when it is followed on, for the reports. */
+#ifndef CMD_ACCOUNT_H
+#define CMD_ACCOUNT_H
+
+#include "core/session.h"
+
+#include <sys/types.h>
+
+struct account {
+	pid_t pid;
+	uint64_t user_ns, system_ns; /* that it had used before the run */
+};
+
+void account_begin(struct account *a, const struct session *s, pid_t pid);
+/* Puts what it has used so far into the session; now and then, as a process may end at any time. */
+void account_note(const struct account *a, struct session *s);
+/* The same, of one that has ended. */
+void account_end(const struct account *a, struct session *s);
+
+#endif

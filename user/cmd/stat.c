@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ebtrace stat: statistics of a run instead of its events.
+ */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/open.h"
+#include "cmd/output.h"
+#include "cmd/run.h"
+#include "sink/stat.h"
+
+static const struct opts_command command = {
+	"stat", "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C."
+	"\vThe report of a PROGRAM goes to stderr, as its own output has stdout; -o - sends it to "
+	"stdout, where all others go.\n"
+	"\n"
+	"A pause is the outermost phase of a domain that stops its mutator; ebtrace(1) tells "
+	"which do.\n"
+	"\n"
+	"Examples:\n"
+	"  ebtrace stat -- ./prog args           a program, from begin to end\n"
+	"  sudo ebtrace stat -p 1234 -d 10s      ten seconds of a running process\n"
+	"  ebtrace stat -p 1234 --interval 1s    a line a second, and the report at the end\n"
+	"  ebtrace stat --json 1234.events       the ring file of a program that has ended\n"
+	"\n"
+	"Exit status: as of trace."};
+
+static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
+{
+	const struct opts *o = ctx;
+	struct stat_options so = {.json = o->json, .interval_ns = o->interval_ns};
+	return stat_new(s, fd, &so, ret);
+}
+
+static int run(const struct opts *o, struct session *session)
+{
+	struct output_maker maker = {
+		.make = make_sink,
+		.ctx = o,
+		.fd = o->program ? STDERR_FILENO : STDOUT_FILENO,
+	};
+	struct output out;
+	int status = output_open_made(&out, o, session, &maker);
+	if (status)
+		return status;
+	status = run_into(o, session, out.sink);
+	/* Of a run that was refused the reason has been said. */
+	if (status && !session->totals.first_ns)
+		stat_cancel(out.sink);
+	status = output_close(&out, session, status);
+	return run_status(o, session, status);
+}
+
+int cmd_stat(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &command, argc, argv);
+	o.counts = true;
+	if (o.json_schema) {
+		fputs(stat_schema(), stdout);
+		return fflush(stdout) ? EXIT_ERROR : 0;
+	}
+	int status = run_check_usage(&o);
+	if (!status && o.format) {
+		complain("stat writes text, or JSON with --json; -f is for trace");
+		status = EXIT_USAGE;
+	}
+	if (status)
+		return status;
+	run_prepare();
+	struct session *session;
+	if (session_new(&session))
+		return EXIT_ERROR;
+	status = run(&o, session);
+	session_free(session);
+	return status;
+}

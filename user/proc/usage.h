@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a process has used so far: CPU time of its own threads (how it divides into user and system
+ * is known in ticks, mostly of 10 ms), and the peak of its resident memory, which is gone once it
+ * has ended.
+ */
+#ifndef PROC_USAGE_H
+#define PROC_USAGE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct usage {
+	uint64_t user_ns, system_ns;
+	uint64_t start_boot_ns;	 /* when it began, on CLOCK_BOOTTIME */
+	uint64_t peak_rss_bytes; /* 0: not known */
+};
+
+/* Also of a zombie. 0, or -errno: -ESRCH, -EBADMSG. */
+int usage_read(pid_t pid, struct usage *ret);
+
+#endif

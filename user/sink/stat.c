@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/stat.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "sink/stat_report.h"
+
+#define STAT_BUFFER_BYTES 65536
+/* A stretch without events that is longer than so many intervals is one line. */
+#define STAT_QUIET_LINES 100
+/* Lines between two headings. */
+#define STAT_HEADING 20
+
+const uint32_t stat_percentiles[STAT_PERCENTILES] = {
+	250000, 500000, 600000, 700000, 750000, 800000, 850000, 900000, 950000,
+	960000, 970000, 980000, 990000, 999000, 999900, 999990, 999999, 1000000,
+};
+
+/* What has been counted up to the end of a line. */
+struct marks {
+	uint64_t elapsed_ns, gc_ns, minors, majors, words, lost_events, lost_words;
+};
+
+struct stat {
+	struct sink base;
+	const struct session *session;
+	struct stat_options opt;
+	struct buf buf;
+	struct stat_model model;
+	struct histogram pauses; /* of the line that is being counted */
+	struct marks marks;
+	uint64_t line_ns; /* when it ends; 0: not begun */
+	uint64_t begin_ns;
+	unsigned lines;
+	bool cancelled;
+};
+
+static void take_marks(const struct stat *k, uint64_t now_ns, struct marks *ret, bool *ret_words)
+{
+	*ret = (struct marks){
+		.lost_events = k->session->totals.lost_events,
+		.lost_words = k->session->totals.lost_words,
+	};
+	*ret_words = false;
+	for (const struct stat_process *p = k->model.processes; p; p = p->next) {
+		struct stat_words words = stat_minor_words(p);
+		ret->words += words.words;
+		*ret_words |= words.seen;
+		ret->minors += stat_minors(p);
+		ret->majors += stat_majors(p);
+		for (const struct stat_lane *l = p->lanes; l; l = l->next) {
+			ret->elapsed_ns += stat_lane_elapsed(l, now_ns);
+			ret->gc_ns += stat_lane_gc(l, now_ns);
+		}
+	}
+}
+
+static uint64_t gained(uint64_t now, uint64_t before)
+{
+	return now > before ? now - before : 0;
+}
+
+static int put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
+{
+	int err = stat_model_settle(&k->model, end_ns);
+	struct marks now, *was = &k->marks;
+	bool has_words;
+	take_marks(k, end_ns, &now, &has_words);
+	/* A pause that was taken as open may turn out to have been cut before. */
+	if (now.gc_ns < was->gc_ns)
+		now.gc_ns = was->gc_ns;
+	double seconds = (double)(end_ns - begin_ns) / 1e9;
+	struct stat_line line = {
+		.begin_ns = begin_ns - k->begin_ns,
+		.end_ns = end_ns - k->begin_ns,
+		.pauses = &k->pauses,
+		.gc_percent = stat_percent(gained(now.gc_ns, was->gc_ns),
+					   gained(now.elapsed_ns, was->elapsed_ns)),
+		.minors = gained(now.minors, was->minors),
+		.majors = gained(now.majors, was->majors),
+		.words_per_s = has_words ? (double)gained(now.words, was->words) / seconds : -1,
+		.lost_events = gained(now.lost_events, was->lost_events),
+		.lost_words = gained(now.lost_words, was->lost_words),
+	};
+	if (k->opt.json)
+		stat_json_line(&k->buf, &line);
+	else
+		stat_text_line(&k->buf, &line, k->lines++ % STAT_HEADING == 0);
+	histogram_clear(&k->pauses);
+	k->marks = now;
+	return err;
+}
+
+/* Puts out the lines that end up to this moment. */
+static int put_lines(struct stat *k, uint64_t now_ns)
+{
+	uint64_t step = k->opt.interval_ns;
+	int err = 0;
+	if (!k->line_ns) {
+		k->begin_ns = k->session->run_begin_ns;
+		if (!k->begin_ns)
+			k->begin_ns = k->model.first_ns ? k->model.first_ns : now_ns;
+		k->line_ns = k->begin_ns + step;
+	}
+	for (unsigned n = 0; !err && now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
+		uint64_t begin = k->line_ns - step;
+		if (n >= STAT_QUIET_LINES)
+			k->line_ns += (now_ns - k->line_ns) / step * step;
+		err = put_line(k, begin, k->line_ns);
+		k->line_ns = k->line_ns > UINT64_MAX - step ? UINT64_MAX : k->line_ns + step;
+	}
+	return err;
+}
+
+static int stat_event(struct sink *base, const struct ebt_event *ev)
+{
+	struct stat *k = (struct stat *)base;
+	if (k->opt.interval_ns && ev->ts >= k->line_ns) {
+		int err = put_lines(k, ev->ts);
+		if (err)
+			return err;
+	}
+	return stat_model_push(&k->model, ev);
+}
+
+static int stat_advance(struct sink *base, uint64_t now_ns)
+{
+	struct stat *k = (struct stat *)base;
+	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin_ns;
+	return lines && now_ns >= k->line_ns ? put_lines(k, now_ns) : 0;
+}
+
+static int stat_flush(struct sink *base)
+{
+	return buf_flush(&((struct stat *)base)->buf);
+}
+
+static bool stat_ready(struct sink *base)
+{
+	return buf_ready(&((struct stat *)base)->buf);
+}
+
+static int stat_end(struct sink *base)
+{
+	struct stat *k = (struct stat *)base;
+	const struct session *s = k->session;
+	struct stat_process *total = k->cancelled ? NULL : calloc(1, sizeof(*total));
+	if (k->cancelled)
+		return 0;
+	if (!total)
+		return -ENOMEM;
+	k->model.interval = NULL;
+	int err = stat_model_end(&k->model);
+	for (const struct stat_process *p = k->model.processes; p && !err; p = p->next)
+		err = stat_model_add(total, p);
+	struct stat_report r = {
+		.model = &k->model,
+		.total = total,
+		.begin_ns = s->run_begin_ns ? s->run_begin_ns : k->model.first_ns,
+	};
+	uint64_t end = s->run_end_ns ? s->run_end_ns : k->model.now_ns;
+	r.wall_ns = end > r.begin_ns ? end - r.begin_ns : 0;
+	if (!err && k->opt.json)
+		stat_json_report(&k->buf, &r);
+	else if (!err)
+		stat_text_report(&k->buf, &r);
+	histogram_done(&total->pauses.whole);
+	free(total);
+	int written = buf_finish(&k->buf);
+	return err ? err : written;
+}
+
+void stat_cancel(struct sink *base)
+{
+	((struct stat *)base)->cancelled = true;
+}
+
+static void stat_free(struct sink *base)
+{
+	struct stat *k = (struct stat *)base;
+	stat_model_done(&k->model);
+	histogram_done(&k->pauses);
+	buf_done(&k->buf);
+	free(k);
+}
+
+static const struct sink_ops stat_ops = {
+	.event = stat_event,
+	.advance = stat_advance,
+	.flush = stat_flush,
+	.ready = stat_ready,
+	.end = stat_end,
+	.free = stat_free,
+};
+
+int stat_new(const struct session *s, int fd, const struct stat_options *o, struct sink **ret)
+{
+	struct stat *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	int err = stat_model_init(&k->model, s);
+	if (!err)
+		err = buf_init_behind(&k->buf, fd, STAT_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	if (err) {
+		stat_model_done(&k->model);
+		free(k);
+		return err;
+	}
+	k->base.ops = &stat_ops;
+	k->session = s;
+	k->opt = *o;
+	if (o->interval_ns)
+		k->model.interval = &k->pauses;
+	*ret = &k->base;
+	return 0;
+}

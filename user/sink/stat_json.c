@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/stat_report.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+
+#define STAT_SCHEMA 1
+
+static void key_double(struct json *j, const char *key, double v)
+{
+	char text[40];
+	snprintf(text, sizeof(text), "%.6f", v);
+	json_key(j, key);
+	json_raw(j, text);
+}
+
+static void key_null(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_raw(j, "null");
+}
+
+static void key_known(struct json *j, const char *key, bool known, uint64_t v)
+{
+	if (known)
+		json_key_u64(j, key, v);
+	else
+		key_null(j, key);
+}
+
+static void key_open(struct json *j, const char *key, char bracket)
+{
+	json_key(j, key);
+	json_open(j, bracket);
+}
+
+static void put_coverage(struct json *j, uint64_t uncovered_ns, uint64_t elapsed_ns)
+{
+	if (elapsed_ns)
+		key_double(j, "coverage_percent", 100 - stat_percent(uncovered_ns, elapsed_ns));
+	else
+		key_null(j, "coverage_percent");
+}
+
+static void put_loss(struct json *j, const struct stat_loss *l)
+{
+	key_open(j, "lost", '{');
+	json_key_u64(j, "events", l->events);
+	json_key_u64(j, "words", l->words);
+	json_key_u64(j, "history_events", l->history_events);
+	json_key_u64(j, "history_words", l->history_words);
+	json_close(j, '}');
+}
+
+static void put_pauses(struct json *j, const struct stat_pauses *p)
+{
+	const struct histogram *h = &p->whole;
+	bool any = h->count;
+	key_open(j, "pauses", '{');
+	json_key_u64(j, "count", h->count);
+	key_known(j, "min_ns", any, h->min);
+	key_known(j, "max_ns", any, h->max);
+	if (any) {
+		key_double(j, "mean_ns", histogram_mean(h));
+		key_double(j, "stddev_ns", histogram_stddev(h));
+	} else {
+		key_null(j, "mean_ns");
+		key_null(j, "stddev_ns");
+	}
+	key_open(j, "percentiles_ns", '{');
+	for (unsigned i = 0; i < STAT_PERCENTILES; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "%g", stat_percentiles[i] / 1e4);
+		key_known(j, name, any, histogram_at(h, stat_percentiles[i]));
+	}
+	json_close(j, '}');
+	key_open(j, "cut", '{');
+	json_key_u64(j, "start", p->cut[STAT_CUT_START]);
+	json_key_u64(j, "loss", p->cut[STAT_CUT_LOSS]);
+	json_key_u64(j, "end", p->cut[STAT_CUT_END]);
+	json_key_u64(j, "late", p->cut[STAT_CUT_LATE]);
+	json_key_u64(j, "longest_ns", p->cut_max_ns);
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+static void put_work(struct json *j, const struct stat_process *p)
+{
+	const struct stat_phase *ph = p->phases;
+	key_open(j, "collections", '{');
+	json_key_u64(j, "minor", stat_minors(p));
+	json_key_u64(j, "major", stat_majors(p));
+	json_key_u64(j, "forced_minor", ph[STAT_PHASE_explicit_gc_minor].begun);
+	json_key_u64(j, "forced_major", stat_forced_majors(p));
+	json_key_u64(j, "compactions", p->compactions);
+	json_key_u64(j, "compactions_requested", ph[STAT_PHASE_explicit_gc_compact].begun);
+	json_close(j, '}');
+	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
+	key_open(j, "words", '{');
+	key_known(j, "minor_allocated", minor.seen, minor.words);
+	key_known(j, "major_allocated", p->major_words.seen, p->major_words.words);
+	key_known(j, "promoted", promoted.seen, promoted.words);
+	key_known(j, "heap_last", p->heap.seen, p->heap.words);
+	key_known(j, "heap_max", p->heap_max.seen, p->heap_max.words);
+	json_close(j, '}');
+}
+
+static void put_phases(struct json *j, const struct stat_process *p)
+{
+	key_open(j, "phases", '[');
+	for (uint32_t i = 0; i <= STAT_PHASES; i++) {
+		const struct stat_phase *ph = &p->phases[i];
+		if (!ph->count && !ph->cut)
+			continue;
+		json_open(j, '{');
+		json_key_str(j, "name", stat_phase_name(i));
+		json_key(j, "stops");
+		json_bool(j, stat_phase_stops(i));
+		json_key_u64(j, "count", ph->count);
+		json_key_u64(j, "cut", ph->cut);
+		json_key_u64(j, "total_ns", ph->total_ns);
+		json_key_u64(j, "self_ns", ph->self_ns);
+		json_key_u64(j, "max_ns", ph->max_ns);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_section(struct json *j, const struct stat_process *p, uint64_t wall_ns)
+{
+	const struct session_usage *u = &p->usage;
+	json_key_u64(j, "wall_ns", wall_ns);
+	key_known(j, "cpu_user_ns", u->known, u->user_ns);
+	key_known(j, "cpu_system_ns", u->known, u->system_ns);
+	key_known(j, "peak_rss_bytes", u->peak_rss_bytes, u->peak_rss_bytes);
+	json_key_u64(j, "elapsed_ns", p->elapsed_ns);
+	json_key_u64(j, "gc_ns", p->gc_ns);
+	key_double(j, "gc_percent", stat_percent(p->gc_ns, p->elapsed_ns));
+	put_coverage(j, p->uncovered_ns, p->elapsed_ns);
+	put_loss(j, &p->lost);
+	put_pauses(j, &p->pauses);
+	put_work(j, p);
+	put_phases(j, p);
+	json_key_u64(j, "unmatched_ends", p->unmatched);
+	json_key_u64(j, "late", p->late);
+	json_key_u64(j, "damaged", p->damaged);
+}
+
+static void put_lane(struct json *j, const struct stat_lane *l)
+{
+	json_open(j, '{');
+	key_known(j, "domain", !l->is_thread, l->number);
+	key_known(j, "tid", l->is_thread, l->number);
+	json_key_u64(j, "elapsed_ns", l->elapsed_ns);
+	json_key_u64(j, "gc_ns", l->gc_ns);
+	key_double(j, "gc_percent", stat_percent(l->gc_ns, l->elapsed_ns));
+	json_key_u64(j, "pauses", l->pauses);
+	put_coverage(j, l->uncovered_ns, l->elapsed_ns);
+	put_loss(j, &l->lost);
+	json_close(j, '}');
+}
+
+static void put_process(struct json *j, const struct stat_process *p)
+{
+	static const struct session_process nothing;
+	const struct session_process *about = p->about ? p->about : &nothing;
+	json_open(j, '{');
+	json_key_u64(j, "pid", p->pid);
+	json_key_str(j, "comm", about->comm);
+	json_key_str(j, "producer", about->producer);
+	put_section(j, p, p->wall_ns);
+	key_open(j, "domains", '[');
+	for (const struct stat_lane *l = p->lanes; l; l = l->next)
+		put_lane(j, l);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+void stat_json_report(struct buf *b, const struct stat_report *r)
+{
+	struct json j = {.out = b};
+	const struct session *s = r->model->session;
+	json_open(&j, '{');
+	json_key_str(&j, "kind", "stat");
+	json_key_u64(&j, "schema", STAT_SCHEMA);
+	json_key_str(&j, "source", s->source);
+	json_key_str(&j, "clock", s->clock);
+	json_key_u64(&j, "begin_ns", r->begin_ns);
+	key_open(&j, "total", '{');
+	put_section(&j, r->total, r->wall_ns);
+	json_close(&j, '}');
+	key_open(&j, "processes", '[');
+	for (const struct stat_process *p = r->model->processes; p; p = p->next)
+		put_process(&j, p);
+	json_close(&j, ']');
+	json_close(&j, '}');
+	buf_puts(b, "\n");
+}
+
+void stat_json_line(struct buf *b, const struct stat_line *l)
+{
+	struct json j = {.out = b};
+	const struct histogram *h = l->pauses;
+	bool any = h->count;
+	json_open(&j, '{');
+	json_key_str(&j, "kind", "interval");
+	json_key_u64(&j, "schema", STAT_SCHEMA);
+	json_key_u64(&j, "begin_ns", l->begin_ns);
+	json_key_u64(&j, "end_ns", l->end_ns);
+	json_key_u64(&j, "pauses", h->count);
+	key_known(&j, "p50_ns", any, histogram_at(h, 500000));
+	key_known(&j, "p99_ns", any, histogram_at(h, 990000));
+	key_known(&j, "max_ns", any, h->max);
+	key_double(&j, "gc_percent", l->gc_percent);
+	json_key_u64(&j, "minor", l->minors);
+	json_key_u64(&j, "major", l->majors);
+	if (l->words_per_s >= 0)
+		key_double(&j, "words_per_s", l->words_per_s);
+	else
+		key_null(&j, "words_per_s");
+	json_key_u64(&j, "lost_events", l->lost_events);
+	json_key_u64(&j, "lost_words", l->lost_words);
+	json_close(&j, '}');
+	buf_puts(b, "\n");
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/stat_lane.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Pauses behind a hole are held back for so long, and so many. */
+#define HELD_NS	 1000000000u
+#define HELD_MAX 1024
+
+static uint64_t clip(const struct stat_model *m, uint64_t ns)
+{
+	uint64_t floor_ns = m->session->run_begin_ns;
+	return ns < floor_ns ? floor_ns : ns;
+}
+
+static uint64_t later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+uint64_t stat_lane_elapsed(const struct stat_lane *l, uint64_t now_ns)
+{
+	return l->elapsed_ns + (l->live && now_ns > l->since_ns ? now_ns - l->since_ns : 0);
+}
+
+uint64_t stat_lane_gc(const struct stat_lane *l, uint64_t now_ns)
+{
+	return l->gc_ns + (l->stopping && now_ns > l->pause_ns ? now_ns - l->pause_ns : 0);
+}
+
+static void become_unsure(struct stat_lane *l, uint64_t now_ns, enum stat_cut cause)
+{
+	l->unsure = true;
+	l->unsure_cut = false;
+	l->unsure_cause = cause;
+	l->unsure_ns = now_ns;
+	l->unsure_gc_ns = l->gc_ns;
+	l->unsure_inner_ns = 0;
+}
+
+void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure)
+{
+	l->live = true;
+	l->stopped = false;
+	l->since_ns = later(now_ns, l->until_ns);
+	l->last_ns = l->since_ns;
+	l->unsure = false;
+	if (!sure)
+		become_unsure(l, l->since_ns, STAT_CUT_START);
+}
+
+static int add_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
+{
+	int err = histogram_add(&l->process->pauses.whole, ns);
+	if (!err && m->interval)
+		err = histogram_add(m->interval, ns);
+	l->pauses += !err;
+	return err;
+}
+
+int stat_lane_commit(struct stat_model *m, struct stat_lane *l)
+{
+	int err = 0;
+	for (uint32_t i = 0; !err && i < l->held_count; i++)
+		err = add_pause(m, l, l->held[i]);
+	l->held_count = 0;
+	l->unsure = false;
+	return err;
+}
+
+static int hold_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
+{
+	if (!l->held)
+		l->held = malloc(HELD_MAX * sizeof(*l->held));
+	if (!l->held)
+		return -ENOMEM;
+	if (l->held_count == HELD_MAX || m->now_ns > l->unsure_ns + HELD_NS) {
+		int err = stat_lane_commit(m, l);
+		return err ? err : add_pause(m, l, ns);
+	}
+	l->held[l->held_count++] = ns;
+	return 0;
+}
+
+/* Why a span is not known whole; STAT_CUTS: it is. */
+static enum stat_cut cut_of(const struct stat_model *m, const struct track_span *s, bool late,
+			    enum track_end how)
+{
+	if (s->begin_ns < m->session->run_begin_ns)
+		return STAT_CUT_START;
+	if (how == TRACK_LOST && !m->closing)
+		return STAT_CUT_LOSS;
+	if (how != TRACK_ENDED && how != TRACK_OUTER)
+		return STAT_CUT_END;
+	return late ? STAT_CUT_LATE : STAT_CUTS;
+}
+
+static int end_pause(struct stat_model *m, struct stat_lane *l, uint64_t end_ns, enum stat_cut cut)
+{
+	uint64_t ns = end_ns > l->pause_ns ? end_ns - l->pause_ns : 0;
+	l->gc_ns += ns;
+	if (cut == STAT_CUTS)
+		return l->unsure ? hold_pause(m, l, ns) : add_pause(m, l, ns);
+	l->process->pauses.cut[cut]++;
+	if (ns > l->process->pauses.cut_max_ns)
+		l->process->pauses.cut_max_ns = ns;
+	return 0;
+}
+
+/* All domains are in it together: it is over when the last one has left. */
+static void count_together(const struct stat_model *m, const struct ebt_event *ev, uint32_t *open,
+			   uint64_t *count)
+{
+	if (!(*open)++ && ev->ts >= m->session->run_begin_ns)
+		++*count;
+}
+
+static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct stat_model *m = ctx;
+	struct stat_lane *l = (void *)(uintptr_t)t->user;
+	struct stat_process *p = l->process;
+	uint32_t i = stat_phase_index(s->id);
+	p->phases[i].begun += ev->ts >= m->session->run_begin_ns;
+	l->minors += i == STAT_PHASE_minor && ev->ts >= m->session->run_begin_ns;
+	l->open[i]++;
+	l->open_spans++;
+	uint64_t bit = 1ull << depth % 64;
+	l->late[depth / 64] = m->late ? l->late[depth / 64] | bit : l->late[depth / 64] & ~bit;
+	if (stat_phase_stops(i) && !l->stopping++)
+		l->pause_ns = clip(m, s->begin_ns);
+	if (i == STAT_PHASE_major_gc_stw)
+		count_together(m, ev, &p->majors_open, &p->majors);
+	else if (i == STAT_PHASE_compaction)
+		count_together(m, ev, &p->compactions_open, &p->compactions);
+	return 0;
+}
+
+static void count_span(const struct stat_model *m, struct stat_lane *l, uint32_t i,
+		       const struct track_span *s, uint64_t end_ns, bool whole)
+{
+	struct stat_phase *ph = &l->process->phases[i];
+	uint64_t begin_ns = clip(m, s->begin_ns);
+	uint64_t ns = end_ns - begin_ns;
+	if (!l->open[i])
+		ph->total_ns += ns;
+	ph->self_ns += ns > s->inner_ns ? ns - s->inner_ns : 0;
+	if (!whole) {
+		ph->cut++;
+		return;
+	}
+	ph->count++;
+	if (ns > ph->max_ns)
+		ph->max_ns = ns;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	struct stat_model *m = ctx;
+	struct stat_lane *l = (void *)(uintptr_t)t->user;
+	struct stat_process *p = l->process;
+	uint32_t i = stat_phase_index(s->id);
+	bool late = m->late || l->late[depth / 64] >> depth % 64 & 1;
+	enum stat_cut cut = cut_of(m, s, late, how);
+	bool counts = end_ns >= m->session->run_begin_ns;
+	l->open[i]--;
+	l->open_spans--;
+	p->majors_open -= i == STAT_PHASE_major_gc_stw;
+	p->compactions_open -= i == STAT_PHASE_compaction;
+	if (counts)
+		count_span(m, l, i, s, end_ns, cut == STAT_CUTS);
+	if (!depth && l->unsure && counts)
+		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin_ns);
+	if (!stat_phase_stops(i) || --l->stopping || !counts)
+		return 0;
+	return end_pause(m, l, end_ns, cut);
+}
+
+struct tracks_visitor stat_lane_visitor(struct stat_model *m)
+{
+	return (struct tracks_visitor){.begin = on_begin, .end = on_end, .ctx = m};
+}
+
+int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool stopped)
+{
+	if (!l->live)
+		return 0;
+	uint64_t end_ns = later(now_ns, l->since_ns);
+	int err = 0;
+	if (l->open_spans) {
+		/* What tracks know to end without an event is what a loss cuts. */
+		struct ebt_event cut = {.kind = EBT_LOST,
+					.pid = l->process->pid,
+					.domain =
+						l->is_thread ? EBT_NO_DOMAIN : (uint16_t)l->number,
+					.tid = l->is_thread ? l->number : 0,
+					.ts = end_ns,
+					.pos = end_ns};
+		m->closing = true;
+		err = tracks_push(m->tracks, &cut);
+		m->closing = false;
+	}
+	if (!err)
+		err = stat_lane_commit(m, l);
+	l->elapsed_ns += end_ns - l->since_ns;
+	l->until_ns = end_ns;
+	l->live = false;
+	l->stopped = stopped;
+	return err;
+}
+
+int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t from = later(later(since_ns, l->since_ns), l->lost_until_ns);
+	if (now_ns > from)
+		l->uncovered_ns += now_ns - from;
+	l->lost_until_ns = later(l->lost_until_ns, now_ns);
+	int err = stat_lane_commit(m, l);
+	become_unsure(l, now_ns,
+		      since_ns > m->session->run_begin_ns ? STAT_CUT_LOSS : STAT_CUT_START);
+	return err;
+}
+
+void stat_lane_orphan(struct stat_lane *l, uint32_t phase, uint64_t now_ns)
+{
+	struct stat_process *p = l->process;
+	if (!l->unsure || l->open_spans) {
+		p->unmatched++;
+		return;
+	}
+	struct stat_phase *ph = &p->phases[phase];
+	uint64_t ns = now_ns > l->unsure_ns ? now_ns - l->unsure_ns : 0;
+	ph->cut++;
+	ph->total_ns += ns;
+	ph->self_ns += ns > l->unsure_inner_ns ? ns - l->unsure_inner_ns : 0;
+	l->unsure_inner_ns = ns;
+	if (!stat_phase_stops(phase))
+		return;
+	/* What has been a pause since then was a part of this one. */
+	l->held_count = 0;
+	l->gc_ns = l->unsure_gc_ns + ns;
+	if (!l->unsure_cut)
+		p->pauses.cut[l->unsure_cause]++;
+	l->unsure_cut = true;
+	if (ns > p->pauses.cut_max_ns)
+		p->pauses.cut_max_ns = ns;
+}
+
+int stat_model_settle(struct stat_model *m, uint64_t now_ns)
+{
+	int err = 0;
+	for (struct stat_process *p = m->processes; p; p = p->next)
+		for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
+			if (l->held_count && now_ns > l->unsure_ns + HELD_NS && !l->open_spans)
+				err = stat_lane_commit(m, l);
+	return err;
+}

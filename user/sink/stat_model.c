@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/stat_model.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sink/stat_lane.h"
+
+enum {
+#define EBT_COUNTER_ID(id, name, help) COUNTER_##name = id,
+#include <ebtrace/events.def>
+};
+enum {
+#define EBT_LIFECYCLE_ID(id, name, help) LIFECYCLE_##name = id,
+#include <ebtrace/events.def>
+};
+
+int stat_model_init(struct stat_model *m, const struct session *s)
+{
+	*m = (struct stat_model){.session = s};
+	struct tracks_visitor v = stat_lane_visitor(m);
+	return tracks_new(&v, &m->tracks);
+}
+
+void stat_model_done(struct stat_model *m)
+{
+	for (struct stat_process *p = m->processes, *next; p; p = next) {
+		for (struct stat_lane *l = p->lanes, *after; l; l = after) {
+			after = l->next;
+			free(l->held);
+			free(l);
+		}
+		next = p->next;
+		histogram_done(&p->pauses.whole);
+		free(p);
+	}
+	tracks_free(m->tracks);
+}
+
+static uint64_t moment(const struct stat_model *m, const struct ebt_event *ev)
+{
+	uint64_t floor_ns = m->session->run_begin_ns;
+	return ev->ts < floor_ns ? floor_ns : ev->ts;
+}
+
+static bool is_lifecycle(const struct ebt_event *ev, uint32_t id)
+{
+	return ev->kind == EBT_LIFECYCLE && ev->id == id;
+}
+
+static struct stat_process *find_process(const struct stat_model *m, uint32_t pid)
+{
+	struct stat_process *p = m->processes;
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+void stat_model_know(const struct stat_model *m, struct stat_process *p)
+{
+	size_t at = 0;
+	const struct session_process *about;
+	while (!p->about && (about = session_next_process(m->session, &at)))
+		if (about->pid == p->pid)
+			p->about = about;
+	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
+}
+
+/* A process whose first event is not the begin of its recording was there when the run began. */
+static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct stat_process *p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	uint64_t run_ns = m->session->run_begin_ns, now = moment(m, ev);
+	p->pid = ev->pid;
+	p->begin_ns = run_ns && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run_ns : now;
+	p->recorded_from_ns = p->begin_ns;
+	p->recording = true;
+	stat_model_know(m, p);
+	struct stat_process **last = &m->processes;
+	while (*last)
+		last = &(*last)->next;
+	*last = p;
+	m->process_count++;
+	return p;
+}
+
+static struct stat_lane *find_lane(const struct stat_process *p, const struct ebt_event *ev)
+{
+	bool is_thread = ev->domain == EBT_NO_DOMAIN;
+	uint32_t number = is_thread ? ev->tid : ev->domain;
+	struct stat_lane *l = p->lanes;
+	while (l && (l->number != number || l->is_thread != is_thread))
+		l = l->next;
+	return l;
+}
+
+static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct stat_process *p = find_process(m, ev->pid);
+	if (!p)
+		p = make_process(m, ev);
+	struct stat_lane *l = p ? find_lane(p, ev) : NULL;
+	if (l || !p)
+		return l;
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->process = p;
+	l->is_thread = ev->domain == EBT_NO_DOMAIN;
+	l->number = l->is_thread ? ev->tid : ev->domain;
+	l->stopped = true; /* like one that was there before */
+	struct stat_lane **at = &p->lanes;
+	while (*at && (*at)->is_thread <= l->is_thread &&
+	       ((*at)->is_thread < l->is_thread || (*at)->number < l->number))
+		at = &(*at)->next;
+	l->next = *at;
+	*at = l;
+	return l;
+}
+
+static struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct track *t = tracks_of(m->tracks, ev);
+	if (!t)
+		return NULL;
+	if (!t->user)
+		t->user = (uintptr_t)make_lane(m, ev);
+	return (void *)(uintptr_t)t->user;
+}
+
+/*
+ * True if the domain's time runs, or runs from here. An end alone is no sign of life: of a domain
+ * that has ended it may be the last.
+ */
+static bool revive(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
+{
+	struct stat_process *p = l->process;
+	if (l->live)
+		return true;
+	if (l->is_thread)
+		stat_lane_open(l, moment(m, ev), false);
+	else if (l->stopped && p->recording)
+		stat_lane_open(l, p->recorded_from_ns, false);
+	else if (p->recording && ev->kind == EBT_BEGIN)
+		stat_lane_open(l, moment(m, ev), false);
+	return l->live;
+}
+
+/* ---- lifecycles ---- */
+
+static int close_all(struct stat_model *m, struct stat_process *p, uint64_t now_ns, bool threads)
+{
+	int err = 0;
+	for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
+		if (threads || !l->is_thread)
+			err = stat_lane_close(m, l, now_ns, true);
+	return err;
+}
+
+/* Recording began again and nobody said that it had ended: the last events say when. */
+static int close_unsaid(struct stat_model *m, struct stat_process *p)
+{
+	int err = 0;
+	for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
+		if (!l->is_thread)
+			err = stat_lane_close(m, l, l->last_ns, true);
+	return err;
+}
+
+static int stop_recording(struct stat_model *m, struct stat_process *p, uint64_t now_ns)
+{
+	p->recording = false;
+	return close_all(m, p, now_ns, false);
+}
+
+static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool resume)
+{
+	struct stat_process *p = l->process;
+	int err = 0;
+	if (p->recording && (resume || l->live))
+		err = close_unsaid(m, p);
+	p->recording = true;
+	p->recorded_from_ns = now_ns;
+	for (struct stat_lane *other = p->lanes; resume && other; other = other->next)
+		if (other->stopped && !other->live)
+			stat_lane_open(other, now_ns, false);
+	if (!l->live)
+		stat_lane_open(l, now_ns, false);
+	return err;
+}
+
+static int on_lifecycle(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
+{
+	uint64_t now = moment(m, ev);
+	int err = 0;
+	switch (ev->id) {
+	case LIFECYCLE_ring_start:
+	case LIFECYCLE_ring_resume:
+		return start_recording(m, l, now, ev->id == LIFECYCLE_ring_resume);
+	case LIFECYCLE_ring_stop:
+	case LIFECYCLE_ring_pause:
+		revive(m, l, ev);
+		return stop_recording(m, l->process, now);
+	case LIFECYCLE_domain_spawn:
+		/* One whose predecessor's end was not told. */
+		err = stat_lane_close(m, l, l->last_ns, false);
+		stat_lane_open(l, now, true);
+		return err;
+	case LIFECYCLE_domain_terminate:
+		revive(m, l, ev);
+		err = stat_lane_close(m, l, now, false);
+		l->heap_words = l->pool_words = l->large_words = 0;
+		return err;
+	default:
+		revive(m, l, ev);
+		return 0;
+	}
+}
+
+/* ---- counters ---- */
+
+static void add_words(struct stat_words *w, uint64_t words)
+{
+	w->seen = true;
+	w->words += words;
+}
+
+/*
+ * OCaml tells each domain's part of the heap; before 5.3, only at the end of a major cycle. With our
+ * own probes a domain tells the heap.
+ */
+static void on_heap(struct stat_lane *l, uint64_t *ret_last, uint64_t words)
+{
+	struct stat_process *p = l->process;
+	uint64_t sum = 0;
+	*ret_last = words;
+	for (const struct stat_lane *other = p->lanes; other; other = other->next)
+		if (other == l || p->is_ocaml)
+			sum += other->heap_words ? other->heap_words
+						 : other->pool_words + other->large_words;
+	p->heap = (struct stat_words){true, sum};
+	p->heap_max.seen = true;
+	if (sum > p->heap_max.words)
+		p->heap_max.words = sum;
+}
+
+static void on_counter(struct stat_lane *l, const struct ebt_event *ev)
+{
+	struct stat_process *p = l->process;
+	switch (ev->id) {
+	case COUNTER_minor_allocated:
+		add_words(&p->minor_bytes, ev->arg[0]);
+		break;
+	case COUNTER_minor_promoted:
+		add_words(&p->promoted_bytes, ev->arg[0]);
+		break;
+	case COUNTER_minor_allocated_words:
+		add_words(&p->minor_words, ev->arg[0]);
+		break;
+	case COUNTER_minor_promoted_words:
+		add_words(&p->promoted_words, ev->arg[0]);
+		break;
+	case COUNTER_major_allocated_words:
+		add_words(&p->major_words, ev->arg[0]);
+		break;
+	case COUNTER_major_heap_words:
+		on_heap(l, &l->heap_words, ev->arg[0]);
+		break;
+	case COUNTER_major_heap_pool_words:
+		on_heap(l, &l->pool_words, ev->arg[0]);
+		break;
+	case COUNTER_major_heap_large_words:
+		on_heap(l, &l->large_words, ev->arg[0]);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- losses, damage, processes ---- */
+
+static void count_loss(struct stat_loss *l, const struct ebt_event *ev)
+{
+	uint64_t events = ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];
+	bool history = ev->flags & EBT_F_HISTORY;
+	*(history ? &l->history_events : &l->events) += events;
+	*(history ? &l->history_words : &l->words) += ev->arg[1];
+}
+
+static int lose_lane(struct stat_model *m, struct stat_lane *l, uint64_t since_ns, uint64_t now_ns)
+{
+	struct stat_process *p = l->process;
+	/* What was lost may have been its begin. */
+	if (!l->live && !l->is_thread) {
+		uint64_t from = since_ns > p->recorded_from_ns ? since_ns : p->recorded_from_ns;
+		if (!p->recording)
+			p->recorded_from_ns = from;
+		p->recording = true;
+		stat_lane_open(l, from, false);
+	}
+	if (now_ns > l->last_ns)
+		l->last_ns = now_ns;
+	return l->live ? stat_lane_hole(m, l, since_ns, now_ns) : 0;
+}
+
+/* A loss without a domain concerns all that no ring holds; without a pid, of all processes. */
+static int on_loss(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct ebt_event cut = *ev;
+	if (cut.pos > cut.ts)
+		cut.pos = cut.ts;
+	uint64_t since = EBT_LOST_SINCE(&cut), now = moment(m, ev);
+	struct stat_lane *lane = NULL;
+	if (ev->domain != EBT_NO_DOMAIN && !(lane = lane_of(m, ev)))
+		return -ENOMEM;
+	int err = tracks_push(m->tracks, &cut);
+	if (err || lane) {
+		if (lane) {
+			count_loss(&lane->lost, ev);
+			count_loss(&lane->process->lost, ev);
+			lane->process->last_ns = now;
+		}
+		return err ? err : lose_lane(m, lane, since, now);
+	}
+	for (struct stat_process *p = m->processes; p; p = p->next) {
+		if (ev->pid && p->pid != ev->pid)
+			continue;
+		if (ev->pid)
+			count_loss(&p->lost, ev);
+		for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
+			if ((!l->in_ring || EBT_LOST_ANYWHERE(ev)) && l->live)
+				err = lose_lane(m, l, since, now);
+	}
+	return err;
+}
+
+static int on_process(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct stat_process *p = find_process(m, ev->pid);
+	if (ev->id == EBT_PROCESS_FORK || !p)
+		return 0;
+	uint64_t now = moment(m, ev);
+	int err = close_all(m, p, now, true);
+	p->recording = false; /* a new program begins anew */
+	if (now > p->last_ns)
+		p->last_ns = now;
+	if (ev->id == EBT_PROCESS_EXIT)
+		p->end_ns = now;
+	return err ? err : tracks_push(m->tracks, ev);
+}
+
+/* ---- events ---- */
+
+static int on_span(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
+{
+	uint32_t i = stat_phase_index(ev->id);
+	if (ev->kind == EBT_BEGIN || l->open[i])
+		return tracks_push(m->tracks, ev);
+	if (ev->ts >= m->session->run_begin_ns)
+		stat_lane_orphan(l, i, ev->ts);
+	return 0;
+}
+
+static int on_event(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct stat_lane *l = lane_of(m, ev);
+	if (!l)
+		return -ENOMEM;
+	int err = 0;
+	l->in_ring = ev->pos != EBT_NO_POS;
+	l->process->late += !!(ev->flags & EBT_F_LATE);
+	if (ev->kind == EBT_LIFECYCLE)
+		err = on_lifecycle(m, l, ev);
+	else if (ev->kind == EBT_COUNTER && ev->ts >= m->session->run_begin_ns)
+		on_counter(l, ev);
+	if (ev->kind != EBT_LIFECYCLE && (l->live || revive(m, l, ev)) &&
+	    (ev->kind == EBT_BEGIN || ev->kind == EBT_END))
+		err = on_span(m, l, ev);
+	l->last_ns = moment(m, ev);
+	l->process->last_ns = l->last_ns;
+	return err;
+}
+
+int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
+{
+	if (!m->first_ns)
+		m->first_ns = moment(m, ev);
+	m->now_ns = moment(m, ev);
+	m->late = ev->flags & EBT_F_LATE;
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+	case EBT_COUNTER:
+	case EBT_LIFECYCLE:
+	case EBT_ALLOC_SIZES:
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+	case EBT_CUSTOM:
+		return on_event(m, ev);
+	case EBT_LOST:
+		return on_loss(m, ev);
+	case EBT_PROCESS:
+		return on_process(m, ev);
+	case EBT_DAMAGE: {
+		struct stat_process *p = find_process(m, ev->pid);
+		if (p)
+			p->damaged++;
+		return 0;
+	}
+	default:
+		return 0;
+	}
+}

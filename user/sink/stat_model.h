@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The numbers behind the report of stat.h, and how events become them; the writers (stat_text.c,
+ * stat_json.c) only read them. Private to sink/stat*.c.
+ *
+ * Moments of a live run that lie before its begin are moved up to it, so that no time before it
+ * counts.
+ */
+#ifndef SINK_STAT_MODEL_H
+#define SINK_STAT_MODEL_H
+
+#include "base/histogram.h"
+#include "core/session.h"
+#include "core/tracks.h"
+#include "sink/stat_phases.h"
+
+struct stat_phase {
+	uint64_t begun;	   /* begins that were seen */
+	uint64_t count;	   /* spans with both ends, neither of them late */
+	uint64_t cut;	   /* others */
+	uint64_t total_ns; /* inside of it, nested ones of its own kind once */
+	uint64_t self_ns;  /* without the phases inside */
+	uint64_t max_ns;   /* of those of `count` */
+};
+
+/* LATE: both ends were seen, but the time of one is not its own. */
+enum stat_cut { STAT_CUT_START, STAT_CUT_LOSS, STAT_CUT_END, STAT_CUT_LATE, STAT_CUTS };
+
+struct stat_pauses {
+	struct histogram whole;
+	uint64_t cut[STAT_CUTS];
+	uint64_t cut_max_ns; /* the longest part of a cut one that was seen */
+};
+
+/* What a release may not tell is not there: `seen` is false then. */
+struct stat_words {
+	bool seen;
+	uint64_t words;
+};
+
+struct stat_loss {
+	uint64_t events, words;
+	uint64_t history_events, history_words; /* overwritten before anybody read */
+};
+
+/* A domain's ring, or a thread without one. */
+struct stat_lane {
+	struct stat_process *process;
+	struct stat_lane *next;
+	uint32_t number; /* of the domain; else the tid */
+	bool is_thread;
+	bool in_ring;
+	bool live;    /* its time runs */
+	bool stopped; /* its time ended with the recording, not with the domain */
+	uint64_t since_ns, last_ns;
+	uint64_t until_ns;   /* end of the last use that is over */
+	uint64_t elapsed_ns; /* of uses that are over */
+	uint64_t gc_ns, uncovered_ns, pauses;
+	uint64_t minors;   /* begins of `minor` */
+	uint64_t pause_ns; /* begin of the pause that is open */
+	uint32_t stopping; /* open phases that stop the mutator */
+	uint32_t open_spans;
+	uint64_t late[TRACK_DEPTH / 64]; /* by depth: the begin of the open span came late */
+	uint64_t lost_until_ns;
+	struct stat_loss lost;
+	uint64_t heap_words, pool_words, large_words; /* last values */
+
+	/* Since when an end may come whose begin was not seen. */
+	bool unsure;
+	bool unsure_cut; /* it came */
+	enum stat_cut unsure_cause;
+	uint64_t unsure_ns, unsure_gc_ns;
+	uint64_t unsure_inner_ns; /* since then spent in spans that have ended */
+	uint64_t *held;		  /* pauses since then */
+	uint32_t held_count;
+
+	uint16_t open[STAT_PHASES + 1];
+};
+
+struct stat_process {
+	uint32_t pid;
+	struct stat_process *next;
+	struct stat_lane *lanes; /* domains by number, then threads */
+	const struct session_process *about;
+	bool is_ocaml;
+	bool recording;
+	uint64_t begin_ns, last_ns;
+	uint64_t end_ns;	   /* it has ended; 0: it has not */
+	uint64_t recorded_from_ns; /* the last ring_start, or its begin */
+
+	/* Below: what a total of processes has, too. */
+	uint64_t wall_ns, elapsed_ns, gc_ns, uncovered_ns; /* at the end */
+	struct session_usage usage;
+	struct stat_pauses pauses;
+	struct stat_phase phases[STAT_PHASES + 1];
+	uint64_t minors; /* of a total */
+	uint64_t majors, compactions;
+	uint32_t majors_open, compactions_open; /* domains that take part just now */
+	struct stat_words minor_bytes, minor_words, promoted_bytes, promoted_words;
+	struct stat_words major_words, heap, heap_max;
+	struct stat_loss lost;
+	uint64_t unmatched, late, damaged;
+};
+
+struct stat_model {
+	const struct session *session;
+	struct tracks *tracks;
+	struct stat_process *processes; /* in order of appearance */
+	uint32_t process_count;
+	uint64_t now_ns, first_ns;
+	bool late;		    /* the event that is being pushed came late */
+	bool closing;		    /* what is cut is cut by an end, not by a loss */
+	struct histogram *interval; /* of the pauses since it was cleared; NULL: none */
+};
+
+int stat_model_init(struct stat_model *m, const struct session *s);
+void stat_model_done(struct stat_model *m);
+/* In order of time. 0 or -ENOMEM. */
+int stat_model_push(struct stat_model *m, const struct ebt_event *ev);
+/* Pauses that were held back for long enough are pauses. 0 or -ENOMEM. */
+int stat_model_settle(struct stat_model *m, uint64_t now_ns);
+/* No more events: ends what is open. 0 or -ENOMEM. */
+int stat_model_end(struct stat_model *m);
+/* Finds what the session knows about the process. */
+void stat_model_know(const struct stat_model *m, struct stat_process *p);
+/* Adds a process that has ended to a total. 0 or -ENOMEM. */
+int stat_model_add(struct stat_process *total, const struct stat_process *p);
+
+/* Up to this moment. */
+uint64_t stat_lane_elapsed(const struct stat_lane *l, uint64_t now_ns);
+uint64_t stat_lane_gc(const struct stat_lane *l, uint64_t now_ns);
+
+/*
+ * Collections of a process. OCaml's minor collections are those of the domain that has seen the
+ * most, or the minor_global_roots, which one domain does for all: all domains take part in each.
+ * Other programs without these have their `minor` spans. A major one is a major_gc_stw that
+ * all domains are in together; a program with neither that nor slices has its `major` spans.
+ */
+uint64_t stat_minors(const struct stat_process *p);
+uint64_t stat_majors(const struct stat_process *p);
+uint64_t stat_forced_majors(const struct stat_process *p);
+/* Words allocated in the minor heaps, promoted; 5.5 counts words, releases before it bytes. */
+struct stat_words stat_minor_words(const struct stat_process *p);
+struct stat_words stat_promoted_words(const struct stat_process *p);
+/* part of whole in percent, never more than 100; 0 of nothing. */
+double stat_percent(uint64_t part, uint64_t whole);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which phases stop the mutator of their domain, and what the reports group phases by.
+ *
+ * Of OCaml 5.0 to 5.5, from the runtime's sources: every phase does but domain_condition_wait,
+ * which is the program itself waiting in Condition.wait. The waits inside a collection
+ * (stw_api_barrier, minor_leave_barrier) do: the mutator does not run there, whatever the domain
+ * waits for. What is outermost differs by release:
+ *
+ *   5.0 - 5.3  stw_leader (the domain that asks for a minor collection or the end of a cycle),
+ *              interrupt_remote around stw_handler (the others, at a poll point), stw_handler alone
+ *              (the others, by their backup thread while they block: they could not go on if they
+ *              came back), major (a slice), explicit_gc_* (Gc.minor and the like, with the
+ *              finalisers they run), major_finish_marking and _sweeping (a domain that ends)
+ *   5.4, 5.5   the same; a minor collection that the domain asks for is in empty_minor, which
+ *              also holds the wait for another domain that leads
+ *
+ * The phases are one family by canonical ids (events.def); a phase that a release does not have
+ * does not come. A phase that is in no table is taken as one that stops, and the report says so.
+ * Programs with our own probes mean what they say by the same names.
+ */
+#ifndef SINK_STAT_PHASES_H
+#define SINK_STAT_PHASES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum stat_phase_id {
+#define EBT_PHASE(id, name) STAT_PHASE_##name = id,
+#include <ebtrace/events.def>
+	STAT_PHASES, /* also the index of all phases that are in no table */
+};
+
+static inline uint32_t stat_phase_index(uint32_t id)
+{
+	return id < STAT_PHASES ? id : STAT_PHASES;
+}
+
+/* Of an index. */
+bool stat_phase_stops(uint32_t index);
+/* Its name; "unknown" for STAT_PHASES. Static. */
+const char *stat_phase_name(uint32_t index);
+
+#endif

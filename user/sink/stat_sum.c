@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The end of a run, and what its numbers add up to. */
+#include "sink/stat_lane.h"
+
+static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
+{
+	uint64_t end = p->end_ns;
+	if (!end && p->about)
+		end = p->about->end_ns;
+	if (!end)
+		end = m->session->run_end_ns;
+	return end > p->last_ns ? end : p->last_ns;
+}
+
+static int end_process(struct stat_model *m, struct stat_process *p)
+{
+	int err = 0;
+	stat_model_know(m, p);
+	if (p->about)
+		p->usage = p->about->usage;
+	uint64_t end = end_of(m, p);
+	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
+		err = stat_lane_close(m, l, end, true);
+		p->elapsed_ns += l->elapsed_ns;
+		p->gc_ns += l->gc_ns;
+		p->uncovered_ns += l->uncovered_ns;
+	}
+	p->wall_ns = end > p->begin_ns ? end - p->begin_ns : 0;
+	return err;
+}
+
+int stat_model_end(struct stat_model *m)
+{
+	int err = 0;
+	for (struct stat_process *p = m->processes; p && !err; p = p->next)
+		err = end_process(m, p);
+	return err;
+}
+
+static void add_words(struct stat_words *to, const struct stat_words *w)
+{
+	to->seen |= w->seen;
+	to->words += w->words;
+}
+
+static void add_loss(struct stat_loss *to, const struct stat_loss *l)
+{
+	to->events += l->events;
+	to->words += l->words;
+	to->history_events += l->history_events;
+	to->history_words += l->history_words;
+}
+
+static void add_phases(struct stat_process *total, const struct stat_process *p)
+{
+	for (uint32_t i = 0; i <= STAT_PHASES; i++) {
+		struct stat_phase *to = &total->phases[i];
+		const struct stat_phase *ph = &p->phases[i];
+		to->begun += ph->begun;
+		to->count += ph->count;
+		to->cut += ph->cut;
+		to->total_ns += ph->total_ns;
+		to->self_ns += ph->self_ns;
+		if (ph->max_ns > to->max_ns)
+			to->max_ns = ph->max_ns;
+	}
+}
+
+static void add_usage(struct session_usage *to, const struct session_usage *u)
+{
+	to->known |= u->known;
+	to->user_ns += u->user_ns;
+	to->system_ns += u->system_ns;
+	to->peak_rss_bytes += u->peak_rss_bytes;
+}
+
+int stat_model_add(struct stat_process *total, const struct stat_process *p)
+{
+	total->elapsed_ns += p->elapsed_ns;
+	total->gc_ns += p->gc_ns;
+	total->uncovered_ns += p->uncovered_ns;
+	add_usage(&total->usage, &p->usage);
+	for (unsigned i = 0; i < STAT_CUTS; i++)
+		total->pauses.cut[i] += p->pauses.cut[i];
+	if (p->pauses.cut_max_ns > total->pauses.cut_max_ns)
+		total->pauses.cut_max_ns = p->pauses.cut_max_ns;
+	add_phases(total, p);
+	/* By their own rules, since each process has its own runtime. */
+	total->minors += stat_minors(p);
+	total->majors += stat_majors(p);
+	total->compactions += p->compactions;
+	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
+	add_words(&total->minor_words, &minor);
+	add_words(&total->promoted_words, &promoted);
+	add_words(&total->major_words, &p->major_words);
+	add_words(&total->heap, &p->heap);
+	add_words(&total->heap_max, &p->heap_max);
+	add_loss(&total->lost, &p->lost);
+	total->unmatched += p->unmatched;
+	total->late += p->late;
+	total->damaged += p->damaged;
+	return histogram_merge(&total->pauses.whole, &p->pauses.whole);
+}
+
+uint64_t stat_minors(const struct stat_process *p)
+{
+	if (p->minors)
+		return p->minors;
+	uint64_t minors = p->phases[STAT_PHASE_minor_global_roots].begun;
+	if (!minors && !p->is_ocaml)
+		return p->phases[STAT_PHASE_minor].begun;
+	for (const struct stat_lane *l = p->lanes; l; l = l->next)
+		if (l->minors > minors)
+			minors = l->minors;
+	return minors;
+}
+
+uint64_t stat_majors(const struct stat_process *p)
+{
+	bool cycles = p->majors || p->phases[STAT_PHASE_major_slice].begun;
+	return cycles ? p->majors : p->phases[STAT_PHASE_major].begun;
+}
+
+uint64_t stat_forced_majors(const struct stat_process *p)
+{
+	return p->phases[STAT_PHASE_explicit_gc_major].begun +
+	       p->phases[STAT_PHASE_explicit_gc_full_major].begun;
+}
+
+struct stat_words stat_minor_words(const struct stat_process *p)
+{
+	return p->minor_words.seen
+		       ? p->minor_words
+		       : (struct stat_words){p->minor_bytes.seen, p->minor_bytes.words / 8};
+}
+
+struct stat_words stat_promoted_words(const struct stat_process *p)
+{
+	return p->promoted_words.seen
+		       ? p->promoted_words
+		       : (struct stat_words){p->promoted_bytes.seen, p->promoted_bytes.words / 8};
+}
+
+double stat_percent(uint64_t part, uint64_t whole)
+{
+	return !whole ? 0 : part >= whole ? 100 : 100.0 * (double)part / (double)whole;
+}

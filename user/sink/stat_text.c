@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/stat_report.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static __attribute__((format(printf, 2, 3))) void put(struct buf *b, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	buf_puts(b, text);
+}
+
+struct shown {
+	char text[24];
+};
+
+/* Four or more digits, with the unit: "12.345 ms". */
+static struct shown show_ns(double ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s"};
+	struct shown s;
+	unsigned u = 0;
+	while (u < 3 && ns >= 1000) {
+		ns /= 1000;
+		u++;
+	}
+	snprintf(s.text, sizeof(s.text), u ? "%.3f %s" : "%.0f %s", ns, units[u]);
+	return s;
+}
+
+/* "25.0", "99.9999": no more digits than it has. */
+static struct shown show_percentile(uint32_t parts)
+{
+	struct shown s;
+	snprintf(s.text, sizeof(s.text), "%u.%04u", parts / 10000, parts % 10000);
+	for (size_t n = strlen(s.text); s.text[n - 1] == '0' && s.text[n - 2] != '.'; n--)
+		s.text[n - 1] = 0;
+	return s;
+}
+
+static struct shown show_count(double v)
+{
+	static const char *const units[] = {"", "k", "M", "G", "T"};
+	struct shown s;
+	unsigned u = 0;
+	while (u < 4 && v >= 10000) {
+		v /= 1000;
+		u++;
+	}
+	snprintf(s.text, sizeof(s.text), "%.0f%s", v, units[u]);
+	return s;
+}
+
+static struct shown show_words(const struct stat_words *w)
+{
+	struct shown s = {"n/a"};
+	if (w->seen)
+		snprintf(s.text, sizeof(s.text), "%" PRIu64, w->words);
+	return s;
+}
+
+void stat_text_line(struct buf *b, const struct stat_line *l, bool heading)
+{
+	const struct histogram *h = l->pauses;
+	if (heading)
+		buf_puts(b, "#   time    pauses         p50         p99         max    GC %  "
+			    "minor  major   words/s      lost\n");
+	struct shown p50 = show_ns((double)histogram_at(h, 500000));
+	struct shown p99 = show_ns((double)histogram_at(h, 990000));
+	struct shown max = show_ns((double)h->max);
+	struct shown words = {"n/a"};
+	if (l->words_per_s >= 0)
+		words = show_count(l->words_per_s);
+	put(b, "%8.3f  %8" PRIu64 "  %10s  %10s  %10s  %6.2f  %5" PRIu64 "  %5" PRIu64 "  %8s  ",
+	    (double)l->end_ns / 1e9, h->count, h->count ? p50.text : "-", h->count ? p99.text : "-",
+	    h->count ? max.text : "-", l->gc_percent, l->minors, l->majors, words.text);
+	if (l->lost_words && !l->lost_events)
+		put(b, "%7" PRIu64 "w\n", l->lost_words);
+	else
+		put(b, "%8" PRIu64 "\n", l->lost_events);
+}
+
+static void put_row(struct buf *b, const char *name, const char *value, const char *more)
+{
+	put(b, "  %-18s %14s", name, value);
+	if (*more)
+		put(b, "  %s", more);
+	buf_puts(b, "\n");
+}
+
+static void put_times(struct buf *b, const struct stat_process *p, uint64_t wall_ns)
+{
+	const struct session_usage *u = &p->usage;
+	char more[96] = "";
+	put_row(b, "wall time", show_ns((double)wall_ns).text, "");
+	if (u->known) {
+		snprintf(more, sizeof(more), "(user %s, system %s)",
+			 show_ns((double)u->user_ns).text, show_ns((double)u->system_ns).text);
+		put_row(b, "CPU time", show_ns((double)(u->user_ns + u->system_ns)).text, more);
+	} else {
+		put_row(b, "CPU time", "n/a", "");
+	}
+	snprintf(more, sizeof(more), "%.2f %% of the domains' %s",
+		 stat_percent(p->gc_ns, p->elapsed_ns), show_ns((double)p->elapsed_ns).text);
+	put_row(b, "GC time", show_ns((double)p->gc_ns).text, more);
+	struct shown rss = {"n/a"};
+	if (u->peak_rss_bytes)
+		snprintf(rss.text, sizeof(rss.text), "%.1f MiB",
+			 (double)u->peak_rss_bytes / 1048576);
+	put_row(b, "peak RSS", rss.text, "");
+}
+
+static void put_coverage(struct buf *b, const struct stat_process *p)
+{
+	const struct stat_loss *l = &p->lost;
+	char covered[24] = "n/a", more[160] = "nothing lost";
+	if (p->elapsed_ns)
+		snprintf(covered, sizeof(covered), "%.4f %%",
+			 100 - stat_percent(p->uncovered_ns, p->elapsed_ns));
+	if (l->events || l->words)
+		snprintf(more, sizeof(more), "lost: %" PRIu64 " events, %" PRIu64 " words",
+			 l->events, l->words);
+	else if (l->history_events || l->history_words)
+		*more = 0;
+	put_row(b, "coverage", covered, more);
+	if (l->history_events || l->history_words)
+		put(b,
+		    "                                     overwritten before it was read: %" PRIu64
+		    " events, %" PRIu64 " words\n",
+		    l->history_events, l->history_words);
+}
+
+static void put_lanes(struct buf *b, const struct stat_process *p)
+{
+	buf_puts(b,
+		 "\n  domain           elapsed         GC time    GC %      pauses   coverage\n");
+	for (const struct stat_lane *l = p->lanes; l; l = l->next) {
+		char name[16], covered[16] = "n/a";
+		snprintf(name, sizeof(name), l->is_thread ? "t%u" : "%u", l->number);
+		if (l->elapsed_ns)
+			snprintf(covered, sizeof(covered), "%.2f %%",
+				 100 - stat_percent(l->uncovered_ns, l->elapsed_ns));
+		put(b, "  %6s  %16s%16s  %6.2f  %10" PRIu64 "  %9s\n", name,
+		    show_ns((double)l->elapsed_ns).text, show_ns((double)l->gc_ns).text,
+		    stat_percent(l->gc_ns, l->elapsed_ns), l->pauses, covered);
+	}
+}
+
+static void put_pauses(struct buf *b, const struct stat_pauses *p)
+{
+	const struct histogram *h = &p->whole;
+	const uint64_t *cut = p->cut;
+	put(b, "\n  pauses %" PRIu64, h->count);
+	if (cut[STAT_CUT_START] || cut[STAT_CUT_LOSS] || cut[STAT_CUT_END])
+		put(b,
+		    "; cut, and not in the percentiles: %" PRIu64 " at the begin, %" PRIu64
+		    " by loss, %" PRIu64 " at the end (%s or more)",
+		    cut[STAT_CUT_START], cut[STAT_CUT_LOSS], cut[STAT_CUT_END],
+		    show_ns((double)p->cut_max_ns).text);
+	if (cut[STAT_CUT_LATE])
+		put(b, "\n  and %" PRIu64 " of unknown length, as one of their events came late",
+		    cut[STAT_CUT_LATE]);
+	buf_puts(b, "\n");
+	if (!h->count)
+		return;
+	put(b, "  min %s, max %s, mean %s, standard deviation %s\n", show_ns((double)h->min).text,
+	    show_ns((double)h->max).text, show_ns(histogram_mean(h)).text,
+	    show_ns(histogram_stddev(h)).text);
+	for (unsigned i = 0; i < STAT_PERCENTILES; i++)
+		put(b, "  %10s %%  %14s\n", show_percentile(stat_percentiles[i]).text,
+		    show_ns((double)histogram_at(h, stat_percentiles[i])).text);
+}
+
+static void put_work(struct buf *b, const struct stat_process *p)
+{
+	const struct stat_phase *ph = p->phases;
+	put(b,
+	    "\n  collections        %" PRIu64 " minor, %" PRIu64 " major; forced %" PRIu64
+	    " minor, %" PRIu64 " major\n",
+	    stat_minors(p), stat_majors(p), ph[STAT_PHASE_explicit_gc_minor].begun,
+	    stat_forced_majors(p));
+	put(b, "  compactions        %" PRIu64 ", asked for %" PRIu64 "\n", p->compactions,
+	    ph[STAT_PHASE_explicit_gc_compact].begun);
+	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
+	put(b, "  words allocated    %s in the minor heap, %s in the major heap\n",
+	    show_words(&minor).text, show_words(&p->major_words).text);
+	put(b, "  words promoted     %s", show_words(&promoted).text);
+	if (promoted.seen && minor.words)
+		put(b, " (%.2f %%)", stat_percent(promoted.words, minor.words));
+	put(b, "\n  heap words         %s at the end, %s at most\n", show_words(&p->heap).text,
+	    show_words(&p->heap_max).text);
+}
+
+/* The phase of the most time of those that are not done. */
+static uint32_t next_phase(const struct stat_process *p, const bool *done)
+{
+	uint32_t best = STAT_PHASES + 1;
+	for (uint32_t i = 0; i <= STAT_PHASES; i++) {
+		const struct stat_phase *ph = &p->phases[i];
+		if (done[i] || !(ph->count || ph->cut))
+			continue;
+		if (best > STAT_PHASES || ph->total_ns > p->phases[best].total_ns)
+			best = i;
+	}
+	return best;
+}
+
+static void put_phases(struct buf *b, const struct stat_process *p)
+{
+	bool done[STAT_PHASES + 1] = {false};
+	buf_puts(b, "\n  phase                               count           total            self"
+		    "             max\n");
+	for (uint32_t i; (i = next_phase(p, done)) <= STAT_PHASES; done[i] = true) {
+		const struct stat_phase *ph = &p->phases[i];
+		put(b, "  %-30s %10" PRIu64 "%16s%16s%16s", stat_phase_name(i), ph->count,
+		    show_ns((double)ph->total_ns).text, show_ns((double)ph->self_ns).text,
+		    show_ns((double)ph->max_ns).text);
+		if (ph->cut)
+			put(b, "  + %" PRIu64 " cut", ph->cut);
+		if (!stat_phase_stops(i))
+			buf_puts(b, "  (no pause)");
+		buf_puts(b, "\n");
+	}
+	if (p->phases[STAT_PHASES].count || p->phases[STAT_PHASES].cut)
+		buf_puts(b, "  (unknown: phases that are in no table, taken as pauses)\n");
+}
+
+static void put_section(struct buf *b, const struct stat_process *p, uint64_t wall_ns)
+{
+	put_times(b, p, wall_ns);
+	put_coverage(b, p);
+	if (p->lanes)
+		put_lanes(b, p);
+	put_pauses(b, &p->pauses);
+	put_work(b, p);
+	put_phases(b, p);
+	if (p->unmatched)
+		put(b, "  (%" PRIu64 " ends without a begin)\n", p->unmatched);
+	if (p->damaged)
+		put(b, "  (%" PRIu64 " damaged places)\n", p->damaged);
+	if (p->late)
+		put(b, "  (%" PRIu64 " events came late)\n", p->late);
+}
+
+static void put_about(struct buf *b, const struct session_process *p)
+{
+	if (!p)
+		return;
+	char comm[sizeof(p->comm)];
+	memcpy(comm, p->comm, sizeof(comm));
+	for (char *c = comm; *c; c++)
+		if ((unsigned char)*c < 0x20 || *c == 0x7f)
+			*c = '?';
+	if (*comm)
+		put(b, " (%.31s)", comm);
+	if (*p->producer)
+		put(b, ", %.63s", p->producer);
+}
+
+void stat_text_report(struct buf *b, const struct stat_report *r)
+{
+	const struct stat_process *p = r->model->processes;
+	if (!p)
+		buf_puts(b, "No events.\n");
+	bool one = r->model->process_count == 1;
+	for (; p; p = p->next) {
+		put(b, "\nProcess %u", p->pid);
+		put_about(b, p->about);
+		buf_puts(b, ":\n\n");
+		put_section(b, p, one ? r->wall_ns : p->wall_ns);
+	}
+	if (!one && r->model->process_count) {
+		put(b, "\nAll %u processes:\n\n", r->model->process_count);
+		put_section(b, r->total, r->wall_ns);
+	}
+	buf_puts(b, "\n");
+}
