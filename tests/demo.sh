@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # `make demo`: minigc in four threads for about two seconds, traced; a piece of the timeline, the
-# summary, and whether every event that it emitted was delivered or reported as lost.
+# summary, and whether every event that it emitted was delivered or reported as lost. Then the pauses
+# of a real OCaml program that was started with no preparation, attached to while it runs.
 set -u
 O=${O:-build}
 tmp=$(mktemp -d)
@@ -33,6 +34,7 @@ awk '{ n[$2] += $3 } END { for (k in n) print k, n[k] }' "$tmp/counts" | sort >"
 jq -r 'select(.ts != null) | .kind' "$tmp/out.ndjson" | sort | uniq -c |
 	awk '{ print $2, $1 }' >"$tmp/delivered"
 lost=$(jq -s 'map(select(.kind == "summary") | .lost_events) | add // 0' "$tmp/out.ndjson")
+status=0
 awk -v lost="$lost" '
 	FNR == NR { got[$1] = $2; next }
 	{
@@ -45,4 +47,21 @@ awk -v lost="$lost" '
 		if (emitted != delivered + lost) bad = 1
 		print bad ? "   NOT equal" : "   equal: every event is accounted for"
 		exit bad
-	}' "$tmp/delivered" "$tmp/emitted"
+	}' "$tmp/delivered" "$tmp/emitted" || status=1
+
+echo
+if [ "$(id -u)" != 0 ] || ! root=$(tests/ocaml-root.sh 2>"$tmp/log"); then
+	echo "== no OCaml program is shown: needs root, and $(tail -1 "$tmp/log" 2>/dev/null)"
+	exit $status
+fi
+echo "== a running OCaml 5.3 program, its ring off, no restart: ebtrace stat -p PID -d 2s"
+dir=$(mktemp -d "$root/tmp/ebtrace.XXXXXX")
+trap 'kill "${program:-}" 2>/dev/null; rm -rf "$tmp" "$dir"' EXIT
+cp tests/ocaml/trees.ml "$dir"
+chroot "$root" sh -c "cd /tmp/${dir##*/} && ocamlopt trees.ml -o trees" || exit 1
+chroot "$root" "/tmp/${dir##*/}/trees" 2 100000 >/dev/null 2>&1 &
+program=$!
+sleep 0.5
+"$O/ebtrace" stat -p "$program" -d 2s -o "$tmp/stat.txt" || status=1
+sed -n '1,45p' "$tmp/stat.txt" | sed 's/^/   /'
+exit $status

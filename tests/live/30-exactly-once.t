@@ -82,7 +82,7 @@ wait_for test -e "$TMP/$program.events"
 "$O/ebtrace" -q --mode ring -f ndjson -p "$program" -o "$TMP/stopped.ndjson" &
 tracer=$!
 children+=("$program" "$tracer")
-wait_for test -s "$TMP/stopped.ndjson" || true
+wait_for test -e "$TMP/stopped.ndjson.part"
 echo >&9
 sleep 0.3
 kill -STOP "$tracer"

@@ -17,13 +17,14 @@ run_gc() {
 }
 # trace_gc OPTIONS...: ebtrace in the background, until it has written something.
 trace_gc() {
-	rm -f "$TMP/out"
+	rm -f "$TMP/out" "$TMP/out.part"
 	timeout -k 1 60 "$O/ebtrace" -f ndjson -o "$TMP/out" "$@" >/dev/null 2>"$TMP/err" &
 	tracer=$!
 	children+=("$tracer")
 	wait_for has_events
 }
-has_events() { [ -e "$TMP/out" ] && [ "$(grep -c "\"ts\"" "$TMP/out")" -gt 20 ]; }
+# What is written so far is in out.part, what is whole in out.
+has_events() { [ "$(cat "$TMP/out.part" "$TMP/out" 2>/dev/null | grep -c "\"ts\"")" -gt 20 ]; }
 end_gc() {
 	kill -9 "$program" 2>/dev/null
 	wait "$program" 2>/dev/null
@@ -38,7 +39,7 @@ for bytes in 0 100000; do
 	run_gc -t 2 -s 60 -r 2000
 	trace_gc --mode ring -p "$program"
 	kill -STOP "$program"
-	before=$(grep -c '"ts"' "$TMP/out")
+	before=$(grep -c '"ts"' "$TMP/out.part")
 	truncate -s $bytes "$ring"
 	sleep 0.2
 	kill -KILL "$program"
@@ -69,7 +70,7 @@ end_gc
 
 # The program is killed.
 for mode in ring watermark stream; do
-	rm -f "$TMP/out"
+	rm -f "$TMP/out" "$TMP/out.part"
 	EBTRACE_PRESERVE=1 EBTRACE_LOG_WSIZE=18 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out" -- \
 		"$gc" -q -t 2 -s 60 -r 2000 -c /dev/null &
 	tracer=$!
@@ -99,6 +100,7 @@ for mode in ring watermark stream; do
 	ebtrace=$(pgrep -P "$tracer" ebtrace)
 	kill -9 "$ebtrace"
 	wait "$tracer" 2>/dev/null
+	rm -f "$TMP/out.part"
 	"$O/ebtrace" -q --mode $mode -f ndjson -d 300ms -p "$program" >"$TMP/out"
 	is "$? $(last_kind)" "0 summary" "$mode: after a killed ebtrace another one works, and -d ends it"
 	has_events && kill -0 "$program"

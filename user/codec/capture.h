@@ -40,7 +40,7 @@
  * Losses, damage and changes of processes leave the lane's expectations of pos and seq as they are.
  *
  * Other records are 0x80 + type, v length, content; readers skip what they do not know, and what
- * follows the fields that they know. What an event refers to precedes it in its own block.
+ * follows the fields that they know; end_ns may be missing. What an event refers to precedes it in its own block.
  *	1 SESSION   s source, s clock, v start_ns, v run_begin_ns, v run_end_ns, v monotonic_ns,
  *	            v realtime_ns, v boottime_ns
  *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses

@@ -204,7 +204,7 @@ static int get_session(struct capture_decoder *d, struct capture_session *s)
 	return 0;
 }
 
-static int get_process(struct capture_decoder *d, struct capture_process *p)
+static int get_process(struct capture_decoder *d, const uint8_t *end, struct capture_process *p)
 {
 	uint64_t pid = get_v(d);
 	if (pid > UINT32_MAX || get_s(d, p->producer, sizeof(p->producer)) ||
@@ -217,7 +217,7 @@ static int get_process(struct capture_decoder *d, struct capture_process *p)
 	p->user_ns = get_v(d);
 	p->system_ns = get_v(d);
 	p->peak_rss_bytes = get_v(d);
-	p->end_ns = get_v(d);
+	p->end_ns = d->at < end ? get_v(d) : 0; /* the first captures had it not */
 	return 0;
 }
 
@@ -254,7 +254,7 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		err = get_session(d, &ret->session);
 		break;
 	case CAPTURE_PROCESS:
-		err = get_process(d, &ret->process);
+		err = get_process(d, end, &ret->process);
 		break;
 	case CAPTURE_NAME:
 		err = get_name(d, &ret->name);
