@@ -119,7 +119,9 @@ static void test_random(void)
 		for (uint32_t n = 0; n < 2000; n++)
 			add(i, ts += (uint64_t)(rand() % 50), n, EBT_F_RING)->domain = (uint16_t)i;
 	}
+	ok(!pump_drained(pump), "nothing is drained before the first step");
 	is(drain(), 0, "the stream ends once the sources were stopped");
+	ok(pump_drained(pump), "and is drained then");
 	is(got.count, LANES * 2000, "every event of eight random lanes is delivered");
 	int bad = 0, late = 0;
 	for (int i = 1; i < got.count; i++)
@@ -142,6 +144,7 @@ static void test_horizon(void)
 	src.limit[1] = 1;
 	src.horizon[0] = src.horizon[1] = 9;
 	is(pump_step(pump), 2, "both go out when the silent lane has spoken");
+	ok(pump_drained(pump), "and that was all that there was");
 	ok(got.ev[0].ts == 3 && got.ev[1].ts == 5, "the older one goes first");
 	finish();
 	start(2);

@@ -142,12 +142,13 @@ static int scan(struct tracer *t, uint64_t now)
 }
 
 /*
- * Follows the rate at which the rings fill: an eighth of a ring between two looks. The marker that
- * fires for each quarter of a ring wakes us up before that, when a burst follows a silence.
+ * Follows the rate at which the rings fill: an eighth of a ring, at most, from one wait to the next.
+ * The marker that fires for each quarter of a ring wakes us up before that, when a burst follows a
+ * silence.
  */
 static void adapt_poll(struct tracer *t)
 {
-	double fill = ring_source_fill(t->rings);
+	double fill = ring_source_take_fill(t->rings);
 	if (fill > 0.125)
 		t->poll_ns /= 2;
 	else if (fill < 0.03125)
@@ -171,6 +172,7 @@ static void show_progress(struct tracer *t, uint64_t now)
 /* Nothing to do: what has been put out is shown, then something may happen or time goes by. */
 static int wait_more(struct tracer *t)
 {
+	adapt_poll(t);
 	int err = sink_flush(t->sink);
 	struct epoll_event events[8];
 	struct timespec ts = {0, (long)t->poll_ns};
@@ -195,10 +197,10 @@ static int run(struct tracer *t)
 			return moved;
 		if (is_over(t, now))
 			break;
-		adapt_poll(t);
 		show_progress(t, now);
-		/* 0: every lane has ended, but a ring may still appear */
-		if (moved <= 0)
+		/* 0: every lane has ended, but a ring may still appear. A program whose events come
+		 * without a pause always has some: they can wait, too, as long as the rings do. */
+		if (moved <= 0 || pump_drained(t->pump))
 			err = wait_more(t);
 		else
 			take_signals(t);

@@ -20,6 +20,7 @@ struct pump {
 	size_t source_count;
 	struct sink **sinks;
 	size_t sink_count;
+	bool drained;
 };
 
 static void count_loss(struct session_totals *t, const struct ebt_event *ev)
@@ -142,6 +143,7 @@ static bool sinks_ready(const struct pump *p)
 int pump_step(struct pump *p)
 {
 	int64_t polled = now_ns();
+	p->drained = false;
 	int err = merge_poll(p->merge);
 	for (int moved = 0; !err; moved++) {
 		if (moved == PUMP_STEP_EVENTS)
@@ -165,6 +167,7 @@ int pump_step(struct pump *p)
 		}
 		if (got && got != -EAGAIN)
 			return got;
+		p->drained = true;
 		err = join_flush(p->join);
 		if (!err)
 			err = advance(p, got ? merge_horizon(p->merge) : UINT64_MAX);
@@ -172,6 +175,11 @@ int pump_step(struct pump *p)
 			return moved ? moved : got;
 	}
 	return err;
+}
+
+bool pump_drained(const struct pump *p)
+{
+	return p->drained;
 }
 
 int pump_stop(struct pump *p)

@@ -26,6 +26,8 @@ struct filter *pump_filter(struct pump *p);
  * -EAGAIN: nothing now, or a sink cannot keep up, wait; else the first error of a sink, or of memory.
  */
 int pump_step(struct pump *p);
+/* The last step took all that could be handed out then: another at once would find little. */
+bool pump_drained(const struct pump *p);
 /* Detaches the sources and lets them drain; steps then go on to the end. First error or 0. */
 int pump_stop(struct pump *p);
 /* The first error of a source, 0 if there was none. What it gave before has been passed on. */

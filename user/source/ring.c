@@ -199,7 +199,6 @@ static int ring_poll(struct source *base)
 	struct ring_source *s = of(base);
 	uint64_t safe = UINT64_MAX;
 	bool live = false;
-	s->fill = 0;
 	for (uint32_t i = 0; i < s->file_count; i++) {
 		struct ring_file *f = s->files[i];
 		if (f->finished)
@@ -435,9 +434,11 @@ void ring_source_finish(struct ring_source *s, uint32_t pid)
 			s->files[i]->live = false;
 }
 
-double ring_source_fill(const struct ring_source *s)
+double ring_source_take_fill(struct ring_source *s)
 {
-	return s->fill;
+	double fill = s->fill;
+	s->fill = 0;
+	return fill;
 }
 
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)

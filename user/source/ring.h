@@ -43,8 +43,8 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 void ring_source_ringless_seen(struct ring_source *s);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t pid);
-/* The share of a ring that the fullest one gave at the last poll: 1 and more is a loss. */
-double ring_source_fill(const struct ring_source *s);
+/* The share of a ring that a look found full, at most, since the last call: 1 and more is a loss. */
+double ring_source_take_fill(struct ring_source *s);
 
 /* The first damage that was found in a file, and how many there are. */
 struct ring_damage {
