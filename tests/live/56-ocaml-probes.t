@@ -18,10 +18,11 @@ build() {
 	done_testing
 }
 
-# start PROGRAM ARGS...: inside the root, reading from $go; sets PID.
+# start PROGRAM ARGS...: inside the root, reading from $go; sets PID. Run by the words of WRAP.
+WRAP=
 start() {
 	rm -f "$TMP/go" "$TMP/said" && mkfifo "$TMP/go"
-	chroot "$ROOT" sh -c "cd $DIR_IN && exec ./$*" <"$TMP/go" >"$TMP/out" 2>"$TMP/said" &
+	$WRAP chroot "$ROOT" sh -c "cd $DIR_IN && exec ./$*" <"$TMP/go" >"$TMP/out" 2>"$TMP/said" &
 	PID=$!
 	children+=("$PID")
 	exec 9>"$TMP/go"
@@ -175,6 +176,36 @@ for domain in 0 128; do
 done | sort -n | tr '\n' ' ' >"$TMP/counts"
 is "$(cat "$TMP/counts")" "100 200 " \
 	"two runtimes in one process are both seen, the domains of the second from 128 up"
+
+# Where programs live.
+WRAP="unshare -mpf" start native 2 200 wait
+outer=$PID
+PID=$(pgrep -P "$outer")
+attach "$TMP/log" -f ndjson -o "$TMP/ns.ndjson"
+go
+wait "$outer" "$TRACER"
+is "$(count "$TMP/ns.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 80 \
+	"a program in namespaces of its own is seen"
+is "$(jq -r 'select(.kind == "begin")|.pid' "$TMP/ns.ndjson" | sort -u)" "$PID" \
+	"by the pid that it has here"
+cp "$DIR/native" "$DIR/gone"
+start gone 2 200 wait
+rm "$DIR/gone"
+attach "$TMP/log" -f ndjson -o "$TMP/gone.ndjson"
+go
+wait "$PID" "$TRACER"
+is "$(count "$TMP/gone.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 80 \
+	"a program whose file has been deleted is seen"
+cp "$O/ebtrace" "$TMP/ebtrace"
+chmod 755 "$TMP" "$TMP/ebtrace"
+user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+start native 2 200 wait
+$user "$TMP/ebtrace" -p "$PID" 2>"$TMP/err"
+is "$?" 7 "somebody else's program is refused"
+grep -q "sudo ebtrace -p $PID" "$TMP/err"
+ok $? "with the command that would do" || diag "$(cat "$TMP/err")"
+go
+wait "$PID"
 
 # Either side ends first.
 start native 2 3000 wait
