@@ -229,9 +229,10 @@ static int bpf_source_poll(struct source *base)
 		return 0;
 	int err = look(s);
 	find_lost_children(s);
-	if (s->started_ns - s->rescan_ns >= RESCAN_NS) {
-		s->rescan_ns = s->started_ns;
+	if (s->started_ns >= s->rescan_ns + RESCAN_NS) {
 		bpf_targets_scan_all(&s->targets);
+		/* Of many processes with many mappings that takes its time. */
+		s->rescan_ns = s->started_ns + 4 * (now_ns() - s->started_ns);
 	}
 	s->base.lanes = s->lanes.lanes;
 	return err;
