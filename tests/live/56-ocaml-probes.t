@@ -55,7 +55,7 @@ DIR=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
 DIR_IN=/tmp/${DIR##*/}
 chmod 755 "$DIR"
 at_end "rm -rf '$DIR'"
-cp tests/ocaml/{gcwork,lategc,forkgc,embedded}.ml tests/ocaml/{embed,twice}.c "$DIR"
+cp tests/ocaml/{gcwork,lategc,forkgc,manykids,embedded}.ml tests/ocaml/{embed,twice}.c "$DIR"
 build gcwork native ocamlopt
 build gcwork pic ocamlopt -runtime-variant _pic
 build gcwork debug ocamlopt -runtime-variant d
@@ -65,6 +65,7 @@ build gcwork bytecode ocamlc
 build gcwork custom ocamlc -custom
 build lategc late ocamlopt
 build forkgc forker ocamlopt
+build manykids manykids ocamlopt
 strip -o "$DIR/stripped" "$DIR/native"
 strip -o "$DIR/no-symbols" "$DIR/static"
 
@@ -160,6 +161,17 @@ is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"be
 	300 "the parent is seen"
 is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
 	600 "and the child, that has no ring either"
+
+# More of them than there are places for runtimes, and faster than a probe is taken off.
+start manykids 1100 3
+attach "$TMP/log" -f ndjson -o "$TMP/many.ndjson"
+go
+wait "$PID" "$TRACER"
+is "$(count "$TMP/many.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
+	3300 "none of many children is missed"
+is "$(jq -r "select(.name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid == $PID)|.domain" \
+	"$TMP/many.ndjson" | sort | uniq -c | awk '{print $1, $2}')" "9 0" \
+	"a program that executes itself has the domains that it had"
 
 # Two runtimes in one process, each in a library of its own.
 chroot "$ROOT" sh -c "cd $DIR_IN && ocamlopt -runtime-variant _pic -output-complete-obj \

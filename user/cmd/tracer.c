@@ -28,6 +28,8 @@
 #define SIGNAL_GRACE_NS 1000000000ull
 /* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
 #define OCAML_START_NS 150000000ull
+/* Looking for rings takes one part in so many of our time: a process may have 60,000 mappings. */
+#define SCAN_SHARE 5
 
 struct tracer {
 	const struct opts *opts;
@@ -138,6 +140,9 @@ static int scan(struct tracer *t, uint64_t now)
 	t->scan_ns = now + (waiting ? POLL_MIN_NS : FOLLOW_SCAN_NS);
 	int err = follow_scan(t->follow);
 	follow_children(t->follow, add_child, t);
+	uint64_t end = now_ns(), next = end + (SCAN_SHARE - 1) * (end - now);
+	if (t->scan_ns < next)
+		t->scan_ns = next;
 	return err;
 }
 
