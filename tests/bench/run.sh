@@ -9,13 +9,16 @@
 set -u
 O=${O:-build}
 ROUNDS=${ROUNDS:-5}
+OCAML_ROUNDS=${OCAML_ROUNDS:-3} # of whole programs, which take long
 tmp=$(mktemp -d)
-trap 'rm -rf "$tmp" ${ocaml_dir:+"$ocaml_dir"}' EXIT
+trap 'rm -rf "$tmp" ${ocaml_dir:+"$ocaml_dir"} ${ring_dir:+"$ring_dir"}' EXIT
 out=$tmp/lines
 usage=$O/tests/bench/bench_usage
 minigc=$O/tests/prog/minigc
 ebtrace=$O/ebtrace
 . tests/bench/modes.sh
+. tests/bench/formats.sh
+. tests/bench/ocaml.sh
 : >"$out"
 
 missing() { echo "bench: $1" >&2; }
@@ -32,6 +35,7 @@ row() { echo "{\"name\":\"$1\",\"unit\":\"$2\",\"ours\":$3${4:-}}" >>"$out"; }
 
 # The peers inside the Debian with OCaml 5.3.
 ocaml_dir=
+ring_dir=
 if root=$(tests/ocaml-root.sh 2>"$tmp/root.log"); then
 	ocaml_dir=$(mktemp -d "$root/tmp/ebtrace.XXXXXX")
 	inside=/tmp/${ocaml_dir##*/}
@@ -41,6 +45,7 @@ if root=$(tests/ocaml-root.sh 2>"$tmp/root.log"); then
 		ocamlopt $flags ocaml_reader.ml -o reader" >"$tmp/build.log" 2>&1 ||
 		failed "OCaml's benches do not compile: $(cat "$tmp/build.log")"
 	"$O/tests/bench/bench_cursor" -m "$ocaml_dir/1.events" || failed "no ring for OCaml's reader"
+	ocaml_setup "$ocaml_dir" "$inside"
 else
 	missing "no OCaml: its numbers are left out"
 fi
@@ -92,42 +97,9 @@ bench_bpftrace() {
 	row marker_to_bpf ns null ",\"theirs\":$(cat "$tmp/hit"),\"peer\":\"bpftrace printf\""
 }
 
-# A whole conversion: four rings of 4 Mi words, as a program at full speed left them.
-make_ring_file() {
-	EBTRACE_START=1 EBTRACE_PRESERVE=1 EBTRACE_LOG_WSIZE=22 EBTRACE_DIR=$tmp \
-		"$minigc" -q -t 4 -n 4000000 -c /dev/null 2>/dev/null
-	ring_file=$(ls "$tmp"/*.events) && "$ebtrace" trace -q -f ndjson "$ring_file" >"$tmp/all" ||
-		{ failed "no ring file to convert"; return 0; }
-	converted_bytes=$(stat -c %s "$tmp/all")
-	converted_events=$(tail -1 "$tmp/all" | jq .events)
-	rm "$tmp/all"
-}
-bench_convert() {
-	"$usage" "$tmp/convert" "$ebtrace" trace -q -f ndjson -o /dev/null "$ring_file" ||
-		{ failed "conversion of a ring file"; return 0; }
-	local wall cpu rss
-	read -r wall cpu rss <"$tmp/convert"
-	row convert_ndjson ns/event "$(calc "$wall * 1e9 / $converted_events")"
-	row convert_ndjson_rate MB/s "$(calc "$converted_bytes / $wall / 1e6")"
-	row convert_rss MiB "$(calc "$rss / 1024")" ',"goal":100'
-}
-# The same as a capture, which is then read to its end.
-bench_capture() {
-	local wall cpu rss bytes
-	"$usage" "$tmp/capture" "$ebtrace" trace -q -o "$tmp/run.ebt" "$ring_file" &&
-		"$usage" "$tmp/read" "$ebtrace" info "$tmp/run.ebt" >/dev/null ||
-		{ failed "a capture of a ring file"; return 0; }
-	read -r wall cpu rss <"$tmp/capture"
-	bytes=$(stat -c %s "$tmp/run.ebt")
-	row capture_write ns/event "$(calc "$wall * 1e9 / $converted_events")"
-	row capture_size bytes/event "$(calc "$bytes / $converted_events")" \
-		",\"theirs\":$(calc "$converted_bytes / $converted_events"),\"peer\":\"NDJSON\""
-	read -r wall cpu rss <"$tmp/read"
-	row capture_read ns/event "$(calc "$wall * 1e9 / $converted_events")"
-}
 calc() { awk "BEGIN { printf \"%.3f\", $1 }"; }
 
-make_ring_file
+make_ring_files
 for ((round = 0; round < ROUNDS; round++)); do
 	for b in probes cursor marker pipeline; do
 		"$O/tests/bench/bench_$b" >>"$out" || failed "bench_$b failed"
@@ -137,6 +109,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_convert
 	bench_capture
 	bench_modes
+	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 done
 
 # Medians of every number of every name; the ratio is ours to theirs, else to the limit.

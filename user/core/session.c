@@ -143,6 +143,7 @@ int session_set_user_name(struct session *s, uint32_t pid, uint32_t id, const ch
 	}
 	free((void *)(uintptr_t)*value);
 	*value = (uintptr_t)copy;
+	s->user_names++;
 	return 0;
 }
 

@@ -59,6 +59,7 @@ struct session {
 	uint64_t run_begin_ns, run_end_ns;
 	struct session_clock clock_at;
 	struct session_totals totals;
+	uint64_t user_names;	       /* counts changes of names of user events */
 	struct session_tables *tables; /* private */
 };
 

@@ -16,9 +16,10 @@
  * are copied whole, in a size that the compiler knows.
  */
 struct common {
+	uint64_t user_names; /* of the session when it was made: a name may be another since */
 	uint32_t pid, id;
-	uint16_t kind; /* 0: free */
-	uint16_t middle_len, rest_len;
+	uint16_t kind;		       /* 0: free */
+	uint16_t middle_len, rest_len; /* rest_len 0: too long a name for these parts */
 	char middle[34], rest[80];
 };
 
@@ -183,14 +184,21 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
  */
 static bool has_common_parts(const struct ebt_event *ev)
 {
-	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_COUNTER;
+	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_COUNTER ||
+	       (ev->kind >= EBT_UNIT && ev->kind <= EBT_SPAN_END);
+}
+
+static const char *family_of(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_COUNTER ? "counter" : ev->kind >= EBT_UNIT ? "user" : "phase";
 }
 
 static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->pid * 31) % COMMON_PARTS];
-	if (c->kind == ev->kind && c->id == ev->id && c->pid == ev->pid)
-		return c;
+	if (c->kind == ev->kind && c->id == ev->id && c->pid == ev->pid &&
+	    (c->user_names == n->session->user_names || ev->kind < EBT_UNIT))
+		return c->rest_len ? c : NULL;
 	struct buf text;
 	if (buf_init(&text, -1, BUF_ROOM_MAX))
 		return NULL;
@@ -202,11 +210,14 @@ static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 	/* The name of an unknown id is written around json. */
 	part.buf = text;
 	part.json.out = &part.buf;
-	put_id_and_name(&part, ev, ev->kind == EBT_COUNTER ? "counter" : "phase");
+	put_id_and_name(&part, ev, family_of(ev));
 	text = part.buf;
 	bool fits = middle <= sizeof(c->middle) && text.len - middle <= sizeof(c->rest);
+	*c = (struct common){.user_names = n->session->user_names,
+			     .pid = ev->pid,
+			     .id = ev->id,
+			     .kind = ev->kind};
 	if (fits) {
-		*c = (struct common){.pid = ev->pid, .id = ev->id, .kind = ev->kind};
 		c->middle_len = (uint16_t)middle;
 		c->rest_len = (uint16_t)(text.len - middle);
 		memcpy(c->middle, text.data, middle);
@@ -232,6 +243,10 @@ static int put_common_line(struct ndjson *n, const struct ebt_event *ev, const s
 	memcpy(p, c->rest, sizeof(c->rest));
 	p += c->rest_len;
 	if (ev->kind == EBT_COUNTER)
+		p = PUT_NUMBER(p, ",\"value\":", ev->arg[0]);
+	else if (ev->kind == EBT_INT && ev->sarg[0] < 0) /* negated as unsigned: INT64_MIN */
+		p = PUT_NUMBER(p, ",\"value\":-", -ev->arg[0]);
+	else if (ev->kind == EBT_INT)
 		p = PUT_NUMBER(p, ",\"value\":", ev->arg[0]);
 	if (ev->pid)
 		p = PUT_NUMBER(p, ",\"pid\":", ev->pid);

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# OCaml 5.3 programs, traced as they are: sourced by run.sh. They are compiled in the Debian that has
+# OCaml, and run outside of it with that one's C library, so that their rings are on a tmpfs.
+# ocaml_load.ml is the program, ocaml_poller.ml the peer: OCaml's own reader.
+#
+# What olly 0.5.3 did was measured apart, on a machine of this kind: at its 10 looks a second it
+# began to lose above 218 k events/s of a domain, as many as a ring holds of ints, ten times.
+OLLY_LOSSLESS=0.218
+
+ocaml_load=
+
+# Compiles the two; sets ocaml_load to the program, ocaml_poller, and ring_dir.
+ocaml_setup() { # DIR-OUTSIDE DIR-INSIDE
+	local ld="-ccopt -Wl,--dynamic-linker=$root/lib64/ld-linux-x86-64.so.2" name
+	ld+=" -ccopt -Wl,-rpath,$root/usr/lib/x86_64-linux-gnu"
+	for name in load poller; do
+		chroot "$root" sh -c "cd $2 && ocamlopt -I +runtime_events -I +unix unix.cmxa \
+			runtime_events.cmxa ocaml_$name.ml -o $name $ld" >"$tmp/build.log" 2>&1 ||
+			{ failed "ocaml_$name.ml does not compile: $(cat "$tmp/build.log")"; return 1; }
+	done
+	ring_dir=$(mktemp -d /dev/shm/ebtrace.XXXXXX) || return 1
+	ocaml_poller=$1/poller
+	ocaml_load=$1/load
+}
+
+# The program with its ring on; run_load off: without.
+ring_env=(env OCAML_RUNTIME_EVENTS_START=1)
+
+# load_alone on|off ARGS...: its time in $wall
+load_alone() {
+	local ring=("${ring_env[@]}")
+	[ "$1" = on ] || ring=(env)
+	shift
+	OCAML_RUNTIME_EVENTS_DIR=$ring_dir timeout 60 "${ring[@]}" "$ocaml_load" "$@" </dev/null \
+		>"$tmp/said" 2>"$tmp/err" ||
+		{ failed "load $*: $(tail -1 "$tmp/err")"; return 1; }
+	wall=$(cat "$tmp/said")
+}
+
+# load_begin on|off ARGS...: starts it, up to where it waits for load_go; $program
+load_begin() {
+	local ring=("${ring_env[@]}")
+	[ "$1" = on ] || ring=(env)
+	shift
+	rm -f "$tmp/in"
+	mkfifo "$tmp/in"
+	OCAML_RUNTIME_EVENTS_DIR=$ring_dir timeout 60 "${ring[@]}" "$ocaml_load" "$@" <"$tmp/in" \
+		>"$tmp/said" 2>"$tmp/err" &
+	timeout_pid=$!
+	exec 7>"$tmp/in"
+	wait_until grep -q ready "$tmp/err" || { failed "load $* does not start"; return 1; }
+	program=$(pgrep -P $timeout_pid)
+}
+load_go() { echo >&7; exec 7>&-; }
+load_end() { wait $timeout_pid && wall=$(cat "$tmp/said"); }
+
+peak_rss() { awk '/VmHWM/ { printf "%.3f", $2 / 1024 }' "/proc/$1/status"; }
+
+# load_traced on|off "COMMAND OPTIONS" ARGS...: under ebtrace; sets wall, cpu (s, of ebtrace while the
+# program ran), rss (MiB), events, lost; with EARLY=1 also early_rss: that after 2 s.
+load_traced() {
+	local ring=$1 options=$2 usage_pid tracer before
+	shift 2
+	load_begin "$ring" "$@" || return 1
+	# shellcheck disable=SC2086
+	"$usage" "$tmp/ebtrace" "$ebtrace" $options -v -p "$program" 2>"$tmp/ebtrace.log" \
+		>"$tmp/ebtrace.out" 7>&- &
+	usage_pid=$!
+	wait_until grep -qE 'reading the ring|attached to' "$tmp/ebtrace.log" ||
+		failed "ebtrace $options: $(tail -1 "$tmp/ebtrace.log")"
+	sleep 0.2
+	tracer=$(pgrep -P $usage_pid)
+	before=$(cpu_ticks "$tracer")
+	load_go
+	[ -z "${EARLY:-}" ] || { sleep 2; early_rss=$(peak_rss "$tracer"); }
+	load_end || { failed "load $*: $(tail -1 "$tmp/err")"; return 1; }
+	wait $usage_pid || { failed "ebtrace $options: $(tail -1 "$tmp/ebtrace.log")"; return 1; }
+	read -r _ cpu rss <"$tmp/ebtrace"
+	cpu=$(calc "$cpu - $before / $(getconf CLK_TCK)")
+	rss=$(calc "$rss / 1024")
+	read -r events lost < <(sed -n 's/^ebtrace: \([0-9]*\) events, \([0-9]*\) lost.*/\1 \2/p' \
+		"$tmp/ebtrace.log")
+	[ -n "$lost" ] || { failed "ebtrace $options: $(tail -1 "$tmp/ebtrace.log")"; return 1; }
+}
+
+trees=(trees 18 9) # a second or two
+
+# What tracing costs a program whose collector works as in life, and, where the events are as dense as
+# they can be, what each costs. The peer probes the same functions at their symbols.
+bench_ocaml_probes() {
+	local base traced
+	load_alone off "${trees[@]}" || return 0
+	base=$wall
+	load_traced off "trace --mode probes -f ndjson -o /dev/null" "${trees[@]}" || return 0
+	row ocaml_probes_slowdown x "$(calc "$wall / $base")" ',"limit":1,"goal":1.06'
+	load_alone on "${trees[@]}" || return 0
+	row ocaml_ring_slowdown x null ",\"theirs\":$(calc "$wall / $base"),\"peer\":\"OCaml's ring, unread\""
+	load_traced on "trace --mode ring -f ndjson -o /dev/null" "${trees[@]}" || return 0
+	row ocaml_ring_slowdown x "$(calc "$wall / $base")"
+	load_probed_by_bpftrace "${trees[@]}" &&
+		row ocaml_probes_slowdown x null \
+			",\"theirs\":$(calc "$wall / $base"),\"peer\":\"bpftrace at the symbols\""
+
+	load_alone off minor 20000 || return 0
+	base=$wall
+	load_traced off "trace --mode probes -f ndjson -o /dev/null" minor 20000 || return 0
+	traced=$events
+	row ocaml_probe ns/event "$(calc "($wall - $base) * 1e9 / $events")" ',"goal":800'
+	[ "$lost" = 0 ] || missing "ocaml_probe: $lost of $traced events lost"
+	load_probed_by_bpftrace minor 20000 &&
+		row ocaml_probe ns/event null ",\"theirs\":$(calc \
+			"($wall - $base) * 1e9 / $events"),\"peer\":\"bpftrace at the symbols\""
+}
+
+# The same under bpftrace, which only counts: sets wall and events.
+load_probed_by_bpftrace() {
+	local bpf i script=
+	for i in begin end counter lifecycle; do
+		script+="uprobe:$ocaml_load:caml_ev_$i { @hits = count(); } "
+	done
+	load_begin off "$@" || return 1
+	: >"$tmp/bpftrace"
+	bpftrace -e "$script BEGIN { printf(\"ready\\n\"); }" >"$tmp/bpftrace" 2>&1 7>&- &
+	bpf=$!
+	wait_until grep -q ready "$tmp/bpftrace"
+	sleep 1 # it says so before its probes are in place
+	load_go
+	load_end
+	kill -INT $bpf
+	wait $bpf
+	events=$(sed -n 's/^@hits: //p' "$tmp/bpftrace")
+	[ -n "$events" ] || { failed "bpftrace: $(tail -1 "$tmp/bpftrace")"; return 1; }
+}
+
+# load_lossless READER...: the highest rate of those below at which a domain with a ring of the
+# default size had nothing lost, in $best, M events/s. READER NAME RATE N sets `lost` and `events`.
+load_lossless() {
+	local rate
+	best=0
+	for rate in 100000 218000 500000 1000000 2000000 5000000; do
+		"$@" paced $rate $rate || return 1
+		[ "$lost" = 0 ] && [ "$events" -ge $rate ] || break
+		best=$(calc "$rate / $wall / 1e6")
+	done
+}
+by_ebtrace() { load_traced on "trace --mode ring -f ebt -o /dev/null" "$@"; }
+by_read_poll() { # HZ ARGS...
+	local hz=$1 poller
+	shift
+	load_begin on "$@" || return 1
+	"$ocaml_poller" "$ring_dir" "$program" "$hz" >"$tmp/poller" 2>"$tmp/poller.err" 7>&- &
+	poller=$!
+	wait_until grep -q ready "$tmp/poller.err"
+	load_go
+	load_end
+	wait $poller || { failed "read_poll: $(tail -1 "$tmp/poller.err")"; return 1; }
+	read -r events lost <"$tmp/poller"
+}
+bench_ocaml_lossless() {
+	load_lossless by_ebtrace || return 0
+	row ocaml_lossless "M events/s" "$best" \
+		",\"theirs\":$OLLY_LOSSLESS,\"peer\":\"olly 0.5.3, 10 Hz\",\"goal\":5"
+	row ocaml_lossless_beside_10Hz "M events/s" "$best"
+	row ocaml_lossless_beside_spinning "M events/s" "$best"
+	load_lossless by_read_poll 10 &&
+		row ocaml_lossless_beside_10Hz "M events/s" null ",\"theirs\":$best,\"peer\":\"read_poll, 10 Hz\""
+	load_lossless by_read_poll 0 && row ocaml_lossless_beside_spinning "M events/s" null \
+		",\"theirs\":$best,\"peer\":\"read_poll, spinning\""
+}
+
+# At a million events a second: ebtrace's share of a CPU, the program's slowdown, and, in the first
+# round, whether memory grows: after ten seconds beside after two.
+bench_ocaml_1M() {
+	local what how goal=',"goal":10' n=2000000 base EARLY=
+	[ "$round" != 0 ] || { EARLY=1; n=10000000; }
+	for what in ndjson ebt perfetto stat; do
+		how="trace --mode ring -f $what -o $tmp/x.out"
+		[ $what != ndjson ] || how="trace --mode ring -f ndjson -o /dev/null"
+		[ $what != stat ] || how=stat
+		has_built $what || continue
+		load_traced on "$how" paced $n 1000000 || continue
+		rm -f "$tmp/x.out"
+		row ocaml_cpu_1M_$what % "$(calc "$cpu * 100 / $wall")" "$goal"
+		[ -z "$EARLY" ] || row ocaml_rss_1M_$what MiB "$rss" \
+			",\"theirs\":$early_rss,\"peer\":\"itself after 2 s\",\"goal\":100"
+		[ "${lost:-0}" = 0 ] || missing "ocaml_cpu_1M_$what: $lost events lost"
+	done
+	EARLY=
+	load_alone off busy 1000000 || return 0
+	base=$wall
+	load_alone on busy 1000000 || return 0
+	row ocaml_slowdown_1M x null ",\"theirs\":$(calc "$wall / $base"),\"peer\":\"OCaml's ring, unread\""
+	load_traced on "trace --mode ring -f ebt -o /dev/null" busy 1000000 || return 0
+	row ocaml_slowdown_1M x "$(calc "$wall / $base")" ',"goal":1.02'
+}
+
+bench_ocaml_programs() {
+	[ -n "$ocaml_load" ] || return 0
+	bench_ocaml_probes
+	bench_ocaml_lossless
+	bench_ocaml_1M
+}

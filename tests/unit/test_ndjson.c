@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The lines that are put together from parts made once, beside those written field by field: an
+ * event that came late is always of the second kind, and says so in one field more.
+ */
+#include "sink/ndjson.h"
+
+#include "tests/tap.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LATE ",\"late\":true"
+
+struct out {
+	struct session *session;
+	struct sink *sink;
+	FILE *file;
+	char line[2][1024];
+};
+
+static void begin(struct out *o)
+{
+	memset(o, 0, sizeof(*o));
+	o->file = tmpfile();
+	if (!o->file || session_new(&o->session) ||
+	    ndjson_new(o->session, fileno(o->file), &o->sink))
+		exit(1);
+}
+
+/* Ends the output; true if each two lines between its first and its last are equal but for LATE. */
+static bool is_alike(struct out *o, unsigned pairs)
+{
+	bool alike = !sink_end(o->sink);
+	rewind(o->file);
+	alike = alike && fgets(o->line[0], sizeof(o->line[0]), o->file);
+	for (unsigned i = 0; alike && i < pairs; i++) {
+		alike = fgets(o->line[0], sizeof(o->line[0]), o->file) &&
+			fgets(o->line[1], sizeof(o->line[1]), o->file);
+		char *late = alike ? strstr(o->line[1], LATE) : NULL;
+		if (late)
+			memmove(late, late + strlen(LATE), strlen(late + strlen(LATE)) + 1);
+		alike = late && !strcmp(o->line[0], o->line[1]);
+		if (!alike)
+			diag("'%s' and '%s'", o->line[0], o->line[1]);
+	}
+	sink_free(o->sink);
+	session_free(o->session);
+	fclose(o->file);
+	return alike;
+}
+
+static void put_twice(struct out *o, struct ebt_event ev)
+{
+	sink_event(o->sink, &ev);
+	ev.flags |= EBT_F_LATE;
+	sink_event(o->sink, &ev);
+}
+
+static struct ebt_event event(uint16_t kind, uint32_t id, int64_t value)
+{
+	return (struct ebt_event){.ts = 1234567890123,
+				  .pos = 77,
+				  .pid = 4711,
+				  .kind = kind,
+				  .domain = 3,
+				  .cpu = EBT_NO_CPU,
+				  .id = id,
+				  .sarg = {value}};
+}
+
+static void test_kinds(void)
+{
+	static const int64_t values[] = {0, 1, -1, 99, INT64_MAX, INT64_MIN};
+	static const uint16_t kinds[] = {EBT_BEGIN, EBT_END,	    EBT_COUNTER, EBT_UNIT,
+					 EBT_INT,   EBT_SPAN_BEGIN, EBT_SPAN_END};
+	struct out o;
+	unsigned pairs = 0;
+	begin(&o);
+	session_set_user_name(o.session, 4711, 5, "a \"name\"\n");
+	for (unsigned k = 0; k < 7; k++)
+		for (unsigned v = 0; v < 6; v++, pairs++)
+			put_twice(&o, event(kinds[k], 5, values[v]));
+	struct ebt_event ev = event(EBT_INT, 5, -5);
+	ev.tid = 12;
+	ev.cpu = 1;
+	put_twice(&o, ev);
+	ok(is_alike(&o, pairs + 1), "events of every common kind, with values of every length");
+}
+
+static void test_names(void)
+{
+	static const char *const names[] = {NULL, "first", "second", "third, and as long again"};
+	char longest[128];
+	struct out o;
+	begin(&o);
+	for (unsigned i = 0; i < 4; i++) {
+		if (names[i])
+			session_set_user_name(o.session, 4711, 9, names[i]);
+		put_twice(&o, event(EBT_UNIT, 9, 0));
+		put_twice(&o, event(EBT_INT, 9, 8));
+	}
+	ok(is_alike(&o, 8), "a user event that is named late, and then anew");
+
+	unsigned pairs = 0;
+	begin(&o);
+	for (size_t len = 40; len < sizeof(longest); len++, pairs += 2) {
+		memset(longest, 'x', len);
+		longest[len] = '\0';
+		session_set_user_name(o.session, 4711, 9, longest);
+		put_twice(&o, event(EBT_INT, 9, 8));
+		put_twice(&o, event(EBT_INT, 9, 9));
+	}
+	ok(is_alike(&o, pairs), "names of every length, also those that no part has room for");
+
+	begin(&o);
+	session_set_user_name(o.session, 1, 9, "of one process");
+	session_set_user_name(o.session, 2, 9, "of the other");
+	for (unsigned i = 0; i < 4; i++) {
+		struct ebt_event ev = event(EBT_SPAN_BEGIN, 9, 0);
+		ev.pid = 1 + i % 2;
+		put_twice(&o, ev);
+	}
+	ok(is_alike(&o, 4), "two processes with names of their own for one id");
+}
+
+int main(void)
+{
+	test_kinds();
+	test_names();
+	return tap_done();
+}
