@@ -61,6 +61,8 @@ struct ebt_ocaml_runtime {
 	uint32_t slot;	      /* of the process */
 	uint16_t domain_base; /* added to its domains' numbers */
 	uint16_t user_event;  /* which argument of the user-event write is the event, from 0 */
+	uint32_t serial;      /* never used twice, as the place in the map is */
+	uint32_t dead;	      /* the process runs another program now: a link may be left still */
 };
 
 /*

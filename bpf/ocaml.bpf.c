@@ -23,7 +23,7 @@ struct {
 } ebt_ocaml SEC(".maps");
 
 struct thread_domain {
-	uint32_t runtime; /* 1 + its index */
+	uint32_t runtime; /* its serial number */
 	uint16_t domain;
 };
 
@@ -58,18 +58,18 @@ static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
 }
 
 /* A thread belongs to one domain as long as it lives: asked once, remembered with the thread. */
-static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r, uint32_t index)
+static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_domain *known = bpf_task_storage_get(&ebt_domain, task, NULL, 0);
-	if (known && known->runtime == index + 1)
+	if (known && known->runtime == r->serial)
 		return known->domain;
 	uint16_t domain = read_domain(r, task);
 	if (domain == EBT_NO_DOMAIN)
 		return domain;
 	known = bpf_task_storage_get(&ebt_domain, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (known) {
-		known->runtime = index + 1;
+		known->runtime = r->serial;
 		known->domain = domain;
 	}
 	return domain;
@@ -97,7 +97,7 @@ static __always_inline int emit(const struct pt_regs *regs, uint16_t kind,
 {
 	/* The time first, and the room after it: records of a domain are in order of both. */
 	uint64_t ts = bpf_ktime_get_ns();
-	uint16_t domain = domain_of(r, index);
+	uint16_t domain = domain_of(r);
 	struct ebt_event *ev = bpf_ringbuf_reserve(&ebt_channel, sizeof(*ev), 0);
 	if (!ev) {
 		channel_drop_event(EBT_NO_POS);
@@ -140,7 +140,7 @@ static __always_inline int emit_user(const struct pt_regs *regs, const struct eb
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	uint16_t domain = domain_of(r, index);
+	uint16_t domain = domain_of(r);
 	uint8_t *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(struct ebt_event) + EBT_ROOM_NAME, 0);
 	if (!rec) {
@@ -165,7 +165,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	uint32_t index = (uint32_t)(cookie >> 16);
 	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &index);
-	if (!r)
+	if (!r || r->dead)
 		return 0;
 	if (cookie & EBT_OCAML_FLAG_IN_AX ? regs->ax : r->flag && user_word(r->flag))
 		return 0;

@@ -101,6 +101,25 @@ ebt -q -f text -o "$TMP/out.ndjson" "$user" && tail -1 "$TMP/out.ndjson" | grep 
 ok $? "-f wins over the suffix"
 is "$(ebt -o "$TMP/out.txt" "$user" 2>&1)" "ebtrace: 253 events, 0 lost: $TMP/out.txt" \
 	"-o says on stderr what was written"
+
+# What stands at the place of FILE.
+: >"$TMP/open.txt" && chmod 666 "$TMP/open.txt"
+(umask 077 && ebt -q -o "$TMP/open.txt" "$user")
+is "$(stat -c '%a' "$TMP/open.txt")" 666 "a file that is written again keeps its mode"
+ln -s later.txt "$TMP/link.txt"
+ebt -q -o "$TMP/link.txt" "$user" && [ -L "$TMP/link.txt" ] && [ -s "$TMP/later.txt" ]
+ok $? "a link stays a link, also one to a file that is not there yet"
+ebt -o '' "$user" 2>"$TMP/err"
+is "$? $(cat "$TMP/err")" "1 ebtrace: cannot write '': No such file or directory" "no name is no file"
+ebt -o /dev/full "$user" 2>"$TMP/err"
+is "$? $(cat "$TMP/err")" "1 ebtrace: cannot write '/dev/full': No space left on device" \
+	"a full disk is said, and nothing of what would have been written"
+if [ "$(id -u)" = 0 ]; then
+	: >"$TMP/theirs.txt" && chmod 600 "$TMP/theirs.txt" && chown 65534 "$TMP/theirs.txt"
+	ebt -q -o "$TMP/theirs.txt" "$user"
+	is "$(stat -c '%a %u' "$TMP/theirs.txt")" "600 65534" "root leaves a file to its owner"
+fi
+
 ebt -o "$TMP/nowhere/out" "$user" 2>"$TMP/err"
 is "$? $(grep -c "$TMP/nowhere/out" "$TMP/err")" "1 1" "an output that cannot be written: status 1, the path"
 ebt "$TMP/nowhere.events" >/dev/null 2>"$TMP/err"

@@ -18,10 +18,11 @@ build() {
 	done_testing
 }
 
-# start PROGRAM ARGS...: inside the root, reading from $go; sets PID.
+# start PROGRAM ARGS...: inside the root, reading from $go; sets PID. Run by the words of WRAP.
+WRAP=
 start() {
 	rm -f "$TMP/go" "$TMP/said" && mkfifo "$TMP/go"
-	chroot "$ROOT" sh -c "cd $DIR_IN && exec ./$*" <"$TMP/go" >"$TMP/out" 2>"$TMP/said" &
+	$WRAP chroot "$ROOT" sh -c "cd $DIR_IN && exec ./$*" <"$TMP/go" >"$TMP/out" 2>"$TMP/said" &
 	PID=$!
 	children+=("$PID")
 	exec 9>"$TMP/go"
@@ -54,7 +55,7 @@ DIR=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
 DIR_IN=/tmp/${DIR##*/}
 chmod 755 "$DIR"
 at_end "rm -rf '$DIR'"
-cp tests/ocaml/{gcwork,lategc,forkgc,embedded}.ml tests/ocaml/{embed,twice}.c "$DIR"
+cp tests/ocaml/{gcwork,lategc,forkgc,manykids,embedded}.ml tests/ocaml/{embed,twice}.c "$DIR"
 build gcwork native ocamlopt
 build gcwork pic ocamlopt -runtime-variant _pic
 build gcwork debug ocamlopt -runtime-variant d
@@ -64,6 +65,7 @@ build gcwork bytecode ocamlc
 build gcwork custom ocamlc -custom
 build lategc late ocamlopt
 build forkgc forker ocamlopt
+build manykids manykids ocamlopt
 strip -o "$DIR/stripped" "$DIR/native"
 strip -o "$DIR/no-symbols" "$DIR/static"
 
@@ -160,6 +162,17 @@ is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"be
 is "$(count "$TMP/fork.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
 	600 "and the child, that has no ring either"
 
+# More of them than there are places for runtimes, and faster than a probe is taken off.
+start manykids 1100 3
+attach "$TMP/log" -f ndjson -o "$TMP/many.ndjson"
+go
+wait "$PID" "$TRACER"
+is "$(count "$TMP/many.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
+	3300 "none of many children is missed"
+is "$(jq -r "select(.name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid == $PID)|.domain" \
+	"$TMP/many.ndjson" | sort | uniq -c | awk '{print $1, $2}')" "9 0" \
+	"a program that executes itself has the domains that it had"
+
 # Two runtimes in one process, each in a library of its own.
 chroot "$ROOT" sh -c "cd $DIR_IN && ocamlopt -runtime-variant _pic -output-complete-obj \
 	-o one.so embed.c embedded.ml && cp one.so two.so && gcc twice.c -o twice" \
@@ -175,6 +188,36 @@ for domain in 0 128; do
 done | sort -n | tr '\n' ' ' >"$TMP/counts"
 is "$(cat "$TMP/counts")" "100 200 " \
 	"two runtimes in one process are both seen, the domains of the second from 128 up"
+
+# Where programs live.
+WRAP="unshare -mpf" start native 2 200 wait
+outer=$PID
+PID=$(pgrep -P "$outer")
+attach "$TMP/log" -f ndjson -o "$TMP/ns.ndjson"
+go
+wait "$outer" "$TRACER"
+is "$(count "$TMP/ns.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 80 \
+	"a program in namespaces of its own is seen"
+is "$(jq -r 'select(.kind == "begin")|.pid' "$TMP/ns.ndjson" | sort -u)" "$PID" \
+	"by the pid that it has here"
+cp "$DIR/native" "$DIR/gone"
+start gone 2 200 wait
+rm "$DIR/gone"
+attach "$TMP/log" -f ndjson -o "$TMP/gone.ndjson"
+go
+wait "$PID" "$TRACER"
+is "$(count "$TMP/gone.ndjson" '.kind == "begin" and .name == "explicit_gc_minor"')" 80 \
+	"a program whose file has been deleted is seen"
+cp "$O/ebtrace" "$TMP/ebtrace"
+chmod 755 "$TMP" "$TMP/ebtrace"
+user="setpriv --reuid 65534 --regid 65534 --clear-groups"
+start native 2 200 wait
+$user "$TMP/ebtrace" -p "$PID" 2>"$TMP/err"
+is "$?" 7 "somebody else's program is refused"
+grep -q "sudo ebtrace -p $PID" "$TMP/err"
+ok $? "with the command that would do" || diag "$(cat "$TMP/err")"
+go
+wait "$PID"
 
 # Either side ends first.
 start native 2 3000 wait

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes to a descriptor on a thread of its own, so that a slow disk or a full pipe does not stop
- * whoever has the next bytes. It is the only thread beside the main one; measured: with the
+ * whoever has the next bytes. Measured: with the
  * consumer of the output on a busy machine, a write that waits is what let rings wrap. What waits
  * to be written is bounded. The first error stays; bytes after it are thrown away.
  */

@@ -24,22 +24,53 @@ static int cannot_write(const char *path, int err)
 	return EXIT_ERROR;
 }
 
-/* The file keeps its mode and, through a link, its place. */
+/* Where a link leads to that names no file yet only the kernel can tell: it makes one there. */
+static char *end_of_link(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return NULL;
+	close(fd);
+	char *end = realpath(path, NULL);
+	if (end)
+		unlink(end);
+	return end;
+}
+
+static char *whole_of(const char *path)
+{
+	struct stat st;
+	char *whole = realpath(path, NULL);
+	if (whole || errno != ENOENT)
+		return whole;
+	return lstat(path, &st) ? strdup(path) : end_of_link(path);
+}
+
+/* The file keeps its mode, its owner and, through a link, its place. */
 static int open_part(struct output *out)
 {
-	out->whole = realpath(out->path, NULL);
-	if (!out->whole)
-		out->whole = strdup(out->path);
-	if (!out->whole || asprintf(&out->part, "%s.part", out->whole) < 0)
-		out->part = NULL;
-	if (!out->part)
-		return cannot_write(out->path, ENOMEM);
 	struct stat st;
-	mode_t mode = stat(out->path, &st) ? 0666 : st.st_mode & 0777;
+	bool old = !stat(out->path, &st);
+	/* A file that may not be written is not replaced either. */
+	if (old && faccessat(AT_FDCWD, out->path, W_OK, AT_EACCESS))
+		return cannot_write(out->path, errno);
+	out->whole = *out->path ? whole_of(out->path) : NULL;
+	if (!out->whole)
+		return cannot_write(out->path, *out->path ? errno : ENOENT);
+	if (asprintf(&out->part, "%s.part", out->whole) < 0) {
+		out->part = NULL;
+		return cannot_write(out->path, ENOMEM);
+	}
 	if (unlink(out->part) && errno != ENOENT)
 		return cannot_write(out->part, errno);
+	mode_t mode = old ? st.st_mode & 0777 : 0666;
 	out->fd = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	return out->fd < 0 ? cannot_write(out->path, errno) : 0;
+	if (out->fd < 0)
+		return cannot_write(errno == EACCES ? out->part : out->path, errno);
+	/* Only root can give a file away; whoever else replaces one has it then. */
+	if (old && !fchown(out->fd, st.st_uid, st.st_gid))
+		fchmod(out->fd, mode);
+	return 0;
 }
 
 static int open_fd(struct output *out)
@@ -110,13 +141,16 @@ int output_open_made(struct output *out, const struct opts *o, struct session *s
 /* Of a run that was refused before its first event there is nothing to keep. */
 static int name_part(struct output *out, const struct session *s, int err, int status)
 {
-	if (status && !s->totals.first_ns)
-		return unlink(out->part) ? -errno : 0;
-	if (err) {
-		complain("what was written is in '%s'", out->part);
+	if (status && !s->totals.first_ns) {
+		unlink(out->part);
 		return 0;
 	}
-	return rename(out->part, out->whole) ? -errno : 0;
+	int unnamed = !err && rename(out->part, out->whole) ? -errno : 0;
+	if (unnamed)
+		cannot_write(out->path, -unnamed);
+	if (err || unnamed)
+		complain("what was written is in '%s'", out->part);
+	return unnamed;
 }
 
 int output_close(struct output *out, const struct session *s, int status)
@@ -131,10 +165,9 @@ int output_close(struct output *out, const struct session *s, int status)
 		cannot_write(out->path, -err);
 	if (out->part) {
 		int unnamed = name_part(out, s, err, status);
-		if (unnamed)
-			cannot_write(out->path, -unnamed);
 		err = err ? err : unnamed;
 	}
 	close_fd(out);
+	out->failed = err != 0;
 	return err && !status ? EXIT_ERROR : status;
 }

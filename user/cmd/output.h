@@ -15,6 +15,7 @@ struct output {
 	char *whole;	  /* the file behind the path */
 	char *part;	  /* what it is called until it is whole; NULL: no rename at the end */
 	int fd;
+	bool failed; /* output_close() has said why */
 	struct sink *sink;
 };
 

@@ -50,7 +50,10 @@ static int run(const struct opts *o, struct session *session)
 		return status;
 	status = run_into(o, session, out.sink);
 	status = output_close(&out, session, status);
-	/* Of a run that was refused before its first event the reason has been said: enough. */
+	/* Of a run that was refused before its first event, and of a file that is not there, the
+	 * reason has been said: enough. */
+	if (out.failed)
+		return status;
 	if (!status || session->totals.first_ns)
 		say_totals(o, &session->totals);
 	return run_status(o, session, status);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +16,7 @@
 #include "cmd/commands.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
+#include "cmd/signals.h"
 #include "cmd/target.h"
 #include "source/bpf.h"
 #include "source/ring.h"
@@ -28,6 +28,8 @@
 #define SIGNAL_GRACE_NS 1000000000ull
 /* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
 #define OCAML_START_NS 150000000ull
+/* Looking for rings takes one part in so many of our time: a process may have 60,000 mappings. */
+#define SCAN_SHARE 5
 
 struct tracer {
 	const struct opts *opts;
@@ -61,46 +63,19 @@ static int watch_fd(struct tracer *t, int fd)
 
 static int watch_signals(struct tracer *t)
 {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGCHLD);
-	/* Not under nohup: a blocked signal is queued even where it is ignored. */
-	struct sigaction hup;
-	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	signal(SIGPIPE, SIG_IGN);
-	t->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	return t->signal_fd < 0 ? -errno : watch_fd(t, t->signal_fd);
-}
-
-/* The second signal ends ebtrace as if it had never been caught. */
-static void uncatch_signals(void)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	t->signal_fd = signals_open();
+	return t->signal_fd < 0 ? t->signal_fd : watch_fd(t, t->signal_fd);
 }
 
 static void take_signals(struct tracer *t)
 {
-	struct signalfd_siginfo si;
-	while (read(t->signal_fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
-			continue;
+	int sent;
+	for (int signal; (signal = signals_next(t->signal_fd, &sent));) {
 		t->signals++;
 		t->signal_ns = now_ns();
 		/* A terminal tells the program itself; what was sent to us alone is passed on. */
-		if (t->has_target && !t->target.reaped && si.ssi_code <= 0)
-			kill(t->target.pid, (int)si.ssi_signo);
-		uncatch_signals();
+		if (t->has_target && !t->target.reaped && sent)
+			kill(t->target.pid, signal);
 	}
 }
 
@@ -138,6 +113,9 @@ static int scan(struct tracer *t, uint64_t now)
 	t->scan_ns = now + (waiting ? POLL_MIN_NS : FOLLOW_SCAN_NS);
 	int err = follow_scan(t->follow);
 	follow_children(t->follow, add_child, t);
+	uint64_t end = now_ns(), next = end + (SCAN_SHARE - 1) * (end - now);
+	if (t->scan_ns < next)
+		t->scan_ns = next;
 	return err;
 }
 
@@ -492,7 +470,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	}
 	follow_free(t.follow);
 	/* What is still to be written may wait for a reader: a signal must end that. */
-	uncatch_signals();
+	signals_restore();
 	if (t.signal_fd >= 0)
 		close(t.signal_fd);
 	return status;

@@ -152,6 +152,9 @@ static int refill(struct merge *m, struct lane *l)
 			m->error = n;
 		l->state = LANE_ENDED;
 		m->alive--;
+		/* Lanes come and go with processes. */
+		free(l->events);
+		l->events = NULL;
 		return 0;
 	}
 	/* Most lanes of a ring file are never used, so only those that speak get a buffer. */

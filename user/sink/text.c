@@ -15,6 +15,7 @@
 
 struct nesting {
 	uint32_t depth;
+	bool in_ring;		     /* its last event has a position in a ring */
 	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
 	uint64_t ts[TEXT_MAX_DEPTH];
 };
@@ -23,7 +24,7 @@ struct text {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct map domains; /* pid << 16 | domain → struct nesting * */
+	struct map domains; /* pid << 32 | domain or thread → struct nesting * */
 	bool color;
 	bool has_first, has_cpus;
 	uint64_t first_ns;
@@ -63,7 +64,8 @@ static void put_aligned(struct text *t, uint64_t v, int width, char fill)
 
 static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 {
-	uint64_t *value = map_put(&t->domains, (uint64_t)ev->pid << 16 | ev->domain);
+	uint64_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : 0x10000ull + ev->tid;
+	uint64_t *value = map_put(&t->domains, (uint64_t)ev->pid << 32 | lane);
 	if (value && !*value)
 		*value = (uintptr_t)calloc(1, sizeof(struct nesting));
 	return value ? (struct nesting *)(uintptr_t)*value : NULL;
@@ -248,9 +250,26 @@ static void forget_open(struct text *t, struct nesting *n, const struct ebt_even
 {
 	size_t at = 0;
 	n->depth = 0;
-	if (EBT_LOST_ANYWHERE(ev))
-		for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
-			((struct nesting *)(uintptr_t)slot->value)->depth = 0;
+	if (ev->domain != EBT_NO_DOMAIN)
+		return;
+	/* Without a domain: of any that no ring holds, or of any at all. */
+	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));) {
+		n = (struct nesting *)(uintptr_t)slot->value;
+		bool is_its = !ev->pid || slot->key >> 32 == ev->pid;
+		if (n && is_its && (EBT_LOST_ANYWHERE(ev) || !n->in_ring))
+			n->depth = 0;
+	}
+}
+
+/* A process that is gone leaves its place in the map, empty. */
+static void forget_process(struct text *t, const struct ebt_event *ev)
+{
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
+		if (slot->key >> 32 == ev->pid) {
+			free((void *)(uintptr_t)slot->value);
+			slot->value = 0;
+		}
 }
 
 static int text_event(struct sink *k, const struct ebt_event *ev)
@@ -280,6 +299,10 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	put(t, "\n");
 	if (ev->kind == EBT_LOST)
 		forget_open(t, n, ev);
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		forget_process(t, ev);
+	if (is_begin || is_end)
+		n->in_ring = ev->pos != EBT_NO_POS;
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
 		n->id[n->depth] = id_of(ev);
 		n->ts[n->depth++] = ev->ts;

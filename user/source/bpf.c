@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_source.h"
 
+#include "base/later.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 
@@ -64,9 +65,8 @@ static int explain(int err, const char *what, char *reason)
 
 /* ---- links ---- */
 
-static void detach_link(void *ctx, void *p)
+static void free_link(void *p)
 {
-	(void)ctx;
 	struct link *l = p;
 	if (l->fd >= 0)
 		close(l->fd);
@@ -74,6 +74,30 @@ static void detach_link(void *ctx, void *p)
 		bpf_link__destroy(l->perf[i]);
 	free(l->perf);
 	free(l);
+}
+
+static void detach_link(void *ctx, void *l)
+{
+	(void)ctx;
+	free_link(l);
+}
+
+/* The kernel waits for each CPU to have left the probe, 50 ms or more: meanwhile rings would wrap,
+ * and children be born unseen. */
+static void drop_link(void *ctx, void *l)
+{
+	struct bpf_source *s = ctx;
+	if (!s->later && later_new(&s->later))
+		free_link(l);
+	else
+		later_do(s->later, free_link, l);
+}
+
+/* Waits for the links that were dropped. */
+static void finish_drops(struct bpf_source *s)
+{
+	later_free(s->later);
+	s->later = NULL;
 }
 
 static struct bpf_program *program_of(const struct bpf_source *s, enum bpf_probe which)
@@ -117,7 +141,7 @@ static int attach_link(void *ctx, enum bpf_probe which, const char *path, pid_t 
 		err = attach_perf(program_of(s, which), path, pid, site, sites, l);
 	}
 	if (err)
-		detach_link(s, l);
+		free_link(l);
 	else
 		*ret = l;
 	return err;
@@ -205,9 +229,10 @@ static int bpf_source_poll(struct source *base)
 		return 0;
 	int err = look(s);
 	find_lost_children(s);
-	if (s->started_ns - s->rescan_ns >= RESCAN_NS) {
-		s->rescan_ns = s->started_ns;
+	if (s->started_ns >= s->rescan_ns + RESCAN_NS) {
 		bpf_targets_scan_all(&s->targets);
+		/* Of many processes with many mappings that takes its time. */
+		s->rescan_ns = s->started_ns + 4 * (now_ns() - s->started_ns);
 	}
 	s->base.lanes = s->lanes.lanes;
 	return err;
@@ -238,6 +263,7 @@ static int bpf_source_stop(struct source *base)
 	if (s->stopped)
 		return 0;
 	bpf_targets_detach(&s->targets);
+	finish_drops(s);
 	ebtrace_bpf__detach(s->skel);
 	s->stopped = true;
 	int err = look(s);
@@ -249,6 +275,7 @@ static void bpf_source_free(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	bpf_targets_done(&s->targets);
+	finish_drops(s);
 	bpf_lanes_done(&s->lanes);
 	ring_buffer__free(s->rb);
 	ebtrace_bpf__destroy(s->skel);
@@ -325,6 +352,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
 	s->targets.attach = attach_link;
 	s->targets.detach = detach_link;
+	s->targets.drop = drop_link;
 	s->targets.set_runtime = set_runtime;
 	s->targets.ctx = s;
 	s->targets.watermark_only = opt->watermark_only;

@@ -121,6 +121,13 @@ int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev
 	return 0;
 }
 
+static void free_queue(struct bpf_lane *q)
+{
+	free(q->ev);
+	q->ev = NULL;
+	q->first = q->cap = 0;
+}
+
 size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap)
 {
@@ -138,11 +145,8 @@ size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct
 	l->waiting -= n;
 	if (!q->count) {
 		q->first = 0;
-		if (q->cap > KEEP_EVENTS) {
-			free(q->ev);
-			q->ev = NULL;
-			q->cap = 0;
-		}
+		if (q->cap > KEEP_EVENTS || q->ended)
+			free_queue(q);
 	}
 	return n;
 }
@@ -150,6 +154,9 @@ size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct
 void bpf_lanes_end(struct bpf_lanes *l, uint32_t slot)
 {
 	for (uint32_t i = 1; i < l->lanes; i++)
-		if (l->lane[i].slot == slot)
+		if (l->lane[i].slot == slot) {
 			l->lane[i].ended = true;
+			if (!l->lane[i].count)
+				free_queue(&l->lane[i]);
+		}
 }

@@ -27,20 +27,35 @@ static uint32_t runtimes_of(const struct bpf_targets *t, uint32_t slot)
 {
 	uint32_t n = 0;
 	for (uint32_t i = 0; i < t->runtimes; i++)
-		n += t->runtime[i].slot == slot;
+		n += t->runtime[i].used && t->runtime[i].slot == slot;
 	return n;
 }
 
-/* The kernel's entry is written before the first site is attached, and never changed. */
+/* In turn, so that a place whose link may still be there is the last one to be taken again. */
+static int find_place(struct bpf_targets *t, uint32_t *ret)
+{
+	uint32_t at = t->next_runtime, tries = 0;
+	for (; at < t->runtimes && t->runtime[at].used; at = (at + 1) % EBT_OCAML_MAX)
+		if (++tries == EBT_OCAML_MAX)
+			return -E2BIG;
+	if (at == t->runtimes) {
+		struct bpf_runtime *p = realloc(t->runtime, (at + 1ull) * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		t->runtime = p;
+		p[t->runtimes++] = (struct bpf_runtime){0};
+	}
+	t->next_runtime = (at + 1) % EBT_OCAML_MAX;
+	*ret = at;
+	return 0;
+}
+
+/* The kernel's entry is written before the first site is attached. */
 static int add_runtime(struct bpf_targets *t, struct bpf_ocaml *o)
 {
-	if (t->runtimes == EBT_OCAML_MAX)
-		return -E2BIG;
-	struct bpf_runtime *p = realloc(t->runtime, (t->runtimes + 1ull) * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	t->runtime = p;
-	o->index = t->runtimes;
+	int err = find_place(t, &o->index);
+	if (err)
+		return err;
 	struct ebt_ocaml_runtime r = {
 		.flag = t->no_ring ? 0 : o->place.flag,
 		.tls_offset = o->place.offset,
@@ -52,12 +67,22 @@ static int add_runtime(struct bpf_targets *t, struct bpf_ocaml *o)
 		.slot = o->slot,
 		.domain_base = (uint16_t)(BPF_OCAML_DOMAINS * runtimes_of(t, o->slot)),
 		.user_event = o->runtime.release >= EBT_RELEASE_OCAML_5_2,
+		.serial = ++t->last_serial,
 	};
-	int err = t->set_runtime(t->ctx, o->index, &r);
+	err = t->set_runtime(t->ctx, o->index, &r);
 	if (err)
 		return err;
-	p[t->runtimes++] = (struct bpf_runtime){.slot = o->slot, .release = o->runtime.release};
+	t->runtime[o->index] =
+		(struct bpf_runtime){.slot = o->slot, .release = o->runtime.release, .used = true};
 	return 0;
+}
+
+/* What has been recorded and not yet taken still finds whose it is. */
+static void remove_runtime(struct bpf_targets *t, const struct bpf_ocaml *o)
+{
+	struct ebt_ocaml_runtime r = {.slot = o->slot, .dead = true};
+	t->set_runtime(t->ctx, o->index, &r);
+	t->runtime[o->index].used = false;
 }
 
 int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry *e, int fd,
@@ -143,8 +168,11 @@ void bpf_ocaml_free(struct bpf_targets *t, struct bpf_ocaml *o)
 {
 	if (!o)
 		return;
-	if (o->link)
-		detach(t, o);
+	remove_runtime(t, o);
+	if (o->link) {
+		t->drop(t->ctx, o->link);
+		t->sites -= o->runtime.sites;
+	}
 	close(o->fd);
 	free(o);
 }

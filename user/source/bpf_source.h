@@ -19,6 +19,7 @@ struct bpf_source {
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
 	struct bpf_counts counts;
+	struct later *later;  /* detaches; NULL: not needed so far */
 	uint64_t started_ns;  /* the look under way began then */
 	uint64_t taken_ns;    /* time of the last record taken: they come in order of reserve */
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */

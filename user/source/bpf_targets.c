@@ -249,7 +249,7 @@ void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 	struct bpf_target *target = &t->target[slot];
 	for (uint32_t i = 0; i < target->files; i++) {
 		if (target->file[i].link)
-			t->detach(t->ctx, target->file[i].link);
+			t->drop(t->ctx, target->file[i].link);
 		bpf_ocaml_free(t, target->file[i].ocaml);
 		t->sites -= target->file[i].sites;
 	}

@@ -21,6 +21,7 @@ struct bpf_runtime {
 	uint32_t slot;
 	enum ebt_release release;
 	bool named; /* the session knows of it */
+	bool used;  /* else its place may be taken by another */
 };
 
 struct ebt_ocaml_runtime;
@@ -30,6 +31,8 @@ struct bpf_targets {
 	int (*attach)(void *ctx, enum bpf_probe program, const char *path, pid_t pid,
 		      const struct uprobe_site *site, uint32_t sites, void **ret_link);
 	void (*detach)(void *ctx, void *link);
+	/* The same, but it does not wait until that is done: tens of milliseconds. */
+	void (*drop)(void *ctx, void *link);
 	/* Tells the BPF program what it must know of an OCaml runtime. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
 	void *ctx;
@@ -41,8 +44,8 @@ struct bpf_targets {
 	struct bpf_target *target; /* by slot; a slot is never used again */
 	uint32_t targets;
 	uint32_t sites;		     /* attached now */
-	struct bpf_runtime *runtime; /* all OCaml runtimes that were found, by index */
-	uint32_t runtimes;
+	struct bpf_runtime *runtime; /* of OCaml; their places are used in turn */
+	uint32_t runtimes, next_runtime, last_serial;
 };
 
 /* Makes a target of a process that is none yet. Its slot, or -ENOMEM. */

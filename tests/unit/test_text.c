@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the text sink says of events that no domain is known of. */
+#include "core/session.h"
+#include "core/sink.h"
+#include "sink/text.h"
+#include "tests/tap.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct sink *sink;
+static struct session *session;
+
+static void push(uint64_t ts, uint32_t pid, uint32_t tid, uint16_t kind, uint16_t id)
+{
+	struct ebt_event ev = {
+		.ts = ts,
+		.pos = kind == EBT_LOST ? ts : EBT_NO_POS,
+		.pid = pid,
+		.tid = tid,
+		.kind = kind,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_BPF,
+		.id = id,
+		.arg = {1},
+	};
+	sink_event(sink, &ev);
+}
+
+/* The durations that the lines tell, each with a blank behind it. */
+static const char *durations(FILE *f)
+{
+	static char got[256];
+	char line[256];
+	got[0] = 0;
+	rewind(f);
+	while (fgets(line, sizeof(line), f)) {
+		char *unit = strstr(line, " us");
+		if (!unit)
+			continue;
+		*unit = 0;
+		snprintf(got + strlen(got), sizeof(got) - strlen(got), "%s ",
+			 strrchr(line, ' ') + 1);
+	}
+	return got;
+}
+
+int main(void)
+{
+	FILE *f = tmpfile();
+	if (!f || session_new(&session) || text_new(session, fileno(f), false, &sink))
+		return 1;
+	push(10000, 1, 11, EBT_BEGIN, 1);
+	push(11000, 1, 12, EBT_BEGIN, 1);
+	push(12000, 2, 11, EBT_BEGIN, 1);
+	push(15000, 1, 11, EBT_END, 1);
+	push(18000, 2, 11, EBT_END, 1);
+	push(18000, 1, 12, EBT_END, 1);
+	sink_flush(sink);
+	push(20000, 1, 11, EBT_BEGIN, 1);
+	push(20000, 1, 12, EBT_BEGIN, 1);
+	push(20000, 2, 11, EBT_BEGIN, 1);
+	push(21000, 1, 0, EBT_LOST, 0);
+	push(22000, 1, 11, EBT_END, 1);
+	push(23000, 1, 12, EBT_END, 1);
+	push(29000, 2, 11, EBT_END, 1);
+	push(30000, 1, 11, EBT_BEGIN, 1);
+	push(31000, 1, 11, EBT_PROCESS, EBT_PROCESS_EXIT);
+	push(32000, 1, 11, EBT_END, 1);
+	sink_end(sink);
+	is_str(durations(f), "5.000 6.000 7.000 9.000 ",
+	       "phases end those of their own thread, and none that a loss or an end lies between");
+	sink_free(sink);
+	session_free(session);
+	fclose(f);
+	return tap_done();
+}
