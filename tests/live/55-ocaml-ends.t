@@ -171,11 +171,11 @@ is $? 6 "a relative directory, and a program that goes elsewhere"
 compare "chdir" "$TMP/t" "$TMP/truth"
 is "$(find "$TMP/own" -type f)" "" "chdir: no ring is left, neither here nor there"
 nothing_left "chdir"
-# A program in a chroot: its directory is not ours.
+# A program in a chroot: its directory is not ours, so it must live long enough to be looked at.
 ocaml_build acts
 mkdir "$EXE_DIR/rings"
 OCAML_RUNTIME_EVENTS_DIR=${EXE_IN%/*}/rings "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
-	chroot "$ROOT" "$EXE_IN" users ints 50 exit 8 >"$TMP/truth" 2>"$TMP/err"
+	chroot "$ROOT" "$EXE_IN" users ints 50 sleep 0.2 exit 8 >"$TMP/truth" 2>"$TMP/err"
 is $? 8 "a program that is started in a chroot" || diag "$(cat "$TMP/err")"
 compare "chroot" "$TMP/t" "$TMP/truth"
 is "$(ls -A "$EXE_DIR/rings")" "" "chroot: no ring is left in there"

@@ -28,8 +28,10 @@
 #define SIGNAL_GRACE_NS 1000000000ull
 /* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
 #define OCAML_START_NS 150000000ull
-/* Looking for rings takes one part in so many of our time: a process may have 60,000 mappings. */
-#define SCAN_SHARE 5
+/* Where a look for rings takes so long, as of a process with 60,000 mappings, looking takes one part in
+ * so many of our time. */
+#define SCAN_DEAR_NS (FOLLOW_SCAN_NS / 4)
+#define SCAN_SHARE   5
 
 struct tracer {
 	const struct opts *opts;
@@ -48,11 +50,16 @@ struct tracer {
 	uint32_t bpf_markers;
 };
 
-static uint64_t now_ns(void)
+static uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
+	clock_gettime(clock, &t);
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static uint64_t now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 static int watch_fd(struct tracer *t, int fd)
@@ -111,11 +118,12 @@ static int scan(struct tracer *t, uint64_t now)
 	/* The first ring of a program of ours is waited for: it may wrap within milliseconds. */
 	bool waiting = t->has_target && !follow_rings(t->follow);
 	t->scan_ns = now + (waiting ? POLL_MIN_NS : FOLLOW_SCAN_NS);
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = follow_scan(t->follow);
 	follow_children(t->follow, add_child, t);
-	uint64_t end = now_ns(), next = end + (SCAN_SHARE - 1) * (end - now);
-	if (t->scan_ns < next)
-		t->scan_ns = next;
+	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	if (cost > SCAN_DEAR_NS)
+		t->scan_ns = now_ns() + (SCAN_SHARE - 1) * cost;
 	return err;
 }
 
