@@ -79,6 +79,21 @@ bench_convert() {
 			[ $file.$format != minigc.ndjson ] ||
 				row convert_rss MiB "$(calc "$rss / 1024")" ',"goal":100'
 		done
-		! has_built stat || convert stat$name $file stat
+		! has_built stat || convert stat$name $file stat -q
 	done
+}
+
+# The same as a capture, which is then read to its end.
+bench_capture() {
+	local cpu bytes events=${converted_events[minigc]}
+	"$usage" "$tmp/capture" "$ebtrace" trace -q -o "$tmp/run.ebt" "${ring_files[minigc]}" &&
+		"$usage" "$tmp/read" "$ebtrace" info "$tmp/run.ebt" >/dev/null ||
+		{ failed "a capture of a ring file"; return 0; }
+	read -r wall cpu rss <"$tmp/capture"
+	bytes=$(stat -c %s "$tmp/run.ebt")
+	row capture_write ns/event "$(calc "$wall * 1e9 / $events")"
+	row capture_size bytes/event "$(calc "$bytes / $events")" \
+		",\"theirs\":$(calc "${converted_bytes[minigc.ndjson]} / $events"),\"peer\":\"NDJSON\""
+	read -r wall cpu rss <"$tmp/read"
+	row capture_read ns/event "$(calc "$wall * 1e9 / $events")"
 }

@@ -44,6 +44,7 @@ load_begin() {
 	shift
 	rm -f "$tmp/in"
 	mkfifo "$tmp/in"
+	: >"$tmp/err"
 	OCAML_RUNTIME_EVENTS_DIR=$ring_dir timeout 60 "${ring[@]}" "$ocaml_load" "$@" <"$tmp/in" \
 		>"$tmp/said" 2>"$tmp/err" &
 	timeout_pid=$!
@@ -62,6 +63,7 @@ load_traced() {
 	local ring=$1 options=$2 usage_pid tracer before words
 	shift 2
 	load_begin "$ring" "$@" || return 1
+	: >"$tmp/ebtrace.log"
 	# shellcheck disable=SC2086
 	"$usage" "$tmp/ebtrace" "$ebtrace" $options -v -p "$program" 2>"$tmp/ebtrace.log" \
 		>"$tmp/ebtrace.out" 7>&- &
@@ -141,9 +143,9 @@ load_lossless() {
 	local rate
 	best=0
 	for rate in 100000 218000 500000 1000000 2000000 5000000; do
-		"$@" paced $rate $rate || return 1
-		[ "$lost" = 0 ] && [ "$events" -ge $rate ] || break
-		best=$(calc "$rate / $wall / 1e6")
+		"$@" paced $((rate / 2)) $rate || return 1
+		[ "$lost" = 0 ] && [ "$events" -ge $((rate / 2)) ] || break
+		best=$(calc "$rate / 2e6 / $wall")
 	done
 }
 by_ebtrace() { load_traced on "trace --mode ring -f ebt -o /dev/null" "$@"; }
@@ -151,6 +153,7 @@ by_read_poll() { # HZ ARGS...
 	local hz=$1 poller
 	shift
 	load_begin on "$@" || return 1
+	: >"$tmp/poller.err"
 	"$ocaml_poller" "$ring_dir" "$program" "$hz" >"$tmp/poller" 2>"$tmp/poller.err" 7>&- &
 	poller=$!
 	wait_until grep -q ready "$tmp/poller.err"
