@@ -21,9 +21,13 @@
 #include "source/bpf.h"
 #include "source/ring.h"
 
-/* Rings are looked at this often while nothing happens, and at least, and at most. */
-#define POLL_IDLE_NS 2000000ull
-#define POLL_MIN_NS  250000ull
+/* Rings are looked at so often at most, so that looking takes a bounded share of a CPU, and at least.
+ * A ring that is slower than LAP_MAX_NS does not need us more often. */
+#define POLL_MIN_NS 100000ull
+#define POLL_MAX_NS 2000000ull
+#define LAP_MAX_NS  (8 * POLL_MAX_NS)
+/* The first ring of a program of ours is looked for so often. */
+#define FIRST_SCAN_NS 250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
 /* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
@@ -45,7 +49,7 @@ struct tracer {
 	bool has_target;
 	int epoll_fd, signal_fd;
 	unsigned signals;
-	uint64_t signal_ns, poll_ns, scan_ns, stop_ns, progress_ns;
+	uint64_t signal_ns, lap_ns, scan_ns, stop_ns, progress_ns;
 	bool progress;
 	uint32_t bpf_markers;
 };
@@ -117,7 +121,7 @@ static int scan(struct tracer *t, uint64_t now)
 		return 0;
 	/* The first ring of a program of ours is waited for: it may wrap within milliseconds. */
 	bool waiting = t->has_target && !follow_rings(t->follow);
-	t->scan_ns = now + (waiting ? POLL_MIN_NS : FOLLOW_SCAN_NS);
+	t->scan_ns = now + (waiting ? FIRST_SCAN_NS : FOLLOW_SCAN_NS);
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = follow_scan(t->follow);
 	follow_children(t->follow, add_child, t);
@@ -128,21 +132,16 @@ static int scan(struct tracer *t, uint64_t now)
 }
 
 /*
- * Follows the rate at which the rings fill: an eighth of a ring, at most, from one wait to the next.
- * The marker that fires for each quarter of a ring wakes us up before that, when a burst follows a
- * silence.
+ * How long may be waited: until the ring that fills fastest has filled by an eighth. A burst is
+ * believed at once, its end only in steps, so that a program which works by fits is looked at often.
  */
-static void adapt_poll(struct tracer *t)
+static uint64_t wait_ns(struct tracer *t)
 {
-	double fill = ring_source_take_fill(t->rings);
-	if (fill > 0.125)
-		t->poll_ns /= 2;
-	else if (fill < 0.03125)
-		t->poll_ns *= 2;
-	if (t->poll_ns < POLL_MIN_NS)
-		t->poll_ns = POLL_MIN_NS;
-	if (t->poll_ns > POLL_IDLE_NS)
-		t->poll_ns = POLL_IDLE_NS;
+	uint64_t lap = ring_source_lap_ns(t->rings);
+	if (lap > 2 * t->lap_ns)
+		lap = 2 * t->lap_ns;
+	t->lap_ns = lap < LAP_MAX_NS ? lap : LAP_MAX_NS;
+	return t->lap_ns / 8 > POLL_MIN_NS ? t->lap_ns / 8 : POLL_MIN_NS;
 }
 
 static void show_progress(struct tracer *t, uint64_t now)
@@ -158,10 +157,9 @@ static void show_progress(struct tracer *t, uint64_t now)
 /* Nothing to do: what has been put out is shown, then something may happen or time goes by. */
 static int wait_more(struct tracer *t)
 {
-	adapt_poll(t);
 	int err = sink_flush(t->sink);
 	struct epoll_event events[8];
-	struct timespec ts = {0, (long)t->poll_ns};
+	struct timespec ts = {0, (long)wait_ns(t)};
 	int n = epoll_pwait2(t->epoll_fd, events, 8, &ts, NULL);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.ptr == t->follow)
@@ -448,7 +446,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		.sink = sink,
 		.epoll_fd = -1,
 		.signal_fd = -1,
-		.poll_ns = POLL_MIN_NS,
+		.lap_ns = 8 * POLL_MIN_NS,
 		.progress = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL,
 	};
 	int status = begin(&t);

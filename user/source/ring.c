@@ -46,7 +46,7 @@ struct ring_source {
 	struct ring_lane **lanes;
 	uint32_t lane_cap;
 	uint64_t safe_ns;
-	double fill;
+	double fill_rate;      /* rings a ns, of the ring that fills fastest */
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen;
 	struct ebt_event ringless[RINGLESS_MAX]; /* lane 0 */
@@ -97,10 +97,6 @@ static int take_ring(struct ring_source *s, struct ring_file *f, uint32_t domain
 	int err = lane_of(s, f, domain, &lane);
 	if (err)
 		return err;
-	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
-	double fill = (double)(r->tail - r->pos) / cursor_layout(f->cursor)->ring_words;
-	if (fill > s->fill && r->pos)
-		s->fill = fill;
 	return ring_lane_take(lane, f->cursor, domain);
 }
 
@@ -118,6 +114,18 @@ static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64
 		w->safe_ns = look_ns - MAX_HOLD_NS;
 	w->tail = r->tail;
 	w->look_ns = look_ns;
+}
+
+/* How fast it filled since the last look. */
+static void rate_ring(struct ring_source *s, const struct ring_watch *w,
+		      const struct cursor_ring *r, uint64_t look_ns, uint64_t ring_words)
+{
+	if (!w->look_ns || look_ns <= w->look_ns || r->tail <= w->tail)
+		return;
+	double rings = (double)(r->tail - w->tail) / (double)ring_words;
+	double rate = rings / (double)(look_ns - w->look_ns);
+	if (rate > s->fill_rate)
+		s->fill_rate = rate;
 }
 
 /* The first damage of a file is kept to be told. */
@@ -170,6 +178,7 @@ static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_
 	uint32_t domains = cursor_layout(f->cursor)->max_domains;
 	for (uint32_t d = 0; d < domains; d++) {
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);
+		rate_ring(s, &f->rings[d], r, look_ns, cursor_layout(f->cursor)->ring_words);
 		watch_ring(&f->rings[d], r, look_ns);
 		if (f->rings[d].safe_ns < safe)
 			safe = f->rings[d].safe_ns;
@@ -434,11 +443,11 @@ void ring_source_finish(struct ring_source *s, uint32_t pid)
 			s->files[i]->live = false;
 }
 
-double ring_source_take_fill(struct ring_source *s)
+uint64_t ring_source_lap_ns(struct ring_source *s)
 {
-	double fill = s->fill;
-	s->fill = 0;
-	return fill;
+	double rate = s->fill_rate;
+	s->fill_rate = 0;
+	return rate > 1e-18 ? (uint64_t)(1 / rate) : UINT64_MAX;
 }
 
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)

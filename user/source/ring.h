@@ -43,8 +43,9 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 void ring_source_ringless_seen(struct ring_source *s);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t pid);
-/* The share of a ring that a look found full, at most, since the last call: 1 and more is a loss. */
-double ring_source_take_fill(struct ring_source *s);
+/* In how long the fastest ring is overwritten, as the looks since the last call found; UINT64_MAX:
+ * nothing was written. */
+uint64_t ring_source_lap_ns(struct ring_source *s);
 
 /* The first damage that was found in a file, and how many there are. */
 struct ring_damage {
