@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "core/names.h"
 #include <errno.h>
 #include <stdbool.h>
@@ -14,6 +15,10 @@
 #define TEXT_MAX_DEPTH 32
 
 struct nesting {
+	struct nesting *sibling; /* of the same process */
+	uint32_t pid;
+	uint16_t domain;
+	bool in_ring; /* its last event has a position in a ring */
 	uint32_t depth;
 	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
 	uint64_t ts[TEXT_MAX_DEPTH];
@@ -23,7 +28,8 @@ struct text {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct map domains; /* pid << 16 | domain → struct nesting * */
+	struct map domains;   /* pid << 16 | domain → struct nesting * */
+	struct map processes; /* pid → struct nesting *, a list */
 	bool color;
 	bool has_first, has_cpus;
 	uint64_t first_ns;
@@ -61,12 +67,38 @@ static void put_aligned(struct text *t, uint64_t v, int width, char fill)
 	t->buf.len = (size_t)(p + n - t->buf.data);
 }
 
+static uint64_t key_of(uint32_t pid, uint16_t domain)
+{
+	return (uint64_t)pid << 16 | domain;
+}
+
 static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 {
-	uint64_t *value = map_put(&t->domains, (uint64_t)ev->pid << 16 | ev->domain);
-	if (value && !*value)
-		*value = (uintptr_t)calloc(1, sizeof(struct nesting));
-	return value ? (struct nesting *)(uintptr_t)*value : NULL;
+	uint64_t *value = map_put(&t->domains, key_of(ev->pid, ev->domain));
+	if (!value || *value)
+		return value ? (struct nesting *)(uintptr_t)*value : NULL;
+	uint64_t *first = map_put(&t->processes, ev->pid);
+	struct nesting *n = first ? calloc(1, sizeof(*n)) : NULL;
+	if (!n)
+		return NULL;
+	n->pid = ev->pid;
+	n->domain = ev->domain;
+	n->sibling = (struct nesting *)(uintptr_t)*first;
+	*first = *value = (uintptr_t)n;
+	return n;
+}
+
+/* The process, or its program, has ended. */
+static void forget_process(struct text *t, uint32_t pid)
+{
+	uint64_t *first = map_get(&t->processes, pid);
+	struct nesting *n = first ? (struct nesting *)(uintptr_t)*first : NULL;
+	for (struct nesting *next; n; n = next) {
+		next = n->sibling;
+		map_delete(&t->domains, key_of(pid, n->domain));
+		free(n);
+	}
+	map_delete(&t->processes, pid);
 }
 
 /* Registered names may hold control characters, which must not reach a terminal. */
@@ -78,15 +110,16 @@ static void put_name(struct text *t, const struct ebt_event *ev)
 		put_u64(t, ev->id & ~EBT_UNKNOWN_ID);
 		return;
 	}
-	for (size_t n; *name; name += n) {
-		n = 0;
-		while ((unsigned char)name[n] >= 0x20 && name[n] != 0x7f)
-			n++;
+	for (size_t left = strlen(name); left;) {
+		size_t n = utf8_plain(name, left);
 		buf_put(&t->buf, name, n);
-		if (name[n]) {
-			put(t, "?");
-			n++;
-		}
+		name += n;
+		left -= n;
+		if (!left)
+			break;
+		put(t, "?");
+		name++;
+		left--;
 	}
 }
 
@@ -243,14 +276,18 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 	put_spaces(t, left + 1);
 }
 
-/* What is open behind a hole is not known. */
-static void forget_open(struct text *t, struct nesting *n, const struct ebt_event *ev)
+/* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
+static void forget_open(struct text *t, struct nesting *of_event, const struct ebt_event *ev)
 {
 	size_t at = 0;
-	n->depth = 0;
-	if (EBT_LOST_ANYWHERE(ev))
-		for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
-			((struct nesting *)(uintptr_t)slot->value)->depth = 0;
+	of_event->depth = 0;
+	if (ev->domain != EBT_NO_DOMAIN)
+		return;
+	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));) {
+		struct nesting *n = (struct nesting *)(uintptr_t)slot->value;
+		if (n && (!ev->pid || n->pid == ev->pid) && (EBT_LOST_ANYWHERE(ev) || !n->in_ring))
+			n->depth = 0;
+	}
 }
 
 static int text_event(struct sink *k, const struct ebt_event *ev)
@@ -280,6 +317,10 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	put(t, "\n");
 	if (ev->kind == EBT_LOST)
 		forget_open(t, n, ev);
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		forget_process(t, ev->pid);
+	if (is_begin || is_end)
+		n->in_ring = ev->pos != EBT_NO_POS;
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
 		n->id[n->depth] = id_of(ev);
 		n->ts[n->depth++] = ev->ts;
@@ -332,6 +373,7 @@ static void text_free(struct sink *k)
 	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
 		free((void *)(uintptr_t)slot->value);
 	map_done(&t->domains);
+	map_done(&t->processes);
 	buf_done(&t->buf);
 	free(t);
 }
