@@ -37,6 +37,15 @@ size_t utf8_plain(const char *text, size_t len)
 	return at;
 }
 
+void utf8_disarm(char *s)
+{
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		n = utf8_plain(s, left);
+		if (n < left)
+			s[n++] = '?';
+	}
+}
+
 bool utf8_is_text(const void *data, size_t len)
 {
 	const unsigned char *s = data;
