@@ -39,7 +39,11 @@ static int open_part(struct output *out)
 	if (unlink(out->part) && errno != ENOENT)
 		return cannot_write(out->part, errno);
 	out->fd = open(out->part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-	return out->fd < 0 ? cannot_write(out->path, errno) : 0;
+	if (out->fd < 0 || fstat(out->fd, &st))
+		return cannot_write(out->path, errno);
+	out->dev = st.st_dev;
+	out->ino = st.st_ino;
+	return 0;
 }
 
 static int open_fd(struct output *out)
@@ -86,9 +90,20 @@ int output_open(struct output *out, const struct opts *o, struct session *s)
 	return EXIT_ERROR;
 }
 
+static bool is_ours(const struct output *out)
+{
+	struct stat st;
+	return !stat(out->part, &st) && st.st_dev == out->dev && st.st_ino == out->ino;
+}
+
 /* Of a run that was refused before its first event there is nothing to keep. */
 static int name_part(struct output *out, const struct session *s, int err, int status)
 {
+	if (!is_ours(out)) {
+		complain("'%s' is lost: somebody else removed or replaced '%s'", out->path,
+			 out->part);
+		return -ESTALE;
+	}
 	if (status && !s->totals.first_ns)
 		return unlink(out->part) ? -errno : 0;
 	if (err) {
@@ -110,7 +125,7 @@ int output_close(struct output *out, const struct session *s, int status)
 		cannot_write(out->path, -err);
 	if (out->part) {
 		int unnamed = name_part(out, s, err, status);
-		if (unnamed)
+		if (unnamed && unnamed != -ESTALE)
 			cannot_write(out->path, -unnamed);
 		err = err ? err : unnamed;
 	}

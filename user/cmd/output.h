@@ -9,12 +9,15 @@
 
 #include "cmd/opts.h"
 #include "core/sink.h"
+#include <sys/types.h>
 
 struct output {
 	const char *path; /* NULL: standard output */
 	char *whole;	  /* the file behind the path */
 	char *part;	  /* what it is called until it is whole; NULL: no rename at the end */
 	int fd;
+	dev_t dev; /* of the part: another run may put its own in the place of ours */
+	ino_t ino;
 	struct sink *sink;
 };
 
