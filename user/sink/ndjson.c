@@ -8,6 +8,8 @@
 
 #define NDJSON_BUFFER_BYTES (128 * 1024)
 #define NDJSON_SCHEMA	    1
+/* No line is longer, but for payloads that no ring can hold. */
+#define NDJSON_LINE_BYTES (32 * 1024)
 
 #define COMMON_PARTS 1024
 
@@ -252,6 +254,9 @@ static int ndjson_event(struct sink *k, const struct ebt_event *ev)
 	struct json *j = &n->json;
 	if (!n->has_header)
 		put_header(n);
+	/* What is written holds whole lines, so that an interruption leaves no half of one. */
+	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
+		buf_flush(&n->buf);
 	if (has_common_parts(ev) && ev->domain != EBT_NO_DOMAIN && !(ev->flags & EBT_F_LATE)) {
 		const struct common *c = common_parts(n, ev);
 		if (c)

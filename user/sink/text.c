@@ -11,6 +11,8 @@
 #include <string.h>
 
 #define TEXT_BUFFER_BYTES (64 * 1024)
+/* No line is longer, but for payloads that no ring can hold. */
+#define TEXT_LINE_BYTES (20 * 1024)
 /* Deeper phases are shown, but without a duration. */
 #define TEXT_MAX_DEPTH 32
 
@@ -296,6 +298,9 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	struct nesting *n = find_nesting(t, ev);
 	if (!n)
 		return -ENOMEM;
+	/* An interruption leaves whole lines. */
+	if (t->buf.cap - t->buf.len < TEXT_LINE_BYTES)
+		buf_flush(&t->buf);
 	bool is_begin = ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN;
 	bool is_end = ev->kind == EBT_END || ev->kind == EBT_SPAN_END;
 	uint64_t ns = 0;
