@@ -262,6 +262,9 @@ static int ndjson_event(struct sink *k, const struct ebt_event *ev)
 		if (c)
 			return put_common_line(n, ev, c);
 	}
+	/* The program that follows may number its phases in another way. */
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		memset(n->common, 0, COMMON_PARTS * sizeof(*n->common));
 	open_line(n);
 	json_key_u64(j, "ts", ev->ts);
 	json_key_str(j, "kind", names_kind(ev->kind));
