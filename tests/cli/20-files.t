@@ -46,4 +46,24 @@ ok $? "the events of all files are in time order"
 "$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
 grep -q 'does not tell which OCaml' "$TMP/err"
 ok $? "an OCaml file whose release is not given is said to be a guess"
+# Two runs that write to one file: neither takes the other's unfinished part for its own.
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/1.events"
+mkfifo "$TMP/late"
+"$O/ebtrace" -q -o "$TMP/both.txt" "$TMP/late" 2>"$TMP/err" &
+first=$!
+exec 9>"$TMP/late"
+wait_for [ -e "$TMP/both.txt.part" ]
+rm "$TMP/both.txt.part" && : >"$TMP/both.txt.part"
+cat "$TMP/1.events" >&9
+exec 9>&-
+wait "$first"
+is $? 1 "a part that somebody else replaced is an error"
+[ ! -e "$TMP/both.txt" ] && grep -q "replaced" "$TMP/err"
+ok $? "which is told, and the other's part is not given the name of the whole"
+rm -f "$TMP/both.txt.part"
+
+cp "$TMP/1.events" "$TMP/again.events"
+"$O/ebtrace" "$TMP/1.events" "$TMP/again.events" 2>&1 >"$TMP/out" | grep -q "again.events' is of process.* as a file before"
+ok $? "two files of one process are told: they share the names of user events"
+
 done_testing

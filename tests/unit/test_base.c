@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "base/writer.h"
 #include "tests/tap.h"
 
@@ -150,6 +151,21 @@ static void test_slow_reader(void)
 	close(fds[1]);
 }
 
+static size_t plain(const char *s)
+{
+	return utf8_plain(s, strlen(s));
+}
+
+static void test_utf8_plain(void)
+{
+	is(plain("caf\xc3\xa9 \xe2\x98\x95"), 9, "letters of any script may reach a terminal");
+	is(plain("a\x1b[2J"), 1, "an escape may not");
+	is(plain("ab\x7f"), 2, "nor a delete");
+	is(plain("a\xc2\x9b[2J"), 1, "nor the escape that UTF-8 has in two bytes");
+	is(plain("a\xc2\xa0"), 3, "what follows those two bytes' range may");
+	is(plain("\x9b[2J"), 0, "nor a byte that is no UTF-8");
+}
+
 int main(void)
 {
 	test_map_model();
@@ -157,5 +173,6 @@ int main(void)
 	test_numbers();
 	test_full_disk();
 	test_slow_reader();
+	test_utf8_plain();
 	return tap_done();
 }

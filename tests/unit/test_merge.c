@@ -158,6 +158,21 @@ static void test_late(void)
 	free(c);
 }
 
+static void test_last_moment(void)
+{
+	struct merge *m;
+	struct script *c = begin(&m, 1);
+	struct ebt_event ev;
+	put(&c->lane[0], UINT64_MAX, 0, 0);
+	c->lane[0].ended = 1;
+	merge_poll(m);
+	is(merge_next(m, &ev), 1,
+	   "no moment is so late that nobody waits for it and it never comes");
+	is(merge_next(m, &ev), 0, "and the end comes behind it");
+	merge_free(m);
+	free(c);
+}
+
 static void test_growing(void)
 {
 	struct merge *m;
@@ -238,6 +253,7 @@ int main(void)
 	test_rules();
 	test_order_of_a_moment();
 	test_late();
+	test_last_moment();
 	test_growing();
 	int bad = 0;
 	for (unsigned seed = 1; seed <= 200; seed++)

@@ -265,7 +265,7 @@ int main(void)
 	test_filter();
 	check_output("text shows nesting and durations", make_text,
 		     "[   0.000000000] 1/-             d0               begin minor\n"
-		     "[   0.000001000] 1/-             d0                 custom a\"b\xff = 01ab\n"
+		     "[   0.000001000] 1/-             d0                 custom a\"b? = 01ab\n"
 		     "[   0.000002500] 1/-             d0     2.500 us  end minor\n"
 		     "# 3 events, 0 lost\n");
 	check_output("NDJSON escapes names and shows payloads", ndjson_new,

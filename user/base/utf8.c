@@ -23,6 +23,29 @@ size_t utf8_length(const unsigned char *s, size_t left)
 	return code < least[n] || code > 0x10ffff || code >> 11 == 0x1b ? 0 : n;
 }
 
+size_t utf8_plain(const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t at = 0;
+	for (size_t n; at < len; at += n) {
+		n = s[at] < 0x80 ? 1 : utf8_length(s + at, len - at);
+		bool control = n == 1 ? s[at] < 0x20 || s[at] == 0x7f
+				      : n == 2 && s[at] == 0xc2 && s[at + 1] < 0xa0;
+		if (!n || control)
+			break;
+	}
+	return at;
+}
+
+void utf8_disarm(char *s)
+{
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		n = utf8_plain(s, left);
+		if (n < left)
+			s[n++] = '?';
+	}
+}
+
 bool utf8_is_text(const void *data, size_t len)
 {
 	const unsigned char *s = data;

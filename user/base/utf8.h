@@ -13,6 +13,11 @@
  * off by `left`, which is at least 1.
  */
 size_t utf8_length(const unsigned char *s, size_t left);
+/* How many bytes from s on may reach a terminal: up to a control character, U+0080 to U+009F among
+ * them, or a byte that is no UTF-8. */
+size_t utf8_plain(const char *s, size_t len);
+/* What may not becomes a question mark. */
+void utf8_disarm(char *s);
 /* All of it is UTF-8 without control characters other than tab and newline, and there is some. */
 bool utf8_is_text(const void *data, size_t len);
 /*

@@ -37,7 +37,8 @@ struct inputs {
 	unsigned capture_count;
 };
 
-static int add_ring(struct inputs *ins, const struct opts *o, const struct input *in)
+static int add_ring(struct inputs *ins, const struct opts *o, const struct session *session,
+		    const struct input *in)
 {
 	struct ebt_cursor *c;
 	int status = open_cursor(in, o->release, &c);
@@ -46,6 +47,14 @@ static int add_ring(struct inputs *ins, const struct opts *o, const struct input
 	open_tell_assumed(c, in->name);
 	ins->ring_count++;
 	uint32_t pid = pid_of(c, in->name);
+	if (session_find_process(session, pid) && log_level >= LOG_NORMAL) {
+		char whose[32] = "a process that is not known";
+		if (pid)
+			snprintf(whose, sizeof(whose), "process %" PRIu32, pid);
+		complain("'%s' is of %s, as a file before it is: what they hold, and the names "
+			 "they give it, cannot be told apart; convert them one by one",
+			 in->name, whose);
+	}
 	return ring_source_add(ins->rings, c, in->name, pid, false) ? EXIT_ERROR : 0;
 }
 
@@ -57,7 +66,7 @@ static int add_file(struct inputs *ins, const struct opts *o, struct session *se
 	if (status)
 		return status;
 	if (!in.is_capture)
-		return add_ring(ins, o, &in);
+		return add_ring(ins, o, session, &in);
 	struct capture_options co = {
 		.name = in.name,
 		.head = in.head,

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/info.h"
 #include "cmd/open.h"
@@ -106,14 +107,17 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 void info_print_quoted(const char *s)
 {
 	putchar('"');
-	for (; *s; s++) {
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
 		unsigned char c = (unsigned char)*s;
+		n = utf8_length((const unsigned char *)s, left);
 		if (c == '"' || c == '\\')
 			printf("\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
+		else if (c < 0x20 || c == 0x7f)
 			printf("\\u%04x", c);
 		else
-			putchar(c);
+			fwrite(n ? s : UTF8_REPLACEMENT, 1, n ? n : strlen(UTF8_REPLACEMENT),
+			       stdout);
+		n += !n;
 	}
 	putchar('"');
 }

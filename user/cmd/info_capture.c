@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/info.h"
 #include "cmd/tracer.h"
@@ -78,8 +79,15 @@ static int list_processes(struct report *r)
 /* Registered names and names of programs may hold control characters. */
 static void print_plain(const char *s)
 {
-	for (; *s; s++)
-		putchar((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+	for (size_t left = strlen(s); left;) {
+		size_t n = utf8_plain(s, left);
+		fwrite(s, 1, n, stdout);
+		if (n < left)
+			putchar('?');
+		n += n < left;
+		s += n;
+		left -= n;
+	}
 }
 
 static void print_processes(const struct report *r)

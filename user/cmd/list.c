@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "codec/ring_ids.h"
@@ -88,7 +89,10 @@ static void print_process(const struct process *p, const struct facts *f, bool j
 			puts("null}");
 		return;
 	}
-	printf("%7d  %-15s  %-4s  ", p->pid, p->comm, ring ? "ring" : "-");
+	char comm[sizeof(p->comm)];
+	memcpy(comm, p->comm, sizeof(comm));
+	utf8_disarm(comm); /* any user may call a process anything */
+	printf("%7d  %-15s  %-4s  ", p->pid, comm, ring ? "ring" : "-");
 	if (f->markers)
 		printf("%3u markers  ", f->markers);
 	else

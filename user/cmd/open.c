@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
 #include "proc/ocaml.h"
@@ -26,6 +27,7 @@ void complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	utf8_disarm(line); /* names of files and programs are anybody's */
 	fprintf(stderr, "ebtrace: %s\n", line);
 }
 

@@ -70,6 +70,10 @@ static int open_part(struct output *out)
 	/* Only root can give a file away; whoever else replaces one has it then. */
 	if (old && !fchown(out->fd, st.st_uid, st.st_gid))
 		fchmod(out->fd, mode);
+	if (fstat(out->fd, &st))
+		return cannot_write(out->path, errno);
+	out->dev = st.st_dev;
+	out->ino = st.st_ino;
 	return 0;
 }
 
@@ -138,9 +142,20 @@ int output_open_made(struct output *out, const struct opts *o, struct session *s
 	return open_sink(out, s, m);
 }
 
+static bool is_ours(const struct output *out)
+{
+	struct stat st;
+	return !stat(out->part, &st) && st.st_dev == out->dev && st.st_ino == out->ino;
+}
+
 /* Of a run that was refused before its first event there is nothing to keep. */
 static int name_part(struct output *out, const struct session *s, int err, int status)
 {
+	if (!is_ours(out)) {
+		complain("'%s' is lost: somebody else removed or replaced '%s'", out->path,
+			 out->part);
+		return -ESTALE;
+	}
 	if (status && !s->totals.first_ns) {
 		unlink(out->part);
 		return 0;

@@ -9,6 +9,7 @@
 
 #include "cmd/opts.h"
 #include "core/sink.h"
+#include <sys/types.h>
 
 struct output {
 	const char *path; /* NULL: standard output */
@@ -16,6 +17,8 @@ struct output {
 	char *part;	  /* what it is called until it is whole; NULL: no rename at the end */
 	int fd;
 	bool failed; /* output_close() has said why */
+	dev_t dev;   /* of the part: another run may put its own in the place of ours */
+	ino_t ino;
 	struct sink *sink;
 };
 

@@ -38,7 +38,7 @@ struct merge {
 	struct entry *heap;
 	uint32_t lane_count, lane_cap, heap_count;
 	uint32_t alive;
-	uint64_t held;	  /* least horizon of the waiting lanes */
+	uint64_t held;	  /* least horizon of the waiting lanes; UINT64_MAX: none waits */
 	uint64_t last_ts; /* of what was passed on */
 	int error;
 	struct ebt_event scratch[MERGE_BATCH];
@@ -259,7 +259,8 @@ int merge_next(struct merge *m, struct ebt_event *ret)
 	uint64_t ts = m->heap[0].ts;
 	/* Others of this moment, or of a later one, went out already: holding it back helps nobody,
 	 * and would part an event from its partner in another lane. */
-	if (ts >= m->held && ts > m->last_ts)
+	bool is_held = m->held != UINT64_MAX && ts >= m->held;
+	if (is_held && ts > m->last_ts)
 		return -EAGAIN;
 	*ret = l->events[l->at];
 	if (ts < m->last_ts) {

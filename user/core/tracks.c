@@ -11,16 +11,18 @@
 
 struct stack {
 	struct track track;
-	struct stack *next; /* of the same bucket of the map */
+	struct stack *next;    /* of the same key in the map */
+	struct stack *sibling; /* of the same process */
 	uint64_t last_ns;
 	bool in_ring; /* its last event has a position in a ring */
-	unsigned depth;
-	struct track_span open[TRACK_DEPTH];
+	unsigned depth, cap;
+	struct track_span *open; /* `cap`: most tracks are never deep */
 };
 
 struct tracks {
 	struct tracks_visitor visitor;
-	struct map stacks; /* hash of the key → struct stack *, a list */
+	struct map stacks;    /* hash of the key → struct stack *, a list */
+	struct map processes; /* pid → struct stack *, a list */
 	struct stack *recent[RECENT];
 	uint32_t count;
 };
@@ -35,6 +37,12 @@ int tracks_new(const struct tracks_visitor *v, struct tracks **ret)
 	return 0;
 }
 
+static void free_stack(struct stack *s)
+{
+	free(s->open);
+	free(s);
+}
+
 void tracks_free(struct tracks *t)
 {
 	if (!t)
@@ -43,9 +51,10 @@ void tracks_free(struct tracks *t)
 	for (struct map_slot *slot; (slot = map_next(&t->stacks, &at));)
 		for (struct stack *s = (void *)(uintptr_t)slot->value, *next; s; s = next) {
 			next = s->next;
-			free(s);
+			free_stack(s);
 		}
 	map_done(&t->stacks);
+	map_done(&t->processes);
 	free(t);
 }
 
@@ -56,35 +65,44 @@ static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t sp
 	       (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
 }
 
+static uint64_t key_of(uint32_t pid, uint16_t domain, uint32_t tid, uint32_t span)
+{
+	uint64_t lane = domain != EBT_NO_DOMAIN ? domain : 0x10000ull + tid;
+	return (uint64_t)pid << 32 ^ lane << 13 ^ span;
+}
+
+/* A new one in both lists. NULL: no memory. */
+static struct stack *add(struct tracks *t, uint64_t key, const struct ebt_event *ev, uint32_t span)
+{
+	uint64_t *same_key = map_put(&t->stacks, key);
+	uint64_t *same_pid = map_put(&t->processes, ev->pid);
+	struct stack *s = same_key && same_pid ? calloc(1, sizeof(*s)) : NULL;
+	if (!s)
+		return NULL;
+	s->track = (struct track){.number = ++t->count,
+				  .pid = ev->pid,
+				  .tid = ev->tid,
+				  .domain = ev->domain,
+				  .span = span};
+	s->next = (void *)(uintptr_t)*same_key;
+	s->sibling = (void *)(uintptr_t)*same_pid;
+	*same_key = *same_pid = (uintptr_t)s;
+	return s;
+}
+
 static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t span)
 {
-	uint64_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : 0x10000ull + ev->tid;
-	uint64_t key = (uint64_t)ev->pid << 32 ^ lane << 13 ^ span;
+	uint64_t key = key_of(ev->pid, ev->domain, ev->tid, span);
 	struct stack **recent = &t->recent[(key ^ key >> 13) % RECENT];
 	if (*recent && is_of(*recent, ev, span))
 		return *recent;
-	uint64_t *value = map_put(&t->stacks, key);
-	if (!value)
-		return NULL;
-	struct stack *s = (void *)(uintptr_t)*value;
+	uint64_t *value = map_get(&t->stacks, key);
+	struct stack *s = value ? (void *)(uintptr_t)*value : NULL;
 	while (s && !is_of(s, ev, span))
 		s = s->next;
-	if (!s) {
-		s = malloc(sizeof(*s));
-		if (!s)
-			return NULL;
-		s->track = (struct track){.number = ++t->count,
-					  .pid = ev->pid,
-					  .tid = ev->tid,
-					  .domain = ev->domain,
-					  .span = span};
-		s->next = (void *)(uintptr_t)*value;
-		s->last_ns = 0;
-		s->depth = 0;
-		s->in_ring = false;
-		*value = (uintptr_t)s;
-	}
-	return *recent = s;
+	if (!s)
+		s = add(t, key, ev, span);
+	return s ? *recent = s : NULL;
 }
 
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
@@ -105,6 +123,14 @@ static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 	uint64_t now = moment(s, ev->ts);
 	if (s->depth == TRACK_DEPTH)
 		return 0;
+	if (s->depth == s->cap) {
+		unsigned cap = s->cap ? 2 * s->cap : 4;
+		struct track_span *open = realloc(s->open, cap * sizeof(*open));
+		if (!open)
+			return -ENOMEM;
+		s->open = open;
+		s->cap = cap;
+	}
 	struct track_span *span = &s->open[s->depth];
 	*span = (struct track_span){.id = ev->id, .begin_ns = now};
 	return t->visitor.begin(t->visitor.ctx, &s->track, span, s->depth++, ev);
@@ -160,32 +186,37 @@ static int lose(struct tracks *t, const struct ebt_event *ev)
 	return err;
 }
 
-/* The tracks of a process that is gone are forgotten; their places in the map stay, empty. */
+static void unlink_stack(struct tracks *t, struct stack *s)
+{
+	const struct track *k = &s->track;
+	uint64_t key = key_of(k->pid, k->domain, k->tid, k->span);
+	uint64_t *value = map_get(&t->stacks, key);
+	struct stack *first = (void *)(uintptr_t)*value, **link = &first;
+	while (*link != s)
+		link = &(*link)->next;
+	*link = s->next;
+	*value = (uintptr_t)first;
+	if (!first)
+		map_delete(&t->stacks, key);
+}
+
+/* The tracks of a process that is gone are forgotten. */
 static int end_process(struct tracks *t, const struct ebt_event *ev)
 {
-	size_t at = 0;
+	uint64_t *first = map_get(&t->processes, ev->pid);
 	for (unsigned i = 0; i < RECENT; i++)
 		t->recent[i] = NULL;
-	for (struct map_slot *slot; (slot = map_next(&t->stacks, &at));) {
-		struct stack *kept = NULL, *next;
-		int err = 0;
-		for (struct stack *s = (void *)(uintptr_t)slot->value; s; s = next) {
-			next = s->next;
-			if (s->track.pid == ev->pid && !err)
-				err = cut(t, s, ev->ts, TRACK_PROCESS);
-			if (s->track.pid == ev->pid && !s->depth) {
-				if (t->visitor.forget)
-					t->visitor.forget(t->visitor.ctx, &s->track);
-				free(s);
-				continue;
-			}
-			s->next = kept;
-			kept = s;
-		}
-		slot->value = (uintptr_t)kept;
+	for (struct stack *s; first && (s = (void *)(uintptr_t)*first);) {
+		int err = cut(t, s, ev->ts, TRACK_PROCESS);
 		if (err)
 			return err;
+		*first = (uintptr_t)s->sibling;
+		unlink_stack(t, s);
+		if (t->visitor.forget)
+			t->visitor.forget(t->visitor.ctx, &s->track);
+		free_stack(s);
 	}
+	map_delete(&t->processes, ev->pid);
 	return 0;
 }
 

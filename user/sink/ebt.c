@@ -178,7 +178,12 @@ static int refer_process(struct ebt *e, uint32_t pid)
 	struct known_process *k = e->last;
 	if (!k->process)
 		k->process = session_find_process(e->session, pid);
-	if (!k->process || (k->block == e->block && k->process->raw_phase == k->written.raw_phase))
+	if (!k->process)
+		return 0;
+	/* A program that is replaced by another has new ones. */
+	bool same = k->process->raw_phase == k->written.raw_phase &&
+		    !memcmp(k->process->comm, k->written.comm, sizeof(k->written.comm));
+	if (same && k->block == e->block)
 		return 0;
 	return put_process(e, k);
 }

@@ -8,6 +8,8 @@
 
 #define NDJSON_BUFFER_BYTES (128 * 1024)
 #define NDJSON_SCHEMA	    1
+/* No line is longer, but for payloads that no ring can hold. */
+#define NDJSON_LINE_BYTES (32 * 1024)
 
 #define COMMON_PARTS 1024
 
@@ -267,11 +269,17 @@ static int ndjson_event(struct sink *k, const struct ebt_event *ev)
 	struct json *j = &n->json;
 	if (!n->has_header)
 		put_header(n);
+	/* What is written holds whole lines, so that an interruption leaves no half of one. */
+	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
+		buf_flush(&n->buf);
 	if (has_common_parts(ev) && ev->domain != EBT_NO_DOMAIN && !(ev->flags & EBT_F_LATE)) {
 		const struct common *c = common_parts(n, ev);
 		if (c)
 			return put_common_line(n, ev, c);
 	}
+	/* The program that follows may number its phases in another way. */
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		memset(n->common, 0, COMMON_PARTS * sizeof(*n->common));
 	open_line(n);
 	json_key_u64(j, "ts", ev->ts);
 	json_key_str(j, "kind", names_kind(ev->kind));

@@ -317,6 +317,7 @@ static int perfetto_end(struct sink *k)
 	begin_trace(f, end_ns);
 	f->late = false;
 	int err = tracks_end(f->tracks, end_ns);
+	places_follow_names(&f->places);
 	put_summary(f, end_ns);
 	int written = buf_finish(&f->packets.out);
 	return err ? err : written;

@@ -66,17 +66,20 @@ static void tell_process(struct places *l, struct process *p)
 					     : p->name ? p->name
 						       : "process"};
 	packets_put_track(l->packets, &track);
+	if (p->about)
+		memcpy(p->comm, p->about->comm, sizeof(p->comm));
 }
 
-/* Names may become known, or better known, at any time. */
+/* Names may become known, or better known, or others, at any time. */
 static void follow_name(struct places *l, struct process *p)
 {
-	if (p->about && p->name == p->about->comm)
+	bool same = p->about && !memcmp(p->comm, p->about->comm, sizeof(p->comm));
+	if (same && p->name == p->about->comm)
 		return;
 	if (!p->about)
 		p->about = session_find_process(l->session, p->pid);
 	const char *name = p->about ? process_name(p->about) : NULL;
-	if (name == p->name)
+	if (name == p->name && (same || !p->about || name != p->about->comm))
 		return;
 	p->name = name;
 	tell_process(l, p);
@@ -107,6 +110,14 @@ struct process *places_process(struct places *l, uint32_t pid)
 	if (p)
 		follow_name(l, p);
 	return p;
+}
+
+void places_follow_names(struct places *l)
+{
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(&l->processes, &at));)
+		if (slot->value)
+			follow_name(l, (struct process *)(uintptr_t)slot->value);
 }
 
 void places_drop_process(struct places *l, struct process *p)

@@ -32,6 +32,7 @@ struct process {
 	uint64_t uuid;
 	const struct session_process *about; /* NULL: the session does not know it yet */
 	const char *name;		     /* told last, in `about` */
+	char comm[32];			     /* what it was called when it was told */
 	struct lost lost;		     /* from none of its rings */
 };
 
@@ -64,6 +65,8 @@ void places_done(struct places *l);
 uint64_t places_uuid(enum use use, uint32_t pid, uint16_t domain, uint32_t tid, uint32_t id);
 /* NULL: -ENOMEM. */
 struct process *places_process(struct places *l, uint32_t pid);
+/* Tells the names that have changed since their processes' last events. */
+void places_follow_names(struct places *l);
 void places_drop_process(struct places *l, struct process *p);
 /* The event's domain or thread, of which `t` is the track of the phases. NULL: -ENOMEM. */
 struct lane *places_lane(struct places *l, struct track *t, const struct ebt_event *ev);

@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/utf8.h"
 #include "core/names.h"
 #include <errno.h>
 #include <stdbool.h>
@@ -10,12 +11,16 @@
 #include <string.h>
 
 #define TEXT_BUFFER_BYTES (64 * 1024)
+/* No line is longer, but for payloads that no ring can hold. */
+#define TEXT_LINE_BYTES (20 * 1024)
 /* Deeper phases are shown, but without a duration. */
 #define TEXT_MAX_DEPTH 32
 
 struct nesting {
+	struct nesting *sibling; /* of the same process */
+	uint64_t key;
+	bool in_ring; /* its last event has a position in a ring */
 	uint32_t depth;
-	bool in_ring;		     /* its last event has a position in a ring */
 	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
 	uint64_t ts[TEXT_MAX_DEPTH];
 };
@@ -24,7 +29,8 @@ struct text {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct map domains; /* pid << 32 | domain or thread → struct nesting * */
+	struct map domains;   /* key_of() → struct nesting * */
+	struct map processes; /* pid → struct nesting *, a list */
 	bool color;
 	bool has_first, has_cpus;
 	uint64_t first_ns;
@@ -62,13 +68,39 @@ static void put_aligned(struct text *t, uint64_t v, int width, char fill)
 	t->buf.len = (size_t)(p + n - t->buf.data);
 }
 
-static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
+/* Of the process's domain, or of its thread without one. */
+static uint64_t key_of(const struct ebt_event *ev)
 {
 	uint64_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : 0x10000ull + ev->tid;
-	uint64_t *value = map_put(&t->domains, (uint64_t)ev->pid << 32 | lane);
-	if (value && !*value)
-		*value = (uintptr_t)calloc(1, sizeof(struct nesting));
-	return value ? (struct nesting *)(uintptr_t)*value : NULL;
+	return (uint64_t)ev->pid << 32 | lane;
+}
+
+static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
+{
+	uint64_t *value = map_put(&t->domains, key_of(ev));
+	if (!value || *value)
+		return value ? (struct nesting *)(uintptr_t)*value : NULL;
+	uint64_t *first = map_put(&t->processes, ev->pid);
+	struct nesting *n = first ? calloc(1, sizeof(*n)) : NULL;
+	if (!n)
+		return NULL;
+	n->key = key_of(ev);
+	n->sibling = (struct nesting *)(uintptr_t)*first;
+	*first = *value = (uintptr_t)n;
+	return n;
+}
+
+/* The process, or its program, has ended. */
+static void forget_process(struct text *t, uint32_t pid)
+{
+	uint64_t *first = map_get(&t->processes, pid);
+	struct nesting *n = first ? (struct nesting *)(uintptr_t)*first : NULL;
+	for (struct nesting *next; n; n = next) {
+		next = n->sibling;
+		map_delete(&t->domains, n->key);
+		free(n);
+	}
+	map_delete(&t->processes, pid);
 }
 
 /* Registered names may hold control characters, which must not reach a terminal. */
@@ -80,15 +112,16 @@ static void put_name(struct text *t, const struct ebt_event *ev)
 		put_u64(t, ev->id & ~EBT_UNKNOWN_ID);
 		return;
 	}
-	for (size_t n; *name; name += n) {
-		n = 0;
-		while ((unsigned char)name[n] >= 0x20 && name[n] != 0x7f)
-			n++;
+	for (size_t left = strlen(name); left;) {
+		size_t n = utf8_plain(name, left);
 		buf_put(&t->buf, name, n);
-		if (name[n]) {
-			put(t, "?");
-			n++;
-		}
+		name += n;
+		left -= n;
+		if (!left)
+			break;
+		put(t, "?");
+		name++;
+		left--;
 	}
 }
 
@@ -245,31 +278,19 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 	put_spaces(t, left + 1);
 }
 
-/* What is open behind a hole is not known. */
-static void forget_open(struct text *t, struct nesting *n, const struct ebt_event *ev)
+/* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
+static void forget_open(struct text *t, struct nesting *of_event, const struct ebt_event *ev)
 {
 	size_t at = 0;
-	n->depth = 0;
+	of_event->depth = 0;
 	if (ev->domain != EBT_NO_DOMAIN)
 		return;
-	/* Without a domain: of any that no ring holds, or of any at all. */
 	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));) {
-		n = (struct nesting *)(uintptr_t)slot->value;
-		bool is_its = !ev->pid || slot->key >> 32 == ev->pid;
-		if (n && is_its && (EBT_LOST_ANYWHERE(ev) || !n->in_ring))
+		struct nesting *n = (struct nesting *)(uintptr_t)slot->value;
+		if (n && (!ev->pid || n->key >> 32 == ev->pid) &&
+		    (EBT_LOST_ANYWHERE(ev) || !n->in_ring))
 			n->depth = 0;
 	}
-}
-
-/* A process that is gone leaves its place in the map, empty. */
-static void forget_process(struct text *t, const struct ebt_event *ev)
-{
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
-		if (slot->key >> 32 == ev->pid) {
-			free((void *)(uintptr_t)slot->value);
-			slot->value = 0;
-		}
 }
 
 static int text_event(struct sink *k, const struct ebt_event *ev)
@@ -278,6 +299,9 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	struct nesting *n = find_nesting(t, ev);
 	if (!n)
 		return -ENOMEM;
+	/* An interruption leaves whole lines. */
+	if (t->buf.cap - t->buf.len < TEXT_LINE_BYTES)
+		buf_flush(&t->buf);
 	bool is_begin = ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN;
 	bool is_end = ev->kind == EBT_END || ev->kind == EBT_SPAN_END;
 	uint64_t ns = 0;
@@ -300,7 +324,7 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	if (ev->kind == EBT_LOST)
 		forget_open(t, n, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		forget_process(t, ev);
+		forget_process(t, ev->pid);
 	if (is_begin || is_end)
 		n->in_ring = ev->pos != EBT_NO_POS;
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
@@ -355,6 +379,7 @@ static void text_free(struct sink *k)
 	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
 		free((void *)(uintptr_t)slot->value);
 	map_done(&t->domains);
+	map_done(&t->processes);
 	buf_done(&t->buf);
 	free(t);
 }
