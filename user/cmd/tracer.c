@@ -17,6 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
+#include "cmd/signals.h"
 #include "cmd/target.h"
 #include "source/bpf.h"
 #include "source/ring.h"
@@ -63,32 +64,8 @@ static int watch_fd(struct tracer *t, int fd)
 
 static int watch_signals(struct tracer *t)
 {
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGCHLD);
-	/* Not under nohup: a blocked signal is queued even where it is ignored. */
-	struct sigaction hup;
-	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
-		sigaddset(&set, SIGHUP);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return -errno;
-	signal(SIGPIPE, SIG_IGN);
-	t->signal_fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	return t->signal_fd < 0 ? -errno : watch_fd(t, t->signal_fd);
-}
-
-/* The second signal ends ebtrace as if it had never been caught. */
-static void uncatch_signals(void)
-{
-	sigset_t set;
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
-	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	t->signal_fd = signals_catch(t->opts->program != NULL);
+	return t->signal_fd < 0 ? t->signal_fd : watch_fd(t, t->signal_fd);
 }
 
 static void take_signals(struct tracer *t)
@@ -97,12 +74,14 @@ static void take_signals(struct tracer *t)
 	while (read(t->signal_fd, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD)
 			continue;
-		t->signals++;
-		t->signal_ns = now_ns();
 		/* A terminal tells the program itself; what was sent to us alone is passed on. */
 		if (t->has_target && !t->target.reaped && si.ssi_code <= 0)
 			kill(t->target.pid, (int)si.ssi_signo);
-		uncatch_signals();
+		if (!signals_end_run((int)si.ssi_signo))
+			continue;
+		t->signals++;
+		t->signal_ns = now_ns();
+		signals_uncatch();
 	}
 }
 
@@ -492,7 +471,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	}
 	follow_free(t.follow);
 	/* What is still to be written may wait for a reader: a signal must end that. */
-	uncatch_signals();
+	signals_uncatch();
 	if (t.signal_fd >= 0)
 		close(t.signal_fd);
 	return status;
