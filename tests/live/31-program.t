@@ -56,6 +56,19 @@ json --mode ring -o "$TMP/t" -- sh -c "(setsid $gc -q -t 1 -n 20000 -r 50000 -c 
 is "$(grep -c '"kind":"begin"' "$TMP/t")" "$(awk '$2 == "begin" { n += $3 } END { print n }' "$TMP/counts")" \
   "a daemon that the program leaves behind is followed to its end"
 
+# Whatever is sent to ebtrace, the program gets it.
+for name in HUP INT QUIT USR1 USR2 ALRM TERM WINCH; do
+  rm -f "$TMP/up"
+  env --default-signal=QUIT,INT "$O/ebtrace" -q --mode ring -o "$TMP/t" -- bash -c "
+    trap 'exit 9' $name; : >'$TMP/up'; for i in {1..200}; do sleep 0.05; done" 2>/dev/null &
+  tracer=$!
+  children+=("$tracer")
+  wait_for test -e "$TMP/up"
+  kill -$name $tracer
+  wait $tracer
+  is $? 9 "SIG$name is passed on to the program"
+done
+
 # The trace is over, the program is not: a signal reaches it.
 # Not through the function, which would be a shell of its own in the background.
 "$O/ebtrace" -q -f ndjson -d 0.2s -o "$TMP/t" -- sleep 60 2>/dev/null &

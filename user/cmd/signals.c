@@ -5,9 +5,17 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
-#include <unistd.h>
 
-int signals_open(void)
+static const int for_program_only[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+#define FOR_PROGRAM_ONLY (sizeof(for_program_only) / sizeof(*for_program_only))
+
+static bool is_ignored(int signo)
+{
+	struct sigaction now;
+	return !sigaction(signo, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+int signals_catch(bool for_program)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -15,9 +23,12 @@ int signals_open(void)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
 	/* Not under nohup: a blocked signal is queued even where it is ignored. */
-	struct sigaction hup;
-	if (!sigaction(SIGHUP, NULL, &hup) && hup.sa_handler != SIG_IGN)
+	if (!is_ignored(SIGHUP))
 		sigaddset(&set, SIGHUP);
+	if (for_program && !is_ignored(SIGQUIT))
+		sigaddset(&set, SIGQUIT);
+	for (unsigned i = 0; for_program && i < FOR_PROGRAM_ONLY; i++)
+		sigaddset(&set, for_program_only[i]);
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
@@ -25,26 +36,22 @@ int signals_open(void)
 	return fd < 0 ? -errno : fd;
 }
 
-void signals_restore(void)
+bool signals_end_run(int signo)
+{
+	for (unsigned i = 0; i < FOR_PROGRAM_ONLY; i++)
+		if (signo == for_program_only[i])
+			return false;
+	return true;
+}
+
+void signals_uncatch(void)
 {
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGQUIT);
 	signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-int signals_next(int fd, int *ret_sent)
-{
-	struct signalfd_siginfo si;
-	while (read(fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
-			continue;
-		*ret_sent = si.ssi_code <= 0;
-		signals_restore();
-		return (int)si.ssi_signo;
-	}
-	return 0;
 }

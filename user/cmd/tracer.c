@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -74,19 +75,24 @@ static int watch_fd(struct tracer *t, int fd)
 
 static int watch_signals(struct tracer *t)
 {
-	t->signal_fd = signals_open();
+	t->signal_fd = signals_catch(t->opts->program != NULL);
 	return t->signal_fd < 0 ? t->signal_fd : watch_fd(t, t->signal_fd);
 }
 
 static void take_signals(struct tracer *t)
 {
-	int sent;
-	for (int signal; (signal = signals_next(t->signal_fd, &sent));) {
+	struct signalfd_siginfo si;
+	while (read(t->signal_fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			continue;
+		/* A terminal tells the program itself; what was sent to us alone is passed on. */
+		if (t->has_target && !t->target.reaped && si.ssi_code <= 0)
+			kill(t->target.pid, (int)si.ssi_signo);
+		if (!signals_end_run((int)si.ssi_signo))
+			continue;
 		t->signals++;
 		t->signal_ns = now_ns();
-		/* A terminal tells the program itself; what was sent to us alone is passed on. */
-		if (t->has_target && !t->target.reaped && sent)
-			kill(t->target.pid, signal);
+		signals_uncatch();
 	}
 }
 
@@ -476,7 +482,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	}
 	follow_free(t.follow);
 	/* What is still to be written may wait for a reader: a signal must end that. */
-	signals_restore();
+	signals_uncatch();
 	if (t.signal_fd >= 0)
 		close(t.signal_fd);
 	return status;

@@ -8,8 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SYMBOLS  10000000 /* of a section: bounds for hostile files */
+/* Bounds for hostile files. */
+#define MAX_SYMBOLS  10000000 /* of a section */
 #define MAX_SEGMENTS 256
+#define MAX_BYTES    (512u << 20) /* of all sections that are read */
 
 struct elf {
 	Elf *elf;
@@ -17,6 +19,7 @@ struct elf {
 	uint16_t type;
 	GElf_Phdr segment[MAX_SEGMENTS];
 	unsigned segments;
+	uint64_t left; /* of MAX_BYTES */
 };
 
 int elf_open(int fd, struct elf **ret)
@@ -36,6 +39,7 @@ int elf_open(int fd, struct elf **ret)
 		return -ENOEXEC;
 	}
 	e->type = head.e_type;
+	e->left = MAX_BYTES;
 	for (size_t i = 0; i < count && i < MAX_SEGMENTS; i++)
 		if (gelf_getphdr(e->elf, (int)i, &e->segment[e->segments]))
 			e->segments++;
@@ -59,19 +63,36 @@ static Elf_Scn *next_section(struct elf *e, Elf_Scn *scn, uint32_t type, GElf_Sh
 	return NULL;
 }
 
+static Elf_Data *read_section(struct elf *e, Elf_Scn *scn)
+{
+	GElf_Shdr shdr;
+	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > e->left)
+		return NULL;
+	e->left -= shdr.sh_size;
+	return elf_getdata(scn, NULL);
+}
+
+/* Not by elf_strptr(): at each call that looks for the end of the last string of the table. */
+static bool is_named(const Elf_Data *strings, uint64_t at, const char *name)
+{
+	size_t bytes = strlen(name) + 1;
+	return strings && strings->d_buf && at < strings->d_size && bytes <= strings->d_size - at &&
+	       !memcmp((const char *)strings->d_buf + at, name, bytes);
+}
+
 static unsigned find_in(struct elf *e, Elf_Scn *scn, const GElf_Shdr *shdr,
 			struct elf_symbol *symbol, unsigned count)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	size_t symbols = data ? data->d_size / shdr->sh_entsize : 0;
+	Elf_Data *data = read_section(e, scn);
+	Elf_Data *strings = read_section(e, elf_getscn(e->elf, shdr->sh_link));
+	size_t symbols = data && strings ? data->d_size / shdr->sh_entsize : 0;
 	unsigned found = 0;
 	for (size_t i = 0; i < symbols && i < MAX_SYMBOLS && found < count; i++) {
 		GElf_Sym sym;
 		if (!gelf_getsym(data, (int)i, &sym) || sym.st_shndx == SHN_UNDEF)
 			continue;
-		const char *name = elf_strptr(e->elf, shdr->sh_link, sym.st_name);
-		for (unsigned s = 0; name && s < count; s++) {
-			if (symbol[s].found || strcmp(symbol[s].name, name))
+		for (unsigned s = 0; s < count; s++) {
+			if (symbol[s].found || !is_named(strings, sym.st_name, symbol[s].name))
 				continue;
 			symbol[s].found = true;
 			symbol[s].value = sym.st_value;
@@ -140,7 +161,7 @@ static bool has_pie_flag(struct elf *e)
 {
 	GElf_Shdr shdr;
 	Elf_Scn *scn = next_section(e, NULL, SHT_DYNAMIC, &shdr);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
+	Elf_Data *data = read_section(e, scn);
 	GElf_Dyn dyn;
 	for (int i = 0; data && gelf_getdyn(data, i, &dyn) && dyn.d_tag != DT_NULL; i++)
 		if (dyn.d_tag == DT_FLAGS_1 && dyn.d_un.d_val & DF_1_PIE)
@@ -173,18 +194,18 @@ uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol)
 	Elf_Scn *scn = NULL;
 	while ((scn = next_section(e, scn, SHT_RELA, &shdr))) {
 		Elf_Scn *symbols = elf_getscn(e->elf, shdr.sh_link);
-		Elf_Data *data = elf_getdata(scn, NULL);
-		Elf_Data *names = symbols ? elf_getdata(symbols, NULL) : NULL;
+		Elf_Data *data = read_section(e, scn);
+		Elf_Data *names = read_section(e, symbols);
 		if (!data || !names || !gelf_getshdr(symbols, &linked))
 			continue;
+		Elf_Data *strings = read_section(e, elf_getscn(e->elf, linked.sh_link));
 		GElf_Rela rela;
 		for (int i = 0; i < MAX_SYMBOLS && gelf_getrela(data, i, &rela); i++) {
 			GElf_Sym sym;
 			if (GELF_R_TYPE(rela.r_info) != type ||
 			    !gelf_getsym(names, (int)GELF_R_SYM(rela.r_info), &sym))
 				continue;
-			const char *name = elf_strptr(e->elf, linked.sh_link, sym.st_name);
-			if (name && !strcmp(name, symbol))
+			if (is_named(strings, sym.st_name, symbol))
 				return rela.r_offset;
 		}
 	}
