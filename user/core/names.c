@@ -2,6 +2,8 @@
 #include "core/names.h"
 
 #include <ebtrace/cursor.h>
+#include <stdbool.h>
+#include <stdio.h>
 
 const char *names_kind(uint16_t kind)
 {
@@ -50,6 +52,46 @@ const char *names_event(const struct session *s, const struct ebt_event *ev)
 	default:
 		return NULL;
 	}
+}
+
+uint32_t names_number(const struct session *s, const struct ebt_event *ev)
+{
+	bool is_phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
+	return is_phase ? session_raw_phase(s, ev->pid, ev->id) : ev->id & ~EBT_UNKNOWN_ID;
+}
+
+static const char *family_of(uint16_t kind)
+{
+	switch (kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		return "phase";
+	case EBT_COUNTER:
+	case EBT_LIFECYCLE:
+		return names_kind(kind);
+	case EBT_UNIT:
+	case EBT_INT:
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+	case EBT_CUSTOM:
+		return "user";
+	default:
+		return NULL;
+	}
+}
+
+const char *names_label(const struct session *s, const struct ebt_event *ev,
+			char scratch[NAMES_MADE_BYTES])
+{
+	const char *name = names_event(s, ev), *family = family_of(ev->kind);
+	if (name)
+		return name;
+	if (ev->kind == EBT_PROCESS)
+		return names_process_change(ev->id);
+	if (!family)
+		return names_kind(ev->kind);
+	snprintf(scratch, NAMES_MADE_BYTES, "%s_%u", family, names_number(s, ev));
+	return scratch;
 }
 
 const char *names_process_change(uint32_t change)

@@ -9,6 +9,13 @@
 const char *names_kind(uint16_t kind);
 /* Canonical or registered name of an event; NULL if it has none or it is not known. */
 const char *names_event(const struct session *s, const struct ebt_event *ev);
+#define NAMES_MADE_BYTES 48
+/* The same; of what has no name one made of its family and the producer's own number, in `scratch`:
+ * "phase_77", "user_3". */
+const char *names_label(const struct session *s, const struct ebt_event *ev,
+			char scratch[NAMES_MADE_BYTES]);
+/* The producer's own number of what has a name: of a phase, counter, lifecycle or user event. */
+uint32_t names_number(const struct session *s, const struct ebt_event *ev);
 /* "fork", "exec", "exit" of an EBT_PROCESS event; "unknown". Static. */
 const char *names_process_change(uint32_t change);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/chrome.h"
 
+#include "core/names.h"
+
 #include "core/tracks.h"
 #include "sink/chrome_json.h"
 #include "sink/rows.h"
@@ -146,8 +148,8 @@ static int put_phase_end(struct chrome *c, const struct track *t, const struct t
 static void put_span(struct chrome *c, char phase, const struct track *t, uint32_t id, uint64_t ts)
 {
 	struct ebt_event ev = {.kind = EBT_SPAN_BEGIN, .id = id, .pid = t->pid};
-	char scratch[ROWS_NAME_BYTES];
-	chrome_json_open(&c->out, phase, rows_event_name(c->session, &ev, scratch),
+	char scratch[NAMES_MADE_BYTES];
+	chrome_json_open(&c->out, phase, names_label(c->session, &ev, scratch),
 			 rows_category(ev.kind));
 	json_key_u64(&c->out.json, "id", t->number);
 	chrome_json_row(&c->out, t->pid, rows_tid(t->domain, t->tid));

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/chrome_json.h"
 
+#include "core/names.h"
+
 #include "core/sink.h"
 #include "sink/rows.h"
 #include <errno.h>
@@ -156,8 +158,8 @@ static void put_instant_args(struct chrome_json *c, const struct ebt_event *ev)
 
 void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 {
-	char scratch[ROWS_NAME_BYTES];
-	chrome_json_open(c, 'i', rows_event_name(c->session, ev, scratch), rows_category(ev->kind));
+	char scratch[NAMES_MADE_BYTES];
+	chrome_json_open(c, 'i', names_label(c->session, ev, scratch), rows_category(ev->kind));
 	chrome_json_row(c, ev->pid, rows_tid(ev->domain, ev->tid));
 	chrome_json_us(c, "ts", ev->ts);
 	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
@@ -182,12 +184,12 @@ static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, u
 	if (buf_init(&part.buf, -1, BUF_ROOM_MAX))
 		return NULL;
 	part.json.out = &part.buf;
-	char scratch[ROWS_NAME_BYTES];
+	char scratch[NAMES_MADE_BYTES];
 	chrome_json_open(&part,
 			 kind == EBT_BEGIN ? 'B'
 			 : kind == EBT_END ? 'E'
 					   : 'C',
-			 rows_event_name(c->session, &ev, scratch), rows_category(kind));
+			 names_label(c->session, &ev, scratch), rows_category(kind));
 	json_key_u64(&part.json, "pid", rows_pid(pid));
 	bool fits = part.buf.len <= sizeof(h->text);
 	if (fits) {

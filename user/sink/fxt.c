@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/fxt.h"
 
+#include "core/names.h"
+
 #include "core/tracks.h"
 #include "sink/fxt_record.h"
 #include "sink/rows.h"
@@ -84,9 +86,9 @@ static int thread_of_event(struct fxt *f, const struct ebt_event *ev, struct fxt
 static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
 		       struct fxt_string *name)
 {
-	char scratch[ROWS_NAME_BYTES];
+	char scratch[NAMES_MADE_BYTES];
 	fxt_record_literal(&f->record, rows_category(ev->kind), category);
-	fxt_record_string(&f->record, rows_event_name(f->session, ev, scratch), name);
+	fxt_record_string(&f->record, names_label(f->session, ev, scratch), name);
 }
 
 /* The same for a kind whose names never change. */

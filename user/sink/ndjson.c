@@ -68,26 +68,19 @@ static void put_header(struct ndjson *n)
 	close_line(n);
 }
 
-static void put_id_and_name(struct ndjson *n, const struct ebt_event *ev, const char *family)
+static void put_id_and_name(struct ndjson *n, const struct ebt_event *ev)
 {
-	struct json *j = &n->json;
-	bool is_phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
-	uint32_t id = is_phase ? session_raw_phase(n->session, ev->pid, ev->id)
-			       : ev->id & ~EBT_UNKNOWN_ID;
-	json_key_u64(j, "id", id);
-	const char *name = names_event(n->session, ev);
-	if (name) {
-		json_key_str(j, "name", name);
+	char made[NAMES_MADE_BYTES];
+	json_key_u64(&n->json, "id", names_number(n->session, ev));
+	json_key_str(&n->json, "name", names_label(n->session, ev, made));
+}
+
+static void put_cut(struct ndjson *n, const struct ebt_event *ev)
+{
+	if (!(ev->flags & EBT_F_CUT))
 		return;
-	}
-	/* A name made of the producer's number, so that `name` is always there. */
-	json_key(j, "name");
-	buf_put(&n->buf, "\"", 1);
-	buf_puts(&n->buf, family);
-	buf_put(&n->buf, "_", 1);
-	buf_put_u64(&n->buf, id);
-	buf_put(&n->buf, "\"", 1);
-	j->comma = true;
+	json_key(&n->json, "cut");
+	json_bool(&n->json, true);
 }
 
 static void put_alloc_sizes(struct ndjson *n, const struct ebt_event *ev)
@@ -102,19 +95,17 @@ static void put_alloc_sizes(struct ndjson *n, const struct ebt_event *ev)
 		json_u64(&n->json, v);
 	}
 	json_close(&n->json, ']');
+	put_cut(n, ev);
 }
 
 static void put_custom(struct ndjson *n, const struct ebt_event *ev)
 {
 	size_t bytes = 0;
 	const void *data = session_blob(n->session, ev, &bytes);
-	put_id_and_name(n, ev, "user");
+	put_id_and_name(n, ev);
 	json_key(&n->json, "data");
 	json_hex(&n->json, data, data ? bytes : 0);
-	if (ev->flags & EBT_F_CUT) {
-		json_key(&n->json, "cut");
-		json_bool(&n->json, true);
-	}
+	put_cut(n, ev);
 }
 
 static void put_lost(struct ndjson *n, const struct ebt_event *ev)
@@ -137,27 +128,27 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 	switch (ev->kind) {
 	case EBT_BEGIN:
 	case EBT_END:
-		put_id_and_name(n, ev, "phase");
+		put_id_and_name(n, ev);
 		break;
 	case EBT_COUNTER:
-		put_id_and_name(n, ev, "counter");
+		put_id_and_name(n, ev);
 		json_key_u64(j, "value", ev->arg[0]);
 		break;
 	case EBT_LIFECYCLE:
-		put_id_and_name(n, ev, "lifecycle");
+		put_id_and_name(n, ev);
 		json_key_i64(j, "value", ev->sarg[0]);
 		break;
 	case EBT_ALLOC_SIZES:
 		put_alloc_sizes(n, ev);
 		break;
 	case EBT_INT:
-		put_id_and_name(n, ev, "user");
+		put_id_and_name(n, ev);
 		json_key_i64(j, "value", ev->sarg[0]);
 		break;
 	case EBT_UNIT:
 	case EBT_SPAN_BEGIN:
 	case EBT_SPAN_END:
-		put_id_and_name(n, ev, "user");
+		put_id_and_name(n, ev);
 		break;
 	case EBT_CUSTOM:
 		put_custom(n, ev);
@@ -190,11 +181,6 @@ static bool has_common_parts(const struct ebt_event *ev)
 	       (ev->kind >= EBT_UNIT && ev->kind <= EBT_SPAN_END);
 }
 
-static const char *family_of(const struct ebt_event *ev)
-{
-	return ev->kind == EBT_COUNTER ? "counter" : ev->kind >= EBT_UNIT ? "user" : "phase";
-}
-
 static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->pid * 31) % COMMON_PARTS];
@@ -209,11 +195,7 @@ static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 	json_key(&part.json, "domain");
 	size_t middle = text.len;
 	part.json.comma = true;
-	/* The name of an unknown id is written around json. */
-	part.buf = text;
-	part.json.out = &part.buf;
-	put_id_and_name(&part, ev, family_of(ev));
-	text = part.buf;
+	put_id_and_name(&part, ev);
 	bool fits = middle <= sizeof(c->middle) && text.len - middle <= sizeof(c->rest);
 	*c = (struct common){.user_names = n->session->user_names,
 			     .pid = ev->pid,

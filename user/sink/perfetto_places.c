@@ -174,28 +174,6 @@ struct lane *places_lane(struct places *l, struct track *t, const struct ebt_eve
 	return lane;
 }
 
-/* A name made of the producer's own number, for what has none. */
-static void format_name(const struct places *l, const struct ebt_event *ev, char *buf, size_t size)
-{
-	uint32_t id = ev->id & ~EBT_UNKNOWN_ID;
-	const char *family = "user";
-	switch (ev->kind) {
-	case EBT_BEGIN:
-		family = "phase";
-		id = session_raw_phase(l->session, ev->pid, ev->id);
-		break;
-	case EBT_COUNTER:
-		family = "counter";
-		break;
-	case EBT_LIFECYCLE:
-		family = "lifecycle";
-		break;
-	default:
-		break;
-	}
-	snprintf(buf, size, "%s_%u", family, id);
-}
-
 static bool is_named(uint16_t kind)
 {
 	return kind <= EBT_CUSTOM && kind != EBT_ALLOC_SIZES;
@@ -211,12 +189,8 @@ uint32_t places_name(struct places *l, const struct ebt_event *ev)
 		     packets_know(l->packets, r->iid);
 	if (found && ev->kind < EBT_UNIT)
 		return r->iid;
-	char unnamed[32];
-	const char *name = names_event(l->session, ev);
-	if (!name) {
-		format_name(l, ev, unnamed, sizeof(unnamed));
-		name = unnamed;
-	}
+	char made[NAMES_MADE_BYTES];
+	const char *name = names_label(l->session, ev, made);
 	if (found && !strcmp(r->text, name))
 		return r->iid;
 	uint32_t iid = packets_intern(l->packets, name);
@@ -256,12 +230,8 @@ static enum packet_unit unit_of(uint32_t id, const char *name)
 static void tell_child(struct places *l, const struct lane *lane, const struct ebt_event *ev,
 		       uint64_t uuid)
 {
-	char unnamed[32];
-	const char *name = names_event(l->session, ev);
-	if (!name) {
-		format_name(l, ev, unnamed, sizeof(unnamed));
-		name = unnamed;
-	}
+	char made[NAMES_MADE_BYTES];
+	const char *name = names_label(l->session, ev, made);
 	struct packet_track track = {
 		.uuid = uuid, .parent = lane->uuid, .counter = PACKET_NO_COUNTER, .name = name};
 	if (ev->kind == EBT_COUNTER)

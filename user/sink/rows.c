@@ -91,34 +91,6 @@ const char *rows_category(uint16_t kind)
 	}
 }
 
-const char *rows_event_name(const struct session *s, const struct ebt_event *ev,
-			    char scratch[ROWS_NAME_BYTES])
-{
-	const char *name = names_event(s, ev);
-	if (name)
-		return name;
-	switch (ev->kind) {
-	case EBT_PROCESS:
-		return names_process_change(ev->id);
-	case EBT_BEGIN:
-	case EBT_END:
-	case EBT_COUNTER:
-	case EBT_LIFECYCLE:
-	case EBT_UNIT:
-	case EBT_INT:
-	case EBT_SPAN_BEGIN:
-	case EBT_SPAN_END:
-	case EBT_CUSTOM:
-		break;
-	default:
-		return names_kind(ev->kind);
-	}
-	bool is_phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
-	uint32_t id = is_phase ? session_raw_phase(s, ev->pid, ev->id) : ev->id & ~EBT_UNKNOWN_ID;
-	snprintf(scratch, ROWS_NAME_BYTES, "%s_%u", rows_category(ev->kind), id);
-	return scratch;
-}
-
 /* A ring that had wrapped when it was first read does not tell since when: that would be time 0. */
 uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev)
 {

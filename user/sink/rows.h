@@ -60,9 +60,6 @@ const char *rows_process_name(const struct session_process *p);
 /* True if the process of this pid has not been called so before: tell the viewer. */
 bool rows_process_renamed(struct rows *r, uint32_t pid);
 
-/* An event's name; for what no table knows "phase_61", made in `scratch`. Never NULL. */
-const char *rows_event_name(const struct session *s, const struct ebt_event *ev,
-			    char scratch[ROWS_NAME_BYTES]);
 /* "phase", "counter", "lifecycle", "user"; else as the kind is called. Static. */
 const char *rows_category(uint16_t kind);
 /* Since when the events of a loss are missing: at the earliest since the first event shown. */
