@@ -108,6 +108,24 @@ for mode in ring watermark stream; do
 	end_gc
 done
 
+# ebtrace is killed while its program runs: the directory that it made for the rings is left.
+mkdir "$TMP/run"
+EBTRACE_DIR= XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" -q --mode ring -o "$TMP/out" -- \
+	"$gc" -q -t 1 -s 60 -r 100 -c /dev/null &
+tracer=$!
+children+=("$tracer")
+wait_for eval '[ -n "$(ls "$TMP"/run/ebtrace-run-*/*.events 2>/dev/null)" ]'
+is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list | grep -c "^stale: $TMP/run")" 0 \
+	"the directory of a run is not stale while it lasts"
+program=$(pgrep -P "$tracer" minigc)
+kill -9 "$tracer"
+wait "$tracer" 2>/dev/null
+kill -9 "$program"
+tail --pid="$program" -f /dev/null
+is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list --prune | grep -c "^stale: $TMP/run.*(removed)")" 2 \
+	"it is when its ebtrace was killed: list --prune removes it, with its ring"
+is "$(ls -A "$TMP/run")" "" "nothing is left of it"
+
 # No room for the output.
 mkdir "$TMP/small"
 if mount -t tmpfs -o size=64k none "$TMP/small" 2>/dev/null; then

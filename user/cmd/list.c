@@ -16,6 +16,7 @@
 #include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
+#include "cmd/stale.h"
 #include "codec/ring_ids.h"
 #include "proc/maps.h"
 #include "proc/notes.h"
@@ -131,72 +132,6 @@ static int list_processes(const struct opts *o)
 	return 0;
 }
 
-/* True if the process that a ring file is named after does not map it any more. */
-static bool is_stale(pid_t pid, int fd)
-{
-	struct ringfile found[RINGFILE_MAX];
-	char reason[RINGFILE_REASON_BYTES];
-	struct stat st, other;
-	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
-	if (n == -EACCES || n == -EPERM || fstat(fd, &st))
-		return false;
-	bool stale = true;
-	for (int i = 0; i < n; i++) {
-		if (!fstat(found[i].fd, &other) && other.st_ino == st.st_ino &&
-		    other.st_dev == st.st_dev)
-			stale = false;
-		ringfile_close(&found[i]);
-	}
-	return stale;
-}
-
-static void list_stale_in(const char *dir, const struct opts *o)
-{
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	while (d && (e = readdir(d))) {
-		char *end;
-		long pid = strtol(e->d_name, &end, 10);
-		if (pid <= 0 || pid > INT32_MAX || !strstr(end, ".events"))
-			continue;
-		int fd =
-			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		struct stat st;
-		if (fd < 0)
-			continue;
-		bool stale = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_stale((pid_t)pid, fd);
-		close(fd);
-		if (!stale)
-			continue;
-		bool removed = o->prune && !unlinkat(dirfd(d), e->d_name, 0);
-		if (o->json)
-			printf("{\"stale\":\"%s/%s\",\"removed\":%s}\n", dir, e->d_name,
-			       removed ? "true" : "false");
-		else
-			printf("stale: %s/%s%s\n", dir, e->d_name, removed ? " (removed)" : "");
-	}
-	if (d)
-		closedir(d);
-}
-
-/* Where the probe library puts its files, for this user. */
-static void list_stale(const struct opts *o)
-{
-	char dir[256];
-	const char *base = getenv("XDG_RUNTIME_DIR");
-	if (base && *base) {
-		snprintf(dir, sizeof(dir), "%s/ebtrace", base);
-		list_stale_in(dir, o);
-	}
-	snprintf(dir, sizeof(dir), "/dev/shm/ebtrace-%u", getuid());
-	list_stale_in(dir, o);
-	const char *const given[] = {o->ring_dir, getenv("EBTRACE_DIR"),
-				     getenv("OCAML_RUNTIME_EVENTS_DIR")};
-	for (unsigned i = 0; i < 3; i++)
-		if (given[i] && *given[i])
-			list_stale_in(given[i], o);
-}
-
 static int list_markers(const char *path)
 {
 	struct notes notes;
@@ -234,7 +169,7 @@ int cmd_list(int argc, char **argv)
 	}
 	if (!o.file_count) {
 		status = list_processes(&o);
-		list_stale(&o);
+		stale_list(&o);
 	}
 	if (fflush(stdout) || ferror(stdout)) {
 		complain("cannot write: %s", strerror(errno));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/stale.h"
 
 /* What a fork of ours may touch between two looks at its memory. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
@@ -40,11 +42,14 @@ static int make_dir(struct target *t)
 	}
 	const char *const bases[] = {env_value("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
 	for (unsigned i = 0; i < 3; i++) {
-		if (!bases[i] || snprintf(t->dir, sizeof(t->dir), "%s/ebtrace-run-XXXXXX",
+		if (!bases[i] || snprintf(t->dir, sizeof(t->dir), "%s/" STALE_RUN_PREFIX "XXXXXX",
 					  bases[i]) >= (int)sizeof(t->dir))
 			continue;
 		if (mkdtemp(t->dir)) {
 			t->own_dir = true;
+			t->dir_fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+			if (t->dir_fd >= 0)
+				flock(t->dir_fd, LOCK_SH);
 			return 0;
 		}
 	}
@@ -96,6 +101,7 @@ int target_spawn(struct target *t, char **argv, const struct target_options *o)
 			     .pidfd = -1,
 			     .go_fd = -1,
 			     .failed_fd = -1,
+			     .dir_fd = -1,
 			     .nice = o->nice,
 			     .open_files = o->open_files,
 			     .traced = o->stop,
@@ -232,4 +238,6 @@ void target_done(struct target *t)
 		remove_dir(t);
 	else if (t->own_dir)
 		log_at(LOG_NORMAL, "ring files kept in '%s'", t->dir);
+	if (t->dir_fd >= 0)
+		close(t->dir_fd);
 }

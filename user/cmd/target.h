@@ -22,6 +22,7 @@ struct target {
 	int failed_fd;	 /* errno of a failed exec, or end of file */
 	char dir[128];	 /* where its ring files appear */
 	bool own_dir;	 /* made by us, removed by target_done() */
+	int dir_fd;	 /* holds the lock on it, which says that it is in use; -1: none */
 	bool keep_files; /* the user asked for them */
 	bool traced;	 /* stopped behind exec(), before its first instruction */
 	bool record;	 /* its rings are to be switched on */
