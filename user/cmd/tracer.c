@@ -26,7 +26,7 @@
  * A ring that is slower than LAP_MAX_NS does not need us more often. */
 #define POLL_MIN_NS 100000ull
 #define POLL_MAX_NS 2000000ull
-#define LAP_MAX_NS  (8 * POLL_MAX_NS)
+#define LAP_MAX_NS  (16 * POLL_MAX_NS)
 /* The first ring of a program of ours is looked for so often. */
 #define FIRST_SCAN_NS 250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
@@ -138,7 +138,7 @@ static int scan(struct tracer *t, uint64_t now)
 }
 
 /*
- * How long may be waited: until the ring that fills fastest has filled by an eighth. A burst is
+ * How long may be waited: until the ring that fills fastest has filled by a sixteenth. A burst is
  * believed at once, its end only in steps, so that a program which works by fits is looked at often.
  */
 static uint64_t wait_ns(struct tracer *t)
@@ -147,7 +147,7 @@ static uint64_t wait_ns(struct tracer *t)
 	if (lap > 2 * t->lap_ns)
 		lap = 2 * t->lap_ns;
 	t->lap_ns = lap < LAP_MAX_NS ? lap : LAP_MAX_NS;
-	return t->lap_ns / 8 > POLL_MIN_NS ? t->lap_ns / 8 : POLL_MIN_NS;
+	return t->lap_ns / 16 > POLL_MIN_NS ? t->lap_ns / 16 : POLL_MIN_NS;
 }
 
 static void show_progress(struct tracer *t, uint64_t now)
@@ -452,7 +452,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		.sink = sink,
 		.epoll_fd = -1,
 		.signal_fd = -1,
-		.lap_ns = 8 * POLL_MIN_NS,
+		.lap_ns = 16 * POLL_MIN_NS,
 		.progress = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL,
 	};
 	int status = begin(&t);
