@@ -46,6 +46,16 @@ ok $? "the events of all files are in time order"
 "$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
 grep -q 'does not tell which OCaml' "$TMP/err"
 ok $? "an OCaml file whose release is not given is said to be a guess"
+# A ring that has no room in memory waits in its file, and the others wait for it.
+EBTRACE_START=1 EBTRACE_LOG_WSIZE=18 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q \
+	-t 4 -n 60000 -c /dev/null
+ring=$(echo "$TMP"/*.events | tr ' ' '\n' | grep -v '471[123]')
+"$O/ebtrace" -f ndjson "$ring" >"$TMP/want"
+"$O/ebtrace" -f ndjson --buffer 64K "$ring" >"$TMP/out"
+same_file "$TMP/out" "$TMP/want" "a small buffer changes nothing"
+is "$(tail -1 "$TMP/out" | jq -c '[.late, .lost_events]')" "[0,0]" "and nothing is late or lost"
+rm "$ring"
+
 # Two runs that write to one file: neither takes the other's unfinished part for its own.
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/1.events"
 mkfifo "$TMP/late"

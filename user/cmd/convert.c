@@ -187,7 +187,7 @@ static const char *source_of(const struct inputs *ins)
 int tracer_files(const struct opts *o, struct session *session, struct sink *sink)
 {
 	struct inputs ins = {0};
-	if (ring_source_new(session, o->buffer_bytes, &ins.rings))
+	if (ring_source_new(session, opts_buffer(o), &ins.rings))
 		return EXIT_ERROR;
 	int status = 0;
 	for (unsigned i = 0; !status && i < o->file_count; i++)

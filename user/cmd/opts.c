@@ -62,7 +62,8 @@ static const struct argp_option options[] = {
 	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
 	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
 	{NULL, 0, NULL, 0, "Limits:", 4},
-	{"buffer", OPT_BUFFER, "SIZE", 0, "Backlog kept of all rings together; default 256M", 4},
+	{"buffer", OPT_BUFFER, "SIZE", 0,
+	 "Backlog kept of all rings together; default 256M, of files 32M", 4},
 	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M",
 	 4},
 	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)",
@@ -79,6 +80,14 @@ static const char *const modes[] = {"auto", "ring", "watermark", "stream", "prob
 const char *opts_mode_name(enum opts_mode mode)
 {
 	return modes[mode];
+}
+
+size_t opts_buffer(const struct opts *o)
+{
+	if (o->buffer_bytes)
+		return o->buffer_bytes;
+	/* A file at rest waits; a ring does not. */
+	return o->file_count ? 32 << 20 : 256 << 20;
 }
 
 bool opts_watermarks(const struct opts *o)
@@ -282,7 +291,6 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 {
 	*ret = (struct opts){
 		.bpf_buffer_bytes = 16 << 20,
-		.buffer_bytes = 256 << 20,
 		.follow = true,
 		.nice = getpriority(PRIO_PROCESS, 0),
 		.open_files = open_files(),

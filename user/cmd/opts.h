@@ -38,7 +38,7 @@ struct opts {
 	uint64_t min_duration_ns; /* 0: none */
 	uint64_t interval_ns;	  /* of stat's lines; 0: none */
 	uint64_t bpf_buffer_bytes;
-	uint64_t buffer_bytes; /* of the backlog of all rings */
+	uint64_t buffer_bytes; /* of the backlog of all rings; 0: the default */
 	int nice;	       /* as ebtrace was started; a program that it starts gets it */
 	rlim_t open_files;     /* soft limit, likewise */
 	bool follow;
@@ -56,6 +56,7 @@ struct opts_command {
 	const char *doc;  /* argp's: before and after the options, separated by \v */
 };
 
+size_t opts_buffer(const struct opts *o);	 /* of rings, in bytes */
 bool opts_watermarks(const struct opts *o);	 /* of our own markers, those alone */
 const char *opts_mode_name(enum opts_mode mode); /* as --mode has it; static */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);

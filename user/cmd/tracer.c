@@ -381,7 +381,7 @@ static int init(struct tracer *t)
 		return -errno;
 	int err = watch_signals(t);
 	if (!err)
-		err = ring_source_new(t->session, t->opts->buffer_bytes, &t->rings);
+		err = ring_source_new(t->session, opts_buffer(t->opts), &t->rings);
 	if (!err)
 		err = follow_new(t->session, t->rings, t->opts, t->epoll_fd, &t->follow);
 	if (!err)

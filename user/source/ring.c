@@ -301,16 +301,29 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 		int err = finish_event(s, lane, &ev[n], payload);
 		if (err)
 			return err;
+		lane->last_ns = ev[n].ts;
 		ring_lane_next(lane);
 		n++;
 	}
 	return (int)n;
 }
 
-static uint64_t ring_horizon(struct source *base, uint32_t lane)
+/* True if a ring at rest holds more than its lane has had room for: that comes with the next poll. */
+static bool has_rest(const struct ring_lane *lane)
 {
-	(void)lane;
-	return of(base)->safe_ns;
+	const struct ring_file *f = lane->file;
+	if (f->live || f->finished)
+		return false;
+	const struct cursor_ring *r = cursor_ring(f->cursor, lane->domain);
+	return r->tail != r->pos || r->notice;
+}
+
+static uint64_t ring_horizon(struct source *base, uint32_t index)
+{
+	const struct ring_source *s = of(base);
+	const struct ring_lane *lane = index ? s->lanes[index] : NULL;
+	bool waits = lane && has_rest(lane) && lane->last_ns < s->safe_ns;
+	return waits ? lane->last_ns : s->safe_ns;
 }
 
 static int ring_stop(struct source *base)

@@ -20,6 +20,7 @@ int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, ptrdiff_t *budget
 	if (!lane)
 		return -ENOMEM;
 	cursor_decoder_init(c, domain, &lane->decoder);
+	lane->domain = domain;
 	lane->budget = budget;
 	*ret = lane;
 	return 0;

@@ -21,6 +21,8 @@ struct ring_segment {
 
 struct ring_lane {
 	struct ring_file *file;
+	uint32_t domain;
+	uint64_t last_ns; /* of the last event that was read */
 	struct ring_decoder decoder;
 	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;
