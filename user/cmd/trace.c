@@ -20,7 +20,7 @@ static const struct opts_command command = {
 	"  ebtrace -p 1234                    the same through its ring file alone\n"
 	"  ebtrace -- ./prog args             a program from its first event\n"
 	"  ebtrace -p 1234 -e 'major*' -d 10s\n"
-	"  ebtrace -o run.ndjson -- ./prog\n"
+	"  ebtrace -o run.pftrace -- ./prog   a timeline for ui.perfetto.dev\n"
 	"  ebtrace -o run.ebt -- ./prog       a capture: all of it, compressed\n"
 	"  ebtrace run.ebt -o run.ndjson      made into something else, later\n"
 	"  ebtrace 1234.events                the ring file of a program that has ended\n"
