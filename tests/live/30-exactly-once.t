@@ -22,11 +22,11 @@ trace() {
 }
 # Four threads that use every CPU, and a ring that wraps in 19 ms: a machine whose CPUs are taken
 # away for so long (a virtual one with busy neighbours) loses events whatever the tracer does. So it
-# may try three times to lose nothing; that every event is delivered or told as lost must hold in
+# may try eight times to lose nothing; that every event is delivered or told as lost must hold in
 # each try.
 lossless() { # as trace
   local try name=$1
-  for try in 1 2 3; do
+  for try in 1 2 3 4 5 6 7 8; do
     trace "$@"
     balanced "$name"
     [ "$(value "$name" summary lost_events)" = 0 ] && break

@@ -27,6 +27,7 @@
 #define POLL_MIN_NS 100000ull
 #define POLL_MAX_NS 2000000ull
 #define LAP_MAX_NS  (16 * POLL_MAX_NS)
+#define AWAKE_NS 250000000ull
 /* The first ring of a program of ours is looked for so often. */
 #define FIRST_SCAN_NS 250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
@@ -50,7 +51,7 @@ struct tracer {
 	bool has_target;
 	int epoll_fd, signal_fd;
 	unsigned signals;
-	uint64_t signal_ns, lap_ns, scan_ns, stop_ns, progress_ns;
+	uint64_t signal_ns, lap_ns, awake_until_ns, scan_ns, stop_ns, progress_ns;
 	bool progress;
 	uint32_t bpf_markers;
 };
@@ -140,13 +141,20 @@ static int scan(struct tracer *t, uint64_t now)
 /*
  * How long may be waited: until the ring that fills fastest has filled by a sixteenth. A burst is
  * believed at once, its end only in steps, so that a program which works by fits is looked at often.
+ * Where others want the CPU, who waits gets it back late: if a ring was found filled by a quarter, we
+ * do not wait while events come (0), for some time.
  */
-static uint64_t wait_ns(struct tracer *t)
+static uint64_t wait_ns(struct tracer *t, uint64_t now)
 {
-	uint64_t lap = ring_source_lap_ns(t->rings);
-	if (lap > 2 * t->lap_ns)
-		lap = 2 * t->lap_ns;
-	t->lap_ns = lap < LAP_MAX_NS ? lap : LAP_MAX_NS;
+	struct ring_pace pace;
+	ring_source_pace(t->rings, &pace);
+	if (pace.lap_ns > 2 * t->lap_ns)
+		pace.lap_ns = 2 * t->lap_ns;
+	t->lap_ns = pace.lap_ns < LAP_MAX_NS ? pace.lap_ns : LAP_MAX_NS;
+	if (pace.fill > 0.25)
+		t->awake_until_ns = now + AWAKE_NS;
+	if (now < t->awake_until_ns)
+		return 0;
 	return t->lap_ns / 16 > POLL_MIN_NS ? t->lap_ns / 16 : POLL_MIN_NS;
 }
 
@@ -161,11 +169,11 @@ static void show_progress(struct tracer *t, uint64_t now)
 }
 
 /* Nothing to do: what has been put out is shown, then something may happen or time goes by. */
-static int wait_more(struct tracer *t)
+static int wait_more(struct tracer *t, uint64_t ns)
 {
 	int err = sink_flush(t->sink);
 	struct epoll_event events[8];
-	struct timespec ts = {0, (long)wait_ns(t)};
+	struct timespec ts = {0, (long)ns};
 	int n = epoll_pwait2(t->epoll_fd, events, 8, &ts, NULL);
 	for (int i = 0; i < n; i++)
 		if (events[i].data.ptr == t->follow)
@@ -190,8 +198,9 @@ static int run(struct tracer *t)
 		show_progress(t, now);
 		/* 0: every lane has ended, but a ring may still appear. A program whose events come
 		 * without a pause always has some: they can wait, too, as long as the rings do. */
-		if (moved <= 0 || pump_drained(t->pump))
-			err = wait_more(t);
+		uint64_t wait = wait_ns(t, now);
+		if (moved <= 0 || (wait && pump_drained(t->pump)))
+			err = wait_more(t, wait ? wait : POLL_MIN_NS);
 		else
 			take_signals(t);
 		if (err)
@@ -202,7 +211,7 @@ static int run(struct tracer *t)
 		int moved = pump_step(t->pump);
 		if (moved == 0)
 			break;
-		err = moved == -EAGAIN ? wait_more(t) : moved < 0 ? moved : 0;
+		err = moved == -EAGAIN ? wait_more(t, POLL_MIN_NS) : moved < 0 ? moved : 0;
 	}
 	/* What a source that failed gave before has been passed on; that it failed is told. */
 	return err ? err : pump_source_error(t->pump);

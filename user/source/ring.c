@@ -46,8 +46,8 @@ struct ring_source {
 	struct ring_lane **lanes;
 	uint32_t lane_cap;
 	uint64_t safe_ns;
-	double fill_rate;      /* rings a ns, of the ring that fills fastest */
-	bool stopped, follows; /* follows: has had a live file, more may come */
+	double fill_rate, fill; /* of the ring that fills fastest: rings a ns, and at one look */
+	bool stopped, follows;	/* follows: has had a live file, more may come */
 	bool ringless_seen;
 	struct ebt_event ringless[RINGLESS_MAX]; /* lane 0 */
 	uint32_t ringless_count;
@@ -126,6 +126,8 @@ static void rate_ring(struct ring_source *s, const struct ring_watch *w,
 	double rate = rings / (double)(look_ns - w->look_ns);
 	if (rate > s->fill_rate)
 		s->fill_rate = rate;
+	if (rings > s->fill)
+		s->fill = rings;
 }
 
 /* The first damage of a file is kept to be told. */
@@ -456,11 +458,11 @@ void ring_source_finish(struct ring_source *s, uint32_t pid)
 			s->files[i]->live = false;
 }
 
-uint64_t ring_source_lap_ns(struct ring_source *s)
+void ring_source_pace(struct ring_source *s, struct ring_pace *ret)
 {
-	double rate = s->fill_rate;
-	s->fill_rate = 0;
-	return rate > 1e-18 ? (uint64_t)(1 / rate) : UINT64_MAX;
+	ret->lap_ns = s->fill_rate > 1e-18 ? (uint64_t)(1 / s->fill_rate) : UINT64_MAX;
+	ret->fill = s->fill;
+	s->fill_rate = s->fill = 0;
 }
 
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)

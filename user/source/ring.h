@@ -43,9 +43,12 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 void ring_source_ringless_seen(struct ring_source *s);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t pid);
-/* In how long the fastest ring is overwritten, as the looks since the last call found; UINT64_MAX:
- * nothing was written. */
-uint64_t ring_source_lap_ns(struct ring_source *s);
+/* What the looks since the last call found of the ring that fills fastest. */
+struct ring_pace {
+	uint64_t lap_ns; /* in how long all of it is overwritten; UINT64_MAX: nothing was written */
+	double fill;	 /* the share of it that was written from one look to the next; 1: a loss */
+};
+void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 
 /* The first damage that was found in a file, and how many there are. */
 struct ring_damage {
