@@ -27,7 +27,7 @@
 #define POLL_MIN_NS 100000ull
 #define POLL_MAX_NS 2000000ull
 #define LAP_MAX_NS  (16 * POLL_MAX_NS)
-#define AWAKE_NS 250000000ull
+#define AWAKE_NS    250000000ull
 /* The first ring of a program of ours is looked for so often. */
 #define FIRST_SCAN_NS 250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
