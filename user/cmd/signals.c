@@ -44,14 +44,32 @@ bool signals_end_run(int signo)
 	return true;
 }
 
-void signals_uncatch(void)
+static void unblock(void (*handler)(int))
 {
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESETHAND | SA_RESTART};
 	sigset_t set;
 	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigaddset(&set, SIGTERM);
-	sigaddset(&set, SIGHUP);
-	sigaddset(&set, SIGQUIT);
-	signal(SIGINT, SIG_DFL); /* a shell's background job ignores it */
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		/* A shell's background job ignores SIGINT; under nohup SIGHUP stays ignored. */
+		if (ends[i] == SIGINT || !is_ignored(ends[i]))
+			sigaction(ends[i], &action, NULL);
+		sigaddset(&set, ends[i]);
+	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void signals_uncatch(void)
+{
+	unblock(SIG_DFL);
+}
+
+static void nothing(int signo)
+{
+	(void)signo;
+}
+
+void signals_finish(void)
+{
+	unblock(nothing);
 }

@@ -12,5 +12,7 @@ int signals_catch(bool for_program);
 bool signals_end_run(int signo);
 /* From here on such a signal ends ebtrace as if it had never been caught. */
 void signals_uncatch(void);
+/* The run is at its end anyway: the first such signal is waited out, the second ends ebtrace. */
+void signals_finish(void);
 
 #endif

@@ -490,8 +490,9 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		target_done(&t.target);
 	}
 	follow_free(t.follow);
-	/* What is still to be written may wait for a reader: a signal must end that. */
-	signals_uncatch();
+	/* What is still to be written may wait for a reader: a second signal must end that. */
+	if (!t.signals)
+		signals_finish();
 	if (t.signal_fd >= 0)
 		close(t.signal_fd);
 	return status;
