@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/account.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "proc/usage.h"
 
 void account_begin(struct account *a, const struct session *s, pid_t pid)
@@ -17,7 +16,7 @@ void account_begin(struct account *a, const struct session *s, pid_t pid)
 
 void account_note(const struct account *a, struct session *s)
 {
-	struct session_process *p = session_known_process(s, (uint32_t)a->pid);
+	struct session_process *p = session_find_process(s, (uint32_t)a->pid);
 	struct usage u;
 	if (!p || usage_read(a->pid, &u))
 		return;
@@ -31,10 +30,8 @@ void account_note(const struct account *a, struct session *s)
 
 void account_end(const struct account *a, struct session *s)
 {
-	struct session_process *p = session_known_process(s, (uint32_t)a->pid);
-	struct timespec now;
+	struct session_process *p = session_find_process(s, (uint32_t)a->pid);
 	account_note(a, s); /* of a zombie the memory is gone, the CPU time is not */
-	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (p)
-		p->end_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+		p->end_ns = now_ns();
 }

@@ -12,9 +12,9 @@
 #include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd/account.h"
 #include "cmd/open.h"
@@ -124,13 +124,6 @@ static bool has_ended(int pidfd)
 {
 	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
 	return poll(&fd, 1, 0) > 0;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void follow_usage(struct follow *f)

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/open.h"
@@ -28,7 +28,8 @@ int run_check_usage(const struct opts *o)
 	return EXIT_USAGE;
 }
 
-void run_prepare(void)
+/* Takes the priority and the descriptors that a run may need; before the sink makes its thread. */
+static void prepare(void)
 {
 	/* So that rings are emptied in time while the program uses every CPU. Refused without
 	 * privilege. */
@@ -40,13 +41,6 @@ void run_prepare(void)
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* What a process that ran already had overwritten before we came is no loss of this run. */
@@ -78,6 +72,17 @@ static void tell_wrapped(const struct opts *o, const struct session *session)
 		 words, ocaml ? "OCAMLRUNPARAM=e=18" : "", ocaml && ours ? " and " : "",
 		 ours ? "EBTRACE_LOG_WSIZE=18" : "",
 		 ours && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
+}
+
+int run_session(const struct opts *o, int (*fn)(const struct opts *o, struct session *s))
+{
+	struct session *session;
+	prepare();
+	if (session_new(&session))
+		return EXIT_ERROR;
+	int status = fn(o, session);
+	session_free(session);
+	return status;
 }
 
 int run_into(const struct opts *o, struct session *session, struct sink *sink)

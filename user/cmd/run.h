@@ -9,8 +9,8 @@
 
 /* One of -p, -- PROGRAM and FILE must be there. 0, or EXIT_USAGE after a line on stderr. */
 int run_check_usage(const struct opts *o);
-/* Takes the priority and the descriptors that a run may need; before the sink makes its thread. */
-void run_prepare(void);
+/* Prepares a run, makes a session, and calls fn with it, whose exit status it returns. */
+int run_session(const struct opts *o, int (*fn)(const struct opts *o, struct session *s));
 /* Moves all events that the options ask for into the sink, which it does not end. Exit status. */
 int run_into(const struct opts *o, struct session *session, struct sink *sink);
 /* The status, or EXIT_LOSS if it is 0, events were lost and --fail-on-loss asks for that. */

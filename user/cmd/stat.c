@@ -68,13 +68,5 @@ int cmd_stat(int argc, char **argv)
 		complain("stat writes text, or JSON with --json; -f is for trace");
 		status = EXIT_USAGE;
 	}
-	if (status)
-		return status;
-	run_prepare();
-	struct session *session;
-	if (session_new(&session))
-		return EXIT_ERROR;
-	status = run(&o, session);
-	session_free(session);
-	return status;
+	return status ? status : run_session(&o, run);
 }

@@ -193,7 +193,7 @@ bool target_ended(struct target *t)
 
 void target_usage(const struct target *t, struct session *s)
 {
-	struct session_process *p = session_known_process(s, (uint32_t)t->pid);
+	struct session_process *p = session_find_process(s, (uint32_t)t->pid);
 	if (!t->reaped || !t->has_usage || !p)
 		return;
 	p->usage.known = true;

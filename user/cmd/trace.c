@@ -68,13 +68,5 @@ int cmd_trace(int argc, char **argv)
 		return fflush(stdout) ? EXIT_ERROR : 0;
 	}
 	int status = run_check_usage(&o);
-	if (status)
-		return status;
-	run_prepare();
-	struct session *session;
-	if (session_new(&session))
-		return EXIT_ERROR;
-	status = run(&o, session);
-	session_free(session);
-	return status;
+	return status ? status : run_session(&o, run);
 }

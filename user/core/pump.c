@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/pump.h"
 
+#include "base/clock.h"
 #include "core/join.h"
 #include "core/merge.h"
 #include <errno.h>
@@ -117,13 +118,6 @@ struct filter *pump_filter(struct pump *p)
 	return p->filter;
 }
 
-static int64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000ll + t.tv_nsec;
-}
-
 static int advance(struct pump *p, uint64_t now)
 {
 	int err = filter_advance(p->filter, now);
@@ -142,7 +136,7 @@ static bool sinks_ready(const struct pump *p)
 
 int pump_step(struct pump *p)
 {
-	int64_t polled = now_ns();
+	uint64_t polled = now_ns();
 	p->drained = false;
 	int err = merge_poll(p->merge);
 	for (int moved = 0; !err; moved++) {

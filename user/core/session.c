@@ -102,12 +102,7 @@ struct session_process *session_process(struct session *s, uint32_t pid)
 	return p;
 }
 
-const struct session_process *session_find_process(const struct session *s, uint32_t pid)
-{
-	return find_process(s, pid);
-}
-
-struct session_process *session_known_process(struct session *s, uint32_t pid)
+struct session_process *session_find_process(const struct session *s, uint32_t pid)
 {
 	return find_process(s, pid);
 }

@@ -70,9 +70,7 @@ void session_free(struct session *s);
  * The pointer stays valid for the life of the session. */
 struct session_process *session_process(struct session *s, uint32_t pid);
 /* The same, NULL if nothing has asked for it yet. */
-const struct session_process *session_find_process(const struct session *s, uint32_t pid);
-/* The same, to be changed. */
-struct session_process *session_known_process(struct session *s, uint32_t pid);
+struct session_process *session_find_process(const struct session *s, uint32_t pid);
 /* The next process from *at on, in no order, which moves behind it; NULL at the end. */
 const struct session_process *session_next_process(const struct session *s, size_t *at);
 /* The first process that was made, or NULL. */

@@ -7,11 +7,10 @@
  *
  * It is the format's JSON *array*, not its object with "traceEvents": only of the array the format
  * says that the closing bracket may be missing, so only that opens after the tracer was killed
- * (Perfetto refuses an object that is cut off, Chrome's viewer mends the array alone). The object's
- * "displayTimeUnit" would do harm besides: some versions of Perfetto take "ns" as the unit of ts.
- * What would stand in "otherData" is in two M events, `ebtrace` at the start and `ebtrace_summary` at
- * the end. Events are separated by a comma *before* them, and written as a whole: whatever the moment
- * of an interruption, the bytes are JSON but for the `]`.
+ * (Perfetto refuses an object that is cut off, Chrome's viewer mends the array alone). What would
+ * stand in "otherData" is in two M events, `ebtrace` at the start and `ebtrace_summary` at the end.
+ * Events are separated by a comma *before* them and given to the output as a whole: what was
+ * flushed is JSON but for the `]`. A kill in the middle of a large write can cut the last event.
  */
 #ifndef SINK_CHROME_H
 #define SINK_CHROME_H

@@ -2,12 +2,12 @@
 #include "sink/ebt.h"
 
 #include "base/buf.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "codec/capture.h"
 #include "codec/ring_ids.h"
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #define EBT_LEVEL	1
 #define EBT_BLOCK_BYTES (256 * 1024)
@@ -42,13 +42,6 @@ struct ebt {
 	uint64_t lost_events, lost_words;
 	int err;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void copy_text(char *dst, size_t cap, const char *src)
 {

@@ -59,7 +59,8 @@ static int add_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
 	return err;
 }
 
-int stat_lane_commit(struct stat_model *m, struct stat_lane *l)
+/* What was held back are pauses. 0 or -ENOMEM. */
+static int commit(struct stat_model *m, struct stat_lane *l)
 {
 	int err = 0;
 	for (uint32_t i = 0; !err && i < l->held_count; i++)
@@ -76,7 +77,7 @@ static int hold_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
 	if (!l->held)
 		return -ENOMEM;
 	if (l->held_count == HELD_MAX || m->now_ns > l->unsure_ns + HELD_NS) {
-		int err = stat_lane_commit(m, l);
+		int err = commit(m, l);
 		return err ? err : add_pause(m, l, ns);
 	}
 	l->held[l->held_count++] = ns;
@@ -204,7 +205,7 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 		m->closing = false;
 	}
 	if (!err)
-		err = stat_lane_commit(m, l);
+		err = commit(m, l);
 	l->elapsed_ns += end_ns - l->since_ns;
 	l->until_ns = end_ns;
 	l->live = false;
@@ -218,7 +219,7 @@ int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns,
 	if (now_ns > from)
 		l->uncovered_ns += now_ns - from;
 	l->lost_until_ns = later(l->lost_until_ns, now_ns);
-	int err = stat_lane_commit(m, l);
+	int err = commit(m, l);
 	become_unsure(l, now_ns,
 		      since_ns > m->session->run_begin_ns ? STAT_CUT_LOSS : STAT_CUT_START);
 	return err;
@@ -255,6 +256,6 @@ int stat_model_settle(struct stat_model *m, uint64_t now_ns)
 	for (struct stat_process *p = m->processes; p; p = p->next)
 		for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
 			if (l->held_count && now_ns > l->unsure_ns + HELD_NS && !l->open_spans)
-				err = stat_lane_commit(m, l);
+				err = commit(m, l);
 	return err;
 }

@@ -16,8 +16,6 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns, uint64_t now_ns);
 /* An end came whose begin was not seen. */
 void stat_lane_orphan(struct stat_lane *l, uint32_t phase, uint64_t now_ns);
-/* What was held back are pauses. 0 or -ENOMEM. */
-int stat_lane_commit(struct stat_model *m, struct stat_lane *l);
 /* For tracks_new(). */
 struct tracks_visitor stat_lane_visitor(struct stat_model *m);
 

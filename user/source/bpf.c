@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_source.h"
 
+#include "base/clock.h"
 #include "base/later.h"
 #include "base/log.h"
 #include "bpf/abi.h"
@@ -12,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ebtrace.skel.h"
@@ -29,13 +29,6 @@ struct link {
 	struct bpf_link **perf;
 	uint32_t perfs;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
 static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)

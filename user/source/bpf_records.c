@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_source.h"
 
+#include "base/clock.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static void tell(struct bpf_source *s, pid_t pid, enum bpf_change change)
 {

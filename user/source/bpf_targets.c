@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_targets.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "proc/maps.h"
@@ -15,7 +16,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Files of one process that are remembered; what a program maps beyond is not looked at. */
@@ -58,13 +58,6 @@ struct scan {
 	int sites;
 	int err; /* why the last file that failed did */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 int bpf_targets_add(struct bpf_targets *t, pid_t pid)
 {

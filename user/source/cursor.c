@@ -40,10 +40,6 @@ const struct ring_ext *cursor_ext(const struct ebt_cursor *c)
 {
 	return c->reader.has_ext ? &c->reader.ext : NULL;
 }
-enum ebt_release cursor_release(const struct ebt_cursor *c)
-{
-	return c->release;
-}
 uint64_t cursor_ringless(const struct ebt_cursor *c)
 {
 	return ring_reader_ringless(&c->reader);

@@ -23,7 +23,6 @@
 const struct ring_layout *cursor_layout(const struct ebt_cursor *c);
 /* The extension block; NULL: the file has none (OCaml's). */
 const struct ring_ext *cursor_ext(const struct ebt_cursor *c);
-enum ebt_release cursor_release(const struct ebt_cursor *c);
 
 /* Sets the pid that events carry; ebt_cursor_open_pid() has set it already. */
 void cursor_set_pid(struct ebt_cursor *c, uint32_t pid);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "proc/process.h"
 #include "source/ring_lane.h"
@@ -52,13 +52,6 @@ struct ring_source {
 	struct ebt_event ringless[RINGLESS_MAX]; /* lane 0 */
 	uint32_t ringless_count;
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct ring_source *of(struct source *base)
 {
