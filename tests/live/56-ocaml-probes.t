@@ -63,6 +63,15 @@ build gcwork nopie ocamlopt -ccopt -no-pie
 build gcwork static ocamlopt -ccopt -static
 build gcwork bytecode ocamlc
 build gcwork custom ocamlc -custom
+# The runtime in a library of its own, libasmrun_shared and libcamlrun_shared.
+lib=$(chroot "$ROOT" ocamlopt -where)
+build gcwork shared-bytecode ocamlc -custom -runtime-variant _shared -ccopt "-Wl,-rpath,$lib"
+build gcwork object.o ocamlopt -output-obj
+echo '#include <caml/callback.h>
+int main(int argc, char **argv) { caml_main(argv); return argc < 0; }' >"$DIR/main.c"
+chroot "$ROOT" sh -c "cd $DIR_IN && gcc -I$lib main.c object.o -o shared-native -L$lib -Wl,-rpath,$lib \
+	-lasmrun_shared -lunixnat -lcamlruntime_eventsnat -lm -lzstd" >"$TMP/build.log" 2>&1
+ok $? "native code is linked to the shared runtime" || diag "$(cat "$TMP/build.log")"
 build lategc late ocamlopt
 build forkgc forker ocamlopt
 build manykids manykids ocamlopt
@@ -70,7 +79,7 @@ strip -o "$DIR/stripped" "$DIR/native"
 strip -o "$DIR/no-symbols" "$DIR/static"
 
 # Every 5th of the rounds of each domain collects explicitly.
-for how in native stripped pic debug nopie static bytecode custom; do
+for how in native stripped pic debug nopie static bytecode custom shared-native shared-bytecode; do
 	start "$how" 4 200 wait
 	attach "$TMP/log" -f ndjson -o "$TMP/$how.ndjson"
 	go
