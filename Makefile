@@ -44,12 +44,15 @@ LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c,$(wildcard user/c
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c
 UNIT_SRC  := $(wildcard tests/unit/test_*.c)
 PROG_SRC  := $(wildcard tests/prog/*.c)
+# Hostile programs, and makers of hostile files.
+ATTACK_SRC := $(wildcard tests/attack/*.c)
 BENCH_SRC := $(wildcard tests/bench/bench_*.c)
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 
 UNIT  := $(patsubst %.c,$(O)/%,$(UNIT_SRC))
 PROGS := $(patsubst %.c,$(O)/%,$(PROG_SRC))
+ATTACKS := $(patsubst %.c,$(O)/%,$(ATTACK_SRC))
 BENCH := $(patsubst %.c,$(O)/%,$(BENCH_SRC))
 FUZZ  := $(patsubst %.c,$(O)/%,$(FUZZ_SRC))
 ALL   := $(O)/ebtrace $(O)/libebtrace.a $(O)/libebtrace.so $(O)/libebtrace-probes.a $(O)/libebtrace-probes.so
@@ -116,6 +119,9 @@ $(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) -pthread -ldl -o $@
+$(O)/tests/attack/%: $(O)/tests/attack/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
+	$(say) LD $@
+	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
 $(O)/tests/bench/%: $(O)/tests/bench/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
@@ -127,7 +133,7 @@ clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
 .PHONY: all help clean deps demo check bench fuzz lint install golden tests
-tests: all $(UNIT) $(PROGS) ## build the test programs
+tests: all $(UNIT) $(PROGS) $(ATTACKS) ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev libzstd-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \

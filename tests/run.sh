@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs every built test under one runner: unit, command-line and live tests, then unit and
-# command-line tests once more with the sanitized build in $O/asan, and the race test under TSan.
-# Live tests share the machine's processes and markers, so they run one at a time.
+# Runs every built test under one runner: unit, command-line and live tests, what hostile programs
+# and files try (as root), then unit and command-line tests once more with the sanitized build in
+# $O/asan, and the race test under TSan.
+# Live tests and attacks share the machine's processes and markers, so they run one at a time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
@@ -20,6 +21,7 @@ programs() { find "$1/tests/unit" -maxdepth 1 -type f -perm -u+x -name 'test_*' 
 # shellcheck disable=SC2046
 run "unit, command line" -j2 -e '' $(programs "$O") tests/cli/*.t
 run "live" -e '' tests/live/*.t
+run "attacks" -e '' tests/attack/*.t
 run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
 O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
 [ -x "$O/tsan/tests/unit/test_ring_race" ] &&
