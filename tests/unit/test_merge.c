@@ -19,13 +19,21 @@ struct script {
 	struct source base;
 	struct lane_script lane[LANES];
 	int grow_to; /* lanes after the next poll */
+	int fails;   /* what poll returns */
+	int polls, stops;
 };
 
 static int script_poll(struct source *s)
 {
 	struct script *c = (struct script *)s;
+	c->polls++;
 	if (c->grow_to)
 		s->lanes = (uint32_t)c->grow_to;
+	return c->fails;
+}
+static int script_stop(struct source *s)
+{
+	((struct script *)s)->stops++;
 	return 0;
 }
 static int script_read(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
@@ -44,7 +52,7 @@ static uint64_t script_horizon(struct source *s, uint32_t lane)
 	return ((struct script *)s)->lane[lane].horizon;
 }
 static const struct source_ops ops = {
-	.poll = script_poll, .read = script_read, .horizon = script_horizon};
+	.poll = script_poll, .read = script_read, .horizon = script_horizon, .stop = script_stop};
 
 static void put(struct lane_script *l, uint64_t ts, uint16_t domain, uint64_t pos)
 {
@@ -192,6 +200,45 @@ static void test_growing(void)
 	free(c);
 }
 
+/* A source that works, one that fails at the second poll and holds events still. */
+static void test_failing_source(void)
+{
+	struct merge *m;
+	struct script *good = begin(&m, 1), *bad = calloc(1, sizeof(*bad));
+	struct ebt_event ev;
+	if (!bad)
+		abort();
+	bad->base.ops = &ops;
+	bad->base.lanes = 2;
+	merge_add(m, &bad->base);
+	put(&good->lane[0], 10, 0, 0);
+	put(&bad->lane[0], 5, 1, 0);
+	good->lane[0].horizon = 20;
+	bad->lane[0].horizon = bad->lane[1].horizon = 6;
+	merge_poll(m);
+	ok(merge_next(m, &ev) == 1 && ev.ts == 5 && merge_next(m, &ev) == -EAGAIN,
+	   "a source that works holds back what it may still precede");
+	bad->fails = -EIO;
+	put(&bad->lane[0], 12, 1, 2);
+	put(&good->lane[0], 14, 0, 2);
+	merge_poll(m);
+	ok(merge_next(m, &ev) == 1 && ev.ts == 10 && merge_next(m, &ev) == 1 && ev.ts == 12 &&
+		   ev.domain == 1,
+	   "what a source whose poll has failed still holds is read, in its place");
+	ok(merge_next(m, &ev) == 1 && ev.ts == 14, "and then it holds back no other source");
+	is(merge_horizon(m), 20, "nor the horizon");
+	is(merge_next(m, &ev), -EAGAIN, "the others may bring more");
+	merge_poll(m);
+	ok(bad->polls == 2 && bad->stops == 1, "it is stopped, once, and not polled again");
+	is(merge_error(m), -EIO, "its error is kept");
+	good->lane[0].ended = 1;
+	merge_poll(m);
+	is(merge_next(m, &ev), 0, "and the end comes when the others have ended");
+	merge_free(m);
+	free(good);
+	free(bad);
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct ebt_event *x = a, *y = b;
@@ -255,6 +302,7 @@ int main(void)
 	test_late();
 	test_last_moment();
 	test_growing();
+	test_failing_source();
 	int bad = 0;
 	for (unsigned seed = 1; seed <= 200; seed++)
 		bad += !model_round(seed);

@@ -12,6 +12,7 @@ enum lane_state { LANE_ENDED, LANE_WAITING, LANE_FULL };
 
 struct lane {
 	struct source *source;
+	uint32_t owner; /* its place among the sources */
 	uint32_t number;
 	enum lane_state state;
 	uint64_t horizon; /* while waiting */
@@ -33,7 +34,7 @@ struct entry {
 
 struct merge {
 	struct merge_source *sources;
-	size_t source_count;
+	uint32_t source_count;
 	struct lane *lanes;
 	struct entry *heap;
 	uint32_t lane_count, lane_cap, heap_count;
@@ -140,6 +141,9 @@ static int refill(struct merge *m, struct lane *l)
 {
 	struct ebt_event *into = l->events ? l->events : m->scratch;
 	int n = source_read(l->source, l->number, into, MERGE_BATCH);
+	/* A source that has failed will bring nothing more: waiting for it would hold back the others. */
+	if (n == -EAGAIN && m->sources[l->owner].failed)
+		n = 0;
 	if (n == -EAGAIN) {
 		l->state = LANE_WAITING;
 		l->horizon = source_horizon(l->source, l->number);
@@ -170,7 +174,7 @@ static int refill(struct merge *m, struct lane *l)
 	return 0;
 }
 
-static int add_lane(struct merge *m, struct source *s, uint32_t number)
+static int add_lane(struct merge *m, uint32_t owner, uint32_t number)
 {
 	if (m->lane_count == m->lane_cap) {
 		uint32_t cap = m->lane_cap ? m->lane_cap * 2 : 16;
@@ -184,21 +188,29 @@ static int add_lane(struct merge *m, struct source *s, uint32_t number)
 		m->heap = heap;
 		m->lane_cap = cap;
 	}
-	m->lanes[m->lane_count++] =
-		(struct lane){.source = s, .number = number, .state = LANE_WAITING};
+	m->lanes[m->lane_count++] = (struct lane){
+		.source = m->sources[owner].source,
+		.owner = owner,
+		.number = number,
+		.state = LANE_WAITING,
+	};
 	m->alive++;
 	return 0;
 }
 
-static int poll_source(struct merge *m, struct merge_source *ms)
+static int poll_source(struct merge *m, uint32_t owner)
 {
+	struct merge_source *ms = &m->sources[owner];
 	if (!ms->failed) {
 		ms->failed = source_poll(ms->source);
 		if (ms->failed && !m->error)
 			m->error = ms->failed;
+		/* Detached, it costs the traced program nothing more, and gives out all that it holds. */
+		if (ms->failed)
+			source_stop(ms->source);
 	}
 	while (ms->lanes < ms->source->lanes) {
-		int err = add_lane(m, ms->source, ms->lanes);
+		int err = add_lane(m, owner, ms->lanes);
 		if (err)
 			return err;
 		ms->lanes++;
@@ -208,8 +220,8 @@ static int poll_source(struct merge *m, struct merge_source *ms)
 
 int merge_poll(struct merge *m)
 {
-	for (size_t i = 0; i < m->source_count; i++) {
-		int err = poll_source(m, &m->sources[i]);
+	for (uint32_t i = 0; i < m->source_count; i++) {
+		int err = poll_source(m, i);
 		if (err)
 			return err;
 	}

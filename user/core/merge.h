@@ -19,7 +19,8 @@ void merge_free(struct merge *m); /* the sources are the caller's */
 int merge_add(struct merge *m, struct source *s);
 /*
  * Polls every source, takes in new lanes, asks again those that had nothing. A source whose poll
- * fails is not polled any more, but what it holds is still read. 0 or -ENOMEM.
+ * fails is stopped and not polled any more: what it holds is still read, then its lanes have ended,
+ * and the others go on without it. 0 or -ENOMEM.
  */
 int merge_poll(struct merge *m);
 /* 1: *ret is the next event; 0: every lane has ended; -EAGAIN: nothing may be passed on yet. */

@@ -327,7 +327,9 @@ static int ring_stop(struct source *base)
 	s->stopped = true;
 	for (uint32_t i = 0; i < s->file_count; i++)
 		s->files[i]->live = false;
-	return ring_poll(base);
+	int err = ring_poll(base);
+	s->safe_ns = UINT64_MAX; /* also of a ring that cannot be read any more */
+	return err;
 }
 
 static void file_free(struct ring_file *f)
