@@ -345,6 +345,9 @@ static int start_program(struct tracer *t)
 	}
 	follow_begun(t->follow, t->target.pid);
 	int status = t->target.traced ? attach(t, t->target.pid) : 0;
+	/* It has not run its first instruction yet: what cannot be traced as asked does not run. */
+	if (status)
+		kill(t->target.pid, SIGKILL);
 	target_release(&t->target);
 	return status;
 }
@@ -441,6 +444,19 @@ static int program_status(struct tracer *t, int status)
 	return status ? status : target_exit_status(&t->target);
 }
 
+/* Whatever ails us, a program of ours goes on as it would without us. */
+static void tell_failure(struct tracer *t, int err)
+{
+	/* The output's error is told again at its end, which may be hours away, with its name. */
+	bool by_output = sink_flush(t->sink) == err;
+	const char *what = by_output ? "cannot write the output" : "cannot go on";
+	if (t->has_target && !target_ended(&t->target))
+		complain("%s: %s; '%s' goes on untraced", what, strerror(-err),
+			 t->opts->program[0]);
+	else if (!by_output)
+		complain("%s: %s", what, strerror(-err));
+}
+
 int tracer_live(const struct opts *o, struct session *session, struct sink *sink)
 {
 	struct tracer t = {
@@ -459,18 +475,15 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		follow_usage(t.follow);
 		if (t.progress)
 			fputs("\r\033[K", stderr);
-		/* The output's error is told at its end; a reader that has left is none. */
-		bool by_output = err && sink_flush(sink) == err;
-		if (err && !by_output)
-			complain("cannot go on: %s", strerror(-err));
-		if (err && err != -EPIPE)
+		/* A reader that has left is no error. */
+		if (err && err != -EPIPE) {
+			tell_failure(&t, err);
 			status = EXIT_ERROR;
+		}
 	}
 	done(&t);
 	if (t.has_target) {
 		bool ran = t.target.pid > 0 && t.target.go_fd < 0;
-		if (ran && !t.target.reaped && status)
-			kill(t.target.pid, SIGTERM); /* it must not outlive a tracer that failed */
 		if (ran)
 			status = program_status(&t, status);
 		if (!t.target.keep_files && t.follow)
