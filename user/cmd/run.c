@@ -29,11 +29,12 @@ int run_check_usage(const struct opts *o)
 }
 
 /* Takes the priority and the descriptors that a run may need; before the sink makes its thread. */
-static void prepare(void)
+static void prepare(const struct opts *o)
 {
 	/* So that rings are emptied in time while the program uses every CPU. Refused without
-	 * privilege. */
-	if (setpriority(PRIO_PROCESS, 0, -20))
+	 * privilege. Files wait for us, and who was started with a niceness of its own keeps it. */
+	bool is_live = !o->file_count && !o->snapshot;
+	if (is_live && !o->nice && setpriority(PRIO_PROCESS, 0, -20))
 		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
 	/* Each process and each of its rings takes a descriptor. */
 	struct rlimit files;
@@ -77,7 +78,7 @@ static void tell_wrapped(const struct opts *o, const struct session *session)
 int run_session(const struct opts *o, int (*fn)(const struct opts *o, struct session *s))
 {
 	struct session *session;
-	prepare();
+	prepare(o);
 	if (session_new(&session))
 		return EXIT_ERROR;
 	int status = fn(o, session);
