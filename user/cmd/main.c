@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 
@@ -14,8 +16,21 @@ static const struct {
 	{"info", "ebtrace info", cmd_info},
 };
 
+/*
+ * A file of ours that got the number of a closed standard descriptor would get our messages. What
+ * is put in its place can neither be read nor written, as before, and a program that we start finds
+ * it closed.
+ */
+static void fill_standard_descriptors(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/", O_PATH | O_CLOEXEC) != fd)
+			_exit(EXIT_ERROR);
+}
+
 int main(int argc, char **argv)
 {
+	fill_standard_descriptors();
 	for (unsigned i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (strcmp(argv[1], commands[i].name))
 			continue;
