@@ -5,7 +5,6 @@ O      ?= build
 CC     := gcc
 CLANG  ?= clang
 PREFIX ?= /usr/local
-JOBS   ?= $(shell nproc)
 VERSION := 1.0
 
 ifeq ($(V),1)
@@ -152,15 +151,16 @@ deps: ## install the Debian 12 packages that are missing (as root)
 # A target that needs packages first installs them, then starts make anew: what make read when it
 # started was read without them.
 demo: deps ## trace a real program live and show its timeline
-	@$(MAKE) -j$(JOBS) all $(O)/tests/prog/minigc
+	@$(MAKE) all $(O)/tests/prog/minigc
 	@O=$(O) tests/demo.sh
 
+JOBS ?= 2
 ASAN := address,undefined
 check: deps ## run every test
-	@$(MAKE) -j$(JOBS) tests lint
-	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
-	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
-	@$(MAKE) -j$(JOBS) fuzz
+	@$(MAKE) tests lint
+	@$(MAKE) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
+	@$(MAKE) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
+	@$(MAKE) fuzz
 	@O=$(O) CI=$(CI) tests/run.sh
 
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
@@ -174,7 +174,7 @@ $(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard tests/fuzz/*.h user/*/*.h inclu
 	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
 		-D_GNU_SOURCE $< $(FUZZED) -lelf -lz -lzstd -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
-	@printf '%s\n' $^ | FUZZ_SECONDS=$(FUZZ_SECONDS) xargs -P $(JOBS) -n 1 tests/fuzz/run.sh
+	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
 
 bench: deps ## measure, beside the peers: a table, and $(O)/bench.json
 	@$(MAKE) tests $(BENCH)

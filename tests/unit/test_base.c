@@ -61,6 +61,8 @@ static void test_json(void)
 	       "quotes, backslashes and control characters are escaped");
 	is_str(json_of("\xc3\xa9\xe2\x82\xac", 5, &b), "\"\xc3\xa9\xe2\x82\xac\"",
 	       "UTF-8 stays as it is");
+	is_str(json_of("\xc2\x80\xc2\x9f\xc2\xa0\x7f", 7, &b), "\"\\u0080\\u009f\xc2\xa0\\u007f\"",
+	       "so are the control characters behind ASCII, and nothing after them");
 	is_str(json_of("\xff\xc3", 2, &b), "\"\xef\xbf\xbd\xef\xbf\xbd\"",
 	       "bytes that are no UTF-8 become U+FFFD");
 	is_str(json_of("\xed\xa0\x80", 3, &b), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"",

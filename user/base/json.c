@@ -66,6 +66,8 @@ static void put_piece(struct buf *b, const unsigned char *s, size_t len, size_t 
 		size_t n = c < 0x80 ? 1 : utf8_length(s + *at, len - *at);
 		if (n == 1 && (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
 			p = put_escape(p, c);
+		} else if (n == 2 && c == 0xc2 && s[*at + 1] < 0xa0) {
+			p = put_escape(p, s[*at + 1]);
 		} else if (n == 1) {
 			*p++ = (char)c;
 		} else if (n) {

@@ -2,7 +2,7 @@
 /*
  * A streaming JSON writer on a buffer: no tree, no allocation. It sets the commas; that what is
  * opened is closed is the caller's duty. Strings may hold any bytes: what is not UTF-8 becomes
- * U+FFFD.
+ * U+FFFD, and every control character, U+0080 to U+009F among them, is escaped.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

@@ -4,16 +4,24 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 enum log_level log_level = LOG_NORMAL;
 
-void log_at(enum log_level level, const char *fmt, ...)
+void log_vat(enum log_level level, const char *fmt, va_list ap)
 {
 	if (level > log_level)
 		return;
 	char line[1024];
+	vsnprintf(line, sizeof(line), fmt, ap);
+	utf8_disarm(line); /* names of files and programs are anybody's */
+	fprintf(stderr, "ebtrace: %s\n", line);
+}
+
+void log_at(enum log_level level, const char *fmt, ...)
+{
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	log_vat(level, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "ebtrace: %s\n", line);
 }

@@ -5,11 +5,18 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdarg.h>
+
 enum log_level { LOG_QUIET = -1, LOG_NORMAL = 0, LOG_VERBOSE = 1, LOG_DEBUG = 2 };
 
 extern enum log_level log_level;
 
-/* Writes "ebtrace: ..." and a newline to stderr if the level is at least `level`. */
+/*
+ * Writes "ebtrace: ..." and a newline to stderr if the level is at least `level`; LOG_QUIET: always.
+ * Whatever the arguments hold, the line has no control characters and is UTF-8.
+ */
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void log_vat(enum log_level level, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 #endif

@@ -1,24 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/account.h"
 
+#include <string.h>
+
 #include "base/clock.h"
+#include "proc/process.h"
 #include "proc/usage.h"
 
 void account_begin(struct account *a, const struct session *s, pid_t pid)
 {
 	struct usage u;
 	*a = (struct account){.pid = pid};
+	account_name(a);
 	if (usage_read(pid, &u) || u.start_boot_ns > s->clock_at.boottime_ns)
 		return; /* all that it will have used is of this run */
 	a->user_ns = u.user_ns;
 	a->system_ns = u.system_ns;
 }
 
+void account_name(struct account *a)
+{
+	struct process now;
+	process_look(a->pid, &now);
+	if (*now.comm)
+		memcpy(a->comm, now.comm, sizeof(a->comm));
+}
+
 void account_note(const struct account *a, struct session *s)
 {
 	struct session_process *p = session_find_process(s, (uint32_t)a->pid);
 	struct usage u;
-	if (!p || usage_read(a->pid, &u))
+	if (!p)
+		return;
+	if (!*p->comm)
+		memcpy(p->comm, a->comm, sizeof(p->comm));
+	if (usage_read(a->pid, &u))
 		return;
 	p->usage.known = true;
 	/* How they divide is a guess that changes. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a followed process takes of the machine, from when it is followed on, for the reports. */
+/* What a followed process is called, and takes of the machine from when it is followed on, for the
+ * reports. */
 #ifndef CMD_ACCOUNT_H
 #define CMD_ACCOUNT_H
 
@@ -9,11 +10,15 @@
 
 struct account {
 	pid_t pid;
+	char comm[32];		     /* as it was called when it was last looked at */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
 };
 
 void account_begin(struct account *a, const struct session *s, pid_t pid);
-/* Puts what it has used so far into the session; now and then, as a process may end at any time. */
+/* Looks at its name again: it has begun another program. */
+void account_name(struct account *a);
+/* Puts what it has used so far, and its name, into the session, if it has events; now and then, as a
+ * process may end at any time. */
 void account_note(const struct account *a, struct session *s);
 /* The same, of one that has ended. */
 void account_end(const struct account *a, struct session *s);

@@ -194,6 +194,13 @@ void follow_begun(struct follow *f, pid_t pid)
 		detect_release(f, p);
 }
 
+void follow_renamed(struct follow *f, pid_t pid)
+{
+	struct followed *p = find(f, pid);
+	if (p)
+		account_name(&p->account);
+}
+
 void follow_dir(struct follow *f, const char *dir, bool own)
 {
 	snprintf(f->dir, sizeof(f->dir), "%s", dir);

@@ -54,4 +54,7 @@ void follow_remove_files(struct follow *f);
 /* Calls fn for each child that was taken in since the last call. */
 void follow_children(struct follow *f, void (*fn)(pid_t pid, void *ctx), void *ctx);
 
+/* A process that may be followed has begun another program: it has another name now. */
+void follow_renamed(struct follow *f, pid_t pid);
+
 #endif

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/info.h"
 #include "cmd/open.h"
+#include "cmd/print.h"
 #include "core/names.h"
 #include "proc/runtime.h"
 
@@ -69,90 +69,95 @@ static int summarize(struct ebt_cursor *c, const struct ebt_cursor_info *info, s
 	return n < 0 ? (int)n : 0;
 }
 
+static void print_domain(const struct summary *s, uint32_t domain)
+{
+	const char *sep = "";
+	for (unsigned k = 0; k < KINDS; k++) {
+		if (!s->by_domain[domain][k])
+			continue;
+		if (!*sep)
+			print("  domain %-3" PRIu32 " ", domain);
+		print("%s%s %" PRIu64, sep, names_kind((uint16_t)k), s->by_domain[domain][k]);
+		sep = ", ";
+	}
+	if (*sep)
+		print("\n");
+}
+
 static void print_text(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
 {
-	printf("%s: ring file of %s%s", name, i->producer, i->release_assumed ? " (assumed)" : "");
+	print("%s: ring file of %s%s", name, i->producer, i->release_assumed ? " (assumed)" : "");
 	if (*i->runtime)
-		printf(", runtime %s", i->runtime);
+		print(", runtime %s", i->runtime);
 	if (i->pid)
-		printf(", process %" PRIu64, i->pid);
-	printf("\n  rings      %" PRIu32 " of %" PRIu32 " words\n", i->max_domains, i->ring_words);
-	printf("  events     %" PRIu64 "\n", i->events);
+		print(", process %" PRIu64, i->pid);
+	print("\n");
+	print("  rings      %" PRIu32 " of %" PRIu32 " words\n", i->max_domains, i->ring_words);
+	print("  events     %" PRIu64 "\n", i->events);
 	if (s->first_ns)
-		printf("  time span  %.6f s, from %" PRIu64 " ns\n",
-		       (double)(s->last_ns - s->first_ns) / 1e9, s->first_ns);
-	printf("  lost       ");
+		print("  time span  %.6f s, from %" PRIu64 " ns\n",
+		      (double)(s->last_ns - s->first_ns) / 1e9, s->first_ns);
+	print("  lost       ");
 	if (i->lost_events)
-		printf("%" PRIu64 " events, ", i->lost_events);
-	printf("%" PRIu64 " words\n  damage     ", i->lost_words);
-	printf(s->damages ? "%" PRIu32 " places, at byte" : "none", s->damages);
+		print("%" PRIu64 " events, ", i->lost_events);
+	print("%" PRIu64 " words\n", i->lost_words);
+	if (s->damages)
+		print("  damage     %" PRIu32 " places, at byte", s->damages);
+	else
+		print("  damage     none");
 	for (uint32_t d = 0; d < s->damages && d < DAMAGES; d++)
-		printf(" %" PRIu64, s->damage_offset[d]);
-	printf("%s\n", s->damages > DAMAGES ? " ..." : "");
+		print(" %" PRIu64, s->damage_offset[d]);
+	print(s->damages > DAMAGES ? " ...\n" : "\n");
+	for (uint32_t d = 0; d < s->domains; d++)
+		print_domain(s, d);
+}
+
+static void put_json_domains(struct json *j, const struct summary *s)
+{
+	json_key(j, "domains");
+	json_open(j, '[');
 	for (uint32_t d = 0; d < s->domains; d++) {
-		const char *sep = "";
+		bool any = false;
 		for (unsigned k = 0; k < KINDS; k++) {
 			if (!s->by_domain[d][k])
 				continue;
-			if (!*sep)
-				printf("  domain %-3" PRIu32 " ", d);
-			printf("%s%s %" PRIu64, sep, names_kind((uint16_t)k), s->by_domain[d][k]);
-			sep = ", ";
+			if (!any) {
+				json_open(j, '{');
+				json_key_u64(j, "domain", d);
+			}
+			any = true;
+			json_key_u64(j, names_kind((uint16_t)k), s->by_domain[d][k]);
 		}
-		if (*sep)
-			putchar('\n');
+		if (any)
+			json_close(j, '}');
 	}
-}
-
-void info_print_quoted(const char *s)
-{
-	putchar('"');
-	for (size_t left = strlen(s), n; left; s += n, left -= n) {
-		unsigned char c = (unsigned char)*s;
-		n = utf8_length((const unsigned char *)s, left);
-		if (c == '"' || c == '\\')
-			printf("\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			printf("\\u%04x", c);
-		else
-			fwrite(n ? s : UTF8_REPLACEMENT, 1, n ? n : strlen(UTF8_REPLACEMENT),
-			       stdout);
-		n += !n;
-	}
-	putchar('"');
+	json_close(j, ']');
 }
 
 static void print_json(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
 {
-	printf("{\"name\":");
-	info_print_quoted(name);
-	printf(",\"format\":\"ring\",\"producer\":");
-	info_print_quoted(i->producer);
-	printf(",\"producer_assumed\":%s,\"runtime\":", i->release_assumed ? "true" : "false");
-	info_print_quoted(i->runtime);
-	printf(",\"pid\":%" PRIu64 ",\"rings\":%" PRIu32 ",\"ring_words\":%" PRIu32
-	       ",\"events\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
-	       ",\"lost_events\":%" PRIu64 ",\"lost_words\":%" PRIu64 ",\"damaged\":%" PRIu32
-	       ",\"domains\":[",
-	       i->pid, i->max_domains, i->ring_words, i->events, s->first_ns, s->last_ns,
-	       i->lost_events, i->lost_words, s->damages);
-	const char *comma = "";
-	for (uint32_t d = 0; d < s->domains; d++) {
-		const char *sep = "";
-		for (unsigned k = 0; k < KINDS; k++) {
-			if (!s->by_domain[d][k])
-				continue;
-			if (!*sep)
-				printf("%s{\"domain\":%" PRIu32, comma, d);
-			sep = ",";
-			printf(",\"%s\":%" PRIu64, names_kind((uint16_t)k), s->by_domain[d][k]);
-		}
-		if (*sep) {
-			putchar('}');
-			comma = ",";
-		}
-	}
-	puts("]}");
+	struct json_line line;
+	struct json *j = &line.json;
+	print_json_begin(&line);
+	json_open(j, '{');
+	json_key_str(j, "name", name);
+	json_key_str(j, "format", "ring");
+	json_key_str(j, "producer", i->producer);
+	json_key(j, "producer_assumed");
+	json_bool(j, i->release_assumed);
+	json_key_str(j, "runtime", i->runtime);
+	json_key_u64(j, "pid", i->pid);
+	json_key_u64(j, "rings", i->max_domains);
+	json_key_u64(j, "ring_words", i->ring_words);
+	json_key_u64(j, "events", i->events);
+	json_key_u64(j, "first_ns", s->first_ns);
+	json_key_u64(j, "last_ns", s->last_ns);
+	json_key_u64(j, "lost_events", i->lost_events);
+	json_key_u64(j, "lost_words", i->lost_words);
+	json_key_u64(j, "damaged", s->damages);
+	put_json_domains(j, s);
+	json_close(j, '}');
+	print_json_end(&line);
 }
 
 static int tell(struct ebt_cursor *c, const char *name, const struct opts *o)
@@ -224,9 +229,6 @@ int cmd_info(int argc, char **argv)
 		if (status)
 			worst = status;
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("cannot write: %s", strerror(errno));
-		return EXIT_ERROR;
-	}
-	return worst;
+	int missing = print_end();
+	return missing ? missing : worst;
 }

@@ -7,7 +7,5 @@
 
 /* Tells what a capture is and holds. Takes the input over. Exit status. */
 int info_capture(const struct input *in, const struct opts *o);
-/* A JSON string on stdout; a name from outside may hold anything. */
-void info_print_quoted(const char *s);
 
 #endif

@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "cmd/info.h"
+#include "cmd/print.h"
 #include "cmd/tracer.h"
 #include "core/names.h"
 #include "core/pump.h"
@@ -76,118 +76,123 @@ static int list_processes(struct report *r)
 	return 0;
 }
 
-/* Registered names and names of programs may hold control characters. */
-static void print_plain(const char *s)
-{
-	for (size_t left = strlen(s); left;) {
-		size_t n = utf8_plain(s, left);
-		fwrite(s, 1, n, stdout);
-		if (n < left)
-			putchar('?');
-		n += n < left;
-		s += n;
-		left -= n;
-	}
-}
-
 static void print_processes(const struct report *r)
 {
 	for (size_t i = 0; i < r->process_count; i++) {
 		const struct session_process *p = r->processes[i];
-		printf("  process    %" PRIu32, p->pid);
-		const char *const texts[] = {p->comm, p->producer, p->runtime};
-		for (unsigned t = 0; t < 3; t++) {
-			if (!*texts[t])
-				continue;
-			fputs(t == 2 ? ", runtime " : ", ", stdout);
-			print_plain(texts[t]);
-		}
-		putchar('\n');
+		print("  process    %" PRIu32, p->pid);
+		if (*p->comm)
+			print(", %s", p->comm);
+		if (*p->producer)
+			print(", %s", p->producer);
+		if (*p->runtime)
+			print(", runtime %s", p->runtime);
+		print("\n");
 	}
+}
+
+static void print_damage(const struct report *r)
+{
+	const struct capture_fault *f = capture_source_fault(r->capture);
+	if (f)
+		print("  damage     %" PRIu64 " places, at byte %" PRIu64 ": expected %s\n",
+		      f->count, f->offset, f->expected);
+	else if (r->session->totals.damaged)
+		print("  damage     %" PRIu64 " places of what was traced\n",
+		      r->session->totals.damaged);
+	else
+		print("  damage     none\n");
 }
 
 static void print_text(const struct report *r)
 {
 	const struct session_totals *t = &r->session->totals;
 	const struct capture_stats *s = capture_source_stats(r->capture);
-	const struct capture_fault *f = capture_source_fault(r->capture);
-	printf("%s: capture, version %" PRIu32 ", of %s%s\n", r->name, s->version,
-	       r->session->source, s->whole ? "" : " (interrupted: without its end)");
+	print("%s: capture, version %" PRIu32 ", of %s%s\n", r->name, s->version,
+	      r->session->source, s->whole ? "" : " (interrupted: without its end)");
 	print_processes(r);
-	printf("  events     %" PRIu64 "\n", t->events);
+	print("  events     %" PRIu64 "\n", t->events);
 	if (t->first_ns)
-		printf("  time span  %.6f s, from %" PRIu64 " ns\n",
-		       (double)(t->last_ns - t->first_ns) / 1e9, t->first_ns);
-	printf("  lost       ");
+		print("  time span  %.6f s, from %" PRIu64 " ns\n",
+		      (double)(t->last_ns - t->first_ns) / 1e9, t->first_ns);
+	print("  lost       ");
 	if (t->lost_events)
-		printf("%" PRIu64 " events, ", t->lost_events);
-	printf("%" PRIu64 " words\n  damage     ", t->lost_words);
-	if (f)
-		printf("%" PRIu64 " places, at byte %" PRIu64 ": expected %s\n", f->count,
-		       f->offset, f->expected);
-	else if (t->damaged)
-		printf("%" PRIu64 " places of what was traced\n", t->damaged);
-	else
-		puts("none");
-	printf("  size       %" PRIu64 " bytes in %" PRIu64 " blocks, %" PRIu64 " unpacked",
-	       s->file_bytes, s->blocks, s->raw_bytes);
+		print("%" PRIu64 " events, ", t->lost_events);
+	print("%" PRIu64 " words\n", t->lost_words);
+	print_damage(r);
+	print("  size       %" PRIu64 " bytes in %" PRIu64 " blocks, %" PRIu64 " unpacked",
+	      s->file_bytes, s->blocks, s->raw_bytes);
 	if (t->events)
-		printf("; %.2f an event", (double)s->file_bytes / (double)t->events);
-	putchar('\n');
+		print("; %.2f an event", (double)s->file_bytes / (double)t->events);
+	print("\n");
 	const char *sep = "  kinds      ";
 	for (unsigned k = 0; k < KINDS; k++) {
 		if (!r->census->count[k])
 			continue;
-		printf("%s%s %" PRIu64, sep, names_kind((uint16_t)k), r->census->count[k]);
+		print("%s%s %" PRIu64, sep, names_kind((uint16_t)k), r->census->count[k]);
 		sep = ", ";
 	}
 	if (*sep == ',')
-		putchar('\n');
+		print("\n");
 }
 
-static void print_json_processes(const struct report *r)
+static void put_json_processes(struct json *j, const struct report *r)
 {
+	json_key(j, "processes");
+	json_open(j, '[');
 	for (size_t i = 0; i < r->process_count; i++) {
 		const struct session_process *p = r->processes[i];
-		printf("%s{\"pid\":%" PRIu32 ",\"producer\":", i ? "," : "", p->pid);
-		info_print_quoted(p->producer);
-		printf(",\"runtime\":");
-		info_print_quoted(p->runtime);
-		printf(",\"comm\":");
-		info_print_quoted(p->comm);
-		putchar('}');
+		json_open(j, '{');
+		json_key_u64(j, "pid", p->pid);
+		json_key_str(j, "producer", p->producer);
+		json_key_str(j, "runtime", p->runtime);
+		json_key_str(j, "comm", p->comm);
+		json_close(j, '}');
 	}
+	json_close(j, ']');
+}
+
+static void put_json_totals(struct json *j, const struct session_totals *t)
+{
+	json_key_u64(j, "events", t->events);
+	json_key_u64(j, "first_ns", t->first_ns);
+	json_key_u64(j, "last_ns", t->last_ns);
+	json_key_u64(j, "lost_events", t->lost_events);
+	json_key_u64(j, "lost_words", t->lost_words);
+	json_key_u64(j, "history_events", t->history_events);
+	json_key_u64(j, "history_words", t->history_words);
+	json_key_u64(j, "late", t->late);
+	json_key_u64(j, "damaged", t->damaged);
 }
 
 static void print_json(const struct report *r)
 {
-	const struct session_totals *t = &r->session->totals;
 	const struct capture_stats *s = capture_source_stats(r->capture);
 	const struct session_process *p = session_first_process(r->session);
-	printf("{\"name\":");
-	info_print_quoted(r->name);
-	printf(",\"format\":\"capture\",\"version\":%" PRIu32 ",\"source\":", s->version);
-	info_print_quoted(r->session->source);
-	printf(",\"producer\":");
-	info_print_quoted(p ? p->producer : "");
-	printf(",\"whole\":%s,\"processes\":[", s->whole ? "true" : "false");
-	print_json_processes(r);
-	printf("],\"events\":%" PRIu64 ",\"first_ns\":%" PRIu64 ",\"last_ns\":%" PRIu64
-	       ",\"lost_events\":%" PRIu64 ",\"lost_words\":%" PRIu64 ",\"history_events\":%" PRIu64
-	       ",\"history_words\":%" PRIu64 ",\"late\":%" PRIu64 ",\"damaged\":%" PRIu64,
-	       t->events, t->first_ns, t->last_ns, t->lost_events, t->lost_words, t->history_events,
-	       t->history_words, t->late, t->damaged);
-	printf(",\"blocks\":%" PRIu64 ",\"bytes\":%" PRIu64 ",\"raw_bytes\":%" PRIu64
-	       ",\"kinds\":{",
-	       s->blocks, s->file_bytes, s->raw_bytes);
-	const char *sep = "";
-	for (unsigned k = 0; k < KINDS; k++) {
-		if (!r->census->count[k])
-			continue;
-		printf("%s\"%s\":%" PRIu64, sep, names_kind((uint16_t)k), r->census->count[k]);
-		sep = ",";
-	}
-	puts("}}");
+	struct json_line line;
+	struct json *j = &line.json;
+	print_json_begin(&line);
+	json_open(j, '{');
+	json_key_str(j, "name", r->name);
+	json_key_str(j, "format", "capture");
+	json_key_u64(j, "version", s->version);
+	json_key_str(j, "source", r->session->source);
+	json_key_str(j, "producer", p ? p->producer : "");
+	json_key(j, "whole");
+	json_bool(j, s->whole);
+	put_json_processes(j, r);
+	put_json_totals(j, &r->session->totals);
+	json_key_u64(j, "blocks", s->blocks);
+	json_key_u64(j, "bytes", s->file_bytes);
+	json_key_u64(j, "raw_bytes", s->raw_bytes);
+	json_key(j, "kinds");
+	json_open(j, '{');
+	for (unsigned k = 0; k < KINDS; k++)
+		if (r->census->count[k])
+			json_key_u64(j, names_kind((uint16_t)k), r->census->count[k]);
+	json_close(j, '}');
+	json_close(j, '}');
+	print_json_end(&line);
 }
 
 static int pass(struct session *session, struct capture_source *c, struct sink *k)

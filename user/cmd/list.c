@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace list: what can be traced, and how; the markers of a binary; ring files left behind.
+ * ebtrace list: what can be traced, and how; ring files left behind.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/utf8.h"
 #include "cmd/commands.h"
+#include "cmd/list.h"
 #include "cmd/open.h"
+#include "cmd/print.h"
 #include "cmd/stale.h"
 #include "codec/ring_ids.h"
 #include "proc/maps.h"
@@ -82,23 +83,29 @@ static void print_process(const struct process *p, const struct facts *f, bool j
 {
 	bool ring = f->rings > 0;
 	if (json) {
-		printf("{\"pid\":%d,\"ring\":%s,\"markers\":%u,\"ocaml\":", p->pid,
-		       ring ? "true" : "false", f->markers);
+		struct json_line line;
+		print_json_begin(&line);
+		json_open(&line.json, '{');
+		json_key_i64(&line.json, "pid", p->pid);
+		json_key_str(&line.json, "comm", p->comm);
+		json_key(&line.json, "ring");
+		json_bool(&line.json, ring);
+		json_key_u64(&line.json, "markers", f->markers);
+		json_key(&line.json, "ocaml");
 		if (f->ocaml)
-			printf("\"%s\"}\n", ring_release_name(f->ocaml));
+			json_string(&line.json, ring_release_name(f->ocaml),
+				    strlen(ring_release_name(f->ocaml)));
 		else
-			puts("null}");
+			json_raw(&line.json, "null");
+		json_close(&line.json, '}');
+		print_json_end(&line);
 		return;
 	}
-	char comm[sizeof(p->comm)];
-	memcpy(comm, p->comm, sizeof(comm));
-	utf8_disarm(comm); /* any user may call a process anything */
-	printf("%7d  %-15s  %-4s  ", p->pid, comm, ring ? "ring" : "-");
+	char markers[32] = "-";
 	if (f->markers)
-		printf("%3u markers  ", f->markers);
-	else
-		printf("%-11s  ", "-");
-	puts(f->ocaml ? ring_release_name(f->ocaml) : "-");
+		snprintf(markers, sizeof(markers), "%3u markers", f->markers);
+	print("%7d  %-15s  %-4s  %-11s  %s\n", p->pid, p->comm, ring ? "ring" : "-", markers,
+	      f->ocaml ? ring_release_name(f->ocaml) : "-");
 }
 
 static int list_processes(const struct opts *o)
@@ -109,8 +116,8 @@ static int list_processes(const struct opts *o)
 		return EXIT_ERROR;
 	}
 	if (!o->json)
-		printf("%7s  %-15s  %-4s  %-11s  %s\n", "PID", "COMMAND", "RING", "MARKERS",
-		       "RUNTIME");
+		print("%7s  %-15s  %-4s  %-11s  %s\n", "PID", "COMMAND", "RING", "MARKERS",
+		      "RUNTIME");
 	unsigned denied = 0;
 	struct dirent *e;
 	while ((e = readdir(d))) {
@@ -132,48 +139,19 @@ static int list_processes(const struct opts *o)
 	return 0;
 }
 
-static int list_markers(const char *path)
-{
-	struct notes notes;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 ? -errno : notes_read(fd, NULL, &notes);
-	enum ebt_release release = fd < 0 ? EBT_RELEASE_AUTO : runtime_ocaml_release(fd);
-	if (fd >= 0)
-		close(fd);
-	if (err) {
-		complain("'%s': %s", path,
-			 err == -ENOEXEC ? "not an ELF file of this machine" : strerror(-err));
-		return EXIT_ERROR;
-	}
-	if (release)
-		printf("%s: runtime of %s\n", path, ring_release_name(release));
-	for (uint32_t i = 0; i < notes.sites; i++)
-		printf("%s:%s  at 0x%llx%s  %s\n", notes.site[i].provider, notes.site[i].name,
-		       (unsigned long long)notes.site[i].offset,
-		       notes.site[i].semaphore ? ", semaphore" : "", notes.site[i].args);
-	bool nothing = !notes.sites && !release;
-	if (nothing)
-		complain("'%s' has no markers and no OCaml 5 runtime", path);
-	notes_done(&notes);
-	return nothing ? EXIT_NOTHING : 0;
-}
-
 int cmd_list(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
 	int status = 0;
 	for (unsigned i = 0; i < o.file_count; i++) {
-		int one = list_markers(o.files[i]);
+		int one = list_binary(o.files[i]);
 		status = one ? one : status;
 	}
 	if (!o.file_count) {
 		status = list_processes(&o);
 		stale_list(&o);
 	}
-	if (fflush(stdout) || ferror(stdout)) {
-		complain("cannot write: %s", strerror(errno));
-		return EXIT_ERROR;
-	}
-	return status;
+	int missing = print_end();
+	return missing ? missing : status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/open.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -12,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
 #include "proc/ocaml.h"
@@ -22,13 +22,10 @@
 
 void complain(const char *fmt, ...)
 {
-	char line[1024];
 	va_list ap;
 	va_start(ap, fmt);
-	vsnprintf(line, sizeof(line), fmt, ap);
+	log_vat(LOG_QUIET, fmt, ap);
 	va_end(ap);
-	utf8_disarm(line); /* names of files and programs are anybody's */
-	fprintf(stderr, "ebtrace: %s\n", line);
 }
 
 int open_status(int err)
@@ -132,14 +129,30 @@ static int open_path(const char *path)
 	return fd;
 }
 
+/* 0 if it may hold events; else an exit status after a line on stderr. */
+static int refuse_program(int fd, const char *path)
+{
+	char head[4] = "";
+	ssize_t n = pread(fd, head, sizeof(head), lseek(fd, 0, SEEK_CUR));
+	bool is_script = n >= 2 && !memcmp(head, "#!", 2);
+	if (!is_script && (n != sizeof(head) || memcmp(head, ELFMAG, SELFMAG)))
+		return 0;
+	complain("'%s' is a program and holds no events; to run and trace it: ebtrace -- %s%s",
+		 path, strchr(path, '/') ? "" : "./", path);
+	return EXIT_USAGE;
+}
+
 int open_input(const char *path, struct input *ret)
 {
 	bool is_stdin = !strcmp(path, "-");
 	*ret = (struct input){.name = is_stdin ? "standard input" : path};
 	ret->fd = is_stdin ? dup(STDIN_FILENO) : open_path(path);
 	int err = ret->fd < 0 ? -errno : look(ret, is_stdin);
+	int status = err || is_stdin || ret->is_capture ? 0 : refuse_program(ret->fd, path);
+	if (status)
+		close(ret->fd);
 	if (!err)
-		return 0;
+		return status;
 	if (ret->fd >= 0)
 		close(ret->fd);
 	if (is_stdin)

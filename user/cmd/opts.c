@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/log.h"
+#include "base/utf8.h"
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
 
@@ -95,6 +97,19 @@ bool opts_watermarks(const struct opts *o)
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && o->counts);
 }
 
+/* Ends the program. A command line that somebody else's file names made may hold anything. */
+static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state *st,
+							 const char *fmt, ...)
+{
+	char line[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	utf8_disarm(line);
+	argp_error(st, "%s", line);
+}
+
 static uint64_t parse_scaled(struct argp_state *st, const char *text, const char *what,
 			     const char *const units[], const double scale[], double fallback)
 {
@@ -108,7 +123,7 @@ static uint64_t parse_scaled(struct argp_state *st, const char *text, const char
 		if (!strcmp(end, units[i]))
 			factor = scale[i];
 	if (end == text || errno || !isfinite(v) || v < 0 || factor < 0 || v * factor > 9e18)
-		argp_error(st, "'%s' is not a %s", text, what);
+		refuse(st, "'%s' is not a %s", text, what);
 	return (uint64_t)(v * factor);
 }
 
@@ -132,7 +147,7 @@ static long parse_number(struct argp_state *st, const char *text, long min, long
 	errno = 0;
 	long v = strtol(text, &end, 10);
 	if (end == text || *end || errno || v < min || v > max)
-		argp_error(st, "'%s' is not a number from %ld to %ld", text, min, max);
+		refuse(st, "'%s' is not a number from %ld to %ld", text, min, max);
 	return v;
 }
 
@@ -142,14 +157,14 @@ static int parse_word(struct argp_state *st, const char *text, const char *const
 	for (int i = 0; words[i]; i++)
 		if (!strcmp(text, words[i]))
 			return i;
-	argp_error(st, "unknown %s '%s'", what, text);
+	refuse(st, "unknown %s '%s'", what, text);
 	return 0;
 }
 
 static void room_for(struct argp_state *st, unsigned count, const char *what)
 {
 	if (count == OPTS_MAX)
-		argp_error(st, "more than %d %s", OPTS_MAX, what);
+		refuse(st, "more than %d %s", OPTS_MAX, what);
 }
 
 static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
@@ -157,7 +172,7 @@ static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
 	o->bpf_buffer_bytes = parse_size(st, arg);
 	if (o->bpf_buffer_bytes < 4096 || o->bpf_buffer_bytes > 1u << 30 ||
 	    (o->bpf_buffer_bytes & (o->bpf_buffer_bytes - 1)))
-		argp_error(st, "--bpf-buffer must be a power of two from 4K to 1G");
+		refuse(st, "--bpf-buffer must be a power of two from 4K to 1G");
 }
 
 /* Options that choose what is looked at. */
@@ -178,7 +193,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	case OPT_OCAML_VERSION:
 		o->release = ring_release_from_version_string(arg);
 		if (o->release == EBT_RELEASE_AUTO)
-			argp_error(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
+			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
 		return 0;
 	case OPT_MODE:
 		o->mode = (enum opts_mode)parse_word(st, arg, modes, "mode");
@@ -214,7 +229,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	case 'f':
 		o->format = format_named(arg);
 		if (!o->format)
-			argp_error(st, "unknown format '%s'; known: %s", arg, format_names());
+			refuse(st, "unknown format '%s'; known: %s", arg, format_names());
 		return 0;
 	case OPT_DOMAIN:
 		room_for(st, o->domain_count, "domains");
@@ -226,7 +241,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	case OPT_INTERVAL:
 		o->interval_ns = parse_time(st, arg);
 		if (o->interval_ns < 1000000)
-			argp_error(st, "--interval must be 1ms or more");
+			refuse(st, "--interval must be 1ms or more");
 		return 0;
 	case OPT_BUFFER:
 		o->buffer_bytes = parse_size(st, arg);

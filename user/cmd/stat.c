@@ -49,7 +49,7 @@ static int run(const struct opts *o, struct session *session)
 	status = run_into(o, session, out.sink);
 	/* Of a run that was refused the reason has been said. */
 	if (status && !session->totals.first_ns)
-		stat_cancel(out.sink);
+		sink_cancel(out.sink);
 	status = output_close(&out, session, status);
 	return run_status(o, session, status);
 }

@@ -2,10 +2,14 @@
 /*
  * ebtrace trace: events, as they happen or out of files, in any format.
  */
+#include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/commands.h"
+#include "cmd/open.h"
 #include "cmd/output.h"
 #include "cmd/run.h"
 #include "sink/ndjson.h"
@@ -31,15 +35,15 @@ static const struct opts_command command = {
 
 static void say_totals(const struct opts *o, const struct session_totals *t)
 {
+	char words[48] = "", damaged[48] = "";
 	if (!o->output || log_level < LOG_NORMAL)
 		return;
-	fprintf(stderr, "ebtrace: %llu events, %llu lost", (unsigned long long)t->events,
-		(unsigned long long)t->lost_events);
 	if (t->lost_words)
-		fprintf(stderr, " (%llu words)", (unsigned long long)t->lost_words);
+		snprintf(words, sizeof(words), " (%" PRIu64 " words)", t->lost_words);
 	if (t->damaged)
-		fprintf(stderr, ", %llu damaged places", (unsigned long long)t->damaged);
-	fprintf(stderr, ": %s\n", o->output);
+		snprintf(damaged, sizeof(damaged), ", %" PRIu64 " damaged places", t->damaged);
+	complain("%" PRIu64 " events, %" PRIu64 " lost%s%s: %s", t->events, t->lost_events, words,
+		 damaged, o->output);
 }
 
 static int run(const struct opts *o, struct session *session)
@@ -49,6 +53,9 @@ static int run(const struct opts *o, struct session *session)
 	if (status)
 		return status;
 	status = run_into(o, session, out.sink);
+	bool refused = status && !session->totals.first_ns;
+	if (refused)
+		sink_cancel(out.sink);
 	status = output_close(&out, session, status);
 	/* Of a run that was refused before its first event, and of a file that is not there, the
 	 * reason has been said: enough. */
@@ -59,6 +66,19 @@ static int run(const struct opts *o, struct session *session)
 	return run_status(o, session, status);
 }
 
+/* Without a command the first word may have been meant as one, or as a program. */
+static int refuse_word(const struct opts *o)
+{
+	const char *word = o->file_count ? o->files[0] : "-";
+	if (!strcmp(word, "-") || strpbrk(word, "./") || !access(word, F_OK))
+		return 0;
+	complain(
+		"no such command or file '%s'; the commands are trace, stat, list and info; to run "
+		"and trace a program: ebtrace -- %s",
+		word, word);
+	return EXIT_USAGE;
+}
+
 int cmd_trace(int argc, char **argv)
 {
 	struct opts o;
@@ -67,6 +87,8 @@ int cmd_trace(int argc, char **argv)
 		fputs(ndjson_schema(), stdout);
 		return fflush(stdout) ? EXIT_ERROR : 0;
 	}
-	int status = run_check_usage(&o);
+	int status = argc && !strcmp(argv[0], "ebtrace") ? refuse_word(&o) : 0;
+	if (!status)
+		status = run_check_usage(&o);
 	return status ? status : run_session(&o, run);
 }

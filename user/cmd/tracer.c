@@ -17,6 +17,7 @@
 #include "cmd/commands.h"
 #include "cmd/follow.h"
 #include "cmd/open.h"
+#include "cmd/probing.h"
 #include "cmd/signals.h"
 #include "cmd/target.h"
 #include "source/bpf.h"
@@ -32,8 +33,6 @@
 #define FIRST_SCAN_NS 250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
-/* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
-#define OCAML_START_NS 150000000ull
 /* Where a look for rings takes so long, as of a process with 60,000 mappings, looking takes one part in
  * so many of our time. */
 #define SCAN_DEAR_NS (FOLLOW_SCAN_NS / 4)
@@ -54,6 +53,7 @@ struct tracer {
 	uint64_t signal_ns, lap_ns, awake_until_ns, scan_ns, stop_ns, progress_ns;
 	bool progress;
 	uint32_t bpf_markers;
+	char no_bpf[EBT_REASON_BYTES]; /* why not, until it has been said */
 };
 
 static int watch_fd(struct tracer *t, int fd)
@@ -119,6 +119,8 @@ static int scan(struct tracer *t, uint64_t now)
 	t->scan_ns = now + (waiting ? FIRST_SCAN_NS : FOLLOW_SCAN_NS);
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = follow_scan(t->follow);
+	if (follow_rings(t->follow))
+		probing_tell_missing(t->opts, t->no_bpf);
 	follow_children(t->follow, add_child, t);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	if (cost > SCAN_DEAR_NS)
@@ -209,44 +211,10 @@ static int run(struct tracer *t)
 static void on_change(void *ctx, pid_t pid, enum bpf_change change)
 {
 	struct tracer *t = ctx;
-	(void)pid;
+	if (change == BPF_EXECED)
+		follow_renamed(t->follow, pid);
 	if (change != BPF_RING_FILLS && change != BPF_RING_STOPPED)
 		t->scan_ns = 0;
-}
-
-/* Makes the BPF source if the mode asks for it or allows it. 0, or an exit status. */
-static int make_bpf(struct tracer *t)
-{
-	const struct opts *o = t->opts;
-	if (o->mode == MODE_RING)
-		return 0;
-	struct bpf_options bo = {
-		.ring_bytes = o->bpf_buffer_bytes,
-		.slack_ns = RING_SLACK_NS,
-		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
-			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
-						     : BPF_ATTACH_AUTO,
-		.no_follow = !o->follow,
-		.watermark_only = opts_watermarks(o),
-		.no_ring_request = o->mode == MODE_PROBES,
-		.no_ring = o->mode == MODE_PROBES,
-		.ocaml_after_ns = o->program && o->mode != MODE_PROBES ? OCAML_START_NS : 0,
-		.release = o->release,
-		.changed = on_change,
-		.ctx = t,
-	};
-	char reason[EBT_REASON_BYTES] = "";
-	int err = bpf_source_new(t->session, &bo, &t->bpf, reason);
-	if (!err)
-		return 0;
-	t->bpf = NULL;
-	if (o->mode != MODE_AUTO) {
-		complain("--mode %s: %s", opts_mode_name(o->mode), reason);
-		return err == -EPERM || err == -EACCES ? EXIT_DENIED : EXIT_ERROR;
-	}
-	if (log_level >= LOG_NORMAL)
-		complain("%s; reading the rings alone, without thread and CPU", reason);
-	return 0;
 }
 
 static int attach(struct tracer *t, pid_t pid)
@@ -398,7 +366,7 @@ static int begin(struct tracer *t)
 		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
 	}
-	int status = make_bpf(t);
+	int status = probing_new(t->opts, t->session, on_change, t, &t->bpf, t->no_bpf);
 	if (!status && t->bpf) {
 		err = pump_add_source(t->pump, t->bpf);
 		if (!err)

@@ -25,6 +25,8 @@ struct sink_ops {
 	int (*flush)(struct sink *k);
 	/* False: event() may have to wait for the output; do something else first. NULL: always. */
 	bool (*ready)(struct sink *k);
+	/* The run was refused before it began: end() is to write no totals. NULL: it writes them. */
+	void (*cancel)(struct sink *k);
 	int (*end)(struct sink *k);
 	void (*free)(struct sink *k);
 };
@@ -48,6 +50,11 @@ static inline int sink_flush(struct sink *k)
 static inline bool sink_ready(struct sink *k)
 {
 	return !k->ops->ready || k->ops->ready(k);
+}
+static inline void sink_cancel(struct sink *k)
+{
+	if (k->ops->cancel)
+		k->ops->cancel(k);
 }
 static inline int sink_end(struct sink *k)
 {

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proc/machine.h"
+
 /* Bounds for hostile files. */
 #define MAX_SYMBOLS  10000000 /* of a section */
 #define MAX_SEGMENTS 256
@@ -24,7 +26,7 @@ struct elf {
 
 int elf_open(int fd, struct elf **ret)
 {
-	if (elf_version(EV_CURRENT) == EV_NONE)
+	if (machine_check(fd, NULL) || elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
 	struct elf *e = calloc(1, sizeof(*e));
 	if (!e)
@@ -33,8 +35,7 @@ int elf_open(int fd, struct elf **ret)
 	e->elf = elf_begin(fd, ELF_C_READ, NULL);
 	GElf_Ehdr head;
 	size_t count = 0;
-	if (!e->elf || !gelf_getehdr(e->elf, &head) || head.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    elf_getphdrnum(e->elf, &count)) {
+	if (!e->elf || !gelf_getehdr(e->elf, &head) || elf_getphdrnum(e->elf, &count)) {
 		elf_close(e);
 		return -ENOEXEC;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What is asked of an ELF file: symbols by name, its bytes by address, its thread-local storage,
- * the slots that the dynamic linker fills. 64-bit files of this machine's byte order. The file may
+ * the slots that the dynamic linker fills. Files of this machine alone. The file may
  * be anything and may change under us: it is read, never mapped, and every count is bounded.
  */
 #ifndef PROC_ELF_H
@@ -22,7 +22,8 @@ struct elf_symbol {
 	bool thread_local;
 };
 
-/* The descriptor stays the caller's and open. 0, -ENOEXEC: no such ELF file, or -ENOMEM. */
+/* The descriptor stays the caller's and open. 0, -ENOEXEC: no ELF file of this machine (machine.h
+ * tells which), or -ENOMEM. */
 int elf_open(int fd, struct elf **ret);
 void elf_close(struct elf *e);
 /* Looks in .dynsym, then in .symtab for what is missing. Returns how many of them are defined. */

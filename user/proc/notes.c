@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "proc/machine.h"
+
 /* Above any real file's, small enough that a hostile one costs nothing. */
 #define MAX_HEADERS_BYTES (8u << 20)
 #define MAX_NAMES_BYTES	  (8u << 20)
@@ -64,12 +66,9 @@ static int read_headers(struct elf *e)
 	int err = read_at(e->fd, &e->eh, sizeof(e->eh), 0);
 	if (err)
 		return err == -EBADMSG ? -ENOEXEC : err;
-	const Elf64_Ehdr *eh = &e->eh;
-	const unsigned char ours =
-		__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-	if (memcmp(eh->e_ident, ELFMAG, SELFMAG) || eh->e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh->e_ident[EI_DATA] != ours)
+	if (machine_check_head((const unsigned char *)&e->eh, sizeof(e->eh), NULL))
 		return -ENOEXEC;
+	const Elf64_Ehdr *eh = &e->eh;
 	if (!eh->e_shoff)
 		return 0;
 	if (eh->e_shentsize != sizeof(*e->sh) || (eh->e_phnum && eh->e_phentsize != sizeof(*e->ph)))

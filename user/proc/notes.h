@@ -30,7 +30,7 @@ struct notes {
 
 /*
  * Reads the markers of `provider` (NULL: of all) in file order. 0, also if there are none; -ENOEXEC:
- * not such an ELF file; -EBADMSG: its tables are damaged; -errno. The caller calls notes_done().
+ * no ELF file of this machine; -EBADMSG: its tables are damaged; -errno. The caller calls notes_done().
  */
 int notes_read(int fd, const char *provider, struct notes *ret);
 void notes_done(struct notes *n);

@@ -2,6 +2,8 @@
 #include "proc/runtime.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "proc/elf.h"
@@ -19,8 +21,9 @@ static const struct {
 	{"caml_runtime_events_user_write", EBT_RELEASE_OCAML_5_1},
 	{"caml_ev_begin", EBT_RELEASE_OCAML_5_0},
 };
-#define MAX_FILES 512 /* of a process that are looked into */
-#define MARKS	  (sizeof(marks) / sizeof(marks[0]))
+#define FIRST_MAGIC_OF_5 32  /* 4.14 writes Caml1999X031 */
+#define MAX_FILES	 512 /* of a process that are looked into */
+#define MARKS		 (sizeof(marks) / sizeof(marks[0]))
 
 enum ebt_release runtime_elf_release(struct elf *elf)
 {
@@ -46,6 +49,32 @@ enum ebt_release runtime_ocaml_release(int fd)
 	enum ebt_release found = runtime_elf_release(elf);
 	elf_close(elf);
 	return found;
+}
+
+/* Every native program of OCaml has it, and every interpreter of its bytecode. */
+bool runtime_is_ocaml_4(int fd)
+{
+	struct elf *elf;
+	struct elf_symbol symbol[] = {
+		{.name = "caml_main"}, {.name = "caml_ev_begin"}, {.name = "caml_eventlog_init"}};
+	if (elf_open(fd, &elf))
+		return false;
+	elf_find(elf, symbol, 3);
+	elf_close(elf);
+	return symbol[0].found && (!symbol[1].found || symbol[2].found);
+}
+
+unsigned runtime_bytecode(int fd, char *ret_magic)
+{
+	static const char prefix[] = "Caml1999X";
+	const size_t bytes = RUNTIME_MAGIC_BYTES - 1, digits = sizeof(prefix) - 1;
+	off_t end = lseek(fd, 0, SEEK_END);
+	char magic[RUNTIME_MAGIC_BYTES] = "";
+	if (end < (off_t)bytes || pread(fd, magic, bytes, end - (off_t)bytes) != (ssize_t)bytes ||
+	    memcmp(magic, prefix, digits) || strspn(magic + digits, "0123456789") != 3)
+		return 0;
+	memcpy(ret_magic, magic, sizeof(magic));
+	return atoi(magic + digits) < FIRST_MAGIC_OF_5 ? 4 : 5;
 }
 
 struct search {

@@ -8,7 +8,10 @@
 #define PROC_RUNTIME_H
 
 #include <ebtrace/cursor.h>
+#include <stdbool.h>
 #include <sys/types.h>
+
+#define RUNTIME_MAGIC_BYTES 13
 
 /* The OCaml release in an ELF file; EBT_RELEASE_AUTO: none, or not an ELF file. `fd` stays open. */
 enum ebt_release runtime_ocaml_release(int fd);
@@ -17,5 +20,11 @@ struct elf;
 enum ebt_release runtime_elf_release(struct elf *elf);
 /* The same of a process: of its executable, or of a library that it has mapped. */
 enum ebt_release runtime_process_release(pid_t pid);
+
+/* A runtime of OCaml before 5.0, which has no runtime events, is in this ELF file. */
+bool runtime_is_ocaml_4(int fd);
+/* Bytecode for ocamlrun: the release of OCaml, 4 or 5, that the magic number at the file's end tells,
+ * which is written to ret_magic; 0: it is none. */
+unsigned runtime_bytecode(int fd, char *ret_magic);
 
 #endif

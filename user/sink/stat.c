@@ -171,11 +171,6 @@ static int stat_end(struct sink *base)
 	return err ? err : written;
 }
 
-void stat_cancel(struct sink *base)
-{
-	((struct stat *)base)->cancelled = true;
-}
-
 static void stat_free(struct sink *base)
 {
 	struct stat *k = (struct stat *)base;
@@ -185,11 +180,17 @@ static void stat_free(struct sink *base)
 	free(k);
 }
 
+static void stat_cancel(struct sink *base)
+{
+	((struct stat *)base)->cancelled = true;
+}
+
 static const struct sink_ops stat_ops = {
 	.event = stat_event,
 	.advance = stat_advance,
 	.flush = stat_flush,
 	.ready = stat_ready,
+	.cancel = stat_cancel,
 	.end = stat_end,
 	.free = stat_free,
 };

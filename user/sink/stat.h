@@ -36,8 +36,6 @@ struct stat_options {
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int stat_new(const struct session *s, int fd, const struct stat_options *o, struct sink **ret);
-/* The report is not to be written: the run was refused before it began. */
-void stat_cancel(struct sink *k);
 /* The JSON Schema of what it writes with `json`, as text. Static. */
 const char *stat_schema(void);
 

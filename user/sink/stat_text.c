@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/utf8.h"
+
 static __attribute__((format(printf, 2, 3))) void put(struct buf *b, const char *fmt, ...)
 {
 	char text[256];
@@ -247,19 +249,22 @@ static void put_section(struct buf *b, const struct stat_process *p, uint64_t wa
 		put(b, "  (%" PRIu64 " events came late)\n", p->late);
 }
 
+/* What a program calls itself may hold anything. */
+static void put_foreign(struct buf *b, const char *before, const char *name, const char *after)
+{
+	char plain[64];
+	snprintf(plain, sizeof(plain), "%s", name);
+	utf8_disarm(plain);
+	if (*plain)
+		put(b, "%s%s%s", before, plain, after);
+}
+
 static void put_about(struct buf *b, const struct session_process *p)
 {
 	if (!p)
 		return;
-	char comm[sizeof(p->comm)];
-	memcpy(comm, p->comm, sizeof(comm));
-	for (char *c = comm; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = '?';
-	if (*comm)
-		put(b, " (%.31s)", comm);
-	if (*p->producer)
-		put(b, ", %.63s", p->producer);
+	put_foreign(b, " (", p->comm, ")");
+	put_foreign(b, ", ", p->producer, "");
 }
 
 void stat_text_report(struct buf *b, const struct stat_report *r)

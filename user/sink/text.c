@@ -32,7 +32,7 @@ struct text {
 	struct map domains;   /* key_of() → struct nesting * */
 	struct map processes; /* pid → struct nesting *, a list */
 	bool color;
-	bool has_first, has_cpus;
+	bool has_first, has_cpus, cancelled;
 	uint64_t first_ns;
 };
 
@@ -344,10 +344,17 @@ static bool text_ready(struct sink *k)
 	return buf_ready(&((struct text *)k)->buf);
 }
 
+static void text_cancel(struct sink *k)
+{
+	((struct text *)k)->cancelled = true;
+}
+
 static int text_end(struct sink *k)
 {
 	struct text *t = (struct text *)k;
 	const struct session_totals *n = &t->session->totals;
+	if (t->cancelled)
+		return buf_finish(&t->buf);
 	put(t, "# ");
 	put_u64(t, n->events);
 	put(t, " events, ");
@@ -388,6 +395,7 @@ static const struct sink_ops text_ops = {
 	.event = text_event,
 	.flush = text_flush,
 	.ready = text_ready,
+	.cancel = text_cancel,
 	.end = text_end,
 	.free = text_free,
 };

@@ -1,0 +1,95 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Names that others have chosen, with every byte in them: no control character reaches the terminal,
+# and JSON has the members that it has otherwise.
+. tests/lib.sh
+need_command jq
+attack=$O/tests/attack/escape_names
+need_file "$attack"
+
+# plain FILE "a sentence": newlines are its only control characters, and it is UTF-8.
+plain() {
+	if [ -s "$1" ] && ! LC_ALL=C grep -qaP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" &&
+		iconv -f UTF-8 -t UTF-8 "$1" >/dev/null 2>&1; then
+		ok 0 "$2"
+	else
+		ok 1 "$2"
+		diag "$(LC_ALL=C grep -aP '[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]' "$1" | cat -v | head -3)"
+	fi
+}
+# sound FILE "a sentence": all of it is JSON without a member of the names' making.
+sound() {
+	jq -e -n 'all(inputs | .. | objects; has("evil") or has("x") | not)' "$1" >/dev/null
+	ok $? "$2" || diag "$(head -c 300 "$1" | cat -v)"
+}
+
+"$attack" capture "$TMP/names.ebt" || ok 1 "the capture is forged"
+mkdir "$TMP/rings"
+"$attack" rings "$TMP/rings" || ok 1 "the ring files are forged"
+everything=$("$attack" dir; echo x)
+dir=$TMP/${everything%x}
+mkdir "$dir"
+cp "$TMP/rings/1.events" "$TMP/names.ebt" "$dir"
+printf 'no ring at all, but a file of some length, so that its header can be looked at closely' >"$dir/bad.events"
+
+count=$(jq -n '[inputs | select(.kind == "unit")] | length' <("$O/ebtrace" -f ndjson "$TMP/names.ebt"))
+[ "${count:-0}" -gt 20 ]
+ok $? "the capture has an event of each piece"
+rings=("$TMP"/rings/*.events)
+is "$("$O/ebtrace" -f ndjson "${rings[@]}" | jq -n '[inputs | select(.kind == "unit")] | length')" \
+	"${#rings[@]}" "each ring has its event"
+for what in "of a capture:$TMP/names.ebt" "of rings:${rings[*]}"; do
+	name=${what%%:*}
+	# shellcheck disable=SC2206
+	files=(${what#*:})
+	for command in "trace" "stat" "info"; do
+		"$O/ebtrace" $command "${files[@]}" >"$TMP/out" 2>"$TMP/err"
+		is $? 0 "$command $name succeeds"
+		plain "$TMP/out" "$command $name writes plain text"
+	done
+	for command in "trace -f ndjson" "trace -f chrome" "stat --json" "info --json"; do
+		# shellcheck disable=SC2086
+		"$O/ebtrace" $command "${files[@]}" >"$TMP/out" 2>"$TMP/err"
+		is $? 0 "$command $name succeeds"
+		plain "$TMP/out" "$command $name writes plain JSON"
+		sound "$TMP/out" "$command $name: the members are its own"
+	done
+done
+
+# The names of files.
+tries=0
+while read -r what args; do
+	for file in 1.events names.ebt bad.events gone.events; do
+		# shellcheck disable=SC2086
+		"$O/ebtrace" $args "$dir/$file" >"$TMP/out" 2>&1
+		[ -s "$TMP/out" ] || echo nothing >"$TMP/out"
+		plain "$TMP/out" "$what of '$file' in a directory called anything"
+		tries=$((tries + 1))
+	done
+done <<-END
+	trace trace
+	verbose -v
+	stat stat
+	info info
+	JSON info --json
+	markers list
+END
+is $tries 24 "each was tried"
+for out in out.txt gone/out.txt .; do
+	"$O/ebtrace" -o "$dir/$out" "$TMP/names.ebt" >"$TMP/out" 2>&1
+	plain "$TMP/out" "an output in such a directory: $out"
+done
+"$O/ebtrace" info --json "$dir/1.events" "$dir/names.ebt" >"$TMP/out"
+sound "$TMP/out" "info --json of such files: the members are its own"
+"$O/ebtrace" -p "$dir" 2>"$TMP/err"
+plain "$TMP/err" "an argument that is no number is shown without its control characters"
+
+# Markers of a binary.
+if "$attack" asm >"$TMP/markers.s" && cc -o "$TMP/markers" "$TMP/markers.s" 2>"$TMP/err"; then
+	"$O/ebtrace" list "$TMP/markers" >"$TMP/out" 2>"$TMP/err"
+	is "$? $(wc -l <"$TMP/out")" "0 $(grep -c 'asciz "stapsdt"' "$TMP/markers.s")" "list shows a marker a line"
+	plain "$TMP/out" "list BINARY writes plain text"
+else
+	ok 1 "the binary is forged" || diag "$(cat "$TMP/err")"
+fi
+done_testing

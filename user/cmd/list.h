@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of ebtrace list. */
+#ifndef CMD_LIST_H
+#define CMD_LIST_H
+
+/* What a binary is, and its markers. Exit status. */
+int list_binary(const char *path);
+
+#endif

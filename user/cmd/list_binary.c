@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ebtrace list BINARY: the runtime and the markers that are in a file, or why it has none.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/list.h"
+#include "cmd/open.h"
+#include "cmd/print.h"
+#include "codec/ring_ids.h"
+#include "proc/machine.h"
+#include "proc/notes.h"
+#include "proc/runtime.h"
+
+static int no_elf_file(int fd, const char *path)
+{
+	char magic[RUNTIME_MAGIC_BYTES];
+	unsigned release = runtime_bytecode(fd, magic);
+	if (release == 5) {
+		print("%s: bytecode of OCaml 5 (%s); its markers are those of its interpreter, "
+		      "ocamlrun; to trace it: ebtrace -- %s%s\n",
+		      path, magic, strchr(path, '/') ? "" : "./", path);
+		return 0;
+	}
+	if (release)
+		complain("'%s' is bytecode of OCaml 4 (%s), which has no runtime events; OCaml 5 "
+			 "has them",
+			 path, magic);
+	else
+		complain("'%s' is not an ELF file", path);
+	return release ? EXIT_NOTHING : EXIT_ERROR;
+}
+
+static int print_markers(int fd, const char *path)
+{
+	struct notes notes;
+	int err = notes_read(fd, NULL, &notes);
+	if (err) {
+		complain("'%s': %s", path,
+			 err == -EBADMSG ? "its tables are damaged" : strerror(-err));
+		return EXIT_ERROR;
+	}
+	enum ebt_release release = runtime_ocaml_release(fd);
+	if (release)
+		print("%s: runtime of %s\n", path, ring_release_name(release));
+	for (uint32_t i = 0; i < notes.sites; i++)
+		print("%s:%s  at 0x%llx%s  %s\n", notes.site[i].provider, notes.site[i].name,
+		      (unsigned long long)notes.site[i].offset,
+		      notes.site[i].semaphore ? ", semaphore" : "", notes.site[i].args);
+	bool nothing = !notes.sites && !release;
+	notes_done(&notes);
+	if (nothing && runtime_is_ocaml_4(fd))
+		complain("'%s' is a program of OCaml 4, which has no runtime events; OCaml 5 has "
+			 "them",
+			 path);
+	else if (nothing)
+		complain("'%s' has no markers and no OCaml 5 runtime", path);
+	return nothing ? EXIT_NOTHING : 0;
+}
+
+int list_binary(const char *path)
+{
+	char machine[MACHINE_NAME_BYTES];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int err = fd < 0 ? -errno : machine_check(fd, machine);
+	int status = EXIT_ERROR;
+	if (!err)
+		status = print_markers(fd, path);
+	else if (err == -ENOEXEC)
+		status = no_elf_file(fd, path);
+	else
+		complain("'%s': %s%s", path,
+			 err == -ENOTSUP ? "an ELF file of another machine: " : "",
+			 err == -ENOTSUP ? machine : strerror(-err));
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
