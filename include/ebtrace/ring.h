@@ -40,7 +40,8 @@
  * past them. Reader:
  *   R1  load tail (acquire; partner of W3)       R2  copy the words [cursor, tail)
  *   R3  fence(acquire) [F2], load head           R4  words below head may be torn: they are lost
- * head always stands at a record, so what remains of the copy starts at a record.
+ * head always stands at a record, so what remains of the copy starts at a record. A system call
+ * that copies out of the file orders nothing: a reader that uses read() acquires by fences.
  *
  * seq is the ordinal of the event in its ring, modulo 2^32. An event that the writer had to drop
  * (a probe inside a probe) takes an ordinal too, so a jump of seq between two records is exactly

@@ -126,12 +126,16 @@ int ring_reader_look(struct ring_reader *rr)
 	ssize_t early = rr->has_ext ? ring_reader_at(rr, rr->early, bytes, at) : (ssize_t)bytes;
 	if (early < 0)
 		return (int)early;
+	/* partner of the release by which a probe ends `writing`: the tails are no older than that */
+	atomic_thread_fence(memory_order_acquire);
 	ssize_t n = ring_reader_at(rr, rr->table, bytes, at);
 	if (n < 0)
 		return (int)n;
 	uint32_t whole = (uint32_t)((size_t)(n < early ? n : early) / sizeof(*rr->table));
 	for (uint32_t d = 0; d < whole; d++)
 		look_at(rr, d, &rr->table[d]);
+	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are there */
+	atomic_thread_fence(memory_order_acquire);
 	if (whole < rr->layout.max_domains)
 		tell_cut(rr, whole);
 	rr->looked = true;
