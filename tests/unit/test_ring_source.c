@@ -7,12 +7,14 @@
 
 #include <ebtrace/probes.h>
 
+#include "base/log.h"
 #include "source/ring.h"
 #include "tests/tap.h"
+#include "tests/unit/ring_forged.h"
 
 struct tally {
-	size_t events, damage;
-	uint64_t offset;
+	size_t events, damage, lost;
+	uint64_t offset, lost_words;
 	int end; /* what the last read of lane 0 gave */
 };
 
@@ -25,6 +27,8 @@ static void drain(struct source *s, struct tally *t)
 			for (int i = 0; i < t->end; i++) {
 				t->events += ev[i].kind != EBT_DAMAGE && ev[i].kind != EBT_LOST;
 				t->damage += ev[i].kind == EBT_DAMAGE;
+				t->lost += ev[i].kind == EBT_LOST;
+				t->lost_words += ev[i].kind == EBT_LOST ? ev[i].arg[1] : 0;
 				if (ev[i].kind == EBT_DAMAGE)
 					t->offset = ev[i].arg[0];
 			}
@@ -74,6 +78,65 @@ static void test_truncated(struct session *session)
 	unlink(path);
 }
 
+/* Rings of one process beyond a bound are not read, and told as lost. */
+static void test_many(struct session *session)
+{
+	struct ring_source *s;
+	struct tally t = {0};
+	int read = 0, refused = 0;
+	log_level = LOG_QUIET;
+	ring_source_new(session, 1 << 26, &s);
+	struct source *base = ring_source_base(s);
+	for (int i = 0; i < 70; i++) {
+		struct ebt_cursor *c;
+		if (ebt_cursor_open(ebt_ring_path(), EBT_RELEASE_AUTO, &c, NULL))
+			break;
+		int err = ring_source_add(s, c, "test", 7, true);
+		read += !err;
+		refused += err == -ENOSPC;
+	}
+	is(read, 64, "so many live rings of one process are read");
+	is(refused, 6, "the others are refused");
+	ring_source_finish(s, 7);
+	source_stop(base);
+	drain(base, &t);
+	is(t.lost, 6, "each with a loss in the stream");
+	is(t.end, 0, "and every lane ends");
+	source_free(base);
+}
+
+/* Two lanes' worth of memory and four rings: what has no lane is lost at the end, and told once. */
+static void test_budget(struct session *session)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	int fd = mkstemp(path);
+	struct ebt_ring_file h = forged_layout(64);
+	for (uint32_t d = 0; d < 64; d++)
+		forged_ring(fd, &h, d, 1000 + d);
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	struct tally t = {0};
+	ring_source_new(session, 0, &s); /* the least there is */
+	struct source *base = ring_source_base(s);
+	ok(!ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
+		   !ring_source_add(s, c, "test", 7, false),
+	   "a file of 64 rings is added where memory is for few");
+	drain(base, &t);
+	ok(t.events > 4 && t.events < 64, "some of its rings are read");
+	is(t.lost, 1, "the others are told as one loss");
+	is(t.lost_words, 3 * (64 - t.events), "with the number of their words");
+	/* What was taken is given back: another file has as much room. */
+	struct tally again = {0};
+	ok(!ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
+		   !ring_source_add(s, c, "test", 8, false),
+	   "a second file is added when the first is done");
+	drain(base, &again);
+	is(again.events, t.events, "and has as much room as the first had");
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct session *session;
@@ -82,6 +145,8 @@ int main(void)
 		return tap_done();
 	test_live(session);
 	test_truncated(session);
+	test_many(session);
+	test_budget(session);
 	ebt_stop();
 	session_free(session);
 	return tap_done();

@@ -55,7 +55,8 @@ static int add_ring(struct inputs *ins, const struct opts *o, const struct sessi
 			 "they give it, cannot be told apart; convert them one by one",
 			 in->name, whose);
 	}
-	return ring_source_add(ins->rings, c, in->name, pid, false) ? EXIT_ERROR : 0;
+	int err = ring_source_add(ins->rings, c, in->name, pid, false);
+	return err && err != -ENOSPC ? EXIT_ERROR : 0; /* no memory for it: told as a loss */
 }
 
 static int add_file(struct inputs *ins, const struct opts *o, struct session *session,
@@ -101,7 +102,8 @@ static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
 	snprintf(name, sizeof(name), "of process %d", pid);
 	open_tell_assumed(c, name);
 	ins->ring_count++;
-	return ring_source_add(ins->rings, c, name, (uint32_t)pid, false) ? EXIT_ERROR : 0;
+	err = ring_source_add(ins->rings, c, name, (uint32_t)pid, false);
+	return err && err != -ENOSPC ? EXIT_ERROR : 0;
 }
 
 static int add_sources(struct pump *pump, const struct inputs *ins)

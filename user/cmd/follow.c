@@ -257,7 +257,8 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	f->opened++;
 	f->usage_ns = 0;
 	f->usage_step_ns = USAGE_MIN_NS;
-	return ring_source_add(f->rings, c, name, (uint32_t)pid, live);
+	err = ring_source_add(f->rings, c, name, (uint32_t)pid, live);
+	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
 }
 
 /* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */

@@ -65,7 +65,7 @@ static const struct argp_option options[] = {
 	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
 	{NULL, 0, NULL, 0, "Limits:", 4},
 	{"buffer", OPT_BUFFER, "SIZE", 0,
-	 "Backlog kept of all rings together; default 256M, of files 32M", 4},
+	 "Memory for the backlog of all rings together; default 256M, of files 64M", 4},
 	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M",
 	 4},
 	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)",
@@ -89,7 +89,7 @@ size_t opts_buffer(const struct opts *o)
 	if (o->buffer_bytes)
 		return o->buffer_bytes;
 	/* A file at rest waits; a ring does not. */
-	return o->file_count ? 32 << 20 : 256 << 20;
+	return o->file_count ? 64 << 20 : 256 << 20;
 }
 
 bool opts_watermarks(const struct opts *o)

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MERGE_BATCH 256
-
 enum lane_state { LANE_ENDED, LANE_WAITING, LANE_FULL };
 
 struct lane {

@@ -11,6 +11,10 @@
 
 #include "core/source.h"
 
+/* Events of a lane that wait to be merged, at most, and their memory. */
+#define MERGE_BATCH	 256
+#define MERGE_LANE_BYTES (MERGE_BATCH * sizeof(struct ebt_event))
+
 struct merge;
 
 int merge_new(struct merge **ret);

@@ -20,9 +20,9 @@ struct ebt_cursor {
 	enum ebt_release release;
 	int release_assumed;
 	uint32_t pid;
-	struct ring_decoder *dec;
 
-	/* poll and read */
+	/* poll and read; dec and buf are made when the first of them is called */
+	struct ring_decoder *dec;
 	uint32_t repairs_told;
 	uint32_t turn;
 	struct ring_batch batch; /* of ring `turn`, in buf */
@@ -53,8 +53,13 @@ const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domai
 void cursor_set_pid(struct ebt_cursor *c, uint32_t pid)
 {
 	c->pid = pid;
-	for (uint32_t d = 0; d < c->reader.layout.max_domains; d++)
+	for (uint32_t d = 0; c->dec && d < c->reader.layout.max_domains; d++)
 		c->dec[d].blank.pid = pid;
+}
+
+size_t cursor_bytes(const struct ebt_cursor *c)
+{
+	return sizeof(*c) + ring_reader_bytes(&c->reader);
 }
 
 void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct ring_decoder *ret)
@@ -88,6 +93,24 @@ int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t 
 		 struct cursor_fetch *ret)
 {
 	return ring_reader_fetch(&c->reader, domain, words, cap, ret);
+}
+
+/* What a source that decodes elsewhere never needs. 0 or -ENOMEM. */
+static int make_decoders(struct ebt_cursor *c)
+{
+	uint32_t n = c->reader.layout.max_domains;
+	if (c->dec)
+		return 0;
+	struct ring_decoder *dec = calloc(n, sizeof(*dec));
+	c->buf = c->buf ? c->buf : calloc(CHUNK_WORDS, sizeof(*c->buf));
+	if (!dec || !c->buf) {
+		free(dec);
+		return -ENOMEM;
+	}
+	for (uint32_t d = 0; d < n; d++)
+		cursor_decoder_init(c, d, &dec[d]);
+	c->dec = dec;
+	return 0;
 }
 
 /* Takes the next words of the next ring that has any. 1, 0: all is read up to the last look. */
@@ -139,6 +162,9 @@ static size_t decode_batch(struct ebt_cursor *c, struct ebt_event *ev, size_t ca
 static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t cap, bool *looked)
 {
 	size_t got = 0;
+	int err = make_decoders(c);
+	if (err)
+		return err;
 
 	while (c->repairs_told < c->reader.layout.repairs && got < cap)
 		ev[got++] = cursor_repair_event(c, c->repairs_told++);
@@ -234,7 +260,7 @@ void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret)
 	} else {
 		snprintf(info.producer, sizeof(info.producer), "%s", ring_release_name(c->release));
 	}
-	for (uint32_t d = 0; d < c->reader.layout.max_domains; d++) {
+	for (uint32_t d = 0; c->dec && d < c->reader.layout.max_domains; d++) {
 		info.events += c->dec[d].events;
 		info.lost_events += c->dec[d].lost_events;
 		info.lost_words += c->dec[d].lost_words;
@@ -289,19 +315,6 @@ static void choose_release(struct ebt_cursor *c, enum ebt_release release)
 	c->release = release;
 }
 
-static int alloc_rings(struct ebt_cursor *c)
-{
-	size_t n = c->reader.layout.max_domains;
-
-	c->dec = calloc(n, sizeof(*c->dec));
-	c->buf = calloc(CHUNK_WORDS, sizeof(*c->buf));
-	if (!c->dec || !c->buf)
-		return -ENOMEM;
-	for (uint32_t d = 0; d < n; d++)
-		cursor_decoder_init(c, d, &c->dec[d]);
-	return 0;
-}
-
 /* What the file says of the pid, else what its name does: PID.events. 0: neither. */
 static uint32_t find_pid(const struct ebt_cursor *c, const char *name)
 {
@@ -329,20 +342,14 @@ int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struc
 	}
 	c->fd = fd;
 	int err = ring_reader_init(&c->reader, fd, name, reason);
-	if (err)
-		goto err_close;
-	choose_release(c, release);
-	err = alloc_rings(c);
 	if (err) {
-		say(reason, name, err);
-		goto err_close;
+		ebt_cursor_close(c);
+		return err;
 	}
+	choose_release(c, release);
 	cursor_set_pid(c, find_pid(c, name));
 	*ret = c;
 	return 0;
-err_close:
-	ebt_cursor_close(c);
-	return err;
 }
 
 int ebt_cursor_open(const char *path, enum ebt_release release, struct ebt_cursor **ret,

@@ -38,6 +38,8 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
  */
 int cursor_look(struct ebt_cursor *c);
 
+/* Memory that the cursor takes besides what ebt_cursor_poll() and ebt_cursor_read() need. */
+size_t cursor_bytes(const struct ebt_cursor *c);
 /* State of a ring; domain < max_domains. A ring that was never used has tail 0. */
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
 /* Events of threads that found no free ring, as counted by now: in no ring, and so lost to us. */

@@ -8,49 +8,34 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "proc/process.h"
+#include "base/map.h"
+#include "source/ring_file.h"
 #include "source/ring_lane.h"
+#include "source/ring_losses.h"
 
-/* A writer that stays inside one event for so long is stopped, not slow. */
-#define MAX_HOLD_NS 1000000000ull
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
-
-/* Losses of lane 0 that may wait; what comes then is told with the next. */
-#define RINGLESS_MAX 64
-
-struct ring_watch {
-	uint64_t tail;	  /* at the last look */
-	uint64_t look_ns; /* time of the last look */
-	uint64_t safe_ns; /* nothing older will be written */
-	uint32_t lane;	  /* + 1; 0: none yet */
-};
-
-struct ring_file {
-	struct ebt_cursor *cursor;
-	char *name;
-	struct ring_damage damage; /* count 0: none yet */
-	uint32_t pid;
-	bool live, counted, finished, last_look;
-	struct ring_watch *rings;	   /* max_domains */
-	uint64_t ringless, ringless_ns;	   /* told so far, and when */
-	uint8_t named[EBT_RING_NAMES / 8]; /* user events whose name the session has */
-};
+/* The least budget: a few lanes. */
+#define LEAST_BYTES ((size_t)1 << 20)
+/* Live files of one process: each exec that keeps its file leaves one. */
+#define MAX_LIVE_FILES 64
 
 struct ring_source {
 	struct source base;
 	struct session *session;
-	ptrdiff_t budget; /* words that the lanes may still take */
-	struct ring_file **files;
-	uint32_t file_count;
-	struct ring_lane **lanes;
+	struct ring_budget budget;
+	struct ring_file **files; /* all there ever were */
+	struct ring_file **open;  /* those that are not finished */
+	uint32_t file_count, file_cap, open_count;
+	struct map live_files;	  /* pid → how many */
+	struct ring_lane **lanes; /* NULL: lane 0, and those that have ended */
 	uint32_t lane_cap;
 	uint64_t safe_ns;
-	double fill_rate, fill; /* of the ring that fills fastest: rings a ns, and at one look */
-	bool stopped, follows;	/* follows: has had a live file, more may come */
+	struct ring_fill fill;
+	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen;
-	struct ebt_event ringless[RINGLESS_MAX]; /* lane 0 */
-	uint32_t ringless_count;
+	bool told_full;		   /* that the budget is used up */
+	struct ring_losses losses; /* lane 0 */
 };
 
 static struct ring_source *of(struct source *base)
@@ -78,140 +63,135 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 	if (err)
 		return err;
 	(*ret)->file = f;
+	f->lanes++;
 	s->lanes[s->base.lanes++] = *ret;
 	w->lane = s->base.lanes;
 	return 0;
 }
 
-/* Takes what a ring holds up to the look, as far as the lane has room. */
-static int take_ring(struct ring_source *s, struct ring_file *f, uint32_t domain)
+static void tell_full(struct ring_source *s, const char *name)
 {
-	struct ring_lane *lane;
-	int err = lane_of(s, f, domain, &lane);
-	if (err)
-		return err;
-	return ring_lane_take(lane, f->cursor, domain);
+	if (!s->told_full)
+		log_at(LOG_NORMAL,
+		       "'%s' has more rings than there is memory for (--buffer): what cannot be "
+		       "read is counted as lost",
+		       name);
+	s->told_full = true;
 }
 
-/*
- * What this look says about the age of what may still come from a ring. A writer found inside an
- * event at the last look, and since then has published, is past that event.
- */
-static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t look_ns)
+/* Makes lanes for what a look has found. 0 or -ENOMEM. */
+static int open_lanes(struct ring_source *s, struct ring_file *f)
 {
-	if (!r->writing)
-		w->safe_ns = look_ns;
-	else if (r->tail != w->tail)
-		w->safe_ns = w->look_ns;
-	if (look_ns - w->safe_ns > MAX_HOLD_NS)
-		w->safe_ns = look_ns - MAX_HOLD_NS;
-	w->tail = r->tail;
-	w->look_ns = look_ns;
-}
-
-/* How fast it filled since the last look. */
-static void rate_ring(struct ring_source *s, const struct ring_watch *w,
-		      const struct cursor_ring *r, uint64_t look_ns, uint64_t ring_words)
-{
-	if (!w->look_ns || look_ns <= w->look_ns || r->tail <= w->tail)
-		return;
-	double rings = (double)(r->tail - w->tail) / (double)ring_words;
-	double rate = rings / (double)(look_ns - w->look_ns);
-	if (rate > s->fill_rate)
-		s->fill_rate = rate;
-	if (rings > s->fill)
-		s->fill = rings;
-}
-
-/* The first damage of a file is kept to be told. */
-static void note_damage(struct ring_file *f, uint64_t offset, const char *expected,
-			const struct ring_fault *fault)
-{
-	if (f->damage.count++)
-		return;
-	f->damage.name = f->name;
-	f->damage.offset = offset;
-	f->damage.expected = expected;
-	if (fault)
-		f->damage.fault = *fault;
-}
-
-/* The events of threads without a ring that were counted since the last look. */
-static void tell_ringless(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
-{
-	uint64_t n = f->counted && !s->ringless_seen ? cursor_ringless(f->cursor) : 0;
-	if (n <= f->ringless || s->ringless_count == RINGLESS_MAX)
-		return;
-	s->ringless[s->ringless_count++] = (struct ebt_event){
-		.kind = EBT_LOST,
-		.ts = look_ns,
-		.pos = f->ringless_ns, /* since */
-		.pid = f->pid,
-		.domain = EBT_NO_DOMAIN,
-		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_RING,
-		.arg = {n - f->ringless, 0},
-	};
-	f->ringless = n;
-	f->ringless_ns = look_ns;
-}
-
-static int poll_file(struct ring_source *s, struct ring_file *f, uint64_t *safe_ns)
-{
-	uint64_t look_ns = now_ns();
-	/* Of a file at rest one look is enough, and the end must not chase a writer. */
-	int err = f->last_look ? 0 : cursor_look(f->cursor);
-	f->last_look = !f->live;
-	if (err) {
-		/* Truncated, or gone bad: what was taken is delivered, the rest is not to be had. */
-		note_damage(f, cursor_layout(f->cursor)->headers_offset,
-			    "the headers of the rings, found the end of the file", NULL);
-		f->finished = true;
-		return 0;
-	}
-	uint64_t safe = look_ns;
 	uint32_t domains = cursor_layout(f->cursor)->max_domains;
 	for (uint32_t d = 0; d < domains; d++) {
+		struct ring_watch *w = &f->rings[d];
+		if (w->lane || w->unread || !ring_file_has_news(f, d))
+			continue;
+		struct ring_lane *lane;
+		int err = lane_of(s, f, d, &lane);
+		if (err && err != -ENOSPC)
+			return err;
+		if (!err)
+			continue;
+		tell_full(s, f->name);
+		/* While it is live there may be memory later, and what is overwritten is told then. */
+		if (f->live)
+			break;
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);
-		rate_ring(s, &f->rings[d], r, look_ns, cursor_layout(f->cursor)->ring_words);
-		watch_ring(&f->rings[d], r, look_ns);
-		if (f->rings[d].safe_ns < safe)
-			safe = f->rings[d].safe_ns;
-		if (r->tail != r->pos || r->notice) {
-			err = take_ring(s, f, d);
-			if (err)
-				return err;
-		}
-	}
-	tell_ringless(s, f, look_ns);
-	if (f->live && safe < *safe_ns)
-		*safe_ns = safe;
-	/* A file at rest has been taken once its lanes had room for all of it. */
-	if (!f->live) {
-		bool whole = true;
-		for (uint32_t d = 0; d < domains; d++) {
-			const struct cursor_ring *r = cursor_ring(f->cursor, d);
-			whole &= r->tail == r->pos && !r->notice;
-		}
-		f->finished = whole;
+		w->unread = true;
+		f->unread_words += r->tail - r->pos;
 	}
 	return 0;
 }
 
-static int ring_poll(struct source *base)
+/* What belongs to no lane: events of threads without a ring, and rings that were not read. */
+static void tell_losses(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
 {
-	struct ring_source *s = of(base);
-	uint64_t safe = UINT64_MAX;
-	bool live = false;
-	for (uint32_t i = 0; i < s->file_count; i++) {
-		struct ring_file *f = s->files[i];
-		if (f->finished)
+	struct ring_loss loss;
+	if (!s->ringless_seen && ring_file_ringless(f, look_ns, &loss) &&
+	    ring_losses_tell(&s->losses, &loss)) {
+		f->ringless += loss.events;
+		f->ringless_ns = look_ns;
+	}
+	loss = (struct ring_loss){.pid = f->pid,
+				  .since_ns = f->began_ns,
+				  .ts = f->began_ns ? look_ns : 0,
+				  .events = EBT_LOST_UNCOUNTED,
+				  .words = f->unread_words};
+	if (f->unread_words && ring_losses_tell(&s->losses, &loss))
+		f->unread_words = 0;
+}
+
+/* True once the lanes of a file at rest have taken all of it. */
+static bool is_taken(const struct ring_file *f)
+{
+	bool whole = !f->live && !f->unread_words;
+	for (uint32_t d = 0; whole && d < cursor_layout(f->cursor)->max_domains; d++)
+		whole = f->rings[d].unread || !ring_file_has_news(f, d);
+	return whole;
+}
+
+/* Takes what the rings hold up to the look, as far as the lanes have room. */
+static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
+{
+	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++) {
+		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
-		live |= f->live;
-		int err = poll_file(s, f, &safe);
+		int err = ring_lane_take(s->lanes[f->rings[d].lane - 1], f->cursor, d);
 		if (err)
 			return err;
 	}
+	tell_losses(s, f, look_ns);
+	f->finished = is_taken(f);
+	return 0;
+}
+
+static void close_if_done(struct ring_source *s, struct ring_file *f)
+{
+	if (!f->finished || f->lanes || !f->cursor)
+		return;
+	ring_file_close(f);
+	ring_budget_give(&s->budget, f->bytes);
+}
+
+/* Nothing more will be taken of files that are finished. */
+static void drop_finished(struct ring_source *s)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < s->open_count; i++) {
+		struct ring_file *f = s->open[i];
+		if (f->finished)
+			close_if_done(s, f);
+		else
+			s->open[kept++] = f;
+	}
+	s->open_count = kept;
+}
+
+/* All files are looked at, and every ring gets its lane, before any lane gets more than its least. */
+static int ring_poll(struct source *base)
+{
+	struct ring_source *s = of(base);
+	uint64_t safe = UINT64_MAX, look_ns = now_ns();
+	bool live = false;
+	int err = 0;
+	for (uint32_t i = 0; !err && i < s->open_count; i++) {
+		struct ring_file *f = s->open[i];
+		live |= f->live;
+		look_ns = now_ns();
+		f->finished = !ring_file_look(f, look_ns, &s->fill);
+		if (f->finished)
+			continue;
+		uint64_t file_safe = f->live ? ring_file_safe(f) : UINT64_MAX;
+		safe = file_safe < safe ? file_safe : safe;
+		err = open_lanes(s, f);
+	}
+	for (uint32_t i = 0; !err && i < s->open_count; i++)
+		if (!s->open[i]->finished)
+			err = take_file(s, s->open[i], look_ns);
+	if (err)
+		return err;
+	drop_finished(s);
 	if (s->stopped)
 		s->safe_ns = UINT64_MAX;
 	else if (live)
@@ -221,27 +201,15 @@ static int ring_poll(struct source *base)
 	return 0;
 }
 
-/* The session learns the name of a user event when the first one is seen. */
-static int learn_name(struct ring_source *s, struct ring_file *f, uint32_t id)
-{
-	if (id >= EBT_RING_NAMES || (f->named[id / 8] & 1 << id % 8))
-		return 0;
-	const char *name = ebt_cursor_user_name(f->cursor, id);
-	if (!name)
-		return 0;
-	f->named[id / 8] |= (uint8_t)(1 << id % 8);
-	return session_set_user_name(s->session, f->pid, id, name);
-}
-
 static int finish_event(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
 			const void *payload)
 {
 	/* Damage of the file's header, which belongs to no domain, was noted as it was found. */
 	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
-		note_damage(lane->file, ev->arg[0],
-			    ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
+		ring_file_damage(lane->file, ev->arg[0],
+				 ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
 	if (ev->kind >= EBT_UNIT && ev->kind <= EBT_CUSTOM) {
-		int err = learn_name(s, lane->file, ev->id);
+		int err = ring_file_learn(lane->file, s->session, ev->id);
 		if (err)
 			return err;
 	}
@@ -250,44 +218,37 @@ static int finish_event(struct ring_source *s, struct ring_lane *lane, struct eb
 	return 0;
 }
 
-static bool may_bring_more(const struct ring_source *s)
+static int read_losses(struct ring_source *s, struct ebt_event *ev, size_t cap)
 {
-	if (!s->stopped && (s->follows || !s->file_count))
-		return true;
-	for (uint32_t i = 0; i < s->file_count; i++)
-		if (!s->files[i]->finished)
-			return true;
-	return false;
-}
-
-static int read_ringless(struct ring_source *s, struct ebt_event *ev, size_t cap)
-{
-	uint32_t n = 0;
-	while (n < s->ringless_count && n < cap && s->ringless[n].ts <= s->safe_ns) {
-		ev[n] = s->ringless[n];
-		n++;
-	}
-	s->ringless_count -= n;
-	memmove(s->ringless, s->ringless + n, s->ringless_count * sizeof(*s->ringless));
+	size_t n = ring_losses_read(&s->losses, s->safe_ns, ev, cap);
 	if (n)
 		return (int)n;
-	return s->ringless_count || may_bring_more(s) ? -EAGAIN : 0;
+	bool more_files = !s->stopped && (s->follows || !s->file_count);
+	return s->losses.count || s->open_count || more_files ? -EAGAIN : 0;
+}
+
+static int end_lane(struct ring_source *s, uint32_t index)
+{
+	struct ring_file *f = s->lanes[index]->file;
+	ring_lane_free(s->lanes[index]);
+	s->lanes[index] = NULL;
+	f->lanes--;
+	close_if_done(s, f);
+	return 0;
 }
 
 static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)
 {
 	struct ring_source *s = of(base);
 	if (!index)
-		return read_ringless(s, ev, cap);
+		return read_losses(s, ev, cap);
 	struct ring_lane *lane = s->lanes[index];
 	size_t n = 0;
-	while (n < cap) {
+	while (lane && n < cap) {
 		const void *payload;
 		const struct ebt_event *next = ring_lane_peek(lane, lane->file->finished, &payload);
-		if (!next && !n && lane->file->finished) {
-			ring_lane_empty(lane);
-			return 0;
-		}
+		if (!next && !n && lane->file->finished)
+			return end_lane(s, index);
 		if (!next)
 			return n ? (int)n : -EAGAIN;
 		if (next->ts > s->safe_ns)
@@ -307,10 +268,7 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 static bool has_rest(const struct ring_lane *lane)
 {
 	const struct ring_file *f = lane->file;
-	if (f->live || f->finished)
-		return false;
-	const struct cursor_ring *r = cursor_ring(f->cursor, lane->domain);
-	return r->tail != r->pos || r->notice;
+	return !f->live && !f->finished && ring_file_has_news(f, lane->domain);
 }
 
 static uint64_t ring_horizon(struct source *base, uint32_t index)
@@ -332,25 +290,17 @@ static int ring_stop(struct source *base)
 	return err;
 }
 
-static void file_free(struct ring_file *f)
-{
-	if (!f)
-		return;
-	ebt_cursor_close(f->cursor);
-	free(f->name);
-	free(f->rings);
-	free(f);
-}
-
 static void ring_free(struct source *base)
 {
 	struct ring_source *s = of(base);
 	for (uint32_t i = 1; i < s->base.lanes; i++)
 		ring_lane_free(s->lanes[i]);
 	for (uint32_t i = 0; i < s->file_count; i++)
-		file_free(s->files[i]);
+		ring_file_free(s->files[i]);
+	map_done(&s->live_files);
 	free(s->lanes);
 	free(s->files);
+	free(s->open);
 	free(s);
 }
 
@@ -362,14 +312,15 @@ static const struct source_ops ring_ops = {
 	.free = ring_free,
 };
 
-int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_source **ret)
+int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_source **ret)
 {
 	struct ring_source *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->base.ops = &ring_ops;
 	s->session = session;
-	s->budget = (ptrdiff_t)(backlog_bytes / 8);
+	s->budget.left = buffer_bytes > LEAST_BYTES ? buffer_bytes : LEAST_BYTES;
+	s->budget.reserve = s->budget.left / 4;
 	s->base.lanes = 1;
 	s->safe_ns = now_ns() - RING_SLACK_NS;
 	*ret = s;
@@ -381,21 +332,6 @@ struct source *ring_source_base(struct ring_source *s)
 	return &s->base;
 }
 
-static void describe_process(const struct ring_file *f, struct session_process *p)
-{
-	struct ebt_cursor_info info;
-	ebt_cursor_info(f->cursor, &info);
-	memcpy(p->producer, info.producer, sizeof(p->producer));
-	memcpy(p->runtime, info.runtime, sizeof(p->runtime));
-	p->raw_phase = ring_raw_phases(info.release, &p->raw_phases);
-	if (!f->live) /* the pid may be somebody else's by now */
-		return;
-	struct process now;
-	process_look((pid_t)f->pid, &now);
-	if (*now.comm)
-		memcpy(p->comm, now.comm, sizeof(p->comm));
-}
-
 /* Fields of the header that were put right are told as damage before all else. */
 static int tell_repairs(struct ring_source *s, struct ring_file *f)
 {
@@ -405,59 +341,86 @@ static int tell_repairs(struct ring_source *s, struct ring_file *f)
 		int err = lane_of(s, f, 0, &lane);
 		if (!err)
 			err = ring_lane_tell(lane, cursor_repair_event(f->cursor, i));
-		if (err)
+		if (err && err != -ENOSPC)
 			return err;
-		note_damage(f, l->repair[i].offset, NULL, &l->repair[i]);
+		ring_file_damage(f, l->repair[i].offset, NULL, &l->repair[i]);
 	}
 	return 0;
+}
+
+/* A file that is not read: how much it holds is not known. */
+static int refuse_file(struct ring_source *s, struct ebt_cursor *c, const struct ring_loss *loss)
+{
+	ebt_cursor_close(c);
+	s->follows |= loss->since_ns != 0;
+	ring_losses_tell(&s->losses, loss); /* when the queue is full, others are told already */
+	return -ENOSPC;
+}
+
+/* Room for one more file in both lists. */
+static bool has_room(struct ring_source *s)
+{
+	if (s->file_count < s->file_cap)
+		return true;
+	uint32_t cap = s->file_cap ? 2 * s->file_cap : 8;
+	struct ring_file **files = realloc(s->files, cap * sizeof(struct ring_file *));
+	s->files = files ? files : s->files;
+	struct ring_file **open = realloc(s->open, cap * sizeof(struct ring_file *));
+	s->open = open ? open : s->open;
+	s->file_cap = files && open ? cap : s->file_cap;
+	return files && open;
 }
 
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
 		    bool live)
 {
-	struct ring_file *f = calloc(1, sizeof(*f));
-	if (!f) {
+	struct session_process *p = session_process(s->session, pid);
+	uint64_t *count = map_put(&s->live_files, pid);
+	if (!p || !count || !has_room(s)) {
 		ebt_cursor_close(c);
 		return -ENOMEM;
 	}
-	f->cursor = c;
-	f->pid = pid;
-	f->live = live;
-	s->follows |= live;
-	f->counted = cursor_ext(c) != NULL;
-	cursor_set_pid(c, pid);
-	f->name = strdup(name);
-	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
-	struct ring_file **files =
-		realloc(s->files, (s->file_count + 1) * sizeof(struct ring_file *));
-	if (files)
-		s->files = files;
-	struct session_process *p = session_process(s->session, pid);
-	if (!f->name || !f->rings || !files || !p) {
-		file_free(f);
-		return -ENOMEM;
+	uint64_t now = now_ns();
+	struct ring_loss loss = {.pid = pid,
+				 .since_ns = live ? now - RING_SLACK_NS : 0,
+				 .ts = live ? now : 0,
+				 .events = EBT_LOST_UNCOUNTED};
+	size_t bytes = ring_file_bytes(c);
+	if (live && *count >= MAX_LIVE_FILES) {
+		log_at(LOG_NORMAL, "process %u has more than %d ring files: '%s' is not read", pid,
+		       MAX_LIVE_FILES, name);
+		return refuse_file(s, c, &loss);
 	}
-	/* Its first events may be as old as the slack; nothing younger has been handed out yet. */
-	uint64_t began = now_ns() - RING_SLACK_NS;
-	for (uint32_t d = 0; d < cursor_layout(c)->max_domains; d++)
-		f->rings[d].safe_ns = f->rings[d].look_ns = began;
-	describe_process(f, p);
+	if (!ring_budget_take(&s->budget, bytes)) {
+		tell_full(s, name);
+		return refuse_file(s, c, &loss);
+	}
+	struct ring_file *f;
+	int err = ring_file_new(c, name, pid, live, &f);
+	if (err)
+		return err;
+	f->bytes = bytes;
+	*count += live;
+	s->follows |= live;
+	ring_file_describe(f, p);
 	s->files[s->file_count++] = f;
+	s->open[s->open_count++] = f;
 	return tell_repairs(s, f);
 }
 
 void ring_source_finish(struct ring_source *s, uint32_t pid)
 {
-	for (uint32_t i = 0; i < s->file_count; i++)
-		if (s->files[i]->pid == pid)
-			s->files[i]->live = false;
+	map_delete(&s->live_files, pid);
+	for (uint32_t i = 0; i < s->open_count; i++)
+		if (s->open[i]->pid == pid)
+			s->open[i]->live = false;
 }
 
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret)
 {
-	ret->lap_ns = s->fill_rate > 1e-18 ? (uint64_t)(1 / s->fill_rate) : UINT64_MAX;
-	ret->fill = s->fill;
-	s->fill_rate = s->fill = 0;
+	ret->lap_ns = s->fill.rate > 1e-18 ? (uint64_t)(1 / s->fill.rate) : UINT64_MAX;
+	ret->fill = s->fill.fill;
+	s->fill = (struct ring_fill){0};
 }
 
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)

@@ -5,8 +5,9 @@
  * found no ring.
  *
  * Taking words out of the rings (fast, must not wait) and decoding them (when somebody reads) are
- * apart: between them each lane has a backlog, whose sizes together are bounded. While no more is to
- * be had the ring is left alone, and what it overwrites is told as lost.
+ * apart: between them each lane has a backlog. All memory of files and lanes comes out of one
+ * buffer, so that files which cost their maker nothing cost us little. While no more is to be had a
+ * ring is left alone, and what it overwrites, or holds at its end, is told as lost.
  *
  * Time: with a live ring nothing is handed out that is younger than the source's safe time, and the
  * safe time is such that nothing older can still appear: not from a ring whose writer is inside an
@@ -26,13 +27,18 @@
 
 struct ring_source;
 
-/* backlog_bytes: of all lanes together, about. The session is kept, not owned. 0 or -errno. */
-int ring_source_new(struct session *session, size_t backlog_bytes, struct ring_source **ret);
+/*
+ * buffer_bytes: of all files and lanes together; 1 MiB at least. The session is kept, not owned. 0
+ * or -errno.
+ */
+int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_source **ret);
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
 
 /*
- * Adds a file, called `name` in messages; `c` is owned from here on, also on failure. live: a process may still write to it,
- * until ring_source_finish(). 0 or -ENOMEM.
+ * Adds a file, called `name` in messages; `c` is owned from here on, also on failure. live: a
+ * process may still write to it, until ring_source_finish(). 0; -ENOSPC: the buffer is used up, or
+ * the process has too many files: it is not read, which has been said and is told as a loss; or
+ * -ENOMEM.
  */
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
 		    bool live);

@@ -5,23 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/merge.h"
+
 /* Words of the least backlog; a record cut by its end leaves room for a fetch. */
-#define FIRST_CAP 8192
+#define FIRST_CAP 2048
 /* Holes that may wait: a hostile header can bring one at each look. */
-#define MAX_SEGMENTS 4096
+#define FIRST_SEGMENTS 8
+#define MAX_SEGMENTS   4096
 /* The least room that makes a fetch worth its two reads. */
 #define LEAST_ROOM 1024
 #define KEPT_CAP   65536 /* words that an empty lane keeps */
+/* What a lane costs at least: here, and where its events are merged. */
+#define LANE_BYTES                                                 \
+	(sizeof(struct ring_lane) + FIRST_CAP * sizeof(uint64_t) + \
+	 FIRST_SEGMENTS * sizeof(struct ring_segment) + MERGE_LANE_BYTES)
+_Static_assert(FIRST_CAP >= RING_MAX_RECORD_WORDS + LEAST_ROOM,
+	       "a cut record must not fill a lane");
 
-int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, ptrdiff_t *budget,
+int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budget *budget,
 		  struct ring_lane **ret)
 {
+	if (!ring_budget_take(budget, LANE_BYTES))
+		return -ENOSPC;
 	struct ring_lane *lane = calloc(1, sizeof(*lane));
-	if (!lane)
+	if (!lane) {
+		ring_budget_give(budget, LANE_BYTES);
 		return -ENOMEM;
+	}
+	lane->budget = budget;
+	lane->cap = FIRST_CAP;
+	lane->seg_cap = FIRST_SEGMENTS;
+	lane->words = malloc(lane->cap * sizeof(*lane->words));
+	lane->segments = malloc(lane->seg_cap * sizeof(*lane->segments));
+	if (!lane->words || !lane->segments) {
+		ring_lane_free(lane);
+		return -ENOMEM;
+	}
 	cursor_decoder_init(c, domain, &lane->decoder);
 	lane->domain = domain;
-	lane->budget = budget;
 	*ret = lane;
 	return 0;
 }
@@ -30,47 +51,94 @@ void ring_lane_free(struct ring_lane *lane)
 {
 	if (!lane)
 		return;
-	*lane->budget += (ptrdiff_t)lane->cap;
+	ring_budget_give(lane->budget,
+			 LANE_BYTES + (lane->cap - FIRST_CAP) * sizeof(*lane->words) +
+				 (lane->seg_cap - FIRST_SEGMENTS) * sizeof(*lane->segments));
 	free(lane->words);
 	free(lane->segments);
 	free(lane);
 }
 
+/* Takes more out of the budget, but not of what is kept for new lanes. */
+static bool take_more(struct ring_lane *lane, size_t bytes)
+{
+	struct ring_budget *b = lane->budget;
+	return b->left >= bytes + b->reserve && ring_budget_take(b, bytes);
+}
+
 /* Changes the size of the backlog, if there is memory; the budget follows. */
 static bool resize(struct ring_lane *lane, size_t cap)
 {
-	uint64_t *words = realloc(lane->words, cap * sizeof(*words));
-	if (!words)
-		return false; /* the ring keeps what it can */
-	*lane->budget -= (ptrdiff_t)(cap - lane->cap);
-	lane->words = words;
-	lane->cap = cap;
-	return true;
+	size_t bytes = cap * sizeof(*lane->words), had = lane->cap * sizeof(*lane->words);
+	if (bytes > had && !take_more(lane, bytes - had))
+		return false;
+	uint64_t *words = realloc(lane->words, bytes);
+	if (words) {
+		lane->words = words;
+		lane->cap = cap;
+	}
+	/* What was not to be had, and what is not needed any more. */
+	if (!words && bytes > had)
+		ring_budget_give(lane->budget, bytes - had);
+	else if (words && bytes < had)
+		ring_budget_give(lane->budget, had - bytes);
+	return words;
+}
+
+/* Moves what is still needed to the front: words from `base` on, while events decoded out of them
+ * are not delivered; of a live ring there nearly always are some. */
+static void compact(struct ring_lane *lane, size_t done)
+{
+	memmove(lane->words, lane->words + done, (lane->len - done) * sizeof(*lane->words));
+	lane->len -= done;
+	lane->head -= done;
+	lane->base = 0;
 }
 
 /* Makes room for `need` words behind len, if the budget allows; returns the room there is. */
 static size_t make_room(struct ring_lane *lane, size_t need)
 {
-	/* Words from `base` on are needed while events decoded out of them are not delivered: of a
-	 * live ring there nearly always are some. */
 	size_t done = lane->next == lane->count ? lane->head : lane->base;
 	if (done > lane->len / 2) {
-		memmove(lane->words, lane->words + done, (lane->len - done) * sizeof(*lane->words));
-		lane->len -= done;
-		lane->head -= done;
-		lane->base = 0;
+		compact(lane, done);
+		done = 0;
 	}
-	if (!lane->cap && !resize(lane, FIRST_CAP))
-		return 0;
 	if (!lane->len && lane->cap > KEPT_CAP && need <= KEPT_CAP)
 		resize(lane, KEPT_CAP);
-	while (lane->cap - lane->len < need && *lane->budget >= (ptrdiff_t)lane->cap &&
-	       resize(lane, 2 * lane->cap))
+	while (lane->cap - lane->len < need && resize(lane, 2 * lane->cap))
 		;
+	if (lane->cap - lane->len < LEAST_ROOM && done)
+		compact(lane, done);
 	return lane->cap - lane->len;
 }
 
-static int add_segment(struct ring_lane *lane, const struct cursor_fetch *f)
+/* True if there is, or can be made, a place for one more segment. */
+static bool has_segment(struct ring_lane *lane)
+{
+	if (lane->seg_len < lane->seg_cap)
+		return true;
+	/* The last segment of a live lane stays, so the places before it are used again. */
+	if (lane->seg_head >= lane->seg_cap / 2) {
+		lane->seg_len -= lane->seg_head;
+		memmove(lane->segments, lane->segments + lane->seg_head,
+			lane->seg_len * sizeof(*lane->segments));
+		lane->seg_head = 0;
+		return true;
+	}
+	size_t more = lane->seg_cap * sizeof(*lane->segments);
+	if (lane->seg_cap >= MAX_SEGMENTS || !take_more(lane, more))
+		return false;
+	struct ring_segment *segments = realloc(lane->segments, 2 * more);
+	if (!segments) {
+		ring_budget_give(lane->budget, more);
+		return false;
+	}
+	lane->segments = segments;
+	lane->seg_cap *= 2;
+	return true;
+}
+
+static void add_segment(struct ring_lane *lane, const struct cursor_fetch *f)
 {
 	struct ring_segment *last =
 		lane->seg_len > lane->seg_head ? &lane->segments[lane->seg_len - 1] : NULL;
@@ -78,27 +146,9 @@ static int add_segment(struct ring_lane *lane, const struct cursor_fetch *f)
 	if (last && !hole && last->what.pos + last->what.words == f->pos &&
 	    last->what.words + (uint64_t)f->words <= UINT32_MAX) {
 		last->what.words += f->words;
-		return 0;
-	}
-	/* The last segment of a live lane stays, so the places before it are used again. */
-	if (lane->seg_head && lane->seg_len == lane->seg_cap &&
-	    lane->seg_head >= lane->seg_cap / 2) {
-		lane->seg_len -= lane->seg_head;
-		memmove(lane->segments, lane->segments + lane->seg_head,
-			lane->seg_len * sizeof(*lane->segments));
-		lane->seg_head = 0;
-	}
-	if (lane->seg_len == lane->seg_cap) {
-		uint32_t cap = lane->seg_cap ? 2 * lane->seg_cap : 8;
-		struct ring_segment *segments =
-			realloc(lane->segments, cap * sizeof(*lane->segments));
-		if (!segments)
-			return -ENOMEM;
-		lane->segments = segments;
-		lane->seg_cap = cap;
+		return;
 	}
 	lane->segments[lane->seg_len++] = (struct ring_segment){.what = *f};
-	return 0;
 }
 
 int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain)
@@ -106,8 +156,7 @@ int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain
 	for (;;) {
 		const struct cursor_ring *r = cursor_ring(c, domain);
 		size_t need = r->tail - r->pos;
-		bool flooded = lane->seg_len - lane->seg_head >= MAX_SEGMENTS;
-		if ((!need && !r->notice) || flooded)
+		if ((!need && !r->notice) || !has_segment(lane))
 			return 0;
 		size_t room = make_room(lane, need);
 		if (room < need && room < LEAST_ROOM)
@@ -116,9 +165,7 @@ int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain
 		int got = cursor_fetch(c, domain, lane->words + lane->len, room, &f);
 		if (got <= 0)
 			return got;
-		int err = add_segment(lane, &f);
-		if (err)
-			return err;
+		add_segment(lane, &f);
 		lane->len += f.words;
 	}
 }
@@ -192,15 +239,4 @@ const struct ebt_event *ring_lane_peek(struct ring_lane *lane, bool ended, const
 			       ? (const char *)(lane->words + lane->base) + ev->arg[0]
 			       : NULL;
 	return ev;
-}
-
-void ring_lane_empty(struct ring_lane *lane)
-{
-	*lane->budget += (ptrdiff_t)lane->cap;
-	free(lane->words);
-	free(lane->segments);
-	lane->words = NULL;
-	lane->segments = NULL;
-	lane->cap = lane->len = lane->head = lane->base = 0;
-	lane->seg_head = lane->seg_len = lane->seg_cap = 0;
 }

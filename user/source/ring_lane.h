@@ -1,15 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One ring on its way to events: a backlog of words as they were taken, in segments between holes,
- * and a decoder behind it. Bounded: lanes share a budget of words, and a lane that can get no more
- * leaves the ring alone. An empty lane gives back what it has above the least.
+ * and a decoder behind it. Bounded: all that a lane takes comes out of a budget that it shares with
+ * every other; a lane that can get no more leaves the ring alone, and one whose least is not there
+ * is not made. An empty lane gives back what it has above the least.
  */
 #ifndef SOURCE_RING_LANE_H
 #define SOURCE_RING_LANE_H
 
 #include "source/cursor.h"
 
-#define RING_LANE_BATCH 256
+#define RING_LANE_BATCH 64
+
+/* Memory in bytes. Backlogs grow while `reserve` is left, which is kept for what is new. */
+struct ring_budget {
+	size_t left, reserve;
+};
+
+static inline bool ring_budget_take(struct ring_budget *b, size_t bytes)
+{
+	bool enough = b->left >= bytes;
+	b->left -= enough ? bytes : 0;
+	return enough;
+}
+static inline void ring_budget_give(struct ring_budget *b, size_t bytes)
+{
+	b->left += bytes;
+}
 
 struct ring_file;
 
@@ -27,8 +44,7 @@ struct ring_lane {
 	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;
 	size_t head, len, cap;
-	ptrdiff_t *
-		budget; /* words that may still be had, of all lanes; may be overdrawn by the least */
+	struct ring_budget *budget;
 	/* segments[seg_head..seg_len), oldest first */
 	struct ring_segment *segments;
 	uint32_t seg_head, seg_len, seg_cap;
@@ -38,8 +54,8 @@ struct ring_lane {
 	size_t base;
 };
 
-/* `budget` is kept, and goes down by what the lane takes beyond the least. 0 or -ENOMEM. */
-int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, ptrdiff_t *budget,
+/* `budget` is kept. 0, -ENOSPC: the budget does not hold the least of a lane, or -ENOMEM. */
+int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budget *budget,
 		  struct ring_lane **ret);
 void ring_lane_free(struct ring_lane *lane);
 
@@ -54,8 +70,6 @@ int ring_lane_tell(struct ring_lane *lane, struct ebt_event ev);
  */
 const struct ebt_event *ring_lane_peek(struct ring_lane *lane, bool ended,
 				       const void **ret_payload);
-/* Gives back the memory of a lane that will bring nothing more. */
-void ring_lane_empty(struct ring_lane *lane);
 /* Done with that event. */
 static inline void ring_lane_next(struct ring_lane *lane)
 {

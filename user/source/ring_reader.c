@@ -314,6 +314,12 @@ void ring_reader_done(struct ring_reader *rr)
 	*rr = (struct ring_reader){.fd = -1};
 }
 
+size_t ring_reader_bytes(const struct ring_reader *rr)
+{
+	return rr->layout.max_domains *
+	       (sizeof(*rr->ring) + sizeof(*rr->state) + sizeof(*rr->table) + sizeof(*rr->early));
+}
+
 uint64_t ring_reader_first_pid(const struct ring_reader *rr)
 {
 	struct ebt_ring_header h;

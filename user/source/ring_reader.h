@@ -64,6 +64,9 @@ struct ring_reader {
 int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason);
 void ring_reader_done(struct ring_reader *rr);
 
+/* Memory that it takes. */
+size_t ring_reader_bytes(const struct ring_reader *rr);
+
 /* As cursor_look() and cursor_fetch() of cursor.h. */
 int ring_reader_look(struct ring_reader *rr);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,

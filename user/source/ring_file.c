@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/ring_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "proc/process.h"
+
+/* A writer that stays inside one event for so long is stopped, not slow. */
+#define MAX_HOLD_NS 1000000000ull
+
+size_t ring_file_bytes(const struct ebt_cursor *c)
+{
+	return sizeof(struct ring_file) + EBT_RING_NAMES / 8 + cursor_bytes(c) +
+	       cursor_layout(c)->max_domains * sizeof(struct ring_watch);
+}
+
+int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t pid, bool live,
+		  struct ring_file **ret)
+{
+	struct ring_file *f = calloc(1, sizeof(*f));
+	if (!f) {
+		ebt_cursor_close(c);
+		return -ENOMEM;
+	}
+	f->cursor = c;
+	f->pid = pid;
+	f->live = live;
+	f->counted = cursor_ext(c) != NULL;
+	cursor_set_pid(c, pid);
+	f->name = strdup(name);
+	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
+	f->named = calloc(EBT_RING_NAMES / 8, 1);
+	if (!f->name || !f->rings || !f->named) {
+		ring_file_free(f);
+		return -ENOMEM;
+	}
+	/* Its first events may be as old as the slack; nothing younger has been handed out yet. */
+	uint64_t began = now_ns() - RING_SLACK_NS;
+	for (uint32_t d = 0; d < cursor_layout(c)->max_domains; d++)
+		f->rings[d].safe_ns = f->rings[d].look_ns = began;
+	f->began_ns = live ? began : 0;
+	*ret = f;
+	return 0;
+}
+
+void ring_file_close(struct ring_file *f)
+{
+	ebt_cursor_close(f->cursor);
+	free(f->rings);
+	free(f->named);
+	f->cursor = NULL;
+	f->rings = NULL;
+	f->named = NULL;
+}
+
+void ring_file_free(struct ring_file *f)
+{
+	if (!f)
+		return;
+	ring_file_close(f);
+	free(f->name);
+	free(f);
+}
+
+/*
+ * What this look says about the age of what may still come from a ring. A writer found inside an
+ * event at the last look, and since then has published, is past that event.
+ */
+static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t look_ns)
+{
+	if (!r->writing)
+		w->safe_ns = look_ns;
+	else if (r->tail != w->tail)
+		w->safe_ns = w->look_ns;
+	if (look_ns - w->safe_ns > MAX_HOLD_NS)
+		w->safe_ns = look_ns - MAX_HOLD_NS;
+	w->tail = r->tail;
+	w->look_ns = look_ns;
+}
+
+/* How fast it filled since the last look. */
+static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
+		      const struct cursor_ring *r, uint64_t look_ns, uint64_t ring_words)
+{
+	if (!w->look_ns || look_ns <= w->look_ns || r->tail <= w->tail)
+		return;
+	double rings = (double)(r->tail - w->tail) / (double)ring_words;
+	double rate = rings / (double)(look_ns - w->look_ns);
+	if (rate > fill->rate)
+		fill->rate = rate;
+	if (rings > fill->fill)
+		fill->fill = rings;
+}
+
+bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill)
+{
+	const struct ring_layout *l = cursor_layout(f->cursor);
+	/* Of a file at rest one look is enough, and the end must not chase a writer. */
+	int err = f->last_look ? 0 : cursor_look(f->cursor);
+	f->last_look = !f->live;
+	if (err) {
+		/* Truncated, or gone bad: what was taken is delivered, the rest is not to be had. */
+		ring_file_damage(f, l->headers_offset,
+				 "the headers of the rings, found the end of the file", NULL);
+		return false;
+	}
+	for (uint32_t d = 0; d < l->max_domains; d++) {
+		const struct cursor_ring *r = cursor_ring(f->cursor, d);
+		rate_ring(fill, &f->rings[d], r, look_ns, l->ring_words);
+		watch_ring(&f->rings[d], r, look_ns);
+	}
+	return true;
+}
+
+uint64_t ring_file_safe(const struct ring_file *f)
+{
+	uint64_t safe = UINT64_MAX;
+	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++)
+		if (f->rings[d].safe_ns < safe)
+			safe = f->rings[d].safe_ns;
+	return safe;
+}
+
+bool ring_file_has_news(const struct ring_file *f, uint32_t domain)
+{
+	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
+	return r->tail != r->pos || r->notice;
+}
+
+void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,
+		      const struct ring_fault *fault)
+{
+	if (f->damage.count++)
+		return;
+	f->damage.name = f->name;
+	f->damage.offset = offset;
+	f->damage.expected = expected;
+	if (fault)
+		f->damage.fault = *fault;
+}
+
+bool ring_file_ringless(const struct ring_file *f, uint64_t look_ns, struct ring_loss *ret)
+{
+	uint64_t n = f->counted ? cursor_ringless(f->cursor) : 0;
+	if (n <= f->ringless)
+		return false;
+	*ret = (struct ring_loss){.pid = f->pid,
+				  .since_ns = f->ringless_ns,
+				  .ts = look_ns,
+				  .events = n - f->ringless};
+	return true;
+}
+
+int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id)
+{
+	if (id >= EBT_RING_NAMES || (f->named[id / 8] & 1 << id % 8))
+		return 0;
+	const char *name = ebt_cursor_user_name(f->cursor, id);
+	if (!name)
+		return 0;
+	f->named[id / 8] |= (uint8_t)(1 << id % 8);
+	return session_set_user_name(s, f->pid, id, name);
+}
+
+void ring_file_describe(const struct ring_file *f, struct session_process *ret)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(f->cursor, &info);
+	memcpy(ret->producer, info.producer, sizeof(ret->producer));
+	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
+	ret->raw_phase = ring_raw_phases(info.release, &ret->raw_phases);
+	if (!f->live) /* the pid may be somebody else's by now */
+		return;
+	struct process now;
+	process_look((pid_t)f->pid, &now);
+	if (*now.comm)
+		memcpy(ret->comm, now.comm, sizeof(ret->comm));
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/ring_losses.h"
+
+#include <string.h>
+
+bool ring_losses_tell(struct ring_losses *l, const struct ring_loss *loss)
+{
+	if (l->count == RING_LOSSES_MAX)
+		return false;
+	l->ev[l->count++] = (struct ebt_event){
+		.kind = EBT_LOST,
+		.ts = loss->ts,
+		.pos = loss->since_ns,
+		.pid = loss->pid,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_RING,
+		.arg = {loss->events, loss->words},
+	};
+	return true;
+}
+
+size_t ring_losses_read(struct ring_losses *l, uint64_t until_ns, struct ebt_event *ev, size_t cap)
+{
+	uint32_t n = 0;
+	while (n < l->count && n < cap && l->ev[n].ts <= until_ns) {
+		ev[n] = l->ev[n];
+		n++;
+	}
+	l->count -= n;
+	memmove(l->ev, l->ev + n, l->count * sizeof(*l->ev));
+	return n;
+}
