@@ -76,6 +76,7 @@ enum ebt_event_flag {
 	EBT_F_PAYLOAD = 1 << 5, /* arg[0] is a blob of the session, arg[1] its length in bytes */
 	EBT_F_CUT = 1 << 6,	/* the payload was longer than what was kept */
 	EBT_F_FINAL = 1 << 7,	/* merged and joined before: read from a capture */
+	EBT_F_FIRST = 1 << 8,	/* of its ring file; between source and join only */
 };
 
 #define EBT_ALLOC_BUCKETS  20

@@ -1,66 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* join: what a ring and BPF saw of the same events, as tables; losses by ordinals. */
-#include "core/join.h"
-#include "tests/tap.h"
-
-#include <errno.h>
-
-#define MAX 64
-#define R   EBT_F_RING
-#define B   EBT_F_BPF
-
-static struct session *session;
-static struct join *join;
-static struct ebt_event out[MAX];
-static int outs;
-
-static int take(void *ctx, struct ebt_event *ev)
-{
-	(void)ctx;
-	if (outs < MAX)
-		out[outs++] = *ev;
-	/* as the pump does */
-	if (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED)
-		session->totals.lost_events += ev->arg[0];
-	session_drop_blob(session, ev);
-	return 0;
-}
-
-static void begin(void)
-{
-	outs = 0;
-	if (session_new(&session) || join_new(session, (struct outlet){take, NULL}, &join))
-		abort();
-}
-static void end(void)
-{
-	join_free(join);
-	session_free(session);
-}
-
-static struct ebt_event event(uint16_t flags, uint32_t seq, uint64_t ts)
-{
-	struct ebt_event ev = {.ts = ts,
-			       .pos = 2ull * seq,
-			       .pid = 9,
-			       .domain = 1,
-			       .kind = EBT_BEGIN,
-			       .id = 11,
-			       .size = flags & R ? 2 : 0,
-			       .cpu = EBT_NO_CPU,
-			       .seq = seq,
-			       .flags = flags | EBT_F_SEQ};
-	if (flags & B) {
-		ev.tid = 1234;
-		ev.cpu = 1;
-	}
-	return ev;
-}
-static void push(uint16_t flags, uint32_t seq, uint64_t ts)
-{
-	struct ebt_event ev = event(flags, seq, ts);
-	join_push(join, &ev);
-}
+/* join: what a ring and BPF saw of the same events. What is lost: test_join_loss.c. */
+#include "tests/unit/join_fixture.h"
 
 static void test_pairs(void)
 {
@@ -91,43 +31,6 @@ static void test_one_sided(void)
 	join_flush(join);
 	is(outs, 5, "events that one side alone has seen all come");
 	is(session->totals.lost_events, 0, "and none of them is a loss");
-	end();
-}
-
-static void test_hole(void)
-{
-	begin();
-	push(R, 0, 10);
-	push(R, 5, 20);
-	join_flush(join);
-	is(outs, 3, "a jump of the ordinal is a loss");
-	ok(out[1].kind == EBT_LOST && out[1].arg[0] == 4 && out[1].arg[1] == 8,
-	   "of exactly the events and words that are missing");
-	ok(out[1].ts == 20 && EBT_LOST_SINCE(&out[1]) == 10 && out[1].domain == 1,
-	   "told where the stream resumes, with the last moment before it");
-	end();
-
-	begin();
-	push(R, 0, 10);
-	for (uint32_t i = 1; i < 5; i++)
-		push(B, i, 10 + i);
-	struct ebt_event lost = event(R, 0, 20);
-	lost.kind = EBT_LOST;
-	lost.flags = R;
-	lost.arg[0] = 4;
-	lost.arg[1] = 8;
-	join_push(join, &lost);
-	push(R, 5, 20);
-	join_flush(join);
-	is(outs, 6, "what the ring lost and BPF has seen is no loss");
-	is(session->totals.lost_events, 0, "and nothing is counted as lost");
-	end();
-
-	begin();
-	push(B, 3, 10);
-	join_flush(join);
-	ok(outs == 2 && out[0].arg[0] == 3 && out[0].flags & EBT_F_HISTORY,
-	   "what was written before the first event seen is history");
 	end();
 }
 
@@ -168,6 +71,21 @@ static void test_restart_and_wrap(void)
 	end();
 
 	begin();
+	push(R, 0, 10);
+	push(B, 0, 40);
+	join_flush(join);
+	is(outs, 2, "nor is its first event the other half of the old one's");
+	end();
+
+	begin();
+	push(R, 0, 10);
+	push(R, 1, 10);
+	push(B, 0, 10);
+	join_flush(join);
+	is(outs, 2, "an event of the same moment begins nothing anew");
+	end();
+
+	begin();
 	struct ebt_event ev = event(R, UINT32_MAX - 1, 10);
 	for (uint32_t i = 0; i < 4; i++) {
 		ev.seq = UINT32_MAX - 1 + i;
@@ -178,6 +96,130 @@ static void test_restart_and_wrap(void)
 	join_flush(join);
 	is(outs, 5, "ordinals may wrap");
 	is(out[4].seq, 1, "and go on from zero");
+	end();
+}
+
+static void push_process(enum ebt_process_change what, uint64_t ts)
+{
+	struct ebt_event ev = {.ts = ts,
+			       .pos = EBT_NO_POS,
+			       .pid = 9,
+			       .domain = EBT_NO_DOMAIN,
+			       .kind = EBT_PROCESS,
+			       .id = what,
+			       .flags = B};
+	join_push(join, &ev);
+}
+
+/* Events but those of processes; the losses among them. */
+static int delivered(int *ret_lost)
+{
+	int n = 0;
+	*ret_lost = 0;
+	for (int i = 0; i < outs; i++) {
+		*ret_lost += out[i].kind == EBT_LOST;
+		n += out[i].kind == EBT_BEGIN;
+	}
+	return n;
+}
+
+static void test_pid_again(void)
+{
+	int lost;
+	begin();
+	for (uint32_t i = 0; i < 6; i++)
+		push(R | (i ? 0 : EBT_F_FIRST), i, 10 + i);
+	for (uint32_t i = 0; i < 6; i++)
+		push_late(R | (i ? 0 : EBT_F_FIRST), i, 15);
+	join_flush(join);
+	ok(delivered(&lost) == 12 && !lost,
+	   "another file of the pid is another ring, also if it is found late");
+	is(out[6].flags & EBT_F_FIRST, 0, "no sink sees how that is known");
+	end();
+
+	begin();
+	for (uint32_t i = 0; i < 6; i++)
+		push(B, i, 10 + i);
+	for (uint32_t i = 0; i < 9; i++)
+		push_late(R | (i ? 0 : EBT_F_FIRST), i, 15);
+	join_flush(join);
+	ok(delivered(&lost) == 9 && !lost,
+	   "a file that is found behind what BPF has seen of its ring is no other ring");
+	end();
+
+	begin();
+	for (uint32_t i = 0; i < 3; i++)
+		push(B, i, 10 + i);
+	push_process(EBT_PROCESS_EXIT, 20);
+	push_late(B, 2, 20);
+	for (uint32_t i = 3; i < 9; i++)
+		push(B, i, 30 + i);
+	join_flush(join);
+	ok(delivered(&lost) == 9 && lost == 1 && session->totals.lost_events == 3,
+	   "behind a process's end its pid is another's, whatever the ordinals go on with");
+	push_process(EBT_PROCESS_FORK, 50);
+	push(B, 9, 51);
+	join_flush(join);
+	ok(delivered(&lost) == 10 && lost == 1, "a fork ends nothing");
+	push_process(EBT_PROCESS_EXEC, 60);
+	for (uint32_t i = 0; i < 4; i++)
+		push(i % 2 ? R : B, i, 70 + i);
+	join_flush(join);
+	ok(delivered(&lost) == 14 && lost == 1, "another program begins anew");
+	end();
+
+	begin();
+	push(R | EBT_F_FIRST, 0, 10);
+	push(R, 1, 11);
+	struct ebt_event ev = event(R, 0, 40);
+	ev.kind = EBT_LOST;
+	ev.flags = R | EBT_F_FIRST | EBT_F_HISTORY;
+	ev.arg[0] = 2;
+	join_push(join, &ev);
+	push(R, 2, 40);
+	push(R, 3, 41);
+	join_flush(join);
+	ok(delivered(&lost) == 4 && lost == 1 && session->totals.history_events == 2,
+	   "nor does another ring go on where the first one ended");
+	end();
+}
+
+/* BPF's half was cut, and it may come first; both may be part of what is held. */
+static void test_cut_half(void)
+{
+	static const char whole[] = "payload", part[] = "pay";
+	for (int order = 0; order < 2; order++) {
+		begin();
+		struct ebt_event ring = event(R, 0, 10), bpf = event(B, 0, 10);
+		ring.kind = bpf.kind = EBT_CUSTOM;
+		session_put_blob(session, &ring, whole, sizeof(whole));
+		session_put_blob(session, &bpf, part, sizeof(part));
+		bpf.flags |= EBT_F_CUT;
+		join_push(join, order ? &ring : &bpf);
+		join_push(join, order ? &bpf : &ring);
+		join_flush(join);
+		ok(outs == 1 && !(out[0].flags & EBT_F_CUT) && out[0].arg[1] == sizeof(whole),
+		   "of a pair whose BPF half is cut the ring's payload is kept, and nothing is "
+		   "cut");
+		is(out[0].flags & (R | B), R | B, "it was seen by both");
+		is(session_blob_bytes(session), 0, "and the other payload is given back");
+		end();
+	}
+	begin();
+	struct ebt_event ring = event(R, 0, 10), bpf = event(B, 0, 10);
+	ring.flags |= EBT_F_CUT;
+	join_push(join, &bpf);
+	join_push(join, &ring);
+	join_flush(join);
+	ok(outs == 1 && out[0].flags & EBT_F_CUT, "what the ring itself cut is cut");
+	end();
+	begin();
+	ring = event(R, 0, 10), bpf = event(B, 0, 10);
+	bpf.flags |= EBT_F_LATE;
+	join_push(join, &ring);
+	join_push(join, &bpf);
+	join_flush(join);
+	ok(outs == 1 && out[0].flags & EBT_F_LATE, "a pair of which one half came late is late");
 	end();
 }
 
@@ -205,6 +247,14 @@ static void test_others(void)
 	}
 	join_flush(join);
 	is(outs, 3, "the same position in other processes is another event");
+	outs = 0;
+	for (uint32_t pid = 4; pid <= 5; pid++) {
+		ev = event(pid == 4 ? R : B, 0, 20);
+		ev.pid = pid;
+		join_push(join, &ev);
+	}
+	join_flush(join);
+	is(outs, 2, "also if one was seen by the ring alone, the other by BPF alone");
 
 	outs = 0;
 	ev = event(B, 0, 30);
@@ -221,9 +271,10 @@ int main(void)
 {
 	test_pairs();
 	test_one_sided();
-	test_hole();
 	test_duplicates();
 	test_restart_and_wrap();
+	test_pid_again();
+	test_cut_half();
 	test_others();
 	return tap_done();
 }

@@ -11,14 +11,28 @@
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
 #define JOIN_RECENT  128 /* rings found without a look into the map */
 
+/* What was told as lost and has not come since. */
+struct missing {
+	uint64_t events, words;
+};
+
+/* A ring's state and what of it ends with the process that wrote to it. */
 struct ring_state {
-	uint64_t next_pos; /* EBT_NO_POS: not known */
-	uint64_t last_ts;
-	uint32_t next_seq;
-	bool started;
-	struct ebt_event lost; /* what the ring says is missing in front of its next event */
-	bool has_lost;
-	uint64_t delivered[JOIN_WINDOW / 64]; /* by ordinal modulo JOIN_WINDOW */
+	struct ring_state *sibling; /* of the same process */
+	bool ended;		    /* that process, or its program, has ended */
+	struct ring_life {
+		uint64_t next_pos; /* EBT_NO_POS: not known */
+		uint64_t last_ts;
+		uint32_t next_seq;
+		bool started;
+		bool has_file; /* a ring file has brought events of it */
+		bool has_lost;
+		struct ebt_event
+			lost; /* what the ring says is missing in front of its next event */
+		struct missing missing, history;
+		uint32_t history_end;		      /* ordinals before it are of the history */
+		uint64_t delivered[JOIN_WINDOW / 64]; /* by ordinal modulo JOIN_WINDOW */
+	} life;
 };
 
 struct recent_ring {
@@ -30,6 +44,7 @@ struct join {
 	struct session *session;
 	struct outlet out;
 	struct map rings;			/* pid << 16 | domain → struct ring_state * */
+	struct map processes;			/* pid → struct ring_state *, a list */
 	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
 	struct ebt_event pending;
 	bool has_pending;
@@ -54,7 +69,20 @@ void join_free(struct join *j)
 	for (struct map_slot *slot; (slot = map_next(&j->rings, &at));)
 		free((void *)(uintptr_t)slot->value);
 	map_done(&j->rings);
+	map_done(&j->processes);
 	free(j);
+}
+
+static struct ring_state *add_ring(struct join *j, uint64_t key, uint32_t pid)
+{
+	uint64_t *value = map_put(&j->rings, key);
+	uint64_t *first = map_put(&j->processes, pid);
+	struct ring_state *r = value && first ? calloc(1, sizeof(*r)) : NULL;
+	if (!r)
+		return NULL;
+	r->sibling = (struct ring_state *)(uintptr_t)*first;
+	*first = *value = (uintptr_t)r;
+	return r;
 }
 
 static struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
@@ -63,27 +91,53 @@ static struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
 	struct recent_ring *recent = &j->recent[(ev->domain + ev->pid * 31) % JOIN_RECENT];
 	if (recent->state && recent->key == key)
 		return recent->state;
-	uint64_t *value = map_put(&j->rings, key);
-	if (!value)
-		return NULL;
-	if (!*value)
-		*value = (uintptr_t)calloc(1, sizeof(struct ring_state));
-	*recent = (struct recent_ring){key, (struct ring_state *)(uintptr_t)*value};
-	return recent->state;
+	uint64_t *value = map_get(&j->rings, key);
+	struct ring_state *r = value && *value ? (struct ring_state *)(uintptr_t)*value
+					       : add_ring(j, key, ev->pid);
+	*recent = (struct recent_ring){key, r};
+	return r;
 }
 
-static void mark(struct ring_state *r, uint32_t seq)
+/* Its number may be another process's, or another program's, from now on. */
+static void end_process(struct join *j, uint32_t pid)
+{
+	uint64_t *first = map_get(&j->processes, pid);
+	struct ring_state *r = first ? (struct ring_state *)(uintptr_t)*first : NULL;
+	for (; r; r = r->sibling)
+		r->ended = true;
+}
+
+/*
+ * The life of the ring that the event belongs to. Another one begins behind the end of the process,
+ * but not with what comes late: that may be of the one before. And it begins with another file,
+ * which may be found so late that all its events are late: a life has one file.
+ */
+static struct ring_life *find_life(struct join *j, const struct ebt_event *ev)
+{
+	struct ring_state *r = find_ring(j, ev);
+	if (!r)
+		return NULL;
+	bool first = ev->flags & EBT_F_FIRST;
+	if ((r->ended && !(ev->flags & EBT_F_LATE)) || (first && r->life.has_file)) {
+		r->life = (struct ring_life){0};
+		r->ended = false;
+	}
+	r->life.has_file |= first;
+	return &r->life;
+}
+
+static void mark(struct ring_life *r, uint32_t seq)
 {
 	r->delivered[seq % JOIN_WINDOW / 64] |= 1ull << (seq % 64);
 }
 
-static bool marked(const struct ring_state *r, uint32_t seq)
+static bool marked(const struct ring_life *r, uint32_t seq)
 {
 	return r->delivered[seq % JOIN_WINDOW / 64] >> (seq % 64) & 1;
 }
 
 /* `missing` ordinals from next_seq on were not seen: forget what their places held before. */
-static void unmark(struct ring_state *r, uint32_t missing)
+static void unmark(struct ring_life *r, uint32_t missing)
 {
 	if (missing >= JOIN_WINDOW) {
 		memset(r->delivered, 0, sizeof(r->delivered));
@@ -94,7 +148,7 @@ static void unmark(struct ring_state *r, uint32_t missing)
 			~(1ull << ((r->next_seq + i) % 64));
 }
 
-static int emit_loss(struct join *j, struct ring_state *r, const struct ebt_event *ev,
+static int emit_loss(struct join *j, struct ring_life *r, const struct ebt_event *ev,
 		     uint32_t missing)
 {
 	bool history = !r->started || (r->has_lost && r->lost.flags & EBT_F_HISTORY);
@@ -102,6 +156,11 @@ static int emit_loss(struct join *j, struct ring_state *r, const struct ebt_even
 	uint64_t words = 0;
 	if (from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from)
 		words = ev->pos - from;
+	struct missing *m = history ? &r->history : &r->missing;
+	m->events += missing;
+	m->words += words;
+	if (history)
+		r->history_end = ev->seq;
 	struct ebt_event lost = {
 		.kind = EBT_LOST,
 		.ts = ev->ts,
@@ -115,11 +174,13 @@ static int emit_loss(struct join *j, struct ring_state *r, const struct ebt_even
 	return outlet_push(&j->out, &lost);
 }
 
-static void restart(struct ring_state *r)
+static void restart(struct ring_life *r)
 {
 	memset(r->delivered, 0, sizeof(r->delivered));
+	r->missing = r->history = (struct missing){0};
 	r->next_seq = 0;
 	r->next_pos = 0;
+	r->has_file = false;
 }
 
 static int drop(struct join *j, struct ebt_event *ev)
@@ -128,27 +189,41 @@ static int drop(struct join *j, struct ebt_event *ev)
 	return 0;
 }
 
+/* An event of a hole has come: less is missing. Nothing at all is, with the last event of it. */
+static void give_back(struct session_totals *t, struct ring_life *r, const struct ebt_event *ev)
+{
+	bool history = r->history.events && (int32_t)(ev->seq - r->history_end) < 0;
+	struct missing *m = history ? &r->history : &r->missing;
+	if (!m->events)
+		return;
+	uint64_t words = --m->events && m->words > ev->size ? ev->size : m->words;
+	m->words -= words;
+	t->lost_events--;
+	t->lost_words -= words;
+	t->history_events -= history;
+	t->history_words -= history ? words : 0;
+}
+
 /* An ordinal below the next one: a copy of what went out, or an event out of a reported hole. */
-static int deliver_old(struct join *j, struct ring_state *r, struct ebt_event *ev)
+static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev)
 {
 	uint32_t back = r->next_seq - ev->seq;
 	if (back > JOIN_WINDOW || marked(r, ev->seq))
 		return drop(j, ev);
 	mark(r, ev->seq);
-	struct session_totals *t = &j->session->totals;
-	t->lost_events -= t->lost_events > 0;
-	t->lost_words -= t->lost_words < ev->size ? t->lost_words : ev->size;
+	give_back(&j->session->totals, r, ev);
 	ev->flags |= EBT_F_LATE;
 	return outlet_push(&j->out, ev);
 }
 
 static int deliver(struct join *j, struct ebt_event *ev)
 {
-	if (!(ev->flags & EBT_F_SEQ))
-		return outlet_push(&j->out, ev);
-	struct ring_state *r = find_ring(j, ev);
-	if (!r)
+	struct ring_life *r = ev->flags & EBT_F_SEQ ? find_life(j, ev) : NULL;
+	if (!r && ev->flags & EBT_F_SEQ)
 		return -ENOMEM;
+	ev->flags &= (uint16_t)~EBT_F_FIRST;
+	if (!r)
+		return outlet_push(&j->out, ev);
 	int32_t ahead = (int32_t)(ev->seq - r->next_seq);
 	if (r->started && ahead < 0) {
 		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
@@ -157,7 +232,7 @@ static int deliver(struct join *j, struct ebt_event *ev)
 		if (!newer || (ev->seq && ev->pos != EBT_NO_POS && ev->pos >= r->next_pos))
 			return deliver_old(j, r, ev);
 		restart(r);
-		ahead = (int32_t)ev->seq;
+		r->has_file = ev->flags & EBT_F_RING;
 	}
 	uint32_t missing = ev->seq - r->next_seq;
 	if (missing) {
@@ -166,7 +241,8 @@ static int deliver(struct join *j, struct ebt_event *ev)
 			return err;
 		unmark(r, missing);
 	}
-	r->has_lost = false;
+	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
+		r->has_lost = false;
 	r->started = true;
 	mark(r, ev->seq);
 	r->next_seq = ev->seq + 1;
@@ -212,9 +288,10 @@ int join_push(struct join *j, const struct ebt_event *ev)
 	}
 	if (ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
 	    ev->arg[0] != EBT_LOST_UNCOUNTED) {
-		struct ring_state *r = find_ring(j, ev);
+		int flushed = ev->flags & EBT_F_FIRST ? join_flush(j) : 0;
+		struct ring_life *r = flushed ? NULL : find_life(j, ev);
 		if (!r)
-			return -ENOMEM;
+			return flushed ? flushed : -ENOMEM;
 		r->lost = *ev;
 		r->has_lost = true;
 		return 0;
@@ -226,6 +303,8 @@ int join_push(struct join *j, const struct ebt_event *ev)
 	int err = join_flush(j);
 	if (err)
 		return err;
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		end_process(j, ev->pid);
 	uint16_t seen = ev->flags & SOURCE_FLAGS;
 	j->pending = *ev;
 	j->has_pending = true;

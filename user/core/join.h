@@ -5,6 +5,8 @@
  * ring's payload and BPF's thread, CPU and stack. Of producers that count their events a hole is
  * known exactly, so their rings' own EBT_LOST are replaced by one in front of the event behind the
  * hole. An event of a hole that turns up late is delivered and taken off the session's count.
+ * A pid may come again within a run: its ordinals begin anew behind an EBT_PROCESS that says that
+ * the process, or its program, has ended, and with another ring file (EBT_F_FIRST).
  *
  * Events that went through a join before (EBT_F_FINAL) pass as they are.
  *

@@ -237,6 +237,12 @@ static int end_lane(struct ring_source *s, uint32_t index)
 	return 0;
 }
 
+/* Of a ring whose events have ordinals. */
+static bool is_counted(const struct ebt_event *ev)
+{
+	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
+}
+
 static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)
 {
 	struct ring_source *s = of(base);
@@ -258,6 +264,10 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 		if (err)
 			return err;
 		lane->last_ns = ev[n].ts;
+		if (!lane->begun && is_counted(&ev[n])) {
+			ev[n].flags |= EBT_F_FIRST;
+			lane->begun = true;
+		}
 		ring_lane_next(lane);
 		n++;
 	}

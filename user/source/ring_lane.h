@@ -40,6 +40,7 @@ struct ring_lane {
 	struct ring_file *file;
 	uint32_t domain;
 	uint64_t last_ns; /* of the last event that was read */
+	bool begun;	  /* its EBT_F_FIRST was given */
 	struct ring_decoder decoder;
 	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* join: holes by ordinals, and what of them comes late. */
+#include "tests/unit/join_fixture.h"
+
+static void test_hole(void)
+{
+	begin();
+	push(R, 0, 10);
+	push(R, 5, 20);
+	join_flush(join);
+	is(outs, 3, "a jump of the ordinal is a loss");
+	ok(out[1].kind == EBT_LOST && out[1].arg[0] == 4 && out[1].arg[1] == 8,
+	   "of exactly the events and words that are missing");
+	ok(out[1].ts == 20 && EBT_LOST_SINCE(&out[1]) == 10 && out[1].domain == 1,
+	   "told where the stream resumes, with the last moment before it");
+	end();
+
+	begin();
+	push(R, 0, 10);
+	for (uint32_t i = 1; i < 5; i++)
+		push(B, i, 10 + i);
+	struct ebt_event lost = event(R, 0, 20);
+	lost.kind = EBT_LOST;
+	lost.flags = R;
+	lost.arg[0] = 4;
+	lost.arg[1] = 8;
+	join_push(join, &lost);
+	push(R, 5, 20);
+	join_flush(join);
+	is(outs, 6, "what the ring lost and BPF has seen is no loss");
+	is(session->totals.lost_events, 0, "and nothing is counted as lost");
+	end();
+
+	begin();
+	push(B, 3, 10);
+	join_flush(join);
+	ok(outs == 2 && out[0].arg[0] == 3 && out[0].flags & EBT_F_HISTORY,
+	   "what was written before the first event seen is history");
+	end();
+}
+
+/* Holes, and what of them comes late: {events, words} lost, {events, words} of history. */
+static int totals_are(uint64_t events, uint64_t words, uint64_t history, uint64_t history_words)
+{
+	const struct session_totals *t = &session->totals;
+	int good = t->lost_events == events && t->lost_words == words &&
+		   t->history_events == history && t->history_words == history_words;
+	if (!good)
+		diag("lost %d events, %d words; of the history %d, %d", (int)t->lost_events,
+		     (int)t->lost_words, (int)t->history_events, (int)t->history_words);
+	return good;
+}
+
+static void test_give_back(void)
+{
+	begin();
+	push(R, 0, 10);
+	push(R, 4, 14);
+	ok(totals_are(0, 0, 0, 0), "what is held is not counted yet");
+	join_flush(join);
+	ok(totals_are(3, 6, 0, 0), "a hole in a ring is of events and words");
+	push_late(R, 2, 14);
+	join_flush(join);
+	ok(totals_are(2, 4, 0, 0),
+	   "an event that comes late from the ring gives back its words, too");
+	push_late(B, 1, 14);
+	join_flush(join);
+	ok(totals_are(1, 4, 0, 0), "BPF does not know its words");
+	push_late(B, 3, 14);
+	push_late(R, 3, 14);
+	join_flush(join);
+	ok(totals_are(0, 0, 0, 0), "with the last event of a hole no words are lost either");
+	push_late(R, 3, 14);
+	join_flush(join);
+	ok(totals_are(0, 0, 0, 0), "a copy gives back nothing");
+	end();
+
+	begin();
+	push(B, 3, 10);
+	push(B, 9, 20);
+	join_flush(join);
+	ok(totals_are(8, 6, 3, 6), "a hole before the first event is of the history");
+	push_late(B, 2, 20);
+	join_flush(join);
+	ok(totals_are(7, 6, 2, 6), "an event of it is taken off the history");
+	push_late(R, 3, 20);
+	push_late(R, 4, 20);
+	join_flush(join);
+	ok(totals_are(6, 6, 2, 6), "one behind the first event is not");
+	push_late(R, 0, 20);
+	push_late(R, 1, 20);
+	join_flush(join);
+	ok(totals_are(4, 0, 0, 0), "and all of it may come");
+	end();
+}
+
+/* The window of what is known to have been delivered: at, before and behind its edge. */
+static void test_window(void)
+{
+	enum { WINDOW = 4096 };
+	for (int back = WINDOW - 1; back <= WINDOW + 1; back++) {
+		begin();
+		push(R, 0, 10);
+		join_flush(join);
+		push(R, 2 * WINDOW, 20); /* next: 2 * WINDOW + 1 */
+		join_flush(join);
+		uint64_t lost = session->totals.lost_events;
+		outs = 0;
+		push_late(R, 2 * WINDOW + 1 - (uint32_t)back, 20);
+		join_flush(join);
+		push_late(R, 2 * WINDOW + 1 - (uint32_t)back, 20);
+		join_flush(join);
+		is(outs, back <= WINDOW,
+		   back < WINDOW    ? "an event inside the window is delivered once"
+		   : back == WINDOW ? "so is the oldest of the window"
+				    : "one behind it may have been: it stays lost");
+		is(lost - session->totals.lost_events, outs, "and the count says the same");
+		end();
+	}
+	/* Delivered without a hole, so that every place of the window has been used. */
+	for (int back = WINDOW - 1; back <= WINDOW + 1; back++) {
+		begin();
+		for (uint32_t i = 0; i < 2 * WINDOW; i++)
+			push(R, i, 10 + i);
+		join_flush(join);
+		outs = 0;
+		push_late(B, 2 * WINDOW - (uint32_t)back, 9000);
+		join_flush(join);
+		is(outs, 0, "a copy is dropped, before, at and behind the edge of the window");
+		end();
+	}
+	/* A hole as long as the window, one less, one more. */
+	for (uint32_t hole = WINDOW - 1; hole <= WINDOW + 1; hole++) {
+		begin();
+		for (uint32_t i = 0; i < WINDOW; i++)
+			push(R, i, 10 + i);
+		push(R, WINDOW + hole, 9000);
+		join_flush(join);
+		outs = 0;
+		uint32_t seen = 0;
+		for (uint32_t i = hole < WINDOW ? WINDOW - 1 : WINDOW; i < WINDOW + hole; i++)
+			push_late(R, i, 9000);
+		join_flush(join);
+		for (int i = 0; i < outs; i++)
+			seen += out[i].seq >= WINDOW;
+		/* the last event's own place is not of the hole */
+		is(session->totals.lost_events, hole < WINDOW ? 0 : hole - WINDOW + 1,
+		   "all events of a hole that the window holds can come, late");
+		is(seen, outs, "and no copy of those before it");
+		end();
+	}
+}
+
+/* A loss and the event behind it are of one moment, as rings tell them; so may be what is held. */
+static void test_loss_beside(void)
+{
+	begin();
+	push(R, 0, 10);
+	for (uint32_t i = 1; i < 4; i++)
+		push(B, i, 20);
+	push(B, 4, 20);
+	struct ebt_event lost = event(R, 0, 20);
+	lost.kind = EBT_LOST;
+	lost.flags = R;
+	lost.arg[0] = 3;
+	lost.arg[1] = 6;
+	join_push(join, &lost);
+	push(R, 4, 20);
+	join_flush(join);
+	is(outs, 5, "a loss between the halves of a pair does not part them");
+	ok((out[4].flags & (R | B)) == (R | B) && totals_are(0, 0, 0, 0), "and tells nothing new");
+	end();
+
+	begin();
+	push(R, 0, 10);
+	push(B, 1, 20);
+	lost.arg[0] = 4;
+	lost.flags = R | EBT_F_HISTORY;
+	join_push(join, &lost);
+	push(R, 5, 20);
+	push(R, 8, 21);
+	join_flush(join);
+	ok(outs == 6 && out[2].kind == EBT_LOST && out[2].arg[0] == 3 && out[2].ts == 20 &&
+		   EBT_LOST_SINCE(&out[2]) == 20 && out[2].flags & EBT_F_HISTORY,
+	   "what the ring says of a hole is of the one in front of its next event");
+	ok(out[4].kind == EBT_LOST && !(out[4].flags & EBT_F_HISTORY) && out[4].arg[0] == 2,
+	   "and of that one only");
+	end();
+
+	begin();
+	push(R, 0, 10);
+	lost = event(R, 0, 10);
+	lost.kind = EBT_LOST;
+	lost.flags = R;
+	lost.arg[0] = EBT_LOST_UNCOUNTED;
+	join_push(join, &lost);
+	ok(outs == 2 && out[0].kind == EBT_BEGIN,
+	   "an uncounted loss goes out behind what was held");
+	end();
+}
+
+int main(void)
+{
+	test_hole();
+	test_give_back();
+	test_window();
+	test_loss_beside();
+	return tap_done();
+}
