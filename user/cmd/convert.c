@@ -13,7 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/tracer.h"
-#include "proc/runtime.h"
+#include "proc/inspect.h"
 #include "source/ring.h"
 
 /* The pid that a file stands for: it says so itself, or its name does. */
@@ -92,7 +92,7 @@ static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
 		return status;
 	char reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	enum ebt_release release = o->release ? o->release : runtime_process_release(pid);
+	enum ebt_release release = o->release ? o->release : inspect_release(pid);
 	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));

@@ -19,9 +19,9 @@
 #include "cmd/account.h"
 #include "cmd/open.h"
 #include "cmd/ringdirs.h"
+#include "proc/inspect.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
-#include "proc/runtime.h"
 
 #define MAX_PROCESSES 4096
 
@@ -175,7 +175,7 @@ static void detect_release(struct follow *f, struct followed *p)
 {
 	if (p->release != EBT_RELEASE_AUTO)
 		return;
-	p->release = runtime_process_release(p->pid);
+	p->release = inspect_release(p->pid);
 	if (p->release == EBT_RELEASE_AUTO)
 		return;
 	f->release = p->release;

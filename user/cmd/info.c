@@ -13,7 +13,7 @@
 #include "cmd/open.h"
 #include "cmd/print.h"
 #include "core/names.h"
-#include "proc/runtime.h"
+#include "proc/inspect.h"
 
 static const struct opts_command command = {
 	"info", "-p PID | FILE...",
@@ -200,7 +200,7 @@ static int tell_process(pid_t pid, const struct opts *o)
 		return status;
 	char name[64], reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	enum ebt_release release = o->release ? o->release : runtime_process_release(pid);
+	enum ebt_release release = o->release ? o->release : inspect_release(pid);
 	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));

@@ -15,8 +15,8 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
+#include "proc/inspect.h"
 #include "proc/ocaml.h"
-#include "proc/runtime.h"
 
 #define MAX_SPOOL_BYTES (4ull << 30)
 
@@ -223,7 +223,9 @@ void open_nothing(pid_t pid, bool privileged)
 {
 	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
 			      "PROGRAM";
-	enum ebt_release release = runtime_process_release(pid);
+	struct inspect_process in;
+	inspect_process(pid, &in);
+	enum ebt_release release = in.release;
 	if (release && !privileged)
 		complain("process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
 			 pid, ring_release_name(release), pid, restart);
@@ -231,6 +233,11 @@ void open_nothing(pid_t pid, bool privileged)
 		complain("process %d is %s, its ring is off, and its functions cannot be probed; "
 			 "%s",
 			 pid, ring_release_name(release), restart);
+	else if (in.markers && !privileged)
+		complain("process %d links libebtrace-probes, and its ring is off; try: sudo "
+			 "ebtrace -p %d, or start it with EBTRACE_START=1, or with: ebtrace -- "
+			 "PROGRAM",
+			 pid, pid);
 	else if (ocaml_is_stripped(pid))
 		complain("process %d is an OCaml 5 program whose symbols have all been stripped: "
 			 "its functions cannot be found; %s, or link it without -s",

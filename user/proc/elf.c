@@ -13,7 +13,8 @@
 /* Bounds for hostile files. */
 #define MAX_SYMBOLS  10000000 /* of a section */
 #define MAX_SEGMENTS 256
-#define MAX_BYTES    (512u << 20) /* of all sections that are read */
+#define MAX_SECTIONS 131072
+#define MAX_BYTES    (256u << 20) /* of all sections that are read */
 
 struct elf {
 	Elf *elf;
@@ -21,12 +22,29 @@ struct elf {
 	uint16_t type;
 	GElf_Phdr segment[MAX_SEGMENTS];
 	unsigned segments;
-	uint64_t left; /* of MAX_BYTES */
+	uint64_t left; /* of MAX_BYTES, or of what it was limited to */
+	uint64_t used;
+	bool limited;
 };
+
+/* libelf keeps a record of each section that a header claims: of 8 million, 1 GB. */
+static bool claims_too_much(int fd)
+{
+	Elf64_Ehdr head;
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head))
+		return true;
+	if (head.e_shnum || !head.e_shoff)
+		return head.e_phnum > MAX_SEGMENTS;
+	/* A number that does not fit in the header stands in section 0. */
+	Elf64_Shdr zero;
+	return head.e_phnum > MAX_SEGMENTS || head.e_shoff > INT64_MAX ||
+	       pread(fd, &zero, sizeof(zero), (off_t)head.e_shoff) != sizeof(zero) ||
+	       zero.sh_size > MAX_SECTIONS;
+}
 
 int elf_open(int fd, struct elf **ret)
 {
-	if (machine_check(fd, NULL) || elf_version(EV_CURRENT) == EV_NONE)
+	if (machine_check(fd, NULL) || claims_too_much(fd) || elf_version(EV_CURRENT) == EV_NONE)
 		return -ENOEXEC;
 	struct elf *e = calloc(1, sizeof(*e));
 	if (!e)
@@ -56,6 +74,22 @@ void elf_close(struct elf *e)
 	free(e);
 }
 
+void elf_limit(struct elf *e, uint64_t bytes)
+{
+	if (bytes < e->left)
+		e->left = bytes;
+}
+
+uint64_t elf_used(const struct elf *e)
+{
+	return e->used;
+}
+
+bool elf_was_limited(const struct elf *e)
+{
+	return e->limited;
+}
+
 static Elf_Scn *next_section(struct elf *e, Elf_Scn *scn, uint32_t type, GElf_Shdr *ret)
 {
 	while ((scn = elf_nextscn(e->elf, scn)))
@@ -67,9 +101,14 @@ static Elf_Scn *next_section(struct elf *e, Elf_Scn *scn, uint32_t type, GElf_Sh
 static Elf_Data *read_section(struct elf *e, Elf_Scn *scn)
 {
 	GElf_Shdr shdr;
-	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_size > e->left)
+	if (!scn || !gelf_getshdr(scn, &shdr))
 		return NULL;
+	if (shdr.sh_size > e->left) {
+		e->limited = true;
+		return NULL;
+	}
 	e->left -= shdr.sh_size;
+	e->used += shdr.sh_size;
 	return elf_getdata(scn, NULL);
 }
 

@@ -26,6 +26,10 @@ struct elf_symbol {
  * tells which), or -ENOMEM. */
 int elf_open(int fd, struct elf **ret);
 void elf_close(struct elf *e);
+/* Sections are read up to so many bytes in all, of which there is a bound without this, too. */
+void elf_limit(struct elf *e, uint64_t bytes);
+uint64_t elf_used(const struct elf *e);	   /* bytes of sections read so far */
+bool elf_was_limited(const struct elf *e); /* a section was left out */
 /* Looks in .dynsym, then in .symtab for what is missing. Returns how many of them are defined. */
 unsigned elf_find(struct elf *e, struct elf_symbol *symbol, unsigned count);
 /* Reads up to `size` bytes of what is loaded at an address. How many there are, or -errno. */

@@ -13,6 +13,7 @@
 #define MAX_HEADERS_BYTES (8u << 20)
 #define MAX_NAMES_BYTES	  (8u << 20)
 #define MAX_NOTES_BYTES	  (16u << 20)
+#define MAX_SEGMENTS	  256 /* each note is looked up in them */
 #define NT_STAPSDT	  3
 
 struct elf {
@@ -85,7 +86,7 @@ static int read_headers(struct elf *e)
 	e->shnum = (uint32_t)shnum;
 	e->phnum = eh->e_phnum == PN_XNUM ? zero.sh_info : eh->e_phnum;
 	e->shstrndx = eh->e_shstrndx == SHN_XINDEX ? zero.sh_link : eh->e_shstrndx;
-	if (e->shstrndx >= e->shnum)
+	if (e->shstrndx >= e->shnum || e->phnum > MAX_SEGMENTS)
 		return -EBADMSG;
 
 	err = read_block(e->fd, eh->e_phoff, (uint64_t)e->phnum * sizeof(*e->ph), MAX_HEADERS_BYTES,

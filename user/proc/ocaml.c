@@ -234,17 +234,23 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	return 0;
 }
 
+int ocaml_read_elf(struct elf *elf, struct ocaml_runtime *ret)
+{
+	struct ocaml_runtime r = {0};
+	int err = read_runtime(elf, &r);
+	if (!err)
+		*ret = r;
+	return err;
+}
+
 int ocaml_read(int fd, struct ocaml_runtime *ret)
 {
 	struct elf *elf;
-	struct ocaml_runtime r = {0};
 	int err = elf_open(fd, &elf);
 	if (err)
 		return err;
-	err = read_runtime(elf, &r);
+	err = ocaml_read_elf(elf, ret);
 	elf_close(elf);
-	if (!err)
-		*ret = r;
 	return err;
 }
 
@@ -293,18 +299,36 @@ int ocaml_ring_is_on(pid_t pid, const struct ocaml_place *p)
 	return err ? err : flag != 0;
 }
 
-/* The name of the variable stands in every OCaml 5 runtime, and in nothing else that is run. */
-static bool holds_variable(int fd)
+/*
+ * Each of these stands in every OCaml 5 runtime, as a string of its own. libebtrace-probes knows the
+ * second one too, OCaml 4 the first.
+ */
+static const char *const variables[] = {"OCAMLRUNPARAM", "OCAML_RUNTIME_EVENTS_START"};
+#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
+
+/* Finds a string that is more than the tail of another one. */
+static bool holds_string(const char *buf, size_t bytes, const char *string)
 {
-	static const char needle[] = "OCAML_RUNTIME_EVENTS_START";
-	static const size_t overlap = sizeof(needle) - 1;
-	char buf[65536 + sizeof(needle)];
+	char needle[40] = {0};
+	size_t n = strlen(string);
+	memcpy(needle + 1, string, n);
+	return memmem(buf, bytes, needle, n + 2);
+}
+
+static bool holds_variables(int fd)
+{
+	static const size_t overlap = 40;
+	char buf[65536 + 40];
 	size_t kept = 0;
 	ssize_t n;
+	unsigned found = 0;
 	for (off_t at = 0; at < MAX_SCANNED && (n = pread(fd, buf + kept, 65536, at)) > 0;
 	     at += n) {
 		size_t have = kept + (size_t)n;
-		if (memmem(buf, have, needle, overlap))
+		for (unsigned i = 0; i < VARIABLES; i++)
+			if (holds_string(buf, have, variables[i]))
+				found |= 1u << i;
+		if (found == (1u << VARIABLES) - 1)
 			return true;
 		kept = have < overlap ? have : overlap;
 		memmove(buf, buf + have - kept, kept);
@@ -323,7 +347,7 @@ bool ocaml_is_stripped(pid_t pid)
 	struct elf_symbol begin = {.name = "caml_ev_begin"};
 	bool stripped = false;
 	if (!elf_open(fd, &elf)) {
-		stripped = !elf_find(elf, &begin, 1) && holds_variable(fd);
+		stripped = !elf_find(elf, &begin, 1) && holds_variables(fd);
 		elf_close(elf);
 	}
 	close(fd);

@@ -59,6 +59,9 @@ struct ocaml_runtime {
  * whose code is not understood; -errno.
  */
 int ocaml_read(int fd, struct ocaml_runtime *ret);
+/* The same of a file that is open already. */
+struct elf;
+int ocaml_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
 struct ocaml_place {
 	uint64_t flag;	    /* address in the process */

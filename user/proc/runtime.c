@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "proc/elf.h"
-#include "proc/maps.h"
 
 /* Newest first: a release has the functions of those before it. */
 static const struct {
@@ -21,8 +20,7 @@ static const struct {
 	{"caml_runtime_events_user_write", EBT_RELEASE_OCAML_5_1},
 	{"caml_ev_begin", EBT_RELEASE_OCAML_5_0},
 };
-#define FIRST_MAGIC_OF_5 32  /* 4.14 writes Caml1999X031 */
-#define MAX_FILES	 512 /* of a process that are looked into */
+#define FIRST_MAGIC_OF_5 32 /* 4.14 writes Caml1999X031 */
 #define MARKS		 (sizeof(marks) / sizeof(marks[0]))
 
 enum ebt_release runtime_elf_release(struct elf *elf)
@@ -75,32 +73,4 @@ unsigned runtime_bytecode(int fd, char *ret_magic)
 		return 0;
 	memcpy(ret_magic, magic, sizeof(magic));
 	return atoi(magic + digits) < FIRST_MAGIC_OF_5 ? 4 : 5;
-}
-
-struct search {
-	pid_t pid;
-	uint64_t last_inode;
-	unsigned left; /* a bound for hostile processes */
-	enum ebt_release found;
-};
-
-static int look_into(const struct maps_entry *e, void *ctx)
-{
-	struct search *s = ctx;
-	if (!e->exec || !e->inode || e->inode == s->last_inode)
-		return 0;
-	s->last_inode = e->inode;
-	int fd = maps_open(s->pid, e);
-	if (fd < 0)
-		return 0;
-	s->found = runtime_ocaml_release(fd);
-	close(fd);
-	return s->found != EBT_RELEASE_AUTO || !--s->left;
-}
-
-enum ebt_release runtime_process_release(pid_t pid)
-{
-	struct search s = {.pid = pid, .left = MAX_FILES, .found = EBT_RELEASE_AUTO};
-	maps_each(pid, look_into, &s);
-	return s.found;
 }

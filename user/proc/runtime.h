@@ -9,7 +9,6 @@
 
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 #define RUNTIME_MAGIC_BYTES 13
 
@@ -18,8 +17,6 @@ enum ebt_release runtime_ocaml_release(int fd);
 /* The same of a file that is open already. */
 struct elf;
 enum ebt_release runtime_elf_release(struct elf *elf);
-/* The same of a process: of its executable, or of a library that it has mapped. */
-enum ebt_release runtime_process_release(pid_t pid);
 
 /* A runtime of OCaml before 5.0, which has no runtime events, is in this ELF file. */
 bool runtime_is_ocaml_4(int fd);

@@ -86,12 +86,13 @@ static void remove_runtime(struct bpf_targets *t, const struct bpf_ocaml *o)
 }
 
 int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry *e, int fd,
-		  struct bpf_ocaml **ret)
+		  const struct ocaml_runtime *runtime, struct bpf_ocaml **ret)
 {
 	struct bpf_ocaml *o = calloc(1, sizeof(*o));
 	*ret = NULL;
-	int err = o ? ocaml_read(fd, &o->runtime) : -ENOMEM;
+	int err = o ? 0 : -ENOMEM;
 	if (!err) {
+		o->runtime = *runtime;
 		o->fd = fd;
 		o->slot = slot;
 		o->after_ns = bpf_targets_since(t, slot) + t->ocaml_after_ns;
@@ -103,7 +104,7 @@ int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry 
 	if (err) {
 		close(fd);
 		free(o);
-		return err == -ENOENT || err == -ENOEXEC ? 0 : err;
+		return err;
 	}
 	log_at(LOG_VERBOSE, "pid %d: %s holds %s", bpf_targets_pid(t, slot), e->path,
 	       ring_release_name(o->runtime.release));

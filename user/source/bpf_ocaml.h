@@ -20,12 +20,11 @@ struct bpf_ocaml;
 /* Numbers of the domains of the second runtime in a process start here, of the third at twice… */
 #define BPF_OCAML_DOMAINS 128
 
-/*
- * Looks into a file that a process maps; takes the descriptor. NULL and 0: it holds no OCaml 5
- * runtime. Else -errno.
- */
+struct ocaml_runtime;
+
+/* Adds the runtime in a file that a process maps; takes the descriptor. 0 or -errno. */
 int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry *e, int fd,
-		  struct bpf_ocaml **ret);
+		  const struct ocaml_runtime *runtime, struct bpf_ocaml **ret);
 /* Attaches or detaches, as its ring is off or on. The number of sites attached by this call, or
  * -errno. */
 int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns);

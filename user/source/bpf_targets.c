@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/map.h"
 #include "bpf/abi.h"
+#include "proc/inspect.h"
 #include "proc/maps.h"
 #include "proc/notes.h"
 #include "source/bpf_ocaml.h"
@@ -35,6 +37,9 @@ struct bpf_target {
 	uint64_t since_ns;
 	struct target_file *file;
 	uint32_t files;
+	struct map index; /* of the files, by device and inode */
+	struct inspect_budget budget;
+	bool told; /* that not everything is looked at */
 };
 
 struct marker {
@@ -57,6 +62,7 @@ struct scan {
 	uint32_t slot;
 	int sites;
 	int err; /* why the last file that failed did */
+	uint32_t mappings;
 };
 
 int bpf_targets_add(struct bpf_targets *t, pid_t pid)
@@ -66,6 +72,7 @@ int bpf_targets_add(struct bpf_targets *t, pid_t pid)
 		return -ENOMEM;
 	t->target = p;
 	p[t->targets] = (struct bpf_target){.pid = pid, .since_ns = now_ns()};
+	inspect_budget_init(&p[t->targets].budget);
 	return (int)t->targets++;
 }
 
@@ -147,40 +154,75 @@ static int attach_markers(struct scan *s, int fd, struct target_file *ret)
 
 static int attach_file(struct scan *s, const struct maps_entry *e, struct target_file *ret)
 {
-	int fd = maps_open(s->t->target[s->slot].pid, e);
+	struct bpf_target *target = &s->t->target[s->slot];
+	struct inspect_file in;
+	int fd = maps_open(target->pid, e);
 	if (fd < 0)
 		return fd;
-	int err = attach_markers(s, fd, ret);
-	int ocaml = bpf_ocaml_new(s->t, s->slot, e, fd, &ret->ocaml);
-	return err ? err : ocaml;
+	int err = inspect_file(fd, &target->budget, &in);
+	if (!err && in.markers && !ret->link)
+		err = attach_markers(s, fd, ret);
+	if (!err && !in.ocaml_error)
+		return bpf_ocaml_new(s->t, s->slot, e, fd, &in.ocaml, &ret->ocaml);
+	close(fd);
+	return err || !in.release ? err : in.ocaml_error;
 }
 
-static int look_again(struct scan *s, const struct maps_entry *e, struct target_file *f)
+static void tell_incomplete(struct bpf_target *target)
 {
-	int fd = maps_open(s->t->target[s->slot].pid, e);
-	f->moved = false;
-	return fd < 0 ? fd : bpf_ocaml_new(s->t, s->slot, e, fd, &f->ocaml);
+	if (!target->told)
+		log_at(LOG_NORMAL,
+		       "process %d maps more than is looked into: markers and runtimes beyond the "
+		       "first %u files are not seen",
+		       target->pid, target->files);
+	target->told = true;
+}
+
+/* The file of a mapping; NULL: it was not seen before. */
+static struct target_file *find_file(struct bpf_target *target, uint64_t dev, uint64_t inode)
+{
+	const uint64_t *at = map_get(&target->index, inode + (dev << 40 | dev >> 24));
+	struct target_file *f = at ? &target->file[*at] : NULL;
+	return f && f->inode == inode && f->dev == dev ? f : NULL;
+}
+
+static struct target_file *add_file(struct bpf_target *target, uint64_t dev, uint64_t inode)
+{
+	struct target_file *p = realloc(target->file, (target->files + 1ull) * sizeof(*p));
+	if (!p)
+		return NULL;
+	target->file = p;
+	uint64_t *at = map_put(&target->index, inode + (dev << 40 | dev >> 24));
+	if (!at)
+		return NULL;
+	*at = target->files;
+	p[target->files] = (struct target_file){.dev = dev, .inode = inode};
+	return &p[target->files++];
 }
 
 static int scan_entry(const struct maps_entry *e, void *ctx)
 {
 	struct scan *s = ctx;
 	struct bpf_target *target = &s->t->target[s->slot];
-	if (!e->exec || !e->inode || target->files == MAX_FILES)
-		return 0;
+	bool over = ++s->mappings > INSPECT_MAPPINGS || target->files == MAX_FILES;
+	if (over)
+		tell_incomplete(target);
+	if (over || !e->exec || !e->inode)
+		return over;
 	uint64_t dev = makedev(e->dev_major, e->dev_minor);
-	for (uint32_t i = 0; i < target->files; i++) {
-		struct target_file *f = &target->file[i];
-		if (f->inode == e->inode && f->dev == dev)
-			return f->moved ? look_again(s, e, f) : 0;
-	}
-	struct target_file *p = realloc(target->file, (target->files + 1ull) * sizeof(*p));
-	if (!p)
+	struct target_file *f = find_file(target, dev, e->inode);
+	if (f && !f->moved)
+		return 0;
+	if (!f)
+		f = add_file(target, dev, e->inode);
+	if (!f)
 		return -ENOMEM;
-	target->file = p;
-	struct target_file *f = &p[target->files];
-	*f = (struct target_file){.dev = dev, .inode = e->inode};
+	f->moved = false;
+	uint32_t before = f->sites;
+	/* Also if it fails the file is remembered: it would fail again at every look. */
 	int err = attach_file(s, e, f);
+	if (target->budget.spent)
+		tell_incomplete(target);
 	if (err) {
 		log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", target->pid, e->path,
 		       strerror(-err));
@@ -188,10 +230,8 @@ static int scan_entry(const struct maps_entry *e, void *ctx)
 		if (err == -ESRCH)
 			return err;
 	}
-	/* Also if it failed: it would fail again at every look. */
-	target->files++;
-	s->sites += (int)f->sites;
-	s->t->sites += f->sites;
+	s->sites += (int)(f->sites - before);
+	s->t->sites += f->sites - before;
 	return 0;
 }
 
@@ -212,7 +252,7 @@ int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 	if (t->target[slot].ended)
 		return 0;
 	int err = maps_each(t->target[slot].pid, scan_entry, &s);
-	if (err)
+	if (err < 0)
 		return err;
 	update_ocaml(&s);
 	return s.sites ? s.sites : s.err;
@@ -249,6 +289,7 @@ void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 	free(target->file);
 	target->file = NULL;
 	target->files = 0;
+	map_done(&target->index);
 	target->ended = true;
 }
 

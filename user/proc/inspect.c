@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/inspect.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "proc/elf.h"
+#include "proc/notes.h"
+#include "proc/runtime.h"
+
+/* Of one process. A browser maps 200 files, and has some 100 MB of symbols. */
+#define PROCESS_BYTES  (512ull << 20)
+#define PROCESS_CPU_NS 1000000000ull
+#define PROCESS_FILES  4096
+
+/* Of all files together: so much at once, then one part in so many of the time that goes by. When
+ * that is used up a file is read no further than SMALL_BYTES, which is enough for most programs. */
+#define BURST_CPU_NS 3000000000ull
+#define SHARE	     8
+#define SMALL_BYTES  (4ull << 20)
+
+#define MAX_KNOWN 16384
+
+struct known {
+	uint64_t dev, inode, ctime_s, ctime_ns, size;
+	struct inspect_file file;
+};
+
+static struct {
+	struct known *file; /* in order of their coming */
+	uint32_t files, room;
+	struct map index; /* by a hash of what identifies a file */
+	uint64_t cpu_ns, since_ns;
+} known;
+
+void inspect_budget_init(struct inspect_budget *b)
+{
+	*b = (struct inspect_budget){
+		.bytes = PROCESS_BYTES, .cpu_ns = PROCESS_CPU_NS, .files = PROCESS_FILES};
+}
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+static uint64_t hash_of(const struct known *k)
+{
+	return mix(mix(mix(mix(mix(1, k->dev), k->inode), k->ctime_s), k->ctime_ns), k->size);
+}
+
+static bool same(const struct known *a, const struct known *b)
+{
+	return a->dev == b->dev && a->inode == b->inode && a->ctime_s == b->ctime_s &&
+	       a->ctime_ns == b->ctime_ns && a->size == b->size;
+}
+
+void inspect_done(void)
+{
+	free(known.file);
+	map_done(&known.index);
+	known.file = NULL;
+	known.files = known.room = 0;
+}
+
+/* NULL: not known. */
+static const struct known *find(const struct known *wanted)
+{
+	const uint64_t *at = map_get(&known.index, hash_of(wanted));
+	return at && same(&known.file[*at], wanted) ? &known.file[*at] : NULL;
+}
+
+/* Without memory it is looked into again the next time. */
+static void keep(const struct known *k)
+{
+	if (known.files == MAX_KNOWN)
+		inspect_done();
+	if (known.files == known.room) {
+		uint32_t room = known.room ? 2 * known.room : 64;
+		struct known *p = realloc(known.file, room * sizeof(*p));
+		if (!p)
+			return;
+		known.file = p;
+		known.room = room;
+	}
+	uint64_t *at = map_put(&known.index, hash_of(k));
+	if (!at)
+		return;
+	known.file[known.files] = *k;
+	*at = known.files++;
+}
+
+/* What a file may cost now: less when much was spent on the files before it. */
+static uint64_t bytes_allowed(const struct inspect_budget *b)
+{
+	uint64_t now = now_ns();
+	if (!known.since_ns)
+		known.since_ns = now;
+	uint64_t back = (now - known.since_ns) / SHARE;
+	known.since_ns = now;
+	known.cpu_ns -= back < known.cpu_ns ? back : known.cpu_ns;
+	return known.cpu_ns > BURST_CPU_NS && b->bytes > SMALL_BYTES ? SMALL_BYTES : b->bytes;
+}
+
+static void look_for_markers(int fd, struct inspect_file *f)
+{
+	struct notes notes;
+	if (notes_read(fd, "ebtrace", &notes))
+		return;
+	f->markers = notes.sites;
+	notes_done(&notes);
+}
+
+/* -EDQUOT: there is more in it than may be read. */
+static int look_for_ocaml(int fd, uint64_t bytes, struct inspect_budget *b, struct inspect_file *f)
+{
+	struct elf *elf;
+	f->ocaml_error = elf_open(fd, &elf);
+	if (f->ocaml_error)
+		return f->ocaml_error == -ENOMEM ? -ENOMEM : 0;
+	elf_limit(elf, bytes);
+	f->release = runtime_elf_release(elf);
+	f->ocaml_error = f->release ? ocaml_read_elf(elf, &f->ocaml) : -ENOENT;
+	uint64_t used = elf_used(elf);
+	b->bytes -= used < b->bytes ? used : b->bytes;
+	bool cut = elf_was_limited(elf);
+	elf_close(elf);
+	return cut && f->ocaml_error ? -EDQUOT : 0;
+}
+
+int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
+{
+	struct stat st;
+	if (fstat(fd, &st))
+		return -errno;
+	struct known k = {.dev = st.st_dev,
+			  .inode = st.st_ino,
+			  .ctime_s = (uint64_t)st.st_ctim.tv_sec,
+			  .ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
+			  .size = (uint64_t)st.st_size};
+	const struct known *old = find(&k);
+	if (old) {
+		*ret = old->file;
+		return 0;
+	}
+	uint64_t bytes = bytes_allowed(b);
+	if (!b->bytes || !b->cpu_ns || !b->files) {
+		b->spent = true;
+		return -EDQUOT;
+	}
+	b->files--;
+	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	look_for_markers(fd, &k.file);
+	int err = look_for_ocaml(fd, bytes, b, &k.file);
+	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
+	b->cpu_ns -= cost < b->cpu_ns ? cost : b->cpu_ns;
+	known.cpu_ns += cost;
+	if (err == -EDQUOT)
+		b->spent = true;
+	else if (err)
+		return err;
+	/* Also one that was too large: it would be at the next look. */
+	keep(&k);
+	*ret = k.file;
+	return 0;
+}
+
+struct search {
+	pid_t pid;
+	struct map seen; /* files of the process, by device and inode */
+	struct inspect_budget budget;
+	unsigned mappings;
+	struct inspect_process *ret;
+};
+
+static int look_into(const struct maps_entry *e, void *ctx)
+{
+	struct search *s = ctx;
+	s->ret->incomplete |= ++s->mappings == INSPECT_MAPPINGS;
+	if (!e->exec || !e->inode || s->ret->incomplete)
+		return s->ret->incomplete;
+	uint64_t key = mix(mix(1, makedev(e->dev_major, e->dev_minor)), e->inode);
+	size_t before = s->seen.count;
+	uint64_t *seen = map_put(&s->seen, key);
+	if (!seen)
+		return -ENOMEM;
+	if (s->seen.count == before)
+		return 0;
+	int fd = maps_open(s->pid, e);
+	if (fd < 0)
+		return 0;
+	struct inspect_file f;
+	int err = inspect_file(fd, &s->budget, &f);
+	close(fd);
+	s->ret->incomplete |= s->budget.spent;
+	if (err)
+		return 0;
+	s->ret->markers += f.markers;
+	if (s->ret->release == EBT_RELEASE_AUTO)
+		s->ret->release = f.release;
+	return 0;
+}
+
+int inspect_process(pid_t pid, struct inspect_process *ret)
+{
+	struct search s = {.pid = pid, .ret = ret};
+	*ret = (struct inspect_process){.release = EBT_RELEASE_AUTO};
+	inspect_budget_init(&s.budget);
+	int err = maps_each(pid, look_into, &s);
+	map_done(&s.seen);
+	return err < 0 ? err : 0;
+}
+
+enum ebt_release inspect_release(pid_t pid)
+{
+	struct inspect_process p;
+	inspect_process(pid, &p);
+	return p.release;
+}

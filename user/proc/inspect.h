@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the files that processes map are: whether they hold markers of ours, or an OCaml 5 runtime and
+ * where that can be probed. A file is looked into once a run, whichever processes map it and however
+ * often; it is known by device, inode, time of change and size. The files are anybody's: what is
+ * spent on one, on all of one process, and in the long run on all of them is bounded, in bytes read
+ * and in CPU time, and what was left out for that reason is told. One thread only.
+ */
+#ifndef PROC_INSPECT_H
+#define PROC_INSPECT_H
+
+#include <ebtrace/cursor.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/maps.h"
+#include "proc/ocaml.h"
+
+/* Mappings of a process that are looked at: twice as many as the kernel allows by default. */
+#define INSPECT_MAPPINGS 131072
+
+struct inspect_file {
+	uint32_t markers;	  /* of provider ebtrace */
+	enum ebt_release release; /* of an OCaml 5 runtime; AUTO: none */
+	int ocaml_error;	  /* 0: `ocaml` is valid; else as of ocaml_read() */
+	struct ocaml_runtime ocaml;
+};
+
+/* What one process may still cost. */
+struct inspect_budget {
+	uint64_t bytes, cpu_ns;
+	uint32_t files;
+	bool spent; /* a file was left out */
+};
+
+void inspect_budget_init(struct inspect_budget *b);
+/* Looks into a regular file that stays open. 0; -EDQUOT: the budget does not allow it; -errno. */
+int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret);
+
+struct inspect_process {
+	uint32_t markers;	  /* in all files that it has mapped as code, each counted once */
+	enum ebt_release release; /* of the first OCaml 5 runtime */
+	bool incomplete;	  /* more is mapped than is looked at */
+};
+
+/* Looks into all that a process has mapped as code. 0 or -errno. */
+int inspect_process(pid_t pid, struct inspect_process *ret);
+/* The release of the OCaml 5 runtime in a process; AUTO: none is known. */
+enum ebt_release inspect_release(pid_t pid);
+
+/* Forgets what is known of files. */
+void inspect_done(void);
+
+#endif
