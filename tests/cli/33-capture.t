@@ -143,6 +143,12 @@ ok $? "one line says that it was interrupted" || diag "$(cat "$TMP/err")"
 ok $? "and it holds events, none of them lost"
 "$O/ebtrace" info "$TMP/run.ebt.part" | grep -q interrupted
 ok $? "info says it, too"
+"$O/ebtrace" info "$TMP/run.ebt.part" | grep -q "recover .*ebtrace FILE -o WHOLE.ebt"
+ok $? "and how to recover it"
+"$O/ebtrace" -q "$TMP/run.ebt.part" -o "$TMP/recovered.ebt" 2>"$TMP/err"
+is "$? $("$O/ebtrace" info --json "$TMP/recovered.ebt" | jq .whole)" "0 true" "which makes a whole capture of it"
+"$O/ebtrace" -f ndjson "$TMP/recovered.ebt" >"$TMP/got"
+same_file "$TMP/got" "$TMP/out" "that holds the same"
 
 # Live, from one ebtrace into another.
 "$O/ebtrace" --mode ring -f ebt -- "$O/tests/prog/minigc" -n 20000 -r 20000 -u -q -c "$TMP/counts" 2>"$TMP/err" |

@@ -110,6 +110,9 @@ static void print_text(const struct report *r)
 	const struct capture_stats *s = capture_source_stats(r->capture);
 	print("%s: capture, version %" PRIu32 ", of %s%s\n", r->name, s->version,
 	      r->session->source, s->whole ? "" : " (interrupted: without its end)");
+	if (!s->whole)
+		print("  recover    'ebtrace FILE -o WHOLE.ebt' writes what it holds, with an "
+		      "end\n");
 	print_processes(r);
 	print("  events     %" PRIu64 "\n", t->events);
 	if (t->first_ns)

@@ -1,26 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where events are written. A regular file is written as FILE.part and gets its name when it is
- * whole, so what carries the name is always complete; a run that is killed leaves the part, which
- * every format keeps readable. Anything else (a pipe, a device, standard output) is written at once.
+ * Where events are written, and in which format: the sink of a run. A file is written as outfile.h
+ * says, so what carries its name is complete, and a run that is refused before its first event
+ * changes nothing. A file is never an input and the output of one run.
  */
 #ifndef CMD_OUTPUT_H
 #define CMD_OUTPUT_H
 
 #include "cmd/opts.h"
+#include "cmd/outfile.h"
 #include "core/sink.h"
-#include <sys/types.h>
-
-struct output {
-	const char *path; /* NULL: standard output */
-	char *whole;	  /* the file behind the path */
-	char *part;	  /* what it is called until it is whole; NULL: no rename at the end */
-	int fd;
-	bool failed; /* output_close() has said why */
-	dev_t dev;   /* of the part: another run may put its own in the place of ours */
-	ino_t ino;
-	struct sink *sink;
-};
 
 /* What makes a sink that is no format, and where it writes if the options do not say. */
 struct output_maker {
@@ -28,6 +17,15 @@ struct output_maker {
 	int (*make)(const void *ctx, struct session *s, int fd, struct sink **ret);
 	const void *ctx;
 	int fd;
+};
+
+struct output {
+	struct sink sink;   /* what the run writes to */
+	struct sink *inner; /* the format or the report behind it */
+	const char *path;   /* NULL: standard output, or standard error */
+	struct outfile file;
+	bool begun;  /* the file may be written to */
+	bool failed; /* output_close() has said why */
 };
 
 /* As the options say. 0, or an exit status after a line on stderr. */

@@ -46,10 +46,10 @@ static int run(const struct opts *o, struct session *session)
 	int status = output_open_made(&out, o, session, &maker);
 	if (status)
 		return status;
-	status = run_into(o, session, out.sink);
+	status = run_into(o, session, &out.sink);
 	/* Of a run that was refused the reason has been said. */
 	if (status && !session->totals.first_ns)
-		sink_cancel(out.sink);
+		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
 	return run_status(o, session, status);
 }

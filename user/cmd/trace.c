@@ -52,10 +52,10 @@ static int run(const struct opts *o, struct session *session)
 	int status = output_open(&out, o, session);
 	if (status)
 		return status;
-	status = run_into(o, session, out.sink);
+	status = run_into(o, session, &out.sink);
 	bool refused = status && !session->totals.first_ns;
 	if (refused)
-		sink_cancel(out.sink);
+		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
 	/* Of a run that was refused before its first event, and of a file that is not there, the
 	 * reason has been said: enough. */

@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Root's -o among other users' files and links: what a shell's ">" is refused is refused, what it
+# would write is written and keeps its owner, and planted names change nothing.
+. tests/lib.sh
+need_root
+need_command setpriv
+need_command xz
+
+exec 7>/run/lock/ebtrace-sysctl.lock
+flock 7
+for name in protected_symlinks protected_regular protected_fifos protected_hardlinks; do
+	at_end "echo $(cat /proc/sys/fs/$name) >/proc/sys/fs/$name"
+done
+guard() { # VALUE: of all of them
+	local name
+	for name in symlinks hardlinks; do echo "$1" >/proc/sys/fs/protected_$name; done
+	for name in regular fifos; do echo $(($1 * 2)) >/proc/sys/fs/protected_$name; done
+}
+
+chmod 755 "$TMP"
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/1.events"
+"$O/ebtrace" -q -f ndjson --ocaml-version 5.3 "$TMP/1.events" >"$TMP/want"
+install -m 755 "$O/ebtrace" "$TMP/ebtrace"
+sticky=$TMP/sticky
+out=$sticky/out.ndjson
+user=65534
+as() { setpriv --reuid "$1" --regid "$1" --clear-groups "${@:2}"; }
+afresh() {
+	rm -rf "$sticky" "$TMP/home"
+	mkdir -m 1777 "$sticky"
+	install -d -o $user -g $user -m 755 "$TMP/home"
+}
+files() { (cd "$sticky" && find . -mindepth 1 | sort | sed 's,^\./,,' | tr '\n' ' '); }
+write() { "$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" >"$TMP/stdout" 2>"$TMP/err"; }
+owner() { stat -c %u:%g:%a "$1"; }
+denied() { # "what" FILE
+	local before
+	before="$(owner "$2") $(cat "$2")"
+	as 0 sh -c "exec 3>'$out'" 2>/dev/null
+	is $? 2 "$1: a shell is refused"
+	write
+	is "$? $(grep -c "cannot write '$out': Permission denied" "$TMP/err")" "1 1" "$1: -o is refused" || diag "$(cat "$TMP/err")"
+	is "$(owner "$2") $(cat "$2")" "$before" "$1: the file is as it was"
+	is "$(find "$sticky" "$TMP/home" -name '*.part*')" "" "$1: and nothing is left beside it"
+}
+
+guard 1
+afresh
+echo secret >"$TMP/home/target" && chmod 600 "$TMP/home/target"
+as $user ln -s "$TMP/home/target" "$out"
+denied "another user's link in a sticky directory" "$TMP/home/target"
+afresh
+as $user ln -s "$TMP/home/made" "$out"
+write
+is "$? $(ls "$TMP/home")" "1 " "nor is a file made where such a link leads to nothing"
+afresh
+as $user sh -c "umask 077; echo theirs >'$out'"
+denied "another user's file in a sticky directory" "$out"
+afresh
+as $user mkfifo "$out"
+timeout 10 "$TMP/ebtrace" -q "$TMP/1.events" -o "$out" 2>"$TMP/err"
+is "$? $(grep -c "Permission denied" "$TMP/err")" "1 1" "another user's FIFO in a sticky directory: -o is refused"
+
+# Without these rules the kernel lets it be, as it does for a shell: the file keeps its place.
+guard 0
+afresh
+echo secret >"$TMP/home/target" && chown $user:$user "$TMP/home/target" && chmod 600 "$TMP/home/target"
+before=$(stat -c %i "$TMP/home/target")
+as $user ln -s "$TMP/home/target" "$out"
+write
+is "$? $(owner "$TMP/home/target") $(stat -c %i "$TMP/home/target")" "0 $user:$user:600 $before" \
+	"through a link that the kernel follows, the file is written and keeps mode, owner and number"
+same_file "$TMP/home/target" "$TMP/want" "and it is whole"
+afresh
+as $user ln -s "$TMP/home/made" "$out"
+"$TMP/ebtrace" -q "$TMP/none" -o "$out" 2>"$TMP/err"
+is "$? $(ls "$TMP/home")" "1 " "a run that is refused leaves nothing behind such a link"
+
+guard 1
+# Another user's file in a directory that is his: written, and still his.
+afresh
+as $user sh -c "umask 077; echo theirs >'$TMP/home/out.ndjson'"
+out=$TMP/home/out.ndjson write
+is "$? $(owner "$TMP/home/out.ndjson") $(ls "$TMP/home")" "0 $user:$user:600 out.ndjson" "another user's file stays his"
+same_file "$TMP/home/out.ndjson" "$TMP/want" "and is whole"
+"$TMP/ebtrace" -q "$TMP/none" -o "$TMP/home/out.ndjson" 2>"$TMP/err"
+same_file "$TMP/home/out.ndjson" "$TMP/want" "a run that is refused leaves it as it was"
+
+# Names that are planted where the part goes.
+for plant in "ln -s '$TMP/home/target'" "ln '$TMP/home/target'" "mkfifo" "mkdir"; do
+	for next in 1 2; do
+		afresh
+		guard 0 # so that every one of them can be planted and followed
+		echo secret >"$TMP/home/target" && chown $user "$TMP/home/target" && chmod 644 "$TMP/home/target"
+		as $user sh -c "$plant '$out.part'"
+		[ $next = 1 ] || as $user sh -c "$plant '$out.part.1'"
+		before="$(owner "$TMP/home/target") $(cat "$TMP/home/target")"
+		planted=$(files)
+		timeout 20 "$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" 2>"$TMP/err"
+		is "$? $(owner "$TMP/home/target") $(cat "$TMP/home/target")" "0 $before" \
+			"${plant%% \'*} at FILE.part, $next of them: what is behind it does not change"
+		is "$(files) $(owner "$out")" "out.ndjson $planted 0:0:644" "which is left, and FILE is root's"
+		same_file "$out" "$TMP/want" "and whole"
+	done
+done
+guard 1
+
+# FILE is replaced by a link while it is written.
+afresh
+echo secret >"$TMP/home/target"
+mkfifo "$TMP/in"
+"$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/in" -o "$out" 2>"$TMP/err" &
+tracer=$!
+exec 9>"$TMP/in"
+wait_for test -e "$out.part"
+as $user ln -s "$TMP/home/target" "$out"
+cat "$TMP/1.events" >&9
+exec 9>&-
+wait $tracer
+is "$? $(cat "$TMP/home/target") $(readlink "$out")" "1 secret $TMP/home/target" \
+	"a link that is planted at FILE during the run is neither followed nor replaced"
+same_file "$out.part" "$TMP/want" "what was written is kept, and named"
+grep -q "in '$out.part'" "$TMP/err"
+ok $? "in a line"
+# The directory is replaced while it runs: the file goes where the directory went.
+afresh
+mkdir "$sticky/d"
+"$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/in" -o "$sticky/d/out.ndjson" 2>"$TMP/err" &
+tracer=$!
+exec 9>"$TMP/in"
+wait_for test -e "$sticky/d/out.ndjson.part"
+mv "$sticky/d" "$sticky/e"
+ln -s "$TMP/home" "$sticky/d"
+cat "$TMP/1.events" >&9
+exec 9>&-
+wait $tracer
+is "$? $(ls "$TMP/home") $(ls "$sticky/e")" "0  out.ndjson" "a directory that is replaced by a link: nothing goes behind the link"
+
+# Without root: what may not be written, and where no part can be made.
+user_write() { as $user "$TMP/ebtrace" -q --ocaml-version 5.3 - -o "$1" <"$TMP/1.events" 2>"$TMP/err"; }
+afresh
+as $user sh -c "echo old >'$TMP/home/ro.ndjson'; chmod 444 '$TMP/home/ro.ndjson'"
+user_write "$TMP/home/ro.ndjson"
+is "$? $(cat "$TMP/home/ro.ndjson") $(ls "$TMP/home")" "1 old ro.ndjson" "a file that is read-only is not replaced"
+grep -q "cannot write '.*ro.ndjson': Permission denied" "$TMP/err"
+ok $? "which is said"
+echo old >"$TMP/mine.ndjson" && chown $user "$TMP/mine.ndjson"
+user_write "$TMP/mine.ndjson"
+is $? 0 "a file in a directory that may not be written to is written"
+same_file "$TMP/mine.ndjson" "$TMP/want" "in place"
+user_write "$TMP/none.ndjson"
+is "$? $(grep -c "cannot write '.*none.ndjson': Permission denied" "$TMP/err")" "1 1" "a new one in there is refused"
+install -o $user -g 0 -m 660 /dev/null "$TMP/home/group.ndjson"
+user_write "$TMP/home/group.ndjson"
+is "$? $(owner "$TMP/home/group.ndjson")" "0 $user:0:660" "a file of a group that is not one's own stays that group's"
+same_file "$TMP/home/group.ndjson" "$TMP/want" "and is whole"
+
+# No room.
+mkdir "$TMP/small"
+mount -t tmpfs -o size=64k tmpfs "$TMP/small"
+at_end "umount '$TMP/small'"
+echo old >"$TMP/small/out.ndjson"
+"$TMP/ebtrace" -q -f ndjson --ocaml-version 5.3 "$TMP/1.events" "$TMP/1.events" "$TMP/1.events" -o "$TMP/small/out.ndjson" 2>"$TMP/err"
+is "$? $(cat "$TMP/small/out.ndjson")" "1 old" "a full disk: the file of before is still there"
+[ -s "$TMP/small/out.ndjson.part" ] && grep -q "No space left" "$TMP/err" && grep -q "what was written is in '.*\.part'" "$TMP/err"
+ok $? "and what was written, in a part that is named" || diag "$(cat "$TMP/err")"
+done_testing

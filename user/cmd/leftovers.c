@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/leftovers.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cmd/open.h"
+#include "codec/capture.h"
+
+#define TOLD_MAX 4
+
+struct search {
+	const struct outfile *f;
+	const struct file_id *inputs;
+	unsigned input_count;
+	unsigned told;
+};
+
+/* FILE.part and FILE.part.N, as outfile.c calls them. */
+static bool is_part(const char *name, const char *base)
+{
+	size_t len = strlen(base);
+	if (strncmp(name, base, len) || strncmp(name + len, ".part", 5))
+		return false;
+	const char *n = name + len + 5;
+	return !*n || (*n == '.' && n[1] && n[1 + strspn(n + 1, "0123456789")] == '\0');
+}
+
+static void tell_left(const char *path, const char *part, bool is_capture)
+{
+	char mark[64];
+	snprintf(mark, sizeof(mark), "recovered%s", part + strlen(path) + strlen(".part"));
+	char *to = outfile_marked(path, mark);
+	if (to && is_capture)
+		complain("'%s' was left by an earlier run; to recover it: ebtrace '%s' -o '%s'",
+			 part, part, to);
+	else if (to)
+		complain("'%s' was left by an earlier run; to keep it: mv '%s' '%s'", part, part,
+			 to);
+	free(to);
+}
+
+static void tell(const struct outfile *f, const char *name, int fd)
+{
+	char *part;
+	if (asprintf(&part, "%.*s%s", (int)(f->base - f->path), f->path, name) < 0)
+		return;
+	uint8_t head[CAPTURE_HEAD_BYTES];
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		complain("another run is writing '%s', so far as '%s'", f->path, part);
+	else if (n > 0)
+		tell_left(f->path, part, capture_is(head, (size_t)n));
+	free(part);
+}
+
+static bool is_known(const struct search *s, const struct stat *st)
+{
+	for (unsigned i = 0; i < s->input_count; i++)
+		if (file_id_is(&s->inputs[i], st))
+			return true;
+	return file_id_is(&s->f->id, st);
+}
+
+static void look(struct search *s, const char *name)
+{
+	struct stat st;
+	/* Looked at first: to open a device or a FIFO can do things. */
+	if (fstatat(s->f->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
+	    st.st_uid != geteuid() || is_known(s, &st))
+		return;
+	int fd = openat(s->f->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (s->told++ < TOLD_MAX)
+		tell(s->f, name, fd);
+	close(fd);
+}
+
+void leftovers_tell(const struct outfile *f, const struct file_id *inputs, unsigned input_count)
+{
+	struct search s = {.f = f, .inputs = inputs, .input_count = input_count};
+	int fd = openat(f->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	if (!dir) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (struct dirent *e; (e = readdir(dir));)
+		if (is_part(e->d_name, f->base))
+			look(&s, e->d_name);
+	closedir(dir);
+	if (s.told > TOLD_MAX)
+		complain("and %u more parts of '%s'", s.told - TOLD_MAX, f->path);
+}

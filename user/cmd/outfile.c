@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/open.h"
+
+#define PARTS_MAX 1000 /* somebody else may have taken names in a directory for all */
+
+struct file_id file_id_of(const struct stat *st)
+{
+	return (struct file_id){.dev = st->st_dev, .ino = st->st_ino};
+}
+
+bool file_id_is(const struct file_id *id, const struct stat *st)
+{
+	return id->dev == st->st_dev && id->ino == st->st_ino;
+}
+
+int outfile_cannot_write(const char *path, int err)
+{
+	complain("cannot write '%s': %s", path ? path : "standard output", strerror(err));
+	return EXIT_ERROR;
+}
+
+char *outfile_marked(const char *path, const char *mark)
+{
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+	const char *dot = strrchr(base, '.');
+	const char *suffix = dot && dot != base ? dot : base + strlen(base);
+	char *s;
+	return asprintf(&s, "%.*s.%s%s", (int)(suffix - path), path, mark, suffix) < 0 ? NULL : s;
+}
+
+static int open_dir(const char *path, const char *base)
+{
+	char *dir = base == path ? strdup(".") : strndup(path, (size_t)(base - path));
+	if (!dir)
+		return -ENOMEM;
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int err = fd < 0 ? -errno : 0;
+	free(dir);
+	return err ? err : fd;
+}
+
+static const char *part_base(const struct outfile *f)
+{
+	return f->part + (f->base - f->path);
+}
+
+static int close_fd(struct outfile *f)
+{
+	int err = f->fd >= 0 && close(f->fd) ? -errno : 0;
+	f->fd = -1;
+	return err;
+}
+
+static int take_part(struct outfile *f, mode_t mode, unsigned n)
+{
+	int len = n ? asprintf(&f->part, "%s.part.%u", f->path, n)
+		    : asprintf(&f->part, "%s.part", f->path);
+	if (len < 0) {
+		f->part = NULL;
+		return -ENOMEM;
+	}
+	f->fd = openat(f->dir_fd, part_base(f),
+		       O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	if (f->fd >= 0)
+		return 0;
+	int err = -errno;
+	free(f->part);
+	f->part = NULL;
+	return err;
+}
+
+/* The part is to have group and mode of the file that it replaces; who may not give it the group
+ * must not open it to his own. */
+static int dress_part(const struct outfile *f, const struct stat *old)
+{
+	struct stat st;
+	if (fstat(f->fd, &st))
+		return -errno;
+	if (st.st_gid != old->st_gid && fchown(f->fd, (uid_t)-1, old->st_gid))
+		return -errno;
+	return fchmod(f->fd, old->st_mode & 0777) ? -errno : 0;
+}
+
+static void remove_part(struct outfile *f)
+{
+	struct stat st;
+	if (!fstatat(f->dir_fd, part_base(f), &st, AT_SYMLINK_NOFOLLOW) && file_id_is(&f->id, &st))
+		unlinkat(f->dir_fd, part_base(f), 0);
+	close_fd(f);
+	free(f->part);
+	f->part = NULL;
+}
+
+/* `old`: what has the name now, NULL for nothing. */
+static int open_part(struct outfile *f, const struct stat *old)
+{
+	struct stat st;
+	int err = -EEXIST;
+	for (unsigned n = 0; err == -EEXIST && n < PARTS_MAX; n++)
+		err = take_part(f, old ? 0600 : 0666, n);
+	if (err)
+		return err;
+	/* Tells other runs that this part is no leftover; where files have no locks it looks like
+	 * one. */
+	flock(f->fd, LOCK_EX | LOCK_NB);
+	err = fstat(f->fd, &st) ? -errno : 0;
+	if (err) {
+		close_fd(f);
+		return err;
+	}
+	f->id = file_id_of(&st);
+	f->regular = true;
+	f->existed = old != NULL;
+	if (old) {
+		f->old = file_id_of(old);
+		err = dress_part(f, old);
+	}
+	if (err)
+		remove_part(f);
+	return err;
+}
+
+static bool dir_is_writable(const struct outfile *f)
+{
+	return !faccessat(f->dir_fd, ".", W_OK | X_OK, AT_EACCESS);
+}
+
+/* `named` is what the name stands for itself, a link for instance; `st` what was opened. */
+static bool is_to_be_replaced(const struct outfile *f, const struct stat *named,
+			      const struct stat *st)
+{
+	struct file_id id = file_id_of(named);
+	return file_id_is(&id, st) && st->st_nlink == 1 && st->st_uid == geteuid() &&
+	       dir_is_writable(f);
+}
+
+static int write_in_place(struct outfile *f, int fd, const struct stat *st)
+{
+	/* Two runs in one file would leave neither. */
+	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+		close(fd);
+		complain("cannot write '%s': another run writes it now", f->path);
+		return EXIT_ERROR;
+	}
+	f->fd = fd;
+	f->id = file_id_of(st);
+	f->in_place = f->regular = true;
+	return 0;
+}
+
+/* What the name stands for exists, or is a link that leads to nothing. */
+static int open_existing(struct outfile *f, const struct stat *named)
+{
+	struct stat st;
+	f->created = fstatat(f->dir_fd, f->base, &st, 0) && errno == ENOENT;
+	int fd = openat(f->dir_fd, f->base, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = errno;
+		if (fd >= 0)
+			close(fd);
+		return outfile_cannot_write(f->path, err);
+	}
+	if (!S_ISREG(st.st_mode)) {
+		f->fd = fd;
+		f->id = file_id_of(&st);
+		return 0;
+	}
+	/* Where no part can be made, in a directory of another's for instance, or beside a name
+	 * that is as long as names can be, the file itself is written. */
+	if (!is_to_be_replaced(f, named, &st) || open_part(f, &st))
+		return write_in_place(f, fd, &st);
+	close(fd);
+	return 0;
+}
+
+static void done(struct outfile *f)
+{
+	close_fd(f);
+	if (f->dir_fd >= 0)
+		close(f->dir_fd);
+	f->dir_fd = -1;
+	free(f->part);
+	f->part = NULL;
+}
+
+static int open_named(struct outfile *f)
+{
+	struct stat named;
+	if (!*f->base)
+		return outfile_cannot_write(f->path, EISDIR);
+	if (!fstatat(f->dir_fd, f->base, &named, AT_SYMLINK_NOFOLLOW))
+		return open_existing(f, &named);
+	int err = errno == ENOENT ? open_part(f, NULL) : -errno;
+	return err ? outfile_cannot_write(f->path, -err) : 0;
+}
+
+int outfile_open(struct outfile *f, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	*f = (struct outfile){.path = path, .base = slash ? slash + 1 : path, .fd = -1};
+	f->dir_fd = *path ? open_dir(path, f->base) : -ENOENT;
+	if (f->dir_fd < 0)
+		return outfile_cannot_write(path, -f->dir_fd);
+	int status = open_named(f);
+	if (status)
+		done(f);
+	return status;
+}
+
+int outfile_begin(struct outfile *f)
+{
+	return f->in_place && ftruncate(f->fd, 0) ? -errno : 0;
+}
+
+/* 1: it stands for what it stood for at the begin; 0: for nothing; -EEXIST: for something else. */
+static int look_at_name(const struct outfile *f, const char *base)
+{
+	struct stat st;
+	if (fstatat(f->dir_fd, base, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0 : -errno;
+	return f->existed && file_id_is(&f->old, &st) ? 1 : -EEXIST;
+}
+
+static int rename_part(struct outfile *f, unsigned flags)
+{
+	const char *part = part_base(f);
+	if (!renameat2(f->dir_fd, part, f->dir_fd, f->base, flags))
+		return 0;
+	/* Not every file system knows the flags. */
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	return renameat(f->dir_fd, part, f->dir_fd, f->base) ? -errno : 0;
+}
+
+/* The file that the name had is swapped with the part and looked at before it goes: what another
+ * run has put there at this very moment comes back. */
+static int swap_part(struct outfile *f)
+{
+	const char *part = part_base(f);
+	if (renameat2(f->dir_fd, part, f->dir_fd, f->base, RENAME_EXCHANGE))
+		return rename_part(f, 0);
+	if (look_at_name(f, part) == 1)
+		return unlinkat(f->dir_fd, part, 0) ? -errno : 0;
+	renameat2(f->dir_fd, part, f->dir_fd, f->base, RENAME_EXCHANGE);
+	return -EEXIST;
+}
+
+static int name_part(struct outfile *f)
+{
+	struct stat st;
+	if (fstatat(f->dir_fd, part_base(f), &st, AT_SYMLINK_NOFOLLOW) ||
+	    !file_id_is(&f->id, &st)) {
+		complain("'%s' is lost: somebody else removed or replaced '%s'", f->path, f->part);
+		return -ESTALE;
+	}
+	int now = look_at_name(f, f->base);
+	int err = now > 0 ? swap_part(f) : now ? now : rename_part(f, RENAME_NOREPLACE);
+	if (err == -EEXIST)
+		complain("'%s' was written by somebody else meanwhile and is kept; this run is "
+			 "whole, in '%s'",
+			 f->path, f->part);
+	else if (err) {
+		outfile_cannot_write(f->path, -err);
+		complain("what was written is in '%s'", f->part);
+	}
+	return err;
+}
+
+int outfile_name(struct outfile *f, int err)
+{
+	/* The lock lasts until the name is given: closed is the copy. */
+	int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	int closed = copy < 0 ? -errno : close(copy) ? -errno : 0;
+	err = err ? err : closed;
+	if (err)
+		outfile_cannot_write(f->path, -err);
+	if (f->part && err)
+		complain("what was written is in '%s'", f->part);
+	else if (f->part)
+		err = name_part(f);
+	done(f);
+	return err;
+}
+
+/* A link led to a name without a file, and opening made one: only the kernel knows where. */
+static void remove_created(struct outfile *f)
+{
+	char at[64], path[4096];
+	struct stat st;
+	snprintf(at, sizeof(at), "/proc/self/fd/%d", f->fd);
+	ssize_t n = readlink(at, path, sizeof(path) - 1);
+	if (n <= 0 || fstat(f->fd, &st) || st.st_size)
+		return;
+	path[n] = '\0';
+	char *base = strrchr(path, '/');
+	int dir = base ? open_dir(path, base + 1) : -1;
+	if (dir < 0)
+		return;
+	if (!fstatat(dir, base + 1, &st, AT_SYMLINK_NOFOLLOW) && file_id_is(&f->id, &st))
+		unlinkat(dir, base + 1, 0);
+	close(dir);
+}
+
+void outfile_drop(struct outfile *f)
+{
+	if (f->part)
+		remove_part(f);
+	else if (f->in_place && f->created)
+		remove_created(f);
+	done(f);
+}
