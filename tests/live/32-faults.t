@@ -87,9 +87,9 @@ for mode in ring watermark stream; do
 	events_of "$TMP/left" >"$TMP/want"
 	events_of "$TMP/out" >"$TMP/got"
 	same_file "$TMP/got" "$TMP/want" "$mode: killed: every event up to then was delivered, once"
-	"$O/ebtrace" list | grep -qx "stale: $ring"
+	"$O/ebtrace" list -v | grep -qx "stale: $ring"
 	ok $? "$mode: killed: list shows the file as stale"
-	"$O/ebtrace" list --prune | grep -qx "stale: $ring (removed)" && [ ! -e "$ring" ]
+	"$O/ebtrace" list -v --prune | grep -qx "stale: $ring (removed)" && [ ! -e "$ring" ]
 	ok $? "$mode: killed: list --prune removes it"
 done
 
@@ -115,14 +115,14 @@ EBTRACE_DIR= XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" -q --mode ring -o "$TMP/out" 
 tracer=$!
 children+=("$tracer")
 wait_for eval '[ -n "$(ls "$TMP"/run/ebtrace-run-*/*.events 2>/dev/null)" ]'
-is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list | grep -c "^stale: $TMP/run")" 0 \
+is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list -v | grep -c "^stale: $TMP/run")" 0 \
 	"the directory of a run is not stale while it lasts"
 program=$(pgrep -P "$tracer" minigc)
 kill -9 "$tracer"
 wait "$tracer" 2>/dev/null
 kill -9 "$program"
 tail --pid="$program" -f /dev/null
-is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list --prune | grep -c "^stale: $TMP/run.*(removed)")" 2 \
+is "$(XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" list -v --prune | grep -c "^stale: $TMP/run.*(removed)")" 2 \
 	"it is when its ebtrace was killed: list --prune removes it, with its ring"
 is "$(ls -A "$TMP/run")" "" "nothing is left of it"
 

@@ -109,11 +109,17 @@ static void test_two(const struct stat *ring)
 	char path[128], reason[RINGFILE_REASON_BYTES] = "";
 	struct stat other;
 
-	snprintf(path, sizeof(path), "%s/other.events", dir);
+	snprintf(path, sizeof(path), "%s/%d-2.events", dir, getpid());
 	int fd = make_file(path, 4096) ? -1 : open(path, O_RDWR | O_CLOEXEC);
-	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	ok(p != MAP_FAILED && !fstat(fd, &other), "a second ring is mapped");
+	void *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 	int n = ringfile_find(getpid(), NULL, found, 2, reason);
+	is(n, 1, "what the process only reads is not its ring");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	munmap(p, 4096);
+	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	ok(p != MAP_FAILED && !fstat(fd, &other), "a second ring is mapped");
+	n = ringfile_find(getpid(), NULL, found, 2, reason);
 	is(n, 2, "both rings are found");
 	ok(n == 2 && is_file(&found[0], ring) + is_file(&found[1], ring) == 1 &&
 		   is_file(&found[0], &other) + is_file(&found[1], &other) == 1,
@@ -124,9 +130,46 @@ static void test_two(const struct stat *ring)
 	is(n, 1, "no more are found than there is room for");
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
+	char other_name[128];
+	snprintf(other_name, sizeof(other_name), "%s/%d.events", dir, getppid());
+	ok(!rename(path, other_name), "it gets the name of another process's ring");
+	n = ringfile_find(getpid(), NULL, found, 2, reason);
+	ok(n == 1 && is_file(&found[0], ring), "then it is not this process's");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
 	munmap(p, 4096);
 	close(fd);
-	unlink(path);
+	unlink(other_name);
+}
+
+static void test_names(void)
+{
+	static const struct {
+		const char *name;
+		pid_t pid;
+	} row[] = {
+		{"1.events", 1},
+		{"2147483647.events", 2147483647},
+		{"2147483648.events", 0},
+		{"99999999999999999999.events", 0},
+		{"12-2.events", 12},
+		{"12-16.events", 12},
+		{"12-1.events", 0},
+		{"12-02.events", 0},
+		{"12-.events", 0},
+		{"12-2-3.events", 0},
+		{"012.events", 0},
+		{"+12.events", 0},
+		{"-12.events", 0},
+		{" 12.events", 0},
+		{"12.events.csv", 0},
+		{"2024-q3.events.csv", 0},
+		{"12.event", 0},
+		{"12", 0},
+		{"", 0},
+	};
+	for (unsigned i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+		is(ringfile_name_pid(row[i].name), row[i].pid, row[i].name);
 }
 
 static void test_mapped(void)
@@ -161,6 +204,7 @@ int main(void)
 {
 	if (!mkdtemp(dir))
 		return skip_all("needs a temporary directory");
+	test_names();
 	test_gone();
 	test_dir();
 	test_mapped();

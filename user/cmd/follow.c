@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/account.h"
+#include "cmd/knownrings.h"
 #include "cmd/open.h"
 #include "cmd/ringdirs.h"
 #include "proc/inspect.h"
@@ -41,12 +42,6 @@ struct followed {
 	enum ebt_release release;
 };
 
-struct known_file {
-	dev_t dev;
-	ino_t ino;
-	pid_t pid;
-};
-
 struct follow {
 	struct session *session;
 	uint64_t usage_ns; /* when to look at it again, and how long after that */
@@ -54,12 +49,12 @@ struct follow {
 	struct ring_source *rings;
 	const struct opts *opts;
 	int epoll_fd;
-	char dir[128];
+	char dir[PATH_MAX];
 	bool own_dir; /* nobody else's files are in it */
 	struct followed *processes;
 	unsigned count, cap, running;
-	struct known_file *files;
-	unsigned file_count, file_cap, opened;
+	struct known_rings known;
+	unsigned opened;
 	struct ring_dirs dirs;
 	enum ebt_release release; /* of the last process that told it */
 	char reason[EBT_REASON_BYTES];
@@ -91,7 +86,7 @@ void follow_free(struct follow *f)
 			close(f->processes[i].pidfd);
 	ring_dirs_done(&f->dirs);
 	free(f->processes);
-	free(f->files);
+	known_rings_done(&f->known);
 	free(f);
 }
 
@@ -207,32 +202,6 @@ void follow_dir(struct follow *f, const char *dir, bool own)
 	f->own_dir = own;
 }
 
-static const struct known_file *known_file(const struct follow *f, const struct stat *st)
-{
-	for (unsigned i = 0; i < f->file_count; i++)
-		if (f->files[i].dev == st->st_dev && f->files[i].ino == st->st_ino)
-			return &f->files[i];
-	return NULL;
-}
-
-/* True if the file is new; then it is known from here on. */
-static bool take_identity(struct follow *f, int fd, pid_t pid)
-{
-	struct stat st;
-	if (fstat(fd, &st) || known_file(f, &st))
-		return false;
-	if (f->file_count == f->file_cap) {
-		unsigned cap = f->file_cap ? 2 * f->file_cap : 8;
-		struct known_file *k = realloc(f->files, cap * sizeof(*k));
-		if (!k)
-			return false;
-		f->files = k;
-		f->file_cap = cap;
-	}
-	f->files[f->file_count++] = (struct known_file){st.st_dev, st.st_ino, pid};
-	return true;
-}
-
 /* Opens a ring file for reading as a source; takes the descriptor. */
 static int open_ring(struct follow *f, int fd, const char *name, struct followed *p, pid_t pid)
 {
@@ -243,7 +212,7 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	int err = ebt_cursor_open_fd(fd, name, release, &c, f->reason);
 	if (err == -EAGAIN) {
 		/* OCaml names its file before it has written the header: look again later. */
-		f->file_count--;
+		known_rings_undo(&f->known);
 		f->error = err;
 		return 0;
 	}
@@ -267,8 +236,7 @@ static void tell_mixed(struct followed *p, const struct ringfile *found, int n)
 	for (int i = 0; i < n && !p->told_mixed; i++)
 		for (int j = i + 1; j < n && !p->told_mixed; j++) {
 			struct stat a, b;
-			p->told_mixed = found[i].written && found[j].written &&
-					!fstat(found[i].fd, &a) && !fstat(found[j].fd, &b) &&
+			p->told_mixed = !fstat(found[i].fd, &a) && !fstat(found[j].fd, &b) &&
 					a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 			if (p->told_mixed)
 				log_at(LOG_NORMAL,
@@ -301,11 +269,22 @@ static int scan_maps(struct follow *f, struct followed *p)
 	tell_mixed(p, found, n);
 	int err = 0;
 	for (int i = 0; i < n; i++) {
-		if (err || !take_identity(f, found[i].fd, p->pid)) {
+		const char *slash = strrchr(found[i].path, '/');
+		struct stat st;
+		if (err || fstat(found[i].fd, &st) || known_rings_find(&f->known, &st)) {
 			close(found[i].fd);
 			continue;
 		}
-		if (*f->dir)
+		struct known_ring k = {
+			.pid = p->pid,
+			.named = slash ? ringfile_name_pid(slash + 1) : 0,
+			.asked = *f->dir && ring_dirs_asked(p->pid, found[i].path, f->dir),
+		};
+		if (!known_rings_take(&f->known, found[i].fd, &k)) {
+			close(found[i].fd);
+			continue;
+		}
+		if (k.asked)
 			ring_dirs_take(&f->dirs, p->pid, &found[i]);
 		detect_release(f, p);
 		p->has_ring = true;
@@ -400,7 +379,7 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
 	int err = !was_followed(f, pid) && has_mapped(pid, st) ? add_process(f, pid, false) : 0;
 	if (!err || err == -ESRCH)
 		err = scan_processes(f);
-	return err ? err : known_file(f, st) != NULL;
+	return err ? err : known_rings_find(&f->known, st) != NULL;
 }
 
 /*
@@ -415,41 +394,42 @@ static int scan_dir(struct follow *f)
 	int err = 0;
 	struct dirent *e;
 	while (!err && (e = readdir(d))) {
-		char *end;
-		long pid = strtol(e->d_name, &end, 10);
-		if (!isdigit((unsigned char)*e->d_name) || pid <= 0 || !strstr(end, ".events"))
+		pid_t pid = ringfile_name_pid(e->d_name);
+		if (!pid)
 			continue;
 		/* A live process is found by its mapping, which is certain. */
-		bool followed = was_followed(f, (pid_t)pid);
-		if (find(f, (pid_t)pid) || !(followed || (f->own_dir && f->opts->follow)))
+		bool followed = was_followed(f, pid);
+		if (find(f, pid) || !(followed || (f->own_dir && f->opts->follow)))
 			continue;
 		int fd =
 			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 		struct stat st;
 		if (fd < 0)
 			continue;
-		bool skip = fstat(fd, &st) || !S_ISREG(st.st_mode) || known_file(f, &st);
+		bool skip =
+			fstat(fd, &st) || !S_ISREG(st.st_mode) || known_rings_find(&f->known, &st);
 		if (!skip && !followed) {
-			err = find_writer(f, fd, (pid_t)pid, &st);
+			err = find_writer(f, fd, pid, &st);
 			skip = err != 0;
 			err = err < 0 ? err : 0;
 		}
-		if (skip || !take_identity(f, fd, (pid_t)pid))
+		struct known_ring k = {.pid = pid, .named = pid, .asked = true};
+		if (skip || !known_rings_take(&f->known, fd, &k))
 			close(fd);
 		else
-			err = open_ring(f, fd, e->d_name, NULL, (pid_t)pid);
+			err = open_ring(f, fd, e->d_name, NULL, pid);
 	}
 	closedir(d);
 	return err;
 }
 
-/* True for a ring that was read, of a process that has ended. */
-static bool is_left_over(const struct stat *st, void *ctx)
+/* True for a ring that was read and that we asked for, of a process that has ended. */
+static bool is_left_over(const struct stat *st, pid_t named, void *ctx)
 {
 	struct follow *f = ctx;
-	const struct known_file *k = known_file(f, st);
+	const struct known_ring *k = known_rings_find(&f->known, st);
 	const struct followed *p = k ? find(f, k->pid) : NULL;
-	return k && (!p || has_ended(p->pidfd));
+	return k && k->asked && k->named == named && (!p || has_ended(p->pidfd));
 }
 
 void follow_remove_files(struct follow *f)

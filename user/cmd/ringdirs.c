@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/ringdirs.h"
 
-#include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "proc/process.h"
 
 /* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
 static int open_dir_of(pid_t pid, const struct ringfile *ring)
@@ -28,6 +31,31 @@ static int open_dir_of(pid_t pid, const struct ringfile *ring)
 			close(fd);
 	}
 	return -1;
+}
+
+/* True if the ring lies in the directory, which may be relative to we do not know what. */
+static bool lies_in(const char *ring, const char *dir)
+{
+	const char *slash = strrchr(ring, '/');
+	size_t n = slash ? (size_t)(slash - ring) : 0, len = strlen(dir);
+	while (len > 1 && dir[len - 1] == '/')
+		len--;
+	return len <= n && !memcmp(ring + n - len, dir, len) &&
+	       (len == n || (*dir != '/' && ring[n - len - 1] == '/'));
+}
+
+bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir)
+{
+	static const char *const names[] = {"EBTRACE_DIR", "OCAML_RUNTIME_EVENTS_DIR"};
+	char value[PATH_MAX];
+	for (unsigned i = 0; i < 2; i++) {
+		ssize_t n = process_getenv(pid, names[i], value, sizeof(value));
+		if (n < 0 && n != -ENOENT && n != -ESRCH)
+			return false;
+		if (n > 0 && strcmp(value, dir) && lies_in(ring, value))
+			return false;
+	}
+	return true;
 }
 
 void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
@@ -52,10 +80,12 @@ static void remove_in(int fd, ring_left_over_fn *left_over, void *ctx)
 	struct stat st;
 	if (!d && fd >= 0)
 		close(fd);
-	while (d && (e = readdir(d)))
-		if (isdigit((unsigned char)*e->d_name) && strstr(e->d_name, ".events") &&
-		    !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) && left_over(&st, ctx))
+	while (d && (e = readdir(d))) {
+		pid_t named = ringfile_name_pid(e->d_name);
+		if (named && !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode) && left_over(&st, named, ctx))
 			unlinkat(dirfd(d), e->d_name, 0);
+	}
 	if (d)
 		closedir(d);
 }

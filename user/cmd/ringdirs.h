@@ -25,7 +25,14 @@ struct ring_dirs {
 	unsigned count;
 };
 
-typedef bool ring_left_over_fn(const struct stat *st, void *ctx);
+/* `named`: the pid in the file's name. */
+typedef bool ring_left_over_fn(const struct stat *st, pid_t named, void *ctx);
+
+/*
+ * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that has
+ * set a directory of its own since then keeps the files in there.
+ */
+bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir);
 
 /* Keeps the directory of a ring that a live process has mapped. All zero is a valid set. */
 void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);

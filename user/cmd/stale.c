@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,106 +12,189 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "proc/ringfile.h"
+#include "base/log.h"
+#include "cmd/leftover.h"
+#include "cmd/print.h"
+#include "cmd/rundir.h"
 
-/* True if the process that a ring file is named after does not map it any more. */
-static bool is_stale(pid_t pid, int fd)
-{
-	struct ringfile found[RINGFILE_MAX];
-	char reason[RINGFILE_REASON_BYTES];
-	struct stat st, other;
-	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
-	if (n == -EACCES || n == -EPERM || fstat(fd, &st))
-		return false;
-	bool stale = true;
-	for (int i = 0; i < n; i++) {
-		if (!fstat(found[i].fd, &other) && other.st_ino == st.st_ino &&
-		    other.st_dev == st.st_dev)
-			stale = false;
-		ringfile_close(&found[i]);
-	}
-	return stale;
-}
+/* Directories whose files are told of together: one that was named, or those of runs in a base. */
+struct group {
+	char path[PATH_MAX];
+	unsigned first, end; /* of leftover.dirs */
+	int base_fd;	     /* of the directories of runs; -1 */
+	unsigned files, dirs, kept;
+	uint64_t bytes;
+	const char *reason; /* why the first one was kept, and its name */
+	char first_kept[40];
+};
 
-static void list_files(const char *dir, const struct opts *o)
+/* The default directory of the probe library must be ours; one that the user names may be a link. */
+static void add_dir(struct leftover *l, struct group *g, const char *path, bool must_be_ours)
 {
-	DIR *d = opendir(dir);
-	struct dirent *e;
-	while (d && (e = readdir(d))) {
-		char *end;
-		long pid = strtol(e->d_name, &end, 10);
-		if (pid <= 0 || pid > INT32_MAX || !strstr(end, ".events"))
-			continue;
-		int fd =
-			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		struct stat st;
-		if (fd < 0)
-			continue;
-		bool stale = !fstat(fd, &st) && S_ISREG(st.st_mode) && is_stale((pid_t)pid, fd);
+	struct stat st;
+	*g = (struct group){.first = l->dir_count, .end = l->dir_count, .base_fd = -1};
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (must_be_ours ? O_NOFOLLOW : 0));
+	if (fd < 0)
+		return;
+	if (must_be_ours && (fstat(fd, &st) || st.st_uid != geteuid())) {
 		close(fd);
-		if (!stale)
-			continue;
-		bool removed = o->prune && !unlinkat(dirfd(d), e->d_name, 0);
-		if (o->json)
-			printf("{\"stale\":\"%s/%s\",\"removed\":%s}\n", dir, e->d_name,
-			       removed ? "true" : "false");
-		else
-			printf("stale: %s/%s%s\n", dir, e->d_name, removed ? " (removed)" : "");
+		return;
 	}
-	if (d)
-		closedir(d);
+	snprintf(g->path, sizeof(g->path), "%s", path);
+	leftover_add(l, fd, path);
+	g->end = l->dir_count;
 }
 
-static void tell_dir(const char *path, bool removed, const struct opts *o)
+/* Directories that runs of this user made and did not live to remove; they stay locked by us. */
+static void add_runs(struct leftover *l, struct group *g, const char *base)
 {
-	if (o->json)
-		printf("{\"stale\":\"%s\",\"removed\":%s}\n", path, removed ? "true" : "false");
-	else
-		printf("stale: %s%s\n", path, removed ? " (removed)" : "");
-}
-
-/* Directories that runs of this user made and did not live to remove. */
-static void list_run_dirs(const char *base, const struct opts *o)
-{
-	DIR *d = opendir(base);
+	*g = (struct group){.first = l->dir_count, .end = l->dir_count, .base_fd = -1};
+	g->base_fd = rundir_open_base(base);
+	int list = g->base_fd < 0 ? -1 : openat(g->base_fd, ".", O_RDONLY | O_CLOEXEC);
+	DIR *d = list < 0 ? NULL : fdopendir(list);
 	struct dirent *e;
+	snprintf(g->path, sizeof(g->path), "%s", base);
 	while (d && (e = readdir(d))) {
-		char path[512];
+		char path[PATH_MAX];
 		struct stat st;
-		if (strncmp(e->d_name, STALE_RUN_PREFIX, strlen(STALE_RUN_PREFIX)) ||
-		    snprintf(path, sizeof(path), "%s/%s", base, e->d_name) >= (int)sizeof(path))
+		if (strncmp(e->d_name, RUNDIR_PREFIX, strlen(RUNDIR_PREFIX)) ||
+		    snprintf(path, sizeof(path), "%s/%s", base, e->d_name) >= PATH_MAX)
 			continue;
-		int fd = openat(dirfd(d), e->d_name,
+		int fd = openat(g->base_fd, e->d_name,
 				O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (!fstat(fd, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB)) {
-			list_files(path, o);
-			tell_dir(path, o->prune && !unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR), o);
-		}
-		close(fd);
+		if (!fstat(fd, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB))
+			leftover_add(l, fd, path);
+		else
+			close(fd);
 	}
 	if (d)
 		closedir(d);
+	g->end = l->dir_count;
+}
+
+/* `kept`: why; NULL: it is stale. */
+static void tell_one(const char *path, const char *kept, bool removed, uint64_t bytes,
+		     const struct opts *o)
+{
+	struct json_line line;
+	if (!o->json && kept)
+		print("kept: %s: %s\n", path, kept);
+	else if (!o->json)
+		print("stale: %s%s\n", path, removed ? " (removed)" : "");
+	if (!o->json)
+		return;
+	print_json_begin(&line);
+	json_open(&line.json, '{');
+	json_key_str(&line.json, kept ? "kept" : "stale", path);
+	if (kept) {
+		json_key_str(&line.json, "reason", kept);
+	} else {
+		json_key(&line.json, "removed");
+		json_bool(&line.json, removed);
+		json_key_u64(&line.json, "bytes", bytes);
+	}
+	json_close(&line.json, '}');
+	print_json_end(&line);
+}
+
+static void handle_file(struct leftover *l, struct leftover_file *f, struct group *g,
+			const struct opts *o)
+{
+	char path[PATH_MAX + 64];
+	bool each = o->json || log_level >= LOG_VERBOSE;
+	bool removed = o->prune && leftover_remove(l, f);
+	snprintf(path, sizeof(path), "%s/%s", l->dirs[f->dir].path, f->name);
+	if (f->verdict == LEFTOVER_STALE) {
+		g->files++;
+		g->bytes += f->bytes;
+		if (each)
+			tell_one(path, NULL, removed, f->bytes, o);
+	} else if (f->verdict == LEFTOVER_DOUBT) {
+		if (!g->kept++) {
+			g->reason = f->reason;
+			memcpy(g->first_kept, f->name, sizeof(f->name));
+		}
+		if (each && (o->prune || !o->json))
+			tell_one(path, f->reason, false, 0, o);
+	}
+}
+
+/* The directory of a run is empty by now, or has what was kept. */
+static void handle_run(struct leftover *l, unsigned dir, struct group *g, const struct opts *o)
+{
+	struct stat st;
+	const struct leftover_dir *d = &l->dirs[dir];
+	const char *name = strrchr(d->path, '/') + 1;
+	bool removed = o->prune && !fstatat(g->base_fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+		       st.st_dev == d->dev && st.st_ino == d->ino &&
+		       !unlinkat(g->base_fd, name, AT_REMOVEDIR);
+	g->dirs++;
+	if (o->json || log_level >= LOG_VERBOSE)
+		tell_one(d->path, NULL, removed, 0, o);
+}
+
+/* All of a group in one line, and what was kept in another. */
+static void tell_group(struct group *g, const struct opts *o)
+{
+	if (o->json || log_level >= LOG_VERBOSE)
+		return;
+	const char *then = o->prune ? " (removed)" : "; --prune removes them";
+	unsigned long long kb = (g->bytes + 1023) / 1024;
+	if (g->dirs)
+		print("stale: %u director%s of runs, %u file%s, %llu kB, in %s%s\n", g->dirs,
+		      g->dirs == 1 ? "y" : "ies", g->files, g->files == 1 ? "" : "s", kb, g->path,
+		      then);
+	else if (g->files)
+		print("stale: %u file%s, %llu kB, in %s%s\n", g->files, g->files == 1 ? "" : "s",
+		      kb, g->path, then);
+	if (g->kept && o->prune)
+		print("kept: %u file%s in %s: %s%s: %s\n", g->kept, g->kept == 1 ? "" : "s",
+		      g->path, g->kept == 1 ? "" : "the first, ", g->first_kept, g->reason);
 }
 
 /* Where the probe library puts its files, for this user, and where they were sent. */
-void stale_list(const struct opts *o)
+static unsigned add_all(struct leftover *l, struct group *g, const struct opts *o)
 {
-	char dir[256];
-	const char *base = getenv("XDG_RUNTIME_DIR");
-	if (base && *base) {
-		snprintf(dir, sizeof(dir), "%s/ebtrace", base);
-		list_files(dir, o);
-		list_run_dirs(base, o);
-	}
-	list_run_dirs("/dev/shm", o);
-	list_run_dirs("/tmp", o);
-	snprintf(dir, sizeof(dir), "/dev/shm/ebtrace-%u", getuid());
-	list_files(dir, o);
+	char path[PATH_MAX];
+	const char *bases[RUNDIR_BASES];
+	unsigned n = 0;
+	rundir_bases(bases);
+	for (unsigned i = 0; i < RUNDIR_BASES; i++)
+		if (bases[i])
+			add_runs(l, &g[n++], bases[i]);
+	if (bases[0] && snprintf(path, sizeof(path), "%s/ebtrace", bases[0]) < PATH_MAX)
+		add_dir(l, &g[n++], path, true);
+	snprintf(path, sizeof(path), "/dev/shm/ebtrace-%u", geteuid());
+	add_dir(l, &g[n++], path, true);
 	const char *const given[] = {o->ring_dir, getenv("EBTRACE_DIR"),
 				     getenv("OCAML_RUNTIME_EVENTS_DIR")};
 	for (unsigned i = 0; i < 3; i++)
 		if (given[i] && *given[i])
-			list_files(given[i], o);
+			add_dir(l, &g[n++], given[i], false);
+	return n;
+}
+
+void stale_list(const struct opts *o)
+{
+	struct leftover l = {0};
+	static struct group groups[RUNDIR_BASES + 5];
+	unsigned n = add_all(&l, groups, o);
+	leftover_judge(&l);
+	for (unsigned i = 0; i < n; i++) {
+		struct group *g = &groups[i];
+		for (unsigned f = 0; f < l.file_count; f++)
+			if (l.files[f].dir >= g->first && l.files[f].dir < g->end)
+				handle_file(&l, &l.files[f], g, o);
+		for (unsigned d = g->first; g->base_fd >= 0 && d < g->end; d++)
+			handle_run(&l, d, g, o);
+		tell_group(g, o);
+		if (g->base_fd >= 0)
+			close(g->base_fd);
+	}
+	if (l.cut && log_level >= LOG_NORMAL)
+		log_at(LOG_NORMAL, "more than %u ring files: the others were not looked at",
+		       LEFTOVER_FILES_MAX);
+	leftover_done(&l);
 }

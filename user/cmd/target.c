@@ -1,23 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/target.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cmd/stale.h"
 
 /* What a fork of ours may touch between two looks at its memory. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
@@ -28,32 +24,20 @@ static const char *env_value(const char *name)
 	return v && *v ? v : NULL;
 }
 
-/* A directory on a tmpfs: a write into a mapping of a disk file can stall the program. */
-static int make_dir(struct target *t)
+/* Where its rings go: where the user says, else a directory of ours. */
+static int choose_dir(struct target *t)
 {
 	const char *user = env_value("EBTRACE_DIR");
 	if (!user)
 		user = env_value("OCAML_RUNTIME_EVENTS_DIR");
-	if (user) {
-		if (strlen(user) >= sizeof(t->dir))
-			return -ENAMETOOLONG;
-		strcpy(t->dir, user);
-		return 0;
-	}
-	const char *const bases[] = {env_value("XDG_RUNTIME_DIR"), "/dev/shm", "/tmp"};
-	for (unsigned i = 0; i < 3; i++) {
-		if (!bases[i] || snprintf(t->dir, sizeof(t->dir), "%s/" STALE_RUN_PREFIX "XXXXXX",
-					  bases[i]) >= (int)sizeof(t->dir))
-			continue;
-		if (mkdtemp(t->dir)) {
-			t->own_dir = true;
-			t->dir_fd = open(t->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-			if (t->dir_fd >= 0)
-				flock(t->dir_fd, LOCK_SH);
-			return 0;
-		}
-	}
-	return -errno;
+	if (user)
+		return snprintf(t->dir, sizeof(t->dir), "%s", user) < (int)sizeof(t->dir)
+			       ? 0
+			       : -ENAMETOOLONG;
+	int err = rundir_make(&t->own, 0, 0);
+	if (!err)
+		memcpy(t->dir, t->own.path, sizeof(t->dir));
+	return err;
 }
 
 static void extend_environment(const struct target *t)
@@ -101,13 +85,13 @@ int target_spawn(struct target *t, char **argv, const struct target_options *o)
 			     .pidfd = -1,
 			     .go_fd = -1,
 			     .failed_fd = -1,
-			     .dir_fd = -1,
+			     .own = {.fd = -1, .base_fd = -1},
 			     .nice = o->nice,
 			     .open_files = o->open_files,
 			     .traced = o->stop,
 			     .record = o->record};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
-	int err = make_dir(t);
+	int err = choose_dir(t);
 	if (err)
 		return err;
 	int go[2] = {-1, -1}, failed[2] = {-1, -1};
@@ -211,19 +195,6 @@ int target_exit_status(const struct target *t)
 	return WEXITSTATUS(t->status);
 }
 
-static void remove_dir(const struct target *t)
-{
-	DIR *d = opendir(t->dir);
-	struct dirent *e;
-	while (d && (e = readdir(d)))
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	if (rmdir(t->dir))
-		log_at(LOG_NORMAL, "cannot remove '%s': %s", t->dir, strerror(errno));
-}
-
 void target_done(struct target *t)
 {
 	if (t->go_fd >= 0) {
@@ -234,10 +205,12 @@ void target_done(struct target *t)
 		close(t->failed_fd);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
-	if (t->own_dir && !t->keep_files)
-		remove_dir(t);
-	else if (t->own_dir)
+	if (t->own.fd >= 0 && !t->keep_files) {
+		int err = rundir_remove(&t->own);
+		if (err)
+			log_at(LOG_NORMAL, "cannot remove '%s': %s", t->dir, strerror(-err));
+	} else if (t->own.fd >= 0) {
 		log_at(LOG_NORMAL, "ring files kept in '%s'", t->dir);
-	if (t->dir_fd >= 0)
-		close(t->dir_fd);
+	}
+	rundir_close(&t->own);
 }

@@ -8,24 +8,25 @@
 #ifndef CMD_TARGET_H
 #define CMD_TARGET_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "cmd/rundir.h"
 #include "core/session.h"
 #include "proc/usage.h"
 
 struct target {
 	pid_t pid;
 	int pidfd;
-	int go_fd;	 /* a byte here lets it exec */
-	int failed_fd;	 /* errno of a failed exec, or end of file */
-	char dir[128];	 /* where its ring files appear */
-	bool own_dir;	 /* made by us, removed by target_done() */
-	int dir_fd;	 /* holds the lock on it, which says that it is in use; -1: none */
-	bool keep_files; /* the user asked for them */
-	bool traced;	 /* stopped behind exec(), before its first instruction */
-	bool record;	 /* its rings are to be switched on */
+	int go_fd;	    /* a byte here lets it exec */
+	int failed_fd;	    /* errno of a failed exec, or end of file */
+	char dir[PATH_MAX]; /* where its ring files appear */
+	struct rundir own;  /* that directory, if we made it; removed by target_done() */
+	bool keep_files;    /* the user asked for them */
+	bool traced;	    /* stopped behind exec(), before its first instruction */
+	bool record;	    /* its rings are to be switched on */
 	bool reaped;
 	bool has_usage;
 	int status;		 /* as of waitpid() */

@@ -299,7 +299,7 @@ static int start_program(struct tracer *t)
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
 		return EXIT_ERROR;
 	}
-	follow_dir(t->follow, t->target.dir, t->target.own_dir);
+	follow_dir(t->follow, t->target.dir, t->target.own.fd >= 0);
 	err = follow_add(t->follow, t->target.pid);
 	if (err) {
 		complain("cannot follow '%s': %s", argv[0], strerror(-err));

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PF_KTHREAD 0x00200000 /* include/linux/sched.h; field 9 of stat */
+#define ENVIRON_MAX (4u << 20) /* bytes that are looked through */
+#define PF_KTHREAD  0x00200000 /* include/linux/sched.h; field 9 of stat */
 
 /* Reads a small file of /proc/PID whole; returns its length, or -errno. */
 static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t cap)
@@ -74,4 +75,41 @@ void process_look(pid_t pid, struct process *ret)
 	ret->state = n >= 0			   ? PROCESS_OPEN
 		     : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
 						   : PROCESS_DENIED;
+}
+
+pid_t process_inner_pid(pid_t pid)
+{
+	char buf[4096];
+	if (read_file(pid, "status", buf, sizeof(buf)) <= 0)
+		return pid;
+	/* A newline in the name of a process is escaped here: this is the kernel's own line. */
+	char *line = strstr(buf, "\nNSpid:");
+	if (!line)
+		return pid;
+	line++;
+	line[strcspn(line, "\n")] = 0;
+	const char *last = strrchr(line, '\t');
+	long inner = last ? strtol(last + 1, NULL, 10) : 0;
+	return inner > 0 && inner <= INT32_MAX ? (pid_t)inner : pid;
+}
+
+ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap)
+{
+	char path[64], *line = NULL;
+	size_t room = 0, seen = 0, name_len = strlen(name);
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	ssize_t n, found = -ENOENT;
+	while (found < 0 && seen < ENVIRON_MAX && (n = getdelim(&line, &room, 0, f)) > 0) {
+		seen += (size_t)n;
+		if (strncmp(line, name, name_len) || line[name_len] != '=' || !line[name_len + 1])
+			continue;
+		found = (ssize_t)strlen(line + name_len + 1);
+		snprintf(ret, cap, "%s", line + name_len + 1);
+	}
+	free(line);
+	fclose(f);
+	return found;
 }

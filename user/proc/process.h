@@ -27,4 +27,13 @@ struct process {
 /* Looks at a pid. Never fails: what cannot be known is zero, and `state` says why. */
 void process_look(pid_t pid, struct process *ret);
 
+/* Its number as it sees itself: in the pid namespace it lives in. `pid` if that cannot be read. */
+pid_t process_inner_pid(pid_t pid);
+
+/*
+ * A variable of the environment that it was started with. The length of its value, of which cap - 1
+ * bytes at most and a NUL are written; -ENOENT: not set; -errno. An empty one counts as not set.
+ */
+ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap);
+
 #endif

@@ -6,7 +6,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +18,7 @@
 
 struct search {
 	pid_t pid;
+	pid_t inner; /* as it sees itself; 0: not looked up yet */
 	uid_t owner;
 	struct ringfile *found;
 	int n, cap;
@@ -44,7 +47,7 @@ static int check_file(struct search *s, int fd, const char *path)
 	return 0;
 }
 
-static int take(struct search *s, int fd, const char *path, bool written)
+static int take(struct search *s, int fd, const char *path)
 {
 	int err = check_file(s, fd, path);
 	if (err) {
@@ -52,7 +55,6 @@ static int take(struct search *s, int fd, const char *path, bool written)
 		return err;
 	}
 	s->found[s->n].fd = fd;
-	s->found[s->n].written = written;
 	snprintf(s->found[s->n].path, sizeof(s->found->path), "%.*s",
 		 (int)sizeof(s->found->path) - 1, path);
 	s->n++;
@@ -76,13 +78,40 @@ static const char *why_not(int err)
 	}
 }
 
+/* A decimal number without sign or leading zeros, 1 to INT32_MAX; 0: none. */
+static long number_at(const char *s, char **end)
+{
+	if (*s < '1' || *s > '9')
+		return 0;
+	long n = strtol(s, end, 10);
+	return n <= INT32_MAX ? n : 0;
+}
+
+pid_t ringfile_name_pid(const char *name)
+{
+	char *end;
+	long pid = number_at(name, &end);
+	if (pid && *end == '-' && number_at(end + 1, &end) < 2)
+		return 0;
+	return pid && !strcmp(end, ".events") ? (pid_t)pid : 0;
+}
+
+/* After a fork a child has its parent's ring mapped for a moment, and a reader those of others. */
+static bool is_own(struct search *s, const struct maps_entry *e)
+{
+	const char *slash = strrchr(e->path, '/');
+	pid_t named =
+		e->shared && e->write && !e->offset && slash ? ringfile_name_pid(slash + 1) : 0;
+	if (named && !s->inner)
+		s->inner = process_inner_pid(s->pid);
+	return named && named == s->inner;
+}
+
 static int take_mapping(const struct maps_entry *e, void *ctx)
 {
 	struct search *s = ctx;
-	static const char suffix[] = ".events";
-	size_t n = strlen(e->path), tail = sizeof(suffix) - 1;
 
-	if (!e->shared || e->offset || n < tail || strcmp(e->path + n - tail, suffix))
+	if (!is_own(s, e))
 		return 0;
 	int fd = maps_open(s->pid, e);
 	if (fd < 0 && fd != -EINVAL && e->deleted) {
@@ -90,7 +119,7 @@ static int take_mapping(const struct maps_entry *e, void *ctx)
 	} else if (fd < 0) {
 		s->err = say(s, fd, e->path, why_not(fd));
 	} else {
-		int err = take(s, fd, e->path, e->write);
+		int err = take(s, fd, e->path);
 		s->err = err ? err : s->err;
 	}
 	return s->n == s->cap;
@@ -105,7 +134,7 @@ static int take_from_dir(struct search *s, const char *dir)
 	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
 		return say(s, -errno, path, why_not(-errno));
-	return take(s, fd, path, true);
+	return take(s, fd, path);
 }
 
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)

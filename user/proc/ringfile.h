@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Finds and opens the ring files of a process. The other side is not trusted: it may put a link, a
- * FIFO or somebody else's file in our way, so what is opened must be a regular file that belongs to
- * the owner of the process, and the very file that is mapped.
+ * Finds and opens the ring files of a process: those that it writes, as its mappings say, and whose
+ * name bears its number. A reader of rings has those of others mapped, which are not its own. The
+ * other side is not trusted: it may put a link, a FIFO or somebody else's file in our way, so what
+ * is opened must be a regular file that belongs to the owner of the process, and the very file that
+ * is mapped.
  */
 #ifndef PROC_RINGFILE_H
 #define PROC_RINGFILE_H
@@ -16,11 +18,16 @@
 struct ringfile {
 	int fd;		/* the caller's */
 	char path[192]; /* for messages; cut if longer */
-	bool written;	/* the process may write to it: a producer, not a reader */
 };
 
 /*
- * Opens the rings that the process has mapped, in the order of their addresses; if there are none,
+ * The pid in the name of a ring file: PID.events, or PID-N.events (N from 2 on) where a process has
+ * several; 0: not named like a ring. The pid is the process's own, in its pid namespace.
+ */
+pid_t ringfile_name_pid(const char *name);
+
+/*
+ * Opens the process's rings that it has mapped, in the order of their addresses; if there are none,
  * PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
  * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or a zombie, or a kernel thread),
  * -ENOENT no ring, -EACCES or -EPERM no right to look (also: deleted, and no right to open the

@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Whose a ring is: the process's that writes it and whose number it bears. A reader of rings has
+# those of others mapped; they are not its, and are not ours to remove.
+. tests/lib.sh
+need_root
+need_command jq
+gc=$O/tests/prog/minigc
+reader=$O/tests/attack/maps_a_ring
+unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
+export XDG_RUNTIME_DIR=$TMP/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR" "$TMP/service"
+
+mkfifo "$TMP/in"
+EBTRACE_START=1 EBTRACE_DIR=$TMP/service "$gc" -q -w -t 1 -n 3000 -c /dev/null <"$TMP/in" 2>"$TMP/err" &
+service=$!
+children+=($service)
+exec 7>"$TMP/in"
+wait_for grep -qs ready "$TMP/err"
+ring=$TMP/service/$service.events
+[ -s "$ring" ]
+ok $? "a service has a ring"
+events() { jq -s '[.[] | select(.pos != null)] | length' "$1"; }
+
+for mode in ring stream; do
+	for access in r rw; do
+		what="$mode, a reader that maps it $access"
+		"$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/t" -- "$reader" "$ring" $access 0.3 2>"$TMP/err" 7>&-
+		is "$? $(events "$TMP/t")" "0 0" "$what: no event is credited to it" || diag "$(cat "$TMP/err")"
+		[ -s "$ring" ]
+		ok $? "$what: the service's ring is left alone"
+	done
+done
+# The same where the directory is the user's, and both have it.
+EBTRACE_DIR=$TMP/service "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+	sh -c "'$reader' '$ring' r 0.3 & '$gc' -q -t 1 -n 500 -c /dev/null; wait" 7>&-
+is "$? $(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/t")" "0 1" \
+	"in one directory with the service: the program's ring alone is read"
+is "$(ls "$TMP/service")" "$service.events" "and the program's ring alone is removed"
+# A service that is started in the middle, beside us.
+"$O/ebtrace" -q --mode ring -f ndjson -p $service -d 0.1s -o "$TMP/t" 7>&-
+is "$? $(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/t")" "0 1" "the service itself is read as its own"
+
+"$reader" "$ring" r 30 7>&- &
+reading=$!
+children+=($reading)
+wait_for grep -qs "$ring" "/proc/$reading/maps"
+"$O/ebtrace" --mode ring -p $reading 2>"$TMP/err" >"$TMP/out" 7>&-
+is "$?" 4 "-p of a reader: it has nothing to trace" || diag "$(cat "$TMP/err")"
+is "$("$O/ebtrace" list --json | jq -s "map(select(.pid == $reading)) | length")" 0 "list does not show it either"
+
+# A program that has set a directory of its own, and wants its rings to be kept.
+mkdir "$TMP/kept"
+"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- env EBTRACE_PRESERVE=1 EBTRACE_DIR="$TMP/kept" \
+	"$gc" -q -t 1 -n 20000 -r 50000 -c /dev/null 7>&-
+is "$? $(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" "0 1" "a program with a directory of its own is traced"
+is "$(ls "$TMP/kept" | wc -l)" 1 "and its ring is left to it"
+
+# A daemon that goes on after the run keeps its ring; what has ended is removed.
+mkdir "$TMP/daemon"
+rm "$TMP/in"
+mkfifo "$TMP/in"
+EBTRACE_DIR=$TMP/daemon "$O/ebtrace" -q --mode ring -f ndjson -d 1.5s -o "$TMP/t" -- \
+	sh -c "'$gc' -q -t 1 -n 500 -c /dev/null; setsid '$gc' -q -w -t 1 -n 700 -c '$TMP/counts' <'$TMP/in' 2>'$TMP/err' & sleep 0.5" &
+tracer=$!
+exec 8>"$TMP/in"
+wait_for grep -qs ready "$TMP/err"
+wait $tracer
+is $? 0 "a run that ends while its daemon still records"
+daemon=$(basename "$(ls "$TMP/daemon")" .events)
+kill -0 "$daemon" && grep -q "$TMP/daemon/$daemon.events" "/proc/$daemon/maps"
+ok $? "the daemon's ring is still there, and that of the other process is not" || diag "$(ls "$TMP/daemon")"
+"$O/ebtrace" -q --mode ring -f ndjson -p "$daemon" -o "$TMP/t" 7>&- 8>&- &
+tracer=$!
+sleep 0.3
+echo >&8
+exec 8>&-
+wait $tracer
+is "$? $(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" "0 1" "and the next run reads it to its end"
+exec 7>&-
+done_testing

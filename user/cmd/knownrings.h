@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The ring files that a run has seen, by their identity: each is opened once, whatever its name is
+ * by then and whoever else has it mapped.
+ */
+#ifndef CMD_KNOWNRINGS_H
+#define CMD_KNOWNRINGS_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/map.h"
+
+struct known_ring {
+	dev_t dev;
+	ino_t ino;
+	pid_t pid, named; /* of its writer, as we see it, and as its name says */
+	bool asked;	  /* it is there because of us */
+	unsigned next;	  /* index + 1, of the same number on another device */
+};
+
+/* All zero is an empty set. */
+struct known_rings {
+	struct known_ring *rings;
+	unsigned count, cap;
+	struct map by_ino; /* index + 1 */
+};
+
+/* NULL: not known. Valid until the next call of known_rings_take(). */
+const struct known_ring *known_rings_find(const struct known_rings *k, const struct stat *st);
+/* Notes an open file, its identity in place of that of `ring`. False if it is known, or on error. */
+bool known_rings_take(struct known_rings *k, int fd, const struct known_ring *ring);
+/* Forgets the one that was noted last. */
+void known_rings_undo(struct known_rings *k);
+void known_rings_done(struct known_rings *k);
+
+#endif
