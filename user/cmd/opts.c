@@ -28,6 +28,7 @@ enum {
 	OPT_BPF_BUFFER,
 	OPT_BUFFER,
 	OPT_ATTACH,
+	OPT_RING_REQUEST,
 	OPT_NO_FOLLOW,
 	OPT_OCAML_VERSION,
 	OPT_PRUNE,
@@ -43,6 +44,9 @@ static const struct argp_option options[] = {
 	{"mode", OPT_MODE, "MODE", 0,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a ring), stream (a trap "
 	 "for each event: with thread and CPU), probes (traps alone: no ring is read)",
+	 1},
+	{"ring-request", OPT_RING_REQUEST, "WHEN", 0,
+	 "Ask programs to switch their ring on: auto (not under a seccomp filter), always, never",
 	 1},
 	{"snapshot", OPT_SNAPSHOT, NULL, 0, "Print what the rings hold now, then exit", 1},
 	{"duration", 'd', "TIME", 0, "Stop after so long: 10s, 500ms, 2m", 1},
@@ -77,6 +81,7 @@ static const struct argp_option options[] = {
 	{0},
 };
 
+static const char *const ring_requests[] = {"auto", "always", "never", NULL};
 static const char *const modes[] = {"auto", "ring", "watermark", "stream", "probes", NULL};
 
 const char *opts_mode_name(enum opts_mode mode)
@@ -197,6 +202,10 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_MODE:
 		o->mode = (enum opts_mode)parse_word(st, arg, modes, "mode");
+		return 0;
+	case OPT_RING_REQUEST:
+		o->ring_request = (enum opts_ring_request)parse_word(st, arg, ring_requests,
+								     "--ring-request");
 		return 0;
 	case OPT_SNAPSHOT:
 		o->snapshot = true;

@@ -16,6 +16,7 @@
 #define OPTS_MAX 64 /* of each repeatable option */
 
 enum opts_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES };
+enum opts_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
 enum opts_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct opts {
@@ -33,6 +34,7 @@ struct opts {
 	const struct format *format; /* NULL: as the output is called */
 	enum opts_mode mode;
 	enum opts_attach attach;
+	enum opts_ring_request ring_request;
 	enum ebt_release release;
 	uint64_t duration_ns;	  /* 0: no limit */
 	uint64_t min_duration_ns; /* 0: none */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/process.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #define ENVIRON_MAX (4u << 20) /* bytes that are looked through */
+#define MAX_THREADS 4096       /* that are looked at */
 #define PF_KTHREAD  0x00200000 /* include/linux/sched.h; field 9 of stat */
 
 /* Reads a small file of /proc/PID whole; returns its length, or -errno. */
@@ -112,4 +114,26 @@ ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap)
 	free(line);
 	fclose(f);
 	return found;
+}
+
+bool process_is_filtered(pid_t pid)
+{
+	char path[64], status[4096];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	struct dirent *e;
+	bool filtered = false;
+	for (unsigned i = 0; tasks && !filtered && i < MAX_THREADS && (e = readdir(tasks)); i++) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "task/%.16s/status", e->d_name);
+		if (read_file(pid, path, status, sizeof(status)) <= 0)
+			continue;
+		/* The name in the first line has its newlines escaped. */
+		const char *at = strstr(status, "\nSeccomp:");
+		filtered = at && atoi(at + sizeof("\nSeccomp:") - 1);
+	}
+	if (tasks)
+		closedir(tasks);
+	return filtered;
 }

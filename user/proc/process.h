@@ -5,6 +5,7 @@
 #ifndef PROC_PROCESS_H
 #define PROC_PROCESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,5 +36,8 @@ pid_t process_inner_pid(pid_t pid);
  * bytes at most and a NUL are written; -ENOENT: not set; -errno. An empty one counts as not set.
  */
 ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap);
+/* True if a thread of the process runs under a seccomp filter, which may kill it for a system call
+ * that it does not make by itself. */
+bool process_is_filtered(pid_t pid);
 
 #endif

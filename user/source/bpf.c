@@ -350,6 +350,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->targets.ctx = s;
 	s->targets.watermark_only = opt->watermark_only;
 	s->targets.no_ring_request = opt->no_ring_request;
+	s->targets.ring_request_always = opt->ring_request_always;
 	s->targets.no_ring = opt->no_ring;
 	s->targets.ocaml_after_ns = opt->ocaml_after_ns;
 	s->targets.release = opt->release;

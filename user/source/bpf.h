@@ -33,13 +33,14 @@ enum bpf_change {
 };
 
 struct bpf_options {
-	size_t ring_bytes;	/* power of two >= a page; 0: 16 MiB */
-	size_t queue_bytes;	/* of events taken and not yet read; 0: 64 MiB */
-	uint64_t slack_ns;	/* an event may reach us so much later than its time; 0: 10 ms */
-	enum bpf_attach attach; /* kind of link; AUTO: MULTI where the kernel has it */
-	bool no_follow;		/* leave children alone */
-	bool watermark_only;	/* no events: only what tells when to read the rings */
-	bool no_ring_request;	/* do not switch rings on */
+	size_t ring_bytes;	  /* power of two >= a page; 0: 16 MiB */
+	size_t queue_bytes;	  /* of events taken and not yet read; 0: 64 MiB */
+	uint64_t slack_ns;	  /* an event may reach us so much later than its time; 0: 10 ms */
+	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI where the kernel has it */
+	bool no_follow;		  /* leave children alone */
+	bool watermark_only;	  /* no events: only what tells when to read the rings */
+	bool no_ring_request;	  /* do not switch rings on */
+	bool ring_request_always; /* also of programs that a seccomp filter may kill for it */
 	bool no_ring; /* nobody reads rings: OCaml programs are probed also while theirs is on */
 	uint64_t ocaml_after_ns;  /* OCaml programs get so long to switch their own ring on */
 	enum ebt_release release; /* of OCaml programs; AUTO: as each says itself */

@@ -8,6 +8,7 @@
 #include "proc/inspect.h"
 #include "proc/maps.h"
 #include "proc/notes.h"
+#include "proc/process.h"
 #include "source/bpf_ocaml.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ struct target_file {
 struct bpf_target {
 	pid_t pid;
 	bool ended;
+	bool filtered; /* by seccomp, when its markers were attached */
 	uint64_t since_ns;
 	struct target_file *file;
 	uint32_t files;
@@ -95,15 +97,21 @@ pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot)
 	return slot < t->targets ? t->target[slot].pid : 0;
 }
 
-static const struct marker *wanted_marker(const struct bpf_targets *t, const char *name)
+/*
+ * A ring that is asked for makes the program open files, for which a seccomp filter may kill it.
+ * Without a ring all its events come through the markers.
+ */
+static const struct marker *wanted_marker(const struct bpf_targets *t, uint32_t slot,
+					  const char *name)
 {
+	bool spare = t->target[slot].filtered && !t->ring_request_always;
 	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
 		const struct marker *m = &markers[i];
 		if (strcmp(m->name, name))
 			continue;
-		if (m->event && t->watermark_only)
+		if (m->event && t->watermark_only && !spare)
 			return NULL;
-		if (m->site == EBT_SITE_RING_REQUEST && t->no_ring_request)
+		if (m->site == EBT_SITE_RING_REQUEST && (t->no_ring_request || spare))
 			return NULL;
 		return m;
 	}
@@ -121,7 +129,7 @@ static int read_sites(struct bpf_targets *t, uint32_t slot, int fd, struct uprob
 	int n = 0;
 	for (uint32_t i = 0; site && i < notes.sites; i++) {
 		const struct notes_site *from = &notes.site[i];
-		const struct marker *m = wanted_marker(t, from->name);
+		const struct marker *m = wanted_marker(t, slot, from->name);
 		if (m)
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
@@ -136,8 +144,16 @@ static int read_sites(struct bpf_targets *t, uint32_t slot, int fd, struct uprob
 
 static int attach_markers(struct scan *s, int fd, struct target_file *ret)
 {
-	pid_t pid = s->t->target[s->slot].pid;
+	struct bpf_target *target = &s->t->target[s->slot];
+	pid_t pid = target->pid;
 	struct uprobe_site *site = NULL;
+	target->filtered = process_is_filtered(pid);
+	if (target->filtered && !s->t->no_ring_request && !s->t->ring_request_always)
+		log_at(LOG_VERBOSE,
+		       "process %d runs under a seccomp filter: it is not asked for a ring, which "
+		       "it might be killed for; its events come through probes (--ring-request "
+		       "always asks all the same)",
+		       pid);
 	int n = read_sites(s->t, s->slot, fd, &site);
 	int err = n < 0 ? n : 0;
 	if (n > 0) {
@@ -258,13 +274,26 @@ int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 	return s.sites ? s.sites : s.err;
 }
 
+static void forget_markers(struct bpf_targets *t, struct target_file *f)
+{
+	t->drop(t->ctx, f->link);
+	t->sites -= f->sites;
+	f->link = NULL;
+	f->sites = 0;
+	f->moved = true;
+}
+
 int bpf_targets_exec(struct bpf_targets *t, uint32_t slot)
 {
 	struct bpf_target *target = &t->target[slot];
 	target->since_ns = now_ns();
+	/* A filter that was installed since the markers were attached. */
+	bool attach_again = !target->filtered && process_is_filtered(target->pid);
 	for (uint32_t i = 0; i < target->files; i++) {
 		struct target_file *f = &target->file[i];
-		f->moved = f->ocaml != NULL;
+		if (attach_again && f->link)
+			forget_markers(t, f);
+		f->moved |= f->ocaml != NULL;
 		bpf_ocaml_free(t, f->ocaml);
 		f->ocaml = NULL;
 	}

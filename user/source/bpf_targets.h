@@ -37,6 +37,7 @@ struct bpf_targets {
 	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
 	void *ctx;
 	bool watermark_only, no_ring_request;
+	bool ring_request_always; /* also of processes under a seccomp filter */
 	bool no_ring;		  /* what an OCaml program's ring holds does not matter */
 	uint64_t ocaml_after_ns;  /* a process gets so long to switch its own ring on */
 	enum ebt_release release; /* of all OCaml runtimes; AUTO: as each says itself */
