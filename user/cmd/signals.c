@@ -5,6 +5,13 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* Two signals of one sender are one within this time. */
+#define REPEAT_NS      100000000u
+#define REPEAT_WAIT_NS 20000000u
 
 static const int for_program_only[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 #define FOR_PROGRAM_ONLY (sizeof(for_program_only) / sizeof(*for_program_only))
@@ -15,7 +22,7 @@ static bool is_ignored(int signo)
 	return !sigaction(signo, NULL, &now) && now.sa_handler == SIG_IGN;
 }
 
-int signals_catch(bool for_program)
+int signals_catch(struct signals *s, bool for_program)
 {
 	sigset_t set;
 	sigemptyset(&set);
@@ -32,11 +39,11 @@ int signals_catch(bool for_program)
 	if (sigprocmask(SIG_BLOCK, &set, NULL))
 		return -errno;
 	signal(SIGPIPE, SIG_IGN);
-	int fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return s->fd < 0 ? -errno : 0;
 }
 
-bool signals_end_run(int signo)
+static bool ends_run(int signo)
 {
 	for (unsigned i = 0; i < FOR_PROGRAM_ONLY; i++)
 		if (signo == for_program_only[i])
@@ -59,17 +66,61 @@ static void unblock(void (*handler)(int))
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
-void signals_uncatch(void)
+static bool is_repeat(const struct signals *s, const struct signalfd_siginfo *si,
+		      uint64_t within_ns)
 {
-	unblock(SIG_DFL);
+	return s->ends && si->ssi_code == SI_USER && (pid_t)si->ssi_pid == s->last_from &&
+	       (int)si->ssi_signo == s->last && now_ns() - s->last_ns < within_ns;
 }
 
-static void nothing(int signo)
+static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
+{
+	struct signalfd_siginfo si;
+	while (read(s->fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD || is_repeat(s, &si, repeat_ns))
+			continue;
+		/* A terminal tells the program itself. */
+		if (program > 0 && si.ssi_code <= 0)
+			kill(program, (int)si.ssi_signo);
+		if (!ends_run((int)si.ssi_signo))
+			continue;
+		s->ends++;
+		s->last = (int)si.ssi_signo;
+		s->last_from = si.ssi_code == SI_USER ? (pid_t)si.ssi_pid : 0;
+		s->last_ns = now_ns();
+		if (s->released)
+			unblock(SIG_DFL);
+	}
+}
+
+void signals_take(struct signals *s, pid_t program)
+{
+	take(s, program, REPEAT_NS);
+}
+
+void signals_release(struct signals *s, pid_t program)
+{
+	if (s->released)
+		return;
+	uint64_t age_ns = now_ns() - s->last_ns;
+	if (s->ends && s->last_from && age_ns < REPEAT_WAIT_NS)
+		usleep((unsigned)((REPEAT_WAIT_NS - age_ns) / 1000));
+	/* How long ago it came nobody knows: removing probes takes its time. */
+	take(s, program, UINT64_MAX);
+	s->released = true;
+	if (s->ends)
+		unblock(SIG_DFL);
+	if (s->ends > 1)
+		raise(s->last);
+}
+
+static void ignore_once(int signo)
 {
 	(void)signo;
 }
 
-void signals_finish(void)
+void signals_finish(struct signals *s)
 {
-	unblock(nothing);
+	if (!s->ends)
+		unblock(ignore_once);
 }

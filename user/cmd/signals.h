@@ -1,18 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The signals that a run takes as data: what they mean is the tracer's business. */
+/*
+ * The signals that a run takes as data. The first one that asks for the end ends the run: probes are
+ * removed and the output is finished. None interrupts the former; a second one, the latter. What one
+ * process sends twice at once, as timeout(1) does (to us, and to our group), is one request.
+ */
 #ifndef CMD_SIGNALS_H
 #define CMD_SIGNALS_H
 
 #include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
 
-/* Blocks them. A signalfd, non-blocking, or -errno. for_program: also those that are for a program
- * of ours alone. */
-int signals_catch(bool for_program);
-/* True of one that asks for the end of the run. */
-bool signals_end_run(int signo);
-/* From here on such a signal ends ebtrace as if it had never been caught. */
-void signals_uncatch(void);
-/* The run is at its end anyway: the first such signal is waited out, the second ends ebtrace. */
-void signals_finish(void);
+struct signals {
+	int fd;	       /* a signalfd, non-blocking; < 0: none */
+	unsigned ends; /* so many asked for the end of the run */
+	int last;      /* of these, who sent it (0: the kernel), and when it was taken */
+	pid_t last_from;
+	uint64_t last_ns;
+	bool released;
+};
+
+/* Blocks them. for_program: also those that are for a program of ours alone. 0 or -errno. */
+int signals_catch(struct signals *s, bool for_program);
+/* Takes what has come; `program` (<= 0: none) gets what was sent to us alone. */
+void signals_take(struct signals *s, pid_t program);
+/* The probes are gone: from the second signal on, which may have come already, they end ebtrace as
+ * if they had never been caught. */
+void signals_release(struct signals *s, pid_t program);
+/* The run is at its end: if no signal has come, the first is waited out, the second ends ebtrace. */
+void signals_finish(struct signals *s);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,9 +47,9 @@ struct tracer {
 	struct follow *follow;
 	struct target target;
 	bool has_target;
-	int epoll_fd, signal_fd;
-	unsigned signals;
-	uint64_t signal_ns, lap_ns, awake_until_ns, scan_ns, stop_ns, progress_ns;
+	int epoll_fd;
+	struct signals signals;
+	uint64_t lap_ns, awake_until_ns, scan_ns, stop_ns, progress_ns;
 	bool progress;
 	uint32_t bpf_markers;
 	char no_bpf[EBT_REASON_BYTES]; /* why not, until it has been said */
@@ -64,25 +63,19 @@ static int watch_fd(struct tracer *t, int fd)
 
 static int watch_signals(struct tracer *t)
 {
-	t->signal_fd = signals_catch(t->opts->program != NULL);
-	return t->signal_fd < 0 ? t->signal_fd : watch_fd(t, t->signal_fd);
+	int err = signals_catch(&t->signals, t->opts->program != NULL);
+	return err ? err : watch_fd(t, t->signals.fd);
+}
+
+/* Who gets the signals that are sent to us. */
+static pid_t program_of(const struct tracer *t)
+{
+	return t->has_target && !t->target.reaped ? t->target.pid : 0;
 }
 
 static void take_signals(struct tracer *t)
 {
-	struct signalfd_siginfo si;
-	while (read(t->signal_fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD)
-			continue;
-		/* A terminal tells the program itself; what was sent to us alone is passed on. */
-		if (t->has_target && !t->target.reaped && si.ssi_code <= 0)
-			kill(t->target.pid, (int)si.ssi_signo);
-		if (!signals_end_run((int)si.ssi_signo))
-			continue;
-		t->signals++;
-		t->signal_ns = now_ns();
-		signals_uncatch();
-	}
+	signals_take(&t->signals, program_of(t));
 }
 
 /* True when the run is over. */
@@ -90,7 +83,9 @@ static bool is_over(struct tracer *t, uint64_t now)
 {
 	if (t->opts->duration_ns && now >= t->stop_ns)
 		return true;
-	if (t->signals && (!t->has_target || now - t->signal_ns > SIGNAL_GRACE_NS))
+	if (t->signals.ends > !!t->has_target)
+		return true;
+	if (t->signals.ends && now - t->signals.last_ns > SIGNAL_GRACE_NS)
 		return true;
 	if (t->has_target)
 		target_ended(&t->target);
@@ -197,6 +192,8 @@ static int run(struct tracer *t)
 			return err;
 	}
 	int err = pump_stop(t->pump);
+	if (!err)
+		signals_release(&t->signals, program_of(t));
 	while (!err) {
 		int moved = pump_step(t->pump);
 		if (moved == 0)
@@ -399,7 +396,7 @@ static int program_status(struct tracer *t, int status)
 {
 	while (!target_ended(&t->target)) {
 		/* SIGCHLD wakes us; what else comes is passed on, and the second one ends us. */
-		struct pollfd fd = {.fd = t->signal_fd, .events = POLLIN};
+		struct pollfd fd = {.fd = t->signals.fd, .events = POLLIN};
 		poll(&fd, 1, 1000);
 		take_signals(t);
 	}
@@ -432,7 +429,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		.session = session,
 		.sink = sink,
 		.epoll_fd = -1,
-		.signal_fd = -1,
+		.signals.fd = -1,
 		.lap_ns = 16 * POLL_MIN_NS,
 		.progress = o->output && isatty(STDERR_FILENO) && log_level >= LOG_NORMAL,
 	};
@@ -450,6 +447,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 		}
 	}
 	done(&t);
+	signals_release(&t.signals, program_of(&t));
 	if (t.has_target) {
 		bool ran = t.target.pid > 0 && t.target.go_fd < 0;
 		if (ran)
@@ -460,9 +458,8 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	}
 	follow_free(t.follow);
 	/* What is still to be written may wait for a reader: a second signal must end that. */
-	if (!t.signals)
-		signals_finish();
-	if (t.signal_fd >= 0)
-		close(t.signal_fd);
+	signals_finish(&t.signals);
+	if (t.signals.fd >= 0)
+		close(t.signals.fd);
 	return status;
 }

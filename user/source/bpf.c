@@ -2,7 +2,6 @@
 #include "source/bpf_source.h"
 
 #include "base/clock.h"
-#include "base/later.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 
@@ -22,13 +21,6 @@
 #define DEFAULT_SLACK_NS    10000000u
 #define RESCAN_NS	    100000000u /* a new library is found so late at most */
 #define INITIAL_PIDNS_INO   0xeffffffcu
-
-/* One file in one process. */
-struct link {
-	int fd; /* uprobe_multi */
-	struct bpf_link **perf;
-	uint32_t perfs;
-};
 
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
 static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -58,86 +50,64 @@ static int explain(int err, const char *what, char *reason)
 
 /* ---- links ---- */
 
-static void free_link(void *p)
-{
-	struct link *l = p;
-	if (l->fd >= 0)
-		close(l->fd);
-	for (uint32_t i = 0; i < l->perfs; i++)
-		bpf_link__destroy(l->perf[i]);
-	free(l->perf);
-	free(l);
-}
-
-static void detach_link(void *ctx, void *l)
-{
-	(void)ctx;
-	free_link(l);
-}
-
-/* The kernel waits for each CPU to have left the probe, 50 ms or more: meanwhile rings would wrap,
- * and children be born unseen. */
-static void drop_link(void *ctx, void *l)
-{
-	struct bpf_source *s = ctx;
-	if (!s->later && later_new(&s->later))
-		free_link(l);
-	else
-		later_do(s->later, free_link, l);
-}
-
-/* Waits for the links that were dropped. */
-static void finish_drops(struct bpf_source *s)
-{
-	later_free(s->later);
-	s->later = NULL;
-}
-
 static struct bpf_program *program_of(const struct bpf_source *s, enum bpf_probe which)
 {
 	return which == BPF_PROBE_OCAML ? s->skel->progs.ebt_ocaml_function
 					: s->skel->progs.ebt_marker;
 }
 
-static int attach_perf(struct bpf_program *prog, const char *path, pid_t pid,
-		       const struct uprobe_site *site, uint32_t sites, struct link *l)
+static int make_perf_links(struct bpf_program *prog, const char *path, const struct link_spec *spec)
 {
-	l->perf = calloc(sites, sizeof(struct bpf_link *));
-	if (!l->perf)
-		return -ENOMEM;
-	for (; l->perfs < sites; l->perfs++) {
-		const struct uprobe_site *at = &site[l->perfs];
+	for (uint32_t i = 0; i < spec->sites; i++) {
+		const struct uprobe_site *at = &spec->site[i];
 		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = at->semaphore,
 			    .bpf_cookie = at->cookie);
-		l->perf[l->perfs] =
-			bpf_program__attach_uprobe_opts(prog, pid, path, at->offset, &opts);
-		if (!l->perf[l->perfs])
+		pid_t pid = spec->pid > 0 ? spec->pid : -1;
+		if (!bpf_program__attach_uprobe_opts(prog, pid, path, at->offset, &opts))
 			return -errno;
 	}
 	return 0;
 }
 
-static int attach_link(void *ctx, enum bpf_probe which, const char *path, pid_t pid,
-		       const struct uprobe_site *site, uint32_t sites, void **ret)
+/* In a process of its own, whose end closes what is made here. */
+static int make_link(void *ctx, const struct link_spec *spec)
 {
 	struct bpf_source *s = ctx;
-	struct link *l = calloc(1, sizeof(*l));
-	if (!l)
-		return -ENOMEM;
-	int err = 0;
-	l->fd = -1;
-	if (s->counts.multi) {
-		int prog = bpf_program__fd(program_of(s, which));
-		l->fd = uprobe_multi_attach(prog, path, pid, site, sites);
-		err = l->fd < 0 ? l->fd : 0;
-	} else {
-		err = attach_perf(program_of(s, which), path, pid, site, sites, l);
-	}
-	if (err)
-		free_link(l);
-	else
-		*ret = l;
-	return err;
+	struct bpf_program *prog = program_of(s, (enum bpf_probe)spec->probe);
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", spec->file);
+	if (!s->counts.multi)
+		return make_perf_links(prog, path, spec);
+	int fd = uprobe_multi_attach(bpf_program__fd(prog), path, spec->pid, spec->site,
+				     spec->sites);
+	return fd < 0 ? fd : 0;
+}
+
+static int start_keeper(struct bpf_source *s)
+{
+	struct link_maker maker = {
+		.make = make_link,
+		.ctx = s,
+		.fds = {bpf_program__fd(program_of(s, BPF_PROBE_MARKER)),
+			bpf_program__fd(program_of(s, BPF_PROBE_OCAML)), -1, -1},
+	};
+	return link_keeper_new(&maker, &s->keeper);
+}
+
+/* Waits until no link is left. */
+static void stop_keeper(struct bpf_source *s)
+{
+	link_keeper_free(s->keeper);
+	s->keeper = NULL;
+}
+
+static int attach_link(void *ctx, enum bpf_probe which, int file, pid_t pid,
+		       const struct uprobe_site *site, uint32_t sites)
+{
+	struct bpf_source *s = ctx;
+	struct link_spec spec = {
+		.file = file, .probe = which, .pid = pid, .site = site, .sites = sites};
+	return link_keeper_attach(s->keeper, &spec);
 }
 
 static int set_runtime(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r)
@@ -256,7 +226,7 @@ static int bpf_source_stop(struct source *base)
 	if (s->stopped)
 		return 0;
 	bpf_targets_detach(&s->targets);
-	finish_drops(s);
+	stop_keeper(s);
 	ebtrace_bpf__detach(s->skel);
 	s->stopped = true;
 	int err = look(s);
@@ -268,7 +238,7 @@ static void bpf_source_free(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	bpf_targets_done(&s->targets);
-	finish_drops(s);
+	stop_keeper(s);
 	bpf_lanes_done(&s->lanes);
 	ring_buffer__free(s->rb);
 	ebtrace_bpf__destroy(s->skel);
@@ -319,6 +289,8 @@ static int load(struct bpf_source *s)
 		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed, and "
 				   "OCaml programs are seen through their rings alone");
 	err = ebtrace_bpf__load(s->skel);
+	if (!err)
+		err = start_keeper(s);
 	if (err)
 		return err;
 	err = ebtrace_bpf__attach(s->skel);
@@ -344,8 +316,6 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	if (!s->opt.slack_ns)
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
 	s->targets.attach = attach_link;
-	s->targets.detach = detach_link;
-	s->targets.drop = drop_link;
 	s->targets.set_runtime = set_runtime;
 	s->targets.ctx = s;
 	s->targets.watermark_only = opt->watermark_only;

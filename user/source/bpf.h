@@ -2,8 +2,8 @@
 /*
  * Events seen by BPF programs at the markers of running processes, with their thread and CPU. It
  * attaches to each file with markers that a process maps, follows children, exec and new
- * libraries, and detaches without a trace: also when it is killed, as all it holds in the kernel
- * are descriptors. An OCaml 5 program whose own ring is off is probed at its runtime's functions.
+ * libraries, and detaches without a trace, also when it is killed: other processes hold the probes
+ * (link_keeper.h). An OCaml 5 program whose own ring is off is probed at its runtime's functions.
  * Needs CAP_BPF and CAP_PERFMON, or root.
  *
  * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of

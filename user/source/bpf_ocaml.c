@@ -19,8 +19,8 @@ struct bpf_ocaml {
 	uint64_t after_ns; /* not to be probed before */
 	struct ocaml_runtime runtime;
 	struct ocaml_place place;
-	void *link; /* NULL: left alone */
-	int told;   /* of an attempt that failed */
+	int link; /* < 0: left alone */
+	int told; /* of an attempt that failed */
 };
 
 static uint32_t runtimes_of(const struct bpf_targets *t, uint32_t slot)
@@ -94,6 +94,7 @@ int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry 
 	if (!err) {
 		o->runtime = *runtime;
 		o->fd = fd;
+		o->link = -1;
 		o->slot = slot;
 		o->after_ns = bpf_targets_since(t, slot) + t->ocaml_after_ns;
 		if (t->release)
@@ -124,12 +125,10 @@ static int attach(struct bpf_targets *t, struct bpf_ocaml *o)
 			from->flag_in_ax && !t->no_ring ? EBT_OCAML_FLAG_IN_AX : 0);
 		dear += !from->emulated;
 	}
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", o->fd);
 	pid_t pid = bpf_targets_pid(t, o->slot);
-	int err = t->attach(t->ctx, BPF_PROBE_OCAML, path, pid, site, o->runtime.sites, &o->link);
-	if (err)
-		return err;
+	o->link = t->attach(t->ctx, BPF_PROBE_OCAML, o->fd, pid, site, o->runtime.sites);
+	if (o->link < 0)
+		return o->link;
 	if (dear)
 		log_at(LOG_NORMAL,
 		       "process %d: %u of its functions can only be probed at a dear instruction, "
@@ -143,8 +142,8 @@ static int attach(struct bpf_targets *t, struct bpf_ocaml *o)
 
 static void detach(struct bpf_targets *t, struct bpf_ocaml *o)
 {
-	t->detach(t->ctx, o->link);
-	o->link = NULL;
+	close(o->link);
+	o->link = -1;
 	t->sites -= o->runtime.sites;
 }
 
@@ -152,12 +151,12 @@ int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns
 {
 	pid_t pid = bpf_targets_pid(t, o->slot);
 	bool on = !t->no_ring && ocaml_ring_is_on(pid, &o->place) > 0;
-	if (on && o->link) {
+	if (on && o->link >= 0) {
 		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
 		       pid);
 		detach(t, o);
 	}
-	if (on || o->link || o->told || now_ns < o->after_ns)
+	if (on || o->link >= 0 || o->told || now_ns < o->after_ns)
 		return 0;
 	int n = attach(t, o);
 	o->told = n < 0 ? n : 0;
@@ -170,10 +169,8 @@ void bpf_ocaml_free(struct bpf_targets *t, struct bpf_ocaml *o)
 	if (!o)
 		return;
 	remove_runtime(t, o);
-	if (o->link) {
-		t->drop(t->ctx, o->link);
-		t->sites -= o->runtime.sites;
-	}
+	if (o->link >= 0)
+		detach(t, o);
 	close(o->fd);
 	free(o);
 }

@@ -9,6 +9,7 @@
 #include "source/bpf.h"
 #include "source/bpf_lanes.h"
 #include "source/bpf_targets.h"
+#include "source/link_keeper.h"
 
 struct bpf_source {
 	struct source base;
@@ -19,7 +20,7 @@ struct bpf_source {
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
 	struct bpf_counts counts;
-	struct later *later;  /* detaches; NULL: not needed so far */
+	struct link_keeper *keeper;
 	uint64_t started_ns;  /* the look under way began then */
 	uint64_t taken_ns;    /* time of the last record taken: they come in order of reserve */
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */

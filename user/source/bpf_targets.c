@@ -27,7 +27,7 @@
 struct target_file {
 	uint64_t dev, inode;
 	uint32_t sites;
-	void *link; /* NULL: a file without markers, or one that cannot be attached to */
+	int link; /* < 0: a file without markers, or one that cannot be attached to */
 	struct bpf_ocaml *ocaml; /* NULL: no OCaml runtime */
 	bool moved;		 /* it may be mapped at other addresses now */
 };
@@ -157,10 +157,8 @@ static int attach_markers(struct scan *s, int fd, struct target_file *ret)
 	int n = read_sites(s->t, s->slot, fd, &site);
 	int err = n < 0 ? n : 0;
 	if (n > 0) {
-		char path[32];
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		err = s->t->attach(s->t->ctx, BPF_PROBE_MARKER, path, pid, site, (uint32_t)n,
-				   &ret->link);
+		ret->link = s->t->attach(s->t->ctx, BPF_PROBE_MARKER, fd, pid, site, (uint32_t)n);
+		err = ret->link < 0 ? ret->link : 0;
 		if (!err)
 			ret->sites = (uint32_t)n;
 	}
@@ -176,7 +174,7 @@ static int attach_file(struct scan *s, const struct maps_entry *e, struct target
 	if (fd < 0)
 		return fd;
 	int err = inspect_file(fd, &target->budget, &in);
-	if (!err && in.markers && !ret->link)
+	if (!err && in.markers && ret->link < 0)
 		err = attach_markers(s, fd, ret);
 	if (!err && !in.ocaml_error)
 		return bpf_ocaml_new(s->t, s->slot, e, fd, &in.ocaml, &ret->ocaml);
@@ -212,7 +210,7 @@ static struct target_file *add_file(struct bpf_target *target, uint64_t dev, uin
 	if (!at)
 		return NULL;
 	*at = target->files;
-	p[target->files] = (struct target_file){.dev = dev, .inode = inode};
+	p[target->files] = (struct target_file){.dev = dev, .inode = inode, .link = -1};
 	return &p[target->files++];
 }
 
@@ -276,9 +274,9 @@ int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 
 static void forget_markers(struct bpf_targets *t, struct target_file *f)
 {
-	t->drop(t->ctx, f->link);
+	close(f->link);
 	t->sites -= f->sites;
-	f->link = NULL;
+	f->link = -1;
 	f->sites = 0;
 	f->moved = true;
 }
@@ -291,7 +289,7 @@ int bpf_targets_exec(struct bpf_targets *t, uint32_t slot)
 	bool attach_again = !target->filtered && process_is_filtered(target->pid);
 	for (uint32_t i = 0; i < target->files; i++) {
 		struct target_file *f = &target->file[i];
-		if (attach_again && f->link)
+		if (attach_again && f->link >= 0)
 			forget_markers(t, f);
 		f->moved |= f->ocaml != NULL;
 		bpf_ocaml_free(t, f->ocaml);
@@ -310,8 +308,8 @@ void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 {
 	struct bpf_target *target = &t->target[slot];
 	for (uint32_t i = 0; i < target->files; i++) {
-		if (target->file[i].link)
-			t->drop(t->ctx, target->file[i].link);
+		if (target->file[i].link >= 0)
+			close(target->file[i].link);
 		bpf_ocaml_free(t, target->file[i].ocaml);
 		t->sites -= target->file[i].sites;
 	}

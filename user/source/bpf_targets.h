@@ -3,7 +3,7 @@
  * The traced processes, numbered by slot, and the files of each that have been attached to. Files
  * are opened through /proc/PID, never by the path that the process sees, so other mount
  * namespaces and deleted files work, and only regular files are opened. How a link is made is the
- * owner's business: two callbacks.
+ * owner's business: a callback.
  */
 #ifndef SOURCE_BPF_TARGETS_H
 #define SOURCE_BPF_TARGETS_H
@@ -27,12 +27,10 @@ struct bpf_runtime {
 struct ebt_ocaml_runtime;
 
 struct bpf_targets {
-	/* Links the sites of the file at `path` in `pid`: 0 and *ret_link, or -errno. */
-	int (*attach)(void *ctx, enum bpf_probe program, const char *path, pid_t pid,
-		      const struct uprobe_site *site, uint32_t sites, void **ret_link);
-	void (*detach)(void *ctx, void *link);
-	/* The same, but it does not wait until that is done: tens of milliseconds. */
-	void (*drop)(void *ctx, void *link);
+	/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. When
+	 * it is closed the probes go, which takes tens of milliseconds and is not waited for. */
+	int (*attach)(void *ctx, enum bpf_probe program, int file, pid_t pid,
+		      const struct uprobe_site *site, uint32_t sites);
 	/* Tells the BPF program what it must know of an OCaml runtime. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
 	void *ctx;

@@ -80,7 +80,7 @@ int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct u
 		.ref_ctr_offsets = (uintptr_t)semaphores,
 		.cookies = (uintptr_t)cookies,
 		.cnt = sites,
-		.pid = (uint32_t)pid,
+		.pid = pid > 0 ? (uint32_t)pid : 0,
 	};
 	int fd = sys_bpf(BPF_LINK_CREATE, &attr, sizeof(attr));
 	free(words);

@@ -26,8 +26,9 @@ struct uprobe_site {
  */
 bool uprobe_multi_works(void);
 
-/* Links the program to the sites in the process `pid`. The link's descriptor, which detaches when
- * it is closed, or -errno. */
+/* Links the program to the sites in the process `pid`, or, <= 0, in all that map the file. The
+ * link's descriptor, which detaches when it is closed, or -errno. Not for a process that may be
+ * killed meanwhile, nor may such a one close it: see link_keeper.h. */
 int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct uprobe_site *site,
 			uint32_t sites);
 

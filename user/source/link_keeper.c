@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/link_keeper.h"
+
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct link_keeper {
+	int sock; /* packets: a request, the holder's end and the probed file */
+	pid_t pid;
+	bool told; /* that it was killed */
+};
+
+/* The sites follow on the holder's own socket, which answers with an int. */
+struct request {
+	uint32_t probe, sites;
+	int32_t pid;
+};
+
+enum { FD_END, FD_FILE, FDS };
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(FDS * sizeof(int))];
+};
+
+static int send_all(int fd, const void *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = send(fd, data, bytes, MSG_NOSIGNAL);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			data = (const char *)data + n;
+			bytes -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* -EPIPE: the other side has ended. */
+static int recv_all(int fd, void *data, size_t bytes)
+{
+	while (bytes) {
+		ssize_t n = recv(fd, data, bytes, 0);
+		if (n == 0)
+			return -EPIPE;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			data = (char *)data + n;
+			bytes -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* ---- the keeper and the holders ---- */
+
+static void close_between(unsigned first, unsigned last)
+{
+	if (first > last || !close_range(first, last, 0))
+		return;
+	long end = sysconf(_SC_OPEN_MAX);
+	for (unsigned fd = first; fd <= last && (long)fd < end; fd++)
+		close((int)fd);
+}
+
+/* A pipe that ebtrace reads or writes must not be held open by us. */
+static void close_others(int sock, const struct link_maker *m)
+{
+	int nowhere = open("/", O_PATH | O_CLOEXEC);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (nowhere < 0 || dup2(nowhere, fd) < 0)
+			close(fd);
+	int from = STDERR_FILENO + 1;
+	for (;;) {
+		int next = sock >= from ? sock : -1;
+		for (unsigned i = 0; i < LINK_MAKER_FDS; i++)
+			if (m->fds[i] >= from && (next < 0 || m->fds[i] < next))
+				next = m->fds[i];
+		if (next < 0)
+			break;
+		if (next > from)
+			close_between((unsigned)from, (unsigned)next - 1);
+		from = next + 1;
+	}
+	close_between((unsigned)from, ~0u);
+}
+
+/* Out of reach of what is meant for ebtrace: a terminal's signals, `pkill ebtrace`, the OOM killer. */
+static void go_aside(void)
+{
+	sigset_t all;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	/* Holders need not be reaped; waitpid() still waits for the last of them. */
+	signal(SIGCHLD, SIG_IGN);
+	setsid();
+	prctl(PR_SET_NAME, "uprobe-links");
+	if (chdir("/"))
+		log_at(LOG_DEBUG, "cannot leave the directory: %s", strerror(errno));
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "-1000", 5) < 0)
+		log_at(LOG_DEBUG, "cannot hide from the OOM killer: %s", strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	log_level = LOG_QUIET;
+}
+
+static int make_link(const struct link_maker *m, const struct request *r, const int fds[FDS])
+{
+	struct uprobe_site *site = calloc(r->sites, sizeof(*site));
+	int err = site ? recv_all(fds[FD_END], site, r->sites * sizeof(*site)) : -ENOMEM;
+	struct link_spec spec = {
+		.file = fds[FD_FILE],
+		.probe = r->probe,
+		.pid = r->pid,
+		.site = site,
+		.sites = r->sites,
+	};
+	if (!err)
+		err = m->make(m->ctx, &spec);
+	free(site);
+	return err;
+}
+
+/* Ends the process: the link's descriptors are closed by the kernel, behind all signals. */
+static void hold(const struct link_maker *m, const struct request *r, const int fds[FDS])
+{
+	int err = make_link(m, r, fds);
+	char end;
+	if (!send_all(fds[FD_END], &err, sizeof(err)) && !err)
+		recv_all(fds[FD_END], &end, 1);
+	_exit(0);
+}
+
+/* 1 and what was received, 0 at the end of the tracer. */
+static int receive(int sock, struct request *ret, int ret_fds[FDS])
+{
+	union control control;
+	struct iovec iov = {ret, sizeof(*ret)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	ssize_t n;
+	do {
+		n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return 0;
+	ret_fds[FD_END] = ret_fds[FD_FILE] = -1;
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(ret_fds, CMSG_DATA(c), c->cmsg_len - CMSG_LEN(0));
+	return 1;
+}
+
+static void keep(int sock, const struct link_maker *m)
+{
+	struct request r;
+	int fds[FDS];
+	while (receive(sock, &r, fds)) {
+		/* Short of descriptors, not all arrived: the tracer finds its end closed. */
+		pid_t pid = fds[FD_FILE] < 0 ? 1 : fork();
+		if (!pid) {
+			close(sock);
+			hold(m, &r, fds);
+		}
+		int err = -errno;
+		if (pid < 0)
+			send_all(fds[FD_END], &err, sizeof(err));
+		for (int i = 0; i < FDS; i++)
+			if (fds[i] >= 0)
+				close(fds[i]);
+	}
+	/* A process counts as ended when its descriptors are closed and its probes are gone. */
+	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+		;
+	_exit(0);
+}
+
+/* ---- the tracer's side ---- */
+
+int link_keeper_new(const struct link_maker *maker, struct link_keeper **ret)
+{
+	struct link_keeper *k = calloc(1, sizeof(*k));
+	int sock[2], err = 0;
+	if (!k)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock)) {
+		err = -errno;
+		goto err_free;
+	}
+	k->sock = sock[0];
+	k->pid = fork();
+	if (!k->pid) {
+		go_aside();
+		close_others(sock[1], maker);
+		keep(sock[1], maker);
+	}
+	if (k->pid < 0)
+		err = -errno;
+	close(sock[1]);
+	if (!err) {
+		*ret = k;
+		return 0;
+	}
+	close(k->sock);
+err_free:
+	free(k);
+	return err;
+}
+
+static int send_request(struct link_keeper *k, const struct link_spec *spec, int end)
+{
+	struct request r = {.probe = spec->probe, .sites = spec->sites, .pid = spec->pid};
+	const int fds[FDS] = {[FD_END] = end, [FD_FILE] = spec->file};
+	union control control = {.header = {.cmsg_len = CMSG_LEN(sizeof(fds)),
+					    .cmsg_level = SOL_SOCKET,
+					    .cmsg_type = SCM_RIGHTS}};
+	memcpy(CMSG_DATA(&control.header), fds, sizeof(fds));
+	struct iovec iov = {&r, sizeof(r)};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	ssize_t n;
+	do {
+		n = sendmsg(k->sock, &msg, MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec)
+{
+	int end[2], answer = 0;
+	if (!spec->sites)
+		return -EINVAL;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, end))
+		return -errno;
+	int err = send_request(k, spec, end[1]);
+	close(end[1]);
+	/* If the holder cannot take them, its answer says why. */
+	if (!err)
+		send_all(end[0], spec->site, spec->sites * sizeof(*spec->site));
+	if (!err)
+		err = recv_all(end[0], &answer, sizeof(answer));
+	if (!err)
+		err = answer;
+	if (!err)
+		return end[0];
+	close(end[0]);
+	if ((err == -EPIPE || err == -ECONNRESET) && !k->told) {
+		k->told = true;
+		log_at(LOG_NORMAL, "the process that holds the probes was killed: no more can be "
+				   "attached");
+	}
+	return err;
+}
+
+void link_keeper_free(struct link_keeper *k)
+{
+	if (!k)
+		return;
+	close(k->sock);
+	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	free(k);
+}
