@@ -4,7 +4,7 @@
 let byte = Bytes.create 1
 
 let rec work () =
-  for _ = 1 to 20 do
+  for _ = 1 to 5 do
     Gc.minor ()
   done;
   match Unix.select [ Unix.stdin ] [] [] 0.002 with
