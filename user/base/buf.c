@@ -39,6 +39,7 @@ void buf_done(struct buf *b)
 
 static void write_all(struct buf *b, const char *data, size_t len)
 {
+	b->passed += len;
 	if (b->writer) {
 		if (len && !b->err)
 			b->err = writer_put(b->writer, data, len);

@@ -22,6 +22,7 @@ struct buf {
 	int fd;		       /* -1: memory only */
 	struct writer *writer; /* NULL: write to fd at once */
 	int err;	       /* 0 or the first -errno */
+	uint64_t passed;       /* bytes that have gone to the descriptor */
 };
 
 /* fd -1: grows for ever. `cap` is the size to start with, or to write at once. 0 or -ENOMEM. */

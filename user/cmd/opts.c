@@ -33,6 +33,8 @@ enum {
 	OPT_OCAML_VERSION,
 	OPT_PRUNE,
 	OPT_INTERVAL,
+	OPT_MAX_SIZE,
+	OPT_ROTATE,
 };
 
 static const struct argp_option options[] = {
@@ -61,6 +63,10 @@ static const struct argp_option options[] = {
 	{"format", 'f', "FORMAT", 0,
 	 "text, ndjson, perfetto, chrome, fxt or ebt; default: as the suffix of FILE says, or text",
 	 3},
+	{"max-size", OPT_MAX_SIZE, "SIZE", 0, "End the recording when FILE is so large: 64K, 100M",
+	 3},
+	{"rotate", OPT_ROTATE, "N", 0,
+	 "Begin a new FILE then instead, and keep the newest N: FILE, then FILE.1 and so on", 3},
 	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
 	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the JSON output and exit",
 	 3},
@@ -266,6 +272,24 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	}
 }
 
+/* Options that limit the files of an output. */
+static error_t parse_limit(int key, char *arg, struct argp_state *st)
+{
+	struct opts *o = st->input;
+	switch (key) {
+	case OPT_MAX_SIZE:
+		o->max_bytes = parse_size(st, arg);
+		if (o->max_bytes < 4096)
+			argp_error(st, "--max-size must be 4K or more");
+		return 0;
+	case OPT_ROTATE:
+		o->rotate = (unsigned)parse_number(st, arg, 1, 1000);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static error_t parse_flag(int key, struct opts *o)
 {
 	switch (key) {
@@ -300,6 +324,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 	error_t err = parse_target(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_output(key, arg, st);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_limit(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_flag(key, st->input);
 	return err;

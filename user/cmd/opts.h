@@ -30,6 +30,8 @@ struct opts {
 	uint16_t domains[OPTS_MAX];
 	unsigned domain_count;
 	const char *output; /* NULL or "-": stdout */
+	uint64_t max_bytes; /* of an output; 0: no limit */
+	unsigned rotate;    /* so many outputs of that size are kept; 0: it ends the recording */
 	const char *ring_dir;
 	const struct format *format; /* NULL: as the output is called */
 	enum opts_mode mode;

@@ -103,7 +103,7 @@ static void remove_part(struct outfile *f)
 	f->part = NULL;
 }
 
-/* `old`: what has the name now, NULL for nothing. */
+/* `old`: whose mode and group it gets, NULL for those of any new file. */
 static int open_part(struct outfile *f, const struct stat *old)
 {
 	struct stat st;
@@ -122,11 +122,10 @@ static int open_part(struct outfile *f, const struct stat *old)
 	}
 	f->id = file_id_of(&st);
 	f->regular = true;
-	f->existed = old != NULL;
-	if (old) {
-		f->old = file_id_of(old);
+	if (old)
 		err = dress_part(f, old);
-	}
+	if (!err && fstat(f->fd, &f->made))
+		err = -errno;
 	if (err)
 		remove_part(f);
 	return err;
@@ -182,10 +181,12 @@ static int open_existing(struct outfile *f, const struct stat *named)
 	if (!is_to_be_replaced(f, named, &st) || open_part(f, &st))
 		return write_in_place(f, fd, &st);
 	close(fd);
+	f->existed = true;
+	f->old = file_id_of(&st);
 	return 0;
 }
 
-static void done(struct outfile *f)
+void outfile_close(struct outfile *f)
 {
 	close_fd(f);
 	if (f->dir_fd >= 0)
@@ -215,7 +216,7 @@ int outfile_open(struct outfile *f, const char *path)
 		return outfile_cannot_write(path, -f->dir_fd);
 	int status = open_named(f);
 	if (status)
-		done(f);
+		outfile_close(f);
 	return status;
 }
 
@@ -290,8 +291,16 @@ int outfile_name(struct outfile *f, int err)
 		complain("what was written is in '%s'", f->part);
 	else if (f->part)
 		err = name_part(f);
-	done(f);
+	close_fd(f);
+	free(f->part);
+	f->part = NULL;
 	return err;
+}
+
+int outfile_next(struct outfile *f)
+{
+	f->existed = false;
+	return open_part(f, &f->made);
 }
 
 /* A link led to a name without a file, and opening made one: only the kernel knows where. */
@@ -319,5 +328,5 @@ void outfile_drop(struct outfile *f)
 		remove_part(f);
 	else if (f->in_place && f->created)
 		remove_created(f);
-	done(f);
+	outfile_close(f);
 }

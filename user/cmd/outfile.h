@@ -37,6 +37,7 @@ struct outfile {
 	bool created;		/* in place: by us, through a link that led to nothing */
 	bool existed;		/* part: the name had a file, `old` */
 	struct file_id old;
+	struct stat made; /* the part, when it was opened */
 };
 
 struct file_id file_id_of(const struct stat *st);
@@ -52,6 +53,9 @@ int outfile_begin(struct outfile *f);
  * first -errno of closing and naming.
  */
 int outfile_name(struct outfile *f, int err);
+/* Opens another part with the same mode and group after a part has got its name. 0 or -errno. */
+int outfile_next(struct outfile *f);
+void outfile_close(struct outfile *f);
 /* Closes; of what nothing was written to nothing stays. */
 void outfile_drop(struct outfile *f);
 /* The path with ".MARK" before its suffix: run.MARK.ebt. The caller's to free; NULL: no memory. */

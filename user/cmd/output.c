@@ -7,10 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/leftovers.h"
 #include "cmd/open.h"
+#include "cmd/rotation.h"
 
 /* The inputs as the command line has them; what cannot be found is told when it is opened. */
 struct inputs {
@@ -73,33 +75,148 @@ static struct output *of_sink(struct sink *k)
 	return (struct output *)k;
 }
 
+static int make_inner(struct output *out)
+{
+	const struct output_maker *m = &out->maker;
+	return m->make(m->ctx, out->session, out->file.fd, &out->inner);
+}
+
+/* Ends the sink and names the file. 0 or the first error, which has been told. */
+static int end_file(struct output *out)
+{
+	int err = sink_end(out->inner);
+	sink_free(out->inner);
+	out->inner = NULL;
+	err = err == -EPIPE ? 0 : err;
+	if (out->path) {
+		int moved = !err && out->rotate ? rotation_shift(&out->file, out->rotate) : 0;
+		err = outfile_name(&out->file, err ? err : moved);
+	} else if (err) {
+		outfile_cannot_write(NULL, -err);
+	}
+	return err;
+}
+
+/* The file has its size: the next one, which needs no other to be read, or none. */
+static int change_file(struct output *out)
+{
+	if (!out->rotate) {
+		if (log_level >= LOG_NORMAL)
+			complain("'%s' has its --max-size: what comes now is not recorded",
+				 out->path ? out->path : "standard output");
+		return -EPIPE;
+	}
+	out->failed = true;
+	int err = end_file(out);
+	if (err)
+		return err;
+	session_next_output(out->session);
+	err = outfile_next(&out->file);
+	if (!err)
+		err = make_inner(out);
+	if (err)
+		outfile_cannot_write(out->path, -err);
+	out->failed = err != 0;
+	return err;
+}
+
 static int front_event(struct sink *k, const struct ebt_event *ev)
 {
 	struct output *out = of_sink(k);
-	int err = out->begun ? 0 : begin(out);
-	return err ? err : sink_event(out->inner, ev);
+	if (!out->err && !out->begun)
+		out->err = begin(out);
+	if (out->err)
+		return out->err;
+	int err;
+	if (pace_samples(&out->pace)) {
+		uint64_t before = now_ns();
+		err = sink_event(out->inner, ev);
+		pace_sample(&out->pace, now_ns() - before);
+	} else {
+		err = sink_event(out->inner, ev);
+	}
+	if (!err && out->max_bytes && sink_bytes(out->inner) >= out->max_bytes)
+		err = out->err = change_file(out);
+	return err;
 }
 
 static int front_advance(struct sink *k, uint64_t now_ns)
 {
-	return of_sink(k)->begun ? sink_advance(of_sink(k)->inner, now_ns) : 0;
+	const struct output *out = of_sink(k);
+	return out->begun && !out->err ? sink_advance(out->inner, now_ns) : out->err;
 }
 
 /* What is in the file stays there until there is something to put in its place. */
 static int front_flush(struct sink *k)
 {
-	return of_sink(k)->begun ? sink_flush(of_sink(k)->inner) : 0;
+	const struct output *out = of_sink(k);
+	return out->begun && !out->err ? sink_flush(out->inner) : out->err;
+}
+
+/* What was overwritten before we came is no loss of this run. */
+static bool has_lost(const struct output *out)
+{
+	struct session_totals t = session_run_totals(out->session);
+	return t.lost_events > t.history_events || t.lost_words > t.history_words;
+}
+
+static void tell_limit(const struct pace *p, const char *format, bool is_capture)
+{
+	const struct pace_times *t = &p->busy;
+	double all = (double)pace_sum(t) / 100;
+	const char *instead = is_capture ? "record less (-e GLOB)"
+					 : "record a capture (-o FILE.ebt) and convert it later";
+	switch (pace_limit(p)) {
+	case PACE_OUTPUT:
+		complain(
+			"the output cannot keep up: its disk or reader is waited for in %.0f %% of "
+			"the busy time; %s",
+			(double)t->output_ns / all,
+			is_capture ? "write to a faster one, or record less (-e GLOB)" : instead);
+		break;
+	case PACE_CPU:
+		complain("ebtrace cannot keep up: it waits for a CPU in %.0f %% of its busy time; "
+			 "leave it one, or run it with a higher priority (nice)",
+			 (double)t->cpu_wait_ns / all);
+		break;
+	case PACE_FORMAT:
+		complain("the format cannot keep up: making %s takes %.0f %% of the busy time; %s",
+			 format, (double)t->format_ns / all, instead);
+		break;
+	case PACE_READING:
+		complain(
+			"the rings are written faster than ebtrace reads them, which takes %.0f %% "
+			"of its busy time; larger rings help with bursts",
+			(double)(t->run_ns - t->format_ns) / all);
+		break;
+	case PACE_NONE:
+		break;
+	}
+}
+
+void output_tell_limit(const struct output *out)
+{
+	if (log_level >= LOG_NORMAL && has_lost(out))
+		tell_limit(&out->pace, out->format, out->is_capture);
 }
 
 static bool front_ready(struct sink *k)
 {
-	return sink_ready(of_sink(k)->inner);
+	struct output *out = of_sink(k);
+	bool ready = !out->inner || sink_ready(out->inner);
+	pace_ready(&out->pace, ready);
+	if (out->on_terminal && has_lost(out) && pace_limit(&out->pace)) {
+		output_tell_limit(out);
+		out->on_terminal = false;
+	}
+	return ready;
 }
 
 static int front_end(struct sink *k)
 {
-	int err = begin(of_sink(k));
-	return err ? err : sink_end(of_sink(k)->inner);
+	struct output *out = of_sink(k);
+	int err = out->inner ? begin(out) : 0;
+	return err || !out->inner ? err : sink_end(out->inner);
 }
 
 static void front_cancel(struct sink *k)
@@ -124,9 +241,15 @@ static const struct sink_ops front_ops = {
 };
 
 /* The sink behind the front, on the file that is open. */
-static int open_inner(struct output *out, struct session *s, const struct output_maker *m)
+static int open_inner(struct output *out)
 {
-	int err = m->make(m->ctx, s, out->file.fd, &out->inner);
+	if (out->rotate) {
+		int status = rotation_check(&out->file, out->rotate);
+		if (status)
+			return status;
+	}
+	int err = make_inner(out);
+	pace_begin(&out->pace);
 	/* Who waits for it on a pipe or a part sees it grow from the begin. */
 	out->begun = !out->file.in_place;
 	if (err)
@@ -134,21 +257,39 @@ static int open_inner(struct output *out, struct session *s, const struct output
 	return err ? EXIT_ERROR : 0;
 }
 
+static int check_limits(const struct opts *o, const char *path)
+{
+	if (!o->rotate || (o->max_bytes && path))
+		return 0;
+	complain("--rotate N needs --max-size SIZE and -o FILE");
+	return EXIT_USAGE;
+}
+
 /* `fd`: of standard output or error, where there is no path. */
 static int open_sink(struct output *out, const struct opts *o, struct session *s,
-		     const struct output_maker *m, const char *path, int fd)
+		     const struct output_maker *m, const char *path)
 {
 	struct inputs in;
-	*out = (struct output){.sink.ops = &front_ops, .path = path, .file = {.fd = fd}};
-	if (path) {
-		int status = outfile_open(&out->file, path);
-		if (status)
-			return status;
-	}
+	*out = (struct output){
+		.sink.ops = &front_ops,
+		.path = path,
+		.file = {.fd = m->fd, .dir_fd = -1},
+		.session = s,
+		.maker = *m,
+		.max_bytes = o->max_bytes,
+		.rotate = o->rotate,
+		.format = "the report",
+		.on_terminal = o->output && !o->file_count && isatty(STDERR_FILENO),
+	};
+	int status = check_limits(o, path);
+	if (!status && path)
+		status = outfile_open(&out->file, path);
+	if (status)
+		return status;
 	find_inputs(o, &in);
-	int status = refuse_input(out, o, &in);
+	status = refuse_input(out, o, &in);
 	if (!status)
-		status = open_inner(out, s, m);
+		status = open_inner(out);
 	if (status && path)
 		outfile_drop(&out->file);
 	else if (out->file.part && log_level >= LOG_NORMAL)
@@ -172,33 +313,37 @@ int output_open(struct output *out, const struct opts *o, struct session *s)
 		complain("%s is not for a terminal; try: -o FILE", f->name);
 		return EXIT_USAGE;
 	}
-	struct output_maker m = {.make = make_format, .ctx = f};
-	return open_sink(out, o, s, &m, to_stdout ? NULL : o->output, STDOUT_FILENO);
+	struct output_maker m = {.make = make_format, .ctx = f, .fd = STDOUT_FILENO};
+	int status = open_sink(out, o, s, &m, to_stdout ? NULL : o->output);
+	out->format = f->name;
+	out->is_capture = !strcmp(f->name, "ebt");
+	return status;
 }
 
 int output_open_made(struct output *out, const struct opts *o, struct session *s,
 		     const struct output_maker *m)
 {
 	bool to_stdout = o->output && !strcmp(o->output, "-");
-	return open_sink(out, o, s, m, to_stdout ? NULL : o->output,
-			 to_stdout ? STDOUT_FILENO : m->fd);
+	struct output_maker here = *m;
+	here.fd = to_stdout ? STDOUT_FILENO : m->fd;
+	return open_sink(out, o, s, &here, to_stdout ? NULL : o->output);
 }
 
 int output_close(struct output *out, const struct session *s, int status)
 {
+	int err = out->failed ? out->err : 0;
 	/* Of a run that was refused before its first event there is nothing to keep. */
-	if (out->file.regular && status && !s->totals.first_ns) {
+	if (out->file.regular && status && !session_run_totals(s).first_ns) {
 		sink_free(&out->sink);
 		outfile_drop(&out->file);
 		return status;
 	}
-	int err = sink_end(&out->sink);
-	sink_free(&out->sink);
-	err = err == -EPIPE ? 0 : err;
+	if (out->inner) {
+		int begun = begin(out);
+		err = begun ? begun : end_file(out);
+	}
 	if (out->path)
-		err = outfile_name(&out->file, err);
-	else if (err)
-		outfile_cannot_write(NULL, -err);
+		outfile_close(&out->file);
 	out->failed = err != 0;
 	return err && !status ? EXIT_ERROR : status;
 }

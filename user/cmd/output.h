@@ -9,6 +9,7 @@
 
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
+#include "core/pace.h"
 #include "core/sink.h"
 
 /* What makes a sink that is no format, and where it writes if the options do not say. */
@@ -24,14 +25,25 @@ struct output {
 	struct sink *inner; /* the format or the report behind it */
 	const char *path;   /* NULL: standard output, or standard error */
 	struct outfile file;
-	bool begun;  /* the file may be written to */
-	bool failed; /* output_close() has said why */
+	struct session *session;
+	struct output_maker maker;
+	uint64_t max_bytes; /* 0: no limit */
+	unsigned rotate;    /* files of that size to keep; 0: the limit ends the recording */
+	int err;	    /* the first of changing files; -EPIPE: the limit is reached */
+	bool begun;	    /* the file may be written to */
+	struct pace pace;
+	const char *format; /* as a line calls it */
+	bool is_capture;
+	bool on_terminal; /* somebody watches: what limits is told while it does, once */
+	bool failed;	  /* output_close() has said why */
 };
 
 /* As the options say. 0, or an exit status after a line on stderr. */
 int output_open(struct output *out, const struct opts *o, struct session *s);
 int output_open_made(struct output *out, const struct opts *o, struct session *s,
 		     const struct output_maker *m);
+/* If a live run has lost events, the line that says which part could not keep up. */
+void output_tell_limit(const struct output *out);
 /* Ends the sink and names the file. Returns `status`, or, if it was 0 and writing failed, that. */
 int output_close(struct output *out, const struct session *s, int status);
 

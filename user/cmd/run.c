@@ -57,7 +57,8 @@ static void count_losses(const struct opts *o, const struct session_totals *t, u
 static void tell_wrapped(const struct opts *o, const struct session *session)
 {
 	uint64_t events, words;
-	count_losses(o, &session->totals, &events, &words);
+	struct session_totals totals = session_run_totals(session);
+	count_losses(o, &totals, &events, &words);
 	if (!words || log_level < LOG_NORMAL)
 		return;
 	bool ocaml = false, ours = false;
@@ -113,5 +114,6 @@ static bool is_lossy(const struct opts *o, const struct session_totals *t)
 
 int run_status(const struct opts *o, const struct session *session, int status)
 {
-	return !status && o->fail_on_loss && is_lossy(o, &session->totals) ? EXIT_LOSS : status;
+	struct session_totals totals = session_run_totals(session);
+	return !status && o->fail_on_loss && is_lossy(o, &totals) ? EXIT_LOSS : status;
 }

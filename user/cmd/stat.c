@@ -51,6 +51,8 @@ static int run(const struct opts *o, struct session *session)
 	if (status && !session->totals.first_ns)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
+	if (!o->file_count && !o->snapshot)
+		output_tell_limit(&out);
 	return run_status(o, session, status);
 }
 
@@ -64,6 +66,10 @@ int cmd_stat(int argc, char **argv)
 		return fflush(stdout) ? EXIT_ERROR : 0;
 	}
 	int status = run_check_usage(&o);
+	if (!status && (o.max_bytes || o.rotate)) {
+		complain("stat writes one report; --max-size and --rotate are for trace");
+		status = EXIT_USAGE;
+	}
 	if (!status && o.format) {
 		complain("stat writes text, or JSON with --json; -f is for trace");
 		status = EXIT_USAGE;

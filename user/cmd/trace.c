@@ -61,8 +61,11 @@ static int run(const struct opts *o, struct session *session)
 	 * reason has been said: enough. */
 	if (out.failed)
 		return status;
-	if (!status || session->totals.first_ns)
-		say_totals(o, &session->totals);
+	struct session_totals totals = session_run_totals(session);
+	if (!status || totals.first_ns)
+		say_totals(o, &totals);
+	if (!o->file_count && !o->snapshot)
+		output_tell_limit(&out);
 	return run_status(o, session, status);
 }
 

@@ -148,9 +148,9 @@ static void show_progress(struct tracer *t, uint64_t now)
 	if (!t->progress || now < t->progress_ns)
 		return;
 	t->progress_ns = now + 500000000u;
-	fprintf(stderr, "\rebtrace: %llu events, %llu lost ",
-		(unsigned long long)t->session->totals.events,
-		(unsigned long long)t->session->totals.lost_events);
+	struct session_totals totals = session_run_totals(t->session);
+	fprintf(stderr, "\rebtrace: %llu events, %llu lost ", (unsigned long long)totals.events,
+		(unsigned long long)totals.lost_events);
 }
 
 /* Nothing to do: what has been put out is shown, then something may happen or time goes by. */
@@ -401,7 +401,8 @@ static int program_status(struct tracer *t, int status)
 		take_signals(t);
 	}
 	target_usage(&t->target, t->session);
-	if (!status && !t->session->totals.events && !follow_rings(t->follow) && !t->bpf_markers)
+	if (!status && !session_run_totals(t->session).events && !follow_rings(t->follow) &&
+	    !t->bpf_markers)
 		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
 			 "an OCaml 5 program or link libebtrace-probes (in a chroot: set "
 			 "OCAML_RUNTIME_EVENTS_DIR to a directory in there)",

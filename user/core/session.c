@@ -252,3 +252,25 @@ uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id)
 	const struct session_process *p = find_process(s, pid);
 	return p && p->raw_phase && id < p->raw_phases ? p->raw_phase[id] : id;
 }
+
+struct session_totals session_run_totals(const struct session *s)
+{
+	struct session_totals sum = s->totals;
+	const struct session_totals *past = &s->past;
+	sum.events += past->events;
+	sum.lost_events += past->lost_events;
+	sum.lost_words += past->lost_words;
+	sum.history_events += past->history_events;
+	sum.history_words += past->history_words;
+	sum.late += past->late;
+	sum.damaged += past->damaged;
+	sum.first_ns = past->first_ns ? past->first_ns : sum.first_ns;
+	sum.last_ns = sum.last_ns ? sum.last_ns : past->last_ns;
+	return sum;
+}
+
+void session_next_output(struct session *s)
+{
+	s->past = session_run_totals(s);
+	s->totals = (struct session_totals){0};
+}

@@ -58,13 +58,19 @@ struct session {
 	/* When a live run began and ended, the end known before the sinks end; 0: not a live run. */
 	uint64_t run_begin_ns, run_end_ns;
 	struct session_clock clock_at;
-	struct session_totals totals;
+	struct session_totals totals;  /* of the output that is written now, as sinks need them */
+	struct session_totals past;    /* of those that are whole (--rotate) */
 	uint64_t user_names;	       /* counts changes of names of user events */
 	struct session_tables *tables; /* private */
 };
 
 int session_new(struct session **ret);
 void session_free(struct session *s);
+
+/* Of the whole run. */
+struct session_totals session_run_totals(const struct session *s);
+/* The output that was written is whole, another begins. */
+void session_next_output(struct session *s);
 
 /* The process with this pid (0 is allowed: a file that does not say); made if new. NULL: -ENOMEM.
  * The pointer stays valid for the life of the session. */

@@ -8,6 +8,7 @@
 #ifndef CORE_SINK_H
 #define CORE_SINK_H
 
+#include "base/buf.h"
 #include <ebtrace/event.h>
 #include <stdbool.h>
 
@@ -33,6 +34,7 @@ struct sink_ops {
 
 struct sink {
 	const struct sink_ops *ops;
+	const struct buf *out; /* NULL: what it writes is not counted */
 };
 
 static inline int sink_event(struct sink *k, const struct ebt_event *ev)
@@ -59,6 +61,11 @@ static inline void sink_cancel(struct sink *k)
 static inline int sink_end(struct sink *k)
 {
 	return k->ops->end(k);
+}
+/* So much it has put out, but for an event or a block that it still puts together. */
+static inline uint64_t sink_bytes(const struct sink *k)
+{
+	return k->out ? k->out->passed + k->out->len : 0;
 }
 static inline void sink_free(struct sink *k)
 {

@@ -294,6 +294,7 @@ int chrome_new(const struct session *s, int fd, struct sink **ret)
 	if (!c)
 		return -ENOMEM;
 	c->base.ops = &chrome_ops;
+	c->base.out = &c->out.buf;
 	c->session = s;
 	rows_init(&c->rows, s);
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = c};

@@ -338,6 +338,7 @@ int ebt_new(const struct session *s, int fd, struct sink **ret)
 	e->session = s;
 	e->block = 1;
 	e->base.ops = &ebt_ops;
+	e->base.out = &e->buf;
 	int err = capture_writer_new(EBT_LEVEL, &e->writer);
 	if (!err)
 		err = buf_init_behind(&e->buf, fd, EBT_BUFFER_BYTES, SINK_BEHIND_BYTES);

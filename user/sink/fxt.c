@@ -406,6 +406,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	if (!f)
 		return -ENOMEM;
 	f->base.ops = &fxt_ops;
+	f->base.out = &f->buf;
 	f->session = s;
 	rows_init(&f->rows, s);
 	f->names = calloc(NAMES, sizeof(*f->names));

@@ -344,6 +344,7 @@ int ndjson_new(const struct session *s, int fd, struct sink **ret)
 		return err;
 	}
 	n->base.ops = &ndjson_ops;
+	n->base.out = &n->buf;
 	n->session = s;
 	n->json.out = &n->buf;
 	*ret = &n->base;

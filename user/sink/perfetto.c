@@ -351,6 +351,7 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 		return err;
 	}
 	f->base.ops = &perfetto_ops;
+	f->base.out = &f->packets.out;
 	f->session = s;
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
 	err = places_init(&f->places, s, &f->packets);

@@ -411,6 +411,7 @@ int text_new(const struct session *s, int fd, bool color, struct sink **ret)
 		return err;
 	}
 	t->base.ops = &text_ops;
+	t->base.out = &t->buf;
 	t->session = s;
 	t->color = color;
 	*ret = &t->base;

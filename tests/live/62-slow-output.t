@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A live run whose output cannot keep up says which part limits, and what to use instead.
+. tests/lib.sh
+need_command jq
+
+mkfifo "$TMP/fifo"
+# Its reader has the first 64 KiB, then nothing until the program has ended.
+slow() { # FORMAT
+	timeout 60 "$O/ebtrace" --mode ring --buffer 4M -f "$1" -o "$TMP/fifo" -- \
+		sh -c "'$O/tests/prog/minigc' -q -t 2 -n 1500000 -c /dev/null; sleep 1; : >'$TMP/ended'" 2>"$TMP/err" &
+	tracer=$!
+	{
+		head -c 65536 >/dev/null
+		wait_for test -e "$TMP/ended"
+		cat >/dev/null
+	} <"$TMP/fifo"
+	wait $tracer
+	is $? 0 "$1: a reader that is slow does not change the status"
+	rm "$TMP/ended"
+}
+slow ndjson
+grep -q "the output cannot keep up: its disk or reader is waited for in [0-9]* % of the busy time; record a capture (-o FILE.ebt) and convert it later" "$TMP/err"
+ok $? "ndjson: a line says that the output's reader limits, and that a capture needs less" || diag "$(cat "$TMP/err")"
+slow ebt
+if grep -q "the output cannot keep up" "$TMP/err"; then
+	grep -q "write to a faster one, or record less (-e GLOB)" "$TMP/err"
+	ok $? "ebt: a capture is not said to be the cure of itself" || diag "$(cat "$TMP/err")"
+fi
+
+# With nothing lost there is nothing to say, however slow the reader is.
+(sleep 1; cat >/dev/null) <"$TMP/fifo" &
+"$O/ebtrace" --mode ring -f ndjson -o "$TMP/fifo" -- "$O/tests/prog/minigc" -q -t 1 -n 20000 -r 40000 -c /dev/null 2>"$TMP/err"
+is "$? $(grep -c 'cannot keep up' "$TMP/err")" "0 0" "a slow reader that costs nothing is not told"
+wait
+done_testing
