@@ -46,8 +46,9 @@ static uint64_t read_pair(uint64_t *ret_tsc, uint64_t *ret_mono)
 }
 
 /*
- * The line through the last point and this one. A slope that differs from the last by more than
- * 0.1 % is no drift but a jump (suspend, migration): start over.
+ * The line through the last point and this one, once two slopes in a row agree: a slope that differs
+ * from the last by more than 0.1 % is no drift but a jump (suspend, migration), and the very first
+ * slope may lead through a point that a preemption has spoilt, which nothing could show then.
  */
 uint64_t ebt_clock_fit(struct ebt_clock *clock)
 {
@@ -61,7 +62,7 @@ uint64_t ebt_clock_fit(struct ebt_clock *clock)
 	if (clock->tsc0 && ticks < UINT64_C(1) << 62)
 		mult = (uint64_t)((double)ns * 4294967296.0 / (double)ticks);
 	uint64_t drift = mult > clock->mult ? mult - clock->mult : clock->mult - mult;
-	bool steady = !clock->span || drift < clock->mult / 1000;
+	bool steady = clock->mult && drift < clock->mult / 1000;
 	/* We were preempted inside the pair: the point is worth nothing, its time is right. */
 	if (mult && width * mult >> 32 > 400) {
 		clock->span = 0;
