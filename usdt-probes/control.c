@@ -148,7 +148,7 @@ static int start_locked(void)
 		return -EAGAIN;
 	if (!config.max_domains)
 		read_config(); /* called by a constructor before ours */
-	int err = ebt_file_create(&file, &config, ebt_user_events_copy);
+	int err = ebt_file_create(&file, &config, ebt_user_events_bytes(), ebt_user_events_copy);
 	if (err)
 		return err;
 	uint32_t state = ++epoch << EBT_STATE_EPOCH_SHIFT | EBT_STATE_ON;

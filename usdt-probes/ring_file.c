@@ -208,26 +208,79 @@ static void fill(struct ebt_file *file, const struct ebt_config *config)
 	fill_ext(file->ext, config);
 }
 
-/* Reserves and maps. Not every file system has fallocate(); all have the second, ftruncate(). */
-static int map(struct ebt_file *file, int fd, const struct ebt_config *config)
+/* Zeros, where a file system cannot allocate without writing. */
+static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
+{
+	static const char zeros[4096];
+	while (bytes) {
+		size_t n = bytes < sizeof(zeros) ? (size_t)bytes : sizeof(zeros);
+		ssize_t wrote = pwrite(fd, zeros, n, (off_t)offset);
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -ENOSPC;
+		offset += (uint64_t)wrote;
+		bytes -= (uint64_t)wrote;
+	}
+	return 0;
+}
+
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	if (!fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes))
+		return 0;
+	if (errno != EOPNOTSUPP && errno != ENOSYS)
+		return -errno;
+	return write_zeros(fd, offset, bytes);
+}
+
+static int allocate_by_path(const struct ebt_file *file, uint64_t offset, uint64_t bytes)
+{
+	int fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	struct stat st;
+	int err = -ESTALE;
+	if (!fstat(fd, &st) && st.st_ino == file->ino && st.st_dev == file->dev)
+		err = allocate(fd, offset, bytes);
+	close(fd);
+	return err;
+}
+
+/*
+ * Allocates a part of the file that nothing has been written to yet, in the mapping itself, or in
+ * the file where the kernel (before 5.14) or a filter knows no MADV_POPULATE_WRITE. What could be
+ * had before the disk was full goes back to it, but for pages shared with a neighbour.
+ */
+static int reserve(const struct ebt_file *file, int fd, uint64_t offset, uint64_t bytes)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	uint64_t from = offset & ~(page - 1), to = offset + bytes;
+	if (!madvise(file->base + from, to - from, MADV_POPULATE_WRITE))
+		return 0;
+	int err = -ENOSPC;
+	if (errno == EINVAL || errno == ENOSYS || errno == EPERM)
+		err = fd >= 0 ? allocate(fd, offset, bytes) : allocate_by_path(file, offset, bytes);
+	from = (offset + page - 1) & ~(page - 1);
+	to &= ~(page - 1);
+	if (err && from < to)
+		madvise(file->base + from, to - from, MADV_REMOVE);
+	return err;
+}
+
+/* Maps the file, and reserves what is written at the start. */
+static int map(struct ebt_file *file, int fd, const struct ebt_config *config, uint64_t names_bytes)
 {
 	uint64_t data = EBT_RING_HEADERS_OFFSET +
 			(uint64_t)sizeof(struct ebt_ring_header) * config->max_domains;
 	uint64_t elements = UINT64_C(1) << config->log_words;
 	uint64_t names = data + elements * sizeof(uint64_t) * config->max_domains;
-	uint64_t bytes = names + EBT_RING_NAMES_BYTES + EXT_BYTES;
+	uint64_t ext = names + EBT_RING_NAMES_BYTES;
+	uint64_t bytes = ext + EXT_BYTES;
 	struct rlimit limit;
 	/* Beyond this limit the kernel would send SIGXFSZ, which kills. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes)
 		return -EFBIG;
-	if (ftruncate(fd, (off_t)bytes) < 0)
-		return -errno;
-	if ((fallocate(fd, 0, 0, (off_t)data) < 0 ||
-	     fallocate(fd, 0, (off_t)names, (off_t)(bytes - names)) < 0) &&
-	    errno != EOPNOTSUPP && errno != ENOSYS)
-		return -errno;
 	struct stat st;
-	if (fstat(fd, &st) < 0)
+	if (ftruncate(fd, (off_t)bytes) < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (base == MAP_FAILED)
@@ -237,15 +290,22 @@ static int map(struct ebt_file *file, int fd, const struct ebt_config *config)
 	file->headers = (struct ebt_ring_header *)(base + EBT_RING_HEADERS_OFFSET);
 	file->data = (uint64_t *)(base + data);
 	file->names = base + names;
-	file->ext = (struct ebt_ring_ext *)(base + names + EBT_RING_NAMES_BYTES);
+	file->ext = (struct ebt_ring_ext *)(base + ext);
 	file->max_domains = config->max_domains;
 	file->elements = elements;
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
-	return 0;
+	int err = reserve(file, fd, 0, data);
+	if (!err)
+		err = reserve(file, fd, ext, EXT_BYTES);
+	if (!err && names_bytes)
+		err = reserve(file, fd, names, names_bytes);
+	if (err)
+		ebt_file_unmap(file);
+	return err;
 }
 
-int ebt_file_create(struct ebt_file *file, const struct ebt_config *config,
+int ebt_file_create(struct ebt_file *file, const struct ebt_config *config, uint64_t names_bytes,
 		    void (*fill_names)(char *names))
 {
 	int dir = open_dir(config);
@@ -265,7 +325,7 @@ int ebt_file_create(struct ebt_file *file, const struct ebt_config *config,
 		err = -errno;
 	flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, no file looks alive */
 	if (!err)
-		err = map(file, fd, config);
+		err = map(file, fd, config, names_bytes);
 	close(fd);
 	if (!err) {
 		fill(file, config);
@@ -281,33 +341,12 @@ out_dir:
 	return err;
 }
 
-/* For kernels before 5.14. */
-static int allocate_by_path(const struct ebt_file *file, off_t offset, off_t bytes)
+int ebt_file_reserve(const struct ebt_file *file, const void *from, uint64_t bytes)
 {
-	int fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	struct stat st;
-	int err = 0;
-	if (!fstat(fd, &st) && st.st_ino == file->ino && st.st_dev == file->dev &&
-	    fallocate(fd, FALLOC_FL_KEEP_SIZE, offset, bytes) < 0 && errno == ENOSPC)
-		err = -ENOSPC;
-	close(fd);
+	int saved_errno = errno;
+	int err = reserve(file, -1, (uint64_t)((const char *)from - file->base), bytes);
+	errno = saved_errno;
 	return err;
-}
-
-int ebt_file_populate(const struct ebt_file *file, uint32_t r)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t ring_bytes = file->elements * sizeof(uint64_t);
-	uint64_t from = (uint64_t)((char *)file->data - file->base) + ring_bytes * r;
-	uint64_t to = from + ring_bytes;
-	from &= ~(page - 1);
-	if (!madvise(file->base + from, to - from, MADV_POPULATE_WRITE))
-		return 0;
-	if (errno == EINVAL)
-		return allocate_by_path(file, (off_t)from, (off_t)(to - from));
-	return -ENOSPC;
 }
 
 void ebt_file_remove(const struct ebt_file *file)

@@ -14,6 +14,11 @@
  * process of another pid namespace that shares the directory; then PID-2.events is used, and so
  * on. With `preserve`, also the file that this very process (pid, start time and boot are in it)
  * has left behind by exec() keeps its name.
+ *
+ * The file is sparse, and a store into a hole of a full disk is a SIGBUS: every part is reserved
+ * before it is written, when its first user comes. The headers and the extension block are at the
+ * start, a ring when a thread takes it, a name when it is registered. What has no room is refused
+ * and its space given back.
  */
 #ifndef EBT_RING_FILE_H
 #define EBT_RING_FILE_H
@@ -48,13 +53,13 @@ struct ebt_config {
 };
 
 /*
- * Makes and maps the file of the calling process; `fill_names` writes the table of names before
- * the file appears. -errno: nothing is left behind.
+ * Makes and maps the file of the calling process; `fill_names` writes the first `names_bytes` of
+ * the table of names before the file appears. -errno: nothing is left behind.
  */
-int ebt_file_create(struct ebt_file *file, const struct ebt_config *config,
+int ebt_file_create(struct ebt_file *file, const struct ebt_config *config, uint64_t names_bytes,
 		    void (*fill_names)(char *names));
-/* Reserves the pages of ring r, so that a full disk is an error here and no SIGBUS later. */
-int ebt_file_populate(const struct ebt_file *file, uint32_t r);
+/* Reserves a part of the mapping that nothing was written to yet. -errno: it must not be touched. */
+int ebt_file_reserve(const struct ebt_file *file, const void *from, uint64_t bytes);
 /* Unlinks the file, if what has its name is still ours. */
 void ebt_file_remove(const struct ebt_file *file);
 void ebt_file_unmap(struct ebt_file *file);

@@ -107,7 +107,10 @@ static bool bind(const struct ebt_file *file, uint32_t state, bool spawn)
 	bool born = !s;
 	if (!s)
 		s = slot_take(file->max_domains, tid);
-	if (s && !file->headers[s->index].generation && ebt_file_populate(file, s->index)) {
+	/* A ring that had an owner has its pages. */
+	if (s && !file->headers[s->index].generation &&
+	    ebt_file_reserve(file, file->data + file->elements * s->index,
+			     file->elements * sizeof(uint64_t))) {
 		t->slot = NULL;
 		__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
 		s = NULL;

@@ -12,9 +12,13 @@ char ebt_user_names[EBT_RING_NAMES][EBT_RING_NAME_BYTES];
 static uint32_t hashes[EBT_RING_NAMES];
 static int registered;
 
+uint64_t ebt_user_events_bytes(void)
+{
+	return (uint64_t)registered * EBT_RING_NAME_BYTES;
+}
 void ebt_user_events_copy(char *names)
 {
-	memcpy(names, ebt_user_names, (size_t)registered * EBT_RING_NAME_BYTES);
+	memcpy(names, ebt_user_names, ebt_user_events_bytes());
 }
 
 static int find(const char *name, uint32_t hash)
@@ -34,8 +38,10 @@ static int add(const char *name, size_t len, uint32_t hash, enum ebt_user_type t
 	hashes[id] = hash;
 	memcpy(ebt_user_names[id], name, len);
 	struct ebt_file *file = ebt_current_file();
-	if (file->base)
-		memcpy(file->names + (size_t)id * EBT_RING_NAME_BYTES, name, len);
+	/* On a full disk the event has no name in the file; it is written all the same. */
+	uint64_t at = (uint64_t)id * EBT_RING_NAME_BYTES;
+	if (file->base && !ebt_file_reserve(file, file->names + at, EBT_RING_NAME_BYTES))
+		memcpy(file->names + at, name, len);
 	__atomic_store_n(&ebt_user_types[id], (uint8_t)(type + 1), __ATOMIC_RELEASE);
 	return id;
 }

@@ -22,7 +22,8 @@ static inline bool ebt_user_event_is(int event, enum ebt_user_type type)
 	       __atomic_load_n(&ebt_user_types[event], __ATOMIC_ACQUIRE) == (uint8_t)(type + 1);
 }
 
-/* Copies all names into a ring file; the caller holds the lock. */
+/* Copies all names into a ring file, and how long they are; the caller holds the lock. */
+uint64_t ebt_user_events_bytes(void);
 void ebt_user_events_copy(char *names);
 
 #endif

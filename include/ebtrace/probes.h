@@ -25,6 +25,15 @@
  * probe, and begins with ring_start and fork_child. exec() ends the recording; the file stays, and
  * the new program replaces it when it records, or with EBTRACE_PRESERVE leaves it alone.
  *
+ * The ring file takes room as it is used: a few pages at the start, a page with a new name, a ring
+ * when a thread takes it (512 KiB by default). Where the disk has no room for a ring, the thread has
+ * none; its events are counted as those of a thread too many. What is written was allocated before,
+ * so a full disk never is a SIGBUS. One thing is: truncating the file while it is written. Only the
+ * file's owner and root can do it, and who cuts a mapped file kills the program that maps it. The
+ * ways around it cost more than they save: a handler for SIGBUS belongs to the program, a file that
+ * cannot be truncated (a sealed memfd) has no name by which readers find it, and a look at the
+ * file's size in each probe is a system call. To be rid of a file, unlink it.
+ *
  * A tracer that attaches to the marker ring_request asks for the ring: the next probe then starts
  * it as ebt_start() would. If that fails, nothing is said, and the probes try again once a second
  * as long as somebody asks; so it also is after an ebt_stop().

@@ -104,14 +104,14 @@ static int run_in_small(const char *part, const char *size)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* The file itself takes 1.1 MiB, then there is no room for a ring of 512 KiB. */
+/* The file itself takes some 10 pages, then there is no room for a ring of 512 KiB. */
 static void test_full(void)
 {
 	if (!have_root())
 		return;
-	is(run_in_small("full", "1400k"), 0,
+	is(run_in_small("full", "300k"), 0,
 	   "on a full file system the program lives, and its events are counted as without a ring");
-	is(run_in_small("tiny", "64k"), 0,
+	is(run_in_small("tiny", "16k"), 0,
 	   "where not even the file has room, starting is -ENOSPC and nothing is left behind");
 }
 
