@@ -146,7 +146,7 @@ jq -n --slurpfile s "$TMP/schema" '
 		any(. == $is or (. == "integer" and $is == "number"));
 	$s[0] as $s | ($s.oneOf | map({(.properties.kind.const): .required}) | add) as $need |
 	[inputs | . as $line | select(
-		($need[.kind] == null) or any($need[$line.kind][]; $line[.] == null) or
+		($need[.kind] == null) or any($need[$line.kind][]; . as $k | $line | has($k) | not) or
 		any(to_entries[]; $s.properties[.key] as $p |
 			$p == null or ($p.type and (.value | is_a($p.type) | not))))] |
 	.[:3][]' -c "$TMP/lines" >"$TMP/bad"

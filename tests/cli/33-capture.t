@@ -68,7 +68,8 @@ mkfifo "$TMP/fifo"
 timeout 10 "$O/ebtrace" "$TMP/fifo" >"$TMP/out" 2>"$TMP/err"
 is $? 1 "a FIFO that nobody writes to is refused, not waited for"
 
-# Damage. b-domains4 as a capture has two blocks: events, and the end.
+# Damage. b-domains4 as a capture has two blocks: events, and the end, which knows of words of a ring
+# that were lost, and of how many events they were nobody does.
 size=$(stat -c %s "$whole")
 "$O/ebtrace" -f ndjson "$whole" >"$TMP/whole"
 events=$(jq -r 'select(.kind == "summary").events' "$TMP/whole")
@@ -87,11 +88,11 @@ broken() { # "what" BYTE "expected" EVENTS LOST DAMAGED FAIL-STATUS
 head -c $((size / 2)) "$whole" >"$TMP/bad.ebt"
 broken "a capture cut in its only block" 16 "expected a whole block, found the end of the file" 0 "$events" 1
 { head -c 500 "$whole"; printf 'XXXX'; tail -c +505 "$whole"; } >"$TMP/bad.ebt"
-broken "a capture with four wrong bytes" 16 "expected a block whose checksum is right" 0 "$events" 1
+broken "a capture with four wrong bytes" 16 "expected a block whose checksum is right" 0 null 1
 { head -c 16 "$whole"; printf 'what is this'; tail -c +17 "$whole"; } >"$TMP/bad.ebt"
-broken "a capture with bytes too many" 16 "expected the head of a block" "$events" 0 1
+broken "a capture with bytes too many" 16 "expected the head of a block" "$events" null 1
 { cat "$whole"; printf 'more'; } >"$TMP/bad.ebt"
-broken "a capture that goes on behind its end" "$size" "expected the end of the file" "$events" 0 1
+broken "a capture that goes on behind its end" "$size" "expected the end of the file" "$events" null 1
 jq -r 'select(.kind == "damage").offset' "$TMP/out" | grep -qx "$size"
 ok $? "the damage is an event with the same place"
 

@@ -139,6 +139,16 @@ void json_key_u64(struct json *j, const char *key, uint64_t v)
 	json_u64(j, v);
 }
 
+void json_key_known(struct json *j, const char *key, bool known, uint64_t v)
+{
+	if (known) {
+		json_key_u64(j, key, v);
+		return;
+	}
+	json_key(j, key);
+	json_raw(j, "null");
+}
+
 void json_key_i64(struct json *j, const char *key, int64_t v)
 {
 	json_key(j, key);

@@ -30,6 +30,8 @@ void json_raw(struct json *j, const char *text);
 
 /* Key and value together. */
 void json_key_u64(struct json *j, const char *key, uint64_t v);
+/* null where it is not known. */
+void json_key_known(struct json *j, const char *key, bool known, uint64_t v);
 void json_key_i64(struct json *j, const char *key, int64_t v);
 void json_key_str(struct json *j, const char *key, const char *s);
 

@@ -84,6 +84,12 @@ static void print_domain(const struct summary *s, uint32_t domain)
 		print("\n");
 }
 
+/* OCaml's rings do not count the events that were overwritten; where none was, that is known. */
+static bool knows_lost(const struct ebt_cursor_info *i)
+{
+	return i->lost_events || !i->lost_words;
+}
+
 static void print_text(const char *name, const struct ebt_cursor_info *i, const struct summary *s)
 {
 	print("%s: ring file of %s%s", name, i->producer, i->release_assumed ? " (assumed)" : "");
@@ -98,7 +104,9 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 		print("  time span  %.6f s, from %" PRIu64 " ns\n",
 		      (double)(s->last_ns - s->first_ns) / 1e9, s->first_ns);
 	print("  lost       ");
-	if (i->lost_events)
+	if (!knows_lost(i))
+		print("events unknown, ");
+	else if (i->lost_events)
 		print("%" PRIu64 " events, ", i->lost_events);
 	print("%" PRIu64 " words\n", i->lost_words);
 	if (s->damages)
@@ -152,7 +160,7 @@ static void print_json(const char *name, const struct ebt_cursor_info *i, const 
 	json_key_u64(j, "events", i->events);
 	json_key_u64(j, "first_ns", s->first_ns);
 	json_key_u64(j, "last_ns", s->last_ns);
-	json_key_u64(j, "lost_events", i->lost_events);
+	json_key_known(j, "lost_events", knows_lost(i), i->lost_events);
 	json_key_u64(j, "lost_words", i->lost_words);
 	json_key_u64(j, "damaged", s->damages);
 	put_json_domains(j, s);

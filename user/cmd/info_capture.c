@@ -13,6 +13,7 @@
 #include "cmd/info.h"
 #include "cmd/print.h"
 #include "cmd/tracer.h"
+#include "core/loss.h"
 #include "core/names.h"
 #include "core/pump.h"
 
@@ -119,9 +120,14 @@ static void print_text(const struct report *r)
 		print("  time span  %.6f s, from %" PRIu64 " ns\n",
 		      (double)(t->last_ns - t->first_ns) / 1e9, t->first_ns);
 	print("  lost       ");
-	if (t->lost_events)
+	if (t->lost_uncounted)
+		print("events unknown, ");
+	else if (t->lost_events)
 		print("%" PRIu64 " events, ", t->lost_events);
 	print("%" PRIu64 " words\n", t->lost_words);
+	if (t->unwatched)
+		print("  unwatched  %.3f ms before probes were in place\n",
+		      (double)t->unwatched_ns / 1e6);
 	print_damage(r);
 	print("  size       %" PRIu64 " bytes in %" PRIu64 " blocks, %" PRIu64 " unpacked",
 	      s->file_bytes, s->blocks, s->raw_bytes);
@@ -160,9 +166,9 @@ static void put_json_totals(struct json *j, const struct session_totals *t)
 	json_key_u64(j, "events", t->events);
 	json_key_u64(j, "first_ns", t->first_ns);
 	json_key_u64(j, "last_ns", t->last_ns);
-	json_key_u64(j, "lost_events", t->lost_events);
+	json_key_known(j, "lost_events", !t->lost_uncounted, t->lost_events);
 	json_key_u64(j, "lost_words", t->lost_words);
-	json_key_u64(j, "history_events", t->history_events);
+	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
 	json_key_u64(j, "history_words", t->history_words);
 	json_key_u64(j, "late", t->late);
 	json_key_u64(j, "damaged", t->damaged);
@@ -241,7 +247,7 @@ static int tell(const struct input *in, const struct opts *o, struct session *se
 		(o->json ? print_json : print_text)(&r);
 	free(r.processes);
 	const struct session_totals *t = &session->totals;
-	bool lossy = t->lost_events || t->lost_words || t->damaged;
+	bool lossy = loss_is_any(t, false) || t->damaged;
 	return !status && o->fail_on_loss && lossy ? EXIT_LOSS : status;
 }
 

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/tracer.h"
+#include "core/loss.h"
 
 int run_check_usage(const struct opts *o)
 {
@@ -45,20 +46,16 @@ static void prepare(const struct opts *o)
 }
 
 /* What a process that ran already had overwritten before we came is no loss of this run. */
-static void count_losses(const struct opts *o, const struct session_totals *t, uint64_t *ret_events,
-			 uint64_t *ret_words)
+static bool came_late(const struct opts *o)
 {
-	bool came_late = o->pid_count && !o->snapshot;
-	*ret_events = t->lost_events - (came_late ? t->history_events : 0);
-	*ret_words = t->lost_words - (came_late ? t->history_words : 0);
+	return o->pid_count && !o->snapshot;
 }
 
 /* Words are lost by rings alone: one that was written faster than it was read. */
 static void tell_wrapped(const struct opts *o, const struct session *session)
 {
-	uint64_t events, words;
 	struct session_totals totals = session_run_totals(session);
-	count_losses(o, &totals, &events, &words);
+	uint64_t words = totals.lost_words - (came_late(o) ? totals.history_words : 0);
 	if (!words || log_level < LOG_NORMAL)
 		return;
 	bool ocaml = false, ours = false;
@@ -107,9 +104,7 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 
 static bool is_lossy(const struct opts *o, const struct session_totals *t)
 {
-	uint64_t events, words;
-	count_losses(o, t, &events, &words);
-	return events || words || t->damaged;
+	return loss_is_any(t, came_late(o)) || t->damaged;
 }
 
 int run_status(const struct opts *o, const struct session *session, int status)

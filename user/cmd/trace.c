@@ -12,6 +12,7 @@
 #include "cmd/open.h"
 #include "cmd/output.h"
 #include "cmd/run.h"
+#include "core/loss.h"
 #include "sink/ndjson.h"
 
 static const struct opts_command command = {
@@ -35,15 +36,12 @@ static const struct opts_command command = {
 
 static void say_totals(const struct opts *o, const struct session_totals *t)
 {
-	char words[48] = "", damaged[48] = "";
+	char lost[LOSS_TEXT_BYTES], damaged[48] = "";
 	if (!o->output || log_level < LOG_NORMAL)
 		return;
-	if (t->lost_words)
-		snprintf(words, sizeof(words), " (%" PRIu64 " words)", t->lost_words);
 	if (t->damaged)
 		snprintf(damaged, sizeof(damaged), ", %" PRIu64 " damaged places", t->damaged);
-	complain("%" PRIu64 " events, %" PRIu64 " lost%s%s: %s", t->events, t->lost_events, words,
-		 damaged, o->output);
+	complain("%" PRIu64 " events, %s%s: %s", t->events, loss_text(t, lost), damaged, o->output);
 }
 
 static int run(const struct opts *o, struct session *session)

@@ -19,6 +19,7 @@
 #include "cmd/probing.h"
 #include "cmd/signals.h"
 #include "cmd/target.h"
+#include "core/loss.h"
 #include "source/bpf.h"
 #include "source/ring.h"
 
@@ -148,9 +149,10 @@ static void show_progress(struct tracer *t, uint64_t now)
 	if (!t->progress || now < t->progress_ns)
 		return;
 	t->progress_ns = now + 500000000u;
+	char lost[LOSS_TEXT_BYTES];
 	struct session_totals totals = session_run_totals(t->session);
-	fprintf(stderr, "\rebtrace: %llu events, %llu lost ", (unsigned long long)totals.events,
-		(unsigned long long)totals.lost_events);
+	fprintf(stderr, "\rebtrace: %llu events, %s ", (unsigned long long)totals.events,
+		loss_text(&totals, lost));
 }
 
 /* Nothing to do: what has been put out is shown, then something may happen or time goes by. */

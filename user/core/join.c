@@ -190,8 +190,11 @@ static int drop(struct join *j, struct ebt_event *ev)
 }
 
 /* An event of a hole has come: less is missing. Nothing at all is, with the last event of it. */
-static void give_back(struct session_totals *t, struct ring_life *r, const struct ebt_event *ev)
+static void give_back(struct session *s, struct ring_life *r, const struct ebt_event *ev)
 {
+	/* It may have been counted in an output that is whole already. */
+	struct session_totals *t =
+		!s->totals.lost_events && s->past.lost_events ? &s->past : &s->totals;
 	bool history = r->history.events && (int32_t)(ev->seq - r->history_end) < 0;
 	struct missing *m = history ? &r->history : &r->missing;
 	if (!m->events)
@@ -211,7 +214,7 @@ static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev
 	if (back > JOIN_WINDOW || marked(r, ev->seq))
 		return drop(j, ev);
 	mark(r, ev->seq);
-	give_back(&j->session->totals, r, ev);
+	give_back(j->session, r, ev);
 	ev->flags |= EBT_F_LATE;
 	return outlet_push(&j->out, ev);
 }

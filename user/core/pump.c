@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "core/join.h"
+#include "core/loss.h"
 #include "core/merge.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -24,21 +25,10 @@ struct pump {
 	bool drained;
 };
 
-static void count_loss(struct session_totals *t, const struct ebt_event *ev)
-{
-	uint64_t events = ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];
-	t->lost_events += events;
-	t->lost_words += ev->arg[1];
-	if (ev->flags & EBT_F_HISTORY) {
-		t->history_events += events;
-		t->history_words += ev->arg[1];
-	}
-}
-
 static void count(struct session_totals *t, const struct ebt_event *ev)
 {
 	if (ev->kind == EBT_LOST)
-		count_loss(t, ev);
+		loss_count(t, ev);
 	else if (ev->kind == EBT_DAMAGE)
 		t->damaged++;
 	else if (ev->kind != EBT_PROCESS)

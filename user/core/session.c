@@ -260,8 +260,12 @@ struct session_totals session_run_totals(const struct session *s)
 	sum.events += past->events;
 	sum.lost_events += past->lost_events;
 	sum.lost_words += past->lost_words;
+	sum.lost_uncounted += past->lost_uncounted;
 	sum.history_events += past->history_events;
 	sum.history_words += past->history_words;
+	sum.history_uncounted += past->history_uncounted;
+	sum.unwatched += past->unwatched;
+	sum.unwatched_ns += past->unwatched_ns;
 	sum.late += past->late;
 	sum.damaged += past->damaged;
 	sum.first_ns = past->first_ns ? past->first_ns : sum.first_ns;

@@ -44,8 +44,10 @@ struct session_totals {
 	uint64_t events;      /* delivered, without lost, damage and process events */
 	uint64_t lost_events; /* where they are counted */
 	uint64_t lost_words;
-	uint64_t history_events,
-		history_words; /* of those: overwritten before the tracer attached */
+	uint64_t lost_uncounted; /* losses of which nobody knows how many events they are */
+	uint64_t history_events, history_words,
+		history_uncounted;	  /* of those: overwritten before the tracer attached */
+	uint64_t unwatched, unwatched_ns; /* of these: probes were not in place yet; and how long */
 	uint64_t late;
 	uint64_t damaged;
 	uint64_t first_ns, last_ns;

@@ -246,9 +246,9 @@ static void put_summary(struct chrome *c)
 	chrome_json_row(&c->out, p ? p->pid : 0, 0);
 	chrome_json_open_args(&c->out);
 	json_key_u64(j, "events", t->events);
-	json_key_u64(j, "lost_events", t->lost_events);
+	json_key_known(j, "lost_events", !t->lost_uncounted, t->lost_events);
 	json_key_u64(j, "lost_words", t->lost_words);
-	json_key_u64(j, "history_events", t->history_events);
+	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
 	json_key_u64(j, "history_words", t->history_words);
 	json_key_u64(j, "late", t->late);
 	json_key_u64(j, "damaged", t->damaged);

@@ -354,9 +354,11 @@ static int put_summary(struct fxt *f, uint64_t end_ns)
 	fxt_record_name(r, "source", s->source);
 	fxt_record_name(r, "clock", s->clock);
 	fxt_record_u64(r, "events", totals->events);
-	fxt_record_u64(r, "lost_events", totals->lost_events);
+	if (!totals->lost_uncounted) /* else nobody knows */
+		fxt_record_u64(r, "lost_events", totals->lost_events);
 	fxt_record_u64(r, "lost_words", totals->lost_words);
-	fxt_record_u64(r, "history_events", totals->history_events);
+	if (!totals->history_uncounted)
+		fxt_record_u64(r, "history_events", totals->history_events);
 	fxt_record_u64(r, "history_words", totals->history_words);
 	fxt_record_u64(r, "late", totals->late);
 	fxt_record_u64(r, "damaged", totals->damaged);

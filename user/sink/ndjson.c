@@ -2,6 +2,7 @@
 #include "sink/ndjson.h"
 
 #include "base/json.h"
+#include "core/loss.h"
 #include "core/names.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -113,7 +114,7 @@ static void put_lost(struct ndjson *n, const struct ebt_event *ev)
 	struct json *j = &n->json;
 	if (ev->arg[0] != EBT_LOST_UNCOUNTED)
 		json_key_u64(j, "events", ev->arg[0]);
-	if (ev->arg[1] || ev->arg[0] == EBT_LOST_UNCOUNTED)
+	if (ev->arg[1] || (ev->arg[0] == EBT_LOST_UNCOUNTED && !loss_is_unwatched(ev)))
 		json_key_u64(j, "words", ev->arg[1]);
 	json_key_u64(j, "since", EBT_LOST_SINCE(ev));
 	if (ev->flags & EBT_F_HISTORY) {
@@ -303,10 +304,12 @@ static int ndjson_end(struct sink *k)
 	open_line(n);
 	json_key_str(j, "kind", "summary");
 	json_key_u64(j, "events", t->events);
-	json_key_u64(j, "lost_events", t->lost_events);
+	json_key_known(j, "lost_events", !t->lost_uncounted, t->lost_events);
 	json_key_u64(j, "lost_words", t->lost_words);
-	json_key_u64(j, "history_events", t->history_events);
+	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
 	json_key_u64(j, "history_words", t->history_words);
+	if (t->unwatched)
+		json_key_u64(j, "unwatched_ns", t->unwatched_ns);
 	json_key_u64(j, "late", t->late);
 	json_key_u64(j, "damaged", t->damaged);
 	close_line(n);

@@ -8,6 +8,7 @@
 #define NAMED(name, more) KIND(name, ",\"id\",\"name\"" more) ","
 
 #define INTEGER(name) "\"" name "\":{\"type\":\"integer\"},"
+#define KNOWN(name)   "\"" name "\":{\"type\":[\"integer\",\"null\"]},"
 #define STRING(name)  "\"" name "\":{\"type\":\"string\"},"
 #define TRUE(name)    "\"" name "\":{\"const\":true},"
 
@@ -29,8 +30,8 @@ static const char schema[] =
 	INTEGER("events") INTEGER("words") INTEGER("since") INTEGER("offset") STRING("what")
 	"\"change\":{\"enum\":[\"fork\",\"exec\",\"exit\",\"unknown\"]}," INTEGER("child")
 	/* of the summary */
-	INTEGER("lost_events") INTEGER("lost_words") INTEGER("history_events")
-	INTEGER("history_words") "\"damaged\":{\"type\":\"integer\"}},"
+	KNOWN("lost_events") INTEGER("lost_words") KNOWN("history_events")
+	INTEGER("history_words") INTEGER("unwatched_ns") "\"damaged\":{\"type\":\"integer\"}},"
 	"\"oneOf\":["
 	"{\"properties\":{\"kind\":{\"const\":\"header\"}},\"required\":"
 	"[\"schema\",\"source\",\"pid\",\"clock\",\"start_ns\"]},"

@@ -291,20 +291,22 @@ static void put_summary(struct perfetto *f, uint64_t end_ns)
 	const struct {
 		enum packet_note note;
 		uint64_t value;
+		bool unknown;
 	} notes[] = {
-		{PACKET_NOTE_EVENTS, t->events},
-		{PACKET_NOTE_LOST_EVENTS, t->lost_events},
-		{PACKET_NOTE_LOST_WORDS, t->lost_words},
-		{PACKET_NOTE_HISTORY_EVENTS, t->history_events},
-		{PACKET_NOTE_HISTORY_WORDS, t->history_words},
-		{PACKET_NOTE_LATE, t->late},
-		{PACKET_NOTE_DAMAGED, t->damaged},
+		{PACKET_NOTE_EVENTS, t->events, false},
+		{PACKET_NOTE_LOST_EVENTS, t->lost_events, t->lost_uncounted},
+		{PACKET_NOTE_LOST_WORDS, t->lost_words, false},
+		{PACKET_NOTE_HISTORY_EVENTS, t->history_events, t->history_uncounted},
+		{PACKET_NOTE_HISTORY_WORDS, t->history_words, false},
+		{PACKET_NOTE_LATE, t->late, false},
+		{PACKET_NOTE_DAMAGED, t->damaged, false},
 	};
 	struct packets *p = &f->packets;
 	uint64_t track = session_track(f);
 	packets_begin(p, PACKET_INSTANT, end_ns, track, packets_intern(p, "summary"));
 	for (unsigned i = 0; i < sizeof(notes) / sizeof(*notes); i++)
-		packets_note_u64(p, notes[i].note, notes[i].value);
+		if (!notes[i].unknown)
+			packets_note_u64(p, notes[i].note, notes[i].value);
 	packets_end(p);
 }
 

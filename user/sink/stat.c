@@ -19,7 +19,7 @@ const uint32_t stat_percentiles[STAT_PERCENTILES] = {
 
 /* What has been counted up to the end of a line. */
 struct marks {
-	uint64_t elapsed_ns, gc_ns, minors, majors, words, lost_events, lost_words;
+	uint64_t elapsed_ns, gc_ns, minors, majors, words, lost_events, lost_words, lost_uncounted;
 };
 
 struct stat {
@@ -41,6 +41,7 @@ static void take_marks(const struct stat *k, uint64_t now_ns, struct marks *ret,
 	*ret = (struct marks){
 		.lost_events = k->session->totals.lost_events,
 		.lost_words = k->session->totals.lost_words,
+		.lost_uncounted = k->session->totals.lost_uncounted - k->session->totals.unwatched,
 	};
 	*ret_words = false;
 	for (const struct stat_process *p = k->model.processes; p; p = p->next) {
@@ -82,6 +83,7 @@ static int put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		.words_per_s = has_words ? (double)gained(now.words, was->words) / seconds : -1,
 		.lost_events = gained(now.lost_events, was->lost_events),
 		.lost_words = gained(now.lost_words, was->lost_words),
+		.lost_uncounted = gained(now.lost_uncounted, was->lost_uncounted),
 	};
 	if (k->opt.json)
 		stat_json_line(&k->buf, &line);

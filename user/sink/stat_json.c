@@ -21,14 +21,6 @@ static void key_null(struct json *j, const char *key)
 	json_raw(j, "null");
 }
 
-static void key_known(struct json *j, const char *key, bool known, uint64_t v)
-{
-	if (known)
-		json_key_u64(j, key, v);
-	else
-		key_null(j, key);
-}
-
 static void key_open(struct json *j, const char *key, char bracket)
 {
 	json_key(j, key);
@@ -46,10 +38,11 @@ static void put_coverage(struct json *j, uint64_t uncovered_ns, uint64_t elapsed
 static void put_loss(struct json *j, const struct stat_loss *l)
 {
 	key_open(j, "lost", '{');
-	json_key_u64(j, "events", l->events);
+	json_key_known(j, "events", !l->uncounted, l->events);
 	json_key_u64(j, "words", l->words);
-	json_key_u64(j, "history_events", l->history_events);
+	json_key_known(j, "history_events", !l->history_uncounted, l->history_events);
 	json_key_u64(j, "history_words", l->history_words);
+	json_key_u64(j, "unwatched_ns", l->unwatched_ns);
 	json_close(j, '}');
 }
 
@@ -59,8 +52,8 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 	bool any = h->count;
 	key_open(j, "pauses", '{');
 	json_key_u64(j, "count", h->count);
-	key_known(j, "min_ns", any, h->min);
-	key_known(j, "max_ns", any, h->max);
+	json_key_known(j, "min_ns", any, h->min);
+	json_key_known(j, "max_ns", any, h->max);
 	if (any) {
 		key_double(j, "mean_ns", histogram_mean(h));
 		key_double(j, "stddev_ns", histogram_stddev(h));
@@ -72,7 +65,7 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 	for (unsigned i = 0; i < STAT_PERCENTILES; i++) {
 		char name[16];
 		snprintf(name, sizeof(name), "%g", stat_percentiles[i] / 1e4);
-		key_known(j, name, any, histogram_at(h, stat_percentiles[i]));
+		json_key_known(j, name, any, histogram_at(h, stat_percentiles[i]));
 	}
 	json_close(j, '}');
 	key_open(j, "cut", '{');
@@ -98,11 +91,11 @@ static void put_work(struct json *j, const struct stat_process *p)
 	json_close(j, '}');
 	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
 	key_open(j, "words", '{');
-	key_known(j, "minor_allocated", minor.seen, minor.words);
-	key_known(j, "major_allocated", p->major_words.seen, p->major_words.words);
-	key_known(j, "promoted", promoted.seen, promoted.words);
-	key_known(j, "heap_last", p->heap.seen, p->heap.words);
-	key_known(j, "heap_max", p->heap_max.seen, p->heap_max.words);
+	json_key_known(j, "minor_allocated", minor.seen, minor.words);
+	json_key_known(j, "major_allocated", p->major_words.seen, p->major_words.words);
+	json_key_known(j, "promoted", promoted.seen, promoted.words);
+	json_key_known(j, "heap_last", p->heap.seen, p->heap.words);
+	json_key_known(j, "heap_max", p->heap_max.seen, p->heap_max.words);
 	json_close(j, '}');
 }
 
@@ -131,9 +124,9 @@ static void put_section(struct json *j, const struct stat_process *p, uint64_t w
 {
 	const struct session_usage *u = &p->usage;
 	json_key_u64(j, "wall_ns", wall_ns);
-	key_known(j, "cpu_user_ns", u->known, u->user_ns);
-	key_known(j, "cpu_system_ns", u->known, u->system_ns);
-	key_known(j, "peak_rss_bytes", u->peak_rss_bytes, u->peak_rss_bytes);
+	json_key_known(j, "cpu_user_ns", u->known, u->user_ns);
+	json_key_known(j, "cpu_system_ns", u->known, u->system_ns);
+	json_key_known(j, "peak_rss_bytes", u->peak_rss_bytes, u->peak_rss_bytes);
 	json_key_u64(j, "elapsed_ns", p->elapsed_ns);
 	json_key_u64(j, "gc_ns", p->gc_ns);
 	key_double(j, "gc_percent", stat_percent(p->gc_ns, p->elapsed_ns));
@@ -150,8 +143,8 @@ static void put_section(struct json *j, const struct stat_process *p, uint64_t w
 static void put_lane(struct json *j, const struct stat_lane *l)
 {
 	json_open(j, '{');
-	key_known(j, "domain", !l->is_thread, l->number);
-	key_known(j, "tid", l->is_thread, l->number);
+	json_key_known(j, "domain", !l->is_thread, l->number);
+	json_key_known(j, "tid", l->is_thread, l->number);
 	json_key_u64(j, "elapsed_ns", l->elapsed_ns);
 	json_key_u64(j, "gc_ns", l->gc_ns);
 	key_double(j, "gc_percent", stat_percent(l->gc_ns, l->elapsed_ns));
@@ -209,9 +202,9 @@ void stat_json_line(struct buf *b, const struct stat_line *l)
 	json_key_u64(&j, "begin_ns", l->begin_ns);
 	json_key_u64(&j, "end_ns", l->end_ns);
 	json_key_u64(&j, "pauses", h->count);
-	key_known(&j, "p50_ns", any, histogram_at(h, 500000));
-	key_known(&j, "p99_ns", any, histogram_at(h, 990000));
-	key_known(&j, "max_ns", any, h->max);
+	json_key_known(&j, "p50_ns", any, histogram_at(h, 500000));
+	json_key_known(&j, "p99_ns", any, histogram_at(h, 990000));
+	json_key_known(&j, "max_ns", any, h->max);
 	key_double(&j, "gc_percent", l->gc_percent);
 	json_key_u64(&j, "minor", l->minors);
 	json_key_u64(&j, "major", l->majors);
@@ -219,7 +212,7 @@ void stat_json_line(struct buf *b, const struct stat_line *l)
 		key_double(&j, "words_per_s", l->words_per_s);
 	else
 		key_null(&j, "words_per_s");
-	json_key_u64(&j, "lost_events", l->lost_events);
+	json_key_known(&j, "lost_events", !l->lost_uncounted, l->lost_events);
 	json_key_u64(&j, "lost_words", l->lost_words);
 	json_close(&j, '}');
 	buf_puts(b, "\n");

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/loss.h"
 #include "sink/stat_lane.h"
 
 enum {
@@ -35,6 +36,7 @@ void stat_model_done(struct stat_model *m)
 		histogram_done(&p->pauses.whole);
 		free(p);
 	}
+	map_done(&m->births);
 	tracks_free(m->tracks);
 }
 
@@ -67,15 +69,22 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
 }
 
-/* A process whose first event is not the begin of its recording was there when the run began. */
+/*
+ * A process begins when it was forked or executed, or its recording began. One of which nobody has
+ * seen that was there when the run began.
+ */
 static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct stat_process *p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
 	uint64_t run_ns = m->session->run_begin_ns, now = moment(m, ev);
+	const uint64_t *birth = map_get(&m->births, ev->pid);
 	p->pid = ev->pid;
-	p->begin_ns = run_ns && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run_ns : now;
+	p->begin_ns = birth						  ? *birth
+		      : run_ns && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run_ns
+									  : now;
+	p->begun = birth;
 	p->recorded_from_ns = p->begin_ns;
 	p->recording = true;
 	stat_model_know(m, p);
@@ -131,6 +140,15 @@ static struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *e
 	return (void *)(uintptr_t)t->user;
 }
 
+/* Its time runs from here, or from before: what of that was not watched is a hole. */
+static int open_lane(struct stat_model *m, struct stat_lane *l, uint64_t from_ns)
+{
+	const struct stat_process *p = l->process;
+	stat_lane_open(l, from_ns, false);
+	bool unseen = !l->in_ring && p->unwatched_ns > l->since_ns;
+	return unseen ? stat_lane_hole(m, l, p->unwatched_since_ns, p->unwatched_ns) : 0;
+}
+
 /*
  * True if the domain's time runs, or runs from here. An end alone is no sign of life: of a domain
  * that has ended it may be the last.
@@ -138,15 +156,17 @@ static struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *e
 static bool revive(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
 {
 	struct stat_process *p = l->process;
+	bool first = l->is_thread ? p->begun && l->number == p->pid && !l->until_ns
+				  : l->stopped && p->recording;
+	int err = 0;
 	if (l->live)
 		return true;
-	if (l->is_thread)
-		stat_lane_open(l, moment(m, ev), false);
-	else if (l->stopped && p->recording)
-		stat_lane_open(l, p->recorded_from_ns, false);
-	else if (p->recording && ev->kind == EBT_BEGIN)
-		stat_lane_open(l, moment(m, ev), false);
-	return l->live;
+	/* The first thread is as old as its process. */
+	if (first)
+		err = open_lane(m, l, p->recorded_from_ns);
+	else if (l->is_thread || (p->recording && ev->kind == EBT_BEGIN))
+		err = open_lane(m, l, moment(m, ev));
+	return l->live && !err;
 }
 
 /* ---- lifecycles ---- */
@@ -288,6 +308,7 @@ static void count_loss(struct stat_loss *l, const struct ebt_event *ev)
 	bool history = ev->flags & EBT_F_HISTORY;
 	*(history ? &l->history_events : &l->events) += events;
 	*(history ? &l->history_words : &l->words) += ev->arg[1];
+	*(history ? &l->history_uncounted : &l->uncounted) += ev->arg[0] == EBT_LOST_UNCOUNTED;
 }
 
 static int lose_lane(struct stat_model *m, struct stat_lane *l, uint64_t since_ns, uint64_t now_ns)
@@ -304,6 +325,28 @@ static int lose_lane(struct stat_model *m, struct stat_lane *l, uint64_t since_n
 	if (now_ns > l->last_ns)
 		l->last_ns = now_ns;
 	return l->live ? stat_lane_hole(m, l, since_ns, now_ns) : 0;
+}
+
+/* A process, new ones too, was not watched from `since` on until now. */
+static struct stat_process *note_unwatched(struct stat_model *m, const struct ebt_event *ev,
+					   uint64_t since_ns)
+{
+	struct stat_process *p = find_process(m, ev->pid);
+	uint64_t floor_ns = m->session->run_begin_ns, now = moment(m, ev);
+	uint64_t since = since_ns < floor_ns ? floor_ns : since_ns;
+	if (!p && (p = make_process(m, ev)) && (!p->begun || since < p->begin_ns)) {
+		p->begun = true;
+		p->begin_ns = p->recorded_from_ns = since;
+	}
+	if (!p)
+		return NULL;
+	p->unwatched_since_ns = since;
+	p->unwatched_ns = now;
+	p->lost.unwatched++;
+	p->lost.unwatched_ns += now - since;
+	if (now > p->last_ns)
+		p->last_ns = now;
+	return p;
 }
 
 /* A loss without a domain concerns all that no ring holds; without a pid, of all processes. */
@@ -325,6 +368,8 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 		}
 		return err ? err : lose_lane(m, lane, since, now);
 	}
+	if (loss_is_unwatched(ev) && ev->pid && !note_unwatched(m, ev, since))
+		return -ENOMEM;
 	for (struct stat_process *p = m->processes; p; p = p->next) {
 		if (ev->pid && p->pid != ev->pid)
 			continue;
@@ -337,14 +382,37 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 	return err;
 }
 
+/* Of a pid that came before, another process's life begins: what both did is added up. */
+static int on_birth(struct stat_model *m, uint32_t pid, uint64_t now)
+{
+	struct stat_process *p = find_process(m, pid);
+	uint64_t *birth = map_put(&m->births, pid);
+	if (!birth)
+		return -ENOMEM;
+	*birth = now;
+	if (!p || !p->end_ns)
+		return 0;
+	p->end_ns = 0;
+	p->recording = true;
+	p->recorded_from_ns = now;
+	return 0;
+}
+
 static int on_process(struct stat_model *m, const struct ebt_event *ev)
 {
-	struct stat_process *p = find_process(m, ev->pid);
-	if (ev->id == EBT_PROCESS_FORK || !p)
-		return 0;
 	uint64_t now = moment(m, ev);
+	if (ev->id == EBT_PROCESS_FORK)
+		return on_birth(m, (uint32_t)ev->arg[0], now);
+	struct stat_process *p = find_process(m, ev->pid);
+	if (!p && ev->id == EBT_PROCESS_EXEC)
+		return on_birth(m, ev->pid, now);
+	map_delete(&m->births, ev->pid);
+	if (!p)
+		return 0;
 	int err = close_all(m, p, now, true);
-	p->recording = false; /* a new program begins anew */
+	/* A new program begins anew: with its ring, or here. */
+	p->recording = ev->id == EBT_PROCESS_EXEC;
+	p->recorded_from_ns = now;
 	if (now > p->last_ns)
 		p->last_ns = now;
 	if (ev->id == EBT_PROCESS_EXIT)

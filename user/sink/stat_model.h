@@ -10,6 +10,7 @@
 #define SINK_STAT_MODEL_H
 
 #include "base/histogram.h"
+#include "base/map.h"
 #include "core/session.h"
 #include "core/tracks.h"
 #include "sink/stat_phases.h"
@@ -41,6 +42,8 @@ struct stat_words {
 struct stat_loss {
 	uint64_t events, words;
 	uint64_t history_events, history_words; /* overwritten before anybody read */
+	uint64_t uncounted, history_uncounted;	/* losses of an unknown number of events */
+	uint64_t unwatched, unwatched_ns;	/* probes were not in place */
 };
 
 /* A domain's ring, or a thread without one. */
@@ -85,8 +88,10 @@ struct stat_process {
 	bool is_ocaml;
 	bool recording;
 	uint64_t begin_ns, last_ns;
-	uint64_t end_ns;	   /* it has ended; 0: it has not */
-	uint64_t recorded_from_ns; /* the last ring_start, or its begin */
+	bool begun;				   /* within the run: it was seen, or told, when */
+	uint64_t end_ns;			   /* it has ended; 0: it has not */
+	uint64_t recorded_from_ns;		   /* the last ring_start, or its begin */
+	uint64_t unwatched_since_ns, unwatched_ns; /* the last time without probes, until then */
 
 	/* Below: what a total of processes has, too. */
 	uint64_t wall_ns, elapsed_ns, gc_ns, uncovered_ns; /* at the end */
@@ -106,6 +111,7 @@ struct stat_model {
 	const struct session *session;
 	struct tracks *tracks;
 	struct stat_process *processes; /* in order of appearance */
+	struct map births; /* pid → when it was forked or executed, of those that live */
 	uint32_t process_count;
 	uint64_t now_ns, first_ns;
 	bool late;		    /* the event that is being pushed came late */

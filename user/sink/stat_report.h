@@ -19,7 +19,7 @@ struct stat_line {
 	double gc_percent;
 	uint64_t minors, majors;
 	double words_per_s; /* allocated in the minor heaps; negative: not told */
-	uint64_t lost_events, lost_words;
+	uint64_t lost_events, lost_words, lost_uncounted;
 };
 
 struct stat_report {

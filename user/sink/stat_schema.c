@@ -44,7 +44,7 @@ static const char schema[] =
 		"\"kind\":{\"const\":\"interval\"},\"schema\":{\"const\":1}," COUNT("begin_ns") ","
 		COUNT("end_ns") "," COUNT("pauses") "," KNOWN("p50_ns") "," KNOWN("p99_ns") ","
 		KNOWN("max_ns") "," SHARE("gc_percent") "," COUNT("minor") "," COUNT("major") ","
-		NUMBER("words_per_s") "," COUNT("lost_events") "," COUNT("lost_words")) ","
+		NUMBER("words_per_s") "," KNOWN("lost_events") "," COUNT("lost_words")) ","
 	"\"total\":" OBJECT(SECTION_KEYS, SECTION) ","
 	"\"process\":" OBJECT(
 		"\"pid\",\"comm\",\"producer\"," SECTION_KEYS ",\"domains\"",
@@ -57,9 +57,9 @@ static const char schema[] =
 		SHARE("gc_percent") "," COUNT("pauses") "," SHARE("coverage_percent")
 		",\"lost\":" REF("lost")) ","
 	"\"lost\":" OBJECT(
-		"\"events\",\"words\",\"history_events\",\"history_words\"",
-		COUNT("events") "," COUNT("words") "," COUNT("history_events") ","
-		COUNT("history_words")) ","
+		"\"events\",\"words\",\"history_events\",\"history_words\",\"unwatched_ns\"",
+		KNOWN("events") "," COUNT("words") "," KNOWN("history_events") ","
+		COUNT("history_words") "," COUNT("unwatched_ns")) ","
 	"\"pauses\":" OBJECT(
 		"\"count\",\"min_ns\",\"max_ns\",\"mean_ns\",\"stddev_ns\",\"percentiles_ns\","
 		"\"cut\"",

@@ -49,6 +49,10 @@ static void add_loss(struct stat_loss *to, const struct stat_loss *l)
 	to->words += l->words;
 	to->history_events += l->history_events;
 	to->history_words += l->history_words;
+	to->uncounted += l->uncounted;
+	to->history_uncounted += l->history_uncounted;
+	to->unwatched += l->unwatched;
+	to->unwatched_ns += l->unwatched_ns;
 }
 
 static void add_phases(struct stat_process *total, const struct stat_process *p)

@@ -81,8 +81,10 @@ void stat_text_line(struct buf *b, const struct stat_line *l, bool heading)
 	put(b, "%8.3f  %8" PRIu64 "  %10s  %10s  %10s  %6.2f  %5" PRIu64 "  %5" PRIu64 "  %8s  ",
 	    (double)l->end_ns / 1e9, h->count, h->count ? p50.text : "-", h->count ? p99.text : "-",
 	    h->count ? max.text : "-", l->gc_percent, l->minors, l->majors, words.text);
-	if (l->lost_words && !l->lost_events)
+	if (l->lost_words && (!l->lost_events || l->lost_uncounted))
 		put(b, "%7" PRIu64 "w\n", l->lost_words);
+	else if (l->lost_uncounted)
+		buf_puts(b, "       ?\n");
 	else
 		put(b, "%8" PRIu64 "\n", l->lost_events);
 }
@@ -117,24 +119,45 @@ static void put_times(struct buf *b, const struct stat_process *p, uint64_t wall
 	put_row(b, "peak RSS", rss.text, "");
 }
 
+struct shown_loss {
+	char text[80];
+};
+
+/* "12 events, 40 words"; an unknown number is no 0. */
+static struct shown_loss show_loss(uint64_t events, uint64_t uncounted, uint64_t words)
+{
+	struct shown_loss s;
+	char number[32] = "an unknown number of";
+	if (!uncounted)
+		snprintf(number, sizeof(number), "%" PRIu64, events);
+	else if (events)
+		snprintf(number, sizeof(number), "at least %" PRIu64, events);
+	snprintf(s.text, sizeof(s.text), "%s events, %" PRIu64 " words", number, words);
+	return s;
+}
+
 static void put_coverage(struct buf *b, const struct stat_process *p)
 {
+	static const char indent[] = "                                     ";
 	const struct stat_loss *l = &p->lost;
 	char covered[24] = "n/a", more[160] = "nothing lost";
+	uint64_t history_uncounted = l->history_uncounted - l->unwatched;
+	bool history = l->history_events || l->history_words || history_uncounted;
 	if (p->elapsed_ns)
 		snprintf(covered, sizeof(covered), "%.4f %%",
 			 100 - stat_percent(p->uncovered_ns, p->elapsed_ns));
-	if (l->events || l->words)
-		snprintf(more, sizeof(more), "lost: %" PRIu64 " events, %" PRIu64 " words",
-			 l->events, l->words);
-	else if (l->history_events || l->history_words)
+	if (l->events || l->words || l->uncounted)
+		snprintf(more, sizeof(more), "lost: %s",
+			 show_loss(l->events, l->uncounted, l->words).text);
+	else if (history || l->unwatched)
 		*more = 0;
 	put_row(b, "coverage", covered, more);
-	if (l->history_events || l->history_words)
-		put(b,
-		    "                                     overwritten before it was read: %" PRIu64
-		    " events, %" PRIu64 " words\n",
-		    l->history_events, l->history_words);
+	if (history)
+		put(b, "%soverwritten before it was read: %s\n", indent,
+		    show_loss(l->history_events, history_uncounted, l->history_words).text);
+	if (l->unwatched)
+		put(b, "%snot watched: %s before probes were in place\n", indent,
+		    show_ns((double)l->unwatched_ns).text);
 }
 
 static void put_lanes(struct buf *b, const struct stat_process *p)

@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/utf8.h"
+#include "core/loss.h"
 #include "core/names.h"
 #include <errno.h>
 #include <stdbool.h>
@@ -169,6 +170,12 @@ static void put_value(struct text *t, const struct ebt_event *ev)
 static void put_lost(struct text *t, const struct ebt_event *ev)
 {
 	bool counted = ev->arg[0] != EBT_LOST_UNCOUNTED;
+	if (loss_is_unwatched(ev)) {
+		put(t, "*** not watched for ");
+		put_u64(t, (ev->ts - EBT_LOST_SINCE(ev)) / 1000);
+		put(t, " us before ***");
+		return;
+	}
 	put(t, "*** lost");
 	if (counted) {
 		put(t, " ");
@@ -353,18 +360,13 @@ static int text_end(struct sink *k)
 {
 	struct text *t = (struct text *)k;
 	const struct session_totals *n = &t->session->totals;
+	char lost[LOSS_TEXT_BYTES];
 	if (t->cancelled)
 		return buf_finish(&t->buf);
 	put(t, "# ");
 	put_u64(t, n->events);
 	put(t, " events, ");
-	put_u64(t, n->lost_events);
-	put(t, " lost");
-	if (n->lost_words) {
-		put(t, " (");
-		put_u64(t, n->lost_words);
-		put(t, " words)");
-	}
+	put(t, loss_text(n, lost));
 	if (n->late) {
 		put(t, ", ");
 		put_u64(t, n->late);

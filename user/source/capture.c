@@ -109,11 +109,14 @@ static void recover(struct capture_source *s, uint64_t events, uint64_t words)
 /* Losses that damaged blocks told of are known from the totals alone. */
 static void settle_losses(struct capture_source *s)
 {
-	if (capture_reader_fault(s->reader))
-		recover(s,
-			s->lost_events - s->totals.lost_events -
-				capture_reader_stats(s->reader)->missing,
-			s->lost_words - s->totals.lost_words);
+	if (!capture_reader_fault(s->reader))
+		return;
+	/* Words without events were of a ring that does not count them. */
+	if (s->totals.lost_words > s->lost_words && !s->totals.lost_events)
+		s->session->totals.lost_uncounted++;
+	recover(s,
+		s->lost_events - s->totals.lost_events - capture_reader_stats(s->reader)->missing,
+		s->lost_words - s->totals.lost_words);
 }
 
 static int apply(struct capture_source *s, const struct capture_item *item)

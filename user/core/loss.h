@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What EBT_LOST events add up to, and how that is said. A loss may not know its number of events: a
+ * ring of OCaml's counts words alone, and of a time in which nobody watched nothing is known. Then
+ * the sum is not known either: it is never shown as the number of those that are.
+ */
+#ifndef CORE_LOSS_H
+#define CORE_LOSS_H
+
+#include "core/session.h"
+
+/* A stretch of a process's life in which its probes were not in place. */
+static inline bool loss_is_unwatched(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_LOST && ev->arg[0] == EBT_LOST_UNCOUNTED && !ev->arg[1] &&
+	       ev->flags & EBT_F_HISTORY;
+}
+
+void loss_count(struct session_totals *t, const struct ebt_event *lost);
+/* spare_history: what was overwritten before the tracer came is none. What was not watched is not. */
+bool loss_is_any(const struct session_totals *t, bool spare_history);
+
+#define LOSS_TEXT_BYTES 160
+/* "0 lost", "12 lost (40 words)", "at least 12 lost (…)", "unknown number lost (40 words, 1.250 ms
+ * not watched)". Returns text. */
+const char *loss_text(const struct session_totals *t, char text[LOSS_TEXT_BYTES]);
+
+#endif
