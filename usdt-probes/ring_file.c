@@ -24,7 +24,7 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-#define NAME_TRIES 16
+#define NAME_TRIES 9999 /* a process that keeps its files leaves one at each exec() */
 
 struct name {
 	char text[EBT_RING_EXT_NAME_BYTES];

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/follow.h"
 
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/account.h"
+#include "cmd/inbox.h"
 #include "cmd/knownrings.h"
 #include "cmd/open.h"
 #include "cmd/ringdirs.h"
@@ -30,6 +29,8 @@
 #define USAGE_MIN_NS  4000000u
 #define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
+/* For so long without progress a ring that cannot be opened holds up the end of a run. */
+#define STUCK_NS 1000000000ull
 
 struct followed {
 	pid_t pid;
@@ -49,8 +50,9 @@ struct follow {
 	struct ring_source *rings;
 	const struct opts *opts;
 	int epoll_fd;
-	char dir[PATH_MAX];
-	bool own_dir; /* nobody else's files are in it */
+	struct inbox inbox;
+	unsigned ended;	   /* processes, ever */
+	uint64_t stuck_ns; /* since when nothing could be opened */
 	struct followed *processes;
 	unsigned count, cap, running;
 	struct known_rings known;
@@ -87,6 +89,7 @@ void follow_free(struct follow *f)
 	ring_dirs_done(&f->dirs);
 	free(f->processes);
 	known_rings_done(&f->known);
+	inbox_done(&f->inbox);
 	free(f);
 }
 
@@ -130,6 +133,15 @@ void follow_usage(struct follow *f)
 	f->usage_step_ns *= f->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
 }
 
+static void add_user(struct follow *f, pid_t pid)
+{
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (!stat(path, &st))
+		inbox_add_user(&f->inbox, st.st_uid);
+}
+
 static int add_process(struct follow *f, pid_t pid, bool told)
 {
 	struct followed *place = f->count == MAX_PROCESSES ? used_place(f) : NULL;
@@ -162,6 +174,7 @@ static int add_process(struct follow *f, pid_t pid, bool told)
 	*place = (struct followed){
 		.pid = pid, .pidfd = pidfd, .told = told, .release = f->opts->release};
 	account_begin(&place->account, f->session, pid);
+	add_user(f, pid);
 	f->running++;
 	return 0;
 }
@@ -198,8 +211,7 @@ void follow_renamed(struct follow *f, pid_t pid)
 
 void follow_dir(struct follow *f, const char *dir, bool own)
 {
-	snprintf(f->dir, sizeof(f->dir), "%s", dir);
-	f->own_dir = own;
+	inbox_open(&f->inbox, dir, own);
 }
 
 /* Opens a ring file for reading as a source; takes the descriptor. */
@@ -278,7 +290,8 @@ static int scan_maps(struct follow *f, struct followed *p)
 		struct known_ring k = {
 			.pid = p->pid,
 			.named = slash ? ringfile_name_pid(slash + 1) : 0,
-			.asked = *f->dir && ring_dirs_asked(p->pid, found[i].path, f->dir),
+			.asked = *f->inbox.path &&
+				 ring_dirs_asked(p->pid, found[i].path, f->inbox.path),
 		};
 		if (!known_rings_take(&f->known, found[i].fd, &k)) {
 			close(found[i].fd);
@@ -287,39 +300,19 @@ static int scan_maps(struct follow *f, struct followed *p)
 		if (k.asked)
 			ring_dirs_take(&f->dirs, p->pid, &found[i]);
 		detect_release(f, p);
+		add_user(f, p->pid);
 		p->has_ring = true;
 		err = open_ring(f, found[i].fd, found[i].path, p, p->pid);
 	}
 	return err;
 }
 
-static int scan_children(struct follow *f, pid_t pid)
+static int take_child(pid_t child, void *ctx)
 {
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	DIR *d = opendir(path);
-	if (!d)
-		return 0;
-	int err = 0;
-	struct dirent *e;
-	while (!err && (e = readdir(d))) {
-		if (!isdigit((unsigned char)*e->d_name))
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, e->d_name);
-		FILE *in = fopen(path, "re");
-		int child;
-		while (in && !err && fscanf(in, "%d", &child) == 1)
-			if (!find(f, child)) {
-				err = add_process(f, child, false);
-				/* One child too many does not end the trace of the others. */
-				if (err == -ESRCH || err == -E2BIG || err == -EMFILE)
-					err = 0;
-			}
-		if (in)
-			fclose(in);
-	}
-	closedir(d);
-	return err;
+	struct follow *f = ctx;
+	int err = find(f, child) ? 0 : add_process(f, child, false);
+	/* One child too many does not end the trace of the others. */
+	return err == -ESRCH || err == -E2BIG || err == -EMFILE || err == -ENFILE ? 0 : err;
 }
 
 static int scan_processes(struct follow *f)
@@ -333,13 +326,14 @@ static int scan_processes(struct follow *f)
 		if (!ended) {
 			err = scan_maps(f, &f->processes[i]);
 			if (!err && f->opts->follow)
-				err = scan_children(f, f->processes[i].pid);
+				err = process_children(f->processes[i].pid, take_child, f);
 			continue;
 		}
 		struct followed *p = &f->processes[i];
 		account_end(&p->account, f->session);
 		p->ended = true;
 		f->running--;
+		f->ended++;
 		close(p->pidfd);
 		p->pidfd = -1;
 		ring_source_finish(f->rings, (uint32_t)p->pid);
@@ -348,27 +342,9 @@ static int scan_processes(struct follow *f)
 }
 
 /*
- * True if the file has the pid's name and is mapped by it. The name alone says little: in a pid
- * namespace of its own the program has another number, which is somebody else's here.
- */
-static bool has_mapped(pid_t pid, const struct stat *file)
-{
-	struct ringfile found[RINGFILE_MAX];
-	char reason[EBT_REASON_BYTES];
-	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
-	bool has = false;
-	for (int i = 0; i < n; i++) {
-		struct stat st;
-		has |= !fstat(found[i].fd, &st) && st.st_dev == file->st_dev &&
-		       st.st_ino == file->st_ino;
-		ringfile_close(&found[i]);
-	}
-	return has;
-}
-
-/*
  * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
- * since, or nobody's child any more; 0 if whoever wrote it is gone; -errno.
+ * since, or nobody's child any more, or if it is not of our run; 0 if whoever wrote it is gone;
+ * -errno.
  */
 static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *st)
 {
@@ -376,50 +352,88 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
 	/* Written when the file has been mapped: look again later. */
 	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
 		return 1;
-	int err = !was_followed(f, pid) && has_mapped(pid, st) ? add_process(f, pid, false) : 0;
+	int err = 0;
+	if (!was_followed(f, pid) && ringfile_is_of(pid, st)) {
+		if (!inbox_is_ours(&f->inbox, pid)) {
+			inbox_refuse(&f->inbox, fd);
+			return 1;
+		}
+		err = add_process(f, pid, false);
+	}
 	if (!err || err == -ESRCH)
 		err = scan_processes(f);
 	return err ? err : known_rings_find(&f->known, st) != NULL;
 }
 
+/* A live process is found by its mapping, which is certain. */
+static bool is_wanted(pid_t pid, const struct stat *st, void *ctx)
+{
+	struct follow *f = ctx;
+	return (was_followed(f, pid) ? !find(f, pid) : f->opts->follow) &&
+	       !known_rings_find(&f->known, st);
+}
+
+static int take_file(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
+{
+	struct follow *f = ctx;
+	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
+	int err = was_followed(f, pid) ? 0 : find_writer(f, fd, pid, st);
+	if (!err && known_rings_take(&f->known, fd, &k))
+		return open_ring(f, fd, name, NULL, pid);
+	close(fd);
+	f->inbox.starved |= err == -EMFILE || err == -ENFILE;
+	return err < 0 && err != -EMFILE && err != -ENFILE ? err : 0;
+}
+
 /*
  * Files in the directory of a program that we started: they are kept until they are read, so that
- * a process which came and went between two scans is not missed.
+ * a process which came and went between two scans is not missed. Whoever is found to have ended
+ * meanwhile may have left some that this look had passed already.
  */
-static int scan_dir(struct follow *f)
+static int scan_inbox(struct follow *f)
 {
-	DIR *d = *f->dir && f->opts->mode != MODE_PROBES ? opendir(f->dir) : NULL;
-	if (!d)
-		return 0;
-	int err = 0;
-	struct dirent *e;
-	while (!err && (e = readdir(d))) {
-		pid_t pid = ringfile_name_pid(e->d_name);
-		if (!pid)
-			continue;
-		/* A live process is found by its mapping, which is certain. */
-		bool followed = was_followed(f, pid);
-		if (find(f, pid) || !(followed || (f->own_dir && f->opts->follow)))
-			continue;
-		int fd =
-			openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-		struct stat st;
-		if (fd < 0)
-			continue;
-		bool skip =
-			fstat(fd, &st) || !S_ISREG(st.st_mode) || known_rings_find(&f->known, &st);
-		if (!skip && !followed) {
-			err = find_writer(f, fd, pid, &st);
-			skip = err != 0;
-			err = err < 0 ? err : 0;
-		}
-		struct known_ring k = {.pid = pid, .named = pid, .asked = true};
-		if (skip || !known_rings_take(&f->known, fd, &k))
-			close(fd);
-		else
-			err = open_ring(f, fd, e->d_name, NULL, pid);
+	unsigned ended, opened = f->opened;
+	int err;
+	do {
+		ended = f->ended;
+		err = f->opts->mode == MODE_PROBES ? 0
+						   : inbox_look(&f->inbox, is_wanted, take_file, f);
+	} while (!err && f->ended != ended);
+	if (!f->inbox.starved || f->opened != opened)
+		f->stuck_ns = 0;
+	else if (!f->stuck_ns)
+		f->stuck_ns = now_ns();
+	return err;
+}
+
+/* A ring that is there and has not been read. */
+static int tell_missed(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
+{
+	struct follow *f = ctx;
+	uint64_t now = now_ns(), wall = clock_ns(CLOCK_REALTIME);
+	uint64_t made = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t age = wall > made ? wall - made : 0;
+	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
+	uint64_t version = 0;
+	if (pread(fd, &version, sizeof(version), 0) == sizeof(version) && version &&
+	    !ringfile_is_of(pid, st) && known_rings_take(&f->known, fd, &k)) {
+		ring_source_missed(f->rings, (uint32_t)pid, age < now ? now - age : 0, now);
+		log_at(LOG_NORMAL, "the ring '%s' has not been read", name);
 	}
-	closedir(d);
+	close(fd);
+	return 0;
+}
+
+int follow_end(struct follow *f)
+{
+	int err = follow_scan(f);
+	if (!err && f->opts->mode != MODE_PROBES)
+		err = inbox_look(&f->inbox, is_wanted, tell_missed, f);
+	if (!err && f->inbox.starved) {
+		log_at(LOG_NORMAL, "there may be rings that have not been read: %s",
+		       strerror(EMFILE));
+		ring_source_missed(f->rings, 0, 0, now_ns());
+	}
 	return err;
 }
 
@@ -434,8 +448,8 @@ static bool is_left_over(const struct stat *st, pid_t named, void *ctx)
 
 void follow_remove_files(struct follow *f)
 {
-	if (*f->dir)
-		ring_dirs_remove(&f->dirs, f->dir, is_left_over, f);
+	if (*f->inbox.path)
+		ring_dirs_remove(&f->dirs, f->inbox.path, is_left_over, f);
 }
 
 int follow_scan(struct follow *f)
@@ -443,12 +457,14 @@ int follow_scan(struct follow *f)
 	int err = scan_processes(f);
 	if (now_ns() >= f->usage_ns)
 		follow_usage(f);
-	return err ? err : scan_dir(f);
+	return err ? err : scan_inbox(f);
 }
 
 unsigned follow_running(const struct follow *f)
 {
-	return f->running;
+	/* What could not be opened can be as soon as other files have been read to their end. */
+	bool may_open = f->inbox.starved && (!f->stuck_ns || now_ns() - f->stuck_ns < STUCK_NS);
+	return f->running + may_open;
 }
 
 unsigned follow_rings(const struct follow *f)

@@ -36,12 +36,14 @@ void follow_begun(struct follow *f, pid_t pid);
 void follow_dir(struct follow *f, const char *dir, bool own);
 /* Looks for new rings, new children and ended processes. 0 or -errno. */
 int follow_scan(struct follow *f);
+/* The last look of a run: rings that are there and could not be read are told as lost. */
+int follow_end(struct follow *f);
 /*
  * Tells the session what the processes have used; scans do so now and then, so that what is told of
  * one that has ended is no older than a moment.
  */
 void follow_usage(struct follow *f);
-/* Processes that still run. */
+/* Processes that still run; not 0 either while there are rings to be opened. */
 unsigned follow_running(const struct follow *f);
 /* Ring files that were found. */
 unsigned follow_rings(const struct follow *f);

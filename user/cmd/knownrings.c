@@ -32,6 +32,7 @@ bool known_rings_take(struct known_rings *k, int fd, const struct known_ring *ri
 	*r = *ring;
 	r->dev = st.st_dev;
 	r->ino = st.st_ino;
+	r->changed = st.st_ctim;
 	r->next = (unsigned)*first;
 	*first = k->count;
 	return true;

@@ -9,12 +9,14 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/map.h"
 
 struct known_ring {
 	dev_t dev;
 	ino_t ino;
+	struct timespec changed;
 	pid_t pid, named; /* of its writer, as we see it, and as its name says */
 	bool asked;	  /* it is there because of us */
 	unsigned next;	  /* index + 1, of the same number on another device */

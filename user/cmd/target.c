@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "cmd/inbox.h"
 
 /* What a fork of ours may touch between two looks at its memory. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
@@ -47,6 +48,8 @@ static void extend_environment(const struct target *t)
 	/* Empty is unset; OCaml would take it for the root directory. */
 	setenv("EBTRACE_DIR", t->dir, !env_value("EBTRACE_DIR"));
 	setenv("OCAML_RUNTIME_EVENTS_DIR", t->dir, !env_value("OCAML_RUNTIME_EVENTS_DIR"));
+	if (t->own.fd < 0)
+		setenv(INBOX_RUN_VARIABLE, inbox_run(), 1);
 	setenv("EBTRACE_PRESERVE", "1", 0);
 	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
 }
@@ -91,6 +94,7 @@ int target_spawn(struct target *t, char **argv, const struct target_options *o)
 			     .traced = o->stop,
 			     .record = o->record};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
+	inbox_run(); /* the same on both sides of the fork */
 	int err = choose_dir(t);
 	if (err)
 		return err;

@@ -193,7 +193,9 @@ static int run(struct tracer *t)
 		if (err)
 			return err;
 	}
-	int err = pump_stop(t->pump);
+	int err = follow_end(t->follow);
+	if (!err)
+		err = pump_stop(t->pump);
 	if (!err)
 		signals_release(&t->signals, program_of(t));
 	while (!err) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/process.h"
 
+#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -93,6 +94,29 @@ pid_t process_inner_pid(pid_t pid)
 	const char *last = strrchr(line, '\t');
 	long inner = last ? strtol(last + 1, NULL, 10) : 0;
 	return inner > 0 && inner <= INT32_MAX ? (pid_t)inner : pid;
+}
+
+int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	DIR *d = opendir(path);
+	int err = 0;
+	struct dirent *e;
+	while (d && !err && (e = readdir(d))) {
+		if (!isdigit((unsigned char)*e->d_name))
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, e->d_name);
+		FILE *in = fopen(path, "re");
+		int child;
+		while (in && !err && fscanf(in, "%d", &child) == 1)
+			err = fn(child, ctx);
+		if (in)
+			fclose(in);
+	}
+	if (d)
+		closedir(d);
+	return err;
 }
 
 ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap)

@@ -31,6 +31,9 @@ void process_look(pid_t pid, struct process *ret);
 /* Its number as it sees itself: in the pid namespace it lives in. `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);
 
+/* Calls fn for each child, of any thread, until it returns non-zero, which is then returned. */
+int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);
+
 /*
  * A variable of the environment that it was started with. The length of its value, of which cap - 1
  * bytes at most and a NUL are written; -ENOENT: not set; -errno. An empty one counts as not set.

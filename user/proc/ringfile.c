@@ -172,6 +172,21 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 	return -ENOENT;
 }
 
+bool ringfile_is_of(pid_t pid, const struct stat *file)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[RINGFILE_REASON_BYTES];
+	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
+	bool is = false;
+	for (int i = 0; i < n; i++) {
+		struct stat st;
+		is |= !fstat(found[i].fd, &st) && st.st_dev == file->st_dev &&
+		      st.st_ino == file->st_ino;
+		ringfile_close(&found[i]);
+	}
+	return is;
+}
+
 void ringfile_close(struct ringfile *r)
 {
 	close(r->fd);

@@ -10,6 +10,7 @@
 #define PROC_RINGFILE_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #define RINGFILE_MAX	      16
@@ -35,6 +36,11 @@ pid_t ringfile_name_pid(const char *name);
  * -ESTALE another file than the mapped one.
  */
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
+/*
+ * True if the file is a ring of the process. Its name alone says little: in a pid namespace of its
+ * own a program has another number, which is somebody else's here.
+ */
+bool ringfile_is_of(pid_t pid, const struct stat *file);
 void ringfile_close(struct ringfile *r);
 
 #endif

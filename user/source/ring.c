@@ -418,6 +418,13 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	return tell_repairs(s, f);
 }
 
+void ring_source_missed(struct ring_source *s, uint32_t pid, uint64_t since_ns, uint64_t ts)
+{
+	struct ring_loss loss = {
+		.pid = pid, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
+	ring_losses_tell(&s->losses, &loss); /* when the queue is full, others are told already */
+}
+
 void ring_source_finish(struct ring_source *s, uint32_t pid)
 {
 	map_delete(&s->live_files, pid);

@@ -42,6 +42,8 @@ struct source *ring_source_base(struct ring_source *s); /* freed by source_free(
  */
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
 		    bool live);
+/* A ring that a process wrote between the two times cannot be read at all. */
+void ring_source_missed(struct ring_source *s, uint32_t pid, uint64_t since_ns, uint64_t ts);
 /*
  * Somebody else sees the events of threads that have no ring (BPF at the markers): they are not to
  * be told as lost. Before the first poll.

@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Processes that came and went between two looks: their rings are all read, wherever they are, or told
+# as lost; and in a directory that others use too, only ours are.
+. tests/lib.sh
+need_root
+need_command jq
+need_command xz
+brood=$O/tests/prog/brood
+gc=$O/tests/prog/minigc
+unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
+export XDG_RUNTIME_DIR=$TMP/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR" "$TMP/user"
+# begins NAME: status, begins, losses
+begins() { echo "$(cat "$TMP/$1.status") $(grep -c '"kind":"begin"' "$TMP/$1") $(tail -1 "$TMP/$1" | jq '.lost_events + .lost_words')"; }
+run() { # NAME BROOD-ARGS...
+	local name=$1
+	shift
+	"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/$name" -- "$brood" "$@" 2>"$TMP/$name.err"
+	echo $? >"$TMP/$name.status"
+}
+for i in 1 2 3 4 5; do run own.$i 60 20 0 8 & done
+EBTRACE_DIR=$TMP/user run dir 300 20 0 8 &
+(ulimit -n 64; run few 250 20 0 8) &
+run execs 0 20 40 &
+wait
+for i in 1 2 3 4 5; do is "$(begins own.$i)" "0 1220 0" "60 short children, all there ($i)"; done
+is "$(begins dir)" "0 6020 0" "300 short children, in a directory of the user's: all there"
+is "$(ls "$TMP/user")" "" "and nothing is left in it"
+is "$(begins few)" "0 5020 0" "250 short children, with 64 descriptors: all there"
+is "$(begins execs)" "0 820 0" "a process that executes itself 40 times: all there"
+is "$(ls -A "$XDG_RUNTIME_DIR")" "" "nothing is left of any of them"
+
+# Rings that cannot be opened are told as lost: here our own processes hold all descriptors.
+(ulimit -n 40; "$O/ebtrace" --mode ring -f ndjson -o "$TMP/starved" -- sh -c "
+	for i in \$(seq 40); do '$gc' -q -t 1 -n 200 -r 100 -c /dev/null & done; wait" 2>"$TMP/err")
+is $? 0 "more processes at a time than there are descriptors: the program ends as it would"
+made=$(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/starved")
+told=$(jq -s '[.[] | select(.kind == "lost")] | length' "$TMP/starved")
+[ "$made" = 40 ] || [ "$told" -gt 0 ]
+ok $? "all rings are read, or losses are told" || diag "$made rings, $told losses" "$(head -5 "$TMP/err")"
+is "$(ls -A "$XDG_RUNTIME_DIR")" "" "nothing is left of them either"
+
+# What others have in the user's directory.
+sh -c 'exit 0' &
+gone=$!
+wait $gone
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/user/$gone.events"
+mkfifo "$TMP/in"
+EBTRACE_START=1 EBTRACE_DIR=$TMP/user "$gc" -q -w -t 1 -n 200 -c /dev/null <"$TMP/in" 2>"$TMP/err" &
+old=$!
+children+=($old)
+exec 7>"$TMP/in"
+wait_for grep -qs ready "$TMP/err"
+mkfifo "$TMP/in2"
+# shellcheck disable=SC2016
+EBTRACE_DIR=$TMP/user "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- sh -c '
+	: >"$1/up"; while [ ! -e "$1/new" ]; do sleep 0.02; done; sleep 0.1; exec "$2" 20 20 0 4' sh "$TMP" "$brood" 7>&- &
+tracer=$!
+wait_for test -e "$TMP/up"
+EBTRACE_START=1 EBTRACE_DIR=$TMP/user "$gc" -q -w -t 1 -n 200 -c /dev/null <"$TMP/in2" 2>"$TMP/err2" 7>&- &
+new=$!
+children+=($new)
+exec 8>"$TMP/in2"
+wait_for grep -qs ready "$TMP/err2"
+: >"$TMP/new"
+wait $tracer
+is "$? $(grep -c '"kind":"begin"' "$TMP/t")" "0 420" "of a directory that others use too, all of ours is read"
+is "$(jq -r .pid "$TMP/t" | grep -cx -e "$gone" -e "$old" -e "$new")" 0 "and nothing of theirs"
+is "$(ls "$TMP/user" | sort | xargs)" "$(printf '%s.events\n' "$gone" "$old" "$new" | sort | xargs)" \
+	"and theirs is left: what was there before us, and what has come since"
+
+# A directory that all may enter: the files of other users are not ours.
+mkdir -m 1777 "$TMP/open"
+chmod 755 "$TMP"
+install -o 65534 "$TMP/user/$gone.events" "$TMP/theirs"
+# shellcheck disable=SC2016
+EBTRACE_DIR=$TMP/open "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- sh -c '
+	mv "$1" "$2/$3.events"; exec "$4" 5 20 0' sh "$TMP/theirs" "$TMP/open" "$gone" "$brood" 7>&- 8>&-
+is "$? $(grep -c '"kind":"begin"' "$TMP/t") $(jq -r .pid "$TMP/t" | grep -cx "$gone")" "0 120 0" \
+	"a file of a user whom no process of ours belongs to is not read"
+is "$(ls "$TMP/open")" "$gone.events" "nor removed"
+exec 7>&- 8>&-
+done_testing

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and is
+ * gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
+ * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER]
+ */
+#include <ebtrace/probes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void work(int begins)
+{
+	for (int i = 0; i < begins; i++) {
+		ebt_begin(EBT_PHASE_minor);
+		ebt_end(EBT_PHASE_minor);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 4)
+		return 2;
+	int children = atoi(argv[1]), begins = atoi(argv[2]), execs = atoi(argv[3]);
+	int together = argc > 4 ? atoi(argv[4]) : 1;
+	for (int live = 0, i = 0; i < children; i++) {
+		pid_t pid = fork();
+		if (pid < 0)
+			return 1;
+		if (!pid) {
+			work(begins);
+			exit(0);
+		}
+		if (++live == together && wait(NULL) > 0)
+			live--;
+	}
+	while (wait(NULL) > 0)
+		;
+	work(begins);
+	if (execs > 0) {
+		char left[16];
+		snprintf(left, sizeof(left), "%d", execs - 1);
+		execl("/proc/self/exe", argv[0], "0", argv[2], left, (char *)NULL);
+		return 1;
+	}
+	return 0;
+}
