@@ -7,6 +7,12 @@
 #include <string.h>
 
 #define BUCKETS (1u << HISTOGRAM_BITS)
+#define PAGE	64u /* buckets */
+#define PAGES	(BUCKETS / PAGE)
+
+struct histogram_group {
+	uint64_t *pages[PAGES]; /* NULL: nothing there */
+};
 
 /*
  * Group 0 is [0, BUCKETS), group g > 0 is [BUCKETS << (g - 1), BUCKETS << g): its buckets are
@@ -32,35 +38,51 @@ static uint64_t middle_of(unsigned group, unsigned bucket)
 
 void histogram_done(struct histogram *h)
 {
-	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
+	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++) {
+		for (unsigned i = 0; h->groups[g] && i < PAGES; i++)
+			free(h->groups[g]->pages[i]);
 		free(h->groups[g]);
+	}
 	*h = (struct histogram){0};
 }
 
 void histogram_clear(struct histogram *h)
 {
-	uint64_t *groups[HISTOGRAM_GROUPS];
+	struct histogram_group *groups[HISTOGRAM_GROUPS];
 	memcpy(groups, h->groups, sizeof(groups));
 	*h = (struct histogram){0};
 	memcpy(h->groups, groups, sizeof(groups));
 	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
-		if (groups[g])
-			memset(groups[g], 0, BUCKETS * sizeof(*groups[g]));
+		for (unsigned i = 0; groups[g] && i < PAGES; i++)
+			if (groups[g]->pages[i])
+				memset(groups[g]->pages[i], 0, PAGE * sizeof(uint64_t));
 }
 
-static int make_group(struct histogram *h, unsigned g)
+/* Where a bucket is counted, made if it is new. NULL: no memory. */
+static uint64_t *place_of(struct histogram *h, unsigned g, unsigned bucket)
 {
 	if (!h->groups[g])
-		h->groups[g] = calloc(BUCKETS, sizeof(*h->groups[g]));
-	return h->groups[g] ? 0 : -ENOMEM;
+		h->groups[g] = calloc(1, sizeof(*h->groups[g]));
+	if (!h->groups[g])
+		return NULL;
+	uint64_t **page = &h->groups[g]->pages[bucket / PAGE];
+	if (!*page)
+		*page = calloc(PAGE, sizeof(**page));
+	return *page ? *page + bucket % PAGE : NULL;
+}
+
+static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned page)
+{
+	return h->groups[g] ? h->groups[g]->pages[page] : NULL;
 }
 
 int histogram_add(struct histogram *h, uint64_t v)
 {
 	unsigned g = group_of(v);
-	if (!h->groups[g] && make_group(h, g))
+	uint64_t *place = place_of(h, g, bucket_of(v, g));
+	if (!place)
 		return -ENOMEM;
-	h->groups[g][bucket_of(v, g)]++;
+	++*place;
 	if (!h->count || v < h->min)
 		h->min = v;
 	if (v > h->max)
@@ -77,12 +99,15 @@ int histogram_merge(struct histogram *h, const struct histogram *other)
 {
 	if (!other->count)
 		return 0;
-	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
-		if (other->groups[g] && make_group(h, g))
+	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++)
+		if (page_of(other, i / PAGES, i % PAGES) &&
+		    !place_of(h, i / PAGES, i % PAGES * PAGE))
 			return -ENOMEM;
-	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
-		for (unsigned i = 0; other->groups[g] && i < BUCKETS; i++)
-			h->groups[g][i] += other->groups[g][i];
+	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++) {
+		const uint64_t *page = page_of(other, i / PAGES, i % PAGES);
+		for (unsigned k = 0; page && k < PAGE; k++)
+			h->groups[i / PAGES]->pages[i % PAGES][k] += page[k];
+	}
 	if (!h->count || other->min < h->min)
 		h->min = other->min;
 	if (other->max > h->max)
@@ -98,12 +123,14 @@ int histogram_merge(struct histogram *h, const struct histogram *other)
 /* The value of this rank, from 1. */
 static uint64_t value_of_rank(const struct histogram *h, uint64_t rank)
 {
-	for (unsigned g = 0; g < HISTOGRAM_GROUPS; g++)
-		for (unsigned i = 0; h->groups[g] && i < BUCKETS; i++) {
-			if (rank <= h->groups[g][i])
-				return middle_of(g, i);
-			rank -= h->groups[g][i];
+	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++) {
+		const uint64_t *page = page_of(h, i / PAGES, i % PAGES);
+		for (unsigned k = 0; page && k < PAGE; k++) {
+			if (rank <= page[k])
+				return middle_of(i / PAGES, i % PAGES * PAGE + k);
+			rank -= page[k];
 		}
+	}
 	return h->max;
 }
 

@@ -3,8 +3,8 @@
  * Counts values of the whole range of u64 in buckets that widen with the value: 1024 for each power
  * of two. Values below 2048 have a bucket each; above, what is reported is the middle of a bucket,
  * so it is off by at most 1 part in 2048 (0.05 %). There is no upper limit. Count, min, max and sum
- * are exact. Memory comes a power of two at a time (8 KiB each, 55 at most) when a value first
- * falls there. Zeroed memory is an empty histogram.
+ * are exact. Memory comes 64 buckets at a time when a value first falls there: a histogram of few
+ * values is small, one of any values takes 460 KB at most. Zeroed memory is an empty histogram.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -17,7 +17,7 @@
 #define HISTOGRAM_WHOLE 1000000u
 
 struct histogram {
-	uint64_t *groups[HISTOGRAM_GROUPS]; /* NULL: nothing there */
+	struct histogram_group *groups[HISTOGRAM_GROUPS]; /* NULL: nothing there */
 	uint64_t count, min, max;
 	unsigned __int128 sum;
 	double mean, m2; /* Welford's: m2 is the sum of squared distances from the mean */

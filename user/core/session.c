@@ -20,9 +20,10 @@ struct blob {
 };
 
 struct session_tables {
-	struct map by_pid;     /* pid → struct session_process * */
-	struct map user_names; /* pid << 32 | id → char * */
-	struct session_process *first;
+	struct map by_pid;		    /* pid → struct session_process * */
+	struct map user_names;		    /* pid << 32 | id → char * */
+	struct session_process **processes; /* as they were made */
+	size_t process_count, process_cap;
 	struct session_process *last_used; /* events of one process come in runs */
 	struct blob *blobs;
 	uint32_t blob_count, blob_cap;
@@ -61,7 +62,10 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	struct session_tables *t = s->tables;
-	free_values(&t->by_pid);
+	map_done(&t->by_pid);
+	for (size_t i = 0; i < t->process_count; i++)
+		free(t->processes[i]);
+	free(t->processes);
 	free_values(&t->user_names);
 	for (uint32_t i = 0; i < t->blob_count; i++)
 		free(t->blobs[i].data);
@@ -82,23 +86,35 @@ static struct session_process *find_process(const struct session *s, uint32_t pi
 	return t->last_used;
 }
 
+static bool has_place(struct session_tables *t)
+{
+	if (t->process_count < t->process_cap)
+		return true;
+	size_t cap = t->process_cap ? 2 * t->process_cap : 16;
+	struct session_process **more =
+		realloc(t->processes, cap * sizeof(struct session_process *));
+	if (!more)
+		return false;
+	t->processes = more;
+	t->process_cap = cap;
+	return true;
+}
+
 struct session_process *session_process(struct session *s, uint32_t pid)
 {
+	struct session_tables *t = s->tables;
 	struct session_process *p = find_process(s, pid);
 	if (p)
 		return p;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
-	p->pid = pid;
-	uint64_t *value = map_put(&s->tables->by_pid, pid);
+	p = has_place(t) ? calloc(1, sizeof(*p)) : NULL;
+	uint64_t *value = p ? map_put(&t->by_pid, pid) : NULL;
 	if (!value) {
 		free(p);
 		return NULL;
 	}
+	p->pid = pid;
 	*value = (uintptr_t)p;
-	if (!s->tables->first)
-		s->tables->first = p;
+	t->processes[t->process_count++] = p;
 	return p;
 }
 
@@ -109,13 +125,13 @@ struct session_process *session_find_process(const struct session *s, uint32_t p
 
 const struct session_process *session_next_process(const struct session *s, size_t *at)
 {
-	struct map_slot *slot = map_next(&s->tables->by_pid, at);
-	return slot ? (const struct session_process *)(uintptr_t)slot->value : NULL;
+	return *at < s->tables->process_count ? s->tables->processes[(*at)++] : NULL;
 }
 
 const struct session_process *session_first_process(const struct session *s)
 {
-	return s->tables->first;
+	size_t first = 0;
+	return session_next_process(s, &first);
 }
 
 static uint64_t name_key(uint32_t pid, uint32_t id)

@@ -79,7 +79,7 @@ void session_next_output(struct session *s);
 struct session_process *session_process(struct session *s, uint32_t pid);
 /* The same, NULL if nothing has asked for it yet. */
 struct session_process *session_find_process(const struct session *s, uint32_t pid);
-/* The next process from *at on, in no order, which moves behind it; NULL at the end. */
+/* The next process from *at on, in the order in which they were made; NULL at the end. */
 const struct session_process *session_next_process(const struct session *s, size_t *at);
 /* The first process that was made, or NULL. */
 const struct session_process *session_first_process(const struct session *s);

@@ -3,16 +3,50 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "base/map.h"
 
 #define RECENT 64 /* tracks found without a look into the map */
 
+/*
+ * Nothing here may cost more than what it concerns: a trace can have any number of tracks, and any
+ * number of losses. So open tracks are listed by what a loss can name: their domain, or their
+ * process and whether a ring holds them.
+ */
+struct link {
+	struct link *prev, *next;
+};
+
+struct list {
+	struct link *first, *last;
+};
+
+struct process {
+	uint32_t pid;
+	struct group *groups;
+	struct list open[2];   /* stacks that are open: without a ring, in one */
+	struct link listed[2]; /* in tracks.open, while there are any */
+};
+
+/* The tracks of one domain, or of a thread without one. */
+struct group {
+	struct process *process;
+	struct group *sibling;
+	struct stack *stacks;
+	struct list open;
+	uint32_t number;
+	uint32_t tid;
+	uint16_t domain;
+};
+
 struct stack {
 	struct track track;
-	struct stack *next;    /* of the same key in the map */
-	struct stack *sibling; /* of the same process */
+	struct group *group;
+	struct stack *sibling;		  /* of the same group */
+	struct stack *prev, *next;	  /* in order of appearance */
+	struct link in_group, in_process; /* while it is open */
 	uint64_t last_ns;
 	bool in_ring; /* its last event has a position in a ring */
 	unsigned depth, cap;
@@ -21,11 +55,30 @@ struct stack {
 
 struct tracks {
 	struct tracks_visitor visitor;
-	struct map stacks;    /* hash of the key → struct stack *, a list */
-	struct map processes; /* pid → struct stack *, a list */
+	struct map processes; /* pid → struct process * */
+	struct map domains;   /* pid << 16 | domain → struct group * */
+	struct map threads;   /* pid << 32 | tid → struct group * */
+	struct map stacks;    /* number of the group << 32 | span → struct stack * */
+	struct list open[2];  /* processes that have open stacks */
+	struct stack *first, *last;
 	struct stack *recent[RECENT];
-	uint32_t count;
+	uint32_t count, groups;
 };
+
+#define OF_LINK(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
+
+static void put_link(struct list *list, struct link *l)
+{
+	*l = (struct link){.prev = list->last};
+	*(list->last ? &list->last->next : &list->first) = l;
+	list->last = l;
+}
+
+static void take_link(struct list *list, struct link *l)
+{
+	*(l->prev ? &l->prev->next : &list->first) = l->next;
+	*(l->next ? &l->next->prev : &list->last) = l->prev;
+}
 
 int tracks_new(const struct tracks_visitor *v, struct tracks **ret)
 {
@@ -37,24 +90,24 @@ int tracks_new(const struct tracks_visitor *v, struct tracks **ret)
 	return 0;
 }
 
-static void free_stack(struct stack *s)
+static void free_values(struct map *m)
 {
-	free(s->open);
-	free(s);
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(m, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(m);
 }
 
 void tracks_free(struct tracks *t)
 {
 	if (!t)
 		return;
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&t->stacks, &at));)
-		for (struct stack *s = (void *)(uintptr_t)slot->value, *next; s; s = next) {
-			next = s->next;
-			free_stack(s);
-		}
-	map_done(&t->stacks);
-	map_done(&t->processes);
+	for (struct stack *s = t->first; s; s = s->next)
+		free(s->open);
+	free_values(&t->stacks);
+	free_values(&t->domains);
+	free_values(&t->threads);
+	free_values(&t->processes);
 	free(t);
 }
 
@@ -65,50 +118,112 @@ static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t sp
 	       (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
 }
 
-static uint64_t key_of(uint32_t pid, uint16_t domain, uint32_t tid, uint32_t span)
+/* What a key stands for, made of `bytes` zeroes if it is new. NULL: no memory. */
+static void *value_of(struct map *m, uint64_t key, size_t bytes, bool *ret_new)
 {
-	uint64_t lane = domain != EBT_NO_DOMAIN ? domain : 0x10000ull + tid;
-	return (uint64_t)pid << 32 ^ lane << 13 ^ span;
+	uint64_t *value = map_put(m, key);
+	if (!value)
+		return NULL;
+	*ret_new = !*value;
+	if (!*value)
+		*value = (uintptr_t)calloc(1, bytes);
+	if (!*value)
+		map_delete(m, key);
+	return value ? (void *)(uintptr_t)*value : NULL;
 }
 
-/* A new one in both lists. NULL: no memory. */
-static struct stack *add(struct tracks *t, uint64_t key, const struct ebt_event *ev, uint32_t span)
+static struct map *group_map(struct tracks *t, uint16_t domain)
 {
-	uint64_t *same_key = map_put(&t->stacks, key);
-	uint64_t *same_pid = map_put(&t->processes, ev->pid);
-	struct stack *s = same_key && same_pid ? calloc(1, sizeof(*s)) : NULL;
-	if (!s)
+	return domain != EBT_NO_DOMAIN ? &t->domains : &t->threads;
+}
+
+static uint64_t group_key(uint32_t pid, uint16_t domain, uint32_t tid)
+{
+	return domain != EBT_NO_DOMAIN ? (uint64_t)pid << 16 | domain : (uint64_t)pid << 32 | tid;
+}
+
+static struct group *find_group(struct tracks *t, const struct ebt_event *ev)
+{
+	bool is_new;
+	struct process *p = value_of(&t->processes, ev->pid, sizeof(*p), &is_new);
+	if (!p)
 		return NULL;
+	p->pid = ev->pid;
+	struct group *g = value_of(group_map(t, ev->domain),
+				   group_key(ev->pid, ev->domain, ev->tid), sizeof(*g), &is_new);
+	if (!g || !is_new)
+		return g;
+	g->process = p;
+	g->number = ++t->groups;
+	g->domain = ev->domain;
+	g->tid = ev->tid;
+	g->sibling = p->groups;
+	p->groups = g;
+	return g;
+}
+
+static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t span)
+{
+	uint32_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : ev->tid;
+	struct stack **recent = &t->recent[(ev->pid * 31 + lane + span * 7) % RECENT];
+	if (*recent && is_of(*recent, ev, span))
+		return *recent;
+	struct group *g = find_group(t, ev);
+	if (!g)
+		return NULL;
+	bool is_new;
+	struct stack *s =
+		value_of(&t->stacks, (uint64_t)g->number << 32 | span, sizeof(*s), &is_new);
+	if (!s || !is_new)
+		return s ? *recent = s : NULL;
 	s->track = (struct track){.number = ++t->count,
 				  .pid = ev->pid,
 				  .tid = ev->tid,
 				  .domain = ev->domain,
 				  .span = span};
-	s->next = (void *)(uintptr_t)*same_key;
-	s->sibling = (void *)(uintptr_t)*same_pid;
-	*same_key = *same_pid = (uintptr_t)s;
-	return s;
-}
-
-static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t span)
-{
-	uint64_t key = key_of(ev->pid, ev->domain, ev->tid, span);
-	struct stack **recent = &t->recent[(key ^ key >> 13) % RECENT];
-	if (*recent && is_of(*recent, ev, span))
-		return *recent;
-	uint64_t *value = map_get(&t->stacks, key);
-	struct stack *s = value ? (void *)(uintptr_t)*value : NULL;
-	while (s && !is_of(s, ev, span))
-		s = s->next;
-	if (!s)
-		s = add(t, key, ev, span);
-	return s ? *recent = s : NULL;
+	s->group = g;
+	s->sibling = g->stacks;
+	g->stacks = s;
+	s->prev = t->last;
+	*(t->last ? &t->last->next : &t->first) = s;
+	t->last = s;
+	return *recent = s;
 }
 
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
 {
 	struct stack *s = find(t, ev, TRACK_PHASES);
 	return s ? &s->track : NULL;
+}
+
+/* A stack with open spans is in the lists of its group and of its process. */
+static void list(struct tracks *t, struct stack *s)
+{
+	struct process *p = s->group->process;
+	if (!p->open[s->in_ring].first)
+		put_link(&t->open[s->in_ring], &p->listed[s->in_ring]);
+	put_link(&p->open[s->in_ring], &s->in_process);
+	put_link(&s->group->open, &s->in_group);
+}
+
+static void unlist(struct tracks *t, struct stack *s)
+{
+	struct process *p = s->group->process;
+	take_link(&s->group->open, &s->in_group);
+	take_link(&p->open[s->in_ring], &s->in_process);
+	if (!p->open[s->in_ring].first)
+		take_link(&t->open[s->in_ring], &p->listed[s->in_ring]);
+}
+
+static void set_in_ring(struct tracks *t, struct stack *s, bool in_ring)
+{
+	if (s->in_ring == in_ring)
+		return;
+	if (s->depth)
+		unlist(t, s);
+	s->in_ring = in_ring;
+	if (s->depth)
+		list(t, s);
 }
 
 static uint64_t moment(struct stack *s, uint64_t ns)
@@ -133,13 +248,17 @@ static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 	}
 	struct track_span *span = &s->open[s->depth];
 	*span = (struct track_span){.id = ev->id, .begin_ns = now};
+	if (!s->depth)
+		list(t, s);
 	return t->visitor.begin(t->visitor.ctx, &s->track, span, s->depth++, ev);
 }
 
 static int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end how)
 {
 	struct track_span *span = &s->open[--s->depth];
-	if (s->depth)
+	if (!s->depth)
+		unlist(t, s);
+	else
 		s->open[s->depth - 1].inner_ns += now - span->begin_ns;
 	return t->visitor.end(t->visitor.ctx, &s->track, span, s->depth, now, how);
 }
@@ -165,58 +284,85 @@ static int cut(struct tracks *t, struct stack *s, uint64_t ns, enum track_end ho
 	return err;
 }
 
-/* A loss concerns the tracks of its domain; one without a domain, all that no ring holds. */
-static bool loses(const struct stack *s, const struct ebt_event *ev)
+static int cut_group(struct tracks *t, struct group *g, uint64_t ns, enum track_end how)
 {
-	if (ev->pid && s->track.pid != ev->pid)
-		return false;
-	if (EBT_LOST_ANYWHERE(ev))
-		return true;
-	return ev->domain == EBT_NO_DOMAIN ? !s->in_ring : s->track.domain == ev->domain;
-}
-
-static int lose(struct tracks *t, const struct ebt_event *ev)
-{
-	size_t at = 0;
 	int err = 0;
-	for (struct map_slot *slot; !err && (slot = map_next(&t->stacks, &at));)
-		for (struct stack *s = (void *)(uintptr_t)slot->value; s && !err; s = s->next)
-			if (loses(s, ev))
-				err = cut(t, s, EBT_LOST_SINCE(ev), TRACK_LOST);
+	while (!err && g->open.last) /* the last that began ends first */
+		err = cut(t, OF_LINK(g->open.last, struct stack, in_group), ns, how);
 	return err;
 }
 
-static void unlink_stack(struct tracks *t, struct stack *s)
+static int cut_process(struct tracks *t, struct process *p, bool in_ring, uint64_t ns)
 {
-	const struct track *k = &s->track;
-	uint64_t key = key_of(k->pid, k->domain, k->tid, k->span);
-	uint64_t *value = map_get(&t->stacks, key);
-	struct stack *first = (void *)(uintptr_t)*value, **link = &first;
-	while (*link != s)
-		link = &(*link)->next;
-	*link = s->next;
-	*value = (uintptr_t)first;
-	if (!first)
-		map_delete(&t->stacks, key);
+	int err = 0;
+	while (!err && p->open[in_ring].first)
+		err = cut(t, OF_LINK(p->open[in_ring].first, struct stack, in_process), ns,
+			  TRACK_LOST);
+	return err;
+}
+
+static int cut_all(struct tracks *t, bool in_ring, uint64_t ns)
+{
+	int err = 0;
+	while (!err && t->open[in_ring].first)
+		err = cut_process(t,
+				  OF_LINK(t->open[in_ring].first, struct process, listed[in_ring]),
+				  in_ring, ns);
+	return err;
+}
+
+/* A loss concerns the tracks of its domain; one without a domain, all that no ring holds. */
+static int lose(struct tracks *t, const struct ebt_event *ev)
+{
+	uint64_t since = EBT_LOST_SINCE(ev);
+	int err = 0;
+	if (ev->domain != EBT_NO_DOMAIN) {
+		uint64_t *g = map_get(&t->domains, group_key(ev->pid, ev->domain, 0));
+		return g ? cut_group(t, (void *)(uintptr_t)*g, since, TRACK_LOST) : 0;
+	}
+	uint64_t *of_pid = map_get(&t->processes, ev->pid);
+	for (int in_ring = 0; !err && in_ring <= EBT_LOST_ANYWHERE(ev); in_ring++) {
+		if (!ev->pid)
+			err = cut_all(t, in_ring, since);
+		else if (of_pid)
+			err = cut_process(t, (void *)(uintptr_t)*of_pid, in_ring, since);
+	}
+	return err;
+}
+
+static void forget_stack(struct tracks *t, struct stack *s)
+{
+	if (t->visitor.forget)
+		t->visitor.forget(t->visitor.ctx, &s->track);
+	map_delete(&t->stacks, (uint64_t)s->group->number << 32 | s->track.span);
+	*(s->prev ? &s->prev->next : &t->first) = s->next;
+	*(s->next ? &s->next->prev : &t->last) = s->prev;
+	free(s->open);
+	free(s);
 }
 
 /* The tracks of a process that is gone are forgotten. */
 static int end_process(struct tracks *t, const struct ebt_event *ev)
 {
-	uint64_t *first = map_get(&t->processes, ev->pid);
-	for (unsigned i = 0; i < RECENT; i++)
+	uint64_t *value = map_get(&t->processes, ev->pid);
+	struct process *p = value ? (void *)(uintptr_t)*value : NULL;
+	for (unsigned i = 0; p && i < RECENT; i++)
 		t->recent[i] = NULL;
-	for (struct stack *s; first && (s = (void *)(uintptr_t)*first);) {
-		int err = cut(t, s, ev->ts, TRACK_PROCESS);
-		if (err)
-			return err;
-		*first = (uintptr_t)s->sibling;
-		unlink_stack(t, s);
-		if (t->visitor.forget)
-			t->visitor.forget(t->visitor.ctx, &s->track);
-		free_stack(s);
+	for (struct group *g; p && (g = p->groups);) {
+		for (struct stack *s; (s = g->stacks);) {
+			int err = cut(t, s, ev->ts, TRACK_PROCESS);
+			if (err)
+				return err;
+			g->stacks = s->sibling;
+			forget_stack(t, s);
+		}
+		p->groups = g->sibling;
+		map_delete(group_map(t, g->domain), group_key(p->pid, g->domain, g->tid));
+		free(g);
 	}
-	map_delete(&t->processes, ev->pid);
+	if (p)
+		map_delete(&t->processes, ev->pid);
+	free(p);
 	return 0;
 }
 
@@ -233,7 +379,7 @@ int tracks_push(struct tracks *t, const struct ebt_event *ev)
 	struct stack *s = find(t, ev, phase ? TRACK_PHASES : ev->id);
 	if (!s)
 		return -ENOMEM;
-	s->in_ring = ev->pos != EBT_NO_POS;
+	set_in_ring(t, s, ev->pos != EBT_NO_POS);
 	if (ev->tid)
 		s->track.tid = ev->tid;
 	return ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN ? begin(t, s, ev)
@@ -242,10 +388,8 @@ int tracks_push(struct tracks *t, const struct ebt_event *ev)
 
 int tracks_end(struct tracks *t, uint64_t end_ns)
 {
-	size_t at = 0;
 	int err = 0;
-	for (struct map_slot *slot; !err && (slot = map_next(&t->stacks, &at));)
-		for (struct stack *s = (void *)(uintptr_t)slot->value; s && !err; s = s->next)
-			err = cut(t, s, end_ns, TRACK_UNFINISHED);
+	for (struct stack *s = t->first; s && !err; s = s->next)
+		err = cut(t, s, end_ns, TRACK_UNFINISHED);
 	return err;
 }

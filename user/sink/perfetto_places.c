@@ -112,12 +112,15 @@ struct process *places_process(struct places *l, uint32_t pid)
 	return p;
 }
 
+/* In the order of the session: the table's own differs from run to run. */
 void places_follow_names(struct places *l)
 {
 	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&l->processes, &at));)
-		if (slot->value)
-			follow_name(l, (struct process *)(uintptr_t)slot->value);
+	for (const struct session_process *p; (p = session_next_process(l->session, &at));) {
+		uint64_t *slot = map_get(&l->processes, p->pid);
+		if (slot && *slot)
+			follow_name(l, (struct process *)(uintptr_t)*slot);
+	}
 }
 
 void places_drop_process(struct places *l, struct process *p)

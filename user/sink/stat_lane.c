@@ -6,7 +6,7 @@
 
 /* Pauses behind a hole are held back for so long, and so many. */
 #define HELD_NS	 1000000000u
-#define HELD_MAX 1024
+#define HELD_MAX 1024 /* 4 times a power of 4 */
 
 static uint64_t clip(const struct stat_model *m, uint64_t ns)
 {
@@ -17,6 +17,58 @@ static uint64_t clip(const struct stat_model *m, uint64_t ns)
 static uint64_t later(uint64_t a, uint64_t b)
 {
 	return a > b ? a : b;
+}
+
+struct stat_lane *stat_lane_make(struct stat_process *p, const struct ebt_event *ev)
+{
+	bool is_thread = ev->domain == EBT_NO_DOMAIN;
+	uint32_t number = is_thread ? ev->tid : ev->domain;
+	uint64_t *value = map_put(is_thread ? &p->threads : &p->domains, number);
+	if (!value)
+		return NULL;
+	if (*value) /* its track was forgotten with the program before */
+		return (void *)(uintptr_t)*value;
+	struct stat_lane *l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	*value = (uintptr_t)l;
+	l->process = p;
+	l->is_thread = is_thread;
+	l->number = number;
+	l->stopped = true; /* like one that was there before */
+	l->next = p->lanes;
+	p->lanes = l;
+	p->lane_count++;
+	return l;
+}
+
+static int compare_lanes(const void *a, const void *b)
+{
+	const struct stat_lane *x = *(struct stat_lane *const *)a;
+	const struct stat_lane *y = *(struct stat_lane *const *)b;
+	if (x->is_thread != y->is_thread)
+		return x->is_thread ? 1 : -1;
+	return x->number < y->number ? -1 : x->number > y->number;
+}
+
+int stat_lanes_sort(struct stat_process *p)
+{
+	if (!p->lane_count)
+		return 0;
+	struct stat_lane **lanes = malloc(p->lane_count * sizeof(struct stat_lane *));
+	if (!lanes)
+		return -ENOMEM;
+	uint32_t n = 0;
+	for (struct stat_lane *l = p->lanes; l; l = l->next)
+		lanes[n++] = l;
+	qsort(lanes, n, sizeof(struct stat_lane *), compare_lanes);
+	p->lanes = NULL;
+	while (n) {
+		lanes[--n]->next = p->lanes;
+		p->lanes = lanes[n];
+	}
+	free(lanes);
+	return 0;
 }
 
 uint64_t stat_lane_elapsed(const struct stat_lane *l, uint64_t now_ns)
@@ -72,10 +124,14 @@ static int commit(struct stat_model *m, struct stat_lane *l)
 
 static int hold_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
 {
-	if (!l->held)
-		l->held = malloc(HELD_MAX * sizeof(*l->held));
-	if (!l->held)
-		return -ENOMEM;
+	if (l->held_count == l->held_cap && l->held_cap < HELD_MAX) {
+		uint32_t cap = l->held_cap ? 4 * l->held_cap : 4; /* few lanes hold many */
+		uint64_t *held = realloc(l->held, cap * sizeof(*held));
+		if (!held)
+			return -ENOMEM;
+		l->held = held;
+		l->held_cap = cap;
+	}
 	if (l->held_count == HELD_MAX || m->now_ns > l->unsure_ns + HELD_NS) {
 		int err = commit(m, l);
 		return err ? err : add_pause(m, l, ns);

@@ -8,6 +8,10 @@
 
 #include "sink/stat_model.h"
 
+/* The lane of an event's domain or thread, made if it is new. NULL: no memory. */
+struct stat_lane *stat_lane_make(struct stat_process *p, const struct ebt_event *ev);
+/* Puts the lanes of a process in order. 0 or -ENOMEM. */
+int stat_lanes_sort(struct stat_process *p);
 /* Its time begins, at the earliest where it ended last. sure: nothing can be open of which the begin was not seen. */
 void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure);
 /* Its time ends, with what is open. stopped: with the recording. 0 or -ENOMEM. */

@@ -33,10 +33,13 @@ void stat_model_done(struct stat_model *m)
 			free(l);
 		}
 		next = p->next;
+		map_done(&p->domains);
+		map_done(&p->threads);
 		histogram_done(&p->pauses.whole);
 		free(p);
 	}
 	map_done(&m->births);
+	map_done(&m->by_pid);
 	tracks_free(m->tracks);
 }
 
@@ -53,19 +56,14 @@ static bool is_lifecycle(const struct ebt_event *ev, uint32_t id)
 
 static struct stat_process *find_process(const struct stat_model *m, uint32_t pid)
 {
-	struct stat_process *p = m->processes;
-	while (p && p->pid != pid)
-		p = p->next;
-	return p;
+	uint64_t *value = map_get(&m->by_pid, pid);
+	return value ? (void *)(uintptr_t)*value : NULL;
 }
 
 void stat_model_know(const struct stat_model *m, struct stat_process *p)
 {
-	size_t at = 0;
-	const struct session_process *about;
-	while (!p->about && (about = session_next_process(m->session, &at)))
-		if (about->pid == p->pid)
-			p->about = about;
+	if (!p->about)
+		p->about = session_find_process(m->session, p->pid);
 	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
 }
 
@@ -76,8 +74,12 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct stat_process *p = calloc(1, sizeof(*p));
-	if (!p)
+	uint64_t *value = p ? map_put(&m->by_pid, ev->pid) : NULL;
+	if (!value) {
+		free(p);
 		return NULL;
+	}
+	*value = (uintptr_t)p;
 	uint64_t run_ns = m->session->run_begin_ns, now = moment(m, ev);
 	const uint64_t *birth = map_get(&m->births, ev->pid);
 	p->pid = ev->pid;
@@ -88,22 +90,10 @@ static struct stat_process *make_process(struct stat_model *m, const struct ebt_
 	p->recorded_from_ns = p->begin_ns;
 	p->recording = true;
 	stat_model_know(m, p);
-	struct stat_process **last = &m->processes;
-	while (*last)
-		last = &(*last)->next;
-	*last = p;
+	*(m->last_process ? &m->last_process->next : &m->processes) = p;
+	m->last_process = p;
 	m->process_count++;
 	return p;
-}
-
-static struct stat_lane *find_lane(const struct stat_process *p, const struct ebt_event *ev)
-{
-	bool is_thread = ev->domain == EBT_NO_DOMAIN;
-	uint32_t number = is_thread ? ev->tid : ev->domain;
-	struct stat_lane *l = p->lanes;
-	while (l && (l->number != number || l->is_thread != is_thread))
-		l = l->next;
-	return l;
 }
 
 static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
@@ -111,23 +101,7 @@ static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event 
 	struct stat_process *p = find_process(m, ev->pid);
 	if (!p)
 		p = make_process(m, ev);
-	struct stat_lane *l = p ? find_lane(p, ev) : NULL;
-	if (l || !p)
-		return l;
-	l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
-	l->process = p;
-	l->is_thread = ev->domain == EBT_NO_DOMAIN;
-	l->number = l->is_thread ? ev->tid : ev->domain;
-	l->stopped = true; /* like one that was there before */
-	struct stat_lane **at = &p->lanes;
-	while (*at && (*at)->is_thread <= l->is_thread &&
-	       ((*at)->is_thread < l->is_thread || (*at)->number < l->number))
-		at = &(*at)->next;
-	l->next = *at;
-	*at = l;
-	return l;
+	return p ? stat_lane_make(p, ev) : NULL;
 }
 
 static struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *ev)
@@ -233,6 +207,8 @@ static int on_lifecycle(struct stat_model *m, struct stat_lane *l, const struct 
 		revive(m, l, ev);
 		err = stat_lane_close(m, l, now, false);
 		l->heap_words = l->pool_words = l->large_words = 0;
+		l->process->heap_sum -= l->heap_counted;
+		l->heap_counted = 0;
 		return err;
 	default:
 		revive(m, l, ev);
@@ -252,15 +228,18 @@ static void add_words(struct stat_words *w, uint64_t words)
  * OCaml tells each domain's part of the heap; before 5.3, only at the end of a major cycle. With our
  * own probes a domain tells the heap.
  */
+static uint64_t heap_of(const struct stat_lane *l)
+{
+	return l->heap_words ? l->heap_words : l->pool_words + l->large_words;
+}
+
 static void on_heap(struct stat_lane *l, uint64_t *ret_last, uint64_t words)
 {
 	struct stat_process *p = l->process;
-	uint64_t sum = 0;
 	*ret_last = words;
-	for (const struct stat_lane *other = p->lanes; other; other = other->next)
-		if (other == l || p->is_ocaml)
-			sum += other->heap_words ? other->heap_words
-						 : other->pool_words + other->large_words;
+	p->heap_sum += heap_of(l) - l->heap_counted;
+	l->heap_counted = heap_of(l);
+	uint64_t sum = p->is_ocaml ? p->heap_sum : l->heap_counted;
 	p->heap = (struct stat_words){true, sum};
 	p->heap_max.seen = true;
 	if (sum > p->heap_max.words)

@@ -67,6 +67,7 @@ struct stat_lane {
 	uint64_t lost_until_ns;
 	struct stat_loss lost;
 	uint64_t heap_words, pool_words, large_words; /* last values */
+	uint64_t heap_counted;			      /* its part of the process's heap_sum */
 
 	/* Since when an end may come whose begin was not seen. */
 	bool unsure;
@@ -75,7 +76,7 @@ struct stat_lane {
 	uint64_t unsure_ns, unsure_gc_ns;
 	uint64_t unsure_inner_ns; /* since then spent in spans that have ended */
 	uint64_t *held;		  /* pauses since then */
-	uint32_t held_count;
+	uint32_t held_count, held_cap;
 
 	uint16_t open[STAT_PHASES + 1];
 };
@@ -83,7 +84,10 @@ struct stat_lane {
 struct stat_process {
 	uint32_t pid;
 	struct stat_process *next;
-	struct stat_lane *lanes; /* domains by number, then threads */
+	struct stat_lane *lanes;     /* as they came; in the end domains by number, then threads */
+	struct map domains, threads; /* number → struct stat_lane * */
+	uint32_t lane_count;
+	uint64_t heap_sum; /* last values of all lanes */
 	const struct session_process *about;
 	bool is_ocaml;
 	bool recording;
@@ -110,7 +114,8 @@ struct stat_process {
 struct stat_model {
 	const struct session *session;
 	struct tracks *tracks;
-	struct stat_process *processes; /* in order of appearance */
+	struct stat_process *processes, *last_process; /* in order of appearance */
+	struct map by_pid;			       /* pid → struct stat_process * */
 	struct map births; /* pid → when it was forked or executed, of those that live */
 	uint32_t process_count;
 	uint64_t now_ns, first_ns;

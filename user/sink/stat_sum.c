@@ -14,8 +14,8 @@ static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
 
 static int end_process(struct stat_model *m, struct stat_process *p)
 {
-	int err = 0;
 	stat_model_know(m, p);
+	int err = stat_lanes_sort(p);
 	if (p->about)
 		p->usage = p->about->usage;
 	uint64_t end = end_of(m, p);

@@ -19,11 +19,23 @@
 
 struct nesting {
 	struct nesting *sibling; /* of the same process */
+	struct of_process *process;
 	uint64_t key;
-	bool in_ring; /* its last event has a position in a ring */
+	uint64_t holes; /* text.holes when it was used last */
+	bool in_ring;	/* its last event has a position in a ring */
 	uint32_t depth;
 	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
 	uint64_t ts[TEXT_MAX_DEPTH];
+};
+
+/* Number of the last hole that concerns what no ring holds, and of the last that concerns all. */
+struct last_holes {
+	uint64_t loose, any;
+};
+
+struct of_process {
+	struct nesting *first;
+	struct last_holes last;
 };
 
 struct text {
@@ -31,7 +43,9 @@ struct text {
 	const struct session *session;
 	struct buf buf;
 	struct map domains;   /* key_of() → struct nesting * */
-	struct map processes; /* pid → struct nesting *, a list */
+	struct map processes; /* pid → struct of_process * */
+	uint64_t holes;	      /* losses without a domain so far */
+	struct last_holes last;
 	bool color;
 	bool has_first, has_cpus, cancelled;
 	uint64_t first_ns;
@@ -76,32 +90,58 @@ static uint64_t key_of(const struct ebt_event *ev)
 	return (uint64_t)ev->pid << 32 | lane;
 }
 
+static struct of_process *find_process(struct text *t, uint32_t pid)
+{
+	uint64_t *value = map_put(&t->processes, pid);
+	if (value && !*value)
+		*value = (uintptr_t)calloc(1, sizeof(struct of_process));
+	return value ? (struct of_process *)(uintptr_t)*value : NULL;
+}
+
+/* Holes without a domain come to each nesting when it is used again: there may be many of both. */
+static void pass_holes(const struct text *t, struct nesting *n)
+{
+	const struct last_holes *p = &n->process->last;
+	uint64_t any = t->last.any > p->any ? t->last.any : p->any;
+	uint64_t loose = t->last.loose > p->loose ? t->last.loose : p->loose;
+	if (n->holes < any || (!n->in_ring && n->holes < loose))
+		n->depth = 0;
+	n->holes = t->holes;
+}
+
 static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 {
 	uint64_t *value = map_put(&t->domains, key_of(ev));
-	if (!value || *value)
-		return value ? (struct nesting *)(uintptr_t)*value : NULL;
-	uint64_t *first = map_put(&t->processes, ev->pid);
-	struct nesting *n = first ? calloc(1, sizeof(*n)) : NULL;
+	struct nesting *n = value ? (struct nesting *)(uintptr_t)*value : NULL;
+	if (n)
+		pass_holes(t, n);
+	if (n || !value)
+		return n;
+	struct of_process *p = find_process(t, ev->pid);
+	n = p ? calloc(1, sizeof(*n)) : NULL;
 	if (!n)
 		return NULL;
 	n->key = key_of(ev);
-	n->sibling = (struct nesting *)(uintptr_t)*first;
-	*first = *value = (uintptr_t)n;
+	n->holes = t->holes;
+	n->process = p;
+	n->sibling = p->first;
+	p->first = n;
+	*value = (uintptr_t)n;
 	return n;
 }
 
 /* The process, or its program, has ended. */
 static void forget_process(struct text *t, uint32_t pid)
 {
-	uint64_t *first = map_get(&t->processes, pid);
-	struct nesting *n = first ? (struct nesting *)(uintptr_t)*first : NULL;
-	for (struct nesting *next; n; n = next) {
+	uint64_t *value = map_get(&t->processes, pid);
+	struct of_process *p = value ? (struct of_process *)(uintptr_t)*value : NULL;
+	for (struct nesting *n = p ? p->first : NULL, *next; n; n = next) {
 		next = n->sibling;
 		map_delete(&t->domains, n->key);
 		free(n);
 	}
 	map_delete(&t->processes, pid);
+	free(p);
 }
 
 /* Registered names may hold control characters, which must not reach a terminal. */
@@ -288,16 +328,12 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 /* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
 static void forget_open(struct text *t, struct nesting *of_event, const struct ebt_event *ev)
 {
-	size_t at = 0;
+	struct last_holes *last = ev->pid ? &of_event->process->last : &t->last;
 	of_event->depth = 0;
 	if (ev->domain != EBT_NO_DOMAIN)
 		return;
-	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));) {
-		struct nesting *n = (struct nesting *)(uintptr_t)slot->value;
-		if (n && (!ev->pid || n->key >> 32 == ev->pid) &&
-		    (EBT_LOST_ANYWHERE(ev) || !n->in_ring))
-			n->depth = 0;
-	}
+	t->holes++;
+	*(EBT_LOST_ANYWHERE(ev) ? &last->any : &last->loose) = t->holes;
 }
 
 static int text_event(struct sink *k, const struct ebt_event *ev)
@@ -381,14 +417,19 @@ static int text_end(struct sink *k)
 	return buf_finish(&t->buf);
 }
 
+static void free_values(struct map *m)
+{
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(m, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(m);
+}
+
 static void text_free(struct sink *k)
 {
 	struct text *t = (struct text *)k;
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&t->domains, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(&t->domains);
-	map_done(&t->processes);
+	free_values(&t->domains);
+	free_values(&t->processes);
 	buf_done(&t->buf);
 	free(t);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/capture.h"
 
+#include "base/log.h"
 #include "codec/ring_ids.h"
 #include <errno.h>
 #include <poll.h>
@@ -10,6 +11,13 @@
 
 /* Blobs that one read() may leave in the session. */
 #define BATCH_BLOB_BYTES (8u << 20)
+/*
+ * What names and descriptions may take in memory, for each byte of the file and beside that. A
+ * compressed file of a few bytes can hold any number of them; one that was recorded has events too.
+ */
+#define KEPT_RATE  16
+#define KEPT_LEAST (4u << 20)
+#define ITEM_BYTES 96 /* what an entry takes in the session's tables, about */
 
 struct capture_source {
 	struct source base;
@@ -23,6 +31,8 @@ struct capture_source {
 	bool delivered; /* events that may not have been consumed yet */
 	bool finished;
 	uint64_t horizon_ns;
+	uint64_t kept_bytes; /* of names and descriptions */
+	bool told_many;
 	int err;
 	uint64_t lost_events, lost_words; /* as our events say, less what was recovered */
 	struct capture_totals totals;
@@ -63,9 +73,34 @@ static void restore_session(struct capture_source *s, const struct capture_sessi
 	};
 }
 
+/* True if the file may still bring so many bytes more that the session keeps. */
+static bool may_keep(struct capture_source *s, uint64_t bytes)
+{
+	uint64_t limit = KEPT_LEAST + KEPT_RATE * capture_reader_stats(s->reader)->file_bytes;
+	bool may = s->kept_bytes + bytes <= limit;
+	s->kept_bytes += may ? bytes : 0;
+	if (!may && !s->told_many)
+		log_at(LOG_NORMAL,
+		       "capture '%s' has more names and processes than a file of its size can be "
+		       "about: those that follow are left out",
+		       s->name);
+	s->told_many |= !may;
+	return may;
+}
+
+static int restore_name(struct capture_source *s, const struct capture_name *n)
+{
+	if (!may_keep(s, strlen(n->text) + ITEM_BYTES))
+		return 0;
+	return session_set_user_name(s->session, n->pid, n->id, n->text);
+}
+
 static int restore_process(struct capture_source *s, const struct capture_process *c)
 {
-	struct session_process *p = session_process(s->session, c->pid);
+	struct session_process *p = session_find_process(s->session, c->pid);
+	if (!p && !may_keep(s, sizeof(*p) + ITEM_BYTES))
+		return 0;
+	p = session_process(s->session, c->pid);
 	if (!p)
 		return -ENOMEM;
 	memcpy(p->producer, c->producer, sizeof(p->producer));
@@ -128,8 +163,7 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 	case CAPTURE_PROCESS:
 		return restore_process(s, &item->process);
 	case CAPTURE_NAME:
-		return session_set_user_name(s->session, item->name.pid, item->name.id,
-					     item->name.text);
+		return is_news(s, item) ? restore_name(s, &item->name) : 0;
 	case CAPTURE_RECOVERED:
 		recover(s, item->recovered.events, item->recovered.words);
 		return 0;

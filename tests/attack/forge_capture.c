@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tries to make whoever reads a small capture slow or big: many of what a reader keeps, in the
+ * order and with the numbers that suit it least.
+ *
+ *   forge_capture threads N     a phase on each of N threads
+ *   forge_capture tracks N      user spans whose domain and id cancel each other out in a key
+ *   forge_capture homes N       names whose keys fall on one place of a table hashed without a seed
+ *   forge_capture processes N   descriptions of N processes, of which nothing else is known
+ *   forge_capture forks N       a phase in each of N processes
+ *   forge_capture names N       N user events, each of a name of its own
+ *   forge_capture losses N      N open phases, then N losses that concern none of them
+ *   forge_capture holes N       N threads, then N losses that concern all of them
+ *   forge_capture pauses N      N domains, then recording that is paused and resumed N times
+ *
+ * The capture goes to standard output.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec/capture.h"
+
+#define BLOCK_BYTES (256u << 10)
+
+static struct capture_writer *writer;
+static uint64_t now = 1000000000;
+
+static void put(const void *bytes, size_t n)
+{
+	if (fwrite(bytes, 1, n, stdout) != n)
+		exit(1);
+}
+
+static void close_block(enum capture_block_type type)
+{
+	const void *bytes;
+	ssize_t n = capture_close_block(writer, type, &bytes);
+	if (n < 0)
+		exit(1);
+	put(bytes, (size_t)n);
+}
+
+static void make_room(void)
+{
+	if (capture_is_full(writer) || capture_open_bytes(writer) > BLOCK_BYTES)
+		close_block(CAPTURE_BLOCK_EVENTS);
+}
+
+static void put_event(struct ebt_event ev)
+{
+	ev.ts = now += 1000;
+	ev.cpu = EBT_NO_CPU;
+	ev.pos = ev.kind == EBT_LOST ? now - 500 : EBT_NO_POS;
+	make_room();
+	if (capture_put_event(writer, &ev, NULL, 0))
+		exit(1);
+}
+
+static void put_item(const struct capture_item *item)
+{
+	make_room();
+	if (capture_put_item(writer, item))
+		exit(1);
+}
+
+static void put_name(uint32_t pid, uint32_t id)
+{
+	struct capture_item item = {.what = CAPTURE_NAME};
+	item.name.pid = pid;
+	item.name.id = id;
+	snprintf(item.name.text, sizeof(item.name.text), "%x", id);
+	put_item(&item);
+}
+
+static void put_process(uint32_t pid)
+{
+	struct capture_item item = {.what = CAPTURE_PROCESS};
+	item.process.pid = pid;
+	put_item(&item);
+}
+
+static void put_phase(uint16_t kind, uint32_t pid, uint32_t tid, uint16_t domain)
+{
+	put_event((struct ebt_event){
+		.kind = kind, .pid = pid, .tid = tid, .domain = domain, .flags = EBT_F_BPF});
+}
+
+static void threads(uint32_t n)
+{
+	for (uint32_t i = 1; i <= n; i++)
+		put_phase(EBT_BEGIN, 1, i, EBT_NO_DOMAIN);
+	for (uint32_t i = 1; i <= n; i++)
+		put_phase(EBT_END, 1, i, EBT_NO_DOMAIN);
+}
+
+static void tracks(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		put_event((struct ebt_event){.kind = EBT_SPAN_BEGIN,
+					     .pid = 1,
+					     .domain = (uint16_t)(i % 65535),
+					     .id = (i % 65535) << 13 ^ i / 65535});
+}
+
+/* Multiplication by an odd number can be undone: keys are made from the places they are to get. */
+static void homes(uint32_t n)
+{
+	const uint64_t factor = 0x9e3779b97f4a7c15ull;
+	uint64_t inverse = factor;
+	for (int i = 0; i < 5; i++)
+		inverse *= 2 - factor * inverse;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t key = (uint64_t)(i + 1) * inverse;
+		key ^= key >> 32;
+		put_name((uint32_t)(key >> 32), (uint32_t)key);
+	}
+}
+
+static void processes(uint32_t n)
+{
+	for (uint32_t i = 1; i <= n; i++)
+		put_process(i);
+}
+
+static void forks(uint32_t n)
+{
+	for (uint32_t i = 1; i <= n; i++) {
+		put_phase(EBT_BEGIN, i, i, 0);
+		put_phase(EBT_END, i, i, 0);
+	}
+}
+
+static void names(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		put_name(1, i);
+		put_event((struct ebt_event){.kind = EBT_UNIT, .pid = 1, .id = i});
+	}
+}
+
+static void lose(uint32_t n, uint32_t pid, uint16_t domain)
+{
+	for (uint32_t i = 0; i < n; i++)
+		put_event((struct ebt_event){.kind = EBT_LOST,
+					     .pid = pid,
+					     .domain = domain,
+					     .flags = EBT_F_BPF,
+					     .arg = {1, 0}});
+}
+
+static void losses(uint32_t n)
+{
+	for (uint32_t i = 1; i <= n; i++)
+		put_phase(EBT_BEGIN, 1, i, EBT_NO_DOMAIN);
+	lose(n / 2, 1, 7);
+	lose(n - n / 2, 2, EBT_NO_DOMAIN);
+}
+
+static void holes(uint32_t n)
+{
+	for (uint32_t i = 1; i <= n; i++)
+		put_phase(EBT_BEGIN, 1, i, EBT_NO_DOMAIN);
+	lose(n, 1, EBT_NO_DOMAIN);
+}
+
+static void pauses(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		put_phase(EBT_BEGIN, 1, 1, (uint16_t)(i % 65535));
+	for (uint32_t i = 0; i < n; i++)
+		put_event((struct ebt_event){.kind = EBT_LIFECYCLE, .pid = 1, .id = i % 2 ? 3 : 2});
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*forge)(uint32_t n);
+	} kinds[] = {
+		{"threads", threads},	  {"tracks", tracks}, {"homes", homes},
+		{"processes", processes}, {"forks", forks},   {"names", names},
+		{"losses", losses},	  {"holes", holes},   {"pauses", pauses},
+	};
+	uint8_t head[CAPTURE_HEAD_BYTES];
+	if (argc != 3 || capture_writer_new(1, &writer))
+		return 1;
+	capture_put_head(head);
+	put(head, sizeof(head));
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (!strcmp(argv[1], kinds[i].name))
+			kinds[i].forge((uint32_t)atoi(argv[2]));
+	close_block(CAPTURE_BLOCK_END);
+	capture_writer_free(writer);
+	return fflush(stdout) != 0;
+}
