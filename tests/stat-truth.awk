@@ -55,7 +55,7 @@ END {
 	for (d in minors) if (minors[d] > minor) minor = minors[d]
 	print "minor", minor
 	print "forced_minor", begun["explicit_gc_minor"] + 0
-	print "forced_major", begun["explicit_gc_major"] + begun["explicit_gc_full_major"] + 0
+	print "forced_major", begun["explicit_gc_major"] + begun["explicit_gc_full_major"] + begun["explicit_gc_compact"] + 0
 	print "allocated", ("minor_allocated_words" in sum) ? sum["minor_allocated_words"] : sum["minor_allocated"] / 8
 	print "promoted", ("minor_promoted_words" in sum) ? sum["minor_promoted_words"] : sum["minor_promoted"] / 8
 	for (n in count) print "phase", n, count[n], total[n], self[n], longest[n]

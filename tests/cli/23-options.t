@@ -80,9 +80,8 @@ for limit in 1us 10us 100us; do
 	json --min-duration $limit "$user" | spans >"$TMP/got"
 	same_file "$TMP/got" "$TMP/want" "--min-duration $limit: exactly the phases that last so long"
 done
-json --min-duration 10us "$user" | select_events | jq -c 'select(.kind | test("begin|end") | not)' >"$TMP/got"
-jq -c 'select(.kind | test("begin|end") | not)' "$TMP/all" >"$TMP/want"
-same_file "$TMP/got" "$TMP/want" "--min-duration leaves the other events alone"
+is "$(json --min-duration 10us "$user" | select_events | jq -c 'select(.kind | test("begin|end") | not)' | wc -l)" 0 \
+	"--min-duration passes nothing that has no duration"
 json --min-duration 10us "$user" | jq -es '[.[] | select(.ts != null).ts] | . == sort' >/dev/null
 ok $? "--min-duration keeps the order of time"
 

@@ -14,6 +14,7 @@ static bool want[MAX];
 static int in_count, out_count;
 static struct session *session;
 static struct filter *filter;
+static struct spans *spans;
 
 static int take(void *ctx, struct ebt_event *ev)
 {
@@ -26,7 +27,8 @@ static void start(uint64_t min_ns)
 {
 	in_count = out_count = 0;
 	if (session_new(&session) || filter_new(session, (struct outlet){take, NULL}, &filter) ||
-	    filter_set_min_duration(filter, min_ns))
+	    filter_set_min_duration(filter, min_ns) ||
+	    spans_new((struct outlet){take, NULL}, min_ns, &spans))
 		abort();
 }
 
@@ -39,13 +41,28 @@ static void push(uint64_t ts, enum ebt_kind kind, uint32_t id, uint16_t domain)
 			       .id = id,
 			       .domain = domain};
 	in[in_count++] = ev;
-	if (filter_push(filter, &ev))
+	if (spans_push(spans, &ev))
+		abort();
+}
+
+static void push_thread(uint64_t ts, enum ebt_kind kind, uint32_t pid, uint32_t tid)
+{
+	struct ebt_event ev = {.ts = ts,
+			       .pos = EBT_NO_POS,
+			       .pid = pid,
+			       .tid = tid,
+			       .kind = kind,
+			       .id = kind == EBT_PROCESS ? EBT_PROCESS_EXIT : 11,
+			       .flags = EBT_F_BPF,
+			       .domain = EBT_NO_DOMAIN};
+	if (spans_push(spans, &ev))
 		abort();
 }
 
 static void finish(void)
 {
-	filter_advance(filter, UINT64_MAX);
+	spans_advance(spans, UINT64_MAX);
+	spans_free(spans);
 	filter_free(filter);
 	session_free(session);
 }
@@ -119,9 +136,9 @@ static void test_edges(void)
 	push(1130, EBT_END, 9, 0);
 	is(out_count, 5, "an end whose begin was never seen passes");
 	push(2000, EBT_BEGIN, 1, 0);
-	filter_advance(filter, 2099);
+	spans_advance(spans, 2099);
 	is(out_count, 5, "time that is not up does not decide");
-	filter_advance(filter, 2100);
+	spans_advance(spans, 2100);
 	is(out_count, 6, "time alone lets a begin pass");
 	push(3000, EBT_BEGIN, 1, 0);
 	push(3010, EBT_LOST, 0, 0);
@@ -139,11 +156,77 @@ static void test_edges(void)
 	push(5000, EBT_BEGIN, 1, 0);
 	finish();
 	is(out_count, 13, "a begin that is never ended passes at the end");
-	start(0);
-	push(1, EBT_BEGIN, 1, 0);
-	push(1, EBT_END, 1, 0);
+}
+
+/* Threads without a domain are not one domain. */
+static void test_threads(void)
+{
+	start(100);
+	push_thread(1000, EBT_BEGIN, 1, 11);
+	push_thread(1010, EBT_BEGIN, 1, 12);
+	push_thread(1020, EBT_END, 1, 12);
+	push_thread(1500, EBT_END, 1, 11);
 	finish();
-	is(out_count, 2, "without a limit everything passes");
+	ok(out_count == 2 && out[0].tid == 11 && out[1].tid == 11,
+	   "an end belongs to a begin of its own thread");
+	start(100);
+	push_thread(1000, EBT_BEGIN, 1, 11);
+	push_thread(1010, EBT_END, 2, 11);
+	push_thread(1020, EBT_END, 1, 11);
+	finish();
+	ok(out_count == 1 && out[0].pid == 2, "and of its own process");
+
+	static const enum ebt_kind cuts[] = {EBT_LOST, EBT_PROCESS};
+	for (int i = 0; i < 2; i++) {
+		start(100);
+		push_thread(1000, EBT_BEGIN, 1, 11);
+		push_thread(1001, EBT_SPAN_BEGIN, 1, 11);
+		push_thread(1010, cuts[i], 1, 0);
+		push_thread(1020, EBT_SPAN_END, 1, 11);
+		push_thread(1021, EBT_END, 1, 11);
+		is(out_count, 5, "what waited for its end goes out");
+		push_thread(1030, EBT_BEGIN, 1, 11);
+		push_thread(1040, EBT_END, 1, 11);
+		finish();
+		is(out_count, 5,
+		   i ? "nothing is paired across the end of a program"
+		     : "nor across a loss of no domain, phases or user spans");
+	}
+	start(100);
+	push(1000, EBT_SPAN_BEGIN, 1, 0);
+	push(1001, EBT_SPAN_BEGIN, 1, 1);
+	push(1010, EBT_LOST, 0, 0);
+	push(1020, EBT_SPAN_END, 1, 0);
+	push(1021, EBT_SPAN_END, 1, 1);
+	finish();
+	is(out_count, 3, "a loss of a domain cuts its user spans, and those of no other");
+}
+
+/* With a limit only spans pass, and what is missing of them. */
+static void test_kinds(void)
+{
+	for (uint64_t limit = 0; limit <= 5; limit += 5) {
+		start(limit);
+		for (unsigned kind = 1; kind < 40; kind++) {
+			struct ebt_event ev = {.ts = 10ull * kind,
+					       .kind = (uint16_t)kind,
+					       .id = kind,
+					       .pos = kind};
+			if (filter_push(filter, &ev))
+				abort();
+		}
+		filter_advance(filter, UINT64_MAX);
+		static const uint16_t lasting[] = {EBT_BEGIN,	 EBT_END,  EBT_SPAN_BEGIN,
+						   EBT_SPAN_END, EBT_LOST, EBT_DAMAGE,
+						   EBT_PROCESS};
+		bool good = out_count == (limit ? 7 : 39);
+		for (int i = 0; i < 7 && limit; i++)
+			good &= out[i].kind == lasting[i];
+		ok(good,
+		   limit ? "with a limit nothing passes that has no duration, but what is missing"
+			 : "without a limit everything passes");
+		finish();
+	}
 }
 
 static void test_bound(void)
@@ -165,5 +248,7 @@ int main(void)
 	test_random();
 	test_edges();
 	test_bound();
+	test_threads();
+	test_kinds();
 	return tap_done();
 }

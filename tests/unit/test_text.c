@@ -11,6 +11,18 @@
 static struct sink *sink;
 static struct session *session;
 
+static void put(uint64_t ts, uint16_t kind, uint16_t id, uint16_t domain)
+{
+	struct ebt_event ev = {.ts = ts,
+			       .pos = ts,
+			       .pid = 1,
+			       .kind = kind,
+			       .domain = domain,
+			       .cpu = EBT_NO_CPU,
+			       .id = id};
+	sink_event(sink, &ev);
+}
+
 static void push(uint64_t ts, uint32_t pid, uint32_t tid, uint16_t kind, uint16_t id)
 {
 	struct ebt_event ev = {
@@ -46,6 +58,32 @@ static const char *durations(FILE *f)
 	return got;
 }
 
+/* User spans overlap with phases and with each other; phases nest. */
+static void test_overlap(void)
+{
+	FILE *f = tmpfile();
+	if (!f || session_new(&session) || text_new(session, fileno(f), false, &sink))
+		abort();
+	put(1000, EBT_SPAN_BEGIN, 1, 0);
+	put(2000, EBT_BEGIN, 1, 0);
+	put(3000, EBT_SPAN_BEGIN, 2, 0);
+	put(5000, EBT_SPAN_END, 1, 0);	/* 4 */
+	put(8000, EBT_END, 1, 0);	/* 6 */
+	put(10000, EBT_SPAN_END, 2, 0); /* 7 */
+	put(20000, EBT_BEGIN, 1, 0);
+	put(21000, EBT_BEGIN, 2, 0);
+	put(22000, EBT_SPAN_BEGIN, 1, 0);
+	put(23000, EBT_END, 1, 0); /* 3 */
+	put(24000, EBT_END, 2, 0);
+	put(30000, EBT_SPAN_END, 1, 0); /* 8 */
+	sink_end(sink);
+	is_str(durations(f), "4.000 6.000 7.000 3.000 8.000 ",
+	       "each end of a user span or a phase tells the duration of its own");
+	sink_free(sink);
+	session_free(session);
+	fclose(f);
+}
+
 int main(void)
 {
 	FILE *f = tmpfile();
@@ -74,5 +112,6 @@ int main(void)
 	sink_free(sink);
 	session_free(session);
 	fclose(f);
+	test_overlap();
 	return tap_done();
 }

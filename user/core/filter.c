@@ -100,11 +100,18 @@ static bool name_passes(const struct filter *f, const struct ebt_event *ev)
 	return wanted;
 }
 
+static bool is_span(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_SPAN_BEGIN ||
+	       ev->kind == EBT_SPAN_END;
+}
+
 int filter_push(void *ctx, struct ebt_event *ev)
 {
 	struct filter *f = ctx;
 	bool always = ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS;
-	if (always || (domain_passes(f, ev->domain) && name_passes(f, ev)))
+	bool lasts = !f->spans || is_span(ev);
+	if (always || (lasts && domain_passes(f, ev->domain) && name_passes(f, ev)))
 		return f->spans ? spans_push(f->spans, ev) : outlet_push(&f->out, ev);
 	session_drop_blob(f->session, ev);
 	return 0;

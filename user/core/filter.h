@@ -17,7 +17,7 @@ void filter_free(struct filter *f);
 /* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
 int filter_add_glob(struct filter *f, const char *pattern);
 int filter_add_domain(struct filter *f, uint16_t domain);
-/* Spans that are shorter do not pass; see spans.h. Before the first event. 0 or -ENOMEM. */
+/* Only spans pass, and of them none that is shorter; see spans.h. Before the first event. 0 or -ENOMEM. */
 int filter_set_min_duration(struct filter *f, uint64_t ns);
 /* No event before this moment will come any more. 0 or the outlet's error. */
 int filter_advance(struct filter *f, uint64_t now_ns);

@@ -20,7 +20,9 @@ struct spans {
 	/* events first..next-1, running counts; in queue[count % SPANS_WAITING] */
 	struct waiting *queue;
 	uint64_t first, next;
-	struct map innermost; /* domain and family → undecided begin: count + 1 */
+	/* Of the domains, and of the threads that have none: the undecided begin, count + 1. */
+	struct map innermost, thread_innermost;
+	uint64_t cut; /* what begins before this count may have ended in a hole */
 };
 
 int spans_new(struct outlet out, uint64_t min_ns, struct spans **ret)
@@ -44,6 +46,7 @@ void spans_free(struct spans *s)
 	if (!s)
 		return;
 	map_done(&s->innermost);
+	map_done(&s->thread_innermost);
 	free(s->queue);
 	free(s);
 }
@@ -59,12 +62,21 @@ static uint64_t chain_of(const struct ebt_event *ev, bool user)
 	return (uint64_t)ev->pid << 17 | (uint64_t)ev->domain << 1 | user;
 }
 
+/* Where the innermost begin of the event's domain, or thread, is noted. NULL: no memory. */
+static uint64_t *chain(struct spans *s, const struct ebt_event *ev, bool user)
+{
+	if (ev->domain != EBT_NO_DOMAIN)
+		return map_put(&s->innermost, chain_of(ev, user));
+	return map_put(&s->thread_innermost,
+		       (uint64_t)ev->pid << 33 | (uint64_t)ev->tid << 1 | user);
+}
+
 /* Passes on what waits, up to the first begin that is younger than the limit. */
 static int pass(struct spans *s, uint64_t now_ns)
 {
 	while (s->first != s->next) {
 		struct waiting *w = at(s, s->first);
-		if (w->undecided && now_ns < w->ev.ts + s->min_ns)
+		if (w->undecided && s->first >= s->cut && now_ns < w->ev.ts + s->min_ns)
 			return 0;
 		s->first++;
 		if (w->dropped)
@@ -80,7 +92,7 @@ static int pass(struct spans *s, uint64_t now_ns)
 static bool close_short(struct spans *s, const struct ebt_event *ev, uint64_t *innermost)
 {
 	uint64_t *link = innermost;
-	while (*link > s->first) {
+	while (*link > s->first && *link > s->cut) {
 		struct waiting *w = at(s, *link - 1);
 		if (w->ev.id != ev->id) {
 			link = &w->outer;
@@ -92,7 +104,7 @@ static bool close_short(struct spans *s, const struct ebt_event *ev, uint64_t *i
 		w->dropped = is_short;
 		return is_short;
 	}
-	*link = 0; /* what is further out has been passed on */
+	*link = 0; /* what is further out has been passed on, or cut */
 	return false;
 }
 
@@ -103,13 +115,14 @@ static void forget_chain(struct spans *s, uint64_t *link)
 	*link = 0;
 }
 
-/* What is open where events are missing may have ended there. */
+/*
+ * What is open where events are missing may have ended there. Without a domain it may be anybody's:
+ * too many spans pass then, rather than one too few.
+ */
 static void forget_open(struct spans *s, const struct ebt_event *ev)
 {
-	if (EBT_LOST_ANYWHERE(ev)) {
-		size_t next = 0;
-		for (struct map_slot *slot; (slot = map_next(&s->innermost, &next));)
-			forget_chain(s, &slot->value);
+	if (ev->domain == EBT_NO_DOMAIN) {
+		s->cut = s->next;
 		return;
 	}
 	for (int user = 0; user < 2; user++) {
@@ -140,13 +153,13 @@ int spans_push(struct spans *s, const struct ebt_event *ev)
 	bool ends = ev->kind == EBT_END || ev->kind == EBT_SPAN_END;
 	uint64_t *innermost = NULL;
 	if (begins || ends) {
-		innermost = map_put(&s->innermost, chain_of(ev, user));
+		innermost = chain(s, ev, user);
 		if (!innermost)
 			return -ENOMEM;
 	}
 	if (ends && close_short(s, ev, innermost))
 		return pass(s, ev->ts);
-	if (ev->kind == EBT_LOST)
+	if (ev->kind == EBT_LOST || (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK))
 		forget_open(s, ev);
 	if (s->next - s->first == SPANS_WAITING) {
 		at(s, s->first)->undecided = false;

@@ -5,8 +5,8 @@
  * was short or the time of the stream shows that it is not: for as long as the limit at most. At
  * SPANS_WAITING events the oldest begin is passed on undecided, so memory is bounded.
  *
- * An end belongs to the innermost begin of the same id that waits in its domain. A begin whose
- * end is lost, or never comes, passes.
+ * An end belongs to the innermost begin of the same id that waits in its domain, or in its thread
+ * where there is none. A begin whose end is lost, or never comes, passes.
  */
 #ifndef CORE_SPANS_H
 #define CORE_SPANS_H

@@ -128,7 +128,8 @@ uint64_t stat_majors(const struct stat_process *p)
 uint64_t stat_forced_majors(const struct stat_process *p)
 {
 	return p->phases[STAT_PHASE_explicit_gc_major].begun +
-	       p->phases[STAT_PHASE_explicit_gc_full_major].begun;
+	       p->phases[STAT_PHASE_explicit_gc_full_major].begun +
+	       p->phases[STAT_PHASE_explicit_gc_compact].begun;
 }
 
 struct stat_words stat_minor_words(const struct stat_process *p)

@@ -212,8 +212,11 @@ static void put_work(struct buf *b, const struct stat_process *p)
 	put(b, "  compactions        %" PRIu64 ", asked for %" PRIu64 "\n", p->compactions,
 	    ph[STAT_PHASE_explicit_gc_compact].begun);
 	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
-	put(b, "  words allocated    %s in the minor heap, %s in the major heap\n",
-	    show_words(&minor).text, show_words(&p->major_words).text);
+	/* What is promoted is allocated there: the runtime did not tell all. */
+	bool too_few = p->major_words.seen && promoted.words > p->major_words.words;
+	put(b, "  words allocated    %s in the minor heap, %s%s in the major heap\n",
+	    show_words(&minor).text, too_few ? "at least " : "",
+	    show_words(too_few ? &promoted : &p->major_words).text);
 	put(b, "  words promoted     %s", show_words(&promoted).text);
 	if (promoted.seen && minor.words)
 		put(b, " (%.2f %%)", stat_percent(promoted.words, minor.words));

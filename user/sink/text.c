@@ -255,17 +255,32 @@ static uint64_t id_of(const struct ebt_event *ev)
 	return (uint64_t)user << 32 | ev->id;
 }
 
-/* Closes the innermost open phase of this id, and with it those whose ends were lost. */
-static bool close_phase(struct nesting *n, const struct ebt_event *ev, uint64_t *ret_ns)
+static bool is_user(uint64_t id)
 {
-	for (uint32_t i = n->depth; i-- > 0;) {
-		if (n->id[i] != id_of(ev))
+	return id >> 32;
+}
+
+/*
+ * Closes the innermost open span of this id; of a phase also the phases inside, whose ends were
+ * lost. User spans may overlap with phases and with each other: they end only by themselves.
+ */
+static bool close_span(struct nesting *n, const struct ebt_event *ev, uint64_t *ret_ns)
+{
+	uint32_t at = n->depth;
+	while (at && n->id[at - 1] != id_of(ev))
+		at--;
+	if (!at--)
+		return false;
+	*ret_ns = ev->ts - n->ts[at];
+	uint32_t kept = at;
+	for (uint32_t i = at + 1; i < n->depth; i++) {
+		if (!is_user(n->id[i]) && !is_user(id_of(ev)))
 			continue;
-		n->depth = i;
-		*ret_ns = ev->ts - n->ts[i];
-		return true;
+		n->id[kept] = n->id[i];
+		n->ts[kept++] = n->ts[i];
 	}
-	return false;
+	n->depth = kept;
+	return true;
 }
 
 static void put_damage(struct text *t, const struct ebt_event *ev)
@@ -353,7 +368,7 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 		t->first_ns = ev->ts;
 		t->has_cpus = strstr(t->session->source, "bpf") != NULL;
 	}
-	bool closed = is_end && close_phase(n, ev, &ns);
+	bool closed = is_end && close_span(n, ev, &ns);
 	put_columns(t, ev);
 	if (closed)
 		put_duration(t, ns);
