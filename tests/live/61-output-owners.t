@@ -137,6 +137,45 @@ exec 9>&-
 wait $tracer
 is "$? $(ls "$TMP/home") $(ls "$sticky/e")" "0  out.ndjson" "a directory that is replaced by a link: nothing goes behind the link"
 
+# So do the files of a rotation that are begun after that.
+afresh
+mkdir "$sticky/d"
+"$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/in" -o "$sticky/d/out.ndjson" --max-size 4K --rotate 2 2>"$TMP/err" &
+tracer=$!
+exec 9>"$TMP/in"
+wait_for test -e "$sticky/d/out.ndjson.part"
+mv "$sticky/d" "$sticky/e"
+ln -s "$TMP/home" "$sticky/d"
+cat "$TMP/1.events" >&9
+exec 9>&-
+wait $tracer
+is "$? $(ls "$TMP/home") $(ls "$sticky/e" | xargs)" "0  out.1.ndjson out.ndjson" "nor do the later files of a rotation"
+afresh
+as $user ln -s "$TMP/home/target" "$sticky/out.1.ndjson"
+"$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" --max-size 4K --rotate 3 2>"$TMP/err"
+is "$? $(files)" "1 out.1.ndjson " "a link at the name of an older file is not replaced"
+
+# In place: while there is no event, what was there stays.
+afresh
+echo old >"$sticky/far.ebt"
+ln -s far.ebt "$sticky/out.ebt"
+EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 60 -r 100 -c /dev/null &
+program=$!
+children+=($program)
+wait_for test -s "$TMP/$program.events"
+"$TMP/ebtrace" -q --mode ring -p $program -e 'no such' -o "$sticky/out.ebt" &
+tracer=$!
+children+=($tracer)
+is_locked() { grep -q ":$(stat -c %i "$sticky/far.ebt") " /proc/locks; } # to try it would take it
+wait_for is_locked
+sleep 0.4
+is "$(cat "$sticky/far.ebt")" old "a file that is written in place is left until there is something to write"
+kill -INT $tracer
+wait $tracer
+is "$? $("$TMP/ebtrace" info --json "$sticky/far.ebt" | grep -c '"whole":true')" "0 1" "at the end it is whole"
+kill $program
+wait $program 2>/dev/null
+
 # Without root: what may not be written, and where no part can be made.
 user_write() { as $user "$TMP/ebtrace" -q --ocaml-version 5.3 - -o "$1" <"$TMP/1.events" 2>"$TMP/err"; }
 afresh
@@ -165,4 +204,37 @@ echo old >"$TMP/small/out.ndjson"
 is "$? $(cat "$TMP/small/out.ndjson")" "1 old" "a full disk: the file of before is still there"
 [ -s "$TMP/small/out.ndjson.part" ] && grep -q "No space left" "$TMP/err" && grep -q "what was written is in '.*\.part'" "$TMP/err"
 ok $? "and what was written, in a part that is named" || diag "$(cat "$TMP/err")"
+rm "$TMP/small/out.ndjson.part"
+mkdir "$TMP/few"
+mount -t tmpfs -o size=1m,nr_inodes=2 tmpfs "$TMP/few"
+at_end "umount '$TMP/few'"
+echo old >"$TMP/few/out.ndjson"
+"$TMP/ebtrace" -q -f ndjson --ocaml-version 5.3 "$TMP/1.events" -o "$TMP/few/out.ndjson" 2>"$TMP/err"
+is "$? $(head -c 9 "$TMP/few/out.ndjson")" "1 old" "a disk without room for another file: the old one is not sacrificed"
+
+# Somebody takes FILE at the very moment at which it is named.
+cat >"$TMP/late.c" <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	static int calls;
+	if (!calls++) {
+		unlinkat(to_dir, to, 0);
+		close(openat(to_dir, to, O_CREAT | O_EXCL | O_WRONLY, 0644));
+	}
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
+}
+END
+"${CC:-cc}" -shared -fPIC -o "$TMP/late.so" "$TMP/late.c"
+for old in "" old; do
+	afresh
+	[ -z "$old" ] || echo old >"$out"
+	LD_PRELOAD=$TMP/late.so write
+	is "$? $(files) $(wc -c <"$out")" "1 out.ndjson out.ndjson.part  0" "${old:-no} file before: what came in between is kept"
+	same_file "$out.part" "$TMP/want" "${old:-no} file before: and what was written, too"
+done
 done_testing

@@ -131,18 +131,11 @@ static int open_part(struct outfile *f, const struct stat *old)
 	return err;
 }
 
-static bool dir_is_writable(const struct outfile *f)
-{
-	return !faccessat(f->dir_fd, ".", W_OK | X_OK, AT_EACCESS);
-}
-
 /* `named` is what the name stands for itself, a link for instance; `st` what was opened. */
-static bool is_to_be_replaced(const struct outfile *f, const struct stat *named,
-			      const struct stat *st)
+static bool is_to_be_replaced(const struct stat *named, const struct stat *st)
 {
 	struct file_id id = file_id_of(named);
-	return file_id_is(&id, st) && st->st_nlink == 1 && st->st_uid == geteuid() &&
-	       dir_is_writable(f);
+	return file_id_is(&id, st) && st->st_nlink == 1 && st->st_uid == geteuid();
 }
 
 static int write_in_place(struct outfile *f, int fd, const struct stat *st)
@@ -157,6 +150,13 @@ static int write_in_place(struct outfile *f, int fd, const struct stat *st)
 	f->id = file_id_of(st);
 	f->in_place = f->regular = true;
 	return 0;
+}
+
+/* No part can be made beside the file, whatever room the disk has: the directory may not be written
+ * to, the group cannot be given, the name is as long as names can be. */
+static bool has_no_place(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -EROFS || err == -ENAMETOOLONG;
 }
 
 /* What the name stands for exists, or is a link that leads to nothing. */
@@ -176,11 +176,13 @@ static int open_existing(struct outfile *f, const struct stat *named)
 		f->id = file_id_of(&st);
 		return 0;
 	}
-	/* Where no part can be made, in a directory of another's for instance, or beside a name
-	 * that is as long as names can be, the file itself is written. */
-	if (!is_to_be_replaced(f, named, &st) || open_part(f, &st))
+	int err = is_to_be_replaced(named, &st) ? open_part(f, &st) : -EPERM;
+	if (has_no_place(err))
 		return write_in_place(f, fd, &st);
-	close(fd);
+	/* Held, so that no other file gets its number while we run. */
+	f->old_fd = fd;
+	if (err)
+		return outfile_cannot_write(f->path, -err);
 	f->existed = true;
 	f->old = file_id_of(&st);
 	return 0;
@@ -191,7 +193,9 @@ void outfile_close(struct outfile *f)
 	close_fd(f);
 	if (f->dir_fd >= 0)
 		close(f->dir_fd);
-	f->dir_fd = -1;
+	if (f->old_fd >= 0)
+		close(f->old_fd);
+	f->dir_fd = f->old_fd = -1;
 	free(f->part);
 	f->part = NULL;
 }
@@ -210,7 +214,8 @@ static int open_named(struct outfile *f)
 int outfile_open(struct outfile *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	*f = (struct outfile){.path = path, .base = slash ? slash + 1 : path, .fd = -1};
+	*f = (struct outfile){
+		.path = path, .base = slash ? slash + 1 : path, .fd = -1, .old_fd = -1};
 	f->dir_fd = *path ? open_dir(path, f->base) : -ENOENT;
 	if (f->dir_fd < 0)
 		return outfile_cannot_write(path, -f->dir_fd);

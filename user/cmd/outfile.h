@@ -37,6 +37,7 @@ struct outfile {
 	bool created;		/* in place: by us, through a link that led to nothing */
 	bool existed;		/* part: the name had a file, `old` */
 	struct file_id old;
+	int old_fd;
 	struct stat made; /* the part, when it was opened */
 };
 

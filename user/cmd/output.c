@@ -273,7 +273,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 	*out = (struct output){
 		.sink.ops = &front_ops,
 		.path = path,
-		.file = {.fd = m->fd, .dir_fd = -1},
+		.file = {.fd = m->fd, .dir_fd = -1, .old_fd = -1},
 		.session = s,
 		.maker = *m,
 		.max_bytes = o->max_bytes,
