@@ -75,6 +75,13 @@ struct ebt_ocaml_runtime {
 #define EBT_ROOM_SMALL	 1024
 #define EBT_ROOM_LARGE	 8192
 
+/*
+ * The record of an exec (EBT_PROCESS) names the file: pos is its inode, arg[0] its device as the
+ * kernel numbers it, the major number from bit 20 up. In that of a fork pos says whether the child
+ * runs in its parent's memory, as that of vfork() does until it calls exec: there is nothing to probe.
+ */
+#define EBT_FORK_SHARES_MEMORY 1
+
 /* Records that found no room in the ring buffer, counted since load. */
 struct ebt_dropped {
 	uint64_t in_ring; /* events that are in a ring of their process too */

@@ -39,9 +39,12 @@ static __always_inline uint32_t process_pid(struct task_struct *task)
 	return 0;
 }
 
-static __always_inline int tell(uint32_t pid, enum ebt_process_change change, uint32_t child)
+/* With the file: the process may have ended before anybody can look which it is. */
+static __always_inline int tell_exec(uint32_t pid, struct linux_binprm *bprm)
 {
-	channel_control(bpf_ktime_get_ns(), EBT_NO_POS, pid, EBT_PROCESS, change, child);
+	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
+	channel_control(bpf_ktime_get_ns(), BPF_CORE_READ(inode, i_ino), pid, EBT_PROCESS,
+			EBT_PROCESS_EXEC, BPF_CORE_READ(inode, i_sb, s_dev));
 	return 0;
 }
 
@@ -60,7 +63,10 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 		__sync_fetch_and_add(&ebt_dropped.control, 1);
 		return 0;
 	}
-	return tell(pid, EBT_PROCESS_FORK, child_pid);
+	uint8_t shares = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
+	channel_control(bpf_ktime_get_ns(), shares ? EBT_FORK_SHARES_MEMORY : EBT_NO_POS, pid,
+			EBT_PROCESS, EBT_PROCESS_FORK, child_pid);
+	return 0;
 }
 
 SEC("raw_tp/sched_process_exec")
@@ -69,7 +75,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	uint32_t pid = process_pid((void *)ctx->args[0]);
 	if (!bpf_map_lookup_elem(&ebt_traced, &pid))
 		return 0;
-	return tell(pid, EBT_PROCESS_EXEC, 0);
+	return tell_exec(pid, (void *)ctx->args[2]);
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -83,5 +89,6 @@ int ebt_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (!bpf_map_lookup_elem(&ebt_traced, &pid))
 		return 0;
 	bpf_map_delete_elem(&ebt_traced, &pid);
-	return tell(pid, EBT_PROCESS_EXIT, 0);
+	channel_control(bpf_ktime_get_ns(), EBT_NO_POS, pid, EBT_PROCESS, EBT_PROCESS_EXIT, 0);
+	return 0;
 }

@@ -92,6 +92,20 @@ struct task_struct {
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
+	struct mm_struct *mm;
+};
+struct super_block {
+	unsigned int s_dev;
+};
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+};
+struct file {
+	struct inode *f_inode;
+};
+struct linux_binprm {
+	struct file *file;
 };
 
 #pragma clang attribute pop

@@ -26,6 +26,7 @@ int probing_new(const struct opts *o, struct session *session,
 			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
+		.hold = o->program != NULL,
 		.watermark_only = opts_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,

@@ -135,21 +135,35 @@ static int look_for_ocaml(int fd, uint64_t bytes, struct inspect_budget *b, stru
 	return cut && f->ocaml_error ? -EDQUOT : 0;
 }
 
-int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
+/* -ENOENT: not looked into so far; *ret_key then says what it is. */
+static int look_up(int fd, struct known *ret_key, struct inspect_file *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st))
 		return -errno;
-	struct known k = {.dev = st.st_dev,
-			  .inode = st.st_ino,
-			  .ctime_s = (uint64_t)st.st_ctim.tv_sec,
-			  .ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
-			  .size = (uint64_t)st.st_size};
-	const struct known *old = find(&k);
-	if (old) {
+	*ret_key = (struct known){.dev = st.st_dev,
+				  .inode = st.st_ino,
+				  .ctime_s = (uint64_t)st.st_ctim.tv_sec,
+				  .ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
+				  .size = (uint64_t)st.st_size};
+	const struct known *old = find(ret_key);
+	if (old)
 		*ret = old->file;
-		return 0;
-	}
+	return old ? 0 : -ENOENT;
+}
+
+int inspect_peek(int fd, struct inspect_file *ret)
+{
+	struct known k;
+	return look_up(fd, &k, ret);
+}
+
+int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
+{
+	struct known k;
+	int err = look_up(fd, &k, ret);
+	if (err != -ENOENT)
+		return err;
 	uint64_t bytes = bytes_allowed(b);
 	if (!b->bytes || !b->cpu_ns || !b->files) {
 		b->spent = true;
@@ -158,7 +172,7 @@ int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
 	b->files--;
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	look_for_markers(fd, &k.file);
-	int err = look_for_ocaml(fd, bytes, b, &k.file);
+	err = look_for_ocaml(fd, bytes, b, &k.file);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	b->cpu_ns -= cost < b->cpu_ns ? cost : b->cpu_ns;
 	known.cpu_ns += cost;
@@ -170,6 +184,14 @@ int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
 	keep(&k);
 	*ret = k.file;
 	return 0;
+}
+
+bool inspect_is_known(uint64_t dev, uint64_t inode)
+{
+	for (uint32_t i = known.files; i-- > 0;)
+		if (known.file[i].inode == inode && known.file[i].dev == dev)
+			return known.file[i].file.markers || known.file[i].file.release;
+	return false;
 }
 
 struct search {

@@ -38,6 +38,11 @@ void inspect_budget_init(struct inspect_budget *b);
 /* Looks into a regular file that stays open. 0; -EDQUOT: the budget does not allow it; -errno. */
 int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret);
 
+/* The same if it was looked into before; else -ENOENT. */
+int inspect_peek(int fd, struct inspect_file *ret);
+/* True if a file that was looked into has markers or a runtime, whatever became of it since. */
+bool inspect_is_known(uint64_t dev, uint64_t inode);
+
 struct inspect_process {
 	uint32_t markers;	  /* in all files that it has mapped as code, each counted once */
 	enum ebt_release release; /* of the first OCaml 5 runtime */

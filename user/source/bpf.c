@@ -144,6 +144,27 @@ static int tell_lost(struct bpf_source *s, uint64_t now)
 	return err;
 }
 
+/* A process lived, and its probes were not in place. */
+static void tell_unwatched(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns)
+{
+	struct bpf_source *s = ctx;
+	struct ebt_event ev = {
+		.ts = until_ns,
+		.pos = since_ns,
+		.pid = (uint32_t)bpf_targets_pid(&s->targets, slot),
+		.kind = EBT_LOST,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_BPF | EBT_F_HISTORY,
+		.arg = {EBT_LOST_UNCOUNTED, 0},
+	};
+	log_at(LOG_VERBOSE, "process %u: not watched in its first %llu us", ev.pid,
+	       (unsigned long long)(until_ns - since_ns) / 1000);
+	/* Without memory for it the next event will fail too, and say so. */
+	if (bpf_lanes_add(&s->lanes, 0, &ev))
+		log_at(LOG_VERBOSE, "pid %u: no memory", ev.pid);
+}
+
 /* If a record about a process was dropped, the map of traced processes still knows of it. */
 static void find_lost_children(struct bpf_source *s)
 {
@@ -154,7 +175,7 @@ static void find_lost_children(struct bpf_source *s)
 	int map = bpf_map__fd(s->skel->maps.ebt_traced);
 	uint32_t pid, *last = NULL;
 	while (!bpf_map_get_next_key(map, last, &pid)) {
-		bpf_records_add_child(s, (pid_t)pid);
+		bpf_records_add_child(s, (pid_t)pid, UINT32_MAX, s->started_ns);
 		last = &pid;
 	}
 	for (uint32_t i = 0; i < s->targets.targets; i++) {
@@ -192,6 +213,7 @@ static int bpf_source_poll(struct source *base)
 		return 0;
 	int err = look(s);
 	find_lost_children(s);
+	bpf_targets_scan_pending(&s->targets);
 	if (s->started_ns >= s->rescan_ns + RESCAN_NS) {
 		bpf_targets_scan_all(&s->targets);
 		/* Of many processes with many mappings that takes its time. */
@@ -317,10 +339,12 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
 	s->targets.attach = attach_link;
 	s->targets.set_runtime = set_runtime;
+	s->targets.unwatched = tell_unwatched;
 	s->targets.ctx = s;
 	s->targets.watermark_only = opt->watermark_only;
 	s->targets.no_ring_request = opt->no_ring_request;
 	s->targets.ring_request_always = opt->ring_request_always;
+	s->targets.hold = opt->hold;
 	s->targets.no_ring = opt->no_ring;
 	s->targets.ocaml_after_ns = opt->ocaml_after_ns;
 	s->targets.release = opt->release;

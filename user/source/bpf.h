@@ -37,6 +37,7 @@ struct bpf_options {
 	size_t queue_bytes;	  /* of events taken and not yet read; 0: 64 MiB */
 	uint64_t slack_ns;	  /* an event may reach us so much later than its time; 0: 10 ms */
 	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI where the kernel has it */
+	bool hold;		  /* children, while probes are put into them: see proc/hold.h */
 	bool no_follow;		  /* leave children alone */
 	bool watermark_only;	  /* no events: only what tells when to read the rings */
 	bool no_ring_request;	  /* do not switch rings on */

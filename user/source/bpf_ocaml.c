@@ -11,6 +11,7 @@
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
 #include "proc/ocaml.h"
+#include "proc/process.h"
 #include "source/bpf_targets.h"
 
 struct bpf_ocaml {
@@ -21,6 +22,7 @@ struct bpf_ocaml {
 	struct ocaml_place place;
 	int link; /* < 0: left alone */
 	int told; /* of an attempt that failed */
+	bool on;  /* its own ring is, so far as we know */
 };
 
 static uint32_t runtimes_of(const struct bpf_targets *t, uint32_t slot)
@@ -85,6 +87,17 @@ static void remove_runtime(struct bpf_targets *t, const struct bpf_ocaml *o)
 	t->runtime[o->index].used = false;
 }
 
+/* A program that was started with its ring on gets time to make it; no other has to wait. */
+static uint64_t probe_after(const struct bpf_targets *t, uint32_t slot)
+{
+	char one[2];
+	if (!t->ocaml_after_ns ||
+	    process_getenv(bpf_targets_pid(t, slot), "OCAML_RUNTIME_EVENTS_START", one,
+			   sizeof(one)) < 0)
+		return 0;
+	return bpf_targets_since(t, slot) + t->ocaml_after_ns;
+}
+
 int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry *e, int fd,
 		  const struct ocaml_runtime *runtime, struct bpf_ocaml **ret)
 {
@@ -96,7 +109,7 @@ int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry 
 		o->fd = fd;
 		o->link = -1;
 		o->slot = slot;
-		o->after_ns = bpf_targets_since(t, slot) + t->ocaml_after_ns;
+		o->after_ns = probe_after(t, slot);
 		if (t->release)
 			o->runtime.release = t->release;
 		ocaml_place(fd, &o->runtime, bpf_targets_pid(t, slot), e, &o->place);
@@ -151,6 +164,7 @@ int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns
 {
 	pid_t pid = bpf_targets_pid(t, o->slot);
 	bool on = !t->no_ring && ocaml_ring_is_on(pid, &o->place) > 0;
+	o->on = on;
 	if (on && o->link >= 0) {
 		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
 		       pid);
@@ -162,6 +176,11 @@ int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns
 	o->told = n < 0 ? n : 0;
 	t->sites += n > 0 ? (uint32_t)n : 0;
 	return n;
+}
+
+bool bpf_ocaml_ring_is_on(const struct bpf_ocaml *o)
+{
+	return o->on;
 }
 
 void bpf_ocaml_free(struct bpf_targets *t, struct bpf_ocaml *o)

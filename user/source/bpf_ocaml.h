@@ -9,6 +9,7 @@
 #define SOURCE_BPF_OCAML_H
 
 #include <ebtrace/cursor.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -28,6 +29,7 @@ int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry 
 /* Attaches or detaches, as its ring is off or on. The number of sites attached by this call, or
  * -errno. */
 int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns);
+bool bpf_ocaml_ring_is_on(const struct bpf_ocaml *o);		 /* as of the last update */
 void bpf_ocaml_free(struct bpf_targets *t, struct bpf_ocaml *o); /* detaches; NULL is allowed */
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
@@ -18,27 +19,40 @@ static void tell(struct bpf_source *s, pid_t pid, enum bpf_change change)
 }
 
 /* The kernel has put the child among the traced; here it gets a slot and its links. */
-void bpf_records_add_child(struct bpf_source *s, pid_t pid)
+void bpf_records_add_child(struct bpf_source *s, pid_t pid, uint32_t parent, uint64_t ts)
 {
 	if (s->stopped || bpf_targets_find(&s->targets, pid) >= 0)
 		return;
 	int slot = bpf_targets_add(&s->targets, pid);
 	if (slot < 0)
 		return;
-	bpf_targets_scan(&s->targets, (uint32_t)slot);
+	if (ts)
+		bpf_targets_fork(&s->targets, (uint32_t)slot, parent, ts);
 	tell(s, pid, BPF_FORKED);
+}
+
+/* As stat() has it. */
+static uint64_t device(uint64_t of_kernel)
+{
+	return makedev((unsigned)(of_kernel >> 20), (unsigned)(of_kernel & 0xfffff));
 }
 
 static int take_process(struct bpf_source *s, const struct ebt_event *ev)
 {
 	pid_t pid = (pid_t)ev->pid;
 	int slot = bpf_targets_find(&s->targets, pid);
-	int err = bpf_lanes_add(&s->lanes, slot < 0 ? 0 : (uint32_t)slot, ev);
+	struct ebt_event told = *ev;
+	told.pos = EBT_NO_POS; /* what it holds is for us alone, and an exec's argument */
+	if (ev->id == EBT_PROCESS_EXEC)
+		told.arg[0] = 0;
+	int err = bpf_lanes_add(&s->lanes, slot < 0 ? 0 : (uint32_t)slot, &told);
 	if (ev->id == EBT_PROCESS_FORK) {
-		bpf_records_add_child(s, (pid_t)ev->arg[0]);
+		bpf_records_add_child(s, (pid_t)ev->arg[0], (uint32_t)slot,
+				      ev->pos == EBT_FORK_SHARES_MEMORY ? 0 : ev->ts);
 	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXEC) {
 		if (!s->stopped)
-			bpf_targets_exec(&s->targets, (uint32_t)slot);
+			bpf_targets_exec(&s->targets, (uint32_t)slot, ev->ts, device(ev->arg[0]),
+					 ev->pos);
 		tell(s, pid, BPF_EXECED);
 	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXIT) {
 		bpf_targets_end(&s->targets, (uint32_t)slot);

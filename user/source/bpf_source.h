@@ -32,8 +32,10 @@ struct bpf_source {
 /* A ring_buffer callback: ctx is the source. -ENOBUFS: the queues are full; the rest stays in the
  * kernel, which counts what it drops. */
 int bpf_records_take(void *ctx, void *data, size_t size);
-/* A process that the kernel follows already: it gets a slot and its links. */
-void bpf_records_add_child(struct bpf_source *s, pid_t pid);
+/* A process that the kernel follows already, born at `ts` as a child of the one in slot `parent`
+ * (UINT32_MAX: not known): it gets a slot, and its links at the next bpf_targets_scan_pending(). ts
+ * 0: only when it has called exec. */
+void bpf_records_add_child(struct bpf_source *s, pid_t pid, uint32_t parent, uint64_t ts);
 /* Memory under what has been taken and not yet read. */
 size_t bpf_records_bytes(const struct bpf_source *s);
 

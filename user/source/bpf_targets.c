@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "bpf/abi.h"
+#include "proc/hold.h"
 #include "proc/inspect.h"
 #include "proc/maps.h"
 #include "proc/notes.h"
@@ -21,6 +22,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+/* A process is looked at so often in its first 32 ms, at doubling distances. */
+#define YOUNG_LOOKS 6
+#define NO_PARENT   UINT32_MAX
+/* To look into a file that is larger takes too long to be held. */
+#define MAX_HELD_BYTES (64 << 20)
+#define MAX_HELD_NS    50000000ull
 /* Files of one process that are remembered; what a program maps beyond is not looked at. */
 #define MAX_FILES 8192
 
@@ -30,6 +37,7 @@ struct target_file {
 	int link; /* < 0: a file without markers, or one that cannot be attached to */
 	struct bpf_ocaml *ocaml; /* NULL: no OCaml runtime */
 	bool moved;		 /* it may be mapped at other addresses now */
+	uint64_t unwatched_ns;	 /* its runtime has not been watched since then; 0: it is */
 };
 
 struct bpf_target {
@@ -37,6 +45,14 @@ struct bpf_target {
 	bool ended;
 	bool filtered; /* by seccomp, when its markers were attached */
 	uint64_t since_ns;
+	uint64_t born_ns;   /* its last fork or exec; 0: it ran when it was attached to */
+	uint64_t looked_ns; /* when its mappings were read last; 0: never since then */
+	uint64_t exe_dev, exe_inode;
+	uint32_t parent;  /* its slot, of a process that has not called exec */
+	bool pending;	  /* to be looked at as soon as possible */
+	bool held;	  /* by hold_begin() */
+	uint64_t held_ns; /* since then; 0: it runs */
+	uint8_t looks;	  /* since then; see young_ns() */
 	struct target_file *file;
 	uint32_t files;
 	struct map index; /* of the files, by device and inode */
@@ -65,6 +81,9 @@ struct scan {
 	int sites;
 	int err; /* why the last file that failed did */
 	uint32_t mappings;
+	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
+	int marker_sites;
+	bool ring; /* the process has a ring file mapped */
 };
 
 int bpf_targets_add(struct bpf_targets *t, pid_t pid)
@@ -73,7 +92,7 @@ int bpf_targets_add(struct bpf_targets *t, pid_t pid)
 	if (!p)
 		return -ENOMEM;
 	t->target = p;
-	p[t->targets] = (struct bpf_target){.pid = pid, .since_ns = now_ns()};
+	p[t->targets] = (struct bpf_target){.pid = pid, .since_ns = now_ns(), .parent = NO_PARENT};
 	inspect_budget_init(&p[t->targets].budget);
 	return (int)t->targets++;
 }
@@ -214,6 +233,13 @@ static struct target_file *add_file(struct bpf_target *target, uint64_t dev, uin
 	return &p[target->files++];
 }
 
+static bool is_ring(const struct maps_entry *e)
+{
+	static const char suffix[] = ".events";
+	size_t n = strlen(e->path), tail = sizeof(suffix) - 1;
+	return e->shared && e->write && n > tail && !strcmp(e->path + n - tail, suffix);
+}
+
 static int scan_entry(const struct maps_entry *e, void *ctx)
 {
 	struct scan *s = ctx;
@@ -221,6 +247,7 @@ static int scan_entry(const struct maps_entry *e, void *ctx)
 	bool over = ++s->mappings > INSPECT_MAPPINGS || target->files == MAX_FILES;
 	if (over)
 		tell_incomplete(target);
+	s->ring |= is_ring(e);
 	if (over || !e->exec || !e->inode)
 		return over;
 	uint64_t dev = makedev(e->dev_major, e->dev_minor);
@@ -244,32 +271,146 @@ static int scan_entry(const struct maps_entry *e, void *ctx)
 		if (err == -ESRCH)
 			return err;
 	}
-	s->sites += (int)(f->sites - before);
+	f->unwatched_ns = s->unwatched_ns;
+	s->marker_sites += (int)(f->sites - before);
 	s->t->sites += f->sites - before;
 	return 0;
 }
 
-static void update_ocaml(struct scan *s)
+/* Returns since when a runtime that is probed from now on was not; 0: none was left alone. */
+static uint64_t update_ocaml(struct scan *s)
 {
 	struct bpf_target *target = &s->t->target[s->slot];
+	uint64_t since = 0;
 	for (uint32_t i = 0; i < target->files; i++) {
-		struct bpf_ocaml *o = target->file[i].ocaml;
-		int n = o ? bpf_ocaml_update(s->t, o, now_ns()) : 0;
+		struct target_file *f = &target->file[i];
+		int n = f->ocaml ? bpf_ocaml_update(s->t, f->ocaml, now_ns()) : 0;
 		s->sites += n > 0 ? n : 0;
 		s->err = n < 0 ? n : s->err;
+		if (n > 0 && f->unwatched_ns && (!since || f->unwatched_ns < since))
+			since = f->unwatched_ns;
+		/* What happened before its ring was read is in the ring. */
+		if (n > 0 || (f->ocaml && bpf_ocaml_ring_is_on(f->ocaml)))
+			f->unwatched_ns = 0;
 	}
+	return since;
 }
 
 int bpf_targets_scan(struct bpf_targets *t, uint32_t slot)
 {
-	struct scan s = {.t = t, .slot = slot};
-	if (t->target[slot].ended)
+	struct bpf_target *target = &t->target[slot];
+	struct scan s = {.t = t,
+			 .slot = slot,
+			 .unwatched_ns = target->looked_ns ? target->looked_ns : target->born_ns};
+	uint64_t begin = now_ns();
+	if (target->ended)
 		return 0;
-	int err = maps_each(t->target[slot].pid, scan_entry, &s);
+	target->pending = false;
+	if (target->looks < YOUNG_LOOKS)
+		target->looks++;
+	int err = maps_each(target->pid, scan_entry, &s);
 	if (err < 0)
 		return err;
-	update_ocaml(&s);
+	s.sites = s.marker_sites;
+	uint64_t since = update_ocaml(&s);
+	/* The events of markers that were missed are in the ring, if there is one. */
+	if (s.marker_sites && (t->no_ring || !s.ring))
+		since = s.unwatched_ns;
+	if (since && t->unwatched)
+		t->unwatched(t->ctx, slot, since, target->held_ns ? target->held_ns : now_ns());
+	/* Of one that has just ended nothing is mapped. */
+	target->looked_ns = s.mappings ? begin : target->looked_ns;
 	return s.sites ? s.sites : s.err;
+}
+
+void bpf_targets_fork(struct bpf_targets *t, uint32_t slot, uint32_t parent, uint64_t ts)
+{
+	struct bpf_target *target = &t->target[slot];
+	target->born_ns = ts;
+	target->parent = parent;
+	target->pending = true;
+	if (slot < t->first_new)
+		t->first_new = slot;
+}
+
+/* A new program maps its libraries in its first milliseconds. */
+static uint64_t young_ns(const struct bpf_target *target)
+{
+	return target->since_ns + (500000ull << target->looks);
+}
+
+/* Whether there was something to watch in a process, as far as can be told without looking at it. */
+static bool had_probes(const struct bpf_targets *t, const struct bpf_target *target)
+{
+	if (target->parent >= t->targets)
+		return inspect_is_known(target->exe_dev, target->exe_inode);
+	const struct bpf_target *parent = &t->target[target->parent];
+	for (uint32_t i = 0; i < parent->files; i++)
+		if (parent->file[i].link >= 0 || parent->file[i].ocaml)
+			return true;
+	return false;
+}
+
+/* A program is held if it has something to be probed, or may have, and looking at it is quick. What
+ * its libraries hold is not mapped yet. */
+static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_target *target)
+{
+	if (target->parent < t->targets)
+		return had_probes(t, target);
+	char path[32];
+	struct inspect_file in;
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool known = !inspect_peek(fd, &in);
+	bool worth = known ? in.markers || in.release
+			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
+	close(fd);
+	return worth;
+}
+
+static void let_go(struct bpf_target *target)
+{
+	target->held = hold_end(target->pid) == -EAGAIN;
+	target->held_ns = 0;
+}
+
+/* All that are new are held before the first is looked at, which may take its time. */
+static void hold_new(struct bpf_targets *t)
+{
+	for (uint32_t i = t->first_new; i < t->targets; i++) {
+		struct bpf_target *target = &t->target[i];
+		if (target->ended || !target->pending || target->held ||
+		    !is_worth_holding(t, target) || hold_begin(target->pid))
+			continue;
+		target->held = true;
+		target->held_ns = now_ns();
+	}
+}
+
+void bpf_targets_scan_pending(struct bpf_targets *t)
+{
+	uint64_t now = now_ns();
+	if (t->hold)
+		hold_new(t);
+	uint32_t first = t->targets;
+	for (uint32_t i = t->first_new; i < t->targets; i++) {
+		struct bpf_target *target = &t->target[i];
+		bool young =
+			target->born_ns && target->looks < YOUNG_LOOKS && now >= young_ns(target);
+		if (target->held && now_ns() > target->held_ns + MAX_HELD_NS)
+			let_go(target);
+		if (!target->ended && (target->pending || young))
+			bpf_targets_scan(t, i);
+		if (target->held)
+			let_go(target);
+		bool done = target->ended || !target->born_ns || target->looks == YOUNG_LOOKS;
+		if (i < first && (!done || target->held))
+			first = i;
+	}
+	t->first_new = first;
 }
 
 static void forget_markers(struct bpf_targets *t, struct target_file *f)
@@ -281,10 +422,20 @@ static void forget_markers(struct bpf_targets *t, struct target_file *f)
 	f->moved = true;
 }
 
-int bpf_targets_exec(struct bpf_targets *t, uint32_t slot)
+void bpf_targets_exec(struct bpf_targets *t, uint32_t slot, uint64_t ts, uint64_t dev,
+		      uint64_t inode)
 {
 	struct bpf_target *target = &t->target[slot];
 	target->since_ns = now_ns();
+	target->born_ns = ts;
+	target->looked_ns = 0;
+	target->exe_dev = dev;
+	target->exe_inode = inode;
+	target->parent = NO_PARENT;
+	target->pending = true;
+	if (slot < t->first_new)
+		t->first_new = slot;
+	target->looks = 0;
 	/* A filter that was installed since the markers were attached. */
 	bool attach_again = !target->filtered && process_is_filtered(target->pid);
 	for (uint32_t i = 0; i < target->files; i++) {
@@ -295,7 +446,6 @@ int bpf_targets_exec(struct bpf_targets *t, uint32_t slot)
 		bpf_ocaml_free(t, f->ocaml);
 		f->ocaml = NULL;
 	}
-	return bpf_targets_scan(t, slot);
 }
 
 void bpf_targets_scan_all(struct bpf_targets *t)
@@ -307,6 +457,9 @@ void bpf_targets_scan_all(struct bpf_targets *t)
 void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 {
 	struct bpf_target *target = &t->target[slot];
+	if (!target->ended && target->born_ns && !target->looked_ns && t->unwatched &&
+	    had_probes(t, target))
+		t->unwatched(t->ctx, slot, target->born_ns, now_ns());
 	for (uint32_t i = 0; i < target->files; i++) {
 		if (target->file[i].link >= 0)
 			close(target->file[i].link);
@@ -322,8 +475,14 @@ void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 
 void bpf_targets_detach(struct bpf_targets *t)
 {
-	for (uint32_t i = 0; i < t->targets; i++)
+	for (uint32_t i = 0; i < t->targets; i++) {
+		for (int tries = 0; t->target[i].held && tries < 50; tries++) {
+			t->target[i].held = hold_end(t->target[i].pid) == -EAGAIN;
+			if (t->target[i].held)
+				usleep(1000);
+		}
 		bpf_targets_end(t, i);
+	}
 }
 
 void bpf_targets_done(struct bpf_targets *t)

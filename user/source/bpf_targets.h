@@ -33,7 +33,10 @@ struct bpf_targets {
 		      const struct uprobe_site *site, uint32_t sites);
 	/* Tells the BPF program what it must know of an OCaml runtime. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
+	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
+	void (*unwatched)(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns);
 	void *ctx;
+	bool hold; /* new processes, while probes are put into them */
 	bool watermark_only, no_ring_request;
 	bool ring_request_always; /* also of processes under a seccomp filter */
 	bool no_ring;		  /* what an OCaml program's ring holds does not matter */
@@ -42,6 +45,7 @@ struct bpf_targets {
 
 	struct bpf_target *target; /* by slot; a slot is never used again */
 	uint32_t targets;
+	uint32_t first_new;	     /* nothing is pending, held or young before this one */
 	uint32_t sites;		     /* attached now */
 	struct bpf_runtime *runtime; /* of OCaml; their places are used in turn */
 	uint32_t runtimes, next_runtime, last_serial;
@@ -56,8 +60,13 @@ pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot);	/* 0: no such
 /* Looks for files with markers or an OCaml runtime that are new in the process, and attaches to
  * them. The number of new sites, or -errno. */
 int bpf_targets_scan(struct bpf_targets *t, uint32_t slot);
-/* The same when the process runs another program now, or the same one anew. */
-int bpf_targets_exec(struct bpf_targets *t, uint32_t slot);
+/* A new process, born at `ts` as a child of the one at `parent`: it is to be looked at. */
+void bpf_targets_fork(struct bpf_targets *t, uint32_t slot, uint32_t parent, uint64_t ts);
+/* The process runs another program since `ts`, or the same one anew: it is to be looked at. */
+void bpf_targets_exec(struct bpf_targets *t, uint32_t slot, uint64_t ts, uint64_t dev,
+		      uint64_t inode);
+/* Looks at those that are to be looked at, and again at those that still load their libraries. */
+void bpf_targets_scan_pending(struct bpf_targets *t);
 void bpf_targets_scan_all(struct bpf_targets *t);
 void bpf_targets_end(struct bpf_targets *t, uint32_t slot); /* detaches: the process is no more */
 void bpf_targets_detach(struct bpf_targets *t);		    /* all of them */

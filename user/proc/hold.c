@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/hold.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define WAIT_US	  20
+#define MAX_WAITS 100
+
+static ssize_t read_file(pid_t pid, const char *name, void *buf, size_t cap)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = read(fd, buf, cap);
+	close(fd);
+	return n;
+}
+
+/* The kernel has given it more than its user has: set-user-id, set-group-id, capabilities. */
+static bool is_privileged(pid_t pid)
+{
+	Elf64_auxv_t aux[64];
+	ssize_t n = read_file(pid, "auxv", aux, sizeof(aux));
+	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(*aux); i++)
+		if (aux[i].a_type == AT_SECURE)
+			return aux[i].a_un.a_val != 0;
+	return true; /* it cannot be told */
+}
+
+static long number_after(const char *status, const char *name)
+{
+	const char *at = strstr(status, name);
+	return at ? strtol(at + strlen(name), NULL, 10) : -1;
+}
+
+static bool is_free_and_single(pid_t pid)
+{
+	char status[4096];
+	ssize_t n = read_file(pid, "status", status, sizeof(status) - 1);
+	if (n <= 0)
+		return false;
+	status[n] = 0;
+	return !number_after(status, "\nTracerPid:") && number_after(status, "\nThreads:") == 1;
+}
+
+static bool has_stopped(pid_t pid)
+{
+	siginfo_t si = {0};
+	return waitid(P_PID, (id_t)pid, &si, WSTOPPED | WEXITED | WNOHANG | WNOWAIT | __WALL) ||
+	       si.si_pid == pid;
+}
+
+int hold_begin(pid_t pid)
+{
+	if (is_privileged(pid) || !is_free_and_single(pid))
+		return -EPERM;
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
+		return -errno;
+	/* Fails if it has just ended: see hold_end(). */
+	if (!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
+		for (int i = 0; i < MAX_WAITS && !has_stopped(pid); i++)
+			usleep(WAIT_US);
+	return 0;
+}
+
+/* The end of somebody else's child goes to its parent once we have taken note. Our own is left to who
+ * waits for it: its status is needed. */
+static int end_of_dead(pid_t pid)
+{
+	siginfo_t si = {0};
+	char status[4096];
+	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL))
+		return 0;
+	if (si.si_pid != pid)
+		return -EAGAIN;
+	ssize_t n = read_file(pid, "status", status, sizeof(status) - 1);
+	status[n > 0 ? n : 0] = 0;
+	if (number_after(status, "\nPPid:") != getpid())
+		waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | __WALL);
+	return 0;
+}
+
+int hold_end(pid_t pid)
+{
+	siginfo_t si;
+	/* Not by its wait status, which somebody else may have taken. */
+	if (ptrace(PTRACE_GETSIGINFO, pid, NULL, &si))
+		return end_of_dead(pid);
+	/* Stopped by us or by job control, or on the way to a signal, which it gets now. */
+	int sig = si.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : si.si_signo;
+	ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)sig);
+	return 0;
+}
