@@ -32,11 +32,12 @@ mkdir "$TMP/runtime"
 XDG_RUNTIME_DIR=$TMP/runtime json --mode ring -o "$TMP/t" -- "$gc" -q -t 1 -n 1000 -c /dev/null
 is "$(ls -A "$TMP/runtime")" "" "no private directory is left behind"
 
+# Behind a shell, root's tracer leaves the environment alone and asks the programs for their rings.
 for mode in ring stream; do
-  json --mode $mode -o "$TMP/t" -- sh -c "$gc -q -t 1 -n 500 -c /dev/null; $gc -q -t 1 -n 500 -c /dev/null"
+  json --mode $mode -o "$TMP/t" -- sh -c "$gc -q -t 1 -n 8000 -r 20000 -c /dev/null; $gc -q -t 1 -n 8000 -r 20000 -c /dev/null"
   is "$(jq -s '[.[] | select(.name == "ring_start").pid] | unique | length' "$TMP/t")" 2 \
     "$mode: the children of the program are followed"
-  json --mode $mode -o "$TMP/t" -- sh -c "exec $gc -q -t 1 -n 500 -c /dev/null"
+  json --mode $mode -o "$TMP/t" -- sh -c "exec $gc -q -t 1 -n 8000 -r 20000 -c /dev/null"
   is "$(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" 1 "$mode: exec is followed"
 done
 

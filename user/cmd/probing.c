@@ -12,7 +12,7 @@
 /* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
 #define OCAML_START_NS 150000000ull
 
-int probing_new(const struct opts *o, struct session *session,
+int probing_new(const struct opts *o, bool record, struct session *session,
 		void (*changed)(void *ctx, pid_t pid, enum bpf_change change), void *ctx,
 		struct source **ret, char *ret_missing)
 {
@@ -31,7 +31,7 @@ int probing_new(const struct opts *o, struct session *session,
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
 		.no_ring = o->mode == MODE_PROBES,
-		.ocaml_after_ns = o->program && o->mode != MODE_PROBES ? OCAML_START_NS : 0,
+		.ocaml_after_ns = record ? OCAML_START_NS : 0,
 		.release = o->release,
 		.changed = changed,
 		.ctx = ctx,

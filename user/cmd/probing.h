@@ -9,9 +9,10 @@
 
 /*
  * Makes it if the mode asks for it or allows it: *ret, NULL without one. Where the mode only allows it,
- * ret_missing (EBT_REASON_BYTES) says what it lacks. 0, or an exit status after a line on stderr.
+ * ret_missing (EBT_REASON_BYTES) says what it lacks. `record`: the program that we start will switch its
+ * own ring on. 0, or an exit status after a line on stderr.
  */
-int probing_new(const struct opts *o, struct session *session,
+int probing_new(const struct opts *o, bool record, struct session *session,
 		void (*changed)(void *ctx, pid_t pid, enum bpf_change change), void *ctx,
 		struct source **ret, char *ret_missing);
 /*

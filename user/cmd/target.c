@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "cmd/inbox.h"
+#include "cmd/recording.h"
 
 /* What a fork of ours may touch between two looks at its memory. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
@@ -25,20 +26,48 @@ static const char *env_value(const char *name)
 	return v && *v ? v : NULL;
 }
 
-/* Where its rings go: where the user says, else a directory of ours. */
+/*
+ * Where its rings go: where the user says, else a directory of ours, if they are to be on. 0, -ENOSPC
+ * if there is no room, or -errno.
+ */
 static int choose_dir(struct target *t)
 {
+	struct recording_room room;
 	const char *user = env_value("EBTRACE_DIR");
 	if (!user)
 		user = env_value("OCAML_RUNTIME_EVENTS_DIR");
-	if (user)
-		return snprintf(t->dir, sizeof(t->dir), "%s", user) < (int)sizeof(t->dir)
-			       ? 0
-			       : -ENAMETOOLONG;
-	int err = rundir_make(&t->own, 0, 0);
+	if (user && snprintf(t->dir, sizeof(t->dir), "%s", user) >= (int)sizeof(t->dir))
+		return -ENAMETOOLONG;
+	if (!t->record)
+		return 0;
+	recording_room(&room);
+	if (user) {
+		int fd = open(user, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		bool full = fd >= 0 && rundir_room(fd) < room.least_bytes;
+		if (fd >= 0)
+			close(fd);
+		return full ? -ENOSPC : 0;
+	}
+	int err = rundir_make(&t->own, room.want_bytes, room.least_bytes);
 	if (!err)
 		memcpy(t->dir, t->own.path, sizeof(t->dir));
 	return err;
+}
+
+/* 0, or -errno if the program is not to be started for that. */
+static int prepare_rings(struct target *t, bool must)
+{
+	struct recording_room room;
+	int err = choose_dir(t);
+	if (!err || err == -ENAMETOOLONG)
+		return err;
+	recording_room(&room);
+	t->record = false;
+	log_at(LOG_NORMAL,
+	       "no directory for rings with %llu MB of room (%s); %sEBTRACE_DIR names another one",
+	       (unsigned long long)(room.least_bytes >> 20), strerror(-err),
+	       must ? "" : "the program runs without; ");
+	return must ? err : 0;
 }
 
 static void extend_environment(const struct target *t)
@@ -48,8 +77,6 @@ static void extend_environment(const struct target *t)
 	/* Empty is unset; OCaml would take it for the root directory. */
 	setenv("EBTRACE_DIR", t->dir, !env_value("EBTRACE_DIR"));
 	setenv("OCAML_RUNTIME_EVENTS_DIR", t->dir, !env_value("OCAML_RUNTIME_EVENTS_DIR"));
-	if (t->own.fd < 0)
-		setenv(INBOX_RUN_VARIABLE, inbox_run(), 1);
 	setenv("EBTRACE_PRESERVE", "1", 0);
 	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
 }
@@ -68,6 +95,8 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGINT, SIG_DFL);
+	if (t->own.fd < 0 && *t->dir)
+		setenv(INBOX_RUN_VARIABLE, inbox_run(), 1);
 	if (t->record)
 		extend_environment(t);
 	char byte;
@@ -82,22 +111,25 @@ static void run_child(const struct target *t, char **argv, int go, int failed)
 	_exit(127);
 }
 
-int target_spawn(struct target *t, char **argv, const struct target_options *o)
+int target_prepare(struct target *t, bool record, bool must)
 {
 	*t = (struct target){.pid = -1,
 			     .pidfd = -1,
 			     .go_fd = -1,
 			     .failed_fd = -1,
 			     .own = {.fd = -1, .base_fd = -1},
-			     .nice = o->nice,
-			     .open_files = o->open_files,
-			     .traced = o->stop,
-			     .record = o->record};
+			     .record = record};
 	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
 	inbox_run(); /* the same on both sides of the fork */
-	int err = choose_dir(t);
-	if (err)
-		return err;
+	return prepare_rings(t, must);
+}
+
+int target_spawn(struct target *t, char **argv, const struct target_options *o)
+{
+	int err = 0;
+	t->nice = o->nice;
+	t->open_files = o->open_files;
+	t->traced = o->stop;
 	int go[2] = {-1, -1}, failed[2] = {-1, -1};
 	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
 		err = -errno;

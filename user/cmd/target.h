@@ -42,9 +42,13 @@ struct target_options {
 	/* target_go() is to leave it stopped behind exec(), when its file is mapped (by ptrace, which
 	 * takes a set-user-id program's privilege unless we are root). */
 	bool stop;
-	bool record; /* switch its rings on */
 };
 
+/*
+ * Chooses where its rings go, if they are to be switched on: `record` in `t` is false if there is no
+ * room for them, which is said; with `must` that is -ENOSPC. 0 or -errno; target_done() either way.
+ */
+int target_prepare(struct target *t, bool record, bool must);
 /* Forks `argv`, held before exec(). 0 or -errno. */
 int target_spawn(struct target *t, char **argv, const struct target_options *o);
 /* Lets it exec. 0, or -errno of the exec(). */

@@ -17,6 +17,7 @@
 #include "cmd/follow.h"
 #include "cmd/open.h"
 #include "cmd/probing.h"
+#include "cmd/recording.h"
 #include "cmd/signals.h"
 #include "cmd/target.h"
 #include "core/loss.h"
@@ -292,7 +293,6 @@ static int start_program(struct tracer *t)
 		.nice = t->opts->nice,
 		.open_files = t->opts->open_files,
 		.stop = t->bpf != NULL,
-		.record = t->opts->mode != MODE_PROBES,
 	};
 	int err = target_spawn(&t->target, argv, &to);
 	t->has_target = true;
@@ -300,7 +300,8 @@ static int start_program(struct tracer *t)
 		complain("cannot start '%s': %s", argv[0], strerror(-err));
 		return EXIT_ERROR;
 	}
-	follow_dir(t->follow, t->target.dir, t->target.own.fd >= 0);
+	if (*t->target.dir)
+		follow_dir(t->follow, t->target.dir, t->target.own.fd >= 0);
 	err = follow_add(t->follow, t->target.pid);
 	if (err) {
 		complain("cannot follow '%s': %s", argv[0], strerror(-err));
@@ -362,12 +363,17 @@ static int init(struct tracer *t)
 
 static int begin(struct tracer *t)
 {
-	int err = init(t);
+	int err = t->opts->program ? target_prepare(&t->target, recording_by_environment(t->opts),
+						    t->opts->mode == MODE_RING)
+				   : 0;
+	if (!err)
+		err = init(t);
 	if (err) {
 		complain("cannot start: %s", strerror(-err));
 		return EXIT_ERROR;
 	}
-	int status = probing_new(t->opts, t->session, on_change, t, &t->bpf, t->no_bpf);
+	int status = probing_new(t->opts, t->opts->program && t->target.record, t->session,
+				 on_change, t, &t->bpf, t->no_bpf);
 	if (!status && t->bpf) {
 		err = pump_add_source(t->pump, t->bpf);
 		if (!err)
@@ -408,9 +414,14 @@ static int program_status(struct tracer *t, int status)
 	if (!status && !session_run_totals(t->session).events && !follow_rings(t->follow) &&
 	    !t->bpf_markers)
 		complain("nothing was traced: '%s' has neither a ring file nor markers; it must be "
-			 "an OCaml 5 program or link libebtrace-probes (in a chroot: set "
-			 "OCAML_RUNTIME_EVENTS_DIR to a directory in there)",
-			 t->opts->program[0]);
+			 "an OCaml 5 program or link libebtrace-probes%s",
+			 t->opts->program[0],
+			 t->target.record
+				 ? " (in a chroot: set OCAML_RUNTIME_EVENTS_DIR to a directory "
+				   "in there)"
+				 : "; --mode ring switches the rings of all that it starts on");
+	else if (!t->target.record && t->opts->mode != MODE_PROBES)
+		recording_tell_left_off(t->opts, t->session);
 	return status ? status : target_exit_status(&t->target);
 }
 
@@ -459,8 +470,9 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 			status = program_status(&t, status);
 		if (!t.target.keep_files && t.follow)
 			follow_remove_files(t.follow);
-		target_done(&t.target);
 	}
+	if (o->program)
+		target_done(&t.target);
 	follow_free(t.follow);
 	/* What is still to be written may wait for a reader: a second signal must end that. */
 	signals_finish(&t.signals);

@@ -251,3 +251,21 @@ uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol)
 	}
 	return 0;
 }
+
+bool elf_needs(struct elf *e, const char *prefix)
+{
+	GElf_Shdr shdr;
+	size_t length = strlen(prefix);
+	Elf_Scn *scn = next_section(e, NULL, SHT_DYNAMIC, &shdr);
+	Elf_Data *data = read_section(e, scn);
+	Elf_Data *strings = data ? read_section(e, elf_getscn(e->elf, shdr.sh_link)) : NULL;
+	GElf_Dyn dyn;
+	for (int i = 0; strings && i < MAX_SYMBOLS && gelf_getdyn(data, i, &dyn); i++) {
+		uint64_t at = dyn.d_un.d_val;
+		if (dyn.d_tag == DT_NEEDED && strings->d_buf && at < strings->d_size &&
+		    length <= strings->d_size - at &&
+		    !memcmp((const char *)strings->d_buf + at, prefix, length))
+			return true;
+	}
+	return false;
+}

@@ -45,4 +45,7 @@ uint64_t elf_tls_bytes(struct elf *e);
 /* Address of the slot with this x86-64 relocation type for the symbol; 0: none. */
 uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol);
 
+/* True if it is linked to a shared library whose name begins so. */
+bool elf_needs(struct elf *e, const char *prefix);
+
 #endif

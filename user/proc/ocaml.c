@@ -336,20 +336,25 @@ static bool holds_variables(int fd)
 	return false;
 }
 
+bool ocaml_is_stripped_file(int fd)
+{
+	struct elf *elf;
+	struct elf_symbol begin = {.name = "caml_ev_begin"};
+	if (elf_open(fd, &elf))
+		return false;
+	bool stripped = !elf_find(elf, &begin, 1) && holds_variables(fd);
+	elf_close(elf);
+	return stripped;
+}
+
 bool ocaml_is_stripped(pid_t pid)
 {
 	char path[32];
-	struct elf *elf;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	struct elf_symbol begin = {.name = "caml_ev_begin"};
-	bool stripped = false;
-	if (!elf_open(fd, &elf)) {
-		stripped = !elf_find(elf, &begin, 1) && holds_variables(fd);
-		elf_close(elf);
-	}
+	bool stripped = ocaml_is_stripped_file(fd);
 	close(fd);
 	return stripped;
 }

@@ -81,5 +81,6 @@ int ocaml_ring_is_on(pid_t pid, const struct ocaml_place *p);
 
 /* True if the executable is an OCaml 5 program none of whose symbols are left. */
 bool ocaml_is_stripped(pid_t pid);
+bool ocaml_is_stripped_file(int fd); /* the same of a program's file */
 
 #endif
