@@ -164,10 +164,10 @@ static void test_threads(void)
 	start(100);
 	push_thread(1000, EBT_BEGIN, 1, 11);
 	push_thread(1010, EBT_BEGIN, 1, 12);
-	push_thread(1020, EBT_END, 1, 12);
-	push_thread(1500, EBT_END, 1, 11);
+	push_thread(1020, EBT_END, 1, 11);
+	push_thread(1500, EBT_END, 1, 12);
 	finish();
-	ok(out_count == 2 && out[0].tid == 11 && out[1].tid == 11,
+	ok(out_count == 2 && out[0].tid == 12 && out[1].tid == 12,
 	   "an end belongs to a begin of its own thread");
 	start(100);
 	push_thread(1000, EBT_BEGIN, 1, 11);

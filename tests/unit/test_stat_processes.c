@@ -117,6 +117,13 @@ static void test_life(void)
 	      S(FORK(2000, 1, 7), GC(2100, 7, 0), EXIT(3000, 7), FORK(5000, 1, 7), GC(5100, 7, 0),
 		EXIT(6000, 7)),
 	      "7: 4000 2000-200-0 0");
+	check("and the second one need not have ended",
+	      S(FORK(2000, 1, 7), GC(2100, 7, 0), EXIT(3000, 7), FORK(5000, 1, 7), GC(5100, 7, 0)),
+	      "7: 7000 5000-200-0 0");
+	check("a pid that has ended says nothing of who has it next",
+	      S(FORK(2000, 1, 7), EXIT(3000, 7), GC(5000, 7, 0)), "7: 8000 8000-100-0 0");
+	check("a thread whose process was not seen to begin is as old as its first event",
+	      S(GC(5000, 7, NONE)), "7: 8000 4000-100-0 0");
 	check("a fork of a process that is there begins no other",
 	      S(FORK(2000, 1, 7), GC(2100, 7, 0), FORK(3000, 7, 8), EXIT(4000, 7)),
 	      "7: 2000 2000-100-0 0");

@@ -92,7 +92,7 @@ static int pass(struct spans *s, uint64_t now_ns)
 static bool close_short(struct spans *s, const struct ebt_event *ev, uint64_t *innermost)
 {
 	uint64_t *link = innermost;
-	while (*link > s->first && *link > s->cut) {
+	while (*link > s->first) {
 		struct waiting *w = at(s, *link - 1);
 		if (w->ev.id != ev->id) {
 			link = &w->outer;
@@ -104,7 +104,7 @@ static bool close_short(struct spans *s, const struct ebt_event *ev, uint64_t *i
 		w->dropped = is_short;
 		return is_short;
 	}
-	*link = 0; /* what is further out has been passed on, or cut */
+	*link = 0; /* what is further out has been passed on */
 	return false;
 }
 

@@ -153,10 +153,67 @@ static enum stat_cut cut_of(const struct stat_model *m, const struct track_span 
 	return late ? STAT_CUT_LATE : STAT_CUTS;
 }
 
+/* What has gone by of the pause that is open counts. */
+static void spend(struct stat_lane *l, uint64_t now_ns)
+{
+	uint64_t ns = now_ns > l->pause_ns ? now_ns - l->pause_ns : 0;
+	l->gc_ns += ns;
+	l->pause_spent_ns += ns;
+}
+
+/* NULL: the thread does not wait. tid 0: a free place. */
+static struct stat_waiting *find_waiting(struct stat_lane *l, uint32_t tid)
+{
+	for (unsigned i = 0; l->waiting && i < STAT_WAITING; i++)
+		if (l->waiting[i].tid == tid)
+			return &l->waiting[i];
+	return NULL;
+}
+
+int stat_lane_thread(struct stat_lane *l, uint32_t tid, uint64_t now_ns)
+{
+	struct stat_waiting *w;
+	if (l->stopping && l->tid) {
+		if (!l->waiting && !(l->waiting = calloc(STAT_WAITING, sizeof(*l->waiting))))
+			return -ENOMEM;
+		w = find_waiting(l, 0);
+		if (!w) /* more than that are one, as where nothing is known of threads */
+			return 0;
+		spend(l, l->last_ns);
+		*w = (struct stat_waiting){l->tid, l->stopping, l->pause_spent_ns};
+		l->stopping = 0;
+		l->pause_spent_ns = 0;
+	}
+	l->tid = tid;
+	w = l->stopping ? NULL : find_waiting(l, tid);
+	if (!w)
+		return 0;
+	l->stopping = w->stopping;
+	l->pause_spent_ns = w->spent_ns;
+	l->pause_ns = later(now_ns, l->since_ns);
+	*w = (struct stat_waiting){0};
+	return 0;
+}
+
+/* Where all that is open is cut, so are the pauses of those that wait. */
+static void cut_waiting(struct stat_lane *l, enum stat_cut cut)
+{
+	struct stat_pauses *p = &l->process->pauses;
+	for (unsigned i = 0; l->waiting && i < STAT_WAITING; i++) {
+		if (!l->waiting[i].tid)
+			continue;
+		p->cut[cut]++;
+		if (l->waiting[i].spent_ns > p->cut_max_ns)
+			p->cut_max_ns = l->waiting[i].spent_ns;
+		l->waiting[i] = (struct stat_waiting){0};
+	}
+}
+
 static int end_pause(struct stat_model *m, struct stat_lane *l, uint64_t end_ns, enum stat_cut cut)
 {
-	uint64_t ns = end_ns > l->pause_ns ? end_ns - l->pause_ns : 0;
-	l->gc_ns += ns;
+	spend(l, end_ns);
+	uint64_t ns = l->pause_spent_ns;
+	l->pause_spent_ns = 0;
 	if (cut == STAT_CUTS)
 		return l->unsure ? hold_pause(m, l, ns) : add_pause(m, l, ns);
 	l->process->pauses.cut[cut]++;
@@ -186,8 +243,10 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	l->open_spans++;
 	uint64_t bit = 1ull << depth % 64;
 	l->late[depth / 64] = m->late ? l->late[depth / 64] | bit : l->late[depth / 64] & ~bit;
-	if (stat_phase_stops(i) && !l->stopping++)
+	if (stat_phase_stops(i) && !l->stopping++) {
 		l->pause_ns = clip(m, s->begin_ns);
+		l->pause_spent_ns = 0;
+	}
 	if (i == STAT_PHASE_major_gc_stw)
 		count_together(m, ev, &p->majors_open, &p->majors);
 	else if (i == STAT_PHASE_compaction)
@@ -231,8 +290,13 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		count_span(m, l, i, s, end_ns, cut == STAT_CUTS);
 	if (!depth && l->unsure && counts)
 		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin_ns);
-	if (!stat_phase_stops(i) || --l->stopping || !counts)
+	/* What another thread that waits has open may be ended by a loss. */
+	if (!stat_phase_stops(i) || !l->stopping || --l->stopping)
 		return 0;
+	if (!counts) {
+		l->pause_spent_ns = 0;
+		return 0;
+	}
 	return end_pause(m, l, end_ns, cut);
 }
 
@@ -260,6 +324,8 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 		err = tracks_push(m->tracks, &cut);
 		m->closing = false;
 	}
+	cut_waiting(l, STAT_CUT_END);
+	l->stopping = 0;
 	if (!err)
 		err = commit(m, l);
 	l->elapsed_ns += end_ns - l->since_ns;
@@ -275,6 +341,7 @@ int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns,
 	if (now_ns > from)
 		l->uncovered_ns += now_ns - from;
 	l->lost_until_ns = later(l->lost_until_ns, now_ns);
+	cut_waiting(l, STAT_CUT_LOSS);
 	int err = commit(m, l);
 	become_unsure(l, now_ns,
 		      since_ns > m->session->run_begin_ns ? STAT_CUT_LOSS : STAT_CUT_START);

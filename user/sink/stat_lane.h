@@ -18,6 +18,9 @@ void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure);
 int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool stopped);
 /* A hole has ended. What was open has been cut. 0 or -ENOMEM. */
 int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns, uint64_t now_ns);
+/* Another thread of the domain runs: the one before is inside its pause, but none of its time is. 0
+ * or -ENOMEM. */
+int stat_lane_thread(struct stat_lane *l, uint32_t tid, uint64_t now_ns);
 /* An end came whose begin was not seen. */
 void stat_lane_orphan(struct stat_lane *l, uint32_t phase, uint64_t now_ns);
 /* For tracks_new(). */

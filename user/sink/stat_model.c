@@ -30,6 +30,7 @@ void stat_model_done(struct stat_model *m)
 		for (struct stat_lane *l = p->lanes, *after; l; l = after) {
 			after = l->next;
 			free(l->held);
+			free(l->waiting);
 			free(l);
 		}
 		next = p->next;
@@ -418,7 +419,11 @@ static int on_event(struct stat_model *m, const struct ebt_event *ev)
 		return -ENOMEM;
 	int err = 0;
 	l->in_ring = ev->pos != EBT_NO_POS;
+	if (ev->tid && ev->tid != l->tid)
+		err = stat_lane_thread(l, ev->tid, moment(m, ev));
 	l->process->late += !!(ev->flags & EBT_F_LATE);
+	if (err)
+		return err;
 	if (ev->kind == EBT_LIFECYCLE)
 		err = on_lifecycle(m, l, ev);
 	else if (ev->kind == EBT_COUNTER && ev->ts >= m->session->run_begin_ns)

@@ -46,6 +46,13 @@ struct stat_loss {
 	uint64_t unwatched, unwatched_ns;	/* probes were not in place */
 };
 
+/* A thread of a domain that gave way to another one inside a pause: a finaliser may. */
+struct stat_waiting {
+	uint32_t tid, stopping; /* 0, 0: a free place */
+	uint64_t spent_ns;
+};
+#define STAT_WAITING 8
+
 /* A domain's ring, or a thread without one. */
 struct stat_lane {
 	struct stat_process *process;
@@ -59,9 +66,12 @@ struct stat_lane {
 	uint64_t until_ns;   /* end of the last use that is over */
 	uint64_t elapsed_ns; /* of uses that are over */
 	uint64_t gc_ns, uncovered_ns, pauses;
-	uint64_t minors;   /* begins of `minor` */
-	uint64_t pause_ns; /* begin of the pause that is open */
-	uint32_t stopping; /* open phases that stop the mutator */
+	uint64_t minors;	 /* begins of `minor` */
+	uint64_t pause_ns;	 /* begin of the pause that is open, or of what goes on of it */
+	uint64_t pause_spent_ns; /* before its thread gave way */
+	uint32_t stopping;	 /* open phases of the thread that stop the mutator */
+	uint32_t tid;		 /* of the last event; 0: not known */
+	struct stat_waiting *waiting; /* STAT_WAITING threads, or NULL */
 	uint32_t open_spans;
 	uint64_t late[TRACK_DEPTH / 64]; /* by depth: the begin of the open span came late */
 	uint64_t lost_until_ns;
