@@ -23,6 +23,9 @@ extern struct ebt_gate ebt_gate_own __attribute__((alias("ebt_gate"), visibility
 
 static const uint32_t no_fork_mark = 1;
 const uint32_t *ebt_fork_mark = &no_fork_mark;
+/* A page of its own, which goes with the library and need not be unmapped. */
+#define PAGE_BYTES 4096
+static uint32_t fork_page[PAGE_BYTES / sizeof(uint32_t)] __attribute__((aligned(PAGE_BYTES)));
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* All below is written under the lock. */
@@ -31,6 +34,7 @@ static struct ebt_file file;
 static uint32_t epoch;
 static uint64_t request_after_ns; /* no new try for a ring before this */
 static bool exiting;
+static bool requested;	      /* it is a tracer that wants the ring, not the program */
 static sigset_t holders_mask; /* what its holder had blocked before */
 
 /* But for those that tell of a fault: blocked, they would kill at once, whatever their handler. */
@@ -191,12 +195,14 @@ static void stop_locked(uint64_t wait_ns)
 	if (quiet)
 		ebt_file_unmap(&file);
 	file.base = NULL;
-	request_after_ns = tail.ts + REQUEST_RETRY_NS;
+	__atomic_store_n(&request_after_ns, tail.ts + REQUEST_RETRY_NS, __ATOMIC_RELAXED);
 }
 
 static int start(void)
 {
 	ebt_lock();
+	if (!file.base)
+		requested = false;
 	int err = start_locked();
 	ebt_unlock();
 	return err;
@@ -273,15 +279,21 @@ const char *ebt_probes_version(void)
 	return EBT_VERSION;
 }
 
-/* Who has the lock either starts the ring just now or waits for probes to end: do not wait. */
+/*
+ * Who has the lock either starts the ring just now or waits for probes to end: do not wait. While a
+ * ring cannot be had, the probes that ask for it in vain make no system call.
+ */
 void ebt_control_requested(void)
 {
-	if (!trylock())
-		return;
 	uint64_t now = ebt_clock_monotonic();
+	if (__atomic_load_n(&exiting, __ATOMIC_RELAXED) ||
+	    now < __atomic_load_n(&request_after_ns, __ATOMIC_RELAXED) || !trylock())
+		return;
 	if (!file.base && !exiting && now >= request_after_ns) {
+		requested = true;
 		if (start_locked() < 0)
-			request_after_ns = now + REQUEST_RETRY_NS;
+			__atomic_store_n(&request_after_ns, now + REQUEST_RETRY_NS,
+					 __ATOMIC_RELAXED);
 		struct ebt_tail tail = tail_now();
 		if (file.base)
 			marker_ring_request(tail);
@@ -296,32 +308,17 @@ void ebt_control_requested(void)
  */
 static void make_fork_mark(void)
 {
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	uint32_t *mark =
-		mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mark == MAP_FAILED)
+	if (madvise(fork_page, sizeof(fork_page), MADV_WIPEONFORK))
 		return;
-	if (madvise(mark, page, MADV_WIPEONFORK)) {
-		munmap(mark, page);
-		return;
-	}
-	*mark = 1;
-	ebt_fork_mark = mark;
-}
-
-static void drop_fork_mark(void)
-{
-	if (ebt_fork_mark != &no_fork_mark)
-		munmap((void *)(uintptr_t)ebt_fork_mark, (size_t)sysconf(_SC_PAGESIZE));
-	ebt_fork_mark = &no_fork_mark;
+	*fork_page = 1;
+	ebt_fork_mark = fork_page;
 }
 
 void ebt_control_forked(bool inside)
 {
 	pthread_mutex_init(&lock, NULL);
 	bool recorded = file.base || (ebt_state() & EBT_STATE_FORKED);
-	if (ebt_fork_mark != &no_fork_mark)
-		*(uint32_t *)(uintptr_t)ebt_fork_mark = 1;
+	*fork_page = 1;
 	if (inside)
 		ebt_file_detach(&file);
 	else
@@ -368,22 +365,52 @@ __attribute__((constructor(101))) static void library_loaded(void)
 		start();
 }
 
-__attribute__((destructor(101))) static void library_unloaded(void)
+/*
+ * The end of a program that may sit in a sandbox by now which kills it for any system call but those
+ * that it needs itself, and there is no asking without one. So where there is no ring, or where
+ * somebody else asked for it and removes it, the end is but stores to memory. The slot keeps the
+ * file mapped for ring_stop as for any probe, a visit for the note.
+ */
+static void end_without_system_calls(uint32_t state)
+{
+	struct ebt_slot *s = ebt_self.slot;
+	struct ebt_tail tail = tail_now();
+	if (!(state & EBT_STATE_ON))
+		return;
+	if (s && s->state == state && !s->busy)
+		ebt_emit_lifecycle(EBT_LIFECYCLE_ring_stop, 0);
+	uint64_t visit = ebt_visit();
+	if (__atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST) == state) {
+		set_state(0);
+		marker_ring_stop(file.path, tail);
+		file.ext->left_over = !config.preserve;
+	}
+	ebt_leave(visit);
+}
+
+static void end_with_removal(void)
 {
 	/* exit() may come from the handler of a fault of the holder of the lock. */
 	struct timespec until;
 	sigset_t mask;
 	ebt_signals_block(&mask);
-	if (!*ebt_fork_mark)
-		ebt_control_forked(inside_probe());
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
 	if (!pthread_mutex_timedlock(&lock, &until)) {
-		exiting = true;
 		stop_locked(EXIT_WAIT_NS);
-		ebt_threads_done();
-		drop_fork_mark();
 		pthread_mutex_unlock(&lock);
 	}
 	ebt_signals_restore(&mask);
+}
+
+__attribute__((destructor(101))) static void library_unloaded(void)
+{
+	uint32_t state = ebt_state();
+	__atomic_store_n(&exiting, true, __ATOMIC_RELAXED);
+	/* In a child that has not found out that it is one, the ring is its parent's. */
+	if (*ebt_fork_mark && (state & EBT_STATE_ON) && !requested && !config.preserve)
+		end_with_removal();
+	else if (*ebt_fork_mark)
+		end_without_system_calls(state);
+	ebt_threads_done();
 }

@@ -16,6 +16,7 @@
 
 #include "clock.h"
 #include "procfs.h"
+#include "stale.h"
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -109,39 +110,6 @@ static int rename_new(int dir, const char *from, const char *to)
 	return renameat(dir, from, dir, to) ? -errno : 0;
 }
 
-/* Whether a file was made by this very process: before it exec()ed, as its maker lives no more. */
-static bool is_own(int fd)
-{
-	struct ebt_ring_file header;
-	struct ebt_ring_ext ext;
-	if (pread(fd, &header, sizeof(header), 0) != sizeof(header) ||
-	    header.custom_events_offset > INT64_MAX - EBT_RING_NAMES_BYTES ||
-	    pread(fd, &ext, sizeof(ext),
-		  (off_t)(header.custom_events_offset + EBT_RING_NAMES_BYTES)) != sizeof(ext))
-		return false;
-	char boot_id[sizeof(ext.boot_id)];
-	ebt_proc_boot_id(boot_id, sizeof(boot_id));
-	return ext.magic == EBT_RING_EXT_MAGIC && ext.pid == (uint64_t)getpid() &&
-	       ext.start_time == ebt_proc_start_time() &&
-	       !memcmp(ext.boot_id, boot_id, sizeof(boot_id));
-}
-
-/* Removes a file that has the name we want, if it is stale; see ring_file.h. */
-static bool remove_stale(int dir, const char *name, bool preserve)
-{
-	struct stat st;
-	bool stale = true;
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0) {
-		stale = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-		stale = stale && !(preserve && is_own(fd));
-		/* OCaml's runtime in this process locks nothing. */
-		stale = stale && !fstat(fd, &st) && !ebt_proc_maps_inode(st.st_ino, name);
-		close(fd);
-	}
-	return stale && !unlinkat(dir, name, 0);
-}
-
 /* Of OCaml 5's runtime, where the program has one. */
 extern void caml_ev_begin(int phase) __attribute__((weak));
 
@@ -160,7 +128,7 @@ static int publish(struct ebt_file *file, int dir, const struct ebt_config *conf
 		else
 			snprintf(name, sizeof(name), "%d-%d.events", pid, copy);
 		err = rename_new(dir, tmp, name);
-		if (err == -EEXIST && remove_stale(dir, name, config->preserve))
+		if (err == -EEXIST && ebt_stale_remove(dir, name, config->preserve))
 			err = rename_new(dir, tmp, name);
 		if (!err)
 			set_path(file, dir, config->dir, name);
@@ -311,6 +279,7 @@ int ebt_file_create(struct ebt_file *file, const struct ebt_config *config, uint
 	int dir = open_dir(config);
 	if (dir < 0)
 		return dir;
+	ebt_stale_sweep(dir);
 	char tmp[64];
 	snprintf(tmp, sizeof(tmp), ".%d-%llx.tmp", getpid(),
 		 (unsigned long long)ebt_clock_monotonic());

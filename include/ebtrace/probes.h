@@ -37,6 +37,15 @@
  * A tracer that attaches to the marker ring_request asks for the ring: the next probe then starts
  * it as ebt_start() would. If that fails, nothing is said, and the probes try again once a second
  * as long as somebody asks; so it also is after an ebt_stop().
+ *
+ * Sandboxes. A program may have entered a filter by its end that kills it for any system call it
+ * does not need itself, and there is no asking without one. So the end of a program in which nothing
+ * records, or whose ring a tracer asked for, or with EBTRACE_PRESERVE, makes no system call. The file
+ * stays; the tracer removes it, or the next program of this user that records into a directory that
+ * is the user's alone, or `ebtrace list --prune`. Only a ring that the program or EBTRACE_START alone
+ * asked for is removed at exit: a program that records and then enters such a filter calls
+ * ebt_stop() first, or has EBTRACE_PRESERVE set. While it records, a thread's first probe, a fork and
+ * a child's first probe make system calls too; all others make none where the vdso has the time.
  */
 #ifndef EBTRACE_PROBES_H
 #define EBTRACE_PROBES_H
@@ -195,7 +204,8 @@ static inline void ebt_custom(int event, const void *payload, size_t bytes)
  */
 EBT_API int ebt_start(void);
 /*
- * Ends recording and removes the file unless EBTRACE_PRESERVE is set; done by itself at exit.
+ * Ends recording and removes the file unless EBTRACE_PRESERVE is set; done by itself at exit, but
+ * for what is said of sandboxes above (dlclose() leaves the file mapped in those cases).
  * A later ebt_start() makes a new file. Returns 0. Waits for probes under way in other threads.
  */
 EBT_API int ebt_stop(void);

@@ -134,7 +134,7 @@ static inline uint32_t ebt_ring_event_seq(uint64_t header)
 
 /*
  * The extension block. Every string is NUL-padded. It is written whole before the file gets its
- * name; only the counters and the runtime's name change afterwards. The three name tables follow
+ * name; only the counters, the runtime's name and `left_over` change afterwards. The three name tables follow
  * it, one after the other: phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
  */
 #define EBT_RING_EXT_MAGIC	0x3130545845544245ull /* "EBTEXT01" in the file */
@@ -157,7 +157,7 @@ struct ebt_ring_ext {
 	char producer[64]; /* "ebtrace-probes 1.0" */
 	char runtime[64];  /* what the program calls its runtime; empty: not said */
 	uint32_t phases, counters, lifecycles; /* names in each table */
-	uint32_t spare;
+	uint32_t left_over; /* 1: the process has ended, and left the removal to who asked for it */
 	uint64_t no_ring_events; /* events of threads that found no free ring */
 	uint64_t reserved[7];
 };

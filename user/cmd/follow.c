@@ -297,8 +297,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 			close(found[i].fd);
 			continue;
 		}
-		if (k.asked)
-			ring_dirs_take(&f->dirs, p->pid, &found[i]);
+		ring_dirs_take(&f->dirs, p->pid, &found[i]);
 		detect_release(f, p);
 		add_user(f, p->pid);
 		p->has_ring = true;
@@ -437,19 +436,19 @@ int follow_end(struct follow *f)
 	return err;
 }
 
-/* True for a ring that was read and that we asked for, of a process that has ended. */
-static bool is_left_over(const struct stat *st, pid_t named, void *ctx)
+/* True for a ring that was read, of a process that has ended, if we asked for it: by the environment,
+ * or, as its process says, by a probe. */
+static bool is_left_over(const struct stat *st, pid_t named, bool left, void *ctx)
 {
 	struct follow *f = ctx;
 	const struct known_ring *k = known_rings_find(&f->known, st);
 	const struct followed *p = k ? find(f, k->pid) : NULL;
-	return k && k->asked && k->named == named && (!p || has_ended(p->pidfd));
+	return k && (k->asked || left) && k->named == named && (!p || has_ended(p->pidfd));
 }
 
 void follow_remove_files(struct follow *f)
 {
-	if (*f->inbox.path)
-		ring_dirs_remove(&f->dirs, f->inbox.path, is_left_over, f);
+	ring_dirs_remove(&f->dirs, f->inbox.path, is_left_over, f);
 }
 
 int follow_scan(struct follow *f)

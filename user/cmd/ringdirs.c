@@ -2,9 +2,11 @@
 #include "cmd/ringdirs.h"
 
 #include <dirent.h>
+#include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -73,6 +75,27 @@ void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
 		r->dir[r->count++] = (struct ring_dir){st.st_dev, st.st_ino, fd};
 }
 
+/* The mark that libebtrace-probes puts into a file at the end of a program, when it was we who had
+ * asked for the ring: see `left_over` in ring.h. */
+static bool is_left(int dir, const char *name, const struct stat *st)
+{
+	struct ebt_ring_file header;
+	struct ebt_ring_ext ext;
+	struct stat now;
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool left =
+		fd >= 0 && !fstat(fd, &now) && now.st_dev == st->st_dev &&
+		now.st_ino == st->st_ino &&
+		pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
+		header.custom_events_offset <= INT64_MAX - EBT_RING_NAMES_BYTES &&
+		pread(fd, &ext, sizeof(ext),
+		      (off_t)(header.custom_events_offset + EBT_RING_NAMES_BYTES)) == sizeof(ext) &&
+		ext.magic == EBT_RING_EXT_MAGIC && ext.left_over == 1;
+	if (fd >= 0)
+		close(fd);
+	return left;
+}
+
 static void remove_in(int fd, ring_left_over_fn *left_over, void *ctx)
 {
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -83,7 +106,8 @@ static void remove_in(int fd, ring_left_over_fn *left_over, void *ctx)
 	while (d && (e = readdir(d))) {
 		pid_t named = ringfile_name_pid(e->d_name);
 		if (named && !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode) && left_over(&st, named, ctx))
+		    S_ISREG(st.st_mode) &&
+		    left_over(&st, named, is_left(dirfd(d), e->d_name, &st), ctx))
 			unlinkat(dirfd(d), e->d_name, 0);
 	}
 	if (d)

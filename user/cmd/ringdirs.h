@@ -25,8 +25,8 @@ struct ring_dirs {
 	unsigned count;
 };
 
-/* `named`: the pid in the file's name. */
-typedef bool ring_left_over_fn(const struct stat *st, pid_t named, void *ctx);
+/* `named`: the pid in the file's name; `left`: its process has left its removal to us. */
+typedef bool ring_left_over_fn(const struct stat *st, pid_t named, bool left, void *ctx);
 
 /*
  * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that has
@@ -36,7 +36,7 @@ bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir);
 
 /* Keeps the directory of a ring that a live process has mapped. All zero is a valid set. */
 void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);
-/* Removes what left_over() says from `dir` and from all directories that were taken. */
+/* Removes what left_over() says from `dir` (may be empty) and from all directories taken. */
 void ring_dirs_remove(struct ring_dirs *r, const char *dir, ring_left_over_fn *left_over,
 		      void *ctx);
 void ring_dirs_done(struct ring_dirs *r);

@@ -464,13 +464,10 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	}
 	done(&t);
 	signals_release(&t.signals, program_of(&t));
-	if (t.has_target) {
-		bool ran = t.target.pid > 0 && t.target.go_fd < 0;
-		if (ran)
-			status = program_status(&t, status);
-		if (!t.target.keep_files && t.follow)
-			follow_remove_files(t.follow);
-	}
+	if (t.has_target && t.target.pid > 0 && t.target.go_fd < 0)
+		status = program_status(&t, status);
+	if (t.follow && !(t.has_target && t.target.keep_files))
+		follow_remove_files(t.follow);
 	if (o->program)
 		target_done(&t.target);
 	follow_free(t.follow);
