@@ -91,6 +91,11 @@ int main(void)
 {
 	check("of a pause only the time of its own thread counts", S(GIVES_WAY(11, 12)),
 	      "2/14 cut 0/0/0 gc 14");
+	check("phases of threads that give way to each other do not nest",
+	      S({2000, 11, B, FULL}, {2005, 11, B, MAJOR}, {2010, 12, B, MINOR},
+		{2013, 12, B, MAJOR}, {2020, 11, E, MAJOR}, {2022, 11, E, FULL},
+		{2030, 12, E, MAJOR}, {2034, 12, E, MINOR}),
+	      "2/14 cut 0/0/0 gc 14");
 	check("where threads are not known all of it does", S(GIVES_WAY(0, 0)),
 	      "1/112 cut 0/0/0 gc 112");
 	check("an event of another thread outside of pauses changes nothing",

@@ -8,6 +8,9 @@
 
 #include "base/map.h"
 
+/* In the key of a track, in the place of its span: the thread's. */
+#define OF_THREAD 0x80000000u
+
 #define RECENT 64 /* tracks found without a look into the map */
 
 /*
@@ -48,7 +51,8 @@ struct stack {
 	struct stack *prev, *next;	  /* in order of appearance */
 	struct link in_group, in_process; /* while it is open */
 	uint64_t last_ns;
-	bool in_ring; /* its last event has a position in a ring */
+	uint32_t thread; /* whose part of its domain's phases it is; 0: all of them */
+	bool in_ring;	 /* its last event has a position in a ring */
 	unsigned depth, cap;
 	struct track_span *open; /* `cap`: most tracks are never deep */
 };
@@ -63,6 +67,7 @@ struct tracks {
 	struct stack *first, *last;
 	struct stack *recent[RECENT];
 	uint32_t count, groups;
+	bool by_thread;
 };
 
 #define OF_LINK(link, type, member) ((type *)((char *)(link)-offsetof(type, member)))
@@ -111,11 +116,24 @@ void tracks_free(struct tracks *t)
 	free(t);
 }
 
-static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t span)
+void tracks_by_thread(struct tracks *t)
+{
+	t->by_thread = true;
+}
+
+/* The halves of a pair from a ring and from BPF are of one track: those have a position. */
+static uint32_t thread_of(const struct tracks *t, const struct ebt_event *ev, uint32_t span)
+{
+	bool own = t->by_thread && span == TRACK_PHASES && ev->domain != EBT_NO_DOMAIN &&
+		   ev->pos == EBT_NO_POS;
+	return own ? ev->tid & ~OF_THREAD : 0;
+}
+
+static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t thread, uint32_t span)
 {
 	const struct track *t = &s->track;
 	return t->pid == ev->pid && t->span == span && t->domain == ev->domain &&
-	       (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
+	       s->thread == thread && (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
 }
 
 /* What a key stands for, made of `bytes` zeroes if it is new. NULL: no memory. */
@@ -162,18 +180,23 @@ static struct group *find_group(struct tracks *t, const struct ebt_event *ev)
 	return g;
 }
 
+static uint64_t stack_key(const struct group *g, uint32_t thread, uint32_t span)
+{
+	return (uint64_t)g->number << 32 | (thread ? OF_THREAD | thread : span);
+}
+
 static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t span)
 {
 	uint32_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : ev->tid;
-	struct stack **recent = &t->recent[(ev->pid * 31 + lane + span * 7) % RECENT];
-	if (*recent && is_of(*recent, ev, span))
+	uint32_t thread = thread_of(t, ev, span);
+	struct stack **recent = &t->recent[(ev->pid * 31 + lane + thread + span * 7) % RECENT];
+	if (*recent && is_of(*recent, ev, thread, span))
 		return *recent;
 	struct group *g = find_group(t, ev);
 	if (!g)
 		return NULL;
 	bool is_new;
-	struct stack *s =
-		value_of(&t->stacks, (uint64_t)g->number << 32 | span, sizeof(*s), &is_new);
+	struct stack *s = value_of(&t->stacks, stack_key(g, thread, span), sizeof(*s), &is_new);
 	if (!s || !is_new)
 		return s ? *recent = s : NULL;
 	s->track = (struct track){.number = ++t->count,
@@ -182,6 +205,7 @@ static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t
 				  .domain = ev->domain,
 				  .span = span};
 	s->group = g;
+	s->thread = thread;
 	s->sibling = g->stacks;
 	g->stacks = s;
 	s->prev = t->last;
@@ -334,7 +358,7 @@ static void forget_stack(struct tracks *t, struct stack *s)
 {
 	if (t->visitor.forget)
 		t->visitor.forget(t->visitor.ctx, &s->track);
-	map_delete(&t->stacks, (uint64_t)s->group->number << 32 | s->track.span);
+	map_delete(&t->stacks, stack_key(s->group, s->thread, s->track.span));
 	*(s->prev ? &s->prev->next : &t->first) = s->next;
 	*(s->next ? &s->next->prev : &t->last) = s->prev;
 	free(s->open);

@@ -56,7 +56,10 @@ struct tracks_visitor {
 };
 
 int tracks_new(const struct tracks_visitor *v, struct tracks **ret); /* v is copied; 0 or -ENOMEM */
-void tracks_free(struct tracks *t);				     /* does not call the visitor */
+/* Where an event of a domain tells its thread and is in no ring, each thread has a track of its own
+ * for its phases: systhreads share a domain, and theirs do not nest. Before the first event. */
+void tracks_by_thread(struct tracks *t);
+void tracks_free(struct tracks *t); /* does not call the visitor */
 /* Takes an event of any kind, in order of time; visits what it begins or ends. */
 int tracks_push(struct tracks *t, const struct ebt_event *ev);
 /* Ends what is open, at this moment or the last of its track, whichever is later. */

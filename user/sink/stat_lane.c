@@ -291,7 +291,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	if (!depth && l->unsure && counts)
 		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin_ns);
 	/* What another thread that waits has open may be ended by a loss. */
-	if (!stat_phase_stops(i) || !l->stopping || --l->stopping)
+	bool waits = l->waiting && t->tid != l->tid && find_waiting(l, t->tid);
+	if (!stat_phase_stops(i) || waits || !l->stopping || --l->stopping)
 		return 0;
 	if (!counts) {
 		l->pause_spent_ns = 0;
