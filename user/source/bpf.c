@@ -119,31 +119,6 @@ static int set_runtime(void *ctx, uint32_t index, const struct ebt_ocaml_runtime
 
 /* ---- poll ---- */
 
-/* Events that were dropped and are in no ring leave no other trace than this count. */
-static int tell_lost(struct bpf_source *s, uint64_t now)
-{
-	uint64_t dropped = __atomic_load_n(&s->skel->bss->ebt_dropped.nowhere, __ATOMIC_RELAXED);
-	int err = 0;
-	if (dropped != s->lost_told) {
-		struct ebt_event ev = {
-			.ts = now,
-			.pos = s->lost_since_ns,
-			.pid = s->targets.targets == 1 ? (uint32_t)bpf_targets_pid(&s->targets, 0)
-						       : 0,
-			.kind = EBT_LOST,
-			.domain = EBT_NO_DOMAIN,
-			.cpu = EBT_NO_CPU,
-			.flags = EBT_F_BPF,
-			.arg = {dropped - s->lost_told, 0},
-		};
-		err = bpf_lanes_add(&s->lanes, 0, &ev);
-		if (!err)
-			s->lost_told = dropped;
-	}
-	s->lost_since_ns = now;
-	return err;
-}
-
 /* A process lived, and its probes were not in place. */
 static void tell_unwatched(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns)
 {
@@ -196,7 +171,8 @@ static int look(struct bpf_source *s)
 	int n = ring_buffer__consume(s->rb);
 	if (n < 0 && n != -ENOBUFS)
 		return n;
-	int err = tell_lost(s, s->started_ns);
+	uint64_t dropped = __atomic_load_n(&s->skel->bss->ebt_dropped.nowhere, __ATOMIC_RELAXED);
+	int err = bpf_records_lost(s, dropped, s->started_ns);
 	/* Where the queues were full, what was taken is complete up to its last record. */
 	uint64_t to = s->taken_ns < s->started_ns ? s->taken_ns : s->started_ns;
 	if (n >= 0)

@@ -160,6 +160,29 @@ static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t 
 	return err;
 }
 
+int bpf_records_lost(struct bpf_source *s, uint64_t dropped, uint64_t now)
+{
+	bool alone = s->targets.targets == 1;
+	int err = 0;
+	if (dropped != s->lost_told) {
+		struct ebt_event ev = {
+			.ts = now,
+			.pos = s->lost_since_ns,
+			.pid = alone ? (uint32_t)bpf_targets_pid(&s->targets, 0) : 0,
+			.kind = EBT_LOST,
+			.domain = EBT_NO_DOMAIN,
+			.cpu = EBT_NO_CPU,
+			.flags = EBT_F_BPF,
+			.arg = {dropped - s->lost_told, 0},
+		};
+		err = bpf_lanes_add(&s->lanes, 0, &ev);
+		if (!err)
+			s->lost_told = dropped;
+	}
+	s->lost_since_ns = now;
+	return err;
+}
+
 size_t bpf_records_bytes(const struct bpf_source *s)
 {
 	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);

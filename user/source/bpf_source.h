@@ -36,6 +36,12 @@ int bpf_records_take(void *ctx, void *data, size_t size);
  * (UINT32_MAX: not known): it gets a slot, and its links at the next bpf_targets_scan_pending(). ts
  * 0: only when it has called exec. */
 void bpf_records_add_child(struct bpf_source *s, pid_t pid, uint32_t parent, uint64_t ts);
+/*
+ * Events that were dropped and are in no ring leave no other trace than their count: what it has
+ * grown by since the last call is told as a loss, whose it is only where one process is traced. 0
+ * or -ENOMEM.
+ */
+int bpf_records_lost(struct bpf_source *s, uint64_t dropped, uint64_t now);
 /* Memory under what has been taken and not yet read. */
 size_t bpf_records_bytes(const struct bpf_source *s);
 

@@ -204,7 +204,7 @@ static bool decode_batch(struct ring_lane *lane, bool ended)
 			.words = lane->words + lane->head,
 			.n = seg->what.words,
 			.pos = seg->what.pos,
-			.more = last && !ended,
+			.more = !last || !ended, /* a cut record is part of the hole behind it */
 		};
 		size_t used;
 		lane->next = 0;
