@@ -4,6 +4,7 @@
 . tests/lib.sh
 need_command jq
 need_command protoc
+need_command xz
 
 EBTRACE_START=1 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 2 -n 20000 -u -c /dev/null
 ring=$(echo "$TMP"/*.events)
@@ -53,6 +54,13 @@ is "$(files) $(stat -c %a "$dir/run.ndjson")" "run.ndjson 600" "--rotate 1 keeps
 afresh
 "$O/ebtrace" -q "$ring" -f ndjson -o "$dir/run" --max-size 300K --rotate 2
 is "$(files)" "run run.1" "without a suffix the number is at the end"
+
+afresh
+xz -dc tests/data/ocaml-5.3.0/d-wrapped.events.xz >"$TMP/1.lossy"
+"$O/ebtrace" --ocaml-version 5.3 --fail-on-loss "$TMP/1.lossy" -o "$dir/run.ndjson" --max-size 8K --rotate 100 2>"$TMP/err"
+is "$? $(tail -1 "$dir/run.ndjson" | jq -c '[.lost_words]')" "3 [0]" "what an earlier file says is lost is no loss of the last, but of the run"
+"$O/ebtrace" --ocaml-version 5.3 "$TMP/1.lossy" -o "$TMP/lossy.ndjson" 2>"$TMP/err.one"
+is "$(sed 's/: [^:]*$//' "$TMP/err")" "$(sed 's/: [^:]*$//' "$TMP/err.one")" "whose totals are those of a run into one file"
 
 # Every format: each file is one of its own.
 for format in text ebt chrome perfetto fxt; do

@@ -155,6 +155,11 @@ as $user ln -s "$TMP/home/target" "$sticky/out.1.ndjson"
 "$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" --max-size 4K --rotate 3 2>"$TMP/err"
 is "$? $(files)" "1 out.1.ndjson " "a link at the name of an older file is not replaced"
 
+afresh
+as $user sh -c "echo theirs >'$sticky/out.1.ndjson'"
+"$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" --max-size 4K --rotate 3 2>"$TMP/err"
+is "$? $(files) $(cat "$sticky/out.1.ndjson")" "1 out.1.ndjson  theirs" "nor is another user's file"
+
 # In place: while there is no event, what was there stays.
 afresh
 echo old >"$sticky/far.ebt"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A live run whose output cannot keep up says which part limits, and what to use instead.
 . tests/lib.sh
-need_command jq
+need_command script
 
 mkfifo "$TMP/fifo"
 # Its reader has the first 64 KiB, then nothing until the program has ended.
@@ -27,6 +27,28 @@ if grep -q "the output cannot keep up" "$TMP/err"; then
 	grep -q "write to a faster one, or record less (-e GLOB)" "$TMP/err"
 	ok $? "ebt: a capture is not said to be the cure of itself" || diag "$(cat "$TMP/err")"
 fi
+
+
+# Who watches is told while it runs, and again at the end.
+cat >"$TMP/watched" <<END
+'$O/ebtrace' --mode ring --buffer 4M -f ndjson -o '$TMP/fifo' -- sh -c \
+	"'$O/tests/prog/minigc' -q -t 2 -n 1500000 -c /dev/null; until [ -e '$TMP/go' ]; do sleep 0.1; done"
+END
+timeout 60 script -qefc "sh '$TMP/watched'" "$TMP/terminal" >/dev/null </dev/null &
+tracer=$!
+{
+	head -c 65536 >/dev/null
+	for i in 1 2 3; do # so that the loss gets through the backlog
+		head -c 8000000 >/dev/null
+		sleep 0.5
+	done
+	wait_for grep -q "cannot keep up" "$TMP/terminal"
+	ok $? "on a terminal it is told while the program runs"
+	: >"$TMP/go"
+	cat >/dev/null
+} <"$TMP/fifo"
+wait $tracer
+is "$(grep -c 'the output cannot keep up' "$TMP/terminal")" 2 "once, and at the end"
 
 # With nothing lost there is nothing to say, however slow the reader is.
 (sleep 1; cat >/dev/null) <"$TMP/fifo" &

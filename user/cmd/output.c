@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/leftovers.h"
 #include "cmd/open.h"
+#include "cmd/parts.h"
 #include "cmd/rotation.h"
 
 /* The inputs as the command line has them; what cannot be found is told when it is opened. */
@@ -293,7 +293,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 	if (status && path)
 		outfile_drop(&out->file);
 	else if (out->file.part && log_level >= LOG_NORMAL)
-		leftovers_tell(&out->file, in.ids, in.count);
+		parts_tell(&out->file, in.ids, in.count);
 	return status;
 }
 

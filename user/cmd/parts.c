@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/leftovers.h"
+#include "cmd/parts.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -83,7 +83,7 @@ static void look(struct search *s, const char *name)
 	close(fd);
 }
 
-void leftovers_tell(const struct outfile *f, const struct file_id *inputs, unsigned input_count)
+void parts_tell(const struct outfile *f, const struct file_id *inputs, unsigned input_count)
 {
 	struct search s = {.f = f, .inputs = inputs, .input_count = input_count};
 	int fd = openat(f->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
