@@ -13,12 +13,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "cmd/inbox.h"
+#include "cmd/leftover.h"
 #include "cmd/recording.h"
 
 /* What a fork of ours may touch between two looks at its memory. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
+
+/* Between two sweeps, and that many times as long as one took. */
+#define SWEEP_NS   1000000000ull
+#define SWEEP_REST 100
 
 static const char *env_value(const char *name)
 {
@@ -222,6 +228,22 @@ void target_usage(const struct target *t, struct session *s)
 	/* About what our copy had before exec() says nothing. */
 	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES)
 		p->usage.peak_rss_bytes = t->usage.peak_rss_bytes;
+}
+
+void target_sweep(struct target *t)
+{
+	uint64_t begin_ns = now_ns();
+	if (t->own.fd < 0 || t->keep_files || begin_ns < t->sweep_ns)
+		return;
+	struct leftover l = {0};
+	int fd = fcntl(t->own.fd, F_DUPFD_CLOEXEC, 0);
+	if (fd >= 0 && leftover_add(&l, fd, t->dir) >= 0 && l.file_count)
+		leftover_judge(&l);
+	for (unsigned i = 0; i < l.file_count; i++)
+		leftover_remove(&l, &l.files[i]);
+	leftover_done(&l);
+	uint64_t end_ns = now_ns();
+	t->sweep_ns = end_ns + SWEEP_NS + SWEEP_REST * (end_ns - begin_ns);
 }
 
 int target_exit_status(const struct target *t)

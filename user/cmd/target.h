@@ -23,6 +23,7 @@ struct target {
 	int go_fd;	    /* a byte here lets it exec */
 	int failed_fd;	    /* errno of a failed exec, or end of file */
 	char dir[PATH_MAX]; /* where its ring files appear */
+	uint64_t sweep_ns;  /* not to be swept before */
 	struct rundir own;  /* that directory, if we made it; removed by target_done() */
 	bool keep_files;    /* the user asked for them */
 	bool traced;	    /* stopped behind exec(), before its first instruction */
@@ -59,6 +60,11 @@ void target_release(struct target *t);
 bool target_ended(struct target *t);
 /* Tells the session what it has used, once it has ended. */
 void target_usage(const struct target *t, struct session *s);
+/*
+ * Removes the rings of processes that have ended from the directory that we made, now and then: when
+ * the trace is over but the program goes on, nobody reads them, and they would fill the memory.
+ */
+void target_sweep(struct target *t);
 /* The status that a shell would show: its own, or 128 + signal. */
 int target_exit_status(const struct target *t);
 /* Removes what was made; kills a program that was never let go. */

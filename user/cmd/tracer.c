@@ -409,6 +409,7 @@ static int program_status(struct tracer *t, int status)
 		struct pollfd fd = {.fd = t->signals.fd, .events = POLLIN};
 		poll(&fd, 1, 1000);
 		take_signals(t);
+		target_sweep(&t->target);
 	}
 	target_usage(&t->target, t->session);
 	if (!status && !session_run_totals(t->session).events && !follow_rings(t->follow) &&
