@@ -54,6 +54,25 @@ done
 is "$? $(grep -c 'no markers' "$TMP/err")" "4 1" "a binary without markers: status 4, and says so"
 "$O/ebtrace" list /etc/passwd 2>"$TMP/err"
 is "$? $(grep -c 'not an ELF file' "$TMP/err")" "1 1" "no binary: status 1, and says so"
-"$O/ebtrace" list --json | jq -es 'all(.[]; .pid or .stale)' >/dev/null
-ok $? "list --json is one object a line"
+# A process of ours and a file that one left, so that there is something to list.
+mkdir "$TMP/left"
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/left/999999999.events"
+mkfifo "$TMP/in"
+EBTRACE_START=1 EBTRACE_DIR=$TMP/left "$O/tests/prog/minigc" -q -w -n 1 -c /dev/null <"$TMP/in" >/dev/null 2>&1 &
+program=$!
+children+=("$program")
+exec 9>"$TMP/in"
+wait_for test -e "$TMP/left/$program.events"
+"$O/ebtrace" list --json --ring-dir "$TMP/left" >"$TMP/list"
+is $? 0 "list --json succeeds"
+jq -es 'length >= 2 and all(.[]; .pid or .stale)' "$TMP/list" >/dev/null
+ok $? "list --json is one object a line" || diag "$(head -5 "$TMP/list")"
+jq -es --argjson pid $program 'any(.[]; .pid == $pid and .ring and .markers > 0 and .ocaml == null and .comm == "minigc")' \
+	"$TMP/list" >/dev/null
+ok $? "a process of ours is among them" || diag "$(cat "$TMP/list")"
+is "$(jq -r --arg f "$TMP/left/999999999.events" 'select(.stale == $f).removed' "$TMP/list")" false \
+	"so is the file of a process that is no more"
+is "$("$O/ebtrace" list | awk -v pid=$program '$1 == pid { print $2, $3, $5 }')" "minigc ring markers" \
+	"list shows its name, its ring and its markers"
+exec 9>&-
 done_testing

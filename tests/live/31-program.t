@@ -14,7 +14,7 @@ for mode in ring watermark stream; do
   is "$(jq -rs '[.[] | select(.kind != "summary" and .kind != "process")][-1].name' "$TMP/t")" ring_stop \
     "$mode: the last event is ring_stop"
 done
-jq -es 'all(.[] | select(.kind == "begin"); .tid > 0 and .cpu >= 0)' "$TMP/t" >/dev/null
+jq -es 'map(select(.kind == "begin")) | length > 0 and all(.[]; .tid > 0 and .cpu >= 0)' "$TMP/t" >/dev/null
 ok $? "stream: every event has its thread and its CPU"
 json -- sh -c 'exit 7' >/dev/null 2>&1
 is $? 7 "the program's own status is returned"

@@ -1,17 +1,53 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/account.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "proc/process.h"
 #include "proc/usage.h"
+
+static bool read_text(pid_t pid, const char *file, char *ret, size_t size)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
+	if (fd >= 0)
+		close(fd);
+	ret[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+static bool read_comm(pid_t pid, char *ret)
+{
+	if (!read_text(pid, "comm", ret, ACCOUNT_COMM_BYTES))
+		return false;
+	ret[strcspn(ret, "\n")] = 0;
+	return true;
+}
+
+/* Before exec() a child is called as its parent: no name is better than that of another program. */
+static bool is_called_like_parent(const struct account *a)
+{
+	char stat[512], parent[ACCOUNT_COMM_BYTES];
+	int ppid;
+	if (!read_text(a->pid, "stat", stat, sizeof(stat)))
+		return false;
+	const char *end = strrchr(stat, ')');
+	return end && sscanf(end + 1, " %*c %d", &ppid) == 1 && read_comm(ppid, parent) &&
+	       !strcmp(parent, a->comm);
+}
 
 void account_begin(struct account *a, const struct session *s, pid_t pid)
 {
 	struct usage u;
 	*a = (struct account){.pid = pid};
 	account_name(a);
+	if (is_called_like_parent(a))
+		*a->comm = 0;
 	if (usage_read(pid, &u) || u.start_boot_ns > s->clock_at.boottime_ns)
 		return; /* all that it will have used is of this run */
 	a->user_ns = u.user_ns;
@@ -20,10 +56,9 @@ void account_begin(struct account *a, const struct session *s, pid_t pid)
 
 void account_name(struct account *a)
 {
-	struct process now;
-	process_look(a->pid, &now);
-	if (*now.comm)
-		memcpy(a->comm, now.comm, sizeof(a->comm));
+	char comm[ACCOUNT_COMM_BYTES];
+	if (read_comm(a->pid, comm))
+		memcpy(a->comm, comm, sizeof(a->comm));
 }
 
 void account_note(const struct account *a, struct session *s)

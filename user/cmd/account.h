@@ -8,6 +8,8 @@
 
 #include <sys/types.h>
 
+#define ACCOUNT_COMM_BYTES 32 /* as of session_process */
+
 struct account {
 	pid_t pid;
 	char comm[32];		     /* as it was called when it was last looked at */

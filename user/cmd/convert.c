@@ -133,8 +133,19 @@ static int pass_through(const struct opts *o, struct session *session, const str
 			usleep(1000);
 		}
 	}
+	tracer_tell_threadless(pump);
 	pump_free(pump);
 	return err;
+}
+
+void tracer_tell_threadless(struct pump *pump)
+{
+	uint64_t n = filter_threadless(pump_filter(pump));
+	if (n && log_level >= LOG_NORMAL)
+		complain("%" PRIu64
+			 " events are left out because their thread is not known; as root, "
+			 "--mode stream tells it, of OCaml programs --mode probes",
+			 n);
 }
 
 void tracer_tell_damage(const struct ring_source *rings)

@@ -239,6 +239,10 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	f->usage_ns = 0;
 	f->usage_step_ns = USAGE_MIN_NS;
 	err = ring_source_add(f->rings, c, name, (uint32_t)pid, live);
+	/* It may have ended since it was looked at, which tells its name. */
+	for (unsigned i = 0; !err && i < f->count; i++)
+		if (f->processes[i].pid == pid)
+			account_note(&f->processes[i].account, f->session);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
 }
 

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,69 +18,39 @@
 #include "cmd/print.h"
 #include "cmd/stale.h"
 #include "codec/ring_ids.h"
-#include "proc/maps.h"
-#include "proc/notes.h"
+#include "proc/inspect.h"
 #include "proc/ringfile.h"
-#include "proc/runtime.h"
 
 static const struct opts_command command = {
 	"list", "[BINARY...]",
 	"Lists the processes that can be traced, and how, and ring files that dead processes left. "
-	"With BINARY: its markers."
+	"With BINARY: its markers. With --events: what can be traced of them."
 	"\vExamples:\n"
 	"  ebtrace list\n"
 	"  ebtrace list ./prog\n"
+	"  ebtrace list --events              the names and kinds that -e may match\n"
 	"  ebtrace list --prune               remove what dead processes left\n"};
 
 struct facts {
-	pid_t pid;
 	int rings;
-	unsigned markers;
-	enum ebt_release ocaml;
-	uint64_t last_inode;
+	struct inspect_process files;
 };
-
-static unsigned count_markers(int fd)
-{
-	struct notes notes;
-	if (notes_read(fd, "ebtrace", &notes))
-		return 0;
-	unsigned n = notes.sites;
-	notes_done(&notes);
-	return n;
-}
-
-/* Each file that the process has mapped as code, once. */
-static int look_at_mapping(const struct maps_entry *m, void *ctx)
-{
-	struct facts *f = ctx;
-	if (!m->inode || !m->exec || m->inode == f->last_inode)
-		return 0;
-	f->last_inode = m->inode;
-	int fd = maps_open(f->pid, m);
-	if (fd < 0)
-		return 0;
-	f->markers += count_markers(fd);
-	if (f->ocaml == EBT_RELEASE_AUTO)
-		f->ocaml = runtime_ocaml_release(fd);
-	close(fd);
-	return 0;
-}
 
 static void look_at_process(const struct process *p, struct facts *f)
 {
-	*f = (struct facts){.pid = p->pid};
+	*f = (struct facts){0};
 	struct ringfile found[RINGFILE_MAX];
 	char reason[RINGFILE_REASON_BYTES];
 	f->rings = ringfile_find(p->pid, NULL, found, RINGFILE_MAX, reason);
 	for (int i = 0; i < f->rings; i++)
 		ringfile_close(&found[i]);
-	maps_each(p->pid, look_at_mapping, f);
+	inspect_process(p->pid, &f->files);
 }
 
 static void print_process(const struct process *p, const struct facts *f, bool json)
 {
 	bool ring = f->rings > 0;
+	const char *runtime = ring_release_name(f->files.release);
 	if (json) {
 		struct json_line line;
 		print_json_begin(&line);
@@ -90,22 +59,26 @@ static void print_process(const struct process *p, const struct facts *f, bool j
 		json_key_str(&line.json, "comm", p->comm);
 		json_key(&line.json, "ring");
 		json_bool(&line.json, ring);
-		json_key_u64(&line.json, "markers", f->markers);
+		json_key_u64(&line.json, "markers", f->files.markers);
 		json_key(&line.json, "ocaml");
-		if (f->ocaml)
-			json_string(&line.json, ring_release_name(f->ocaml),
-				    strlen(ring_release_name(f->ocaml)));
+		if (f->files.release)
+			json_string(&line.json, runtime, strlen(runtime));
 		else
 			json_raw(&line.json, "null");
+		json_key(&line.json, "incomplete");
+		json_bool(&line.json, f->files.incomplete);
 		json_close(&line.json, '}');
 		print_json_end(&line);
 		return;
 	}
 	char markers[32] = "-";
-	if (f->markers)
-		snprintf(markers, sizeof(markers), "%3u markers", f->markers);
-	print("%7d  %-15s  %-4s  %-11s  %s\n", p->pid, p->comm, ring ? "ring" : "-", markers,
-	      f->ocaml ? ring_release_name(f->ocaml) : "-");
+	if (f->files.markers)
+		snprintf(markers, sizeof(markers), "%3u markers", f->files.markers);
+	print("%7d  %-15s  %-4s  %-11s  %s%s\n", p->pid, p->comm, ring ? "ring" : "-", markers,
+	      f->files.release ? runtime : "-",
+	      f->files.incomplete
+		      ? "  (not all of its files were looked into: too many or too large)"
+		      : "");
 }
 
 static int list_processes(const struct opts *o)
@@ -130,7 +103,7 @@ static int list_processes(const struct opts *o)
 		if (p.state != PROCESS_OPEN)
 			continue;
 		look_at_process(&p, &f);
-		if (f.rings > 0 || f.markers || f.ocaml)
+		if (f.rings > 0 || f.files.markers || f.files.release || f.files.incomplete)
 			print_process(&p, &f, o->json);
 	}
 	closedir(d);
@@ -148,10 +121,13 @@ int cmd_list(int argc, char **argv)
 		int one = list_binary(o.files[i]);
 		status = one ? one : status;
 	}
-	if (!o.file_count) {
+	if (o.events) {
+		list_events(o.json);
+	} else if (!o.file_count) {
 		status = list_processes(&o);
 		stale_list(&o);
 	}
+	inspect_done();
 	int missing = print_end();
 	return missing ? missing : status;
 }

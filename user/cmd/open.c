@@ -16,7 +16,9 @@
 #include "cmd/commands.h"
 #include "codec/ring_ids.h"
 #include "proc/inspect.h"
+#include "proc/machine.h"
 #include "proc/ocaml.h"
+#include "proc/runtime.h"
 
 #define MAX_SPOOL_BYTES (4ull << 30)
 
@@ -219,6 +221,26 @@ int open_process(pid_t pid, struct process *ret)
 	return EXIT_GONE;
 }
 
+/* What the executable of a process is, where that is why nothing can be traced in it. */
+static bool tell_executable(pid_t pid)
+{
+	char path[32], machine[MACHINE_NAME_BYTES];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	bool foreign = machine_check(fd, machine) == -ENOTSUP;
+	bool old = !foreign && runtime_is_ocaml_4(fd);
+	close(fd);
+	if (foreign)
+		complain("process %d is a program of another machine: %s", pid, machine);
+	else if (old)
+		complain("process %d is a program of OCaml 4, which has no runtime events; OCaml 5 "
+			 "has them",
+			 pid);
+	return foreign || old;
+}
+
 void open_nothing(pid_t pid, bool privileged)
 {
 	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
@@ -242,9 +264,10 @@ void open_nothing(pid_t pid, bool privileged)
 		complain("process %d is an OCaml 5 program whose symbols have all been stripped: "
 			 "its functions cannot be found; %s, or link it without -s",
 			 pid, restart);
-	else
-		complain("process %d has nothing to trace: no ring file, and no markers that could "
-			 "be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
-			 "libebtrace-probes",
-			 pid);
+	else if (!tell_executable(pid))
+		complain(
+			"process %d has nothing to trace: no ring file, and no markers that could "
+			"be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
+			"libebtrace-probes; --wait waits until it, or a child of it, has something",
+			pid);
 }

@@ -35,6 +35,11 @@ enum {
 	OPT_INTERVAL,
 	OPT_MAX_SIZE,
 	OPT_ROTATE,
+	OPT_WAIT,
+	OPT_TIME,
+	OPT_EVENTS,
+	OPT_BY,
+	OPT_TOP,
 };
 
 static const struct argp_option options[] = {
@@ -52,11 +57,14 @@ static const struct argp_option options[] = {
 	 1},
 	{"snapshot", OPT_SNAPSHOT, NULL, 0, "Print what the rings hold now, then exit", 1},
 	{"duration", 'd', "TIME", 0, "Stop after so long: 10s, 500ms, 2m", 1},
+	{"wait", OPT_WAIT, NULL, 0,
+	 "With -p: wait until the process or a child of it has something to trace", 1},
 	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave children of the process alone", 1},
 	{NULL, 0, NULL, 0, "What to show:", 2},
 	{"event", 'e', "GLOB", 0, "Only events of this name or kind; !GLOB: not these (repeatable)",
 	 2},
 	{"domain", OPT_DOMAIN, "N", 0, "Only this domain (repeatable)", 2},
+	{"tid", 't', "TID", 0, "Only events of this thread (repeatable)", 2},
 	{"min-duration", OPT_MIN_DURATION, "TIME", 0, "Only spans that last so long: 1ms, 50us", 2},
 	{NULL, 0, NULL, 0, "How to show it:", 3},
 	{"output", 'o', "FILE", 0, "Write to FILE instead of stdout", 3},
@@ -67,11 +75,19 @@ static const struct argp_option options[] = {
 	 3},
 	{"rotate", OPT_ROTATE, "N", 0,
 	 "Begin a new FILE then instead, and keep the newest N: FILE, then FILE.1 and so on", 3},
+	{"time", OPT_TIME, "HOW", 0,
+	 "Times of text: start (since the first event), delta (since the line before), wall", 3},
 	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
 	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the JSON output and exit",
 	 3},
 	{"interval", OPT_INTERVAL, "TIME", 0, "stat: print a line each time: 1s, 100ms", 3},
+	{"by", OPT_BY, "WHAT", 0,
+	 "stat: a section for each program or process; default: program if there are more than 8 "
+	 "processes",
+	 3},
+	{"top", OPT_TOP, "N", 0, "stat: so many sections, those with the most GC time", 3},
 	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
+	{"events", OPT_EVENTS, NULL, 0, "list: every name and kind that -e may match", 3},
 	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
 	{NULL, 0, NULL, 0, "Limits:", 4},
 	{"buffer", OPT_BUFFER, "SIZE", 0,
@@ -105,7 +121,9 @@ size_t opts_buffer(const struct opts *o)
 
 bool opts_watermarks(const struct opts *o)
 {
-	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && o->counts);
+	/* Watermarks tell no threads. */
+	bool counts = o->counts && !o->thread_count;
+	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
 }
 
 /* Ends the program. A command line that somebody else's file names made may hold anything. */
@@ -216,6 +234,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	case OPT_SNAPSHOT:
 		o->snapshot = true;
 		return 0;
+	case OPT_WAIT:
+		o->wait = true;
+		return 0;
 	case OPT_NO_FOLLOW:
 		o->follow = false;
 		return 0;
@@ -232,6 +253,8 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 static error_t parse_output(int key, char *arg, struct argp_state *st)
 {
 	static const char *const attaches[] = {"auto", "multi", "perf", NULL};
+	static const char *const bys[] = {"program", "process", NULL};
+	static const char *const times[] = {"start", "delta", "wall", NULL};
 	struct opts *o = st->input;
 	switch (key) {
 	case 'e':
@@ -249,6 +272,20 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	case OPT_DOMAIN:
 		room_for(st, o->domain_count, "domains");
 		o->domains[o->domain_count++] = (uint16_t)parse_number(st, arg, 0, 4095);
+		return 0;
+	case 't':
+		room_for(st, o->thread_count, "threads");
+		o->threads[o->thread_count++] = (uint32_t)parse_number(st, arg, 1, INT_MAX);
+		return 0;
+	case OPT_BY:
+		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, arg, bys, "way to group"));
+		return 0;
+	case OPT_TOP:
+		o->top = (uint32_t)parse_number(st, arg, 1, INT_MAX);
+		return 0;
+	case OPT_TIME:
+		o->time = (enum text_time)parse_word(st, arg, times, "time");
+		o->time_given = true;
 		return 0;
 	case OPT_MIN_DURATION:
 		o->min_duration_ns = parse_time(st, arg);
@@ -301,6 +338,9 @@ static error_t parse_flag(int key, struct opts *o)
 		return 0;
 	case OPT_FAIL_ON_LOSS:
 		o->fail_on_loss = true;
+		return 0;
+	case OPT_EVENTS:
+		o->events = true;
 		return 0;
 	case OPT_PRUNE:
 		o->prune = true;

@@ -7,6 +7,8 @@
 #define CMD_OPTS_H
 
 #include "cmd/formats.h"
+#include "sink/stat.h"
+#include "sink/text.h"
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,6 +31,10 @@ struct opts {
 	unsigned glob_count;
 	uint16_t domains[OPTS_MAX];
 	unsigned domain_count;
+	uint32_t threads[OPTS_MAX];
+	unsigned thread_count;
+	enum text_time time;
+	bool time_given;
 	const char *output; /* NULL or "-": stdout */
 	uint64_t max_bytes; /* of an output; 0: no limit */
 	unsigned rotate;    /* so many outputs of that size are kept; 0: it ends the recording */
@@ -47,11 +53,15 @@ struct opts {
 	rlim_t open_files;     /* soft limit, likewise */
 	bool follow;
 	bool snapshot;
+	bool wait;   /* for something to trace */
 	bool counts; /* of events; who saw each and where does not matter */
 	bool json;
 	bool json_schema;
 	bool fail_on_loss;
 	bool prune;
+	enum stat_by by;
+	uint32_t top;
+	bool events; /* list their names */
 };
 
 struct opts_command {

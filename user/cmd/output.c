@@ -78,7 +78,10 @@ static struct output *of_sink(struct sink *k)
 static int make_inner(struct output *out)
 {
 	const struct output_maker *m = &out->maker;
-	return m->make(m->ctx, out->session, out->file.fd, &out->inner);
+	int err = m->make(m->ctx, out->session, out->file.fd, &out->inner);
+	if (!err)
+		text_set_time(out->inner, out->time);
+	return err;
 }
 
 /* Ends the sink and names the file. 0 or the first error, which has been told. */
@@ -276,6 +279,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 		.file = {.fd = m->fd, .dir_fd = -1, .old_fd = -1},
 		.session = s,
 		.maker = *m,
+		.time = o->time,
 		.max_bytes = o->max_bytes,
 		.rotate = o->rotate,
 		.format = "the report",

@@ -27,6 +27,7 @@ struct output {
 	struct outfile file;
 	struct session *session;
 	struct output_maker maker;
+	enum text_time time;
 	uint64_t max_bytes; /* 0: no limit */
 	unsigned rotate;    /* files of that size to keep; 0: the limit ends the recording */
 	int err;	    /* the first of changing files; -EPIPE: the limit is reached */

@@ -24,6 +24,7 @@ static const struct opts_command command = {
 	"  ebtrace stat -- ./prog args           a program, from begin to end\n"
 	"  sudo ebtrace stat -p 1234 -d 10s      ten seconds of a running process\n"
 	"  ebtrace stat -p 1234 --interval 1s    a line a second, and the report at the end\n"
+	"  ebtrace stat --top 3 -- dune build    the programs that collect most\n"
 	"  ebtrace stat --json 1234.events       the ring file of a program that has ended\n"
 	"\n"
 	"Exit status: as of trace."};
@@ -31,7 +32,12 @@ static const struct opts_command command = {
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct opts *o = ctx;
-	struct stat_options so = {.json = o->json, .interval_ns = o->interval_ns};
+	struct stat_options so = {
+		.json = o->json,
+		.interval_ns = o->interval_ns,
+		.by = o->by,
+		.top = o->top,
+	};
 	return stat_new(s, fd, &so, ret);
 }
 
@@ -72,6 +78,10 @@ int cmd_stat(int argc, char **argv)
 	}
 	if (!status && o.format) {
 		complain("stat writes text, or JSON with --json; -f is for trace");
+		status = EXIT_USAGE;
+	}
+	if (!status && o.json && (o.by || o.top)) {
+		complain("--by and --top are for text; --json has every process");
 		status = EXIT_USAGE;
 	}
 	return status ? status : run_session(&o, run);

@@ -25,6 +25,8 @@ static const struct opts_command command = {
 	"  ebtrace -p 1234                    the same through its ring file alone\n"
 	"  ebtrace -- ./prog args             a program from its first event\n"
 	"  ebtrace -p 1234 -e 'major*' -d 10s\n"
+	"  ebtrace -p 1234 --time wall        each line with the time of day\n"
+	"  ebtrace list --events              what -e may match\n"
 	"  ebtrace -o run.pftrace -- ./prog   a timeline for ui.perfetto.dev\n"
 	"  ebtrace -o run.ebt -- ./prog       a capture: all of it, compressed\n"
 	"  ebtrace run.ebt -o run.ndjson      made into something else, later\n"
@@ -51,6 +53,10 @@ static int run(const struct opts *o, struct session *session)
 	if (status)
 		return status;
 	status = run_into(o, session, &out.sink);
+	bool wall = o->time == TEXT_TIME_WALL && session->totals.first_ns;
+	if (wall && !session->clock_at.realtime_ns)
+		complain("a ring file does not tell the time of day; times are those since its "
+			 "first event");
 	bool refused = status && !session->totals.first_ns;
 	if (refused)
 		sink_cancel(&out.sink);
@@ -80,6 +86,18 @@ static int refuse_word(const struct opts *o)
 	return EXIT_USAGE;
 }
 
+static int check_time(const struct opts *o)
+{
+	bool to_stdout = !o->output || !strcmp(o->output, "-");
+	const struct format *f = o->format   ? o->format
+				 : to_stdout ? format_named("text")
+					     : format_of_path(o->output);
+	if (!o->time_given || !strcmp(f->name, "text"))
+		return 0;
+	complain("--time is for text; %s has times of its own", f->name);
+	return EXIT_USAGE;
+}
+
 int cmd_trace(int argc, char **argv)
 {
 	struct opts o;
@@ -91,5 +109,7 @@ int cmd_trace(int argc, char **argv)
 	int status = argc && !strcmp(argv[0], "ebtrace") ? refuse_word(&o) : 0;
 	if (!status)
 		status = run_check_usage(&o);
+	if (!status)
+		status = check_time(&o);
 	return status ? status : run_session(&o, run);
 }

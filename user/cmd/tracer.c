@@ -251,6 +251,8 @@ static int check_something(struct tracer *t)
 		complain("%s", follow_reason(t->follow));
 	if (follow_error(t->follow))
 		return open_status(follow_error(t->follow));
+	if (t->opts->wait)
+		return 0;
 	open_nothing(t->opts->pids[0], t->bpf != NULL);
 	return EXIT_NOTHING;
 }
@@ -333,6 +335,8 @@ int tracer_pump(const struct opts *o, struct session *session, struct sink *sink
 		err = filter_add_glob(f, o->globs[i]);
 	for (unsigned i = 0; !err && i < o->domain_count; i++)
 		err = filter_add_domain(f, o->domains[i]);
+	for (unsigned i = 0; !err && i < o->thread_count; i++)
+		err = filter_add_thread(f, o->threads[i]);
 	if (!err)
 		err = filter_set_min_duration(f, o->min_duration_ns);
 	if (!err)
@@ -390,6 +394,8 @@ static int begin(struct tracer *t)
 
 static void done(struct tracer *t)
 {
+	if (t->pump)
+		tracer_tell_threadless(t->pump);
 	/* Before the program is waited for, so that no probe stays armed. */
 	pump_free(t->pump);
 	if (t->bpf)
@@ -462,6 +468,11 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 			tell_failure(&t, err);
 			status = EXIT_ERROR;
 		}
+	}
+	bool waited = !status && o->wait && !t.has_target;
+	if (waited && !follow_rings(t.follow) && !t.bpf_markers && !session->totals.events) {
+		complain("nothing to trace has come");
+		status = EXIT_NOTHING;
 	}
 	done(&t);
 	signals_release(&t.signals, program_of(&t));

@@ -21,6 +21,8 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 /* A pump into the sink that passes on what the options ask for. 0 or -ENOMEM. */
 int tracer_pump(const struct opts *o, struct session *session, struct sink *sink,
 		struct pump **ret);
+/* A line on stderr if threads were asked for, and events had none. */
+void tracer_tell_threadless(struct pump *pump);
 /* A line on stderr for each file that is damaged. */
 void tracer_tell_damage(const struct ring_source *rings);
 /* The same for a capture that was read to its end. An exit status: it was none, or unreadable. */

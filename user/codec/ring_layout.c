@@ -120,6 +120,10 @@ int ring_layout_parse(const void *head, size_t n, uint64_t file_bytes, struct ri
 	struct guess g = guess_best(&h, file_bytes);
 	if (g.agree < RING_MIN_AGREE) {
 		bool version = h.version > EBT_RING_VERSION && h.version < 256;
+		if (__builtin_bswap64(h.version) == EBT_RING_VERSION)
+			return refuse(fault, -EPROTO,
+				      "it is of a machine with the other byte order: version", 0,
+				      h.version, EBT_RING_VERSION);
 		if (h.version != EBT_RING_VERSION)
 			return refuse(fault, version ? -EPROTO : -EBADMSG, "version", 0, h.version,
 				      EBT_RING_VERSION);

@@ -15,6 +15,9 @@ struct filter {
 	size_t glob_count, including;
 	uint16_t *domains;
 	size_t domain_count;
+	uint32_t *threads;
+	size_t thread_count;
+	uint64_t threadless;
 	struct spans *spans; /* NULL: spans of any length pass */
 };
 
@@ -37,6 +40,7 @@ void filter_free(struct filter *f)
 		free(f->globs[i]);
 	free(f->globs);
 	free(f->domains);
+	free(f->threads);
 	spans_free(f->spans);
 	free(f);
 }
@@ -65,6 +69,21 @@ int filter_add_domain(struct filter *f, uint16_t domain)
 	return 0;
 }
 
+int filter_add_thread(struct filter *f, uint32_t tid)
+{
+	uint32_t *threads = realloc(f->threads, (f->thread_count + 1) * sizeof(*threads));
+	if (!threads)
+		return -ENOMEM;
+	f->threads = threads;
+	threads[f->thread_count++] = tid;
+	return 0;
+}
+
+uint64_t filter_threadless(const struct filter *f)
+{
+	return f->threadless;
+}
+
 int filter_set_min_duration(struct filter *f, uint64_t ns)
 {
 	return f->spans || !ns ? 0 : spans_new(f->out, ns, &f->spans);
@@ -76,6 +95,15 @@ static bool domain_passes(const struct filter *f, uint16_t domain)
 		if (f->domains[i] == domain)
 			return true;
 	return !f->domain_count;
+}
+
+static bool thread_passes(struct filter *f, uint32_t tid)
+{
+	for (size_t i = 0; i < f->thread_count; i++)
+		if (f->threads[i] == tid)
+			return true;
+	f->threadless += f->thread_count && !tid;
+	return !f->thread_count;
 }
 
 static bool matches(const char *pattern, const char *name, const char *kind)
@@ -111,7 +139,8 @@ int filter_push(void *ctx, struct ebt_event *ev)
 	struct filter *f = ctx;
 	bool always = ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS;
 	bool lasts = !f->spans || is_span(ev);
-	if (always || (lasts && domain_passes(f, ev->domain) && name_passes(f, ev)))
+	if (always || (lasts && domain_passes(f, ev->domain) && name_passes(f, ev) &&
+		       thread_passes(f, ev->tid)))
 		return f->spans ? spans_push(f->spans, ev) : outlet_push(&f->out, ev);
 	session_drop_blob(f->session, ev);
 	return 0;

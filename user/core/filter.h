@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Passes on the events that the user asked for, by name, kind, domain and duration. An event passes if it
+ * Passes on the events that the user asked for, by name, kind, domain, thread and duration. An event passes if it
  * matches one of the globs (or there are none but excluding ones) and none that begins with `!`.
  * Losses, damage and changes of processes always pass.
  */
@@ -17,6 +17,9 @@ void filter_free(struct filter *f);
 /* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
 int filter_add_glob(struct filter *f, const char *pattern);
 int filter_add_domain(struct filter *f, uint16_t domain);
+int filter_add_thread(struct filter *f, uint32_t tid);
+/* Events that did not pass because threads were asked for, and theirs is not known. */
+uint64_t filter_threadless(const struct filter *f);
 /* Only spans pass, and of them none that is shorter; see spans.h. Before the first event. 0 or -ENOMEM. */
 int filter_set_min_duration(struct filter *f, uint64_t ns);
 /* No event before this moment will come any more. 0 or the outlet's error. */

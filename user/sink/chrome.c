@@ -20,14 +20,16 @@ struct chrome {
 	struct chrome_json out;
 };
 
-static void name_process(struct chrome *c, uint32_t pid)
+static int name_process(struct chrome *c, uint32_t pid)
 {
-	if (!rows_process_renamed(&c->rows, pid))
-		return;
+	int renamed = rows_process_renamed(&c->rows, pid);
+	if (renamed <= 0)
+		return renamed;
 	const struct session_process *p = session_find_process(c->session, pid);
 	chrome_json_metadata(&c->out, "process_name", pid, 0, "name", rows_process_name(p));
 	if (p && *p->comm && *p->producer)
 		chrome_json_metadata(&c->out, "process_labels", pid, 0, "labels", p->producer);
+	return 0;
 }
 
 static int use_row(struct chrome *c, uint32_t pid, uint32_t tid)
@@ -39,9 +41,9 @@ static int use_row(struct chrome *c, uint32_t pid, uint32_t tid)
 		return 0;
 	char name[ROWS_NAME_BYTES];
 	rows_name(tid, name);
-	name_process(c, pid);
+	int err = name_process(c, pid);
 	chrome_json_metadata(&c->out, "thread_name", pid, tid, "name", name);
-	return 0;
+	return err;
 }
 
 static void put_header(struct chrome *c)
@@ -87,11 +89,9 @@ static void put_lost(struct chrome *c, const struct ebt_event *ev)
 	chrome_json_close_args(&c->out);
 }
 
-static int put_counter(struct chrome *c, const struct ebt_event *ev)
+static void put_counter(struct chrome *c, const struct ebt_event *ev)
 {
 	char *p = chrome_json_common(&c->out, ev, rows_tid(ev->domain, ev->tid), ev->ts);
-	if (!p)
-		return -ENOMEM;
 	/* The id is part of the counter's name: each domain has a graph of its own. */
 	if (ev->domain != EBT_NO_DOMAIN) {
 		p = CHROME_JSON_TEXT(p, ",\"id\":\"domain ");
@@ -106,34 +106,28 @@ static int put_counter(struct chrome *c, const struct ebt_event *ev)
 	p = buf_format_u64(p, ev->arg[0]);
 	*p++ = '}';
 	chrome_json_close(&c->out, p);
-	return 0;
 }
 
-static int put_phase_begin(struct chrome *c, const struct track *t, const struct track_span *s,
-			   const struct ebt_event *ev)
+static void put_phase_begin(struct chrome *c, const struct track *t, const struct track_span *s,
+			    const struct ebt_event *ev)
 {
 	char *p = chrome_json_common(&c->out, ev, rows_tid(t->domain, t->tid), s->begin_ns);
-	if (!p)
-		return -ENOMEM;
 	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE) {
 		c->out.buf.len = (size_t)(p - c->out.buf.data);
 		c->out.json.comma = true;
 		chrome_json_open_args(&c->out);
 		chrome_json_who(&c->out, ev);
 		chrome_json_close_args(&c->out);
-		return 0;
+		return;
 	}
 	chrome_json_close(&c->out, p);
-	return 0;
 }
 
-static int put_phase_end(struct chrome *c, const struct track *t, const struct track_span *s,
-			 uint64_t end_ns, enum track_end how)
+static void put_phase_end(struct chrome *c, const struct track *t, const struct track_span *s,
+			  uint64_t end_ns, enum track_end how)
 {
 	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .pid = t->pid};
 	char *p = chrome_json_common(&c->out, &ev, rows_tid(t->domain, t->tid), end_ns);
-	if (!p)
-		return -ENOMEM;
 	const char *reason = rows_cut(how);
 	if (reason) {
 		p = CHROME_JSON_TEXT(p, ",\"args\":{\"cut\":\"");
@@ -141,7 +135,6 @@ static int put_phase_end(struct chrome *c, const struct track *t, const struct t
 		p = CHROME_JSON_TEXT(p, "\"}");
 	}
 	chrome_json_close(&c->out, p);
-	return 0;
 }
 
 /* Nestable: those with one category and one id, which is their track's, are a stack. */
@@ -161,8 +154,10 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 {
 	struct chrome *c = ctx;
 	(void)depth;
-	if (t->span == TRACK_PHASES)
-		return put_phase_begin(c, t, s, ev);
+	if (t->span == TRACK_PHASES) {
+		put_phase_begin(c, t, s, ev);
+		return 0;
+	}
 	put_span(c, 'b', t, s->id, s->begin_ns);
 	chrome_json_open_args(&c->out);
 	chrome_json_who(&c->out, ev);
@@ -175,8 +170,10 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 {
 	struct chrome *c = ctx;
 	(void)depth;
-	if (t->span == TRACK_PHASES)
-		return put_phase_end(c, t, s, end_ns, how);
+	if (t->span == TRACK_PHASES) {
+		put_phase_end(c, t, s, end_ns, how);
+		return 0;
+	}
 	put_span(c, 'e', t, s->id, end_ns);
 	chrome_json_open_args(&c->out);
 	if (rows_cut(how))
@@ -199,14 +196,16 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 	case EBT_SPAN_END:
 		return tracks_push(c->tracks, ev);
 	case EBT_COUNTER:
-		return put_counter(c, ev);
+		put_counter(c, ev);
+		return 0;
 	case EBT_LOST:
 		err = tracks_push(c->tracks, ev);
 		put_lost(c, ev);
 		return err;
 	case EBT_PROCESS:
 		err = tracks_push(c->tracks, ev);
-		name_process(c, ev->pid);
+		if (!err)
+			err = name_process(c, ev->pid);
 		chrome_json_instant(&c->out, ev);
 		return err;
 	default:
@@ -263,8 +262,8 @@ static int chrome_end(struct sink *k)
 		put_header(c);
 	int err = tracks_end(c->tracks, s->run_end_ns ? s->run_end_ns : s->totals.last_ns);
 	size_t at = 0;
-	for (const struct session_process *p; (p = session_next_process(s, &at));)
-		name_process(c, p->pid);
+	for (const struct session_process *p; !err && (p = session_next_process(s, &at));)
+		err = name_process(c, p->pid);
 	put_summary(c);
 	buf_puts(&c->out.buf, "\n]\n");
 	int unwritten = buf_finish(&c->out.buf);

@@ -169,9 +169,22 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 	chrome_json_close_args(c);
 }
 
+static void put_head(struct chrome_json *c, uint16_t kind, uint32_t id, uint32_t pid)
+{
+	struct ebt_event ev = {.kind = kind, .id = id, .pid = pid};
+	char scratch[NAMES_MADE_BYTES];
+	chrome_json_open(c,
+			 kind == EBT_BEGIN ? 'B'
+			 : kind == EBT_END ? 'E'
+					   : 'C',
+			 names_label(c->session, &ev, scratch), rows_category(kind));
+	json_key_u64(&c->json, "pid", rows_pid(pid));
+}
+
 /*
  * Nearly all events are of a few kinds, with a few ids: what they begin with is written once, by
  * the code that writes every other event, and copied from then on. Names of these kinds never change.
+ * NULL: it is too long to be kept, or there is no memory.
  */
 static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, uint32_t id,
 					 uint32_t pid)
@@ -179,19 +192,12 @@ static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, u
 	struct chrome_head *h = &c->heads[(id * 4 + kind + pid * 31) % HEADS];
 	if (h->kind == kind && h->id == id && h->pid == pid)
 		return h;
-	struct ebt_event ev = {.kind = kind, .id = id, .pid = pid};
 	struct chrome_json part = {.session = c->session, .started = true};
 	if (buf_init(&part.buf, -1, BUF_ROOM_MAX))
 		return NULL;
 	part.json.out = &part.buf;
-	char scratch[NAMES_MADE_BYTES];
-	chrome_json_open(&part,
-			 kind == EBT_BEGIN ? 'B'
-			 : kind == EBT_END ? 'E'
-					   : 'C',
-			 names_label(c->session, &ev, scratch), rows_category(kind));
-	json_key_u64(&part.json, "pid", rows_pid(pid));
-	bool fits = part.buf.len <= sizeof(h->text);
+	put_head(&part, kind, id, pid);
+	bool fits = !part.buf.err && part.buf.len <= sizeof(h->text);
 	if (fits) {
 		*h = (struct chrome_head){
 			.pid = pid, .id = id, .kind = kind, .len = (uint16_t)part.buf.len};
@@ -206,10 +212,13 @@ char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint
 {
 	const struct chrome_head *h = head_of(c, ev->kind, ev->id, ev->pid);
 	if (!h)
-		return NULL;
+		put_head(c, ev->kind, ev->id, ev->pid);
 	char *p = buf_room(&c->buf);
-	memcpy(p, h->text, sizeof(h->text));
-	p = CHROME_JSON_TEXT(p + h->len, ",\"tid\":");
+	if (h) {
+		memcpy(p, h->text, sizeof(h->text));
+		p += h->len;
+	}
+	p = CHROME_JSON_TEXT(p, ",\"tid\":");
 	p = buf_format_u64(p, tid);
 	p = CHROME_JSON_TEXT(p, ",\"ts\":");
 	return format_us(p, ts);

@@ -40,7 +40,7 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev);
 
 /*
  * The fast way for EBT_BEGIN, EBT_END and EBT_COUNTER: all up to the time at once, returned is
- * where more may be added, less than 512 bytes. It is closed by chrome_json_close(). NULL: -ENOMEM.
+ * where more may be added, less than 512 bytes. It is closed by chrome_json_close(). Never NULL.
  */
 char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint32_t tid,
 			 uint64_t ts);

@@ -39,10 +39,11 @@ struct fxt {
 	bool started;
 };
 
-static void name_process(struct fxt *f, uint32_t pid)
+static int name_process(struct fxt *f, uint32_t pid)
 {
-	if (!rows_process_renamed(&f->rows, pid))
-		return;
+	int renamed = rows_process_renamed(&f->rows, pid);
+	if (renamed <= 0)
+		return renamed;
 	const struct session_process *p = session_find_process(f->session, pid);
 	struct fxt_record *r = &f->record;
 	struct fxt_string name;
@@ -53,6 +54,7 @@ static void name_process(struct fxt *f, uint32_t pid)
 	if (p && *p->runtime)
 		fxt_record_name(r, "runtime", p->runtime);
 	fxt_record_close(r);
+	return 0;
 }
 
 /* The thread of a row, named if it is new. */
@@ -68,7 +70,9 @@ static int thread_of(struct fxt *f, uint32_t pid, uint32_t tid, struct fxt_threa
 	struct fxt_record *r = &f->record;
 	char text[ROWS_NAME_BYTES];
 	struct fxt_string name;
-	name_process(f, pid);
+	int err = name_process(f, pid);
+	if (err)
+		return err;
 	fxt_record_thread(r, ret);
 	rows_name(tid, text);
 	fxt_record_string(r, text, &name);
@@ -305,7 +309,8 @@ static int put_event(struct fxt *f, const struct ebt_event *ev)
 		return err ? err : put_lost(f, ev);
 	case EBT_PROCESS:
 		err = tracks_push(f->tracks, ev);
-		name_process(f, ev->pid);
+		if (!err)
+			err = name_process(f, ev->pid);
 		return err ? err : put_instant(f, ev);
 	default:
 		return put_instant(f, ev);
@@ -375,8 +380,8 @@ static int fxt_end(struct sink *k)
 		start(f);
 	int err = tracks_end(f->tracks, end_ns);
 	size_t at = 0;
-	for (const struct session_process *p; (p = session_next_process(s, &at));)
-		name_process(f, p->pid);
+	for (const struct session_process *p; !err && (p = session_next_process(s, &at));)
+		err = name_process(f, p->pid);
 	if (!err)
 		err = put_summary(f, end_ns);
 	int unwritten = buf_finish(&f->buf);

@@ -78,6 +78,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
 	(void)s, (void)depth;
+	if (!t->user) /* there was no memory for the lane when it began, which has been told */
+		return -ENOMEM;
 	uint64_t uuid =
 		t->span == TRACK_PHASES ? ((struct lane *)(uintptr_t)t->user)->uuid : t->user;
 	if (how == TRACK_ENDED && !f->late) {

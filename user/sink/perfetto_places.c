@@ -250,9 +250,12 @@ uint64_t places_child(struct places *l, struct lane *lane, const struct ebt_even
 	uint64_t uuid = places_uuid(use, ev->pid, ev->domain, ev->tid, ev->id);
 	uint32_t name = places_name(l, ev);
 	uint64_t *told = map_put(&lane->children, (uint64_t)use << 32 | ev->id);
-	if (!told || *told != name)
+	if (!told) {
+		l->packets->out.err = l->packets->out.err ? l->packets->out.err : -ENOMEM;
+		return uuid;
+	}
+	if (*told != name)
 		tell_child(l, lane, ev, uuid);
-	if (told)
-		*told = name;
+	*told = name;
 	return uuid;
 }

@@ -2,6 +2,7 @@
 #include "sink/rows.h"
 
 #include "core/names.h"
+#include <errno.h>
 #include <stdio.h>
 
 void rows_init(struct rows *r, const struct session *s)
@@ -61,16 +62,17 @@ static uint64_t hash(uint64_t h, const char *s)
 	return (h ^ 0xff) * 0x100000001b3ull;
 }
 
-bool rows_process_renamed(struct rows *r, uint32_t pid)
+int rows_process_renamed(struct rows *r, uint32_t pid)
 {
 	const struct session_process *p = session_find_process(r->session, pid);
 	uint64_t h = hash(0xcbf29ce484222325ull, rows_process_name(p));
 	if (p)
 		h = hash(hash(h, p->producer), p->runtime);
 	uint64_t *last = map_put(&r->names, pid);
-	bool renamed = !last || *last != h;
-	if (last)
-		*last = h;
+	if (!last)
+		return -ENOMEM;
+	bool renamed = *last != h;
+	*last = h;
 	return renamed;
 }
 

@@ -156,9 +156,13 @@ static int stat_end(struct sink *base)
 	int err = stat_model_end(&k->model);
 	for (const struct stat_process *p = k->model.processes; p && !err; p = p->next)
 		err = stat_model_add(total, p);
+	struct stat_sections sections = {0};
+	if (!err && !k->opt.json)
+		err = stat_sections_make(&k->model, k->opt.by, k->opt.top, &sections);
 	struct stat_report r = {
 		.model = &k->model,
 		.total = total,
+		.sections = &sections,
 		.begin_ns = s->run_begin_ns ? s->run_begin_ns : k->model.first_ns,
 	};
 	uint64_t end = s->run_end_ns ? s->run_end_ns : k->model.now_ns;
@@ -167,6 +171,7 @@ static int stat_end(struct sink *base)
 		stat_json_report(&k->buf, &r);
 	else if (!err)
 		stat_text_report(&k->buf, &r);
+	stat_sections_done(&sections);
 	histogram_done(&total->pauses.whole);
 	free(total);
 	int written = buf_finish(&k->buf);

@@ -29,8 +29,13 @@
 #include "core/session.h"
 #include "core/sink.h"
 
+/* Of the text: by default processes, or programs if there are many. */
+enum stat_by { STAT_BY_DEFAULT, STAT_BY_PROGRAM, STAT_BY_PROCESS };
+
 struct stat_options {
-	bool json;
+	bool json; /* which always has every process */
+	enum stat_by by;
+	uint32_t top;	      /* so many sections, those with the most GC time; 0: all */
 	uint64_t interval_ns; /* 0: no lines but the report */
 };
 

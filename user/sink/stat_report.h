@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "sink/stat_model.h"
+#include "sink/stat_sections.h"
 
 /* What olly prints, in parts of HISTOGRAM_WHOLE. */
 #define STAT_PERCENTILES 18
@@ -25,6 +26,7 @@ struct stat_line {
 struct stat_report {
 	const struct stat_model *model;
 	const struct stat_process *total;
+	const struct stat_sections *sections; /* NULL for JSON */
 	uint64_t wall_ns;
 	uint64_t begin_ns; /* on the session's clock */
 };

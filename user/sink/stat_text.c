@@ -293,20 +293,37 @@ static void put_about(struct buf *b, const struct session_process *p)
 	put_foreign(b, ", ", p->producer, "");
 }
 
+static void put_heading(struct buf *b, const struct stat_section *s)
+{
+	if (!s->comm) {
+		put(b, "\nProcess %u", s->numbers->pid);
+		put_about(b, s->numbers->about);
+	} else {
+		put_foreign(b, "\nProgram ", *s->comm ? s->comm : "without a name", "");
+		put(b, ", %u process%s", s->processes, s->processes == 1 ? "" : "es");
+		if (s->numbers->about)
+			put_foreign(b, ", ", s->numbers->about->producer, "");
+	}
+	buf_puts(b, ":\n\n");
+}
+
 void stat_text_report(struct buf *b, const struct stat_report *r)
 {
-	const struct stat_process *p = r->model->processes;
-	if (!p)
+	const struct stat_sections *all = r->sections;
+	if (!r->model->processes)
 		buf_puts(b, "No events.\n");
 	bool one = r->model->process_count == 1;
-	for (; p; p = p->next) {
-		put(b, "\nProcess %u", p->pid);
-		put_about(b, p->about);
-		buf_puts(b, ":\n\n");
-		put_section(b, p, one ? r->wall_ns : p->wall_ns);
+	bool programs = all->count && all->section[0].comm;
+	for (uint32_t i = 0; i < all->shown; i++) {
+		put_heading(b, &all->section[i]);
+		put_section(b, all->section[i].numbers, one ? r->wall_ns : all->section[i].wall_ns);
 	}
+	if (all->shown < all->count)
+		put(b, "\n(%u more %s with less GC time; --top %u shows them)\n",
+		    all->count - all->shown, programs ? "programs" : "processes", all->count);
 	if (!one && r->model->process_count) {
-		put(b, "\nAll %u processes:\n\n", r->model->process_count);
+		put(b, "\nAll %u processes%s:\n\n", r->model->process_count,
+		    programs ? " (--by process shows each)" : "");
 		put_section(b, r->total, r->wall_ns);
 	}
 	buf_puts(b, "\n");

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define TEXT_BUFFER_BYTES (64 * 1024)
 /* No line is longer, but for payloads that no ring can hold. */
@@ -48,7 +49,8 @@ struct text {
 	struct last_holes last;
 	bool color;
 	bool has_first, has_cpus, cancelled;
-	uint64_t first_ns;
+	enum text_time time;
+	uint64_t first_ns, last_ns;
 };
 
 static void put(struct text *t, const char *s)
@@ -318,14 +320,34 @@ static int put_number(struct text *t, uint32_t v, bool known, int width)
 	return width > n ? width - n : 0;
 }
 
-static void put_columns(struct text *t, const struct ebt_event *ev)
+static void put_time(struct text *t, uint64_t ts)
 {
-	uint64_t ns = ev->ts > t->first_ns ? ev->ts - t->first_ns : 0;
+	const struct session_clock *c = &t->session->clock_at;
+	uint64_t from = t->time == TEXT_TIME_DELTA ? t->last_ns : t->first_ns;
+	uint64_t ns = ts > from ? ts - from : 0;
 	put(t, "[");
-	put_aligned(t, ns / 1000000000, 4, ' ');
+	if (t->time == TEXT_TIME_WALL && c->realtime_ns) {
+		ns = c->realtime_ns + (ts - c->monotonic_ns);
+		time_t seconds = (time_t)(ns / 1000000000);
+		struct tm tm = {0};
+		localtime_r(&seconds, &tm);
+		put_aligned(t, (uint64_t)tm.tm_hour, 2, '0');
+		put(t, ":");
+		put_aligned(t, (uint64_t)tm.tm_min, 2, '0');
+		put(t, ":");
+		put_aligned(t, (uint64_t)tm.tm_sec, 2, '0');
+	} else {
+		put_aligned(t, ns / 1000000000, 4, ' ');
+	}
 	put(t, ".");
 	put_aligned(t, ns % 1000000000, 9, '0');
 	put(t, "] ");
+	t->last_ns = ts;
+}
+
+static void put_columns(struct text *t, const struct ebt_event *ev)
+{
+	put_time(t, ev->ts);
 	int left = put_number(t, ev->pid, ev->pid, 7);
 	put(t, "/");
 	left = put_number(t, ev->tid, ev->tid, left + 7);
@@ -365,7 +387,7 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	uint64_t ns = 0;
 	if (!t->has_first) {
 		t->has_first = true;
-		t->first_ns = ev->ts;
+		t->first_ns = t->last_ns = ev->ts;
 		t->has_cpus = strstr(t->session->source, "bpf") != NULL;
 	}
 	bool closed = is_end && close_span(n, ev, &ns);
@@ -457,6 +479,12 @@ static const struct sink_ops text_ops = {
 	.end = text_end,
 	.free = text_free,
 };
+
+void text_set_time(struct sink *k, enum text_time time)
+{
+	if (k->ops == &text_ops)
+		((struct text *)k)->time = time;
+}
 
 int text_new(const struct session *s, int fd, bool color, struct sink **ret)
 {

@@ -16,6 +16,15 @@
 #include "core/sink.h"
 
 /* Writes to fd, which stays the caller's; losses and damage in red if `color`. 0 or -ENOMEM. */
+enum text_time { TEXT_TIME_START, TEXT_TIME_DELTA, TEXT_TIME_WALL };
+
 int text_new(const struct session *s, int fd, bool color, struct sink **ret);
+
+/*
+ * What the first column is: seconds since the first event, or since the event before, or the time of
+ * day, which is that since the first event where the session does not know the wall clock. Before the
+ * first event; any other sink is left as it is.
+ */
+void text_set_time(struct sink *k, enum text_time time);
 
 #endif

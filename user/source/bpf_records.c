@@ -134,6 +134,10 @@ static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t 
 	uint32_t slot = ev.pid;
 	ev.pid = (uint32_t)bpf_targets_pid(&s->targets, slot);
 	s->counts.events++;
+	/* Whoever has events has an entry, so that he can be named. */
+	if (s->known_slot != slot + 1 && !session_process(s->session, ev.pid))
+		return -ENOMEM;
+	s->known_slot = slot + 1;
 	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
 	 * that it comes from the future. */
 	if (ev.domain == EBT_NO_DOMAIN && ev.ts > s->started_ns) {
