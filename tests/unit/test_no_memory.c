@@ -60,7 +60,7 @@ static int make(const char *name, struct session *s, int fd, struct sink **ret)
 {
 	struct stat_options so = {.json = !strcmp(name, "stat --json"), .interval_ns = 100};
 	if (!strcmp(name, "text"))
-		return text_new(s, fd, false, ret);
+		return text_new(s, fd, ret);
 	if (!strcmp(name, "ndjson"))
 		return ndjson_new(s, fd, ret);
 	if (!strcmp(name, "perfetto"))

@@ -254,7 +254,7 @@ static void check_output(const char *name, int (*make)(const struct session *, i
 
 static int make_text(const struct session *s, int fd, struct sink **ret)
 {
-	return text_new(s, fd, false, ret);
+	return text_new(s, fd, ret);
 }
 
 int main(void)

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "sink/chrome.h"
 #include "sink/ebt.h"
@@ -14,7 +13,7 @@
 
 static int make_text(struct session *s, int fd, struct sink **ret)
 {
-	return text_new(s, fd, isatty(fd), ret);
+	return text_new(s, fd, ret);
 }
 
 static int make_ndjson(struct session *s, int fd, struct sink **ret)

@@ -138,12 +138,10 @@ static void put_phase_end(struct chrome *c, const struct track *t, const struct 
 }
 
 /* Nestable: those with one category and one id, which is their track's, are a stack. */
-static void put_span(struct chrome *c, char phase, const struct track *t, uint32_t id, uint64_t ts)
+static void put_span(struct chrome *c, char phase, const struct track *t, const char *name,
+		     uint64_t ts)
 {
-	struct ebt_event ev = {.kind = EBT_SPAN_BEGIN, .id = id, .pid = t->pid};
-	char scratch[NAMES_MADE_BYTES];
-	chrome_json_open(&c->out, phase, names_label(c->session, &ev, scratch),
-			 rows_category(ev.kind));
+	chrome_json_open(&c->out, phase, name, rows_category(EBT_SPAN_BEGIN));
 	json_key_u64(&c->out.json, "id", t->number);
 	chrome_json_row(&c->out, t->pid, rows_tid(t->domain, t->tid));
 	chrome_json_us(&c->out, "ts", ts);
@@ -153,12 +151,16 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 		    const struct ebt_event *ev)
 {
 	struct chrome *c = ctx;
-	(void)depth;
 	if (t->span == TRACK_PHASES) {
 		put_phase_begin(c, t, s, ev);
 		return 0;
 	}
-	put_span(c, 'b', t, s->id, s->begin_ns);
+	char scratch[NAMES_MADE_BYTES];
+	const char *name =
+		rows_begin_span(&c->rows, t, names_label(c->session, ev, scratch), depth);
+	if (!name)
+		return -ENOMEM;
+	put_span(c, 'b', t, name, s->begin_ns);
 	chrome_json_open_args(&c->out);
 	chrome_json_who(&c->out, ev);
 	chrome_json_close_args(&c->out);
@@ -174,12 +176,21 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		put_phase_end(c, t, s, end_ns, how);
 		return 0;
 	}
-	put_span(c, 'e', t, s->id, end_ns);
+	const char *name = rows_end_span(t);
+	if (!name)
+		return -ENOMEM;
+	put_span(c, 'e', t, name, end_ns);
 	chrome_json_open_args(&c->out);
 	if (rows_cut(how))
 		json_key_str(&c->out.json, "cut", rows_cut(how));
 	chrome_json_close_args(&c->out);
 	return 0;
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	if (t->span != TRACK_PHASES)
+		rows_forget_span(&((struct chrome *)ctx)->rows, t);
 }
 
 static int put_event(struct chrome *c, const struct ebt_event *ev)
@@ -296,7 +307,7 @@ int chrome_new(const struct session *s, int fd, struct sink **ret)
 	c->base.out = &c->out.buf;
 	c->session = s;
 	rows_init(&c->rows, s);
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = c};
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = c};
 	int err = tracks_new(&v, &c->tracks);
 	if (!err)
 		err = chrome_json_init(&c->out, s, fd);

@@ -239,20 +239,24 @@ static int put_lost(struct fxt *f, const struct ebt_event *ev)
 	return 0;
 }
 
-/* One end of a span, without its arguments. */
-static int open_span(struct fxt *f, const struct track *t, uint32_t id, uint64_t ts, bool is_begin)
+/* One end of a span, without its arguments; span_name: of a user span. */
+static int open_span(struct fxt *f, const struct track *t, uint32_t id, uint64_t ts, bool is_begin,
+		     const char *span_name)
 {
 	bool is_phase = t->span == TRACK_PHASES;
-	struct ebt_event ev = {
-		.kind = is_phase ? EBT_BEGIN : EBT_SPAN_BEGIN, .id = id, .pid = t->pid};
+	struct ebt_event ev = {.kind = EBT_BEGIN, .id = id, .pid = t->pid};
 	struct fxt_thread thread;
 	struct fxt_string category, name;
+	if (!is_phase && !span_name)
+		return -ENOMEM;
 	if (thread_of(f, t->pid, rows_tid(t->domain, t->tid), &thread))
 		return -ENOMEM;
-	if (is_phase)
+	if (is_phase) {
 		find_fixed_names(f, &ev, &category, &name);
-	else
-		find_names(f, &ev, &category, &name);
+	} else {
+		fxt_record_literal(&f->record, rows_category(EBT_SPAN_BEGIN), &category);
+		fxt_record_string(&f->record, span_name, &name);
+	}
 	enum fxt_event_type type = is_phase ? (is_begin ? FXT_DURATION_BEGIN : FXT_DURATION_END)
 					    : (is_begin ? FXT_ASYNC_BEGIN : FXT_ASYNC_END);
 	fxt_record_event(&f->record, type, ts, &thread, &category, &name);
@@ -270,8 +274,11 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 		    const struct ebt_event *ev)
 {
 	struct fxt *f = ctx;
-	(void)depth;
-	int err = open_span(f, t, s->id, s->begin_ns, true);
+	char scratch[NAMES_MADE_BYTES];
+	const char *name = NULL;
+	if (t->span != TRACK_PHASES)
+		name = rows_begin_span(&f->rows, t, names_label(f->session, ev, scratch), depth);
+	int err = open_span(f, t, s->id, s->begin_ns, true, name);
 	if (err)
 		return err;
 	put_who(&f->record, ev);
@@ -284,13 +291,20 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 {
 	struct fxt *f = ctx;
 	(void)depth;
-	int err = open_span(f, t, s->id, end_ns, false);
+	const char *name = t->span != TRACK_PHASES ? rows_end_span(t) : NULL;
+	int err = open_span(f, t, s->id, end_ns, false, name);
 	if (err)
 		return err;
 	if (rows_cut(how))
 		fxt_record_name(&f->record, "cut", rows_cut(how));
 	close_span(f, t);
 	return 0;
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	if (t->span != TRACK_PHASES)
+		rows_forget_span(&((struct fxt *)ctx)->rows, t);
 }
 
 static int put_event(struct fxt *f, const struct ebt_event *ev)
@@ -417,7 +431,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	f->session = s;
 	rows_init(&f->rows, s);
 	f->names = calloc(NAMES, sizeof(*f->names));
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = f};
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
 	int err = f->names ? tracks_new(&v, &f->tracks) : -ENOMEM;
 	if (!err)
 		err = fxt_record_init(&f->record, &f->buf);

@@ -4,6 +4,8 @@
 #include "core/names.h"
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 void rows_init(struct rows *r, const struct session *s)
 {
@@ -12,6 +14,10 @@ void rows_init(struct rows *r, const struct session *s)
 
 void rows_done(struct rows *r)
 {
+	size_t at = 0;
+	for (struct map_slot *slot; (slot = map_next(&r->spans, &at));)
+		free((void *)(uintptr_t)slot->value);
+	map_done(&r->spans);
 	map_done(&r->known);
 	map_done(&r->names);
 }
@@ -74,6 +80,32 @@ int rows_process_renamed(struct rows *r, uint32_t pid)
 	bool renamed = *last != h;
 	*last = h;
 	return renamed;
+}
+
+const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth)
+{
+	char *held = (char *)(uintptr_t)t->user;
+	if (held && (depth || !strcmp(held, name)))
+		return held;
+	uint64_t *slot = map_put(&r->spans, t->number);
+	char *copy = slot ? strdup(name) : NULL;
+	if (!copy)
+		return NULL;
+	free(held);
+	*slot = t->user = (uintptr_t)copy;
+	return copy;
+}
+
+const char *rows_end_span(const struct track *t)
+{
+	return (const char *)(uintptr_t)t->user;
+}
+
+void rows_forget_span(struct rows *r, struct track *t)
+{
+	map_delete(&r->spans, t->number);
+	free((void *)(uintptr_t)t->user);
+	t->user = 0;
 }
 
 const char *rows_category(uint16_t kind)

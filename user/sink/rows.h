@@ -32,6 +32,7 @@ struct row {
 struct rows {
 	const struct session *session;
 	struct map known; /* pid << 32 | tid → number */
+	struct map spans; /* number of a track → its name, allocated */
 	struct map names; /* pid → hash of what its process was called last */
 	struct row recent[ROWS_RECENT];
 	uint32_t count;
@@ -66,5 +67,15 @@ const char *rows_category(uint16_t kind);
 uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev);
 /* Why a span ends that no event of its own ended: "lost" …; NULL: it did. Static. */
 const char *rows_cut(enum track_end how);
+
+/*
+ * The one name under which a user span, and all inside it on its track, begin and end, whatever it is
+ * called meanwhile: viewers match ends by name. It is the rows', and found by the track's `user`.
+ * NULL: -ENOMEM, also at the end of what had none when it began.
+ */
+const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth);
+const char *rows_end_span(const struct track *t);
+/* The track will not be used any more. */
+void rows_forget_span(struct rows *r, struct track *t);
 
 #endif

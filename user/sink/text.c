@@ -47,7 +47,6 @@ struct text {
 	struct map processes; /* pid → struct of_process * */
 	uint64_t holes;	      /* losses without a domain so far */
 	struct last_holes last;
-	bool color;
 	bool has_first, has_cpus, cancelled;
 	enum text_time time;
 	uint64_t first_ns, last_ns;
@@ -329,13 +328,9 @@ static void put_time(struct text *t, uint64_t ts)
 	if (t->time == TEXT_TIME_WALL && c->realtime_ns) {
 		ns = c->realtime_ns + (ts - c->monotonic_ns);
 		time_t seconds = (time_t)(ns / 1000000000);
-		struct tm tm = {0};
-		localtime_r(&seconds, &tm);
-		put_aligned(t, (uint64_t)tm.tm_hour, 2, '0');
-		put(t, ":");
-		put_aligned(t, (uint64_t)tm.tm_min, 2, '0');
-		put(t, ":");
-		put_aligned(t, (uint64_t)tm.tm_sec, 2, '0');
+		char day[16];
+		strftime(day, sizeof(day), "%T", localtime(&seconds));
+		put(t, day);
 	} else {
 		put_aligned(t, ns / 1000000000, 4, ' ');
 	}
@@ -486,7 +481,7 @@ void text_set_time(struct sink *k, enum text_time time)
 		((struct text *)k)->time = time;
 }
 
-int text_new(const struct session *s, int fd, bool color, struct sink **ret)
+int text_new(const struct session *s, int fd, struct sink **ret)
 {
 	struct text *t = calloc(1, sizeof(*t));
 	if (!t)
@@ -499,7 +494,6 @@ int text_new(const struct session *s, int fd, bool color, struct sink **ret)
 	t->base.ops = &text_ops;
 	t->base.out = &t->buf;
 	t->session = s;
-	t->color = color;
 	*ret = &t->base;
 	return 0;
 }

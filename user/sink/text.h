@@ -15,10 +15,10 @@
 #include "core/session.h"
 #include "core/sink.h"
 
-/* Writes to fd, which stays the caller's; losses and damage in red if `color`. 0 or -ENOMEM. */
+/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 enum text_time { TEXT_TIME_START, TEXT_TIME_DELTA, TEXT_TIME_WALL };
 
-int text_new(const struct session *s, int fd, bool color, struct sink **ret);
+int text_new(const struct session *s, int fd, struct sink **ret);
 
 /*
  * What the first column is: seconds since the first event, or since the event before, or the time of

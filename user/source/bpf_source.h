@@ -22,7 +22,7 @@ struct bpf_source {
 	struct bpf_counts counts;
 	struct link_keeper *keeper;
 	uint64_t started_ns;  /* the look under way began then */
-	uint32_t known_slot; /* 1 + that of the last event; 0: none */
+	uint32_t known_slot;  /* 1 + that of the last event; 0: none */
 	uint64_t taken_ns;    /* time of the last record taken: they come in order of reserve */
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
 	uint64_t rescan_ns;
