@@ -146,6 +146,96 @@ static void test_order_of_a_moment(void)
 	free(c);
 }
 
+/*
+ * A loss has no position of its own: its pos says since when. It stands in front of the event at which
+ * its ring goes on, and of what BPF has seen of that, whatever it says.
+ */
+static void test_loss_beside(void)
+{
+	for (int ring = 0; ring < 2; ring++) {
+		struct merge *m;
+		struct script *c = begin(&m, 2);
+		put(&c->lane[ring], 10, 3, 99999);
+		c->lane[ring].ev[0].kind = EBT_LOST;
+		put(&c->lane[ring], 10, 3, 104);
+		put(&c->lane[!ring], 10, 3, 102);
+		put(&c->lane[!ring], 10, 3, 104);
+		c->lane[0].ended = c->lane[1].ended = 1;
+		merge_poll(m);
+		uint64_t pos[4];
+		for (int i = 0; i < 4; i++) {
+			struct ebt_event ev;
+			merge_next(m, &ev);
+			pos[i] = ev.pos;
+		}
+		ok(pos[0] == 99999 && pos[1] == 102 && pos[2] == 104 && pos[3] == 104,
+		   "a loss comes first of its moment, and the pair behind it is not parted");
+		merge_free(m);
+		free(c);
+	}
+	/* Other processes and domains have their own order. */
+	struct merge *m;
+	struct script *c = begin(&m, 3);
+	struct ebt_event ev;
+	put(&c->lane[0], 10, 2, 5);
+	put(&c->lane[1], 10, 1, 9);
+	put(&c->lane[2], 10, 0, 7);
+	c->lane[2].ev[0].pid = 2;
+	c->lane[0].ended = c->lane[1].ended = c->lane[2].ended = 1;
+	merge_poll(m);
+	uint64_t order = 0;
+	while (merge_next(m, &ev) == 1)
+		order = order * 10 + ev.pos;
+	is(order, 957, "events of a moment are sorted by process, domain and position");
+	merge_free(m);
+	free(c);
+}
+
+/* At the moment up to which a lane is held, before and behind it. */
+static void test_edge_of_time(void)
+{
+	for (uint64_t ts = 59; ts <= 61; ts++) {
+		struct merge *m;
+		struct script *c = begin(&m, 3);
+		struct ebt_event ev;
+		put(&c->lane[0], 60, 0, 0);
+		c->lane[0].ended = 1;
+		c->lane[1].horizon = 61;
+		c->lane[2].ended = 1;
+		merge_poll(m);
+		merge_next(m, &ev);
+		put(&c->lane[1], ts, 1, 0);
+		c->lane[1].ended = 1;
+		merge_poll(m);
+		is(merge_next(m, &ev), 1, "what comes behind its lane's horizon comes at once");
+		ok(!(ev.flags & EBT_F_LATE) == (ts >= 60) && ev.ts == (ts < 60 ? 60 : ts),
+		   "it is late if its time has been passed on, and not at that moment");
+		merge_free(m);
+		free(c);
+	}
+}
+
+/* A lane that begins to hold back when a part of a moment has gone out already. */
+static void test_rest_of_a_moment(void)
+{
+	struct merge *m;
+	struct script *c = begin(&m, 2);
+	struct ebt_event ev;
+	for (int i = 0; i < 3; i++)
+		put(&c->lane[0], i < 2 ? 50 : 51, 0, 2 * (uint64_t)i);
+	c->lane[0].ended = 1;
+	c->lane[1].horizon = 51;
+	merge_poll(m);
+	merge_next(m, &ev);
+	c->lane[1].horizon = 50;
+	merge_poll(m);
+	ok(merge_next(m, &ev) == 1 && ev.ts == 50,
+	   "the rest of a moment that has begun to go out is not held back");
+	is(merge_next(m, &ev), -EAGAIN, "the next moment is");
+	merge_free(m);
+	free(c);
+}
+
 static void test_late(void)
 {
 	struct merge *m;
@@ -299,6 +389,9 @@ int main(void)
 {
 	test_rules();
 	test_order_of_a_moment();
+	test_loss_beside();
+	test_edge_of_time();
+	test_rest_of_a_moment();
 	test_late();
 	test_last_moment();
 	test_growing();

@@ -2,6 +2,7 @@
 /* A stream as letters, what is visited as text: b<id> begins, e<id> ends, with the moment. */
 #include "core/tracks.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,47 @@ static void check(const char *name, const struct step *steps, size_t count, cons
 #define SB EBT_SPAN_BEGIN
 #define SE EBT_SPAN_END
 
+/* Two threads that share a domain, one inside of the other's phase. */
+static void test_threads(void)
+{
+	static const struct {
+		const char *name, *want;
+		bool by_thread;
+		uint64_t pos;
+	} cases[] = {
+		{"phases of one domain are one track", "1:b1@1/0 1:b2@2/1 1:e2@3^1 1:e1@3=1 ",
+		 false, EBT_NO_POS},
+		{"by thread, each has its own", "1:b1@1/0 2:b2@2/0 1:e1@3=2 2:e2@4=2 ", true,
+		 EBT_NO_POS},
+		{"but not of what a ring holds", "1:b1@1/0 1:b2@2/1 1:e2@3^1 1:e1@3=1 ", true, 7},
+	};
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct tracks_visitor v = {.begin = on_begin, .end = on_end};
+		struct tracks *t;
+		if (tracks_new(&v, &t))
+			abort();
+		if (cases[i].by_thread)
+			tracks_by_thread(t);
+		*seen = 0;
+		for (unsigned k = 0; k < 5; k++) {
+			struct ebt_event ev = {.kind = k < 2 ? B : E,
+					       .id = 1 + k % 2,
+					       .tid = 11 + k % 2,
+					       .ts = k + 1,
+					       .pid = 1,
+					       .pos = cases[i].pos};
+			if (k == 4) {
+				ev.kind = EBT_PROCESS;
+				ev.id = EBT_PROCESS_EXIT;
+			}
+			if (tracks_push(t, &ev))
+				abort();
+		}
+		is_str(seen, cases[i].want, cases[i].name);
+		tracks_free(t);
+	}
+}
+
 static void test_depth(void)
 {
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
@@ -106,6 +148,10 @@ int main(void)
 	CHECK("a loss of which nobody knows whose it is cuts every track",
 	      "1:b1@1/0 2:b1@2/0 1:e1@3!2 2:e1@3!1 ", {B, 1, 1, 0, 0}, {B, 1, 2, 1, 0},
 	      {EBT_LOST, 0, 8, EBT_NO_DOMAIN, 3}, {E, 1, 9, 0, 0}, {E, 1, 9, 1, 0});
+	CHECK("a loss cuts the user spans of its domain, too, and of no other",
+	      "1:b1@1/0 2:b2@2/0 3:b1@2/0 2:e2@3!1 1:e1@3!2 3:e1@9=7 1:b1@9/0 1:e1@10=1 ",
+	      {SB, 1, 1, 0, 0}, {SB, 2, 2, 0, 0}, {SB, 1, 2, 1, 0}, {EBT_LOST, 0, 8, 0, 3},
+	      {SE, 1, 8, 0, 0}, {SE, 1, 9, 1, 0}, {SB, 1, 9, 0, 0}, {SE, 1, 10, 0, 0});
 	CHECK("domains do not mix", "1:b1@1/0 2:b1@2/0 1:e1@3=2 2:e1@4=2 ", {B, 1, 1, 0, 0},
 	      {B, 1, 2, 1, 0}, {E, 1, 3, 0, 0}, {E, 1, 4, 1, 0});
 	CHECK("user spans may overlap: each kind has a track of its own",
@@ -121,6 +167,7 @@ int main(void)
 	      {EBT_PROCESS, EBT_PROCESS_EXIT, 5, 0, 0}, {B, 1, 6, 0, 0}, {E, 1, 7, 0, 0});
 	CHECK("a time that goes back is taken as the last one", "1:b1@5/0 1:e1@5=0 ",
 	      {B, 1, 5, 0, 0}, {E, 1, 3, 0, 0});
+	test_threads();
 	test_depth();
 	return tap_done();
 }
