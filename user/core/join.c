@@ -108,21 +108,28 @@ static void end_process(struct join *j, uint32_t pid)
 }
 
 /*
- * The life of the ring that the event belongs to. Another one begins behind the end of the process,
- * but not with what comes late: that may be of the one before. And it begins with another file,
- * which may be found so late that all its events are late: a life has one file.
+ * Another life of the ring begins behind the end of the process, but not with what comes late: that
+ * may be of the one before. And it begins with another file, which may be found so late that all
+ * its events are late: a life has one file.
  */
-static struct ring_life *find_life(struct join *j, const struct ebt_event *ev)
+static __attribute__((noinline)) void change_life(struct ring_state *r, const struct ebt_event *ev)
 {
-	struct ring_state *r = find_ring(j, ev);
-	if (!r)
-		return NULL;
 	bool first = ev->flags & EBT_F_FIRST;
 	if ((r->ended && !(ev->flags & EBT_F_LATE)) || (first && r->life.has_file)) {
 		r->life = (struct ring_life){0};
 		r->ended = false;
 	}
 	r->life.has_file |= first;
+}
+
+/* The life of the ring that the event belongs to. */
+static inline struct ring_life *find_life(struct join *j, const struct ebt_event *ev)
+{
+	struct ring_state *r = find_ring(j, ev);
+	if (!r)
+		return NULL;
+	if (r->ended || ev->flags & EBT_F_FIRST)
+		change_life(r, ev);
 	return &r->life;
 }
 
