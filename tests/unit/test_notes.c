@@ -98,6 +98,60 @@ static void check_hostile(const char *path)
 	close(fd);
 }
 
+/* Adds to every `base` in the notes, and to the addresses beside it: they are as they were before
+ * the file was moved, while .stapsdt.base stands where it stands now. */
+static bool shift_notes(int fd, uint64_t by)
+{
+	Elf64_Ehdr eh;
+	if (pread(fd, &eh, sizeof(eh), 0) != sizeof(eh))
+		return false;
+	uint64_t words[3];
+	bool done = false;
+	for (unsigned i = 0; i < eh.e_shnum; i++) {
+		Elf64_Shdr sh;
+		Elf64_Nhdr nh;
+		if (pread(fd, &sh, sizeof(sh), (off_t)(eh.e_shoff + i * sizeof(sh))) != sizeof(sh))
+			return false;
+		for (uint64_t at = 0; sh.sh_type == SHT_NOTE && at + sizeof(nh) < sh.sh_size;) {
+			char name[8] = "";
+			off_t note = (off_t)(sh.sh_offset + at);
+			if (pread(fd, &nh, sizeof(nh), note) != sizeof(nh) ||
+			    pread(fd, name, sizeof(name), note + (off_t)sizeof(nh)) < 1)
+				return false;
+			off_t desc = note + (off_t)sizeof(nh) + ((nh.n_namesz + 3) & ~3u);
+			at += sizeof(nh) + ((nh.n_namesz + 3) & ~3u) + ((nh.n_descsz + 3) & ~3u);
+			if (memcmp(name, "stapsdt", 8))
+				continue;
+			if (pread(fd, words, sizeof(words), desc) != sizeof(words))
+				return false;
+			for (int w = 0; w < 3; w++)
+				words[w] += by;
+			done = pwrite(fd, words, sizeof(words), desc) == sizeof(words);
+		}
+	}
+	return done;
+}
+
+/* A file that prelink has moved: its sections lie elsewhere than its notes say, all by as much. */
+static void check_moved(const char *path, uint64_t by, const char *how)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct notes was = {0}, now = {0};
+	if (!ok(fd >= 0 && !notes_read(fd, "ebtrace", &was) && was.sites == 3 &&
+			shift_notes(fd, by) && !notes_read(fd, "ebtrace", &now),
+		"%s: the notes are read", how))
+		return;
+	int same = 0;
+	for (uint32_t i = 0; i < now.sites && i < 3; i++)
+		same += now.site[i].offset == was.site[i].offset &&
+			now.site[i].semaphore == was.site[i].semaphore;
+	is(same, 3, "each marker and its semaphore are where they were");
+	shift_notes(fd, -by);
+	notes_done(&was);
+	notes_done(&now);
+	close(fd);
+}
+
 int main(void)
 {
 	char path[128], cmd[128];
@@ -110,6 +164,8 @@ int main(void)
 	check_built("stripped", "-pie -fPIE -s");
 	check_built("shared", "-shared -fPIC");
 	snprintf(path, sizeof(path), "%s/pie", dir);
+	check_moved(path, 0x30000000, "notes that say higher addresses than the file has");
+	check_moved(path, (uint64_t)-0x100, "notes that say lower ones");
 	check_hostile(path);
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	if (system(cmd))
