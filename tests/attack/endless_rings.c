@@ -15,7 +15,7 @@ int main(int argc, char **argv)
 		return 1;
 	for (int i = 0; i < atoi(argv[2]); i++) {
 		char path[4096];
-		snprintf(path, sizeof(path), "%s/%d.%d.events", argv[1], (int)getpid(), i);
+		snprintf(path, sizeof(path), "%s/%d.events", argv[1], (int)getpid());
 		int fd = forge_ring(path);
 		void *p = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 		if (p == MAP_FAILED)
