@@ -34,8 +34,9 @@ service() {
 	children+=("$pid")
 }
 # traced NAME "sentence": with -p, from outside, to its end: all user events
+as=()
 traced() {
-	"$ebtrace" -v -f ndjson -o "$TMP/$1.t" -p "$pid" 2>"$TMP/$1.log" {fd}>&- &
+	"${as[@]}" "$ebtrace" -v -f ndjson -p "$pid" >"$TMP/$1.t" 2>"$TMP/$1.log" {fd}>&- &
 	local tracer=$!
 	wait_for grep -qs -e 'reading the ring' -e 'attached to' "$TMP/$1.log" || diag "$(cat "$TMP/$1.log")"
 	exec {fd}>&-
@@ -60,6 +61,10 @@ container=(unshare -Urmpf --kill-child --mount-proc)
 service tmp "${private_tmp[@]}" "${ring[@]}" OCAML_RUNTIME_EVENTS_DIR="$RINGS" -- "$acts" ints 5 say ready wait users minor 2
 is "$(ls "$RINGS")" "" "PrivateTmp: the ring cannot be seen from outside"
 traced tmp "PrivateTmp"
+service tmp2 "${private_tmp[@]}" "${user[@]}" "${ring[@]}" OCAML_RUNTIME_EVENTS_DIR="$RINGS" -- "$acts" ints 5 say ready wait users minor 2
+as=("${user[@]}")
+traced tmp2 "PrivateTmp, without privilege"
+as=()
 
 ulimit -c 0
 ("${read_only[@]}" "${ring[@]}" OCAML_RUNTIME_EVENTS_DIR="$RINGS" "$acts" ints 5) >/dev/null 2>"$TMP/err"
@@ -106,4 +111,7 @@ inside in_ro "ebtrace with ProtectSystem" "${read_only[@]}"
 inside in_dyn "ebtrace with DynamicUser" "${user[@]}"
 inside in_box "ebtrace in a container" "${container[@]}"
 inside in_user_box "ebtrace in a container of an ordinary user" setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}"
+setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}" "$ebtrace" -f ndjson -- "$acts" minor 3 >"$TMP/t" 2>"$TMP/err"
+is "$(grep -c 'reading the rings alone' "$TMP/err") $(grep -c '"kind":"begin"' "$TMP/t" | sed 's/^[1-9].*/some/')" "1 some" \
+	"root in a container of an ordinary user cannot load BPF programs, which is said, and reads the rings" || diag "$(cat "$TMP/err")"
 done_testing
