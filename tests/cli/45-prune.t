@@ -42,6 +42,9 @@ head -c 2000000 /dev/zero >"$dir/$gone.events"
 kept "$gone.events" "its header is empty" "a file of zeros"
 head -c 3000 "$TMP/ring" >"$dir/$gone.events"
 kept "$gone.events" "not a ring file" "a ring that is cut"
+cp "$TMP/ring" "$dir/$gone.events"
+printf '\1' | dd of="$dir/$gone.events" bs=1 seek=16 conv=notrunc 2>/dev/null
+kept "$gone.events" "not a ring file" "a ring with a damaged header"
 ln -s "$TMP/ring" "$dir/$gone.events"
 kept "$gone.events" "not a regular file" "a link"
 mkfifo "$dir/$gone.events"
@@ -58,6 +61,14 @@ if [ "$(id -u)" = 0 ]; then
 	cp "$TMP/ring" "$dir/$gone.events"
 	chown 65534 "$dir/$gone.events"
 	kept "$gone.events" "belongs to another user" "another user's ring"
+	# Whoever may not send a signal to a process cannot say that it is gone.
+	chmod 755 "$TMP"
+	install -m 755 "$O/ebtrace" "$TMP/ebtrace"
+	install -d -m 700 -o 65534 "$TMP/nobody"
+	install -m 600 -o 65534 "$TMP/ring" "$TMP/nobody/1.events"
+	EBTRACE_DIR=$TMP/nobody setpriv --reuid 65534 --clear-groups "$TMP/ebtrace" list -v --prune >"$TMP/out"
+	grep -q "^kept: $TMP/nobody/1.events: a process of that number lives" "$TMP/out" && [ -e "$TMP/nobody/1.events" ]
+	ok $? "a ring with the number of a process that is another user's is kept" || diag "$(cat "$TMP/out")"
 fi
 
 # A ring that is locked, and one that another process maps.

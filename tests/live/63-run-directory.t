@@ -47,6 +47,11 @@ case $(cat "$TMP/dir") in "$TMP/mine"/ebtrace-run-*) ok 0 "a directory of ours i
 ok $? "what has the name of our directory by then is left"
 is "$(ls -A "$TMP/mine/aside")" "" "ours is emptied, wherever it is"
 rm -rf "$TMP"/mine/*
+# shellcheck disable=SC2016
+XDG_RUNTIME_DIR=$TMP/mine "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- sh -c 'mv "$EBTRACE_DIR" "$1" && mkdir "$EBTRACE_DIR"' \
+	sh "$TMP/mine/aside" 2>/dev/null
+is "$(ls "$TMP/mine" | grep -c '^ebtrace-run-')" 1 "a directory that is not ours, but has the name of ours, is left"
+rm -rf "$TMP"/mine/*
 swapped "$TMP/link" "a link to a directory of ours"
 case $(cat "$TMP/dir") in "$TMP/mine"/*) ok 0 "the program is told the directory itself, not the link" ;; *) ok 1 "the program is told the directory itself, not the link" ;; esac
 rm -rf "$TMP"/mine/*
