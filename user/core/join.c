@@ -85,17 +85,22 @@ static struct ring_state *add_ring(struct join *j, uint64_t key, uint32_t pid)
 	return r;
 }
 
-static struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
+static __attribute__((noinline)) struct ring_state *
+look_up_ring(struct join *j, const struct ebt_event *ev, struct recent_ring *recent)
 {
 	uint64_t key = (uint64_t)ev->pid << 16 | ev->domain;
-	struct recent_ring *recent = &j->recent[(ev->domain + ev->pid * 31) % JOIN_RECENT];
-	if (recent->state && recent->key == key)
-		return recent->state;
 	uint64_t *value = map_get(&j->rings, key);
 	struct ring_state *r = value && *value ? (struct ring_state *)(uintptr_t)*value
 					       : add_ring(j, key, ev->pid);
 	*recent = (struct recent_ring){key, r};
 	return r;
+}
+
+static inline struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
+{
+	uint64_t key = (uint64_t)ev->pid << 16 | ev->domain;
+	struct recent_ring *recent = &j->recent[(ev->domain + ev->pid * 31) % JOIN_RECENT];
+	return recent->state && recent->key == key ? recent->state : look_up_ring(j, ev, recent);
 }
 
 /* Its number may be another process's, or another program's, from now on. */
