@@ -51,7 +51,11 @@ enum ebt_ocaml_tls {
 	EBT_OCAML_TLS_MODULE = 2, /* at offset in the thread's block of a module (glibc) */
 };
 
-/* One OCaml runtime in one process. */
+/*
+ * One OCaml runtime in one process; or, if it is shared, in all traced processes that run the file.
+ * Then `flag` and `site` are addresses in the file's own space: where a process has it follows from
+ * where it hits a site. Records of a shared one carry the process's pid, not its slot, and `stack` 1.
+ */
 struct ebt_ocaml_runtime {
 	uint64_t flag; /* address of the word that says whether its own ring is on; 0: no matter */
 	int64_t tls_offset;
@@ -62,7 +66,9 @@ struct ebt_ocaml_runtime {
 	uint16_t domain_base; /* added to its domains' numbers */
 	uint16_t user_event;  /* which argument of the user-event write is the event, from 0 */
 	uint32_t serial;      /* never used twice, as the place in the map is */
-	uint32_t dead;	      /* the process runs another program now: a link may be left still */
+	uint32_t shared;
+	uint64_t site[8]; /* by enum ebt_ocaml_function */
+	uint32_t dead;	  /* the process runs another program now: a link may be left still */
 };
 
 /*

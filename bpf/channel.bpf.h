@@ -19,6 +19,14 @@ struct {
 	__uint(max_entries, 4096);
 } ebt_channel __weak SEC(".maps");
 
+/* The traced processes. The tracer puts the first ones in, forks add theirs. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, uint32_t);
+	__type(value, uint8_t);
+} ebt_traced __weak SEC(".maps");
+
 /* In .bss, which the tracer has mapped: reading it costs no system call. */
 struct ebt_dropped ebt_dropped __weak = {};
 
@@ -44,6 +52,17 @@ static __always_inline uint32_t channel_tid(void)
 	if (bpf_get_ns_current_pid_tgid(ebt_pidns_dev, ebt_pidns_ino, &info, sizeof(info)))
 		return 0;
 	return info.pid;
+}
+
+/* The same for its process. */
+static __always_inline uint32_t channel_pid(void)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)(bpf_get_current_pid_tgid() >> 32);
+	struct bpf_pidns_info info = {};
+	if (bpf_get_ns_current_pid_tgid(ebt_pidns_dev, ebt_pidns_ino, &info, sizeof(info)))
+		return 0;
+	return info.tgid;
 }
 
 /* A record that wakes the tracer. */

@@ -22,7 +22,16 @@ struct {
 	__type(value, struct ebt_ocaml_runtime);
 } ebt_ocaml SEC(".maps");
 
+/* Hits of shared runtimes by processes that are not traced. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, EBT_OCAML_MAX);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} ebt_foreign SEC(".maps");
+
 struct thread_domain {
+	uint64_t memory;  /* of the program that it runs */
 	uint32_t runtime; /* its serial number */
 	uint16_t domain;
 };
@@ -62,7 +71,8 @@ static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_domain *known = bpf_task_storage_get(&ebt_domain, task, NULL, 0);
-	if (known && known->runtime == r->serial)
+	uint64_t memory = (uint64_t)BPF_CORE_READ(task, mm);
+	if (known && known->runtime == r->serial && known->memory == memory)
 		return known->domain;
 	uint16_t domain = read_domain(r, task);
 	if (domain == EBT_NO_DOMAIN)
@@ -70,6 +80,7 @@ static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r)
 	known = bpf_task_storage_get(&ebt_domain, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (known) {
 		known->runtime = r->serial;
+		known->memory = memory;
 		known->domain = domain;
 	}
 	return domain;
@@ -80,12 +91,12 @@ static __always_inline void fill(struct ebt_event *ev, uint64_t ts, uint16_t dom
 {
 	ev->ts = ts;
 	ev->pos = EBT_NO_POS;
-	ev->pid = r->slot;
+	ev->pid = r->shared ? channel_pid() : r->slot;
 	ev->tid = channel_tid();
 	ev->domain = domain;
 	ev->cpu = (uint16_t)bpf_get_smp_processor_id();
 	ev->flags = EBT_F_BPF;
-	ev->stack = 0;
+	ev->stack = r->shared;
 	ev->seq = 0;
 	ev->size = index + 1;
 	ev->arg[0] = 0;
@@ -159,6 +170,17 @@ static __always_inline int emit_user(const struct pt_regs *regs, const struct eb
 	return 0;
 }
 
+static __always_inline int is_foreign(uint32_t index)
+{
+	uint32_t pid = channel_pid();
+	if (bpf_map_lookup_elem(&ebt_traced, &pid))
+		return 0;
+	uint64_t *n = bpf_map_lookup_elem(&ebt_foreign, &index);
+	if (n)
+		*n += 1;
+	return 1;
+}
+
 SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
@@ -167,7 +189,12 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &index);
 	if (!r || r->dead)
 		return 0;
-	if (cookie & EBT_OCAML_FLAG_IN_AX ? regs->ax : r->flag && user_word(r->flag))
+	if (r->shared && is_foreign(index))
+		return 0;
+	uint64_t flag = r->flag;
+	if (r->shared && flag)
+		flag += regs->ip - r->site[cookie & 7];
+	if (cookie & EBT_OCAML_FLAG_IN_AX ? regs->ax : flag && user_word(flag))
 		return 0;
 
 	switch ((uint8_t)cookie) {

@@ -12,14 +12,6 @@
 /* Levels of pid namespaces that the kernel allows. */
 #define MAX_PIDNS_LEVELS 33
 
-/* The traced processes. The tracer puts the first ones in, forks add theirs here. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, uint32_t);
-	__type(value, uint8_t);
-} ebt_traced SEC(".maps");
-
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
 

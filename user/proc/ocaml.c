@@ -73,6 +73,7 @@ static void choose_site(struct elf *elf, uint64_t entry, uint32_t arguments, uin
 	struct insn in;
 	bool in_ax = false;
 	ret->offset = elf_offset(elf, entry);
+	ret->address = entry;
 	if (code_open(elf, entry, &c))
 		return;
 	for (int i = 0; i < CODE_STEPS; i++) {
@@ -81,6 +82,7 @@ static void choose_site(struct elf *elf, uint64_t entry, uint32_t arguments, uin
 			return;
 		if (in.emulated) {
 			ret->offset = elf_offset(elf, here);
+			ret->address = here;
 			ret->emulated = true;
 			ret->flag_in_ax = in_ax;
 		}
@@ -217,6 +219,7 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	if (!symbol[OCAML_BEGIN].found || !symbol[OCAML_END].found)
 		return -ENOENT;
 	r->release = runtime_elf_release(elf);
+	r->is_program = elf_is_program(elf);
 	r->flag =
 		symbol[FLAG].found ? symbol[FLAG].value : find_flag(elf, symbol[OCAML_BEGIN].value);
 	if (!r->flag)

@@ -30,9 +30,10 @@ enum ocaml_function {
 
 struct ocaml_site {
 	enum ocaml_function function;
-	uint64_t offset; /* of the instruction in the file */
-	bool emulated;	 /* by the kernel: cheap */
-	bool flag_in_ax; /* the flag's value is in %rax there */
+	uint64_t offset;  /* of the instruction in the file */
+	uint64_t address; /* of it in the file's own space */
+	bool emulated;	  /* by the kernel: cheap */
+	bool flag_in_ax;  /* the flag's value is in %rax there */
 };
 
 /* How the domain's state is found from a thread. */
@@ -45,6 +46,7 @@ enum ocaml_tls {
 
 struct ocaml_runtime {
 	enum ebt_release release;
+	bool is_program; /* no library: where its thread-local storage lies depends on it alone */
 	struct ocaml_site site[OCAML_FUNCTIONS];
 	unsigned sites;
 	uint64_t flag; /* address of runtime_events_enabled in the file's own space */

@@ -117,6 +117,19 @@ static int set_runtime(void *ctx, uint32_t index, const struct ebt_ocaml_runtime
 	return bpf_map_update_elem(map, &index, r, BPF_ANY) ? -errno : 0;
 }
 
+static uint64_t count_foreign(void *ctx, uint32_t index)
+{
+	struct bpf_source *s = ctx;
+	int cpus = libbpf_num_possible_cpus();
+	uint64_t *n = calloc(cpus > 0 ? (size_t)cpus : 1, sizeof(*n)), sum = 0;
+	if (n && cpus > 0 &&
+	    !bpf_map_lookup_elem(bpf_map__fd(s->skel->maps.ebt_foreign), &index, n))
+		for (int i = 0; i < cpus; i++)
+			sum += n[i];
+	free(n);
+	return sum;
+}
+
 /* ---- poll ---- */
 
 /* A process lived, and its probes were not in place. */
@@ -321,12 +334,14 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->targets.no_ring_request = opt->no_ring_request;
 	s->targets.ring_request_always = opt->ring_request_always;
 	s->targets.hold = opt->hold;
+	s->targets.foreign = count_foreign;
 	s->targets.no_ring = opt->no_ring;
 	s->targets.ocaml_after_ns = opt->ocaml_after_ns;
 	s->targets.release = opt->release;
 	libbpf_set_print(log_libbpf);
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
+	s->targets.share = opt->hold && !opt->no_follow && s->counts.multi;
 	int err = bpf_lanes_init(&s->lanes);
 	if (!err)
 		err = load(s);

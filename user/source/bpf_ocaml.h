@@ -29,7 +29,16 @@ int bpf_ocaml_new(struct bpf_targets *t, uint32_t slot, const struct maps_entry 
 /* Attaches or detaches, as its ring is off or on. The number of sites attached by this call, or
  * -errno. */
 int bpf_ocaml_update(struct bpf_targets *t, struct bpf_ocaml *o, uint64_t now_ns);
-bool bpf_ocaml_ring_is_on(const struct bpf_ocaml *o);		 /* as of the last update */
+bool bpf_ocaml_ring_is_on(const struct bpf_ocaml *o); /* as of the last update */
+/* Since when its events were missed that are seen from now on; 0: none were. unwatched_ns: the process
+ * was not looked at before. */
+uint64_t bpf_ocaml_missed(const struct bpf_targets *t, const struct bpf_ocaml *o,
+			  uint64_t unwatched_ns);
+/* True if the file's functions are probed in all processes. */
+bool bpf_ocaml_covers(const struct bpf_targets *t, uint64_t dev, uint64_t inode);
+/* Goes back to a link a process where too many others run the file. */
+void bpf_ocaml_check_foreign(struct bpf_targets *t, uint64_t now_ns);
+void bpf_ocaml_unshare_all(struct bpf_targets *t);
 void bpf_ocaml_free(struct bpf_targets *t, struct bpf_ocaml *o); /* detaches; NULL is allowed */
 
 #endif

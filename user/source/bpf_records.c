@@ -83,7 +83,6 @@ static int name_runtime(struct bpf_source *s, uint32_t pid, struct bpf_runtime *
 	struct session_process *p = session_process(s->session, pid);
 	if (!p)
 		return -ENOMEM;
-	r->named = true;
 	p->raw_phase = ring_raw_phases(r->release, &p->raw_phases);
 	if (!*p->producer)
 		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(r->release));
@@ -91,13 +90,14 @@ static int name_runtime(struct bpf_source *s, uint32_t pid, struct bpf_runtime *
 }
 
 /* What a runtime's own function told: its numbers become ours. */
-static int take_ocaml(struct bpf_source *s, struct ebt_event *ev, const char *name, size_t room)
+static int take_ocaml(struct bpf_source *s, uint32_t slot, struct ebt_event *ev, const char *name,
+		      size_t room)
 {
 	uint32_t index = ev->size - 1;
 	if (index >= s->targets.runtimes)
 		return 0;
 	struct bpf_runtime *runtime = &s->targets.runtime[index];
-	if (!runtime->named && name_runtime(s, ev->pid, runtime))
+	if (bpf_targets_name(&s->targets, slot) && name_runtime(s, ev->pid, runtime))
 		return -ENOMEM;
 	uint32_t known = UINT32_MAX;
 	const uint16_t *table = NULL;
@@ -128,10 +128,10 @@ static int take_ocaml(struct bpf_source *s, struct ebt_event *ev, const char *na
 	return session_set_user_name(s->session, ev->pid, ev->id, copy);
 }
 
-static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t size)
+static int take_event(struct bpf_source *s, uint32_t slot, const struct ebt_event *rec, size_t size)
 {
 	struct ebt_event ev = *rec;
-	uint32_t slot = ev.pid;
+	ev.stack = 0;
 	ev.pid = (uint32_t)bpf_targets_pid(&s->targets, slot);
 	s->counts.events++;
 	/* Whoever has events has an entry, so that he can be named. */
@@ -156,7 +156,7 @@ static int take_event(struct bpf_source *s, const struct ebt_event *rec, size_t 
 	}
 	int err = 0;
 	if (ev.size)
-		err = take_ocaml(s, &ev, (const char *)(rec + 1), size - sizeof(ev));
+		err = take_ocaml(s, slot, &ev, (const char *)(rec + 1), size - sizeof(ev));
 	if (!err)
 		err = bpf_lanes_add(&s->lanes, slot, &ev);
 	if (err)
@@ -204,8 +204,11 @@ int bpf_records_take(void *ctx, void *data, size_t size)
 			take_control(s, ev);
 	} else if (ev->kind == EBT_PROCESS) {
 		err = take_process(s, ev);
-	} else if (bpf_targets_pid(&s->targets, ev->pid)) {
-		err = take_event(s, ev, size);
+	} else {
+		/* The record of a shared runtime tells the pid itself. */
+		int slot = ev->stack ? bpf_targets_find(&s->targets, (pid_t)ev->pid) : (int)ev->pid;
+		if (slot >= 0 && bpf_targets_pid(&s->targets, (uint32_t)slot))
+			err = take_event(s, (uint32_t)slot, ev, size);
 	}
 	if (err)
 		return err;

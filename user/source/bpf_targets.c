@@ -8,8 +8,8 @@
 #include "proc/hold.h"
 #include "proc/inspect.h"
 #include "proc/maps.h"
-#include "proc/notes.h"
 #include "proc/process.h"
+#include "source/bpf_markers.h"
 #include "source/bpf_ocaml.h"
 
 #include <errno.h>
@@ -43,6 +43,7 @@ struct target_file {
 struct bpf_target {
 	pid_t pid;
 	bool ended;
+	bool named;    /* the session knows which runtime it has */
 	bool filtered; /* by seccomp, when its markers were attached */
 	uint64_t since_ns;
 	uint64_t born_ns;   /* its last fork or exec; 0: it ran when it was attached to */
@@ -58,21 +59,6 @@ struct bpf_target {
 	struct map index; /* of the files, by device and inode */
 	struct inspect_budget budget;
 	bool told; /* that not everything is looked at */
-};
-
-struct marker {
-	const char *name;
-	uint16_t site;
-	bool event;
-};
-
-static const struct marker markers[] = {
-#define EBT_MARKER(name, KIND, args) {#name, KIND, true},
-#include <ebtrace/events.def>
-	{"ring_request", EBT_SITE_RING_REQUEST, false},
-	{"ring_start", EBT_SITE_RING_START, false},
-	{"ring_stop", EBT_SITE_RING_STOP, false},
-	{"watermark", EBT_SITE_WATERMARK, false},
 };
 
 struct scan {
@@ -94,16 +80,25 @@ int bpf_targets_add(struct bpf_targets *t, pid_t pid)
 	t->target = p;
 	p[t->targets] = (struct bpf_target){.pid = pid, .since_ns = now_ns(), .parent = NO_PARENT};
 	inspect_budget_init(&p[t->targets].budget);
+	uint64_t *at = map_put(&t->by_pid, (uint64_t)pid);
+	if (!at)
+		return -ENOMEM;
+	*at = t->targets;
 	return (int)t->targets++;
 }
 
 int bpf_targets_find(const struct bpf_targets *t, pid_t pid)
 {
-	/* From the end: a pid that came back is the younger one. */
-	for (uint32_t i = t->targets; i-- > 0;)
-		if (t->target[i].pid == pid && !t->target[i].ended)
-			return (int)i;
-	return -ESRCH;
+	const uint64_t *at = map_get(&t->by_pid, (uint64_t)pid);
+	return at ? (int)*at : -ESRCH;
+}
+
+bool bpf_targets_name(struct bpf_targets *t, uint32_t slot)
+{
+	bool first = slot < t->targets && !t->target[slot].named;
+	if (first)
+		t->target[slot].named = true;
+	return first;
 }
 
 uint64_t bpf_targets_since(const struct bpf_targets *t, uint32_t slot)
@@ -114,51 +109,6 @@ uint64_t bpf_targets_since(const struct bpf_targets *t, uint32_t slot)
 pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot)
 {
 	return slot < t->targets ? t->target[slot].pid : 0;
-}
-
-/*
- * A ring that is asked for makes the program open files, for which a seccomp filter may kill it.
- * Without a ring all its events come through the markers.
- */
-static const struct marker *wanted_marker(const struct bpf_targets *t, uint32_t slot,
-					  const char *name)
-{
-	bool spare = t->target[slot].filtered && !t->ring_request_always;
-	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
-		const struct marker *m = &markers[i];
-		if (strcmp(m->name, name))
-			continue;
-		if (m->event && t->watermark_only && !spare)
-			return NULL;
-		if (m->site == EBT_SITE_RING_REQUEST && (t->no_ring_request || spare))
-			return NULL;
-		return m;
-	}
-	return NULL;
-}
-
-/* The wanted sites of the file; *ret is to be freed. Their number or -errno. */
-static int read_sites(struct bpf_targets *t, uint32_t slot, int fd, struct uprobe_site **ret)
-{
-	struct notes notes;
-	int err = notes_read(fd, "ebtrace", &notes);
-	if (err)
-		return err;
-	struct uprobe_site *site = calloc(notes.sites + 1u, sizeof(*site));
-	int n = 0;
-	for (uint32_t i = 0; site && i < notes.sites; i++) {
-		const struct notes_site *from = &notes.site[i];
-		const struct marker *m = wanted_marker(t, slot, from->name);
-		if (m)
-			site[n++] = (struct uprobe_site){
-				.offset = from->offset,
-				.semaphore = from->semaphore,
-				.cookie = EBT_COOKIE(slot, m->site),
-			};
-	}
-	notes_done(&notes);
-	*ret = site;
-	return site ? n : -ENOMEM;
 }
 
 static int attach_markers(struct scan *s, int fd, struct target_file *ret)
@@ -173,7 +123,7 @@ static int attach_markers(struct scan *s, int fd, struct target_file *ret)
 		       "it might be killed for; its events come through probes (--ring-request "
 		       "always asks all the same)",
 		       pid);
-	int n = read_sites(s->t, s->slot, fd, &site);
+	int n = bpf_markers_read(s->t, s->slot, target->filtered, fd, &site);
 	int err = n < 0 ? n : 0;
 	if (n > 0) {
 		ret->link = s->t->attach(s->t->ctx, BPF_PROBE_MARKER, fd, pid, site, (uint32_t)n);
@@ -287,8 +237,9 @@ static uint64_t update_ocaml(struct scan *s)
 		int n = f->ocaml ? bpf_ocaml_update(s->t, f->ocaml, now_ns()) : 0;
 		s->sites += n > 0 ? n : 0;
 		s->err = n < 0 ? n : s->err;
-		if (n > 0 && f->unwatched_ns && (!since || f->unwatched_ns < since))
-			since = f->unwatched_ns;
+		uint64_t missed = n > 0 ? bpf_ocaml_missed(s->t, f->ocaml, f->unwatched_ns) : 0;
+		if (missed && (!since || missed < since))
+			since = missed;
 		/* What happened before its ring was read is in the ring. */
 		if (n > 0 || (f->ocaml && bpf_ocaml_ring_is_on(f->ocaml)))
 			f->unwatched_ns = 0;
@@ -343,11 +294,14 @@ static uint64_t young_ns(const struct bpf_target *target)
 static bool had_probes(const struct bpf_targets *t, const struct bpf_target *target)
 {
 	if (target->parent >= t->targets)
-		return inspect_is_known(target->exe_dev, target->exe_inode);
+		return inspect_is_known(target->exe_dev, target->exe_inode) &&
+		       !bpf_ocaml_covers(t, target->exe_dev, target->exe_inode);
 	const struct bpf_target *parent = &t->target[target->parent];
-	for (uint32_t i = 0; i < parent->files; i++)
-		if (parent->file[i].link >= 0 || parent->file[i].ocaml)
+	for (uint32_t i = 0; i < parent->files; i++) {
+		const struct target_file *f = &parent->file[i];
+		if (f->link >= 0 || (f->ocaml && !bpf_ocaml_covers(t, f->dev, f->inode)))
 			return true;
+	}
 	return false;
 }
 
@@ -365,7 +319,8 @@ static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_targe
 	if (fd < 0)
 		return false;
 	bool known = !inspect_peek(fd, &in);
-	bool worth = known ? in.markers || in.release
+	bool covered = bpf_ocaml_covers(t, target->exe_dev, target->exe_inode);
+	bool worth = known ? in.markers || (in.release && !covered)
 			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
 	close(fd);
 	return worth;
@@ -429,6 +384,7 @@ void bpf_targets_exec(struct bpf_targets *t, uint32_t slot, uint64_t ts, uint64_
 	target->since_ns = now_ns();
 	target->born_ns = ts;
 	target->looked_ns = 0;
+	target->named = false;
 	target->exe_dev = dev;
 	target->exe_inode = inode;
 	target->parent = NO_PARENT;
@@ -450,6 +406,7 @@ void bpf_targets_exec(struct bpf_targets *t, uint32_t slot, uint64_t ts, uint64_
 
 void bpf_targets_scan_all(struct bpf_targets *t)
 {
+	bpf_ocaml_check_foreign(t, now_ns());
 	for (uint32_t i = 0; i < t->targets; i++)
 		bpf_targets_scan(t, i);
 }
@@ -470,6 +427,8 @@ void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 	target->file = NULL;
 	target->files = 0;
 	map_done(&target->index);
+	if (!target->ended)
+		map_delete(&t->by_pid, (uint64_t)target->pid);
 	target->ended = true;
 }
 
@@ -483,6 +442,7 @@ void bpf_targets_detach(struct bpf_targets *t)
 		}
 		bpf_targets_end(t, i);
 	}
+	bpf_ocaml_unshare_all(t);
 }
 
 void bpf_targets_done(struct bpf_targets *t)
@@ -494,4 +454,5 @@ void bpf_targets_done(struct bpf_targets *t)
 	free(t->runtime);
 	t->runtime = NULL;
 	t->runtimes = 0;
+	map_done(&t->by_pid);
 }

@@ -8,6 +8,7 @@
 #ifndef SOURCE_BPF_TARGETS_H
 #define SOURCE_BPF_TARGETS_H
 
+#include "base/map.h"
 #include "source/uprobe.h"
 
 #include <ebtrace/cursor.h>
@@ -20,11 +21,11 @@ enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML };
 struct bpf_runtime {
 	uint32_t slot;
 	enum ebt_release release;
-	bool named; /* the session knows of it */
-	bool used;  /* else its place may be taken by another */
+	bool used; /* else its place may be taken by another */
 };
 
 struct ebt_ocaml_runtime;
+struct bpf_shared;
 
 struct bpf_targets {
 	/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. When
@@ -33,10 +34,13 @@ struct bpf_targets {
 		      const struct uprobe_site *site, uint32_t sites);
 	/* Tells the BPF program what it must know of an OCaml runtime. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
+	/* Hits of a shared runtime by processes that are not traced. */
+	uint64_t (*foreign)(void *ctx, uint32_t index);
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns);
 	void *ctx;
-	bool hold; /* new processes, while probes are put into them */
+	bool share; /* links of OCaml programs, by all processes */
+	bool hold;  /* new processes, while probes are put into them */
 	bool watermark_only, no_ring_request;
 	bool ring_request_always; /* also of processes under a seccomp filter */
 	bool no_ring;		  /* what an OCaml program's ring holds does not matter */
@@ -49,12 +53,17 @@ struct bpf_targets {
 	uint32_t sites;		     /* attached now */
 	struct bpf_runtime *runtime; /* of OCaml; their places are used in turn */
 	uint32_t runtimes, next_runtime, last_serial;
+	struct bpf_shared *shared; /* of bpf_ocaml.c */
+	uint32_t shareds;
+	struct map by_pid; /* slots of the processes that are traced still */
 };
 
 /* Makes a target of a process that is none yet. Its slot, or -ENOMEM. */
 int bpf_targets_add(struct bpf_targets *t, pid_t pid);
 /* The slot of a process that is still traced, or -ESRCH. */
 int bpf_targets_find(const struct bpf_targets *t, pid_t pid);
+/* True when it is asked for the first time since the process began or called exec. */
+bool bpf_targets_name(struct bpf_targets *t, uint32_t slot);
 uint64_t bpf_targets_since(const struct bpf_targets *t, uint32_t slot); /* when it was added, ns */
 pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot);	/* 0: no such slot */
 /* Looks for files with markers or an OCaml runtime that are new in the process, and attaches to
