@@ -38,7 +38,7 @@ struct inputs {
 };
 
 static int add_ring(struct inputs *ins, const struct opts *o, const struct session *session,
-		    const struct input *in)
+		    struct input *in)
 {
 	struct ebt_cursor *c;
 	int status = open_cursor(in, o->release, &c);

@@ -168,7 +168,7 @@ static void print_json(const char *name, const struct ebt_cursor_info *i, const 
 	print_json_end(&line);
 }
 
-static int tell(struct ebt_cursor *c, const char *name, const struct opts *o)
+static int tell(struct ebt_cursor *c, const char *name, bool guessed, const struct opts *o)
 {
 	struct ebt_cursor_info info;
 	struct summary s;
@@ -178,6 +178,7 @@ static int tell(struct ebt_cursor *c, const char *name, const struct opts *o)
 		complain("'%s': %s", name, strerror(-err));
 	} else {
 		ebt_cursor_info(c, &info);
+		info.release_assumed |= guessed;
 		(o->json ? print_json : print_text)(name, &info, &s);
 	}
 	free(s.by_domain);
@@ -197,7 +198,7 @@ static int tell_file(const char *path, const struct opts *o)
 		return info_capture(&in, o);
 	struct ebt_cursor *c;
 	status = open_cursor(&in, o->release, &c);
-	return status ? status : tell(c, path, o);
+	return status ? status : tell(c, path, in.guessed, o);
 }
 
 static int tell_process(pid_t pid, const struct opts *o)
@@ -215,7 +216,7 @@ static int tell_process(pid_t pid, const struct opts *o)
 		return open_status(err);
 	}
 	snprintf(name, sizeof(name), "process %d (%s)", pid, p.comm);
-	return tell(c, name, o);
+	return tell(c, name, false, o);
 }
 
 int cmd_info(int argc, char **argv)

@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "cmd/commands.h"
+#include "cmd/guess.h"
 #include "codec/ring_ids.h"
 #include "proc/inspect.h"
 #include "proc/machine.h"
@@ -164,11 +165,37 @@ int open_input(const char *path, struct input *ret)
 	return EXIT_ERROR;
 }
 
-int open_cursor(const struct input *in, enum ebt_release release, struct ebt_cursor **ret)
+/* A cursor that had to assume a release is opened again if what the rings hold betrays another. */
+static int reopen_as_guessed(int fd, struct input *in, struct ebt_cursor **c)
+{
+	const char *name = in->name;
+	struct ebt_cursor_info info;
+	ebt_cursor_info(*c, &info);
+	enum ebt_release guess = info.release_assumed ? guess_release(fd, name) : EBT_RELEASE_AUTO;
+	if (guess == EBT_RELEASE_AUTO || guess == info.release)
+		return 0;
+	ebt_cursor_close(*c);
+	*c = NULL;
+	in->guessed = true;
+	int err = ebt_cursor_open_fd(dup(fd), name, guess, c, NULL);
+	if (!err && log_level >= LOG_NORMAL)
+		complain("'%s' does not tell which OCaml wrote it; its phases nest as those of %s "
+			 "and "
+			 "before; --ocaml-version says otherwise",
+			 name, ring_release_name(guess));
+	return err;
+}
+
+int open_cursor(struct input *in, enum ebt_release release, struct ebt_cursor **ret)
 {
 	char reason[EBT_REASON_BYTES] = "";
+	int again = release ? -1 : dup(in->fd);
 	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
 	bool is_other = err == -EBADMSG || err == -EPROTO;
+	if (!err && again >= 0)
+		err = reopen_as_guessed(again, in, ret);
+	if (again >= 0)
+		close(again);
 	if (err)
 		complain("%s%s", *reason ? reason : strerror(-err),
 			 is_other ? "; it is no capture either" : "");

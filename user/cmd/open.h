@@ -17,6 +17,7 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 struct input {
 	const char *name; /* for messages */
 	int fd;		  /* whoever takes the input over closes it */
+	bool guessed;	  /* its release, by open_cursor() */
 	bool is_capture;  /* else it is taken for a ring file */
 	/* Of a capture in a pipe: what was read of it already. */
 	uint8_t head[CAPTURE_HEAD_BYTES];
@@ -26,7 +27,7 @@ struct input {
 /* Opens a file, or standard input for "-". 0, or an exit status after a line on stderr. */
 int open_input(const char *path, struct input *ret);
 /* A cursor on an input that is no capture. 0, or an exit status after a line on stderr. */
-int open_cursor(const struct input *in, enum ebt_release release, struct ebt_cursor **ret);
+int open_cursor(struct input *in, enum ebt_release release, struct ebt_cursor **ret);
 
 /* Says so if nothing tells the release of OCaml that wrote the rings. */
 void open_tell_assumed(struct ebt_cursor *c, const char *name);
