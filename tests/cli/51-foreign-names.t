@@ -4,6 +4,7 @@
 # and JSON has the members that it has otherwise.
 . tests/lib.sh
 need_command jq
+need_command xz
 attack=$O/tests/attack/escape_names
 need_file "$attack"
 
@@ -83,6 +84,43 @@ done
 sound "$TMP/out" "info --json of such files: the members are its own"
 "$O/ebtrace" -p "$dir" 2>"$TMP/err"
 plain "$TMP/err" "an argument that is no number is shown without its control characters"
+
+# What running processes call themselves, and where their rings lie.
+mkfifo "$TMP/in"
+EBTRACE_DIR=$dir "$attack" comms <"$TMP/in" >"$TMP/ready" 2>"$TMP/err" &
+parent=$!
+children+=("$parent")
+exec 9>"$TMP/in"
+wait_for grep -qs ready "$TMP/ready" || diag "$(cat "$TMP/err")"
+read -ra pids <"/proc/$parent/task/$parent/children"
+[ ${#pids[@]} -gt 20 ]
+ok $? "a process is called like each piece"
+"$O/ebtrace" list >"$TMP/out" 2>"$TMP/err"
+is "$(awk '{ print $1 }' "$TMP/out" | grep -cxF "$(printf '%s\n' "${pids[@]}")")" ${#pids[@]} "list has a line for each"
+plain "$TMP/out" "list writes plain text"
+"$O/ebtrace" list --json >"$TMP/out" 2>"$TMP/err"
+plain "$TMP/out" "list --json writes plain JSON"
+sound "$TMP/out" "list --json: the members are its own"
+xz -dc tests/data/ocaml-5.3.0/d-wrapped.events.xz >"$dir/999999999.events"
+for option in -v -vv --json; do
+	"$O/ebtrace" list $option --ring-dir "$dir" >"$TMP/out" 2>&1
+	plain "$TMP/out" "list $option of what dead processes left in such a directory"
+	grep -aq stale "$TMP/out"
+	ok $? "list $option shows it"
+done
+sound "$TMP/out" "list --json of it: the members are its own"
+"$O/ebtrace" info "${pids[@]/#/-p}" >"$TMP/out" 2>&1
+is $? 0 "info -p of them succeeds" || diag "$(tail -3 "$TMP/out" | cat -v)"
+plain "$TMP/out" "info -p writes plain text"
+"$O/ebtrace" info --json "${pids[@]/#/-p}" >"$TMP/out" 2>&1
+plain "$TMP/out" "info --json -p writes plain JSON"
+sound "$TMP/out" "info --json -p: the members are its own"
+for command in "trace -v --mode ring -d 0.1" "stat --mode ring -d 0.1" "stat -q --json --mode ring -d 0.1"; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" $command "${pids[@]/#/-p}" >"$TMP/out" 2>&1
+	[ -s "$TMP/out" ] && plain "$TMP/out" "$command of them writes plain text"
+done
+exec 9>&-
 
 # Markers of a binary.
 if "$attack" asm >"$TMP/markers.s" && cc -o "$TMP/markers" "$TMP/markers.s" 2>"$TMP/err"; then
