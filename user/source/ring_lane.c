@@ -107,7 +107,8 @@ static size_t make_room(struct ring_lane *lane, size_t need)
 		resize(lane, KEPT_CAP);
 	while (lane->cap - lane->len < need && resize(lane, 2 * lane->cap))
 		;
-	if (lane->cap - lane->len < LEAST_ROOM && done)
+	/* In a larger lane half of the words are done sooner or later, and moving them costs more. */
+	if (lane->cap == FIRST_CAP && lane->cap - lane->len < LEAST_ROOM && done)
 		compact(lane, done);
 	return lane->cap - lane->len;
 }
