@@ -397,6 +397,37 @@ static unsigned lines_of(uint64_t begin_ns, const uint64_t *ts, unsigned count, 
 	return lines;
 }
 
+/* A pause in each of four lines, all in the second in which an unseen pause may still end. */
+static void test_line_of_a_pause(void)
+{
+	struct session *s;
+	struct sink *k;
+	struct stat_options o = {.json = true, .interval_ns = 1000000};
+	int fd = memfd_create("lines", 0);
+	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
+		abort();
+	s->run_begin_ns = 1000000;
+	for (unsigned i = 0; i < 8; i++) {
+		struct ebt_event ev = {.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
+				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
+				       .id = STAT_PHASE_minor,
+				       .pid = 1};
+		if (sink_event(k, &ev))
+			abort();
+	}
+	if (sink_advance(k, 5000001) || sink_end(k))
+		abort();
+	char text[65536] = "";
+	unsigned counted = 0;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	for (char *at = text; n > 0 && (at = strstr(at, "\"pauses\":1,")); at++)
+		counted++;
+	is(counted, 4, "a line counts the pauses that end in it, also right behind the begin");
+	sink_free(k);
+	session_free(s);
+	close(fd);
+}
+
 static void test_lines(void)
 {
 	static const uint64_t few[] = {1000000, 1500000, 3500000, 4100000};
@@ -411,6 +442,7 @@ static void test_lines(void)
 int main(void)
 {
 	test_lines();
+	test_line_of_a_pause();
 	test_pauses();
 	test_domains();
 	test_loss();

@@ -62,9 +62,8 @@ static uint64_t gained(uint64_t now, uint64_t before)
 	return now > before ? now - before : 0;
 }
 
-static int put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
+static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 {
-	int err = stat_model_settle(&k->model, end_ns);
 	struct marks now, *was = &k->marks;
 	bool has_words;
 	take_marks(k, end_ns, &now, &has_words);
@@ -91,38 +90,32 @@ static int put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		stat_text_line(&k->buf, &line, k->lines++ % STAT_HEADING == 0);
 	histogram_clear(&k->pauses);
 	k->marks = now;
-	return err;
 }
 
 /* Puts out the lines that end up to this moment. */
-static int put_lines(struct stat *k, uint64_t now_ns)
+static void put_lines(struct stat *k, uint64_t now_ns)
 {
 	uint64_t step = k->opt.interval_ns;
-	int err = 0;
 	if (!k->line_ns) {
 		k->begin_ns = k->session->run_begin_ns;
 		if (!k->begin_ns)
 			k->begin_ns = k->model.first_ns ? k->model.first_ns : now_ns;
 		k->line_ns = k->begin_ns + step;
 	}
-	for (unsigned n = 0; !err && now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
+	for (unsigned n = 0; now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
 		uint64_t begin = k->line_ns - step;
 		if (n >= STAT_QUIET_LINES)
 			k->line_ns += (now_ns - k->line_ns) / step * step;
-		err = put_line(k, begin, k->line_ns);
+		put_line(k, begin, k->line_ns);
 		k->line_ns = k->line_ns > UINT64_MAX - step ? UINT64_MAX : k->line_ns + step;
 	}
-	return err;
 }
 
 static int stat_event(struct sink *base, const struct ebt_event *ev)
 {
 	struct stat *k = (struct stat *)base;
-	if (k->opt.interval_ns && ev->ts >= k->line_ns) {
-		int err = put_lines(k, ev->ts);
-		if (err)
-			return err;
-	}
+	if (k->opt.interval_ns && ev->ts >= k->line_ns)
+		put_lines(k, ev->ts);
 	return stat_model_push(&k->model, ev);
 }
 
@@ -130,7 +123,9 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
 	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin_ns;
-	return lines && now_ns >= k->line_ns ? put_lines(k, now_ns) : 0;
+	if (lines && now_ns >= k->line_ns)
+		put_lines(k, now_ns);
+	return 0;
 }
 
 static int stat_flush(struct sink *base)

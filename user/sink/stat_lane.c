@@ -102,21 +102,19 @@ void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure)
 		become_unsure(l, l->since_ns, STAT_CUT_START);
 }
 
-static int add_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
+static int add_pause(struct stat_lane *l, uint64_t ns)
 {
 	int err = histogram_add(&l->process->pauses.whole, ns);
-	if (!err && m->interval)
-		err = histogram_add(m->interval, ns);
 	l->pauses += !err;
 	return err;
 }
 
 /* What was held back are pauses. 0 or -ENOMEM. */
-static int commit(struct stat_model *m, struct stat_lane *l)
+static int commit(struct stat_lane *l)
 {
 	int err = 0;
 	for (uint32_t i = 0; !err && i < l->held_count; i++)
-		err = add_pause(m, l, l->held[i]);
+		err = add_pause(l, l->held[i]);
 	l->held_count = 0;
 	l->unsure = false;
 	return err;
@@ -133,8 +131,8 @@ static int hold_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
 		l->held_cap = cap;
 	}
 	if (l->held_count == HELD_MAX || m->now_ns > l->unsure_ns + HELD_NS) {
-		int err = commit(m, l);
-		return err ? err : add_pause(m, l, ns);
+		int err = commit(l);
+		return err ? err : add_pause(l, ns);
 	}
 	l->held[l->held_count++] = ns;
 	return 0;
@@ -214,8 +212,13 @@ static int end_pause(struct stat_model *m, struct stat_lane *l, uint64_t end_ns,
 	spend(l, end_ns);
 	uint64_t ns = l->pause_spent_ns;
 	l->pause_spent_ns = 0;
-	if (cut == STAT_CUTS)
-		return l->unsure ? hold_pause(m, l, ns) : add_pause(m, l, ns);
+	if (cut == STAT_CUTS) {
+		/* A line does not wait until it is known whether it was a part of a longer one. */
+		int err = m->interval ? histogram_add(m->interval, ns) : 0;
+		if (err)
+			return err;
+		return l->unsure ? hold_pause(m, l, ns) : add_pause(l, ns);
+	}
 	l->process->pauses.cut[cut]++;
 	if (ns > l->process->pauses.cut_max_ns)
 		l->process->pauses.cut_max_ns = ns;
@@ -328,7 +331,7 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 	cut_waiting(l, STAT_CUT_END);
 	l->stopping = 0;
 	if (!err)
-		err = commit(m, l);
+		err = commit(l);
 	l->elapsed_ns += end_ns - l->since_ns;
 	l->until_ns = end_ns;
 	l->live = false;
@@ -343,7 +346,7 @@ int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns,
 		l->uncovered_ns += now_ns - from;
 	l->lost_until_ns = later(l->lost_until_ns, now_ns);
 	cut_waiting(l, STAT_CUT_LOSS);
-	int err = commit(m, l);
+	int err = commit(l);
 	become_unsure(l, now_ns,
 		      since_ns > m->session->run_begin_ns ? STAT_CUT_LOSS : STAT_CUT_START);
 	return err;
@@ -372,14 +375,4 @@ void stat_lane_orphan(struct stat_lane *l, uint32_t phase, uint64_t now_ns)
 	l->unsure_cut = true;
 	if (ns > p->pauses.cut_max_ns)
 		p->pauses.cut_max_ns = ns;
-}
-
-int stat_model_settle(struct stat_model *m, uint64_t now_ns)
-{
-	int err = 0;
-	for (struct stat_process *p = m->processes; p; p = p->next)
-		for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
-			if (l->held_count && now_ns > l->unsure_ns + HELD_NS && !l->open_spans)
-				err = commit(m, l);
-	return err;
 }

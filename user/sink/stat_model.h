@@ -129,17 +129,16 @@ struct stat_model {
 	struct map births; /* pid → when it was forked or executed, of those that live */
 	uint32_t process_count;
 	uint64_t now_ns, first_ns;
-	bool late;		    /* the event that is being pushed came late */
-	bool closing;		    /* what is cut is cut by an end, not by a loss */
-	struct histogram *interval; /* of the pauses since it was cleared; NULL: none */
+	bool late;    /* the event that is being pushed came late */
+	bool closing; /* what is cut is cut by an end, not by a loss */
+	struct histogram
+		*interval; /* of the pauses that have ended since it was cleared; NULL: none */
 };
 
 int stat_model_init(struct stat_model *m, const struct session *s);
 void stat_model_done(struct stat_model *m);
 /* In order of time. 0 or -ENOMEM. */
 int stat_model_push(struct stat_model *m, const struct ebt_event *ev);
-/* Pauses that were held back for long enough are pauses. 0 or -ENOMEM. */
-int stat_model_settle(struct stat_model *m, uint64_t now_ns);
 /* No more events: ends what is open. 0 or -ENOMEM. */
 int stat_model_end(struct stat_model *m);
 /* Finds what the session knows about the process. */
