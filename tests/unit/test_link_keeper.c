@@ -42,7 +42,7 @@ static int make(void *ctx, const struct link_spec *spec)
 	for (int fd = 3; fd < 100; fd++)
 		open_files += fcntl(fd, F_GETFD) >= 0;
 	struct stat null;
-	if (open_files != 3 || fstat(0, &null) || write(1, "", 1) >= 0)
+	if (open_files != 4 || fstat(0, &null) || write(1, "", 1) >= 0)
 		return -EMFILE;
 	return write(f->out, "", 1) == 1 ? 0 : -EIO;
 }
@@ -106,6 +106,28 @@ static void test_links(void)
 	close(many);
 	link_keeper_free(k);
 	is(got(0, false), 2, "both are closed: they are gone when the keeper is");
+	close(pipe_in);
+}
+
+/* Descriptors of links, and of the keeper's, may be open in a child that has yet to call exec. */
+static void test_left_open(void)
+{
+	struct link_keeper *k = keeper();
+	int link = attach(k, 0, 1);
+	pid_t child = fork();
+	if (!child) {
+		alarm(40);
+		pause();
+		_exit(0);
+	}
+	is(got(1, false), 1, "a link stands, and its descriptor is open in a child, too");
+	alarm(20);
+	link_keeper_free(k);
+	alarm(0);
+	is(got(0, false), 2, "nobody closes it: it is gone all the same when the keeper is");
+	close(link);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
 	close(pipe_in);
 }
 
@@ -185,6 +207,7 @@ int main(void)
 	for (uint32_t i = 0; i < MANY; i++)
 		site[i] = (struct uprobe_site){i, 2 * i, ~(uint64_t)i};
 	test_links();
+	test_left_open();
 	test_dead_tracer();
 	test_dead_keeper();
 	return tap_done();

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 #include <unistd.h>
 
 struct link_keeper {
-	int sock; /* packets: a request, the holder's end and the probed file */
+	int sock;  /* packets: a request, the holder's end and the probed file */
+	int alive; /* no link outlives it */
 	pid_t pid;
 	bool told; /* that it was killed */
 };
@@ -76,18 +78,21 @@ static void close_between(unsigned first, unsigned last)
 }
 
 /* A pipe that ebtrace reads or writes must not be held open by us. */
-static void close_others(int sock, const struct link_maker *m)
+static void close_others(int sock, int alive, const struct link_maker *m)
 {
+	const int *kept[2 + LINK_MAKER_FDS] = {&sock, &alive};
+	for (unsigned i = 0; i < LINK_MAKER_FDS; i++)
+		kept[2 + i] = &m->fds[i];
 	int nowhere = open("/", O_PATH | O_CLOEXEC);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (nowhere < 0 || dup2(nowhere, fd) < 0)
 			close(fd);
 	int from = STDERR_FILENO + 1;
 	for (;;) {
-		int next = sock >= from ? sock : -1;
-		for (unsigned i = 0; i < LINK_MAKER_FDS; i++)
-			if (m->fds[i] >= from && (next < 0 || m->fds[i] < next))
-				next = m->fds[i];
+		int next = -1;
+		for (unsigned i = 0; i < 2 + LINK_MAKER_FDS; i++)
+			if (*kept[i] >= from && (next < 0 || *kept[i] < next))
+				next = *kept[i];
 		if (next < 0)
 			break;
 		if (next > from)
@@ -134,13 +139,19 @@ static int make_link(const struct link_maker *m, const struct request *r, const 
 	return err;
 }
 
+static void wait_for_end(int end, int alive)
+{
+	struct pollfd fd[] = {{.fd = end, .events = POLLIN}, {.fd = alive, .events = POLLIN}};
+	while (poll(fd, 2, -1) < 0 && errno == EINTR)
+		;
+}
+
 /* Ends the process: the link's descriptors are closed by the kernel, behind all signals. */
-static void hold(const struct link_maker *m, const struct request *r, const int fds[FDS])
+static void hold(const struct link_maker *m, const struct request *r, const int fds[FDS], int alive)
 {
 	int err = make_link(m, r, fds);
-	char end;
 	if (!send_all(fds[FD_END], &err, sizeof(err)) && !err)
-		recv_all(fds[FD_END], &end, 1);
+		wait_for_end(fds[FD_END], alive);
 	_exit(0);
 }
 
@@ -166,7 +177,7 @@ static int receive(int sock, struct request *ret, int ret_fds[FDS])
 	return 1;
 }
 
-static void keep(int sock, const struct link_maker *m)
+static void keep(int sock, int alive, const struct link_maker *m)
 {
 	struct request r;
 	int fds[FDS];
@@ -175,7 +186,7 @@ static void keep(int sock, const struct link_maker *m)
 		pid_t pid = fds[FD_FILE] < 0 ? 1 : fork();
 		if (!pid) {
 			close(sock);
-			hold(m, &r, fds);
+			hold(m, &r, fds, alive);
 		}
 		int err = -errno;
 		if (pid < 0)
@@ -195,28 +206,40 @@ static void keep(int sock, const struct link_maker *m)
 int link_keeper_new(const struct link_maker *maker, struct link_keeper **ret)
 {
 	struct link_keeper *k = calloc(1, sizeof(*k));
-	int sock[2], err = 0;
+	int sock[2], alive[2], err = 0;
 	if (!k)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sock)) {
 		err = -errno;
 		goto err_free;
 	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, alive)) {
+		err = -errno;
+		goto err_sock;
+	}
 	k->sock = sock[0];
+	k->alive = alive[0];
 	k->pid = fork();
 	if (!k->pid) {
 		go_aside();
-		close_others(sock[1], maker);
-		keep(sock[1], maker);
+		close_others(sock[1], alive[1], maker);
+		keep(sock[1], alive[1], maker);
 	}
-	if (k->pid < 0)
+	if (k->pid < 0) {
 		err = -errno;
-	close(sock[1]);
-	if (!err) {
-		*ret = k;
-		return 0;
+		goto err_alive;
 	}
-	close(k->sock);
+	close(sock[1]);
+	close(alive[1]);
+	*ret = k;
+	return 0;
+
+err_alive:
+	close(alive[0]);
+	close(alive[1]);
+err_sock:
+	close(sock[0]);
+	close(sock[1]);
 err_free:
 	free(k);
 	return err;
@@ -273,7 +296,11 @@ void link_keeper_free(struct link_keeper *k)
 {
 	if (!k)
 		return;
+	/* Not by close() alone: a child of ours that has not called exec yet has them open, too. */
+	shutdown(k->sock, SHUT_RDWR);
+	shutdown(k->alive, SHUT_RDWR);
 	close(k->sock);
+	close(k->alive);
 	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	free(k);

@@ -40,7 +40,7 @@ int link_keeper_new(const struct link_maker *maker, struct link_keeper **ret);
 /* Makes a link: a descriptor, close-on-exec, that detaches when it is closed, without waiting; or
  * -errno. */
 int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec);
-/* Waits until every link whose descriptor was closed is gone; all must have been. NULL is allowed. */
+/* Waits until every link is gone, whether or not its descriptor was closed. NULL is allowed. */
 void link_keeper_free(struct link_keeper *k);
 
 #endif
