@@ -92,7 +92,7 @@ static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
 		return status;
 	char reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	enum ebt_release release = o->release ? o->release : inspect_release(pid);
+	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
 	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));

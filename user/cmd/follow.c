@@ -49,6 +49,7 @@ struct follow {
 	uint64_t usage_step_ns;
 	struct ring_source *rings;
 	const struct opts *opts;
+	struct inspect *inspect;
 	int epoll_fd;
 	struct inbox inbox;
 	unsigned ended;	   /* processes, ever */
@@ -64,7 +65,7 @@ struct follow {
 };
 
 int follow_new(struct session *session, struct ring_source *rings, const struct opts *o,
-	       int epoll_fd, struct follow **ret)
+	       struct inspect *inspect, int epoll_fd, struct follow **ret)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	if (!f)
@@ -73,6 +74,7 @@ int follow_new(struct session *session, struct ring_source *rings, const struct 
 	f->usage_step_ns = USAGE_MIN_NS;
 	f->rings = rings;
 	f->opts = o;
+	f->inspect = inspect;
 	f->epoll_fd = epoll_fd;
 	f->release = o->release;
 	*ret = f;
@@ -183,7 +185,7 @@ static void detect_release(struct follow *f, struct followed *p)
 {
 	if (p->release != EBT_RELEASE_AUTO)
 		return;
-	p->release = inspect_release(p->pid);
+	p->release = inspect_release(f->inspect, p->pid);
 	if (p->release == EBT_RELEASE_AUTO)
 		return;
 	f->release = p->release;

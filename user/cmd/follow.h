@@ -17,13 +17,14 @@
 #define FOLLOW_SCAN_NS (RING_SLACK_NS / 4)
 
 struct follow;
+struct inspect;
 
 /*
- * children: take them in. epoll_fd: pidfds are added to it, with the address of the follow as data,
+ * inspect: what is known of files, kept. epoll_fd: pidfds are added to it, with the address of the follow as data,
  * so that the caller wakes up when a process ends.
  */
 int follow_new(struct session *session, struct ring_source *rings, const struct opts *o,
-	       int epoll_fd, struct follow **ret);
+	       struct inspect *inspect, int epoll_fd, struct follow **ret);
 void follow_free(struct follow *f);
 
 int follow_add(struct follow *f, pid_t pid); /* takes in a process; 0 or -errno */

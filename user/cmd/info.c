@@ -209,7 +209,7 @@ static int tell_process(pid_t pid, const struct opts *o)
 		return status;
 	char name[64], reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	enum ebt_release release = o->release ? o->release : inspect_release(pid);
+	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
 	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));

@@ -36,7 +36,7 @@ struct facts {
 	struct inspect_process files;
 };
 
-static void look_at_process(const struct process *p, struct facts *f)
+static void look_at_process(struct inspect *in, const struct process *p, struct facts *f)
 {
 	*f = (struct facts){0};
 	struct ringfile found[RINGFILE_MAX];
@@ -44,7 +44,7 @@ static void look_at_process(const struct process *p, struct facts *f)
 	f->rings = ringfile_find(p->pid, NULL, found, RINGFILE_MAX, reason);
 	for (int i = 0; i < f->rings; i++)
 		ringfile_close(&found[i]);
-	inspect_process(p->pid, &f->files);
+	inspect_process(in, p->pid, &f->files);
 }
 
 static void print_process(const struct process *p, const struct facts *f, bool json)
@@ -91,6 +91,8 @@ static int list_processes(const struct opts *o)
 	if (!o->json)
 		print("%7s  %-15s  %-4s  %-11s  %s\n", "PID", "COMMAND", "RING", "MARKERS",
 		      "RUNTIME");
+	/* Without memory for it each file is looked into once for each process. */
+	struct inspect *in = inspect_new();
 	unsigned denied = 0;
 	struct dirent *e;
 	while ((e = readdir(d))) {
@@ -102,11 +104,12 @@ static int list_processes(const struct opts *o)
 		denied += p.state == PROCESS_DENIED;
 		if (p.state != PROCESS_OPEN)
 			continue;
-		look_at_process(&p, &f);
+		look_at_process(in, &p, &f);
 		if (f.rings > 0 || f.files.markers || f.files.release || f.files.incomplete)
 			print_process(&p, &f, o->json);
 	}
 	closedir(d);
+	inspect_free(in);
 	if (denied && geteuid() && log_level >= LOG_NORMAL)
 		complain("processes of other users, not looked at: %u; root sees them", denied);
 	return 0;
@@ -127,7 +130,6 @@ int cmd_list(int argc, char **argv)
 		status = list_processes(&o);
 		stale_list(&o);
 	}
-	inspect_done();
 	int missing = print_end();
 	return missing ? missing : status;
 }

@@ -268,13 +268,13 @@ static bool tell_executable(pid_t pid)
 	return foreign || old;
 }
 
-void open_nothing(pid_t pid, bool privileged)
+void open_nothing(struct inspect *in, pid_t pid, bool privileged)
 {
 	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
 			      "PROGRAM";
-	struct inspect_process in;
-	inspect_process(pid, &in);
-	enum ebt_release release = in.release;
+	struct inspect_process files;
+	inspect_process(in, pid, &files);
+	enum ebt_release release = files.release;
 	if (release && !privileged)
 		complain("process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
 			 pid, ring_release_name(release), pid, restart);
@@ -282,7 +282,7 @@ void open_nothing(pid_t pid, bool privileged)
 		complain("process %d is %s, its ring is off, and its functions cannot be probed; "
 			 "%s",
 			 pid, ring_release_name(release), restart);
-	else if (in.markers && !privileged)
+	else if (files.markers && !privileged)
 		complain("process %d links libebtrace-probes, and its ring is off; try: sudo "
 			 "ebtrace -p %d, or start it with EBTRACE_START=1, or with: ebtrace -- "
 			 "PROGRAM",

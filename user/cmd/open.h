@@ -35,8 +35,9 @@ void open_tell_assumed(struct ebt_cursor *c, const char *name);
 /* Checks that a process can be looked into. 0, or an exit status after a line on stderr. */
 int open_process(pid_t pid, struct process *ret);
 
+struct inspect;
 /* Says that a process has neither ring nor anything to probe, why, and what to do. */
-void open_nothing(pid_t pid, bool privileged);
+void open_nothing(struct inspect *in, pid_t pid, bool privileged);
 
 /* The exit status for an errno of opening something. */
 int open_status(int err);

@@ -12,7 +12,7 @@
 /* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
 #define OCAML_START_NS 150000000ull
 
-int probing_new(const struct opts *o, bool record, struct session *session,
+int probing_new(const struct opts *o, bool record, struct session *session, struct inspect *inspect,
 		void (*changed)(void *ctx, pid_t pid, enum bpf_change change), void *ctx,
 		struct source **ret, char *ret_missing)
 {
@@ -26,6 +26,7 @@ int probing_new(const struct opts *o, bool record, struct session *session,
 			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
+		.inspect = inspect,
 		.hold = o->program != NULL,
 		.watermark_only = opts_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,

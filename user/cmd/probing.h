@@ -12,7 +12,7 @@
  * ret_missing (EBT_REASON_BYTES) says what it lacks. `record`: the program that we start will switch its
  * own ring on. 0, or an exit status after a line on stderr.
  */
-int probing_new(const struct opts *o, bool record, struct session *session,
+int probing_new(const struct opts *o, bool record, struct session *session, struct inspect *inspect,
 		void (*changed)(void *ctx, pid_t pid, enum bpf_change change), void *ctx,
 		struct source **ret, char *ret_missing);
 /*

@@ -21,6 +21,7 @@
 #include "cmd/signals.h"
 #include "cmd/target.h"
 #include "core/loss.h"
+#include "proc/inspect.h"
 #include "source/bpf.h"
 #include "source/ring.h"
 
@@ -47,6 +48,7 @@ struct tracer {
 	struct ring_source *rings;
 	struct source *bpf; /* NULL: the rings alone */
 	struct follow *follow;
+	struct inspect *inspect; /* what is known of files */
 	struct target target;
 	bool has_target;
 	int epoll_fd;
@@ -253,7 +255,7 @@ static int check_something(struct tracer *t)
 		return open_status(follow_error(t->follow));
 	if (t->opts->wait)
 		return 0;
-	open_nothing(t->opts->pids[0], t->bpf != NULL);
+	open_nothing(t->inspect, t->opts->pids[0], t->bpf != NULL);
 	return EXIT_NOTHING;
 }
 
@@ -357,7 +359,8 @@ static int init(struct tracer *t)
 	if (!err)
 		err = ring_source_new(t->session, opts_buffer(t->opts), &t->rings);
 	if (!err)
-		err = follow_new(t->session, t->rings, t->opts, t->epoll_fd, &t->follow);
+		err = follow_new(t->session, t->rings, t->opts, t->inspect, t->epoll_fd,
+				 &t->follow);
 	if (!err)
 		err = tracer_pump(t->opts, t->session, t->sink, &t->pump);
 	if (!err)
@@ -377,7 +380,7 @@ static int begin(struct tracer *t)
 		return EXIT_ERROR;
 	}
 	int status = probing_new(t->opts, t->opts->program && t->target.record, t->session,
-				 on_change, t, &t->bpf, t->no_bpf);
+				 t->inspect, on_change, t, &t->bpf, t->no_bpf);
 	if (!status && t->bpf) {
 		err = pump_add_source(t->pump, t->bpf);
 		if (!err)
@@ -450,6 +453,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	struct tracer t = {
 		.opts = o,
 		.session = session,
+		.inspect = inspect_new(),
 		.sink = sink,
 		.epoll_fd = -1,
 		.signals.fd = -1,
@@ -483,6 +487,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	if (o->program)
 		target_done(&t.target);
 	follow_free(t.follow);
+	inspect_free(t.inspect);
 	/* What is still to be written may wait for a reader: a second signal must end that. */
 	signals_finish(&t.signals);
 	if (t.signals.fd >= 0)

@@ -32,12 +32,32 @@ struct known {
 	struct inspect_file file;
 };
 
-static struct {
+struct inspect {
 	struct known *file; /* in order of their coming */
 	uint32_t files, room;
-	struct map index; /* by a hash of what identifies a file */
-	uint64_t cpu_ns, since_ns;
-} known;
+	struct map index;	   /* by a hash of what identifies a file */
+	uint64_t cpu_ns, since_ns; /* what was spent, less what time gave back until then */
+};
+
+struct inspect *inspect_new(void)
+{
+	return calloc(1, sizeof(struct inspect));
+}
+
+static void forget(struct inspect *in)
+{
+	free(in->file);
+	map_done(&in->index);
+	in->file = NULL;
+	in->files = in->room = 0;
+}
+
+void inspect_free(struct inspect *in)
+{
+	if (in)
+		forget(in);
+	free(in);
+}
 
 void inspect_budget_init(struct inspect_budget *b)
 {
@@ -62,51 +82,43 @@ static bool same(const struct known *a, const struct known *b)
 	       a->ctime_ns == b->ctime_ns && a->size == b->size;
 }
 
-void inspect_done(void)
-{
-	free(known.file);
-	map_done(&known.index);
-	known.file = NULL;
-	known.files = known.room = 0;
-}
-
 /* NULL: not known. */
-static const struct known *find(const struct known *wanted)
+static const struct known *find(const struct inspect *in, const struct known *wanted)
 {
-	const uint64_t *at = map_get(&known.index, hash_of(wanted));
-	return at && same(&known.file[*at], wanted) ? &known.file[*at] : NULL;
+	const uint64_t *at = map_get(&in->index, hash_of(wanted));
+	return at && same(&in->file[*at], wanted) ? &in->file[*at] : NULL;
 }
 
 /* Without memory it is looked into again the next time. */
-static void keep(const struct known *k)
+static void keep(struct inspect *in, const struct known *k)
 {
-	if (known.files == MAX_KNOWN)
-		inspect_done();
-	if (known.files == known.room) {
-		uint32_t room = known.room ? 2 * known.room : 64;
-		struct known *p = realloc(known.file, room * sizeof(*p));
+	if (in->files == MAX_KNOWN)
+		forget(in);
+	if (in->files == in->room) {
+		uint32_t room = in->room ? 2 * in->room : 64;
+		struct known *p = realloc(in->file, room * sizeof(*p));
 		if (!p)
 			return;
-		known.file = p;
-		known.room = room;
+		in->file = p;
+		in->room = room;
 	}
-	uint64_t *at = map_put(&known.index, hash_of(k));
+	uint64_t *at = map_put(&in->index, hash_of(k));
 	if (!at)
 		return;
-	known.file[known.files] = *k;
-	*at = known.files++;
+	in->file[in->files] = *k;
+	*at = in->files++;
 }
 
 /* What a file may cost now: less when much was spent on the files before it. */
-static uint64_t bytes_allowed(const struct inspect_budget *b)
+static uint64_t bytes_allowed(struct inspect *in, const struct inspect_budget *b)
 {
 	uint64_t now = now_ns();
-	if (!known.since_ns)
-		known.since_ns = now;
-	uint64_t back = (now - known.since_ns) / SHARE;
-	known.since_ns = now;
-	known.cpu_ns -= back < known.cpu_ns ? back : known.cpu_ns;
-	return known.cpu_ns > BURST_CPU_NS && b->bytes > SMALL_BYTES ? SMALL_BYTES : b->bytes;
+	if (!in->since_ns)
+		in->since_ns = now;
+	uint64_t back = (now - in->since_ns) / SHARE;
+	in->since_ns = now;
+	in->cpu_ns -= back < in->cpu_ns ? back : in->cpu_ns;
+	return in->cpu_ns > BURST_CPU_NS && b->bytes > SMALL_BYTES ? SMALL_BYTES : b->bytes;
 }
 
 static void look_for_markers(int fd, struct inspect_file *f)
@@ -136,7 +148,8 @@ static int look_for_ocaml(int fd, uint64_t bytes, struct inspect_budget *b, stru
 }
 
 /* -ENOENT: not looked into so far; *ret_key then says what it is. */
-static int look_up(int fd, struct known *ret_key, struct inspect_file *ret)
+static int look_up(const struct inspect *in, int fd, struct known *ret_key,
+		   struct inspect_file *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st))
@@ -146,25 +159,25 @@ static int look_up(int fd, struct known *ret_key, struct inspect_file *ret)
 				  .ctime_s = (uint64_t)st.st_ctim.tv_sec,
 				  .ctime_ns = (uint64_t)st.st_ctim.tv_nsec,
 				  .size = (uint64_t)st.st_size};
-	const struct known *old = find(ret_key);
+	const struct known *old = in ? find(in, ret_key) : NULL;
 	if (old)
 		*ret = old->file;
 	return old ? 0 : -ENOENT;
 }
 
-int inspect_peek(int fd, struct inspect_file *ret)
+int inspect_peek(const struct inspect *in, int fd, struct inspect_file *ret)
 {
 	struct known k;
-	return look_up(fd, &k, ret);
+	return look_up(in, fd, &k, ret);
 }
 
-int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
+int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct inspect_file *ret)
 {
 	struct known k;
-	int err = look_up(fd, &k, ret);
+	int err = look_up(in, fd, &k, ret);
 	if (err != -ENOENT)
 		return err;
-	uint64_t bytes = bytes_allowed(b);
+	uint64_t bytes = in ? bytes_allowed(in, b) : b->bytes;
 	if (!b->bytes || !b->cpu_ns || !b->files) {
 		b->spent = true;
 		return -EDQUOT;
@@ -175,26 +188,29 @@ int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret)
 	err = look_for_ocaml(fd, bytes, b, &k.file);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	b->cpu_ns -= cost < b->cpu_ns ? cost : b->cpu_ns;
-	known.cpu_ns += cost;
+	if (in)
+		in->cpu_ns += cost;
 	if (err == -EDQUOT)
 		b->spent = true;
 	else if (err)
 		return err;
 	/* Also one that was too large: it would be at the next look. */
-	keep(&k);
+	if (in)
+		keep(in, &k);
 	*ret = k.file;
 	return 0;
 }
 
-bool inspect_is_known(uint64_t dev, uint64_t inode)
+bool inspect_is_known(const struct inspect *in, uint64_t dev, uint64_t inode)
 {
-	for (uint32_t i = known.files; i-- > 0;)
-		if (known.file[i].inode == inode && known.file[i].dev == dev)
-			return known.file[i].file.markers || known.file[i].file.release;
+	for (uint32_t i = in ? in->files : 0; i-- > 0;)
+		if (in->file[i].inode == inode && in->file[i].dev == dev)
+			return in->file[i].file.markers || in->file[i].file.release;
 	return false;
 }
 
 struct search {
+	struct inspect *in;
 	pid_t pid;
 	struct map seen; /* files of the process, by device and inode */
 	struct inspect_budget budget;
@@ -219,7 +235,7 @@ static int look_into(const struct maps_entry *e, void *ctx)
 	if (fd < 0)
 		return 0;
 	struct inspect_file f;
-	int err = inspect_file(fd, &s->budget, &f);
+	int err = inspect_file(s->in, fd, &s->budget, &f);
 	close(fd);
 	s->ret->incomplete |= s->budget.spent;
 	if (err)
@@ -230,9 +246,9 @@ static int look_into(const struct maps_entry *e, void *ctx)
 	return 0;
 }
 
-int inspect_process(pid_t pid, struct inspect_process *ret)
+int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret)
 {
-	struct search s = {.pid = pid, .ret = ret};
+	struct search s = {.in = in, .pid = pid, .ret = ret};
 	*ret = (struct inspect_process){.release = EBT_RELEASE_AUTO};
 	inspect_budget_init(&s.budget);
 	int err = maps_each(pid, look_into, &s);
@@ -240,9 +256,9 @@ int inspect_process(pid_t pid, struct inspect_process *ret)
 	return err < 0 ? err : 0;
 }
 
-enum ebt_release inspect_release(pid_t pid)
+enum ebt_release inspect_release(struct inspect *in, pid_t pid)
 {
 	struct inspect_process p;
-	inspect_process(pid, &p);
+	inspect_process(in, pid, &p);
 	return p.release;
 }

@@ -4,7 +4,8 @@
  * where that can be probed. A file is looked into once a run, whichever processes map it and however
  * often; it is known by device, inode, time of change and size. The files are anybody's: what is
  * spent on one, on all of one process, and in the long run on all of them is bounded, in bytes read
- * and in CPU time, and what was left out for that reason is told. One thread only.
+ * and in CPU time, and what was left out for that reason is told. A struct inspect is what a run knows;
+ * where it is NULL nothing is remembered from one call to the next.
  */
 #ifndef PROC_INSPECT_H
 #define PROC_INSPECT_H
@@ -19,6 +20,11 @@
 
 /* Mappings of a process that are looked at: twice as many as the kernel allows by default. */
 #define INSPECT_MAPPINGS 131072
+
+struct inspect;
+
+struct inspect *inspect_new(void); /* NULL: no memory */
+void inspect_free(struct inspect *in);
 
 struct inspect_file {
 	uint32_t markers;	  /* of provider ebtrace */
@@ -36,12 +42,12 @@ struct inspect_budget {
 
 void inspect_budget_init(struct inspect_budget *b);
 /* Looks into a regular file that stays open. 0; -EDQUOT: the budget does not allow it; -errno. */
-int inspect_file(int fd, struct inspect_budget *b, struct inspect_file *ret);
+int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct inspect_file *ret);
 
 /* The same if it was looked into before; else -ENOENT. */
-int inspect_peek(int fd, struct inspect_file *ret);
+int inspect_peek(const struct inspect *in, int fd, struct inspect_file *ret);
 /* True if a file that was looked into has markers or a runtime, whatever became of it since. */
-bool inspect_is_known(uint64_t dev, uint64_t inode);
+bool inspect_is_known(const struct inspect *in, uint64_t dev, uint64_t inode);
 
 struct inspect_process {
 	uint32_t markers;	  /* in all files that it has mapped as code, each counted once */
@@ -50,11 +56,8 @@ struct inspect_process {
 };
 
 /* Looks into all that a process has mapped as code. 0 or -errno. */
-int inspect_process(pid_t pid, struct inspect_process *ret);
+int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret);
 /* The release of the OCaml 5 runtime in a process; AUTO: none is known. */
-enum ebt_release inspect_release(pid_t pid);
-
-/* Forgets what is known of files. */
-void inspect_done(void);
+enum ebt_release inspect_release(struct inspect *in, pid_t pid);
 
 #endif

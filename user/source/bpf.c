@@ -146,7 +146,7 @@ static void tell_unwatched(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t
 		.flags = EBT_F_BPF | EBT_F_HISTORY,
 		.arg = {EBT_LOST_UNCOUNTED, 0},
 	};
-	log_at(LOG_VERBOSE, "process %u: not watched in its first %llu us", ev.pid,
+	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", ev.pid,
 	       (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
 	if (bpf_lanes_add(&s->lanes, 0, &ev))
@@ -330,6 +330,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->targets.set_runtime = set_runtime;
 	s->targets.unwatched = tell_unwatched;
 	s->targets.ctx = s;
+	s->targets.inspect = opt->inspect;
 	s->targets.watermark_only = opt->watermark_only;
 	s->targets.no_ring_request = opt->no_ring_request;
 	s->targets.ring_request_always = opt->ring_request_always;

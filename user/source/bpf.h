@@ -32,10 +32,13 @@ enum bpf_change {
 	BPF_EXITED,
 };
 
+struct inspect;
+
 struct bpf_options {
 	size_t ring_bytes;	  /* power of two >= a page; 0: 16 MiB */
 	size_t queue_bytes;	  /* of events taken and not yet read; 0: 64 MiB */
 	uint64_t slack_ns;	  /* an event may reach us so much later than its time; 0: 10 ms */
+	struct inspect *inspect;  /* what is known of files: outlives the source */
 	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI where the kernel has it */
 	bool hold;		  /* children, while probes are put into them: see proc/hold.h */
 	bool no_follow;		  /* leave children alone */

@@ -142,7 +142,7 @@ static int attach_file(struct scan *s, const struct maps_entry *e, struct target
 	int fd = maps_open(target->pid, e);
 	if (fd < 0)
 		return fd;
-	int err = inspect_file(fd, &target->budget, &in);
+	int err = inspect_file(s->t->inspect, fd, &target->budget, &in);
 	if (!err && in.markers && ret->link < 0)
 		err = attach_markers(s, fd, ret);
 	if (!err && !in.ocaml_error)
@@ -294,7 +294,7 @@ static uint64_t young_ns(const struct bpf_target *target)
 static bool had_probes(const struct bpf_targets *t, const struct bpf_target *target)
 {
 	if (target->parent >= t->targets)
-		return inspect_is_known(target->exe_dev, target->exe_inode) &&
+		return inspect_is_known(t->inspect, target->exe_dev, target->exe_inode) &&
 		       !bpf_ocaml_covers(t, target->exe_dev, target->exe_inode);
 	const struct bpf_target *parent = &t->target[target->parent];
 	for (uint32_t i = 0; i < parent->files; i++) {
@@ -318,7 +318,7 @@ static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_targe
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	bool known = !inspect_peek(fd, &in);
+	bool known = !inspect_peek(t->inspect, fd, &in);
 	bool covered = bpf_ocaml_covers(t, target->exe_dev, target->exe_inode);
 	bool worth = known ? in.markers || (in.release && !covered)
 			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;

@@ -25,6 +25,7 @@ struct bpf_runtime {
 };
 
 struct ebt_ocaml_runtime;
+struct inspect;
 struct bpf_shared;
 
 struct bpf_targets {
@@ -39,6 +40,7 @@ struct bpf_targets {
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns);
 	void *ctx;
+	struct inspect *inspect;
 	bool share; /* links of OCaml programs, by all processes */
 	bool hold;  /* new processes, while probes are put into them */
 	bool watermark_only, no_ring_request;
