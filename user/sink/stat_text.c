@@ -162,9 +162,11 @@ static void put_coverage(struct buf *b, const struct stat_process *p)
 
 static void put_lanes(struct buf *b, const struct stat_process *p)
 {
+	bool one_for_all = false;
 	buf_puts(b,
 		 "\n  domain           elapsed         GC time    GC %      pauses   coverage\n");
 	for (const struct stat_lane *l = p->lanes; l; l = l->next) {
+		one_for_all |= !l->is_thread && !l->tid && l->pauses;
 		char name[16], covered[16] = "n/a";
 		snprintf(name, sizeof(name), l->is_thread ? "t%u" : "%u", l->number);
 		if (l->elapsed_ns)
@@ -174,6 +176,9 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 		    show_ns((double)l->elapsed_ns).text, show_ns((double)l->gc_ns).text,
 		    stat_percent(l->gc_ns, l->elapsed_ns), l->pauses, covered);
 	}
+	if (one_for_all)
+		buf_puts(b, "  (threads of a domain are not told apart: a pause may hold the time "
+			    "of others)\n");
 }
 
 static void put_pauses(struct buf *b, const struct stat_pauses *p)
