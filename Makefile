@@ -169,7 +169,7 @@ unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
-           $(addprefix user/proc/,notes.c elf.c insn.c runtime.c ocaml.c))
+           $(addprefix user/proc/,machine.c notes.c elf.c insn.c runtime.c ocaml.c))
 $(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard tests/fuzz/*.h user/*/*.h include/ebtrace/*)
 	$(say) FUZZ $@
 	@mkdir -p $(@D)
