@@ -4,8 +4,14 @@
 #include "tests/tap.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -182,8 +188,89 @@ static void test_refusals(void)
 	waitpid(pid, &status, 0);
 }
 
-int main(void)
+#define USER  61234
+#define OWNER 61999
+
+static bool copy_of_us(const char *path, uid_t owner, mode_t mode)
 {
+	char command[2 * PATH_MAX];
+	snprintf(command, sizeof(command), "cp /proc/%d/exe %s", getpid(), path);
+	return !system(command) && !chown(path, owner, (gid_t)-1) && !chmod(path, mode);
+}
+
+/* Runs it as an ordinary user: it says what it is, see main(). */
+static pid_t start_as_user(const char *path, const char **ret_said)
+{
+	static char said[64];
+	int ends[2];
+	if (pipe2(ends, O_CLOEXEC))
+		exit(1);
+	pid_t pid = fork();
+	if (!pid) {
+		dup2(ends[1], STDOUT_FILENO);
+		if (!setresuid(USER, USER, USER))
+			execl(path, path, "say", NULL);
+		_exit(1);
+	}
+	close(ends[1]);
+	ssize_t n = read(ends[0], said, sizeof(said) - 1);
+	said[n > 0 ? n : 0] = 0;
+	close(ends[0]);
+	*ret_said = said;
+	return pid;
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void test_set_user_id(const char *dir)
+{
+	const char *said;
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/set-user-id", dir);
+	ok(copy_of_us(path, OWNER, 04755), "a set-user-id program");
+	pid_t pid = start_as_user(path, &said);
+	is_str(said, "61999 secure", "that a user runs");
+	is(hold_begin(pid), -EPERM, "is not held");
+	ok(state_of(pid) != 't', "it goes on");
+	end_child(pid);
+
+	is(chmod(path, 0755), 0, "the same program without the bit");
+	pid = start_as_user(path, &said);
+	is_str(said, "61234 plain", "that the user runs");
+	is(hold_begin(pid), 0, "is held");
+	is(end_hold(pid), 0, "for comparison");
+
+	/* One that has no more than the user may trace it, too, and it would lose what exec gives. */
+	pid_t holder = fork();
+	if (!holder)
+		_exit(setresuid(USER, USER, USER) ? 1 : -hold_begin(pid));
+	int status;
+	waitpid(holder, &status, 0);
+	is(WEXITSTATUS(status), EPERM, "without CAP_SYS_PTRACE nothing is held");
+	end_child(pid);
+	unlink(path);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && !strcmp(argv[1], "say")) {
+		printf("%d %s", geteuid(), getauxval(AT_SECURE) ? "secure" : "plain");
+		fflush(stdout);
+		pause();
+		return 0;
+	}
+	char dir[] = "/tmp/test_hold.XXXXXX";
+	struct statvfs fs;
+	if (geteuid())
+		return skip_all("needs root");
+	if (!mkdtemp(dir) || chmod(dir, 0755) || statvfs(dir, &fs) || fs.f_flag & ST_NOSUID)
+		return skip_all("needs a temporary directory for set-user-id programs");
+	test_set_user_id(dir);
+	rmdir(dir);
 	test_states();
 	test_stopped();
 	test_deaths();

@@ -4,11 +4,13 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,15 @@ static bool is_privileged(pid_t pid)
 	return true; /* it cannot be told */
 }
 
+/* The kernel lets an exec raise the privilege of a process whose tracer has this, and of no other. */
+static bool may_trace_privileged(void)
+{
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
+	return !syscall(SYS_capget, &header, caps) &&
+	       caps[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE);
+}
+
 static long number_after(const char *status, const char *name)
 {
 	const char *at = strstr(status, name);
@@ -63,7 +74,7 @@ static bool has_stopped(pid_t pid)
 
 int hold_begin(pid_t pid)
 {
-	if (is_privileged(pid) || !is_free_and_single(pid))
+	if (!may_trace_privileged() || is_privileged(pid) || !is_free_and_single(pid))
 		return -EPERM;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
 		return -errno;

@@ -3,7 +3,9 @@
  * Holds a process for the moment in which probes are put into it: by ptrace (PTRACE_SEIZE and
  * PTRACE_INTERRUPT), which sends no signal, is not shown to its parent, and ends with us. Signals that
  * come meanwhile are passed on. Never held are set-user-id programs and their like, and what is traced
- * already. One that is held cannot be attached to by a debugger until it is let go.
+ * already. A tracer without CAP_SYS_PTRACE holds nothing: a process that calls exec while such a tracer
+ * is attached does not get the privilege of a set-user-id program. One that is held cannot be attached
+ * to by a debugger until it is let go.
  */
 #ifndef PROC_HOLD_H
 #define PROC_HOLD_H
