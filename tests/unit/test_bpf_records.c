@@ -145,6 +145,19 @@ static void test_future(void)
 	finish();
 }
 
+static void test_until(void)
+{
+	begin();
+	s.until_ns = 100;
+	ok(!mark(0, 0, 100) && !mark(0, 0, 101) &&
+		   !process((uint32_t)getpid(), EBT_PROCESS_EXIT, 0, 102),
+	   "events come while probes are taken off");
+	is_str(taken(1, UINT64_MAX), "we:100",
+	       "those that came before are taken, the others are not");
+	is_str(taken(0, UINT64_MAX), "we:102", "the end of a process is");
+	finish();
+}
+
 static void test_loss(void)
 {
 	struct ebt_event ev[4];
@@ -214,6 +227,7 @@ int main(void)
 	test_lanes();
 	test_exit();
 	test_future();
+	test_until();
 	test_loss();
 	test_full();
 	test_payload();

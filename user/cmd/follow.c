@@ -126,10 +126,12 @@ static bool has_ended(int pidfd)
 	return poll(&fd, 1, 0) > 0;
 }
 
-void follow_usage(struct follow *f)
+void follow_usage(struct follow *f, bool begin)
 {
 	for (unsigned i = 0; i < f->count; i++)
-		if (!f->processes[i].ended)
+		if (begin)
+			account_begin(&f->processes[i].account, f->session, f->processes[i].pid);
+		else if (!f->processes[i].ended)
 			account_note(&f->processes[i].account, f->session);
 	f->usage_ns = now_ns() + f->usage_step_ns + f->running * (uint64_t)USAGE_EACH_NS;
 	f->usage_step_ns *= f->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
@@ -461,7 +463,7 @@ int follow_scan(struct follow *f)
 {
 	int err = scan_processes(f);
 	if (now_ns() >= f->usage_ns)
-		follow_usage(f);
+		follow_usage(f, false);
 	return err ? err : scan_inbox(f);
 }
 

@@ -41,9 +41,10 @@ int follow_scan(struct follow *f);
 int follow_end(struct follow *f);
 /*
  * Tells the session what the processes have used; scans do so now and then, so that what is told of
- * one that has ended is no older than a moment.
+ * one that has ended is no older than a moment. begin: the run
+ * begins here, its probes are in place; nothing has been used.
  */
-void follow_usage(struct follow *f);
+void follow_usage(struct follow *f, bool begin);
 /* Processes that still run; not 0 either while there are rings to be opened. */
 unsigned follow_running(const struct follow *f);
 /* Ring files that were found. */

@@ -97,7 +97,8 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 		return tracer_files(o, session, sink);
 	session->run_begin_ns = session->clock_at.monotonic_ns;
 	int status = tracer_live(o, session, sink);
-	session->run_end_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!session->run_end_ns)
+		session->run_end_ns = clock_ns(CLOCK_MONOTONIC);
 	tell_wrapped(o, session);
 	return status;
 }

@@ -35,8 +35,7 @@
 #define FIRST_SCAN_NS 250000ull
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
-/* Where a look for rings takes so long, as of a process with 60,000 mappings, looking takes one part in
- * so many of our time. */
+/* A look for rings that takes so long (of 60,000 mappings) has one part in so many of our time. */
 #define SCAN_DEAR_NS (FOLLOW_SCAN_NS / 4)
 #define SCAN_SHARE   5
 
@@ -197,6 +196,8 @@ static int run(struct tracer *t)
 			return err;
 	}
 	int err = follow_end(t->follow);
+	follow_usage(t->follow, false);
+	t->session->run_end_ns = now_ns();
 	if (!err)
 		err = pump_stop(t->pump);
 	if (!err)
@@ -462,9 +463,12 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	};
 	int status = begin(&t);
 	if (!status) {
+		if (!t.has_target) {
+			follow_usage(t.follow, true);
+			session->run_begin_ns = now_ns();
+		}
 		t.stop_ns = now_ns() + o->duration_ns;
 		int err = run(&t);
-		follow_usage(t.follow);
 		if (t.progress)
 			fputs("\r\033[K", stderr);
 		/* A reader that has left is no error. */

@@ -236,6 +236,7 @@ static int bpf_source_stop(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	if (s->stopped)
 		return 0;
+	s->until_ns = now_ns();
 	bpf_targets_detach(&s->targets);
 	stop_keeper(s);
 	ebtrace_bpf__detach(s->skel);

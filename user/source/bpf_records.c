@@ -133,6 +133,9 @@ static int take_event(struct bpf_source *s, uint32_t slot, const struct ebt_even
 	struct ebt_event ev = *rec;
 	ev.stack = 0;
 	ev.pid = (uint32_t)bpf_targets_pid(&s->targets, slot);
+	/* While probes are taken off, one at a time, what comes is not all there was. */
+	if (s->until_ns && ev.ts > s->until_ns)
+		return 0;
 	s->counts.events++;
 	/* Whoever has events has an entry, so that he can be named. */
 	if (s->known_slot != slot + 1 && !session_process(s->session, ev.pid))

@@ -27,6 +27,7 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
 	uint64_t rescan_ns;
 	uint64_t lost_told, lost_since_ns, control_seen;
+	uint64_t until_ns; /* then taking off the probes began; 0: not yet */
 	bool stopped;
 };
 
