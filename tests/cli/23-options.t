@@ -50,6 +50,13 @@ wrong "a process and a file" -p 1 "$user"
 wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
+for option in "--interval 1s" "--by program" "--top 3" --events --prune --json; do
+	# shellcheck disable=SC2086
+	wrong "an option of another command, trace $option," $option "$user"
+done
+wrong "an option of another command, stat --time," stat --time wall "$user"
+wrong "an option of another command, list --top," list --top 3
+wrong "an option of another command, info --interval," info --interval 1s "$user"
 
 # What passes.
 json "$user" | select_events >"$TMP/all"

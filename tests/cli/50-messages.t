@@ -19,7 +19,9 @@ says() {
 for command in "" trace stat info; do
 	for prog in ./prog prog ./script; do
 		# shellcheck disable=SC2086
-		says 2 "'$prog' is a program and holds no events; to run and trace it: ebtrace -- ./${prog#./}" \
+		stat=${command/#trace/}
+		stat=${stat/#info/}
+		says 2 "'$prog' is a program and holds no events; to run and trace it: ebtrace ${stat:+$stat }-- ./${prog#./}" \
 			$command "$prog"
 	done
 done

@@ -63,7 +63,7 @@ static int add_file(struct inputs *ins, const struct opts *o, struct session *se
 		    const char *path)
 {
 	struct input in;
-	int status = open_input(path, &in);
+	int status = open_input(path, o->command, &in);
 	if (status)
 		return status;
 	if (!in.is_capture)

@@ -191,7 +191,7 @@ static int tell(struct ebt_cursor *c, const char *name, bool guessed, const stru
 static int tell_file(const char *path, const struct opts *o)
 {
 	struct input in;
-	int status = open_input(path, &in);
+	int status = open_input(path, o->command, &in);
 	if (status)
 		return status;
 	if (in.is_capture)

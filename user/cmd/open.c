@@ -133,25 +133,26 @@ static int open_path(const char *path)
 }
 
 /* 0 if it may hold events; else an exit status after a line on stderr. */
-static int refuse_program(int fd, const char *path)
+static int refuse_program(int fd, const char *path, const char *command)
 {
 	char head[4] = "";
 	ssize_t n = pread(fd, head, sizeof(head), lseek(fd, 0, SEEK_CUR));
 	bool is_script = n >= 2 && !memcmp(head, "#!", 2);
 	if (!is_script && (n != sizeof(head) || memcmp(head, ELFMAG, SELFMAG)))
 		return 0;
-	complain("'%s' is a program and holds no events; to run and trace it: ebtrace -- %s%s",
-		 path, strchr(path, '/') ? "" : "./", path);
+	complain("'%s' is a program and holds no events; to run and trace it: ebtrace %s-- %s%s",
+		 path, strcmp(command, "stat") ? "" : "stat ", strchr(path, '/') ? "" : "./", path);
 	return EXIT_USAGE;
 }
 
-int open_input(const char *path, struct input *ret)
+int open_input(const char *path, const char *command, struct input *ret)
 {
 	bool is_stdin = !strcmp(path, "-");
 	*ret = (struct input){.name = is_stdin ? "standard input" : path};
 	ret->fd = is_stdin ? dup(STDIN_FILENO) : open_path(path);
 	int err = ret->fd < 0 ? -errno : look(ret, is_stdin);
-	int status = err || is_stdin || ret->is_capture ? 0 : refuse_program(ret->fd, path);
+	int status =
+		err || is_stdin || ret->is_capture ? 0 : refuse_program(ret->fd, path, command);
 	if (status)
 		close(ret->fd);
 	if (!err)

@@ -24,8 +24,8 @@ struct input {
 	size_t head_bytes;
 };
 
-/* Opens a file, or standard input for "-". 0, or an exit status after a line on stderr. */
-int open_input(const char *path, struct input *ret);
+/* Opens a file, or standard input for "-", for a command. 0, or an exit status after a line on stderr. */
+int open_input(const char *path, const char *command, struct input *ret);
 /* A cursor on an input that is no capture. 0, or an exit status after a line on stderr. */
 int open_cursor(struct input *in, enum ebt_release release, struct ebt_cursor **ret);
 

@@ -74,7 +74,8 @@ static const struct argp_option options[] = {
 	{"max-size", OPT_MAX_SIZE, "SIZE", 0, "End the recording when FILE is so large: 64K, 100M",
 	 3},
 	{"rotate", OPT_ROTATE, "N", 0,
-	 "Begin a new FILE then instead, and keep the newest N: FILE, then FILE.1 and so on", 3},
+	 "With --max-size: begin a new FILE instead, and keep the newest N: FILE, FILE.1 and so on",
+	 3},
 	{"time", OPT_TIME, "HOW", 0,
 	 "Times of text: start (since the first event), delta (since the line before), wall", 3},
 	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
@@ -359,8 +360,31 @@ static error_t parse_flag(int key, struct opts *o)
 	}
 }
 
+/* What one command alone understands would be passed over by others without a word. */
+static void check_command(int key, const struct argp_state *st)
+{
+	static const struct {
+		int key;
+		const char *name, *commands, *instead;
+	} own[] = {
+		{OPT_INTERVAL, "--interval", "stat", ""},
+		{OPT_BY, "--by", "stat", ""},
+		{OPT_TOP, "--top", "stat", ""},
+		{OPT_EVENTS, "--events", "list", ""},
+		{OPT_PRUNE, "--prune", "list", ""},
+		{OPT_TIME, "--time", "trace", ""},
+		{OPT_JSON, "--json", "stat, list and info", "; that writes JSON with -f ndjson"},
+	};
+	const char *command = ((const struct opts *)st->input)->command;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (own[i].key == key && !strstr(own[i].commands, command))
+			refuse(st, "%s is an option of %s, not of %s%s", own[i].name,
+			       own[i].commands, command, own[i].instead);
+}
+
 static error_t parse_opt(int key, char *arg, struct argp_state *st)
 {
+	check_command(key, st);
 	error_t err = parse_target(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_output(key, arg, st);
@@ -380,6 +404,7 @@ static rlim_t open_files(void)
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv)
 {
 	*ret = (struct opts){
+		.command = cmd->name,
 		.bpf_buffer_bytes = 16 << 20,
 		.follow = true,
 		.nice = getpriority(PRIO_PROCESS, 0),

@@ -62,6 +62,7 @@ struct opts {
 	enum stat_by by;
 	uint32_t top;
 	bool events; /* list their names */
+	const char *command;
 };
 
 struct opts_command {
