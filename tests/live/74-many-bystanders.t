@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# A file whose functions are probed in all processes, of which another process that is not traced makes
+# much use: its breakpoints are taken out of that one, and the traced process is seen all the same.
+. tests/lib.sh
+need_file "$O/ebtrace"
+need_command jq
+ocaml_root
+ocaml_build_here acts
+
+# Bytes of the program's code that are not as in its file.
+breakpoints() { # PID
+	local range offset from
+	read -r range _ offset _ < <(awk -v exe="$EXE" '$2 == "r-xp" && $NF == exe' "/proc/$1/maps")
+	from=$((0x${range%-*}))
+	cmp -l <(dd if="/proc/$1/mem" bs=4096 skip=$((from / 4096)) count=$(((0x${range#*-} - from) / 4096)) 2>/dev/null) \
+		<(dd if="$EXE" bs=4096 skip=$((0x$offset / 4096)) 2>/dev/null) 2>/dev/null | wc -l
+}
+has_breakpoints() { [ "$(breakpoints "$1")" -gt 0 ]; }
+has_none() { ! has_breakpoints "$1"; }
+unwatched() { [ "$(grep -c "process .*: not watched for" "$TMP/err")" = "$1" ]; }
+
+mkfifo "$TMP/in" "$TMP/idle"
+"$EXE" wait minor 100000000 <"$TMP/idle" >/dev/null &
+bystander=$!
+children+=($bystander)
+exec 6>"$TMP/idle"
+"$O/ebtrace" -v -f ndjson -o "$TMP/t" -- env -i "$EXE" say ready wait minor 100 say shared wait minor 100 \
+	<"$TMP/in" >/dev/null 2>"$TMP/err" 6>&- &
+tracer=$!
+exec 7>"$TMP/in"
+wait_for grep -qs ready "$TMP/err"
+wait_for has_breakpoints $bystander
+ok $? "a bystander that runs the same file has the breakpoints, too"
+echo >&7
+wait_for grep -qs shared "$TMP/err"
+unwatched 1
+ok $? "the traced process was not watched in its first moment alone"
+echo >&6
+wait_for grep -qs 'each process is probed by itself' "$TMP/err"
+ok $? "when the bystander makes much use of it, it is said that this ends"
+wait_for has_none $bystander
+ok $? "and the bystander is rid of them" || diag "$(breakpoints $bystander) are left"
+wait_for unwatched 2
+ok $? "the traced process has its own, and it is said for how long it had none"
+kill $bystander
+echo >&7
+exec 6>&- 7>&-
+wait $tracer
+is $? 0 "it runs to its end" || diag "$(cat "$TMP/err")"
+got=$(jq -cs 'map(select(.kind == "begin" and .name == "minor").ts) as $minor |
+	map(select(.kind == "lost" and .history and .since < .ts)) as $hole |
+	[($hole | length), ([$minor[] | select(. < $hole[1].since)] | length | . == 100 or . == 101),
+		([$minor[] | select(. >= $hole[1].ts)] | length)]' "$TMP/t")
+# It makes one more while it starts.
+is "$got" "[2,true,100]" "all that it does before and after that moment is seen"
+is "$(jq -s "map(select(.pid == $bystander)) | length" "$TMP/t")" 0 "and nothing of the bystander"
+done_testing
