@@ -56,6 +56,37 @@ mkdir "$TMP/kept"
 is "$? $(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" "0 1" "a program with a directory of its own is traced"
 is "$(ls "$TMP/kept" | wc -l)" 1 "and its ring is left to it"
 
+# A ring that was there before us, of a service that writes on and ends during our run.
+mkdir "$TMP/shared"
+rm "$TMP/in"
+mkfifo "$TMP/in"
+EBTRACE_START=1 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP/shared "$gc" -q -w -t 1 -n 700 -c /dev/null <"$TMP/in" 2>"$TMP/err" 7>&- &
+earlier=$!
+children+=($earlier)
+exec 8>"$TMP/in"
+wait_for grep -qs ready "$TMP/err"
+EBTRACE_DIR=$TMP/shared "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+	sh -c "touch '$TMP/begun'; while [ ! -e '$TMP/ended' ]; do sleep 0.02; done; '$gc' -q -t 1 -n 500 -c /dev/null" 7>&- 8>&- &
+tracer=$!
+wait_for test -e "$TMP/begun"
+echo >&8
+exec 8>&-
+wait $earlier
+chmod 600 "$TMP/shared/$earlier.events" # a file system may set its times as it likes
+touch "$TMP/ended"
+wait $tracer
+is "$? $(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/t")" "0 1" \
+	"a ring from before the run is not ours when its process has ended"
+is "$(ls "$TMP/shared")" "$earlier.events" "and stays"
+
+# A file system may give a new ring the number of one that has been removed.
+mkdir "$TMP/again"
+"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- sh -c "for i in 1 2 3 4 5 6; do
+	env -u EBTRACE_PRESERVE -u OCAML_RUNTIME_EVENTS_PRESERVE EBTRACE_DIR='$TMP/again' '$gc' -q -t 1 -n 500 -r 10000 -c /dev/null
+	sleep 0.1; done" 7>&-
+is "$? $(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/t")" "0 6" \
+	"rings of one place that are removed one after the other are read, each of them"
+
 # A daemon that goes on after the run keeps its ring; what has ended is removed.
 mkdir "$TMP/daemon"
 rm "$TMP/in"

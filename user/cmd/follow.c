@@ -290,8 +290,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 	int err = 0;
 	for (int i = 0; i < n; i++) {
 		const char *slash = strrchr(found[i].path, '/');
-		struct stat st;
-		if (err || fstat(found[i].fd, &st) || known_rings_find(&f->known, &st)) {
+		if (err || known_rings_has(&f->known, found[i].fd)) {
 			close(found[i].fd);
 			continue;
 		}
@@ -369,15 +368,15 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
 	}
 	if (!err || err == -ESRCH)
 		err = scan_processes(f);
-	return err ? err : known_rings_find(&f->known, st) != NULL;
+	return err ? err : known_rings_has(&f->known, fd);
 }
 
 /* A live process is found by its mapping, which is certain. */
-static bool is_wanted(pid_t pid, const struct stat *st, void *ctx)
+static bool is_wanted(pid_t pid, const struct ring_id *id, void *ctx)
 {
 	struct follow *f = ctx;
 	return (was_followed(f, pid) ? !find(f, pid) : f->opts->follow) &&
-	       !known_rings_find(&f->known, st);
+	       !known_rings_find(&f->known, id);
 }
 
 static int take_file(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
@@ -446,10 +445,10 @@ int follow_end(struct follow *f)
 
 /* True for a ring that was read, of a process that has ended, if we asked for it: by the environment,
  * or, as its process says, by a probe. */
-static bool is_left_over(const struct stat *st, pid_t named, bool left, void *ctx)
+static bool is_left_over(const struct ring_id *id, pid_t named, bool left, void *ctx)
 {
 	struct follow *f = ctx;
-	const struct known_ring *k = known_rings_find(&f->known, st);
+	const struct known_ring *k = known_rings_find(&f->known, id);
 	const struct followed *p = k ? find(f, k->pid) : NULL;
 	return k && (k->asked || left) && k->named == named && (!p || has_ended(p->pidfd));
 }

@@ -26,14 +26,6 @@ const char *inbox_run(void)
 	return run;
 }
 
-/* True if it was there before us, and has not been made anew. */
-static bool is_other(const struct inbox *in, const struct stat *st)
-{
-	const struct known_ring *k = known_rings_find(&in->others, st);
-	return k && k->changed.tv_sec == st->st_ctim.tv_sec &&
-	       k->changed.tv_nsec == st->st_ctim.tv_nsec;
-}
-
 static bool is_user(const struct inbox *in, uid_t uid)
 {
 	for (unsigned i = 0; i < in->user_count; i++)
@@ -53,7 +45,7 @@ static int open_one(struct inbox *in, int dir, const char *name, struct stat *st
 	return -1;
 }
 
-int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct stat *st, void *ctx),
+int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id *id, void *ctx),
 	       inbox_fn *fn, void *ctx)
 {
 	in->starved = false;
@@ -63,11 +55,13 @@ int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct stat *st
 	int err = 0;
 	while (d && !err && (e = readdir(d))) {
 		struct stat st;
+		struct ring_id id;
 		pid_t pid = ringfile_name_pid(e->d_name);
 		/* Looked at before it is opened: most are known. */
 		if (!pid || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode) || is_other(in, &st) || !is_user(in, st.st_uid) ||
-		    !wanted(pid, &st, ctx))
+		    !S_ISREG(st.st_mode) || !is_user(in, st.st_uid) ||
+		    !ring_id_look(dirfd(d), e->d_name, &id) || known_rings_find(&in->others, &id) ||
+		    !wanted(pid, &id, ctx))
 			continue;
 		int fd = open_one(in, dirfd(d), e->d_name, &st);
 		if (fd >= 0)
@@ -78,10 +72,10 @@ int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct stat *st
 	return err;
 }
 
-static bool all(pid_t pid, const struct stat *st, void *ctx)
+static bool all(pid_t pid, const struct ring_id *id, void *ctx)
 {
 	(void)pid;
-	(void)st;
+	(void)id;
 	(void)ctx;
 	return true;
 }

@@ -44,7 +44,7 @@ void inbox_refuse(struct inbox *in, int fd);
 /* One file, open, the callee's; `pid` is the one in its name. Other than 0 ends the look. */
 typedef int inbox_fn(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx);
 /* Offers all files that may be ours and for which wanted() is true. 0, -errno or what fn returned. */
-int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct stat *st, void *ctx),
+int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id *id, void *ctx),
 	       inbox_fn *fn, void *ctx);
 
 #endif

@@ -104,10 +104,11 @@ static void remove_in(int fd, ring_left_over_fn *left_over, void *ctx)
 	if (!d && fd >= 0)
 		close(fd);
 	while (d && (e = readdir(d))) {
+		struct ring_id id;
 		pid_t named = ringfile_name_pid(e->d_name);
 		if (named && !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode) &&
-		    left_over(&st, named, is_left(dirfd(d), e->d_name, &st), ctx))
+		    S_ISREG(st.st_mode) && ring_id_look(dirfd(d), e->d_name, &id) &&
+		    left_over(&id, named, is_left(dirfd(d), e->d_name, &st), ctx))
 			unlinkat(dirfd(d), e->d_name, 0);
 	}
 	if (d)

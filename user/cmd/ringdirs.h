@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "cmd/knownrings.h"
 #include "proc/ringfile.h"
 
 #define RING_DIRS_MAX 16 /* rings in directories beyond that are left */
@@ -26,7 +27,7 @@ struct ring_dirs {
 };
 
 /* `named`: the pid in the file's name; `left`: its process has left its removal to us. */
-typedef bool ring_left_over_fn(const struct stat *st, pid_t named, bool left, void *ctx);
+typedef bool ring_left_over_fn(const struct ring_id *id, pid_t named, bool left, void *ctx);
 
 /*
  * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that has
