@@ -32,22 +32,15 @@ static bool read_ext(int fd, struct ebt_ring_ext *ret)
 	return ret->magic == EBT_RING_EXT_MAGIC && !memcmp(ret->boot_id, boot_id, sizeof(boot_id));
 }
 
-/* Whether a file was made by this very process: before it exec()ed, as its maker lives no more. */
-static bool is_own(int fd)
-{
-	struct ebt_ring_ext ext;
-	return read_ext(fd, &ext) && ext.pid == (uint64_t)getpid() &&
-	       ext.start_time == ebt_proc_start_time();
-}
-
 bool ebt_stale_remove(int dir, const char *name, bool preserve)
 {
 	struct stat st;
+	struct ebt_ring_ext ext;
 	bool stale = true;
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0) {
 		stale = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-		stale = stale && !(preserve && is_own(fd));
+		stale = stale && !(preserve && read_ext(fd, &ext));
 		/* OCaml's runtime in this process locks nothing. */
 		stale = stale && !fstat(fd, &st) && !ebt_proc_maps_inode(st.st_ino, name);
 		close(fd);

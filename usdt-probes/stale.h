@@ -10,7 +10,8 @@
 
 /*
  * Removes the file `name` of `dir`, which has the name that we want, if it is stale; with
- * `preserve` not one that this very process has made before an exec(). True: the name is free.
+ * `preserve` not a ring of this boot, which may be unread: this very process has made it before an
+ * exec(), or one that had our pid. True: the name is free.
  */
 bool ebt_stale_remove(int dir, const char *name, bool preserve);
 /*

@@ -39,4 +39,19 @@ for run in ring both; do
 	is "$(jq 'select(.kind == "begin").ts' "$TMP/$run" | wc -l)" 5400 "$run: each event of three processes comes once"
 	is "$(sum "$run" summary lost_events)" 0 "$run: and none is lost"
 done
+
+# All of them while the tracer cannot look; it is not the first process of the namespace, which
+# nothing stops.
+cat >"$TMP/unread" <<-'EOF'
+	kill -STOP $PPID
+	for i in 1 2 3 4 5; do
+		echo 499 >/proc/sys/kernel/ns_last_pid
+		"$O/tests/prog/burst" 300 0
+	done
+	kill -CONT $PPID
+EOF
+O=$O timeout 60 unshare -pf --mount-proc sh -c '"$@"; exit $?' sh "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+	bash "$TMP/unread" >"$TMP/err" 2>&1
+is "$? $(jq 'select(.kind == "begin").ts' "$TMP/t" | wc -l)" "0 1500" \
+	"a ring that is not read yet is not replaced by one of the same pid" || diag "$(cat "$TMP/err")"
 done_testing

@@ -91,6 +91,36 @@ static void test_live_stranger(void)
 	ebt_stop();
 }
 
+/* One that had our pid, in a run that has not read its file yet. */
+static void test_preserved_stranger(void)
+{
+	char own[256], theirs[256], path[256] = "";
+	int status = -1;
+	pid_t pid = fork();
+	if (!pid) {
+		if (ebt_start())
+			_exit(1);
+		ebt_begin(EBT_PHASE_minor);
+		_exit(0);
+	}
+	ok(waitpid(pid, &status, 0) == pid && !status, "another process records and ends");
+	file_name(theirs, sizeof(theirs), pid, "");
+	pid = fork();
+	if (!pid) {
+		file_name(own, sizeof(own), getpid(), "");
+		if (rename(theirs, own))
+			_exit(1);
+		setenv("EBTRACE_PRESERVE", "1", 1);
+		again("second");
+	}
+	ok(waitpid(pid, &status, 0) == pid && !status,
+	   "one with its pid records, with EBTRACE_PRESERVE");
+	file_name(path, sizeof(path), pid, "");
+	ok(holds(path, 11), "and leaves the file of the one before it alone");
+	file_name(path, sizeof(path), pid, "-2");
+	ok(holds(path, 6), "to write beside it");
+}
+
 int main(int argc, char **argv)
 {
 	(void)argc;
@@ -114,6 +144,7 @@ int main(int argc, char **argv)
 	   "the second replaces the first one's file");
 	ok(access(second, F_OK) < 0, "and takes no second name");
 	test_live_stranger();
+	test_preserved_stranger();
 	dump_clean();
 	return tap_done();
 }
