@@ -359,6 +359,16 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	return 0;
 }
 
+/* A child may have been found in /proc before the record of its fork was taken, which tells since when
+ * it has not been watched. */
+static int find_born(struct bpf_source *s, pid_t pid)
+{
+	if (look(s))
+		return -ENOENT;
+	s->base.lanes = s->lanes.lanes;
+	return bpf_targets_find(&s->targets, pid);
+}
+
 int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
@@ -367,6 +377,8 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	if (pid <= 0 || s->stopped)
 		return explain(-EINVAL, what, reason);
 	int slot = bpf_targets_find(&s->targets, pid);
+	if (slot < 0)
+		slot = find_born(s, pid);
 	if (slot < 0)
 		slot = bpf_targets_add(&s->targets, pid);
 	if (slot < 0)

@@ -269,11 +269,11 @@ uint64_t bpf_ocaml_missed(const struct bpf_targets *t, const struct bpf_ocaml *o
 	return before ? 0 : unwatched_ns;
 }
 
-bool bpf_ocaml_covers(const struct bpf_targets *t, uint64_t dev, uint64_t inode)
+bool bpf_ocaml_covers(const struct bpf_targets *t, uint64_t dev, uint64_t inode, uint64_t born_ns)
 {
 	for (uint32_t i = 0; i < t->shareds; i++)
 		if (t->shared[i].inode == inode && t->shared[i].dev == dev)
-			return t->shared[i].link >= 0;
+			return t->shared[i].link >= 0 && t->shared[i].since_ns <= born_ns;
 	return false;
 }
 

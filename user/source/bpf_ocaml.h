@@ -34,8 +34,8 @@ bool bpf_ocaml_ring_is_on(const struct bpf_ocaml *o); /* as of the last update *
  * was not looked at before. */
 uint64_t bpf_ocaml_missed(const struct bpf_targets *t, const struct bpf_ocaml *o,
 			  uint64_t unwatched_ns);
-/* True if the file's functions are probed in all processes. */
-bool bpf_ocaml_covers(const struct bpf_targets *t, uint64_t dev, uint64_t inode);
+/* True if the file's functions are probed in all processes, since before born_ns. */
+bool bpf_ocaml_covers(const struct bpf_targets *t, uint64_t dev, uint64_t inode, uint64_t born_ns);
 /* Goes back to a link a process where too many others run the file. */
 void bpf_ocaml_check_foreign(struct bpf_targets *t, uint64_t now_ns);
 void bpf_ocaml_unshare_all(struct bpf_targets *t);

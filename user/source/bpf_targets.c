@@ -295,11 +295,12 @@ static bool had_probes(const struct bpf_targets *t, const struct bpf_target *tar
 {
 	if (target->parent >= t->targets)
 		return inspect_is_known(t->inspect, target->exe_dev, target->exe_inode) &&
-		       !bpf_ocaml_covers(t, target->exe_dev, target->exe_inode);
+		       !bpf_ocaml_covers(t, target->exe_dev, target->exe_inode, target->born_ns);
 	const struct bpf_target *parent = &t->target[target->parent];
 	for (uint32_t i = 0; i < parent->files; i++) {
 		const struct target_file *f = &parent->file[i];
-		if (f->link >= 0 || (f->ocaml && !bpf_ocaml_covers(t, f->dev, f->inode)))
+		if (f->link >= 0 ||
+		    (f->ocaml && !bpf_ocaml_covers(t, f->dev, f->inode, target->born_ns)))
 			return true;
 	}
 	return false;
@@ -319,7 +320,7 @@ static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_targe
 	if (fd < 0)
 		return false;
 	bool known = !inspect_peek(t->inspect, fd, &in);
-	bool covered = bpf_ocaml_covers(t, target->exe_dev, target->exe_inode);
+	bool covered = bpf_ocaml_covers(t, target->exe_dev, target->exe_inode, UINT64_MAX);
 	bool worth = known ? in.markers || (in.release && !covered)
 			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
 	close(fd);
