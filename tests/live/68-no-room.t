@@ -9,16 +9,16 @@ ocaml_root
 ocaml_build_here acts
 ulimit -c 0
 unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR XDG_RUNTIME_DIR
-ebtrace=$(realpath "$O/ebtrace")
-mkdir "$TMP/big" "$TMP/tiny"
+cp "$O/ebtrace" "$TMP/ebtrace"
+ebtrace=/mnt/ebtrace
 
-# with SHM TMP SHELL-COMMANDS: in a mount namespace where /dev/shm and /tmp have so much room. Where the
-# test's own files are in /tmp, they stay in reach.
+# with SHM TMP SHELL-COMMANDS: in a mount namespace where /dev/shm and /tmp have so much room. The
+# test's own files, which may be in /tmp, are at /mnt there.
 # shellcheck disable=SC2016
 with() {
-	unshare -m bash -c 'exec 9<"$1"; tree=$PWD; mount --bind "$1" /mnt
+	unshare -m bash -c 'mount --bind "$1" /mnt
 		mount -t tmpfs -o size="$2",mode=1777 none /dev/shm && mount -t tmpfs -o size="$3",mode=1777 none /tmp
-		cd "$tree" && TMP=/mnt && eval "$4"' bash "$TMP" "$1" "$2" "$3"
+		cd /mnt && TMP=/mnt && eval "$4"' bash "$TMP" "$1" "$2" "$3"
 }
 export ebtrace EXE
 # shellcheck disable=SC2016
