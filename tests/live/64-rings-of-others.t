@@ -87,6 +87,13 @@ mkdir "$TMP/again"
 is "$? $(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/t")" "0 6" \
 	"rings of one place that are removed one after the other are read, each of them"
 
+# What a program of ours writes may have the name of a ring.
+mkdir "$TMP/data"
+EBTRACE_DIR=$TMP/data "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+	sh -c "seq 20000 >'$TMP/data/20240611.events'; sleep 0.1; '$gc' -q -t 1 -n 500 -c /dev/null; true" 7>&- 2>"$TMP/err"
+is "$? $(cksum <"$TMP/data/20240611.events")" "0 $(seq 20000 | cksum)" "a file that is no ring is not removed for its name"
+is "$(ls "$TMP/data")" "20240611.events" "and the ring beside it is"
+
 # A daemon that goes on after the run keeps its ring; what has ended is removed.
 mkdir "$TMP/daemon"
 rm "$TMP/in"

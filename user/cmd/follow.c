@@ -233,6 +233,7 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 		return 0;
 	}
 	if (err) {
+		known_rings_disown(&f->known);
 		log_at(LOG_NORMAL, "%s", f->reason);
 		f->error = err;
 		return err == -ENOMEM ? err : 0;

@@ -76,6 +76,11 @@ void known_rings_undo(struct known_rings *k)
 		map_delete(&k->by_ino, last->id.ino);
 }
 
+void known_rings_disown(struct known_rings *k)
+{
+	k->rings[k->count - 1].asked = false;
+}
+
 void known_rings_done(struct known_rings *k)
 {
 	free(k->rings);

@@ -43,6 +43,8 @@ bool known_rings_has(const struct known_rings *k, int fd);
 bool known_rings_take(struct known_rings *k, int fd, const struct known_ring *ring);
 /* Forgets the one that was noted last. */
 void known_rings_undo(struct known_rings *k);
+/* The one that was noted last is no ring: not there because of us, whatever it is called. */
+void known_rings_disown(struct known_rings *k);
 void known_rings_done(struct known_rings *k);
 
 #endif
