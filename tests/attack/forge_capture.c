@@ -11,6 +11,7 @@
  *   forge_capture names N       N user events, each of a name of its own
  *   forge_capture losses N      N open phases, then N losses that concern none of them
  *   forge_capture holes N       N threads, then N losses that concern all of them
+ *   forge_capture floods N      N processes, then N losses that concern all of them
  *   forge_capture pauses N      N domains, then recording that is paused and resumed N times
  *
  * The capture goes to standard output.
@@ -165,6 +166,12 @@ static void holes(uint32_t n)
 	lose(n, 1, EBT_NO_DOMAIN);
 }
 
+static void floods(uint32_t n)
+{
+	forks(n);
+	lose(n, 0, EBT_NO_DOMAIN);
+}
+
 static void pauses(uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
@@ -181,7 +188,8 @@ int main(int argc, char **argv)
 	} kinds[] = {
 		{"threads", threads},	  {"tracks", tracks}, {"homes", homes},
 		{"processes", processes}, {"forks", forks},   {"names", names},
-		{"losses", losses},	  {"holes", holes},   {"pauses", pauses},
+		{"losses", losses},	  {"holes", holes},   {"floods", floods},
+		{"pauses", pauses},
 	};
 	uint8_t head[CAPTURE_HEAD_BYTES];
 	if (argc != 3 || capture_writer_new(1, &writer))

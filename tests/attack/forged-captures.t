@@ -32,9 +32,10 @@ wait
 try forks 30000 stat text chrome perfetto &
 try losses 100000 stat text chrome perfetto fxt &
 wait
-try holes 100000 text chrome perfetto fxt &
-try pauses 60000 text chrome perfetto &
+try holes 100000 stat text chrome perfetto fxt &
+try pauses 60000 stat text chrome perfetto &
 wait
+try floods 30000 stat text chrome perfetto fxt
 while read -r status kind format; do
 	is "$status" 0 "many $kind: $format ends in time and in little memory" ||
 		diag "$(tail -3 "$TMP/$kind.$format.log" | cut -c1-200)"

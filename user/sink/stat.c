@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sink/stat_report.h"
+#include "sink/stat_sleep.h"
 
 #define STAT_BUFFER_BYTES 65536
 /* A stretch without events that is longer than so many intervals is one line. */
@@ -50,7 +51,8 @@ static void take_marks(const struct stat *k, uint64_t now_ns, struct marks *ret,
 		*ret_words |= words.seen;
 		ret->minors += stat_minors(p);
 		ret->majors += stat_majors(p);
-		for (const struct stat_lane *l = p->lanes; l; l = l->next) {
+		for (struct stat_lane *l = p->lanes; l; l = l->next) {
+			stat_sleep_wake(l);
 			ret->elapsed_ns += stat_lane_elapsed(l, now_ns);
 			ret->gc_ns += stat_lane_gc(l, now_ns);
 		}

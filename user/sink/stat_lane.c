@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sink/stat_sleep.h"
+
 /* Pauses behind a hole are held back for so long, and so many. */
 #define HELD_NS	 1000000000u
 #define HELD_MAX 1024 /* 4 times a power of 4 */
@@ -281,6 +283,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	struct stat_model *m = ctx;
 	struct stat_lane *l = (void *)(uintptr_t)t->user;
 	struct stat_process *p = l->process;
+	stat_sleep_wake(l); /* its spans may end with another one's */
 	uint32_t i = stat_phase_index(s->id);
 	bool late = m->late || l->late[depth / 64] >> depth % 64 & 1;
 	enum stat_cut cut = cut_of(m, s, late, how);

@@ -7,6 +7,7 @@
 
 #include "core/loss.h"
 #include "sink/stat_lane.h"
+#include "sink/stat_sleep.h"
 
 enum {
 #define EBT_COUNTER_ID(id, name, help) COUNTER_##name = id,
@@ -37,6 +38,7 @@ void stat_model_done(struct stat_model *m)
 			free(l);
 		}
 		next = p->next;
+		stat_sleep_done(p);
 		map_done(&p->domains);
 		map_done(&p->threads);
 		histogram_done(&p->pauses.whole);
@@ -149,42 +151,24 @@ static bool revive(struct stat_model *m, struct stat_lane *l, const struct ebt_e
 
 /* ---- lifecycles ---- */
 
-static int close_all(struct stat_model *m, struct stat_process *p, uint64_t now_ns, bool threads)
-{
-	int err = 0;
-	for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
-		if (threads || !l->is_thread)
-			err = stat_lane_close(m, l, now_ns, true);
-	return err;
-}
-
-/* Recording began again and nobody said that it had ended: the last events say when. */
-static int close_unsaid(struct stat_model *m, struct stat_process *p)
-{
-	int err = 0;
-	for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
-		if (!l->is_thread)
-			err = stat_lane_close(m, l, l->last_ns, true);
-	return err;
-}
-
 static int stop_recording(struct stat_model *m, struct stat_process *p, uint64_t now_ns)
 {
 	p->recording = false;
-	return close_all(m, p, now_ns, false);
+	return stat_sleep_close(m, p, now_ns, false);
 }
 
 static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool resume)
 {
 	struct stat_process *p = l->process;
 	int err = 0;
+	/* Nobody said that it had ended: the last events say when. */
 	if (p->recording && (resume || l->live))
-		err = close_unsaid(m, p);
+		err = stat_sleep_close(m, p, 0, false);
 	p->recording = true;
 	p->recorded_from_ns = now_ns;
-	for (struct stat_lane *other = p->lanes; resume && other; other = other->next)
-		if (other->stopped && !other->live)
-			stat_lane_open(other, now_ns, false);
+	if (resume)
+		stat_sleep_resume(p, now_ns);
+	stat_sleep_wake(l);
 	if (!l->live)
 		stat_lane_open(l, now_ns, false);
 	return err;
@@ -340,7 +324,8 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 		cut.pos = cut.ts;
 	uint64_t since = EBT_LOST_SINCE(&cut), now = moment(m, ev);
 	struct stat_lane *lane = NULL;
-	if (ev->domain != EBT_NO_DOMAIN && !(lane = lane_of(m, ev)))
+	if (ev->domain != EBT_NO_DOMAIN &&
+	    (!(lane = lane_of(m, ev)) || stat_sleep_use(m, lane, lane->in_ring)))
 		return -ENOMEM;
 	int err = tracks_push(m->tracks, &cut);
 	if (err || lane) {
@@ -353,16 +338,14 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 	}
 	if (loss_is_unwatched(ev) && ev->pid && !note_unwatched(m, ev, since))
 		return -ENOMEM;
-	for (struct stat_process *p = m->processes; p; p = p->next) {
-		if (ev->pid && p->pid != ev->pid)
-			continue;
-		if (ev->pid)
-			count_loss(&p->lost, ev);
-		for (struct stat_lane *l = p->lanes; l && !err; l = l->next)
-			if ((!l->in_ring || EBT_LOST_ANYWHERE(ev)) && l->live)
-				err = lose_lane(m, l, since, now);
-	}
-	return err;
+	bool anywhere = EBT_LOST_ANYWHERE(ev);
+	if (err || !ev->pid)
+		return err ? err : stat_sleep_hole_all(m, anywhere, since, now);
+	struct stat_process *p = find_process(m, ev->pid);
+	if (!p)
+		return 0;
+	count_loss(&p->lost, ev);
+	return stat_sleep_hole(m, p, anywhere, since, now);
 }
 
 /* Of a pid that came before, another process's life begins: what both did is added up. */
@@ -392,7 +375,7 @@ static int on_process(struct stat_model *m, const struct ebt_event *ev)
 	map_delete(&m->births, ev->pid);
 	if (!p)
 		return 0;
-	int err = close_all(m, p, now, true);
+	int err = stat_sleep_close(m, p, now, true);
 	/* A new program begins anew: with its ring, or here. */
 	p->recording = ev->id == EBT_PROCESS_EXEC;
 	p->recorded_from_ns = now;
@@ -418,10 +401,9 @@ static int on_span(struct stat_model *m, struct stat_lane *l, const struct ebt_e
 static int on_event(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct stat_lane *l = lane_of(m, ev);
-	if (!l)
+	if (!l || stat_sleep_use(m, l, ev->pos != EBT_NO_POS))
 		return -ENOMEM;
 	int err = 0;
-	l->in_ring = ev->pos != EBT_NO_POS;
 	if (ev->tid && ev->tid != l->tid)
 		err = stat_lane_thread(l, ev->tid, moment(m, ev));
 	l->process->late += !!(ev->flags & EBT_F_LATE);
@@ -434,6 +416,7 @@ static int on_event(struct stat_model *m, const struct ebt_event *ev)
 	if (ev->kind != EBT_LIFECYCLE && (l->live || revive(m, l, ev)) &&
 	    (ev->kind == EBT_BEGIN || ev->kind == EBT_END))
 		err = on_span(m, l, ev);
+	stat_sleep_wake(l);
 	l->last_ns = moment(m, ev);
 	l->process->last_ns = l->last_ns;
 	return err;

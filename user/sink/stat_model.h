@@ -53,10 +53,22 @@ struct stat_waiting {
 };
 #define STAT_WAITING 8
 
+struct stat_list {
+	struct stat_lane *first;
+};
+
 /* A domain's ring, or a thread without one. */
 struct stat_lane {
 	struct stat_process *process;
 	struct stat_lane *next;
+
+	/* Of stat_sleep.c. While it sleeps, what is told of its time below is not up to date. */
+	struct stat_class *class;
+	struct stat_list *list; /* NULL: nothing that concerns many concerns it */
+	struct stat_lane *list_prev, *list_next;
+	struct stat_set *set;				  /* it sleeps in */
+	uint64_t turns, set_elapsed_ns, set_uncovered_ns; /* of the set when it fell asleep */
+
 	uint32_t number; /* of the domain; else the tid */
 	bool is_thread;
 	bool in_ring;
@@ -91,13 +103,41 @@ struct stat_lane {
 	uint16_t open[STAT_PHASES + 1];
 };
 
+/* Lanes that sleep (stat_sleep.h). */
+struct stat_set {
+	struct stat_lane all; /* stands for all of them */
+	struct stat_list idle, open;
+	uint32_t count;
+	uint64_t turns;		 /* counts what concerned them all */
+	uint64_t opened, closed; /* the last of these that began or ended their time */
+};
+
+/* Lanes of a process that the same things concern. */
+struct stat_class {
+	struct stat_process *process;
+	struct stat_everyone *everyone;
+	struct stat_class *next_awake;
+	struct stat_list busy;
+	struct stat_set sets[2]; /* those that live and those that have stopped, in either order */
+	bool sleeps;
+	uint64_t turns, uncovered_ns; /* of everyone when it fell asleep */
+};
+
+/* Stands for the live lanes of all processes. */
+struct stat_everyone {
+	struct stat_lane all;
+	struct stat_class *awake;
+	uint64_t turns;
+};
+
 struct stat_process {
 	uint32_t pid;
 	struct stat_process *next;
 	struct stat_lane *lanes;     /* as they came; in the end domains by number, then threads */
 	struct map domains, threads; /* number → struct stat_lane * */
 	uint32_t lane_count;
-	uint64_t heap_sum; /* last values of all lanes */
+	struct stat_class *classes[2][2]; /* by is_thread, in_ring; NULL: it has none of these */
+	uint64_t heap_sum;		  /* last values of all lanes */
 	const struct session_process *about;
 	bool is_ocaml;
 	bool recording;
@@ -127,6 +167,7 @@ struct stat_model {
 	struct stat_process *processes, *last_process; /* in order of appearance */
 	struct map by_pid;			       /* pid → struct stat_process * */
 	struct map births; /* pid → when it was forked or executed, of those that live */
+	struct stat_everyone everyone[2]; /* that no ring holds, that rings hold */
 	uint32_t process_count;
 	uint64_t now_ns, first_ns;
 	bool late;    /* the event that is being pushed came late */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The end of a run, and what its numbers add up to. */
 #include "sink/stat_lane.h"
+#include "sink/stat_sleep.h"
 
 static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
 {
@@ -20,6 +21,7 @@ static int end_process(struct stat_model *m, struct stat_process *p)
 		p->usage = p->about->usage;
 	uint64_t end = end_of(m, p);
 	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
+		stat_sleep_wake(l);
 		err = stat_lane_close(m, l, end, true);
 		p->elapsed_ns += l->elapsed_ns;
 		p->gc_ns += l->gc_ns;

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Lanes that sleep through losses and pauses of recording come to the same numbers as lanes that
+ * go through them one by one: the same random events are given to two models, and in the second
+ * one all lanes are woken behind each event.
+ */
+#include "sink/stat_sleep.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/tap.h"
+
+#define ROUNDS 300
+#define EVENTS 400
+
+static uint32_t state;
+
+static uint32_t draw(uint32_t n)
+{
+	state = state * 1664525 + 1013904223;
+	return (state >> 8) % n;
+}
+
+static struct ebt_event draw_loss(struct ebt_event ev)
+{
+	ev.kind = EBT_LOST;
+	ev.pid = draw(3) ? ev.pid : 0;
+	if (!ev.pid || draw(4))
+		ev.domain = EBT_NO_DOMAIN;
+	ev.tid = 0;
+	ev.flags = draw(3) ? EBT_F_BPF : 0;
+	ev.pos = ev.ts - draw(draw(2) ? 1000000 : 2000);
+	ev.arg[0] = draw(4);
+	return ev;
+}
+
+/* Of few processes, domains and threads, so that each has a life of many changes. */
+static struct ebt_event draw_event(uint64_t ts)
+{
+	bool is_thread = !draw(4), in_ring = !is_thread && draw(2);
+	struct ebt_event ev = {.ts = ts,
+			       .cpu = EBT_NO_CPU,
+			       .pid = 1 + draw(2),
+			       .domain = is_thread ? EBT_NO_DOMAIN : (uint16_t)draw(4),
+			       .tid = is_thread ? 1 + draw(3) : draw(3),
+			       .pos = in_ring ? ts : EBT_NO_POS,
+			       .flags = in_ring ? EBT_F_RING : EBT_F_BPF};
+	uint32_t what = draw(24);
+	if (what < 3)
+		return draw_loss(ev);
+	ev.kind = draw(2) ? EBT_BEGIN : EBT_END;
+	ev.id = draw(40);
+	if (what < 6) {
+		ev.kind =
+			EBT_LIFECYCLE; /* more often recording pauses or resumes than all others */
+		ev.id = draw(2) ? 2 + draw(2) : draw(8);
+	} else if (what == 6) {
+		ev.kind = draw(2) ? EBT_UNIT : EBT_COUNTER;
+	} else if (what == 7 && !draw(3)) {
+		ev.kind = EBT_PROCESS;
+		ev.domain = EBT_NO_DOMAIN;
+		ev.pos = EBT_NO_POS;
+		ev.id = draw(3);
+		ev.arg[0] = 1 + draw(3);
+	}
+	return ev;
+}
+
+static void wake_all(struct stat_model *m)
+{
+	for (struct stat_process *p = m->processes; p; p = p->next)
+		for (struct stat_lane *l = p->lanes; l; l = l->next)
+			stat_sleep_wake(l);
+}
+
+/* What concerns many lanes finds all that live. */
+static bool finds_all(const struct stat_model *m)
+{
+	for (const struct stat_process *p = m->processes; p; p = p->next)
+		for (const struct stat_lane *l = p->lanes; l; l = l->next)
+			if (l->live && !l->list)
+				return false;
+	return true;
+}
+
+static bool same_lanes(const struct stat_lane *a, const struct stat_lane *b)
+{
+	for (; a && b; a = a->next, b = b->next)
+		if (a->number != b->number || a->elapsed_ns != b->elapsed_ns ||
+		    a->gc_ns != b->gc_ns || a->uncovered_ns != b->uncovered_ns ||
+		    a->pauses != b->pauses || a->minors != b->minors)
+			return false;
+	return !a && !b;
+}
+
+static bool same(const struct stat_model *m, const struct stat_model *n)
+{
+	const struct stat_process *p = m->processes, *q = n->processes;
+	for (; p && q; p = p->next, q = q->next)
+		if (p->pid != q->pid || p->begin_ns != q->begin_ns || p->wall_ns != q->wall_ns ||
+		    p->majors != q->majors || p->unmatched != q->unmatched ||
+		    p->pauses.whole.count != q->pauses.whole.count ||
+		    p->pauses.whole.sum != q->pauses.whole.sum ||
+		    p->pauses.cut_max_ns != q->pauses.cut_max_ns ||
+		    memcmp(p->pauses.cut, q->pauses.cut, sizeof(p->pauses.cut)) ||
+		    memcmp(p->phases, q->phases, sizeof(p->phases)) ||
+		    !same_lanes(p->lanes, q->lanes))
+			return false;
+	return !p && !q;
+}
+
+static bool try(uint32_t seed)
+{
+	struct session *session;
+	struct stat_model sleeps, wakes;
+	uint64_t now = 1000000000;
+	state = seed;
+	if (session_new(&session) || stat_model_init(&sleeps, session) ||
+	    stat_model_init(&wakes, session))
+		abort();
+	session->run_begin_ns = draw(2) ? now : 0;
+	bool found = true;
+	for (int i = 0; i < EVENTS; i++) {
+		now += 1 + draw(draw(50) ? 5000 : 900000000);
+		struct ebt_event ev = draw_event(now);
+		if (stat_model_push(&sleeps, &ev) || stat_model_push(&wakes, &ev))
+			abort();
+		found = found && finds_all(&sleeps);
+		wake_all(&wakes);
+	}
+	bool ends = !stat_model_end(&sleeps) && !stat_model_end(&wakes);
+	bool ret = ends && found && same(&sleeps, &wakes);
+	stat_model_done(&sleeps);
+	stat_model_done(&wakes);
+	session_free(session);
+	return ret;
+}
+
+int main(void)
+{
+	uint32_t bad = 0;
+	for (uint32_t seed = 1; seed <= ROUNDS && !bad; seed++)
+		bad = try(seed) ? 0 : seed;
+	is(bad, 0, "lanes that sleep come to the numbers of lanes that do not; seed");
+	return tap_done();
+}
