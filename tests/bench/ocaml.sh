@@ -93,7 +93,7 @@ trees=(trees 18 9) # a second or two
 # What tracing costs a program whose collector works as in life, and, where the events are as dense as
 # they can be, what each costs. The peer probes the same functions at their symbols.
 bench_ocaml_probes() {
-	local base traced
+	local base
 	load_alone off "${trees[@]}" || return 0
 	base=$wall
 	load_traced off "trace --mode probes -f ndjson -o /dev/null" "${trees[@]}" || return 0
@@ -109,12 +109,47 @@ bench_ocaml_probes() {
 	load_alone off minor 20000 || return 0
 	base=$wall
 	load_traced off "trace --mode probes -f ndjson -o /dev/null" minor 20000 || return 0
-	traced=$events
+	minor_events=$events
 	row ocaml_probe ns/event "$(calc "($wall - $base) * 1e9 / $events")" ',"goal":800'
-	[ "$lost" = 0 ] || missing "ocaml_probe: $lost lost of $traced events"
+	[ "$lost" = 0 ] || missing "ocaml_probe: $lost lost of $minor_events events"
 	load_probed_by_bpftrace minor 20000 &&
 		row ocaml_probe ns/event null ",\"theirs\":$(calc \
 			"($wall - $base) * 1e9 / $events"),\"peer\":\"bpftrace at the symbols\""
+}
+
+# load_beside ARGS...: load_alone without a ring, beside an idle process of the same file that is traced.
+load_beside() {
+	local tracer ended
+	rm -f "$tmp/idle"
+	mkfifo "$tmp/idle"
+	: >"$tmp/ebtrace.log"
+	"$ebtrace" trace --mode probes -v -f ebt -o /dev/null -- env "$ocaml_load" minor 0 \
+		<"$tmp/idle" >/dev/null 2>"$tmp/ebtrace.log" &
+	tracer=$!
+	exec 8>"$tmp/idle"
+	wait_until grep -q ' holds ocaml ' "$tmp/ebtrace.log" ||
+		failed "load_beside: $(tail -1 "$tmp/ebtrace.log")"
+	sleep 0.1
+	load_alone off "$@"
+	ended=$?
+	exec 8>&-
+	wait $tracer
+	return $ended
+}
+
+# What a program pays while another process of its file is traced, which is probed in all of them: of
+# one that makes so many events as this the probes are taken out again after one or two seconds; and
+# for each event until then.
+bench_ocaml_bystander() {
+	local base
+	load_alone off "${trees[@]}" || return 0
+	base=$wall
+	load_beside "${trees[@]}" || return 0
+	row probes_bystander x "$(calc "$wall / $base")" ',"limit":1'
+	[ -n "${minor_events:-}" ] && load_alone off minor 8000 || return 0
+	base=$wall
+	load_beside minor 8000 || return 0
+	row probes_bystander_event ns/event "$(calc "($wall - $base) * 1e9 / ($minor_events * 0.4)")"
 }
 
 # The same under bpftrace, which only counts: sets wall and events.
@@ -203,6 +238,7 @@ bench_ocaml_1M() {
 bench_ocaml_programs() {
 	[ -n "$ocaml_load" ] || return 0
 	bench_ocaml_probes
+	bench_ocaml_bystander
 	bench_ocaml_lossless
 	bench_ocaml_1M
 }
