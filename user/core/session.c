@@ -291,6 +291,9 @@ struct session_totals session_run_totals(const struct session *s)
 
 void session_next_output(struct session *s)
 {
+	/* Of what was before nothing counts in the output that begins. */
+	if (s->run_begin_ns && s->totals.last_ns > s->run_begin_ns)
+		s->run_begin_ns = s->totals.last_ns;
 	s->past = session_run_totals(s);
 	s->totals = (struct session_totals){0};
 }

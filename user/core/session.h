@@ -57,7 +57,8 @@ struct session {
 	const char *source; /* "ring", "bpf", "ring+bpf" */
 	const char *clock;  /* "monotonic" */
 	uint64_t start_ns;  /* 0: not known */
-	/* When a live run began and ended, the end known before the sinks end; 0: not a live run. */
+	/* When a live run (with --rotate, the output that is written now) began and ended, the end
+	 * known before the sinks end; 0: not a live run. */
 	uint64_t run_begin_ns, run_end_ns;
 	struct session_clock clock_at;
 	struct session_totals totals;  /* of the output that is written now, as sinks need them */
