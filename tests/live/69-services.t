@@ -112,6 +112,6 @@ inside in_dyn "ebtrace with DynamicUser" "${user[@]}"
 inside in_box "ebtrace in a container" "${container[@]}"
 inside in_user_box "ebtrace in a container of an ordinary user" setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}"
 setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}" "$ebtrace" -f ndjson -- "$acts" minor 3 >"$TMP/t" 2>"$TMP/err"
-is "$(grep -c 'reading the rings alone' "$TMP/err") $(grep -c '"kind":"begin"' "$TMP/t" | sed 's/^[1-9].*/some/')" "1 some" \
-	"root in a container of an ordinary user cannot load BPF programs, which is said, and reads the rings" || diag "$(cat "$TMP/err")"
+is "$(grep -c 'reading the rings alone' "$TMP/err") $(grep -c '"kind":"begin"' "$TMP/t" | sed 's/^[1-9].*/some/')" "0 some" \
+	"root in a container of an ordinary user, who cannot load BPF programs, reads the rings, of which nothing is missing" || diag "$(cat "$TMP/err")"
 done_testing

@@ -143,8 +143,9 @@ void tracer_tell_threadless(struct pump *pump)
 	uint64_t n = filter_threadless(pump_filter(pump));
 	if (n && log_level >= LOG_NORMAL)
 		complain("%" PRIu64
-			 " events are left out because their thread is not known; as root, "
-			 "--mode stream tells it, of OCaml programs --mode probes",
+			 " events are left out because their thread is not known: a ring does not "
+			 "tell it; as root, --mode stream does once it is attached, of OCaml "
+			 "programs --mode probes",
 			 n);
 }
 

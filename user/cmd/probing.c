@@ -52,10 +52,21 @@ int probing_new(const struct opts *o, bool record, struct session *session, stru
 	return 0;
 }
 
-void probing_tell_missing(const struct opts *o, char *missing)
+/* An OCaml program whose ring is on has no probes, for anybody. */
+static bool has_markers(const struct session *session)
 {
-	if (*missing)
-		log_at(o->counts ? LOG_VERBOSE : LOG_NORMAL,
-		       "%s; reading the rings alone, without thread and CPU", missing);
+	const struct session_process *p;
+	for (size_t at = 0; (p = session_next_process(session, &at));)
+		if (*p->producer && strncmp(p->producer, "ocaml", 5))
+			return true;
+	return false;
+}
+
+void probing_tell_missing(const struct opts *o, const struct session *session, char *missing)
+{
+	if (!*missing || !has_markers(session))
+		return;
+	log_at(o->counts ? LOG_VERBOSE : LOG_NORMAL,
+	       "%s; reading the rings alone, without thread and CPU", missing);
 	*missing = 0;
 }

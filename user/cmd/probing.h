@@ -16,9 +16,9 @@ int probing_new(const struct opts *o, bool record, struct session *session, stru
 		void (*changed)(void *ctx, pid_t pid, enum bpf_change change), void *ctx,
 		struct source **ret, char *ret_missing);
 /*
- * Says once what is missing; to be called where there is something to which BPF would have added
- * thread and CPU. Of a report that counts nothing is missing.
+ * Says once what is missing, if there is a process to which BPF would have added thread and CPU. Of a
+ * report that counts nothing is missing.
  */
-void probing_tell_missing(const struct opts *o, char *missing);
+void probing_tell_missing(const struct opts *o, const struct session *session, char *missing);
 
 #endif

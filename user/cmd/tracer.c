@@ -118,7 +118,7 @@ static int scan(struct tracer *t, uint64_t now)
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	int err = follow_scan(t->follow);
 	if (follow_rings(t->follow))
-		probing_tell_missing(t->opts, t->no_bpf);
+		probing_tell_missing(t->opts, t->session, t->no_bpf);
 	follow_children(t->follow, add_child, t);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	if (cost > SCAN_DEAR_NS)

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Without privilege a line says what is missing, where root would see more, and there alone.
+. tests/lib.sh
+need_root
+need_command setpriv
+ocaml_root
+ocaml_build_here gcstat
+chmod 755 "$TMP"
+cp "$O/ebtrace" "$O/tests/prog/minigc" "$TMP"
+chmod 755 "$TMP"/*
+mkdir -m 777 "$TMP/rings"
+run() { setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR= "$TMP/ebtrace" "$@" 2>"$TMP/err"; }
+lines() { grep -c "without thread and CPU" "$TMP/err"; }
+
+run -- "$TMP/minigc" -q -n 500 -c /dev/null >"$TMP/out"
+is "$? $(lines)" "0 1" "of a program with markers root would tell thread and CPU: a line says so"
+grep -q 'begin' "$TMP/out"
+ok $? "its events are shown"
+run -- "$EXE" 1 50 >"$TMP/out"
+is "$? $(lines)" "0 0" "of an OCaml program whose ring is on nobody tells them: no line" || diag "$(cat "$TMP/err")"
+grep -q 'begin minor' "$TMP/out"
+ok $? "its events are shown, too"
+done_testing
