@@ -89,7 +89,7 @@ static void test_states(void)
 	pid_t pid = running_child();
 	usleep(20000);
 	is(hold_begin(pid), 0, "a process can be held");
-	is(state_of(pid), 't', "it does not run then");
+	is(wait_state(pid, "t"), 't', "it does not run then");
 	is(hold_begin(pid), -EPERM, "not twice");
 	int status;
 	is(waitpid(pid, &status, WNOHANG | WUNTRACED), pid, "its stop may have been waited for");
