@@ -13,6 +13,7 @@
  *   forge_capture holes N       N threads, then N losses that concern all of them
  *   forge_capture floods N      N processes, then N losses that concern all of them
  *   forge_capture pauses N      N domains, then recording that is paused and resumed N times
+ *   forge_capture lines N       N threads, then N phases, each for a line of `stat --interval 1ms`
  *
  * The capture goes to standard output.
  */
@@ -26,7 +27,7 @@
 #define BLOCK_BYTES (256u << 10)
 
 static struct capture_writer *writer;
-static uint64_t now = 1000000000;
+static uint64_t now = 1000000000, step = 1000;
 
 static void put(const void *bytes, size_t n)
 {
@@ -51,7 +52,7 @@ static void make_room(void)
 
 static void put_event(struct ebt_event ev)
 {
-	ev.ts = now += 1000;
+	ev.ts = now += step;
 	ev.cpu = EBT_NO_CPU;
 	ev.pos = ev.kind == EBT_LOST ? now - 500 : EBT_NO_POS;
 	make_room();
@@ -180,6 +181,13 @@ static void pauses(uint32_t n)
 		put_event((struct ebt_event){.kind = EBT_LIFECYCLE, .pid = 1, .id = i % 2 ? 3 : 2});
 }
 
+static void lines(uint32_t n)
+{
+	threads(n);
+	step = 1000000;
+	threads(n);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -189,7 +197,7 @@ int main(int argc, char **argv)
 		{"threads", threads},	  {"tracks", tracks}, {"homes", homes},
 		{"processes", processes}, {"forks", forks},   {"names", names},
 		{"losses", losses},	  {"holes", holes},   {"floods", floods},
-		{"pauses", pauses},
+		{"pauses", pauses},	  {"lines", lines},
 	};
 	uint8_t head[CAPTURE_HEAD_BYTES];
 	if (argc != 3 || capture_writer_new(1, &writer))

@@ -15,6 +15,7 @@ try() {
 	for format; do
 		local args=(-o "$TMP/$kind.$format.out" -f "$format")
 		[ "$format" = stat ] && args=(stat)
+		[ "$format" = lines ] && args=(stat --interval 1ms)
 		[ "$format" = info ] && args=(info)
 		(
 			ulimit -t 10 -v 400000
@@ -32,10 +33,12 @@ wait
 try forks 30000 stat text chrome perfetto &
 try losses 100000 stat text chrome perfetto fxt &
 wait
-try holes 100000 stat text chrome perfetto fxt &
-try pauses 60000 stat text chrome perfetto &
+try holes 100000 stat lines text chrome perfetto fxt &
+try pauses 60000 stat lines text chrome perfetto &
 wait
-try floods 30000 stat text chrome perfetto fxt
+try floods 30000 stat lines text chrome perfetto fxt &
+try lines 30000 lines &
+wait
 while read -r status kind format; do
 	is "$status" 0 "many $kind: $format ends in time and in little memory" ||
 		diag "$(tail -3 "$TMP/$kind.$format.log" | cut -c1-200)"

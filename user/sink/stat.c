@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sink/stat_lines.h"
 #include "sink/stat_report.h"
-#include "sink/stat_sleep.h"
 
 #define STAT_BUFFER_BYTES 65536
 /* A stretch without events that is longer than so many intervals is one line. */
@@ -20,7 +20,8 @@ const uint32_t stat_percentiles[STAT_PERCENTILES] = {
 
 /* What has been counted up to the end of a line. */
 struct marks {
-	uint64_t elapsed_ns, gc_ns, minors, majors, words, lost_events, lost_words, lost_uncounted;
+	struct stat_marks of;
+	uint64_t lost_events, lost_words, lost_uncounted;
 };
 
 struct stat {
@@ -37,28 +38,6 @@ struct stat {
 	bool cancelled;
 };
 
-static void take_marks(const struct stat *k, uint64_t now_ns, struct marks *ret, bool *ret_words)
-{
-	*ret = (struct marks){
-		.lost_events = k->session->totals.lost_events,
-		.lost_words = k->session->totals.lost_words,
-		.lost_uncounted = k->session->totals.lost_uncounted - k->session->totals.unwatched,
-	};
-	*ret_words = false;
-	for (const struct stat_process *p = k->model.processes; p; p = p->next) {
-		struct stat_words words = stat_minor_words(p);
-		ret->words += words.words;
-		*ret_words |= words.seen;
-		ret->minors += stat_minors(p);
-		ret->majors += stat_majors(p);
-		for (struct stat_lane *l = p->lanes; l; l = l->next) {
-			stat_sleep_wake(l);
-			ret->elapsed_ns += stat_lane_elapsed(l, now_ns);
-			ret->gc_ns += stat_lane_gc(l, now_ns);
-		}
-	}
-}
-
 static uint64_t gained(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
@@ -66,22 +45,29 @@ static uint64_t gained(uint64_t now, uint64_t before)
 
 static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 {
-	struct marks now, *was = &k->marks;
-	bool has_words;
-	take_marks(k, end_ns, &now, &has_words);
+	const struct session_totals *totals = &k->session->totals;
+	struct marks *was = &k->marks;
+	struct marks now = {
+		.of = stat_lines_marks(&k->model, end_ns),
+		.lost_events = totals->lost_events,
+		.lost_words = totals->lost_words,
+		.lost_uncounted = totals->lost_uncounted - totals->unwatched,
+	};
 	/* A pause that was taken as open may turn out to have been cut before. */
-	if (now.gc_ns < was->gc_ns)
-		now.gc_ns = was->gc_ns;
+	if (now.of.gc_ns < was->of.gc_ns)
+		now.of.gc_ns = was->of.gc_ns;
 	double seconds = (double)(end_ns - begin_ns) / 1e9;
 	struct stat_line line = {
 		.begin_ns = begin_ns - k->begin_ns,
 		.end_ns = end_ns - k->begin_ns,
 		.pauses = &k->pauses,
-		.gc_percent = stat_percent(gained(now.gc_ns, was->gc_ns),
-					   gained(now.elapsed_ns, was->elapsed_ns)),
-		.minors = gained(now.minors, was->minors),
-		.majors = gained(now.majors, was->majors),
-		.words_per_s = has_words ? (double)gained(now.words, was->words) / seconds : -1,
+		.gc_percent = stat_percent(gained(now.of.gc_ns, was->of.gc_ns),
+					   gained(now.of.elapsed_ns, was->of.elapsed_ns)),
+		.minors = gained(now.of.minors, was->of.minors),
+		.majors = gained(now.of.majors, was->of.majors),
+		.words_per_s = now.of.has_words
+				       ? (double)gained(now.of.words, was->of.words) / seconds
+				       : -1,
 		.lost_events = gained(now.lost_events, was->lost_events),
 		.lost_words = gained(now.lost_words, was->lost_words),
 		.lost_uncounted = gained(now.lost_uncounted, was->lost_uncounted),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sink/stat_lines.h"
 #include "sink/stat_sleep.h"
 
 /* Pauses behind a hole are held back for so long, and so many. */
@@ -71,16 +72,6 @@ int stat_lanes_sort(struct stat_process *p)
 	}
 	free(lanes);
 	return 0;
-}
-
-uint64_t stat_lane_elapsed(const struct stat_lane *l, uint64_t now_ns)
-{
-	return l->elapsed_ns + (l->live && now_ns > l->since_ns ? now_ns - l->since_ns : 0);
-}
-
-uint64_t stat_lane_gc(const struct stat_lane *l, uint64_t now_ns)
-{
-	return l->gc_ns + (l->stopping && now_ns > l->pause_ns ? now_ns - l->pause_ns : 0);
 }
 
 static void become_unsure(struct stat_lane *l, uint64_t now_ns, enum stat_cut cause)
@@ -244,6 +235,8 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	uint32_t i = stat_phase_index(s->id);
 	p->phases[i].begun += ev->ts >= m->session->run_begin_ns;
 	l->minors += i == STAT_PHASE_minor && ev->ts >= m->session->run_begin_ns;
+	if (l->minors > p->lane_minors)
+		p->lane_minors = l->minors;
 	l->open[i]++;
 	l->open_spans++;
 	uint64_t bit = 1ull << depth % 64;
@@ -284,6 +277,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	struct stat_lane *l = (void *)(uintptr_t)t->user;
 	struct stat_process *p = l->process;
 	stat_sleep_wake(l); /* its spans may end with another one's */
+	stat_lines_change(m, l);
 	uint32_t i = stat_phase_index(s->id);
 	bool late = m->late || l->late[depth / 64] >> depth % 64 & 1;
 	enum stat_cut cut = cut_of(m, s, late, how);

@@ -66,7 +66,9 @@ struct stat_lane {
 	struct stat_class *class;
 	struct stat_list *list; /* NULL: nothing that concerns many concerns it */
 	struct stat_lane *list_prev, *list_next;
-	struct stat_set *set;				  /* it sleeps in */
+	struct stat_set *set;  /* it sleeps in */
+	bool kept, is_changed; /* of stat_lines.c */
+	struct stat_lane *next_changed;
 	uint64_t turns, set_elapsed_ns, set_uncovered_ns; /* of the set when it fell asleep */
 
 	uint32_t number; /* of the domain; else the tid */
@@ -114,6 +116,7 @@ struct stat_set {
 
 /* Lanes of a process that the same things concern. */
 struct stat_class {
+	struct stat_model *model;
 	struct stat_process *process;
 	struct stat_everyone *everyone;
 	struct stat_class *next_awake;
@@ -130,6 +133,19 @@ struct stat_everyone {
 	uint64_t turns;
 };
 
+/* What a process brings to the lines of --interval. */
+struct stat_counted {
+	uint64_t minors, majors, words;
+};
+
+/* What all lanes and processes that are kept bring, a moment taken for 0 (stat_lines.h). */
+struct stat_sums {
+	uint64_t live, elapsed_ns;
+	uint64_t stopping, gc_ns;
+	struct stat_counted counted;
+	bool has_words;
+};
+
 struct stat_process {
 	uint32_t pid;
 	struct stat_process *next;
@@ -138,6 +154,10 @@ struct stat_process {
 	uint32_t lane_count;
 	struct stat_class *classes[2][2]; /* by is_thread, in_ring; NULL: it has none of these */
 	uint64_t heap_sum;		  /* last values of all lanes */
+	uint64_t lane_minors;		  /* of the lane that has the most */
+	bool is_changed;
+	struct stat_process *next_changed;
+	struct stat_counted counted;
 	const struct session_process *about;
 	bool is_ocaml;
 	bool recording;
@@ -167,6 +187,9 @@ struct stat_model {
 	struct stat_process *processes, *last_process; /* in order of appearance */
 	struct map by_pid;			       /* pid → struct stat_process * */
 	struct map births; /* pid → when it was forked or executed, of those that live */
+	struct stat_sums sums;
+	struct stat_lane *changed; /* since the last line */
+	struct stat_process *changed_processes;
 	struct stat_everyone everyone[2]; /* that no ring holds, that rings hold */
 	uint32_t process_count;
 	uint64_t now_ns, first_ns;
@@ -186,10 +209,6 @@ int stat_model_end(struct stat_model *m);
 void stat_model_know(const struct stat_model *m, struct stat_process *p);
 /* Adds a process that has ended to a total. 0 or -ENOMEM. */
 int stat_model_add(struct stat_process *total, const struct stat_process *p);
-
-/* Up to this moment. */
-uint64_t stat_lane_elapsed(const struct stat_lane *l, uint64_t now_ns);
-uint64_t stat_lane_gc(const struct stat_lane *l, uint64_t now_ns);
 
 /*
  * Collections of a process. OCaml's minor collections are those of the domain that has seen the

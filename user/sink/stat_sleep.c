@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "sink/stat_lane.h"
+#include "sink/stat_lines.h"
 
 static void put(struct stat_list *list, struct stat_lane *l)
 {
@@ -52,7 +53,7 @@ static struct stat_set *make_set(struct stat_class *c, bool live)
 }
 
 /* The lane has gone through all that its set has. */
-static void join(struct stat_set *set, struct stat_lane *l)
+static void join(struct stat_class *c, struct stat_set *set, struct stat_lane *l)
 {
 	const struct stat_lane *all = &set->all;
 	take(l);
@@ -63,6 +64,7 @@ static void join(struct stat_set *set, struct stat_lane *l)
 	l->set_elapsed_ns = all->elapsed_ns + (l->live ? l->since_ns - all->since_ns : 0);
 	l->set_uncovered_ns = all->uncovered_ns;
 	set->count++;
+	stat_lines_keep(c->model, l);
 }
 
 static void catch_up(struct stat_lane *l, const struct stat_set *set)
@@ -126,6 +128,7 @@ static struct stat_class *make_class(struct stat_model *m, struct stat_process *
 	struct stat_class **c = &p->classes[is_thread][in_ring];
 	if (*c || !(*c = calloc(1, sizeof(**c))))
 		return *c;
+	(*c)->model = m;
 	(*c)->process = p;
 	(*c)->everyone = &m->everyone[in_ring];
 	(*c)->sleeps = true;
@@ -140,12 +143,14 @@ void stat_sleep_wake(struct stat_lane *l)
 	wake_class(l->class);
 	if (l->set)
 		leave(l);
+	stat_lines_change(l->class->model, l);
 	put(&l->class->busy, l);
 }
 
 int stat_sleep_use(struct stat_model *m, struct stat_lane *l, bool in_ring)
 {
 	stat_sleep_wake(l);
+	stat_lines_change(m, l);
 	if (l->list && l->in_ring == in_ring)
 		return 0;
 	struct stat_class *c = make_class(m, l->process, l->is_thread, in_ring);
@@ -183,7 +188,7 @@ static int hole_all(struct stat_model *m, struct stat_lane *all, bool first, uin
 static void put_aside(struct stat_class *c, struct stat_lane *l)
 {
 	if (l->stopped)
-		join(make_set(c, false), l);
+		join(c, make_set(c, false), l);
 	else
 		take(l);
 }
@@ -211,7 +216,7 @@ static int hole_of_class(struct stat_model *m, struct stat_class *c, uint64_t si
 		}
 		if (!err)
 			err = hole_of(m, l, since_ns, now_ns);
-		join(live, l);
+		join(c, live, l);
 	}
 	return err;
 }
@@ -256,7 +261,7 @@ static void merge_stopped(struct stat_class *c)
 		return;
 	for (struct stat_lane *l; (l = from->idle.first);) {
 		leave(l);
-		join(to, l);
+		join(c, to, l);
 	}
 }
 
@@ -267,6 +272,7 @@ static int close_class(struct stat_model *m, struct stat_class *c, uint64_t now_
 	for (struct stat_lane *l; live && (l = live->open.first);)
 		stat_sleep_wake(l);
 	for (struct stat_lane *l; !err && (l = c->busy.first);) {
+		stat_lines_change(m, l);
 		err = stat_lane_close(m, l, now_ns ? now_ns : l->last_ns, true);
 		put_aside(c, l);
 	}
@@ -275,6 +281,7 @@ static int close_class(struct stat_model *m, struct stat_class *c, uint64_t now_
 		return err;
 	live->closed = ++live->turns;
 	err = stat_lane_close(m, &live->all, now_ns ? now_ns : live->all.last_ns, true);
+	stat_lines_close(m, live->count, live->all.until_ns);
 	merge_stopped(c);
 	return err;
 }
@@ -308,6 +315,7 @@ static void resume_class(struct stat_class *c, uint64_t now_ns)
 		stat_sleep_wake(l);
 	stopped->opened = ++stopped->turns;
 	stat_lane_open(&stopped->all, now_ns, false);
+	stat_lines_open(c->model, stopped->count, stopped->all.since_ns);
 }
 
 void stat_sleep_resume(struct stat_process *p, uint64_t now_ns)

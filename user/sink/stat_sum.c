@@ -115,10 +115,7 @@ uint64_t stat_minors(const struct stat_process *p)
 	uint64_t minors = p->phases[STAT_PHASE_minor_global_roots].begun;
 	if (!minors && !p->is_ocaml)
 		return p->phases[STAT_PHASE_minor].begun;
-	for (const struct stat_lane *l = p->lanes; l; l = l->next)
-		if (l->minors > minors)
-			minors = l->minors;
-	return minors;
+	return p->lane_minors > minors ? p->lane_minors : minors;
 }
 
 uint64_t stat_majors(const struct stat_process *p)
