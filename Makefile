@@ -5,6 +5,7 @@ O      ?= build
 CC     := gcc
 CLANG  ?= clang
 PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
 VERSION := 1.0
 
 ifeq ($(V),1)
@@ -153,16 +154,15 @@ deps: ## install the Debian 12 packages that are missing (as root)
 # A target that needs packages first installs them, then starts make anew: what make read when it
 # started was read without them.
 demo: deps ## trace a real program live and show its timeline
-	@$(MAKE) all $(O)/tests/prog/minigc
+	@$(MAKE) -j$(JOBS) all $(O)/tests/prog/minigc
 	@O=$(O) tests/demo.sh
 
-JOBS ?= 2
 ASAN := address,undefined
 check: deps ## run every test
-	@$(MAKE) tests lint
-	@$(MAKE) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
-	@$(MAKE) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
-	@$(MAKE) fuzz
+	@$(MAKE) -j$(JOBS) tests lint
+	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
+	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
+	@$(MAKE) -j$(JOBS) fuzz
 	@O=$(O) CI=$(CI) tests/run.sh
 
 unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
@@ -170,13 +170,17 @@ unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
            $(addprefix user/proc/,machine.c notes.c elf.c insn.c runtime.c ocaml.c))
-$(O)/fuzz/%: tests/fuzz/%.c $(FUZZED) $(wildcard tests/fuzz/*.h user/*/*.h include/ebtrace/*)
-	$(say) FUZZ $@
+FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
+          -D_GNU_SOURCE -MMD -MP
+$(O)/fuzz/obj/%.o: %.c
+	$(say) FUZZCC $<
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -std=gnu11 -g -O1 -fsanitize=fuzzer,$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
-		-D_GNU_SOURCE $< $(FUZZED) -lelf -lz -lzstd -pthread -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link -c $< -o $@
+$(O)/fuzz/fuzz_%: $(O)/fuzz/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(O)/fuzz/obj/%.o,$(FUZZED))
+	$(say) FUZZ $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ -lelf -lz -lzstd -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
-	@for f in $^; do FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/run.sh $$f || exit 1; done
+	@printf '%s\n' $^ | FUZZ_SECONDS=$(FUZZ_SECONDS) xargs -P $(JOBS) -n 1 tests/fuzz/run.sh
 
 bench: deps ## measure, beside the peers: a table, and $(O)/bench.json
 	@$(MAKE) tests $(BENCH)

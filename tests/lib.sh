@@ -2,6 +2,10 @@
 # TAP for shell tests, sourced by them: they run from the top of the tree, with the build in $O.
 
 O=${O:-build}
+# The rings of all releases; of one where a sanitizer looks for faults of memory.
+RELEASES="5.1.1 5.3.0 5.5.2"
+RING_FILES=tests/data/ocaml-5.*/*.events.xz
+[ "${O##*/}" = asan ] && RELEASES=5.3.0 RING_FILES=tests/data/ocaml-5.3.0/*.events.xz
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/ebtrace-test.XXXXXX")
 tap_n=0
 tap_failed=0

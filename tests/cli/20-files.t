@@ -22,7 +22,7 @@ plain() {
 		$3 == "unit" && $5 == "" { $5 = "user_7" } { print }' | sort -s -n -k1,1
 }
 
-for file in tests/data/ocaml-5.*/*.events.xz; do
+for file in $RING_FILES; do
 	name=${file#tests/data/}
 	version=${name#ocaml-}
 	xz -dc "$file" | "$O/ebtrace" -f ndjson --ocaml-version "${version%%/*}" - >"$TMP/out" 2>"$TMP/err"

@@ -5,7 +5,7 @@
 need_command jq
 need_command xz
 
-for version in 5.1.1 5.3.0 5.5.2; do
+for version in $RELEASES; do
 	while IFS=$'\t' read -r name _ _ bytes _ events lines lost _; do
 		[ "$name" = name ] && continue
 		file=$TMP/$name.events

@@ -36,7 +36,7 @@ held() {
 		}' "$1"
 }
 
-for file in tests/data/ocaml-5.*/*.events.xz; do
+for file in $RING_FILES; do
 	name=${file#tests/data/ocaml-}
 	version=${name%%/*}
 	ring=$TMP/4711.events

@@ -28,7 +28,7 @@ stacks='[reduce (.[] | select(.ph == "B" or .ph == "E" or .ph == "b" or .ph == "
 		else .bad = $e end
 	end) | .bad // (.open // {} | map_values(select(. != [])) | select(. != {}))] | .[]'
 
-for file in tests/data/ocaml-5.*/*.events.xz; do
+for file in $RING_FILES; do
 	name=${file#tests/data/}
 	version=${name#ocaml-}
 	xz -dc "$file" >"$TMP/ring.events"

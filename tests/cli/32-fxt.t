@@ -41,7 +41,7 @@ stacks() {
 		END { for (k in depth) if (depth[k]) print "is never ended: " k, open[k, depth[k]] }' "$1"
 }
 
-for file in tests/data/ocaml-5.*/*.events.xz; do
+for file in $RING_FILES; do
 	name=${file#tests/data/}
 	version=${name#ocaml-}
 	xz -dc "$file" >"$TMP/ring.events"

@@ -23,7 +23,7 @@ numbers='.processes[0] | "pauses \(.pauses.count)", "gc \(.gc_ns)", "max \(.paus
 	(.phases[] | "phase \(.name) \(.count) \(.total_ns) \(.self_ns) \(.max_ns)")'
 
 compared=0
-for file in tests/data/ocaml-5.*/*.events.xz; do
+for file in $RING_FILES; do
 	name=${file#tests/data/}
 	version=${name#ocaml-}
 	version=${version%%/*}
