@@ -170,6 +170,7 @@ static void put_json_totals(struct json *j, const struct session_totals *t)
 	json_key_u64(j, "lost_words", t->lost_words);
 	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
 	json_key_u64(j, "history_words", t->history_words);
+	json_key_u64(j, "unwatched_ns", t->unwatched_ns);
 	json_key_u64(j, "late", t->late);
 	json_key_u64(j, "damaged", t->damaged);
 }
