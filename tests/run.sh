@@ -3,7 +3,7 @@
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
 # and files try (as root), then unit and command-line tests once more with the sanitized build in
 # $O/asan, and the race test under TSan.
-# Live tests and attacks share the machine's processes and markers, so they run one at a time.
+# Live tests that measure, or whose counts need the time of the machine, run one at a time.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
