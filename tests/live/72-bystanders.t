@@ -8,7 +8,7 @@ need_command jq
 ocaml_root
 ocaml_build_here gcstat
 
-"$EXE" 1 4000 >"$TMP/bystander" &
+"$EXE" 1 12000 >"$TMP/bystander" &
 bystander=$!
 "$O/ebtrace" -f ndjson -o "$TMP/t" -- sh -c "for i in 1 2 3; do env -i $EXE 1 200; done" >"$TMP/out" 2>"$TMP/err"
 is $? 0 "three processes run a file that a bystander runs, too"

@@ -42,14 +42,23 @@ int main(void)
 	int fd = open(path, O_RDONLY);
 	t.inspect = inspect_new();
 	inspect_budget_init(&budget);
-	ok(t.inspect && !fstat(fd, &st) && !inspect_file(t.inspect, fd, &budget, &file) &&
-		   file.markers,
-	   "a file with something to probe is known");
+	/* One that ends before anybody has looked into its file. */
+	t.unwatched = unwatched;
+	is(fstat(fd, &st), 0, "there is a file with something to probe");
 	shared.dev = st.st_dev;
 	shared.inode = st.st_ino;
+	is(life_from(40), 0, "of a process of an unknown file nothing is told");
+	bpf_targets_scan_pending(&t);
+	is(told_since, 0, "as long as it is unknown");
+	ok(t.inspect && !inspect_file(t.inspect, fd, &budget, &file) && file.markers,
+	   "a file with something to probe is known");
+	bpf_targets_scan_pending(&t);
+	is(told_since, 40, "then that the process was not watched is told");
+	told_since = 0;
+	bpf_targets_scan_pending(&t);
+	is(told_since, 0, "once");
 	t.shared = &shared;
 	t.shareds = 1;
-	t.unwatched = unwatched;
 	is(life_from(50), 50, "a process of a file that is not probed was not watched");
 	shared.link = dup(fd);
 	is(life_from(100), 0, "one that began when the file was probed was");

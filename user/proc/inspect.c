@@ -201,12 +201,17 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct in
 	return 0;
 }
 
-bool inspect_is_known(const struct inspect *in, uint64_t dev, uint64_t inode)
+int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
 {
 	for (uint32_t i = in ? in->files : 0; i-- > 0;)
 		if (in->file[i].inode == inode && in->file[i].dev == dev)
 			return in->file[i].file.markers || in->file[i].file.release;
-	return false;
+	return -ENOENT;
+}
+
+uint32_t inspect_files(const struct inspect *in)
+{
+	return in ? in->files : 0;
 }
 
 struct search {

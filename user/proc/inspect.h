@@ -46,8 +46,11 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct in
 
 /* The same if it was looked into before; else -ENOENT. */
 int inspect_peek(const struct inspect *in, int fd, struct inspect_file *ret);
-/* True if a file that was looked into has markers or a runtime, whatever became of it since. */
-bool inspect_is_known(const struct inspect *in, uint64_t dev, uint64_t inode);
+/* Whether a file has markers or a runtime, whatever became of it since: 1 or 0, or -ENOENT if it was
+ * not looked into. */
+int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode);
+/* Files that were looked into: where that has not changed, what is known has not either. */
+uint32_t inspect_files(const struct inspect *in);
 
 struct inspect_process {
 	uint32_t markers;	  /* in all files that it has mapped as code, each counted once */

@@ -290,20 +290,23 @@ static uint64_t young_ns(const struct bpf_target *target)
 	return target->since_ns + (500000ull << target->looks);
 }
 
-/* Whether there was something to watch in a process, as far as can be told without looking at it. */
-static bool had_probes(const struct bpf_targets *t, const struct bpf_target *target)
+/* Whether there was something to watch in a process, as far as can be told without looking at it: 1
+ * or 0, or -ENOENT if its file was not looked into. */
+static int had_probes(const struct bpf_targets *t, const struct bpf_target *target)
 {
-	if (target->parent >= t->targets)
-		return inspect_is_known(t->inspect, target->exe_dev, target->exe_inode) &&
-		       !bpf_ocaml_covers(t, target->exe_dev, target->exe_inode, target->born_ns);
+	if (target->parent >= t->targets) {
+		uint64_t dev = target->exe_dev, inode = target->exe_inode;
+		int has = inspect_has_probes(t->inspect, dev, inode);
+		return has > 0 ? !bpf_ocaml_covers(t, dev, inode, target->born_ns) : has;
+	}
 	const struct bpf_target *parent = &t->target[target->parent];
 	for (uint32_t i = 0; i < parent->files; i++) {
 		const struct target_file *f = &parent->file[i];
 		if (f->link >= 0 ||
 		    (f->ocaml && !bpf_ocaml_covers(t, f->dev, f->inode, target->born_ns)))
-			return true;
+			return 1;
 	}
-	return false;
+	return 0;
 }
 
 /* A program is held if it has something to be probed, or may have, and looking at it is quick. What
@@ -311,7 +314,7 @@ static bool had_probes(const struct bpf_targets *t, const struct bpf_target *tar
 static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_target *target)
 {
 	if (target->parent < t->targets)
-		return had_probes(t, target);
+		return had_probes(t, target) > 0;
 	char path[32];
 	struct inspect_file in;
 	struct stat st;
@@ -346,6 +349,41 @@ static void hold_new(struct bpf_targets *t)
 	}
 }
 
+/* Of processes that shared their program, the last ones to end may be the first to be looked at. */
+static void tell_unseen(struct bpf_targets *t)
+{
+	uint32_t left = 0;
+	if (t->known_files == inspect_files(t->inspect))
+		return;
+	t->known_files = inspect_files(t->inspect);
+	for (uint32_t i = 0; i < t->unseens; i++) {
+		struct bpf_unseen u = t->unseen[i];
+		const struct bpf_target *target = &t->target[u.slot];
+		int had = had_probes(t, target);
+		if (had > 0)
+			t->unwatched(t->ctx, u.slot, target->born_ns, u.end_ns);
+		else if (had == -ENOENT)
+			t->unseen[left++] = u;
+	}
+	t->unseens = left;
+}
+
+/* Called once of each that ended. */
+static void tell_unwatched_life(struct bpf_targets *t, uint32_t slot)
+{
+	const struct bpf_target *target = &t->target[slot];
+	if (!target->born_ns || target->looked_ns || !t->unwatched)
+		return;
+	int had = had_probes(t, target);
+	if (had > 0)
+		t->unwatched(t->ctx, slot, target->born_ns, now_ns());
+	if (had != -ENOENT)
+		return;
+	if (t->unseens == BPF_UNSEEN)
+		memmove(t->unseen, t->unseen + 1, --t->unseens * sizeof(*t->unseen));
+	t->unseen[t->unseens++] = (struct bpf_unseen){slot, now_ns()};
+}
+
 void bpf_targets_scan_pending(struct bpf_targets *t)
 {
 	uint64_t now = now_ns();
@@ -367,6 +405,7 @@ void bpf_targets_scan_pending(struct bpf_targets *t)
 			first = i;
 	}
 	t->first_new = first;
+	tell_unseen(t);
 }
 
 static void forget_markers(struct bpf_targets *t, struct target_file *f)
@@ -415,9 +454,8 @@ void bpf_targets_scan_all(struct bpf_targets *t)
 void bpf_targets_end(struct bpf_targets *t, uint32_t slot)
 {
 	struct bpf_target *target = &t->target[slot];
-	if (!target->ended && target->born_ns && !target->looked_ns && t->unwatched &&
-	    had_probes(t, target))
-		t->unwatched(t->ctx, slot, target->born_ns, now_ns());
+	if (!target->ended)
+		tell_unwatched_life(t, slot);
 	for (uint32_t i = 0; i < target->files; i++) {
 		if (target->file[i].link >= 0)
 			close(target->file[i].link);
@@ -443,6 +481,7 @@ void bpf_targets_detach(struct bpf_targets *t)
 		}
 		bpf_targets_end(t, i);
 	}
+	tell_unseen(t);
 	bpf_ocaml_unshare_all(t);
 }
 

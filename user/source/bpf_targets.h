@@ -28,6 +28,8 @@ struct ebt_ocaml_runtime;
 struct inspect;
 struct bpf_shared;
 
+#define BPF_UNSEEN 256
+
 struct bpf_targets {
 	/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. When
 	 * it is closed the probes go, which takes tens of milliseconds and is not waited for. */
@@ -51,6 +53,13 @@ struct bpf_targets {
 
 	struct bpf_target *target; /* by slot; a slot is never used again */
 	uint32_t targets;
+	/* The last that ended before anybody knew whether their file has something to watch. */
+	struct bpf_unseen {
+		uint32_t slot;
+		uint64_t end_ns;
+	} unseen[BPF_UNSEEN];
+	uint32_t unseens;
+	uint32_t known_files;	     /* when they were last asked about */
 	uint32_t first_new;	     /* nothing is pending, held or young before this one */
 	uint32_t sites;		     /* attached now */
 	struct bpf_runtime *runtime; /* of OCaml; their places are used in turn */
