@@ -189,8 +189,10 @@ int stat_lane_thread(struct stat_lane *l, uint32_t tid, uint64_t now_ns)
 /* Where all that is open is cut, so are the pauses of those that wait. */
 static void cut_waiting(struct stat_lane *l, enum stat_cut cut)
 {
+	if (!l->waiting)
+		return;
 	struct stat_pauses *p = &l->process->pauses;
-	for (unsigned i = 0; l->waiting && i < STAT_WAITING; i++) {
+	for (unsigned i = 0; i < STAT_WAITING; i++) {
 		if (!l->waiting[i].tid)
 			continue;
 		p->cut[cut]++;
