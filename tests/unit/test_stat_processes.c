@@ -142,8 +142,8 @@ static void test_unwatched(void)
 	check("and says itself when the process began",
 	      S(UNWATCHED(4000, 4200, 7), GC(5000, 7, 0), EXIT(6000, 7)),
 	      "7: 2000 2000-100-200 200");
-	check("a process of which nothing was seen is in the report for it",
-	      S(UNWATCHED(4000, 4200, 7), EXIT(4300, 7)), "7: 300 0-0-0 200");
+	check("a process of which nothing was seen is in the report for it, with its life",
+	      S(UNWATCHED(4000, 4200, 7), EXIT(4300, 7)), "7: 300 300-0-200 200");
 	check("what lies before the run is none",
 	      S(UNWATCHED(500, 1300, 7), GC(5000, 7, 0), EXIT(6000, 7)),
 	      "7: 5000 5000-100-300 300");

@@ -28,6 +28,12 @@ static int end_process(struct stat_model *m, struct stat_process *p)
 		p->uncovered_ns += l->uncovered_ns;
 	}
 	p->wall_ns = end > p->begin_ns ? end - p->begin_ns : 0;
+	/* Of one that was never seen to do anything its life counts, and what of it was not watched. */
+	if (!p->lanes && p->lost.unwatched_ns) {
+		uint64_t hole = p->lost.unwatched_ns;
+		p->elapsed_ns = p->wall_ns;
+		p->uncovered_ns = hole < p->wall_ns ? hole : p->wall_ns;
+	}
 	return err;
 }
 
