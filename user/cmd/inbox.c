@@ -58,9 +58,8 @@ int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id 
 		struct ring_id id;
 		pid_t pid = ringfile_name_pid(e->d_name);
 		/* Looked at before it is opened: most are known. */
-		if (!pid || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
-		    !S_ISREG(st.st_mode) || !is_user(in, st.st_uid) ||
-		    !ring_id_look(dirfd(d), e->d_name, &id) || known_rings_find(&in->others, &id) ||
+		if (!pid || !ring_id_look(dirfd(d), e->d_name, &id) || !id.regular ||
+		    !is_user(in, id.owner) || known_rings_find(&in->others, &id) ||
 		    !wanted(pid, &id, ctx))
 			continue;
 		int fd = open_one(in, dirfd(d), e->d_name, &st);

@@ -10,10 +10,12 @@ bool ring_id_look(int fd, const char *name, struct ring_id *ret)
 {
 	struct statx st;
 	if (statx(fd, name ? name : "", AT_SYMLINK_NOFOLLOW | (name ? 0 : AT_EMPTY_PATH),
-		  STATX_INO | STATX_BTIME, &st))
+		  STATX_INO | STATX_BTIME | STATX_TYPE | STATX_UID, &st))
 		return false;
 	*ret = (struct ring_id){.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
-				.ino = st.stx_ino};
+				.ino = st.stx_ino,
+				.owner = st.stx_uid,
+				.regular = S_ISREG(st.stx_mode)};
 	if (st.stx_mask & STATX_BTIME) {
 		ret->born_s = (uint64_t)st.stx_btime.tv_sec;
 		ret->born_ns = st.stx_btime.tv_nsec;

@@ -17,6 +17,8 @@ struct ring_id {
 	dev_t dev;
 	ino_t ino;
 	uint64_t born_s, born_ns;
+	uid_t owner; /* these two are of the file now, and do not tell it from others */
+	bool regular;
 };
 
 struct known_ring {

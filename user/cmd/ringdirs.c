@@ -77,15 +77,14 @@ void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
 
 /* The mark that libebtrace-probes puts into a file at the end of a program, when it was we who had
  * asked for the ring: see `left_over` in ring.h. */
-static bool is_left(int dir, const char *name, const struct stat *st)
+static bool is_left(int dir, const char *name, const struct ring_id *id)
 {
 	struct ebt_ring_file header;
 	struct ebt_ring_ext ext;
 	struct stat now;
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	bool left =
-		fd >= 0 && !fstat(fd, &now) && now.st_dev == st->st_dev &&
-		now.st_ino == st->st_ino &&
+		fd >= 0 && !fstat(fd, &now) && now.st_dev == id->dev && now.st_ino == id->ino &&
 		pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
 		header.custom_events_offset <= INT64_MAX - EBT_RING_NAMES_BYTES &&
 		pread(fd, &ext, sizeof(ext),
@@ -100,15 +99,13 @@ static void remove_in(int fd, ring_left_over_fn *left_over, void *ctx)
 {
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	struct dirent *e;
-	struct stat st;
 	if (!d && fd >= 0)
 		close(fd);
 	while (d && (e = readdir(d))) {
 		struct ring_id id;
 		pid_t named = ringfile_name_pid(e->d_name);
-		if (named && !fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
-		    S_ISREG(st.st_mode) && ring_id_look(dirfd(d), e->d_name, &id) &&
-		    left_over(&id, named, is_left(dirfd(d), e->d_name, &st), ctx))
+		if (named && ring_id_look(dirfd(d), e->d_name, &id) && id.regular &&
+		    left_over(&id, named, is_left(dirfd(d), e->d_name, &id), ctx))
 			unlinkat(dirfd(d), e->d_name, 0);
 	}
 	if (d)
