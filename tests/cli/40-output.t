@@ -55,6 +55,13 @@ afresh
 out=$long write
 is $? 0 "a file whose name leaves no room for another is written"
 same_file "$long" "$TMP/want" "in place"
+afresh
+out=$long write
+is $? 0 "also where there was none"
+same_file "$long" "$TMP/want" "whole"
+afresh
+"$O/ebtrace" "$TMP/no.ebt" -o "$long" 2>"$TMP/err"
+is "$? $(files)" "1 " "without an input there is none after it"
 
 # What is no regular file is written at once.
 afresh

@@ -202,12 +202,15 @@ void outfile_close(struct outfile *f)
 
 static int open_named(struct outfile *f)
 {
-	struct stat named;
+	struct stat named = {0};
 	if (!*f->base)
 		return outfile_cannot_write(f->path, EISDIR);
 	if (!fstatat(f->dir_fd, f->base, &named, AT_SYMLINK_NOFOLLOW))
 		return open_existing(f, &named);
 	int err = errno == ENOENT ? open_part(f, NULL) : -errno;
+	/* Of the part perhaps, not of the file. */
+	if (err == -ENAMETOOLONG)
+		return open_existing(f, &named);
 	return err ? outfile_cannot_write(f->path, -err) : 0;
 }
 
