@@ -148,10 +148,10 @@ itself "a file under another name of its own" "$O/ebtrace" "$dir/run.ebt" -o "$d
 afresh
 run=$dir/run.ebt
 mkfifo "$TMP/in"
-"$O/ebtrace" "$TMP/in" -o "$run" 2>"$TMP/err" &
+exec 9<>"$TMP/in" # a writer is there before the reader, which would find the end otherwise
+"$O/ebtrace" "$TMP/in" -o "$run" 2>"$TMP/err" 9>&- &
 tracer=$!
 children+=($tracer)
-exec 9>"$TMP/in"
 head -c 3000 "$TMP/want.ebt" >&9
 wait_for test -e "$run.part"
 kill -9 $tracer
@@ -188,13 +188,12 @@ is "$(grep -c 'was left' "$TMP/err")" 1 "names that are only like those of parts
 # Two runs at once with one name.
 together() { # "what" WANT-FILES
 	mkfifo "$TMP/a" "$TMP/b"
-	"$O/ebtrace" --ocaml-version 5.3 "$TMP/a" -o "$out" 2>"$TMP/err.a" &
+	exec 8<>"$TMP/a" 9<>"$TMP/b"
+	"$O/ebtrace" --ocaml-version 5.3 "$TMP/a" -o "$out" 2>"$TMP/err.a" 8>&- 9>&- &
 	local a=$!
-	exec 8>"$TMP/a"
 	wait_for test -e "$out.part"
-	"$O/ebtrace" --ocaml-version 5.3 "$TMP/b" -o "$out" 2>"$TMP/err.b" &
+	"$O/ebtrace" --ocaml-version 5.3 "$TMP/b" -o "$out" 2>"$TMP/err.b" 8>&- 9>&- &
 	local b=$!
-	exec 9>"$TMP/b"
 	wait_for test -e "$out.part.1"
 	wait_for grep -q "another run is writing '$out', so far as '$out.part'" "$TMP/err.b"
 	ok $? "$1: the second says that the first runs"
@@ -221,9 +220,9 @@ together "two runs and an old file"
 afresh
 echo old >"$dir/far" && ln -s far "$out"
 mkfifo "$TMP/a"
-"$O/ebtrace" -q --ocaml-version 5.3 "$TMP/a" -o "$out" 2>"$TMP/err.a" &
+exec 8<>"$TMP/a"
+"$O/ebtrace" -q --ocaml-version 5.3 "$TMP/a" -o "$out" 2>"$TMP/err.a" 8>&- &
 a=$!
-exec 8>"$TMP/a"
 is_locked() { grep -q ":$(stat -c %i "$dir/far") " /proc/locks; } # to try it would take it
 wait_for is_locked
 write
