@@ -165,7 +165,7 @@ check: deps ## run every test
 	@$(MAKE) -j$(JOBS) fuzz
 	@O=$(O) CI=$(CI) tests/run.sh
 
-unit-tests: $(UNIT) $(PROGS) $(O)/libebtrace-probes.so
+unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
