@@ -20,6 +20,7 @@ layer core 'core|base'
 layer proc 'proc|base'
 layer source 'source|core|codec|proc|base|bpf'
 layer sink 'sink|core|codec|base'
+layer engine 'engine|source|runtime|core|codec|proc|base'
 check "bpf sees only the public headers, its own and the kernel's types" \
   "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z_]+\.bpf\.h"')"
 check "the probe library includes only the public headers and libc" \
@@ -32,7 +33,7 @@ one 'argp' argp user/cmd/opts.c
 one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
 check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
 check "only cmd/ ends the program or writes to stdout; the processes that hold links end themselves" \
-  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,sink}/*.c |
+  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,sink,engine}/*.c |
     grep -v '^user/source/link_keeper.c:[0-9]*:	_exit(0);')"
 check "reports go through print(), which lets no control character pass" \
   "$(grep -nE '\b(v?printf|puts|putchar|fwrite)\(' user/cmd/*.c | grep -vE '^user/cmd/(print|opts)\.c')"
