@@ -72,14 +72,14 @@ static int script_stop(struct source *s)
 static const struct source_ops script_ops = {
 	.poll = script_poll, .read = script_read, .horizon = script_horizon, .stop = script_stop};
 
-static int null_event(struct sink *k, const struct ebt_event *ev)
+static int null_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	(void)ev;
-	((struct null_sink *)k)->events++;
+	((struct null_sink *)k)->events += n;
 	return 0;
 }
 
-static const struct sink_ops null_ops = {.event = null_event};
+static const struct sink_ops null_ops = {.events = null_events};
 
 static double now_ns(void)
 {

@@ -18,9 +18,8 @@ static struct join *join;
 static struct ebt_event out[MAX];
 static int outs;
 
-static int take(void *ctx, struct ebt_event *ev)
+static void take_one(struct ebt_event *ev)
 {
-	(void)ctx;
 	if (outs < MAX)
 		out[outs++] = *ev;
 	/* as the pump does */
@@ -32,6 +31,13 @@ static int take(void *ctx, struct ebt_event *ev)
 		session->totals.history_words += history ? ev->arg[1] : 0;
 	}
 	session_drop_blob(session, ev);
+}
+
+static int take(void *ctx, struct ebt_event *ev, size_t n)
+{
+	(void)ctx;
+	for (size_t i = 0; i < n; i++)
+		take_one(&ev[i]);
 	return 0;
 }
 
@@ -68,7 +74,7 @@ static struct ebt_event event(uint16_t flags, uint32_t seq, uint64_t ts)
 __attribute__((unused)) static void push(uint16_t flags, uint32_t seq, uint64_t ts)
 {
 	struct ebt_event ev = event(flags, seq, ts);
-	join_push(join, &ev);
+	join_events(join, &ev, 1);
 }
 
 __attribute__((unused)) static void push_late(uint16_t flags, uint32_t seq, uint64_t ts)

@@ -34,9 +34,8 @@ struct watcher {
 	unsigned count;
 };
 
-static int watch(struct sink *k, const struct ebt_event *ev)
+static void watch_one(struct watcher *w, const struct ebt_event *ev)
 {
-	struct watcher *w = (struct watcher *)k;
 	struct view *v = &w->views[w->count++ % VIEWS];
 	memset(v, 0, sizeof(*v));
 	v->ev = *ev;
@@ -50,7 +49,14 @@ static int watch(struct sink *k, const struct ebt_event *ev)
 		memcpy(v->payload, payload, bytes < 16 ? bytes : 16);
 	if (payload)
 		v->ev.arg[0] = 0; /* the number of a blob means nothing elsewhere */
-	return w->next ? sink_event(w->next, ev) : 0;
+}
+
+static int watch(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct watcher *w = (struct watcher *)k;
+	for (size_t i = 0; i < n; i++)
+		watch_one(w, &ev[i]);
+	return w->next ? sink_events(w->next, ev, n) : 0;
 }
 
 static int watch_end(struct sink *k)
@@ -64,7 +70,7 @@ static void watch_free(struct sink *k)
 	(void)k;
 }
 
-static const struct sink_ops watch_ops = {.event = watch, .end = watch_end, .free = watch_free};
+static const struct sink_ops watch_ops = {.events = watch, .end = watch_end, .free = watch_free};
 
 static void emit(struct watcher *w, struct ebt_event ev)
 {
@@ -81,7 +87,7 @@ static void emit(struct watcher *w, struct ebt_event ev)
 	t->late += !!(ev.flags & EBT_F_LATE);
 	t->first_ns = t->first_ns ? t->first_ns : ev.ts;
 	t->last_ns = ev.ts;
-	if (sink_event(&w->base, &ev))
+	if (sink_events(&w->base, &ev, 1))
 		abort();
 }
 

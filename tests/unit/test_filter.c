@@ -16,10 +16,11 @@ static struct session *session;
 static struct filter *filter;
 static struct spans *spans;
 
-static int take(void *ctx, struct ebt_event *ev)
+static int take(void *ctx, struct ebt_event *ev, size_t n)
 {
 	(void)ctx;
-	out[out_count++] = *ev;
+	memcpy(out + out_count, ev, n * sizeof(*ev));
+	out_count += (int)n;
 	return 0;
 }
 
@@ -41,7 +42,7 @@ static void push(uint64_t ts, enum ebt_kind kind, uint32_t id, uint16_t domain)
 			       .id = id,
 			       .domain = domain};
 	in[in_count++] = ev;
-	if (spans_push(spans, &ev))
+	if (spans_events(spans, &ev, 1))
 		abort();
 }
 
@@ -55,7 +56,7 @@ static void push_thread(uint64_t ts, enum ebt_kind kind, uint32_t pid, uint32_t 
 			       .id = kind == EBT_PROCESS ? EBT_PROCESS_EXIT : 11,
 			       .flags = EBT_F_BPF,
 			       .domain = EBT_NO_DOMAIN};
-	if (spans_push(spans, &ev))
+	if (spans_events(spans, &ev, 1))
 		abort();
 }
 
@@ -212,7 +213,7 @@ static void test_kinds(void)
 					       .kind = (uint16_t)kind,
 					       .id = kind,
 					       .pos = kind};
-			if (filter_push(filter, &ev))
+			if (filter_events(filter, &ev, 1))
 				abort();
 		}
 		filter_advance(filter, UINT64_MAX);

@@ -41,7 +41,7 @@ static void test_duplicates(void)
 		push(R, i, 10 + i);
 	struct ebt_event late = event(B, 1, 12);
 	late.flags |= EBT_F_LATE;
-	join_push(join, &late);
+	join_events(join, &late, 1);
 	join_flush(join);
 	is(outs, 3, "a copy that comes after its event was passed on is dropped");
 	end();
@@ -51,8 +51,8 @@ static void test_duplicates(void)
 	push(B, 4, 14);
 	late = event(B, 2, 14);
 	late.flags |= EBT_F_LATE;
-	join_push(join, &late);
-	join_push(join, &late);
+	join_events(join, &late, 1);
+	join_events(join, &late, 1);
 	join_flush(join);
 	is(outs, 4, "an event out of a hole that comes late is delivered, once");
 	is(session->totals.lost_events, 2, "and taken off the loss");
@@ -91,7 +91,7 @@ static void test_restart_and_wrap(void)
 		ev.seq = UINT32_MAX - 1 + i;
 		ev.pos = 1000 + 2 * i;
 		ev.ts = 10 + i;
-		join_push(join, &ev);
+		join_events(join, &ev, 1);
 	}
 	join_flush(join);
 	is(outs, 5, "ordinals may wrap");
@@ -108,7 +108,7 @@ static void push_process(enum ebt_process_change what, uint64_t ts)
 			       .kind = EBT_PROCESS,
 			       .id = what,
 			       .flags = B};
-	join_push(join, &ev);
+	join_events(join, &ev, 1);
 }
 
 /* Events but those of processes; the losses among them. */
@@ -175,7 +175,7 @@ static void test_pid_again(void)
 	ev.kind = EBT_LOST;
 	ev.flags = R | EBT_F_FIRST | EBT_F_HISTORY;
 	ev.arg[0] = 2;
-	join_push(join, &ev);
+	join_events(join, &ev, 1);
 	push(R, 2, 40);
 	push(R, 3, 41);
 	join_flush(join);
@@ -195,8 +195,8 @@ static void test_cut_half(void)
 		session_put_blob(session, &ring, whole, sizeof(whole));
 		session_put_blob(session, &bpf, part, sizeof(part));
 		bpf.flags |= EBT_F_CUT;
-		join_push(join, order ? &ring : &bpf);
-		join_push(join, order ? &bpf : &ring);
+		join_events(join, order ? &ring : &bpf, 1);
+		join_events(join, order ? &bpf : &ring, 1);
 		join_flush(join);
 		ok(outs == 1 && !(out[0].flags & EBT_F_CUT) && out[0].arg[1] == sizeof(whole),
 		   "of a pair whose BPF half is cut the ring's payload is kept, and nothing is "
@@ -208,16 +208,16 @@ static void test_cut_half(void)
 	begin();
 	struct ebt_event ring = event(R, 0, 10), bpf = event(B, 0, 10);
 	ring.flags |= EBT_F_CUT;
-	join_push(join, &bpf);
-	join_push(join, &ring);
+	join_events(join, &bpf, 1);
+	join_events(join, &ring, 1);
 	join_flush(join);
 	ok(outs == 1 && out[0].flags & EBT_F_CUT, "what the ring itself cut is cut");
 	end();
 	begin();
 	ring = event(R, 0, 10), bpf = event(B, 0, 10);
 	bpf.flags |= EBT_F_LATE;
-	join_push(join, &ring);
-	join_push(join, &bpf);
+	join_events(join, &ring, 1);
+	join_events(join, &bpf, 1);
 	join_flush(join);
 	ok(outs == 1 && out[0].flags & EBT_F_LATE, "a pair of which one half came late is late");
 	end();
@@ -229,10 +229,10 @@ static void test_others(void)
 	struct ebt_event ev = event(R, 0, 10);
 	ev.flags = R;
 	ev.pos = 77;
-	join_push(join, &ev);
+	join_events(join, &ev, 1);
 	ev.kind = EBT_LOST;
 	ev.arg[0] = EBT_LOST_UNCOUNTED;
-	join_push(join, &ev);
+	join_events(join, &ev, 1);
 	join_flush(join);
 	is(outs, 2, "events and losses of a producer that does not count pass unchanged");
 
@@ -240,10 +240,10 @@ static void test_others(void)
 	for (uint32_t pid = 1; pid <= 3; pid++) {
 		ev = event(R, 0, 20);
 		ev.pid = pid;
-		join_push(join, &ev);
+		join_events(join, &ev, 1);
 		ev = event(B, 0, 20);
 		ev.pid = pid;
-		join_push(join, &ev);
+		join_events(join, &ev, 1);
 	}
 	join_flush(join);
 	is(outs, 3, "the same position in other processes is another event");
@@ -251,7 +251,7 @@ static void test_others(void)
 	for (uint32_t pid = 4; pid <= 5; pid++) {
 		ev = event(pid == 4 ? R : B, 0, 20);
 		ev.pid = pid;
-		join_push(join, &ev);
+		join_events(join, &ev, 1);
 	}
 	join_flush(join);
 	is(outs, 2, "also if one was seen by the ring alone, the other by BPF alone");
@@ -262,7 +262,7 @@ static void test_others(void)
 	ev.flags = B;
 	ev.domain = EBT_NO_DOMAIN;
 	for (int i = 0; i < 3; i++)
-		join_push(join, &ev);
+		join_events(join, &ev, 1);
 	is(outs, 3, "events without a position are never taken for copies");
 	end();
 }

@@ -24,7 +24,7 @@ static void test_hole(void)
 	lost.flags = R;
 	lost.arg[0] = 4;
 	lost.arg[1] = 8;
-	join_push(join, &lost);
+	join_events(join, &lost, 1);
 	push(R, 5, 20);
 	join_flush(join);
 	is(outs, 6, "what the ring lost and BPF has seen is no loss");
@@ -164,7 +164,7 @@ static void test_loss_beside(void)
 	lost.flags = R;
 	lost.arg[0] = 3;
 	lost.arg[1] = 6;
-	join_push(join, &lost);
+	join_events(join, &lost, 1);
 	push(R, 4, 20);
 	join_flush(join);
 	is(outs, 5, "a loss between the halves of a pair does not part them");
@@ -176,7 +176,7 @@ static void test_loss_beside(void)
 	push(B, 1, 20);
 	lost.arg[0] = 4;
 	lost.flags = R | EBT_F_HISTORY;
-	join_push(join, &lost);
+	join_events(join, &lost, 1);
 	push(R, 5, 20);
 	push(R, 8, 21);
 	join_flush(join);
@@ -193,7 +193,7 @@ static void test_loss_beside(void)
 	lost.kind = EBT_LOST;
 	lost.flags = R;
 	lost.arg[0] = EBT_LOST_UNCOUNTED;
-	join_push(join, &lost);
+	join_events(join, &lost, 1);
 	ok(outs == 2 && out[0].kind == EBT_BEGIN,
 	   "an uncounted loss goes out behind what was held");
 	end();

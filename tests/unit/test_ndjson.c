@@ -53,9 +53,9 @@ static bool is_alike(struct out *o, unsigned pairs)
 
 static void put_twice(struct out *o, struct ebt_event ev)
 {
-	sink_event(o->sink, &ev);
+	sink_events(o->sink, &ev, 1);
 	ev.flags |= EBT_F_LATE;
-	sink_event(o->sink, &ev);
+	sink_events(o->sink, &ev, 1);
 }
 
 static struct ebt_event event(uint16_t kind, uint32_t id, int64_t value)

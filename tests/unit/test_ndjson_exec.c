@@ -15,7 +15,7 @@ static void put(struct sink *k, uint16_t kind, uint32_t id)
 {
 	struct ebt_event ev = {
 		.ts = 1, .pos = EBT_NO_POS, .pid = 7, .kind = kind, .cpu = EBT_NO_CPU, .id = id};
-	if (sink_event(k, &ev))
+	if (sink_events(k, &ev, 1))
 		abort();
 }
 

@@ -119,7 +119,7 @@ static int tell(struct session *s, struct sink *k, uint32_t pid, uint64_t *ts)
 		s->totals.first_ns = s->totals.first_ns ? s->totals.first_ns : ev.ts;
 		s->totals.last_ns = ev.ts;
 		counting = true;
-		err = sink_event(k, &ev);
+		err = sink_events(k, &ev, 1);
 		if (!err)
 			err = sink_advance(k, ev.ts);
 		counting = false;

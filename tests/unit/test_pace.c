@@ -14,16 +14,14 @@ static void check(const char *what, struct pace_times busy, enum pace_limit want
 	ok(pace_limit(&p) == want, "%s", what);
 }
 
-/* Spends some time as a format does: in the events that are sampled, and between looks. */
+/* Spends some time as a format does, in batches. */
 static void work(struct pace *p, uint64_t ns)
 {
 	for (uint64_t end = now_ns() + ns; now_ns() < end; pace_ready(p, true)) {
-		if (!pace_samples(p))
-			continue;
 		uint64_t before = now_ns();
 		while (now_ns() < before + 20000)
 			;
-		pace_sample(p, now_ns() - before);
+		pace_format(p, now_ns() - before);
 	}
 }
 

@@ -66,7 +66,7 @@ static void push(struct ebt_event ev)
 {
 	if (!ev.cpu)
 		ev.cpu = EBT_NO_CPU;
-	if (sink_event(sink, &ev))
+	if (sink_events(sink, &ev, 1))
 		abort();
 }
 #define PUSH_OF(process, when, what, ...) \
@@ -168,7 +168,7 @@ static void push_payload(uint16_t kind, const void *data, size_t len, uint16_t f
 	if (session_put_blob(session, &ev, data, len))
 		abort();
 	ev.flags |= flags;
-	if (sink_event(sink, &ev))
+	if (sink_events(sink, &ev, 1))
 		abort();
 	session_drop_blob(session, &ev);
 }

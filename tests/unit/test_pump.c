@@ -52,14 +52,14 @@ struct memory {
 	struct ebt_event ev[MAX];
 	int count;
 };
-static int memory_event(struct sink *k, const struct ebt_event *ev)
+static int memory_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct memory *m = (struct memory *)k;
-	if (m->count < MAX)
-		m->ev[m->count++] = *ev;
+	for (size_t i = 0; i < n && m->count < MAX; i++)
+		m->ev[m->count++] = ev[i];
 	return 0;
 }
-static const struct sink_ops memory_ops = {.event = memory_event};
+static const struct sink_ops memory_ops = {.events = memory_events};
 
 static struct script src;
 static struct memory got;
@@ -222,6 +222,55 @@ static void test_filter(void)
 	finish();
 }
 
+/* A sink that checks what sink.h promises of batches. */
+struct strict {
+	struct sink base;
+	uint64_t events, losses, ticks;
+	size_t longest;
+	int is_ahead; /* batches in which a loss was counted before it came */
+};
+static int strict_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct strict *s = (struct strict *)k;
+	for (size_t i = 0; i < n; i++) {
+		s->losses += ev[i].kind == EBT_LOST;
+		s->events += ev[i].kind != EBT_LOST;
+		s->is_ahead += session->totals.lost_events != s->losses;
+	}
+	s->longest = n > s->longest ? n : s->longest;
+	return 0;
+}
+static int strict_tick(struct sink *k, uint64_t now_ns)
+{
+	((struct strict *)k)->ticks += now_ns != 0;
+	return 0;
+}
+static const struct sink_ops strict_ops = {.events = strict_events, .tick = strict_tick};
+
+static void test_batches(size_t batch_max)
+{
+	struct strict sink = {.base = {.ops = &strict_ops, .batch_max = batch_max}};
+	start(2);
+	if (pump_add_sink(pump, &sink.base))
+		abort();
+	for (uint32_t i = 0; i < 3000; i++)
+		if (i % 100 != 99)
+			add(0, 10 + i, i, EBT_F_RING);
+	for (uint32_t i = 0; i < 3000; i++)
+		add(1, 10 + i, i, EBT_F_RING)->domain = 1;
+	drain();
+	is(sink.events, 5970, "a sink gets every event in some batch");
+	is(sink.is_ahead, 0, "no batch counts a loss that has not come");
+	if (batch_max)
+		is(sink.longest, batch_max, "no batch is longer than a sink takes");
+	else
+		ok(sink.longest > 100 && sink.longest <= BATCH_EVENTS,
+		   "batches are long, but bounded");
+	is(got.count, 5999, "another sink gets the same events");
+	ok(sink.ticks, "a sink is told the time");
+	finish();
+}
+
 static void check_output(const char *name, int (*make)(const struct session *, int, struct sink **),
 			 const char *want)
 {
@@ -263,6 +312,9 @@ int main(void)
 	test_horizon();
 	test_join();
 	test_filter();
+	test_batches(0);
+	test_batches(1);
+	test_batches(7);
 	check_output("text shows nesting and durations", make_text,
 		     "[   0.000000000] 1/-             d0               begin minor\n"
 		     "[   0.000001000] 1/-             d0                 custom a\"b? = 01ab\n"

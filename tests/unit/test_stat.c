@@ -381,7 +381,7 @@ static unsigned lines_of(uint64_t begin_ns, const uint64_t *ts, unsigned count, 
 	s->run_begin_ns = begin_ns;
 	for (unsigned i = 0; i < count; i++) {
 		struct ebt_event ev = {.ts = ts[i], .kind = i % 2 ? EBT_END : EBT_BEGIN, .pid = 1};
-		if (sink_event(k, &ev))
+		if (sink_events(k, &ev, 1))
 			abort();
 	}
 	if (sink_advance(k, advance_ns) || sink_advance(k, UINT64_MAX) || sink_end(k))
@@ -412,7 +412,7 @@ static void test_line_of_a_pause(void)
 				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
 				       .id = STAT_PHASE_minor,
 				       .pid = 1};
-		if (sink_event(k, &ev))
+		if (sink_events(k, &ev, 1))
 			abort();
 	}
 	if (sink_advance(k, 5000001) || sink_end(k))

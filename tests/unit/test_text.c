@@ -20,7 +20,7 @@ static void put(uint64_t ts, uint16_t kind, uint16_t id, uint16_t domain)
 			       .domain = domain,
 			       .cpu = EBT_NO_CPU,
 			       .id = id};
-	sink_event(sink, &ev);
+	sink_events(sink, &ev, 1);
 }
 
 static void push(uint64_t ts, uint32_t pid, uint32_t tid, uint16_t kind, uint16_t id)
@@ -37,7 +37,7 @@ static void push(uint64_t ts, uint32_t pid, uint32_t tid, uint16_t kind, uint16_
 		.id = id,
 		.arg = {1},
 	};
-	sink_event(sink, &ev);
+	sink_events(sink, &ev, 1);
 }
 
 /* The durations that the lines tell, each with a blank behind it. */

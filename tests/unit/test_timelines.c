@@ -48,7 +48,7 @@ static int push(struct run *r, struct ebt_event ev)
 		r->s->totals.first_ns = ev.ts;
 	r->s->totals.last_ns = ev.ts;
 	r->s->totals.events++;
-	int err = sink_event(r->sink, &ev);
+	int err = sink_events(r->sink, &ev, 1);
 	session_drop_blob(r->s, &ev);
 	return err;
 }

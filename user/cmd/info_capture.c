@@ -33,9 +33,11 @@ struct report {
 	size_t process_count;
 };
 
-static int census_event(struct sink *k, const struct ebt_event *ev)
+static int census_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
-	((struct census *)k)->count[ev->kind % KINDS]++;
+	struct census *c = (struct census *)k;
+	for (size_t i = 0; i < n; i++)
+		c->count[ev[i].kind % KINDS]++;
 	return 0;
 }
 
@@ -51,7 +53,7 @@ static void census_free(struct sink *k)
 }
 
 static const struct sink_ops census_ops = {
-	.event = census_event,
+	.events = census_events,
 	.end = census_end,
 	.free = census_free,
 };

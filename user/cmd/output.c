@@ -123,30 +123,32 @@ static int change_file(struct output *out)
 	return err;
 }
 
-static int front_event(struct sink *k, const struct ebt_event *ev)
+static int front_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct output *out = of_sink(k);
 	if (!out->err && !out->begun)
 		out->err = begin(out);
 	if (out->err)
 		return out->err;
-	int err;
-	if (pace_samples(&out->pace)) {
-		uint64_t before = now_ns();
-		err = sink_event(out->inner, ev);
-		pace_sample(&out->pace, now_ns() - before);
-	} else {
-		err = sink_event(out->inner, ev);
-	}
+	uint64_t before = out->is_live ? now_ns() : 0;
+	int err = sink_events(out->inner, ev, n);
+	if (out->is_live)
+		pace_format(&out->pace, now_ns() - before);
 	if (!err && out->max_bytes && sink_bytes(out->inner) >= out->max_bytes)
 		err = out->err = change_file(out);
 	return err;
 }
 
-static int front_advance(struct sink *k, uint64_t now_ns)
+static int front_advance(struct sink *k, uint64_t horizon_ns)
 {
 	const struct output *out = of_sink(k);
-	return out->begun && !out->err ? sink_advance(out->inner, now_ns) : out->err;
+	return out->begun && !out->err ? sink_advance(out->inner, horizon_ns) : out->err;
+}
+
+static int front_tick(struct sink *k, uint64_t now)
+{
+	const struct output *out = of_sink(k);
+	return out->begun && !out->err ? sink_tick(out->inner, now) : out->err;
 }
 
 /* What is in the file stays there until there is something to put in its place. */
@@ -234,8 +236,9 @@ static void front_free(struct sink *k)
 }
 
 static const struct sink_ops front_ops = {
-	.event = front_event,
+	.events = front_events,
 	.advance = front_advance,
+	.tick = front_tick,
 	.flush = front_flush,
 	.ready = front_ready,
 	.end = front_end,
@@ -274,7 +277,8 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 {
 	struct inputs in;
 	*out = (struct output){
-		.sink.ops = &front_ops,
+		/* A file of limited size ends behind the event that reaches it. */
+		.sink = {.ops = &front_ops, .batch_max = o->max_bytes ? 1 : 0},
 		.path = path,
 		.file = {.fd = m->fd, .dir_fd = -1, .old_fd = -1},
 		.session = s,
@@ -283,6 +287,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 		.max_bytes = o->max_bytes,
 		.rotate = o->rotate,
 		.format = "the report",
+		.is_live = !o->file_count,
 		.on_terminal = o->output && !o->file_count && isatty(STDERR_FILENO),
 	};
 	int status = check_limits(o, path);

@@ -32,6 +32,7 @@ struct output {
 	unsigned rotate;    /* files of that size to keep; 0: the limit ends the recording */
 	int err;	    /* the first of changing files; -EPIPE: the limit is reached */
 	bool begun;	    /* the file may be written to */
+	bool is_live;	    /* the work of the format is timed */
 	struct pace pace;
 	const char *format; /* as a line calls it */
 	bool is_capture;

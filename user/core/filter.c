@@ -134,16 +134,33 @@ static bool is_span(const struct ebt_event *ev)
 	       ev->kind == EBT_SPAN_END;
 }
 
-int filter_push(void *ctx, struct ebt_event *ev)
+static bool passes(struct filter *f, const struct ebt_event *ev)
+{
+	if (ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS)
+		return true;
+	return (!f->spans || is_span(ev)) && domain_passes(f, ev->domain) && name_passes(f, ev) &&
+	       thread_passes(f, ev->tid);
+}
+
+/* Moves up the events that pass; returns how many they are. */
+static size_t select_events(struct filter *f, struct ebt_event *ev, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (passes(f, &ev[i]))
+			ev[kept++] = ev[i];
+		else
+			session_drop_blob(f->session, &ev[i]);
+	}
+	return kept;
+}
+
+int filter_events(void *ctx, struct ebt_event *ev, size_t n)
 {
 	struct filter *f = ctx;
-	bool always = ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS;
-	bool lasts = !f->spans || is_span(ev);
-	if (always || (lasts && domain_passes(f, ev->domain) && name_passes(f, ev) &&
-		       thread_passes(f, ev->tid)))
-		return f->spans ? spans_push(f->spans, ev) : outlet_push(&f->out, ev);
-	session_drop_blob(f->session, ev);
-	return 0;
+	if (f->spans || f->glob_count || f->domain_count || f->thread_count)
+		n = select_events(f, ev, n);
+	return f->spans ? spans_events(f->spans, ev, n) : outlet_events(&f->out, ev, n);
 }
 
 int filter_advance(struct filter *f, uint64_t now_ns)

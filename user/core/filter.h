@@ -25,6 +25,6 @@ int filter_set_min_duration(struct filter *f, uint64_t ns);
 /* No event before this moment will come any more. 0 or the outlet's error. */
 int filter_advance(struct filter *f, uint64_t now_ns);
 /* An outlet function: ctx is the filter. An event that is dropped gives its payload back. */
-int filter_push(void *ctx, struct ebt_event *ev);
+int filter_events(void *ctx, struct ebt_event *ev, size_t n);
 
 #endif

@@ -48,6 +48,8 @@ struct join {
 	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
 	struct ebt_event pending;
 	bool has_pending;
+	struct ebt_event batch[BATCH_EVENTS]; /* to be handed on */
+	size_t count;
 };
 
 int join_new(struct session *s, struct outlet out, struct join **ret)
@@ -160,6 +162,20 @@ static void unmark(struct ring_life *r, uint32_t missing)
 			~(1ull << ((r->next_seq + i) % 64));
 }
 
+/* Hands on what has been gathered. */
+static int hand_on(struct join *j)
+{
+	size_t n = j->count;
+	j->count = 0;
+	return n ? outlet_events(&j->out, j->batch, n) : 0;
+}
+
+static int emit(struct join *j, const struct ebt_event *ev)
+{
+	j->batch[j->count++] = *ev;
+	return j->count == BATCH_EVENTS ? hand_on(j) : 0;
+}
+
 static int emit_loss(struct join *j, struct ring_life *r, const struct ebt_event *ev,
 		     uint32_t missing)
 {
@@ -183,7 +199,7 @@ static int emit_loss(struct join *j, struct ring_life *r, const struct ebt_event
 		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0)),
 		.arg = {missing, words},
 	};
-	return outlet_push(&j->out, &lost);
+	return emit(j, &lost);
 }
 
 static void restart(struct ring_life *r)
@@ -226,9 +242,13 @@ static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev
 	if (back > JOIN_WINDOW || marked(r, ev->seq))
 		return drop(j, ev);
 	mark(r, ev->seq);
+	/* The loss must have been counted before less is lost. */
+	int err = hand_on(j);
+	if (err)
+		return err;
 	give_back(j->session, r, ev);
 	ev->flags |= EBT_F_LATE;
-	return outlet_push(&j->out, ev);
+	return emit(j, ev);
 }
 
 static int deliver(struct join *j, struct ebt_event *ev)
@@ -238,7 +258,7 @@ static int deliver(struct join *j, struct ebt_event *ev)
 		return -ENOMEM;
 	ev->flags &= (uint16_t)~EBT_F_FIRST;
 	if (!r)
-		return outlet_push(&j->out, ev);
+		return emit(j, ev);
 	int32_t ahead = (int32_t)(ev->seq - r->next_seq);
 	if (r->started && ahead < 0) {
 		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
@@ -263,10 +283,10 @@ static int deliver(struct join *j, struct ebt_event *ev)
 	r->next_seq = ev->seq + 1;
 	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
 	r->last_ts = ev->ts;
-	return outlet_push(&j->out, ev);
+	return emit(j, ev);
 }
 
-int join_flush(struct join *j)
+static int settle_pending(struct join *j)
 {
 	if (!j->has_pending)
 		return 0;
@@ -294,16 +314,15 @@ static void combine(struct join *j, const struct ebt_event *ev)
 	j->pending = ring;
 }
 
-int join_push(struct join *j, const struct ebt_event *ev)
+static int push(struct join *j, const struct ebt_event *ev)
 {
 	if (ev->flags & EBT_F_FINAL) {
-		struct ebt_event final = *ev;
-		int err = join_flush(j);
-		return err ? err : outlet_push(&j->out, &final);
+		int err = settle_pending(j);
+		return err ? err : emit(j, ev);
 	}
 	if (ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
 	    ev->arg[0] != EBT_LOST_UNCOUNTED) {
-		int flushed = ev->flags & EBT_F_FIRST ? join_flush(j) : 0;
+		int flushed = ev->flags & EBT_F_FIRST ? settle_pending(j) : 0;
 		struct ring_life *r = flushed ? NULL : find_life(j, ev);
 		if (!r)
 			return flushed ? flushed : -ENOMEM;
@@ -313,9 +332,9 @@ int join_push(struct join *j, const struct ebt_event *ev)
 	}
 	if (j->has_pending && are_partners(&j->pending, ev)) {
 		combine(j, ev);
-		return join_flush(j);
+		return settle_pending(j);
 	}
-	int err = join_flush(j);
+	int err = settle_pending(j);
 	if (err)
 		return err;
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
@@ -325,6 +344,20 @@ int join_push(struct join *j, const struct ebt_event *ev)
 	j->has_pending = true;
 	/* Without a position, or seen by both already, it has no partner to wait for. */
 	if (ev->pos == EBT_NO_POS || !seen || seen == SOURCE_FLAGS || ev->kind == EBT_LOST)
-		return join_flush(j);
+		return settle_pending(j);
 	return 0;
+}
+
+int join_events(struct join *j, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = push(j, &ev[i]);
+	return err ? err : hand_on(j);
+}
+
+int join_flush(struct join *j)
+{
+	int err = settle_pending(j);
+	return err ? err : hand_on(j);
 }

@@ -11,8 +11,7 @@
 
 #define WINDOW_NS 100000000ull
 /* Windows of which less is accounted for had time to spare. */
-#define SAMPLE_MAX_NS 1000000
-#define BUSY_SHARE    0.7
+#define BUSY_SHARE 0.7
 /* With less than that nothing can be said. */
 #define BUSY_MIN_NS (2 * WINDOW_NS)
 
@@ -33,11 +32,7 @@ static void read_thread(uint64_t *ret_cpu_ns, uint64_t *ret_delay_ns)
 
 void pace_begin(struct pace *p)
 {
-	*p = (struct pace){.window_ns = now_ns(), .clock_cost_ns = UINT64_MAX};
-	for (unsigned i = 0; i < 8; i++) {
-		uint64_t before = now_ns(), cost = now_ns() - before;
-		p->clock_cost_ns = cost < p->clock_cost_ns ? cost : p->clock_cost_ns;
-	}
+	*p = (struct pace){.window_ns = now_ns()};
 	read_thread(&p->cpu_ns, &p->delay_ns);
 }
 
@@ -47,9 +42,11 @@ static void end_window(struct pace *p, uint64_t now)
 	read_thread(&cpu, &delay);
 	p->now.run_ns = cpu - p->cpu_ns;
 	p->now.cpu_wait_ns = delay - p->delay_ns;
-	/* What is timed while we wait for a CPU is no work. */
-	uint64_t most = p->now.run_ns;
-	p->now.format_ns = p->now.format_ns < most ? p->now.format_ns : most;
+	/* What is timed while we wait for a CPU is no work; that hits the format as it hits the rest. */
+	uint64_t ran = p->now.run_ns, timed = ran + p->now.cpu_wait_ns;
+	uint64_t work =
+		timed ? (uint64_t)((double)p->now.format_ns * (double)ran / (double)timed) : 0;
+	p->now.format_ns = work < ran ? work : ran;
 	uint64_t length = now - p->window_ns;
 	uint64_t known = p->now.output_ns + p->now.run_ns + p->now.cpu_wait_ns;
 	if ((double)known >= BUSY_SHARE * (double)length) {
@@ -77,11 +74,9 @@ void pace_ready(struct pace *p, bool ready)
 		end_window(p, now);
 }
 
-void pace_sample(struct pace *p, uint64_t ns)
+void pace_format(struct pace *p, uint64_t ns)
 {
-	/* Longer than that is no event of any format, but another thread on our CPU. */
-	ns = ns < SAMPLE_MAX_NS ? ns : SAMPLE_MAX_NS;
-	p->now.format_ns += PACE_SAMPLE_EVERY * (ns > p->clock_cost_ns ? ns - p->clock_cost_ns : 0);
+	p->now.format_ns += ns;
 }
 
 uint64_t pace_sum(const struct pace_times *t)

@@ -2,16 +2,13 @@
 /*
  * What limits a live run whose output cannot keep up. Time is counted only in windows of 0.1 s in
  * which the main thread had little rest, and divided into: waiting for the output to accept more,
- * waiting for a CPU, the format's own work, and the rest (reading rings, merging). The work of the
- * format is sampled: one of 61 events is timed.
+ * waiting for a CPU, the format's own work, and the rest (reading rings, merging).
  */
 #ifndef CORE_PACE_H
 #define CORE_PACE_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#define PACE_SAMPLE_EVERY 61 /* a prime: events come in patterns */
 
 enum pace_limit { PACE_NONE, PACE_OUTPUT, PACE_CPU, PACE_FORMAT, PACE_READING };
 
@@ -20,24 +17,17 @@ struct pace_times {
 };
 
 struct pace {
-	uint64_t window_ns;	   /* when it began */
-	uint64_t blocked_ns;	   /* since when the output accepts nothing; 0: it does */
-	uint64_t cpu_ns, delay_ns; /* of the main thread, at the begin of the window */
-	uint64_t clock_cost_ns;
-	unsigned events;
+	uint64_t window_ns;	     /* when it began */
+	uint64_t blocked_ns;	     /* since when the output accepts nothing; 0: it does */
+	uint64_t cpu_ns, delay_ns;   /* of the main thread, at the begin of the window */
 	struct pace_times now, busy; /* of the window; of all windows with little rest */
 };
 
 void pace_begin(struct pace *p);
 /* Whether the output accepts more; to be called often. */
 void pace_ready(struct pace *p, bool ready);
-
-/* Whether the next event is to be timed, and how long the format had it. */
-static inline bool pace_samples(struct pace *p)
-{
-	return ++p->events % PACE_SAMPLE_EVERY == 0;
-}
-void pace_sample(struct pace *p, uint64_t ns);
+/* How long the format had a batch of events. */
+void pace_format(struct pace *p, uint64_t ns);
 
 /* PACE_NONE: there was time to spare. */
 enum pace_limit pace_limit(const struct pace *p);

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define PUMP_STEP_EVENTS  65536
-#define PUMP_CLOCK_EVENTS 256 /* events between looks at the clock */
-#define PUMP_POLL_NS	  1000000
+#define PUMP_STEP_EVENTS 65536
+#define PUMP_POLL_NS	 1000000
 
 struct pump {
 	struct session *session;
@@ -22,31 +21,57 @@ struct pump {
 	size_t source_count;
 	struct sink **sinks;
 	size_t sink_count;
+	uint64_t polled_ns;
+	struct ebt_event batch[BATCH_EVENTS];
+	size_t batch_max; /* the least of the sinks'; 0: none has one */
 	bool drained;
 };
 
-static void count(struct session_totals *t, const struct ebt_event *ev)
+static void count_events(struct session_totals *t, const struct ebt_event *ev, size_t n)
 {
-	if (ev->kind == EBT_LOST)
-		loss_count(t, ev);
-	else if (ev->kind == EBT_DAMAGE)
-		t->damaged++;
-	else if (ev->kind != EBT_PROCESS)
-		t->events++;
-	t->late += !!(ev->flags & EBT_F_LATE);
+	uint64_t others = 0, late = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind == EBT_LOST)
+			loss_count(t, &ev[i]);
+		t->damaged += ev[i].kind == EBT_DAMAGE;
+		others += ev[i].kind >= EBT_LOST && ev[i].kind <= EBT_PROCESS;
+		late += !!(ev[i].flags & EBT_F_LATE);
+	}
+	t->events += n - others;
+	t->late += late;
 	if (!t->first_ns)
-		t->first_ns = ev->ts;
-	t->last_ns = ev->ts;
+		t->first_ns = ev[0].ts;
+	t->last_ns = ev[n - 1].ts;
 }
 
-static int deliver(void *ctx, struct ebt_event *ev)
+static void drop_payloads(struct session *s, struct ebt_event *ev, size_t n)
+{
+	if (session_blob_bytes(s))
+		for (size_t i = 0; i < n; i++)
+			session_drop_blob(s, &ev[i]);
+}
+
+/* Events that may be one batch: a loss begins another, as sink.h promises. */
+static size_t batch_length(const struct pump *p, const struct ebt_event *ev, size_t n)
+{
+	size_t most = p->batch_max && p->batch_max < n ? p->batch_max : n;
+	size_t i = 1;
+	while (i < most && ev[i].kind != EBT_LOST)
+		i++;
+	return i;
+}
+
+static int deliver(void *ctx, struct ebt_event *ev, size_t n)
 {
 	struct pump *p = ctx;
 	int err = 0;
-	count(&p->session->totals, ev);
-	for (size_t i = 0; i < p->sink_count && !err; i++)
-		err = sink_event(p->sinks[i], ev);
-	session_drop_blob(p->session, ev);
+	for (size_t batch; n && !err; ev += batch, n -= batch) {
+		batch = batch_length(p, ev, n);
+		count_events(&p->session->totals, ev, batch);
+		for (size_t i = 0; i < p->sink_count && !err; i++)
+			err = sink_events(p->sinks[i], ev, batch);
+		drop_payloads(p->session, ev, batch);
+	}
 	return err;
 }
 
@@ -60,7 +85,7 @@ int pump_new(struct session *s, struct pump **ret)
 	if (!err)
 		err = filter_new(s, (struct outlet){deliver, p}, &p->filter);
 	if (!err)
-		err = join_new(s, (struct outlet){filter_push, p->filter}, &p->join);
+		err = join_new(s, (struct outlet){filter_events, p->filter}, &p->join);
 	if (err) {
 		pump_free(p);
 		return err;
@@ -100,6 +125,8 @@ int pump_add_sink(struct pump *p, struct sink *k)
 		return -ENOMEM;
 	p->sinks = more;
 	more[p->sink_count++] = k;
+	if (k->batch_max && (!p->batch_max || k->batch_max < p->batch_max))
+		p->batch_max = k->batch_max;
 	return 0;
 }
 
@@ -108,11 +135,11 @@ struct filter *pump_filter(struct pump *p)
 	return p->filter;
 }
 
-static int advance(struct pump *p, uint64_t now)
+static int advance(struct pump *p, uint64_t horizon_ns)
 {
-	int err = filter_advance(p->filter, now);
+	int err = filter_advance(p->filter, horizon_ns);
 	for (size_t i = 0; i < p->sink_count && !err; i++)
-		err = sink_advance(p->sinks[i], now);
+		err = sink_advance(p->sinks[i], horizon_ns);
 	return err;
 }
 
@@ -124,41 +151,59 @@ static bool sinks_ready(const struct pump *p)
 	return true;
 }
 
+static int poll_sources(struct pump *p, uint64_t now)
+{
+	int err = merge_poll(p->merge);
+	p->polled_ns = now;
+	for (size_t i = 0; i < p->sink_count && !err; i++)
+		err = sink_tick(p->sinks[i], now);
+	return err;
+}
+
+/* Nothing more can be handed out: what was held for a partner has none. `state`: merge's. */
+static int drain(struct pump *p, int state)
+{
+	p->drained = true;
+	int err = join_flush(p->join);
+	return err ? err : advance(p, state ? merge_horizon(p->merge) : UINT64_MAX);
+}
+
+/* A batch of events into p->batch: so many, or what merge says when it has none. */
+static int next_batch(struct pump *p)
+{
+	int n = 0, got = 1;
+	while (n < BATCH_EVENTS && (got = merge_next(p->merge, &p->batch[n])) == 1)
+		n++;
+	return n && (got == 1 || !got || got == -EAGAIN) ? n : got;
+}
+
 int pump_step(struct pump *p)
 {
-	uint64_t polled = now_ns();
 	p->drained = false;
-	int err = merge_poll(p->merge);
-	for (int moved = 0; !err; moved++) {
-		if (moved == PUMP_STEP_EVENTS)
-			return moved;
+	int err = poll_sources(p, now_ns());
+	int moved = 0;
+	while (!err && moved < PUMP_STEP_EVENTS) {
+		if (!sinks_ready(p))
+			return moved ? moved : -EAGAIN;
 		/* A slow sink must not keep the rings waiting until they wrap. */
-		if (moved % PUMP_CLOCK_EVENTS == 0) {
-			if (!sinks_ready(p))
-				return moved ? moved : -EAGAIN;
-			if (now_ns() - polled > PUMP_POLL_NS) {
-				err = merge_poll(p->merge);
-				if (err)
-					return err;
-				polled = now_ns();
-			}
-		}
-		struct ebt_event ev;
-		int got = merge_next(p->merge, &ev);
-		if (got == 1) {
-			err = join_push(p->join, &ev);
+		uint64_t now = now_ns();
+		if (now - p->polled_ns > PUMP_POLL_NS)
+			err = poll_sources(p, now);
+		if (err)
+			break;
+		int got = next_batch(p);
+		if (got > 0) {
+			err = join_events(p->join, p->batch, (size_t)got);
+			moved += got;
 			continue;
 		}
 		if (got && got != -EAGAIN)
 			return got;
-		p->drained = true;
-		err = join_flush(p->join);
-		if (!err)
-			err = advance(p, got ? merge_horizon(p->merge) : UINT64_MAX);
+		err = drain(p, got);
 		if (!err)
 			return moved ? moved : got;
 	}
-	return err;
+	return err ? err : moved;
 }
 
 bool pump_drained(const struct pump *p)

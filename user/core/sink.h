@@ -2,8 +2,11 @@
 /*
  * What consumes events, in time order: a format or a report. A sink keeps its first write error
  * inside and returns it from then on. Payloads and names are looked up in the session, and a
- * payload is valid only during event(). end() writes what closes the format and returns 0 or the
+ * payload is valid only during events(). end() writes what closes the format and returns 0 or the
  * first error, once; free() may come without it.
+ *
+ * Events come in batches. The session's totals are those of the whole batch, except that losses are
+ * never ahead: an EBT_LOST is the first of its batch.
  */
 #ifndef CORE_SINK_H
 #define CORE_SINK_H
@@ -11,6 +14,7 @@
 #include "base/buf.h"
 #include <ebtrace/event.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 struct sink;
 
@@ -18,13 +22,16 @@ struct sink;
 #define SINK_BEHIND_BYTES (16u << 20)
 
 struct sink_ops {
-	int (*event)(struct sink *k, const struct ebt_event *ev);
+	int (*events)(struct sink *k, const struct ebt_event *ev, size_t n);
 	/* No event before this moment will come any more (UINT64_MAX: none at all). NULL: does not
 	 * matter. */
-	int (*advance)(struct sink *k, uint64_t now_ns);
+	int (*advance)(struct sink *k, uint64_t horizon_ns);
+	/* The time by CLOCK_MONOTONIC, every few milliseconds also under full load. It changes
+	 * nothing that is computed of events. NULL: does not matter. */
+	int (*tick)(struct sink *k, uint64_t now_ns);
 	/* Everything up to now must be visible to a reader of the output. NULL: nothing to do. */
 	int (*flush)(struct sink *k);
-	/* False: event() may have to wait for the output; do something else first. NULL: always. */
+	/* False: events() may have to wait for the output; do something else first. NULL: always. */
 	bool (*ready)(struct sink *k);
 	/* The run was refused before it began: end() is to write no totals. NULL: it writes them. */
 	void (*cancel)(struct sink *k);
@@ -35,15 +42,20 @@ struct sink_ops {
 struct sink {
 	const struct sink_ops *ops;
 	const struct buf *out; /* NULL: what it writes is not counted */
+	size_t batch_max;      /* events() takes at most so many at once; 0: any number */
 };
 
-static inline int sink_event(struct sink *k, const struct ebt_event *ev)
+static inline int sink_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
-	return k->ops->event(k, ev);
+	return k->ops->events(k, ev, n);
 }
-static inline int sink_advance(struct sink *k, uint64_t now_ns)
+static inline int sink_advance(struct sink *k, uint64_t horizon_ns)
 {
-	return k->ops->advance ? k->ops->advance(k, now_ns) : 0;
+	return k->ops->advance ? k->ops->advance(k, horizon_ns) : 0;
+}
+static inline int sink_tick(struct sink *k, uint64_t now_ns)
+{
+	return k->ops->tick ? k->ops->tick(k, now_ns) : 0;
 }
 static inline int sink_flush(struct sink *k)
 {

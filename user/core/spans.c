@@ -23,6 +23,8 @@ struct spans {
 	/* Of the domains, and of the threads that have none: the undecided begin, count + 1. */
 	struct map innermost, thread_innermost;
 	uint64_t cut; /* what begins before this count may have ended in a hole */
+	struct ebt_event batch[BATCH_EVENTS]; /* to be handed on */
+	size_t count;
 };
 
 int spans_new(struct outlet out, uint64_t min_ns, struct spans **ret)
@@ -71,6 +73,14 @@ static uint64_t *chain(struct spans *s, const struct ebt_event *ev, bool user)
 		       (uint64_t)ev->pid << 33 | (uint64_t)ev->tid << 1 | user);
 }
 
+/* Hands on what has been decided. */
+static int hand_on(struct spans *s)
+{
+	size_t n = s->count;
+	s->count = 0;
+	return n ? outlet_events(&s->out, s->batch, n) : 0;
+}
+
 /* Passes on what waits, up to the first begin that is younger than the limit. */
 static int pass(struct spans *s, uint64_t now_ns)
 {
@@ -81,7 +91,8 @@ static int pass(struct spans *s, uint64_t now_ns)
 		s->first++;
 		if (w->dropped)
 			continue;
-		int err = outlet_push(&s->out, &w->ev);
+		s->batch[s->count++] = w->ev;
+		int err = s->count == BATCH_EVENTS ? hand_on(s) : 0;
 		if (err)
 			return err;
 	}
@@ -143,7 +154,7 @@ static void add(struct spans *s, const struct ebt_event *ev, uint64_t *innermost
 	}
 }
 
-int spans_push(struct spans *s, const struct ebt_event *ev)
+static int push(struct spans *s, const struct ebt_event *ev)
 {
 	int err = pass(s, ev->ts);
 	if (err)
@@ -171,7 +182,16 @@ int spans_push(struct spans *s, const struct ebt_event *ev)
 	return pass(s, ev->ts);
 }
 
+int spans_events(struct spans *s, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = push(s, &ev[i]);
+	return err ? err : hand_on(s);
+}
+
 int spans_advance(struct spans *s, uint64_t now_ns)
 {
-	return pass(s, now_ns);
+	int err = pass(s, now_ns);
+	return err ? err : hand_on(s);
 }

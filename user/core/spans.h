@@ -21,7 +21,7 @@ struct spans;
 int spans_new(struct outlet out, uint64_t min_ns, struct spans **ret);
 void spans_free(struct spans *s);
 /* 0, -ENOMEM or the outlet's error. */
-int spans_push(struct spans *s, const struct ebt_event *ev);
+int spans_events(struct spans *s, const struct ebt_event *ev, size_t n);
 /* No event before this moment will come any more; UINT64_MAX: none at all. */
 int spans_advance(struct spans *s, uint64_t now_ns);
 

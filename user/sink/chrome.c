@@ -225,9 +225,8 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 	}
 }
 
-static int chrome_event(struct sink *k, const struct ebt_event *ev)
+static int one_event(struct chrome *c, const struct ebt_event *ev)
 {
-	struct chrome *c = (struct chrome *)k;
 	if (!c->out.started)
 		put_header(c);
 	/* What is written holds whole events, so that an interruption leaves no half of one. */
@@ -235,6 +234,15 @@ static int chrome_event(struct sink *k, const struct ebt_event *ev)
 		buf_flush(&c->out.buf);
 	int err = put_event(c, ev);
 	return err ? err : c->out.buf.err;
+}
+
+static int chrome_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct chrome *c = (struct chrome *)k;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = one_event(c, &ev[i]);
+	return err;
 }
 
 static int chrome_flush(struct sink *k)
@@ -291,7 +299,7 @@ static void chrome_free(struct sink *k)
 }
 
 static const struct sink_ops chrome_ops = {
-	.event = chrome_event,
+	.events = chrome_events,
 	.flush = chrome_flush,
 	.ready = chrome_ready,
 	.end = chrome_end,

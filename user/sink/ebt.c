@@ -246,11 +246,11 @@ static int put_event(struct ebt *e, const struct ebt_event *ev)
 	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
 }
 
-static int ebt_event(struct sink *k, const struct ebt_event *ev)
+static int ebt_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct ebt *e = (struct ebt *)k;
-	if (!e->err)
-		e->err = put_event(e, ev);
+	for (size_t i = 0; i < n && !e->err; i++)
+		e->err = put_event(e, &ev[i]);
 	return e->err;
 }
 
@@ -323,7 +323,7 @@ static void ebt_free(struct sink *k)
 }
 
 static const struct sink_ops ebt_ops = {
-	.event = ebt_event,
+	.events = ebt_events,
 	.flush = ebt_flush,
 	.ready = ebt_ready,
 	.end = ebt_end,

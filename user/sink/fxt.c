@@ -337,13 +337,21 @@ static void start(struct fxt *f)
 	fxt_record_preamble(&f->record, "ebtrace " EBT_VERSION);
 }
 
-static int fxt_event(struct sink *k, const struct ebt_event *ev)
+static int one_event(struct fxt *f, const struct ebt_event *ev)
 {
-	struct fxt *f = (struct fxt *)k;
 	if (!f->started)
 		start(f);
 	int err = put_event(f, ev);
 	return err ? err : f->buf.err;
+}
+
+static int fxt_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct fxt *f = (struct fxt *)k;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = one_event(f, &ev[i]);
+	return err;
 }
 
 static int fxt_flush(struct sink *k)
@@ -414,7 +422,7 @@ static void fxt_free(struct sink *k)
 }
 
 static const struct sink_ops fxt_ops = {
-	.event = fxt_event,
+	.events = fxt_events,
 	.flush = fxt_flush,
 	.ready = fxt_ready,
 	.end = fxt_end,

@@ -246,9 +246,8 @@ static int put_common_line(struct ndjson *n, const struct ebt_event *ev, const s
 	return n->buf.err;
 }
 
-static int ndjson_event(struct sink *k, const struct ebt_event *ev)
+static int one_event(struct ndjson *n, const struct ebt_event *ev)
 {
-	struct ndjson *n = (struct ndjson *)k;
 	struct json *j = &n->json;
 	if (!n->has_header)
 		put_header(n);
@@ -282,6 +281,15 @@ static int ndjson_event(struct sink *k, const struct ebt_event *ev)
 	}
 	close_line(n);
 	return n->buf.err;
+}
+
+static int ndjson_events(struct sink *k, const struct ebt_event *ev, size_t count)
+{
+	struct ndjson *n = (struct ndjson *)k;
+	int err = 0;
+	for (size_t i = 0; i < count && !err; i++)
+		err = one_event(n, &ev[i]);
+	return err;
 }
 
 static int ndjson_flush(struct sink *k)
@@ -325,7 +333,7 @@ static void ndjson_free(struct sink *k)
 }
 
 static const struct sink_ops ndjson_ops = {
-	.event = ndjson_event,
+	.events = ndjson_events,
 	.flush = ndjson_flush,
 	.ready = ndjson_ready,
 	.end = ndjson_end,

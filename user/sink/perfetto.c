@@ -266,15 +266,23 @@ static int put_other(struct perfetto *f, const struct ebt_event *ev)
 	}
 }
 
-static int perfetto_event(struct sink *k, const struct ebt_event *ev)
+static int one_event(struct perfetto *f, const struct ebt_event *ev)
 {
-	struct perfetto *f = (struct perfetto *)k;
 	begin_trace(f, ev->ts);
 	f->late = ev->flags & EBT_F_LATE;
 	int err = tracks_push(f->tracks, ev);
 	if (!err)
 		err = put_other(f, ev);
 	return err ? err : f->packets.out.err;
+}
+
+static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct perfetto *f = (struct perfetto *)k;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = one_event(f, &ev[i]);
+	return err;
 }
 
 static int perfetto_flush(struct sink *k)
@@ -337,7 +345,7 @@ static void perfetto_free(struct sink *k)
 }
 
 static const struct sink_ops perfetto_ops = {
-	.event = perfetto_event,
+	.events = perfetto_events,
 	.flush = perfetto_flush,
 	.ready = perfetto_ready,
 	.end = perfetto_end,

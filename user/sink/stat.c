@@ -99,12 +99,16 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 	}
 }
 
-static int stat_event(struct sink *base, const struct ebt_event *ev)
+static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 {
 	struct stat *k = (struct stat *)base;
-	if (k->opt.interval_ns && ev->ts >= k->line_ns)
-		put_lines(k, ev->ts);
-	return stat_model_push(&k->model, ev);
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		if (k->opt.interval_ns && ev[i].ts >= k->line_ns)
+			put_lines(k, ev[i].ts);
+		err = stat_model_push(&k->model, &ev[i]);
+	}
+	return err;
 }
 
 static int stat_advance(struct sink *base, uint64_t now_ns)
@@ -176,7 +180,7 @@ static void stat_cancel(struct sink *base)
 }
 
 static const struct sink_ops stat_ops = {
-	.event = stat_event,
+	.events = stat_events,
 	.advance = stat_advance,
 	.flush = stat_flush,
 	.ready = stat_ready,

@@ -62,6 +62,13 @@ static void put_u64(struct text *t, uint64_t v)
 	buf_put_u64(&t->buf, v);
 }
 
+static void put_count(struct text *t, const char *before, uint64_t v, const char *after)
+{
+	put(t, before);
+	put_u64(t, v);
+	put(t, after);
+}
+
 static void put_spaces(struct text *t, int count)
 {
 	static const char spaces[] =
@@ -212,22 +219,15 @@ static void put_lost(struct text *t, const struct ebt_event *ev)
 {
 	bool counted = ev->arg[0] != EBT_LOST_UNCOUNTED;
 	if (loss_is_unwatched(ev)) {
-		put(t, "*** not watched for ");
-		put_u64(t, (ev->ts - EBT_LOST_SINCE(ev)) / 1000);
-		put(t, " us before ***");
+		put_count(t, "*** not watched for ", (ev->ts - EBT_LOST_SINCE(ev)) / 1000,
+			  " us before ***");
 		return;
 	}
 	put(t, "*** lost");
-	if (counted) {
-		put(t, " ");
-		put_u64(t, ev->arg[0]);
-		put(t, " events");
-	}
-	if (ev->arg[1]) {
-		put(t, counted ? " (" : " ");
-		put_u64(t, ev->arg[1]);
-		put(t, counted ? " words)" : " words");
-	}
+	if (counted)
+		put_count(t, " ", ev->arg[0], " events");
+	if (ev->arg[1])
+		put_count(t, counted ? " (" : " ", ev->arg[1], counted ? " words)" : " words");
 	put(t, ev->flags & EBT_F_HISTORY ? " before the trace began ***" : " ***");
 }
 
@@ -284,21 +284,13 @@ static bool close_span(struct nesting *n, const struct ebt_event *ev, uint64_t *
 	return true;
 }
 
-static void put_damage(struct text *t, const struct ebt_event *ev)
-{
-	put(t, "*** damaged at byte ");
-	put_u64(t, ev->arg[0]);
-	put(t, ", ");
-	put_u64(t, ev->arg[1]);
-	put(t, " words skipped ***");
-}
-
 static void put_what(struct text *t, const struct ebt_event *ev)
 {
 	if (ev->kind == EBT_LOST) {
 		put_lost(t, ev);
 	} else if (ev->kind == EBT_DAMAGE) {
-		put_damage(t, ev);
+		put_count(t, "*** damaged at byte ", ev->arg[0], ", ");
+		put_count(t, "", ev->arg[1], " words skipped ***");
 	} else if (ev->kind == EBT_PROCESS) {
 		put(t, "process ");
 		put(t, names_process_change(ev->id));
@@ -368,9 +360,8 @@ static void forget_open(struct text *t, struct nesting *of_event, const struct e
 	*(EBT_LOST_ANYWHERE(ev) ? &last->any : &last->loose) = t->holes;
 }
 
-static int text_event(struct sink *k, const struct ebt_event *ev)
+static int one_event(struct text *t, const struct ebt_event *ev)
 {
-	struct text *t = (struct text *)k;
 	struct nesting *n = find_nesting(t, ev);
 	if (!n)
 		return -ENOMEM;
@@ -409,6 +400,15 @@ static int text_event(struct sink *k, const struct ebt_event *ev)
 	return t->buf.err;
 }
 
+static int text_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct text *t = (struct text *)k;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = one_event(t, &ev[i]);
+	return err;
+}
+
 static int text_flush(struct sink *k)
 {
 	return buf_flush(&((struct text *)k)->buf);
@@ -431,20 +431,12 @@ static int text_end(struct sink *k)
 	char lost[LOSS_TEXT_BYTES];
 	if (t->cancelled)
 		return buf_finish(&t->buf);
-	put(t, "# ");
-	put_u64(t, n->events);
-	put(t, " events, ");
+	put_count(t, "# ", n->events, " events, ");
 	put(t, loss_text(n, lost));
-	if (n->late) {
-		put(t, ", ");
-		put_u64(t, n->late);
-		put(t, " late");
-	}
-	if (n->damaged) {
-		put(t, ", ");
-		put_u64(t, n->damaged);
-		put(t, " damaged");
-	}
+	if (n->late)
+		put_count(t, ", ", n->late, " late");
+	if (n->damaged)
+		put_count(t, ", ", n->damaged, " damaged");
 	put(t, "\n");
 	return buf_finish(&t->buf);
 }
@@ -467,7 +459,7 @@ static void text_free(struct sink *k)
 }
 
 static const struct sink_ops text_ops = {
-	.event = text_event,
+	.events = text_events,
 	.flush = text_flush,
 	.ready = text_ready,
 	.cancel = text_cancel,
