@@ -2,24 +2,6 @@
 #include "base/map.h"
 
 #include <stdlib.h>
-#include <sys/random.h>
-#include <time.h>
-
-uint64_t map_seed[2];
-
-static void draw_seed(void)
-{
-	if (map_seed[1])
-		return;
-	if (getrandom(map_seed, sizeof(map_seed), GRND_NONBLOCK) != sizeof(map_seed)) {
-		/* Early at boot: better than nothing. */
-		struct timespec now;
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		map_seed[0] = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15ull ^ (uintptr_t)&now;
-		map_seed[1] = map_seed[0] * 0x94d049bb133111ebull;
-	}
-	map_seed[1] |= 1; /* odd: no two keys become one */
-}
 
 void map_done(struct map *m)
 {
@@ -37,7 +19,7 @@ static struct map_slot *find_free(const struct map *m, uint64_t key)
 
 static bool grow(struct map *m)
 {
-	draw_seed();
+	hash_init();
 	struct map next = {.cap = m->cap ? m->cap * 2 : 16, .count = m->count};
 	next.slots = calloc(next.cap, sizeof(*next.slots));
 	if (!next.slots)

@@ -4,13 +4,13 @@
  * deletion by moving back, so there are no tombstones. Every key is allowed. Pointers to values are
  * valid until the next put or delete. Zeroed memory is an empty map.
  *
- * Keys are other people's: where one falls depends on a random number of this run, so that nobody
- * can make a file whose keys all fall on one place. The order of map_next() differs from run to
- * run with it, so what is put out must not follow it.
+ * The order of map_next() differs from run to run (hash.h), so what is written out must not follow
+ * it.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
+#include "base/hash.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -32,13 +32,9 @@ bool map_delete(struct map *m, uint64_t key); /* false: it was not there */
 /* The next used slot from *at on, which moves behind it; NULL at the end. Start with *at = 0. */
 struct map_slot *map_next(const struct map *m, size_t *at);
 
-extern uint64_t map_seed[2]; /* private; drawn before the first key is put */
-
 static inline size_t map_home(const struct map *m, uint64_t key)
 {
-	key = (key ^ map_seed[0]) * 0xbf58476d1ce4e5b9ull;
-	key = (key ^ key >> 32) * map_seed[1];
-	return (size_t)(key >> 32) & (m->cap - 1);
+	return hash_u32(key) & (m->cap - 1);
 }
 
 /* The value of a key; NULL if it is not there. */

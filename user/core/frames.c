@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/frames.h"
+
+#include "base/hash.h"
+#include "core/intern.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct entry {
+	struct frame frame; /* its positions are our own copy */
+	uint32_t hash, refs;
+};
+
+struct frames {
+	struct intern table;
+	struct strings *strings;
+};
+
+int frames_new(struct strings *strings, struct frames **ret)
+{
+	struct frames *t = calloc(1, sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->strings = strings;
+	int err = intern_init(&t->table, sizeof(struct entry));
+	if (err) {
+		free(t);
+		return err;
+	}
+	*ret = t;
+	return 0;
+}
+
+static struct entry *entry_at(const struct frames *t, uint32_t id)
+{
+	return (struct entry *)t->table.entries + id;
+}
+
+/* The strings may be gone already. */
+void frames_free(struct frames *t)
+{
+	if (!t)
+		return;
+	for (uint32_t id = 1; id < t->table.used; id++)
+		if (entry_at(t, id)->refs)
+			free((void *)entry_at(t, id)->frame.position);
+	intern_done(&t->table);
+	free(t);
+}
+
+static bool is_same_position(const struct frame_position *a, const struct frame_position *b)
+{
+	return a->function == b->function && a->file == b->file && a->line == b->line &&
+	       a->start_char == b->start_char && a->end_char == b->end_char &&
+	       a->has_line == b->has_line && a->has_chars == b->has_chars;
+}
+
+static bool is_same(const struct frame *a, const struct frame *b)
+{
+	if (a->address != b->address || a->has_address != b->has_address || a->count != b->count)
+		return false;
+	for (uint32_t i = 0; i < a->count; i++)
+		if (!is_same_position(&a->position[i], &b->position[i]))
+			return false;
+	return true;
+}
+
+static uint32_t hash_of(const struct frame *f)
+{
+	uint64_t sum = hash_u64(f->address ^ (uint64_t)f->count << 56);
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct frame_position *p = &f->position[i];
+		sum = hash_u64(sum ^ ((uint64_t)p->function << 32 | p->file));
+		sum = hash_u64(sum ^ ((uint64_t)p->line << 32 | p->start_char << 16 | p->end_char));
+	}
+	return (uint32_t)(sum >> 32);
+}
+
+static uint32_t find(const struct frames *t, uint32_t hash, const struct frame *frame)
+{
+	uint32_t at = intern_first(&t->table, hash), id;
+	while ((id = intern_next(&t->table, hash, &at)))
+		if (is_same(&entry_at(t, id)->frame, frame))
+			return id;
+	return 0;
+}
+
+uint32_t frames_put(struct frames *t, const struct frame *frame)
+{
+	uint32_t hash = hash_of(frame), id = find(t, hash, frame);
+	if (id) {
+		entry_at(t, id)->refs++;
+		return id;
+	}
+	size_t bytes = frame->count * sizeof(*frame->position);
+	struct frame_position *copy = bytes ? malloc(bytes) : NULL;
+	if (bytes && !copy)
+		return 0;
+	if (bytes)
+		memcpy(copy, frame->position, bytes);
+	struct entry e = {.frame = *frame, .hash = hash, .refs = 1};
+	e.frame.position = copy;
+	id = intern_add(&t->table, hash, &e);
+	if (!id) {
+		free(copy);
+		return 0;
+	}
+	for (uint32_t i = 0; i < frame->count; i++) {
+		strings_hold(t->strings, copy[i].function);
+		strings_hold(t->strings, copy[i].file);
+	}
+	return id;
+}
+
+void frames_hold(struct frames *t, uint32_t id)
+{
+	if (id)
+		entry_at(t, id)->refs++;
+}
+
+void frames_drop(struct frames *t, uint32_t id)
+{
+	struct entry *e = entry_at(t, id);
+	if (!id || --e->refs)
+		return;
+	for (uint32_t i = 0; i < e->frame.count; i++) {
+		strings_drop(t->strings, e->frame.position[i].function);
+		strings_drop(t->strings, e->frame.position[i].file);
+	}
+	free((void *)e->frame.position);
+	intern_remove(&t->table, e->hash, id);
+}
+
+const struct frame *frames_get(const struct frames *t, uint32_t id)
+{
+	return &entry_at(t, id)->frame;
+}
+
+uint32_t frames_count(const struct frames *t)
+{
+	return t->table.live;
+}
+
+void frames_put_text(const struct frames *t, const struct frame *frame, uint32_t i, struct buf *out)
+{
+	if (!frame->count) {
+		buf_puts(out, frame->has_address ? "$" : "?");
+		if (frame->has_address)
+			buf_put_u64(out, frame->address);
+		return;
+	}
+	const struct frame_position *p = &frame->position[i];
+	buf_puts(out, p->function ? strings_text(t->strings, p->function) : "?");
+	if (!p->file)
+		return;
+	buf_puts(out, "@");
+	buf_puts(out, strings_text(t->strings, p->file));
+	if (!p->has_line)
+		return;
+	buf_puts(out, ":");
+	buf_put_u64(out, p->line);
+	if (!p->has_chars)
+		return;
+	buf_puts(out, ":");
+	buf_put_u64(out, p->start_char);
+	buf_puts(out, "-");
+	buf_put_u64(out, p->end_char);
+}

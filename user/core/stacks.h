@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Interned stacks, as a prefix tree: a stack is the stack it extends by one frame, its parent, and
+ * that frame. Id 0 is the empty stack, "none" in an event. Stacks that begin alike share memory, and
+ * whoever knows how long the common part with the backtrace before is looks up the frames behind
+ * it only.
+ *
+ * References are counted, but nothing is freed before stacks_reclaim(): until then a stack without
+ * references can still be found and extended. So a source builds a backtrace frame by frame, and
+ * takes one reference to the whole. A stack holds its parent and its frame. Not thread-safe.
+ */
+#ifndef CORE_STACKS_H
+#define CORE_STACKS_H
+
+#include "core/frames.h"
+#include "core/intern.h"
+
+/* Private but for the inline functions below. */
+struct stacks_node {
+	uint32_t parent, frame; /* frame 0: of no stack */
+	uint32_t refs;		/* of others, and of the stacks that extend it */
+	uint32_t child;		/* the one that was looked up last; it may be another's by now */
+};
+
+struct stacks {
+	struct intern table;
+	struct frames *frames;
+	uint32_t reclaim_at; /* live stacks from which it pays to look for those to be freed */
+};
+
+/* The frames are kept. 0 or -ENOMEM. */
+int stacks_new(struct frames *frames, struct stacks **ret);
+void stacks_free(struct stacks *t); /* NULL is allowed */
+
+static inline struct stacks_node *stacks_node(const struct stacks *t, uint32_t id)
+{
+	return (struct stacks_node *)t->table.entries + id;
+}
+
+uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame); /* private */
+
+/*
+ * The stack that extends `parent` by a frame, which is not 0; the stack holds the frame on its own.
+ * Valid until the next stacks_reclaim() unless the caller takes a reference. 0: no memory.
+ */
+static inline uint32_t stacks_push(struct stacks *t, uint32_t parent, uint32_t frame)
+{
+	uint32_t child = stacks_node(t, parent)->child;
+	const struct stacks_node *n = stacks_node(t, child);
+	if (n->frame == frame && n->parent == parent)
+		return child;
+	return stacks_push_other(t, parent, frame);
+}
+
+/* One more reference to a stack, one less; id 0 is allowed. */
+static inline void stacks_hold(struct stacks *t, uint32_t id)
+{
+	stacks_node(t, id)->refs++;
+}
+static inline void stacks_drop(struct stacks *t, uint32_t id)
+{
+	stacks_node(t, id)->refs--;
+}
+
+void stacks_free_unheld(struct stacks *t); /* private */
+
+/* Frees stacks without references once they may be more than half of all. */
+static inline void stacks_reclaim(struct stacks *t)
+{
+	if (t->table.live >= t->reclaim_at)
+		stacks_free_unheld(t);
+}
+
+/* The stack that it extends, 0 at the end; its innermost frame. */
+static inline uint32_t stacks_parent(const struct stacks *t, uint32_t id)
+{
+	return stacks_node(t, id)->parent;
+}
+static inline uint32_t stacks_frame(const struct stacks *t, uint32_t id)
+{
+	return stacks_node(t, id)->frame;
+}
+/*
+ * Writes the ids of the innermost `cap` frames, the outermost of them first. Returns the number of
+ * all frames, which may be more.
+ */
+size_t stacks_frames(const struct stacks *t, uint32_t id, uint32_t *ret, size_t cap);
+/* How many stacks are in memory. */
+uint32_t stacks_count(const struct stacks *t);
+
+#endif
