@@ -4,17 +4,31 @@
 # and files try (as root), then unit and command-line tests once more with the sanitized build in
 # $O/asan, and the race test under TSan.
 # Live tests that measure, or whose counts need the time of the machine, run one at a time.
+# What failed is said again at the end, with the lines that say why.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
 [ -n "${CI:-}" ] && export EBT_NO_SKIP=1
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
+set -o pipefail
 status=0
+failed=$(mktemp)
+trap 'rm -f "$failed"' EXIT
 run() {
   local title=$1; shift
   printf '\n== %s\n' "$title"
-  prove --timer "$@" || status=1
+  prove --timer --failures --comments "$@" 2>&1 | tee >(failures "$title" >>"$failed") && return
+  status=1
+}
+# The tests of prove's output that failed, each with its comments.
+failures() {
+  awk -v title="$1" '
+    /^not ok/ && !/# TODO/ { if (!told++) print "== " title; print; why = 1; next }
+    why && /^# / { print; next }
+    { why = 0 }
+    /^Test Summary Report/ { if (!told++) print "== " title; summary = 1 }
+    summary && /Wstat|Failed test|Parse errors/'
 }
 programs() { find "$1/tests/unit" -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort; }
 
@@ -30,4 +44,9 @@ run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
 O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
 [ -x "$O/tsan/tests/unit/test_ring_race" ] &&
   run "the race under TSan" -e '' "$O/tsan/tests/unit/test_ring_race"
+if [ $status != 0 ]; then
+  sleep 0.2 # for the last tee
+  printf '\nFAILED:\n'
+  cat "$failed"
+fi
 exit $status
