@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,6 +173,24 @@ static void test_names(void)
 		is(ringfile_name_pid(row[i].name), row[i].pid, row[i].name);
 }
 
+/* A process that could not be looked at is not one that is gone: its ring is looked for again. */
+static void test_without_descriptors(const struct stat *ring)
+{
+	char reason[RINGFILE_REASON_BYTES] = "";
+	struct rlimit had, none;
+	is(ringfile_is_of(getpid(), ring), 1, "a ring is of the process that maps it");
+	is(ringfile_is_of(getppid(), ring), 0, "and of no other");
+	getrlimit(RLIMIT_NOFILE, &had);
+	none = had;
+	none.rlim_cur = 0;
+	setrlimit(RLIMIT_NOFILE, &none);
+	int is = ringfile_is_of(getpid(), ring), err = find(getpid(), dir, reason);
+	setrlimit(RLIMIT_NOFILE, &had);
+	ok(is == -EMFILE, "without a descriptor to look with, that is said, and not guessed");
+	ok(err == -EMFILE && strstr(reason, "Too many open files"),
+	   "and a process is not taken for gone: %s", reason);
+}
+
 static void test_mapped(void)
 {
 	struct ringfile found[RINGFILE_MAX];
@@ -188,6 +207,7 @@ static void test_mapped(void)
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
 	test_two(&ring);
+	test_without_descriptors(&ring);
 	unlink(path);
 	ok(!make_file(path, RING_BYTES), "another file takes the name");
 	n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);

@@ -10,6 +10,11 @@
 
 #define ACCOUNT_COMM_BYTES 32 /* as of session_process */
 
+/* How often usage is looked at: often at first, a program may end soon; and for each process. */
+#define ACCOUNT_MIN_NS	4000000u
+#define ACCOUNT_MAX_NS	100000000u
+#define ACCOUNT_EACH_NS 1000000u
+
 struct account {
 	pid_t pid;
 	char comm[32];		     /* as it was called when it was last looked at */

@@ -25,12 +25,7 @@
 
 #define MAX_PROCESSES 4096
 
-/* How often usage is looked at: often at first, a program may end soon; and for each process. */
-#define USAGE_MIN_NS  4000000u
-#define USAGE_MAX_NS  100000000u
-#define USAGE_EACH_NS 1000000u
-/* For so long without progress a ring that cannot be opened holds up the end of a run. */
-#define STUCK_NS 1000000000ull
+#define STUCK_NS 1000000000ull /* a ring that cannot be opened holds up the end for so long */
 
 struct followed {
 	pid_t pid;
@@ -71,7 +66,7 @@ int follow_new(struct session *session, struct ring_source *rings, const struct 
 	if (!f)
 		return -ENOMEM;
 	f->session = session;
-	f->usage_step_ns = USAGE_MIN_NS;
+	f->usage_step_ns = ACCOUNT_MIN_NS;
 	f->rings = rings;
 	f->opts = o;
 	f->inspect = inspect;
@@ -133,8 +128,8 @@ void follow_usage(struct follow *f, bool begin)
 			account_begin(&f->processes[i].account, f->session, f->processes[i].pid);
 		else if (!f->processes[i].ended)
 			account_note(&f->processes[i].account, f->session);
-	f->usage_ns = now_ns() + f->usage_step_ns + f->running * (uint64_t)USAGE_EACH_NS;
-	f->usage_step_ns *= f->usage_step_ns < USAGE_MAX_NS ? 2 : 1;
+	f->usage_ns = now_ns() + f->usage_step_ns + f->running * (uint64_t)ACCOUNT_EACH_NS;
+	f->usage_step_ns *= f->usage_step_ns < ACCOUNT_MAX_NS ? 2 : 1;
 }
 
 static void add_user(struct follow *f, pid_t pid)
@@ -242,7 +237,7 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	open_tell_assumed(c, name);
 	f->opened++;
 	f->usage_ns = 0;
-	f->usage_step_ns = USAGE_MIN_NS;
+	f->usage_step_ns = ACCOUNT_MIN_NS;
 	err = ring_source_add(f->rings, c, name, (uint32_t)pid, live);
 	/* It may have ended since it was looked at, which tells its name. */
 	for (unsigned i = 0; !err && i < f->count; i++)
@@ -348,6 +343,18 @@ static int scan_processes(struct follow *f)
 	return err;
 }
 
+/* 0: it is followed from now on, or gone; 1: it is not of our run; -errno. */
+static int add_writer(struct follow *f, int fd, pid_t pid, const struct stat *st)
+{
+	int is = ringfile_is_of(pid, st);
+	int ours = is > 0 ? inbox_is_ours(&f->inbox, pid) : is;
+	if (ours)
+		return ours < 0 ? ours : add_process(f, pid, false);
+	if (is)
+		inbox_refuse(&f->inbox, fd);
+	return is;
+}
+
 /*
  * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
  * since, or nobody's child any more, or if it is not of our run; 0 if whoever wrote it is gone;
@@ -359,14 +366,7 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
 	/* Written when the file has been mapped: look again later. */
 	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
 		return 1;
-	int err = 0;
-	if (!was_followed(f, pid) && ringfile_is_of(pid, st)) {
-		if (!inbox_is_ours(&f->inbox, pid)) {
-			inbox_refuse(&f->inbox, fd);
-			return 1;
-		}
-		err = add_process(f, pid, false);
-	}
+	int err = was_followed(f, pid) ? 0 : add_writer(f, fd, pid, st);
 	if (!err || err == -ESRCH)
 		err = scan_processes(f);
 	return err ? err : known_rings_has(&f->known, fd);
@@ -423,7 +423,7 @@ static int tell_missed(int fd, const char *name, pid_t pid, const struct stat *s
 	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
 	uint64_t version = 0;
 	if (pread(fd, &version, sizeof(version), 0) == sizeof(version) && version &&
-	    !ringfile_is_of(pid, st) && known_rings_take(&f->known, fd, &k)) {
+	    ringfile_is_of(pid, st) <= 0 && known_rings_take(&f->known, fd, &k)) {
 		ring_source_missed(f->rings, (uint32_t)pid, age < now ? now - age : 0, now);
 		log_at(LOG_NORMAL, "the ring '%s' has not been read", name);
 	}

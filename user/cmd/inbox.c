@@ -115,11 +115,15 @@ void inbox_add_user(struct inbox *in, uid_t uid)
 		in->users[in->user_count++] = uid;
 }
 
-bool inbox_is_ours(const struct inbox *in, pid_t pid)
+int inbox_is_ours(const struct inbox *in, pid_t pid)
 {
 	char run[64];
-	return in->own || (process_getenv(pid, INBOX_RUN_VARIABLE, run, sizeof(run)) > 0 &&
-			   !strcmp(run, inbox_run()));
+	if (in->own)
+		return 1;
+	ssize_t n = process_getenv(pid, INBOX_RUN_VARIABLE, run, sizeof(run));
+	if (n < 0 && no_descriptor((int)-n))
+		return (int)n;
+	return n > 0 && !strcmp(run, inbox_run());
 }
 
 void inbox_refuse(struct inbox *in, int fd)

@@ -36,8 +36,9 @@ void inbox_open(struct inbox *in, const char *path, bool own);
 void inbox_done(struct inbox *in);
 /* A process of ours runs as this user. */
 void inbox_add_user(struct inbox *in, uid_t uid);
-/* True unless the living process belongs to somebody else's run, or to none. */
-bool inbox_is_ours(const struct inbox *in, pid_t pid);
+/* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
+ * we could not look. */
+int inbox_is_ours(const struct inbox *in, pid_t pid);
 /* The file is another's, for ever. */
 void inbox_refuse(struct inbox *in, int fd);
 

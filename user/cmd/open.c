@@ -242,6 +242,9 @@ int open_process(pid_t pid, struct process *ret)
 		return EXIT_GONE;
 	case PROCESS_DENIED:
 		return denied(ret);
+	case PROCESS_UNREAD:
+		complain("process %d cannot be looked at: %s", pid, strerror(-ret->error));
+		return EXIT_ERROR;
 	case PROCESS_GONE:
 		break;
 	}

@@ -52,12 +52,27 @@ static int parse_stat(const char *stat, struct process *p, char *state, unsigned
 	return 0;
 }
 
+/* The error is of us, and says nothing of the process. */
+static bool is_our_limit(ssize_t err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+static void set_unread(struct process *p, int err)
+{
+	p->state = PROCESS_UNREAD;
+	p->error = err;
+}
+
 void process_look(pid_t pid, struct process *ret)
 {
 	*ret = (struct process){.pid = pid, .state = PROCESS_GONE};
 	char buf[1024], dir[32], state;
 	unsigned long flags;
-	if (read_file(pid, "stat", buf, sizeof(buf)) <= 0 || parse_stat(buf, ret, &state, &flags))
+	ssize_t n = read_file(pid, "stat", buf, sizeof(buf));
+	if (is_our_limit(n))
+		set_unread(ret, (int)n);
+	if (n <= 0 || parse_stat(buf, ret, &state, &flags))
 		return;
 	struct stat st;
 	snprintf(dir, sizeof(dir), "/proc/%d", pid);
@@ -74,7 +89,11 @@ void process_look(pid_t pid, struct process *ret)
 	}
 	/* The permission is checked when maps is opened, not when it is read. */
 	char one[2];
-	ssize_t n = read_file(pid, "maps", one, sizeof(one));
+	n = read_file(pid, "maps", one, sizeof(one));
+	if (is_our_limit(n)) {
+		set_unread(ret, (int)n);
+		return;
+	}
 	ret->state = n >= 0			   ? PROCESS_OPEN
 		     : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
 						   : PROCESS_DENIED;

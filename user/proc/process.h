@@ -15,11 +15,13 @@ enum process_state {
 	PROCESS_ZOMBIE, /* ended, not yet waited for */
 	PROCESS_KERNEL, /* a kernel thread */
 	PROCESS_DENIED, /* somebody else's */
+	PROCESS_UNREAD, /* it could not be looked at: `error` says why */
 };
 
 struct process {
 	pid_t pid;
 	enum process_state state;
+	int error; /* of PROCESS_UNREAD, as -errno: no descriptor or no memory was left to us */
 	uid_t uid;
 	uint64_t start_time; /* field 22 of /proc/PID/stat */
 	char comm[32];

@@ -150,6 +150,11 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 		snprintf(reason, RINGFILE_REASON_BYTES, "no process %d%s", (int)pid, what);
 		return -ESRCH;
 	}
+	if (p.state == PROCESS_UNREAD) {
+		snprintf(reason, RINGFILE_REASON_BYTES, "process %d: %s", (int)pid,
+			 strerror(-p.error));
+		return p.error;
+	}
 	s.owner = p.uid;
 	int err = maps_each(pid, take_mapping, &s);
 	if (s.n)
@@ -172,19 +177,26 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 	return -ENOENT;
 }
 
-bool ringfile_is_of(pid_t pid, const struct stat *file)
+int ringfile_is_of(pid_t pid, const struct stat *file)
 {
 	struct ringfile found[RINGFILE_MAX];
 	char reason[RINGFILE_REASON_BYTES];
-	int n = ringfile_find(pid, NULL, found, RINGFILE_MAX, reason);
+	struct search s = {.pid = pid,
+			   .found = found,
+			   .cap = RINGFILE_MAX,
+			   .reason = reason,
+			   .owner = file->st_uid};
+	int err = maps_each(pid, take_mapping, &s);
 	bool is = false;
-	for (int i = 0; i < n; i++) {
+	for (int i = 0; i < s.n; i++) {
 		struct stat st;
 		is |= !fstat(found[i].fd, &st) && st.st_dev == file->st_dev &&
 		      st.st_ino == file->st_ino;
 		ringfile_close(&found[i]);
 	}
-	return is;
+	err = err < 0 ? err : s.err;
+	bool unread = err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+	return is ? 1 : unread ? err : 0;
 }
 
 void ringfile_close(struct ringfile *r)

@@ -37,10 +37,11 @@ pid_t ringfile_name_pid(const char *name);
  */
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
 /*
- * True if the file is a ring of the process. Its name alone says little: in a pid namespace of its
- * own a program has another number, which is somebody else's here.
+ * 1 if the file is a ring of the process, 0 if not. Its name alone says little: in a pid namespace of
+ * its own a program has another number, which is somebody else's here. -EMFILE, -ENFILE, -ENOMEM: we
+ * could not look, so it may be one.
  */
-bool ringfile_is_of(pid_t pid, const struct stat *file);
+int ringfile_is_of(pid_t pid, const struct stat *file);
 void ringfile_close(struct ringfile *r);
 
 #endif
