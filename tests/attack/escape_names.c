@@ -152,7 +152,7 @@ static void forge_capture(const char *path)
 	for (; piece(i, PIECE_BYTES, name); i++)
 		put_process(w, i, name);
 	write_block(fd, w, CAPTURE_BLOCK_EVENTS);
-	struct capture_item totals = {.what = CAPTURE_TOTALS, .totals = {.events = i}};
+	struct capture_item totals = {.what = CAPTURE_TOTALS, .totals = {i /* events */}};
 	put_item(w, &totals);
 	write_block(fd, w, CAPTURE_BLOCK_END);
 	capture_writer_free(w);

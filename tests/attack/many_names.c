@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "codec/capture.h"
+#include "core/totals.h"
 
 #define NAMES 6000
 
@@ -130,11 +131,10 @@ int main(int argc, char **argv)
 	use_fixed_names();
 	change_names();
 	close_block(CAPTURE_BLOCK_EVENTS);
-	struct capture_item totals = {
-		.what = CAPTURE_TOTALS,
-		.totals = {.events = events, .first_ns = 1010, .last_ns = now},
-	};
-	must(capture_put_item(writer, &totals) == 0, "totals");
+	struct totals totals = {.events = events, .first_ns = 1010, .last_ns = now};
+	struct capture_item item = {.what = CAPTURE_TOTALS};
+	totals_pack(&totals, item.totals);
+	must(capture_put_item(writer, &item) == 0, "totals");
 	close_block(CAPTURE_BLOCK_END);
 	capture_writer_free(writer);
 	close(out_fd);

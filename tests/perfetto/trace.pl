@@ -51,7 +51,7 @@ sub notes {
 	my $event = shift;
 	my %n;
 	for my $note (@{$event->{debug_annotations} // []}) {
-		my $name = $notes{one($note, 'name_iid')} // bad('a note without a name');
+		my $name = one($note, 'name') // $notes{one($note, 'name_iid') // 0} // bad('a note without a name');
 		my ($value) = map { one($note, $_) // () } qw(uint_value int_value string_value bool_value);
 		$value //= join ',', map { one($_, 'uint_value') } @{$note->{array_values}};
 		$n{$name} = $value;

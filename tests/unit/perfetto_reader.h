@@ -153,6 +153,8 @@ static void trace_note(struct trace *t, const struct field *message)
 	for (struct field f; reader_next(&r, &f);) {
 		if (f.number == 1)
 			fprintf(t->out, " %s=", f.value < 64 ? t->notes[f.value] : "!");
+		else if (f.number == 10)
+			fprintf(t->out, " %.*s=", (int)f.value, (char *)f.data);
 		else if (f.number == 12)
 			trace_note(t, &f);
 		else if (f.wire == 2)

@@ -94,8 +94,8 @@ static void wild_item(struct capture_item *item)
 		item->recovered.events = wild(), item->recovered.words = wild();
 		break;
 	default:
-		item->totals = (struct capture_totals){wild(), wild(), wild(), wild(), wild(),
-						       wild(), wild(), wild(), wild()};
+		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
+			item->totals[i] = wild();
 		break;
 	}
 }
@@ -130,7 +130,7 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 	case CAPTURE_RECOVERED:
 		return !memcmp(&a->recovered, &b->recovered, sizeof(a->recovered));
 	case CAPTURE_TOTALS:
-		return !memcmp(&a->totals, &b->totals, sizeof(a->totals));
+		return !memcmp(a->totals, b->totals, sizeof(a->totals));
 	}
 	return false;
 }

@@ -75,7 +75,7 @@ static const struct sink_ops watch_ops = {.events = watch, .end = watch_end, .fr
 static void emit(struct watcher *w, struct ebt_event ev)
 {
 	static uint64_t ts = 1000;
-	struct session_totals *t = &w->session->totals;
+	struct totals *t = &w->session->totals;
 	ev.ts = ts += 10;
 	ev.pos = ev.kind == EBT_LOST ? ts - 10 : ts * 3;
 	if (ev.kind == EBT_LOST) {
@@ -213,7 +213,7 @@ static void test_lost_loss(void)
 	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .arg = {5, 20}},
 				     {.ts = 6, .kind = EBT_BEGIN, .id = 1}};
 	struct capture_item end = {.what = CAPTURE_TOTALS};
-	end.totals = (struct capture_totals){.events = 1, .lost_events = 5, .lost_words = 20};
+	totals_pack(&(struct totals){.events = 1, .lost_events = 5, .lost_words = 20}, end.totals);
 	if (capture_writer_new(1, &writer))
 		abort();
 	capture_put_head(file);
@@ -234,7 +234,7 @@ static void test_lost_loss(void)
 		abort();
 	init(&w, NULL);
 	is(read_back(fd, &w), 0, "a capture whose first block is damaged is read");
-	const struct session_totals *t = &w.session->totals;
+	const struct totals *t = &w.session->totals;
 	ok(t->events == 1 && t->damaged == 1 && t->lost_events == 5 && t->lost_words == 20,
 	   "what its end says was lost is in the totals, though the block that said when is not");
 	session_free(w.session);
@@ -264,7 +264,7 @@ int main(void)
 	sink_free(out);
 	is(differing_views(&first, &second), 0,
 	   "each event has the name, the number and the payload that it had when it was written");
-	ok(!memcmp(&first.session->totals, &second.session->totals, sizeof(struct session_totals)),
+	ok(!memcmp(&first.session->totals, &second.session->totals, sizeof(struct totals)),
 	   "the totals are the same, with what came late out of a loss");
 	is(second.session->totals.lost_events, 3, "which is then no longer lost");
 	ok(same_session(first.session, second.session), "processes, clocks and times are the same");
@@ -272,7 +272,7 @@ int main(void)
 	init(&third, NULL);
 	is(read_back(again, &third), 0, "the capture of a capture is read");
 	is(differing_views(&first, &third), 0, "and each of its events is the same, too");
-	ok(!memcmp(&first.session->totals, &third.session->totals, sizeof(struct session_totals)),
+	ok(!memcmp(&first.session->totals, &third.session->totals, sizeof(struct totals)),
 	   "and so are its totals");
 	ok(same_session(first.session, third.session), "and its processes, clocks and times");
 	session_free(first.session);

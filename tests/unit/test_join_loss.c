@@ -42,7 +42,7 @@ static void test_hole(void)
 /* Holes, and what of them comes late: {events, words} lost, {events, words} of history. */
 static int totals_are(uint64_t events, uint64_t words, uint64_t history, uint64_t history_words)
 {
-	const struct session_totals *t = &session->totals;
+	const struct totals *t = &session->totals;
 	int good = t->lost_events == events && t->lost_words == words &&
 		   t->history_events == history && t->history_words == history_words;
 	if (!good)

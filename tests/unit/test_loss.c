@@ -15,7 +15,7 @@ struct loss {
 
 static void check(const char *name, const struct loss *l, const char *text, bool any, bool any_late)
 {
-	struct session_totals t = {.events = 100};
+	struct totals t = {.events = 100};
 	char got[LOSS_TEXT_BYTES];
 	for (; l->events || l->words; l++) {
 		struct ebt_event ev = {.kind = EBT_LOST,

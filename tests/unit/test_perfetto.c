@@ -91,7 +91,7 @@ static void test_basics(void)
 
 	start();
 	session->clock_at = (struct session_clock){5, 6, 7};
-	session->totals = (struct session_totals){.events = 9, .lost_events = 8, .late = 2};
+	session->totals = (struct totals){.events = 9, .lost_events = 8, .late = 2};
 	session->run_end_ns = 50;
 	is(sink_end(sink), 0, "a trace without an event is one");
 	char *text = written();
@@ -100,6 +100,15 @@ static void test_basics(void)
 	       "lost_events=8, lost_words=0, history_events=0, history_words=0, late=2, "
 	       "damaged=0,\n",
 	       "it has the clocks at its beginning and the totals at its end");
+	free(text);
+	stop();
+
+	start();
+	session->totals = (struct totals){.unwatched = 1, .unwatched_ns = 1250};
+	is(sink_end(sink), 0, "a trace without an event, of a run that was not watched, is one");
+	text = written();
+	ok(strstr(text, " history_words=0, unwatched_ns=1250, late=0,"),
+	   "it tells for how long that was");
 	free(text);
 	stop();
 }

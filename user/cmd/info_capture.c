@@ -109,7 +109,7 @@ static void print_damage(const struct report *r)
 
 static void print_text(const struct report *r)
 {
-	const struct session_totals *t = &r->session->totals;
+	const struct totals *t = &r->session->totals;
 	const struct capture_stats *s = capture_source_stats(r->capture);
 	print("%s: capture, version %" PRIu32 ", of %s%s\n", r->name, s->version,
 	      r->session->source, s->whole ? "" : " (interrupted: without its end)");
@@ -163,20 +163,6 @@ static void put_json_processes(struct json *j, const struct report *r)
 	json_close(j, ']');
 }
 
-static void put_json_totals(struct json *j, const struct session_totals *t)
-{
-	json_key_u64(j, "events", t->events);
-	json_key_u64(j, "first_ns", t->first_ns);
-	json_key_u64(j, "last_ns", t->last_ns);
-	json_key_known(j, "lost_events", !t->lost_uncounted, t->lost_events);
-	json_key_u64(j, "lost_words", t->lost_words);
-	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
-	json_key_u64(j, "history_words", t->history_words);
-	json_key_u64(j, "unwatched_ns", t->unwatched_ns);
-	json_key_u64(j, "late", t->late);
-	json_key_u64(j, "damaged", t->damaged);
-}
-
 static void print_json(const struct report *r)
 {
 	const struct capture_stats *s = capture_source_stats(r->capture);
@@ -193,7 +179,7 @@ static void print_json(const struct report *r)
 	json_key(j, "whole");
 	json_bool(j, s->whole);
 	put_json_processes(j, r);
-	put_json_totals(j, &r->session->totals);
+	totals_put_json(j, &r->session->totals, true);
 	json_key_u64(j, "blocks", s->blocks);
 	json_key_u64(j, "bytes", s->file_bytes);
 	json_key_u64(j, "raw_bytes", s->raw_bytes);
@@ -249,7 +235,7 @@ static int tell(const struct input *in, const struct opts *o, struct session *se
 	if (!status)
 		(o->json ? print_json : print_text)(&r);
 	free(r.processes);
-	const struct session_totals *t = &session->totals;
+	const struct totals *t = &session->totals;
 	bool lossy = loss_is_any(t, false) || t->damaged;
 	return !status && o->fail_on_loss && lossy ? EXIT_LOSS : status;
 }

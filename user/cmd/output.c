@@ -161,7 +161,7 @@ static int front_flush(struct sink *k)
 /* What was overwritten before we came is no loss of this run. */
 static bool has_lost(const struct output *out)
 {
-	struct session_totals t = session_run_totals(out->session);
+	struct totals t = session_run_totals(out->session);
 	return t.lost_events > t.history_events || t.lost_words > t.history_words;
 }
 

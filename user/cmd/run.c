@@ -54,7 +54,7 @@ static bool came_late(const struct opts *o)
 /* Words are lost by rings alone: one that was written faster than it was read. */
 static void tell_wrapped(const struct opts *o, const struct session *session)
 {
-	struct session_totals totals = session_run_totals(session);
+	struct totals totals = session_run_totals(session);
 	uint64_t words = totals.lost_words - (came_late(o) ? totals.history_words : 0);
 	if (!words || log_level < LOG_NORMAL)
 		return;
@@ -103,13 +103,13 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 	return status;
 }
 
-static bool is_lossy(const struct opts *o, const struct session_totals *t)
+static bool is_lossy(const struct opts *o, const struct totals *t)
 {
 	return loss_is_any(t, came_late(o)) || t->damaged;
 }
 
 int run_status(const struct opts *o, const struct session *session, int status)
 {
-	struct session_totals totals = session_run_totals(session);
+	struct totals totals = session_run_totals(session);
 	return !status && o->fail_on_loss && is_lossy(o, &totals) ? EXIT_LOSS : status;
 }

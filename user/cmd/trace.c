@@ -36,7 +36,7 @@ static const struct opts_command command = {
 	"such "
 	"process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own."};
 
-static void say_totals(const struct opts *o, const struct session_totals *t)
+static void say_totals(const struct opts *o, const struct totals *t)
 {
 	char lost[LOSS_TEXT_BYTES], damaged[48] = "";
 	if (!o->output || log_level < LOG_NORMAL)
@@ -65,7 +65,7 @@ static int run(const struct opts *o, struct session *session)
 	 * reason has been said: enough. */
 	if (out.failed)
 		return status;
-	struct session_totals totals = session_run_totals(session);
+	struct totals totals = session_run_totals(session);
 	if (!status || totals.first_ns)
 		say_totals(o, &totals);
 	if (!o->file_count && !o->snapshot)

@@ -152,7 +152,7 @@ static void show_progress(struct tracer *t, uint64_t now)
 		return;
 	t->progress_ns = now + 500000000u;
 	char lost[LOSS_TEXT_BYTES];
-	struct session_totals totals = session_run_totals(t->session);
+	struct totals totals = session_run_totals(t->session);
 	fprintf(stderr, "\rebtrace: %llu events, %s ", (unsigned long long)totals.events,
 		loss_text(&totals, lost));
 }

@@ -49,7 +49,7 @@
  *	3 NAME      v pid, v id, s name of the user event
  *	4 RECOVERED v events, v words: no longer lost, they come late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
- *	            first_ns, last_ns: of the whole run, in the END block
+ *	            first_ns, last_ns: of the whole run, in the END block; in this order in `totals`
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -67,6 +67,7 @@
 /* What a longer payload keeps; it gets EBT_F_CUT. */
 #define CAPTURE_PAYLOAD_MAX (1u << 20)
 #define CAPTURE_NAME_MAX    1023
+#define CAPTURE_TOTAL_COUNT 9
 
 enum capture_block_type {
 	CAPTURE_BLOCK_EVENTS = 1,
@@ -101,11 +102,6 @@ struct capture_name {
 	char text[CAPTURE_NAME_MAX + 1];
 };
 
-struct capture_totals {
-	uint64_t events, lost_events, lost_words, history_events, history_words, late, damaged;
-	uint64_t first_ns, last_ns;
-};
-
 struct capture_item {
 	enum capture_what what;
 	union {
@@ -120,7 +116,7 @@ struct capture_item {
 		struct {
 			uint64_t events, words;
 		} recovered;
-		struct capture_totals totals;
+		uint64_t totals[CAPTURE_TOTAL_COUNT];
 	};
 };
 

@@ -231,15 +231,6 @@ static int get_name(struct capture_decoder *d, struct capture_name *n)
 	return get_s(d, n->text, sizeof(n->text));
 }
 
-static void get_totals(struct capture_decoder *d, struct capture_totals *t)
-{
-	uint64_t *const fields[] = {&t->events,		&t->lost_events,   &t->lost_words,
-				    &t->history_events, &t->history_words, &t->late,
-				    &t->damaged,	&t->first_ns,	   &t->last_ns};
-	for (unsigned i = 0; i < sizeof(fields) / sizeof(*fields); i++)
-		*fields[i] = get_v(d);
-}
-
 /* 1: it is one that we know; 0: it is not, and was skipped. */
 static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
 {
@@ -264,7 +255,8 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		ret->recovered.words = get_v(d);
 		break;
 	case CAPTURE_TOTALS:
-		get_totals(d, &ret->totals);
+		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
+			ret->totals[i] = get_v(d);
 		break;
 	default:
 		known = 0;

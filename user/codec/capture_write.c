@@ -303,19 +303,6 @@ static uint8_t *put_name(uint8_t *p, const struct capture_name *n)
 	return put_s(p, n->text, sizeof(n->text));
 }
 
-static uint8_t *put_totals(uint8_t *p, const struct capture_totals *t)
-{
-	p = put_v(p, t->events);
-	p = put_v(p, t->lost_events);
-	p = put_v(p, t->lost_words);
-	p = put_v(p, t->history_events);
-	p = put_v(p, t->history_words);
-	p = put_v(p, t->late);
-	p = put_v(p, t->damaged);
-	p = put_v(p, t->first_ns);
-	return put_v(p, t->last_ns);
-}
-
 int capture_put_item(struct capture_writer *w, const struct capture_item *item)
 {
 	uint8_t *p = room(w, ITEM_ROOM);
@@ -336,7 +323,8 @@ int capture_put_item(struct capture_writer *w, const struct capture_item *item)
 		end = put_v(put_v(content, item->recovered.events), item->recovered.words);
 		break;
 	case CAPTURE_TOTALS:
-		end = put_totals(content, &item->totals);
+		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
+			end = put_v(end, item->totals[i]);
 		break;
 	case CAPTURE_EVENT:
 		break;

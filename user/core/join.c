@@ -221,8 +221,7 @@ static int drop(struct join *j, struct ebt_event *ev)
 static void give_back(struct session *s, struct ring_life *r, const struct ebt_event *ev)
 {
 	/* It may have been counted in an output that is whole already. */
-	struct session_totals *t =
-		!s->totals.lost_events && s->past.lost_events ? &s->past : &s->totals;
+	struct totals *t = !s->totals.lost_events && s->past.lost_events ? &s->past : &s->totals;
 	bool history = r->history.events && (int32_t)(ev->seq - r->history_end) < 0;
 	struct missing *m = history ? &r->history : &r->missing;
 	if (!m->events)

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void loss_count(struct session_totals *t, const struct ebt_event *lost)
+void loss_count(struct totals *t, const struct ebt_event *lost)
 {
 	bool counted = lost->arg[0] != EBT_LOST_UNCOUNTED, history = lost->flags & EBT_F_HISTORY;
 	uint64_t events = counted ? lost->arg[0] : 0;
@@ -22,7 +22,7 @@ void loss_count(struct session_totals *t, const struct ebt_event *lost)
 	}
 }
 
-bool loss_is_any(const struct session_totals *t, bool spare_history)
+bool loss_is_any(const struct totals *t, bool spare_history)
 {
 	if (spare_history)
 		return t->lost_events > t->history_events || t->lost_words > t->history_words ||
@@ -30,7 +30,7 @@ bool loss_is_any(const struct session_totals *t, bool spare_history)
 	return t->lost_events || t->lost_words || t->lost_uncounted > t->unwatched;
 }
 
-const char *loss_text(const struct session_totals *t, char text[LOSS_TEXT_BYTES])
+const char *loss_text(const struct totals *t, char text[LOSS_TEXT_BYTES])
 {
 	char number[48], words[40] = "", unwatched[48] = "";
 	if (t->lost_uncounted && !t->lost_events)

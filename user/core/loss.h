@@ -16,13 +16,13 @@ static inline bool loss_is_unwatched(const struct ebt_event *ev)
 	       ev->flags & EBT_F_HISTORY;
 }
 
-void loss_count(struct session_totals *t, const struct ebt_event *lost);
+void loss_count(struct totals *t, const struct ebt_event *lost);
 /* spare_history: what was overwritten before the tracer came is none. What was not watched is not. */
-bool loss_is_any(const struct session_totals *t, bool spare_history);
+bool loss_is_any(const struct totals *t, bool spare_history);
 
 #define LOSS_TEXT_BYTES 160
 /* "0 lost", "12 lost (40 words)", "at least 12 lost (…)", "unknown number lost (40 words, 1.250 ms
  * not watched)". Returns text. */
-const char *loss_text(const struct session_totals *t, char text[LOSS_TEXT_BYTES]);
+const char *loss_text(const struct totals *t, char text[LOSS_TEXT_BYTES]);
 
 #endif

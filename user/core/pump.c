@@ -27,7 +27,7 @@ struct pump {
 	bool drained;
 };
 
-static void count_events(struct session_totals *t, const struct ebt_event *ev, size_t n)
+static void count_events(struct totals *t, const struct ebt_event *ev, size_t n)
 {
 	uint64_t others = 0, late = 0;
 	for (size_t i = 0; i < n; i++) {

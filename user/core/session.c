@@ -269,23 +269,10 @@ uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id)
 	return p && p->raw_phase && id < p->raw_phases ? p->raw_phase[id] : id;
 }
 
-struct session_totals session_run_totals(const struct session *s)
+struct totals session_run_totals(const struct session *s)
 {
-	struct session_totals sum = s->totals;
-	const struct session_totals *past = &s->past;
-	sum.events += past->events;
-	sum.lost_events += past->lost_events;
-	sum.lost_words += past->lost_words;
-	sum.lost_uncounted += past->lost_uncounted;
-	sum.history_events += past->history_events;
-	sum.history_words += past->history_words;
-	sum.history_uncounted += past->history_uncounted;
-	sum.unwatched += past->unwatched;
-	sum.unwatched_ns += past->unwatched_ns;
-	sum.late += past->late;
-	sum.damaged += past->damaged;
-	sum.first_ns = past->first_ns ? past->first_ns : sum.first_ns;
-	sum.last_ns = sum.last_ns ? sum.last_ns : past->last_ns;
+	struct totals sum = s->past;
+	totals_add(&sum, &s->totals);
 	return sum;
 }
 
@@ -295,5 +282,5 @@ void session_next_output(struct session *s)
 	if (s->run_begin_ns && s->totals.last_ns > s->run_begin_ns)
 		s->run_begin_ns = s->totals.last_ns;
 	s->past = session_run_totals(s);
-	s->totals = (struct session_totals){0};
+	s->totals = (struct totals){0};
 }

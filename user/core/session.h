@@ -9,6 +9,8 @@
 #ifndef CORE_SESSION_H
 #define CORE_SESSION_H
 
+#include "core/totals.h"
+
 #include <ebtrace/event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,20 +41,6 @@ struct session_process {
 	uint64_t end_ns; /* when its end was noticed; 0: it was not */
 };
 
-/* Counts kept by the pump; every sink's summary shows the same numbers. */
-struct session_totals {
-	uint64_t events;      /* delivered, without lost, damage and process events */
-	uint64_t lost_events; /* where they are counted */
-	uint64_t lost_words;
-	uint64_t lost_uncounted; /* losses of which nobody knows how many events they are */
-	uint64_t history_events, history_words,
-		history_uncounted;	  /* of those: overwritten before the tracer attached */
-	uint64_t unwatched, unwatched_ns; /* of these: probes were not in place yet; and how long */
-	uint64_t late;
-	uint64_t damaged;
-	uint64_t first_ns, last_ns;
-};
-
 struct session {
 	const char *source; /* "ring", "bpf", "ring+bpf" */
 	const char *clock;  /* "monotonic" */
@@ -61,8 +49,8 @@ struct session {
 	 * known before the sinks end; 0: not a live run. */
 	uint64_t run_begin_ns, run_end_ns;
 	struct session_clock clock_at;
-	struct session_totals totals;  /* of the output that is written now, as sinks need them */
-	struct session_totals past;    /* of those that are whole (--rotate) */
+	struct totals totals;	       /* of the output that is written now, as sinks need them */
+	struct totals past;	       /* of those that are whole (--rotate) */
 	uint64_t user_names;	       /* counts changes of names of user events */
 	struct session_tables *tables; /* private */
 };
@@ -71,7 +59,7 @@ int session_new(struct session **ret);
 void session_free(struct session *s);
 
 /* Of the whole run. */
-struct session_totals session_run_totals(const struct session *s);
+struct totals session_run_totals(const struct session *s);
 /* The output that was written is whole, another begins. */
 void session_next_output(struct session *s);
 

@@ -257,19 +257,11 @@ static bool chrome_ready(struct sink *k)
 
 static void put_summary(struct chrome *c)
 {
-	const struct session_totals *t = &c->session->totals;
 	const struct session_process *p = session_first_process(c->session);
-	struct json *j = &c->out.json;
 	chrome_json_open(&c->out, 'M', "ebtrace_summary", NULL);
 	chrome_json_row(&c->out, p ? p->pid : 0, 0);
 	chrome_json_open_args(&c->out);
-	json_key_u64(j, "events", t->events);
-	json_key_known(j, "lost_events", !t->lost_uncounted, t->lost_events);
-	json_key_u64(j, "lost_words", t->lost_words);
-	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
-	json_key_u64(j, "history_words", t->history_words);
-	json_key_u64(j, "late", t->late);
-	json_key_u64(j, "damaged", t->damaged);
+	totals_put_json(&c->out.json, &c->session->totals, false);
 	chrome_json_close_args(&c->out);
 }
 

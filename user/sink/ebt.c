@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+_Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for each total it keeps");
+
 #define EBT_LEVEL	1
 #define EBT_BLOCK_BYTES (256 * 1024)
 #define EBT_BLOCK_NS	1000000000ull
@@ -213,7 +215,7 @@ static int refer_name(struct ebt *e, const struct ebt_event *ev)
 /* Events out of a hole that was told came late, so less is lost than the losses say. */
 static int settle_losses(struct ebt *e)
 {
-	const struct session_totals *t = &e->session->totals;
+	const struct totals *t = &e->session->totals;
 	if (t->lost_events == e->lost_events && t->lost_words == e->lost_words)
 		return 0;
 	struct capture_item item = {.what = CAPTURE_RECOVERED};
@@ -277,19 +279,8 @@ static int put_end(struct ebt *e)
 		err = put_news(e);
 	if (!err)
 		err = settle_losses(e);
-	const struct session_totals *t = &e->session->totals;
 	struct capture_item item = {.what = CAPTURE_TOTALS};
-	item.totals = (struct capture_totals){
-		.events = t->events,
-		.lost_events = t->lost_events,
-		.lost_words = t->lost_words,
-		.history_events = t->history_events,
-		.history_words = t->history_words,
-		.late = t->late,
-		.damaged = t->damaged,
-		.first_ns = t->first_ns,
-		.last_ns = t->last_ns,
-	};
+	totals_pack(&e->session->totals, item.totals);
 	if (!err)
 		err = capture_put_item(e->writer, &item);
 	return err ? err : close_block(e, CAPTURE_BLOCK_END);

@@ -368,7 +368,6 @@ static bool fxt_ready(struct sink *k)
 static int put_summary(struct fxt *f, uint64_t end_ns)
 {
 	const struct session *s = f->session;
-	const struct session_totals *totals = &s->totals;
 	const struct session_process *p = session_first_process(s);
 	struct fxt_record *r = &f->record;
 	struct fxt_thread t;
@@ -380,15 +379,10 @@ static int put_summary(struct fxt *f, uint64_t end_ns)
 	fxt_record_event(r, FXT_INSTANT, end_ns, &t, &category, &name);
 	fxt_record_name(r, "source", s->source);
 	fxt_record_name(r, "clock", s->clock);
-	fxt_record_u64(r, "events", totals->events);
-	if (!totals->lost_uncounted) /* else nobody knows */
-		fxt_record_u64(r, "lost_events", totals->lost_events);
-	fxt_record_u64(r, "lost_words", totals->lost_words);
-	if (!totals->history_uncounted)
-		fxt_record_u64(r, "history_events", totals->history_events);
-	fxt_record_u64(r, "history_words", totals->history_words);
-	fxt_record_u64(r, "late", totals->late);
-	fxt_record_u64(r, "damaged", totals->damaged);
+	struct totals_row row;
+	for (unsigned at = 0; totals_next(&s->totals, false, &at, &row);)
+		if (row.known)
+			fxt_record_u64(r, row.key, row.value);
 	fxt_record_close(r);
 	return 0;
 }

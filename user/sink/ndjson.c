@@ -305,21 +305,11 @@ static bool ndjson_ready(struct sink *k)
 static int ndjson_end(struct sink *k)
 {
 	struct ndjson *n = (struct ndjson *)k;
-	const struct session_totals *t = &n->session->totals;
-	struct json *j = &n->json;
 	if (!n->has_header)
 		put_header(n);
 	open_line(n);
-	json_key_str(j, "kind", "summary");
-	json_key_u64(j, "events", t->events);
-	json_key_known(j, "lost_events", !t->lost_uncounted, t->lost_events);
-	json_key_u64(j, "lost_words", t->lost_words);
-	json_key_known(j, "history_events", !t->history_uncounted, t->history_events);
-	json_key_u64(j, "history_words", t->history_words);
-	if (t->unwatched)
-		json_key_u64(j, "unwatched_ns", t->unwatched_ns);
-	json_key_u64(j, "late", t->late);
-	json_key_u64(j, "damaged", t->damaged);
+	json_key_str(&n->json, "kind", "summary");
+	totals_put_json(&n->json, &n->session->totals, false);
 	close_line(n);
 	return buf_finish(&n->buf);
 }

@@ -297,26 +297,13 @@ static bool perfetto_ready(struct sink *k)
 
 static void put_summary(struct perfetto *f, uint64_t end_ns)
 {
-	const struct session_totals *t = &f->session->totals;
-	const struct {
-		enum packet_note note;
-		uint64_t value;
-		bool unknown;
-	} notes[] = {
-		{PACKET_NOTE_EVENTS, t->events, false},
-		{PACKET_NOTE_LOST_EVENTS, t->lost_events, t->lost_uncounted},
-		{PACKET_NOTE_LOST_WORDS, t->lost_words, false},
-		{PACKET_NOTE_HISTORY_EVENTS, t->history_events, t->history_uncounted},
-		{PACKET_NOTE_HISTORY_WORDS, t->history_words, false},
-		{PACKET_NOTE_LATE, t->late, false},
-		{PACKET_NOTE_DAMAGED, t->damaged, false},
-	};
 	struct packets *p = &f->packets;
 	uint64_t track = session_track(f);
 	packets_begin(p, PACKET_INSTANT, end_ns, track, packets_intern(p, "summary"));
-	for (unsigned i = 0; i < sizeof(notes) / sizeof(*notes); i++)
-		if (!notes[i].unknown)
-			packets_note_u64(p, notes[i].note, notes[i].value);
+	struct totals_row row;
+	for (unsigned at = 0; totals_next(&f->session->totals, false, &at, &row);)
+		if (row.known)
+			packets_note_named(p, row.key, row.value);
 	packets_end(p);
 }
 

@@ -60,6 +60,7 @@ enum {
 	NOTE_UINT = 3,
 	NOTE_INT = 4,
 	NOTE_STRING = 6,
+	NOTE_NAME = 10,
 	NOTE_ARRAY = 12,
 };
 
@@ -121,14 +122,15 @@ static void put_name(struct packets *p, uint32_t field, uint32_t iid, const char
 	proto_close(&p->one, name);
 }
 
+static const char *const notes[] = {"",
+#define X(note, name) #name,
+				    PACKET_NOTES(X)
+#undef X
+};
+
 /* What later packets stand on: the clock of their times, the names of notes. */
 static void put_state(struct packets *p)
 {
-	static const char *const notes[] = {
-#define X(note, name) [PACKET_NOTE_##note] = #name,
-		PACKET_NOTES(X)
-#undef X
-	};
 	size_t defaults = proto_open(&p->one, PACKET_DEFAULTS);
 	proto_put_u64(&p->one, DEFAULTS_CLOCK_ID, CLOCK_IS_MONOTONIC);
 	proto_close(&p->one, defaults);
@@ -293,6 +295,19 @@ static size_t open_note(struct packets *p, enum packet_note note)
 void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v)
 {
 	size_t opened = open_note(p, note);
+	proto_put_u64(&p->one, NOTE_UINT, v);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_named(struct packets *p, const char *name, uint64_t v)
+{
+	for (uint32_t i = 1; i < sizeof(notes) / sizeof(*notes); i++)
+		if (!strcmp(notes[i], name)) {
+			packets_note_u64(p, i, v);
+			return;
+		}
+	size_t opened = proto_open(&p->one, EVENT_NOTES);
+	proto_put_text(&p->one, NOTE_NAME, name);
 	proto_put_u64(&p->one, NOTE_UINT, v);
 	proto_close(&p->one, opened);
 }

@@ -105,6 +105,8 @@ void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, ui
 void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
 		   uint64_t value);
 void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v);
+/* By its name, which need not be one of PACKET_NOTES. Slow: for what is written once. */
+void packets_note_named(struct packets *p, const char *name, uint64_t v);
 void packets_note_i64(struct packets *p, enum packet_note note, int64_t v);
 void packets_note_true(struct packets *p, enum packet_note note);
 void packets_note_text(struct packets *p, enum packet_note note, const char *text);

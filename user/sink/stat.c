@@ -45,7 +45,7 @@ static uint64_t gained(uint64_t now, uint64_t before)
 
 static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 {
-	const struct session_totals *totals = &k->session->totals;
+	const struct totals *totals = &k->session->totals;
 	struct marks *was = &k->marks;
 	struct marks now = {
 		.of = stat_lines_marks(&k->model, end_ns),

@@ -427,7 +427,7 @@ static void text_cancel(struct sink *k)
 static int text_end(struct sink *k)
 {
 	struct text *t = (struct text *)k;
-	const struct session_totals *n = &t->session->totals;
+	const struct totals *n = &t->session->totals;
 	char lost[LOSS_TEXT_BYTES];
 	if (t->cancelled)
 		return buf_finish(&t->buf);

@@ -35,7 +35,7 @@ struct capture_source {
 	bool told_many;
 	int err;
 	uint64_t lost_events, lost_words; /* as our events say, less what was recovered */
-	struct capture_totals totals;
+	struct totals totals;
 	bool has_totals;
 };
 
@@ -168,7 +168,7 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		recover(s, item->recovered.events, item->recovered.words);
 		return 0;
 	case CAPTURE_TOTALS:
-		s->totals = item->totals;
+		totals_unpack(item->totals, &s->totals);
 		s->has_totals = true;
 		settle_losses(s);
 		return 0;
@@ -351,7 +351,7 @@ const struct capture_stats *capture_source_stats(const struct capture_source *s)
 	return capture_reader_stats(s->reader);
 }
 
-const struct capture_totals *capture_source_totals(const struct capture_source *s)
+const struct totals *capture_source_totals(const struct capture_source *s)
 {
 	return s->has_totals ? &s->totals : NULL;
 }

@@ -34,6 +34,6 @@ int capture_source_error(const struct capture_source *s);
 const struct capture_fault *capture_source_fault(const struct capture_source *s);
 const struct capture_stats *capture_source_stats(const struct capture_source *s);
 /* The totals that the capture says; NULL: it does not, or not yet. */
-const struct capture_totals *capture_source_totals(const struct capture_source *s);
+const struct totals *capture_source_totals(const struct capture_source *s);
 
 #endif
