@@ -19,11 +19,11 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
 static const char *const phase_names[] = {
-#define EBT_PHASE(id, name) [id] = #name,
+#define EBT_PHASE(id, name, stops) [id] = #name,
 #include <ebtrace/events.def>
 };
 static const char *const counter_names[] = {
-#define EBT_COUNTER_ID(id, name, help) [id] = #name,
+#define EBT_COUNTER_ID(id, name, unit, help) [id] = #name,
 #include <ebtrace/events.def>
 };
 static const char *const lifecycle_names[] = {

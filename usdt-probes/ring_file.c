@@ -31,11 +31,11 @@ struct name {
 	char text[EBT_RING_EXT_NAME_BYTES];
 };
 static const struct name phase_names[] = {
-#define EBT_PHASE(id, name) [id] = {#name},
+#define EBT_PHASE(id, name, stops) [id] = {#name},
 #include <ebtrace/events.def>
 };
 static const struct name counter_names[] = {
-#define EBT_COUNTER_ID(id, name, help) [id] = {#name},
+#define EBT_COUNTER_ID(id, name, unit, help) [id] = {#name},
 #include <ebtrace/events.def>
 };
 static const struct name lifecycle_names[] = {

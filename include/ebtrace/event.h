@@ -3,8 +3,8 @@
  * The one type that crosses every border of the project: a struct ebt_event, by value.
  *
  * It is included by the traced program's probe library, by the BPF programs and by the tracer, so
- * it uses fixed-width integers only and includes nothing when compiled for BPF. Values of enums
- * are explicit and only ever appended to: captures on disk hold them.
+ * it uses fixed-width integers only and includes no system header when compiled for BPF. Values of
+ * enums are explicit and only ever appended to: captures on disk hold them.
  */
 #ifndef EBTRACE_EVENT_H
 #define EBTRACE_EVENT_H
@@ -21,49 +21,25 @@
 /* An id that no table knows: EBT_UNKNOWN_ID | the producer's number. */
 #define EBT_UNKNOWN_ID 0x10000u
 
+/* Kinds and their arguments are described in events.def. */
 enum ebt_kind {
 	EBT_KIND_NONE = 0,
+#define EBT_KIND_DEF(value, KIND, ...) KIND = value,
+#include <ebtrace/events.def>
+};
+/* Every kind is below. */
+#define EBT_KINDS 64
 
-	/* runtime events; id is canonical, see events.def */
-	EBT_BEGIN = 1,	     /* id: phase */
-	EBT_END = 2,	     /* id: phase */
-	EBT_COUNTER = 3,     /* id: counter; arg[0]: value */
-	EBT_LIFECYCLE = 4,   /* id: lifecycle; arg[0]: data, signed */
-	EBT_ALLOC_SIZES = 5, /* payload: EBT_ALLOC_BUCKETS words */
-
-	/* user events; id is the index of the registered name */
-	EBT_UNIT = 8,
-	EBT_INT = 9, /* arg[0]: value, signed */
-	EBT_SPAN_BEGIN = 10,
-	EBT_SPAN_END = 11,
-	EBT_CUSTOM = 12, /* payload: bytes */
-
-	/*
-	 * Others are missing here. arg[0]: events (EBT_LOST_UNCOUNTED: not known), arg[1]: words of
-	 * a ring (0 where there is no ring), since: the last moment before the hole, ns. ts is the
-	 * moment at which the stream resumes.
-	 */
-	EBT_LOST = 16,
-	/* Bytes that could not be understood. arg[0]: file offset; arg[1]: words skipped. */
-	EBT_DAMAGE = 17,
-	/* A process of the session changed: id is an enum ebt_process_change. arg[0]: child pid. */
-	EBT_PROCESS = 18,
-
-	/* sampled allocations (memtrace) */
-	EBT_ALLOC = 24,
-	EBT_PROMOTE = 25,
-	EBT_COLLECT = 26,
-
-	/* page heap (Go page traces) */
-	EBT_PAGE_ALLOC = 32,
-	EBT_PAGE_FREE = 33,
-	EBT_PAGE_SCAVENGE = 34,
+/* The id of EBT_PROCESS. */
+enum ebt_process_change {
+#define EBT_PROCESS_CHANGE_DEF(value, CONSTANT, name) CONSTANT = value,
+#include <ebtrace/events.def>
 };
 
-enum ebt_process_change {
-	EBT_PROCESS_FORK = 0,
-	EBT_PROCESS_EXEC = 1,
-	EBT_PROCESS_EXIT = 2,
+/* An argument of EBT_ALLOC. */
+enum ebt_alloc_source {
+#define EBT_ALLOC_SOURCE_DEF(value, CONSTANT, name) CONSTANT = value,
+#include <ebtrace/events.def>
 };
 
 /* struct ebt_event.flags */
@@ -91,12 +67,12 @@ struct ebt_event {
 	uint16_t domain; /* index of its ring; EBT_NO_DOMAIN: none */
 	uint16_t cpu;	 /* EBT_NO_CPU: not known */
 	uint16_t flags;	 /* enum ebt_event_flag */
-	uint32_t id;	 /* what it means is said beside each kind */
+	uint32_t id;	 /* as events.def says of each kind */
 	uint32_t stack;	 /* id in the session's stack table; 0: none */
 	uint32_t seq;	 /* ordinal of the event in its ring, modulo 2^32; with EBT_F_SEQ */
 	uint32_t size;	 /* words of its record in the ring, 0: not known */
 	union {
-		uint64_t arg[2]; /* what it means is said beside each kind */
+		uint64_t arg[2]; /* likewise */
 		int64_t sarg[2];
 	};
 };

@@ -60,11 +60,11 @@ extern "C" {
 #define EBT_API __attribute__((visibility("default")))
 
 enum ebt_phase {
-#define EBT_PHASE(id, name) EBT_PHASE_##name = id,
+#define EBT_PHASE(id, name, stops) EBT_PHASE_##name = id,
 #include <ebtrace/events.def>
 };
 enum ebt_counter {
-#define EBT_COUNTER_ID(id, name, help) EBT_COUNTER_##name = id,
+#define EBT_COUNTER_ID(id, name, unit, help) EBT_COUNTER_##name = id,
 #include <ebtrace/events.def>
 };
 

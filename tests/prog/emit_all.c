@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 static const char *const phase_name[] = {
-#define EBT_PHASE(id, name) [id] = #name,
+#define EBT_PHASE(id, name, stops) [id] = #name,
 #include <ebtrace/events.def>
 };
 static const char *const counter_name[] = {
-#define EBT_COUNTER_ID(id, name, help) [id] = #name,
+#define EBT_COUNTER_ID(id, name, unit, help) [id] = #name,
 #include <ebtrace/events.def>
 };
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))

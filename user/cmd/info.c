@@ -24,12 +24,11 @@ static const struct opts_command command = {
 	"  ebtrace info run.ebt\n"
 	"  ebtrace info -p 1234 --json"};
 
-#define KINDS	32
 #define DAMAGES 8 /* shown one by one */
 
 struct summary {
-	uint64_t count[KINDS];
-	uint64_t (*by_domain)[KINDS];
+	uint64_t count[EBT_KINDS];
+	uint64_t (*by_domain)[EBT_KINDS];
 	uint32_t domains;
 	uint64_t first_ns, last_ns;
 	uint64_t damage_offset[DAMAGES];
@@ -47,7 +46,7 @@ static int count_event(const struct ebt_event *ev, const void *payload, size_t b
 		s->damages++;
 		return 0;
 	}
-	if (ev->kind >= KINDS || ev->kind == EBT_LOST || ev->domain >= s->domains)
+	if (ev->kind >= EBT_KINDS || ev->kind == EBT_LOST || ev->domain >= s->domains)
 		return 0;
 	s->count[ev->kind]++;
 	s->by_domain[ev->domain][ev->kind]++;
@@ -72,12 +71,12 @@ static int summarize(struct ebt_cursor *c, const struct ebt_cursor_info *info, s
 static void print_domain(const struct summary *s, uint32_t domain)
 {
 	const char *sep = "";
-	for (unsigned k = 0; k < KINDS; k++) {
+	for (unsigned k = 0; k < EBT_KINDS; k++) {
 		if (!s->by_domain[domain][k])
 			continue;
 		if (!*sep)
 			print("  domain %-3" PRIu32 " ", domain);
-		print("%s%s %" PRIu64, sep, names_kind((uint16_t)k), s->by_domain[domain][k]);
+		print("%s%s %" PRIu64, sep, kinds_name((uint16_t)k), s->by_domain[domain][k]);
 		sep = ", ";
 	}
 	if (*sep)
@@ -126,7 +125,7 @@ static void put_json_domains(struct json *j, const struct summary *s)
 	json_open(j, '[');
 	for (uint32_t d = 0; d < s->domains; d++) {
 		bool any = false;
-		for (unsigned k = 0; k < KINDS; k++) {
+		for (unsigned k = 0; k < EBT_KINDS; k++) {
 			if (!s->by_domain[d][k])
 				continue;
 			if (!any) {
@@ -134,7 +133,7 @@ static void put_json_domains(struct json *j, const struct summary *s)
 				json_key_u64(j, "domain", d);
 			}
 			any = true;
-			json_key_u64(j, names_kind((uint16_t)k), s->by_domain[d][k]);
+			json_key_u64(j, kinds_name((uint16_t)k), s->by_domain[d][k]);
 		}
 		if (any)
 			json_close(j, '}');

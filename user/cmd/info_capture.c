@@ -17,11 +17,9 @@
 #include "core/names.h"
 #include "core/pump.h"
 
-#define KINDS 64
-
 struct census {
 	struct sink base;
-	uint64_t count[KINDS];
+	uint64_t count[EBT_KINDS];
 };
 
 struct report {
@@ -37,7 +35,7 @@ static int census_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct census *c = (struct census *)k;
 	for (size_t i = 0; i < n; i++)
-		c->count[ev[i].kind % KINDS]++;
+		c->count[ev[i].kind % EBT_KINDS]++;
 	return 0;
 }
 
@@ -137,10 +135,10 @@ static void print_text(const struct report *r)
 		print("; %.2f an event", (double)s->file_bytes / (double)t->events);
 	print("\n");
 	const char *sep = "  kinds      ";
-	for (unsigned k = 0; k < KINDS; k++) {
+	for (unsigned k = 0; k < EBT_KINDS; k++) {
 		if (!r->census->count[k])
 			continue;
-		print("%s%s %" PRIu64, sep, names_kind((uint16_t)k), r->census->count[k]);
+		print("%s%s %" PRIu64, sep, kinds_name((uint16_t)k), r->census->count[k]);
 		sep = ", ";
 	}
 	if (*sep == ',')
@@ -185,9 +183,9 @@ static void print_json(const struct report *r)
 	json_key_u64(j, "raw_bytes", s->raw_bytes);
 	json_key(j, "kinds");
 	json_open(j, '{');
-	for (unsigned k = 0; k < KINDS; k++)
+	for (unsigned k = 0; k < EBT_KINDS; k++)
 		if (r->census->count[k])
-			json_key_u64(j, names_kind((uint16_t)k), r->census->count[k]);
+			json_key_u64(j, kinds_name((uint16_t)k), r->census->count[k]);
 	json_close(j, '}');
 	json_close(j, '}');
 	print_json_end(&line);

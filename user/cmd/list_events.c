@@ -2,44 +2,9 @@
 /*
  * ebtrace list --events: every name and kind that -e may match, from the one list of them.
  */
-#include <string.h>
-
 #include "cmd/list.h"
 #include "cmd/print.h"
-#include "core/names.h"
-#include "sink/stat_phases.h"
-
-struct named {
-	const char *name, *help;
-};
-
-static const struct named counters[] = {
-#define EBT_COUNTER_ID(id, name, help) {#name, help},
-#include <ebtrace/events.def>
-};
-static const struct named lifecycles[] = {
-#define EBT_LIFECYCLE_ID(id, name, help) {#name, help},
-#include <ebtrace/events.def>
-};
-
-static const struct {
-	uint16_t kind;
-	const char *help;
-} kinds[] = {
-	{EBT_BEGIN, "a phase begins"},
-	{EBT_END, "a phase ends"},
-	{EBT_COUNTER, "a counter has a value"},
-	{EBT_LIFECYCLE, "something happens to a ring, a domain or the process"},
-	{EBT_ALLOC_SIZES, "allocations since the last one, by size"},
-	{EBT_UNIT, "an event of the program, without a value"},
-	{EBT_INT, "an event of the program, with a number"},
-	{EBT_SPAN_BEGIN, "a span of the program begins"},
-	{EBT_SPAN_END, "a span of the program ends"},
-	{EBT_CUSTOM, "an event of the program, with bytes"},
-	{EBT_LOST, "events are missing here; always shown"},
-	{EBT_DAMAGE, "a ring is damaged here; always shown"},
-	{EBT_PROCESS, "fork, exec or exit; always shown"},
-};
+#include "core/kinds.h"
 
 static void print_one(const char *family, const char *name, const char *help, bool json)
 {
@@ -59,14 +24,15 @@ static void print_one(const char *family, const char *name, const char *help, bo
 
 void list_events(bool json)
 {
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
-		print_one("kind", names_kind(kinds[i].kind), kinds[i].help, json);
-	for (uint32_t i = 0; i < STAT_PHASES; i++)
-		print_one("phase", stat_phase_name(i),
-			  stat_phase_stops(i) ? "stops its domain" : "does not stop its domain",
+	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
+		if (kinds_get(kind)->name)
+			print_one("kind", kinds_name(kind), kinds_get(kind)->help, json);
+	for (uint32_t id = 0; kinds_phase_name(id); id++)
+		print_one("phase", kinds_phase_name(id),
+			  kinds_phase_stops(id) ? "stops its domain" : "does not stop its domain",
 			  json);
-	for (unsigned i = 0; i < sizeof(counters) / sizeof(*counters); i++)
-		print_one("counter", counters[i].name, counters[i].help, json);
-	for (unsigned i = 0; i < sizeof(lifecycles) / sizeof(*lifecycles); i++)
-		print_one("lifecycle", lifecycles[i].name, lifecycles[i].help, json);
+	for (uint32_t id = 0; kinds_counter_name(id); id++)
+		print_one("counter", kinds_counter_name(id), kinds_counter_help(id), json);
+	for (uint32_t id = 0; kinds_lifecycle_name(id); id++)
+		print_one("lifecycle", kinds_lifecycle_name(id), kinds_lifecycle_help(id), json);
 }

@@ -11,6 +11,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/output.h"
+#include "cmd/print.h"
 #include "cmd/run.h"
 #include "core/loss.h"
 #include "sink/ndjson.h"
@@ -103,8 +104,11 @@ int cmd_trace(int argc, char **argv)
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
 	if (o.json_schema) {
-		fputs(ndjson_schema(), stdout);
-		return fflush(stdout) ? EXIT_ERROR : 0;
+		struct json_line line;
+		print_json_begin(&line);
+		ndjson_schema(&line.json);
+		print_json_end(&line);
+		return print_end();
 	}
 	int status = argc && !strcmp(argv[0], "ebtrace") ? refuse_word(&o) : 0;
 	if (!status)

@@ -9,6 +9,19 @@
 #define BLOCK_MAGIC 0xb10ceb7eu
 #define CRC_OFFSET  (CAPTURE_BLOCK_BYTES - 4)
 
+/* By family. */
+enum {
+	KIND_OF_runtime = CAPTURE_COUNTED,
+	KIND_OF_user = CAPTURE_COUNTED,
+	KIND_OF_stream = CAPTURE_UNCOUNTED,
+	KIND_OF_memory = CAPTURE_COUNTED,
+	KIND_OF_pages = CAPTURE_COUNTED,
+};
+const uint8_t capture_kinds[EBT_KINDS] = {
+#define EBT_KIND_DEF(value, KIND, name, family, ...) [value] = KIND_OF_##family,
+#include <ebtrace/events.def>
+};
+
 static const uint8_t head_magic[8] = {0xeb, 'E', 'B', 'T', '\r', '\n', 0x1a, '\n'};
 
 bool capture_is(const void *head, size_t len)

@@ -49,10 +49,19 @@ struct capture_shape {
 	uint64_t arg[2];
 };
 
+/* By kind (events.def): whether a block's `events` counts it. */
+enum capture_kind { CAPTURE_UNKNOWN, CAPTURE_COUNTED, CAPTURE_UNCOUNTED };
+extern const uint8_t capture_kinds[EBT_KINDS];
+
+static inline bool capture_knows(uint16_t kind)
+{
+	return kind < EBT_KINDS && capture_kinds[kind];
+}
+
 /* Whether it counts as an event: no loss, no damage, no change of a process. */
 static inline bool capture_counts(uint16_t kind)
 {
-	return kind < EBT_LOST || kind > EBT_PROCESS;
+	return kind >= EBT_KINDS || capture_kinds[kind] != CAPTURE_UNCOUNTED;
 }
 
 static inline uint64_t capture_expected_seq(const struct capture_lane *l, uint16_t flags)

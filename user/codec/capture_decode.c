@@ -39,35 +39,6 @@ static inline uint64_t get_z(struct capture_decoder *d)
 	return v >> 1 ^ -(v & 1);
 }
 
-static bool is_known(uint16_t kind)
-{
-	switch ((enum ebt_kind)kind) {
-	case EBT_BEGIN:
-	case EBT_END:
-	case EBT_COUNTER:
-	case EBT_LIFECYCLE:
-	case EBT_ALLOC_SIZES:
-	case EBT_UNIT:
-	case EBT_INT:
-	case EBT_SPAN_BEGIN:
-	case EBT_SPAN_END:
-	case EBT_CUSTOM:
-	case EBT_LOST:
-	case EBT_DAMAGE:
-	case EBT_PROCESS:
-	case EBT_ALLOC:
-	case EBT_PROMOTE:
-	case EBT_COLLECT:
-	case EBT_PAGE_ALLOC:
-	case EBT_PAGE_FREE:
-	case EBT_PAGE_SCAVENGE:
-		return true;
-	case EBT_KIND_NONE:
-		break;
-	}
-	return false;
-}
-
 static int get_lane(struct capture_decoder *d)
 {
 	uint64_t lane = get_v(d);
@@ -280,7 +251,7 @@ int capture_decode(struct capture_decoder *d, struct capture_item *ret)
 		if (get_event(d, first, ret))
 			return -EBADMSG;
 		/* A kind of later times: it is missing from the count, and so told as lost. */
-		if (!is_known(ret->event.kind))
+		if (!capture_knows(ret->event.kind))
 			continue;
 		d->events += capture_counts(ret->event.kind);
 		return 1;

@@ -8,21 +8,19 @@
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
-static const char *const phase_names[] = {
-#define EBT_PHASE(id, name) [id] = #name,
+/* Ids have no gaps, so their number is the first that is unknown. */
+enum {
+	COUNTERS = 0
+#define EBT_COUNTER_ID(id, name, unit, help) +1
 #include <ebtrace/events.def>
-};
-static const char *const counter_names[] = {
-#define EBT_COUNTER_ID(id, name, help) [id] = #name,
-#include <ebtrace/events.def>
-};
-static const char *const lifecycle_names[] = {
-#define EBT_LIFECYCLE_ID(id, name, help) [id] = #name,
+	,
+	LIFECYCLES = 0
+#define EBT_LIFECYCLE_ID(id, name, help) +1
 #include <ebtrace/events.def>
 };
 /* Since 5.3 the numbers are the canonical ones. */
 static const uint16_t same_phases[] = {
-#define EBT_PHASE(id, name) [id] = id,
+#define EBT_PHASE(id, name, stops) [id] = id,
 #include <ebtrace/events.def>
 };
 
@@ -70,11 +68,11 @@ const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n)
 
 uint32_t ring_counters(void)
 {
-	return ARRAY_SIZE(counter_names);
+	return COUNTERS;
 }
 uint32_t ring_lifecycles(void)
 {
-	return ARRAY_SIZE(lifecycle_names);
+	return LIFECYCLES;
 }
 
 enum ebt_release ring_release_from_version_string(const char *version)
@@ -111,17 +109,4 @@ const char *ring_release_name(enum ebt_release release)
 		return "ocaml 5.5";
 	}
 	return "unknown";
-}
-
-const char *ebt_phase_name(uint32_t id)
-{
-	return id < ARRAY_SIZE(phase_names) ? phase_names[id] : NULL;
-}
-const char *ebt_counter_name(uint32_t id)
-{
-	return id < ARRAY_SIZE(counter_names) ? counter_names[id] : NULL;
-}
-const char *ebt_lifecycle_name(uint32_t id)
-{
-	return id < ARRAY_SIZE(lifecycle_names) ? lifecycle_names[id] : NULL;
 }

@@ -116,7 +116,7 @@ static bool name_passes(const struct filter *f, const struct ebt_event *ev)
 	if (!f->glob_count)
 		return true;
 	const char *name = names_event(f->session, ev);
-	const char *kind = names_kind(ev->kind);
+	const char *kind = kinds_name(ev->kind);
 	bool wanted = !f->including;
 	for (size_t i = 0; i < f->glob_count; i++) {
 		const char *pattern = f->globs[i];
@@ -136,7 +136,7 @@ static bool is_span(const struct ebt_event *ev)
 
 static bool passes(struct filter *f, const struct ebt_event *ev)
 {
-	if (ev->kind == EBT_LOST || ev->kind == EBT_DAMAGE || ev->kind == EBT_PROCESS)
+	if (kinds_family(ev->kind) == KINDS_stream)
 		return true;
 	return (!f->spans || is_span(ev)) && domain_passes(f, ev->domain) && name_passes(f, ev) &&
 	       thread_passes(f, ev->tid);

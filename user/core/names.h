@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What kinds and events are called, the same in every output and in -e. */
+/*
+ * What an event is called, the same in every output and in -e: by its kind's label, and where that
+ * is a name that a program registered, by the session. Names of kinds themselves are in core/kinds.
+ */
 #ifndef CORE_NAMES_H
 #define CORE_NAMES_H
 
+#include "core/kinds.h"
 #include "core/session.h"
 
-/* "begin", "page_alloc" …; "unknown" for what is no kind. Static. */
-const char *names_kind(uint16_t kind);
 /* Canonical or registered name of an event; NULL if it has none or it is not known. */
 const char *names_event(const struct session *s, const struct ebt_event *ev);
 #define NAMES_MADE_BYTES 48
-/* The same; of what has no name one made of its family and the producer's own number, in `scratch`:
- * "phase_77", "user_3". */
+/* The same; of what has no name one made of its label and the producer's own number, in `scratch`:
+ * "phase_77", "user_3"; without a label the name of the kind. */
 const char *names_label(const struct session *s, const struct ebt_event *ev,
 			char scratch[NAMES_MADE_BYTES]);
 /* The producer's own number of what has a name: of a phase, counter, lifecycle or user event. */
 uint32_t names_number(const struct session *s, const struct ebt_event *ev);
-/* "fork", "exec", "exit" of an EBT_PROCESS event; "unknown". Static. */
-const char *names_process_change(uint32_t change);
 
 #endif

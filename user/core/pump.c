@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "core/join.h"
+#include "core/kinds.h"
 #include "core/loss.h"
 #include "core/merge.h"
 #include <errno.h>
@@ -34,7 +35,7 @@ static void count_events(struct totals *t, const struct ebt_event *ev, size_t n)
 		if (ev[i].kind == EBT_LOST)
 			loss_count(t, &ev[i]);
 		t->damaged += ev[i].kind == EBT_DAMAGE;
-		others += ev[i].kind >= EBT_LOST && ev[i].kind <= EBT_PROCESS;
+		others += kinds_family(ev[i].kind) == KINDS_stream;
 		late += !!(ev[i].flags & EBT_F_LATE);
 	}
 	t->events += n - others;

@@ -163,7 +163,7 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 		json_key_u64(j, "words", ev->arg[1]);
 		break;
 	case EBT_PROCESS:
-		json_key_str(j, "change", names_process_change(ev->id));
+		json_key_str(j, "change", kinds_change_name(ev->id));
 		if (ev->id == EBT_PROCESS_FORK)
 			json_key_u64(j, "child", ev->arg[0]);
 		break;
@@ -192,7 +192,7 @@ static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 	if (buf_init(&text, -1, BUF_ROOM_MAX))
 		return NULL;
 	struct ndjson part = {.session = n->session, .json = {.out = &text, .comma = true}};
-	json_key_str(&part.json, "kind", names_kind(ev->kind));
+	json_key_str(&part.json, "kind", kinds_name(ev->kind));
 	json_key(&part.json, "domain");
 	size_t middle = text.len;
 	part.json.comma = true;
@@ -264,7 +264,7 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 		memset(n->common, 0, COMMON_PARTS * sizeof(*n->common));
 	open_line(n);
 	json_key_u64(j, "ts", ev->ts);
-	json_key_str(j, "kind", names_kind(ev->kind));
+	json_key_str(j, "kind", kinds_name(ev->kind));
 	json_key_i64(j, "domain", ev->domain == EBT_NO_DOMAIN ? -1 : ev->domain);
 	put_body(n, ev);
 	if (ev->pid)

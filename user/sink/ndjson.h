@@ -7,12 +7,13 @@
 #ifndef SINK_NDJSON_H
 #define SINK_NDJSON_H
 
+#include "base/json.h"
 #include "core/session.h"
 #include "core/sink.h"
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int ndjson_new(const struct session *s, int fd, struct sink **ret);
-/* The JSON Schema of a line, as text. Static. */
-const char *ndjson_schema(void);
+/* The JSON Schema of a line, as a value. */
+void ndjson_schema(struct json *j);
 
 #endif

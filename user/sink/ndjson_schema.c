@@ -1,50 +1,157 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "base/json.h"
+#include "core/kinds.h"
 #include "sink/ndjson.h"
 
-/* What the lines of a kind always have beside ts, kind and domain. */
-#define KIND(name, more)                                       \
-	"{\"properties\":{\"kind\":{\"const\":\"" name "\"}}," \
-	"\"required\":[\"ts\",\"kind\",\"domain\"" more "]}"
-#define NAMED(name, more) KIND(name, ",\"id\",\"name\"" more) ","
+/* Fields that are no arguments of a kind: of the header, of every event, of the summary. */
+static const struct {
+	const char *name, *schema;
+} fields[] = {
+#define INTEGER	 "{\"type\":\"integer\"}"
+#define NULLABLE "{\"type\":[\"integer\",\"null\"]}"
+#define STRING	 "{\"type\":\"string\"}"
+#define TRUE	 "{\"const\":true}"
+	{"schema", "{\"const\":1}"},
+	{"source", STRING}, /* also of an allocation */
+	{"clock", STRING},
+	{"start_ns", INTEGER},
+	{"producer", STRING},
+	{"runtime", STRING},
+	{"comm", STRING},
 
-#define INTEGER(name) "\"" name "\":{\"type\":\"integer\"},"
-#define KNOWN(name)   "\"" name "\":{\"type\":[\"integer\",\"null\"]},"
-#define STRING(name)  "\"" name "\":{\"type\":\"string\"},"
-#define TRUE(name)    "\"" name "\":{\"const\":true},"
+	{"kind", STRING},
+	{"ts", INTEGER},
+	{"domain", "{\"type\":\"integer\",\"minimum\":-1}"},
+	{"pid", INTEGER},
+	{"tid", INTEGER},
+	{"cpu", INTEGER},
+	{"pos", INTEGER},
+	{"history", TRUE},
+	{"cut", TRUE},
+	{"late", "{\"type\":[\"boolean\",\"integer\"]}"}, /* an event is; the summary counts */
+	{"id", INTEGER},
+	{"name", STRING},
+	{"change", "{\"enum\":["
+#define EBT_PROCESS_CHANGE_DEF(value, CONSTANT, name) "\"" #name "\","
+#include <ebtrace/events.def>
+		   "\"unknown\"]}"},
+	{"values", "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"},
+	{"data", "{\"type\":\"string\",\"pattern\":\"^([0-9a-f]{2})*$\"}"},
+	{"what", STRING}, /* of damage */
 
-/* clang-format off */
-static const char schema[] =
-	"{\"$schema\":\"https://json-schema.org/draft/2020-12/schema\","
-	"\"title\":\"A line of ebtrace's NDJSON, schema 1\",\"type\":\"object\","
-	"\"required\":[\"kind\"],\"properties\":{"
-	/* of the header */
-	"\"schema\":{\"const\":1}," STRING("source") STRING("clock") INTEGER("start_ns")
-	STRING("producer") STRING("runtime") STRING("comm")
-	/* of events */
-	STRING("kind") INTEGER("ts") "\"domain\":{\"type\":\"integer\",\"minimum\":-1},"
-	INTEGER("pid") INTEGER("tid") INTEGER("cpu") INTEGER("pos") TRUE("history") TRUE("cut")
-	"\"late\":{\"type\":[\"boolean\",\"integer\"]}," /* an event is; the summary counts */
-	INTEGER("id") STRING("name") INTEGER("value")
-	"\"values\":{\"type\":\"array\",\"items\":{\"type\":\"integer\"}},"
-	"\"data\":{\"type\":\"string\",\"pattern\":\"^([0-9a-f]{2})*$\"},"
-	INTEGER("events") INTEGER("words") INTEGER("since") INTEGER("offset") STRING("what")
-	"\"change\":{\"enum\":[\"fork\",\"exec\",\"exit\",\"unknown\"]}," INTEGER("child")
-	/* of the summary */
-	KNOWN("lost_events") INTEGER("lost_words") KNOWN("history_events")
-	INTEGER("history_words") INTEGER("unwatched_ns") "\"damaged\":{\"type\":\"integer\"}},"
-	"\"oneOf\":["
-	"{\"properties\":{\"kind\":{\"const\":\"header\"}},\"required\":"
-	"[\"schema\",\"source\",\"pid\",\"clock\",\"start_ns\"]},"
-	"{\"properties\":{\"kind\":{\"const\":\"summary\"}},\"required\":"
-	"[\"events\",\"lost_events\",\"lost_words\",\"late\",\"damaged\"]},"
-	NAMED("begin", "") NAMED("end", "") NAMED("counter", ",\"value\"") NAMED("lifecycle", "")
-	NAMED("unit", "") NAMED("int", ",\"value\"") NAMED("span_begin", "") NAMED("span_end", "")
-	NAMED("custom", ",\"data\"") KIND("alloc_sizes", ",\"values\"") ","
-	KIND("lost", ",\"since\"") "," KIND("damage", ",\"offset\",\"what\"") ","
-	KIND("process", ",\"change\"") "]}\n";
-/* clang-format on */
+	{"events", INTEGER}, /* also of a loss */
+	{"lost_events", NULLABLE},
+	{"lost_words", INTEGER},
+	{"history_events", NULLABLE},
+	{"history_words", INTEGER},
+	{"unwatched_ns", INTEGER},
+	{"damaged", INTEGER},
+};
 
-const char *ndjson_schema(void)
+static const char *schema_of(const struct kinds_arg *a)
 {
-	return schema;
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+	case KINDS_TYPE_i64:
+		return INTEGER;
+	case KINDS_TYPE_hex:
+		return "{\"type\":\"string\",\"pattern\":\"^0x[0-9a-f]+$\"}";
+	case KINDS_TYPE_alloc_source:
+		break;
+	}
+	return STRING;
+}
+
+/* Whether a kind before this one has an argument of this name, or it is a field. */
+static bool is_declared(uint16_t kind, const char *name)
+{
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		if (!strcmp(fields[i].name, name))
+			return true;
+	for (uint16_t k = 0; k < kind; k++)
+		for (const struct kinds_arg *a = kinds_get(k)->args; a->name; a++)
+			if (!strcmp(a->name, name))
+				return true;
+	return false;
+}
+
+static void put_property(struct json *j, const char *name, const char *schema)
+{
+	json_key(j, name);
+	json_raw(j, schema);
+}
+
+static void put_properties(struct json *j)
+{
+	json_key(j, "properties");
+	json_open(j, '{');
+	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
+		put_property(j, fields[i].name, fields[i].schema);
+	for (uint16_t k = 0; k < EBT_KINDS; k++)
+		for (const struct kinds_arg *a = kinds_get(k)->args; a->name; a++)
+			if (!is_declared(k, a->name))
+				put_property(j, a->name, schema_of(a));
+	json_close(j, '}');
+}
+
+static void put_name(struct json *j, const char *name)
+{
+	json_string(j, name, strlen(name));
+}
+
+/* What the lines of a kind always have. */
+static void put_kind(struct json *j, const struct kind *kind)
+{
+	static const char *const payloads[] = {
+		[KINDS_PAYLOAD_words] = "values", [KINDS_PAYLOAD_bytes] = "data"};
+	json_open(j, '{');
+	json_key(j, "properties");
+	json_open(j, '{');
+	json_key(j, "kind");
+	json_open(j, '{');
+	json_key_str(j, "const", kind->name);
+	json_close(j, '}');
+	json_close(j, '}');
+	json_key(j, "required");
+	json_open(j, '[');
+	put_name(j, "ts");
+	put_name(j, "kind");
+	put_name(j, "domain");
+	if (kind->label == KINDS_LABEL_change) {
+		put_name(j, "change");
+	} else if (kind->label != KINDS_LABEL_none) {
+		put_name(j, "id");
+		put_name(j, "name");
+	}
+	for (const struct kinds_arg *a = kind->args; a->name; a++)
+		if (!a->optional)
+			put_name(j, a->name);
+	if (payloads[kind->payload])
+		put_name(j, payloads[kind->payload]);
+	if (kind == kinds_get(EBT_DAMAGE))
+		put_name(j, "what");
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+void ndjson_schema(struct json *j)
+{
+	json_open(j, '{');
+	json_key_str(j, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	json_key_str(j, "title", "A line of ebtrace's NDJSON, schema 1");
+	json_key_str(j, "type", "object");
+	json_key(j, "required");
+	json_raw(j, "[\"kind\"]");
+	put_properties(j);
+	json_key(j, "oneOf");
+	json_open(j, '[');
+	json_raw(j, "{\"properties\":{\"kind\":{\"const\":\"header\"}},\"required\":"
+		    "[\"schema\",\"source\",\"pid\",\"clock\",\"start_ns\"]}");
+	json_raw(j, "{\"properties\":{\"kind\":{\"const\":\"summary\"}},\"required\":"
+		    "[\"events\",\"lost_events\",\"lost_words\",\"late\",\"damaged\"]}");
+	for (uint16_t k = 0; k < EBT_KINDS; k++)
+		if (kinds_get(k)->name)
+			put_kind(j, kinds_get(k));
+	json_close(j, ']');
+	json_close(j, '}');
 }

@@ -217,7 +217,7 @@ static int put_process(struct perfetto *f, const struct ebt_event *ev)
 	if (!process)
 		return -ENOMEM;
 	bool damage = ev->kind == EBT_DAMAGE;
-	uint32_t name = packets_intern(p, damage ? "damage" : names_process_change(ev->id));
+	uint32_t name = packets_intern(p, damage ? "damage" : kinds_change_name(ev->id));
 	packets_begin(p, PACKET_INSTANT, ev->ts, process->uuid, name);
 	if (damage) {
 		packets_note_u64(p, PACKET_NOTE_OFFSET, ev->arg[0]);

@@ -29,7 +29,6 @@ enum packet_type {
 enum packet_unit {
 	PACKET_NO_COUNTER = -1,
 	PACKET_NO_UNIT = 0,
-	PACKET_NS = 1,
 	PACKET_BYTES = 3,
 	PACKET_WORDS = 100,
 };

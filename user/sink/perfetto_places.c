@@ -186,7 +186,7 @@ static bool is_named(uint16_t kind)
 uint32_t places_name(struct places *l, const struct ebt_event *ev)
 {
 	if (!is_named(ev->kind))
-		return packets_intern(l->packets, names_kind(ev->kind));
+		return packets_intern(l->packets, kinds_name(ev->kind));
 	struct recent *r = &l->recent[(ev->id * 4 + ev->kind + ev->pid * 31) % RECENT_NAMES];
 	bool found = r->kind == ev->kind && r->id == ev->id && r->pid == ev->pid &&
 		     packets_know(l->packets, r->iid);
@@ -204,28 +204,17 @@ uint32_t places_name(struct places *l, const struct ebt_event *ev)
 	return iid;
 }
 
-/* What a counter counts: its name says so, or its help begins with it. */
-static enum packet_unit unit_of(uint32_t id, const char *name)
+static enum packet_unit unit_of(uint32_t id)
 {
-	static const char *const help[] = {
-#define EBT_COUNTER_ID(number, counter, text) [number] = text,
-#include <ebtrace/events.def>
-	};
-	static const struct {
-		const char *suffix, *prefix;
-		enum packet_unit unit;
-	} units[] = {
-		{"_bytes", "bytes ", PACKET_BYTES},
-		{"_words", "words ", PACKET_WORDS},
-		{"_ns", "ns ", PACKET_NS},
-	};
-	const char *about = id < sizeof(help) / sizeof(*help) && help[id] ? help[id] : "";
-	for (unsigned i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		size_t len = strlen(units[i].suffix);
-		if (strlen(name) > len && !strcmp(name + strlen(name) - len, units[i].suffix))
-			return units[i].unit;
-		if (!strncmp(about, units[i].prefix, strlen(units[i].prefix)))
-			return units[i].unit;
+	switch (kinds_counter_unit(id)) {
+	case KINDS_UNIT_bytes:
+		return PACKET_BYTES;
+	case KINDS_UNIT_words:
+		return PACKET_WORDS;
+	case KINDS_UNIT_count:
+	case KINDS_UNIT_blocks:
+	case KINDS_UNIT_work:
+		break;
 	}
 	return PACKET_NO_UNIT;
 }
@@ -238,7 +227,7 @@ static void tell_child(struct places *l, const struct lane *lane, const struct e
 	struct packet_track track = {
 		.uuid = uuid, .parent = lane->uuid, .counter = PACKET_NO_COUNTER, .name = name};
 	if (ev->kind == EBT_COUNTER)
-		track.counter = unit_of(ev->id, name);
+		track.counter = unit_of(ev->id);
 	else
 		track.separate = true;
 	packets_put_track(l->packets, &track);

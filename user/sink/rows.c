@@ -121,7 +121,7 @@ const char *rows_category(uint16_t kind)
 	case EBT_CUSTOM:
 		return "user";
 	default:
-		return names_kind(kind);
+		return kinds_name(kind);
 	}
 }
 

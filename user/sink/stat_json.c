@@ -109,7 +109,7 @@ static void put_phases(struct json *j, const struct stat_process *p)
 		json_open(j, '{');
 		json_key_str(j, "name", stat_phase_name(i));
 		json_key(j, "stops");
-		json_bool(j, stat_phase_stops(i));
+		json_bool(j, kinds_phase_stops(i));
 		json_key_u64(j, "count", ph->count);
 		json_key_u64(j, "cut", ph->cut);
 		json_key_u64(j, "total_ns", ph->total_ns);

@@ -243,7 +243,7 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	l->open_spans++;
 	uint64_t bit = 1ull << depth % 64;
 	l->late[depth / 64] = m->late ? l->late[depth / 64] | bit : l->late[depth / 64] & ~bit;
-	if (stat_phase_stops(i) && !l->stopping++) {
+	if (kinds_phase_stops(i) && !l->stopping++) {
 		l->pause_ns = clip(m, s->begin_ns);
 		l->pause_spent_ns = 0;
 	}
@@ -294,7 +294,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin_ns);
 	/* What another thread that waits has open may be ended by a loss. */
 	bool waits = l->waiting && t->tid != l->tid && find_waiting(l, t->tid);
-	if (!stat_phase_stops(i) || waits || !l->stopping || --l->stopping)
+	if (!kinds_phase_stops(i) || waits || !l->stopping || --l->stopping)
 		return 0;
 	if (!counts) {
 		l->pause_spent_ns = 0;
@@ -364,7 +364,7 @@ void stat_lane_orphan(struct stat_lane *l, uint32_t phase, uint64_t now_ns)
 	ph->total_ns += ns;
 	ph->self_ns += ns > l->unsure_inner_ns ? ns - l->unsure_inner_ns : 0;
 	l->unsure_inner_ns = ns;
-	if (!stat_phase_stops(phase))
+	if (!kinds_phase_stops(phase))
 		return;
 	/* What has been a pause since then was a part of this one. */
 	l->held_count = 0;

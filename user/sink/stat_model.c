@@ -10,7 +10,7 @@
 #include "sink/stat_sleep.h"
 
 enum {
-#define EBT_COUNTER_ID(id, name, help) COUNTER_##name = id,
+#define EBT_COUNTER_ID(id, name, unit, help) COUNTER_##name = id,
 #include <ebtrace/events.def>
 };
 enum {

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which phases stop the mutator of their domain, and what the reports group phases by.
- *
- * Of OCaml 5.0 to 5.5, from the runtime's sources: every phase does but domain_condition_wait,
- * which is the program itself waiting in Condition.wait. The waits inside a collection
- * (stw_api_barrier, minor_leave_barrier) do: the mutator does not run there, whatever the domain
- * waits for. What is outermost differs by release:
+ * What the reports group phases by. Which of them stop the mutator of their domain is in events.def.
+ * What is outermost of those differs by release, from the sources of OCaml 5.0 to 5.5:
  *
  *   5.0 - 5.3  stw_leader (the domain that asks for a minor collection or the end of a cycle),
  *              interrupt_remote around stw_handler (the others, at a poll point), stw_handler alone
@@ -22,11 +18,10 @@
 #ifndef SINK_STAT_PHASES_H
 #define SINK_STAT_PHASES_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "core/kinds.h"
 
 enum stat_phase_id {
-#define EBT_PHASE(id, name) STAT_PHASE_##name = id,
+#define EBT_PHASE(id, name, stops) STAT_PHASE_##name = id,
 #include <ebtrace/events.def>
 	STAT_PHASES, /* also the index of all phases that are in no table */
 };
@@ -36,9 +31,10 @@ static inline uint32_t stat_phase_index(uint32_t id)
 	return id < STAT_PHASES ? id : STAT_PHASES;
 }
 
-/* Of an index. */
-bool stat_phase_stops(uint32_t index);
-/* Its name; "unknown" for STAT_PHASES. Static. */
-const char *stat_phase_name(uint32_t index);
+/* Name of an index; "unknown" for STAT_PHASES. Static. */
+static inline const char *stat_phase_name(uint32_t index)
+{
+	return index < STAT_PHASES ? kinds_phase_name(index) : "unknown";
+}
 
 #endif

@@ -255,7 +255,7 @@ static void put_phases(struct buf *b, const struct stat_process *p)
 		    show_ns((double)ph->max_ns).text);
 		if (ph->cut)
 			put(b, "  + %" PRIu64 " cut", ph->cut);
-		if (!stat_phase_stops(i))
+		if (!kinds_phase_stops(i))
 			buf_puts(b, "  (no pause)");
 		buf_puts(b, "\n");
 	}

@@ -293,9 +293,9 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 		put_count(t, "", ev->arg[1], " words skipped ***");
 	} else if (ev->kind == EBT_PROCESS) {
 		put(t, "process ");
-		put(t, names_process_change(ev->id));
+		put(t, kinds_change_name(ev->id));
 	} else {
-		put(t, names_kind(ev->kind));
+		put(t, kinds_name(ev->kind));
 		if (ev->kind != EBT_ALLOC_SIZES)
 			put_name(t, ev);
 		put_value(t, ev);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/cursor.h"
+#include "core/kinds.h"
 #include "proc/ringfile.h"
 #include "source/ring_reader.h"
 
@@ -383,4 +384,19 @@ int ebt_cursor_open_pid(pid_t pid, const char *dir, enum ebt_release release,
 	if (!err)
 		cursor_set_pid(*ret, (uint32_t)pid);
 	return err;
+}
+
+const char *ebt_phase_name(uint32_t id)
+{
+	return kinds_phase_name(id);
+}
+
+const char *ebt_counter_name(uint32_t id)
+{
+	return kinds_counter_name(id);
+}
+
+const char *ebt_lifecycle_name(uint32_t id)
+{
+	return kinds_lifecycle_name(id);
 }

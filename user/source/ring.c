@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "core/kinds.h"
 #include "source/ring_file.h"
 #include "source/ring_lane.h"
 #include "source/ring_losses.h"
@@ -208,7 +209,7 @@ static int finish_event(struct ring_source *s, struct ring_lane *lane, struct eb
 	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
 		ring_file_damage(lane->file, ev->arg[0],
 				 ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
-	if (ev->kind >= EBT_UNIT && ev->kind <= EBT_CUSTOM) {
+	if (kinds_family(ev->kind) == KINDS_user) {
 		int err = ring_file_learn(lane->file, s->session, ev->id);
 		if (err)
 			return err;

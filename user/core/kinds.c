@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/kinds.h"
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+const struct kind kinds_table[EBT_KINDS] = {
+#define EBT_ARG(name, type, field)	{#name, KINDS_TYPE_##type, KINDS_FIELD_##field, false},
+#define EBT_OPTIONAL(name, type, field) {#name, KINDS_TYPE_##type, KINDS_FIELD_##field, true},
+#define EBT_KIND_DEF(value, KIND, kind_name, kind_family, kind_label, kind_args, kind_payload, \
+		     text)                                                                     \
+	[value] = {.name = #kind_name,                                                         \
+		   .help = text,                                                               \
+		   .family = KINDS_##kind_family,                                              \
+		   .label = KINDS_LABEL_##kind_label,                                          \
+		   .payload = KINDS_PAYLOAD_##kind_payload,                                    \
+		   .args = {kind_args}},
+#include <ebtrace/events.def>
+};
+
+enum { MUTATOR_runs = false, MUTATOR_stops = true };
+static const struct {
+	const char *name;
+	bool stops;
+} phases[] = {
+#define EBT_PHASE(id, name, stops) [id] = {#name, MUTATOR_##stops},
+#include <ebtrace/events.def>
+};
+
+static const struct {
+	const char *name, *help;
+	enum kinds_unit unit;
+} counters[] = {
+#define EBT_COUNTER_ID(id, name, unit, help) [id] = {#name, help, KINDS_UNIT_##unit},
+#include <ebtrace/events.def>
+};
+
+static const struct {
+	const char *name, *help;
+} lifecycles[] = {
+#define EBT_LIFECYCLE_ID(id, name, help) [id] = {#name, help},
+#include <ebtrace/events.def>
+};
+
+static const char *const changes[] = {
+#define EBT_PROCESS_CHANGE_DEF(value, CONSTANT, name) [value] = #name,
+#include <ebtrace/events.def>
+};
+
+static const char *const alloc_sources[] = {
+#define EBT_ALLOC_SOURCE_DEF(value, CONSTANT, name) [value] = #name,
+#include <ebtrace/events.def>
+};
+
+const char *kinds_name(uint16_t kind)
+{
+	const char *name = kinds_get(kind)->name;
+	return name ? name : "unknown";
+}
+
+const char *kinds_label_name(enum kinds_label label)
+{
+	static const char *const names[] = {
+		[KINDS_LABEL_phase] = "phase",	       [KINDS_LABEL_counter] = "counter",
+		[KINDS_LABEL_lifecycle] = "lifecycle", [KINDS_LABEL_user] = "user",
+		[KINDS_LABEL_change] = "change",
+	};
+	return names[label];
+}
+
+bool kinds_uses_pos(uint16_t kind)
+{
+	const struct kinds_arg *a = kinds_get(kind)->args;
+	while (a->name && a->field != KINDS_FIELD_pos)
+		a++;
+	return a->name;
+}
+
+uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a)
+{
+	switch ((enum kinds_field)a->field) {
+	case KINDS_FIELD_arg0:
+		return ev->arg[0];
+	case KINDS_FIELD_arg1:
+		return ev->arg[1];
+	case KINDS_FIELD_id:
+		return ev->id;
+	case KINDS_FIELD_seq:
+		return ev->seq;
+	case KINDS_FIELD_size:
+		return ev->size;
+	case KINDS_FIELD_pos:
+		return ev->pos;
+	}
+	return 0;
+}
+
+bool kinds_arg_is_present(const struct ebt_event *ev, const struct kinds_arg *a)
+{
+	return !a->optional || kinds_arg_value(ev, a);
+}
+
+const char *kinds_arg_word(enum kinds_type type, uint64_t value)
+{
+	if (type != KINDS_TYPE_alloc_source)
+		return NULL;
+	return value < COUNT(alloc_sources) ? alloc_sources[value] : "unknown";
+}
+
+const char *kinds_phase_name(uint32_t id)
+{
+	return id < COUNT(phases) ? phases[id].name : NULL;
+}
+
+const char *kinds_counter_name(uint32_t id)
+{
+	return id < COUNT(counters) ? counters[id].name : NULL;
+}
+
+const char *kinds_lifecycle_name(uint32_t id)
+{
+	return id < COUNT(lifecycles) ? lifecycles[id].name : NULL;
+}
+
+const char *kinds_counter_help(uint32_t id)
+{
+	return id < COUNT(counters) ? counters[id].help : NULL;
+}
+
+const char *kinds_lifecycle_help(uint32_t id)
+{
+	return id < COUNT(lifecycles) ? lifecycles[id].help : NULL;
+}
+
+const char *kinds_change_name(uint32_t change)
+{
+	return change < COUNT(changes) ? changes[change] : "unknown";
+}
+
+enum kinds_unit kinds_counter_unit(uint32_t id)
+{
+	return id < COUNT(counters) ? counters[id].unit : KINDS_UNIT_count;
+}
+
+bool kinds_phase_stops(uint32_t id)
+{
+	return id >= COUNT(phases) || phases[id].stops;
+}

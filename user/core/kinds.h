@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What events.def says, as tables: of each kind its name, family, label, arguments and payload; of
+ * phases, counters and lifecycles their names, units, and whether they stop the mutator. A name
+ * that belongs to one process (of a user event) is found by core/names. Everything here is static
+ * and constant.
+ */
+#ifndef CORE_KINDS_H
+#define CORE_KINDS_H
+
+#include <ebtrace/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum kinds_family {
+	KINDS_NO_FAMILY, /* of what is no kind */
+	KINDS_runtime,
+	KINDS_user,
+	KINDS_stream, /* of the tracing itself: passes every filter, and is not counted */
+	KINDS_memory,
+	KINDS_pages,
+};
+
+/* What the id of an event is a number of, and so names the event. */
+enum kinds_label {
+	KINDS_LABEL_none,
+	KINDS_LABEL_phase,
+	KINDS_LABEL_counter,
+	KINDS_LABEL_lifecycle,
+	KINDS_LABEL_user,
+	KINDS_LABEL_change,
+};
+
+enum kinds_type {
+	KINDS_TYPE_u64,
+	KINDS_TYPE_i64,
+	KINDS_TYPE_hex,
+	KINDS_TYPE_alloc_source, /* a word: see kinds_arg_word() */
+};
+
+enum kinds_field {
+	KINDS_FIELD_arg0,
+	KINDS_FIELD_arg1,
+	KINDS_FIELD_id,
+	KINDS_FIELD_seq,
+	KINDS_FIELD_size,
+	KINDS_FIELD_pos,
+};
+
+enum kinds_payload { KINDS_PAYLOAD_none, KINDS_PAYLOAD_words, KINDS_PAYLOAD_bytes };
+
+enum kinds_unit {
+	KINDS_UNIT_count,
+	KINDS_UNIT_blocks,
+	KINDS_UNIT_words,
+	KINDS_UNIT_bytes,
+	KINDS_UNIT_work,
+};
+
+#define KINDS_ARGS 6
+
+struct kinds_arg {
+	const char *name; /* NULL: behind the last one */
+	uint8_t type;	  /* enum kinds_type */
+	uint8_t field;	  /* enum kinds_field */
+	bool optional;	  /* absent where it is 0 */
+};
+
+struct kind {
+	const char *name, *help; /* NULL: no kind */
+	uint8_t family;		 /* enum kinds_family */
+	uint8_t label;		 /* enum kinds_label */
+	uint8_t payload;	 /* enum kinds_payload */
+	struct kinds_arg args[KINDS_ARGS + 1];
+};
+
+/* By number; a row of zeroes where no kind has the number. */
+extern const struct kind kinds_table[EBT_KINDS];
+
+/* The row of a kind; one of zeroes for what is no kind. Never NULL. */
+static inline const struct kind *kinds_get(uint16_t kind)
+{
+	return &kinds_table[kind < EBT_KINDS ? kind : EBT_KIND_NONE];
+}
+
+static inline enum kinds_family kinds_family(uint16_t kind)
+{
+	return kinds_get(kind)->family;
+}
+
+/* "begin", "page_alloc" …; "unknown" for what is no kind. */
+const char *kinds_name(uint16_t kind);
+/* "phase", "user" …; NULL for KINDS_LABEL_none. */
+const char *kinds_label_name(enum kinds_label label);
+/* Whether pos is an argument of this kind, and so no position in a ring. */
+bool kinds_uses_pos(uint16_t kind);
+
+/* The value of an argument; of an i64 its two's complement. */
+uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a);
+/* Whether an event has the argument: false for an optional one that is 0. */
+bool kinds_arg_is_present(const struct ebt_event *ev, const struct kinds_arg *a);
+/* The word that a value of this type stands for, "unknown" beyond the last; NULL: it is a number. */
+const char *kinds_arg_word(enum kinds_type type, uint64_t value);
+
+/* By canonical id; NULL for an id that no table knows. */
+const char *kinds_phase_name(uint32_t id);
+const char *kinds_counter_name(uint32_t id);
+const char *kinds_lifecycle_name(uint32_t id);
+const char *kinds_counter_help(uint32_t id);
+const char *kinds_lifecycle_help(uint32_t id);
+/* "fork", "exec", "exit"; "unknown". */
+const char *kinds_change_name(uint32_t change);
+/* What a counter counts; KINDS_UNIT_count for one that no table knows. */
+enum kinds_unit kinds_counter_unit(uint32_t id);
+/* Whether the mutator of the domain stands still in the phase; true for one that no table knows. */
+bool kinds_phase_stops(uint32_t id);
+
+#endif
