@@ -93,7 +93,11 @@ $(O)/bpf/ebtrace.skel.h: $(O)/bpf/ebtrace.o
 $(O)/libuser.a: $(call obj,$(USER_SRC))
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(O)/libebtrace-probes.a: $(call obj,$(PROBE_SRC))
+# One object, so that a program that uses any part of it gets its constructor.
+$(O)/libebtrace-probes.o: $(call obj,$(PROBE_SRC))
+	$(say) LD $@
+	$(Q)$(CC) -r -nostdlib $^ -o $@
+$(O)/libebtrace-probes.a: $(O)/libebtrace-probes.o
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 $(O)/libebtrace-probes.so: $(call obj,$(PROBE_SRC))

@@ -5,41 +5,35 @@
 #include <string.h>
 #include <unistd.h>
 
-#if defined(__x86_64__)
-#include <cpuid.h>
-#endif
+bool ebt_clock_cycles;
 
-bool ebt_clock_tsc;
-
-#if defined(__x86_64__)
-static bool tsc_is_sound(void)
+static bool cycles_are_sound(void)
 {
-	unsigned int a, b, c, d;
-	if (!__get_cpuid(0x80000007, &a, &b, &c, &d) || !(d & 1u << 8))
+	if (!ebt_cycles_constant())
 		return false;
-	/* The kernel tests the TSCs of all CPUs against each other; we rely on its verdict. */
+	/* The kernel tests the counters of all CPUs against each other; we rely on its verdict. */
 	int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
 		      O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	char name[16] = "";
+	char name[32] = "";
 	ssize_t got = read(fd, name, sizeof(name) - 1);
 	close(fd);
-	return got >= 4 && !strncmp(name, "tsc\n", 4);
+	return got > 0 && !strcmp(name, EBT_CYCLES_CLOCKSOURCE);
 }
 
-/* A pair read at one moment: the tightest of a few tries. Returns its width in ticks. */
-static uint64_t read_pair(uint64_t *ret_tsc, uint64_t *ret_mono)
+/* A pair read at one moment: the tightest of a few tries. Returns its width in cycles. */
+static uint64_t read_pair(uint64_t *ret_cycles, uint64_t *ret_mono)
 {
 	uint64_t best = UINT64_MAX;
 	for (int i = 0; i < 3; i++) {
-		uint64_t before = __rdtsc();
+		uint64_t before = ebt_cycles();
 		uint64_t mono = ebt_clock_monotonic();
-		uint64_t width = __rdtsc() - before;
+		uint64_t width = ebt_cycles() - before;
 		if (width >= best)
 			continue;
 		best = width;
-		*ret_tsc = before + width / 2;
+		*ret_cycles = before + width / 2;
 		*ret_mono = mono;
 	}
 	return best;
@@ -52,15 +46,15 @@ static uint64_t read_pair(uint64_t *ret_tsc, uint64_t *ret_mono)
  */
 uint64_t ebt_clock_fit(struct ebt_clock *clock)
 {
-	uint64_t tsc = 0, mono = 0;
-	uint64_t width = read_pair(&tsc, &mono);
-	uint64_t ticks = tsc - clock->tsc0, ns = mono - clock->mono0;
-	if (clock->tsc0 && ns < EBT_CLOCK_FIT_NS && !clock->span)
+	uint64_t count = 0, mono = 0;
+	uint64_t width = read_pair(&count, &mono);
+	uint64_t cycles = count - clock->cycles0, ns = mono - clock->mono0;
+	if (clock->cycles0 && ns < EBT_CLOCK_FIT_NS && !clock->span)
 		return mono; /* too near to the first point to tell the slope */
 
 	uint64_t mult = 0;
-	if (clock->tsc0 && ticks < UINT64_C(1) << 62)
-		mult = (uint64_t)((double)ns * 4294967296.0 / (double)ticks);
+	if (clock->cycles0 && cycles < UINT64_C(1) << 62)
+		mult = (uint64_t)((double)ns * 4294967296.0 / (double)cycles);
 	uint64_t drift = mult > clock->mult ? mult - clock->mult : clock->mult - mult;
 	bool steady = clock->mult && drift < clock->mult / 1000;
 	/* We were preempted inside the pair: the point is worth nothing, its time is right. */
@@ -68,26 +62,15 @@ uint64_t ebt_clock_fit(struct ebt_clock *clock)
 		clock->span = 0;
 		return mono;
 	}
-	clock->tsc0 = tsc;
+	clock->cycles0 = count;
 	clock->mono0 = mono;
 	clock->mult = mult;
 	clock->span = mult && steady ? ((uint64_t)EBT_CLOCK_FIT_NS << 32) / mult : 0;
 	return mono;
 }
-#else
-static bool tsc_is_sound(void)
-{
-	return false;
-}
-uint64_t ebt_clock_fit(struct ebt_clock *clock)
-{
-	(void)clock;
-	return ebt_clock_monotonic();
-}
-#endif
 
 bool ebt_clock_choose(const char *override)
 {
-	ebt_clock_tsc = (!override || strcmp(override, "monotonic")) && tsc_is_sound();
-	return ebt_clock_tsc;
+	ebt_clock_cycles = (!override || strcmp(override, "monotonic")) && cycles_are_sound();
+	return ebt_clock_cycles;
 }

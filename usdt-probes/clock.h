@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Time stamps: CLOCK_MONOTONIC in ns, read through the vdso or computed from the TSC.
+ * Time stamps: CLOCK_MONOTONIC in ns, read through the vdso or computed from the cycle counter.
  *
- * The vdso costs as much as all the rest of a probe. Where the TSC is invariant and is the
- * kernel's own clock source, each ring keeps a line (tsc0, mono0, slope) that is fitted anew
+ * The vdso costs as much as all the rest of a probe. Where the counter's rate is constant and it is
+ * the kernel's own clock source, each ring keeps a line (cycles0, mono0, slope) that is fitted anew
  * against the vdso every millisecond, and stays within 1 us of CLOCK_MONOTONIC. It may go back by
  * a few ns at a new fit; the caller keeps a ring's stamps from going back. EBTRACE_CLOCK
- * ("monotonic", "tsc") overrides the choice, though never to an unsound TSC.
+ * ("monotonic", "tsc") overrides the choice, though never to an unsound counter.
  */
 #ifndef EBT_CLOCK_H
 #define EBT_CLOCK_H
@@ -15,24 +15,22 @@
 #include <stdint.h>
 #include <time.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+#include "cycles.h"
 
 #define EBT_CLOCK_FIT_NS 1000000
 
 /* All zero: no line is known yet. Owned by one thread at a time. */
 struct ebt_clock {
-	uint64_t tsc0, mono0;
-	uint64_t mult; /* ns a tick, 32 bits of fraction */
-	uint64_t span; /* ticks after tsc0 for which the line holds; 0: read the vdso */
+	uint64_t cycles0, mono0;
+	uint64_t mult; /* ns a cycle, 32 bits of fraction */
+	uint64_t span; /* cycles after cycles0 for which the line holds; 0: read the vdso */
 };
 
-/* Chooses the clock once; `override` is EBTRACE_CLOCK or NULL. Returns true for the TSC. */
+/* Chooses the clock once; `override` is EBTRACE_CLOCK or NULL. Returns true for the counter. */
 bool ebt_clock_choose(const char *override);
 uint64_t ebt_clock_fit(struct ebt_clock *clock);
 
-extern bool ebt_clock_tsc __attribute__((visibility("hidden"))); /* what was chosen */
+extern bool ebt_clock_cycles __attribute__((visibility("hidden"))); /* what was chosen */
 
 static inline uint64_t ebt_clock_monotonic(void)
 {
@@ -43,14 +41,12 @@ static inline uint64_t ebt_clock_monotonic(void)
 
 static inline uint64_t ebt_clock_now(struct ebt_clock *clock)
 {
-#if defined(__x86_64__)
 	if (__builtin_expect(clock->span != 0, 1)) {
-		uint64_t ticks = __rdtsc() - clock->tsc0;
-		if (__builtin_expect(ticks < clock->span, 1))
-			return clock->mono0 + (ticks * clock->mult >> 32);
+		uint64_t cycles = ebt_cycles() - clock->cycles0;
+		if (__builtin_expect(cycles < clock->span, 1))
+			return clock->mono0 + (cycles * clock->mult >> 32);
 	}
-#endif
-	return ebt_clock_tsc ? ebt_clock_fit(clock) : ebt_clock_monotonic();
+	return ebt_clock_cycles ? ebt_clock_fit(clock) : ebt_clock_monotonic();
 }
 
 #endif

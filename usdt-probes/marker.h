@@ -1,20 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The USDT markers: one 1-byte nop and one .note.stapsdt entry each, written by our own assembly.
+ * The USDT markers: one nop and one .note.stapsdt entry each, written by our own assembly.
  *
  * <sys/sdt.h> would let the compiler choose where the arguments live; here every marker has them
- * in the same registers, so that one BPF program reads all markers straight from pt_regs:
+ * in the same registers, so that one BPF program reads all markers straight from pt_regs. Which
+ * registers these are says the processor's header:
  *
- *   edi id | rsi name | rdx value or pointer | r10 bytes or count | ecx ring | r8 ts | r9 pos
+ *   EBT_REG_     ID    NAME   VALUE   BYTES  RING   TS  POS
+ *   x86-64       edi   rsi    rdx     r10    ecx    r8  r9
+ *   64-bit Arm   w0    x1     x2      x3     w4     x5  x6
  *
- * The high half of rcx is the event's ordinal in its ring; the note names the low half only.
- * Each function below is one site and is not inlined, so the notes list every marker once. The
- * nop stays 1 byte long: kernels that turn a 5-byte nop into a call overwrite the red zone.
+ * VALUE may be a pointer and BYTES a count. The high half of RING is the event's ordinal in its
+ * ring; the note names the low half only (EBT_ARG_RING). Each function below is one site and is not
+ * inlined, so the notes list every marker once. The nop of x86-64 stays 1 byte long: kernels that
+ * turn a 5-byte nop into a call overwrite the red zone.
  */
 #ifndef EBT_MARKER_H
 #define EBT_MARKER_H
 
 #include <stdint.h>
+
+#if defined(__x86_64__)
+#include "marker_x86_64.h"
+#elif defined(__aarch64__)
+#include "marker_aarch64.h"
+#else
+#error "no registers are chosen for this processor's markers: write its header"
+#endif
 
 #define EBT_NO_RING 0xffffu
 
@@ -25,8 +37,6 @@ struct ebt_tail {
 	uint64_t ts;
 	uint64_t pos;
 };
-
-#if defined(__x86_64__)
 
 /* ebt_gate by a hidden name, so that an executable's own ebt_gate cannot stand for the library's
  * in the note. */
@@ -58,47 +68,46 @@ struct ebt_tail {
 	"	.popsection\n"                                                         \
 	"	.endif\n"
 
-#define EBT_TAIL_ARGS "4@%%ecx 8@%%r8 8@%%r9"
+#define EBT_TAIL_ARGS EBT_ARG_RING " " EBT_ARG_TS " " EBT_ARG_POS
 
-#define EBT_FIRE(name, semaphore, args, id, str, value, bytes, tail)                      \
-	do {                                                                              \
-		register uint64_t r10_ __asm__("r10") = (bytes);                          \
-		register uint64_t r8_ __asm__("r8") = (tail).ts;                          \
-		register uint64_t r9_ __asm__("r9") = (tail).pos;                         \
-		__asm__ volatile(EBT_SITE(name, semaphore, args)                          \
-				 :                                                        \
-				 : "D"((uint64_t)(id)), "S"(str), "d"((uint64_t)(value)), \
-				   "r"(r10_), "c"((tail).ring_seq), "r"(r8_), "r"(r9_)    \
-				 : "memory");                                             \
+#define EBT_FIRE(marker, semaphore, args, id, name, value, bytes, tail)                        \
+	do {                                                                                   \
+		register uint64_t id_ __asm__(EBT_REG_ID) = (uint64_t)(id);                    \
+		register const char *name_ __asm__(EBT_REG_NAME) = (name);                     \
+		register uint64_t value_ __asm__(EBT_REG_VALUE) = (uint64_t)(value);           \
+		register uint64_t bytes_ __asm__(EBT_REG_BYTES) = (bytes);                     \
+		register uint64_t ring_ __asm__(EBT_REG_RING) = (tail).ring_seq;               \
+		register uint64_t ts_ __asm__(EBT_REG_TS) = (tail).ts;                         \
+		register uint64_t pos_ __asm__(EBT_REG_POS) = (tail).pos;                      \
+		__asm__ volatile(EBT_SITE(marker, semaphore, args)                             \
+				 :                                                             \
+				 : "r"(id_), "r"(name_), "r"(value_), "r"(bytes_), "r"(ring_), \
+				   "r"(ts_), "r"(pos_)                                         \
+				 : "memory");                                                  \
 	} while (0)
-#else
-/* No markers on other machines yet known to us: the rings work without them. */
-#define EBT_TAIL_ARGS ""
-#define EBT_FIRE(name, semaphore, args, id, str, value, bytes, tail)                 \
-	do {                                                                         \
-		(void)(id), (void)(str), (void)(value), (void)(bytes), (void)(tail); \
-	} while (0)
-#endif
 
+/* On a function that is a site: the compiler makes no second one of it. */
 #if defined(__clang__)
-#define EBT_ONE_SITE static __attribute__((noinline, unused))
+#define EBT_ONE_SITE __attribute__((noinline, unused))
 #else
-#define EBT_ONE_SITE static __attribute__((noinline, noclone, unused))
+#define EBT_ONE_SITE __attribute__((noinline, noclone, unused))
 #endif
 
 /* Markers of the kind "id name", and of the kind "id name value". */
-#define EBT_DEFINE_MARKER(name)                                                                  \
-	EBT_ONE_SITE void ebt_marker_##name(uint32_t id, const char *str, struct ebt_tail tail)  \
-	{                                                                                        \
-		EBT_FIRE(#name, EBT_SEMAPHORE_EVENTS, "4@%%edi 8@%%rsi " EBT_TAIL_ARGS, id, str, \
-			 0, 0, tail);                                                            \
+#define EBT_DEFINE_MARKER(marker)                                                              \
+	EBT_ONE_SITE static void ebt_marker_##marker(uint32_t id, const char *name,            \
+						     struct ebt_tail tail)                     \
+	{                                                                                      \
+		EBT_FIRE(#marker, EBT_SEMAPHORE_EVENTS,                                        \
+			 EBT_ARG_ID " " EBT_ARG_NAME " " EBT_TAIL_ARGS, id, name, 0, 0, tail); \
 	}
-#define EBT_DEFINE_VALUE_MARKER(name, operand)                                                   \
-	EBT_ONE_SITE void ebt_marker_##name(uint32_t id, const char *str, uint64_t value,        \
-					    struct ebt_tail tail)                                \
+#define EBT_DEFINE_VALUE_MARKER(marker, arg)                                                     \
+	EBT_ONE_SITE static void ebt_marker_##marker(uint32_t id, const char *name,              \
+						     uint64_t value, struct ebt_tail tail)       \
 	{                                                                                        \
-		EBT_FIRE(#name, EBT_SEMAPHORE_EVENTS,                                            \
-			 "4@%%edi 8@%%rsi " operand " " EBT_TAIL_ARGS, id, str, value, 0, tail); \
+		EBT_FIRE(#marker, EBT_SEMAPHORE_EVENTS,                                          \
+			 EBT_ARG_ID " " EBT_ARG_NAME " " arg " " EBT_TAIL_ARGS, id, name, value, \
+			 0, tail);                                                               \
 	}
 
 #endif

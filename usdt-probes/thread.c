@@ -2,172 +2,39 @@
 #include "thread.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <pthread.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "control.h"
-
-__thread struct ebt_thread ebt_self;
-struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
-uint64_t ebt_visitors;
+#include "fork_mark.h"
+#include "record.h"
+#include "signals.h"
+#include "slot.h"
 
 /* glibc keeps the values of the first keys in the thread itself, of the others on the heap. */
 #define KEYS_WITHOUT_MALLOC 32
 
-static uint32_t slots_freed; /* when it moves, a thread without a ring may try again */
 static pthread_key_t key;
 static bool have_key;
-
-static void release(void);
-static void thread_ends(void *unused)
-{
-	(void)unused;
-	release();
-}
-
-void ebt_threads_init(void)
-{
-	have_key = !pthread_key_create(&key, thread_ends);
-	/* Now, as it is cheap only while the process has one thread. */
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-}
-
-/* After this no thread's end calls into a library that may be unmapped. */
-void ebt_threads_done(void)
-{
-	if (have_key)
-		pthread_key_delete(key);
-	have_key = false;
-}
-
-static bool slot_claim(struct ebt_slot *s, uint32_t from, uint32_t tid)
-{
-	return __atomic_compare_exchange_n(&s->owner, &from, tid, false, __ATOMIC_ACQUIRE,
-					   __ATOMIC_RELAXED);
-}
-
-/*
- * The lowest free slot, else one whose thread is gone without having told us: it ended by a bare
- * system call, or its last probe came after the last round of thread destructors.
- */
-static struct ebt_slot *slot_take(uint32_t max_domains, uint32_t tid)
-{
-	for (uint32_t i = 0; i < max_domains; i++) {
-		struct ebt_slot *s = &ebt_slots[i];
-		if (!__atomic_load_n(&s->owner, __ATOMIC_RELAXED) && slot_claim(s, 0, tid)) {
-			s->index = i;
-			return s;
-		}
-	}
-	pid_t pid = getpid();
-	for (uint32_t i = 0; i < max_domains; i++) {
-		struct ebt_slot *s = &ebt_slots[i];
-		uint32_t owner = __atomic_load_n(&s->owner, __ATOMIC_RELAXED);
-		if (owner && syscall(SYS_tgkill, pid, owner, 0) < 0 && errno == ESRCH &&
-		    slot_claim(s, owner, tid)) {
-			__atomic_store_n(&s->busy, 0, __ATOMIC_RELAXED);
-			return s;
-		}
-	}
-	return NULL;
-}
-
-/* A thread of a program with many keys has no room for ours without malloc(): then slot_take()
- * finds out that the thread is gone. */
-static void remember_end(void)
-{
-	if (have_key && key < KEYS_WITHOUT_MALLOC)
-		pthread_setspecific(key, &ebt_self);
-}
-
-/* A ring that was used before goes on where it stands: positions and ordinals never repeat. */
-static void slot_open(struct ebt_slot *s, const struct ebt_file *file, uint32_t tid)
-{
-	struct ebt_ring_header *h = &file->headers[s->index];
-	s->ring.h = h;
-	s->ring.elements = file->elements;
-	s->ring.words = file->data + file->elements * s->index;
-	s->ring.head = h->head;
-	s->ring.tail = h->tail;
-	memset(&s->clock, 0, sizeof(s->clock));
-	ebt_ring_store(&h->generation, h->generation + 1);
-	ebt_ring_store(&h->owner_tid, tid);
-}
-
-static bool bind(const struct ebt_file *file, uint32_t state, bool spawn)
-{
-	struct ebt_thread *t = &ebt_self;
-	uint32_t tid = (uint32_t)syscall(SYS_gettid);
-	struct ebt_slot *s = t->slot;
-	bool born = !s;
-	if (!s)
-		s = slot_take(file->max_domains, tid);
-	/* A ring that had an owner has its pages. */
-	if (s && !file->headers[s->index].generation &&
-	    ebt_file_reserve(file, file->data + file->elements * s->index,
-			     file->elements * sizeof(uint64_t))) {
-		t->slot = NULL;
-		__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
-		s = NULL;
-	}
-	if (!s)
-		return false;
-	slot_open(s, file, tid);
-	t->slot = s;
-	ebt_compiler_barrier();
-	s->state = state;
-	if (born)
-		remember_end();
-	if (born && spawn)
-		ebt_lifecycle_put(EBT_LIFECYCLE_domain_spawn, getpid(), state);
-	return true;
-}
-
-bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn)
-{
-	struct ebt_thread *t = &ebt_self;
-	if (t->slot && (t->slot->state == state || t->slot->busy))
-		return t->slot->state == state;
-	uint32_t freed = __atomic_load_n(&slots_freed, __ATOMIC_ACQUIRE);
-	if (t->refused == freed + 1 && t->refused_state == state)
-		return false;
-	/* A signal handler must neither probe nor fork while a slot is half the thread's. */
-	sigset_t mask;
-	ebt_signals_block(&mask);
-	bool bound = bind(file, state, spawn);
-	if (!bound) {
-		t->refused = freed + 1;
-		t->refused_state = state;
-	}
-	ebt_signals_restore(&mask);
-	return bound;
-}
 
 static void release(void)
 {
 	struct ebt_thread *t = &ebt_self;
 	struct ebt_slot *s = t->slot;
-	if (!s || s->busy || !*ebt_fork_mark)
+	if (!s || s->busy || ebt_forked())
 		return;
 	int saved_errno = errno;
 	t->busy = 1; /* a handler's probe finds no slot and counts itself out */
 	uint64_t visit = ebt_visit();
-	uint32_t state = __atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST);
+	uint32_t state = ebt_state_ordered();
 	if (s->state == (state & ~EBT_STATE_PAUSED)) {
 		if (s->state == state)
-			ebt_lifecycle_put(EBT_LIFECYCLE_domain_terminate, getpid(), state);
+			ebt_record_put(EBT_LIFECYCLE_domain_terminate, getpid(), state);
 		ebt_ring_store(&s->ring.h->owner_tid, 0);
 	}
 	t->slot = NULL;
 	s->state = 0;
 	ebt_leave(visit);
-	__atomic_store_n(&s->owner, 0, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&slots_freed, 1, __ATOMIC_RELEASE);
+	ebt_slot_free(s);
 	if (have_key && key < KEYS_WITHOUT_MALLOC)
 		pthread_setspecific(key, NULL);
 	ebt_compiler_barrier();
@@ -175,52 +42,54 @@ static void release(void)
 	errno = saved_errno;
 }
 
+static void thread_ends(void *unused)
+{
+	(void)unused;
+	release();
+}
+
 void ebt_thread_end(void)
 {
 	release();
 }
 
-void ebt_threads_forget(void)
+void ebt_threads_init(void)
 {
-	struct ebt_slot *kept = ebt_self.slot && ebt_self.slot->busy ? ebt_self.slot : NULL;
-	for (uint32_t i = 0; i < EBT_RING_MAX_DOMAINS; i++) {
-		/* Reading first leaves the pages of slots that nobody used alone. */
-		if (ebt_slots[i].owner && &ebt_slots[i] != kept)
-			memset(&ebt_slots[i], 0, sizeof(ebt_slots[i]));
-	}
-	memset(ebt_self.buckets, 0, sizeof(ebt_self.buckets)); /* the parent will flush them */
-	ebt_visitors = ((ebt_visitors >> 32) + 1) << 32;
-	ebt_self.slot = kept;
-	ebt_self.refused = 0;
+	have_key = !pthread_key_create(&key, thread_ends);
 }
 
-static bool somebody_is_busy(void)
+void ebt_threads_done(void)
 {
-	if ((uint32_t)__atomic_load_n(&ebt_visitors, __ATOMIC_SEQ_CST))
-		return true;
-	for (uint32_t i = 0; i < EBT_RING_MAX_DOMAINS; i++) {
-		struct ebt_slot *s = &ebt_slots[i];
-		if (__atomic_load_n(&s->owner, __ATOMIC_RELAXED) && s != ebt_self.slot &&
-		    __atomic_load_n(&s->busy, __ATOMIC_ACQUIRE))
-			return true;
-	}
-	return false;
+	if (have_key)
+		pthread_key_delete(key);
+	have_key = false;
 }
 
-bool ebt_threads_wait(uint64_t limit_ns)
+/* A thread of a program with many keys has no room for ours without malloc(): then the search for a
+ * free slot finds out that the thread is gone. */
+static void remember_end(void)
 {
-	/*
-	 * The partner of the compiler barrier between a probe's store to `busy` and its load of the
-	 * state: after this, a probe either has seen the closed gate or is seen to be busy.
-	 */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) < 0)
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
-	uint64_t until = ebt_clock_monotonic() + limit_ns;
-	while (somebody_is_busy()) {
-		if (ebt_clock_monotonic() > until)
-			return false;
-		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
+	if (have_key && key < KEYS_WITHOUT_MALLOC)
+		pthread_setspecific(key, &ebt_self);
+}
+
+bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn)
+{
+	struct ebt_thread *t = &ebt_self;
+	if (t->slot && (t->slot->state == state || t->slot->busy))
+		return t->slot->state == state;
+	if (ebt_slot_refused(state))
+		return false;
+	/* A signal handler must neither probe nor fork while a slot is half the thread's. */
+	sigset_t mask;
+	ebt_signals_block(&mask);
+	bool born = !t->slot;
+	bool bound = ebt_slot_take(file, state);
+	if (bound && born) {
+		remember_end();
+		if (spawn)
+			ebt_record_put(EBT_LIFECYCLE_domain_spawn, getpid(), state);
 	}
-	/* Our own probe may be what a signal handler interrupted to come here. */
-	return !ebt_self.slot || !ebt_self.slot->busy;
+	ebt_signals_restore(&mask);
+	return bound;
 }

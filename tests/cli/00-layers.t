@@ -9,22 +9,29 @@ check() { # name, offending lines
     failed=1; echo "not ok $n - $1"; sed 's/^/# /' <<<"$2"
   fi
 }
-# layer LAYER ALLOWED-REGEX: the includes of user/LAYER that name a folder outside ALLOWED
-layer() {
-  check "$1 includes only: $2" "$(grep -nE '^#include "[a-z]+/' user/"$1"/*.[ch] 2>/dev/null |
-    grep -vE "#include \"($2)/")"
-}
-layer base 'base'
-layer codec 'codec|base'
-layer core 'core|base'
-layer proc 'proc|base'
-layer source 'source|core|codec|proc|base|bpf'
-layer sink 'sink|core|codec|base'
-layer engine 'engine|source|runtime|core|codec|proc|base'
+. tests/layers.sh
+for layer in $folders; do
+  [ -d "user/$layer" ] || continue
+  allowed="$layer ${below[$layer]}"
+  [ $layer = source ] && allowed+=" bpf" # the records' layout
+  check "$layer includes only: $allowed" "$(grep -nE '^#include "[a-z]+/' user/"$layer"/*.[ch] |
+    grep -vE "#include \"(${allowed// /|})/")"
+done
 check "bpf sees only the public headers, its own and the kernel's types" \
   "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z_]+\.bpf\.h"')"
 check "the probe library includes only the public headers and libc" \
   "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*)"
+lower=
+for layer in $probe_layers; do
+  lower+=" ${probe_files[$layer]}"
+  for file in ${probe_files[$layer]}; do
+    check "usdt-probes: $file, of $layer, includes only its layer and those below" \
+      "$(grep -nE '^#include "' usdt-probes/"$file".[ch] 2>/dev/null | sed 's/\.h"$/"/' |
+        grep -vE "#include \"(${lower// /|})\"$")"
+  done
+done
+check "every file of usdt-probes has a layer" \
+  "$(comm -3 <(printf '%s\n' $lower | sort) <(basename -a usdt-probes/*.[ch] | sed 's/\.[ch]$//' | sort -u))"
 one() { # header regex, name, the only file that may include it
   check "$2 enters through one file" "$(grep -lE "^#include <($1)" user/*/*.[ch] | grep -vx "$3")"
 }

@@ -2,7 +2,7 @@
 /*
  * A litmus test of what keeps a stop from unmapping a file that a probe is about to touch: the
  * probe stores `busy` and loads the gate with no fence between them, the stopper closes the gate
- * and loads `busy` in ebt_threads_wait(). Without a barrier on all threads there, both can read the
+ * and loads `busy` in ebt_slots_wait(). Without a barrier on all threads there, both can read the
  * other's old value. It happens within some 20 ns, so the two sides are let go at the same moment,
  * thousands of times; "unmapped" is a flag here. As a busy machine may not let both run at once, a
  * second test sees, by a filter that traps the call, that ebt_stop() asks for the barrier in time.
@@ -19,8 +19,8 @@
 #include "ringdump.h"
 #include "seccomp.h"
 #include "tests/tap.h"
-#include "usdt-probes/control.h"
-#include "usdt-probes/thread.h"
+#include "usdt-probes/recording.h"
+#include "usdt-probes/slot.h"
 
 #define ROUNDS	 20000
 #define CLOSED	 0u
@@ -39,7 +39,7 @@ static void wait_a_little(uint32_t *seed, unsigned most)
 		;
 }
 
-/* As enter() and leave() of probes.c. */
+/* As ebt_record_ready() and ebt_record_leave(). */
 static void probe(struct ebt_slot *s)
 {
 	__atomic_store_n(&s->busy, 1, __ATOMIC_RELAXED);
@@ -71,11 +71,6 @@ static void *prober(void *arg)
 	return NULL;
 }
 
-static void set_gate(uint32_t state)
-{
-	__atomic_store_n(&ebt_gate_own.ring, state, __ATOMIC_SEQ_CST);
-}
-
 static void test_litmus(void)
 {
 	struct ebt_slot *s = &ebt_slots[0];
@@ -88,13 +83,13 @@ static void test_litmus(void)
 		abort();
 	uint64_t end = ebt_clock_monotonic() + LIMIT_NS;
 	while (round < ROUNDS && ebt_clock_monotonic() < end) {
-		set_gate(OPEN);
+		ebt_state_set(OPEN);
 		atomic_store(&go, ++round);
 		while (atomic_load(&ready) != round)
 			;
 		wait_a_little(&seed, 300);
-		set_gate(CLOSED);
-		waited_in_vain += !ebt_threads_wait(1000000000);
+		ebt_state_set(CLOSED);
+		waited_in_vain += !ebt_slots_wait(1000000000);
 		atomic_store(&unmapped, true);
 		while (atomic_load(&left) != round)
 			;

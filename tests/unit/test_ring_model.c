@@ -95,7 +95,7 @@ static uint64_t commit_time[MAX_POS], commit_tail[MAX_POS];
 static unsigned commits;
 static uint64_t final_tail;
 
-/* A record as probes.c writes it: `writing`, room, header, stamp and payload, tail, `writing`. */
+/* A record as record.h writes it: `writing`, room, header, stamp and payload, tail, `writing`. */
 static void write_record(struct ebt_ring *r, uint64_t n)
 {
 	uint64_t from = r->tail;

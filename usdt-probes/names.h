@@ -3,14 +3,17 @@
  * The registry of user events: names and types by id. It only grows, so probes read it without a
  * lock: an event's type is published last, after its name stands here and in the ring file.
  */
-#ifndef EBT_USER_EVENTS_H
-#define EBT_USER_EVENTS_H
+#ifndef EBT_NAMES_H
+#define EBT_NAMES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <ebtrace/probes.h>
 #include <ebtrace/ring.h>
+
+#include "ring_file.h"
 
 extern uint8_t ebt_user_types[EBT_RING_NAMES]; /* 0: not registered; else 1 + enum ebt_user_type */
 extern char ebt_user_names[EBT_RING_NAMES][EBT_RING_NAME_BYTES];
@@ -22,8 +25,14 @@ static inline bool ebt_user_event_is(int event, enum ebt_user_type type)
 	       __atomic_load_n(&ebt_user_types[event], __ATOMIC_ACQUIRE) == (uint8_t)(type + 1);
 }
 
-/* Copies all names into a ring file, and how long they are; the caller holds the lock. */
-uint64_t ebt_user_events_bytes(void);
-void ebt_user_events_copy(char *names);
+/*
+ * Registers a name of `len` bytes, 1 to EBT_RING_NAME_BYTES - 1, also in `file`, if there is one.
+ * Returns the id, -EEXIST (the name has another type) or -ENOSPC. The caller holds the lock.
+ */
+int ebt_names_register(const struct ebt_file *file, const char *name, size_t len,
+		       enum ebt_user_type type);
+/* The table of names of a new ring file: its bytes, and its contents. The caller holds the lock. */
+uint64_t ebt_names_bytes(void);
+void ebt_names_copy(char *to);
 
 #endif

@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The order of the house as the linker sees it: each layer links against those below it alone, and no
+# two files need each other in a circle.
+. tests/lib.sh
+. tests/layers.sh
+
+# Circles that are still to be undone: the include or call of each that has to go.
+known_circles='
+user/cmd/convert user/cmd/tracer
+user/cmd/info_capture user/cmd/info
+user/cmd/list_binary user/cmd/list
+user/cmd/list_events user/cmd/list
+user/proc/machine user/proc/elf
+user/sink/stat_json user/sink/stat
+user/sink/stat_model user/sink/stat_lane
+user/sink/stat_model user/sink/stat_sleep
+user/sink/stat_sections user/sink/stat
+user/sink/stat_sleep user/sink/stat_lane
+user/sink/stat_sum user/sink/stat_lane
+user/sink/stat_sum user/sink/stat_sleep
+user/sink/stat_text user/sink/stat
+user/source/bpf_source user/source/bpf
+user/source/bpf_targets user/source/bpf_markers
+user/source/bpf_targets user/source/bpf_ocaml
+user/source/ring_file user/source/ring
+'
+tests/circles.sh >"$TMP/needs"
+ok $(($(wc -l <"$TMP/needs") < 400)) "includes and calls of the whole tree are seen"
+grep -vxF "$known_circles" "$TMP/needs" | tsort >"$TMP/order" 2>"$TMP/circles"
+ok $? "no two files include or call each other in a circle" || diag "$(<"$TMP/circles")"
+grep '^usdt-probes/' "$TMP/needs" | tsort >"$TMP/order" 2>&1
+ok $? "and none at all in the library that runs in other people's programs"
+
+san=()
+nm "$O/user/base/buf.o" | grep -q ' __asan_' && san=(-fsanitize=address,undefined)
+# links LIBRARIES ARCHIVE LOWER...: whether all of the archive needs nothing but those.
+links() {
+	local libraries=$1
+	shift
+	# shellcheck disable=SC2086
+	gcc -shared -Wl,--no-undefined "${san[@]}" -Wl,--whole-archive "$1" -Wl,--no-whole-archive \
+		"${@:2}" $libraries -o "$TMP/layer.so" 2>"$TMP/log"
+}
+archive() { # FILE OBJECT...
+	rm -f "$1"
+	ar rcs "$@"
+}
+# What enters through this folder, from which all above it have it.
+declare -A libraries=([base]="-lz -lzstd -lm -pthread" [proc]="-lelf" [source]="-lbpf")
+# What is still to be undone: the names of phases stand with the ring's codec.
+below[core]+=" codec"
+for layer in $folders; do
+	[ -d "user/$layer" ] || continue
+	# shellcheck disable=SC2046
+	archive "$TMP/$layer.a" $(printf "$O/%s\n" user/"$layer"/*.c | sed 's/c$/o/')
+	archives=() needed="${libraries[$layer]:-}"
+	for l in ${below[$layer]}; do
+		[ -d "user/$l" ] && archives+=("$TMP/$l.a") needed+=" ${libraries[$l]:-}"
+	done
+	links "$needed" "$TMP/$layer.a" "${archives[@]}"
+	ok $? "$layer links against: ${below[$layer]:-libc}" ||
+		diag "$(grep -o 'in function.*\|undefined reference.*' "$TMP/log" | sort -u | head -20)"
+done
+lower=()
+for layer in $probe_layers; do
+	objects=()
+	for file in ${probe_files[$layer]}; do
+		[ -f "usdt-probes/$file.c" ] && objects+=("$O/usdt-probes/$file.o")
+	done
+	archive "$TMP/$layer.a" "${objects[@]}"
+	links "-pthread" "$TMP/$layer.a" "${lower[@]}"
+	ok $? "usdt-probes: $layer links against: ${lower[*]##*/}" || diag "$(<"$TMP/log")"
+	lower=("$TMP/$layer.a" "${lower[@]}")
+done
+done_testing

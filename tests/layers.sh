@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The layers, lowest first; sourced by the tests that hold them. Runs from the top of the tree.
+
+# Of user/: a folder, and those below it, which it may include and call.
+declare -A below=(
+	[base]=""
+	[codec]="base"
+	[core]="base"
+	[proc]="base"
+	[runtime]="proc core base"
+	[source]="runtime core codec proc base"
+	[model]="core base"
+	[sink]="model core codec base"
+	[engine]="source runtime core codec proc base"
+	[cmd]="engine sink model source runtime core codec proc base"
+)
+folders="base codec core proc runtime source model sink engine cmd"
+
+# Of usdt-probes/: a layer is some files, which may include and call each other and all layers before.
+probe_layers="os lock file slot record lifecycle probes"
+declare -A probe_files=(
+	[os]="cycles cycles_x86_64 cycles_aarch64 clock procfs signals fork_mark"
+	[lock]="lock"
+	[file]="stale ring_file names"
+	[slot]="gate ring_writer slot"
+	[record]="marker marker_x86_64 marker_aarch64 record"
+	[lifecycle]="settings thread recording entry process"
+	[probes]="probes user_events"
+)

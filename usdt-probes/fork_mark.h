@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Detects a forked child without a system call. The kernel zeroes one page in every child that has
+ * a memory of its own, so a child is detected even if it was made by _Fork() or a bare system call.
+ * vfork() shares the memory: its child is still us. A kernel older than 4.14 has no such page; then
+ * the mark never changes and only the fork handlers detect a child.
+ */
+#ifndef EBT_FORK_MARK_H
+#define EBT_FORK_MARK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* 0 in a child that has not called ebt_fork_mark_renew() yet. */
+extern const uint32_t *ebt_fork_mark __attribute__((visibility("hidden")));
+
+static inline bool ebt_forked(void)
+{
+	return !*ebt_fork_mark;
+}
+
+void ebt_fork_mark_init(void);
+/* The child has adapted to being one; its own children will be detected. */
+void ebt_fork_mark_renew(void);
+
+#endif
