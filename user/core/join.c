@@ -2,6 +2,7 @@
 #include "core/join.h"
 
 #include "base/map.h"
+#include "core/kinds.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,7 +343,7 @@ static int push(struct join *j, const struct ebt_event *ev)
 	j->pending = *ev;
 	j->has_pending = true;
 	/* Without a position, or seen by both already, it has no partner to wait for. */
-	if (ev->pos == EBT_NO_POS || !seen || seen == SOURCE_FLAGS || ev->kind == EBT_LOST)
+	if (kinds_pos(ev) == EBT_NO_POS || !seen || seen == SOURCE_FLAGS)
 		return settle_pending(j);
 	return 0;
 }

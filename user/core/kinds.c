@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/kinds.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 const struct kind kinds_table[EBT_KINDS] = {
@@ -67,14 +70,6 @@ const char *kinds_label_name(enum kinds_label label)
 	return names[label];
 }
 
-bool kinds_uses_pos(uint16_t kind)
-{
-	const struct kinds_arg *a = kinds_get(kind)->args;
-	while (a->name && a->field != KINDS_FIELD_pos)
-		a++;
-	return a->name;
-}
-
 uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a)
 {
 	switch ((enum kinds_field)a->field) {
@@ -94,16 +89,23 @@ uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a)
 	return 0;
 }
 
-bool kinds_arg_is_present(const struct ebt_event *ev, const struct kinds_arg *a)
+const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
+			   char scratch[KINDS_TEXT_BYTES])
 {
-	return !a->optional || kinds_arg_value(ev, a);
-}
-
-const char *kinds_arg_word(enum kinds_type type, uint64_t value)
-{
-	if (type != KINDS_TYPE_alloc_source)
-		return NULL;
-	return value < COUNT(alloc_sources) ? alloc_sources[value] : "unknown";
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRIu64, value);
+		break;
+	case KINDS_TYPE_i64:
+		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRId64, (int64_t)value);
+		break;
+	case KINDS_TYPE_hex:
+		snprintf(scratch, KINDS_TEXT_BYTES, "0x%" PRIx64, value);
+		break;
+	case KINDS_TYPE_alloc_source:
+		return value < COUNT(alloc_sources) ? alloc_sources[value] : "unknown";
+	}
+	return scratch;
 }
 
 const char *kinds_phase_name(uint32_t id)

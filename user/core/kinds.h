@@ -35,7 +35,7 @@ enum kinds_type {
 	KINDS_TYPE_u64,
 	KINDS_TYPE_i64,
 	KINDS_TYPE_hex,
-	KINDS_TYPE_alloc_source, /* a word: see kinds_arg_word() */
+	KINDS_TYPE_alloc_source, /* a word of EBT_ALLOC_SOURCE_DEF */
 };
 
 enum kinds_field {
@@ -90,17 +90,29 @@ static inline enum kinds_family kinds_family(uint16_t kind)
 
 /* "begin", "page_alloc" …; "unknown" for what is no kind. */
 const char *kinds_name(uint16_t kind);
+/* The event's position in its ring; EBT_NO_POS if it has none, or its kind uses pos for an argument. */
+static inline uint64_t kinds_pos(const struct ebt_event *ev)
+{
+	const struct kinds_arg *a = kinds_get(ev->kind)->args;
+	while (a->name && a->field != KINDS_FIELD_pos)
+		a++;
+	return a->name ? EBT_NO_POS : ev->pos;
+}
+
 /* "phase", "user" …; NULL for KINDS_LABEL_none. */
 const char *kinds_label_name(enum kinds_label label);
-/* Whether pos is an argument of this kind, and so no position in a ring. */
-bool kinds_uses_pos(uint16_t kind);
-
 /* The value of an argument; of an i64 its two's complement. */
 uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a);
 /* Whether an event has the argument: false for an optional one that is 0. */
-bool kinds_arg_is_present(const struct ebt_event *ev, const struct kinds_arg *a);
-/* The word that a value of this type stands for, "unknown" beyond the last; NULL: it is a number. */
-const char *kinds_arg_word(enum kinds_type type, uint64_t value);
+static inline bool kinds_arg_is_present(const struct ebt_event *ev, const struct kinds_arg *a)
+{
+	return !a->optional || kinds_arg_value(ev, a);
+}
+#define KINDS_TEXT_BYTES 24
+/* A value as text, static or in `scratch`: decimal digits, "0x" and hexadecimal ones, or the word that
+ * it stands for, "unknown" beyond the last. */
+const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
+			   char scratch[KINDS_TEXT_BYTES]);
 
 /* By canonical id; NULL for an id that no table knows. */
 const char *kinds_phase_name(uint32_t id);

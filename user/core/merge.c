@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/merge.h"
 
+#include "core/kinds.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -79,7 +80,7 @@ int merge_add(struct merge *m, struct source *s)
 /* A loss stands before the event at which the stream resumes; its pos is not a position. */
 static uint64_t order_pos(const struct ebt_event *ev)
 {
-	return ev->kind == EBT_LOST ? 0 : ev->pos;
+	return ev->kind == EBT_LOST ? 0 : kinds_pos(ev);
 }
 
 static int compare_same_ts(const struct merge *m, uint32_t lane_a, uint32_t lane_b)

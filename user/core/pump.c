@@ -40,8 +40,9 @@ static void count_events(struct totals *t, const struct ebt_event *ev, size_t n)
 	}
 	t->events += n - others;
 	t->late += late;
-	if (!t->first_ns)
-		t->first_ns = ev[0].ts;
+	/* Damage found before the first event has no time. */
+	for (size_t i = 0; i < n && !t->first_ns; i++)
+		t->first_ns = ev[i].ts;
 	t->last_ns = ev[n - 1].ts;
 }
 

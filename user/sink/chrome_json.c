@@ -2,8 +2,8 @@
 #include "sink/chrome_json.h"
 
 #include "core/names.h"
-
 #include "core/sink.h"
+#include "sink/json_args.h"
 #include "sink/rows.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -105,57 +105,6 @@ void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
 	}
 }
 
-static void put_payload(struct chrome_json *c, const struct ebt_event *ev)
-{
-	struct json *j = &c->json;
-	size_t bytes = 0;
-	const char *data = session_blob(c->session, ev, &bytes);
-	if (!data)
-		bytes = 0;
-	if (ev->kind == EBT_CUSTOM) {
-		json_key(j, "data");
-		json_hex(j, data, bytes);
-	} else {
-		json_key(j, "values");
-		json_open(j, '[');
-		for (size_t at = 0; at + 8 <= bytes; at += 8) {
-			uint64_t v;
-			memcpy(&v, data + at, 8);
-			json_u64(j, v);
-		}
-		json_close(j, ']');
-	}
-	if (ev->flags & EBT_F_CUT) {
-		json_key(j, "cut");
-		json_bool(j, true);
-	}
-}
-
-static void put_instant_args(struct chrome_json *c, const struct ebt_event *ev)
-{
-	struct json *j = &c->json;
-	switch (ev->kind) {
-	case EBT_LIFECYCLE:
-	case EBT_INT:
-		json_key_i64(j, "value", ev->sarg[0]);
-		break;
-	case EBT_ALLOC_SIZES:
-	case EBT_CUSTOM:
-		put_payload(c, ev);
-		break;
-	case EBT_DAMAGE:
-		json_key_u64(j, "offset", ev->arg[0]);
-		json_key_u64(j, "words", ev->arg[1]);
-		break;
-	case EBT_PROCESS:
-		if (ev->id == EBT_PROCESS_FORK)
-			json_key_u64(j, "child", ev->arg[0]);
-		break;
-	default:
-		break;
-	}
-}
-
 void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 {
 	char scratch[NAMES_MADE_BYTES];
@@ -164,7 +113,7 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 	chrome_json_us(c, "ts", ev->ts);
 	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
 	chrome_json_open_args(c);
-	put_instant_args(c, ev);
+	json_args(&c->json, c->session, ev);
 	chrome_json_who(c, ev);
 	chrome_json_close_args(c);
 }

@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "codec/capture.h"
 #include "codec/ring_ids.h"
+#include "core/kinds.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -231,7 +232,7 @@ static int put_event(struct ebt *e, const struct ebt_event *ev)
 	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
 	if (!err)
 		err = refer_process(e, ev->pid);
-	if (!err && ev->kind >= EBT_UNIT && ev->kind <= EBT_CUSTOM)
+	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
 		err = refer_name(e, ev);
 	if (!err && ev->kind == EBT_LOST) {
 		e->lost_events += ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];

@@ -13,6 +13,8 @@
 #define NAMES	     1024
 #define KEYS	     256
 #define INLINE	     0x8000u
+/* Decimal digits of a word, and a comma. */
+#define DIGITS_BYTES 21
 
 /* References to the name and category of one kind, id and process; such names never change. */
 struct name {
@@ -139,7 +141,7 @@ static void put_who(struct fxt_record *r, const struct ebt_event *ev)
 		fxt_record_u64(r, "late", 1);
 }
 
-static void put_custom(struct fxt *f, const struct ebt_event *ev)
+static void put_bytes(struct fxt *f, const struct ebt_event *ev)
 {
 	struct fxt_record *r = &f->record;
 	size_t bytes = 0;
@@ -152,12 +154,15 @@ static void put_custom(struct fxt *f, const struct ebt_event *ev)
 }
 
 /* More values than a record has arguments: one string of numbers. */
-static void put_alloc_sizes(struct fxt *f, const struct ebt_event *ev)
+static void put_words(struct fxt *f, const struct ebt_event *ev)
 {
 	size_t bytes = 0;
 	const char *data = session_blob(f->session, ev, &bytes);
-	char text[EBT_ALLOC_BUCKETS * 21], *p = text;
-	for (size_t i = 0; data && i < EBT_ALLOC_BUCKETS && (i + 1) * 8 <= bytes; i++) {
+	char text[FXT_VALUE_BYTES], *p = text;
+	bytes = data ? bytes : 0;
+	size_t n =
+		bytes / 8 < sizeof(text) / DIGITS_BYTES ? bytes / 8 : sizeof(text) / DIGITS_BYTES;
+	for (size_t i = 0; i < n; i++) {
 		uint64_t v;
 		memcpy(&v, data + i * 8, 8);
 		if (i)
@@ -165,6 +170,41 @@ static void put_alloc_sizes(struct fxt *f, const struct ebt_event *ev)
 		p = buf_format_u64(p, v);
 	}
 	fxt_record_text(&f->record, "values", text, (size_t)(p - text));
+	if (ev->flags & EBT_F_CUT || n < bytes / 8)
+		fxt_record_u64(&f->record, "cut", 1);
+}
+
+static void put_arg(struct fxt_record *r, const struct kinds_arg *a, uint64_t value)
+{
+	char scratch[KINDS_TEXT_BYTES];
+	const char *text;
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+		fxt_record_u64(r, a->name, value);
+		break;
+	case KINDS_TYPE_i64:
+		fxt_record_i64(r, a->name, (int64_t)value);
+		break;
+	case KINDS_TYPE_hex:
+		text = kinds_arg_text(a, value, scratch);
+		fxt_record_text(r, a->name, text, strlen(text));
+		break;
+	case KINDS_TYPE_alloc_source:
+		fxt_record_name(r, a->name, kinds_arg_text(a, value, scratch));
+		break;
+	}
+}
+
+static void put_args(struct fxt *f, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
+	for (const struct kinds_arg *a = kind->args; a->name; a++)
+		if (kinds_arg_is_present(ev, a))
+			put_arg(&f->record, a, kinds_arg_value(ev, a));
+	if (kind->payload == KINDS_PAYLOAD_words)
+		put_words(f, ev);
+	else if (kind->payload == KINDS_PAYLOAD_bytes)
+		put_bytes(f, ev);
 }
 
 static int put_instant(struct fxt *f, const struct ebt_event *ev)
@@ -177,28 +217,7 @@ static int put_instant(struct fxt *f, const struct ebt_event *ev)
 	find_names(f, ev, &category, &name);
 	fxt_record_event(r, FXT_INSTANT, ev->ts, &t, &category, &name);
 	put_who(r, ev);
-	switch (ev->kind) {
-	case EBT_LIFECYCLE:
-	case EBT_INT:
-		fxt_record_i64(r, "value", ev->sarg[0]);
-		break;
-	case EBT_ALLOC_SIZES:
-		put_alloc_sizes(f, ev);
-		break;
-	case EBT_CUSTOM:
-		put_custom(f, ev);
-		break;
-	case EBT_DAMAGE:
-		fxt_record_u64(r, "offset", ev->arg[0]);
-		fxt_record_u64(r, "words", ev->arg[1]);
-		break;
-	case EBT_PROCESS:
-		if (ev->id == EBT_PROCESS_FORK)
-			fxt_record_u64(r, "child", ev->arg[0]);
-		break;
-	default:
-		break;
-	}
+	put_args(f, ev);
 	fxt_record_close(r);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "core/loss.h"
 #include "core/names.h"
+#include "sink/json_args.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -76,39 +77,6 @@ static void put_id_and_name(struct ndjson *n, const struct ebt_event *ev)
 	json_key_str(&n->json, "name", names_label(n->session, ev, made));
 }
 
-static void put_cut(struct ndjson *n, const struct ebt_event *ev)
-{
-	if (!(ev->flags & EBT_F_CUT))
-		return;
-	json_key(&n->json, "cut");
-	json_bool(&n->json, true);
-}
-
-static void put_alloc_sizes(struct ndjson *n, const struct ebt_event *ev)
-{
-	size_t bytes = 0;
-	const char *data = session_blob(n->session, ev, &bytes);
-	json_key(&n->json, "values");
-	json_open(&n->json, '[');
-	for (size_t at = 0; data && at + 8 <= bytes; at += 8) {
-		uint64_t v;
-		memcpy(&v, data + at, 8);
-		json_u64(&n->json, v);
-	}
-	json_close(&n->json, ']');
-	put_cut(n, ev);
-}
-
-static void put_custom(struct ndjson *n, const struct ebt_event *ev)
-{
-	size_t bytes = 0;
-	const void *data = session_blob(n->session, ev, &bytes);
-	put_id_and_name(n, ev);
-	json_key(&n->json, "data");
-	json_hex(&n->json, data, data ? bytes : 0);
-	put_cut(n, ev);
-}
-
 static void put_lost(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct json *j = &n->json;
@@ -123,53 +91,27 @@ static void put_lost(struct ndjson *n, const struct ebt_event *ev)
 	}
 }
 
-static void put_body(struct ndjson *n, const struct ebt_event *ev)
+static void put_damage(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct json *j = &n->json;
-	switch (ev->kind) {
-	case EBT_BEGIN:
-	case EBT_END:
+	json_key_u64(j, "offset", ev->arg[0]);
+	json_key_str(j, "what", ev->arg[1] ? "words skipped" : "header field corrected");
+	json_key_u64(j, "words", ev->arg[1]);
+}
+
+static void put_body(struct ndjson *n, const struct ebt_event *ev)
+{
+	enum kinds_label label = kinds_get(ev->kind)->label;
+	if (label == KINDS_LABEL_change)
+		json_key_str(&n->json, "change", kinds_change_name(ev->id));
+	else if (label != KINDS_LABEL_none)
 		put_id_and_name(n, ev);
-		break;
-	case EBT_COUNTER:
-		put_id_and_name(n, ev);
-		json_key_u64(j, "value", ev->arg[0]);
-		break;
-	case EBT_LIFECYCLE:
-		put_id_and_name(n, ev);
-		json_key_i64(j, "value", ev->sarg[0]);
-		break;
-	case EBT_ALLOC_SIZES:
-		put_alloc_sizes(n, ev);
-		break;
-	case EBT_INT:
-		put_id_and_name(n, ev);
-		json_key_i64(j, "value", ev->sarg[0]);
-		break;
-	case EBT_UNIT:
-	case EBT_SPAN_BEGIN:
-	case EBT_SPAN_END:
-		put_id_and_name(n, ev);
-		break;
-	case EBT_CUSTOM:
-		put_custom(n, ev);
-		break;
-	case EBT_LOST:
+	if (ev->kind == EBT_LOST)
 		put_lost(n, ev);
-		break;
-	case EBT_DAMAGE:
-		json_key_u64(j, "offset", ev->arg[0]);
-		json_key_str(j, "what", ev->arg[1] ? "words skipped" : "header field corrected");
-		json_key_u64(j, "words", ev->arg[1]);
-		break;
-	case EBT_PROCESS:
-		json_key_str(j, "change", kinds_change_name(ev->id));
-		if (ev->id == EBT_PROCESS_FORK)
-			json_key_u64(j, "child", ev->arg[0]);
-		break;
-	default:
-		break;
-	}
+	else if (ev->kind == EBT_DAMAGE)
+		put_damage(n, ev);
+	else
+		json_args(&n->json, n->session, ev);
 }
 
 /*
@@ -273,7 +215,7 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 		json_key_u64(j, "tid", ev->tid);
 	if (ev->cpu != EBT_NO_CPU)
 		json_key_u64(j, "cpu", ev->cpu);
-	if (ev->pos != EBT_NO_POS && ev->kind != EBT_LOST)
+	if (kinds_pos(ev) != EBT_NO_POS)
 		json_key_u64(j, "pos", ev->pos);
 	if (ev->flags & EBT_F_LATE) {
 		json_key(j, "late");

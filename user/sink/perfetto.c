@@ -17,7 +17,8 @@ struct perfetto {
 	struct places places;
 	struct lost lost; /* of nobody knows whom */
 	bool has_header, has_session;
-	bool late; /* the event at hand */
+	bool late;			       /* the event at hand */
+	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: not told yet */
 };
 
 static struct lane *lane_of(struct perfetto *f, const struct ebt_event *ev)
@@ -112,16 +113,56 @@ static int put_counter(struct perfetto *f, const struct ebt_event *ev)
 	return 0;
 }
 
-static void note_payload(struct perfetto *f, const struct ebt_event *ev)
+static void note_payload(struct perfetto *f, const struct ebt_event *ev, enum kinds_payload payload)
 {
 	size_t bytes = 0;
 	const void *data = session_blob(f->session, ev, &bytes);
-	if (ev->kind == EBT_ALLOC_SIZES)
+	if (payload == KINDS_PAYLOAD_words)
 		packets_note_words(&f->packets, PACKET_NOTE_VALUES, data, data ? bytes : 0);
 	else
 		packets_note_bytes(&f->packets, data, data ? bytes : 0);
 	if (ev->flags & EBT_F_CUT)
 		packets_note_true(&f->packets, PACKET_NOTE_TRUNCATED);
+}
+
+/* Tells the names of the arguments, before the event that has them is in the making. */
+static void know_args(struct perfetto *f, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
+	uint32_t *notes = f->notes[ev->kind % EBT_KINDS];
+	for (size_t i = 0; kind->args[i].name; i++)
+		if (!packets_know_note(&f->packets, notes[i]))
+			notes[i] = packets_intern_note(&f->packets, kind->args[i].name);
+}
+
+static void note_arg(struct packets *p, uint32_t note, const struct kinds_arg *a, uint64_t value)
+{
+	char scratch[KINDS_TEXT_BYTES];
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+		packets_note_u64(p, note, value);
+		break;
+	case KINDS_TYPE_i64:
+		packets_note_i64(p, note, (int64_t)value);
+		break;
+	case KINDS_TYPE_hex:
+		packets_note_address(p, note, value);
+		break;
+	case KINDS_TYPE_alloc_source:
+		packets_note_text(p, note, kinds_arg_text(a, value, scratch));
+		break;
+	}
+}
+
+static void note_args(struct perfetto *f, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
+	const uint32_t *note = f->notes[ev->kind % EBT_KINDS];
+	for (const struct kinds_arg *a = kind->args; a->name; a++, note++)
+		if (kinds_arg_is_present(ev, a))
+			note_arg(&f->packets, *note, a, kinds_arg_value(ev, a));
+	if (kind->payload != KINDS_PAYLOAD_none)
+		note_payload(f, ev, kind->payload);
 }
 
 /* Everything of a domain that takes no time. */
@@ -136,13 +177,9 @@ static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 		packets_put_event(p, PACKET_INSTANT, ev->ts, lane->uuid, name);
 		return 0;
 	}
+	know_args(f, ev);
 	packets_begin(p, PACKET_INSTANT, ev->ts, lane->uuid, name);
-	if (ev->kind == EBT_INT || ev->kind == EBT_LIFECYCLE)
-		packets_note_i64(p, PACKET_NOTE_VALUE, ev->sarg[0]);
-	else if (ev->kind == EBT_CUSTOM || ev->kind == EBT_ALLOC_SIZES)
-		note_payload(f, ev);
-	else if (ev->kind != EBT_UNIT)
-		packets_note_u64(p, PACKET_NOTE_VALUE, ev->arg[0]);
+	note_args(f, ev);
 	note_news(f, lane, ev);
 	packets_end(p);
 	return 0;
@@ -217,16 +254,13 @@ static int put_process(struct perfetto *f, const struct ebt_event *ev)
 	if (!process)
 		return -ENOMEM;
 	bool damage = ev->kind == EBT_DAMAGE;
-	uint32_t name = packets_intern(p, damage ? "damage" : kinds_change_name(ev->id));
+	char scratch[NAMES_MADE_BYTES];
+	uint32_t name = packets_intern(p, names_label(f->session, ev, scratch));
+	know_args(f, ev);
 	packets_begin(p, PACKET_INSTANT, ev->ts, process->uuid, name);
-	if (damage) {
-		packets_note_u64(p, PACKET_NOTE_OFFSET, ev->arg[0]);
-		packets_note_u64(p, PACKET_NOTE_WORDS, ev->arg[1]);
-		if (ev->domain != EBT_NO_DOMAIN)
-			packets_note_u64(p, PACKET_NOTE_DOMAIN, ev->domain);
-	} else if (ev->id == EBT_PROCESS_FORK) {
-		packets_note_u64(p, PACKET_NOTE_CHILD, ev->arg[0]);
-	}
+	note_args(f, ev);
+	if (damage && ev->domain != EBT_NO_DOMAIN)
+		packets_note_u64(p, PACKET_NOTE_DOMAIN, ev->domain);
 	packets_end(p);
 	if (damage)
 		return 0;

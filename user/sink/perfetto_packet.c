@@ -60,6 +60,7 @@ enum {
 	NOTE_UINT = 3,
 	NOTE_INT = 4,
 	NOTE_STRING = 6,
+	NOTE_POINTER = 7,
 	NOTE_NAME = 10,
 	NOTE_ARRAY = 12,
 };
@@ -135,7 +136,7 @@ static void put_state(struct packets *p)
 	proto_put_u64(&p->one, DEFAULTS_CLOCK_ID, CLOCK_IS_MONOTONIC);
 	proto_close(&p->one, defaults);
 	size_t interned = proto_open(&p->one, PACKET_INTERNED_DATA);
-	for (uint32_t i = 1; i < sizeof(notes) / sizeof(*notes); i++)
+	for (uint32_t i = 1; i < PACKET_NOTES_END; i++)
 		put_name(p, INTERNED_NOTE_NAMES, i, notes[i]);
 	proto_close(&p->one, interned);
 }
@@ -214,6 +215,29 @@ uint32_t packets_intern(struct packets *p, const char *text)
 	return tell_name(p, hash(text), text);
 }
 
+/* The number of a note of PACKET_NOTES; 0: it is not one. */
+static uint32_t find_note(const char *name)
+{
+	for (uint32_t i = 1; i < PACKET_NOTES_END; i++)
+		if (!strcmp(notes[i], name))
+			return i;
+	return 0;
+}
+
+uint32_t packets_intern_note(struct packets *p, const char *name)
+{
+	uint32_t note = find_note(name);
+	if (note)
+		return note;
+	note = PACKET_NOTES_END + p->next_iid++;
+	open_packet(p, FLAG_NEEDS_STATE);
+	size_t interned = proto_open(&p->one, PACKET_INTERNED_DATA);
+	put_name(p, INTERNED_NOTE_NAMES, note, name);
+	proto_close(&p->one, interned);
+	close_packet(p);
+	return note;
+}
+
 static void put_counter(struct packets *p, enum packet_unit unit)
 {
 	size_t counter = proto_open(&p->one, DESCRIPTOR_COUNTER);
@@ -285,14 +309,14 @@ void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64
 		proto_put_u64(&p->one, EVENT_NAME_IID, value);
 }
 
-static size_t open_note(struct packets *p, enum packet_note note)
+static size_t open_note(struct packets *p, uint32_t note)
 {
 	size_t opened = proto_open(&p->one, EVENT_NOTES);
 	proto_put_u64(&p->one, NOTE_NAME_IID, note);
 	return opened;
 }
 
-void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v)
+void packets_note_u64(struct packets *p, uint32_t note, uint64_t v)
 {
 	size_t opened = open_note(p, note);
 	proto_put_u64(&p->one, NOTE_UINT, v);
@@ -301,32 +325,39 @@ void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v)
 
 void packets_note_named(struct packets *p, const char *name, uint64_t v)
 {
-	for (uint32_t i = 1; i < sizeof(notes) / sizeof(*notes); i++)
-		if (!strcmp(notes[i], name)) {
-			packets_note_u64(p, i, v);
-			return;
-		}
+	uint32_t note = find_note(name);
+	if (note) {
+		packets_note_u64(p, note, v);
+		return;
+	}
 	size_t opened = proto_open(&p->one, EVENT_NOTES);
 	proto_put_text(&p->one, NOTE_NAME, name);
 	proto_put_u64(&p->one, NOTE_UINT, v);
 	proto_close(&p->one, opened);
 }
 
-void packets_note_i64(struct packets *p, enum packet_note note, int64_t v)
+void packets_note_i64(struct packets *p, uint32_t note, int64_t v)
 {
 	size_t opened = open_note(p, note);
 	proto_put_i64(&p->one, NOTE_INT, v);
 	proto_close(&p->one, opened);
 }
 
-void packets_note_true(struct packets *p, enum packet_note note)
+void packets_note_address(struct packets *p, uint32_t note, uint64_t v)
+{
+	size_t opened = open_note(p, note);
+	proto_put_u64(&p->one, NOTE_POINTER, v);
+	proto_close(&p->one, opened);
+}
+
+void packets_note_true(struct packets *p, uint32_t note)
 {
 	size_t opened = open_note(p, note);
 	proto_put_u64(&p->one, NOTE_BOOL, 1);
 	proto_close(&p->one, opened);
 }
 
-void packets_note_text(struct packets *p, enum packet_note note, const char *text)
+void packets_note_text(struct packets *p, uint32_t note, const char *text)
 {
 	size_t opened = open_note(p, note);
 	proto_put_text(&p->one, NOTE_STRING, text);
@@ -345,7 +376,7 @@ void packets_note_bytes(struct packets *p, const void *data, size_t len)
 	proto_close(&p->one, opened);
 }
 
-void packets_note_words(struct packets *p, enum packet_note note, const void *words, size_t bytes)
+void packets_note_words(struct packets *p, uint32_t note, const void *words, size_t bytes)
 {
 	size_t opened = open_note(p, note);
 	for (size_t at = 0; at + 8 <= bytes; at += 8) {

@@ -61,6 +61,7 @@ enum packet_note {
 #define X(note, name) PACKET_NOTE_##note,
 	PACKET_NOTES(X)
 #undef X
+		PACKET_NOTES_END, /* and above: given by packets_intern_note() */
 };
 
 struct packet_track {
@@ -89,6 +90,9 @@ void packets_done(struct packets *p);
 void packets_put_header(struct packets *p, const struct session *s, uint64_t ts);
 /* The number of a name, which is told if it is new. Never 0; memory that fails is out.err. */
 uint32_t packets_intern(struct packets *p, const char *name);
+/* The number of a note of any name: of PACKET_NOTES, or a new one, which is told. Never 0. Not while an
+ * event is in the making. */
+uint32_t packets_intern_note(struct packets *p, const char *name);
 void packets_put_track(struct packets *p, const struct packet_track *t);
 
 /* A number that was given since all names were told anew last. */
@@ -97,22 +101,31 @@ static inline bool packets_know(const struct packets *p, uint32_t iid)
 	return iid >= p->first_iid;
 }
 
+/* The same of a number that packets_intern_note() gave; 0 is none. */
+static inline bool packets_know_note(const struct packets *p, uint32_t note)
+{
+	return note && (note < PACKET_NOTES_END || packets_know(p, note - PACKET_NOTES_END));
+}
+
 /* An event without notes; `value` is the name's number, or the value of a counter. */
 void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
 		       uint64_t value);
 /* The same, in the making: notes may follow, then packets_end(). */
 void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
 		   uint64_t value);
-void packets_note_u64(struct packets *p, enum packet_note note, uint64_t v);
+/* `note` is an enum packet_note, or what packets_intern_note() gave. */
+void packets_note_u64(struct packets *p, uint32_t note, uint64_t v);
 /* By its name, which need not be one of PACKET_NOTES. Slow: for what is written once. */
 void packets_note_named(struct packets *p, const char *name, uint64_t v);
-void packets_note_i64(struct packets *p, enum packet_note note, int64_t v);
-void packets_note_true(struct packets *p, enum packet_note note);
-void packets_note_text(struct packets *p, enum packet_note note, const char *text);
+void packets_note_i64(struct packets *p, uint32_t note, int64_t v);
+/* An address, shown in hexadecimal digits. */
+void packets_note_address(struct packets *p, uint32_t note, uint64_t v);
+void packets_note_true(struct packets *p, uint32_t note);
+void packets_note_text(struct packets *p, uint32_t note, const char *text);
 /* As text if it is text, and as hexadecimal digits. */
 void packets_note_bytes(struct packets *p, const void *data, size_t len);
 /* An array of words of the machine. */
-void packets_note_words(struct packets *p, enum packet_note note, const void *words, size_t bytes);
+void packets_note_words(struct packets *p, uint32_t note, const void *words, size_t bytes);
 void packets_end(struct packets *p);
 
 #endif

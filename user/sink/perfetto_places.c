@@ -177,20 +177,16 @@ struct lane *places_lane(struct places *l, struct track *t, const struct ebt_eve
 	return lane;
 }
 
-static bool is_named(uint16_t kind)
-{
-	return kind <= EBT_CUSTOM && kind != EBT_ALLOC_SIZES;
-}
-
 /* A user event's name may change; the others are fixed. */
 uint32_t places_name(struct places *l, const struct ebt_event *ev)
 {
-	if (!is_named(ev->kind))
+	enum kinds_label label = kinds_get(ev->kind)->label;
+	if (label == KINDS_LABEL_none)
 		return packets_intern(l->packets, kinds_name(ev->kind));
 	struct recent *r = &l->recent[(ev->id * 4 + ev->kind + ev->pid * 31) % RECENT_NAMES];
 	bool found = r->kind == ev->kind && r->id == ev->id && r->pid == ev->pid &&
 		     packets_know(l->packets, r->iid);
-	if (found && ev->kind < EBT_UNIT)
+	if (found && label != KINDS_LABEL_user)
 		return r->iid;
 	char made[NAMES_MADE_BYTES];
 	const char *name = names_label(l->session, ev, made);

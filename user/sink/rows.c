@@ -110,19 +110,9 @@ void rows_forget_span(struct rows *r, struct track *t)
 
 const char *rows_category(uint16_t kind)
 {
-	switch (kind) {
-	case EBT_BEGIN:
-	case EBT_END:
-		return "phase";
-	case EBT_UNIT:
-	case EBT_INT:
-	case EBT_SPAN_BEGIN:
-	case EBT_SPAN_END:
-	case EBT_CUSTOM:
-		return "user";
-	default:
-		return kinds_name(kind);
-	}
+	enum kinds_label label = kinds_get(kind)->label;
+	bool is_kind = label == KINDS_LABEL_none || label == KINDS_LABEL_change;
+	return is_kind ? kinds_name(kind) : kinds_label_name(label);
 }
 
 /* A ring that had wrapped when it was first read does not tell since when: that would be time 0. */

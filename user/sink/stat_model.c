@@ -428,18 +428,10 @@ int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
 		m->first_ns = moment(m, ev);
 	m->now_ns = moment(m, ev);
 	m->late = ev->flags & EBT_F_LATE;
-	switch (ev->kind) {
-	case EBT_BEGIN:
-	case EBT_END:
-	case EBT_COUNTER:
-	case EBT_LIFECYCLE:
-	case EBT_ALLOC_SIZES:
-	case EBT_UNIT:
-	case EBT_INT:
-	case EBT_SPAN_BEGIN:
-	case EBT_SPAN_END:
-	case EBT_CUSTOM:
+	enum kinds_family family = kinds_family(ev->kind);
+	if (family == KINDS_runtime || family == KINDS_user)
 		return on_event(m, ev);
+	switch (ev->kind) {
 	case EBT_LOST:
 		return on_loss(m, ev);
 	case EBT_PROCESS:

@@ -182,34 +182,43 @@ static void put_hex(struct text *t, const unsigned char *data, size_t bytes)
 	}
 }
 
-static void put_value(struct text *t, const struct ebt_event *ev)
+static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 {
+	for (size_t at = 0; at + 8 <= bytes; at += 8) {
+		uint64_t v;
+		memcpy(&v, data + at, 8);
+		put(t, " ");
+		put_u64(t, v);
+	}
+}
+
+/* The one argument of most kinds, " = 5", and any other, " words=5". */
+static void put_arg(struct text *t, const struct kinds_arg *a, uint64_t value)
+{
+	char scratch[KINDS_TEXT_BYTES];
+	put(t, " ");
+	if (!strcmp(a->name, "value")) {
+		put(t, "= ");
+	} else {
+		put(t, a->name);
+		put(t, "=");
+	}
+	put(t, kinds_arg_text(a, value, scratch));
+}
+
+static void put_args(struct text *t, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
 	size_t bytes = 0;
 	const unsigned char *data = session_blob(t->session, ev, &bytes);
-	switch (ev->kind) {
-	case EBT_COUNTER:
-		put(t, " = ");
-		put_u64(t, ev->arg[0]);
-		break;
-	case EBT_INT:
-	case EBT_LIFECYCLE:
-		put(t, " = ");
-		buf_put_i64(&t->buf, ev->sarg[0]);
-		break;
-	case EBT_ALLOC_SIZES:
-		for (size_t at = 0; data && at + 8 <= bytes; at += 8) {
-			uint64_t v;
-			memcpy(&v, data + at, 8);
-			put(t, " ");
-			put_u64(t, v);
-		}
-		break;
-	case EBT_CUSTOM:
+	for (const struct kinds_arg *a = kind->args; a->name; a++)
+		if (kinds_arg_is_present(ev, a))
+			put_arg(t, a, kinds_arg_value(ev, a));
+	if (kind->payload == KINDS_PAYLOAD_words) {
+		put_words(t, data, data ? bytes : 0);
+	} else if (kind->payload == KINDS_PAYLOAD_bytes) {
 		put(t, " = ");
 		put_hex(t, data, data ? bytes : 0);
-		break;
-	default:
-		break;
 	}
 	if (ev->flags & EBT_F_CUT)
 		put(t, " (cut)");
@@ -296,9 +305,9 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 		put(t, kinds_change_name(ev->id));
 	} else {
 		put(t, kinds_name(ev->kind));
-		if (ev->kind != EBT_ALLOC_SIZES)
+		if (kinds_get(ev->kind)->label != KINDS_LABEL_none)
 			put_name(t, ev);
-		put_value(t, ev);
+		put_args(t, ev);
 	}
 }
 

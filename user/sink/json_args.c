@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/json_args.h"
+
+#include "core/kinds.h"
+
+static void put_arg(struct json *j, const struct kinds_arg *a, uint64_t value)
+{
+	char text[KINDS_TEXT_BYTES];
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+		json_key_u64(j, a->name, value);
+		break;
+	case KINDS_TYPE_i64:
+		json_key_i64(j, a->name, (int64_t)value);
+		break;
+	case KINDS_TYPE_hex:
+	case KINDS_TYPE_alloc_source:
+		json_key_str(j, a->name, kinds_arg_text(a, value, text));
+		break;
+	}
+}
+
+static void put_words(struct json *j, const char *data, size_t bytes)
+{
+	json_key(j, "values");
+	json_open(j, '[');
+	for (size_t at = 0; at + 8 <= bytes; at += 8) {
+		uint64_t v;
+		memcpy(&v, data + at, 8);
+		json_u64(j, v);
+	}
+	json_close(j, ']');
+}
+
+static void put_payload(struct json *j, const struct session *s, const struct ebt_event *ev,
+			enum kinds_payload payload)
+{
+	size_t bytes = 0;
+	const char *data = session_blob(s, ev, &bytes);
+	if (!data)
+		bytes = 0;
+	if (payload == KINDS_PAYLOAD_words) {
+		put_words(j, data, bytes);
+	} else {
+		json_key(j, "data");
+		json_hex(j, data, bytes);
+	}
+	if (ev->flags & EBT_F_CUT) {
+		json_key(j, "cut");
+		json_bool(j, true);
+	}
+}
+
+void json_args(struct json *j, const struct session *s, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
+	for (const struct kinds_arg *a = kind->args; a->name; a++)
+		if (kinds_arg_is_present(ev, a))
+			put_arg(j, a, kinds_arg_value(ev, a));
+	if (kind->payload != KINDS_PAYLOAD_none)
+		put_payload(j, s, ev, kind->payload);
+}
