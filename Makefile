@@ -140,7 +140,20 @@ clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
 .PHONY: all help clean deps demo check bench fuzz lint install golden tests
-tests: all $(UNIT) $(PROGS) $(ATTACKS) ## build the test programs
+# The program with one kind more in the list: only what is made of the list's kinds is another.
+KINDS_OBJ := $(O)/kinds/user/core/kinds.o $(O)/kinds/user/codec/capture_block.o
+$(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
+$(O)/kinds/%.o: %.c
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
+$(O)/kinds/ebtrace: $(call obj,$(CMD_SRC))
+$(O)/kinds/write_kinds: $(O)/tests/kinds/write_kinds.o
+$(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
+	$(say) LD $@
+	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(LIBS) -o $@
+
+tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev libzstd-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
@@ -169,7 +182,7 @@ check: deps ## run every test
 	@$(MAKE) -j$(JOBS) fuzz
 	@O=$(O) CI=$(CI) tests/run.sh
 
-unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so
+unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \

@@ -52,7 +52,7 @@ sub notes {
 	my %n;
 	for my $note (@{$event->{debug_annotations} // []}) {
 		my $name = one($note, 'name') // $notes{one($note, 'name_iid') // 0} // bad('a note without a name');
-		my ($value) = map { one($note, $_) // () } qw(uint_value int_value string_value bool_value);
+		my ($value) = map { one($note, $_) // () } qw(uint_value int_value string_value pointer_value bool_value);
 		$value //= join ',', map { one($_, 'uint_value') } @{$note->{array_values}};
 		$n{$name} = $value;
 	}
