@@ -25,6 +25,18 @@ for file in tests/data/ocaml-*/*.events.xz; do
 	same_file "$TMP/got" "$TMP/want" "$name: and of a capture of the capture, through pipes"
 done
 
+# Stacks: 40 events of which 30 have one (tests/fuzz/capture_body.h says how it was made).
+stacks=tests/fuzz/seeds/capture/stacks
+"$O/ebtrace" -f ndjson "$stacks" >"$TMP/want"
+is "$(jq -r 'select(.stack) | .stack | length > 0 and all(type == "string")' "$TMP/want" | sort | uniq -c | xargs)" \
+	"30 true" "events of a capture have their stacks in NDJSON"
+"$O/ebtrace" -f ebt "$stacks" | "$O/ebtrace" -f ndjson - >"$TMP/got"
+same_file "$TMP/got" "$TMP/want" "and so have those of a capture of it"
+for format in text perfetto chrome fxt; do
+	"$O/ebtrace" -q -f $format "$stacks" >"$TMP/got"
+	is $? 0 "$format is written of events with stacks"
+done
+
 for n in c-user d-wrapped b-domains4; do
 	xz -dc "tests/data/ocaml-5.3.0/$n.events.xz" >"$TMP/$n.events"
 	"$O/ebtrace" -q --ocaml-version 5.3 -o "$TMP/$n.ebt" "$TMP/$n.events"

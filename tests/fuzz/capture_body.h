@@ -8,7 +8,8 @@
  *
  * The seeds are made so: `file` is the capture of a small ring with user events, `damaged` the same
  * with bytes changed in its first block and behind its end; `records` and `wild` are blocks unpacked,
- * of that ring and of test_capture's wild items.
+ * of that ring and of test_capture's wild items; `stacks` is the file, `stack-records` the first block
+ * of a capture of 40 events with stacks as test_capture_stacks draws them.
  */
 #ifndef FUZZ_CAPTURE_BODY_H
 #define FUZZ_CAPTURE_BODY_H
@@ -22,13 +23,44 @@
 struct capture_body {
 	volatile uint8_t sink;
 	size_t events, payloads, items, bad; /* bad: lost and damage */
+	size_t stacks;			     /* events with a stack */
 	int end;			     /* what the last call gave */
 };
+
+/* Everything is read that a source will read, and numbers keep to the limits of a block. */
+static void capture_body_stacks(struct capture_body *b, const struct capture_item *item)
+{
+	const struct capture_frame *f = &item->frame;
+	const struct capture_stack *s = &item->stack;
+	switch (item->what) {
+	case CAPTURE_STRING:
+		for (size_t i = 0; i < item->string.bytes; i++)
+			b->sink = (uint8_t)item->string.text[i];
+		break;
+	case CAPTURE_FRAME:
+		for (uint32_t i = 0; i < f->count; i++)
+			if (f->position[i].function > CAPTURE_STRINGS ||
+			    f->position[i].file > CAPTURE_STRINGS)
+				abort();
+		break;
+	case CAPTURE_STACK:
+		if (s->parent >= s->number || s->count > CAPTURE_RUN_MAX ||
+		    s->number + s->count - 1 > CAPTURE_STACKS)
+			abort();
+		for (uint32_t i = 0; i < s->count; i++)
+			if (!s->frame[i] || s->frame[i] > CAPTURE_FRAMES)
+				abort();
+		break;
+	default:
+		break;
+	}
+}
 
 static void capture_body_take(struct capture_body *b, const struct capture_item *item)
 {
 	if (item->what != CAPTURE_EVENT) {
 		b->items++;
+		capture_body_stacks(b, item);
 		if (item->what == CAPTURE_NAME)
 			b->sink = (uint8_t)strlen(item->name.text);
 		if (item->what == CAPTURE_PROCESS)
@@ -37,6 +69,7 @@ static void capture_body_take(struct capture_body *b, const struct capture_item 
 	}
 	for (size_t i = 0; i < item->payload_bytes; i++)
 		b->sink = ((const uint8_t *)item->payload)[i];
+	b->stacks += item->event.stack != 0;
 	b->payloads += item->payload != NULL;
 	b->bad += !capture_counts(item->event.kind);
 	b->events += capture_counts(item->event.kind);

@@ -126,7 +126,8 @@ static void done(struct result *r)
 	free(r->items);
 }
 
-static bool same_event(const struct capture_item *a, const struct capture_item *b)
+__attribute__((unused)) static bool same_event(const struct capture_item *a,
+					       const struct capture_item *b)
 {
 	struct ebt_event x = a->event, y = b->event;
 	x.flags |= EBT_F_FINAL;
@@ -141,7 +142,7 @@ static bool same_event(const struct capture_item *a, const struct capture_item *
 }
 
 /* Events as rings bring them: a phase in a domain, now and then a counter. */
-static struct ebt_event tame_event(unsigned i)
+__attribute__((unused)) static struct ebt_event tame_event(unsigned i)
 {
 	bool counter = i % 5 == 4;
 	return (struct ebt_event){

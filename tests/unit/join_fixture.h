@@ -30,7 +30,7 @@ static void take_one(struct ebt_event *ev)
 		session->totals.history_events += history ? ev->arg[0] : 0;
 		session->totals.history_words += history ? ev->arg[1] : 0;
 	}
-	session_drop_blob(session, ev);
+	session_drop_event(session, ev);
 }
 
 static int take(void *ctx, struct ebt_event *ev, size_t n)

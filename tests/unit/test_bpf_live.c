@@ -83,7 +83,7 @@ static void note(struct session *session, struct seen *seen, uint32_t lane, stru
 		const unsigned char *data = session_blob(session, ev, &bytes);
 		seen->wrong +=
 			ev->id != 9 || !data || bytes != 100 || data[0] != 1 || data[99] != 100;
-		session_drop_blob(session, ev);
+		session_drop_event(session, ev);
 		seen->custom++;
 	} else if (ev->kind == EBT_LOST) {
 		seen->lost += (long)ev->arg[0];

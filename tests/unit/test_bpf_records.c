@@ -211,7 +211,7 @@ static void test_payload(void)
 	   "is as long as the record");
 	const void *data = session_blob(s.session, &ev, &bytes);
 	ok(data && bytes == 8 && !memcmp(data, "payload", 8), "and holds its bytes");
-	session_drop_blob(s.session, &ev);
+	session_drop_event(s.session, &ev);
 	is(bpf_records_take(&s, &r, sizeof(r.ev) - 1), 0, "a record that is too short is none");
 	is(s.lanes.waiting, 0, "and leaves nothing");
 	finish();

@@ -126,7 +126,7 @@ static void tell_story(struct watcher *w)
 			abort();
 		struct ebt_event copy = ev;
 		emit(w, ev);
-		session_drop_blob(s, &copy);
+		session_drop_event(s, &copy);
 	}
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 99, .cpu = 3, .tid = 100});
 	session_process(s, 8)->usage = (struct session_usage){1, 2, 3, true};

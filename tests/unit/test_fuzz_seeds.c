@@ -68,6 +68,12 @@ static void test_capture(void)
 	b = capture_body(seed, load("capture/wild"));
 	ok(b.events > 50 && b.payloads > 10 && b.bad > 5 && b.items > 20, "and so do wild ones");
 	is(b.end, 0, "to their end, too");
+	static const char *const stacks[] = {"capture/stacks", "capture/stack-records"};
+	for (size_t i = 0; i < 2; i++) {
+		b = capture_body(seed, load(stacks[i]));
+		ok(b.stacks > 20 && b.items > 60 && !b.end, "%s gives events with their stacks",
+		   stacks[i]);
+	}
 }
 
 static void test_ocaml(void)

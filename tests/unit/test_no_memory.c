@@ -123,7 +123,7 @@ static int tell(struct session *s, struct sink *k, uint32_t pid, uint64_t *ts)
 		if (!err)
 			err = sink_advance(k, ev.ts);
 		counting = false;
-		session_drop_blob(s, &copy);
+		session_drop_event(s, &copy);
 	}
 	return err;
 }

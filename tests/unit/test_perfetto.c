@@ -179,7 +179,7 @@ static void push_payload(uint16_t kind, const void *data, size_t len, uint16_t f
 	ev.flags |= flags;
 	if (sink_events(sink, &ev, 1))
 		abort();
-	session_drop_blob(session, &ev);
+	session_drop_event(session, &ev);
 }
 
 static void test_payloads(void)

@@ -41,16 +41,16 @@ static void test_blobs(struct session *s)
 	   "a payload is found by its event");
 	session_blob(s, &b, &n);
 	is(n, 0, "an empty one has no bytes");
-	session_drop_blob(s, &a);
+	session_drop_event(s, &a);
 	ok(!(a.flags & EBT_F_PAYLOAD) && !session_blob(s, &a, &n), "when given back it is gone");
-	session_drop_blob(s, &a);
-	session_drop_blob(s, &b);
+	session_drop_event(s, &a);
+	session_drop_event(s, &b);
 	char bytes[160] = {0};
 	struct mallinfo2 before = mallinfo2();
 	for (int i = 0; i < 1000000; i++) {
 		struct ebt_event ev = {0};
 		session_put_blob(s, &ev, bytes, (size_t)(i % 160));
-		session_drop_blob(s, &ev);
+		session_drop_event(s, &ev);
 	}
 	ok(mallinfo2().uordblks <= before.uordblks + 65536,
 	   "a million payloads need no more memory than a few");

@@ -49,7 +49,7 @@ static int push(struct run *r, struct ebt_event ev)
 	r->s->totals.last_ns = ev.ts;
 	r->s->totals.events++;
 	int err = sink_events(r->sink, &ev, 1);
-	session_drop_blob(r->s, &ev);
+	session_drop_event(r->s, &ev);
 	return err;
 }
 /* An event of kind `k` in domain `d` of process `p`, with more fields. */

@@ -50,6 +50,13 @@
  *	4 RECOVERED v events, v words: no longer lost, they come late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
  *	            first_ns, last_ns: of the whole run, in the END block; in this order in `totals`
+ *	7 STRING    s text: string number n of the block, the first is 1
+ *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
+ *	            inlined first, each: v function, v file (strings; 0: not known), v what is known
+ *	            (1: line, 2: columns), v line, v first, v last column. Numbered as strings are
+ *	9 STACK     v parent (0: none), v count, then so many v frame: each makes a stack of its own,
+ *	            one frame longer than the one before, the first than the parent. Numbered as
+ *	            strings are; an event's stack that no item of its block made is none
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -68,6 +75,13 @@
 #define CAPTURE_PAYLOAD_MAX (1u << 20)
 #define CAPTURE_NAME_MAX    1023
 #define CAPTURE_TOTAL_COUNT 9
+/* Of a block, at most. A string of a stack that is longer is cut. */
+#define CAPTURE_STRING_MAX    2047
+#define CAPTURE_STRINGS	      (64u << 10)
+#define CAPTURE_FRAMES	      (64u << 10)
+#define CAPTURE_STACKS	      (256u << 10)
+#define CAPTURE_POSITIONS_MAX 255 /* of a frame */
+#define CAPTURE_RUN_MAX	      256 /* stacks of one item */
 
 enum capture_block_type {
 	CAPTURE_BLOCK_EVENTS = 1,
@@ -81,6 +95,9 @@ enum capture_what {
 	CAPTURE_NAME = 3,
 	CAPTURE_RECOVERED = 4,
 	CAPTURE_TOTALS = 5,
+	CAPTURE_STRING = 7,
+	CAPTURE_FRAME = 8,
+	CAPTURE_STACK = 9,
 };
 
 struct capture_session {
@@ -102,6 +119,35 @@ struct capture_name {
 	char text[CAPTURE_NAME_MAX + 1];
 };
 
+/* Their numbers are those in their block: set by the reader, and by the writer on its own. What they
+ * point to is valid until the next call. */
+struct capture_string {
+	uint32_t number;
+	const char *text; /* no NUL behind it */
+	size_t bytes;
+};
+
+struct capture_position {
+	uint32_t function, file; /* numbers of strings; 0: not known */
+	uint32_t line, start_char, end_char;
+	bool has_line, has_chars;
+};
+
+struct capture_frame {
+	uint32_t number;
+	uint64_t address;
+	bool has_address;
+	uint32_t count;
+	const struct capture_position *position;
+};
+
+struct capture_stack {
+	uint32_t number; /* of the first */
+	uint32_t parent; /* 0: none */
+	uint32_t count;
+	const uint32_t *frame;
+};
+
 struct capture_item {
 	enum capture_what what;
 	union {
@@ -117,6 +163,9 @@ struct capture_item {
 			uint64_t events, words;
 		} recovered;
 		uint64_t totals[CAPTURE_TOTAL_COUNT];
+		struct capture_string string;
+		struct capture_frame frame;
+		struct capture_stack stack;
 	};
 };
 
@@ -136,6 +185,10 @@ int capture_put_event(struct capture_writer *w, const struct ebt_event *ev, cons
 		      size_t payload_bytes);
 /* Any item but an event. */
 int capture_put_item(struct capture_writer *w, const struct capture_item *item);
+/* How many items of a kind that is numbered the open block has: the number of the last one. */
+uint32_t capture_last_number(const struct capture_writer *w, enum capture_what what);
+/* The open block has room for an item of stacks, and before it for one frame with its strings. */
+bool capture_takes_run(const struct capture_writer *w);
 /* Bytes in the open block. */
 size_t capture_open_bytes(const struct capture_writer *w);
 /* The tables of the block have no room for one more event of any kind: it must be closed. */

@@ -25,6 +25,12 @@ enum capture_brings {
 	CAPTURE_ITEM = 0x80,
 };
 
+/* What a position of a frame has. */
+enum capture_has {
+	CAPTURE_HAS_LINE = 1,
+	CAPTURE_HAS_CHARS = 2,
+};
+
 struct capture_block {
 	uint32_t type, stored, raw, events, crc;
 	uint64_t first_ns, before;
@@ -85,8 +91,13 @@ struct capture_decoder {
 	uint64_t ts;
 	uint64_t events; /* delivered, of those that count */
 	uint32_t lane, lane_count, shape_count;
+	uint32_t strings, frames, stacks; /* that the block has had so far */
 	struct capture_lane lanes[CAPTURE_LANES];
 	struct capture_shape shapes[CAPTURE_SHAPES];
+	union { /* of the item that was decoded last */
+		struct capture_position position[CAPTURE_POSITIONS_MAX];
+		uint32_t frame[CAPTURE_RUN_MAX];
+	};
 };
 
 /* `raw` has CAPTURE_PAD zeroes behind its `len` bytes, and stays the caller's. */

@@ -15,6 +15,7 @@ void capture_decoder_start(struct capture_decoder *d, const void *raw, size_t le
 	d->events = 0;
 	d->lane = UINT32_MAX;
 	d->lane_count = d->shape_count = 0;
+	d->strings = d->frames = d->stacks = 0;
 }
 
 /* At most 10 bytes; the pad behind the records ends every number. */
@@ -131,7 +132,7 @@ static int get_event(struct capture_decoder *d, unsigned brings, struct capture_
 		.cpu = l->cpu,
 		.flags = s->flags | EBT_F_FINAL,
 		.id = s->id,
-		.stack = l->stack,
+		.stack = l->stack <= d->stacks ? l->stack : 0,
 		.size = s->size,
 	};
 	uint64_t seq = capture_expected_seq(l, s->flags);
@@ -202,6 +203,73 @@ static int get_name(struct capture_decoder *d, struct capture_name *n)
 	return get_s(d, n->text, sizeof(n->text));
 }
 
+static int get_string(struct capture_decoder *d, struct capture_string *s)
+{
+	uint64_t bytes = get_v(d);
+	if (d->at > d->end || bytes > (size_t)(d->end - d->at) || d->strings == CAPTURE_STRINGS)
+		return -EBADMSG;
+	s->number = ++d->strings;
+	s->text = (const char *)d->at;
+	s->bytes = strnlen(s->text, bytes < CAPTURE_STRING_MAX ? bytes : CAPTURE_STRING_MAX);
+	d->at += bytes;
+	return 0;
+}
+
+static int get_position(struct capture_decoder *d, struct capture_position *p)
+{
+	uint64_t function = get_v(d), file = get_v(d), known = get_v(d);
+	uint64_t line = get_v(d), start_char = get_v(d), end_char = get_v(d);
+	if (function > d->strings || file > d->strings || line > UINT32_MAX ||
+	    start_char > UINT32_MAX || end_char > UINT32_MAX)
+		return -EBADMSG;
+	*p = (struct capture_position){
+		.function = (uint32_t)function,
+		.file = (uint32_t)file,
+		.line = (uint32_t)line,
+		.start_char = (uint32_t)start_char,
+		.end_char = (uint32_t)end_char,
+		.has_line = known & CAPTURE_HAS_LINE,
+		.has_chars = known & CAPTURE_HAS_CHARS,
+	};
+	return 0;
+}
+
+static int get_frame(struct capture_decoder *d, const uint8_t *end, struct capture_frame *f)
+{
+	f->has_address = get_v(d);
+	f->address = get_v(d);
+	uint64_t count = get_v(d);
+	if (count > CAPTURE_POSITIONS_MAX || d->frames == CAPTURE_FRAMES)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < count; i++)
+		if (d->at >= end || get_position(d, &d->position[i]))
+			return -EBADMSG;
+	f->number = ++d->frames;
+	f->count = (uint32_t)count;
+	f->position = d->position;
+	return 0;
+}
+
+static int get_stack(struct capture_decoder *d, const uint8_t *end, struct capture_stack *s)
+{
+	uint64_t parent = get_v(d), count = get_v(d);
+	if (parent > d->stacks || !count || count > CAPTURE_RUN_MAX ||
+	    count > CAPTURE_STACKS - d->stacks)
+		return -EBADMSG;
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t frame = d->at < end ? get_v(d) : 0;
+		if (!frame || frame > d->frames)
+			return -EBADMSG;
+		d->frame[i] = (uint32_t)frame;
+	}
+	s->number = d->stacks + 1;
+	s->parent = (uint32_t)parent;
+	s->count = (uint32_t)count;
+	s->frame = d->frame;
+	d->stacks += s->count;
+	return 0;
+}
+
 /* 1: it is one that we know; 0: it is not, and was skipped. */
 static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
 {
@@ -228,6 +296,15 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 	case CAPTURE_TOTALS:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
 			ret->totals[i] = get_v(d);
+		break;
+	case CAPTURE_STRING:
+		err = get_string(d, &ret->string);
+		break;
+	case CAPTURE_FRAME:
+		err = get_frame(d, end, &ret->frame);
+		break;
+	case CAPTURE_STACK:
+		err = get_stack(d, end, &ret->stack);
 		break;
 	default:
 		known = 0;

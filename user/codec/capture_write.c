@@ -9,8 +9,13 @@
 /* Twice as many places as there may be entries. */
 #define PLACES	   8192
 #define FIRST_ROOM (64u << 10)
-/* More than the longest item that is no event: a name, or the strings of a process. */
-#define ITEM_ROOM 2048
+/* More than the longest item without a list or a string of a stack, and than one entry of a list. */
+#define ITEM_ROOM  2112
+#define ENTRY_ROOM 64
+/* What stands before an item's content, at most. */
+#define ITEM_HEAD 16
+/* Stacks leave room for a payload and for one frame of which every string is new. */
+#define STACKS_RAW_MAX (1u << 20)
 
 struct capture_writer {
 	struct compress *compress;
@@ -22,6 +27,7 @@ struct capture_writer {
 	uint32_t events; /* that count, in the open block */
 	bool has_ts;
 	uint32_t lane, lane_count, shape_count;
+	uint32_t strings, frames, stacks; /* in the open block */
 	struct capture_lane lanes[CAPTURE_LANES];
 	struct capture_shape shapes[CAPTURE_SHAPES];
 	/* Where an entry is found by its hash: its number + 1; 0: free. */
@@ -37,6 +43,7 @@ static void start_block(struct capture_writer *w)
 	w->first_ns = w->last_ns;
 	w->lane = UINT32_MAX;
 	w->lane_count = w->shape_count = 0;
+	w->strings = w->frames = w->stacks = 0;
 	memset(w->lane_at, 0, sizeof(w->lane_at));
 	memset(w->shape_at, 0, sizeof(w->shape_at));
 }
@@ -303,38 +310,103 @@ static uint8_t *put_name(uint8_t *p, const struct capture_name *n)
 	return put_s(p, n->text, sizeof(n->text));
 }
 
-int capture_put_item(struct capture_writer *w, const struct capture_item *item)
+static uint8_t *put_string(uint8_t *p, const struct capture_string *s)
 {
-	uint8_t *p = room(w, ITEM_ROOM);
-	if (!p)
-		return -ENOMEM;
-	uint8_t content[ITEM_ROOM - 16], *end = content;
+	return put_s(p, s->text, s->bytes < CAPTURE_STRING_MAX ? s->bytes : CAPTURE_STRING_MAX);
+}
+
+static uint8_t *put_frame(uint8_t *p, const struct capture_frame *f)
+{
+	p = put_v(p, f->has_address);
+	p = put_v(p, f->address);
+	p = put_v(p, f->count);
+	for (uint32_t i = 0; i < f->count; i++) {
+		const struct capture_position *at = &f->position[i];
+		p = put_v(p, at->function);
+		p = put_v(p, at->file);
+		p = put_v(p, (at->has_line ? CAPTURE_HAS_LINE : 0u) |
+				     (at->has_chars ? CAPTURE_HAS_CHARS : 0u));
+		p = put_v(p, at->line);
+		p = put_v(p, at->start_char);
+		p = put_v(p, at->end_char);
+	}
+	return p;
+}
+
+static uint8_t *put_stack(uint8_t *p, const struct capture_stack *s)
+{
+	p = put_v(p, s->parent);
+	p = put_v(p, s->count);
+	for (uint32_t i = 0; i < s->count; i++)
+		p = put_v(p, s->frame[i]);
+	return p;
+}
+
+static uint8_t *put_content(struct capture_writer *w, uint8_t *p, const struct capture_item *item)
+{
 	switch (item->what) {
 	case CAPTURE_SESSION:
-		end = put_session(content, &item->session);
-		break;
+		return put_session(p, &item->session);
 	case CAPTURE_PROCESS:
-		end = put_process(content, &item->process);
-		break;
+		return put_process(p, &item->process);
 	case CAPTURE_NAME:
-		end = put_name(content, &item->name);
-		break;
+		return put_name(p, &item->name);
 	case CAPTURE_RECOVERED:
-		end = put_v(put_v(content, item->recovered.events), item->recovered.words);
-		break;
+		return put_v(put_v(p, item->recovered.events), item->recovered.words);
 	case CAPTURE_TOTALS:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
-			end = put_v(end, item->totals[i]);
-		break;
+			p = put_v(p, item->totals[i]);
+		return p;
+	case CAPTURE_STRING:
+		w->strings++;
+		return put_string(p, &item->string);
+	case CAPTURE_FRAME:
+		w->frames++;
+		return put_frame(p, &item->frame);
+	case CAPTURE_STACK:
+		w->stacks += item->stack.count;
+		return put_stack(p, &item->stack);
 	case CAPTURE_EVENT:
 		break;
 	}
-	size_t len = (size_t)(end - content);
+	return p;
+}
+
+/* The entries of the list that an item has. */
+static size_t entries_of(const struct capture_item *item)
+{
+	return item->what == CAPTURE_FRAME   ? item->frame.count
+	       : item->what == CAPTURE_STACK ? item->stack.count
+					     : 0;
+}
+
+int capture_put_item(struct capture_writer *w, const struct capture_item *item)
+{
+	uint8_t *p = room(w, ITEM_HEAD + ITEM_ROOM + ENTRY_ROOM * entries_of(item));
+	if (!p)
+		return -ENOMEM;
+	uint8_t *content = p + ITEM_HEAD;
+	size_t len = (size_t)(put_content(w, content, item) - content);
 	*p++ = (uint8_t)(CAPTURE_ITEM | item->what);
 	p = put_v(p, len);
-	memcpy(p, content, len);
+	memmove(p, content, len);
 	w->len = (size_t)(p + len - w->raw);
 	return 0;
+}
+
+uint32_t capture_last_number(const struct capture_writer *w, enum capture_what what)
+{
+	return what == CAPTURE_STRING  ? w->strings
+	       : what == CAPTURE_FRAME ? w->frames
+	       : what == CAPTURE_STACK ? w->stacks
+				       : 0;
+}
+
+bool capture_takes_run(const struct capture_writer *w)
+{
+	return w->len < STACKS_RAW_MAX && w->frames < CAPTURE_FRAMES &&
+	       w->stacks <= CAPTURE_STACKS - CAPTURE_RUN_MAX &&
+	       w->strings <= CAPTURE_STRINGS - 2 * CAPTURE_POSITIONS_MAX;
 }
 
 size_t capture_open_bytes(const struct capture_writer *w)

@@ -150,7 +150,7 @@ static size_t select_events(struct filter *f, struct ebt_event *ev, size_t n)
 		if (passes(f, &ev[i]))
 			ev[kept++] = ev[i];
 		else
-			session_drop_blob(f->session, &ev[i]);
+			session_drop_event(f->session, &ev[i]);
 	}
 	return kept;
 }

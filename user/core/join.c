@@ -214,7 +214,7 @@ static void restart(struct ring_life *r)
 
 static int drop(struct join *j, struct ebt_event *ev)
 {
-	session_drop_blob(j->session, ev);
+	session_drop_event(j->session, ev);
 	return 0;
 }
 
@@ -305,10 +305,11 @@ static void combine(struct join *j, const struct ebt_event *ev)
 {
 	struct ebt_event ring = ev->flags & EBT_F_RING ? *ev : j->pending;
 	struct ebt_event bpf = ev->flags & EBT_F_RING ? j->pending : *ev;
-	session_drop_blob(j->session, &bpf);
 	ring.tid = bpf.tid ? bpf.tid : ring.tid;
 	ring.cpu = bpf.cpu;
 	ring.stack = bpf.stack;
+	bpf.stack = 0;
+	session_drop_event(j->session, &bpf);
 	/* BPF's payload may be cut; what is kept is the ring's. */
 	ring.flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
 	j->pending = ring;

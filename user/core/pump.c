@@ -46,11 +46,13 @@ static void count_events(struct totals *t, const struct ebt_event *ev, size_t n)
 	t->last_ns = ev[n - 1].ts;
 }
 
-static void drop_payloads(struct session *s, struct ebt_event *ev, size_t n)
+static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 {
-	if (session_blob_bytes(s))
-		for (size_t i = 0; i < n; i++)
-			session_drop_blob(s, &ev[i]);
+	if (!session_has_owned(s))
+		return;
+	for (size_t i = 0; i < n; i++)
+		session_drop_event(s, &ev[i]);
+	session_reclaim(s);
 }
 
 /* Events that may be one batch: a loss begins another, as sink.h promises. */
@@ -72,7 +74,7 @@ static int deliver(void *ctx, struct ebt_event *ev, size_t n)
 		count_events(&p->session->totals, ev, batch);
 		for (size_t i = 0; i < p->sink_count && !err; i++)
 			err = sink_events(p->sinks[i], ev, batch);
-		drop_payloads(p->session, ev, batch);
+		drop_events(p->session, ev, batch);
 	}
 	return err;
 }

@@ -28,7 +28,8 @@ struct session_tables {
 	struct blob *blobs;
 	uint32_t blob_count, blob_cap;
 	uint32_t free_blobs[BLOB_CLASSES + 1];
-	size_t live_bytes; /* of payloads that are out */
+	size_t live_bytes;		/* of payloads that are out */
+	size_t live_blobs, live_stacks; /* of events that are out */
 };
 
 int session_new(struct session **ret)
@@ -37,9 +38,14 @@ int session_new(struct session **ret)
 	if (!s)
 		return -ENOMEM;
 	s->tables = calloc(1, sizeof(*s->tables));
-	if (!s->tables) {
-		free(s);
-		return -ENOMEM;
+	int err = s->tables ? strings_new(&s->strings) : -ENOMEM;
+	if (!err)
+		err = frames_new(s->strings, &s->frames);
+	if (!err)
+		err = stacks_new(s->frames, &s->stacks);
+	if (err) {
+		session_free(s);
+		return err;
 	}
 	s->source = "ring";
 	s->clock = "monotonic";
@@ -57,11 +63,10 @@ static void free_values(struct map *m)
 	map_done(m);
 }
 
-void session_free(struct session *s)
+static void free_tables(struct session_tables *t)
 {
-	if (!s)
+	if (!t)
 		return;
-	struct session_tables *t = s->tables;
 	map_done(&t->by_pid);
 	for (size_t i = 0; i < t->process_count; i++)
 		free(t->processes[i]);
@@ -71,6 +76,16 @@ void session_free(struct session *s)
 		free(t->blobs[i].data);
 	free(t->blobs);
 	free(t);
+}
+
+void session_free(struct session *s)
+{
+	if (!s)
+		return;
+	free_tables(s->tables);
+	stacks_free(s->stacks);
+	frames_free(s->frames);
+	strings_free(s->strings);
 	free(s);
 }
 
@@ -233,6 +248,7 @@ int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, 
 	if (bytes)
 		memcpy(b->data, data, bytes);
 	t->live_bytes += room_of(bytes);
+	t->live_blobs++;
 	ev->arg[0] = i;
 	ev->arg[1] = bytes;
 	ev->flags |= EBT_F_PAYLOAD;
@@ -249,14 +265,34 @@ const void *session_blob(const struct session *s, const struct ebt_event *ev, si
 	return t->blobs[ev->arg[0]].data;
 }
 
-void session_drop_blob(struct session *s, struct ebt_event *ev)
+void session_put_stack(struct session *s, struct ebt_event *ev, uint32_t stack)
+{
+	if (!stack)
+		return;
+	stacks_hold(s->stacks, stack);
+	s->tables->live_stacks++;
+	ev->stack = stack;
+}
+
+bool session_has_owned(const struct session *s)
+{
+	return s->tables->live_blobs || s->tables->live_stacks;
+}
+
+void session_drop_event(struct session *s, struct ebt_event *ev)
 {
 	struct session_tables *t = s->tables;
+	if (ev->stack) {
+		stacks_drop(s->stacks, ev->stack);
+		ev->stack = 0;
+		t->live_stacks--;
+	}
 	if (!(ev->flags & EBT_F_PAYLOAD))
 		return;
 	ev->flags &= (uint16_t)~EBT_F_PAYLOAD;
 	if (ev->arg[0] < t->blob_count && t->blobs[ev->arg[0]].live) {
 		t->live_bytes -= room_of(ev->arg[1]);
+		t->live_blobs--;
 		give_slot(t, (uint32_t)ev->arg[0]);
 	}
 }

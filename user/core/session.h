@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What events refer to: names of user events and producers by process, and payloads. It is made
- * first, shared by sources and sinks, and dies last. Not thread-safe.
+ * What events refer to: names of user events and producers by process, strings, stacks, and
+ * payloads. It is made first, shared by sources and sinks, and dies last. Not thread-safe.
  *
- * A payload (blob) is put by a source and dropped by the pump once every sink has seen its event,
- * so memory follows what is under way, not the length of the run.
+ * A payload (blob), and a reference to a stack, are put by a source and dropped by the pump once
+ * every sink has seen their event, so memory follows what is under way, not the length of the run.
+ * A sink that keeps the id of a stack, or of a string, for longer holds it.
  */
 #ifndef CORE_SESSION_H
 #define CORE_SESSION_H
 
+#include "core/stacks.h"
 #include "core/totals.h"
-
 #include <ebtrace/event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,9 +50,12 @@ struct session {
 	 * known before the sinks end; 0: not a live run. */
 	uint64_t run_begin_ns, run_end_ns;
 	struct session_clock clock_at;
-	struct totals totals;	       /* of the output that is written now, as sinks need them */
-	struct totals past;	       /* of those that are whole (--rotate) */
-	uint64_t user_names;	       /* counts changes of names of user events */
+	struct totals totals; /* of the output that is written now, as sinks need them */
+	struct totals past;   /* of those that are whole (--rotate) */
+	uint64_t user_names;  /* counts changes of names of user events */
+	struct strings *strings;
+	struct frames *frames;
+	struct stacks *stacks;
 	struct session_tables *tables; /* private */
 };
 
@@ -83,8 +87,17 @@ int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, 
 const void *session_blob(const struct session *s, const struct ebt_event *ev, size_t *ret_bytes);
 /* Memory under all payloads that have not been given back. */
 size_t session_blob_bytes(const struct session *s);
-/* Gives the event's payload back, if it has one, and clears EBT_F_PAYLOAD. */
-void session_drop_blob(struct session *s, struct ebt_event *ev);
+/* The event, which has no stack, refers to this one until it is dropped. */
+void session_put_stack(struct session *s, struct ebt_event *ev, uint32_t stack);
+/* Whether there is any event that has a payload or a stack. */
+bool session_has_owned(const struct session *s);
+/* Gives back the event's payload and its stack, if it has them, and clears both. */
+void session_drop_event(struct session *s, struct ebt_event *ev);
+/* Frees what nobody refers to any more, when that pays; called between batches. */
+static inline void session_reclaim(struct session *s)
+{
+	stacks_reclaim(s->stacks);
+}
 
 /* The number the producer itself uses for a canonical phase id. */
 uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id);

@@ -7,6 +7,7 @@
 #include "codec/capture.h"
 #include "codec/ring_ids.h"
 #include "core/kinds.h"
+#include "sink/ebt_stacks.h"
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,6 +36,7 @@ struct ebt {
 	const struct session *session;
 	struct buf buf;
 	struct capture_writer *writer;
+	struct ebt_stacks *stacks;
 	uint64_t block; /* number of the open one, from 1 */
 	uint64_t opened_ns;
 	struct map processes;	    /* pid → struct known_process * */
@@ -138,6 +140,7 @@ static int close_block(struct ebt *e, enum capture_block_type type)
 		return (int)n;
 	buf_put(&e->buf, bytes, (size_t)n);
 	e->block++;
+	ebt_stacks_closed(e->stacks);
 	return buf_flush(&e->buf);
 }
 
@@ -227,6 +230,23 @@ static int settle_losses(struct ebt *e)
 	return capture_put_item(e->writer, &item);
 }
 
+/* As it stands in the capture, whose block numbers stacks on its own. */
+static int put_numbered(struct ebt *e, const struct ebt_event *ev)
+{
+	struct ebt_event numbered;
+	size_t bytes = 0;
+	const void *payload =
+		ev->flags & EBT_F_PAYLOAD ? session_blob(e->session, ev, &bytes) : NULL;
+	if (ev->stack) {
+		numbered = *ev;
+		int err = ebt_stacks_refer(e->stacks, ev->stack, &numbered.stack);
+		if (err)
+			return err;
+		ev = &numbered;
+	}
+	return capture_put_event(e->writer, ev, payload, payload ? bytes : 0);
+}
+
 static int put_event(struct ebt *e, const struct ebt_event *ev)
 {
 	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
@@ -240,11 +260,8 @@ static int put_event(struct ebt *e, const struct ebt_event *ev)
 	}
 	if (!err)
 		err = settle_losses(e);
-	size_t bytes = 0;
-	const void *payload =
-		ev->flags & EBT_F_PAYLOAD ? session_blob(e->session, ev, &bytes) : NULL;
 	if (!err)
-		err = capture_put_event(e->writer, ev, payload, payload ? bytes : 0);
+		err = put_numbered(e, ev);
 	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES || capture_is_full(e->writer);
 	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
 }
@@ -308,6 +325,7 @@ static void ebt_free(struct sink *k)
 {
 	struct ebt *e = (struct ebt *)k;
 	buf_done(&e->buf);
+	ebt_stacks_free(e->stacks);
 	capture_writer_free(e->writer);
 	free_values(&e->processes);
 	free_values(&e->names);
@@ -333,8 +351,11 @@ int ebt_new(const struct session *s, int fd, struct sink **ret)
 	e->base.out = &e->buf;
 	int err = capture_writer_new(EBT_LEVEL, &e->writer);
 	if (!err)
+		err = ebt_stacks_new(s, e->writer, &e->stacks);
+	if (!err)
 		err = buf_init_behind(&e->buf, fd, EBT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
+		ebt_stacks_free(e->stacks);
 		capture_writer_free(e->writer);
 		free(e);
 		return err;

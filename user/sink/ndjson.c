@@ -91,6 +91,36 @@ static void put_lost(struct ndjson *n, const struct ebt_event *ev)
 	}
 }
 
+/* Strings, the outermost frame first; a frame is as many as functions were inlined into it. */
+static void put_stack(struct ndjson *n, uint32_t stack)
+{
+	const struct session *s = n->session;
+	size_t depth = stacks_frames(s->stacks, stack, NULL, 0);
+	uint32_t *frame = calloc(depth, sizeof(*frame));
+	struct buf text;
+	int err = !frame || buf_init(&text, -1, BUF_ROOM_MAX) ? -ENOMEM : 0;
+	if (err) {
+		free(frame);
+		n->buf.err = n->buf.err ? n->buf.err : err;
+		return;
+	}
+	stacks_frames(s->stacks, stack, frame, depth);
+	json_key(&n->json, "stack");
+	json_open(&n->json, '[');
+	for (size_t i = 0; i < depth; i++) {
+		const struct frame *f = frames_get(s->frames, frame[i]);
+		for (uint32_t k = 0; k < frames_texts(f); k++) {
+			text.len = 0;
+			frames_put_text(s->frames, f, k, &text);
+			json_string(&n->json, text.data, text.len);
+		}
+	}
+	json_close(&n->json, ']');
+	n->buf.err = n->buf.err ? n->buf.err : text.err;
+	buf_done(&text);
+	free(frame);
+}
+
 static void put_damage(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct json *j = &n->json;
@@ -196,7 +226,8 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 	/* What is written holds whole lines, so that an interruption leaves no half of one. */
 	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
 		buf_flush(&n->buf);
-	if (has_common_parts(ev) && ev->domain != EBT_NO_DOMAIN && !(ev->flags & EBT_F_LATE)) {
+	if (has_common_parts(ev) && ev->domain != EBT_NO_DOMAIN && !ev->stack &&
+	    !(ev->flags & EBT_F_LATE)) {
 		const struct common *c = common_parts(n, ev);
 		if (c)
 			return put_common_line(n, ev, c);
@@ -217,6 +248,8 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 		json_key_u64(j, "cpu", ev->cpu);
 	if (kinds_pos(ev) != EBT_NO_POS)
 		json_key_u64(j, "pos", ev->pos);
+	if (ev->stack)
+		put_stack(n, ev->stack);
 	if (ev->flags & EBT_F_LATE) {
 		json_key(j, "late");
 		json_bool(j, true);

@@ -26,6 +26,7 @@ static const struct {
 	{"tid", INTEGER},
 	{"cpu", INTEGER},
 	{"pos", INTEGER},
+	{"stack", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
 	{"history", TRUE},
 	{"cut", TRUE},
 	{"late", "{\"type\":[\"boolean\",\"integer\"]}"}, /* an event is; the summary counts */

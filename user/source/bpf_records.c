@@ -163,7 +163,7 @@ static int take_event(struct bpf_source *s, uint32_t slot, const struct ebt_even
 	if (!err)
 		err = bpf_lanes_add(&s->lanes, slot, &ev);
 	if (err)
-		session_drop_blob(s->session, &ev);
+		session_drop_event(s->session, &ev);
 	return err;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "codec/ring_ids.h"
+#include "source/capture_stacks.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -27,8 +28,9 @@ struct capture_source {
 	bool alone;
 	struct capture_reader *reader;
 	struct capture_item item;
-	bool held;	/* item waits until the events before it have been consumed */
-	bool delivered; /* events that may not have been consumed yet */
+	struct capture_stacks stacks; /* of the block that is read */
+	bool held;		      /* item waits until the events before it have been consumed */
+	bool delivered;		      /* events that may not have been consumed yet */
 	bool finished;
 	uint64_t horizon_ns;
 	uint64_t kept_bytes; /* of names and descriptions */
@@ -172,6 +174,10 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		s->has_totals = true;
 		settle_losses(s);
 		return 0;
+	case CAPTURE_STRING:
+	case CAPTURE_FRAME:
+	case CAPTURE_STACK:
+		return capture_stacks_apply(&s->stacks, item);
 	case CAPTURE_EVENT:
 		break;
 	}
@@ -224,6 +230,8 @@ static int take_event(struct capture_source *s, struct ebt_event *ret)
 		s->lost_events += ret->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ret->arg[0];
 		s->lost_words += ret->arg[1];
 	}
+	if (ret->stack)
+		capture_stacks_resolve(&s->stacks, ret);
 	if (!(ret->flags & EBT_F_PAYLOAD))
 		return 0;
 	ret->flags &= (uint16_t)~EBT_F_PAYLOAD;
@@ -284,6 +292,7 @@ static void capture_free(struct source *base)
 {
 	struct capture_source *s = of(base);
 	capture_reader_free(s->reader);
+	capture_stacks_done(&s->stacks);
 	close(s->fd);
 	free(s->name);
 	free(s);
@@ -308,6 +317,7 @@ int capture_source_new(struct session *session, int fd, const struct capture_opt
 	s->base.ops = &capture_ops;
 	s->base.lanes = 1;
 	s->session = session;
+	s->stacks.session = session;
 	s->fd = fd;
 	s->alone = o->alone;
 	s->name = strdup(o->name);

@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/ebt_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The number of an id in the block of which `block` is the ordinal. */
+struct number {
+	uint64_t block;
+	uint32_t number;
+};
+
+/* Numbers of the ids of one kind; ids are dense. */
+struct numbers {
+	struct number *of;
+	size_t cap;
+};
+
+struct ebt_stacks {
+	const struct session *session;
+	struct capture_writer *writer;
+	uint64_t block; /* from 1 */
+	struct numbers strings, frames, stacks;
+	uint32_t *held; /* stacks, until the block is closed */
+	size_t held_count, held_cap;
+	uint32_t *path; /* from a stack to the first that the block has */
+	size_t path_cap;
+};
+
+int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
+		   struct ebt_stacks **ret)
+{
+	struct ebt_stacks *s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->session = session;
+	s->writer = writer;
+	s->block = 1;
+	*ret = s;
+	return 0;
+}
+
+void ebt_stacks_closed(struct ebt_stacks *s)
+{
+	for (size_t i = 0; i < s->held_count; i++)
+		stacks_drop(s->session->stacks, s->held[i]);
+	s->held_count = 0;
+	s->block++;
+}
+
+void ebt_stacks_free(struct ebt_stacks *s)
+{
+	if (!s)
+		return;
+	ebt_stacks_closed(s);
+	free(s->strings.of);
+	free(s->frames.of);
+	free(s->stacks.of);
+	free(s->held);
+	free(s->path);
+	free(s);
+}
+
+static struct number *number_of(struct numbers *n, uint32_t id)
+{
+	if (id >= n->cap) {
+		size_t cap = n->cap ? n->cap : 64;
+		while (cap <= id)
+			cap *= 2;
+		struct number *more = realloc(n->of, cap * sizeof(*more));
+		if (!more)
+			return NULL;
+		memset(more + n->cap, 0, (cap - n->cap) * sizeof(*more));
+		n->of = more;
+		n->cap = cap;
+	}
+	return &n->of[id];
+}
+
+/* The number that an id has in the block already, 0 if none. */
+static uint32_t written_as(const struct ebt_stacks *s, const struct numbers *n, uint32_t id)
+{
+	return id < n->cap && n->of[id].block == s->block ? n->of[id].number : 0;
+}
+
+/* Notes that the item that was put last is this id. */
+static int note(struct ebt_stacks *s, struct numbers *n, uint32_t id, enum capture_what what)
+{
+	struct number *as = number_of(n, id);
+	if (!as)
+		return -ENOMEM;
+	*as = (struct number){s->block, capture_last_number(s->writer, what)};
+	return 0;
+}
+
+static int refer_string(struct ebt_stacks *s, uint32_t id, uint32_t *ret_number)
+{
+	*ret_number = written_as(s, &s->strings, id);
+	if (!id || *ret_number)
+		return 0;
+	const char *text = strings_text(s->session->strings, id);
+	struct capture_item item = {.what = CAPTURE_STRING,
+				    .string = {.text = text, .bytes = strlen(text)}};
+	int err = capture_put_item(s->writer, &item);
+	if (!err)
+		err = note(s, &s->strings, id, CAPTURE_STRING);
+	*ret_number = written_as(s, &s->strings, id);
+	return err;
+}
+
+static int refer_frame(struct ebt_stacks *s, uint32_t id, uint32_t *ret_number)
+{
+	*ret_number = written_as(s, &s->frames, id);
+	if (*ret_number)
+		return 0;
+	const struct frame *f = frames_get(s->session->frames, id);
+	struct capture_position position[CAPTURE_POSITIONS_MAX];
+	struct capture_item item = {.what = CAPTURE_FRAME,
+				    .frame = {.address = f->address,
+					      .has_address = f->has_address,
+					      .count = f->count,
+					      .position = position}};
+	int err = 0;
+	for (uint32_t i = 0; i < f->count && !err; i++) {
+		const struct frame_position *p = &f->position[i];
+		struct capture_position *to = &position[i];
+		*to = (struct capture_position){.line = p->line,
+						.start_char = p->start_char,
+						.end_char = p->end_char,
+						.has_line = p->has_line,
+						.has_chars = p->has_chars};
+		err = refer_string(s, p->function, &to->function);
+		if (!err)
+			err = refer_string(s, p->file, &to->file);
+	}
+	if (!err)
+		err = capture_put_item(s->writer, &item);
+	if (!err)
+		err = note(s, &s->frames, id, CAPTURE_FRAME);
+	*ret_number = written_as(s, &s->frames, id);
+	return err;
+}
+
+/* The ids from `stack` outwards that the block does not have. Their number or -ENOMEM. */
+static ssize_t missing_path(struct ebt_stacks *s, uint32_t stack)
+{
+	size_t n = 0;
+	for (; stack && !written_as(s, &s->stacks, stack); n++) {
+		if (n == s->path_cap) {
+			size_t cap = s->path_cap ? 2 * s->path_cap : 64;
+			uint32_t *more = realloc(s->path, cap * sizeof(*more));
+			if (!more)
+				return -ENOMEM;
+			s->path = more;
+			s->path_cap = cap;
+		}
+		s->path[n] = stack;
+		stack = stacks_parent(s->session->stacks, stack);
+	}
+	return (ssize_t)n;
+}
+
+/* The block's numbers of its stacks stay true as long as none of them is freed. */
+static int hold(struct ebt_stacks *s, uint32_t stack)
+{
+	if (s->held_count == s->held_cap) {
+		size_t cap = s->held_cap ? 2 * s->held_cap : 64;
+		uint32_t *more = realloc(s->held, cap * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->held = more;
+		s->held_cap = cap;
+	}
+	s->held[s->held_count++] = stack;
+	stacks_hold(s->session->stacks, stack);
+	return 0;
+}
+
+/* Writes as many as fit an item of path[0..n), the last first. Their number or -ENOMEM. */
+static ssize_t put_run(struct ebt_stacks *s, size_t n)
+{
+	const struct stacks *stacks = s->session->stacks;
+	uint32_t frame[CAPTURE_RUN_MAX], count = 0;
+	int err = 0;
+	for (; count < n && count < CAPTURE_RUN_MAX && capture_takes_run(s->writer); count++) {
+		err = refer_frame(s, stacks_frame(stacks, s->path[n - 1 - count]), &frame[count]);
+		if (err)
+			return err;
+	}
+	if (!count)
+		return 0;
+	uint32_t parent = stacks_parent(stacks, s->path[n - 1]);
+	struct capture_item item = {.what = CAPTURE_STACK,
+				    .stack = {.parent = written_as(s, &s->stacks, parent),
+					      .count = count,
+					      .frame = frame}};
+	uint32_t first = capture_last_number(s->writer, CAPTURE_STACK) + 1;
+	err = capture_put_item(s->writer, &item);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		struct number *as = number_of(&s->stacks, s->path[n - 1 - i]);
+		if (!as)
+			return -ENOMEM;
+		*as = (struct number){s->block, first + i};
+	}
+	return err ? err : (ssize_t)count;
+}
+
+int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, uint32_t *ret_number)
+{
+	ssize_t left = missing_path(s, stack), put = 0;
+	int err = left > 0 ? hold(s, stack) : (int)left;
+	for (; left > 0 && !err; left -= put) {
+		put = put_run(s, (size_t)left);
+		if (put < 0)
+			err = (int)put;
+		if (put <= 0)
+			break;
+	}
+	/* What is left has no room: the event gets the stack up to there. */
+	if (left > 0)
+		stack = stacks_parent(s->session->stacks, s->path[left - 1]);
+	*ret_number = written_as(s, &s->stacks, stack);
+	return err;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Writes into a capture's open block the stacks that its events refer to, each stack, frame and
+ * string once a block, and numbers them as the block does. What was written of a block is held
+ * until the block is closed, so that no id becomes another's meanwhile.
+ */
+#ifndef SINK_EBT_STACKS_H
+#define SINK_EBT_STACKS_H
+
+#include "codec/capture.h"
+#include "core/session.h"
+
+struct ebt_stacks;
+
+/* Both are kept. 0 or -ENOMEM. */
+int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
+		   struct ebt_stacks **ret);
+void ebt_stacks_free(struct ebt_stacks *s); /* NULL is allowed */
+
+/*
+ * The number in the open block of a stack of the session, which is written before if it is new. A
+ * stack that the block has no room for loses its innermost frames. 0 or -ENOMEM.
+ */
+int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, uint32_t *ret_number);
+/* The block was closed; the next one has nothing yet. */
+void ebt_stacks_closed(struct ebt_stacks *s);
+
+#endif
