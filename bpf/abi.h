@@ -1,19 +1,71 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * What the BPF programs and the tracer tell each other. Every record in the ring buffer starts
- * with a struct ebt_event; records with a payload are followed by it at once. The programs know a
- * traced process by its slot, an index in the tracer's own table that travels in the cookie of
- * each attached site, and put it into the event's pid: the tracer puts the pid there, which is
- * then right in the tracer's own pid namespace, whatever that is.
+ * The interface between the BPF programs and the tracer: cookies of attached sites, values of maps
+ * and the records of the ring buffer. A record is a struct ebt_record, the body of its type, and,
+ * where head.size is not 0, a payload of so many bytes. A program identifies a traced process by
+ * its slot, an index in the tracer's own table. The tracer makes events of records.
  */
 #ifndef EBTRACE_BPF_ABI_H
 #define EBTRACE_BPF_ABI_H
 
 #include <ebtrace/event.h>
 
+#define EBT_NO_SLOT    UINT32_MAX
+#define EBT_FREE_SLOTS 4096 /* put aside for children; more forks between two polls go unseen */
+
+enum ebt_record_type {
+	EBT_RECORD_MARKER = 1,	/* struct ebt_marker_record; site: an enum ebt_kind or ebt_site */
+	EBT_RECORD_OCAML = 2,	/* struct ebt_ocaml_record; site: enum ebt_ocaml_function */
+	EBT_RECORD_PROCESS = 3, /* struct ebt_process_record; site: enum ebt_process_change */
+};
+
+struct ebt_record {
+	uint16_t type; /* enum ebt_record_type */
+	uint16_t size; /* bytes of the payload behind the body; the room for it may be larger */
+	uint32_t slot; /* of the process */
+	uint16_t site; /* which one was hit, by type */
+	uint16_t cpu;
+	uint32_t tid; /* in the tracer's pid namespace; 0: it has no number there */
+};
+
+/* Registers as the program had them, of which nothing is checked. */
+struct ebt_marker_record {
+	struct ebt_record head;
+	uint64_t ts;	/* ns */
+	uint64_t pos;	/* of its record in the ring; EBT_NO_POS */
+	uint64_t ring;	/* its number in the lowest 16 bits, the event's ordinal in the upper 32 */
+	uint64_t id;	/* valid: the lower 32 bits */
+	uint64_t value; /* of kinds with a payload: its bytes in the program; of others: anything */
+};
+
+/* Of user events the payload is the name, with its final 0. */
+struct ebt_ocaml_record {
+	struct ebt_record head;
+	uint64_t ts;	  /* ns */
+	uint64_t value;	  /* of kinds that have none: anything */
+	uint32_t id;	  /* as the release numbers phases, counters and lifecycles */
+	uint16_t kind;	  /* enum ebt_kind */
+	uint16_t domain;  /* EBT_NO_DOMAIN: not known */
+	uint16_t release; /* struct ebt_ocaml_runtime.release */
+};
+
+struct ebt_process_record {
+	struct ebt_record head;
+	uint64_t ts;  /* ns */
+	uint32_t pid; /* in the tracer's pid namespace */
+
+	/* EBT_PROCESS_FORK */
+	uint32_t child_pid, child_slot;
+	uint32_t shares_memory; /* as the child of vfork() does until it calls exec */
+
+	/* EBT_PROCESS_EXEC: the executable's file */
+	uint64_t device; /* as the kernel numbers it: the major number from bit 20 up */
+	uint64_t inode;
+};
+
 /*
- * Cookie of an attached site: slot << 16 | what it is, which is an enum ebt_kind, or, from
- * EBT_SITE_CONTROL up, one of these. Control records carry the same value as their kind.
+ * Cookie of an attached marker: slot << 16 | site, which is an enum ebt_kind, or, from
+ * EBT_SITE_CONTROL up, one of these: their records wake the tracer.
  */
 enum ebt_site {
 	EBT_SITE_CONTROL = 0xff00,
@@ -26,10 +78,8 @@ enum ebt_site {
 #define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))
 
 /*
- * The functions of an OCaml runtime have a program of their own. Its cookie: index of the runtime
- * in the map ebt_ocaml << 16 | the function | EBT_OCAML_FLAG_IN_AX. Its records carry 1 + that
- * index in `size`, the phase as the release numbers it in `id`, and, of user events, the name as a
- * payload.
+ * The functions of an OCaml runtime have a program of their own. Its cookie: key of the runtime in
+ * the map ebt_ocaml << 16 | the function | EBT_OCAML_FLAG_IN_AX.
  */
 enum ebt_ocaml_function {
 	EBT_OCAML_BEGIN = 0,
@@ -42,19 +92,19 @@ enum ebt_ocaml_function {
 #define EBT_OCAML_FLAG_IN_AX 0x100u
 #define EBT_OCAML_COOKIE(runtime, function, flags) \
 	((uint64_t)(runtime) << 16 | (flags) | (function))
-#define EBT_OCAML_MAX 1024 /* runtimes in one run */
 
 enum ebt_ocaml_tls {
-	EBT_OCAML_TLS_NONE = 0, /* a thread is taken for a domain: the domain is not told */
+	EBT_OCAML_TLS_NONE = 0, /* a thread is taken for a domain: the domain is not known */
 	EBT_OCAML_TLS_STATIC =
 		1, /* pointer to the domain's state: at the thread pointer + offset */
 	EBT_OCAML_TLS_MODULE = 2, /* at offset in the thread's block of a module (glibc) */
 };
 
 /*
- * One OCaml runtime in one process; or, if it is shared, in all traced processes that run the file.
- * Then `flag` and `site` are addresses in the file's own space: where a process has it follows from
- * where it hits a site. Records of a shared one carry the process's pid, not its slot, and `stack` 1.
+ * One OCaml runtime in one process; or, where slot is EBT_NO_SLOT, in all traced processes that run
+ * the file: the slot then is that of the process in ebt_traced, and `flag` and `site` are addresses
+ * in the file's own space: where a process has it follows from where it hits a site. Threads cache
+ * what follows from it: whoever removes one increments ebt_ocaml_generation.
  */
 struct ebt_ocaml_runtime {
 	uint64_t flag; /* address of the word that says whether its own ring is on; 0: no matter */
@@ -65,28 +115,17 @@ struct ebt_ocaml_runtime {
 	uint32_t slot;	      /* of the process */
 	uint16_t domain_base; /* added to its domains' numbers */
 	uint16_t user_event;  /* which argument of the user-event write is the event, from 0 */
-	uint32_t serial;      /* never used twice, as the place in the map is */
-	uint32_t shared;
+	uint16_t release;     /* the tracer's own number; records carry it */
+	uint16_t reserved[3];
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
-	uint32_t dead;	  /* the process runs another program now: a link may be left still */
 };
 
-/*
- * A payload comes in the smallest of these rooms that holds it; what is longer is cut. Until the
- * tracer has made it a blob, arg[1] is its length in bytes, and EBT_F_PAYLOAD is set.
- */
+/* A payload comes in the smallest of these rooms that holds it; what is longer is cut. */
 #define EBT_ROOM_TINY	 64
 #define EBT_ROOM_NAME	 128 /* OCaml's names of user events have room for as many bytes */
 #define EBT_ROOM_BUCKETS (8 * EBT_ALLOC_BUCKETS)
 #define EBT_ROOM_SMALL	 1024
 #define EBT_ROOM_LARGE	 8192
-
-/*
- * The record of an exec (EBT_PROCESS) names the file: pos is its inode, arg[0] its device as the
- * kernel numbers it, the major number from bit 20 up. In that of a fork pos says whether the child
- * runs in its parent's memory, as that of vfork() does until it calls exec: there is nothing to probe.
- */
-#define EBT_FORK_SHARES_MEMORY 1
 
 /* Records that found no room in the ring buffer, counted since load. */
 struct ebt_dropped {

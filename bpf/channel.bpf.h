@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The way from the BPF programs to the tracer: one ring buffer and the counts of what did not fit,
- * shared by every object that is linked into the skeleton (weak: the linker keeps one of each).
- * Nothing here wakes the tracer for an event: a wake-up costs the traced program ten times the
- * record itself. The tracer looks by a timer; only control records, which are rare, wake it.
+ * The way from the BPF programs to the tracer: one ring buffer, the counts of what did not fit, and
+ * the traced processes, shared by every object that is linked into the skeleton (weak: the linker
+ * keeps one of each). Nothing here wakes the tracer for an event: a wake-up costs the traced program
+ * ten times the record itself. The tracer polls by a timer; only control records, which are rare,
+ * wake it.
  */
 #ifndef EBTRACE_BPF_CHANNEL_H
 #define EBTRACE_BPF_CHANNEL_H
@@ -19,12 +20,14 @@ struct {
 	__uint(max_entries, 4096);
 } ebt_channel __weak SEC(".maps");
 
-/* The traced processes. The tracer puts the first ones in, forks add theirs. */
+/* Slots of the traced processes, by pid in the tracer's namespace. The tracer adds the first ones,
+ * forks add theirs. It sets the size before it loads this. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 16384);
 	__type(key, uint32_t);
-	__type(value, uint8_t);
+	__type(value, uint32_t);
 } ebt_traced __weak SEC(".maps");
 
 /* In .bss, which the tracer has mapped: reading it costs no system call. */
@@ -65,30 +68,15 @@ static __always_inline uint32_t channel_pid(void)
 	return info.tgid;
 }
 
-/* A record that wakes the tracer. */
-static __always_inline void channel_control(uint64_t ts, uint64_t pos, uint32_t slot, uint16_t kind,
-					    uint32_t id, uint64_t arg)
+static __always_inline void channel_head(struct ebt_record *head, uint16_t type, uint32_t slot,
+					 uint16_t site)
 {
-	struct ebt_event *ev = bpf_ringbuf_reserve(&ebt_channel, sizeof(*ev), 0);
-	if (!ev) {
-		__sync_fetch_and_add(&ebt_dropped.control, 1);
-		return;
-	}
-	ev->ts = ts;
-	ev->pos = pos;
-	ev->pid = slot;
-	ev->tid = channel_tid();
-	ev->kind = kind;
-	ev->domain = EBT_NO_DOMAIN;
-	ev->cpu = (uint16_t)bpf_get_smp_processor_id();
-	ev->flags = EBT_F_BPF;
-	ev->id = id;
-	ev->stack = 0;
-	ev->seq = 0;
-	ev->size = 0;
-	ev->arg[0] = arg;
-	ev->arg[1] = 0;
-	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
+	head->type = type;
+	head->size = 0;
+	head->slot = slot;
+	head->site = site;
+	head->cpu = (uint16_t)bpf_get_smp_processor_id();
+	head->tid = channel_tid();
 }
 
 #endif

@@ -15,33 +15,45 @@
 
 #define MAX_DOMAINS 4096 /* of a runtime; a larger number is none */
 
+/* The tracer sets the sizes before it loads these. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, EBT_OCAML_MAX);
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
 	__type(key, uint32_t);
 	__type(value, struct ebt_ocaml_runtime);
 } ebt_ocaml SEC(".maps");
 
 /* Hits of shared runtimes by processes that are not traced. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, EBT_OCAML_MAX);
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
 	__type(key, uint32_t);
 	__type(value, uint64_t);
 } ebt_foreign SEC(".maps");
 
-struct thread_domain {
-	uint64_t memory;  /* of the program that it runs */
-	uint32_t runtime; /* its serial number */
+/* What every hit of a thread needs, found at the first: one look-up instead of five. */
+struct thread {
+	uint64_t exec_id; /* of the program that it runs */
+	uint64_t flag;	  /* address in the process; 0: no matter */
+	uint32_t generation;
+	uint32_t runtime; /* key in ebt_ocaml */
+	uint32_t slot;
 	uint16_t domain;
+	uint16_t release;
+	uint32_t user_event;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct thread_domain);
-} ebt_domain SEC(".maps");
+	__type(value, struct thread);
+} ebt_thread SEC(".maps");
+
+/* Of what threads have cached; in .bss, which the tracer has mapped. */
+uint32_t ebt_ocaml_generation = 0;
 
 static __always_inline uint64_t user_word(uint64_t address)
 {
@@ -66,60 +78,79 @@ static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
 	return (uint16_t)id + r->domain_base;
 }
 
-/* A thread belongs to one domain as long as it lives: asked once, remembered with the thread. */
-static __always_inline uint16_t domain_of(const struct ebt_ocaml_runtime *r)
+static __always_inline int is_foreign(uint32_t runtime, uint32_t *ret_slot)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	struct thread_domain *known = bpf_task_storage_get(&ebt_domain, task, NULL, 0);
-	uint64_t memory = (uint64_t)BPF_CORE_READ(task, mm);
-	if (known && known->runtime == r->serial && known->memory == memory)
-		return known->domain;
-	uint16_t domain = read_domain(r, task);
-	if (domain == EBT_NO_DOMAIN)
-		return domain;
-	known = bpf_task_storage_get(&ebt_domain, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (known) {
-		known->runtime = r->serial;
-		known->memory = memory;
-		known->domain = domain;
+	uint32_t pid = channel_pid();
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	if (slot) {
+		*ret_slot = *slot;
+		return 0;
 	}
-	return domain;
+	uint64_t *n = bpf_map_lookup_elem(&ebt_foreign, &runtime);
+	if (n)
+		*n += 1;
+	return 1;
 }
 
-static __always_inline void fill(struct ebt_event *ev, uint64_t ts, uint16_t domain,
-				 const struct ebt_ocaml_runtime *r, uint32_t index)
+/* Nonzero: the hit is none of ours. */
+static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
+				 struct task_struct *task, struct thread *ret)
 {
-	ev->ts = ts;
-	ev->pos = EBT_NO_POS;
-	ev->pid = r->shared ? channel_pid() : r->slot;
-	ev->tid = channel_tid();
-	ev->domain = domain;
-	ev->cpu = (uint16_t)bpf_get_smp_processor_id();
-	ev->flags = EBT_F_BPF;
-	ev->stack = r->shared;
-	ev->seq = 0;
-	ev->size = index + 1;
-	ev->arg[0] = 0;
-	ev->arg[1] = 0;
+	uint32_t key = (uint32_t)(cookie >> 16), slot;
+	uint32_t generation = ebt_ocaml_generation;
+	/* Before the look-up: what is removed after it is of an earlier generation. */
+	asm volatile("" ::: "memory");
+	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &key);
+	if (!r)
+		return 1;
+	slot = r->slot;
+	uint64_t flag = r->flag;
+	if (slot == EBT_NO_SLOT) {
+		if (is_foreign(key, &slot))
+			return 1;
+		if (flag)
+			flag += regs->ip - r->site[cookie & 7];
+	}
+	ret->exec_id = task->self_exec_id;
+	ret->flag = flag;
+	ret->generation = generation;
+	ret->runtime = key;
+	ret->slot = slot;
+	ret->domain = read_domain(r, task);
+	ret->release = r->release;
+	ret->user_event = r->user_event;
+	/* A thread belongs to one domain as long as it lives, but it may have none yet. */
+	if (ret->domain == EBT_NO_DOMAIN && r->tls != EBT_OCAML_TLS_NONE)
+		return 0;
+	struct thread *known =
+		bpf_task_storage_get(&ebt_thread, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (known)
+		*known = *ret;
+	return 0;
 }
 
-static __always_inline int emit(const struct pt_regs *regs, uint16_t kind,
-				const struct ebt_ocaml_runtime *r, uint32_t index)
+static __always_inline void fill(struct ebt_ocaml_record *rec, uint64_t ts, uint16_t site,
+				 const struct thread *t)
 {
-	/* The time first, and the room after it: records of a domain are in order of both. */
-	uint64_t ts = bpf_ktime_get_ns();
-	uint16_t domain = domain_of(r);
-	struct ebt_event *ev = bpf_ringbuf_reserve(&ebt_channel, sizeof(*ev), 0);
-	if (!ev) {
+	channel_head(&rec->head, EBT_RECORD_OCAML, t->slot, site);
+	rec->ts = ts;
+	rec->domain = t->domain;
+	rec->release = t->release;
+}
+
+static __always_inline int emit(const struct pt_regs *regs, uint64_t ts, uint16_t site,
+				uint16_t kind, const struct thread *t)
+{
+	struct ebt_ocaml_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	fill(ev, ts, domain, r, index);
-	ev->kind = kind;
-	ev->id = (uint32_t)regs->di;
-	if (kind == EBT_COUNTER || kind == EBT_LIFECYCLE)
-		ev->arg[0] = regs->si;
-	bpf_ringbuf_submit(ev, BPF_RB_NO_WAKEUP);
+	fill(rec, ts, site, t);
+	rec->kind = kind;
+	rec->id = (uint32_t)regs->di;
+	rec->value = regs->si;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
@@ -137,79 +168,67 @@ static __always_inline uint16_t user_kind(uint64_t type, uint64_t value)
 
 /* An event is a block: number, name, type, tag. What a user's type holds only its own code can
  * tell, which has not run yet. */
-static __always_inline int emit_user(const struct pt_regs *regs, const struct ebt_ocaml_runtime *r,
-				     uint32_t index)
+static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
+				     const struct thread *t)
 {
-	uint64_t ts = bpf_ktime_get_ns();
 	uint64_t di = regs->di, si = regs->si, dx = regs->dx;
 	/* The verifier refuses a load from a register of the context that is chosen at run time. */
 	asm volatile("" : "+r"(di), "+r"(si), "+r"(dx));
-	uint64_t event = r->user_event ? si : di;
-	uint64_t value = r->user_event ? dx : si;
+	uint64_t event = t->user_event ? si : di;
+	uint64_t value = t->user_event ? dx : si;
 	uint64_t field[3];
 	if (bpf_probe_read_user(field, sizeof(field), (void *)event)) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	uint16_t domain = domain_of(r);
-	uint8_t *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(struct ebt_event) + EBT_ROOM_NAME, 0);
+	struct ebt_ocaml_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + EBT_ROOM_NAME, 0);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	struct ebt_event *ev = (struct ebt_event *)rec;
-	fill(ev, ts, domain, r, index);
-	ev->kind = user_kind(field[2], value);
-	ev->id = (uint32_t)(field[0] >> 1);
-	if (ev->kind == EBT_INT)
-		ev->sarg[0] = (int64_t)value >> 1;
-	long bytes = bpf_probe_read_user_str(rec + sizeof(*ev), EBT_ROOM_NAME, (void *)field[1]);
-	ev->arg[1] = bytes > 0 ? (uint64_t)bytes : 0;
+	fill(rec, ts, EBT_OCAML_USER_WRITE, t);
+	rec->kind = user_kind(field[2], value);
+	rec->id = (uint32_t)(field[0] >> 1);
+	rec->value = (uint64_t)((int64_t)value >> 1);
+	long bytes = bpf_probe_read_user_str(rec + 1, EBT_ROOM_NAME, (void *)field[1]);
+	rec->head.size = bytes > 0 ? (uint16_t)bytes : 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
-}
-
-static __always_inline int is_foreign(uint32_t index)
-{
-	uint32_t pid = channel_pid();
-	if (bpf_map_lookup_elem(&ebt_traced, &pid))
-		return 0;
-	uint64_t *n = bpf_map_lookup_elem(&ebt_foreign, &index);
-	if (n)
-		*n += 1;
-	return 1;
 }
 
 SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
-	uint32_t index = (uint32_t)(cookie >> 16);
-	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &index);
-	if (!r || r->dead)
+	if (cookie & EBT_OCAML_FLAG_IN_AX && regs->ax)
 		return 0;
-	if (r->shared && is_foreign(index))
+	/* The time first, and the room after it: records of a domain are in order of both. */
+	uint64_t ts = bpf_ktime_get_ns();
+	struct task_struct *task = bpf_get_current_task_btf();
+	const struct thread *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
+	struct thread t;
+	if (known && known->runtime == (uint32_t)(cookie >> 16) &&
+	    known->generation == ebt_ocaml_generation && known->exec_id == task->self_exec_id)
+		t = *known;
+	else if (learn(regs, cookie, task, &t))
 		return 0;
-	uint64_t flag = r->flag;
-	if (r->shared && flag)
-		flag += regs->ip - r->site[cookie & 7];
-	if (cookie & EBT_OCAML_FLAG_IN_AX ? regs->ax : flag && user_word(flag))
+	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
 		return 0;
 
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:
-		return emit(regs, EBT_BEGIN, r, index);
+		return emit(regs, ts, EBT_OCAML_BEGIN, EBT_BEGIN, &t);
 	case EBT_OCAML_END:
-		return emit(regs, EBT_END, r, index);
+		return emit(regs, ts, EBT_OCAML_END, EBT_END, &t);
 	case EBT_OCAML_COUNTER:
-		return emit(regs, EBT_COUNTER, r, index);
+		return emit(regs, ts, EBT_OCAML_COUNTER, EBT_COUNTER, &t);
 	case EBT_OCAML_LIFECYCLE:
-		return emit(regs, EBT_LIFECYCLE, r, index);
+		return emit(regs, ts, EBT_OCAML_LIFECYCLE, EBT_LIFECYCLE, &t);
 	case EBT_OCAML_ALLOC_FLUSH:
-		return emit(regs, EBT_ALLOC_SIZES, r, index);
+		return emit(regs, ts, EBT_OCAML_ALLOC_FLUSH, EBT_ALLOC_SIZES, &t);
 	case EBT_OCAML_USER_WRITE:
-		return emit_user(regs, r, index);
+		return emit_user(regs, ts, &t);
 	}
 	return 0;
 }

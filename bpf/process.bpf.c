@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * Follows traced processes: a child of a traced process is traced from its first instruction, so
- * the tracer is told of it at the fork itself; exec and exit are told too. Threads are not
- * processes: only a new thread group counts, and only the end of its last thread is its exit.
- * Pids, also those in the map, are the tracer's namespace's.
+ * Follows traced processes: a child of a traced process is traced from its first instruction, so it
+ * gets its slot at the fork itself, from those that the tracer has put aside. Forks, exec and exits
+ * are reported. Threads are not processes: only a new thread group counts, and only the end of its
+ * last thread is its exit: no record of its slot comes after that one. Pids, also those in the map,
+ * are the tracer's namespace's.
  */
 #include "channel.bpf.h"
 
@@ -14,6 +15,13 @@
 
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
+
+/* Slots for children, which the tracer refills at each poll. */
+struct {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, EBT_FREE_SLOTS);
+	__type(value, uint32_t);
+} ebt_free_slots SEC(".maps");
 
 /* The pid (tgid) of the task's process in the tracer's namespace, 0 if it has none there. */
 static __always_inline uint32_t process_pid(struct task_struct *task)
@@ -31,13 +39,18 @@ static __always_inline uint32_t process_pid(struct task_struct *task)
 	return 0;
 }
 
-/* With the file: the process may have ended before anybody can look which it is. */
-static __always_inline int tell_exec(uint32_t pid, struct linux_binprm *bprm)
+/* Wakes the tracer. */
+static __always_inline void emit(const struct ebt_process_record *from)
 {
-	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
-	channel_control(bpf_ktime_get_ns(), BPF_CORE_READ(inode, i_ino), pid, EBT_PROCESS,
-			EBT_PROCESS_EXEC, BPF_CORE_READ(inode, i_sb, s_dev));
-	return 0;
+	struct ebt_process_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
+		__sync_fetch_and_add(&ebt_dropped.control, 1);
+		return;
+	}
+	*rec = *from;
+	channel_head(&rec->head, EBT_RECORD_PROCESS, from->head.slot, from->head.site);
+	rec->ts = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 }
 
 SEC("raw_tp/sched_process_fork")
@@ -46,28 +59,47 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *parent = (void *)ctx->args[0], *child = (void *)ctx->args[1];
 	if (!ebt_follow || BPF_CORE_READ(parent, tgid) == BPF_CORE_READ(child, tgid))
 		return 0;
-	uint32_t pid = process_pid(parent);
-	if (!bpf_map_lookup_elem(&ebt_traced, &pid))
+	struct ebt_process_record rec = {};
+	rec.pid = process_pid(parent);
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &rec.pid);
+	if (!slot)
 		return 0;
-	uint32_t child_pid = process_pid(child);
-	uint8_t one = 1;
-	if (!child_pid || bpf_map_update_elem(&ebt_traced, &child_pid, &one, BPF_ANY)) {
+	rec.head.slot = *slot;
+	uint32_t child_pid = process_pid(child), child_slot;
+	if (!child_pid || bpf_map_pop_elem(&ebt_free_slots, &child_slot)) {
 		__sync_fetch_and_add(&ebt_dropped.control, 1);
 		return 0;
 	}
-	uint8_t shares = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
-	channel_control(bpf_ktime_get_ns(), shares ? EBT_FORK_SHARES_MEMORY : EBT_NO_POS, pid,
-			EBT_PROCESS, EBT_PROCESS_FORK, child_pid);
+	if (bpf_map_update_elem(&ebt_traced, &child_pid, &child_slot, BPF_ANY)) {
+		bpf_map_push_elem(&ebt_free_slots, &child_slot, 0);
+		__sync_fetch_and_add(&ebt_dropped.control, 1);
+		return 0;
+	}
+	rec.head.site = EBT_PROCESS_FORK;
+	rec.child_pid = child_pid;
+	rec.child_slot = child_slot;
+	rec.shares_memory = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
+	emit(&rec);
 	return 0;
 }
 
+/* With the file: the process may have ended before anybody can look which it is. */
 SEC("raw_tp/sched_process_exec")
 int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	uint32_t pid = process_pid((void *)ctx->args[0]);
-	if (!bpf_map_lookup_elem(&ebt_traced, &pid))
+	struct ebt_process_record rec = {};
+	rec.pid = process_pid((void *)ctx->args[0]);
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &rec.pid);
+	if (!slot)
 		return 0;
-	return tell_exec(pid, (void *)ctx->args[2]);
+	struct linux_binprm *bprm = (void *)ctx->args[2];
+	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
+	rec.head.slot = *slot;
+	rec.head.site = EBT_PROCESS_EXEC;
+	rec.inode = BPF_CORE_READ(inode, i_ino);
+	rec.device = BPF_CORE_READ(inode, i_sb, s_dev);
+	emit(&rec);
+	return 0;
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -77,10 +109,14 @@ int ebt_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	/* Already counted down by the exiting thread: 0 is the last one, whichever it is. */
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
-	uint32_t pid = process_pid(task);
-	if (!bpf_map_lookup_elem(&ebt_traced, &pid))
+	struct ebt_process_record rec = {};
+	rec.pid = process_pid(task);
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &rec.pid);
+	if (!slot)
 		return 0;
-	bpf_map_delete_elem(&ebt_traced, &pid);
-	channel_control(bpf_ktime_get_ns(), EBT_NO_POS, pid, EBT_PROCESS, EBT_PROCESS_EXIT, 0);
+	rec.head.slot = *slot;
+	rec.head.site = EBT_PROCESS_EXIT;
+	bpf_map_delete_elem(&ebt_traced, &rec.pid);
+	emit(&rec);
 	return 0;
 }

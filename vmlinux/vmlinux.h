@@ -27,12 +27,13 @@ typedef __u32 uint32_t;
 typedef __u64 uint64_t;
 typedef __s64 int64_t;
 #define UINT16_MAX 0xffff
+#define UINT32_MAX 0xffffffffu
 #define UINT64_MAX 0xffffffffffffffffull
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
-	BPF_MAP_TYPE_ARRAY = 2,
-	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_PERCPU_HASH = 5,
+	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
@@ -90,6 +91,7 @@ struct thread_struct {
 struct task_struct {
 	struct thread_struct thread;
 	int tgid;
+	uint64_t self_exec_id;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;

@@ -35,7 +35,7 @@ check "every file of usdt-probes has a layer" \
 one() { # header regex, name, the only file that may include it
   check "$2 enters through one file" "$(grep -lE "^#include <($1)" user/*/*.[ch] | grep -vx "$3")"
 }
-one 'bpf/' libbpf user/source/bpf.c
+one 'bpf/' libbpf user/source/bpf_kernel.c
 one 'argp' argp user/cmd/opts.c
 one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
 check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"

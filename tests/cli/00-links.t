@@ -20,9 +20,6 @@ user/sink/stat_sleep user/sink/stat_lane
 user/sink/stat_sum user/sink/stat_lane
 user/sink/stat_sum user/sink/stat_sleep
 user/sink/stat_text user/sink/stat
-user/source/bpf_source user/source/bpf
-user/source/bpf_targets user/source/bpf_markers
-user/source/bpf_targets user/source/bpf_ocaml
 user/source/ring_file user/source/ring
 '
 tests/circles.sh >"$TMP/needs"

@@ -100,48 +100,42 @@ static const struct pt_regs in_ring = {
 };
 
 /* Passes a marker; the record, or NULL. */
-static const struct ebt_event *hit(uint16_t site, const struct pt_regs *regs)
+static const struct ebt_marker_record *hit(uint16_t site, const struct pt_regs *regs)
 {
 	struct pt_regs copy = *regs;
 	int before = kernel.records;
 	kernel.cookie = EBT_COOKIE(SLOT, site);
 	ebt_marker(&copy);
-	return kernel.records == before + 1 ? (const struct ebt_event *)kernel.rec : NULL;
+	return kernel.records == before + 1 ? (const struct ebt_marker_record *)kernel.rec : NULL;
 }
 
-static void check_plain(const char *name, uint16_t kind, bool has_value)
+static struct ebt_marker_record expected(uint16_t site)
 {
-	const struct ebt_event *ev = hit(kind, &in_ring);
-	ok(ev && kernel.reserved == sizeof(*ev) && kernel.flags == BPF_RB_NO_WAKEUP,
-	   "%s: one record of 64 bytes that wakes nobody", name);
-	struct ebt_event want = {
+	return (struct ebt_marker_record){
+		.head = {.type = EBT_RECORD_MARKER,
+			 .slot = SLOT,
+			 .site = site,
+			 .cpu = CPU,
+			 .tid = THREAD},
 		.ts = in_ring.r8,
 		.pos = in_ring.r9,
-		.pid = SLOT,
-		.tid = THREAD,
-		.kind = kind,
-		.domain = 2,
-		.cpu = CPU,
-		.flags = EBT_F_BPF | EBT_F_SEQ,
-		.id = 0x11,
-		.seq = 7,
-		.arg = {has_value ? in_ring.dx : 0, 0},
+		.ring = in_ring.cx,
+		.id = in_ring.di,
+		.value = in_ring.dx,
 	};
-	ok(ev && !memcmp(ev, &want, sizeof(want)), "%s: every field, and nothing of old memory",
+}
+
+static void check_plain(const char *name, uint16_t kind)
+{
+	const struct ebt_marker_record *rec = hit(kind, &in_ring);
+	ok(rec && kernel.reserved == 56 && kernel.flags == BPF_RB_NO_WAKEUP,
+	   "%s: one record of 56 bytes that wakes nobody", name);
+	struct ebt_marker_record want = expected(kind);
+	ok(rec && !memcmp(rec, &want, sizeof(want)), "%s: every field, and nothing of old memory",
 	   name);
 }
 
-static void check_no_ring(void)
-{
-	struct pt_regs regs = in_ring;
-	regs.r9 = EBT_NO_POS;
-	regs.cx = 0xffff;
-	const struct ebt_event *ev = hit(EBT_BEGIN, &regs);
-	ok(ev && ev->pos == EBT_NO_POS && ev->domain == EBT_NO_DOMAIN && ev->flags == EBT_F_BPF,
-	   "a thread without a ring: no position, no domain, no ordinal");
-}
-
-static void check_payload(uint64_t bytes, size_t room, bool cut)
+static void check_payload(uint64_t bytes, size_t room)
 {
 	static unsigned char data[10000];
 	for (size_t i = 0; i < sizeof(data); i++)
@@ -149,21 +143,21 @@ static void check_payload(uint64_t bytes, size_t room, bool cut)
 	struct pt_regs regs = in_ring;
 	regs.dx = (uintptr_t)data;
 	regs.r10 = bytes;
-	const struct ebt_event *ev = hit(EBT_CUSTOM, &regs);
+	const struct ebt_marker_record *rec = hit(EBT_CUSTOM, &regs);
 	uint64_t kept = bytes < room ? bytes : room;
-	ok(ev && kernel.reserved == sizeof(*ev) + room && ev->arg[1] == kept && !ev->arg[0] &&
-		   (ev->flags & EBT_F_PAYLOAD) && !memcmp(ev + 1, data, kept),
+	ok(rec && kernel.reserved == sizeof(*rec) + room && rec->head.size == kept &&
+		   !memcmp(rec + 1, data, kept),
 	   "a payload of %llu bytes comes in a room of %zu", (unsigned long long)bytes, room);
-	ok(ev && !!(ev->flags & EBT_F_CUT) == cut, "and is %s", cut ? "marked as cut" : "whole");
+	ok(rec && rec->value == bytes, "and with the length that it had");
 }
 
 static void check_unreadable(void)
 {
 	struct pt_regs regs = in_ring;
 	kernel.unreadable = true;
-	const struct ebt_event *ev = hit(EBT_CUSTOM, &regs);
-	ok(ev && !ev->arg[1] && ev->flags & EBT_F_CUT,
-	   "a payload that cannot be read: the event comes without it, cut");
+	const struct ebt_marker_record *rec = hit(EBT_CUSTOM, &regs);
+	ok(rec && !rec->head.size && rec->value == in_ring.r10,
+	   "a payload that cannot be read: the record comes without it, and with its length");
 	kernel.unreadable = false;
 }
 
@@ -175,22 +169,20 @@ static void check_buckets(uint64_t count, uint64_t bytes)
 	struct pt_regs regs = in_ring;
 	regs.dx = (uintptr_t)buckets;
 	regs.r10 = count;
-	const struct ebt_event *ev = hit(EBT_ALLOC_SIZES, &regs);
-	ok(ev && kernel.reserved == sizeof(*ev) + EBT_ROOM_BUCKETS && ev->arg[1] == bytes &&
-		   !memcmp(ev + 1, buckets, bytes),
+	const struct ebt_marker_record *rec = hit(EBT_ALLOC_SIZES, &regs);
+	ok(rec && kernel.reserved == sizeof(*rec) + EBT_ROOM_BUCKETS && rec->head.size == bytes &&
+		   rec->value == bytes && !memcmp(rec + 1, buckets, bytes),
 	   "alloc_sizes that says %llu buckets: %llu bytes", (unsigned long long)count,
 	   (unsigned long long)bytes);
 }
 
 static void check_control(uint16_t site, bool told)
 {
-	const struct ebt_event *ev = hit(site, &in_ring);
-	ok(!!ev == told, "control marker %x %s", site, told ? "is told" : "leaves no record");
-	if (!told)
-		return;
-	ok(ev->kind == site && ev->pid == SLOT && ev->ts == in_ring.r8 && ev->pos == in_ring.r9 &&
-		   ev->id == 2 && kernel.flags == BPF_RB_FORCE_WAKEUP,
-	   "with ring and position, and wakes the tracer");
+	const struct ebt_marker_record *rec = hit(site, &in_ring), want = expected(site);
+	ok(!!rec == told, "control marker %x %s", site, told ? "is told" : "leaves no record");
+	if (told)
+		ok(rec && !memcmp(rec, &want, sizeof(want)) && kernel.flags == BPF_RB_FORCE_WAKEUP,
+		   "with ring and position, and wakes the tracer");
 }
 
 static void check_drops(void)
@@ -211,21 +203,20 @@ static void check_drops(void)
 
 int main(void)
 {
-	check_plain("begin", EBT_BEGIN, false);
-	check_plain("end", EBT_END, false);
-	check_plain("counter", EBT_COUNTER, true);
-	check_plain("lifecycle", EBT_LIFECYCLE, true);
-	check_plain("user_unit", EBT_UNIT, false);
-	check_plain("user_int", EBT_INT, true);
-	check_plain("user_span_begin", EBT_SPAN_BEGIN, false);
-	check_plain("user_span_end", EBT_SPAN_END, false);
-	check_no_ring();
+	check_plain("begin", EBT_BEGIN);
+	check_plain("end", EBT_END);
+	check_plain("counter", EBT_COUNTER);
+	check_plain("lifecycle", EBT_LIFECYCLE);
+	check_plain("user_unit", EBT_UNIT);
+	check_plain("user_int", EBT_INT);
+	check_plain("user_span_begin", EBT_SPAN_BEGIN);
+	check_plain("user_span_end", EBT_SPAN_END);
 	static const uint64_t fits[][2] = {{0, 64},	 {64, 64},     {65, 1024},  {160, 1024},
 					   {1024, 1024}, {1025, 8192}, {8192, 8192}};
 	for (size_t i = 0; i < sizeof(fits) / sizeof(*fits); i++)
-		check_payload(fits[i][0], fits[i][1], false);
-	check_payload(8193, 8192, true);
-	check_payload(UINT64_MAX, 8192, true);
+		check_payload(fits[i][0], fits[i][1]);
+	check_payload(8193, 8192);
+	check_payload(UINT64_MAX, 8192);
 	check_unreadable();
 	check_buckets(0, 0);
 	check_buckets(19, 152);

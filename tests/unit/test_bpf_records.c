@@ -12,12 +12,12 @@
 
 #include "base/clock.h"
 #include "bpf/abi.h"
-#include "source/bpf_source.h"
+#include "source/bpf_records.h"
 #include "tests/tap.h"
 
 #define HOUR_NS 3600000000000ull
 
-static struct bpf_source s;
+static struct bpf_records s;
 static pid_t child;
 static int changes[8];
 
@@ -33,11 +33,14 @@ static void begin(void)
 {
 	memset(&s, 0, sizeof(s));
 	memset(changes, 0, sizeof(changes));
-	if (session_new(&s.session) || bpf_lanes_init(&s.lanes) ||
-	    bpf_targets_add(&s.targets, getpid()) != 0 || bpf_targets_add(&s.targets, child) != 1)
+	if (session_new(&s.session) || bpf_lanes_init(&s.lanes))
 		abort();
-	s.opt.queue_bytes = 1 << 20;
-	s.opt.changed = changed;
+	for (int i = 0; i < 2; i++)
+		if (bpf_targets_put_aside(&s.targets) != i ||
+		    !bpf_targets_add(&s.targets, (uint32_t)i, i ? child : getpid()))
+			abort();
+	s.queue_bytes = 1 << 20;
+	s.changed = changed;
 	s.started_ns = now_ns();
 }
 
@@ -48,29 +51,25 @@ static void finish(void)
 	session_free(s.session);
 }
 
-static int record(struct ebt_event ev)
-{
-	return bpf_records_take(&s, &ev, sizeof(ev));
-}
-
 static int mark(uint32_t slot, uint16_t domain, uint64_t ts)
 {
-	return record((struct ebt_event){.kind = EBT_BEGIN,
-					 .pid = slot,
-					 .domain = domain,
-					 .ts = ts,
-					 .pos = EBT_NO_POS,
-					 .flags = EBT_F_BPF});
+	struct ebt_marker_record rec = {
+		.head = {.type = EBT_RECORD_MARKER, .slot = slot, .site = EBT_BEGIN},
+		.ts = ts,
+		.pos = EBT_NO_POS,
+		.ring = domain,
+	};
+	return bpf_records_take(&s, &rec, sizeof(rec));
 }
 
-static int process(uint32_t pid, uint32_t change, uint64_t child_pid, uint64_t ts)
+static int process(uint32_t slot, uint16_t change, uint64_t ts)
 {
-	return record((struct ebt_event){.kind = EBT_PROCESS,
-					 .pid = pid,
-					 .domain = EBT_NO_DOMAIN,
-					 .id = change,
-					 .ts = ts,
-					 .arg = {child_pid}});
+	struct ebt_process_record rec = {
+		.head = {.type = EBT_RECORD_PROCESS, .slot = slot, .site = change},
+		.pid = (uint32_t)(slot ? child : getpid()),
+		.ts = ts,
+	};
+	return bpf_records_take(&s, &rec, sizeof(rec));
 }
 
 /* The events of a lane up to a moment: "PID:TS ..." */
@@ -111,20 +110,87 @@ static void test_lanes(void)
 	finish();
 }
 
+static bool drained; /* all records were taken, and no event is newer */
+
+static bool may_release(void *ctx, const struct bpf_target *target)
+{
+	(void)ctx;
+	return drained && bpf_lanes_release(&s.lanes, target->slot, target->end_ns, 1000);
+}
+
+static void release(void)
+{
+	bpf_targets_release(&s.targets, may_release, NULL);
+}
+
 static void test_exit(void)
 {
 	begin();
-	ok(!mark(1, 0, 10) && !mark(0, 0, 12) && !process((uint32_t)child, EBT_PROCESS_EXIT, 0, 20),
+	drained = false;
+	ok(!mark(1, 0, 10) && !mark(0, 0, 12) && !process(1, EBT_PROCESS_EXIT, 20),
 	   "a process ends");
 	is(changes[BPF_EXITED], 1, "that is told");
-	ok(!mark(1, 0, 15), "an event of it comes behind its end");
-	is_str(taken(1, 0), "child:10", "its lane gives what came before, and has ended");
-	ok(s.lanes.lane[1].ended && !s.lanes.lane[1].count, "nothing is added to it");
-	is_str(taken(0, UINT64_MAX), "child:15 child:20",
-	       "what came behind is not lost: lane 0 has it");
-	ok(!mark(0, 0, 30), "another process goes on");
-	is_str(taken(2, 0), "we:12 we:30", "in its own lane");
-	ok(!s.lanes.lane[2].ended, "which has not ended");
+	ok(!bpf_targets_find(&s.targets, child), "its pid is free for another one");
+	ok(!mark(1, 0, 15), "a record of it that was dropped behind comes late");
+	release();
+	ok(bpf_targets_get(&s.targets, 1) != NULL, "its slot is kept while its records may come");
+	drained = true;
+	release();
+	ok(bpf_targets_get(&s.targets, 1) != NULL, "and while its events wait");
+	is_str(taken(1, 0), "child:10 child:15", "its lane gives all of them");
+	release();
+	ok(bpf_targets_get(&s.targets, 1) != NULL, "lane 0 has the event of its end still");
+	is_str(taken(0, UINT64_MAX), "child:20", "and gives it");
+	release();
+	ok(!bpf_targets_get(&s.targets, 1), "then its slot is free");
+	is(bpf_targets_put_aside(&s.targets), 1, "for the next process");
+	ok(!mark(1, 0, 25) && s.lanes.waiting == 1,
+	   "to which no record of the slot goes before that");
+	ok(bpf_targets_add(&s.targets, 1, child) && !mark(1, 7, 40), "its events");
+	is(s.lanes.lanes, 3, "come in the lane that is free");
+	is_str(taken(1, 0), "child:40", "and in no other");
+	is_str(taken(2, 0), "we:12", "which the first process keeps");
+	finish();
+}
+
+static void test_future_end(void)
+{
+	begin();
+	drained = true;
+	ok(!mark(1, 0, 2000) && !process(1, EBT_PROCESS_EXIT, 20) && *taken(1, 0) &&
+		   *taken(0, UINT64_MAX),
+	   "a process says that its last event is of the future, and ends");
+	release();
+	ok(!bpf_targets_get(&s.targets, 1), "that keeps its slot from nobody");
+	ok(!mark(0, 0, 30), "but the next one's events");
+	is_str(taken(2, 0), "we:30", "do not come behind it");
+	finish();
+}
+
+static void test_fork(void)
+{
+	struct ebt_process_record rec = {
+		.head = {.type = EBT_RECORD_PROCESS, .slot = 0, .site = EBT_PROCESS_FORK},
+		.pid = (uint32_t)getpid(),
+		.child_pid = (uint32_t)child,
+		.shares_memory = 1,
+		.ts = 10,
+	};
+	begin();
+	s.aside = 1;
+	rec.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets);
+	ok(!bpf_records_take(&s, &rec, sizeof(rec)), "a fork names its child's slot");
+	struct bpf_target *target = bpf_targets_find(&s.targets, child);
+	ok(target && target->slot == rec.child_slot && s.aside == 0,
+	   "which is the child's from then on");
+	ok(bpf_targets_get(&s.targets, 1)->ended,
+	   "a process that had its pid has ended: nobody told");
+	int slot = bpf_targets_put_aside(&s.targets);
+	s.aside = 1;
+	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 20) && s.aside == 0,
+	   "the end of a child whose fork was not told");
+	is(bpf_targets_put_aside(&s.targets), slot, "gives its slot back");
+	is(bpf_records_take(&s, &rec, sizeof(rec) - 1), 0, "a record that is too short is none");
 	finish();
 }
 
@@ -149,8 +215,7 @@ static void test_until(void)
 {
 	begin();
 	s.until_ns = 100;
-	ok(!mark(0, 0, 100) && !mark(0, 0, 101) &&
-		   !process((uint32_t)getpid(), EBT_PROCESS_EXIT, 0, 102),
+	ok(!mark(0, 0, 100) && !mark(0, 0, 101) && !process(0, EBT_PROCESS_EXIT, 102),
 	   "events come while probes are taken off");
 	is_str(taken(1, UINT64_MAX), "we:100",
 	       "those that came before are taken, the others are not");
@@ -175,7 +240,7 @@ static void test_loss(void)
 	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
 	ok(ev[0].arg[0] == 2 && EBT_LOST_SINCE(&ev[0]) == 300, "of those alone");
 	bpf_targets_done(&s.targets);
-	bpf_targets_add(&s.targets, child);
+	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child);
 	ok(!bpf_records_lost(&s, 10, 500) && bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 &&
 		   ev[0].pid == (uint32_t)child,
 	   "where one process is traced they were its own");
@@ -185,7 +250,7 @@ static void test_loss(void)
 static void test_full(void)
 {
 	begin();
-	s.opt.queue_bytes = 3 * sizeof(struct ebt_event);
+	s.queue_bytes = 3 * sizeof(struct ebt_event);
 	ok(!mark(0, 1, 10) && !mark(0, 1, 11), "events are taken while there is room");
 	is(mark(0, 1, 12), -ENOBUFS, "the one that fills the queues says so");
 	is_str(taken(1, 0), "we:10 we:11 we:12", "and is taken itself");
@@ -198,22 +263,101 @@ static void test_full(void)
 static void test_payload(void)
 {
 	struct {
-		struct ebt_event ev;
+		struct ebt_marker_record rec;
 		char bytes[8];
-	} r = {{.kind = EBT_CUSTOM, .flags = EBT_F_BPF | EBT_F_PAYLOAD, .arg = {0, 100}},
+	} r = {{.head = {.type = EBT_RECORD_MARKER, .site = EBT_CUSTOM, .size = 100}, .value = 100},
 	       "payload"};
 	struct ebt_event ev;
 	size_t bytes;
 	begin();
 	ok(!bpf_records_take(&s, &r, sizeof(r)),
 	   "a payload that says to be longer than its record");
-	ok(bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && ev.arg[1] == 8,
-	   "is as long as the record");
+	ok(bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && ev.arg[1] == 8 && ev.flags & EBT_F_CUT,
+	   "is as long as the record, and cut");
 	const void *data = session_blob(s.session, &ev, &bytes);
 	ok(data && bytes == 8 && !memcmp(data, "payload", 8), "and holds its bytes");
 	session_drop_event(s.session, &ev);
-	is(bpf_records_take(&s, &r, sizeof(r.ev) - 1), 0, "a record that is too short is none");
-	is(s.lanes.waiting, 0, "and leaves nothing");
+	r.rec.value = r.rec.head.size = 5;
+	ok(!bpf_records_take(&s, &r, sizeof(r)) && bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
+		   ev.arg[1] == 5 && !(ev.flags & EBT_F_CUT),
+	   "one that is shorter than its room is whole");
+	session_drop_event(s.session, &ev);
+	is(bpf_records_take(&s, &r, sizeof(r.rec) - 1), 0, "a record that is too short is none");
+	is(bpf_records_take(&s, &r, sizeof(r.rec.head) - 1), 0, "nor is one without a whole head");
+	r.rec.head.type = 0;
+	is(bpf_records_take(&s, &r, sizeof(r)), 0, "nor one of a type that nobody knows");
+	is(s.lanes.waiting, 0, "and they leave nothing");
+	finish();
+}
+
+/* The event of a marker, from the registers of a hit. */
+static void test_marker(void)
+{
+	struct ebt_marker_record rec = {
+		.head = {.type = EBT_RECORD_MARKER, .site = EBT_COUNTER, .cpu = 3, .tid = 42},
+		.ts = 1000000007,
+		.pos = 4096,
+		.ring = 7ull << 32 | 0xabcd0002ull, /* above 16 bits it is not ours */
+		.id = 0xdead00000011ull,	    /* the note says 4 bytes */
+		.value = 0x1122334455667788ull,
+	};
+	struct ebt_event ev, want = {
+				     .ts = 1000000007,
+				     .pos = 4096,
+				     .pid = (uint32_t)getpid(),
+				     .tid = 42,
+				     .kind = EBT_COUNTER,
+				     .domain = 2,
+				     .cpu = 3,
+				     .flags = EBT_F_BPF | EBT_F_SEQ,
+				     .id = 0x11,
+				     .seq = 7,
+				     .arg = {0x1122334455667788ull, 0},
+			     };
+	begin();
+	ok(!bpf_records_take(&s, &rec, sizeof(rec)) &&
+		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && !memcmp(&ev, &want, sizeof(ev)),
+	   "of a marker's registers every field of its event comes");
+	rec.head.site = want.kind = EBT_BEGIN;
+	want.arg[0] = 0;
+	rec.pos = want.pos = EBT_NO_POS;
+	want.flags = EBT_F_BPF;
+	ok(!bpf_records_take(&s, &rec, sizeof(rec)) &&
+		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && ev.kind == EBT_BEGIN &&
+		   !ev.arg[0] && ev.flags == EBT_F_BPF && ev.pos == EBT_NO_POS,
+	   "without what the register of a value is left with, and no ordinal without a ring");
+	finish();
+}
+
+static void test_ocaml(void)
+{
+	struct {
+		struct ebt_ocaml_record rec;
+		char name[8];
+	} r = {{.head = {.type = EBT_RECORD_OCAML, .site = EBT_OCAML_BEGIN},
+		.kind = EBT_BEGIN,
+		.release = EBT_RELEASE_OCAML_5_3,
+		.id = 1000,
+		.value = 99,
+		.ts = 5,
+		.domain = 1},
+	       "name"};
+	struct ebt_event ev;
+	begin();
+	ok(!bpf_records_take(&s, &r.rec, sizeof(r.rec)) &&
+		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
+		   ev.id == (1000 | EBT_UNKNOWN_ID) && !ev.arg[0] && ev.domain == 1,
+	   "a phase that no release has is unknown, and has no value");
+	is_str(session_process(s.session, (uint32_t)getpid())->producer, "ocaml 5.3",
+	       "the process is named after the release");
+	r.rec.kind = EBT_INT;
+	r.rec.id = 3;
+	r.rec.head.size = 5;
+	ok(!bpf_records_take(&s, &r, sizeof(r)) && bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
+		   ev.arg[0] == 99 && ev.id == 3 && !(ev.flags & EBT_F_PAYLOAD),
+	   "a user event has its value");
+	is_str(session_user_name(s.session, (uint32_t)getpid(), 3), "name",
+	       "and its name comes with it");
 	finish();
 }
 
@@ -226,11 +370,15 @@ int main(void)
 	}
 	test_lanes();
 	test_exit();
+	test_future_end();
+	test_fork();
 	test_future();
 	test_until();
 	test_loss();
 	test_full();
 	test_payload();
+	test_marker();
+	test_ocaml();
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	return tap_done();

@@ -1,73 +1,147 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Processes that have ended before they were looked at, of files whose functions are probed in all. */
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "proc/inspect.h"
-#include "source/bpf_ocaml.c"
+#include "source/bpf_targets.h"
 #include "tests/tap.h"
 
 static struct bpf_targets t;
-static struct bpf_shared shared = {.link = -1, .since_ns = 100};
+static struct stat st;
 static uint64_t told_since;
 
-static void unwatched(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns)
+static void unwatched(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns)
 {
 	(void)ctx;
-	(void)slot;
+	(void)pid;
 	told_since = since_ns < until_ns ? since_ns : 0;
 }
 
 /* Since when a process was not watched that called exec at this time and has ended; 0: it was. */
 static uint64_t life_from(uint64_t exec_ns)
 {
-	int slot = bpf_targets_add(&t, getpid());
-	if (slot < 0)
+	int slot = bpf_targets_put_aside(&t);
+	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid());
+	if (slot < 0 || !target)
 		abort();
 	told_since = 0;
-	bpf_targets_exec(&t, (uint32_t)slot, exec_ns, shared.dev, shared.inode);
-	bpf_targets_end(&t, (uint32_t)slot);
+	bpf_targets_exec(&t, target, exec_ns, st.st_dev, st.st_ino);
+	bpf_targets_end(&t, target);
 	return told_since;
+}
+
+/* Links of which nothing is seen but that they are there. */
+static int attached, unplanned;
+
+static int attach(void *ctx, enum bpf_probe program, int file, pid_t pid,
+		  const struct uprobe_site *site, uint32_t sites)
+{
+	(void)ctx;
+	(void)program;
+	(void)file;
+	(void)site;
+	(void)sites;
+	attached++;
+	return pid <= 0 ? open("/dev/null", O_RDONLY) : -EINVAL;
+}
+
+static int plan(void *state, bool is_shared, struct attach_plan *ret)
+{
+	(void)state;
+	ret->site = calloc(3, sizeof(*ret->site));
+	ret->sites = is_shared ? 3 : 0;
+	ret->key = 7;
+	return 0;
+}
+
+static void unplan(struct attach_env *env, uint32_t key)
+{
+	(void)env;
+	unplanned += key == 7;
+}
+
+static uint64_t hits;
+
+static uint64_t foreign(void *ctx, uint32_t key)
+{
+	(void)ctx;
+	return key == 7 ? hits : 0;
+}
+
+static const struct attacher by = {.name = "test", .plan = plan, .unplan = unplan};
+
+/* Shared links are kept for those to come, as long as there are not too many. */
+static void test_room(void)
+{
+	struct bpf_links l = {.attach = attach, .foreign = foreign};
+	struct attach_env env = {0};
+	struct bpf_shared *used = bpf_links_share(&l, &env, 1, 1), *last = NULL;
+	is(bpf_links_open(&l, &env, &by, NULL, -1, 0, &used->link), 3, "a shared link is made");
+	unplanned = 0;
+	for (uint64_t inode = 2; inode < 1000; inode++) {
+		last = bpf_links_share(&l, &env, 1, inode);
+		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, &last->link) != 3)
+			break;
+		bpf_links_leave(last);
+	}
+	ok(last && last->inode == 999, "so are a thousand");
+	is(l.shareds + (unsigned)unplanned, 999, "of which the oldest that nobody uses are closed");
+	is(l.sites, 3 * l.shareds, "with their sites");
+	ok(bpf_links_cover(&l, 1, 1, UINT64_MAX), "the one in use is kept");
+	ok(!bpf_links_cover(&l, 1, 2, UINT64_MAX), "the oldest is not");
+	log_level = LOG_QUIET; /* it is said once a file */
+	hits = 1000;
+	bpf_links_check_foreign(&l, &env, 5000000000ull);
+	hits += 20000;
+	bpf_links_check_foreign(&l, &env, 5500000000ull);
+	ok(used->link.fd >= 0, "others hit it, and nobody has counted a second of that");
+	bpf_links_check_foreign(&l, &env, 6000000000ull);
+	ok(used->link.fd < 0 && used->gone_ns, "others hit it too often: it is closed");
+	ok(!bpf_links_share(&l, &env, 1, 1), "and not made again");
+	bpf_links_close_shared(&l, &env);
+	is(l.sites, 0, "no site is left");
 }
 
 int main(void)
 {
 	struct inspect_budget budget;
 	struct inspect_file file;
-	struct stat st;
 	const char *o = getenv("O");
 	char path[256];
 	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
 	int fd = open(path, O_RDONLY);
-	t.inspect = inspect_new();
+	t.by.inspect = inspect_new();
 	inspect_budget_init(&budget);
 	/* One that ends before anybody has looked into its file. */
 	t.unwatched = unwatched;
 	is(fstat(fd, &st), 0, "there is a file with something to probe");
-	shared.dev = st.st_dev;
-	shared.inode = st.st_ino;
 	is(life_from(40), 0, "of a process of an unknown file nothing is told");
-	bpf_targets_scan_pending(&t);
+	bpf_targets_scan_young(&t);
 	is(told_since, 0, "as long as it is unknown");
-	ok(t.inspect && !inspect_file(t.inspect, fd, &budget, &file) && file.markers,
+	ok(t.by.inspect && !inspect_file(t.by.inspect, fd, &budget, &file) && file.markers,
 	   "a file with something to probe is known");
-	bpf_targets_scan_pending(&t);
+	bpf_targets_scan_young(&t);
 	is(told_since, 40, "then that the process was not watched is told");
 	told_since = 0;
-	bpf_targets_scan_pending(&t);
+	bpf_targets_scan_young(&t);
 	is(told_since, 0, "once");
-	t.shared = &shared;
-	t.shareds = 1;
+	struct inspect *inspect = t.by.inspect;
+	t.by.links.attach = attach;
+	struct bpf_shared *shared = bpf_links_share(&t.by.links, &t.by.env, st.st_dev, st.st_ino);
 	is(life_from(50), 50, "a process of a file that is not probed was not watched");
-	shared.link = dup(fd);
+	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, &shared->link), 3,
+	   "the file is probed in all processes");
+	shared->since_ns = 100;
 	is(life_from(100), 0, "one that began when the file was probed was");
 	is(life_from(99), 99, "one that began before, while probes were put in place, was not");
-	close(shared.link);
 	close(fd);
-	t.shared = NULL;
-	t.shareds = 0;
 	bpf_targets_done(&t);
-	inspect_free(t.inspect);
+	inspect_free(inspect);
+	test_room();
 	return tap_done();
 }

@@ -36,6 +36,7 @@ struct inspect {
 	struct known *file; /* in order of their coming */
 	uint32_t files, room;
 	struct map index;	   /* by a hash of what identifies a file */
+	struct map newest;	   /* of each device and inode, by a hash of these */
 	uint64_t cpu_ns, since_ns; /* what was spent, less what time gave back until then */
 };
 
@@ -48,6 +49,7 @@ static void forget(struct inspect *in)
 {
 	free(in->file);
 	map_done(&in->index);
+	map_done(&in->newest);
 	in->file = NULL;
 	in->files = in->room = 0;
 }
@@ -71,9 +73,14 @@ static uint64_t mix(uint64_t h, uint64_t word)
 	return h ^ h >> 29;
 }
 
+static uint64_t inode_key(uint64_t dev, uint64_t inode)
+{
+	return mix(mix(1, dev), inode);
+}
+
 static uint64_t hash_of(const struct known *k)
 {
-	return mix(mix(mix(mix(mix(1, k->dev), k->inode), k->ctime_s), k->ctime_ns), k->size);
+	return mix(mix(mix(inode_key(k->dev, k->inode), k->ctime_s), k->ctime_ns), k->size);
 }
 
 static bool same(const struct known *a, const struct known *b)
@@ -106,7 +113,11 @@ static void keep(struct inspect *in, const struct known *k)
 	if (!at)
 		return;
 	in->file[in->files] = *k;
-	*at = in->files++;
+	*at = in->files;
+	at = map_put(&in->newest, inode_key(k->dev, k->inode));
+	if (at)
+		*at = in->files;
+	in->files++;
 }
 
 /* What a file may cost now: less when much was spent on the files before it. */
@@ -203,10 +214,11 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct in
 
 int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
 {
-	for (uint32_t i = in ? in->files : 0; i-- > 0;)
-		if (in->file[i].inode == inode && in->file[i].dev == dev)
-			return in->file[i].file.markers || in->file[i].file.release;
-	return -ENOENT;
+	const uint64_t *at = in ? map_get(&in->newest, inode_key(dev, inode)) : NULL;
+	const struct known *k = at ? &in->file[*at] : NULL;
+	if (!k || k->inode != inode || k->dev != dev)
+		return -ENOENT;
+	return k->file.markers || k->file.release;
 }
 
 uint32_t inspect_files(const struct inspect *in)
@@ -229,7 +241,7 @@ static int look_into(const struct maps_entry *e, void *ctx)
 	s->ret->incomplete |= ++s->mappings == INSPECT_MAPPINGS;
 	if (!e->exec || !e->inode || s->ret->incomplete)
 		return s->ret->incomplete;
-	uint64_t key = mix(mix(1, makedev(e->dev_major, e->dev_minor)), e->inode);
+	uint64_t key = inode_key(makedev(e->dev_major, e->dev_minor), e->inode);
 	size_t before = s->seen.count;
 	uint64_t *seen = map_put(&s->seen, key);
 	if (!seen)

@@ -15,22 +15,13 @@
 
 #include "core/session.h"
 #include "core/source.h"
+#include "source/bpf_records.h"
 
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
-
-/* What else a source learns, for who reads rings. */
-enum bpf_change {
-	BPF_RING_STARTED,
-	BPF_RING_STOPPED,
-	BPF_RING_FILLS, /* another part of a ring has been written: read it before it wraps */
-	BPF_FORKED,	/* pid is the child */
-	BPF_EXECED,
-	BPF_EXITED,
-};
 
 struct inspect;
 

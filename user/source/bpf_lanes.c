@@ -18,13 +18,18 @@ struct bpf_slot_lanes {
 	uint32_t domains;
 };
 
-static int new_lane(struct bpf_lanes *l, uint32_t slot, uint32_t *ret)
+static int new_lane(struct bpf_lanes *l, uint32_t *ret)
 {
+	if (l->first_free) {
+		*ret = l->first_free;
+		l->first_free = l->lane[*ret].next_free;
+		return 0;
+	}
 	struct bpf_lane *p = realloc(l->lane, (l->lanes + 1ull) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	l->lane = p;
-	p[l->lanes] = (struct bpf_lane){.slot = slot};
+	p[l->lanes] = (struct bpf_lane){0};
 	*ret = l->lanes++;
 	return 0;
 }
@@ -33,7 +38,7 @@ int bpf_lanes_init(struct bpf_lanes *l)
 {
 	uint32_t zero;
 	*l = (struct bpf_lanes){0};
-	return new_lane(l, UINT32_MAX, &zero);
+	return new_lane(l, &zero);
 }
 
 void bpf_lanes_done(struct bpf_lanes *l)
@@ -72,11 +77,9 @@ static int find_lane(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32
 	if (domain >= s->domains &&
 	    grow_table((void **)&s->lane, &s->domains, domain + 1u, sizeof(*s->lane)))
 		return -ENOMEM;
-	if (!s->lane[domain] && new_lane(l, slot, &s->lane[domain]))
+	if (!s->lane[domain] && new_lane(l, &s->lane[domain]))
 		return -ENOMEM;
-	/* What comes after its process's end is not lost: lane 0 never ends before the source. */
-	if (!l->lane[s->lane[domain]].ended)
-		*ret = s->lane[domain];
+	*ret = s->lane[domain];
 	return 0;
 }
 
@@ -116,6 +119,8 @@ int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev
 		memmove(at + 1, at, (size_t)(end - at) * sizeof(*at));
 	}
 	*at = *ev;
+	if (ev->ts > q->newest_ns)
+		q->newest_ns = ev->ts;
 	q->count++;
 	l->waiting++;
 	return 0;
@@ -145,18 +150,39 @@ size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct
 	l->waiting -= n;
 	if (!q->count) {
 		q->first = 0;
-		if (q->cap > KEEP_EVENTS || q->ended)
+		if (q->cap > KEEP_EVENTS)
 			free_queue(q);
 	}
 	return n;
 }
 
-void bpf_lanes_end(struct bpf_lanes *l, uint32_t slot)
+static bool is_drained(const struct bpf_lanes *l, const struct bpf_slot_lanes *s, uint64_t end_ns)
 {
-	for (uint32_t i = 1; i < l->lanes; i++)
-		if (l->lane[i].slot == slot) {
-			l->lane[i].ended = true;
-			if (!l->lane[i].count)
-				free_queue(&l->lane[i]);
-		}
+	const struct bpf_lane *mixed = &l->lane[0];
+	if (mixed->count && mixed->ev[mixed->first].ts <= end_ns)
+		return false;
+	for (uint32_t d = 0; d < s->domains; d++)
+		if (s->lane[d] && l->lane[s->lane[d]].count)
+			return false;
+	return true;
+}
+
+bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns)
+{
+	struct bpf_slot_lanes none = {0}, *s = slot < l->slots ? &l->slot[slot] : &none;
+	if (!is_drained(l, s, end_ns))
+		return false;
+	for (uint32_t d = 0; d < s->domains; d++) {
+		struct bpf_lane *q = &l->lane[s->lane[d]];
+		if (!s->lane[d])
+			continue;
+		free_queue(q);
+		if (q->newest_ns > now_ns)
+			continue;
+		*q = (struct bpf_lane){.next_free = l->first_free};
+		l->first_free = s->lane[d];
+	}
+	free(s->lane);
+	*s = (struct bpf_slot_lanes){0};
+	return true;
 }

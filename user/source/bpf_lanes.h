@@ -3,7 +3,8 @@
  * What was taken out of the BPF ring buffer and not yet handed on: a queue for each domain of each
  * process, whose events come in time order by themselves as a domain is one thread at a time, and
  * lane 0, for all events of threads that have no ring, which it puts in order of time. Memory
- * follows what is waiting.
+ * follows what is waiting. Lanes never end before their source: when the slot of a process is
+ * released its lanes are given to the next ones that ask.
  */
 #ifndef SOURCE_BPF_LANES_H
 #define SOURCE_BPF_LANES_H
@@ -15,14 +16,15 @@
 struct bpf_lane {
 	struct ebt_event *ev; /* [first, first + count) are waiting */
 	size_t first, count, cap;
-	uint32_t slot;
-	bool ended; /* nothing is to be added */
+	uint64_t newest_ns; /* of its events since it was given to a domain */
+	uint32_t next_free; /* lane 0 ends the list */
 };
 
 struct bpf_lanes {
 	struct bpf_lane *lane;
 	uint32_t lanes;
-	size_t waiting; /* in all of them */
+	uint32_t first_free; /* 0: none */
+	size_t waiting;	     /* in all of them */
 	struct bpf_slot_lanes *slot;
 	uint32_t slots;
 };
@@ -34,7 +36,8 @@ int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev
 /* Takes up to `cap` events, of lane 0 only those up to `until` ns. */
 size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);
-/* No more will come from this process. */
-void bpf_lanes_end(struct bpf_lanes *l, uint32_t slot);
+/* Gives back the lanes of a process whose events are not newer than end_ns. False, and nothing is
+ * done, as long as some wait. A lane with an event that says to be of after now_ns is not used again. */
+bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "source/bpf_source.h"
+#include "source/bpf_records.h"
 
 #include "base/clock.h"
 
@@ -12,22 +12,27 @@
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
 
-static void tell(struct bpf_source *s, pid_t pid, enum bpf_change change)
+static void tell(struct bpf_records *s, pid_t pid, enum bpf_change change)
 {
-	if (s->opt.changed)
-		s->opt.changed(s->opt.ctx, pid, change);
+	if (s->changed)
+		s->changed(s->ctx, pid, change);
 }
 
-/* The kernel has put the child among the traced; here it gets a slot and its links. */
-void bpf_records_add_child(struct bpf_source *s, pid_t pid, uint32_t parent, uint64_t ts)
+void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
+			   const struct bpf_target *parent, uint64_t ts)
 {
-	if (s->stopped || bpf_targets_find(&s->targets, pid) >= 0)
+	if (s->stopped || bpf_targets_get(&s->targets, slot))
 		return;
-	int slot = bpf_targets_add(&s->targets, pid);
-	if (slot < 0)
+	s->aside -= s->aside > 0;
+	/* The pid is used again: the record of its end was dropped. */
+	struct bpf_target *old = bpf_targets_find(&s->targets, pid);
+	if (old)
+		bpf_targets_end(&s->targets, old);
+	struct bpf_target *target = bpf_targets_add(&s->targets, slot, pid);
+	if (!target)
 		return;
 	if (ts)
-		bpf_targets_fork(&s->targets, (uint32_t)slot, parent, ts);
+		bpf_targets_fork(&s->targets, target, parent, ts);
 	tell(s, pid, BPF_FORKED);
 }
 
@@ -37,145 +42,191 @@ static uint64_t device(uint64_t of_kernel)
 	return makedev((unsigned)(of_kernel >> 20), (unsigned)(of_kernel & 0xfffff));
 }
 
-static int take_process(struct bpf_source *s, const struct ebt_event *ev)
+static int take_process(struct bpf_records *s, const struct ebt_process_record *rec)
 {
-	pid_t pid = (pid_t)ev->pid;
-	int slot = bpf_targets_find(&s->targets, pid);
-	struct ebt_event told = *ev;
-	told.pos = EBT_NO_POS; /* what it holds is for us alone, and an exec's argument */
-	if (ev->id == EBT_PROCESS_EXEC)
-		told.arg[0] = 0;
-	int err = bpf_lanes_add(&s->lanes, slot < 0 ? 0 : (uint32_t)slot, &told);
-	if (ev->id == EBT_PROCESS_FORK) {
-		bpf_records_add_child(s, (pid_t)ev->arg[0], (uint32_t)slot,
-				      ev->pos == EBT_FORK_SHARES_MEMORY ? 0 : ev->ts);
-	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXEC) {
+	struct bpf_target *target = bpf_targets_get(&s->targets, rec->head.slot);
+	pid_t pid = (pid_t)rec->pid;
+	struct ebt_event ev = {
+		.ts = rec->ts,
+		.pos = EBT_NO_POS,
+		.pid = rec->pid,
+		.tid = rec->head.tid,
+		.kind = EBT_PROCESS,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = rec->head.cpu,
+		.flags = EBT_F_BPF,
+		.id = rec->head.site,
+		.arg = {rec->head.site == EBT_PROCESS_FORK ? rec->child_pid : 0, 0},
+	};
+	int err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
+	if (rec->head.site == EBT_PROCESS_FORK) {
+		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, target,
+				      rec->shares_memory ? 0 : rec->ts);
+	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
 		if (!s->stopped)
-			bpf_targets_exec(&s->targets, (uint32_t)slot, ev->ts, device(ev->arg[0]),
-					 ev->pos);
+			bpf_targets_exec(&s->targets, target, rec->ts, device(rec->device),
+					 rec->inode);
 		tell(s, pid, BPF_EXECED);
-	} else if (slot >= 0 && ev->id == EBT_PROCESS_EXIT) {
-		bpf_targets_end(&s->targets, (uint32_t)slot);
-		bpf_lanes_end(&s->lanes, (uint32_t)slot);
+	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
+		bpf_targets_end(&s->targets, target);
 		tell(s, pid, BPF_EXITED);
+	} else if (!target && rec->head.site == EBT_PROCESS_EXIT) {
+		/* The record of its fork was dropped: its slot waits for nobody. */
+		s->aside -= s->aside > 0;
+		bpf_targets_put_back(&s->targets, rec->head.slot);
 	}
 	return err;
 }
 
-static void take_control(struct bpf_source *s, const struct ebt_event *ev)
+static void take_control(struct bpf_records *s, struct bpf_target *target, uint16_t site)
 {
-	pid_t pid = bpf_targets_pid(&s->targets, ev->pid);
-	if (ev->kind == EBT_SITE_RING_START) {
+	if (site == EBT_SITE_RING_START) {
 		/* The library of the ring may have been loaded just now, with markers of its own. */
 		if (!s->stopped)
-			bpf_targets_scan(&s->targets, ev->pid);
-		tell(s, pid, BPF_RING_STARTED);
-	} else if (ev->kind == EBT_SITE_RING_STOP) {
-		tell(s, pid, BPF_RING_STOPPED);
-	} else if (ev->kind == EBT_SITE_WATERMARK) {
-		tell(s, pid, BPF_RING_FILLS);
+			bpf_targets_scan(&s->targets, target);
+		tell(s, target->pid, BPF_RING_STARTED);
+	} else if (site == EBT_SITE_RING_STOP) {
+		tell(s, target->pid, BPF_RING_STOPPED);
+	} else if (site == EBT_SITE_WATERMARK) {
+		tell(s, target->pid, BPF_RING_FILLS);
 	}
 }
 
-/* Who tells, before its first event is passed on. */
-static int name_runtime(struct bpf_source *s, uint32_t pid, struct bpf_runtime *r)
+/* Names the process's producer before its first event is emitted. */
+static int name_runtime(struct bpf_records *s, struct bpf_target *target, enum ebt_release release)
 {
-	struct session_process *p = session_process(s->session, pid);
+	struct session_process *p = session_process(s->session, (uint32_t)target->pid);
 	if (!p)
 		return -ENOMEM;
-	p->raw_phase = ring_raw_phases(r->release, &p->raw_phases);
+	p->raw_phase = ring_raw_phases(release, &p->raw_phases);
 	if (!*p->producer)
-		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(r->release));
+		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
+	target->named = true;
 	return 0;
 }
 
-/* What a runtime's own function told: its numbers become ours. */
-static int take_ocaml(struct bpf_source *s, uint32_t slot, struct ebt_event *ev, const char *name,
-		      size_t room)
+/* Every process that has events has an entry, so that it can be named. */
+static int know(struct bpf_records *s, const struct bpf_target *target)
 {
-	uint32_t index = ev->size - 1;
-	if (index >= s->targets.runtimes)
-		return 0;
-	struct bpf_runtime *runtime = &s->targets.runtime[index];
-	if (bpf_targets_name(&s->targets, slot) && name_runtime(s, ev->pid, runtime))
+	if (s->known != target->serial && !session_process(s->session, (uint32_t)target->pid))
 		return -ENOMEM;
-	uint32_t known = UINT32_MAX;
-	const uint16_t *table = NULL;
-	if (ev->kind == EBT_BEGIN || ev->kind == EBT_END)
-		table = ring_canonical_phases(runtime->release, &known);
-	else if (ev->kind == EBT_COUNTER)
-		known = ring_counters();
-	else if (ev->kind == EBT_LIFECYCLE)
-		known = ring_lifecycles();
-	else if (ev->kind == EBT_ALLOC_SIZES)
-		ev->id = 0;
-	if (ev->id >= known)
-		ev->id |= EBT_UNKNOWN_ID;
-	else if (table)
-		ev->id = table[ev->id];
-	/* A value of the program's own type, and the sizes that it has not counted, are not there. */
-	if (ev->kind == EBT_CUSTOM || ev->kind == EBT_ALLOC_SIZES)
-		ev->flags |= EBT_F_CUT;
-	char copy[EBT_ROOM_NAME + 1];
-	size_t bytes = ev->arg[1] < room ? ev->arg[1] : room;
-	bytes = bytes < EBT_ROOM_NAME ? bytes : EBT_ROOM_NAME;
-	ev->size = 0;
-	ev->arg[1] = 0;
-	if (!bytes)
-		return 0;
-	memcpy(copy, name, bytes);
-	copy[bytes] = 0;
-	return session_set_user_name(s->session, ev->pid, ev->id, copy);
+	s->known = target->serial;
+	return 0;
 }
 
-static int take_event(struct bpf_source *s, uint32_t slot, const struct ebt_event *rec, size_t size)
+static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_event *ev)
 {
-	struct ebt_event ev = *rec;
-	ev.stack = 0;
-	ev.pid = (uint32_t)bpf_targets_pid(&s->targets, slot);
-	/* While probes are taken off, one at a time, what comes is not all there was. */
-	if (s->until_ns && ev.ts > s->until_ns)
-		return 0;
-	s->counts.events++;
-	/* Whoever has events has an entry, so that he can be named. */
-	if (s->known_slot != slot + 1 && !session_process(s->session, ev.pid))
-		return -ENOMEM;
-	s->known_slot = slot + 1;
 	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
 	 * that it comes from the future. */
-	if (ev.domain == EBT_NO_DOMAIN && ev.ts > s->started_ns) {
+	if (ev->domain == EBT_NO_DOMAIN && ev->ts > s->started_ns) {
 		uint64_t now = now_ns();
-		if (ev.ts > now)
-			ev.ts = now;
+		if (ev->ts > now)
+			ev->ts = now;
 	}
-	if (ev.flags & EBT_F_PAYLOAD) {
-		size_t room = size - sizeof(ev);
-		size_t bytes = ev.arg[1] < room ? ev.arg[1] : room;
-		ev.flags &= (uint16_t)~EBT_F_PAYLOAD;
-		ev.arg[1] = 0;
-		int err = session_put_blob(s->session, &ev, rec + 1, bytes);
-		if (err)
-			return err;
+	s->events++;
+	return bpf_lanes_add(&s->lanes, target->slot, ev);
+}
+
+static struct ebt_event new_event(const struct bpf_target *target, const struct ebt_record *head,
+				  uint64_t ts)
+{
+	return (struct ebt_event){
+		.ts = ts,
+		.pos = EBT_NO_POS,
+		.pid = (uint32_t)target->pid,
+		.tid = head->tid,
+		.cpu = head->cpu,
+		.flags = EBT_F_BPF,
+	};
+}
+
+/* The phase, counter or lifecycle as all releases number it. */
+static uint32_t canonical_id(const struct ebt_ocaml_record *rec)
+{
+	uint32_t known = UINT32_MAX;
+	const uint16_t *table = NULL;
+	switch (rec->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		table = ring_canonical_phases((enum ebt_release)rec->release, &known);
+		break;
+	case EBT_COUNTER:
+		known = ring_counters();
+		break;
+	case EBT_LIFECYCLE:
+		known = ring_lifecycles();
+		break;
+	case EBT_ALLOC_SIZES:
+		return 0;
 	}
-	int err = 0;
-	if (ev.size)
-		err = take_ocaml(s, slot, &ev, (const char *)(rec + 1), size - sizeof(ev));
+	if (rec->id >= known)
+		return rec->id | EBT_UNKNOWN_ID;
+	return table ? table[rec->id] : rec->id;
+}
+
+static int take_ocaml(struct bpf_records *s, struct bpf_target *target,
+		      const struct ebt_ocaml_record *rec, size_t payload)
+{
+	char name[EBT_ROOM_NAME + 1];
+	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	ev.kind = rec->kind;
+	ev.domain = rec->domain;
+	ev.id = canonical_id(rec);
+	if (rec->kind == EBT_COUNTER || rec->kind == EBT_LIFECYCLE || rec->kind == EBT_INT)
+		ev.arg[0] = rec->value;
+	/* A value of the program's own type, and the sizes that it has not counted, are not there. */
+	if (rec->kind == EBT_CUSTOM || rec->kind == EBT_ALLOC_SIZES)
+		ev.flags |= EBT_F_CUT;
+	int err = know(s, target);
+	if (!err && !target->named)
+		err = name_runtime(s, target, (enum ebt_release)rec->release);
+	if (!err && payload) {
+		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
+		memcpy(name, rec + 1, bytes);
+		name[bytes] = 0;
+		err = session_set_user_name(s->session, ev.pid, ev.id, name);
+	}
+	return err ? err : queue(s, target, &ev);
+}
+
+/* The kinds whose value is one; in the others the register holds whatever the caller left there. */
+#define KINDS_WITH_VALUE (1u << EBT_COUNTER | 1u << EBT_LIFECYCLE | 1u << EBT_INT)
+
+static int take_marker(struct bpf_records *s, struct bpf_target *target,
+		       const struct ebt_marker_record *rec, size_t payload)
+{
+	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	ev.pos = rec->pos;
+	ev.kind = rec->head.site;
+	ev.domain = (uint16_t)rec->ring;
+	ev.id = (uint32_t)rec->id;
+	ev.seq = (uint32_t)(rec->ring >> 32);
+	if (rec->pos != EBT_NO_POS)
+		ev.flags |= EBT_F_SEQ;
+	if (ev.kind < 32 && KINDS_WITH_VALUE >> ev.kind & 1)
+		ev.arg[0] = rec->value;
+	int err = know(s, target);
+	if (!err && (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES)) {
+		if (rec->value > payload)
+			ev.flags |= EBT_F_CUT;
+		err = session_put_blob(s->session, &ev, rec + 1, payload);
+	}
 	if (!err)
-		err = bpf_lanes_add(&s->lanes, slot, &ev);
+		err = queue(s, target, &ev);
 	if (err)
 		session_drop_event(s->session, &ev);
 	return err;
 }
 
-int bpf_records_lost(struct bpf_source *s, uint64_t dropped, uint64_t now)
+int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 {
-	bool alone = s->targets.targets == 1;
+	bool alone = s->targets.last_serial == 1;
 	int err = 0;
 	if (dropped != s->lost_told) {
 		struct ebt_event ev = {
 			.ts = now,
 			.pos = s->lost_since_ns,
-			.pid = alone ? (uint32_t)bpf_targets_pid(&s->targets, 0) : 0,
+			.pid = alone ? s->targets.first_pid : 0,
 			.kind = EBT_LOST,
 			.domain = EBT_NO_DOMAIN,
 			.cpu = EBT_NO_CPU,
@@ -190,32 +241,59 @@ int bpf_records_lost(struct bpf_source *s, uint64_t dropped, uint64_t now)
 	return err;
 }
 
-size_t bpf_records_bytes(const struct bpf_source *s)
+size_t bpf_records_bytes(const struct bpf_records *s)
 {
 	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
 }
 
+/* The payload of a record whose body has `body` bytes; SIZE_MAX: the record is too short. */
+static size_t payload_bytes(const struct ebt_record *head, size_t size, size_t body)
+{
+	if (size < body)
+		return SIZE_MAX;
+	return head->size < size - body ? head->size : size - body;
+}
+
+/* A record of a process; its time in *ret_ts. */
+static int take_event(struct bpf_records *s, struct bpf_target *target,
+		      const struct ebt_record *head, size_t size, uint64_t *ret_ts)
+{
+	bool ocaml = head->type == EBT_RECORD_OCAML;
+	size_t body = ocaml ? sizeof(struct ebt_ocaml_record) : sizeof(struct ebt_marker_record);
+	size_t payload = payload_bytes(head, size, body);
+	if (payload == SIZE_MAX || (!ocaml && head->type != EBT_RECORD_MARKER))
+		return 0;
+	const struct ebt_marker_record *marker = (const void *)head;
+	*ret_ts = ocaml ? ((const struct ebt_ocaml_record *)head)->ts : marker->ts;
+	if (!ocaml && head->site >= EBT_SITE_CONTROL) {
+		take_control(s, target, head->site);
+		return 0;
+	}
+	/* While probes are taken off, one at a time, what comes is not all there was. */
+	if (s->until_ns && *ret_ts > s->until_ns)
+		return 0;
+	return ocaml ? take_ocaml(s, target, (const void *)head, payload)
+		     : take_marker(s, target, marker, payload);
+}
+
 int bpf_records_take(void *ctx, void *data, size_t size)
 {
-	struct bpf_source *s = ctx;
-	const struct ebt_event *ev = data;
+	struct bpf_records *s = ctx;
+	const struct ebt_record *head = data;
+	uint64_t ts = s->taken_ns;
 	int err = 0;
-	if (size < sizeof(*ev))
+	if (size < sizeof(*head))
 		return 0;
-	if (ev->kind >= EBT_SITE_CONTROL) {
-		if (bpf_targets_pid(&s->targets, ev->pid))
-			take_control(s, ev);
-	} else if (ev->kind == EBT_PROCESS) {
-		err = take_process(s, ev);
-	} else {
-		/* The record of a shared runtime tells the pid itself. */
-		int slot = ev->stack ? bpf_targets_find(&s->targets, (pid_t)ev->pid) : (int)ev->pid;
-		if (slot >= 0 && bpf_targets_pid(&s->targets, (uint32_t)slot))
-			err = take_event(s, (uint32_t)slot, ev, size);
+	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
+	if (head->type == EBT_RECORD_PROCESS && size >= sizeof(struct ebt_process_record)) {
+		ts = ((const struct ebt_process_record *)data)->ts;
+		err = take_process(s, data);
+	} else if (target) {
+		err = take_event(s, target, head, size, &ts);
 	}
 	if (err)
 		return err;
-	bool full = bpf_records_bytes(s) >= s->opt.queue_bytes;
-	s->taken_ns = ev->ts;
+	bool full = bpf_records_bytes(s) >= s->queue_bytes;
+	s->taken_ns = ts;
 	return full && !s->stopped ? -ENOBUFS : 0;
 }

@@ -1,95 +1,91 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traced processes, numbered by slot, and the files of each that have been attached to. Files
- * are opened through /proc/PID, never by the path that the process sees, so other mount
- * namespaces and deleted files work, and only regular files are opened. How a link is made is the
- * owner's business: a callback.
+ * The traced processes by slot, and when each is scanned for files to probe: at once when it is new
+ * or has called exec, at growing distances while it loads its libraries, and then with all others. A
+ * new process can be held while it is scanned. A slot is used again when its process has ended and
+ * its last record has been read; free slots are used round-robin.
  */
 #ifndef SOURCE_BPF_TARGETS_H
 #define SOURCE_BPF_TARGETS_H
 
-#include "base/map.h"
-#include "source/uprobe.h"
+#include "source/bpf_files.h"
+#include "source/bpf_unseen.h"
 
-#include <ebtrace/cursor.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <sys/types.h>
-
-enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML };
-
-struct bpf_runtime {
+struct bpf_target {
 	uint32_t slot;
-	enum ebt_release release;
-	bool used; /* else its place may be taken by another */
+	pid_t pid;
+	uint64_t serial; /* never used twice */
+	bool ended;
+	bool named;	    /* the session knows which runtime it has */
+	uint64_t end_ns;    /* when its end was noticed */
+	uint64_t since_ns;  /* added, or its last exec */
+	uint64_t born_ns;   /* its last fork or exec; 0: it ran when it was attached to */
+	uint64_t looked_ns; /* when its mappings were read last; 0: never since then */
+	uint64_t exe_dev, exe_inode;
+	uint32_t
+		parent; /* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
+	uint64_t parent_serial;
+	bool young;	  /* among the young ones of bpf_targets */
+	bool pending;	  /* to be scanned as soon as possible */
+	bool held;	  /* by hold_begin() */
+	uint64_t held_ns; /* since then; 0: it runs */
+	uint8_t looks;	  /* scans since then; see young_ns() */
+	struct bpf_files files;
 };
-
-struct ebt_ocaml_runtime;
-struct inspect;
-struct bpf_shared;
-
-#define BPF_UNSEEN 256
 
 struct bpf_targets {
-	/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. When
-	 * it is closed the probes go, which takes tens of milliseconds and is not waited for. */
-	int (*attach)(void *ctx, enum bpf_probe program, int file, pid_t pid,
-		      const struct uprobe_site *site, uint32_t sites);
-	/* Tells the BPF program what it must know of an OCaml runtime. 0 or -errno. */
-	int (*set_runtime)(void *ctx, uint32_t index, const struct ebt_ocaml_runtime *r);
-	/* Hits of a shared runtime by processes that are not traced. */
-	uint64_t (*foreign)(void *ctx, uint32_t index);
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
-	void (*unwatched)(void *ctx, uint32_t slot, uint64_t since_ns, uint64_t until_ns);
+	void (*unwatched)(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns);
 	void *ctx;
-	struct inspect *inspect;
-	bool share; /* links of OCaml programs, by all processes */
-	bool hold;  /* new processes, while probes are put into them */
-	bool watermark_only, no_ring_request;
-	bool ring_request_always; /* also of processes under a seccomp filter */
-	bool no_ring;		  /* what an OCaml program's ring holds does not matter */
-	uint64_t ocaml_after_ns;  /* a process gets so long to switch its own ring on */
-	enum ebt_release release; /* of all OCaml runtimes; AUTO: as each says itself */
+	struct bpf_scanner by;
+	bool hold; /* new processes, while probes are put into them */
 
-	struct bpf_target *target; /* by slot; a slot is never used again */
-	uint32_t targets;
-	/* The last that ended before anybody knew whether their file has something to watch. */
-	struct bpf_unseen {
-		uint32_t slot;
-		uint64_t end_ns;
-	} unseen[BPF_UNSEEN];
-	uint32_t unseens;
-	uint32_t known_files;	     /* when they were last asked about */
-	uint32_t first_new;	     /* nothing is pending, held or young before this one */
-	uint32_t sites;		     /* attached now */
-	struct bpf_runtime *runtime; /* of OCaml; their places are used in turn */
-	uint32_t runtimes, next_runtime, last_serial;
-	struct bpf_shared *shared; /* of bpf_ocaml.c */
-	uint32_t shareds;
-	struct map by_pid; /* slots of the processes that are traced still */
+	struct bpf_target **slot; /* NULL: free, or put aside */
+	uint32_t slots;
+	uint32_t *
+		free; /* a queue of free slots: [first_free, first_free + frees), modulo slots_room */
+	uint32_t frees, first_free, slots_room;
+	uint32_t *young, youngs;   /* slots that are scanned by themselves; room for all */
+	struct bpf_target **ended; /* not yet released, in order of their end */
+	uint32_t ends, ends_room;
+	struct map by_pid;    /* slots of the processes that are traced still */
+	uint64_t last_serial; /* processes that were ever added */
+	uint32_t first_pid;   /* of the first of them */
+	struct bpf_unseen unseen;
 };
 
-/* Makes a target of a process that is none yet. Its slot, or -ENOMEM. */
-int bpf_targets_add(struct bpf_targets *t, pid_t pid);
-/* The slot of a process that is still traced, or -ESRCH. */
-int bpf_targets_find(const struct bpf_targets *t, pid_t pid);
-/* True when it is asked for the first time since the process began or called exec. */
-bool bpf_targets_name(struct bpf_targets *t, uint32_t slot);
-uint64_t bpf_targets_since(const struct bpf_targets *t, uint32_t slot); /* when it was added, ns */
-pid_t bpf_targets_pid(const struct bpf_targets *t, uint32_t slot);	/* 0: no such slot */
-/* Looks for files with markers or an OCaml runtime that are new in the process, and attaches to
- * them. The number of new sites, or -errno. */
-int bpf_targets_scan(struct bpf_targets *t, uint32_t slot);
-/* A new process, born at `ts` as a child of the one at `parent`: it is to be looked at. */
-void bpf_targets_fork(struct bpf_targets *t, uint32_t slot, uint32_t parent, uint64_t ts);
-/* The process runs another program since `ts`, or the same one anew: it is to be looked at. */
-void bpf_targets_exec(struct bpf_targets *t, uint32_t slot, uint64_t ts, uint64_t dev,
+/* A slot to be used by bpf_targets_add() later; or -ENOMEM. */
+int bpf_targets_put_aside(struct bpf_targets *t);
+/* Gives back a slot that was put aside. */
+void bpf_targets_put_back(struct bpf_targets *t, uint32_t slot);
+/* Adds a process that is not traced, in a slot that was put aside. It stays until its slot is
+ * released. NULL: no memory. */
+struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid);
+/* A process that is still traced; or NULL. */
+struct bpf_target *bpf_targets_find(const struct bpf_targets *t, pid_t pid);
+/* The process of a slot, which may have ended; NULL: it has none. */
+static inline struct bpf_target *bpf_targets_get(const struct bpf_targets *t, uint32_t slot)
+{
+	return slot < t->slots ? t->slot[slot] : NULL;
+}
+
+/* Attaches to what is new in the process. The number of new sites, or -errno. */
+int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target);
+/* The process is new, born at `ts` as a child of `parent` (NULL: not known). */
+void bpf_targets_fork(struct bpf_targets *t, struct bpf_target *target,
+		      const struct bpf_target *parent, uint64_t ts);
+/* The process runs another program since `ts`, or the same one anew. */
+void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts, uint64_t dev,
 		      uint64_t inode);
-/* Looks at those that are to be looked at, and again at those that still load their libraries. */
-void bpf_targets_scan_pending(struct bpf_targets *t);
+/* Scans those that are new, and again those that still load their libraries. */
+void bpf_targets_scan_young(struct bpf_targets *t);
 void bpf_targets_scan_all(struct bpf_targets *t);
-void bpf_targets_end(struct bpf_targets *t, uint32_t slot); /* detaches: the process is no more */
-void bpf_targets_detach(struct bpf_targets *t);		    /* all of them */
+/* The process is no more, or no more traced: detaches. */
+void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target);
+/* Releases the processes that have ended and of which `may` is true: their slots may be used again. */
+void bpf_targets_release(struct bpf_targets *t,
+			 bool (*may)(void *ctx, const struct bpf_target *target), void *ctx);
+void bpf_targets_detach(struct bpf_targets *t); /* ends all of them */
 void bpf_targets_done(struct bpf_targets *t);
 
 #endif

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/attach_markers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "proc/notes.h"
+#include "proc/process.h"
+
+struct file_markers {
+	const struct attach_env *env;
+	uint32_t slot;
+	pid_t pid;
+	int fd;
+	bool filtered; /* a thread runs under a seccomp filter */
+};
+
+struct marker {
+	const char *name;
+	uint16_t site;
+	bool event;
+};
+
+static const struct marker markers[] = {
+#define EBT_MARKER(name, KIND, args) {#name, KIND, true},
+#include <ebtrace/events.def>
+	{"ring_request", EBT_SITE_RING_REQUEST, false},
+	{"ring_start", EBT_SITE_RING_START, false},
+	{"ring_stop", EBT_SITE_RING_STOP, false},
+	{"watermark", EBT_SITE_WATERMARK, false},
+};
+
+static bool match(const struct inspect_file *what)
+{
+	return what->markers != 0;
+}
+
+static int begin(struct attach_env *env, const struct attach_process *process,
+		 const struct attach_file *file, void **ret_state)
+{
+	struct file_markers *m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	*m = (struct file_markers){
+		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
+	*ret_state = m;
+	return 0;
+}
+
+static enum attach_when update(void *state, uint64_t now_ns)
+{
+	(void)state;
+	(void)now_ns;
+	return ATTACH_NOW;
+}
+
+/*
+ * A ring that is asked for makes the program open files, for which a seccomp filter may kill it.
+ * Without a ring all its events come through the markers.
+ */
+static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
+{
+	bool spare = of->filtered && !of->env->ring_request_always;
+	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
+		const struct marker *m = &markers[i];
+		if (strcmp(m->name, name))
+			continue;
+		if (m->event && of->env->watermark_only && !spare)
+			return NULL;
+		if (m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
+			return NULL;
+		return m;
+	}
+	return NULL;
+}
+
+static int plan(void *state, bool shared, struct attach_plan *ret)
+{
+	struct file_markers *of = state;
+	struct notes notes;
+	(void)shared;
+	of->filtered = process_is_filtered(of->pid);
+	if (of->filtered && !of->env->no_ring_request && !of->env->ring_request_always)
+		log_at(LOG_VERBOSE,
+		       "process %d runs under a seccomp filter: it is not asked for a ring, which "
+		       "it might be killed for; its events come through probes (--ring-request "
+		       "always asks all the same)",
+		       of->pid);
+	int err = notes_read(of->fd, "ebtrace", &notes);
+	if (err)
+		return err == -ENOEXEC || err == -EBADMSG ? 0 : err;
+	struct uprobe_site *site = calloc(notes.sites + 1u, sizeof(*site));
+	uint32_t n = 0;
+	for (uint32_t i = 0; site && i < notes.sites; i++) {
+		const struct notes_site *from = &notes.site[i];
+		const struct marker *m = wanted_marker(of, from->name);
+		if (m)
+			site[n++] = (struct uprobe_site){
+				.offset = from->offset,
+				.semaphore = from->semaphore,
+				.cookie = EBT_COOKIE(of->slot, m->site),
+			};
+	}
+	notes_done(&notes);
+	ret->site = site;
+	ret->sites = n;
+	return site ? 0 : -ENOMEM;
+}
+
+/* The sites are the file's; a filter that was installed since they were attached is not. */
+static bool survives_exec(void *state)
+{
+	struct file_markers *of = state;
+	return of->filtered || !process_is_filtered(of->pid);
+}
+
+const struct attacher attach_markers = {
+	.name = "markers",
+	.program = BPF_PROBE_MARKER,
+	.in_rings = true,
+	.match = match,
+	.begin = begin,
+	.update = update,
+	.plan = plan,
+	.survives_exec = survives_exec,
+	.end = free,
+};

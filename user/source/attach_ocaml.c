@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/attach_ocaml.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "bpf/abi.h"
+#include "codec/ring_ids.h"
+#include "proc/ocaml.h"
+#include "proc/process.h"
+
+struct file_runtime {
+	struct attach_env *env;
+	uint32_t slot;
+	pid_t pid;
+	uint16_t domain_base;
+	uint64_t after_ns; /* not to be probed before */
+	struct ocaml_runtime runtime;
+	struct ocaml_place place;
+	bool told; /* what its probes lack */
+};
+
+static bool match(const struct inspect_file *what)
+{
+	return what->release != EBT_RELEASE_AUTO;
+}
+
+/* A program that was started with its ring on gets time to make it; no other has to wait. */
+static uint64_t probe_after(const struct attach_env *env, const struct attach_process *process)
+{
+	char one[2];
+	if (!env->ocaml_after_ns ||
+	    process_getenv(process->pid, "OCAML_RUNTIME_EVENTS_START", one, sizeof(one)) < 0)
+		return 0;
+	return process->since_ns + env->ocaml_after_ns;
+}
+
+static int begin(struct attach_env *env, const struct attach_process *process,
+		 const struct attach_file *file, void **ret_state)
+{
+	if (file->what->ocaml_error)
+		return file->what->ocaml_error;
+	struct file_runtime *o = calloc(1, sizeof(*o));
+	if (!o)
+		return -ENOMEM;
+	o->env = env;
+	o->slot = process->slot;
+	o->pid = process->pid;
+	o->domain_base = (uint16_t)(ATTACH_OCAML_DOMAINS * process->before);
+	o->runtime = file->what->ocaml;
+	o->after_ns = probe_after(env, process);
+	if (env->release)
+		o->runtime.release = env->release;
+	ocaml_place(file->fd, &o->runtime, process->pid, file->map, &o->place);
+	log_at(LOG_VERBOSE, "pid %d: %s holds %s", process->pid, file->map->path,
+	       ring_release_name(o->runtime.release));
+	*ret_state = o;
+	return 0;
+}
+
+static enum attach_when update(void *state, uint64_t now_ns)
+{
+	struct file_runtime *o = state;
+	if (!o->env->no_ring && ocaml_ring_is_on(o->pid, &o->place) > 0)
+		return ATTACH_NOT;
+	return now_ns < o->after_ns ? ATTACH_LATER : ATTACH_NOW;
+}
+
+static bool is_shareable(const void *state)
+{
+	const struct file_runtime *o = state;
+	return o->runtime.is_program &&
+	       (o->runtime.tls == OCAML_TLS_STATIC || o->runtime.tls == OCAML_TLS_NONE);
+}
+
+static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shared)
+{
+	struct ebt_ocaml_runtime r = {
+		.flag = o->place.flag,
+		.tls_offset = o->place.offset,
+		.tls_module = o->place.module,
+		.tls = o->place.tls == OCAML_TLS_STATIC	  ? EBT_OCAML_TLS_STATIC
+		       : o->place.tls == OCAML_TLS_MODULE ? EBT_OCAML_TLS_MODULE
+							  : EBT_OCAML_TLS_NONE,
+		.id_offset = o->runtime.id_offset,
+		.slot = o->slot,
+		.domain_base = o->domain_base,
+		.user_event = o->runtime.release >= EBT_RELEASE_OCAML_5_2,
+		.release = (uint16_t)o->runtime.release,
+	};
+	if (shared) {
+		r.slot = EBT_NO_SLOT;
+		r.flag = o->runtime.flag;
+		r.domain_base = 0;
+		for (unsigned i = 0; i < o->runtime.sites; i++)
+			r.site[o->runtime.site[i].function] = o->runtime.site[i].address;
+	}
+	if (o->env->no_ring)
+		r.flag = 0;
+	return r;
+}
+
+static void tell_lacks(struct file_runtime *o)
+{
+	unsigned slow = 0;
+	for (unsigned i = 0; i < o->runtime.sites; i++)
+		slow += !o->runtime.site[i].emulated;
+	if (slow && !o->told)
+		log_at(LOG_NORMAL,
+		       "process %d: %u of its functions can only be probed at an instruction that "
+		       "the kernel has to single-step (9 us a call)",
+		       o->pid, slow);
+	if (o->place.tls == OCAML_TLS_NONE && !o->told)
+		log_at(LOG_NORMAL, "process %d: its domains are not known: threads are shown",
+		       o->pid);
+	o->told = true;
+}
+
+/* The kernel's entry is written before the first site is attached. */
+static int plan(void *state, bool shared, struct attach_plan *ret)
+{
+	struct file_runtime *o = state;
+	struct ebt_ocaml_runtime r = describe(o, shared);
+	ret->site = calloc(o->runtime.sites + 1u, sizeof(*ret->site));
+	if (!ret->site)
+		return -ENOMEM;
+	ret->key = ++o->env->last_key;
+	ret->sites = o->runtime.sites;
+	for (unsigned i = 0; i < o->runtime.sites; i++) {
+		const struct ocaml_site *from = &o->runtime.site[i];
+		bool in_ax = from->flag_in_ax && !o->env->no_ring;
+		ret->site[i].offset = from->offset;
+		ret->site[i].cookie = EBT_OCAML_COOKIE(ret->key, from->function,
+						       in_ax ? EBT_OCAML_FLAG_IN_AX : 0);
+	}
+	int err = o->env->set_runtime(o->env->ctx, ret->key, &r);
+	if (!err)
+		tell_lacks(o);
+	return err;
+}
+
+static void unplan(struct attach_env *env, uint32_t key)
+{
+	env->set_runtime(env->ctx, key, NULL);
+}
+
+/* Another program's runtime lies elsewhere. */
+static bool survives_exec(void *state)
+{
+	(void)state;
+	return false;
+}
+
+const struct attacher attach_ocaml = {
+	.name = "ocaml",
+	.program = BPF_PROBE_OCAML,
+	.changes = true,
+	.match = match,
+	.begin = begin,
+	.update = update,
+	.is_shareable = is_shareable,
+	.plan = plan,
+	.unplan = unplan,
+	.survives_exec = survives_exec,
+	.end = free,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What is probed in a mapped file, and where: a row of a table for each kind of probe. An attacher
+ * recognises the file, plans the sites and says when they are to be attached; the links, slots and
+ * counters are the BPF source's (attachment.h, bpf_links.h, bpf_targets.h).
+ */
+#ifndef SOURCE_ATTACHER_H
+#define SOURCE_ATTACHER_H
+
+#include <ebtrace/cursor.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/inspect.h"
+#include "proc/maps.h"
+#include "source/uprobe.h"
+
+enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBES };
+
+struct ebt_ocaml_runtime;
+
+/* Of a run: what is asked for, and what attachers need of the kernel. */
+struct attach_env {
+	/* Gives the BPF program what it must know of an OCaml runtime under this key; NULL: removes it. 0
+	 * or -errno. */
+	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
+	void *ctx;
+	uint32_t last_key;	  /* of a runtime */
+	bool share;		  /* links between all processes that run a file, where possible */
+	bool watermark_only;	  /* no events: only what says when to read the rings */
+	bool no_ring_request;	  /* do not switch rings on */
+	bool ring_request_always; /* also of processes under a seccomp filter */
+	bool no_ring;		  /* what a program's own ring holds does not matter */
+	uint64_t ocaml_after_ns;  /* a process gets so long to switch its own ring on */
+	enum ebt_release release; /* of all OCaml runtimes; AUTO: as each says itself */
+};
+
+struct attach_process {
+	uint32_t slot;
+	pid_t pid;
+	uint64_t since_ns; /* its program has been known since then */
+	uint32_t before;   /* files that the same attacher has in the process already */
+};
+
+struct attach_file {
+	int fd; /* stays open until the first plan(); of an attacher that `changes`, until end() */
+	const struct maps_entry *map;
+	const struct inspect_file *what;
+};
+
+struct attach_plan {
+	struct uprobe_site *site; /* to be freed */
+	uint32_t sites;
+	uint32_t key; /* for unplan() */
+};
+
+enum attach_when {
+	ATTACH_NOW,
+	ATTACH_LATER,
+	ATTACH_NOT, /* the process records these events itself */
+};
+
+struct attacher {
+	const char *name;
+	enum bpf_probe program;
+	bool in_rings; /* what is missed here is in the process's ring, if it has one */
+	bool changes;  /* update() may answer otherwise later: the file is kept open for plan() */
+	bool (*match)(const struct inspect_file *what);
+	/* What the others want to know of the file in the process: *ret_state. 0 or -errno. */
+	int (*begin)(struct attach_env *env, const struct attach_process *process,
+		     const struct attach_file *file, void **ret_state);
+	enum attach_when (*update)(void *state, uint64_t now_ns);
+	/* The sites can be attached in all processes that run the file at once. NULL: never. */
+	bool (*is_shareable)(const void *state);
+	/* 0, also with no sites, or -errno. */
+	int (*plan)(void *state, bool shared, struct attach_plan *ret);
+	void (*unplan)(struct attach_env *env, uint32_t key); /* before a link goes; may be NULL */
+	/* The process has called exec: false if the file needs another plan. */
+	bool (*survives_exec)(void *state);
+	void (*end)(void *state);
+};
+
+#define ATTACHERS 2
+extern const struct attacher *const attachers[ATTACHERS];
+
+#endif

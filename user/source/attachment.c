@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/attachment.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* Leaves a->shared NULL where the file cannot be probed in all processes at once. */
+static void share(struct bpf_links *l, struct attach_env *env, struct attachment *a, int file)
+{
+	struct stat st;
+	if (env->share && a->by->is_shareable && a->by->is_shareable(a->state) && !fstat(file, &st))
+		a->shared = bpf_links_share(l, env, st.st_dev, st.st_ino);
+}
+
+int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		     const struct attach_process *process, const struct attach_file *file,
+		     struct attachment *ret)
+{
+	struct attachment a = {.by = by, .pid = process->pid, .link.fd = -1};
+	struct attach_file own = *file;
+	own.fd = a.file = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+	if (a.file < 0)
+		return -errno;
+	int err = by->begin(env, process, &own, &a.state);
+	if (err) {
+		close(a.file);
+		return err;
+	}
+	share(l, env, &a, a.file);
+	*ret = a;
+	return 0;
+}
+
+/* The first process that is to be probed brings the link, which the others find in place. */
+static int update_shared(struct bpf_links *l, struct attach_env *env, struct attachment *a,
+			 enum attach_when when, uint64_t now_ns)
+{
+	struct bpf_shared *sh = a->shared;
+	if (when == ATTACH_NOT) {
+		/* It would pay for each event: probes and ring. */
+		bpf_links_unshare(l, env, sh, now_ns);
+		return 0;
+	}
+	if (a->watched || a->err || when == ATTACH_LATER)
+		return 0;
+	if (sh->link.fd < 0) {
+		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, &sh->link);
+		a->err = n < 0 ? n : 0;
+		if (n <= 0)
+			return n;
+		sh->since_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	a->watched = true;
+	return (int)sh->link.sites;
+}
+
+static void leave_shared(struct attachment *a)
+{
+	a->unshared_ns = a->watched ? a->shared->gone_ns : 0;
+	bpf_links_leave(a->shared);
+	a->shared = NULL;
+}
+
+static void close_file(struct attachment *a)
+{
+	if (a->file >= 0)
+		close(a->file);
+	a->file = -1;
+}
+
+int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
+		      uint64_t now_ns)
+{
+	enum attach_when when = a->by->update(a->state, now_ns);
+	a->left_alone = when == ATTACH_NOT;
+	if (a->shared && !a->shared->gone_ns)
+		return update_shared(l, env, a, when, now_ns);
+	if (a->shared)
+		leave_shared(a);
+	if (when == ATTACH_NOT && a->link.fd >= 0) {
+		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
+		       a->pid);
+		bpf_links_close(l, env, &a->link);
+	}
+	if (when != ATTACH_NOW || a->link.fd >= 0 || a->err || a->file < 0)
+		return 0;
+	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &a->link);
+	a->err = n < 0 ? n : 0;
+	if (!a->by->changes)
+		close_file(a);
+	return n;
+}
+
+uint64_t attachment_missed(const struct attachment *a, uint64_t unwatched_ns)
+{
+	if (a->unshared_ns)
+		return a->unshared_ns;
+	bool before = a->shared && a->shared->since_ns <= unwatched_ns;
+	return before ? 0 : unwatched_ns;
+}
+
+void attachment_end(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	if (!a->by)
+		return;
+	bpf_links_close(l, env, &a->link);
+	if (a->shared)
+		bpf_links_leave(a->shared);
+	close_file(a);
+	a->by->end(a->state);
+	*a = (struct attachment){0};
+}

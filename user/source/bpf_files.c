@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+/* Files of one process that are remembered; what a program maps beyond is not looked at. */
+#define MAX_FILES 8192
+
+struct bpf_file {
+	uint64_t dev, inode;
+	struct attachment at[ATTACHERS];
+	bool moved;	       /* it is to be asked about again */
+	uint64_t unwatched_ns; /* it has not been watched since then; 0: it is */
+};
+
+struct walk {
+	struct bpf_scanner *by;
+	struct bpf_files *files;
+	struct bpf_scan *scan;
+	bool ring; /* the process has a ring file mapped */
+	int err;
+};
+
+void bpf_files_init(struct bpf_files *f)
+{
+	*f = (struct bpf_files){0};
+	inspect_budget_init(&f->budget);
+}
+
+static void tell_incomplete(struct bpf_files *f, pid_t pid)
+{
+	if (!f->told)
+		log_at(LOG_NORMAL,
+		       "process %d maps more than is looked into: markers and runtimes beyond the "
+		       "first %u files are not seen",
+		       pid, f->files);
+	f->told = true;
+}
+
+static uint64_t file_key(uint64_t dev, uint64_t inode)
+{
+	return inode + (dev << 40 | dev >> 24);
+}
+
+/* NULL: it was not seen before. */
+static struct bpf_file *find_file(struct bpf_files *f, uint64_t dev, uint64_t inode)
+{
+	const uint64_t *at = map_get(&f->index, file_key(dev, inode));
+	struct bpf_file *file = at ? &f->file[*at] : NULL;
+	return file && file->inode == inode && file->dev == dev ? file : NULL;
+}
+
+static struct bpf_file *add_file(struct bpf_files *f, uint64_t dev, uint64_t inode)
+{
+	struct bpf_file *p = realloc(f->file, (f->files + 1ull) * sizeof(*p));
+	if (!p)
+		return NULL;
+	f->file = p;
+	uint64_t *at = map_put(&f->index, file_key(dev, inode));
+	if (!at)
+		return NULL;
+	*at = f->files;
+	p[f->files] = (struct bpf_file){.dev = dev, .inode = inode};
+	return &p[f->files++];
+}
+
+static uint32_t count_attached(const struct bpf_files *f, unsigned which)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 0; i < f->files; i++)
+		n += f->file[i].at[which].by != NULL;
+	return n;
+}
+
+static int begin_attachments(struct walk *w, const struct maps_entry *e, struct bpf_file *file)
+{
+	struct inspect_file in;
+	int fd = maps_open(w->scan->pid, e);
+	if (fd < 0)
+		return fd;
+	struct attach_file of = {.fd = fd, .map = e, .what = &in};
+	int err = inspect_file(w->by->inspect, fd, &w->files->budget, &in);
+	for (unsigned i = 0; i < ATTACHERS && !err; i++) {
+		struct attach_process process = {
+			.slot = w->scan->slot,
+			.pid = w->scan->pid,
+			.since_ns = w->scan->since_ns,
+			.before = count_attached(w->files, i),
+		};
+		if (!file->at[i].by && attachers[i]->match(&in))
+			err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process,
+					       &of, &file->at[i]);
+	}
+	close(fd);
+	return err;
+}
+
+static bool is_ring(const struct maps_entry *e)
+{
+	static const char suffix[] = ".events";
+	size_t n = strlen(e->path), tail = sizeof(suffix) - 1;
+	return e->shared && e->write && n > tail && !strcmp(e->path + n - tail, suffix);
+}
+
+static int walk_entry(const struct maps_entry *e, void *ctx)
+{
+	struct walk *w = ctx;
+	struct bpf_files *f = w->files;
+	pid_t pid = w->scan->pid;
+	bool over = ++w->scan->mappings > INSPECT_MAPPINGS || f->files == MAX_FILES;
+	if (over)
+		tell_incomplete(f, pid);
+	w->ring |= is_ring(e);
+	if (over || !e->exec || !e->inode)
+		return over;
+	uint64_t dev = makedev(e->dev_major, e->dev_minor);
+	struct bpf_file *file = find_file(f, dev, e->inode);
+	if (file && !file->moved)
+		return 0;
+	if (!file)
+		file = add_file(f, dev, e->inode);
+	if (!file)
+		return -ENOMEM;
+	file->moved = false;
+	file->unwatched_ns = w->scan->unwatched_ns;
+	/* Also if it fails the file is remembered: it would fail again at every scan. */
+	int err = begin_attachments(w, e, file);
+	if (f->budget.spent)
+		tell_incomplete(f, pid);
+	if (!err)
+		return 0;
+	log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", pid, e->path, strerror(-err));
+	w->err = err;
+	return err == -ESRCH ? err : 0;
+}
+
+static void note_missed(struct bpf_scan *scan, uint64_t since)
+{
+	if (since && (!scan->missed_ns || since < scan->missed_ns))
+		scan->missed_ns = since;
+}
+
+static void update(struct walk *w, struct bpf_file *file)
+{
+	bool told = false;
+	for (unsigned i = 0; i < ATTACHERS; i++) {
+		struct attachment *a = &file->at[i];
+		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, now_ns()) : 0;
+		if (n < 0) {
+			w->err = n;
+			log_at(LOG_VERBOSE, "pid %d: cannot attach to its %s: %s", w->scan->pid,
+			       a->by->name, strerror(-n));
+		}
+		if (n > 0)
+			w->scan->sites += n;
+		if (n > 0 && !(a->by->in_rings && w->ring && !w->by->env.no_ring))
+			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
+		/* What happened before its ring was read is in the ring. */
+		told |= n > 0 || (a->by && a->left_alone);
+	}
+	if (told)
+		file->unwatched_ns = 0;
+}
+
+int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan)
+{
+	struct walk w = {.by = by, .files = f, .scan = scan};
+	scan->mappings = 0;
+	scan->sites = 0;
+	scan->missed_ns = 0;
+	int err = maps_each(scan->pid, walk_entry, &w);
+	if (err < 0)
+		return err;
+	for (uint32_t i = 0; i < f->files; i++)
+		update(&w, &f->file[i]);
+	if (!scan->sites)
+		scan->sites = w.err;
+	return 0;
+}
+
+void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f)
+{
+	for (uint32_t i = 0; i < f->files; i++)
+		for (unsigned k = 0; k < ATTACHERS; k++) {
+			struct attachment *a = &f->file[i].at[k];
+			if (!a->by || a->by->survives_exec(a->state))
+				continue;
+			attachment_end(&by->links, &by->env, a);
+			f->file[i].moved = true;
+		}
+}
+
+bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, uint64_t born_ns)
+{
+	for (uint32_t i = 0; i < f->files; i++)
+		for (unsigned k = 0; k < ATTACHERS; k++) {
+			const struct bpf_file *file = &f->file[i];
+			const struct attachment *a = &file->at[k];
+			bool has = a->by && (a->link.fd >= 0 || a->by->is_shareable);
+			if (has && !bpf_links_cover(&by->links, file->dev, file->inode, born_ns))
+				return true;
+		}
+	return false;
+}
+
+int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,
+			    uint64_t born_ns)
+{
+	int has = inspect_has_probes(by->inspect, dev, inode);
+	return has > 0 ? !bpf_links_cover(&by->links, dev, inode, born_ns) : has;
+}
+
+void bpf_files_end(struct bpf_scanner *by, struct bpf_files *f)
+{
+	for (uint32_t i = 0; i < f->files; i++)
+		for (unsigned k = 0; k < ATTACHERS; k++)
+			attachment_end(&by->links, &by->env, &f->file[i].at[k]);
+	free(f->file);
+	map_done(&f->index);
+	f->file = NULL;
+	f->files = 0;
+}

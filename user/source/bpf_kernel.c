@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf_kernel.h"
+
+#include "base/log.h"
+#include "source/link_keeper.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ebtrace.skel.h"
+
+#define INITIAL_PIDNS_INO 0xeffffffcu
+#define MIN_PROCESSES	  16384u /* that maps have room for */
+#define MAX_PROCESSES	  (1u << 20)
+
+struct bpf_kernel {
+	struct bpf_kernel_options opt;
+	struct ebtrace_bpf *skel;
+	struct ring_buffer *rb;
+	struct link_keeper *keeper;
+	int cpus;
+};
+
+/* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
+static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	(void)level;
+	if (log_level < LOG_DEBUG)
+		return 0;
+	char line[512];
+	int n = vsnprintf(line, sizeof(line), fmt, ap);
+	line[strcspn(line, "\n")] = 0;
+	log_at(LOG_DEBUG, "%s", line);
+	return n;
+}
+
+/* ---- links ---- */
+
+static struct bpf_program *program_of(const struct bpf_kernel *k, enum bpf_probe which)
+{
+	return which == BPF_PROBE_OCAML ? k->skel->progs.ebt_ocaml_function
+					: k->skel->progs.ebt_marker;
+}
+
+static int make_perf_links(struct bpf_program *prog, const char *path, const struct link_spec *spec)
+{
+	for (uint32_t i = 0; i < spec->sites; i++) {
+		const struct uprobe_site *at = &spec->site[i];
+		LIBBPF_OPTS(bpf_uprobe_opts, opts, .ref_ctr_offset = at->semaphore,
+			    .bpf_cookie = at->cookie);
+		pid_t pid = spec->pid > 0 ? spec->pid : -1;
+		if (!bpf_program__attach_uprobe_opts(prog, pid, path, at->offset, &opts))
+			return -errno;
+	}
+	return 0;
+}
+
+/* In a process of its own, whose end closes what is made here. */
+static int make_link(void *ctx, const struct link_spec *spec)
+{
+	struct bpf_kernel *k = ctx;
+	struct bpf_program *prog = program_of(k, (enum bpf_probe)spec->probe);
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", spec->file);
+	if (!k->opt.multi)
+		return make_perf_links(prog, path, spec);
+	int fd = uprobe_multi_attach(bpf_program__fd(prog), path, spec->pid, spec->site,
+				     spec->sites);
+	return fd < 0 ? fd : 0;
+}
+
+static int start_keeper(struct bpf_kernel *k)
+{
+	struct link_maker maker = {
+		.make = make_link,
+		.ctx = k,
+		.fds = {bpf_program__fd(program_of(k, BPF_PROBE_MARKER)),
+			bpf_program__fd(program_of(k, BPF_PROBE_OCAML)), -1, -1},
+	};
+	return link_keeper_new(&maker, &k->keeper);
+}
+
+int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
+		      const struct uprobe_site *site, uint32_t sites)
+{
+	struct link_spec spec = {
+		.file = file, .probe = program, .pid = pid, .site = site, .sites = sites};
+	return link_keeper_attach(k->keeper, &spec);
+}
+
+void bpf_kernel_stop_links(struct bpf_kernel *k)
+{
+	link_keeper_free(k->keeper);
+	k->keeper = NULL;
+}
+
+void bpf_kernel_detach(struct bpf_kernel *k)
+{
+	ebtrace_bpf__detach(k->skel);
+}
+
+/* ---- maps ---- */
+
+int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_ocaml);
+	int foreign = bpf_map__fd(k->skel->maps.ebt_foreign);
+	if (!r) {
+		bpf_map_delete_elem(map, &key);
+		bpf_map_delete_elem(foreign, &key);
+		__atomic_fetch_add(&k->skel->bss->ebt_ocaml_generation, 1, __ATOMIC_RELEASE);
+		return 0;
+	}
+	if (r->slot == EBT_NO_SLOT) {
+		uint64_t *zero = calloc((size_t)k->cpus, sizeof(*zero));
+		int err = zero && !bpf_map_update_elem(foreign, &key, zero, BPF_ANY) ? 0 : -ENOMEM;
+		free(zero);
+		if (err)
+			return err;
+	}
+	return bpf_map_update_elem(map, &key, r, BPF_ANY) ? -errno : 0;
+}
+
+uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key)
+{
+	uint64_t *n = calloc((size_t)k->cpus, sizeof(*n)), sum = 0;
+	if (n && !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_foreign), &key, n))
+		for (int i = 0; i < k->cpus; i++)
+			sum += n[i];
+	free(n);
+	return sum;
+}
+
+int bpf_kernel_add(struct bpf_kernel *k, pid_t pid, uint32_t slot)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_traced);
+	return bpf_map_update_elem(map, &pid, &slot, BPF_NOEXIST) ? -errno : 0;
+}
+
+void bpf_kernel_remove(struct bpf_kernel *k, pid_t pid)
+{
+	bpf_map_delete_elem(bpf_map__fd(k->skel->maps.ebt_traced), &pid);
+	/* Its threads have cached that it is traced. */
+	__atomic_fetch_add(&k->skel->bss->ebt_ocaml_generation, 1, __ATOMIC_RELEASE);
+}
+
+bool bpf_kernel_find(const struct bpf_kernel *k, pid_t pid, uint32_t *ret_slot)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_traced), &pid, ret_slot);
+}
+
+bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_traced);
+	return !bpf_map_get_next_key(map, *pid ? pid : NULL, pid);
+}
+
+bool bpf_kernel_sees_exits(const struct bpf_kernel *k)
+{
+	return k->skel->links.ebt_process_exit != NULL;
+}
+
+int bpf_kernel_put_slot(struct bpf_kernel *k, uint32_t slot)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_free_slots);
+	return bpf_map_update_elem(map, NULL, &slot, BPF_ANY) ? -errno : 0;
+}
+
+struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
+{
+	const struct ebt_dropped *d = &k->skel->bss->ebt_dropped;
+	return (struct ebt_dropped){
+		.in_ring = __atomic_load_n(&d->in_ring, __ATOMIC_RELAXED),
+		.nowhere = __atomic_load_n(&d->nowhere, __ATOMIC_RELAXED),
+		.control = __atomic_load_n(&d->control, __ATOMIC_RELAXED),
+	};
+}
+
+int bpf_kernel_fd(const struct bpf_kernel *k)
+{
+	return ring_buffer__epoll_fd(k->rb);
+}
+
+int bpf_kernel_consume(struct bpf_kernel *k)
+{
+	return ring_buffer__consume(k->rb);
+}
+
+/* ---- set-up ---- */
+
+static void set_pidns(struct ebtrace_bpf *skel)
+{
+	struct stat st;
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS_INO) {
+		skel->rodata->ebt_pidns_dev = st.st_dev;
+		skel->rodata->ebt_pidns_ino = st.st_ino;
+	}
+}
+
+static uint32_t read_limit(const char *path)
+{
+	unsigned long n = 0;
+	FILE *f = fopen(path, "re");
+	if (!f || fscanf(f, "%lu", &n) != 1)
+		n = 0;
+	if (f)
+		fclose(f);
+	return n < MIN_PROCESSES ? MIN_PROCESSES : n > MAX_PROCESSES ? MAX_PROCESSES : (uint32_t)n;
+}
+
+/* Maps with room for as many processes as the kernel allows; they take memory for those that are. */
+static int set_sizes(struct bpf_kernel *k)
+{
+	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");
+	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
+	uint32_t processes = threads < pids ? threads : pids;
+	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
+					k->skel->maps.ebt_foreign};
+	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel, (uint32_t)k->opt.ring_bytes);
+	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
+		err = bpf_map__set_max_entries(by_process[i], processes);
+	return err;
+}
+
+static void choose_programs(struct bpf_kernel *k)
+{
+	for (enum bpf_probe p = 0; k->opt.multi && p < BPF_PROBES; p++)
+		bpf_program__set_expected_attach_type(
+			program_of(k, p), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	/* Without the kernel's BTF the markers can be had still, but no child can be followed. */
+	bool btf = !access("/sys/kernel/btf/vmlinux", R_OK);
+	bpf_program__set_autoload(k->skel->progs.ebt_process_fork, btf);
+	bpf_program__set_autoload(k->skel->progs.ebt_process_exec, btf);
+	bpf_program__set_autoload(k->skel->progs.ebt_process_exit, btf);
+	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_function, btf);
+	bpf_program__set_autoattach(k->skel->progs.ebt_marker, false);
+	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_function, false);
+	if (!btf)
+		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed, and "
+				   "OCaml programs are seen through their rings alone");
+}
+
+static int load(struct bpf_kernel *k)
+{
+	k->skel = ebtrace_bpf__open();
+	if (!k->skel)
+		return -errno;
+	k->skel->rodata->ebt_follow = !k->opt.no_follow;
+	set_pidns(k->skel);
+	choose_programs(k);
+	int err = set_sizes(k);
+	if (!err)
+		err = ebtrace_bpf__load(k->skel);
+	if (!err)
+		err = start_keeper(k);
+	if (!err)
+		err = ebtrace_bpf__attach(k->skel);
+	if (err)
+		return err;
+	k->rb = ring_buffer__new(bpf_map__fd(k->skel->maps.ebt_channel), k->opt.take, k->opt.ctx,
+				 NULL);
+	return k->rb ? 0 : -errno;
+}
+
+int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)
+{
+	struct bpf_kernel *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	k->opt = *opt;
+	k->cpus = libbpf_num_possible_cpus();
+	libbpf_set_print(log_libbpf);
+	int err = k->cpus < 0 ? k->cpus : load(k);
+	if (err) {
+		bpf_kernel_free(k);
+		return err;
+	}
+	*ret = k;
+	return 0;
+}
+
+void bpf_kernel_free(struct bpf_kernel *k)
+{
+	if (!k)
+		return;
+	bpf_kernel_stop_links(k);
+	ring_buffer__free(k->rb);
+	ebtrace_bpf__destroy(k->skel);
+	free(k);
+}

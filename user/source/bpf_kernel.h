@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The BPF programs in the kernel: loads them, links them to sites, and reads and writes their maps. All
+ * that ebtrace asks of libbpf is here.
+ */
+#ifndef SOURCE_BPF_KERNEL_H
+#define SOURCE_BPF_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "bpf/abi.h"
+#include "source/attacher.h"
+
+struct bpf_kernel;
+
+struct bpf_kernel_options {
+	size_t ring_bytes; /* power of two >= a page */
+	bool multi;	   /* uprobe_multi links, else perf-event links */
+	bool no_follow;	   /* report no forks */
+	/* Takes a record; < 0: no more of them now. */
+	int (*take)(void *ctx, void *record, size_t bytes);
+	void *ctx;
+};
+
+/* Forks the keeper of the links (link_keeper.h), so call it early. 0 or -errno. */
+int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret);
+void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
+
+int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */
+/* Hands on all records. Their number, or what take() returned, or -errno. */
+int bpf_kernel_consume(struct bpf_kernel *k);
+struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k);
+
+/* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. */
+int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
+		      const struct uprobe_site *site, uint32_t sites);
+/* Waits until no link is left, whether or not its descriptor was closed. */
+void bpf_kernel_stop_links(struct bpf_kernel *k);
+void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not followed any more */
+
+/* What the program knows of an OCaml runtime; NULL: nothing any more. 0 or -errno. */
+int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r);
+/* Hits of a shared runtime by processes that are not traced. */
+uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key);
+
+/* The traced processes. Add: 0, -EEXIST (a fork has added it), -errno. */
+int bpf_kernel_add(struct bpf_kernel *k, pid_t pid, uint32_t slot);
+void bpf_kernel_remove(struct bpf_kernel *k, pid_t pid);
+bool bpf_kernel_find(const struct bpf_kernel *k, pid_t pid, uint32_t *ret_slot);
+/* The pid after *pid, in no order; 0: the first. False at the end. */
+bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid);
+bool bpf_kernel_sees_exits(const struct bpf_kernel *k); /* it removes those that end */
+/* One more slot for children of traced processes. 0 or -errno. */
+int bpf_kernel_put_slot(struct bpf_kernel *k, uint32_t slot);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Takes the records that come out of the BPF ring buffer: events go into lanes, what concerns
+ * processes to the table of the traced ones, and what readers of rings want to know to them.
+ */
+#ifndef SOURCE_BPF_RECORDS_H
+#define SOURCE_BPF_RECORDS_H
+
+#include "core/session.h"
+#include "source/bpf_lanes.h"
+#include "source/bpf_targets.h"
+
+/* What else is learned, for who reads rings. */
+enum bpf_change {
+	BPF_RING_STARTED,
+	BPF_RING_STOPPED,
+	BPF_RING_FILLS, /* another part of a ring has been written: read it before it wraps */
+	BPF_FORKED,	/* pid is the child */
+	BPF_EXECED,
+	BPF_EXITED,
+};
+
+struct bpf_records {
+	struct session *session;
+	struct bpf_targets targets;
+	struct bpf_lanes lanes;
+	size_t queue_bytes; /* of events taken and not yet read: beyond them the rest stays in the kernel */
+	void (*changed)(void *ctx, pid_t pid, enum bpf_change change); /* may be NULL */
+	void *ctx;
+	uint64_t events;     /* taken */
+	uint64_t started_ns; /* the look under way began then */
+	uint64_t known;	     /* serial of the process of the last event; 0: none */
+	uint32_t aside;	     /* slots that wait in the kernel for children */
+	uint64_t taken_ns;   /* time of the last record taken: they come in order of reserve */
+	uint64_t lost_told, lost_since_ns;
+	uint64_t until_ns; /* then taking off the probes began; 0: not yet */
+	bool stopped;
+};
+
+/* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; the rest stays in the
+ * kernel, which counts what it drops. */
+int bpf_records_take(void *ctx, void *data, size_t size);
+/* A process that the kernel follows already in this slot, born at `ts` as a child of `parent` (NULL:
+ * not known): it gets its links at the next bpf_targets_scan_young(). ts 0: only when it has called
+ * exec. */
+void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
+			   const struct bpf_target *parent, uint64_t ts);
+/*
+ * Events that were dropped and are in no ring leave no other trace than their count: what it has
+ * grown by since the last call is told as a loss, whose it is only where one process is traced. 0
+ * or -ENOMEM.
+ */
+int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now);
+/* Memory under what has been taken and not yet read. */
+size_t bpf_records_bytes(const struct bpf_records *s);
+
+#endif

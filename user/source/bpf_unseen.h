@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes that ended before they were scanned, and before anybody had looked into their programs:
+ * of those that shared one, the last to end may be the first to be looked at. They are reported as
+ * unwatched when that has been done and there was something to watch.
+ */
+#ifndef SOURCE_BPF_UNSEEN_H
+#define SOURCE_BPF_UNSEEN_H
+
+#include "source/bpf_files.h"
+
+struct bpf_life {
+	pid_t pid;
+	uint64_t dev, inode; /* of its program */
+	uint64_t born_ns, end_ns;
+};
+
+struct bpf_unseen {
+	struct bpf_life *life; /* the last ones */
+	uint32_t lives;
+	uint32_t known_files; /* when they were last asked about */
+};
+
+void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life);
+/* Calls fn for each of which it has become known since the last call that something was missed. */
+void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
+		     void (*fn)(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns),
+		     void *ctx);
+void bpf_unseen_done(struct bpf_unseen *u);
+
+#endif
