@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What an event costs on its way through merge, join, filter and pump into a sink that does
- * nothing, by number of lanes. The lanes are scripted: copies of 64 bytes out of memory, as a
- * source would hand them out. One round, JSON lines.
+ * nothing, by number of lanes and by the order in which they speak. The lanes are scripted: events
+ * of 64 bytes are made as a source would hand them out. One round, JSON lines.
  */
 #include "core/pump.h"
 
@@ -13,12 +13,18 @@
 
 #define LANES_MAX 128
 #define EVENTS	  2000000u
+#define STEP_NS	  512 /* between events of a lane */
+#define BURST	  64  /* events of one lane in a row */
+
+enum pattern { TURNS, RANDOM, BURSTS };
 
 struct script {
 	struct source base;
 	uint32_t made[LANES_MAX]; /* events of each lane so far */
-	uint32_t each;
-	uint64_t step_ns;
+	uint64_t ts[LANES_MAX];	  /* of its last event */
+	uint64_t each;
+	uint32_t lanes;
+	enum pattern pattern;
 };
 
 struct null_sink {
@@ -32,16 +38,33 @@ static int script_poll(struct source *s)
 	return 0;
 }
 
-/* Lanes take turns in an order that changes, as domains do, so that no branch learns it. */
+/*
+ * In turns: each lane has one event in each step, in an order that changes, so that no branch
+ * learns it. At random: times of the lanes are independent. In bursts: one lane after the other.
+ */
+static inline uint64_t event_ts(const struct script *s, uint32_t lane, uint32_t seq)
+{
+	uint32_t jitter = (seq * 2654435761u ^ lane * 40503u) >> 16;
+	switch (s->pattern) {
+	case TURNS:
+		return 1 + (uint64_t)seq * STEP_NS + jitter % STEP_NS;
+	case RANDOM:
+		return s->ts[lane] + 1 + jitter % (2 * STEP_NS - 1);
+	case BURSTS:
+		return 1 + ((uint64_t)(seq / BURST) * s->lanes + lane) * BURST + seq % BURST;
+	}
+	return 0;
+}
+
 static int script_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	struct script *s = (struct script *)base;
 	size_t n = 0;
 	for (; n < cap && s->made[lane] < s->each; n++) {
 		uint32_t seq = s->made[lane]++;
-		uint32_t jitter = (seq * 2654435761u ^ lane * 40503u) >> 16;
+		s->ts[lane] = event_ts(s, lane, seq);
 		ev[n] = (struct ebt_event){
-			.ts = 1 + seq * s->step_ns + jitter % s->step_ns,
+			.ts = s->ts[lane],
 			.pos = 2ull * seq,
 			.pid = 1,
 			.kind = seq % 2 ? EBT_END : EBT_BEGIN,
@@ -88,8 +111,9 @@ static double now_ns(void)
 	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static int bench(uint32_t lanes, const char *rest)
+static int bench(enum pattern pattern, uint32_t lanes, double goal)
 {
+	static const char *const names[] = {"", "_random", "_bursts"};
 	static struct script s;
 	struct null_sink sink = {.base.ops = &null_ops};
 	struct session *session;
@@ -97,7 +121,8 @@ static int bench(uint32_t lanes, const char *rest)
 
 	s = (struct script){.base = {.ops = &script_ops, .lanes = lanes},
 			    .each = EVENTS / lanes,
-			    .step_ns = 500};
+			    .lanes = lanes,
+			    .pattern = pattern};
 	if (session_new(&session) || pump_new(session, &pump) || pump_add_source(pump, &s.base) ||
 	    pump_add_sink(pump, &sink.base))
 		return 1;
@@ -111,14 +136,19 @@ static int bench(uint32_t lanes, const char *rest)
 	session_free(session);
 	if (moved || lost || sink.events != (uint64_t)s.each * lanes)
 		return 1;
-	printf("{\"name\":\"pipeline_%u\",\"unit\":\"ns/event\",\"ours\":%.2f%s}\n", lanes,
-	       t / (double)sink.events, rest);
+	printf("{\"name\":\"pipeline%s_%u\",\"unit\":\"ns/event\",\"ours\":%.2f", names[pattern],
+	       lanes, t / (double)sink.events);
+	if (goal > 0)
+		printf(",\"goal\":%g", goal);
+	puts("}");
 	return 0;
 }
 
 int main(void)
 {
-	if (bench(1, "") || bench(8, ",\"goal\":20") || bench(128, "")) {
+	if (bench(TURNS, 1, 6) || bench(TURNS, 8, 12) || bench(TURNS, 128, 20) ||
+	    bench(RANDOM, 1, 6) || bench(RANDOM, 8, 22) || bench(RANDOM, 128, 34) ||
+	    bench(BURSTS, 8, 0) || bench(BURSTS, 128, 0)) {
 		fputs("bench_pipeline: events went missing\n", stderr);
 		return 1;
 	}

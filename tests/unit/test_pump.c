@@ -44,8 +44,8 @@ static int script_stop(struct source *s)
 	((struct script *)s)->stopped = 1;
 	return 0;
 }
-static const struct source_ops script_ops = {script_poll, script_read, script_horizon, script_stop,
-					     NULL};
+static const struct source_ops script_ops = {
+	.poll = script_poll, .read = script_read, .horizon = script_horizon, .stop = script_stop};
 
 struct memory {
 	struct sink base;

@@ -23,7 +23,6 @@ struct pump {
 	struct sink **sinks;
 	size_t sink_count;
 	uint64_t polled_ns;
-	struct ebt_event batch[BATCH_EVENTS];
 	size_t batch_max; /* the least of the sinks'; 0: none has one */
 	bool drained;
 };
@@ -172,15 +171,6 @@ static int drain(struct pump *p, int state)
 	return err ? err : advance(p, state ? merge_horizon(p->merge) : UINT64_MAX);
 }
 
-/* A batch of events into p->batch: so many, or what merge says when it has none. */
-static int next_batch(struct pump *p)
-{
-	int n = 0, got = 1;
-	while (n < BATCH_EVENTS && (got = merge_next(p->merge, &p->batch[n])) == 1)
-		n++;
-	return n && (got == 1 || !got || got == -EAGAIN) ? n : got;
-}
-
 int pump_step(struct pump *p)
 {
 	p->drained = false;
@@ -195,9 +185,10 @@ int pump_step(struct pump *p)
 			err = poll_sources(p, now);
 		if (err)
 			break;
-		int got = next_batch(p);
+		struct ebt_event *batch;
+		int got = merge_batch(p->merge, &batch);
 		if (got > 0) {
-			err = join_events(p->join, p->batch, (size_t)got);
+			err = join_events(p->join, batch, (size_t)got);
 			moved += got;
 			continue;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What produces events: a table of functions over one or more lanes, each lane a stream that is
- * already in time order (ties in order of position). Lanes are numbered from 0, may be added while
- * running and are never removed: a lane that has ended reads 0.
+ * already in time order (ties in order of position). Lanes are numbered from 0 and may be added
+ * while running. A lane that has ended reads 0; its number may be used again for another one.
  *
  * A source never waits and never knows who consumes it. It copies what may be overwritten (rings)
  * into memory of its own in poll(); read() hands out of that memory.
@@ -11,6 +11,7 @@
 #define CORE_SOURCE_H
 
 #include <ebtrace/event.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 struct source;
@@ -19,7 +20,11 @@ struct source_ops {
 	/* Looks for what is new and takes it in, for every lane. May add lanes. 0, or -errno when
 	 * the source as a whole can give no more. Called before a round of read(). */
 	int (*poll)(struct source *s);
-	/* > 0: events, oldest first; 0: end, for ever; -EAGAIN: none now; else -errno. */
+	/* True if a lane that had read 0 begins again: its number is in *ret. Asked after poll() until
+	 * it returns false. NULL: none ever does. */
+	bool (*begins_again)(struct source *s, uint32_t *ret);
+	/* > 0: events, oldest first; 0: the lane has ended; -EAGAIN: none now; else -errno. After
+	 * -EAGAIN a lane is asked again when all that it brought has gone on. */
 	int (*read)(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap);
 	/* A lane that reads -EAGAIN will bring nothing older than this, ns. UINT64_MAX once ended. */
 	uint64_t (*horizon)(struct source *s, uint32_t lane);
@@ -36,6 +41,10 @@ struct source {
 static inline int source_poll(struct source *s)
 {
 	return s->ops->poll(s);
+}
+static inline bool source_begins_again(struct source *s, uint32_t *ret)
+{
+	return s->ops->begins_again && s->ops->begins_again(s, ret);
 }
 static inline int source_read(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
 {

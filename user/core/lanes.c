@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/lanes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS_MAX 8192 /* in all buffers together, unless each is as small as can be */
+
+struct lane_source {
+	struct source *source;
+	uint32_t *lanes; /* the index of each of its lanes */
+	uint32_t count, cap;
+	int failed;
+};
+
+void lanes_done(struct lanes *l)
+{
+	for (uint32_t i = 0; i < l->count; i++)
+		free(l->lane[i].events);
+	for (uint32_t i = 0; i < l->source_count; i++)
+		free(l->sources[i].lanes);
+	free(l->lane);
+	free(l->live);
+	free(l->sources);
+}
+
+int lanes_add(struct lanes *l, struct source *s)
+{
+	struct lane_source *more = realloc(l->sources, (l->source_count + 1) * sizeof(*l->sources));
+	if (!more)
+		return -ENOMEM;
+	l->sources = more;
+	l->sources[l->source_count++] = (struct lane_source){.source = s};
+	return 0;
+}
+
+static int make_room(struct lanes *l)
+{
+	uint32_t cap = l->cap ? l->cap * 2 : 16;
+	if (l->count < l->cap)
+		return 0;
+	if (cap > LANES_MAX)
+		return -ENOMEM;
+	struct lane *lane = realloc(l->lane, cap * sizeof(*lane));
+	if (!lane)
+		return -ENOMEM;
+	l->lane = lane;
+	uint32_t *live = realloc(l->live, cap * sizeof(*live));
+	if (!live)
+		return -ENOMEM;
+	l->live = live;
+	l->cap = cap;
+	return 0;
+}
+
+static int make_source_room(struct lane_source *ls)
+{
+	uint32_t cap = ls->cap ? ls->cap * 2 : 4;
+	if (ls->count < ls->cap)
+		return 0;
+	uint32_t *lanes = realloc(ls->lanes, cap * sizeof(*lanes));
+	if (!lanes)
+		return -ENOMEM;
+	ls->lanes = lanes;
+	ls->cap = cap;
+	return 0;
+}
+
+/* The lane's index among the live ones. */
+static void enliven(struct lanes *l, uint32_t index)
+{
+	uint32_t at = l->live_count++;
+	for (; at && l->live[at - 1] > index; at--)
+		l->live[at] = l->live[at - 1];
+	l->live[at] = index;
+}
+
+static int add_lane(struct lanes *l, uint32_t owner)
+{
+	struct lane_source *ls = &l->sources[owner];
+	if (make_room(l) || make_source_room(ls))
+		return -ENOMEM;
+	l->lane[l->count] = (struct lane){
+		.dry = true,
+		.source = ls->source,
+		.owner = owner,
+		.number = ls->count,
+	};
+	ls->lanes[ls->count++] = l->count;
+	enliven(l, l->count++);
+	return 0;
+}
+
+/* What is left of the lane that has ended goes on first. */
+static void begin_again(struct lanes *l, struct lane *lane)
+{
+	if (!lane->ended)
+		return;
+	lane->begins_again = true;
+	if (!lane->events)
+		enliven(l, (uint32_t)(lane - l->lane));
+}
+
+static int poll_source(struct lanes *l, uint32_t owner)
+{
+	struct lane_source *ls = &l->sources[owner];
+	if (!ls->failed) {
+		ls->failed = source_poll(ls->source);
+		if (ls->failed && !l->error)
+			l->error = ls->failed;
+		/* Detached, it costs the traced program nothing more, and gives out all that it holds. */
+		if (ls->failed)
+			source_stop(ls->source);
+	}
+	while (ls->count < ls->source->lanes) {
+		int err = add_lane(l, owner);
+		if (err)
+			return err;
+	}
+	for (uint32_t number; source_begins_again(ls->source, &number);)
+		if (number < ls->count)
+			begin_again(l, &l->lane[ls->lanes[number]]);
+	return 0;
+}
+
+int lanes_poll(struct lanes *l)
+{
+	int err = 0;
+	l->polls++;
+	for (uint32_t i = 0; i < l->source_count && !err; i++)
+		err = poll_source(l, i);
+	return err;
+}
+
+/* Events that a lane's buffer is to hold. */
+static uint32_t buffer_events(const struct lanes *l)
+{
+	uint32_t events = LANE_EVENTS_MAX;
+	while (events > LANE_EVENTS_MIN && events * l->buffers > EVENTS_MAX)
+		events /= 2;
+	return events;
+}
+
+static void free_buffer(struct lanes *l, struct lane *lane)
+{
+	l->buffers -= lane->events != NULL;
+	l->buffered -= lane->cap;
+	free(lane->events);
+	lane->events = NULL;
+	lane->cap = 0;
+}
+
+static int make_buffer(struct lanes *l, struct lane *lane)
+{
+	uint32_t cap = buffer_events(l);
+	lane->events = malloc(cap * sizeof(*lane->events));
+	if (!lane->events)
+		return -ENOMEM;
+	lane->cap = cap;
+	l->buffered += cap;
+	l->buffers++;
+	return 0;
+}
+
+/* The lane has n events more, behind those that were left. */
+static void take_in(struct lane *lane, uint32_t n)
+{
+	uint64_t last = lane->count ? lane->last_ts : 0;
+	for (uint32_t i = lane->count; i < lane->count + n; i++)
+		last = lane->events[i].ts > last ? lane->events[i].ts : last;
+	lane->last_ts = last;
+	lane->count += n;
+	lane->dry = false;
+}
+
+static void rewind_buffer(struct lane *lane)
+{
+	uint32_t left = lane_left(lane);
+	if (lane->at && left)
+		memmove(lane->events, lane->events + lane->at, left * sizeof(*lane->events));
+	lane->at = 0;
+	lane->count = left;
+}
+
+/* Asks a lane for more events. 0 or -ENOMEM. */
+static int refill(struct lanes *l, struct lane *lane)
+{
+	struct ebt_event first[LANE_EVENTS_MIN];
+	rewind_buffer(lane);
+	if (!lane->count && lane->cap != buffer_events(l))
+		free_buffer(l, lane);
+	lane->asked = l->polls;
+	/* Most lanes of a ring file are never used, so only those that speak get a buffer. */
+	int n = lane->events ? source_read(lane->source, lane->number, lane->events + lane->count,
+					   lane->cap - lane->count)
+			     : source_read(lane->source, lane->number, first, LANE_EVENTS_MIN);
+	if (n > 0) {
+		if (!lane->events) {
+			int err = make_buffer(l, lane);
+			if (err)
+				return err;
+			memcpy(lane->events, first, (size_t)n * sizeof(*first));
+		}
+		take_in(lane, (uint32_t)n);
+		return 0;
+	}
+	/* A source that has failed will bring nothing more: waiting for it would hold back the others. */
+	lane->dry = true;
+	lane->ended = n != -EAGAIN || l->sources[lane->owner].failed;
+	lane->horizon = lane->ended ? UINT64_MAX : source_horizon(lane->source, lane->number);
+	if (n < 0 && n != -EAGAIN && !l->error)
+		l->error = n;
+	return 0;
+}
+
+int lanes_refill(struct lanes *l)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < l->live_count; i++) {
+		struct lane *lane = &l->lane[l->live[i]];
+		uint32_t left = lane_left(lane);
+		/* A dry lane's source may wait until all that it brought has gone on. */
+		bool due = lane->dry ? !left && !lane->ended && lane->asked != l->polls
+				     : left <= lane->cap / 4;
+		int err = due ? refill(l, lane) : 0;
+		if (err)
+			return err;
+		if (lane->ended && !lane_left(lane)) {
+			free_buffer(l, lane);
+			if (!lane->begins_again)
+				continue;
+			lane->ended = lane->begins_again = false;
+			lane->horizon = 0;
+		}
+		l->live[kept++] = l->live[i];
+	}
+	l->live_count = kept;
+	return 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The lanes of many sources, each with a buffer of events that were read and wait to be merged, and
+ * what is known of those that will follow. The buffers are the smaller, the more lanes have one:
+ * all of them together fit into a second-level cache.
+ */
+#ifndef CORE_LANES_H
+#define CORE_LANES_H
+
+#include "core/source.h"
+#include <stdbool.h>
+
+#define LANE_EVENTS_MAX 256 /* in the buffer of one lane */
+#define LANE_EVENTS_MIN 16
+#define LANES_MAX	(1u << 20)
+
+struct lane {
+	struct ebt_event *events; /* made when the lane first brings something */
+	uint32_t at, count, cap;  /* events[at..count-1] wait */
+	uint64_t last_ts; /* the latest of them, no earlier than any that went before them */
+	bool dry;	  /* its last read brought nothing: it is asked again after a poll */
+	bool ended;
+	bool begins_again; /* once what is left has gone on */
+	uint32_t asked;	   /* number of the poll before that read */
+	uint64_t horizon;  /* while dry: nothing older will follow; UINT64_MAX: ended */
+	struct source *source;
+	uint32_t owner; /* its index among the sources */
+	uint32_t number;
+};
+
+struct lane_source;
+
+struct lanes {
+	struct lane *lane;
+	uint32_t *live; /* indices of the lanes that have not ended, ascending */
+	uint32_t count, cap, live_count;
+	struct lane_source *sources;
+	uint32_t source_count;
+	uint32_t buffers; /* lanes that have one */
+	size_t buffered;  /* events that all of them can hold */
+	uint32_t polls;
+	int error; /* the first of a source */
+};
+
+/* Zeroed memory is a set without lanes. */
+void lanes_done(struct lanes *l);		  /* the sources are the caller's */
+int lanes_add(struct lanes *l, struct source *s); /* 0 or -ENOMEM */
+/* Polls every source, takes in new lanes and those that begin again. 0 or -ENOMEM. */
+int lanes_poll(struct lanes *l);
+/*
+ * Reads more events of the lanes that have few left, and lets go of those that have ended; a lane
+ * whose read brings nothing is asked again when all its events have gone on and there was a poll.
+ * Moves events inside their buffers. 0 or -ENOMEM.
+ */
+int lanes_refill(struct lanes *l);
+
+static inline uint32_t lane_left(const struct lane *l)
+{
+	return l->count - l->at;
+}
+
+/* True if what comes behind the lane's last event may be of the same moment. */
+static inline bool lane_is_open(const struct lane *l)
+{
+	return !l->dry || l->horizon <= l->last_ts;
+}
+
+#endif
