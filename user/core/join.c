@@ -24,15 +24,16 @@ struct ring_state {
 	struct ring_life {
 		uint64_t next_pos; /* EBT_NO_POS: not known */
 		uint64_t last_ts;
-		uint32_t next_seq;
+		uint64_t next, unbroken; /* ordinals, not wrapped; all between were delivered */
 		bool started;
 		bool has_file; /* a ring file has brought events of it */
 		bool has_lost;
 		struct ebt_event
 			lost; /* what the ring says is missing in front of its next event */
 		struct missing missing, history;
-		uint32_t history_end;		      /* ordinals before it are of the history */
-		uint64_t delivered[JOIN_WINDOW / 64]; /* by ordinal modulo JOIN_WINDOW */
+		uint32_t history_end; /* ordinals before it are of the history */
+		/* By ordinal modulo JOIN_WINDOW, of those before `unbroken`. */
+		uint64_t delivered[JOIN_WINDOW / 64];
 	} life;
 };
 
@@ -43,14 +44,16 @@ struct recent_ring {
 
 struct join {
 	struct session *session;
-	struct outlet out;
+	struct outlet outlet;
 	struct map rings;			/* pid << 16 | domain → struct ring_state * */
 	struct map processes;			/* pid → struct ring_state *, a list */
 	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
-	struct ebt_event pending;
+	struct ebt_event pending;		/* held for its partner, between batches */
 	bool has_pending;
-	struct ebt_event batch[BATCH_EVENTS]; /* to be handed on */
-	size_t count;
+	/* Of the batch: out[0..kept-1] is to be handed on; what comes behind has been looked at, up
+	 * to the event that is delivered. */
+	struct ebt_event *out;
+	size_t kept;
 };
 
 int join_new(struct session *s, struct outlet out, struct join **ret)
@@ -59,7 +62,7 @@ int join_new(struct session *s, struct outlet out, struct join **ret)
 	if (!j)
 		return -ENOMEM;
 	j->session = s;
-	j->out = out;
+	j->outlet = out;
 	*ret = j;
 	return 0;
 }
@@ -141,44 +144,46 @@ static inline struct ring_life *find_life(struct join *j, const struct ebt_event
 	return &r->life;
 }
 
-static void mark(struct ring_life *r, uint32_t seq)
+static void set_delivered(struct ring_life *r, uint64_t from, uint64_t to, bool delivered)
 {
-	r->delivered[seq % JOIN_WINDOW / 64] |= 1ull << (seq % 64);
-}
-
-static bool marked(const struct ring_life *r, uint32_t seq)
-{
-	return r->delivered[seq % JOIN_WINDOW / 64] >> (seq % 64) & 1;
-}
-
-/* `missing` ordinals from next_seq on were not seen: forget what their places held before. */
-static void unmark(struct ring_life *r, uint32_t missing)
-{
-	if (missing >= JOIN_WINDOW) {
-		memset(r->delivered, 0, sizeof(r->delivered));
-		return;
+	from = to - from > JOIN_WINDOW ? to - JOIN_WINDOW : from;
+	for (; from < to; from++) {
+		uint64_t bit = 1ull << (from % 64), *word = &r->delivered[from % JOIN_WINDOW / 64];
+		*word = delivered ? *word | bit : *word & ~bit;
 	}
-	for (uint32_t i = 0; i < missing; i++)
-		r->delivered[(r->next_seq + i) % JOIN_WINDOW / 64] &=
-			~(1ull << ((r->next_seq + i) % 64));
 }
 
 /* Hands on what has been gathered. */
 static int hand_on(struct join *j)
 {
-	size_t n = j->count;
-	j->count = 0;
-	return n ? outlet_events(&j->out, j->batch, n) : 0;
+	struct ebt_event *out = j->out;
+	size_t n = j->kept;
+	j->out += n;
+	j->kept = 0;
+	return n ? outlet_events(&j->outlet, out, n) : 0;
 }
 
-static int emit(struct join *j, const struct ebt_event *ev)
+/* The event, which is in the batch, goes on behind those that are kept. */
+static inline void keep(struct join *j, const struct ebt_event *ev)
 {
-	j->batch[j->count++] = *ev;
-	return j->count == BATCH_EVENTS ? hand_on(j) : 0;
+	if (&j->out[j->kept] != ev)
+		j->out[j->kept] = *ev;
+	j->kept++;
 }
 
-static int emit_loss(struct join *j, struct ring_life *r, const struct ebt_event *ev,
-		     uint32_t missing)
+/* Puts a loss in front of the event that is delivered. */
+static int put_loss(struct join *j, struct ebt_event *lost, struct ebt_event *ev)
+{
+	if (&j->out[j->kept] != ev) {
+		keep(j, lost);
+		return 0;
+	}
+	int err = hand_on(j);
+	j->out = ev;
+	return err ? err : outlet_events(&j->outlet, lost, 1);
+}
+
+static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, uint32_t missing)
 {
 	bool history = !r->started || (r->has_lost && r->lost.flags & EBT_F_HISTORY);
 	uint64_t from = r->started ? r->next_pos : 0;
@@ -200,14 +205,14 @@ static int emit_loss(struct join *j, struct ring_life *r, const struct ebt_event
 		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0)),
 		.arg = {missing, words},
 	};
-	return emit(j, &lost);
+	return put_loss(j, &lost, ev);
 }
 
 static void restart(struct ring_life *r)
 {
 	memset(r->delivered, 0, sizeof(r->delivered));
 	r->missing = r->history = (struct missing){0};
-	r->next_seq = 0;
+	r->next = r->unbroken = 0;
 	r->next_pos = 0;
 	r->has_file = false;
 }
@@ -238,29 +243,26 @@ static void give_back(struct session *s, struct ring_life *r, const struct ebt_e
 /* An ordinal below the next one: a copy of what went out, or an event out of a reported hole. */
 static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev)
 {
-	uint32_t back = r->next_seq - ev->seq;
-	if (back > JOIN_WINDOW || marked(r, ev->seq))
+	uint32_t back = (uint32_t)r->next - ev->seq;
+	uint64_t bit = 1ull << (ev->seq % 64), *word = &r->delivered[ev->seq % JOIN_WINDOW / 64];
+	if (back > JOIN_WINDOW || back <= r->next - r->unbroken || *word & bit)
 		return drop(j, ev);
-	mark(r, ev->seq);
+	*word |= bit;
 	/* The loss must have been counted before less is lost. */
 	int err = hand_on(j);
-	if (err)
-		return err;
 	give_back(j->session, r, ev);
 	ev->flags |= EBT_F_LATE;
-	return emit(j, ev);
+	j->out = ev;
+	keep(j, ev);
+	return err;
 }
 
-static int deliver(struct join *j, struct ebt_event *ev)
+/* An event that is not the next of its ring. */
+static __attribute__((noinline)) int deliver_apart(struct join *j, struct ring_life *r,
+						   struct ebt_event *ev, bool *ret_next)
 {
-	struct ring_life *r = ev->flags & EBT_F_SEQ ? find_life(j, ev) : NULL;
-	if (!r && ev->flags & EBT_F_SEQ)
-		return -ENOMEM;
-	ev->flags &= (uint16_t)~EBT_F_FIRST;
-	if (!r)
-		return emit(j, ev);
-	int32_t ahead = (int32_t)(ev->seq - r->next_seq);
-	if (r->started && ahead < 0) {
+	*ret_next = false;
+	if (r->started && (int32_t)(ev->seq - (uint32_t)r->next) < 0) {
 		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
 		 * event's own time is not known any more: it is never taken for a restart. */
 		bool newer = ev->ts > r->last_ts && !(ev->flags & EBT_F_LATE);
@@ -269,42 +271,55 @@ static int deliver(struct join *j, struct ebt_event *ev)
 		restart(r);
 		r->has_file = ev->flags & EBT_F_RING;
 	}
-	uint32_t missing = ev->seq - r->next_seq;
-	if (missing) {
-		int err = emit_loss(j, r, ev, missing);
-		if (err)
+	*ret_next = true;
+	uint32_t missing = ev->seq - (uint32_t)r->next;
+	if (!missing)
+		return 0;
+	set_delivered(r, r->unbroken, r->next, true);
+	set_delivered(r, r->next, r->next + missing, false);
+	r->next += missing;
+	r->unbroken = r->next;
+	return emit_loss(j, r, ev, missing);
+}
+
+static inline int deliver(struct join *j, struct ebt_event *ev)
+{
+	if (!(ev->flags & EBT_F_SEQ)) {
+		ev->flags &= (uint16_t)~EBT_F_FIRST;
+		keep(j, ev);
+		return 0;
+	}
+	struct ring_life *r = find_life(j, ev);
+	if (!r)
+		return -ENOMEM;
+	ev->flags &= (uint16_t)~EBT_F_FIRST;
+	if (ev->seq != (uint32_t)r->next) {
+		bool is_next;
+		int err = deliver_apart(j, r, ev, &is_next);
+		if (err || !is_next)
 			return err;
-		unmark(r, missing);
 	}
 	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
 		r->has_lost = false;
 	r->started = true;
-	mark(r, ev->seq);
-	r->next_seq = ev->seq + 1;
+	r->next++;
 	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
 	r->last_ts = ev->ts;
-	return emit(j, ev);
+	keep(j, ev);
+	return 0;
 }
 
-static int settle_pending(struct join *j)
+static inline bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
 {
-	if (!j->has_pending)
-		return 0;
-	j->has_pending = false;
-	return deliver(j, &j->pending);
+	return ((a->flags ^ b->flags) & SOURCE_FLAGS) == SOURCE_FLAGS && a->pos == b->pos &&
+	       a->ts == b->ts && a->pid == b->pid && a->domain == b->domain && a->kind == b->kind;
 }
 
-static bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
+/* Makes one event, at `ev`, of the ring's record and BPF's. */
+static void combine(struct join *j, struct ebt_event *held, struct ebt_event *ev)
 {
-	return a->pos == b->pos && a->ts == b->ts && a->pid == b->pid && a->domain == b->domain &&
-	       a->kind == b->kind && ((a->flags ^ b->flags) & SOURCE_FLAGS) == SOURCE_FLAGS;
-}
-
-/* One of the two is the ring's, the other BPF's. The result is in j->pending. */
-static void combine(struct join *j, const struct ebt_event *ev)
-{
-	struct ebt_event ring = ev->flags & EBT_F_RING ? *ev : j->pending;
-	struct ebt_event bpf = ev->flags & EBT_F_RING ? j->pending : *ev;
+	struct ebt_event ring = ev->flags & EBT_F_RING ? *ev : *held;
+	struct ebt_event bpf = ev->flags & EBT_F_RING ? *held : *ev;
 	ring.tid = bpf.tid ? bpf.tid : ring.tid;
 	ring.cpu = bpf.cpu;
 	ring.stack = bpf.stack;
@@ -312,53 +327,97 @@ static void combine(struct join *j, const struct ebt_event *ev)
 	session_drop_event(j->session, &bpf);
 	/* BPF's payload may be cut; what is kept is the ring's. */
 	ring.flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
-	j->pending = ring;
+	*ev = ring;
 }
 
-static int push(struct join *j, const struct ebt_event *ev)
+/* What a ring says of itself is missing is known when its next event comes. */
+static bool is_ring_loss(const struct ebt_event *ev)
 {
-	if (ev->flags & EBT_F_FINAL) {
-		int err = settle_pending(j);
-		return err ? err : emit(j, ev);
-	}
-	if (ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
-	    ev->arg[0] != EBT_LOST_UNCOUNTED) {
-		int flushed = ev->flags & EBT_F_FIRST ? settle_pending(j) : 0;
-		struct ring_life *r = flushed ? NULL : find_life(j, ev);
-		if (!r)
-			return flushed ? flushed : -ENOMEM;
-		r->lost = *ev;
-		r->has_lost = true;
-		return 0;
-	}
-	if (j->has_pending && are_partners(&j->pending, ev)) {
-		combine(j, ev);
-		return settle_pending(j);
-	}
-	int err = settle_pending(j);
-	if (err)
-		return err;
-	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		end_process(j, ev->pid);
-	uint16_t seen = ev->flags & SOURCE_FLAGS;
-	j->pending = *ev;
-	j->has_pending = true;
-	/* Without a position, or seen by both already, it has no partner to wait for. */
-	if (kinds_pos(ev) == EBT_NO_POS || !seen || seen == SOURCE_FLAGS)
-		return settle_pending(j);
+	return ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
+	       ev->arg[0] != EBT_LOST_UNCOUNTED;
+}
+
+static int note_loss(struct join *j, const struct ebt_event *lost)
+{
+	struct ring_life *r = find_life(j, lost);
+	if (!r)
+		return -ENOMEM;
+	r->lost = *lost;
+	r->has_lost = true;
 	return 0;
 }
 
-int join_events(struct join *j, const struct ebt_event *ev, size_t n)
+/* True if the other source may have a record of the same event. */
+static inline bool may_have_partner(const struct ebt_event *ev)
 {
+	uint16_t seen = ev->flags & SOURCE_FLAGS;
+	uint64_t pos = ev->flags & EBT_F_SEQ ? ev->pos : kinds_pos(ev);
+	return seen && seen != SOURCE_FLAGS && pos != EBT_NO_POS;
+}
+
+/* Delivers what waits for its partner. That of the batch before is handed on at once. */
+static inline int settle(struct join *j, struct ebt_event *held)
+{
+	if (held != &j->pending)
+		return held ? deliver(j, held) : 0;
+	struct ebt_event *out = j->out;
+	j->out = held;
+	int err = deliver(j, held);
+	if (!err)
+		err = hand_on(j);
+	j->out = out;
+	return err;
+}
+
+/* An event behind *held, which is NULL if none is held. */
+static inline int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
+{
+	bool is_loss = is_ring_loss(ev);
+	if (is_loss && !(ev->flags & EBT_F_FIRST))
+		return note_loss(j, ev);
+	if (*held && are_partners(*held, ev)) {
+		combine(j, *held, ev);
+		*held = NULL;
+		return deliver(j, ev);
+	}
+	int err = settle(j, *held);
+	*held = NULL;
+	if (err)
+		return err;
+	if (is_loss)
+		return note_loss(j, ev);
+	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+		end_process(j, ev->pid);
+	if (!may_have_partner(ev))
+		return deliver(j, ev);
+	*held = ev;
+	return 0;
+}
+
+int join_events(struct join *j, struct ebt_event *ev, size_t n)
+{
+	struct ebt_event *held = j->has_pending ? &j->pending : NULL;
 	int err = 0;
-	for (size_t i = 0; i < n && !err; i++)
-		err = push(j, &ev[i]);
+	j->out = ev;
+	j->kept = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		if (!(ev[i].flags & EBT_F_FINAL)) {
+			err = take(j, &ev[i], &held);
+			continue;
+		}
+		err = settle(j, held);
+		held = NULL;
+		keep(j, &ev[i]);
+	}
+	j->has_pending = held != NULL;
+	if (held && held != &j->pending)
+		j->pending = *held;
 	return err ? err : hand_on(j);
 }
 
 int join_flush(struct join *j)
 {
-	int err = settle_pending(j);
-	return err ? err : hand_on(j);
+	struct ebt_event *held = j->has_pending ? &j->pending : NULL;
+	j->has_pending = false;
+	return settle(j, held);
 }

@@ -22,8 +22,8 @@ struct join;
 
 int join_new(struct session *s, struct outlet out, struct join **ret);
 void join_free(struct join *j);
-/* Takes a batch; hands on what is certain. 0, -ENOMEM or the outlet's error. */
-int join_events(struct join *j, const struct ebt_event *ev, size_t n);
+/* Takes a batch and hands on what is certain, in the same memory. 0, -ENOMEM or the outlet's error. */
+int join_events(struct join *j, struct ebt_event *ev, size_t n);
 /* Hands on the event that was held for its partner. Call it when merge has nothing to give. */
 int join_flush(struct join *j);
 

@@ -27,24 +27,6 @@ struct pump {
 	bool drained;
 };
 
-static void count_events(struct totals *t, const struct ebt_event *ev, size_t n)
-{
-	uint64_t others = 0, late = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind == EBT_LOST)
-			loss_count(t, &ev[i]);
-		t->damaged += ev[i].kind == EBT_DAMAGE;
-		others += kinds_family(ev[i].kind) == KINDS_stream;
-		late += !!(ev[i].flags & EBT_F_LATE);
-	}
-	t->events += n - others;
-	t->late += late;
-	/* Damage found before the first event has no time. */
-	for (size_t i = 0; i < n && !t->first_ns; i++)
-		t->first_ns = ev[i].ts;
-	t->last_ns = ev[n - 1].ts;
-}
-
 static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 {
 	if (!session_has_owned(s))
@@ -54,13 +36,25 @@ static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 	session_reclaim(s);
 }
 
-/* Events that may be one batch: a loss begins another, as sink.h promises. */
-static size_t batch_length(const struct pump *p, const struct ebt_event *ev, size_t n)
+/* Counts the first events of an array: a batch, which another loss does not belong to. */
+static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n)
 {
-	size_t most = p->batch_max && p->batch_max < n ? p->batch_max : n;
-	size_t i = 1;
-	while (i < most && ev[i].kind != EBT_LOST)
-		i++;
+	size_t i = 0, own = 0, late = 0;
+	/* Damage found before the first event has no time: nor has the output that begins with it. */
+	if (!t->first_ns) {
+		t->first_ns = ev->ts;
+		n = ev->ts ? n : 1;
+	}
+	do {
+		own += kinds_family(ev[i].kind) == KINDS_stream;
+		late += (ev[i].flags & EBT_F_LATE) / EBT_F_LATE;
+		t->damaged += ev[i].kind == EBT_DAMAGE;
+	} while (++i < n && ev[i].kind != EBT_LOST);
+	if (ev->kind == EBT_LOST)
+		loss_count(t, ev);
+	t->events += i - own;
+	t->late += late;
+	t->last_ns = ev[i - 1].ts;
 	return i;
 }
 
@@ -69,8 +63,8 @@ static int deliver(void *ctx, struct ebt_event *ev, size_t n)
 	struct pump *p = ctx;
 	int err = 0;
 	for (size_t batch; n && !err; ev += batch, n -= batch) {
-		batch = batch_length(p, ev, n);
-		count_events(&p->session->totals, ev, batch);
+		size_t most = p->batch_max && p->batch_max < n ? p->batch_max : n;
+		batch = count_batch(&p->session->totals, ev, most);
 		for (size_t i = 0; i < p->sink_count && !err; i++)
 			err = sink_events(p->sinks[i], ev, batch);
 		drop_events(p->session, ev, batch);
