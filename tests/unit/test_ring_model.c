@@ -27,7 +27,7 @@ static void model_store(uint64_t *word, uint64_t value, int order);
 static uint64_t model_load(const uint64_t *word);
 __attribute__((unused)) static void model_writer_fence(void);
 __attribute__((unused)) static void model_reader_fence(void);
-static ssize_t model_pread(int fd, void *to, size_t bytes, off_t offset);
+static ssize_t model_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 
 #define __atomic_store_n(word, value, order) model_store(word, value, order)
 #define __atomic_load_n(word, order)	     model_load(word)
@@ -39,7 +39,7 @@ static ssize_t model_pread(int fd, void *to, size_t bytes, off_t offset);
 
 #undef atomic_thread_fence
 #define atomic_thread_fence(order) model_reader_fence()
-#define pread			   model_pread
+#define file_read_at		   model_read_at
 #include "user/source/ring_reader.c"
 
 #define ELEMENTS     8
@@ -239,7 +239,7 @@ static void copy_header(uint64_t *to)
 	free_headers -= any;
 }
 
-static ssize_t model_pread(int fd, void *to, size_t bytes, off_t offset)
+static ssize_t model_read_at(int fd, void *to, size_t bytes, uint64_t offset)
 {
 	(void)fd;
 	uint64_t copy[MEM_WORDS];

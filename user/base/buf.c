@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 int buf_init(struct buf *b, int fd, size_t cap)
 {
@@ -37,30 +37,18 @@ void buf_done(struct buf *b)
 	*b = (struct buf){.fd = -1};
 }
 
-static void write_all(struct buf *b, const char *data, size_t len)
+static void pass(struct buf *b, const char *data, size_t len)
 {
 	b->passed += len;
-	if (b->writer) {
-		if (len && !b->err)
-			b->err = writer_put(b->writer, data, len);
-		return;
-	}
-	while (len && !b->err) {
-		ssize_t n = write(b->fd, data, len);
-		if (n < 0) {
-			if (errno != EINTR)
-				b->err = -errno;
-			continue;
-		}
-		data += n;
-		len -= (size_t)n;
-	}
+	if (len && !b->err)
+		b->err =
+			b->writer ? writer_put(b->writer, data, len) : file_write(b->fd, data, len);
 }
 
 int buf_flush(struct buf *b)
 {
 	if (b->fd >= 0) {
-		write_all(b, b->data, b->len);
+		pass(b, b->data, b->len);
 		b->len = 0;
 	}
 	return b->err;
@@ -112,7 +100,7 @@ void buf_put(struct buf *b, const void *data, size_t len)
 		} else {
 			buf_flush(b);
 			if (len > b->cap) {
-				write_all(b, data, len);
+				pass(b, data, len);
 				return;
 			}
 		}

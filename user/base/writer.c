@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/writer.h"
 
+#include "base/file.h"
+
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What is put grows one block while the thread writes the other; then they change places. */
 struct block {
@@ -26,22 +26,6 @@ struct writer {
 	int err;
 };
 
-static int write_all(int fd, const char *data, size_t len)
-{
-	while (len) {
-		ssize_t n = write(fd, data, len);
-		if (n < 0 && errno == EAGAIN) /* somebody made it non-blocking */
-			poll(&(struct pollfd){.fd = fd, .events = POLLOUT}, 1, -1);
-		else if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			data += n;
-			len -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 static void *run(void *arg)
 {
 	struct writer *w = arg;
@@ -59,7 +43,7 @@ static void *run(void *arg)
 		int err = w->err;
 		pthread_mutex_unlock(&w->lock);
 		if (!err)
-			err = write_all(w->fd, full.data, full.len);
+			err = file_write(w->fd, full.data, full.len);
 		pthread_mutex_lock(&w->lock);
 		w->err = err;
 		w->busy = false;

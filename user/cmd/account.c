@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/account.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "proc/process.h"
 #include "proc/usage.h"
-
-static bool read_text(pid_t pid, const char *file, char *ret, size_t size)
-{
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, ret, size - 1);
-	if (fd >= 0)
-		close(fd);
-	ret[n > 0 ? n : 0] = 0;
-	return n > 0;
-}
 
 static bool read_comm(pid_t pid, char *ret)
 {
-	if (!read_text(pid, "comm", ret, ACCOUNT_COMM_BYTES))
+	if (process_read_text(pid, "comm", ret, ACCOUNT_COMM_BYTES) <= 0)
 		return false;
 	ret[strcspn(ret, "\n")] = 0;
 	return true;
@@ -34,7 +21,7 @@ static bool is_called_like_parent(const struct account *a)
 {
 	char stat[512], parent[ACCOUNT_COMM_BYTES];
 	int ppid;
-	if (!read_text(a->pid, "stat", stat, sizeof(stat)))
+	if (process_read_text(a->pid, "stat", stat, sizeof(stat)) <= 0)
 		return false;
 	const char *end = strrchr(stat, ')');
 	return end && sscanf(end + 1, " %*c %d", &ppid) == 1 && read_comm(ppid, parent) &&

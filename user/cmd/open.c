@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/guess.h"
@@ -50,51 +51,25 @@ int open_status(int err)
 /* Rings are read at offsets, which a pipe has not: it is copied to memory first. */
 static int spool(int from, const void *head, size_t head_bytes)
 {
-	int fd = memfd_create("ebtrace-spool", MFD_CLOEXEC);
-	if (fd < 0)
-		return -errno;
 	static char buf[65536];
-	memcpy(buf, head, head_bytes);
-	uint64_t total = 0;
-	ssize_t n = (ssize_t)head_bytes;
-	for (; n != 0; n = read(from, buf, sizeof(buf))) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		int err = n < 0 ? -errno : 0;
+	int fd = memfd_create("ebtrace-spool", MFD_CLOEXEC);
+	int err = fd < 0 ? -errno : file_write(fd, head, head_bytes);
+	uint64_t total = head_bytes;
+	for (ssize_t n; !err && (n = file_read(from, buf, sizeof(buf))) != 0;) {
 		total += n > 0 ? (uint64_t)n : 0;
-		if (!err && total > MAX_SPOOL_BYTES)
-			err = -EFBIG;
-		if (!err && write(fd, buf, (size_t)n) != n)
-			err = -ENOSPC;
-		if (err) {
-			close(fd);
-			return err;
-		}
+		err = n < 0 ? (int)n : total > MAX_SPOOL_BYTES ? -EFBIG : 0;
+		if (!err)
+			err = file_write(fd, buf, (size_t)n);
 	}
-	return fd;
-}
-
-/* The first bytes of a pipe; they are gone from it. */
-static ssize_t read_head(int fd, uint8_t *head)
-{
-	size_t got = 0;
-	while (got < CAPTURE_HEAD_BYTES) {
-		ssize_t n = read(fd, head + got, CAPTURE_HEAD_BYTES - got);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		got += (size_t)n;
-	}
-	return (ssize_t)got;
+	if (err && fd >= 0)
+		close(fd);
+	return err ? err : fd;
 }
 
 /* A pipe gives each byte once: of a capture, the first ones are kept. */
 static int look_at_pipe(struct input *in)
 {
-	ssize_t n = read_head(in->fd, in->head);
+	ssize_t n = file_read(in->fd, in->head, CAPTURE_HEAD_BYTES);
 	if (n < 0)
 		return (int)n;
 	in->head_bytes = (size_t)n;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/pace.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 
 #define WINDOW_NS 100000000ull
 /* Windows of which less is accounted for had time to spare. */
@@ -19,11 +18,7 @@
 static void read_thread(uint64_t *ret_cpu_ns, uint64_t *ret_delay_ns)
 {
 	char text[96];
-	int fd = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	text[n > 0 ? n : 0] = '\0';
+	file_read_text("/proc/thread-self/schedstat", text, sizeof(text));
 	if (sscanf(text, "%" SCNu64 " %" SCNu64, ret_cpu_ns, ret_delay_ns) == 2)
 		return;
 	*ret_cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/hold.h"
 
+#include "proc/process.h"
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -17,23 +16,11 @@
 #define WAIT_US	  20
 #define MAX_WAITS 100
 
-static ssize_t read_file(pid_t pid, const char *name, void *buf, size_t cap)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, buf, cap);
-	close(fd);
-	return n;
-}
-
 /* The kernel has given it more than its user has: set-user-id, set-group-id, capabilities. */
 static bool is_privileged(pid_t pid)
 {
 	Elf64_auxv_t aux[64];
-	ssize_t n = read_file(pid, "auxv", aux, sizeof(aux));
+	ssize_t n = process_read(pid, "auxv", aux, sizeof(aux));
 	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(*aux); i++)
 		if (aux[i].a_type == AT_SECURE)
 			return aux[i].a_un.a_val != 0;
@@ -58,10 +45,8 @@ static long number_after(const char *status, const char *name)
 static bool is_free_and_single(pid_t pid)
 {
 	char status[4096];
-	ssize_t n = read_file(pid, "status", status, sizeof(status) - 1);
-	if (n <= 0)
+	if (process_read_text(pid, "status", status, sizeof(status)) <= 0)
 		return false;
-	status[n] = 0;
 	return !number_after(status, "\nTracerPid:") && number_after(status, "\nThreads:") == 1;
 }
 
@@ -95,8 +80,7 @@ static int end_of_dead(pid_t pid)
 		return 0;
 	if (si.si_pid != pid)
 		return -EAGAIN;
-	ssize_t n = read_file(pid, "status", status, sizeof(status) - 1);
-	status[n > 0 ? n : 0] = 0;
+	process_read_text(pid, "status", status, sizeof(status));
 	if (number_after(status, "\nPPid:") != getpid())
 		waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | __WALL);
 	return 0;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "proc/machine.h"
 
 /* Above any real file's, small enough that a hostile one costs nothing. */
@@ -33,15 +34,8 @@ struct stapsdt {
 
 static int read_at(int fd, void *buf, size_t bytes, uint64_t offset)
 {
-	for (size_t done = 0; done < bytes;) {
-		ssize_t n = pread(fd, (char *)buf + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EBADMSG;
-		done += (size_t)n;
-	}
-	return 0;
+	ssize_t n = file_read_at(fd, buf, bytes, offset);
+	return n < 0 ? (int)n : (size_t)n == bytes ? 0 : -EBADMSG;
 }
 
 /* A block of the file with a NUL behind it, so that a string in it always ends. */

@@ -1,34 +1,33 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/process.h"
 
+#include "base/file.h"
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENVIRON_MAX (4u << 20) /* bytes that are looked through */
-#define MAX_THREADS 4096       /* that are looked at */
-#define PF_KTHREAD  0x00200000 /* include/linux/sched.h; field 9 of stat */
+/* The kernel gives a program at most 6 MiB of arguments and environment. */
+#define ENVIRON_MAX  (8u << 20)
+#define CHILDREN_MAX (64u << 20) /* 4 million pids of at most 8 bytes, and as much again */
+#define MAX_THREADS  4096	 /* that are looked at */
+#define PF_KTHREAD   0x00200000	 /* include/linux/sched.h; field 9 of stat */
 
-/* Reads a small file of /proc/PID whole; returns its length, or -errno. */
-static ssize_t read_file(pid_t pid, const char *name, char *buf, size_t cap)
+ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n)
 {
-	char path[64];
+	char path[96];
 	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ssize_t n = read(fd, buf, cap - 1);
-	int err = errno;
-	close(fd);
-	if (n < 0)
-		return -err;
-	buf[n] = 0;
+	return file_read_path(path, ret, n);
+}
+
+ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap)
+{
+	ssize_t n = process_read(pid, name, ret, cap - 1);
+	ret[n > 0 ? n : 0] = '\0';
 	return n;
 }
 
@@ -69,7 +68,7 @@ void process_look(pid_t pid, struct process *ret)
 	*ret = (struct process){.pid = pid, .state = PROCESS_GONE};
 	char buf[1024], dir[32], state;
 	unsigned long flags;
-	ssize_t n = read_file(pid, "stat", buf, sizeof(buf));
+	ssize_t n = process_read_text(pid, "stat", buf, sizeof(buf));
 	if (is_our_limit(n))
 		set_unread(ret, (int)n);
 	if (n <= 0 || parse_stat(buf, ret, &state, &flags))
@@ -88,8 +87,8 @@ void process_look(pid_t pid, struct process *ret)
 		return;
 	}
 	/* The permission is checked when maps is opened, not when it is read. */
-	char one[2];
-	n = read_file(pid, "maps", one, sizeof(one));
+	char one;
+	n = process_read(pid, "maps", &one, 1);
 	if (is_our_limit(n)) {
 		set_unread(ret, (int)n);
 		return;
@@ -102,7 +101,7 @@ void process_look(pid_t pid, struct process *ret)
 pid_t process_inner_pid(pid_t pid)
 {
 	char buf[4096];
-	if (read_file(pid, "status", buf, sizeof(buf)) <= 0)
+	if (process_read_text(pid, "status", buf, sizeof(buf)) <= 0)
 		return pid;
 	/* A newline in the name of a process is escaped here: this is the kernel's own line. */
 	char *line = strstr(buf, "\nNSpid:");
@@ -126,12 +125,17 @@ int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
 		if (!isdigit((unsigned char)*e->d_name))
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, e->d_name);
-		FILE *in = fopen(path, "re");
-		int child;
-		while (in && !err && fscanf(in, "%d", &child) == 1)
-			err = fn(child, ctx);
-		if (in)
-			fclose(in);
+		char *numbers, *at, *end;
+		size_t len;
+		if (file_load(path, CHILDREN_MAX, &numbers, &len))
+			continue;
+		for (at = numbers; !err; at = end) {
+			long child = strtol(at, &end, 10);
+			if (end == at)
+				break;
+			err = fn((pid_t)child, ctx);
+		}
+		free(numbers);
 	}
 	if (d)
 		closedir(d);
@@ -140,22 +144,20 @@ int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
 
 ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap)
 {
-	char path[64], *line = NULL;
-	size_t room = 0, seen = 0, name_len = strlen(name);
+	char path[64], *block;
+	size_t len, name_len = strlen(name);
 	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return -errno;
-	ssize_t n, found = -ENOENT;
-	while (found < 0 && seen < ENVIRON_MAX && (n = getdelim(&line, &room, 0, f)) > 0) {
-		seen += (size_t)n;
-		if (strncmp(line, name, name_len) || line[name_len] != '=' || !line[name_len + 1])
+	int err = file_load(path, ENVIRON_MAX, &block, &len);
+	if (err)
+		return err;
+	ssize_t found = -ENOENT;
+	for (const char *at = block; found < 0 && at < block + len; at += strlen(at) + 1) {
+		if (strncmp(at, name, name_len) || at[name_len] != '=' || !at[name_len + 1])
 			continue;
-		found = (ssize_t)strlen(line + name_len + 1);
-		snprintf(ret, cap, "%s", line + name_len + 1);
+		found = (ssize_t)strlen(at + name_len + 1);
+		snprintf(ret, cap, "%s", at + name_len + 1);
 	}
-	free(line);
-	fclose(f);
+	free(block);
 	return found;
 }
 
@@ -170,7 +172,7 @@ bool process_is_filtered(pid_t pid)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "task/%.16s/status", e->d_name);
-		if (read_file(pid, path, status, sizeof(status)) <= 0)
+		if (process_read_text(pid, path, status, sizeof(status)) <= 0)
 			continue;
 		/* The name in the first line has its newlines escaped. */
 		const char *at = strstr(status, "\nSeccomp:");

@@ -27,6 +27,11 @@ struct process {
 	char comm[32];
 };
 
+/* The first n bytes of /proc/PID/NAME, fewer if it is shorter. Bytes read, or -errno. */
+ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n);
+/* The first cap - 1 bytes as a string. Its length; or -errno, and it is empty. */
+ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap);
+
 /* Looks at a pid. Never fails: what cannot be known is zero, and `state` says why. */
 void process_look(pid_t pid, struct process *ret);
 

@@ -2,7 +2,6 @@
 #include "proc/usage.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,20 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The whole of a small file as a string. 0 or -errno. */
-static int read_file(pid_t pid, const char *name, char *text, size_t size)
-{
-	char path[64];
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return errno == ENOENT ? -ESRCH : -errno;
-	ssize_t n = read(fd, text, size - 1);
-	int err = n < 0 ? -errno : 0;
-	close(fd);
-	text[n < 0 ? 0 : n] = 0;
-	return err;
-}
+#include "proc/process.h"
 
 static uint64_t ticks_ns(uint64_t ticks)
 {
@@ -49,9 +35,9 @@ int usage_read(pid_t pid, struct usage *ret)
 {
 	char text[4096];
 	struct usage u = {0};
-	int err = read_file(pid, "stat", text, sizeof(text));
-	if (err)
-		return err;
+	ssize_t n = process_read_text(pid, "stat", text, sizeof(text));
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : (int)n;
 	/* Fields count from behind the name, which may hold anything: 3 is the state. */
 	const char *p = strrchr(text, ')');
 	uint64_t user, system, start;
@@ -64,7 +50,8 @@ int usage_read(pid_t pid, struct usage *ret)
 	u.system_ns = ticks_ns(system);
 	make_exact(pid, &u);
 	u.start_boot_ns = ticks_ns(start);
-	if (!read_file(pid, "status", text, sizeof(text)) && (p = strstr(text, "\nVmHWM:")))
+	if (process_read_text(pid, "status", text, sizeof(text)) > 0 &&
+	    (p = strstr(text, "\nVmHWM:")))
 		u.peak_rss_bytes = strtoull(p + 7, NULL, 10) * 1024;
 	*ret = u;
 	return 0;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/cursor.h"
+
+#include "base/file.h"
 #include "core/kinds.h"
 #include "proc/ringfile.h"
 #include "source/ring_reader.h"
@@ -239,7 +241,7 @@ const char *ebt_cursor_user_name(struct ebt_cursor *c, uint32_t id)
 	if (!c->reader.layout.names_offset || id >= EBT_RING_NAMES)
 		return NULL;
 	uint64_t offset = c->reader.layout.names_offset + (uint64_t)EBT_RING_NAME_BYTES * id;
-	if (ring_reader_at(&c->reader, c->name, sizeof(c->name), offset) != sizeof(c->name))
+	if (file_read_at(c->reader.fd, c->name, sizeof(c->name), offset) != sizeof(c->name))
 		return NULL;
 	return c->name[0] && memchr(c->name, 0, sizeof(c->name)) ? c->name : NULL;
 }

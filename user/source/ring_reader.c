@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/ring_reader.h"
 
+#include "base/file.h"
 #include <ebtrace/cursor.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -12,22 +13,6 @@
 
 #define TEAR_RETRIES 3
 
-ssize_t ring_reader_at(const struct ring_reader *rr, void *to, size_t n, uint64_t offset)
-{
-	size_t got = 0;
-	while (got < n) {
-		ssize_t r = pread(rr->fd, (char *)to + got, n - got, (off_t)(offset + got));
-		if (r < 0 && errno == EINTR)
-			continue;
-		if (r < 0)
-			return -errno;
-		if (!r)
-			break;
-		got += (size_t)r;
-	}
-	return (ssize_t)got;
-}
-
 static bool is_sane(const struct ring_reader *rr, uint64_t head, uint64_t tail)
 {
 	return head <= tail && tail - head <= rr->layout.ring_words;
@@ -38,7 +23,7 @@ static int read_header(struct ring_reader *rr, uint32_t d, struct ebt_ring_heade
 {
 	for (int i = 0; i < TEAR_RETRIES; i++) {
 		ssize_t n =
-			ring_reader_at(rr, ret, sizeof(*ret), ring_layout_header(&rr->layout, d));
+			file_read_at(rr->fd, ret, sizeof(*ret), ring_layout_header(&rr->layout, d));
 		if (n < 0)
 			return (int)n;
 		if (n == sizeof(*ret) && is_sane(rr, ret->head, ret->tail))
@@ -123,12 +108,12 @@ int ring_reader_look(struct ring_reader *rr)
 	uint64_t at = rr->layout.headers_offset;
 
 	/* `writing` must be older than the tails that it is to vouch for: two reads, in this order. */
-	ssize_t early = rr->has_ext ? ring_reader_at(rr, rr->early, bytes, at) : (ssize_t)bytes;
+	ssize_t early = rr->has_ext ? file_read_at(rr->fd, rr->early, bytes, at) : (ssize_t)bytes;
 	if (early < 0)
 		return (int)early;
 	/* partner of the release by which a probe ends `writing`: the tails are no older than that */
 	atomic_thread_fence(memory_order_acquire);
-	ssize_t n = ring_reader_at(rr, rr->table, bytes, at);
+	ssize_t n = file_read_at(rr->fd, rr->table, bytes, at);
 	if (n < 0)
 		return (int)n;
 	uint32_t whole = (uint32_t)((size_t)(n < early ? n : early) / sizeof(*rr->table));
@@ -219,7 +204,7 @@ int ring_reader_fetch(struct ring_reader *rr, uint32_t d, uint64_t *words, size_
 	want = want < cap ? want : cap;
 
 	uint64_t offset = ring_layout_word(&rr->layout, d, r->pos);
-	ssize_t bytes = ring_reader_at(rr, words, 8 * want, offset);
+	ssize_t bytes = file_read_at(rr->fd, words, 8 * want, offset);
 	if (bytes < 0)
 		return (int)bytes;
 	size_t n = (size_t)bytes / 8;
@@ -271,13 +256,13 @@ static int read_layout(struct ring_reader *rr, const char *name, char *reason)
 		return say(reason, name, -errno, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return say(reason, name, -EINVAL, "not a regular file");
-	ssize_t n = ring_reader_at(rr, &head, sizeof(head), 0);
+	ssize_t n = file_read_at(rr->fd, &head, sizeof(head), 0);
 	if (n < 0)
 		return say(reason, name, (int)n, strerror((int)-n));
 	int err = ring_layout_parse(&head, (size_t)n, (uint64_t)st.st_size, &rr->layout, &fault);
 	if (err)
 		return say_fault(reason, name, err, &fault);
-	n = ring_reader_at(rr, &ext, sizeof(ext), rr->layout.end_offset);
+	n = file_read_at(rr->fd, &ext, sizeof(ext), rr->layout.end_offset);
 	if (n < 0)
 		return say(reason, name, (int)n, strerror((int)-n));
 	err = rr->layout.names_offset
@@ -325,9 +310,9 @@ uint64_t ring_reader_first_pid(const struct ring_reader *rr)
 	struct ebt_ring_header h;
 	uint64_t w[3];
 
-	if (ring_reader_at(rr, &h, sizeof(h), ring_layout_header(&rr->layout, 0)) != sizeof(h) ||
+	if (file_read_at(rr->fd, &h, sizeof(h), ring_layout_header(&rr->layout, 0)) != sizeof(h) ||
 	    h.head || h.tail < 3 ||
-	    ring_reader_at(rr, w, sizeof(w), ring_layout_word(&rr->layout, 0, 0)) != sizeof(w) ||
+	    file_read_at(rr->fd, w, sizeof(w), ring_layout_word(&rr->layout, 0, 0)) != sizeof(w) ||
 	    w[0] != ebt_ring_event_header(3, 0, EBT_RING_LIFECYCLE, 0, 0) || w[2] > INT32_MAX)
 		return 0;
 	return w[2];
@@ -336,7 +321,7 @@ uint64_t ring_reader_first_pid(const struct ring_reader *rr)
 uint64_t ring_reader_ringless(const struct ring_reader *rr)
 {
 	uint64_t n, at = rr->layout.end_offset + offsetof(struct ebt_ring_ext, no_ring_events);
-	if (!rr->has_ext || ring_reader_at(rr, &n, sizeof(n), at) != sizeof(n))
+	if (!rr->has_ext || file_read_at(rr->fd, &n, sizeof(n), at) != sizeof(n))
 		return 0;
 	return n;
 }

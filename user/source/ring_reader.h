@@ -72,8 +72,6 @@ int ring_reader_look(struct ring_reader *rr);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
 
-/* Bytes read at `offset` of the file, fewer only at its end; else -errno. */
-ssize_t ring_reader_at(const struct ring_reader *rr, void *to, size_t n, uint64_t offset);
 /* The pid that OCaml's ring_start tells in the first record of the file; 0: overwritten, or none. */
 uint64_t ring_reader_first_pid(const struct ring_reader *rr);
 
