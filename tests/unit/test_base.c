@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* base: the map against linear search, JSON, the buffer, the thread that writes. */
+/* base: JSON, the buffer, the thread that writes, text for terminals. */
 #include "base/buf.h"
 #include "base/json.h"
-#include "base/map.h"
 #include "base/utf8.h"
 #include "base/writer.h"
 #include "tests/tap.h"
@@ -10,39 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-#define KEYS 500
-
-static void test_map_model(void)
-{
-	struct map m = {0};
-	uint64_t value[KEYS];
-	int there[KEYS] = {0}, good = 1;
-	srand(7);
-	for (int i = 0; i < 200000; i++) {
-		int k = rand() % KEYS;
-		uint64_t key = (uint64_t)k << 16 | (uint64_t)(k & 3); /* as pid and domain */
-		if (rand() % 3) {
-			uint64_t *v = map_put(&m, key);
-			good &= v && (there[k] ? *v == value[k] : *v == 0);
-			*v = value[k] = (uint64_t)i + 1;
-			there[k] = 1;
-		} else {
-			good &= map_delete(&m, key) == there[k];
-			there[k] = 0;
-		}
-		uint64_t *v = map_get(&m, key);
-		good &= there[k] ? v && *v == value[k] : !v;
-	}
-	ok(good, "200,000 random puts, gets and deletes agree with an array");
-	size_t at = 0, seen = 0, want = 0;
-	while (map_next(&m, &at))
-		seen++;
-	for (int k = 0; k < KEYS; k++)
-		want += (size_t)there[k];
-	is(seen, want, "going through it meets every key once");
-	map_done(&m);
-}
 
 static const char *json_of(const char *s, size_t len, struct buf *b)
 {
@@ -170,7 +136,6 @@ static void test_utf8_plain(void)
 
 int main(void)
 {
-	test_map_model();
 	test_json();
 	test_numbers();
 	test_full_disk();

@@ -1,30 +1,56 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The hash behind every table in memory. Keys come from traced programs and from files, so the
- * hash depends on a random number of this run: nobody can make keys that all share one value. It
- * differs from run to run; what is written out must not depend on it.
+ * The one hash of the program, of words and of strings. What is hashed is other people's (names,
+ * pids, ids of files): the result depends on a random number of this run, so that nobody can make a
+ * file whose keys all fall on one place of a table. It is never written anywhere, and nothing that
+ * is put out may follow its order.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-extern uint64_t hash_seed[2]; /* private; [1] is odd, so no two keys of 64 bits become one */
+extern uint64_t hash_secret[2]; /* private; 0: not drawn yet */
+void hash_draw_secret(void);	/* private */
 
-/* Draws the run's random number, once; every table calls it before its first key. */
-void hash_init(void);
-
-static inline uint64_t hash_u64(uint64_t key)
+/* What a hash starts with. */
+static inline uint64_t hash_start(void)
 {
-	key = (key ^ hash_seed[0]) * 0xbf58476d1ce4e5b9ull;
-	return (key ^ key >> 32) * hash_seed[1];
+	if (__builtin_expect(!hash_secret[1], 0))
+		hash_draw_secret();
+	return hash_secret[0];
 }
-/* The upper half: the better one of a product. */
-static inline uint32_t hash_u32(uint64_t key)
+
+/*
+ * Adds a word to a hash. Both halves of the product count: the low bits of the result depend on all
+ * bits of the word, so a table takes as many of them as it needs.
+ */
+static inline uint64_t hash_u64(uint64_t h, uint64_t word)
 {
-	return (uint32_t)(hash_u64(key) >> 32);
+	unsigned __int128 product = (unsigned __int128)(h ^ word) * hash_secret[1];
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
-uint64_t hash_bytes(const void *data, size_t bytes);
+
+/* Adds bytes, and how many they are. */
+static inline uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
+{
+	const char *p = data;
+	uint64_t word;
+	h = hash_u64(h, len);
+	for (; len >= sizeof(word); p += sizeof(word), len -= sizeof(word)) {
+		memcpy(&word, p, sizeof(word));
+		h = hash_u64(h, word);
+	}
+	word = 0;
+	memcpy(&word, p, len);
+	return hash_u64(h, word);
+}
+
+static inline uint64_t hash_string(uint64_t h, const char *s)
+{
+	return hash_bytes(h, s, strlen(s));
+}
 
 #endif

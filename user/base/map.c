@@ -19,7 +19,6 @@ static struct map_slot *find_free(const struct map *m, uint64_t key)
 
 static bool grow(struct map *m)
 {
-	hash_init();
 	struct map next = {.cap = m->cap ? m->cap * 2 : 16, .count = m->count};
 	next.slots = calloc(next.cap, sizeof(*next.slots));
 	if (!next.slots)

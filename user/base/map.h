@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hash table from u64 to u64 (or a pointer): open addressing, linear probing, at most half full,
+ * A hash table from u64 to u64 (ptrmap.h: to pointers): open addressing, linear probing, at most half full,
  * deletion by moving back, so there are no tombstones. Every key is allowed. Pointers to values are
  * valid until the next put or delete. Zeroed memory is an empty map.
  *
- * The order of map_next() differs from run to run (hash.h), so what is written out must not follow
- * it.
+ * Where a key falls depends on a random number of this run (hash.h), and so does the order of
+ * map_next(): what is put out must not follow it.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
 
 #include "base/hash.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,7 +35,7 @@ struct map_slot *map_next(const struct map *m, size_t *at);
 
 static inline size_t map_home(const struct map *m, uint64_t key)
 {
-	return hash_u32(key) & (m->cap - 1);
+	return (size_t)hash_u64(hash_start(), key) & (m->cap - 1);
 }
 
 /* The value of a key; NULL if it is not there. */

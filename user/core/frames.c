@@ -68,13 +68,13 @@ static bool is_same(const struct frame *a, const struct frame *b)
 
 static uint32_t hash_of(const struct frame *f)
 {
-	uint64_t sum = hash_u64(f->address ^ (uint64_t)f->count << 56);
+	uint64_t h = hash_u64(hash_u64(hash_start(), f->address), f->count);
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct frame_position *p = &f->position[i];
-		sum = hash_u64(sum ^ ((uint64_t)p->function << 32 | p->file));
-		sum = hash_u64(sum ^ ((uint64_t)p->line << 32 | p->start_char << 16 | p->end_char));
+		h = hash_u64(h, (uint64_t)p->function << 32 | p->file);
+		h = hash_u64(h, (uint64_t)p->line << 32 | p->start_char << 16 | p->end_char);
 	}
-	return (uint32_t)(sum >> 32);
+	return (uint32_t)h;
 }
 
 static uint32_t find(const struct frames *t, uint32_t hash, const struct frame *frame)

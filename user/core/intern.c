@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/intern.h"
 
-#include "base/hash.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,6 @@ static void *entry_at(const struct intern *t, uint32_t id)
 
 int intern_init(struct intern *t, size_t entry_bytes)
 {
-	hash_init();
 	*t = (struct intern){.entry_bytes = entry_bytes, .used = 1, .cap = FIRST_ENTRIES};
 	t->mask = 2 * FIRST_ENTRIES - 1;
 	t->entries = calloc(t->cap, entry_bytes);

@@ -33,7 +33,7 @@ void stacks_free(struct stacks *t)
 
 static uint32_t hash_of(uint32_t parent, uint32_t frame)
 {
-	return hash_u32((uint64_t)parent << 32 | frame);
+	return (uint32_t)hash_u64(hash_start(), (uint64_t)parent << 32 | frame);
 }
 
 uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame)

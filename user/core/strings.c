@@ -49,7 +49,7 @@ void strings_free(struct strings *t)
 
 uint32_t strings_put(struct strings *t, const char *text, size_t bytes)
 {
-	uint32_t hash = (uint32_t)(hash_bytes(text, bytes) >> 32);
+	uint32_t hash = (uint32_t)hash_bytes(hash_start(), text, bytes);
 	uint32_t at = intern_first(&t->table, hash), id;
 	while ((id = intern_next(&t->table, hash, &at))) {
 		struct string *s = string_at(t, id);

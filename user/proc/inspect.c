@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "proc/elf.h"
 #include "proc/notes.h"
@@ -67,20 +68,15 @@ void inspect_budget_init(struct inspect_budget *b)
 		.bytes = PROCESS_BYTES, .cpu_ns = PROCESS_CPU_NS, .files = PROCESS_FILES};
 }
 
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-	h = (h ^ word) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
-}
-
 static uint64_t inode_key(uint64_t dev, uint64_t inode)
 {
-	return mix(mix(1, dev), inode);
+	return hash_u64(hash_u64(hash_start(), dev), inode);
 }
 
 static uint64_t hash_of(const struct known *k)
 {
-	return mix(mix(mix(inode_key(k->dev, k->inode), k->ctime_s), k->ctime_ns), k->size);
+	uint64_t h = inode_key(k->dev, k->inode);
+	return hash_u64(hash_u64(hash_u64(h, k->ctime_s), k->ctime_ns), k->size);
 }
 
 static bool same(const struct known *a, const struct known *b)

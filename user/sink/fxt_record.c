@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/fxt_record.h"
 
+#include "base/hash.h"
 #include "base/utf8.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -89,18 +90,10 @@ static void put_string_record(struct fxt_record *r, uint16_t index, const char *
 	buf_put(r->out, record, (1 + words_of(len)) * sizeof(*record));
 }
 
-static uint32_t hash(const char *s, size_t len)
-{
-	uint32_t h = 0x811c9dc5;
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)s[i]) * 0x01000193;
-	return h ^ h >> 15;
-}
-
 /* The index of a string, given to it if there is room; 0: there is none. */
 static uint16_t keep(struct fxt_record *r, const char *s, size_t len)
 {
-	uint32_t h = hash(s, len);
+	uint32_t h = (uint32_t)hash_bytes(hash_start(), s, len);
 	uint32_t slot = h % SLOTS;
 	for (; r->slots[slot]; slot = (slot + 1) % SLOTS) {
 		const struct fxt_kept *k = &r->kept[r->slots[slot] - 1];

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/hash.h"
 #include "base/proto.h"
 #include "base/utf8.h"
 #include "core/sink.h"
@@ -84,10 +85,7 @@ int packets_init(struct packets *p, int fd)
 
 static void forget_names(struct packets *p)
 {
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&p->names, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(&p->names);
+	ptrmap_free(&p->names);
 	p->name_count = 0;
 	p->first_iid = p->next_iid;
 }
@@ -166,28 +164,18 @@ void packets_put_header(struct packets *p, const struct session *s, uint64_t ts)
 	close_packet(p);
 }
 
-static uint64_t hash(const char *s)
-{
-	uint64_t h = 0xcbf29ce484222325ull;
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
-	return h;
-}
-
 static uint32_t tell_name(struct packets *p, uint64_t key, const char *text)
 {
 	uint32_t iid = p->next_iid++;
 	size_t size = strlen(text) + 1;
 	struct name *name = malloc(sizeof(*name) + size);
-	uint64_t *slot = name ? map_put(&p->names, key) : NULL;
-	if (!slot) {
+	if (!name || ptrmap_set(&p->names, key, name)) {
 		p->out.err = p->out.err ? p->out.err : -ENOMEM;
 		free(name);
 		return iid;
 	}
 	name->iid = iid;
 	memcpy(name->text, text, size);
-	*slot = (uintptr_t)name;
 	p->name_count++;
 	open_packet(p, FLAG_NEEDS_STATE);
 	size_t interned = proto_open(&p->one, PACKET_INTERNED_DATA);
@@ -200,19 +188,17 @@ static uint32_t tell_name(struct packets *p, uint64_t key, const char *text)
 uint32_t packets_intern(struct packets *p, const char *text)
 {
 	/* Texts of the same hash have keys of their own, one behind the other. */
-	uint64_t key = hash(text);
-	for (uint64_t *slot; (slot = map_get(&p->names, key)); key++) {
-		const struct name *name = (const void *)(uintptr_t)*slot;
+	uint64_t key = hash_string(hash_start(), text);
+	for (const struct name *name; (name = ptrmap_get(&p->names, key)); key++)
 		if (!strcmp(name->text, text))
 			return name->iid;
-	}
 	if (p->name_count < PACKETS_NAMES)
 		return tell_name(p, key, text);
 	forget_names(p);
 	open_packet(p, FLAG_CLEARED);
 	put_state(p);
 	close_packet(p);
-	return tell_name(p, hash(text), text);
+	return tell_name(p, hash_string(hash_start(), text), text);
 }
 
 /* The number of a note of PACKET_NOTES; 0: it is not one. */

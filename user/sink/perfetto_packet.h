@@ -12,7 +12,7 @@
 #define SINK_PERFETTO_PACKET_H
 
 #include "base/buf.h"
-#include "base/map.h"
+#include "base/ptrmap.h"
 #include "core/session.h"
 
 #define PACKETS_NAMES 16384 /* kept at a time */
@@ -78,7 +78,7 @@ struct packets {
 	struct buf out; /* whole packets */
 	struct buf one; /* the packet in the making, in memory */
 	size_t packet, event;
-	struct map names; /* hash of the text → struct name * */
+	PTRMAP(struct name) names; /* by the hash of the text */
 	size_t name_count;
 	uint32_t first_iid, next_iid;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/rows.h"
 
+#include "base/hash.h"
 #include "core/names.h"
 #include <errno.h>
 #include <stdio.h>
@@ -61,19 +62,12 @@ const char *rows_process_name(const struct session_process *p)
 	return "process not known";
 }
 
-static uint64_t hash(uint64_t h, const char *s)
-{
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 0x100000001b3ull;
-	return (h ^ 0xff) * 0x100000001b3ull;
-}
-
 int rows_process_renamed(struct rows *r, uint32_t pid)
 {
 	const struct session_process *p = session_find_process(r->session, pid);
-	uint64_t h = hash(0xcbf29ce484222325ull, rows_process_name(p));
+	uint64_t h = hash_string(hash_start(), rows_process_name(p));
 	if (p)
-		h = hash(hash(h, p->producer), p->runtime);
+		h = hash_string(hash_string(h, p->producer), p->runtime);
 	uint64_t *last = map_put(&r->names, pid);
 	if (!last)
 		return -ENOMEM;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A map (map.h) from u64 to pointers of one type. PTRMAP(struct lane) lanes; declares one, zeroed
+ * memory is empty; what is put in and comes out is a struct lane *, and the compiler warns of any
+ * other. The map does not own what is pointed to, but for ptrmap_make() and ptrmap_free(). NULL
+ * cannot be kept: it means that the key is not there.
+ *
+ *	struct lane *ptrmap_get(m, key)             NULL: not there
+ *	int ptrmap_set(m, key, struct lane *)       0 or -ENOMEM; replaces what was there
+ *	struct lane *ptrmap_make(m, key, bool *new) what is there, else allocated and zeroed, and *new
+ *	                                            says so; NULL: no memory
+ *	struct lane *ptrmap_take(m, key)            removes it; NULL: it was not there
+ *	struct lane *ptrmap_next(m, size_t *at)     as map_next(): any order; NULL at the end
+ *	void ptrmap_done(m)                         the map alone; it is empty then
+ *	void ptrmap_free(m)                         and free() for each pointer
+ */
+#ifndef BASE_PTRMAP_H
+#define BASE_PTRMAP_H
+
+#include "base/map.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define PTRMAP(type)              \
+	union {                   \
+		struct map words; \
+		type *of;         \
+	}
+
+#define ptrmap_get(m, key)    ((typeof((m)->of))ptrmap_get_void(&(m)->words, key))
+#define ptrmap_set(m, key, p) ptrmap_set_void(&(m)->words, key, (typeof((m)->of)){p})
+#define ptrmap_make(m, key, new) \
+	((typeof((m)->of))ptrmap_make_void(&(m)->words, key, sizeof(*(m)->of), new))
+#define ptrmap_take(m, key) ((typeof((m)->of))ptrmap_take_void(&(m)->words, key))
+#define ptrmap_next(m, at)  ((typeof((m)->of))ptrmap_next_void(&(m)->words, at))
+#define ptrmap_done(m)	    map_done(&(m)->words)
+#define ptrmap_free(m)	    ptrmap_free_void(&(m)->words)
+
+/* What the macros stand on; not for callers. */
+static inline void *ptrmap_get_void(const struct map *m, uint64_t key)
+{
+	const uint64_t *value = map_get(m, key);
+	return value ? (void *)(uintptr_t)*value : NULL;
+}
+
+static inline int ptrmap_set_void(struct map *m, uint64_t key, const void *p)
+{
+	uint64_t *value = map_put(m, key);
+	if (!value)
+		return -ENOMEM;
+	*value = (uintptr_t)p;
+	return 0;
+}
+
+static inline void *ptrmap_make_void(struct map *m, uint64_t key, size_t bytes, bool *ret_new)
+{
+	void *p = ptrmap_get_void(m, key);
+	*ret_new = !p;
+	if (p)
+		return p;
+	p = calloc(1, bytes);
+	if (!p || ptrmap_set_void(m, key, p)) {
+		free(p);
+		return NULL;
+	}
+	return p;
+}
+
+static inline void *ptrmap_take_void(struct map *m, uint64_t key)
+{
+	void *p = ptrmap_get_void(m, key);
+	if (p)
+		map_delete(m, key);
+	return p;
+}
+
+static inline void *ptrmap_next_void(const struct map *m, size_t *at)
+{
+	const struct map_slot *slot = map_next(m, at);
+	return slot ? (void *)(uintptr_t)slot->value : NULL;
+}
+
+static inline void ptrmap_free_void(struct map *m)
+{
+	size_t at = 0;
+	for (void *p; (p = ptrmap_next_void(m, &at));)
+		free(p);
+	map_done(m);
+}
+
+#endif
