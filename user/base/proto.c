@@ -74,7 +74,5 @@ void proto_close(struct buf *b, size_t opened)
 		b->err = -EMSGSIZE;
 		return;
 	}
-	char *p = b->data + opened - LENGTH_BYTES;
-	for (unsigned i = 0; i < LENGTH_BYTES; i++, len >>= 7)
-		p[i] = (char)((len & 0x7f) | (i + 1 < LENGTH_BYTES ? 0x80 : 0));
+	leb128_put_padded((uint8_t *)b->data + opened - LENGTH_BYTES, LENGTH_BYTES, len);
 }

@@ -11,8 +11,9 @@
 #define BASE_PROTO_H
 
 #include "base/buf.h"
+#include "base/leb128.h"
 
-#define PROTO_VARINT_MAX 10u		  /* bytes of a varint */
+#define PROTO_VARINT_MAX LEB128_MAX
 #define PROTO_LENGTH_MAX ((1u << 28) - 1) /* bytes of a nested message */
 #define PROTO_TAG_MAX	 5u		  /* bytes of a field's number */
 
@@ -20,10 +21,7 @@ enum proto_wire { PROTO_VARINT = 0, PROTO_FIXED64 = 1, PROTO_BYTES = 2, PROTO_FI
 
 static inline char *proto_format_varint(char *p, uint64_t v)
 {
-	for (; v >= 0x80; v >>= 7)
-		*p++ = (char)(v | 0x80);
-	*p = (char)v;
-	return p + 1;
+	return (char *)leb128_put((uint8_t *)p, v);
 }
 
 static inline char *proto_format_tag(char *p, uint32_t field, enum proto_wire wire)

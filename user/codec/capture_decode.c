@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "codec/capture_block.h"
 
+#include "base/leb128.h"
 #include <errno.h>
 #include <string.h>
 
@@ -18,26 +19,17 @@ void capture_decoder_start(struct capture_decoder *d, const void *raw, size_t le
 	d->strings = d->frames = d->stacks = 0;
 }
 
-/* At most 10 bytes; the pad behind the records ends every number. */
+/* The pad behind the records ends every number. */
 static inline uint64_t get_v(struct capture_decoder *d)
 {
-	uint64_t v = *d->at++;
-	if (v < 0x80)
-		return v;
-	v &= 0x7f;
-	for (unsigned shift = 7; shift < 70; shift += 7) {
-		uint64_t byte = *d->at++;
-		v |= (byte & 0x7f) << shift;
-		if (byte < 0x80)
-			break;
-	}
+	uint64_t v;
+	d->at = leb128_get(d->at, &v);
 	return v;
 }
 
 static inline uint64_t get_z(struct capture_decoder *d)
 {
-	uint64_t v = get_v(d);
-	return v >> 1 ^ -(v & 1);
+	return leb128_unfold(get_v(d));
 }
 
 static int get_lane(struct capture_decoder *d)

@@ -2,6 +2,8 @@
 #include "codec/capture_block.h"
 
 #include "base/compress.h"
+#include "base/hash.h"
+#include "base/leb128.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,18 +94,12 @@ static uint8_t *room(struct capture_writer *w, size_t need)
 
 static inline uint8_t *put_v(uint8_t *p, uint64_t v)
 {
-	while (v >= 0x80) {
-		*p++ = (uint8_t)(v | 0x80);
-		v >>= 7;
-	}
-	*p++ = (uint8_t)v;
-	return p;
+	return leb128_put(p, v);
 }
 
 static inline uint8_t *put_z(uint8_t *p, uint64_t difference)
 {
-	int64_t n = (int64_t)difference;
-	return put_v(p, (uint64_t)n << 1 ^ (uint64_t)(n >> 63));
+	return leb128_put(p, leb128_fold(difference));
 }
 
 static uint8_t *put_s(uint8_t *p, const char *s, size_t max)
@@ -116,9 +112,7 @@ static uint8_t *put_s(uint8_t *p, const char *s, size_t max)
 
 static uint32_t place_of(uint64_t key)
 {
-	key ^= key >> 29;
-	key *= 0x9e3779b97f4a7c15ull;
-	return (uint32_t)(key >> 40) % PLACES;
+	return (uint32_t)(hash_u64(hash_start(), key) % PLACES);
 }
 
 static uint32_t find_lane(const struct capture_writer *w, const struct ebt_event *ev,

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Unsigned LEB128, the numbers of captures and, as "varints", of protobuf: 7 bits a byte, the
+ * lowest first, the top bit set in all bytes but the last. Signed numbers are folded first, so that
+ * those near 0 are short. Rooms are the caller's: nothing here checks where memory ends.
+ */
+#ifndef BASE_LEB128_H
+#define BASE_LEB128_H
+
+#include <stdint.h>
+
+#define LEB128_MAX 10 /* bytes of a number of 64 bits */
+
+/* Writes at most LEB128_MAX bytes; returns the byte behind the last. */
+static inline uint8_t *leb128_put(uint8_t *p, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*p++ = (uint8_t)(v | 0x80);
+	*p = (uint8_t)v;
+	return p + 1;
+}
+
+/* Writes exactly n bytes, those behind the number as zeros in its top; v must fit 7 * n bits. */
+static inline void leb128_put_padded(uint8_t *p, unsigned n, uint64_t v)
+{
+	for (unsigned i = 0; i < n; i++, v >>= 7)
+		p[i] = (uint8_t)((v & 0x7f) | (i + 1 < n ? 0x80 : 0));
+}
+
+/*
+ * Reads at most LEB128_MAX bytes, all of which must be readable; returns the byte behind the last
+ * one that was used. Bits beyond the 64th are dropped, and a number that has not ended by then ends.
+ */
+static inline const uint8_t *leb128_get(const uint8_t *p, uint64_t *ret)
+{
+	uint64_t v = *p++;
+	if (v >= 0x80) {
+		v &= 0x7f;
+		for (unsigned shift = 7; shift < 7 * LEB128_MAX; shift += 7) {
+			uint64_t byte = *p++;
+			v |= (byte & 0x7f) << shift;
+			if (byte < 0x80)
+				break;
+		}
+	}
+	*ret = v;
+	return p;
+}
+
+/* 0, -1, 1, -2, … become 0, 1, 2, 3, …; both take and give two's complement. */
+static inline uint64_t leb128_fold(uint64_t n)
+{
+	return n << 1 ^ -(n >> 63);
+}
+static inline uint64_t leb128_unfold(uint64_t v)
+{
+	return v >> 1 ^ -(v & 1);
+}
+
+#endif
