@@ -71,14 +71,25 @@ static pid_t counting_child(void)
 	_exit(caught);
 }
 
-/* A child in a busy loop without a handler's being blocked. */
+/* A child in a busy loop without a handler's being blocked; it has its handlers. */
 static pid_t running_child(void)
 {
+	int ready[2];
+	char byte = 0;
+	if (pipe(ready))
+		abort();
 	pid_t pid = fork();
-	if (pid)
+	if (pid) {
+		if (read(ready[0], &byte, 1) != 1)
+			abort();
+		close(ready[0]);
+		close(ready[1]);
 		return pid;
+	}
 	signal(SIGRTMIN, on_signal);
 	signal(SIGUSR1, on_signal);
+	if (write(ready[1], &byte, 1) != 1)
+		_exit(1);
 	for (;;)
 		if (caught >= 20)
 			_exit(caught);
@@ -87,7 +98,6 @@ static pid_t running_child(void)
 static void test_states(void)
 {
 	pid_t pid = running_child();
-	usleep(20000);
 	is(hold_begin(pid), 0, "a process can be held");
 	is(wait_state(pid, "t"), 't', "it does not run then");
 	is(hold_begin(pid), -EPERM, "not twice");
@@ -107,7 +117,6 @@ static void test_stopped(void)
 {
 	int status;
 	pid_t pid = running_child();
-	usleep(20000);
 	kill(pid, SIGSTOP);
 	is(wait_state(pid, "T"), 'T', "a process that job control has stopped");
 	is(hold_begin(pid), 0, "is held");
