@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* base: JSON, the buffer, the thread that writes, text for terminals. */
+/* base: the buffer, the thread that writes, text for terminals. */
 #include "base/buf.h"
-#include "base/json.h"
 #include "base/utf8.h"
 #include "base/writer.h"
 #include "tests/tap.h"
@@ -9,65 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
-
-static const char *json_of(const char *s, size_t len, struct buf *b)
-{
-	b->len = 0;
-	struct json j = {.out = b};
-	json_string(&j, s, len);
-	return buf_str(b);
-}
-
-static void test_json(void)
-{
-	struct buf b;
-	buf_init(&b, -1, 64);
-	is_str(json_of("plain", 5, &b), "\"plain\"", "a plain string");
-	is_str(json_of("a\"b\\c\n\x01", 7, &b), "\"a\\\"b\\\\c\\n\\u0001\"",
-	       "quotes, backslashes and control characters are escaped");
-	is_str(json_of("\xc3\xa9\xe2\x82\xac", 5, &b), "\"\xc3\xa9\xe2\x82\xac\"",
-	       "UTF-8 stays as it is");
-	is_str(json_of("\xc2\x80\xc2\x9f\xc2\xa0\x7f", 7, &b), "\"\\u0080\\u009f\xc2\xa0\\u007f\"",
-	       "so are the control characters behind ASCII, and nothing after them");
-	is_str(json_of("\xff\xc3", 2, &b), "\"\xef\xbf\xbd\xef\xbf\xbd\"",
-	       "bytes that are no UTF-8 become U+FFFD");
-	is_str(json_of("\xed\xa0\x80", 3, &b), "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"",
-	       "so do surrogates");
-	b.len = 0;
-	struct json j = {.out = &b};
-	json_open(&j, '{');
-	json_key_i64(&j, "min", INT64_MIN);
-	json_key_u64(&j, "max", UINT64_MAX);
-	json_key(&j, "list");
-	json_open(&j, '[');
-	json_bool(&j, true);
-	json_hex(&j, "\x00\xab", 2);
-	json_close(&j, ']');
-	json_close(&j, '}');
-	is_str(buf_str(&b),
-	       "{\"min\":-9223372036854775808,\"max\":18446744073709551615,\"list\":[true,\"00ab\"]"
-	       "}",
-	       "the greatest and the smallest numbers, commas, nesting");
-	buf_done(&b);
-}
-
-static void test_numbers(void)
-{
-	struct buf b;
-	int good = 1;
-	buf_init(&b, -1, 64);
-	uint64_t v = 1;
-	for (int i = 0; i < 4000; i++) {
-		char want[32];
-		b.len = 0;
-		buf_put_u64(&b, v);
-		snprintf(want, sizeof(want), "%llu", (unsigned long long)v);
-		good &= !strcmp(buf_str(&b), want);
-		v = i % 64 == 63 ? 1ull << (i / 64 % 64) : v * 3 + (uint64_t)i;
-	}
-	ok(good, "4,000 numbers are written as printf writes them");
-	buf_done(&b);
-}
 
 static void test_full_disk(void)
 {
@@ -136,8 +76,6 @@ static void test_utf8_plain(void)
 
 int main(void)
 {
-	test_json();
-	test_numbers();
 	test_full_disk();
 	test_slow_reader();
 	test_utf8_plain();

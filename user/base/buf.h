@@ -55,9 +55,35 @@ static inline void buf_puts(struct buf *b, const char *s)
 	buf_put(b, s, strlen(s));
 }
 
-/* Decimal digits of v; they need at most 20 bytes. Returns the byte behind the last. */
-char *buf_format_u64(char *p, uint64_t v);
-void buf_put_u64(struct buf *b, uint64_t v);
-void buf_put_i64(struct buf *b, int64_t v);
+char *buf_format_long(char *p, uint64_t v); /* the cold half of buf_format_u64() */
+
+/* Decimal digits of v, for which there must be 20 bytes of room. Returns the byte behind the last. */
+static inline char *buf_format_u64(char *p, uint64_t v)
+{
+	if (v >= 10)
+		return buf_format_long(p, v);
+	*p = (char)('0' + v);
+	return p + 1;
+}
+
+/* The same with a minus, where there is one, for which there must be a byte more. */
+static inline char *buf_format_i64(char *p, int64_t v)
+{
+	*p = '-';
+	/* Negated as unsigned, so that INT64_MIN is no overflow. */
+	return buf_format_u64(p + (v < 0), v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+static inline void buf_put_u64(struct buf *b, uint64_t v)
+{
+	char *p = buf_room(b);
+	b->len += (size_t)(buf_format_u64(p, v) - p);
+}
+
+static inline void buf_put_i64(struct buf *b, int64_t v)
+{
+	char *p = buf_room(b);
+	b->len += (size_t)(buf_format_i64(p, v) - p);
+}
 
 #endif

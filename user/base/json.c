@@ -2,42 +2,32 @@
 #include "base/json.h"
 
 #include "base/utf8.h"
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+
+#define ESCAPE_MAX 6 /* bytes */
 
 static const char hex_digits[] = "0123456789abcdef";
 
-static void put_char(struct buf *b, char c)
-{
-	*buf_room(b) = c;
-	b->len++;
-}
-
-static void separate(struct json *j)
-{
-	if (j->comma)
-		put_char(j->out, ',');
-	j->comma = true;
-}
-
 void json_open(struct json *j, char bracket)
 {
-	separate(j);
-	put_char(j->out, bracket);
-	j->comma = false;
+	assert(j->depth < JSON_DEPTH_MAX);
+	j->depth++;
+	j->arrays = j->arrays << 1 | (bracket == '[');
+	char *p = json_begin(j);
+	*p = bracket;
+	json_end(j, p + 1, false);
 }
 
 void json_close(struct json *j, char bracket)
 {
-	put_char(j->out, bracket);
-	j->comma = true;
-}
-
-void json_key(struct json *j, const char *key)
-{
-	separate(j);
-	put_char(j->out, '"');
-	buf_puts(j->out, key);
-	buf_put(j->out, "\":", 2);
-	j->comma = false;
+	assert(j->depth && (j->arrays & 1) == (bracket == ']'));
+	j->depth--;
+	j->arrays >>= 1;
+	char *p = buf_room(j->out);
+	*p = bracket;
+	json_end(j, p + 1, true);
 }
 
 static char *put_escape(char *p, unsigned char c)
@@ -51,112 +41,99 @@ static char *put_escape(char *p, unsigned char c)
 			return p;
 		}
 	}
-	memcpy(p, "u00", 3);
-	p[3] = hex_digits[c >> 4];
-	p[4] = hex_digits[c & 15];
-	return p + 5;
+	p = JSON_FORMAT_RAW(p, "u00");
+	*p++ = hex_digits[c >> 4];
+	*p++ = hex_digits[c & 15];
+	return p;
 }
 
-/* Escapes s[*at..len) into the room of one buf_room(). */
-static void put_piece(struct buf *b, const unsigned char *s, size_t len, size_t *at)
+/* A character that is not plain ASCII, or may not stand as it is; how many bytes it was. */
+static size_t put_special(char **p, const unsigned char *s, size_t left)
 {
-	char *start = buf_room(b), *p = start;
-	while (*at < len && p - start <= BUF_ROOM_MAX - 6) {
-		unsigned char c = s[*at];
-		size_t n = c < 0x80 ? 1 : utf8_length(s + *at, len - *at);
-		if (n == 1 && (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)) {
-			p = put_escape(p, c);
-		} else if (n == 2 && c == 0xc2 && s[*at + 1] < 0xa0) {
-			p = put_escape(p, s[*at + 1]);
-		} else if (n == 1) {
-			*p++ = (char)c;
-		} else if (n) {
-			memcpy(p, s + *at, n);
-			p += n;
-		} else {
-			memcpy(p, UTF8_REPLACEMENT, 3);
-			p += 3;
-			n = 1;
+	size_t n = *s < 0x80 ? 1 : utf8_length(s, left);
+	if (n == 1)
+		*p = put_escape(*p, *s);
+	else if (n == 2 && *s == 0xc2 && s[1] < 0xa0)
+		*p = put_escape(*p, s[1]);
+	else if (n)
+		*p = json_format_raw(*p, (const char *)s, n);
+	else
+		*p = JSON_FORMAT_RAW(*p, UTF8_REPLACEMENT);
+	return n ? n : 1;
+}
+
+static bool is_plain(unsigned char c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+void json_string(struct json *j, const char *text, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	char *p = json_begin(j);
+	*p++ = '"';
+	for (size_t at = 0; at < len;) {
+		/* As much as is certain to fit, and the closing quote. */
+		const char *last = j->out->data + j->out->len + BUF_ROOM_MAX - ESCAPE_MAX - 1;
+		while (at < len && p < last) {
+			if (is_plain(s[at]))
+				*p++ = (char)s[at++];
+			else
+				at += put_special(&p, s + at, len - at);
 		}
-		*at += n;
+		if (at < len) {
+			json_end(j, p, false);
+			p = buf_room(j->out);
+		}
 	}
-	b->len += (size_t)(p - start);
-}
-
-void json_string(struct json *j, const char *s, size_t len)
-{
-	separate(j);
-	put_char(j->out, '"');
-	for (size_t at = 0; at < len;)
-		put_piece(j->out, (const unsigned char *)s, len, &at);
-	put_char(j->out, '"');
+	*p++ = '"';
+	json_end(j, p, true);
 }
 
 void json_u64(struct json *j, uint64_t v)
 {
-	separate(j);
-	buf_put_u64(j->out, v);
+	json_end(j, buf_format_u64(json_begin(j), v), true);
 }
 
 void json_i64(struct json *j, int64_t v)
 {
-	separate(j);
-	buf_put_i64(j->out, v);
+	json_end(j, buf_format_i64(json_begin(j), v), true);
 }
 
-void json_bool(struct json *j, bool v)
+void json_double(struct json *j, double v)
 {
-	json_raw(j, v ? "true" : "false");
+	if (!isfinite(v)) {
+		json_raw(j, "null");
+		return;
+	}
+	/* The longest has 309 digits before the point. */
+	char *p = json_begin(j);
+	json_end(j, p + snprintf(p, BUF_ROOM_MAX - 1, "%.6f", v), true);
 }
 
 void json_raw(struct json *j, const char *text)
 {
-	separate(j);
+	json_end(j, json_begin(j), true);
 	buf_puts(j->out, text);
 }
 
 void json_hex(struct json *j, const void *data, size_t len)
 {
 	const unsigned char *s = data;
-	separate(j);
-	put_char(j->out, '"');
+	char *p = json_begin(j);
+	*p++ = '"';
+	json_end(j, p, true);
 	for (size_t at = 0; at < len;) {
 		size_t n = len - at < BUF_ROOM_MAX / 2 ? len - at : BUF_ROOM_MAX / 2;
-		char *p = buf_room(j->out);
+		p = buf_room(j->out);
 		for (size_t i = 0; i < n; i++) {
-			p[2 * i] = hex_digits[s[at + i] >> 4];
-			p[2 * i + 1] = hex_digits[s[at + i] & 15];
+			*p++ = hex_digits[s[at + i] >> 4];
+			*p++ = hex_digits[s[at + i] & 15];
 		}
-		j->out->len += 2 * n;
+		json_end(j, p, true);
 		at += n;
 	}
-	put_char(j->out, '"');
-}
-
-void json_key_u64(struct json *j, const char *key, uint64_t v)
-{
-	json_key(j, key);
-	json_u64(j, v);
-}
-
-void json_key_known(struct json *j, const char *key, bool known, uint64_t v)
-{
-	if (known) {
-		json_key_u64(j, key, v);
-		return;
-	}
-	json_key(j, key);
-	json_raw(j, "null");
-}
-
-void json_key_i64(struct json *j, const char *key, int64_t v)
-{
-	json_key(j, key);
-	json_i64(j, v);
-}
-
-void json_key_str(struct json *j, const char *key, const char *s)
-{
-	json_key(j, key);
-	json_string(j, s, strlen(s));
+	p = buf_room(j->out);
+	*p = '"';
+	json_end(j, p + 1, true);
 }

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A streaming JSON writer on a buffer: no tree, no allocation. It sets the commas; that what is
- * opened is closed is the caller's duty. Strings may hold any bytes: what is not UTF-8 becomes
- * U+FFFD, and every control character, U+0080 to U+009F among them, is escaped.
+ * A streaming JSON writer on a buffer: no tree, no allocation. It sets the commas; that each value
+ * of an object has its key, and that what is opened is closed, innermost first, is the caller's
+ * duty, and asserted as far as one bit a level goes. Strings may hold any bytes: what is not UTF-8
+ * becomes U+FFFD, and every control character, U+0080 to U+009F among them, is escaped.
+ *
+ * The json_format_ functions, and buf_format_ ones for numbers, are for what is written a million
+ * times a second: they write where there is room, without a check, and return the byte behind what
+ * they wrote. json_begin() gives the room, json_end() takes it back.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -10,29 +15,127 @@
 #include "base/buf.h"
 #include <stdbool.h>
 
+#define JSON_DEPTH_MAX 32
+#define JSON_KEY_MAX   512 /* bytes */
+
 struct json {
 	struct buf *out;
+	uint32_t arrays; /* a bit a level, the innermost lowest: it is an array */
+	uint8_t depth;
 	bool comma; /* the next value or key needs one before it */
 };
 
+/* BUF_ROOM_MAX - 1 writable bytes behind the comma that is due. Never NULL. */
+static inline char *json_begin(struct json *j)
+{
+	char *p = buf_room(j->out);
+	*p = ',';
+	return p + j->comma;
+}
+
+/* What was written from json_begin() on ends at `end`, and comma says whether it ends as a value. */
+static inline void json_end(struct json *j, const char *end, bool comma)
+{
+	j->out->len = (size_t)(end - j->out->data);
+	j->comma = comma;
+}
+
+static inline char *json_format_raw(char *p, const char *text, size_t len)
+{
+	memcpy(p, text, len);
+	return p + len;
+}
+/* Of a literal. */
+#define JSON_FORMAT_RAW(p, text) json_format_raw(p, "" text, sizeof(text) - 1)
+
+/* Copies `cap` bytes, a number that the compiler should know, of which `len` count. */
+static inline char *json_format_part(char *p, const char *text, size_t cap, size_t len)
+{
+	memcpy(p, text, cap);
+	return p + len;
+}
+
+/* ,"KEY":VALUE as what follows another member; KEY is a literal. */
+#define JSON_FORMAT_KEY(p, key)	       JSON_FORMAT_RAW(p, ",\"" key "\":")
+#define JSON_FORMAT_KEY_U64(p, key, v) buf_format_u64(JSON_FORMAT_KEY(p, key), v)
+#define JSON_FORMAT_KEY_I64(p, key, v) buf_format_i64(JSON_FORMAT_KEY(p, key), v)
+
 void json_open(struct json *j, char bracket);  /* '{' or '[', as a value */
 void json_close(struct json *j, char bracket); /* '}' or ']' */
-/* A key made of plain ASCII; a value must follow. */
-void json_key(struct json *j, const char *key);
 void json_string(struct json *j, const char *s, size_t len);
 void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);
-void json_bool(struct json *j, bool v);
+/* With six digits behind the point; null where it is none. */
+void json_double(struct json *j, double v);
 /* Bytes as a string of hexadecimal digits. */
 void json_hex(struct json *j, const void *data, size_t len);
 /* Text that is JSON already, as a value. */
 void json_raw(struct json *j, const char *text);
 
+static inline void json_bool(struct json *j, bool v)
+{
+	json_raw(j, v ? "true" : "false");
+}
+
+/* A key made of plain ASCII, of at most JSON_KEY_MAX bytes; a value must follow. */
+static inline void json_key(struct json *j, const char *key)
+{
+	char *p = json_begin(j);
+	*p++ = '"';
+	p = json_format_raw(p, key, strlen(key));
+	json_end(j, JSON_FORMAT_RAW(p, "\":"), false);
+}
+
 /* Key and value together. */
-void json_key_u64(struct json *j, const char *key, uint64_t v);
+static inline void json_key_open(struct json *j, const char *key, char bracket)
+{
+	json_key(j, key);
+	json_open(j, bracket);
+}
+
+static inline void json_key_u64(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u64(j, v);
+}
+
+static inline void json_key_i64(struct json *j, const char *key, int64_t v)
+{
+	json_key(j, key);
+	json_i64(j, v);
+}
+
+static inline void json_key_double(struct json *j, const char *key, double v)
+{
+	json_key(j, key);
+	json_double(j, v);
+}
+
+static inline void json_key_bool(struct json *j, const char *key, bool v)
+{
+	json_key(j, key);
+	json_bool(j, v);
+}
+
+static inline void json_key_null(struct json *j, const char *key)
+{
+	json_key(j, key);
+	json_raw(j, "null");
+}
+
 /* null where it is not known. */
-void json_key_known(struct json *j, const char *key, bool known, uint64_t v);
-void json_key_i64(struct json *j, const char *key, int64_t v);
-void json_key_str(struct json *j, const char *key, const char *s);
+static inline void json_key_known(struct json *j, const char *key, bool known, uint64_t v)
+{
+	if (known)
+		json_key_u64(j, key, v);
+	else
+		json_key_null(j, key);
+}
+
+static inline void json_key_str(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_string(j, s, strlen(s));
+}
 
 #endif

@@ -79,7 +79,7 @@ void chrome_json_open_args(struct chrome_json *c)
 void chrome_json_close_args(struct chrome_json *c)
 {
 	json_close(&c->json, '}');
-	json_close(&c->json, '}');
+	chrome_json_close(c, buf_room(&c->buf));
 }
 
 void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid, uint32_t tid,
