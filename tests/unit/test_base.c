@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 static void test_full_disk(void)
@@ -59,6 +60,52 @@ static void test_slow_reader(void)
 	close(fds[1]);
 }
 
+#define STREAM (8 << 20)
+
+/* Reads all, in pieces of any size; NULL: a byte was not the expected one. */
+static void *check_stream(void *fd)
+{
+	static char got[100000];
+	size_t seen = 0;
+	unsigned seed = 5;
+	int good = 1;
+	for (ssize_t n; (n = read(*(int *)fd, got, 1 + (size_t)rand_r(&seed) % sizeof(got))) > 0;)
+		for (ssize_t i = 0; i < n; i++)
+			good &= got[i] == (char)(seen++ * 2654435761u >> 20);
+	return good && seen == STREAM ? fd : NULL;
+}
+
+/* Blocks that change hands, blocks that are copied, and pieces larger than either. */
+static void test_blocks(void)
+{
+	static char pieces[STREAM];
+	int fds[2];
+	pthread_t reader;
+	struct buf b;
+	void *good;
+	for (size_t i = 0; i < STREAM; i++)
+		pieces[i] = (char)(i * 2654435761u >> 20);
+	if (pipe(fds) || pthread_create(&reader, NULL, check_stream, &fds[0]) ||
+	    buf_init_behind(&b, fds[1], 32768, 1 << 19))
+		abort();
+	srand(3);
+	for (size_t at = 0; at < STREAM;) {
+		size_t n = 1 + (size_t)rand() % (rand() % 50 ? 500 : 200000);
+		n = n < STREAM - at ? n : STREAM - at;
+		buf_put(&b, pieces + at, n);
+		at += n;
+		if (rand() % 100 == 0)
+			buf_flush(&b);
+	}
+	is(buf_finish(&b), 0, "a stream is written, with flushes at any place");
+	is(b.passed, STREAM, "of that many bytes");
+	buf_done(&b);
+	close(fds[1]);
+	pthread_join(reader, &good);
+	ok(good, "every byte arrives, in order, whatever came in one block");
+	close(fds[0]);
+}
+
 static size_t plain(const char *s)
 {
 	return utf8_plain(s, strlen(s));
@@ -78,6 +125,7 @@ int main(void)
 {
 	test_full_disk();
 	test_slow_reader();
+	test_blocks();
 	test_utf8_plain();
 	return tap_done();
 }

@@ -48,10 +48,15 @@ static void pass(struct buf *b, const char *data, size_t len)
 
 int buf_flush(struct buf *b)
 {
-	if (b->fd >= 0) {
+	if (b->fd < 0 || !b->len)
+		return b->err;
+	if (b->writer && !b->err) {
+		b->passed += b->len;
+		b->err = writer_swap(b->writer, &b->data, b->cap, b->len);
+	} else {
 		pass(b, b->data, b->len);
-		b->len = 0;
 	}
+	b->len = 0;
 	return b->err;
 }
 

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is put grows one block while the thread writes the other; then they change places. */
+#define BLOCK_LEAST (64u << 10)
+
+/* Bytes that wait, or none: a block that may be used again. */
 struct block {
+	struct block *next;
 	char *data;
 	size_t len, cap;
 };
@@ -21,30 +24,42 @@ struct writer {
 	pthread_t thread;
 	pthread_mutex_t lock; /* over all that follows */
 	pthread_cond_t more, less;
-	struct block filling, writing;
+	struct block *first, *last; /* to be written, the oldest first */
+	struct block *unused;
+	size_t waiting; /* bytes in the list */
 	bool busy, ending;
 	int err;
 };
+
+static struct block *take_first(struct writer *w)
+{
+	struct block *b = w->first;
+	w->first = b->next;
+	if (!w->first)
+		w->last = NULL;
+	w->waiting -= b->len;
+	return b;
+}
 
 static void *run(void *arg)
 {
 	struct writer *w = arg;
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
-		while (!w->filling.len && !w->ending)
+		while (!w->first && !w->ending)
 			pthread_cond_wait(&w->more, &w->lock);
-		if (!w->filling.len)
+		if (!w->first)
 			break;
-		struct block full = w->filling;
-		w->filling = w->writing;
-		w->filling.len = 0;
-		w->writing = full;
+		struct block *b = take_first(w);
 		w->busy = true;
 		int err = w->err;
 		pthread_mutex_unlock(&w->lock);
 		if (!err)
-			err = file_write(w->fd, full.data, full.len);
+			err = file_write(w->fd, b->data, b->len);
+		b->len = 0;
 		pthread_mutex_lock(&w->lock);
+		b->next = w->unused;
+		w->unused = b;
 		w->err = err;
 		w->busy = false;
 		pthread_cond_broadcast(&w->less);
@@ -77,6 +92,21 @@ int writer_new(int fd, size_t limit, struct writer **ret)
 	return 0;
 }
 
+static void free_block(struct block *b)
+{
+	free(b->data);
+	free(b);
+}
+
+static void free_blocks(struct block *b)
+{
+	while (b) {
+		struct block *next = b->next;
+		free_block(b);
+		b = next;
+	}
+}
+
 void writer_free(struct writer *w)
 {
 	if (!w)
@@ -86,50 +116,102 @@ void writer_free(struct writer *w)
 	pthread_cond_signal(&w->more);
 	pthread_mutex_unlock(&w->lock);
 	pthread_join(w->thread, NULL);
-	free(w->filling.data);
-	free(w->writing.data);
+	free_blocks(w->first);
+	free_blocks(w->unused);
 	pthread_cond_destroy(&w->more);
 	pthread_cond_destroy(&w->less);
 	pthread_mutex_destroy(&w->lock);
 	free(w);
 }
 
-static int append(struct block *b, const void *data, size_t len)
+/* An empty block with so much room: the one that was written last, if it fits. NULL: no memory. */
+static struct block *take_unused(struct writer *w, size_t cap)
 {
-	if (b->cap - b->len < len) {
-		size_t cap = b->cap ? b->cap : 1 << 16;
-		while (cap - b->len < len)
-			cap *= 2;
-		char *grown = realloc(b->data, cap);
-		if (!grown)
-			return -ENOMEM;
-		b->data = grown;
-		b->cap = cap;
+	struct block *b = w->unused;
+	if (b) {
+		w->unused = b->next;
+		if (b->cap >= cap)
+			return b;
+		free_block(b);
 	}
-	memcpy(b->data + b->len, data, len);
-	b->len += len;
-	return 0;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	b->data = malloc(cap);
+	b->cap = cap;
+	if (b->data)
+		return b;
+	free(b);
+	return NULL;
 }
 
-int writer_put(struct writer *w, const void *data, size_t len)
+static void append(struct writer *w, struct block *b)
 {
-	pthread_mutex_lock(&w->lock);
-	/* The two blocks together stay below twice the limit and one put. */
-	while (!w->err && w->filling.len >= w->limit)
+	b->next = NULL;
+	*(w->last ? &w->last->next : &w->first) = b;
+	w->last = b;
+}
+
+/* Waits while the limit is reached. 0 or the first error so far. */
+static int wait_for_room(struct writer *w)
+{
+	/* What waits stays below the limit and one put. */
+	while (!w->err && w->waiting >= w->limit)
 		pthread_cond_wait(&w->less, &w->lock);
-	int err = w->err;
-	if (!err)
-		err = w->err = append(&w->filling, data, len);
+	return w->err;
+}
+
+static int leave(struct writer *w, int err, size_t len)
+{
+	w->err = err;
+	w->waiting += err ? 0 : len;
 	if (!w->busy)
 		pthread_cond_signal(&w->more);
 	pthread_mutex_unlock(&w->lock);
 	return err;
 }
 
+int writer_put(struct writer *w, const void *data, size_t len)
+{
+	pthread_mutex_lock(&w->lock);
+	int err = wait_for_room(w);
+	struct block *b = w->last;
+	if (!err && (!b || b->cap - b->len < len)) {
+		b = take_unused(w, len > BLOCK_LEAST ? len : BLOCK_LEAST);
+		err = b ? 0 : -ENOMEM;
+		if (b)
+			append(w, b);
+	}
+	if (!err) {
+		memcpy(b->data + b->len, data, len);
+		b->len += len;
+	}
+	return leave(w, err, len);
+}
+
+int writer_swap(struct writer *w, char **data, size_t cap, size_t len)
+{
+	/* What nearly empty blocks hold is copied, so that memory follows what waits. */
+	if (len < cap / 2)
+		return writer_put(w, *data, len);
+	pthread_mutex_lock(&w->lock);
+	int err = wait_for_room(w);
+	struct block *b = err ? NULL : take_unused(w, cap);
+	if (!err && !b)
+		err = -ENOMEM;
+	if (!err) {
+		char *full = *data;
+		*data = b->data;
+		*b = (struct block){.data = full, .len = len, .cap = cap};
+		append(w, b);
+	}
+	return leave(w, err, len);
+}
+
 bool writer_ready(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
-	bool ready = w->err || w->filling.len < w->limit / 2;
+	bool ready = w->err || w->waiting < w->limit / 2;
 	pthread_mutex_unlock(&w->lock);
 	return ready;
 }
@@ -137,7 +219,7 @@ bool writer_ready(struct writer *w)
 int writer_drain(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
-	while (w->busy || (w->filling.len && !w->err))
+	while (w->busy || (w->first && !w->err))
 		pthread_cond_wait(&w->less, &w->lock);
 	int err = w->err;
 	pthread_mutex_unlock(&w->lock);

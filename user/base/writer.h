@@ -19,6 +19,11 @@ int writer_new(int fd, size_t limit, struct writer **ret);
 void writer_free(struct writer *w);
 /* Copies the bytes; waits while the limit is reached. 0 or the first error so far. */
 int writer_put(struct writer *w, const void *data, size_t len);
+/*
+ * The same for a whole block of the caller's from malloc(), of `cap` bytes of which `len` are put:
+ * where they are many, the block is kept, and *data is another one of `cap` bytes.
+ */
+int writer_swap(struct writer *w, char **data, size_t cap, size_t len);
 /* False while more than half of the limit waits: time to do something else than to put more. */
 bool writer_ready(struct writer *w);
 /* Waits until all is written. 0 or the first error. */
