@@ -120,6 +120,27 @@ static void test_numbers(void)
 	   "the greatest takes the 20 bytes of room");
 }
 
+static void test_words(void)
+{
+	static char want[400 * 21 + 3];
+	uint64_t words[400];
+	int good = 1;
+	for (size_t n = 0; n <= 400; n++) {
+		char unaligned[sizeof(words) + 1], *p = want;
+		*p++ = '[';
+		for (size_t i = 0; i < n; i++) {
+			words[i] = i % 3 ? UINT64_MAX - i : i;
+			p += sprintf(p, "%s%llu", i ? "," : "", (unsigned long long)words[i]);
+		}
+		strcpy(p, "]");
+		memcpy(unaligned + 1, words, 8 * n);
+		struct json j = begin();
+		json_words(&j, unaligned + 1, n);
+		good &= !strcmp(buf_str(&out), want);
+	}
+	ok(good, "arrays of 0 to 400 words are whole");
+}
+
 static void test_doubles(void)
 {
 	struct json j = begin();
@@ -216,6 +237,7 @@ int main(void)
 	test_strings();
 	test_long_strings();
 	test_numbers();
+	test_words();
 	test_doubles();
 	test_nesting();
 	test_depth();

@@ -117,6 +117,27 @@ void json_raw(struct json *j, const char *text)
 	buf_puts(j->out, text);
 }
 
+void json_words(struct json *j, const void *words, size_t n)
+{
+	const size_t most = (BUF_ROOM_MAX - 2) / 21; /* digits and a comma each, and a bracket */
+	const char *from = words;
+	char *p = json_begin(j);
+	*p++ = '[';
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v;
+		memcpy(&v, from + i * sizeof(v), sizeof(v));
+		if (i)
+			*p++ = ',';
+		p = buf_format_u64(p, v);
+		if ((i + 1) % most == 0) {
+			json_end(j, p, true);
+			p = buf_room(j->out);
+		}
+	}
+	*p++ = ']';
+	json_end(j, p, true);
+}
+
 void json_hex(struct json *j, const void *data, size_t len)
 {
 	const unsigned char *s = data;

@@ -69,6 +69,8 @@ void json_i64(struct json *j, int64_t v);
 void json_double(struct json *j, double v);
 /* Bytes as a string of hexadecimal digits. */
 void json_hex(struct json *j, const void *data, size_t len);
+/* An array of n words of the machine, which need not be aligned. */
+void json_words(struct json *j, const void *words, size_t n);
 /* Text that is JSON already, as a value. */
 void json_raw(struct json *j, const char *text);
 

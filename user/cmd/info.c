@@ -121,8 +121,7 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 
 static void put_json_domains(struct json *j, const struct summary *s)
 {
-	json_key(j, "domains");
-	json_open(j, '[');
+	json_key_open(j, "domains", '[');
 	for (uint32_t d = 0; d < s->domains; d++) {
 		bool any = false;
 		for (unsigned k = 0; k < EBT_KINDS; k++) {
@@ -150,8 +149,7 @@ static void print_json(const char *name, const struct ebt_cursor_info *i, const 
 	json_key_str(j, "name", name);
 	json_key_str(j, "format", "ring");
 	json_key_str(j, "producer", i->producer);
-	json_key(j, "producer_assumed");
-	json_bool(j, i->release_assumed);
+	json_key_bool(j, "producer_assumed", i->release_assumed);
 	json_key_str(j, "runtime", i->runtime);
 	json_key_u64(j, "pid", i->pid);
 	json_key_u64(j, "rings", i->max_domains);

@@ -147,8 +147,7 @@ static void print_text(const struct report *r)
 
 static void put_json_processes(struct json *j, const struct report *r)
 {
-	json_key(j, "processes");
-	json_open(j, '[');
+	json_key_open(j, "processes", '[');
 	for (size_t i = 0; i < r->process_count; i++) {
 		const struct session_process *p = r->processes[i];
 		json_open(j, '{');
@@ -174,15 +173,13 @@ static void print_json(const struct report *r)
 	json_key_u64(j, "version", s->version);
 	json_key_str(j, "source", r->session->source);
 	json_key_str(j, "producer", p ? p->producer : "");
-	json_key(j, "whole");
-	json_bool(j, s->whole);
+	json_key_bool(j, "whole", s->whole);
 	put_json_processes(j, r);
 	totals_put_json(j, &r->session->totals, true);
 	json_key_u64(j, "blocks", s->blocks);
 	json_key_u64(j, "bytes", s->file_bytes);
 	json_key_u64(j, "raw_bytes", s->raw_bytes);
-	json_key(j, "kinds");
-	json_open(j, '{');
+	json_key_open(j, "kinds", '{');
 	for (unsigned k = 0; k < EBT_KINDS; k++)
 		if (r->census->count[k])
 			json_key_u64(j, kinds_name((uint16_t)k), r->census->count[k]);

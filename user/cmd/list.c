@@ -57,16 +57,13 @@ static void print_process(const struct process *p, const struct facts *f, bool j
 		json_open(&line.json, '{');
 		json_key_i64(&line.json, "pid", p->pid);
 		json_key_str(&line.json, "comm", p->comm);
-		json_key(&line.json, "ring");
-		json_bool(&line.json, ring);
+		json_key_bool(&line.json, "ring", ring);
 		json_key_u64(&line.json, "markers", f->files.markers);
-		json_key(&line.json, "ocaml");
 		if (f->files.release)
-			json_string(&line.json, runtime, strlen(runtime));
+			json_key_str(&line.json, "ocaml", runtime);
 		else
-			json_raw(&line.json, "null");
-		json_key(&line.json, "incomplete");
-		json_bool(&line.json, f->files.incomplete);
+			json_key_null(&line.json, "ocaml");
+		json_key_bool(&line.json, "incomplete", f->files.incomplete);
 		json_close(&line.json, '}');
 		print_json_end(&line);
 		return;

@@ -91,8 +91,7 @@ static void tell_one(const char *path, const char *kept, bool removed, uint64_t 
 	if (kept) {
 		json_key_str(&line.json, "reason", kept);
 	} else {
-		json_key(&line.json, "removed");
-		json_bool(&line.json, removed);
+		json_key_bool(&line.json, "removed", removed);
 		json_key_u64(&line.json, "bytes", bytes);
 	}
 	json_close(&line.json, '}');

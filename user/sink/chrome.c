@@ -82,10 +82,8 @@ static void put_lost(struct chrome *c, const struct ebt_event *ev)
 		json_key_u64(j, "events", ev->arg[0]);
 	if (ev->arg[1] || ev->arg[0] == EBT_LOST_UNCOUNTED)
 		json_key_u64(j, "words", ev->arg[1]);
-	if (ev->flags & EBT_F_HISTORY) {
-		json_key(j, "history");
-		json_bool(j, true);
-	}
+	if (ev->flags & EBT_F_HISTORY)
+		json_key_bool(j, "history", true);
 	chrome_json_close_args(&c->out);
 }
 
@@ -94,18 +92,15 @@ static void put_counter(struct chrome *c, const struct ebt_event *ev)
 	char *p = chrome_json_common(&c->out, ev, rows_tid(ev->domain, ev->tid), ev->ts);
 	/* The id is part of the counter's name: each domain has a graph of its own. */
 	if (ev->domain != EBT_NO_DOMAIN) {
-		p = CHROME_JSON_TEXT(p, ",\"id\":\"domain ");
+		p = JSON_FORMAT_RAW(p, ",\"id\":\"domain ");
 		p = buf_format_u64(p, ev->domain);
-		*p++ = '"';
 	} else {
-		p = CHROME_JSON_TEXT(p, ",\"id\":\"thread ");
+		p = JSON_FORMAT_RAW(p, ",\"id\":\"thread ");
 		p = buf_format_u64(p, ev->tid);
-		*p++ = '"';
 	}
-	p = CHROME_JSON_TEXT(p, ",\"args\":{\"value\":");
+	p = JSON_FORMAT_RAW(p, "\",\"args\":{\"value\":");
 	p = buf_format_u64(p, ev->arg[0]);
-	*p++ = '}';
-	chrome_json_close(&c->out, p);
+	chrome_json_close(&c->out, JSON_FORMAT_RAW(p, "}"));
 }
 
 static void put_phase_begin(struct chrome *c, const struct track *t, const struct track_span *s,
@@ -113,8 +108,7 @@ static void put_phase_begin(struct chrome *c, const struct track *t, const struc
 {
 	char *p = chrome_json_common(&c->out, ev, rows_tid(t->domain, t->tid), s->begin_ns);
 	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE) {
-		c->out.buf.len = (size_t)(p - c->out.buf.data);
-		c->out.json.comma = true;
+		json_end(&c->out.json, p, true);
 		chrome_json_open_args(&c->out);
 		chrome_json_who(&c->out, ev);
 		chrome_json_close_args(&c->out);
@@ -130,9 +124,9 @@ static void put_phase_end(struct chrome *c, const struct track *t, const struct 
 	char *p = chrome_json_common(&c->out, &ev, rows_tid(t->domain, t->tid), end_ns);
 	const char *reason = rows_cut(how);
 	if (reason) {
-		p = CHROME_JSON_TEXT(p, ",\"args\":{\"cut\":\"");
-		p = chrome_json_text(p, reason, strlen(reason));
-		p = CHROME_JSON_TEXT(p, "\"}");
+		p = JSON_FORMAT_RAW(p, ",\"args\":{\"cut\":\"");
+		p = json_format_raw(p, reason, strlen(reason));
+		p = JSON_FORMAT_RAW(p, "\"}");
 	}
 	chrome_json_close(&c->out, p);
 }

@@ -33,17 +33,10 @@ static char *format_us(char *p, uint64_t ns)
 	return p + 4;
 }
 
-/* Whatever is written by hand here ends as a value does. */
-static void advance(struct chrome_json *c, const char *end)
-{
-	c->buf.len = (size_t)(end - c->buf.data);
-	c->json.comma = true;
-}
-
 void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns)
 {
 	json_key(&c->json, key);
-	advance(c, format_us(buf_room(&c->buf), ns));
+	json_end(&c->json, format_us(json_begin(&c->json), ns), true);
 }
 
 void chrome_json_open(struct chrome_json *c, char phase, const char *name, const char *category)
@@ -51,12 +44,11 @@ void chrome_json_open(struct chrome_json *c, char phase, const char *name, const
 	char *p = buf_room(&c->buf);
 	/* The bracket stands where the comma will. */
 	*p++ = c->started ? ',' : '[';
-	p = CHROME_JSON_TEXT(p, "\n{\"ph\":\"");
+	p = JSON_FORMAT_RAW(p, "\n{\"ph\":\"");
 	*p++ = phase;
-	p = CHROME_JSON_TEXT(p, "\",\"name\":");
-	advance(c, p);
+	p = JSON_FORMAT_RAW(p, "\",\"name\":");
+	json_end(&c->json, p, false);
 	c->started = true;
-	c->json.comma = false;
 	json_string(&c->json, name, strlen(name));
 	if (category)
 		json_key_str(&c->json, "cat", category);
@@ -64,16 +56,13 @@ void chrome_json_open(struct chrome_json *c, char phase, const char *name, const
 
 void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid)
 {
-	char *p = CHROME_JSON_TEXT(buf_room(&c->buf), ",\"pid\":");
-	p = buf_format_u64(p, rows_pid(pid));
-	p = CHROME_JSON_TEXT(p, ",\"tid\":");
-	advance(c, buf_format_u64(p, tid));
+	json_key_u64(&c->json, "pid", rows_pid(pid));
+	json_key_u64(&c->json, "tid", tid);
 }
 
 void chrome_json_open_args(struct chrome_json *c)
 {
-	json_key(&c->json, "args");
-	json_open(&c->json, '{');
+	json_key_open(&c->json, "args", '{');
 }
 
 void chrome_json_close_args(struct chrome_json *c)
@@ -99,10 +88,8 @@ void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
 		json_key_u64(&c->json, "tid", ev->tid);
 	if (ev->cpu != EBT_NO_CPU)
 		json_key_u64(&c->json, "cpu", ev->cpu);
-	if (ev->flags & EBT_F_LATE) {
-		json_key(&c->json, "late");
-		json_bool(&c->json, true);
-	}
+	if (ev->flags & EBT_F_LATE)
+		json_key_bool(&c->json, "late", true);
 }
 
 void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
@@ -163,20 +150,16 @@ char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint
 	if (!h)
 		put_head(c, ev->kind, ev->id, ev->pid);
 	char *p = buf_room(&c->buf);
-	if (h) {
-		memcpy(p, h->text, sizeof(h->text));
-		p += h->len;
-	}
-	p = CHROME_JSON_TEXT(p, ",\"tid\":");
-	p = buf_format_u64(p, tid);
-	p = CHROME_JSON_TEXT(p, ",\"ts\":");
-	return format_us(p, ts);
+	if (h)
+		p = json_format_part(p, h->text, sizeof(h->text), h->len);
+	p = JSON_FORMAT_KEY_U64(p, "tid", tid);
+	return format_us(JSON_FORMAT_KEY(p, "ts"), ts);
 }
 
 void chrome_json_close(struct chrome_json *c, char *end)
 {
-	*end++ = '}';
-	c->buf.len = (size_t)(end - c->buf.data);
+	*end = '}';
+	json_end(&c->json, end + 1, true);
 }
 
 int chrome_json_init(struct chrome_json *c, const struct session *s, int fd)

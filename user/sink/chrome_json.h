@@ -46,12 +46,4 @@ char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint
 			 uint64_t ts);
 void chrome_json_close(struct chrome_json *c, char *end);
 
-static inline char *chrome_json_text(char *p, const char *text, size_t len)
-{
-	memcpy(p, text, len);
-	return p + len;
-}
-/* Of a literal. */
-#define CHROME_JSON_TEXT(p, text) chrome_json_text(p, "" text, sizeof(text) - 1)
-
 #endif

@@ -23,13 +23,7 @@ static void put_arg(struct json *j, const struct kinds_arg *a, uint64_t value)
 static void put_words(struct json *j, const char *data, size_t bytes)
 {
 	json_key(j, "values");
-	json_open(j, '[');
-	for (size_t at = 0; at + 8 <= bytes; at += 8) {
-		uint64_t v;
-		memcpy(&v, data + at, 8);
-		json_u64(j, v);
-	}
-	json_close(j, ']');
+	json_words(j, data, bytes / 8);
 }
 
 static void put_payload(struct json *j, const struct session *s, const struct ebt_event *ev,
@@ -45,10 +39,8 @@ static void put_payload(struct json *j, const struct session *s, const struct eb
 		json_key(j, "data");
 		json_hex(j, data, bytes);
 	}
-	if (ev->flags & EBT_F_CUT) {
-		json_key(j, "cut");
-		json_bool(j, true);
-	}
+	if (ev->flags & EBT_F_CUT)
+		json_key_bool(j, "cut", true);
 }
 
 void json_args(struct json *j, const struct session *s, const struct ebt_event *ev)

@@ -16,16 +16,21 @@
 #define COMMON_PARTS 1024
 
 /*
- * What follows ts, up to the number of the domain, and what follows that, of one kind and id. Both
- * are copied whole, in a size that the compiler knows.
+ * What the lines of one kind, id and process have in common: between ts and the number of the domain,
+ * up to the value, where there is one, and behind it. Copied whole, in sizes that the compiler knows.
  */
 struct common {
 	uint64_t user_names; /* of the session when it was made: a name may be another since */
 	uint32_t pid, id;
-	uint16_t kind;		       /* 0: free */
-	uint16_t middle_len, rest_len; /* rest_len 0: too long a name for these parts */
-	char middle[34], rest[80];
+	uint16_t kind; /* 0: free */
+	bool has_user_name;
+	uint8_t value; /* enum value */
+	uint8_t middle_len, rest_len,
+		tail_len; /* rest_len 0: lines of this kind or name have none */
+	char middle[34], rest[80], tail[20];
 };
+
+enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE };
 
 struct ndjson {
 	struct sink base;
@@ -86,8 +91,7 @@ static void put_lost(struct ndjson *n, const struct ebt_event *ev)
 		json_key_u64(j, "words", ev->arg[1]);
 	json_key_u64(j, "since", EBT_LOST_SINCE(ev));
 	if (ev->flags & EBT_F_HISTORY) {
-		json_key(j, "history");
-		json_bool(j, true);
+		json_key_bool(j, "history", true);
 	}
 }
 
@@ -105,8 +109,7 @@ static void put_stack(struct ndjson *n, uint32_t stack)
 		return;
 	}
 	stacks_frames(s->stacks, stack, frame, depth);
-	json_key(&n->json, "stack");
-	json_open(&n->json, '[');
+	json_key_open(&n->json, "stack", '[');
 	for (size_t i = 0; i < depth; i++) {
 		const struct frame *f = frames_get(s->frames, frame[i]);
 		for (uint32_t k = 0; k < frames_texts(f); k++) {
@@ -146,95 +149,91 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 
 /*
  * Nearly all events are of a few kinds, with a few ids: what their lines have in common is written
- * once, by the code that writes every other line, and copied from then on.
+ * once, by the code that writes every other line, and copied from then on. That is so for kinds with
+ * a name and at most one number.
  */
-static bool has_common_parts(const struct ebt_event *ev)
+static bool has_common_parts(const struct kind *kind)
 {
-	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_COUNTER ||
-	       (ev->kind >= EBT_UNIT && ev->kind <= EBT_SPAN_END);
+	const struct kinds_arg *a = kind->args;
+	bool named = kind->label != KINDS_LABEL_none && kind->label != KINDS_LABEL_change;
+	bool simple = !a->name || (!a[1].name && !a->optional && a->field == KINDS_FIELD_arg0 &&
+				   (a->type == KINDS_TYPE_u64 || a->type == KINDS_TYPE_i64));
+	return named && simple && kind->payload == KINDS_PAYLOAD_none;
 }
 
-static struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
+static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf *text,
+		       struct common *c)
+{
+	const struct kinds_arg *a = kinds_get(ev->kind)->args;
+	struct ndjson part = {.session = n->session, .json = {.out = text, .comma = true}};
+	json_key_str(&part.json, "kind", kinds_name(ev->kind));
+	json_key(&part.json, "domain");
+	size_t middle = text->len;
+	part.json.comma = true;
+	put_id_and_name(&part, ev);
+	if (a->name)
+		json_key(&part.json, a->name);
+	size_t rest = text->len;
+	part.json.comma = true;
+	if (ev->pid)
+		json_key_u64(&part.json, "pid", ev->pid);
+	size_t tail = text->len;
+	if (text->err || middle > sizeof(c->middle) || rest - middle > sizeof(c->rest) ||
+	    tail - rest > sizeof(c->tail))
+		return;
+	memcpy(c->middle, text->data, middle);
+	memcpy(c->rest, text->data + middle, rest - middle);
+	memcpy(c->tail, text->data + rest, tail - rest);
+	c->value = !a->name ? NO_VALUE : a->type == KINDS_TYPE_u64 ? UNSIGNED_VALUE : SIGNED_VALUE;
+	c->middle_len = (uint8_t)middle;
+	c->rest_len = (uint8_t)(rest - middle);
+	c->tail_len = (uint8_t)(tail - rest);
+}
+
+static const struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->pid * 31) % COMMON_PARTS];
 	if (c->kind == ev->kind && c->id == ev->id && c->pid == ev->pid &&
-	    (c->user_names == n->session->user_names || ev->kind < EBT_UNIT))
-		return c->rest_len ? c : NULL;
+	    (!c->has_user_name || c->user_names == n->session->user_names))
+		return c;
 	struct buf text;
-	if (buf_init(&text, -1, BUF_ROOM_MAX))
-		return NULL;
-	struct ndjson part = {.session = n->session, .json = {.out = &text, .comma = true}};
-	json_key_str(&part.json, "kind", kinds_name(ev->kind));
-	json_key(&part.json, "domain");
-	size_t middle = text.len;
-	part.json.comma = true;
-	put_id_and_name(&part, ev);
-	bool fits = middle <= sizeof(c->middle) && text.len - middle <= sizeof(c->rest);
+	const struct kind *kind = kinds_get(ev->kind);
 	*c = (struct common){.user_names = n->session->user_names,
 			     .pid = ev->pid,
 			     .id = ev->id,
-			     .kind = ev->kind};
-	if (fits) {
-		c->middle_len = (uint16_t)middle;
-		c->rest_len = (uint16_t)(text.len - middle);
-		memcpy(c->middle, text.data, middle);
-		memcpy(c->rest, text.data + middle, text.len - middle);
+			     .kind = ev->kind,
+			     .has_user_name = kind->label == KINDS_LABEL_user};
+	if (has_common_parts(kind) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
+		make_parts(n, ev, &text, c);
+		buf_done(&text);
 	}
-	buf_done(&text);
-	return fits ? c : NULL;
+	return c;
 }
 
-static char *put_number(char *p, const char *key, size_t len, uint64_t v)
+static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c)
 {
-	memcpy(p, key, len);
-	return buf_format_u64(p + len, v);
-}
-#define PUT_NUMBER(p, key, v) put_number(p, key, sizeof(key) - 1, v)
-
-static int put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c)
-{
-	char *start = buf_room(&n->buf);
-	char *p = PUT_NUMBER(start, "{\"ts\":", ev->ts);
-	memcpy(p, c->middle, sizeof(c->middle));
-	p = buf_format_u64(p + c->middle_len, ev->domain);
-	memcpy(p, c->rest, sizeof(c->rest));
-	p += c->rest_len;
-	if (ev->kind == EBT_COUNTER)
-		p = PUT_NUMBER(p, ",\"value\":", ev->arg[0]);
-	else if (ev->kind == EBT_INT && ev->sarg[0] < 0) /* negated as unsigned: INT64_MIN */
-		p = PUT_NUMBER(p, ",\"value\":-", -ev->arg[0]);
-	else if (ev->kind == EBT_INT)
-		p = PUT_NUMBER(p, ",\"value\":", ev->arg[0]);
-	if (ev->pid)
-		p = PUT_NUMBER(p, ",\"pid\":", ev->pid);
+	char *p = JSON_FORMAT_RAW(buf_room(&n->buf), "{\"ts\":");
+	p = buf_format_u64(p, ev->ts);
+	p = json_format_part(p, c->middle, sizeof(c->middle), c->middle_len);
+	p = buf_format_u64(p, ev->domain);
+	p = json_format_part(p, c->rest, sizeof(c->rest), c->rest_len);
+	if (c->value == UNSIGNED_VALUE)
+		p = buf_format_u64(p, ev->arg[0]);
+	else if (c->value == SIGNED_VALUE)
+		p = buf_format_i64(p, ev->sarg[0]);
+	p = json_format_part(p, c->tail, sizeof(c->tail), c->tail_len);
 	if (ev->tid)
-		p = PUT_NUMBER(p, ",\"tid\":", ev->tid);
+		p = JSON_FORMAT_KEY_U64(p, "tid", ev->tid);
 	if (ev->cpu != EBT_NO_CPU)
-		p = PUT_NUMBER(p, ",\"cpu\":", ev->cpu);
+		p = JSON_FORMAT_KEY_U64(p, "cpu", ev->cpu);
 	if (ev->pos != EBT_NO_POS)
-		p = PUT_NUMBER(p, ",\"pos\":", ev->pos);
-	memcpy(p, "}\n", 2);
-	n->buf.len += (size_t)(p + 2 - start);
-	return n->buf.err;
+		p = JSON_FORMAT_KEY_U64(p, "pos", ev->pos);
+	json_end(&n->json, JSON_FORMAT_RAW(p, "}\n"), false);
 }
 
-static int one_event(struct ndjson *n, const struct ebt_event *ev)
+static void put_line(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct json *j = &n->json;
-	if (!n->has_header)
-		put_header(n);
-	/* What is written holds whole lines, so that an interruption leaves no half of one. */
-	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
-		buf_flush(&n->buf);
-	if (has_common_parts(ev) && ev->domain != EBT_NO_DOMAIN && !ev->stack &&
-	    !(ev->flags & EBT_F_LATE)) {
-		const struct common *c = common_parts(n, ev);
-		if (c)
-			return put_common_line(n, ev, c);
-	}
-	/* The program that follows may number its phases in another way. */
-	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		memset(n->common, 0, COMMON_PARTS * sizeof(*n->common));
 	open_line(n);
 	json_key_u64(j, "ts", ev->ts);
 	json_key_str(j, "kind", kinds_name(ev->kind));
@@ -250,21 +249,31 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 		json_key_u64(j, "pos", ev->pos);
 	if (ev->stack)
 		put_stack(n, ev->stack);
-	if (ev->flags & EBT_F_LATE) {
-		json_key(j, "late");
-		json_bool(j, true);
-	}
+	if (ev->flags & EBT_F_LATE)
+		json_key_bool(j, "late", true);
 	close_line(n);
-	return n->buf.err;
 }
 
 static int ndjson_events(struct sink *k, const struct ebt_event *ev, size_t count)
 {
 	struct ndjson *n = (struct ndjson *)k;
-	int err = 0;
-	for (size_t i = 0; i < count && !err; i++)
-		err = one_event(n, &ev[i]);
-	return err;
+	if (!n->has_header)
+		put_header(n);
+	for (const struct ebt_event *end = ev + count; ev < end; ev++) {
+		/* What is written holds whole lines, so that an interruption leaves no half of one. */
+		if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
+			buf_flush(&n->buf);
+		/* The program that follows may number its phases in another way. */
+		if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
+			memset(n->common, 0, COMMON_PARTS * sizeof(*n->common));
+		const struct common *c = common_parts(n, ev);
+		bool more = ev->stack || ev->flags & EBT_F_LATE;
+		if (c->rest_len && ev->domain != EBT_NO_DOMAIN && !more)
+			put_common_line(n, ev, c);
+		else
+			put_line(n, ev);
+	}
+	return n->buf.err;
 }
 
 static int ndjson_flush(struct sink *k)

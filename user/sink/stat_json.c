@@ -7,37 +7,18 @@
 
 #define STAT_SCHEMA 1
 
-static void key_double(struct json *j, const char *key, double v)
-{
-	char text[40];
-	snprintf(text, sizeof(text), "%.6f", v);
-	json_key(j, key);
-	json_raw(j, text);
-}
-
-static void key_null(struct json *j, const char *key)
-{
-	json_key(j, key);
-	json_raw(j, "null");
-}
-
-static void key_open(struct json *j, const char *key, char bracket)
-{
-	json_key(j, key);
-	json_open(j, bracket);
-}
-
 static void put_coverage(struct json *j, uint64_t uncovered_ns, uint64_t elapsed_ns)
 {
 	if (elapsed_ns)
-		key_double(j, "coverage_percent", 100 - stat_percent(uncovered_ns, elapsed_ns));
+		json_key_double(j, "coverage_percent",
+				100 - stat_percent(uncovered_ns, elapsed_ns));
 	else
-		key_null(j, "coverage_percent");
+		json_key_null(j, "coverage_percent");
 }
 
 static void put_loss(struct json *j, const struct stat_loss *l)
 {
-	key_open(j, "lost", '{');
+	json_key_open(j, "lost", '{');
 	json_key_known(j, "events", !l->uncounted, l->events);
 	json_key_u64(j, "words", l->words);
 	json_key_known(j, "history_events", !l->history_uncounted, l->history_events);
@@ -50,25 +31,25 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 {
 	const struct histogram *h = &p->whole;
 	bool any = h->count;
-	key_open(j, "pauses", '{');
+	json_key_open(j, "pauses", '{');
 	json_key_u64(j, "count", h->count);
 	json_key_known(j, "min_ns", any, h->min);
 	json_key_known(j, "max_ns", any, h->max);
 	if (any) {
-		key_double(j, "mean_ns", histogram_mean(h));
-		key_double(j, "stddev_ns", histogram_stddev(h));
+		json_key_double(j, "mean_ns", histogram_mean(h));
+		json_key_double(j, "stddev_ns", histogram_stddev(h));
 	} else {
-		key_null(j, "mean_ns");
-		key_null(j, "stddev_ns");
+		json_key_null(j, "mean_ns");
+		json_key_null(j, "stddev_ns");
 	}
-	key_open(j, "percentiles_ns", '{');
+	json_key_open(j, "percentiles_ns", '{');
 	for (unsigned i = 0; i < STAT_PERCENTILES; i++) {
 		char name[16];
 		snprintf(name, sizeof(name), "%g", stat_percentiles[i] / 1e4);
 		json_key_known(j, name, any, histogram_at(h, stat_percentiles[i]));
 	}
 	json_close(j, '}');
-	key_open(j, "cut", '{');
+	json_key_open(j, "cut", '{');
 	json_key_u64(j, "start", p->cut[STAT_CUT_START]);
 	json_key_u64(j, "loss", p->cut[STAT_CUT_LOSS]);
 	json_key_u64(j, "end", p->cut[STAT_CUT_END]);
@@ -81,7 +62,7 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 static void put_work(struct json *j, const struct stat_process *p)
 {
 	const struct stat_phase *ph = p->phases;
-	key_open(j, "collections", '{');
+	json_key_open(j, "collections", '{');
 	json_key_u64(j, "minor", stat_minors(p));
 	json_key_u64(j, "major", stat_majors(p));
 	json_key_u64(j, "forced_minor", ph[STAT_PHASE_explicit_gc_minor].begun);
@@ -90,7 +71,7 @@ static void put_work(struct json *j, const struct stat_process *p)
 	json_key_u64(j, "compactions_requested", ph[STAT_PHASE_explicit_gc_compact].begun);
 	json_close(j, '}');
 	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
-	key_open(j, "words", '{');
+	json_key_open(j, "words", '{');
 	json_key_known(j, "minor_allocated", minor.seen, minor.words);
 	json_key_known(j, "major_allocated", p->major_words.seen, p->major_words.words);
 	json_key_known(j, "promoted", promoted.seen, promoted.words);
@@ -101,15 +82,14 @@ static void put_work(struct json *j, const struct stat_process *p)
 
 static void put_phases(struct json *j, const struct stat_process *p)
 {
-	key_open(j, "phases", '[');
+	json_key_open(j, "phases", '[');
 	for (uint32_t i = 0; i <= STAT_PHASES; i++) {
 		const struct stat_phase *ph = &p->phases[i];
 		if (!ph->count && !ph->cut)
 			continue;
 		json_open(j, '{');
 		json_key_str(j, "name", stat_phase_name(i));
-		json_key(j, "stops");
-		json_bool(j, kinds_phase_stops(i));
+		json_key_bool(j, "stops", kinds_phase_stops(i));
 		json_key_u64(j, "count", ph->count);
 		json_key_u64(j, "cut", ph->cut);
 		json_key_u64(j, "total_ns", ph->total_ns);
@@ -129,7 +109,7 @@ static void put_section(struct json *j, const struct stat_process *p, uint64_t w
 	json_key_known(j, "peak_rss_bytes", u->peak_rss_bytes, u->peak_rss_bytes);
 	json_key_u64(j, "elapsed_ns", p->elapsed_ns);
 	json_key_u64(j, "gc_ns", p->gc_ns);
-	key_double(j, "gc_percent", stat_percent(p->gc_ns, p->elapsed_ns));
+	json_key_double(j, "gc_percent", stat_percent(p->gc_ns, p->elapsed_ns));
 	put_coverage(j, p->uncovered_ns, p->elapsed_ns);
 	put_loss(j, &p->lost);
 	put_pauses(j, &p->pauses);
@@ -147,7 +127,7 @@ static void put_lane(struct json *j, const struct stat_lane *l)
 	json_key_known(j, "tid", l->is_thread, l->number);
 	json_key_u64(j, "elapsed_ns", l->elapsed_ns);
 	json_key_u64(j, "gc_ns", l->gc_ns);
-	key_double(j, "gc_percent", stat_percent(l->gc_ns, l->elapsed_ns));
+	json_key_double(j, "gc_percent", stat_percent(l->gc_ns, l->elapsed_ns));
 	json_key_u64(j, "pauses", l->pauses);
 	put_coverage(j, l->uncovered_ns, l->elapsed_ns);
 	put_loss(j, &l->lost);
@@ -163,7 +143,7 @@ static void put_process(struct json *j, const struct stat_process *p)
 	json_key_str(j, "comm", about->comm);
 	json_key_str(j, "producer", about->producer);
 	put_section(j, p, p->wall_ns);
-	key_open(j, "domains", '[');
+	json_key_open(j, "domains", '[');
 	for (const struct stat_lane *l = p->lanes; l; l = l->next)
 		put_lane(j, l);
 	json_close(j, ']');
@@ -180,10 +160,10 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 	json_key_str(&j, "source", s->source);
 	json_key_str(&j, "clock", s->clock);
 	json_key_u64(&j, "begin_ns", r->begin_ns);
-	key_open(&j, "total", '{');
+	json_key_open(&j, "total", '{');
 	put_section(&j, r->total, r->wall_ns);
 	json_close(&j, '}');
-	key_open(&j, "processes", '[');
+	json_key_open(&j, "processes", '[');
 	for (const struct stat_process *p = r->model->processes; p; p = p->next)
 		put_process(&j, p);
 	json_close(&j, ']');
@@ -205,13 +185,13 @@ void stat_json_line(struct buf *b, const struct stat_line *l)
 	json_key_known(&j, "p50_ns", any, histogram_at(h, 500000));
 	json_key_known(&j, "p99_ns", any, histogram_at(h, 990000));
 	json_key_known(&j, "max_ns", any, h->max);
-	key_double(&j, "gc_percent", l->gc_percent);
+	json_key_double(&j, "gc_percent", l->gc_percent);
 	json_key_u64(&j, "minor", l->minors);
 	json_key_u64(&j, "major", l->majors);
 	if (l->words_per_s >= 0)
-		key_double(&j, "words_per_s", l->words_per_s);
+		json_key_double(&j, "words_per_s", l->words_per_s);
 	else
-		key_null(&j, "words_per_s");
+		json_key_null(&j, "words_per_s");
 	json_key_known(&j, "lost_events", !l->lost_uncounted, l->lost_events);
 	json_key_u64(&j, "lost_words", l->lost_words);
 	json_close(&j, '}');
