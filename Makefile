@@ -186,7 +186,8 @@ unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebt
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
-           $(addprefix user/proc/,machine.c notes.c elf.c insn.c runtime.c ocaml.c))
+           $(addprefix user/proc/,machine.c notes.c elf.c insn.c) \
+           $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c))
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -MMD -MP
 $(O)/fuzz/obj/%.o: %.c

@@ -7,7 +7,7 @@
 #ifndef FUZZ_OCAML_BODY_H
 #define FUZZ_OCAML_BODY_H
 
-#include "proc/ocaml.h"
+#include "runtime/ocaml_probes.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,10 +17,10 @@ static unsigned ocaml_body(const uint8_t *data, size_t size)
 {
 	struct ocaml_runtime r = {0};
 	int fd = memfd_create("elf", MFD_CLOEXEC);
-	if (pwrite(fd, data, size, 0) == (ssize_t)size && !ocaml_read(fd, &r)) {
+	if (pwrite(fd, data, size, 0) == (ssize_t)size && !ocaml_probes_read(fd, &r)) {
 		struct maps_entry e = {.start = 0x1000, .end = 0x2000};
 		struct ocaml_place place;
-		ocaml_place(fd, &r, getpid(), &e, &place);
+		ocaml_probes_place(fd, &r, getpid(), &e, &place);
 	}
 	close(fd);
 	return r.sites;

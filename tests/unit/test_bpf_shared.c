@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "proc/inspect.h"
+#include "runtime/inspect.h"
 #include "source/bpf_targets.h"
 #include "tests/tap.h"
 
@@ -110,7 +110,7 @@ static void test_room(void)
 int main(void)
 {
 	struct inspect_budget budget;
-	struct inspect_file file;
+	struct runtime_file file;
 	const char *o = getenv("O");
 	char path[256];
 	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");

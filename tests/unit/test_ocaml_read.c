@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What proc/ocaml finds in executables assembled here: a runtime's functions with the beginnings
+ * What runtime/ocaml_probes finds in executables assembled here: a runtime's functions with the beginnings
  * that a compiler might give them, and those that one must not be misled by.
  */
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "proc/elf.h"
-#include "proc/ocaml.h"
+#include "runtime/ocaml_probes.h"
 #include "tests/tap.h"
 
 static char dir[] = "/tmp/ebt-ocaml-XXXXXX";
@@ -46,7 +46,7 @@ static int read_program(const char *text, const char *flags)
 		close(fd);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	memset(&r, 0, sizeof(r));
-	return ocaml_read(fd, &r);
+	return ocaml_probes_read(fd, &r);
 }
 #define STATIC "-static -no-pie"
 

@@ -13,7 +13,7 @@
 #include "cmd/commands.h"
 #include "cmd/open.h"
 #include "cmd/tracer.h"
-#include "proc/inspect.h"
+#include "runtime/inspect.h"
 #include "source/ring.h"
 
 /* The pid that a file stands for: it says so itself, or its name does. */

@@ -19,9 +19,9 @@
 #include "cmd/knownrings.h"
 #include "cmd/open.h"
 #include "cmd/ringdirs.h"
-#include "proc/inspect.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
+#include "runtime/inspect.h"
 
 #define MAX_PROCESSES 4096
 

@@ -13,7 +13,7 @@
 #include "cmd/open.h"
 #include "cmd/print.h"
 #include "core/names.h"
-#include "proc/inspect.h"
+#include "runtime/inspect.h"
 
 static const struct opts_command command = {
 	"info", "-p PID | FILE...",

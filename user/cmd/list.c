@@ -18,8 +18,8 @@
 #include "cmd/print.h"
 #include "cmd/stale.h"
 #include "codec/ring_ids.h"
-#include "proc/inspect.h"
 #include "proc/ringfile.h"
+#include "runtime/inspect.h"
 
 static const struct opts_command command = {
 	"list", "[BINARY...]",

@@ -14,22 +14,21 @@
 #include "codec/ring_ids.h"
 #include "proc/machine.h"
 #include "proc/notes.h"
-#include "proc/runtime.h"
+#include "runtime/ocaml_version.h"
+#include "runtime/runtimes.h"
 
 static int no_elf_file(int fd, const char *path)
 {
-	char magic[RUNTIME_MAGIC_BYTES];
-	unsigned release = runtime_bytecode(fd, magic);
+	char magic[OCAML_MAGIC_BYTES], reason[RUNTIME_REASON_BYTES];
+	unsigned release = ocaml_version_bytecode(fd, magic);
 	if (release == 5) {
 		print("%s: bytecode of OCaml 5 (%s); its markers are those of its interpreter, "
 		      "ocamlrun; to trace it: ebtrace -- %s%s\n",
 		      path, magic, strchr(path, '/') ? "" : "./", path);
 		return 0;
 	}
-	if (release)
-		complain("'%s' is bytecode of OCaml 4 (%s), which has no runtime events; OCaml 5 "
-			 "has them",
-			 path, magic);
+	if (runtimes_explain(fd, reason))
+		complain("'%s' %s", path, reason);
 	else
 		complain("'%s' is not an ELF file", path);
 	return release ? EXIT_NOTHING : EXIT_ERROR;
@@ -37,6 +36,7 @@ static int no_elf_file(int fd, const char *path)
 
 static int print_markers(int fd, const char *path)
 {
+	char reason[RUNTIME_REASON_BYTES];
 	struct notes notes;
 	int err = notes_read(fd, NULL, &notes);
 	if (err) {
@@ -44,7 +44,7 @@ static int print_markers(int fd, const char *path)
 			 err == -EBADMSG ? "its tables are damaged" : strerror(-err));
 		return EXIT_ERROR;
 	}
-	enum ebt_release release = runtime_ocaml_release(fd);
+	enum ebt_release release = runtimes_release(fd);
 	if (release)
 		print("%s: runtime of %s\n", path, ring_release_name(release));
 	for (uint32_t i = 0; i < notes.sites; i++)
@@ -53,10 +53,8 @@ static int print_markers(int fd, const char *path)
 		      notes.site[i].semaphore ? ", semaphore" : "", notes.site[i].args);
 	bool nothing = !notes.sites && !release;
 	notes_done(&notes);
-	if (nothing && runtime_is_ocaml_4(fd))
-		complain("'%s' is a program of OCaml 4, which has no runtime events; OCaml 5 has "
-			 "them",
-			 path);
+	if (nothing && runtimes_explain(fd, reason))
+		complain("'%s' %s", path, reason);
 	else if (nothing)
 		complain("'%s' has no markers and no OCaml 5 runtime", path);
 	return nothing ? EXIT_NOTHING : 0;

@@ -17,10 +17,9 @@
 #include "cmd/commands.h"
 #include "cmd/guess.h"
 #include "codec/ring_ids.h"
-#include "proc/inspect.h"
 #include "proc/machine.h"
-#include "proc/ocaml.h"
-#include "proc/runtime.h"
+#include "runtime/inspect.h"
+#include "runtime/runtimes.h"
 
 #define MAX_SPOOL_BYTES (4ull << 30)
 
@@ -227,24 +226,38 @@ int open_process(pid_t pid, struct process_status *ret)
 	return EXIT_GONE;
 }
 
+static int open_executable(pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Its program has a runtime whose symbols are all gone. */
+static bool is_stripped(pid_t pid)
+{
+	int fd = open_executable(pid);
+	bool hidden = fd >= 0 && runtimes_is_hidden(fd);
+	if (fd >= 0)
+		close(fd);
+	return hidden;
+}
+
 /* What the executable of a process is, where that is why nothing can be traced in it. */
 static bool tell_executable(pid_t pid)
 {
-	char path[32], machine[MACHINE_NAME_BYTES];
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_REASON_BYTES];
+	int fd = open_executable(pid);
 	if (fd < 0)
 		return false;
 	bool foreign = machine_check(fd, machine) == -ENOTSUP;
-	bool old = !foreign && runtime_is_ocaml_4(fd);
+	bool known = !foreign && runtimes_explain(fd, reason);
 	close(fd);
 	if (foreign)
 		complain("process %d is a program of another machine: %s", pid, machine);
-	else if (old)
-		complain("process %d is a program of OCaml 4, which has no runtime events; OCaml 5 "
-			 "has them",
-			 pid);
-	return foreign || old;
+	else if (known)
+		complain("process %d %s", pid, reason);
+	return foreign || known;
 }
 
 void open_nothing(struct inspect *in, pid_t pid, bool privileged)
@@ -266,7 +279,7 @@ void open_nothing(struct inspect *in, pid_t pid, bool privileged)
 			 "ebtrace -p %d, or start it with EBTRACE_START=1, or with: ebtrace -- "
 			 "PROGRAM",
 			 pid, pid);
-	else if (ocaml_is_stripped(pid))
+	else if (is_stripped(pid))
 		complain("process %d is an OCaml 5 program whose symbols have all been stripped: "
 			 "its functions cannot be found; %s, or link it without -s",
 			 pid, restart);

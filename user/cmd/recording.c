@@ -13,8 +13,7 @@
 #include "base/log.h"
 #include "proc/elf.h"
 #include "proc/notes.h"
-#include "proc/ocaml.h"
-#include "proc/runtime.h"
+#include "runtime/runtimes.h"
 
 #define LOG_WORDS     16u /* of a ring, both OCaml's and ours, by default */
 #define LOG_WORDS_MAX 30u
@@ -52,24 +51,6 @@ static bool find_program(const char *name, char *ret, size_t cap)
 	return false;
 }
 
-/* Its own file has the runtime or our library, or is linked to one of their shared ones. */
-static bool has_rings(int fd)
-{
-	static const char *const libraries[] = {"libebtrace-probes.", "libasmrun_shared.",
-						"libcamlrun_shared."};
-	struct notes notes;
-	struct elf *elf;
-	bool has = !notes_read(fd, "ebtrace", &notes) && notes.sites;
-	notes_done(&notes);
-	if (has || elf_open(fd, &elf))
-		return has;
-	has = runtime_elf_release(elf) != EBT_RELEASE_AUTO;
-	for (unsigned i = 0; !has && i < sizeof(libraries) / sizeof(*libraries); i++)
-		has = elf_needs(elf, libraries[i]);
-	elf_close(elf);
-	return has || ocaml_is_stripped_file(fd);
-}
-
 /* Run as somebody else than we are, it could not enter our directory either. */
 static bool changes_user(const struct stat *st)
 {
@@ -101,7 +82,7 @@ bool recording_by_environment(const struct opts *o)
 	int fd = find_program(o->program[0], path, sizeof(path))
 			 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 			 : -1;
-	bool has = fd >= 0 && !fstat(fd, &st) && !changes_user(&st) && has_rings(fd);
+	bool has = fd >= 0 && !fstat(fd, &st) && !changes_user(&st) && runtimes_may_have_ring(fd);
 	if (fd >= 0)
 		close(fd);
 	if (!has)

@@ -21,7 +21,7 @@
 #include "cmd/signals.h"
 #include "cmd/target.h"
 #include "core/loss.h"
-#include "proc/inspect.h"
+#include "runtime/inspect.h"
 #include "source/bpf.h"
 #include "source/ring.h"
 

@@ -33,7 +33,7 @@ static const struct marker markers[] = {
 	{"watermark", EBT_SITE_WATERMARK, false},
 };
 
-static bool match(const struct inspect_file *what)
+static bool match(const struct runtime_file *what)
 {
 	return what->markers != 0;
 }

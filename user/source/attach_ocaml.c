@@ -8,8 +8,8 @@
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
-#include "proc/ocaml.h"
 #include "proc/process.h"
+#include "runtime/ocaml_probes.h"
 
 struct file_runtime {
 	struct attach_env *env;
@@ -22,7 +22,7 @@ struct file_runtime {
 	bool told; /* what its probes lack */
 };
 
-static bool match(const struct inspect_file *what)
+static bool match(const struct runtime_file *what)
 {
 	return what->release != EBT_RELEASE_AUTO;
 }
@@ -53,7 +53,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->after_ns = probe_after(env, process);
 	if (env->release)
 		o->runtime.release = env->release;
-	ocaml_place(file->fd, &o->runtime, process->pid, file->map, &o->place);
+	ocaml_probes_place(file->fd, &o->runtime, process->pid, file->map, &o->place);
 	log_at(LOG_VERBOSE, "pid %d: %s holds %s", process->pid, file->map->path,
 	       ring_release_name(o->runtime.release));
 	*ret_state = o;
@@ -63,7 +63,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 static enum attach_when update(void *state, uint64_t now_ns)
 {
 	struct file_runtime *o = state;
-	if (!o->env->no_ring && ocaml_ring_is_on(o->pid, &o->place) > 0)
+	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->pid, &o->place) > 0)
 		return ATTACH_NOT;
 	return now_ns < o->after_ns ? ATTACH_LATER : ATTACH_NOW;
 }

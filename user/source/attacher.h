@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "proc/inspect.h"
 #include "proc/maps.h"
+#include "runtime/inspect.h"
 #include "source/uprobe.h"
 
 enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBES };
@@ -46,7 +46,7 @@ struct attach_process {
 struct attach_file {
 	int fd; /* stays open until the first plan(); of an attacher that `changes`, until end() */
 	const struct maps_entry *map;
-	const struct inspect_file *what;
+	const struct runtime_file *what;
 };
 
 struct attach_plan {
@@ -66,7 +66,7 @@ struct attacher {
 	enum bpf_probe program;
 	bool in_rings; /* what is missed here is in the process's ring, if it has one */
 	bool changes;  /* update() may answer otherwise later: the file is kept open for plan() */
-	bool (*match)(const struct inspect_file *what);
+	bool (*match)(const struct runtime_file *what);
 	/* What the others want to know of the file in the process: *ret_state. 0 or -errno. */
 	int (*begin)(struct attach_env *env, const struct attach_process *process,
 		     const struct attach_file *file, void **ret_state);

@@ -81,7 +81,7 @@ static uint32_t count_attached(const struct bpf_files *f, unsigned which)
 
 static int begin_attachments(struct walk *w, const struct maps_entry *e, struct bpf_file *file)
 {
-	struct inspect_file in;
+	struct runtime_file in;
 	int fd = maps_open(w->scan->pid, e);
 	if (fd < 0)
 		return fd;

@@ -166,7 +166,7 @@ static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_targe
 	if (target->parent != EBT_NO_SLOT)
 		return had_probes(t, target) > 0;
 	char path[32];
-	struct inspect_file in;
+	struct runtime_file in;
 	struct stat st;
 	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -7,8 +7,8 @@
  * and in CPU time, and what was left out for that reason is told. A struct inspect is what a run knows;
  * where it is NULL nothing is remembered from one call to the next.
  */
-#ifndef PROC_INSPECT_H
-#define PROC_INSPECT_H
+#ifndef RUNTIME_INSPECT_H
+#define RUNTIME_INSPECT_H
 
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 #include "proc/maps.h"
-#include "proc/ocaml.h"
+#include "runtime/runtime.h"
 
 /* Mappings of a process that are looked at: twice as many as the kernel allows by default. */
 #define INSPECT_MAPPINGS 131072
@@ -25,13 +25,6 @@ struct inspect;
 
 struct inspect *inspect_new(void); /* NULL: no memory */
 void inspect_free(struct inspect *in);
-
-struct inspect_file {
-	uint32_t markers;	  /* of provider ebtrace */
-	enum ebt_release release; /* of an OCaml 5 runtime; AUTO: none */
-	int ocaml_error;	  /* 0: `ocaml` is valid; else as of ocaml_read() */
-	struct ocaml_runtime ocaml;
-};
 
 /* What one process may still cost. */
 struct inspect_budget {
@@ -42,10 +35,10 @@ struct inspect_budget {
 
 void inspect_budget_init(struct inspect_budget *b);
 /* Looks into a regular file that stays open. 0; -EDQUOT: the budget does not allow it; -errno. */
-int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct inspect_file *ret);
+int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct runtime_file *ret);
 
 /* The same if it was looked into before; else -ENOENT. */
-int inspect_peek(const struct inspect *in, int fd, struct inspect_file *ret);
+int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret);
 /* Whether a file has markers or a runtime, whatever became of it since: 1 or 0, or -ENOENT if it was
  * not looked into. */
 int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proc/inspect.h"
+#include "runtime/inspect.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,8 +12,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "proc/elf.h"
-#include "proc/notes.h"
-#include "proc/runtime.h"
+#include "runtime/runtimes.h"
 
 /* Of one process. A browser maps 200 files, and has some 100 MB of symbols. */
 #define PROCESS_BYTES  (512ull << 20)
@@ -30,7 +29,7 @@
 
 struct known {
 	uint64_t dev, inode, ctime_s, ctime_ns, size;
-	struct inspect_file file;
+	struct runtime_file file;
 };
 
 struct inspect {
@@ -128,25 +127,20 @@ static uint64_t bytes_allowed(struct inspect *in, const struct inspect_budget *b
 	return in->cpu_ns > BURST_CPU_NS && b->bytes > SMALL_BYTES ? SMALL_BYTES : b->bytes;
 }
 
-static void look_for_markers(int fd, struct inspect_file *f)
-{
-	struct notes notes;
-	if (notes_read(fd, "ebtrace", &notes))
-		return;
-	f->markers = notes.sites;
-	notes_done(&notes);
-}
-
 /* -EDQUOT: there is more in it than may be read. */
-static int look_for_ocaml(int fd, uint64_t bytes, struct inspect_budget *b, struct inspect_file *f)
+static int recognise(int fd, uint64_t bytes, struct inspect_budget *b, struct runtime_file *f)
 {
 	struct elf *elf;
-	f->ocaml_error = elf_open(fd, &elf);
-	if (f->ocaml_error)
-		return f->ocaml_error == -ENOMEM ? -ENOMEM : 0;
+	int err = elf_open(fd, &elf);
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		runtimes_recognise(fd, NULL, f);
+		f->ocaml_error = err;
+		return 0;
+	}
 	elf_limit(elf, bytes);
-	f->release = runtime_elf_release(elf);
-	f->ocaml_error = f->release ? ocaml_read_elf(elf, &f->ocaml) : -ENOENT;
+	runtimes_recognise(fd, elf, f);
 	uint64_t used = elf_used(elf);
 	b->bytes -= used < b->bytes ? used : b->bytes;
 	bool cut = elf_was_limited(elf);
@@ -156,7 +150,7 @@ static int look_for_ocaml(int fd, uint64_t bytes, struct inspect_budget *b, stru
 
 /* -ENOENT: not looked into so far; *ret_key then says what it is. */
 static int look_up(const struct inspect *in, int fd, struct known *ret_key,
-		   struct inspect_file *ret)
+		   struct runtime_file *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st))
@@ -172,13 +166,13 @@ static int look_up(const struct inspect *in, int fd, struct known *ret_key,
 	return old ? 0 : -ENOENT;
 }
 
-int inspect_peek(const struct inspect *in, int fd, struct inspect_file *ret)
+int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret)
 {
 	struct known k;
 	return look_up(in, fd, &k, ret);
 }
 
-int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct inspect_file *ret)
+int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct runtime_file *ret)
 {
 	struct known k;
 	int err = look_up(in, fd, &k, ret);
@@ -191,8 +185,7 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct in
 	}
 	b->files--;
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	look_for_markers(fd, &k.file);
-	err = look_for_ocaml(fd, bytes, b, &k.file);
+	err = recognise(fd, bytes, b, &k.file);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 	b->cpu_ns -= cost < b->cpu_ns ? cost : b->cpu_ns;
 	if (in)
@@ -247,7 +240,7 @@ static int look_into(const struct maps_entry *e, void *ctx)
 	int fd = maps_open(s->pid, e);
 	if (fd < 0)
 		return 0;
-	struct inspect_file f;
+	struct runtime_file f;
 	int err = inspect_file(s->in, fd, &s->budget, &f);
 	close(fd);
 	s->ret->incomplete |= s->budget.spent;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proc/ocaml.h"
+#include "runtime/ocaml_probes.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -10,11 +10,10 @@
 
 #include "proc/elf.h"
 #include "proc/insn.h"
-#include "proc/runtime.h"
+#include "runtime/ocaml_version.h"
 
-#define CODE_BYTES  160 /* of a function that are looked at */
-#define CODE_STEPS  32
-#define MAX_SCANNED (256u << 20) /* of a file, in search of a string */
+#define CODE_BYTES 160 /* of a function that are looked at */
+#define CODE_STEPS 32
 
 static const struct {
 	const char *symbol;
@@ -218,7 +217,7 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	elf_find(elf, symbol, SYMBOLS);
 	if (!symbol[OCAML_BEGIN].found || !symbol[OCAML_END].found)
 		return -ENOENT;
-	r->release = runtime_elf_release(elf);
+	r->release = ocaml_version_read_elf(elf);
 	r->is_program = elf_is_program(elf);
 	r->flag =
 		symbol[FLAG].found ? symbol[FLAG].value : find_flag(elf, symbol[OCAML_BEGIN].value);
@@ -237,7 +236,7 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	return 0;
 }
 
-int ocaml_read_elf(struct elf *elf, struct ocaml_runtime *ret)
+int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret)
 {
 	struct ocaml_runtime r = {0};
 	int err = read_runtime(elf, &r);
@@ -246,13 +245,13 @@ int ocaml_read_elf(struct elf *elf, struct ocaml_runtime *ret)
 	return err;
 }
 
-int ocaml_read(int fd, struct ocaml_runtime *ret)
+int ocaml_probes_read(int fd, struct ocaml_runtime *ret)
 {
 	struct elf *elf;
 	int err = elf_open(fd, &elf);
 	if (err)
 		return err;
-	err = ocaml_read_elf(elf, ret);
+	err = ocaml_probes_read_elf(elf, ret);
 	elf_close(elf);
 	return err;
 }
@@ -270,8 +269,8 @@ static int read_memory(pid_t pid, uint64_t address, void *ret, size_t size)
 	return err;
 }
 
-void ocaml_place(int fd, const struct ocaml_runtime *r, pid_t pid, const struct maps_entry *e,
-		 struct ocaml_place *ret)
+void ocaml_probes_place(int fd, const struct ocaml_runtime *r, pid_t pid,
+			const struct maps_entry *e, struct ocaml_place *ret)
 {
 	struct elf *elf;
 	*ret = (struct ocaml_place){.tls = OCAML_TLS_NONE};
@@ -295,69 +294,9 @@ void ocaml_place(int fd, const struct ocaml_runtime *r, pid_t pid, const struct 
 	}
 }
 
-int ocaml_ring_is_on(pid_t pid, const struct ocaml_place *p)
+int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_place *p)
 {
 	uint64_t flag;
 	int err = read_memory(pid, p->flag, &flag, sizeof(flag));
 	return err ? err : flag != 0;
-}
-
-/*
- * Each of these stands in every OCaml 5 runtime, as a string of its own. libebtrace-probes knows the
- * second one too, OCaml 4 the first.
- */
-static const char *const variables[] = {"OCAMLRUNPARAM", "OCAML_RUNTIME_EVENTS_START"};
-#define VARIABLES (sizeof(variables) / sizeof(variables[0]))
-
-/* Finds a string that is more than the tail of another one. */
-static bool holds_string(const char *buf, size_t bytes, const char *string)
-{
-	char needle[40] = {0};
-	size_t n = strlen(string);
-	memcpy(needle + 1, string, n);
-	return memmem(buf, bytes, needle, n + 2);
-}
-
-static bool holds_variables(int fd)
-{
-	static const size_t overlap = 40;
-	char buf[65536 + 40];
-	size_t kept = 0;
-	ssize_t n;
-	unsigned found = 0;
-	for (off_t at = 0; at < MAX_SCANNED && (n = pread(fd, buf + kept, 65536, at)) > 0;
-	     at += n) {
-		size_t have = kept + (size_t)n;
-		for (unsigned i = 0; i < VARIABLES; i++)
-			if (holds_string(buf, have, variables[i]))
-				found |= 1u << i;
-		if (found == (1u << VARIABLES) - 1)
-			return true;
-		kept = have < overlap ? have : overlap;
-		memmove(buf, buf + have - kept, kept);
-	}
-	return false;
-}
-
-bool ocaml_is_stripped_file(int fd)
-{
-	struct elf *elf;
-	struct elf_symbol begin = {.name = "caml_ev_begin"};
-	if (elf_open(fd, &elf))
-		return false;
-	bool stripped = !elf_find(elf, &begin, 1) && holds_variables(fd);
-	elf_close(elf);
-	return stripped;
-}
-
-bool ocaml_is_stripped(pid_t pid)
-{
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	bool stripped = ocaml_is_stripped_file(fd);
-	close(fd);
-	return stripped;
 }

@@ -8,8 +8,8 @@
  * the bytecode interpreter; only symbols are needed, and those that the runtime exports survive
  * strip.
  */
-#ifndef PROC_OCAML_H
-#define PROC_OCAML_H
+#ifndef RUNTIME_OCAML_PROBES_H
+#define RUNTIME_OCAML_PROBES_H
 
 #include <ebtrace/cursor.h>
 #include <stdbool.h>
@@ -60,10 +60,10 @@ struct ocaml_runtime {
  * Reads what the file holds. 0; -ENOENT: no OCaml 5 runtime; -ENOEXEC: no ELF file; -ENOTSUP: one
  * whose code is not understood; -errno.
  */
-int ocaml_read(int fd, struct ocaml_runtime *ret);
+int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
 /* The same of a file that is open already. */
 struct elf;
-int ocaml_read_elf(struct elf *elf, struct ocaml_runtime *ret);
+int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
 struct ocaml_place {
 	uint64_t flag;	    /* address in the process */
@@ -76,13 +76,9 @@ struct ocaml_place {
  * Where the runtime lies in a process that maps the file as `e` says. What must be read from the
  * process's memory and cannot leaves the domains unknown (OCAML_TLS_NONE).
  */
-void ocaml_place(int fd, const struct ocaml_runtime *r, pid_t pid, const struct maps_entry *e,
-		 struct ocaml_place *ret);
+void ocaml_probes_place(int fd, const struct ocaml_runtime *r, pid_t pid,
+			const struct maps_entry *e, struct ocaml_place *ret);
 /* 1: the program's own ring is on; 0: it is off; -errno: its memory cannot be read. */
-int ocaml_ring_is_on(pid_t pid, const struct ocaml_place *p);
-
-/* True if the executable is an OCaml 5 program none of whose symbols are left. */
-bool ocaml_is_stripped(pid_t pid);
-bool ocaml_is_stripped_file(int fd); /* the same of a program's file */
+int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_place *p);
 
 #endif

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/ebtrace_probes.h"
+
+#include <stddef.h>
+
+#include "proc/notes.h"
+
+static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
+{
+	struct notes notes;
+	(void)elf;
+	if (notes_read(fd, "ebtrace", &notes))
+		return;
+	ret->markers = notes.sites;
+	notes_done(&notes);
+}
+
+static const char *const libraries[] = {"libebtrace-probes.", NULL};
+
+const struct runtime runtime_ebtrace_probes = {
+	.name = "ebtrace-probes",
+	.libraries = libraries,
+	.recognise = recognise,
+};

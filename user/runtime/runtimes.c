@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "runtime/runtimes.h"
+
+#include <stddef.h>
+
+#include "proc/elf.h"
+#include "runtime/ebtrace_probes.h"
+#include "runtime/ocaml.h"
+
+const struct runtime *const runtimes[RUNTIMES] = {&runtime_ebtrace_probes, &runtime_ocaml};
+
+void runtimes_recognise(int fd, struct elf *elf, struct runtime_file *ret)
+{
+	*ret = (struct runtime_file){0};
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		runtimes[i]->recognise(fd, elf, ret);
+}
+
+enum ebt_release runtimes_release(int fd)
+{
+	struct elf *elf;
+	struct runtime_file file;
+	if (elf_open(fd, &elf))
+		return EBT_RELEASE_AUTO;
+	runtimes_recognise(fd, elf, &file);
+	elf_close(elf);
+	return file.release;
+}
+
+bool runtimes_is_hidden(int fd)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->is_hidden && runtimes[i]->is_hidden(fd))
+			return true;
+	return false;
+}
+
+static bool needs_library(struct elf *elf, const struct runtime *r)
+{
+	for (const char *const *name = r->libraries; *name; name++)
+		if (elf_needs(elf, *name))
+			return true;
+	return false;
+}
+
+bool runtimes_may_have_ring(int fd)
+{
+	struct elf *elf;
+	struct runtime_file file;
+	if (elf_open(fd, &elf))
+		return false;
+	runtimes_recognise(fd, elf, &file);
+	bool has = file.markers || file.release;
+	for (unsigned i = 0; i < RUNTIMES && !has; i++)
+		has = needs_library(elf, runtimes[i]);
+	elf_close(elf);
+	return has || runtimes_is_hidden(fd);
+}
+
+bool runtimes_explain(int fd, char *ret_reason)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->explain && runtimes[i]->explain(fd, ret_reason))
+			return true;
+	return false;
+}
