@@ -15,10 +15,10 @@ static struct bpf_targets t;
 static struct stat st;
 static uint64_t told_since;
 
-static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+static void unwatched(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns)
 {
 	(void)ctx;
-	(void)process;
+	(void)pid;
 	told_since = since_ns < until_ns ? since_ns : 0;
 }
 
@@ -26,7 +26,7 @@ static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t u
 static uint64_t life_from(uint64_t exec_ns)
 {
 	int slot = bpf_targets_put_aside(&t);
-	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid(), 1);
+	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid());
 	if (slot < 0 || !target)
 		abort();
 	told_since = 0;

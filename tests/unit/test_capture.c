@@ -67,7 +67,7 @@ static void wild_text(char *ret, size_t cap)
 static void wild_item(struct capture_item *item)
 {
 	memset(item, 0, sizeof(*item));
-	item->what = 1 + rnd() % 6;
+	item->what = 1 + rnd() % 5;
 	struct capture_session *s = &item->session;
 	struct capture_process *p = &item->process;
 	switch (item->what) {
@@ -75,6 +75,7 @@ static void wild_item(struct capture_item *item)
 		wild_text(s->source, sizeof(s->source));
 		wild_text(s->clock, sizeof(s->clock));
 		s->start_ns = wild(), s->run_begin_ns = wild(), s->run_end_ns = wild();
+		s->known = (uint32_t)rnd() % 64;
 		s->monotonic_ns = wild(), s->realtime_ns = wild(), s->boottime_ns = wild();
 		break;
 	case CAPTURE_PROCESS:
@@ -89,10 +90,6 @@ static void wild_item(struct capture_item *item)
 	case CAPTURE_NAME:
 		item->name.pid = (uint32_t)wild(), item->name.id = (uint32_t)wild();
 		wild_text(item->name.text, sizeof(item->name.text));
-		break;
-	case CAPTURE_INCARNATION:
-		item->incarnation = (struct capture_incarnation){(uint32_t)wild(), (uint32_t)wild(),
-								 rnd() & 1, wild()};
 		break;
 	case CAPTURE_RECOVERED:
 		item->recovered.events = wild(), item->recovered.words = wild();
@@ -113,7 +110,6 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 {
 	const struct capture_process *p = &a->process, *q = &b->process;
 	const struct capture_session *s = &a->session, *t = &b->session;
-	const struct capture_incarnation *i = &a->incarnation, *k = &b->incarnation;
 	if (a->what != b->what)
 		return false;
 	switch (a->what) {
@@ -122,7 +118,8 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 	case CAPTURE_SESSION:
 		return same_text(s->source, t->source, sizeof(s->source)) &&
 		       same_text(s->clock, t->clock, sizeof(s->clock)) &&
-		       !memcmp(&s->start_ns, &t->start_ns, 6 * sizeof(uint64_t));
+		       !memcmp(&s->start_ns, &t->start_ns, 6 * sizeof(uint64_t)) &&
+		       s->known == t->known;
 	case CAPTURE_PROCESS:
 		return same_text(p->producer, q->producer, sizeof(p->producer)) &&
 		       same_text(p->runtime, q->runtime, sizeof(p->runtime)) &&
@@ -132,9 +129,6 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 	case CAPTURE_NAME:
 		return a->name.pid == b->name.pid && a->name.id == b->name.id &&
 		       !strcmp(a->name.text, b->name.text);
-	case CAPTURE_INCARNATION:
-		return i->pid == k->pid && i->ordinal == k->ordinal &&
-		       i->start_known == k->start_known && i->start_boot_ns == k->start_boot_ns;
 	case CAPTURE_RECOVERED:
 		return !memcmp(&a->recovered, &b->recovered, sizeof(a->recovered));
 	case CAPTURE_TOTALS:

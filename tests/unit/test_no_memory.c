@@ -13,7 +13,6 @@
 #include "sink/stat.h"
 #include "sink/text.h"
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -117,7 +116,7 @@ static int tell(struct session *s, struct sink *k, uint32_t pid, uint64_t *ts)
 		}
 		struct ebt_event copy = ev;
 		s->totals.events++;
-		s->totals.first_ns = s->totals.first_ns ? s->totals.first_ns : ev.ts;
+		s->totals.first_ns = s->totals.timed++ ? s->totals.first_ns : ev.ts;
 		s->totals.last_ns = ev.ts;
 		counting = true;
 		err = sink_events(k, &ev, 1);
@@ -135,16 +134,16 @@ static int run(const char *name, int fd)
 	struct session *s;
 	struct sink *k;
 	uint64_t ts = 1000;
-	if (session_new(&s) || enter_processes(s, 46))
+	if (session_new(&s))
 		abort();
-	s->source = "ring+bpf";
-	s->run_begin_ns = 900;
+	s->origins = ORIGIN_RING | ORIGIN_BPF;
+	s->run_begin = moment_at(900);
 	for (uint32_t pid = 40; pid < 46; pid++) {
-		struct process *p = processes_announce(&s->processes, pid);
+		struct session_process *p = session_process(s, pid);
 		snprintf(p->comm, sizeof(p->comm), "program %u", pid);
 		snprintf(p->producer, sizeof(p->producer), "ocaml 5.3");
 		for (uint32_t id = 1; id < 5; id++)
-			processes_set_user_name(&s->processes, pid, id, "a user event");
+			session_set_user_name(s, pid, id, "a user event");
 	}
 	counting = true;
 	int err = make(name, s, fd, &k);
@@ -152,7 +151,7 @@ static int run(const char *name, int fd)
 	if (!err) {
 		for (uint32_t pid = 40; !err && pid < 46; pid++)
 			err = tell(s, k, pid, &ts);
-		s->run_end_ns = ts + 100;
+		s->run_end = moment_at(ts + 100);
 		counting = true;
 		int end = sink_end(k);
 		counting = false;

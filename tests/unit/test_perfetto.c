@@ -11,7 +11,6 @@
 #include "sink/perfetto_places.h"
 #include "tests/tap.h"
 #include "tests/unit/perfetto_reader.h"
-#include "tests/unit/processes_fixture.h"
 
 static struct session *session;
 static struct sink *sink;
@@ -20,8 +19,7 @@ static int fd;
 static void start(void)
 {
 	fd = memfd_create("trace", MFD_CLOEXEC);
-	if (fd < 0 || session_new(&session) || enter_processes(session, 64) ||
-	    perfetto_new(session, fd, &sink))
+	if (fd < 0 || session_new(&session) || perfetto_new(session, fd, &sink))
 		abort();
 }
 
@@ -48,6 +46,7 @@ static void stop(void)
 /* Ends the trace and compares what is between the line of the clock and the summary. */
 static void check(const char *name, const char *want)
 {
+	session->totals.timed = 1;
 	session->totals.last_ns = 100;
 	is(sink_end(sink), 0, "the trace is written");
 	char *text = written();
@@ -78,8 +77,9 @@ static void push(struct ebt_event ev)
 static void test_basics(void)
 {
 	start();
-	session->clock_at = (struct session_clock){5, 6, 7};
-	strcpy(processes_announce(&session->processes, 7)->comm, "prog");
+	for (unsigned i = 0; i < 3; i++)
+		session->timebase.at[i] = moment_at(5 + i);
+	strcpy(session_process(session, 7)->comm, "prog");
 	PUSH(10, EBT_BEGIN, .id = 6);
 	PUSH(11, EBT_BEGIN, .id = 7);
 	PUSH(12, EBT_END, .id = 7);
@@ -92,9 +92,10 @@ static void test_basics(void)
 	      "track 7/domain_3\n14 begin 7/domain_3 minor\n15 end 7/domain_3\n");
 
 	start();
-	session->clock_at = (struct session_clock){5, 6, 7};
+	for (unsigned i = 0; i < 3; i++)
+		session->timebase.at[i] = moment_at(5 + i);
 	session->totals = (struct totals){.events = 9, .lost_events = 8, .late = 2};
-	session->run_end_ns = 50;
+	session->run_end = moment_at(50);
 	is(sink_end(sink), 0, "a trace without an event is one");
 	char *text = written();
 	is_str(text,
@@ -118,9 +119,9 @@ static void test_basics(void)
 static void test_user(void)
 {
 	start();
-	processes_set_user_name(&session->processes, 7, 1, "a.span");
-	processes_set_user_name(&session->processes, 7, 2, "b.span");
-	processes_set_user_name(&session->processes, 7, 3, "an.int");
+	session_set_user_name(session, 7, 1, "a.span");
+	session_set_user_name(session, 7, 2, "b.span");
+	session_set_user_name(session, 7, 3, "an.int");
 	PUSH(1, EBT_SPAN_BEGIN, .id = 1);
 	PUSH(2, EBT_SPAN_BEGIN, .id = 2);
 	PUSH(3, EBT_SPAN_END, .id = 1);
@@ -137,11 +138,11 @@ static void test_user(void)
 
 	start();
 	PUSH(1, EBT_SPAN_BEGIN, .id = 1);
-	processes_set_user_name(&session->processes, 7, 1, "late.name");
-	strcpy(processes_announce(&session->processes, 7)->producer, "ocaml 5.3");
+	session_set_user_name(session, 7, 1, "late.name");
+	strcpy(session_process(session, 7)->producer, "ocaml 5.3");
 	PUSH(2, EBT_SPAN_END, .id = 1);
 	PUSH(3, EBT_SPAN_BEGIN, .id = 1);
-	strcpy(processes_announce(&session->processes, 7)->comm, "prog");
+	strcpy(session_process(session, 7)->comm, "prog");
 	PUSH(4, EBT_SPAN_END, .id = 1);
 	PUSH(5, EBT_UNIT, .id = 1);
 	check("names that become known later are told again",
@@ -188,7 +189,7 @@ static void test_payloads(void)
 {
 	uint64_t buckets[] = {3, 0, 500};
 	start();
-	processes_set_user_name(&session->processes, 7, 1, "c");
+	session_set_user_name(session, 7, 1, "c");
 	push_payload(EBT_CUSTOM, "h\xc3\xa9", 3, 0);
 	push_payload(EBT_CUSTOM, "\0\1\xff", 3, EBT_F_CUT);
 	push_payload(EBT_CUSTOM, "", 0, 0);
@@ -271,14 +272,14 @@ static void test_cuts(void)
 static void test_processes(void)
 {
 	start();
-	strcpy(processes_announce(&session->processes, 7)->comm, "sh");
+	strcpy(session_process(session, 7)->comm, "sh");
 	PUSH(1, EBT_BEGIN, .id = 6);
 	PUSH(2, EBT_PROCESS, .id = EBT_PROCESS_FORK, .arg = {8});
 	PUSH_OF(8, 3, EBT_BEGIN, .id = 11, .domain = EBT_NO_DOMAIN, .tid = 80);
 	PUSH_OF(8, 4, EBT_BEGIN, .id = 11, .domain = EBT_NO_DOMAIN, .tid = 81);
 	PUSH_OF(8, 5, EBT_PROCESS, .id = EBT_PROCESS_EXIT);
 	PUSH(6, EBT_PROCESS, .id = EBT_PROCESS_EXEC);
-	strcpy(processes_announce(&session->processes, 7)->comm, "ls");
+	strcpy(session_process(session, 7)->comm, "ls");
 	PUSH(7, EBT_BEGIN, .id = 6);
 	PUSH(8, EBT_END, .id = 6);
 	check("fork, exec and exit are on the track of the process, and end what is open in it",
@@ -302,7 +303,7 @@ static void test_many_names(void)
 	for (uint32_t i = 0; i < 2 * PACKETS_NAMES + 10; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "name.%u", i);
-		processes_set_user_name(&session->processes, 7, i % 5, name);
+		session_set_user_name(session, 7, i % 5, name);
 		PUSH(i + 1, EBT_UNIT, .id = i % 5);
 		if (i % 1000 == 0)
 			PUSH(i + 1, EBT_COUNTER, .id = 1);
@@ -398,6 +399,7 @@ static void test_random(void)
 	start();
 	for (uint64_t i = 1; i < 30000; i++)
 		push_random(i);
+	session->totals.timed = 1;
 	session->totals.last_ns = 30000;
 	is(sink_end(sink), 0, "events of all kinds in any order are written");
 	char *text = written();
@@ -427,8 +429,8 @@ static void test_interrupted(void)
 	}
 	is(wrong, 0, "wherever it is flushed, a trace ends behind a packet");
 
-	if (session_new(&session) || enter_processes(session, 64) ||
-	    (fd = open("/dev/full", O_WRONLY | O_CLOEXEC)) < 0 || perfetto_new(session, fd, &sink))
+	if (session_new(&session) || (fd = open("/dev/full", O_WRONLY | O_CLOEXEC)) < 0 ||
+	    perfetto_new(session, fd, &sink))
 		abort();
 	PUSH(1, EBT_BEGIN, .id = 6);
 	is(sink_end(sink), -ENOSPC, "a full disk is told");

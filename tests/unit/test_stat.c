@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
 
 #define US    1000u
 #define MINOR STAT_PHASE_minor
@@ -90,15 +89,15 @@ static void check(const char *name, uint64_t begin_us, const struct step *steps,
 {
 	struct session *s;
 	struct stat_model m;
-	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
+	if (session_new(&s) || stat_model_init(&m, s))
 		abort();
-	s->run_begin_ns = begin_us * US;
+	s->run_begin = (struct moment){begin_us * US, begin_us != 0};
 	for (size_t i = 0; i < count; i++) {
 		struct ebt_event ev = event_of(&steps[i]);
 		if (stat_model_push(&m, &ev))
 			abort();
 	}
-	s->run_end_ns = begin_us ? 1000 * US : 0;
+	s->run_end = (struct moment){begin_us ? 1000 * US : 0, begin_us != 0};
 	if (stat_model_end(&m))
 		abort();
 	char got[1024];
@@ -296,9 +295,9 @@ static void test_counts(void)
 	struct stat_model m;
 	struct stat_process total;
 	memset(&total, 0, sizeof(total));
-	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
+	if (session_new(&s) || stat_model_init(&m, s) || !session_process(s, 1))
 		abort();
-	strcpy(processes_announce(&s->processes, 1)->producer, "ocaml 5.5");
+	strcpy(session_process(s, 1)->producer, "ocaml 5.5");
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
 		if (stat_model_push(&m, &ev))
@@ -337,9 +336,10 @@ static void test_random(void)
 	for (unsigned round = 0; round < 300; round++) {
 		struct session *s;
 		struct stat_model m;
-		if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
+		if (session_new(&s) || stat_model_init(&m, s))
 			abort();
-		s->run_begin_ns = random() % 2 ? 300 * US : 0;
+		if (random() % 2)
+			s->run_begin = moment_at(300 * US);
 		uint64_t us = 100;
 		for (unsigned i = 0; i < 400; i++) {
 			static const uint16_t kinds[] = {EBT_BEGIN,   EBT_END,	     EBT_END,
@@ -358,7 +358,8 @@ static void test_random(void)
 			if (stat_model_push(&m, &ev))
 				abort();
 		}
-		s->run_end_ns = s->run_begin_ns ? us * US : 0;
+		if (s->run_begin.known)
+			s->run_end = moment_at(us * US);
 		if (stat_model_end(&m))
 			abort();
 		insane += !is_sane(&m);
@@ -371,15 +372,16 @@ static void test_random(void)
 }
 
 /* How many lines of 1 ms the events make, with the report's one behind them. */
-static unsigned lines_of(uint64_t begin_ns, const uint64_t *ts, unsigned count, uint64_t advance_ns)
+static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count,
+			 uint64_t advance_ns)
 {
 	struct session *s;
 	struct sink *k;
 	struct stat_options o = {.json = true, .interval_ns = 1000000};
 	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
+	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
 		abort();
-	s->run_begin_ns = begin_ns;
+	s->run_begin = begin;
 	for (unsigned i = 0; i < count; i++) {
 		struct ebt_event ev = {.ts = ts[i], .kind = i % 2 ? EBT_END : EBT_BEGIN, .pid = 1};
 		if (sink_events(k, &ev, 1))
@@ -405,9 +407,9 @@ static void test_line_of_a_pause(void)
 	struct sink *k;
 	struct stat_options o = {.json = true, .interval_ns = 1000000};
 	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
+	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
 		abort();
-	s->run_begin_ns = 1000000;
+	s->run_begin = moment_at(1000000);
 	for (unsigned i = 0; i < 8; i++) {
 		struct ebt_event ev = {.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
 				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
@@ -431,13 +433,16 @@ static void test_line_of_a_pause(void)
 
 static void test_lines(void)
 {
+	const struct moment none = {0};
 	static const uint64_t few[] = {1000000, 1500000, 3500000, 4100000};
 	static const uint64_t far[] = {1000000, UINT64_MAX - 7, UINT64_MAX - 6, UINT64_MAX};
 	static const uint64_t old[] = {1000000, 2000000, 9000000, 9100000};
-	is(lines_of(0, few, 4, 0), 3 + 1, "a file has a line for each interval that is over");
-	is(lines_of(0, few, 4, 90000000), 3 + 1, "but time goes on by its events alone");
-	is(lines_of(8000000, old, 4, 12500000), 4 + 1, "a live run has lines without events");
-	ok(lines_of(0, far, 4, 0) < 150, "an endless silence is a line, not endless lines");
+	is(lines_of(none, few, 4, 0), 3 + 1, "a file has a line for each interval that is over");
+	is(lines_of(none, few, 4, 90000000), 3 + 1, "but time goes on by its events alone");
+	is(lines_of(moment_at(8000000), old, 4, 12500000), 4 + 1,
+	   "a live run has lines without events");
+	is(lines_of(moment_at(0), few, 4, 12500000), 12 + 1, "also one that began at moment 0");
+	ok(lines_of(none, far, 4, 0) < 150, "an endless silence is a line, not endless lines");
 }
 
 int main(void)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
 
 #define US    1000u
 #define NONE  EBT_NO_DOMAIN
@@ -47,10 +46,10 @@ static void check(const char *name, const struct step *s, const char *want)
 	struct session *session;
 	struct stat_model m;
 	char got[512] = "", *at = got;
-	if (session_new(&session) || enter_processes(session, 64) || stat_model_init(&m, session))
+	if (session_new(&session) || stat_model_init(&m, session))
 		abort();
-	session->run_begin_ns = 1000 * US;
-	session->run_end_ns = 9000 * US;
+	session->run_begin = moment_at(1000 * US);
+	session->run_end = moment_at(9000 * US);
 	for (; s->us; s++) {
 		struct ebt_event ev = event_of(s);
 		if (stat_model_push(&m, &ev))

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
 
 #define ROUNDS 300
 #define EVENTS 400
@@ -117,10 +116,11 @@ static bool try(uint32_t seed)
 	struct stat_model sleeps, wakes;
 	uint64_t now = 1000000000;
 	state = seed;
-	if (session_new(&session) || enter_processes(session, 16) ||
-	    stat_model_init(&sleeps, session) || stat_model_init(&wakes, session))
+	if (session_new(&session) || stat_model_init(&sleeps, session) ||
+	    stat_model_init(&wakes, session))
 		abort();
-	session->run_begin_ns = draw(2) ? now : 0;
+	if (draw(2))
+		session->run_begin = moment_at(now);
 	bool found = true;
 	for (int i = 0; i < EVENTS; i++) {
 		now += 1 + draw(draw(50) ? 5000 : 900000000);

@@ -25,7 +25,8 @@ static void test_sum(void)
 	ok(!memcmp(&sum, &full, sizeof(sum)), "the sum of nothing and one output is that output's");
 	totals_add(&sum, &zero);
 	ok(!memcmp(&sum, &full, sizeof(sum)), "an output without events changes nothing");
-	struct totals next = {.events = 5, .first_ns = 7000, .last_ns = 8000, .unwatched_ns = 1};
+	struct totals next = {
+		.events = 5, .timed = 5, .first_ns = 7000, .last_ns = 8000, .unwatched_ns = 1};
 	totals_add(&sum, &next);
 	ok(sum.events == full.events + 5 && sum.unwatched_ns == full.unwatched_ns + 1 &&
 		   sum.late == full.late,
@@ -40,9 +41,9 @@ static void test_pack(void)
 	struct totals back;
 	totals_pack(&full, kept);
 	const uint64_t want[TOTALS_KEPT] = {
-		full.events,	     full.lost_events,	 full.lost_words,
-		full.history_events, full.history_words, full.late,
-		full.damaged,	     full.first_ns,	 full.last_ns};
+		full.events,	    full.lost_events, full.lost_words, full.history_events,
+		full.history_words, full.late,	      full.damaged,    full.first_ns,
+		full.last_ns,	    full.timed};
 	ok(!memcmp(kept, want, sizeof(want)), "a capture keeps them in the order of its format");
 	memset(&back, 0xff, sizeof(back));
 	totals_unpack(kept, &back);

@@ -31,6 +31,7 @@ struct summary {
 	uint64_t (*by_domain)[EBT_KINDS];
 	uint32_t domains;
 	uint64_t first_ns, last_ns;
+	bool has_time; /* the two are known */
 	uint64_t damage_offset[DAMAGES];
 	uint32_t damages;
 };
@@ -50,8 +51,9 @@ static int count_event(const struct ebt_event *ev, const void *payload, size_t b
 		return 0;
 	s->count[ev->kind]++;
 	s->by_domain[ev->domain][ev->kind]++;
-	if (!s->first_ns || ev->ts < s->first_ns)
+	if (!s->has_time || ev->ts < s->first_ns)
 		s->first_ns = ev->ts;
+	s->has_time = true;
 	if (ev->ts > s->last_ns)
 		s->last_ns = ev->ts;
 	return 0;
@@ -99,7 +101,7 @@ static void print_text(const char *name, const struct ebt_cursor_info *i, const 
 	print("\n");
 	print("  rings      %" PRIu32 " of %" PRIu32 " words\n", i->max_domains, i->ring_words);
 	print("  events     %" PRIu64 "\n", i->events);
-	if (s->first_ns)
+	if (s->has_time)
 		print("  time span  %.6f s, from %" PRIu64 " ns\n",
 		      (double)(s->last_ns - s->first_ns) / 1e9, s->first_ns);
 	print("  lost       ");
@@ -200,7 +202,7 @@ static int tell_file(const char *path, const struct opts *o)
 
 static int tell_process(pid_t pid, const struct opts *o)
 {
-	struct process_status p;
+	struct process p;
 	int status = open_process(pid, &p);
 	if (status)
 		return status;

@@ -27,7 +27,7 @@ struct report {
 	const struct session *session;
 	const struct census *census;
 	const struct capture_source *capture;
-	const struct process **processes; /* by pid */
+	const struct session_process **processes; /* by pid */
 	size_t process_count;
 };
 
@@ -58,30 +58,29 @@ static const struct sink_ops census_ops = {
 
 static int by_pid(const void *a, const void *b)
 {
-	const struct process *const *p = a, *const *q = b;
+	const struct session_process *const *p = a, *const *q = b;
 	return ((*p)->pid > (*q)->pid) - ((*p)->pid < (*q)->pid);
 }
 
 static int list_processes(struct report *r)
 {
-	const struct processes *ps = &r->session->processes;
-	const struct process *p = NULL;
-	size_t n = 0;
-	while ((p = processes_next(ps, p)))
+	size_t at = 0, n = 0;
+	while (session_next_process(r->session, &at))
 		n++;
-	r->processes = calloc(n + 1, sizeof(struct process *));
+	r->processes = calloc(n + 1, sizeof(struct session_process *));
 	if (!r->processes)
 		return -ENOMEM;
-	while ((p = processes_next(ps, p)))
+	at = 0;
+	for (const struct session_process *p; (p = session_next_process(r->session, &at));)
 		r->processes[r->process_count++] = p;
-	qsort(r->processes, n, sizeof(struct process *), by_pid);
+	qsort(r->processes, n, sizeof(struct session_process *), by_pid);
 	return 0;
 }
 
 static void print_processes(const struct report *r)
 {
 	for (size_t i = 0; i < r->process_count; i++) {
-		const struct process *p = r->processes[i];
+		const struct session_process *p = r->processes[i];
 		print("  process    %" PRIu32, p->pid);
 		if (*p->comm)
 			print(", %s", p->comm);
@@ -108,16 +107,18 @@ static void print_damage(const struct report *r)
 
 static void print_text(const struct report *r)
 {
+	char origins[ORIGIN_TEXT_BYTES];
 	const struct totals *t = &r->session->totals;
 	const struct capture_stats *s = capture_source_stats(r->capture);
 	print("%s: capture, version %" PRIu32 ", of %s%s\n", r->name, s->version,
-	      r->session->source, s->whole ? "" : " (interrupted: without its end)");
+	      origin_text(r->session->origins, origins),
+	      s->whole ? "" : " (interrupted: without its end)");
 	if (!s->whole)
 		print("  recover    'ebtrace FILE -o WHOLE.ebt' writes what it holds, with an "
 		      "end\n");
 	print_processes(r);
 	print("  events     %" PRIu64 "\n", t->events);
-	if (t->first_ns)
+	if (t->timed)
 		print("  time span  %.6f s, from %" PRIu64 " ns\n",
 		      (double)(t->last_ns - t->first_ns) / 1e9, t->first_ns);
 	print("  lost       ");
@@ -150,7 +151,7 @@ static void put_json_processes(struct json *j, const struct report *r)
 {
 	json_key_open(j, "processes", '[');
 	for (size_t i = 0; i < r->process_count; i++) {
-		const struct process *p = r->processes[i];
+		const struct session_process *p = r->processes[i];
 		json_open(j, '{');
 		json_key_u64(j, "pid", p->pid);
 		json_key_str(j, "producer", p->producer);
@@ -164,7 +165,7 @@ static void put_json_processes(struct json *j, const struct report *r)
 static void print_json(const struct report *r)
 {
 	const struct capture_stats *s = capture_source_stats(r->capture);
-	const struct process *p = processes_next(&r->session->processes, NULL);
+	const struct session_process *p = session_first_process(r->session);
 	struct json_line line;
 	struct json *j = &line.json;
 	print_json_begin(&line);
@@ -172,7 +173,8 @@ static void print_json(const struct report *r)
 	json_key_str(j, "name", r->name);
 	json_key_str(j, "format", "capture");
 	json_key_u64(j, "version", s->version);
-	json_key_str(j, "source", r->session->source);
+	char origins[ORIGIN_TEXT_BYTES];
+	json_key_str(j, "source", origin_text(r->session->origins, origins));
 	json_key_str(j, "producer", p ? p->producer : "");
 	json_key_bool(j, "whole", s->whole);
 	put_json_processes(j, r);

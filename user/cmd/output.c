@@ -342,7 +342,7 @@ int output_close(struct output *out, const struct session *s, int status)
 {
 	int err = out->failed ? out->err : 0;
 	/* Of a run that was refused before its first event there is nothing to keep. */
-	if (out->file.regular && status && !session_run_totals(s).first_ns) {
+	if (out->file.regular && status && !session_run_totals(s).timed) {
 		sink_free(&out->sink);
 		outfile_drop(&out->file);
 		return status;

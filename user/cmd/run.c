@@ -59,8 +59,9 @@ static void tell_wrapped(const struct opts *o, const struct session *session)
 	if (!words || log_level < LOG_NORMAL)
 		return;
 	bool ocaml = false, ours = false;
-	const struct process *p = NULL;
-	while ((p = processes_next(&session->processes, p))) {
+	size_t at = 0;
+	const struct session_process *p;
+	while ((p = session_next_process(session, &at))) {
 		bool is_ocaml = !strncmp(p->producer, "ocaml", 5);
 		ocaml |= is_ocaml;
 		ours |= *p->producer && !is_ocaml;
@@ -87,17 +88,13 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 {
 	if (o->file_count)
 		return tracer_files(o, session, sink);
-	session->clock_at = (struct session_clock){
-		.monotonic_ns = clock_ns(CLOCK_MONOTONIC),
-		.realtime_ns = clock_ns(CLOCK_REALTIME),
-		.boottime_ns = clock_ns(CLOCK_BOOTTIME),
-	};
+	session->timebase = timebase_now();
 	if (o->snapshot)
 		return tracer_files(o, session, sink);
-	session->run_begin_ns = session->clock_at.monotonic_ns;
+	session->run_begin = session->timebase.at[TIMEBASE_MONOTONIC];
 	int status = tracer_live(o, session, sink);
-	if (!session->run_end_ns)
-		session->run_end_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!session->run_end.known)
+		session->run_end = moment_at(now_ns());
 	tell_wrapped(o, session);
 	return status;
 }

@@ -54,7 +54,7 @@ static int run(const struct opts *o, struct session *session)
 		return status;
 	status = run_into(o, session, &out.sink);
 	/* Of a run that was refused the reason has been said. */
-	if (status && !session->totals.first_ns)
+	if (status && !session->totals.timed)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
 	if (!o->file_count && !o->snapshot)

@@ -219,7 +219,7 @@ bool target_ended(struct target *t)
 
 void target_usage(const struct target *t, struct session *s)
 {
-	struct process *p = processes_announced(&s->processes, t->process);
+	struct session_process *p = session_find_process(s, (uint32_t)t->pid);
 	if (!t->reaped || !t->has_usage || !p)
 		return;
 	p->usage.known = true;

@@ -54,11 +54,11 @@ static int run(const struct opts *o, struct session *session)
 	if (status)
 		return status;
 	status = run_into(o, session, &out.sink);
-	bool wall = o->time == TEXT_TIME_WALL && session->totals.first_ns;
-	if (wall && !session->clock_at.realtime_ns)
+	bool wall = o->time == TEXT_TIME_WALL && session->totals.timed;
+	if (wall && !session->timebase.at[TIMEBASE_REALTIME].known)
 		complain("a ring file does not tell the time of day; times are those since its "
 			 "first event");
-	bool refused = status && !session->totals.first_ns;
+	bool refused = status && !session->totals.timed;
 	if (refused)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
@@ -67,7 +67,7 @@ static int run(const struct opts *o, struct session *session)
 	if (out.failed)
 		return status;
 	struct totals totals = session_run_totals(session);
-	if (!status || totals.first_ns)
+	if (!status || totals.timed)
 		say_totals(o, &totals);
 	if (!o->file_count && !o->snapshot)
 		output_tell_limit(&out);

@@ -197,7 +197,7 @@ static int run(struct tracer *t)
 	}
 	int err = follow_end(t->follow);
 	follow_usage(t->follow, false);
-	t->session->run_end_ns = now_ns();
+	t->session->run_end = moment_at(now_ns());
 	if (!err)
 		err = pump_stop(t->pump);
 	if (!err)
@@ -263,18 +263,19 @@ static int check_something(struct tracer *t)
 static int add_pids(struct tracer *t)
 {
 	for (unsigned i = 0; i < t->opts->pid_count; i++) {
-		struct process_status p;
+		struct process p;
 		int status = open_process(t->opts->pids[i], &p);
 		if (status)
 			return status;
+		struct session_process *sp = session_process(t->session, (uint32_t)p.pid);
+		if (!sp)
+			return EXIT_ERROR;
+		memcpy(sp->comm, p.comm, sizeof(sp->comm));
 		int err = follow_add(t->follow, p.pid);
 		if (err) {
 			complain("cannot follow process %d: %s", p.pid, strerror(-err));
 			return EXIT_ERROR;
 		}
-		struct processes *ps = &t->session->processes;
-		struct process *known = processes_announce(ps, processes_find(ps, (uint32_t)p.pid));
-		memcpy(known->comm, p.comm, sizeof(known->comm));
 	}
 	int err = follow_scan(t->follow);
 	if (err) {
@@ -317,7 +318,6 @@ static int start_program(struct tracer *t)
 		t->target.go_fd = -1;
 		return err == -ENOENT ? 127 : 126;
 	}
-	t->target.process = processes_find(&t->session->processes, (uint32_t)t->target.pid);
 	follow_begun(t->follow, t->target.pid);
 	int status = t->target.traced ? attach(t, t->target.pid) : 0;
 	/* It has not run its first instruction yet: what cannot be traced as asked does not run. */
@@ -383,6 +383,7 @@ static int begin(struct tracer *t)
 	int status = probing_new(t->opts, t->opts->program && t->target.record, t->session,
 				 t->inspect, on_change, t, &t->bpf, t->no_bpf);
 	if (!status && t->bpf) {
+		t->session->origins = ORIGIN_BPF | (t->opts->mode == MODE_PROBES ? 0 : ORIGIN_RING);
 		err = pump_add_source(t->pump, t->bpf);
 		if (!err)
 			err = watch_fd(t, bpf_source_fd(t->bpf));
@@ -392,7 +393,6 @@ static int begin(struct tracer *t)
 		return status;
 	if (t->bpf && !opts_watermarks(t->opts))
 		ring_source_ringless_seen(t->rings);
-	t->session->source = !t->bpf ? "ring" : t->opts->mode == MODE_PROBES ? "bpf" : "ring+bpf";
 	return t->opts->program ? start_program(t) : add_pids(t);
 }
 
@@ -465,7 +465,7 @@ int tracer_live(const struct opts *o, struct session *session, struct sink *sink
 	if (!status) {
 		if (!t.has_target) {
 			follow_usage(t.follow, true);
-			session->run_begin_ns = now_ns();
+			session->run_begin = moment_at(now_ns());
 		}
 		t.stop_ns = now_ns() + o->duration_ns;
 		int err = run(&t);

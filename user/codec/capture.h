@@ -42,18 +42,16 @@
  * Other records are 0x80 + type, v length, content; readers skip what they do not know, and what
  * follows the fields that they know; end_ns may be missing. What an event refers to precedes it in its own block.
  *	1 SESSION   s source, s clock, v start_ns, v run_begin_ns, v run_end_ns, v monotonic_ns,
- *	            v realtime_ns, v boottime_ns
+ *	            v realtime_ns, v boottime_ns, v known: 1, 2, 4 … for each of these numbers in
+ *	            their order. Files written before `known` existed have 0 where it is not
  *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses
  *	            (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes,
  *	            v end_ns
  *	3 NAME      v pid, v id, s name of the user event
  *	4 RECOVERED v events, v words: no longer lost, they come late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
- *	            first_ns, last_ns: of the whole run, in the END block; in this order in `totals`
- *	6 INCARNATION v pid, v ordinal, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
- *	            end of the block events and items with this pid are of its incarnation with this
- *	            ordinal, the same throughout the file. Where none precedes, they are of ordinal 0.
- *	            A reader that skips it takes all incarnations of a pid for one process.
+ *	            first_ns, last_ns, timed: of the whole run, in the END block; in this order in
+ *	            `totals`. timed (how many have a time) is absent in files written before it existed
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
  *	            inlined first, each: v function, v file (strings; 0: not known), v what is known
@@ -78,7 +76,7 @@
 /* What a longer payload keeps; it gets EBT_F_CUT. */
 #define CAPTURE_PAYLOAD_MAX (1u << 20)
 #define CAPTURE_NAME_MAX    1023
-#define CAPTURE_TOTAL_COUNT 9
+#define CAPTURE_TOTAL_COUNT 10
 /* Of a block, at most. A string of a stack that is longer is cut. */
 #define CAPTURE_STRING_MAX    2047
 #define CAPTURE_STRINGS	      (64u << 10)
@@ -99,16 +97,26 @@ enum capture_what {
 	CAPTURE_NAME = 3,
 	CAPTURE_RECOVERED = 4,
 	CAPTURE_TOTALS = 5,
-	CAPTURE_INCARNATION = 6,
 	CAPTURE_STRING = 7,
 	CAPTURE_FRAME = 8,
 	CAPTURE_STACK = 9,
+};
+
+/* Which numbers of a session are known. */
+enum capture_knows {
+	CAPTURE_KNOWS_START = 1 << 0,
+	CAPTURE_KNOWS_RUN_BEGIN = 1 << 1,
+	CAPTURE_KNOWS_RUN_END = 1 << 2,
+	CAPTURE_KNOWS_MONOTONIC = 1 << 3,
+	CAPTURE_KNOWS_REALTIME = 1 << 4,
+	CAPTURE_KNOWS_BOOTTIME = 1 << 5,
 };
 
 struct capture_session {
 	char source[32], clock[32];
 	uint64_t start_ns, run_begin_ns, run_end_ns;
 	uint64_t monotonic_ns, realtime_ns, boottime_ns;
+	uint32_t known; /* enum capture_knows */
 };
 
 struct capture_process {
@@ -117,13 +125,6 @@ struct capture_process {
 	uint32_t release; /* enum ebt_release */
 	bool usage_known;
 	uint64_t user_ns, system_ns, peak_rss_bytes, end_ns;
-};
-
-/* Several processes had this pid, one after the other; or it says when its process began. */
-struct capture_incarnation {
-	uint32_t pid, ordinal;
-	bool start_known;
-	uint64_t start_boot_ns;
 };
 
 struct capture_name {
@@ -170,7 +171,6 @@ struct capture_item {
 		};
 		struct capture_session session;
 		struct capture_process process;
-		struct capture_incarnation incarnation;
 		struct capture_name name;
 		struct {
 			uint64_t events, words;

@@ -155,7 +155,7 @@ static int get_s(struct capture_decoder *d, char *ret, size_t cap)
 	return 0;
 }
 
-static int get_session(struct capture_decoder *d, struct capture_session *s)
+static int get_session(struct capture_decoder *d, const uint8_t *end, struct capture_session *s)
 {
 	if (get_s(d, s->source, sizeof(s->source)) || get_s(d, s->clock, sizeof(s->clock)))
 		return -EBADMSG;
@@ -165,6 +165,12 @@ static int get_session(struct capture_decoder *d, struct capture_session *s)
 	s->monotonic_ns = get_v(d);
 	s->realtime_ns = get_v(d);
 	s->boottime_ns = get_v(d);
+	const uint64_t numbers[] = {s->start_ns,     s->run_begin_ns, s->run_end_ns,
+				    s->monotonic_ns, s->realtime_ns,  s->boottime_ns};
+	uint32_t known = 0;
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		known |= numbers[i] ? 1u << i : 0;
+	s->known = d->at < end ? (uint32_t)get_v(d) : known;
 	return 0;
 }
 
@@ -182,18 +188,6 @@ static int get_process(struct capture_decoder *d, const uint8_t *end, struct cap
 	p->system_ns = get_v(d);
 	p->peak_rss_bytes = get_v(d);
 	p->end_ns = d->at < end ? get_v(d) : 0; /* the first captures had it not */
-	return 0;
-}
-
-static int get_incarnation(struct capture_decoder *d, struct capture_incarnation *i)
-{
-	uint64_t pid = get_v(d), ordinal = get_v(d);
-	if (pid > UINT32_MAX || ordinal > UINT32_MAX)
-		return -EBADMSG;
-	i->pid = (uint32_t)pid;
-	i->ordinal = (uint32_t)ordinal;
-	i->start_known = get_v(d);
-	i->start_boot_ns = get_v(d);
 	return 0;
 }
 
@@ -285,13 +279,10 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 	ret->what = type;
 	switch (type) {
 	case CAPTURE_SESSION:
-		err = get_session(d, &ret->session);
+		err = get_session(d, end, &ret->session);
 		break;
 	case CAPTURE_PROCESS:
 		err = get_process(d, end, &ret->process);
-		break;
-	case CAPTURE_INCARNATION:
-		err = get_incarnation(d, &ret->incarnation);
 		break;
 	case CAPTURE_NAME:
 		err = get_name(d, &ret->name);
@@ -302,7 +293,7 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		break;
 	case CAPTURE_TOTALS:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
-			ret->totals[i] = get_v(d);
+			ret->totals[i] = d->at < end ? get_v(d) : 0;
 		break;
 	case CAPTURE_STRING:
 		err = get_string(d, &ret->string);

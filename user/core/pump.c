@@ -40,11 +40,11 @@ static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n)
 {
 	size_t i = 0, own = 0, late = 0;
-	/* Damage found before the first event has no time: nor has the output that begins with it. */
-	if (!t->first_ns) {
+	/* Damage found before the first event has no time: it is a batch of its own. */
+	bool has_time = t->timed || ev->ts || ev->kind != EBT_DAMAGE;
+	if (!t->timed)
 		t->first_ns = ev->ts;
-		n = ev->ts ? n : 1;
-	}
+	n = has_time ? n : 1;
 	do {
 		own += kinds_family(ev[i].kind) == KINDS_stream;
 		late += (ev[i].flags & EBT_F_LATE) / EBT_F_LATE;
@@ -54,6 +54,7 @@ static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n
 		loss_count(t, ev);
 	t->events += i - own;
 	t->late += late;
+	t->timed += has_time ? i : 0;
 	t->last_ns = ev[i - 1].ts;
 	return i;
 }
@@ -78,7 +79,7 @@ int pump_new(struct session *s, struct pump **ret)
 	if (!p)
 		return -ENOMEM;
 	p->session = s;
-	int err = merge_new(&s->processes, &p->merge);
+	int err = merge_new(&p->merge);
 	if (!err)
 		err = filter_new(s, (struct outlet){deliver, p}, &p->filter);
 	if (!err)
@@ -109,7 +110,9 @@ int pump_add_source(struct pump *p, struct source *s)
 	if (!more)
 		return -ENOMEM;
 	p->sources = more;
-	int err = merge_add(p->merge, s);
+	int err = source_follow(s, &p->session->timebase);
+	if (!err)
+		err = merge_add(p->merge, s);
 	if (!err)
 		more[p->source_count++] = s;
 	return err;

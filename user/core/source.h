@@ -10,6 +10,7 @@
 #ifndef CORE_SOURCE_H
 #define CORE_SOURCE_H
 
+#include "core/timebase.h"
 #include <ebtrace/event.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,8 +36,17 @@ struct source_ops {
 
 struct source {
 	const struct source_ops *ops;
-	uint32_t lanes; /* read by the consumer after each poll() */
+	uint32_t lanes;		  /* read by the consumer after each poll() */
+	struct timebase timebase; /* of its times; set when it is made */
+	uint64_t shift_ns;	  /* added to its times: private, see source_follow() */
 };
+
+/*
+ * From here on the times of the source's events, and its horizons, are those of another timebase.
+ * 0, or -ENOTSUP: how the two clocks stand to each other is not known, nothing is changed.
+ */
+int source_follow(struct source *s, const struct timebase *output);
+void source_shift(const struct source *s, struct ebt_event *ev, size_t n); /* private */
 
 static inline int source_poll(struct source *s)
 {
@@ -48,11 +58,15 @@ static inline bool source_begins_again(struct source *s, uint32_t *ret)
 }
 static inline int source_read(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
-	return s->ops->read(s, lane, ev, cap);
+	int n = s->ops->read(s, lane, ev, cap);
+	if (n > 0 && s->shift_ns)
+		source_shift(s, ev, (size_t)n);
+	return n;
 }
 static inline uint64_t source_horizon(struct source *s, uint32_t lane)
 {
-	return s->ops->horizon(s, lane);
+	uint64_t ns = s->ops->horizon(s, lane);
+	return ns == UINT64_MAX ? ns : ns + s->shift_ns;
 }
 static inline int source_stop(struct source *s)
 {

@@ -18,8 +18,8 @@ static const struct {
 void totals_add(struct totals *t, const struct totals *next)
 {
 #define SUM(a, b)		  ((a) + (b))
-#define FIRST(a, b)		  ((a) ? (a) : (b))
-#define LAST(a, b)		  ((b) ? (b) : (a))
+#define FIRST(a, b)		  (t->timed ? (a) : (b))
+#define LAST(a, b)		  (next->timed ? (b) : (a))
 #define X(name, sum, shown, kept) t->name = sum(t->name, next->name);
 	TOTALS(X)
 #undef X

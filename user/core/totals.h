@@ -23,6 +23,8 @@
 	X(events, SUM, SUMMARY, 1)                                                                 \
 	X(first_ns, FIRST, WHOLE, 8)                                                               \
 	X(last_ns, LAST, WHOLE, 9)                                                                 \
+	/* events of any kind that have a time; 0: first_ns and last_ns are not known */           \
+	X(timed, SUM, HIDDEN, 10)                                                                  \
 	/* events where they are counted; the number of losses of which nobody knows the events */ \
 	X(lost_events, SUM, SUMMARY, 2)                                                            \
 	X(lost_uncounted, SUM, HIDDEN, 0)                                                          \
@@ -48,7 +50,7 @@ struct totals {
 /* Adds those of the output that follows. */
 void totals_add(struct totals *t, const struct totals *next);
 
-#define TOTALS_KEPT 9
+#define TOTALS_KEPT 10
 /* To the numbers that a capture keeps, and back; those that it does not keep become 0. */
 void totals_pack(const struct totals *t, uint64_t ret[TOTALS_KEPT]);
 void totals_unpack(const uint64_t kept[TOTALS_KEPT], struct totals *ret);

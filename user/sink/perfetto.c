@@ -206,11 +206,11 @@ static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint
 		*ret_parent = lane->uuid;
 		return &lane->lost;
 	}
-	if (!ev->process) {
+	if (!ev->pid) {
 		*ret_parent = session_track(f);
 		return &f->lost;
 	}
-	struct perfetto_process *process = places_process(&f->places, ev->process);
+	struct process *process = places_process(&f->places, ev->pid);
 	if (!process)
 		return NULL;
 	*ret_parent = process->uuid;
@@ -220,12 +220,10 @@ static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint
 static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
-	struct packet_track track = {
-		.uuid = places_uuid(USE_LOST, processes_pid(&f->session->processes, ev->process),
-				    ev->domain, 0, 0),
-		.counter = PACKET_NO_COUNTER,
-		.rank = -1,
-		.name = "lost events"};
+	struct packet_track track = {.uuid = places_uuid(USE_LOST, ev->pid, ev->domain, 0, 0),
+				     .counter = PACKET_NO_COUNTER,
+				     .rank = -1,
+				     .name = "lost events"};
 	struct lost *lost = lost_of(f, ev, &track.parent);
 	if (!lost)
 		return -ENOMEM;
@@ -252,7 +250,7 @@ static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 static int put_process(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
-	struct perfetto_process *process = places_process(&f->places, ev->process);
+	struct process *process = places_process(&f->places, ev->pid);
 	if (!process)
 		return -ENOMEM;
 	bool damage = ev->kind == EBT_DAMAGE;
@@ -347,8 +345,9 @@ static int perfetto_end(struct sink *k)
 {
 	struct perfetto *f = (struct perfetto *)k;
 	const struct session *s = f->session;
-	uint64_t last_ns = s->totals.last_ns ? s->totals.last_ns : s->clock_at.monotonic_ns;
-	uint64_t end_ns = s->run_end_ns > last_ns ? s->run_end_ns : last_ns;
+	uint64_t last_ns =
+		s->totals.timed ? s->totals.last_ns : s->timebase.at[TIMEBASE_MONOTONIC].ns;
+	uint64_t end_ns = s->run_end.ns > last_ns ? s->run_end.ns : last_ns;
 	begin_trace(f, end_ns);
 	f->late = false;
 	int err = tracks_end(f->tracks, end_ns);

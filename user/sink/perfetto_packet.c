@@ -149,15 +149,15 @@ static void put_clock(struct packets *p, uint64_t id, uint64_t ns)
 
 void packets_put_header(struct packets *p, const struct session *s, uint64_t ts)
 {
-	const struct session_clock *now = &s->clock_at;
+	const struct moment *now = s->timebase.at, *own = &now[TIMEBASE_MONOTONIC];
 	open_packet(p, FLAG_CLEARED);
 	proto_put_u64(&p->one, PACKET_FIRST_ON_SEQUENCE, 1);
 	put_state(p);
 	size_t snapshot = proto_open(&p->one, PACKET_CLOCK_SNAPSHOT);
-	put_clock(p, CLOCK_IS_MONOTONIC, now->monotonic_ns ? now->monotonic_ns : ts);
-	if (now->monotonic_ns) {
-		put_clock(p, CLOCK_IS_REALTIME, now->realtime_ns);
-		put_clock(p, CLOCK_IS_BOOTTIME, now->boottime_ns);
+	put_clock(p, CLOCK_IS_MONOTONIC, own->known ? own->ns : ts);
+	if (own->known) {
+		put_clock(p, CLOCK_IS_REALTIME, now[TIMEBASE_REALTIME].ns);
+		put_clock(p, CLOCK_IS_BOOTTIME, now[TIMEBASE_BOOTTIME].ns);
 	}
 	proto_put_u64(&p->one, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
 	proto_close(&p->one, snapshot);

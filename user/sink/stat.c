@@ -85,9 +85,9 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 {
 	uint64_t step = k->opt.interval_ns;
 	if (!k->line_ns) {
-		k->begin_ns = k->session->run_begin_ns;
-		if (!k->begin_ns)
-			k->begin_ns = k->model.first_ns ? k->model.first_ns : now_ns;
+		k->begin_ns = k->session->run_begin.ns;
+		if (!k->session->run_begin.known)
+			k->begin_ns = k->model.first.known ? k->model.first.ns : now_ns;
 		k->line_ns = k->begin_ns + step;
 	}
 	for (unsigned n = 0; now_ns >= k->line_ns && k->line_ns != UINT64_MAX; n++) {
@@ -114,7 +114,7 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 static int stat_advance(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
-	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin_ns;
+	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin.known;
 	if (lines && now_ns >= k->line_ns)
 		put_lines(k, now_ns);
 	return 0;
@@ -150,9 +150,9 @@ static int stat_end(struct sink *base)
 		.model = &k->model,
 		.total = total,
 		.sections = &sections,
-		.begin_ns = s->run_begin_ns ? s->run_begin_ns : k->model.first_ns,
+		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
 	};
-	uint64_t end = s->run_end_ns ? s->run_end_ns : k->model.now_ns;
+	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.now_ns;
 	r.wall_ns = end > r.begin_ns ? end - r.begin_ns : 0;
 	if (!err && k->opt.json)
 		stat_json_report(&k->buf, &r);

@@ -13,7 +13,7 @@
 
 static uint64_t clip(const struct stat_model *m, uint64_t ns)
 {
-	uint64_t floor_ns = m->session->run_begin_ns;
+	uint64_t floor_ns = m->session->run_begin.ns;
 	return ns < floor_ns ? floor_ns : ns;
 }
 
@@ -135,7 +135,7 @@ static int hold_pause(struct stat_model *m, struct stat_lane *l, uint64_t ns)
 static enum stat_cut cut_of(const struct stat_model *m, const struct track_span *s, bool late,
 			    enum track_end how)
 {
-	if (s->begin_ns < m->session->run_begin_ns)
+	if (s->begin_ns < m->session->run_begin.ns)
 		return STAT_CUT_START;
 	if (how == TRACK_LOST && !m->closing)
 		return STAT_CUT_LOSS;
@@ -224,7 +224,7 @@ static int end_pause(struct stat_model *m, struct stat_lane *l, uint64_t end_ns,
 static void count_together(const struct stat_model *m, const struct ebt_event *ev, uint32_t *open,
 			   uint64_t *count)
 {
-	if (!(*open)++ && ev->ts >= m->session->run_begin_ns)
+	if (!(*open)++ && ev->ts >= m->session->run_begin.ns)
 		++*count;
 }
 
@@ -235,8 +235,8 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 	struct stat_lane *l = (void *)(uintptr_t)t->user;
 	struct stat_process *p = l->process;
 	uint32_t i = stat_phase_index(s->id);
-	p->phases[i].begun += ev->ts >= m->session->run_begin_ns;
-	l->minors += i == STAT_PHASE_minor && ev->ts >= m->session->run_begin_ns;
+	p->phases[i].begun += ev->ts >= m->session->run_begin.ns;
+	l->minors += i == STAT_PHASE_minor && ev->ts >= m->session->run_begin.ns;
 	if (l->minors > p->lane_minors)
 		p->lane_minors = l->minors;
 	l->open[i]++;
@@ -283,7 +283,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	uint32_t i = stat_phase_index(s->id);
 	bool late = m->late || l->late[depth / 64] >> depth % 64 & 1;
 	enum stat_cut cut = cut_of(m, s, late, how);
-	bool counts = end_ns >= m->session->run_begin_ns;
+	bool counts = end_ns >= m->session->run_begin.ns;
 	l->open[i]--;
 	l->open_spans--;
 	p->majors_open -= i == STAT_PHASE_major_gc_stw;
@@ -291,7 +291,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	if (counts)
 		count_span(m, l, i, s, end_ns, cut == STAT_CUTS);
 	if (!depth && l->unsure && counts)
-		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin_ns);
+		l->unsure_inner_ns += end_ns - later(s->begin_ns, m->session->run_begin.ns);
 	/* What another thread that waits has open may be ended by a loss. */
 	bool waits = l->waiting && t->tid != l->tid && find_waiting(l, t->tid);
 	if (!kinds_phase_stops(i) || waits || !l->stopping || --l->stopping)
@@ -317,7 +317,7 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 	if (l->open_spans) {
 		/* What tracks know to end without an event is what a loss cuts. */
 		struct ebt_event cut = {.kind = EBT_LOST,
-					.process = l->process->process,
+					.pid = l->process->pid,
 					.domain =
 						l->is_thread ? EBT_NO_DOMAIN : (uint16_t)l->number,
 					.tid = l->is_thread ? l->number : 0,
@@ -347,7 +347,7 @@ int stat_lane_hole(struct stat_model *m, struct stat_lane *l, uint64_t since_ns,
 	cut_waiting(l, STAT_CUT_LOSS);
 	int err = commit(l);
 	become_unsure(l, now_ns,
-		      since_ns > m->session->run_begin_ns ? STAT_CUT_LOSS : STAT_CUT_START);
+		      since_ns > m->session->run_begin.ns ? STAT_CUT_LOSS : STAT_CUT_START);
 	return err;
 }
 

@@ -45,13 +45,13 @@ void stat_model_done(struct stat_model *m)
 		free(p);
 	}
 	map_done(&m->births);
-	map_done(&m->by_process);
+	map_done(&m->by_pid);
 	tracks_free(m->tracks);
 }
 
 static uint64_t moment(const struct stat_model *m, const struct ebt_event *ev)
 {
-	uint64_t floor_ns = m->session->run_begin_ns;
+	uint64_t floor_ns = m->session->run_begin.ns;
 	return ev->ts < floor_ns ? floor_ns : ev->ts;
 }
 
@@ -60,16 +60,16 @@ static bool is_lifecycle(const struct ebt_event *ev, uint32_t id)
 	return ev->kind == EBT_LIFECYCLE && ev->id == id;
 }
 
-static struct stat_process *find_process(const struct stat_model *m, uint32_t process)
+static struct stat_process *find_process(const struct stat_model *m, uint32_t pid)
 {
-	uint64_t *value = map_get(&m->by_process, process);
+	uint64_t *value = map_get(&m->by_pid, pid);
 	return value ? (void *)(uintptr_t)*value : NULL;
 }
 
 void stat_model_know(const struct stat_model *m, struct stat_process *p)
 {
 	if (!p->about)
-		p->about = processes_announced(&m->session->processes, p->process);
+		p->about = session_find_process(m->session, p->pid);
 	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
 }
 
@@ -80,16 +80,15 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct stat_process *p = calloc(1, sizeof(*p));
-	uint64_t *value = p ? map_put(&m->by_process, ev->process) : NULL;
+	uint64_t *value = p ? map_put(&m->by_pid, ev->pid) : NULL;
 	if (!value) {
 		free(p);
 		return NULL;
 	}
 	*value = (uintptr_t)p;
-	uint64_t run_ns = m->session->run_begin_ns, now = moment(m, ev);
-	p->process = ev->process;
-	p->pid = processes_pid(&m->session->processes, ev->process);
-	const uint64_t *birth = map_get(&m->births, p->pid);
+	uint64_t run_ns = m->session->run_begin.ns, now = moment(m, ev);
+	const uint64_t *birth = map_get(&m->births, ev->pid);
+	p->pid = ev->pid;
 	p->begin_ns = birth						  ? *birth
 		      : run_ns && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run_ns
 									  : now;
@@ -105,7 +104,7 @@ static struct stat_process *make_process(struct stat_model *m, const struct ebt_
 
 static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
 {
-	struct stat_process *p = find_process(m, ev->process);
+	struct stat_process *p = find_process(m, ev->pid);
 	if (!p)
 		p = make_process(m, ev);
 	return p ? stat_lane_make(p, ev) : NULL;
@@ -299,8 +298,8 @@ static int lose_lane(struct stat_model *m, struct stat_lane *l, uint64_t since_n
 static struct stat_process *note_unwatched(struct stat_model *m, const struct ebt_event *ev,
 					   uint64_t since_ns)
 {
-	struct stat_process *p = find_process(m, ev->process);
-	uint64_t floor_ns = m->session->run_begin_ns, now = moment(m, ev);
+	struct stat_process *p = find_process(m, ev->pid);
+	uint64_t floor_ns = m->session->run_begin.ns, now = moment(m, ev);
 	uint64_t since = since_ns < floor_ns ? floor_ns : since_ns;
 	if (!p && (p = make_process(m, ev)) && (!p->begun || since < p->begin_ns)) {
 		p->begun = true;
@@ -337,12 +336,12 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 		}
 		return err ? err : lose_lane(m, lane, since, now);
 	}
-	if (loss_is_unwatched(ev) && ev->process && !note_unwatched(m, ev, since))
+	if (loss_is_unwatched(ev) && ev->pid && !note_unwatched(m, ev, since))
 		return -ENOMEM;
 	bool anywhere = EBT_LOST_ANYWHERE(ev);
-	if (err || !ev->process)
+	if (err || !ev->pid)
 		return err ? err : stat_sleep_hole_all(m, anywhere, since, now);
-	struct stat_process *p = find_process(m, ev->process);
+	struct stat_process *p = find_process(m, ev->pid);
 	if (!p)
 		return 0;
 	count_loss(&p->lost, ev);
@@ -352,16 +351,14 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 /* Of a pid that came before, another process's life begins: what both did is added up. */
 static int on_birth(struct stat_model *m, uint32_t pid, uint64_t now)
 {
-	const struct processes *ps = &m->session->processes;
-	uint32_t newest = processes_find(ps, pid);
-	struct stat_process *p = newest ? find_process(m, newest) : NULL;
+	struct stat_process *p = find_process(m, pid);
 	uint64_t *birth = map_put(&m->births, pid);
 	if (!birth)
 		return -ENOMEM;
 	*birth = now;
-	if (!p || !p->end_ns)
+	if (!p || !p->end.known)
 		return 0;
-	p->end_ns = 0;
+	p->end.known = false;
 	p->recording = true;
 	p->recorded_from_ns = now;
 	return 0;
@@ -369,14 +366,13 @@ static int on_birth(struct stat_model *m, uint32_t pid, uint64_t now)
 
 static int on_process(struct stat_model *m, const struct ebt_event *ev)
 {
-	uint32_t pid = processes_pid(&m->session->processes, ev->process);
 	uint64_t now = moment(m, ev);
 	if (ev->id == EBT_PROCESS_FORK)
 		return on_birth(m, (uint32_t)ev->arg[0], now);
-	struct stat_process *p = find_process(m, ev->process);
+	struct stat_process *p = find_process(m, ev->pid);
 	if (!p && ev->id == EBT_PROCESS_EXEC)
-		return on_birth(m, pid, now);
-	map_delete(&m->births, pid);
+		return on_birth(m, ev->pid, now);
+	map_delete(&m->births, ev->pid);
 	if (!p)
 		return 0;
 	int err = stat_sleep_close(m, p, now, true);
@@ -386,7 +382,7 @@ static int on_process(struct stat_model *m, const struct ebt_event *ev)
 	if (now > p->last_ns)
 		p->last_ns = now;
 	if (ev->id == EBT_PROCESS_EXIT)
-		p->end_ns = now;
+		p->end = moment_at(now);
 	return err ? err : tracks_push(m->tracks, ev);
 }
 
@@ -397,7 +393,7 @@ static int on_span(struct stat_model *m, struct stat_lane *l, const struct ebt_e
 	uint32_t i = stat_phase_index(ev->id);
 	if (ev->kind == EBT_BEGIN || l->open[i])
 		return tracks_push(m->tracks, ev);
-	if (ev->ts >= m->session->run_begin_ns)
+	if (ev->ts >= m->session->run_begin.ns)
 		stat_lane_orphan(l, i, ev->ts);
 	return 0;
 }
@@ -415,7 +411,7 @@ static int on_event(struct stat_model *m, const struct ebt_event *ev)
 		return err;
 	if (ev->kind == EBT_LIFECYCLE)
 		err = on_lifecycle(m, l, ev);
-	else if (ev->kind == EBT_COUNTER && ev->ts >= m->session->run_begin_ns)
+	else if (ev->kind == EBT_COUNTER && ev->ts >= m->session->run_begin.ns)
 		on_counter(l, ev);
 	if (ev->kind != EBT_LIFECYCLE && (l->live || revive(m, l, ev)) &&
 	    (ev->kind == EBT_BEGIN || ev->kind == EBT_END))
@@ -428,8 +424,8 @@ static int on_event(struct stat_model *m, const struct ebt_event *ev)
 
 int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
 {
-	if (!m->first_ns)
-		m->first_ns = moment(m, ev);
+	if (!m->first.known)
+		m->first = moment_at(moment(m, ev));
 	m->now_ns = moment(m, ev);
 	m->late = ev->flags & EBT_F_LATE;
 	enum kinds_family family = kinds_family(ev->kind);
@@ -441,7 +437,7 @@ int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
 	case EBT_PROCESS:
 		return on_process(m, ev);
 	case EBT_DAMAGE: {
-		struct stat_process *p = find_process(m, ev->process);
+		struct stat_process *p = find_process(m, ev->pid);
 		if (p)
 			p->damaged++;
 		return 0;

@@ -147,7 +147,7 @@ struct stat_sums {
 };
 
 struct stat_process {
-	uint32_t process, pid;
+	uint32_t pid;
 	struct stat_process *next;
 	struct stat_lane *lanes;     /* as they came; in the end domains by number, then threads */
 	struct map domains, threads; /* number → struct stat_lane * */
@@ -158,18 +158,18 @@ struct stat_process {
 	bool is_changed;
 	struct stat_process *next_changed;
 	struct stat_counted counted;
-	const struct process *about;
+	const struct session_process *about;
 	bool is_ocaml;
 	bool recording;
 	uint64_t begin_ns, last_ns;
 	bool begun;				   /* within the run: it was seen, or told, when */
-	uint64_t end_ns;			   /* it has ended; 0: it has not */
+	struct moment end;			   /* known: it has ended */
 	uint64_t recorded_from_ns;		   /* the last ring_start, or its begin */
 	uint64_t unwatched_since_ns, unwatched_ns; /* the last time without probes, until then */
 
 	/* Below: what a total of processes has, too. */
 	uint64_t wall_ns, elapsed_ns, gc_ns, uncovered_ns; /* at the end */
-	struct process_usage usage;
+	struct session_usage usage;
 	struct stat_pauses pauses;
 	struct stat_phase phases[STAT_PHASES + 1];
 	uint64_t minors; /* of a total */
@@ -185,16 +185,17 @@ struct stat_model {
 	const struct session *session;
 	struct tracks *tracks;
 	struct stat_process *processes, *last_process; /* in order of appearance */
-	struct map by_process;			       /* → struct stat_process * */
+	struct map by_pid;			       /* pid → struct stat_process * */
 	struct map births; /* pid → when it was forked or executed, of those that live */
 	struct stat_sums sums;
 	struct stat_lane *changed; /* since the last line */
 	struct stat_process *changed_processes;
 	struct stat_everyone everyone[2]; /* that no ring holds, that rings hold */
 	uint32_t process_count;
-	uint64_t now_ns, first_ns;
-	bool late;    /* the event that is being pushed came late */
-	bool closing; /* what is cut is cut by an end, not by a loss */
+	uint64_t now_ns;
+	struct moment first; /* time of the first event */
+	bool late;	     /* the event that is being pushed came late */
+	bool closing;	     /* what is cut is cut by an end, not by a loss */
 	struct histogram
 		*interval; /* of the pauses that have ended since it was cleared; NULL: none */
 };

@@ -5,12 +5,12 @@
 
 static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
 {
-	uint64_t end = p->end_ns;
-	if (!end && p->about)
-		end = p->about->end_ns;
-	if (!end)
-		end = m->session->run_end_ns;
-	return end > p->last_ns ? end : p->last_ns;
+	struct moment end = p->end;
+	if (!end.known && p->about && p->about->end_ns)
+		end = moment_at(p->about->end_ns);
+	if (!end.known)
+		end = m->session->run_end;
+	return end.ns > p->last_ns ? end.ns : p->last_ns;
 }
 
 static int end_process(struct stat_model *m, struct stat_process *p)
@@ -78,7 +78,7 @@ static void add_phases(struct stat_process *total, const struct stat_process *p)
 	}
 }
 
-static void add_usage(struct process_usage *to, const struct process_usage *u)
+static void add_usage(struct session_usage *to, const struct session_usage *u)
 {
 	to->known |= u->known;
 	to->user_ns += u->user_ns;

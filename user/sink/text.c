@@ -7,6 +7,7 @@
 #include "core/loss.h"
 #include "core/names.h"
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -43,7 +44,7 @@ struct text {
 	const struct session *session;
 	struct buf buf;
 	struct map domains;   /* key_of() → struct nesting * */
-	struct map processes; /* → struct of_process * */
+	struct map processes; /* pid → struct of_process * */
 	uint64_t holes;	      /* losses without a domain so far */
 	struct last_holes last;
 	bool has_first, has_cpus, cancelled;
@@ -94,12 +95,12 @@ static void put_aligned(struct text *t, uint64_t v, int width, char fill)
 static uint64_t key_of(const struct ebt_event *ev)
 {
 	uint64_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : 0x10000ull + ev->tid;
-	return (uint64_t)ev->process << 32 | lane;
+	return (uint64_t)ev->pid << 32 | lane;
 }
 
-static struct of_process *find_process(struct text *t, uint32_t process)
+static struct of_process *find_process(struct text *t, uint32_t pid)
 {
-	uint64_t *value = map_put(&t->processes, process);
+	uint64_t *value = map_put(&t->processes, pid);
 	if (value && !*value)
 		*value = (uintptr_t)calloc(1, sizeof(struct of_process));
 	return value ? (struct of_process *)(uintptr_t)*value : NULL;
@@ -124,7 +125,7 @@ static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 		pass_holes(t, n);
 	if (n || !value)
 		return n;
-	struct of_process *p = find_process(t, ev->process);
+	struct of_process *p = find_process(t, ev->pid);
 	n = p ? calloc(1, sizeof(*n)) : NULL;
 	if (!n)
 		return NULL;
@@ -138,16 +139,16 @@ static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 }
 
 /* The process, or its program, has ended. */
-static void forget_process(struct text *t, uint32_t process)
+static void forget_process(struct text *t, uint32_t pid)
 {
-	uint64_t *value = map_get(&t->processes, process);
+	uint64_t *value = map_get(&t->processes, pid);
 	struct of_process *p = value ? (struct of_process *)(uintptr_t)*value : NULL;
 	for (struct nesting *n = p ? p->first : NULL, *next; n; n = next) {
 		next = n->sibling;
 		map_delete(&t->domains, n->key);
 		free(n);
 	}
-	map_delete(&t->processes, process);
+	map_delete(&t->processes, pid);
 	free(p);
 }
 
@@ -321,12 +322,12 @@ static int put_number(struct text *t, uint32_t v, bool known, int width)
 
 static void put_time(struct text *t, uint64_t ts)
 {
-	const struct session_clock *c = &t->session->clock_at;
+	const struct timebase *b = &t->session->timebase;
 	uint64_t from = t->time == TEXT_TIME_DELTA ? t->last_ns : t->first_ns;
 	uint64_t ns = ts > from ? ts - from : 0;
 	put(t, "[");
-	if (t->time == TEXT_TIME_WALL && c->realtime_ns) {
-		ns = c->realtime_ns + (ts - c->monotonic_ns);
+	if (t->time == TEXT_TIME_WALL && b->at[TIMEBASE_REALTIME].known) {
+		ns = b->at[TIMEBASE_REALTIME].ns + (ts - b->at[b->clock].ns);
 		time_t seconds = (time_t)(ns / 1000000000);
 		char day[16];
 		strftime(day, sizeof(day), "%T", localtime(&seconds));
@@ -343,8 +344,7 @@ static void put_time(struct text *t, uint64_t ts)
 static void put_columns(struct text *t, const struct ebt_event *ev)
 {
 	put_time(t, ev->ts);
-	uint32_t pid = processes_pid(&t->session->processes, ev->process);
-	int left = put_number(t, pid, pid, 7);
+	int left = put_number(t, ev->pid, ev->pid, 7);
 	put(t, "/");
 	left = put_number(t, ev->tid, ev->tid, left + 7);
 	put_spaces(t, left + 1);
@@ -361,7 +361,7 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 /* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
 static void forget_open(struct text *t, struct nesting *of_event, const struct ebt_event *ev)
 {
-	struct last_holes *last = ev->process ? &of_event->process->last : &t->last;
+	struct last_holes *last = ev->pid ? &of_event->process->last : &t->last;
 	of_event->depth = 0;
 	if (ev->domain != EBT_NO_DOMAIN)
 		return;
@@ -383,7 +383,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	if (!t->has_first) {
 		t->has_first = true;
 		t->first_ns = t->last_ns = ev->ts;
-		t->has_cpus = strstr(t->session->source, "bpf") != NULL;
+		t->has_cpus = t->session->origins & ORIGIN_BPF;
 	}
 	bool closed = is_end && close_span(n, ev, &ns);
 	put_columns(t, ev);
@@ -399,7 +399,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	if (ev->kind == EBT_LOST)
 		forget_open(t, n, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		forget_process(t, ev->process);
+		forget_process(t, ev->pid);
 	if (is_begin || is_end)
 		n->in_ring = ev->pos != EBT_NO_POS;
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
