@@ -58,7 +58,8 @@ struct ebt_process_record {
 	uint32_t child_pid, child_slot;
 	uint32_t shares_memory; /* as the child of vfork() does until it calls exec */
 
-	/* EBT_PROCESS_EXEC: the executable's file */
+	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it, with
+	 * its final 0, or nothing if that is longer than EBT_ROOM_PATH */
 	uint64_t device; /* as the kernel numbers it: the major number from bit 20 up */
 	uint64_t inode;
 };
@@ -124,6 +125,7 @@ struct ebt_ocaml_runtime {
 #define EBT_ROOM_TINY	 64
 #define EBT_ROOM_NAME	 128 /* OCaml's names of user events have room for as many bytes */
 #define EBT_ROOM_BUCKETS (8 * EBT_ALLOC_BUCKETS)
+#define EBT_ROOM_PATH	 512
 #define EBT_ROOM_SMALL	 1024
 #define EBT_ROOM_LARGE	 8192
 

@@ -87,18 +87,27 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 SEC("raw_tp/sched_process_exec")
 int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct ebt_process_record rec = {};
-	rec.pid = process_pid((void *)ctx->args[0]);
-	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &rec.pid);
-	if (!slot)
-		return 0;
 	struct linux_binprm *bprm = (void *)ctx->args[2];
 	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
-	rec.head.slot = *slot;
-	rec.head.site = EBT_PROCESS_EXEC;
-	rec.inode = BPF_CORE_READ(inode, i_ino);
-	rec.device = BPF_CORE_READ(inode, i_sb, s_dev);
-	emit(&rec);
+	uint32_t pid = process_pid((void *)ctx->args[0]);
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	if (!slot)
+		return 0;
+	struct ebt_process_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + EBT_ROOM_PATH, 0);
+	if (!rec) {
+		__sync_fetch_and_add(&ebt_dropped.control, 1);
+		return 0;
+	}
+	channel_head(&rec->head, EBT_RECORD_PROCESS, *slot, EBT_PROCESS_EXEC);
+	rec->ts = bpf_ktime_get_ns();
+	rec->pid = pid;
+	rec->child_pid = rec->child_slot = rec->shares_memory = 0;
+	rec->inode = BPF_CORE_READ(inode, i_ino);
+	rec->device = BPF_CORE_READ(inode, i_sb, s_dev);
+	long bytes = bpf_probe_read_kernel_str(rec + 1, EBT_ROOM_PATH, BPF_CORE_READ(bprm, interp));
+	rec->head.size = bytes > 0 && bytes < EBT_ROOM_PATH ? (uint16_t)bytes : 0;
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
 

@@ -109,6 +109,7 @@ struct file {
 };
 struct linux_binprm {
 	struct file *file;
+	const char *interp; /* the path that was executed, of a script its interpreter's */
 };
 
 #pragma clang attribute pop

@@ -23,14 +23,15 @@ static void unwatched(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns
 }
 
 /* Since when a process was not watched that called exec at this time and has ended; 0: it was. */
-static uint64_t life_from(uint64_t exec_ns)
+static uint64_t life_from(uint64_t exec_ns, const char *path)
 {
+	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
 	int slot = bpf_targets_put_aside(&t);
 	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid());
 	if (slot < 0 || !target)
 		abort();
 	told_since = 0;
-	bpf_targets_exec(&t, target, exec_ns, st.st_dev, st.st_ino);
+	bpf_targets_exec(&t, target, exec_ns, &program);
 	bpf_targets_end(&t, target);
 	return told_since;
 }
@@ -107,6 +108,28 @@ static void test_room(void)
 	is(l.sites, 0, "no site is left");
 }
 
+/* Of a program that came and went its path is left. */
+static void test_path(const char *path)
+{
+	struct inspect *before = t.by.inspect;
+	t.by.inspect = inspect_new();
+	is(life_from(30, path), 30, "a file that nobody has looked into is, by its path");
+	/* The program that it calls exec for is another, or the same anew. */
+	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
+	struct bpf_target *target =
+		bpf_targets_add(&t, (uint32_t)bpf_targets_put_aside(&t), getpid());
+	if (!target)
+		abort();
+	bpf_targets_exec(&t, target, 31, &program);
+	told_since = 0;
+	bpf_targets_exec(&t, target, 32, &program);
+	is(told_since, 31, "so is a program that executed another one at once");
+	bpf_targets_end(&t, target);
+	is(told_since, 32, "and that one");
+	inspect_free(t.by.inspect);
+	t.by.inspect = before;
+}
+
 int main(void)
 {
 	struct inspect_budget budget;
@@ -120,9 +143,12 @@ int main(void)
 	/* One that ends before anybody has looked into its file. */
 	t.unwatched = unwatched;
 	is(fstat(fd, &st), 0, "there is a file with something to probe");
-	is(life_from(40), 0, "of a process of an unknown file nothing is told");
+	test_path(path);
+	is(life_from(40, "/dev/null"), 0,
+	   "of a process of a file that cannot be found nothing is told");
 	bpf_targets_scan_young(&t);
 	is(told_since, 0, "as long as it is unknown");
+	is(bpf_unseen_unknown(&t.unseen), 1, "but that it is unknown is counted");
 	ok(t.by.inspect && !inspect_file(t.by.inspect, fd, &budget, &file) && file.markers,
 	   "a file with something to probe is known");
 	bpf_targets_scan_young(&t);
@@ -130,15 +156,17 @@ int main(void)
 	told_since = 0;
 	bpf_targets_scan_young(&t);
 	is(told_since, 0, "once");
+	is(bpf_unseen_unknown(&t.unseen), 0, "and is not unknown any more");
 	struct inspect *inspect = t.by.inspect;
 	t.by.links.attach = attach;
 	struct bpf_shared *shared = bpf_links_share(&t.by.links, &t.by.env, st.st_dev, st.st_ino);
-	is(life_from(50), 50, "a process of a file that is not probed was not watched");
+	is(life_from(50, NULL), 50, "a process of a file that is not probed was not watched");
 	is(bpf_links_open(&t.by.links, &t.by.env, &by, NULL, fd, 0, &shared->link), 3,
 	   "the file is probed in all processes");
 	shared->since_ns = 100;
-	is(life_from(100), 0, "one that began when the file was probed was");
-	is(life_from(99), 99, "one that began before, while probes were put in place, was not");
+	is(life_from(100, NULL), 0, "one that began when the file was probed was");
+	is(life_from(99, NULL), 99,
+	   "one that began before, while probes were put in place, was not");
 	close(fd);
 	bpf_targets_done(&t);
 	inspect_free(inspect);

@@ -2,6 +2,8 @@
 #include "runtime/inspect.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -208,6 +210,32 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
 	if (!k || k->inode != inode || k->dev != dev)
 		return -ENOENT;
 	return k->file.markers || k->file.release;
+}
+
+int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t inode)
+{
+	char handle_path[32];
+	struct stat st;
+	/* Whatever the path leads to now, only the file meant is opened. */
+	int handle = open(path, O_PATH | O_CLOEXEC);
+	if (handle < 0)
+		return -errno;
+	int err = fstat(handle, &st) ? -errno : 0;
+	if (!err && (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_ino != inode))
+		err = -ESTALE;
+	snprintf(handle_path, sizeof(handle_path), "/proc/self/fd/%d", handle);
+	int fd = err ? -1 : open(handle_path, O_RDONLY | O_CLOEXEC);
+	if (!err && fd < 0)
+		err = -errno;
+	close(handle);
+	if (err)
+		return err;
+	struct inspect_budget budget;
+	struct runtime_file file;
+	inspect_budget_init(&budget);
+	err = inspect_file(in, fd, &budget, &file);
+	close(fd);
+	return err;
 }
 
 uint32_t inspect_files(const struct inspect *in)

@@ -42,6 +42,12 @@ int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret);
 /* Whether a file has markers or a runtime, whatever became of it since: 1 or 0, or -ENOENT if it was
  * not looked into. */
 int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode);
+/*
+ * Looks into the file at a path, if that is the one with this device and inode, so that the functions
+ * above know it: of a program that has ended nothing but its path may be left. 0 or -errno; -ESTALE:
+ * there is another file, or one that is not regular.
+ */
+int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t inode);
 /* Files that were looked into: where that has not changed, what is known has not either. */
 uint32_t inspect_files(const struct inspect *in);
 

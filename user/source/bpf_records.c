@@ -42,7 +42,22 @@ static uint64_t device(uint64_t of_kernel)
 	return makedev((unsigned)(of_kernel >> 20), (unsigned)(of_kernel & 0xfffff));
 }
 
-static int take_process(struct bpf_records *s, const struct ebt_process_record *rec)
+/* The payload of a record whose body has `body` bytes; SIZE_MAX: the record is too short. */
+static size_t payload_bytes(const struct ebt_record *head, size_t size, size_t body)
+{
+	if (size < body)
+		return SIZE_MAX;
+	return head->size < size - body ? head->size : size - body;
+}
+
+/* NULL: not known. */
+static const char *exec_path(const struct ebt_process_record *rec, size_t payload)
+{
+	const char *path = (const char *)(rec + 1);
+	return payload && !path[payload - 1] ? path : NULL;
+}
+
+static int take_process(struct bpf_records *s, const struct ebt_process_record *rec, size_t payload)
 {
 	struct bpf_target *target = bpf_targets_get(&s->targets, rec->head.slot);
 	pid_t pid = (pid_t)rec->pid;
@@ -64,8 +79,10 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 				      rec->shares_memory ? 0 : rec->ts);
 	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
 		if (!s->stopped)
-			bpf_targets_exec(&s->targets, target, rec->ts, device(rec->device),
-					 rec->inode);
+			bpf_targets_exec(&s->targets, target, rec->ts,
+					 &(struct bpf_program){.dev = device(rec->device),
+							       .inode = rec->inode,
+							       .path = exec_path(rec, payload)});
 		tell(s, pid, BPF_EXECED);
 	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_targets_end(&s->targets, target);
@@ -246,14 +263,6 @@ size_t bpf_records_bytes(const struct bpf_records *s)
 	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
 }
 
-/* The payload of a record whose body has `body` bytes; SIZE_MAX: the record is too short. */
-static size_t payload_bytes(const struct ebt_record *head, size_t size, size_t body)
-{
-	if (size < body)
-		return SIZE_MAX;
-	return head->size < size - body ? head->size : size - body;
-}
-
 /* A record of a process; its time in *ret_ts. */
 static int take_event(struct bpf_records *s, struct bpf_target *target,
 		      const struct ebt_record *head, size_t size, uint64_t *ret_ts)
@@ -285,9 +294,10 @@ int bpf_records_take(void *ctx, void *data, size_t size)
 	if (size < sizeof(*head))
 		return 0;
 	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
-	if (head->type == EBT_RECORD_PROCESS && size >= sizeof(struct ebt_process_record)) {
+	size_t payload = payload_bytes(head, size, sizeof(struct ebt_process_record));
+	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = ((const struct ebt_process_record *)data)->ts;
-		err = take_process(s, data);
+		err = take_process(s, data, payload);
 	} else if (target) {
 		err = take_event(s, target, head, size, &ts);
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "bpf/abi.h"
 #include "proc/hold.h"
 
@@ -95,6 +96,12 @@ struct bpf_target *bpf_targets_find(const struct bpf_targets *t, pid_t pid)
 
 /* ---- scans ---- */
 
+static void forget_path(struct bpf_target *target)
+{
+	free(target->exe_path);
+	target->exe_path = NULL;
+}
+
 int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 {
 	struct bpf_scan scan = {
@@ -116,7 +123,10 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 		t->unwatched(t->ctx, target->pid, scan.missed_ns,
 			     target->held_ns ? target->held_ns : now_ns());
 	/* Of one that has just ended nothing is mapped. */
-	target->looked_ns = scan.mappings ? begin : target->looked_ns;
+	if (scan.mappings) {
+		target->looked_ns = begin;
+		forget_path(target);
+	}
 	return scan.sites;
 }
 
@@ -223,15 +233,41 @@ void bpf_targets_scan_young(struct bpf_targets *t)
 		bpf_unseen_tell(&t->unseen, &t->by, t->unwatched, t->ctx);
 }
 
-void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts, uint64_t dev,
-		      uint64_t inode)
+/* Its program ended at end_ns: if it was never scanned all of it was missed. */
+static void tell_unwatched_life(struct bpf_targets *t, const struct bpf_target *target,
+				uint64_t end_ns)
 {
+	struct bpf_life life = {.pid = target->pid,
+				.dev = target->exe_dev,
+				.inode = target->exe_inode,
+				.born_ns = target->born_ns,
+				.end_ns = end_ns};
+	if (!target->born_ns || target->looked_ns || !t->unwatched)
+		return;
+	int had = had_probes(t, target);
+	if (had == -ENOENT && target->exe_path &&
+	    !inspect_path(t->by.inspect, target->exe_path, life.dev, life.inode))
+		had = had_probes(t, target);
+	if (had > 0)
+		t->unwatched(t->ctx, life.pid, life.born_ns, life.end_ns);
+	else if (had == -ENOENT)
+		bpf_unseen_add(&t->unseen, &life);
+}
+
+void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts,
+		      const struct bpf_program *program)
+{
+	/* Of one program that starts the next at once, too, something was missed. */
+	if (target->parent == EBT_NO_SLOT)
+		tell_unwatched_life(t, target, ts);
 	target->since_ns = now_ns();
 	target->born_ns = ts;
 	target->looked_ns = 0;
 	target->named = false;
-	target->exe_dev = dev;
-	target->exe_inode = inode;
+	target->exe_dev = program->dev;
+	target->exe_inode = program->inode;
+	forget_path(target);
+	target->exe_path = program->path ? strdup(program->path) : NULL;
 	target->parent = EBT_NO_SLOT;
 	target->looks = 0;
 	make_young(t, target);
@@ -248,27 +284,11 @@ void bpf_targets_scan_all(struct bpf_targets *t)
 
 /* ---- ends ---- */
 
-static void tell_unwatched_life(struct bpf_targets *t, const struct bpf_target *target)
-{
-	struct bpf_life life = {.pid = target->pid,
-				.dev = target->exe_dev,
-				.inode = target->exe_inode,
-				.born_ns = target->born_ns,
-				.end_ns = now_ns()};
-	if (!target->born_ns || target->looked_ns || !t->unwatched)
-		return;
-	int had = had_probes(t, target);
-	if (had > 0)
-		t->unwatched(t->ctx, life.pid, life.born_ns, life.end_ns);
-	else if (had == -ENOENT)
-		bpf_unseen_add(&t->unseen, &life);
-}
-
 void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target)
 {
 	if (target->ended)
 		return;
-	tell_unwatched_life(t, target);
+	tell_unwatched_life(t, target, now_ns());
 	bpf_files_end(&t->by, &target->files);
 	map_delete(&t->by_pid, (uint64_t)target->pid);
 	target->ended = true;
@@ -295,9 +315,22 @@ void bpf_targets_release(struct bpf_targets *t,
 		}
 		t->slot[target->slot] = NULL;
 		bpf_targets_put_back(t, target->slot);
+		forget_path(target);
 		free(target);
 	}
 	t->ends = left;
+}
+
+static void tell_unknown(struct bpf_unseen *u)
+{
+	uint32_t n = bpf_unseen_unknown(u);
+	if (n)
+		log_at(LOG_NORMAL,
+		       "%u programs ended before they could be looked into, and their files are "
+		       "not "
+		       "found any more: whether there was something to trace in them is not known",
+		       n);
+	bpf_unseen_done(u);
 }
 
 void bpf_targets_detach(struct bpf_targets *t)
@@ -314,14 +347,18 @@ void bpf_targets_detach(struct bpf_targets *t)
 	}
 	if (t->unwatched)
 		bpf_unseen_tell(&t->unseen, &t->by, t->unwatched, t->ctx);
+	tell_unknown(&t->unseen);
 	bpf_links_close_shared(&t->by.links, &t->by.env);
 }
 
 void bpf_targets_done(struct bpf_targets *t)
 {
 	bpf_targets_detach(t);
-	for (uint32_t i = 0; i < t->slots; i++)
+	for (uint32_t i = 0; i < t->slots; i++) {
+		if (t->slot[i])
+			forget_path(t->slot[i]);
 		free(t->slot[i]);
+	}
 	free(t->slot);
 	free(t->free);
 	free(t->young);

@@ -11,6 +11,12 @@
 #include "source/bpf_files.h"
 #include "source/bpf_unseen.h"
 
+/* The file that a process executes; path: as it was given to exec(), NULL: not known. */
+struct bpf_program {
+	uint64_t dev, inode;
+	const char *path;
+};
+
 struct bpf_target {
 	uint32_t slot;
 	pid_t pid;
@@ -22,6 +28,7 @@ struct bpf_target {
 	uint64_t born_ns;   /* its last fork or exec; 0: it ran when it was attached to */
 	uint64_t looked_ns; /* when its mappings were read last; 0: never since then */
 	uint64_t exe_dev, exe_inode;
+	char *exe_path; /* of its last exec, until it has been scanned; or NULL */
 	uint32_t
 		parent; /* its slot and serial, of a process that has not called exec; EBT_NO_SLOT */
 	uint64_t parent_serial;
@@ -75,8 +82,8 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target);
 void bpf_targets_fork(struct bpf_targets *t, struct bpf_target *target,
 		      const struct bpf_target *parent, uint64_t ts);
 /* The process runs another program since `ts`, or the same one anew. */
-void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts, uint64_t dev,
-		      uint64_t inode);
+void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts,
+		      const struct bpf_program *program);
 /* Scans those that are new, and again those that still load their libraries. */
 void bpf_targets_scan_young(struct bpf_targets *t);
 void bpf_targets_scan_all(struct bpf_targets *t);

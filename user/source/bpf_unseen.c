@@ -11,6 +11,8 @@ void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life)
 {
 	if (!u->life)
 		u->life = calloc(MAX_LIVES, sizeof(*u->life));
+	if (!u->life || u->lives == MAX_LIVES)
+		u->left_out++;
 	if (!u->life)
 		return;
 	if (u->lives == MAX_LIVES)

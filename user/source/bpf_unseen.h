@@ -18,6 +18,7 @@ struct bpf_life {
 struct bpf_unseen {
 	struct bpf_life *life; /* the last ones */
 	uint32_t lives;
+	uint32_t left_out;    /* there was no room for them */
 	uint32_t known_files; /* when they were last asked about */
 };
 
@@ -26,6 +27,11 @@ void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life);
 void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
 		     void (*fn)(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns),
 		     void *ctx);
+/* Those of which it is not known whether something was missed. */
+static inline uint32_t bpf_unseen_unknown(const struct bpf_unseen *u)
+{
+	return u->lives + u->left_out;
+}
 void bpf_unseen_done(struct bpf_unseen *u);
 
 #endif
