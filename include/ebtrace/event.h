@@ -59,9 +59,12 @@ enum ebt_event_flag {
 #define EBT_LOST_UNCOUNTED UINT64_MAX
 
 struct ebt_event {
-	uint64_t ts;	 /* ns, CLOCK_MONOTONIC unless the session says otherwise */
-	uint64_t pos;	 /* word index of the record in its ring; EBT_NO_POS if it was in none */
-	uint32_t pid;	 /* 0: not known */
+	uint64_t ts;  /* ns, CLOCK_MONOTONIC unless the session says otherwise */
+	uint64_t pos; /* word index of the record in its ring; EBT_NO_POS if it was in none */
+	union {
+		uint32_t pid;	  /* 0: not known; what libebtrace delivers */
+		uint32_t process; /* inside the tracer: index of the process in its registry */
+	};
 	uint32_t tid;	 /* 0: not known (an event that was read from a ring alone) */
 	uint16_t kind;	 /* enum ebt_kind */
 	uint16_t domain; /* index of its ring; EBT_NO_DOMAIN: none */

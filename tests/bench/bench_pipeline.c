@@ -66,7 +66,7 @@ static int script_read(struct source *base, uint32_t lane, struct ebt_event *ev,
 		ev[n] = (struct ebt_event){
 			.ts = s->ts[lane],
 			.pos = 2ull * seq,
-			.pid = 1,
+			.process = 1,
 			.kind = seq % 2 ? EBT_END : EBT_BEGIN,
 			.domain = (uint16_t)lane,
 			.cpu = EBT_NO_CPU,
@@ -123,7 +123,9 @@ static int bench(enum pattern pattern, uint32_t lanes, double goal)
 			    .each = EVENTS / lanes,
 			    .lanes = lanes,
 			    .pattern = pattern};
-	if (session_new(&session) || pump_new(session, &pump) || pump_add_source(pump, &s.base) ||
+	uint32_t process; /* the first is 1 */
+	if (session_new(&session) || processes_of(&session->processes, 4711, &process) ||
+	    pump_new(session, &pump) || pump_add_source(pump, &s.base) ||
 	    pump_add_sink(pump, &sink.base))
 		return 1;
 	double t = now_ns();

@@ -5,6 +5,7 @@
 
 #include "core/join.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -44,7 +45,8 @@ static int take(void *ctx, struct ebt_event *ev, size_t n)
 static void begin(void)
 {
 	outs = 0;
-	if (session_new(&session) || join_new(session, (struct outlet){take, NULL}, &join))
+	if (session_new(&session) || enter_processes(session, 64) ||
+	    join_new(session, (struct outlet){take, NULL}, &join))
 		abort();
 }
 static void end(void)

@@ -5,6 +5,7 @@
 
 #include "core/merge.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -63,6 +64,17 @@ static void put(struct lane_script *l, uint64_t ts, uint16_t domain, uint64_t po
 		.ts = ts, .domain = domain, .pos = pos, .kind = EBT_BEGIN, .pid = 1};
 }
 
+#define PIDS 5000
+
+/* Of the events of all tests: pids are indices. */
+static const struct processes *processes(void)
+{
+	static struct session *session;
+	if (!session && (session_new(&session) || enter_processes(session, PIDS)))
+		abort();
+	return &session->processes;
+}
+
 static struct ebt_event *batch;
 static int batch_left;
 
@@ -84,7 +96,7 @@ static struct script *begin(struct merge **m, unsigned lanes)
 {
 	struct script *c = calloc(1, sizeof(*c));
 	batch_left = 0;
-	if (!c || merge_new(m) || merge_add(*m, &c->base))
+	if (!c || merge_new(processes(), m) || merge_add(*m, &c->base))
 		abort();
 	c->base.ops = &ops;
 	c->base.lanes = lanes;

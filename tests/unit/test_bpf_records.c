@@ -19,6 +19,7 @@
 
 static struct bpf_records s;
 static pid_t child;
+static uint32_t we, it; /* their indices: the child's is `it` */
 static int changes[8];
 
 static void changed(void *ctx, pid_t pid, enum bpf_change change)
@@ -33,11 +34,13 @@ static void begin(void)
 {
 	memset(&s, 0, sizeof(s));
 	memset(changes, 0, sizeof(changes));
-	if (session_new(&s.session) || bpf_lanes_init(&s.lanes))
+	if (session_new(&s.session) || bpf_lanes_init(&s.lanes) ||
+	    processes_of(&s.session->processes, (uint32_t)getpid(), &we) ||
+	    processes_of(&s.session->processes, (uint32_t)child, &it))
 		abort();
 	for (int i = 0; i < 2; i++)
 		if (bpf_targets_put_aside(&s.targets) != i ||
-		    !bpf_targets_add(&s.targets, (uint32_t)i, i ? child : getpid()))
+		    !bpf_targets_add(&s.targets, (uint32_t)i, i ? child : getpid(), i ? it : we))
 			abort();
 	s.queue_bytes = 1 << 20;
 	s.changed = changed;
@@ -81,9 +84,9 @@ static const char *taken(uint32_t lane, uint64_t until)
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s:%llu", i ? " " : "",
-					ev[i].pid == (uint32_t)getpid() ? "we"
-					: ev[i].pid == (uint32_t)child	? "child"
-									: "?",
+					ev[i].process == we   ? "we"
+					: ev[i].process == it ? "child"
+							      : "?",
 					(unsigned long long)ev[i].ts);
 	return text;
 }
@@ -146,7 +149,7 @@ static void test_exit(void)
 	is(bpf_targets_put_aside(&s.targets), 1, "for the next process");
 	ok(!mark(1, 0, 25) && s.lanes.waiting == 1,
 	   "to which no record of the slot goes before that");
-	ok(bpf_targets_add(&s.targets, 1, child) && !mark(1, 7, 40), "its events");
+	ok(bpf_targets_add(&s.targets, 1, child, it) && !mark(1, 7, 40), "its events");
 	is(s.lanes.lanes, 3, "come in the lane that is free");
 	is_str(taken(1, 0), "child:40", "and in no other");
 	is_str(taken(2, 0), "we:12", "which the first process keeps");
@@ -234,15 +237,15 @@ static void test_loss(void)
 	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one loss is told");
 	ok(ev[0].kind == EBT_LOST && ev[0].arg[0] == 7 && !ev[0].arg[1], "of seven events");
 	ok(ev[0].ts == 300 && EBT_LOST_SINCE(&ev[0]) == 200, "from the look before to this one");
-	is(ev[0].pid, 0, "of two processes: nobody knows whose they were");
+	is(ev[0].process, PROCESS_UNKNOWN, "of two processes: nobody knows whose they were");
 	ok(ev[0].domain == EBT_NO_DOMAIN && !EBT_LOST_ANYWHERE(&ev[0]), "of what no ring holds");
 	ok(!bpf_records_lost(&s, 9, 400), "two more");
 	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
 	ok(ev[0].arg[0] == 2 && EBT_LOST_SINCE(&ev[0]) == 300, "of those alone");
 	bpf_targets_done(&s.targets);
-	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child);
+	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child, it);
 	ok(!bpf_records_lost(&s, 10, 500) && bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 &&
-		   ev[0].pid == (uint32_t)child,
+		   ev[0].process == it,
 	   "where one process is traced they were its own");
 	finish();
 }
@@ -304,7 +307,6 @@ static void test_marker(void)
 	struct ebt_event ev, want = {
 				     .ts = 1000000007,
 				     .pos = 4096,
-				     .pid = (uint32_t)getpid(),
 				     .tid = 42,
 				     .kind = EBT_COUNTER,
 				     .domain = 2,
@@ -315,6 +317,7 @@ static void test_marker(void)
 				     .arg = {0x1122334455667788ull, 0},
 			     };
 	begin();
+	want.process = we;
 	ok(!bpf_records_take(&s, &rec, sizeof(rec)) &&
 		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && !memcmp(&ev, &want, sizeof(ev)),
 	   "of a marker's registers every field of its event comes");
@@ -348,7 +351,7 @@ static void test_ocaml(void)
 		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
 		   ev.id == (1000 | EBT_UNKNOWN_ID) && !ev.arg[0] && ev.domain == 1,
 	   "a phase that no release has is unknown, and has no value");
-	is_str(session_process(s.session, (uint32_t)getpid())->producer, "ocaml 5.3",
+	is_str(processes_at(&s.session->processes, we)->producer, "ocaml 5.3",
 	       "the process is named after the release");
 	r.rec.kind = EBT_INT;
 	r.rec.id = 3;
@@ -356,7 +359,7 @@ static void test_ocaml(void)
 	ok(!bpf_records_take(&s, &r, sizeof(r)) && bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
 		   ev.arg[0] == 99 && ev.id == 3 && !(ev.flags & EBT_F_PAYLOAD),
 	   "a user event has its value");
-	is_str(session_user_name(s.session, (uint32_t)getpid(), 3), "name",
+	is_str(processes_user_name(&s.session->processes, we, 3), "name",
 	       "and its name comes with it");
 	finish();
 }

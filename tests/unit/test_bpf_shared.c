@@ -15,10 +15,10 @@ static struct bpf_targets t;
 static struct stat st;
 static uint64_t told_since;
 
-static void unwatched(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns)
+static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	(void)ctx;
-	(void)pid;
+	(void)process;
 	told_since = since_ns < until_ns ? since_ns : 0;
 }
 
@@ -27,7 +27,7 @@ static uint64_t life_from(uint64_t exec_ns, const char *path)
 {
 	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
 	int slot = bpf_targets_put_aside(&t);
-	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid());
+	struct bpf_target *target = bpf_targets_add(&t, (uint32_t)slot, getpid(), 1);
 	if (slot < 0 || !target)
 		abort();
 	told_since = 0;
@@ -117,7 +117,7 @@ static void test_path(const char *path)
 	/* The program that it calls exec for is another, or the same anew. */
 	struct bpf_program program = {.dev = st.st_dev, .inode = st.st_ino, .path = path};
 	struct bpf_target *target =
-		bpf_targets_add(&t, (uint32_t)bpf_targets_put_aside(&t), getpid());
+		bpf_targets_add(&t, (uint32_t)bpf_targets_put_aside(&t), getpid(), 1);
 	if (!target)
 		abort();
 	bpf_targets_exec(&t, target, 31, &program);

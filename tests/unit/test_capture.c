@@ -67,7 +67,7 @@ static void wild_text(char *ret, size_t cap)
 static void wild_item(struct capture_item *item)
 {
 	memset(item, 0, sizeof(*item));
-	item->what = 1 + rnd() % 5;
+	item->what = 1 + rnd() % 6;
 	struct capture_session *s = &item->session;
 	struct capture_process *p = &item->process;
 	switch (item->what) {
@@ -91,6 +91,10 @@ static void wild_item(struct capture_item *item)
 		item->name.pid = (uint32_t)wild(), item->name.id = (uint32_t)wild();
 		wild_text(item->name.text, sizeof(item->name.text));
 		break;
+	case CAPTURE_INCARNATION:
+		item->incarnation = (struct capture_incarnation){(uint32_t)wild(), (uint32_t)wild(),
+								 rnd() & 1, wild()};
+		break;
 	case CAPTURE_RECOVERED:
 		item->recovered.events = wild(), item->recovered.words = wild();
 		break;
@@ -110,6 +114,7 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 {
 	const struct capture_process *p = &a->process, *q = &b->process;
 	const struct capture_session *s = &a->session, *t = &b->session;
+	const struct capture_incarnation *i = &a->incarnation, *k = &b->incarnation;
 	if (a->what != b->what)
 		return false;
 	switch (a->what) {
@@ -129,6 +134,9 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 	case CAPTURE_NAME:
 		return a->name.pid == b->name.pid && a->name.id == b->name.id &&
 		       !strcmp(a->name.text, b->name.text);
+	case CAPTURE_INCARNATION:
+		return i->pid == k->pid && i->ordinal == k->ordinal &&
+		       i->start_known == k->start_known && i->start_boot_ns == k->start_boot_ns;
 	case CAPTURE_RECOVERED:
 		return !memcmp(&a->recovered, &b->recovered, sizeof(a->recovered));
 	case CAPTURE_TOTALS:

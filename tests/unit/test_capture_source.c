@@ -16,6 +16,7 @@
 #include "core/pump.h"
 #include "sink/ebt.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 /* What a sink sees of an event and of the session at that moment. */
 struct view {
@@ -39,10 +40,11 @@ static void watch_one(struct watcher *w, const struct ebt_event *ev)
 	struct view *v = &w->views[w->count++ % VIEWS];
 	memset(v, 0, sizeof(*v));
 	v->ev = *ev;
+	v->ev.pid = processes_pid(&w->session->processes, ev->process);
 	v->ev.flags |= EBT_F_FINAL;
 	const char *name = names_event(w->session, ev);
 	snprintf(v->name, sizeof(v->name), "%s", name ? name : "(none)");
-	v->raw = session_raw_phase(w->session, ev->pid, ev->id);
+	v->raw = processes_raw_phase(&w->session->processes, ev->process, ev->id);
 	size_t bytes = 0;
 	const void *payload = session_blob(w->session, ev, &bytes);
 	if (payload)
@@ -95,7 +97,10 @@ static void emit(struct watcher *w, struct ebt_event ev)
 static void tell_story(struct watcher *w)
 {
 	struct session *s = w->session;
-	struct session_process *p = session_process(s, 42), *q = session_process(s, 7);
+	if (enter_processes(s, 99))
+		abort();
+	struct process *p = processes_announce(&s->processes, 42);
+	struct process *q = processes_announce(&s->processes, 7);
 	strcpy(p->producer, "ocaml 5.1");
 	strcpy(p->comm, "story");
 	strcpy(q->runtime, "other");
@@ -108,11 +113,11 @@ static void tell_story(struct watcher *w)
 	emit(w, (struct ebt_event){.kind = EBT_BEGIN, .pid = 42, .id = 10});
 	emit(w, (struct ebt_event){.kind = EBT_BEGIN, .pid = 7, .id = 10});
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
-	session_set_user_name(s, 42, 1, "first");
-	session_set_user_name(s, 7, 1, "of another");
+	processes_set_user_name(&s->processes, 42, 1, "first");
+	processes_set_user_name(&s->processes, 7, 1, "of another");
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 7, .id = 1});
-	session_set_user_name(s, 42, 1, "second");
+	processes_set_user_name(&s->processes, 42, 1, "second");
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
 	q->raw_phase = ring_raw_phases(EBT_RELEASE_OCAML_5_2, &q->raw_phases);
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .id = 48});
@@ -131,7 +136,7 @@ static void tell_story(struct watcher *w)
 		session_drop_event(s, &copy);
 	}
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 99, .cpu = 3, .tid = 100});
-	session_process(s, 8)->usage = (struct session_usage){1, 2, 3, true};
+	processes_announce(&s->processes, 8)->usage = (struct process_usage){1, 2, 3, true};
 	s->run_end = moment_at(99000);
 }
 
@@ -186,7 +191,8 @@ static bool same_moment(const struct moment *a, const struct moment *b)
 
 static bool same_session(const struct session *a, const struct session *b)
 {
-	const struct session_process *p = session_first_process(a), *q = session_first_process(b);
+	const struct processes *of_a = &a->processes, *of_b = &b->processes;
+	const struct process *p = processes_next(of_a, NULL), *q = processes_next(of_b, NULL);
 	if (a->origins != b->origins || !same_moment(&a->start, &b->start) ||
 	    !same_moment(&a->run_begin, &b->run_begin) || !same_moment(&a->run_end, &b->run_end) ||
 	    a->timebase.clock != b->timebase.clock || p->pid != q->pid)
@@ -194,9 +200,9 @@ static bool same_session(const struct session *a, const struct session *b)
 	for (unsigned i = 0; i < TIMEBASE_CLOCKS; i++)
 		if (!same_moment(&a->timebase.at[i], &b->timebase.at[i]))
 			return false;
-	size_t at = 0, n = 0, m = 0;
-	while ((p = session_next_process(a, &at))) {
-		q = session_find_process(b, p->pid);
+	size_t n = 0, m = 0;
+	for (p = NULL; (p = processes_next(of_a, p));) {
+		q = processes_announced(of_b, processes_find(of_b, p->pid));
 		if (!q || strcmp(p->producer, q->producer) || strcmp(p->runtime, q->runtime) ||
 		    strcmp(p->comm, q->comm) || p->raw_phase != q->raw_phase ||
 		    p->raw_phases != q->raw_phases || p->usage.known != q->usage.known ||
@@ -206,9 +212,51 @@ static bool same_session(const struct session *a, const struct session *b)
 			return false;
 		n++;
 	}
-	for (at = 0; session_next_process(b, &at); m++)
+	for (q = NULL; (q = processes_next(of_b, q)); m++)
 		;
 	return n == m;
+}
+
+/* Of one pid, with a name each; the first has events behind those of the second, too. */
+static void test_incarnations(void)
+{
+	static struct watcher w, back;
+	int fd = memfd_create("capture", MFD_CLOEXEC);
+	struct sink *k;
+	uint32_t first, second;
+	init(&w, NULL);
+	struct processes *ps = &w.session->processes;
+	struct process_start start = {12340000000, true};
+	if (ebt_new(w.session, fd, &k) || processes_begin(ps, 42, NULL, &first))
+		abort();
+	w.next = k;
+	processes_end(ps, first);
+	if (processes_begin(ps, 42, &start, &second))
+		abort();
+	processes_set_user_name(ps, first, 1, "of the first");
+	processes_set_user_name(ps, second, 1, "of the second");
+	strcpy(processes_announce(ps, first)->comm, "first");
+	strcpy(processes_announce(ps, second)->comm, "second");
+	for (unsigned i = 0; i < 400; i++) {
+		uint32_t process = i % 7 < 3 ? first : second;
+		emit(&w, (struct ebt_event){.kind = EBT_UNIT, .process = process, .id = 1});
+	}
+	sink_end(k);
+	sink_free(k);
+	init(&back, NULL);
+	is(read_back(fd, &back), 0, "a capture of two processes that had one pid is read");
+	is(differing_views(&w, &back), 0, "each event has the name that its own process gave it");
+	ps = &back.session->processes;
+	const struct process *p = processes_next(ps, NULL);
+	const struct process *q = p ? processes_next(ps, p) : NULL;
+	ok(q && !strcmp(p->comm, "first") && !strcmp(q->comm, "second") && p->pid == 42 &&
+		   q->pid == 42 && p->ordinal == 0 && q->ordinal == 1,
+	   "they are two processes again");
+	ok(q && !p->start.known && q->start.known && q->start.boot_ns == start.boot_ns,
+	   "with what is known of their starts");
+	close(fd);
+	session_free(w.session);
+	session_free(back.session);
 }
 
 /* A loss of which the block that told it is damaged. */
@@ -290,5 +338,6 @@ int main(void)
 	close(fd);
 	close(again);
 	test_lost_loss();
+	test_incarnations();
 	return tap_done();
 }

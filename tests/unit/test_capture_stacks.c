@@ -6,6 +6,7 @@
 #include "source/capture.h"
 #include "tests/tap.h"
 #include "tests/unit/capture_file.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -133,7 +134,7 @@ static void init(struct watcher *w)
 {
 	memset(w, 0, sizeof(*w));
 	w->base.ops = &watch_ops;
-	if (session_new(&w->session))
+	if (session_new(&w->session) || enter_processes(w->session, 100))
 		abort();
 }
 
@@ -336,7 +337,7 @@ static void test_ndjson(void)
 	struct sink *out;
 	char line[2][256];
 	FILE *f = tmpfile();
-	if (!f || session_new(&s) || ndjson_new(s, fileno(f), &out))
+	if (!f || session_new(&s) || enter_processes(s, 3) || ndjson_new(s, fileno(f), &out))
 		abort();
 	struct frame_position inlined[2] = {{.function = put(s, "List.iter"),
 					     .file = put(s, "list.ml"),

@@ -3,6 +3,7 @@
 #include "core/filter.h"
 #include "core/spans.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static int take(void *ctx, struct ebt_event *ev, size_t n)
 static void start(uint64_t min_ns)
 {
 	in_count = out_count = 0;
-	if (session_new(&session) || filter_new(session, (struct outlet){take, NULL}, &filter) ||
+	if (session_new(&session) || enter_processes(session, 16) ||
+	    filter_new(session, (struct outlet){take, NULL}, &filter) ||
 	    filter_set_min_duration(filter, min_ns) ||
 	    spans_new((struct outlet){take, NULL}, min_ns, &spans))
 		abort();

@@ -262,10 +262,43 @@ static void test_failing_source(void)
 	free(bad);
 }
 
+/* Whatever the order in which the registry met the processes. */
+static void test_order_of_pids(void)
+{
+	static struct processes ps;
+	uint32_t high, low, again;
+	if (processes_init(&ps) || processes_of(&ps, 1000, &high) || processes_of(&ps, 999, &low))
+		abort();
+	processes_end(&ps, high);
+	if (processes_begin(&ps, 1000, NULL, &again))
+		abort();
+	struct merge *m, *unused;
+	struct script *c = begin(&unused, 3);
+	merge_free(unused);
+	if (merge_new(&ps, &m) || merge_add(m, &c->base))
+		abort();
+	struct ebt_event ev;
+	const uint32_t process[] = {again, high, low}, pos[] = {3, 2, 1};
+	for (unsigned i = 0; i < 3; i++) {
+		put(&c->lane[i], 10, 0, pos[i]);
+		c->lane[i].ev[0].process = process[i];
+		c->lane[i].ended = 1;
+	}
+	merge_poll(m);
+	uint64_t order = 0;
+	while (next(m, &ev) == 1)
+		order = order * 10 + ev.pos;
+	is(order, 123, "processes are sorted by pid, those of one pid by age");
+	merge_free(m);
+	free(c);
+	processes_done(&ps);
+}
+
 int main(void)
 {
 	test_rules();
 	test_order_of_a_moment();
+	test_order_of_pids();
 	test_loss_beside();
 	test_edge_of_time();
 	test_rest_of_a_moment();

@@ -204,7 +204,7 @@ static void test_many_lanes(void)
 	uint64_t last = 0;
 	int came = 0, bad = 0, late = 0;
 	batch_left = 0;
-	if (merge_new(&m) || merge_add(m, &many))
+	if (merge_new(processes(), &m) || merge_add(m, &many))
 		abort();
 	do {
 		merge_poll(m);

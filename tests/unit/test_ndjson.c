@@ -6,6 +6,7 @@
 #include "sink/ndjson.h"
 
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,7 @@ static void begin(struct out *o)
 {
 	memset(o, 0, sizeof(*o));
 	o->file = tmpfile();
-	if (!o->file || session_new(&o->session) ||
+	if (!o->file || session_new(&o->session) || enter_processes(o->session, 4711) ||
 	    ndjson_new(o->session, fileno(o->file), &o->sink))
 		exit(1);
 }
@@ -78,7 +79,7 @@ static void test_kinds(void)
 	struct out o;
 	unsigned pairs = 0;
 	begin(&o);
-	session_set_user_name(o.session, 4711, 5, "a \"name\"\n");
+	processes_set_user_name(&o.session->processes, 4711, 5, "a \"name\"\n");
 	for (unsigned k = 0; k < 7; k++)
 		for (unsigned v = 0; v < 6; v++, pairs++)
 			put_twice(&o, event(kinds[k], 5, values[v]));
@@ -97,7 +98,7 @@ static void test_names(void)
 	begin(&o);
 	for (unsigned i = 0; i < 4; i++) {
 		if (names[i])
-			session_set_user_name(o.session, 4711, 9, names[i]);
+			processes_set_user_name(&o.session->processes, 4711, 9, names[i]);
 		put_twice(&o, event(EBT_UNIT, 9, 0));
 		put_twice(&o, event(EBT_INT, 9, 8));
 	}
@@ -108,15 +109,15 @@ static void test_names(void)
 	for (size_t len = 40; len < sizeof(longest); len++, pairs += 2) {
 		memset(longest, 'x', len);
 		longest[len] = '\0';
-		session_set_user_name(o.session, 4711, 9, longest);
+		processes_set_user_name(&o.session->processes, 4711, 9, longest);
 		put_twice(&o, event(EBT_INT, 9, 8));
 		put_twice(&o, event(EBT_INT, 9, 9));
 	}
 	ok(is_alike(&o, pairs), "names of every length, also those that no part has room for");
 
 	begin(&o);
-	session_set_user_name(o.session, 1, 9, "of one process");
-	session_set_user_name(o.session, 2, 9, "of the other");
+	processes_set_user_name(&o.session->processes, 1, 9, "of one process");
+	processes_set_user_name(&o.session->processes, 2, 9, "of the other");
 	for (unsigned i = 0; i < 4; i++) {
 		struct ebt_event ev = event(EBT_SPAN_BEGIN, 9, 0);
 		ev.pid = 1 + i % 2;

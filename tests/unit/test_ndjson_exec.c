@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 static void put(struct sink *k, uint16_t kind, uint32_t id)
 {
@@ -36,12 +37,12 @@ int main(void)
 	uint32_t n;
 	const uint16_t *before = ring_raw_phases(EBT_RELEASE_OCAML_5_0, &n);
 	int fd = memfd_create("ndjson", 0);
-	if (session_new(&s) || ndjson_new(s, fd, &k) || fd < 0)
+	if (session_new(&s) || enter_processes(s, 16) || ndjson_new(s, fd, &k) || fd < 0)
 		abort();
 	uint32_t id = before ? renumbered(before, n) : UINT32_MAX;
 	if (!ok(id != UINT32_MAX, "an old release numbers a phase in its own way"))
 		return tap_done();
-	struct session_process *p = session_process(s, 7);
+	struct process *p = processes_announce(&s->processes, 7);
 	p->raw_phase = before;
 	p->raw_phases = n;
 	put(k, EBT_BEGIN, id);

@@ -13,6 +13,7 @@
 #include "sink/stat.h"
 #include "sink/text.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -134,16 +135,16 @@ static int run(const char *name, int fd)
 	struct session *s;
 	struct sink *k;
 	uint64_t ts = 1000;
-	if (session_new(&s))
+	if (session_new(&s) || enter_processes(s, 46))
 		abort();
 	s->origins = ORIGIN_RING | ORIGIN_BPF;
 	s->run_begin = moment_at(900);
 	for (uint32_t pid = 40; pid < 46; pid++) {
-		struct session_process *p = session_process(s, pid);
+		struct process *p = processes_announce(&s->processes, pid);
 		snprintf(p->comm, sizeof(p->comm), "program %u", pid);
 		snprintf(p->producer, sizeof(p->producer), "ocaml 5.3");
 		for (uint32_t id = 1; id < 5; id++)
-			session_set_user_name(s, pid, id, "a user event");
+			processes_set_user_name(&s->processes, pid, id, "a user event");
 	}
 	counting = true;
 	int err = make(name, s, fd, &k);

@@ -11,6 +11,7 @@
 #include "sink/perfetto_places.h"
 #include "tests/tap.h"
 #include "tests/unit/perfetto_reader.h"
+#include "tests/unit/processes_fixture.h"
 
 static struct session *session;
 static struct sink *sink;
@@ -19,7 +20,8 @@ static int fd;
 static void start(void)
 {
 	fd = memfd_create("trace", MFD_CLOEXEC);
-	if (fd < 0 || session_new(&session) || perfetto_new(session, fd, &sink))
+	if (fd < 0 || session_new(&session) || enter_processes(session, 64) ||
+	    perfetto_new(session, fd, &sink))
 		abort();
 }
 
@@ -79,7 +81,7 @@ static void test_basics(void)
 	start();
 	for (unsigned i = 0; i < 3; i++)
 		session->timebase.at[i] = moment_at(5 + i);
-	strcpy(session_process(session, 7)->comm, "prog");
+	strcpy(processes_announce(&session->processes, 7)->comm, "prog");
 	PUSH(10, EBT_BEGIN, .id = 6);
 	PUSH(11, EBT_BEGIN, .id = 7);
 	PUSH(12, EBT_END, .id = 7);
@@ -119,9 +121,9 @@ static void test_basics(void)
 static void test_user(void)
 {
 	start();
-	session_set_user_name(session, 7, 1, "a.span");
-	session_set_user_name(session, 7, 2, "b.span");
-	session_set_user_name(session, 7, 3, "an.int");
+	processes_set_user_name(&session->processes, 7, 1, "a.span");
+	processes_set_user_name(&session->processes, 7, 2, "b.span");
+	processes_set_user_name(&session->processes, 7, 3, "an.int");
 	PUSH(1, EBT_SPAN_BEGIN, .id = 1);
 	PUSH(2, EBT_SPAN_BEGIN, .id = 2);
 	PUSH(3, EBT_SPAN_END, .id = 1);
@@ -138,11 +140,11 @@ static void test_user(void)
 
 	start();
 	PUSH(1, EBT_SPAN_BEGIN, .id = 1);
-	session_set_user_name(session, 7, 1, "late.name");
-	strcpy(session_process(session, 7)->producer, "ocaml 5.3");
+	processes_set_user_name(&session->processes, 7, 1, "late.name");
+	strcpy(processes_announce(&session->processes, 7)->producer, "ocaml 5.3");
 	PUSH(2, EBT_SPAN_END, .id = 1);
 	PUSH(3, EBT_SPAN_BEGIN, .id = 1);
-	strcpy(session_process(session, 7)->comm, "prog");
+	strcpy(processes_announce(&session->processes, 7)->comm, "prog");
 	PUSH(4, EBT_SPAN_END, .id = 1);
 	PUSH(5, EBT_UNIT, .id = 1);
 	check("names that become known later are told again",
@@ -189,7 +191,7 @@ static void test_payloads(void)
 {
 	uint64_t buckets[] = {3, 0, 500};
 	start();
-	session_set_user_name(session, 7, 1, "c");
+	processes_set_user_name(&session->processes, 7, 1, "c");
 	push_payload(EBT_CUSTOM, "h\xc3\xa9", 3, 0);
 	push_payload(EBT_CUSTOM, "\0\1\xff", 3, EBT_F_CUT);
 	push_payload(EBT_CUSTOM, "", 0, 0);
@@ -272,14 +274,14 @@ static void test_cuts(void)
 static void test_processes(void)
 {
 	start();
-	strcpy(session_process(session, 7)->comm, "sh");
+	strcpy(processes_announce(&session->processes, 7)->comm, "sh");
 	PUSH(1, EBT_BEGIN, .id = 6);
 	PUSH(2, EBT_PROCESS, .id = EBT_PROCESS_FORK, .arg = {8});
 	PUSH_OF(8, 3, EBT_BEGIN, .id = 11, .domain = EBT_NO_DOMAIN, .tid = 80);
 	PUSH_OF(8, 4, EBT_BEGIN, .id = 11, .domain = EBT_NO_DOMAIN, .tid = 81);
 	PUSH_OF(8, 5, EBT_PROCESS, .id = EBT_PROCESS_EXIT);
 	PUSH(6, EBT_PROCESS, .id = EBT_PROCESS_EXEC);
-	strcpy(session_process(session, 7)->comm, "ls");
+	strcpy(processes_announce(&session->processes, 7)->comm, "ls");
 	PUSH(7, EBT_BEGIN, .id = 6);
 	PUSH(8, EBT_END, .id = 6);
 	check("fork, exec and exit are on the track of the process, and end what is open in it",
@@ -303,7 +305,7 @@ static void test_many_names(void)
 	for (uint32_t i = 0; i < 2 * PACKETS_NAMES + 10; i++) {
 		char name[32];
 		snprintf(name, sizeof(name), "name.%u", i);
-		session_set_user_name(session, 7, i % 5, name);
+		processes_set_user_name(&session->processes, 7, i % 5, name);
 		PUSH(i + 1, EBT_UNIT, .id = i % 5);
 		if (i % 1000 == 0)
 			PUSH(i + 1, EBT_COUNTER, .id = 1);
@@ -429,8 +431,8 @@ static void test_interrupted(void)
 	}
 	is(wrong, 0, "wherever it is flushed, a trace ends behind a packet");
 
-	if (session_new(&session) || (fd = open("/dev/full", O_WRONLY | O_CLOEXEC)) < 0 ||
-	    perfetto_new(session, fd, &sink))
+	if (session_new(&session) || enter_processes(session, 64) ||
+	    (fd = open("/dev/full", O_WRONLY | O_CLOEXEC)) < 0 || perfetto_new(session, fd, &sink))
 		abort();
 	PUSH(1, EBT_BEGIN, .id = 6);
 	is(sink_end(sink), -ENOSPC, "a full disk is told");

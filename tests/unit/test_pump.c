@@ -4,6 +4,7 @@
 #include "sink/ndjson.h"
 #include "sink/text.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -73,8 +74,8 @@ static void start(int lanes)
 	got.count = 0;
 	for (int i = 0; i < lanes; i++)
 		src.events[i] = calloc(MAX, sizeof(struct ebt_event));
-	if (session_new(&session) || pump_new(session, &pump) || pump_add_source(pump, &src.base) ||
-	    pump_add_sink(pump, &got.base))
+	if (session_new(&session) || enter_processes(session, 16) || pump_new(session, &pump) ||
+	    pump_add_source(pump, &src.base) || pump_add_sink(pump, &got.base))
 		abort();
 }
 static void finish(void)
@@ -278,7 +279,7 @@ static void check_output(const char *name, int (*make)(const struct session *, i
 	struct sink *k;
 	char out[4096] = "";
 	start(1);
-	session_set_user_name(session, 1, 4, "a\"b\xff");
+	processes_set_user_name(&session->processes, 1, 4, "a\"b\xff");
 	if (pipe(fd) || make(session, fd[1], &k) || pump_add_sink(pump, k))
 		abort();
 	add(0, 1000, 0, EBT_F_RING)->id = 11;

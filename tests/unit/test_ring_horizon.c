@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "source/ring.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 #include "tests/unit/ring_forged.h"
 
 #define STORE_SLACK_NS 20000ull /* as ring.c has it */
@@ -183,7 +184,7 @@ static void test_rest(void)
 
 int main(void)
 {
-	if (session_new(&session))
+	if (session_new(&session) || enter_processes(session, 7))
 		return 1;
 	test_writing();
 	test_others();

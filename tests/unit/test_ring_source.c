@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "source/ring.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 #include "tests/unit/ring_forged.h"
 
 struct tally {
@@ -39,14 +40,16 @@ static void test_live(struct session *session)
 	struct ring_source *s;
 	struct ebt_cursor *c = NULL;
 	struct tally t = {0};
-	ok(!ring_source_new(session, 1 << 20, &s) &&
+	uint32_t we = PROCESS_UNKNOWN;
+	ok(!processes_of(&session->processes, (uint32_t)getpid(), &we) &&
+		   !ring_source_new(session, 1 << 20, &s) &&
 		   !ebt_cursor_open_pid(0, NULL, EBT_RELEASE_AUTO, &c, NULL) &&
-		   !ring_source_add(s, c, "test", (uint32_t)getpid(), true),
+		   !ring_source_add(s, c, "test", we, true),
 	   "a live ring is added");
 	for (int i = 0; i < 100; i++)
 		ebt_begin(EBT_PHASE_minor);
 	struct source *base = ring_source_base(s);
-	ring_source_finish(s, (uint32_t)getpid());
+	ring_source_finish(s, we);
 	drain(base, &t);
 	ok(t.events >= 100 && !t.damage && !t.end, "finished, it gives all and ends");
 	source_free(base);
@@ -141,7 +144,8 @@ int main(void)
 {
 	struct session *session;
 	setenv("EBTRACE_DIR", "/dev/shm", 1);
-	if (!ok(!session_new(&session) && !ebt_start(), "a ring is recorded"))
+	bool made = !session_new(&session) && !enter_processes(session, 8);
+	if (!ok(made && !ebt_start(), "a ring is recorded"))
 		return tap_done();
 	test_live(session);
 	test_truncated(session);

@@ -1,35 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session: names by process, payloads whose memory is used again. */
+/* session: payloads whose memory is used again. */
 #include "core/session.h"
 #include "tests/tap.h"
 
 #include <malloc.h>
-
-static void test_names(struct session *s)
-{
-	session_set_user_name(s, 1, 7, "one");
-	session_set_user_name(s, 2, 7, "two");
-	is_str(session_user_name(s, 1, 7), "one", "a user event's name belongs to its process");
-	is_str(session_user_name(s, 2, 7), "two", "another process has its own");
-	ok(!session_user_name(s, 1, 8) && !session_user_name(s, 3, 7), "unknown ones have none");
-	session_set_user_name(s, 1, 7, "new");
-	is_str(session_user_name(s, 1, 7), "new", "a new name replaces the old one");
-}
-
-static void test_processes(struct session *s)
-{
-	struct session_process *p = session_process(s, 100);
-	for (uint32_t pid = 101; pid < 1000; pid++)
-		session_process(s, pid);
-	ok(p == session_process(s, 100), "a process stays where it is when others are added");
-	static const uint16_t raw[] = {5, 6, 7};
-	p->raw_phase = raw;
-	p->raw_phases = 3;
-	is(session_raw_phase(s, 100, 2), 7, "a phase has its producer's number");
-	is(session_raw_phase(s, 101, 2), 2,
-	   "which is the canonical one where nothing else is said");
-	is(session_raw_phase(s, 100, EBT_UNKNOWN_ID | 60), 60, "and an unknown one is as it came");
-}
 
 static void test_blobs(struct session *s)
 {
@@ -61,8 +35,6 @@ int main(void)
 	struct session *s;
 	if (session_new(&s))
 		return 1;
-	test_names(s);
-	test_processes(s);
 	test_blobs(s);
 	session_free(s);
 	session_free(NULL);

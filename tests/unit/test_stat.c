@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #define US    1000u
 #define MINOR STAT_PHASE_minor
@@ -89,7 +90,7 @@ static void check(const char *name, uint64_t begin_us, const struct step *steps,
 {
 	struct session *s;
 	struct stat_model m;
-	if (session_new(&s) || stat_model_init(&m, s))
+	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
 		abort();
 	s->run_begin = (struct moment){begin_us * US, begin_us != 0};
 	for (size_t i = 0; i < count; i++) {
@@ -295,9 +296,9 @@ static void test_counts(void)
 	struct stat_model m;
 	struct stat_process total;
 	memset(&total, 0, sizeof(total));
-	if (session_new(&s) || stat_model_init(&m, s) || !session_process(s, 1))
+	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
 		abort();
-	strcpy(session_process(s, 1)->producer, "ocaml 5.5");
+	strcpy(processes_announce(&s->processes, 1)->producer, "ocaml 5.5");
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
 		if (stat_model_push(&m, &ev))
@@ -336,7 +337,7 @@ static void test_random(void)
 	for (unsigned round = 0; round < 300; round++) {
 		struct session *s;
 		struct stat_model m;
-		if (session_new(&s) || stat_model_init(&m, s))
+		if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
 			abort();
 		if (random() % 2)
 			s->run_begin = moment_at(300 * US);
@@ -379,7 +380,7 @@ static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count
 	struct sink *k;
 	struct stat_options o = {.json = true, .interval_ns = 1000000};
 	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
+	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
 		abort();
 	s->run_begin = begin;
 	for (unsigned i = 0; i < count; i++) {
@@ -407,7 +408,7 @@ static void test_line_of_a_pause(void)
 	struct sink *k;
 	struct stat_options o = {.json = true, .interval_ns = 1000000};
 	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || stat_new(s, fd, &o, &k))
+	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
 		abort();
 	s->run_begin = moment_at(1000000);
 	for (unsigned i = 0; i < 8; i++) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #define US    1000u
 #define NONE  EBT_NO_DOMAIN
@@ -46,7 +47,7 @@ static void check(const char *name, const struct step *s, const char *want)
 	struct session *session;
 	struct stat_model m;
 	char got[512] = "", *at = got;
-	if (session_new(&session) || stat_model_init(&m, session))
+	if (session_new(&session) || enter_processes(session, 64) || stat_model_init(&m, session))
 		abort();
 	session->run_begin = moment_at(1000 * US);
 	session->run_end = moment_at(9000 * US);

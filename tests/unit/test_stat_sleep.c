@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #define ROUNDS 300
 #define EVENTS 400
@@ -116,8 +117,8 @@ static bool try(uint32_t seed)
 	struct stat_model sleeps, wakes;
 	uint64_t now = 1000000000;
 	state = seed;
-	if (session_new(&session) || stat_model_init(&sleeps, session) ||
-	    stat_model_init(&wakes, session))
+	if (session_new(&session) || enter_processes(session, 16) ||
+	    stat_model_init(&sleeps, session) || stat_model_init(&wakes, session))
 		abort();
 	if (draw(2))
 		session->run_begin = moment_at(now);

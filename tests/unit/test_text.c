@@ -4,6 +4,7 @@
 #include "core/sink.h"
 #include "sink/text.h"
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -62,7 +63,8 @@ static const char *durations(FILE *f)
 static void test_overlap(void)
 {
 	FILE *f = tmpfile();
-	if (!f || session_new(&session) || text_new(session, fileno(f), &sink))
+	if (!f || session_new(&session) || enter_processes(session, 4096) ||
+	    text_new(session, fileno(f), &sink))
 		abort();
 	put(1000, EBT_SPAN_BEGIN, 1, 0);
 	put(2000, EBT_BEGIN, 1, 0);
@@ -87,7 +89,8 @@ static void test_overlap(void)
 int main(void)
 {
 	FILE *f = tmpfile();
-	if (!f || session_new(&session) || text_new(session, fileno(f), &sink))
+	if (!f || session_new(&session) || enter_processes(session, 4096) ||
+	    text_new(session, fileno(f), &sink))
 		return 1;
 	push(10000, 1, 11, EBT_BEGIN, 1);
 	push(11000, 1, 12, EBT_BEGIN, 1);

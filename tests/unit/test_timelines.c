@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
 
 #define NS(x) (1000000000000ull + (x))
 
@@ -34,7 +35,8 @@ static void start(struct run *r, make_fn *make)
 {
 	snprintf(r->path, sizeof(r->path), "%s/out", dir);
 	r->fd = open(r->path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (r->fd < 0 || session_new(&r->s) || make(r->s, r->fd, &r->sink))
+	if (r->fd < 0 || session_new(&r->s) || enter_processes(r->s, 64) ||
+	    make(r->s, r->fd, &r->sink))
 		abort();
 }
 
@@ -101,8 +103,8 @@ static void check_all(const struct run *r, const struct check *checks, size_t co
 /* Two processes whose domains have the same number, a thread in no domain, all that cuts a span. */
 static void feed_spans(struct run *r)
 {
-	session_set_user_name(r->s, 10, 3, "request");
-	snprintf(session_process(r->s, 10)->comm, 16, "server");
+	processes_set_user_name(&r->s->processes, 10, 3, "request");
+	snprintf(processes_announce(&r->s->processes, 10)->comm, 16, "server");
 	PUSH(r, EBT_BEGIN, 10, 0, 1, .id = 11, .tid = 100, .cpu = 2);
 	PUSH(r, EBT_BEGIN, 20, 0, 2, .id = 11);
 	PUSH(r, EBT_BEGIN, 10, EBT_NO_DOMAIN, 3, .id = 6, .tid = 77);
@@ -115,7 +117,7 @@ static void feed_spans(struct run *r)
 	PUSH(r, EBT_BEGIN, 10, 0, 10, .id = 11);
 	PUSH(r, EBT_LOST, 10, 0, 20, .pos = NS(15), .arg = {7, 30});
 	PUSH(r, EBT_PROCESS, 20, EBT_NO_DOMAIN, 30, .id = EBT_PROCESS_EXIT);
-	snprintf(session_process(r->s, 10)->comm, 16, "worker");
+	snprintf(processes_announce(&r->s->processes, 10)->comm, 16, "worker");
 	PUSH(r, EBT_PROCESS, 10, EBT_NO_DOMAIN, 40, .id = EBT_PROCESS_FORK, .arg = {21});
 	PUSH(r, EBT_END, 10, EBT_NO_DOMAIN, 1000999, .id = 6, .tid = 77);
 }
@@ -190,8 +192,8 @@ static void feed_values(struct run *r)
 	static char payload[40000], longest[601];
 	memset(payload, 0xab, sizeof(payload));
 	memset(longest, 'n', sizeof(longest) - 1);
-	session_set_user_name(r->s, 10, 1, "say \"hi\\\n\xff\xc3\xa9");
-	session_set_user_name(r->s, 10, 2, longest);
+	processes_set_user_name(&r->s->processes, 10, 1, "say \"hi\\\n\xff\xc3\xa9");
+	processes_set_user_name(&r->s->processes, 10, 2, longest);
 	PUSH(r, EBT_UNIT, 10, 0, 1, .id = 1);
 	PUSH(r, EBT_INT, 10, 0, 2, .id = 99, .sarg = {INT64_MIN});
 	PUSH(r, EBT_COUNTER, 10, 3, 3, .id = 4, .arg = {UINT64_MAX});
@@ -294,7 +296,7 @@ static void test_overflow(void)
 	start(&r, fxt_new);
 	for (uint32_t i = 0; i < 9000; i++) {
 		snprintf(name, sizeof(name), "name %u", i);
-		session_set_user_name(r.s, 10, i, name);
+		processes_set_user_name(&r.s->processes, 10, i, name);
 	}
 	for (uint32_t round = 0; round < 2; round++)
 		for (uint32_t i = 0; i < 9000; i++)

@@ -28,17 +28,37 @@ static bool is_called_like_parent(const struct account *a)
 	       !strcmp(parent, a->comm);
 }
 
-void account_begin(struct account *a, const struct session *s, pid_t pid)
+static void begin(struct account *a, const struct session *s, const struct usage *u)
 {
-	struct usage u;
-	*a = (struct account){.pid = pid};
+	a->user_ns = a->system_ns = 0;
+	*a->comm = 0;
 	account_name(a);
 	if (is_called_like_parent(a))
 		*a->comm = 0;
-	if (usage_read(pid, &u) || u.start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
+	if (!u || u->start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
 		return; /* all that it will have used is of this run */
-	a->user_ns = u.user_ns;
-	a->system_ns = u.system_ns;
+	a->user_ns = u->user_ns;
+	a->system_ns = u->system_ns;
+}
+
+int account_begin(struct account *a, struct session *s, pid_t pid)
+{
+	struct usage u;
+	bool has_usage = !usage_read(pid, &u);
+	struct process_start start = {.boot_ns = has_usage ? u.start_boot_ns : 0,
+				      .known = has_usage};
+	*a = (struct account){.pid = pid};
+	begin(a, s, has_usage ? &u : NULL);
+	/* The kernel may have reported its exit already: then it is not the next with its pid. */
+	if (has_usage && u.exiting)
+		return processes_of(&s->processes, (uint32_t)pid, &a->process);
+	return processes_begin(&s->processes, (uint32_t)pid, &start, &a->process);
+}
+
+void account_restart(struct account *a, const struct session *s)
+{
+	struct usage u;
+	begin(a, s, usage_read(a->pid, &u) ? NULL : &u);
 }
 
 void account_name(struct account *a)
@@ -50,7 +70,7 @@ void account_name(struct account *a)
 
 void account_note(const struct account *a, struct session *s)
 {
-	struct session_process *p = session_find_process(s, (uint32_t)a->pid);
+	struct process *p = processes_announced(&s->processes, a->process);
 	struct usage u;
 	if (!p)
 		return;
@@ -68,8 +88,9 @@ void account_note(const struct account *a, struct session *s)
 
 void account_end(const struct account *a, struct session *s)
 {
-	struct session_process *p = session_find_process(s, (uint32_t)a->pid);
 	account_note(a, s); /* of a zombie the memory is gone, the CPU time is not */
+	processes_end(&s->processes, a->process);
+	struct process *p = processes_announced(&s->processes, a->process);
 	if (p)
 		p->end_ns = now_ns();
 }

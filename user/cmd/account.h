@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#define ACCOUNT_COMM_BYTES 32 /* as of session_process */
+#define ACCOUNT_COMM_BYTES 32 /* as of struct process */
 
 /* How often usage is looked at: often at first, a program may end soon; and for each process. */
 #define ACCOUNT_MIN_NS	4000000u
@@ -17,11 +17,15 @@
 
 struct account {
 	pid_t pid;
+	uint32_t process;	     /* its index in the registry */
 	char comm[32];		     /* as it was called when it was last looked at */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
 };
 
-void account_begin(struct account *a, const struct session *s, pid_t pid);
+/* Enters a process that lives into the session's registry. 0 or -ENOMEM. */
+int account_begin(struct account *a, struct session *s, pid_t pid);
+/* Counts from now on: what it has used so far is not of the run. */
+void account_restart(struct account *a, const struct session *s);
 /* Looks at its name again: it has begun another program. */
 void account_name(struct account *a);
 /* Puts what it has used so far, and its name, into the session, if it has events; now and then, as a

@@ -37,7 +37,7 @@ struct inputs {
 	unsigned capture_count;
 };
 
-static int add_ring(struct inputs *ins, const struct opts *o, const struct session *session,
+static int add_ring(struct inputs *ins, const struct opts *o, struct session *session,
 		    struct input *in)
 {
 	struct ebt_cursor *c;
@@ -46,8 +46,12 @@ static int add_ring(struct inputs *ins, const struct opts *o, const struct sessi
 		return status;
 	open_tell_assumed(c, in->name);
 	ins->ring_count++;
-	uint32_t pid = pid_of(c, in->name);
-	if (session_find_process(session, pid) && log_level >= LOG_NORMAL) {
+	uint32_t pid = pid_of(c, in->name), process;
+	if (processes_of(&session->processes, pid, &process)) {
+		ebt_cursor_close(c);
+		return EXIT_ERROR;
+	}
+	if (processes_announced(&session->processes, process) && log_level >= LOG_NORMAL) {
 		char whose[32] = "a process that is not known";
 		if (pid)
 			snprintf(whose, sizeof(whose), "process %" PRIu32, pid);
@@ -55,7 +59,7 @@ static int add_ring(struct inputs *ins, const struct opts *o, const struct sessi
 			 "they give it, cannot be told apart; convert them one by one",
 			 in->name, whose);
 	}
-	int err = ring_source_add(ins->rings, c, in->name, pid, false);
+	int err = ring_source_add(ins->rings, c, in->name, process, false);
 	return err && err != -ENOSPC ? EXIT_ERROR : 0; /* no memory for it: told as a loss */
 }
 
@@ -84,9 +88,9 @@ static int add_file(struct inputs *ins, const struct opts *o, struct session *se
 	return 0;
 }
 
-static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
+static int add_process(struct inputs *ins, const struct opts *o, struct session *session, pid_t pid)
 {
-	struct process p;
+	struct process_status p;
 	int status = open_process(pid, &p);
 	if (status)
 		return status;
@@ -102,7 +106,12 @@ static int add_process(struct inputs *ins, const struct opts *o, pid_t pid)
 	snprintf(name, sizeof(name), "of process %d", pid);
 	open_tell_assumed(c, name);
 	ins->ring_count++;
-	err = ring_source_add(ins->rings, c, name, (uint32_t)pid, false);
+	uint32_t process;
+	err = processes_of(&session->processes, (uint32_t)pid, &process);
+	if (err)
+		ebt_cursor_close(c);
+	else
+		err = ring_source_add(ins->rings, c, name, process, false);
 	return err && err != -ENOSPC ? EXIT_ERROR : 0;
 }
 
@@ -206,7 +215,7 @@ int tracer_files(const struct opts *o, struct session *session, struct sink *sin
 	for (unsigned i = 0; !status && i < o->file_count; i++)
 		status = add_file(&ins, o, session, o->files[i]);
 	for (unsigned i = 0; !status && i < o->pid_count; i++)
-		status = add_process(&ins, o, o->pids[i]);
+		status = add_process(&ins, o, session, o->pids[i]);
 	session->origins = origins_of(&ins);
 	int err = status ? 0 : pass_through(o, session, &ins, sink);
 	if (err && sink_flush(sink) != err) { /* the output's error is told at its end */

@@ -90,20 +90,13 @@ void follow_free(struct follow *f)
 	free(f);
 }
 
-static struct followed *find(struct follow *f, pid_t pid)
+/* With this pid, living or, where it is asked for, ended; NULL: none. */
+static struct followed *find(const struct follow *f, pid_t pid, bool ended_too)
 {
 	for (unsigned i = 0; i < f->count; i++)
-		if (f->processes[i].pid == pid && !f->processes[i].ended)
+		if (f->processes[i].pid == pid && (ended_too || !f->processes[i].ended))
 			return &f->processes[i];
 	return NULL;
-}
-
-static bool was_followed(const struct follow *f, pid_t pid)
-{
-	for (unsigned i = 0; i < f->count; i++)
-		if (f->processes[i].pid == pid)
-			return true;
-	return false;
 }
 
 /* The place of a process that has ended and is of no use any more; NULL: all are needed. */
@@ -125,7 +118,7 @@ void follow_usage(struct follow *f, bool begin)
 {
 	for (unsigned i = 0; i < f->count; i++)
 		if (begin)
-			account_begin(&f->processes[i].account, f->session, f->processes[i].pid);
+			account_restart(&f->processes[i].account, f->session);
 		else if (!f->processes[i].ended)
 			account_note(&f->processes[i].account, f->session);
 	f->usage_ns = now_ns() + f->usage_step_ns + f->running * (uint64_t)ACCOUNT_EACH_NS;
@@ -172,10 +165,9 @@ static int add_process(struct follow *f, pid_t pid, bool told)
 		place = &f->processes[f->count++];
 	*place = (struct followed){
 		.pid = pid, .pidfd = pidfd, .told = told, .release = f->opts->release};
-	account_begin(&place->account, f->session, pid);
-	add_user(f, pid);
 	f->running++;
-	return 0;
+	add_user(f, pid);
+	return account_begin(&place->account, f->session, pid);
 }
 
 static void detect_release(struct follow *f, struct followed *p)
@@ -196,14 +188,14 @@ int follow_add(struct follow *f, pid_t pid)
 
 void follow_begun(struct follow *f, pid_t pid)
 {
-	struct followed *p = find(f, pid);
+	struct followed *p = find(f, pid, false);
 	if (p)
 		detect_release(f, p);
 }
 
 void follow_renamed(struct follow *f, pid_t pid)
 {
-	struct followed *p = find(f, pid);
+	struct followed *p = find(f, pid, false);
 	if (p)
 		account_name(&p->account);
 }
@@ -217,6 +209,7 @@ void follow_dir(struct follow *f, const char *dir, bool own)
 static int open_ring(struct follow *f, int fd, const char *name, struct followed *p, pid_t pid)
 {
 	struct ebt_cursor *c;
+	uint32_t process = p ? p->account.process : PROCESS_UNKNOWN;
 	bool live = p && !p->ended;
 	/* One that came and went between two scans is most likely of the family's release. */
 	enum ebt_release release = p ? p->release : f->release;
@@ -238,10 +231,14 @@ static int open_ring(struct follow *f, int fd, const char *name, struct followed
 	f->opened++;
 	f->usage_ns = 0;
 	f->usage_step_ns = ACCOUNT_MIN_NS;
-	err = ring_source_add(f->rings, c, name, (uint32_t)pid, live);
+	if (!p && processes_of(&f->session->processes, (uint32_t)pid, &process)) {
+		ebt_cursor_close(c);
+		return -ENOMEM;
+	}
+	err = ring_source_add(f->rings, c, name, process, live);
 	/* It may have ended since it was looked at, which tells its name. */
 	for (unsigned i = 0; !err && i < f->count; i++)
-		if (f->processes[i].pid == pid)
+		if (f->processes[i].account.process == process)
 			account_note(&f->processes[i].account, f->session);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
 }
@@ -312,7 +309,7 @@ static int scan_maps(struct follow *f, struct followed *p)
 static int take_child(pid_t child, void *ctx)
 {
 	struct follow *f = ctx;
-	int err = find(f, child) ? 0 : add_process(f, child, false);
+	int err = find(f, child, false) ? 0 : add_process(f, child, false);
 	/* One child too many does not end the trace of the others. */
 	return err == -ESRCH || err == -E2BIG || err == -EMFILE || err == -ENFILE ? 0 : err;
 }
@@ -338,7 +335,7 @@ static int scan_processes(struct follow *f)
 		f->ended++;
 		close(p->pidfd);
 		p->pidfd = -1;
-		ring_source_finish(f->rings, (uint32_t)p->pid);
+		ring_source_finish(f->rings, p->account.process);
 	}
 	return err;
 }
@@ -366,7 +363,7 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
 	/* Written when the file has been mapped: look again later. */
 	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
 		return 1;
-	int err = was_followed(f, pid) ? 0 : add_writer(f, fd, pid, st);
+	int err = find(f, pid, true) ? 0 : add_writer(f, fd, pid, st);
 	if (!err || err == -ESRCH)
 		err = scan_processes(f);
 	return err ? err : known_rings_has(&f->known, fd);
@@ -376,7 +373,7 @@ static int find_writer(struct follow *f, int fd, pid_t pid, const struct stat *s
 static bool is_wanted(pid_t pid, const struct ring_id *id, void *ctx)
 {
 	struct follow *f = ctx;
-	return (was_followed(f, pid) ? !find(f, pid) : f->opts->follow) &&
+	return (find(f, pid, true) ? !find(f, pid, false) : f->opts->follow) &&
 	       !known_rings_find(&f->known, id);
 }
 
@@ -384,7 +381,7 @@ static int take_file(int fd, const char *name, pid_t pid, const struct stat *st,
 {
 	struct follow *f = ctx;
 	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
-	int err = was_followed(f, pid) ? 0 : find_writer(f, fd, pid, st);
+	int err = find(f, pid, true) ? 0 : find_writer(f, fd, pid, st);
 	if (!err && known_rings_take(&f->known, fd, &k))
 		return open_ring(f, fd, name, NULL, pid);
 	close(fd);
@@ -422,9 +419,11 @@ static int tell_missed(int fd, const char *name, pid_t pid, const struct stat *s
 	uint64_t age = wall > made ? wall - made : 0;
 	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
 	uint64_t version = 0;
+	uint32_t process;
 	if (pread(fd, &version, sizeof(version), 0) == sizeof(version) && version &&
-	    ringfile_is_of(pid, st) <= 0 && known_rings_take(&f->known, fd, &k)) {
-		ring_source_missed(f->rings, (uint32_t)pid, age < now ? now - age : 0, now);
+	    ringfile_is_of(pid, st) <= 0 && known_rings_take(&f->known, fd, &k) &&
+	    !processes_of(&f->session->processes, (uint32_t)pid, &process)) {
+		ring_source_missed(f->rings, process, age < now ? now - age : 0, now);
 		log_at(LOG_NORMAL, "the ring '%s' has not been read", name);
 	}
 	close(fd);
@@ -439,7 +438,7 @@ int follow_end(struct follow *f)
 	if (!err && f->inbox.starved) {
 		log_at(LOG_NORMAL, "there may be rings that have not been read: %s",
 		       strerror(EMFILE));
-		ring_source_missed(f->rings, 0, 0, now_ns());
+		ring_source_missed(f->rings, PROCESS_UNKNOWN, 0, now_ns());
 	}
 	return err;
 }
@@ -450,7 +449,7 @@ static bool is_left_over(const struct ring_id *id, pid_t named, bool left, void 
 {
 	struct follow *f = ctx;
 	const struct known_ring *k = known_rings_find(&f->known, id);
-	const struct followed *p = k ? find(f, k->pid) : NULL;
+	const struct followed *p = k ? find(f, k->pid, false) : NULL;
 	return k && (k->asked || left) && k->named == named && (!p || has_ended(p->pidfd));
 }
 

@@ -202,7 +202,7 @@ static int tell_file(const char *path, const struct opts *o)
 
 static int tell_process(pid_t pid, const struct opts *o)
 {
-	struct process p;
+	struct process_status p;
 	int status = open_process(pid, &p);
 	if (status)
 		return status;

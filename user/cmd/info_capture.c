@@ -27,7 +27,7 @@ struct report {
 	const struct session *session;
 	const struct census *census;
 	const struct capture_source *capture;
-	const struct session_process **processes; /* by pid */
+	const struct process **processes; /* by pid */
 	size_t process_count;
 };
 
@@ -58,29 +58,30 @@ static const struct sink_ops census_ops = {
 
 static int by_pid(const void *a, const void *b)
 {
-	const struct session_process *const *p = a, *const *q = b;
+	const struct process *const *p = a, *const *q = b;
 	return ((*p)->pid > (*q)->pid) - ((*p)->pid < (*q)->pid);
 }
 
 static int list_processes(struct report *r)
 {
-	size_t at = 0, n = 0;
-	while (session_next_process(r->session, &at))
+	const struct processes *ps = &r->session->processes;
+	const struct process *p = NULL;
+	size_t n = 0;
+	while ((p = processes_next(ps, p)))
 		n++;
-	r->processes = calloc(n + 1, sizeof(struct session_process *));
+	r->processes = calloc(n + 1, sizeof(struct process *));
 	if (!r->processes)
 		return -ENOMEM;
-	at = 0;
-	for (const struct session_process *p; (p = session_next_process(r->session, &at));)
+	while ((p = processes_next(ps, p)))
 		r->processes[r->process_count++] = p;
-	qsort(r->processes, n, sizeof(struct session_process *), by_pid);
+	qsort(r->processes, n, sizeof(struct process *), by_pid);
 	return 0;
 }
 
 static void print_processes(const struct report *r)
 {
 	for (size_t i = 0; i < r->process_count; i++) {
-		const struct session_process *p = r->processes[i];
+		const struct process *p = r->processes[i];
 		print("  process    %" PRIu32, p->pid);
 		if (*p->comm)
 			print(", %s", p->comm);
@@ -151,7 +152,7 @@ static void put_json_processes(struct json *j, const struct report *r)
 {
 	json_key_open(j, "processes", '[');
 	for (size_t i = 0; i < r->process_count; i++) {
-		const struct session_process *p = r->processes[i];
+		const struct process *p = r->processes[i];
 		json_open(j, '{');
 		json_key_u64(j, "pid", p->pid);
 		json_key_str(j, "producer", p->producer);
@@ -165,7 +166,7 @@ static void put_json_processes(struct json *j, const struct report *r)
 static void print_json(const struct report *r)
 {
 	const struct capture_stats *s = capture_source_stats(r->capture);
-	const struct session_process *p = session_first_process(r->session);
+	const struct process *p = processes_next(&r->session->processes, NULL);
 	struct json_line line;
 	struct json *j = &line.json;
 	print_json_begin(&line);

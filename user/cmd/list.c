@@ -36,7 +36,7 @@ struct facts {
 	struct inspect_process files;
 };
 
-static void look_at_process(struct inspect *in, const struct process *p, struct facts *f)
+static void look_at_process(struct inspect *in, const struct process_status *p, struct facts *f)
 {
 	*f = (struct facts){0};
 	struct ringfile found[RINGFILE_MAX];
@@ -47,7 +47,7 @@ static void look_at_process(struct inspect *in, const struct process *p, struct 
 	inspect_process(in, p->pid, &f->files);
 }
 
-static void print_process(const struct process *p, const struct facts *f, bool json)
+static void print_process(const struct process_status *p, const struct facts *f, bool json)
 {
 	bool ring = f->rings > 0;
 	const char *runtime = ring_release_name(f->files.release);
@@ -93,7 +93,7 @@ static int list_processes(const struct opts *o)
 	unsigned denied = 0;
 	struct dirent *e;
 	while ((e = readdir(d))) {
-		struct process p;
+		struct process_status p;
 		struct facts f;
 		if (!isdigit((unsigned char)*e->d_name))
 			continue;

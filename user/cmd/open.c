@@ -187,7 +187,7 @@ void open_tell_assumed(struct ebt_cursor *c, const char *name)
 			 name, ring_release_name(info.release));
 }
 
-static int denied(const struct process *p)
+static int denied(const struct process_status *p)
 {
 	char name[64];
 	struct passwd *pw = getpwuid(p->uid);
@@ -200,7 +200,7 @@ static int denied(const struct process *p)
 	return EXIT_DENIED;
 }
 
-int open_process(pid_t pid, struct process *ret)
+int open_process(pid_t pid, struct process_status *ret)
 {
 	process_look(pid, ret);
 	switch (ret->state) {

@@ -33,7 +33,7 @@ int open_cursor(struct input *in, enum ebt_release release, struct ebt_cursor **
 void open_tell_assumed(struct ebt_cursor *c, const char *name);
 
 /* Checks that a process can be looked into. 0, or an exit status after a line on stderr. */
-int open_process(pid_t pid, struct process *ret);
+int open_process(pid_t pid, struct process_status *ret);
 
 struct inspect;
 /* Says that a process has neither ring nor anything to probe, why, and what to do. */

@@ -55,8 +55,8 @@ int probing_new(const struct opts *o, bool record, struct session *session, stru
 /* An OCaml program whose ring is on has no probes, for anybody. */
 static bool has_markers(const struct session *session)
 {
-	const struct session_process *p;
-	for (size_t at = 0; (p = session_next_process(session, &at));)
+	const struct process *p = NULL;
+	while ((p = processes_next(&session->processes, p)))
 		if (*p->producer && strncmp(p->producer, "ocaml", 5))
 			return true;
 	return false;

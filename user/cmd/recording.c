@@ -127,9 +127,8 @@ void recording_room(struct recording_room *ret)
 
 void recording_tell_left_off(const struct opts *o, const struct session *session)
 {
-	size_t at = 0;
-	const struct session_process *p;
-	while ((p = session_next_process(session, &at))) {
+	const struct process *p = NULL;
+	while ((p = processes_next(&session->processes, p))) {
 		unsigned minor;
 		if (sscanf(p->producer, "ocaml 5.%u", &minor) != 1 || minor < 2)
 			continue;

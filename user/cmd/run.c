@@ -59,9 +59,8 @@ static void tell_wrapped(const struct opts *o, const struct session *session)
 	if (!words || log_level < LOG_NORMAL)
 		return;
 	bool ocaml = false, ours = false;
-	size_t at = 0;
-	const struct session_process *p;
-	while ((p = session_next_process(session, &at))) {
+	const struct process *p = NULL;
+	while ((p = processes_next(&session->processes, p))) {
 		bool is_ocaml = !strncmp(p->producer, "ocaml", 5);
 		ocaml |= is_ocaml;
 		ours |= *p->producer && !is_ocaml;

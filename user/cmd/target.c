@@ -219,7 +219,7 @@ bool target_ended(struct target *t)
 
 void target_usage(const struct target *t, struct session *s)
 {
-	struct session_process *p = session_find_process(s, (uint32_t)t->pid);
+	struct process *p = processes_announced(&s->processes, t->process);
 	if (!t->reaped || !t->has_usage || !p)
 		return;
 	p->usage.known = true;

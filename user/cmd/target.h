@@ -19,6 +19,7 @@
 
 struct target {
 	pid_t pid;
+	uint32_t process; /* its index in the registry; the owner's to set */
 	int pidfd;
 	int go_fd;	    /* a byte here lets it exec */
 	int failed_fd;	    /* errno of a failed exec, or end of file */

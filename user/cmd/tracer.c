@@ -263,19 +263,18 @@ static int check_something(struct tracer *t)
 static int add_pids(struct tracer *t)
 {
 	for (unsigned i = 0; i < t->opts->pid_count; i++) {
-		struct process p;
+		struct process_status p;
 		int status = open_process(t->opts->pids[i], &p);
 		if (status)
 			return status;
-		struct session_process *sp = session_process(t->session, (uint32_t)p.pid);
-		if (!sp)
-			return EXIT_ERROR;
-		memcpy(sp->comm, p.comm, sizeof(sp->comm));
 		int err = follow_add(t->follow, p.pid);
 		if (err) {
 			complain("cannot follow process %d: %s", p.pid, strerror(-err));
 			return EXIT_ERROR;
 		}
+		struct processes *ps = &t->session->processes;
+		struct process *known = processes_announce(ps, processes_find(ps, (uint32_t)p.pid));
+		memcpy(known->comm, p.comm, sizeof(known->comm));
 	}
 	int err = follow_scan(t->follow);
 	if (err) {
@@ -318,6 +317,7 @@ static int start_program(struct tracer *t)
 		t->target.go_fd = -1;
 		return err == -ENOENT ? 127 : 126;
 	}
+	t->target.process = processes_find(&t->session->processes, (uint32_t)t->target.pid);
 	follow_begun(t->follow, t->target.pid);
 	int status = t->target.traced ? attach(t, t->target.pid) : 0;
 	/* It has not run its first instruction yet: what cannot be traced as asked does not run. */

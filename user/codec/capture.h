@@ -52,6 +52,10 @@
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
  *	            first_ns, last_ns, timed: of the whole run, in the END block; in this order in
  *	            `totals`. timed (how many have a time) is absent in files written before it existed
+ *	6 INCARNATION v pid, v ordinal, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
+ *	            end of the block events and items with this pid are of its incarnation with this
+ *	            ordinal, the same throughout the file. Where none precedes, they are of ordinal 0.
+ *	            A reader that skips it takes all incarnations of a pid for one process.
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
  *	            inlined first, each: v function, v file (strings; 0: not known), v what is known
@@ -97,6 +101,7 @@ enum capture_what {
 	CAPTURE_NAME = 3,
 	CAPTURE_RECOVERED = 4,
 	CAPTURE_TOTALS = 5,
+	CAPTURE_INCARNATION = 6,
 	CAPTURE_STRING = 7,
 	CAPTURE_FRAME = 8,
 	CAPTURE_STACK = 9,
@@ -125,6 +130,13 @@ struct capture_process {
 	uint32_t release; /* enum ebt_release */
 	bool usage_known;
 	uint64_t user_ns, system_ns, peak_rss_bytes, end_ns;
+};
+
+/* Several processes had this pid, one after the other; or it says when its process began. */
+struct capture_incarnation {
+	uint32_t pid, ordinal;
+	bool start_known;
+	uint64_t start_boot_ns;
 };
 
 struct capture_name {
@@ -171,6 +183,7 @@ struct capture_item {
 		};
 		struct capture_session session;
 		struct capture_process process;
+		struct capture_incarnation incarnation;
 		struct capture_name name;
 		struct {
 			uint64_t events, words;

@@ -191,6 +191,18 @@ static int get_process(struct capture_decoder *d, const uint8_t *end, struct cap
 	return 0;
 }
 
+static int get_incarnation(struct capture_decoder *d, struct capture_incarnation *i)
+{
+	uint64_t pid = get_v(d), ordinal = get_v(d);
+	if (pid > UINT32_MAX || ordinal > UINT32_MAX)
+		return -EBADMSG;
+	i->pid = (uint32_t)pid;
+	i->ordinal = (uint32_t)ordinal;
+	i->start_known = get_v(d);
+	i->start_boot_ns = get_v(d);
+	return 0;
+}
+
 static int get_name(struct capture_decoder *d, struct capture_name *n)
 {
 	uint64_t pid = get_v(d), id = get_v(d);
@@ -283,6 +295,9 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		break;
 	case CAPTURE_PROCESS:
 		err = get_process(d, end, &ret->process);
+		break;
+	case CAPTURE_INCARNATION:
+		err = get_incarnation(d, &ret->incarnation);
 		break;
 	case CAPTURE_NAME:
 		err = get_name(d, &ret->name);

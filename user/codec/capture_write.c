@@ -298,6 +298,14 @@ static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
 	return put_v(p, s->end_ns);
 }
 
+static uint8_t *put_incarnation(uint8_t *p, const struct capture_incarnation *i)
+{
+	p = put_v(p, i->pid);
+	p = put_v(p, i->ordinal);
+	p = put_v(p, i->start_known);
+	return put_v(p, i->start_boot_ns);
+}
+
 static uint8_t *put_name(uint8_t *p, const struct capture_name *n)
 {
 	p = put_v(p, n->pid);
@@ -344,6 +352,8 @@ static uint8_t *put_content(struct capture_writer *w, uint8_t *p, const struct c
 		return put_session(p, &item->session);
 	case CAPTURE_PROCESS:
 		return put_process(p, &item->process);
+	case CAPTURE_INCARNATION:
+		return put_incarnation(p, &item->incarnation);
 	case CAPTURE_NAME:
 		return put_name(p, &item->name);
 	case CAPTURE_RECOVERED:

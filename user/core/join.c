@@ -45,8 +45,8 @@ struct recent_ring {
 struct join {
 	struct session *session;
 	struct outlet outlet;
-	struct map rings;			/* pid << 16 | domain → struct ring_state * */
-	struct map processes;			/* pid → struct ring_state *, a list */
+	struct map rings;			/* process << 16 | domain → struct ring_state * */
+	struct map processes;			/* → struct ring_state *, a list */
 	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
 	struct ebt_event pending;		/* held for its partner, between batches */
 	bool has_pending;
@@ -79,10 +79,10 @@ void join_free(struct join *j)
 	free(j);
 }
 
-static struct ring_state *add_ring(struct join *j, uint64_t key, uint32_t pid)
+static struct ring_state *add_ring(struct join *j, uint64_t key, uint32_t process)
 {
 	uint64_t *value = map_put(&j->rings, key);
-	uint64_t *first = map_put(&j->processes, pid);
+	uint64_t *first = map_put(&j->processes, process);
 	struct ring_state *r = value && first ? calloc(1, sizeof(*r)) : NULL;
 	if (!r)
 		return NULL;
@@ -94,25 +94,25 @@ static struct ring_state *add_ring(struct join *j, uint64_t key, uint32_t pid)
 static __attribute__((noinline)) struct ring_state *
 look_up_ring(struct join *j, const struct ebt_event *ev, struct recent_ring *recent)
 {
-	uint64_t key = (uint64_t)ev->pid << 16 | ev->domain;
+	uint64_t key = (uint64_t)ev->process << 16 | ev->domain;
 	uint64_t *value = map_get(&j->rings, key);
 	struct ring_state *r = value && *value ? (struct ring_state *)(uintptr_t)*value
-					       : add_ring(j, key, ev->pid);
+					       : add_ring(j, key, ev->process);
 	*recent = (struct recent_ring){key, r};
 	return r;
 }
 
 static inline struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
 {
-	uint64_t key = (uint64_t)ev->pid << 16 | ev->domain;
-	struct recent_ring *recent = &j->recent[(ev->domain + ev->pid * 31) % JOIN_RECENT];
+	uint64_t key = (uint64_t)ev->process << 16 | ev->domain;
+	struct recent_ring *recent = &j->recent[(ev->domain + ev->process * 31) % JOIN_RECENT];
 	return recent->state && recent->key == key ? recent->state : look_up_ring(j, ev, recent);
 }
 
-/* Its number may be another process's, or another program's, from now on. */
-static void end_process(struct join *j, uint32_t pid)
+/* Its rings may be another program's from now on. */
+static void end_process(struct join *j, uint32_t process)
 {
-	uint64_t *first = map_get(&j->processes, pid);
+	uint64_t *first = map_get(&j->processes, process);
 	struct ring_state *r = first ? (struct ring_state *)(uintptr_t)*first : NULL;
 	for (; r; r = r->sibling)
 		r->ended = true;
@@ -199,7 +199,7 @@ static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, 
 		.kind = EBT_LOST,
 		.ts = ev->ts,
 		.pos = r->last_ts, /* since */
-		.pid = ev->pid,
+		.process = ev->process,
 		.domain = ev->domain,
 		.cpu = EBT_NO_CPU,
 		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0)),
@@ -312,7 +312,8 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 static inline bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
 {
 	return ((a->flags ^ b->flags) & SOURCE_FLAGS) == SOURCE_FLAGS && a->pos == b->pos &&
-	       a->ts == b->ts && a->pid == b->pid && a->domain == b->domain && a->kind == b->kind;
+	       a->ts == b->ts && a->process == b->process && a->domain == b->domain &&
+	       a->kind == b->kind;
 }
 
 /* Makes one event, at `ev`, of the ring's record and BPF's. */
@@ -387,7 +388,7 @@ static inline int take(struct join *j, struct ebt_event *ev, struct ebt_event **
 	if (is_loss)
 		return note_loss(j, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		end_process(j, ev->pid);
+		end_process(j, ev->process);
 	if (!may_have_partner(ev))
 		return deliver(j, ev);
 	*held = ev;

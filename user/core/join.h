@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Makes one event of the two records that a ring and a BPF program hold of it, and turns jumps of
- * the ordinal into losses. What is told apart by (pid, domain, pos, ts) comes out once, with the
+ * the ordinal into losses. What is told apart by (process, domain, pos, ts) comes out once, with the
  * ring's payload and BPF's thread, CPU and stack. Of producers that count their events a hole is
  * known exactly, so their rings' own EBT_LOST are replaced by one in front of the event behind the
  * hole. An event of a hole that turns up late is delivered and taken off the session's count.
- * A pid may come again within a run: its ordinals begin anew behind an EBT_PROCESS that says that
- * the process, or its program, has ended, and with another ring file (EBT_F_FIRST).
+ * A process may run another program: its ordinals begin anew behind an EBT_PROCESS that says that
+ * its program has ended, and with another ring file (EBT_F_FIRST).
  *
  * Events that went through a join before (EBT_F_FINAL) pass as they are.
  *

@@ -28,6 +28,7 @@ struct run {
 };
 
 struct merge {
+	const struct processes *processes;
 	struct lanes lanes;
 	uint64_t held;	  /* least horizon of the lanes that wait; UINT64_MAX: none waits */
 	uint64_t last_ts; /* of what was passed on */
@@ -45,11 +46,12 @@ struct merge {
 	struct ebt_event batch[BATCH_EVENTS];
 };
 
-int merge_new(struct merge **ret)
+int merge_new(const struct processes *ps, struct merge **ret)
 {
 	struct merge *m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
+	m->processes = ps;
 	m->held = UINT64_MAX;
 	*ret = m;
 	return 0;
@@ -125,14 +127,22 @@ static const struct item *item_of(const struct merge *m, uint64_t key)
 	return &m->items[key & ITEM_MASK];
 }
 
+/* By pid, whatever the order in which the registry met them; incarnations of one pid by age. */
+static bool is_before(const struct processes *ps, uint32_t a, uint32_t b)
+{
+	uint32_t pid_a = processes_pid(ps, a), pid_b = processes_pid(ps, b);
+	return pid_a != pid_b ? pid_a < pid_b
+			      : processes_at(ps, a)->ordinal < processes_at(ps, b)->ordinal;
+}
+
 /* The order of a moment. Times differ where a lane's went back. */
 static bool before(const struct merge *m, uint64_t key_a, uint64_t key_b)
 {
 	const struct ebt_event *a = item_of(m, key_a)->ev, *b = item_of(m, key_b)->ev;
 	if (a->ts != b->ts)
 		return a->ts < b->ts;
-	if (a->pid != b->pid)
-		return a->pid < b->pid;
+	if (a->process != b->process)
+		return is_before(m->processes, a->process, b->process);
 	if (a->domain != b->domain)
 		return a->domain < b->domain;
 	return order_pos(a) < order_pos(b);

@@ -17,6 +17,7 @@
 
 #include "core/lanes.h"
 #include "core/outlet.h"
+#include "core/processes.h"
 #include "core/source.h"
 
 /* Memory of the events of a lane that wait to be merged, at most. */
@@ -24,7 +25,8 @@
 
 struct merge;
 
-int merge_new(struct merge **ret);
+/* The registry of the events' processes is kept. 0 or -ENOMEM. */
+int merge_new(const struct processes *ps, struct merge **ret);
 void merge_free(struct merge *m); /* the sources are the caller's */
 /* Adds a source; its lanes are taken in by the next merge_poll(). 0 or -ENOMEM. */
 int merge_add(struct merge *m, struct source *s);

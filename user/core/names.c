@@ -13,7 +13,7 @@ const char *names_event(const struct session *s, const struct ebt_event *ev)
 	case KINDS_LABEL_lifecycle:
 		return kinds_lifecycle_name(ev->id);
 	case KINDS_LABEL_user:
-		return session_user_name(s, ev->pid, ev->id);
+		return processes_user_name(&s->processes, ev->process, ev->id);
 	case KINDS_LABEL_change:
 		return kinds_change_name(ev->id);
 	case KINDS_LABEL_none:
@@ -25,7 +25,8 @@ const char *names_event(const struct session *s, const struct ebt_event *ev)
 uint32_t names_number(const struct session *s, const struct ebt_event *ev)
 {
 	bool is_phase = kinds_get(ev->kind)->label == KINDS_LABEL_phase;
-	return is_phase ? session_raw_phase(s, ev->pid, ev->id) : ev->id & ~EBT_UNKNOWN_ID;
+	return is_phase ? processes_raw_phase(&s->processes, ev->process, ev->id)
+			: ev->id & ~EBT_UNKNOWN_ID;
 }
 
 const char *names_label(const struct session *s, const struct ebt_event *ev,

@@ -79,7 +79,7 @@ int pump_new(struct session *s, struct pump **ret)
 	if (!p)
 		return -ENOMEM;
 	p->session = s;
-	int err = merge_new(&p->merge);
+	int err = merge_new(&s->processes, &p->merge);
 	if (!err)
 		err = filter_new(s, (struct outlet){deliver, p}, &p->filter);
 	if (!err)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/session.h"
 
-#include "base/map.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +19,6 @@ struct blob {
 };
 
 struct session_tables {
-	struct map by_pid;		    /* pid → struct session_process * */
-	struct map user_names;		    /* pid << 32 | id → char * */
-	struct session_process **processes; /* as they were made */
-	size_t process_count, process_cap;
-	struct session_process *last_used; /* events of one process come in runs */
 	struct blob *blobs;
 	uint32_t blob_count, blob_cap;
 	uint32_t free_blobs[BLOB_CLASSES + 1];
@@ -43,6 +37,8 @@ int session_new(struct session **ret)
 		err = frames_new(s->strings, &s->frames);
 	if (!err)
 		err = stacks_new(s->frames, &s->stacks);
+	if (!err)
+		err = processes_init(&s->processes);
 	if (err) {
 		session_free(s);
 		return err;
@@ -54,23 +50,10 @@ int session_new(struct session **ret)
 	return 0;
 }
 
-static void free_values(struct map *m)
-{
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(m, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(m);
-}
-
 static void free_tables(struct session_tables *t)
 {
 	if (!t)
 		return;
-	map_done(&t->by_pid);
-	for (size_t i = 0; i < t->process_count; i++)
-		free(t->processes[i]);
-	free(t->processes);
-	free_values(&t->user_names);
 	for (uint32_t i = 0; i < t->blob_count; i++)
 		free(t->blobs[i].data);
 	free(t->blobs);
@@ -82,100 +65,11 @@ void session_free(struct session *s)
 	if (!s)
 		return;
 	free_tables(s->tables);
+	processes_done(&s->processes);
 	stacks_free(s->stacks);
 	frames_free(s->frames);
 	strings_free(s->strings);
 	free(s);
-}
-
-static struct session_process *find_process(const struct session *s, uint32_t pid)
-{
-	struct session_tables *t = s->tables;
-	if (t->last_used && t->last_used->pid == pid)
-		return t->last_used;
-	uint64_t *value = map_get(&t->by_pid, pid);
-	if (!value)
-		return NULL;
-	t->last_used = (void *)(uintptr_t)*value;
-	return t->last_used;
-}
-
-static bool has_place(struct session_tables *t)
-{
-	if (t->process_count < t->process_cap)
-		return true;
-	size_t cap = t->process_cap ? 2 * t->process_cap : 16;
-	struct session_process **more =
-		realloc(t->processes, cap * sizeof(struct session_process *));
-	if (!more)
-		return false;
-	t->processes = more;
-	t->process_cap = cap;
-	return true;
-}
-
-struct session_process *session_process(struct session *s, uint32_t pid)
-{
-	struct session_tables *t = s->tables;
-	struct session_process *p = find_process(s, pid);
-	if (p)
-		return p;
-	p = has_place(t) ? calloc(1, sizeof(*p)) : NULL;
-	uint64_t *value = p ? map_put(&t->by_pid, pid) : NULL;
-	if (!value) {
-		free(p);
-		return NULL;
-	}
-	p->pid = pid;
-	*value = (uintptr_t)p;
-	t->processes[t->process_count++] = p;
-	return p;
-}
-
-struct session_process *session_find_process(const struct session *s, uint32_t pid)
-{
-	return find_process(s, pid);
-}
-
-const struct session_process *session_next_process(const struct session *s, size_t *at)
-{
-	return *at < s->tables->process_count ? s->tables->processes[(*at)++] : NULL;
-}
-
-const struct session_process *session_first_process(const struct session *s)
-{
-	size_t first = 0;
-	return session_next_process(s, &first);
-}
-
-static uint64_t name_key(uint32_t pid, uint32_t id)
-{
-	return (uint64_t)pid << 32 | id;
-}
-
-int session_set_user_name(struct session *s, uint32_t pid, uint32_t id, const char *name)
-{
-	const char *old = session_user_name(s, pid, id);
-	if (old && !strcmp(old, name))
-		return 0;
-	char *copy = strdup(name);
-	if (!copy)
-		return -ENOMEM;
-	uint64_t *value = map_put(&s->tables->user_names, name_key(pid, id));
-	if (!value) {
-		free(copy);
-		return -ENOMEM;
-	}
-	free((void *)(uintptr_t)*value);
-	*value = (uintptr_t)copy;
-	s->user_names++;
-	return 0;
-}
-
-const char *session_user_name(const struct session *s, uint32_t pid, uint32_t id)
-{
-	uint64_t *value = map_get(&s->tables->user_names, name_key(pid, id));
-	return value ? (const char *)(uintptr_t)*value : NULL;
 }
 
 static uint32_t class_of(size_t bytes)
@@ -294,14 +188,6 @@ void session_drop_event(struct session *s, struct ebt_event *ev)
 		t->live_blobs--;
 		give_slot(t, (uint32_t)ev->arg[0]);
 	}
-}
-
-uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id)
-{
-	if (id & EBT_UNKNOWN_ID)
-		return id & ~EBT_UNKNOWN_ID;
-	const struct session_process *p = find_process(s, pid);
-	return p && p->raw_phase && id < p->raw_phases ? p->raw_phase[id] : id;
 }
 
 struct totals session_run_totals(const struct session *s)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What events refer to: names of user events and producers by process, strings, stacks, and
+ * What events refer to: processes, with the names of their user events, strings, stacks, and
  * payloads. It is made first, shared by sources and sinks, and dies last. Not thread-safe.
  *
  * A payload (blob), and a reference to a stack, are put by a source and dropped by the pump once
@@ -11,6 +11,7 @@
 #define CORE_SESSION_H
 
 #include "core/origin.h"
+#include "core/processes.h"
 #include "core/stacks.h"
 #include "core/timebase.h"
 #include "core/totals.h"
@@ -19,25 +20,6 @@
 #include <stddef.h>
 
 struct session;
-
-/* What the kernel says that a process took, when it ended or at the end of the run. */
-struct session_usage {
-	uint64_t user_ns, system_ns; /* CPU time within the run */
-	uint64_t peak_rss_bytes;     /* since the process began; 0: not known */
-	bool known;
-};
-
-struct session_process {
-	uint32_t pid;
-	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0"; empty: not known yet */
-	char runtime[64];
-	char comm[32];
-	/* Producer's own phase number of each canonical id; NULL: they are the same. Static. */
-	const uint16_t *raw_phase;
-	uint32_t raw_phases;
-	struct session_usage usage;
-	uint64_t end_ns; /* when its end was noticed; 0: it was not */
-};
 
 struct session {
 	unsigned origins;	  /* enum origin */
@@ -48,7 +30,7 @@ struct session {
 	struct moment run_begin, run_end;
 	struct totals totals; /* of the output that is written now, as sinks need them */
 	struct totals past;   /* of those that are whole (--rotate) */
-	uint64_t user_names;  /* counts changes of names of user events */
+	struct processes processes;
 	struct strings *strings;
 	struct frames *frames;
 	struct stacks *stacks;
@@ -62,20 +44,6 @@ void session_free(struct session *s);
 struct totals session_run_totals(const struct session *s);
 /* The output that was written is whole, another begins. */
 void session_next_output(struct session *s);
-
-/* The process with this pid (0 is allowed: a file that does not say); made if new. NULL: -ENOMEM.
- * The pointer stays valid for the life of the session. */
-struct session_process *session_process(struct session *s, uint32_t pid);
-/* The same, NULL if nothing has asked for it yet. */
-struct session_process *session_find_process(const struct session *s, uint32_t pid);
-/* The next process from *at on, in the order in which they were made; NULL at the end. */
-const struct session_process *session_next_process(const struct session *s, size_t *at);
-/* The first process that was made, or NULL. */
-const struct session_process *session_first_process(const struct session *s);
-
-/* Names of user events. The name is copied. Set returns 0 or -ENOMEM; a new name replaces. */
-int session_set_user_name(struct session *s, uint32_t pid, uint32_t id, const char *name);
-const char *session_user_name(const struct session *s, uint32_t pid, uint32_t id); /* or NULL */
 
 /* Copies `bytes` bytes; on success sets ev->arg to the blob and EBT_F_PAYLOAD. 0 or -ENOMEM. */
 int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, size_t bytes);
@@ -94,8 +62,5 @@ static inline void session_reclaim(struct session *s)
 {
 	stacks_reclaim(s->stacks);
 }
-
-/* The number the producer itself uses for a canonical phase id. */
-uint32_t session_raw_phase(const struct session *s, uint32_t pid, uint32_t id);
 
 #endif

@@ -61,7 +61,7 @@ static struct waiting *at(struct spans *s, uint64_t count)
 /* Phases and user spans nest apart from each other. */
 static uint64_t chain_of(const struct ebt_event *ev, bool user)
 {
-	return (uint64_t)ev->pid << 17 | (uint64_t)ev->domain << 1 | user;
+	return (uint64_t)ev->process << 17 | (uint64_t)ev->domain << 1 | user;
 }
 
 /* Where the innermost begin of the event's domain, or thread, is noted. NULL: no memory. */
@@ -70,7 +70,7 @@ static uint64_t *chain(struct spans *s, const struct ebt_event *ev, bool user)
 	if (ev->domain != EBT_NO_DOMAIN)
 		return map_put(&s->innermost, chain_of(ev, user));
 	return map_put(&s->thread_innermost,
-		       (uint64_t)ev->pid << 33 | (uint64_t)ev->tid << 1 | user);
+		       (uint64_t)ev->process << 33 | (uint64_t)ev->tid << 1 | user);
 }
 
 /* Hands on what has been decided. */

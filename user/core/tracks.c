@@ -26,8 +26,8 @@ struct list {
 	struct link *first, *last;
 };
 
-struct process {
-	uint32_t pid;
+struct family {
+	uint32_t process;
 	struct group *groups;
 	struct list open[2];   /* stacks that are open: without a ring, in one */
 	struct link listed[2]; /* in tracks.open, while there are any */
@@ -35,7 +35,7 @@ struct process {
 
 /* The tracks of one domain, or of a thread without one. */
 struct group {
-	struct process *process;
+	struct family *process;
 	struct group *sibling;
 	struct stack *stacks;
 	struct list open;
@@ -59,9 +59,9 @@ struct stack {
 
 struct tracks {
 	struct tracks_visitor visitor;
-	struct map processes; /* pid → struct process * */
-	struct map domains;   /* pid << 16 | domain → struct group * */
-	struct map threads;   /* pid << 32 | tid → struct group * */
+	struct map processes; /* → struct family * */
+	struct map domains;   /* process << 16 | domain → struct group * */
+	struct map threads;   /* process << 32 | tid → struct group * */
 	struct map stacks;    /* number of the group << 32 | span → struct stack * */
 	struct list open[2];  /* processes that have open stacks */
 	struct stack *first, *last;
@@ -132,7 +132,7 @@ static uint32_t thread_of(const struct tracks *t, const struct ebt_event *ev, ui
 static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t thread, uint32_t span)
 {
 	const struct track *t = &s->track;
-	return t->pid == ev->pid && t->span == span && t->domain == ev->domain &&
+	return t->process == ev->process && t->span == span && t->domain == ev->domain &&
 	       s->thread == thread && (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
 }
 
@@ -155,20 +155,22 @@ static struct map *group_map(struct tracks *t, uint16_t domain)
 	return domain != EBT_NO_DOMAIN ? &t->domains : &t->threads;
 }
 
-static uint64_t group_key(uint32_t pid, uint16_t domain, uint32_t tid)
+static uint64_t group_key(uint32_t process, uint16_t domain, uint32_t tid)
 {
-	return domain != EBT_NO_DOMAIN ? (uint64_t)pid << 16 | domain : (uint64_t)pid << 32 | tid;
+	return domain != EBT_NO_DOMAIN ? (uint64_t)process << 16 | domain
+				       : (uint64_t)process << 32 | tid;
 }
 
 static struct group *find_group(struct tracks *t, const struct ebt_event *ev)
 {
 	bool is_new;
-	struct process *p = value_of(&t->processes, ev->pid, sizeof(*p), &is_new);
+	struct family *p = value_of(&t->processes, ev->process, sizeof(*p), &is_new);
 	if (!p)
 		return NULL;
-	p->pid = ev->pid;
-	struct group *g = value_of(group_map(t, ev->domain),
-				   group_key(ev->pid, ev->domain, ev->tid), sizeof(*g), &is_new);
+	p->process = ev->process;
+	struct group *g =
+		value_of(group_map(t, ev->domain), group_key(ev->process, ev->domain, ev->tid),
+			 sizeof(*g), &is_new);
 	if (!g || !is_new)
 		return g;
 	g->process = p;
@@ -189,7 +191,7 @@ static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t
 {
 	uint32_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : ev->tid;
 	uint32_t thread = thread_of(t, ev, span);
-	struct stack **recent = &t->recent[(ev->pid * 31 + lane + thread + span * 7) % RECENT];
+	struct stack **recent = &t->recent[(ev->process * 31 + lane + thread + span * 7) % RECENT];
 	if (*recent && is_of(*recent, ev, thread, span))
 		return *recent;
 	struct group *g = find_group(t, ev);
@@ -200,7 +202,7 @@ static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t
 	if (!s || !is_new)
 		return s ? *recent = s : NULL;
 	s->track = (struct track){.number = ++t->count,
-				  .pid = ev->pid,
+				  .process = ev->process,
 				  .tid = ev->tid,
 				  .domain = ev->domain,
 				  .span = span};
@@ -223,7 +225,7 @@ struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
 /* A stack with open spans is in the lists of its group and of its process. */
 static void list(struct tracks *t, struct stack *s)
 {
-	struct process *p = s->group->process;
+	struct family *p = s->group->process;
 	if (!p->open[s->in_ring].first)
 		put_link(&t->open[s->in_ring], &p->listed[s->in_ring]);
 	put_link(&p->open[s->in_ring], &s->in_process);
@@ -232,7 +234,7 @@ static void list(struct tracks *t, struct stack *s)
 
 static void unlist(struct tracks *t, struct stack *s)
 {
-	struct process *p = s->group->process;
+	struct family *p = s->group->process;
 	take_link(&s->group->open, &s->in_group);
 	take_link(&p->open[s->in_ring], &s->in_process);
 	if (!p->open[s->in_ring].first)
@@ -316,7 +318,7 @@ static int cut_group(struct tracks *t, struct group *g, uint64_t ns, enum track_
 	return err;
 }
 
-static int cut_process(struct tracks *t, struct process *p, bool in_ring, uint64_t ns)
+static int cut_process(struct tracks *t, struct family *p, bool in_ring, uint64_t ns)
 {
 	int err = 0;
 	while (!err && p->open[in_ring].first)
@@ -330,7 +332,7 @@ static int cut_all(struct tracks *t, bool in_ring, uint64_t ns)
 	int err = 0;
 	while (!err && t->open[in_ring].first)
 		err = cut_process(t,
-				  OF_LINK(t->open[in_ring].first, struct process, listed[in_ring]),
+				  OF_LINK(t->open[in_ring].first, struct family, listed[in_ring]),
 				  in_ring, ns);
 	return err;
 }
@@ -341,15 +343,15 @@ static int lose(struct tracks *t, const struct ebt_event *ev)
 	uint64_t since = EBT_LOST_SINCE(ev);
 	int err = 0;
 	if (ev->domain != EBT_NO_DOMAIN) {
-		uint64_t *g = map_get(&t->domains, group_key(ev->pid, ev->domain, 0));
+		uint64_t *g = map_get(&t->domains, group_key(ev->process, ev->domain, 0));
 		return g ? cut_group(t, (void *)(uintptr_t)*g, since, TRACK_LOST) : 0;
 	}
-	uint64_t *of_pid = map_get(&t->processes, ev->pid);
+	uint64_t *family = map_get(&t->processes, ev->process);
 	for (int in_ring = 0; !err && in_ring <= EBT_LOST_ANYWHERE(ev); in_ring++) {
-		if (!ev->pid)
+		if (!ev->process)
 			err = cut_all(t, in_ring, since);
-		else if (of_pid)
-			err = cut_process(t, (void *)(uintptr_t)*of_pid, in_ring, since);
+		else if (family)
+			err = cut_process(t, (void *)(uintptr_t)*family, in_ring, since);
 	}
 	return err;
 }
@@ -368,8 +370,8 @@ static void forget_stack(struct tracks *t, struct stack *s)
 /* The tracks of a process that is gone are forgotten. */
 static int end_process(struct tracks *t, const struct ebt_event *ev)
 {
-	uint64_t *value = map_get(&t->processes, ev->pid);
-	struct process *p = value ? (void *)(uintptr_t)*value : NULL;
+	uint64_t *value = map_get(&t->processes, ev->process);
+	struct family *p = value ? (void *)(uintptr_t)*value : NULL;
 	for (unsigned i = 0; p && i < RECENT; i++)
 		t->recent[i] = NULL;
 	for (struct group *g; p && (g = p->groups);) {
@@ -381,11 +383,11 @@ static int end_process(struct tracks *t, const struct ebt_event *ev)
 			forget_stack(t, s);
 		}
 		p->groups = g->sibling;
-		map_delete(group_map(t, g->domain), group_key(p->pid, g->domain, g->tid));
+		map_delete(group_map(t, g->domain), group_key(p->process, g->domain, g->tid));
 		free(g);
 	}
 	if (p)
-		map_delete(&t->processes, ev->pid);
+		map_delete(&t->processes, ev->process);
 	free(p);
 	return 0;
 }

@@ -22,11 +22,11 @@
 struct tracks;
 
 struct track {
-	uint32_t number;   /* from 1, in order of appearance, never used twice */
-	uint32_t pid, tid; /* tid: of its last event, 0: not known */
-	uint16_t domain;   /* EBT_NO_DOMAIN: the track of a thread */
-	uint32_t span;	   /* TRACK_PHASES, or the id of its user spans */
-	uint64_t user;	   /* the visitor's own; 0 at first */
+	uint32_t number;       /* from 1, in order of appearance, never used twice */
+	uint32_t process, tid; /* tid: of its last event, 0: not known */
+	uint16_t domain;       /* EBT_NO_DOMAIN: the track of a thread */
+	uint32_t span;	       /* TRACK_PHASES, or the id of its user spans */
+	uint64_t user;	       /* the visitor's own; 0 at first */
 };
 
 struct track_span {

@@ -32,7 +32,7 @@ ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap)
 }
 
 /* stat is "pid (comm) state ppid ...", and comm may hold blanks and parentheses itself. */
-static int parse_stat(const char *stat, struct process *p, char *state, unsigned long *flags)
+static int parse_stat(const char *stat, struct process_status *p, char *state, unsigned long *flags)
 {
 	const char *open = strchr(stat, '('), *end = strrchr(stat, ')');
 	if (!open || !end || end < open)
@@ -57,15 +57,15 @@ static bool is_our_limit(ssize_t err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 }
 
-static void set_unread(struct process *p, int err)
+static void set_unread(struct process_status *p, int err)
 {
 	p->state = PROCESS_UNREAD;
 	p->error = err;
 }
 
-void process_look(pid_t pid, struct process *ret)
+void process_look(pid_t pid, struct process_status *ret)
 {
-	*ret = (struct process){.pid = pid, .state = PROCESS_GONE};
+	*ret = (struct process_status){.pid = pid, .state = PROCESS_GONE};
 	char buf[1024], dir[32], state;
 	unsigned long flags;
 	ssize_t n = process_read_text(pid, "stat", buf, sizeof(buf));

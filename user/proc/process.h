@@ -18,7 +18,7 @@ enum process_state {
 	PROCESS_UNREAD, /* it could not be looked at: `error` says why */
 };
 
-struct process {
+struct process_status {
 	pid_t pid;
 	enum process_state state;
 	int error; /* of PROCESS_UNREAD, as -errno: no descriptor or no memory was left to us */
@@ -33,7 +33,7 @@ ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n);
 ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap);
 
 /* Looks at a pid. Never fails: what cannot be known is zero, and `state` says why. */
-void process_look(pid_t pid, struct process *ret);
+void process_look(pid_t pid, struct process_status *ret);
 
 /* Its number as it sees itself: in the pid namespace it lives in. `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);

@@ -140,7 +140,7 @@ static int take_from_dir(struct search *s, const char *dir)
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)
 {
 	struct search s = {.pid = pid, .found = ret, .cap = cap, .reason = reason};
-	struct process p;
+	struct process_status p;
 
 	process_look(pid, &p);
 	if (p.state == PROCESS_GONE || p.state == PROCESS_ZOMBIE || p.state == PROCESS_KERNEL) {

@@ -11,6 +11,8 @@
 
 #include "proc/process.h"
 
+#define KERNEL_EXITING 0x4 /* PF_EXITING of the kernel's <linux/sched.h> */
+
 static uint64_t ticks_ns(uint64_t ticks)
 {
 	long per_s = sysconf(_SC_CLK_TCK);
@@ -41,15 +43,17 @@ int usage_read(pid_t pid, struct usage *ret)
 	/* Fields count from behind the name, which may hold anything: 3 is the state. */
 	const char *p = strrchr(text, ')');
 	uint64_t user, system, start;
+	unsigned flags;
 	if (!p || sscanf(p + 1,
-			 " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+			 " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
 			 " %*d %*d %*d %*d %*d %*d %" SCNu64,
-			 &user, &system, &start) != 3)
+			 &flags, &user, &system, &start) != 4)
 		return -EBADMSG;
 	u.user_ns = ticks_ns(user);
 	u.system_ns = ticks_ns(system);
 	make_exact(pid, &u);
 	u.start_boot_ns = ticks_ns(start);
+	u.exiting = flags & KERNEL_EXITING;
 	if (process_read_text(pid, "status", text, sizeof(text)) > 0 &&
 	    (p = strstr(text, "\nVmHWM:")))
 		u.peak_rss_bytes = strtoull(p + 7, NULL, 10) * 1024;

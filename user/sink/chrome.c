@@ -20,20 +20,23 @@ struct chrome {
 	struct chrome_json out;
 };
 
-static int name_process(struct chrome *c, uint32_t pid)
+static int name_process(struct chrome *c, uint32_t process)
 {
-	int renamed = rows_process_renamed(&c->rows, pid);
+	int renamed = rows_process_renamed(&c->rows, process);
 	if (renamed <= 0)
 		return renamed;
-	const struct session_process *p = session_find_process(c->session, pid);
+	const struct processes *ps = &c->session->processes;
+	const struct process *p = processes_announced(ps, process);
+	uint32_t pid = processes_pid(ps, process);
 	chrome_json_metadata(&c->out, "process_name", pid, 0, "name", rows_process_name(p));
 	if (p && *p->comm && *p->producer)
 		chrome_json_metadata(&c->out, "process_labels", pid, 0, "labels", p->producer);
 	return 0;
 }
 
-static int use_row(struct chrome *c, uint32_t pid, uint32_t tid)
+static int use_row(struct chrome *c, uint32_t process, uint32_t tid)
 {
+	uint32_t pid = processes_pid(&c->session->processes, process);
 	bool is_new;
 	if (!rows_put(&c->rows, pid, tid, &is_new))
 		return -ENOMEM;
@@ -41,7 +44,7 @@ static int use_row(struct chrome *c, uint32_t pid, uint32_t tid)
 		return 0;
 	char name[ROWS_NAME_BYTES];
 	rows_name(tid, name);
-	int err = name_process(c, pid);
+	int err = name_process(c, process);
 	chrome_json_metadata(&c->out, "thread_name", pid, tid, "name", name);
 	return err;
 }
@@ -49,7 +52,7 @@ static int use_row(struct chrome *c, uint32_t pid, uint32_t tid)
 static void put_header(struct chrome *c)
 {
 	const struct session *s = c->session;
-	const struct session_process *p = session_first_process(s);
+	const struct process *p = processes_next(&s->processes, NULL);
 	struct json *j = &c->out.json;
 	chrome_json_open(&c->out, 'M', "ebtrace", NULL);
 	chrome_json_row(&c->out, p ? p->pid : 0, 0);
@@ -76,7 +79,8 @@ static void put_lost(struct chrome *c, const struct ebt_event *ev)
 	struct json *j = &c->out.json;
 	uint64_t since = rows_lost_since(c->session, ev);
 	chrome_json_open(&c->out, 'X', "lost", rows_category(ev->kind));
-	chrome_json_row(&c->out, ev->pid, ROWS_LOST + ev->domain);
+	chrome_json_row(&c->out, processes_pid(&c->session->processes, ev->process),
+			ROWS_LOST + ev->domain);
 	chrome_json_us(&c->out, "ts", since);
 	chrome_json_us(&c->out, "dur", ev->ts - since);
 	chrome_json_open_args(&c->out);
@@ -122,7 +126,7 @@ static void put_phase_begin(struct chrome *c, const struct track *t, const struc
 static void put_phase_end(struct chrome *c, const struct track *t, const struct track_span *s,
 			  uint64_t end_ns, enum track_end how)
 {
-	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .pid = t->pid};
+	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .process = t->process};
 	char *p = chrome_json_common(&c->out, &ev, rows_tid(t->domain, t->tid), end_ns);
 	const char *reason = rows_cut(how);
 	if (reason) {
@@ -139,7 +143,8 @@ static void put_span(struct chrome *c, char phase, const struct track *t, const 
 {
 	chrome_json_open(&c->out, phase, name, rows_category(EBT_SPAN_BEGIN));
 	json_key_u64(&c->out.json, "id", t->number);
-	chrome_json_row(&c->out, t->pid, rows_tid(t->domain, t->tid));
+	chrome_json_row(&c->out, processes_pid(&c->session->processes, t->process),
+			rows_tid(t->domain, t->tid));
 	chrome_json_us(&c->out, "ts", ts);
 }
 
@@ -192,8 +197,8 @@ static void on_forget(void *ctx, struct track *t)
 static int put_event(struct chrome *c, const struct ebt_event *ev)
 {
 	bool lost = ev->kind == EBT_LOST;
-	int err =
-		use_row(c, ev->pid, lost ? ROWS_LOST + ev->domain : rows_tid(ev->domain, ev->tid));
+	int err = use_row(c, ev->process,
+			  lost ? ROWS_LOST + ev->domain : rows_tid(ev->domain, ev->tid));
 	if (err)
 		return err;
 	switch (ev->kind) {
@@ -212,7 +217,7 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 	case EBT_PROCESS:
 		err = tracks_push(c->tracks, ev);
 		if (!err)
-			err = name_process(c, ev->pid);
+			err = name_process(c, ev->process);
 		chrome_json_instant(&c->out, ev);
 		return err;
 	default:
@@ -253,7 +258,7 @@ static bool chrome_ready(struct sink *k)
 
 static void put_summary(struct chrome *c)
 {
-	const struct session_process *p = session_first_process(c->session);
+	const struct process *p = processes_next(&c->session->processes, NULL);
 	chrome_json_open(&c->out, 'M', "ebtrace_summary", NULL);
 	chrome_json_row(&c->out, p ? p->pid : 0, 0);
 	chrome_json_open_args(&c->out);
@@ -268,9 +273,8 @@ static int chrome_end(struct sink *k)
 	if (!c->out.started)
 		put_header(c);
 	int err = tracks_end(c->tracks, s->run_end.known ? s->run_end.ns : s->totals.last_ns);
-	size_t at = 0;
-	for (const struct session_process *p; !err && (p = session_next_process(s, &at));)
-		err = name_process(c, p->pid);
+	for (const struct process *p = NULL; !err && (p = processes_next(&s->processes, p));)
+		err = name_process(c, p->index);
 	put_summary(c);
 	buf_puts(&c->out.buf, "\n]\n");
 	int unwritten = buf_finish(&c->out.buf);

@@ -15,7 +15,7 @@
 
 /* An event up to the number of its row, of one kind, id and process. Copied whole. */
 struct chrome_head {
-	uint32_t pid, id;
+	uint32_t process, id;
 	uint16_t kind; /* 0: free */
 	uint16_t len;
 	char text[HEAD_BYTES];
@@ -96,7 +96,8 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 {
 	char scratch[NAMES_MADE_BYTES];
 	chrome_json_open(c, 'i', names_label(c->session, ev, scratch), rows_category(ev->kind));
-	chrome_json_row(c, ev->pid, rows_tid(ev->domain, ev->tid));
+	chrome_json_row(c, processes_pid(&c->session->processes, ev->process),
+			rows_tid(ev->domain, ev->tid));
 	chrome_json_us(c, "ts", ev->ts);
 	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
 	chrome_json_open_args(c);
@@ -105,16 +106,16 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 	chrome_json_close_args(c);
 }
 
-static void put_head(struct chrome_json *c, uint16_t kind, uint32_t id, uint32_t pid)
+static void put_head(struct chrome_json *c, uint16_t kind, uint32_t id, uint32_t process)
 {
-	struct ebt_event ev = {.kind = kind, .id = id, .pid = pid};
+	struct ebt_event ev = {.kind = kind, .id = id, .process = process};
 	char scratch[NAMES_MADE_BYTES];
 	chrome_json_open(c,
 			 kind == EBT_BEGIN ? 'B'
 			 : kind == EBT_END ? 'E'
 					   : 'C',
 			 names_label(c->session, &ev, scratch), rows_category(kind));
-	json_key_u64(&c->json, "pid", rows_pid(pid));
+	json_key_u64(&c->json, "pid", rows_pid(processes_pid(&c->session->processes, process)));
 }
 
 /*
@@ -123,20 +124,20 @@ static void put_head(struct chrome_json *c, uint16_t kind, uint32_t id, uint32_t
  * NULL: it is too long to be kept, or there is no memory.
  */
 static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, uint32_t id,
-					 uint32_t pid)
+					 uint32_t process)
 {
-	struct chrome_head *h = &c->heads[(id * 4 + kind + pid * 31) % HEADS];
-	if (h->kind == kind && h->id == id && h->pid == pid)
+	struct chrome_head *h = &c->heads[(id * 4 + kind + process * 31) % HEADS];
+	if (h->kind == kind && h->id == id && h->process == process)
 		return h;
 	struct chrome_json part = {.session = c->session, .started = true};
 	if (buf_init(&part.buf, -1, BUF_ROOM_MAX))
 		return NULL;
 	part.json.out = &part.buf;
-	put_head(&part, kind, id, pid);
+	put_head(&part, kind, id, process);
 	bool fits = !part.buf.err && part.buf.len <= sizeof(h->text);
 	if (fits) {
 		*h = (struct chrome_head){
-			.pid = pid, .id = id, .kind = kind, .len = (uint16_t)part.buf.len};
+			.process = process, .id = id, .kind = kind, .len = (uint16_t)part.buf.len};
 		memcpy(h->text, part.buf.data, part.buf.len);
 	}
 	buf_done(&part.buf);
@@ -146,9 +147,9 @@ static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, u
 char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint32_t tid,
 			 uint64_t ts)
 {
-	const struct chrome_head *h = head_of(c, ev->kind, ev->id, ev->pid);
+	const struct chrome_head *h = head_of(c, ev->kind, ev->id, ev->process);
 	if (!h)
-		put_head(c, ev->kind, ev->id, ev->pid);
+		put_head(c, ev->kind, ev->id, ev->process);
 	char *p = buf_room(&c->buf);
 	if (h)
 		p = json_format_part(p, h->text, sizeof(h->text), h->len);

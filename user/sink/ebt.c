@@ -21,8 +21,8 @@ _Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for ea
 
 /* A process as the capture has it. */
 struct known_process {
-	const struct session_process *process; /* NULL: the session does not know it yet */
-	struct session_process written;
+	const struct process *process; /* NULL: it is not announced yet */
+	struct process written;
 	uint64_t block; /* in which it was written last; 0: never */
 };
 
@@ -39,10 +39,12 @@ struct ebt {
 	struct ebt_stacks *stacks;
 	uint64_t block; /* number of the open one, from 1 */
 	uint64_t opened_ns;
-	struct map processes;	    /* pid → struct known_process * */
-	struct map names;	    /* pid << 32 | id → struct known_name * */
+	struct map processes;	    /* → struct known_process * */
+	struct map names;	    /* process << 32 | id → struct known_name * */
+	struct map meant;	    /* pid → block << 32 | process that the block means by it */
 	struct known_process *last; /* events of one process come in runs */
-	uint32_t last_pid;
+	uint32_t last_process;
+	uint64_t last_block;
 	/* As a reader counts what is lost, from what it was given. */
 	uint64_t lost_events, lost_words;
 	int err;
@@ -82,7 +84,7 @@ static int put_session(struct ebt *e)
 }
 
 /* A release of those that number phases as this process does; 0: they are the canonical ones. */
-static uint32_t release_of(const struct session_process *p)
+static uint32_t release_of(const struct process *p)
 {
 	for (int r = EBT_RELEASE_OCAML_5_0; p->raw_phase && r <= EBT_RELEASE_OCAML_5_5; r++) {
 		uint32_t n;
@@ -92,9 +94,34 @@ static uint32_t release_of(const struct session_process *p)
 	return 0;
 }
 
+/* A block means the first incarnation by a pid until it says otherwise. */
+static int refer_incarnation(struct ebt *e, const struct process *p)
+{
+	uint64_t meant = e->block << 32 | p->index;
+	uint64_t *last = map_put(&e->meant, p->pid);
+	if (!last)
+		return -ENOMEM;
+	bool same = *last == meant;
+	bool first = *last >> 32 != e->block && !p->ordinal && !p->start.known;
+	*last = meant;
+	if (same || first)
+		return 0;
+	struct capture_item item = {.what = CAPTURE_INCARNATION};
+	item.incarnation = (struct capture_incarnation){
+		.pid = p->pid,
+		.ordinal = p->ordinal,
+		.start_known = p->start.known,
+		.start_boot_ns = p->start.boot_ns,
+	};
+	return capture_put_item(e->writer, &item);
+}
+
 static int put_process(struct ebt *e, struct known_process *k)
 {
-	const struct session_process *p = k->process;
+	const struct process *p = k->process;
+	int err = refer_incarnation(e, p);
+	if (err)
+		return err;
 	struct capture_item item = {.what = CAPTURE_PROCESS};
 	struct capture_process *c = &item.process;
 	c->pid = p->pid;
@@ -112,9 +139,9 @@ static int put_process(struct ebt *e, struct known_process *k)
 	return capture_put_item(e->writer, &item);
 }
 
-static int know_process(struct ebt *e, uint32_t pid, struct known_process **ret)
+static int know_process(struct ebt *e, uint32_t process, struct known_process **ret)
 {
-	uint64_t *value = map_put(&e->processes, pid);
+	uint64_t *value = map_put(&e->processes, process);
 	if (!value)
 		return -ENOMEM;
 	if (!*value)
@@ -123,7 +150,7 @@ static int know_process(struct ebt *e, uint32_t pid, struct known_process **ret)
 	return *ret ? 0 : -ENOMEM;
 }
 
-static bool has_changed(const struct session_process *a, const struct session_process *b)
+static bool has_changed(const struct process *a, const struct process *b)
 {
 	return a->raw_phase != b->raw_phase || a->usage.known != b->usage.known ||
 	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
@@ -133,10 +160,10 @@ static bool has_changed(const struct session_process *a, const struct session_pr
 }
 
 /* What no block has yet of a process, whether it has events or not. */
-static int put_news_of(struct ebt *e, const struct session_process *p)
+static int put_news_of(struct ebt *e, const struct process *p)
 {
 	struct known_process *k;
-	int err = know_process(e, p->pid, &k);
+	int err = know_process(e, p->index, &k);
 	if (err)
 		return err;
 	k->process = p;
@@ -157,9 +184,9 @@ static int close_block(struct ebt *e, enum capture_block_type type)
 
 static int put_news(struct ebt *e)
 {
-	const struct session_process *p = session_first_process(e->session);
-	int err = p ? put_news_of(e, p) : 0;
-	for (size_t at = 0; !err && (p = session_next_process(e->session, &at));) {
+	const struct processes *ps = &e->session->processes;
+	int err = 0;
+	for (const struct process *p = NULL; !err && (p = processes_next(ps, p));) {
 		err = put_news_of(e, p);
 		if (!err && capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES)
 			err = close_block(e, CAPTURE_BLOCK_EVENTS);
@@ -177,17 +204,21 @@ static int open_block(struct ebt *e)
 }
 
 /* Every block says itself what its events refer to. */
-static int refer_process(struct ebt *e, uint32_t pid)
+static int refer_process(struct ebt *e, uint32_t process)
 {
-	if (!e->last || e->last_pid != pid) {
-		int err = know_process(e, pid, &e->last);
+	const struct processes *ps = &e->session->processes;
+	if (!e->last || e->last_process != process || e->last_block != e->block) {
+		int err = know_process(e, process, &e->last);
+		if (!err)
+			err = refer_incarnation(e, processes_at(ps, process));
 		if (err)
 			return err;
-		e->last_pid = pid;
+		e->last_process = process;
+		e->last_block = e->block;
 	}
 	struct known_process *k = e->last;
 	if (!k->process)
-		k->process = session_find_process(e->session, pid);
+		k->process = processes_announced(ps, process);
 	if (!k->process)
 		return 0;
 	/* A program that is replaced by another has new ones. */
@@ -200,10 +231,10 @@ static int refer_process(struct ebt *e, uint32_t pid)
 
 static int refer_name(struct ebt *e, const struct ebt_event *ev)
 {
-	const char *name = session_user_name(e->session, ev->pid, ev->id);
+	const char *name = processes_user_name(&e->session->processes, ev->process, ev->id);
 	if (!name)
 		return 0;
-	uint64_t *value = map_put(&e->names, (uint64_t)ev->pid << 32 | ev->id);
+	uint64_t *value = map_put(&e->names, (uint64_t)ev->process << 32 | ev->id);
 	if (!value)
 		return -ENOMEM;
 	struct known_name *k = (struct known_name *)(uintptr_t)*value;
@@ -221,7 +252,7 @@ static int refer_name(struct ebt *e, const struct ebt_event *ev)
 	}
 	k->block = e->block;
 	struct capture_item item = {.what = CAPTURE_NAME};
-	item.name.pid = ev->pid;
+	item.name.pid = processes_pid(&e->session->processes, ev->process);
 	item.name.id = ev->id;
 	copy_text(item.name.text, sizeof(item.name.text), name);
 	return capture_put_item(e->writer, &item);
@@ -244,25 +275,22 @@ static int settle_losses(struct ebt *e)
 /* As it stands in the capture, whose block numbers stacks on its own. */
 static int put_numbered(struct ebt *e, const struct ebt_event *ev)
 {
-	struct ebt_event numbered;
+	struct ebt_event numbered = *ev;
 	size_t bytes = 0;
+	numbered.pid = processes_pid(&e->session->processes, ev->process);
 	const void *payload =
 		ev->flags & EBT_F_PAYLOAD ? session_blob(e->session, ev, &bytes) : NULL;
-	if (ev->stack) {
-		numbered = *ev;
-		int err = ebt_stacks_refer(e->stacks, ev->stack, &numbered.stack);
-		if (err)
-			return err;
-		ev = &numbered;
-	}
-	return capture_put_event(e->writer, ev, payload, payload ? bytes : 0);
+	int err = ev->stack ? ebt_stacks_refer(e->stacks, ev->stack, &numbered.stack) : 0;
+	if (err)
+		return err;
+	return capture_put_event(e->writer, &numbered, payload, payload ? bytes : 0);
 }
 
 static int put_event(struct ebt *e, const struct ebt_event *ev)
 {
 	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
 	if (!err)
-		err = refer_process(e, ev->pid);
+		err = refer_process(e, ev->process);
 	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
 		err = refer_name(e, ev);
 	if (!err && ev->kind == EBT_LOST) {
@@ -340,6 +368,7 @@ static void ebt_free(struct sink *k)
 	capture_writer_free(e->writer);
 	free_values(&e->processes);
 	free_values(&e->names);
+	map_done(&e->meant);
 	free(e);
 }
 

@@ -18,7 +18,7 @@
 
 /* References to the name and category of one kind, id and process; such names never change. */
 struct name {
-	uint32_t pid, id;
+	uint32_t process, id;
 	uint16_t kind; /* 0: free */
 	uint16_t name, category;
 };
@@ -41,16 +41,17 @@ struct fxt {
 	bool started;
 };
 
-static int name_process(struct fxt *f, uint32_t pid)
+static int name_process(struct fxt *f, uint32_t process)
 {
-	int renamed = rows_process_renamed(&f->rows, pid);
+	int renamed = rows_process_renamed(&f->rows, process);
 	if (renamed <= 0)
 		return renamed;
-	const struct session_process *p = session_find_process(f->session, pid);
+	const struct processes *ps = &f->session->processes;
+	const struct process *p = processes_announced(ps, process);
 	struct fxt_record *r = &f->record;
 	struct fxt_string name;
 	fxt_record_string(r, rows_process_name(p), &name);
-	fxt_record_object(r, FXT_PROCESS_OBJECT, rows_pid(pid), &name);
+	fxt_record_object(r, FXT_PROCESS_OBJECT, rows_pid(processes_pid(ps, process)), &name);
 	if (p && *p->producer)
 		fxt_record_name(r, "producer", p->producer);
 	if (p && *p->runtime)
@@ -60,8 +61,9 @@ static int name_process(struct fxt *f, uint32_t pid)
 }
 
 /* The thread of a row, named if it is new. */
-static int thread_of(struct fxt *f, uint32_t pid, uint32_t tid, struct fxt_thread *ret)
+static int thread_of(struct fxt *f, uint32_t process, uint32_t tid, struct fxt_thread *ret)
 {
+	uint32_t pid = processes_pid(&f->session->processes, process);
 	bool is_new;
 	const struct row *row = rows_put(&f->rows, pid, tid, &is_new);
 	if (!row)
@@ -72,7 +74,7 @@ static int thread_of(struct fxt *f, uint32_t pid, uint32_t tid, struct fxt_threa
 	struct fxt_record *r = &f->record;
 	char text[ROWS_NAME_BYTES];
 	struct fxt_string name;
-	int err = name_process(f, pid);
+	int err = name_process(f, process);
 	if (err)
 		return err;
 	fxt_record_thread(r, ret);
@@ -86,7 +88,7 @@ static int thread_of(struct fxt *f, uint32_t pid, uint32_t tid, struct fxt_threa
 
 static int thread_of_event(struct fxt *f, const struct ebt_event *ev, struct fxt_thread *ret)
 {
-	return thread_of(f, ev->pid, rows_tid(ev->domain, ev->tid), ret);
+	return thread_of(f, ev->process, rows_tid(ev->domain, ev->tid), ret);
 }
 
 static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
@@ -101,15 +103,15 @@ static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_str
 static void find_fixed_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
 			     struct fxt_string *name)
 {
-	struct name *n = &f->names[(ev->id * 4 + ev->kind + ev->pid * 31) % NAMES];
-	if (n->kind == ev->kind && n->id == ev->id && n->pid == ev->pid) {
+	struct name *n = &f->names[(ev->id * 4 + ev->kind + ev->process * 31) % NAMES];
+	if (n->kind == ev->kind && n->id == ev->id && n->process == ev->process) {
 		category->ref = n->category;
 		name->ref = n->name;
 		return;
 	}
 	find_names(f, ev, category, name);
 	if (!((category->ref | name->ref) & INLINE))
-		*n = (struct name){.pid = ev->pid,
+		*n = (struct name){.process = ev->process,
 				   .id = ev->id,
 				   .kind = ev->kind,
 				   .name = name->ref,
@@ -242,7 +244,7 @@ static int put_lost(struct fxt *f, const struct ebt_event *ev)
 	struct fxt_record *r = &f->record;
 	struct fxt_thread t;
 	struct fxt_string category, name;
-	if (thread_of(f, ev->pid, ROWS_LOST + ev->domain, &t))
+	if (thread_of(f, ev->process, ROWS_LOST + ev->domain, &t))
 		return -ENOMEM;
 	find_names(f, ev, &category, &name);
 	fxt_record_event(r, FXT_DURATION_COMPLETE, rows_lost_since(f->session, ev), &t, &category,
@@ -263,12 +265,12 @@ static int open_span(struct fxt *f, const struct track *t, uint32_t id, uint64_t
 		     const char *span_name)
 {
 	bool is_phase = t->span == TRACK_PHASES;
-	struct ebt_event ev = {.kind = EBT_BEGIN, .id = id, .pid = t->pid};
+	struct ebt_event ev = {.kind = EBT_BEGIN, .id = id, .process = t->process};
 	struct fxt_thread thread;
 	struct fxt_string category, name;
 	if (!is_phase && !span_name)
 		return -ENOMEM;
-	if (thread_of(f, t->pid, rows_tid(t->domain, t->tid), &thread))
+	if (thread_of(f, t->process, rows_tid(t->domain, t->tid), &thread))
 		return -ENOMEM;
 	if (is_phase) {
 		find_fixed_names(f, &ev, &category, &name);
@@ -343,7 +345,7 @@ static int put_event(struct fxt *f, const struct ebt_event *ev)
 	case EBT_PROCESS:
 		err = tracks_push(f->tracks, ev);
 		if (!err)
-			err = name_process(f, ev->pid);
+			err = name_process(f, ev->process);
 		return err ? err : put_instant(f, ev);
 	default:
 		return put_instant(f, ev);
@@ -388,11 +390,11 @@ static int put_summary(struct fxt *f, uint64_t end_ns)
 {
 	char origins[ORIGIN_TEXT_BYTES];
 	const struct session *s = f->session;
-	const struct session_process *p = session_first_process(s);
+	const struct process *p = processes_next(&s->processes, NULL);
 	struct fxt_record *r = &f->record;
 	struct fxt_thread t;
 	struct fxt_string category, name;
-	if (thread_of(f, p ? p->pid : 0, ROWS_THREADS, &t))
+	if (thread_of(f, p ? p->index : PROCESS_UNKNOWN, ROWS_THREADS, &t))
 		return -ENOMEM;
 	fxt_record_string(r, "ebtrace", &category);
 	fxt_record_string(r, "summary", &name);
@@ -415,9 +417,8 @@ static int fxt_end(struct sink *k)
 	if (!f->started)
 		start(f);
 	int err = tracks_end(f->tracks, end_ns);
-	size_t at = 0;
-	for (const struct session_process *p; !err && (p = session_next_process(s, &at));)
-		err = name_process(f, p->pid);
+	for (const struct process *p = NULL; !err && (p = processes_next(&s->processes, p));)
+		err = name_process(f, p->index);
 	if (!err)
 		err = put_summary(f, end_ns);
 	int unwritten = buf_finish(&f->buf);

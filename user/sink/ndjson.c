@@ -20,8 +20,8 @@
  * up to the value, where there is one, and behind it. Copied whole, in sizes that the compiler knows.
  */
 struct common {
-	uint64_t user_names; /* of the session when it was made: a name may be another since */
-	uint32_t pid, id;
+	uint64_t renames; /* of the registry when it was made: a name may be another since */
+	uint32_t process, id;
 	uint16_t kind; /* 0: free */
 	bool has_user_name;
 	uint8_t value; /* enum value */
@@ -56,7 +56,7 @@ static void close_line(struct ndjson *n)
 static void put_header(struct ndjson *n)
 {
 	const struct session *s = n->session;
-	const struct session_process *p = session_first_process(s);
+	const struct process *p = processes_next(&s->processes, NULL);
 	struct json *j = &n->json;
 	char origins[ORIGIN_TEXT_BYTES];
 	n->has_header = true;
@@ -176,8 +176,8 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 		json_key(&part.json, a->name);
 	size_t rest = text->len;
 	part.json.comma = true;
-	if (ev->pid)
-		json_key_u64(&part.json, "pid", ev->pid);
+	if (ev->process)
+		json_key_u64(&part.json, "pid", processes_pid(&n->session->processes, ev->process));
 	size_t tail = text->len;
 	if (text->err || middle > sizeof(c->middle) || rest - middle > sizeof(c->rest) ||
 	    tail - rest > sizeof(c->tail))
@@ -193,14 +193,14 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 
 static const struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 {
-	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->pid * 31) % COMMON_PARTS];
-	if (c->kind == ev->kind && c->id == ev->id && c->pid == ev->pid &&
-	    (!c->has_user_name || c->user_names == n->session->user_names))
+	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->process * 31) % COMMON_PARTS];
+	if (c->kind == ev->kind && c->id == ev->id && c->process == ev->process &&
+	    (!c->has_user_name || c->renames == n->session->processes.renames))
 		return c;
 	struct buf text;
 	const struct kind *kind = kinds_get(ev->kind);
-	*c = (struct common){.user_names = n->session->user_names,
-			     .pid = ev->pid,
+	*c = (struct common){.renames = n->session->processes.renames,
+			     .process = ev->process,
 			     .id = ev->id,
 			     .kind = ev->kind,
 			     .has_user_name = kind->label == KINDS_LABEL_user};
@@ -240,8 +240,8 @@ static void put_line(struct ndjson *n, const struct ebt_event *ev)
 	json_key_str(j, "kind", kinds_name(ev->kind));
 	json_key_i64(j, "domain", ev->domain == EBT_NO_DOMAIN ? -1 : ev->domain);
 	put_body(n, ev);
-	if (ev->pid)
-		json_key_u64(j, "pid", ev->pid);
+	if (ev->process)
+		json_key_u64(j, "pid", processes_pid(&n->session->processes, ev->process));
 	if (ev->tid)
 		json_key_u64(j, "tid", ev->tid);
 	if (ev->cpu != EBT_NO_CPU)

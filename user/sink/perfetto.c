@@ -206,11 +206,11 @@ static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint
 		*ret_parent = lane->uuid;
 		return &lane->lost;
 	}
-	if (!ev->pid) {
+	if (!ev->process) {
 		*ret_parent = session_track(f);
 		return &f->lost;
 	}
-	struct process *process = places_process(&f->places, ev->pid);
+	struct perfetto_process *process = places_process(&f->places, ev->process);
 	if (!process)
 		return NULL;
 	*ret_parent = process->uuid;
@@ -220,10 +220,12 @@ static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint
 static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
-	struct packet_track track = {.uuid = places_uuid(USE_LOST, ev->pid, ev->domain, 0, 0),
-				     .counter = PACKET_NO_COUNTER,
-				     .rank = -1,
-				     .name = "lost events"};
+	struct packet_track track = {
+		.uuid = places_uuid(USE_LOST, processes_pid(&f->session->processes, ev->process),
+				    ev->domain, 0, 0),
+		.counter = PACKET_NO_COUNTER,
+		.rank = -1,
+		.name = "lost events"};
 	struct lost *lost = lost_of(f, ev, &track.parent);
 	if (!lost)
 		return -ENOMEM;
@@ -250,7 +252,7 @@ static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 static int put_process(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
-	struct process *process = places_process(&f->places, ev->pid);
+	struct perfetto_process *process = places_process(&f->places, ev->process);
 	if (!process)
 		return -ENOMEM;
 	bool damage = ev->kind == EBT_DAMAGE;

@@ -11,7 +11,7 @@
 
 /* The number of a name that was looked up lately. */
 struct recent {
-	uint32_t pid, id, iid;
+	uint32_t process, id, iid;
 	uint16_t kind;
 	char text[50];
 };
@@ -34,6 +34,11 @@ void places_done(struct places *l)
 	free(l->recent);
 }
 
+static uint32_t pid_of(const struct places *l, uint32_t process)
+{
+	return processes_pid(&l->session->processes, process);
+}
+
 static uint64_t mix(uint64_t v)
 {
 	v = (v ^ v >> 30) * 0xbf58476d1ce4e5b9ull;
@@ -51,18 +56,19 @@ uint64_t places_uuid(enum use use, uint32_t pid, uint16_t domain, uint32_t tid, 
 }
 
 /* What a process is called: as the system does, else as its ring does. */
-static const char *process_name(const struct session_process *p)
+static const char *process_name(const struct process *p)
 {
 	return *p->comm ? p->comm : *p->runtime ? p->runtime : *p->producer ? p->producer : NULL;
 }
 
-static void tell_process(struct places *l, struct process *p)
+static void tell_process(struct places *l, struct perfetto_process *p)
 {
+	uint32_t pid = pid_of(l, p->process);
 	struct packet_track track = {.uuid = p->uuid,
 				     .counter = PACKET_NO_COUNTER,
-				     .pid = p->pid,
+				     .pid = pid,
 				     .process = p->name,
-				     .name = p->pid    ? NULL
+				     .name = pid       ? NULL
 					     : p->name ? p->name
 						       : "process"};
 	packets_put_track(l->packets, &track);
@@ -71,13 +77,13 @@ static void tell_process(struct places *l, struct process *p)
 }
 
 /* Names may become known, or better known, or others, at any time. */
-static void follow_name(struct places *l, struct process *p)
+static void follow_name(struct places *l, struct perfetto_process *p)
 {
 	bool same = p->about && !memcmp(p->comm, p->about->comm, sizeof(p->comm));
 	if (same && p->name == p->about->comm)
 		return;
 	if (!p->about)
-		p->about = session_find_process(l->session, p->pid);
+		p->about = processes_announced(&l->session->processes, p->process);
 	const char *name = p->about ? process_name(p->about) : NULL;
 	if (name == p->name && (same || !p->about || name != p->about->comm))
 		return;
@@ -85,58 +91,58 @@ static void follow_name(struct places *l, struct process *p)
 	tell_process(l, p);
 }
 
-static struct process *make_process(struct places *l, uint32_t pid)
+static struct perfetto_process *make_process(struct places *l, uint32_t process)
 {
-	struct process *p = calloc(1, sizeof(*p));
+	struct perfetto_process *p = calloc(1, sizeof(*p));
 	if (!p)
 		return NULL;
-	p->pid = pid;
+	p->process = process;
 	p->lost.end_ns = l->ended_ns;
-	p->uuid = places_uuid(USE_PROCESS, pid, EBT_NO_DOMAIN, 0, 0);
-	p->about = session_find_process(l->session, pid);
+	p->uuid = places_uuid(USE_PROCESS, pid_of(l, process), EBT_NO_DOMAIN, 0, 0);
+	p->about = processes_announced(&l->session->processes, process);
 	p->name = p->about ? process_name(p->about) : NULL;
 	tell_process(l, p);
 	return p;
 }
 
-struct process *places_process(struct places *l, uint32_t pid)
+struct perfetto_process *places_process(struct places *l, uint32_t process)
 {
-	uint64_t *slot = map_put(&l->processes, pid);
+	uint64_t *slot = map_put(&l->processes, process);
 	if (!slot)
 		return NULL;
 	if (!*slot)
-		*slot = (uintptr_t)make_process(l, pid);
-	struct process *p = (struct process *)(uintptr_t)*slot;
+		*slot = (uintptr_t)make_process(l, process);
+	struct perfetto_process *p = (struct perfetto_process *)(uintptr_t)*slot;
 	if (p)
 		follow_name(l, p);
 	return p;
 }
 
-/* In the order of the session: the table's own differs from run to run. */
+/* In the order of the registry: the table's own differs from run to run. */
 void places_follow_names(struct places *l)
 {
-	size_t at = 0;
-	for (const struct session_process *p; (p = session_next_process(l->session, &at));) {
-		uint64_t *slot = map_get(&l->processes, p->pid);
+	const struct process *p = NULL;
+	while ((p = processes_next(&l->session->processes, p))) {
+		uint64_t *slot = map_get(&l->processes, p->index);
 		if (slot && *slot)
-			follow_name(l, (struct process *)(uintptr_t)*slot);
+			follow_name(l, (struct perfetto_process *)(uintptr_t)*slot);
 	}
 }
 
-void places_drop_process(struct places *l, struct process *p)
+void places_drop_process(struct places *l, struct perfetto_process *p)
 {
-	map_delete(&l->processes, p->pid);
+	map_delete(&l->processes, p->process);
 	free(p);
 }
 
 static struct lane *make_lane(struct places *l, const struct ebt_event *ev)
 {
-	struct process *process = places_process(l, ev->pid);
+	struct perfetto_process *process = places_process(l, ev->process);
 	struct lane *lane = process ? calloc(1, sizeof(*lane)) : NULL;
 	if (!lane)
 		return NULL;
 	lane->process = process;
-	lane->uuid = places_uuid(USE_DOMAIN, ev->pid, ev->domain, ev->tid, 0);
+	lane->uuid = places_uuid(USE_DOMAIN, pid_of(l, ev->process), ev->domain, ev->tid, 0);
 	lane->cpu = EBT_NO_CPU;
 	lane->lost.end_ns = l->ended_ns;
 	lane->next = l->lanes;
@@ -183,8 +189,8 @@ uint32_t places_name(struct places *l, const struct ebt_event *ev)
 	enum kinds_label label = kinds_get(ev->kind)->label;
 	if (label == KINDS_LABEL_none)
 		return packets_intern(l->packets, kinds_name(ev->kind));
-	struct recent *r = &l->recent[(ev->id * 4 + ev->kind + ev->pid * 31) % RECENT_NAMES];
-	bool found = r->kind == ev->kind && r->id == ev->id && r->pid == ev->pid &&
+	struct recent *r = &l->recent[(ev->id * 4 + ev->kind + ev->process * 31) % RECENT_NAMES];
+	bool found = r->kind == ev->kind && r->id == ev->id && r->process == ev->process &&
 		     packets_know(l->packets, r->iid);
 	if (found && label != KINDS_LABEL_user)
 		return r->iid;
@@ -194,7 +200,8 @@ uint32_t places_name(struct places *l, const struct ebt_event *ev)
 		return r->iid;
 	uint32_t iid = packets_intern(l->packets, name);
 	if (strlen(name) < sizeof(r->text)) {
-		*r = (struct recent){.pid = ev->pid, .id = ev->id, .iid = iid, .kind = ev->kind};
+		*r = (struct recent){
+			.process = ev->process, .id = ev->id, .iid = iid, .kind = ev->kind};
 		strcpy(r->text, name);
 	}
 	return iid;
@@ -232,7 +239,7 @@ static void tell_child(struct places *l, const struct lane *lane, const struct e
 uint64_t places_child(struct places *l, struct lane *lane, const struct ebt_event *ev)
 {
 	enum use use = ev->kind == EBT_COUNTER ? USE_COUNTER : USE_SPANS;
-	uint64_t uuid = places_uuid(use, ev->pid, ev->domain, ev->tid, ev->id);
+	uint64_t uuid = places_uuid(use, pid_of(l, ev->process), ev->domain, ev->tid, ev->id);
 	uint32_t name = places_name(l, ev);
 	uint64_t *told = map_put(&lane->children, (uint64_t)use << 32 | ev->id);
 	if (!told) {

@@ -27,19 +27,19 @@ struct lost {
 	uint64_t end_ns;
 };
 
-struct process {
-	uint32_t pid;
+struct perfetto_process {
+	uint32_t process;
 	uint64_t uuid;
-	const struct session_process *about; /* NULL: the session does not know it yet */
-	const char *name;		     /* told last, in `about` */
-	char comm[32];			     /* what it was called when it was told */
-	struct lost lost;		     /* from none of its rings */
+	const struct process *about; /* NULL: it is not announced yet */
+	const char *name;	     /* told last, in `about` */
+	char comm[32];		     /* what it was called when it was told */
+	struct lost lost;	     /* from none of its rings */
 };
 
 /* A domain, or a thread without one. */
 struct lane {
 	struct lane *next, **link; /* all of them */
-	struct process *process;
+	struct perfetto_process *process;
 	uint64_t uuid;
 	uint32_t tid;
 	uint16_t cpu;
@@ -50,7 +50,7 @@ struct lane {
 struct places {
 	const struct session *session;
 	struct packets *packets;
-	struct map processes;  /* pid → struct process * */
+	struct map processes;  /* → struct perfetto_process * */
 	struct lane *lanes;    /* all of them */
 	struct recent *recent; /* names looked up lately */
 	/* When a process, or its program, ended last: what was on its tracks is not known now. */
@@ -64,10 +64,10 @@ void places_done(struct places *l);
 /* Two tracks of a process have never met in one uuid in any test; 56 bits take 8 bytes to write. */
 uint64_t places_uuid(enum use use, uint32_t pid, uint16_t domain, uint32_t tid, uint32_t id);
 /* NULL: -ENOMEM. */
-struct process *places_process(struct places *l, uint32_t pid);
+struct perfetto_process *places_process(struct places *l, uint32_t process);
 /* Tells the names that have changed since their processes' last events. */
 void places_follow_names(struct places *l);
-void places_drop_process(struct places *l, struct process *p);
+void places_drop_process(struct places *l, struct perfetto_process *p);
 /* The event's domain or thread, of which `t` is the track of the phases. NULL: -ENOMEM. */
 struct lane *places_lane(struct places *l, struct track *t, const struct ebt_event *ev);
 void places_drop_lane(struct lane *lane);

@@ -53,7 +53,7 @@ void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES])
 		snprintf(ret, ROWS_NAME_BYTES, "domain %u", tid);
 }
 
-const char *rows_process_name(const struct session_process *p)
+const char *rows_process_name(const struct process *p)
 {
 	if (p && *p->comm)
 		return p->comm;
@@ -62,13 +62,14 @@ const char *rows_process_name(const struct session_process *p)
 	return "process not known";
 }
 
-int rows_process_renamed(struct rows *r, uint32_t pid)
+int rows_process_renamed(struct rows *r, uint32_t process)
 {
-	const struct session_process *p = session_find_process(r->session, pid);
+	const struct processes *ps = &r->session->processes;
+	const struct process *p = processes_announced(ps, process);
 	uint64_t h = hash_string(hash_start(), rows_process_name(p));
 	if (p)
 		h = hash_string(hash_string(h, p->producer), p->runtime);
-	uint64_t *last = map_put(&r->names, pid);
+	uint64_t *last = map_put(&r->names, processes_pid(ps, process));
 	if (!last)
 		return -ENOMEM;
 	bool renamed = *last != h;

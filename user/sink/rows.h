@@ -57,9 +57,9 @@ const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 
 /* What to call a process, NULL: one of which nothing is known. Valid as long as p is. */
-const char *rows_process_name(const struct session_process *p);
-/* 1 if the process of this pid has not been called so before: tell the viewer; 0, or -ENOMEM. */
-int rows_process_renamed(struct rows *r, uint32_t pid);
+const char *rows_process_name(const struct process *p);
+/* 1 if the viewer does not know the process by its name of now; 0, or -ENOMEM. */
+int rows_process_renamed(struct rows *r, uint32_t process);
 
 /* "phase", "counter", "lifecycle", "user"; else as the kind is called. Static. */
 const char *rows_category(uint16_t kind);

@@ -102,7 +102,7 @@ static void put_phases(struct json *j, const struct stat_process *p)
 
 static void put_section(struct json *j, const struct stat_process *p, uint64_t wall_ns)
 {
-	const struct session_usage *u = &p->usage;
+	const struct process_usage *u = &p->usage;
 	json_key_u64(j, "wall_ns", wall_ns);
 	json_key_known(j, "cpu_user_ns", u->known, u->user_ns);
 	json_key_known(j, "cpu_system_ns", u->known, u->system_ns);
@@ -136,8 +136,8 @@ static void put_lane(struct json *j, const struct stat_lane *l)
 
 static void put_process(struct json *j, const struct stat_process *p)
 {
-	static const struct session_process nothing;
-	const struct session_process *about = p->about ? p->about : &nothing;
+	static const struct process nothing;
+	const struct process *about = p->about ? p->about : &nothing;
 	json_open(j, '{');
 	json_key_u64(j, "pid", p->pid);
 	json_key_str(j, "comm", about->comm);

@@ -317,7 +317,7 @@ int stat_lane_close(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, 
 	if (l->open_spans) {
 		/* What tracks know to end without an event is what a loss cuts. */
 		struct ebt_event cut = {.kind = EBT_LOST,
-					.pid = l->process->pid,
+					.process = l->process->process,
 					.domain =
 						l->is_thread ? EBT_NO_DOMAIN : (uint16_t)l->number,
 					.tid = l->is_thread ? l->number : 0,

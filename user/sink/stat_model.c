@@ -45,7 +45,7 @@ void stat_model_done(struct stat_model *m)
 		free(p);
 	}
 	map_done(&m->births);
-	map_done(&m->by_pid);
+	map_done(&m->by_process);
 	tracks_free(m->tracks);
 }
 
@@ -60,16 +60,16 @@ static bool is_lifecycle(const struct ebt_event *ev, uint32_t id)
 	return ev->kind == EBT_LIFECYCLE && ev->id == id;
 }
 
-static struct stat_process *find_process(const struct stat_model *m, uint32_t pid)
+static struct stat_process *find_process(const struct stat_model *m, uint32_t process)
 {
-	uint64_t *value = map_get(&m->by_pid, pid);
+	uint64_t *value = map_get(&m->by_process, process);
 	return value ? (void *)(uintptr_t)*value : NULL;
 }
 
 void stat_model_know(const struct stat_model *m, struct stat_process *p)
 {
 	if (!p->about)
-		p->about = session_find_process(m->session, p->pid);
+		p->about = processes_announced(&m->session->processes, p->process);
 	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
 }
 
@@ -80,18 +80,20 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct stat_process *p = calloc(1, sizeof(*p));
-	uint64_t *value = p ? map_put(&m->by_pid, ev->pid) : NULL;
+	uint64_t *value = p ? map_put(&m->by_process, ev->process) : NULL;
 	if (!value) {
 		free(p);
 		return NULL;
 	}
 	*value = (uintptr_t)p;
-	uint64_t run_ns = m->session->run_begin.ns, now = moment(m, ev);
-	const uint64_t *birth = map_get(&m->births, ev->pid);
-	p->pid = ev->pid;
-	p->begin_ns = birth						  ? *birth
-		      : run_ns && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run_ns
-									  : now;
+	const struct moment *run = &m->session->run_begin;
+	uint64_t now = moment(m, ev);
+	p->process = ev->process;
+	p->pid = processes_pid(&m->session->processes, ev->process);
+	const uint64_t *birth = map_get(&m->births, p->pid);
+	p->begin_ns = birth						      ? *birth
+		      : run->known && !is_lifecycle(ev, LIFECYCLE_ring_start) ? run->ns
+									      : now;
 	p->begun = birth;
 	p->recorded_from_ns = p->begin_ns;
 	p->recording = true;
@@ -104,7 +106,7 @@ static struct stat_process *make_process(struct stat_model *m, const struct ebt_
 
 static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
 {
-	struct stat_process *p = find_process(m, ev->pid);
+	struct stat_process *p = find_process(m, ev->process);
 	if (!p)
 		p = make_process(m, ev);
 	return p ? stat_lane_make(p, ev) : NULL;
@@ -298,7 +300,7 @@ static int lose_lane(struct stat_model *m, struct stat_lane *l, uint64_t since_n
 static struct stat_process *note_unwatched(struct stat_model *m, const struct ebt_event *ev,
 					   uint64_t since_ns)
 {
-	struct stat_process *p = find_process(m, ev->pid);
+	struct stat_process *p = find_process(m, ev->process);
 	uint64_t floor_ns = m->session->run_begin.ns, now = moment(m, ev);
 	uint64_t since = since_ns < floor_ns ? floor_ns : since_ns;
 	if (!p && (p = make_process(m, ev)) && (!p->begun || since < p->begin_ns)) {
@@ -336,12 +338,12 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 		}
 		return err ? err : lose_lane(m, lane, since, now);
 	}
-	if (loss_is_unwatched(ev) && ev->pid && !note_unwatched(m, ev, since))
+	if (loss_is_unwatched(ev) && ev->process && !note_unwatched(m, ev, since))
 		return -ENOMEM;
 	bool anywhere = EBT_LOST_ANYWHERE(ev);
-	if (err || !ev->pid)
+	if (err || !ev->process)
 		return err ? err : stat_sleep_hole_all(m, anywhere, since, now);
-	struct stat_process *p = find_process(m, ev->pid);
+	struct stat_process *p = find_process(m, ev->process);
 	if (!p)
 		return 0;
 	count_loss(&p->lost, ev);
@@ -351,7 +353,9 @@ static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 /* Of a pid that came before, another process's life begins: what both did is added up. */
 static int on_birth(struct stat_model *m, uint32_t pid, uint64_t now)
 {
-	struct stat_process *p = find_process(m, pid);
+	const struct processes *ps = &m->session->processes;
+	uint32_t newest = processes_find(ps, pid);
+	struct stat_process *p = newest ? find_process(m, newest) : NULL;
 	uint64_t *birth = map_put(&m->births, pid);
 	if (!birth)
 		return -ENOMEM;
@@ -366,13 +370,14 @@ static int on_birth(struct stat_model *m, uint32_t pid, uint64_t now)
 
 static int on_process(struct stat_model *m, const struct ebt_event *ev)
 {
+	uint32_t pid = processes_pid(&m->session->processes, ev->process);
 	uint64_t now = moment(m, ev);
 	if (ev->id == EBT_PROCESS_FORK)
 		return on_birth(m, (uint32_t)ev->arg[0], now);
-	struct stat_process *p = find_process(m, ev->pid);
+	struct stat_process *p = find_process(m, ev->process);
 	if (!p && ev->id == EBT_PROCESS_EXEC)
-		return on_birth(m, ev->pid, now);
-	map_delete(&m->births, ev->pid);
+		return on_birth(m, pid, now);
+	map_delete(&m->births, pid);
 	if (!p)
 		return 0;
 	int err = stat_sleep_close(m, p, now, true);
@@ -437,7 +442,7 @@ int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
 	case EBT_PROCESS:
 		return on_process(m, ev);
 	case EBT_DAMAGE: {
-		struct stat_process *p = find_process(m, ev->pid);
+		struct stat_process *p = find_process(m, ev->process);
 		if (p)
 			p->damaged++;
 		return 0;

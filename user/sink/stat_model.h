@@ -147,7 +147,7 @@ struct stat_sums {
 };
 
 struct stat_process {
-	uint32_t pid;
+	uint32_t process, pid;
 	struct stat_process *next;
 	struct stat_lane *lanes;     /* as they came; in the end domains by number, then threads */
 	struct map domains, threads; /* number → struct stat_lane * */
@@ -158,7 +158,7 @@ struct stat_process {
 	bool is_changed;
 	struct stat_process *next_changed;
 	struct stat_counted counted;
-	const struct session_process *about;
+	const struct process *about;
 	bool is_ocaml;
 	bool recording;
 	uint64_t begin_ns, last_ns;
@@ -169,7 +169,7 @@ struct stat_process {
 
 	/* Below: what a total of processes has, too. */
 	uint64_t wall_ns, elapsed_ns, gc_ns, uncovered_ns; /* at the end */
-	struct session_usage usage;
+	struct process_usage usage;
 	struct stat_pauses pauses;
 	struct stat_phase phases[STAT_PHASES + 1];
 	uint64_t minors; /* of a total */
@@ -185,7 +185,7 @@ struct stat_model {
 	const struct session *session;
 	struct tracks *tracks;
 	struct stat_process *processes, *last_process; /* in order of appearance */
-	struct map by_pid;			       /* pid → struct stat_process * */
+	struct map by_process;			       /* → struct stat_process * */
 	struct map births; /* pid → when it was forked or executed, of those that live */
 	struct stat_sums sums;
 	struct stat_lane *changed; /* since the last line */

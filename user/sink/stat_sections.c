@@ -16,7 +16,10 @@ static int by_comm(const void *a, const void *b)
 	int order = strcmp(comm_of(p->numbers), comm_of(q->numbers));
 	if (order)
 		return order;
-	return (p->numbers->pid > q->numbers->pid) - (p->numbers->pid < q->numbers->pid);
+	if (p->numbers->pid != q->numbers->pid)
+		return p->numbers->pid < q->numbers->pid ? -1 : 1;
+	return (p->numbers->process > q->numbers->process) -
+	       (p->numbers->process < q->numbers->process);
 }
 
 static int by_gc_time(const void *a, const void *b)

@@ -78,7 +78,7 @@ static void add_phases(struct stat_process *total, const struct stat_process *p)
 	}
 }
 
-static void add_usage(struct session_usage *to, const struct session_usage *u)
+static void add_usage(struct process_usage *to, const struct process_usage *u)
 {
 	to->known |= u->known;
 	to->user_ns += u->user_ns;

@@ -99,7 +99,7 @@ static void put_row(struct buf *b, const char *name, const char *value, const ch
 
 static void put_times(struct buf *b, const struct stat_process *p, uint64_t wall_ns)
 {
-	const struct session_usage *u = &p->usage;
+	const struct process_usage *u = &p->usage;
 	char more[96] = "";
 	put_row(b, "wall time", show_ns((double)wall_ns).text, "");
 	if (u->known) {
@@ -290,7 +290,7 @@ static void put_foreign(struct buf *b, const char *before, const char *name, con
 		put(b, "%s%s%s", before, plain, after);
 }
 
-static void put_about(struct buf *b, const struct session_process *p)
+static void put_about(struct buf *b, const struct process *p)
 {
 	if (!p)
 		return;

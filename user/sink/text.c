@@ -7,7 +7,6 @@
 #include "core/loss.h"
 #include "core/names.h"
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -44,7 +43,7 @@ struct text {
 	const struct session *session;
 	struct buf buf;
 	struct map domains;   /* key_of() → struct nesting * */
-	struct map processes; /* pid → struct of_process * */
+	struct map processes; /* → struct of_process * */
 	uint64_t holes;	      /* losses without a domain so far */
 	struct last_holes last;
 	bool has_first, has_cpus, cancelled;
@@ -95,12 +94,12 @@ static void put_aligned(struct text *t, uint64_t v, int width, char fill)
 static uint64_t key_of(const struct ebt_event *ev)
 {
 	uint64_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : 0x10000ull + ev->tid;
-	return (uint64_t)ev->pid << 32 | lane;
+	return (uint64_t)ev->process << 32 | lane;
 }
 
-static struct of_process *find_process(struct text *t, uint32_t pid)
+static struct of_process *find_process(struct text *t, uint32_t process)
 {
-	uint64_t *value = map_put(&t->processes, pid);
+	uint64_t *value = map_put(&t->processes, process);
 	if (value && !*value)
 		*value = (uintptr_t)calloc(1, sizeof(struct of_process));
 	return value ? (struct of_process *)(uintptr_t)*value : NULL;
@@ -125,7 +124,7 @@ static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 		pass_holes(t, n);
 	if (n || !value)
 		return n;
-	struct of_process *p = find_process(t, ev->pid);
+	struct of_process *p = find_process(t, ev->process);
 	n = p ? calloc(1, sizeof(*n)) : NULL;
 	if (!n)
 		return NULL;
@@ -139,16 +138,16 @@ static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 }
 
 /* The process, or its program, has ended. */
-static void forget_process(struct text *t, uint32_t pid)
+static void forget_process(struct text *t, uint32_t process)
 {
-	uint64_t *value = map_get(&t->processes, pid);
+	uint64_t *value = map_get(&t->processes, process);
 	struct of_process *p = value ? (struct of_process *)(uintptr_t)*value : NULL;
 	for (struct nesting *n = p ? p->first : NULL, *next; n; n = next) {
 		next = n->sibling;
 		map_delete(&t->domains, n->key);
 		free(n);
 	}
-	map_delete(&t->processes, pid);
+	map_delete(&t->processes, process);
 	free(p);
 }
 
@@ -344,7 +343,8 @@ static void put_time(struct text *t, uint64_t ts)
 static void put_columns(struct text *t, const struct ebt_event *ev)
 {
 	put_time(t, ev->ts);
-	int left = put_number(t, ev->pid, ev->pid, 7);
+	uint32_t pid = processes_pid(&t->session->processes, ev->process);
+	int left = put_number(t, pid, pid, 7);
 	put(t, "/");
 	left = put_number(t, ev->tid, ev->tid, left + 7);
 	put_spaces(t, left + 1);
@@ -361,7 +361,7 @@ static void put_columns(struct text *t, const struct ebt_event *ev)
 /* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
 static void forget_open(struct text *t, struct nesting *of_event, const struct ebt_event *ev)
 {
-	struct last_holes *last = ev->pid ? &of_event->process->last : &t->last;
+	struct last_holes *last = ev->process ? &of_event->process->last : &t->last;
 	of_event->depth = 0;
 	if (ev->domain != EBT_NO_DOMAIN)
 		return;
@@ -399,7 +399,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	if (ev->kind == EBT_LOST)
 		forget_open(t, n, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		forget_process(t, ev->pid);
+		forget_process(t, ev->process);
 	if (is_begin || is_end)
 		n->in_ring = ev->pos != EBT_NO_POS;
 	if (is_begin && n->depth < TEXT_MAX_DEPTH) {

@@ -43,24 +43,25 @@ static int explain(int err, const char *what, char *reason)
 /* ---- poll ---- */
 
 /* A process lived, and its probes were not in place. */
-static void tell_unwatched(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns)
+static void tell_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	struct bpf_source *s = ctx;
 	struct ebt_event ev = {
 		.ts = until_ns,
 		.pos = since_ns,
-		.pid = (uint32_t)pid,
+		.process = process,
 		.kind = EBT_LOST,
 		.domain = EBT_NO_DOMAIN,
 		.cpu = EBT_NO_CPU,
 		.flags = EBT_F_BPF | EBT_F_HISTORY,
 		.arg = {EBT_LOST_UNCOUNTED, 0},
 	};
-	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", ev.pid,
+	uint32_t pid = processes_pid(&s->in.session->processes, process);
+	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", pid,
 	       (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
 	if (bpf_lanes_add(&s->in.lanes, 0, &ev))
-		log_at(LOG_VERBOSE, "pid %u: no memory", ev.pid);
+		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
 /* If a record about a process was dropped, the map of traced processes still knows of it. */
@@ -77,7 +78,7 @@ static void find_lost_children(struct bpf_source *s)
 	for (uint32_t i = 0; bpf_kernel_sees_exits(s->kernel) && i < s->in.targets.slots; i++) {
 		struct bpf_target *target = bpf_targets_get(&s->in.targets, i);
 		if (target && !bpf_kernel_find(s->kernel, target->pid, &slot))
-			bpf_targets_end(&s->in.targets, target);
+			bpf_records_end(&s->in, target);
 	}
 }
 
@@ -305,7 +306,7 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 	}
 	if (err)
 		log_at(LOG_VERBOSE, "pid %d: children are not followed: %s", pid, strerror(-err));
-	target = bpf_targets_add(&s->in.targets, (uint32_t)slot, pid);
+	target = bpf_records_add(&s->in, pid, (uint32_t)slot);
 	if (!target)
 		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
 	return target;

@@ -18,6 +18,20 @@ static void tell(struct bpf_records *s, pid_t pid, enum bpf_change change)
 		s->changed(s->ctx, pid, change);
 }
 
+struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot)
+{
+	uint32_t process;
+	if (processes_begin(&s->session->processes, (uint32_t)pid, NULL, &process))
+		return NULL;
+	return bpf_targets_add(&s->targets, slot, pid, process);
+}
+
+void bpf_records_end(struct bpf_records *s, struct bpf_target *target)
+{
+	processes_end(&s->session->processes, target->process);
+	bpf_targets_end(&s->targets, target);
+}
+
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_target *parent, uint64_t ts)
 {
@@ -27,8 +41,8 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 	/* The pid is used again: the record of its end was dropped. */
 	struct bpf_target *old = bpf_targets_find(&s->targets, pid);
 	if (old)
-		bpf_targets_end(&s->targets, old);
-	struct bpf_target *target = bpf_targets_add(&s->targets, slot, pid);
+		bpf_records_end(s, old);
+	struct bpf_target *target = bpf_records_add(s, pid, slot);
 	if (!target)
 		return;
 	if (ts)
@@ -64,7 +78,7 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 	struct ebt_event ev = {
 		.ts = rec->ts,
 		.pos = EBT_NO_POS,
-		.pid = rec->pid,
+		.process = target ? target->process : PROCESS_UNKNOWN,
 		.tid = rec->head.tid,
 		.kind = EBT_PROCESS,
 		.domain = EBT_NO_DOMAIN,
@@ -73,7 +87,9 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 		.id = rec->head.site,
 		.arg = {rec->head.site == EBT_PROCESS_FORK ? rec->child_pid : 0, 0},
 	};
-	int err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
+	int err = target ? 0 : processes_of(&s->session->processes, rec->pid, &ev.process);
+	if (!err)
+		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
 		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, target,
 				      rec->shares_memory ? 0 : rec->ts);
@@ -85,7 +101,7 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 							       .path = exec_path(rec, payload)});
 		tell(s, pid, BPF_EXECED);
 	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
-		bpf_targets_end(&s->targets, target);
+		bpf_records_end(s, target);
 		tell(s, pid, BPF_EXITED);
 	} else if (!target && rec->head.site == EBT_PROCESS_EXIT) {
 		/* The record of its fork was dropped: its slot waits for nobody. */
@@ -110,25 +126,13 @@ static void take_control(struct bpf_records *s, struct bpf_target *target, uint1
 }
 
 /* Names the process's producer before its first event is emitted. */
-static int name_runtime(struct bpf_records *s, struct bpf_target *target, enum ebt_release release)
+static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum ebt_release release)
 {
-	struct session_process *p = session_process(s->session, (uint32_t)target->pid);
-	if (!p)
-		return -ENOMEM;
+	struct process *p = processes_announce(&s->session->processes, target->process);
 	p->raw_phase = ring_raw_phases(release, &p->raw_phases);
 	if (!*p->producer)
 		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
 	target->named = true;
-	return 0;
-}
-
-/* Every process that has events has an entry, so that it can be named. */
-static int know(struct bpf_records *s, const struct bpf_target *target)
-{
-	if (s->known != target->serial && !session_process(s->session, (uint32_t)target->pid))
-		return -ENOMEM;
-	s->known = target->serial;
-	return 0;
 }
 
 static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_event *ev)
@@ -150,7 +154,7 @@ static struct ebt_event new_event(const struct bpf_target *target, const struct 
 	return (struct ebt_event){
 		.ts = ts,
 		.pos = EBT_NO_POS,
-		.pid = (uint32_t)target->pid,
+		.process = target->process,
 		.tid = head->tid,
 		.cpu = head->cpu,
 		.flags = EBT_F_BPF,
@@ -194,14 +198,15 @@ static int take_ocaml(struct bpf_records *s, struct bpf_target *target,
 	/* A value of the program's own type, and the sizes that it has not counted, are not there. */
 	if (rec->kind == EBT_CUSTOM || rec->kind == EBT_ALLOC_SIZES)
 		ev.flags |= EBT_F_CUT;
-	int err = know(s, target);
-	if (!err && !target->named)
-		err = name_runtime(s, target, (enum ebt_release)rec->release);
-	if (!err && payload) {
+	int err = 0;
+	processes_announce(&s->session->processes, target->process);
+	if (!target->named)
+		name_runtime(s, target, (enum ebt_release)rec->release);
+	if (payload) {
 		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
 		memcpy(name, rec + 1, bytes);
 		name[bytes] = 0;
-		err = session_set_user_name(s->session, ev.pid, ev.id, name);
+		err = processes_set_user_name(&s->session->processes, ev.process, ev.id, name);
 	}
 	return err ? err : queue(s, target, &ev);
 }
@@ -222,8 +227,9 @@ static int take_marker(struct bpf_records *s, struct bpf_target *target,
 		ev.flags |= EBT_F_SEQ;
 	if (ev.kind < 32 && KINDS_WITH_VALUE >> ev.kind & 1)
 		ev.arg[0] = rec->value;
-	int err = know(s, target);
-	if (!err && (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES)) {
+	int err = 0;
+	processes_announce(&s->session->processes, target->process);
+	if (ev.kind == EBT_CUSTOM || ev.kind == EBT_ALLOC_SIZES) {
 		if (rec->value > payload)
 			ev.flags |= EBT_F_CUT;
 		err = session_put_blob(s->session, &ev, rec + 1, payload);
@@ -243,7 +249,7 @@ int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 		struct ebt_event ev = {
 			.ts = now,
 			.pos = s->lost_since_ns,
-			.pid = alone ? s->targets.first_pid : 0,
+			.process = alone ? s->targets.first_process : PROCESS_UNKNOWN,
 			.kind = EBT_LOST,
 			.domain = EBT_NO_DOMAIN,
 			.cpu = EBT_NO_CPU,

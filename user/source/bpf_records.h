@@ -29,7 +29,6 @@ struct bpf_records {
 	void *ctx;
 	uint64_t events;     /* taken */
 	uint64_t started_ns; /* the look under way began then */
-	uint64_t known;	     /* serial of the process of the last event; 0: none */
 	uint32_t aside;	     /* slots that wait in the kernel for children */
 	uint64_t taken_ns;   /* time of the last record taken: they come in order of reserve */
 	uint64_t lost_told, lost_since_ns;
@@ -40,6 +39,10 @@ struct bpf_records {
 /* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; the rest stays in the
  * kernel, which counts what it drops. */
 int bpf_records_take(void *ctx, void *data, size_t size);
+/* Adds a living process that is not traced, in a slot that was put aside. NULL: no memory. */
+struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot);
+/* The process has ended. */
+void bpf_records_end(struct bpf_records *s, struct bpf_target *target);
 /* A process that the kernel follows already in this slot, born at `ts` as a child of `parent` (NULL:
  * not known): it gets its links at the next bpf_targets_scan_young(). ts 0: only when it has called
  * exec. */

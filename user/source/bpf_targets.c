@@ -67,7 +67,8 @@ void bpf_targets_put_back(struct bpf_targets *t, uint32_t slot)
 	t->free[(t->first_free + t->frees++) % t->slots_room] = slot;
 }
 
-struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid)
+struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid,
+				   uint32_t process)
 {
 	struct bpf_target *target = calloc(1, sizeof(*target));
 	uint64_t *at = target ? map_put(&t->by_pid, (uint64_t)pid) : NULL;
@@ -78,9 +79,10 @@ struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t p
 	*at = slot;
 	target->slot = slot;
 	target->pid = pid;
+	target->process = process;
 	target->serial = ++t->last_serial;
 	if (target->serial == 1)
-		t->first_pid = (uint32_t)pid;
+		t->first_process = process;
 	target->since_ns = now_ns();
 	target->parent = EBT_NO_SLOT;
 	bpf_files_init(&target->files);
@@ -120,7 +122,7 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 	if (err < 0)
 		return err;
 	if (scan.missed_ns && t->unwatched)
-		t->unwatched(t->ctx, target->pid, scan.missed_ns,
+		t->unwatched(t->ctx, target->process, scan.missed_ns,
 			     target->held_ns ? target->held_ns : now_ns());
 	/* Of one that has just ended nothing is mapped. */
 	if (scan.mappings) {
@@ -237,7 +239,7 @@ void bpf_targets_scan_young(struct bpf_targets *t)
 static void tell_unwatched_life(struct bpf_targets *t, const struct bpf_target *target,
 				uint64_t end_ns)
 {
-	struct bpf_life life = {.pid = target->pid,
+	struct bpf_life life = {.process = target->process,
 				.dev = target->exe_dev,
 				.inode = target->exe_inode,
 				.born_ns = target->born_ns,
@@ -249,7 +251,7 @@ static void tell_unwatched_life(struct bpf_targets *t, const struct bpf_target *
 	    !inspect_path(t->by.inspect, target->exe_path, life.dev, life.inode))
 		had = had_probes(t, target);
 	if (had > 0)
-		t->unwatched(t->ctx, life.pid, life.born_ns, life.end_ns);
+		t->unwatched(t->ctx, life.process, life.born_ns, life.end_ns);
 	else if (had == -ENOENT)
 		bpf_unseen_add(&t->unseen, &life);
 }

@@ -20,7 +20,8 @@ struct bpf_program {
 struct bpf_target {
 	uint32_t slot;
 	pid_t pid;
-	uint64_t serial; /* never used twice */
+	uint32_t process; /* its index in the registry */
+	uint64_t serial;  /* never used twice */
 	bool ended;
 	bool named;	    /* the session knows which runtime it has */
 	uint64_t end_ns;    /* when its end was noticed */
@@ -42,7 +43,7 @@ struct bpf_target {
 
 struct bpf_targets {
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
-	void (*unwatched)(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns);
+	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 	void *ctx;
 	struct bpf_scanner by;
 	bool hold; /* new processes, while probes are put into them */
@@ -55,9 +56,9 @@ struct bpf_targets {
 	uint32_t *young, youngs;   /* slots that are scanned by themselves; room for all */
 	struct bpf_target **ended; /* not yet released, in order of their end */
 	uint32_t ends, ends_room;
-	struct map by_pid;    /* slots of the processes that are traced still */
-	uint64_t last_serial; /* processes that were ever added */
-	uint32_t first_pid;   /* of the first of them */
+	struct map by_pid;	/* slots of the processes that are traced still */
+	uint64_t last_serial;	/* processes that were ever added */
+	uint32_t first_process; /* the first of them */
 	struct bpf_unseen unseen;
 };
 
@@ -65,9 +66,10 @@ struct bpf_targets {
 int bpf_targets_put_aside(struct bpf_targets *t);
 /* Gives back a slot that was put aside. */
 void bpf_targets_put_back(struct bpf_targets *t, uint32_t slot);
-/* Adds a process that is not traced, in a slot that was put aside. It stays until its slot is
- * released. NULL: no memory. */
-struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid);
+/* Adds a process that is not traced, in a slot that was put aside; process: its index in the
+ * registry. It stays until its slot is released. NULL: no memory. */
+struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid,
+				   uint32_t process);
 /* A process that is still traced; or NULL. */
 struct bpf_target *bpf_targets_find(const struct bpf_targets *t, pid_t pid);
 /* The process of a slot, which may have ended; NULL: it has none. */

@@ -21,7 +21,7 @@ void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life)
 }
 
 void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
-		     void (*fn)(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns),
+		     void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
 		     void *ctx)
 {
 	uint32_t left = 0;
@@ -32,7 +32,7 @@ void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
 		struct bpf_life life = u->life[i];
 		int had = bpf_scanner_would_probe(by, life.dev, life.inode, life.born_ns);
 		if (had > 0)
-			fn(ctx, life.pid, life.born_ns, life.end_ns);
+			fn(ctx, life.process, life.born_ns, life.end_ns);
 		else if (had == -ENOENT)
 			u->life[left++] = life;
 	}

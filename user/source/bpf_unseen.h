@@ -10,7 +10,7 @@
 #include "source/bpf_files.h"
 
 struct bpf_life {
-	pid_t pid;
+	uint32_t process;    /* its index in the registry */
 	uint64_t dev, inode; /* of its program */
 	uint64_t born_ns, end_ns;
 };
@@ -25,7 +25,7 @@ struct bpf_unseen {
 void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life);
 /* Calls fn for each of which it has become known since the last call that something was missed. */
 void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
-		     void (*fn)(void *ctx, pid_t pid, uint64_t since_ns, uint64_t until_ns),
+		     void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
 		     void *ctx);
 /* Those of which it is not known whether something was missed. */
 static inline uint32_t bpf_unseen_unknown(const struct bpf_unseen *u)

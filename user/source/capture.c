@@ -2,6 +2,7 @@
 #include "source/capture.h"
 
 #include "base/log.h"
+#include "base/map.h"
 #include "codec/ring_ids.h"
 #include "source/capture_stacks.h"
 #include <errno.h>
@@ -29,8 +30,12 @@ struct capture_source {
 	struct capture_reader *reader;
 	struct capture_item item;
 	struct capture_stacks stacks; /* of the block that is read */
-	bool held;		      /* item waits until the events before it have been consumed */
-	bool delivered;		      /* events that may not have been consumed yet */
+	/* What pids and incarnations of the file are in the session's registry. */
+	struct map current;		 /* pid → index of the incarnation that is meant now */
+	struct map incarnations;	 /* pid << 32 | ordinal → index */
+	uint32_t last_pid, last_process; /* events of one process come in runs */
+	bool held;	/* item waits until the events before it have been consumed */
+	bool delivered; /* events that may not have been consumed yet */
 	bool finished;
 	uint64_t horizon_ns;
 	uint64_t kept_bytes; /* of names and descriptions */
@@ -83,26 +88,85 @@ static bool may_keep(struct capture_source *s, uint64_t bytes)
 	return may;
 }
 
+/* As far as the registry may grow: what is beyond is of no known process. */
+static int enter(struct capture_source *s, const struct capture_incarnation *i, uint32_t *ret)
+{
+	struct processes *ps = &s->session->processes;
+	struct process_start start = {i->start_boot_ns, i->start_known};
+	*ret = PROCESS_UNKNOWN;
+	if (!i->pid || !may_keep(s, sizeof(struct process) + ITEM_BYTES))
+		return 0;
+	if (!i->ordinal && !i->start_known)
+		return processes_of(ps, i->pid, ret);
+	if (i->ordinal) /* what it meant by the pid before has ended */
+		processes_end(ps, processes_find(ps, i->pid));
+	return processes_begin(ps, i->pid, &start, ret);
+}
+
+/* From here on the file means this incarnation by its pid. 0 or -ENOMEM. */
+static int restore_incarnation(struct capture_source *s, const struct capture_incarnation *i)
+{
+	uint64_t key = (uint64_t)i->pid << 32 | i->ordinal;
+	const uint64_t *known = map_get(&s->incarnations, key);
+	uint32_t process = known ? (uint32_t)*known : PROCESS_UNKNOWN;
+	int err = known ? 0 : enter(s, i, &process);
+	if (err)
+		return err;
+	if (process && !known) {
+		uint64_t *value = map_put(&s->incarnations, key);
+		if (!value)
+			return -ENOMEM;
+		*value = process;
+	}
+	uint64_t *current = process ? map_put(&s->current, i->pid) : map_get(&s->current, i->pid);
+	if (process && !current)
+		return -ENOMEM;
+	if (current)
+		*current = process;
+	s->last_pid = i->pid;
+	s->last_process = process;
+	return 0;
+}
+
+/* The process that the file means by a pid. 0 or -ENOMEM. */
+static int find_process(struct capture_source *s, uint32_t pid, uint32_t *ret)
+{
+	const uint64_t *current = pid != s->last_pid ? map_get(&s->current, pid) : NULL;
+	struct capture_incarnation first = {.pid = pid};
+	int err = 0;
+	if (current) {
+		s->last_pid = pid;
+		s->last_process = (uint32_t)*current;
+	} else if (pid != s->last_pid) {
+		err = restore_incarnation(s, &first);
+	}
+	*ret = s->last_process;
+	return err;
+}
+
 static int restore_name(struct capture_source *s, const struct capture_name *n)
 {
 	if (!may_keep(s, strlen(n->text) + ITEM_BYTES))
 		return 0;
-	return session_set_user_name(s->session, n->pid, n->id, n->text);
+	uint32_t process;
+	int err = find_process(s, n->pid, &process);
+	if (err || (n->pid && !process))
+		return err;
+	return processes_set_user_name(&s->session->processes, process, n->id, n->text);
 }
 
 static int restore_process(struct capture_source *s, const struct capture_process *c)
 {
-	struct session_process *p = session_find_process(s->session, c->pid);
-	if (!p && !may_keep(s, sizeof(*p) + ITEM_BYTES))
-		return 0;
-	p = session_process(s->session, c->pid);
-	if (!p)
-		return -ENOMEM;
+	uint32_t process;
+	int err = find_process(s, c->pid, &process);
+	if (err || (c->pid && !process))
+		return err;
+	struct process *p = processes_announce(&s->session->processes, process);
 	memcpy(p->producer, c->producer, sizeof(p->producer));
 	memcpy(p->runtime, c->runtime, sizeof(p->runtime));
 	memcpy(p->comm, c->comm, sizeof(p->comm));
 	p->raw_phase = ring_raw_phases(c->release, &p->raw_phases);
-	p->usage = (struct session_usage){
+	p->usage = (struct process_usage){
 		.known = c->usage_known,
 		.user_ns = c->user_ns,
 		.system_ns = c->system_ns,
@@ -115,17 +179,21 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 /* Whether the item changes what events before it refer to. */
 static bool is_news(const struct capture_source *s, const struct capture_item *item)
 {
+	const struct processes *ps = &s->session->processes;
+	uint32_t pid = item->what == CAPTURE_NAME ? item->name.pid : item->process.pid;
+	if (item->what != CAPTURE_NAME && item->what != CAPTURE_PROCESS)
+		return item->what == CAPTURE_RECOVERED;
+	const uint64_t *current = map_get(&s->current, pid);
+	uint32_t process = current ? (uint32_t)*current : processes_find(ps, pid);
+	if (pid && !process)
+		return true;
 	if (item->what == CAPTURE_NAME) {
-		const char *name = session_user_name(s->session, item->name.pid, item->name.id);
+		const char *name = processes_user_name(ps, process, item->name.id);
 		return !name || strcmp(name, item->name.text);
 	}
-	if (item->what == CAPTURE_PROCESS) {
-		const struct session_process *p =
-			session_find_process(s->session, item->process.pid);
-		uint32_t n;
-		return !p || ring_raw_phases(item->process.release, &n) != p->raw_phase;
-	}
-	return item->what == CAPTURE_RECOVERED;
+	const struct process *p = processes_announced(ps, process);
+	uint32_t n;
+	return !p || ring_raw_phases(item->process.release, &n) != p->raw_phase;
 }
 
 static void recover(struct capture_source *s, uint64_t events, uint64_t words)
@@ -159,6 +227,8 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		return restore_process(s, &item->process);
 	case CAPTURE_NAME:
 		return is_news(s, item) ? restore_name(s, &item->name) : 0;
+	case CAPTURE_INCARNATION:
+		return restore_incarnation(s, &item->incarnation);
 	case CAPTURE_RECOVERED:
 		recover(s, item->recovered.events, item->recovered.words);
 		return 0;
@@ -221,6 +291,9 @@ static int capture_poll(struct source *base)
 static int take_event(struct capture_source *s, struct ebt_event *ret)
 {
 	*ret = s->item.event;
+	int err = find_process(s, s->item.event.pid, &ret->process);
+	if (err)
+		return err;
 	s->horizon_ns = ret->ts;
 	if (ret->kind == EBT_LOST) {
 		s->lost_events += ret->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ret->arg[0];
@@ -289,6 +362,8 @@ static void capture_free(struct source *base)
 	struct capture_source *s = of(base);
 	capture_reader_free(s->reader);
 	capture_stacks_done(&s->stacks);
+	map_done(&s->current);
+	map_done(&s->incarnations);
 	close(s->fd);
 	free(s->name);
 	free(s);

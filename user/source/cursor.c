@@ -23,6 +23,7 @@ struct ebt_cursor {
 	enum ebt_release release;
 	int release_assumed;
 	uint32_t pid;
+	uint32_t process; /* what events carry instead of it */
 
 	/* poll and read; dec and buf are made when the first of them is called */
 	struct ring_decoder *dec;
@@ -53,11 +54,17 @@ const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domai
 	return &c->reader.ring[domain];
 }
 
-void cursor_set_pid(struct ebt_cursor *c, uint32_t pid)
+void cursor_set_process(struct ebt_cursor *c, uint32_t process)
+{
+	c->process = process;
+	for (uint32_t d = 0; c->dec && d < c->reader.layout.max_domains; d++)
+		c->dec[d].blank.process = process;
+}
+
+static void set_pid(struct ebt_cursor *c, uint32_t pid)
 {
 	c->pid = pid;
-	for (uint32_t d = 0; c->dec && d < c->reader.layout.max_domains; d++)
-		c->dec[d].blank.pid = pid;
+	cursor_set_process(c, pid);
 }
 
 size_t cursor_bytes(const struct ebt_cursor *c)
@@ -72,14 +79,14 @@ void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct rin
 	ring_decoder_init(ret, domain, c->reader.layout.ring_words,
 			  ring_layout_word(&c->reader.layout, domain, 0), phase, phases,
 			  c->reader.has_ext);
-	ret->blank.pid = c->pid;
+	ret->blank.process = c->process;
 }
 
 struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i)
 {
 	return (struct ebt_event){
 		.pos = EBT_NO_POS,
-		.pid = c->pid,
+		.process = c->process,
 		.kind = EBT_DAMAGE,
 		.domain = EBT_NO_DOMAIN,
 		.cpu = EBT_NO_CPU,
@@ -350,7 +357,7 @@ int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struc
 		return err;
 	}
 	choose_release(c, release);
-	cursor_set_pid(c, find_pid(c, name));
+	set_pid(c, find_pid(c, name));
 	*ret = c;
 	return 0;
 }
@@ -384,7 +391,7 @@ int ebt_cursor_open_pid(pid_t pid, const char *dir, enum ebt_release release,
 		ringfile_close(&found[i]);
 	int err = ebt_cursor_open_fd(found[n - 1].fd, found[n - 1].path, release, ret, reason);
 	if (!err)
-		cursor_set_pid(*ret, (uint32_t)pid);
+		set_pid(*ret, (uint32_t)pid);
 	return err;
 }
 

@@ -24,8 +24,9 @@ const struct ring_layout *cursor_layout(const struct ebt_cursor *c);
 /* The extension block; NULL: the file has none (OCaml's). */
 const struct ring_ext *cursor_ext(const struct ebt_cursor *c);
 
-/* Sets the pid that events carry; ebt_cursor_open_pid() has set it already. */
-void cursor_set_pid(struct ebt_cursor *c, uint32_t pid);
+/* Sets what events carry: a pid, or the index of the process in the tracer's registry. The cursor's own
+ * pid is the default, and what libebtrace delivers. */
+void cursor_set_process(struct ebt_cursor *c, uint32_t process);
 /* A decoder fit for this ring. */
 void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct ring_decoder *ret);
 /* The event that reports header damage i of cursor_layout()->repair. */

@@ -28,7 +28,7 @@ struct ring_source {
 	struct ring_file **files; /* all there ever were */
 	struct ring_file **open;  /* those that are not finished */
 	uint32_t file_count, file_cap, open_count;
-	struct map live_files;	  /* pid → how many */
+	struct map live_files;	  /* process → how many */
 	struct ring_lane **lanes; /* NULL: lane 0, and those that have ended */
 	uint32_t lane_cap;
 	uint64_t safe_ns;
@@ -114,7 +114,7 @@ static void tell_losses(struct ring_source *s, struct ring_file *f, uint64_t loo
 		f->ringless += loss.events;
 		f->ringless_ns = look_ns;
 	}
-	loss = (struct ring_loss){.pid = f->pid,
+	loss = (struct ring_loss){.process = f->process,
 				  .since_ns = f->began_ns,
 				  .ts = f->began_ns ? look_ns : 0,
 				  .events = EBT_LOST_UNCOUNTED,
@@ -382,24 +382,24 @@ static bool has_room(struct ring_source *s)
 	return files && open;
 }
 
-int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
+int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
 		    bool live)
 {
-	struct session_process *p = session_process(s->session, pid);
-	uint64_t *count = map_put(&s->live_files, pid);
-	if (!p || !count || !has_room(s)) {
+	struct process *p = processes_announce(&s->session->processes, process);
+	uint64_t *count = map_put(&s->live_files, process);
+	if (!count || !has_room(s)) {
 		ebt_cursor_close(c);
 		return -ENOMEM;
 	}
 	uint64_t now = now_ns();
-	struct ring_loss loss = {.pid = pid,
+	struct ring_loss loss = {.process = process,
 				 .since_ns = live ? now - RING_SLACK_NS : 0,
 				 .ts = live ? now : 0,
 				 .events = EBT_LOST_UNCOUNTED};
 	size_t bytes = ring_file_bytes(c);
 	if (live && *count >= MAX_LIVE_FILES) {
-		log_at(LOG_NORMAL, "process %u has more than %d ring files: '%s' is not read", pid,
-		       MAX_LIVE_FILES, name);
+		log_at(LOG_NORMAL, "process %u has more than %d ring files: '%s' is not read",
+		       p->pid, MAX_LIVE_FILES, name);
 		return refuse_file(s, c, &loss);
 	}
 	if (!ring_budget_take(&s->budget, bytes)) {
@@ -407,7 +407,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 		return refuse_file(s, c, &loss);
 	}
 	struct ring_file *f;
-	int err = ring_file_new(c, name, pid, live, &f);
+	int err = ring_file_new(c, name, process, live, &f);
 	if (err)
 		return err;
 	f->bytes = bytes;
@@ -419,18 +419,18 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	return tell_repairs(s, f);
 }
 
-void ring_source_missed(struct ring_source *s, uint32_t pid, uint64_t since_ns, uint64_t ts)
+void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_ns, uint64_t ts)
 {
 	struct ring_loss loss = {
-		.pid = pid, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
+		.process = process, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
 	ring_losses_tell(&s->losses, &loss); /* when the queue is full, others are told already */
 }
 
-void ring_source_finish(struct ring_source *s, uint32_t pid)
+void ring_source_finish(struct ring_source *s, uint32_t process)
 {
-	map_delete(&s->live_files, pid);
+	map_delete(&s->live_files, process);
 	for (uint32_t i = 0; i < s->open_count; i++)
-		if (s->open[i]->pid == pid)
+		if (s->open[i]->process == process)
 			s->open[i]->live = false;
 }
 

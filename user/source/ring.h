@@ -35,22 +35,23 @@ int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_so
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
 
 /*
- * Adds a file, called `name` in messages; `c` is owned from here on, also on failure. live: a
+ * Adds a file, called `name` in messages, of a process of the session's registry, which is announced;
+ * `c` is owned from here on, also on failure. live: a
  * process may still write to it, until ring_source_finish(). 0; -ENOSPC: the buffer is used up, or
  * the process has too many files: it is not read, which has been said and is told as a loss; or
  * -ENOMEM.
  */
-int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t pid,
+int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
 		    bool live);
 /* A ring that a process wrote between the two times cannot be read at all. */
-void ring_source_missed(struct ring_source *s, uint32_t pid, uint64_t since_ns, uint64_t ts);
+void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_ns, uint64_t ts);
 /*
  * Somebody else sees the events of threads that have no ring (BPF at the markers): they are not to
  * be told as lost. Before the first poll.
  */
 void ring_source_ringless_seen(struct ring_source *s);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
-void ring_source_finish(struct ring_source *s, uint32_t pid);
+void ring_source_finish(struct ring_source *s, uint32_t process);
 /* What the looks since the last call found of the ring that fills fastest. */
 struct ring_pace {
 	uint64_t lap_ns; /* in how long all of it is overwritten; UINT64_MAX: nothing was written */

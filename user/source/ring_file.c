@@ -17,7 +17,7 @@ size_t ring_file_bytes(const struct ebt_cursor *c)
 	       cursor_layout(c)->max_domains * sizeof(struct ring_watch);
 }
 
-int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t pid, bool live,
+int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
 		  struct ring_file **ret)
 {
 	struct ring_file *f = calloc(1, sizeof(*f));
@@ -26,10 +26,10 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t pid, bool liv
 		return -ENOMEM;
 	}
 	f->cursor = c;
-	f->pid = pid;
+	f->process = process;
 	f->live = live;
 	f->counted = cursor_ext(c) != NULL;
-	cursor_set_pid(c, pid);
+	cursor_set_process(c, process);
 	f->name = strdup(name);
 	f->rings = calloc(cursor_layout(c)->max_domains, sizeof(*f->rings));
 	f->named = calloc(EBT_RING_NAMES / 8, 1);
@@ -147,7 +147,7 @@ bool ring_file_ringless(const struct ring_file *f, uint64_t look_ns, struct ring
 	uint64_t n = f->counted ? cursor_ringless(f->cursor) : 0;
 	if (n <= f->ringless)
 		return false;
-	*ret = (struct ring_loss){.pid = f->pid,
+	*ret = (struct ring_loss){.process = f->process,
 				  .since_ns = f->ringless_ns,
 				  .ts = look_ns,
 				  .events = n - f->ringless};
@@ -162,10 +162,10 @@ int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id)
 	if (!name)
 		return 0;
 	f->named[id / 8] |= (uint8_t)(1 << id % 8);
-	return session_set_user_name(s, f->pid, id, name);
+	return processes_set_user_name(&s->processes, f->process, id, name);
 }
 
-void ring_file_describe(const struct ring_file *f, struct session_process *ret)
+void ring_file_describe(const struct ring_file *f, struct process *ret)
 {
 	struct ebt_cursor_info info;
 	ebt_cursor_info(f->cursor, &info);
@@ -174,8 +174,8 @@ void ring_file_describe(const struct ring_file *f, struct session_process *ret)
 	ret->raw_phase = ring_raw_phases(info.release, &ret->raw_phases);
 	if (!f->live) /* the pid may be somebody else's by now */
 		return;
-	struct process now;
-	process_look((pid_t)f->pid, &now);
+	struct process_status now;
+	process_look((pid_t)ret->pid, &now);
 	if (*now.comm)
 		memcpy(ret->comm, now.comm, sizeof(ret->comm));
 }

@@ -24,7 +24,7 @@ struct ring_file {
 	struct ebt_cursor *cursor; /* NULL once closed */
 	char *name;
 	struct ring_damage damage; /* count 0: none yet */
-	uint32_t pid;
+	uint32_t process;
 	bool live, counted, finished, last_look;
 	uint64_t began_ns; /* of a live file: nothing older was handed out when it was added */
 	uint32_t lanes;	   /* that have not ended */
@@ -44,7 +44,7 @@ struct ring_fill {
 /* Memory that a file takes while it is open. */
 size_t ring_file_bytes(const struct ebt_cursor *c);
 /* `c` is owned from here on, also on failure. 0 or -ENOMEM. */
-int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t pid, bool live,
+int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
 		  struct ring_file **ret);
 void ring_file_close(struct ring_file *f); /* gives back all but what is told at the end */
 void ring_file_free(struct ring_file *f);
@@ -64,6 +64,6 @@ bool ring_file_ringless(const struct ring_file *f, uint64_t look_ns, struct ring
 /* The session learns the name of a user event when the first one is seen. 0 or -ENOMEM. */
 int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id);
 /* What the file and the process say of themselves. */
-void ring_file_describe(const struct ring_file *f, struct session_process *ret);
+void ring_file_describe(const struct ring_file *f, struct process *ret);
 
 #endif

@@ -11,7 +11,7 @@ bool ring_losses_tell(struct ring_losses *l, const struct ring_loss *loss)
 		.kind = EBT_LOST,
 		.ts = loss->ts,
 		.pos = loss->since_ns,
-		.pid = loss->pid,
+		.process = loss->process,
 		.domain = EBT_NO_DOMAIN,
 		.cpu = EBT_NO_CPU,
 		.flags = EBT_F_RING,

@@ -19,7 +19,7 @@ struct ring_losses {
 };
 
 struct ring_loss {
-	uint32_t pid;
+	uint32_t process;
 	uint64_t since_ns, ts;
 	uint64_t events; /* or EBT_LOST_UNCOUNTED */
 	uint64_t words;

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* processes: incarnations by rule, then random histories of a few pids against a simple model. */
+#include "core/processes.h"
+#include "tests/tap.h"
+
+static struct process_start at(uint64_t boot_ns)
+{
+	return (struct process_start){boot_ns, true};
+}
+
+static uint32_t begin(struct processes *ps, uint32_t pid, const struct process_start *start)
+{
+	uint32_t index;
+	if (processes_begin(ps, pid, start, &index))
+		abort();
+	return index;
+}
+
+static void test_incarnations(void)
+{
+	struct processes ps;
+	uint32_t same;
+	struct process_start one = at(10), two = at(20);
+	if (processes_init(&ps))
+		abort();
+	is(begin(&ps, 0, NULL), PROCESS_UNKNOWN, "pid 0 is no known process");
+	is(processes_pid(&ps, PROCESS_UNKNOWN), 0, "which has an entry, with pid 0");
+	is(processes_find(&ps, 7), PROCESS_UNKNOWN, "a pid that nobody entered is not found");
+	uint32_t a = begin(&ps, 7, NULL);
+	is(processes_pid(&ps, a), 7, "an entry has its pid");
+	is(begin(&ps, 7, NULL), a, "a process that lives is entered once");
+	is(begin(&ps, 7, &one), a, "its start may become known later");
+	is(begin(&ps, 7, NULL), a, "or not be known to who enters it next");
+	is(begin(&ps, 7, &one), a, "or be known to him, too");
+	uint32_t b = begin(&ps, 7, &two);
+	ok(b != a && processes_at(&ps, a)->ended,
+	   "with another start it is another, and the first has ended");
+	ok(processes_at(&ps, b)->ordinal == 1 && processes_at(&ps, b)->older == a,
+	   "which knows the one before it");
+	processes_end(&ps, b);
+	is(processes_find(&ps, 7), b, "one that has ended is found by its pid");
+	ok(!processes_of(&ps, 7, &same) && same == b, "and meant by it");
+	is(begin(&ps, 7, &two), b, "a late report of its start is of it");
+	uint32_t c = begin(&ps, 7, NULL);
+	ok(c != b && processes_at(&ps, c)->ordinal == 2,
+	   "a pid that comes again is another process");
+	processes_end(&ps, a);
+	ok(!processes_at(&ps, c)->ended, "the end of the first is not the end of the last");
+	processes_done(&ps);
+}
+
+static void test_announced(void)
+{
+	struct processes ps;
+	if (processes_init(&ps))
+		abort();
+	uint32_t a = begin(&ps, 5, NULL), b = begin(&ps, 3, NULL);
+	ok(!processes_next(&ps, NULL) && !processes_announced(&ps, a),
+	   "outputs see no process before it is announced");
+	processes_announce(&ps, b);
+	processes_announce(&ps, a);
+	processes_announce(&ps, b);
+	processes_announce(&ps, PROCESS_UNKNOWN);
+	char order[64] = "";
+	for (const struct process *p = NULL; (p = processes_next(&ps, p));)
+		snprintf(order + strlen(order), sizeof(order) - strlen(order), "%u ", p->pid);
+	is_str(order, "3 5 0 ", "they are listed once, in the order in which they were announced");
+	processes_done(&ps);
+}
+
+static void test_names(void)
+{
+	struct processes ps;
+	if (processes_init(&ps))
+		abort();
+	uint32_t a = begin(&ps, 1, NULL), b = begin(&ps, 2, NULL);
+	processes_set_user_name(&ps, a, 7, "one");
+	processes_set_user_name(&ps, b, 7, "two");
+	is_str(processes_user_name(&ps, a, 7), "one", "a user event's name belongs to its process");
+	is_str(processes_user_name(&ps, b, 7), "two", "another process has its own");
+	ok(!processes_user_name(&ps, a, 8), "an unknown one has none");
+	uint64_t renames = ps.renames;
+	processes_set_user_name(&ps, a, 7, "one");
+	is(ps.renames, renames, "the same name again is no change");
+	processes_set_user_name(&ps, a, 7, "new");
+	is_str(processes_user_name(&ps, a, 7), "new", "a new name replaces the old one");
+	ok(ps.renames > renames, "which is counted");
+	processes_end(&ps, a);
+	ok(!processes_user_name(&ps, begin(&ps, 1, NULL), 7),
+	   "the next process with the pid has no names yet");
+	static const uint16_t raw[] = {5, 6, 7};
+	struct process *p = processes_at(&ps, b);
+	p->raw_phase = raw;
+	p->raw_phases = 3;
+	is(processes_raw_phase(&ps, b, 2), 7, "a phase has its producer's number");
+	is(processes_raw_phase(&ps, a, 2), 2,
+	   "which is the canonical one where nothing else is known");
+	is(processes_raw_phase(&ps, b, EBT_UNKNOWN_ID | 60), 60, "an unknown one is as it came");
+	processes_done(&ps);
+}
+
+/* What the registry promises, as a list of incarnations that is searched from its end. */
+struct life {
+	uint32_t pid;
+	struct process_start start;
+	bool ended;
+};
+
+static uint32_t model_newest(const struct life *lives, uint32_t count, uint32_t pid)
+{
+	for (uint32_t i = count; i-- > 1;)
+		if (lives[i].pid == pid)
+			return i;
+	return 0;
+}
+
+static bool model_same(const struct life *l, const struct process_start *start)
+{
+	if (start && l->start.known)
+		return l->start.boot_ns == start->boot_ns;
+	return !l->ended;
+}
+
+/* True if the registry does as the model over a random history. */
+static bool model_round(unsigned seed)
+{
+	static struct life lives[3000];
+	struct processes ps;
+	uint32_t count = 1, index;
+	bool good = !processes_init(&ps);
+	srand(seed);
+	for (int step = 0; good && step < 2000; step++) {
+		uint32_t pid = 1 + (uint32_t)rand() % 40;
+		struct process_start start = at((uint64_t)rand() % 3);
+		const struct process_start *told = rand() % 2 ? &start : NULL;
+		uint32_t newest = model_newest(lives, count, pid);
+		if (rand() % 3 == 0) {
+			processes_end(&ps, newest);
+			lives[newest].ended = newest;
+		} else if (rand() % 3 == 0) {
+			good = !processes_of(&ps, pid, &index);
+			if (!newest)
+				lives[newest = count++] = (struct life){.pid = pid};
+			good = good && index == newest;
+		} else {
+			good = !processes_begin(&ps, pid, told, &index);
+			if (!newest || !model_same(&lives[newest], told)) {
+				lives[newest].ended = newest;
+				lives[newest = count++] = (struct life){.pid = pid};
+			}
+			if (told)
+				lives[newest].start = start;
+			good = good && index == newest;
+		}
+	}
+	for (uint32_t i = 1; good && i < count; i++) {
+		const struct process *p = processes_at(&ps, i);
+		good = p->pid == lives[i].pid && p->ended == lives[i].ended &&
+		       p->start.known == lives[i].start.known &&
+		       p->start.boot_ns == lives[i].start.boot_ns;
+	}
+	good = good && ps.count == count;
+	processes_done(&ps);
+	return good;
+}
+
+int main(void)
+{
+	test_incarnations();
+	test_announced();
+	test_names();
+	int bad = 0;
+	for (unsigned seed = 1; seed <= 100; seed++)
+		bad += !model_round(seed);
+	is(bad, 0, "100 random histories of 40 pids give the incarnations of the model");
+	return tap_done();
+}
