@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+ebt_gettime_fn *ebt_clock_gettime = clock_gettime; /* until the choice, and without a vdso */
 bool ebt_clock_cycles;
 
 static bool cycles_are_sound(void)
@@ -71,6 +72,9 @@ uint64_t ebt_clock_fit(struct ebt_clock *clock)
 
 bool ebt_clock_choose(const char *override)
 {
+	ebt_gettime_fn *gettime = ebt_vdso_gettime();
+	if (gettime)
+		ebt_clock_gettime = gettime;
 	ebt_clock_cycles = (!override || strcmp(override, "monotonic")) && cycles_are_sound();
 	return ebt_clock_cycles;
 }

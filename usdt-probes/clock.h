@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "cycles.h"
+#include "vdso.h"
 
 #define EBT_CLOCK_FIT_NS 1000000
 
@@ -30,12 +31,13 @@ struct ebt_clock {
 bool ebt_clock_choose(const char *override);
 uint64_t ebt_clock_fit(struct ebt_clock *clock);
 
+extern ebt_gettime_fn *ebt_clock_gettime __attribute__((visibility("hidden")));
 extern bool ebt_clock_cycles __attribute__((visibility("hidden"))); /* what was chosen */
 
 static inline uint64_t ebt_clock_monotonic(void)
 {
 	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	ebt_clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 

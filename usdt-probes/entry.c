@@ -48,7 +48,7 @@ static bool prepare(struct ebt_probe *p)
 		count_without_ring(state);
 	}
 	p->slot = NULL;
-	p->tail = ebt_tail_without_ring();
+	p->ts = ebt_clock_monotonic();
 	return ebt_traced();
 }
 
@@ -72,10 +72,9 @@ __attribute__((noinline, cold)) bool ebt_enter_slow(struct ebt_probe *p)
 	return go;
 }
 
-__attribute__((noinline, cold)) bool ebt_enter_again(struct ebt_slot *s)
+__attribute__((noinline, cold)) void ebt_enter_again(struct ebt_slot *s)
 {
 	/* With the gate as the slot knows it, the interrupted probe keeps the file mapped. */
 	if (ebt_state() == s->state)
 		ebt_record_drop(s);
-	return false;
 }

@@ -13,8 +13,8 @@
 
 /* For a thread with no slot that is ready. True: as ebt_enter(). */
 bool ebt_enter_slow(struct ebt_probe *p);
-/* For a thread whose slot is busy: counts what is dropped, and returns false. */
-bool ebt_enter_again(struct ebt_slot *s);
+/* For a thread whose slot is busy: its event is dropped, and counted. */
+void ebt_enter_again(struct ebt_slot *s);
 
 /* So that the address of the caller's probe goes nowhere: it can live in registers. */
 ALWAYS_INLINE bool ebt_enter_apart(struct ebt_probe *p)
@@ -32,8 +32,10 @@ ALWAYS_INLINE bool ebt_enter(struct ebt_probe *p)
 	p->slot = NULL;
 	if (unlikely(!s))
 		return ebt_enter_apart(p);
-	if (unlikely(s->busy))
-		return ebt_enter_again(s);
+	if (unlikely(s->busy)) {
+		ebt_enter_again(s);
+		return false;
+	}
 	return likely(ebt_record_ready(p, s)) || ebt_enter_apart(p);
 }
 

@@ -3,21 +3,17 @@
 
 #include <sys/mman.h>
 
-static const uint32_t no_mark = 1;
-const uint32_t *ebt_fork_mark = &no_mark;
 /* A page of its own, which goes with the library and need not be unmapped. */
-#define PAGE_BYTES 4096
-static uint32_t page[PAGE_BYTES / sizeof(uint32_t)] __attribute__((aligned(PAGE_BYTES)));
+uint32_t ebt_fork_page[EBT_FORK_PAGE_BYTES / sizeof(uint32_t)]
+	__attribute__((aligned(EBT_FORK_PAGE_BYTES)));
 
 void ebt_fork_mark_init(void)
 {
-	if (madvise(page, sizeof(page), MADV_WIPEONFORK))
-		return;
-	*page = 1;
-	ebt_fork_mark = page;
+	madvise(ebt_fork_page, EBT_FORK_PAGE_BYTES, MADV_WIPEONFORK);
+	ebt_fork_mark_renew();
 }
 
 void ebt_fork_mark_renew(void)
 {
-	*page = 1;
+	*ebt_fork_page = 1;
 }

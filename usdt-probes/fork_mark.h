@@ -2,8 +2,8 @@
 /*
  * Detects a forked child without a system call. The kernel zeroes one page in every child that has
  * a memory of its own, so a child is detected even if it was made by _Fork() or a bare system call.
- * vfork() shares the memory: its child is still us. A kernel older than 4.14 has no such page; then
- * the mark never changes and only the fork handlers detect a child.
+ * vfork() shares the memory: its child is still us. A kernel older than 4.14 cannot do it; then the
+ * mark never changes and only the fork handlers detect a child.
  */
 #ifndef EBT_FORK_MARK_H
 #define EBT_FORK_MARK_H
@@ -11,12 +11,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* 0 in a child that has not called ebt_fork_mark_renew() yet. */
-extern const uint32_t *ebt_fork_mark __attribute__((visibility("hidden")));
+#define EBT_FORK_PAGE_BYTES 4096
+
+/* Its first word is 0 in a child that has not called ebt_fork_mark_renew() yet, and in a process
+ * that has not called ebt_fork_mark_init(): what a child then forgets is still empty. */
+extern uint32_t ebt_fork_page[] __attribute__((visibility("hidden")));
 
 static inline bool ebt_forked(void)
 {
-	return !*ebt_fork_mark;
+	return !__atomic_load_n(ebt_fork_page, __ATOMIC_RELAXED);
 }
 
 void ebt_fork_mark_init(void);

@@ -38,8 +38,8 @@ void ebt_emit_begin(enum ebt_phase phase)
 		return;
 	ebt_record(&p, 2, 0, EBT_RING_BEGIN, phase, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_begin(phase, phase_names[phase], p.tail);
-	ebt_record_watermark(&p, 2);
+		ebt_marker_begin(phase, phase_names[phase], ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -50,8 +50,8 @@ void ebt_emit_end(enum ebt_phase phase)
 		return;
 	ebt_record(&p, 2, 0, EBT_RING_END, phase, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_end(phase, phase_names[phase], p.tail);
-	ebt_record_watermark(&p, 2);
+		ebt_marker_end(phase, phase_names[phase], ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -62,8 +62,8 @@ void ebt_emit_counter(enum ebt_counter counter, uint64_t value)
 		return;
 	ebt_record(&p, 3, 0, EBT_RING_COUNTER, counter, value);
 	if (unlikely(ebt_traced()))
-		ebt_marker_counter(counter, counter_names[counter], value, p.tail);
-	ebt_record_watermark(&p, 3);
+		ebt_marker_counter(counter, counter_names[counter], value, ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -98,7 +98,7 @@ void ebt_emit_alloc_flush(void)
 		ebt_record_close(&p, 2 + EBT_ALLOC_BUCKETS);
 	}
 	if (ebt_traced())
-		marker_alloc_sizes(buckets, p.tail);
-	ebt_record_watermark(&p, 2 + EBT_ALLOC_BUCKETS);
+		marker_alloc_sizes(buckets, ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }

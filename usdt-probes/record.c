@@ -22,8 +22,8 @@ void ebt_record_lifecycle(struct ebt_probe *p, uint32_t id, int64_t data)
 {
 	ebt_record(p, 3, 0, EBT_RING_LIFECYCLE, id, (uint64_t)data);
 	if (ebt_traced())
-		ebt_marker_lifecycle(id, lifecycle_names[id], (uint64_t)data, p->tail);
-	ebt_record_watermark(p, 3);
+		ebt_marker_lifecycle(id, lifecycle_names[id], (uint64_t)data, ebt_record_tail(p));
+	ebt_record_watermark(p);
 	ebt_record_leave(p);
 }
 

@@ -27,13 +27,22 @@ enum ebt_lifecycle {
 /* A probe under way. */
 struct ebt_probe {
 	struct ebt_slot *slot; /* NULL: no ring, only a marker */
-	struct ebt_tail tail;
+	uint64_t ts;
+	uint64_t pos; /* of its record */
+	uint32_t seq;
 };
 
 /* What a marker says of an event that is in no ring. */
 static inline struct ebt_tail ebt_tail_without_ring(void)
 {
 	return (struct ebt_tail){EBT_NO_RING, ebt_clock_monotonic(), EBT_NO_POS};
+}
+/* What it says of the probe's. Only a traced probe computes it. */
+ALWAYS_INLINE struct ebt_tail ebt_record_tail(const struct ebt_probe *p)
+{
+	if (unlikely(!p->slot))
+		return (struct ebt_tail){EBT_NO_RING, p->ts, EBT_NO_POS};
+	return (struct ebt_tail){p->slot->index | (uint64_t)p->seq << 32, p->ts, p->pos};
 }
 
 /* The slot is busy. */
@@ -42,11 +51,13 @@ ALWAYS_INLINE void ebt_record_stamp(struct ebt_probe *p, struct ebt_slot *s)
 	ebt_ring_store(&s->ring.h->writing, 1);
 	ebt_compiler_barrier();
 	uint64_t ts = ebt_clock_now(&s->clock);
-	if (unlikely(ts < s->last_ts))
+	if (unlikely(ts < s->last_ts)) {
 		ts = s->last_ts;
+		__asm__("" : "+r"(ts)); /* a branch: a conditional move would wait for the clock */
+	}
 	s->last_ts = ts;
 	p->slot = s;
-	p->tail.ts = ts;
+	p->ts = ts;
 }
 
 /* Makes a slot busy that is not, and stamps. False: its ring is not the one to write to. */
@@ -69,12 +80,11 @@ ALWAYS_INLINE uint64_t *ebt_record_open(struct ebt_probe *p, uint64_t n, uint64_
 	struct ebt_ring *r = &p->slot->ring;
 	uint64_t *words = ebt_ring_reserve(r, n);
 	uint64_t events = ebt_ring_load(&r->h->events);
-	uint32_t seq = (uint32_t)(events + ebt_ring_load(&r->h->dropped));
+	p->seq = (uint32_t)(events + ebt_ring_load(&r->h->dropped));
 	ebt_ring_store(&r->h->events, events + 1);
-	ebt_ring_store(&words[0], ebt_ring_event_header(n, user, type, id, seq));
-	ebt_ring_store(&words[1], p->tail.ts);
-	p->tail.pos = r->tail;
-	p->tail.ring_seq = p->slot->index | (uint64_t)seq << 32;
+	ebt_ring_store(&words[0], ebt_ring_event_header(n, user, type, id, p->seq));
+	ebt_ring_store(&words[1], p->ts);
+	p->pos = r->tail;
 	return words + 2;
 }
 
@@ -110,10 +120,10 @@ ALWAYS_INLINE void ebt_record_leave(struct ebt_probe *p)
 void ebt_record_fire_watermark(struct ebt_tail tail);
 
 /* After the event's own marker: a tracer that wakes up now finds everything in the ring. */
-ALWAYS_INLINE void ebt_record_watermark(struct ebt_probe *p, uint64_t n)
+ALWAYS_INLINE void ebt_record_watermark(struct ebt_probe *p)
 {
-	if (p->slot && unlikely((p->tail.pos ^ (p->tail.pos + n)) & -(p->slot->ring.elements / 4)))
-		ebt_record_fire_watermark(p->tail);
+	if (p->slot && unlikely(ebt_ring_quarter_full(&p->slot->ring)))
+		ebt_record_fire_watermark(ebt_record_tail(p));
 }
 
 /* An event that could not be written takes an ordinal, so that readers can count it. */

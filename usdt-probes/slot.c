@@ -13,6 +13,7 @@ __thread struct ebt_thread ebt_self;
 struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
 uint64_t ebt_visitors;
 
+static uint16_t first_records[EBT_RING_MAX_DOMAINS][EBT_RING_BLOCKS];
 static uint32_t slots_freed; /* when it moves, a thread without a ring may try again */
 
 void ebt_slots_init(void)
@@ -57,11 +58,8 @@ static struct ebt_slot *find_free(uint32_t max_domains, uint32_t tid)
 static void open_ring(struct ebt_slot *s, const struct ebt_file *file, uint32_t tid)
 {
 	struct ebt_ring_header *h = &file->headers[s->index];
-	s->ring.h = h;
-	s->ring.elements = file->elements;
-	s->ring.words = file->data + file->elements * s->index;
-	s->ring.head = h->head;
-	s->ring.tail = h->tail;
+	ebt_ring_open(&s->ring, h, file->data + file->elements * s->index, file->elements,
+		      file->elements / EBT_RING_BLOCKS, first_records[s->index]);
 	memset(&s->clock, 0, sizeof(s->clock));
 	ebt_ring_store(&h->generation, h->generation + 1);
 	ebt_ring_store(&h->owner_tid, tid);

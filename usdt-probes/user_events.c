@@ -44,8 +44,8 @@ void ebt_emit_unit(int event)
 		return;
 	ebt_record(&p, 2, 1, EBT_RING_USER_UNIT, (uint64_t)event, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_user_unit((uint32_t)event, ebt_user_names[event], p.tail);
-	ebt_record_watermark(&p, 2);
+		ebt_marker_user_unit((uint32_t)event, ebt_user_names[event], ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -57,8 +57,8 @@ void ebt_emit_int(int event, int64_t value)
 	ebt_record(&p, 3, 1, EBT_RING_USER_INT, (uint64_t)event, (uint64_t)value);
 	if (unlikely(ebt_traced()))
 		ebt_marker_user_int((uint32_t)event, ebt_user_names[event], (uint64_t)value,
-				    p.tail);
-	ebt_record_watermark(&p, 3);
+				    ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -69,8 +69,9 @@ void ebt_emit_span_begin(int event)
 		return;
 	ebt_record(&p, 2, 1, EBT_RING_USER_SPAN_BEGIN, (uint64_t)event, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_user_span_begin((uint32_t)event, ebt_user_names[event], p.tail);
-	ebt_record_watermark(&p, 2);
+		ebt_marker_user_span_begin((uint32_t)event, ebt_user_names[event],
+					   ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -81,8 +82,9 @@ void ebt_emit_span_end(int event)
 		return;
 	ebt_record(&p, 2, 1, EBT_RING_USER_SPAN_END, (uint64_t)event, 0);
 	if (unlikely(ebt_traced()))
-		ebt_marker_user_span_end((uint32_t)event, ebt_user_names[event], p.tail);
-	ebt_record_watermark(&p, 2);
+		ebt_marker_user_span_end((uint32_t)event, ebt_user_names[event],
+					 ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }
 
@@ -120,7 +122,7 @@ void ebt_emit_custom(int event, const void *payload, size_t bytes)
 	if (p.slot)
 		custom_record(&p, event, payload, bytes);
 	if (unlikely(ebt_traced()))
-		marker_user_custom((uint32_t)event, payload, bytes, p.tail);
-	ebt_record_watermark(&p, n);
+		marker_user_custom((uint32_t)event, payload, bytes, ebt_record_tail(&p));
+	ebt_record_watermark(&p);
 	ebt_record_leave(&p);
 }

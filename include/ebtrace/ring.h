@@ -31,7 +31,7 @@
  * The *position* of an event is the count at its header word.
  *
  * Protocol. One writer a ring. To write n words at tail t with padding p:
- *   W1  while t + n + p - head >= elements: head += words of the oldest record
+ *   W1  if t + n + p - head >= elements: move head to a later record, until that is not so
  *       store head (relaxed); fence(release) [F1]
  *   W2  write the words (relaxed)
  *   W3  store tail = t + n + p (release)
@@ -40,8 +40,10 @@
  * past them. Reader:
  *   R1  load tail (acquire; partner of W3)       R2  copy the words [cursor, tail)
  *   R3  fence(acquire) [F2], load head           R4  words below head may be torn: they are lost
- * head always stands at a record, so what remains of the copy starts at a record. A system call
- * that copies out of the file orders nothing: a reader that uses read() acquires by fences.
+ * A writer may give up more than it needs at once (ours a block, 1/64 of the ring): a full ring
+ * holds that much less. head always stands at a record, so what remains of the copy starts at a
+ * record. A system call that copies out of the file orders nothing: a reader that uses read()
+ * acquires by fences.
  *
  * seq is the ordinal of the event in its ring, modulo 2^32. An event that the writer had to drop
  * (a probe inside a probe) takes an ordinal too, so a jump of seq between two records is exactly

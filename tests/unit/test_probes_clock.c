@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <time.h>
 
 #include "tests/tap.h"
@@ -53,6 +54,7 @@ static int kernel_uses_counter(void)
 int main(void)
 {
 	ok(!ebt_clock_choose("monotonic"), "EBTRACE_CLOCK=monotonic reads the vdso");
+	ok(ebt_vdso_gettime() != NULL, "the kernel's clock is found without libc");
 	struct ebt_clock clock = {0};
 	uint64_t before = vdso(), ts = ebt_clock_now(&clock), after = vdso();
 	ok(before <= ts && ts <= after, "and its time is CLOCK_MONOTONIC's");
@@ -63,6 +65,9 @@ int main(void)
 		ts = next;
 	}
 	is(back, 0, "and never goes back");
+	errno = 0;
+	ok(ebt_clock_gettime(77, &(struct timespec){0}) != 0 && !errno,
+	   "a clock that is none is an error, which errno does not show");
 	is(clock.span, 0, "and keeps no line of the counter");
 	ok(kernel_uses_counter() || !ebt_clock_choose("tsc"),
 	   "a counter that the kernel does not trust is never used");

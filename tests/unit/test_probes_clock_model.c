@@ -9,6 +9,7 @@
 
 #include "tests/tap.h"
 #include "usdt-probes/cycles.h"
+#include "usdt-probes/vdso.h"
 
 static uint64_t now_ns;	    /* simulated time */
 static uint64_t preempt_ns; /* inside every pair, so long as it is set */
@@ -39,8 +40,14 @@ static int model_gettime(clockid_t id, struct timespec *ts)
 	return 0;
 }
 
-#define ebt_cycles    model_cycles
-#define clock_gettime model_gettime
+static ebt_gettime_fn *model_vdso(void)
+{
+	return NULL;
+}
+
+#define ebt_cycles	 model_cycles
+#define clock_gettime	 model_gettime
+#define ebt_vdso_gettime model_vdso
 #include "usdt-probes/clock.c"
 
 static uint32_t seed;

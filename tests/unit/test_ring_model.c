@@ -43,6 +43,7 @@ static ssize_t model_read_at(int fd, void *to, size_t bytes, uint64_t offset);
 #include "user/source/ring_reader.c"
 
 #define ELEMENTS     8
+#define BLOCK	     2
 #define HEADER_WORDS (sizeof(struct ebt_ring_header) / 8)
 #define DATA_WORD    HEADER_WORDS
 #define MEM_WORDS    (DATA_WORD + ELEMENTS)
@@ -117,9 +118,10 @@ static void write_record(struct ebt_ring *r, uint64_t n)
 
 static void run_writer(const unsigned char *lengths)
 {
-	struct ebt_ring r = {
-		.h = (struct ebt_ring_header *)mem, .words = mem + DATA_WORD, .elements = ELEMENTS};
+	uint16_t first[EBT_RING_BLOCKS] = {0};
+	struct ebt_ring r;
 	memset(mem, 0, sizeof(mem));
+	ebt_ring_open(&r, (struct ebt_ring_header *)mem, mem + DATA_WORD, ELEMENTS, BLOCK, first);
 	memset(is_record, 0, sizeof(is_record));
 	memset(is_any, 0, sizeof(is_any));
 	now = released = commits = 0;
