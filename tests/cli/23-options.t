@@ -50,13 +50,53 @@ wrong "a process and a file" -p 1 "$user"
 wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
-for option in "--interval 1s" "--by program" "--top 3" --events --prune --json; do
+# The commands that take an option, and what is refused by the others, which say so.
+for command in trace stat list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
+of() { # COMMANDS OPTION [ARGUMENT]
+	local command takers
+	takers=$(sed -E 's/ ([^ ]*)$/ and \1/; s/^([^ ]*) ([^ ]*) and/\1, \2 and/' <<<"$1")
+	for command in trace stat list info; do
+		grep -qE -- "^ +(-., )?$2(=|\[| |\$)" "$TMP/$command.help"
+		shown=$?
+		case " $1 " in
+		*" $command "*) ok $shown "$command --help shows $2" ;;
+		*)
+			"$O/ebtrace" $command "${@:2}" "$user" >"$TMP/out" 2>"$TMP/err"
+			[ $? = 2 ] && [ $shown = 1 ] && [ ! -s "$TMP/out" ] &&
+				grep -q -- "$2 is an option of $takers, not of $command" "$TMP/err"
+			ok $? "$command does not take $2, and says that $takers does" ||
+				diag "$(cat "$TMP/err")"
+			;;
+		esac
+	done
+}
+of "stat" --interval 1s
+of "stat" --by program
+of "stat" --top 3
+of "list" --events
+of "list" --prune
+of "trace" --time wall
+of "trace" --format text
+of "trace" --max-size 1M
+of "trace" --rotate 2
+of "trace stat" --snapshot
+of "trace stat" --duration 1s
+of "trace stat" --event minor
+of "trace stat" --output x
+of "trace stat" --mode ring
+of "trace stat info" --pid 1
+of "trace stat info" --fail-on-loss
+of "trace stat info" --ocaml-version 5.3
+of "stat list info" --json
+for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do
 	# shellcheck disable=SC2086
-	wrong "an option of another command, trace $option," $option "$user"
+	wrong "a letter of another command, $letter," $letter
 done
-wrong "an option of another command, stat --time," stat --time wall "$user"
-wrong "an option of another command, list --top," list --top 3
-wrong "an option of another command, info --interval," info --interval 1s "$user"
+json "$user" $(printf -- '-e minor%.0s* ' {1..100}) | select_events >"$TMP/many"
+json "$user" -e 'minor*' | select_events >"$TMP/one"
+same_file "$TMP/many" "$TMP/one" "an option may come a hundred times"
+for i in {1..100}; do ln -s c-user.events "$TMP/many.$i"; done
+is "$(json -q "$TMP"/many.* | tail -1 | jq .events)" 25300 "there may be a hundred files"
 
 # What passes.
 json "$user" | select_events >"$TMP/all"

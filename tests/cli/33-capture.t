@@ -76,9 +76,6 @@ same_file "$TMP/got.sorted" "$TMP/want.sorted" "two captures do, too"
 "$O/ebtrace" -f ndjson <(cat "$whole") >"$TMP/got" 2>"$TMP/err"
 "$O/ebtrace" -f ndjson "$whole" >"$TMP/want"
 same_file "$TMP/got" "$TMP/want" "a pipe by name is read as a file is"
-mkfifo "$TMP/fifo"
-timeout 10 "$O/ebtrace" "$TMP/fifo" >"$TMP/out" 2>"$TMP/err"
-is $? 1 "a FIFO that nobody writes to is refused, not waited for"
 
 # Damage. b-domains4 as a capture has two blocks: events, and the end, which knows of words of a ring
 # that were lost, and of how many events they were nobody does.

@@ -10,13 +10,16 @@
 
 #include "cmd/commands.h"
 #include "cmd/info.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "cmd/print.h"
 #include "core/names.h"
+#include "engine/input_capture.h"
+#include "engine/input_ring.h"
+#include "engine/refusal.h"
 #include "runtime/inspect.h"
 
 static const struct opts_command command = {
-	"info", "-p PID | FILE...",
+	OPTS_INFO, "-p PID | FILE...",
 	"Tells what a ring file, a capture, or the ring of a process, is: "
 	"format, producer, events, loss, damage."
 	"\vExamples:\n"
@@ -187,32 +190,51 @@ static int tell(struct ebt_cursor *c, const char *name, bool guessed, const stru
 	return o->fail_on_loss && (info.lost_events || info.lost_words) ? EXIT_LOSS : 0;
 }
 
+static int tell_input(struct engine *e, struct loop *l, struct inputs *ins, const char *path,
+		      const struct opts *o)
+{
+	struct ebt_cursor *c;
+	int status = message_status(e, inputs_add(ins, path));
+	if (!status && inputs_wait(ins))
+		status = EXIT_ERROR;
+	struct input *in = inputs_at(ins, 0);
+	if (status || !in->ready)
+		return status ? status : EXIT_ERROR;
+	if (in->kind == &input_capture)
+		return info_capture(e, l, ins, o);
+	status = message_status(e, input_ring_cursor(e, in, &c));
+	return status ? status : tell(c, path, in->guessed, o);
+}
+
 static int tell_file(const char *path, const struct opts *o)
 {
-	struct input in;
-	int status = open_input(path, o->command, &in);
-	if (status)
-		return status;
-	if (in.is_capture)
-		return info_capture(&in, o);
-	struct ebt_cursor *c;
-	status = open_cursor(&in, o->release, &c);
-	return status ? status : tell(c, path, in.guessed, o);
+	struct engine e = {.options = &o->engine, .report = message_report};
+	struct loop *l = NULL;
+	struct inputs *ins = NULL;
+	int status = EXIT_ERROR;
+	if (!session_new(&e.session) && !loop_new(&l) && !inputs_new(&e, l, &ins))
+		status = tell_input(&e, l, ins, path, o);
+	inputs_free(ins);
+	loop_free(l);
+	session_free(e.session);
+	return status;
 }
 
 static int tell_process(pid_t pid, const struct opts *o)
 {
 	struct process_status p;
-	int status = open_process(pid, &p);
+	struct engine e = {.options = &o->engine, .report = message_report};
+	int status = message_status(&e, refusal_check(&e.report, pid, &p));
 	if (status)
 		return status;
 	char name[64], reason[EBT_REASON_BYTES] = "";
 	struct ebt_cursor *c;
-	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
-	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
+	enum ebt_release release =
+		o->engine.release ? o->engine.release : inspect_release(NULL, pid);
+	int err = ebt_cursor_open_pid(pid, o->engine.ring_dir, release, &c, reason);
 	if (err) {
 		complain("%s", *reason ? reason : strerror(-err));
-		return open_status(err);
+		return message_status(&e, refusal_of(err));
 	}
 	snprintf(name, sizeof(name), "process %d (%s)", pid, p.comm);
 	return tell(c, name, false, o);
@@ -222,18 +244,18 @@ int cmd_info(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
-	if (!o.file_count && !o.pid_count) {
+	if (!o.engine.file_count && !o.engine.pid_count) {
 		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");
 		return EXIT_USAGE;
 	}
 	int worst = 0;
-	for (unsigned i = 0; i < o.file_count; i++) {
-		int status = tell_file(o.files[i], &o);
+	for (unsigned i = 0; i < o.engine.file_count; i++) {
+		int status = tell_file(o.engine.files[i], &o);
 		if (status)
 			worst = status;
 	}
-	for (unsigned i = 0; i < o.pid_count; i++) {
-		int status = tell_process(o.pids[i], &o);
+	for (unsigned i = 0; i < o.engine.pid_count; i++) {
+		int status = tell_process(o.engine.pids[i], &o);
 		if (status)
 			worst = status;
 	}

@@ -3,9 +3,10 @@
 #ifndef CMD_INFO_H
 #define CMD_INFO_H
 
-#include "cmd/open.h"
+#include "cmd/opts.h"
+#include "engine/inputs.h"
 
-/* Tells what a capture is and holds. Takes the input over. Exit status. */
-int info_capture(const struct input *in, const struct opts *o);
+/* Tells what a capture, the only input, is and holds. Exit status. */
+int info_capture(struct engine *e, struct loop *l, struct inputs *ins, const struct opts *o);
 
 #endif

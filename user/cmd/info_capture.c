@@ -11,18 +11,19 @@
 
 #include "cmd/commands.h"
 #include "cmd/info.h"
+#include "cmd/message.h"
 #include "cmd/print.h"
-#include "cmd/tracer.h"
 #include "core/loss.h"
 #include "core/names.h"
-#include "core/pump.h"
+#include "engine/convert.h"
+#include "source/capture.h"
 
 struct census {
 	struct sink base;
 	uint64_t count[EBT_KINDS];
 };
 
-struct report {
+struct contents {
 	const char *name;
 	const struct session *session;
 	const struct census *census;
@@ -62,7 +63,7 @@ static int by_pid(const void *a, const void *b)
 	return ((*p)->pid > (*q)->pid) - ((*p)->pid < (*q)->pid);
 }
 
-static int list_processes(struct report *r)
+static int list_processes(struct contents *r)
 {
 	const struct processes *ps = &r->session->processes;
 	const struct process *p = NULL;
@@ -78,7 +79,7 @@ static int list_processes(struct report *r)
 	return 0;
 }
 
-static void print_processes(const struct report *r)
+static void print_processes(const struct contents *r)
 {
 	for (size_t i = 0; i < r->process_count; i++) {
 		const struct process *p = r->processes[i];
@@ -93,7 +94,7 @@ static void print_processes(const struct report *r)
 	}
 }
 
-static void print_damage(const struct report *r)
+static void print_damage(const struct contents *r)
 {
 	const struct capture_fault *f = capture_source_fault(r->capture);
 	if (f)
@@ -106,7 +107,7 @@ static void print_damage(const struct report *r)
 		print("  damage     none\n");
 }
 
-static void print_text(const struct report *r)
+static void print_text(const struct contents *r)
 {
 	char origins[ORIGIN_TEXT_BYTES];
 	const struct totals *t = &r->session->totals;
@@ -148,7 +149,7 @@ static void print_text(const struct report *r)
 		print("\n");
 }
 
-static void put_json_processes(struct json *j, const struct report *r)
+static void put_json_processes(struct json *j, const struct contents *r)
 {
 	json_key_open(j, "processes", '[');
 	for (size_t i = 0; i < r->process_count; i++) {
@@ -163,7 +164,7 @@ static void put_json_processes(struct json *j, const struct report *r)
 	json_close(j, ']');
 }
 
-static void print_json(const struct report *r)
+static void print_json(const struct contents *r)
 {
 	const struct capture_stats *s = capture_source_stats(r->capture);
 	const struct process *p = processes_next(&r->session->processes, NULL);
@@ -192,75 +193,34 @@ static void print_json(const struct report *r)
 	print_json_end(&line);
 }
 
-static int pass(struct session *session, struct capture_source *c, struct sink *k)
-{
-	struct pump *pump;
-	int err = pump_new(session, &pump);
-	if (err)
-		return err;
-	err = pump_add_sink(pump, k);
-	if (!err)
-		err = pump_add_source(pump, capture_source_base(c));
-	while (!err) {
-		int moved = pump_step(pump);
-		if (!moved)
-			break;
-		if (moved == -EAGAIN)
-			usleep(1000);
-		err = moved < 0 && moved != -EAGAIN ? moved : 0;
-	}
-	pump_free(pump);
-	return err;
-}
-
-static int tell(const struct input *in, const struct opts *o, struct session *session,
-		struct capture_source *c)
+int info_capture(struct engine *e, struct loop *l, struct inputs *ins, const struct opts *o)
 {
 	struct census census = {.base.ops = &census_ops};
-	struct report r = {
+	e->sink = &census.base;
+	int status = message_status(e, inputs_open(ins));
+	if (status)
+		return status;
+	const struct input *in = inputs_at(ins, 0);
+	struct contents r = {
 		.name = in->name,
-		.session = session,
+		.session = e->session,
 		.census = &census,
-		.capture = c,
+		.capture = capture_source_of(in->source),
 	};
-	int err = pass(session, c, &census.base);
+	int err = convert_pass(e, l, ins);
 	if (!err)
 		err = list_processes(&r);
 	if (err) {
 		complain("'%s': %s", in->name, strerror(-err));
 		return EXIT_ERROR;
 	}
-	int status = capture_source_error(c) ? tracer_tell_capture(c) : 0;
-	if (!status)
+	/* Damage is part of what is printed. */
+	if (capture_source_error(r.capture))
+		status = message_status(e, inputs_faults(ins));
+	else
 		(o->json ? print_json : print_text)(&r);
 	free(r.processes);
-	const struct totals *t = &session->totals;
+	const struct totals *t = &e->session->totals;
 	bool lossy = loss_is_any(t, false) || t->damaged;
 	return !status && o->fail_on_loss && lossy ? EXIT_LOSS : status;
-}
-
-int info_capture(const struct input *in, const struct opts *o)
-{
-	struct session *session;
-	if (session_new(&session)) {
-		close(in->fd);
-		return EXIT_ERROR;
-	}
-	struct capture_options co = {
-		.name = in->name,
-		.head = in->head,
-		.head_bytes = in->head_bytes,
-		.alone = true,
-	};
-	struct capture_source *c;
-	int err = capture_source_new(session, in->fd, &co, &c);
-	int status = EXIT_ERROR;
-	if (err)
-		complain("'%s': %s", in->name, strerror(-err));
-	else
-		status = tell(in, o, session, c);
-	if (!err)
-		source_free(capture_source_base(c));
-	session_free(session);
-	return status;
 }

@@ -14,15 +14,16 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/list.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/stale.h"
 #include "codec/ring_ids.h"
+#include "proc/process.h"
 #include "proc/ringfile.h"
 #include "runtime/inspect.h"
 
 static const struct opts_command command = {
-	"list", "[BINARY...]",
+	OPTS_LIST, "[BINARY...]",
 	"Lists the processes that can be traced, and how, and ring files that dead processes left. "
 	"With BINARY: its markers. With --events: what can be traced of them."
 	"\vExamples:\n"
@@ -117,13 +118,13 @@ int cmd_list(int argc, char **argv)
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
 	int status = 0;
-	for (unsigned i = 0; i < o.file_count; i++) {
-		int one = list_binary(o.files[i]);
+	for (unsigned i = 0; i < o.engine.file_count; i++) {
+		int one = list_binary(o.engine.files[i]);
 		status = one ? one : status;
 	}
 	if (o.events) {
 		list_events(o.json);
-	} else if (!o.file_count) {
+	} else if (!o.engine.file_count) {
 		status = list_processes(&o);
 		stale_list(&o);
 	}

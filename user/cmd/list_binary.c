@@ -9,7 +9,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/list.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "cmd/print.h"
 #include "codec/ring_ids.h"
 #include "proc/machine.h"

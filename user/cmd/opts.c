@@ -14,118 +14,11 @@
 #include "base/log.h"
 #include "base/utf8.h"
 #include "cmd/commands.h"
+#include "cmd/message.h"
+#include "cmd/option_rows.h"
 #include "codec/ring_ids.h"
 
-enum {
-	OPT_MIN_DURATION = 256,
-	OPT_DOMAIN,
-	OPT_MODE,
-	OPT_SNAPSHOT,
-	OPT_JSON,
-	OPT_JSON_SCHEMA,
-	OPT_FAIL_ON_LOSS,
-	OPT_RING_DIR,
-	OPT_BPF_BUFFER,
-	OPT_BUFFER,
-	OPT_ATTACH,
-	OPT_RING_REQUEST,
-	OPT_NO_FOLLOW,
-	OPT_OCAML_VERSION,
-	OPT_PRUNE,
-	OPT_INTERVAL,
-	OPT_MAX_SIZE,
-	OPT_ROTATE,
-	OPT_WAIT,
-	OPT_TIME,
-	OPT_EVENTS,
-	OPT_BY,
-	OPT_TOP,
-};
-
-static const struct argp_option options[] = {
-	{NULL, 0, NULL, 0, "What to look at:", 1},
-	{"pid", 'p', "PID", 0, "A running process (repeatable)", 1},
-	{"ring-dir", OPT_RING_DIR, "DIR", 0, "Where else to look for a process's ring file", 1},
-	{"ocaml-version", OPT_OCAML_VERSION, "X.Y", 0, "Read rings as this release's: 5.0 to 5.5",
-	 1},
-	{"mode", OPT_MODE, "MODE", 0,
-	 "auto, ring (no privilege), watermark (a trap for each quarter of a ring), stream (a trap "
-	 "for each event: with thread and CPU), probes (traps alone: no ring is read)",
-	 1},
-	{"ring-request", OPT_RING_REQUEST, "WHEN", 0,
-	 "Ask programs to switch their ring on: auto (not under a seccomp filter), always, never",
-	 1},
-	{"snapshot", OPT_SNAPSHOT, NULL, 0, "Print what the rings hold now, then exit", 1},
-	{"duration", 'd', "TIME", 0, "Stop after so long: 10s, 500ms, 2m", 1},
-	{"wait", OPT_WAIT, NULL, 0,
-	 "With -p: wait until the process or a child of it has something to trace", 1},
-	{"no-follow", OPT_NO_FOLLOW, NULL, 0, "Leave children of the process alone", 1},
-	{NULL, 0, NULL, 0, "What to show:", 2},
-	{"event", 'e', "GLOB", 0, "Only events of this name or kind; !GLOB: not these (repeatable)",
-	 2},
-	{"domain", OPT_DOMAIN, "N", 0, "Only this domain (repeatable)", 2},
-	{"tid", 't', "TID", 0, "Only events of this thread (repeatable)", 2},
-	{"min-duration", OPT_MIN_DURATION, "TIME", 0, "Only spans that last so long: 1ms, 50us", 2},
-	{NULL, 0, NULL, 0, "How to show it:", 3},
-	{"output", 'o', "FILE", 0, "Write to FILE instead of stdout", 3},
-	{"format", 'f', "FORMAT", 0,
-	 "text, ndjson, perfetto, chrome, fxt or ebt; default: as the suffix of FILE says, or text",
-	 3},
-	{"max-size", OPT_MAX_SIZE, "SIZE", 0, "End the recording when FILE is so large: 64K, 100M",
-	 3},
-	{"rotate", OPT_ROTATE, "N", 0,
-	 "With --max-size: begin a new FILE instead, and keep the newest N: FILE, FILE.1 and so on",
-	 3},
-	{"time", OPT_TIME, "HOW", 0,
-	 "Times of text: start (since the first event), delta (since the line before), wall", 3},
-	{"json", OPT_JSON, NULL, 0, "The report as JSON", 3},
-	{"json-schema", OPT_JSON_SCHEMA, NULL, 0, "Print the schema of the JSON output and exit",
-	 3},
-	{"interval", OPT_INTERVAL, "TIME", 0, "stat: print a line each time: 1s, 100ms", 3},
-	{"by", OPT_BY, "WHAT", 0,
-	 "stat: a section for each program or process; default: program if there are more than 8 "
-	 "processes",
-	 3},
-	{"top", OPT_TOP, "N", 0, "stat: so many sections, those with the most GC time", 3},
-	{"fail-on-loss", OPT_FAIL_ON_LOSS, NULL, 0, "Exit with status 3 if events were lost", 3},
-	{"events", OPT_EVENTS, NULL, 0, "list: every name and kind that -e may match", 3},
-	{"prune", OPT_PRUNE, NULL, 0, "list: remove the ring files of dead processes", 3},
-	{NULL, 0, NULL, 0, "Limits:", 4},
-	{"buffer", OPT_BUFFER, "SIZE", 0,
-	 "Memory for the backlog of all rings together; default 256M, of files 64M", 4},
-	{"bpf-buffer", OPT_BPF_BUFFER, "SIZE", 0, "BPF ring buffer, a power of two; default 16M",
-	 4},
-	{"attach", OPT_ATTACH, "HOW", 0, "auto, multi (one link a file), perf (one link a site)",
-	 4},
-	{NULL, 0, NULL, 0, "Other:", -1},
-	{"verbose", 'v', NULL, 0, "Say what is done and why (twice: debug)", -1},
-	{"quiet", 'q', NULL, 0, "Errors only", -1},
-	{"version", 'V', NULL, 0, "Print the version and exit", -1},
-	{0},
-};
-
 static const char *const ring_requests[] = {"auto", "always", "never", NULL};
-static const char *const modes[] = {"auto", "ring", "watermark", "stream", "probes", NULL};
-
-const char *opts_mode_name(enum opts_mode mode)
-{
-	return modes[mode];
-}
-
-size_t opts_buffer(const struct opts *o)
-{
-	if (o->buffer_bytes)
-		return o->buffer_bytes;
-	/* A file at rest waits; a ring does not. */
-	return o->file_count ? 64 << 20 : 256 << 20;
-}
-
-bool opts_watermarks(const struct opts *o)
-{
-	/* Watermarks tell no threads. */
-	bool counts = o->counts && !o->thread_count;
-	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
-}
 
 /* Ends the program. A command line that somebody else's file names made may hold anything. */
 static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state *st,
@@ -191,17 +84,11 @@ static int parse_word(struct argp_state *st, const char *text, const char *const
 	return 0;
 }
 
-static void room_for(struct argp_state *st, unsigned count, const char *what)
-{
-	if (count == OPTS_MAX)
-		refuse(st, "more than %d %s", OPTS_MAX, what);
-}
-
 static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
 {
-	o->bpf_buffer_bytes = parse_size(st, arg);
-	if (o->bpf_buffer_bytes < 4096 || o->bpf_buffer_bytes > 1u << 30 ||
-	    (o->bpf_buffer_bytes & (o->bpf_buffer_bytes - 1)))
+	o->engine.bpf_buffer_bytes = parse_size(st, arg);
+	if (o->engine.bpf_buffer_bytes < 4096 || o->engine.bpf_buffer_bytes > 1u << 30 ||
+	    (o->engine.bpf_buffer_bytes & (o->engine.bpf_buffer_bytes - 1)))
 		refuse(st, "--bpf-buffer must be a power of two from 4K to 1G");
 }
 
@@ -211,39 +98,37 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	struct opts *o = st->input;
 	switch (key) {
 	case 'p':
-		room_for(st, o->pid_count, "processes");
-		o->pids[o->pid_count++] = (pid_t)parse_number(st, arg, 1, INT_MAX);
+		o->engine.pids[o->engine.pid_count++] = (pid_t)parse_number(st, arg, 1, INT_MAX);
 		return 0;
 	case 'd':
-		o->duration_ns = parse_time(st, arg);
+		o->engine.duration_ns = parse_time(st, arg);
 		return 0;
 	case OPT_RING_DIR:
-		o->ring_dir = arg;
+		o->engine.ring_dir = arg;
 		return 0;
 	case OPT_OCAML_VERSION:
-		o->release = ring_release_from_version_string(arg);
-		if (o->release == EBT_RELEASE_AUTO)
+		o->engine.release = ring_release_from_version_string(arg);
+		if (o->engine.release == EBT_RELEASE_AUTO)
 			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
 		return 0;
 	case OPT_MODE:
-		o->mode = (enum opts_mode)parse_word(st, arg, modes, "mode");
+		o->engine.mode = (enum engine_mode)parse_word(st, arg, engine_mode_names, "mode");
 		return 0;
 	case OPT_RING_REQUEST:
-		o->ring_request = (enum opts_ring_request)parse_word(st, arg, ring_requests,
-								     "--ring-request");
+		o->engine.ring_request = (enum engine_ring_request)parse_word(
+			st, arg, ring_requests, "--ring-request");
 		return 0;
 	case OPT_SNAPSHOT:
-		o->snapshot = true;
+		o->engine.snapshot = true;
 		return 0;
 	case OPT_WAIT:
-		o->wait = true;
+		o->engine.wait = true;
 		return 0;
 	case OPT_NO_FOLLOW:
-		o->follow = false;
+		o->engine.follow = false;
 		return 0;
 	case ARGP_KEY_ARG:
-		room_for(st, o->file_count, "files");
-		o->files[o->file_count++] = arg;
+		o->engine.files[o->engine.file_count++] = arg;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -259,8 +144,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	struct opts *o = st->input;
 	switch (key) {
 	case 'e':
-		room_for(st, o->glob_count, "event patterns");
-		o->globs[o->glob_count++] = arg;
+		o->engine.globs[o->engine.glob_count++] = arg;
 		return 0;
 	case 'o':
 		o->output = arg;
@@ -271,12 +155,12 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 			refuse(st, "unknown format '%s'; known: %s", arg, format_names());
 		return 0;
 	case OPT_DOMAIN:
-		room_for(st, o->domain_count, "domains");
-		o->domains[o->domain_count++] = (uint16_t)parse_number(st, arg, 0, 4095);
+		o->engine.domains[o->engine.domain_count++] =
+			(uint16_t)parse_number(st, arg, 0, 4095);
 		return 0;
 	case 't':
-		room_for(st, o->thread_count, "threads");
-		o->threads[o->thread_count++] = (uint32_t)parse_number(st, arg, 1, INT_MAX);
+		o->engine.threads[o->engine.thread_count++] =
+			(uint32_t)parse_number(st, arg, 1, INT_MAX);
 		return 0;
 	case OPT_BY:
 		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, arg, bys, "way to group"));
@@ -289,7 +173,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		o->time_given = true;
 		return 0;
 	case OPT_MIN_DURATION:
-		o->min_duration_ns = parse_time(st, arg);
+		o->engine.min_duration_ns = parse_time(st, arg);
 		return 0;
 	case OPT_INTERVAL:
 		o->interval_ns = parse_time(st, arg);
@@ -297,13 +181,14 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 			refuse(st, "--interval must be 1ms or more");
 		return 0;
 	case OPT_BUFFER:
-		o->buffer_bytes = parse_size(st, arg);
+		o->engine.buffer_bytes = parse_size(st, arg);
 		return 0;
 	case OPT_BPF_BUFFER:
 		parse_buffer(st, o, arg);
 		return 0;
 	case OPT_ATTACH:
-		o->attach = (enum opts_attach)parse_word(st, arg, attaches, "way to attach");
+		o->engine.attach =
+			(enum engine_attach)parse_word(st, arg, attaches, "way to attach");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -360,26 +245,25 @@ static error_t parse_flag(int key, struct opts *o)
 	}
 }
 
-/* What one command alone understands would be passed over by others without a word. */
+/* One of another command would be passed over without a word. */
 static void check_command(int key, const struct argp_state *st)
 {
-	static const struct {
-		int key;
-		const char *name, *commands, *instead;
-	} own[] = {
-		{OPT_INTERVAL, "--interval", "stat", ""},
-		{OPT_BY, "--by", "stat", ""},
-		{OPT_TOP, "--top", "stat", ""},
-		{OPT_EVENTS, "--events", "list", ""},
-		{OPT_PRUNE, "--prune", "list", ""},
-		{OPT_TIME, "--time", "trace", ""},
-		{OPT_JSON, "--json", "stat, list and info", "; that writes JSON with -f ndjson"},
-	};
-	const char *command = ((const struct opts *)st->input)->command;
-	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		if (own[i].key == key && !strstr(own[i].commands, command))
-			refuse(st, "%s is an option of %s, not of %s%s", own[i].name,
-			       own[i].commands, command, own[i].instead);
+	char why[OPTION_REFUSAL_BYTES];
+	if (option_refusal(key, ((const struct opts *)st->input)->command, why))
+		refuse(st, "%s", why);
+}
+
+/* The command's own options are shown by --help; those of others are known, to be refused. */
+static void fill_options(enum opts_commands command, struct argp_option *ret)
+{
+	for (const struct option_row *r = option_rows; r->help; r++) {
+		if (!r->commands && !option_group_has(r, command))
+			continue;
+		bool own = !r->commands || r->commands & command;
+		*ret++ = (struct argp_option){
+			r->name, r->key, r->argument, own ? 0 : OPTION_HIDDEN, r->help, r->group};
+	}
+	*ret = (struct argp_option){0};
 }
 
 static error_t parse_opt(int key, char *arg, struct argp_state *st)
@@ -401,24 +285,44 @@ static rlim_t open_files(void)
 	return getrlimit(RLIMIT_NOFILE, &files) ? 1024 : files.rlim_cur;
 }
 
+/* Room for as many as there are arguments, of which each option takes one. */
+static void *list_for(int argc, size_t size)
+{
+	void *list = calloc((size_t)argc + 1, size);
+	if (list)
+		return list;
+	complain("%s", strerror(ENOMEM));
+	exit(EXIT_ERROR);
+}
+
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv)
 {
 	*ret = (struct opts){
-		.command = cmd->name,
-		.bpf_buffer_bytes = 16 << 20,
-		.follow = true,
-		.nice = getpriority(PRIO_PROCESS, 0),
-		.open_files = open_files(),
+		.command = cmd->command,
+		.engine =
+			{
+				.pids = list_for(argc, sizeof(pid_t)),
+				.files = list_for(argc, sizeof(char *)),
+				.globs = list_for(argc, sizeof(char *)),
+				.domains = list_for(argc, sizeof(uint16_t)),
+				.threads = list_for(argc, sizeof(uint32_t)),
+				.bpf_buffer_bytes = 16 << 20,
+				.follow = true,
+				.nice = getpriority(PRIO_PROCESS, 0),
+				.open_files = open_files(),
+			},
 	};
 	/* What follows "--" belongs to the program, options included. */
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--"))
 			continue;
 		if (argv[i + 1])
-			ret->program = argv + i + 1;
+			ret->engine.program = argv + i + 1;
 		argc = i;
 		argv[i] = NULL;
 	}
+	struct argp_option options[OPTION_ROWS_MAX];
+	fill_options(cmd->command, options);
 	struct argp argp = {
 		.options = options, .parser = parse_opt, .args_doc = cmd->args, .doc = cmd->doc};
 	argp_err_exit_status = 2;

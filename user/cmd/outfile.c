@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 
 #define PARTS_MAX 1000 /* somebody else may have taken names in a directory for all */
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,33 +11,43 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "cmd/parts.h"
 #include "cmd/rotation.h"
 
-/* The inputs as the command line has them; what cannot be found is told when it is opened. */
-struct inputs {
-	struct file_id ids[OPTS_MAX];
-	unsigned index[OPTS_MAX]; /* of the option */
+/* The inputs as the command line has them; what cannot be found is reported when it is opened. */
+struct input_files {
+	struct file_id *ids;
+	unsigned *index; /* of the option */
 	unsigned count;
 };
 
-static void find_inputs(const struct opts *o, struct inputs *ret)
+static int find_inputs(const struct opts *o, struct input_files *ret)
 {
-	ret->count = 0;
-	for (unsigned i = 0; i < o->file_count; i++) {
+	*ret = (struct input_files){
+		.ids = calloc(o->engine.file_count + 1, sizeof(*ret->ids)),
+		.index = calloc(o->engine.file_count + 1, sizeof(*ret->index)),
+	};
+	for (unsigned i = 0; ret->ids && ret->index && i < o->engine.file_count; i++) {
 		struct stat st;
-		bool is_stdin = !strcmp(o->files[i], "-");
-		if (is_stdin ? fstat(STDIN_FILENO, &st) : stat(o->files[i], &st))
+		const char *path = o->engine.files[i];
+		if (strcmp(path, "-") ? stat(path, &st) : fstat(STDIN_FILENO, &st))
 			continue;
 		if (!S_ISREG(st.st_mode))
 			continue;
 		ret->ids[ret->count] = file_id_of(&st);
 		ret->index[ret->count++] = i;
 	}
+	return ret->ids && ret->index ? 0 : -ENOMEM;
 }
 
-static bool is_input(const struct inputs *in, const struct file_id *id, unsigned *ret_index)
+static void input_files_done(struct input_files *in)
+{
+	free(in->ids);
+	free(in->index);
+}
+
+static bool is_input(const struct input_files *in, const struct file_id *id, unsigned *ret_index)
 {
 	for (unsigned i = 0; i < in->count; i++)
 		if (in->ids[i].dev == id->dev && in->ids[i].ino == id->ino) {
@@ -47,7 +58,8 @@ static bool is_input(const struct inputs *in, const struct file_id *id, unsigned
 }
 
 /* Of a file that is written while it is read nothing is left, or it never ends. */
-static int refuse_input(const struct output *out, const struct opts *o, const struct inputs *in)
+static int refuse_input(const struct output *out, const struct opts *o,
+			const struct input_files *in)
 {
 	const struct outfile *f = &out->file;
 	struct file_id id = {0};
@@ -59,7 +71,7 @@ static int refuse_input(const struct output *out, const struct opts *o, const st
 		id = file_id_of(&st);
 	if (!is_input(in, &id, &i))
 		return 0;
-	complain("'%s' is both input and output; write to another file", o->files[i]);
+	complain("'%s' is both input and output; write to another file", o->engine.files[i]);
 	return EXIT_USAGE;
 }
 
@@ -275,7 +287,7 @@ static int check_limits(const struct opts *o, const char *path)
 static int open_sink(struct output *out, const struct opts *o, struct session *s,
 		     const struct output_maker *m, const char *path)
 {
-	struct inputs in;
+	struct input_files in;
 	*out = (struct output){
 		/* A file of limited size ends behind the event that reaches it. */
 		.sink = {.ops = &front_ops, .batch_max = o->max_bytes ? 1 : 0},
@@ -287,22 +299,27 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 		.max_bytes = o->max_bytes,
 		.rotate = o->rotate,
 		.format = "the report",
-		.is_live = !o->file_count,
-		.on_terminal = o->output && !o->file_count && isatty(STDERR_FILENO),
+		.is_live = !o->engine.file_count,
+		.on_terminal = o->output && !o->engine.file_count && isatty(STDERR_FILENO),
 	};
 	int status = check_limits(o, path);
 	if (!status && path)
 		status = outfile_open(&out->file, path);
 	if (status)
 		return status;
-	find_inputs(o, &in);
-	status = refuse_input(out, o, &in);
+	if (find_inputs(o, &in)) {
+		complain("%s", strerror(ENOMEM));
+		status = EXIT_ERROR;
+	}
+	if (!status)
+		status = refuse_input(out, o, &in);
 	if (!status)
 		status = open_inner(out);
 	if (status && path)
 		outfile_drop(&out->file);
 	else if (out->file.part && log_level >= LOG_NORMAL)
 		parts_tell(&out->file, in.ids, in.count);
+	input_files_done(&in);
 	return status;
 }
 

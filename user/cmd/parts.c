@@ -10,7 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "codec/capture.h"
 
 #define TOLD_MAX 4

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "cmd/commands.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 
 #define JSON_BYTES 4096
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 
 /* n 0: the file itself. */
 static char *path_of(const struct outfile *f, unsigned n)

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cmd/leftover.h"
 #include "cmd/print.h"
-#include "cmd/rundir.h"
+#include "engine/leftover.h"
+#include "engine/rundir.h"
 
 /* Directories whose files are told of together: one that was named, or those of runs in a base. */
 struct group {
@@ -167,7 +167,7 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 		add_dir(l, &g[n++], path, true);
 	snprintf(path, sizeof(path), "/dev/shm/ebtrace-%u", geteuid());
 	add_dir(l, &g[n++], path, true);
-	const char *const given[] = {o->ring_dir, getenv("EBTRACE_DIR"),
+	const char *const given[] = {o->engine.ring_dir, getenv("EBTRACE_DIR"),
 				     getenv("OCAML_RUNTIME_EVENTS_DIR")};
 	for (unsigned i = 0; i < 3; i++)
 		if (given[i] && *given[i])

@@ -6,13 +6,13 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/run.h"
 #include "sink/stat.h"
 
 static const struct opts_command command = {
-	"stat", "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+	OPTS_STAT, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C."
 	"\vThe report of a PROGRAM goes to stderr, as its own output has stdout; -o - sends it to "
 	"stdout, where all others go.\n"
@@ -46,7 +46,7 @@ static int run(const struct opts *o, struct session *session)
 	struct output_maker maker = {
 		.make = make_sink,
 		.ctx = o,
-		.fd = o->program ? STDERR_FILENO : STDOUT_FILENO,
+		.fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO,
 	};
 	struct output out;
 	int status = output_open_made(&out, o, session, &maker);
@@ -57,7 +57,7 @@ static int run(const struct opts *o, struct session *session)
 	if (status && !session->totals.timed)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
-	if (!o->file_count && !o->snapshot)
+	if (!o->engine.file_count && !o->engine.snapshot)
 		output_tell_limit(&out);
 	return run_status(o, session, status);
 }
@@ -66,20 +66,12 @@ int cmd_stat(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
-	o.counts = true;
+	o.engine.counts = true;
 	if (o.json_schema) {
 		fputs(stat_schema(), stdout);
 		return fflush(stdout) ? EXIT_ERROR : 0;
 	}
 	int status = run_check_usage(&o);
-	if (!status && (o.max_bytes || o.rotate)) {
-		complain("stat writes one report; --max-size and --rotate are for trace");
-		status = EXIT_USAGE;
-	}
-	if (!status && o.format) {
-		complain("stat writes text, or JSON with --json; -f is for trace");
-		status = EXIT_USAGE;
-	}
 	if (!status && o.json && (o.by || o.top)) {
 		complain("--by and --top are for text; --json has every process");
 		status = EXIT_USAGE;

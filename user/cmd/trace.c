@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/open.h"
+#include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/print.h"
 #include "cmd/run.h"
@@ -17,7 +17,7 @@
 #include "sink/ndjson.h"
 
 static const struct opts_command command = {
-	"trace", "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+	OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 	"Shows what a language runtime does inside a process: GC phases, counters, user events."
 	"\vCommands: trace (the default), stat, list, info; 'ebtrace COMMAND --help' tells more.\n"
 	"\n"
@@ -69,7 +69,7 @@ static int run(const struct opts *o, struct session *session)
 	struct totals totals = session_run_totals(session);
 	if (!status || totals.timed)
 		say_totals(o, &totals);
-	if (!o->file_count && !o->snapshot)
+	if (!o->engine.file_count && !o->engine.snapshot)
 		output_tell_limit(&out);
 	return run_status(o, session, status);
 }
@@ -77,7 +77,7 @@ static int run(const struct opts *o, struct session *session)
 /* Without a command the first word may have been meant as one, or as a program. */
 static int refuse_word(const struct opts *o)
 {
-	const char *word = o->file_count ? o->files[0] : "-";
+	const char *word = o->engine.file_count ? o->engine.files[0] : "-";
 	if (!strcmp(word, "-") || strpbrk(word, "./") || !access(word, F_OK))
 		return 0;
 	complain(

@@ -412,6 +412,11 @@ struct source *capture_source_base(struct capture_source *s)
 	return &s->base;
 }
 
+struct capture_source *capture_source_of(struct source *base)
+{
+	return of(base);
+}
+
 const char *capture_source_name(const struct capture_source *s)
 {
 	return s->name;

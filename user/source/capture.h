@@ -26,6 +26,8 @@ struct capture_options {
 int capture_source_new(struct session *session, int fd, const struct capture_options *o,
 		       struct capture_source **ret);
 struct source *capture_source_base(struct capture_source *s); /* freed by source_free() */
+/* The inverse. */
+struct capture_source *capture_source_of(struct source *base);
 
 const char *capture_source_name(const struct capture_source *s);
 /* -EBADMSG: it is no capture; -EPROTO: another version; -errno of reading; 0. */

@@ -343,6 +343,11 @@ struct source *ring_source_base(struct ring_source *s)
 	return &s->base;
 }
 
+struct ring_source *ring_source_of(struct source *base)
+{
+	return of(base);
+}
+
 /* Fields of the header that were put right are told as damage before all else. */
 static int tell_repairs(struct ring_source *s, struct ring_file *f)
 {

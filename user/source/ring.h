@@ -33,6 +33,8 @@ struct ring_source;
  */
 int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_source **ret);
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
+/* The inverse. */
+struct ring_source *ring_source_of(struct source *base);
 
 /*
  * Adds a file, called `name` in messages, of a process of the session's registry, which is announced;

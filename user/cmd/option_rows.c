@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/option_rows.h"
+
+#include <stdio.h>
+
+/* Those that take events in, and all. */
+#define RUN (OPTS_TRACE | OPTS_STAT)
+#define ALL (OPTS_TRACE | OPTS_STAT | OPTS_LIST | OPTS_INFO)
+
+const struct option_row option_rows[] = {
+	{0, NULL, 0, NULL, "What to look at:", 1},
+	{RUN | OPTS_INFO, "pid", 'p', "PID", "A running process (repeatable)", 1},
+	{ALL, "ring-dir", OPT_RING_DIR, "DIR", "Where else to look for a process's ring file", 1},
+	{RUN | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
+	 "Read rings as this release's: 5.0 to 5.5", 1},
+	{RUN, "mode", OPT_MODE, "MODE",
+	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
+	 "ring), stream (a trap for each event: with thread and CPU), probes "
+	 "(traps alone: no ring is read)",
+	 1},
+	{RUN, "ring-request", OPT_RING_REQUEST, "WHEN",
+	 "Ask programs to switch their ring on: auto (not under a seccomp "
+	 "filter), always, never",
+	 1},
+	{RUN, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
+	{RUN, "duration", 'd', "TIME", "Stop after so long: 10s, 500ms, 2m", 1},
+	{RUN, "wait", OPT_WAIT, NULL,
+	 "With -p: wait until the process or a child of it has something to "
+	 "trace",
+	 1},
+	{RUN, "no-follow", OPT_NO_FOLLOW, NULL, "Leave children of the process alone", 1},
+	{0, NULL, 0, NULL, "What to show:", 2},
+	{RUN, "event", 'e', "GLOB",
+	 "Only events of this name or kind; !GLOB: not these (repeatable)", 2},
+	{RUN, "domain", OPT_DOMAIN, "N", "Only this domain (repeatable)", 2},
+	{RUN, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
+	{RUN, "min-duration", OPT_MIN_DURATION, "TIME", "Only spans that last so long: 1ms, 50us",
+	 2},
+	{OPTS_LIST, "events", OPT_EVENTS, NULL, "Every name and kind that -e may match", 2},
+	{0, NULL, 0, NULL, "How to show it:", 3},
+	{RUN, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
+	{OPTS_TRACE, "format", 'f', "FORMAT",
+	 "text, ndjson, perfetto, chrome, fxt or ebt; default: as the suffix of "
+	 "FILE says, or text",
+	 3},
+	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, "SIZE",
+	 "End the recording when FILE is so large: 64K, 100M", 3},
+	{OPTS_TRACE, "rotate", OPT_ROTATE, "N",
+	 "With --max-size: begin a new FILE instead, and keep the newest N: "
+	 "FILE, FILE.1 and so on",
+	 3},
+	{OPTS_TRACE, "time", OPT_TIME, "HOW",
+	 "Times of text: start (since the first event), delta (since the line "
+	 "before), wall",
+	 3},
+	{OPTS_STAT | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "As JSON", 3},
+	{RUN, "json-schema", OPT_JSON_SCHEMA, NULL, "Print the schema of the JSON output and exit",
+	 3},
+	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line each time: 1s, 100ms", 3},
+	{OPTS_STAT, "by", OPT_BY, "WHAT",
+	 "A section for each program or process; default: program if there are "
+	 "more than 8 processes",
+	 3},
+	{OPTS_STAT, "top", OPT_TOP, "N", "So many sections, those with the most GC time", 3},
+	{RUN | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
+	 "Exit with status 3 if events were lost", 3},
+	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},
+	{0, NULL, 0, NULL, "Limits:", 4},
+	{RUN, "buffer", OPT_BUFFER, "SIZE",
+	 "Memory for the backlog of all rings together; default 256M, of files "
+	 "64M",
+	 4},
+	{RUN, "bpf-buffer", OPT_BPF_BUFFER, "SIZE", "BPF ring buffer, a power of two; default 16M",
+	 4},
+	{RUN, "attach", OPT_ATTACH, "HOW", "auto, multi (one link a file), perf (one link a site)",
+	 4},
+	{0, NULL, 0, NULL, "Other:", -1},
+	{ALL, "verbose", 'v', NULL, "Say what is done and why (twice: debug)", -1},
+	{ALL, "quiet", 'q', NULL, "Errors only", -1},
+	{ALL, "version", 'V', NULL, "Print the version and exit", -1},
+	{0},
+};
+
+_Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX, "room");
+
+/* What the refusal of an option says on. */
+static const struct {
+	int key;
+	enum opts_commands command;
+	const char *text;
+} instead[] = {
+	{OPT_JSON, OPTS_TRACE, "that writes JSON with -f ndjson"},
+	{'f', OPTS_STAT, "that writes text, or JSON with --json"},
+	{OPT_MAX_SIZE, OPTS_STAT, "that writes one report"},
+	{OPT_ROTATE, OPTS_STAT, "that writes one report"},
+};
+
+static const struct {
+	enum opts_commands command;
+	const char *name;
+} commands[] = {
+	{OPTS_TRACE, "trace"},
+	{OPTS_STAT, "stat"},
+	{OPTS_LIST, "list"},
+	{OPTS_INFO, "info"},
+};
+#define COMMANDS (sizeof(commands) / sizeof(*commands))
+
+bool option_group_has(const struct option_row *heading, enum opts_commands command)
+{
+	for (const struct option_row *r = heading + 1; r->commands; r++)
+		if (r->commands & command)
+			return true;
+	return false;
+}
+
+/* "stat, list and info" */
+static void name_commands(unsigned which, char *ret, size_t size)
+{
+	size_t at = 0;
+	*ret = 0;
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (!(which & commands[i].command))
+			continue;
+		which &= ~(unsigned)commands[i].command;
+		const char *sep = !at ? "" : which ? ", " : " and ";
+		at += (size_t)snprintf(ret + at, size - at, "%s%s", sep, commands[i].name);
+	}
+}
+
+bool option_refusal(int key, enum opts_commands command, char *why)
+{
+	const struct option_row *r = option_rows;
+	while (r->help && (!r->commands || r->key != key))
+		r++;
+	if (!r->help || r->commands & command)
+		return false;
+	char takers[64], name[16];
+	const char *more = NULL;
+	name_commands(r->commands, takers, sizeof(takers));
+	name_commands(command, name, sizeof(name));
+	for (size_t i = 0; i < sizeof(instead) / sizeof(*instead); i++)
+		if (instead[i].key == key && instead[i].command == command)
+			more = instead[i].text;
+	snprintf(why, OPTION_REFUSAL_BYTES, "--%s is an option of %s, not of %s%s%s", r->name,
+		 takers, name, more ? "; " : "", more ? more : "");
+	return true;
+}

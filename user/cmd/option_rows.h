@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The options, a row each, and the commands that take them. What an option does is in opts.c, by its
+ * key.
+ */
+#ifndef CMD_OPTION_ROWS_H
+#define CMD_OPTION_ROWS_H
+
+#include <stdbool.h>
+
+enum opts_commands {
+	OPTS_TRACE = 1,
+	OPTS_STAT = 2,
+	OPTS_LIST = 4,
+	OPTS_INFO = 8,
+};
+
+/* The keys of options without a letter. */
+enum {
+	OPT_MIN_DURATION = 256,
+	OPT_DOMAIN,
+	OPT_MODE,
+	OPT_SNAPSHOT,
+	OPT_JSON,
+	OPT_JSON_SCHEMA,
+	OPT_FAIL_ON_LOSS,
+	OPT_RING_DIR,
+	OPT_BPF_BUFFER,
+	OPT_BUFFER,
+	OPT_ATTACH,
+	OPT_RING_REQUEST,
+	OPT_NO_FOLLOW,
+	OPT_OCAML_VERSION,
+	OPT_PRUNE,
+	OPT_INTERVAL,
+	OPT_MAX_SIZE,
+	OPT_ROTATE,
+	OPT_WAIT,
+	OPT_TIME,
+	OPT_EVENTS,
+	OPT_BY,
+	OPT_TOP,
+};
+
+#define OPTION_ROWS_MAX 64
+
+/* In the order of --help. */
+struct option_row {
+	unsigned commands; /* of enum opts_commands; 0: the heading of a group */
+	const char *name;
+	int key;
+	const char *argument; /* NULL: it has none */
+	const char *help;     /* NULL: behind the last row */
+	int group;	      /* of --help, by its number */
+};
+
+extern const struct option_row option_rows[];
+
+/* True if a command takes an option of the group with this heading. */
+bool option_group_has(const struct option_row *heading, enum opts_commands command);
+
+#define OPTION_REFUSAL_BYTES 256
+/* True if a command does not take the option with this key; why (OPTION_REFUSAL_BYTES) says whose it
+ * is. */
+bool option_refusal(int key, enum opts_commands command, char *why);
+
+#endif

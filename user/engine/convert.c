@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/convert.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/inputs.h"
+#include "engine/loop.h"
+#include "engine/pipeline.h"
+#include "engine/signals.h"
+
+/* The writer of a pipe that was told to end, as we were, gets this long for it. */
+#define SIGNAL_GRACE_NS 1000000000ull
+/* An output that cannot accept more is asked again after so long. */
+#define OUTPUT_WAIT_NS 1000000
+/* Nothing to do until a descriptor or a timer ends the wait. */
+#define IDLE_NS 1000000000
+
+struct convert {
+	struct engine *engine;
+	struct loop *loop;
+	struct signals signals;
+	struct loop_fd signal_watch;
+	struct loop_timer grace; /* set by the first signal */
+	struct inputs *inputs;
+	bool passing; /* the inputs have begun */
+	bool cut;     /* ended by a signal */
+};
+
+struct pass {
+	const struct engine *engine;
+	struct loop *loop;
+	struct pump *pump;
+};
+
+static int on_grace(void *ctx)
+{
+	struct convert *c = ctx;
+	c->cut = true;
+	loop_stop(c->loop);
+	return 0;
+}
+
+static int on_signal(void *ctx)
+{
+	struct convert *c = ctx;
+	bool first = !c->signals.ends;
+	signals_take(&c->signals, 0);
+	if (!c->signals.ends)
+		return 0;
+	/* Who has not opened its FIFO yet has nothing to end. */
+	bool waits = first && c->signals.ends == 1 && c->passing && inputs_have_pipe(c->inputs);
+	if (waits)
+		loop_timer_set(c->loop, &c->grace, now_ns() + SIGNAL_GRACE_NS);
+	return waits ? 0 : on_grace(c);
+}
+
+static int64_t step(void *ctx)
+{
+	struct pass *p = ctx;
+	int moved = pump_step(p->pump);
+	if (!moved)
+		loop_stop(p->loop);
+	if (moved != -EAGAIN)
+		return moved < 0 ? moved : 0;
+	/* The output is slower than we are, or the other end of a pipe is. */
+	int err = sink_flush(p->engine->sink);
+	return err ? err : pump_drained(p->pump) ? IDLE_NS : OUTPUT_WAIT_NS;
+}
+
+int convert_pass(const struct engine *e, struct loop *l, struct inputs *ins)
+{
+	struct pass p = {.engine = e, .loop = l};
+	int err = pipeline_new(e, &p.pump);
+	if (!err)
+		err = inputs_pump(ins, p.pump);
+	if (!err)
+		err = loop_run(l, step, &p);
+	pipeline_free(e, p.pump);
+	return err;
+}
+
+static enum engine_end add_inputs(struct convert *c)
+{
+	const struct engine_options *o = c->engine->options;
+	enum engine_end end = ENGINE_OK;
+	for (unsigned i = 0; !end && i < o->file_count; i++)
+		end = inputs_add(c->inputs, o->files[i]);
+	if (!end && inputs_wait(c->inputs))
+		end = ENGINE_FAILED;
+	if (!end && !c->cut)
+		end = inputs_open(c->inputs);
+	for (unsigned i = 0; !end && i < o->pid_count; i++)
+		end = inputs_add_process(c->inputs, o->pids[i]);
+	c->engine->session->origins = inputs_origins(c->inputs);
+	return end;
+}
+
+static enum engine_end convert(struct convert *c)
+{
+	const struct report *r = &c->engine->report;
+	enum engine_end end = add_inputs(c);
+	int err = 0;
+	c->passing = true;
+	if (!end && !c->cut)
+		err = convert_pass(c->engine, c->loop, c->inputs);
+	signals_release(&c->signals, 0);
+	if (err && sink_flush(c->engine->sink) != err) { /* the output's is reported at its end */
+		report_error(r, "cannot go on: %s", strerror(-err));
+		end = ENGINE_FAILED;
+	}
+	enum engine_end faults = inputs_faults(c->inputs);
+	if (!end && !err && c->cut && !inputs_have_pipe(c->inputs)) {
+		report_error(r, "ended by a signal: not all has been read");
+		end = ENGINE_FAILED;
+	}
+	return end ? end : faults;
+}
+
+static int init(struct convert *c)
+{
+	int err = loop_new(&c->loop);
+	if (!err)
+		err = signals_catch(&c->signals, false);
+	c->signal_watch = (struct loop_fd){.fd = c->signals.fd, .fn = on_signal, .ctx = c};
+	c->grace = (struct loop_timer){.fn = on_grace, .ctx = c};
+	if (!err)
+		err = loop_add(c->loop, &c->signal_watch, LOOP_LEVEL);
+	if (!err)
+		err = inputs_new(c->engine, c->loop, &c->inputs);
+	return err;
+}
+
+enum engine_end convert_run(struct engine *e)
+{
+	struct convert c = {.engine = e, .signals.fd = -1};
+	int err = init(&c);
+	if (err)
+		report_error(&e->report, "cannot start: %s", strerror(-err));
+	enum engine_end end = err ? ENGINE_FAILED : convert(&c);
+	inputs_free(c.inputs);
+	loop_free(c.loop);
+	signals_finish(&c.signals);
+	if (c.signals.fd >= 0)
+		close(c.signals.fd);
+	return end;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/engine.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/convert.h"
+#include "engine/live.h"
+
+void engine_prepare(const struct engine_options *o)
+{
+	/* So that rings are emptied in time while the program uses every CPU. Refused without
+	 * privilege. Files wait for us, and who was started with a niceness of its own keeps it. */
+	bool is_live = !o->file_count && !o->snapshot;
+	if (is_live && !o->nice && setpriority(PRIO_PROCESS, 0, -20))
+		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
+	/* Each process and each of its rings takes a descriptor. */
+	struct rlimit files;
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+bool engine_came_late(const struct engine_options *o)
+{
+	return o->pid_count && !o->snapshot;
+}
+
+/* Words are lost by rings alone: one that was written faster than it was read. */
+static void report_wrapped(const struct engine *e)
+{
+	const struct engine_options *o = e->options;
+	struct totals totals = session_run_totals(e->session);
+	uint64_t words = totals.lost_words - (engine_came_late(o) ? totals.history_words : 0);
+	if (!words)
+		return;
+	bool ocaml = false, ours = false;
+	const struct process *p = NULL;
+	while ((p = processes_next(&e->session->processes, p))) {
+		bool is_ocaml = !strncmp(p->producer, "ocaml", 5);
+		ocaml |= is_ocaml;
+		ours |= *p->producer && !is_ocaml;
+	}
+	report_at(&e->report, LOG_NORMAL,
+		  "a ring was overwritten before it was read (%" PRIu64
+		  " words); for larger rings, start the program with %s%s%s%s",
+		  words, ocaml ? "OCAMLRUNPARAM=e=18" : "", ocaml && ours ? " and " : "",
+		  ours ? "EBTRACE_LOG_WSIZE=18" : "",
+		  ours && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
+}
+
+enum engine_end engine_run(struct engine *e)
+{
+	struct session *session = e->session;
+	if (e->options->file_count)
+		return convert_run(e);
+	session->timebase = timebase_now();
+	if (e->options->snapshot)
+		return convert_run(e);
+	session->run_begin = session->timebase.at[TIMEBASE_MONOTONIC];
+	enum engine_end end = live_run(e);
+	if (!session->run_end.known)
+		session->run_end = moment_at(now_ns());
+	report_wrapped(e);
+	return end;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/faults.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+void faults_report_rings(const struct report *r, const struct ring_source *rings)
+{
+	struct ring_damage d;
+	for (uint32_t at = 0; ring_source_damage(rings, &at, &d);) {
+		char more[48] = "", what[128];
+		if (d.count > 1)
+			snprintf(more, sizeof(more), "; %" PRIu64 " more", d.count - 1);
+		if (d.expected)
+			snprintf(what, sizeof(what), "expected %s", d.expected);
+		else
+			snprintf(what, sizeof(what), "%s is %" PRIu64 ", expected %" PRIu64,
+				 d.fault.what, d.fault.found, d.fault.expected);
+		report_error(r, "ring file '%s': damaged at byte %" PRIu64 ": %s%s", d.name,
+			     d.offset, what, more);
+	}
+}
+
+bool faults_report_capture(const struct report *r, const struct capture_source *s)
+{
+	const char *name = capture_source_name(s);
+	const struct capture_fault *f = capture_source_fault(s);
+	const struct capture_stats *stats = capture_source_stats(s);
+	int err = capture_source_error(s);
+	char more[48] = "";
+	if (err == -EBADMSG || err == -EPROTO) {
+		report_error(r, "'%s' at byte %" PRIu64 ": expected %s", name, f->offset,
+			     f->expected);
+	} else if (err) {
+		report_error(r, "cannot read '%s': %s", name, strerror(-err));
+	} else if (f) {
+		if (f->count > 1)
+			snprintf(more, sizeof(more), "; %" PRIu64 " more", f->count - 1);
+		report_error(r, "capture '%s': damaged at byte %" PRIu64 ": expected %s%s", name,
+			     f->offset, f->expected, more);
+	} else if (stats->ended && !stats->whole) {
+		report_error(r,
+			     "capture '%s' was interrupted: it ends at byte %" PRIu64
+			     " without its totals",
+			     name, stats->file_bytes);
+	}
+	return !err;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which processes are followed: those that were asked for, their children, and who is found to
+ * belong to them. It notices when they end, and what they use of the machine. What is to be read of
+ * a process is its visitor's business. Finding a process by its pid takes the same time however many
+ * there are; one that has ended keeps its record, but no descriptor, until its pid is used again.
+ */
+#ifndef ENGINE_FOLLOW_H
+#define ENGINE_FOLLOW_H
+
+#include <stdbool.h>
+
+#include "engine/context.h"
+#include "engine/followed_usage.h"
+#include "engine/loop.h"
+
+struct follow;
+
+struct followed {
+	pid_t pid;
+	bool ended;
+	struct followed_usage usage;
+	/* Of who reads its ring files: */
+	bool has_ring, told_mixed;
+	int told_error;		  /* of its ring, that has been reported */
+	enum ebt_release release; /* AUTO: not known yet */
+	/* private: */
+	struct follow *follow;
+	struct loop_fd watch; /* its pidfd; -1 once it has ended */
+};
+
+/* Each is called with ctx; none may be NULL. */
+struct follow_hooks {
+	void (*added)(void *ctx, pid_t pid);
+	void (*ended)(void *ctx, uint32_t process); /* noticed by a scan; index in the registry */
+	void (*changed)(void *ctx);		    /* by the loop: a process has ended, scan */
+	void *ctx;
+};
+
+/* 0 or -errno. The loop is used until follow_free(). */
+int follow_new(const struct engine *e, struct loop *l, const struct follow_hooks *hooks,
+	       struct follow **ret);
+void follow_free(struct follow *f);
+
+/* Takes a process in that was asked for; one that runs and is followed stays as it is. 0 or -errno. */
+int follow_add(struct follow *f, pid_t pid);
+/* The same for one that was found, which follow_found() gives. 0 or -errno; -ESRCH: it has ended. */
+int follow_add_found(struct follow *f, pid_t pid);
+
+/* NULL: it does not run, or is not followed. Valid until it ends. */
+struct followed *follow_find(const struct follow *f, pid_t pid);
+/* The last one that had this pid, which may have ended; NULL: none was followed. */
+struct followed *follow_last(const struct follow *f, pid_t pid);
+/* True if the process runs, or nothing has noticed its end: asks the kernel. */
+bool follow_runs(const struct followed *p);
+
+/*
+ * Calls visit for each process that runs, takes in its children if the options say so, and notices
+ * who has ended. Processes that are added meanwhile are visited, too. 0, or the first other result
+ * of visit, or -errno.
+ */
+int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), void *ctx);
+unsigned follow_running(const struct follow *f);
+unsigned follow_ended(const struct follow *f); /* of all that were ever followed */
+/* Calls fn for each process that was found since the last call. */
+void follow_found(struct follow *f, void (*fn)(void *ctx, pid_t pid), void *ctx);
+
+/*
+ * Tells the session what the processes have used; scans do so now and then, so that what is known of
+ * one that has ended is no older than a moment. begin: the run begins here, nothing has been used.
+ */
+void follow_usage(struct follow *f, bool begin);
+/* Something new is read of a process: scans look at usage often for a while. */
+void follow_usage_soon(struct follow *f);
+/* A process that may be followed has begun another program: it has another name now. */
+void follow_renamed(struct follow *f, pid_t pid);
+
+#endif

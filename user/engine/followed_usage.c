@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/followed_usage.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "proc/process.h"
+#include "proc/usage.h"
+
+static bool read_comm(pid_t pid, char *ret)
+{
+	if (process_read_text(pid, "comm", ret, FOLLOWED_COMM_BYTES) <= 0)
+		return false;
+	ret[strcspn(ret, "\n")] = 0;
+	return true;
+}
+
+/* Before exec() a child is called as its parent: no name is better than that of another program. */
+static bool is_called_like_parent(const struct followed_usage *a)
+{
+	char stat[512], parent[FOLLOWED_COMM_BYTES];
+	int ppid;
+	if (process_read_text(a->pid, "stat", stat, sizeof(stat)) <= 0)
+		return false;
+	const char *end = strrchr(stat, ')');
+	return end && sscanf(end + 1, " %*c %d", &ppid) == 1 && read_comm(ppid, parent) &&
+	       !strcmp(parent, a->comm);
+}
+
+static void begin(struct followed_usage *a, const struct session *s, const struct usage *u)
+{
+	a->user_ns = a->system_ns = 0;
+	*a->comm = 0;
+	followed_usage_name(a);
+	if (is_called_like_parent(a))
+		*a->comm = 0;
+	if (!u || u->start_boot_ns > s->timebase.at[TIMEBASE_BOOTTIME].ns)
+		return; /* all that it will have used is of this run */
+	a->user_ns = u->user_ns;
+	a->system_ns = u->system_ns;
+}
+
+int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid)
+{
+	struct usage u;
+	bool has_usage = !usage_read(pid, &u);
+	struct process_start start = {.boot_ns = has_usage ? u.start_boot_ns : 0,
+				      .known = has_usage};
+	*a = (struct followed_usage){.pid = pid};
+	begin(a, s, has_usage ? &u : NULL);
+	/* The kernel may have reported its exit already: then it is not the next with its pid. */
+	if (has_usage && u.exiting)
+		return processes_of(&s->processes, (uint32_t)pid, &a->process);
+	return processes_begin(&s->processes, (uint32_t)pid, &start, &a->process);
+}
+
+void followed_usage_restart(struct followed_usage *a, const struct session *s)
+{
+	struct usage u;
+	begin(a, s, usage_read(a->pid, &u) ? NULL : &u);
+}
+
+void followed_usage_name(struct followed_usage *a)
+{
+	char comm[FOLLOWED_COMM_BYTES];
+	if (read_comm(a->pid, comm))
+		memcpy(a->comm, comm, sizeof(a->comm));
+}
+
+void followed_usage_note(const struct followed_usage *a, struct session *s)
+{
+	struct process *p = processes_announced(&s->processes, a->process);
+	struct usage u;
+	if (!p)
+		return;
+	if (!*p->comm)
+		memcpy(p->comm, a->comm, sizeof(p->comm));
+	if (usage_read(a->pid, &u))
+		return;
+	p->usage.known = true;
+	/* How they divide is a guess that changes. */
+	p->usage.user_ns = u.user_ns > a->user_ns ? u.user_ns - a->user_ns : 0;
+	p->usage.system_ns = u.system_ns > a->system_ns ? u.system_ns - a->system_ns : 0;
+	if (u.peak_rss_bytes)
+		p->usage.peak_rss_bytes = u.peak_rss_bytes;
+}
+
+void followed_usage_end(const struct followed_usage *a, struct session *s)
+{
+	followed_usage_note(a, s); /* of a zombie the memory is gone, the CPU time is not */
+	processes_end(&s->processes, a->process);
+	struct process *p = processes_announced(&s->processes, a->process);
+	if (p)
+		p->end_ns = now_ns();
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a followed process is called, and takes of the machine from when it is followed on, for the
+ * reports. */
+#ifndef ENGINE_FOLLOWED_USAGE_H
+#define ENGINE_FOLLOWED_USAGE_H
+
+#include "core/session.h"
+
+#include <sys/types.h>
+
+#define FOLLOWED_COMM_BYTES 32 /* as of struct process */
+
+struct followed_usage {
+	pid_t pid;
+	uint32_t process;	     /* its index in the registry */
+	char comm[32];		     /* as it was called when it was last looked at */
+	uint64_t user_ns, system_ns; /* that it had used before the run */
+};
+
+/* Enters a process that lives into the session's registry. 0 or -ENOMEM. */
+int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid);
+/* Counts from now on: what it has used so far is not of the run. */
+void followed_usage_restart(struct followed_usage *a, const struct session *s);
+/* Looks at its name again: it has begun another program. */
+void followed_usage_name(struct followed_usage *a);
+/* Puts what it has used so far, and its name, into the session, if it has events; now and then, as a
+ * process may end at any time. */
+void followed_usage_note(const struct followed_usage *a, struct session *s);
+/* The same, of one that has ended. */
+void followed_usage_end(const struct followed_usage *a, struct session *s);
+
+#endif

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/inbox.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "proc/process.h"
+#include "proc/ringfile.h"
+
+static bool no_descriptor(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM;
+}
+
+const char *inbox_run(void)
+{
+	static char run[48];
+	if (!*run)
+		snprintf(run, sizeof(run), "%d-%llx", (int)getpid(), (unsigned long long)now_ns());
+	return run;
+}
+
+static bool is_user(const struct inbox *in, uid_t uid)
+{
+	return in->own || map_get(&in->users, uid);
+}
+
+static int open_one(struct inbox *in, int dir, const char *name, struct stat *st)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	in->starved |= fd < 0 && no_descriptor(errno);
+	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id *id, void *ctx),
+	       inbox_fn *fn, void *ctx)
+{
+	in->starved = false;
+	DIR *d = *in->path ? opendir(in->path) : NULL;
+	in->starved = *in->path && !d && no_descriptor(errno);
+	struct dirent *e;
+	int err = 0;
+	while (d && !err && (e = readdir(d))) {
+		struct stat st;
+		struct ring_id id;
+		pid_t pid = ringfile_name_pid(e->d_name);
+		/* Looked at before it is opened: most are known. */
+		if (!pid || !ring_id_look(dirfd(d), e->d_name, &id) || !id.regular ||
+		    !is_user(in, id.owner) || known_rings_find(&in->others, &id) ||
+		    !wanted(pid, &id, ctx))
+			continue;
+		int fd = open_one(in, dirfd(d), e->d_name, &st);
+		if (fd >= 0)
+			err = fn(fd, e->d_name, pid, &st, ctx);
+	}
+	if (d)
+		closedir(d);
+	return err;
+}
+
+static bool all(pid_t pid, const struct ring_id *id, void *ctx)
+{
+	(void)pid;
+	(void)id;
+	(void)ctx;
+	return true;
+}
+
+static int note_other(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
+{
+	(void)name;
+	(void)pid;
+	(void)st;
+	inbox_refuse(ctx, fd);
+	close(fd);
+	return 0;
+}
+
+void inbox_open(struct inbox *in, const char *path, bool own)
+{
+	snprintf(in->path, sizeof(in->path), "%s", path);
+	if (own) {
+		in->own = true;
+		return;
+	}
+	in->own = true; /* whoever's they are */
+	inbox_look(in, all, note_other, in);
+	in->own = false;
+}
+
+void inbox_done(struct inbox *in)
+{
+	known_rings_done(&in->others);
+	map_done(&in->users);
+}
+
+void inbox_add_user(struct inbox *in, uid_t uid)
+{
+	map_put(&in->users, uid); /* without memory his files are not read */
+}
+
+int inbox_is_ours(const struct inbox *in, pid_t pid)
+{
+	char run[64];
+	if (in->own)
+		return 1;
+	ssize_t n = process_getenv(pid, INBOX_RUN_VARIABLE, run, sizeof(run));
+	if (n < 0 && no_descriptor((int)-n))
+		return (int)n;
+	return n > 0 && !strcmp(run, inbox_run());
+}
+
+void inbox_refuse(struct inbox *in, int fd)
+{
+	struct known_ring other = {0};
+	known_rings_take(&in->others, fd, &other);
+}

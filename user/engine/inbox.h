@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The directory into which the rings of a program of ours go: a process that came and went between
+ * two looks is found by the file that it left there. In a directory that the user chose others may
+ * have theirs: those that were there before us, those of users whom no process of ours belongs to,
+ * and those of living processes that are not of our run are never offered.
+ */
+#ifndef ENGINE_INBOX_H
+#define ENGINE_INBOX_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "engine/known_rings.h"
+
+/* In the environment of our programs: which run they belong to. */
+#define INBOX_RUN_VARIABLE "EBTRACE_RUN"
+
+struct inbox {
+	char path[PATH_MAX]; /* empty: there is none */
+	bool own;	     /* nobody else's files are in it */
+	bool starved;	     /* the last look could not open all */
+	struct known_rings others;
+	struct map users; /* by uid */
+};
+
+/* The value of INBOX_RUN_VARIABLE; static. */
+const char *inbox_run(void);
+
+void inbox_open(struct inbox *in, const char *path, bool own);
+void inbox_done(struct inbox *in);
+/* A process of ours runs as this user. */
+void inbox_add_user(struct inbox *in, uid_t uid);
+/* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
+ * we could not look. */
+int inbox_is_ours(const struct inbox *in, pid_t pid);
+/* The file is another's, for ever. */
+void inbox_refuse(struct inbox *in, int fd);
+
+/* One file, open, the callee's; `pid` is the one in its name. Other than 0 ends the look. */
+typedef int inbox_fn(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx);
+/* Offers all files that may be ours and for which wanted() is true. 0, -errno or what fn returned. */
+int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id *id, void *ctx),
+	       inbox_fn *fn, void *ctx);
+
+#endif

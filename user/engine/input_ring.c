@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/input_ring.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec/ring_ids.h"
+#include "engine/faults.h"
+#include "engine/guess.h"
+#include "engine/refusal.h"
+#include "runtime/inspect.h"
+#include "source/ring.h"
+
+/* Their first word is the version, 1. */
+static bool ring_is(const void *head, size_t bytes)
+{
+	static const uint8_t version[8] = {1};
+	return bytes >= sizeof(version) && !memcmp(head, version, sizeof(version));
+}
+
+/* A cursor that had to assume a release is opened again if what the rings hold betrays another. */
+static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
+			     struct ebt_cursor **c)
+{
+	const char *name = in->name;
+	struct ebt_cursor_info info;
+	ebt_cursor_info(*c, &info);
+	enum ebt_release guess = info.release_assumed ? guess_release(fd, name) : EBT_RELEASE_AUTO;
+	if (guess == EBT_RELEASE_AUTO || guess == info.release)
+		return 0;
+	ebt_cursor_close(*c);
+	*c = NULL;
+	in->guessed = true;
+	int err = ebt_cursor_open_fd(dup(fd), name, guess, c, NULL);
+	if (!err)
+		report_at(&e->report, LOG_NORMAL,
+			  "'%s' does not tell which OCaml wrote it; its phases nest as those of %s "
+			  "and "
+			  "before; --ocaml-version says otherwise",
+			  name, ring_release_name(guess));
+	return err;
+}
+
+enum engine_end input_ring_cursor(const struct engine *e, struct input *in, struct ebt_cursor **ret)
+{
+	char reason[EBT_REASON_BYTES] = "";
+	enum ebt_release release = e->options->release;
+	int again = release ? -1 : dup(in->fd);
+	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
+	bool is_other = err == -EBADMSG || err == -EPROTO;
+	in->fd = -1;
+	if (!err && again >= 0)
+		err = reopen_as_guessed(e, again, in, ret);
+	if (again >= 0)
+		close(again);
+	if (err)
+		report_error(&e->report, "%s%s", *reason ? reason : strerror(-err),
+			     is_other ? "; it is no capture either" : "");
+	return err ? ENGINE_FAILED : ENGINE_OK;
+}
+
+/* The pid that a file stands for: it says so itself, or its name does. */
+static uint32_t pid_of(struct ebt_cursor *c, const char *path)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(c, &info);
+	if (info.pid)
+		return (uint32_t)info.pid;
+	const char *base = strrchr(path, '/');
+	base = base ? base + 1 : path;
+	char *end;
+	unsigned long pid = strtoul(base, &end, 10);
+	return !strcmp(end, ".events") && pid <= INT32_MAX ? (uint32_t)pid : 0;
+}
+
+/* Adds a cursor, which is taken, to the source, which is made by the first one. */
+static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const char *name,
+			   uint32_t process, struct source **source)
+{
+	guess_report_assumed(&e->report, c, name);
+	if (!*source) {
+		struct ring_source *made;
+		if (ring_source_new(e->session, engine_buffer_bytes(e->options), &made)) {
+			ebt_cursor_close(c);
+			return ENGINE_FAILED;
+		}
+		*source = ring_source_base(made);
+	}
+	int err = ring_source_add(ring_source_of(*source), c, name, process, false);
+	return err && err != -ENOSPC ? ENGINE_FAILED : ENGINE_OK; /* no memory: told as a loss */
+}
+
+static enum engine_end ring_open(const struct engine *e, struct input *in, struct source **source)
+{
+	struct ebt_cursor *c;
+	enum engine_end end = input_ring_cursor(e, in, &c);
+	if (end)
+		return end;
+	uint32_t pid = pid_of(c, in->name), process;
+	if (processes_of(&e->session->processes, pid, &process)) {
+		ebt_cursor_close(c);
+		return ENGINE_FAILED;
+	}
+	if (processes_announced(&e->session->processes, process)) {
+		char whose[32] = "a process that is not known";
+		if (pid)
+			snprintf(whose, sizeof(whose), "process %" PRIu32, pid);
+		report_at(&e->report, LOG_NORMAL,
+			  "'%s' is of %s, as a file before it is: what they hold, and the names "
+			  "they give it, cannot be told apart; convert them one by one",
+			  in->name, whose);
+	}
+	return add(e, c, in->name, process, source);
+}
+
+enum engine_end input_ring_process(const struct engine *e, pid_t pid, struct source **source)
+{
+	const struct engine_options *o = e->options;
+	struct process_status p;
+	enum engine_end end = refusal_check(&e->report, pid, &p);
+	if (end)
+		return end;
+	char name[64], reason[EBT_REASON_BYTES] = "";
+	struct ebt_cursor *c;
+	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
+	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
+	if (err) {
+		report_error(&e->report, "%s", *reason ? reason : strerror(-err));
+		return refusal_of(err);
+	}
+	uint32_t process;
+	if (processes_of(&e->session->processes, (uint32_t)pid, &process)) {
+		ebt_cursor_close(c);
+		return ENGINE_FAILED;
+	}
+	snprintf(name, sizeof(name), "of process %d", pid);
+	return add(e, c, name, process, source);
+}
+
+static bool ring_faults(const struct report *r, struct source *source)
+{
+	faults_report_rings(r, ring_source_of(source));
+	return true;
+}
+
+const struct input_kind input_ring = {
+	.origin = ORIGIN_RING,
+	.at_offsets = true,
+	.recognise = ring_is,
+	.open = ring_open,
+	.faults = ring_faults,
+};

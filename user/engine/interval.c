@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/interval.h"
+
+#define MAX_NS	   2000000ull
+#define LAP_MAX_NS (16 * MAX_NS) /* a ring that is slower does not need us more often */
+#define AWAKE_NS   250000000ull
+
+void interval_init(struct interval *i)
+{
+	*i = (struct interval){.lap_ns = 16 * INTERVAL_MIN_NS};
+}
+
+/*
+ * Until the ring that fills fastest has filled by a sixteenth. A burst is believed at once, its end
+ * only in steps, so that a program which works by fits is polled often. Where others want the CPU,
+ * who waits gets it back late: if a ring was found filled by a quarter, we do not wait for some time.
+ */
+uint64_t interval_ns(struct interval *i, struct ring_source *rings, uint64_t now)
+{
+	struct ring_pace pace;
+	ring_source_pace(rings, &pace);
+	if (pace.lap_ns > 2 * i->lap_ns)
+		pace.lap_ns = 2 * i->lap_ns;
+	i->lap_ns = pace.lap_ns < LAP_MAX_NS ? pace.lap_ns : LAP_MAX_NS;
+	if (pace.fill > 0.25)
+		i->awake_until_ns = now + AWAKE_NS;
+	if (now < i->awake_until_ns)
+		return 0;
+	return i->lap_ns / 16 > INTERVAL_MIN_NS ? i->lap_ns / 16 : INTERVAL_MIN_NS;
+}

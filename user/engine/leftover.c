@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/leftover.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "codec/ring_layout.h"
+#include "proc/maps.h"
+#include "proc/ringfile.h"
+
+/* The inode of the machine's own pid namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
+#define INITIAL_PID_NS 0xeffffffcu
+
+static void add_file(struct leftover *l, unsigned dir, const char *name, pid_t pid)
+{
+	struct stat st;
+	if (l->file_count == LEFTOVER_FILES_MAX) {
+		l->cut = true;
+		return;
+	}
+	if (fstatat(l->dirs[dir].fd, name, &st, AT_SYMLINK_NOFOLLOW))
+		return;
+	if (!(l->file_count & (l->file_count - 1))) {
+		unsigned cap = l->file_count ? 2 * l->file_count : 1;
+		struct leftover_file *files = realloc(l->files, cap * sizeof(*files));
+		if (!files) {
+			l->cut = true;
+			return;
+		}
+		l->files = files;
+	}
+	struct leftover_file *f = &l->files[l->file_count++];
+	*f = (struct leftover_file){.dir = dir,
+				    .pid = pid,
+				    .dev = st.st_dev,
+				    .ino = st.st_ino,
+				    .bytes = (uint64_t)st.st_blocks * 512};
+	snprintf(f->name, sizeof(f->name), "%.39s", name);
+}
+
+int leftover_add(struct leftover *l, int fd, const char *path)
+{
+	struct stat st;
+	int err = fstat(fd, &st) ? -errno : l->dir_count == LEFTOVER_DIRS_MAX ? -E2BIG : 0;
+	for (unsigned i = 0; !err && i < l->dir_count; i++)
+		if (l->dirs[i].dev == st.st_dev && l->dirs[i].ino == st.st_ino)
+			err = -EEXIST;
+	struct leftover_dir *dirs =
+		err ? NULL : realloc(l->dirs, (l->dir_count + 1) * sizeof(*dirs));
+	char *copy = dirs ? strdup(path) : NULL;
+	if (dirs)
+		l->dirs = dirs;
+	if (!copy) {
+		close(fd);
+		return err ? err : -ENOMEM;
+	}
+	unsigned index = l->dir_count++;
+	l->dirs[index] = (struct leftover_dir){
+		.fd = fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.path = copy,
+		.private = st.st_uid == geteuid() && !(st.st_mode & 077),
+	};
+	int list = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = list < 0 ? NULL : fdopendir(list);
+	struct dirent *e;
+	while (d && (e = readdir(d))) {
+		pid_t pid = ringfile_name_pid(e->d_name);
+		if (pid)
+			add_file(l, index, e->d_name, pid);
+	}
+	if (d)
+		closedir(d);
+	else if (list >= 0)
+		close(list);
+	return (int)index;
+}
+
+struct look {
+	struct leftover *l;
+	pid_t pid;
+};
+
+static int by_inode(const void *a, const void *b)
+{
+	ino_t x = ((const struct leftover_file *)a)->ino,
+	      y = ((const struct leftover_file *)b)->ino;
+	return x < y ? -1 : x > y;
+}
+
+/* Where the files of an inode begin, in their order. */
+static struct leftover_file *first_of_inode(struct leftover *l, ino_t ino)
+{
+	unsigned low = 0, high = l->file_count;
+	while (low < high) {
+		unsigned middle = low + (high - low) / 2;
+		if (l->files[middle].ino < ino)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &l->files[low];
+}
+
+/*
+ * The device of a mapping is not always that of stat() (btrfs): there the name must do. Files of the
+ * same number on other devices are kept in vain then, which does no harm.
+ */
+static int mark_mapped(const struct maps_entry *e, void *ctx)
+{
+	struct look *look = ctx;
+	const char *slash = strrchr(e->path, '/');
+	if (!e->shared || !e->inode || !slash)
+		return 0;
+	struct leftover_file *end = look->l->files + look->l->file_count;
+	for (struct leftover_file *f = first_of_inode(look->l, e->inode);
+	     f < end && f->ino == e->inode; f++)
+		if (f->dev == makedev(e->dev_major, e->dev_minor) || !strcmp(slash + 1, f->name))
+			f->mapped_by = look->pid;
+	return 0;
+}
+
+static void look_at_processes(struct leftover *l)
+{
+	if (!l->file_count)
+		return;
+	qsort(l->files, l->file_count, sizeof(*l->files), by_inode);
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	while (d && (e = readdir(d))) {
+		struct look look = {l, atoi(e->d_name)};
+		if (isdigit((unsigned char)*e->d_name))
+			maps_each(look.pid, mark_mapped, &look);
+	}
+	if (d)
+		closedir(d);
+}
+
+static bool in_initial_pid_ns(void)
+{
+	struct stat st;
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INITIAL_PID_NS;
+}
+
+/* NULL if the open file is a ring that may have been left by process `pid`. */
+static const char *not_a_ring(int fd, const struct stat *st, const struct leftover_file *f)
+{
+	struct ebt_ring_file head;
+	struct ring_layout layout;
+	struct ring_fault fault;
+	struct ebt_ring_ext raw;
+	struct ring_ext ext;
+	ssize_t n = pread(fd, &head, sizeof(head), 0);
+	int err =
+		n < 0 ? -errno
+		      : ring_layout_parse(&head, (size_t)n, (uint64_t)st->st_size, &layout, &fault);
+	if (err == -EAGAIN)
+		return "its header is empty";
+	if (err || layout.repairs)
+		return "not a ring file";
+	n = pread(fd, &raw, sizeof(raw), (off_t)layout.end_offset);
+	bool has_ext = n == sizeof(raw) &&
+		       ring_ext_parse(&raw, (size_t)n, layout.end_offset, &ext, &fault) > 0;
+	bool other = has_ext ? ext.pid != (uint64_t)f->pid : strchr(f->name, '-') != NULL;
+	return other ? "written by another process than its name says" : NULL;
+}
+
+static enum leftover_verdict doubt(struct leftover_file *f, const char *reason)
+{
+	f->reason = reason;
+	return LEFTOVER_DOUBT;
+}
+
+/* The lock that a writer may hold is taken as long as `fd` is open. */
+static enum leftover_verdict judge_open(const struct leftover *l, struct leftover_file *f, int fd)
+{
+	struct stat st;
+	const struct leftover_dir *dir = &l->dirs[f->dir];
+	if (fstat(fd, &st) || st.st_dev != f->dev || st.st_ino != f->ino)
+		return doubt(f, "another file by now");
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return LEFTOVER_USED;
+	const char *reason = not_a_ring(fd, &st, f);
+	if (reason)
+		return doubt(f, reason);
+	if (!kill(f->pid, 0) || errno != ESRCH)
+		return doubt(f, "a process of that number lives");
+	if (!dir->private && !in_initial_pid_ns())
+		return doubt(f, "its process may live in another pid namespace");
+	return LEFTOVER_STALE;
+}
+
+/* Opens it if it is ours to judge; else -1, with the verdict. */
+static int open_file(const struct leftover *l, struct leftover_file *f)
+{
+	struct stat st;
+	int dir = l->dirs[f->dir].fd;
+	if (fstatat(dir, f->name, &st, AT_SYMLINK_NOFOLLOW) || st.st_dev != f->dev ||
+	    st.st_ino != f->ino)
+		f->verdict = doubt(f, "another file by now");
+	else if (!S_ISREG(st.st_mode))
+		f->verdict = doubt(f, "not a regular file");
+	else if (f->mapped_by)
+		f->verdict = LEFTOVER_USED;
+	else if (st.st_uid != geteuid())
+		f->verdict = doubt(f, "belongs to another user");
+	else {
+		int fd = openat(dir, f->name,
+				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (fd < 0)
+			f->verdict = doubt(f, "cannot be opened");
+		return fd;
+	}
+	return -1;
+}
+
+void leftover_judge(struct leftover *l)
+{
+	look_at_processes(l);
+	for (unsigned i = 0; i < l->file_count; i++) {
+		int fd = open_file(l, &l->files[i]);
+		if (fd < 0)
+			continue;
+		l->files[i].verdict = judge_open(l, &l->files[i], fd);
+		close(fd);
+	}
+}
+
+bool leftover_remove(struct leftover *l, struct leftover_file *f)
+{
+	int fd = f->verdict == LEFTOVER_STALE ? open_file(l, f) : -1;
+	if (fd < 0)
+		return false;
+	struct stat st;
+	int dir = l->dirs[f->dir].fd;
+	f->verdict = judge_open(l, f, fd);
+	/* Under the lock nobody of ours takes the file for his own between this look and the end. */
+	bool removed = f->verdict == LEFTOVER_STALE &&
+		       !fstatat(dir, f->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == f->dev &&
+		       st.st_ino == f->ino && !unlinkat(dir, f->name, 0);
+	if (!removed && f->verdict == LEFTOVER_STALE)
+		f->verdict = doubt(f, "cannot be removed");
+	close(fd);
+	return removed;
+}
+
+void leftover_done(struct leftover *l)
+{
+	for (unsigned i = 0; i < l->dir_count; i++) {
+		close(l->dirs[i].fd);
+		free(l->dirs[i].path);
+	}
+	free(l->dirs);
+	free(l->files);
+}

@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/live.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "engine/faults.h"
+#include "engine/follow.h"
+#include "engine/interval.h"
+#include "engine/loop.h"
+#include "engine/pipeline.h"
+#include "engine/probing.h"
+#include "engine/program.h"
+#include "engine/recording.h"
+#include "engine/refusal.h"
+#include "engine/ring_files.h"
+#include "engine/scan.h"
+#include "engine/signals.h"
+#include "runtime/inspect.h"
+
+/* A program that was told to end gets this long before the trace ends without it. */
+#define SIGNAL_GRACE_NS 1000000000ull
+/* A program that outlives its trace is looked after so often. */
+#define AFTERCARE_NS 1000000000
+
+struct live {
+	struct engine *engine;
+	const struct engine_options *options;
+	struct loop *loop;
+	struct signals signals;
+	struct loop_fd signal_watch, probing_watch;
+	struct loop_timer tick;
+	struct scan scan;
+	struct inspect *inspect; /* what is known of files */
+	struct ring_source *rings;
+	struct follow *follow;
+	struct ring_files *files;
+	struct probing probing;
+	struct pump *pump;
+	struct program program;
+	bool has_program;
+	struct interval interval;
+	uint64_t stop_ns;
+};
+
+/* Who gets the signals that are sent to us. */
+static pid_t program_of(const struct live *t)
+{
+	return t->has_program && !t->program.reaped ? t->program.pid : 0;
+}
+
+static int on_signal(void *ctx)
+{
+	struct live *t = ctx;
+	signals_take(&t->signals, program_of(t));
+	return 0;
+}
+
+static int watch(struct live *t, struct loop_fd *w, int fd, loop_fn *fn)
+{
+	*w = (struct loop_fd){.fd = fd, .fn = fn, .ctx = t};
+	return loop_add(t->loop, w, LOOP_LEVEL);
+}
+
+static int watch_signals(struct live *t)
+{
+	int err = signals_catch(&t->signals, t->options->program != NULL);
+	return err ? err : watch(t, &t->signal_watch, t->signals.fd, on_signal);
+}
+
+/* The next step takes in what it has. */
+static int on_probing(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+static int on_tick(void *ctx)
+{
+	struct live *t = ctx;
+	t->engine->watch->tick(t->engine->watch->ctx);
+	return 0;
+}
+
+static void on_added(void *ctx, pid_t pid)
+{
+	ring_files_process_added(((struct live *)ctx)->files, pid);
+}
+
+static void on_ended(void *ctx, uint32_t process)
+{
+	ring_source_finish(((struct live *)ctx)->rings, process);
+}
+
+static void on_process_change(void *ctx)
+{
+	scan_soon(&((struct live *)ctx)->scan);
+}
+
+static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
+{
+	struct live *t = ctx;
+	if (change == BPF_EXECED)
+		follow_renamed(t->follow, pid);
+	scan_after(&t->scan, change);
+}
+
+static bool is_over(struct live *t, uint64_t now)
+{
+	if (t->options->duration_ns && now >= t->stop_ns)
+		return true;
+	if (t->signals.ends > !!t->has_program)
+		return true;
+	if (t->signals.ends && now - t->signals.last_ns > SIGNAL_GRACE_NS)
+		return true;
+	if (t->has_program)
+		program_ended(&t->program);
+	return !follow_running(t->follow) && !ring_files_pending(t->files);
+}
+
+/* Moves what there is. When there is nothing to do, what has been put out is shown. */
+static int64_t step(void *ctx)
+{
+	struct live *t = ctx;
+	uint64_t now = now_ns();
+	int moved = pump_step(t->pump);
+	if (moved < 0 && moved != -EAGAIN)
+		return moved;
+	if (is_over(t, now)) {
+		loop_stop(t->loop);
+		return 0;
+	}
+	/* 0: every lane has ended, but a ring may still appear. A program whose events come without
+	 * a pause always has some: they can wait, too, as long as the rings do. */
+	uint64_t wait = interval_ns(&t->interval, t->rings, now);
+	if (moved > 0 && (!wait || !pump_drained(t->pump)))
+		return 0;
+	int err = sink_flush(t->engine->sink);
+	return err ? err : (int64_t)(wait ? wait : INTERVAL_MIN_NS);
+}
+
+/* What is left behind the end. */
+static int64_t drain(void *ctx)
+{
+	struct live *t = ctx;
+	int moved = pump_step(t->pump);
+	if (!moved)
+		loop_stop(t->loop);
+	if (moved != -EAGAIN)
+		return moved < 0 ? moved : 0;
+	int err = sink_flush(t->engine->sink);
+	return err ? err : (int64_t)INTERVAL_MIN_NS;
+}
+
+/* 0 or -errno; -EPIPE: nobody reads the output any more. */
+static int trace(struct live *t)
+{
+	const struct engine_watch *w = t->engine->watch;
+	t->tick = (struct loop_timer){.fn = on_tick, .ctx = t, .period_ns = w ? w->period_ns : 0};
+	if (w)
+		loop_timer_set(t->loop, &t->tick, now_ns());
+	scan_begin(&t->scan, t->loop, t->follow, t->files, &t->probing, t->has_program);
+	int err = loop_run(t->loop, step, t);
+	scan_end(&t->scan);
+	if (err)
+		return err;
+	err = ring_files_end(t->files);
+	follow_usage(t->follow, false);
+	t->engine->session->run_end = moment_at(now_ns());
+	if (!err)
+		err = pump_stop(t->pump);
+	if (!err)
+		signals_release(&t->signals, program_of(t));
+	if (!err)
+		err = loop_run(t->loop, drain, t);
+	/* What a source that failed gave before has been passed on; that it failed is reported. */
+	return err ? err : pump_source_error(t->pump);
+}
+
+/* A process that has neither ring nor markers ends the run before it began. */
+static enum engine_end check_something(struct live *t)
+{
+	const char *reason;
+	/* A ring file whose header is still empty is about to be written. */
+	for (int i = 0;
+	     i < 20 && ring_files_error(t->files, &reason) == -EAGAIN && !t->probing.markers; i++) {
+		usleep(5000);
+		if (ring_files_opened(t->files) || ring_files_scan(t->files))
+			break;
+	}
+	if (ring_files_opened(t->files) || t->probing.markers)
+		return ENGINE_OK;
+	int err = ring_files_error(t->files, &reason);
+	if (err == -EAGAIN)
+		report_error(&t->engine->report, "%s", reason);
+	if (err)
+		return refusal_of(err);
+	if (t->options->wait)
+		return ENGINE_OK;
+	refusal_report_nothing(&t->engine->report, t->inspect, t->options->pids[0],
+			       t->probing.source != NULL);
+	return ENGINE_NOTHING;
+}
+
+static enum engine_end add_process(struct live *t, pid_t pid)
+{
+	struct process_status p;
+	enum engine_end end = refusal_check(&t->engine->report, pid, &p);
+	if (end)
+		return end;
+	int err = follow_add(t->follow, p.pid);
+	if (err) {
+		report_error(&t->engine->report, "cannot follow process %d: %s", p.pid,
+			     strerror(-err));
+		return ENGINE_FAILED;
+	}
+	struct processes *ps = &t->engine->session->processes;
+	struct process *known = processes_announce(ps, processes_find(ps, (uint32_t)p.pid));
+	memcpy(known->comm, p.comm, sizeof(known->comm));
+	return ENGINE_OK;
+}
+
+static enum engine_end add_processes(struct live *t)
+{
+	enum engine_end end = ENGINE_OK;
+	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
+		end = add_process(t, t->options->pids[i]);
+	if (end)
+		return end;
+	int err = ring_files_scan(t->files);
+	if (err) {
+		report_error(&t->engine->report, "%s", strerror(-err));
+		return ENGINE_FAILED;
+	}
+	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
+		end = probing_attach(&t->probing, t->options->pids[i]);
+	if (end)
+		return end;
+	follow_found(t->follow, probing_attach_found, &t->probing);
+	return check_something(t);
+}
+
+static enum engine_end start_program(struct live *t)
+{
+	const struct report *r = &t->engine->report;
+	char **argv = t->options->program;
+	struct program_options po = {
+		.nice = t->options->nice,
+		.open_files = t->options->open_files,
+		.stop = t->probing.source != NULL,
+	};
+	int err = program_spawn(&t->program, argv, &po);
+	t->has_program = true;
+	if (err) {
+		report_error(r, "cannot start '%s': %s", argv[0], strerror(-err));
+		return ENGINE_FAILED;
+	}
+	if (*t->program.dir)
+		ring_files_directory(t->files, t->program.dir, t->program.own.fd >= 0);
+	err = follow_add(t->follow, t->program.pid);
+	if (err) {
+		report_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));
+		return ENGINE_FAILED;
+	}
+	err = program_go(&t->program);
+	if (err) {
+		report_error(r, "cannot run '%s': %s", argv[0], strerror(-err));
+		t->program.go_fd = -1;
+		t->engine->program_status = err == -ENOENT ? 127 : 126;
+		return ENGINE_PROGRAM;
+	}
+	t->program.process =
+		processes_find(&t->engine->session->processes, (uint32_t)t->program.pid);
+	ring_files_program_runs(t->files, t->program.pid);
+	enum engine_end end =
+		t->program.traced ? probing_attach(&t->probing, t->program.pid) : ENGINE_OK;
+	/* It has not run its first instruction yet: what cannot be traced as asked does not run. */
+	if (end)
+		kill(t->program.pid, SIGKILL);
+	program_release(&t->program);
+	return end;
+}
+
+static int init(struct live *t)
+{
+	const struct engine *e = t->engine;
+	struct follow_hooks hooks = {on_added, on_ended, on_process_change, t};
+	interval_init(&t->interval);
+	int err = loop_new(&t->loop);
+	if (!err)
+		err = watch_signals(t);
+	if (!err)
+		err = ring_source_new(e->session, engine_buffer_bytes(t->options), &t->rings);
+	if (!err)
+		err = follow_new(e, t->loop, &hooks, &t->follow);
+	if (!err)
+		err = ring_files_new(e, t->follow, t->rings, t->inspect, &t->files);
+	if (!err)
+		err = pipeline_new(e, &t->pump);
+	if (!err)
+		err = pump_add_source(t->pump, ring_source_base(t->rings));
+	return err;
+}
+
+static int add_probing(struct live *t)
+{
+	bool reads_rings = t->options->mode != MODE_PROBES;
+	t->engine->session->origins = ORIGIN_BPF | (reads_rings ? ORIGIN_RING : 0);
+	int err = pump_add_source(t->pump, t->probing.source);
+	if (!err)
+		err = watch(t, &t->probing_watch, bpf_source_fd(t->probing.source), on_probing);
+	if (!err && !engine_watermarks(t->options))
+		ring_source_ringless_seen(t->rings);
+	return err;
+}
+
+static enum engine_end begin(struct live *t)
+{
+	const struct engine_options *o = t->options;
+	const struct report *r = &t->engine->report;
+	int err = 0;
+	if (o->program)
+		err = program_prepare(&t->program, r, recording_by_environment(o, r),
+				      o->mode == MODE_RING);
+	if (!err)
+		err = init(t);
+	if (err) {
+		report_error(r, "cannot start: %s", strerror(-err));
+		return ENGINE_FAILED;
+	}
+	enum engine_end end = probing_begin(&t->probing, t->engine, o->program && t->program.record,
+					    t->inspect, on_bpf_change, t);
+	if (!end && t->probing.source && add_probing(t))
+		end = ENGINE_FAILED;
+	if (end)
+		return end;
+	return o->program ? start_program(t) : add_processes(t);
+}
+
+/* Before the program is waited for, so that no probe stays armed. */
+static void detach(struct live *t)
+{
+	pipeline_free(t->engine, t->pump);
+	if (t->loop) {
+		loop_remove(t->loop, &t->probing_watch);
+		loop_timer_clear(t->loop, &t->tick);
+	}
+	probing_end(&t->probing);
+	if (!t->rings)
+		return;
+	faults_report_rings(&t->engine->report, t->rings);
+	source_free(ring_source_base(t->rings));
+}
+
+/* SIGCHLD ends the wait; what else comes is passed on, and the second one ends us. */
+static int64_t wait_for_program(void *ctx)
+{
+	struct live *t = ctx;
+	if (program_ended(&t->program))
+		loop_stop(t->loop);
+	else
+		program_sweep(&t->program);
+	return AFTERCARE_NS;
+}
+
+static enum engine_end finish_program(struct live *t, enum engine_end end)
+{
+	const struct engine *e = t->engine;
+	loop_run(t->loop, wait_for_program, t);
+	program_usage(&t->program, e->session);
+	if (!end && !session_run_totals(e->session).events && !ring_files_opened(t->files) &&
+	    !t->probing.markers)
+		report_error(
+			&e->report,
+			"nothing was traced: '%s' has neither a ring file nor markers; it must be "
+			"an OCaml 5 program or link libebtrace-probes%s",
+			t->options->program[0],
+			t->program.record
+				? " (in a chroot: set OCAML_RUNTIME_EVENTS_DIR to a directory "
+				  "in there)"
+				: "; --mode ring switches the rings of all that it starts on");
+	else if (!t->program.record && t->options->mode != MODE_PROBES)
+		recording_report_left_off(e);
+	if (end)
+		return end;
+	t->engine->program_status = program_exit_status(&t->program);
+	return ENGINE_PROGRAM;
+}
+
+/* Whatever ails us, a program of ours goes on as it would without us. */
+static void report_failure(struct live *t, int err)
+{
+	const struct report *r = &t->engine->report;
+	/* The output's error is told again at its end, which may be hours away, with its name. */
+	bool by_output = sink_flush(t->engine->sink) == err;
+	const char *what = by_output ? "cannot write the output" : "cannot go on";
+	if (t->has_program && !program_ended(&t->program))
+		report_error(r, "%s: %s; '%s' goes on untraced", what, strerror(-err),
+			     t->options->program[0]);
+	else if (!by_output)
+		report_error(r, "%s: %s", what, strerror(-err));
+}
+
+static enum engine_end trace_to_the_end(struct live *t)
+{
+	struct session *session = t->engine->session;
+	if (!t->has_program) {
+		follow_usage(t->follow, true);
+		session->run_begin = moment_at(now_ns());
+	}
+	t->stop_ns = now_ns() + t->options->duration_ns;
+	int err = trace(t);
+	/* A reader that has left is no error. */
+	if (err && err != -EPIPE) {
+		report_failure(t, err);
+		return ENGINE_FAILED;
+	}
+	bool waited = t->options->wait && !t->has_program;
+	if (!waited || ring_files_opened(t->files) || t->probing.markers || session->totals.events)
+		return ENGINE_OK;
+	report_error(&t->engine->report, "nothing to trace has come");
+	return ENGINE_NOTHING;
+}
+
+static void done(struct live *t)
+{
+	if (t->files && !(t->has_program && t->program.keep_files))
+		ring_files_remove(t->files);
+	if (t->options->program)
+		program_done(&t->program);
+	ring_files_free(t->files);
+	follow_free(t->follow);
+	inspect_free(t->inspect);
+	loop_free(t->loop);
+	/* What is still to be written may wait for a reader: a second signal must end that. */
+	signals_finish(&t->signals);
+	if (t->signals.fd >= 0)
+		close(t->signals.fd);
+}
+
+enum engine_end live_run(struct engine *e)
+{
+	struct live t = {
+		.engine = e,
+		.options = e->options,
+		.inspect = inspect_new(),
+		.signals.fd = -1,
+	};
+	enum engine_end end = begin(&t);
+	if (!end)
+		end = trace_to_the_end(&t);
+	detach(&t);
+	signals_release(&t.signals, program_of(&t));
+	if (t.has_program && t.program.pid > 0 && t.program.go_fd < 0)
+		end = finish_program(&t, end);
+	done(&t);
+	return end;
+}

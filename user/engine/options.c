@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/options.h"
+
+const char *const engine_mode_names[] = {"auto", "ring", "watermark", "stream", "probes", NULL};
+
+size_t engine_buffer_bytes(const struct engine_options *o)
+{
+	if (o->buffer_bytes)
+		return o->buffer_bytes;
+	/* A file at rest waits; a ring does not. */
+	return o->file_count ? 64 << 20 : 256 << 20;
+}
+
+bool engine_watermarks(const struct engine_options *o)
+{
+	/* Watermarks tell no threads. */
+	bool counts = o->counts && !o->thread_count;
+	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/pipeline.h"
+
+#include <inttypes.h>
+
+int pipeline_new(const struct engine *e, struct pump **ret)
+{
+	const struct engine_options *o = e->options;
+	struct pump *p;
+	int err = pump_new(e->session, &p);
+	if (err)
+		return err;
+	struct filter *f = pump_filter(p);
+	for (unsigned i = 0; !err && i < o->glob_count; i++)
+		err = filter_add_glob(f, o->globs[i]);
+	for (unsigned i = 0; !err && i < o->domain_count; i++)
+		err = filter_add_domain(f, o->domains[i]);
+	for (unsigned i = 0; !err && i < o->thread_count; i++)
+		err = filter_add_thread(f, o->threads[i]);
+	if (!err)
+		err = filter_set_min_duration(f, o->min_duration_ns);
+	if (!err)
+		err = pump_add_sink(p, e->sink);
+	if (err)
+		pump_free(p);
+	else
+		*ret = p;
+	return err;
+}
+
+void pipeline_free(const struct engine *e, struct pump *p)
+{
+	uint64_t n = p ? filter_threadless(pump_filter(p)) : 0;
+	if (n)
+		report_at(&e->report, LOG_NORMAL,
+			  "%" PRIu64
+			  " events are left out because their thread is not known: a ring does not "
+			  "tell it; as root, --mode stream does once it is attached, of OCaml "
+			  "programs --mode probes",
+			  n);
+	pump_free(p);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/probing.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "source/ring.h"
+
+/* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
+#define OCAML_START_NS 150000000ull
+
+enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
+			      struct inspect *inspect,
+			      void (*changed)(void *ctx, pid_t pid, enum bpf_change change),
+			      void *ctx)
+{
+	const struct engine_options *o = e->options;
+	*p = (struct probing){.engine = e};
+	if (o->mode == MODE_RING)
+		return ENGINE_OK;
+	struct bpf_options bo = {
+		.ring_bytes = o->bpf_buffer_bytes,
+		.slack_ns = RING_SLACK_NS,
+		.attach = o->attach == ATTACH_MULTI  ? BPF_ATTACH_MULTI
+			  : o->attach == ATTACH_PERF ? BPF_ATTACH_PERF
+						     : BPF_ATTACH_AUTO,
+		.no_follow = !o->follow,
+		.inspect = inspect,
+		.hold = o->program != NULL,
+		.watermark_only = engine_watermarks(o),
+		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
+		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
+		.no_ring = o->mode == MODE_PROBES,
+		.ocaml_after_ns = record ? OCAML_START_NS : 0,
+		.release = o->release,
+		.changed = changed,
+		.ctx = ctx,
+	};
+	char reason[EBT_REASON_BYTES] = "";
+	int err = bpf_source_new(e->session, &bo, &p->source, reason);
+	if (!err)
+		return ENGINE_OK;
+	p->source = NULL;
+	if (o->mode != MODE_AUTO) {
+		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
+	memcpy(p->missing, reason, sizeof(reason));
+	return ENGINE_OK;
+}
+
+void probing_end(struct probing *p)
+{
+	source_free(p->source);
+	p->source = NULL;
+}
+
+static void note_attached(struct probing *p, pid_t pid, int markers)
+{
+	p->markers += (uint32_t)markers;
+	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d markers of process %d", markers,
+		  pid);
+}
+
+enum engine_end probing_attach(struct probing *p, pid_t pid)
+{
+	if (!p->source)
+		return ENGINE_OK;
+	const struct report *r = &p->engine->report;
+	char reason[EBT_REASON_BYTES] = "";
+	int n = bpf_source_attach(p->source, pid, reason);
+	if (n > 0)
+		note_attached(p, pid, n);
+	else if (n < 0)
+		report_error(r, "process %d: %s", pid, reason);
+	else
+		report_at(r, LOG_VERBOSE, "process %d has no markers", pid);
+	return n < 0 && p->engine->options->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
+}
+
+void probing_attach_found(void *ctx, pid_t pid)
+{
+	struct probing *p = ctx;
+	char reason[EBT_REASON_BYTES] = "";
+	int n = p->source ? bpf_source_attach(p->source, pid, reason) : 0;
+	if (n < 0)
+		report_at(&p->engine->report, LOG_VERBOSE, "process %d: %s", pid, reason);
+	else if (n)
+		note_attached(p, pid, n);
+}
+
+/* An OCaml program whose ring is on has no probes, for anybody. */
+static bool has_markers(const struct session *session)
+{
+	const struct process *p = NULL;
+	while ((p = processes_next(&session->processes, p)))
+		if (*p->producer && strncmp(p->producer, "ocaml", 5))
+			return true;
+	return false;
+}
+
+void probing_report_missing(struct probing *p)
+{
+	const struct engine *e = p->engine;
+	if (!*p->missing || !has_markers(e->session))
+		return;
+	report_at(&e->report, e->options->counts ? LOG_VERBOSE : LOG_NORMAL,
+		  "%s; reading the rings alone, without thread and CPU", p->missing);
+	*p->missing = 0;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/refusal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "codec/ring_ids.h"
+#include "proc/machine.h"
+#include "runtime/inspect.h"
+#include "runtime/runtimes.h"
+
+enum engine_end refusal_of(int err)
+{
+	switch (err) {
+	case 0:
+		return ENGINE_OK;
+	case -ENOENT:
+		return ENGINE_NOTHING;
+	case -ESRCH:
+		return ENGINE_GONE;
+	case -EACCES:
+	case -EPERM:
+	case -EOWNERDEAD: /* of ringfile_find(): somebody else's file */
+		return ENGINE_DENIED;
+	default:
+		return ENGINE_FAILED;
+	}
+}
+
+static enum engine_end denied(const struct report *r, const struct process_status *p)
+{
+	char name[64];
+	struct passwd *pw = getpwuid(p->uid);
+	if (pw)
+		snprintf(name, sizeof(name), "%s", pw->pw_name);
+	else
+		snprintf(name, sizeof(name), "uid %u", p->uid);
+	report_error(r, "process %d (%s) belongs to %s; try: sudo ebtrace -p %d", p->pid, p->comm,
+		     name, p->pid);
+	return ENGINE_DENIED;
+}
+
+enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_status *ret)
+{
+	process_look(pid, ret);
+	switch (ret->state) {
+	case PROCESS_OPEN:
+		return ENGINE_OK;
+	case PROCESS_KERNEL:
+		report_error(
+			r, "process %d (%s) is a kernel thread: there is no language runtime in it",
+			pid, ret->comm);
+		return ENGINE_KERNEL;
+	case PROCESS_ZOMBIE:
+		report_error(r, "process %d (%s) has ended, and waits for its parent to notice",
+			     pid, ret->comm);
+		return ENGINE_GONE;
+	case PROCESS_DENIED:
+		return denied(r, ret);
+	case PROCESS_UNREAD:
+		report_error(r, "process %d cannot be looked at: %s", pid, strerror(-ret->error));
+		return ENGINE_FAILED;
+	case PROCESS_GONE:
+		break;
+	}
+	report_error(r, "no process %d; 'ebtrace list' shows what can be traced", pid);
+	return ENGINE_GONE;
+}
+
+static int open_executable(pid_t pid)
+{
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Its program has a runtime whose symbols are all gone. */
+static bool is_stripped(pid_t pid)
+{
+	int fd = open_executable(pid);
+	bool hidden = fd >= 0 && runtimes_is_hidden(fd);
+	if (fd >= 0)
+		close(fd);
+	return hidden;
+}
+
+/* What the executable of a process is, where that is why nothing can be traced in it. */
+static bool report_executable(const struct report *r, pid_t pid)
+{
+	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_REASON_BYTES];
+	int fd = open_executable(pid);
+	if (fd < 0)
+		return false;
+	bool foreign = machine_check(fd, machine) == -ENOTSUP;
+	bool known = !foreign && runtimes_explain(fd, reason);
+	close(fd);
+	if (foreign)
+		report_error(r, "process %d is a program of another machine: %s", pid, machine);
+	else if (known)
+		report_error(r, "process %d %s", pid, reason);
+	return foreign || known;
+}
+
+void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid, bool privileged)
+{
+	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
+			      "PROGRAM";
+	struct inspect_process files;
+	inspect_process(in, pid, &files);
+	enum ebt_release release = files.release;
+	if (release && !privileged)
+		report_error(
+			r, "process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
+			pid, ring_release_name(release), pid, restart);
+	else if (release)
+		report_error(
+			r,
+			"process %d is %s, its ring is off, and its functions cannot be probed; "
+			"%s",
+			pid, ring_release_name(release), restart);
+	else if (files.markers && !privileged)
+		report_error(r,
+			     "process %d links libebtrace-probes, and its ring is off; try: sudo "
+			     "ebtrace -p %d, or start it with EBTRACE_START=1, or with: ebtrace -- "
+			     "PROGRAM",
+			     pid, pid);
+	else if (is_stripped(pid))
+		report_error(
+			r,
+			"process %d is an OCaml 5 program whose symbols have all been stripped: "
+			"its functions cannot be found; %s, or link it without -s",
+			pid, restart);
+	else if (!report_executable(r, pid))
+		report_error(
+			r,
+			"process %d has nothing to trace: no ring file, and no markers that could "
+			"be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
+			"libebtrace-probes; --wait waits until it, or a child of it, has something",
+			pid);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where the engine's messages go: to whoever started the run, who shows them. A message is one line
+ * without a newline, and may hold names of files and programs, which are anybody's: whoever shows
+ * it disarms it.
+ */
+#ifndef ENGINE_REPORT_H
+#define ENGINE_REPORT_H
+
+#include <stdarg.h>
+
+#include "base/log.h"
+
+struct report {
+	/* level: LOG_QUIET: an error, shown always; LOG_NORMAL: unless the user wants errors only;
+	 * LOG_VERBOSE and LOG_DEBUG: if he asks for it. */
+	void (*line)(void *ctx, enum log_level level, const char *fmt, va_list ap)
+		__attribute__((format(printf, 3, 0)));
+	void *ctx;
+};
+
+void report_error(const struct report *r, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+void report_at(const struct report *r, enum log_level level, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/ring_files.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "codec/ring_ids.h"
+#include "engine/guess.h"
+#include "engine/inbox.h"
+#include "engine/known_rings.h"
+#include "engine/ring_dirs.h"
+#include "proc/ringfile.h"
+#include "runtime/inspect.h"
+
+/* For so long without progress a ring that cannot be opened holds up the end of a run. */
+#define STUCK_NS 1000000000ull
+
+struct ring_files {
+	const struct engine *engine;
+	struct follow *follow;
+	struct ring_source *rings;
+	struct inspect *inspect;
+	struct inbox inbox;
+	struct known_rings known;
+	struct ring_dirs dirs;
+	unsigned opened;
+	uint64_t stuck_ns;	  /* since when nothing could be opened */
+	enum ebt_release release; /* of the last process that told it */
+	char reason[EBT_REASON_BYTES];
+	int error; /* what `reason` is about */
+};
+
+int ring_files_new(const struct engine *e, struct follow *f, struct ring_source *rings,
+		   struct inspect *inspect, struct ring_files **ret)
+{
+	struct ring_files *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->engine = e;
+	r->follow = f;
+	r->rings = rings;
+	r->inspect = inspect;
+	r->release = e->options->release;
+	*ret = r;
+	return 0;
+}
+
+void ring_files_free(struct ring_files *r)
+{
+	if (!r)
+		return;
+	ring_dirs_done(&r->dirs);
+	known_rings_done(&r->known);
+	inbox_done(&r->inbox);
+	free(r);
+}
+
+static bool reads_rings(const struct ring_files *r)
+{
+	return r->engine->options->mode != MODE_PROBES;
+}
+
+void ring_files_process_added(struct ring_files *r, pid_t pid)
+{
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (!stat(path, &st))
+		inbox_add_user(&r->inbox, st.st_uid);
+}
+
+static void detect_release(struct ring_files *r, struct followed *p)
+{
+	if (p->release != EBT_RELEASE_AUTO)
+		return;
+	p->release = inspect_release(r->inspect, p->pid);
+	if (p->release == EBT_RELEASE_AUTO)
+		return;
+	r->release = p->release;
+	report_at(&r->engine->report, LOG_VERBOSE, "process %d is %s", p->pid,
+		  ring_release_name(p->release));
+}
+
+void ring_files_program_runs(struct ring_files *r, pid_t pid)
+{
+	struct followed *p = follow_find(r->follow, pid);
+	if (p)
+		detect_release(r, p);
+}
+
+void ring_files_directory(struct ring_files *r, const char *dir, bool own)
+{
+	inbox_open(&r->inbox, dir, own);
+}
+
+/* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs. */
+static int open_ring(struct ring_files *r, int fd, const char *name, const struct followed *p,
+		     pid_t pid)
+{
+	struct ebt_cursor *c;
+	uint32_t process = p ? p->usage.process : PROCESS_UNKNOWN;
+	/* One that came and went between two scans is most likely of the family's release. */
+	enum ebt_release release = p ? p->release : r->release;
+	int err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
+	if (err == -EAGAIN) {
+		/* OCaml names its file before it has written the header: look again later. */
+		known_rings_undo(&r->known);
+		r->error = err;
+		return 0;
+	}
+	if (err) {
+		known_rings_disown(&r->known);
+		report_at(&r->engine->report, LOG_NORMAL, "%s", r->reason);
+		r->error = err;
+		return err == -ENOMEM ? err : 0;
+	}
+	report_at(&r->engine->report, LOG_VERBOSE, "reading the ring '%s' of process %d", name,
+		  pid);
+	guess_report_assumed(&r->engine->report, c, name);
+	r->opened++;
+	follow_usage_soon(r->follow);
+	if (!p && processes_of(&r->engine->session->processes, (uint32_t)pid, &process)) {
+		ebt_cursor_close(c);
+		return -ENOMEM;
+	}
+	err = ring_source_add(r->rings, c, name, process, p != NULL);
+	/* It may have ended since it was looked at, which tells its name. */
+	const struct followed *owner = follow_last(r->follow, pid);
+	if (!err && owner && owner->usage.process == process)
+		followed_usage_note(&owner->usage, r->engine->session);
+	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
+}
+
+/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */
+static void report_mixed(const struct ring_files *r, struct followed *p,
+			 const struct ringfile *found, int n)
+{
+	for (int i = 0; i < n && !p->told_mixed; i++)
+		for (int j = i + 1; j < n && !p->told_mixed; j++) {
+			struct stat a, b;
+			p->told_mixed = !fstat(found[i].fd, &a) && !fstat(found[j].fd, &b) &&
+					a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+			if (p->told_mixed)
+				report_at(&r->engine->report, LOG_NORMAL,
+					  "process %d: several OCaml runtimes in it write to one "
+					  "ring file, '%s': each that starts clears it, and their "
+					  "events are mixed up",
+					  p->pid, found[i].path);
+		}
+}
+
+/* At its end a process removes the ring that we read. */
+static void note_unreadable(struct ring_files *r, struct followed *p, int err, const char *reason)
+{
+	if (p->told_error != err && !p->has_ring) {
+		p->told_error = err;
+		snprintf(r->reason, sizeof(r->reason), "%s", reason);
+		report_at(&r->engine->report, LOG_NORMAL, "%s", reason);
+	}
+	r->error = err;
+}
+
+/* One of the files that a process has mapped; takes its descriptor. */
+static int take_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found)
+{
+	const char *slash = strrchr(found->path, '/');
+	if (known_rings_has(&r->known, found->fd)) {
+		close(found->fd);
+		return 0;
+	}
+	struct known_ring k = {
+		.pid = p->pid,
+		.named = slash ? ringfile_name_pid(slash + 1) : 0,
+		.asked = *r->inbox.path && ring_dirs_asked(p->pid, found->path, r->inbox.path),
+	};
+	if (!known_rings_take(&r->known, found->fd, &k)) {
+		close(found->fd);
+		return 0;
+	}
+	ring_dirs_take(&r->dirs, p->pid, found);
+	detect_release(r, p);
+	ring_files_process_added(r, p->pid); /* as whoever it runs by now */
+	p->has_ring = true;
+	return open_ring(r, found->fd, found->path, p, p->pid);
+}
+
+static int visit(struct followed *p, void *ctx)
+{
+	struct ring_files *r = ctx;
+	if (!reads_rings(r))
+		return 0;
+	struct ringfile found[RINGFILE_MAX];
+	char reason[EBT_REASON_BYTES] = "";
+	int n = ringfile_find(p->pid, r->engine->options->ring_dir, found, RINGFILE_MAX, reason);
+	if (n == -ENOENT || n == -ESRCH)
+		return 0;
+	if (n < 0) {
+		note_unreadable(r, p, n, reason);
+		return 0;
+	}
+	report_mixed(r, p, found, n);
+	int err = 0;
+	for (int i = 0; i < n; i++) {
+		if (err)
+			close(found[i].fd);
+		else
+			err = take_mapped(r, p, &found[i]);
+	}
+	return err;
+}
+
+/* 0: it is followed from now on, or gone; 1: it is not of our run; -errno. */
+static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
+{
+	int is = ringfile_is_of(pid, st);
+	int ours = is > 0 ? inbox_is_ours(&r->inbox, pid) : is;
+	if (ours)
+		return ours < 0 ? ours : follow_add_found(r->follow, pid);
+	if (is)
+		inbox_refuse(&r->inbox, fd);
+	return is;
+}
+
+/*
+ * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
+ * since, or nobody's child any more, or if it is not of our run; 0 if whoever wrote it is gone;
+ * -errno.
+ */
+static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
+{
+	uint64_t version;
+	/* Written when the file has been mapped: look again later. */
+	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
+		return 1;
+	int err = follow_last(r->follow, pid) ? 0 : add_writer(r, fd, pid, st);
+	if (!err || err == -ESRCH)
+		err = follow_scan(r->follow, visit, r);
+	return err ? err : known_rings_has(&r->known, fd);
+}
+
+/* A live process is found by its mapping, which is certain. */
+static bool is_wanted(pid_t pid, const struct ring_id *id, void *ctx)
+{
+	struct ring_files *r = ctx;
+	const struct followed *p = follow_last(r->follow, pid);
+	return (p ? p->ended : r->engine->options->follow) && !known_rings_find(&r->known, id);
+}
+
+static int take_file(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
+{
+	struct ring_files *r = ctx;
+	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
+	int err = follow_last(r->follow, pid) ? 0 : find_writer(r, fd, pid, st);
+	if (!err && known_rings_take(&r->known, fd, &k))
+		return open_ring(r, fd, name, NULL, pid);
+	close(fd);
+	r->inbox.starved |= err == -EMFILE || err == -ENFILE;
+	return err < 0 && err != -EMFILE && err != -ENFILE ? err : 0;
+}
+
+/*
+ * Files in the directory of a program that we started: they are kept until they are read, so that
+ * a process which came and went between two scans is not missed. Whoever is found to have ended
+ * meanwhile may have left some that this look had passed already.
+ */
+static int scan_inbox(struct ring_files *r)
+{
+	unsigned ended, opened = r->opened;
+	int err;
+	do {
+		ended = follow_ended(r->follow);
+		err = reads_rings(r) ? inbox_look(&r->inbox, is_wanted, take_file, r) : 0;
+	} while (!err && follow_ended(r->follow) != ended);
+	if (!r->inbox.starved || r->opened != opened)
+		r->stuck_ns = 0;
+	else if (!r->stuck_ns)
+		r->stuck_ns = now_ns();
+	return err;
+}
+
+int ring_files_scan(struct ring_files *r)
+{
+	int err = follow_scan(r->follow, visit, r);
+	return err ? err : scan_inbox(r);
+}
+
+/* A ring that is there and has not been read. */
+static int report_missed(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
+{
+	struct ring_files *r = ctx;
+	uint64_t now = now_ns(), wall = clock_ns(CLOCK_REALTIME);
+	uint64_t made = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+	uint64_t age = wall > made ? wall - made : 0;
+	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
+	uint64_t version = 0;
+	uint32_t process;
+	if (pread(fd, &version, sizeof(version), 0) == sizeof(version) && version &&
+	    ringfile_is_of(pid, st) <= 0 && known_rings_take(&r->known, fd, &k) &&
+	    !processes_of(&r->engine->session->processes, (uint32_t)pid, &process)) {
+		ring_source_missed(r->rings, process, age < now ? now - age : 0, now);
+		report_at(&r->engine->report, LOG_NORMAL, "the ring '%s' has not been read", name);
+	}
+	close(fd);
+	return 0;
+}
+
+int ring_files_end(struct ring_files *r)
+{
+	int err = ring_files_scan(r);
+	if (!err && reads_rings(r))
+		err = inbox_look(&r->inbox, is_wanted, report_missed, r);
+	if (!err && r->inbox.starved) {
+		report_at(&r->engine->report, LOG_NORMAL,
+			  "there may be rings that have not been read: %s", strerror(EMFILE));
+		ring_source_missed(r->rings, PROCESS_UNKNOWN, 0, now_ns());
+	}
+	return err;
+}
+
+bool ring_files_pending(const struct ring_files *r)
+{
+	return r->inbox.starved && (!r->stuck_ns || now_ns() - r->stuck_ns < STUCK_NS);
+}
+
+unsigned ring_files_opened(const struct ring_files *r)
+{
+	return r->opened;
+}
+
+int ring_files_error(const struct ring_files *r, const char **ret_reason)
+{
+	*ret_reason = r->reason;
+	return r->error;
+}
+
+/* True for a ring that was read, of a process that has ended, if we asked for it: by the environment,
+ * or, as its process says, by a probe. */
+static bool is_left_over(const struct ring_id *id, pid_t named, bool left, void *ctx)
+{
+	struct ring_files *r = ctx;
+	const struct known_ring *k = known_rings_find(&r->known, id);
+	const struct followed *p = k ? follow_find(r->follow, k->pid) : NULL;
+	return k && (k->asked || left) && k->named == named && (!p || !follow_runs(p));
+}
+
+void ring_files_remove(struct ring_files *r)
+{
+	ring_dirs_remove(&r->dirs, r->inbox.path, is_left_over, r);
+}

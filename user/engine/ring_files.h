@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which ring files are read: those that the followed processes have mapped, and those that processes
+ * of ours left in the directory that their rings were sent to. Each is opened once and handed to the
+ * ring source; what could not be read is reported to it as lost.
+ */
+#ifndef ENGINE_RING_FILES_H
+#define ENGINE_RING_FILES_H
+
+#include <stdbool.h>
+
+#include "engine/context.h"
+#include "engine/follow.h"
+#include "source/ring.h"
+
+/* How often a scan is worth its while: less than the slack within which a ring may be found late. */
+#define RING_FILES_SCAN_NS (RING_SLACK_NS / 4)
+
+struct ring_files;
+struct inspect;
+
+/* All that it is given outlives it. 0 or -errno. */
+int ring_files_new(const struct engine *e, struct follow *f, struct ring_source *rings,
+		   struct inspect *inspect, struct ring_files **ret);
+void ring_files_free(struct ring_files *r);
+
+/* A process is followed from now on. */
+void ring_files_process_added(struct ring_files *r, pid_t pid);
+/* A process that is followed runs its program by now, which may be gone before the first scan. */
+void ring_files_program_runs(struct ring_files *r, pid_t pid);
+/*
+ * Where the files of processes that are gone before we look are found; own: all that appears there
+ * belongs to what is followed.
+ */
+void ring_files_directory(struct ring_files *r, const char *dir, bool own);
+
+/* Scans the processes that are followed, and looks for new files. 0 or -errno. */
+int ring_files_scan(struct ring_files *r);
+/* The last scan of a run: what is there and cannot be read is lost. 0 or -errno. */
+int ring_files_end(struct ring_files *r);
+/* Files may still be opened: as soon as others have been read to their end. */
+bool ring_files_pending(const struct ring_files *r);
+unsigned ring_files_opened(const struct ring_files *r);
+/* Why the last file that was seen could not be read, as -errno, and in a line; it has been reported,
+ * but for -EAGAIN (a header that is still empty). 0: there was no such file. */
+int ring_files_error(const struct ring_files *r, const char **ret_reason);
+/* Removes the files that were read, are there because of us, and whose processes have ended. */
+void ring_files_remove(struct ring_files *r);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/scan.h"
+
+#include "base/clock.h"
+
+#define FIRST_NS 250000ull
+/* A program has its ring so long after it has begun. */
+#define BEGINS_NS 2000000ull
+/* A scan that takes so long (of 60,000 mappings) has one part in so many of our time. */
+#define DEAR_NS (RING_FILES_SCAN_NS / 4)
+#define SHARE	5
+
+static void set(struct scan *s, uint64_t at_ns)
+{
+	s->at_ns = at_ns;
+	loop_timer_set(s->loop, &s->timer, at_ns);
+}
+
+static int on_timer(void *ctx)
+{
+	struct scan *s = ctx;
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	bool waiting = s->hurried && !ring_files_opened(s->files);
+	uint64_t next = now_ns() + (waiting ? FIRST_NS : RING_FILES_SCAN_NS);
+	int err = ring_files_scan(s->files);
+	if (ring_files_opened(s->files))
+		probing_report_missing(s->probing);
+	follow_found(s->follow, probing_attach_found, s->probing);
+	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	if (cost > DEAR_NS)
+		next = now_ns() + (SHARE - 1) * cost;
+	set(s, next);
+	return err;
+}
+
+void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_files *files,
+		struct probing *p, bool hurried)
+{
+	*s = (struct scan){
+		.loop = l,
+		.follow = f,
+		.files = files,
+		.probing = p,
+		.hurried = hurried,
+		.timer = {.fn = on_timer, .ctx = s},
+	};
+	set(s, now_ns());
+}
+
+void scan_end(struct scan *s)
+{
+	if (s->loop)
+		loop_timer_clear(s->loop, &s->timer);
+	s->loop = NULL;
+}
+
+/* Never later than it would be without. */
+static void scan_by(struct scan *s, uint64_t at_ns)
+{
+	if (s->loop && at_ns < s->at_ns)
+		set(s, at_ns);
+}
+
+void scan_soon(struct scan *s)
+{
+	scan_by(s, now_ns());
+}
+
+void scan_after(struct scan *s, enum bpf_change change)
+{
+	switch (change) {
+	case BPF_FORKED:
+	case BPF_EXECED:
+		scan_by(s, now_ns() + BEGINS_NS);
+		break;
+	case BPF_RING_STARTED:
+	case BPF_EXITED:
+		scan_by(s, now_ns());
+		break;
+	case BPF_RING_FILLS:
+	case BPF_RING_STOPPED:
+		break;
+	}
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When the followed processes are scanned: by the clock, sooner where something has changed, later
+ * where a scan takes so long that it would need too much of a CPU. Who is found is probed.
+ */
+#ifndef ENGINE_SCAN_H
+#define ENGINE_SCAN_H
+
+#include "engine/loop.h"
+#include "engine/probing.h"
+#include "engine/ring_files.h"
+
+struct scan {
+	struct loop *loop;
+	struct follow *follow;
+	struct ring_files *files;
+	struct probing *probing;
+	bool hurried; /* the first ring, of a program of ours, may wrap within milliseconds */
+	struct loop_timer timer;
+	uint64_t at_ns; /* of the next scan */
+};
+
+/* The first scan is when the loop runs. All that it is given outlives scan_end(). */
+void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_files *files,
+		struct probing *p, bool hurried);
+/* No more scans by the clock; all zero is allowed. */
+void scan_end(struct scan *s);
+/* A process has ended: scan at once. Does nothing before scan_begin() and after scan_end(). */
+void scan_soon(struct scan *s);
+/* A process has done something that a scan may find. Likewise. */
+void scan_after(struct scan *s, enum bpf_change change);
+
+#endif

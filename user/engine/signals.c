@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+/* Two signals of one sender are one within this time. */
+#define REPEAT_NS      100000000u
+#define REPEAT_WAIT_NS 20000000u
+
+static const int for_program_only[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
+#define FOR_PROGRAM_ONLY (sizeof(for_program_only) / sizeof(*for_program_only))
+
+static bool is_ignored(int signo)
+{
+	struct sigaction now;
+	return !sigaction(signo, NULL, &now) && now.sa_handler == SIG_IGN;
+}
+
+int signals_catch(struct signals *s, bool for_program)
+{
+	sigset_t set;
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	/* Not under nohup: a blocked signal is queued even where it is ignored. */
+	if (!is_ignored(SIGHUP))
+		sigaddset(&set, SIGHUP);
+	if (for_program && !is_ignored(SIGQUIT))
+		sigaddset(&set, SIGQUIT);
+	for (unsigned i = 0; for_program && i < FOR_PROGRAM_ONLY; i++)
+		sigaddset(&set, for_program_only[i]);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return -errno;
+	signal(SIGPIPE, SIG_IGN);
+	s->fd = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+	return s->fd < 0 ? -errno : 0;
+}
+
+static bool ends_run(int signo)
+{
+	for (unsigned i = 0; i < FOR_PROGRAM_ONLY; i++)
+		if (signo == for_program_only[i])
+			return false;
+	return true;
+}
+
+static void unblock(void (*handler)(int))
+{
+	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESETHAND | SA_RESTART};
+	sigset_t set;
+	sigemptyset(&set);
+	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		/* A shell's background job ignores SIGINT; under nohup SIGHUP stays ignored. */
+		if (ends[i] == SIGINT || !is_ignored(ends[i]))
+			sigaction(ends[i], &action, NULL);
+		sigaddset(&set, ends[i]);
+	}
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static bool is_repeat(const struct signals *s, const struct signalfd_siginfo *si,
+		      uint64_t within_ns)
+{
+	return s->ends && si->ssi_code == SI_USER && (pid_t)si->ssi_pid == s->last_from &&
+	       (int)si->ssi_signo == s->last && now_ns() - s->last_ns < within_ns;
+}
+
+static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
+{
+	struct signalfd_siginfo si;
+	while (read(s->fd, &si, sizeof(si)) == sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD || is_repeat(s, &si, repeat_ns))
+			continue;
+		/* A terminal tells the program itself. */
+		if (program > 0 && si.ssi_code <= 0)
+			kill(program, (int)si.ssi_signo);
+		if (!ends_run((int)si.ssi_signo))
+			continue;
+		s->ends++;
+		s->last = (int)si.ssi_signo;
+		s->last_from = si.ssi_code == SI_USER ? (pid_t)si.ssi_pid : 0;
+		s->last_ns = now_ns();
+		if (s->released)
+			unblock(SIG_DFL);
+	}
+}
+
+void signals_take(struct signals *s, pid_t program)
+{
+	take(s, program, REPEAT_NS);
+}
+
+void signals_release(struct signals *s, pid_t program)
+{
+	if (s->released)
+		return;
+	uint64_t age_ns = now_ns() - s->last_ns;
+	if (s->ends && s->last_from && age_ns < REPEAT_WAIT_NS)
+		usleep((unsigned)((REPEAT_WAIT_NS - age_ns) / 1000));
+	/* How long ago it came nobody knows: removing probes takes its time. */
+	take(s, program, UINT64_MAX);
+	s->released = true;
+	if (s->ends)
+		unblock(SIG_DFL);
+	if (s->ends > 1)
+		raise(s->last);
+}
+
+static void ignore_once(int signo)
+{
+	(void)signo;
+}
+
+void signals_finish(struct signals *s)
+{
+	if (!s->ends)
+		unblock(ignore_once);
+}
