@@ -4,6 +4,7 @@
 #define TESTS_JOIN_FIXTURE_H
 
 #include "core/join.h"
+#include "core/loss.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -23,14 +24,8 @@ static void take_one(struct ebt_event *ev)
 {
 	if (outs < MAX)
 		out[outs++] = *ev;
-	/* as the pump does */
-	bool history = ev->flags & EBT_F_HISTORY;
-	if (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED) {
-		session->totals.lost_events += ev->arg[0];
-		session->totals.lost_words += ev->arg[1];
-		session->totals.history_events += history ? ev->arg[0] : 0;
-		session->totals.history_words += history ? ev->arg[1] : 0;
-	}
+	if (ev->kind == EBT_LOST) /* as the pump does */
+		loss_count(&session->totals, ev);
 	session_drop_event(session, ev);
 }
 

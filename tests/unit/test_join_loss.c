@@ -2,6 +2,17 @@
 /* join: holes by ordinals, and what of them comes late. */
 #include "tests/unit/join_fixture.h"
 
+/* What a ring says that it lost. */
+static void push_lost(uint16_t flags, uint64_t ts, uint64_t events, uint64_t words)
+{
+	struct ebt_event lost = event(R, 0, ts);
+	lost.kind = EBT_LOST;
+	lost.flags = flags;
+	lost.arg[0] = events;
+	lost.arg[1] = words;
+	join_events(join, &lost, 1);
+}
+
 static void test_hole(void)
 {
 	begin();
@@ -19,12 +30,7 @@ static void test_hole(void)
 	push(R, 0, 10);
 	for (uint32_t i = 1; i < 5; i++)
 		push(B, i, 10 + i);
-	struct ebt_event lost = event(R, 0, 20);
-	lost.kind = EBT_LOST;
-	lost.flags = R;
-	lost.arg[0] = 4;
-	lost.arg[1] = 8;
-	join_events(join, &lost, 1);
+	push_lost(R, 20, 4, 8);
 	push(R, 5, 20);
 	join_flush(join);
 	is(outs, 6, "what the ring lost and BPF has seen is no loss");
@@ -159,12 +165,7 @@ static void test_loss_beside(void)
 	for (uint32_t i = 1; i < 4; i++)
 		push(B, i, 20);
 	push(B, 4, 20);
-	struct ebt_event lost = event(R, 0, 20);
-	lost.kind = EBT_LOST;
-	lost.flags = R;
-	lost.arg[0] = 3;
-	lost.arg[1] = 6;
-	join_events(join, &lost, 1);
+	push_lost(R, 20, 3, 6);
 	push(R, 4, 20);
 	join_flush(join);
 	is(outs, 5, "a loss between the halves of a pair does not part them");
@@ -174,9 +175,7 @@ static void test_loss_beside(void)
 	begin();
 	push(R, 0, 10);
 	push(B, 1, 20);
-	lost.arg[0] = 4;
-	lost.flags = R | EBT_F_HISTORY;
-	join_events(join, &lost, 1);
+	push_lost(R | EBT_F_HISTORY, 20, 4, 6);
 	push(R, 5, 20);
 	push(R, 8, 21);
 	join_flush(join);
@@ -189,11 +188,7 @@ static void test_loss_beside(void)
 
 	begin();
 	push(R, 0, 10);
-	lost = event(R, 0, 10);
-	lost.kind = EBT_LOST;
-	lost.flags = R;
-	lost.arg[0] = EBT_LOST_UNCOUNTED;
-	join_events(join, &lost, 1);
+	push_lost(R, 10, EBT_LOST_UNCOUNTED, 0);
 	ok(outs == 2 && out[0].kind == EBT_BEGIN,
 	   "an uncounted loss goes out behind what was held");
 	end();

@@ -18,11 +18,13 @@ static bool again(int fd, short events)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-ssize_t file_read(int fd, void *to, size_t n)
+/* At an offset, or where the descriptor is. */
+static ssize_t read_whole(int fd, char *to, size_t n, const uint64_t *offset)
 {
 	size_t got = 0;
 	while (got < n) {
-		ssize_t one = read(fd, (char *)to + got, n - got);
+		ssize_t one = offset ? pread(fd, to + got, n - got, (off_t)(*offset + got))
+				     : read(fd, to + got, n - got);
 		if (!one)
 			break;
 		if (one > 0)
@@ -33,19 +35,14 @@ ssize_t file_read(int fd, void *to, size_t n)
 	return (ssize_t)got;
 }
 
+ssize_t file_read(int fd, void *to, size_t n)
+{
+	return read_whole(fd, to, n, NULL);
+}
+
 ssize_t file_read_at(int fd, void *to, size_t n, uint64_t offset)
 {
-	size_t got = 0;
-	while (got < n) {
-		ssize_t one = pread(fd, (char *)to + got, n - got, (off_t)(offset + got));
-		if (!one)
-			break;
-		if (one > 0)
-			got += (size_t)one;
-		else if (!again(fd, POLLIN))
-			return -errno;
-	}
-	return (ssize_t)got;
+	return read_whole(fd, to, n, &offset);
 }
 
 ssize_t file_read_path(const char *path, void *to, size_t n)
