@@ -53,4 +53,10 @@ static inline uint64_t hash_string(uint64_t h, const char *s)
 	return hash_bytes(h, s, strlen(s));
 }
 
+/* The key of a file in a map. Two files may have the same one, though it will not happen by chance. */
+static inline uint64_t hash_file(uint64_t dev, uint64_t inode)
+{
+	return hash_u64(hash_u64(hash_start(), dev), inode);
+}
+
 #endif

@@ -26,7 +26,10 @@ struct track {
 	uint32_t process, tid; /* tid: of its last event, 0: not known */
 	uint16_t domain;       /* EBT_NO_DOMAIN: the track of a thread */
 	uint32_t span;	       /* TRACK_PHASES, or the id of its user spans */
-	uint64_t user;	       /* the visitor's own; 0 at first */
+	union {		       /* the visitor's own; 0 at first */
+		void *user;
+		uint64_t user_number;
+	};
 };
 
 struct track_span {

@@ -69,14 +69,9 @@ void inspect_budget_init(struct inspect_budget *b)
 		.bytes = PROCESS_BYTES, .cpu_ns = PROCESS_CPU_NS, .files = PROCESS_FILES};
 }
 
-static uint64_t inode_key(uint64_t dev, uint64_t inode)
-{
-	return hash_u64(hash_u64(hash_start(), dev), inode);
-}
-
 static uint64_t hash_of(const struct known *k)
 {
-	uint64_t h = inode_key(k->dev, k->inode);
+	uint64_t h = hash_file(k->dev, k->inode);
 	return hash_u64(hash_u64(hash_u64(h, k->ctime_s), k->ctime_ns), k->size);
 }
 
@@ -111,7 +106,7 @@ static void keep(struct inspect *in, const struct known *k)
 		return;
 	in->file[in->files] = *k;
 	*at = in->files;
-	at = map_put(&in->newest, inode_key(k->dev, k->inode));
+	at = map_put(&in->newest, hash_file(k->dev, k->inode));
 	if (at)
 		*at = in->files;
 	in->files++;
@@ -205,7 +200,7 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 
 int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
 {
-	const uint64_t *at = in ? map_get(&in->newest, inode_key(dev, inode)) : NULL;
+	const uint64_t *at = in ? map_get(&in->newest, hash_file(dev, inode)) : NULL;
 	const struct known *k = at ? &in->file[*at] : NULL;
 	if (!k || k->inode != inode || k->dev != dev)
 		return -ENOENT;
@@ -258,7 +253,7 @@ static int look_into(const struct maps_entry *e, void *ctx)
 	s->ret->incomplete |= ++s->mappings == INSPECT_MAPPINGS;
 	if (!e->exec || !e->inode || s->ret->incomplete)
 		return s->ret->incomplete;
-	uint64_t key = inode_key(makedev(e->dev_major, e->dev_minor), e->inode);
+	uint64_t key = hash_file(makedev(e->dev_major, e->dev_minor), e->inode);
 	size_t before = s->seen.count;
 	uint64_t *seen = map_put(&s->seen, key);
 	if (!seen)

@@ -55,7 +55,7 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 		return -ENOMEM;
 	uint64_t uuid = lane->uuid;
 	if (t->span != TRACK_PHASES)
-		t->user = uuid = places_child(&f->places, lane, ev);
+		t->user_number = uuid = places_child(&f->places, lane, ev);
 	uint32_t name = places_name(&f->places, ev);
 	if (!has_news(f, lane, ev)) {
 		packets_put_event(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
@@ -81,8 +81,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	(void)s, (void)depth;
 	if (!t->user) /* there was no memory for the lane when it began, which has been told */
 		return -ENOMEM;
-	uint64_t uuid =
-		t->span == TRACK_PHASES ? ((struct lane *)(uintptr_t)t->user)->uuid : t->user;
+	const struct lane *lane = t->user;
+	uint64_t uuid = t->span == TRACK_PHASES ? lane->uuid : t->user_number;
 	if (how == TRACK_ENDED && !f->late) {
 		packets_put_event(p, PACKET_SLICE_END, end_ns, uuid, 0);
 		return 0;
@@ -100,7 +100,7 @@ static void on_forget(void *ctx, struct track *t)
 {
 	(void)ctx;
 	if (t->span == TRACK_PHASES && t->user)
-		places_drop_lane((struct lane *)(uintptr_t)t->user);
+		places_drop_lane(t->user);
 }
 
 static int put_counter(struct perfetto *f, const struct ebt_event *ev)

@@ -176,8 +176,8 @@ void places_drop_lane(struct lane *lane)
 struct lane *places_lane(struct places *l, struct track *t, const struct ebt_event *ev)
 {
 	if (!t->user)
-		t->user = (uintptr_t)make_lane(l, ev);
-	struct lane *lane = (struct lane *)(uintptr_t)t->user;
+		t->user = make_lane(l, ev);
+	struct lane *lane = t->user;
 	if (lane)
 		follow_name(l, lane->process);
 	return lane;

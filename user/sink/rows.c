@@ -15,10 +15,7 @@ void rows_init(struct rows *r, const struct session *s)
 
 void rows_done(struct rows *r)
 {
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&r->spans, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(&r->spans);
+	ptrmap_free(&r->spans);
 	map_done(&r->known);
 	map_done(&r->names);
 }
@@ -79,28 +76,28 @@ int rows_process_renamed(struct rows *r, uint32_t process)
 
 const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth)
 {
-	char *held = (char *)(uintptr_t)t->user;
+	char *held = t->user;
 	if (held && (depth || !strcmp(held, name)))
 		return held;
-	uint64_t *slot = map_put(&r->spans, t->number);
-	char *copy = slot ? strdup(name) : NULL;
-	if (!copy)
+	char *copy = strdup(name);
+	if (!copy || ptrmap_set(&r->spans, t->number, copy)) {
+		free(copy);
 		return NULL;
+	}
 	free(held);
-	*slot = t->user = (uintptr_t)copy;
+	t->user = copy;
 	return copy;
 }
 
 const char *rows_end_span(const struct track *t)
 {
-	return (const char *)(uintptr_t)t->user;
+	return t->user;
 }
 
 void rows_forget_span(struct rows *r, struct track *t)
 {
-	map_delete(&r->spans, t->number);
-	free((void *)(uintptr_t)t->user);
-	t->user = 0;
+	free(ptrmap_take(&r->spans, t->number));
+	t->user = NULL;
 }
 
 const char *rows_category(uint16_t kind)

@@ -12,6 +12,7 @@
 #define SINK_ROWS_H
 
 #include "base/map.h"
+#include "base/ptrmap.h"
 #include "core/session.h"
 #include "core/tracks.h"
 
@@ -31,9 +32,9 @@ struct row {
 
 struct rows {
 	const struct session *session;
-	struct map known; /* pid << 32 | tid → number */
-	struct map spans; /* number of a track → its name, allocated */
-	struct map names; /* pid → hash of what its process was called last */
+	struct map known;   /* pid << 32 | tid → number */
+	PTRMAP(char) spans; /* by the number of a track: its name, allocated */
+	struct map names;   /* pid → hash of what its process was called last */
 	struct row recent[ROWS_RECENT];
 	uint32_t count;
 };

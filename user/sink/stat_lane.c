@@ -232,7 +232,7 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 		    const struct ebt_event *ev)
 {
 	struct stat_model *m = ctx;
-	struct stat_lane *l = (void *)(uintptr_t)t->user;
+	struct stat_lane *l = t->user;
 	struct stat_process *p = l->process;
 	uint32_t i = stat_phase_index(s->id);
 	p->phases[i].begun += ev->ts >= m->session->run_begin.ns;
@@ -276,7 +276,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		  uint64_t end_ns, enum track_end how)
 {
 	struct stat_model *m = ctx;
-	struct stat_lane *l = (void *)(uintptr_t)t->user;
+	struct stat_lane *l = t->user;
 	struct stat_process *p = l->process;
 	stat_sleep_wake(l); /* its spans may end with another one's */
 	stat_lines_change(m, l);

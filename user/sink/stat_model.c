@@ -118,8 +118,8 @@ static struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *e
 	if (!t)
 		return NULL;
 	if (!t->user)
-		t->user = (uintptr_t)make_lane(m, ev);
-	return (void *)(uintptr_t)t->user;
+		t->user = make_lane(m, ev);
+	return t->user;
 }
 
 /* Its time runs from here, or from before: what of that was not watched is a hole. */

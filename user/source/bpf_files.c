@@ -44,15 +44,10 @@ static void tell_incomplete(struct bpf_files *f, pid_t pid)
 	f->told = true;
 }
 
-static uint64_t file_key(uint64_t dev, uint64_t inode)
-{
-	return inode + (dev << 40 | dev >> 24);
-}
-
 /* NULL: it was not seen before. */
 static struct bpf_file *find_file(struct bpf_files *f, uint64_t dev, uint64_t inode)
 {
-	const uint64_t *at = map_get(&f->index, file_key(dev, inode));
+	const uint64_t *at = map_get(&f->index, hash_file(dev, inode));
 	struct bpf_file *file = at ? &f->file[*at] : NULL;
 	return file && file->inode == inode && file->dev == dev ? file : NULL;
 }
@@ -63,7 +58,7 @@ static struct bpf_file *add_file(struct bpf_files *f, uint64_t dev, uint64_t ino
 	if (!p)
 		return NULL;
 	f->file = p;
-	uint64_t *at = map_put(&f->index, file_key(dev, inode));
+	uint64_t *at = map_put(&f->index, hash_file(dev, inode));
 	if (!at)
 		return NULL;
 	*at = f->files;

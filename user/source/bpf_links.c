@@ -43,15 +43,9 @@ void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_lin
 	link->sites = 0;
 }
 
-static uint64_t file_key(uint64_t dev, uint64_t inode)
-{
-	return inode + (dev << 40 | dev >> 24);
-}
-
 static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
 {
-	const uint64_t *at = map_get(&l->by_file, file_key(dev, inode));
-	struct bpf_shared *sh = at ? (struct bpf_shared *)(uintptr_t)*at : NULL;
+	struct bpf_shared *sh = ptrmap_get(&l->by_file, hash_file(dev, inode));
 	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
 }
 
@@ -65,7 +59,7 @@ static bool make_room(struct bpf_links *l, struct attach_env *env)
 		return false;
 	struct bpf_shared *sh = l->shared[i];
 	bpf_links_close(l, env, &sh->link);
-	map_delete(&l->by_file, file_key(sh->dev, sh->inode));
+	ptrmap_take(&l->by_file, hash_file(sh->dev, sh->inode));
 	free(sh);
 	for (l->shareds--; i < l->shareds; i++)
 		l->shared[i] = l->shared[i + 1];
@@ -79,14 +73,10 @@ static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint6
 		l->shared = calloc(MAX_SHARED, sizeof(*l->shared));
 	if (!l->shared || (l->shareds == MAX_SHARED && !make_room(l, env)))
 		return NULL;
-	struct bpf_shared *sh = calloc(1, sizeof(*sh));
-	size_t before = l->by_file.count;
-	uint64_t *at = sh ? map_put(&l->by_file, file_key(dev, inode)) : NULL;
-	if (!at || l->by_file.count == before) { /* another file has the same key */
-		free(sh);
+	bool is_new;
+	struct bpf_shared *sh = ptrmap_make(&l->by_file, hash_file(dev, inode), &is_new);
+	if (!sh || !is_new) /* another file has the same key */
 		return NULL;
-	}
-	*at = (uintptr_t)sh;
 	sh->dev = dev;
 	sh->inode = inode;
 	sh->link.fd = -1;
@@ -153,7 +143,7 @@ void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
 		free(l->shared[i]);
 	}
 	free(l->shared);
-	map_done(&l->by_file);
+	ptrmap_done(&l->by_file);
 	l->shared = NULL;
 	l->shareds = 0;
 }

@@ -9,7 +9,7 @@
 #ifndef SOURCE_BPF_LINKS_H
 #define SOURCE_BPF_LINKS_H
 
-#include "base/map.h"
+#include "base/ptrmap.h"
 #include "source/attacher.h"
 
 struct bpf_links {
@@ -23,7 +23,7 @@ struct bpf_links {
 	uint32_t sites; /* attached now */
 	struct bpf_shared **shared;
 	uint32_t shareds;
-	struct map by_file; /* of these: by bpf_links_key() */
+	PTRMAP(struct bpf_shared) by_file; /* of these: by hash_file() */
 };
 
 struct bpf_link {
