@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/join.h"
 
-#include "base/map.h"
+#include "base/ptrmap.h"
 #include "core/kinds.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -45,8 +45,8 @@ struct recent_ring {
 struct join {
 	struct session *session;
 	struct outlet outlet;
-	struct map rings;			/* process << 16 | domain → struct ring_state * */
-	struct map processes;			/* → struct ring_state *, a list */
+	PTRMAP(struct ring_state) rings;	/* by process << 16 | domain */
+	PTRMAP(struct ring_state) processes;	/* the first of a list */
 	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
 	struct ebt_event pending;		/* held for its partner, between batches */
 	bool has_pending;
@@ -71,33 +71,29 @@ void join_free(struct join *j)
 {
 	if (!j)
 		return;
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&j->rings, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(&j->rings);
-	map_done(&j->processes);
+	ptrmap_free(&j->rings);
+	ptrmap_done(&j->processes);
 	free(j);
 }
 
-static struct ring_state *add_ring(struct join *j, uint64_t key, uint32_t process)
+static struct ring_state *make_ring(struct join *j, uint64_t key, uint32_t process)
 {
-	uint64_t *value = map_put(&j->rings, key);
-	uint64_t *first = map_put(&j->processes, process);
-	struct ring_state *r = value && first ? calloc(1, sizeof(*r)) : NULL;
-	if (!r)
-		return NULL;
-	r->sibling = (struct ring_state *)(uintptr_t)*first;
-	*first = *value = (uintptr_t)r;
-	return r;
+	bool is_new;
+	struct ring_state *r = ptrmap_make(&j->rings, key, &is_new);
+	if (!r || !is_new)
+		return r;
+	r->sibling = ptrmap_get(&j->processes, process);
+	if (!ptrmap_set(&j->processes, process, r))
+		return r;
+	free(ptrmap_take(&j->rings, key));
+	return NULL;
 }
 
 static __attribute__((noinline)) struct ring_state *
 look_up_ring(struct join *j, const struct ebt_event *ev, struct recent_ring *recent)
 {
 	uint64_t key = (uint64_t)ev->process << 16 | ev->domain;
-	uint64_t *value = map_get(&j->rings, key);
-	struct ring_state *r = value && *value ? (struct ring_state *)(uintptr_t)*value
-					       : add_ring(j, key, ev->process);
+	struct ring_state *r = make_ring(j, key, ev->process);
 	*recent = (struct recent_ring){key, r};
 	return r;
 }
@@ -112,9 +108,7 @@ static inline struct ring_state *find_ring(struct join *j, const struct ebt_even
 /* Its rings may be another program's from now on. */
 static void end_process(struct join *j, uint32_t process)
 {
-	uint64_t *first = map_get(&j->processes, process);
-	struct ring_state *r = first ? (struct ring_state *)(uintptr_t)*first : NULL;
-	for (; r; r = r->sibling)
+	for (struct ring_state *r = ptrmap_get(&j->processes, process); r; r = r->sibling)
 		r->ended = true;
 }
 

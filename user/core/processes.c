@@ -47,10 +47,7 @@ int processes_init(struct processes *ps)
 
 static void free_process(struct process *p)
 {
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&p->user_names, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(&p->user_names);
+	ptrmap_free(&p->user_names);
 	free(p);
 }
 
@@ -149,25 +146,22 @@ const struct process *processes_next(const struct processes *ps, const struct pr
 
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name)
 {
-	const char *old = processes_user_name(ps, index, id);
+	char *old = ptrmap_get(&ps->entry[index]->user_names, id);
 	if (old && !strcmp(old, name))
 		return 0;
 	char *copy = strdup(name);
-	uint64_t *value = copy ? map_put(&ps->entry[index]->user_names, id) : NULL;
-	if (!value) {
+	if (!copy || ptrmap_set(&ps->entry[index]->user_names, id, copy)) {
 		free(copy);
 		return -ENOMEM;
 	}
-	free((void *)(uintptr_t)*value);
-	*value = (uintptr_t)copy;
+	free(old);
 	ps->renames++;
 	return 0;
 }
 
 const char *processes_user_name(const struct processes *ps, uint32_t index, uint32_t id)
 {
-	const uint64_t *value = map_get(&ps->entry[index]->user_names, id);
-	return value ? (const char *)(uintptr_t)*value : NULL;
+	return ptrmap_get(&ps->entry[index]->user_names, id);
 }
 
 uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_t id)

@@ -17,7 +17,7 @@
 #ifndef CORE_PROCESSES_H
 #define CORE_PROCESSES_H
 
-#include "base/map.h"
+#include "base/ptrmap.h"
 
 #include <ebtrace/event.h>
 #include <stdbool.h>
@@ -59,7 +59,7 @@ struct process {
 	struct process_usage usage;
 	uint64_t end_ns; /* when its end was noticed; 0: it was not */
 
-	struct map user_names;		/* id → char *; private */
+	PTRMAP(char) user_names;	/* by id; private */
 	struct process *next_announced; /* private */
 };
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "base/ptrmap.h"
 
 /* In the key of a track, in the place of its span: the thread's. */
 #define OF_THREAD 0x80000000u
@@ -59,11 +59,10 @@ struct stack {
 
 struct tracks {
 	struct tracks_visitor visitor;
-	struct map processes; /* → struct family * */
-	struct map domains;   /* process << 16 | domain → struct group * */
-	struct map threads;   /* process << 32 | tid → struct group * */
-	struct map stacks;    /* number of the group << 32 | span → struct stack * */
-	struct list open[2];  /* processes that have open stacks */
+	PTRMAP(struct family) processes;
+	PTRMAP(struct group) by_lane; /* by group_key() */
+	PTRMAP(struct stack) stacks;  /* by stack_key() */
+	struct list open[2];	      /* processes that have open stacks */
 	struct stack *first, *last;
 	struct stack *recent[RECENT];
 	uint32_t count, groups;
@@ -95,24 +94,15 @@ int tracks_new(const struct tracks_visitor *v, struct tracks **ret)
 	return 0;
 }
 
-static void free_values(struct map *m)
-{
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(m, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(m);
-}
-
 void tracks_free(struct tracks *t)
 {
 	if (!t)
 		return;
 	for (struct stack *s = t->first; s; s = s->next)
 		free(s->open);
-	free_values(&t->stacks);
-	free_values(&t->domains);
-	free_values(&t->threads);
-	free_values(&t->processes);
+	ptrmap_free(&t->stacks);
+	ptrmap_free(&t->by_lane);
+	ptrmap_free(&t->processes);
 	free(t);
 }
 
@@ -136,41 +126,21 @@ static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t th
 	       s->thread == thread && (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
 }
 
-/* What a key stands for, made of `bytes` zeroes if it is new. NULL: no memory. */
-static void *value_of(struct map *m, uint64_t key, size_t bytes, bool *ret_new)
-{
-	uint64_t *value = map_put(m, key);
-	if (!value)
-		return NULL;
-	*ret_new = !*value;
-	if (!*value)
-		*value = (uintptr_t)calloc(1, bytes);
-	if (!*value)
-		map_delete(m, key);
-	return value ? (void *)(uintptr_t)*value : NULL;
-}
-
-static struct map *group_map(struct tracks *t, uint16_t domain)
-{
-	return domain != EBT_NO_DOMAIN ? &t->domains : &t->threads;
-}
-
 static uint64_t group_key(uint32_t process, uint16_t domain, uint32_t tid)
 {
-	return domain != EBT_NO_DOMAIN ? (uint64_t)process << 16 | domain
-				       : (uint64_t)process << 32 | tid;
+	uint64_t lane = domain != EBT_NO_DOMAIN ? domain : 1ull << 32 | tid;
+	return (uint64_t)process << 33 | lane;
 }
 
 static struct group *find_group(struct tracks *t, const struct ebt_event *ev)
 {
 	bool is_new;
-	struct family *p = value_of(&t->processes, ev->process, sizeof(*p), &is_new);
+	struct family *p = ptrmap_make(&t->processes, ev->process, &is_new);
 	if (!p)
 		return NULL;
 	p->process = ev->process;
 	struct group *g =
-		value_of(group_map(t, ev->domain), group_key(ev->process, ev->domain, ev->tid),
-			 sizeof(*g), &is_new);
+		ptrmap_make(&t->by_lane, group_key(ev->process, ev->domain, ev->tid), &is_new);
 	if (!g || !is_new)
 		return g;
 	g->process = p;
@@ -198,7 +168,7 @@ static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t
 	if (!g)
 		return NULL;
 	bool is_new;
-	struct stack *s = value_of(&t->stacks, stack_key(g, thread, span), sizeof(*s), &is_new);
+	struct stack *s = ptrmap_make(&t->stacks, stack_key(g, thread, span), &is_new);
 	if (!s || !is_new)
 		return s ? *recent = s : NULL;
 	s->track = (struct track){.number = ++t->count,
@@ -343,15 +313,15 @@ static int lose(struct tracks *t, const struct ebt_event *ev)
 	uint64_t since = EBT_LOST_SINCE(ev);
 	int err = 0;
 	if (ev->domain != EBT_NO_DOMAIN) {
-		uint64_t *g = map_get(&t->domains, group_key(ev->process, ev->domain, 0));
-		return g ? cut_group(t, (void *)(uintptr_t)*g, since, TRACK_LOST) : 0;
+		struct group *g = ptrmap_get(&t->by_lane, group_key(ev->process, ev->domain, 0));
+		return g ? cut_group(t, g, since, TRACK_LOST) : 0;
 	}
-	uint64_t *family = map_get(&t->processes, ev->process);
+	struct family *family = ptrmap_get(&t->processes, ev->process);
 	for (int in_ring = 0; !err && in_ring <= EBT_LOST_ANYWHERE(ev); in_ring++) {
 		if (!ev->process)
 			err = cut_all(t, in_ring, since);
 		else if (family)
-			err = cut_process(t, (void *)(uintptr_t)*family, in_ring, since);
+			err = cut_process(t, family, in_ring, since);
 	}
 	return err;
 }
@@ -360,7 +330,7 @@ static void forget_stack(struct tracks *t, struct stack *s)
 {
 	if (t->visitor.forget)
 		t->visitor.forget(t->visitor.ctx, &s->track);
-	map_delete(&t->stacks, stack_key(s->group, s->thread, s->track.span));
+	ptrmap_take(&t->stacks, stack_key(s->group, s->thread, s->track.span));
 	*(s->prev ? &s->prev->next : &t->first) = s->next;
 	*(s->next ? &s->next->prev : &t->last) = s->prev;
 	free(s->open);
@@ -370,8 +340,7 @@ static void forget_stack(struct tracks *t, struct stack *s)
 /* The tracks of a process that is gone are forgotten. */
 static int end_process(struct tracks *t, const struct ebt_event *ev)
 {
-	uint64_t *value = map_get(&t->processes, ev->process);
-	struct family *p = value ? (void *)(uintptr_t)*value : NULL;
+	struct family *p = ptrmap_get(&t->processes, ev->process);
 	for (unsigned i = 0; p && i < RECENT; i++)
 		t->recent[i] = NULL;
 	for (struct group *g; p && (g = p->groups);) {
@@ -383,12 +352,10 @@ static int end_process(struct tracks *t, const struct ebt_event *ev)
 			forget_stack(t, s);
 		}
 		p->groups = g->sibling;
-		map_delete(group_map(t, g->domain), group_key(p->process, g->domain, g->tid));
+		ptrmap_take(&t->by_lane, group_key(p->process, g->domain, g->tid));
 		free(g);
 	}
-	if (p)
-		map_delete(&t->processes, ev->process);
-	free(p);
+	free(ptrmap_take(&t->processes, ev->process));
 	return 0;
 }
 

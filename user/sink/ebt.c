@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/map.h"
+#include "base/ptrmap.h"
 #include "codec/capture.h"
 #include "codec/ring_ids.h"
 #include "core/kinds.h"
@@ -39,8 +40,8 @@ struct ebt {
 	struct ebt_stacks *stacks;
 	uint64_t block; /* number of the open one, from 1 */
 	uint64_t opened_ns;
-	struct map processes;	    /* → struct known_process * */
-	struct map names;	    /* process << 32 | id → struct known_name * */
+	PTRMAP(struct known_process) processes;
+	PTRMAP(struct known_name) names; /* by process << 32 | id */
 	struct map meant;	    /* pid → block << 32 | process that the block means by it */
 	struct known_process *last; /* events of one process come in runs */
 	uint32_t last_process;
@@ -141,12 +142,8 @@ static int put_process(struct ebt *e, struct known_process *k)
 
 static int know_process(struct ebt *e, uint32_t process, struct known_process **ret)
 {
-	uint64_t *value = map_put(&e->processes, process);
-	if (!value)
-		return -ENOMEM;
-	if (!*value)
-		*value = (uintptr_t)calloc(1, sizeof(struct known_process));
-	*ret = (struct known_process *)(uintptr_t)*value;
+	bool is_new;
+	*ret = ptrmap_make(&e->processes, process, &is_new);
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -234,21 +231,20 @@ static int refer_name(struct ebt *e, const struct ebt_event *ev)
 	const char *name = processes_user_name(&e->session->processes, ev->process, ev->id);
 	if (!name)
 		return 0;
-	uint64_t *value = map_put(&e->names, (uint64_t)ev->process << 32 | ev->id);
-	if (!value)
-		return -ENOMEM;
-	struct known_name *k = (struct known_name *)(uintptr_t)*value;
+	uint64_t key = (uint64_t)ev->process << 32 | ev->id;
+	struct known_name *k = ptrmap_get(&e->names, key), *old = k;
 	bool same = k && !strcmp(k->text, name);
 	if (same && k->block == e->block)
 		return 0;
 	if (!same) {
 		size_t len = strlen(name);
 		k = malloc(sizeof(*k) + len + 1);
-		if (!k)
+		if (!k || ptrmap_set(&e->names, key, k)) {
+			free(k);
 			return -ENOMEM;
+		}
 		memcpy(k->text, name, len + 1);
-		free((void *)(uintptr_t)*value);
-		*value = (uintptr_t)k;
+		free(old);
 	}
 	k->block = e->block;
 	struct capture_item item = {.what = CAPTURE_NAME};
@@ -352,22 +348,14 @@ static int ebt_end(struct sink *k)
 	return e->err ? e->err : err;
 }
 
-static void free_values(struct map *m)
-{
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(m, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(m);
-}
-
 static void ebt_free(struct sink *k)
 {
 	struct ebt *e = (struct ebt *)k;
 	buf_done(&e->buf);
 	ebt_stacks_free(e->stacks);
 	capture_writer_free(e->writer);
-	free_values(&e->processes);
-	free_values(&e->names);
+	ptrmap_free(&e->processes);
+	ptrmap_free(&e->names);
 	map_done(&e->meant);
 	free(e);
 }

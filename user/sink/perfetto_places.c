@@ -27,10 +27,7 @@ void places_done(struct places *l)
 {
 	while (l->lanes)
 		places_drop_lane(l->lanes);
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(&l->processes, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(&l->processes);
+	ptrmap_free(&l->processes);
 	free(l->recent);
 }
 
@@ -93,9 +90,10 @@ static void follow_name(struct places *l, struct perfetto_process *p)
 
 static struct perfetto_process *make_process(struct places *l, uint32_t process)
 {
-	struct perfetto_process *p = calloc(1, sizeof(*p));
-	if (!p)
-		return NULL;
+	bool is_new;
+	struct perfetto_process *p = ptrmap_make(&l->processes, process, &is_new);
+	if (!p || !is_new)
+		return p;
 	p->process = process;
 	p->lost.end_ns = l->ended_ns;
 	p->uuid = places_uuid(USE_PROCESS, pid_of(l, process), EBT_NO_DOMAIN, 0, 0);
@@ -107,12 +105,7 @@ static struct perfetto_process *make_process(struct places *l, uint32_t process)
 
 struct perfetto_process *places_process(struct places *l, uint32_t process)
 {
-	uint64_t *slot = map_put(&l->processes, process);
-	if (!slot)
-		return NULL;
-	if (!*slot)
-		*slot = (uintptr_t)make_process(l, process);
-	struct perfetto_process *p = (struct perfetto_process *)(uintptr_t)*slot;
+	struct perfetto_process *p = make_process(l, process);
 	if (p)
 		follow_name(l, p);
 	return p;
@@ -123,16 +116,15 @@ void places_follow_names(struct places *l)
 {
 	const struct process *p = NULL;
 	while ((p = processes_next(&l->session->processes, p))) {
-		uint64_t *slot = map_get(&l->processes, p->index);
-		if (slot && *slot)
-			follow_name(l, (struct perfetto_process *)(uintptr_t)*slot);
+		struct perfetto_process *shown = ptrmap_get(&l->processes, p->index);
+		if (shown)
+			follow_name(l, shown);
 	}
 }
 
 void places_drop_process(struct places *l, struct perfetto_process *p)
 {
-	map_delete(&l->processes, p->process);
-	free(p);
+	free(ptrmap_take(&l->processes, p->process));
 }
 
 static struct lane *make_lane(struct places *l, const struct ebt_event *ev)

@@ -50,7 +50,7 @@ struct lane {
 struct places {
 	const struct session *session;
 	struct packets *packets;
-	struct map processes;  /* → struct perfetto_process * */
+	PTRMAP(struct perfetto_process) processes;
 	struct lane *lanes;    /* all of them */
 	struct recent *recent; /* names looked up lately */
 	/* When a process, or its program, ended last: what was on its tracks is not known now. */

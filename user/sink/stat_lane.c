@@ -26,15 +26,11 @@ struct stat_lane *stat_lane_make(struct stat_process *p, const struct ebt_event 
 {
 	bool is_thread = ev->domain == EBT_NO_DOMAIN;
 	uint32_t number = is_thread ? ev->tid : ev->domain;
-	uint64_t *value = map_put(is_thread ? &p->threads : &p->domains, number);
-	if (!value)
-		return NULL;
-	if (*value) /* its track was forgotten with the program before */
-		return (void *)(uintptr_t)*value;
-	struct stat_lane *l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
-	*value = (uintptr_t)l;
+	bool is_new;
+	struct stat_lane *l =
+		ptrmap_make(&p->by_number, (uint64_t)is_thread << 32 | number, &is_new);
+	if (!l || !is_new) /* its track was forgotten with the program before */
+		return l;
 	l->process = p;
 	l->is_thread = is_thread;
 	l->number = number;

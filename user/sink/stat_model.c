@@ -39,13 +39,12 @@ void stat_model_done(struct stat_model *m)
 		}
 		next = p->next;
 		stat_sleep_done(p);
-		map_done(&p->domains);
-		map_done(&p->threads);
+		ptrmap_done(&p->by_number);
 		histogram_done(&p->pauses.whole);
 		free(p);
 	}
 	map_done(&m->births);
-	map_done(&m->by_process);
+	ptrmap_done(&m->by_process);
 	tracks_free(m->tracks);
 }
 
@@ -62,8 +61,7 @@ static bool is_lifecycle(const struct ebt_event *ev, uint32_t id)
 
 static struct stat_process *find_process(const struct stat_model *m, uint32_t process)
 {
-	uint64_t *value = map_get(&m->by_process, process);
-	return value ? (void *)(uintptr_t)*value : NULL;
+	return ptrmap_get(&m->by_process, process);
 }
 
 void stat_model_know(const struct stat_model *m, struct stat_process *p)
@@ -79,13 +77,10 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
  */
 static struct stat_process *make_process(struct stat_model *m, const struct ebt_event *ev)
 {
-	struct stat_process *p = calloc(1, sizeof(*p));
-	uint64_t *value = p ? map_put(&m->by_process, ev->process) : NULL;
-	if (!value) {
-		free(p);
-		return NULL;
-	}
-	*value = (uintptr_t)p;
+	bool is_new;
+	struct stat_process *p = ptrmap_make(&m->by_process, ev->process, &is_new);
+	if (!p || !is_new)
+		return p;
 	const struct moment *run = &m->session->run_begin;
 	uint64_t now = moment(m, ev);
 	p->process = ev->process;
@@ -106,9 +101,7 @@ static struct stat_process *make_process(struct stat_model *m, const struct ebt_
 
 static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
 {
-	struct stat_process *p = find_process(m, ev->process);
-	if (!p)
-		p = make_process(m, ev);
+	struct stat_process *p = make_process(m, ev);
 	return p ? stat_lane_make(p, ev) : NULL;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/histogram.h"
 #include "base/map.h"
+#include "base/ptrmap.h"
 #include "core/session.h"
 #include "core/tracks.h"
 #include "sink/stat_phases.h"
@@ -149,8 +150,8 @@ struct stat_sums {
 struct stat_process {
 	uint32_t process, pid;
 	struct stat_process *next;
-	struct stat_lane *lanes;     /* as they came; in the end domains by number, then threads */
-	struct map domains, threads; /* number → struct stat_lane * */
+	struct stat_lane *lanes; /* as they came; in the end domains by number, then threads */
+	PTRMAP(struct stat_lane) by_number; /* of a thread: 1 << 32 | its number */
 	uint32_t lane_count;
 	struct stat_class *classes[2][2]; /* by is_thread, in_ring; NULL: it has none of these */
 	uint64_t heap_sum;		  /* last values of all lanes */
@@ -185,7 +186,7 @@ struct stat_model {
 	const struct session *session;
 	struct tracks *tracks;
 	struct stat_process *processes, *last_process; /* in order of appearance */
-	struct map by_process;			       /* → struct stat_process * */
+	PTRMAP(struct stat_process) by_process;
 	struct map births; /* pid → when it was forked or executed, of those that live */
 	struct stat_sums sums;
 	struct stat_lane *changed; /* since the last line */

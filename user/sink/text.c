@@ -2,7 +2,7 @@
 #include "sink/text.h"
 
 #include "base/buf.h"
-#include "base/map.h"
+#include "base/ptrmap.h"
 #include "base/utf8.h"
 #include "core/loss.h"
 #include "core/names.h"
@@ -42,9 +42,9 @@ struct text {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct map domains;   /* key_of() → struct nesting * */
-	struct map processes; /* → struct of_process * */
-	uint64_t holes;	      /* losses without a domain so far */
+	PTRMAP(struct nesting) domains; /* by key_of() */
+	PTRMAP(struct of_process) processes;
+	uint64_t holes; /* losses without a domain so far */
 	struct last_holes last;
 	bool has_first, has_cpus, cancelled;
 	enum text_time time;
@@ -99,10 +99,8 @@ static uint64_t key_of(const struct ebt_event *ev)
 
 static struct of_process *find_process(struct text *t, uint32_t process)
 {
-	uint64_t *value = map_put(&t->processes, process);
-	if (value && !*value)
-		*value = (uintptr_t)calloc(1, sizeof(struct of_process));
-	return value ? (struct of_process *)(uintptr_t)*value : NULL;
+	bool is_new;
+	return ptrmap_make(&t->processes, process, &is_new);
 }
 
 /* Holes without a domain come to each nesting when it is used again: there may be many of both. */
@@ -118,14 +116,14 @@ static void pass_holes(const struct text *t, struct nesting *n)
 
 static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 {
-	uint64_t *value = map_put(&t->domains, key_of(ev));
-	struct nesting *n = value ? (struct nesting *)(uintptr_t)*value : NULL;
-	if (n)
+	struct nesting *n = ptrmap_get(&t->domains, key_of(ev));
+	if (n) {
 		pass_holes(t, n);
-	if (n || !value)
 		return n;
+	}
+	bool is_new;
 	struct of_process *p = find_process(t, ev->process);
-	n = p ? calloc(1, sizeof(*n)) : NULL;
+	n = p ? ptrmap_make(&t->domains, key_of(ev), &is_new) : NULL;
 	if (!n)
 		return NULL;
 	n->key = key_of(ev);
@@ -133,21 +131,17 @@ static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
 	n->process = p;
 	n->sibling = p->first;
 	p->first = n;
-	*value = (uintptr_t)n;
 	return n;
 }
 
 /* The process, or its program, has ended. */
 static void forget_process(struct text *t, uint32_t process)
 {
-	uint64_t *value = map_get(&t->processes, process);
-	struct of_process *p = value ? (struct of_process *)(uintptr_t)*value : NULL;
+	struct of_process *p = ptrmap_take(&t->processes, process);
 	for (struct nesting *n = p ? p->first : NULL, *next; n; n = next) {
 		next = n->sibling;
-		map_delete(&t->domains, n->key);
-		free(n);
+		free(ptrmap_take(&t->domains, n->key));
 	}
-	map_delete(&t->processes, process);
 	free(p);
 }
 
@@ -450,19 +444,11 @@ static int text_end(struct sink *k)
 	return buf_finish(&t->buf);
 }
 
-static void free_values(struct map *m)
-{
-	size_t at = 0;
-	for (struct map_slot *slot; (slot = map_next(m, &at));)
-		free((void *)(uintptr_t)slot->value);
-	map_done(m);
-}
-
 static void text_free(struct sink *k)
 {
 	struct text *t = (struct text *)k;
-	free_values(&t->domains);
-	free_values(&t->processes);
+	ptrmap_free(&t->domains);
+	ptrmap_free(&t->processes);
 	buf_done(&t->buf);
 	free(t);
 }
