@@ -117,6 +117,29 @@ bench_ocaml_probes() {
 			"($wall - $base) * 1e9 / $events"),\"peer\":\"bpftrace at the symbols\""
 }
 
+# What probes cost programs that people run, in CPU time of their own, if they are in the root
+# (apt-get install coq ocamlformat). The peer is their own ring, which nobody reads.
+bench_ocaml_real() {
+	local name command alone probed ring
+	for name in coqc ocamlformat; do
+		[ -x "$root/usr/bin/$name" ] || { missing "ocaml_real_$name: it is not in $root"; continue; }
+		command="cd $inside && exec coqc ocaml_coq.v"
+		[ $name = coqc ] || command="cd $inside && exec ocamlformat \
+			--enable-outside-detected-project \$(ocamlopt -where)/camlinternalFormat.ml"
+		"$usage" "$tmp/alone" chroot "$root" sh -c "$command" >/dev/null 2>"$tmp/err" &&
+			OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp \
+				"$usage" "$tmp/ring" chroot "$root" sh -c "$command" >/dev/null 2>"$tmp/err" &&
+			"$ebtrace" trace -q --mode probes -f ebt -o /dev/null -- \
+				"$usage" "$tmp/probed" chroot "$root" sh -c "$command" >/dev/null 2>"$tmp/err" ||
+			{ failed "ocaml_real_$name: $(tail -1 "$tmp/err")"; continue; }
+		read -r _ alone _ <"$tmp/alone"
+		read -r _ ring _ <"$tmp/ring"
+		read -r _ probed _ <"$tmp/probed"
+		row "ocaml_real_$name" x "$(calc "$probed / $alone")" \
+			",\"theirs\":$(calc "$ring / $alone"),\"peer\":\"OCaml's ring, unread\",\"goal\":1.03"
+	done
+}
+
 # load_beside ARGS...: load_alone without a ring, beside an idle process of the same file that is traced.
 load_beside() {
 	local tracer ended
@@ -238,6 +261,7 @@ bench_ocaml_1M() {
 bench_ocaml_programs() {
 	[ -n "$ocaml_load" ] || return 0
 	bench_ocaml_probes
+	bench_ocaml_real
 	bench_ocaml_bystander
 	bench_ocaml_lossless
 	bench_ocaml_1M
