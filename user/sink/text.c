@@ -9,20 +9,29 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define TEXT_BUFFER_BYTES (64 * 1024)
 /* No line is longer, but for payloads that no ring can hold. */
 #define TEXT_LINE_BYTES (20 * 1024)
 /* Deeper phases are shown, but without a duration. */
 #define TEXT_MAX_DEPTH 32
+/* "begin minor": the events of most lines have one of a few. */
+#define LABELS	    256
+#define LABEL_BYTES 48
+
+struct label {
+	uint64_t key; /* kind << 32 | id */
+	uint32_t len; /* 0: free */
+	char text[LABEL_BYTES];
+};
 
 struct nesting {
 	struct nesting *sibling; /* of the same process */
 	struct of_process *process;
 	uint64_t key;
-	uint64_t holes; /* text.holes when it was used last */
-	bool in_ring;	/* its last event has a position in a ring */
+	uint64_t holes;	     /* text.holes when it was used last */
+	bool in_ring;	     /* its last event has a position in a ring */
+	struct text_who who; /* of its last event */
 	uint32_t depth;
 	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
 	uint64_t ts[TEXT_MAX_DEPTH];
@@ -46,9 +55,9 @@ struct text {
 	PTRMAP(struct of_process) processes;
 	uint64_t holes; /* losses without a domain so far */
 	struct last_holes last;
-	bool has_first, has_cpus, cancelled;
-	enum text_time time;
-	uint64_t first_ns, last_ns;
+	bool cancelled;
+	struct text_columns columns;
+	struct label labels[LABELS]; /* by key modulo their number */
 };
 
 static void put(struct text *t, const char *s)
@@ -66,28 +75,6 @@ static void put_count(struct text *t, const char *before, uint64_t v, const char
 	put(t, before);
 	put_u64(t, v);
 	put(t, after);
-}
-
-static void put_spaces(struct text *t, int count)
-{
-	static const char spaces[] =
-		"                                                                ";
-	for (int n; count > 0; count -= n) {
-		n = count < (int)sizeof(spaces) - 1 ? count : (int)sizeof(spaces) - 1;
-		buf_put(&t->buf, spaces, (size_t)n);
-	}
-}
-
-/* Right-aligned in `width`, filled up with `fill`. */
-static void put_aligned(struct text *t, uint64_t v, int width, char fill)
-{
-	char *p = buf_room(&t->buf);
-	char digits[24];
-	int n = (int)(buf_format_u64(digits, v) - digits);
-	for (; width > n; width--)
-		*p++ = fill;
-	memcpy(p, digits, (size_t)n);
-	t->buf.len = (size_t)(p + n - t->buf.data);
 }
 
 /* Of the process's domain, or of its thread without one. */
@@ -178,10 +165,11 @@ static void put_hex(struct text *t, const unsigned char *data, size_t bytes)
 static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 {
 	for (size_t at = 0; at + 8 <= bytes; at += 8) {
+		char *begin = buf_room(&t->buf), *p = begin;
 		uint64_t v;
 		memcpy(&v, data + at, 8);
-		put(t, " ");
-		put_u64(t, v);
+		*p++ = ' ';
+		t->buf.len += (size_t)(buf_format_u64(p, v) - begin);
 	}
 }
 
@@ -189,14 +177,17 @@ static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 static void put_arg(struct text *t, const struct kinds_arg *a, uint64_t value)
 {
 	char scratch[KINDS_TEXT_BYTES];
-	put(t, " ");
 	if (!strcmp(a->name, "value")) {
-		put(t, "= ");
+		put(t, " = ");
 	} else {
+		put(t, " ");
 		put(t, a->name);
 		put(t, "=");
 	}
-	put(t, kinds_arg_text(a, value, scratch));
+	if (a->type == KINDS_TYPE_u64)
+		put_u64(t, value);
+	else
+		put(t, kinds_arg_text(a, value, scratch));
 }
 
 static void put_args(struct text *t, const struct ebt_event *ev)
@@ -233,25 +224,6 @@ static void put_lost(struct text *t, const struct ebt_event *ev)
 	put(t, ev->flags & EBT_F_HISTORY ? " before the trace began ***" : " ***");
 }
 
-/* In the unit that keeps it readable, as wide as the column is when there is none. */
-static void put_duration(struct text *t, uint64_t ns)
-{
-	static const char *const units[] = {" us ", " ms ", " s  "};
-	unsigned unit = 0;
-	if (ns < 1000) {
-		put_aligned(t, ns, 7, ' ');
-		put(t, " ns ");
-		return;
-	}
-	for (; ns >= 1000000 && unit < 2; unit++)
-		ns /= 1000;
-	put_aligned(t, ns / 1000, 3, ' ');
-	put(t, ".");
-	put_aligned(t, ns % 1000, 3, '0');
-	put(t, units[unit]);
-}
-#define DURATION_WIDTH 11
-
 static uint64_t id_of(const struct ebt_event *ev)
 {
 	bool user = ev->kind == EBT_SPAN_BEGIN || ev->kind == EBT_SPAN_END;
@@ -286,6 +258,29 @@ static bool close_span(struct nesting *n, const struct ebt_event *ev, uint64_t *
 	return true;
 }
 
+/* Kind and name. Names of user events are the processes', and change. */
+static void put_label(struct text *t, const struct ebt_event *ev)
+{
+	uint64_t key = (uint64_t)ev->kind << 32 | ev->id;
+	struct label *l = &t->labels[(ev->kind + 4u * ev->id) % LABELS];
+	if (l->len && l->key == key) {
+		memcpy(buf_room(&t->buf), l->text, LABEL_BYTES);
+		t->buf.len += l->len;
+		return;
+	}
+	enum kinds_label label = kinds_get(ev->kind)->label;
+	buf_room(&t->buf);
+	size_t before = t->buf.len;
+	put(t, kinds_name(ev->kind));
+	if (label != KINDS_LABEL_none)
+		put_name(t, ev);
+	size_t len = t->buf.len - before;
+	if (label == KINDS_LABEL_user || len > LABEL_BYTES)
+		return;
+	*l = (struct label){.key = key, .len = (uint32_t)len};
+	memcpy(l->text, t->buf.data + before, len);
+}
+
 static void put_what(struct text *t, const struct ebt_event *ev)
 {
 	if (ev->kind == EBT_LOST) {
@@ -297,59 +292,9 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 		put(t, "process ");
 		put(t, kinds_change_name(ev->id));
 	} else {
-		put(t, kinds_name(ev->kind));
-		if (kinds_get(ev->kind)->label != KINDS_LABEL_none)
-			put_name(t, ev);
+		put_label(t, ev);
 		put_args(t, ev);
 	}
-}
-
-/* A number in its column, "-" for one that is not known; returns what is left of the width. */
-static int put_number(struct text *t, uint32_t v, bool known, int width)
-{
-	char digits[16] = "-";
-	int n = known ? (int)(buf_format_u64(digits, v) - digits) : 1;
-	buf_put(&t->buf, digits, (size_t)n);
-	return width > n ? width - n : 0;
-}
-
-static void put_time(struct text *t, uint64_t ts)
-{
-	const struct timebase *b = &t->session->timebase;
-	uint64_t from = t->time == TEXT_TIME_DELTA ? t->last_ns : t->first_ns;
-	uint64_t ns = ts > from ? ts - from : 0;
-	put(t, "[");
-	if (t->time == TEXT_TIME_WALL && b->at[TIMEBASE_REALTIME].known) {
-		ns = b->at[TIMEBASE_REALTIME].ns + (ts - b->at[b->clock].ns);
-		time_t seconds = (time_t)(ns / 1000000000);
-		char day[16];
-		strftime(day, sizeof(day), "%T", localtime(&seconds));
-		put(t, day);
-	} else {
-		put_aligned(t, ns / 1000000000, 4, ' ');
-	}
-	put(t, ".");
-	put_aligned(t, ns % 1000000000, 9, '0');
-	put(t, "] ");
-	t->last_ns = ts;
-}
-
-static void put_columns(struct text *t, const struct ebt_event *ev)
-{
-	put_time(t, ev->ts);
-	uint32_t pid = processes_pid(&t->session->processes, ev->process);
-	int left = put_number(t, pid, pid, 7);
-	put(t, "/");
-	left = put_number(t, ev->tid, ev->tid, left + 7);
-	put_spaces(t, left + 1);
-	put(t, "d");
-	left = put_number(t, ev->domain, ev->domain != EBT_NO_DOMAIN, 3);
-	put_spaces(t, left + 1);
-	if (!t->has_cpus)
-		return;
-	put(t, "cpu");
-	left = put_number(t, ev->cpu, ev->cpu != EBT_NO_CPU, 3);
-	put_spaces(t, left + 1);
 }
 
 /* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
@@ -374,18 +319,12 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	bool is_begin = ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN;
 	bool is_end = ev->kind == EBT_END || ev->kind == EBT_SPAN_END;
 	uint64_t ns = 0;
-	if (!t->has_first) {
-		t->has_first = true;
-		t->first_ns = t->last_ns = ev->ts;
-		t->has_cpus = t->session->origins & ORIGIN_BPF;
-	}
 	bool closed = is_end && close_span(n, ev, &ns);
-	put_columns(t, ev);
-	if (closed)
-		put_duration(t, ns);
-	else
-		put_spaces(t, DURATION_WIDTH);
-	put_spaces(t, 1 + 2 * (int)n->depth);
+	char *p = buf_room(&t->buf);
+	p = text_columns_format(&t->columns, &n->who, ev, closed ? &ns : NULL, p);
+	size_t indent = 1 + 2 * (size_t)n->depth;
+	memset(p, ' ', indent);
+	t->buf.len = (size_t)(p + indent - t->buf.data);
 	put_what(t, ev);
 	if (ev->flags & EBT_F_LATE)
 		put(t, " (late)");
@@ -465,7 +404,7 @@ static const struct sink_ops text_ops = {
 void text_set_time(struct sink *k, enum text_time time)
 {
 	if (k->ops == &text_ops)
-		((struct text *)k)->time = time;
+		((struct text *)k)->columns.time = time;
 }
 
 int text_new(const struct session *s, int fd, struct sink **ret)
@@ -481,6 +420,7 @@ int text_new(const struct session *s, int fd, struct sink **ret)
 	t->base.ops = &text_ops;
 	t->base.out = &t->buf;
 	t->session = s;
+	t->columns.session = s;
 	*ret = &t->base;
 	return 0;
 }

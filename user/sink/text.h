@@ -14,10 +14,9 @@
 
 #include "core/session.h"
 #include "core/sink.h"
+#include "sink/text_columns.h"
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
-enum text_time { TEXT_TIME_START, TEXT_TIME_DELTA, TEXT_TIME_WALL };
-
 int text_new(const struct session *s, int fd, struct sink **ret);
 
 /*
