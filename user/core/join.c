@@ -251,6 +251,17 @@ static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev
 	return err;
 }
 
+/* The ring's next event goes on. */
+static inline void advance(struct ring_life *r, const struct ebt_event *ev)
+{
+	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
+		r->has_lost = false;
+	r->started = true;
+	r->next++;
+	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
+	r->last_ts = ev->ts;
+}
+
 /* An event that is not the next of its ring. */
 static __attribute__((noinline)) int deliver_apart(struct join *j, struct ring_life *r,
 						   struct ebt_event *ev, bool *ret_next)
@@ -293,12 +304,7 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 		if (err || !is_next)
 			return err;
 	}
-	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
-		r->has_lost = false;
-	r->started = true;
-	r->next++;
-	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
-	r->last_ts = ev->ts;
+	advance(r, ev);
 	keep(j, ev);
 	return 0;
 }
@@ -365,8 +371,14 @@ static inline int settle(struct join *j, struct ebt_event *held)
 }
 
 /* An event behind *held, which is NULL if none is held. */
-static inline int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
+static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
 {
+	if (ev->flags & EBT_F_FINAL) {
+		int err = settle(j, *held);
+		*held = NULL;
+		keep(j, ev);
+		return err;
+	}
 	bool is_loss = is_ring_loss(ev);
 	if (is_loss && !(ev->flags & EBT_F_FIRST))
 		return note_loss(j, ev);
@@ -389,20 +401,53 @@ static inline int take(struct join *j, struct ebt_event *ev, struct ebt_event **
 	return 0;
 }
 
+/* Sources that may hold an event of a ring of which nothing unusual is to be seen; else 0. */
+static inline unsigned plain_source(const struct ebt_event *ev)
+{
+	unsigned is = ev->flags & (SOURCE_FLAGS | EBT_F_SEQ | EBT_F_FINAL | EBT_F_FIRST);
+	bool plain = is == (EBT_F_RING | EBT_F_SEQ) || is == (EBT_F_BPF | EBT_F_SEQ);
+	return plain && ev->kind < EBT_LOST ? is : 0;
+}
+
+/*
+ * Passes on events that nothing has to be done for: final ones; and of those that one source alone
+ * sees, each that is the next of its ring and has another of that source, no partner of it, behind
+ * it. Returns their number.
+ */
+static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
+{
+	unsigned source = plain_source(ev);
+	size_t i = 0;
+	for (; i < n && ev[i].flags & EBT_F_FINAL; i++)
+		keep(j, &ev[i]);
+	for (; source && i + 1 < n && plain_source(&ev[i + 1]) == source; i++) {
+		struct ring_state *r = find_ring(j, &ev[i]);
+		if (!r || r->ended || ev[i].seq != (uint32_t)r->life.next)
+			break;
+		advance(&r->life, &ev[i]);
+		keep(j, &ev[i]);
+	}
+	return i;
+}
+
 int join_events(struct join *j, struct ebt_event *ev, size_t n)
 {
 	struct ebt_event *held = j->has_pending ? &j->pending : NULL;
+	size_t at = 0;
 	int err = 0;
 	j->out = ev;
 	j->kept = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		if (!(ev[i].flags & EBT_F_FINAL)) {
-			err = take(j, &ev[i], &held);
-			continue;
+	while (at < n && !err) {
+		bool has_no_partner =
+			held && plain_source(held) && plain_source(held) == plain_source(&ev[at]);
+		if (has_no_partner) {
+			err = settle(j, held);
+			held = NULL;
 		}
-		err = settle(j, held);
-		held = NULL;
-		keep(j, &ev[i]);
+		size_t passed = held || err ? 0 : pass_run(j, ev + at, n - at);
+		at += passed;
+		if (!passed && !err)
+			err = take(j, &ev[at++], &held);
 	}
 	j->has_pending = held != NULL;
 	if (held && held != &j->pending)

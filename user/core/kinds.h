@@ -88,6 +88,23 @@ static inline enum kinds_family kinds_family(uint16_t kind)
 	return kinds_get(kind)->family;
 }
 
+/* Sets of kinds, a bit each; what is no kind has none. */
+_Static_assert(EBT_KINDS <= 64, "a bit for each kind");
+static inline uint64_t kinds_bit(uint16_t kind)
+{
+	return (uint64_t)(kind < EBT_KINDS) << (kind % 64);
+}
+
+/* The kinds of KINDS_stream. */
+static inline uint64_t kinds_stream(void)
+{
+	return 0
+#define EBT_KIND_DEF(value, KIND, name, family, label, args, payload, help) \
+	| (uint64_t)(KINDS_##family == KINDS_stream) << (value)
+#include <ebtrace/events.def>
+		;
+}
+
 /* "begin", "page_alloc" …; "unknown" for what is no kind. */
 const char *kinds_name(uint16_t kind);
 /* The event's position in its ring; EBT_NO_POS if it has none, or its kind uses pos for an argument. */

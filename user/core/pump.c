@@ -32,28 +32,35 @@ static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 	if (!session_has_owned(s))
 		return;
 	for (size_t i = 0; i < n; i++)
-		session_drop_event(s, &ev[i]);
+		if (ev[i].flags & EBT_F_PAYLOAD || ev[i].stack)
+			session_drop_event(s, &ev[i]);
 	session_reclaim(s);
 }
 
 /* Counts the first events of an array: a batch, which another loss does not belong to. */
 static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n)
 {
-	size_t i = 0, own = 0, late = 0;
+	uint64_t kinds = 0;
+	unsigned flags = 0;
+	size_t i = 0, own = 0;
 	/* Damage found before the first event has no time: it is a batch of its own. */
 	bool has_time = t->timed || ev->ts || ev->kind != EBT_DAMAGE;
 	if (!t->timed)
 		t->first_ns = ev->ts;
 	n = has_time ? n : 1;
 	do {
-		own += kinds_family(ev[i].kind) == KINDS_stream;
-		late += (ev[i].flags & EBT_F_LATE) / EBT_F_LATE;
-		t->damaged += ev[i].kind == EBT_DAMAGE;
+		kinds |= kinds_bit(ev[i].kind);
+		flags |= ev[i].flags;
 	} while (++i < n && ev[i].kind != EBT_LOST);
+	for (size_t at = 0; kinds & kinds_stream() && at < i; at++) {
+		own += kinds_bit(ev[at].kind) & kinds_stream() ? 1 : 0;
+		t->damaged += ev[at].kind == EBT_DAMAGE;
+	}
+	for (size_t at = 0; flags & EBT_F_LATE && at < i; at++)
+		t->late += ev[at].flags & EBT_F_LATE ? 1 : 0;
 	if (ev->kind == EBT_LOST)
 		loss_count(t, ev);
 	t->events += i - own;
-	t->late += late;
 	t->timed += has_time ? i : 0;
 	t->last_ns = ev[i - 1].ts;
 	return i;
