@@ -6,15 +6,16 @@
 #include "source/capture.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "codec/ring_ids.h"
 #include "core/names.h"
 #include "core/pump.h"
 #include "sink/ebt.h"
+#include "source/release.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -104,7 +105,7 @@ static void tell_story(struct watcher *w)
 	strcpy(p->producer, "ocaml 5.1");
 	strcpy(p->comm, "story");
 	strcpy(q->runtime, "other");
-	p->raw_phase = ring_raw_phases(EBT_RELEASE_OCAML_5_1, &p->raw_phases);
+	p->traits = release_traits(EBT_RELEASE_OCAML_5_1);
 	s->origins = ORIGIN_RING | ORIGIN_BPF;
 	s->run_begin = moment_at(0);
 	s->timebase.at[TIMEBASE_MONOTONIC] = moment_at(0); /* a machine that has just started */
@@ -119,7 +120,7 @@ static void tell_story(struct watcher *w)
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 7, .id = 1});
 	processes_set_user_name(&s->processes, 42, 1, "second");
 	emit(w, (struct ebt_event){.kind = EBT_UNIT, .pid = 42, .id = 1});
-	q->raw_phase = ring_raw_phases(EBT_RELEASE_OCAML_5_2, &q->raw_phases);
+	q->traits = release_traits(EBT_RELEASE_OCAML_5_2);
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 7, .id = 48});
 	emit(w, (struct ebt_event){.kind = EBT_LOST, .pid = 7, .arg = {5, 20}});
 	for (unsigned i = 0; i < 2; i++) {
@@ -136,7 +137,8 @@ static void tell_story(struct watcher *w)
 		session_drop_event(s, &copy);
 	}
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 99, .cpu = 3, .tid = 100});
-	processes_announce(&s->processes, 8)->usage = (struct process_usage){1, 2, 3, true};
+	processes_announce(&s->processes, 8)->usage = (struct process_usage){1, 2, 0, true, true};
+	processes_at(&s->processes, 8)->end = moment_at(0);
 	s->run_end = moment_at(99000);
 }
 
@@ -204,11 +206,14 @@ static bool same_session(const struct session *a, const struct session *b)
 	for (p = NULL; (p = processes_next(of_a, p));) {
 		q = processes_announced(of_b, processes_find(of_b, p->pid));
 		if (!q || strcmp(p->producer, q->producer) || strcmp(p->runtime, q->runtime) ||
-		    strcmp(p->comm, q->comm) || p->raw_phase != q->raw_phase ||
-		    p->raw_phases != q->raw_phases || p->usage.known != q->usage.known ||
+		    strcmp(p->comm, q->comm) || p->traits.raw_phase != q->traits.raw_phase ||
+		    p->traits.language != q->traits.language ||
+		    p->traits.release != q->traits.release || p->usage.known != q->usage.known ||
 		    p->usage.user_ns != q->usage.user_ns ||
 		    p->usage.system_ns != q->usage.system_ns ||
-		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes || p->end_ns != q->end_ns)
+		    p->usage.peak_rss_bytes != q->usage.peak_rss_bytes ||
+		    p->usage.has_peak_rss != q->usage.has_peak_rss ||
+		    !same_moment(&p->end, &q->end))
 			return false;
 		n++;
 	}
@@ -298,6 +303,27 @@ static void test_lost_loss(void)
 	close(fd);
 }
 
+/* One that has neither releases of runtimes nor what is known, but the texts and zeroes. */
+static void test_older(void)
+{
+	static struct watcher w;
+	int fd = open("tests/fuzz/seeds/capture/file", O_RDONLY | O_CLOEXEC);
+	init(&w, NULL);
+	is(read_back(fd, &w), 0, "an older capture is read");
+	const struct session *s = w.session;
+	const struct traits *t = &processes_next(&s->processes, NULL)->traits;
+	ok(t->language == TRAITS_OCAML && t->release == EBT_RELEASE_OCAML_5_3 &&
+		   traits_is(t, TRAITS_OCAML, 5, 3) && !traits_is(t, TRAITS_OCAML, 5, 4),
+	   "its producer's text tells the runtime and the release");
+	ok(!s->run_begin.known && !s->run_end.known && !s->start.known &&
+		   !s->timebase.at[TIMEBASE_REALTIME].known &&
+		   !processes_next(&s->processes, NULL)->end.known,
+	   "what is 0 in it is not known");
+	ok(s->totals.timed && s->totals.first_ns == 1715037448913, "its first time is");
+	session_free(w.session);
+	close(fd);
+}
+
 static struct watcher first, second, third;
 
 int main(void)
@@ -339,5 +365,6 @@ int main(void)
 	close(again);
 	test_lost_loss();
 	test_incarnations();
+	test_older();
 	return tap_done();
 }

@@ -43,12 +43,11 @@ int main(void)
 	if (!ok(id != UINT32_MAX, "an old release numbers a phase in its own way"))
 		return tap_done();
 	struct process *p = processes_announce(&s->processes, 7);
-	p->raw_phase = before;
-	p->raw_phases = n;
+	p->traits.raw_phase = before;
+	p->traits.raw_phases = n;
 	put(k, EBT_BEGIN, id);
 	put(k, EBT_PROCESS, EBT_PROCESS_EXEC);
-	p->raw_phase = NULL;
-	p->raw_phases = 0;
+	p->traits = (struct traits){0};
 	put(k, EBT_BEGIN, id);
 	is(sink_end(k), 0, "all is written");
 	sink_free(k);

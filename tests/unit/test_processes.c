@@ -90,8 +90,8 @@ static void test_names(void)
 	   "the next process with the pid has no names yet");
 	static const uint16_t raw[] = {5, 6, 7};
 	struct process *p = processes_at(&ps, b);
-	p->raw_phase = raw;
-	p->raw_phases = 3;
+	p->traits.raw_phase = raw;
+	p->traits.raw_phases = 3;
 	is(processes_raw_phase(&ps, b, 2), 7, "a phase has its producer's number");
 	is(processes_raw_phase(&ps, a, 2), 2,
 	   "which is the canonical one where nothing else is known");

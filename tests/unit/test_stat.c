@@ -298,7 +298,7 @@ static void test_counts(void)
 	memset(&total, 0, sizeof(total));
 	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
 		abort();
-	strcpy(processes_announce(&s->processes, 1)->producer, "ocaml 5.5");
+	processes_announce(&s->processes, 1)->traits.language = TRAITS_OCAML;
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
 		if (stat_model_push(&m, &ev))

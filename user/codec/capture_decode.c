@@ -187,7 +187,14 @@ static int get_process(struct capture_decoder *d, const uint8_t *end, struct cap
 	p->user_ns = get_v(d);
 	p->system_ns = get_v(d);
 	p->peak_rss_bytes = get_v(d);
-	p->end_ns = d->at < end ? get_v(d) : 0; /* the first captures had it not */
+	/* Absent in files written before they existed. */
+	p->end_ns = d->at < end ? get_v(d) : 0;
+	uint64_t known = (p->peak_rss_bytes ? 1u : 0u) | (p->end_ns ? 2u : 0u);
+	known = d->at < end ? get_v(d) : known;
+	release = d->at < end ? get_v(d) : 0;
+	p->peak_rss_known = known & 1;
+	p->end_known = known & 2;
+	p->own_release = release > UINT32_MAX ? 0 : (uint32_t)release;
 	return 0;
 }
 

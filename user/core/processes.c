@@ -168,6 +168,6 @@ uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_
 {
 	if (id & EBT_UNKNOWN_ID)
 		return id & ~EBT_UNKNOWN_ID;
-	const struct process *p = ps->entry[index];
-	return p->raw_phase && id < p->raw_phases ? p->raw_phase[id] : id;
+	const struct traits *t = &ps->entry[index]->traits;
+	return t->raw_phase && id < t->raw_phases ? t->raw_phase[id] : id;
 }

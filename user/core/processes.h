@@ -18,6 +18,8 @@
 #define CORE_PROCESSES_H
 
 #include "base/ptrmap.h"
+#include "core/timebase.h"
+#include "core/traits.h"
 
 #include <ebtrace/event.h>
 #include <stdbool.h>
@@ -35,8 +37,9 @@ struct process_start {
 /* What the kernel reports that a process used, when it ended or at the end of the run. */
 struct process_usage {
 	uint64_t user_ns, system_ns; /* CPU time within the run */
-	uint64_t peak_rss_bytes;     /* since the process began; 0: not known */
-	bool known;
+	uint64_t peak_rss_bytes;     /* since the process began */
+	bool known;		     /* the CPU times are */
+	bool has_peak_rss;
 };
 
 struct process {
@@ -53,11 +56,9 @@ struct process {
 	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0" */
 	char runtime[64];
 	char comm[32];
-	/* Producer's own phase number of each canonical id; NULL: they are the same. Static. */
-	const uint16_t *raw_phase;
-	uint32_t raw_phases;
+	struct traits traits; /* of its runtime */
 	struct process_usage usage;
-	uint64_t end_ns; /* when its end was noticed; 0: it was not */
+	struct moment end; /* when its end was noticed */
 
 	PTRMAP(char) user_names;	/* by id; private */
 	struct process *next_announced; /* private */

@@ -40,9 +40,8 @@ static void report_wrapped(const struct engine *e)
 	bool ocaml = false, ours = false;
 	const struct process *p = NULL;
 	while ((p = processes_next(&e->session->processes, p))) {
-		bool is_ocaml = !strncmp(p->producer, "ocaml", 5);
-		ocaml |= is_ocaml;
-		ours |= *p->producer && !is_ocaml;
+		ocaml |= p->traits.language == TRAITS_OCAML;
+		ours |= p->traits.language == TRAITS_OTHER;
 	}
 	report_at(&e->report, LOG_NORMAL,
 		  "a ring was overwritten before it was read (%" PRIu64

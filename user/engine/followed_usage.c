@@ -82,8 +82,10 @@ void followed_usage_note(const struct followed_usage *a, struct session *s)
 	/* How they divide is a guess that changes. */
 	p->usage.user_ns = u.user_ns > a->user_ns ? u.user_ns - a->user_ns : 0;
 	p->usage.system_ns = u.system_ns > a->system_ns ? u.system_ns - a->system_ns : 0;
-	if (u.peak_rss_bytes)
+	if (u.has_peak_rss) {
 		p->usage.peak_rss_bytes = u.peak_rss_bytes;
+		p->usage.has_peak_rss = true;
+	}
 }
 
 void followed_usage_end(const struct followed_usage *a, struct session *s)
@@ -92,5 +94,5 @@ void followed_usage_end(const struct followed_usage *a, struct session *s)
 	processes_end(&s->processes, a->process);
 	struct process *p = processes_announced(&s->processes, a->process);
 	if (p)
-		p->end_ns = now_ns();
+		p->end = moment_at(now_ns());
 }

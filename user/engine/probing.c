@@ -94,7 +94,7 @@ static bool has_markers(const struct session *session)
 {
 	const struct process *p = NULL;
 	while ((p = processes_next(&session->processes, p)))
-		if (*p->producer && strncmp(p->producer, "ocaml", 5))
+		if (p->traits.language == TRAITS_OTHER)
 			return true;
 	return false;
 }

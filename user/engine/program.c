@@ -227,8 +227,10 @@ void program_usage(const struct program *t, struct session *s)
 	p->usage.user_ns = t->usage.user_ns;
 	p->usage.system_ns = t->usage.system_ns;
 	/* About what our copy had before exec() says nothing. */
-	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES)
+	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES) {
 		p->usage.peak_rss_bytes = t->usage.peak_rss_bytes;
+		p->usage.has_peak_rss = true;
+	}
 }
 
 void program_sweep(struct program *t)

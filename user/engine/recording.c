@@ -130,8 +130,7 @@ void recording_report_left_off(const struct engine *e)
 	const struct engine_options *o = e->options;
 	const struct process *p = NULL;
 	while ((p = processes_next(&e->session->processes, p))) {
-		unsigned minor;
-		if (sscanf(p->producer, "ocaml 5.%u", &minor) != 1 || minor < 2)
+		if (!traits_is(&p->traits, TRAITS_OCAML, 5, 2))
 			continue;
 		report_at(&e->report, o->counts ? LOG_VERBOSE : LOG_NORMAL,
 			  "the rings of what '%s' started were left off: user events of %s are not "

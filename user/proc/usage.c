@@ -55,8 +55,10 @@ int usage_read(pid_t pid, struct usage *ret)
 	u.start_boot_ns = ticks_ns(start);
 	u.exiting = flags & KERNEL_EXITING;
 	if (process_read_text(pid, "status", text, sizeof(text)) > 0 &&
-	    (p = strstr(text, "\nVmHWM:")))
+	    (p = strstr(text, "\nVmHWM:"))) {
 		u.peak_rss_bytes = strtoull(p + 7, NULL, 10) * 1024;
+		u.has_peak_rss = true;
+	}
 	*ret = u;
 	return 0;
 }

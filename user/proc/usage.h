@@ -13,9 +13,10 @@
 
 struct usage {
 	uint64_t user_ns, system_ns;
-	uint64_t start_boot_ns;	 /* when it began, on CLOCK_BOOTTIME */
-	uint64_t peak_rss_bytes; /* 0: not known */
-	bool exiting;		 /* it is on its way out, or a zombie */
+	uint64_t start_boot_ns; /* when it began, on CLOCK_BOOTTIME */
+	uint64_t peak_rss_bytes;
+	bool has_peak_rss;
+	bool exiting; /* it is on its way out, or a zombie */
 };
 
 /* Also of a zombie. 0, or -errno: -ESRCH, -EBADMSG. */

@@ -6,7 +6,6 @@
 #include "base/map.h"
 #include "base/ptrmap.h"
 #include "codec/capture.h"
-#include "codec/ring_ids.h"
 #include "core/kinds.h"
 #include "sink/ebt_stacks.h"
 #include <errno.h>
@@ -84,17 +83,6 @@ static int put_session(struct ebt *e)
 	return capture_put_item(e->writer, &item);
 }
 
-/* A release of those that number phases as this process does; 0: they are the canonical ones. */
-static uint32_t release_of(const struct process *p)
-{
-	for (int r = EBT_RELEASE_OCAML_5_0; p->raw_phase && r <= EBT_RELEASE_OCAML_5_5; r++) {
-		uint32_t n;
-		if (ring_raw_phases(r, &n) == p->raw_phase && n == p->raw_phases)
-			return (uint32_t)r;
-	}
-	return 0;
-}
-
 /* A block means the first incarnation by a pid until it says otherwise. */
 static int refer_incarnation(struct ebt *e, const struct process *p)
 {
@@ -129,12 +117,15 @@ static int put_process(struct ebt *e, struct known_process *k)
 	copy_text(c->producer, sizeof(c->producer), p->producer);
 	copy_text(c->runtime, sizeof(c->runtime), p->runtime);
 	copy_text(c->comm, sizeof(c->comm), p->comm);
-	c->release = release_of(p);
+	c->release = p->traits.raw_phase ? p->traits.release : 0;
+	c->own_release = p->traits.release;
 	c->usage_known = p->usage.known;
 	c->user_ns = p->usage.user_ns;
 	c->system_ns = p->usage.system_ns;
 	c->peak_rss_bytes = p->usage.peak_rss_bytes;
-	c->end_ns = p->end_ns;
+	c->end_ns = p->end.ns;
+	c->end_known = p->end.known;
+	c->peak_rss_known = p->usage.has_peak_rss;
 	k->written = *p;
 	k->block = e->block;
 	return capture_put_item(e->writer, &item);
@@ -149,11 +140,11 @@ static int know_process(struct ebt *e, uint32_t process, struct known_process **
 
 static bool has_changed(const struct process *a, const struct process *b)
 {
-	return a->raw_phase != b->raw_phase || a->usage.known != b->usage.known ||
+	return a->traits.release != b->traits.release || a->usage.known != b->usage.known ||
 	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
-	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end_ns != b->end_ns ||
-	       strcmp(a->producer, b->producer) || strcmp(a->runtime, b->runtime) ||
-	       strcmp(a->comm, b->comm);
+	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end.known != b->end.known ||
+	       a->end.ns != b->end.ns || strcmp(a->producer, b->producer) ||
+	       strcmp(a->runtime, b->runtime) || strcmp(a->comm, b->comm);
 }
 
 /* What no block has yet of a process, whether it has events or not. */
@@ -219,7 +210,7 @@ static int refer_process(struct ebt *e, uint32_t process)
 	if (!k->process)
 		return 0;
 	/* A program that is replaced by another has new ones. */
-	bool same = k->process->raw_phase == k->written.raw_phase &&
+	bool same = k->process->traits.release == k->written.traits.release &&
 		    !memcmp(k->process->comm, k->written.comm, sizeof(k->written.comm));
 	if (same && k->block == e->block)
 		return 0;

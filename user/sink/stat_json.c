@@ -106,7 +106,7 @@ static void put_section(struct json *j, const struct stat_process *p, uint64_t w
 	json_key_u64(j, "wall_ns", wall_ns);
 	json_key_known(j, "cpu_user_ns", u->known, u->user_ns);
 	json_key_known(j, "cpu_system_ns", u->known, u->system_ns);
-	json_key_known(j, "peak_rss_bytes", u->peak_rss_bytes, u->peak_rss_bytes);
+	json_key_known(j, "peak_rss_bytes", u->has_peak_rss, u->peak_rss_bytes);
 	json_key_u64(j, "elapsed_ns", p->elapsed_ns);
 	json_key_u64(j, "gc_ns", p->gc_ns);
 	json_key_double(j, "gc_percent", stat_percent(p->gc_ns, p->elapsed_ns));

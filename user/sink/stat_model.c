@@ -68,7 +68,7 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 {
 	if (!p->about)
 		p->about = processes_announced(&m->session->processes, p->process);
-	p->is_ocaml = p->about && !strncmp(p->about->producer, "ocaml", 5);
+	p->is_ocaml = p->about && p->about->traits.language == TRAITS_OCAML;
 }
 
 /*

@@ -6,8 +6,8 @@
 static uint64_t end_of(const struct stat_model *m, const struct stat_process *p)
 {
 	struct moment end = p->end;
-	if (!end.known && p->about && p->about->end_ns)
-		end = moment_at(p->about->end_ns);
+	if (!end.known && p->about)
+		end = p->about->end;
 	if (!end.known)
 		end = m->session->run_end;
 	return end.ns > p->last_ns ? end.ns : p->last_ns;
@@ -84,6 +84,7 @@ static void add_usage(struct process_usage *to, const struct process_usage *u)
 	to->user_ns += u->user_ns;
 	to->system_ns += u->system_ns;
 	to->peak_rss_bytes += u->peak_rss_bytes;
+	to->has_peak_rss |= u->has_peak_rss;
 }
 
 int stat_model_add(struct stat_process *total, const struct stat_process *p)

@@ -113,7 +113,7 @@ static void put_times(struct buf *b, const struct stat_process *p, uint64_t wall
 		 stat_percent(p->gc_ns, p->elapsed_ns), show_ns((double)p->elapsed_ns).text);
 	put_row(b, "GC time", show_ns((double)p->gc_ns).text, more);
 	struct shown rss = {"n/a"};
-	if (u->peak_rss_bytes)
+	if (u->has_peak_rss)
 		snprintf(rss.text, sizeof(rss.text), "%.1f MiB",
 			 (double)u->peak_rss_bytes / 1048576);
 	put_row(b, "peak RSS", rss.text, "");

@@ -11,6 +11,7 @@
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
+#include "source/release.h"
 
 static void tell(struct bpf_records *s, pid_t pid, enum bpf_change change)
 {
@@ -129,7 +130,11 @@ static void take_control(struct bpf_records *s, struct bpf_target *target, uint1
 static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum ebt_release release)
 {
 	struct process *p = processes_announce(&s->session->processes, target->process);
-	p->raw_phase = ring_raw_phases(release, &p->raw_phases);
+	struct traits traits = release_traits(release);
+	/* What has a ring of another producer besides is of that. */
+	if (*p->producer)
+		traits.language = p->traits.language;
+	p->traits = traits;
 	if (!*p->producer)
 		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));
 	target->named = true;

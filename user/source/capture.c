@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "codec/ring_ids.h"
 #include "source/capture_stacks.h"
+#include "source/release.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -155,6 +156,18 @@ static int restore_name(struct capture_source *s, const struct capture_name *n)
 	return processes_set_user_name(&s->session->processes, process, n->id, n->text);
 }
 
+/* Files in which the release of the runtime is absent name it in the producer's text alone. */
+static struct traits traits_of(const struct capture_process *c)
+{
+	static const char ocaml[] = "ocaml ";
+	enum ebt_release release = c->own_release ? c->own_release : c->release;
+	if (!release && !strncmp(c->producer, ocaml, sizeof(ocaml) - 1))
+		release = ring_release_from_version_string(c->producer + sizeof(ocaml) - 1);
+	if (!release && *c->producer)
+		release = EBT_RELEASE_EBTRACE;
+	return release_traits(release);
+}
+
 static int restore_process(struct capture_source *s, const struct capture_process *c)
 {
 	uint32_t process;
@@ -165,14 +178,15 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 	memcpy(p->producer, c->producer, sizeof(p->producer));
 	memcpy(p->runtime, c->runtime, sizeof(p->runtime));
 	memcpy(p->comm, c->comm, sizeof(p->comm));
-	p->raw_phase = ring_raw_phases(c->release, &p->raw_phases);
+	p->traits = traits_of(c);
 	p->usage = (struct process_usage){
 		.known = c->usage_known,
 		.user_ns = c->user_ns,
 		.system_ns = c->system_ns,
-		.peak_rss_bytes = c->peak_rss_bytes,
+		.peak_rss_bytes = c->peak_rss_known ? c->peak_rss_bytes : 0,
+		.has_peak_rss = c->peak_rss_known,
 	};
-	p->end_ns = c->end_ns;
+	p->end = c->end_known ? moment_at(c->end_ns) : (struct moment){0};
 	return 0;
 }
 
@@ -192,8 +206,7 @@ static bool is_news(const struct capture_source *s, const struct capture_item *i
 		return !name || strcmp(name, item->name.text);
 	}
 	const struct process *p = processes_announced(ps, process);
-	uint32_t n;
-	return !p || ring_raw_phases(item->process.release, &n) != p->raw_phase;
+	return !p || traits_of(&item->process).release != p->traits.release;
 }
 
 static void recover(struct capture_source *s, uint64_t events, uint64_t words)

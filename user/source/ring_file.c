@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "proc/process.h"
+#include "source/release.h"
 
 /* A writer that stays inside one event for so long is stopped, not slow. */
 #define MAX_HOLD_NS 1000000000ull
@@ -171,7 +172,7 @@ void ring_file_describe(const struct ring_file *f, struct process *ret)
 	ebt_cursor_info(f->cursor, &info);
 	memcpy(ret->producer, info.producer, sizeof(ret->producer));
 	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
-	ret->raw_phase = ring_raw_phases(info.release, &ret->raw_phases);
+	ret->traits = release_traits(info.release);
 	if (!f->live) /* the pid may be somebody else's by now */
 		return;
 	struct process_status now;
