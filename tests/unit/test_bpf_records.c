@@ -38,6 +38,7 @@ static void begin(void)
 	    processes_of(&s.session->processes, (uint32_t)getpid(), &we) ||
 	    processes_of(&s.session->processes, (uint32_t)child, &it))
 		abort();
+	s.targets.processes = &s.session->processes;
 	for (int i = 0; i < 2; i++)
 		if (bpf_targets_put_aside(&s.targets) != i ||
 		    !bpf_targets_add(&s.targets, (uint32_t)i, i ? child : getpid(), i ? it : we))
@@ -243,6 +244,7 @@ static void test_loss(void)
 	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
 	ok(ev[0].arg[0] == 2 && EBT_LOST_SINCE(&ev[0]) == 300, "of those alone");
 	bpf_targets_done(&s.targets);
+	s.targets.processes = &s.session->processes;
 	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child, it);
 	ok(!bpf_records_lost(&s, 10, 500) && bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 &&
 		   ev[0].process == it,

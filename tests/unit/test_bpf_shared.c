@@ -11,7 +11,8 @@
 #include "source/bpf_targets.h"
 #include "tests/tap.h"
 
-static struct bpf_targets t;
+static struct processes registry;
+static struct bpf_targets t = {.processes = &registry};
 static struct stat st;
 static uint64_t told_since;
 
@@ -132,6 +133,9 @@ static void test_path(const char *path)
 
 int main(void)
 {
+	uint32_t we;
+	if (processes_init(&registry) || processes_of(&registry, (uint32_t)getpid(), &we))
+		return 1;
 	struct inspect_budget budget;
 	struct runtime_file file;
 	const char *o = getenv("O");

@@ -138,7 +138,7 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 		return a->name.pid == b->name.pid && a->name.id == b->name.id &&
 		       !strcmp(a->name.text, b->name.text);
 	case CAPTURE_INCARNATION:
-		return i->pid == k->pid && i->ordinal == k->ordinal &&
+		return i->pid == k->pid && i->number == k->number &&
 		       i->start_known == k->start_known && i->start_boot_ns == k->start_boot_ns;
 	case CAPTURE_RECOVERED:
 		return !memcmp(&a->recovered, &b->recovered, sizeof(a->recovered));

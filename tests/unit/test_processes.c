@@ -35,14 +35,15 @@ static void test_incarnations(void)
 	uint32_t b = begin(&ps, 7, &two);
 	ok(b != a && processes_at(&ps, a)->ended,
 	   "with another start it is another, and the first has ended");
-	ok(processes_at(&ps, b)->ordinal == 1 && processes_at(&ps, b)->older == a,
+	ok(processes_at(&ps, b)->number > processes_at(&ps, a)->number &&
+		   processes_at(&ps, b)->older == a,
 	   "which knows the one before it");
 	processes_end(&ps, b);
 	is(processes_find(&ps, 7), b, "one that has ended is found by its pid");
 	ok(!processes_of(&ps, 7, &same) && same == b, "and meant by it");
 	is(begin(&ps, 7, &two), b, "a late report of its start is of it");
 	uint32_t c = begin(&ps, 7, NULL);
-	ok(c != b && processes_at(&ps, c)->ordinal == 2,
+	ok(c != b && !processes_at(&ps, c)->plain && processes_at(&ps, a)->plain,
 	   "a pid that comes again is another process");
 	processes_end(&ps, a);
 	ok(!processes_at(&ps, c)->ended, "the end of the first is not the end of the last");
@@ -97,6 +98,69 @@ static void test_names(void)
 	   "which is the canonical one where nothing else is known");
 	is(processes_raw_phase(&ps, b, EBT_UNKNOWN_ID | 60), 60, "an unknown one is as it came");
 	processes_done(&ps);
+}
+
+static void test_gone(void)
+{
+	struct processes ps;
+	if (processes_init(&ps))
+		abort();
+	uint32_t head = begin(&ps, 1, NULL), a = begin(&ps, 2, NULL), b = begin(&ps, 3, NULL);
+	processes_announce(&ps, head);
+	processes_announce(&ps, a);
+	strcpy(processes_at(&ps, a)->producer, "ocaml 5.3");
+	processes_ref(&ps, a);
+	processes_end(&ps, a);
+	is(processes_gone(&ps), 0, "one that is referred to is not gone at its end");
+	processes_unref(&ps, a);
+	is(processes_gone(&ps), 1, "it is when nobody refers to it");
+	processes_ref(&ps, b);
+	processes_unref(&ps, b);
+	is(processes_gone(&ps), 1, "one that lives is not");
+	processes_end(&ps, head);
+	is(processes_gone(&ps), 1, "nor is the one that heads the outputs");
+	processes_ref(&ps, a);
+	is(processes_take_gone(&ps), PROCESS_UNKNOWN, "who refers to it again keeps it");
+	processes_unref(&ps, a);
+	uint32_t lane = processes_lane(&ps, a, 4), other = processes_lane(&ps, b, 4);
+	ok(lane && other && lane != other && lane == processes_lane(&ps, a, 4),
+	   "a domain of each process has a lane of its own, always the same");
+	is(processes_take_gone(&ps), a, "what is gone is taken once");
+	processes_release(&ps, a);
+	ok(!processes_at(&ps, a) && !processes_find(&ps, 2), "and is no more when it is released");
+	size_t at = 0;
+	struct process_kind kind = {0};
+	processes_next_kind(&ps, &at, &kind);
+	is_str(kind.producer, "ocaml 5.3", "its kind is remembered");
+	uint32_t again = begin(&ps, 2, NULL);
+	is(again, a, "its index is used again");
+	is(processes_lane(&ps, again, 9), lane, "and so is its lane");
+	ok(!processes_announced(&ps, again) && !processes_at(&ps, again)->plain,
+	   "by a process of which nothing is known yet, but that it may not be the first");
+	processes_done(&ps);
+}
+
+/* Incarnations of one pid are released in any order. */
+static void test_chain(void)
+{
+	for (unsigned order = 0; order < 6; order++) {
+		struct processes ps;
+		uint32_t p[3];
+		if (processes_init(&ps))
+			abort();
+		processes_announce(&ps, begin(&ps, 1, NULL));
+		for (unsigned i = 0; i < 3; i++) {
+			p[i] = begin(&ps, 7, NULL);
+			processes_end(&ps, p[i]);
+		}
+		unsigned first = order % 3, second = (first + 1 + order / 3) % 3;
+		processes_release(&ps, p[first]);
+		processes_release(&ps, p[second]);
+		uint32_t last = p[3 - first - second];
+		ok(processes_find(&ps, 7) == last && !processes_at(&ps, last)->older,
+		   "of three with one pid the last is found, and has none before it (%u)", order);
+		processes_done(&ps);
+	}
 }
 
 /* What the registry promises, as a list of incarnations that is searched from its end. */
@@ -169,6 +233,8 @@ int main(void)
 	test_incarnations();
 	test_announced();
 	test_names();
+	test_gone();
+	test_chain();
 	int bad = 0;
 	for (unsigned seed = 1; seed <= 100; seed++)
 		bad += !model_round(seed);

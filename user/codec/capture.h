@@ -53,10 +53,11 @@
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
  *	            first_ns, last_ns, timed: of the whole run, in the END block; in this order in
  *	            `totals`. timed (how many have a time) is absent in files written before it existed
- *	6 INCARNATION v pid, v ordinal, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
- *	            end of the block events and items with this pid are of its incarnation with this
- *	            ordinal, the same throughout the file. Where none precedes, they are of ordinal 0.
- *	            A reader that skips it takes all incarnations of a pid for one process.
+ *	6 INCARNATION v pid, v number, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
+ *	            end of the block events and items with this pid are of the process with this
+ *	            number, another one for each process of the file; 0: of the one that has none.
+ *	            Needed where a pid had meant another process in the file, or a start is known. A
+ *	            reader that skips it takes all processes of a pid for one
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
  *	            inlined first, each: v function, v file (strings; 0: not known), v what is known
@@ -136,7 +137,7 @@ struct capture_process {
 
 /* Several processes had this pid, one after the other; or it says when its process began. */
 struct capture_incarnation {
-	uint32_t pid, ordinal;
+	uint32_t pid, number;
 	bool start_known;
 	uint64_t start_boot_ns;
 };

@@ -200,11 +200,11 @@ static int get_process(struct capture_decoder *d, const uint8_t *end, struct cap
 
 static int get_incarnation(struct capture_decoder *d, struct capture_incarnation *i)
 {
-	uint64_t pid = get_v(d), ordinal = get_v(d);
-	if (pid > UINT32_MAX || ordinal > UINT32_MAX)
+	uint64_t pid = get_v(d), number = get_v(d);
+	if (pid > UINT32_MAX || number > UINT32_MAX)
 		return -EBADMSG;
 	i->pid = (uint32_t)pid;
-	i->ordinal = (uint32_t)ordinal;
+	i->number = (uint32_t)number;
 	i->start_known = get_v(d);
 	i->start_boot_ns = get_v(d);
 	return 0;

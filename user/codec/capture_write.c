@@ -303,7 +303,7 @@ static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
 static uint8_t *put_incarnation(uint8_t *p, const struct capture_incarnation *i)
 {
 	p = put_v(p, i->pid);
-	p = put_v(p, i->ordinal);
+	p = put_v(p, i->number);
 	p = put_v(p, i->start_known);
 	return put_v(p, i->start_boot_ns);
 }

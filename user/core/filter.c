@@ -19,6 +19,7 @@ struct filter {
 	size_t thread_count;
 	uint64_t threadless;
 	struct spans *spans; /* NULL: spans of any length pass */
+	uint64_t min_ns;     /* theirs */
 };
 
 int filter_new(struct session *s, struct outlet out, struct filter **ret)
@@ -86,7 +87,10 @@ uint64_t filter_threadless(const struct filter *f)
 
 int filter_set_min_duration(struct filter *f, uint64_t ns)
 {
-	return f->spans || !ns ? 0 : spans_new(f->out, ns, &f->spans);
+	if (f->spans || !ns)
+		return 0;
+	f->min_ns = ns;
+	return spans_new(f->out, ns, &f->spans);
 }
 
 static bool domain_passes(const struct filter *f, uint16_t domain)
@@ -161,6 +165,11 @@ int filter_events(void *ctx, struct ebt_event *ev, size_t n)
 	if (f->spans || f->glob_count || f->domain_count || f->thread_count)
 		n = select_events(f, ev, n);
 	return f->spans ? spans_events(f->spans, ev, n) : outlet_events(&f->out, ev, n);
+}
+
+uint64_t filter_delay_ns(const struct filter *f)
+{
+	return f->min_ns;
 }
 
 int filter_advance(struct filter *f, uint64_t now_ns)

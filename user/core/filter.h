@@ -24,6 +24,8 @@ uint64_t filter_threadless(const struct filter *f);
 int filter_set_min_duration(struct filter *f, uint64_t ns);
 /* No event before this moment will come any more. 0 or the outlet's error. */
 int filter_advance(struct filter *f, uint64_t now_ns);
+/* So long events may wait here, by the time of the stream. */
+uint64_t filter_delay_ns(const struct filter *f);
 /* An outlet function: ctx is the filter. An event that is dropped gives its payload back. */
 int filter_events(void *ctx, struct ebt_event *ev, size_t n);
 

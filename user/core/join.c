@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/join.h"
 
-#include "base/ptrmap.h"
 #include "core/kinds.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +9,6 @@
 /* So many ordinals back we still know whether an event was delivered. */
 #define JOIN_WINDOW  4096
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
-#define JOIN_RECENT  128 /* rings found without a look into the map */
 
 /* What was told as lost and has not come since. */
 struct missing {
@@ -19,8 +17,7 @@ struct missing {
 
 /* A ring's state and what of it ends with the process that wrote to it. */
 struct ring_state {
-	struct ring_state *sibling; /* of the same process */
-	bool ended;		    /* that process, or its program, has ended */
+	bool ended; /* its process, or that one's program, has ended */
 	struct ring_life {
 		uint64_t next_pos; /* EBT_NO_POS: not known */
 		uint64_t last_ts;
@@ -37,18 +34,12 @@ struct ring_state {
 	} life;
 };
 
-struct recent_ring {
-	uint64_t key;
-	struct ring_state *state; /* NULL: free */
-};
-
 struct join {
 	struct session *session;
 	struct outlet outlet;
-	PTRMAP(struct ring_state) rings;	/* by process << 16 | domain */
-	PTRMAP(struct ring_state) processes;	/* the first of a list */
-	struct recent_ring recent[JOIN_RECENT]; /* direct-mapped */
-	struct ebt_event pending;		/* held for its partner, between batches */
+	struct ring_state **ring; /* by lane; NULL: it has brought nothing */
+	uint32_t lanes;
+	struct ebt_event pending; /* held for its partner, between batches */
 	bool has_pending;
 	/* Of the batch: out[0..kept-1] is to be handed on; what comes behind has been looked at, up
 	 * to the event that is delivered. */
@@ -71,45 +62,60 @@ void join_free(struct join *j)
 {
 	if (!j)
 		return;
-	ptrmap_free(&j->rings);
-	ptrmap_done(&j->processes);
+	for (uint32_t i = 0; i < j->lanes; i++)
+		free(j->ring[i]);
+	free(j->ring);
 	free(j);
 }
 
-static struct ring_state *make_ring(struct join *j, uint64_t key, uint32_t process)
+static __attribute__((noinline)) struct ring_state *add_ring(struct join *j, uint32_t lane)
 {
-	bool is_new;
-	struct ring_state *r = ptrmap_make(&j->rings, key, &is_new);
-	if (!r || !is_new)
-		return r;
-	r->sibling = ptrmap_get(&j->processes, process);
-	if (!ptrmap_set(&j->processes, process, r))
-		return r;
-	free(ptrmap_take(&j->rings, key));
-	return NULL;
-}
-
-static __attribute__((noinline)) struct ring_state *
-look_up_ring(struct join *j, const struct ebt_event *ev, struct recent_ring *recent)
-{
-	uint64_t key = (uint64_t)ev->process << 16 | ev->domain;
-	struct ring_state *r = make_ring(j, key, ev->process);
-	*recent = (struct recent_ring){key, r};
-	return r;
+	if (lane >= j->lanes) {
+		uint32_t lanes = lane + lane / 2 + 16;
+		struct ring_state **ring = realloc(j->ring, lanes * sizeof(struct ring_state *));
+		if (!ring)
+			return NULL;
+		memset(ring + j->lanes, 0, (lanes - j->lanes) * sizeof(struct ring_state *));
+		j->ring = ring;
+		j->lanes = lanes;
+	}
+	return lane ? j->ring[lane] = calloc(1, sizeof(struct ring_state)) : NULL;
 }
 
 static inline struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
 {
-	uint64_t key = (uint64_t)ev->process << 16 | ev->domain;
-	struct recent_ring *recent = &j->recent[(ev->domain + ev->process * 31) % JOIN_RECENT];
-	return recent->state && recent->key == key ? recent->state : look_up_ring(j, ev, recent);
+	uint32_t lane = processes_lane(&j->session->processes, ev->process, ev->domain);
+	struct ring_state *r = lane < j->lanes ? j->ring[lane] : NULL;
+	return r ? r : add_ring(j, lane);
+}
+
+/* The ring of the i-th of a process's lanes; NULL: it has brought nothing. */
+static struct ring_state **ring_at(struct join *j, const struct process *p, uint32_t i)
+{
+	return p->lane[i] && p->lane[i] < j->lanes ? &j->ring[p->lane[i]] : NULL;
 }
 
 /* Its rings may be another program's from now on. */
 static void end_process(struct join *j, uint32_t process)
 {
-	for (struct ring_state *r = ptrmap_get(&j->processes, process); r; r = r->sibling)
-		r->ended = true;
+	const struct process *p = processes_at(&j->session->processes, process);
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct ring_state **r = ring_at(j, p, i);
+		if (r && *r)
+			(*r)->ended = true;
+	}
+}
+
+void join_forget(struct join *j, uint32_t process)
+{
+	const struct process *p = processes_at(&j->session->processes, process);
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct ring_state **r = ring_at(j, p, i);
+		if (r) {
+			free(*r);
+			*r = NULL;
+		}
+	}
 }
 
 /*

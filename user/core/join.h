@@ -26,5 +26,7 @@ void join_free(struct join *j);
 int join_events(struct join *j, struct ebt_event *ev, size_t n);
 /* Hands on the event that was held for its partner. Call it when merge has nothing to give. */
 int join_flush(struct join *j);
+/* Drops what is known of the rings of a process of which nothing more comes. */
+void join_forget(struct join *j, uint32_t process);
 
 #endif

@@ -132,7 +132,7 @@ static bool is_before(const struct processes *ps, uint32_t a, uint32_t b)
 {
 	uint32_t pid_a = processes_pid(ps, a), pid_b = processes_pid(ps, b);
 	return pid_a != pid_b ? pid_a < pid_b
-			      : processes_at(ps, a)->ordinal < processes_at(ps, b)->ordinal;
+			      : processes_at(ps, a)->number < processes_at(ps, b)->number;
 }
 
 /* The order of a moment. Times differ where a lane's went back. */

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KINDS_KEPT 64 /* kinds of programs in a run; they are the traced programs' texts */
+
 /* Room for one more entry. */
 static bool has_room(struct processes *ps)
 {
-	if (ps->count < ps->cap)
+	if (ps->spares || ps->count < ps->cap)
 		return true;
 	uint32_t cap = ps->cap ? 2 * ps->cap : 16;
 	struct process **entry = realloc(ps->entry, cap * sizeof(struct process *));
@@ -19,6 +21,10 @@ static bool has_room(struct processes *ps)
 	if (!pid)
 		return false;
 	ps->pid = pid;
+	uint32_t *spare = realloc(ps->spare, cap * sizeof(*spare));
+	if (!spare)
+		return false;
+	ps->spare = spare;
 	ps->cap = cap;
 	return true;
 }
@@ -29,8 +35,10 @@ static struct process *add(struct processes *ps, uint32_t pid)
 	struct process *p = has_room(ps) ? calloc(1, sizeof(*p)) : NULL;
 	if (!p)
 		return NULL;
-	p->index = ps->count++;
+	p->index = ps->spares ? ps->spare[--ps->spares] : ps->count++;
 	p->pid = pid;
+	p->number = ps->numbers++;
+	p->plain = !ps->released;
 	ps->entry[p->index] = p;
 	ps->pid[p->index] = pid;
 	return p;
@@ -47,7 +55,10 @@ int processes_init(struct processes *ps)
 
 static void free_process(struct process *p)
 {
+	if (!p)
+		return;
 	ptrmap_free(&p->user_names);
+	free(p->lane);
 	free(p);
 }
 
@@ -57,6 +68,10 @@ void processes_done(struct processes *ps)
 		free_process(ps->entry[i]);
 	free(ps->entry);
 	free(ps->pid);
+	free(ps->spare);
+	free(ps->gone);
+	free(ps->spare_lane);
+	free(ps->kind);
 	map_done(&ps->by_pid);
 	*ps = (struct processes){0};
 }
@@ -78,8 +93,7 @@ static int add_incarnation(struct processes *ps, uint32_t pid, uint32_t *ret_ind
 		return -ENOMEM;
 	}
 	p->older = (uint32_t)*newest;
-	if (p->older)
-		p->ordinal = ps->entry[p->older]->ordinal + 1;
+	p->plain &= !p->older;
 	*newest = *ret_index = p->index;
 	return 0;
 }
@@ -122,10 +136,143 @@ int processes_of(struct processes *ps, uint32_t pid, uint32_t *ret_index)
 	return err;
 }
 
+/* Queues a process that has ended and that nobody refers to. */
+static void queue_gone(struct processes *ps, struct process *p)
+{
+	if (!p->ended || p->refs || p->queued || p == ps->first_announced)
+		return;
+	if (ps->gone_first && ps->gone_first + ps->gone_count == ps->gone_cap) {
+		memmove(ps->gone, ps->gone + ps->gone_first, ps->gone_count * sizeof(*ps->gone));
+		ps->gone_first = 0;
+	}
+	if (ps->gone_count == ps->gone_cap) {
+		uint32_t cap = ps->gone_cap ? 2 * ps->gone_cap : 16;
+		uint32_t *gone = realloc(ps->gone, cap * sizeof(*gone));
+		if (!gone)
+			return; /* it stays */
+		ps->gone = gone;
+		ps->gone_cap = cap;
+	}
+	ps->gone[ps->gone_first + ps->gone_count++] = p->index;
+	p->queued = true;
+}
+
 void processes_end(struct processes *ps, uint32_t index)
 {
-	if (index)
-		ps->entry[index]->ended = true;
+	if (!index)
+		return;
+	ps->entry[index]->ended = true;
+	queue_gone(ps, ps->entry[index]);
+}
+
+int processes_of_ended(struct processes *ps, uint32_t pid, uint32_t *ret_index)
+{
+	int err = processes_of(ps, pid, ret_index);
+	if (!err && !ps->entry[*ret_index]->refs)
+		processes_end(ps, *ret_index);
+	return err;
+}
+
+void processes_ref(struct processes *ps, uint32_t index)
+{
+	ps->entry[index]->refs++;
+}
+
+void processes_unref(struct processes *ps, uint32_t index)
+{
+	ps->entry[index]->refs--;
+	queue_gone(ps, ps->entry[index]);
+}
+
+uint32_t processes_take_gone(struct processes *ps)
+{
+	struct process *p = ps->entry[ps->gone[ps->gone_first++]];
+	ps->gone_count--;
+	p->queued = false;
+	return p->refs || p == ps->first_announced ? PROCESS_UNKNOWN : p->index;
+}
+
+uint32_t processes_add_lane(struct processes *ps, uint32_t index, uint16_t domain)
+{
+	struct process *p = ps->entry[index];
+	uint16_t at = (uint16_t)(domain + 1);
+	if (at >= p->lanes) {
+		uint32_t lanes = p->lanes;
+		while (lanes <= at)
+			lanes = lanes ? 2 * lanes : 2;
+		uint32_t *lane = realloc(p->lane, lanes * sizeof(*lane));
+		if (!lane)
+			return 0;
+		memset(lane + p->lanes, 0, (lanes - p->lanes) * sizeof(*lane));
+		p->lane = lane;
+		p->lanes = lanes;
+	}
+	p->lane[at] = ps->spare_lanes ? ps->spare_lane[--ps->spare_lanes] : ++ps->lane_count;
+	return p->lane[at];
+}
+
+/* Room for all lanes to be spare. */
+static bool has_lane_room(struct processes *ps)
+{
+	if (ps->spare_lane_cap >= ps->lane_count)
+		return true;
+	uint32_t cap = 2 * ps->lane_count;
+	uint32_t *spare = realloc(ps->spare_lane, cap * sizeof(*spare));
+	if (!spare)
+		return false; /* their ids are not used again */
+	ps->spare_lane = spare;
+	ps->spare_lane_cap = cap;
+	return true;
+}
+
+static void keep_kind(struct processes *ps, const struct process *p)
+{
+	for (uint32_t i = 0; i < ps->kinds; i++)
+		if (!strcmp(ps->kind[i].producer, p->producer))
+			return;
+	if (!*p->producer || ps->kinds == KINDS_KEPT)
+		return;
+	struct process_kind *kept = realloc(ps->kind, (ps->kinds + 1) * sizeof(*kept));
+	if (!kept)
+		return;
+	ps->kind = kept;
+	kept[ps->kinds] = (struct process_kind){.traits = p->traits};
+	memcpy(kept[ps->kinds++].producer, p->producer, sizeof(kept->producer));
+}
+
+/* Takes it out of the chain of the incarnations of its pid. */
+static void unchain(struct processes *ps, const struct process *p)
+{
+	uint32_t newer = processes_find(ps, p->pid);
+	if (newer == p->index && !p->older)
+		map_delete(&ps->by_pid, p->pid);
+	else if (newer == p->index)
+		*map_get(&ps->by_pid, p->pid) = p->older;
+	while (newer != p->index && ps->entry[newer]->older != p->index)
+		newer = ps->entry[newer]->older;
+	if (newer != p->index)
+		ps->entry[newer]->older = p->older;
+}
+
+void processes_release(struct processes *ps, uint32_t index)
+{
+	struct process *p = ps->entry[index];
+	if (p->announced) {
+		*(p->prev_announced ? &p->prev_announced->next_announced : &ps->first_announced) =
+			p->next_announced;
+		*(p->next_announced ? &p->next_announced->prev_announced : &ps->last_announced) =
+			p->prev_announced;
+		keep_kind(ps, p);
+	}
+	unchain(ps, p);
+	for (uint32_t i = 0; i < p->lanes && has_lane_room(ps); i++)
+		if (p->lane[i])
+			ps->spare_lane[ps->spare_lanes++] = p->lane[i];
+	ps->released++;
+	ps->entry[index] = NULL;
+	ps->pid[index] = 0;
+	ps->spare[ps->spares++] = index;
+	free_process(p);
 }
 
 struct process *processes_announce(struct processes *ps, uint32_t index)
@@ -134,6 +281,7 @@ struct process *processes_announce(struct processes *ps, uint32_t index)
 	if (p->announced)
 		return p;
 	p->announced = true;
+	p->prev_announced = ps->last_announced;
 	*(ps->last_announced ? &ps->last_announced->next_announced : &ps->first_announced) = p;
 	ps->last_announced = p;
 	return p;
@@ -142,6 +290,21 @@ struct process *processes_announce(struct processes *ps, uint32_t index)
 const struct process *processes_next(const struct processes *ps, const struct process *p)
 {
 	return p ? p->next_announced : ps->first_announced;
+}
+
+bool processes_next_kind(const struct processes *ps, size_t *at, struct process_kind *ret)
+{
+	for (size_t i = *at; i < ps->kinds + ps->count; i++) {
+		const struct process *p = i < ps->kinds ? NULL : ps->entry[i - ps->kinds];
+		if (i >= ps->kinds && (!p || !p->announced))
+			continue;
+		*at = i + 1;
+		*ret = p ? (struct process_kind){.traits = p->traits} : ps->kind[i];
+		if (p)
+			memcpy(ret->producer, p->producer, sizeof(ret->producer));
+		return true;
+	}
+	return false;
 }
 
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name)

@@ -12,6 +12,16 @@
  * An entry becomes visible in outputs when a source announces it, before its first event or with
  * its first ring file; outputs list announced processes in that order.
  *
+ * An entry lives while its process does and while anybody refers to it: processes_ref() is for
+ * whoever may still bring events of it, a source with its ring open or the one that follows it.
+ * When it has ended and nobody refers to it, it is gone: the pump takes it out of the queue of
+ * those that are gone, tells all stages and sinks to forget it once its last event has passed, and
+ * releases it. Its index and its lanes are used again. Only the first that was announced stays: its
+ * pid and its name head the outputs.
+ *
+ * A lane is a domain of a process, or what it does outside of any. Lanes have dense ids, so that a
+ * stage keeps what it knows of them in an array.
+ *
  * The registry does no I/O and knows no source: what it holds is what it was told. Not thread-safe.
  */
 #ifndef CORE_PROCESSES_H
@@ -46,7 +56,8 @@ struct process {
 	uint32_t index;
 	uint32_t pid; /* 0: not known */
 	struct process_start start;
-	uint32_t ordinal;    /* among the incarnations of its pid, from 0 */
+	uint32_t number;     /* of all entries that there ever were; grows with age */
+	bool plain;	     /* no other process of the run is known to have had its pid */
 	uint32_t older;	     /* index of the incarnation before it; PROCESS_UNKNOWN: none */
 	uint32_t parent_pid; /* 0: not known */
 	bool announced;
@@ -60,8 +71,18 @@ struct process {
 	struct process_usage usage;
 	struct moment end; /* when its end was noticed */
 
-	PTRMAP(char) user_names;	/* by id; private */
-	struct process *next_announced; /* private */
+	uint32_t refs;
+	uint32_t *lane; /* by domain + 1, the first: of none; 0: not given out */
+	uint32_t lanes;
+	bool queued;					 /* among those that are gone; private */
+	PTRMAP(char) user_names;			 /* by id; private */
+	struct process *prev_announced, *next_announced; /* private */
+};
+
+/* What a process was, when no more is kept of it. */
+struct process_kind {
+	char producer[64];
+	struct traits traits;
 };
 
 /* Fields are private but for the inline functions below. */
@@ -72,12 +93,22 @@ struct processes {
 	struct map by_pid; /* pid → index of the newest incarnation */
 	struct process *first_announced, *last_announced;
 	uint64_t renames; /* changes of names of user events */
+	uint32_t *spare;  /* indices to be used again */
+	uint32_t spares;
+	uint32_t *gone; /* a queue: gone[gone_first ..) */
+	uint32_t gone_first, gone_count, gone_cap;
+	uint32_t *spare_lane;
+	uint32_t spare_lanes, spare_lane_cap;
+	uint32_t lane_count; /* ids up to this one have been given out */
+	uint32_t numbers, released;
+	struct process_kind *kind; /* of processes that were released, each once */
+	uint32_t kinds;
 };
 
 int processes_init(struct processes *ps); /* 0 or -ENOMEM */
 void processes_done(struct processes *ps);
 
-/* The entry of an index that this registry gave out; valid until processes_done(). */
+/* The entry of an index that this registry gave out; NULL: it was released. */
 static inline struct process *processes_at(const struct processes *ps, uint32_t index)
 {
 	return ps->entry[index];
@@ -98,10 +129,36 @@ int processes_begin(struct processes *ps, uint32_t pid, const struct process_sta
 		    uint32_t *ret_index);
 /* The newest incarnation of a pid, living or ended; entered if there is none. 0 or -ENOMEM. */
 int processes_of(struct processes *ps, uint32_t pid, uint32_t *ret_index);
-/* The same; PROCESS_UNKNOWN if there is none. */
+/* The same, of a process that must have ended: it has, unless somebody refers to it, and so will
+ * report its end. */
+int processes_of_ended(struct processes *ps, uint32_t pid, uint32_t *ret_index);
+/* As processes_of(); PROCESS_UNKNOWN if there is none. */
 uint32_t processes_find(const struct processes *ps, uint32_t pid);
 /* The process has ended: from here on its pid may come again. Idempotent. */
 void processes_end(struct processes *ps, uint32_t index);
+
+/* Refers to a process, for as long as it may have events. Each takes a processes_unref(). */
+void processes_ref(struct processes *ps, uint32_t index);
+void processes_unref(struct processes *ps, uint32_t index);
+/* Processes in the queue of those that are gone. */
+static inline uint32_t processes_gone(const struct processes *ps)
+{
+	return ps->gone_count;
+}
+/* Takes the first out of that queue. PROCESS_UNKNOWN: it is referred to again. */
+uint32_t processes_take_gone(struct processes *ps);
+/* Gives back the entry, its index and its lanes: nobody holds them any more. */
+void processes_release(struct processes *ps, uint32_t index);
+
+/* The dense id of a lane, from 1, given out at the first call. 0: no memory. */
+uint32_t processes_add_lane(struct processes *ps, uint32_t index, uint16_t domain);
+static inline uint32_t processes_lane(struct processes *ps, uint32_t index, uint16_t domain)
+{
+	const struct process *p = ps->entry[index];
+	uint16_t at = (uint16_t)(domain + 1);
+	uint32_t lane = at < p->lanes ? p->lane[at] : 0;
+	return lane ? lane : processes_add_lane(ps, index, domain);
+}
 
 /* Makes the process visible in outputs. Returns its entry. */
 struct process *processes_announce(struct processes *ps, uint32_t index);
@@ -109,10 +166,14 @@ struct process *processes_announce(struct processes *ps, uint32_t index);
 static inline struct process *processes_announced(const struct processes *ps, uint32_t index)
 {
 	struct process *p = ps->entry[index];
-	return p->announced ? p : NULL;
+	return p && p->announced ? p : NULL;
 }
 /* The process announced after p (NULL: the first); NULL at the end. */
 const struct process *processes_next(const struct processes *ps, const struct process *p);
+
+/* The kind of a process that was announced, released ones too, from *at (first 0) on; false: no
+ * more. One kind may come more than once. */
+bool processes_next_kind(const struct processes *ps, size_t *at, struct process_kind *ret);
 
 /* Sets the name of a user event of the process; the name is copied. 0 or -ENOMEM. */
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name);

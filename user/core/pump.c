@@ -12,6 +12,8 @@
 
 #define PUMP_STEP_EVENTS 65536
 #define PUMP_POLL_NS	 1000000
+/* After its end what was left of a process may still be found, such as its ring file. */
+#define PUMP_GRACE_NS 2000000000ull
 
 struct pump {
 	struct session *session;
@@ -25,6 +27,9 @@ struct pump {
 	uint64_t polled_ns;
 	size_t batch_max; /* the least of the sinks'; 0: none has one */
 	bool drained;
+	/* Processes at the head of the queue of those that are gone, and since when they are. */
+	uint32_t going;
+	uint64_t going_ns;
 };
 
 static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
@@ -167,12 +172,49 @@ static int poll_sources(struct pump *p, uint64_t now)
 	return err;
 }
 
+static int forget(struct pump *p, uint32_t process)
+{
+	int err = 0;
+	join_forget(p->join, process);
+	for (size_t i = 0; i < p->sink_count && !err; i++)
+		err = sink_forget(p->sinks[i], process);
+	processes_release(&p->session->processes, process);
+	return err;
+}
+
+/*
+ * Events of processes that were gone by then have all been passed on when those behind them have.
+ * Processes end only where events have the time of the clock: in files none does.
+ */
+static int release_gone(struct pump *p, uint64_t horizon_ns)
+{
+	struct processes *ps = &p->session->processes;
+	int err = 0;
+	if (!p->going) {
+		p->going = processes_gone(ps);
+		uint64_t last_ns = p->session->totals.last_ns;
+		p->going_ns = p->polled_ns > last_ns ? p->polled_ns : last_ns;
+	}
+	uint64_t until = p->going_ns + PUMP_GRACE_NS + filter_delay_ns(p->filter);
+	if (!p->going || horizon_ns <= until || horizon_ns == UINT64_MAX)
+		return 0;
+	for (; p->going && !err; p->going--) {
+		uint32_t process = processes_take_gone(ps);
+		if (process)
+			err = forget(p, process);
+	}
+	return err;
+}
+
 /* Nothing more can be handed out: what was held for a partner has none. `state`: merge's. */
 static int drain(struct pump *p, int state)
 {
 	p->drained = true;
+	uint64_t horizon = state ? merge_horizon(p->merge) : UINT64_MAX;
 	int err = join_flush(p->join);
-	return err ? err : advance(p, state ? merge_horizon(p->merge) : UINT64_MAX);
+	if (!err)
+		err = advance(p, horizon);
+	return err ? err : release_gone(p, horizon);
 }
 
 int pump_step(struct pump *p)
@@ -192,7 +234,10 @@ int pump_step(struct pump *p)
 		struct ebt_event *batch;
 		int got = merge_batch(p->merge, &batch);
 		if (got > 0) {
+			uint64_t begin = batch->ts;
 			err = join_events(p->join, batch, (size_t)got);
+			if (!err)
+				err = release_gone(p, begin);
 			moved += got;
 			continue;
 		}

@@ -29,6 +29,9 @@ struct sink_ops {
 	/* The time by CLOCK_MONOTONIC, every few milliseconds also under full load. It changes
 	 * nothing that is computed of events. NULL: does not matter. */
 	int (*tick)(struct sink *k, uint64_t now_ns);
+	/* The process has ended, its last event has passed, and its index will mean another one: what
+	 * is kept of it is to be dropped. It is in the registry during the call. NULL: nothing is. */
+	int (*forget)(struct sink *k, uint32_t process);
 	/* Everything up to now must be visible to a reader of the output. NULL: nothing to do. */
 	int (*flush)(struct sink *k);
 	/* False: events() may have to wait for the output; do something else first. NULL: always. */
@@ -56,6 +59,10 @@ static inline int sink_advance(struct sink *k, uint64_t horizon_ns)
 static inline int sink_tick(struct sink *k, uint64_t now_ns)
 {
 	return k->ops->tick ? k->ops->tick(k, now_ns) : 0;
+}
+static inline int sink_forget(struct sink *k, uint32_t process)
+{
+	return k->ops->forget ? k->ops->forget(k, process) : 0;
 }
 static inline int sink_flush(struct sink *k)
 {

@@ -337,15 +337,14 @@ static void forget_stack(struct tracks *t, struct stack *s)
 	free(s);
 }
 
-/* The tracks of a process that is gone are forgotten. */
-static int end_process(struct tracks *t, const struct ebt_event *ev)
+int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 {
-	struct family *p = ptrmap_get(&t->processes, ev->process);
+	struct family *p = ptrmap_get(&t->processes, process);
 	for (unsigned i = 0; p && i < RECENT; i++)
 		t->recent[i] = NULL;
 	for (struct group *g; p && (g = p->groups);) {
 		for (struct stack *s; (s = g->stacks);) {
-			int err = cut(t, s, ev->ts, TRACK_PROCESS);
+			int err = cut(t, s, end_ns, TRACK_PROCESS);
 			if (err)
 				return err;
 			g->stacks = s->sibling;
@@ -355,7 +354,7 @@ static int end_process(struct tracks *t, const struct ebt_event *ev)
 		ptrmap_take(&t->by_lane, group_key(p->process, g->domain, g->tid));
 		free(g);
 	}
-	free(ptrmap_take(&t->processes, ev->process));
+	free(ptrmap_take(&t->processes, process));
 	return 0;
 }
 
@@ -366,7 +365,7 @@ int tracks_push(struct tracks *t, const struct ebt_event *ev)
 	if (ev->kind == EBT_LOST)
 		return lose(t, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		return end_process(t, ev);
+		return tracks_forget(t, ev->process, ev->ts);
 	if (!phase && !span)
 		return 0;
 	struct stack *s = find(t, ev, phase ? TRACK_PHASES : ev->id);

@@ -65,6 +65,8 @@ void tracks_by_thread(struct tracks *t);
 void tracks_free(struct tracks *t); /* does not call the visitor */
 /* Takes an event of any kind, in order of time; visits what it begins or ends. */
 int tracks_push(struct tracks *t, const struct ebt_event *ev);
+/* Ends what is open of a process, and forgets its tracks. */
+int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns);
 /* Ends what is open, at this moment or the last of its track, whichever is later. */
 int tracks_end(struct tracks *t, uint64_t end_ns);
 /* The track of the phases of the event's domain or thread, made if it is new. NULL: -ENOMEM. */

@@ -38,10 +38,10 @@ static void report_wrapped(const struct engine *e)
 	if (!words)
 		return;
 	bool ocaml = false, ours = false;
-	const struct process *p = NULL;
-	while ((p = processes_next(&e->session->processes, p))) {
-		ocaml |= p->traits.language == TRAITS_OCAML;
-		ours |= p->traits.language == TRAITS_OTHER;
+	struct process_kind kind;
+	for (size_t at = 0; processes_next_kind(&e->session->processes, &at, &kind);) {
+		ocaml |= kind.traits.language == TRAITS_OCAML;
+		ours |= kind.traits.language == TRAITS_OTHER;
 	}
 	report_at(&e->report, LOG_NORMAL,
 		  "a ring was overwritten before it was read (%" PRIu64

@@ -50,9 +50,14 @@ int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid)
 	*a = (struct followed_usage){.pid = pid};
 	begin(a, s, has_usage ? &u : NULL);
 	/* The kernel may have reported its exit already: then it is not the next with its pid. */
-	if (has_usage && u.exiting)
-		return processes_of(&s->processes, (uint32_t)pid, &a->process);
-	return processes_begin(&s->processes, (uint32_t)pid, &start, &a->process);
+	int err = has_usage && u.exiting
+			  ? processes_of(&s->processes, (uint32_t)pid, &a->process)
+			  : processes_begin(&s->processes, (uint32_t)pid, &start, &a->process);
+	if (err)
+		return err;
+	a->number = processes_at(&s->processes, a->process)->number;
+	processes_ref(&s->processes, a->process);
+	return 0;
 }
 
 void followed_usage_restart(struct followed_usage *a, const struct session *s)
@@ -68,9 +73,16 @@ void followed_usage_name(struct followed_usage *a)
 		memcpy(a->comm, comm, sizeof(a->comm));
 }
 
+/* What outputs show of it; NULL: nothing, or it has been released. */
+static struct process *shown(const struct followed_usage *a, struct session *s)
+{
+	struct process *p = processes_at(&s->processes, a->process);
+	return p && p->number == a->number && p->announced ? p : NULL;
+}
+
 void followed_usage_note(const struct followed_usage *a, struct session *s)
 {
-	struct process *p = processes_announced(&s->processes, a->process);
+	struct process *p = shown(a, s);
 	struct usage u;
 	if (!p)
 		return;
@@ -91,8 +103,9 @@ void followed_usage_note(const struct followed_usage *a, struct session *s)
 void followed_usage_end(const struct followed_usage *a, struct session *s)
 {
 	followed_usage_note(a, s); /* of a zombie the memory is gone, the CPU time is not */
-	processes_end(&s->processes, a->process);
-	struct process *p = processes_announced(&s->processes, a->process);
+	struct process *p = shown(a, s);
 	if (p)
 		p->end = moment_at(now_ns());
+	processes_end(&s->processes, a->process);
+	processes_unref(&s->processes, a->process);
 }

@@ -13,11 +13,13 @@
 struct followed_usage {
 	pid_t pid;
 	uint32_t process;	     /* its index in the registry */
+	uint32_t number;	     /* and its number there: the index may be another's later */
 	char comm[32];		     /* as it was called when it was last looked at */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
 };
 
-/* Enters a process that lives into the session's registry. 0 or -ENOMEM. */
+/* Enters a process that lives into the session's registry, and refers to it until
+ * followed_usage_end(). 0 or -ENOMEM. */
 int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid);
 /* Counts from now on: what it has used so far is not of the run. */
 void followed_usage_restart(struct followed_usage *a, const struct session *s);

@@ -272,8 +272,9 @@ static enum engine_end start_program(struct live *t)
 		t->engine->program_status = err == -ENOENT ? 127 : 126;
 		return ENGINE_PROGRAM;
 	}
-	t->program.process =
-		processes_find(&t->engine->session->processes, (uint32_t)t->program.pid);
+	struct processes *ps = &t->engine->session->processes;
+	t->program.process = processes_find(ps, (uint32_t)t->program.pid);
+	processes_ref(ps, t->program.process); /* for program_usage(), at the end */
 	ring_files_program_runs(t->files, t->program.pid);
 	enum engine_end end =
 		t->program.traced ? probing_attach(&t->probing, t->program.pid) : ENGINE_OK;

@@ -92,9 +92,9 @@ void probing_attach_found(void *ctx, pid_t pid)
 /* An OCaml program whose ring is on has no probes, for anybody. */
 static bool has_markers(const struct session *session)
 {
-	const struct process *p = NULL;
-	while ((p = processes_next(&session->processes, p)))
-		if (p->traits.language == TRAITS_OTHER)
+	struct process_kind kind;
+	for (size_t at = 0; processes_next_kind(&session->processes, &at, &kind);)
+		if (kind.traits.language == TRAITS_OTHER)
 			return true;
 	return false;
 }

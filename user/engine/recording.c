@@ -128,15 +128,15 @@ void recording_room(struct recording_room *ret)
 void recording_report_left_off(const struct engine *e)
 {
 	const struct engine_options *o = e->options;
-	const struct process *p = NULL;
-	while ((p = processes_next(&e->session->processes, p))) {
-		if (!traits_is(&p->traits, TRAITS_OCAML, 5, 2))
+	struct process_kind kind;
+	for (size_t at = 0; processes_next_kind(&e->session->processes, &at, &kind);) {
+		if (!traits_is(&kind.traits, TRAITS_OCAML, 5, 2))
 			continue;
 		report_at(&e->report, o->counts ? LOG_VERBOSE : LOG_NORMAL,
 			  "the rings of what '%s' started were left off: user events of %s are not "
 			  "seen; "
 			  "--mode ring switches them on",
-			  o->program[0], p->producer);
+			  o->program[0], kind.producer);
 		return;
 	}
 }

@@ -124,7 +124,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	guess_report_assumed(&r->engine->report, c, name);
 	r->opened++;
 	follow_usage_soon(r->follow);
-	if (!p && processes_of(&r->engine->session->processes, (uint32_t)pid, &process)) {
+	if (!p && processes_of_ended(&r->engine->session->processes, (uint32_t)pid, &process)) {
 		ebt_cursor_close(c);
 		return -ENOMEM;
 	}

@@ -290,7 +290,17 @@ static void chrome_free(struct sink *k)
 	free(c);
 }
 
+static int chrome_forget(struct sink *k, uint32_t process)
+{
+	struct chrome *c = (struct chrome *)k;
+	int err = tracks_forget(c->tracks, process, c->session->totals.last_ns);
+	chrome_json_forget(&c->out, process);
+	rows_forget(&c->rows, processes_pid(&c->session->processes, process));
+	return err ? err : c->out.buf.err;
+}
+
 static const struct sink_ops chrome_ops = {
+	.forget = chrome_forget,
 	.events = chrome_events,
 	.flush = chrome_flush,
 	.ready = chrome_ready,

@@ -163,6 +163,13 @@ void chrome_json_close(struct chrome_json *c, char *end)
 	json_end(&c->json, end + 1, true);
 }
 
+void chrome_json_forget(struct chrome_json *c, uint32_t process)
+{
+	for (unsigned i = 0; i < HEADS; i++)
+		if (c->heads[i].process == process)
+			c->heads[i].kind = 0;
+}
+
 int chrome_json_init(struct chrome_json *c, const struct session *s, int fd)
 {
 	c->session = s;

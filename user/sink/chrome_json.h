@@ -20,6 +20,8 @@ struct chrome_json {
 };
 
 /* Writes to fd behind a thread. 0 or -errno. done() works on what is zeroed, too. */
+/* Forgets what was kept of a process, whose index will mean another. */
+void chrome_json_forget(struct chrome_json *c, uint32_t process);
 int chrome_json_init(struct chrome_json *c, const struct session *s, int fd);
 void chrome_json_done(struct chrome_json *c);
 

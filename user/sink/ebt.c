@@ -19,16 +19,17 @@ _Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for ea
 /* Blocks are written as they are closed; the buffer need only hold one that is small. */
 #define EBT_BUFFER_BYTES (64 * 1024)
 
+struct known_name {
+	uint64_t block;
+	char text[];
+};
+
 /* A process as the capture has it. */
 struct known_process {
 	const struct process *process; /* NULL: it is not announced yet */
 	struct process written;
-	uint64_t block; /* in which it was written last; 0: never */
-};
-
-struct known_name {
-	uint64_t block;
-	char text[];
+	uint64_t block;			 /* in which it was written last; 0: never */
+	PTRMAP(struct known_name) names; /* of its user events, by id */
 };
 
 struct ebt {
@@ -40,8 +41,7 @@ struct ebt {
 	uint64_t block; /* number of the open one, from 1 */
 	uint64_t opened_ns;
 	PTRMAP(struct known_process) processes;
-	PTRMAP(struct known_name) names; /* by process << 32 | id */
-	struct map meant;	    /* pid → block << 32 | process that the block means by it */
+	struct map meant;	    /* pid → block << 32 | process that was meant by it last */
 	struct known_process *last; /* events of one process come in runs */
 	uint32_t last_process;
 	uint64_t last_block;
@@ -83,7 +83,7 @@ static int put_session(struct ebt *e)
 	return capture_put_item(e->writer, &item);
 }
 
-/* A block means the first incarnation by a pid until it says otherwise. */
+/* A pid that has meant nobody else in the file needs no word. */
 static int refer_incarnation(struct ebt *e, const struct process *p)
 {
 	uint64_t meant = e->block << 32 | p->index;
@@ -91,14 +91,15 @@ static int refer_incarnation(struct ebt *e, const struct process *p)
 	if (!last)
 		return -ENOMEM;
 	bool same = *last == meant;
-	bool first = *last >> 32 != e->block && !p->ordinal && !p->start.known;
+	bool numbered = !p->plain || p->start.known;
+	bool plain = !numbered && (!*last || (uint32_t)*last == p->index);
 	*last = meant;
-	if (same || first)
+	if (same || plain)
 		return 0;
 	struct capture_item item = {.what = CAPTURE_INCARNATION};
 	item.incarnation = (struct capture_incarnation){
 		.pid = p->pid,
-		.ordinal = p->ordinal,
+		.number = numbered ? p->number : 0,
 		.start_known = p->start.known,
 		.start_boot_ns = p->start.boot_ns,
 	};
@@ -222,15 +223,15 @@ static int refer_name(struct ebt *e, const struct ebt_event *ev)
 	const char *name = processes_user_name(&e->session->processes, ev->process, ev->id);
 	if (!name)
 		return 0;
-	uint64_t key = (uint64_t)ev->process << 32 | ev->id;
-	struct known_name *k = ptrmap_get(&e->names, key), *old = k;
+	struct known_process *p = e->last; /* refer_process() has found it */
+	struct known_name *k = ptrmap_get(&p->names, ev->id), *old = k;
 	bool same = k && !strcmp(k->text, name);
 	if (same && k->block == e->block)
 		return 0;
 	if (!same) {
 		size_t len = strlen(name);
 		k = malloc(sizeof(*k) + len + 1);
-		if (!k || ptrmap_set(&e->names, key, k)) {
+		if (!k || ptrmap_set(&p->names, ev->id, k)) {
 			free(k);
 			return -ENOMEM;
 		}
@@ -339,19 +340,48 @@ static int ebt_end(struct sink *k)
 	return e->err ? e->err : err;
 }
 
+static void free_known(struct known_process *k)
+{
+	if (k)
+		ptrmap_free(&k->names);
+	free(k);
+}
+
+/* What has been learnt of it since it was written last goes into the open block. */
+static int ebt_forget(struct sink *sink, uint32_t process)
+{
+	struct ebt *e = (struct ebt *)sink;
+	const struct process *p = processes_at(&e->session->processes, process);
+	struct known_process *k = ptrmap_take(&e->processes, process);
+	if (k && k->block && has_changed(p, &k->written) && !e->err) {
+		e->err = capture_open_bytes(e->writer) ? 0 : open_block(e);
+		if (!e->err)
+			e->err = put_process(e, k);
+	}
+	e->last = NULL;
+	free_known(k);
+	uint64_t *meant = map_get(&e->meant, p->pid);
+	if (meant && (uint32_t)*meant == process)
+		map_delete(&e->meant, p->pid);
+	return e->err;
+}
+
 static void ebt_free(struct sink *k)
 {
 	struct ebt *e = (struct ebt *)k;
 	buf_done(&e->buf);
 	ebt_stacks_free(e->stacks);
 	capture_writer_free(e->writer);
-	ptrmap_free(&e->processes);
-	ptrmap_free(&e->names);
+	size_t at = 0;
+	for (struct known_process *p; (p = ptrmap_next(&e->processes, &at));)
+		free_known(p);
+	ptrmap_done(&e->processes);
 	map_done(&e->meant);
 	free(e);
 }
 
 static const struct sink_ops ebt_ops = {
+	.forget = ebt_forget,
 	.events = ebt_events,
 	.flush = ebt_flush,
 	.ready = ebt_ready,

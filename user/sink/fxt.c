@@ -436,7 +436,19 @@ static void fxt_free(struct sink *k)
 	free(f);
 }
 
+static int fxt_forget(struct sink *k, uint32_t process)
+{
+	struct fxt *f = (struct fxt *)k;
+	int err = tracks_forget(f->tracks, process, f->session->totals.last_ns);
+	for (unsigned i = 0; i < NAMES; i++)
+		if (f->names[i].process == process)
+			f->names[i].kind = 0;
+	rows_forget(&f->rows, processes_pid(&f->session->processes, process));
+	return err ? err : f->buf.err;
+}
+
 static const struct sink_ops fxt_ops = {
+	.forget = fxt_forget,
 	.events = fxt_events,
 	.flush = fxt_flush,
 	.ready = fxt_ready,

@@ -307,7 +307,17 @@ static void ndjson_free(struct sink *k)
 	free(n);
 }
 
+static int ndjson_forget(struct sink *k, uint32_t process)
+{
+	struct ndjson *n = (struct ndjson *)k;
+	for (unsigned i = 0; i < COMMON_PARTS; i++)
+		if (n->common[i].process == process)
+			n->common[i].kind = 0;
+	return 0;
+}
+
 static const struct sink_ops ndjson_ops = {
+	.forget = ndjson_forget,
 	.events = ndjson_events,
 	.flush = ndjson_flush,
 	.ready = ndjson_ready,

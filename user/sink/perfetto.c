@@ -368,7 +368,17 @@ static void perfetto_free(struct sink *k)
 	free(f);
 }
 
+static int perfetto_forget(struct sink *k, uint32_t process)
+{
+	struct perfetto *f = (struct perfetto *)k;
+	f->late = false;
+	int err = tracks_forget(f->tracks, process, f->session->totals.last_ns);
+	places_forget(&f->places, process);
+	return err ? err : f->packets.out.err;
+}
+
 static const struct sink_ops perfetto_ops = {
+	.forget = perfetto_forget,
 	.events = perfetto_events,
 	.flush = perfetto_flush,
 	.ready = perfetto_ready,

@@ -127,6 +127,16 @@ void places_drop_process(struct places *l, struct perfetto_process *p)
 	free(ptrmap_take(&l->processes, p->process));
 }
 
+void places_forget(struct places *l, uint32_t process)
+{
+	struct perfetto_process *p = ptrmap_get(&l->processes, process);
+	if (p)
+		places_drop_process(l, p);
+	for (unsigned i = 0; i < RECENT_NAMES; i++)
+		if (l->recent[i].process == process)
+			l->recent[i].kind = 0;
+}
+
 static struct lane *make_lane(struct places *l, const struct ebt_event *ev)
 {
 	struct perfetto_process *process = places_process(l, ev->process);

@@ -68,6 +68,8 @@ struct perfetto_process *places_process(struct places *l, uint32_t process);
 /* Tells the names that have changed since their processes' last events. */
 void places_follow_names(struct places *l);
 void places_drop_process(struct places *l, struct perfetto_process *p);
+/* Drops whatever is kept of a process whose index will mean another. Its lanes are gone. */
+void places_forget(struct places *l, uint32_t process);
 /* The event's domain or thread, of which `t` is the track of the phases. NULL: -ENOMEM. */
 struct lane *places_lane(struct places *l, struct track *t, const struct ebt_event *ev);
 void places_drop_lane(struct lane *lane);

@@ -16,8 +16,47 @@ void rows_init(struct rows *r, const struct session *s)
 void rows_done(struct rows *r)
 {
 	ptrmap_free(&r->spans);
+	ptrmap_free(&r->tids);
 	map_done(&r->known);
 	map_done(&r->names);
+}
+
+/* The rows of one process. */
+struct row_tids {
+	uint32_t count, cap;
+	uint32_t tid[];
+};
+
+static int note_tid(struct rows *r, uint32_t pid, uint32_t tid)
+{
+	struct row_tids *t = ptrmap_get(&r->tids, pid);
+	if (!t || t->count == t->cap) {
+		uint32_t count = t ? t->count : 0, cap = t ? 2 * t->cap : 4;
+		struct row_tids *more = malloc(sizeof(*t) + cap * sizeof(t->tid[0]));
+		if (!more || ptrmap_set(&r->tids, pid, more)) {
+			free(more);
+			return -ENOMEM;
+		}
+		more->count = count;
+		more->cap = cap;
+		if (t)
+			memcpy(more->tid, t->tid, count * sizeof(t->tid[0]));
+		free(t);
+		t = more;
+	}
+	t->tid[t->count++] = tid;
+	return 0;
+}
+
+void rows_forget(struct rows *r, uint32_t pid)
+{
+	struct row_tids *t = ptrmap_take(&r->tids, pid);
+	for (uint32_t i = 0; t && i < t->count; i++) {
+		r->recent[(pid * 31 + t->tid[i]) % ROWS_RECENT].number = 0;
+		map_delete(&r->known, (uint64_t)pid << 32 | t->tid[i]);
+	}
+	free(t);
+	map_delete(&r->names, pid);
 }
 
 const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret_new)
@@ -30,6 +69,10 @@ const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret
 	if (!number)
 		return NULL;
 	*ret_new = !*number;
+	if (*ret_new && note_tid(r, pid, tid)) {
+		map_delete(&r->known, (uint64_t)pid << 32 | tid);
+		return NULL;
+	}
 	if (*ret_new)
 		*number = ++r->count;
 	*recent = (struct row){.pid = pid, .tid = tid, .number = (uint32_t)*number};

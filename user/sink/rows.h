@@ -6,7 +6,7 @@
  * module numbers and names rows and processes, the same for every format made for a viewer, and
  * tells when one is new, so that it is named before its first event.
  *
- * It keeps a few bytes a row for the run: as many as there are domains and threads, not events.
+ * It keeps a few bytes a row while its process lives: as many as there are domains and threads.
  */
 #ifndef SINK_ROWS_H
 #define SINK_ROWS_H
@@ -30,11 +30,14 @@ struct row {
 	uint32_t number;   /* from 1, in order of appearance; 0: free */
 };
 
+struct row_tids;
+
 struct rows {
 	const struct session *session;
-	struct map known;   /* pid << 32 | tid → number */
-	PTRMAP(char) spans; /* by the number of a track: its name, allocated */
-	struct map names;   /* pid → hash of what its process was called last */
+	struct map known;	      /* pid << 32 | tid → number */
+	PTRMAP(char) spans;	      /* by the number of a track: its name, allocated */
+	struct map names;	      /* pid → hash of what its process was called last */
+	PTRMAP(struct row_tids) tids; /* by pid: its rows */
 	struct row recent[ROWS_RECENT];
 	uint32_t count;
 };
@@ -54,6 +57,8 @@ void rows_init(struct rows *r, const struct session *s);
 void rows_done(struct rows *r);
 /* The row with these numbers; *ret_new: it was not known before. NULL: -ENOMEM. */
 const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret_new);
+/* Forgets the rows and the name of a process that has ended; its pid may come again. */
+void rows_forget(struct rows *r, uint32_t pid);
 /* "domain 3", "thread 4711", "lost events (domain 3)". */
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 

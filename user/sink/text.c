@@ -392,7 +392,14 @@ static void text_free(struct sink *k)
 	free(t);
 }
 
+static int text_forget(struct sink *k, uint32_t process)
+{
+	forget_process((struct text *)k, process);
+	return 0;
+}
+
 static const struct sink_ops text_ops = {
+	.forget = text_forget,
 	.events = text_events,
 	.flush = text_flush,
 	.ready = text_ready,

@@ -215,6 +215,7 @@ static uint64_t count_foreign(void *ctx, uint32_t key)
 static void set_targets(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
+	s->in.targets.processes = &s->in.session->processes;
 	s->in.targets.unwatched = tell_unwatched;
 	s->in.targets.ctx = s;
 	s->in.targets.hold = opt->hold;

@@ -87,6 +87,7 @@ struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t p
 	target->parent = EBT_NO_SLOT;
 	bpf_files_init(&target->files);
 	t->slot[slot] = target;
+	processes_ref(t->processes, process);
 	return target;
 }
 
@@ -232,7 +233,7 @@ void bpf_targets_scan_young(struct bpf_targets *t)
 	}
 	t->youngs = left;
 	if (t->unwatched)
-		bpf_unseen_tell(&t->unseen, &t->by, t->unwatched, t->ctx);
+		bpf_unseen_tell(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
 }
 
 /* Its program ended at end_ns: if it was never scanned all of it was missed. */
@@ -253,7 +254,7 @@ static void tell_unwatched_life(struct bpf_targets *t, const struct bpf_target *
 	if (had > 0)
 		t->unwatched(t->ctx, life.process, life.born_ns, life.end_ns);
 	else if (had == -ENOENT)
-		bpf_unseen_add(&t->unseen, &life);
+		bpf_unseen_add(&t->unseen, t->processes, &life);
 }
 
 void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts,
@@ -318,21 +319,22 @@ void bpf_targets_release(struct bpf_targets *t,
 		t->slot[target->slot] = NULL;
 		bpf_targets_put_back(t, target->slot);
 		forget_path(target);
+		processes_unref(t->processes, target->process);
 		free(target);
 	}
 	t->ends = left;
 }
 
-static void tell_unknown(struct bpf_unseen *u)
+static void tell_unknown(struct bpf_targets *t)
 {
-	uint32_t n = bpf_unseen_unknown(u);
+	uint32_t n = bpf_unseen_unknown(&t->unseen);
 	if (n)
 		log_at(LOG_NORMAL,
 		       "%u programs ended before they could be looked into, and their files are "
 		       "not "
 		       "found any more: whether there was something to trace in them is not known",
 		       n);
-	bpf_unseen_done(u);
+	bpf_unseen_done(&t->unseen, t->processes);
 }
 
 void bpf_targets_detach(struct bpf_targets *t)
@@ -348,8 +350,8 @@ void bpf_targets_detach(struct bpf_targets *t)
 			bpf_targets_end(t, target);
 	}
 	if (t->unwatched)
-		bpf_unseen_tell(&t->unseen, &t->by, t->unwatched, t->ctx);
-	tell_unknown(&t->unseen);
+		bpf_unseen_tell(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+	tell_unknown(t);
 	bpf_links_close_shared(&t->by.links, &t->by.env);
 }
 
@@ -365,7 +367,7 @@ void bpf_targets_done(struct bpf_targets *t)
 	free(t->free);
 	free(t->young);
 	free(t->ended);
-	bpf_unseen_done(&t->unseen);
+	bpf_unseen_done(&t->unseen, t->processes);
 	map_done(&t->by_pid);
 	*t = (struct bpf_targets){0};
 }

@@ -42,6 +42,7 @@ struct bpf_target {
 };
 
 struct bpf_targets {
+	struct processes *processes; /* the registry, which is referred to for each target */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 	void *ctx;

@@ -7,7 +7,7 @@
 
 #define MAX_LIVES 256
 
-void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life)
+void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life)
 {
 	if (!u->life)
 		u->life = calloc(MAX_LIVES, sizeof(*u->life));
@@ -15,12 +15,15 @@ void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life)
 		u->left_out++;
 	if (!u->life)
 		return;
-	if (u->lives == MAX_LIVES)
+	if (u->lives == MAX_LIVES) {
+		processes_unref(ps, u->life[0].process);
 		memmove(u->life, u->life + 1, --u->lives * sizeof(*u->life));
+	}
+	processes_ref(ps, life->process);
 	u->life[u->lives++] = *life;
 }
 
-void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
+void bpf_unseen_tell(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
 		     void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
 		     void *ctx)
 {
@@ -35,12 +38,16 @@ void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
 			fn(ctx, life.process, life.born_ns, life.end_ns);
 		else if (had == -ENOENT)
 			u->life[left++] = life;
+		if (had != -ENOENT)
+			processes_unref(ps, life.process);
 	}
 	u->lives = left;
 }
 
-void bpf_unseen_done(struct bpf_unseen *u)
+void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps)
 {
+	for (uint32_t i = 0; i < u->lives; i++)
+		processes_unref(ps, u->life[i].process);
 	free(u->life);
 	*u = (struct bpf_unseen){0};
 }

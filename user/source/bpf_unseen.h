@@ -7,6 +7,7 @@
 #ifndef SOURCE_BPF_UNSEEN_H
 #define SOURCE_BPF_UNSEEN_H
 
+#include "core/processes.h"
 #include "source/bpf_files.h"
 
 struct bpf_life {
@@ -22,9 +23,10 @@ struct bpf_unseen {
 	uint32_t known_files; /* when they were last asked about */
 };
 
-void bpf_unseen_add(struct bpf_unseen *u, const struct bpf_life *life);
+/* All take the registry of the processes, which is referred to for each life that is kept. */
+void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life);
 /* Calls fn for each of which it has become known since the last call that something was missed. */
-void bpf_unseen_tell(struct bpf_unseen *u, const struct bpf_scanner *by,
+void bpf_unseen_tell(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
 		     void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
 		     void *ctx);
 /* Those of which it is not known whether something was missed. */
@@ -32,6 +34,6 @@ static inline uint32_t bpf_unseen_unknown(const struct bpf_unseen *u)
 {
 	return u->lives + u->left_out;
 }
-void bpf_unseen_done(struct bpf_unseen *u);
+void bpf_unseen_done(struct bpf_unseen *u, struct processes *ps);
 
 #endif

@@ -33,7 +33,7 @@ struct capture_source {
 	struct capture_stacks stacks; /* of the block that is read */
 	/* What pids and incarnations of the file are in the session's registry. */
 	struct map current;		 /* pid → index of the incarnation that is meant now */
-	struct map incarnations;	 /* pid << 32 | ordinal → index */
+	struct map incarnations;	 /* pid << 32 | number → index */
 	uint32_t last_pid, last_process; /* events of one process come in runs */
 	bool held;	/* item waits until the events before it have been consumed */
 	bool delivered; /* events that may not have been consumed yet */
@@ -97,9 +97,9 @@ static int enter(struct capture_source *s, const struct capture_incarnation *i, 
 	*ret = PROCESS_UNKNOWN;
 	if (!i->pid || !may_keep(s, sizeof(struct process) + ITEM_BYTES))
 		return 0;
-	if (!i->ordinal && !i->start_known)
+	if (!i->number)
 		return processes_of(ps, i->pid, ret);
-	if (i->ordinal) /* what it meant by the pid before has ended */
+	if (map_get(&s->current, i->pid)) /* what it meant by the pid before has ended */
 		processes_end(ps, processes_find(ps, i->pid));
 	return processes_begin(ps, i->pid, &start, ret);
 }
@@ -107,7 +107,7 @@ static int enter(struct capture_source *s, const struct capture_incarnation *i, 
 /* From here on the file means this incarnation by its pid. 0 or -ENOMEM. */
 static int restore_incarnation(struct capture_source *s, const struct capture_incarnation *i)
 {
-	uint64_t key = (uint64_t)i->pid << 32 | i->ordinal;
+	uint64_t key = (uint64_t)i->pid << 32 | i->number;
 	const uint64_t *known = map_get(&s->incarnations, key);
 	uint32_t process = known ? (uint32_t)*known : PROCESS_UNKNOWN;
 	int err = known ? 0 : enter(s, i, &process);
@@ -118,6 +118,7 @@ static int restore_incarnation(struct capture_source *s, const struct capture_in
 		if (!value)
 			return -ENOMEM;
 		*value = process;
+		processes_ref(&s->session->processes, process);
 	}
 	uint64_t *current = process ? map_put(&s->current, i->pid) : map_get(&s->current, i->pid);
 	if (process && !current)

@@ -10,8 +10,9 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "core/kinds.h"
+#include "source/ring_damages.h"
 #include "source/ring_file.h"
-#include "source/ring_lane.h"
+#include "source/ring_lanes.h"
 #include "source/ring_losses.h"
 
 /* Stores of the writer may become visible this much after a clock read that follows them. */
@@ -25,12 +26,13 @@ struct ring_source {
 	struct source base;
 	struct session *session;
 	struct ring_budget budget;
-	struct ring_file **files; /* all there ever were */
-	struct ring_file **open;  /* those that are not finished */
+	struct ring_file **files; /* of which something is still to be taken, or to be read */
+	struct ring_file **open;  /* those that are not finished: something is to be taken */
 	uint32_t file_count, file_cap, open_count;
-	struct map live_files;	  /* process → how many */
-	struct ring_lane **lanes; /* NULL: lane 0, and those that have ended */
-	uint32_t lane_cap;
+	uint32_t added;		     /* files that there ever were */
+	struct ring_damages damages; /* of those that are no more */
+	struct map live_files;	     /* process → how many */
+	struct ring_lanes lanes;     /* but lane 0 */
 	uint64_t safe_ns;
 	struct ring_fill fill;
 	bool stopped, follows; /* follows: has had a live file, more may come */
@@ -49,24 +51,19 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 {
 	struct ring_watch *w = &f->rings[domain];
 	if (w->lane) {
-		*ret = s->lanes[w->lane - 1];
+		*ret = s->lanes.lane[w->lane - 1];
 		return 0;
 	}
-	if (s->base.lanes >= s->lane_cap) {
-		uint32_t cap = s->lane_cap ? 2 * s->lane_cap : 16;
-		struct ring_lane **lanes = realloc(s->lanes, cap * sizeof(struct ring_lane *));
-		if (!lanes)
-			return -ENOMEM;
-		s->lanes = lanes;
-		s->lane_cap = cap;
-	}
-	int err = ring_lane_new(f->cursor, domain, &s->budget, ret);
+	int err = ring_lanes_reserve(&s->lanes);
+	if (!err)
+		err = ring_lane_new(f->cursor, domain, &s->budget, ret);
 	if (err)
 		return err;
 	(*ret)->file = f;
 	f->lanes++;
-	s->lanes[s->base.lanes++] = *ret;
-	w->lane = s->base.lanes;
+	uint32_t lane = ring_lanes_put(&s->lanes, *ret);
+	s->base.lanes = s->lanes.count;
+	w->lane = lane + 1;
 	return 0;
 }
 
@@ -138,7 +135,7 @@ static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_n
 	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++) {
 		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
-		int err = ring_lane_take(s->lanes[f->rings[d].lane - 1], f->cursor, d);
+		int err = ring_lane_take(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d);
 		if (err)
 			return err;
 	}
@@ -149,10 +146,15 @@ static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_n
 
 static void close_if_done(struct ring_source *s, struct ring_file *f)
 {
-	if (!f->finished || f->lanes || !f->cursor)
+	if (!f->finished || f->lanes)
 		return;
-	ring_file_close(f);
+	if (f->damage.count && !ring_damages_keep(&s->damages, f->number, &f->damage))
+		f->name = NULL;
 	ring_budget_give(&s->budget, f->bytes);
+	s->files[f->place] = s->files[--s->file_count];
+	s->files[f->place]->place = f->place;
+	processes_unref(&s->session->processes, f->process);
+	ring_file_free(f);
 }
 
 /* Nothing more will be taken of files that are finished. */
@@ -198,8 +200,13 @@ static int ring_poll(struct source *base)
 	else if (live)
 		s->safe_ns = safe - STORE_SLACK_NS - RING_SLACK_NS;
 	else
-		s->safe_ns = s->file_count ? UINT64_MAX : now_ns() - RING_SLACK_NS;
+		s->safe_ns = s->added ? UINT64_MAX : now_ns() - RING_SLACK_NS;
 	return 0;
+}
+
+static bool ring_begins_again(struct source *base, uint32_t *ret)
+{
+	return ring_lanes_begins_again(&of(base)->lanes, ret);
 }
 
 static int finish_event(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
@@ -224,15 +231,14 @@ static int read_losses(struct ring_source *s, struct ebt_event *ev, size_t cap)
 	size_t n = ring_losses_read(&s->losses, s->safe_ns, ev, cap);
 	if (n)
 		return (int)n;
-	bool more_files = !s->stopped && (s->follows || !s->file_count);
+	bool more_files = !s->stopped && (s->follows || !s->added);
 	return s->losses.count || s->open_count || more_files ? -EAGAIN : 0;
 }
 
 static int end_lane(struct ring_source *s, uint32_t index)
 {
-	struct ring_file *f = s->lanes[index]->file;
-	ring_lane_free(s->lanes[index]);
-	s->lanes[index] = NULL;
+	struct ring_file *f = s->lanes.lane[index]->file;
+	ring_lanes_end(&s->lanes, index);
 	f->lanes--;
 	close_if_done(s, f);
 	return 0;
@@ -249,7 +255,7 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 	struct ring_source *s = of(base);
 	if (!index)
 		return read_losses(s, ev, cap);
-	struct ring_lane *lane = s->lanes[index];
+	struct ring_lane *lane = s->lanes.lane[index];
 	size_t n = 0;
 	while (lane && n < cap) {
 		const void *payload;
@@ -285,7 +291,7 @@ static bool has_rest(const struct ring_lane *lane)
 static uint64_t ring_horizon(struct source *base, uint32_t index)
 {
 	const struct ring_source *s = of(base);
-	const struct ring_lane *lane = index ? s->lanes[index] : NULL;
+	const struct ring_lane *lane = index ? s->lanes.lane[index] : NULL;
 	bool waits = lane && has_rest(lane) && lane->last_ns < s->safe_ns;
 	return waits ? lane->last_ns : s->safe_ns;
 }
@@ -294,8 +300,8 @@ static int ring_stop(struct source *base)
 {
 	struct ring_source *s = of(base);
 	s->stopped = true;
-	for (uint32_t i = 0; i < s->file_count; i++)
-		s->files[i]->live = false;
+	for (uint32_t i = 0; i < s->open_count; i++)
+		s->open[i]->live = false;
 	int err = ring_poll(base);
 	s->safe_ns = UINT64_MAX; /* also of a ring that cannot be read any more */
 	return err;
@@ -304,12 +310,11 @@ static int ring_stop(struct source *base)
 static void ring_free(struct source *base)
 {
 	struct ring_source *s = of(base);
-	for (uint32_t i = 1; i < s->base.lanes; i++)
-		ring_lane_free(s->lanes[i]);
+	ring_lanes_done(&s->lanes);
 	for (uint32_t i = 0; i < s->file_count; i++)
 		ring_file_free(s->files[i]);
+	ring_damages_done(&s->damages);
 	map_done(&s->live_files);
-	free(s->lanes);
 	free(s->files);
 	free(s->open);
 	free(s);
@@ -317,6 +322,7 @@ static void ring_free(struct source *base)
 
 static const struct source_ops ring_ops = {
 	.poll = ring_poll,
+	.begins_again = ring_begins_again,
 	.read = ring_read,
 	.horizon = ring_horizon,
 	.stop = ring_stop,
@@ -332,7 +338,8 @@ int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_so
 	s->session = session;
 	s->budget.left = buffer_bytes > LEAST_BYTES ? buffer_bytes : LEAST_BYTES;
 	s->budget.reserve = s->budget.left / 4;
-	s->base.lanes = 1;
+	ring_lanes_init(&s->lanes);
+	s->base.lanes = s->lanes.count;
 	s->safe_ns = now_ns() - RING_SLACK_NS;
 	*ret = s;
 	return 0;
@@ -391,7 +398,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 		    bool live)
 {
 	struct process *p = processes_announce(&s->session->processes, process);
-	uint64_t *count = map_put(&s->live_files, process);
+	uint64_t unused = 0, *count = live ? map_put(&s->live_files, process) : &unused;
 	if (!count || !has_room(s)) {
 		ebt_cursor_close(c);
 		return -ENOMEM;
@@ -419,6 +426,9 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	*count += live;
 	s->follows |= live;
 	ring_file_describe(f, p);
+	f->number = s->added++;
+	f->place = s->file_count;
+	processes_ref(&s->session->processes, process);
 	s->files[s->file_count++] = f;
 	s->open[s->open_count++] = f;
 	return tell_repairs(s, f);
@@ -448,14 +458,15 @@ void ring_source_pace(struct ring_source *s, struct ring_pace *ret)
 
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret)
 {
-	while (*at < s->file_count) {
-		const struct ring_file *f = s->files[(*at)++];
-		if (!f->damage.count)
-			continue;
-		*ret = f->damage;
-		return true;
-	}
-	return false;
+	struct file_damage best = {0};
+	ring_damages_pick_kept(&s->damages, &best, *at);
+	for (uint32_t i = 0; i < s->file_count; i++)
+		ring_damages_pick(&best, *at, s->files[i]->number, &s->files[i]->damage);
+	if (!best.damage.count)
+		return false;
+	*at = best.number + 1;
+	*ret = best.damage;
+	return true;
 }
 
 void ring_source_ringless_seen(struct ring_source *s)

@@ -22,6 +22,7 @@
 #include "core/session.h"
 #include "core/source.h"
 #include "source/cursor.h"
+#include "source/ring_damages.h"
 
 #define RING_SLACK_NS 50000000ull
 
@@ -61,14 +62,6 @@ struct ring_pace {
 };
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 
-/* The first damage that was found in a file, and how many there are. */
-struct ring_damage {
-	const char *name; /* of the file; valid as long as the source */
-	uint64_t offset;
-	const char *expected;	 /* static; NULL: fault says it */
-	struct ring_fault fault; /* of a field of the file's header */
-	uint64_t count;
-};
 /* The damage of the next file that has any, from *at (first 0) on; false: no more. */
 bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_damage *ret);
 

@@ -47,21 +47,13 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 	return 0;
 }
 
-void ring_file_close(struct ring_file *f)
-{
-	ebt_cursor_close(f->cursor);
-	free(f->rings);
-	free(f->named);
-	f->cursor = NULL;
-	f->rings = NULL;
-	f->named = NULL;
-}
-
 void ring_file_free(struct ring_file *f)
 {
 	if (!f)
 		return;
-	ring_file_close(f);
+	ebt_cursor_close(f->cursor);
+	free(f->rings);
+	free(f->named);
 	free(f->name);
 	free(f);
 }

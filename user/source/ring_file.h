@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One ring file of the ring source: where its rings are, how old what may still come from each of
- * them is, and what of the file is damaged. Its memory is given back as soon as the last of its
- * lanes has ended; what is told at the end of the run (name, damage) stays.
+ * them is, and what of the file is damaged.
  */
 #ifndef SOURCE_RING_FILE_H
 #define SOURCE_RING_FILE_H
@@ -21,10 +20,12 @@ struct ring_watch {
 };
 
 struct ring_file {
-	struct ebt_cursor *cursor; /* NULL once closed */
+	struct ebt_cursor *cursor;
 	char *name;
-	struct ring_damage damage; /* count 0: none yet */
+	struct ring_damage damage; /* count 0: none yet; its name is ours */
 	uint32_t process;
+	uint32_t number; /* in order of addition */
+	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_look;
 	uint64_t began_ns; /* of a live file: nothing older was handed out when it was added */
 	uint32_t lanes;	   /* that have not ended */
@@ -46,7 +47,6 @@ size_t ring_file_bytes(const struct ebt_cursor *c);
 /* `c` is owned from here on, also on failure. 0 or -ENOMEM. */
 int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
 		  struct ring_file **ret);
-void ring_file_close(struct ring_file *f); /* gives back all but what is told at the end */
 void ring_file_free(struct ring_file *f);
 
 /* Looks where every ring is. False: the file can be read no more, which is noted as damage. */

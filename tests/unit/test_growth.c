@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * 100,000 short processes go through merge, join and every sink: what is kept follows those that live,
+ * not those that have ever been.
+ */
+#include "base/clock.h"
+#include "core/pump.h"
+#include "sink/chrome.h"
+#include "sink/ebt.h"
+#include "sink/fxt.h"
+#include "sink/ndjson.h"
+#include "sink/perfetto.h"
+#include "sink/text.h"
+#include "tests/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <unistd.h>
+
+#define PROCESSES 100000
+#define AT_ONCE	  50
+#define EVENTS	  8 /* of a process: begins and ends of a phase, a span, a counter, its end */
+#define STEP_NS	  3000000000ull
+
+/* A source of which each lane is one process after the other, AT_ONCE at the same time. */
+struct brood {
+	struct source base;
+	struct session *session;
+	uint64_t
+		ts; /* of the generation under way: far apart, so that each is gone with the next */
+	uint32_t process[AT_ONCE];
+	uint32_t made, read[AT_ONCE];
+	bool stopped;
+};
+
+static int brood_poll(struct source *base)
+{
+	struct brood *b = (struct brood *)base;
+	struct processes *ps = &b->session->processes;
+	for (unsigned i = 0; i < AT_ONCE; i++)
+		if (b->process[i] && b->read[i] < EVENTS)
+			return 0;
+	for (unsigned i = 0; i < AT_ONCE; i++) {
+		if (b->process[i]) {
+			processes_end(ps, b->process[i]);
+			processes_unref(ps, b->process[i]);
+			b->process[i] = PROCESS_UNKNOWN;
+		}
+		if (b->made == PROCESSES)
+			continue;
+		uint32_t pid = 100 + b->made++ % 30000;
+		if (processes_begin(ps, pid, NULL, &b->process[i]))
+			return -ENOMEM;
+		processes_ref(ps, b->process[i]);
+		struct process *p = processes_announce(ps, b->process[i]);
+		snprintf(p->comm, sizeof(p->comm), "program %u", b->made % 3);
+		if (processes_set_user_name(ps, b->process[i], 1, "a span"))
+			return -ENOMEM;
+		b->read[i] = 0;
+	}
+	b->ts += STEP_NS;
+	b->stopped = !b->process[0];
+	return 0;
+}
+
+static int brood_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	static const struct {
+		uint16_t kind;
+		uint32_t id;
+	} story[EVENTS] = {{EBT_BEGIN, 1},    {EBT_COUNTER, 2}, {EBT_SPAN_BEGIN, 1}, {EBT_BEGIN, 3},
+			   {EBT_SPAN_END, 1}, {EBT_END, 3},	{EBT_UNIT, 1},	     {EBT_END, 1}};
+	struct brood *b = (struct brood *)base;
+	size_t n = 0;
+	for (; b->process[lane] && n < cap && b->read[lane] < EVENTS; n++) {
+		uint32_t i = b->read[lane]++;
+		ev[n] = (struct ebt_event){.ts = b->ts + 1000 * i + lane,
+					   .pos = 4 * i,
+					   .process = b->process[lane],
+					   .kind = story[i].kind,
+					   .id = story[i].id,
+					   .domain = (uint16_t)(lane % 3),
+					   .cpu = EBT_NO_CPU,
+					   .seq = i,
+					   .size = 4,
+					   .flags = EBT_F_RING | EBT_F_SEQ};
+	}
+	return n ? (int)n : b->stopped ? 0 : -EAGAIN;
+}
+
+static uint64_t brood_horizon(struct source *base, uint32_t lane)
+{
+	struct brood *b = (struct brood *)base;
+	return b->stopped ? UINT64_MAX : b->ts + (b->read[lane] < EVENTS ? 0 : STEP_NS);
+}
+
+static int brood_stop(struct source *base)
+{
+	((struct brood *)base)->stopped = true;
+	return 0;
+}
+
+static const struct source_ops brood_ops = {
+	.poll = brood_poll, .read = brood_read, .horizon = brood_horizon, .stop = brood_stop};
+
+static int (*const formats[])(const struct session *s, int fd, struct sink **ret) = {
+	text_new, ndjson_new, chrome_new, fxt_new, perfetto_new, ebt_new};
+#define FORMATS (sizeof(formats) / sizeof(*formats))
+
+struct most {
+	uint32_t entries, lanes;
+	size_t bytes;
+};
+
+static void note_most(struct most *m, const struct processes *ps, size_t bytes)
+{
+	m->entries = ps->count > m->entries ? ps->count : m->entries;
+	m->lanes = ps->lane_count > m->lanes ? ps->lane_count : m->lanes;
+	m->bytes = bytes > m->bytes ? bytes : m->bytes;
+}
+
+int main(void)
+{
+	struct session *s;
+	struct pump *pump;
+	struct sink *k[FORMATS];
+	int fd = open("/dev/null", O_WRONLY | O_CLOEXEC), moved;
+	if (session_new(&s) || pump_new(s, &pump))
+		return 1;
+	for (unsigned i = 0; i < FORMATS; i++)
+		if (formats[i](s, fd, &k[i]) || pump_add_sink(pump, k[i]))
+			return 1;
+	struct brood b = {
+		.base = {.ops = &brood_ops, .lanes = AT_ONCE}, .session = s, .ts = now_ns()};
+	if (pump_add_source(pump, &b.base))
+		return 1;
+	struct most early = {0}, late = {0};
+	for (unsigned n = 0; (moved = pump_step(pump)) > 0 || moved == -EAGAIN; n++)
+		note_most(b.made < PROCESSES / 10 ? &early : &late, &s->processes,
+			  n % 64 ? 0 : mallinfo2().uordblks);
+	ok(!moved && b.made == PROCESSES && s->totals.events == (uint64_t)EVENTS * PROCESSES &&
+		   !s->totals.lost_events,
+	   "100,000 processes come and go, and each of their events is delivered");
+	ok(late.entries < 8 * AT_ONCE && late.lanes < 8 * AT_ONCE,
+	   "the registry has entries and lanes for those that live (%u, %u)", late.entries,
+	   late.lanes);
+	/* Output that is on its way comes and goes; what is kept of each would add up to more. */
+	ok(late.bytes < early.bytes + (2u << 20),
+	   "and nobody else keeps anything of one that is gone (%zu bytes, then %zu)", early.bytes,
+	   late.bytes);
+	for (unsigned i = 0; i < FORMATS; i++) {
+		sink_end(k[i]);
+		sink_free(k[i]);
+	}
+	pump_free(pump);
+	session_free(s);
+	close(fd);
+	return tap_done();
+}
