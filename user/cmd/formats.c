@@ -42,12 +42,12 @@ static int make_ebt(struct session *s, int fd, struct sink **ret)
 }
 
 static const struct format formats[] = {
-	{"text", ".txt .log", false, make_text},
-	{"ndjson", ".ndjson .jsonl", false, make_ndjson},
-	{"perfetto", ".pftrace .perfetto-trace .perfetto", true, make_perfetto},
-	{"chrome", ".json .chrome", false, make_chrome},
-	{"fxt", ".fxt", true, make_fxt},
-	{"ebt", ".ebt", true, make_ebt},
+	{"text", ".txt .log", FORMAT_LINES, make_text},
+	{"ndjson", ".ndjson .jsonl", 0, make_ndjson},
+	{"perfetto", ".pftrace .perfetto-trace .perfetto", FORMAT_BINARY, make_perfetto},
+	{"chrome", ".json .chrome", 0, make_chrome},
+	{"fxt", ".fxt", FORMAT_BINARY, make_fxt},
+	{"ebt", ".ebt", FORMAT_BINARY | FORMAT_CAPTURE, make_ebt},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))
@@ -70,7 +70,7 @@ static bool has_suffix(const struct format *f, const char *suffix, size_t len)
 
 const struct format *format_of_path(const char *path)
 {
-	const char *dot = strrchr(path, '.');
+	const char *dot = path ? strrchr(path, '.') : NULL;
 	for (unsigned i = 0; dot && !strchr(dot, '/') && i < FORMATS; i++)
 		if (has_suffix(&formats[i], dot, strlen(dot)))
 			return &formats[i];

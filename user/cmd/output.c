@@ -332,17 +332,15 @@ static int make_format(const void *ctx, struct session *s, int fd, struct sink *
 int output_open(struct output *out, const struct opts *o, struct session *s)
 {
 	bool to_stdout = !o->output || !strcmp(o->output, "-");
-	const struct format *f = o->format   ? o->format
-				 : to_stdout ? format_named("text")
-					     : format_of_path(o->output);
-	if (f->binary && to_stdout && isatty(STDOUT_FILENO)) {
+	const struct format *f = o->format ? o->format : format_of_path(o->output);
+	if (f->traits & FORMAT_BINARY && to_stdout && isatty(STDOUT_FILENO)) {
 		complain("%s is not for a terminal; try: -o FILE", f->name);
 		return EXIT_USAGE;
 	}
 	struct output_maker m = {.make = make_format, .ctx = f, .fd = STDOUT_FILENO};
 	int status = open_sink(out, o, s, &m, to_stdout ? NULL : o->output);
 	out->format = f->name;
-	out->is_capture = !strcmp(f->name, "ebt");
+	out->is_capture = f->traits & FORMAT_CAPTURE;
 	return status;
 }
 

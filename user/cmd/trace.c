@@ -89,11 +89,8 @@ static int refuse_word(const struct opts *o)
 
 static int check_time(const struct opts *o)
 {
-	bool to_stdout = !o->output || !strcmp(o->output, "-");
-	const struct format *f = o->format   ? o->format
-				 : to_stdout ? format_named("text")
-					     : format_of_path(o->output);
-	if (!o->time_given || !strcmp(f->name, "text"))
+	const struct format *f = o->format ? o->format : format_of_path(o->output);
+	if (!o->time_given || f->traits & FORMAT_LINES)
 		return 0;
 	complain("--time is for text; %s has times of its own", f->name);
 	return EXIT_USAGE;

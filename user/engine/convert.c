@@ -15,8 +15,8 @@
 #define SIGNAL_GRACE_NS 1000000000ull
 /* An output that cannot accept more is asked again after so long. */
 #define OUTPUT_WAIT_NS 1000000
-/* Nothing to do until a descriptor or a timer ends the wait. */
-#define IDLE_NS 1000000000
+/* Nothing to do until more comes; a step of the pump also tells the sink the time. */
+#define IDLE_NS 10000000
 
 struct convert {
 	struct engine *engine;
