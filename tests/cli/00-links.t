@@ -7,7 +7,6 @@
 
 # Circles that are still to be undone: the include or call of each that has to go.
 known_circles='
-user/cmd/info_capture user/cmd/info
 user/cmd/list_binary user/cmd/list
 user/cmd/list_events user/cmd/list
 user/proc/machine user/proc/elf

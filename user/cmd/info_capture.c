@@ -1,60 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * ebtrace info of a capture: it is read to its end as any command reads it, into a sink that counts.
- */
-#include <errno.h>
+/* ebtrace info of a capture. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include "cmd/commands.h"
-#include "cmd/info.h"
-#include "cmd/message.h"
+#include "cmd/info_print.h"
 #include "cmd/print.h"
 #include "core/loss.h"
 #include "core/names.h"
-#include "engine/convert.h"
-#include "source/capture.h"
 
-struct census {
-	struct sink base;
-	uint64_t count[EBT_KINDS];
-};
-
-struct contents {
-	const char *name;
-	const struct session *session;
-	const struct census *census;
-	const struct capture_source *capture;
-	const struct process **processes; /* by pid */
-	size_t process_count;
-};
-
-static int census_events(struct sink *k, const struct ebt_event *ev, size_t n)
-{
-	struct census *c = (struct census *)k;
-	for (size_t i = 0; i < n; i++)
-		c->count[ev[i].kind % EBT_KINDS]++;
-	return 0;
-}
-
-static int census_end(struct sink *k)
-{
-	(void)k;
-	return 0;
-}
-
-static void census_free(struct sink *k)
-{
-	(void)k;
-}
-
-static const struct sink_ops census_ops = {
-	.events = census_events,
-	.end = census_end,
-	.free = census_free,
+/* All processes of the session, by pid. */
+struct process_list {
+	const struct process **process;
+	size_t count;
 };
 
 static int by_pid(const void *a, const void *b)
@@ -63,26 +20,26 @@ static int by_pid(const void *a, const void *b)
 	return ((*p)->pid > (*q)->pid) - ((*p)->pid < (*q)->pid);
 }
 
-static int list_processes(struct contents *r)
+static void list_processes(const struct session *session, struct process_list *r)
 {
-	const struct processes *ps = &r->session->processes;
+	const struct processes *ps = &session->processes;
 	const struct process *p = NULL;
 	size_t n = 0;
 	while ((p = processes_next(ps, p)))
 		n++;
-	r->processes = calloc(n + 1, sizeof(struct process *));
-	if (!r->processes)
-		return -ENOMEM;
-	while ((p = processes_next(ps, p)))
-		r->processes[r->process_count++] = p;
-	qsort(r->processes, n, sizeof(struct process *), by_pid);
-	return 0;
+	*r = (struct process_list){.process = calloc(n + 1, sizeof(struct process *))};
+	while (r->process && (p = processes_next(ps, p)))
+		r->process[r->count++] = p;
+	if (r->count)
+		qsort(r->process, r->count, sizeof(struct process *), by_pid);
 }
 
-static void print_processes(const struct contents *r)
+static void print_processes(const struct session *session)
 {
-	for (size_t i = 0; i < r->process_count; i++) {
-		const struct process *p = r->processes[i];
+	struct process_list list;
+	list_processes(session, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct process *p = list.process[i];
 		print("  process    %" PRIu32, p->pid);
 		if (*p->comm)
 			print(", %s", p->comm);
@@ -92,33 +49,34 @@ static void print_processes(const struct contents *r)
 			print(", runtime %s", p->runtime);
 		print("\n");
 	}
+	free(list.process);
 }
 
-static void print_damage(const struct contents *r)
+static void print_damage(const struct input_info *i, const struct session *session)
 {
-	const struct capture_fault *f = capture_source_fault(r->capture);
-	if (f)
+	const struct capture_fault *f = &i->fault;
+	if (f->count)
 		print("  damage     %" PRIu64 " places, at byte %" PRIu64 ": expected %s\n",
 		      f->count, f->offset, f->expected);
-	else if (r->session->totals.damaged)
+	else if (session->totals.damaged)
 		print("  damage     %" PRIu64 " places of what was traced\n",
-		      r->session->totals.damaged);
+		      session->totals.damaged);
 	else
 		print("  damage     none\n");
 }
 
-static void print_text(const struct contents *r)
+void info_capture_text(const struct input_info *i, const struct session *session)
 {
 	char origins[ORIGIN_TEXT_BYTES];
-	const struct totals *t = &r->session->totals;
-	const struct capture_stats *s = capture_source_stats(r->capture);
-	print("%s: capture, version %" PRIu32 ", of %s%s\n", r->name, s->version,
-	      origin_text(r->session->origins, origins),
+	const struct totals *t = &session->totals;
+	const struct capture_stats *s = &i->capture;
+	print("%s: capture, version %" PRIu32 ", of %s%s\n", i->name, s->version,
+	      origin_text(session->origins, origins),
 	      s->whole ? "" : " (interrupted: without its end)");
 	if (!s->whole)
 		print("  recover    'ebtrace FILE -o WHOLE.ebt' writes what it holds, with an "
 		      "end\n");
-	print_processes(r);
+	print_processes(session);
 	print("  events     %" PRIu64 "\n", t->events);
 	if (t->timed)
 		print("  time span  %.6f s, from %" PRIu64 " ns\n",
@@ -132,7 +90,7 @@ static void print_text(const struct contents *r)
 	if (t->unwatched)
 		print("  unwatched  %.3f ms before probes were in place\n",
 		      (double)t->unwatched_ns / 1e6);
-	print_damage(r);
+	print_damage(i, session);
 	print("  size       %" PRIu64 " bytes in %" PRIu64 " blocks, %" PRIu64 " unpacked",
 	      s->file_bytes, s->blocks, s->raw_bytes);
 	if (t->events)
@@ -140,20 +98,22 @@ static void print_text(const struct contents *r)
 	print("\n");
 	const char *sep = "  kinds      ";
 	for (unsigned k = 0; k < EBT_KINDS; k++) {
-		if (!r->census->count[k])
+		if (!i->kinds[k])
 			continue;
-		print("%s%s %" PRIu64, sep, kinds_name((uint16_t)k), r->census->count[k]);
+		print("%s%s %" PRIu64, sep, kinds_name((uint16_t)k), i->kinds[k]);
 		sep = ", ";
 	}
 	if (*sep == ',')
 		print("\n");
 }
 
-static void put_json_processes(struct json *j, const struct contents *r)
+static void put_json_processes(struct json *j, const struct session *session)
 {
+	struct process_list list;
+	list_processes(session, &list);
 	json_key_open(j, "processes", '[');
-	for (size_t i = 0; i < r->process_count; i++) {
-		const struct process *p = r->processes[i];
+	for (size_t i = 0; i < list.count; i++) {
+		const struct process *p = list.process[i];
 		json_open(j, '{');
 		json_key_u64(j, "pid", p->pid);
 		json_key_str(j, "producer", p->producer);
@@ -162,65 +122,40 @@ static void put_json_processes(struct json *j, const struct contents *r)
 		json_close(j, '}');
 	}
 	json_close(j, ']');
+	free(list.process);
 }
 
-static void print_json(const struct contents *r)
+void info_capture_json(const struct input_info *i, const struct session *session)
 {
-	const struct capture_stats *s = capture_source_stats(r->capture);
-	const struct process *p = processes_next(&r->session->processes, NULL);
+	const struct capture_stats *s = &i->capture;
+	const struct process *p = processes_next(&session->processes, NULL);
 	struct json_line line;
 	struct json *j = &line.json;
 	print_json_begin(&line);
 	json_open(j, '{');
-	json_key_str(j, "name", r->name);
+	json_key_str(j, "name", i->name);
 	json_key_str(j, "format", "capture");
 	json_key_u64(j, "version", s->version);
 	char origins[ORIGIN_TEXT_BYTES];
-	json_key_str(j, "source", origin_text(r->session->origins, origins));
+	json_key_str(j, "source", origin_text(session->origins, origins));
 	json_key_str(j, "producer", p ? p->producer : "");
 	json_key_bool(j, "whole", s->whole);
-	put_json_processes(j, r);
-	totals_put_json(j, &r->session->totals, true);
+	put_json_processes(j, session);
+	totals_put_json(j, &session->totals, true);
 	json_key_u64(j, "blocks", s->blocks);
 	json_key_u64(j, "bytes", s->file_bytes);
 	json_key_u64(j, "raw_bytes", s->raw_bytes);
 	json_key_open(j, "kinds", '{');
 	for (unsigned k = 0; k < EBT_KINDS; k++)
-		if (r->census->count[k])
-			json_key_u64(j, kinds_name((uint16_t)k), r->census->count[k]);
+		if (i->kinds[k])
+			json_key_u64(j, kinds_name((uint16_t)k), i->kinds[k]);
 	json_close(j, '}');
 	json_close(j, '}');
 	print_json_end(&line);
 }
 
-int info_capture(struct engine *e, struct loop *l, struct inputs *ins, const struct opts *o)
+bool info_capture_lossy(const struct input_info *i, const struct session *session)
 {
-	struct census census = {.base.ops = &census_ops};
-	e->sink = &census.base;
-	int status = message_status(e, inputs_open(ins));
-	if (status)
-		return status;
-	const struct input *in = inputs_at(ins, 0);
-	struct contents r = {
-		.name = in->name,
-		.session = e->session,
-		.census = &census,
-		.capture = capture_source_of(in->source),
-	};
-	int err = convert_pass(e, l, ins);
-	if (!err)
-		err = list_processes(&r);
-	if (err) {
-		complain("'%s': %s", in->name, strerror(-err));
-		return EXIT_ERROR;
-	}
-	/* Damage is part of what is printed. */
-	if (capture_source_error(r.capture))
-		status = message_status(e, inputs_faults(ins));
-	else
-		(o->json ? print_json : print_text)(&r);
-	free(r.processes);
-	const struct totals *t = &e->session->totals;
-	bool lossy = loss_is_any(t, false) || t->damaged;
-	return !status && o->fail_on_loss && lossy ? EXIT_LOSS : status;
+	(void)i;
+	return loss_is_any(&session->totals, false) || session->totals.damaged;
 }

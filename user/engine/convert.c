@@ -13,10 +13,6 @@
 
 /* The writer of a pipe that was told to end, as we were, gets this long for it. */
 #define SIGNAL_GRACE_NS 1000000000ull
-/* An output that cannot accept more is asked again after so long. */
-#define OUTPUT_WAIT_NS 1000000
-/* Nothing to do until more comes; a step of the pump also tells the sink the time. */
-#define IDLE_NS 10000000
 
 struct convert {
 	struct engine *engine;
@@ -27,12 +23,6 @@ struct convert {
 	struct inputs *inputs;
 	bool passing; /* the inputs have begun */
 	bool cut;     /* ended by a signal */
-};
-
-struct pass {
-	const struct engine *engine;
-	struct loop *loop;
-	struct pump *pump;
 };
 
 static int on_grace(void *ctx)
@@ -57,28 +47,15 @@ static int on_signal(void *ctx)
 	return waits ? 0 : on_grace(c);
 }
 
-static int64_t step(void *ctx)
+static int pass_through(struct convert *c)
 {
-	struct pass *p = ctx;
-	int moved = pump_step(p->pump);
-	if (!moved)
-		loop_stop(p->loop);
-	if (moved != -EAGAIN)
-		return moved < 0 ? moved : 0;
-	/* The output is slower than we are, or the other end of a pipe is. */
-	int err = sink_flush(p->engine->sink);
-	return err ? err : pump_drained(p->pump) ? IDLE_NS : OUTPUT_WAIT_NS;
-}
-
-int convert_pass(const struct engine *e, struct loop *l, struct inputs *ins)
-{
-	struct pass p = {.engine = e, .loop = l};
-	int err = pipeline_new(e, &p.pump);
+	struct pump *p = NULL;
+	int err = pipeline_new(c->engine, &p);
 	if (!err)
-		err = inputs_pump(ins, p.pump);
+		err = inputs_pump(c->inputs, p);
 	if (!err)
-		err = loop_run(l, step, &p);
-	pipeline_free(e, p.pump);
+		err = pipeline_run(c->engine, c->loop, p);
+	pipeline_free(c->engine, p);
 	return err;
 }
 
@@ -105,7 +82,7 @@ static enum engine_end convert(struct convert *c)
 	int err = 0;
 	c->passing = true;
 	if (!end && !c->cut)
-		err = convert_pass(c->engine, c->loop, c->inputs);
+		err = pass_through(c);
 	signals_release(&c->signals, 0);
 	if (err && sink_flush(c->engine->sink) != err) { /* the output's is reported at its end */
 		report_error(r, "cannot go on: %s", strerror(-err));

@@ -8,10 +8,7 @@
 #define ENGINE_CONVERT_H
 
 #include "engine/context.h"
-#include "engine/inputs.h"
 
 enum engine_end convert_run(struct engine *e);
-/* Moves all that inputs, which are open, hold into the sink, unless the loop is stopped. 0 or -errno. */
-int convert_pass(const struct engine *e, struct loop *l, struct inputs *ins);
 
 #endif

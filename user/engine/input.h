@@ -13,8 +13,10 @@
 #define INPUT_HEAD_BYTES 16 /* that tell the kind */
 
 struct inputs;
+struct input_info;
 
 struct input {
+	const char *path;      /* as it was named */
 	const char *name;      /* for messages */
 	int fd;		       /* at its begin, or behind the head; -1 once it has been opened */
 	struct source *source; /* once it has been opened; that of an input before, perhaps */
@@ -47,6 +49,13 @@ struct input_kind {
 	enum engine_end (*open)(const struct engine *e, struct input *in, struct source **source);
 	/* Reports what a source has found damaged. False: it could not be read at all. */
 	bool (*faults)(const struct report *r, struct source *source);
+	/*
+	 * Instead of open(): describes an input that is ready, the only one; its descriptor is taken.
+	 * ret is all zero; the caller frees ret->by_domain. ENGINE_OK, or the reason has been
+	 * reported.
+	 */
+	enum engine_end (*info)(const struct engine *e, struct loop *l, struct input *in,
+				struct input_info *ret);
 };
 
 #endif

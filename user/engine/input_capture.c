@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "engine/faults.h"
+#include "engine/input_info.h"
+#include "engine/pipeline.h"
 
 _Static_assert(INPUT_HEAD_BYTES >= CAPTURE_HEAD_BYTES, "the head of a capture tells what it is");
 
@@ -31,9 +33,83 @@ static bool capture_faults(const struct report *r, struct source *source)
 	return faults_report_capture(r, capture_source_of(source));
 }
 
+struct census {
+	struct sink base;
+	struct input_info *info;
+};
+
+static int census_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	struct census *c = (struct census *)k;
+	for (size_t i = 0; i < n; i++)
+		c->info->kinds[ev[i].kind % EBT_KINDS]++;
+	return 0;
+}
+
+static int census_end(struct sink *k)
+{
+	(void)k;
+	return 0;
+}
+
+static void census_free(struct sink *k)
+{
+	(void)k;
+}
+
+static const struct sink_ops census_ops = {
+	.events = census_events,
+	.end = census_end,
+	.free = census_free,
+};
+
+/* Damage is part of what is described; what is no capture at all is not. */
+static enum engine_end describe(const struct report *r, const struct capture_source *s,
+				struct input_info *ret)
+{
+	const struct capture_fault *fault = capture_source_fault(s);
+	if (capture_source_error(s) && !faults_report_capture(r, s))
+		return ENGINE_FAILED;
+	ret->capture = *capture_source_stats(s);
+	if (fault)
+		ret->fault = *fault;
+	return ENGINE_OK;
+}
+
+/* It is read to its end as any run reads it, into a sink that counts. */
+static enum engine_end capture_info(const struct engine *e, struct loop *l, struct input *in,
+				    struct input_info *ret)
+{
+	struct census census = {.base.ops = &census_ops, .info = ret};
+	struct engine reader = *e;
+	struct source *source;
+	reader.sink = &census.base;
+	ret->name = in->name;
+	enum engine_end end = capture_open(e, in, &source);
+	in->fd = -1;
+	if (end)
+		return end;
+	struct pump *p = NULL;
+	int err = pipeline_new(&reader, &p);
+	if (!err)
+		err = pump_add_source(p, source);
+	if (!err)
+		err = pipeline_run(&reader, l, p);
+	pipeline_free(&reader, p);
+	if (err) {
+		report_error(&e->report, "'%s': %s", in->name, strerror(-err));
+		end = ENGINE_FAILED;
+	} else {
+		end = describe(&e->report, capture_source_of(source), ret);
+	}
+	source_free(source);
+	return end;
+}
+
 const struct input_kind input_capture = {
 	.origin = ORIGIN_CAPTURE,
 	.recognise = capture_is,
 	.open = capture_open,
 	.faults = capture_faults,
+	.info = capture_info,
 };

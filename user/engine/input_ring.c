@@ -11,6 +11,7 @@
 #include "codec/ring_ids.h"
 #include "engine/faults.h"
 #include "engine/guess.h"
+#include "engine/input_info.h"
 #include "engine/refusal.h"
 #include "runtime/inspect.h"
 #include "source/ring.h"
@@ -45,7 +46,8 @@ static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 	return err;
 }
 
-enum engine_end input_ring_cursor(const struct engine *e, struct input *in, struct ebt_cursor **ret)
+static enum engine_end open_cursor(const struct engine *e, struct input *in,
+				   struct ebt_cursor **ret)
 {
 	char reason[EBT_REASON_BYTES] = "";
 	enum ebt_release release = e->options->release;
@@ -97,7 +99,7 @@ static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const c
 static enum engine_end ring_open(const struct engine *e, struct input *in, struct source **source)
 {
 	struct ebt_cursor *c;
-	enum engine_end end = input_ring_cursor(e, in, &c);
+	enum engine_end end = open_cursor(e, in, &c);
 	if (end)
 		return end;
 	uint32_t pid = pid_of(c, in->name), process;
@@ -117,21 +119,29 @@ static enum engine_end ring_open(const struct engine *e, struct input *in, struc
 	return add(e, c, in->name, process, source);
 }
 
-enum engine_end input_ring_process(const struct engine *e, pid_t pid, struct source **source)
+static enum engine_end open_process(const struct engine *e, pid_t pid, struct process_status *p,
+				    struct ebt_cursor **ret)
 {
 	const struct engine_options *o = e->options;
-	struct process_status p;
-	enum engine_end end = refusal_check(&e->report, pid, &p);
+	enum engine_end end = refusal_check(&e->report, pid, p);
 	if (end)
 		return end;
-	char name[64], reason[EBT_REASON_BYTES] = "";
-	struct ebt_cursor *c;
+	char reason[EBT_REASON_BYTES] = "";
 	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
-	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, &c, reason);
-	if (err) {
+	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, ret, reason);
+	if (err)
 		report_error(&e->report, "%s", *reason ? reason : strerror(-err));
-		return refusal_of(err);
-	}
+	return refusal_of(err);
+}
+
+enum engine_end input_ring_process(const struct engine *e, pid_t pid, struct source **source)
+{
+	struct process_status p;
+	struct ebt_cursor *c;
+	enum engine_end end = open_process(e, pid, &p, &c);
+	if (end)
+		return end;
+	char name[32];
 	uint32_t process;
 	if (processes_of(&e->session->processes, (uint32_t)pid, &process)) {
 		ebt_cursor_close(c);
@@ -139,6 +149,69 @@ enum engine_end input_ring_process(const struct engine *e, pid_t pid, struct sou
 	}
 	snprintf(name, sizeof(name), "of process %d", pid);
 	return add(e, c, name, process, source);
+}
+
+static int count_event(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx)
+{
+	struct input_info *s = ctx;
+	(void)payload;
+	(void)bytes;
+	if (ev->kind == EBT_DAMAGE) {
+		if (s->damages < INPUT_INFO_DAMAGES)
+			s->damage_offset[s->damages] = ev->arg[0];
+		s->damages++;
+		return 0;
+	}
+	if (ev->kind >= EBT_KINDS || ev->kind == EBT_LOST || ev->domain >= s->ring.max_domains)
+		return 0;
+	s->kinds[ev->kind]++;
+	s->by_domain[ev->domain][ev->kind]++;
+	if (!s->has_time || ev->ts < s->first_ns)
+		s->first_ns = ev->ts;
+	s->has_time = true;
+	if (ev->ts > s->last_ns)
+		s->last_ns = ev->ts;
+	return 0;
+}
+
+/* Closes the cursor. */
+static enum engine_end describe(const struct engine *e, struct ebt_cursor *c,
+				struct input_info *ret)
+{
+	ebt_cursor_info(c, &ret->ring);
+	ret->by_domain = calloc(ret->ring.max_domains, sizeof(*ret->by_domain));
+	/* What is there now: a producer at full speed must not keep us here. */
+	ssize_t n = ret->by_domain ? ebt_cursor_poll(c, count_event, ret, 0) : -ENOMEM;
+	if (n < 0)
+		report_error(&e->report, "'%s': %s", ret->name, strerror((int)-n));
+	ebt_cursor_info(c, &ret->ring);
+	ebt_cursor_close(c);
+	return n < 0 ? ENGINE_FAILED : ENGINE_OK;
+}
+
+enum engine_end input_ring_process_info(const struct engine *e, pid_t pid, struct input_info *ret)
+{
+	struct process_status p;
+	struct ebt_cursor *c;
+	enum engine_end end = open_process(e, pid, &p, &c);
+	if (end)
+		return end;
+	snprintf(ret->process_name, sizeof(ret->process_name), "process %d (%s)", pid, p.comm);
+	ret->name = ret->process_name;
+	return describe(e, c, ret);
+}
+
+static enum engine_end ring_info(const struct engine *e, struct loop *l, struct input *in,
+				 struct input_info *ret)
+{
+	struct ebt_cursor *c;
+	enum engine_end end = open_cursor(e, in, &c);
+	(void)l;
+	ret->name = in->path;
+	if (!end)
+		end = describe(e, c, ret);
+	ret->ring.release_assumed |= in->guessed;
+	return end;
 }
 
 static bool ring_faults(const struct report *r, struct source *source)
@@ -153,4 +226,5 @@ const struct input_kind input_ring = {
 	.recognise = ring_is,
 	.open = ring_open,
 	.faults = ring_faults,
+	.info = ring_info,
 };

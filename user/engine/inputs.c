@@ -229,6 +229,7 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	ins->input[ins->count++] = in;
 	ins->waiting++;
 	in->inputs = ins;
+	in->path = path;
 	in->is_stdin = !strcmp(path, "-");
 	in->name = in->is_stdin ? "standard input" : path;
 	in->copy_fd = -1;

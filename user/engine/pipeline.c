@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/pipeline.h"
 
+#include <errno.h>
 #include <inttypes.h>
+
+/* An output that cannot accept more is asked again after so long. */
+#define OUTPUT_WAIT_NS 1000000
+/* Nothing to do until more comes; a step of the pump also tells the sink the time. */
+#define IDLE_NS 10000000
 
 int pipeline_new(const struct engine *e, struct pump **ret)
 {
@@ -39,4 +45,29 @@ void pipeline_free(const struct engine *e, struct pump *p)
 			  "programs --mode probes",
 			  n);
 	pump_free(p);
+}
+
+struct run {
+	const struct engine *engine;
+	struct loop *loop;
+	struct pump *pump;
+};
+
+static int64_t step(void *ctx)
+{
+	struct run *p = ctx;
+	int moved = pump_step(p->pump);
+	if (!moved)
+		loop_stop(p->loop);
+	if (moved != -EAGAIN)
+		return moved < 0 ? moved : 0;
+	/* The output is slower than we are, or the other end of a pipe is. */
+	int err = sink_flush(p->engine->sink);
+	return err ? err : pump_drained(p->pump) ? IDLE_NS : OUTPUT_WAIT_NS;
+}
+
+int pipeline_run(const struct engine *e, struct loop *l, struct pump *p)
+{
+	struct run run = {.engine = e, .loop = l, .pump = p};
+	return loop_run(l, step, &run);
 }
