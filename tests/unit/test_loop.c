@@ -24,35 +24,53 @@ static void mark(char c)
 		trail[n] = c;
 }
 
-static void begin(void)
-{
-	memset(trail, 0, sizeof(trail));
-	loop_free(l);
-	if (loop_new(&l))
-		exit(1);
-}
-
 /* A watched pipe that has a byte, or a timer: marks its letter. */
 struct thing {
 	char letter;
 	int fd[2];
 	struct loop_fd watch;
 	struct loop_timer timer;
-	struct thing *victim; /* removed and freed by the callback */
+	struct thing *victim, *next; /* victim: removed and freed by the callback */
 	unsigned calls, stop_after;
 	int result;
 };
 
+static struct thing *things; /* all that live */
+
+static void thing_free(struct thing *t)
+{
+	struct thing **at = &things;
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	loop_remove(l, &t->watch);
+	loop_timer_clear(l, &t->timer);
+	close(t->fd[0]);
+	close(t->fd[1]);
+	free(t);
+}
+
+static void begin(void)
+{
+	memset(trail, 0, sizeof(trail));
+	for (struct thing *t = things; l && t; t = t->next) {
+		loop_remove(l, &t->watch);
+		loop_timer_clear(l, &t->timer);
+	}
+	loop_free(l);
+	if (loop_new(&l))
+		exit(1);
+}
+
 static int thing_called(void *ctx)
 {
-	struct thing *t = ctx;
+	struct thing *t = ctx, *victim = t->victim;
 	mark(t->letter);
-	if (t->victim) {
-		loop_remove(l, &t->victim->watch);
-		loop_timer_clear(l, &t->victim->timer);
-		free(t->victim);
-		t->victim = NULL;
-	}
+	t->victim = NULL;
+	if (victim)
+		thing_free(victim);
+	if (victim == t)
+		return 0;
 	if (++t->calls == t->stop_after)
 		loop_stop(l);
 	return t->result;
@@ -66,6 +84,8 @@ static struct thing *thing_new(char letter)
 	t->letter = letter;
 	t->watch = (struct loop_fd){.fd = t->fd[0], .fn = thing_called, .ctx = t};
 	t->timer = (struct loop_timer){.fn = thing_called, .ctx = t};
+	t->next = things;
+	things = t;
 	return t;
 }
 
@@ -297,14 +317,15 @@ static void test_signals(void)
 
 int main(void)
 {
-	test_order();
-	test_wait();
-	test_edge();
-	test_tick();
-	test_timer_again();
-	test_removal();
-	test_errors();
-	test_signals();
+	void (*const tests[])(void) = {
+		test_order,	  test_wait,	test_edge,   test_tick,
+		test_timer_again, test_removal, test_errors, test_signals,
+	};
+	for (unsigned i = 0; i < sizeof(tests) / sizeof(*tests); i++) {
+		tests[i]();
+		while (things)
+			thing_free(things);
+	}
 	loop_free(l);
 	return tap_done();
 }
