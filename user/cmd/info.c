@@ -90,25 +90,32 @@ static int tell_process(pid_t pid, const struct opts *o)
 	return status;
 }
 
-int cmd_info(int argc, char **argv)
+static int obey(struct opts *o)
 {
-	struct opts o;
-	opts_parse(&o, &command, argc, argv);
-	if (!o.engine.file_count && !o.engine.pid_count) {
+	if (!o->engine.file_count && !o->engine.pid_count) {
 		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");
 		return EXIT_USAGE;
 	}
 	int worst = 0;
-	for (unsigned i = 0; i < o.engine.file_count; i++) {
-		int status = tell_file(o.engine.files[i], &o);
+	for (unsigned i = 0; i < o->engine.file_count; i++) {
+		int status = tell_file(o->engine.files[i], o);
 		if (status)
 			worst = status;
 	}
-	for (unsigned i = 0; i < o.engine.pid_count; i++) {
-		int status = tell_process(o.engine.pids[i], &o);
+	for (unsigned i = 0; i < o->engine.pid_count; i++) {
+		int status = tell_process(o->engine.pids[i], o);
 		if (status)
 			worst = status;
 	}
 	int missing = print_end();
 	return missing ? missing : worst;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &command, argc, argv);
+	int status = obey(&o);
+	opts_done(&o);
+	return status;
 }

@@ -113,21 +113,28 @@ static int list_processes(const struct opts *o)
 	return 0;
 }
 
+static int obey(struct opts *o)
+{
+	int status = 0;
+	for (unsigned i = 0; i < o->engine.file_count; i++) {
+		int one = list_binary(o->engine.files[i]);
+		status = one ? one : status;
+	}
+	if (o->events) {
+		list_events(o->json);
+	} else if (!o->engine.file_count) {
+		status = list_processes(o);
+		stale_list(o);
+	}
+	int missing = print_end();
+	return missing ? missing : status;
+}
+
 int cmd_list(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
-	int status = 0;
-	for (unsigned i = 0; i < o.engine.file_count; i++) {
-		int one = list_binary(o.engine.files[i]);
-		status = one ? one : status;
-	}
-	if (o.events) {
-		list_events(o.json);
-	} else if (!o.engine.file_count) {
-		status = list_processes(&o);
-		stale_list(&o);
-	}
-	int missing = print_end();
-	return missing ? missing : status;
+	int status = obey(&o);
+	opts_done(&o);
+	return status;
 }

@@ -329,3 +329,12 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 	argp_program_version = "ebtrace " EBT_VERSION;
 	argp_parse(&argp, argc, argv, 0, NULL, ret);
 }
+
+void opts_done(struct opts *o)
+{
+	free(o->engine.pids);
+	free(o->engine.files);
+	free(o->engine.globs);
+	free(o->engine.domains);
+	free(o->engine.threads);
+}

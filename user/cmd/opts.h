@@ -40,10 +40,8 @@ struct opts_command {
 	const char *doc;	    /* argp's: before and after the options, separated by \v */
 };
 
-/*
- * Parses the options that the command takes. Lists in *ret are as long as the command line, and live
- * as long as the program.
- */
+/* Parses the options that the command takes. What *ret holds is freed by opts_done(). */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
+void opts_done(struct opts *o);
 
 #endif

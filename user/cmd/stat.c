@@ -62,19 +62,26 @@ static int run(const struct opts *o, struct session *session)
 	return run_status(o, session, status);
 }
 
+static int obey(struct opts *o)
+{
+	o->engine.counts = true;
+	if (o->json_schema) {
+		fputs(stat_schema(), stdout);
+		return fflush(stdout) ? EXIT_ERROR : 0;
+	}
+	int status = run_check_usage(o);
+	if (!status && o->json && (o->by || o->top)) {
+		complain("--by and --top are for text; --json has every process");
+		status = EXIT_USAGE;
+	}
+	return status ? status : run_session(o, run);
+}
+
 int cmd_stat(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
-	o.engine.counts = true;
-	if (o.json_schema) {
-		fputs(stat_schema(), stdout);
-		return fflush(stdout) ? EXIT_ERROR : 0;
-	}
-	int status = run_check_usage(&o);
-	if (!status && o.json && (o.by || o.top)) {
-		complain("--by and --top are for text; --json has every process");
-		status = EXIT_USAGE;
-	}
-	return status ? status : run_session(&o, run);
+	int status = obey(&o);
+	opts_done(&o);
+	return status;
 }

@@ -96,21 +96,29 @@ static int check_time(const struct opts *o)
 	return EXIT_USAGE;
 }
 
-int cmd_trace(int argc, char **argv)
+/* bare: no command was named. */
+static int obey(struct opts *o, bool bare)
 {
-	struct opts o;
-	opts_parse(&o, &command, argc, argv);
-	if (o.json_schema) {
+	if (o->json_schema) {
 		struct json_line line;
 		print_json_begin(&line);
 		ndjson_schema(&line.json);
 		print_json_end(&line);
 		return print_end();
 	}
-	int status = argc && !strcmp(argv[0], "ebtrace") ? refuse_word(&o) : 0;
+	int status = bare ? refuse_word(o) : 0;
 	if (!status)
-		status = run_check_usage(&o);
+		status = run_check_usage(o);
 	if (!status)
-		status = check_time(&o);
-	return status ? status : run_session(&o, run);
+		status = check_time(o);
+	return status ? status : run_session(o, run);
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &command, argc, argv);
+	int status = obey(&o, argc && !strcmp(argv[0], "ebtrace"));
+	opts_done(&o);
+	return status;
 }
