@@ -39,9 +39,11 @@ same_file "$TMP/got" "$TMP/want" "Chrome: each event has its name, each span one
 is $? 0 "FXT: all of it is as the format says, with its table of strings full"
 is "$(grep -c '^string' "$TMP/dump")" "$(grep '^string' "$TMP/dump" | cut -f3 | sort -u | wc -l)" \
 	"FXT: no string is in the table twice"
-awk -F'\t' -v OFS='\t' '$5 != "ebtrace" && /^(instant|counter|begin|end|async_begin|async_end)\t/ {
-	sub(/^async_/, "span_"); print $2, $1, $6 }' "$TMP/dump" >"$TMP/got"
-same_file "$TMP/got" "$TMP/want" "FXT: each event has its name, each span one"
+perl tests/fxt-order.pl <"$TMP/dump" |
+	awk -F'\t' -v OFS='\t' '$5 != "ebtrace" && /^(instant|counter|begin|end|async_begin|async_end)\t/ {
+		sub(/^async_/, "span_"); print $2, $1, $6 }' | sort >"$TMP/got"
+sort "$TMP/want" >"$TMP/sorted"
+same_file "$TMP/got" "$TMP/sorted" "FXT: each event has its name, each span one"
 if command -v protoc >/dev/null; then
 	strings "$TMP/1.perfetto" >"$TMP/strings"
 	missing=0

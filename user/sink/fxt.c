@@ -4,7 +4,8 @@
 #include "core/names.h"
 
 #include "core/tracks.h"
-#include "sink/fxt_record.h"
+#include "sink/fxt_args.h"
+#include "sink/fxt_spans.h"
 #include "sink/rows.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -13,8 +14,6 @@
 #define NAMES	     1024
 #define KEYS	     256
 #define INLINE	     0x8000u
-/* Decimal digits of a word, and a comma. */
-#define DIGITS_BYTES 21
 
 /* References to the name and category of one kind, id and process; such names never change. */
 struct name {
@@ -33,6 +32,7 @@ struct fxt {
 	struct sink base;
 	const struct session *session;
 	struct tracks *tracks;
+	struct fxt_spans spans;
 	struct rows rows;
 	struct buf buf;
 	struct fxt_record record;
@@ -132,83 +132,6 @@ static void find_key(struct fxt *f, uint32_t tid, struct fxt_string *ret)
 		*k = (struct key){tid, ret->ref};
 }
 
-/* Who saw it, where that is known. */
-static void put_who(struct fxt_record *r, const struct ebt_event *ev)
-{
-	if (ev->tid)
-		fxt_record_u64(r, "tid", ev->tid);
-	if (ev->cpu != EBT_NO_CPU)
-		fxt_record_u64(r, "cpu", ev->cpu);
-	if (ev->flags & EBT_F_LATE)
-		fxt_record_u64(r, "late", 1);
-}
-
-static void put_bytes(struct fxt *f, const struct ebt_event *ev)
-{
-	struct fxt_record *r = &f->record;
-	size_t bytes = 0;
-	const void *data = session_blob(f->session, ev, &bytes);
-	bytes = data ? bytes : 0;
-	fxt_record_u64(r, "bytes", bytes);
-	if (ev->flags & EBT_F_CUT || bytes > FXT_VALUE_BYTES / 2)
-		fxt_record_u64(r, "cut", 1);
-	fxt_record_hex(r, "data", data, bytes);
-}
-
-/* More values than a record has arguments: one string of numbers. */
-static void put_words(struct fxt *f, const struct ebt_event *ev)
-{
-	size_t bytes = 0;
-	const char *data = session_blob(f->session, ev, &bytes);
-	char text[FXT_VALUE_BYTES], *p = text;
-	bytes = data ? bytes : 0;
-	size_t n =
-		bytes / 8 < sizeof(text) / DIGITS_BYTES ? bytes / 8 : sizeof(text) / DIGITS_BYTES;
-	for (size_t i = 0; i < n; i++) {
-		uint64_t v;
-		memcpy(&v, data + i * 8, 8);
-		if (i)
-			*p++ = ',';
-		p = buf_format_u64(p, v);
-	}
-	fxt_record_text(&f->record, "values", text, (size_t)(p - text));
-	if (ev->flags & EBT_F_CUT || n < bytes / 8)
-		fxt_record_u64(&f->record, "cut", 1);
-}
-
-static void put_arg(struct fxt_record *r, const struct kinds_arg *a, uint64_t value)
-{
-	char scratch[KINDS_TEXT_BYTES];
-	const char *text;
-	switch ((enum kinds_type)a->type) {
-	case KINDS_TYPE_u64:
-		fxt_record_u64(r, a->name, value);
-		break;
-	case KINDS_TYPE_i64:
-		fxt_record_i64(r, a->name, (int64_t)value);
-		break;
-	case KINDS_TYPE_hex:
-		text = kinds_arg_text(a, value, scratch);
-		fxt_record_text(r, a->name, text, strlen(text));
-		break;
-	case KINDS_TYPE_alloc_source:
-		fxt_record_name(r, a->name, kinds_arg_text(a, value, scratch));
-		break;
-	}
-}
-
-static void put_args(struct fxt *f, const struct ebt_event *ev)
-{
-	const struct kind *kind = kinds_get(ev->kind);
-	for (const struct kinds_arg *a = kind->args; a->name; a++)
-		if (kinds_arg_is_present(ev, a))
-			put_arg(&f->record, a, kinds_arg_value(ev, a));
-	if (kind->payload == KINDS_PAYLOAD_words)
-		put_words(f, ev);
-	else if (kind->payload == KINDS_PAYLOAD_bytes)
-		put_bytes(f, ev);
-}
-
 static int put_instant(struct fxt *f, const struct ebt_event *ev)
 {
 	struct fxt_record *r = &f->record;
@@ -218,8 +141,8 @@ static int put_instant(struct fxt *f, const struct ebt_event *ev)
 		return -ENOMEM;
 	find_names(f, ev, &category, &name);
 	fxt_record_event(r, FXT_INSTANT, ev->ts, &t, &category, &name);
-	put_who(r, ev);
-	put_args(f, ev);
+	fxt_args_who(r, ev);
+	fxt_args(r, f->session, ev);
 	fxt_record_close(r);
 	return 0;
 }
@@ -260,34 +183,51 @@ static int put_lost(struct fxt *f, const struct ebt_event *ev)
 	return 0;
 }
 
-/* One end of a span, without its arguments; span_name: of a user span. */
-static int open_span(struct fxt *f, const struct track *t, uint32_t id, uint64_t ts, bool is_begin,
-		     const char *span_name)
+static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
+		     const struct fxt_span *s)
 {
-	bool is_phase = t->span == TRACK_PHASES;
-	struct ebt_event ev = {.kind = EBT_BEGIN, .id = id, .process = t->process};
+	struct fxt *f = ctx;
+	struct fxt_record *r = &f->record;
+	struct ebt_event ev = {.kind = EBT_BEGIN,
+			       .id = s->id,
+			       .process = t->process,
+			       .tid = s->tid,
+			       .cpu = s->cpu,
+			       .flags = s->late ? EBT_F_LATE : 0};
 	struct fxt_thread thread;
 	struct fxt_string category, name;
-	if (!is_phase && !span_name)
-		return -ENOMEM;
 	if (thread_of(f, t->process, rows_tid(t->domain, t->tid), &thread))
 		return -ENOMEM;
-	if (is_phase) {
-		find_fixed_names(f, &ev, &category, &name);
-	} else {
-		fxt_record_literal(&f->record, rows_category(EBT_SPAN_BEGIN), &category);
-		fxt_record_string(&f->record, span_name, &name);
-	}
-	enum fxt_event_type type = is_phase ? (is_begin ? FXT_DURATION_BEGIN : FXT_DURATION_END)
-					    : (is_begin ? FXT_ASYNC_BEGIN : FXT_ASYNC_END);
+	find_fixed_names(f, &ev, &category, &name);
+	fxt_record_event(r, type, type == FXT_DURATION_END ? s->end_ns : s->begin_ns, &thread,
+			 &category, &name);
+	if (type != FXT_DURATION_END)
+		fxt_args_who(r, &ev);
+	if (type != FXT_DURATION_BEGIN && rows_cut(s->how))
+		fxt_record_name(r, "cut", rows_cut(s->how));
+	if (type == FXT_DURATION_COMPLETE)
+		fxt_record_word(r, s->end_ns);
+	fxt_record_close(r);
+	return 0;
+}
+
+/* One end of a user span, without its arguments. */
+static int open_span(struct fxt *f, const struct track *t, uint64_t ts, enum fxt_event_type type,
+		     const char *span_name)
+{
+	struct fxt_thread thread;
+	struct fxt_string category, name;
+	if (!span_name || thread_of(f, t->process, rows_tid(t->domain, t->tid), &thread))
+		return -ENOMEM;
+	fxt_record_literal(&f->record, rows_category(EBT_SPAN_BEGIN), &category);
+	fxt_record_string(&f->record, span_name, &name);
 	fxt_record_event(&f->record, type, ts, &thread, &category, &name);
 	return 0;
 }
 
 static void close_span(struct fxt *f, const struct track *t)
 {
-	if (t->span != TRACK_PHASES)
-		fxt_record_word(&f->record, t->number);
+	fxt_record_word(&f->record, t->number);
 	fxt_record_close(&f->record);
 }
 
@@ -296,13 +236,14 @@ static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsi
 {
 	struct fxt *f = ctx;
 	char scratch[NAMES_MADE_BYTES];
-	const char *name = NULL;
-	if (t->span != TRACK_PHASES)
-		name = rows_begin_span(&f->rows, t, names_label(f->session, ev, scratch), depth);
-	int err = open_span(f, t, s->id, s->begin_ns, true, name);
+	if (t->span == TRACK_PHASES)
+		return fxt_spans_begin(&f->spans, t, s, depth, ev);
+	int err = open_span(
+		f, t, s->begin_ns, FXT_ASYNC_BEGIN,
+		rows_begin_span(&f->rows, t, names_label(f->session, ev, scratch), depth));
 	if (err)
 		return err;
-	put_who(&f->record, ev);
+	fxt_args_who(&f->record, ev);
 	close_span(f, t);
 	return 0;
 }
@@ -311,9 +252,9 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		  uint64_t end_ns, enum track_end how)
 {
 	struct fxt *f = ctx;
-	(void)depth;
-	const char *name = t->span != TRACK_PHASES ? rows_end_span(t) : NULL;
-	int err = open_span(f, t, s->id, end_ns, false, name);
+	if (t->span == TRACK_PHASES)
+		return fxt_spans_end(&f->spans, t, s, depth, end_ns, how);
+	int err = open_span(f, t, end_ns, FXT_ASYNC_END, rows_end_span(t));
 	if (err)
 		return err;
 	if (rows_cut(how))
@@ -324,8 +265,11 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 
 static void on_forget(void *ctx, struct track *t)
 {
-	if (t->span != TRACK_PHASES)
-		rows_forget_span(&((struct fxt *)ctx)->rows, t);
+	struct fxt *f = ctx;
+	if (t->span == TRACK_PHASES)
+		fxt_spans_forget(&f->spans, t);
+	else
+		rows_forget_span(&f->rows, t);
 }
 
 static int put_event(struct fxt *f, const struct ebt_event *ev)
@@ -362,7 +306,9 @@ static int one_event(struct fxt *f, const struct ebt_event *ev)
 {
 	if (!f->started)
 		start(f);
-	int err = put_event(f, ev);
+	int err = fxt_spans_advance(&f->spans, ev->ts);
+	if (!err)
+		err = put_event(f, ev);
 	return err ? err : f->buf.err;
 }
 
@@ -373,6 +319,11 @@ static int fxt_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(f, &ev[i]);
 	return err;
+}
+
+static int fxt_advance(struct sink *k, uint64_t horizon_ns)
+{
+	return fxt_spans_advance(&((struct fxt *)k)->spans, horizon_ns);
 }
 
 static int fxt_flush(struct sink *k)
@@ -432,6 +383,7 @@ static void fxt_free(struct sink *k)
 	fxt_record_done(&f->record);
 	tracks_free(f->tracks);
 	rows_done(&f->rows);
+	fxt_spans_done(&f->spans);
 	free(f->names);
 	free(f);
 }
@@ -450,6 +402,7 @@ static int fxt_forget(struct sink *k, uint32_t process)
 static const struct sink_ops fxt_ops = {
 	.forget = fxt_forget,
 	.events = fxt_events,
+	.advance = fxt_advance,
 	.flush = fxt_flush,
 	.ready = fxt_ready,
 	.end = fxt_end,
@@ -465,6 +418,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	f->base.out = &f->buf;
 	f->session = s;
 	rows_init(&f->rows, s);
+	fxt_spans_init(&f->spans, put_phase, f);
 	f->names = calloc(NAMES, sizeof(*f->names));
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
 	int err = f->names ? tracks_new(&v, &f->tracks) : -ENOMEM;

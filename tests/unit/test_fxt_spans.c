@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Phases held until they end: which become one record, which two, and in what order. The phases come
+ * through core/tracks, as in the sink.
+ */
+#include "sink/fxt_spans.h"
+
+#include "tests/tap.h"
+
+#define SECOND 1000000000ull
+
+struct run {
+	struct fxt_spans spans;
+	struct tracks *tracks;
+	char text[1 << 16]; /* what was written: "X 11 10-20 " */
+	size_t len;
+	unsigned records;
+};
+
+static int record(void *ctx, const struct track *t, enum fxt_event_type type,
+		  const struct fxt_span *s)
+{
+	static const char *const cuts[] = {"", " outer", " lost", " process", " unfinished"};
+	struct run *r = ctx;
+	char *to = r->text + r->len;
+	size_t room = sizeof(r->text) - r->len;
+	unsigned long long begin = s->begin_ns, end = s->end_ns;
+	int n;
+	if (type == FXT_DURATION_BEGIN)
+		n = snprintf(to, room, "B%u.%u %llu;", t->domain, s->id, begin);
+	else if (type == FXT_DURATION_END)
+		n = snprintf(to, room, "E%u.%u %llu%s;", t->domain, s->id, end, cuts[s->how]);
+	else
+		n = snprintf(to, room, "X%u.%u %llu-%llu%s;", t->domain, s->id, begin, end,
+			     cuts[s->how]);
+	if (type != FXT_DURATION_END && s->tid) {
+		r->len += (size_t)n;
+		n = snprintf(r->text + r->len - 1, sizeof(r->text) - r->len, " tid %u;", s->tid) -
+		    1;
+	}
+	r->len += (size_t)n;
+	r->records++;
+	return 0;
+}
+
+static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	return fxt_spans_begin(&((struct run *)ctx)->spans, t, s, depth, ev);
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	return fxt_spans_end(&((struct run *)ctx)->spans, t, s, depth, end_ns, how);
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	fxt_spans_forget(&((struct run *)ctx)->spans, t);
+}
+
+static struct run *start(void)
+{
+	struct run *r = calloc(1, sizeof(*r));
+	struct tracks_visitor v = {on_begin, on_end, on_forget, r};
+	if (!r || tracks_new(&v, &r->tracks))
+		abort();
+	fxt_spans_init(&r->spans, record, r);
+	return r;
+}
+
+static void push(struct run *r, struct ebt_event ev)
+{
+	ev.cpu = EBT_NO_CPU;
+	if (fxt_spans_advance(&r->spans, ev.ts) || tracks_push(r->tracks, &ev))
+		abort();
+}
+#define B(d, t, i, ...)                                                                     \
+	(struct ebt_event)                                                                  \
+	{                                                                                   \
+		.kind = EBT_BEGIN, .process = 1, .domain = d, .ts = t, .id = i, __VA_ARGS__ \
+	}
+#define E(d, t, i)                                                           \
+	(struct ebt_event)                                                   \
+	{                                                                    \
+		.kind = EBT_END, .process = 1, .domain = d, .ts = t, .id = i \
+	}
+
+static void done(struct run *r)
+{
+	tracks_free(r->tracks);
+	fxt_spans_done(&r->spans);
+	free(r);
+}
+
+/* What is written of these events, and what tracks_end() adds at `end_ns`. */
+static void check(const char *name, const struct ebt_event *ev, size_t n, uint64_t end_ns,
+		  const char *want)
+{
+	struct run *r = start();
+	for (size_t i = 0; i < n; i++)
+		push(r, ev[i]);
+	if (end_ns && tracks_end(r->tracks, end_ns))
+		abort();
+	is_str(r->text, want, name);
+	done(r);
+}
+#define CHECK(name, end_ns, want, ...)                                                            \
+	check(name, (const struct ebt_event[]){__VA_ARGS__},                                      \
+	      sizeof((const struct ebt_event[]){__VA_ARGS__}) / sizeof(struct ebt_event), end_ns, \
+	      want)
+
+static void check_rows(void)
+{
+	CHECK("a phase is one record", 0, "X0.7 10-20;", B(0, 10, 7), E(0, 20, 7));
+	CHECK("an outer one comes before those inside it, also if they begin together", 0,
+	      "X0.7 10-30;X0.8 10-20;X0.9 20-20;", B(0, 10, 7), B(0, 10, 8), E(0, 20, 8),
+	      B(0, 20, 9), E(0, 20, 9), E(0, 30, 7));
+	CHECK("one that is open holds back those inside it", 0, "", B(0, 10, 7), B(0, 11, 8),
+	      E(0, 12, 8));
+	CHECK("but not those of another row", 0, "X1.8 11-12;", B(0, 10, 7), B(1, 11, 8),
+	      E(1, 12, 8));
+	CHECK("one that lasts is a begin and an end, those inside it are one record", 0,
+	      "B0.7 10;X0.8 20-30;X0.8 50-60;E0.7 200000000;", B(0, 10, 7), B(0, 20, 8),
+	      E(0, 30, 8), B(0, 50, 8), E(0, 60, 8), E(0, 200000000, 7));
+	CHECK("as long as the limit is one record, a nanosecond more is two", 0,
+	      "X0.7 1-100000001;B0.7 200000000;E0.7 300000001;", B(0, 1, 7), E(0, 100000001, 7),
+	      B(0, 200000000, 7), E(0, 300000001, 7));
+	CHECK("all that are open for too long begin, each in its time", 0,
+	      "B0.7 10;B0.8 20;B1.9 30;X2.5 400000000-400000001;", B(0, 10, 7), B(0, 20, 8),
+	      B(1, 30, 9), B(2, 400000000, 5), E(2, 400000001, 5));
+	CHECK("the end of one ends what is open inside it", 0, "X0.7 10-30;X0.8 20-30 outer;",
+	      B(0, 10, 7), B(0, 20, 8), E(0, 30, 7));
+	CHECK("a loss cuts them at its beginning", 0, "X0.7 10-25 lost;X0.8 20-25 lost;",
+	      B(0, 10, 7), B(0, 20, 8),
+	      {.kind = EBT_LOST, .process = 1, .ts = 30, .pos = 25, .arg = {3}});
+	CHECK("what is open at the end is written then", 100, "X0.7 10-100 unfinished;",
+	      B(0, 10, 7));
+	CHECK("a process that ends takes its rows with it", 0, "X0.7 10-20 process;X0.7 30-40;",
+	      B(0, 10, 7), {.kind = EBT_PROCESS, .process = 1, .ts = 20, .id = EBT_PROCESS_EXIT},
+	      B(0, 30, 7), E(0, 40, 7));
+	CHECK("a thread is told when it is another", 0,
+	      "X0.7 1-2 tid 5;X0.7 3-4;X0.7 5-6 tid 6;X0.7 7-8;", B(0, 1, 7, .tid = 5), E(0, 2, 7),
+	      B(0, 3, 7, .tid = 5), E(0, 4, 7), B(0, 5, 7, .tid = 6), E(0, 6, 7), B(0, 7, 7),
+	      E(0, 8, 7));
+}
+
+/* Silence: the clock of the events goes on without any. */
+static void check_advance(void)
+{
+	struct run *r = start();
+	push(r, B(0, SECOND, 7));
+	fxt_spans_advance(&r->spans, SECOND + FXT_SPANS_NS);
+	is_str(r->text, "", "a phase is held as long as the limit");
+	fxt_spans_advance(&r->spans, SECOND + FXT_SPANS_NS + 1);
+	is_str(r->text, "B0.7 1000000000;", "and begins after it, whether events come or not");
+	fxt_spans_advance(&r->spans, UINT64_MAX);
+	push(r, E(0, 2 * SECOND, 7));
+	is_str(r->text, "B0.7 1000000000;E0.7 2000000000;", "once");
+	done(r);
+}
+
+/* A phase with more inside it than are held. */
+static void check_bound(void)
+{
+	struct run *r = start();
+	push(r, B(0, 1, 7));
+	unsigned most = 0, begun = 1;
+	for (unsigned i = 0; i < 10 * FXT_SPANS_HELD; i++) {
+		push(r, B(0, 2 + 2 * i, 8));
+		push(r, E(0, 3 + 2 * i, 8));
+		begun++;
+		most = begun - r->records > most ? begun - r->records : most;
+	}
+	ok(most <= FXT_SPANS_HELD, "at most so many are held") || (diag("%u", most), 0);
+	is(r->records, begun, "then all are written");
+	is(strncmp(r->text, "B0.7 1;X0.8 2-3;X0.8 4-5;", 25), 0, "in order, the first as a begin");
+	push(r, E(0, 90000, 7));
+	is(r->records, begun + 1, "and later its end");
+	done(r);
+}
+
+int main(void)
+{
+	check_rows();
+	check_advance();
+	check_bound();
+	return tap_done();
+}

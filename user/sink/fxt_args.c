@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/fxt_args.h"
+
+#include "core/kinds.h"
+
+/* Decimal digits of a word, and a comma. */
+#define DIGITS_BYTES 21
+
+void fxt_args_who(struct fxt_record *r, const struct ebt_event *ev)
+{
+	if (ev->tid)
+		fxt_record_u64(r, "tid", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		fxt_record_u64(r, "cpu", ev->cpu);
+	if (ev->flags & EBT_F_LATE)
+		fxt_record_u64(r, "late", 1);
+}
+
+static void put_bytes(struct fxt_record *r, const struct session *session,
+		      const struct ebt_event *ev)
+{
+	size_t bytes = 0;
+	const void *data = session_blob(session, ev, &bytes);
+	bytes = data ? bytes : 0;
+	fxt_record_u64(r, "bytes", bytes);
+	if (ev->flags & EBT_F_CUT || bytes > FXT_VALUE_BYTES / 2)
+		fxt_record_u64(r, "cut", 1);
+	fxt_record_hex(r, "data", data, bytes);
+}
+
+/* More values than a record has arguments: one string of numbers. */
+static void put_words(struct fxt_record *r, const struct session *session,
+		      const struct ebt_event *ev)
+{
+	size_t bytes = 0;
+	const char *data = session_blob(session, ev, &bytes);
+	char text[FXT_VALUE_BYTES], *p = text;
+	bytes = data ? bytes : 0;
+	size_t n =
+		bytes / 8 < sizeof(text) / DIGITS_BYTES ? bytes / 8 : sizeof(text) / DIGITS_BYTES;
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v;
+		memcpy(&v, data + i * 8, 8);
+		if (i)
+			*p++ = ',';
+		p = buf_format_u64(p, v);
+	}
+	fxt_record_text(r, "values", text, (size_t)(p - text));
+	if (ev->flags & EBT_F_CUT || n < bytes / 8)
+		fxt_record_u64(r, "cut", 1);
+}
+
+static void put_arg(struct fxt_record *r, const struct kinds_arg *a, uint64_t value)
+{
+	char scratch[KINDS_TEXT_BYTES];
+	const char *text;
+	switch ((enum kinds_type)a->type) {
+	case KINDS_TYPE_u64:
+		fxt_record_u64(r, a->name, value);
+		break;
+	case KINDS_TYPE_i64:
+		fxt_record_i64(r, a->name, (int64_t)value);
+		break;
+	case KINDS_TYPE_hex:
+		text = kinds_arg_text(a, value, scratch);
+		fxt_record_text(r, a->name, text, strlen(text));
+		break;
+	case KINDS_TYPE_alloc_source:
+		fxt_record_name(r, a->name, kinds_arg_text(a, value, scratch));
+		break;
+	}
+}
+
+void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev)
+{
+	const struct kind *kind = kinds_get(ev->kind);
+	for (const struct kinds_arg *a = kind->args; a->name; a++)
+		if (kinds_arg_is_present(ev, a))
+			put_arg(r, a, kinds_arg_value(ev, a));
+	if (kind->payload == KINDS_PAYLOAD_words)
+		put_words(r, session, ev);
+	else if (kind->payload == KINDS_PAYLOAD_bytes)
+		put_bytes(r, session, ev);
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/fxt_spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define FIRST_CAP 4
+#define NONE	  UINT64_MAX /* of `open`: there was no memory */
+
+/*
+ * The phases of a track that have begun and are not written, span[at..count), by their begin. The
+ * first of them is open: one that has ended is written at once, with those behind it.
+ */
+struct fxt_held {
+	struct fxt_held *next, **link; /* all of them */
+	struct fxt_held *older, *newer;
+	struct track *track;
+	struct fxt_span *span;
+	uint64_t *open; /* the number of the phase that is open at each depth, or NONE */
+	uint32_t at, count, cap, open_cap;
+	uint64_t base; /* the number of span[0] among the track's phases */
+	uint32_t tid;  /* of the last phase */
+	uint16_t cpu;
+	bool listed;
+};
+
+void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx)
+{
+	*f = (struct fxt_spans){.write = write, .ctx = ctx};
+}
+
+static void unlist(struct fxt_spans *f, struct fxt_held *h)
+{
+	if (!h->listed)
+		return;
+	*(h->older ? &h->older->newer : &f->first) = h->newer;
+	*(h->newer ? &h->newer->older : &f->last) = h->older;
+	h->listed = false;
+}
+
+/* Nearly always the last place: a phase is held when it begins, or when the one around it is not. */
+static void list(struct fxt_spans *f, struct fxt_held *h)
+{
+	uint64_t begin_ns = h->span[h->at].begin_ns;
+	struct fxt_held *older = f->last;
+	while (older && older->span[older->at].begin_ns > begin_ns)
+		older = older->older;
+	h->older = older;
+	h->newer = older ? older->newer : f->first;
+	*(h->older ? &h->older->newer : &f->first) = h;
+	*(h->newer ? &h->newer->older : &f->last) = h;
+	h->listed = true;
+}
+
+static void free_held(struct fxt_spans *f, struct fxt_held *h)
+{
+	unlist(f, h);
+	*h->link = h->next;
+	if (h->next)
+		h->next->link = h->link;
+	free(h->span);
+	free(h->open);
+	free(h);
+}
+
+void fxt_spans_done(struct fxt_spans *f)
+{
+	while (f->all)
+		free_held(f, f->all);
+}
+
+static struct fxt_held *held_of(struct fxt_spans *f, struct track *t)
+{
+	struct fxt_held *h = t->user;
+	if (h)
+		return h;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return NULL;
+	h->track = t;
+	h->cpu = EBT_NO_CPU;
+	h->link = &f->all;
+	h->next = f->all;
+	if (h->next)
+		h->next->link = &h->next;
+	f->all = h;
+	t->user = h;
+	return h;
+}
+
+static int write_first(struct fxt_spans *f, struct fxt_held *h)
+{
+	const struct fxt_span *s = &h->span[h->at++];
+	return f->write(f->ctx, h->track, s->ended ? FXT_DURATION_COMPLETE : FXT_DURATION_BEGIN, s);
+}
+
+/* Writes the first, and then those that have ended up to one that is open. */
+static int write_on(struct fxt_spans *f, struct fxt_held *h)
+{
+	unlist(f, h);
+	int err = write_first(f, h);
+	while (!err && h->at < h->count && h->span[h->at].ended)
+		err = write_first(f, h);
+	if (h->at < h->count) {
+		list(f, h);
+		return err;
+	}
+	h->base += h->count;
+	h->at = h->count = 0;
+	return err;
+}
+
+static int make_room(struct fxt_spans *f, struct fxt_held *h)
+{
+	int err = h->count - h->at >= FXT_SPANS_HELD ? write_on(f, h) : 0;
+	if (err || h->count < h->cap)
+		return err;
+	if (h->at && h->at >= h->cap / 2) {
+		memmove(h->span, h->span + h->at, (h->count - h->at) * sizeof(*h->span));
+		h->base += h->at;
+		h->count -= h->at;
+		h->at = 0;
+	}
+	if (h->count < h->cap)
+		return 0;
+	uint32_t cap = h->cap ? 2 * h->cap : FIRST_CAP;
+	struct fxt_span *span = realloc(h->span, cap * sizeof(*span));
+	if (!span)
+		return -ENOMEM;
+	h->span = span;
+	h->cap = cap;
+	return 0;
+}
+
+static int make_depth(struct fxt_held *h, unsigned depth)
+{
+	if (depth < h->open_cap)
+		return 0;
+	uint32_t cap = h->open_cap ? 2 * h->open_cap : FIRST_CAP;
+	uint64_t *open = realloc(h->open, cap * sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	h->open = open;
+	h->open_cap = cap;
+	return 0;
+}
+
+int fxt_spans_begin(struct fxt_spans *f, struct track *t, const struct track_span *s,
+		    unsigned depth, const struct ebt_event *ev)
+{
+	struct fxt_held *h = held_of(f, t);
+	if (!h || make_depth(h, depth))
+		return -ENOMEM;
+	h->open[depth] = NONE;
+	int err = make_room(f, h);
+	if (err)
+		return err;
+	h->open[depth] = h->base + h->count;
+	h->span[h->count++] = (struct fxt_span){
+		.begin_ns = s->begin_ns,
+		.id = s->id,
+		.tid = ev->tid != h->tid ? ev->tid : 0,
+		.cpu = ev->cpu != h->cpu ? ev->cpu : EBT_NO_CPU,
+		.late = ev->flags & EBT_F_LATE,
+	};
+	h->tid = ev->tid ? ev->tid : h->tid;
+	h->cpu = ev->cpu != EBT_NO_CPU ? ev->cpu : h->cpu;
+	if (!h->listed)
+		list(f, h);
+	return 0;
+}
+
+int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	struct fxt_held *h = t->user;
+	if (!h || depth >= h->open_cap || h->open[depth] == NONE)
+		return -ENOMEM;			/* as its begin was answered */
+	if (h->open[depth] < h->base + h->at) { /* it is written, and so is all that was inside */
+		struct fxt_span written = {.id = s->id, .end_ns = end_ns, .how = how};
+		return f->write(f->ctx, t, FXT_DURATION_END, &written);
+	}
+	uint32_t i = (uint32_t)(h->open[depth] - h->base);
+	h->span[i].end_ns = end_ns;
+	h->span[i].how = how;
+	h->span[i].ended = true;
+	return i == h->at ? write_on(f, h) : 0;
+}
+
+void fxt_spans_forget(struct fxt_spans *f, struct track *t)
+{
+	if (t->user)
+		free_held(f, t->user);
+	t->user = NULL;
+}
+
+int fxt_spans_advance(struct fxt_spans *f, uint64_t now_ns)
+{
+	int err = 0;
+	for (struct fxt_held *h; !err && (h = f->first);) {
+		uint64_t begin_ns = h->span[h->at].begin_ns;
+		if (now_ns < begin_ns || now_ns - begin_ns <= FXT_SPANS_NS)
+			break;
+		err = write_on(f, h);
+	}
+	return err;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Phases of tracks as few records: a phase is held until it ends, and then is one complete record
+ * instead of a begin and an end. Records of a track are written in the order in which their phases
+ * began, so an outer phase precedes those inside it, also where both begin at the same nanosecond.
+ *
+ * A phase that is open for longer than FXT_SPANS_NS of event time, or has FXT_SPANS_HELD others
+ * begun inside it or since, is written as a begin, and later as an end: what a reader of the output
+ * cannot see yet is bounded in both.
+ */
+#ifndef SINK_FXT_SPANS_H
+#define SINK_FXT_SPANS_H
+
+#include "core/tracks.h"
+#include "sink/fxt_record.h"
+
+#define FXT_SPANS_NS   100000000ull
+#define FXT_SPANS_HELD 256
+
+struct fxt_span {
+	uint64_t begin_ns, end_ns;
+	uint32_t id;
+	uint32_t tid; /* 0: not known, or that of the track's phase before */
+	uint16_t cpu; /* EBT_NO_CPU: likewise */
+	bool late, ended;
+	enum track_end how;
+};
+
+/* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. What it returns other than 0 ends the
+ * call and is returned by it. */
+typedef int fxt_spans_write_fn(void *ctx, const struct track *t, enum fxt_event_type type,
+			       const struct fxt_span *s);
+
+struct fxt_spans {
+	fxt_spans_write_fn *write;
+	void *ctx;
+	struct fxt_held *all;
+	struct fxt_held *first, *last; /* that hold a phase, by the begin of their first */
+};
+
+void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx);
+/* Writes nothing. Works on what is zeroed, too. */
+void fxt_spans_done(struct fxt_spans *f);
+
+/* What a tracks_visitor is told of a track of phases. `user` of the track belongs to this module. */
+int fxt_spans_begin(struct fxt_spans *f, struct track *t, const struct track_span *s,
+		    unsigned depth, const struct ebt_event *ev);
+int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how);
+void fxt_spans_forget(struct fxt_spans *f, struct track *t);
+
+/* Writes the begins of the phases that have been open for too long at this moment. Before each event,
+ * at its time: then the output depends on the events alone. */
+int fxt_spans_advance(struct fxt_spans *f, uint64_t now_ns);
+
+#endif
