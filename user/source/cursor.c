@@ -233,12 +233,21 @@ ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_
 			c->stash_next = 0;
 			c->stash_n = (uint32_t)n;
 		}
-		const struct ebt_event *ev = &c->stash[c->stash_next++];
-		bool payload = ev->flags & EBT_F_PAYLOAD;
-		done++;
-		if (fn(ev, payload ? (const char *)c->buf + ev->arg[0] : NULL,
-		       payload ? ev->arg[1] : 0, ctx))
-			break;
+		/* The callback may ask the cursor: what it has been handed is no longer in the stash. */
+		const struct ebt_event *ev = &c->stash[c->stash_next];
+		const struct ebt_event *end = &c->stash[c->stash_n];
+		if (max && (size_t)(end - ev) > max - (size_t)done)
+			end = ev + (max - (size_t)done);
+		done += end - ev;
+		for (; ev < end; ev++) {
+			c->stash_next++;
+			int ended = !(ev->flags & EBT_F_PAYLOAD)
+					    ? fn(ev, NULL, 0, ctx)
+					    : fn(ev, (const char *)c->buf + ev->arg[0], ev->arg[1],
+						 ctx);
+			if (ended)
+				return done - (end - ev - 1);
+		}
 	}
 	return done;
 }
