@@ -229,45 +229,48 @@ static unsigned put_args(struct capture_shape *s, uint8_t **pp, const struct ebt
 	return brings;
 }
 
-int capture_put_event(struct capture_writer *w, const struct ebt_event *event, const void *payload,
+int capture_put_event(struct capture_writer *w, const struct ebt_event *ev, const void *payload,
 		      size_t payload_bytes)
 {
-	struct ebt_event ev = *event;
-	if (is_cut(&ev, &payload_bytes))
-		ev.flags |= EBT_F_CUT;
-	bool has_payload = ev.flags & EBT_F_PAYLOAD;
+	struct ebt_event cut;
+	if (is_cut(ev, &payload_bytes)) {
+		cut = *ev;
+		cut.flags |= EBT_F_CUT;
+		ev = &cut;
+	}
+	bool has_payload = ev->flags & EBT_F_PAYLOAD;
 	uint8_t *head = room(w, CAPTURE_PAD + (has_payload ? payload_bytes : 0));
 	if (!head)
 		return -ENOMEM;
 	if (!w->has_ts)
-		w->first_ns = w->last_ns = ev.ts;
+		w->first_ns = w->last_ns = ev->ts;
 	w->has_ts = true;
 	unsigned brings = 0;
 	uint8_t *p = head + 1;
-	if (!is_of_lane(w, &ev)) {
+	if (!is_of_lane(w, ev)) {
 		brings |= CAPTURE_LANE;
-		p = put_lane(w, p, &ev);
+		p = put_lane(w, p, ev);
 	}
 	struct capture_lane *l = &w->lanes[w->lane];
-	struct capture_shape *s = put_shape(w, &p, &ev);
-	bool back = ev.ts < w->last_ns;
+	struct capture_shape *s = put_shape(w, &p, ev);
+	bool back = ev->ts < w->last_ns;
 	brings |= back ? CAPTURE_BACK : 0;
-	p = put_v(p, back ? w->last_ns - ev.ts : ev.ts - w->last_ns);
-	w->last_ns = ev.ts;
-	brings |= put_surprises(l, &p, &ev);
+	p = put_v(p, back ? w->last_ns - ev->ts : ev->ts - w->last_ns);
+	w->last_ns = ev->ts;
+	brings |= put_surprises(l, &p, ev);
 	if (has_payload) {
-		p = put_v(p, ev.size);
+		p = put_v(p, ev->size);
 		p = put_v(p, payload_bytes);
 		if (payload_bytes)
 			memcpy(p, payload, payload_bytes);
 		p += payload_bytes;
 	} else {
-		brings |= put_args(s, &p, &ev);
+		brings |= put_args(s, &p, ev);
 	}
-	capture_lane_passed(l, &ev);
+	capture_lane_passed(l, ev);
 	*head = (uint8_t)brings;
 	w->len += (size_t)(p - head);
-	w->events += capture_counts(ev.kind);
+	w->events += capture_counts(ev->kind);
 	return 0;
 }
 

@@ -274,18 +274,19 @@ static int put_numbered(struct ebt *e, const struct ebt_event *ev)
 	return capture_put_event(e->writer, &numbered, payload, payload ? bytes : 0);
 }
 
-static int put_event(struct ebt *e, const struct ebt_event *ev)
+/* An event of a batch: a loss, and what is recovered of others, comes with the first (sink.h). */
+static int put_event(struct ebt *e, const struct ebt_event *ev, bool is_first)
 {
 	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
 	if (!err)
 		err = refer_process(e, ev->process);
 	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
 		err = refer_name(e, ev);
-	if (!err && ev->kind == EBT_LOST) {
+	if (!err && is_first && ev->kind == EBT_LOST) {
 		e->lost_events += ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];
 		e->lost_words += ev->arg[1];
 	}
-	if (!err)
+	if (!err && is_first)
 		err = settle_losses(e);
 	if (!err)
 		err = put_numbered(e, ev);
@@ -297,7 +298,7 @@ static int ebt_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct ebt *e = (struct ebt *)k;
 	for (size_t i = 0; i < n && !e->err; i++)
-		e->err = put_event(e, &ev[i]);
+		e->err = put_event(e, &ev[i], !i);
 	return e->err;
 }
 
