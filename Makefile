@@ -157,7 +157,8 @@ tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev libzstd-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
-            libcap2-bin util-linux libc6-dev clang-format protobuf-compiler
+            libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
+            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \
@@ -179,10 +180,30 @@ check: deps ## run every test
 	@$(MAKE) -j$(JOBS) tests lint
 	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
 	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
-	@$(MAKE) -j$(JOBS) fuzz
+	@$(MAKE) -j$(JOBS) fuzz cross-tests
 	@O=$(O) CI=$(CI) tests/run.sh
 
 unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds
+
+# Another processor. `lint` compiles everything for it; what needs no library but libc is built and
+# run in an emulator. Headers of other libraries are this machine's, which are the same.
+CROSS := aarch64-linux-gnu
+CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
+CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
+CROSS_SRC := $(PROBE_SRC) $(USER_SRC) $(CMD_SRC) $(UNIT_SRC) $(PROG_SRC) $(ATTACK_SRC) $(BENCH_SRC)
+CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
+              model/*.c sink/*.c source/ring*.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
+CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \
+               ndjson pace probes_clock_model processes proto pump ring_codec ring_corrupt ring_horizon \
+               ring_model ring_source ring_writer session stacks stat stat_processes strings text \
+               timebase timelines totals tracks
+cross-tests:
+	@$(MAKE) O=$(O)/$(CROSS) CC='$(CROSS_CC)' CFLAGS='-O2 $(CROSS_HEADERS)' LDFLAGS=-static \
+		LIBS='-lm -pthread' USER_SRC='$(sort $(CROSS_USER))' cross-programs
+cross-programs: $(patsubst %.c,$(O)/%,$(wildcard $(CROSS_NAMES:%=tests/unit/test_%.c)))
+cross-syntax: | $(O)/bpf/ebtrace.skel.h
+	@printf '%s\n' $(CROSS_SRC) | xargs -P $(JOBS) -n 8 $(CROSS_CC) \
+		$(filter-out -MMD -MP,$(EBT_CFLAGS)) $(CROSS_HEADERS) -fsyntax-only
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
@@ -208,7 +229,7 @@ golden: all ## rewrite the expected outputs under tests/golden; read the diff
 	@O=$(O) GOLDEN=rewrite prove tests/cli
 
 LINT_SRC = $(shell git ls-files '*.c' '*.h' | grep -v '^vmlinux/')
-lint: ## formatting, layers, sizes
+lint: cross-syntax ## formatting, layers, sizes, another processor
 	@clang-format --dry-run -Werror $(LINT_SRC)
 	@O=$(O) prove -q tests/cli/00-layers.t
 
@@ -224,4 +245,4 @@ install: all ## install under $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1
 	scdoc <user/man/ebtrace.1.scd >$(DESTDIR)$(PREFIX)/share/man/man1/ebtrace.1
 
-.PHONY: unit-tests
+.PHONY: unit-tests cross-tests cross-programs cross-syntax

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
 # and files try (as root), then unit and command-line tests once more with the sanitized build in
-# $O/asan, and the race test under TSan.
+# $O/asan, the race test under TSan, and what needs libc alone on another processor.
 # Live tests that measure, or whose counts need the time of the machine, run one at a time.
 # What failed is said again at the end, with the lines that say why.
 set -u
@@ -42,6 +42,8 @@ run "live" -j2 -e '' $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
 run "attacks" -j2 -e '' tests/attack/*.t
 run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
 O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
+# shellcheck disable=SC2046
+run "unit on an emulated AArch64" -j2 -e qemu-aarch64 $(programs "$O/aarch64-linux-gnu")
 [ -x "$O/tsan/tests/unit/test_ring_race" ] &&
   run "the race under TSan" -e '' "$O/tsan/tests/unit/test_ring_race"
 if [ $status != 0 ]; then

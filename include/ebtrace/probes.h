@@ -53,6 +53,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if defined(__x86_64__)
+#include <ebtrace/gate_x86_64.h>
+#elif defined(__aarch64__)
+#include <ebtrace/gate_aarch64.h>
+#else
+#error "no marker of this processor is known"
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -82,15 +90,7 @@ extern EBT_API struct ebt_gate ebt_gate;
 /* True if a probe would be recorded or traced now: guard costly arguments with it. */
 static inline int ebt_enabled(void)
 {
-	const uint64_t *gate;
-#if defined(__x86_64__)
-	/* Through the GOT: a copy relocation would split the gate in two, and the kernel would
-	 * count in the one that the program does not read. Linked statically it is one lea. */
-	__asm__("movq ebt_gate@GOTPCREL(%%rip), %0" : "=r"(gate));
-#else
-	gate = (const uint64_t *)&ebt_gate;
-#endif
-	return __builtin_expect(__atomic_load_n(gate, __ATOMIC_RELAXED) != 0, 0) != 0;
+	return __builtin_expect(__atomic_load_n(ebt_gate_word(), __ATOMIC_RELAXED) != 0, 0) != 0;
 }
 
 /* The out-of-line halves of the probes below; not to be called directly. */

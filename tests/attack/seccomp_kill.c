@@ -19,10 +19,12 @@
 #include <unistd.h>
 
 static const int forbidden[] = {
-	SYS_open,     SYS_openat,	SYS_openat2, SYS_creat,	   SYS_ftruncate,
-	SYS_truncate, SYS_mkdir,	SYS_unlink,  SYS_unlinkat, SYS_rename,
-	SYS_socket,   SYS_memfd_create, SYS_mkdirat, SYS_fork,	   SYS_clone,
-	SYS_clone3,   SYS_fallocate,	SYS_flock,   SYS_renameat,
+#if defined(SYS_open) /* newer processors have but the other half */
+	SYS_open,	  SYS_creat,   SYS_mkdir,     SYS_unlink,   SYS_rename,	   SYS_fork,
+#endif
+	SYS_openat,	  SYS_openat2, SYS_ftruncate, SYS_truncate, SYS_unlinkat,  SYS_socket,
+	SYS_memfd_create, SYS_mkdirat, SYS_clone,     SYS_clone3,   SYS_fallocate, SYS_flock,
+	SYS_renameat,
 };
 #define FORBIDDEN (sizeof(forbidden) / sizeof(forbidden[0]))
 

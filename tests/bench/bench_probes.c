@@ -10,9 +10,8 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+
+#include "usdt-probes/cycles.h"
 
 #define ROUNDS 2000000
 
@@ -74,14 +73,12 @@ static void bench_clocks(void)
 	for (int i = 0; i < ROUNDS; i++)
 		clock_gettime(CLOCK_MONOTONIC, &ts);
 	said("clock_gettime", (now_ns() - t) / ROUNDS, "");
-#if defined(__x86_64__)
 	uint64_t sum = 0;
 	t = now_ns();
 	for (int i = 0; i < ROUNDS; i++)
-		sum += __rdtsc();
+		sum += ebt_cycles();
 	__asm__ volatile("" ::"r"(sum));
 	said("rdtsc", (now_ns() - t) / ROUNDS, "");
-#endif
 }
 
 static void bench_ring(const char *clock)

@@ -14,13 +14,17 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 #include <time.h>
-#include <ucontext.h>
 
 #include "ringdump.h"
 #include "seccomp.h"
 #include "tests/tap.h"
 #include "usdt-probes/recording.h"
 #include "usdt-probes/slot.h"
+#if defined(__x86_64__)
+#include "trap_x86_64.h"
+#elif defined(__aarch64__)
+#include "trap_aarch64.h"
+#endif
 
 #define ROUNDS	 20000
 #define CLOSED	 0u
@@ -113,10 +117,10 @@ static void trapped(int sig, siginfo_t *info, void *context)
 	ucontext_t *uc = context;
 	if (info->si_syscall != SYS_membarrier)
 		return;
-	asked += uc->uc_mcontext.gregs[REG_RDI] == MEMBARRIER_CMD_PRIVATE_EXPEDITED;
+	asked += TRAP_ARGUMENT(uc) == MEMBARRIER_CMD_PRIVATE_EXPEDITED;
 	too_early += ebt_state() != CLOSED;
 	too_late += !ebt_current_file()->base;
-	uc->uc_mcontext.gregs[REG_RAX] = 0;
+	TRAP_RESULT(uc) = 0;
 }
 
 static void test_order(void)

@@ -51,35 +51,17 @@ static void enter_strict(void)
 }
 
 /* The calls that a start and the first probe of a thread make; see run_step(). */
-static const int start_calls[] = {SYS_mkdir,
-				  SYS_openat,
-				  SYS_fstat,
-				  SYS_newfstatat,
-				  SYS_getdents64,
-				  SYS_fchmod,
-				  SYS_flock,
-				  SYS_ftruncate,
-				  SYS_fallocate,
-				  SYS_mmap,
-				  SYS_madvise,
-				  SYS_munmap,
-				  SYS_readlink,
-				  SYS_renameat2,
-				  SYS_renameat,
-				  SYS_faccessat,
-				  SYS_unlinkat,
-				  SYS_read,
-				  SYS_pread64,
-				  SYS_close,
-				  SYS_gettid,
-				  SYS_tgkill,
-				  SYS_membarrier,
-				  SYS_unlink,
-				  SYS_prlimit64,
-				  SYS_rt_sigprocmask,
-				  SYS_lstat,
-				  SYS_pwrite64,
-				  -1};
+static const int start_calls[] = {
+#if defined(SYS_mkdir) /* newer processors have but the other half */
+	SYS_mkdir,	SYS_readlink,  SYS_unlink,	   SYS_lstat,
+#else
+	SYS_mkdirat,	SYS_readlinkat,
+#endif
+	SYS_openat,	SYS_fstat,     SYS_newfstatat,	   SYS_getdents64, SYS_fchmod,
+	SYS_flock,	SYS_ftruncate, SYS_fallocate,	   SYS_mmap,	   SYS_madvise,
+	SYS_munmap,	SYS_renameat2, SYS_renameat,	   SYS_faccessat,  SYS_unlinkat,
+	SYS_read,	SYS_pread64,   SYS_close,	   SYS_gettid,	   SYS_tgkill,
+	SYS_membarrier, SYS_prlimit64, SYS_rt_sigprocmask, SYS_pwrite64,   -1};
 
 static int enter_landlock(void)
 {
