@@ -4,7 +4,7 @@
 . tests/lib.sh
 need_root
 [ "$(nice)" = 0 ] || skip_all "was started with a niceness of its own"
-nice_of() { ps -o ni= -p "$1" | tr -d ' '; }
+nice_of() { awk '{ print $19 }' "/proc/$1/stat"; }
 
 # of_tracer COMMAND...: the niceness of an ebtrace that writes into a pipe nobody reads yet.
 of_tracer() {
@@ -37,6 +37,29 @@ mkfifo "$TMP/input"
 children+=($!)
 rest=(-f text "$TMP/input")
 is "$(of_tracer "$O/ebtrace")" 0 "a file is converted without it"
+
+# policy_of COMMAND...: how the kernel schedules it, and whether it says so.
+policy_of() {
+	mkfifo "$TMP/fifo"
+	"$@" -v -o "$TMP/fifo" -f text -p "$program" 2>"$TMP/err" &
+	local tracer=$!
+	exec 9<"$TMP/fifo"
+	read -r _ <&9
+	ps -o cls= -p $tracer | tr -d ' '
+	exec 9<&-
+	kill -9 $tracer 2>/dev/null
+	wait $tracer 2>/dev/null
+	rm "$TMP/fifo"
+}
+if [ "$(nproc)" -gt 1 ]; then
+	is "$(policy_of "$O/ebtrace")" FF "its rings are read under real-time scheduling"
+	is "$(grep -c 'real-time scheduling.*: on (--no-realtime' "$TMP/err")" 1 "which -v says, and how to switch it off"
+	is "$(policy_of "$O/ebtrace" --no-realtime)" TS "--no-realtime leaves it alone"
+	is "$(policy_of nice -n 5 "$O/ebtrace")" TS "and so does a niceness that the user has set"
+	is "$("$O/ebtrace" -q -o "$TMP/out" -- sh -c 'ps -o cls= -p $$' 2>"$TMP/err" | tr -d ' ')" TS \
+		"a program that it starts is scheduled as others"
+	is "$(policy_of taskset 1 "$O/ebtrace")" TS "on one CPU it is left to the program"
+fi
 
 # The program gets what it would have had without us.
 for n in 0 7; do

@@ -74,6 +74,8 @@ const struct option_row option_rows[] = {
 	 4},
 	{RUN, "attach", OPT_ATTACH, "HOW", "auto, multi (one link a file), perf (one link a site)",
 	 4},
+	{RUN, "no-realtime", OPT_NO_REALTIME, NULL,
+	 "Leave real-time scheduling alone, which root's ebtrace uses to read rings in time", 4},
 	{0, NULL, 0, NULL, "Other:", -1},
 	{ALL, "verbose", 'v', NULL, "Say what is done and why (twice: debug)", -1},
 	{ALL, "quiet", 'q', NULL, "Errors only", -1},

@@ -127,6 +127,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	case OPT_NO_FOLLOW:
 		o->engine.follow = false;
 		return 0;
+	case OPT_NO_REALTIME:
+		o->engine.realtime = false;
+		return 0;
 	case ARGP_KEY_ARG:
 		o->engine.files[o->engine.file_count++] = arg;
 		return 0;
@@ -308,6 +311,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 				.threads = list_for(argc, sizeof(uint32_t)),
 				.bpf_buffer_bytes = 16 << 20,
 				.follow = true,
+				.realtime = true,
 				.nice = getpriority(PRIO_PROCESS, 0),
 				.open_files = open_files(),
 			},

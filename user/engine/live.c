@@ -14,6 +14,7 @@
 #include "engine/pipeline.h"
 #include "engine/probing.h"
 #include "engine/program.h"
+#include "engine/realtime.h"
 #include "engine/recording.h"
 #include "engine/refusal.h"
 #include "engine/ring_files.h"
@@ -33,6 +34,8 @@ struct live {
 	struct signals signals;
 	struct loop_fd signal_watch, probing_watch;
 	struct loop_timer tick;
+	struct realtime realtime;
+	struct loop_timer realtime_timer;
 	struct scan scan;
 	struct inspect *inspect; /* what is known of files */
 	struct ring_source *rings;
@@ -83,6 +86,28 @@ static int on_tick(void *ctx)
 	struct live *t = ctx;
 	t->engine->watch->tick(t->engine->watch->ctx);
 	return 0;
+}
+
+static int on_realtime(void *ctx)
+{
+	realtime_check(&((struct live *)ctx)->realtime, now_ns());
+	return 0;
+}
+
+/* Whoever was started with a niceness of its own keeps that. */
+static void begin_realtime(struct live *t)
+{
+	if (!t->options->realtime || t->options->nice)
+		return;
+	int err = realtime_begin(&t->realtime);
+	report_at(&t->engine->report, LOG_VERBOSE, "real-time scheduling while rings are read: %s",
+		  !err		    ? "on (--no-realtime: off)"
+		  : err == -ENOTSUP ? "off: there is one CPU"
+				    : strerror(-err));
+	t->realtime_timer =
+		(struct loop_timer){.fn = on_realtime, .ctx = t, .period_ns = REALTIME_CHECK_NS};
+	if (!err)
+		loop_timer_set(t->loop, &t->realtime_timer, now_ns() + REALTIME_CHECK_NS);
 }
 
 static void on_added(void *ctx, pid_t pid)
@@ -163,7 +188,10 @@ static int trace(struct live *t)
 	if (w)
 		loop_timer_set(t->loop, &t->tick, now_ns());
 	scan_begin(&t->scan, t->loop, t->follow, t->files, &t->probing, t->has_program);
+	begin_realtime(t);
 	int err = loop_run(t->loop, step, t);
+	realtime_end(&t->realtime);
+	loop_timer_clear(t->loop, &t->realtime_timer);
 	scan_end(&t->scan);
 	if (err)
 		return err;

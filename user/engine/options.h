@@ -40,6 +40,7 @@ struct engine_options {
 	int nice;		   /* of ebtrace when it was started; its program gets it */
 	rlim_t open_files;	   /* soft limit, likewise */
 	bool follow;		   /* children, too */
+	bool realtime;		   /* scheduling, where it is permitted */
 	bool snapshot;		   /* of the processes: what their rings hold now */
 	bool wait;		   /* for something to trace */
 	bool counts;		   /* who saw an event, and where, does not matter */

@@ -7,8 +7,7 @@
 
 #include "base/clock.h"
 
-#define WINDOW_NS 100000000ull
-#define REST_NS	  1000000000ull
+#define REST_NS 1000000000ull
 
 static int set(struct realtime *r, bool active)
 {
@@ -45,7 +44,7 @@ int realtime_begin(struct realtime *r)
 
 void realtime_check(struct realtime *r, uint64_t now_ns)
 {
-	if (!r->wanted || now_ns - r->window_ns < WINDOW_NS)
+	if (!r->wanted || now_ns - r->window_ns < REALTIME_CHECK_NS / 2)
 		return;
 	if (!r->active) {
 		if (now_ns < r->rest_until_ns)

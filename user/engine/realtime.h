@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define REALTIME_CHECK_NS 100000000u /* how often realtime_check() is to be called */
+
 struct realtime {
 	bool wanted, active;
 	uint64_t window_ns, cpu_ns; /* begin of the window, and CPU time of the thread then */
@@ -26,7 +28,7 @@ struct realtime {
  * and the other functions do nothing.
  */
 int realtime_begin(struct realtime *r);
-/* Called often: gives real-time scheduling up, or takes it again. now_ns: CLOCK_MONOTONIC. */
+/* Gives real-time scheduling up, or takes it again. now_ns: CLOCK_MONOTONIC. */
 void realtime_check(struct realtime *r, uint64_t now_ns);
 /* Back to ordinary scheduling. */
 void realtime_end(struct realtime *r);
