@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define RECLAIM_LEAST 4096
+/* What programs have, of a few MiB: fewer would be freed and made again and again. */
+#define RECLAIM_LEAST 65536
 
 int stacks_new(struct frames *frames, struct stacks **ret)
 {
