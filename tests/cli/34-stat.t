@@ -116,6 +116,9 @@ for file in tests/data/ocaml-corrupt/*.events.xz; do
 	[ -s "$TMP/json" ] && valid "$TMP/json" "${file##*/}: as the schema says"
 done
 
+xz -dc tests/data/ocaml-corrupt/tail-huge.events.xz | "$O/ebtrace" stat --json --ocaml-version 5.3 - 2>/dev/null >"$TMP/json"
+is "$(jq .processes[0].wall_ns "$TMP/json")" 1137827 "damage, which has no time, does not make a run longer"
+
 # A phase that no table knows.
 xz -dc tests/data/ocaml-corrupt/phase-id-60.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --ocaml-version 5.3 "$TMP/ring" >"$TMP/text" 2>/dev/null

@@ -422,7 +422,8 @@ static int on_event(struct stat_model *m, const struct ebt_event *ev)
 
 int stat_model_push(struct stat_model *m, const struct ebt_event *ev)
 {
-	if (!m->first.known)
+	/* Damage found before the first event has no time. */
+	if (!m->first.known && (ev->ts || ev->kind != EBT_DAMAGE))
 		m->first = moment_at(moment(m, ev));
 	m->now_ns = moment(m, ev);
 	m->late = ev->flags & EBT_F_LATE;
