@@ -422,17 +422,20 @@ static inline unsigned plain_source(const struct ebt_event *ev)
  */
 static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 {
+	struct ebt_event *to = &j->out[j->kept];
 	unsigned source = plain_source(ev);
 	size_t i = 0;
-	for (; i < n && ev[i].flags & EBT_F_FINAL; i++)
-		keep(j, &ev[i]);
+	while (i < n && ev[i].flags & EBT_F_FINAL)
+		i++;
 	for (; source && i + 1 < n && plain_source(&ev[i + 1]) == source; i++) {
 		struct ring_state *r = find_ring(j, &ev[i]);
 		if (!r || r->ended || ev[i].seq != (uint32_t)r->life.next)
 			break;
 		advance(&r->life, &ev[i]);
-		keep(j, &ev[i]);
 	}
+	if (to != ev)
+		memmove(to, ev, i * sizeof(*ev));
+	j->kept += i;
 	return i;
 }
 

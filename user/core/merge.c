@@ -241,6 +241,8 @@ static void order_moments(struct merge *m)
 static void take_lane(struct merge *m, struct lane *l)
 {
 	uint32_t first = l->at;
+	if (l->last_ts <= m->end_ts)
+		l->at = l->count;
 	while (l->at < l->count && l->events[l->at].ts <= m->end_ts)
 		l->at++;
 	m->only = l;
