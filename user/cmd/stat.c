@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
+#include "cmd/print.h"
 #include "cmd/run.h"
 #include "sink/stat.h"
 
@@ -66,8 +67,11 @@ static int obey(struct opts *o)
 {
 	o->engine.counts = true;
 	if (o->json_schema) {
-		fputs(stat_schema(), stdout);
-		return fflush(stdout) ? EXIT_ERROR : 0;
+		struct json_line line;
+		print_json_begin(&line);
+		stat_schema(&line.json);
+		print_json_end(&line);
+		return print_end();
 	}
 	int status = run_check_usage(o);
 	if (!status && o->json && (o->by || o->top)) {

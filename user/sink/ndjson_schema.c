@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/json.h"
 #include "core/kinds.h"
+#include "core/totals.h"
 #include "sink/ndjson.h"
 
 /* Fields that are no arguments of a kind: of the header, of every event, of the summary. */
@@ -39,14 +40,6 @@ static const struct {
 	{"values", "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"},
 	{"data", "{\"type\":\"string\",\"pattern\":\"^([0-9a-f]{2})*$\"}"},
 	{"what", STRING}, /* of damage */
-
-	{"events", INTEGER}, /* also of a loss */
-	{"lost_events", NULLABLE},
-	{"lost_words", INTEGER},
-	{"history_events", NULLABLE},
-	{"history_words", INTEGER},
-	{"unwatched_ns", INTEGER},
-	{"damaged", INTEGER},
 };
 
 static const char *schema_of(const struct kinds_arg *a)
@@ -63,11 +56,30 @@ static const char *schema_of(const struct kinds_arg *a)
 	return STRING;
 }
 
-/* Whether a kind before this one has an argument of this name, or it is a field. */
-static bool is_declared(uint16_t kind, const char *name)
+static bool is_field(const char *name)
 {
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
 		if (!strcmp(fields[i].name, name))
+			return true;
+	return false;
+}
+
+/* Rows of the summary, all that there are, and all unknown that may be. */
+static bool next_total(unsigned *at, struct totals_row *ret)
+{
+	static const struct totals any = {
+		.lost_uncounted = 1, .history_uncounted = 1, .unwatched = 1};
+	return totals_next(&any, false, at, ret);
+}
+
+/* Whether a kind before this one has an argument of this name, or it is declared before kinds are. */
+static bool is_declared(uint16_t kind, const char *name)
+{
+	struct totals_row row;
+	if (is_field(name))
+		return true;
+	for (unsigned at = 0; next_total(&at, &row);)
+		if (!strcmp(row.key, name))
 			return true;
 	for (uint16_t k = 0; k < kind; k++)
 		for (const struct kinds_arg *a = kinds_get(k)->args; a->name; a++)
@@ -84,10 +96,13 @@ static void put_property(struct json *j, const char *name, const char *schema)
 
 static void put_properties(struct json *j)
 {
-	json_key(j, "properties");
-	json_open(j, '{');
+	json_key_open(j, "properties", '{');
 	for (size_t i = 0; i < sizeof(fields) / sizeof(*fields); i++)
 		put_property(j, fields[i].name, fields[i].schema);
+	struct totals_row row;
+	for (unsigned at = 0; next_total(&at, &row);)
+		if (!is_field(row.key))
+			put_property(j, row.key, row.known ? INTEGER : NULLABLE);
 	for (uint16_t k = 0; k < EBT_KINDS; k++)
 		for (const struct kinds_arg *a = kinds_get(k)->args; a->name; a++)
 			if (!is_declared(k, a->name))
@@ -106,15 +121,12 @@ static void put_kind(struct json *j, const struct kind *kind)
 	static const char *const payloads[] = {
 		[KINDS_PAYLOAD_words] = "values", [KINDS_PAYLOAD_bytes] = "data"};
 	json_open(j, '{');
-	json_key(j, "properties");
-	json_open(j, '{');
-	json_key(j, "kind");
-	json_open(j, '{');
+	json_key_open(j, "properties", '{');
+	json_key_open(j, "kind", '{');
 	json_key_str(j, "const", kind->name);
 	json_close(j, '}');
 	json_close(j, '}');
-	json_key(j, "required");
-	json_open(j, '[');
+	json_key_open(j, "required", '[');
 	put_name(j, "ts");
 	put_name(j, "kind");
 	put_name(j, "domain");
@@ -144,8 +156,7 @@ void ndjson_schema(struct json *j)
 	json_key(j, "required");
 	json_raw(j, "[\"kind\"]");
 	put_properties(j);
-	json_key(j, "oneOf");
-	json_open(j, '[');
+	json_key_open(j, "oneOf", '[');
 	json_raw(j, "{\"properties\":{\"kind\":{\"const\":\"header\"}},\"required\":"
 		    "[\"schema\",\"source\",\"pid\",\"clock\",\"start_ns\"]}");
 	json_raw(j, "{\"properties\":{\"kind\":{\"const\":\"summary\"}},\"required\":"

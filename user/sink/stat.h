@@ -26,6 +26,7 @@
 #ifndef SINK_STAT_H
 #define SINK_STAT_H
 
+#include "base/json.h"
 #include "core/session.h"
 #include "core/sink.h"
 
@@ -41,7 +42,7 @@ struct stat_options {
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
 int stat_new(const struct session *s, int fd, const struct stat_options *o, struct sink **ret);
-/* The JSON Schema of what it writes with `json`, as text. Static. */
-const char *stat_schema(void);
+/* The JSON Schema of what it writes with `json`, as a value. */
+void stat_schema(struct json *j);
 
 #endif

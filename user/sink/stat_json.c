@@ -27,6 +27,11 @@ static void put_loss(struct json *j, const struct stat_loss *l)
 	json_close(j, '}');
 }
 
+void stat_percentile_name(unsigned i, char ret[STAT_PERCENTILE_BYTES])
+{
+	snprintf(ret, STAT_PERCENTILE_BYTES, "%g", stat_percentiles[i] / 1e4);
+}
+
 static void put_pauses(struct json *j, const struct stat_pauses *p)
 {
 	const struct histogram *h = &p->whole;
@@ -44,8 +49,8 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 	}
 	json_key_open(j, "percentiles_ns", '{');
 	for (unsigned i = 0; i < STAT_PERCENTILES; i++) {
-		char name[16];
-		snprintf(name, sizeof(name), "%g", stat_percentiles[i] / 1e4);
+		char name[STAT_PERCENTILE_BYTES];
+		stat_percentile_name(i, name);
 		json_key_known(j, name, any, histogram_at(h, stat_percentiles[i]));
 	}
 	json_close(j, '}');

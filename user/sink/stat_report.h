@@ -12,6 +12,9 @@
 /* What olly prints, in parts of HISTOGRAM_WHOLE. */
 #define STAT_PERCENTILES 18
 extern const uint32_t stat_percentiles[STAT_PERCENTILES];
+#define STAT_PERCENTILE_BYTES 16
+/* "50", "99.9" …, as JSON has them for keys. */
+void stat_percentile_name(unsigned i, char ret[STAT_PERCENTILE_BYTES]);
 
 /* Of the stretch since the line before. */
 struct stat_line {
