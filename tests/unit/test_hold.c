@@ -53,29 +53,12 @@ static int end_hold(pid_t pid)
 	return err;
 }
 
-/* A child that ends with the number of signals that it got until the last one, SIGTERM. */
-static pid_t counting_child(void)
-{
-	pid_t pid = fork();
-	if (pid)
-		return pid;
-	sigset_t all, none;
-	sigfillset(&all);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &all, NULL);
-	signal(SIGRTMIN, on_signal);
-	signal(SIGTERM, on_signal);
-	for (sigset_t pending; sigpending(&pending), !sigismember(&pending, SIGTERM);)
-		usleep(1000);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	_exit(caught);
-}
+static int ready[2];
 
-/* A child in a busy loop without a handler's being blocked; it has its handlers. */
-static pid_t running_child(void)
+/* fork() of which the parent returns when the child calls is_ready(). */
+static pid_t fork_until_ready(void)
 {
-	int ready[2];
-	char byte = 0;
+	char byte;
 	if (pipe(ready))
 		abort();
 	pid_t pid = fork();
@@ -84,12 +67,44 @@ static pid_t running_child(void)
 			abort();
 		close(ready[0]);
 		close(ready[1]);
-		return pid;
 	}
+	return pid;
+}
+
+static void is_ready(void)
+{
+	if (write(ready[1], "", 1) != 1)
+		_exit(1);
+}
+
+/* A child that ends with the number of signals that it got until the last one, SIGTERM. */
+static pid_t counting_child(void)
+{
+	pid_t pid = fork_until_ready();
+	if (pid)
+		return pid;
+	sigset_t all, none;
+	sigfillset(&all);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	signal(SIGRTMIN, on_signal);
+	signal(SIGTERM, on_signal);
+	is_ready();
+	for (sigset_t pending; sigpending(&pending), !sigismember(&pending, SIGTERM);)
+		usleep(1000);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	_exit(caught);
+}
+
+/* A child in a busy loop without a handler's being blocked. */
+static pid_t running_child(void)
+{
+	pid_t pid = fork_until_ready();
+	if (pid)
+		return pid;
 	signal(SIGRTMIN, on_signal);
 	signal(SIGUSR1, on_signal);
-	if (write(ready[1], &byte, 1) != 1)
-		_exit(1);
+	is_ready();
 	for (;;)
 		if (caught >= 20)
 			_exit(caught);
@@ -129,7 +144,6 @@ static void test_stopped(void)
 	is(WTERMSIG(status), SIGKILL, "and killed");
 
 	pid = counting_child();
-	usleep(20000);
 	is(hold_begin(pid), 0, "held with signals blocked");
 	for (int i = 0; i < 30; i++)
 		sigqueue(pid, SIGRTMIN, (union sigval){0});
@@ -143,7 +157,6 @@ static void test_deaths(void)
 {
 	int status;
 	pid_t pid = running_child();
-	usleep(10000);
 	is(hold_begin(pid), 0, "a child that is killed");
 	kill(pid, SIGKILL);
 	is(end_hold(pid), 0, "while it is held");
