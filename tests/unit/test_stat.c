@@ -5,8 +5,6 @@
  * then its domains: elapsed, GC time, uncovered.
  */
 #include "sink/stat.h"
-#include "sink/stat_model.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +12,8 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
+#include "tests/unit/stat_fixture.h"
 
-#define US    1000u
 #define MINOR STAT_PHASE_minor
 #define ROOTS STAT_PHASE_minor_local_roots
 #define LEAD  STAT_PHASE_stw_leader
@@ -88,25 +85,18 @@ static bool is_sane(const struct stat_model *m)
 static void check(const char *name, uint64_t begin_us, const struct step *steps, size_t count,
 		  const char *want)
 {
-	struct session *s;
-	struct stat_model m;
-	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
-		abort();
-	s->run_begin = (struct moment){begin_us * US, begin_us != 0};
+	struct stat_run run;
+	stat_run_begin(&run, begin_us);
 	for (size_t i = 0; i < count; i++) {
 		struct ebt_event ev = event_of(&steps[i]);
-		if (stat_model_push(&m, &ev))
-			abort();
+		stat_run_push(&run, &ev);
 	}
-	s->run_end = (struct moment){begin_us ? 1000 * US : 0, begin_us != 0};
-	if (stat_model_end(&m))
-		abort();
+	stat_run_end(&run, begin_us ? 1000 : 0);
 	char got[1024];
-	describe(&m, got);
-	if (!ok(!strcmp(got, want) && is_sane(&m), "%s", name))
+	describe(&run.model, got);
+	if (!ok(!strcmp(got, want) && is_sane(&run.model), "%s", name))
 		diag("got  %s\n# want %s", got, want);
-	stat_model_done(&m);
-	session_free(s);
+	stat_run_done(&run);
 }
 #define CHECK(name, begin, want, ...)                    \
 	check(name, begin, (struct step[]){__VA_ARGS__}, \
@@ -292,21 +282,19 @@ static const struct step busy_run[] = {
 
 static void test_counts(void)
 {
-	struct session *s;
-	struct stat_model m;
+	struct stat_run run;
 	struct stat_process total;
 	memset(&total, 0, sizeof(total));
-	if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
-		abort();
-	processes_announce(&s->processes, 1)->traits.language = TRAITS_OCAML;
+	stat_run_begin(&run, 0);
+	processes_announce(&run.session->processes, 1)->traits.language = TRAITS_OCAML;
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
-		if (stat_model_push(&m, &ev))
-			abort();
+		stat_run_push(&run, &ev);
 	}
-	if (stat_model_end(&m) || stat_model_add(&total, m.processes))
+	stat_run_end(&run, 0);
+	const struct stat_process *p = run.model.processes;
+	if (stat_model_add(&total, p))
 		abort();
-	const struct stat_process *p = m.processes;
 	const struct stat_phase *full = &p->phases[STAT_PHASE_explicit_gc_full_major];
 	is(stat_minors(p), 1, "a minor collection of two domains is one");
 	is(stat_majors(p), 2, "so is the end of a major cycle");
@@ -325,8 +313,7 @@ static void test_counts(void)
 		   total.pauses.whole.count == p->pauses.whole.count,
 	   "a total of one process is that process");
 	histogram_done(&total.pauses.whole);
-	stat_model_done(&m);
-	session_free(s);
+	stat_run_done(&run);
 }
 
 /* Whatever comes, no domain has more pause or more hole than time. */
@@ -335,13 +322,9 @@ static void test_random(void)
 	unsigned insane = 0;
 	srandom(1);
 	for (unsigned round = 0; round < 300; round++) {
-		struct session *s;
-		struct stat_model m;
-		if (session_new(&s) || enter_processes(s, 16) || stat_model_init(&m, s))
-			abort();
-		if (random() % 2)
-			s->run_begin = moment_at(300 * US);
-		uint64_t us = 100;
+		struct stat_run run;
+		uint64_t us = 100, begin_us = random() % 2 ? 300 : 0;
+		stat_run_begin(&run, begin_us);
 		for (unsigned i = 0; i < 400; i++) {
 			static const uint16_t kinds[] = {EBT_BEGIN,   EBT_END,	     EBT_END,
 							 EBT_BEGIN,   EBT_LIFECYCLE, EBT_LOST,
@@ -356,18 +339,13 @@ static void test_random(void)
 			if (random() % 16 == 0)
 				step.domain = EBT_NO_DOMAIN;
 			struct ebt_event ev = event_of(&step);
-			if (stat_model_push(&m, &ev))
-				abort();
+			stat_run_push(&run, &ev);
 		}
-		if (s->run_begin.known)
-			s->run_end = moment_at(us * US);
-		if (stat_model_end(&m))
-			abort();
-		insane += !is_sane(&m);
-		for (const struct stat_process *p = m.processes; p; p = p->next)
+		stat_run_end(&run, begin_us ? us : 0);
+		insane += !is_sane(&run.model);
+		for (const struct stat_process *p = run.model.processes; p; p = p->next)
 			insane += p->gc_ns > p->elapsed_ns || p->majors_open;
-		stat_model_done(&m);
-		session_free(s);
+		stat_run_done(&run);
 	}
 	is(insane, 0, "no stream of events makes more than 100 %");
 }

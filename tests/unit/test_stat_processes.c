@@ -3,14 +3,11 @@
  * How long a process lives, by what is known of its begin and its end, and what of that was not
  * watched. Times are in microseconds; the run lasts from 1000 to 9000.
  */
-#include "sink/stat_model.h"
-
 #include <stdio.h>
 
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
+#include "tests/unit/stat_fixture.h"
 
-#define US    1000u
 #define NONE  EBT_NO_DOMAIN
 #define MINOR STAT_PHASE_minor
 
@@ -44,28 +41,21 @@ static struct ebt_event event_of(const struct step *s)
 /* For each process its pid, wall time, elapsed, GC time, uncovered, and what was not watched. */
 static void check(const char *name, const struct step *s, const char *want)
 {
-	struct session *session;
-	struct stat_model m;
+	struct stat_run run;
 	char got[512] = "", *at = got;
-	if (session_new(&session) || enter_processes(session, 64) || stat_model_init(&m, session))
-		abort();
-	session->run_begin = moment_at(1000 * US);
-	session->run_end = moment_at(9000 * US);
+	stat_run_begin(&run, 1000);
 	for (; s->us; s++) {
 		struct ebt_event ev = event_of(s);
-		if (stat_model_push(&m, &ev))
-			abort();
+		stat_run_push(&run, &ev);
 	}
-	stat_model_end(&m);
-	for (const struct stat_process *p = m.processes; p; p = p->next)
-		at += sprintf(at, "%s%u: %u %u-%u-%u %u", p == m.processes ? "" : "; ",
-			      (unsigned)p->pid, (unsigned)(p->wall_ns / US),
-			      (unsigned)(p->elapsed_ns / US), (unsigned)(p->gc_ns / US),
-			      (unsigned)(p->uncovered_ns / US),
+	stat_run_end(&run, 9000);
+	for (const struct stat_process *p = run.model.processes; p; p = p->next)
+		at += sprintf(at, "%s%u: %u %u-%u-%u %u", at == got ? "" : "; ", (unsigned)p->pid,
+			      (unsigned)(p->wall_ns / US), (unsigned)(p->elapsed_ns / US),
+			      (unsigned)(p->gc_ns / US), (unsigned)(p->uncovered_ns / US),
 			      (unsigned)(p->lost.unwatched_ns / US));
 	is_str(got, want, name);
-	stat_model_done(&m);
-	session_free(session);
+	stat_run_done(&run);
 }
 
 #define S(...)                           \

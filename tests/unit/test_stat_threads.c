@@ -3,14 +3,11 @@
  * Pauses of threads that share a domain. Times are in microseconds. What is compared: pauses, their
  * sum, what was cut (start, loss, end), the domain's GC time.
  */
-#include "sink/stat_model.h"
-
 #include <stdio.h>
 
 #include "tests/tap.h"
-#include "tests/unit/processes_fixture.h"
+#include "tests/unit/stat_fixture.h"
 
-#define US    1000u
 #define FULL  STAT_PHASE_explicit_gc_full_major
 #define MAJOR STAT_PHASE_major
 #define MINOR STAT_PHASE_minor
@@ -24,13 +21,9 @@ struct step {
 
 static void check(const char *name, const struct step *s, const char *want)
 {
-	struct session *session;
-	struct stat_model m;
+	struct stat_run run;
 	char got[128];
-	if (session_new(&session) || enter_processes(session, 16) || stat_model_init(&m, session))
-		abort();
-	session->run_begin = moment_at(1000 * US);
-	session->run_end = moment_at(3000 * US);
+	stat_run_begin(&run, 1000);
 	for (; s->us; s++) {
 		struct ebt_event ev = {.ts = s->us * US,
 				       .pos = EBT_NO_POS,
@@ -42,19 +35,17 @@ static void check(const char *name, const struct step *s, const char *want)
 				       .flags = EBT_F_BPF};
 		if (s->kind == EBT_LOST)
 			EBT_LOST_SINCE(&ev) = ev.ts;
-		if (stat_model_push(&m, &ev))
-			abort();
+		stat_run_push(&run, &ev);
 	}
-	stat_model_end(&m);
-	const struct stat_process *p = m.processes;
+	stat_run_end(&run, 3000);
+	const struct stat_process *p = run.model.processes;
 	const struct stat_pauses *ps = &p->pauses;
 	snprintf(got, sizeof(got), "%u/%u cut %u/%u/%u gc %u", (unsigned)ps->whole.count,
 		 (unsigned)(ps->whole.sum / US), (unsigned)ps->cut[STAT_CUT_START],
 		 (unsigned)ps->cut[STAT_CUT_LOSS], (unsigned)ps->cut[STAT_CUT_END],
 		 (unsigned)(p->gc_ns / US));
 	is_str(got, want, name);
-	stat_model_done(&m);
-	session_free(session);
+	stat_run_done(&run);
 }
 
 #define S(...)                     \
