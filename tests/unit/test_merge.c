@@ -57,6 +57,17 @@ static void test_rules(void)
 	      T(7, 7, 7, 0));
 }
 
+/* Whether the next four events have these positions. */
+static bool are_next(struct merge *m, const uint64_t pos[4])
+{
+	bool same = true;
+	for (int i = 0; i < 4; i++) {
+		struct ebt_event ev;
+		same &= next(m, &ev) == 1 && ev.pos == pos[i];
+	}
+	return same;
+}
+
 static void test_order_of_a_moment(void)
 {
 	struct merge *m;
@@ -68,13 +79,7 @@ static void test_order_of_a_moment(void)
 		c->lane[i].ended = 1;
 	}
 	merge_poll(m);
-	uint64_t pos[4];
-	for (int i = 0; i < 4; i++) {
-		struct ebt_event ev;
-		next(m, &ev);
-		pos[i] = ev.pos;
-	}
-	ok(pos[0] == 100 && pos[1] == 100 && pos[2] == 102 && pos[3] == 102,
+	ok(are_next(m, (const uint64_t[]){100, 100, 102, 102}),
 	   "two records of one event are neighbours, also when others have their time");
 	merge_free(m);
 	free(c);
@@ -96,13 +101,7 @@ static void test_loss_beside(void)
 		put(&c->lane[!ring], 10, 3, 104);
 		c->lane[0].ended = c->lane[1].ended = 1;
 		merge_poll(m);
-		uint64_t pos[4];
-		for (int i = 0; i < 4; i++) {
-			struct ebt_event ev;
-			next(m, &ev);
-			pos[i] = ev.pos;
-		}
-		ok(pos[0] == 99999 && pos[1] == 102 && pos[2] == 104 && pos[3] == 104,
+		ok(are_next(m, (const uint64_t[]){99999, 102, 104, 104}),
 		   "a loss comes first of its moment, and the pair behind it is not parted");
 		merge_free(m);
 		free(c);
