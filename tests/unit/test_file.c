@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -180,6 +181,7 @@ static void test_full(void)
 
 int main(void)
 {
+	mallopt(M_PERTURB, 0x5a); /* what nobody wrote is not 0 */
 	/* Without SA_RESTART: calls return EINTR. */
 	sigaction(SIGUSR1, &(struct sigaction){.sa_handler = on_signal}, NULL);
 	int fd = mkstemp(path);

@@ -82,6 +82,41 @@ static void test_long_strings(void)
 	is_str(buf_str(&out), hex, "so are bytes in hexadecimal");
 }
 
+#define WATCHED 64
+
+/* Into a buffer that has just the room that it promises: whether what is behind that stays. */
+static int stays_in_room(const char *text, size_t len)
+{
+	struct buf b;
+	int good = 1;
+	if (buf_init(&b, -1, 2 * BUF_ROOM_MAX))
+		abort();
+	size_t cap = b.cap -= WATCHED;
+	b.len = cap - BUF_ROOM_MAX;
+	memset(b.data + cap, 0x5a, WATCHED);
+	struct json j = {.out = &b, .comma = true};
+	json_string(&j, text, len);
+	/* One that has grown had no room for it. */
+	for (unsigned i = 0; i < WATCHED && b.cap == cap; i++)
+		good &= b.data[cap + i] == 0x5a;
+	buf_done(&b);
+	return good;
+}
+
+static void test_room(void)
+{
+	static const char *const pieces[] = {"a", "\x01", "\xf0\x9f\x90\xab", "\xff", "\""};
+	int good = 1;
+	for (unsigned r = 0; r < sizeof(pieces) / sizeof(*pieces); r++) {
+		char text[4 * 1100 + 1], *p = text;
+		for (unsigned i = 0; i < 1100; i++)
+			p = stpcpy(p, pieces[r]);
+		for (size_t n = 0; n <= (size_t)(p - text); n++)
+			good &= stays_in_room(text, n);
+	}
+	ok(good, "a string of any length stays in the room that there is");
+}
+
 static int is_number(uint64_t v)
 {
 	char want[32];
@@ -236,6 +271,7 @@ int main(void)
 		abort();
 	test_strings();
 	test_long_strings();
+	test_room();
 	test_numbers();
 	test_words();
 	test_doubles();
