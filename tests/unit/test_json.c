@@ -84,8 +84,10 @@ static void test_long_strings(void)
 
 #define WATCHED 64
 
+enum value { STRING_VALUE, WORDS_VALUE, HEX_VALUE };
+
 /* Into a buffer that has just the room that it promises: whether what is behind that stays. */
-static int stays_in_room(const char *text, size_t len)
+static int stays_in_room(enum value value, const char *text, size_t len)
 {
 	struct buf b;
 	int good = 1;
@@ -95,7 +97,12 @@ static int stays_in_room(const char *text, size_t len)
 	b.len = cap - BUF_ROOM_MAX;
 	memset(b.data + cap, 0x5a, WATCHED);
 	struct json j = {.out = &b, .comma = true};
-	json_string(&j, text, len);
+	if (value == STRING_VALUE)
+		json_string(&j, text, len);
+	else if (value == WORDS_VALUE)
+		json_words(&j, text, len / 8);
+	else
+		json_hex(&j, text, len);
 	/* One that has grown had no room for it. */
 	for (unsigned i = 0; i < WATCHED && b.cap == cap; i++)
 		good &= b.data[cap + i] == 0x5a;
@@ -108,13 +115,19 @@ static void test_room(void)
 	static const char *const pieces[] = {"a", "\x01", "\xf0\x9f\x90\xab", "\xff", "\""};
 	int good = 1;
 	for (unsigned r = 0; r < sizeof(pieces) / sizeof(*pieces); r++) {
-		char text[4 * 1100 + 1], *p = text;
+		char text[6 + 4 * 1100 + 1], *p = stpcpy(text, "xxxxxx");
 		for (unsigned i = 0; i < 1100; i++)
 			p = stpcpy(p, pieces[r]);
 		for (size_t n = 0; n <= (size_t)(p - text); n++)
-			good &= stays_in_room(text, n);
+			for (unsigned skip = 0; skip < 6 && skip <= n; skip++)
+				good &= stays_in_room(STRING_VALUE, text + skip, n - skip);
 	}
 	ok(good, "a string of any length stays in the room that there is");
+	char words[1600];
+	memset(words, 0xff, sizeof(words));
+	for (size_t n = 0; n <= sizeof(words); n++)
+		good &= stays_in_room(WORDS_VALUE, words, n) & stays_in_room(HEX_VALUE, words, n);
+	ok(good, "so do arrays of the greatest words, and bytes");
 }
 
 static int is_number(uint64_t v)
