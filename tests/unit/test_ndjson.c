@@ -74,20 +74,18 @@ static struct ebt_event event(uint16_t kind, uint32_t id, int64_t value)
 static void test_kinds(void)
 {
 	static const int64_t values[] = {0, 1, -1, 99, INT64_MAX, INT64_MIN};
-	static const uint16_t kinds[] = {EBT_BEGIN, EBT_END,	    EBT_COUNTER, EBT_UNIT,
-					 EBT_INT,   EBT_SPAN_BEGIN, EBT_SPAN_END};
 	struct out o;
 	unsigned pairs = 0;
 	begin(&o);
 	processes_set_user_name(&o.session->processes, 4711, 5, "a \"name\"\n");
-	for (unsigned k = 0; k < 7; k++)
+	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
 		for (unsigned v = 0; v < 6; v++, pairs++)
-			put_twice(&o, event(kinds[k], 5, values[v]));
+			put_twice(&o, event(kind, 5, values[v]));
 	struct ebt_event ev = event(EBT_INT, 5, -5);
 	ev.tid = 12;
 	ev.cpu = 1;
 	put_twice(&o, ev);
-	ok(is_alike(&o, pairs + 1), "events of every common kind, with values of every length");
+	ok(is_alike(&o, pairs + 1), "events of every kind, with values of every length");
 }
 
 static void test_names(void)
