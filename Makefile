@@ -33,7 +33,11 @@ EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
 LIBS := -lbpf -lelf -lz -lzstd -lm -pthread
 
-USER_SRC  := $(filter-out user/cmd/%,$(wildcard user/*/*.c))
+# Of files that are named for a processor, those of the one that we build for.
+PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+of_others = $(filter-out %_$(PROCESSOR).c,$(filter %_x86_64.c %_aarch64.c,$(1)))
+native    = $(filter-out $(call of_others,$(1)),$(1))
+USER_SRC  := $(call native,$(filter-out user/cmd/%,$(wildcard user/*/*.c)))
 CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
@@ -43,7 +47,7 @@ CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
 LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c,$(wildcard user/codec/*.c) $(wildcard user/base/*.c)) \
              user/core/kinds.c user/source/cursor.c user/source/ring_reader.c \
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c
-UNIT_SRC  := $(wildcard tests/unit/test_*.c)
+UNIT_SRC  := $(call native,$(wildcard tests/unit/test_*.c))
 PROG_SRC  := $(wildcard tests/prog/*.c)
 # Hostile programs, and makers of hostile files.
 ATTACK_SRC := $(wildcard tests/attack/*.c)
@@ -78,11 +82,11 @@ $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 $(O)/tests/unit/test_bpf_marker.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
+BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(say) BPF $<
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 -Wall -Wextra -Iinclude -Ivmlinux \
-		-I/usr/include/$(MULTIARCH) -MMD -MP -MF $(@:.o=.d) -c $< -o $@
+	$(Q)$(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_x86 -MMD -MP -MF $(@:.o=.d) -c $< -o $@
 $(O)/bpf/ebtrace.o: $(patsubst %.bpf.c,$(O)/%.bpf.o,$(BPF_SRC))
 	$(say) BPFLINK $@
 	$(Q)bpftool gen object $@ $^
@@ -190,7 +194,7 @@ unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebt
 CROSS := aarch64-linux-gnu
 CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
-CROSS_SRC := $(PROBE_SRC) $(USER_SRC) $(CMD_SRC) $(UNIT_SRC) $(PROG_SRC) $(ATTACK_SRC) $(BENCH_SRC)
+CROSS_SRC := $(PROBE_SRC) $(wildcard user/*/*.c) $(UNIT_SRC) $(PROG_SRC) $(ATTACK_SRC) $(BENCH_SRC)
 CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
               model/*.c sink/*.c source/ring*.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
 CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \
@@ -204,11 +208,12 @@ cross-programs: $(patsubst %.c,$(O)/%,$(wildcard $(CROSS_NAMES:%=tests/unit/test
 cross-syntax: | $(O)/bpf/ebtrace.skel.h
 	@printf '%s\n' $(CROSS_SRC) | xargs -P $(JOBS) -n 8 $(CROSS_CC) \
 		$(filter-out -MMD -MP,$(EBT_CFLAGS)) $(CROSS_HEADERS) -fsyntax-only
+	@printf '%s\n' $(BPF_SRC) | xargs -n 1 $(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_arm64 -fsyntax-only
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
-           $(addprefix user/proc/,machine.c notes.c elf.c insn.c) \
-           $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c))
+           $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c) \
+           $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c))
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -MMD -MP
 $(O)/fuzz/obj/%.o: %.c

@@ -6,6 +6,7 @@
  * traced program, which may be hostile: nothing here trusts them further than to copy.
  */
 #include "channel.bpf.h"
+#include "registers.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -13,18 +14,18 @@ static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_
 				 uint64_t cookie)
 {
 	channel_head(&rec->head, EBT_RECORD_MARKER, (uint32_t)(cookie >> 16), (uint16_t)cookie);
-	rec->ts = regs->r8;
-	rec->pos = regs->r9;
-	rec->ring = regs->cx;
-	rec->id = regs->di;
-	rec->value = regs->dx;
+	rec->ts = REGS_TS(regs);
+	rec->pos = REGS_POS(regs);
+	rec->ring = REGS_RING(regs);
+	rec->id = REGS_ID(regs);
+	rec->value = REGS_VALUE(regs);
 }
 
 static __always_inline int emit(const struct pt_regs *regs, uint64_t cookie)
 {
 	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
 	if (!rec) {
-		channel_drop_event(regs->r9);
+		channel_drop_event(REGS_POS(regs));
 		return 0;
 	}
 	fill(rec, regs, cookie);
@@ -39,14 +40,14 @@ static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t coo
 {
 	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
 	if (!rec) {
-		channel_drop_event(regs->r9);
+		channel_drop_event(REGS_POS(regs));
 		return 0;
 	}
 	fill(rec, regs, cookie);
 	rec->value = bytes;
 	if (bytes > room)
 		bytes = room;
-	if (bytes && bpf_probe_read_user(rec + 1, (uint32_t)bytes, (void *)regs->dx))
+	if (bytes && bpf_probe_read_user(rec + 1, (uint32_t)bytes, (void *)REGS_VALUE(regs)))
 		bytes = 0;
 	rec->head.size = (uint16_t)bytes;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -78,7 +79,7 @@ int ebt_marker(struct pt_regs *regs)
 	if (site >= EBT_SITE_CONTROL)
 		return control(regs, cookie);
 
-	uint64_t bytes = regs->r10;
+	uint64_t bytes = REGS_BYTES(regs);
 	if (site == EBT_ALLOC_SIZES)
 		return emit_payload(regs, cookie, EBT_ROOM_BUCKETS,
 				    bytes < EBT_ALLOC_BUCKETS ? bytes * 8 : EBT_ROOM_BUCKETS);

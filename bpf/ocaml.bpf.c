@@ -6,6 +6,7 @@
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "channel.bpf.h"
+#include "registers.bpf.h"
 
 #include <bpf/bpf_core_read.h>
 
@@ -65,7 +66,7 @@ static __always_inline uint64_t user_word(uint64_t address)
 static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
 					    struct task_struct *task)
 {
-	uint64_t at = BPF_CORE_READ(task, thread.fsbase);
+	uint64_t at = REGS_THREAD(task);
 	if (r->tls == EBT_OCAML_TLS_NONE)
 		return EBT_NO_DOMAIN;
 	if (r->tls == EBT_OCAML_TLS_MODULE)
@@ -109,7 +110,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 		if (is_foreign(key, &slot))
 			return 1;
 		if (flag)
-			flag += regs->ip - r->site[cookie & 7];
+			flag += REGS_IP(regs) - r->site[cookie & 7];
 	}
 	ret->exec_id = task->self_exec_id;
 	ret->flag = flag;
@@ -148,8 +149,8 @@ static __always_inline int emit(const struct pt_regs *regs, uint64_t ts, uint16_
 	}
 	fill(rec, ts, site, t);
 	rec->kind = kind;
-	rec->id = (uint32_t)regs->di;
-	rec->value = regs->si;
+	rec->id = (uint32_t)REGS_CALL_0(regs);
+	rec->value = REGS_CALL_1(regs);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -171,11 +172,11 @@ static __always_inline uint16_t user_kind(uint64_t type, uint64_t value)
 static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
 				     const struct thread *t)
 {
-	uint64_t di = regs->di, si = regs->si, dx = regs->dx;
+	uint64_t first = REGS_CALL_0(regs), second = REGS_CALL_1(regs), third = REGS_CALL_2(regs);
 	/* The verifier refuses a load from a register of the context that is chosen at run time. */
-	asm volatile("" : "+r"(di), "+r"(si), "+r"(dx));
-	uint64_t event = t->user_event ? si : di;
-	uint64_t value = t->user_event ? dx : si;
+	asm volatile("" : "+r"(first), "+r"(second), "+r"(third));
+	uint64_t event = t->user_event ? second : first;
+	uint64_t value = t->user_event ? third : second;
 	uint64_t field[3];
 	if (bpf_probe_read_user(field, sizeof(field), (void *)event)) {
 		channel_drop_event(EBT_NO_POS);
@@ -201,7 +202,7 @@ SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
-	if (cookie & EBT_OCAML_FLAG_IN_AX && regs->ax)
+	if (cookie & EBT_OCAML_FLAG_IN_AX && REGS_RESULT(regs))
 		return 0;
 	/* The time first, and the room after it: records of a domain are in order of both. */
 	uint64_t ts = bpf_ktime_get_ns();

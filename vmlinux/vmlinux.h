@@ -54,6 +54,10 @@ struct pt_regs {
 	unsigned long r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
+struct user_pt_regs { /* of AArch64 */
+	__u64 regs[31];
+	__u64 sp, pc, pstate;
+};
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
@@ -86,7 +90,13 @@ struct signal_struct {
 	atomic_t live;
 };
 struct thread_struct {
+#if defined(__TARGET_ARCH_arm64)
+	struct {
+		unsigned long tp_value;
+	} uw;
+#else
 	unsigned long fsbase;
+#endif
 };
 struct task_struct {
 	struct thread_struct thread;

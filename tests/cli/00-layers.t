@@ -18,7 +18,7 @@ for layer in $folders; do
     grep -vE "#include \"(${allowed// /|})/")"
 done
 check "bpf sees only the public headers, its own and the kernel's types" \
-  "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z_]+\.bpf\.h"')"
+  "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z0-9_]+\.bpf\.h"')"
 check "the probe library includes only the public headers and libc" \
   "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*)"
 lower=

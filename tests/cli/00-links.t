@@ -41,6 +41,8 @@ archive() { # FILE OBJECT...
 	rm -f "$1"
 	ar rcs "$@"
 }
+# Of files that are named for a processor, those of all others are not built.
+others=_aarch64; [ "$(uname -m)" = aarch64 ] && others=_x86_64
 # What enters through this folder, from which all above it have it.
 declare -A libraries=([base]="-lz -lzstd -lm -pthread" [proc]="-lelf" [source]="-lbpf")
 # What is still to be undone: the names of phases stand with the ring's codec.
@@ -48,7 +50,7 @@ below[core]+=" codec"
 for layer in $folders; do
 	[ -d "user/$layer" ] || continue
 	# shellcheck disable=SC2046
-	archive "$TMP/$layer.a" $(printf "$O/%s\n" user/"$layer"/*.c | sed 's/c$/o/')
+	archive "$TMP/$layer.a" $(printf "$O/%s\n" user/"$layer"/*.c | grep -v "$others" | sed 's/c$/o/')
 	archives=() needed="${libraries[$layer]:-}"
 	for l in ${below[$layer]}; do
 		[ -d "user/$l" ] && archives+=("$TMP/$l.a") needed+=" ${libraries[$l]:-}"

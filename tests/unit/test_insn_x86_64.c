@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "proc/insn.h"
+#include "proc/insn_x86_64.h"
 
 #include <ctype.h>
 

@@ -6,8 +6,8 @@
  * a tenth (arch/x86/kernel/uprobes.c: branches, pushes, one-byte nops). What compilers do not put
  * at the beginning of a function (AVX, string instructions, far jumps) is not known, and said so.
  */
-#ifndef PROC_INSN_H
-#define PROC_INSN_H
+#ifndef PROC_INSN_X86_64_H
+#define PROC_INSN_X86_64_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What a probed thread's registers hold. Each processor's header defines, of a struct pt_regs:
+ *   REGS_ID, REGS_VALUE, REGS_BYTES, REGS_RING, REGS_TS, REGS_POS
+ *                       the arguments of a marker, where usdt-probes/marker.h puts them
+ *   REGS_CALL_0, _1, _2 the arguments of the function that is probed, as long as they are intact
+ *   REGS_RESULT, REGS_IP
+ *   REGS_THREAD(task)   the thread pointer, with which thread-local storage is found
+ */
+#ifndef EBT_REGISTERS_BPF_H
+#define EBT_REGISTERS_BPF_H
+
+#if defined(__TARGET_ARCH_arm64)
+#include "registers_aarch64.bpf.h"
+#else
+#include "registers_x86_64.bpf.h"
+#endif
+
+#endif
