@@ -145,8 +145,8 @@ int main(void)
 	ok(late.entries < 8 * AT_ONCE && late.lanes < 8 * AT_ONCE,
 	   "the registry has entries and lanes for those that live (%u, %u)", late.entries,
 	   late.lanes);
-	/* Output that is on its way comes and goes; what is kept of each would add up to more. */
-	ok(late.bytes < early.bytes + (2u << 20),
+	/* Output on its way to a thread that has no CPU comes and goes: 250 bytes of each would be more. */
+	ok(late.bytes < early.bytes + (24u << 20),
 	   "and nobody else keeps anything of one that is gone (%zu bytes, then %zu)", early.bytes,
 	   late.bytes);
 	for (unsigned i = 0; i < FORMATS; i++) {

@@ -173,7 +173,7 @@ int processes_of_ended(struct processes *ps, uint32_t pid, uint32_t *ret_index)
 	return err;
 }
 
-void processes_ref(struct processes *ps, uint32_t index)
+void processes_ref(const struct processes *ps, uint32_t index)
 {
 	ps->entry[index]->refs++;
 }

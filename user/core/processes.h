@@ -138,7 +138,7 @@ uint32_t processes_find(const struct processes *ps, uint32_t pid);
 void processes_end(struct processes *ps, uint32_t index);
 
 /* Refers to a process, for as long as it may have events. Each takes a processes_unref(). */
-void processes_ref(struct processes *ps, uint32_t index);
+void processes_ref(const struct processes *ps, uint32_t index);
 void processes_unref(struct processes *ps, uint32_t index);
 /* Processes in the queue of those that are gone. */
 static inline uint32_t processes_gone(const struct processes *ps)

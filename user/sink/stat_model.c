@@ -81,6 +81,8 @@ static struct stat_process *make_process(struct stat_model *m, const struct ebt_
 	struct stat_process *p = ptrmap_make(&m->by_process, ev->process, &is_new);
 	if (!p || !is_new)
 		return p;
+	/* It has a section to the end of the run. */
+	processes_ref(&m->session->processes, ev->process);
 	const struct moment *run = &m->session->run_begin;
 	uint64_t now = moment(m, ev);
 	p->process = ev->process;

@@ -438,7 +438,10 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
 {
 	struct ring_loss loss = {
 		.process = process, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
-	ring_losses_tell(&s->losses, &loss); /* when the queue is full, others are told already */
+	/* When the queue is full, others are told already. Told at the end of a run, so nobody need
+	 * release the process. */
+	if (ring_losses_tell(&s->losses, &loss))
+		processes_ref(&s->session->processes, process);
 }
 
 void ring_source_finish(struct ring_source *s, uint32_t process)
