@@ -130,7 +130,7 @@ afresh
 usage "--rotate without a size" "rotate N needs --max-size SIZE and -o FILE" "$ring" -o "$dir/run.ebt" --rotate 2
 usage "--rotate of standard output" "rotate N needs --max-size SIZE and -o FILE" "$ring" --max-size 1M --rotate 2
 usage "a size below 4K" "must be 4K or more" "$ring" --max-size 1 -o "$dir/run.ebt"
-usage "a report of a limited size" "are for trace" stat "$ring" --max-size 1M
+usage "a report of a limited size" "--max-size is an option of trace, not of stat" stat "$ring" --max-size 1M
 mkfifo "$dir/fifo.ebt"
 cat "$dir/fifo.ebt" >/dev/null &
 usage "--rotate into a FIFO" "is written in place" "$ring" --max-size 1M --rotate 2 -o "$dir/fifo.ebt"
