@@ -63,6 +63,7 @@ jq -e '.processes[0] | .wall_ns < 3000000000 and (.domains | length == 2) and al
 	and .comm == "minigc" and .collections.minor > 0 and .words.minor_allocated > 0' "$TMP/json" >/dev/null
 ok $? "a process that has run for long: only the time of the run counts" || diag "$(jq -c '.processes[0] | del(.phases)' "$TMP/json")"
 kill $prog
+wait $prog # else it is a child that can be traced
 "$O/ebtrace" stat -p $$ >"$TMP/out" 2>/dev/null
 is "$? $(wc -c <"$TMP/out")" "4 0" "a process with nothing to trace has no report"
 done_testing

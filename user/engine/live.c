@@ -303,7 +303,7 @@ static enum engine_end start_program(struct live *t)
 	struct processes *ps = &t->engine->session->processes;
 	t->program.process = processes_find(ps, (uint32_t)t->program.pid);
 	processes_ref(ps, t->program.process); /* for program_usage(), at the end */
-	ring_files_program_runs(t->files, t->program.pid);
+	ring_files_program_runs(t->files, t->program.pid, t->options->program[0]);
 	enum engine_end end =
 		t->program.traced ? probing_attach(&t->probing, t->program.pid) : ENGINE_OK;
 	/* It has not run its first instruction yet: what cannot be traced as asked does not run. */

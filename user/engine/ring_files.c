@@ -74,11 +74,9 @@ void ring_files_process_added(struct ring_files *r, pid_t pid)
 		inbox_add_user(&r->inbox, st.st_uid);
 }
 
-static void detect_release(struct ring_files *r, struct followed *p)
+static void set_release(struct ring_files *r, struct followed *p, enum ebt_release release)
 {
-	if (p->release != EBT_RELEASE_AUTO)
-		return;
-	p->release = inspect_release(r->inspect, p->pid);
+	p->release = release;
 	if (p->release == EBT_RELEASE_AUTO)
 		return;
 	r->release = p->release;
@@ -86,11 +84,20 @@ static void detect_release(struct ring_files *r, struct followed *p)
 		  ring_release_name(p->release));
 }
 
-void ring_files_program_runs(struct ring_files *r, pid_t pid)
+static void detect_release(struct ring_files *r, struct followed *p)
+{
+	if (p->release == EBT_RELEASE_AUTO)
+		set_release(r, p, inspect_release(r->inspect, p->pid));
+}
+
+void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name)
 {
 	struct followed *p = follow_find(r->follow, pid);
 	if (p)
 		detect_release(r, p);
+	/* Of one that has ended nothing is mapped any more. */
+	if (p && p->release == EBT_RELEASE_AUTO)
+		set_release(r, p, inspect_program(r->inspect, name));
 }
 
 void ring_files_directory(struct ring_files *r, const char *dir, bool own)

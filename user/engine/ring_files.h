@@ -26,8 +26,8 @@ void ring_files_free(struct ring_files *r);
 
 /* A process is followed from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
-/* A process that is followed runs its program by now, which may be gone before the first scan. */
-void ring_files_program_runs(struct ring_files *r, pid_t pid);
+/* A process that is followed runs the program `name` by now, and may be gone before the first scan. */
+void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
 /*
  * Where the files of processes that are gone before we look are found; own: all that appears there
  * belongs to what is followed.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/maps.h"
+#include "proc/regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,29 +68,6 @@ int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void 
 	return ret;
 }
 
-/* A file that is mapped may be a device: it is only opened for real if it is a regular file. */
-static int open_regular(const char *path, uint64_t inode, int flags)
-{
-	int handle = open(path, O_PATH | O_CLOEXEC | flags);
-	if (handle < 0)
-		return -errno;
-	struct stat st;
-	int fd = -ESTALE;
-	if (fstat(handle, &st))
-		fd = -errno;
-	else if (!S_ISREG(st.st_mode))
-		fd = S_ISLNK(st.st_mode) ? -ELOOP : -EINVAL;
-	else if (st.st_ino == inode) {
-		char self[32];
-		snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-		fd = open(self, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
-	}
-	close(handle);
-	return fd;
-}
-
 /* map_files is right whatever happened to the path, but wants more than CAP_BPF and CAP_PERFMON;
  * exe is right for a deleted program; the inode tells if a path still names the file. */
 int maps_open(pid_t pid, const struct maps_entry *e)
@@ -97,18 +75,18 @@ int maps_open(pid_t pid, const struct maps_entry *e)
 	char path[PATH_MAX + 64];
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)e->start, (unsigned long long)e->end);
-	int fd = open_regular(path, e->inode, 0);
+	int fd = regular_open(path, e->inode, 0);
 	if (fd >= 0 || fd == -EINVAL)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = open_regular(path, e->inode, 0);
+	fd = regular_open(path, e->inode, 0);
 	if (fd >= 0 || e->path[0] != '/')
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, e->path);
-	fd = open_regular(path, e->inode, O_NOFOLLOW);
+	fd = regular_open(path, e->inode, O_NOFOLLOW);
 	if (fd >= 0)
 		return fd;
 	/* Of a process in a chroot of our own mount namespace we are told the path that we see. */
-	int seen = open_regular(e->path, e->inode, O_NOFOLLOW);
+	int seen = regular_open(e->path, e->inode, O_NOFOLLOW);
 	return seen < 0 ? fd : seen;
 }

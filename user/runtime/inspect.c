@@ -2,7 +2,7 @@
 #include "runtime/inspect.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "proc/elf.h"
+#include "proc/regular.h"
 #include "runtime/runtimes.h"
 
 /* Of one process. A browser maps 200 files, and has some 100 MB of symbols. */
@@ -207,30 +208,45 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
 	return k->file.markers || k->file.release;
 }
 
+static int look_into_file(struct inspect *in, int fd, struct runtime_file *ret)
+{
+	struct inspect_budget budget;
+	inspect_budget_init(&budget);
+	return inspect_file(in, fd, &budget, ret);
+}
+
 int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t inode)
 {
-	char handle_path[32];
-	struct stat st;
-	/* Whatever the path leads to now, only the file meant is opened. */
-	int handle = open(path, O_PATH | O_CLOEXEC);
-	if (handle < 0)
-		return -errno;
-	int err = fstat(handle, &st) ? -errno : 0;
-	if (!err && (!S_ISREG(st.st_mode) || st.st_dev != dev || st.st_ino != inode))
-		err = -ESTALE;
-	snprintf(handle_path, sizeof(handle_path), "/proc/self/fd/%d", handle);
-	int fd = err ? -1 : open(handle_path, O_RDONLY | O_CLOEXEC);
-	if (!err && fd < 0)
-		err = -errno;
-	close(handle);
-	if (err)
-		return err;
-	struct inspect_budget budget;
 	struct runtime_file file;
-	inspect_budget_init(&budget);
-	err = inspect_file(in, fd, &budget, &file);
+	struct stat st;
+	int fd = regular_open(path, inode, 0);
+	if (fd < 0)
+		return fd;
+	int err = fstat(fd, &st) ? -errno : st.st_dev != dev ? -ESTALE : 0;
+	if (!err)
+		err = look_into_file(in, fd, &file);
 	close(fd);
 	return err;
+}
+
+enum ebt_release inspect_program(struct inspect *in, const char *name)
+{
+	struct runtime_file file = {.release = EBT_RELEASE_AUTO};
+	const char *dirs = strchr(name, '/') ? "" : getenv("PATH");
+	int fd = dirs && *dirs ? -ENOENT : regular_open(name, 0, 0);
+	while (fd < 0 && dirs && *dirs) {
+		char path[PATH_MAX];
+		int n = (int)strcspn(dirs, ":");
+		snprintf(path, sizeof(path), "%.*s/%s", n ? n : 1, n ? dirs : ".", name);
+		fd = access(path, X_OK) ? -ENOENT : regular_open(path, 0, 0);
+		dirs += n + (dirs[n] == ':');
+	}
+	if (fd < 0)
+		return EBT_RELEASE_AUTO;
+	if (look_into_file(in, fd, &file))
+		file.release = EBT_RELEASE_AUTO;
+	close(fd);
+	return file.release;
 }
 
 uint32_t inspect_files(const struct inspect *in)

@@ -48,6 +48,8 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode);
  * there is another file, or one that is not regular.
  */
 int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t inode);
+/* The release of the OCaml 5 runtime in the file that execvp() would execute; AUTO: none is known. */
+enum ebt_release inspect_program(struct inspect *in, const char *name);
 /* Files that were looked into: where that has not changed, what is known has not either. */
 uint32_t inspect_files(const struct inspect *in);
 
