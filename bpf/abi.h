@@ -132,7 +132,7 @@ struct ebt_ocaml_runtime {
 /* Records that found no room in the ring buffer, counted since load. */
 struct ebt_dropped {
 	uint64_t in_ring; /* events that are in a ring of their process too */
-	uint64_t nowhere; /* events that are in no ring: gone */
+	uint64_t nowhere; /* events that are in no ring: lost */
 	uint64_t control; /* records of markers and processes that are no events */
 };
 

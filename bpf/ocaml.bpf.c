@@ -2,7 +2,7 @@
 /*
  * The program behind the functions of an OCaml 5 runtime: its own trace points, which are called
  * whether or not the program records events. Where the program's own ring is on, that one has the
- * event, and nothing is told here. The thread's domain is read out of the runtime's thread-local
+ * event, and nothing is recorded here. The thread's domain is read out of the runtime's thread-local
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "channel.bpf.h"

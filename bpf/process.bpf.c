@@ -83,7 +83,7 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* With the file: the process may have ended before anybody can look which it is. */
+/* With the file: the process may end before the tracer can ask which it is. */
 SEC("raw_tp/sched_process_exec")
 int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 {

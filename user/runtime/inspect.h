@@ -4,7 +4,7 @@
  * where that can be probed. A file is looked into once a run, whichever processes map it and however
  * often; it is known by device, inode, time of change and size. The files are anybody's: what is
  * spent on one, on all of one process, and in the long run on all of them is bounded, in bytes read
- * and in CPU time, and what was left out for that reason is told. A struct inspect is what a run knows;
+ * and in CPU time, and what was left out for that reason is reported. A struct inspect is what a run knows;
  * where it is NULL nothing is remembered from one call to the next.
  */
 #ifndef RUNTIME_INSPECT_H

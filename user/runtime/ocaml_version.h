@@ -19,7 +19,7 @@ enum ebt_release ocaml_version_read_elf(struct elf *elf);
 
 /* Of an open file. A runtime of OCaml before 5.0, which has no runtime events, is in this ELF file. */
 bool ocaml_version_is_4(int fd);
-/* Bytecode for ocamlrun: the release of OCaml, 4 or 5, that the magic number at the file's end tells,
+/* Bytecode for ocamlrun: the release of OCaml, 4 or 5, by the magic number at the file's end,
  * which is written to ret_magic; 0: it is none. */
 unsigned ocaml_version_bytecode(int fd, char *ret_magic);
 /* It is an OCaml 5 program none of whose symbols are left. */

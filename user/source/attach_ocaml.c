@@ -19,7 +19,7 @@ struct file_runtime {
 	uint64_t after_ns; /* not to be probed before */
 	struct ocaml_runtime runtime;
 	struct ocaml_place place;
-	bool told; /* what its probes lack */
+	bool reported; /* what its probes lack */
 };
 
 static bool match(const struct runtime_file *what)
@@ -102,20 +102,20 @@ static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shar
 	return r;
 }
 
-static void tell_lacks(struct file_runtime *o)
+static void report_lacks(struct file_runtime *o)
 {
 	unsigned slow = 0;
 	for (unsigned i = 0; i < o->runtime.sites; i++)
 		slow += !o->runtime.site[i].emulated;
-	if (slow && !o->told)
+	if (slow && !o->reported)
 		log_at(LOG_NORMAL,
 		       "process %d: %u of its functions can only be probed at an instruction that "
 		       "the kernel has to single-step (9 us a call)",
 		       o->pid, slow);
-	if (o->place.tls == OCAML_TLS_NONE && !o->told)
+	if (o->place.tls == OCAML_TLS_NONE && !o->reported)
 		log_at(LOG_NORMAL, "process %d: its domains are not known: threads are shown",
 		       o->pid);
-	o->told = true;
+	o->reported = true;
 }
 
 /* The kernel's entry is written before the first site is attached. */
@@ -137,7 +137,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	}
 	int err = o->env->set_runtime(o->env->ctx, ret->key, &r);
 	if (!err)
-		tell_lacks(o);
+		report_lacks(o);
 	return err;
 }
 

@@ -28,7 +28,7 @@ int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct a
 /* Attaches or detaches. The number of sites attached by this call, or -errno. */
 int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
 		      uint64_t now_ns);
-/* Since when events were missed that are seen from now on, if the process was not looked at since
+/* Since when events were missed that are seen from now on, if the process was not scanned since
  * unwatched_ns; 0: none were. */
 uint64_t attachment_missed(const struct attachment *a, uint64_t unwatched_ns);
 /* Detaches; also one that never began. */

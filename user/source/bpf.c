@@ -24,7 +24,8 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
-	uint64_t control_seen; /* dropped control records, as of the last look for lost children */
+	uint64_t
+		control_seen; /* dropped control records, as of the last search for lost children */
 };
 
 static int explain(int err, const char *what, char *reason)
@@ -43,7 +44,7 @@ static int explain(int err, const char *what, char *reason)
 /* ---- poll ---- */
 
 /* A process lived, and its probes were not in place. */
-static void tell_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	struct bpf_source *s = ctx;
 	struct ebt_event ev = {
@@ -216,7 +217,7 @@ static void set_targets(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
 	s->in.targets.processes = &s->in.session->processes;
-	s->in.targets.unwatched = tell_unwatched;
+	s->in.targets.unwatched = report_unwatched;
 	s->in.targets.ctx = s;
 	s->in.targets.hold = opt->hold;
 	s->in.targets.by.inspect = opt->inspect;
@@ -276,8 +277,8 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	return 0;
 }
 
-/* A child may have been found in /proc before the record of its fork was taken, which tells since when
- * it has not been watched; without that record the map tells its slot. */
+/* A child may have been found in /proc before the record of its fork was taken, which has the
+ * time since which it has not been watched; without that record the map has its slot. */
 static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
 {
 	uint32_t slot;

@@ -33,7 +33,7 @@ struct bpf_options {
 	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI where the kernel has it */
 	bool hold;		  /* children, while probes are put into them: see proc/hold.h */
 	bool no_follow;		  /* leave children alone */
-	bool watermark_only;	  /* no events: only what tells when to read the rings */
+	bool watermark_only;	  /* no events: only the signs that rings fill */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also of programs that a seccomp filter may kill for it */
 	bool no_ring; /* nobody reads rings: OCaml programs are probed also while theirs is on */
@@ -46,7 +46,7 @@ struct bpf_options {
 
 struct bpf_counts {
 	uint64_t dropped_in_ring; /* had no room in the BPF ring buffer, but are in a ring */
-	uint64_t dropped;	  /* had no room, and are in no ring; told as EBT_LOST too */
+	uint64_t dropped;	  /* had no room, and are in no ring; reported as EBT_LOST too */
 	uint64_t events;	  /* received */
 	uint32_t sites;		  /* attached now, in all processes */
 	bool multi;		  /* uprobe_multi links, else perf-event links */

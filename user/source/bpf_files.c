@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Files of one process that are remembered; what a program maps beyond is not looked at. */
+/* Files of one process that are remembered; what a program maps beyond is not looked into. */
 #define MAX_FILES 8192
 
 struct bpf_file {
@@ -34,14 +34,14 @@ void bpf_files_init(struct bpf_files *f)
 	inspect_budget_init(&f->budget);
 }
 
-static void tell_incomplete(struct bpf_files *f, pid_t pid)
+static void report_incomplete(struct bpf_files *f, pid_t pid)
 {
-	if (!f->told)
+	if (!f->reported)
 		log_at(LOG_NORMAL,
 		       "process %d maps more than is looked into: markers and runtimes beyond the "
 		       "first %u files are not seen",
 		       pid, f->files);
-	f->told = true;
+	f->reported = true;
 }
 
 /* NULL: it was not seen before. */
@@ -111,7 +111,7 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 	pid_t pid = w->scan->pid;
 	bool over = ++w->scan->mappings > INSPECT_MAPPINGS || f->files == MAX_FILES;
 	if (over)
-		tell_incomplete(f, pid);
+		report_incomplete(f, pid);
 	w->ring |= is_ring(e);
 	if (over || !e->exec || !e->inode)
 		return over;
@@ -128,7 +128,7 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 	/* Also if it fails the file is remembered: it would fail again at every scan. */
 	int err = begin_attachments(w, e, file);
 	if (f->budget.spent)
-		tell_incomplete(f, pid);
+		report_incomplete(f, pid);
 	if (!err)
 		return 0;
 	log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", pid, e->path, strerror(-err));
@@ -144,7 +144,7 @@ static void note_missed(struct bpf_scan *scan, uint64_t since)
 
 static void update(struct walk *w, struct bpf_file *file)
 {
-	bool told = false;
+	bool seen = false;
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		struct attachment *a = &file->at[i];
 		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, now_ns()) : 0;
@@ -158,9 +158,9 @@ static void update(struct walk *w, struct bpf_file *file)
 		if (n > 0 && !(a->by->in_rings && w->ring && !w->by->env.no_ring))
 			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
 		/* What happened before its ring was read is in the ring. */
-		told |= n > 0 || (a->by && a->left_alone);
+		seen |= n > 0 || (a->by && a->left_alone);
 	}
-	if (told)
+	if (seen)
 		file->unwatched_ns = 0;
 }
 

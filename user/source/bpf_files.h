@@ -25,7 +25,7 @@ struct bpf_files {
 	uint32_t files;
 	struct map index; /* of them, by device and inode */
 	struct inspect_budget budget;
-	bool told; /* that not everything is looked at */
+	bool reported; /* that not everything is looked into */
 };
 
 struct bpf_scan {

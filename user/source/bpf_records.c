@@ -13,7 +13,7 @@
 #include "codec/ring_ids.h"
 #include "source/release.h"
 
-static void tell(struct bpf_records *s, pid_t pid, enum bpf_change change)
+static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change)
 {
 	if (s->changed)
 		s->changed(s->ctx, pid, change);
@@ -48,7 +48,7 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 		return;
 	if (ts)
 		bpf_targets_fork(&s->targets, target, parent, ts);
-	tell(s, pid, BPF_FORKED);
+	notify(s, pid, BPF_FORKED);
 }
 
 /* As stat() has it. */
@@ -100,10 +100,10 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 					 &(struct bpf_program){.dev = device(rec->device),
 							       .inode = rec->inode,
 							       .path = exec_path(rec, payload)});
-		tell(s, pid, BPF_EXECED);
+		notify(s, pid, BPF_EXECED);
 	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_records_end(s, target);
-		tell(s, pid, BPF_EXITED);
+		notify(s, pid, BPF_EXITED);
 	} else if (!target && rec->head.site == EBT_PROCESS_EXIT) {
 		/* The record of its fork was dropped: its slot waits for nobody. */
 		s->aside -= s->aside > 0;
@@ -118,11 +118,11 @@ static void take_control(struct bpf_records *s, struct bpf_target *target, uint1
 		/* The library of the ring may have been loaded just now, with markers of its own. */
 		if (!s->stopped)
 			bpf_targets_scan(&s->targets, target);
-		tell(s, target->pid, BPF_RING_STARTED);
+		notify(s, target->pid, BPF_RING_STARTED);
 	} else if (site == EBT_SITE_RING_STOP) {
-		tell(s, target->pid, BPF_RING_STOPPED);
+		notify(s, target->pid, BPF_RING_STOPPED);
 	} else if (site == EBT_SITE_WATERMARK) {
-		tell(s, target->pid, BPF_RING_FILLS);
+		notify(s, target->pid, BPF_RING_FILLS);
 	}
 }
 
@@ -250,7 +250,7 @@ int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 {
 	bool alone = s->targets.last_serial == 1;
 	int err = 0;
-	if (dropped != s->lost_told) {
+	if (dropped != s->lost_reported) {
 		struct ebt_event ev = {
 			.ts = now,
 			.pos = s->lost_since_ns,
@@ -259,11 +259,11 @@ int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 			.domain = EBT_NO_DOMAIN,
 			.cpu = EBT_NO_CPU,
 			.flags = EBT_F_BPF,
-			.arg = {dropped - s->lost_told, 0},
+			.arg = {dropped - s->lost_reported, 0},
 		};
 		err = bpf_lanes_add(&s->lanes, 0, &ev);
 		if (!err)
-			s->lost_told = dropped;
+			s->lost_reported = dropped;
 	}
 	s->lost_since_ns = now;
 	return err;

@@ -28,10 +28,10 @@ struct bpf_records {
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change); /* may be NULL */
 	void *ctx;
 	uint64_t events;     /* taken */
-	uint64_t started_ns; /* the look under way began then */
+	uint64_t started_ns; /* of the poll under way */
 	uint32_t aside;	     /* slots that wait in the kernel for children */
 	uint64_t taken_ns;   /* time of the last record taken: they come in order of reserve */
-	uint64_t lost_told, lost_since_ns;
+	uint64_t lost_reported, lost_since_ns;
 	uint64_t until_ns; /* then taking off the probes began; 0: not yet */
 	bool stopped;
 };
@@ -50,7 +50,7 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_target *parent, uint64_t ts);
 /*
  * Events that were dropped and are in no ring leave no other trace than their count: what it has
- * grown by since the last call is told as a loss, whose it is only where one process is traced. 0
+ * grown by since the last call is reported as a loss: that of a process only where one is traced. 0
  * or -ENOMEM.
  */
 int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now);

@@ -15,7 +15,7 @@
 #include "proc/hold.h"
 
 /* A process is scanned so often in its first 32 ms, at doubling distances. */
-#define YOUNG_LOOKS 6
+#define YOUNG_SCANS 6
 /* To look into a file that is larger takes too long to be held. */
 #define MAX_HELD_BYTES (64 << 20)
 #define MAX_HELD_NS    50000000ull
@@ -111,14 +111,14 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 		.slot = target->slot,
 		.pid = target->pid,
 		.since_ns = target->since_ns,
-		.unwatched_ns = target->looked_ns ? target->looked_ns : target->born_ns,
+		.unwatched_ns = target->scanned_ns ? target->scanned_ns : target->born_ns,
 	};
 	uint64_t begin = now_ns();
 	if (target->ended)
 		return 0;
 	target->pending = false;
-	if (target->looks < YOUNG_LOOKS)
-		target->looks++;
+	if (target->scans < YOUNG_SCANS)
+		target->scans++;
 	int err = bpf_files_scan(&t->by, &target->files, &scan);
 	if (err < 0)
 		return err;
@@ -127,7 +127,7 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 			     target->held_ns ? target->held_ns : now_ns());
 	/* Of one that has just ended nothing is mapped. */
 	if (scan.mappings) {
-		target->looked_ns = begin;
+		target->scanned_ns = begin;
 		forget_path(target);
 	}
 	return scan.sites;
@@ -155,7 +155,7 @@ void bpf_targets_fork(struct bpf_targets *t, struct bpf_target *target,
 /* A new program maps its libraries in its first milliseconds. */
 static uint64_t young_ns(const struct bpf_target *target)
 {
-	return target->since_ns + (500000ull << target->looks);
+	return target->since_ns + (500000ull << target->scans);
 }
 
 /* Whether there is something to probe in a process that has not been scanned: 1 or 0, or -ENOENT if
@@ -198,7 +198,7 @@ static void let_go(struct bpf_target *target)
 	target->held_ns = 0;
 }
 
-/* All that are new are held before the first is looked at, which may take its time. */
+/* All that are new are held before the first is scanned, which can take milliseconds. */
 static void hold_new(struct bpf_targets *t)
 {
 	for (uint32_t i = 0; i < t->youngs; i++) {
@@ -220,32 +220,32 @@ void bpf_targets_scan_young(struct bpf_targets *t)
 	for (uint32_t i = 0; i < t->youngs; i++) {
 		struct bpf_target *target = t->slot[t->young[i]];
 		bool due =
-			target->pending || (target->looks < YOUNG_LOOKS && now >= young_ns(target));
+			target->pending || (target->scans < YOUNG_SCANS && now >= young_ns(target));
 		if (target->held && now_ns() > target->held_ns + MAX_HELD_NS)
 			let_go(target);
 		if (!target->ended && due)
 			bpf_targets_scan(t, target);
 		if (target->held)
 			let_go(target);
-		target->young = target->held || (!target->ended && target->looks < YOUNG_LOOKS);
+		target->young = target->held || (!target->ended && target->scans < YOUNG_SCANS);
 		if (target->young)
 			t->young[left++] = target->slot;
 	}
 	t->youngs = left;
 	if (t->unwatched)
-		bpf_unseen_tell(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+		bpf_unseen_report(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
 }
 
 /* Its program ended at end_ns: if it was never scanned all of it was missed. */
-static void tell_unwatched_life(struct bpf_targets *t, const struct bpf_target *target,
-				uint64_t end_ns)
+static void report_unwatched_life(struct bpf_targets *t, const struct bpf_target *target,
+				  uint64_t end_ns)
 {
 	struct bpf_life life = {.process = target->process,
 				.dev = target->exe_dev,
 				.inode = target->exe_inode,
 				.born_ns = target->born_ns,
 				.end_ns = end_ns};
-	if (!target->born_ns || target->looked_ns || !t->unwatched)
+	if (!target->born_ns || target->scanned_ns || !t->unwatched)
 		return;
 	int had = had_probes(t, target);
 	if (had == -ENOENT && target->exe_path &&
@@ -262,17 +262,17 @@ void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t
 {
 	/* Of one program that starts the next at once, too, something was missed. */
 	if (target->parent == EBT_NO_SLOT)
-		tell_unwatched_life(t, target, ts);
+		report_unwatched_life(t, target, ts);
 	target->since_ns = now_ns();
 	target->born_ns = ts;
-	target->looked_ns = 0;
+	target->scanned_ns = 0;
 	target->named = false;
 	target->exe_dev = program->dev;
 	target->exe_inode = program->inode;
 	forget_path(target);
 	target->exe_path = program->path ? strdup(program->path) : NULL;
 	target->parent = EBT_NO_SLOT;
-	target->looks = 0;
+	target->scans = 0;
 	make_young(t, target);
 	bpf_files_exec(&t->by, &target->files);
 }
@@ -291,7 +291,7 @@ void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target)
 {
 	if (target->ended)
 		return;
-	tell_unwatched_life(t, target, now_ns());
+	report_unwatched_life(t, target, now_ns());
 	bpf_files_end(&t->by, &target->files);
 	map_delete(&t->by_pid, (uint64_t)target->pid);
 	target->ended = true;
@@ -325,7 +325,7 @@ void bpf_targets_release(struct bpf_targets *t,
 	t->ends = left;
 }
 
-static void tell_unknown(struct bpf_targets *t)
+static void report_unknown(struct bpf_targets *t)
 {
 	uint32_t n = bpf_unseen_unknown(&t->unseen);
 	if (n)
@@ -350,8 +350,8 @@ void bpf_targets_detach(struct bpf_targets *t)
 			bpf_targets_end(t, target);
 	}
 	if (t->unwatched)
-		bpf_unseen_tell(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
-	tell_unknown(t);
+		bpf_unseen_report(&t->unseen, t->processes, &t->by, t->unwatched, t->ctx);
+	report_unknown(t);
 	bpf_links_close_shared(&t->by.links, &t->by.env);
 }
 

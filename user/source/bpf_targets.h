@@ -23,11 +23,11 @@ struct bpf_target {
 	uint32_t process; /* its index in the registry */
 	uint64_t serial;  /* never used twice */
 	bool ended;
-	bool named;	    /* the session knows which runtime it has */
-	uint64_t end_ns;    /* when its end was noticed */
-	uint64_t since_ns;  /* added, or its last exec */
-	uint64_t born_ns;   /* its last fork or exec; 0: it ran when it was attached to */
-	uint64_t looked_ns; /* when its mappings were read last; 0: never since then */
+	bool named;	     /* the session knows which runtime it has */
+	uint64_t end_ns;     /* when its end was noticed */
+	uint64_t since_ns;   /* added, or its last exec */
+	uint64_t born_ns;    /* its last fork or exec; 0: it ran when it was attached to */
+	uint64_t scanned_ns; /* when its mappings were read last; 0: never since then */
 	uint64_t exe_dev, exe_inode;
 	char *exe_path; /* of its last exec, until it has been scanned; or NULL */
 	uint32_t
@@ -37,7 +37,7 @@ struct bpf_target {
 	bool pending;	  /* to be scanned as soon as possible */
 	bool held;	  /* by hold_begin() */
 	uint64_t held_ns; /* since then; 0: it runs */
-	uint8_t looks;	  /* scans since then; see young_ns() */
+	uint8_t scans;	  /* scans since then; see young_ns() */
 	struct bpf_files files;
 };
 

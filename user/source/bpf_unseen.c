@@ -23,9 +23,10 @@ void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf
 	u->life[u->lives++] = *life;
 }
 
-void bpf_unseen_tell(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
-		     void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
-		     void *ctx)
+void bpf_unseen_report(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
+		       void (*fn)(void *ctx, uint32_t process, uint64_t since_ns,
+				  uint64_t until_ns),
+		       void *ctx)
 {
 	uint32_t left = 0;
 	if (u->known_files == inspect_files(by->inspect))

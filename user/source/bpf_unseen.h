@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Processes that ended before they were scanned, and before anybody had looked into their programs:
- * of those that shared one, the last to end may be the first to be looked at. They are reported as
+ * of those that shared one, the last to end may be the first to be scanned. They are reported as
  * unwatched when that has been done and there was something to watch.
  */
 #ifndef SOURCE_BPF_UNSEEN_H
@@ -26,9 +26,10 @@ struct bpf_unseen {
 /* All take the registry of the processes, which is referred to for each life that is kept. */
 void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life);
 /* Calls fn for each of which it has become known since the last call that something was missed. */
-void bpf_unseen_tell(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
-		     void (*fn)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns),
-		     void *ctx);
+void bpf_unseen_report(struct bpf_unseen *u, struct processes *ps, const struct bpf_scanner *by,
+		       void (*fn)(void *ctx, uint32_t process, uint64_t since_ns,
+				  uint64_t until_ns),
+		       void *ctx);
 /* Those of which it is not known whether something was missed. */
 static inline uint32_t bpf_unseen_unknown(const struct bpf_unseen *u)
 {
