@@ -14,7 +14,8 @@ includes() {
 	awk 'match($0, /^#include [<"][^>"]+/) {
 		name = substr($0, RSTART + 10, RLENGTH - 10)
 		folder = FILENAME; sub(/[^\/]*$/, "", folder)
-		print FILENAME, folder name, "include/" name, "user/" name, name
+		own = $2 ~ /^"/ ? folder name : ""
+		print FILENAME, own, "include/" name, "user/" name, name
 	}' $(sources) | while read -r file candidates; do
 		for c in $candidates; do
 			[ -f "$c" ] && { echo "${file%.[ch]} ${c%.[ch]}"; break; }

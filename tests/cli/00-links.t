@@ -7,9 +7,6 @@
 
 # Circles that are still to be undone: the include or call of each that has to go.
 known_circles='
-user/cmd/list_binary user/cmd/list
-user/cmd/list_events user/cmd/list
-user/proc/machine user/proc/elf
 user/sink/stat_json user/sink/stat
 user/sink/stat_model user/sink/stat_lane
 user/sink/stat_model user/sink/stat_sleep
@@ -18,7 +15,6 @@ user/sink/stat_sleep user/sink/stat_lane
 user/sink/stat_sum user/sink/stat_lane
 user/sink/stat_sum user/sink/stat_sleep
 user/sink/stat_text user/sink/stat
-user/source/ring_file user/source/ring
 '
 tests/circles.sh >"$TMP/needs"
 ok $(($(wc -l <"$TMP/needs") < 400)) "includes and calls of the whole tree are seen"
@@ -45,8 +41,7 @@ archive() { # FILE OBJECT...
 others=_aarch64; [ "$(uname -m)" = aarch64 ] && others=_x86_64
 # What enters through this folder, from which all above it have it.
 declare -A libraries=([base]="-lz -lzstd -lm -pthread" [proc]="-lelf" [source]="-lbpf")
-# What is still to be undone: the names of phases stand with the ring's codec.
-below[core]+=" codec"
+
 for layer in $folders; do
 	[ -d "user/$layer" ] || continue
 	# shellcheck disable=SC2046

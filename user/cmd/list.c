@@ -13,7 +13,8 @@
 
 #include "base/log.h"
 #include "cmd/commands.h"
-#include "cmd/list.h"
+#include "cmd/list_binary.h"
+#include "cmd/list_events.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/stale.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
-#include "cmd/list.h"
+#include "cmd/list_binary.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "codec/ring_ids.h"

@@ -2,7 +2,7 @@
 /*
  * ebtrace list --events: every name and kind that -e may match, from the one list of them.
  */
-#include "cmd/list.h"
+#include "cmd/list_events.h"
 #include "cmd/print.h"
 #include "core/kinds.h"
 

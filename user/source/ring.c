@@ -419,7 +419,8 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 		return refuse_file(s, c, &loss);
 	}
 	struct ring_file *f;
-	int err = ring_file_new(c, name, process, live, &f);
+	/* Its first events may be as old as the slack; nothing younger has been handed out yet. */
+	int err = ring_file_new(c, name, process, live, now_ns() - RING_SLACK_NS, &f);
 	if (err)
 		return err;
 	f->bytes = bytes;

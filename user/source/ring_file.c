@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "proc/process.h"
 #include "source/release.h"
 
@@ -19,7 +18,7 @@ size_t ring_file_bytes(const struct ebt_cursor *c)
 }
 
 int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
-		  struct ring_file **ret)
+		  uint64_t began_ns, struct ring_file **ret)
 {
 	struct ring_file *f = calloc(1, sizeof(*f));
 	if (!f) {
@@ -38,11 +37,9 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		ring_file_free(f);
 		return -ENOMEM;
 	}
-	/* Its first events may be as old as the slack; nothing younger has been handed out yet. */
-	uint64_t began = now_ns() - RING_SLACK_NS;
 	for (uint32_t d = 0; d < cursor_layout(c)->max_domains; d++)
-		f->rings[d].safe_ns = f->rings[d].look_ns = began;
-	f->began_ns = live ? began : 0;
+		f->rings[d].safe_ns = f->rings[d].look_ns = began_ns;
+	f->began_ns = live ? began_ns : 0;
 	*ret = f;
 	return 0;
 }

@@ -8,7 +8,7 @@
 
 #include "core/session.h"
 #include "source/cursor.h"
-#include "source/ring.h"
+#include "source/ring_damages.h"
 #include "source/ring_losses.h"
 
 struct ring_watch {
@@ -44,9 +44,9 @@ struct ring_fill {
 
 /* Memory that a file takes while it is open. */
 size_t ring_file_bytes(const struct ebt_cursor *c);
-/* `c` is owned from here on, also on failure. 0 or -ENOMEM. */
+/* `c` is owned from here on, also on failure. began_ns: nothing older will come of it. 0 or -ENOMEM. */
 int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
-		  struct ring_file **ret);
+		  uint64_t began_ns, struct ring_file **ret);
 void ring_file_free(struct ring_file *f);
 
 /* Looks where every ring is. False: the file can be read no more, which is noted as damage. */

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* ebtrace list --events. */
+#ifndef CMD_LIST_EVENTS_H
+#define CMD_LIST_EVENTS_H
+
+#include <stdbool.h>
+
+/* Prints every name and kind of event, and what it means. */
+void list_events(bool json);
+
+#endif
