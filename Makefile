@@ -200,7 +200,7 @@ CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c 
 CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \
                ndjson pace probes_clock_model processes proto pump ring_codec ring_corrupt ring_horizon \
                ring_model ring_source ring_writer session stacks stat stat_processes strings text \
-               timebase timelines totals tracks
+               timebase totals tracks
 cross-tests:
 	@$(MAKE) O=$(O)/$(CROSS) CC='$(CROSS_CC)' CFLAGS='-O2 $(CROSS_HEADERS)' LDFLAGS=-static \
 		LIBS='-lm -pthread' USER_SRC='$(sort $(CROSS_USER))' cross-programs

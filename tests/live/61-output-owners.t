@@ -234,7 +234,7 @@ int renameat2(int from_dir, const char *from, int to_dir, const char *to, unsign
 	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, flags);
 }
 END
-"${CC:-cc}" -shared -fPIC -o "$TMP/late.so" "$TMP/late.c"
+${CC:-cc} -shared -fPIC -o "$TMP/late.so" "$TMP/late.c"
 for old in "" old; do
 	afresh
 	[ -z "$old" ] || echo old >"$out"

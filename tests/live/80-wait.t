@@ -9,7 +9,7 @@ need_command jq
 # supervise NAME: a shell that starts the program for each line that it reads. Its pid is in $shell.
 supervise() {
 	mkfifo "$TMP/$1.in"
-	EBTRACE_START=1 bash -c 'while read -r line; do "$0" -q -n 20000 -c /dev/null; done' "$PWD/$O/tests/prog/minigc" \
+	EBTRACE_START=1 bash -c 'while read -r line; do "$0" -q -n 200000 -c /dev/null; done' "$PWD/$O/tests/prog/minigc" \
 		<"$TMP/$1.in" >/dev/null 2>&1 &
 	shell=$!
 	children+=("$shell")

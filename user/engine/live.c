@@ -112,7 +112,9 @@ static void begin_realtime(struct live *t)
 
 static void on_added(void *ctx, pid_t pid)
 {
-	ring_files_process_added(((struct live *)ctx)->files, pid);
+	struct live *t = ctx;
+	ring_files_process_added(t->files, pid);
+	scan_new(&t->scan);
 }
 
 static void on_ended(void *ctx, uint32_t process)
@@ -222,6 +224,8 @@ static enum engine_end check_something(struct live *t)
 	if (ring_files_opened(t->files) || t->probing.markers)
 		return ENGINE_OK;
 	int err = ring_files_error(t->files, &reason);
+	if (err == -EAGAIN && t->options->wait)
+		return ENGINE_OK;
 	if (err == -EAGAIN)
 		report_error(&t->engine->report, "%s", reason);
 	if (err)

@@ -8,7 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <ebtrace/ring.h>
+
 #include "base/clock.h"
+#include "base/file.h"
 #include "codec/ring_ids.h"
 #include "engine/guess.h"
 #include "engine/inbox.h"
@@ -19,6 +22,8 @@
 
 /* For so long without progress a ring that cannot be opened holds up the end of a run. */
 #define STUCK_NS 1000000000ull
+/* A header that is older is not written any more. */
+#define HEADER_NS 1000000000
 
 struct ring_files {
 	const struct engine *engine;
@@ -105,6 +110,24 @@ void ring_files_directory(struct ring_files *r, const char *dir, bool own)
 	inbox_open(&r->inbox, dir, own);
 }
 
+/*
+ * OCaml names and maps its file first, then writes the header, field by field: a field that is still
+ * 0 would be taken for damage. After a second it is damage.
+ */
+static bool is_being_written(int fd, enum ebt_release release)
+{
+	struct ebt_ring_file h;
+	struct stat st;
+	if (file_read_at(fd, &h, sizeof(h), 0) != sizeof(h) || fstat(fd, &st))
+		return false;
+	bool whole = h.version && h.max_domains && h.ring_header_size && h.ring_size_bytes &&
+		     h.ring_size_elements && h.headers_offset && h.data_offset &&
+		     (h.custom_events_offset || release == EBT_RELEASE_OCAML_5_0);
+	int64_t age_ns = (int64_t)clock_ns(CLOCK_REALTIME) -
+			 ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	return !whole && age_ns < HEADER_NS;
+}
+
 /* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs. */
 static int open_ring(struct ring_files *r, int fd, const char *name, const struct followed *p,
 		     pid_t pid)
@@ -113,9 +136,15 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	uint32_t process = p ? p->usage.process : PROCESS_UNKNOWN;
 	/* One that came and went between two scans is most likely of the family's release. */
 	enum ebt_release release = p ? p->release : r->release;
-	int err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
+	int err = -EAGAIN;
+	if (p && is_being_written(fd, release)) {
+		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
+		close(fd);
+	} else {
+		err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
+	}
 	if (err == -EAGAIN) {
-		/* OCaml names its file before it has written the header: look again later. */
+		/* Look again later. */
 		known_rings_undo(&r->known);
 		r->error = err;
 		return 0;

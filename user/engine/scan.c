@@ -6,7 +6,8 @@
 #define FIRST_NS 250000ull
 /* A program has its ring so long after it has begun. */
 #define BEGINS_NS 2000000ull
-/* A scan that takes so long (of 60,000 mappings) has one part in so many of our time. */
+/* A scan that takes so long (of 60,000 mappings), and those that come sooner than by the clock, have
+ * one part in so many of our time. */
 #define DEAR_NS (RING_FILES_SCAN_NS / 4)
 #define SHARE	5
 
@@ -21,15 +22,16 @@ static int on_timer(void *ctx)
 	struct scan *s = ctx;
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool waiting = s->hurried && !ring_files_opened(s->files);
-	uint64_t next = now_ns() + (waiting ? FIRST_NS : RING_FILES_SCAN_NS);
+	uint64_t begin = now_ns();
 	int err = ring_files_scan(s->files);
+	bool young = begin < s->young_until_ns;
+	uint64_t next = begin + (waiting ? FIRST_NS : young ? BEGINS_NS : RING_FILES_SCAN_NS);
 	if (ring_files_opened(s->files))
 		probing_report_missing(s->probing);
 	follow_found(s->follow, probing_attach_found, s->probing);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
-	if (cost > DEAR_NS)
-		next = now_ns() + (SHARE - 1) * cost;
-	set(s, next);
+	uint64_t fair = now_ns() + (SHARE - 1) * cost;
+	set(s, (cost > DEAR_NS || young) && fair > next ? fair : next);
 	return err;
 }
 
@@ -64,6 +66,11 @@ static void scan_by(struct scan *s, uint64_t at_ns)
 void scan_soon(struct scan *s)
 {
 	scan_by(s, now_ns());
+}
+
+void scan_new(struct scan *s)
+{
+	s->young_until_ns = now_ns() + RING_FILES_SCAN_NS;
 }
 
 void scan_after(struct scan *s, enum bpf_change change)

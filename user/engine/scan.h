@@ -17,7 +17,8 @@ struct scan {
 	struct probing *probing;
 	bool hurried; /* the first ring, of a program of ours, may wrap within milliseconds */
 	struct loop_timer timer;
-	uint64_t at_ns; /* of the next scan */
+	uint64_t at_ns;		 /* of the next scan */
+	uint64_t young_until_ns; /* a process that was added last may not have its ring yet */
 };
 
 /* The first scan is when the loop runs. All that it is given outlives scan_end(). */
@@ -27,6 +28,8 @@ void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_fi
 void scan_end(struct scan *s);
 /* A process has ended: scan at once. Does nothing before scan_begin() and after scan_end(). */
 void scan_soon(struct scan *s);
+/* A process was added: it is scanned again until it has begun. Before scan_begin() it has no effect. */
+void scan_new(struct scan *s);
 /* A process has done something that a scan may find. Likewise. */
 void scan_after(struct scan *s, enum bpf_change change);
 
