@@ -103,6 +103,7 @@ static void begin_realtime(struct live *t)
 	report_at(&t->engine->report, LOG_VERBOSE, "real-time scheduling while rings are read: %s",
 		  !err		    ? "on (--no-realtime: off)"
 		  : err == -ENOTSUP ? "off: there is one CPU"
+		  : err == -EBUSY   ? "off: ebtrace has a policy of its own"
 				    : strerror(-err));
 	t->realtime_timer =
 		(struct loop_timer){.fn = on_realtime, .ctx = t, .period_ns = REALTIME_CHECK_NS};

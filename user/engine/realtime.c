@@ -34,7 +34,7 @@ int realtime_begin(struct realtime *r)
 		return -ENOTSUP;
 	/* Whoever started us with a policy of its own keeps it. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
-		return -ENOTSUP;
+		return -EBUSY;
 	int err = set(r, true);
 	r->wanted = !err;
 	if (!err)

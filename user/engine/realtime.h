@@ -24,7 +24,7 @@ struct realtime {
 
 /*
  * 0; -EPERM: not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO); -ENOTSUP: the thread may run on one CPU
- * only, which it would take from the traced program; else -errno. On failure nothing has changed,
+ * only, which it would take from the traced program; -EBUSY: it has a policy of its own; else -errno. On failure nothing has changed,
  * and the other functions do nothing.
  */
 int realtime_begin(struct realtime *r);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "proc/elf.h"
+#include "proc/executable.h"
 #include "proc/notes.h"
 #include "runtime/runtimes.h"
 
@@ -19,36 +20,6 @@
 #define DOMAINS_WANT  128u
 #define DOMAINS_LEAST 16u
 #define BESIDE_RINGS  (2u << 20) /* header, names, and some for others */
-
-static bool is_program(const char *path)
-{
-	struct stat st;
-	return !stat(path, &st) && S_ISREG(st.st_mode) &&
-	       !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS);
-}
-
-/* The file that execvp() runs. False: none. */
-static bool find_program(const char *name, char *ret, size_t cap)
-{
-	if (strchr(name, '/'))
-		return snprintf(ret, cap, "%s", name) < (int)cap && is_program(ret);
-	char standard[256] = "";
-	const char *path = getenv("PATH");
-	if (!path) {
-		confstr(_CS_PATH, standard, sizeof(standard));
-		path = standard;
-	}
-	for (const char *end;; path = end + 1) {
-		end = strchrnul(path, ':');
-		int n = snprintf(ret, cap, "%.*s%s%s", (int)(end - path), path,
-				 end > path ? "/" : "", name);
-		if (n < (int)cap && is_program(ret))
-			return true;
-		if (!*end)
-			break;
-	}
-	return false;
-}
 
 /* Run as somebody else than we are, it could not enter our directory either. */
 static bool changes_user(const struct stat *st)
@@ -78,7 +49,7 @@ bool recording_by_environment(const struct engine_options *o, const struct repor
 		return true;
 	char path[PATH_MAX];
 	struct stat st;
-	int fd = find_program(o->program[0], path, sizeof(path))
+	int fd = executable_find(o->program[0], path, sizeof(path))
 			 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
 			 : -1;
 	bool has = fd >= 0 && !fstat(fd, &st) && !changes_user(&st) && runtimes_may_have_ring(fd);

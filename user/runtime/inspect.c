@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/map.h"
 #include "proc/elf.h"
+#include "proc/executable.h"
 #include "proc/regular.h"
 #include "runtime/runtimes.h"
 
@@ -231,22 +232,14 @@ int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t in
 
 enum ebt_release inspect_program(struct inspect *in, const char *name)
 {
-	struct runtime_file file = {.release = EBT_RELEASE_AUTO};
-	const char *dirs = strchr(name, '/') ? "" : getenv("PATH");
-	int fd = dirs && *dirs ? -ENOENT : regular_open(name, 0, 0);
-	while (fd < 0 && dirs && *dirs) {
-		char path[PATH_MAX];
-		int n = (int)strcspn(dirs, ":");
-		snprintf(path, sizeof(path), "%.*s/%s", n ? n : 1, n ? dirs : ".", name);
-		fd = access(path, X_OK) ? -ENOENT : regular_open(path, 0, 0);
-		dirs += n + (dirs[n] == ':');
-	}
+	struct runtime_file file;
+	char path[PATH_MAX];
+	int fd = executable_find(name, path, sizeof(path)) ? regular_open(path, 0, 0) : -1;
 	if (fd < 0)
 		return EBT_RELEASE_AUTO;
-	if (look_into_file(in, fd, &file))
-		file.release = EBT_RELEASE_AUTO;
+	int err = look_into_file(in, fd, &file);
 	close(fd);
-	return file.release;
+	return err ? EBT_RELEASE_AUTO : file.release;
 }
 
 uint32_t inspect_files(const struct inspect *in)

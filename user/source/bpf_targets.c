@@ -330,9 +330,8 @@ static void report_unknown(struct bpf_targets *t)
 	uint32_t n = bpf_unseen_unknown(&t->unseen);
 	if (n)
 		log_at(LOG_NORMAL,
-		       "%u programs ended before they could be looked into, and their files are "
-		       "not "
-		       "found any more: whether there was something to trace in them is not known",
+		       "%u programs ended before they could be looked into, and their files "
+		       "are not found any more: whether they had something to trace is not known",
 		       n);
 	bpf_unseen_done(&t->unseen, t->processes);
 }
