@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Seccomp filters of a few instructions, for the tests of the probe library. */
+/* Seccomp filters of a few instructions. */
 #ifndef TESTS_SECCOMP_H
 #define TESTS_SECCOMP_H
 
@@ -11,7 +11,8 @@
 
 #define SECCOMP_MAX_CALLS 32
 
-/* What befalls the calls in `calls` (ended by -1), and what all others. For this thread, for good. */
+/* Applies `listed` to the system calls in `calls` (ended by -1) and `others` to the rest: SECCOMP_RET_…
+ * Irrevocable, for this thread and those that it starts. False: the kernel refused. */
 __attribute__((unused)) static bool seccomp_enter(const int *calls, unsigned listed,
 						  unsigned others)
 {

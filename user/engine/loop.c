@@ -2,6 +2,7 @@
 #include "engine/loop.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ struct loop {
 	struct loop_timer *timers; /* the next one first */
 	uint64_t fired_ns;	   /* timers up to this moment have had their turn in this round */
 	bool stopped;
+	bool whole_ms; /* there is no epoll_pwait2(): a wait is rounded up to a millisecond */
 };
 
 int loop_new(struct loop **ret)
@@ -109,16 +111,30 @@ static int fire(struct loop *l)
 	return err;
 }
 
+/* As epoll_wait(), with nanoseconds where the kernel (Linux 5.11) and its emulators know them. */
+static int wait_ready(struct loop *l, uint64_t wait_ns)
+{
+	if (!l->whole_ms) {
+		struct timespec ts = {
+			.tv_sec = (time_t)(wait_ns / 1000000000u),
+			.tv_nsec = (long)(wait_ns % 1000000000u),
+		};
+		int n = epoll_pwait2(l->epoll_fd, l->ready, READY_MAX, &ts, NULL);
+		if (n >= 0 || errno != ENOSYS)
+			return n;
+		l->whole_ms = true;
+	}
+	/* Up, not down: a wait of zero would spin until a timer is due. */
+	uint64_t ms = wait_ns / 1000000u + (wait_ns % 1000000u != 0);
+	return epoll_wait(l->epoll_fd, l->ready, READY_MAX, ms < INT_MAX ? (int)ms : INT_MAX);
+}
+
 static int wait_and_dispatch(struct loop *l, uint64_t wait_ns)
 {
 	uint64_t now = l->timers ? now_ns() : 0;
 	if (l->timers && (l->timers->at_ns <= now || l->timers->at_ns - now < wait_ns))
 		wait_ns = l->timers->at_ns <= now ? 0 : l->timers->at_ns - now;
-	struct timespec ts = {
-		.tv_sec = (time_t)(wait_ns / 1000000000u),
-		.tv_nsec = (long)(wait_ns % 1000000000u),
-	};
-	l->ready_count = epoll_pwait2(l->epoll_fd, l->ready, READY_MAX, &ts, NULL);
+	l->ready_count = wait_ready(l, wait_ns);
 	int err = l->ready_count < 0 && errno != EINTR ? -errno : 0;
 	/* All of them, also when the loop is stopped: an edge is reported once. */
 	for (int i = 0; !err && i < l->ready_count; i++) {

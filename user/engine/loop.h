@@ -2,9 +2,10 @@
 /*
  * The event loop of a run: descriptors, timers and the work in between. Each round fires the timers
  * that are due, calls the work, then waits for descriptors as long as the work allows and no timer
- * is due. Timers go by CLOCK_MONOTONIC and fire between two calls of the work also while the work
- * never wants to wait: a tick is late by one call of the work at most. One thread; callbacks may add
- * and remove any descriptor or timer, their own included, and stop the loop.
+ * is due. Timers run on CLOCK_MONOTONIC and fire between two calls of the work also while the work
+ * never waits: a tick is late by one call of the work at most. A wait lasts until a descriptor is
+ * ready or its time is over, which is rounded up to a millisecond before Linux 5.11. One thread;
+ * callbacks may add and remove any descriptor or timer, their own included, and stop the loop.
  *
  * It does not read from descriptors, and knows nothing of events, sources or signals: a signalfd is
  * a descriptor like any other (signals.h).
