@@ -116,7 +116,7 @@ struct most {
 static void note_most(struct most *m, const struct processes *ps, size_t bytes)
 {
 	m->entries = ps->count > m->entries ? ps->count : m->entries;
-	m->lanes = ps->lane_count > m->lanes ? ps->lane_count : m->lanes;
+	m->lanes = ps->lanes->count > m->lanes ? ps->lanes->count : m->lanes;
 	m->bytes = bytes > m->bytes ? bytes : m->bytes;
 }
 

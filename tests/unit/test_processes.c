@@ -125,6 +125,25 @@ static void test_gone(void)
 	uint32_t lane = processes_lane(&ps, a, 4), other = processes_lane(&ps, b, 4);
 	ok(lane && other && lane != other && lane == processes_lane(&ps, a, 4),
 	   "a domain of each process has a lane of its own, always the same");
+	uint32_t thread = processes_thread_lane(&ps, a, 4);
+	ok(thread && thread != lane && thread == processes_thread_lane(&ps, a, 4) &&
+		   thread != processes_thread_lane(&ps, a, 5) &&
+		   thread != processes_thread_lane(&ps, b, 4),
+	   "so has a thread outside of any domain, whatever domain has its number");
+	is(processes_thread_lane(&ps, a, 0), processes_lane(&ps, a, EBT_NO_DOMAIN),
+	   "where no thread is known there is one for all");
+	struct ebt_event ev = {.process = a, .tid = 4, .domain = 4};
+	is(processes_lane_of(&ps, &ev), lane, "an event of a domain is of the domain's lane");
+	ev.domain = EBT_NO_DOMAIN;
+	is(processes_lane_of(&ps, &ev), thread, "one of no domain is of its thread's");
+	const struct process_lane *about = processes_lane_at(&ps, thread);
+	ok(about->process == a && about->tid == 4 && about->domain == EBT_NO_DOMAIN,
+	   "the registry knows whose lane it is");
+	unsigned lanes = 0;
+	for (uint32_t l = processes_first_lane(&ps, a); l; l = processes_next_lane(&ps, l))
+		lanes += processes_lane_at(&ps, l)->process == a;
+	is(lanes, 4, "and lists all lanes of a process, and no other's");
+	uint32_t assigned = ps.lanes->count;
 	is(processes_take_gone(&ps), a, "what is gone is taken once");
 	processes_release(&ps, a);
 	ok(!processes_at(&ps, a) && !processes_find(&ps, 2), "and is no more when it is released");
@@ -134,7 +153,12 @@ static void test_gone(void)
 	is_str(kind.producer, "ocaml 5.3", "its kind is remembered");
 	uint32_t again = begin(&ps, 2, NULL);
 	is(again, a, "its index is used again");
-	is(processes_lane(&ps, again, 9), lane, "and so is its lane");
+	uint32_t first = processes_lane(&ps, again, 9), second = processes_lane(&ps, again, 0),
+		 third = processes_thread_lane(&ps, again, 4),
+		 fourth = processes_thread_lane(&ps, again, 6);
+	ok(first != second && first != third && third != fourth && second != fourth &&
+		   ps.lanes->count == assigned,
+	   "and so are its lanes, each once");
 	ok(!processes_announced(&ps, again) && !processes_at(&ps, again)->plain,
 	   "by a process of which nothing is known yet, but that it may not be the first");
 	processes_done(&ps);

@@ -47,7 +47,8 @@ static struct process *add(struct processes *ps, uint32_t pid)
 int processes_init(struct processes *ps)
 {
 	*ps = (struct processes){0};
-	if (add(ps, 0))
+	ps->lanes = calloc(1, sizeof(*ps->lanes));
+	if (ps->lanes && add(ps, 0))
 		return 0;
 	processes_done(ps);
 	return -ENOMEM;
@@ -58,6 +59,7 @@ static void free_process(struct process *p)
 	if (!p)
 		return;
 	ptrmap_free(&p->user_names);
+	map_done(&p->thread_lanes);
 	free(p->lane);
 	free(p);
 }
@@ -70,7 +72,9 @@ void processes_done(struct processes *ps)
 	free(ps->pid);
 	free(ps->spare);
 	free(ps->gone);
-	free(ps->spare_lane);
+	if (ps->lanes)
+		process_lanes_done(ps->lanes);
+	free(ps->lanes);
 	free(ps->kind);
 	map_done(&ps->by_pid);
 	*ps = (struct processes){0};
@@ -192,7 +196,18 @@ uint32_t processes_take_gone(struct processes *ps)
 	return p->refs || p == ps->first_announced ? PROCESS_UNKNOWN : p->index;
 }
 
-uint32_t processes_add_lane(struct processes *ps, uint32_t index, uint16_t domain)
+static uint32_t assign_lane(const struct processes *ps, struct process *p, uint16_t domain,
+			    uint32_t tid)
+{
+	struct process_lane lane = {
+		.process = p->index, .tid = tid, .next = p->first_lane, .domain = domain};
+	uint32_t id = process_lanes_add(ps->lanes, &lane);
+	if (id)
+		p->first_lane = id;
+	return id;
+}
+
+uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t domain)
 {
 	struct process *p = ps->entry[index];
 	uint16_t at = (uint16_t)(domain + 1);
@@ -207,22 +222,20 @@ uint32_t processes_add_lane(struct processes *ps, uint32_t index, uint16_t domai
 		p->lane = lane;
 		p->lanes = lanes;
 	}
-	p->lane[at] = ps->spare_lanes ? ps->spare_lane[--ps->spare_lanes] : ++ps->lane_count;
-	return p->lane[at];
+	return p->lane[at] = assign_lane(ps, p, domain, 0);
 }
 
-/* Room for all lanes to be spare. */
-static bool has_lane_room(struct processes *ps)
+uint32_t processes_thread_lane(const struct processes *ps, uint32_t index, uint32_t tid)
 {
-	if (ps->spare_lane_cap >= ps->lane_count)
-		return true;
-	uint32_t cap = 2 * ps->lane_count;
-	uint32_t *spare = realloc(ps->spare_lane, cap * sizeof(*spare));
-	if (!spare)
-		return false; /* their ids are not used again */
-	ps->spare_lane = spare;
-	ps->spare_lane_cap = cap;
-	return true;
+	struct process *p = ps->entry[index];
+	if (!tid)
+		return processes_lane(ps, index, EBT_NO_DOMAIN);
+	uint64_t *lane = map_put(&p->thread_lanes, tid);
+	if (!lane)
+		return 0;
+	if (!*lane)
+		*lane = assign_lane(ps, p, EBT_NO_DOMAIN, tid);
+	return (uint32_t)*lane;
 }
 
 static void keep_kind(struct processes *ps, const struct process *p)
@@ -265,9 +278,7 @@ void processes_release(struct processes *ps, uint32_t index)
 		keep_kind(ps, p);
 	}
 	unchain(ps, p);
-	for (uint32_t i = 0; i < p->lanes && has_lane_room(ps); i++)
-		if (p->lane[i])
-			ps->spare_lane[ps->spare_lanes++] = p->lane[i];
+	process_lanes_release(ps->lanes, p->first_lane);
 	ps->released++;
 	ps->entry[index] = NULL;
 	ps->pid[index] = 0;

@@ -19,8 +19,10 @@
  * releases it. Its index and its lanes are used again. Only the first that was announced stays: its
  * pid and its name head the outputs.
  *
- * A lane is a domain of a process, or what it does outside of any. Lanes have dense ids, so that a
- * stage keeps what it knows of them in an array.
+ * A lane is one ordered stream of events of a process: those of a domain, those of a thread outside
+ * of any domain, or those outside of any domain of which no thread is known. Lanes have dense ids,
+ * so that a stage or sink keeps its state of each in an array (base/ptrarray.h); on forget() it
+ * drops that of the process's lanes, which processes_first_lane() and processes_next_lane() list.
  *
  * The registry does no I/O and knows no source: what it holds is what it was told. Not thread-safe.
  */
@@ -28,6 +30,7 @@
 #define CORE_PROCESSES_H
 
 #include "base/ptrmap.h"
+#include "core/process_lanes.h"
 #include "core/timebase.h"
 #include "core/traits.h"
 
@@ -72,10 +75,12 @@ struct process {
 	struct moment end; /* when its end was noticed */
 
 	uint32_t refs;
-	uint32_t *lane; /* by domain + 1, the first: of none; 0: not given out */
+	uint32_t *lane; /* by domain + 1, the first: of none; 0: not assigned */
 	uint32_t lanes;
-	bool queued;					 /* among those that are gone; private */
-	PTRMAP(char) user_names;			 /* by id; private */
+	struct map thread_lanes; /* tid → lane, of threads outside of any domain; private */
+	uint32_t first_lane;	 /* private */
+	bool queued;		 /* among those that are gone; private */
+	PTRMAP(char) user_names; /* by id; private */
 	struct process *prev_announced, *next_announced; /* private */
 };
 
@@ -97,9 +102,7 @@ struct processes {
 	uint32_t spares;
 	uint32_t *gone; /* a queue: gone[gone_first ..) */
 	uint32_t gone_first, gone_count, gone_cap;
-	uint32_t *spare_lane;
-	uint32_t spare_lanes, spare_lane_cap;
-	uint32_t lane_count; /* ids up to this one have been given out */
+	struct process_lanes *lanes;
 	uint32_t numbers, released;
 	struct process_kind *kind; /* of processes that were released, each once */
 	uint32_t kinds;
@@ -150,14 +153,40 @@ uint32_t processes_take_gone(struct processes *ps);
 /* Gives back the entry, its index and its lanes: nobody holds them any more. */
 void processes_release(struct processes *ps, uint32_t index);
 
-/* The dense id of a lane, from 1, given out at the first call. 0: no memory. */
-uint32_t processes_add_lane(struct processes *ps, uint32_t index, uint16_t domain);
-static inline uint32_t processes_lane(struct processes *ps, uint32_t index, uint16_t domain)
+/*
+ * The dense id of a lane, from 1, assigned at the first call: of a domain, or of the process outside
+ * of its domains (EBT_NO_DOMAIN). 0: no memory.
+ */
+uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t domain);
+static inline uint32_t processes_lane(const struct processes *ps, uint32_t index, uint16_t domain)
 {
 	const struct process *p = ps->entry[index];
 	uint16_t at = (uint16_t)(domain + 1);
 	uint32_t lane = at < p->lanes ? p->lane[at] : 0;
 	return lane ? lane : processes_add_lane(ps, index, domain);
+}
+/* The same of a thread outside of any domain; tid 0: processes_lane() of EBT_NO_DOMAIN. */
+uint32_t processes_thread_lane(const struct processes *ps, uint32_t index, uint32_t tid);
+/* The lane of an event: its domain's, or its thread's where it has no domain. 0: no memory. */
+static inline uint32_t processes_lane_of(const struct processes *ps, const struct ebt_event *ev)
+{
+	return ev->domain == EBT_NO_DOMAIN ? processes_thread_lane(ps, ev->process, ev->tid)
+					   : processes_lane(ps, ev->process, ev->domain);
+}
+/* What an assigned lane is. Valid until the next lane is assigned. */
+static inline const struct process_lane *processes_lane_at(const struct processes *ps,
+							   uint32_t lane)
+{
+	return &ps->lanes->at[lane];
+}
+/* The lanes of a process, the newest first; 0: no more. */
+static inline uint32_t processes_first_lane(const struct processes *ps, uint32_t index)
+{
+	return ps->entry[index]->first_lane;
+}
+static inline uint32_t processes_next_lane(const struct processes *ps, uint32_t lane)
+{
+	return ps->lanes->at[lane].next;
 }
 
 /* Makes the process visible in outputs. Returns its entry. */
