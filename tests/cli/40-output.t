@@ -195,7 +195,7 @@ together() { # "what" WANT-FILES
 	"$O/ebtrace" --ocaml-version 5.3 "$TMP/b" -o "$out" 2>"$TMP/err.b" 8>&- 9>&- &
 	local b=$!
 	wait_for test -e "$out.part.1"
-	wait_for grep -q "another run is writing '$out', so far as '$out.part'" "$TMP/err.b"
+	wait_for grep -q "another run is writing '$out', now in '$out.part'" "$TMP/err.b"
 	ok $? "$1: the second says that the first runs"
 	cat "$TMP/2.events" >&9
 	exec 9>&-
@@ -205,7 +205,7 @@ together() { # "what" WANT-FILES
 	exec 8>&-
 	wait $a
 	is "$? $(files)" "1 out.ndjson out.ndjson.part " "$1: the other keeps what it has beside it"
-	grep -q "this run is whole, in '$out.part'" "$TMP/err.a"
+	grep -q "this run is complete in '$out.part'" "$TMP/err.a"
 	ok $? "$1: and says where" || diag "$(cat "$TMP/err.a")"
 	"$O/ebtrace" -q -f ndjson --ocaml-version 5.3 - <"$TMP/2.events" >"$TMP/want.2"
 	same_file "$out" "$TMP/want.2" "$1: the first has all of its own"
@@ -227,7 +227,7 @@ is_locked() { grep -q ":$(stat -c %i "$dir/far") " /proc/locks; } # to try it wo
 wait_for is_locked
 write
 is "$? $(cat "$dir/far")" "1 old" "a file that one run is to write in place is not for a second one"
-grep -q "another run writes it now" "$TMP/err"
+grep -q "another run is writing it" "$TMP/err"
 ok $? "which says so" || diag "$(cat "$TMP/err")"
 cat "$TMP/1.events" >&8
 exec 8>&-

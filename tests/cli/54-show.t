@@ -72,7 +72,7 @@ ok $? "--time holds for each file of several"
 "$O/ebtrace" --time sideways "$TMP/1.events" >"$TMP/out" 2>&1
 is $? 2 "an unknown time is a usage error"
 "$O/ebtrace" --time wall -f ndjson "$TMP/1.events" >"$TMP/out" 2>&1
-is "$? $(cat "$TMP/out")" "2 ebtrace: --time is for text; ndjson has times of its own" "so is one for another format"
+is "$? $(cat "$TMP/out")" "2 ebtrace: --time applies to text; ndjson has its own times" "so is one for another format"
 
 # Threads.
 # shellcheck disable=SC2086

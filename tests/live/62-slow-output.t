@@ -20,7 +20,7 @@ slow() { # FORMAT
 	rm "$TMP/ended"
 }
 slow ndjson
-grep -q "the output cannot keep up: its disk or reader is waited for in [0-9]* % of the busy time; record a capture (-o FILE.ebt) and convert it later" "$TMP/err"
+grep -q "the output cannot keep up: [0-9]* % of the busy time is spent waiting for its disk or reader; record a capture (-o FILE.ebt) and convert it later" "$TMP/err"
 ok $? "ndjson: a line says that the output's reader limits, and that a capture needs less" || diag "$(cat "$TMP/err")"
 slow ebt
 if grep -q "the output cannot keep up" "$TMP/err"; then

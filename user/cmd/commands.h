@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands, one file each. A command takes its own argv (argv[0] is its name) and returns the
+ * The commands, one file each. A command receives its own argv (argv[0] is its name) and returns the
  * exit status of the program.
  */
 #ifndef CMD_COMMANDS_H
@@ -14,7 +14,7 @@ enum exit_status {
 	EXIT_NOTHING = 4, /* the process has nothing to trace */
 	EXIT_GONE = 5,	  /* no such process */
 	EXIT_KERNEL = 6,  /* a kernel thread */
-	EXIT_DENIED = 7,  /* somebody else's process, or file */
+	EXIT_DENIED = 7,  /* no permission for the process or file */
 };
 
 int cmd_trace(int argc, char **argv);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace info: what a ring file, a capture, or the ring of a process, is and holds.
+ * ebtrace info: describes a ring file, a capture, or the ring of a process.
  */
 #include <stdlib.h>
 
@@ -15,14 +15,14 @@
 
 static const struct opts_command command = {
 	OPTS_INFO, "-p PID | FILE...",
-	"Tells what a ring file, a capture, or the ring of a process, is: "
+	"Describes a ring file, a capture, or the ring of a process: "
 	"format, producer, events, loss, damage."
 	"\vExamples:\n"
 	"  ebtrace info 1234.events\n"
 	"  ebtrace info run.ebt\n"
 	"  ebtrace info -p 1234 --json"};
 
-/* How each kind of input is shown. */
+/* The printers of each kind of input. */
 static const struct printer {
 	const struct input_kind *kind;
 	void (*text)(const struct input_info *i, const struct session *s);

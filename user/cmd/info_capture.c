@@ -8,7 +8,7 @@
 #include "core/loss.h"
 #include "core/names.h"
 
-/* All processes of the session, by pid. */
+/* All processes of the session, sorted by pid. */
 struct process_list {
 	const struct process **process;
 	size_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How each kind of input is described, as text and as JSON, and whether anything of it is lost. */
+/* Descriptions of each kind of input, as text and as JSON, and whether it has losses. */
 #ifndef CMD_INFO_PRINT_H
 #define CMD_INFO_PRINT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace list: what can be traced, and how; ring files left behind.
+ * ebtrace list: prints the processes that can be traced, and how; and stale ring files.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -25,13 +25,13 @@
 
 static const struct opts_command command = {
 	OPTS_LIST, "[BINARY...]",
-	"Lists the processes that can be traced, and how, and ring files that dead processes left. "
-	"With BINARY: its markers. With --events: what can be traced of them."
+	"Lists the processes that can be traced, and how, and ring files of dead processes. "
+	"With BINARY: its markers. With --events: the events that can be traced."
 	"\vExamples:\n"
 	"  ebtrace list\n"
 	"  ebtrace list ./prog\n"
-	"  ebtrace list --events              the names and kinds that -e may match\n"
-	"  ebtrace list --prune               remove what dead processes left\n"};
+	"  ebtrace list --events              the names and kinds that -e can match\n"
+	"  ebtrace list --prune               remove the ring files of dead processes\n"};
 
 struct facts {
 	int rings;
@@ -75,9 +75,8 @@ static void print_process(const struct process_status *p, const struct facts *f,
 		snprintf(markers, sizeof(markers), "%3u markers", f->files.markers);
 	print("%7d  %-15s  %-4s  %-11s  %s%s\n", p->pid, p->comm, ring ? "ring" : "-", markers,
 	      f->files.release ? runtime : "-",
-	      f->files.incomplete
-		      ? "  (not all of its files were looked into: too many or too large)"
-		      : "");
+	      f->files.incomplete ? "  (not all of its files were searched: too many or too large)"
+				  : "");
 }
 
 static int list_processes(const struct opts *o)
@@ -90,7 +89,7 @@ static int list_processes(const struct opts *o)
 	if (!o->json)
 		print("%7s  %-15s  %-4s  %-11s  %s\n", "PID", "COMMAND", "RING", "MARKERS",
 		      "RUNTIME");
-	/* Without memory for it each file is looked into once for each process. */
+	/* NULL, without memory: each file is inspected once for each process. */
 	struct inspect *in = inspect_new();
 	unsigned denied = 0;
 	struct dirent *e;
@@ -110,7 +109,7 @@ static int list_processes(const struct opts *o)
 	closedir(d);
 	inspect_free(in);
 	if (denied && geteuid() && log_level >= LOG_NORMAL)
-		complain("processes of other users, not looked at: %u; root sees them", denied);
+		complain("processes of other users, not inspected: %u; root sees them", denied);
 	return 0;
 }
 

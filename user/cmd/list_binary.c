@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace list BINARY: the runtime and the markers that are in a file, or why it has none.
+ * ebtrace list BINARY: prints the runtime and the markers of a file, or why it has none.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #ifndef CMD_LIST_BINARY_H
 #define CMD_LIST_BINARY_H
 
-/* Prints what a binary is, and its markers. Returns the exit status. */
+/* Prints the runtime and the markers of a binary. Returns the exit status. */
 int list_binary(const char *path);
 
 #endif

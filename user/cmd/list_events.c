@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace list --events: every name and kind that -e may match, from the one list of them.
+ * ebtrace list --events: prints every name and kind that -e can match.
  */
 #include "cmd/list_events.h"
 #include "cmd/print.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Prints every name and kind of event, and what it means. */
+/* Prints every name and kind of event, and its meaning. */
 void list_events(bool json);
 
 #endif

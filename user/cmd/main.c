@@ -7,7 +7,7 @@
 
 static const struct {
 	const char *name;
-	const char *full_name; /* as messages call it */
+	const char *full_name; /* in messages */
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"trace", "ebtrace trace", cmd_trace},
@@ -17,9 +17,9 @@ static const struct {
 };
 
 /*
- * A file of ours that got the number of a closed standard descriptor would get our messages. What
- * is put in its place can neither be read nor written, as before, and a program that we start finds
- * it closed.
+ * A file of ours that got the number of a closed standard descriptor would receive our messages. The
+ * descriptor that fills the gap can be neither read nor written, as before, and is closed in a
+ * program that we start.
  */
 static void fill_standard_descriptors(void)
 {

@@ -3,16 +3,16 @@
 
 #include <stdio.h>
 
-/* Those that take events in, and all. */
+/* Commands that read events; all commands. */
 #define RUN (OPTS_TRACE | OPTS_STAT)
 #define ALL (OPTS_TRACE | OPTS_STAT | OPTS_LIST | OPTS_INFO)
 
 const struct option_row option_rows[] = {
-	{0, NULL, 0, NULL, "What to look at:", 1},
+	{0, NULL, 0, NULL, "Input:", 1},
 	{RUN | OPTS_INFO, "pid", 'p', "PID", "A running process (repeatable)", 1},
-	{ALL, "ring-dir", OPT_RING_DIR, "DIR", "Where else to look for a process's ring file", 1},
+	{ALL, "ring-dir", OPT_RING_DIR, "DIR", "Another directory to search for ring files", 1},
 	{RUN | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
-	 "Read rings as this release's: 5.0 to 5.5", 1},
+	 "Release that wrote the rings: 5.0 to 5.5", 1},
 	{RUN, "mode", OPT_MODE, "MODE",
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
 	 "ring), stream (a trap for each event: with thread and CPU), probes "
@@ -23,69 +23,70 @@ const struct option_row option_rows[] = {
 	 "filter), always, never",
 	 1},
 	{RUN, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
-	{RUN, "duration", 'd', "TIME", "Stop after so long: 10s, 500ms, 2m", 1},
+	{RUN, "duration", 'd', "TIME", "Stop after this time: 10s, 500ms, 2m", 1},
 	{RUN, "wait", OPT_WAIT, NULL,
 	 "With -p: wait until the process or a child of it has something to "
 	 "trace",
 	 1},
-	{RUN, "no-follow", OPT_NO_FOLLOW, NULL, "Leave children of the process alone", 1},
-	{0, NULL, 0, NULL, "What to show:", 2},
-	{RUN, "event", 'e', "GLOB",
-	 "Only events of this name or kind; !GLOB: not these (repeatable)", 2},
+	{RUN, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process", 1},
+	{0, NULL, 0, NULL, "Selection:", 2},
+	{RUN, "event", 'e', "GLOB", "Only events of this name or kind; !GLOB excludes (repeatable)",
+	 2},
 	{RUN, "domain", OPT_DOMAIN, "N", "Only this domain (repeatable)", 2},
 	{RUN, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
-	{RUN, "min-duration", OPT_MIN_DURATION, "TIME", "Only spans that last so long: 1ms, 50us",
-	 2},
-	{OPTS_LIST, "events", OPT_EVENTS, NULL, "Every name and kind that -e may match", 2},
-	{0, NULL, 0, NULL, "How to show it:", 3},
+	{RUN, "min-duration", OPT_MIN_DURATION, "TIME",
+	 "Only spans of at least this length: 1ms, 50us", 2},
+	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
+	{0, NULL, 0, NULL, "Output:", 3},
 	{RUN, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
 	{OPTS_TRACE, "format", 'f', "FORMAT",
-	 "text, ndjson, perfetto, chrome, fxt or ebt; default: as the suffix of "
-	 "FILE says, or text",
+	 "text, ndjson, perfetto, chrome, fxt or ebt; default: by the suffix of "
+	 "FILE, else text",
 	 3},
 	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, "SIZE",
-	 "End the recording when FILE is so large: 64K, 100M", 3},
+	 "End the recording when FILE has this size: 64K, 100M", 3},
 	{OPTS_TRACE, "rotate", OPT_ROTATE, "N",
-	 "With --max-size: begin a new FILE instead, and keep the newest N: "
+	 "With --max-size: begin a new FILE instead and keep the newest N: "
 	 "FILE, FILE.1 and so on",
 	 3},
 	{OPTS_TRACE, "time", OPT_TIME, "HOW",
-	 "Times of text: start (since the first event), delta (since the line "
-	 "before), wall",
+	 "Times of text: start (since the first event), delta (since the "
+	 "previous line), wall",
 	 3},
-	{OPTS_STAT | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "As JSON", 3},
+	{OPTS_STAT | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "Print JSON", 3},
 	{RUN, "json-schema", OPT_JSON_SCHEMA, NULL, "Print the schema of the JSON output and exit",
 	 3},
-	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line each time: 1s, 100ms", 3},
+	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line at this interval: 1s, 100ms",
+	 3},
 	{OPTS_STAT, "by", OPT_BY, "WHAT",
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3},
-	{OPTS_STAT, "top", OPT_TOP, "N", "So many sections, those with the most GC time", 3},
+	{OPTS_STAT, "top", OPT_TOP, "N", "Only the N sections with the most GC time", 3},
 	{RUN | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},
-	{0, NULL, 0, NULL, "Limits:", 4},
+	{0, NULL, 0, NULL, "Limits and scheduling:", 4},
 	{RUN, "buffer", OPT_BUFFER, "SIZE",
-	 "Memory for the backlog of all rings together; default 256M, of files "
-	 "64M",
+	 "Memory for the backlog of all rings together; default 256M, for "
+	 "files 64M",
 	 4},
-	{RUN, "bpf-buffer", OPT_BPF_BUFFER, "SIZE", "BPF ring buffer, a power of two; default 16M",
-	 4},
+	{RUN, "bpf-buffer", OPT_BPF_BUFFER, "SIZE",
+	 "Size of the BPF ring buffer, a power of two; default 16M", 4},
 	{RUN, "attach", OPT_ATTACH, "HOW", "auto, multi (one link a file), perf (one link a site)",
 	 4},
 	{RUN, "no-realtime", OPT_NO_REALTIME, NULL,
-	 "Leave real-time scheduling alone, which root's ebtrace uses to read rings in time", 4},
+	 "Do not use real-time scheduling, by which root's ebtrace reads rings in time", 4},
 	{0, NULL, 0, NULL, "Other:", -1},
-	{ALL, "verbose", 'v', NULL, "Say what is done and why (twice: debug)", -1},
-	{ALL, "quiet", 'q', NULL, "Errors only", -1},
+	{ALL, "verbose", 'v', NULL, "Print what is done and why (twice: debug)", -1},
+	{ALL, "quiet", 'q', NULL, "Print errors only", -1},
 	{ALL, "version", 'V', NULL, "Print the version and exit", -1},
 	{0},
 };
 
 _Static_assert(sizeof(option_rows) / sizeof(*option_rows) <= OPTION_ROWS_MAX, "room");
 
-/* What the refusal of an option says on. */
+/* The alternative that the refusal of an option names. */
 static const struct {
 	int key;
 	enum opts_commands command;

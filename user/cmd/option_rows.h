@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The options, a row each, and the commands that take them. What an option does is in opts.c, by its
- * key.
+ * The options, a row each, with the commands that accept them. opts.c interprets them by key.
  */
 #ifndef CMD_OPTION_ROWS_H
 #define CMD_OPTION_ROWS_H
@@ -51,18 +50,18 @@ struct option_row {
 	const char *name;
 	int key;
 	const char *argument; /* NULL: it has none */
-	const char *help;     /* NULL: behind the last row */
+	const char *help;     /* NULL: end of the table */
 	int group;	      /* of --help, by its number */
 };
 
 extern const struct option_row option_rows[];
 
-/* True if a command takes an option of the group with this heading. */
+/* True if a command accepts an option of the group with this heading. */
 bool option_group_has(const struct option_row *heading, enum opts_commands command);
 
 #define OPTION_REFUSAL_BYTES 256
-/* True if a command does not take the option with this key; why (OPTION_REFUSAL_BYTES) says whose it
- * is. */
+/* True if a command does not accept the option with this key; writes a sentence with the commands that
+ * do to why (OPTION_REFUSAL_BYTES). */
 bool option_refusal(int key, enum opts_commands command, char *why);
 
 #endif

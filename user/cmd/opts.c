@@ -20,7 +20,7 @@
 
 static const char *const ring_requests[] = {"auto", "always", "never", NULL};
 
-/* Ends the program. A command line that somebody else's file names made may hold anything. */
+/* Ends the program. A command line made of foreign file names may contain any byte. */
 static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state *st,
 							 const char *fmt, ...)
 {
@@ -92,7 +92,7 @@ static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
 		refuse(st, "--bpf-buffer must be a power of two from 4K to 1G");
 }
 
-/* Options that choose what is looked at. */
+/* Options of the input. */
 static error_t parse_target(int key, char *arg, struct argp_state *st)
 {
 	struct opts *o = st->input;
@@ -138,7 +138,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	}
 }
 
-/* Options that choose what is shown, and how. */
+/* Options of the selection and the output. */
 static error_t parse_output(int key, char *arg, struct argp_state *st)
 {
 	static const char *const attaches[] = {"auto", "multi", "perf", NULL};
@@ -248,7 +248,7 @@ static error_t parse_flag(int key, struct opts *o)
 	}
 }
 
-/* One of another command would be passed over without a word. */
+/* An option of another command must not be ignored silently. */
 static void check_command(int key, const struct argp_state *st)
 {
 	char why[OPTION_REFUSAL_BYTES];
@@ -256,7 +256,7 @@ static void check_command(int key, const struct argp_state *st)
 		refuse(st, "%s", why);
 }
 
-/* The command's own options are shown by --help; those of others are known, to be refused. */
+/* --help lists the command's own options; those of other commands are parsed to be refused. */
 static void fill_options(enum opts_commands command, struct argp_option *ret)
 {
 	for (const struct option_row *r = option_rows; r->help; r++) {
@@ -288,7 +288,7 @@ static rlim_t open_files(void)
 	return getrlimit(RLIMIT_NOFILE, &files) ? 1024 : files.rlim_cur;
 }
 
-/* Room for as many as there are arguments, of which each option takes one. */
+/* An array with room for one element an argument. */
 static void *list_for(int argc, size_t size)
 {
 	void *list = calloc((size_t)argc + 1, size);
@@ -330,7 +330,6 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 	struct argp argp = {
 		.options = options, .parser = parse_opt, .args_doc = cmd->args, .doc = cmd->doc};
 	argp_err_exit_status = 2;
-	argp_program_version = "ebtrace " EBT_VERSION;
 	argp_parse(&argp, argc, argv, 0, NULL, ret);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The command line, parsed once into one struct. Each option is a row that says which commands take
- * it. A wrong one, or one of another command, ends the program with status 2 and a line on stderr,
- * as argp does.
+ * The command line, parsed once into one struct. A wrong option, or one that the command does not
+ * accept, ends the program with status 2 and a line on stderr, as argp does.
  */
 #ifndef CMD_OPTS_H
 #define CMD_OPTS_H
@@ -16,13 +15,13 @@
 #include <stdint.h>
 
 struct opts {
-	struct engine_options engine; /* what is traced, and how */
+	struct engine_options engine; /* inputs, selection, mode, limits */
 	enum text_time time;
 	bool time_given;
 	const char *output; /* NULL or "-": stdout */
-	uint64_t max_bytes; /* of an output; 0: no limit */
-	unsigned rotate;    /* so many outputs of that size are kept; 0: it ends the recording */
-	const struct format *format; /* NULL: as the output is called */
+	uint64_t max_bytes; /* of an output file; 0: no limit */
+	unsigned rotate; /* number of files of that size to keep; 0: the limit ends the recording */
+	const struct format *format; /* NULL: by the suffix of the output */
 	uint64_t interval_ns;	     /* of stat's lines; 0: none */
 	bool json;
 	bool json_schema;
@@ -40,7 +39,7 @@ struct opts_command {
 	const char *doc;	    /* argp's: before and after the options, separated by \v */
 };
 
-/* Parses the options that the command takes. What *ret holds is freed by opts_done(). */
+/* Parses the options of the command. opts_done() frees the arrays of *ret. */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
 void opts_done(struct opts *o);
 

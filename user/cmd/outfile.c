@@ -12,7 +12,7 @@
 #include "cmd/commands.h"
 #include "cmd/message.h"
 
-#define PARTS_MAX 1000 /* somebody else may have taken names in a directory for all */
+#define PARTS_MAX 1000 /* in a shared directory others may have used up the names */
 
 struct file_id file_id_of(const struct stat *st)
 {
@@ -63,7 +63,7 @@ static int close_fd(struct outfile *f)
 	return err;
 }
 
-static int take_part(struct outfile *f, mode_t mode, unsigned n)
+static int create_part(struct outfile *f, mode_t mode, unsigned n)
 {
 	int len = n ? asprintf(&f->part, "%s.part.%u", f->path, n)
 		    : asprintf(&f->part, "%s.part", f->path);
@@ -81,9 +81,9 @@ static int take_part(struct outfile *f, mode_t mode, unsigned n)
 	return err;
 }
 
-/* The part is to have group and mode of the file that it replaces; who may not give it the group
- * must not open it to his own. */
-static int dress_part(const struct outfile *f, const struct stat *old)
+/* Sets group and mode of the file that the part replaces. If the group cannot be set, neither is the
+ * mode: it would open the part to our own group. */
+static int copy_access(const struct outfile *f, const struct stat *old)
 {
 	struct stat st;
 	if (fstat(f->fd, &st))
@@ -103,17 +103,17 @@ static void remove_part(struct outfile *f)
 	f->part = NULL;
 }
 
-/* `old`: whose mode and group it gets, NULL for those of any new file. */
+/* old: its mode and group are copied; NULL: those of a new file. */
 static int open_part(struct outfile *f, const struct stat *old)
 {
 	struct stat st;
 	int err = -EEXIST;
 	for (unsigned n = 0; err == -EEXIST && n < PARTS_MAX; n++)
-		err = take_part(f, old ? 0600 : 0666, n);
+		err = create_part(f, old ? 0600 : 0666, n);
 	if (err)
 		return err;
-	/* Tells other runs that this part is no leftover; where files have no locks it looks like
-	 * one. */
+	/* The lock marks the part of an active run; on a file system without locks other runs report
+	 * it as a leftover. */
 	flock(f->fd, LOCK_EX | LOCK_NB);
 	err = fstat(f->fd, &st) ? -errno : 0;
 	if (err) {
@@ -123,7 +123,7 @@ static int open_part(struct outfile *f, const struct stat *old)
 	f->id = file_id_of(&st);
 	f->regular = true;
 	if (old)
-		err = dress_part(f, old);
+		err = copy_access(f, old);
 	if (!err && fstat(f->fd, &f->made))
 		err = -errno;
 	if (err)
@@ -131,7 +131,7 @@ static int open_part(struct outfile *f, const struct stat *old)
 	return err;
 }
 
-/* `named` is what the name stands for itself, a link for instance; `st` what was opened. */
+/* named: the directory entry itself, perhaps a link; st: the file that was opened. */
 static bool is_to_be_replaced(const struct stat *named, const struct stat *st)
 {
 	struct file_id id = file_id_of(named);
@@ -140,10 +140,10 @@ static bool is_to_be_replaced(const struct stat *named, const struct stat *st)
 
 static int write_in_place(struct outfile *f, int fd, const struct stat *st)
 {
-	/* Two runs in one file would leave neither. */
+	/* Two runs would overwrite each other. */
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(fd);
-		complain("cannot write '%s': another run writes it now", f->path);
+		complain("cannot write '%s': another run is writing it", f->path);
 		return EXIT_ERROR;
 	}
 	f->fd = fd;
@@ -152,14 +152,14 @@ static int write_in_place(struct outfile *f, int fd, const struct stat *st)
 	return 0;
 }
 
-/* No part can be made beside the file, whatever room the disk has: the directory may not be written
- * to, the group cannot be given, the name is as long as names can be. */
-static bool has_no_place(int err)
+/* No part can be created beside the file, for another reason than a full disk: the directory is not
+ * writable, the group cannot be set, the name has the maximum length. */
+static bool needs_in_place(int err)
 {
 	return err == -EACCES || err == -EPERM || err == -EROFS || err == -ENAMETOOLONG;
 }
 
-/* What the name stands for exists, or is a link that leads to nothing. */
+/* Opens an existing file, or a dangling link. */
 static int open_existing(struct outfile *f, const struct stat *named)
 {
 	struct stat st;
@@ -177,9 +177,9 @@ static int open_existing(struct outfile *f, const struct stat *named)
 		return 0;
 	}
 	int err = is_to_be_replaced(named, &st) ? open_part(f, &st) : -EPERM;
-	if (has_no_place(err))
+	if (needs_in_place(err))
 		return write_in_place(f, fd, &st);
-	/* Held, so that no other file gets its number while we run. */
+	/* Kept open, so that its inode number is not used again while we run. */
 	f->old_fd = fd;
 	if (err)
 		return outfile_cannot_write(f->path, -err);
@@ -208,7 +208,7 @@ static int open_named(struct outfile *f)
 	if (!fstatat(f->dir_fd, f->base, &named, AT_SYMLINK_NOFOLLOW))
 		return open_existing(f, &named);
 	int err = errno == ENOENT ? open_part(f, NULL) : -errno;
-	/* Of the part perhaps, not of the file. */
+	/* Perhaps only the name of the part is too long. */
 	if (err == -ENAMETOOLONG)
 		return open_existing(f, &named);
 	return err ? outfile_cannot_write(f->path, -err) : 0;
@@ -233,8 +233,8 @@ int outfile_begin(struct outfile *f)
 	return f->in_place && ftruncate(f->fd, 0) ? -errno : 0;
 }
 
-/* 1: it stands for what it stood for at the begin; 0: for nothing; -EEXIST: for something else. */
-static int look_at_name(const struct outfile *f, const char *base)
+/* 1: the name has the same file as at the start; 0: none; -EEXIST: another one. */
+static int check_name(const struct outfile *f, const char *base)
 {
 	struct stat st;
 	if (fstatat(f->dir_fd, base, &st, AT_SYMLINK_NOFOLLOW))
@@ -253,14 +253,14 @@ static int rename_part(struct outfile *f, unsigned flags)
 	return renameat(f->dir_fd, part, f->dir_fd, f->base) ? -errno : 0;
 }
 
-/* The file that the name had is swapped with the part and looked at before it goes: what another
- * run has put there at this very moment comes back. */
+/* Swaps the old file with the part and checks it before it is removed: a file that another run has
+ * put there at this very moment is swapped back. */
 static int swap_part(struct outfile *f)
 {
 	const char *part = part_base(f);
 	if (renameat2(f->dir_fd, part, f->dir_fd, f->base, RENAME_EXCHANGE))
 		return rename_part(f, 0);
-	if (look_at_name(f, part) == 1)
+	if (check_name(f, part) == 1)
 		return unlinkat(f->dir_fd, part, 0) ? -errno : 0;
 	renameat2(f->dir_fd, part, f->dir_fd, f->base, RENAME_EXCHANGE);
 	return -EEXIST;
@@ -271,32 +271,33 @@ static int name_part(struct outfile *f)
 	struct stat st;
 	if (fstatat(f->dir_fd, part_base(f), &st, AT_SYMLINK_NOFOLLOW) ||
 	    !file_id_is(&f->id, &st)) {
-		complain("'%s' is lost: somebody else removed or replaced '%s'", f->path, f->part);
+		complain("'%s' is lost: another process removed or replaced '%s'", f->path,
+			 f->part);
 		return -ESTALE;
 	}
-	int now = look_at_name(f, f->base);
+	int now = check_name(f, f->base);
 	int err = now > 0 ? swap_part(f) : now ? now : rename_part(f, RENAME_NOREPLACE);
 	if (err == -EEXIST)
-		complain("'%s' was written by somebody else meanwhile and is kept; this run is "
-			 "whole, in '%s'",
+		complain("'%s' was written by another process meanwhile and is kept; this run "
+			 "is complete in '%s'",
 			 f->path, f->part);
 	else if (err) {
 		outfile_cannot_write(f->path, -err);
-		complain("what was written is in '%s'", f->part);
+		complain("the output so far is in '%s'", f->part);
 	}
 	return err;
 }
 
 int outfile_name(struct outfile *f, int err)
 {
-	/* The lock lasts until the name is given: closed is the copy. */
+	/* Closing a copy reports errors, and keeps the lock until the part is renamed. */
 	int copy = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	int closed = copy < 0 ? -errno : close(copy) ? -errno : 0;
 	err = err ? err : closed;
 	if (err)
 		outfile_cannot_write(f->path, -err);
 	if (f->part && err)
-		complain("what was written is in '%s'", f->part);
+		complain("the output so far is in '%s'", f->part);
 	else if (f->part)
 		err = name_part(f);
 	close_fd(f);
@@ -311,7 +312,7 @@ int outfile_next(struct outfile *f)
 	return open_part(f, &f->made);
 }
 
-/* A link led to a name without a file, and opening made one: only the kernel knows where. */
+/* Opening a dangling link created the file: only the kernel knows its path. */
 static void remove_created(struct outfile *f)
 {
 	char at[64], path[4096];

@@ -15,7 +15,7 @@
 #include "cmd/parts.h"
 #include "cmd/rotation.h"
 
-/* The inputs as the command line has them; what cannot be found is reported when it is opened. */
+/* The input files of the command line; a missing one is reported when it is opened. */
 struct input_files {
 	struct file_id *ids;
 	unsigned *index; /* of the option */
@@ -57,7 +57,7 @@ static bool is_input(const struct input_files *in, const struct file_id *id, uns
 	return false;
 }
 
-/* Of a file that is written while it is read nothing is left, or it never ends. */
+/* Writing to an input would destroy it, or never end. */
 static int refuse_input(const struct output *out, const struct opts *o,
 			const struct input_files *in)
 {
@@ -96,7 +96,7 @@ static int make_inner(struct output *out)
 	return err;
 }
 
-/* Ends the sink and names the file. 0 or the first error, which has been told. */
+/* Ends the sink and names the file. 0 or the first error, which has been reported. */
 static int end_file(struct output *out)
 {
 	int err = sink_end(out->inner);
@@ -112,12 +112,12 @@ static int end_file(struct output *out)
 	return err;
 }
 
-/* The file has its size: the next one, which needs no other to be read, or none. */
+/* The file has its size: opens the next one, which is readable alone, or ends the recording. */
 static int change_file(struct output *out)
 {
 	if (!out->rotate) {
 		if (log_level >= LOG_NORMAL)
-			complain("'%s' has its --max-size: what comes now is not recorded",
+			complain("'%s' has its --max-size: later events are not recorded",
 				 out->path ? out->path : "standard output");
 		return -EPIPE;
 	}
@@ -163,21 +163,21 @@ static int front_tick(struct sink *k, uint64_t now)
 	return out->begun && !out->err ? sink_tick(out->inner, now) : out->err;
 }
 
-/* What is in the file stays there until there is something to put in its place. */
+/* An existing file keeps its content until there is new content. */
 static int front_flush(struct sink *k)
 {
 	const struct output *out = of_sink(k);
 	return out->begun && !out->err ? sink_flush(out->inner) : out->err;
 }
 
-/* What was overwritten before we came is no loss of this run. */
+/* Events overwritten before the run began are no loss of this run. */
 static bool has_lost(const struct output *out)
 {
 	struct totals t = session_run_totals(out->session);
 	return t.lost_events > t.history_events || t.lost_words > t.history_words;
 }
 
-static void tell_limit(const struct pace *p, const char *format, bool is_capture)
+static void report_limit(const struct pace *p, const char *format, bool is_capture)
 {
 	const struct pace_times *t = &p->busy;
 	double all = (double)pace_sum(t) / 100;
@@ -185,25 +185,25 @@ static void tell_limit(const struct pace *p, const char *format, bool is_capture
 					 : "record a capture (-o FILE.ebt) and convert it later";
 	switch (pace_limit(p)) {
 	case PACE_OUTPUT:
-		complain(
-			"the output cannot keep up: its disk or reader is waited for in %.0f %% of "
-			"the busy time; %s",
-			(double)t->output_ns / all,
-			is_capture ? "write to a faster one, or record less (-e GLOB)" : instead);
+		complain("the output cannot keep up: %.0f %% of the busy time is spent waiting for "
+			 "its disk or "
+			 "reader; %s",
+			 (double)t->output_ns / all,
+			 is_capture ? "write to a faster one, or record less (-e GLOB)" : instead);
 		break;
 	case PACE_CPU:
 		complain("ebtrace cannot keep up: it waits for a CPU in %.0f %% of its busy time; "
-			 "leave it one, or run it with a higher priority (nice)",
+			 "free a CPU, or run it with a higher priority (nice)",
 			 (double)t->cpu_wait_ns / all);
 		break;
 	case PACE_FORMAT:
-		complain("the format cannot keep up: making %s takes %.0f %% of the busy time; %s",
+		complain("the format cannot keep up: writing %s takes %.0f %% of the busy time; %s",
 			 format, (double)t->format_ns / all, instead);
 		break;
 	case PACE_READING:
 		complain(
 			"the rings are written faster than ebtrace reads them, which takes %.0f %% "
-			"of its busy time; larger rings help with bursts",
+			"of its busy time; larger rings absorb bursts",
 			(double)(t->run_ns - t->format_ns) / all);
 		break;
 	case PACE_NONE:
@@ -211,10 +211,10 @@ static void tell_limit(const struct pace *p, const char *format, bool is_capture
 	}
 }
 
-void output_tell_limit(const struct output *out)
+void output_report_limit(const struct output *out)
 {
 	if (log_level >= LOG_NORMAL && has_lost(out))
-		tell_limit(&out->pace, out->format, out->is_capture);
+		report_limit(&out->pace, out->format, out->is_capture);
 }
 
 static bool front_ready(struct sink *k)
@@ -223,7 +223,7 @@ static bool front_ready(struct sink *k)
 	bool ready = !out->inner || sink_ready(out->inner);
 	pace_ready(&out->pace, ready);
 	if (out->on_terminal && has_lost(out) && pace_limit(&out->pace)) {
-		output_tell_limit(out);
+		output_report_limit(out);
 		out->on_terminal = false;
 	}
 	return ready;
@@ -258,7 +258,7 @@ static const struct sink_ops front_ops = {
 	.free = front_free,
 };
 
-/* The sink behind the front, on the file that is open. */
+/* Makes the sink behind the front, on the open file. */
 static int open_inner(struct output *out)
 {
 	if (out->rotate) {
@@ -268,7 +268,7 @@ static int open_inner(struct output *out)
 	}
 	int err = make_inner(out);
 	pace_begin(&out->pace);
-	/* Who waits for it on a pipe or a part sees it grow from the begin. */
+	/* A reader of a pipe or a part sees the output from its start. */
 	out->begun = !out->file.in_place;
 	if (err)
 		complain("%s", strerror(-err));
@@ -283,13 +283,13 @@ static int check_limits(const struct opts *o, const char *path)
 	return EXIT_USAGE;
 }
 
-/* `fd`: of standard output or error, where there is no path. */
+/* path: NULL for the maker's fd. */
 static int open_sink(struct output *out, const struct opts *o, struct session *s,
 		     const struct output_maker *m, const char *path)
 {
 	struct input_files in;
 	*out = (struct output){
-		/* A file of limited size ends behind the event that reaches it. */
+		/* A file of limited size ends after the event that reaches the limit. */
 		.sink = {.ops = &front_ops, .batch_max = o->max_bytes ? 1 : 0},
 		.path = path,
 		.file = {.fd = m->fd, .dir_fd = -1, .old_fd = -1},
@@ -318,7 +318,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 	if (status && path)
 		outfile_drop(&out->file);
 	else if (out->file.part && log_level >= LOG_NORMAL)
-		parts_tell(&out->file, in.ids, in.count);
+		parts_report(&out->file, in.ids, in.count);
 	input_files_done(&in);
 	return status;
 }
@@ -356,7 +356,7 @@ int output_open_made(struct output *out, const struct opts *o, struct session *s
 int output_close(struct output *out, const struct session *s, int status)
 {
 	int err = out->failed ? out->err : 0;
-	/* Of a run that was refused before its first event there is nothing to keep. */
+	/* A run that failed before its first event has no output to keep. */
 	if (out->file.regular && status && !session_run_totals(s).timed) {
 		sink_free(&out->sink);
 		outfile_drop(&out->file);

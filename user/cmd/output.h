@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where events are written, and in which format: the sink of a run. A file is written as outfile.h
- * says, so what carries its name is complete, and a run that is refused before its first event
- * changes nothing. A file is never an input and the output of one run.
+ * The output of a run: its sink, format and file. Files follow outfile.h: a file that has its final
+ * name is complete, and a run that fails before its first event changes no file. No file is both an
+ * input and the output of one run.
  */
 #ifndef CMD_OUTPUT_H
 #define CMD_OUTPUT_H
@@ -12,7 +12,7 @@
 #include "core/pace.h"
 #include "core/sink.h"
 
-/* What makes a sink that is no format, and where it writes if the options do not say. */
+/* Makes the sink of a report, which writes to fd unless the options name a file. */
 struct output_maker {
 	/* fd stays the caller's. 0 or -errno. */
 	int (*make)(const void *ctx, struct session *s, int fd, struct sink **ret);
@@ -21,7 +21,7 @@ struct output_maker {
 };
 
 struct output {
-	struct sink sink;   /* what the run writes to */
+	struct sink sink;   /* the sink of the run */
 	struct sink *inner; /* the format or the report behind it */
 	const char *path;   /* NULL: standard output, or standard error */
 	struct outfile file;
@@ -34,18 +34,18 @@ struct output {
 	bool begun;	    /* the file may be written to */
 	bool is_live;	    /* the work of the format is timed */
 	struct pace pace;
-	const char *format; /* as a line calls it */
+	const char *format; /* in messages */
 	bool is_capture;
-	bool on_terminal; /* somebody watches: what limits is told while it does, once */
-	bool failed;	  /* output_close() has said why */
+	bool on_terminal; /* report once, during the run, what limits it */
+	bool failed;	  /* output_close() has printed the reason */
 };
 
-/* As the options say. 0, or an exit status after a line on stderr. */
+/* Opens the output that the options name. 0, or an exit status after a line on stderr. */
 int output_open(struct output *out, const struct opts *o, struct session *s);
 int output_open_made(struct output *out, const struct opts *o, struct session *s,
 		     const struct output_maker *m);
-/* If a live run has lost events, the line that says which part could not keep up. */
-void output_tell_limit(const struct output *out);
+/* If a live run has lost events, prints which part could not keep up. */
+void output_report_limit(const struct output *out);
 /* Ends the sink and names the file. Returns `status`, or, if it was 0 and writing failed, that. */
 int output_close(struct output *out, const struct session *s, int status);
 

@@ -13,16 +13,16 @@
 #include "cmd/message.h"
 #include "codec/capture.h"
 
-#define TOLD_MAX 4
+#define REPORTS_MAX 4
 
 struct search {
 	const struct outfile *f;
 	const struct file_id *inputs;
 	unsigned input_count;
-	unsigned told;
+	unsigned reports;
 };
 
-/* FILE.part and FILE.part.N, as outfile.c calls them. */
+/* FILE.part and FILE.part.N, the names of outfile.c. */
 static bool is_part(const char *name, const char *base)
 {
 	size_t len = strlen(base);
@@ -32,7 +32,7 @@ static bool is_part(const char *name, const char *base)
 	return !*n || (*n == '.' && n[1] && n[1 + strspn(n + 1, "0123456789")] == '\0');
 }
 
-static void tell_left(const char *path, const char *part, bool is_capture)
+static void report_left(const char *path, const char *part, bool is_capture)
 {
 	char mark[64];
 	snprintf(mark, sizeof(mark), "recovered%s", part + strlen(path) + strlen(".part"));
@@ -46,7 +46,7 @@ static void tell_left(const char *path, const char *part, bool is_capture)
 	free(to);
 }
 
-static void tell(const struct outfile *f, const char *name, int fd)
+static void report(const struct outfile *f, const char *name, int fd)
 {
 	char *part;
 	if (asprintf(&part, "%.*s%s", (int)(f->base - f->path), f->path, name) < 0)
@@ -54,9 +54,9 @@ static void tell(const struct outfile *f, const char *name, int fd)
 	uint8_t head[CAPTURE_HEAD_BYTES];
 	ssize_t n = pread(fd, head, sizeof(head), 0);
 	if (flock(fd, LOCK_SH | LOCK_NB))
-		complain("another run is writing '%s', so far as '%s'", f->path, part);
+		complain("another run is writing '%s', now in '%s'", f->path, part);
 	else if (n > 0)
-		tell_left(f->path, part, capture_is(head, (size_t)n));
+		report_left(f->path, part, capture_is(head, (size_t)n));
 	free(part);
 }
 
@@ -68,22 +68,22 @@ static bool is_known(const struct search *s, const struct stat *st)
 	return file_id_is(&s->f->id, st);
 }
 
-static void look(struct search *s, const char *name)
+static void check(struct search *s, const char *name)
 {
 	struct stat st;
-	/* Looked at first: to open a device or a FIFO can do things. */
+	/* Type first: opening a device or a FIFO can have side effects. */
 	if (fstatat(s->f->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid() || is_known(s, &st))
 		return;
 	int fd = openat(s->f->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (s->told++ < TOLD_MAX)
-		tell(s->f, name, fd);
+	if (s->reports++ < REPORTS_MAX)
+		report(s->f, name, fd);
 	close(fd);
 }
 
-void parts_tell(const struct outfile *f, const struct file_id *inputs, unsigned input_count)
+void parts_report(const struct outfile *f, const struct file_id *inputs, unsigned input_count)
 {
 	struct search s = {.f = f, .inputs = inputs, .input_count = input_count};
 	int fd = openat(f->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -95,8 +95,8 @@ void parts_tell(const struct outfile *f, const struct file_id *inputs, unsigned 
 	}
 	for (struct dirent *e; (e = readdir(dir));)
 		if (is_part(e->d_name, f->base))
-			look(&s, e->d_name);
+			check(&s, e->d_name);
 	closedir(dir);
-	if (s.told > TOLD_MAX)
-		complain("and %u more parts of '%s'", s.told - TOLD_MAX, f->path);
+	if (s.reports > REPORTS_MAX)
+		complain("and %u more parts of '%s'", s.reports - REPORTS_MAX, f->path);
 }

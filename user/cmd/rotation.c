@@ -24,7 +24,7 @@ static const char *base_of(const struct outfile *f, const char *path)
 	return path + (f->base - f->path);
 }
 
-/* 0, also if there is none; what is another's, or no file at all, is not ours to move. */
+/* 0 if the name is free or has a regular file of our user, which may be renamed. */
 static int check(const struct outfile *f, const char *path)
 {
 	struct stat st;
@@ -43,7 +43,7 @@ int rotation_check(const struct outfile *f, unsigned keep)
 {
 	int err = 0;
 	if (!f->part) {
-		complain("'%s' is written in place, so older ones cannot be kept beside it "
+		complain("'%s' is written in place, so older files cannot be kept beside it "
 			 "(--rotate)",
 			 f->path);
 		return EXIT_USAGE;
@@ -72,7 +72,7 @@ static int shift(const struct outfile *f, const char *from, const char *to)
 int rotation_shift(struct outfile *f, unsigned keep)
 {
 	int err = 0;
-	/* From the last one on, so that each name is free when a file gets it. */
+	/* From the last number down, so that each name is free when a file is renamed to it. */
 	for (unsigned n = keep - 1; !err && n; n--) {
 		char *from = path_of(f, n - 1), *to = path_of(f, n);
 		err = from && to ? shift(f, from, to) : -ENOMEM;
@@ -81,7 +81,7 @@ int rotation_shift(struct outfile *f, unsigned keep)
 	}
 	struct stat st;
 	bool has_old = !fstatat(f->dir_fd, f->base, &st, AT_SYMLINK_NOFOLLOW);
-	/* With one to keep it is the old one that is replaced, whose ever run wrote it. */
+	/* With one file to keep, the old one is replaced, whichever run wrote it. */
 	f->existed = has_old && keep == 1 && !check(f, f->path);
 	if (f->existed)
 		f->old = file_id_of(&st);

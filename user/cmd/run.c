@@ -24,7 +24,7 @@ int run_check_usage(const struct opts *o)
 		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
 			 "examples");
 	else if (o->engine.snapshot && o->engine.program)
-		complain("--snapshot needs a process that runs already");
+		complain("--snapshot needs a running process");
 	else
 		return 0;
 	return EXIT_USAGE;
@@ -41,7 +41,7 @@ int run_session(const struct opts *o, int (*fn)(const struct opts *o, struct ses
 	return status;
 }
 
-/* Somebody watches a run: how many events there are so far. */
+/* Progress of a run on a terminal: the events so far. */
 struct progress {
 	const struct session *session;
 	bool shown; /* on the last line of stderr */

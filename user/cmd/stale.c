@@ -17,18 +17,19 @@
 #include "engine/leftover.h"
 #include "engine/rundir.h"
 
-/* Directories whose files are told of together: one that was named, or those of runs in a base. */
+/* Directories that share a line: a single one, or those of all runs below a base directory. */
 struct group {
 	char path[PATH_MAX];
 	unsigned first, end; /* of leftover.dirs */
 	int base_fd;	     /* of the directories of runs; -1 */
 	unsigned files, dirs, kept;
 	uint64_t bytes;
-	const char *reason; /* why the first one was kept, and its name */
+	const char *reason; /* why the first file was kept, and its name */
 	char first_kept[40];
 };
 
-/* The default directory of the probe library must be ours; one that the user names may be a link. */
+/* The probe library's default directory must belong to our user; a directory given by the user may be
+ * a link. */
 static void add_dir(struct leftover *l, struct group *g, const char *path, bool must_be_ours)
 {
 	struct stat st;
@@ -45,7 +46,7 @@ static void add_dir(struct leftover *l, struct group *g, const char *path, bool 
 	g->end = l->dir_count;
 }
 
-/* Directories that runs of this user made and did not live to remove; they stay locked by us. */
+/* Adds the directories of killed runs of this user; they stay locked by us. */
 static void add_runs(struct leftover *l, struct group *g, const char *base)
 {
 	*g = (struct group){.first = l->dir_count, .end = l->dir_count, .base_fd = -1};
@@ -74,9 +75,9 @@ static void add_runs(struct leftover *l, struct group *g, const char *base)
 	g->end = l->dir_count;
 }
 
-/* `kept`: why; NULL: it is stale. */
-static void tell_one(const char *path, const char *kept, bool removed, uint64_t bytes,
-		     const struct opts *o)
+/* kept: the reason; NULL: the file is stale. */
+static void print_one(const char *path, const char *kept, bool removed, uint64_t bytes,
+		      const struct opts *o)
 {
 	struct json_line line;
 	if (!o->json && kept)
@@ -109,18 +110,18 @@ static void handle_file(struct leftover *l, struct leftover_file *f, struct grou
 		g->files++;
 		g->bytes += f->bytes;
 		if (each)
-			tell_one(path, NULL, removed, f->bytes, o);
+			print_one(path, NULL, removed, f->bytes, o);
 	} else if (f->verdict == LEFTOVER_DOUBT) {
 		if (!g->kept++) {
 			g->reason = f->reason;
 			memcpy(g->first_kept, f->name, sizeof(f->name));
 		}
 		if (each && (o->prune || !o->json))
-			tell_one(path, f->reason, false, 0, o);
+			print_one(path, f->reason, false, 0, o);
 	}
 }
 
-/* The directory of a run is empty by now, or has what was kept. */
+/* Prints, and with --prune removes, the directory of a run; it remains if a file in it was kept. */
 static void handle_run(struct leftover *l, unsigned dir, struct group *g, const struct opts *o)
 {
 	struct stat st;
@@ -131,11 +132,11 @@ static void handle_run(struct leftover *l, unsigned dir, struct group *g, const 
 		       !unlinkat(g->base_fd, name, AT_REMOVEDIR);
 	g->dirs++;
 	if (o->json || log_level >= LOG_VERBOSE)
-		tell_one(d->path, NULL, removed, 0, o);
+		print_one(d->path, NULL, removed, 0, o);
 }
 
-/* All of a group in one line, and what was kept in another. */
-static void tell_group(struct group *g, const struct opts *o)
+/* Prints a line for the stale files of a group, and one for those that were kept. */
+static void print_group(struct group *g, const struct opts *o)
 {
 	if (o->json || log_level >= LOG_VERBOSE)
 		return;
@@ -153,7 +154,7 @@ static void tell_group(struct group *g, const struct opts *o)
 		      g->path, g->kept == 1 ? "" : "the first, ", g->first_kept, g->reason);
 }
 
-/* Where the probe library puts its files, for this user, and where they were sent. */
+/* Adds the probe library's directories of this user, and those that options and variables name. */
 static unsigned add_all(struct leftover *l, struct group *g, const struct opts *o)
 {
 	char path[PATH_MAX];
@@ -188,12 +189,12 @@ void stale_list(const struct opts *o)
 				handle_file(&l, &l.files[f], g, o);
 		for (unsigned d = g->first; g->base_fd >= 0 && d < g->end; d++)
 			handle_run(&l, d, g, o);
-		tell_group(g, o);
+		print_group(g, o);
 		if (g->base_fd >= 0)
 			close(g->base_fd);
 	}
 	if (l.cut && log_level >= LOG_NORMAL)
-		log_at(LOG_NORMAL, "more than %u ring files: the others were not looked at",
+		log_at(LOG_NORMAL, "more than %u ring files: the others were not inspected",
 		       LEFTOVER_FILES_MAX);
 	leftover_done(&l);
 }

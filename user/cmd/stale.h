@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ring files that nobody writes any more: of processes that were killed, and of runs of ebtrace that
- * were, which leave a directory. A file is one of them only if everything says so: a regular file of
- * ours, named like a ring, with the header of one, not locked, mapped by no process that we can see,
- * and its process gone; and that a process is gone can be told only in the machine's own pid
- * namespace or in a directory that is ours alone. In doubt it is kept, and why is said.
+ * Stale ring files: those of killed processes, and the directories of killed runs of ebtrace. A file
+ * is stale only if all of this holds: it is a regular file of our user, has the name and the header
+ * of a ring, is not locked, no visible process maps it, and its process has ended; which is certain
+ * only in the machine's own pid namespace or in a directory that is ours alone. Any other file is
+ * kept, and the reason is printed.
  */
 #ifndef CMD_STALE_H
 #define CMD_STALE_H
 
 #include "cmd/opts.h"
 
-/* Lists them, a line for each directory, with -v or --json for each file, and removes them with
+/* Lists stale files, a line for each directory, with -v or --json for each file; removes them with
  * --prune. */
 void stale_list(const struct opts *o);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace stat: statistics of a run instead of its events.
+ * ebtrace stat: prints statistics of a run instead of its events.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -15,20 +15,21 @@
 static const struct opts_command command = {
 	OPTS_STAT, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C."
-	"\vThe report of a PROGRAM goes to stderr, as its own output has stdout; -o - sends it to "
-	"stdout, where all others go.\n"
+	"\vThe report of a PROGRAM goes to stderr, because the program owns stdout; -o - sends it "
+	"to "
+	"stdout, the default of all other reports.\n"
 	"\n"
-	"A pause is the outermost phase of a domain that stops its mutator; ebtrace(1) tells "
-	"which do.\n"
+	"A pause is the outermost phase of a domain that stops its mutator; ebtrace(1) lists "
+	"these phases.\n"
 	"\n"
 	"Examples:\n"
-	"  ebtrace stat -- ./prog args           a program, from begin to end\n"
+	"  ebtrace stat -- ./prog args           a program, from start to end\n"
 	"  sudo ebtrace stat -p 1234 -d 10s      ten seconds of a running process\n"
-	"  ebtrace stat -p 1234 --interval 1s    a line a second, and the report at the end\n"
-	"  ebtrace stat --top 3 -- dune build    the programs that collect most\n"
-	"  ebtrace stat --json 1234.events       the ring file of a program that has ended\n"
+	"  ebtrace stat -p 1234 --interval 1s    a line a second, and the report\n"
+	"  ebtrace stat --top 3 -- dune build    the programs with the most GC time\n"
+	"  ebtrace stat --json 1234.events       the ring file of an ended program\n"
 	"\n"
-	"Exit status: as of trace."};
+	"Exit status: as trace."};
 
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
@@ -54,12 +55,12 @@ static int run(const struct opts *o, struct session *session)
 	if (status)
 		return status;
 	status = run_into(o, session, &out.sink);
-	/* Of a run that was refused the reason has been said. */
+	/* The reason of a run that failed before its first event has been printed. */
 	if (status && !session->totals.timed)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
 	if (!o->engine.file_count && !o->engine.snapshot)
-		output_tell_limit(&out);
+		output_report_limit(&out);
 	return run_status(o, session, status);
 }
 
@@ -75,7 +76,7 @@ static int obey(struct opts *o)
 	}
 	int status = run_check_usage(o);
 	if (!status && o->json && (o->by || o->top)) {
-		complain("--by and --top are for text; --json has every process");
+		complain("--by and --top apply to text; --json has every process");
 		status = EXIT_USAGE;
 	}
 	return status ? status : run_session(o, run);

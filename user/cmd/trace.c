@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ebtrace trace: events, as they happen or out of files, in any format.
+ * ebtrace trace: writes the events of a live run, or of files, in any format.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,19 +19,19 @@
 static const struct opts_command command = {
 	OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 	"Shows what a language runtime does inside a process: GC phases, counters, user events."
-	"\vCommands: trace (the default), stat, list, info; 'ebtrace COMMAND --help' tells more.\n"
+	"\vCommands: trace (the default), stat, list, info; see 'ebtrace COMMAND --help'.\n"
 	"\n"
 	"Examples:\n"
 	"  sudo ebtrace -p 1234               a running process, with threads and CPUs\n"
-	"  ebtrace -p 1234                    the same through its ring file alone\n"
+	"  ebtrace -p 1234                    the same from its ring file only\n"
 	"  ebtrace -- ./prog args             a program from its first event\n"
 	"  ebtrace -p 1234 -e 'major*' -d 10s\n"
-	"  ebtrace -p 1234 --time wall        each line with the time of day\n"
-	"  ebtrace list --events              what -e may match\n"
+	"  ebtrace -p 1234 --time wall        lines with the time of day\n"
+	"  ebtrace list --events              names and kinds that -e can match\n"
 	"  ebtrace -o run.pftrace -- ./prog   a timeline for ui.perfetto.dev\n"
-	"  ebtrace -o run.ebt -- ./prog       a capture: all of it, compressed\n"
-	"  ebtrace run.ebt -o run.ndjson      made into something else, later\n"
-	"  ebtrace 1234.events                the ring file of a program that has ended\n"
+	"  ebtrace -o run.ebt -- ./prog       a capture: every event, compressed\n"
+	"  ebtrace run.ebt -o run.ndjson      converts to another format, later\n"
+	"  ebtrace 1234.events                the ring file of an ended program\n"
 	"\n"
 	"Exit status: 0; 1 error; 2 usage; 3 loss, with --fail-on-loss; 4 nothing to trace; 5 no "
 	"such "
@@ -56,25 +56,25 @@ static int run(const struct opts *o, struct session *session)
 	status = run_into(o, session, &out.sink);
 	bool wall = o->time == TEXT_TIME_WALL && session->totals.timed;
 	if (wall && !session->timebase.at[TIMEBASE_REALTIME].known)
-		complain("a ring file does not tell the time of day; times are those since its "
-			 "first event");
+		complain("a ring file has no time of day; times are seconds since its first "
+			 "event");
 	bool refused = status && !session->totals.timed;
 	if (refused)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
-	/* Of a run that was refused before its first event, and of a file that is not there, the
-	 * reason has been said: enough. */
+	/* The reason of a run that failed before its first event, or of a missing file, has been
+	 * printed: no totals. */
 	if (out.failed)
 		return status;
 	struct totals totals = session_run_totals(session);
 	if (!status || totals.timed)
 		say_totals(o, &totals);
 	if (!o->engine.file_count && !o->engine.snapshot)
-		output_tell_limit(&out);
+		output_report_limit(&out);
 	return run_status(o, session, status);
 }
 
-/* Without a command the first word may have been meant as one, or as a program. */
+/* Without a command the first word may be a misspelt command, or a program. */
 static int refuse_word(const struct opts *o)
 {
 	const char *word = o->engine.file_count ? o->engine.files[0] : "-";
@@ -92,11 +92,11 @@ static int check_time(const struct opts *o)
 	const struct format *f = o->format ? o->format : format_of_path(o->output);
 	if (!o->time_given || f->traits & FORMAT_LINES)
 		return 0;
-	complain("--time is for text; %s has times of its own", f->name);
+	complain("--time applies to text; %s has its own times", f->name);
 	return EXIT_USAGE;
 }
 
-/* bare: no command was named. */
+/* bare: the command line names no command. */
 static int obey(struct opts *o, bool bare)
 {
 	if (o->json_schema) {
