@@ -243,6 +243,10 @@ static void test_loss(void)
 	ok(!bpf_records_lost(&s, 9, 400), "two more");
 	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
 	ok(ev[0].arg[0] == 2 && EBT_LOST_SINCE(&ev[0]) == 300, "of those alone");
+	ok(!mark(7, 0, 450) && !bpf_records_lost(&s, 9, 450) &&
+		   bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 && ev[0].arg[0] == 1,
+	   "an event of a process that is not known is lost, too");
+	s.lost_since_ns = 400;
 	bpf_targets_done(&s.targets);
 	s.targets.processes = &s.session->processes;
 	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child, it);

@@ -9,6 +9,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 
+bool attachment_may_retry(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+static bool is_given_up(const struct attachment *a)
+{
+	return a->err && !attachment_may_retry(a->err);
+}
+
 /* Leaves a->shared NULL where the file cannot be probed in all processes at once. */
 static void share(struct bpf_links *l, struct attach_env *env, struct attachment *a, int file)
 {
@@ -46,7 +56,7 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 		bpf_links_unshare(l, env, sh, now_ns);
 		return 0;
 	}
-	if (a->watched || a->err || when == ATTACH_LATER)
+	if (a->watched || is_given_up(a) || when == ATTACH_LATER)
 		return 0;
 	if (sh->link.fd < 0) {
 		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, &sh->link);
@@ -87,11 +97,11 @@ int attachment_update(struct bpf_links *l, struct attach_env *env, struct attach
 		       a->pid);
 		bpf_links_close(l, env, &a->link);
 	}
-	if (when != ATTACH_NOW || a->link.fd >= 0 || a->err || a->file < 0)
+	if (when != ATTACH_NOW || a->link.fd >= 0 || is_given_up(a) || a->file < 0)
 		return 0;
 	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &a->link);
 	a->err = n < 0 ? n : 0;
-	if (!a->by->changes)
+	if (!a->by->changes && !attachment_may_retry(n))
 		close_file(a);
 	return n;
 }

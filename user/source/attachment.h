@@ -17,10 +17,12 @@ struct attachment {
 	struct bpf_shared *shared; /* NULL: a link of its own */
 	bool watched;		   /* by the shared link */
 	bool left_alone;	   /* as of the last update: the process records by itself */
-	int err;		   /* of an attempt that failed: there is no second one */
+	int err;		   /* of an attempt that failed; see attachment_may_retry() */
 	uint64_t unshared_ns;	   /* it was probed by a shared link until then; 0: not */
 };
 
+/* True for an error of ours that passes; after another one there is no second attempt. */
+bool attachment_may_retry(int err);
 /* Of a file of the process that `by` matches. 0 or -errno, and then it is none. */
 int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
 		     const struct attach_process *process, const struct attach_file *file,

@@ -17,6 +17,7 @@ struct bpf_file {
 	uint64_t dev, inode;
 	struct attachment at[ATTACHERS];
 	bool moved;	       /* it is to be asked about again */
+	bool starved;	       /* because we could not open it */
 	uint64_t unwatched_ns; /* it has not been watched since then; 0: it is */
 };
 
@@ -24,7 +25,6 @@ struct walk {
 	struct bpf_scanner *by;
 	struct bpf_files *files;
 	struct bpf_scan *scan;
-	bool ring; /* the process has a ring file mapped */
 	int err;
 };
 
@@ -112,7 +112,7 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 	bool over = ++w->scan->mappings > INSPECT_MAPPINGS || f->files == MAX_FILES;
 	if (over)
 		report_incomplete(f, pid);
-	w->ring |= is_ring(e);
+	f->has_ring |= is_ring(e);
 	if (over || !e->exec || !e->inode)
 		return over;
 	uint64_t dev = makedev(e->dev_major, e->dev_minor);
@@ -123,16 +123,18 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 		file = add_file(f, dev, e->inode);
 	if (!file)
 		return -ENOMEM;
-	file->moved = false;
-	file->unwatched_ns = w->scan->unwatched_ns;
+	bool was_starved = file->starved;
+	if (!was_starved)
+		file->unwatched_ns = w->scan->unwatched_ns;
 	/* Also if it fails the file is remembered: it would fail again at every scan. */
 	int err = begin_attachments(w, e, file);
+	file->moved = file->starved = attachment_may_retry(err);
 	if (f->budget.spent)
 		report_incomplete(f, pid);
-	if (!err)
-		return 0;
-	log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", pid, e->path, strerror(-err));
-	w->err = err;
+	if (err && !was_starved)
+		log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", pid, e->path,
+		       strerror(-err));
+	w->err = err ? err : w->err;
 	return err == -ESRCH ? err : 0;
 }
 
@@ -142,20 +144,28 @@ static void note_missed(struct bpf_scan *scan, uint64_t since)
 		scan->missed_ns = since;
 }
 
+/* What is missed here is in the process's ring, which is read. */
+static bool is_in_ring(const struct bpf_scanner *by, const struct bpf_files *f,
+		       const struct attachment *a)
+{
+	return a->by->in_rings && f->has_ring && !by->env.no_ring;
+}
+
 static void update(struct walk *w, struct bpf_file *file)
 {
 	bool seen = false;
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		struct attachment *a = &file->at[i];
+		int before = a->err;
 		int n = a->by ? attachment_update(&w->by->links, &w->by->env, a, now_ns()) : 0;
-		if (n < 0) {
+		if (n < 0)
 			w->err = n;
+		if (n < 0 && n != before)
 			log_at(LOG_VERBOSE, "pid %d: cannot attach to its %s: %s", w->scan->pid,
 			       a->by->name, strerror(-n));
-		}
 		if (n > 0)
 			w->scan->sites += n;
-		if (n > 0 && !(a->by->in_rings && w->ring && !w->by->env.no_ring))
+		if (n > 0 && !is_in_ring(w->by, w->files, a))
 			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
 		/* What happened before its ring was read is in the ring. */
 		seen |= n > 0 || (a->by && a->left_alone);
@@ -170,6 +180,7 @@ int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan 
 	scan->mappings = 0;
 	scan->sites = 0;
 	scan->missed_ns = 0;
+	f->has_ring = false;
 	int err = maps_each(scan->pid, walk_entry, &w);
 	if (err < 0)
 		return err;
@@ -185,7 +196,7 @@ void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f)
 	for (uint32_t i = 0; i < f->files; i++)
 		for (unsigned k = 0; k < ATTACHERS; k++) {
 			struct attachment *a = &f->file[i].at[k];
-			if (!a->by || a->by->survives_exec(a->state))
+			if (!a->by || (!a->err && a->by->survives_exec(a->state)))
 				continue;
 			attachment_end(&by->links, &by->env, a);
 			f->file[i].moved = true;
@@ -210,6 +221,31 @@ int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t
 {
 	int has = inspect_has_probes(by->inspect, dev, inode);
 	return has > 0 ? !bpf_links_cover(&by->links, dev, inode, born_ns) : has;
+}
+
+/* Whether a file has something to be probed, or may have, that is not. */
+static bool has_failed(const struct bpf_scanner *by, const struct bpf_files *f,
+		       const struct bpf_file *file)
+{
+	bool failed = file->starved && inspect_has_probes(by->inspect, file->dev, file->inode);
+	for (unsigned i = 0; i < ATTACHERS; i++) {
+		const struct attachment *a = &file->at[i];
+		failed |= a->by && a->err && !a->left_alone && !is_in_ring(by, f, a);
+	}
+	return failed;
+}
+
+uint64_t bpf_files_failed(const struct bpf_scanner *by, const struct bpf_files *f,
+			  uint64_t since_ns)
+{
+	uint64_t failed = 0;
+	for (uint32_t i = 0; i < f->files; i++) {
+		const struct bpf_file *file = &f->file[i];
+		uint64_t since = file->unwatched_ns ? file->unwatched_ns : since_ns;
+		if (has_failed(by, f, file) && (!failed || since < failed))
+			failed = since;
+	}
+	return failed;
 }
 
 void bpf_files_end(struct bpf_scanner *by, struct bpf_files *f)

@@ -25,6 +25,7 @@ struct bpf_files {
 	uint32_t files;
 	struct map index; /* of them, by device and inode */
 	struct inspect_budget budget;
+	bool has_ring; /* the process had a ring file mapped at the last scan */
 	bool reported; /* that not everything is looked into */
 };
 
@@ -53,6 +54,10 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
  * before born_ns: 1 or 0, or -ENOENT if nobody has looked into it. */
 int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,
 			    uint64_t born_ns);
+/* Since when the process has not been watched because every attempt to probe one of its files failed;
+ * since_ns where that is the time of the first scan; 0: no attempt failed. */
+uint64_t bpf_files_failed(const struct bpf_scanner *by, const struct bpf_files *f,
+			  uint64_t since_ns);
 void bpf_files_end(struct bpf_scanner *by, struct bpf_files *f); /* detaches from all of them */
 
 #endif

@@ -250,6 +250,7 @@ int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 {
 	bool alone = s->targets.last_serial == 1;
 	int err = 0;
+	dropped += s->strays;
 	if (dropped != s->lost_reported) {
 		struct ebt_event ev = {
 			.ts = now,
@@ -296,6 +297,16 @@ static int take_event(struct bpf_records *s, struct bpf_target *target,
 		     : take_marker(s, target, marker, payload);
 }
 
+/* An event of a process that is not known, as the record of its fork was dropped. */
+static void count_stray(struct bpf_records *s, const struct ebt_record *head, size_t size)
+{
+	const struct ebt_marker_record *marker = (const void *)head;
+	bool is_marker = head->type == EBT_RECORD_MARKER && head->site < EBT_SITE_CONTROL &&
+			 size >= sizeof(*marker);
+	/* What has a position is in a ring. */
+	s->strays += head->type == EBT_RECORD_OCAML || (is_marker && marker->pos == EBT_NO_POS);
+}
+
 int bpf_records_take(void *ctx, void *data, size_t size)
 {
 	struct bpf_records *s = ctx;
@@ -311,6 +322,8 @@ int bpf_records_take(void *ctx, void *data, size_t size)
 		err = take_process(s, data, payload);
 	} else if (target) {
 		err = take_event(s, target, head, size, &ts);
+	} else {
+		count_stray(s, head, size);
 	}
 	if (err)
 		return err;

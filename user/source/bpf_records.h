@@ -32,6 +32,7 @@ struct bpf_records {
 	uint32_t aside;	     /* slots that wait in the kernel for children */
 	uint64_t taken_ns;   /* time of the last record taken: they come in order of reserve */
 	uint64_t lost_reported, lost_since_ns;
+	uint64_t strays;   /* events of processes that are not known, and that are in no ring */
 	uint64_t until_ns; /* then taking off the probes began; 0: not yet */
 	bool stopped;
 };
@@ -49,9 +50,9 @@ void bpf_records_end(struct bpf_records *s, struct bpf_target *target);
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_target *parent, uint64_t ts);
 /*
- * Events that were dropped and are in no ring leave no other trace than their count: what it has
- * grown by since the last call is reported as a loss: that of a process only where one is traced. 0
- * or -ENOMEM.
+ * Events that were dropped, or came from a process that is not known, and are in no ring leave no
+ * other trace than their count: what it has grown by since the last call is reported as a loss: that
+ * of a process only where one is traced. 0 or -ENOMEM.
  */
 int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now);
 /* Memory under what has been taken and not yet read. */

@@ -257,12 +257,21 @@ static void report_unwatched_life(struct bpf_targets *t, const struct bpf_target
 		bpf_unseen_add(&t->unseen, t->processes, &life);
 }
 
+/* Its program ended at end_ns: what could not be probed was missed. */
+static void report_failed(struct bpf_targets *t, const struct bpf_target *target, uint64_t end_ns)
+{
+	uint64_t since_ns = bpf_files_failed(&t->by, &target->files, target->since_ns);
+	if (since_ns && t->unwatched)
+		t->unwatched(t->ctx, target->process, since_ns, end_ns);
+}
+
 void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts,
 		      const struct bpf_program *program)
 {
 	/* Of one program that starts the next at once, too, something was missed. */
 	if (target->parent == EBT_NO_SLOT)
 		report_unwatched_life(t, target, ts);
+	report_failed(t, target, ts);
 	target->since_ns = now_ns();
 	target->born_ns = ts;
 	target->scanned_ns = 0;
@@ -292,6 +301,7 @@ void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target)
 	if (target->ended)
 		return;
 	report_unwatched_life(t, target, now_ns());
+	report_failed(t, target, now_ns());
 	bpf_files_end(&t->by, &target->files);
 	map_delete(&t->by_pid, (uint64_t)target->pid);
 	target->ended = true;

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Processes whose probes cannot be put in place, for want of a descriptor or because they end
+ * meanwhile: what they do is reported as not watched, once.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "runtime/inspect.h"
+#include "source/bpf_targets.h"
+#include "tests/tap.h"
+
+static struct processes registry;
+static uint32_t told;
+static uint64_t told_since, told_until;
+
+static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	(void)ctx;
+	(void)process;
+	told++;
+	told_since = since_ns;
+	told_until = until_ns;
+}
+
+static int answer; /* of an attempt to attach; 0: a link */
+static int attempts;
+
+static int attach(void *ctx, enum bpf_probe program, int file, pid_t pid,
+		  const struct uprobe_site *site, uint32_t sites)
+{
+	(void)ctx;
+	(void)program;
+	(void)file;
+	(void)pid;
+	(void)site;
+	(void)sites;
+	attempts++;
+	return answer ? answer : open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* A program with markers, which waits for a line. */
+static pid_t start(void)
+{
+	const char *o = getenv("O");
+	char path[256], byte;
+	int ready[2];
+	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
+	if (pipe(ready))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		int in[2];
+		if (pipe(in))
+			_exit(1);
+		dup2(in[0], STDIN_FILENO);
+		dup2(ready[1], STDERR_FILENO);
+		execl(path, path, "-q", "-w", "-c", "/dev/null", NULL);
+		_exit(127);
+	}
+	close(ready[1]);
+	bool has_begun = read(ready[0], &byte, 1) == 1;
+	close(ready[0]);
+	return has_begun ? pid : -1;
+}
+
+static struct bpf_target *begin(struct bpf_targets *t, pid_t pid)
+{
+	*t = (struct bpf_targets){.processes = &registry, .unwatched = unwatched};
+	t->by.inspect = inspect_new();
+	t->by.links.attach = attach;
+	told = 0;
+	attempts = 0;
+	uint32_t process;
+	int slot = bpf_targets_put_aside(t);
+	if (slot < 0 || processes_of(&registry, (uint32_t)pid, &process))
+		abort();
+	struct bpf_target *target = bpf_targets_add(t, (uint32_t)slot, pid, process);
+	if (!target)
+		abort();
+	return target;
+}
+
+static void finish(struct bpf_targets *t)
+{
+	struct inspect *in = t->by.inspect;
+	bpf_targets_done(t);
+	inspect_free(in);
+}
+
+static void test_ended(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = -ESRCH;
+	bpf_targets_fork(&t, target, NULL, 1000);
+	is(bpf_targets_scan(&t, target), -ESRCH, "a process ends while it is attached to");
+	is(told, 0, "until its end is known nothing is reported");
+	is(bpf_targets_scan(&t, target), 0, "another scan");
+	is(attempts, 1, "makes no second attempt");
+	uint64_t before = now_ns();
+	bpf_targets_end(&t, target);
+	ok(told == 1 && told_since == 1000 && told_until >= before,
+	   "at its end all its life is reported as not watched");
+	finish(&t);
+	is(told, 1, "once");
+}
+
+static void test_exec(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = -EPERM;
+	uint64_t before = now_ns();
+	bpf_targets_scan(&t, target);
+	bpf_targets_exec(&t, target, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
+	ok(told == 1 && told_since <= before && told_since >= before - 1000000000ull &&
+		   told_until == UINT64_MAX,
+	   "of a process that ran before it was attached to, from then to its next program");
+	answer = 0;
+	ok(bpf_targets_scan(&t, target) > 0, "in which it is probed");
+	is(told, 2, "and what that did before");
+	ok(told_since == UINT64_MAX, "since it began");
+	finish(&t);
+	is(told, 2, "is all that was missed");
+}
+
+static void test_starved(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = -EMFILE;
+	bpf_targets_fork(&t, target, NULL, 1000);
+	is(bpf_targets_scan(&t, target), -EMFILE, "no descriptor is left");
+	is(bpf_targets_scan(&t, target), -EMFILE, "nor at the next scan");
+	is(told, 0, "what is missed is not known yet");
+	answer = 0;
+	ok(bpf_targets_scan(&t, target) > 0, "then there is one");
+	ok(told == 1 && told_since == 1000, "and what was missed is reported, from the beginning");
+	finish(&t);
+	is(told, 1, "once");
+
+	target = begin(&t, pid);
+	bpf_targets_fork(&t, target, NULL, 2000);
+	int null = open("/dev/null", O_RDONLY), last = null;
+	for (int fd = null; fd >= 0; fd = dup(null))
+		last = fd;
+	/* For the mappings, but for none of the files. */
+	close(last);
+	is(bpf_targets_scan(&t, target), -EMFILE, "no file of the process can be opened");
+	bpf_targets_end(&t, target);
+	for (int fd = null; fd < last; fd++)
+		close(fd);
+	ok(told == 1 && told_since == 2000, "it may have had something to probe: not watched");
+	finish(&t);
+}
+
+int main(void)
+{
+	struct rlimit few = {64, 64};
+	if (processes_init(&registry) || setrlimit(RLIMIT_NOFILE, &few))
+		return 1;
+	pid_t pid = start();
+	ok(pid > 0, "there is a process with something to probe");
+	test_ended(pid);
+	test_exec(pid);
+	test_starved(pid);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	processes_done(&registry);
+	return tap_done();
+}
