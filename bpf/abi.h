@@ -2,7 +2,7 @@
 /*
  * The interface between the BPF programs and the tracer: cookies of attached sites, values of maps
  * and the records of the ring buffer. A record is a struct ebt_record, the body of its type, and,
- * where head.size is not 0, a payload of so many bytes. A program identifies a traced process by
+ * if head.size is not 0, a payload of head.size bytes. A program identifies a traced process by
  * its slot, an index in the tracer's own table. The tracer makes events of records.
  */
 #ifndef EBTRACE_BPF_ABI_H
@@ -21,14 +21,14 @@ enum ebt_record_type {
 
 struct ebt_record {
 	uint16_t type; /* enum ebt_record_type */
-	uint16_t size; /* bytes of the payload behind the body; the room for it may be larger */
+	uint16_t size; /* bytes of the payload after the body; the room for it may be larger */
 	uint32_t slot; /* of the process */
-	uint16_t site; /* which one was hit, by type */
+	uint16_t site; /* the site that was hit; enum by type */
 	uint16_t cpu;
 	uint32_t tid; /* in the tracer's pid namespace; 0: it has no number there */
 };
 
-/* Registers as the program had them, of which nothing is checked. */
+/* Copies of the program's registers, unchecked. */
 struct ebt_marker_record {
 	struct ebt_record head;
 	uint64_t ts;	/* ns */
@@ -42,8 +42,8 @@ struct ebt_marker_record {
 struct ebt_ocaml_record {
 	struct ebt_record head;
 	uint64_t ts;	  /* ns */
-	uint64_t value;	  /* of kinds that have none: anything */
-	uint32_t id;	  /* as the release numbers phases, counters and lifecycles */
+	uint64_t value;	  /* undefined for kinds without a value */
+	uint32_t id;	  /* phase, counter or lifecycle in the numbering of the release */
 	uint16_t kind;	  /* enum ebt_kind */
 	uint16_t domain;  /* EBT_NO_DOMAIN: not known */
 	uint16_t release; /* struct ebt_ocaml_runtime.release */
@@ -56,11 +56,11 @@ struct ebt_process_record {
 
 	/* EBT_PROCESS_FORK */
 	uint32_t child_pid, child_slot;
-	uint32_t shares_memory; /* as the child of vfork() does until it calls exec */
+	uint32_t shares_memory; /* true for the child of vfork() until its exec */
 
 	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it, with
 	 * its final 0, or nothing if that is longer than EBT_ROOM_PATH */
-	uint64_t device; /* as the kernel numbers it: the major number from bit 20 up */
+	uint64_t device; /* in the kernel's form: the major number from bit 20 up */
 	uint64_t inode;
 };
 
@@ -95,7 +95,7 @@ enum ebt_ocaml_function {
 	((uint64_t)(runtime) << 16 | (flags) | (function))
 
 enum ebt_ocaml_tls {
-	EBT_OCAML_TLS_NONE = 0, /* a thread is taken for a domain: the domain is not known */
+	EBT_OCAML_TLS_NONE = 0, /* the domain is unknown; the thread stands for it */
 	EBT_OCAML_TLS_STATIC =
 		1, /* pointer to the domain's state: at the thread pointer + offset */
 	EBT_OCAML_TLS_MODULE = 2, /* at offset in the thread's block of a module (glibc) */
@@ -103,37 +103,37 @@ enum ebt_ocaml_tls {
 
 /*
  * One OCaml runtime in one process; or, where slot is EBT_NO_SLOT, in all traced processes that run
- * the file: the slot then is that of the process in ebt_traced, and `flag` and `site` are addresses
- * in the file's own space: where a process has it follows from where it hits a site. Threads cache
- * what follows from it: whoever removes one increments ebt_ocaml_generation.
+ * the file: the slot then is that of the process in ebt_traced, and `flag` and `site` are addresses in
+ * the file's own space; the load address in a process follows from the address of a hit. Threads cache
+ * the result: removing a runtime increments ebt_ocaml_generation.
  */
 struct ebt_ocaml_runtime {
-	uint64_t flag; /* address of the word that says whether its own ring is on; 0: no matter */
+	uint64_t flag; /* address of the word that is set while its own ring is on; 0: ignore it */
 	int64_t tls_offset;
 	uint64_t tls_module;
 	uint32_t tls;	      /* enum ebt_ocaml_tls */
 	uint32_t id_offset;   /* of the domain's number in its state */
 	uint32_t slot;	      /* of the process */
 	uint16_t domain_base; /* added to its domains' numbers */
-	uint16_t user_event;  /* which argument of the user-event write is the event, from 0 */
+	uint16_t user_event;  /* index of the event among the arguments of the user-event write */
 	uint16_t release;     /* the tracer's own number; records carry it */
 	uint16_t reserved[3];
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
 };
 
-/* A payload comes in the smallest of these rooms that holds it; what is longer is cut. */
+/* A payload occupies the smallest of these rooms that holds it; a longer one is cut. */
 #define EBT_ROOM_TINY	 64
-#define EBT_ROOM_NAME	 128 /* OCaml's names of user events have room for as many bytes */
+#define EBT_ROOM_NAME	 128 /* the room of OCaml's names of user events */
 #define EBT_ROOM_BUCKETS (8 * EBT_ALLOC_BUCKETS)
 #define EBT_ROOM_PATH	 512
 #define EBT_ROOM_SMALL	 1024
 #define EBT_ROOM_LARGE	 8192
 
-/* Records that found no room in the ring buffer, counted since load. */
+/* Records for which the ring buffer had no room, counted since load. */
 struct ebt_dropped {
 	uint64_t in_ring; /* events that are in a ring of their process too */
 	uint64_t nowhere; /* events that are in no ring: lost */
-	uint64_t control; /* records of markers and processes that are no events */
+	uint64_t control; /* control records, which are no events */
 };
 
 #endif

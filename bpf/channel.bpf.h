@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The way from the BPF programs to the tracer: one ring buffer, the counts of what did not fit, and
+ * The channel from the BPF programs to the tracer: one ring buffer, the counts of dropped records, and
  * the traced processes, shared by every object that is linked into the skeleton (weak: the linker
- * keeps one of each). Nothing here wakes the tracer for an event: a wake-up costs the traced program
- * ten times the record itself. The tracer polls by a timer; only control records, which are rare,
- * wake it.
+ * keeps one of each). Events do not wake the tracer: a wake-up costs the traced program ten times the
+ * record itself. The tracer polls by a timer; only control records, which are rare, wake it.
  */
 #ifndef EBTRACE_BPF_CHANNEL_H
 #define EBTRACE_BPF_CHANNEL_H
@@ -45,8 +44,8 @@ static __always_inline void channel_drop_event(uint64_t pos)
 		__sync_fetch_and_add(&ebt_dropped.in_ring, 1);
 }
 
-/* The thread as the tracer's pid namespace numbers it; 0 if it has no number there. The verifier
- * removes the second half where the namespace is the initial one. */
+/* The tid in the tracer's pid namespace; 0 if it has none there. The verifier removes the second half if
+ * the namespace is the initial one. */
 static __always_inline uint32_t channel_tid(void)
 {
 	if (!ebt_pidns_ino)
@@ -57,7 +56,7 @@ static __always_inline uint32_t channel_tid(void)
 	return info.pid;
 }
 
-/* The same for its process. */
+/* The same for the process. */
 static __always_inline uint32_t channel_pid(void)
 {
 	if (!ebt_pidns_ino)

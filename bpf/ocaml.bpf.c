@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * The program behind the functions of an OCaml 5 runtime: its own trace points, which are called
- * whether or not the program records events. Where the program's own ring is on, that one has the
- * event, and nothing is recorded here. The thread's domain is read out of the runtime's thread-local
- * state. All addresses come from the traced program: they are copied from, never trusted.
+ * The program of the probed functions of an OCaml 5 runtime: its own trace points, which are called
+ * whether or not the program records events. While the program's own ring is on, that ring has the
+ * event, and no record is made here. The thread's domain is read from the runtime's thread-local state.
+ * All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "channel.bpf.h"
 #include "registers.bpf.h"
@@ -34,9 +34,9 @@ struct {
 	__type(value, uint64_t);
 } ebt_foreign SEC(".maps");
 
-/* What every hit of a thread needs, found at the first: one look-up instead of five. */
+/* The data that every hit of a thread needs, cached at the first: one look-up instead of five. */
 struct thread {
-	uint64_t exec_id; /* of the program that it runs */
+	uint64_t exec_id; /* of the program that the thread runs */
 	uint64_t flag;	  /* address in the process; 0: no matter */
 	uint32_t generation;
 	uint32_t runtime; /* key in ebt_ocaml */
@@ -53,7 +53,7 @@ struct {
 	__type(value, struct thread);
 } ebt_thread SEC(".maps");
 
-/* Of what threads have cached; in .bss, which the tracer has mapped. */
+/* Generation of the threads' caches; in .bss, which the tracer has mapped. */
 uint32_t ebt_ocaml_generation = 0;
 
 static __always_inline uint64_t user_word(uint64_t address)
@@ -93,13 +93,13 @@ static __always_inline int is_foreign(uint32_t runtime, uint32_t *ret_slot)
 	return 1;
 }
 
-/* Nonzero: the hit is none of ours. */
+/* Nonzero: the hit is not of a traced process. */
 static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 				 struct task_struct *task, struct thread *ret)
 {
 	uint32_t key = (uint32_t)(cookie >> 16), slot;
 	uint32_t generation = ebt_ocaml_generation;
-	/* Before the look-up: what is removed after it is of an earlier generation. */
+	/* Read before the look-up: a runtime removed after it makes this an earlier generation. */
 	asm volatile("" ::: "memory");
 	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &key);
 	if (!r)
@@ -120,7 +120,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 	ret->domain = read_domain(r, task);
 	ret->release = r->release;
 	ret->user_event = r->user_event;
-	/* A thread belongs to one domain as long as it lives, but it may have none yet. */
+	/* A thread belongs to one domain for life, but may have none yet. */
 	if (ret->domain == EBT_NO_DOMAIN && r->tls != EBT_OCAML_TLS_NONE)
 		return 0;
 	struct thread *known =
@@ -167,8 +167,8 @@ static __always_inline uint16_t user_kind(uint64_t type, uint64_t value)
 	return value >> 1 ? EBT_SPAN_END : EBT_SPAN_BEGIN;
 }
 
-/* An event is a block: number, name, type, tag. What a user's type holds only its own code can
- * tell, which has not run yet. */
+/* An event is a block: number, name, type, tag. The payload of a user's type is produced by its own code,
+ * which has not run yet. */
 static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
 				     const struct thread *t)
 {
@@ -204,7 +204,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	if (cookie & EBT_OCAML_FLAG_IN_AX && REGS_RESULT(regs))
 		return 0;
-	/* The time first, and the room after it: records of a domain are in order of both. */
+	/* Time stamp first, then the reservation: records of a domain are in order of both. */
 	uint64_t ts = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 	const struct thread *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);

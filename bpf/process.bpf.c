@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
  * Follows traced processes: a child of a traced process is traced from its first instruction, so it
- * gets its slot at the fork itself, from those that the tracer has put aside. Forks, exec and exits
+ * gets its slot at the fork itself, from those that the tracer has reserved. Forks, exec and exits
  * are reported. Threads are not processes: only a new thread group counts, and only the end of its
  * last thread is its exit: no record of its slot comes after that one. Pids, also those in the map,
  * are the tracer's namespace's.
@@ -83,7 +83,7 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
-/* With the file: the process may end before the tracer can ask which it is. */
+/* With the file: the process may end before the tracer can inspect it. */
 SEC("raw_tp/sched_process_exec")
 int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 {

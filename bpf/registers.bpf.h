@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * What a probed thread's registers hold. Each processor's header defines, of a struct pt_regs:
+ * The registers of a probed thread. Each processor's header defines, for a struct pt_regs:
  *   REGS_ID, REGS_VALUE, REGS_BYTES, REGS_RING, REGS_TS, REGS_POS
- *                       the arguments of a marker, where usdt-probes/marker.h puts them
- *   REGS_CALL_0, _1, _2 the arguments of the function that is probed, as long as they are intact
+ *                       the arguments of a marker, as usdt-probes/marker.h assigns them
+ *   REGS_CALL_0, _1, _2 the arguments of the probed function, while they are intact
  *   REGS_RESULT, REGS_IP
  *   REGS_THREAD(task)   the thread pointer, with which thread-local storage is found
  */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-ebt_gettime_fn *ebt_clock_gettime = clock_gettime; /* until the choice, and without a vdso */
+ebt_gettime_fn *ebt_clock_gettime = clock_gettime; /* before the selection, and without a vdso */
 bool ebt_clock_cycles;
 
 static bool cycles_are_sound(void)
@@ -23,7 +23,7 @@ static bool cycles_are_sound(void)
 	return got > 0 && !strcmp(name, EBT_CYCLES_CLOCKSOURCE);
 }
 
-/* A pair read at one moment: the tightest of a few tries. Returns its width in cycles. */
+/* Reads counter and clock as one pair, the tightest of a few tries. Returns its width in cycles. */
 static uint64_t read_pair(uint64_t *ret_cycles, uint64_t *ret_mono)
 {
 	uint64_t best = UINT64_MAX;
@@ -43,7 +43,7 @@ static uint64_t read_pair(uint64_t *ret_cycles, uint64_t *ret_mono)
 /*
  * The line through the last point and this one, once two slopes in a row agree: a slope that differs
  * from the last by more than 0.1 % is no drift but a jump (suspend, migration), and the very first
- * slope may lead through a point that a preemption has spoilt, which nothing could show then.
+ * slope may use a point that a preemption has distorted, which one slope cannot show.
  */
 uint64_t ebt_clock_fit(struct ebt_clock *clock)
 {
@@ -51,14 +51,14 @@ uint64_t ebt_clock_fit(struct ebt_clock *clock)
 	uint64_t width = read_pair(&count, &mono);
 	uint64_t cycles = count - clock->cycles0, ns = mono - clock->mono0;
 	if (clock->cycles0 && ns < EBT_CLOCK_FIT_NS && !clock->span)
-		return mono; /* too near to the first point to tell the slope */
+		return mono; /* too near to the first point for a slope */
 
 	uint64_t mult = 0;
 	if (clock->cycles0 && cycles < UINT64_C(1) << 62)
 		mult = (uint64_t)((double)ns * 4294967296.0 / (double)cycles);
 	uint64_t drift = mult > clock->mult ? mult - clock->mult : clock->mult - mult;
 	bool steady = clock->mult && drift < clock->mult / 1000;
-	/* We were preempted inside the pair: the point is worth nothing, its time is right. */
+	/* Preempted inside the pair: the point is unusable, its time is right. */
 	if (mult && width * mult >> 32 > 400) {
 		clock->span = 0;
 		return mono;

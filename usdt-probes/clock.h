@@ -2,11 +2,11 @@
 /*
  * Time stamps: CLOCK_MONOTONIC in ns, read through the vdso or computed from the cycle counter.
  *
- * The vdso costs as much as all the rest of a probe. Where the counter's rate is constant and it is
- * the kernel's own clock source, each ring keeps a line (cycles0, mono0, slope) that is fitted anew
- * against the vdso every millisecond, and stays within 1 us of CLOCK_MONOTONIC. It may go back by
- * a few ns at a new fit; the caller keeps a ring's stamps from going back. EBTRACE_CLOCK
- * ("monotonic", "tsc") overrides the choice, though never to an unsound counter.
+ * The vdso costs as much as all the rest of a probe. If the counter's rate is constant and it is the
+ * kernel's own clock source, each ring keeps a line (cycles0, mono0, slope) that is fitted against the
+ * vdso every millisecond, and is accurate to 1 us of CLOCK_MONOTONIC. A new fit may go back by a few
+ * ns; the caller keeps a ring's stamps monotonic. EBTRACE_CLOCK ("monotonic", "tsc") overrides the
+ * choice, but never selects an unsuitable counter.
  */
 #ifndef EBT_CLOCK_H
 #define EBT_CLOCK_H
@@ -20,19 +20,19 @@
 
 #define EBT_CLOCK_FIT_NS 1000000
 
-/* All zero: no line is known yet. Owned by one thread at a time. */
+/* All zero: no line yet. Owned by one thread at a time. */
 struct ebt_clock {
 	uint64_t cycles0, mono0;
 	uint64_t mult; /* ns a cycle, 32 bits of fraction */
 	uint64_t span; /* cycles after cycles0 for which the line holds; 0: read the vdso */
 };
 
-/* Chooses the clock once; `override` is EBTRACE_CLOCK or NULL. Returns true for the counter. */
+/* Selects the clock, once; `override` is EBTRACE_CLOCK or NULL. Returns true for the counter. */
 bool ebt_clock_choose(const char *override);
 uint64_t ebt_clock_fit(struct ebt_clock *clock);
 
 extern ebt_gettime_fn *ebt_clock_gettime __attribute__((visibility("hidden")));
-extern bool ebt_clock_cycles __attribute__((visibility("hidden"))); /* what was chosen */
+extern bool ebt_clock_cycles __attribute__((visibility("hidden"))); /* the selected clock */
 
 static inline uint64_t ebt_clock_monotonic(void)
 {

@@ -17,7 +17,7 @@ static void count_without_ring(uint32_t state)
 	ebt_leave(visit);
 }
 
-/* Takes a ring of the recording. True: the thread's slot is in order and busy. */
+/* Takes a ring of the recording. True: the thread's slot is ready and busy. */
 static bool take_ring(uint32_t state)
 {
 	uint64_t visit = ebt_visit();

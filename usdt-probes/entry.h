@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The way into a probe. Almost always the thread's slot is in order and record.h can write at once;
- * this module also knows the other cases: a thread's first probe, a probe inside a probe, a forked
- * child, a recording that has ended, begun or paused, a tracer that wants a ring, no free ring.
+ * Entry of a probe. Almost always the thread's slot is ready and record.h can write at once; this
+ * module handles the other cases: a thread's first probe, a probe inside a probe, a forked child, a
+ * recording that has ended, begun or paused, a tracer that requests a ring, no free ring.
  */
 #ifndef EBT_ENTRY_H
 #define EBT_ENTRY_H
@@ -11,12 +11,12 @@
 
 #include "record.h"
 
-/* For a thread with no slot that is ready. True: as ebt_enter(). */
+/* For a thread without a ready slot. Returns as ebt_enter(). */
 bool ebt_enter_slow(struct ebt_probe *p);
-/* For a thread whose slot is busy: its event is dropped, and counted. */
+/* For a thread whose slot is busy: drops and counts its event. */
 void ebt_enter_again(struct ebt_slot *s);
 
-/* So that the address of the caller's probe goes nowhere: it can live in registers. */
+/* Copies, so that the address of the caller's probe does not escape: it can stay in registers. */
 ALWAYS_INLINE bool ebt_enter_apart(struct ebt_probe *p)
 {
 	struct ebt_probe slow = {0};
@@ -25,7 +25,7 @@ ALWAYS_INLINE bool ebt_enter_apart(struct ebt_probe *p)
 	return go;
 }
 
-/* True: the event shall be written; the caller ends with ebt_record_leave(). */
+/* True: the caller writes the event and then calls ebt_record_leave(). */
 ALWAYS_INLINE bool ebt_enter(struct ebt_probe *p)
 {
 	struct ebt_slot *s = ebt_self.slot;

@@ -3,7 +3,7 @@
 
 #include <sys/mman.h>
 
-/* A page of its own, which goes with the library and need not be unmapped. */
+/* A page of its own, unmapped together with the library. */
 uint32_t ebt_fork_page[EBT_FORK_PAGE_BYTES / sizeof(uint32_t)]
 	__attribute__((aligned(EBT_FORK_PAGE_BYTES)));
 

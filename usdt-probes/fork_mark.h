@@ -23,7 +23,7 @@ static inline bool ebt_forked(void)
 }
 
 void ebt_fork_mark_init(void);
-/* The child has adapted to being one; its own children will be detected. */
+/* Ends the detection of this child, and starts that of its own children. */
 void ebt_fork_mark_renew(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gate.h"
 
-/* In a section with contents: the kernel finds the semaphores by their place in the file. */
+/* In a section with contents: the kernel finds the semaphores by their offset in the file. */
 __attribute__((section(".probes"), aligned(8), used)) struct ebt_gate ebt_gate = {0};
 extern struct ebt_gate ebt_gate_own __attribute__((alias("ebt_gate"), visibility("hidden")));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The gate of <ebtrace/probes.h>: whether anybody listens, and the state word of the recording. The
- * kernel writes its semaphores, the recording its state; everybody reads it, without a lock.
+ * The gate of <ebtrace/probes.h>: the semaphores of listeners and the state word of the recording. The
+ * kernel writes the semaphores, the recording writes the state; all threads read both without a lock.
  */
 #ifndef EBT_GATE_H
 #define EBT_GATE_H
@@ -11,7 +11,7 @@
 
 #include <ebtrace/probes.h>
 
-/* The state word: the number of the recording, and what it is doing. */
+/* The state word: the number of the recording, and its state. */
 #define EBT_STATE_ON	      1u
 #define EBT_STATE_PAUSED      2u
 #define EBT_STATE_FORKED      4u /* the parent recorded; this child has yet to start */
@@ -24,7 +24,7 @@ static inline uint32_t ebt_state(void)
 {
 	return __atomic_load_n(&ebt_gate_own.ring, __ATOMIC_RELAXED);
 }
-/* For visitors and whoever closes the gate; see slot.h. */
+/* For visitors and for the thread that closes the gate; see slot.h. */
 static inline uint32_t ebt_state_ordered(void)
 {
 	return __atomic_load_n(&ebt_gate_own.ring, __ATOMIC_SEQ_CST);

@@ -6,7 +6,7 @@
 #include "signals.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sigset_t holders_mask; /* what its holder had blocked before */
+static sigset_t holders_mask; /* the holder's previous mask */
 
 void ebt_lock(const sigset_t *mask)
 {
@@ -14,7 +14,7 @@ void ebt_lock(const sigset_t *mask)
 	holders_mask = *mask;
 }
 
-/* Ends an attempt, made with the signals blocked, that returned `err`. */
+/* Ends an attempt that returned `err`, with the signals blocked. */
 static bool taken_or_restored(int err, const sigset_t *mask)
 {
 	if (err)

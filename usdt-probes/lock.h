@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one lock of the library. Its holder has the signals that come from outside blocked, so that
- * no handler can fork, exit or probe in the middle of what it does; the lock keeps what was blocked
- * before. It knows nothing of what it protects.
+ * The one lock of the library. Its holder has all signals from outside blocked, so that no handler can
+ * fork, exit or probe in the middle of a critical section; the lock saves the previous signal mask.
  */
 #ifndef EBT_LOCK_H
 #define EBT_LOCK_H
@@ -11,15 +10,15 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* Takes the lock; the caller has blocked the signals and hands over the mask from before. */
+/* Acquires the lock; the caller has blocked the signals and passes the previous mask. */
 void ebt_lock(const sigset_t *mask);
-/* Blocks the signals and takes the lock unless somebody has it. */
+/* Blocks the signals and acquires the lock unless another thread holds it. */
 bool ebt_trylock(void);
-/* The same, but waits for it until a time of CLOCK_REALTIME. */
+/* The same, but waits until a time of CLOCK_REALTIME. */
 bool ebt_lock_until(const struct timespec *until);
-/* Gives the lock back and restores the signals. */
+/* Releases the lock and restores the signals. */
 void ebt_unlock(void);
-/* In a forked child, whose parent may have held the lock: makes it free. */
+/* In a forked child, whose parent may have held the lock: frees it. */
 void ebt_lock_renew(void);
 /* Restores the signals as they were before the last holder, which was our parent. */
 void ebt_lock_restore_signals(void);

@@ -2,9 +2,9 @@
 /*
  * The USDT markers: one nop and one .note.stapsdt entry each, written by our own assembly.
  *
- * <sys/sdt.h> would let the compiler choose where the arguments live; here every marker has them
- * in the same registers, so that one BPF program reads all markers straight from pt_regs. Which
- * registers these are says the processor's header:
+ * <sys/sdt.h> would let the compiler choose the operands; here every marker has its arguments in the
+ * same registers, so that one BPF program reads all markers straight from pt_regs. The processor's
+ * header defines these registers:
  *
  *   EBT_REG_     ID    NAME   VALUE   BYTES  RING   TS  POS
  *   x86-64       edi   rsi    rdx     r10    ecx    r8  r9
@@ -30,8 +30,8 @@
 
 #define EBT_NO_RING 0xffffu
 
-/* The tail that every event marker has; ring_seq is ring | seq << 32. Markers take it by value, so
- * that a probe nobody traces keeps it in registers. */
+/* The tail of every event marker; ring_seq is ring | seq << 32. Passed by value, so that an untraced
+ * probe keeps it in registers. */
 struct ebt_tail {
 	uint64_t ring_seq;
 	uint64_t ts;
@@ -86,7 +86,7 @@ struct ebt_tail {
 				 : "memory");                                                  \
 	} while (0)
 
-/* On a function that is a site: the compiler makes no second one of it. */
+/* For a function that is a site: keeps the compiler from cloning it. */
 #if defined(__clang__)
 #define EBT_ONE_SITE __attribute__((noinline, unused))
 #else

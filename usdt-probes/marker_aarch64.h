@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where markers have their arguments on 64-bit Arm, and what the notes call these; see marker.h. */
+/* The registers of marker arguments on 64-bit Arm, and their names in the notes; see marker.h. */
 #ifndef EBT_MARKER_AARCH64_H
 #define EBT_MARKER_AARCH64_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where markers have their arguments on x86-64, and what the notes call these; see marker.h. */
+/* The registers of marker arguments on x86-64, and their names in the notes; see marker.h. */
 #ifndef EBT_MARKER_X86_64_H
 #define EBT_MARKER_X86_64_H
 

@@ -36,7 +36,7 @@ static int add(const struct ebt_file *file, const char *name, size_t len, uint32
 	int id = registered++;
 	hashes[id] = hash;
 	memcpy(ebt_user_names[id], name, len);
-	/* On a full disk the event has no name in the file; it is written all the same. */
+	/* On a full disk the event has no name in the file; it is still written. */
 	uint64_t at = (uint64_t)id * EBT_RING_NAME_BYTES;
 	if (file->base && !ebt_file_reserve(file, file->names + at, EBT_RING_NAME_BYTES))
 		memcpy(file->names + at, name, len);

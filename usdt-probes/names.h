@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The registry of user events: names and types by id. It only grows, so probes read it without a
- * lock: an event's type is published last, after its name stands here and in the ring file.
+ * lock: an event's type is published last, after its name is here and in the ring file.
  */
 #ifndef EBT_NAMES_H
 #define EBT_NAMES_H
@@ -26,12 +26,12 @@ static inline bool ebt_user_event_is(int event, enum ebt_user_type type)
 }
 
 /*
- * Registers a name of `len` bytes, 1 to EBT_RING_NAME_BYTES - 1, also in `file`, if there is one.
+ * Registers a name of `len` bytes, 1 to EBT_RING_NAME_BYTES - 1, also in `file` unless it is NULL.
  * Returns the id, -EEXIST (the name has another type) or -ENOSPC. The caller holds the lock.
  */
 int ebt_names_register(const struct ebt_file *file, const char *name, size_t len,
 		       enum ebt_user_type type);
-/* The table of names of a new ring file: its bytes, and its contents. The caller holds the lock. */
+/* Size in bytes and contents of the name table of a new ring file. The caller holds the lock. */
 uint64_t ebt_names_bytes(void);
 void ebt_names_copy(char *to);
 

@@ -86,7 +86,7 @@ void ebt_emit_alloc_flush(void)
 	struct ebt_probe p;
 	if (!ebt_enter(&p))
 		return;
-	/* Taken out one by one, so that a handler's count falls into this event or the next. */
+	/* Exchanged one by one, so that a handler's count is in this event or the next. */
 	uint64_t buckets[EBT_ALLOC_BUCKETS];
 	for (unsigned int i = 0; i < EBT_ALLOC_BUCKETS; i++)
 		buckets[i] = __atomic_exchange_n(&ebt_self.buckets[i], 0, __ATOMIC_RELAXED);

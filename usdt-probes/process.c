@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the process does to a recording: it loads the library, forks, unloads it or ends. Nothing
- * calls this file but the loader and fork().
+ * Events of the process that affect a recording: load of the library, fork, unload, exit. Called only
+ * by the loader and fork().
  */
 #include <errno.h>
 #include <pthread.h>
@@ -27,7 +27,7 @@ static void after_fork_parent(void)
 	struct ebt_probe p;
 	ebt_unlock();
 	uint32_t state = ebt_state();
-	/* A child that forks again without a probe of its own needs no file for that either. */
+	/* A child that forks again without a probe of its own needs no file. */
 	if ((!state || (state & EBT_STATE_FORKED)) && !ebt_traced())
 		return;
 	int saved_errno = errno;
@@ -45,7 +45,7 @@ static void after_fork_child(void)
 	errno = saved_errno;
 }
 
-/* First of the constructors and last of the destructors, so that those of the program may probe. */
+/* First constructor and last destructor, so that those of the program can probe. */
 __attribute__((constructor(101))) static void library_loaded(void)
 {
 	ebt_recording_init();

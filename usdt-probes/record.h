@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An event on the hot path: it takes the thread's slot, stamps, writes its record, fires its marker,
- * lets the slot go. The order is what readers rely on: `writing` before the stamp, the record before
- * the marker. Everything here assumes, and ebt_record_ready() tests, that the thread's slot leads
- * into the file that is being recorded; what else a probe may meet, entry.h deals with.
+ * An event on the hot path: marks the thread's slot busy, reads the clock, writes the record, fires the
+ * marker, frees the slot. Readers rely on this order: `writing` before the time stamp, the record
+ * before the marker. All functions assume, and ebt_record_ready() tests, that the thread's slot points
+ * into the file being recorded; entry.h handles every other case.
  */
 #ifndef EBT_RECORD_H
 #define EBT_RECORD_H
@@ -32,12 +32,12 @@ struct ebt_probe {
 	uint32_t seq;
 };
 
-/* What a marker says of an event that is in no ring. */
+/* A marker's tail for an event without a ring. */
 static inline struct ebt_tail ebt_tail_without_ring(void)
 {
 	return (struct ebt_tail){EBT_NO_RING, ebt_clock_monotonic(), EBT_NO_POS};
 }
-/* What it says of the probe's. Only a traced probe computes it. */
+/* A marker's tail for the probe's event. Only a traced probe computes it. */
 ALWAYS_INLINE struct ebt_tail ebt_record_tail(const struct ebt_probe *p)
 {
 	if (unlikely(!p->slot))
@@ -60,7 +60,7 @@ ALWAYS_INLINE void ebt_record_stamp(struct ebt_probe *p, struct ebt_slot *s)
 	p->ts = ts;
 }
 
-/* Makes a slot busy that is not, and stamps. False: its ring is not the one to write to. */
+/* Marks an idle slot busy, and reads the clock. False: its ring is not of this recording. */
 ALWAYS_INLINE bool ebt_record_ready(struct ebt_probe *p, struct ebt_slot *s)
 {
 	__atomic_store_n(&s->busy, 1, __ATOMIC_RELAXED);
@@ -119,18 +119,18 @@ ALWAYS_INLINE void ebt_record_leave(struct ebt_probe *p)
 
 void ebt_record_fire_watermark(struct ebt_tail tail);
 
-/* After the event's own marker: a tracer that wakes up now finds everything in the ring. */
+/* After the event's own marker: a tracer that wakes up now finds the event in the ring. */
 ALWAYS_INLINE void ebt_record_watermark(struct ebt_probe *p)
 {
 	if (p->slot && unlikely(ebt_ring_quarter_full(&p->slot->ring)))
 		ebt_record_fire_watermark(ebt_record_tail(p));
 }
 
-/* An event that could not be written takes an ordinal, so that readers can count it. */
+/* Uses up an ordinal for an event that could not be written, so that readers can count it. */
 void ebt_record_drop(struct ebt_slot *s);
 /* Writes a lifecycle event and its marker, and ends the probe. */
 void ebt_record_lifecycle(struct ebt_probe *p, uint32_t id, int64_t data);
-/* The same past the gate: into the caller's ring, if its slot is of the recording `state`. */
+/* The same with the gate closed: into the caller's ring, if its slot is of the recording `state`. */
 void ebt_record_put(uint32_t id, int64_t data, uint32_t state);
 
 #endif

@@ -24,15 +24,15 @@
 static struct ebt_config config;
 static struct ebt_file file;
 static uint32_t epoch;
-static uint64_t request_after_ns; /* no new try for a ring before this */
+static uint64_t request_after_ns; /* no new attempt before this time */
 static bool exiting;
-static bool requested; /* it is a tracer that wants the ring, not the program */
+static bool requested; /* a tracer asked for the ring, not the program */
 
 void ebt_recording_lock(void)
 {
 	sigset_t mask;
 	ebt_signals_block(&mask);
-	/* Or the lock could be that of a thread of the parent. */
+	/* Otherwise the lock could belong to a thread of the parent. */
 	if (ebt_forked())
 		ebt_recording_forked(ebt_inside_probe());
 	ebt_lock(&mask);
@@ -80,7 +80,7 @@ static int start_locked(void)
 	return 0;
 }
 
-/* A child whose parent recorded, and that has not probed yet. If it cannot, it goes on without. */
+/* Starts the recording of a child whose parent recorded. On failure it runs without. */
 static void start_if_forked(void)
 {
 	if ((ebt_state() & EBT_STATE_FORKED) && start_locked() < 0)
@@ -89,7 +89,7 @@ static void start_if_forked(void)
 
 /*
  * Closes the gate, waits for the probes under way, then writes ring_stop as the last event. A
- * thread that does not leave its probe keeps its mapping: a leak is better than a crash.
+ * thread that does not leave its probe keeps the mapping: a leak is better than a crash.
  */
 static void stop_locked(uint64_t wait_ns)
 {
@@ -182,7 +182,7 @@ void ebt_runtime_name(const char *name)
 	ebt_recording_lock();
 	memset(config.runtime, 0, sizeof(config.runtime));
 	strncpy(config.runtime, name ? name : "", sizeof(config.runtime) - 1);
-	/* With EBTRACE_START=1 the file is there before the program could say anything. */
+	/* With EBTRACE_START=1 the file exists before the program can set a name. */
 	if (file.base)
 		memcpy(file.ext->runtime, config.runtime, sizeof(file.ext->runtime));
 	ebt_unlock();
@@ -194,8 +194,8 @@ const char *ebt_probes_version(void)
 }
 
 /*
- * Who has the lock either starts the ring just now or waits for probes to end: do not wait. While a
- * ring cannot be had, the probes that ask for it in vain make no system call.
+ * The holder of the lock is either starting the ring or waiting for probes to end: do not wait. After a
+ * failed attempt, probes make no system call until the next one.
  */
 void ebt_recording_requested(void)
 {
@@ -230,10 +230,10 @@ void ebt_recording_forked(bool inside)
 }
 
 /*
- * The end of a program that may sit in a sandbox by now which kills it for any system call but those
- * that it needs itself, and there is no asking without one. So where there is no ring, or where
- * somebody else asked for it and removes it, the end is but stores to memory. The slot keeps the
- * file mapped for ring_stop as for any probe, a visit for the note.
+ * At its end a program may be in a sandbox that kills it for any system call that it does not need
+ * itself, and finding out needs one. So if there is no ring, or a tracer asked for it and removes it,
+ * the end consists of stores to memory only. The slot keeps the file mapped for ring_stop as for any
+ * probe, a visit does so for the note.
  */
 static void end_without_system_calls(uint32_t state)
 {
@@ -255,7 +255,7 @@ static void end_without_system_calls(uint32_t state)
 
 static void end_with_removal(void)
 {
-	/* exit() may come from the handler of a fault of the holder of the lock. */
+	/* exit() may be called by the handler of a fault of the lock's holder. */
 	struct timespec until;
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec++;
@@ -269,7 +269,7 @@ void ebt_recording_exit(void)
 {
 	uint32_t state = ebt_state();
 	__atomic_store_n(&exiting, true, __ATOMIC_RELAXED);
-	/* In a child that has not found out that it is one, the ring is its parent's. */
+	/* In a child that has not noticed its fork, the ring is its parent's. */
 	if (ebt_forked())
 		return;
 	if ((state & EBT_STATE_ON) && !requested && !config.preserve)

@@ -48,8 +48,8 @@ static const struct name lifecycle_names[] = {
 	 sizeof(lifecycle_names))
 
 /*
- * Opens a directory that must be the caller's alone; makes it if it is not there. In a world-
- * writable parent somebody else may have made it first, to read or to replace what we write.
+ * Opens a directory that must be the caller's alone; creates it if it does not exist. In a world-
+ * writable parent another user may have created it first, to read or to replace our files.
  */
 static int open_private_dir(const char *path)
 {
@@ -84,7 +84,7 @@ static int open_dir(const struct ebt_config *config)
 	return open_private_dir(path);
 }
 
-/* The file's absolute path, however the directory was named, since the program may chdir(). */
+/* The file's absolute path, since the program may chdir(). */
 static void set_path(struct ebt_file *file, int dir, const char *given, const char *name)
 {
 	char link[32], base[PATH_MAX];
@@ -104,18 +104,18 @@ static int rename_new(int dir, const char *from, const char *to)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	/* A file system without RENAME_NOREPLACE; the name holds our pid, so nobody races us. */
+	/* A file system without RENAME_NOREPLACE; the name contains our pid, so there is no race. */
 	if (!faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
 	return renameat(dir, from, dir, to) ? -errno : 0;
 }
 
-/* Of OCaml 5's runtime, where the program has one. */
+/* The runtime of OCaml 5, if the program has one. */
 extern void caml_ev_begin(int phase) __attribute__((weak));
 
 /*
- * Gives the finished file its name, or if that is taken the next one. OCaml's runtime opens
- * PID.events whoever made it, and clears it: where there is one, that name is left to it.
+ * Renames the finished file to its name, or to the next free one. OCaml's runtime opens and clears any
+ * PID.events: if the program has that runtime, the name is left to it.
  */
 static int publish(struct ebt_file *file, int dir, const struct ebt_config *config, const char *tmp)
 {
@@ -176,7 +176,7 @@ static void fill(struct ebt_file *file, const struct ebt_config *config)
 	fill_ext(file->ext, config);
 }
 
-/* Zeros, where a file system cannot allocate without writing. */
+/* Writes zeros, for a file system that cannot allocate without writing. */
 static int write_zeros(int fd, uint64_t offset, uint64_t bytes)
 {
 	static const char zeros[4096];
@@ -214,9 +214,9 @@ static int allocate_by_path(const struct ebt_file *file, uint64_t offset, uint64
 }
 
 /*
- * Allocates a part of the file that nothing has been written to yet, in the mapping itself, or in
- * the file where the kernel (before 5.14) or a filter knows no MADV_POPULATE_WRITE. What could be
- * had before the disk was full goes back to it, but for pages shared with a neighbour.
+ * Allocates an unwritten part of the file, in the mapping itself, or in the file if the kernel (before
+ * 5.14) or a filter refuses MADV_POPULATE_WRITE. If the disk is full, what was allocated is freed, except
+ * pages shared with a neighbour.
  */
 static int reserve(const struct ebt_file *file, int fd, uint64_t offset, uint64_t bytes)
 {
@@ -234,7 +234,7 @@ static int reserve(const struct ebt_file *file, int fd, uint64_t offset, uint64_
 	return err;
 }
 
-/* Maps the file, and reserves what is written at the start. */
+/* Maps the file, and reserves the parts written at the start. */
 static int map(struct ebt_file *file, int fd, const struct ebt_config *config, uint64_t names_bytes)
 {
 	uint64_t data = EBT_RING_HEADERS_OFFSET +
@@ -289,10 +289,10 @@ int ebt_file_create(struct ebt_file *file, const struct ebt_config *config, uint
 		err = -errno;
 		goto out_dir;
 	}
-	/* The umask may have taken our own rights. */
+	/* The umask may have removed our own rights. */
 	if (fchmod(fd, 0600) < 0)
 		err = -errno;
-	flock(fd, LOCK_EX | LOCK_NB); /* where there are no locks, no file looks alive */
+	flock(fd, LOCK_EX | LOCK_NB); /* without locks every file looks stale */
 	if (!err)
 		err = map(file, fd, config, names_bytes);
 	close(fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Blocks signal handlers around a piece of code that none may interrupt. */
+/* Blocks signal handlers around a critical section. */
 #ifndef EBT_SIGNALS_H
 #define EBT_SIGNALS_H
 

@@ -14,11 +14,11 @@ struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
 uint64_t ebt_visitors;
 
 static uint16_t first_records[EBT_RING_MAX_DOMAINS][EBT_RING_BLOCKS];
-static uint32_t slots_freed; /* when it moves, a thread without a ring may try again */
+static uint32_t slots_freed; /* when it changes, a thread without a ring may try again */
 
 void ebt_slots_init(void)
 {
-	/* Now, as it is cheap only while the process has one thread. */
+	/* Registered now: that is cheap only while the process has one thread. */
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }
 
@@ -29,8 +29,8 @@ static bool claim(struct ebt_slot *s, uint32_t from, uint32_t tid)
 }
 
 /*
- * The lowest free slot, else one whose thread is gone without having told us: it ended by a bare
- * system call, or its last probe came after the last round of thread destructors.
+ * The lowest free slot, else one whose thread ended without releasing it: by a bare system call, or with
+ * a last probe after the last round of thread destructors.
  */
 static struct ebt_slot *find_free(uint32_t max_domains, uint32_t tid)
 {
@@ -54,7 +54,7 @@ static struct ebt_slot *find_free(uint32_t max_domains, uint32_t tid)
 	return NULL;
 }
 
-/* A ring that was used before continues where it stands: positions and ordinals never repeat. */
+/* A ring that was used before continues at its positions and ordinals, which never repeat. */
 static void open_ring(struct ebt_slot *s, const struct ebt_file *file, uint32_t tid)
 {
 	struct ebt_ring_header *h = &file->headers[s->index];
@@ -72,7 +72,7 @@ static bool take(const struct ebt_file *file, uint32_t state)
 	struct ebt_slot *s = t->slot;
 	if (!s)
 		s = find_free(file->max_domains, tid);
-	/* A ring that had an owner has its pages. */
+	/* A ring that had an owner is allocated. */
 	if (s && !file->headers[s->index].generation &&
 	    ebt_file_reserve(file, file->data + file->elements * s->index,
 			     file->elements * sizeof(uint64_t))) {
@@ -116,7 +116,7 @@ void ebt_slots_forget(void)
 {
 	struct ebt_slot *kept = ebt_self.slot && ebt_self.slot->busy ? ebt_self.slot : NULL;
 	for (uint32_t i = 0; i < EBT_RING_MAX_DOMAINS; i++) {
-		/* Reading first leaves the pages of slots that nobody used alone. */
+		/* Reading first does not touch the pages of unused slots. */
 		if (ebt_slots[i].owner && &ebt_slots[i] != kept)
 			memset(&ebt_slots[i], 0, sizeof(ebt_slots[i]));
 	}
@@ -153,6 +153,6 @@ bool ebt_slots_wait(uint64_t limit_ns)
 			return false;
 		nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
-	/* Our own probe may be what a signal handler interrupted to come here. */
+	/* A signal handler that interrupted our own probe may have called this. */
 	return !ebt_self.slot || !ebt_self.slot->busy;
 }

@@ -41,7 +41,7 @@ bool ebt_stale_remove(int dir, const char *name, bool preserve)
 	if (fd >= 0) {
 		stale = flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 		stale = stale && !(preserve && read_ext(fd, &ext));
-		/* OCaml's runtime in this process locks nothing. */
+		/* OCaml's runtime in this process does not lock its file. */
 		stale = stale && !fstat(fd, &st) && !ebt_proc_maps_inode(st.st_ino, name);
 		close(fd);
 	}
@@ -60,7 +60,7 @@ static bool is_ring_name(const char *name)
 	return digits && !strcmp(rest, ".events");
 }
 
-/* The lock is held until the name is gone: nobody gives it to a new file in between. */
+/* The lock is held until the name is removed: no new file gets it in between. */
 static void remove_left_over(int dir, const char *name)
 {
 	struct stat st;

@@ -23,7 +23,7 @@ static void release(void)
 	if (!s || s->busy || ebt_forked())
 		return;
 	int saved_errno = errno;
-	t->busy = 1; /* a handler's probe finds no slot and counts itself out */
+	t->busy = 1; /* a handler's probe finds no slot and is dropped */
 	uint64_t visit = ebt_visit();
 	uint32_t state = ebt_state_ordered();
 	if (s->state == (state & ~EBT_STATE_PAUSED)) {
@@ -65,8 +65,8 @@ void ebt_threads_done(void)
 	have_key = false;
 }
 
-/* A thread of a program with many keys has no room for ours without malloc(): then the search for a
- * free slot finds out that the thread is gone. */
+/* In a program with many keys ours would need malloc(): then the search for a free slot detects that
+ * the thread has ended. */
 static void remember_end(void)
 {
 	if (have_key && key < KEYS_WITHOUT_MALLOC)
@@ -80,7 +80,7 @@ bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn)
 		return t->slot->state == state;
 	if (ebt_slot_refused(state))
 		return false;
-	/* A signal handler must neither probe nor fork while a slot is half the thread's. */
+	/* A signal handler must neither probe nor fork while a slot is half assigned. */
 	sigset_t mask;
 	ebt_signals_block(&mask);
 	bool born = !t->slot;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread's life as a domain: it takes a slot at its first probe and gives it back when it ends,
- * and both are events in its ring.
+ * A thread's life as a domain: it takes a slot at its first probe and releases it at its end; both are
+ * events in its ring.
  */
 #ifndef EBT_THREAD_H
 #define EBT_THREAD_H
@@ -15,7 +15,7 @@ void ebt_threads_init(void);
 /* After this no thread's end calls into a library that may be unmapped. */
 void ebt_threads_done(void);
 /*
- * Gives the calling thread a ring of `file`, whose state word is `state`. The caller is a visitor
+ * Assigns the calling thread a ring of `file`, whose state word is `state`. The caller is a visitor
  * or holds the lock. With `spawn`, a thread that had no slot writes domain_spawn. False: no ring.
  */
 bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn);
