@@ -2,6 +2,7 @@
 /* What the filter passes by the length of spans: against a model that sees the whole run at once. */
 #include "core/filter.h"
 #include "core/spans.h"
+#include "core/tracks.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -31,7 +32,7 @@ static void start(uint64_t min_ns)
 	if (session_new(&session) || enter_processes(session, 16) ||
 	    filter_new(session, (struct outlet){take, NULL}, &filter) ||
 	    filter_set_min_duration(filter, min_ns) ||
-	    spans_new((struct outlet){take, NULL}, min_ns, &spans))
+	    spans_new(&session->processes, (struct outlet){take, NULL}, min_ns, &spans))
 		abort();
 }
 
@@ -70,26 +71,23 @@ static void finish(void)
 	session_free(session);
 }
 
-/* A begin and the next end of its id at the same depth, if that comes before min_ns. */
+/* The whole run at once: an end belongs to the innermost open begin of its id in its domain, and ends
+ * the spans inside it, too; a begin and its own end before min_ns are not wanted. */
 static void model(uint64_t min_ns)
 {
-	for (int i = 0; i < in_count; i++)
-		want[i] = true;
+	static int open[4][MAX];
+	int depth[4] = {0};
 	for (int i = 0; i < in_count; i++) {
-		if (in[i].kind != EBT_BEGIN)
+		int *stack = open[in[i].domain], *d = &depth[in[i].domain], at = *d;
+		want[i] = true;
+		if (in[i].kind == EBT_BEGIN && *d < TRACK_DEPTH)
+			stack[(*d)++] = i;
+		while (in[i].kind == EBT_END && at && in[stack[at - 1]].id != in[i].id)
+			at--;
+		if (in[i].kind != EBT_END || !at)
 			continue;
-		int depth = 0;
-		for (int j = i + 1; j < in_count && in[j].ts - in[i].ts < min_ns; j++) {
-			if (in[j].domain != in[i].domain || in[j].id != in[i].id)
-				continue;
-			if (in[j].kind == EBT_LOST)
-				break;
-			depth += in[j].kind == EBT_BEGIN;
-			if (in[j].kind == EBT_END && depth-- == 0) {
-				want[i] = want[j] = false;
-				break;
-			}
-		}
+		int begin = stack[ *d = at - 1];
+		want[begin] = want[i] = in[i].ts - in[begin].ts >= min_ns;
 	}
 }
 

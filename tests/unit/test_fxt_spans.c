@@ -10,6 +10,7 @@
 #define SECOND 1000000000ull
 
 struct run {
+	struct processes processes;
 	struct fxt_spans spans;
 	struct tracks *tracks;
 	char text[1 << 16]; /* what was written: "X 11 10-20 " */
@@ -43,16 +44,18 @@ static int record(void *ctx, const struct track *t, enum fxt_event_type type,
 	return 0;
 }
 
-static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
 {
-	return fxt_spans_begin(&((struct run *)ctx)->spans, t, s, depth, ev);
+	(void)depth;
+	return fxt_spans_begin(&((struct run *)ctx)->spans, t, s, ev);
 }
 
 static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 		  uint64_t end_ns, enum track_end how)
 {
-	return fxt_spans_end(&((struct run *)ctx)->spans, t, s, depth, end_ns, how);
+	(void)depth;
+	return fxt_spans_end(&((struct run *)ctx)->spans, t, s, end_ns, how);
 }
 
 static void on_forget(void *ctx, struct track *t)
@@ -64,7 +67,9 @@ static struct run *start(void)
 {
 	struct run *r = calloc(1, sizeof(*r));
 	struct tracks_visitor v = {on_begin, on_end, on_forget, r};
-	if (!r || tracks_new(&v, &r->tracks))
+	uint32_t process;
+	if (!r || processes_init(&r->processes) || processes_of(&r->processes, 1, &process) ||
+	    tracks_new(&r->processes, &v, &r->tracks))
 		abort();
 	fxt_spans_init(&r->spans, record, r);
 	return r;
@@ -90,7 +95,7 @@ static void push(struct run *r, struct ebt_event ev)
 static void done(struct run *r)
 {
 	tracks_free(r->tracks);
-	fxt_spans_done(&r->spans);
+	processes_done(&r->processes);
 	free(r);
 }
 

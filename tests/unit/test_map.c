@@ -2,6 +2,7 @@
 /* map and ptrmap against arrays that are searched; and the hash below both. */
 #include "base/hash.h"
 #include "base/map.h"
+#include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "tests/tap.h"
 
@@ -156,8 +157,36 @@ static void test_hash(void)
 	}
 }
 
+static void test_ptrarray(void)
+{
+	PTRARRAY(int) a = {0};
+	bool is_new, good = !ptrarray_get(&a, 0) && !ptrarray_take(&a, 1000);
+	for (uint32_t i = 1; i < 2000; i += 7) {
+		int *p = ptrarray_make(&a, i, &is_new);
+		good &= p && is_new && !*p;
+		*p = (int)i;
+		good &= ptrarray_make(&a, i, &is_new) == p && !is_new;
+	}
+	for (uint32_t i = 0; i < 3000; i++) {
+		const int *p = ptrarray_get(&a, i);
+		good &= i % 7 == 1 && i < 2000 ? p && *p == (int)i : !p;
+	}
+	ok(good, "an array has what was made under a number, and nothing elsewhere");
+	int *taken = ptrarray_take(&a, 8);
+	ok(taken && *taken == 8 && !ptrarray_get(&a, 8), "taken out, it is the caller's");
+	free(taken);
+	size_t at = 0;
+	unsigned count = 0;
+	for (const int *p, *last = NULL; (p = ptrarray_next(&a, &at)); last = p)
+		count += !last || *p > *last;
+	is(count, 285, "the others come in the order of their numbers");
+	ptrarray_free(&a);
+	ok(!ptrarray_get(&a, 1), "and are freed with it");
+}
+
 int main(void)
 {
+	test_ptrarray();
 	test_map_model();
 	test_ptrmap_model();
 	test_ptrmap_keeps();

@@ -11,7 +11,7 @@
 
 static char seen[4096];
 
-static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
 {
 	(void)ctx, (void)ev;
@@ -29,6 +29,25 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	return 0;
 }
 
+static struct processes processes;
+
+static struct tracks *start(void)
+{
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
+	struct tracks *t;
+	uint32_t process;
+	if (processes_init(&processes) || processes_of(&processes, 7, &process) || process != 1 ||
+	    tracks_new(&processes, &v, &t))
+		abort();
+	return t;
+}
+
+static void done(struct tracks *t)
+{
+	tracks_free(t);
+	processes_done(&processes);
+}
+
 struct step {
 	uint16_t kind;
 	uint32_t id;
@@ -39,23 +58,20 @@ struct step {
 
 static void check(const char *name, const struct step *steps, size_t count, const char *want)
 {
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
-	struct tracks *t;
+	struct tracks *t = start();
 	*seen = 0;
-	if (tracks_new(&v, &t))
-		abort();
 	for (size_t i = 0; i < count; i++) {
 		struct ebt_event ev = {.kind = steps[i].kind,
 				       .id = steps[i].id,
 				       .ts = steps[i].ts,
 				       .domain = steps[i].domain,
-				       .pid = 1,
+				       .process = 1,
 				       .pos = steps[i].since};
 		if (tracks_push(t, &ev))
 			abort();
 	}
 	tracks_end(t, 100);
-	tracks_free(t);
+	done(t);
 	if (!ok(!strcmp(seen, want), "%s", name))
 		diag("got  %s\n# want %s", seen, want);
 }
@@ -83,10 +99,7 @@ static void test_threads(void)
 		{"but not of what a ring holds", "1:b1@1/0 1:b2@2/1 1:e2@3^1 1:e1@3=1 ", true, 7},
 	};
 	for (unsigned i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct tracks_visitor v = {.begin = on_begin, .end = on_end};
-		struct tracks *t;
-		if (tracks_new(&v, &t))
-			abort();
+		struct tracks *t = start();
 		if (cases[i].by_thread)
 			tracks_by_thread(t);
 		*seen = 0;
@@ -95,7 +108,7 @@ static void test_threads(void)
 					       .id = 1 + k % 2,
 					       .tid = 11 + k % 2,
 					       .ts = k + 1,
-					       .pid = 1,
+					       .process = 1,
 					       .pos = cases[i].pos};
 			if (k == 4) {
 				ev.kind = EBT_PROCESS;
@@ -105,25 +118,22 @@ static void test_threads(void)
 				abort();
 		}
 		is_str(seen, cases[i].want, cases[i].name);
-		tracks_free(t);
+		done(t);
 	}
 }
 
 static void test_depth(void)
 {
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
-	struct tracks *t;
-	if (tracks_new(&v, &t))
-		abort();
+	struct tracks *t = start();
 	*seen = 0;
 	for (unsigned i = 0; i < 10 * TRACK_DEPTH; i++) {
-		struct ebt_event ev = {.kind = B, .id = i % 7, .ts = i, .pid = 1};
+		struct ebt_event ev = {.kind = B, .id = i % 7, .ts = i, .process = 1};
 		*seen = 0;
 		if (tracks_push(t, &ev))
 			abort();
 	}
 	ok(!*seen, "a begin deeper than the depth of a track is not seen");
-	tracks_free(t);
+	done(t);
 }
 
 int main(void)

@@ -90,7 +90,7 @@ int filter_set_min_duration(struct filter *f, uint64_t ns)
 	if (f->spans || !ns)
 		return 0;
 	f->min_ns = ns;
-	return spans_new(f->out, ns, &f->spans);
+	return spans_new(&f->session->processes, f->out, ns, &f->spans);
 }
 
 static bool domain_passes(const struct filter *f, uint16_t domain)
@@ -175,4 +175,10 @@ uint64_t filter_delay_ns(const struct filter *f)
 int filter_advance(struct filter *f, uint64_t now_ns)
 {
 	return f->spans ? spans_advance(f->spans, now_ns) : 0;
+}
+
+void filter_forget(struct filter *f, uint32_t process)
+{
+	if (f->spans)
+		spans_forget(f->spans, process);
 }

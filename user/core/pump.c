@@ -176,6 +176,7 @@ static int forget(struct pump *p, uint32_t process)
 {
 	int err = 0;
 	join_forget(p->join, process);
+	filter_forget(p->filter, process);
 	for (size_t i = 0; i < p->sink_count && !err; i++)
 		err = sink_forget(p->sinks[i], process);
 	processes_release(&p->session->processes, process);

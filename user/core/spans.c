@@ -5,11 +5,10 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "base/map.h"
+#include "core/tracks.h"
 
 struct waiting {
 	struct ebt_event ev;
-	uint64_t outer; /* the undecided begin before it in its domain: count + 1, 0: none */
 	bool undecided; /* a begin that may yet turn out to be short */
 	bool dropped;
 };
@@ -20,23 +19,80 @@ struct spans {
 	/* events first..next-1, running counts; in queue[count % SPANS_WAITING] */
 	struct waiting *queue;
 	uint64_t first, next;
-	/* Of the domains, and of the threads that have none: the undecided begin, count + 1. */
-	struct map innermost, thread_innermost;
-	uint64_t cut; /* what begins before this count may have ended in a hole */
-	struct ebt_event batch[BATCH_EVENTS]; /* to be handed on */
+	struct tracks *tracks; /* `user` of an open span: the count of its begin */
+	bool is_short;	       /* the event at hand ends a span that is */
+	struct ebt_event batch[BATCH_EVENTS];
 	size_t count;
 };
 
-int spans_new(struct outlet out, uint64_t min_ns, struct spans **ret)
+static struct waiting *at(struct spans *s, uint64_t count)
+{
+	return &s->queue[count % SPANS_WAITING];
+}
+
+/* Emits the decided events. */
+static int emit(struct spans *s)
+{
+	size_t n = s->count;
+	s->count = 0;
+	return n ? outlet_events(&s->out, s->batch, n) : 0;
+}
+
+/* Emits the waiting events up to the first begin that is younger than the limit. */
+static int pass(struct spans *s, uint64_t now_ns)
+{
+	while (s->first != s->next) {
+		struct waiting *w = at(s, s->first);
+		if (w->undecided && now_ns < w->ev.ts + s->min_ns)
+			return 0;
+		s->first++;
+		if (w->dropped)
+			continue;
+		s->batch[s->count++] = w->ev;
+		int err = s->count == BATCH_EVENTS ? emit(s) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Its event is the one that was added last. */
+static int on_begin(void *ctx, struct track *t, struct track_span *span, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct spans *s = ctx;
+	(void)t, (void)depth, (void)ev;
+	span->user = s->next - 1;
+	at(s, span->user)->undecided = true;
+	return 0;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *span, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	struct spans *s = ctx;
+	(void)t, (void)depth;
+	if (span->user < s->first) /* it has passed */
+		return 0;
+	struct waiting *w = at(s, span->user);
+	w->undecided = false;
+	w->dropped = how == TRACK_ENDED && end_ns - span->begin_ns < s->min_ns;
+	s->is_short = w->dropped;
+	return 0;
+}
+
+int spans_new(const struct processes *ps, struct outlet out, uint64_t min_ns, struct spans **ret)
 {
 	struct spans *s = calloc(1, sizeof(*s));
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = s};
 	if (!s)
 		return -ENOMEM;
 	s->queue = calloc(SPANS_WAITING, sizeof(*s->queue));
-	if (!s->queue) {
-		free(s);
+	if (!s->queue || tracks_new(ps, &v, &s->tracks)) {
+		spans_free(s);
 		return -ENOMEM;
 	}
+	tracks_by_thread(s->tracks);
 	s->out = out;
 	s->min_ns = min_ns;
 	*ret = s;
@@ -47,139 +103,26 @@ void spans_free(struct spans *s)
 {
 	if (!s)
 		return;
-	map_done(&s->innermost);
-	map_done(&s->thread_innermost);
+	tracks_free(s->tracks);
 	free(s->queue);
 	free(s);
-}
-
-static struct waiting *at(struct spans *s, uint64_t count)
-{
-	return &s->queue[count % SPANS_WAITING];
-}
-
-/* Phases and user spans nest apart from each other. */
-static uint64_t chain_of(const struct ebt_event *ev, bool user)
-{
-	return (uint64_t)ev->process << 17 | (uint64_t)ev->domain << 1 | user;
-}
-
-/* Where the innermost begin of the event's domain, or thread, is noted. NULL: no memory. */
-static uint64_t *chain(struct spans *s, const struct ebt_event *ev, bool user)
-{
-	if (ev->domain != EBT_NO_DOMAIN)
-		return map_put(&s->innermost, chain_of(ev, user));
-	return map_put(&s->thread_innermost,
-		       (uint64_t)ev->process << 33 | (uint64_t)ev->tid << 1 | user);
-}
-
-/* Hands on what has been decided. */
-static int hand_on(struct spans *s)
-{
-	size_t n = s->count;
-	s->count = 0;
-	return n ? outlet_events(&s->out, s->batch, n) : 0;
-}
-
-/* Passes on what waits, up to the first begin that is younger than the limit. */
-static int pass(struct spans *s, uint64_t now_ns)
-{
-	while (s->first != s->next) {
-		struct waiting *w = at(s, s->first);
-		if (w->undecided && s->first >= s->cut && now_ns < w->ev.ts + s->min_ns)
-			return 0;
-		s->first++;
-		if (w->dropped)
-			continue;
-		s->batch[s->count++] = w->ev;
-		int err = s->count == BATCH_EVENTS ? hand_on(s) : 0;
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* True if the end closes a begin that waits: both are dropped then. */
-static bool close_short(struct spans *s, const struct ebt_event *ev, uint64_t *innermost)
-{
-	uint64_t *link = innermost;
-	while (*link > s->first) {
-		struct waiting *w = at(s, *link - 1);
-		if (w->ev.id != ev->id) {
-			link = &w->outer;
-			continue;
-		}
-		bool is_short = ev->ts - w->ev.ts < s->min_ns;
-		*link = w->outer;
-		w->undecided = false;
-		w->dropped = is_short;
-		return is_short;
-	}
-	*link = 0; /* what is further out has been passed on */
-	return false;
-}
-
-static void forget_chain(struct spans *s, uint64_t *link)
-{
-	for (uint64_t i = *link; i > s->first; i = at(s, i - 1)->outer)
-		at(s, i - 1)->undecided = false;
-	*link = 0;
-}
-
-/*
- * What is open where events are missing may have ended there. Without a domain it may be anybody's:
- * too many spans pass then, rather than one too few.
- */
-static void forget_open(struct spans *s, const struct ebt_event *ev)
-{
-	if (ev->domain == EBT_NO_DOMAIN) {
-		s->cut = s->next;
-		return;
-	}
-	for (int user = 0; user < 2; user++) {
-		uint64_t *link = map_get(&s->innermost, chain_of(ev, user));
-		if (link)
-			forget_chain(s, link);
-	}
-}
-
-static void add(struct spans *s, const struct ebt_event *ev, uint64_t *innermost)
-{
-	struct waiting *w = at(s, s->next++);
-	*w = (struct waiting){.ev = *ev};
-	if (innermost) {
-		w->undecided = true;
-		w->outer = *innermost;
-		*innermost = s->next;
-	}
 }
 
 static int push(struct spans *s, const struct ebt_event *ev)
 {
 	int err = pass(s, ev->ts);
-	if (err)
-		return err;
-	bool user = ev->kind == EBT_SPAN_BEGIN || ev->kind == EBT_SPAN_END;
-	bool begins = ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN;
-	bool ends = ev->kind == EBT_END || ev->kind == EBT_SPAN_END;
-	uint64_t *innermost = NULL;
-	if (begins || ends) {
-		innermost = chain(s, ev, user);
-		if (!innermost)
-			return -ENOMEM;
-	}
-	if (ends && close_short(s, ev, innermost))
-		return pass(s, ev->ts);
-	if (ev->kind == EBT_LOST || (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK))
-		forget_open(s, ev);
-	if (s->next - s->first == SPANS_WAITING) {
+	if (!err && s->next - s->first == SPANS_WAITING) {
 		at(s, s->first)->undecided = false;
 		err = pass(s, ev->ts);
-		if (err)
-			return err;
 	}
-	add(s, ev, begins ? innermost : NULL);
-	return pass(s, ev->ts);
+	if (err)
+		return err;
+	*at(s, s->next++) = (struct waiting){.ev = *ev};
+	s->is_short = false;
+	err = tracks_push(s->tracks, ev);
+	if (s->is_short)
+		at(s, s->next - 1)->dropped = true;
+	return err ? err : pass(s, ev->ts);
 }
 
 int spans_events(struct spans *s, const struct ebt_event *ev, size_t n)
@@ -187,11 +130,16 @@ int spans_events(struct spans *s, const struct ebt_event *ev, size_t n)
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = push(s, &ev[i]);
-	return err ? err : hand_on(s);
+	return err ? err : emit(s);
 }
 
 int spans_advance(struct spans *s, uint64_t now_ns)
 {
 	int err = pass(s, now_ns);
-	return err ? err : hand_on(s);
+	return err ? err : emit(s);
+}
+
+void spans_forget(struct spans *s, uint32_t process)
+{
+	tracks_forget(s->tracks, process, 0);
 }

@@ -6,16 +6,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/ptrarray.h"
 #include "base/ptrmap.h"
 
-/* In the key of a track, in the place of its span: the thread's. */
-#define OF_THREAD 0x80000000u
-
-#define RECENT 64 /* tracks found without a look into the map */
-
 /*
- * Nothing here may cost more than what it concerns: a trace can have any number of tracks, and any
- * number of losses. So open tracks are listed by what a loss can name: their domain, or their
+ * No operation may cost more than the tracks that it concerns: a trace can have any number of tracks,
+ * and any number of losses. So open tracks are listed by what a loss can name: their lane, or their
  * process and whether a ring holds them.
  */
 struct link {
@@ -26,22 +22,23 @@ struct list {
 	struct link *first, *last;
 };
 
+/* The tracks of one process. */
 struct family {
-	uint32_t process;
 	struct group *groups;
 	struct list open[2];   /* stacks that are open: without a ring, in one */
 	struct link listed[2]; /* in tracks.open, while there are any */
 };
 
-/* The tracks of one domain, or of a thread without one. */
+/* The tracks of one lane. */
 struct group {
-	struct family *process;
-	struct group *sibling;
-	struct stack *stacks;
+	struct family *family;
+	struct group *sibling; /* of the same family */
+	uint32_t lane;
 	struct list open;
-	uint32_t number;
-	uint32_t tid;
-	uint16_t domain;
+	struct stack *stacks;	      /* all of them */
+	struct stack *phases;	      /* but for those of single threads */
+	PTRMAP(struct stack) spans;   /* by the id of the user spans */
+	PTRMAP(struct stack) threads; /* by tid: phases of one thread of a domain */
 };
 
 struct stack {
@@ -51,21 +48,19 @@ struct stack {
 	struct stack *prev, *next;	  /* in order of appearance */
 	struct link in_group, in_process; /* while it is open */
 	uint64_t last_ns;
-	uint32_t thread; /* whose part of its domain's phases it is; 0: all of them */
-	bool in_ring;	 /* its last event has a position in a ring */
+	bool in_ring; /* its last event has a position in a ring */
 	unsigned depth, cap;
 	struct track_span *open; /* `cap`: most tracks are never deep */
 };
 
 struct tracks {
 	struct tracks_visitor visitor;
-	PTRMAP(struct family) processes;
-	PTRMAP(struct group) by_lane; /* by group_key() */
-	PTRMAP(struct stack) stacks;  /* by stack_key() */
-	struct list open[2];	      /* processes that have open stacks */
+	const struct processes *processes;
+	PTRARRAY(struct family) families; /* by process */
+	PTRARRAY(struct group) groups;	  /* by lane */
+	struct list open[2];		  /* families that have open stacks */
 	struct stack *first, *last;
-	struct stack *recent[RECENT];
-	uint32_t count, groups;
+	uint32_t count;
 	bool by_thread;
 };
 
@@ -84,25 +79,45 @@ static void take_link(struct list *list, struct link *l)
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
 }
 
-int tracks_new(const struct tracks_visitor *v, struct tracks **ret)
+int tracks_new(const struct processes *ps, const struct tracks_visitor *v, struct tracks **ret)
 {
 	struct tracks *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
+	t->processes = ps;
 	t->visitor = *v;
 	*ret = t;
 	return 0;
+}
+
+static void free_stack(struct tracks *t, struct stack *s)
+{
+	if (t->visitor.forget)
+		t->visitor.forget(t->visitor.ctx, &s->track);
+	free(s->open);
+	free(s);
+}
+
+static void free_group(struct group *g)
+{
+	ptrmap_done(&g->spans);
+	ptrmap_done(&g->threads);
+	free(g);
 }
 
 void tracks_free(struct tracks *t)
 {
 	if (!t)
 		return;
-	for (struct stack *s = t->first; s; s = s->next)
-		free(s->open);
-	ptrmap_free(&t->stacks);
-	ptrmap_free(&t->by_lane);
-	ptrmap_free(&t->processes);
+	for (struct stack *s = t->first, *next; s; s = next) {
+		next = s->next;
+		free_stack(t, s);
+	}
+	size_t at = 0;
+	for (struct group *g; (g = ptrarray_next(&t->groups, &at));)
+		free_group(g);
+	ptrarray_done(&t->groups);
+	ptrarray_free(&t->families);
 	free(t);
 }
 
@@ -112,90 +127,84 @@ void tracks_by_thread(struct tracks *t)
 }
 
 /* The halves of a pair from a ring and from BPF are of one track: those have a position. */
-static uint32_t thread_of(const struct tracks *t, const struct ebt_event *ev, uint32_t span)
+static bool is_of_thread(const struct tracks *t, const struct ebt_event *ev)
 {
-	bool own = t->by_thread && span == TRACK_PHASES && ev->domain != EBT_NO_DOMAIN &&
-		   ev->pos == EBT_NO_POS;
-	return own ? ev->tid & ~OF_THREAD : 0;
+	return t->by_thread && ev->tid && ev->domain != EBT_NO_DOMAIN && ev->pos == EBT_NO_POS;
 }
 
-static bool is_of(const struct stack *s, const struct ebt_event *ev, uint32_t thread, uint32_t span)
-{
-	const struct track *t = &s->track;
-	return t->process == ev->process && t->span == span && t->domain == ev->domain &&
-	       s->thread == thread && (ev->domain != EBT_NO_DOMAIN || t->tid == ev->tid);
-}
-
-static uint64_t group_key(uint32_t process, uint16_t domain, uint32_t tid)
-{
-	uint64_t lane = domain != EBT_NO_DOMAIN ? domain : 1ull << 32 | tid;
-	return (uint64_t)process << 33 | lane;
-}
-
-static struct group *find_group(struct tracks *t, const struct ebt_event *ev)
+static struct group *add_group(struct tracks *t, const struct ebt_event *ev, uint32_t lane)
 {
 	bool is_new;
-	struct family *p = ptrmap_make(&t->processes, ev->process, &is_new);
-	if (!p)
+	struct family *family = ptrarray_make(&t->families, ev->process, &is_new);
+	struct group *g = family && lane ? ptrarray_make(&t->groups, lane, &is_new) : NULL;
+	if (!g)
 		return NULL;
-	p->process = ev->process;
-	struct group *g =
-		ptrmap_make(&t->by_lane, group_key(ev->process, ev->domain, ev->tid), &is_new);
-	if (!g || !is_new)
-		return g;
-	g->process = p;
-	g->number = ++t->groups;
-	g->domain = ev->domain;
-	g->tid = ev->tid;
-	g->sibling = p->groups;
-	p->groups = g;
+	g->family = family;
+	g->lane = lane;
+	g->sibling = family->groups;
+	family->groups = g;
 	return g;
 }
 
-static uint64_t stack_key(const struct group *g, uint32_t thread, uint32_t span)
+static inline struct group *find_group(struct tracks *t, const struct ebt_event *ev)
 {
-	return (uint64_t)g->number << 32 | (thread ? OF_THREAD | thread : span);
+	uint32_t lane = processes_lane_of(t->processes, ev);
+	struct group *g = ptrarray_get(&t->groups, lane);
+	return g ? g : add_group(t, ev, lane);
 }
 
-static struct stack *find(struct tracks *t, const struct ebt_event *ev, uint32_t span)
+static struct stack *add_stack(struct tracks *t, struct group *g, struct stack *s,
+			       const struct ebt_event *ev, uint32_t span)
 {
-	uint32_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : ev->tid;
-	uint32_t thread = thread_of(t, ev, span);
-	struct stack **recent = &t->recent[(ev->process * 31 + lane + thread + span * 7) % RECENT];
-	if (*recent && is_of(*recent, ev, thread, span))
-		return *recent;
-	struct group *g = find_group(t, ev);
-	if (!g)
-		return NULL;
-	bool is_new;
-	struct stack *s = ptrmap_make(&t->stacks, stack_key(g, thread, span), &is_new);
-	if (!s || !is_new)
-		return s ? *recent = s : NULL;
 	s->track = (struct track){.number = ++t->count,
+				  .lane = g->lane,
 				  .process = ev->process,
 				  .tid = ev->tid,
 				  .domain = ev->domain,
 				  .span = span};
 	s->group = g;
-	s->thread = thread;
 	s->sibling = g->stacks;
 	g->stacks = s;
 	s->prev = t->last;
 	*(t->last ? &t->last->next : &t->first) = s;
 	t->last = s;
-	return *recent = s;
+	return s;
+}
+
+static struct stack *find_span(struct tracks *t, const struct ebt_event *ev)
+{
+	bool is_new;
+	struct group *g = find_group(t, ev);
+	struct stack *s = g ? ptrmap_make(&g->spans, ev->id, &is_new) : NULL;
+	return s && is_new ? add_stack(t, g, s, ev, ev->id) : s;
+}
+
+static inline struct stack *find_phases(struct tracks *t, const struct ebt_event *ev)
+{
+	struct group *g = find_group(t, ev);
+	if (!g)
+		return NULL;
+	if (is_of_thread(t, ev)) {
+		bool is_new;
+		struct stack *s = ptrmap_make(&g->threads, ev->tid, &is_new);
+		return s && is_new ? add_stack(t, g, s, ev, TRACK_PHASES) : s;
+	}
+	if (g->phases)
+		return g->phases;
+	g->phases = calloc(1, sizeof(*g->phases));
+	return g->phases ? add_stack(t, g, g->phases, ev, TRACK_PHASES) : NULL;
 }
 
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
 {
-	struct stack *s = find(t, ev, TRACK_PHASES);
+	struct stack *s = find_phases(t, ev);
 	return s ? &s->track : NULL;
 }
 
-/* A stack with open spans is in the lists of its group and of its process. */
+/* A stack with open spans is in the lists of its group and of its family. */
 static void list(struct tracks *t, struct stack *s)
 {
-	struct family *p = s->group->process;
+	struct family *p = s->group->family;
 	if (!p->open[s->in_ring].first)
 		put_link(&t->open[s->in_ring], &p->listed[s->in_ring]);
 	put_link(&p->open[s->in_ring], &s->in_process);
@@ -204,7 +213,7 @@ static void list(struct tracks *t, struct stack *s)
 
 static void unlist(struct tracks *t, struct stack *s)
 {
-	struct family *p = s->group->process;
+	struct family *p = s->group->family;
 	take_link(&s->group->open, &s->in_group);
 	take_link(&p->open[s->in_ring], &s->in_process);
 	if (!p->open[s->in_ring].first)
@@ -288,7 +297,7 @@ static int cut_group(struct tracks *t, struct group *g, uint64_t ns, enum track_
 	return err;
 }
 
-static int cut_process(struct tracks *t, struct family *p, bool in_ring, uint64_t ns)
+static int cut_family(struct tracks *t, struct family *p, bool in_ring, uint64_t ns)
 {
 	int err = 0;
 	while (!err && p->open[in_ring].first)
@@ -301,60 +310,55 @@ static int cut_all(struct tracks *t, bool in_ring, uint64_t ns)
 {
 	int err = 0;
 	while (!err && t->open[in_ring].first)
-		err = cut_process(t,
-				  OF_LINK(t->open[in_ring].first, struct family, listed[in_ring]),
-				  in_ring, ns);
+		err = cut_family(t, OF_LINK(t->open[in_ring].first, struct family, listed[in_ring]),
+				 in_ring, ns);
 	return err;
 }
 
-/* A loss concerns the tracks of its domain; one without a domain, all that no ring holds. */
+/* The one rule for losses, as the header has it. */
 static int lose(struct tracks *t, const struct ebt_event *ev)
 {
 	uint64_t since = EBT_LOST_SINCE(ev);
 	int err = 0;
 	if (ev->domain != EBT_NO_DOMAIN) {
-		struct group *g = ptrmap_get(&t->by_lane, group_key(ev->process, ev->domain, 0));
+		struct group *g = ptrarray_get(&t->groups, processes_lane_of(t->processes, ev));
 		return g ? cut_group(t, g, since, TRACK_LOST) : 0;
 	}
-	struct family *family = ptrmap_get(&t->processes, ev->process);
+	struct family *family = ptrarray_get(&t->families, ev->process);
 	for (int in_ring = 0; !err && in_ring <= EBT_LOST_ANYWHERE(ev); in_ring++) {
 		if (!ev->process)
 			err = cut_all(t, in_ring, since);
 		else if (family)
-			err = cut_process(t, family, in_ring, since);
+			err = cut_family(t, family, in_ring, since);
 	}
 	return err;
 }
 
 static void forget_stack(struct tracks *t, struct stack *s)
 {
-	if (t->visitor.forget)
-		t->visitor.forget(t->visitor.ctx, &s->track);
-	ptrmap_take(&t->stacks, stack_key(s->group, s->thread, s->track.span));
 	*(s->prev ? &s->prev->next : &t->first) = s->next;
 	*(s->next ? &s->next->prev : &t->last) = s->prev;
-	free(s->open);
-	free(s);
+	free_stack(t, s);
 }
 
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 {
-	struct family *p = ptrmap_get(&t->processes, process);
-	for (unsigned i = 0; p && i < RECENT; i++)
-		t->recent[i] = NULL;
+	struct family *p = ptrarray_get(&t->families, process);
 	for (struct group *g; p && (g = p->groups);) {
-		for (struct stack *s; (s = g->stacks);) {
+		for (struct stack *s = g->stacks; s; s = s->sibling) {
 			int err = cut(t, s, end_ns, TRACK_PROCESS);
 			if (err)
 				return err;
+		}
+		for (struct stack *s; (s = g->stacks);) {
 			g->stacks = s->sibling;
 			forget_stack(t, s);
 		}
 		p->groups = g->sibling;
-		ptrmap_take(&t->by_lane, group_key(p->process, g->domain, g->tid));
-		free(g);
+		ptrarray_take(&t->groups, g->lane);
+		free_group(g);
 	}
-	free(ptrmap_take(&t->processes, process));
+	free(ptrarray_take(&t->families, process));
 	return 0;
 }
 
@@ -368,7 +372,7 @@ int tracks_push(struct tracks *t, const struct ebt_event *ev)
 		return tracks_forget(t, ev->process, ev->ts);
 	if (!phase && !span)
 		return 0;
-	struct stack *s = find(t, ev, phase ? TRACK_PHASES : ev->id);
+	struct stack *s = phase ? find_phases(t, ev) : find_span(t, ev);
 	if (!s)
 		return -ENOMEM;
 	set_in_ring(t, s, ev->pos != EBT_NO_POS);

@@ -1,28 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Spans that nest, whatever the stream holds: for the formats and reports that need a begin for
- * every end. A track is a stack of open spans: the phases of one domain (of one thread, where there
- * is no domain) are one track; each kind of user span of a domain is a track of its own, since user
- * spans may overlap.
+ * The identity and nesting of spans, whatever the stream holds: for the formats, reports and filters
+ * that need a begin for every end. A track is a stack of open spans: the phases of one lane (of one
+ * domain, or of one thread outside of any) are one track; each kind of user span of a lane is a
+ * track of its own, since user spans may overlap.
  *
- * An end belongs to the innermost open begin of its id; what is open inside is ended with it. An
- * end without a begin is dropped: its begin was lost, or lies before the trace. At a loss, whatever
- * is open on the track is ended at the last moment before the hole: nobody knows when it ended.
- * Every span that was begun is ended, at the latest by tracks_end(). Moments never go back within a
- * track, so no span is shorter than nothing.
+ * An end belongs to the innermost open begin of its id; spans open inside it end with it. An end
+ * without a begin is dropped: its begin was lost, or precedes the trace. A loss ends the open spans
+ * of the tracks that it concerns at the last moment before the hole, since their ends may be among
+ * the lost events: a loss with a domain concerns all tracks of its lane; one without, all tracks of
+ * its process (of every process, if it has none) whose last event was in no ring, and with
+ * EBT_LOST_ANYWHERE those in rings too. An exec or exit ends all spans of its process. Every span
+ * that was begun is ended, at the latest by tracks_end(). Time never goes back within a track, so
+ * no duration is negative.
  */
 #ifndef CORE_TRACKS_H
 #define CORE_TRACKS_H
 
-#include <ebtrace/event.h>
+#include "core/processes.h"
 
-#define TRACK_DEPTH  128	/* open spans of a track; what is deeper is not seen */
+#define TRACK_DEPTH  128	/* open spans of a track; deeper ones are ignored */
 #define TRACK_PHASES UINT32_MAX /* `span` of the track of the phases */
 
 struct tracks;
 
 struct track {
 	uint32_t number;       /* from 1, in order of appearance, never used twice */
+	uint32_t lane;	       /* of the registry */
 	uint32_t process, tid; /* tid: of its last event, 0: not known */
 	uint16_t domain;       /* EBT_NO_DOMAIN: the track of a thread */
 	uint32_t span;	       /* TRACK_PHASES, or the id of its user spans */
@@ -36,6 +40,7 @@ struct track_span {
 	uint32_t id;
 	uint64_t begin_ns;
 	uint64_t inner_ns; /* spent in spans inside it that have ended */
+	uint64_t user;	   /* the visitor's own, set by begin() */
 };
 
 enum track_end {
@@ -46,30 +51,34 @@ enum track_end {
 	TRACK_UNFINISHED /* cut: the trace ended */
 };
 
-/* What a visitor returns other than 0 ends the call and is returned by it. */
+/* A return value other than 0 ends the call that visits, which returns it. */
 struct tracks_visitor {
-	int (*begin)(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+	int (*begin)(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		     const struct ebt_event *ev);
 	/* depth: spans that are still open around it. */
 	int (*end)(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 		   uint64_t end_ns, enum track_end how);
-	/* The track will not be used any more. May be NULL. */
+	/* The track will not be used any more; its spans have ended, or tracks_free() was called. May
+	 * be NULL. */
 	void (*forget)(void *ctx, struct track *t);
 	void *ctx;
 };
 
-int tracks_new(const struct tracks_visitor *v, struct tracks **ret); /* v is copied; 0 or -ENOMEM */
-/* Where an event of a domain tells its thread and is in no ring, each thread has a track of its own
- * for its phases: systhreads share a domain, and theirs do not nest. Before the first event. */
+/* The visitor is copied, the registry is not. 0 or -ENOMEM. */
+int tracks_new(const struct processes *ps, const struct tracks_visitor *v, struct tracks **ret);
+/* From here on each thread has a track of its own for its phases where an event of a domain has a
+ * thread and is in no ring: systhreads share a domain, and theirs do not nest. Before the first
+ * event. */
 void tracks_by_thread(struct tracks *t);
-void tracks_free(struct tracks *t); /* does not call the visitor */
-/* Takes an event of any kind, in order of time; visits what it begins or ends. */
+/* Calls forget() for each track, and nothing else of the visitor. */
+void tracks_free(struct tracks *t);
+/* Processes an event of any kind, in order of time; visits the spans that it begins or ends. */
 int tracks_push(struct tracks *t, const struct ebt_event *ev);
-/* Ends what is open of a process, and forgets its tracks. */
+/* Ends the open spans of a process and forgets its tracks. */
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns);
-/* Ends what is open, at this moment or the last of its track, whichever is later. */
+/* Ends all open spans, at this moment or the last of their track, whichever is later. */
 int tracks_end(struct tracks *t, uint64_t end_ns);
-/* The track of the phases of the event's domain or thread, made if it is new. NULL: -ENOMEM. */
+/* The track of the phases of the event's lane, made if it is new. NULL: -ENOMEM. */
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev);
 
 #endif

@@ -148,7 +148,7 @@ static void put_span(struct chrome *c, char phase, const struct track *t, const 
 	chrome_json_us(&c->out, "ts", ts);
 }
 
-static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
 {
 	struct chrome *c = ctx;
@@ -318,7 +318,7 @@ int chrome_new(const struct session *s, int fd, struct sink **ret)
 	c->session = s;
 	rows_init(&c->rows, s);
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = c};
-	int err = tracks_new(&v, &c->tracks);
+	int err = tracks_new(&s->processes, &v, &c->tracks);
 	if (!err)
 		err = chrome_json_init(&c->out, s, fd);
 	if (err) {

@@ -231,13 +231,13 @@ static void close_span(struct fxt *f, const struct track *t)
 	fxt_record_close(&f->record);
 }
 
-static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
 {
 	struct fxt *f = ctx;
 	char scratch[NAMES_MADE_BYTES];
 	if (t->span == TRACK_PHASES)
-		return fxt_spans_begin(&f->spans, t, s, depth, ev);
+		return fxt_spans_begin(&f->spans, t, s, ev);
 	int err = open_span(
 		f, t, s->begin_ns, FXT_ASYNC_BEGIN,
 		rows_begin_span(&f->rows, t, names_label(f->session, ev, scratch), depth));
@@ -252,8 +252,9 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		  uint64_t end_ns, enum track_end how)
 {
 	struct fxt *f = ctx;
+	(void)depth;
 	if (t->span == TRACK_PHASES)
-		return fxt_spans_end(&f->spans, t, s, depth, end_ns, how);
+		return fxt_spans_end(&f->spans, t, s, end_ns, how);
 	int err = open_span(f, t, end_ns, FXT_ASYNC_END, rows_end_span(t));
 	if (err)
 		return err;
@@ -383,7 +384,6 @@ static void fxt_free(struct sink *k)
 	fxt_record_done(&f->record);
 	tracks_free(f->tracks);
 	rows_done(&f->rows);
-	fxt_spans_done(&f->spans);
 	free(f->names);
 	free(f);
 }
@@ -421,7 +421,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	fxt_spans_init(&f->spans, put_phase, f);
 	f->names = calloc(NAMES, sizeof(*f->names));
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
-	int err = f->names ? tracks_new(&v, &f->tracks) : -ENOMEM;
+	int err = f->names ? tracks_new(&s->processes, &v, &f->tracks) : -ENOMEM;
 	if (!err)
 		err = fxt_record_init(&f->record, &f->buf);
 	if (!err)

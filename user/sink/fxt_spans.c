@@ -5,19 +5,17 @@
 #include <stdlib.h>
 
 #define FIRST_CAP 4
-#define NONE	  UINT64_MAX /* of `open`: there was no memory */
+#define NONE	  UINT64_MAX /* number of a phase for which there was no memory */
 
 /*
  * The phases of a track that have begun and are not written, span[at..count), by their begin. The
  * first of them is open: one that has ended is written at once, with those behind it.
  */
 struct fxt_held {
-	struct fxt_held *next, **link; /* all of them */
 	struct fxt_held *older, *newer;
 	struct track *track;
 	struct fxt_span *span;
-	uint64_t *open; /* the number of the phase that is open at each depth, or NONE */
-	uint32_t at, count, cap, open_cap;
+	uint32_t at, count, cap;
 	uint64_t base; /* the number of span[0] among the track's phases */
 	uint32_t tid;  /* of the last phase */
 	uint16_t cpu;
@@ -52,24 +50,7 @@ static void list(struct fxt_spans *f, struct fxt_held *h)
 	h->listed = true;
 }
 
-static void free_held(struct fxt_spans *f, struct fxt_held *h)
-{
-	unlist(f, h);
-	*h->link = h->next;
-	if (h->next)
-		h->next->link = h->link;
-	free(h->span);
-	free(h->open);
-	free(h);
-}
-
-void fxt_spans_done(struct fxt_spans *f)
-{
-	while (f->all)
-		free_held(f, f->all);
-}
-
-static struct fxt_held *held_of(struct fxt_spans *f, struct track *t)
+static struct fxt_held *held_of(struct track *t)
 {
 	struct fxt_held *h = t->user;
 	if (h)
@@ -79,11 +60,6 @@ static struct fxt_held *held_of(struct fxt_spans *f, struct track *t)
 		return NULL;
 	h->track = t;
 	h->cpu = EBT_NO_CPU;
-	h->link = &f->all;
-	h->next = f->all;
-	if (h->next)
-		h->next->link = &h->next;
-	f->all = h;
 	t->user = h;
 	return h;
 }
@@ -132,30 +108,17 @@ static int make_room(struct fxt_spans *f, struct fxt_held *h)
 	return 0;
 }
 
-static int make_depth(struct fxt_held *h, unsigned depth)
+int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
+		    const struct ebt_event *ev)
 {
-	if (depth < h->open_cap)
-		return 0;
-	uint32_t cap = h->open_cap ? 2 * h->open_cap : FIRST_CAP;
-	uint64_t *open = realloc(h->open, cap * sizeof(*open));
-	if (!open)
+	struct fxt_held *h = held_of(t);
+	s->user = NONE;
+	if (!h)
 		return -ENOMEM;
-	h->open = open;
-	h->open_cap = cap;
-	return 0;
-}
-
-int fxt_spans_begin(struct fxt_spans *f, struct track *t, const struct track_span *s,
-		    unsigned depth, const struct ebt_event *ev)
-{
-	struct fxt_held *h = held_of(f, t);
-	if (!h || make_depth(h, depth))
-		return -ENOMEM;
-	h->open[depth] = NONE;
 	int err = make_room(f, h);
 	if (err)
 		return err;
-	h->open[depth] = h->base + h->count;
+	s->user = h->base + h->count;
 	h->span[h->count++] = (struct fxt_span){
 		.begin_ns = s->begin_ns,
 		.id = s->id,
@@ -170,17 +133,17 @@ int fxt_spans_begin(struct fxt_spans *f, struct track *t, const struct track_spa
 	return 0;
 }
 
-int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, unsigned depth,
-		  uint64_t end_ns, enum track_end how)
+int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, uint64_t end_ns,
+		  enum track_end how)
 {
 	struct fxt_held *h = t->user;
-	if (!h || depth >= h->open_cap || h->open[depth] == NONE)
-		return -ENOMEM;			/* as its begin was answered */
-	if (h->open[depth] < h->base + h->at) { /* it is written, and so is all that was inside */
+	if (!h || s->user == NONE)
+		return -ENOMEM;		 /* as its begin returned */
+	if (s->user < h->base + h->at) { /* it is written, and so is all that was inside */
 		struct fxt_span written = {.id = s->id, .end_ns = end_ns, .how = how};
 		return f->write(f->ctx, t, FXT_DURATION_END, &written);
 	}
-	uint32_t i = (uint32_t)(h->open[depth] - h->base);
+	uint32_t i = (uint32_t)(s->user - h->base);
 	h->span[i].end_ns = end_ns;
 	h->span[i].how = how;
 	h->span[i].ended = true;
@@ -189,8 +152,12 @@ int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span 
 
 void fxt_spans_forget(struct fxt_spans *f, struct track *t)
 {
-	if (t->user)
-		free_held(f, t->user);
+	struct fxt_held *h = t->user;
+	if (!h)
+		return;
+	unlist(f, h);
+	free(h->span);
+	free(h);
 	t->user = NULL;
 }
 

@@ -26,27 +26,26 @@ struct fxt_span {
 	enum track_end how;
 };
 
-/* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. What it returns other than 0 ends the
- * call and is returned by it. */
+/* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. A return value other than 0 ends the call
+ * and is its result. */
 typedef int fxt_spans_write_fn(void *ctx, const struct track *t, enum fxt_event_type type,
 			       const struct fxt_span *s);
 
 struct fxt_spans {
 	fxt_spans_write_fn *write;
 	void *ctx;
-	struct fxt_held *all;
 	struct fxt_held *first, *last; /* that hold a phase, by the begin of their first */
 };
 
+/* Memory is that of the tracks: fxt_spans_forget() releases it. */
 void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx);
-/* Writes nothing. Works on what is zeroed, too. */
-void fxt_spans_done(struct fxt_spans *f);
 
-/* What a tracks_visitor is told of a track of phases. `user` of the track belongs to this module. */
-int fxt_spans_begin(struct fxt_spans *f, struct track *t, const struct track_span *s,
-		    unsigned depth, const struct ebt_event *ev);
-int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, unsigned depth,
-		  uint64_t end_ns, enum track_end how);
+/* The calls of a tracks_visitor for a track of phases. `user` of the track and of its spans belong
+ * to this module. */
+int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
+		    const struct ebt_event *ev);
+int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, uint64_t end_ns,
+		  enum track_end how);
 void fxt_spans_forget(struct fxt_spans *f, struct track *t);
 
 /* Writes the begins of the phases that have been open for too long at this moment. Before each event,

@@ -44,7 +44,7 @@ static void note_news(struct perfetto *f, struct lane *lane, const struct ebt_ev
 		packets_note_true(&f->packets, PACKET_NOTE_LATE);
 }
 
-static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
 {
 	struct perfetto *f = ctx;
@@ -402,7 +402,7 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
 	err = places_init(&f->places, s, &f->packets);
 	if (!err)
-		err = tracks_new(&v, &f->tracks);
+		err = tracks_new(&s->processes, &v, &f->tracks);
 	if (err) {
 		perfetto_free(&f->base);
 		return err;

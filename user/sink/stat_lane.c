@@ -224,7 +224,7 @@ static void count_together(const struct stat_model *m, const struct ebt_event *e
 		++*count;
 }
 
-static int on_begin(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
 {
 	struct stat_model *m = ctx;

@@ -22,7 +22,7 @@ int stat_model_init(struct stat_model *m, const struct session *s)
 {
 	*m = (struct stat_model){.session = s};
 	struct tracks_visitor v = stat_lane_visitor(m);
-	int err = tracks_new(&v, &m->tracks);
+	int err = tracks_new(&s->processes, &v, &m->tracks);
 	if (!err)
 		tracks_by_thread(m->tracks);
 	return err;

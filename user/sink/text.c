@@ -2,10 +2,11 @@
 #include "sink/text.h"
 
 #include "base/buf.h"
-#include "base/ptrmap.h"
+#include "base/ptrarray.h"
 #include "base/utf8.h"
 #include "core/loss.h"
 #include "core/names.h"
+#include "core/tracks.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #define TEXT_BUFFER_BYTES (64 * 1024)
 /* No line is longer, but for payloads that no ring can hold. */
 #define TEXT_LINE_BYTES (20 * 1024)
-/* Deeper phases are shown, but without a duration. */
+/* Lines are indented by no more open spans than these. */
 #define TEXT_MAX_DEPTH 32
 /* "begin minor": the events of most lines have one of a few. */
 #define LABELS	    256
@@ -25,37 +26,20 @@ struct label {
 	char text[LABEL_BYTES];
 };
 
-struct nesting {
-	struct nesting *sibling; /* of the same process */
-	struct of_process *process;
-	uint64_t key;
-	uint64_t holes;	     /* text.holes when it was used last */
-	bool in_ring;	     /* its last event has a position in a ring */
+struct text_lane {
 	struct text_who who; /* of its last event */
-	uint32_t depth;
-	uint64_t id[TEXT_MAX_DEPTH]; /* of a phase, or of a user span */
-	uint64_t ts[TEXT_MAX_DEPTH];
-};
-
-/* Number of the last hole that concerns what no ring holds, and of the last that concerns all. */
-struct last_holes {
-	uint64_t loose, any;
-};
-
-struct of_process {
-	struct nesting *first;
-	struct last_holes last;
+	uint32_t depth;	     /* its open spans */
 };
 
 struct text {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	PTRMAP(struct nesting) domains; /* by key_of() */
-	PTRMAP(struct of_process) processes;
-	uint64_t holes; /* losses without a domain so far */
-	struct last_holes last;
+	PTRARRAY(struct text_lane) lanes;
+	struct tracks *tracks;
 	bool cancelled;
+	bool has_ended; /* the event at hand ended a span that took span_ns */
+	uint64_t span_ns;
 	struct text_columns columns;
 	struct label labels[LABELS]; /* by key modulo their number */
 };
@@ -77,59 +61,31 @@ static void put_count(struct text *t, const char *before, uint64_t v, const char
 	put(t, after);
 }
 
-/* Of the process's domain, or of its thread without one. */
-static uint64_t key_of(const struct ebt_event *ev)
-{
-	uint64_t lane = ev->domain != EBT_NO_DOMAIN ? ev->domain : 0x10000ull + ev->tid;
-	return (uint64_t)ev->process << 32 | lane;
-}
-
-static struct of_process *find_process(struct text *t, uint32_t process)
+static struct text_lane *lane_of(struct text *t, const struct ebt_event *ev)
 {
 	bool is_new;
-	return ptrmap_make(&t->processes, process, &is_new);
+	uint32_t lane = processes_lane_of(&t->session->processes, ev);
+	return lane ? ptrarray_make(&t->lanes, lane, &is_new) : NULL;
 }
 
-/* Holes without a domain come to each nesting when it is used again: there may be many of both. */
-static void pass_holes(const struct text *t, struct nesting *n)
+static int on_begin(void *ctx, struct track *track, struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
 {
-	const struct last_holes *p = &n->process->last;
-	uint64_t any = t->last.any > p->any ? t->last.any : p->any;
-	uint64_t loose = t->last.loose > p->loose ? t->last.loose : p->loose;
-	if (n->holes < any || (!n->in_ring && n->holes < loose))
-		n->depth = 0;
-	n->holes = t->holes;
+	struct text *t = ctx;
+	(void)s, (void)depth, (void)ev;
+	ptrarray_get(&t->lanes, track->lane)->depth++;
+	return 0;
 }
 
-static struct nesting *find_nesting(struct text *t, const struct ebt_event *ev)
+static int on_end(void *ctx, struct track *track, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
 {
-	struct nesting *n = ptrmap_get(&t->domains, key_of(ev));
-	if (n) {
-		pass_holes(t, n);
-		return n;
-	}
-	bool is_new;
-	struct of_process *p = find_process(t, ev->process);
-	n = p ? ptrmap_make(&t->domains, key_of(ev), &is_new) : NULL;
-	if (!n)
-		return NULL;
-	n->key = key_of(ev);
-	n->holes = t->holes;
-	n->process = p;
-	n->sibling = p->first;
-	p->first = n;
-	return n;
-}
-
-/* The process, or its program, has ended. */
-static void forget_process(struct text *t, uint32_t process)
-{
-	struct of_process *p = ptrmap_take(&t->processes, process);
-	for (struct nesting *n = p ? p->first : NULL, *next; n; n = next) {
-		next = n->sibling;
-		free(ptrmap_take(&t->domains, n->key));
-	}
-	free(p);
+	struct text *t = ctx;
+	(void)depth;
+	ptrarray_get(&t->lanes, track->lane)->depth--;
+	t->has_ended = how == TRACK_ENDED;
+	t->span_ns = end_ns - s->begin_ns;
+	return 0;
 }
 
 /* Registered names may hold control characters, which must not reach a terminal. */
@@ -224,40 +180,6 @@ static void put_lost(struct text *t, const struct ebt_event *ev)
 	put(t, ev->flags & EBT_F_HISTORY ? " before the trace began ***" : " ***");
 }
 
-static uint64_t id_of(const struct ebt_event *ev)
-{
-	bool user = ev->kind == EBT_SPAN_BEGIN || ev->kind == EBT_SPAN_END;
-	return (uint64_t)user << 32 | ev->id;
-}
-
-static bool is_user(uint64_t id)
-{
-	return id >> 32;
-}
-
-/*
- * Closes the innermost open span of this id; of a phase also the phases inside, whose ends were
- * lost. User spans may overlap with phases and with each other: they end only by themselves.
- */
-static bool close_span(struct nesting *n, const struct ebt_event *ev, uint64_t *ret_ns)
-{
-	uint32_t at = n->depth;
-	while (at && n->id[at - 1] != id_of(ev))
-		at--;
-	if (!at--)
-		return false;
-	*ret_ns = ev->ts - n->ts[at];
-	uint32_t kept = at;
-	for (uint32_t i = at + 1; i < n->depth; i++) {
-		if (!is_user(n->id[i]) && !is_user(id_of(ev)))
-			continue;
-		n->id[kept] = n->id[i];
-		n->ts[kept++] = n->ts[i];
-	}
-	n->depth = kept;
-	return true;
-}
-
 /* Kind and name. Names of user events are the processes', and change. */
 static void put_label(struct text *t, const struct ebt_event *ev)
 {
@@ -297,49 +219,37 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 	}
 }
 
-/* What is open behind a hole is not known. A loss without a domain is of all that no ring holds. */
-static void forget_open(struct text *t, struct nesting *of_event, const struct ebt_event *ev)
+/* The kinds of which core/tracks needs to know. */
+static bool concerns_tracks(uint16_t kind)
 {
-	struct last_holes *last = ev->process ? &of_event->process->last : &t->last;
-	of_event->depth = 0;
-	if (ev->domain != EBT_NO_DOMAIN)
-		return;
-	t->holes++;
-	*(EBT_LOST_ANYWHERE(ev) ? &last->any : &last->loose) = t->holes;
+	return kinds_bit(kind) & (1ull << EBT_BEGIN | 1ull << EBT_END | 1ull << EBT_SPAN_BEGIN |
+				  1ull << EBT_SPAN_END | 1ull << EBT_LOST | 1ull << EBT_PROCESS);
 }
 
 static int one_event(struct text *t, const struct ebt_event *ev)
 {
-	struct nesting *n = find_nesting(t, ev);
-	if (!n)
+	struct text_lane *lane = lane_of(t, ev);
+	if (!lane)
 		return -ENOMEM;
 	/* An interruption leaves whole lines. */
 	if (t->buf.cap - t->buf.len < TEXT_LINE_BYTES)
 		buf_flush(&t->buf);
-	bool is_begin = ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN;
-	bool is_end = ev->kind == EBT_END || ev->kind == EBT_SPAN_END;
-	uint64_t ns = 0;
-	bool closed = is_end && close_span(n, ev, &ns);
+	/* An end stands where its begin does, every other line inside of what was open before it. */
+	uint32_t depth = lane->depth;
+	t->has_ended = false;
+	int err = concerns_tracks(ev->kind) ? tracks_push(t->tracks, ev) : 0;
+	if (ev->kind == EBT_END || ev->kind == EBT_SPAN_END)
+		depth = lane->depth;
 	char *p = buf_room(&t->buf);
-	p = text_columns_format(&t->columns, &n->who, ev, closed ? &ns : NULL, p);
-	size_t indent = 1 + 2 * (size_t)n->depth;
+	p = text_columns_format(&t->columns, &lane->who, ev, t->has_ended ? &t->span_ns : NULL, p);
+	size_t indent = 1 + 2 * (size_t)(depth < TEXT_MAX_DEPTH ? depth : TEXT_MAX_DEPTH);
 	memset(p, ' ', indent);
 	t->buf.len = (size_t)(p + indent - t->buf.data);
 	put_what(t, ev);
 	if (ev->flags & EBT_F_LATE)
 		put(t, " (late)");
 	put(t, "\n");
-	if (ev->kind == EBT_LOST)
-		forget_open(t, n, ev);
-	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		forget_process(t, ev->process);
-	if (is_begin || is_end)
-		n->in_ring = ev->pos != EBT_NO_POS;
-	if (is_begin && n->depth < TEXT_MAX_DEPTH) {
-		n->id[n->depth] = id_of(ev);
-		n->ts[n->depth++] = ev->ts;
-	}
-	return t->buf.err;
+	return err ? err : t->buf.err;
 }
 
 static int text_events(struct sink *k, const struct ebt_event *ev, size_t n)
@@ -386,16 +296,20 @@ static int text_end(struct sink *k)
 static void text_free(struct sink *k)
 {
 	struct text *t = (struct text *)k;
-	ptrmap_free(&t->domains);
-	ptrmap_free(&t->processes);
+	tracks_free(t->tracks);
+	ptrarray_free(&t->lanes);
 	buf_done(&t->buf);
 	free(t);
 }
 
 static int text_forget(struct sink *k, uint32_t process)
 {
-	forget_process((struct text *)k, process);
-	return 0;
+	struct text *t = (struct text *)k;
+	const struct processes *ps = &t->session->processes;
+	int err = tracks_forget(t->tracks, process, 0);
+	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l))
+		free(ptrarray_take(&t->lanes, l));
+	return err;
 }
 
 static const struct sink_ops text_ops = {
@@ -419,8 +333,12 @@ int text_new(const struct session *s, int fd, struct sink **ret)
 	struct text *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	int err = buf_init_behind(&t->buf, fd, TEXT_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = t};
+	int err = tracks_new(&s->processes, &v, &t->tracks);
+	if (!err)
+		err = buf_init_behind(&t->buf, fd, TEXT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
+		tracks_free(t->tracks);
 		free(t);
 		return err;
 	}

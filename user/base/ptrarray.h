@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * An array of pointers of one type under dense numbers, such as those that a registry assigns.
+ * PTRARRAY(struct lane) lanes; declares one, zeroed memory is empty. It grows as numbers do and
+ * never shrinks. The functions are those of ptrmap.h, and so is ownership; NULL means that nothing
+ * has the number.
+ *
+ *	struct lane *ptrarray_get(a, number)              NULL: nothing there
+ *	struct lane *ptrarray_make(a, number, bool *new)  the entry, else allocated and zeroed, and
+ *	                                                  *new reports which; NULL: no memory
+ *	struct lane *ptrarray_take(a, number)             removes it; NULL: nothing there
+ *	struct lane *ptrarray_next(a, size_t *at)         the next entry from *at on, which moves
+ *	                                                  behind it; NULL at the end
+ *	void ptrarray_done(a)                             frees the array alone; it is empty then
+ *	void ptrarray_free(a)                             and each entry
+ */
+#ifndef BASE_PTRARRAY_H
+#define BASE_PTRARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct ptrarray {
+	void **at;
+	uint32_t count;
+};
+
+#define PTRARRAY(type)                 \
+	union {                        \
+		struct ptrarray words; \
+		type *of;              \
+	}
+
+#define ptrarray_get(a, number) ((typeof((a)->of))ptrarray_get_void(&(a)->words, number))
+#define ptrarray_make(a, number, new) \
+	((typeof((a)->of))ptrarray_make_void(&(a)->words, number, sizeof(*(a)->of), new))
+#define ptrarray_take(a, number) ((typeof((a)->of))ptrarray_take_void(&(a)->words, number))
+#define ptrarray_next(a, at)	 ((typeof((a)->of))ptrarray_next_void(&(a)->words, at))
+#define ptrarray_done(a)	 ptrarray_done_void(&(a)->words)
+#define ptrarray_free(a)	 ptrarray_free_void(&(a)->words)
+
+/* What the macros stand on; not for callers. */
+static inline void *ptrarray_get_void(const struct ptrarray *a, uint32_t number)
+{
+	return number < a->count ? a->at[number] : NULL;
+}
+
+static inline bool ptrarray_grow_void(struct ptrarray *a, uint32_t number)
+{
+	size_t count = (size_t)number + number / 2 + 16;
+	void **at = count <= UINT32_MAX ? realloc(a->at, count * sizeof(void *)) : NULL;
+	if (!at)
+		return false;
+	memset(at + a->count, 0, (count - a->count) * sizeof(void *));
+	a->at = at;
+	a->count = (uint32_t)count;
+	return true;
+}
+
+static inline void *ptrarray_make_void(struct ptrarray *a, uint32_t number, size_t bytes,
+				       bool *ret_new)
+{
+	void *p = ptrarray_get_void(a, number);
+	*ret_new = !p;
+	if (p)
+		return p;
+	if (number >= a->count && !ptrarray_grow_void(a, number))
+		return NULL;
+	return a->at[number] = calloc(1, bytes);
+}
+
+static inline void *ptrarray_take_void(struct ptrarray *a, uint32_t number)
+{
+	void *p = ptrarray_get_void(a, number);
+	if (p)
+		a->at[number] = NULL;
+	return p;
+}
+
+static inline void *ptrarray_next_void(const struct ptrarray *a, size_t *at)
+{
+	while (*at < a->count) {
+		void *p = a->at[(*at)++];
+		if (p)
+			return p;
+	}
+	return NULL;
+}
+
+static inline void ptrarray_done_void(struct ptrarray *a)
+{
+	free(a->at);
+	*a = (struct ptrarray){0};
+}
+
+static inline void ptrarray_free_void(struct ptrarray *a)
+{
+	for (uint32_t i = 0; i < a->count; i++)
+		free(a->at[i]);
+	ptrarray_done_void(a);
+}
+
+#endif
