@@ -165,6 +165,33 @@ static void test_cut(bool ext, bool decoded)
 	source_free(source);
 }
 
+/* The scans for ring files stop for longer than the slack, as where the machine is busy. */
+static void test_scans(void)
+{
+	begin(true);
+	uint64_t scanned = now_ns() - 2 * SLACK_NS;
+	ring_source_scanned(rings, scanned);
+	look();
+	is(source_horizon(source, 0), scanned, "a file that is there since the last scan may come");
+	forged_counter(fd, &layout, 0, 0, scanned - 1, 0);
+	forged_counter(fd, &layout, 0, 3, scanned + 1, 1);
+	header(0, 0, 6, 0);
+	add(true);
+	look();
+	is(source_horizon(source, 1), scanned, "also beside another one");
+	is(source_read(source, 1, ev, 16), 1, "what is younger than the scan waits");
+	ring_source_finish(rings, 7);
+	look();
+	is(source_horizon(source, 1), scanned, "also behind the end of those that are known");
+	is(source_read(source, 1, ev, 16), -EAGAIN, "and waits still");
+	ring_source_scanned(rings, scanned + 1);
+	look();
+	is(source_read(source, 1, ev, 16), 1, "until the next scan");
+	source_stop(source);
+	ok(source_horizon(source, 0) == UINT64_MAX, "at the end nothing is waited for");
+	source_free(source);
+}
+
 /* A cut record whose rest comes is whole. */
 static void test_rest(void)
 {
@@ -192,6 +219,7 @@ int main(void)
 	for (int i = 0; i < 4; i++)
 		test_cut(i & 1, i & 2);
 	test_rest();
+	test_scans();
 	session_free(session);
 	close(fd);
 	unlink(path);

@@ -321,8 +321,13 @@ static int scan_inbox(struct ring_files *r)
 
 int ring_files_scan(struct ring_files *r)
 {
+	uint64_t begin = now_ns();
 	int err = follow_scan(r->follow, visit, r);
-	return err ? err : scan_inbox(r);
+	if (!err)
+		err = scan_inbox(r);
+	if (!err && reads_rings(r))
+		ring_source_scanned(r->rings, begin);
+	return err;
 }
 
 /* A ring that is there and has not been read. */

@@ -151,6 +151,13 @@ static bool is_in_ring(const struct bpf_scanner *by, const struct bpf_files *f,
 	return a->by->in_rings && f->has_ring && !by->env.no_ring;
 }
 
+static int find_ring(const struct maps_entry *e, void *ctx)
+{
+	struct bpf_files *f = ctx;
+	f->has_ring |= is_ring(e);
+	return f->has_ring;
+}
+
 static void update(struct walk *w, struct bpf_file *file)
 {
 	bool seen = false;
@@ -165,6 +172,9 @@ static void update(struct walk *w, struct bpf_file *file)
 			       a->by->name, strerror(-n));
 		if (n > 0)
 			w->scan->sites += n;
+		/* It may have mapped one while it was attached to. */
+		if (n > 0 && a->by->in_rings && !w->files->has_ring)
+			maps_each(w->scan->pid, find_ring, w->files);
 		if (n > 0 && !is_in_ring(w->by, w->files, a))
 			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
 		/* What happened before its ring was read is in the ring. */

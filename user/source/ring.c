@@ -34,6 +34,7 @@ struct ring_source {
 	struct map live_files;	     /* process → how many */
 	struct ring_lanes lanes;     /* but lane 0 */
 	uint64_t safe_ns;
+	uint64_t scanned_ns; /* files that were there before have been added; 0: nobody says */
 	struct ring_fill fill;
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen;
@@ -201,6 +202,8 @@ static int ring_poll(struct source *base)
 		s->safe_ns = safe - STORE_SLACK_NS - RING_SLACK_NS;
 	else
 		s->safe_ns = s->added ? UINT64_MAX : now_ns() - RING_SLACK_NS;
+	if (!s->stopped && s->scanned_ns && s->scanned_ns < s->safe_ns)
+		s->safe_ns = s->scanned_ns;
 	return 0;
 }
 
@@ -443,6 +446,11 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
 	 * release the process. */
 	if (ring_losses_tell(&s->losses, &loss))
 		processes_ref(&s->session->processes, process);
+}
+
+void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns)
+{
+	s->scanned_ns = scanned_ns;
 }
 
 void ring_source_finish(struct ring_source *s, uint32_t process)

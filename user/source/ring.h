@@ -53,6 +53,12 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
  * be told as lost. Before the first poll.
  */
 void ring_source_ringless_seen(struct ring_source *s);
+/*
+ * All ring files that there were at this time (CLOCK_MONOTONIC, ns) have been added, but for those
+ * that cannot be read. From the first call on nothing younger than that is handed out, and the
+ * horizon is no later: however late a file is found, its events are not.
+ */
+void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns);
 /* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t process);
 /* What the looks since the last call found of the ring that fills fastest. */

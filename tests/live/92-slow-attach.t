@@ -1,0 +1,70 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Probes that are put in place late, as on a busy machine: the process that makes them is stopped
+# meanwhile, and the tracer waits for it. What a ring holds comes in order all the same, and what was
+# missed is reported.
+. tests/lib.sh
+. tests/counts.sh
+need_root
+need_command jq
+gc=$O/tests/prog/minigc
+need_file "$gc"
+
+# attach NAME OPTIONS...: follows a shell, which waits for $TMP/NAME.go and then runs $TMP/NAME.sh
+attach() {
+	local name=$1
+	shift
+	EBTRACE_DIR=$TMP bash -c 'while [ ! -e "$0.go" ]; do sleep 0.02; done; . "$0.sh"' "$TMP/$name" &
+	shell=$!
+	children+=("$shell")
+	"$O/ebtrace" -v -f ndjson -o "$TMP/$name.ndjson" "$@" -p "$shell" 2>"$TMP/$name.log" &
+	tracer=$!
+	children+=("$tracer")
+	wait_for grep -q 'real-time scheduling' "$TMP/$name.log"
+	keeper=$(pgrep -P "$tracer" -x uprobe-links)
+}
+# hold_back NAME SECONDS: no link is made for so long from the first process of NAME on.
+hold_back() {
+	kill -STOP "$keeper"
+	touch "$TMP/$1.go"
+	sleep "$2"
+	kill -CONT "$keeper"
+	wait "$shell" "$tracer"
+}
+
+# Another process, which is probed in time, brings events all the while: they must wait for the ring.
+mkfifo "$TMP/steady.in"
+EBTRACE_DIR=$TMP "$gc" -q -w -t 1 -n 20000 -r 20000 -c "$TMP/steady.counts" <"$TMP/steady.in" 2>"$TMP/steady.err" &
+steady=$!
+children+=("$steady")
+exec 8>"$TMP/steady.in"
+wait_for grep -q ready "$TMP/steady.err"
+cat >"$TMP/ring.sh" <<END
+export EBTRACE_START=1
+exec 8>&-
+"$gc" -q -t 1 -n 3000 -r 10000 -c "$TMP/later.counts"
+END
+attach ring -p "$steady"
+echo >&8
+exec 8>&-
+wait_for grep -q 'reading the ring' "$TMP/ring.log"
+hold_back ring 0.2
+is $? 0 "ring: the trace ends with the programs" || diag "$(cat "$TMP/ring.log")"
+cat "$TMP"/{steady,later}.counts >"$TMP/ring.counts"
+"$O/tests/prog/tally" <"$TMP/ring.ndjson" >"$TMP/ring.tally"
+whole ring
+is "$(value ring summary late)" 0 "ring: none comes after its time"
+is "$(jq -s 'map(select(.kind == "lost")) | length' "$TMP/ring.ndjson")" 0 \
+	"ring: what its ring holds is not reported as not watched" || diag "$(grep '"lost"' "$TMP/ring.ndjson")"
+
+cat >"$TMP/gone.sh" <<END
+"$gc" -q -t 1 -n 20 -c "$TMP/gone.counts"
+END
+attach gone --mode probes --wait
+hold_back gone 0.5
+is $? 4 "gone: nothing could be traced" || diag "$(cat "$TMP/gone.log")"
+grep -q 'cannot attach to its markers: No such process' "$TMP/gone.log"
+ok $? "gone: the process ended while it was attached to" || diag "$(cat "$TMP/gone.log")"
+is "$(jq -s 'map(select(.kind == "lost" and .history and (has("events") | not) and .ts > .since)) | length' \
+	"$TMP/gone.ndjson")" 1 "gone: it is reported as not watched" || diag "$(cat "$TMP/gone.log")"
+done_testing
