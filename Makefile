@@ -196,7 +196,7 @@ CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
 CROSS_SRC := $(PROBE_SRC) $(wildcard user/*/*.c) $(UNIT_SRC) $(PROG_SRC) $(ATTACK_SRC) $(BENCH_SRC)
 CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
-              model/*.c sink/*.c source/ring*.c source/release.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
+              model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
 CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \
                ndjson pace probes_clock_model processes proto pump ring_codec ring_corrupt ring_horizon \
                ring_model ring_source ring_writer session stacks stat stat_processes strings text \

@@ -44,7 +44,7 @@ is "$(jq -r 'select(.ts != null and .kind != "lost").pid' "$TMP/out" | sort | un
 jq -es '[.[] | select(.ts != null).ts] | . == sort' "$TMP/out" >/dev/null
 ok $? "the events of all files are in time order"
 "$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
-grep -q 'does not tell which OCaml' "$TMP/err"
+grep -q 'does not record which release' "$TMP/err"
 ok $? "an OCaml file whose release is not given is said to be a guess"
 # A ring that has no room in memory waits in its file, and the others wait for it.
 EBTRACE_START=1 EBTRACE_LOG_WSIZE=18 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q \

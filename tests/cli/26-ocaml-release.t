@@ -47,7 +47,7 @@ END
 strip "$TMP/static"
 is_release "$TMP/static" "" "static and stripped: it cannot be known"
 "$O/ebtrace" list "$TMP/static" 2>"$TMP/err"
-is "$? $(grep -c 'no OCaml 5 runtime' "$TMP/err")" "4 1" "and that is said"
+is "$? $(grep -c 'no markers and no runtime that can be traced' "$TMP/err")" "4 1" "and that is said"
 fake ocaml4 caml_ev_begin caml_ev_end caml_eventlog_init -- -rdynamic
 is_release "$TMP/ocaml4" "" "OCaml 4's instrumented runtime has the probes, but no ring: it is no OCaml 5"
 fake nothing caml_ml_gc_ramp_up caml_sys_get_stdlib_dirs -- -rdynamic

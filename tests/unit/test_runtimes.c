@@ -1,6 +1,10 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* What the table of runtimes says of files. */
 #include "runtime/runtimes.h"
+
+#include "codec/ring_ids.h"
+#include "core/kinds.h"
+#include "source/release.h"
 #include "tests/tap.h"
 
 #include <fcntl.h>
@@ -19,18 +23,48 @@ static int file_of(const char *bytes)
 static void test_table(void)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++) {
-		ok(runtimes[i] && runtimes[i]->name && runtimes[i]->recognise,
-		   "runtime %u has a name and is recognised", i);
+		const char *name = runtimes[i]->language->traits.name;
+		ok(name && runtimes[i]->recognise, "runtime %u has a name and is recognised", i);
 		for (unsigned k = 0; k < i; k++)
-			ok(strcmp(runtimes[i]->name, runtimes[k]->name), "the names differ");
+			ok(strcmp(name, runtimes[k]->language->traits.name), "the names differ");
 	}
+}
+
+static void test_releases(void)
+{
+	is(language_of(EBT_RELEASE_AUTO) == NULL && !language_traits(EBT_RELEASE_AUTO).language, 1,
+	   "of no release nothing is known");
+	struct traits t = release_traits(EBT_RELEASE_EBTRACE);
+	ok(t.language->has_markers && !t.has_version && !t.raw_phase,
+	   "a program of our library has markers, and the canonical ids");
+	ok(kinds_phase_name(t.phases.end - 1) && !kinds_phase_name(t.phases.end) &&
+		   kinds_counter_name(t.counters.end - 1) && !kinds_counter_name(t.counters.end),
+	   "it may emit every phase and counter of the list, and no other");
+	static const uint32_t counters[] = {11, 17, 17, 26, 26, 28};
+	for (unsigned minor = 0; minor <= 5; minor++) {
+		enum ebt_release release = EBT_RELEASE_OCAML_5_0 + minor;
+		t = release_traits(release);
+		uint32_t n, end = 0;
+		const uint16_t *canonical = ring_canonical_phases(release, &n);
+		/* The codec reads 5.3 to 5.5 by one table: ids are only appended. */
+		for (uint32_t i = 0; i < n && (t.raw_phase || i < t.phases.end); i++)
+			end = canonical[i] >= end ? canonical[i] + 1u : end;
+		ok(t.has_version && t.major == 5 && t.minor == minor && t.phases.end == end &&
+			   t.counters.end == counters[minor],
+		   "OCaml 5.%u: its version, phases and counters", minor);
+	}
+	ok(!release_traits(EBT_RELEASE_OCAML_5_1).hides_user_events &&
+		   release_traits(EBT_RELEASE_OCAML_5_2).hides_user_events,
+	   "from OCaml 5.2 on user events cannot be probed");
+	ok(traits_ids_have(t.counters, 27) && !traits_ids_have(t.counters, 28),
+	   "a range ends before its end");
 }
 
 static void test_ours(void)
 {
 	struct runtime_file file;
 	const char *o = getenv("O");
-	char path[256], reason[RUNTIME_REASON_BYTES];
+	char path[256], reason[RUNTIME_TEXT_BYTES];
 	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	runtimes_recognise(fd, NULL, &file);
@@ -38,16 +72,16 @@ static void test_ours(void)
 	is(file.release, EBT_RELEASE_AUTO, "and is none of OCaml");
 	is(runtimes_release(fd), EBT_RELEASE_AUTO, "as nobody says of it");
 	ok(runtimes_may_have_ring(fd), "it may have a ring");
-	ok(!runtimes_is_hidden(fd) && !runtimes_explain(fd, reason), "nothing is to be explained");
+	ok(!runtimes_hidden(fd) && !runtimes_explain(fd, reason), "nothing is to be explained");
 	close(fd);
 }
 
 static void test_others(void)
 {
-	char reason[RUNTIME_REASON_BYTES] = "";
+	char reason[RUNTIME_TEXT_BYTES] = "";
 	int fd = open("/bin/true", O_RDONLY | O_CLOEXEC);
 	ok(!runtimes_may_have_ring(fd), "a program without a runtime has no ring");
-	ok(!runtimes_is_hidden(fd) && !runtimes_explain(fd, reason), "and no reason why");
+	ok(!runtimes_hidden(fd) && !runtimes_explain(fd, reason), "and no reason why");
 	close(fd);
 	fd = file_of("some bytes Caml1999X031");
 	ok(!runtimes_may_have_ring(fd), "bytecode has no ring of its own");
@@ -65,6 +99,7 @@ static void test_others(void)
 int main(void)
 {
 	test_table();
+	test_releases();
 	test_ours();
 	test_others();
 	return tap_done();

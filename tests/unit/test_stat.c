@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/language.h"
 #include "tests/tap.h"
 #include "tests/unit/stat_fixture.h"
 
@@ -286,7 +287,8 @@ static void test_counts(void)
 	struct stat_process total;
 	memset(&total, 0, sizeof(total));
 	stat_run_begin(&run, 0);
-	processes_announce(&run.session->processes, 1)->traits.language = TRAITS_OCAML;
+	processes_announce(&run.session->processes, 1)->traits.language =
+		&languages[LANGUAGE_OCAML].traits;
 	for (size_t i = 0; i < sizeof(busy_run) / sizeof(*busy_run); i++) {
 		struct ebt_event ev = event_of(&busy_run[i]);
 		stat_run_push(&run, &ev);

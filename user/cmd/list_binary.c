@@ -14,29 +14,24 @@
 #include "codec/ring_ids.h"
 #include "proc/machine.h"
 #include "proc/notes.h"
-#include "runtime/ocaml_version.h"
 #include "runtime/runtimes.h"
 
 static int no_elf_file(int fd, const char *path)
 {
-	char magic[OCAML_MAGIC_BYTES], reason[RUNTIME_REASON_BYTES];
-	unsigned release = ocaml_version_bytecode(fd, magic);
-	if (release == 5) {
-		print("%s: bytecode of OCaml 5 (%s); its markers are those of its interpreter, "
-		      "ocamlrun; to trace it: ebtrace -- %s%s\n",
-		      path, magic, strchr(path, '/') ? "" : "./", path);
+	char text[RUNTIME_TEXT_BYTES];
+	if (runtimes_describe(fd, text)) {
+		print("%s: %s; to trace it: ebtrace -- %s%s\n", path, text,
+		      strchr(path, '/') ? "" : "./", path);
 		return 0;
 	}
-	if (runtimes_explain(fd, reason))
-		complain("'%s' %s", path, reason);
-	else
-		complain("'%s' is not an ELF file", path);
-	return release ? EXIT_NOTHING : EXIT_ERROR;
+	bool explained = runtimes_explain(fd, text);
+	complain("'%s' %s", path, explained ? text : "is not an ELF file");
+	return explained ? EXIT_NOTHING : EXIT_ERROR;
 }
 
 static int print_markers(int fd, const char *path)
 {
-	char reason[RUNTIME_REASON_BYTES];
+	char reason[RUNTIME_TEXT_BYTES];
 	struct notes notes;
 	int err = notes_read(fd, NULL, &notes);
 	if (err) {
@@ -56,7 +51,7 @@ static int print_markers(int fd, const char *path)
 	if (nothing && runtimes_explain(fd, reason))
 		complain("'%s' %s", path, reason);
 	else if (nothing)
-		complain("'%s' has no markers and no OCaml 5 runtime", path);
+		complain("'%s' has no markers and no runtime that can be traced", path);
 	return nothing ? EXIT_NOTHING : 0;
 }
 

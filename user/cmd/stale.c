@@ -16,6 +16,7 @@
 #include "cmd/print.h"
 #include "engine/leftover.h"
 #include "engine/rundir.h"
+#include "runtime/language.h"
 
 /* Directories that share a line: a single one, or those of all runs below a base directory. */
 struct group {
@@ -168,18 +169,18 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 		add_dir(l, &g[n++], path, true);
 	snprintf(path, sizeof(path), "/dev/shm/ebtrace-%u", geteuid());
 	add_dir(l, &g[n++], path, true);
-	const char *const given[] = {o->engine.ring_dir, getenv("EBTRACE_DIR"),
-				     getenv("OCAML_RUNTIME_EVENTS_DIR")};
-	for (unsigned i = 0; i < 3; i++)
-		if (given[i] && *given[i])
-			add_dir(l, &g[n++], given[i], false);
+	for (unsigned i = 0; i <= LANGUAGES; i++) {
+		const char *given = i ? getenv(languages[i - 1].dir) : o->engine.ring_dir;
+		if (given && *given)
+			add_dir(l, &g[n++], given, false);
+	}
 	return n;
 }
 
 void stale_list(const struct opts *o)
 {
 	struct leftover l = {0};
-	static struct group groups[RUNDIR_BASES + 5];
+	static struct group groups[RUNDIR_BASES + 3 + LANGUAGES];
 	unsigned n = add_all(&l, groups, o);
 	leftover_judge(&l);
 	for (unsigned i = 0; i < n; i++) {

@@ -88,6 +88,14 @@ enum ebt_release ring_release_from_version_string(const char *version)
 	return minor > 5 ? EBT_RELEASE_OCAML_5_5 : EBT_RELEASE_OCAML_5_0 + (unsigned)minor;
 }
 
+enum ebt_release ring_release_from_producer(const char *producer)
+{
+	static const char ocaml[] = "ocaml ";
+	bool is_ocaml = !strncmp(producer, ocaml, sizeof(ocaml) - 1);
+	return is_ocaml ? ring_release_from_version_string(producer + sizeof(ocaml) - 1)
+			: EBT_RELEASE_AUTO;
+}
+
 const char *ring_release_name(enum ebt_release release)
 {
 	switch (release) {

@@ -21,6 +21,8 @@ uint32_t ring_lifecycles(void);
 
 /* "5.1.1" -> EBT_RELEASE_OCAML_5_1; a later 5.x -> the newest known; AUTO: not an OCaml 5. */
 enum ebt_release ring_release_from_version_string(const char *version);
+/* The same of the text that names a producer, "ocaml 5.1.1". */
+enum ebt_release ring_release_from_producer(const char *producer);
 const char *ring_release_name(enum ebt_release release); /* "ocaml 5.1", "ebtrace" */
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is known of the runtime whose events a process emits, as data. Sources fill it in; models and
- * sinks ask it, and never the texts that name a producer. Zeroed memory: nothing is known.
+ * What is known of the runtime whose events a process emits, as data. runtime/ has a row for each
+ * language; sources give a process the traits of its release; models and sinks read them, and never
+ * the texts that name a producer. Zeroed memory: nothing is known.
  */
 #ifndef CORE_TRAITS_H
 #define CORE_TRAITS_H
@@ -10,28 +11,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum traits_language {
-	TRAITS_UNKNOWN = 0,
-	TRAITS_OCAML = 1,
-	TRAITS_OTHER = 2, /* a program that emits its events through libebtrace-probes */
+/* What holds of a language's runtime in every version. Static and constant. */
+struct traits_language {
+	const char *name; /* "ocaml" */
+	/* An environment variable, with its value, that makes the rings of a program larger. */
+	const char *larger_ring;
+	bool has_markers;	/* its programs have USDT markers of provider ebtrace */
+	bool heap_is_by_domain; /* its heap counters are of one domain's part; false: of the whole */
+	bool minor_is_shared;	/* all domains take part in each minor collection */
+};
+
+/* Canonical ids from `first` to before `end`. */
+struct traits_ids {
+	uint32_t first, end;
 };
 
 struct traits {
-	enum traits_language language;
+	const struct traits_language *language; /* NULL: not known */
 	bool has_version;
 	uint16_t major, minor;	  /* of the language's runtime */
 	enum ebt_release release; /* whose ids it uses; AUTO: not known */
+	/* The phases and counters that this version may emit; events.def has their names, their
+	 * units, and which phases stop the mutator. */
+	struct traits_ids phases, counters;
+	bool hides_user_events; /* only its ring has them: they cannot be probed */
 	/* Its own number of each canonical phase id; NULL: they are the same. Static. */
 	const uint16_t *raw_phase;
 	uint32_t raw_phases;
 };
 
-/* Whether it is known to be of the language, in this version or a later one. */
-static inline bool traits_is(const struct traits *t, enum traits_language language, unsigned major,
-			     unsigned minor)
+static inline bool traits_ids_have(struct traits_ids ids, uint32_t id)
 {
-	return t->language == language && t->has_version &&
-	       (t->major > major || (t->major == major && t->minor >= minor));
+	return id >= ids.first && id < ids.end;
 }
 
 #endif

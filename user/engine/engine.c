@@ -3,11 +3,15 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "engine/convert.h"
 #include "engine/live.h"
+#include "runtime/language.h"
+
+#define LARGER_BYTES (64 * LANGUAGES)
 
 void engine_prepare(const struct engine_options *o)
 {
@@ -29,6 +33,29 @@ bool engine_came_late(const struct engine_options *o)
 	return o->pid_count && !o->snapshot;
 }
 
+/* The settings that make the rings of the run's programs larger, "A=18 and B=18"; "" if none is
+ * known. *ret_markers: some program has markers. */
+static void larger_rings(const struct processes *ps, char ret[LARGER_BYTES], bool *ret_markers)
+{
+	const struct traits_language *seen[LANGUAGES];
+	unsigned n = 0, len = 0;
+	struct process_kind kind;
+	*ret = 0;
+	*ret_markers = false;
+	for (size_t at = 0; processes_next_kind(ps, &at, &kind);) {
+		const struct traits_language *language = kind.traits.language;
+		bool known = !language;
+		for (unsigned i = 0; i < n; i++)
+			known |= seen[i] == language;
+		if (known)
+			continue;
+		seen[n++] = language;
+		*ret_markers |= language->has_markers;
+		len += (unsigned)snprintf(ret + len, LARGER_BYTES - len, "%s%s", len ? " and " : "",
+					  language->larger_ring);
+	}
+}
+
 /* Words are lost by rings alone: one that was written faster than it was read. */
 static void report_wrapped(const struct engine *e)
 {
@@ -37,18 +64,14 @@ static void report_wrapped(const struct engine *e)
 	uint64_t words = totals.lost_words - (engine_came_late(o) ? totals.history_words : 0);
 	if (!words)
 		return;
-	bool ocaml = false, ours = false;
-	struct process_kind kind;
-	for (size_t at = 0; processes_next_kind(&e->session->processes, &at, &kind);) {
-		ocaml |= kind.traits.language == TRAITS_OCAML;
-		ours |= kind.traits.language == TRAITS_OTHER;
-	}
+	char larger[LARGER_BYTES];
+	bool markers;
+	larger_rings(&e->session->processes, larger, &markers);
 	report_at(&e->report, LOG_NORMAL,
 		  "a ring was overwritten before it was read (%" PRIu64
-		  " words); for larger rings, start the program with %s%s%s%s",
-		  words, ocaml ? "OCAMLRUNPARAM=e=18" : "", ocaml && ours ? " and " : "",
-		  ours ? "EBTRACE_LOG_WSIZE=18" : "",
-		  ours && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
+		  " words); for larger rings, start the program with %s%s",
+		  words, larger,
+		  markers && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
 }
 
 enum engine_end engine_run(struct engine *e)

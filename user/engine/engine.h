@@ -10,7 +10,7 @@
  *	                 └▶ probing
  *	         └▶ program ─▶ recording, inbox, rundir, leftover
  *	         └▶ interval, pipeline, signals, loop
- *	    convert ─▶ inputs ─▶ input_ring ─▶ guess
+ *	    convert ─▶ inputs ─▶ input_ring
  *	                      └▶ input_capture
  *	            └▶ pipeline, signals, loop
  *	cmd/info ─▶ convert, inputs

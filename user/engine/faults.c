@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "codec/ring_ids.h"
+
 void faults_report_rings(const struct report *r, const struct ring_source *rings)
 {
 	struct ring_damage d;
@@ -21,6 +23,18 @@ void faults_report_rings(const struct report *r, const struct ring_source *rings
 		report_error(r, "ring file '%s': damaged at byte %" PRIu64 ": %s%s", d.name,
 			     d.offset, what, more);
 	}
+}
+
+void faults_report_assumed(const struct report *r, struct ebt_cursor *c, const char *name)
+{
+	struct ebt_cursor_info info;
+	ebt_cursor_info(c, &info);
+	if (info.release_assumed)
+		report_at(
+			r, LOG_NORMAL,
+			"'%s' does not record which release wrote it; read as %s; --ocaml-version "
+			"overrides it",
+			name, ring_release_name(info.release));
 }
 
 bool faults_report_capture(const struct report *r, const struct capture_source *s)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reports what sources have found damaged or missing in what they read. */
+/* Reports damage that sources found in their files, and facts that a file lacks. */
 #ifndef ENGINE_FAULTS_H
 #define ENGINE_FAULTS_H
 
@@ -9,8 +9,10 @@
 #include "source/capture.h"
 #include "source/ring.h"
 
-/* A line for each ring file that is damaged. */
+/* A line for each damaged ring file. */
 void faults_report_rings(const struct report *r, const struct ring_source *rings);
+/* A line if nothing shows the release that wrote a ring file, so the newest is assumed. */
+void faults_report_assumed(const struct report *r, struct ebt_cursor *c, const char *name);
 /* A line if a capture is damaged or was interrupted. False: it was none, or could not be read. */
 bool faults_report_capture(const struct report *r, const struct capture_source *s);
 

@@ -10,11 +10,11 @@
 
 #include "codec/ring_ids.h"
 #include "engine/faults.h"
-#include "engine/guess.h"
 #include "engine/input_info.h"
 #include "engine/refusal.h"
 #include "runtime/inspect.h"
 #include "source/ring.h"
+#include "source/ring_guess.h"
 
 /* Their first word is the version, 1. */
 static bool ring_is(const void *head, size_t bytes)
@@ -30,7 +30,8 @@ static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 	const char *name = in->name;
 	struct ebt_cursor_info info;
 	ebt_cursor_info(*c, &info);
-	enum ebt_release guess = info.release_assumed ? guess_release(fd, name) : EBT_RELEASE_AUTO;
+	enum ebt_release guess =
+		info.release_assumed ? ring_guess_release(fd, name) : EBT_RELEASE_AUTO;
 	if (guess == EBT_RELEASE_AUTO || guess == info.release)
 		return 0;
 	ebt_cursor_close(*c);
@@ -39,9 +40,8 @@ static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 	int err = ebt_cursor_open_fd(dup(fd), name, guess, c, NULL);
 	if (!err)
 		report_at(&e->report, LOG_NORMAL,
-			  "'%s' does not tell which OCaml wrote it; its phases nest as those of %s "
-			  "and "
-			  "before; --ocaml-version says otherwise",
+			  "'%s' does not record which release wrote it; its phases nest as those "
+			  "of %s and before; --ocaml-version overrides it",
 			  name, ring_release_name(guess));
 	return err;
 }
@@ -83,7 +83,7 @@ static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const char *name,
 			   uint32_t process, struct source **source)
 {
-	guess_report_assumed(&e->report, c, name);
+	faults_report_assumed(&e->report, c, name);
 	if (!*source) {
 		struct ring_source *made;
 		if (ring_source_new(e->session, engine_buffer_bytes(e->options), &made)) {

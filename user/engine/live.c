@@ -21,6 +21,7 @@
 #include "engine/scan.h"
 #include "engine/signals.h"
 #include "runtime/inspect.h"
+#include "runtime/language.h"
 
 /* A program that was told to end gets this long before the trace ends without it. */
 #define SIGNAL_GRACE_NS 1000000000ull
@@ -407,15 +408,13 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	program_usage(&t->program, e->session);
 	if (!end && !session_run_totals(e->session).events && !ring_files_opened(t->files) &&
 	    !t->probing.markers)
-		report_error(
-			&e->report,
-			"nothing was traced: '%s' has neither a ring file nor markers; it must be "
-			"an OCaml 5 program or link libebtrace-probes%s",
-			t->options->program[0],
-			t->program.record
-				? " (in a chroot: set OCAML_RUNTIME_EVENTS_DIR to a directory "
-				  "in there)"
-				: "; --mode ring switches the rings of all that it starts on");
+		report_error(&e->report,
+			     "nothing was traced: '%s' has neither a ring file nor markers; it "
+			     "must %s%s",
+			     t->options->program[0], language_requirement,
+			     t->program.record
+				     ? " (in a chroot: set EBTRACE_DIR to a directory in there)"
+				     : "; --mode ring switches the rings of its children on, too");
 	else if (!t->program.record && t->options->mode != MODE_PROBES)
 		recording_report_left_off(e);
 	if (end)

@@ -89,12 +89,12 @@ void probing_attach_found(void *ctx, pid_t pid)
 		note_attached(p, pid, n);
 }
 
-/* An OCaml program whose ring is on has no probes, for anybody. */
+/* A program without markers is not probed while its ring is on, by anybody. */
 static bool has_markers(const struct session *session)
 {
 	struct process_kind kind;
 	for (size_t at = 0; processes_next_kind(&session->processes, &at, &kind);)
-		if (kind.traits.language == TRAITS_OTHER)
+		if (kind.traits.language && kind.traits.language->has_markers)
 			return true;
 	return false;
 }

@@ -17,6 +17,7 @@
 #include "engine/inbox.h"
 #include "engine/leftover.h"
 #include "engine/recording.h"
+#include "runtime/language.h"
 
 /* What a fork of ours may touch between two looks at its memory. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
@@ -38,9 +39,9 @@ static const char *env_value(const char *name)
 static int choose_dir(struct program *t)
 {
 	struct recording_room room;
-	const char *user = env_value("EBTRACE_DIR");
-	if (!user)
-		user = env_value("OCAML_RUNTIME_EVENTS_DIR");
+	const char *user = NULL;
+	for (unsigned i = 0; i < LANGUAGES && !user; i++)
+		user = env_value(languages[i].dir);
 	if (user && snprintf(t->dir, sizeof(t->dir), "%s", user) >= (int)sizeof(t->dir))
 		return -ENAMETOOLONG;
 	if (!t->record)
@@ -78,13 +79,13 @@ static int prepare_rings(struct program *t, bool must)
 
 static void extend_environment(const struct program *t)
 {
-	setenv("EBTRACE_START", "1", 0);
-	setenv("OCAML_RUNTIME_EVENTS_START", "1", 0);
-	/* Empty is unset; OCaml would take it for the root directory. */
-	setenv("EBTRACE_DIR", t->dir, !env_value("EBTRACE_DIR"));
-	setenv("OCAML_RUNTIME_EVENTS_DIR", t->dir, !env_value("OCAML_RUNTIME_EVENTS_DIR"));
-	setenv("EBTRACE_PRESERVE", "1", 0);
-	setenv("OCAML_RUNTIME_EVENTS_PRESERVE", "1", 0);
+	for (unsigned i = 0; i < LANGUAGES; i++) {
+		const struct language *l = &languages[i];
+		setenv(l->start, "1", 0);
+		/* An empty one is replaced: OCaml would use the root directory. */
+		setenv(l->dir, t->dir, !env_value(l->dir));
+		setenv(l->preserve, "1", 0);
+	}
 }
 
 static void run_child(const struct program *t, char **argv, int go, int failed)
@@ -126,7 +127,8 @@ int program_prepare(struct program *t, const struct report *report, bool record,
 			      .failed_fd = -1,
 			      .own = {.fd = -1, .base_fd = -1},
 			      .record = record};
-	t->keep_files = env_value("EBTRACE_PRESERVE") || env_value("OCAML_RUNTIME_EVENTS_PRESERVE");
+	for (unsigned i = 0; i < LANGUAGES; i++)
+		t->keep_files |= env_value(languages[i].preserve) != NULL;
 	inbox_run(); /* the same on both sides of the fork */
 	return prepare_rings(t, must);
 }

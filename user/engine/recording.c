@@ -13,9 +13,10 @@
 #include "proc/elf.h"
 #include "proc/executable.h"
 #include "proc/notes.h"
+#include "runtime/language.h"
 #include "runtime/runtimes.h"
 
-#define LOG_WORDS     16u /* of a ring, both OCaml's and ours, by default */
+#define LOG_WORDS     16u /* of a ring of any language, by default */
 #define LOG_WORDS_MAX 30u
 #define DOMAINS_WANT  128u
 #define DOMAINS_LEAST 16u
@@ -34,11 +35,30 @@ static bool is_set(const char *name)
 	return value && *value;
 }
 
-/* Rings are on without us, and go where the user says: we add that they are to be kept. */
+/* The rings of all languages are on without us, in a directory of the user's: what we would add is
+ * that they are kept. */
 static bool user_records(void)
 {
-	return is_set("OCAML_RUNTIME_EVENTS_START") &&
-	       (is_set("OCAML_RUNTIME_EVENTS_DIR") || is_set("EBTRACE_DIR"));
+	bool all_start = true, has_dir = false;
+	for (unsigned i = 0; i < LANGUAGES; i++) {
+		const struct language *l = &languages[i];
+		all_start &= is_set(l->start) || (l->start_too && is_set(l->start_too));
+		has_dir |= is_set(l->dir);
+	}
+	return all_start && has_dir;
+}
+
+/* Reports that the environment of a program without a ring of its own is not extended. */
+static void report_left_alone(const struct report *r, const char *program)
+{
+	const char *hidden = NULL;
+	for (unsigned i = 0; i < LANGUAGES && !hidden; i++)
+		hidden = languages[i].hidden;
+	report_at(r, LOG_VERBOSE,
+		  "'%s' is no program with rings itself: its environment is left alone, and its "
+		  "children are probed%s%s%s",
+		  program, hidden ? "; " : "", hidden ? hidden : "",
+		  hidden ? " need --mode ring" : "");
 }
 
 bool recording_by_environment(const struct engine_options *o, const struct report *report)
@@ -56,37 +76,17 @@ bool recording_by_environment(const struct engine_options *o, const struct repor
 	if (fd >= 0)
 		close(fd);
 	if (!has)
-		report_at(
-			report, LOG_VERBOSE,
-			"'%s' is no program with rings itself: its environment is left alone, and "
-			"what "
-			"it starts is probed; user events of OCaml 5.2 and later need --mode ring",
-			o->program[0]);
+		report_left_alone(report, o->program[0]);
 	return has;
-}
-
-/* OCAMLRUNPARAM is a list of letters with values: "e=18,s=4k". */
-static unsigned ocaml_log_words(void)
-{
-	const char *p = getenv("OCAMLRUNPARAM");
-	unsigned n = 0;
-	while (p && *p) {
-		if (!strncmp(p, "e=", 2))
-			n = (unsigned)strtoul(p + 2, NULL, 10);
-		p = strchrnul(p, ',');
-		p += *p != 0;
-	}
-	return n;
 }
 
 void recording_room(struct recording_room *ret)
 {
-	const char *ours = getenv("EBTRACE_LOG_WSIZE");
-	unsigned log_words = LOG_WORDS, other = ours ? (unsigned)strtoul(ours, NULL, 10) : 0;
-	if (ocaml_log_words() > log_words)
-		log_words = ocaml_log_words();
-	if (other > log_words)
-		log_words = other;
+	unsigned log_words = LOG_WORDS;
+	for (unsigned i = 0; i < LANGUAGES; i++) {
+		unsigned asked = languages[i].ring_log_words();
+		log_words = asked > log_words ? asked : log_words;
+	}
 	if (log_words > LOG_WORDS_MAX)
 		log_words = LOG_WORDS_MAX;
 	uint64_t ring = UINT64_C(8) << log_words;
@@ -101,12 +101,11 @@ void recording_report_left_off(const struct engine *e)
 	const struct engine_options *o = e->options;
 	struct process_kind kind;
 	for (size_t at = 0; processes_next_kind(&e->session->processes, &at, &kind);) {
-		if (!traits_is(&kind.traits, TRAITS_OCAML, 5, 2))
+		if (!kind.traits.hides_user_events)
 			continue;
 		report_at(&e->report, o->counts ? LOG_VERBOSE : LOG_NORMAL,
-			  "the rings of what '%s' started were left off: user events of %s are not "
-			  "seen; "
-			  "--mode ring switches them on",
+			  "the rings of the children of '%s' were left off: user events of %s are "
+			  "not seen; --mode ring switches them on",
 			  o->program[0], kind.producer);
 		return;
 	}

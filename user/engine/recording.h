@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether the rings of a program that we start are switched on by its environment, and how much room
- * they want. The environment reaches all its children, and OCaml ends a program that cannot make its
- * ring: as root only a program that is itself of OCaml 5 or of our library gets it, as its user and
- * its namespaces are ours. What runs behind another one (runuser, chroot, a shell) may be somebody
- * else or elsewhere; it is probed.
+ * Decides whether the environment of a started program switches its rings on, and how much space the
+ * rings need. Its children inherit the environment, and a runtime may end a program that cannot make
+ * its ring. So as root the environment is extended only for a program that has a ring itself, whose
+ * user and namespaces are ours; the children of any other (runuser, chroot, a shell) may have another
+ * user or other namespaces, and are probed.
  */
 #ifndef ENGINE_RECORDING_H
 #define ENGINE_RECORDING_H
 
 #include "engine/context.h"
 
-/* Of the program in the options. */
+/* Whether to extend the environment of the program in the options. False without a program. */
 bool recording_by_environment(const struct engine_options *o, const struct report *report);
 
 /*
- * OCaml's ring file takes its room as it is written, and a full disk kills the program (SIGBUS).
- * `want`: for as many domains as OCaml allows by default; `least`: for those that a program of this
- * machine is likely to have.
+ * Space for ring files. A sparse one allocates its blocks when it is written, and a full disk kills
+ * the program (SIGBUS). `want_bytes`: for the largest number of domains that a runtime allows by
+ * default; `least_bytes`: for twice the CPUs of this machine.
  */
 struct recording_room {
 	uint64_t want_bytes, least_bytes;
 };
 void recording_room(struct recording_room *ret);
 
-/* At the end of a run whose environment was left alone: reports what that has kept from the user. */
+/* At the end of a run whose environment was left alone: reports the user events that it missed. */
 void recording_report_left_off(const struct engine *e);
 
 #endif

@@ -78,11 +78,11 @@ static int open_executable(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Its program has a runtime whose symbols are all gone. */
-static bool is_stripped(pid_t pid)
+/* The language of a runtime in the program whose symbols are all gone; NULL: there is none. */
+static const struct language *stripped_language(pid_t pid)
 {
 	int fd = open_executable(pid);
-	bool hidden = fd >= 0 && runtimes_is_hidden(fd);
+	const struct language *hidden = fd >= 0 ? runtimes_hidden(fd) : NULL;
 	if (fd >= 0)
 		close(fd);
 	return hidden;
@@ -91,7 +91,7 @@ static bool is_stripped(pid_t pid)
 /* What the executable of a process is, where that is why nothing can be traced in it. */
 static bool report_executable(const struct report *r, pid_t pid)
 {
-	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_REASON_BYTES];
+	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_TEXT_BYTES];
 	int fd = open_executable(pid);
 	if (fd < 0)
 		return false;
@@ -105,40 +105,46 @@ static bool report_executable(const struct report *r, pid_t pid)
 	return foreign || known;
 }
 
+/* A process whose runtime is recognised, but neither its ring nor its functions can be read. */
+static void report_off(const struct report *r, pid_t pid, enum ebt_release release, bool privileged)
+{
+	const char *name = ring_release_name(release), *start = language_of(release)->start;
+	if (privileged)
+		report_error(r,
+			     "process %d is %s, its ring is off, and its functions cannot be "
+			     "probed; start it with %s=1, or with: ebtrace -- PROGRAM",
+			     pid, name, start);
+	else
+		report_error(r,
+			     "process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or "
+			     "start it with %s=1, or with: ebtrace -- PROGRAM",
+			     pid, name, pid, start);
+}
+
 void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid, bool privileged)
 {
-	const char *restart = "start it with OCAML_RUNTIME_EVENTS_START=1, or with: ebtrace -- "
-			      "PROGRAM";
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
-	enum ebt_release release = files.release;
-	if (release && !privileged)
-		report_error(
-			r, "process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or %s",
-			pid, ring_release_name(release), pid, restart);
-	else if (release)
-		report_error(
-			r,
-			"process %d is %s, its ring is off, and its functions cannot be probed; "
-			"%s",
-			pid, ring_release_name(release), restart);
+	const struct language *stripped = NULL;
+	if (files.release)
+		report_off(r, pid, files.release, privileged);
 	else if (files.markers && !privileged)
 		report_error(r,
 			     "process %d links libebtrace-probes, and its ring is off; try: sudo "
 			     "ebtrace -p %d, or start it with EBTRACE_START=1, or with: ebtrace -- "
 			     "PROGRAM",
 			     pid, pid);
-	else if (is_stripped(pid))
+	else if ((stripped = stripped_language(pid)))
 		report_error(
 			r,
-			"process %d is an OCaml 5 program whose symbols have all been stripped: "
-			"its functions cannot be found; %s, or link it without -s",
-			pid, restart);
+			"process %d is %s whose symbols have all been stripped: its functions "
+			"cannot be found; start it with %s=1, or with: ebtrace -- PROGRAM, or link "
+			"it without -s",
+			pid, stripped->program, stripped->start);
 	else if (!report_executable(r, pid))
 		report_error(
 			r,
 			"process %d has nothing to trace: no ring file, and no markers that could "
-			"be used; start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
-			"libebtrace-probes; --wait waits until it, or a child of it, has something",
-			pid);
+			"be used; %s; --wait waits until it, or a child of it, has something",
+			pid, language_advice);
 }

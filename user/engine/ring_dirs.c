@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "proc/process.h"
+#include "runtime/language.h"
 
 /* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
 static int open_dir_of(pid_t pid, const struct ringfile *ring)
@@ -48,10 +49,9 @@ static bool lies_in(const char *ring, const char *dir)
 
 bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir)
 {
-	static const char *const names[] = {"EBTRACE_DIR", "OCAML_RUNTIME_EVENTS_DIR"};
 	char value[PATH_MAX];
-	for (unsigned i = 0; i < 2; i++) {
-		ssize_t n = process_getenv(pid, names[i], value, sizeof(value));
+	for (unsigned i = 0; i < LANGUAGES; i++) {
+		ssize_t n = process_getenv(pid, languages[i].dir, value, sizeof(value));
 		if (n < 0 && n != -ENOENT && n != -ESRCH)
 			return false;
 		if (n > 0 && strcmp(value, dir) && lies_in(ring, value))

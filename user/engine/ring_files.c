@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "codec/ring_ids.h"
-#include "engine/guess.h"
+#include "engine/faults.h"
 #include "engine/inbox.h"
 #include "engine/known_rings.h"
 #include "engine/ring_dirs.h"
@@ -157,7 +157,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	}
 	report_at(&r->engine->report, LOG_VERBOSE, "reading the ring '%s' of process %d", name,
 		  pid);
-	guess_report_assumed(&r->engine->report, c, name);
+	faults_report_assumed(&r->engine->report, c, name);
 	r->opened++;
 	follow_usage_soon(r->follow);
 	if (!p && processes_of_ended(&r->engine->session->processes, (uint32_t)pid, &process)) {
@@ -172,7 +172,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
 }
 
-/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */
+/* Files of OCaml are named by the pid alone: each runtime of a process opens, and clears, the same. */
 static void report_mixed(const struct ring_files *r, struct followed *p,
 			 const struct ringfile *found, int n)
 {
@@ -183,7 +183,7 @@ static void report_mixed(const struct ring_files *r, struct followed *p,
 					a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 			if (p->told_mixed)
 				report_at(&r->engine->report, LOG_NORMAL,
-					  "process %d: several OCaml runtimes in it write to one "
+					  "process %d: several runtimes in it write to one "
 					  "ring file, '%s': each that starts clears it, and their "
 					  "events are mixed up",
 					  p->pid, found[i].path);

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "runtime/ebtrace_probes.h"
 
 #include <stddef.h>
@@ -18,7 +18,7 @@ static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
 static const char *const libraries[] = {"libebtrace-probes.", NULL};
 
 const struct runtime runtime_ebtrace_probes = {
-	.name = "ebtrace-probes",
+	.language = &languages[LANGUAGE_EBTRACE_PROBES],
 	.libraries = libraries,
 	.recognise = recognise,
 };

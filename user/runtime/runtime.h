@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A language runtime: how it is recognised in the files that a process maps, and what is to be known
+ * A language runtime: how it is recognised in the files that a process maps, and what must be known
  * of such a file before it can be traced. One file of this folder is one runtime, and a row of the
- * table `runtimes`. What its events mean stands in events.def, which all share.
+ * table `runtimes`; its constants are a row of `languages` (language.h).
  */
 #ifndef RUNTIME_RUNTIME_H
 #define RUNTIME_RUNTIME_H
@@ -11,11 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/language.h"
 #include "runtime/ocaml_probes.h"
 
 struct elf;
 
-/* What the runtimes have found of themselves in one file. */
+/* What the runtimes found of themselves in one file. */
 struct runtime_file {
 	uint32_t markers;	  /* ebtrace-probes: markers of provider ebtrace */
 	enum ebt_release release; /* ocaml: of an OCaml 5 runtime; AUTO: none */
@@ -23,19 +24,22 @@ struct runtime_file {
 	struct ocaml_runtime ocaml;
 };
 
-#define RUNTIME_REASON_BYTES 128
+#define RUNTIME_TEXT_BYTES 128
 
 struct runtime {
-	const char *name;
-	const char *const
-		*libraries; /* beginnings of names of shared ones that hold it; then NULL */
-	/* Fills its part of *ret, which is zeroed. `elf` is the same file, NULL: it is none. */
+	const struct language *language;
+	/* Prefixes of the names of shared libraries that contain it, then NULL. */
+	const char *const *libraries;
+	/* Fills its part of *ret, which is zeroed. elf: the same file; NULL: it is no ELF file. */
 	void (*recognise)(int fd, struct elf *elf, struct runtime_file *ret);
-	/* It is there, but recognise() cannot see it. May be NULL. */
+	/* True if the file contains it although recognise() cannot find it. May be NULL. */
 	bool (*is_hidden)(int fd);
-	/* Why a program of the language has nothing to trace: the rest of a sentence that begins with
-	 * the program, in ret_reason (RUNTIME_REASON_BYTES). False: it is none. May be NULL. */
-	bool (*explain)(int fd, char *ret_reason);
+	/* The next two complete a sentence whose subject is the file, in ret_text
+	 * (RUNTIME_TEXT_BYTES); false: they have nothing to report. Both may be NULL. */
+	/* Why a program of the language cannot be traced. */
+	bool (*explain)(int fd, char *ret_text);
+	/* What a file is that is no ELF file, yet runs in an interpreter that can be traced. */
+	bool (*describe)(int fd, char *ret_text);
 };
 
 #define RUNTIMES 2

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 #include "runtime/runtimes.h"
 
 #include <stddef.h>
@@ -27,12 +27,12 @@ enum ebt_release runtimes_release(int fd)
 	return file.release;
 }
 
-bool runtimes_is_hidden(int fd)
+const struct language *runtimes_hidden(int fd)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		if (runtimes[i]->is_hidden && runtimes[i]->is_hidden(fd))
-			return true;
-	return false;
+			return runtimes[i]->language;
+	return NULL;
 }
 
 static bool needs_library(struct elf *elf, const struct runtime *r)
@@ -54,13 +54,21 @@ bool runtimes_may_have_ring(int fd)
 	for (unsigned i = 0; i < RUNTIMES && !has; i++)
 		has = needs_library(elf, runtimes[i]);
 	elf_close(elf);
-	return has || runtimes_is_hidden(fd);
+	return has || runtimes_hidden(fd);
 }
 
-bool runtimes_explain(int fd, char *ret_reason)
+bool runtimes_explain(int fd, char *ret_text)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++)
-		if (runtimes[i]->explain && runtimes[i]->explain(fd, ret_reason))
+		if (runtimes[i]->explain && runtimes[i]->explain(fd, ret_text))
+			return true;
+	return false;
+}
+
+bool runtimes_describe(int fd, char *ret_text)
+{
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->describe && runtimes[i]->describe(fd, ret_text))
 			return true;
 	return false;
 }

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What all runtimes together say of a file. The descriptors stay open. */
+/* What all runtimes together find in a file. The descriptors stay open. */
 #ifndef RUNTIME_RUNTIMES_H
 #define RUNTIME_RUNTIMES_H
 
 #include "runtime/runtime.h"
 
-/* Asks all. `elf` is the same file, NULL: it is none. */
+/* Calls recognise() of all. elf: the same file; NULL: it is no ELF file. */
 void runtimes_recognise(int fd, struct elf *elf, struct runtime_file *ret);
-/* The release of OCaml 5 in an ELF file; AUTO: none. */
+/* The release of the OCaml 5 runtime in an ELF file; AUTO: none. */
 enum ebt_release runtimes_release(int fd);
-/* True if a runtime is there that recognise() cannot see. */
-bool runtimes_is_hidden(int fd);
-/* True if a program may have a ring of one of them: in its own file or in a library of the runtime's. */
+/* The language of a runtime that the file contains and recognise() cannot find; NULL: none. */
+const struct language *runtimes_hidden(int fd);
+/* True if a program may have a ring: its own file contains a runtime, or needs a library of one. */
 bool runtimes_may_have_ring(int fd);
-/* Why nothing can be traced in a program, as struct runtime says it. False: nobody knows. */
-bool runtimes_explain(int fd, char *ret_reason);
+/* explain() and describe() of struct runtime, of the first that has something to report. */
+bool runtimes_explain(int fd, char *ret_text);
+bool runtimes_describe(int fd, char *ret_text);
 
 #endif

@@ -68,7 +68,9 @@ void stat_model_know(const struct stat_model *m, struct stat_process *p)
 {
 	if (!p->about)
 		p->about = processes_announced(&m->session->processes, p->process);
-	p->is_ocaml = p->about && p->about->traits.language == TRAITS_OCAML;
+	const struct traits_language *language = p->about ? p->about->traits.language : NULL;
+	p->heap_is_by_domain = language && language->heap_is_by_domain;
+	p->minor_is_shared = language && language->minor_is_shared;
 }
 
 /*
@@ -224,7 +226,7 @@ static void on_heap(struct stat_lane *l, uint64_t *ret_last, uint64_t words)
 	*ret_last = words;
 	p->heap_sum += heap_of(l) - l->heap_counted;
 	l->heap_counted = heap_of(l);
-	uint64_t sum = p->is_ocaml ? p->heap_sum : l->heap_counted;
+	uint64_t sum = p->heap_is_by_domain ? p->heap_sum : l->heap_counted;
 	p->heap = (struct stat_words){true, sum};
 	p->heap_max.seen = true;
 	if (sum > p->heap_max.words)

@@ -160,7 +160,7 @@ struct stat_process {
 	struct stat_process *next_changed;
 	struct stat_counted counted;
 	const struct process *about;
-	bool is_ocaml;
+	bool heap_is_by_domain, minor_is_shared; /* as of struct traits_language */
 	bool recording;
 	uint64_t begin_ns, last_ns;
 	bool begun;				   /* within the run: it was seen, or told, when */

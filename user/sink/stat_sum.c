@@ -120,7 +120,7 @@ uint64_t stat_minors(const struct stat_process *p)
 	if (p->minors)
 		return p->minors;
 	uint64_t minors = p->phases[STAT_PHASE_minor_global_roots].begun;
-	if (!minors && !p->is_ocaml)
+	if (!minors && !p->minor_is_shared)
 		return p->phases[STAT_PHASE_minor].begun;
 	return p->lane_minors > minors ? p->lane_minors : minors;
 }

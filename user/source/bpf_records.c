@@ -132,8 +132,10 @@ static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum 
 	struct process *p = processes_announce(&s->session->processes, target->process);
 	struct traits traits = release_traits(release);
 	/* What has a ring of another producer besides is of that. */
-	if (*p->producer)
+	if (*p->producer) {
 		traits.language = p->traits.language;
+		traits.hides_user_events = p->traits.hides_user_events;
+	}
 	p->traits = traits;
 	if (!*p->producer)
 		snprintf(p->producer, sizeof(p->producer), "%s", ring_release_name(release));

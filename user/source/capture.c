@@ -160,10 +160,9 @@ static int restore_name(struct capture_source *s, const struct capture_name *n)
 /* Files in which the release of the runtime is absent name it in the producer's text alone. */
 static struct traits traits_of(const struct capture_process *c)
 {
-	static const char ocaml[] = "ocaml ";
 	enum ebt_release release = c->own_release ? c->own_release : c->release;
-	if (!release && !strncmp(c->producer, ocaml, sizeof(ocaml) - 1))
-		release = ring_release_from_version_string(c->producer + sizeof(ocaml) - 1);
+	if (!release)
+		release = ring_release_from_producer(c->producer);
 	if (!release && *c->producer)
 		release = EBT_RELEASE_EBTRACE;
 	return release_traits(release);

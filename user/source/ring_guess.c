@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/guess.h"
+#include "source/ring_guess.h"
 
 #include <stdint.h>
 #include <unistd.h>
 
-#include "codec/ring_ids.h"
-
-#define MAX_EVENTS 50000 /* that are looked at */
+#define MAX_EVENTS 50000 /* that are read */
 #define MAX_DEPTH  16
 #define DOMAINS	   64
 
 /*
- * In every release a minor collection takes in the remembered set and the local roots. The numbers of
- * the three, as they stand in the file:
+ * In every release a minor collection contains the phases of the remembered set and of the local
+ * roots. The raw numbers of the three in both numberings:
  */
 static const struct {
 	uint32_t minor, remembered_set, local_roots;
@@ -27,7 +25,7 @@ struct evidence {
 	uint64_t old, recent;
 };
 
-static int take(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx)
+static int note_nesting(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx)
 {
 	struct evidence *e = ctx;
 	struct nesting *n = &e->domain[ev->domain % DOMAINS];
@@ -51,28 +49,17 @@ static int take(const struct ebt_event *ev, const void *payload, size_t bytes, v
 	return 0;
 }
 
-enum ebt_release guess_release(int fd, const char *name)
+enum ebt_release ring_guess_release(int fd, const char *name)
 {
 	struct ebt_cursor *c;
 	struct evidence e = {0};
 	fd = dup(fd);
-	/* As 5.5, whose numbers are the canonical ones: what comes is what stands in the file. */
+	/* As 5.5, whose numbers are canonical: each event then has the number that is in the file. */
 	if (fd < 0 || ebt_cursor_open_fd(fd, name, EBT_RELEASE_OCAML_5_5, &c, NULL))
 		return EBT_RELEASE_AUTO;
-	ebt_cursor_poll(c, take, &e, MAX_EVENTS);
+	ebt_cursor_poll(c, note_nesting, &e, MAX_EVENTS);
 	ebt_cursor_close(c);
 	if (!e.old == !e.recent)
 		return EBT_RELEASE_AUTO;
 	return e.old ? EBT_RELEASE_OCAML_5_2 : EBT_RELEASE_OCAML_5_5;
-}
-
-void guess_report_assumed(const struct report *r, struct ebt_cursor *c, const char *name)
-{
-	struct ebt_cursor_info info;
-	ebt_cursor_info(c, &info);
-	if (info.release_assumed)
-		report_at(r, LOG_NORMAL,
-			  "'%s' does not tell which OCaml wrote it; taken as %s; --ocaml-version "
-			  "says otherwise",
-			  name, ring_release_name(info.release));
 }
