@@ -164,7 +164,7 @@ static void test_starved(pid_t pid)
 int main(void)
 {
 	struct rlimit few = {64, 64};
-	if (processes_init(&registry) || setrlimit(RLIMIT_NOFILE, &few))
+	if (processes_init(&registry, NULL) || setrlimit(RLIMIT_NOFILE, &few))
 		return 1;
 	pid_t pid = start();
 	ok(pid > 0, "there is a process with something to probe");

@@ -134,7 +134,7 @@ static void test_path(const char *path)
 int main(void)
 {
 	uint32_t we;
-	if (processes_init(&registry) || processes_of(&registry, (uint32_t)getpid(), &we))
+	if (processes_init(&registry, NULL) || processes_of(&registry, (uint32_t)getpid(), &we))
 		return 1;
 	struct inspect_budget budget;
 	struct runtime_file file;

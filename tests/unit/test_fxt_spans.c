@@ -68,7 +68,7 @@ static struct run *start(void)
 	struct run *r = calloc(1, sizeof(*r));
 	struct tracks_visitor v = {on_begin, on_end, on_forget, r};
 	uint32_t process;
-	if (!r || processes_init(&r->processes) || processes_of(&r->processes, 1, &process) ||
+	if (!r || processes_init(&r->processes, NULL) || processes_of(&r->processes, 1, &process) ||
 	    tracks_new(&r->processes, &v, &r->tracks))
 		abort();
 	fxt_spans_init(&r->spans, record, r);

@@ -266,7 +266,8 @@ static void test_order_of_pids(void)
 {
 	static struct processes ps;
 	uint32_t high, low, again;
-	if (processes_init(&ps) || processes_of(&ps, 1000, &high) || processes_of(&ps, 999, &low))
+	if (processes_init(&ps, NULL) || processes_of(&ps, 1000, &high) ||
+	    processes_of(&ps, 999, &low))
 		abort();
 	processes_end(&ps, high);
 	if (processes_begin(&ps, 1000, NULL, &again))

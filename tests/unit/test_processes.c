@@ -21,7 +21,7 @@ static void test_incarnations(void)
 	struct processes ps;
 	uint32_t same;
 	struct process_start one = at(10), two = at(20);
-	if (processes_init(&ps))
+	if (processes_init(&ps, NULL))
 		abort();
 	is(begin(&ps, 0, NULL), PROCESS_UNKNOWN, "pid 0 is no known process");
 	is(processes_pid(&ps, PROCESS_UNKNOWN), 0, "which has an entry, with pid 0");
@@ -53,7 +53,7 @@ static void test_incarnations(void)
 static void test_announced(void)
 {
 	struct processes ps;
-	if (processes_init(&ps))
+	if (processes_init(&ps, NULL))
 		abort();
 	uint32_t a = begin(&ps, 5, NULL), b = begin(&ps, 3, NULL);
 	ok(!processes_next(&ps, NULL) && !processes_announced(&ps, a),
@@ -72,7 +72,8 @@ static void test_announced(void)
 static void test_names(void)
 {
 	struct processes ps;
-	if (processes_init(&ps))
+	struct strings *strings;
+	if (strings_new(&strings) || processes_init(&ps, strings))
 		abort();
 	uint32_t a = begin(&ps, 1, NULL), b = begin(&ps, 2, NULL);
 	processes_set_user_name(&ps, a, 7, "one");
@@ -80,12 +81,16 @@ static void test_names(void)
 	is_str(processes_user_name(&ps, a, 7), "one", "a user event's name belongs to its process");
 	is_str(processes_user_name(&ps, b, 7), "two", "another process has its own");
 	ok(!processes_user_name(&ps, a, 8), "an unknown one has none");
-	uint64_t renames = ps.renames;
+	uint32_t string = processes_user_string(&ps, a, 7);
 	processes_set_user_name(&ps, a, 7, "one");
-	is(ps.renames, renames, "the same name again is no change");
+	is(processes_user_string(&ps, a, 7), string, "the same name again is the same string");
+	processes_set_user_name(&ps, b, 8, "one");
+	is(processes_user_string(&ps, b, 8), string, "and so it is in another process");
+	is(strings_count(strings), 2, "one copy of a name is kept");
 	processes_set_user_name(&ps, a, 7, "new");
 	is_str(processes_user_name(&ps, a, 7), "new", "a new name replaces the old one");
-	ok(ps.renames > renames, "which is counted");
+	processes_set_user_name(&ps, b, 8, "new");
+	is(strings_count(strings), 2, "which is dropped with its last process");
 	processes_end(&ps, a);
 	ok(!processes_user_name(&ps, begin(&ps, 1, NULL), 7),
 	   "the next process with the pid has no names yet");
@@ -98,12 +103,14 @@ static void test_names(void)
 	   "which is the canonical one where nothing else is known");
 	is(processes_raw_phase(&ps, b, EBT_UNKNOWN_ID | 60), 60, "an unknown one is as it came");
 	processes_done(&ps);
+	is(strings_count(strings), 0, "names end with their processes");
+	strings_free(strings);
 }
 
 static void test_gone(void)
 {
 	struct processes ps;
-	if (processes_init(&ps))
+	if (processes_init(&ps, NULL))
 		abort();
 	uint32_t head = begin(&ps, 1, NULL), a = begin(&ps, 2, NULL), b = begin(&ps, 3, NULL);
 	processes_announce(&ps, head);
@@ -170,7 +177,7 @@ static void test_chain(void)
 	for (unsigned order = 0; order < 6; order++) {
 		struct processes ps;
 		uint32_t p[3];
-		if (processes_init(&ps))
+		if (processes_init(&ps, NULL))
 			abort();
 		processes_announce(&ps, begin(&ps, 1, NULL));
 		for (unsigned i = 0; i < 3; i++) {
@@ -215,7 +222,7 @@ static bool model_round(unsigned seed)
 	static struct life lives[3000];
 	struct processes ps;
 	uint32_t count = 1, index;
-	bool good = !processes_init(&ps);
+	bool good = !processes_init(&ps, NULL);
 	srand(seed);
 	for (int step = 0; good && step < 2000; step++) {
 		uint32_t pid = 1 + (uint32_t)rand() % 40;

@@ -36,8 +36,8 @@ static struct tracks *start(void)
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
 	struct tracks *t;
 	uint32_t process;
-	if (processes_init(&processes) || processes_of(&processes, 7, &process) || process != 1 ||
-	    tracks_new(&processes, &v, &t))
+	if (processes_init(&processes, NULL) || processes_of(&processes, 7, &process) ||
+	    process != 1 || tracks_new(&processes, &v, &t))
 		abort();
 	return t;
 }

@@ -164,3 +164,16 @@ char *buf_format_long(char *p, uint64_t v)
 		return put_eight(put_first(p, high), low);
 	return put_eight(put_eight(put_first(p, high / E8), high % E8), low);
 }
+
+char *buf_format_near(char *p, uint64_t v, struct buf_high *h)
+{
+	uint64_t high = v / E8;
+	if (!high)
+		return buf_format_u64(p, v);
+	if (h->high != high) {
+		h->high = high;
+		h->len = (size_t)(buf_format_u64(h->text, high) - h->text);
+	}
+	memcpy(p, h->text, 16);
+	return put_eight(p + h->len, v % E8);
+}

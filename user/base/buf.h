@@ -74,6 +74,17 @@ static inline char *buf_format_i64(char *p, int64_t v)
 	return buf_format_u64(p + (v < 0), v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
+/* The digits of a number but for its last eight, for numbers of which most share them. Zeroed at
+ * first. */
+struct buf_high {
+	uint64_t high;
+	size_t len; /* 0: not known */
+	char text[24];
+};
+
+/* As buf_format_u64(), for which there must be 24 bytes of room; keeps the high digits in *h. */
+char *buf_format_near(char *p, uint64_t v, struct buf_high *h);
+
 static inline void buf_put_u64(struct buf *b, uint64_t v)
 {
 	char *p = buf_room(b);

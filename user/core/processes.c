@@ -44,9 +44,9 @@ static struct process *add(struct processes *ps, uint32_t pid)
 	return p;
 }
 
-int processes_init(struct processes *ps)
+int processes_init(struct processes *ps, struct strings *strings)
 {
-	*ps = (struct processes){0};
+	*ps = (struct processes){.strings = strings};
 	ps->lanes = calloc(1, sizeof(*ps->lanes));
 	if (ps->lanes && add(ps, 0))
 		return 0;
@@ -54,11 +54,14 @@ int processes_init(struct processes *ps)
 	return -ENOMEM;
 }
 
-static void free_process(struct process *p)
+static void free_process(const struct processes *ps, struct process *p)
 {
 	if (!p)
 		return;
-	ptrmap_free(&p->user_names);
+	size_t at = 0;
+	for (const struct map_slot *name; (name = map_next(&p->user_names, &at));)
+		strings_drop(ps->strings, (uint32_t)name->value);
+	map_done(&p->user_names);
 	map_done(&p->thread_lanes);
 	free(p->lane);
 	free(p);
@@ -67,7 +70,7 @@ static void free_process(struct process *p)
 void processes_done(struct processes *ps)
 {
 	for (uint32_t i = 0; i < ps->count; i++)
-		free_process(ps->entry[i]);
+		free_process(ps, ps->entry[i]);
 	free(ps->entry);
 	free(ps->pid);
 	free(ps->spare);
@@ -283,7 +286,7 @@ void processes_release(struct processes *ps, uint32_t index)
 	ps->entry[index] = NULL;
 	ps->pid[index] = 0;
 	ps->spare[ps->spares++] = index;
-	free_process(p);
+	free_process(ps, p);
 }
 
 struct process *processes_announce(struct processes *ps, uint32_t index)
@@ -320,22 +323,27 @@ bool processes_next_kind(const struct processes *ps, size_t *at, struct process_
 
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name)
 {
-	char *old = ptrmap_get(&ps->entry[index]->user_names, id);
-	if (old && !strcmp(old, name))
-		return 0;
-	char *copy = strdup(name);
-	if (!copy || ptrmap_set(&ps->entry[index]->user_names, id, copy)) {
-		free(copy);
+	uint32_t string = strings_put(ps->strings, name, strlen(name));
+	uint64_t *kept = string ? map_put(&ps->entry[index]->user_names, id) : NULL;
+	if (!kept) {
+		strings_drop(ps->strings, string);
 		return -ENOMEM;
 	}
-	free(old);
-	ps->renames++;
+	strings_drop(ps->strings, (uint32_t)*kept);
+	*kept = string;
 	return 0;
+}
+
+uint32_t processes_user_string(const struct processes *ps, uint32_t index, uint32_t id)
+{
+	const uint64_t *string = map_get(&ps->entry[index]->user_names, id);
+	return string ? (uint32_t)*string : 0;
 }
 
 const char *processes_user_name(const struct processes *ps, uint32_t index, uint32_t id)
 {
-	return ptrmap_get(&ps->entry[index]->user_names, id);
+	uint32_t string = processes_user_string(ps, index, id);
+	return string ? strings_text(ps->strings, string) : NULL;
 }
 
 uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_t id)

@@ -29,8 +29,9 @@
 #ifndef CORE_PROCESSES_H
 #define CORE_PROCESSES_H
 
-#include "base/ptrmap.h"
+#include "base/map.h"
 #include "core/process_lanes.h"
+#include "core/strings.h"
 #include "core/timebase.h"
 #include "core/traits.h"
 
@@ -79,8 +80,8 @@ struct process {
 	uint32_t lanes;
 	struct map thread_lanes; /* tid → lane, of threads outside of any domain; private */
 	uint32_t first_lane;	 /* private */
+	struct map user_names;	 /* id → string; private */
 	bool queued;		 /* among those that are gone; private */
-	PTRMAP(char) user_names; /* by id; private */
 	struct process *prev_announced, *next_announced; /* private */
 };
 
@@ -97,8 +98,8 @@ struct processes {
 	uint32_t count, cap;
 	struct map by_pid; /* pid → index of the newest incarnation */
 	struct process *first_announced, *last_announced;
-	uint64_t renames; /* changes of names of user events */
-	uint32_t *spare;  /* indices to be used again */
+	struct strings *strings; /* of the names of user events */
+	uint32_t *spare;	 /* indices to be used again */
 	uint32_t spares;
 	uint32_t *gone; /* a queue: gone[gone_first ..) */
 	uint32_t gone_first, gone_count, gone_cap;
@@ -108,7 +109,9 @@ struct processes {
 	uint32_t kinds;
 };
 
-int processes_init(struct processes *ps); /* 0 or -ENOMEM */
+/* The strings, which must outlive the registry, hold the names of user events; NULL: none is ever
+ * set. 0 or -ENOMEM. */
+int processes_init(struct processes *ps, struct strings *strings);
 void processes_done(struct processes *ps);
 
 /* The entry of an index that this registry gave out; NULL: it was released. */
@@ -204,10 +207,12 @@ const struct process *processes_next(const struct processes *ps, const struct pr
  * more. One kind may come more than once. */
 bool processes_next_kind(const struct processes *ps, size_t *at, struct process_kind *ret);
 
-/* Sets the name of a user event of the process; the name is copied. 0 or -ENOMEM. */
+/* Sets the name of a user event of the process; the name is interned. 0 or -ENOMEM. */
 int processes_set_user_name(struct processes *ps, uint32_t index, uint32_t id, const char *name);
-const char *processes_user_name(const struct processes *ps, uint32_t index,
-				uint32_t id); /* or NULL */
+/* The name as an interned string, held by the registry until it changes; 0: not known. */
+uint32_t processes_user_string(const struct processes *ps, uint32_t index, uint32_t id);
+/* Its text, or NULL. */
+const char *processes_user_name(const struct processes *ps, uint32_t index, uint32_t id);
 /* The number that the process itself uses for a canonical phase id. */
 uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_t id);
 

@@ -38,7 +38,7 @@ int session_new(struct session **ret)
 	if (!err)
 		err = stacks_new(s->frames, &s->stacks);
 	if (!err)
-		err = processes_init(&s->processes);
+		err = processes_init(&s->processes, s->strings);
 	if (err) {
 		session_free(s);
 		return err;

@@ -2,6 +2,7 @@
 #include "sink/ndjson.h"
 
 #include "base/json.h"
+#include "base/ptrarray.h"
 #include "core/loss.h"
 #include "core/names.h"
 #include "sink/json_args.h"
@@ -13,30 +14,38 @@
 /* No line is longer, but for payloads that no ring can hold. */
 #define NDJSON_LINE_BYTES (32 * 1024)
 
-#define COMMON_PARTS 1024
-
-/*
- * What the lines of one kind, id and process have in common: between ts and the number of the domain,
- * up to the value, where there is one, and behind it. Copied whole, in sizes that the compiler knows.
- */
-struct common {
-	uint64_t renames; /* of the registry when it was made: a name may be another since */
-	uint32_t process, id;
-	uint16_t kind; /* 0: free */
-	bool has_user_name;
-	uint8_t value; /* enum value */
-	uint8_t middle_len, rest_len,
-		tail_len; /* rest_len 0: lines of this kind or name have none */
-	char middle[34], rest[80], tail[20];
-};
+#define COMMON_PARTS 1024 /* kept at a time */
 
 enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE };
+
+/*
+ * The text that the lines of one kind and id share: between ts and the number of the domain, up to the
+ * value, where there is one, or to the pid. Copied whole, in sizes that the compiler knows.
+ */
+struct common {
+	const uint16_t *raw_phase; /* of the process's runtime, whose numbers the phases have */
+	uint32_t id;
+	uint32_t name; /* of a user event, held; else 0 */
+	uint16_t kind; /* 0: free */
+	uint8_t value; /* enum value */
+	uint8_t middle_len,
+		rest_len; /* rest_len 0: lines of this kind or name have no such parts */
+	char middle[34], rest[80];
+};
+
+/* The numbers of a lane, as text. Copied whole. */
+struct ndjson_lane {
+	uint8_t domain_len, pid_len;
+	char domain[14], pid[20];
+};
 
 struct ndjson {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct common *common; /* COMMON_PARTS, direct-mapped */
+	struct common *common;		    /* COMMON_PARTS, direct-mapped */
+	PTRARRAY(struct ndjson_lane) lanes; /* that have a domain */
+	struct buf_high time;
 	struct json json;
 	bool has_header;
 };
@@ -174,36 +183,30 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 	put_id_and_name(&part, ev);
 	if (a->name)
 		json_key(&part.json, a->name);
-	size_t rest = text->len;
-	part.json.comma = true;
-	if (ev->process)
-		json_key_u64(&part.json, "pid", processes_pid(&n->session->processes, ev->process));
-	size_t tail = text->len;
-	if (text->err || middle > sizeof(c->middle) || rest - middle > sizeof(c->rest) ||
-	    tail - rest > sizeof(c->tail))
+	size_t rest = text->len - middle;
+	if (text->err || middle > sizeof(c->middle) || rest > sizeof(c->rest))
 		return;
 	memcpy(c->middle, text->data, middle);
-	memcpy(c->rest, text->data + middle, rest - middle);
-	memcpy(c->tail, text->data + rest, tail - rest);
+	memcpy(c->rest, text->data + middle, rest);
 	c->value = !a->name ? NO_VALUE : a->type == KINDS_TYPE_u64 ? UNSIGNED_VALUE : SIGNED_VALUE;
 	c->middle_len = (uint8_t)middle;
-	c->rest_len = (uint8_t)(rest - middle);
-	c->tail_len = (uint8_t)(tail - rest);
+	c->rest_len = (uint8_t)rest;
 }
 
 static const struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 {
-	struct common *c = &n->common[(ev->id * 4 + ev->kind + ev->process * 31) % COMMON_PARTS];
-	if (c->kind == ev->kind && c->id == ev->id && c->process == ev->process &&
-	    (!c->has_user_name || c->renames == n->session->processes.renames))
+	const struct processes *ps = &n->session->processes;
+	const struct kind *kind = kinds_get(ev->kind);
+	bool is_user = kind->label == KINDS_LABEL_user;
+	uint32_t name = is_user ? processes_user_string(ps, ev->process, ev->id) : 0;
+	const uint16_t *raw_phase = processes_at(ps, ev->process)->traits.raw_phase;
+	struct common *c = &n->common[(ev->id * 4 + ev->kind + name * 31) % COMMON_PARTS];
+	if (c->kind == ev->kind && c->id == ev->id && c->name == name && c->raw_phase == raw_phase)
 		return c;
 	struct buf text;
-	const struct kind *kind = kinds_get(ev->kind);
-	*c = (struct common){.renames = n->session->processes.renames,
-			     .process = ev->process,
-			     .id = ev->id,
-			     .kind = ev->kind,
-			     .has_user_name = kind->label == KINDS_LABEL_user};
+	strings_drop(n->session->strings, c->name);
+	strings_hold(n->session->strings, name);
+	*c = (struct common){.raw_phase = raw_phase, .id = ev->id, .name = name, .kind = ev->kind};
 	if (has_common_parts(kind) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
 		make_parts(n, ev, &text, c);
 		buf_done(&text);
@@ -211,18 +214,40 @@ static const struct common *common_parts(struct ndjson *n, const struct ebt_even
 	return c;
 }
 
-static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c)
+/* NULL: -ENOMEM. */
+static const struct ndjson_lane *lane_of(struct ndjson *n, const struct ebt_event *ev)
+{
+	const struct processes *ps = &n->session->processes;
+	uint32_t number = processes_lane(ps, ev->process, ev->domain);
+	struct ndjson_lane *lane = ptrarray_get(&n->lanes, number);
+	bool is_new;
+	if (lane || !number)
+		return lane;
+	lane = ptrarray_make(&n->lanes, number, &is_new);
+	if (!lane)
+		return NULL;
+	char text[48];
+	lane->domain_len = (uint8_t)(buf_format_u64(text, ev->domain) - text);
+	memcpy(lane->domain, text, lane->domain_len);
+	char *end = JSON_FORMAT_KEY_U64(text, "pid", processes_pid(ps, ev->process));
+	lane->pid_len = ev->process ? (uint8_t)(end - text) : 0;
+	memcpy(lane->pid, text, lane->pid_len);
+	return lane;
+}
+
+static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c,
+			    const struct ndjson_lane *lane)
 {
 	char *p = JSON_FORMAT_RAW(buf_room(&n->buf), "{\"ts\":");
-	p = buf_format_u64(p, ev->ts);
+	p = buf_format_near(p, ev->ts, &n->time);
 	p = json_format_part(p, c->middle, sizeof(c->middle), c->middle_len);
-	p = buf_format_u64(p, ev->domain);
+	p = json_format_part(p, lane->domain, sizeof(lane->domain), lane->domain_len);
 	p = json_format_part(p, c->rest, sizeof(c->rest), c->rest_len);
 	if (c->value == UNSIGNED_VALUE)
 		p = buf_format_u64(p, ev->arg[0]);
 	else if (c->value == SIGNED_VALUE)
 		p = buf_format_i64(p, ev->sarg[0]);
-	p = json_format_part(p, c->tail, sizeof(c->tail), c->tail_len);
+	p = json_format_part(p, lane->pid, sizeof(lane->pid), lane->pid_len);
 	if (ev->tid)
 		p = JSON_FORMAT_KEY_U64(p, "tid", ev->tid);
 	if (ev->cpu != EBT_NO_CPU)
@@ -255,26 +280,35 @@ static void put_line(struct ndjson *n, const struct ebt_event *ev)
 	close_line(n);
 }
 
+static int one_event(struct ndjson *n, const struct ebt_event *ev)
+{
+	/* What is written holds whole lines, so that an interruption leaves no half of one. */
+	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
+		buf_flush(&n->buf);
+	if (ev->domain == EBT_NO_DOMAIN || ev->stack || ev->flags & EBT_F_LATE) {
+		put_line(n, ev);
+		return 0;
+	}
+	const struct common *c = common_parts(n, ev);
+	const struct ndjson_lane *lane = lane_of(n, ev);
+	if (!lane)
+		return -ENOMEM;
+	if (c->rest_len)
+		put_common_line(n, ev, c, lane);
+	else
+		put_line(n, ev);
+	return 0;
+}
+
 static int ndjson_events(struct sink *k, const struct ebt_event *ev, size_t count)
 {
 	struct ndjson *n = (struct ndjson *)k;
+	int err = 0;
 	if (!n->has_header)
 		put_header(n);
-	for (const struct ebt_event *end = ev + count; ev < end; ev++) {
-		/* What is written holds whole lines, so that an interruption leaves no half of one. */
-		if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
-			buf_flush(&n->buf);
-		/* The program that follows may number its phases in another way. */
-		if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-			memset(n->common, 0, COMMON_PARTS * sizeof(*n->common));
-		const struct common *c = common_parts(n, ev);
-		bool more = ev->stack || ev->flags & EBT_F_LATE;
-		if (c->rest_len && ev->domain != EBT_NO_DOMAIN && !more)
-			put_common_line(n, ev, c);
-		else
-			put_line(n, ev);
-	}
-	return n->buf.err;
+	for (size_t i = 0; i < count && !err; i++)
+		err = one_event(n, &ev[i]);
+	return err ? err : n->buf.err;
 }
 
 static int ndjson_flush(struct sink *k)
@@ -302,6 +336,9 @@ static int ndjson_end(struct sink *k)
 static void ndjson_free(struct sink *k)
 {
 	struct ndjson *n = (struct ndjson *)k;
+	for (unsigned i = 0; i < COMMON_PARTS; i++)
+		strings_drop(n->session->strings, n->common[i].name);
+	ptrarray_free(&n->lanes);
 	buf_done(&n->buf);
 	free(n->common);
 	free(n);
@@ -310,9 +347,9 @@ static void ndjson_free(struct sink *k)
 static int ndjson_forget(struct sink *k, uint32_t process)
 {
 	struct ndjson *n = (struct ndjson *)k;
-	for (unsigned i = 0; i < COMMON_PARTS; i++)
-		if (n->common[i].process == process)
-			n->common[i].kind = 0;
+	const struct processes *ps = &n->session->processes;
+	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l))
+		free(ptrarray_take(&n->lanes, l));
 	return 0;
 }
 
