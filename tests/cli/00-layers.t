@@ -40,7 +40,7 @@ one 'argp' argp user/cmd/opts.c
 one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
 check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
 check "only cmd/ ends the program or writes to stdout; processes that we fork to hold links, and to become a program, end themselves" \
-  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,sink,engine}/*.c |
+  "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,model,sink,engine}/*.c |
     grep -vE '^user/(source/link_keeper.c:[0-9]*:	_exit\(0\);|engine/program.c:[0-9]*:	+_exit\(12[67]\);)')"
 check "engine/ reports, and shows nothing itself" \
   "$(grep -nE '\b(fprintf|fputs|fputc|dprintf|vfprintf)\(|\bstd(out|err)\b|log_at\(LOG_(QUIET|NORMAL|VERBOSE)' user/engine/*.c)"

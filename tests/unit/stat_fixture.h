@@ -3,7 +3,7 @@
 #ifndef TESTS_STAT_FIXTURE_H
 #define TESTS_STAT_FIXTURE_H
 
-#include "sink/stat_model.h"
+#include "model/stat.h"
 #include "tests/unit/processes_fixture.h"
 
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static inline void stat_run_begin(struct stat_run *r, uint64_t begin_us)
 
 static inline void stat_run_push(struct stat_run *r, const struct ebt_event *ev)
 {
-	if (stat_model_push(&r->model, ev))
+	if (stat_model_events(&r->model, ev, 1))
 		abort();
 }
 

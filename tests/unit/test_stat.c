@@ -15,10 +15,10 @@
 #include "tests/tap.h"
 #include "tests/unit/stat_fixture.h"
 
-#define MINOR STAT_PHASE_minor
-#define ROOTS STAT_PHASE_minor_local_roots
-#define LEAD  STAT_PHASE_stw_leader
-#define WAIT  STAT_PHASE_domain_condition_wait
+#define MINOR PHASE_minor
+#define ROOTS PHASE_minor_local_roots
+#define LEAD  PHASE_stw_leader
+#define WAIT  PHASE_domain_condition_wait
 
 enum { START, STOP, PAUSE, RESUME, SPAWN = 6, TERMINATE = 7 };
 
@@ -58,15 +58,17 @@ static struct ebt_event event_of(const struct step *s)
 static void describe(const struct stat_model *m, char *text)
 {
 	*text = 0;
-	for (const struct stat_process *p = m->processes; p; p = p->next) {
-		const struct stat_pauses *ps = &p->pauses;
-		text += sprintf(text, "%s%u/%u cut %u/%u/%u%s un %u", p == m->processes ? "" : "; ",
-				(unsigned)ps->whole.count, (unsigned)(ps->whole.sum / US),
-				(unsigned)ps->cut[0], (unsigned)ps->cut[1], (unsigned)ps->cut[2],
-				ps->cut[3] ? " late" : "", (unsigned)p->unmatched);
+	for (const struct stat_process *p = m->processes.first; p; p = p->next) {
+		const struct stat_pauses *ps = &p->numbers.pauses;
+		text += sprintf(text, "%s%u/%u cut %u/%u/%u%s un %u",
+				p == m->processes.first ? "" : "; ", (unsigned)ps->whole.count,
+				(unsigned)(ps->whole.sum / US), (unsigned)ps->cut[0],
+				(unsigned)ps->cut[1], (unsigned)ps->cut[2],
+				ps->cut[3] ? " late" : "", (unsigned)p->numbers.unmatched);
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
 			text += sprintf(text, " %s%u:%u-%u-%u", l->is_thread ? "t" : "d", l->number,
-					(unsigned)(l->elapsed_ns / US), (unsigned)(l->gc_ns / US),
+					(unsigned)(l->elapsed_ns / US),
+					(unsigned)(l->pauses.gc_ns / US),
 					(unsigned)(l->uncovered_ns / US));
 	}
 }
@@ -74,10 +76,10 @@ static void describe(const struct stat_model *m, char *text)
 /* No run of events makes more garbage collection than time. */
 static bool is_sane(const struct stat_model *m)
 {
-	for (const struct stat_process *p = m->processes; p; p = p->next)
+	for (const struct stat_process *p = m->processes.first; p; p = p->next)
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
-			if (l->gc_ns > l->elapsed_ns || l->uncovered_ns > l->elapsed_ns ||
-			    l->live || l->elapsed_ns > p->wall_ns)
+			if (l->pauses.gc_ns > l->elapsed_ns || l->uncovered_ns > l->elapsed_ns ||
+			    l->state == STAT_LANE_LIVE || l->elapsed_ns > p->wall_ns)
 				return false;
 	return true;
 }
@@ -255,22 +257,22 @@ static const struct step busy_run[] = {
 	L(100, 0, START),
 	L(101, 1, SPAWN),
 	B(110, 0, MINOR),
-	B(111, 0, STAT_PHASE_minor_global_roots),
-	E(112, 0, STAT_PHASE_minor_global_roots),
+	B(111, 0, PHASE_minor_global_roots),
+	E(112, 0, PHASE_minor_global_roots),
 	B(113, 1, MINOR),
 	E(114, 1, MINOR),
 	E(115, 0, MINOR),
 	/* one cycle of two domains, then one of one */
-	B(120, 0, STAT_PHASE_major_gc_stw),
-	B(121, 1, STAT_PHASE_major_gc_stw),
-	E(122, 0, STAT_PHASE_major_gc_stw),
-	E(123, 1, STAT_PHASE_major_gc_stw),
-	B(124, 0, STAT_PHASE_major_gc_stw),
-	E(125, 0, STAT_PHASE_major_gc_stw),
-	B(130, 0, STAT_PHASE_explicit_gc_full_major),
-	B(131, 0, STAT_PHASE_explicit_gc_full_major),
-	E(135, 0, STAT_PHASE_explicit_gc_full_major),
-	E(140, 0, STAT_PHASE_explicit_gc_full_major),
+	B(120, 0, PHASE_major_gc_stw),
+	B(121, 1, PHASE_major_gc_stw),
+	E(122, 0, PHASE_major_gc_stw),
+	E(123, 1, PHASE_major_gc_stw),
+	B(124, 0, PHASE_major_gc_stw),
+	E(125, 0, PHASE_major_gc_stw),
+	B(130, 0, PHASE_explicit_gc_full_major),
+	B(131, 0, PHASE_explicit_gc_full_major),
+	E(135, 0, PHASE_explicit_gc_full_major),
+	E(140, 0, PHASE_explicit_gc_full_major),
 	{150, EBT_COUNTER, 0, 5, 800, 0},
 	{150, EBT_COUNTER, 1, 5, 80, 0},
 	{150, EBT_COUNTER, 0, 4, 160, 0},
@@ -284,7 +286,7 @@ static const struct step busy_run[] = {
 static void test_counts(void)
 {
 	struct stat_run run;
-	struct stat_process total;
+	struct stat_numbers total;
 	memset(&total, 0, sizeof(total));
 	stat_run_begin(&run, 0);
 	processes_announce(&run.session->processes, 1)->traits.language =
@@ -294,27 +296,27 @@ static void test_counts(void)
 		stat_run_push(&run, &ev);
 	}
 	stat_run_end(&run, 0);
-	const struct stat_process *p = run.model.processes;
-	if (stat_model_add(&total, p))
+	const struct stat_numbers *n = &run.model.processes.first->numbers;
+	if (stat_model_total(&run.model, &total))
 		abort();
-	const struct stat_phase *full = &p->phases[STAT_PHASE_explicit_gc_full_major];
-	is(stat_minors(p), 1, "a minor collection of two domains is one");
-	is(stat_majors(p), 2, "so is the end of a major cycle");
-	is(stat_forced_majors(p), 2, "each forced collection counts");
+	const struct stat_phase *full = &n->phases[PHASE_explicit_gc_full_major];
+	is(stat_numbers_minors(n), 1, "a minor collection of two domains is one");
+	is(stat_numbers_majors(n), 2, "so is the end of a major cycle");
+	is(stat_numbers_forced_majors(n), 2, "each forced collection counts");
 	is(full->total_ns, 10 * US, "a phase inside itself takes its time once");
 	is(full->self_ns, 10 * US, "of which all is its own");
 	is(full->count, 2, "and counts twice");
 	is(full->max_ns, 10 * US, "its longest is the outer one");
-	is(stat_minor_words(p).words, 110, "bytes are told as words");
-	is(stat_promoted_words(p).words, 20, "promoted ones, too");
-	is(p->major_words.seen, 0, "what no counter tells is not known");
-	is(p->heap.words, 700, "the heap at the end is that of the domains that are left");
-	is(p->heap_max.words, 1500, "at most it was that of both");
-	ok(stat_minors(&total) == 1 && stat_majors(&total) == 2 &&
-		   stat_minor_words(&total).words == 110 && total.gc_ns == p->gc_ns &&
-		   total.pauses.whole.count == p->pauses.whole.count,
+	is(stat_numbers_minor_words(n).words, 110, "bytes are told as words");
+	is(stat_numbers_promoted_words(n).words, 20, "promoted ones, too");
+	is(n->major_words.seen, 0, "what no counter tells is not known");
+	is(n->heap.words, 700, "the heap at the end is that of the domains that are left");
+	is(n->heap_max.words, 1500, "at most it was that of both");
+	ok(stat_numbers_minors(&total) == 1 && stat_numbers_majors(&total) == 2 &&
+		   stat_numbers_minor_words(&total).words == 110 && total.gc_ns == n->gc_ns &&
+		   total.pauses.whole.count == n->pauses.whole.count,
 	   "a total of one process is that process");
-	histogram_done(&total.pauses.whole);
+	stat_numbers_done(&total);
 	stat_run_done(&run);
 }
 
@@ -345,8 +347,8 @@ static void test_random(void)
 		}
 		stat_run_end(&run, begin_us ? us : 0);
 		insane += !is_sane(&run.model);
-		for (const struct stat_process *p = run.model.processes; p; p = p->next)
-			insane += p->gc_ns > p->elapsed_ns || p->majors_open;
+		for (const struct stat_process *p = run.model.processes.first; p; p = p->next)
+			insane += p->numbers.gc_ns > p->numbers.elapsed_ns || p->majors_open;
 		stat_run_done(&run);
 	}
 	is(insane, 0, "no stream of events makes more than 100 %");
@@ -394,7 +396,7 @@ static void test_line_of_a_pause(void)
 	for (unsigned i = 0; i < 8; i++) {
 		struct ebt_event ev = {.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
 				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
-				       .id = STAT_PHASE_minor,
+				       .id = PHASE_minor,
 				       .pid = 1};
 		if (sink_events(k, &ev, 1))
 			abort();

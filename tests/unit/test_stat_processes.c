@@ -9,7 +9,7 @@
 #include "tests/unit/stat_fixture.h"
 
 #define NONE  EBT_NO_DOMAIN
-#define MINOR STAT_PHASE_minor
+#define MINOR PHASE_minor
 
 struct step {
 	uint64_t us;
@@ -49,11 +49,12 @@ static void check(const char *name, const struct step *s, const char *want)
 		stat_run_push(&run, &ev);
 	}
 	stat_run_end(&run, 9000);
-	for (const struct stat_process *p = run.model.processes; p; p = p->next)
+	for (const struct stat_process *p = run.model.processes.first; p; p = p->next)
 		at += sprintf(at, "%s%u: %u %u-%u-%u %u", at == got ? "" : "; ", (unsigned)p->pid,
-			      (unsigned)(p->wall_ns / US), (unsigned)(p->elapsed_ns / US),
-			      (unsigned)(p->gc_ns / US), (unsigned)(p->uncovered_ns / US),
-			      (unsigned)(p->lost.unwatched_ns / US));
+			      (unsigned)(p->wall_ns / US), (unsigned)(p->numbers.elapsed_ns / US),
+			      (unsigned)(p->numbers.gc_ns / US),
+			      (unsigned)(p->numbers.uncovered_ns / US),
+			      (unsigned)(p->numbers.lost.unwatched_ns / US));
 	is_str(got, want, name);
 	stat_run_done(&run);
 }
@@ -160,7 +161,7 @@ static void test_kept(void)
 	if (session_new(&session) || enter_processes(session, 2) || stat_model_init(&m, session))
 		abort();
 	struct ebt_event ev = {.ts = 5, .kind = EBT_COUNTER, .process = 1, .pos = EBT_NO_POS};
-	if (stat_model_push(&m, &ev))
+	if (stat_model_events(&m, &ev, 1))
 		abort();
 	processes_end(&session->processes, 1);
 	processes_end(&session->processes, 2);

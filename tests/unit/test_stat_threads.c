@@ -8,9 +8,9 @@
 #include "tests/tap.h"
 #include "tests/unit/stat_fixture.h"
 
-#define FULL  STAT_PHASE_explicit_gc_full_major
-#define MAJOR STAT_PHASE_major
-#define MINOR STAT_PHASE_minor
+#define FULL  PHASE_explicit_gc_full_major
+#define MAJOR PHASE_major
+#define MINOR PHASE_minor
 
 struct step {
 	uint64_t us;
@@ -38,12 +38,12 @@ static void check(const char *name, const struct step *s, const char *want)
 		stat_run_push(&run, &ev);
 	}
 	stat_run_end(&run, 3000);
-	const struct stat_process *p = run.model.processes;
-	const struct stat_pauses *ps = &p->pauses;
+	const struct stat_process *p = run.model.processes.first;
+	const struct stat_pauses *ps = &p->numbers.pauses;
 	snprintf(got, sizeof(got), "%u/%u cut %u/%u/%u gc %u", (unsigned)ps->whole.count,
 		 (unsigned)(ps->whole.sum / US), (unsigned)ps->cut[STAT_CUT_START],
 		 (unsigned)ps->cut[STAT_CUT_LOSS], (unsigned)ps->cut[STAT_CUT_END],
-		 (unsigned)(p->gc_ns / US));
+		 (unsigned)(p->numbers.gc_ns / US));
 	is_str(got, want, name);
 	stat_run_done(&run);
 }
@@ -71,9 +71,9 @@ static void test_many(void)
 {
 	struct step s[64] = {{0}};
 	unsigned n = 0;
-	for (uint32_t tid = 1; tid <= STAT_WAITING + 3; tid++)
+	for (uint32_t tid = 1; tid <= PAUSES_WAITING + 3; tid++)
 		s[n++] = (struct step){2000 + 10 * tid, tid, B, FULL};
-	for (uint32_t tid = STAT_WAITING + 3; tid; tid--)
+	for (uint32_t tid = PAUSES_WAITING + 3; tid; tid--)
 		s[n++] = (struct step){2400 - 10 * tid, tid, E, FULL};
 	/* The first 8 count nothing while they wait; the rest are one. */
 	check("more threads than are remembered are as one", s, "9/220 cut 0/0/0 gc 220");

@@ -4,19 +4,15 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "sink/stat_lines.h"
-#include "sink/stat_report.h"
+#include "model/stat.h"
+#include "sink/stat_json.h"
+#include "sink/stat_text.h"
 
 #define STAT_BUFFER_BYTES 65536
 /* A stretch without events that is longer than so many intervals is one line. */
 #define STAT_QUIET_LINES 100
 /* Lines between two headings. */
 #define STAT_HEADING 20
-
-const uint32_t stat_percentiles[STAT_PERCENTILES] = {
-	250000, 500000, 600000, 700000, 750000, 800000, 850000, 900000, 950000,
-	960000, 970000, 980000, 990000, 999000, 999900, 999990, 999999, 1000000,
-};
 
 /* What has been counted up to the end of a line. */
 struct marks {
@@ -48,7 +44,7 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 	const struct totals *totals = &k->session->totals;
 	struct marks *was = &k->marks;
 	struct marks now = {
-		.of = stat_lines_marks(&k->model, end_ns),
+		.of = stat_model_marks(&k->model, end_ns),
 		.lost_events = totals->lost_events,
 		.lost_words = totals->lost_words,
 		.lost_uncounted = totals->lost_uncounted - totals->unwatched,
@@ -61,8 +57,8 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		.begin_ns = begin_ns - k->begin_ns,
 		.end_ns = end_ns - k->begin_ns,
 		.pauses = &k->pauses,
-		.gc_percent = stat_percent(gained(now.of.gc_ns, was->of.gc_ns),
-					   gained(now.of.elapsed_ns, was->of.elapsed_ns)),
+		.gc_percent = stat_numbers_percent(gained(now.of.gc_ns, was->of.gc_ns),
+						   gained(now.of.elapsed_ns, was->of.elapsed_ns)),
 		.minors = gained(now.of.minors, was->of.minors),
 		.majors = gained(now.of.majors, was->of.majors),
 		.words_per_s = now.of.has_words
@@ -102,11 +98,13 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 {
 	struct stat *k = (struct stat *)base;
+	if (!k->opt.interval_ns)
+		return stat_model_events(&k->model, ev, n);
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		if (k->opt.interval_ns && ev[i].ts >= k->line_ns)
+		if (ev[i].ts >= k->line_ns)
 			put_lines(k, ev[i].ts);
-		err = stat_model_push(&k->model, &ev[i]);
+		err = stat_model_events(&k->model, &ev[i], 1);
 	}
 	return err;
 }
@@ -130,20 +128,16 @@ static bool stat_ready(struct sink *base)
 	return buf_ready(&((struct stat *)base)->buf);
 }
 
-static int stat_end(struct sink *base)
+static int put_report(struct stat *k)
 {
-	struct stat *k = (struct stat *)base;
 	const struct session *s = k->session;
-	struct stat_process *total = k->cancelled ? NULL : calloc(1, sizeof(*total));
-	if (k->cancelled)
-		return 0;
+	struct stat_numbers *total = calloc(1, sizeof(*total));
+	struct stat_sections sections = {0};
 	if (!total)
 		return -ENOMEM;
-	k->model.interval = NULL;
 	int err = stat_model_end(&k->model);
-	for (const struct stat_process *p = k->model.processes; p && !err; p = p->next)
-		err = stat_model_add(total, p);
-	struct stat_sections sections = {0};
+	if (!err)
+		err = stat_model_total(&k->model, total);
 	if (!err && !k->opt.json)
 		err = stat_sections_make(&k->model, k->opt.by, k->opt.top, &sections);
 	struct stat_report r = {
@@ -152,15 +146,24 @@ static int stat_end(struct sink *base)
 		.sections = &sections,
 		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
 	};
-	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.now_ns;
+	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.stream.now_ns;
 	r.wall_ns = end > r.begin_ns ? end - r.begin_ns : 0;
 	if (!err && k->opt.json)
 		stat_json_report(&k->buf, &r);
 	else if (!err)
 		stat_text_report(&k->buf, &r);
 	stat_sections_done(&sections);
-	histogram_done(&total->pauses.whole);
+	stat_numbers_done(total);
 	free(total);
+	return err;
+}
+
+static int stat_end(struct sink *base)
+{
+	struct stat *k = (struct stat *)base;
+	if (k->cancelled)
+		return 0;
+	int err = put_report(k);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
 }
@@ -206,7 +209,7 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 	k->session = s;
 	k->opt = *o;
 	if (o->interval_ns)
-		k->model.interval = &k->pauses;
+		stat_model_count_intervals(&k->model, &k->pauses);
 	*ret = &k->base;
 	return 0;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sink/stat_report.h"
-
-#include <stdio.h>
+#include "sink/stat_json.h"
 
 #include "base/json.h"
+#include "sink/stat_percentiles.h"
 
 #define STAT_SCHEMA 1
 
@@ -11,7 +10,7 @@ static void put_coverage(struct json *j, uint64_t uncovered_ns, uint64_t elapsed
 {
 	if (elapsed_ns)
 		json_key_double(j, "coverage_percent",
-				100 - stat_percent(uncovered_ns, elapsed_ns));
+				100 - stat_numbers_percent(uncovered_ns, elapsed_ns));
 	else
 		json_key_null(j, "coverage_percent");
 }
@@ -25,11 +24,6 @@ static void put_loss(struct json *j, const struct stat_loss *l)
 	json_key_u64(j, "history_words", l->history_words);
 	json_key_u64(j, "unwatched_ns", l->unwatched_ns);
 	json_close(j, '}');
-}
-
-void stat_percentile_name(unsigned i, char ret[STAT_PERCENTILE_BYTES])
-{
-	snprintf(ret, STAT_PERCENTILE_BYTES, "%g", stat_percentiles[i] / 1e4);
 }
 
 static void put_pauses(struct json *j, const struct stat_pauses *p)
@@ -64,37 +58,38 @@ static void put_pauses(struct json *j, const struct stat_pauses *p)
 	json_close(j, '}');
 }
 
-static void put_work(struct json *j, const struct stat_process *p)
+static void put_work(struct json *j, const struct stat_numbers *n)
 {
-	const struct stat_phase *ph = p->phases;
+	const struct stat_phase *ph = n->phases;
 	json_key_open(j, "collections", '{');
-	json_key_u64(j, "minor", stat_minors(p));
-	json_key_u64(j, "major", stat_majors(p));
-	json_key_u64(j, "forced_minor", ph[STAT_PHASE_explicit_gc_minor].begun);
-	json_key_u64(j, "forced_major", stat_forced_majors(p));
-	json_key_u64(j, "compactions", p->compactions);
-	json_key_u64(j, "compactions_requested", ph[STAT_PHASE_explicit_gc_compact].begun);
+	json_key_u64(j, "minor", stat_numbers_minors(n));
+	json_key_u64(j, "major", stat_numbers_majors(n));
+	json_key_u64(j, "forced_minor", ph[PHASE_explicit_gc_minor].begun);
+	json_key_u64(j, "forced_major", stat_numbers_forced_majors(n));
+	json_key_u64(j, "compactions", n->compactions);
+	json_key_u64(j, "compactions_requested", ph[PHASE_explicit_gc_compact].begun);
 	json_close(j, '}');
-	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
+	struct stat_words minor = stat_numbers_minor_words(n),
+			  promoted = stat_numbers_promoted_words(n);
 	json_key_open(j, "words", '{');
 	json_key_known(j, "minor_allocated", minor.seen, minor.words);
-	json_key_known(j, "major_allocated", p->major_words.seen, p->major_words.words);
+	json_key_known(j, "major_allocated", n->major_words.seen, n->major_words.words);
 	json_key_known(j, "promoted", promoted.seen, promoted.words);
-	json_key_known(j, "heap_last", p->heap.seen, p->heap.words);
-	json_key_known(j, "heap_max", p->heap_max.seen, p->heap_max.words);
+	json_key_known(j, "heap_last", n->heap.seen, n->heap.words);
+	json_key_known(j, "heap_max", n->heap_max.seen, n->heap_max.words);
 	json_close(j, '}');
 }
 
-static void put_phases(struct json *j, const struct stat_process *p)
+static void put_phases(struct json *j, const struct stat_numbers *n)
 {
 	json_key_open(j, "phases", '[');
-	for (uint32_t i = 0; i <= STAT_PHASES; i++) {
-		const struct stat_phase *ph = &p->phases[i];
+	for (uint32_t i = 0; i <= PHASES; i++) {
+		const struct stat_phase *ph = &n->phases[i];
 		if (!ph->count && !ph->cut)
 			continue;
 		json_open(j, '{');
-		json_key_str(j, "name", stat_phase_name(i));
-		json_key_bool(j, "stops", kinds_phase_stops(i));
+		json_key_str(j, "name", phases_name(i));
+		json_key_bool(j, "stops", phases_stop(i));
 		json_key_u64(j, "count", ph->count);
 		json_key_u64(j, "cut", ph->cut);
 		json_key_u64(j, "total_ns", ph->total_ns);
@@ -105,24 +100,24 @@ static void put_phases(struct json *j, const struct stat_process *p)
 	json_close(j, ']');
 }
 
-static void put_section(struct json *j, const struct stat_process *p, uint64_t wall_ns)
+static void put_section(struct json *j, const struct stat_numbers *n, uint64_t wall_ns)
 {
-	const struct process_usage *u = &p->usage;
+	const struct process_usage *u = &n->usage;
 	json_key_u64(j, "wall_ns", wall_ns);
 	json_key_known(j, "cpu_user_ns", u->known, u->user_ns);
 	json_key_known(j, "cpu_system_ns", u->known, u->system_ns);
 	json_key_known(j, "peak_rss_bytes", u->has_peak_rss, u->peak_rss_bytes);
-	json_key_u64(j, "elapsed_ns", p->elapsed_ns);
-	json_key_u64(j, "gc_ns", p->gc_ns);
-	json_key_double(j, "gc_percent", stat_percent(p->gc_ns, p->elapsed_ns));
-	put_coverage(j, p->uncovered_ns, p->elapsed_ns);
-	put_loss(j, &p->lost);
-	put_pauses(j, &p->pauses);
-	put_work(j, p);
-	put_phases(j, p);
-	json_key_u64(j, "unmatched_ends", p->unmatched);
-	json_key_u64(j, "late", p->late);
-	json_key_u64(j, "damaged", p->damaged);
+	json_key_u64(j, "elapsed_ns", n->elapsed_ns);
+	json_key_u64(j, "gc_ns", n->gc_ns);
+	json_key_double(j, "gc_percent", stat_numbers_percent(n->gc_ns, n->elapsed_ns));
+	put_coverage(j, n->uncovered_ns, n->elapsed_ns);
+	put_loss(j, &n->lost);
+	put_pauses(j, &n->pauses);
+	put_work(j, n);
+	put_phases(j, n);
+	json_key_u64(j, "unmatched_ends", n->unmatched);
+	json_key_u64(j, "late", n->late);
+	json_key_u64(j, "damaged", n->damaged);
 }
 
 static void put_lane(struct json *j, const struct stat_lane *l)
@@ -131,9 +126,9 @@ static void put_lane(struct json *j, const struct stat_lane *l)
 	json_key_known(j, "domain", !l->is_thread, l->number);
 	json_key_known(j, "tid", l->is_thread, l->number);
 	json_key_u64(j, "elapsed_ns", l->elapsed_ns);
-	json_key_u64(j, "gc_ns", l->gc_ns);
-	json_key_double(j, "gc_percent", stat_percent(l->gc_ns, l->elapsed_ns));
-	json_key_u64(j, "pauses", l->pauses);
+	json_key_u64(j, "gc_ns", l->pauses.gc_ns);
+	json_key_double(j, "gc_percent", stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns));
+	json_key_u64(j, "pauses", l->pauses.count);
 	put_coverage(j, l->uncovered_ns, l->elapsed_ns);
 	put_loss(j, &l->lost);
 	json_close(j, '}');
@@ -147,7 +142,7 @@ static void put_process(struct json *j, const struct stat_process *p)
 	json_key_u64(j, "pid", p->pid);
 	json_key_str(j, "comm", about->comm);
 	json_key_str(j, "producer", about->producer);
-	put_section(j, p, p->wall_ns);
+	put_section(j, &p->numbers, p->wall_ns);
 	json_key_open(j, "domains", '[');
 	for (const struct stat_lane *l = p->lanes; l; l = l->next)
 		put_lane(j, l);
@@ -158,7 +153,7 @@ static void put_process(struct json *j, const struct stat_process *p)
 void stat_json_report(struct buf *b, const struct stat_report *r)
 {
 	struct json j = {.out = b};
-	const struct session *s = r->model->session;
+	const struct session *s = r->model->stream.session;
 	json_open(&j, '{');
 	json_key_str(&j, "kind", "stat");
 	json_key_u64(&j, "schema", STAT_SCHEMA);
@@ -170,7 +165,7 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 	put_section(&j, r->total, r->wall_ns);
 	json_close(&j, '}');
 	json_key_open(&j, "processes", '[');
-	for (const struct stat_process *p = r->model->processes; p; p = p->next)
+	for (const struct stat_process *p = r->model->processes.first; p; p = p->next)
 		put_process(&j, p);
 	json_close(&j, ']');
 	json_close(&j, '}');

@@ -2,8 +2,7 @@
 #include "sink/stat.h"
 
 #include "base/json.h"
-#include "sink/stat_report.h"
-#include <stdio.h>
+#include "sink/stat_percentiles.h"
 
 #define COUNT	   "{\"type\":\"integer\",\"minimum\":0}"
 #define KNOWN	   "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The sections of the report of stat.h: one a process, or one a program, which is all processes of one
- * name, added up. Private to sink/stat*.c.
- */
+/* The sections of the text of stat: one a process, or one a program, the ones with most GC time. */
 #ifndef SINK_STAT_SECTIONS_H
 #define SINK_STAT_SECTIONS_H
 
-#include "sink/stat.h"
-#include "sink/stat_model.h"
+#include "model/stat.h"
+#include "model/stat_programs.h"
+
+/* By default processes, or programs if there are more than STAT_MANY processes. */
+enum stat_by { STAT_BY_DEFAULT, STAT_BY_PROGRAM, STAT_BY_PROCESS };
+#define STAT_MANY 8
 
 struct stat_section {
-	const struct stat_process *numbers;
-	const char *comm;   /* of a program; NULL: it is of one process */
-	uint32_t processes; /* that are in it */
-	uint64_t wall_ns;   /* from the begin of the first to the end of the last */
+	const struct stat_numbers *numbers;
+	const struct stat_process *process; /* NULL: it is of a program */
+	const struct stat_program *program; /* NULL: it is of a process */
+	uint64_t wall_ns;
 };
 
 struct stat_sections {
 	struct stat_section *section;
 	uint32_t count;
 	uint32_t shown; /* the first ones; the others have less GC time */
-	struct stat_process *sums;
+	bool programs;
+	struct stat_programs sums;
 };
 
-/* Of a model that has ended. More than STAT_MANY processes are put together unless `by` says
- * otherwise; `top`: 0 for all. 0 or -ENOMEM; done() works after either. */
-#define STAT_MANY 8
+/* Of a model that has ended. top: 0 for all. 0 or -ENOMEM; done() works after either. */
 int stat_sections_make(const struct stat_model *m, enum stat_by by, uint32_t top,
 		       struct stat_sections *ret);
 void stat_sections_done(struct stat_sections *s);

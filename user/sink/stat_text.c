@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "sink/stat_report.h"
+#include "sink/stat_text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "sink/stat_percentiles.h"
 
 static __attribute__((format(printf, 2, 3))) void put(struct buf *b, const char *fmt, ...)
 {
@@ -97,9 +98,9 @@ static void put_row(struct buf *b, const char *name, const char *value, const ch
 	buf_puts(b, "\n");
 }
 
-static void put_times(struct buf *b, const struct stat_process *p, uint64_t wall_ns)
+static void put_times(struct buf *b, const struct stat_numbers *n, uint64_t wall_ns)
 {
-	const struct process_usage *u = &p->usage;
+	const struct process_usage *u = &n->usage;
 	char more[96] = "";
 	put_row(b, "wall time", show_ns((double)wall_ns).text, "");
 	if (u->known) {
@@ -110,8 +111,9 @@ static void put_times(struct buf *b, const struct stat_process *p, uint64_t wall
 		put_row(b, "CPU time", "n/a", "");
 	}
 	snprintf(more, sizeof(more), "%.2f %% of the domains' %s",
-		 stat_percent(p->gc_ns, p->elapsed_ns), show_ns((double)p->elapsed_ns).text);
-	put_row(b, "GC time", show_ns((double)p->gc_ns).text, more);
+		 stat_numbers_percent(n->gc_ns, n->elapsed_ns),
+		 show_ns((double)n->elapsed_ns).text);
+	put_row(b, "GC time", show_ns((double)n->gc_ns).text, more);
 	struct shown rss = {"n/a"};
 	if (u->has_peak_rss)
 		snprintf(rss.text, sizeof(rss.text), "%.1f MiB",
@@ -136,16 +138,16 @@ static struct shown_loss show_loss(uint64_t events, uint64_t uncounted, uint64_t
 	return s;
 }
 
-static void put_coverage(struct buf *b, const struct stat_process *p)
+static void put_coverage(struct buf *b, const struct stat_numbers *n)
 {
 	static const char indent[] = "                                     ";
-	const struct stat_loss *l = &p->lost;
+	const struct stat_loss *l = &n->lost;
 	char covered[24] = "n/a", more[160] = "nothing lost";
 	uint64_t history_uncounted = l->history_uncounted - l->unwatched;
 	bool history = l->history_events || l->history_words || history_uncounted;
-	if (p->elapsed_ns)
+	if (n->elapsed_ns)
 		snprintf(covered, sizeof(covered), "%.4f %%",
-			 100 - stat_percent(p->uncovered_ns, p->elapsed_ns));
+			 100 - stat_numbers_percent(n->uncovered_ns, n->elapsed_ns));
 	if (l->events || l->words || l->uncounted)
 		snprintf(more, sizeof(more), "lost: %s",
 			 show_loss(l->events, l->uncounted, l->words).text);
@@ -166,15 +168,15 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 	buf_puts(b,
 		 "\n  domain           elapsed         GC time    GC %      pauses   coverage\n");
 	for (const struct stat_lane *l = p->lanes; l; l = l->next) {
-		one_for_all |= !l->is_thread && !l->tid && l->pauses;
+		one_for_all |= !l->is_thread && !l->pauses.tid && l->pauses.count;
 		char name[16], covered[16] = "n/a";
 		snprintf(name, sizeof(name), l->is_thread ? "t%u" : "%u", l->number);
 		if (l->elapsed_ns)
 			snprintf(covered, sizeof(covered), "%.2f %%",
-				 100 - stat_percent(l->uncovered_ns, l->elapsed_ns));
+				 100 - stat_numbers_percent(l->uncovered_ns, l->elapsed_ns));
 		put(b, "  %6s  %16s%16s  %6.2f  %10" PRIu64 "  %9s\n", name,
-		    show_ns((double)l->elapsed_ns).text, show_ns((double)l->gc_ns).text,
-		    stat_percent(l->gc_ns, l->elapsed_ns), l->pauses, covered);
+		    show_ns((double)l->elapsed_ns).text, show_ns((double)l->pauses.gc_ns).text,
+		    stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns), l->pauses.count, covered);
 	}
 	if (one_for_all)
 		buf_puts(b, "  (threads of a domain are not told apart: a pause may hold the time "
@@ -206,78 +208,80 @@ static void put_pauses(struct buf *b, const struct stat_pauses *p)
 		    show_ns((double)histogram_at(h, stat_percentiles[i])).text);
 }
 
-static void put_work(struct buf *b, const struct stat_process *p)
+static void put_work(struct buf *b, const struct stat_numbers *n)
 {
-	const struct stat_phase *ph = p->phases;
+	const struct stat_phase *ph = n->phases;
 	put(b,
 	    "\n  collections        %" PRIu64 " minor, %" PRIu64 " major; forced %" PRIu64
 	    " minor, %" PRIu64 " major\n",
-	    stat_minors(p), stat_majors(p), ph[STAT_PHASE_explicit_gc_minor].begun,
-	    stat_forced_majors(p));
-	put(b, "  compactions        %" PRIu64 ", asked for %" PRIu64 "\n", p->compactions,
-	    ph[STAT_PHASE_explicit_gc_compact].begun);
-	struct stat_words minor = stat_minor_words(p), promoted = stat_promoted_words(p);
+	    stat_numbers_minors(n), stat_numbers_majors(n), ph[PHASE_explicit_gc_minor].begun,
+	    stat_numbers_forced_majors(n));
+	put(b, "  compactions        %" PRIu64 ", asked for %" PRIu64 "\n", n->compactions,
+	    ph[PHASE_explicit_gc_compact].begun);
+	struct stat_words minor = stat_numbers_minor_words(n),
+			  promoted = stat_numbers_promoted_words(n);
 	/* What is promoted is allocated there: the runtime did not tell all. */
-	bool too_few = p->major_words.seen && promoted.words > p->major_words.words;
+	bool too_few = n->major_words.seen && promoted.words > n->major_words.words;
 	put(b, "  words allocated    %s in the minor heap, %s%s in the major heap\n",
 	    show_words(&minor).text, too_few ? "at least " : "",
-	    show_words(too_few ? &promoted : &p->major_words).text);
+	    show_words(too_few ? &promoted : &n->major_words).text);
 	put(b, "  words promoted     %s", show_words(&promoted).text);
 	if (promoted.seen && minor.words)
-		put(b, " (%.2f %%)", stat_percent(promoted.words, minor.words));
-	put(b, "\n  heap words         %s at the end, %s at most\n", show_words(&p->heap).text,
-	    show_words(&p->heap_max).text);
+		put(b, " (%.2f %%)", stat_numbers_percent(promoted.words, minor.words));
+	put(b, "\n  heap words         %s at the end, %s at most\n", show_words(&n->heap).text,
+	    show_words(&n->heap_max).text);
 }
 
 /* The phase of the most time of those that are not done. */
-static uint32_t next_phase(const struct stat_process *p, const bool *done)
+static uint32_t next_phase(const struct stat_numbers *n, const bool *done)
 {
-	uint32_t best = STAT_PHASES + 1;
-	for (uint32_t i = 0; i <= STAT_PHASES; i++) {
-		const struct stat_phase *ph = &p->phases[i];
+	uint32_t best = PHASES + 1;
+	for (uint32_t i = 0; i <= PHASES; i++) {
+		const struct stat_phase *ph = &n->phases[i];
 		if (done[i] || !(ph->count || ph->cut))
 			continue;
-		if (best > STAT_PHASES || ph->total_ns > p->phases[best].total_ns)
+		if (best > PHASES || ph->total_ns > n->phases[best].total_ns)
 			best = i;
 	}
 	return best;
 }
 
-static void put_phases(struct buf *b, const struct stat_process *p)
+static void put_phases(struct buf *b, const struct stat_numbers *n)
 {
-	bool done[STAT_PHASES + 1] = {false};
+	bool done[PHASES + 1] = {false};
 	buf_puts(b, "\n  phase                               count           total            self"
 		    "             max\n");
-	for (uint32_t i; (i = next_phase(p, done)) <= STAT_PHASES; done[i] = true) {
-		const struct stat_phase *ph = &p->phases[i];
-		put(b, "  %-30s %10" PRIu64 "%16s%16s%16s", stat_phase_name(i), ph->count,
+	for (uint32_t i; (i = next_phase(n, done)) <= PHASES; done[i] = true) {
+		const struct stat_phase *ph = &n->phases[i];
+		put(b, "  %-30s %10" PRIu64 "%16s%16s%16s", phases_name(i), ph->count,
 		    show_ns((double)ph->total_ns).text, show_ns((double)ph->self_ns).text,
 		    show_ns((double)ph->max_ns).text);
 		if (ph->cut)
 			put(b, "  + %" PRIu64 " cut", ph->cut);
-		if (!kinds_phase_stops(i))
+		if (!phases_stop(i))
 			buf_puts(b, "  (no pause)");
 		buf_puts(b, "\n");
 	}
-	if (p->phases[STAT_PHASES].count || p->phases[STAT_PHASES].cut)
+	if (n->phases[PHASES].count || n->phases[PHASES].cut)
 		buf_puts(b, "  (unknown: phases that are in no table, taken as pauses)\n");
 }
 
-static void put_section(struct buf *b, const struct stat_process *p, uint64_t wall_ns)
+static void put_section(struct buf *b, const struct stat_numbers *n,
+			const struct stat_process *process, uint64_t wall_ns)
 {
-	put_times(b, p, wall_ns);
-	put_coverage(b, p);
-	if (p->lanes)
-		put_lanes(b, p);
-	put_pauses(b, &p->pauses);
-	put_work(b, p);
-	put_phases(b, p);
-	if (p->unmatched)
-		put(b, "  (%" PRIu64 " ends without a begin)\n", p->unmatched);
-	if (p->damaged)
-		put(b, "  (%" PRIu64 " damaged places)\n", p->damaged);
-	if (p->late)
-		put(b, "  (%" PRIu64 " events came late)\n", p->late);
+	put_times(b, n, wall_ns);
+	put_coverage(b, n);
+	if (process && process->lanes)
+		put_lanes(b, process);
+	put_pauses(b, &n->pauses);
+	put_work(b, n);
+	put_phases(b, n);
+	if (n->unmatched)
+		put(b, "  (%" PRIu64 " ends without a begin)\n", n->unmatched);
+	if (n->damaged)
+		put(b, "  (%" PRIu64 " damaged places)\n", n->damaged);
+	if (n->late)
+		put(b, "  (%" PRIu64 " events came late)\n", n->late);
 }
 
 /* What a program calls itself may hold anything. */
@@ -300,14 +304,14 @@ static void put_about(struct buf *b, const struct process *p)
 
 static void put_heading(struct buf *b, const struct stat_section *s)
 {
-	if (!s->comm) {
-		put(b, "\nProcess %u", s->numbers->pid);
-		put_about(b, s->numbers->about);
+	const struct stat_program *g = s->program;
+	if (g) {
+		put_foreign(b, "\nProgram ", *g->comm ? g->comm : "without a name", "");
+		put(b, ", %u process%s", g->processes, g->processes == 1 ? "" : "es");
+		put_foreign(b, ", ", g->producer, "");
 	} else {
-		put_foreign(b, "\nProgram ", *s->comm ? s->comm : "without a name", "");
-		put(b, ", %u process%s", s->processes, s->processes == 1 ? "" : "es");
-		if (s->numbers->about)
-			put_foreign(b, ", ", s->numbers->about->producer, "");
+		put(b, "\nProcess %u", s->process->pid);
+		put_about(b, s->process->about);
 	}
 	buf_puts(b, ":\n\n");
 }
@@ -315,21 +319,22 @@ static void put_heading(struct buf *b, const struct stat_section *s)
 void stat_text_report(struct buf *b, const struct stat_report *r)
 {
 	const struct stat_sections *all = r->sections;
-	if (!r->model->processes)
+	uint32_t processes = r->model->processes.count;
+	if (!processes)
 		buf_puts(b, "No events.\n");
-	bool one = r->model->process_count == 1;
-	bool programs = all->count && all->section[0].comm;
+	bool one = processes == 1;
 	for (uint32_t i = 0; i < all->shown; i++) {
-		put_heading(b, &all->section[i]);
-		put_section(b, all->section[i].numbers, one ? r->wall_ns : all->section[i].wall_ns);
+		const struct stat_section *s = &all->section[i];
+		put_heading(b, s);
+		put_section(b, s->numbers, s->process, one ? r->wall_ns : s->wall_ns);
 	}
 	if (all->shown < all->count)
 		put(b, "\n(%u more %s with less GC time; --top %u shows them)\n",
-		    all->count - all->shown, programs ? "programs" : "processes", all->count);
-	if (!one && r->model->process_count) {
-		put(b, "\nAll %u processes%s:\n\n", r->model->process_count,
-		    programs ? " (--by process shows each)" : "");
-		put_section(b, r->total, r->wall_ns);
+		    all->count - all->shown, all->programs ? "programs" : "processes", all->count);
+	if (processes > 1) {
+		put(b, "\nAll %u processes%s:\n\n", processes,
+		    all->programs ? " (--by process shows each)" : "");
+		put_section(b, r->total, NULL, r->wall_ns);
 	}
 	buf_puts(b, "\n");
 }

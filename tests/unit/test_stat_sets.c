@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Lanes that sleep through losses and pauses of recording come to the same numbers as lanes that
- * go through them one by one: the same random events are given to two models, and in the second
- * one all lanes are woken behind each event.
+ * Lanes that sleep in sets through losses and pauses of recording come to the same numbers as lanes
+ * that are visited one by one: two models get the same random events, and in the second one all lanes
+ * are woken after each.
  */
-#include "sink/stat_sleep.h"
+#include "model/stat.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -70,17 +70,17 @@ static struct ebt_event draw_event(uint64_t ts)
 
 static void wake_all(struct stat_model *m)
 {
-	for (struct stat_process *p = m->processes; p; p = p->next)
+	for (struct stat_process *p = m->processes.first; p; p = p->next)
 		for (struct stat_lane *l = p->lanes; l; l = l->next)
-			stat_sleep_wake(l);
+			stat_sets_wake(l);
 }
 
 /* What concerns many lanes finds all that live. */
 static bool finds_all(const struct stat_model *m)
 {
-	for (const struct stat_process *p = m->processes; p; p = p->next)
+	for (const struct stat_process *p = m->processes.first; p; p = p->next)
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
-			if (l->live && !l->list)
+			if (l->state == STAT_LANE_LIVE && !l->list)
 				return false;
 	return true;
 }
@@ -89,23 +89,25 @@ static bool same_lanes(const struct stat_lane *a, const struct stat_lane *b)
 {
 	for (; a && b; a = a->next, b = b->next)
 		if (a->number != b->number || a->elapsed_ns != b->elapsed_ns ||
-		    a->gc_ns != b->gc_ns || a->uncovered_ns != b->uncovered_ns ||
-		    a->pauses != b->pauses || a->minors != b->minors)
+		    a->pauses.gc_ns != b->pauses.gc_ns || a->uncovered_ns != b->uncovered_ns ||
+		    a->pauses.count != b->pauses.count || a->minors != b->minors)
 			return false;
 	return !a && !b;
 }
 
 static bool same(const struct stat_model *m, const struct stat_model *n)
 {
-	const struct stat_process *p = m->processes, *q = n->processes;
+	const struct stat_process *p = m->processes.first, *q = n->processes.first;
 	for (; p && q; p = p->next, q = q->next)
 		if (p->pid != q->pid || p->begin_ns != q->begin_ns || p->wall_ns != q->wall_ns ||
-		    p->majors != q->majors || p->unmatched != q->unmatched ||
-		    p->pauses.whole.count != q->pauses.whole.count ||
-		    p->pauses.whole.sum != q->pauses.whole.sum ||
-		    p->pauses.cut_max_ns != q->pauses.cut_max_ns ||
-		    memcmp(p->pauses.cut, q->pauses.cut, sizeof(p->pauses.cut)) ||
-		    memcmp(p->phases, q->phases, sizeof(p->phases)) ||
+		    p->numbers.majors != q->numbers.majors ||
+		    p->numbers.unmatched != q->numbers.unmatched ||
+		    p->numbers.pauses.whole.count != q->numbers.pauses.whole.count ||
+		    p->numbers.pauses.whole.sum != q->numbers.pauses.whole.sum ||
+		    p->numbers.pauses.cut_max_ns != q->numbers.pauses.cut_max_ns ||
+		    memcmp(p->numbers.pauses.cut, q->numbers.pauses.cut,
+			   sizeof(p->numbers.pauses.cut)) ||
+		    memcmp(p->numbers.phases, q->numbers.phases, sizeof(p->numbers.phases)) ||
 		    !same_lanes(p->lanes, q->lanes))
 			return false;
 	return !p && !q;
@@ -126,7 +128,7 @@ static bool try(uint32_t seed)
 	for (int i = 0; i < EVENTS; i++) {
 		now += 1 + draw(draw(50) ? 5000 : 900000000);
 		struct ebt_event ev = draw_event(now);
-		if (stat_model_push(&sleeps, &ev) || stat_model_push(&wakes, &ev))
+		if (stat_model_events(&sleeps, &ev, 1) || stat_model_events(&wakes, &ev, 1))
 			abort();
 		found = found && finds_all(&sleeps);
 		wake_all(&wakes);

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/stat.h"
+
+#include <errno.h>
+
+#include "core/loss.h"
+#include "model/stat_counters.h"
+#include "model/stat_spans.h"
+
+int stat_model_init(struct stat_model *m, const struct session *s)
+{
+	*m = (struct stat_model){.stream = {.session = s}, .processes = {.stream = &m->stream}};
+	struct tracks_visitor v = stat_spans_visitor(&m->sets);
+	int err = stat_sets_init(&m->sets, &m->stream, &m->progress);
+	if (!err)
+		err = tracks_new(&s->processes, &v, &m->stream.tracks);
+	if (!err)
+		tracks_by_thread(m->stream.tracks);
+	return err;
+}
+
+void stat_model_done(struct stat_model *m)
+{
+	for (struct stat_process *p = m->processes.first; p; p = p->next) {
+		stat_sets_forget(p);
+		stat_lanes_free(&m->stream, p);
+	}
+	stat_processes_done(&m->processes);
+	ptrarray_done(&m->stream.lanes);
+	stat_sets_done(&m->sets);
+	tracks_free(m->stream.tracks);
+}
+
+void stat_model_count_intervals(struct stat_model *m, struct histogram *pauses)
+{
+	m->stream.interval = pauses;
+	m->progress.on = true;
+}
+
+static uint64_t moment_of(const struct stat_model *m, const struct ebt_event *ev)
+{
+	return stat_stream_clip(&m->stream, ev->ts);
+}
+
+static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct stat_process *p = stat_processes_make(&m->processes, ev);
+	return p ? stat_lane_make(&m->stream, p, ev) : NULL;
+}
+
+/* The lane of an event, made at its first. NULL: no memory. */
+static inline struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *ev)
+{
+	const struct stat_stream *s = &m->stream;
+	uint32_t lane = processes_lane_of(&s->session->processes, ev);
+	struct stat_lane *l = ptrarray_get(&s->lanes, lane);
+	return l ? l : make_lane(m, ev);
+}
+
+/* ---- lifecycles ---- */
+
+static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t now_ns, bool resume)
+{
+	struct stat_process *p = l->process;
+	int err = 0;
+	/* Its end was not seen: it lies at the last events. */
+	if (p->recording && (resume || l->state == STAT_LANE_LIVE))
+		err = stat_sets_stop(&m->sets, p, 0, false);
+	p->recording = true;
+	p->recorded_from_ns = now_ns;
+	if (resume)
+		stat_sets_resume(p, now_ns);
+	stat_sets_wake(l);
+	return err ? err : stat_lane_step(&m->stream, l, STAT_LANE_STARTS, 0, now_ns);
+}
+
+static int on_lifecycle(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
+{
+	uint64_t now = moment_of(m, ev);
+	int err;
+	switch (ev->id) {
+	case LIFECYCLE_ring_start:
+	case LIFECYCLE_ring_resume:
+		return start_recording(m, l, now, ev->id == LIFECYCLE_ring_resume);
+	case LIFECYCLE_ring_stop:
+	case LIFECYCLE_ring_pause:
+		err = stat_lane_step(&m->stream, l, STAT_LANE_OTHER, 0, now);
+		l->process->recording = false;
+		return err ? err : stat_sets_stop(&m->sets, l->process, now, false);
+	case LIFECYCLE_domain_spawn:
+		return stat_lane_step(&m->stream, l, STAT_LANE_SPAWNS, 0, now);
+	case LIFECYCLE_domain_terminate:
+		err = stat_lane_step(&m->stream, l, STAT_LANE_TERMINATES, 0, now);
+		stat_counters_leave(l);
+		return err;
+	default:
+		return stat_lane_step(&m->stream, l, STAT_LANE_OTHER, 0, now);
+	}
+}
+
+/* ---- losses, damage, processes ---- */
+
+/* A loss of one domain, which may be the first sign of it. */
+static int lose_lane(struct stat_model *m, const struct ebt_event *ev, uint64_t since_ns)
+{
+	struct stat_lane *l = lane_of(m, ev);
+	uint64_t now = moment_of(m, ev);
+	if (!l || stat_sets_use(&m->sets, l, l->in_ring))
+		return -ENOMEM;
+	int err = tracks_push(m->stream.tracks, ev);
+	stat_loss_count(&l->lost, ev);
+	stat_loss_count(&l->process->numbers.lost, ev);
+	l->process->last_ns = now;
+	return err ? err : stat_lane_step(&m->stream, l, STAT_LANE_LOSES, since_ns, now);
+}
+
+/* One without a domain concerns all lanes that no ring holds; without a process, of all processes. */
+static int on_loss(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct ebt_event cut = *ev;
+	if (cut.pos > cut.ts)
+		cut.pos = cut.ts;
+	uint64_t since = EBT_LOST_SINCE(&cut), now = moment_of(m, ev);
+	if (ev->domain != EBT_NO_DOMAIN)
+		return lose_lane(m, &cut, since);
+	int err = tracks_push(m->stream.tracks, &cut);
+	if (err)
+		return err;
+	bool anywhere = EBT_LOST_ANYWHERE(ev);
+	if (!ev->process)
+		return stat_sets_hole_all(&m->sets, anywhere, since, now);
+	if (loss_is_unwatched(ev) && !stat_processes_unwatched(&m->processes, ev, since))
+		return -ENOMEM;
+	struct stat_process *p = stat_processes_find(&m->processes, ev->process);
+	if (!p)
+		return 0;
+	stat_loss_count(&p->numbers.lost, ev);
+	return stat_sets_hole(&m->sets, p, anywhere, since, now);
+}
+
+static int on_process(struct stat_model *m, const struct ebt_event *ev)
+{
+	uint64_t now = moment_of(m, ev);
+	if (ev->id == EBT_PROCESS_FORK)
+		return stat_processes_birth(&m->processes, (uint32_t)ev->arg[0], now);
+	struct stat_process *p = stat_processes_find(&m->processes, ev->process);
+	uint32_t pid = processes_pid(&m->stream.session->processes, ev->process);
+	if (!p && ev->id == EBT_PROCESS_EXEC)
+		return stat_processes_birth(&m->processes, pid, now);
+	if (!p) {
+		stat_processes_unborn(&m->processes, pid);
+		return 0;
+	}
+	int err = stat_sets_stop(&m->sets, p, now, true);
+	stat_processes_change(&m->processes, p, now, ev->id);
+	return err ? err : tracks_push(m->stream.tracks, ev);
+}
+
+/* ---- events ---- */
+
+/* An event of a domain or thread. */
+static int on_event(struct stat_model *m, const struct ebt_event *ev)
+{
+	struct stat_lane *l = lane_of(m, ev);
+	if (!l || stat_sets_use(&m->sets, l, ev->pos != EBT_NO_POS))
+		return -ENOMEM;
+	struct stat_process *p = l->process;
+	uint64_t now = m->stream.now_ns;
+	int err = 0;
+	p->numbers.late += m->stream.late;
+	if (ev->tid && ev->tid != l->pauses.tid)
+		err = pauses_thread(&l->pauses, ev->tid, l->last_ns,
+				    stat_stream_later(now, l->since_ns));
+	if (err)
+		return err;
+	if (ev->kind == EBT_LIFECYCLE) {
+		err = on_lifecycle(m, l, ev);
+		stat_sets_wake(l);
+	} else {
+		if (ev->kind == EBT_COUNTER && ev->ts >= stat_stream_floor(&m->stream))
+			stat_counters_add(l, ev);
+		bool begins = ev->kind == EBT_BEGIN;
+		if (l->state != STAT_LANE_LIVE)
+			err = stat_lane_step(&m->stream, l,
+					     begins ? STAT_LANE_BEGINS : STAT_LANE_OTHER, 0, now);
+		if (!err && l->state == STAT_LANE_LIVE && (begins || ev->kind == EBT_END))
+			err = stat_spans_push(&m->stream, l, ev);
+	}
+	l->last_ns = now;
+	p->last_ns = now;
+	return err;
+}
+
+static int push(struct stat_model *m, const struct ebt_event *ev)
+{
+	m->stream.now_ns = moment_of(m, ev);
+	m->stream.late = ev->flags & EBT_F_LATE;
+	/* Damage found before the first event has no time. */
+	if (!m->first.known && (ev->ts || ev->kind != EBT_DAMAGE))
+		m->first = moment_at(m->stream.now_ns);
+	enum kinds_family family = kinds_family(ev->kind);
+	if (family == KINDS_runtime || family == KINDS_user)
+		return on_event(m, ev);
+	switch (ev->kind) {
+	case EBT_LOST:
+		return on_loss(m, ev);
+	case EBT_PROCESS:
+		return on_process(m, ev);
+	case EBT_DAMAGE: {
+		struct stat_process *p = stat_processes_find(&m->processes, ev->process);
+		if (p)
+			p->numbers.damaged++;
+		return 0;
+	}
+	default:
+		return 0;
+	}
+}
+
+int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = push(m, &ev[i]);
+	return err;
+}
+
+/* ---- the end ---- */
+
+static int end_process(struct stat_model *m, struct stat_process *p)
+{
+	const struct session *s = m->stream.session;
+	struct stat_numbers *n = &p->numbers;
+	stat_process_know(p, s);
+	int err = stat_lanes_sort(p);
+	if (p->about)
+		n->usage = p->about->usage;
+	uint64_t end = stat_process_end(p, s);
+	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
+		stat_sets_wake(l);
+		err = stat_lane_close(&m->stream, l, end, STAT_LANE_STOPPED);
+		n->elapsed_ns += l->elapsed_ns;
+		n->gc_ns += l->pauses.gc_ns;
+		n->uncovered_ns += l->uncovered_ns;
+	}
+	p->wall_ns = end > p->begin_ns ? end - p->begin_ns : 0;
+	/* Of one without events its life counts, and what of it was not watched. */
+	if (!p->lanes && n->lost.unwatched_ns) {
+		uint64_t hole = n->lost.unwatched_ns;
+		n->elapsed_ns = p->wall_ns;
+		n->uncovered_ns = hole < p->wall_ns ? hole : p->wall_ns;
+	}
+	return err;
+}
+
+int stat_model_end(struct stat_model *m)
+{
+	int err = 0;
+	m->stream.interval = NULL;
+	for (struct stat_process *p = m->processes.first; p && !err; p = p->next)
+		err = end_process(m, p);
+	return err;
+}
+
+int stat_model_total(const struct stat_model *m, struct stat_numbers *sum)
+{
+	int err = 0;
+	for (const struct stat_process *p = m->processes.first; p && !err; p = p->next)
+		err = stat_numbers_add(sum, &p->numbers);
+	return err;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The model of stat: of a stream of events, by process, domain and phase, the time that went into
+ * collecting garbage, the pauses and their lengths, collections, words, memory, and how much of the
+ * time loss can hide something in. It prints nothing. Memory does not grow with the length of the
+ * run.
+ *
+ * A pause is the outermost span of a domain that stops its mutator (phases.h, pauses.h). Its length
+ * goes into the percentiles only if both its ends were seen. One that was cut (by a loss, by the
+ * begin or the end of the recording), or of which an event came late, is counted apart, and the part
+ * that was seen is part of the GC time. So is one of which only the end was seen, behind a loss or
+ * the begin: it has lasted at least from there.
+ *
+ * A domain's time runs while its ring is in use and recorded into (stat_lane.h). ring_stop and
+ * ring_pause stop the time of all domains of the process; a pause of the recording without an event
+ * (OCaml writes none) reaches from the last event to ring_resume. Of a live run only what lies behind
+ * its begin counts; what the rings hold of the time before serves to know the spans open then.
+ *
+ * Coverage is the share of a domain's time outside all holes, [since, ts] of each loss.
+ */
+#ifndef MODEL_STAT_H
+#define MODEL_STAT_H
+
+#include "model/stat_lane.h"
+#include "model/stat_process.h"
+#include "model/stat_progress.h"
+#include "model/stat_sets.h"
+
+/* Readers use processes.first, processes.count, first and stream.now_ns. */
+struct stat_model {
+	struct stat_stream stream;
+	struct stat_processes processes;
+	struct stat_sets sets;
+	struct stat_progress progress;
+	struct moment first; /* time of the first event */
+};
+
+/* `s` is kept. 0 or -ENOMEM; done() works after either. */
+int stat_model_init(struct stat_model *m, const struct session *s);
+void stat_model_done(struct stat_model *m);
+/*
+ * Before the first event: counts the pauses that end, until the caller clears it, into a histogram
+ * that stays the caller's, and prepares for stat_model_marks().
+ */
+void stat_model_count_intervals(struct stat_model *m, struct histogram *pauses);
+/* In order of time. 0 or -ENOMEM. */
+int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n);
+/* All that has been counted up to a moment. */
+static inline struct stat_marks stat_model_marks(struct stat_model *m, uint64_t now_ns)
+{
+	return stat_progress_at(&m->progress, now_ns);
+}
+/* No more events: ends what is open; numbers are whole then. 0 or -ENOMEM. */
+int stat_model_end(struct stat_model *m);
+/* Then: adds the numbers of all processes to a sum. 0 or -ENOMEM. */
+int stat_model_total(const struct stat_model *m, struct stat_numbers *sum);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/stat_programs.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void stat_programs_done(struct stat_programs *ps)
+{
+	for (struct stat_program *g = ps->first, *next; g; g = next) {
+		next = g->next;
+		stat_numbers_done(&g->numbers);
+		free(g);
+	}
+	ptrmap_done(&ps->by_hash);
+}
+
+/* The program of a name, made if it is new. NULL: no memory. */
+static struct stat_program *make_program(struct stat_programs *ps, const char *comm)
+{
+	uint64_t hash = hash_string(hash_start(), comm);
+	struct stat_program *head = ptrmap_get(&ps->by_hash, hash), *g = head;
+	while (g && strcmp(g->comm, comm))
+		g = g->same_hash;
+	if (g)
+		return g;
+	g = calloc(1, sizeof(*g));
+	if (!g || ptrmap_set(&ps->by_hash, hash, g)) {
+		free(g);
+		return NULL;
+	}
+	g->same_hash = head;
+	snprintf(g->comm, sizeof(g->comm), "%s", comm);
+	*(ps->last ? &ps->last->next : &ps->first) = g;
+	ps->last = g;
+	ps->count++;
+	return g;
+}
+
+int stat_programs_add(struct stat_programs *ps, const struct stat_process *p)
+{
+	struct stat_program *g = make_program(ps, p->about ? p->about->comm : "");
+	if (!g)
+		return -ENOMEM;
+	uint64_t end = g->begin_ns + g->wall_ns, p_end = p->begin_ns + p->wall_ns;
+	if (!g->processes && p->about)
+		memcpy(g->producer, p->about->producer, sizeof(g->producer));
+	if (!g->processes || p->begin_ns < g->begin_ns)
+		g->begin_ns = p->begin_ns;
+	end = g->processes && end > p_end ? end : p_end;
+	g->wall_ns = end - g->begin_ns;
+	g->processes++;
+	return stat_numbers_add(&g->numbers, &p->numbers);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The phases of lanes as numbers of their processes: how many, how long, collections that all
+ * domains are in together. core/tracks pairs begins and ends; phases that stop the mutator are
+ * reported to the pauses of their lane.
+ */
+#ifndef MODEL_STAT_SPANS_H
+#define MODEL_STAT_SPANS_H
+
+#include "model/stat_sets.h"
+
+/* The visitor for the tracks of the stream. `sets` is kept. */
+struct tracks_visitor stat_spans_visitor(struct stat_sets *sets);
+/* An EBT_BEGIN or EBT_END of a lane that is LIVE and BUSY. 0 or -ENOMEM. */
+int stat_spans_push(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev);
+
+#endif

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The stream of events as all lanes of the model of stat share it: its present, and its tracks.
+ *
+ * Moments of a live run that lie before its begin are moved up to it, so no time before it counts.
+ */
+#ifndef MODEL_STAT_STREAM_H
+#define MODEL_STAT_STREAM_H
+
+#include "base/histogram.h"
+#include "base/ptrarray.h"
+#include "core/session.h"
+#include "core/tracks.h"
+
+struct stat_lane;
+
+struct stat_stream {
+	const struct session *session;
+	PTRARRAY(struct stat_lane) lanes; /* by lane of the registry */
+	struct tracks *tracks;		  /* the open spans of all lanes */
+	uint64_t now_ns;
+	bool late;    /* the present event came late */
+	bool closing; /* spans that are cut now are cut by an end, not by a loss */
+	/* Of the pauses that have ended since its owner cleared it; NULL: not wanted. */
+	struct histogram *interval;
+};
+
+static inline uint64_t stat_stream_floor(const struct stat_stream *s)
+{
+	return s->session->run_begin.ns;
+}
+/* A moment, or the begin of the run if that is later. */
+static inline uint64_t stat_stream_clip(const struct stat_stream *s, uint64_t ns)
+{
+	uint64_t floor_ns = stat_stream_floor(s);
+	return ns < floor_ns ? floor_ns : ns;
+}
+static inline uint64_t stat_stream_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+#endif
