@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sink/perfetto_places.h"
+#include "sink/perfetto_tracks.h"
 #include "tests/tap.h"
 #include "tests/unit/perfetto_reader.h"
 #include "tests/unit/processes_fixture.h"
@@ -449,19 +449,20 @@ static void test_uuids(void)
 {
 	static uint64_t uuids[500000];
 	size_t n = 0, twice = 0, large = 0;
-	uuids[n++] = places_uuid(USE_SESSION, 0, EBT_NO_DOMAIN, 0, 0);
+	uuids[n++] = perfetto_tracks_uuid(USE_SESSION, 0, EBT_NO_DOMAIN, 0, 0);
 	for (uint32_t pid = 0; pid < 12; pid++) {
-		uuids[n++] = places_uuid(USE_PROCESS, pid, EBT_NO_DOMAIN, 0, 0);
-		uuids[n++] = places_uuid(USE_LOST, pid, EBT_NO_DOMAIN, 0, 0);
+		uuids[n++] = perfetto_tracks_uuid(USE_PROCESS, pid, EBT_NO_DOMAIN, 0, 0);
+		uuids[n++] = perfetto_tracks_uuid(USE_LOST, pid, EBT_NO_DOMAIN, 0, 0);
 		for (uint16_t domain = 0; domain < 128; domain++) {
 			uint16_t none = EBT_NO_DOMAIN;
-			uuids[n++] = places_uuid(USE_DOMAIN, pid, domain, 0, 0);
-			uuids[n++] = places_uuid(USE_LOST, pid, domain, 0, 0);
-			uuids[n++] = places_uuid(USE_DOMAIN, pid, none, domain + 1u, 0);
+			uuids[n++] = perfetto_tracks_uuid(USE_DOMAIN, pid, domain, 0, 0);
+			uuids[n++] = perfetto_tracks_uuid(USE_LOST, pid, domain, 0, 0);
+			uuids[n++] = perfetto_tracks_uuid(USE_DOMAIN, pid, none, domain + 1u, 0);
 			for (uint32_t id = 0; id < 100; id++) {
-				uuids[n++] = places_uuid(USE_SPANS, pid, domain, 0, id);
-				uuids[n++] = places_uuid(USE_COUNTER, pid, domain, 0, id);
-				uuids[n++] = places_uuid(USE_SPANS, pid, none, domain + 1u, id);
+				uuids[n++] = perfetto_tracks_uuid(USE_SPANS, pid, domain, 0, id);
+				uuids[n++] = perfetto_tracks_uuid(USE_COUNTER, pid, domain, 0, id);
+				uuids[n++] =
+					perfetto_tracks_uuid(USE_SPANS, pid, none, domain + 1u, id);
 			}
 		}
 	}
@@ -472,7 +473,8 @@ static void test_uuids(void)
 	}
 	is(twice, 0, "no two tracks have one uuid");
 	is(large, 0, "a uuid takes at most 8 bytes");
-	is(places_uuid(USE_DOMAIN, 7, 3, 70, 0), places_uuid(USE_DOMAIN, 7, 3, 71, 0),
+	is(perfetto_tracks_uuid(USE_DOMAIN, 7, 3, 70, 0),
+	   perfetto_tracks_uuid(USE_DOMAIN, 7, 3, 71, 0),
 	   "a domain is one track, whatever thread runs it");
 }
 

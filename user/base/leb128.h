@@ -7,13 +7,29 @@
 #ifndef BASE_LEB128_H
 #define BASE_LEB128_H
 
+#include <endian.h>
 #include <stdint.h>
+#include <string.h>
 
 #define LEB128_MAX 10 /* bytes of a number of 64 bits */
 
-/* Writes at most LEB128_MAX bytes; returns the byte behind the last. */
+/* As leb128_put() of a number below 2^56 and not 0, all bytes at once; 8 are written, however few count. */
+static inline uint8_t *leb128_put_at_once(uint8_t *p, uint64_t v)
+{
+	unsigned bytes = (unsigned)(63 - __builtin_clzll(v)) / 7 + 1;
+	v = (v & 0x00fffffff0000000) << 4 | (v & 0x000000000fffffff);
+	v = (v & 0x0fffc0000fffc000) << 2 | (v & 0x00003fff00003fff);
+	v = (v & 0x3f803f803f803f80) << 1 | (v & 0x007f007f007f007f);
+	v = htole64(v | (0x8080808080808080 & ((1ull << 8 * (bytes - 1)) - 1)));
+	memcpy(p, &v, sizeof(v));
+	return p + bytes;
+}
+
+/* There must be room for LEB128_MAX bytes, however few count; returns the byte behind the last one. */
 static inline uint8_t *leb128_put(uint8_t *p, uint64_t v)
 {
+	if (v >= 1ull << 21 && v < 1ull << 56)
+		return leb128_put_at_once(p, v);
 	for (; v >= 0x80; v >>= 7)
 		*p++ = (uint8_t)(v | 0x80);
 	*p = (uint8_t)v;

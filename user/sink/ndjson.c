@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/ptrarray.h"
 #include "core/loss.h"
+#include "core/name_slots.h"
 #include "core/names.h"
 #include "sink/json_args.h"
 #include <errno.h>
@@ -14,19 +15,13 @@
 /* No line is longer, but for payloads that no ring can hold. */
 #define NDJSON_LINE_BYTES (32 * 1024)
 
-#define COMMON_PARTS 1024 /* kept at a time */
-
 enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE };
 
 /*
- * The text that the lines of one kind and id share: between ts and the number of the domain, up to the
- * value, where there is one, or to the pid. Copied whole, in sizes that the compiler knows.
+ * The text that the lines of one kind and name share: between ts and the number of the domain, up to
+ * the value, where there is one, or to the pid. Copied whole, in sizes that the compiler knows.
  */
 struct common {
-	const uint16_t *raw_phase; /* of the process's runtime, whose numbers the phases have */
-	uint32_t id;
-	uint32_t name; /* of a user event, held; else 0 */
-	uint16_t kind; /* 0: free */
 	uint8_t value; /* enum value */
 	uint8_t middle_len,
 		rest_len; /* rest_len 0: lines of this kind or name have no such parts */
@@ -43,7 +38,8 @@ struct ndjson {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct common *common;		    /* COMMON_PARTS, direct-mapped */
+	struct common common[NAME_SLOTS];
+	struct name_slots slots;
 	PTRARRAY(struct ndjson_lane) lanes; /* that have a domain */
 	struct buf_high time;
 	struct json json;
@@ -85,11 +81,11 @@ static void put_header(struct ndjson *n)
 	close_line(n);
 }
 
-static void put_id_and_name(struct ndjson *n, const struct ebt_event *ev)
+static void put_id_and_name(struct json *j, const struct session *s, const struct ebt_event *ev)
 {
 	char made[NAMES_MADE_BYTES];
-	json_key_u64(&n->json, "id", names_number(n->session, ev));
-	json_key_str(&n->json, "name", names_label(n->session, ev, made));
+	json_key_u64(j, "id", names_number(s, ev));
+	json_key_str(j, "name", names_label(s, ev, made));
 }
 
 static void put_lost(struct ndjson *n, const struct ebt_event *ev)
@@ -148,7 +144,7 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 	if (label == KINDS_LABEL_change)
 		json_key_str(&n->json, "change", kinds_change_name(ev->id));
 	else if (label != KINDS_LABEL_none)
-		put_id_and_name(n, ev);
+		put_id_and_name(&n->json, n->session, ev);
 	if (ev->kind == EBT_LOST)
 		put_lost(n, ev);
 	else if (ev->kind == EBT_DAMAGE)
@@ -175,14 +171,14 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 		       struct common *c)
 {
 	const struct kinds_arg *a = kinds_get(ev->kind)->args;
-	struct ndjson part = {.session = n->session, .json = {.out = text, .comma = true}};
-	json_key_str(&part.json, "kind", kinds_name(ev->kind));
-	json_key(&part.json, "domain");
+	struct json j = {.out = text, .comma = true};
+	json_key_str(&j, "kind", kinds_name(ev->kind));
+	json_key(&j, "domain");
 	size_t middle = text->len;
-	part.json.comma = true;
-	put_id_and_name(&part, ev);
+	j.comma = true;
+	put_id_and_name(&j, n->session, ev);
 	if (a->name)
-		json_key(&part.json, a->name);
+		json_key(&j, a->name);
 	size_t rest = text->len - middle;
 	if (text->err || middle > sizeof(c->middle) || rest > sizeof(c->rest))
 		return;
@@ -195,19 +191,13 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 
 static const struct common *common_parts(struct ndjson *n, const struct ebt_event *ev)
 {
-	const struct processes *ps = &n->session->processes;
-	const struct kind *kind = kinds_get(ev->kind);
-	bool is_user = kind->label == KINDS_LABEL_user;
-	uint32_t name = is_user ? processes_user_string(ps, ev->process, ev->id) : 0;
-	const uint16_t *raw_phase = processes_at(ps, ev->process)->traits.raw_phase;
-	struct common *c = &n->common[(ev->id * 4 + ev->kind + name * 31) % COMMON_PARTS];
-	if (c->kind == ev->kind && c->id == ev->id && c->name == name && c->raw_phase == raw_phase)
-		return c;
+	bool is_new;
+	struct common *c = &n->common[name_slots_find(&n->slots, ev, &is_new)];
 	struct buf text;
-	strings_drop(n->session->strings, c->name);
-	strings_hold(n->session->strings, name);
-	*c = (struct common){.raw_phase = raw_phase, .id = ev->id, .name = name, .kind = ev->kind};
-	if (has_common_parts(kind) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
+	if (!is_new)
+		return c;
+	*c = (struct common){0};
+	if (has_common_parts(kinds_get(ev->kind)) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
 		make_parts(n, ev, &text, c);
 		buf_done(&text);
 	}
@@ -336,11 +326,9 @@ static int ndjson_end(struct sink *k)
 static void ndjson_free(struct sink *k)
 {
 	struct ndjson *n = (struct ndjson *)k;
-	for (unsigned i = 0; i < COMMON_PARTS; i++)
-		strings_drop(n->session->strings, n->common[i].name);
+	name_slots_done(&n->slots);
 	ptrarray_free(&n->lanes);
 	buf_done(&n->buf);
-	free(n->common);
 	free(n);
 }
 
@@ -367,15 +355,12 @@ int ndjson_new(const struct session *s, int fd, struct sink **ret)
 	struct ndjson *n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	n->common = calloc(COMMON_PARTS, sizeof(*n->common));
-	int err = n->common ? 0 : -ENOMEM;
-	if (!err)
-		err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	int err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
-		free(n->common);
 		free(n);
 		return err;
 	}
+	name_slots_init(&n->slots, s);
 	n->base.ops = &ndjson_ops;
 	n->base.out = &n->buf;
 	n->session = s;

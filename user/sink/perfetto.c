@@ -7,34 +7,29 @@
 
 #include "core/names.h"
 #include "core/tracks.h"
-#include "sink/perfetto_places.h"
+#include "sink/perfetto_tracks.h"
 
 struct perfetto {
 	struct sink base;
 	const struct session *session;
 	struct packets packets;
-	struct tracks *tracks;
-	struct places places;
+	struct tracks *spans;
+	struct perfetto_tracks tracks;
 	struct lost lost; /* of nobody knows whom */
 	bool has_header, has_session;
 	bool late;			       /* the event at hand */
 	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: not told yet */
 };
 
-static struct lane *lane_of(struct perfetto *f, const struct ebt_event *ev)
-{
-	struct track *t = tracks_of(f->tracks, ev);
-	return t ? places_lane(&f->places, t, ev) : NULL;
-}
-
 /* Thread and CPU are told with the first event of a domain, and when they change. */
-static bool has_news(const struct perfetto *f, const struct lane *lane, const struct ebt_event *ev)
+static bool has_news(const struct perfetto *f, const struct perfetto_lane *lane,
+		     const struct ebt_event *ev)
 {
 	return f->late || (ev->tid && ev->tid != lane->tid) ||
 	       (ev->cpu != EBT_NO_CPU && ev->cpu != lane->cpu);
 }
 
-static void note_news(struct perfetto *f, struct lane *lane, const struct ebt_event *ev)
+static void note_news(struct perfetto *f, struct perfetto_lane *lane, const struct ebt_event *ev)
 {
 	if (ev->tid && ev->tid != lane->tid)
 		packets_note_u64(&f->packets, PACKET_NOTE_TID, lane->tid = ev->tid);
@@ -49,14 +44,18 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 {
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
-	struct lane *lane = lane_of(f, ev);
+	struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
 	(void)depth;
 	if (!lane)
 		return -ENOMEM;
-	uint64_t uuid = lane->uuid;
-	if (t->span != TRACK_PHASES)
-		t->user_number = uuid = places_child(&f->places, lane, ev);
-	uint32_t name = places_name(&f->places, ev);
+	const struct packet_uuid *uuid = &lane->uuid;
+	if (t->span != TRACK_PHASES) {
+		const struct perfetto_child *child = perfetto_tracks_child(&f->tracks, lane, ev);
+		if (!child)
+			return -ENOMEM;
+		uuid = &child->uuid;
+	}
+	uint32_t name = perfetto_tracks_name(&f->tracks, ev);
 	if (!has_news(f, lane, ev)) {
 		packets_put_event(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
 		return 0;
@@ -65,6 +64,16 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	note_news(f, lane, ev);
 	packets_end(p);
 	return 0;
+}
+
+/* Of a track that has a begin. NULL: there was no memory for it. */
+static const struct packet_uuid *uuid_of(const struct perfetto *f, const struct track *t)
+{
+	const struct perfetto_lane *lane = ptrarray_get(&f->tracks.lanes, t->lane);
+	if (!lane || t->span == TRACK_PHASES)
+		return lane ? &lane->uuid : NULL;
+	const struct perfetto_child *child = ptrmap_get(&lane->spans, t->span);
+	return child ? &child->uuid : NULL;
 }
 
 static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
@@ -79,10 +88,9 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
 	(void)s, (void)depth;
-	if (!t->user) /* there was no memory for the lane when it began, which has been told */
+	const struct packet_uuid *uuid = uuid_of(f, t);
+	if (!uuid) /* there was no memory when it began, and the begin returned that */
 		return -ENOMEM;
-	const struct lane *lane = t->user;
-	uint64_t uuid = t->span == TRACK_PHASES ? lane->uuid : t->user_number;
 	if (how == TRACK_ENDED && !f->late) {
 		packets_put_event(p, PACKET_SLICE_END, end_ns, uuid, 0);
 		return 0;
@@ -96,20 +104,15 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	return 0;
 }
 
-static void on_forget(void *ctx, struct track *t)
-{
-	(void)ctx;
-	if (t->span == TRACK_PHASES && t->user)
-		places_drop_lane(t->user);
-}
-
 static int put_counter(struct perfetto *f, const struct ebt_event *ev)
 {
-	struct lane *lane = lane_of(f, ev);
+	struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
 	if (!lane)
 		return -ENOMEM;
-	uint64_t uuid = places_child(&f->places, lane, ev);
-	packets_put_event(&f->packets, PACKET_COUNTER, ev->ts, uuid, ev->arg[0]);
+	const struct perfetto_child *child = perfetto_tracks_child(&f->tracks, lane, ev);
+	if (!child)
+		return -ENOMEM;
+	packets_put_event(&f->packets, PACKET_COUNTER, ev->ts, &child->uuid, ev->arg[0]);
 	return 0;
 }
 
@@ -169,16 +172,16 @@ static void note_args(struct perfetto *f, const struct ebt_event *ev)
 static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
-	struct lane *lane = lane_of(f, ev);
+	struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
 	if (!lane)
 		return -ENOMEM;
-	uint32_t name = places_name(&f->places, ev);
+	uint32_t name = perfetto_tracks_name(&f->tracks, ev);
 	if (ev->kind == EBT_UNIT && !has_news(f, lane, ev)) {
-		packets_put_event(p, PACKET_INSTANT, ev->ts, lane->uuid, name);
+		packets_put_event(p, PACKET_INSTANT, ev->ts, &lane->uuid, name);
 		return 0;
 	}
 	know_args(f, ev);
-	packets_begin(p, PACKET_INSTANT, ev->ts, lane->uuid, name);
+	packets_begin(p, PACKET_INSTANT, ev->ts, &lane->uuid, name);
 	note_args(f, ev);
 	note_news(f, lane, ev);
 	packets_end(p);
@@ -187,9 +190,10 @@ static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 
 static uint64_t session_track(struct perfetto *f)
 {
-	struct packet_track track = {.uuid = places_uuid(USE_SESSION, 0, EBT_NO_DOMAIN, 0, 0),
-				     .counter = PACKET_NO_COUNTER,
-				     .name = "ebtrace"};
+	struct packet_track track = {
+		.uuid = perfetto_tracks_uuid(USE_SESSION, 0, EBT_NO_DOMAIN, 0, 0),
+		.counter = PACKET_NO_COUNTER,
+		.name = "ebtrace"};
 	if (!f->has_session)
 		packets_put_track(&f->packets, &track);
 	f->has_session = true;
@@ -200,20 +204,20 @@ static uint64_t session_track(struct perfetto *f)
 static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint64_t *ret_parent)
 {
 	if (ev->domain != EBT_NO_DOMAIN) {
-		struct lane *lane = lane_of(f, ev);
+		struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
 		if (!lane)
 			return NULL;
-		*ret_parent = lane->uuid;
+		*ret_parent = lane->uuid.value;
 		return &lane->lost;
 	}
 	if (!ev->process) {
 		*ret_parent = session_track(f);
 		return &f->lost;
 	}
-	struct perfetto_process *process = places_process(&f->places, ev->process);
+	struct perfetto_process *process = perfetto_tracks_process(&f->tracks, ev->process);
 	if (!process)
 		return NULL;
-	*ret_parent = process->uuid;
+	*ret_parent = process->uuid.value;
 	return &process->lost;
 }
 
@@ -221,22 +225,25 @@ static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
 	struct packet_track track = {
-		.uuid = places_uuid(USE_LOST, processes_pid(&f->session->processes, ev->process),
-				    ev->domain, 0, 0),
+		.uuid = perfetto_tracks_uuid(USE_LOST,
+					     processes_pid(&f->session->processes, ev->process),
+					     ev->domain, 0, 0),
 		.counter = PACKET_NO_COUNTER,
 		.rank = -1,
 		.name = "lost events"};
 	struct lost *lost = lost_of(f, ev, &track.parent);
 	if (!lost)
 		return -ENOMEM;
-	if (!lost->told)
+	if (!lost->described)
 		packets_put_track(p, &track);
-	lost->told = true;
+	lost->described = true;
 	/* Of what was lost before the first event nobody knows when it began. */
 	uint64_t since = EBT_LOST_SINCE(ev) ? EBT_LOST_SINCE(ev) : ev->ts;
 	uint64_t begin = since > lost->end_ns ? since : lost->end_ns;
 	lost->end_ns = ev->ts > begin ? ev->ts : begin;
-	packets_begin(p, PACKET_SLICE_BEGIN, begin, track.uuid, packets_intern(p, "lost"));
+	struct packet_uuid uuid;
+	packet_uuid_set(&uuid, track.uuid);
+	packets_begin(p, PACKET_SLICE_BEGIN, begin, &uuid, packets_intern(p, "lost"));
 	if (ev->arg[0] != EBT_LOST_UNCOUNTED)
 		packets_note_u64(p, PACKET_NOTE_EVENTS, ev->arg[0]);
 	if (ev->arg[1] || ev->arg[0] == EBT_LOST_UNCOUNTED)
@@ -244,7 +251,7 @@ static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 	if (ev->flags & EBT_F_HISTORY)
 		packets_note_true(p, PACKET_NOTE_HISTORY);
 	packets_end(p);
-	packets_put_event(p, PACKET_SLICE_END, lost->end_ns, track.uuid, 0);
+	packets_put_event(p, PACKET_SLICE_END, lost->end_ns, &uuid, 0);
 	return 0;
 }
 
@@ -252,26 +259,30 @@ static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 static int put_process(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
-	struct perfetto_process *process = places_process(&f->places, ev->process);
+	struct perfetto_process *process = perfetto_tracks_process(&f->tracks, ev->process);
 	if (!process)
 		return -ENOMEM;
 	bool damage = ev->kind == EBT_DAMAGE;
 	char scratch[NAMES_MADE_BYTES];
 	uint32_t name = packets_intern(p, names_label(f->session, ev, scratch));
 	know_args(f, ev);
-	packets_begin(p, PACKET_INSTANT, ev->ts, process->uuid, name);
+	packets_begin(p, PACKET_INSTANT, ev->ts, &process->uuid, name);
 	note_args(f, ev);
 	if (damage && ev->domain != EBT_NO_DOMAIN)
 		packets_note_u64(p, PACKET_NOTE_DOMAIN, ev->domain);
 	packets_end(p);
 	if (damage)
 		return 0;
-	if (ev->id != EBT_PROCESS_FORK)
-		f->places.ended_ns = ev->ts;
-	if (ev->id == EBT_PROCESS_EXEC)
-		process->name = NULL; /* it may be another now */
+	if (ev->id != EBT_PROCESS_FORK) {
+		f->tracks.ended_ns = ev->ts;
+		perfetto_tracks_drop_lanes(&f->tracks, ev->process);
+	}
+	if (ev->id == EBT_PROCESS_EXEC) { /* it may be called otherwise now */
+		process->name = NULL;
+		process->batch = 0;
+	}
 	if (ev->id == EBT_PROCESS_EXIT)
-		places_drop_process(&f->places, process);
+		perfetto_tracks_drop_process(&f->tracks, process);
 	return 0;
 }
 
@@ -306,7 +317,7 @@ static int one_event(struct perfetto *f, const struct ebt_event *ev)
 {
 	begin_trace(f, ev->ts);
 	f->late = ev->flags & EBT_F_LATE;
-	int err = tracks_push(f->tracks, ev);
+	int err = tracks_push(f->spans, ev);
 	if (!err)
 		err = put_other(f, ev);
 	return err ? err : f->packets.out.err;
@@ -316,6 +327,7 @@ static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct perfetto *f = (struct perfetto *)k;
 	int err = 0;
+	f->tracks.batch++;
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(f, &ev[i]);
 	return err;
@@ -334,8 +346,9 @@ static bool perfetto_ready(struct sink *k)
 static void put_summary(struct perfetto *f, uint64_t end_ns)
 {
 	struct packets *p = &f->packets;
-	uint64_t track = session_track(f);
-	packets_begin(p, PACKET_INSTANT, end_ns, track, packets_intern(p, "summary"));
+	struct packet_uuid track;
+	packet_uuid_set(&track, session_track(f));
+	packets_begin(p, PACKET_INSTANT, end_ns, &track, packets_intern(p, "summary"));
 	struct totals_row row;
 	for (unsigned at = 0; totals_next(&f->session->totals, false, &at, &row);)
 		if (row.known)
@@ -352,8 +365,8 @@ static int perfetto_end(struct sink *k)
 	uint64_t end_ns = s->run_end.ns > last_ns ? s->run_end.ns : last_ns;
 	begin_trace(f, end_ns);
 	f->late = false;
-	int err = tracks_end(f->tracks, end_ns);
-	places_follow_names(&f->places);
+	int err = tracks_end(f->spans, end_ns);
+	perfetto_tracks_follow_names(&f->tracks);
 	put_summary(f, end_ns);
 	int written = buf_finish(&f->packets.out);
 	return err ? err : written;
@@ -362,8 +375,8 @@ static int perfetto_end(struct sink *k)
 static void perfetto_free(struct sink *k)
 {
 	struct perfetto *f = (struct perfetto *)k;
-	tracks_free(f->tracks);
-	places_done(&f->places);
+	tracks_free(f->spans);
+	perfetto_tracks_done(&f->tracks);
 	packets_done(&f->packets);
 	free(f);
 }
@@ -372,8 +385,8 @@ static int perfetto_forget(struct sink *k, uint32_t process)
 {
 	struct perfetto *f = (struct perfetto *)k;
 	f->late = false;
-	int err = tracks_forget(f->tracks, process, f->session->totals.last_ns);
-	places_forget(&f->places, process);
+	int err = tracks_forget(f->spans, process, f->session->totals.last_ns);
+	perfetto_tracks_forget(&f->tracks, process);
 	return err ? err : f->packets.out.err;
 }
 
@@ -399,10 +412,9 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	f->base.ops = &perfetto_ops;
 	f->base.out = &f->packets.out;
 	f->session = s;
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
-	err = places_init(&f->places, s, &f->packets);
-	if (!err)
-		err = tracks_new(&s->processes, &v, &f->tracks);
+	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = f};
+	perfetto_tracks_init(&f->tracks, s, &f->packets);
+	err = tracks_new(&s->processes, &v, &f->spans);
 	if (err) {
 		perfetto_free(&f->base);
 		return err;

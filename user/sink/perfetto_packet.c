@@ -261,8 +261,15 @@ void packets_put_track(struct packets *p, const struct packet_track *t)
 	close_packet(p);
 }
 
-void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
-		       uint64_t value)
+void packet_uuid_set(struct packet_uuid *ret, uint64_t value)
+{
+	*ret = (struct packet_uuid){.value = value};
+	ret->len = (uint8_t)(proto_format_varint(ret->bytes, value) - ret->bytes);
+}
+
+/* Nearly all packets: few branches, and copies of sizes that the compiler knows. */
+void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
+		       const struct packet_uuid *track, uint64_t value)
 {
 	char *start = buf_room(&p->out);
 	char *packet = proto_format_open(start, TRACE_PACKET);
@@ -271,7 +278,9 @@ void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, ui
 	at = proto_format_u64(at, PACKET_SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
 	char *event = proto_format_open(at, PACKET_TRACK_EVENT);
 	at = proto_format_u64(event, EVENT_TYPE, type);
-	at = proto_format_u64(at, EVENT_TRACK, track);
+	at = proto_format_tag(at, EVENT_TRACK, PROTO_VARINT);
+	memcpy(at, track->bytes, sizeof(track->bytes));
+	at += track->len;
 	if (type == PACKET_COUNTER)
 		at = proto_format_u64(at, EVENT_COUNTER_VALUE, value);
 	else if (type != PACKET_SLICE_END)
@@ -281,14 +290,14 @@ void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, ui
 	p->out.len += (size_t)(at - start);
 }
 
-void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
-		   uint64_t value)
+void packets_begin(struct packets *p, enum packet_type type, uint64_t ts,
+		   const struct packet_uuid *track, uint64_t value)
 {
 	open_packet(p, FLAG_NEEDS_STATE);
 	proto_put_u64(&p->one, PACKET_TIMESTAMP, ts);
 	p->event = proto_open(&p->one, PACKET_TRACK_EVENT);
 	proto_put_u64(&p->one, EVENT_TYPE, type);
-	proto_put_u64(&p->one, EVENT_TRACK, track);
+	proto_put_u64(&p->one, EVENT_TRACK, track->value);
 	if (type == PACKET_COUNTER)
 		proto_put_u64(&p->one, EVENT_COUNTER_VALUE, value);
 	else if (type != PACKET_SLICE_END)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The packets of a Perfetto trace: one sequence of them, its names told once and referred to by
- * number from then on. The output holds whole packets at every moment, so wherever it is flushed,
- * what has been written is a trace. It knows nothing of processes and domains: a track is what its
- * caller says that it is.
+ * The packets of a Perfetto trace: one sequence of them, in which a name is written once and then
+ * referred to by number. The output holds whole packets at every moment, so wherever it is flushed,
+ * the bytes written are a trace. It knows nothing of processes and domains: the caller defines what
+ * a track is.
  *
- * Numbers of names only grow. When there are too many names to keep, all are forgotten and told
- * anew, with new numbers: whoever keeps one asks packets_know() before using it again.
+ * Numbers of names only grow. When there are too many names to keep, all are dropped and written
+ * anew, with new numbers: a kept number is checked by packets_know() before it is used again.
  */
 #ifndef SINK_PERFETTO_PACKET_H
 #define SINK_PERFETTO_PACKET_H
@@ -64,6 +64,15 @@ enum packet_note {
 		PACKET_NOTES_END, /* and above: given by packets_intern_note() */
 };
 
+/* The uuid of a track, and its bytes in an event. */
+struct packet_uuid {
+	uint64_t value;
+	uint8_t len;
+	char bytes[15];
+};
+
+void packet_uuid_set(struct packet_uuid *ret, uint64_t value);
+
 struct packet_track {
 	uint64_t uuid, parent;	  /* parent 0: none */
 	const char *name;	  /* NULL: none but its process' */
@@ -108,11 +117,11 @@ static inline bool packets_know_note(const struct packets *p, uint32_t note)
 }
 
 /* An event without notes; `value` is the name's number, or the value of a counter. */
-void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
-		       uint64_t value);
+void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
+		       const struct packet_uuid *track, uint64_t value);
 /* The same, in the making: notes may follow, then packets_end(). */
-void packets_begin(struct packets *p, enum packet_type type, uint64_t ts, uint64_t track,
-		   uint64_t value);
+void packets_begin(struct packets *p, enum packet_type type, uint64_t ts,
+		   const struct packet_uuid *track, uint64_t value);
 /* `note` is an enum packet_note, or what packets_intern_note() gave. */
 void packets_note_u64(struct packets *p, uint32_t note, uint64_t v);
 /* By its name, which need not be one of PACKET_NOTES. Slow: for what is written once. */

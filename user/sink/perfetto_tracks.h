@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The tracks of a Perfetto trace: of processes, of their lanes and of the counters and user spans
+ * below those; and the numbers of names. Each track and name is described when it is first needed,
+ * and again when its name has changed. Processes and lanes are made on request and kept until they
+ * are dropped.
+ */
+#ifndef SINK_PERFETTO_TRACKS_H
+#define SINK_PERFETTO_TRACKS_H
+
+#include "base/ptrarray.h"
+#include "base/ptrmap.h"
+#include "core/name_slots.h"
+#include "sink/perfetto_packet.h"
+
+/* What a track is for: a part of its uuid. Only ever appended to. */
+enum use {
+	USE_SESSION = 0,
+	USE_PROCESS = 1,
+	USE_DOMAIN = 2,
+	USE_SPANS = 3,
+	USE_COUNTER = 4,
+	USE_LOST = 5,
+};
+
+/* A track of lost intervals; they must not overlap to be seen. */
+struct lost {
+	bool described;
+	uint64_t end_ns;
+};
+
+struct perfetto_process {
+	uint32_t process;
+	struct packet_uuid uuid;
+	const struct process *about; /* NULL: it is not announced yet */
+	const char *name;	     /* described last, in `about` */
+	char comm[32];		     /* what it was called when it was described */
+	uint64_t batch;		     /* in which its name was compared last */
+	struct lost lost;	     /* from none of its rings */
+};
+
+/* A counter, or a kind of user spans, of a lane. */
+struct perfetto_child {
+	struct packet_uuid uuid;
+	uint32_t name; /* the number of the name it was described with; 0: none yet */
+};
+
+/* A domain, or a thread without one. */
+struct perfetto_lane {
+	struct perfetto_process *process;
+	struct packet_uuid uuid;
+	uint32_t tid;
+	uint16_t cpu;
+	struct lost lost;
+	PTRMAP(struct perfetto_child) counters, spans; /* by id */
+};
+
+struct perfetto_tracks {
+	const struct session *session;
+	struct packets *packets;
+	PTRARRAY(struct perfetto_process) processes; /* by index */
+	PTRARRAY(struct perfetto_lane) lanes;	     /* by lane of the registry */
+	uint64_t batch; /* the session's names do not change within one; from 1 */
+	/* When a process, or its program, ended last: spans open before are not known now. */
+	uint64_t ended_ns;
+	struct name_slots slots;
+	uint32_t name[NAME_SLOTS]; /* the number of the name; packets_know() decides */
+};
+
+/* Of zeroed memory; the session and the packets are kept. */
+void perfetto_tracks_init(struct perfetto_tracks *t, const struct session *s, struct packets *p);
+void perfetto_tracks_done(struct perfetto_tracks *t);
+
+/* Two tracks of a process have never met in one uuid in any test; 56 bits take 8 bytes to write. */
+uint64_t perfetto_tracks_uuid(enum use use, uint32_t pid, uint16_t domain, uint32_t tid,
+			      uint32_t id);
+/* NULL: -ENOMEM. */
+struct perfetto_process *perfetto_tracks_process(struct perfetto_tracks *t, uint32_t process);
+/* Describes the processes anew whose names have changed since their last events. */
+void perfetto_tracks_follow_names(struct perfetto_tracks *t);
+void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_process *p);
+void perfetto_tracks_drop_lanes(struct perfetto_tracks *t, uint32_t process);
+/* Drops all state of a process, whose index and lanes will be another's. */
+void perfetto_tracks_forget(struct perfetto_tracks *t, uint32_t process);
+/* The event's lane. NULL: -ENOMEM. */
+struct perfetto_lane *perfetto_tracks_lane(struct perfetto_tracks *t, const struct ebt_event *ev);
+/* The track of the event's counter or kind of user spans. NULL: -ENOMEM. */
+const struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t,
+						   struct perfetto_lane *lane,
+						   const struct ebt_event *ev);
+/* The number of the event's name. */
+uint32_t perfetto_tracks_name(struct perfetto_tracks *t, const struct ebt_event *ev);
+
+#endif
