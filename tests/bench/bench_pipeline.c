@@ -22,8 +22,7 @@ struct script {
 	struct source base;
 	uint32_t made[LANES_MAX]; /* events of each lane so far */
 	uint64_t ts[LANES_MAX];	  /* of its last event */
-	uint64_t each;
-	uint32_t lanes;
+	uint32_t each, lanes;
 	enum pattern pattern;
 };
 
@@ -38,18 +37,24 @@ static int script_poll(struct source *s)
 	return 0;
 }
 
-/*
- * In turns: each lane has one event in each step, in an order that changes, so that no branch
- * learns it. At random: times of the lanes are independent. In bursts: one lane after the other.
- */
-static inline uint64_t event_ts(const struct script *s, uint32_t lane, uint32_t seq)
+/* Bits without a pattern that a branch could learn, or that lanes share. */
+static inline uint32_t draw(uint32_t lane, uint32_t seq)
 {
-	uint32_t jitter = (seq * 2654435761u ^ lane * 40503u) >> 16;
+	uint64_t x = ((uint64_t)lane << 32 | seq) * 0x9e3779b97f4a7c15u;
+	return (uint32_t)((x ^ x >> 29) * 0xbf58476d1ce4e5b9u >> 40);
+}
+
+/*
+ * In turns: each lane has one event in each step, in an order that changes. At random: times of the
+ * lanes are independent. In bursts: one lane after the other. `ts`: of the lane's event before.
+ */
+static inline uint64_t event_ts(const struct script *s, uint32_t lane, uint32_t seq, uint64_t ts)
+{
 	switch (s->pattern) {
 	case TURNS:
-		return 1 + (uint64_t)seq * STEP_NS + jitter % STEP_NS;
+		return 1 + (uint64_t)seq * STEP_NS + draw(lane, seq) % STEP_NS;
 	case RANDOM:
-		return s->ts[lane] + 1 + jitter % (2 * STEP_NS - 1);
+		return ts + 1 + draw(lane, seq) % (2 * STEP_NS - 1);
 	case BURSTS:
 		return 1 + ((uint64_t)(seq / BURST) * s->lanes + lane) * BURST + seq % BURST;
 	}
@@ -59,23 +64,27 @@ static inline uint64_t event_ts(const struct script *s, uint32_t lane, uint32_t 
 static int script_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	struct script *s = (struct script *)base;
-	size_t n = 0;
-	for (; n < cap && s->made[lane] < s->each; n++) {
-		uint32_t seq = s->made[lane]++;
-		s->ts[lane] = event_ts(s, lane, seq);
-		ev[n] = (struct ebt_event){
-			.ts = s->ts[lane],
-			.pos = 2ull * seq,
-			.process = 1,
-			.kind = seq % 2 ? EBT_END : EBT_BEGIN,
-			.domain = (uint16_t)lane,
-			.cpu = EBT_NO_CPU,
-			.flags = EBT_F_RING | EBT_F_SEQ,
-			.id = 11,
-			.seq = seq,
-			.size = 2,
-		};
+	const struct ebt_event blank = {
+		.process = 1,
+		.domain = (uint16_t)lane,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_RING | EBT_F_SEQ,
+		.id = 11,
+		.size = 2,
+	};
+	uint32_t seq = s->made[lane];
+	uint64_t ts = s->ts[lane];
+	size_t n = s->each - seq < cap ? s->each - seq : cap;
+	for (size_t i = 0; i < n; i++, seq++) {
+		ts = event_ts(s, lane, seq, ts);
+		ev[i] = blank;
+		ev[i].ts = ts;
+		ev[i].pos = 2ull * seq;
+		ev[i].kind = seq % 2 ? EBT_END : EBT_BEGIN;
+		ev[i].seq = seq;
 	}
+	s->made[lane] = seq;
+	s->ts[lane] = ts;
 	return (int)n;
 }
 

@@ -38,11 +38,10 @@ static bool sorts(size_t n, unsigned bits)
 		keys[i] = draw() << shift | i;
 		sum += keys[i];
 	}
-	const uint64_t *sorted = radix_sort(keys, spare, n, shift, bits);
+	radix_sort(keys, spare, n, shift, bits);
 	for (size_t i = 0; i < n; i++)
-		sorted_sum += sorted[i];
-	return sum == sorted_sum && (sorted == keys || sorted == spare) &&
-	       is_sorted(sorted, n, shift, mask);
+		sorted_sum += keys[i];
+	return sum == sorted_sum && is_sorted(keys, n, shift, mask);
 }
 
 int main(void)

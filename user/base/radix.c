@@ -7,6 +7,13 @@
 #define DIGIT_MAX    11
 #define INSERT_UP_TO 24 /* so few are sorted by insertion */
 
+/* Bits of the keys, and where the next key with each value of them goes. */
+struct digit {
+	unsigned shift;
+	uint64_t mask;
+	uint32_t next[1u << DIGIT_MAX];
+};
+
 static void insertion_sort(uint64_t *keys, size_t n, unsigned shift, uint64_t mask)
 {
 	for (size_t i = 1; i < n; i++) {
@@ -18,48 +25,77 @@ static void insertion_sort(uint64_t *keys, size_t n, unsigned shift, uint64_t ma
 	}
 }
 
-/* One digit, of at most DIGIT_MAX bits: counts, then places. */
-static void sort_digit(const uint64_t *from, uint64_t *to, size_t n, unsigned shift, unsigned bits)
+static void digit_init(struct digit *d, unsigned shift, unsigned bits)
 {
-	uint32_t place[1u << DIGIT_MAX];
-	uint64_t mask = (1u << bits) - 1;
-	memset(place, 0, (size_t)(mask + 1) * sizeof(*place));
-	for (size_t i = 0; i < n; i++)
-		place[from[i] >> shift & mask]++;
-	uint32_t before = 0;
-	for (size_t d = 0; d <= mask; d++) {
-		uint32_t count = place[d];
-		place[d] = before;
-		before += count;
-	}
-	for (size_t i = 0; i < n; i++)
-		to[place[from[i] >> shift & mask]++] = from[i];
+	d->shift = bits ? shift : 0;
+	d->mask = (1u << bits) - 1;
+	memset(d->next, 0, (size_t)(d->mask + 1) * sizeof(*d->next));
 }
 
-/* Longer digits need fewer passes, but each costs its table: no longer than there are keys. */
-static unsigned digits_for(size_t n, unsigned bits)
+/* From the number of keys with each value to the index of the first of them. */
+static void digit_sum(struct digit *d)
+{
+	uint32_t before = 0;
+	for (size_t v = 0; v <= d->mask; v++) {
+		uint32_t count = d->next[v];
+		d->next[v] = before;
+		before += count;
+	}
+}
+
+static void move_keys(const uint64_t *from, uint64_t *to, size_t n, struct digit *d)
+{
+	unsigned shift = d->shift;
+	uint64_t mask = d->mask;
+#pragma GCC unroll 4
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = from[i];
+		to[d->next[key >> shift & mask]++] = key;
+	}
+}
+
+/* Sorts by two digits, which one pass over the keys counts: by `low`, then by `high`. */
+static void sort_digits(uint64_t *keys, uint64_t *spare, size_t n, struct digit *low,
+			struct digit *high)
+{
+	unsigned low_shift = low->shift, high_shift = high->shift;
+	uint64_t low_mask = low->mask, high_mask = high->mask;
+#pragma GCC unroll 4
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = keys[i];
+		low->next[key >> low_shift & low_mask]++;
+		high->next[key >> high_shift & high_mask]++;
+	}
+	digit_sum(low);
+	digit_sum(high);
+	move_keys(keys, spare, n, low);
+	move_keys(spare, keys, n, high);
+}
+
+/* Pairs of digits. Longer digits need fewer passes, but each costs its table: no longer than there
+ * are keys. */
+static unsigned pairs_for(size_t n, unsigned bits)
 {
 	unsigned most = 63 - (unsigned)__builtin_clzll(n);
 	most = most < DIGIT_MIN ? DIGIT_MIN : most > DIGIT_MAX ? DIGIT_MAX : most;
-	return (bits + most - 1) / most;
+	return (bits + 2 * most - 1) / (2 * most);
 }
 
-uint64_t *radix_sort(uint64_t *keys, uint64_t *spare, size_t n, unsigned shift, unsigned bits)
+void radix_sort(uint64_t *keys, uint64_t *spare, size_t n, unsigned shift, unsigned bits)
 {
 	if (n < 2 || !bits)
-		return keys;
+		return;
 	if (n <= INSERT_UP_TO) {
 		insertion_sort(keys, n, shift, UINT64_MAX >> (64 - bits));
-		return keys;
+		return;
 	}
-	for (unsigned left = digits_for(n, bits); left; left--) {
-		unsigned digit = (bits + left - 1) / left;
-		sort_digit(keys, spare, n, shift, digit);
-		uint64_t *sorted = spare;
-		spare = keys;
-		keys = sorted;
-		shift += digit;
-		bits -= digit;
+	struct digit low, high;
+	for (unsigned pairs = pairs_for(n, bits); pairs; pairs--) {
+		unsigned both = (bits + pairs - 1) / pairs;
+		digit_init(&low, shift, both - both / 2);
+		digit_init(&high, low.shift + both - both / 2, both / 2);
+		sort_digits(keys, spare, n, &low, &high);
+		shift += both;
+		bits -= both;
 	}
-	return keys;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Sorts 64-bit keys by some of their bits, stable: keys that are equal in those bits keep their
- * order. What it costs depends on the number of keys and bits alone, not on their order.
+ * order. The cost depends on the number of keys and bits alone, not on their order.
  */
 #ifndef BASE_RADIX_H
 #define BASE_RADIX_H
@@ -11,8 +11,8 @@
 
 /*
  * Sorts `n` keys by the `bits` bits from `shift` on (shift + bits <= 64). `spare` has room for n,
- * too. Returns the array that holds the result, keys or spare; the other one is overwritten.
+ * too, and is overwritten.
  */
-uint64_t *radix_sort(uint64_t *keys, uint64_t *spare, size_t n, unsigned shift, unsigned bits);
+void radix_sort(uint64_t *keys, uint64_t *spare, size_t n, unsigned shift, unsigned bits);
 
 #endif

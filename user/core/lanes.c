@@ -166,10 +166,17 @@ static int make_buffer(struct lanes *l, struct lane *lane)
 /* The lane has n events more, behind those that were left. */
 static void take_in(struct lane *lane, uint32_t n)
 {
-	uint64_t last = lane->count ? lane->last_ts : 0;
-	for (uint32_t i = lane->count; i < lane->count + n; i++)
-		last = lane->events[i].ts > last ? lane->events[i].ts : last;
-	lane->last_ts = last;
+	const struct ebt_event *ev = lane->events + lane->count;
+	uint64_t before = lane->count ? lane->last_ts : 0, last = before;
+	bool in_order = !lane->count || lane->in_order;
+	for (uint32_t i = 0; i < n; i++) {
+		in_order &= before <= ev[i].ts;
+		before = ev[i].ts;
+	}
+	for (uint32_t i = 0; i < n && !in_order; i++)
+		last = ev[i].ts > last ? ev[i].ts : last;
+	lane->in_order = in_order;
+	lane->last_ts = in_order ? before : last;
 	lane->count += n;
 	lane->dry = false;
 }

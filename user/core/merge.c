@@ -10,19 +10,14 @@
 #include "base/radix.h"
 #include "core/lanes.h"
 
-/* A key of the sort: the time since the first event of the window, the item. */
-#define ITEM_BITS      24
-#define ITEM_MASK      ((1u << ITEM_BITS) - 1)
-#define WINDOW_NS_BITS (64 - ITEM_BITS)
-_Static_assert((uint64_t)LANES_MAX *LANE_EVENTS_MIN <= ITEM_MASK + 1, "an item fits into a key");
+/* A key of the sort: the time since the first event of the window, the lane, the index in the
+ * buffer of the lane. */
+#define EVENT_MASK     (LANE_EVENTS_MAX - 1)
+#define SLOT_BITS      (LANES_BITS + LANE_EVENTS_BITS)
+#define SLOT_MASK      ((1u << SLOT_BITS) - 1)
+#define WINDOW_NS_BITS (64 - SLOT_BITS)
 
-/* An event of the window. */
-struct item {
-	struct ebt_event *ev;
-	uint32_t lane;
-};
-
-/* Items of one moment and one lane that are to be merged, as indices into the sorted keys. */
+/* Keys of one moment and one lane that are to be merged, as indices into the sorted keys. */
 struct run {
 	uint32_t next, end;
 };
@@ -35,12 +30,12 @@ struct merge {
 	/* The window: events from begin_ts to end_ts, which are passed on in order. */
 	uint64_t begin_ts, end_ts;
 	bool end_is_open;  /* lanes may have more of its last moment */
-	struct lane *only; /* all are of this lane, in its buffer; NULL: items in `order` */
+	bool in_order;	   /* none is late, nor are times of a lane that go back */
+	struct lane *only; /* all are of this lane, in its buffer; NULL: `keys` */
 	uint32_t next, count;
-	struct item *items;
-	uint64_t *keys, *spare; /* time since begin_ts << ITEM_BITS | item */
-	size_t room;		/* of each of the three */
-	uint64_t *order;	/* one of the two */
+	uint64_t *keys, *spare;
+	uint32_t *ties;
+	size_t room; /* of each of the three */
 	struct run *runs;
 	uint32_t run_cap; /* at least as many as there are lanes */
 	struct ebt_event batch[BATCH_EVENTS];
@@ -62,9 +57,9 @@ void merge_free(struct merge *m)
 	if (!m)
 		return;
 	lanes_done(&m->lanes);
-	free(m->items);
 	free(m->keys);
 	free(m->spare);
+	free(m->ties);
 	free(m->runs);
 	free(m);
 }
@@ -110,7 +105,7 @@ static bool find_window(struct merge *m)
 	m->end_is_open = end <= limit;
 	m->end_ts = m->end_is_open ? end : limit;
 	if (begin <= m->end_ts && (m->end_ts - begin) >> WINDOW_NS_BITS) {
-		m->end_ts = begin + (UINT64_MAX >> ITEM_BITS);
+		m->end_ts = begin + (UINT64_MAX >> SLOT_BITS);
 		m->end_is_open = false;
 	}
 	return any && begin <= m->end_ts;
@@ -122,9 +117,14 @@ static uint64_t order_pos(const struct ebt_event *ev)
 	return ev->kind == EBT_LOST ? 0 : kinds_pos(ev);
 }
 
-static const struct item *item_of(const struct merge *m, uint64_t key)
+static struct lane *lane_of(const struct merge *m, uint64_t key)
 {
-	return &m->items[key & ITEM_MASK];
+	return &m->lanes.lane[(key & SLOT_MASK) >> LANE_EVENTS_BITS];
+}
+
+static struct ebt_event *event_of(const struct merge *m, uint64_t key)
+{
+	return &lane_of(m, key)->events[key & EVENT_MASK];
 }
 
 /* By pid, whatever the order in which the registry met them; incarnations of one pid by age. */
@@ -138,7 +138,7 @@ static bool is_before(const struct processes *ps, uint32_t a, uint32_t b)
 /* The order of a moment. Times differ where a lane's went back. */
 static bool before(const struct merge *m, uint64_t key_a, uint64_t key_b)
 {
-	const struct ebt_event *a = item_of(m, key_a)->ev, *b = item_of(m, key_b)->ev;
+	const struct ebt_event *a = event_of(m, key_a), *b = event_of(m, key_b);
 	if (a->ts != b->ts)
 		return a->ts < b->ts;
 	if (a->process != b->process)
@@ -151,16 +151,16 @@ static bool before(const struct merge *m, uint64_t key_a, uint64_t key_b)
 /* True if the lane must be asked before anything may follow this event. */
 static bool ends_open(const struct merge *m, uint64_t key)
 {
-	const struct lane *l = &m->lanes.lane[item_of(m, key)->lane];
-	return item_of(m, key)->ev == l->events + l->count - 1 && lane_is_open(l);
+	const struct lane *l = lane_of(m, key);
+	return (key & EVENT_MASK) == l->count - 1 && lane_is_open(l);
 }
 
-/* The items of one moment, by lane: from..next-1 of each are its run. Returns the number of runs. */
+/* The keys of one moment, by lane: from..next-1 of each are its run. Returns the number of runs. */
 static uint32_t find_runs(struct merge *m, const uint64_t *keys, uint32_t n)
 {
 	uint32_t runs = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		if (!i || item_of(m, keys[i])->lane != item_of(m, keys[i - 1])->lane)
+		if (!i || lane_of(m, keys[i]) != lane_of(m, keys[i - 1]))
 			m->runs[runs++] = (struct run){.next = i};
 		m->runs[runs - 1].end = i + 1;
 	}
@@ -191,7 +191,7 @@ static uint32_t first_run(const struct merge *m, const uint64_t *keys, uint32_t 
  */
 static uint32_t merge_moment(struct merge *m, uint64_t *keys, uint32_t n, bool may_end)
 {
-	uint64_t *out = m->order == m->keys ? m->spare : m->keys;
+	uint64_t *out = m->spare;
 	uint32_t runs = find_runs(m, keys, n), count = 0;
 	for (bool ended = false; runs && !ended;) {
 		uint32_t second, first = first_run(m, keys, runs, &second);
@@ -207,32 +207,51 @@ static uint32_t merge_moment(struct merge *m, uint64_t *keys, uint32_t n, bool m
 			memmove(r, r + 1, (--runs - first) * sizeof(*r));
 	}
 	for (uint32_t r = 0; r < runs; r++)
-		m->lanes.lane[item_of(m, keys[m->runs[r].next])->lane].at -=
-			m->runs[r].end - m->runs[r].next;
+		lane_of(m, keys[m->runs[r].next])->at -= m->runs[r].end - m->runs[r].next;
 	memcpy(keys, out, count * sizeof(*keys));
 	return count;
+}
+
+static inline bool same_moment(uint64_t key_a, uint64_t key_b)
+{
+	return (key_a ^ key_b) <= SLOT_MASK;
+}
+
+/* Notes in m->ties the keys whose moment the next one shares, without a branch that depends on
+ * them. Returns how many there are. */
+static uint32_t find_ties(const struct merge *m)
+{
+	const uint64_t *keys = m->keys;
+	uint32_t *tie = m->ties, ties = 0, n = m->count;
+	uint64_t key = keys[0];
+	for (uint32_t i = 1; i < n; i++) {
+		uint64_t next = keys[i];
+		tie[ties] = i - 1;
+		ties += same_moment(key, next);
+		key = next;
+	}
+	return ties;
 }
 
 /* Sorts the events that have the same time; nearly always they are two, of a ring and of BPF. */
 static void order_moments(struct merge *m)
 {
-	uint64_t last = (m->end_ts - m->begin_ts) << ITEM_BITS;
-	uint64_t *keys = m->order;
-	for (uint32_t i = 0, n; i + 1 < m->count; i += n) {
-		uint64_t moment = keys[i] & ~(uint64_t)ITEM_MASK;
-		n = 1;
-		while (i + n < m->count && (keys[i + n] ^ moment) <= ITEM_MASK)
+	uint64_t last = (m->end_ts - m->begin_ts) << SLOT_BITS;
+	const uint32_t *tie = m->ties, *end = tie + find_ties(m);
+	for (uint32_t n; tie < end; tie += n - 1) {
+		uint64_t *keys = m->keys + *tie;
+		for (n = 2; tie + n - 1 < end && tie[n - 1] == *tie + n - 1;)
 			n++;
-		bool may_end = m->end_is_open && moment == last;
+		bool may_end = m->end_is_open && same_moment(*keys, last);
 		if (n == 2 && !may_end) {
-			uint64_t a = keys[i], b = keys[i + 1];
-			bool swap = item_of(m, a)->lane != item_of(m, b)->lane && before(m, b, a);
-			keys[i] = swap ? b : a;
-			keys[i + 1] = swap ? a : b;
-		} else if (n > 1) {
-			uint32_t kept = merge_moment(m, keys + i, n, may_end);
+			uint64_t a = keys[0], b = keys[1];
+			bool swap = lane_of(m, a) != lane_of(m, b) && before(m, b, a);
+			keys[0] = swap ? b : a;
+			keys[1] = swap ? a : b;
+		} else {
+			uint32_t kept = merge_moment(m, keys, n, may_end);
 			if (kept < n)
-				m->count = i + kept;
+				m->count = *tie + kept;
 		}
 	}
 }
@@ -246,22 +265,23 @@ static void take_lane(struct merge *m, struct lane *l)
 	while (l->at < l->count && l->events[l->at].ts <= m->end_ts)
 		l->at++;
 	m->only = l;
+	m->in_order &= l->in_order;
 	m->count = l->at - first;
 }
 
-/* Memory for as many items as the lanes' buffers can hold. 0 or -ENOMEM. */
+/* Memory for as many keys as the lanes' buffers can hold. 0 or -ENOMEM. */
 static int make_room(struct merge *m)
 {
 	if (m->room < m->lanes.buffered) {
 		size_t room = 2 * m->lanes.buffered;
-		free(m->items);
 		free(m->keys);
 		free(m->spare);
+		free(m->ties);
 		m->room = 0;
-		m->items = malloc(room * sizeof(*m->items));
 		m->keys = malloc(room * sizeof(*m->keys));
 		m->spare = malloc(room * sizeof(*m->spare));
-		if (!m->items || !m->keys || !m->spare)
+		m->ties = malloc(room * sizeof(*m->ties));
+		if (!m->keys || !m->spare || !m->ties)
 			return -ENOMEM;
 		m->room = room;
 	}
@@ -276,32 +296,65 @@ static int make_room(struct merge *m)
 	return 0;
 }
 
+/* The index behind the last event up to the end of the window, of a lane that is in order. */
+static uint32_t find_end(const struct lane *l, uint64_t end_ts)
+{
+	uint32_t at = l->at, left = lane_left(l);
+	while (left) {
+		uint32_t half = left / 2;
+		bool before = l->events[at + half].ts <= end_ts;
+		at = before ? at + half + 1 : at;
+		left = before ? left - half - 1 : half;
+	}
+	return at;
+}
+
+/* The keys of a lane's events up to the end of the window. Returns how many there are. */
+static uint32_t make_keys(const struct merge *m, uint32_t index, uint64_t *keys)
+{
+	struct lane *l = &m->lanes.lane[index];
+	const struct ebt_event *ev = l->events;
+	uint64_t slot = (uint64_t)index << LANE_EVENTS_BITS, begin = m->begin_ts;
+	uint32_t first = l->at, at = first;
+	if (l->in_order) {
+		uint32_t end = l->last_ts <= m->end_ts ? l->count : find_end(l, m->end_ts);
+		for (; at < end; at++)
+			*keys++ = (ev[at].ts - begin) << SLOT_BITS | slot | at;
+	} else {
+		uint64_t ts = 0, end_ts = m->end_ts, count = l->count;
+		for (; at < count; at++) {
+			ts = ev[at].ts > ts ? ev[at].ts : ts; /* what went back comes behind */
+			if (ts > end_ts)
+				break;
+			*keys++ = (ts - begin) << SLOT_BITS | slot | at;
+		}
+	}
+	l->at = at;
+	return at - first;
+}
+
 /* Sorts what the lanes have up to the end of the window. */
 static void sort_lanes(struct merge *m)
 {
-	uint64_t last = 0, last_key = 0;
+	uint64_t last_key = 0;
 	bool sorted = true;
-	uint32_t n = 0;
+	uint32_t count = 0;
 	for (uint32_t i = 0; i < m->lanes.live_count; i++) {
-		struct lane *l = &m->lanes.lane[m->lanes.live[i]];
-		uint64_t ts = 0;
-		for (; l->at < l->count; l->at++) {
-			struct ebt_event *ev = &l->events[l->at];
-			ts = ev->ts > ts ? ev->ts : ts; /* what went back comes behind */
-			if (ts > m->end_ts)
-				break;
-			uint64_t key = (ts - m->begin_ts) << ITEM_BITS | n;
-			m->items[n] = (struct item){ev, m->lanes.live[i]};
-			m->keys[n++] = key;
-			sorted &= key >= last_key;
-			last_key = key;
-		}
-		last = last_key > last ? last_key : last;
+		uint64_t *keys = m->keys + count;
+		uint32_t n = make_keys(m, m->lanes.live[i], keys);
+		if (!n)
+			continue;
+		sorted &= keys[0] >= last_key;
+		last_key = keys[n - 1] > last_key ? keys[n - 1] : last_key;
+		m->in_order &= m->lanes.lane[m->lanes.live[i]].in_order;
+		count += n;
 	}
-	unsigned bits = last >> ITEM_BITS ? 64 - (unsigned)__builtin_clzll(last) - ITEM_BITS : 0;
-	m->order = sorted ? m->keys : radix_sort(m->keys, m->spare, n, ITEM_BITS, bits);
+	uint64_t last = last_key >> SLOT_BITS;
+	unsigned bits = last ? 64 - (unsigned)__builtin_clzll(last) : 0;
+	if (!sorted)
+		radix_sort(m->keys, m->spare, count, SLOT_BITS, bits);
 	m->only = NULL;
-	m->count = n;
+	m->count = count;
 	order_moments(m);
 }
 
@@ -325,11 +378,35 @@ static int open_window(struct merge *m)
 		only = l;
 		lanes++;
 	}
+	m->in_order = m->begin_ts >= m->last_ts;
 	if (lanes == 1)
 		take_lane(m, only);
 	else
 		sort_lanes(m);
 	return 1;
+}
+
+static void copy_events(const struct merge *m, const uint64_t *keys, struct ebt_event *ev,
+			uint32_t n)
+{
+	const struct lane *lane = m->lanes.lane;
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t slot = keys[i] & SLOT_MASK;
+		ev[i] = lane[slot >> LANE_EVENTS_BITS].events[slot & EVENT_MASK];
+	}
+}
+
+/* Moves up what comes after its time has been passed on. */
+static void flag_late(struct merge *m, struct ebt_event *ev, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		bool late = ev[i].ts < m->last_ts;
+		if (late) {
+			ev[i].ts = m->last_ts;
+			ev[i].flags |= EBT_F_LATE;
+		}
+		m->last_ts = ev[i].ts;
+	}
 }
 
 int merge_batch(struct merge *m, struct ebt_event **ret)
@@ -344,17 +421,12 @@ int merge_batch(struct merge *m, struct ebt_event **ret)
 	if (m->only)
 		ev = m->only->events + m->only->at - (m->count - m->next);
 	else
-		for (uint32_t i = 0; i < n; i++)
-			ev[i] = *item_of(m, m->order[m->next + i])->ev;
+		copy_events(m, m->keys + m->next, ev, n);
 	m->next += n;
-	for (uint32_t i = 0; i < n; i++) {
-		bool late = ev[i].ts < m->last_ts;
-		if (late) {
-			ev[i].ts = m->last_ts;
-			ev[i].flags |= EBT_F_LATE;
-		}
-		m->last_ts = ev[i].ts;
-	}
+	if (m->in_order)
+		m->last_ts = ev[n - 1].ts;
+	else
+		flag_late(m, ev, n);
 	*ret = ev;
 	return (int)n;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What produces events: a table of functions over one or more lanes, each lane a stream that is
- * already in time order (ties in order of position). Lanes are numbered from 0 and may be added
- * while running. A lane that has ended reads 0; its number may be used again for another one.
+ * A producer of events: a table of functions over one or more lanes, each lane a stream in time
+ * order (ties in order of position). Lanes are numbered from 0 and may be added while running. A
+ * lane that has ended reads 0; its number may be used again for another one.
  *
- * A source never waits and never knows who consumes it. It copies what may be overwritten (rings)
- * into memory of its own in poll(); read() hands out of that memory.
+ * A source never waits and never knows its consumer. poll() copies data that may be overwritten
+ * (rings) into memory of the source; read() returns events from that memory.
  */
 #ifndef CORE_SOURCE_H
 #define CORE_SOURCE_H
@@ -18,18 +18,18 @@
 struct source;
 
 struct source_ops {
-	/* Looks for what is new and takes it in, for every lane. May add lanes. 0, or -errno when
-	 * the source as a whole can give no more. Called before a round of read(). */
+	/* Copies new data of every lane. May add lanes. 0, or -errno when the source as a whole has
+	 * failed. Called before a round of read(). */
 	int (*poll)(struct source *s);
-	/* True if a lane that had read 0 begins again: its number is in *ret. Asked after poll() until
-	 * it returns false. NULL: none ever does. */
+	/* True if a lane that had read 0 begins again: its number is in *ret. Called after poll()
+	 * until it returns false. NULL: no lane begins again. */
 	bool (*begins_again)(struct source *s, uint32_t *ret);
 	/* > 0: events, oldest first; 0: the lane has ended; -EAGAIN: none now; else -errno. After
-	 * -EAGAIN a lane is asked again when all that it brought has gone on. */
+	 * -EAGAIN a lane is read again once all its events are merged. */
 	int (*read)(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap);
-	/* A lane that reads -EAGAIN will bring nothing older than this, ns. UINT64_MAX once ended. */
+	/* A lane that reads -EAGAIN brings no event older than this, ns. UINT64_MAX once ended. */
 	uint64_t (*horizon)(struct source *s, uint32_t lane);
-	/* Detaches and drains: after it, read() gives what is left and then 0. */
+	/* Detaches and drains: after it, read() returns the rest and then 0. */
 	int (*stop)(struct source *s);
 	void (*free)(struct source *s);
 };
@@ -42,8 +42,8 @@ struct source {
 };
 
 /*
- * From here on the times of the source's events, and its horizons, are those of another timebase.
- * 0, or -ENOTSUP: how the two clocks stand to each other is not known, nothing is changed.
+ * From now on the source's events and horizons are in the time of another timebase. 0, or -ENOTSUP:
+ * the offset between the two clocks is not known; the source is not changed.
  */
 int source_follow(struct source *s, const struct timebase *output);
 void source_shift(const struct source *s, struct ebt_event *ev, size_t n); /* private */
