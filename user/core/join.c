@@ -6,16 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* So many ordinals back we still know whether an event was delivered. */
+/* Ordinals, counted back from the newest, of which the delivered ones are known. */
 #define JOIN_WINDOW  4096
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
 
-/* What was told as lost and has not come since. */
+/* Reported as lost, and not delivered since. */
 struct missing {
 	uint64_t events, words;
 };
 
-/* A ring's state and what of it ends with the process that wrote to it. */
+/* The state of a ring; `life` ends with the process that writes to it. */
 struct ring_state {
 	bool ended; /* its process, or that one's program, has ended */
 	struct ring_life {
@@ -25,8 +25,7 @@ struct ring_state {
 		bool started;
 		bool has_file; /* a ring file has brought events of it */
 		bool has_lost;
-		struct ebt_event
-			lost; /* what the ring says is missing in front of its next event */
+		struct ebt_event lost; /* the loss that the ring reports before its next event */
 		struct missing missing, history;
 		uint32_t history_end; /* ordinals before it are of the history */
 		/* By ordinal modulo JOIN_WINDOW, of those before `unbroken`. */
@@ -41,8 +40,8 @@ struct join {
 	uint32_t lanes;
 	struct ebt_event pending; /* held for its partner, between batches */
 	bool has_pending;
-	/* Of the batch: out[0..kept-1] is to be handed on; what comes behind has been looked at, up
-	 * to the event that is delivered. */
+	/* Of the batch: out[0..kept-1] is to be emitted; the events behind it are done, up to the
+	 * one that is delivered. */
 	struct ebt_event *out;
 	size_t kept;
 };
@@ -82,6 +81,13 @@ static __attribute__((noinline)) struct ring_state *add_ring(struct join *j, uin
 	return lane ? j->ring[lane] = calloc(1, sizeof(struct ring_state)) : NULL;
 }
 
+/* The ring of an event; NULL: it has brought nothing yet. */
+static inline struct ring_state *known_ring(const struct join *j, const struct ebt_event *ev)
+{
+	uint32_t lane = processes_known_lane(&j->session->processes, ev->process, ev->domain);
+	return lane < j->lanes ? j->ring[lane] : NULL;
+}
+
 static inline struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
 {
 	uint32_t lane = processes_lane(&j->session->processes, ev->process, ev->domain);
@@ -95,7 +101,7 @@ static struct ring_state **ring_at(struct join *j, const struct process *p, uint
 	return p->lane[i] && p->lane[i] < j->lanes ? &j->ring[p->lane[i]] : NULL;
 }
 
-/* Its rings may be another program's from now on. */
+/* From now on its rings may be those of another program. */
 static void end_process(struct join *j, uint32_t process)
 {
 	const struct process *p = processes_at(&j->session->processes, process);
@@ -119,8 +125,8 @@ void join_forget(struct join *j, uint32_t process)
 }
 
 /*
- * Another life of the ring begins behind the end of the process, but not with what comes late: that
- * may be of the one before. And it begins with another file, which may be found so late that all
+ * Another life of the ring begins behind the end of the process, but not with a late event, which
+ * may be of the life before. It also begins with another file, which may be found so late that all
  * its events are late: a life has one file.
  */
 static __attribute__((noinline)) void change_life(struct ring_state *r, const struct ebt_event *ev)
@@ -153,7 +159,7 @@ static void set_delivered(struct ring_life *r, uint64_t from, uint64_t to, bool 
 	}
 }
 
-/* Hands on what has been gathered. */
+/* Emits the gathered events. */
 static int hand_on(struct join *j)
 {
 	struct ebt_event *out = j->out;
@@ -163,7 +169,7 @@ static int hand_on(struct join *j)
 	return n ? outlet_events(&j->outlet, out, n) : 0;
 }
 
-/* The event, which is in the batch, goes on behind those that are kept. */
+/* Appends an event of the batch to those that are kept. */
 static inline void keep(struct join *j, const struct ebt_event *ev)
 {
 	if (&j->out[j->kept] != ev)
@@ -223,7 +229,7 @@ static int drop(struct join *j, struct ebt_event *ev)
 	return 0;
 }
 
-/* An event of a hole has come: less is missing. Nothing at all is, with the last event of it. */
+/* An event of a hole was delivered: one less is missing. */
 static void give_back(struct session *s, struct ring_life *r, const struct ebt_event *ev)
 {
 	/* It may have been counted in an output that is whole already. */
@@ -240,7 +246,7 @@ static void give_back(struct session *s, struct ring_life *r, const struct ebt_e
 	t->history_words -= history ? words : 0;
 }
 
-/* An ordinal below the next one: a copy of what went out, or an event out of a reported hole. */
+/* An ordinal below the next one: a copy of a delivered event, or an event of a reported hole. */
 static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev)
 {
 	uint32_t back = (uint32_t)r->next - ev->seq;
@@ -257,7 +263,7 @@ static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev
 	return err;
 }
 
-/* The ring's next event goes on. */
+/* The ring's next event is delivered. */
 static inline void advance(struct ring_life *r, const struct ebt_event *ev)
 {
 	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
@@ -305,9 +311,9 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 		return -ENOMEM;
 	ev->flags &= (uint16_t)~EBT_F_FIRST;
 	if (ev->seq != (uint32_t)r->next) {
-		bool is_next;
-		int err = deliver_apart(j, r, ev, &is_next);
-		if (err || !is_next)
+		bool goes_on;
+		int err = deliver_apart(j, r, ev, &goes_on);
+		if (err || !goes_on)
 			return err;
 	}
 	advance(r, ev);
@@ -337,7 +343,7 @@ static void combine(struct join *j, struct ebt_event *held, struct ebt_event *ev
 	*ev = ring;
 }
 
-/* What a ring says of itself is missing is known when its next event comes. */
+/* A loss that a ring reports of itself; its size is known at the next event. */
 static bool is_ring_loss(const struct ebt_event *ev)
 {
 	return ev->kind == EBT_LOST && ev->flags & EBT_F_RING && ev->domain != EBT_NO_DOMAIN &&
@@ -407,18 +413,68 @@ static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
 	return 0;
 }
 
-/* Sources that may hold an event of a ring of which nothing unusual is to be seen; else 0. */
+#define RUN_FLAGS (SOURCE_FLAGS | EBT_F_SEQ | EBT_F_FINAL | EBT_F_FIRST)
+
+/* True for an event of a program with exactly these of RUN_FLAGS. */
+static inline bool is_plain(const struct ebt_event *ev, unsigned flags)
+{
+	return (ev->flags & RUN_FLAGS) == flags && ev->kind < EBT_LOST;
+}
+
+/* The flags of an event that has an ordinal and one source, and needs no special treatment; else 0. */
 static inline unsigned plain_source(const struct ebt_event *ev)
 {
-	unsigned is = ev->flags & (SOURCE_FLAGS | EBT_F_SEQ | EBT_F_FINAL | EBT_F_FIRST);
-	bool plain = is == (EBT_F_RING | EBT_F_SEQ) || is == (EBT_F_BPF | EBT_F_SEQ);
-	return plain && ev->kind < EBT_LOST ? is : 0;
+	unsigned is = ev->flags & RUN_FLAGS;
+	bool one = is == (EBT_F_RING | EBT_F_SEQ) || is == (EBT_F_BPF | EBT_F_SEQ);
+	return one && is_plain(ev, is) ? is : 0;
+}
+
+static inline bool same_ring(const struct ebt_event *a, const struct ebt_event *b)
+{
+	return a->process == b->process && a->domain == b->domain;
+}
+
+/* True if the event, which is plain, is the next of its ring. */
+static inline bool is_next(const struct ring_state *r, const struct ebt_event *ev)
+{
+	return r && !r->ended && ev->seq == (uint32_t)r->life.next;
+}
+
+/* The number of events that pass_run() may pass, of one ring, which is looked up once. */
+static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t n, unsigned source)
+{
+	struct ring_state *r = known_ring(j, ev);
+	size_t i = 0;
+	if (!is_next(r, ev))
+		return 0;
+	while (i + 1 < n && ev[i].seq == ev->seq + (uint32_t)i && same_ring(&ev[i], ev) &&
+	       is_plain(&ev[i + 1], source))
+		i++;
+	if (i) {
+		r->life.next += i - 1;
+		advance(&r->life, &ev[i - 1]);
+	}
+	return i;
+}
+
+/* The same for any rings. A function of its own: its loop then stays in registers. */
+static __attribute__((noinline)) size_t pass_rings(const struct join *j, const struct ebt_event *ev,
+						   size_t n, unsigned source)
+{
+	const struct ebt_event *e = ev, *last = ev + n - 1;
+	for (; e < last && is_plain(e + 1, source); e++) {
+		struct ring_state *r = known_ring(j, e);
+		if (!is_next(r, e))
+			break;
+		advance(&r->life, e);
+	}
+	return (size_t)(e - ev);
 }
 
 /*
- * Passes on events that nothing has to be done for: final ones; and of those that one source alone
- * sees, each that is the next of its ring and has another of that source, no partner of it, behind
- * it. Returns their number.
+ * Keeps the first events that need no change: final ones; and, of those that only one source sees,
+ * each that is the next of its ring and is followed by another of that source, so by no partner.
+ * Returns their number.
  */
 static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 {
@@ -427,12 +483,11 @@ static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 	size_t i = 0;
 	while (i < n && ev[i].flags & EBT_F_FINAL)
 		i++;
-	for (; source && i + 1 < n && plain_source(&ev[i + 1]) == source; i++) {
-		struct ring_state *r = find_ring(j, &ev[i]);
-		if (!r || r->ended || ev[i].seq != (uint32_t)r->life.next)
-			break;
-		advance(&r->life, &ev[i]);
-	}
+	/* Most batches whose first and last events are of one ring hold no other. */
+	if (source && same_ring(ev, &ev[n - 1]))
+		i = pass_ring(j, ev, n, source);
+	if (source)
+		i += pass_rings(j, ev + i, n - i, source);
 	if (to != ev)
 		memmove(to, ev, i * sizeof(*ev));
 	j->kept += i;

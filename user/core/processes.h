@@ -161,11 +161,17 @@ void processes_release(struct processes *ps, uint32_t index);
  * of its domains (EBT_NO_DOMAIN). 0: no memory.
  */
 uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t domain);
-static inline uint32_t processes_lane(const struct processes *ps, uint32_t index, uint16_t domain)
+/* The same; 0: not assigned yet. */
+static inline uint32_t processes_known_lane(const struct processes *ps, uint32_t index,
+					    uint16_t domain)
 {
 	const struct process *p = ps->entry[index];
 	uint16_t at = (uint16_t)(domain + 1);
-	uint32_t lane = at < p->lanes ? p->lane[at] : 0;
+	return at < p->lanes ? p->lane[at] : 0;
+}
+static inline uint32_t processes_lane(const struct processes *ps, uint32_t index, uint16_t domain)
+{
+	uint32_t lane = processes_known_lane(ps, index, domain);
 	return lane ? lane : processes_add_lane(ps, index, domain);
 }
 /* The same of a thread outside of any domain; tid 0: processes_lane() of EBT_NO_DOMAIN. */
