@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a stage of the pipeline hands its events: the next stage's function and its context. Events
- * are handed on in batches, in time order. The array is the caller's; the next stage may change it,
- * and drop events by moving others up, but keeps no pointer into it. A payload is valid until the
- * call returns; a stage that holds an event for longer holds its payload, too.
+ * The function and context of the next stage of the pipeline. Events are passed in batches, in time
+ * order. The array is the caller's; the next stage may change it, and drop events by moving others
+ * up, but keeps no pointer into it. A payload is valid until the call returns; a stage that keeps an
+ * event for longer copies or holds its payload.
  */
 #ifndef CORE_OUTLET_H
 #define CORE_OUTLET_H

@@ -12,7 +12,7 @@
 
 #define PUMP_STEP_EVENTS 65536
 #define PUMP_POLL_NS	 1000000
-/* After its end what was left of a process may still be found, such as its ring file. */
+/* After the end of a process its ring file, for instance, may still be found. */
 #define PUMP_GRACE_NS 2000000000ull
 
 struct pump {
@@ -27,7 +27,7 @@ struct pump {
 	uint64_t polled_ns;
 	size_t batch_max; /* the least of the sinks'; 0: none has one */
 	bool drained;
-	/* Processes at the head of the queue of those that are gone, and since when they are. */
+	/* Processes at the head of the queue of those that are gone, and when they were counted. */
 	uint32_t going;
 	uint64_t going_ns;
 };
@@ -45,22 +45,21 @@ static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 /* Counts the first events of an array: a batch, which another loss does not belong to. */
 static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n)
 {
-	uint64_t kinds = 0;
 	unsigned flags = 0;
-	size_t i = 0, own = 0;
+	size_t i = 0, own = 0; /* own: of the tracing itself */
 	/* Damage found before the first event has no time: it is a batch of its own. */
 	bool has_time = t->timed || ev->ts || ev->kind != EBT_DAMAGE;
 	if (!t->timed)
 		t->first_ns = ev->ts;
 	n = has_time ? n : 1;
 	do {
-		kinds |= kinds_bit(ev[i].kind);
+		unsigned kind = ev[i].kind;
+		if (kind >= EBT_LOST) { /* most kinds of programs have a lower number */
+			own += kinds_family((uint16_t)kind) == KINDS_stream;
+			t->damaged += kind == EBT_DAMAGE;
+		}
 		flags |= ev[i].flags;
 	} while (++i < n && ev[i].kind != EBT_LOST);
-	for (size_t at = 0; kinds & kinds_stream() && at < i; at++) {
-		own += kinds_bit(ev[at].kind) & kinds_stream() ? 1 : 0;
-		t->damaged += ev[at].kind == EBT_DAMAGE;
-	}
 	for (size_t at = 0; flags & EBT_F_LATE && at < i; at++)
 		t->late += ev[at].flags & EBT_F_LATE ? 1 : 0;
 	if (ev->kind == EBT_LOST)
@@ -184,8 +183,8 @@ static int forget(struct pump *p, uint32_t process)
 }
 
 /*
- * Events of processes that were gone by then have all been passed on when those behind them have.
- * Processes end only where events have the time of the clock: in files none does.
+ * Releases the processes that were gone before events which have since been emitted. Processes end
+ * only where events have the time of the clock: in files none does.
  */
 static int release_gone(struct pump *p, uint64_t horizon_ns)
 {
@@ -207,7 +206,7 @@ static int release_gone(struct pump *p, uint64_t horizon_ns)
 	return err;
 }
 
-/* Nothing more can be handed out: what was held for a partner has none. `state`: merge's. */
+/* Merge has no event, so the event that is held has no partner. `state`: result of merge. */
 static int drain(struct pump *p, int state)
 {
 	p->drained = true;
