@@ -2,12 +2,11 @@
 #include "core/join.h"
 
 #include "core/kinds.h"
+#include "core/ordinals.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Ordinals, counted back from the newest, of which the delivered ones are known. */
-#define JOIN_WINDOW  4096
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
 
 /* Reported as lost, and not delivered since. */
@@ -21,15 +20,13 @@ struct ring_state {
 	struct ring_life {
 		uint64_t next_pos; /* EBT_NO_POS: not known */
 		uint64_t last_ts;
-		uint64_t next, unbroken; /* ordinals, not wrapped; all between were delivered */
 		bool started;
 		bool has_file; /* a ring file has brought events of it */
 		bool has_lost;
 		struct ebt_event lost; /* the loss that the ring reports before its next event */
 		struct missing missing, history;
 		uint32_t history_end; /* ordinals before it are of the history */
-		/* By ordinal modulo JOIN_WINDOW, of those before `unbroken`. */
-		uint64_t delivered[JOIN_WINDOW / 64];
+		struct ordinals ordinals;
 	} life;
 };
 
@@ -81,24 +78,22 @@ static __attribute__((noinline)) struct ring_state *add_ring(struct join *j, uin
 	return lane ? j->ring[lane] = calloc(1, sizeof(struct ring_state)) : NULL;
 }
 
-/* The ring of an event; NULL: it has brought nothing yet. */
+/* The ring of a lane; NULL: it has brought no event. */
+static inline struct ring_state *ring_at(const struct join *j, uint32_t lane)
+{
+	return lane < j->lanes ? j->ring[lane] : NULL;
+}
+
 static inline struct ring_state *known_ring(const struct join *j, const struct ebt_event *ev)
 {
-	uint32_t lane = processes_known_lane(&j->session->processes, ev->process, ev->domain);
-	return lane < j->lanes ? j->ring[lane] : NULL;
+	return ring_at(j, processes_known_lane(&j->session->processes, ev->process, ev->domain));
 }
 
 static inline struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
 {
 	uint32_t lane = processes_lane(&j->session->processes, ev->process, ev->domain);
-	struct ring_state *r = lane < j->lanes ? j->ring[lane] : NULL;
+	struct ring_state *r = ring_at(j, lane);
 	return r ? r : add_ring(j, lane);
-}
-
-/* The ring of the i-th of a process's lanes; NULL: it has brought nothing. */
-static struct ring_state **ring_at(struct join *j, const struct process *p, uint32_t i)
-{
-	return p->lane[i] && p->lane[i] < j->lanes ? &j->ring[p->lane[i]] : NULL;
 }
 
 /* From now on its rings may be those of another program. */
@@ -106,9 +101,9 @@ static void end_process(struct join *j, uint32_t process)
 {
 	const struct process *p = processes_at(&j->session->processes, process);
 	for (uint32_t i = 0; i < p->lanes; i++) {
-		struct ring_state **r = ring_at(j, p, i);
-		if (r && *r)
-			(*r)->ended = true;
+		struct ring_state *r = ring_at(j, p->lane[i]);
+		if (r)
+			r->ended = true;
 	}
 }
 
@@ -116,11 +111,9 @@ void join_forget(struct join *j, uint32_t process)
 {
 	const struct process *p = processes_at(&j->session->processes, process);
 	for (uint32_t i = 0; i < p->lanes; i++) {
-		struct ring_state **r = ring_at(j, p, i);
-		if (r) {
-			free(*r);
-			*r = NULL;
-		}
+		free(ring_at(j, p->lane[i]));
+		if (p->lane[i] < j->lanes)
+			j->ring[p->lane[i]] = NULL;
 	}
 }
 
@@ -148,15 +141,6 @@ static inline struct ring_life *find_life(struct join *j, const struct ebt_event
 	if (r->ended || ev->flags & EBT_F_FIRST)
 		change_life(r, ev);
 	return &r->life;
-}
-
-static void set_delivered(struct ring_life *r, uint64_t from, uint64_t to, bool delivered)
-{
-	from = to - from > JOIN_WINDOW ? to - JOIN_WINDOW : from;
-	for (; from < to; from++) {
-		uint64_t bit = 1ull << (from % 64), *word = &r->delivered[from % JOIN_WINDOW / 64];
-		*word = delivered ? *word | bit : *word & ~bit;
-	}
 }
 
 /* Emits the gathered events. */
@@ -216,17 +200,10 @@ static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, 
 
 static void restart(struct ring_life *r)
 {
-	memset(r->delivered, 0, sizeof(r->delivered));
+	r->ordinals = (struct ordinals){0};
 	r->missing = r->history = (struct missing){0};
-	r->next = r->unbroken = 0;
 	r->next_pos = 0;
 	r->has_file = false;
-}
-
-static int drop(struct join *j, struct ebt_event *ev)
-{
-	session_drop_event(j->session, ev);
-	return 0;
 }
 
 /* An event of a hole was delivered: one less is missing. */
@@ -249,11 +226,10 @@ static void give_back(struct session *s, struct ring_life *r, const struct ebt_e
 /* An ordinal below the next one: a copy of a delivered event, or an event of a reported hole. */
 static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev)
 {
-	uint32_t back = (uint32_t)r->next - ev->seq;
-	uint64_t bit = 1ull << (ev->seq % 64), *word = &r->delivered[ev->seq % JOIN_WINDOW / 64];
-	if (back > JOIN_WINDOW || back <= r->next - r->unbroken || *word & bit)
-		return drop(j, ev);
-	*word |= bit;
+	if (!ordinals_fill(&r->ordinals, ev->seq)) {
+		session_drop_event(j->session, ev);
+		return 0;
+	}
 	/* The loss must have been counted before less is lost. */
 	int err = hand_on(j);
 	give_back(j->session, r, ev);
@@ -269,7 +245,7 @@ static inline void advance(struct ring_life *r, const struct ebt_event *ev)
 	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
 		r->has_lost = false;
 	r->started = true;
-	r->next++;
+	r->ordinals.next++;
 	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
 	r->last_ts = ev->ts;
 }
@@ -279,7 +255,7 @@ static __attribute__((noinline)) int deliver_apart(struct join *j, struct ring_l
 						   struct ebt_event *ev, bool *ret_next)
 {
 	*ret_next = false;
-	if (r->started && (int32_t)(ev->seq - (uint32_t)r->next) < 0) {
+	if (r->started && (int32_t)(ev->seq - (uint32_t)r->ordinals.next) < 0) {
 		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
 		 * event's own time is not known any more: it is never taken for a restart. */
 		bool newer = ev->ts > r->last_ts && !(ev->flags & EBT_F_LATE);
@@ -289,13 +265,10 @@ static __attribute__((noinline)) int deliver_apart(struct join *j, struct ring_l
 		r->has_file = ev->flags & EBT_F_RING;
 	}
 	*ret_next = true;
-	uint32_t missing = ev->seq - (uint32_t)r->next;
+	uint32_t missing = ev->seq - (uint32_t)r->ordinals.next;
 	if (!missing)
 		return 0;
-	set_delivered(r, r->unbroken, r->next, true);
-	set_delivered(r, r->next, r->next + missing, false);
-	r->next += missing;
-	r->unbroken = r->next;
+	ordinals_skip(&r->ordinals, missing);
 	return emit_loss(j, r, ev, missing);
 }
 
@@ -310,7 +283,7 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 	if (!r)
 		return -ENOMEM;
 	ev->flags &= (uint16_t)~EBT_F_FIRST;
-	if (ev->seq != (uint32_t)r->next) {
+	if (ev->seq != (uint32_t)r->ordinals.next) {
 		bool goes_on;
 		int err = deliver_apart(j, r, ev, &goes_on);
 		if (err || !goes_on)
@@ -437,7 +410,7 @@ static inline bool same_ring(const struct ebt_event *a, const struct ebt_event *
 /* True if the event, which is plain, is the next of its ring. */
 static inline bool is_next(const struct ring_state *r, const struct ebt_event *ev)
 {
-	return r && !r->ended && ev->seq == (uint32_t)r->life.next;
+	return r && !r->ended && ev->seq == (uint32_t)r->life.ordinals.next;
 }
 
 /* The number of events that pass_run() may pass, of one ring, which is looked up once. */
@@ -451,7 +424,7 @@ static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t
 	       is_plain(&ev[i + 1], source))
 		i++;
 	if (i) {
-		r->life.next += i - 1;
+		r->life.ordinals.next += i - 1;
 		advance(&r->life, &ev[i - 1]);
 	}
 	return i;

@@ -95,16 +95,6 @@ static inline uint64_t kinds_bit(uint16_t kind)
 	return (uint64_t)(kind < EBT_KINDS) << (kind % 64);
 }
 
-/* The kinds of KINDS_stream. */
-static inline uint64_t kinds_stream(void)
-{
-	return 0
-#define EBT_KIND_DEF(value, KIND, name, family, label, args, payload, help) \
-	| (uint64_t)(KINDS_##family == KINDS_stream) << (value)
-#include <ebtrace/events.def>
-		;
-}
-
 /* "begin", "page_alloc" …; "unknown" for what is no kind. */
 const char *kinds_name(uint16_t kind);
 /* The event's position in its ring; EBT_NO_POS if it has none, or its kind uses pos for an argument. */
