@@ -28,6 +28,7 @@ struct follow {
 	struct map by_pid; /* struct followed *, the last one of each pid */
 	struct followed **running;
 	unsigned count, cap, ended;
+	bool starved;
 	struct pids found;
 	uint64_t usage_ns; /* when to look at it again, and how long after that */
 	uint64_t usage_step_ns;
@@ -177,12 +178,19 @@ int follow_add_found(struct follow *f, pid_t pid)
 	return follow_find(f, pid) ? 0 : add(f, pid, true);
 }
 
+/* One child too many does not end the trace of the others. */
+static int leave_out(struct follow *f, int err)
+{
+	bool starved = err == -EMFILE || err == -ENFILE;
+	f->starved |= starved;
+	return starved ? 0 : err;
+}
+
 static int take_child(pid_t child, void *ctx)
 {
 	struct follow *f = ctx;
 	int err = follow_add_found(f, child);
-	/* One child too many does not end the trace of the others. */
-	return err == -ESRCH || err == -EMFILE || err == -ENFILE ? 0 : err;
+	return err == -ESRCH ? 0 : leave_out(f, err);
 }
 
 /* Its record stays: a ring file of its may be found later. */
@@ -196,7 +204,7 @@ static void note_end(struct follow *f, unsigned i)
 	loop_remove(f->loop, &p->watch);
 	close(p->watch.fd);
 	p->watch.fd = -1;
-	f->hooks.ended(f->hooks.ctx, p->usage.process);
+	f->hooks.ended(f->hooks.ctx, p);
 }
 
 int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), void *ctx)
@@ -210,12 +218,23 @@ int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), v
 		}
 		err = visit(p, ctx);
 		if (!err && f->engine->options->follow)
-			err = process_children(p->pid, take_child, f);
+			err = leave_out(f, process_children(p->pid, take_child, f));
 		i++;
 	}
 	if (!err && now_ns() >= f->usage_ns)
 		follow_usage(f, false);
 	return err;
+}
+
+bool follow_is_starved(const struct follow *f)
+{
+	return f->starved;
+}
+
+void follow_each(struct follow *f, void (*fn)(const struct followed *p, void *ctx), void *ctx)
+{
+	for (unsigned i = 0; i < f->count; i++)
+		fn(f->running[i], ctx);
 }
 
 unsigned follow_running(const struct follow *f)

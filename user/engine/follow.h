@@ -22,7 +22,9 @@ struct followed {
 	struct followed_usage usage;
 	/* Of who reads its ring files: */
 	bool has_ring, told_mixed;
-	int told_error;		  /* of its ring, that has been reported */
+	uint64_t
+		unread_ns; /* its ring has been left out since then, for want of descriptors; 0: no */
+	int told_error;	   /* of its ring, that has been reported */
 	enum ebt_release release; /* AUTO: not known yet */
 	/* private: */
 	struct follow *follow;
@@ -32,8 +34,8 @@ struct followed {
 /* Each is called with ctx; none may be NULL. */
 struct follow_hooks {
 	void (*added)(void *ctx, pid_t pid);
-	void (*ended)(void *ctx, uint32_t process); /* noticed by a scan; index in the registry */
-	void (*changed)(void *ctx);		    /* by the loop: a process has ended, scan */
+	void (*ended)(void *ctx, const struct followed *p); /* noticed by a scan */
+	void (*changed)(void *ctx); /* by the loop: a process has ended, scan */
 	void *ctx;
 };
 
@@ -60,6 +62,10 @@ bool follow_runs(const struct followed *p);
  * of visit, or -errno.
  */
 int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), void *ctx);
+/* True if children may have been left out of a scan, for want of descriptors. */
+bool follow_is_starved(const struct follow *f);
+/* Calls fn for each process that runs, as the last scan found them. */
+void follow_each(struct follow *f, void (*fn)(const struct followed *p, void *ctx), void *ctx);
 unsigned follow_running(const struct follow *f);
 unsigned follow_ended(const struct follow *f); /* of all that were ever followed */
 /* Calls fn for each process that was found since the last call. */

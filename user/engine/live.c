@@ -119,9 +119,11 @@ static void on_added(void *ctx, pid_t pid)
 	scan_new(&t->scan);
 }
 
-static void on_ended(void *ctx, uint32_t process)
+static void on_ended(void *ctx, const struct followed *p)
 {
-	ring_source_finish(((struct live *)ctx)->rings, process);
+	struct live *t = ctx;
+	ring_source_finish(t->rings, p->usage.process);
+	ring_files_process_ended(t->files, p);
 }
 
 static void on_process_change(void *ctx)

@@ -25,6 +25,13 @@
 /* A header that is older is not written any more. */
 #define HEADER_NS 1000000000
 
+/* A process that has ended while its ring could not be opened. */
+struct unread {
+	uint32_t process; /* its index in the registry */
+	pid_t pid;
+	uint64_t since_ns, until_ns;
+};
+
 struct ring_files {
 	const struct engine *engine;
 	struct follow *follow;
@@ -33,6 +40,8 @@ struct ring_files {
 	struct inbox inbox;
 	struct known_rings known;
 	struct ring_dirs dirs;
+	struct unread *unread;
+	unsigned unread_count;
 	unsigned opened;
 	uint64_t stuck_ns;	  /* since when nothing could be opened */
 	enum ebt_release release; /* of the last process that told it */
@@ -62,6 +71,7 @@ void ring_files_free(struct ring_files *r)
 	ring_dirs_done(&r->dirs);
 	known_rings_done(&r->known);
 	inbox_done(&r->inbox);
+	free(r->unread);
 	free(r);
 }
 
@@ -77,6 +87,48 @@ void ring_files_process_added(struct ring_files *r, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (!stat(path, &st))
 		inbox_add_user(&r->inbox, st.st_uid);
+}
+
+static bool is_our_limit(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+}
+
+void ring_files_process_ended(struct ring_files *r, const struct followed *p)
+{
+	struct unread u = {p->usage.process, p->pid, p->unread_ns, now_ns()};
+	struct unread *more =
+		u.since_ns ? realloc(r->unread, (r->unread_count + 1) * sizeof(u)) : NULL;
+	if (more) {
+		r->unread = more;
+		more[r->unread_count++] = u;
+		processes_ref(&r->engine->session->processes, u.process);
+	} else if (u.since_ns) {
+		ring_source_missed(r->rings, u.process, u.since_ns, u.until_ns);
+	}
+}
+
+/* The file that a process left has been opened. */
+static void forget_unread(struct ring_files *r, pid_t pid)
+{
+	for (unsigned i = r->unread_count; i-- > 0;)
+		if (r->unread[i].pid == pid) {
+			processes_unref(&r->engine->session->processes, r->unread[i].process);
+			r->unread[i] = r->unread[--r->unread_count];
+		}
+}
+
+/* Nothing else was left by those that have ended. */
+static void report_unread(struct ring_files *r)
+{
+	for (unsigned i = 0; i < r->unread_count; i++) {
+		const struct unread *u = &r->unread[i];
+		ring_source_missed(r->rings, u->process, u->since_ns, u->until_ns);
+		report_at(&r->engine->report, LOG_NORMAL,
+			  "process %d: its ring has not been read: %s", u->pid, strerror(EMFILE));
+		processes_unref(&r->engine->session->processes, u->process);
+	}
+	r->unread_count = 0;
 }
 
 static void set_release(struct ring_files *r, struct followed *p, enum ebt_release release)
@@ -193,6 +245,8 @@ static void report_mixed(const struct ring_files *r, struct followed *p,
 /* At its end a process removes the ring that we read. */
 static void note_unreadable(struct ring_files *r, struct followed *p, int err, const char *reason)
 {
+	if (is_our_limit(err) && !p->unread_ns)
+		p->unread_ns = now_ns() - RING_SLACK_NS;
 	if (p->told_error != err && !p->has_ring) {
 		p->told_error = err;
 		snprintf(r->reason, sizeof(r->reason), "%s", reason);
@@ -233,7 +287,11 @@ static int visit(struct followed *p, void *ctx)
 	struct ringfile found[RINGFILE_MAX];
 	char reason[EBT_REASON_BYTES] = "";
 	int n = ringfile_find(p->pid, r->engine->options->ring_dir, found, RINGFILE_MAX, reason);
-	if (n == -ENOENT || n == -ESRCH)
+	if (n == -ESRCH)
+		return 0;
+	if (n >= 0 || n == -ENOENT)
+		p->unread_ns = 0;
+	if (n == -ENOENT)
 		return 0;
 	if (n < 0) {
 		note_unreadable(r, p, n, reason);
@@ -264,8 +322,8 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 
 /*
  * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
- * since, or nobody's child any more, or if it is not of our run; 0 if whoever wrote it is gone;
- * -errno.
+ * since, or nobody's child any more, also if its mapping could not be opened this time, or if it is
+ * not of our run; 0 if whoever wrote it is gone; -errno.
  */
 static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
@@ -276,7 +334,9 @@ static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct sta
 	int err = follow_last(r->follow, pid) ? 0 : add_writer(r, fd, pid, st);
 	if (!err || err == -ESRCH)
 		err = follow_scan(r->follow, visit, r);
-	return err ? err : known_rings_has(&r->known, fd);
+	if (err)
+		return err;
+	return known_rings_has(&r->known, fd) || follow_find(r->follow, pid);
 }
 
 /* A live process is found by its mapping, which is certain. */
@@ -292,8 +352,10 @@ static int take_file(int fd, const char *name, pid_t pid, const struct stat *st,
 	struct ring_files *r = ctx;
 	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
 	int err = follow_last(r->follow, pid) ? 0 : find_writer(r, fd, pid, st);
-	if (!err && known_rings_take(&r->known, fd, &k))
+	if (!err && known_rings_take(&r->known, fd, &k)) {
+		forget_unread(r, pid);
 		return open_ring(r, fd, name, NULL, pid);
+	}
 	close(fd);
 	r->inbox.starved |= err == -EMFILE || err == -ENFILE;
 	return err < 0 && err != -EMFILE && err != -ENFILE ? err : 0;
@@ -312,6 +374,8 @@ static int scan_inbox(struct ring_files *r)
 		ended = follow_ended(r->follow);
 		err = reads_rings(r) ? inbox_look(&r->inbox, is_wanted, take_file, r) : 0;
 	} while (!err && follow_ended(r->follow) != ended);
+	if (!err && !r->inbox.starved)
+		report_unread(r);
 	if (!r->inbox.starved || r->opened != opened)
 		r->stuck_ns = 0;
 	else if (!r->stuck_ns)
@@ -350,12 +414,25 @@ static int report_missed(int fd, const char *name, pid_t pid, const struct stat 
 	return 0;
 }
 
+/* One that runs on: what is in its ring is lost to us. */
+static void report_running(const struct followed *p, void *ctx)
+{
+	struct ring_files *r = ctx;
+	if (p->unread_ns)
+		ring_source_missed(r->rings, p->usage.process, p->unread_ns, now_ns());
+}
+
 int ring_files_end(struct ring_files *r)
 {
 	int err = ring_files_scan(r);
 	if (!err && reads_rings(r))
 		err = inbox_look(&r->inbox, is_wanted, report_missed, r);
-	if (!err && r->inbox.starved) {
+	if (err)
+		return err;
+	report_unread(r);
+	follow_each(r->follow, report_running, r);
+	bool starved = *r->inbox.path ? r->inbox.starved : follow_is_starved(r->follow);
+	if (starved && reads_rings(r)) {
 		report_at(&r->engine->report, LOG_NORMAL,
 			  "there may be rings that have not been read: %s", strerror(EMFILE));
 		ring_source_missed(r->rings, PROCESS_UNKNOWN, 0, now_ns());

@@ -26,6 +26,8 @@ void ring_files_free(struct ring_files *r);
 
 /* A process is followed from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
+/* A process has ended: what was left out of its ring is lost, unless it left the file where we look. */
+void ring_files_process_ended(struct ring_files *r, const struct followed *p);
 /* A process that is followed runs the program `name` by now, and may be gone before the first scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
 /*

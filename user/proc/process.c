@@ -119,7 +119,7 @@ int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
 	char path[64];
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	DIR *d = opendir(path);
-	int err = 0;
+	int err = d || !is_our_limit(-errno) ? 0 : -errno;
 	struct dirent *e;
 	while (d && !err && (e = readdir(d))) {
 		if (!isdigit((unsigned char)*e->d_name))
@@ -127,7 +127,9 @@ int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
 		snprintf(path, sizeof(path), "/proc/%d/task/%.16s/children", pid, e->d_name);
 		char *numbers, *at, *end;
 		size_t len;
-		if (file_load(path, CHILDREN_MAX, &numbers, &len))
+		int unread = file_load(path, CHILDREN_MAX, &numbers, &len);
+		err = is_our_limit(unread) ? unread : 0;
+		if (unread)
 			continue;
 		for (at = numbers; !err; at = end) {
 			long child = strtol(at, &end, 10);

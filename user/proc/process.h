@@ -38,7 +38,8 @@ void process_look(pid_t pid, struct process_status *ret);
 /* Its number as it sees itself: in the pid namespace it lives in. `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);
 
-/* Calls fn for each child, of any thread, until it returns non-zero, which is then returned. */
+/* Calls fn for each child, of any thread, until it returns non-zero, which is then returned. -EMFILE,
+ * -ENFILE or -ENOMEM if some could not be listed. */
 int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);
 
 /*

@@ -7,9 +7,10 @@ bool ring_losses_tell(struct ring_losses *l, const struct ring_loss *loss)
 {
 	if (l->count == RING_LOSSES_MAX)
 		return false;
+	uint64_t last_ns = l->count ? l->ev[l->count - 1].ts : 0;
 	l->ev[l->count++] = (struct ebt_event){
 		.kind = EBT_LOST,
-		.ts = loss->ts,
+		.ts = loss->ts > last_ns ? loss->ts : last_ns,
 		.pos = loss->since_ns,
 		.process = loss->process,
 		.domain = EBT_NO_DOMAIN,

@@ -25,7 +25,7 @@ struct ring_loss {
 	uint64_t words;
 };
 
-/* `ts` is not before that of the last one. False: no room now. */
+/* Behind the last one, whose `ts` is the least that it can have. False: no room now. */
 bool ring_losses_tell(struct ring_losses *l, const struct ring_loss *loss);
 /* Hands out those up to until_ns, oldest first; returns their number. */
 size_t ring_losses_read(struct ring_losses *l, uint64_t until_ns, struct ebt_event *ev, size_t cap);

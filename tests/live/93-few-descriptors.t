@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Every number of descriptors that ebtrace may have: what it cannot open for want of one is read later
+# or reported as lost, whichever step it is missing at.
+. tests/lib.sh
+. tests/counts.sh
+need_root
+gc=$O/tests/prog/minigc
+need_file "$gc"
+unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
+export XDG_RUNTIME_DIR=$TMP/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+
+# run NAME N: a program that is started
+run() {
+	(
+		ulimit -n "$2"
+		exec "$O/ebtrace" --mode ring -f ndjson -o "$TMP/$1.$2.t" -- sh "$TMP/$1.sh" "$TMP/$1.$2" 2>"$TMP/$1.$2.err"
+	)
+}
+# attach NAME N: one that runs, and goes on when the tracer is there
+attach() {
+	sh "$TMP/$1.sh" "$TMP/$1.$2" &
+	(
+		ulimit -n "$2"
+		exec "$O/ebtrace" -v --mode ring --wait -f ndjson -o "$TMP/$1.$2.t" -p $! 2>"$TMP/$1.$2.err"
+	) &
+	local tracer=$!
+	wait_for grep -q -e 'real-time' -e 'Too many' "$TMP/$1.$2.err" >/dev/null
+	: >"$TMP/$1.$2.go"
+	wait "$tracer"
+}
+# traced HOW NAME N: with N descriptors; 0: all events are there, or a loss, or it was refused; else 1
+traced() {
+	local at=$TMP/$2.$3
+	"$1" "$2" "$3"
+	[ $? = 1 ] && grep -q 'Too many open files' "$at.err" && return 0
+	grep -q '"kind":"lost"' "$at.t" && return 0
+	"$O/tests/prog/tally" <"$at.t" >"$at.tally"
+	emitted "$at" >"$at.want"
+	delivered "$at" | cmp -s - "$at.want"
+}
+# swept HOW NAME "sentence": with all numbers, four at a time
+swept() {
+	local n i
+	for n in $(seq 8 4 40); do
+		for i in 0 1 2 3; do { traced "$1" "$2" $((n + i)) || echo $((n + i)) >>"$TMP/$2.bad"; } & done
+		wait
+	done
+	[ ! -e "$TMP/$2.bad" ]
+	ok $? "$3" || diag "with $(sort -n "$TMP/$2.bad" | xargs) descriptors"
+	[ -n "$(find "$TMP" -name "$2.*.tally" -size +0)" ]
+	ok $? "$2: some numbers suffice"
+}
+
+cat >"$TMP/orphan.sh" <<END
+("$gc" -q -t 1 -n 400 -r 2000 -c "\$1.counts" &)
+while [ ! -s "\$1.counts" ]; do sleep 0.02; done
+END
+swept run orphan "the ring of a process that is nobody's child is read, or reported as lost"
+
+cat >"$TMP/tree.sh" <<END
+export EBTRACE_DIR=\$1.dir EBTRACE_START=1
+mkdir -m 700 "\$EBTRACE_DIR"
+while [ ! -e "\$1.go" ]; do sleep 0.02; done
+for i in 0 1 2 3 4 5 6 7; do "$gc" -q -t 1 -n 200 -r 2000 -c "\$1.\$i" & done
+wait
+cat "\$1".[0-7] >"\$1.counts"
+END
+swept attach tree "the rings of children of a process that is attached to are read, or reported as lost"
+done_testing
