@@ -2,7 +2,6 @@
 #include "sink/chrome.h"
 
 #include "core/names.h"
-
 #include "core/tracks.h"
 #include "sink/chrome_json.h"
 #include "sink/rows.h"
@@ -34,19 +33,25 @@ static int name_process(struct chrome *c, uint32_t process)
 	return 0;
 }
 
-static int use_row(struct chrome *c, uint32_t process, uint32_t tid)
+/* The row of the event at hand, named if it is new. NULL: -ENOMEM. */
+static const struct row *use_row(struct chrome *c, const struct ebt_event *ev)
 {
-	uint32_t pid = processes_pid(&c->session->processes, process);
 	bool is_new;
-	if (!rows_put(&c->rows, pid, tid, &is_new))
-		return -ENOMEM;
-	if (!is_new)
-		return 0;
+	const struct row *row = rows_of(&c->rows, ev, &is_new);
+	if (!row || !is_new)
+		return row;
 	char name[ROWS_NAME_BYTES];
-	rows_name(tid, name);
-	int err = name_process(c, process);
-	chrome_json_metadata(&c->out, "thread_name", pid, tid, "name", name);
-	return err;
+	rows_name(row->tid, name);
+	int err = name_process(c, ev->process);
+	chrome_json_metadata(&c->out, "thread_name", row->pid, row->tid, "name", name);
+	return err ? NULL : row;
+}
+
+/* Of a track, which has had an event. */
+static const struct row *row_of(struct chrome *c, const struct track *t)
+{
+	bool is_new;
+	return rows_of_lane(&c->rows, t->lane, &is_new);
 }
 
 static void put_header(struct chrome *c)
@@ -74,13 +79,12 @@ static void put_header(struct chrome *c)
 	chrome_json_close_args(&c->out);
 }
 
-static void put_lost(struct chrome *c, const struct ebt_event *ev)
+static void put_lost(struct chrome *c, const struct ebt_event *ev, const struct row *row)
 {
 	struct json *j = &c->out.json;
 	uint64_t since = rows_lost_since(c->session, ev);
 	chrome_json_open(&c->out, 'X', "lost", rows_category(ev->kind));
-	chrome_json_row(&c->out, processes_pid(&c->session->processes, ev->process),
-			ROWS_LOST + ev->domain);
+	chrome_json_row(&c->out, row->pid, row->tid);
 	chrome_json_us(&c->out, "ts", since);
 	chrome_json_us(&c->out, "dur", ev->ts - since);
 	chrome_json_open_args(&c->out);
@@ -93,9 +97,9 @@ static void put_lost(struct chrome *c, const struct ebt_event *ev)
 	chrome_json_close_args(&c->out);
 }
 
-static void put_counter(struct chrome *c, const struct ebt_event *ev)
+static void put_counter(struct chrome *c, const struct ebt_event *ev, const struct row *row)
 {
-	char *p = chrome_json_common(&c->out, ev, rows_tid(ev->domain, ev->tid), ev->ts);
+	char *p = chrome_json_common(&c->out, ev, row, ev->ts);
 	/* The id is part of the counter's name: each domain has a graph of its own. */
 	if (ev->domain != EBT_NO_DOMAIN) {
 		p = JSON_FORMAT_RAW(p, ",\"id\":\"domain ");
@@ -112,7 +116,7 @@ static void put_counter(struct chrome *c, const struct ebt_event *ev)
 static void put_phase_begin(struct chrome *c, const struct track *t, const struct track_span *s,
 			    const struct ebt_event *ev)
 {
-	char *p = chrome_json_common(&c->out, ev, rows_tid(t->domain, t->tid), s->begin_ns);
+	char *p = chrome_json_common(&c->out, ev, row_of(c, t), s->begin_ns);
 	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE) {
 		json_end(&c->out.json, p, true);
 		chrome_json_open_args(&c->out);
@@ -127,7 +131,7 @@ static void put_phase_end(struct chrome *c, const struct track *t, const struct 
 			  uint64_t end_ns, enum track_end how)
 {
 	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .process = t->process};
-	char *p = chrome_json_common(&c->out, &ev, rows_tid(t->domain, t->tid), end_ns);
+	char *p = chrome_json_common(&c->out, &ev, row_of(c, t), end_ns);
 	const char *reason = rows_cut(how);
 	if (reason) {
 		p = JSON_FORMAT_RAW(p, ",\"args\":{\"cut\":\"");
@@ -143,8 +147,8 @@ static void put_span(struct chrome *c, char phase, const struct track *t, const 
 {
 	chrome_json_open(&c->out, phase, name, rows_category(EBT_SPAN_BEGIN));
 	json_key_u64(&c->out.json, "id", t->number);
-	chrome_json_row(&c->out, processes_pid(&c->session->processes, t->process),
-			rows_tid(t->domain, t->tid));
+	const struct row *row = row_of(c, t);
+	chrome_json_row(&c->out, row->pid, row->tid);
 	chrome_json_us(&c->out, "ts", ts);
 }
 
@@ -177,7 +181,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		put_phase_end(c, t, s, end_ns, how);
 		return 0;
 	}
-	const char *name = rows_end_span(t);
+	const char *name = rows_end_span(&c->rows, t);
 	if (!name)
 		return -ENOMEM;
 	put_span(c, 'e', t, name, end_ns);
@@ -196,11 +200,10 @@ static void on_forget(void *ctx, struct track *t)
 
 static int put_event(struct chrome *c, const struct ebt_event *ev)
 {
-	bool lost = ev->kind == EBT_LOST;
-	int err = use_row(c, ev->process,
-			  lost ? ROWS_LOST + ev->domain : rows_tid(ev->domain, ev->tid));
-	if (err)
-		return err;
+	int err;
+	const struct row *row = use_row(c, ev);
+	if (!row)
+		return -ENOMEM;
 	switch (ev->kind) {
 	case EBT_BEGIN:
 	case EBT_END:
@@ -208,20 +211,20 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 	case EBT_SPAN_END:
 		return tracks_push(c->tracks, ev);
 	case EBT_COUNTER:
-		put_counter(c, ev);
+		put_counter(c, ev, row);
 		return 0;
 	case EBT_LOST:
 		err = tracks_push(c->tracks, ev);
-		put_lost(c, ev);
+		put_lost(c, ev, row);
 		return err;
 	case EBT_PROCESS:
 		err = tracks_push(c->tracks, ev);
 		if (!err)
 			err = name_process(c, ev->process);
-		chrome_json_instant(&c->out, ev);
+		chrome_json_instant(&c->out, ev, row);
 		return err;
 	default:
-		chrome_json_instant(&c->out, ev);
+		chrome_json_instant(&c->out, ev, row);
 		return 0;
 	}
 }
@@ -284,9 +287,9 @@ static int chrome_end(struct sink *k)
 static void chrome_free(struct sink *k)
 {
 	struct chrome *c = (struct chrome *)k;
-	chrome_json_done(&c->out);
 	tracks_free(c->tracks);
 	rows_done(&c->rows);
+	chrome_json_done(&c->out);
 	free(c);
 }
 
@@ -294,8 +297,7 @@ static int chrome_forget(struct sink *k, uint32_t process)
 {
 	struct chrome *c = (struct chrome *)k;
 	int err = tracks_forget(c->tracks, process, c->session->totals.last_ns);
-	chrome_json_forget(&c->out, process);
-	rows_forget(&c->rows, processes_pid(&c->session->processes, process));
+	rows_forget(&c->rows, process);
 	return err ? err : c->out.buf.err;
 }
 

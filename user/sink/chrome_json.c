@@ -5,21 +5,8 @@
 #include "core/sink.h"
 #include "sink/json_args.h"
 #include "sink/rows.h"
-#include <errno.h>
-#include <stdlib.h>
 
 #define BUFFER_BYTES (128 * 1024)
-
-#define HEADS	   1024
-#define HEAD_BYTES 112
-
-/* An event up to the number of its row, of one kind, id and process. Copied whole. */
-struct chrome_head {
-	uint32_t process, id;
-	uint16_t kind; /* 0: free */
-	uint16_t len;
-	char text[HEAD_BYTES];
-};
 
 /* Microseconds with the nanoseconds behind the point: 24 bytes at most. */
 static char *format_us(char *p, uint64_t ns)
@@ -92,12 +79,11 @@ void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
 		json_key_bool(&c->json, "late", true);
 }
 
-void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
+void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev, const struct row *row)
 {
 	char scratch[NAMES_MADE_BYTES];
 	chrome_json_open(c, 'i', names_label(c->session, ev, scratch), rows_category(ev->kind));
-	chrome_json_row(c, processes_pid(&c->session->processes, ev->process),
-			rows_tid(ev->domain, ev->tid));
+	chrome_json_row(c, row->pid, row->tid);
 	chrome_json_us(c, "ts", ev->ts);
 	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
 	chrome_json_open_args(c);
@@ -106,54 +92,52 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev)
 	chrome_json_close_args(c);
 }
 
-static void put_head(struct chrome_json *c, uint16_t kind, uint32_t id, uint32_t process)
+static void put_head(struct chrome_json *c, const struct ebt_event *ev)
 {
-	struct ebt_event ev = {.kind = kind, .id = id, .process = process};
 	char scratch[NAMES_MADE_BYTES];
 	chrome_json_open(c,
-			 kind == EBT_BEGIN ? 'B'
-			 : kind == EBT_END ? 'E'
-					   : 'C',
-			 names_label(c->session, &ev, scratch), rows_category(kind));
-	json_key_u64(&c->json, "pid", rows_pid(processes_pid(&c->session->processes, process)));
+			 ev->kind == EBT_BEGIN ? 'B'
+			 : ev->kind == EBT_END ? 'E'
+					       : 'C',
+			 names_label(c->session, ev, scratch), rows_category(ev->kind));
 }
 
 /*
- * Nearly all events are of a few kinds, with a few ids: what they begin with is written once, by
- * the code that writes every other event, and copied from then on. Names of these kinds never change.
- * NULL: it is too long to be kept, or there is no memory.
+ * Nearly all events are of a few kinds, with a few ids: their first part is written once, by the code
+ * that writes every other event, and copied from then on.
  */
-static const struct chrome_head *head_of(struct chrome_json *c, uint16_t kind, uint32_t id,
-					 uint32_t process)
+static void make_head(struct chrome_json *c, struct chrome_head *h, const struct ebt_event *ev)
 {
-	struct chrome_head *h = &c->heads[(id * 4 + kind + process * 31) % HEADS];
-	if (h->kind == kind && h->id == id && h->process == process)
-		return h;
-	struct chrome_json part = {.session = c->session, .started = true};
-	if (buf_init(&part.buf, -1, BUF_ROOM_MAX))
-		return NULL;
-	part.json.out = &part.buf;
-	put_head(&part, kind, id, process);
-	bool fits = !part.buf.err && part.buf.len <= sizeof(h->text);
-	if (fits) {
-		*h = (struct chrome_head){
-			.process = process, .id = id, .kind = kind, .len = (uint16_t)part.buf.len};
-		memcpy(h->text, part.buf.data, part.buf.len);
+	struct buf text, out = c->buf;
+	bool started = c->started;
+	h->len = 0;
+	if (buf_init(&text, -1, BUF_ROOM_MAX))
+		return;
+	c->buf = text;
+	c->started = true;
+	put_head(c, ev);
+	text = c->buf;
+	c->buf = out;
+	c->started = started;
+	if (!text.err && text.len <= sizeof(h->text)) {
+		h->len = (uint16_t)text.len;
+		memcpy(h->text, text.data, text.len);
 	}
-	buf_done(&part.buf);
-	return fits ? h : NULL;
+	buf_done(&text);
 }
 
-char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint32_t tid,
+char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, const struct row *row,
 			 uint64_t ts)
 {
-	const struct chrome_head *h = head_of(c, ev->kind, ev->id, ev->process);
-	if (!h)
-		put_head(c, ev->kind, ev->id, ev->process);
-	char *p = buf_room(&c->buf);
-	if (h)
-		p = json_format_part(p, h->text, sizeof(h->text), h->len);
-	p = JSON_FORMAT_KEY_U64(p, "tid", tid);
+	bool is_new;
+	struct chrome_head *h = &c->heads[name_slots_find(&c->slots, ev, &is_new)];
+	if (is_new)
+		make_head(c, h, ev);
+	if (!h->len)
+		put_head(c, ev);
+	char *p = json_format_part(buf_room(&c->buf), h->text, sizeof(h->text), h->len);
+	p = JSON_FORMAT_KEY_U64(p, "pid", rows_pid(row->pid));
+	p = JSON_FORMAT_KEY_U64(p, "tid", row->tid);
 	return format_us(JSON_FORMAT_KEY(p, "ts"), ts);
 }
 
@@ -163,25 +147,16 @@ void chrome_json_close(struct chrome_json *c, char *end)
 	json_end(&c->json, end + 1, true);
 }
 
-void chrome_json_forget(struct chrome_json *c, uint32_t process)
-{
-	for (unsigned i = 0; i < HEADS; i++)
-		if (c->heads[i].process == process)
-			c->heads[i].kind = 0;
-}
-
 int chrome_json_init(struct chrome_json *c, const struct session *s, int fd)
 {
 	c->session = s;
 	c->json.out = &c->buf;
-	c->heads = calloc(HEADS, sizeof(*c->heads));
-	if (!c->heads)
-		return -ENOMEM;
+	name_slots_init(&c->slots, s);
 	return buf_init_behind(&c->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
 }
 
 void chrome_json_done(struct chrome_json *c)
 {
 	buf_done(&c->buf);
-	free(c->heads);
+	name_slots_done(&c->slots);
 }

@@ -7,21 +7,28 @@
 #define SINK_CHROME_JSON_H
 
 #include "base/json.h"
+#include "core/name_slots.h"
 #include "core/session.h"
+#include "sink/rows.h"
 
-struct chrome_head;
+#define CHROME_HEAD_BYTES 96
+
+/* The text of an event up to its pid, of one kind and name. Copied whole. */
+struct chrome_head {
+	uint16_t len; /* 0: it is longer than text, or there was no memory */
+	char text[CHROME_HEAD_BYTES];
+};
 
 struct chrome_json {
 	const struct session *session;
 	struct buf buf;
 	struct json json;
-	struct chrome_head *heads;
+	struct name_slots slots;
+	struct chrome_head heads[NAME_SLOTS];
 	bool started; /* the array has its bracket and an element */
 };
 
-/* Writes to fd behind a thread. 0 or -errno. done() works on what is zeroed, too. */
-/* Forgets what was kept of a process, whose index will mean another. */
-void chrome_json_forget(struct chrome_json *c, uint32_t process);
+/* Of zeroed memory; writes to fd behind a thread. 0 or -errno. done() works on what is zeroed, too. */
 int chrome_json_init(struct chrome_json *c, const struct session *s, int fd);
 void chrome_json_done(struct chrome_json *c);
 
@@ -38,13 +45,13 @@ void chrome_json_close_args(struct chrome_json *c); /* and the event */
 
 void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid, uint32_t tid,
 			  const char *key, const char *value);
-void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev);
+void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev, const struct row *row);
 
 /*
  * The fast way for EBT_BEGIN, EBT_END and EBT_COUNTER: all up to the time at once, returned is
  * where more may be added, less than 512 bytes. It is closed by chrome_json_close(). Never NULL.
  */
-char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, uint32_t tid,
+char *chrome_json_common(struct chrome_json *c, const struct ebt_event *ev, const struct row *row,
 			 uint64_t ts);
 void chrome_json_close(struct chrome_json *c, char *end);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/fxt.h"
 
+#include "core/name_slots.h"
 #include "core/names.h"
-
 #include "core/tracks.h"
 #include "sink/fxt_args.h"
 #include "sink/fxt_spans.h"
@@ -11,21 +11,11 @@
 #include <stdlib.h>
 
 #define BUFFER_BYTES (128 * 1024)
-#define NAMES	     1024
-#define KEYS	     256
 #define INLINE	     0x8000u
 
-/* References to the name and category of one kind, id and process; such names never change. */
+/* References to the name and category of events of one kind and name. */
 struct name {
-	uint32_t process, id;
-	uint16_t kind; /* 0: free */
-	uint16_t name, category;
-};
-
-/* The reference to a row's name. */
-struct key {
-	uint32_t tid;
-	uint16_t ref; /* 0: free */
+	uint16_t name, category; /* 0: not known */
 };
 
 struct fxt {
@@ -36,8 +26,8 @@ struct fxt {
 	struct rows rows;
 	struct buf buf;
 	struct fxt_record record;
-	struct name *names;    /* NAMES, direct-mapped */
-	struct key keys[KEYS]; /* likewise */
+	struct name_slots slots;
+	struct name names[NAME_SLOTS];
 	bool started;
 };
 
@@ -60,15 +50,13 @@ static int name_process(struct fxt *f, uint32_t process)
 	return 0;
 }
 
-/* The thread of a row, named if it is new. */
-static int thread_of(struct fxt *f, uint32_t process, uint32_t tid, struct fxt_thread *ret)
+/* The thread of a row, written and named if it is new. */
+static int thread_of(struct fxt *f, uint32_t process, const struct row *row, bool is_new,
+		     struct fxt_thread *ret)
 {
-	uint32_t pid = processes_pid(&f->session->processes, process);
-	bool is_new;
-	const struct row *row = rows_put(&f->rows, pid, tid, &is_new);
 	if (!row)
 		return -ENOMEM;
-	*ret = (struct fxt_thread){row->number, rows_pid(pid), tid};
+	*ret = (struct fxt_thread){row->number, rows_pid(row->pid), row->tid};
 	if (!is_new)
 		return 0;
 	struct fxt_record *r = &f->record;
@@ -78,9 +66,9 @@ static int thread_of(struct fxt *f, uint32_t process, uint32_t tid, struct fxt_t
 	if (err)
 		return err;
 	fxt_record_thread(r, ret);
-	rows_name(tid, text);
+	rows_name(row->tid, text);
 	fxt_record_string(r, text, &name);
-	fxt_record_object(r, FXT_THREAD_OBJECT, tid, &name);
+	fxt_record_object(r, FXT_THREAD_OBJECT, row->tid, &name);
 	fxt_record_koid(r, "process", ret->process);
 	fxt_record_close(r);
 	return 0;
@@ -88,7 +76,16 @@ static int thread_of(struct fxt *f, uint32_t process, uint32_t tid, struct fxt_t
 
 static int thread_of_event(struct fxt *f, const struct ebt_event *ev, struct fxt_thread *ret)
 {
-	return thread_of(f, ev->process, rows_tid(ev->domain, ev->tid), ret);
+	bool is_new;
+	const struct row *row = rows_of(&f->rows, ev, &is_new);
+	return thread_of(f, ev->process, row, is_new, ret);
+}
+
+static int thread_of_track(struct fxt *f, const struct track *t, struct fxt_thread *ret)
+{
+	bool is_new;
+	const struct row *row = rows_of_lane(&f->rows, t->lane, &is_new);
+	return thread_of(f, t->process, row, is_new, ret);
 }
 
 static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
@@ -99,37 +96,34 @@ static void find_names(struct fxt *f, const struct ebt_event *ev, struct fxt_str
 	fxt_record_string(&f->record, names_label(f->session, ev, scratch), name);
 }
 
-/* The same for a kind whose names never change. */
-static void find_fixed_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
-			     struct fxt_string *name)
+/* The same for kinds of which most events are. */
+static void find_kept_names(struct fxt *f, const struct ebt_event *ev, struct fxt_string *category,
+			    struct fxt_string *name)
 {
-	struct name *n = &f->names[(ev->id * 4 + ev->kind + ev->process * 31) % NAMES];
-	if (n->kind == ev->kind && n->id == ev->id && n->process == ev->process) {
+	bool is_new;
+	struct name *n = &f->names[name_slots_find(&f->slots, ev, &is_new)];
+	if (!is_new && n->name) {
 		category->ref = n->category;
 		name->ref = n->name;
 		return;
 	}
 	find_names(f, ev, category, name);
+	*n = (struct name){0};
 	if (!((category->ref | name->ref) & INLINE))
-		*n = (struct name){.process = ev->process,
-				   .id = ev->id,
-				   .kind = ev->kind,
-				   .name = name->ref,
-				   .category = category->ref};
+		*n = (struct name){.name = name->ref, .category = category->ref};
 }
 
-static void find_key(struct fxt *f, uint32_t tid, struct fxt_string *ret)
+/* The name of a row, as a string. */
+static void find_key(struct fxt *f, struct row *row, struct fxt_string *ret)
 {
-	struct key *k = &f->keys[tid % KEYS];
-	if (k->ref && k->tid == tid) {
-		ret->ref = k->ref;
+	ret->ref = (uint16_t)row->user;
+	if (row->user)
 		return;
-	}
 	char text[ROWS_NAME_BYTES];
-	rows_name(tid, text);
+	rows_name(row->tid, text);
 	fxt_record_string(&f->record, text, ret);
 	if (!(ret->ref & INLINE))
-		*k = (struct key){tid, ret->ref};
+		row->user = ret->ref;
 }
 
 static int put_instant(struct fxt *f, const struct ebt_event *ev)
@@ -151,10 +145,12 @@ static int put_counter(struct fxt *f, const struct ebt_event *ev)
 {
 	struct fxt_thread t;
 	struct fxt_string category, name, key;
-	if (thread_of_event(f, ev, &t))
+	bool is_new;
+	struct row *row = rows_of(&f->rows, ev, &is_new);
+	if (thread_of(f, ev->process, row, is_new, &t))
 		return -ENOMEM;
-	find_fixed_names(f, ev, &category, &name);
-	find_key(f, (uint32_t)t.thread, &key);
+	find_kept_names(f, ev, &category, &name);
+	find_key(f, row, &key);
 	fxt_record_event(&f->record, FXT_COUNTER, ev->ts, &t, &category, &name);
 	fxt_record_u64_of(&f->record, &key, ev->arg[0]);
 	fxt_record_word(&f->record, t.thread);
@@ -167,7 +163,7 @@ static int put_lost(struct fxt *f, const struct ebt_event *ev)
 	struct fxt_record *r = &f->record;
 	struct fxt_thread t;
 	struct fxt_string category, name;
-	if (thread_of(f, ev->process, ROWS_LOST + ev->domain, &t))
+	if (thread_of_event(f, ev, &t))
 		return -ENOMEM;
 	find_names(f, ev, &category, &name);
 	fxt_record_event(r, FXT_DURATION_COMPLETE, rows_lost_since(f->session, ev), &t, &category,
@@ -196,9 +192,9 @@ static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
 			       .flags = s->late ? EBT_F_LATE : 0};
 	struct fxt_thread thread;
 	struct fxt_string category, name;
-	if (thread_of(f, t->process, rows_tid(t->domain, t->tid), &thread))
+	if (thread_of_track(f, t, &thread))
 		return -ENOMEM;
-	find_fixed_names(f, &ev, &category, &name);
+	find_kept_names(f, &ev, &category, &name);
 	fxt_record_event(r, type, type == FXT_DURATION_END ? s->end_ns : s->begin_ns, &thread,
 			 &category, &name);
 	if (type != FXT_DURATION_END)
@@ -217,7 +213,7 @@ static int open_span(struct fxt *f, const struct track *t, uint64_t ts, enum fxt
 {
 	struct fxt_thread thread;
 	struct fxt_string category, name;
-	if (!span_name || thread_of(f, t->process, rows_tid(t->domain, t->tid), &thread))
+	if (!span_name || thread_of_track(f, t, &thread))
 		return -ENOMEM;
 	fxt_record_literal(&f->record, rows_category(EBT_SPAN_BEGIN), &category);
 	fxt_record_string(&f->record, span_name, &name);
@@ -255,7 +251,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	(void)depth;
 	if (t->span == TRACK_PHASES)
 		return fxt_spans_end(&f->spans, t, s, end_ns, how);
-	int err = open_span(f, t, end_ns, FXT_ASYNC_END, rows_end_span(t));
+	int err = open_span(f, t, end_ns, FXT_ASYNC_END, rows_end_span(&f->rows, t));
 	if (err)
 		return err;
 	if (rows_cut(how))
@@ -346,7 +342,8 @@ static int put_summary(struct fxt *f, uint64_t end_ns)
 	struct fxt_record *r = &f->record;
 	struct fxt_thread t;
 	struct fxt_string category, name;
-	if (thread_of(f, p ? p->index : PROCESS_UNKNOWN, ROWS_THREADS, &t))
+	struct ebt_event end = {.process = p ? p->index : PROCESS_UNKNOWN, .domain = EBT_NO_DOMAIN};
+	if (thread_of_event(f, &end, &t))
 		return -ENOMEM;
 	fxt_record_string(r, "ebtrace", &category);
 	fxt_record_string(r, "summary", &name);
@@ -380,11 +377,11 @@ static int fxt_end(struct sink *k)
 static void fxt_free(struct sink *k)
 {
 	struct fxt *f = (struct fxt *)k;
-	buf_done(&f->buf);
-	fxt_record_done(&f->record);
 	tracks_free(f->tracks);
 	rows_done(&f->rows);
-	free(f->names);
+	name_slots_done(&f->slots);
+	fxt_record_done(&f->record);
+	buf_done(&f->buf);
 	free(f);
 }
 
@@ -392,10 +389,7 @@ static int fxt_forget(struct sink *k, uint32_t process)
 {
 	struct fxt *f = (struct fxt *)k;
 	int err = tracks_forget(f->tracks, process, f->session->totals.last_ns);
-	for (unsigned i = 0; i < NAMES; i++)
-		if (f->names[i].process == process)
-			f->names[i].kind = 0;
-	rows_forget(&f->rows, processes_pid(&f->session->processes, process));
+	rows_forget(&f->rows, process);
 	return err ? err : f->buf.err;
 }
 
@@ -419,9 +413,9 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	f->session = s;
 	rows_init(&f->rows, s);
 	fxt_spans_init(&f->spans, put_phase, f);
-	f->names = calloc(NAMES, sizeof(*f->names));
+	name_slots_init(&f->slots, s);
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
-	int err = f->names ? tracks_new(&s->processes, &v, &f->tracks) : -ENOMEM;
+	int err = tracks_new(&s->processes, &v, &f->tracks);
 	if (!err)
 		err = fxt_record_init(&f->record, &f->buf);
 	if (!err)

@@ -15,68 +15,60 @@ void rows_init(struct rows *r, const struct session *s)
 
 void rows_done(struct rows *r)
 {
-	ptrmap_free(&r->spans);
-	ptrmap_free(&r->tids);
-	map_done(&r->known);
-	map_done(&r->names);
+	ptrarray_free(&r->lanes);
+	ptrarray_free(&r->lost);
+	ptrarray_free(&r->processes);
 }
 
-/* The rows of one process. */
-struct row_tids {
-	uint32_t count, cap;
-	uint32_t tid[];
+/* What a process was called last. */
+struct rows_process {
+	uint64_t name; /* a hash of its names; 0: nothing yet */
 };
 
-static int note_tid(struct rows *r, uint32_t pid, uint32_t tid)
+void rows_forget(struct rows *r, uint32_t process)
 {
-	struct row_tids *t = ptrmap_get(&r->tids, pid);
-	if (!t || t->count == t->cap) {
-		uint32_t count = t ? t->count : 0, cap = t ? 2 * t->cap : 4;
-		struct row_tids *more = malloc(sizeof(*t) + cap * sizeof(t->tid[0]));
-		if (!more || ptrmap_set(&r->tids, pid, more)) {
-			free(more);
-			return -ENOMEM;
-		}
-		more->count = count;
-		more->cap = cap;
-		if (t)
-			memcpy(more->tid, t->tid, count * sizeof(t->tid[0]));
-		free(t);
-		t = more;
+	const struct processes *ps = &r->session->processes;
+	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l)) {
+		free(ptrarray_take(&r->lanes, l));
+		free(ptrarray_take(&r->lost, l));
 	}
-	t->tid[t->count++] = tid;
-	return 0;
+	free(ptrarray_take(&r->processes, process));
 }
 
-void rows_forget(struct rows *r, uint32_t pid)
+struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new)
 {
-	struct row_tids *t = ptrmap_take(&r->tids, pid);
-	for (uint32_t i = 0; t && i < t->count; i++) {
-		r->recent[(pid * 31 + t->tid[i]) % ROWS_RECENT].number = 0;
-		map_delete(&r->known, (uint64_t)pid << 32 | t->tid[i]);
-	}
-	free(t);
-	map_delete(&r->names, pid);
-}
-
-const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret_new)
-{
-	struct row *recent = &r->recent[(pid * 31 + tid) % ROWS_RECENT];
+	struct row *row = ptrarray_get(&r->lanes, lane);
 	*ret_new = false;
-	if (recent->number && recent->pid == pid && recent->tid == tid)
-		return recent;
-	uint64_t *number = map_put(&r->known, (uint64_t)pid << 32 | tid);
-	if (!number)
+	if (row || !lane)
+		return row;
+	row = ptrarray_make(&r->lanes, lane, ret_new);
+	if (!row)
 		return NULL;
-	*ret_new = !*number;
-	if (*ret_new && note_tid(r, pid, tid)) {
-		map_delete(&r->known, (uint64_t)pid << 32 | tid);
-		return NULL;
-	}
-	if (*ret_new)
-		*number = ++r->count;
-	*recent = (struct row){.pid = pid, .tid = tid, .number = (uint32_t)*number};
-	return recent;
+	const struct process_lane *l = processes_lane_at(&r->session->processes, lane);
+	*row = (struct row){.pid = processes_pid(&r->session->processes, l->process),
+			    .tid = rows_tid(l->domain, l->tid),
+			    .number = ++r->count};
+	return row;
+}
+
+static struct row *row_of_losses(struct rows *r, const struct ebt_event *ev, bool *ret_new)
+{
+	const struct processes *ps = &r->session->processes;
+	uint32_t lane = processes_lane(ps, ev->process, ev->domain);
+	*ret_new = false;
+	struct row *row = lane ? ptrarray_make(&r->lost, lane, ret_new) : NULL;
+	if (row && *ret_new)
+		*row = (struct row){.pid = processes_pid(ps, ev->process),
+				    .tid = ROWS_LOST + ev->domain,
+				    .number = ++r->count};
+	return row;
+}
+
+struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new)
+{
+	if (ev->kind == EBT_LOST)
+		return row_of_losses(r, ev, ret_new);
+	return rows_of_lane(r, processes_lane_of(&r->session->processes, ev), ret_new);
 }
 
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES])
@@ -109,38 +101,38 @@ int rows_process_renamed(struct rows *r, uint32_t process)
 	uint64_t h = hash_string(hash_start(), rows_process_name(p));
 	if (p)
 		h = hash_string(hash_string(h, p->producer), p->runtime);
-	uint64_t *last = map_put(&r->names, processes_pid(ps, process));
+	bool is_new;
+	struct rows_process *last = ptrarray_make(&r->processes, process, &is_new);
 	if (!last)
 		return -ENOMEM;
-	bool renamed = *last != h;
-	*last = h;
+	bool renamed = last->name != h;
+	last->name = h;
 	return renamed;
 }
 
 const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth)
 {
-	char *held = t->user;
-	if (held && (depth || !strcmp(held, name)))
-		return held;
-	char *copy = strdup(name);
-	if (!copy || ptrmap_set(&r->spans, t->number, copy)) {
-		free(copy);
+	struct strings *strings = r->session->strings;
+	uint32_t held = (uint32_t)t->user_number;
+	if (held && (depth || !strcmp(strings_text(strings, held), name)))
+		return strings_text(strings, held);
+	uint32_t string = strings_put(strings, name, strlen(name));
+	if (!string)
 		return NULL;
-	}
-	free(held);
-	t->user = copy;
-	return copy;
+	strings_drop(strings, held);
+	t->user_number = string;
+	return strings_text(strings, string);
 }
 
-const char *rows_end_span(const struct track *t)
+const char *rows_end_span(const struct rows *r, const struct track *t)
 {
-	return t->user;
+	return strings_text(r->session->strings, (uint32_t)t->user_number);
 }
 
 void rows_forget_span(struct rows *r, struct track *t)
 {
-	free(ptrmap_take(&r->spans, t->number));
-	t->user = NULL;
+	strings_drop(r->session->strings, (uint32_t)t->user_number);
+	t->user_number = 0;
 }
 
 const char *rows_category(uint16_t kind)

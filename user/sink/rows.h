@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where a timeline viewer shows an event: viewers have processes, and in each rows that they call
- * threads. A domain is a row of its own, numbered as the domain is; a thread without a domain has
- * one, and so have the losses of each domain, which overlap with the phases around them. This
- * module numbers and names rows and processes, the same for every format made for a viewer, and
- * tells when one is new, so that it is named before its first event.
+ * The rows of a timeline viewer: viewers have processes, and in each rows that they call threads. A
+ * lane is a row: a domain has the domain's number, a thread without a domain one of its own; and so
+ * have the losses of each domain, which overlap with the phases around them. This module numbers and
+ * names rows and processes, the same for every format made for a viewer, and reports which are new,
+ * so that they are named before their first event.
  *
- * It keeps a few bytes a row while its process lives: as many as there are domains and threads.
+ * It keeps a few bytes a row while its process lives: as many as there are lanes.
  */
 #ifndef SINK_ROWS_H
 #define SINK_ROWS_H
 
-#include "base/map.h"
-#include "base/ptrmap.h"
+#include "base/ptrarray.h"
 #include "core/session.h"
 #include "core/tracks.h"
 
@@ -23,22 +22,19 @@
 #define ROWS_NO_PID 4194304u
 
 #define ROWS_NAME_BYTES 48
-#define ROWS_RECENT	64
 
 struct row {
 	uint32_t pid, tid; /* as the viewer knows them */
-	uint32_t number;   /* from 1, in order of appearance; 0: free */
+	uint32_t number;   /* from 1, in order of appearance */
+	uint32_t user;	   /* the format's own; 0 at first */
 };
 
-struct row_tids;
+struct rows_process;
 
 struct rows {
 	const struct session *session;
-	struct map known;	      /* pid << 32 | tid → number */
-	PTRMAP(char) spans;	      /* by the number of a track: its name, allocated */
-	struct map names;	      /* pid → hash of what its process was called last */
-	PTRMAP(struct row_tids) tids; /* by pid: its rows */
-	struct row recent[ROWS_RECENT];
+	PTRARRAY(struct row) lanes, lost;	 /* by lane */
+	PTRARRAY(struct rows_process) processes; /* by index */
 	uint32_t count;
 };
 
@@ -55,10 +51,12 @@ static inline uint32_t rows_tid(uint16_t domain, uint32_t tid)
 
 void rows_init(struct rows *r, const struct session *s);
 void rows_done(struct rows *r);
-/* The row with these numbers; *ret_new: it was not known before. NULL: -ENOMEM. */
-const struct row *rows_put(struct rows *r, uint32_t pid, uint32_t tid, bool *ret_new);
-/* Forgets the rows and the name of a process that has ended; its pid may come again. */
-void rows_forget(struct rows *r, uint32_t pid);
+/* The row of a lane; *ret_new: it was not known before. NULL: -ENOMEM, also of lane 0. */
+struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new);
+/* The same of an event's lane; of a loss the row of the losses of its domain. */
+struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new);
+/* Releases the rows and the name of a process that has ended. */
+void rows_forget(struct rows *r, uint32_t process);
 /* "domain 3", "thread 4711", "lost events (domain 3)". */
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 
@@ -75,12 +73,12 @@ uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev);
 const char *rows_cut(enum track_end how);
 
 /*
- * The one name under which a user span, and all inside it on its track, begin and end, whatever it is
- * called meanwhile: viewers match ends by name. It is the rows', and found by the track's `user`.
- * NULL: -ENOMEM, also at the end of what had none when it began.
+ * The one name under which a user span, and all inside it on its track, begin and end, even if it is
+ * renamed meanwhile: viewers match ends by name. It is a string of the session, held by the track's
+ * user_number. NULL: -ENOMEM, also at the end of a span that had none when it began.
  */
 const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth);
-const char *rows_end_span(const struct track *t);
+const char *rows_end_span(const struct rows *r, const struct track *t);
 /* The track will not be used any more. */
 void rows_forget_span(struct rows *r, struct track *t);
 
