@@ -102,11 +102,12 @@ struct ebt_cursor_info {
 	char producer[64];    /* "ebtrace-probes 1.0", "ocaml 5.3" */
 	char runtime[64];     /* empty: not said */
 	uint64_t pid;	      /* as the producer sees itself; 0: not known */
-	uint64_t start_ns;    /* 0: not known */
+	uint64_t start_ns;    /* when the file was made; 0 unless start_known */
 	uint64_t events;      /* delivered, without lost and damage events */
 	uint64_t lost_events; /* known to be lost; of rings that count events */
 	uint64_t lost_words;
 	uint64_t damaged; /* damage events */
+	int start_known;  /* 1: the file records start_ns (OCaml's do not) */
 };
 void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret);
 

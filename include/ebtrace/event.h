@@ -53,6 +53,7 @@ enum ebt_event_flag {
 	EBT_F_CUT = 1 << 6,	/* the payload was longer than what was kept */
 	EBT_F_FINAL = 1 << 7,	/* merged and joined before: read from a capture */
 	EBT_F_FIRST = 1 << 8,	/* of its ring file; between source and join only */
+	EBT_F_NO_SINCE = 1 << 9, /* LOST: EBT_LOST_SINCE is not known, and 0 */
 };
 
 #define EBT_ALLOC_BUCKETS  20
@@ -80,7 +81,8 @@ struct ebt_event {
 	};
 };
 
-/* EBT_LOST uses pos as "since": a loss has no position of its own. */
+/* When the last event before the hole happened, ns: EBT_LOST uses pos for it, since a loss has no
+ * position of its own. 0 with EBT_F_NO_SINCE: no event before the hole was seen. */
 #define EBT_LOST_SINCE(ev) ((ev)->pos)
 /* Missing from a damaged capture: whose they were, of which process and domain, is not known. */
 #define EBT_LOST_ANYWHERE(ev) \

@@ -131,6 +131,11 @@ refused() { # "what" BYTE "expected"
 }
 { head -c 8 "$whole"; printf '\2'; tail -c +10 "$whole"; } >"$TMP/bad.ebt"
 refused "a capture of another version" 8 "version 1"
+head -c 100 "$whole" >"$TMP/early.ebt"
+"$O/ebtrace" info "$TMP/early.ebt" 2>&1 | grep -q '^  time span  not known$'
+ok $? "info of a capture cut before its first event: its times are not known"
+is "$("$O/ebtrace" info --json "$TMP/early.ebt" | jq -c '[.events, .first_ns, .last_ns]')" "[0,null,null]" \
+	"in JSON they are null, not 0"
 { printf X; tail -c +2 "$whole"; } >"$TMP/bad.ebt"
 refused "a capture without its magic" 0 ""
 

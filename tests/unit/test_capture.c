@@ -38,6 +38,8 @@ static void wild_event(struct capture_item *item)
 	ev->domain = (uint16_t)(rnd() % 4 ? rnd() % 3 : wild());
 	ev->cpu = (uint16_t)wild();
 	ev->flags = (uint16_t)(rnd() & 0xff & ~EBT_F_FINAL & ~EBT_F_PAYLOAD);
+	if (ev->kind == EBT_LOST && !EBT_LOST_SINCE(ev))
+		ev->flags |= EBT_F_NO_SINCE;
 	ev->id = (uint32_t)wild();
 	ev->stack = 0; /* see test_capture_stacks */
 	ev->seq = (uint32_t)wild();

@@ -221,7 +221,7 @@ static void test_losses(void)
 	PUSH(20, EBT_LOST, .pos = 8, .arg = {3, 12});
 	PUSH(20, EBT_END, .id = 6);
 	PUSH(21, EBT_LOST, .pos = 9, .arg = {EBT_LOST_UNCOUNTED, 4});
-	PUSH(30, EBT_LOST, .domain = 1, .arg = {0, 2}, .flags = EBT_F_HISTORY);
+	PUSH(30, EBT_LOST, .domain = 1, .arg = {0, 2}, .flags = EBT_F_HISTORY | EBT_F_NO_SINCE);
 	check("a loss is a slice from the last moment before the hole, and cuts what is open",
 	      "track 7\ntrack 7/domain_0\n5 begin 7/domain_0 major\ntrack 7/domain_0/user_1\n"
 	      "6 begin 7/domain_0/user_1 user_1\n"

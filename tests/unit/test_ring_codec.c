@@ -228,13 +228,16 @@ static void test_losses(void)
 	d.next_seq = 0xffffffff;
 	size_t got = decode(&d, w, 6, 0, ev);
 	ok(!strcmp(letters(ev, got), "bbLb") && ev[2].arg[0] == 1, "ordinals go on behind 2^32");
-	ok(EBT_LOST_SINCE(&ev[2]) == 12 && ev[2].ts == 15, "a loss has both its ends in time");
+	ok(EBT_LOST_SINCE(&ev[2]) == 12 && ev[2].ts == 15 && !(ev[2].flags & EBT_F_NO_SINCE),
+	   "a loss has both its ends in time");
 
 	d = decoder(true);
 	ring_decoder_gap(&d, 100, true);
 	uint64_t late[] = {B(50), 9};
 	decode(&d, late, 2, 100, ev);
 	ok(ev[0].flags & EBT_F_HISTORY && ev[0].arg[1] == 100, "history is told as history");
+	ok(!EBT_LOST_SINCE(&ev[0]) && ev[0].flags & EBT_F_NO_SINCE,
+	   "a loss before the first event has a flag: when it began is not known");
 	d = decoder(true);
 	ring_decoder_gap(&d, 60, true);
 	ring_decoder_gap(&d, 40, false);

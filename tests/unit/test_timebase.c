@@ -113,6 +113,18 @@ static int see(struct sink *k, const struct ebt_event *ev, size_t n)
 
 static const struct sink_ops see_ops = {.events = see};
 
+static void test_loss(void)
+{
+	struct source s = {.shift_ns = 1000};
+	struct ebt_event ev[] = {
+		{.kind = EBT_LOST, .ts = 20, .pos = 10},
+		{.kind = EBT_LOST, .ts = 20, .pos = 0, .flags = EBT_F_NO_SINCE},
+	};
+	source_shift(&s, ev, 2);
+	ok(ev[0].ts == 1020 && EBT_LOST_SINCE(&ev[0]) == 1010, "both ends of a loss are shifted");
+	ok(ev[1].ts == 1020 && !EBT_LOST_SINCE(&ev[1]), "but not one that is not known");
+}
+
 static void test_sources(void)
 {
 	struct two ring = {.base = {.ops = &two_ops, .lanes = 1}, .ts = {100, 300}};
@@ -167,6 +179,7 @@ int main(void)
 {
 	test_origins();
 	test_shift();
+	test_loss();
 	test_sources();
 	test_zero();
 	return tap_done();

@@ -76,7 +76,8 @@ static void test_json(void)
 			   .late = 4,
 			   .damaged = 3,
 			   .first_ns = 2,
-			   .last_ns = 1};
+			   .last_ns = 1,
+			   .timed = 9};
 	check_json(&t, false,
 		   "{\"events\":9,\"lost_events\":8,\"lost_words\":7,\"history_events\":6,"
 		   "\"history_words\":5,\"late\":4,\"damaged\":3}",
@@ -86,6 +87,12 @@ static void test_json(void)
 		   "\"history_events\":6,\"history_words\":5,\"unwatched_ns\":0,\"late\":4,"
 		   "\"damaged\":3}",
 		   "the whole has both");
+	t.timed = 0;
+	check_json(&t, true,
+		   "{\"events\":9,\"first_ns\":null,\"last_ns\":null,\"lost_events\":8,"
+		   "\"lost_words\":7,\"history_events\":6,\"history_words\":5,"
+		   "\"unwatched_ns\":0,\"late\":4,\"damaged\":3}",
+		   "times are null where no event has one");
 	t.lost_uncounted = t.history_uncounted = t.unwatched = 1;
 	check_json(&t, false,
 		   "{\"events\":9,\"lost_events\":null,\"lost_words\":7,\"history_events\":null,"

@@ -78,9 +78,7 @@ void info_capture_text(const struct input_info *i, const struct session *session
 		      "end\n");
 	print_processes(session);
 	print("  events     %" PRIu64 "\n", t->events);
-	if (t->timed)
-		print("  time span  %.6f s, from %" PRIu64 " ns\n",
-		      (double)(t->last_ns - t->first_ns) / 1e9, t->first_ns);
+	info_print_span(t->timed, t->first_ns, t->last_ns);
 	print("  lost       ");
 	if (t->lost_uncounted)
 		print("events unknown, ");

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Descriptions of each kind of input, as text and as JSON, and whether it has losses. */
+/* Prints the description of each kind of input, as text and as JSON. */
 #ifndef CMD_INFO_PRINT_H
 #define CMD_INFO_PRINT_H
 
 #include "core/session.h"
 #include "engine/input_info.h"
 
+/* The line of the times of the first and last event; known: there is one. */
+void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns);
+
 void info_ring_text(const struct input_info *s, const struct session *session);
 void info_ring_json(const struct input_info *s, const struct session *session);
+/* True if events are missing. */
 bool info_ring_lossy(const struct input_info *s, const struct session *session);
 
 void info_capture_text(const struct input_info *i, const struct session *session);

@@ -40,9 +40,7 @@ void info_ring_text(const struct input_info *s, const struct session *session)
 	print("\n");
 	print("  rings      %" PRIu32 " of %" PRIu32 " words\n", i->max_domains, i->ring_words);
 	print("  events     %" PRIu64 "\n", i->events);
-	if (s->has_time)
-		print("  time span  %.6f s, from %" PRIu64 " ns\n",
-		      (double)(s->last_ns - s->first_ns) / 1e9, s->first_ns);
+	info_print_span(s->has_time, s->first_ns, s->last_ns);
 	print("  lost       ");
 	if (!knows_lost(i))
 		print("events unknown, ");
@@ -98,8 +96,8 @@ void info_ring_json(const struct input_info *s, const struct session *session)
 	json_key_u64(j, "rings", i->max_domains);
 	json_key_u64(j, "ring_words", i->ring_words);
 	json_key_u64(j, "events", i->events);
-	json_key_u64(j, "first_ns", s->first_ns);
-	json_key_u64(j, "last_ns", s->last_ns);
+	json_key_known(j, "first_ns", s->has_time, s->first_ns);
+	json_key_known(j, "last_ns", s->has_time, s->last_ns);
 	json_key_known(j, "lost_events", knows_lost(i), i->lost_events);
 	json_key_u64(j, "lost_words", i->lost_words);
 	json_key_u64(j, "damaged", s->damages);

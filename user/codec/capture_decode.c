@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#define FLAGS_KNOWN 0xff
+#define FLAGS_KNOWN (0xff | EBT_F_NO_SINCE)
 
 void capture_decoder_start(struct capture_decoder *d, const void *raw, size_t len,
 			   uint64_t first_ns)
@@ -127,6 +127,9 @@ static int get_event(struct capture_decoder *d, unsigned brings, struct capture_
 		.stack = l->stack <= d->stacks ? l->stack : 0,
 		.size = s->size,
 	};
+	/* Files written before the flag existed have 0 where the time is not known. */
+	if (s->kind == EBT_LOST && !EBT_LOST_SINCE(&ret->event))
+		ret->event.flags |= EBT_F_NO_SINCE;
 	uint64_t seq = capture_expected_seq(l, s->flags);
 	ret->event.seq = (uint32_t)(seq + (brings & CAPTURE_SEQ ? get_z(d) : 0));
 	if (s->flags & EBT_F_PAYLOAD) {

@@ -153,7 +153,8 @@ static void tell_missing(struct capture_reader *r, uint64_t ts, uint64_t before)
 	if (missing) {
 		r->stats.missing += missing;
 		ev.kind = EBT_LOST;
-		ev.pos = r->last_ns; /* since */
+		EBT_LOST_SINCE(&ev) = r->last_ns;
+		ev.flags |= r->last_ns ? 0 : EBT_F_NO_SINCE;
 		ev.arg[0] = missing;
 		ev.arg[1] = 0;
 		put_due(r, &ev);

@@ -132,6 +132,8 @@ static bool tell_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, struc
 	ev->kind = EBT_LOST;
 	ev->ts = ts < d->last_ts ? d->last_ts : ts;
 	EBT_LOST_SINCE(ev) = d->last_ts;
+	if (!d->last_ts) /* nothing was decoded before */
+		ev->flags |= EBT_F_NO_SINCE;
 	ev->arg[0] = events;
 	ev->arg[1] = words;
 	if (events != EBT_LOST_UNCOUNTED)

@@ -192,7 +192,8 @@ static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, 
 		.process = ev->process,
 		.domain = ev->domain,
 		.cpu = EBT_NO_CPU,
-		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0)),
+		.flags = (uint16_t)((ev->flags & SOURCE_FLAGS) | (history ? EBT_F_HISTORY : 0) |
+				    (r->last_ts ? 0 : EBT_F_NO_SINCE)),
 		.arg = {missing, words},
 	};
 	return put_loss(j, &lost, ev);

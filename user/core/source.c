@@ -16,7 +16,7 @@ void source_shift(const struct source *s, struct ebt_event *ev, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		ev[i].ts += s->shift_ns;
-		if (ev[i].kind == EBT_LOST)
+		if (ev[i].kind == EBT_LOST && !(ev[i].flags & EBT_F_NO_SINCE))
 			EBT_LOST_SINCE(&ev[i]) += s->shift_ns;
 	}
 }

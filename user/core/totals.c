@@ -54,7 +54,10 @@ static bool is_shown(const struct totals *t, unsigned row, bool whole)
 
 static bool is_known(const struct totals *t, size_t offset)
 {
-	return !(offset == offsetof(struct totals, lost_events) && t->lost_uncounted) &&
+	bool is_time = offset == offsetof(struct totals, first_ns) ||
+		       offset == offsetof(struct totals, last_ns);
+	return !(is_time && !t->timed) &&
+	       !(offset == offsetof(struct totals, lost_events) && t->lost_uncounted) &&
 	       !(offset == offsetof(struct totals, history_events) && t->history_uncounted);
 }
 

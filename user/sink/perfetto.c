@@ -237,8 +237,7 @@ static int put_lost(struct perfetto *f, const struct ebt_event *ev)
 	if (!lost->described)
 		packets_put_track(p, &track);
 	lost->described = true;
-	/* Of what was lost before the first event nobody knows when it began. */
-	uint64_t since = EBT_LOST_SINCE(ev) ? EBT_LOST_SINCE(ev) : ev->ts;
+	uint64_t since = ev->flags & EBT_F_NO_SINCE ? ev->ts : EBT_LOST_SINCE(ev);
 	uint64_t begin = since > lost->end_ns ? since : lost->end_ns;
 	lost->end_ns = ev->ts > begin ? ev->ts : begin;
 	struct packet_uuid uuid;

@@ -271,6 +271,7 @@ void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret)
 		.release_assumed = c->release_assumed,
 		.pid = c->reader.has_ext ? c->reader.ext.pid : c->pid,
 		.start_ns = c->reader.ext.start_ns,
+		.start_known = c->reader.has_ext && c->reader.ext.start_ns,
 		.damaged = c->repairs_told,
 	};
 	if (c->reader.has_ext) {

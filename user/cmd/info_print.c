@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/info_print.h"
+
+#include <inttypes.h>
+
+#include "cmd/print.h"
+
+void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns)
+{
+	if (known)
+		print("  time span  %.6f s, from %" PRIu64 " ns\n",
+		      (double)(last_ns - first_ns) / 1e9, first_ns);
+	else
+		print("  time span  not known\n");
+}
