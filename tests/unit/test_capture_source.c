@@ -19,6 +19,7 @@
 #include "source/release.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
+#include "tests/unit/watcher.h"
 
 /* What a sink sees of an event and of the session at that moment. */
 struct view {
@@ -29,57 +30,35 @@ struct view {
 
 #define VIEWS 512
 
-struct watcher {
-	struct sink base;
-	struct session *session;
-	struct sink *next; /* may be NULL */
+struct viewer {
+	struct watcher watch;
 	struct view views[VIEWS];
 	unsigned count;
 };
 
-static void watch_one(struct watcher *w, const struct ebt_event *ev)
+static void note_view(struct watcher *base, const struct ebt_event *ev)
 {
+	struct viewer *w = (struct viewer *)base;
 	struct view *v = &w->views[w->count++ % VIEWS];
 	memset(v, 0, sizeof(*v));
 	v->ev = *ev;
-	v->ev.pid = processes_pid(&w->session->processes, ev->process);
+	v->ev.pid = processes_pid(&w->watch.session->processes, ev->process);
 	v->ev.flags |= EBT_F_FINAL;
-	const char *name = names_event(w->session, ev);
+	const char *name = names_event(w->watch.session, ev);
 	snprintf(v->name, sizeof(v->name), "%s", name ? name : "(none)");
-	v->raw = processes_raw_phase(&w->session->processes, ev->process, ev->id);
+	v->raw = processes_raw_phase(&w->watch.session->processes, ev->process, ev->id);
 	size_t bytes = 0;
-	const void *payload = session_blob(w->session, ev, &bytes);
+	const void *payload = session_blob(w->watch.session, ev, &bytes);
 	if (payload)
 		memcpy(v->payload, payload, bytes < 16 ? bytes : 16);
 	if (payload)
 		v->ev.arg[0] = 0; /* the number of a blob means nothing elsewhere */
 }
 
-static int watch(struct sink *k, const struct ebt_event *ev, size_t n)
-{
-	struct watcher *w = (struct watcher *)k;
-	for (size_t i = 0; i < n; i++)
-		watch_one(w, &ev[i]);
-	return w->next ? sink_events(w->next, ev, n) : 0;
-}
-
-static int watch_end(struct sink *k)
-{
-	struct watcher *w = (struct watcher *)k;
-	return w->next ? sink_end(w->next) : 0;
-}
-
-static void watch_free(struct sink *k)
-{
-	(void)k;
-}
-
-static const struct sink_ops watch_ops = {.events = watch, .end = watch_end, .free = watch_free};
-
-static void emit(struct watcher *w, struct ebt_event ev)
+static void emit(struct viewer *w, struct ebt_event ev)
 {
 	static uint64_t ts = 1000;
-	struct totals *t = &w->session->totals;
+	struct totals *t = &w->watch.session->totals;
 	ev.ts = ts += 10;
 	ev.pos = ev.kind == EBT_LOST ? ts - 10 : ts * 3;
 	if (ev.kind == EBT_LOST) {
@@ -91,14 +70,14 @@ static void emit(struct watcher *w, struct ebt_event ev)
 	t->late += !!(ev.flags & EBT_F_LATE);
 	t->first_ns = t->timed++ ? t->first_ns : ev.ts;
 	t->last_ns = ev.ts;
-	if (sink_events(&w->base, &ev, 1))
+	if (sink_events(&w->watch.base, &ev, 1))
 		abort();
 }
 
 /* Names come late, change and are given to two processes; a loss turns out smaller. */
-static void tell_story(struct watcher *w)
+static void tell_story(struct viewer *w)
 {
-	struct session *s = w->session;
+	struct session *s = w->watch.session;
 	if (enter_processes(s, 99))
 		abort();
 	struct process *p = processes_announce(&s->processes, 42);
@@ -143,39 +122,13 @@ static void tell_story(struct watcher *w)
 	s->run_end = moment_at(99000);
 }
 
-static void init(struct watcher *w, struct sink *next)
+static void init(struct viewer *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->base.ops = &watch_ops;
-	w->next = next;
-	if (!w->session && session_new(&w->session))
-		abort();
+	watcher_init(&w->watch, note_view);
 }
 
-/* Reads a capture into a watcher; -errno of the source. */
-static int read_back(int fd, struct watcher *w)
-{
-	struct capture_source *c;
-	struct capture_options o = {.name = "test", .alone = true};
-	struct pump *pump;
-	int moved;
-	lseek(fd, 0, SEEK_SET);
-	if (capture_source_new(w->session, dup(fd), &o, &c) || pump_new(w->session, &pump) ||
-	    pump_add_source(pump, capture_source_base(c)) || pump_add_sink(pump, &w->base))
-		abort();
-	while ((moved = pump_step(pump)) > 0 || moved == -EAGAIN)
-		;
-	int err = moved ? moved : capture_source_error(c);
-	if (!err && !capture_source_totals(c))
-		err = -ENODATA;
-	if (!err && memcmp(&capture_source_totals(c)->events, &w->session->totals.events, 8))
-		err = -ERANGE;
-	pump_free(pump);
-	source_free(capture_source_base(c));
-	return err;
-}
-
-static unsigned differing_views(const struct watcher *a, const struct watcher *b)
+static unsigned differing_views(const struct viewer *a, const struct viewer *b)
 {
 	unsigned bad = a->count != b->count;
 	for (unsigned i = 0; i < a->count && i < b->count; i++) {
@@ -226,16 +179,16 @@ static bool same_session(const struct session *a, const struct session *b)
 /* Of one pid, with a name each; the first has events behind those of the second, too. */
 static void test_incarnations(void)
 {
-	static struct watcher w, back;
+	static struct viewer w, back;
 	int fd = memfd_create("capture", MFD_CLOEXEC);
 	struct sink *k;
 	uint32_t first, second;
-	init(&w, NULL);
-	struct processes *ps = &w.session->processes;
+	init(&w);
+	struct processes *ps = &w.watch.session->processes;
 	struct process_start start = {12340000000, true};
-	if (ebt_new(w.session, fd, &k) || processes_begin(ps, 42, NULL, &first))
+	if (ebt_new(w.watch.session, fd, &k) || processes_begin(ps, 42, NULL, &first))
 		abort();
-	w.next = k;
+	w.watch.next = k;
 	processes_end(ps, first);
 	if (processes_begin(ps, 42, &start, &second))
 		abort();
@@ -249,10 +202,10 @@ static void test_incarnations(void)
 	}
 	sink_end(k);
 	sink_free(k);
-	init(&back, NULL);
-	is(read_back(fd, &back), 0, "a capture of two processes that had one pid is read");
+	init(&back);
+	is(watcher_read(&back.watch, fd), 0, "a capture of two processes that had one pid is read");
 	is(differing_views(&w, &back), 0, "each event has the name that its own process gave it");
-	ps = &back.session->processes;
+	ps = &back.watch.session->processes;
 	const struct process *p = processes_next(ps, NULL);
 	const struct process *q = p ? processes_next(ps, p) : NULL;
 	ok(q && !strcmp(p->comm, "first") && !strcmp(q->comm, "second") && p->pid == 42 &&
@@ -261,14 +214,14 @@ static void test_incarnations(void)
 	ok(q && !p->start.known && q->start.known && q->start.boot_ns == start.boot_ns,
 	   "with what is known of their starts");
 	close(fd);
-	session_free(w.session);
-	session_free(back.session);
+	session_free(w.watch.session);
+	session_free(back.watch.session);
 }
 
 /* A loss of which the block that told it is damaged. */
 static void test_lost_loss(void)
 {
-	static struct watcher w;
+	static struct viewer w;
 	static uint8_t file[4096];
 	size_t len = CAPTURE_HEAD_BYTES;
 	struct capture_writer *writer;
@@ -295,23 +248,23 @@ static void test_lost_loss(void)
 	int fd = memfd_create("damaged", MFD_CLOEXEC);
 	if (write(fd, file, len) != (ssize_t)len)
 		abort();
-	init(&w, NULL);
-	is(read_back(fd, &w), 0, "a capture whose first block is damaged is read");
-	const struct totals *t = &w.session->totals;
+	init(&w);
+	is(watcher_read(&w.watch, fd), 0, "a capture whose first block is damaged is read");
+	const struct totals *t = &w.watch.session->totals;
 	ok(t->events == 1 && t->damaged == 1 && t->lost_events == 5 && t->lost_words == 20,
 	   "what its end says was lost is in the totals, though the block that said when is not");
-	session_free(w.session);
+	session_free(w.watch.session);
 	close(fd);
 }
 
 /* One that has neither releases of runtimes nor what is known, but the texts and zeroes. */
 static void test_older(void)
 {
-	static struct watcher w;
+	static struct viewer w;
 	int fd = open("tests/fuzz/seeds/capture/file", O_RDONLY | O_CLOEXEC);
-	init(&w, NULL);
-	is(read_back(fd, &w), 0, "an older capture is read");
-	const struct session *s = w.session;
+	init(&w);
+	is(watcher_read(&w.watch, fd), 0, "an older capture is read");
+	const struct session *s = w.watch.session;
 	const struct traits *t = &processes_next(&s->processes, NULL)->traits;
 	ok(t->language == &languages[LANGUAGE_OCAML].traits &&
 		   t->release == EBT_RELEASE_OCAML_5_3 && t->has_version && t->major == 5 &&
@@ -322,47 +275,51 @@ static void test_older(void)
 		   !processes_next(&s->processes, NULL)->end.known,
 	   "what is 0 in it is not known");
 	ok(s->totals.timed && s->totals.first_ns == 1715037448913, "its first time is");
-	session_free(w.session);
+	session_free(w.watch.session);
 	close(fd);
 }
 
-static struct watcher first, second, third;
+static struct viewer first, second, third;
 
 int main(void)
 {
 	int fd = memfd_create("capture", MFD_CLOEXEC), again = memfd_create("again", MFD_CLOEXEC);
 	struct sink *out;
-	init(&first, NULL);
-	if (ebt_new(first.session, fd, &out))
+	init(&first);
+	if (ebt_new(first.watch.session, fd, &out))
 		abort();
-	first.next = out;
+	first.watch.next = out;
 	tell_story(&first);
-	is(sink_end(&first.base), 0, "a session is written");
+	is(sink_end(&first.watch.base), 0, "a session is written");
 	sink_free(out);
 
-	init(&second, NULL);
-	if (ebt_new(second.session, again, &out))
+	init(&second);
+	if (ebt_new(second.watch.session, again, &out))
 		abort();
-	second.next = out;
-	is(read_back(fd, &second), 0, "and read to its end");
-	is(sink_end(&second.base), 0, "and written again");
+	second.watch.next = out;
+	is(watcher_read(&second.watch, fd), 0, "and read to its end");
+	is(sink_end(&second.watch.base), 0, "and written again");
 	sink_free(out);
 	is(differing_views(&first, &second), 0,
 	   "each event has the name, the number and the payload that it had when it was written");
-	ok(!memcmp(&first.session->totals, &second.session->totals, sizeof(struct totals)),
+	ok(!memcmp(&first.watch.session->totals, &second.watch.session->totals,
+		   sizeof(struct totals)),
 	   "the totals are the same, with what came late out of a loss");
-	is(second.session->totals.lost_events, 3, "which is then no longer lost");
-	ok(same_session(first.session, second.session), "processes, clocks and times are the same");
+	is(second.watch.session->totals.lost_events, 3, "which is then no longer lost");
+	ok(same_session(first.watch.session, second.watch.session),
+	   "processes, clocks and times are the same");
 
-	init(&third, NULL);
-	is(read_back(again, &third), 0, "the capture of a capture is read");
+	init(&third);
+	is(watcher_read(&third.watch, again), 0, "the capture of a capture is read");
 	is(differing_views(&first, &third), 0, "and each of its events is the same, too");
-	ok(!memcmp(&first.session->totals, &third.session->totals, sizeof(struct totals)),
+	ok(!memcmp(&first.watch.session->totals, &third.watch.session->totals,
+		   sizeof(struct totals)),
 	   "and so are its totals");
-	ok(same_session(first.session, third.session), "and its processes, clocks and times");
-	session_free(first.session);
-	session_free(second.session);
-	session_free(third.session);
+	ok(same_session(first.watch.session, third.watch.session),
+	   "and its processes, clocks and times");
+	session_free(first.watch.session);
+	session_free(second.watch.session);
+	session_free(third.watch.session);
 	close(fd);
 	close(again);
 	test_lost_loss();

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: BSD-2-Clause
+/* SPDX-License-Identifier: BSD-2-Clause */
 /* Stacks of events to a capture and back: through the codec, and from session to session. */
 #include "core/pump.h"
 #include "sink/ebt.h"
@@ -7,6 +7,7 @@
 #include "tests/tap.h"
 #include "tests/unit/capture_file.h"
 #include "tests/unit/processes_fixture.h"
+#include "tests/unit/watcher.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -97,88 +98,60 @@ static uint64_t look_of(const struct session *s, uint32_t stack)
 	return sum;
 }
 
-/* Remembers how the stack of each event looks, and hands it on. */
-struct watcher {
-	struct sink base;
-	struct session *session;
-	struct sink *next;
+/* Remembers how the stack of each event looks. */
+struct viewer {
+	struct watcher watch;
 	uint64_t look[EVENTS + 1];
 	size_t count, most_stacks;
 };
 
-static int watch(struct sink *k, const struct ebt_event *ev, size_t n)
+static void note_stack(struct watcher *base, const struct ebt_event *ev)
 {
-	struct watcher *w = (struct watcher *)k;
-	for (size_t i = 0; i < n; i++)
-		if (w->count < EVENTS)
-			w->look[w->count++] = look_of(w->session, ev[i].stack);
-	if (stacks_count(w->session->stacks) > w->most_stacks)
-		w->most_stacks = stacks_count(w->session->stacks);
-	return w->next ? sink_events(w->next, ev, n) : 0;
+	struct viewer *w = (struct viewer *)base;
+	struct session *s = base->session;
+	if (w->count < EVENTS)
+		w->look[w->count++] = look_of(s, ev->stack);
+	if (stacks_count(s->stacks) > w->most_stacks)
+		w->most_stacks = stacks_count(s->stacks);
 }
 
-static int watch_end(struct sink *k)
-{
-	struct watcher *w = (struct watcher *)k;
-	return w->next ? sink_end(w->next) : 0;
-}
-
-static void watch_free(struct sink *k)
-{
-	(void)k;
-}
-
-static const struct sink_ops watch_ops = {.events = watch, .end = watch_end, .free = watch_free};
-
-static void init(struct watcher *w)
+static void init(struct viewer *w)
 {
 	memset(w, 0, sizeof(*w));
-	w->base.ops = &watch_ops;
-	if (session_new(&w->session) || enter_processes(w->session, 100))
+	watcher_init(&w->watch, note_stack);
+	if (enter_processes(w->watch.session, 100))
 		abort();
+}
+
+static void read_back(int fd, struct viewer *w)
+{
+	is(watcher_read(&w->watch, fd), 0, "a capture with stacks is read to its end");
 }
 
 /* fd < 0: it is only watched. */
-static void write_to(struct watcher *w, int fd)
+static void write_to(struct viewer *w, int fd)
 {
-	if (fd >= 0 && ebt_new(w->session, fd, &w->next))
+	if (fd >= 0 && ebt_new(w->watch.session, fd, &w->watch.next))
 		abort();
 }
 
-static void finish(struct watcher *w)
+static void finish(struct viewer *w)
 {
-	sink_end(&w->base);
-	sink_free(w->next);
-	w->next = NULL;
-	stacks_free_unheld(w->session->stacks);
+	sink_end(&w->watch.base);
+	sink_free(w->watch.next);
+	w->watch.next = NULL;
+	stacks_free_unheld(w->watch.session->stacks);
 }
 
-static void emit(struct watcher *w, struct ebt_event ev, uint32_t stack)
+static void emit(struct viewer *w, struct ebt_event ev, uint32_t stack)
 {
 	ev.cpu = EBT_NO_CPU;
-	session_put_stack(w->session, &ev, stack);
-	if (sink_events(&w->base, &ev, 1))
+	session_put_stack(w->watch.session, &ev, stack);
+	w->watch.session->totals.events++;
+	if (sink_events(&w->watch.base, &ev, 1))
 		abort();
-	session_drop_event(w->session, &ev);
-	session_reclaim(w->session);
-}
-
-static void read_back(int fd, struct watcher *w)
-{
-	struct capture_source *c;
-	struct capture_options o = {.name = "test", .alone = true};
-	struct pump *pump;
-	int moved;
-	lseek(fd, 0, SEEK_SET);
-	if (capture_source_new(w->session, dup(fd), &o, &c) || pump_new(w->session, &pump) ||
-	    pump_add_source(pump, capture_source_base(c)) || pump_add_sink(pump, &w->base))
-		abort();
-	while ((moved = pump_step(pump)) > 0 || moved == -EAGAIN)
-		;
-	ok(!moved && capture_source_stats(c)->whole && !capture_source_fault(c),
-	   "a capture with stacks is read to its end");
-	pump_free(pump);
-	source_free(capture_source_base(c));
+	session_drop_event(w->watch.session, &ev);
+	session_reclaim(w->watch.session);
 }
 
 static bool is_empty(const struct session *s)
@@ -188,23 +161,23 @@ static bool is_empty(const struct session *s)
 
 static void test_sessions(void)
 {
-	static struct watcher made, copy, again;
+	static struct viewer made, copy, again;
 	int fd = memfd_create("capture", MFD_CLOEXEC), second = memfd_create("again", MFD_CLOEXEC);
 	init(&made);
 	write_to(&made, fd);
 	uint32_t last = 0;
 	for (unsigned i = 0; i < EVENTS; i++) {
-		uint32_t stack = draw_stack(made.session, last);
-		stacks_hold(made.session->stacks, stack);
-		stacks_drop(made.session->stacks, last);
+		uint32_t stack = draw_stack(made.watch.session, last);
+		stacks_hold(made.watch.session->stacks, stack);
+		stacks_drop(made.watch.session->stacks, last);
 		last = stack;
 		emit(&made,
 		     (struct ebt_event){.ts = i, .kind = EBT_UNIT, .domain = (uint16_t)(i % 3)},
 		     stack);
 	}
-	stacks_drop(made.session->stacks, last);
+	stacks_drop(made.watch.session->stacks, last);
 	finish(&made);
-	ok(is_empty(made.session), "an output keeps no stack when it is done");
+	ok(is_empty(made.watch.session), "an output keeps no stack when it is done");
 	off_t size = lseek(fd, 0, SEEK_END);
 	diag("%.1f bytes an event, at most %zu stacks", (double)size / EVENTS, made.most_stacks);
 
@@ -221,29 +194,29 @@ static void test_sessions(void)
 	   "each with the stack that it had, over many blocks and ids that are used again");
 	ok(!memcmp(made.look, again.look, sizeof(made.look)),
 	   "also out of the capture of a capture");
-	ok(is_empty(copy.session) && is_empty(again.session),
+	ok(is_empty(copy.watch.session) && is_empty(again.watch.session),
 	   "a source keeps none when it is done");
-	session_free(made.session);
-	session_free(copy.session);
-	session_free(again.session);
+	session_free(made.watch.session);
+	session_free(copy.watch.session);
+	session_free(again.watch.session);
 	close(fd);
 	close(second);
 }
 
 static void test_deep(void)
 {
-	static struct watcher made, copy;
+	static struct viewer made, copy;
 	int fd = memfd_create("deep", MFD_CLOEXEC);
 	struct ebt_event ev = {.kind = EBT_UNIT};
 	uint32_t stack = 0, outer = 0;
 	init(&made);
 	write_to(&made, fd);
-	uint32_t frame = draw_frame(made.session);
+	uint32_t frame = draw_frame(made.watch.session);
 	for (unsigned i = 1; i <= DEEP; i++) {
-		stack = stacks_push(made.session->stacks, stack, frame);
+		stack = stacks_push(made.watch.session->stacks, stack, frame);
 		outer = i == 1000 ? stack : outer;
 	}
-	stacks_hold(made.session->stacks, stack);
+	stacks_hold(made.watch.session->stacks, stack);
 	emit(&made, ev, stack);
 	emit(&made, ev, outer);
 	emit(&made, ev, 0);
@@ -254,8 +227,8 @@ static void test_deep(void)
 		   copy.look[0] != copy.look[1],
 	   "a stack that is too deep for a block is there in part");
 	ok(copy.look[1] == made.look[1] && !copy.look[2], "those behind it are whole");
-	session_free(made.session);
-	session_free(copy.session);
+	session_free(made.watch.session);
+	session_free(copy.watch.session);
 	close(fd);
 }
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 struct entry {
+	struct intern_counted head;
 	struct frame frame; /* its positions are our own copy */
-	uint32_t hash, refs;
 };
 
 struct frames {
@@ -43,7 +43,7 @@ void frames_free(struct frames *t)
 	if (!t)
 		return;
 	for (uint32_t id = 1; id < t->table.used; id++)
-		if (entry_at(t, id)->refs)
+		if (entry_at(t, id)->head.refs)
 			free((void *)entry_at(t, id)->frame.position);
 	intern_done(&t->table);
 	free(t);
@@ -90,7 +90,7 @@ uint32_t frames_put(struct frames *t, const struct frame *frame)
 {
 	uint32_t hash = hash_of(frame), id = find(t, hash, frame);
 	if (id) {
-		entry_at(t, id)->refs++;
+		intern_hold(&t->table, id);
 		return id;
 	}
 	size_t bytes = frame->count * sizeof(*frame->position);
@@ -99,7 +99,7 @@ uint32_t frames_put(struct frames *t, const struct frame *frame)
 		return 0;
 	if (bytes)
 		memcpy(copy, frame->position, bytes);
-	struct entry e = {.frame = *frame, .hash = hash, .refs = 1};
+	struct entry e = {.frame = *frame, .head = {.hash = hash, .refs = 1}};
 	e.frame.position = copy;
 	id = intern_add(&t->table, hash, &e);
 	if (!id) {
@@ -115,21 +115,20 @@ uint32_t frames_put(struct frames *t, const struct frame *frame)
 
 void frames_hold(struct frames *t, uint32_t id)
 {
-	if (id)
-		entry_at(t, id)->refs++;
+	intern_hold(&t->table, id);
 }
 
 void frames_drop(struct frames *t, uint32_t id)
 {
-	struct entry *e = entry_at(t, id);
-	if (!id || --e->refs)
+	if (!intern_drop(&t->table, id))
 		return;
-	for (uint32_t i = 0; i < e->frame.count; i++) {
-		strings_drop(t->strings, e->frame.position[i].function);
-		strings_drop(t->strings, e->frame.position[i].file);
+	const struct frame *f = &entry_at(t, id)->frame;
+	for (uint32_t i = 0; i < f->count; i++) {
+		strings_drop(t->strings, f->position[i].function);
+		strings_drop(t->strings, f->position[i].file);
 	}
-	free((void *)e->frame.position);
-	intern_remove(&t->table, e->hash, id);
+	free((void *)f->position);
+	intern_remove_counted(&t->table, id);
 }
 
 const struct frame *frames_get(const struct frames *t, uint32_t id)

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What tables of interned things share: entries of one size under dense ids from 1 on, and an index
- * from a hash to ids. The ids of removed entries are used again. Memory follows the largest number
- * of entries that lived at one time.
+ * The table under strings, frames and stacks: entries of one size under dense ids from 1 on, an
+ * index from a hash to ids, and reference counts for those who want them. Ids of removed entries are
+ * reused. Memory is proportional to the largest number of entries that existed at one time.
  *
- * The owner compares and hashes its entries itself; the index only brings the ids of one hash. An
- * entry moves when others are added, so pointers to one are valid until the next intern_add().
- * Entry 0 is no entry of the owner's; it is all zeroes. Not thread-safe.
+ * The owner compares and hashes its entries; the index returns the ids of one hash. Adding an entry
+ * may move all of them, so a pointer to one is valid until the next intern_add(). Entry 0 is all
+ * zeroes and never the owner's. Not thread-safe.
  */
 #ifndef CORE_INTERN_H
 #define CORE_INTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,7 +24,7 @@ struct intern {
 	void *entries;
 	size_t entry_bytes;
 	uint32_t used, cap;  /* of entries: 0..used - 1 are or were in use */
-	uint32_t live;	     /* entries that are */
+	uint32_t live;	     /* entries in use */
 	uint32_t first_free; /* the first word of a removed entry is the next one's id */
 	struct intern_slot *slots;
 	uint32_t mask; /* of the slots, whose number is a power of two */
@@ -32,9 +33,9 @@ struct intern {
 /* entry_bytes: at least 4. 0 or -ENOMEM. */
 int intern_init(struct intern *t, size_t entry_bytes);
 void intern_done(struct intern *t);
-/* Adds a copy of *entry, which is in the table not yet. Returns its id; 0: no memory. */
+/* Adds a copy of *entry, which must not be in the table. Returns its id; 0: no memory. */
 uint32_t intern_add(struct intern *t, uint32_t hash, const void *entry);
-/* The hash is that with which the entry was added. The entry is zeroed but for its first 4 bytes. */
+/* hash: the one with which the entry was added. Zeroes the entry but for its first 4 bytes. */
 void intern_remove(struct intern *t, uint32_t hash, uint32_t id);
 
 /*
@@ -52,6 +53,35 @@ static inline uint32_t intern_next(const struct intern *t, uint32_t hash, uint32
 		if (!s->id || s->hash == hash)
 			return s->id;
 	}
+}
+
+/*
+ * Counted entries begin with this. The caller that adds one sets refs to 1; whoever keeps its id
+ * holds it, and drops it later.
+ */
+struct intern_counted {
+	uint32_t hash, refs; /* the hash with which it was added; refs 0: a removed entry */
+};
+
+static inline struct intern_counted *intern_counted_at(const struct intern *t, uint32_t id)
+{
+	return (struct intern_counted *)((char *)t->entries + id * t->entry_bytes);
+}
+/* Adds a reference to an entry; nothing with id 0. */
+static inline void intern_hold(const struct intern *t, uint32_t id)
+{
+	if (id)
+		intern_counted_at(t, id)->refs++;
+}
+/* Removes a reference; false with id 0. True: it was the last one, and the caller releases what the
+ * entry owns, then calls intern_remove_counted(). */
+static inline bool intern_drop(const struct intern *t, uint32_t id)
+{
+	return id && !--intern_counted_at(t, id)->refs;
+}
+static inline void intern_remove_counted(struct intern *t, uint32_t id)
+{
+	intern_remove(t, intern_counted_at(t, id)->hash, id);
 }
 
 #endif

@@ -8,9 +8,9 @@
 #include <string.h>
 
 struct string {
+	struct intern_counted head;
 	char *text;
 	size_t bytes;
-	uint32_t hash, refs;
 };
 
 struct strings {
@@ -41,7 +41,7 @@ void strings_free(struct strings *t)
 	if (!t)
 		return;
 	for (uint32_t id = 1; id < t->table.used; id++)
-		if (string_at(t, id)->refs)
+		if (string_at(t, id)->head.refs)
 			free(string_at(t, id)->text);
 	intern_done(&t->table);
 	free(t);
@@ -52,13 +52,14 @@ uint32_t strings_put(struct strings *t, const char *text, size_t bytes)
 	uint32_t hash = (uint32_t)hash_bytes(hash_start(), text, bytes);
 	uint32_t at = intern_first(&t->table, hash), id;
 	while ((id = intern_next(&t->table, hash, &at))) {
-		struct string *s = string_at(t, id);
+		const struct string *s = string_at(t, id);
 		if (s->bytes == bytes && !memcmp(s->text, text, bytes)) {
-			s->refs++;
+			intern_hold(&t->table, id);
 			return id;
 		}
 	}
-	struct string s = {.text = strndup(text, bytes), .bytes = bytes, .hash = hash, .refs = 1};
+	struct string s = {
+		.head = {.hash = hash, .refs = 1}, .text = strndup(text, bytes), .bytes = bytes};
 	id = s.text ? intern_add(&t->table, hash, &s) : 0;
 	if (!id)
 		free(s.text);
@@ -67,17 +68,15 @@ uint32_t strings_put(struct strings *t, const char *text, size_t bytes)
 
 void strings_hold(struct strings *t, uint32_t id)
 {
-	if (id)
-		string_at(t, id)->refs++;
+	intern_hold(&t->table, id);
 }
 
 void strings_drop(struct strings *t, uint32_t id)
 {
-	struct string *s = string_at(t, id);
-	if (!id || --s->refs)
+	if (!intern_drop(&t->table, id))
 		return;
-	free(s->text);
-	intern_remove(&t->table, s->hash, id);
+	free(string_at(t, id)->text);
+	intern_remove_counted(&t->table, id);
 }
 
 const char *strings_text(const struct strings *t, uint32_t id)
