@@ -45,7 +45,7 @@ BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # zlib and zstd, and histograms libm, which whoever links it shall not.
 CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
 LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c,$(wildcard user/codec/*.c) $(wildcard user/base/*.c)) \
-             user/core/kinds.c user/source/cursor.c user/source/ring_reader.c \
+             user/core/kinds.c user/source/cursor.c user/source/ring_header.c user/source/ring_reader.c \
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c user/proc/regular.c
 UNIT_SRC  := $(call native,$(wildcard tests/unit/test_*.c))
 PROG_SRC  := $(wildcard tests/prog/*.c)

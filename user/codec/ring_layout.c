@@ -198,6 +198,7 @@ int ring_ext_parse(const void *bytes, size_t n, uint64_t offset, struct ring_ext
 	ret->phases = e.phases;
 	ret->counters = e.counters;
 	ret->lifecycles = e.lifecycles;
+	ret->left_over = e.left_over == 1;
 	copy_string(ret->boot_id, e.boot_id, sizeof(ret->boot_id));
 	copy_string(ret->producer, e.producer, sizeof(ret->producer));
 	copy_string(ret->runtime, e.runtime, sizeof(ret->runtime));

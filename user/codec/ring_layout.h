@@ -57,6 +57,7 @@ struct ring_ext {
 	uint64_t pid, start_time, start_ns, no_ring_events;
 	char boot_id[40], producer[64], runtime[64];
 	uint32_t phases, counters, lifecycles;
+	bool left_over; /* the process has ended and left the removal of the file to us */
 };
 /* `bytes`: what stands at end_offset. 1: a block, *ret is written; 0: none; -EBADMSG with *fault. */
 int ring_ext_parse(const void *bytes, size_t n, uint64_t offset, struct ring_ext *ret,

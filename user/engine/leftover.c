@@ -14,9 +14,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "codec/ring_layout.h"
 #include "proc/maps.h"
 #include "proc/ringfile.h"
+#include "source/ring_header.h"
 
 /* The inode of the machine's own pid namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
 #define INITIAL_PID_NS 0xeffffffcu
@@ -154,25 +154,16 @@ static bool in_initial_pid_ns(void)
 }
 
 /* NULL if the open file is a ring that may have been left by process `pid`. */
-static const char *not_a_ring(int fd, const struct stat *st, const struct leftover_file *f)
+static const char *not_a_ring(int fd, const struct leftover_file *f)
 {
-	struct ebt_ring_file head;
-	struct ring_layout layout;
+	struct ring_header h;
 	struct ring_fault fault;
-	struct ebt_ring_ext raw;
-	struct ring_ext ext;
-	ssize_t n = pread(fd, &head, sizeof(head), 0);
-	int err =
-		n < 0 ? -errno
-		      : ring_layout_parse(&head, (size_t)n, (uint64_t)st->st_size, &layout, &fault);
+	int err = ring_header_read(fd, &h, &fault);
 	if (err == -EAGAIN)
 		return "its header is empty";
-	if (err || layout.repairs)
+	if (err || h.layout.repairs)
 		return "not a ring file";
-	n = pread(fd, &raw, sizeof(raw), (off_t)layout.end_offset);
-	bool has_ext = n == sizeof(raw) &&
-		       ring_ext_parse(&raw, (size_t)n, layout.end_offset, &ext, &fault) > 0;
-	bool other = has_ext ? ext.pid != (uint64_t)f->pid : strchr(f->name, '-') != NULL;
+	bool other = h.has_ext ? h.ext.pid != (uint64_t)f->pid : strchr(f->name, '-') != NULL;
 	return other ? "written by another process than its name says" : NULL;
 }
 
@@ -191,7 +182,7 @@ static enum leftover_verdict judge_open(const struct leftover *l, struct leftove
 		return doubt(f, "another file by now");
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		return LEFTOVER_USED;
-	const char *reason = not_a_ring(fd, &st, f);
+	const char *reason = not_a_ring(fd, f);
 	if (reason)
 		return doubt(f, reason);
 	if (!kill(f->pid, 0) || errno != ESRCH)

@@ -13,6 +13,7 @@
 
 #include "proc/process.h"
 #include "runtime/language.h"
+#include "source/ring_header.h"
 
 /* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
 static int open_dir_of(pid_t pid, const struct ringfile *ring)
@@ -79,17 +80,13 @@ void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
  * asked for the ring: see `left_over` in ring.h. */
 static bool is_left(int dir, const char *name, const struct ring_id *id)
 {
-	struct ebt_ring_file header;
-	struct ebt_ring_ext ext;
+	struct ring_header header;
+	struct ring_fault fault;
 	struct stat now;
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	bool left =
-		fd >= 0 && !fstat(fd, &now) && now.st_dev == id->dev && now.st_ino == id->ino &&
-		pread(fd, &header, sizeof(header), 0) == sizeof(header) &&
-		header.custom_events_offset <= INT64_MAX - EBT_RING_NAMES_BYTES &&
-		pread(fd, &ext, sizeof(ext),
-		      (off_t)(header.custom_events_offset + EBT_RING_NAMES_BYTES)) == sizeof(ext) &&
-		ext.magic == EBT_RING_EXT_MAGIC && ext.left_over == 1;
+	bool left = fd >= 0 && !fstat(fd, &now) && now.st_dev == id->dev && now.st_ino == id->ino &&
+		    !ring_header_read(fd, &header, &fault) && header.has_ext &&
+		    header.ext.left_over;
 	if (fd >= 0)
 		close(fd);
 	return left;

@@ -2,6 +2,7 @@
 #include "source/ring_reader.h"
 
 #include "base/file.h"
+#include "source/ring_header.h"
 #include <ebtrace/cursor.h>
 #include <errno.h>
 #include <stdatomic.h>
@@ -245,39 +246,26 @@ static int say(char *reason, const char *name, int err, const char *what)
 	return err;
 }
 
-static int read_layout(struct ring_reader *rr, const char *name, char *reason)
+static int read_header_of_file(struct ring_reader *rr, const char *name, char *reason)
 {
-	struct stat st;
-	struct ebt_ring_file head;
-	struct ebt_ring_ext ext;
+	struct ring_header h;
 	struct ring_fault fault;
-
-	if (fstat(rr->fd, &st) < 0)
-		return say(reason, name, -errno, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return say(reason, name, -EINVAL, "not a regular file");
-	ssize_t n = file_read_at(rr->fd, &head, sizeof(head), 0);
-	if (n < 0)
-		return say(reason, name, (int)n, strerror((int)-n));
-	int err = ring_layout_parse(&head, (size_t)n, (uint64_t)st.st_size, &rr->layout, &fault);
+	int err = ring_header_read(rr->fd, &h, &fault);
+	if (err && fault.what)
+		return say_fault(reason, name, err, &fault);
 	if (err)
-		return say_fault(reason, name, err, &fault);
-	n = file_read_at(rr->fd, &ext, sizeof(ext), rr->layout.end_offset);
-	if (n < 0)
-		return say(reason, name, (int)n, strerror((int)-n));
-	err = rr->layout.names_offset
-		      ? ring_ext_parse(&ext, (size_t)n, rr->layout.end_offset, &rr->ext, &fault)
-		      : 0;
-	if (err < 0)
-		return say_fault(reason, name, err, &fault);
-	rr->has_ext = err;
+		return say(reason, name, err,
+			   err == -EINVAL ? "not a regular file" : strerror(-err));
+	rr->layout = h.layout;
+	rr->has_ext = h.has_ext;
+	rr->ext = h.ext;
 	return 0;
 }
 
 int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason)
 {
 	*rr = (struct ring_reader){.fd = fd};
-	int err = read_layout(rr, name, reason);
+	int err = read_header_of_file(rr, name, reason);
 	if (err)
 		return err;
 	size_t n = rr->layout.max_domains;
