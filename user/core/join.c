@@ -177,9 +177,8 @@ static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, 
 {
 	bool history = !r->started || (r->has_lost && r->lost.flags & EBT_F_HISTORY);
 	uint64_t from = r->started ? r->next_pos : 0;
-	uint64_t words = 0;
-	if (from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from)
-		words = ev->pos - from;
+	bool has_words = from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from;
+	uint64_t words = has_words ? ev->pos - from : 0;
 	struct missing *m = history ? &r->history : &r->missing;
 	m->events += missing;
 	m->words += words;
