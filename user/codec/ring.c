@@ -273,67 +273,80 @@ static inline bool decode_record(struct ring_decoder *d, const struct ring_batch
 	return true;
 }
 
+/* Types of records that hold a header, a time and at most one value. */
+static const struct simple {
+	uint16_t words, kind; /* words: NEVER for other types */
+} simple[32] = {
+	[0 ... EBT_RING_BEGIN - 1] = {NEVER, EBT_KIND_NONE},
+	[EBT_RING_BEGIN] = {2, EBT_BEGIN},
+	[EBT_RING_END] = {2, EBT_END},
+	[EBT_RING_COUNTER] = {3, EBT_COUNTER},
+	[EBT_RING_COUNTER + 1 ... 15] = {NEVER, EBT_KIND_NONE},
+	[16 + EBT_RING_USER_UNIT] = {2, EBT_UNIT},
+	[16 + EBT_RING_USER_INT] = {3, EBT_INT},
+	[16 + EBT_RING_USER_SPAN_BEGIN] = {2, EBT_SPAN_BEGIN},
+	[16 + EBT_RING_USER_SPAN_END] = {2, EBT_SPAN_END},
+	[16 + EBT_RING_USER_SPAN_END + 1 ... 31] = {NEVER, EBT_KIND_NONE},
+};
+#define SIMPLE_MAX_WORDS 3
+
 /*
- * The same for a run of phases and counters, which most records are, with all state in registers.
- * Stops before the first record that is anything else; returns the number of events.
+ * The same for a run of simple records, which most records are, with all state in registers. Stops
+ * before the first record that is anything else, or that may end behind `limit`; returns the number
+ * of events.
  */
 static size_t decode_run(struct ring_decoder *d, const struct ring_batch *b, size_t *at,
 			 size_t limit, struct ebt_event *ev, size_t cap)
 {
-	const struct ebt_event blank = d->blank;
-	const uint64_t *w = b->words;
+	const uint64_t *w = b->words + *at, *end = b->words + limit;
 	const uint16_t *phase = d->phase;
 	const uint32_t phases = d->phases, counters = ring_counters();
 	const uint32_t seq_mask = d->counted ? UINT32_MAX : 0;
-	uint64_t last_ts = d->last_ts,
-		 pos = b->pos; /* locals: events are stored between their uses */
+	uint64_t last_ts = d->last_ts, pos = b->pos + *at;
 	uint32_t seq = d->next_seq;
-	size_t i = *at, got = 0;
+	struct ebt_event *e = ev, *full = ev + cap;
 
-	while (got < cap && i < limit) {
-		uint64_t h = w[i], value = 0;
+	while (e < full && end - w >= SIMPLE_MAX_WORDS) {
+		uint64_t h = w[0], ts = w[1], value = 0;
 		uint32_t type = (uint32_t)(h >> 49 & 31), id = ebt_ring_event_id(h);
-		size_t at_event = i, len = ebt_ring_event_words(h);
-		if (type - EBT_RING_BEGIN > EBT_RING_COUNTER - EBT_RING_BEGIN || len > limit - i ||
-		    ((uint32_t)h ^ seq) & seq_mask)
+		uint32_t words = simple[type].words;
+		if (ebt_ring_event_words(h) != words || ((uint32_t)h ^ seq) & seq_mask)
 			break;
-		/* Constants, so that the next header is fetched before this one has come: a branch
-		 * that is foretold costs less than the way through the length. */
-		if (type == EBT_RING_COUNTER) {
-			if (unlikely(len != 3))
-				break;
-			value = w[i + 2];
-			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
-			i += 3;
-		} else {
-			if (unlikely(len != 2))
-				break;
-			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
-			i += 2;
-		}
-		last_ts = w[at_event + 1] < last_ts ? last_ts : w[at_event + 1];
 		/* Copied whole, then filled in: fewer stores than field by field. */
-		struct ebt_event *e = &ev[got++];
-		*e = blank;
+		*e = d->blank;
+		e->pos = pos;
+		/* Constants, so that the next header is fetched before this one has come: a branch
+		 * that is predicted costs less than the way through the length. */
+		if (words == 3) {
+			value = w[2];
+			w += 3;
+			pos += 3;
+		} else {
+			w += 2;
+			pos += 2;
+		}
+		if (type <= EBT_RING_END)
+			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
+		else if (type == EBT_RING_COUNTER)
+			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
+		last_ts = ts < last_ts ? last_ts : ts;
 		e->ts = last_ts;
-		e->pos = pos + at_event;
-		e->kind = (uint16_t)(type - EBT_RING_BEGIN + EBT_BEGIN);
+		e->kind = simple[type].kind;
 		e->id = id;
-		e->seq = seq & seq_mask;
-		e->size = (uint32_t)len;
+		e->seq = (uint32_t)h & seq_mask;
+		e->size = words;
 		e->arg[0] = value;
-		seq++;
+		seq = (uint32_t)h + 1;
+		e++;
 	}
+	size_t got = (size_t)(e - ev);
 	d->last_ts = last_ts;
 	if (got)
-		d->next_seq = (uint32_t)w[i - ev[got - 1].size] + 1;
+		d->next_seq = seq;
 	d->events += got;
-	*at = i;
+	*at = (size_t)(w - b->words);
 	return got;
 }
-_Static_assert(EBT_END - EBT_BEGIN == EBT_RING_END - EBT_RING_BEGIN &&
-		       EBT_COUNTER - EBT_BEGIN == EBT_RING_COUNTER - EBT_RING_BEGIN,
-	       "decode_run() makes the kind from the type");
 
 /* After damage that reached the end of the last batch: looks for solid ground in this one. */
 static size_t find_ground(struct ring_decoder *d, const struct ring_batch *b, struct ebt_event *ev,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Words of a ring -> events. Pure: no I/O, no globals; works on a private copy of the words, which
- * may hold anything. One decoder a ring: it carries what must be known from batch to batch (last
- * time, next ordinal, a hole not yet told), so a batch may be cut between any two records.
+ * Decodes words of a ring to events. Pure: no I/O, no globals; works on a private copy of the words,
+ * which may hold anything. One decoder a ring: it keeps the state between batches (last time, next
+ * ordinal, a hole not yet reported), so a batch may be cut between any two records.
  *
- * Promises, whatever the words: events of a ring come out with non-decreasing ts (a smaller one,
- * which no sound producer writes, is raised to the last); every record is delivered once or is
- * covered by one EBT_LOST or EBT_DAMAGE event; work is linear in the words.
+ * Promises, whatever the words: the ts of a ring's events never decreases (a smaller one, which no
+ * sound producer writes, is raised to the last); every record is delivered once or is covered by one
+ * EBT_LOST or EBT_DAMAGE event; the work is linear in the words.
  */
 #ifndef CODEC_RING_H
 #define CODEC_RING_H
@@ -15,11 +15,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The longest record: a batch that ends inside one needs at most so many words more. */
+/* The longest record: a batch that ends inside one needs at most this many more words. */
 #define RING_MAX_RECORD_WORDS 1023
 
 struct ring_decoder {
-	/* set by ring_decoder_init() and constant after it */
+	/* set by ring_decoder_init(), then constant */
 	struct ebt_event blank; /* pid, domain, cpu, flags as every event of the ring has them */
 	const uint16_t *phase;	/* the producer's number -> canonical */
 	uint32_t phases;
@@ -31,7 +31,7 @@ struct ring_decoder {
 	uint64_t last_ts;
 	uint32_t next_seq;
 	bool astray;	  /* the next word need not be a record's first */
-	bool resumed;	  /* next_seq is not known any more: the next record's seq is taken */
+	bool resumed;	  /* next_seq is unknown: it is set from the next record */
 	bool gap;	  /* an EBT_LOST is due before the next event */
 	bool gap_history; /* all of it is older than the first look */
 	uint64_t gap_words;

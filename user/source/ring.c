@@ -213,7 +213,7 @@ static bool ring_begins_again(struct source *base, uint32_t *ret)
 }
 
 static int finish_event(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
-			const void *payload)
+			const void *payloads)
 {
 	/* Damage of the file's header, which belongs to no domain, was noted as it was found. */
 	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
@@ -225,7 +225,8 @@ static int finish_event(struct ring_source *s, struct ring_lane *lane, struct eb
 			return err;
 	}
 	if (ev->flags & EBT_F_PAYLOAD)
-		return session_put_blob(s->session, ev, payload, ev->arg[1]);
+		return session_put_blob(s->session, ev, (const char *)payloads + ev->arg[0],
+					ev->arg[1]);
 	return 0;
 }
 
@@ -253,6 +254,25 @@ static bool is_counted(const struct ebt_event *ev)
 	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
 }
 
+/* Events as the decoder made them: names and payloads come into the session. 0 or -ENOMEM. */
+static int finish_events(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
+			 uint32_t n, const void *payloads)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		/* Phases, counters and lifecycles, nearly all that a runtime writes, are complete. */
+		int err =
+			ev[i].kind < EBT_ALLOC_SIZES ? 0 : finish_event(s, lane, &ev[i], payloads);
+		if (err)
+			return err;
+	}
+	for (uint32_t i = 0; i < n && !lane->begun; i++) {
+		lane->begun = is_counted(&ev[i]);
+		ev[i].flags |= lane->begun ? EBT_F_FIRST : 0;
+	}
+	lane->last_ns = ev[n - 1].ts;
+	return 0;
+}
+
 static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)
 {
 	struct ring_source *s = of(base);
@@ -261,25 +281,18 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 	struct ring_lane *lane = s->lanes.lane[index];
 	size_t n = 0;
 	while (lane && n < cap) {
-		const void *payload;
-		const struct ebt_event *next = ring_lane_peek(lane, lane->file->finished, &payload);
-		if (!next && !n && lane->file->finished)
+		const void *payloads;
+		bool finished = lane->file->finished;
+		uint32_t got =
+			ring_lane_read(lane, finished, s->safe_ns, ev + n, cap - n, &payloads);
+		if (!got && !n && finished && !ring_lane_holds(lane))
 			return end_lane(s, index);
-		if (!next)
+		if (!got)
 			return n ? (int)n : -EAGAIN;
-		if (next->ts > s->safe_ns)
-			return n ? (int)n : -EAGAIN;
-		ev[n] = *next;
-		int err = finish_event(s, lane, &ev[n], payload);
+		int err = finish_events(s, lane, ev + n, got, payloads);
 		if (err)
 			return err;
-		lane->last_ns = ev[n].ts;
-		if (!lane->begun && is_counted(&ev[n])) {
-			ev[n].flags |= EBT_F_FIRST;
-			lane->begun = true;
-		}
-		ring_lane_next(lane);
-		n++;
+		n += got;
 	}
 	return (int)n;
 }

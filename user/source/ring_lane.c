@@ -9,13 +9,13 @@
 
 /* Words of the least backlog; a record cut by its end leaves room for a fetch. */
 #define FIRST_CAP 2048
-/* Holes that may wait: a hostile header can bring one at each look. */
+/* Holes that may wait: a hostile header can add one at each look. */
 #define FIRST_SEGMENTS 8
 #define MAX_SEGMENTS   4096
 /* The least room that makes a fetch worth its two reads. */
 #define LEAST_ROOM 1024
 #define KEPT_CAP   65536 /* words that an empty lane keeps */
-/* What a lane costs at least: here, and where its events are merged. */
+/* Least memory of a lane: here, and where its events are merged. */
 #define LANE_BYTES                                                 \
 	(sizeof(struct ring_lane) + FIRST_CAP * sizeof(uint64_t) + \
 	 FIRST_SEGMENTS * sizeof(struct ring_segment) + MERGE_LANE_BYTES)
@@ -59,7 +59,7 @@ void ring_lane_free(struct ring_lane *lane)
 	free(lane);
 }
 
-/* Takes more out of the budget, but not of what is kept for new lanes. */
+/* Takes more out of the budget, but not of the reserve for new lanes. */
 static bool take_more(struct ring_lane *lane, size_t bytes)
 {
 	struct ring_budget *b = lane->budget;
@@ -77,7 +77,7 @@ static bool resize(struct ring_lane *lane, size_t cap)
 		lane->words = words;
 		lane->cap = cap;
 	}
-	/* What was not to be had, and what is not needed any more. */
+	/* Memory that realloc() refused, or released. */
 	if (!words && bytes > had)
 		ring_budget_give(lane->budget, bytes - had);
 	else if (words && bytes < had)
@@ -85,8 +85,8 @@ static bool resize(struct ring_lane *lane, size_t cap)
 	return words;
 }
 
-/* Moves what is still needed to the front: words from `base` on, while events decoded out of them
- * are not delivered; of a live ring there nearly always are some. */
+/* Moves the words that are still needed to the front: from `base` on while events decoded from
+ * there are not delivered; a live ring nearly always has some. */
 static void compact(struct ring_lane *lane, size_t done)
 {
 	memmove(lane->words, lane->words + done, (lane->len - done) * sizeof(*lane->words));
@@ -107,18 +107,18 @@ static size_t make_room(struct ring_lane *lane, size_t need)
 		resize(lane, KEPT_CAP);
 	while (lane->cap - lane->len < need && resize(lane, 2 * lane->cap))
 		;
-	/* In a larger lane half of the words are done sooner or later, and moving them costs more. */
+	/* In a larger lane half of the words are done at some time, and moving them costs more. */
 	if (lane->cap == FIRST_CAP && lane->cap - lane->len < LEAST_ROOM && done)
 		compact(lane, done);
 	return lane->cap - lane->len;
 }
 
-/* True if there is, or can be made, a place for one more segment. */
+/* True if one more segment fits, after growing if need be. */
 static bool has_segment(struct ring_lane *lane)
 {
 	if (lane->seg_len < lane->seg_cap)
 		return true;
-	/* The last segment of a live lane stays, so the places before it are used again. */
+	/* The last segment of a live lane stays, so the slots before it are reused. */
 	if (lane->seg_head >= lane->seg_cap / 2) {
 		lane->seg_len -= lane->seg_head;
 		memmove(lane->segments, lane->segments + lane->seg_head,
@@ -179,7 +179,7 @@ int ring_lane_tell(struct ring_lane *lane, struct ebt_event ev)
 	return 0;
 }
 
-/* Gives the decoder what is missing before a segment, with what the one before left over. */
+/* Reports to the decoder what is missing before a segment. */
 static void begin_segment(struct ring_lane *lane, struct ring_segment *seg)
 {
 	const struct cursor_fetch *f = &seg->what;
@@ -193,8 +193,8 @@ static void begin_segment(struct ring_lane *lane, struct ring_segment *seg)
 				    f->damage_pos);
 }
 
-/* Decodes the next batch out of the oldest segment. False: nothing more to decode now. */
-static bool decode_batch(struct ring_lane *lane, bool ended)
+/* Decodes up to `cap` events out of the oldest segment that has any. 0: none now. */
+static uint32_t decode_batch(struct ring_lane *lane, bool ended, struct ebt_event *ev, size_t cap)
 {
 	while (lane->seg_head < lane->seg_len) {
 		struct ring_segment *seg = &lane->segments[lane->seg_head];
@@ -208,36 +208,50 @@ static bool decode_batch(struct ring_lane *lane, bool ended)
 			.more = !last || !ended, /* a cut record is part of the hole behind it */
 		};
 		size_t used;
-		lane->next = 0;
 		lane->base = lane->head;
-		lane->count = (uint32_t)ring_decode(&lane->decoder, &batch, lane->events,
-						    RING_LANE_BATCH, &used);
+		size_t n = ring_decode(&lane->decoder, &batch, ev, cap, &used);
 		lane->head += used;
 		seg->what.pos += used;
 		seg->what.words -= (uint32_t)used;
-		if (lane->count)
-			return true;
+		if (n)
+			return (uint32_t)n;
 		if (last && !ended)
-			return false;
+			return 0;
 		/* A record cut by a hole is part of the hole. */
 		if (seg->what.words)
 			ring_decoder_gap(&lane->decoder, seg->what.words, false);
 		lane->head += seg->what.words;
 		lane->seg_head++;
 	}
-	return false;
+	return 0;
 }
 
-const struct ebt_event *ring_lane_peek(struct ring_lane *lane, bool ended, const void **ret_payload)
+/* How many of the events, whose times never go back, are no later than `until_ns`. */
+static uint32_t count_until(const struct ebt_event *ev, uint32_t n, uint64_t until_ns)
 {
-	if (lane->next == lane->count) {
-		lane->next = lane->count = 0;
-		if (!decode_batch(lane, ended))
-			return NULL;
+	while (n && ev[n - 1].ts > until_ns)
+		n--;
+	return n;
+}
+
+uint32_t ring_lane_read(struct ring_lane *lane, bool ended, uint64_t until_ns, struct ebt_event *ev,
+			size_t cap, const void **ret_payloads)
+{
+	uint32_t n;
+	cap = cap < RING_LANE_BATCH ? cap : RING_LANE_BATCH;
+	if (lane->next < lane->count) {
+		uint32_t left = lane->count - lane->next;
+		n = count_until(lane->events + lane->next, left < cap ? left : (uint32_t)cap,
+				until_ns);
+		memcpy(ev, lane->events + lane->next, n * sizeof(*ev));
+		lane->next += n;
+	} else {
+		uint32_t decoded = decode_batch(lane, ended, ev, cap);
+		n = count_until(ev, decoded, until_ns);
+		lane->next = 0;
+		lane->count = decoded - n;
+		memcpy(lane->events, ev + n, lane->count * sizeof(*ev));
 	}
-	const struct ebt_event *ev = &lane->events[lane->next];
-	*ret_payload = ev->flags & EBT_F_PAYLOAD
-			       ? (const char *)(lane->words + lane->base) + ev->arg[0]
-			       : NULL;
-	return ev;
+	*ret_payloads = lane->words + lane->base;
+	return n;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One ring on its way to events: a backlog of words as they were taken, in segments between holes,
- * and a decoder behind it. Bounded: all that a lane takes comes out of a budget that it shares with
- * every other; a lane that can get no more leaves the ring alone, and one whose least is not there
- * is not made. An empty lane gives back what it has above the least.
+ * The words of one ring on their way to events: a backlog of fetched words, in segments between
+ * holes, and a decoder. Bounded: all memory of a lane is counted in a budget that all lanes share. A
+ * lane that cannot grow leaves further words in the ring; a lane is not created when the budget does
+ * not hold its least. An empty lane returns what it has above the least.
  */
 #ifndef SOURCE_RING_LANE_H
 #define SOURCE_RING_LANE_H
@@ -33,14 +33,14 @@ struct ring_file;
 struct ring_segment {
 	struct cursor_fetch
 		what; /* what is missing before it, and its place; words: what is left */
-	bool begun;   /* the hole before it has been given to the decoder */
+	bool begun;   /* the decoder knows the hole before it */
 };
 
 struct ring_lane {
 	struct ring_file *file;
 	uint32_t domain;
 	uint64_t last_ns; /* of the last event that was read */
-	bool begun;	  /* its EBT_F_FIRST was given */
+	bool begun;	  /* its EBT_F_FIRST was emitted */
 	struct ring_decoder decoder;
 	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;
@@ -49,7 +49,7 @@ struct ring_lane {
 	/* segments[seg_head..seg_len), oldest first */
 	struct ring_segment *segments;
 	uint32_t seg_head, seg_len, seg_cap;
-	/* decoded, not yet read: events[next..count); their payloads lie in words from `base` */
+	/* decoded, not yet read: events[next..count); their payloads are in words from `base` */
 	struct ebt_event events[RING_LANE_BATCH];
 	uint32_t next, count;
 	size_t base;
@@ -60,21 +60,23 @@ int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budge
 		  struct ring_lane **ret);
 void ring_lane_free(struct ring_lane *lane);
 
-/* Fetches what the ring holds up to the cursor's last look, while there is room. 0 or -errno. */
+/* Fetches the words of the ring up to the cursor's last look, while there is room. 0 or -errno. */
 int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain);
-/* Puts an event of the caller's own before everything else; only before the first peek. */
+/* Puts an event of the caller's own before all others; only before the first read. */
 int ring_lane_tell(struct ring_lane *lane, struct ebt_event ev);
 
 /*
- * The next event, or NULL if there is none now; its payload, where it has one, in *ret_payload.
- * Both are valid until the next call. ended: no more words will be taken.
+ * Decodes the next events, at most `cap` and none later than `until_ns`, and returns their number.
+ * 0: none now, and, unless ring_lane_holds(), none at all if `ended`: no more words will be fetched.
+ * arg[0] of an event with EBT_F_PAYLOAD is a byte offset from *ret_payloads, which is valid until
+ * the next call.
  */
-const struct ebt_event *ring_lane_peek(struct ring_lane *lane, bool ended,
-				       const void **ret_payload);
-/* Done with that event. */
-static inline void ring_lane_next(struct ring_lane *lane)
+uint32_t ring_lane_read(struct ring_lane *lane, bool ended, uint64_t until_ns, struct ebt_event *ev,
+			size_t cap, const void **ret_payloads);
+/* True if decoded events wait, because they are later than a read allowed. */
+static inline bool ring_lane_holds(const struct ring_lane *lane)
 {
-	lane->next++;
+	return lane->next < lane->count;
 }
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Copies words out of the rings of one open file, whole and in order: all that touches the file,
- * and the proof that a copy is not torn (R1 to R4 of <ebtrace/ring.h>). It knows where rings are and
- * nothing of what their words mean. The other side may write, truncate and lie at any time: what
- * cannot be read or be true is handed out as damage with its place, once, and never blocks the rest.
+ * Copies words out of the rings of one open file, in order: every read of the file, and the proof
+ * that a copy is not torn (R1 to R4 of <ebtrace/ring.h>). It knows the layout of the rings, not the
+ * meaning of their words. The writer may write, truncate and corrupt at any time: words that cannot
+ * be read, or contradict themselves, are reported once as damage with their offset, and never block
+ * the others.
  */
 #ifndef SOURCE_RING_READER_H
 #define SOURCE_RING_READER_H
@@ -20,15 +21,15 @@ struct cursor_ring {
 	/* With an extension block: the writer was inside an event at the look. It is read before
 	 * tail: when it is false, all events older than the start of the look are below tail. */
 	bool writing;
-	bool notice; /* a fetch has damage to tell, also when there are no words */
+	bool notice; /* the next fetch reports damage, even without words */
 };
 
 struct cursor_fetch {
 	uint64_t pos;	/* of words[0] */
 	uint32_t words; /* may be 0 when lost or damage_words is not */
-	bool more;	/* the words go on right behind, without a hole so far as is known */
-	/* what is missing just before pos; hand it to ring_decoder_gap() and _damage() before the
-	 * words; partial records left over from before belong to it too */
+	bool more;	/* more words follow, without a known hole */
+	/* what is missing just before pos: for ring_decoder_gap() and _damage(), before the words;
+	 * a partial record left from the fetch before belongs to it */
 	uint64_t lost;			      /* words */
 	bool history;			      /* lost before the first look */
 	uint64_t damage_offset, damage_words; /* with damage_pos; all three 0: none */
@@ -36,9 +37,9 @@ struct cursor_fetch {
 	bool damage, restart; /* restart: also ring_decoder_restart() */
 };
 
-/* What the other side's header made of a ring, beside struct cursor_ring. */
+/* What the headers of the file imply for a ring, beside struct cursor_ring. */
 struct ring_state {
-	bool history; /* what is below head was overwritten before the first look */
+	bool history; /* words below head were overwritten before the first look */
 	bool insane;  /* head and tail contradict; a window was guessed once */
 	bool restart;
 	uint64_t insane_head, insane_tail;
@@ -53,7 +54,7 @@ struct ring_reader {
 	struct cursor_ring *ring; /* max_domains of each */
 	/* private */
 	struct ring_state *state;
-	struct ebt_ring_header *table, *early; /* all headers; as they were a moment before */
+	struct ebt_ring_header *table, *early; /* all headers; the same, read just before */
 	bool looked, cut;
 };
 
@@ -64,7 +65,7 @@ struct ring_reader {
 int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *reason);
 void ring_reader_done(struct ring_reader *rr);
 
-/* Memory that it takes. */
+/* Memory that it uses. */
 size_t ring_reader_bytes(const struct ring_reader *rr);
 
 /* As cursor_look() and cursor_fetch() of cursor.h. */
@@ -72,7 +73,7 @@ int ring_reader_look(struct ring_reader *rr);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
 
-/* The pid that OCaml's ring_start tells in the first record of the file; 0: overwritten, or none. */
+/* The pid in OCaml's ring_start, the first record of the file; 0: overwritten, or none. */
 uint64_t ring_reader_first_pid(const struct ring_reader *rr);
 
 /* Events of threads that found no free ring, as the producer counts them; 0 without an extension
