@@ -66,6 +66,8 @@ struct process {
 	uint32_t parent_pid; /* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
+	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The engine's. */
+	struct followed *followed;
 
 	/* What sources and reports tell of it; empty: not known yet. */
 	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0" */

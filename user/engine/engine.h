@@ -6,7 +6,7 @@
  *
  *	cmd/trace, cmd/stat ─▶ engine
  *	    live ─▶ scan ─▶ ring_files ─▶ follow ─▶ followed_usage
- *	                               └▶ inbox, ring_dirs ─▶ known_rings
+ *	                               └▶ unread_rings; inbox, ring_dirs ─▶ known_rings
  *	                 └▶ probing
  *	         └▶ program ─▶ recording, inbox, rundir, leftover
  *	         └▶ interval, pipeline, signals, loop

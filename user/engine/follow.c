@@ -8,10 +8,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/map.h"
 #include "proc/process.h"
 
-/* How often usage is looked at: often at first, a program may end soon; and for each process. */
+/* How often usage is read: often at first, a program may end soon; and for each process. */
 #define USAGE_MIN_NS  4000000u
 #define USAGE_MAX_NS  100000000u
 #define USAGE_EACH_NS 1000000u
@@ -25,12 +24,11 @@ struct follow {
 	const struct engine *engine;
 	struct loop *loop;
 	struct follow_hooks hooks;
-	struct map by_pid; /* struct followed *, the last one of each pid */
 	struct followed **running;
 	unsigned count, cap, ended;
 	bool starved;
 	struct pids found;
-	uint64_t usage_ns; /* when to look at it again, and how long after that */
+	uint64_t usage_ns; /* when to read it again, and how long after that */
 	uint64_t usage_step_ns;
 };
 
@@ -48,12 +46,17 @@ int follow_new(const struct engine *e, struct loop *l, const struct follow_hooks
 	return 0;
 }
 
+static struct processes *registry(const struct follow *f)
+{
+	return &f->engine->session->processes;
+}
+
+/* Its record goes, its entry stays. */
 static void forget(struct followed *p)
 {
-	if (p && p->watch.fd >= 0) {
-		loop_remove(p->follow->loop, &p->watch);
-		close(p->watch.fd);
-	}
+	processes_at(registry(p->follow), p->process)->followed = NULL;
+	loop_remove(p->follow->loop, &p->watch);
+	close(p->watch.fd);
 	free(p);
 }
 
@@ -61,25 +64,17 @@ void follow_free(struct follow *f)
 {
 	if (!f)
 		return;
-	size_t at = 0;
-	for (struct map_slot *s; (s = map_next(&f->by_pid, &at));)
-		forget((struct followed *)(uintptr_t)s->value);
-	map_done(&f->by_pid);
+	for (unsigned i = 0; i < f->count; i++)
+		forget(f->running[i]);
 	free(f->running);
 	free(f->found.pid);
 	free(f);
 }
 
-struct followed *follow_last(const struct follow *f, pid_t pid)
-{
-	const uint64_t *value = map_get(&f->by_pid, (uint64_t)pid);
-	return value ? (struct followed *)(uintptr_t)*value : NULL;
-}
-
 struct followed *follow_find(const struct follow *f, pid_t pid)
 {
-	struct followed *p = follow_last(f, pid);
-	return p && !p->ended ? p : NULL;
+	const struct processes *ps = registry(f);
+	return processes_at(ps, processes_find(ps, (uint32_t)pid))->followed;
 }
 
 static bool has_ended(int pidfd)
@@ -90,7 +85,7 @@ static bool has_ended(int pidfd)
 
 bool follow_runs(const struct followed *p)
 {
-	return p->watch.fd >= 0 && !has_ended(p->watch.fd);
+	return !has_ended(p->watch.fd);
 }
 
 /* Once: its descriptor stays readable. The scan notices the end, in its place among all others. */
@@ -134,48 +129,63 @@ static int open_pidfd(pid_t pid, bool found)
 	return -ESRCH;
 }
 
-static int add(struct follow *f, pid_t pid, bool found)
+/* Its record, which takes the descriptor. */
+static int make_record(struct follow *f, pid_t pid, int fd, struct followed **ret)
 {
-	int err = make_room(f);
-	int fd = err ? err : open_pidfd(pid, found);
-	if (fd < 0)
-		return fd;
 	struct followed *p = malloc(sizeof(*p));
-	uint64_t *value = p ? map_put(&f->by_pid, (uint64_t)pid) : NULL;
-	if (!value) {
+	if (!p) {
 		close(fd);
-		free(p);
 		return -ENOMEM;
 	}
-	forget((struct followed *)(uintptr_t)*value);
-	*value = (uintptr_t)p;
 	*p = (struct followed){
 		.pid = pid,
 		.release = f->engine->options->release,
 		.follow = f,
 		.watch = {.fd = fd, .fn = on_end, .ctx = p},
 	};
-	err = loop_add(f->loop, &p->watch, LOOP_LEVEL);
+	int err = loop_add(f->loop, &p->watch, LOOP_LEVEL);
+	if (!err)
+		err = followed_usage_begin(&p->usage, f->engine->session, pid);
 	if (err) {
-		map_delete(&f->by_pid, (uint64_t)pid);
-		forget(p);
+		loop_remove(f->loop, &p->watch);
+		close(fd);
+		free(p);
 		return err;
 	}
+	*ret = p;
+	return 0;
+}
+
+static int add(struct follow *f, pid_t pid, bool found, pid_t parent)
+{
+	struct followed *p;
+	int err = make_room(f);
+	int fd = err ? err : open_pidfd(pid, found);
+	if (fd < 0)
+		return fd;
+	err = make_record(f, pid, fd, &p);
+	if (err)
+		return err;
+	struct process *entry = processes_at(registry(f), p->usage.process);
+	entry->followed = p;
+	if (parent)
+		entry->parent_pid = (uint32_t)parent;
+	p->process = p->usage.process;
 	f->running[f->count++] = p;
 	if (found)
 		f->found.pid[f->found.count++] = pid;
 	f->hooks.added(f->hooks.ctx, pid);
-	return followed_usage_begin(&p->usage, f->engine->session, pid);
+	return 0;
 }
 
 int follow_add(struct follow *f, pid_t pid)
 {
-	return follow_find(f, pid) ? 0 : add(f, pid, false);
+	return follow_find(f, pid) ? 0 : add(f, pid, false, 0);
 }
 
-int follow_add_found(struct follow *f, pid_t pid)
+int follow_add_found(struct follow *f, pid_t pid, pid_t parent)
 {
-	return follow_find(f, pid) ? 0 : add(f, pid, true);
+	return follow_find(f, pid) ? 0 : add(f, pid, true, parent);
 }
 
 /* One child too many does not end the trace of the others. */
@@ -186,25 +196,26 @@ static int leave_out(struct follow *f, int err)
 	return starved ? 0 : err;
 }
 
-static int take_child(pid_t child, void *ctx)
+struct family {
+	struct follow *follow;
+	pid_t parent;
+};
+
+static int add_child(pid_t child, void *ctx)
 {
-	struct follow *f = ctx;
-	int err = follow_add_found(f, child);
-	return err == -ESRCH ? 0 : leave_out(f, err);
+	struct family *of = ctx;
+	int err = follow_add_found(of->follow, child, of->parent);
+	return err == -ESRCH ? 0 : leave_out(of->follow, err);
 }
 
-/* Its record stays: a ring file of its may be found later. */
 static void note_end(struct follow *f, unsigned i)
 {
 	struct followed *p = f->running[i];
 	f->running[i] = f->running[--f->count];
-	followed_usage_end(&p->usage, f->engine->session);
-	p->ended = true;
 	f->ended++;
-	loop_remove(f->loop, &p->watch);
-	close(p->watch.fd);
-	p->watch.fd = -1;
 	f->hooks.ended(f->hooks.ctx, p);
+	followed_usage_end(&p->usage, f->engine->session);
+	forget(p);
 }
 
 int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), void *ctx)
@@ -218,7 +229,8 @@ int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), v
 		}
 		err = visit(p, ctx);
 		if (!err && f->engine->options->follow)
-			err = leave_out(f, process_children(p->pid, take_child, f));
+			err = leave_out(f, process_children(p->pid, add_child,
+							    &(struct family){f, p->pid}));
 		i++;
 	}
 	if (!err && now_ns() >= f->usage_ns)
@@ -231,7 +243,7 @@ bool follow_is_starved(const struct follow *f)
 	return f->starved;
 }
 
-void follow_each(struct follow *f, void (*fn)(const struct followed *p, void *ctx), void *ctx)
+void follow_each(struct follow *f, void (*fn)(struct followed *p, void *ctx), void *ctx)
 {
 	for (unsigned i = 0; i < f->count; i++)
 		fn(f->running[i], ctx);

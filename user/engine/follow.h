@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are followed: those that were asked for, their children, and who is found to
- * belong to them. It notices when they end, and what they use of the machine. What is to be read of
- * a process is its visitor's business. Finding a process by its pid takes the same time however many
- * there are; one that has ended keeps its record, but no descriptor, until its pid is used again.
+ * Which processes are followed: those that were asked for, their children, and those that are found
+ * to belong to them. It notices when they end, and counts what they use of the machine. What is to be
+ * read of a process is its visitor's business. The record of a followed process belongs to its entry
+ * in the registry, and to its life: when its end is noticed the record and its descriptor go.
  */
 #ifndef ENGINE_FOLLOW_H
 #define ENGINE_FOLLOW_H
@@ -18,9 +18,10 @@ struct follow;
 
 struct followed {
 	pid_t pid;
-	bool ended;
+	uint32_t process; /* its index in the registry */
 	struct followed_usage usage;
-	/* Of who reads its ring files: */
+	/* The reader's of its ring files: */
+	struct known_ring *rings; /* that it has mapped, as long as it runs */
 	bool has_ring, told_mixed;
 	uint64_t
 		unread_ns; /* its ring has been left out since then, for want of descriptors; 0: no */
@@ -28,14 +29,15 @@ struct followed {
 	enum ebt_release release; /* AUTO: not known yet */
 	/* private: */
 	struct follow *follow;
-	struct loop_fd watch; /* its pidfd; -1 once it has ended */
+	struct loop_fd watch; /* its pidfd */
 };
 
 /* Each is called with ctx; none may be NULL. */
 struct follow_hooks {
 	void (*added)(void *ctx, pid_t pid);
-	void (*ended)(void *ctx, const struct followed *p); /* noticed by a scan */
-	void (*changed)(void *ctx); /* by the loop: a process has ended, scan */
+	void (*ended)(void *ctx,
+		      struct followed *p); /* noticed by a scan; it is freed afterwards */
+	void (*changed)(void *ctx);	   /* by the loop: a process has ended, scan */
 	void *ctx;
 };
 
@@ -44,16 +46,15 @@ int follow_new(const struct engine *e, struct loop *l, const struct follow_hooks
 	       struct follow **ret);
 void follow_free(struct follow *f);
 
-/* Takes a process in that was asked for; one that runs and is followed stays as it is. 0 or -errno. */
+/* Adds a process that was asked for; one that runs and is followed stays as it is. 0 or -errno. */
 int follow_add(struct follow *f, pid_t pid);
-/* The same for one that was found, which follow_found() gives. 0 or -errno; -ESRCH: it has ended. */
-int follow_add_found(struct follow *f, pid_t pid);
+/* The same for one that was found, which follow_found() returns; parent: its pid, 0: not known. 0 or
+ * -errno; -ESRCH: it has ended. */
+int follow_add_found(struct follow *f, pid_t pid, pid_t parent);
 
-/* NULL: it does not run, or is not followed. Valid until it ends. */
+/* NULL: it does not run, or is not followed. Valid until its end is noticed. */
 struct followed *follow_find(const struct follow *f, pid_t pid);
-/* The last one that had this pid, which may have ended; NULL: none was followed. */
-struct followed *follow_last(const struct follow *f, pid_t pid);
-/* True if the process runs, or nothing has noticed its end: asks the kernel. */
+/* True if the process runs: asks the kernel. */
 bool follow_runs(const struct followed *p);
 
 /*
@@ -65,20 +66,20 @@ int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), v
 /* True if children may have been left out of a scan, for want of descriptors. */
 bool follow_is_starved(const struct follow *f);
 /* Calls fn for each process that runs, as the last scan found them. */
-void follow_each(struct follow *f, void (*fn)(const struct followed *p, void *ctx), void *ctx);
+void follow_each(struct follow *f, void (*fn)(struct followed *p, void *ctx), void *ctx);
 unsigned follow_running(const struct follow *f);
 unsigned follow_ended(const struct follow *f); /* of all that were ever followed */
 /* Calls fn for each process that was found since the last call. */
 void follow_found(struct follow *f, void (*fn)(void *ctx, pid_t pid), void *ctx);
 
 /*
- * Tells the session what the processes have used; scans do so now and then, so that what is known of
- * one that has ended is no older than a moment. begin: the run begins here, nothing has been used.
+ * Writes what the processes have used to their entries; scans do so now and then, so that the numbers
+ * of one that has ended are no older than a moment. begin: the run begins here, nothing has been used.
  */
 void follow_usage(struct follow *f, bool begin);
-/* Something new is read of a process: scans look at usage often for a while. */
+/* Something new is read of a process: scans read usage often for a while. */
 void follow_usage_soon(struct follow *f);
-/* A process that may be followed has begun another program: it has another name now. */
+/* A process, followed or not, has begun another program: it has another name now. */
 void follow_renamed(struct follow *f, pid_t pid);
 
 #endif

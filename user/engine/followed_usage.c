@@ -55,7 +55,6 @@ int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid)
 			  : processes_begin(&s->processes, (uint32_t)pid, &start, &a->process);
 	if (err)
 		return err;
-	a->number = processes_at(&s->processes, a->process)->number;
 	processes_ref(&s->processes, a->process);
 	return 0;
 }
@@ -73,19 +72,9 @@ void followed_usage_name(struct followed_usage *a)
 		memcpy(a->comm, comm, sizeof(a->comm));
 }
 
-/* What outputs show of it; NULL: nothing, or it has been released. */
-static struct process *shown(const struct followed_usage *a, struct session *s)
+static void note(const struct followed_usage *a, struct process *p)
 {
-	struct process *p = processes_at(&s->processes, a->process);
-	return p && p->number == a->number && p->announced ? p : NULL;
-}
-
-void followed_usage_note(const struct followed_usage *a, struct session *s)
-{
-	struct process *p = shown(a, s);
 	struct usage u;
-	if (!p)
-		return;
 	if (!*p->comm)
 		memcpy(p->comm, a->comm, sizeof(p->comm));
 	if (usage_read(a->pid, &u))
@@ -100,12 +89,18 @@ void followed_usage_note(const struct followed_usage *a, struct session *s)
 	}
 }
 
+void followed_usage_note(const struct followed_usage *a, struct session *s)
+{
+	struct process *p = processes_at(&s->processes, a->process);
+	if (p->announced)
+		note(a, p);
+}
+
 void followed_usage_end(const struct followed_usage *a, struct session *s)
 {
-	followed_usage_note(a, s); /* of a zombie the memory is gone, the CPU time is not */
-	struct process *p = shown(a, s);
-	if (p)
-		p->end = moment_at(now_ns());
+	struct process *p = processes_at(&s->processes, a->process);
+	note(a, p); /* of a zombie the memory is gone, the CPU time is not */
+	p->end = moment_at(now_ns());
 	processes_end(&s->processes, a->process);
 	processes_unref(&s->processes, a->process);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a followed process is called, and takes of the machine from when it is followed on, for the
- * reports. */
+/* The name of a followed process, and what it uses of the machine from when it is followed on. */
 #ifndef ENGINE_FOLLOWED_USAGE_H
 #define ENGINE_FOLLOWED_USAGE_H
 
@@ -13,8 +12,7 @@
 struct followed_usage {
 	pid_t pid;
 	uint32_t process;	     /* its index in the registry */
-	uint32_t number;	     /* and its number there: the index may be another's later */
-	char comm[32];		     /* as it was called when it was last looked at */
+	char comm[32];		     /* its name when that was last read */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
 };
 
@@ -23,12 +21,12 @@ struct followed_usage {
 int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid);
 /* Counts from now on: what it has used so far is not of the run. */
 void followed_usage_restart(struct followed_usage *a, const struct session *s);
-/* Looks at its name again: it has begun another program. */
+/* Reads its name again: it has begun another program. */
 void followed_usage_name(struct followed_usage *a);
-/* Puts what it has used so far, and its name, into the session, if it has events; now and then, as a
- * process may end at any time. */
+/* Writes what it has used so far, and its name, to its entry, if that is announced. Call it now and
+ * then: a process may end at any time. */
 void followed_usage_note(const struct followed_usage *a, struct session *s);
-/* The same, of one that has ended. */
+/* The same, of one that has ended, announced or not: a ring of its may be found later. */
 void followed_usage_end(const struct followed_usage *a, struct session *s);
 
 #endif

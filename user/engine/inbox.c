@@ -42,8 +42,7 @@ static int open_one(struct inbox *in, int dir, const char *name, struct stat *st
 	return -1;
 }
 
-int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id *id, void *ctx),
-	       inbox_fn *fn, void *ctx)
+int inbox_scan(struct inbox *in, const struct inbox_reader *reader)
 {
 	in->starved = false;
 	DIR *d = *in->path ? opendir(in->path) : NULL;
@@ -54,26 +53,33 @@ int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id 
 		struct stat st;
 		struct ring_id id;
 		pid_t pid = ringfile_name_pid(e->d_name);
-		/* Looked at before it is opened: most are known. */
-		if (!pid || !ring_id_look(dirfd(d), e->d_name, &id) || !id.regular ||
+		/* By its name, then by its identity: most are not new, and need not be opened. */
+		if (!pid || !reader->may_be_new(pid, reader->ctx) ||
+		    !ring_id_look(dirfd(d), e->d_name, &id) || !id.regular ||
 		    !is_user(in, id.owner) || known_rings_find(&in->others, &id) ||
-		    !wanted(pid, &id, ctx))
+		    reader->is_known(&id, reader->ctx))
 			continue;
 		int fd = open_one(in, dirfd(d), e->d_name, &st);
 		if (fd >= 0)
-			err = fn(fd, e->d_name, pid, &st, ctx);
+			err = reader->read(fd, e->d_name, pid, &st, reader->ctx);
 	}
 	if (d)
 		closedir(d);
 	return err;
 }
 
-static bool all(pid_t pid, const struct ring_id *id, void *ctx)
+static bool may_be_other(pid_t pid, void *ctx)
 {
 	(void)pid;
-	(void)id;
 	(void)ctx;
 	return true;
+}
+
+static bool is_noted(const struct ring_id *id, void *ctx)
+{
+	(void)id;
+	(void)ctx;
+	return false;
 }
 
 static int note_other(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
@@ -94,7 +100,7 @@ void inbox_open(struct inbox *in, const char *path, bool own)
 		return;
 	}
 	in->own = true; /* whoever's they are */
-	inbox_look(in, all, note_other, in);
+	inbox_scan(in, &(struct inbox_reader){may_be_other, is_noted, note_other, in});
 	in->own = false;
 }
 
@@ -122,6 +128,5 @@ int inbox_is_ours(const struct inbox *in, pid_t pid)
 
 void inbox_refuse(struct inbox *in, int fd)
 {
-	struct known_ring other = {0};
-	known_rings_take(&in->others, fd, &other);
+	known_rings_add(&in->others, fd);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The directory into which the rings of a program of ours go: a process that came and went between
- * two looks is found by the file that it left there. In a directory that the user chose others may
- * have theirs: those that were there before us, those of users whom no process of ours belongs to,
- * and those of living processes that are not of our run are never offered.
+ * two scans is found by the file that it left there. In a directory that the user chose others may
+ * have theirs: files that were there before us, files of users that no process of ours runs as, and
+ * files of living processes that are not of our run are never offered.
  */
 #ifndef ENGINE_INBOX_H
 #define ENGINE_INBOX_H
@@ -21,7 +21,7 @@
 struct inbox {
 	char path[PATH_MAX]; /* empty: there is none */
 	bool own;	     /* nobody else's files are in it */
-	bool starved;	     /* the last look could not open all */
+	bool starved;	     /* the last scan could not open all */
 	struct known_rings others;
 	struct map users; /* by uid */
 };
@@ -39,10 +39,16 @@ int inbox_is_ours(const struct inbox *in, pid_t pid);
 /* The file is another's, for ever. */
 void inbox_refuse(struct inbox *in, int fd);
 
-/* One file, open, the callee's; `pid` is the one in its name. Other than 0 ends the look. */
-typedef int inbox_fn(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx);
-/* Offers all files that may be ours and for which wanted() is true. 0, -errno or what fn returned. */
-int inbox_look(struct inbox *in, bool (*wanted)(pid_t pid, const struct ring_id *id, void *ctx),
-	       inbox_fn *fn, void *ctx);
+struct inbox_reader {
+	/* Whether a ring named after `pid` may be new; called before its file is looked up. */
+	bool (*may_be_new)(pid_t pid, void *ctx);
+	/* Whether the file has been read already. */
+	bool (*is_known)(const struct ring_id *id, void *ctx);
+	/* One file, open, the callee's; `pid` is the one in its name. Other than 0 ends the scan. */
+	int (*read)(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx);
+	void *ctx;
+};
+/* Offers all new files that may be ours. 0, -errno or what read() returned. */
+int inbox_scan(struct inbox *in, const struct inbox_reader *reader);
 
 #endif

@@ -23,19 +23,18 @@ bool ring_id_look(int fd, const char *name, struct ring_id *ret)
 	return true;
 }
 
-static bool is_same(const struct ring_id *a, const struct ring_id *b)
+bool ring_id_is(const struct ring_id *a, const struct ring_id *b)
 {
 	return a->ino == b->ino && a->dev == b->dev && a->born_s == b->born_s &&
 	       a->born_ns == b->born_ns;
 }
 
-const struct known_ring *known_rings_find(const struct known_rings *k, const struct ring_id *id)
+struct known_ring *known_rings_find(const struct known_rings *k, const struct ring_id *id)
 {
-	const uint64_t *first = map_get(&k->by_ino, id->ino);
-	for (unsigned i = first ? (unsigned)*first : 0; i; i = k->rings[i - 1].next)
-		if (is_same(&k->rings[i - 1].id, id))
-			return &k->rings[i - 1];
-	return NULL;
+	struct known_ring *ring = ptrmap_get(&k->by_ino, id->ino);
+	while (ring && !ring_id_is(&ring->id, id))
+		ring = ring->next_file;
+	return ring;
 }
 
 bool known_rings_has(const struct known_rings *k, int fd)
@@ -44,48 +43,50 @@ bool known_rings_has(const struct known_rings *k, int fd)
 	return !ring_id_look(fd, NULL, &id) || known_rings_find(k, &id);
 }
 
-bool known_rings_take(struct known_rings *k, int fd, const struct known_ring *ring)
+struct known_ring *known_rings_add(struct known_rings *k, int fd)
 {
 	struct ring_id id;
 	if (!ring_id_look(fd, NULL, &id) || known_rings_find(k, &id))
-		return false;
-	if (k->count == k->cap) {
-		unsigned cap = k->cap ? 2 * k->cap : 8;
-		struct known_ring *rings = realloc(k->rings, cap * sizeof(*rings));
-		if (!rings)
-			return false;
-		k->rings = rings;
-		k->cap = cap;
+		return NULL;
+	struct known_ring *ring = calloc(1, sizeof(*ring));
+	if (!ring)
+		return NULL;
+	ring->id = id;
+	ring->next_file = ptrmap_get(&k->by_ino, id.ino);
+	if (ptrmap_set(&k->by_ino, id.ino, ring)) {
+		free(ring);
+		return NULL;
 	}
-	uint64_t *first = map_put(&k->by_ino, id.ino);
-	if (!first)
-		return false;
-	struct known_ring *r = &k->rings[k->count++];
-	*r = *ring;
-	r->id = id;
-	r->next = (unsigned)*first;
-	*first = k->count;
-	return true;
+	return ring;
 }
 
-void known_rings_undo(struct known_rings *k)
+static void free_ring(struct known_ring *ring)
 {
-	const struct known_ring *last = &k->rings[--k->count];
-	uint64_t *first = map_get(&k->by_ino, last->id.ino);
-	if (first && last->next)
-		*first = last->next;
-	else
-		map_delete(&k->by_ino, last->id.ino);
+	free(ring->name);
+	free(ring);
 }
 
-void known_rings_disown(struct known_rings *k)
+void known_rings_forget(struct known_rings *k, struct known_ring *ring)
 {
-	k->rings[k->count - 1].asked = false;
+	struct known_ring *first = ptrmap_get(&k->by_ino, ring->id.ino);
+	if (first == ring && !ring->next_file)
+		ptrmap_take(&k->by_ino, ring->id.ino);
+	else if (first == ring)
+		ptrmap_set(&k->by_ino, ring->id.ino, ring->next_file); /* has its key */
+	while (first != ring && first->next_file != ring)
+		first = first->next_file;
+	if (first != ring)
+		first->next_file = ring->next_file;
+	free_ring(ring);
 }
 
 void known_rings_done(struct known_rings *k)
 {
-	free(k->rings);
-	map_done(&k->by_ino);
-	*k = (struct known_rings){0};
+	size_t at = 0;
+	for (struct known_ring *ring; (ring = ptrmap_next(&k->by_ino, &at));)
+		for (struct known_ring *next; ring; ring = next) {
+			next = ring->next_file;
+			free_ring(ring);
+		}
+	ptrmap_done(&k->by_ino);
 }

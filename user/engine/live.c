@@ -119,10 +119,10 @@ static void on_added(void *ctx, pid_t pid)
 	scan_new(&t->scan);
 }
 
-static void on_ended(void *ctx, const struct followed *p)
+static void on_ended(void *ctx, struct followed *p)
 {
 	struct live *t = ctx;
-	ring_source_finish(t->rings, p->usage.process);
+	ring_source_finish(t->rings, p->process);
 	ring_files_process_ended(t->files, p);
 }
 
@@ -334,7 +334,8 @@ static int init(struct live *t)
 	if (!err)
 		err = follow_new(e, t->loop, &hooks, &t->follow);
 	if (!err)
-		err = ring_files_new(e, t->follow, t->rings, t->inspect, &t->files);
+		err = ring_files_new(e, t->follow, t->rings, t->inspect, t->program.keep_files,
+				     &t->files);
 	if (!err)
 		err = pipeline_new(e, &t->pump);
 	if (!err)
@@ -462,7 +463,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 
 static void done(struct live *t)
 {
-	if (t->files && !(t->has_program && t->program.keep_files))
+	if (t->files)
 		ring_files_remove(t->files);
 	if (t->options->program)
 		program_done(&t->program);

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/ring_dirs.h"
 
-#include <dirent.h>
 #include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "proc/process.h"
 #include "runtime/language.h"
 #include "source/ring_header.h"
+
+struct ring_dir {
+	dev_t dev;
+	ino_t ino;
+	int fd;
+	unsigned holds;
+};
 
 /* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
 static int open_dir_of(pid_t pid, const struct ringfile *ring)
@@ -61,19 +69,42 @@ bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir)
 	return true;
 }
 
-void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
+/* Takes the descriptor. */
+static struct ring_dir *hold(struct ring_dirs *r, int fd)
 {
-	int fd = r->count < RING_DIRS_MAX ? open_dir_of(pid, ring) : -1;
-	struct stat st;
-	if (fd < 0)
-		return;
-	bool known = fstat(fd, &st);
-	for (unsigned i = 0; !known && i < r->count; i++)
-		known = r->dir[i].dev == st.st_dev && r->dir[i].ino == st.st_ino;
-	if (known)
+	struct stat st = {0};
+	bool is_new = false;
+	struct ring_dir *dir =
+		fd < 0 || fstat(fd, &st)
+			? NULL
+			: ptrmap_make(&r->by_file, hash_file(st.st_dev, st.st_ino), &is_new);
+	if (is_new)
+		*dir = (struct ring_dir){.dev = st.st_dev, .ino = st.st_ino, .fd = fd};
+	else if (fd >= 0)
 		close(fd);
-	else
-		r->dir[r->count++] = (struct ring_dir){st.st_dev, st.st_ino, fd};
+	if (!dir || dir->dev != st.st_dev || dir->ino != st.st_ino)
+		return NULL; /* another one has the same hash: rings in this one are left */
+	dir->holds++;
+	return dir;
+}
+
+struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct ringfile *ring)
+{
+	return hold(r, open_dir_of(pid, ring));
+}
+
+struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path)
+{
+	return hold(r, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir)
+{
+	if (!dir || --dir->holds)
+		return;
+	ptrmap_take(&r->by_file, hash_file(dir->dev, dir->ino));
+	close(dir->fd);
+	free(dir);
 }
 
 /* The mark that libebtrace-probes puts into a file at the end of a program, when it was we who had
@@ -92,33 +123,20 @@ static bool is_left(int dir, const char *name, const struct ring_id *id)
 	return left;
 }
 
-static void remove_in(int fd, ring_left_over_fn *left_over, void *ctx)
+bool ring_dirs_remove(const struct known_ring *ring)
 {
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	struct dirent *e;
-	if (!d && fd >= 0)
-		close(fd);
-	while (d && (e = readdir(d))) {
-		struct ring_id id;
-		pid_t named = ringfile_name_pid(e->d_name);
-		if (named && ring_id_look(dirfd(d), e->d_name, &id) && id.regular &&
-		    left_over(&id, named, is_left(dirfd(d), e->d_name, &id), ctx))
-			unlinkat(dirfd(d), e->d_name, 0);
-	}
-	if (d)
-		closedir(d);
-}
-
-void ring_dirs_remove(struct ring_dirs *r, const char *dir, ring_left_over_fn *left_over, void *ctx)
-{
-	remove_in(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), left_over, ctx);
-	for (unsigned i = 0; i < r->count; i++)
-		remove_in(dup(r->dir[i].fd), left_over, ctx);
+	struct ring_id id;
+	int dir = ring->dir->fd;
+	if (!ring_id_look(dir, ring->name, &id) || !ring_id_is(&id, &ring->id))
+		return true;
+	return id.regular && (ring->asked || is_left(dir, ring->name, &id)) &&
+	       !unlinkat(dir, ring->name, 0);
 }
 
 void ring_dirs_done(struct ring_dirs *r)
 {
-	for (unsigned i = 0; i < r->count; i++)
-		close(r->dir[i].fd);
-	r->count = 0;
+	size_t at = 0;
+	for (struct ring_dir *dir; (dir = ptrmap_next(&r->by_file, &at));)
+		close(dir->fd);
+	ptrmap_free(&r->by_file);
 }

@@ -1,33 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The directories that rings of a program of ours were found in, so that the rings can be removed
- * when their processes are gone: a program that changes its directory, its root or its mount
- * namespace has them where no path of ours leads by then. It removes files that the caller knows as
- * rings, and nothing else.
+ * The directories of rings whose processes live, held open so that the rings can be removed when
+ * their processes have ended: a program that changes its directory, its root or its mount namespace
+ * has them where no path of ours leads by then. A directory is held once for all rings in it. It
+ * removes the very file that the caller knows, and nothing else.
  */
 #ifndef ENGINE_RING_DIRS_H
 #define ENGINE_RING_DIRS_H
 
 #include <stdbool.h>
-#include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/ptrmap.h"
 #include "engine/known_rings.h"
 #include "proc/ringfile.h"
 
-#define RING_DIRS_MAX 16 /* rings in directories beyond that are left */
+struct ring_dir;
 
+/* All zero is a valid set. */
 struct ring_dirs {
-	struct ring_dir {
-		dev_t dev;
-		ino_t ino;
-		int fd;
-	} dir[RING_DIRS_MAX];
-	unsigned count;
+	PTRMAP(struct ring_dir) by_file; /* by hash_file() */
 };
-
-/* `named`: the pid in the file's name; `left`: its process has left its removal to us. */
-typedef bool ring_left_over_fn(const struct ring_id *id, pid_t named, bool left, void *ctx);
 
 /*
  * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that has
@@ -35,11 +28,15 @@ typedef bool ring_left_over_fn(const struct ring_id *id, pid_t named, bool left,
  */
 bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir);
 
-/* Keeps the directory of a ring that a live process has mapped. All zero is a valid set. */
-void ring_dirs_take(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);
-/* Removes what left_over() says from `dir` (may be empty) and from all directories taken. */
-void ring_dirs_remove(struct ring_dirs *r, const char *dir, ring_left_over_fn *left_over,
-		      void *ctx);
+/* Holds the directory of a ring that a live process has mapped; or, if that cannot be opened, NULL. */
+struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);
+/* Holds the directory of this path; or NULL. */
+struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path);
+/* Gives one hold back; NULL is allowed. */
+void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir);
+/* Removes the file of a ring whose directory is held, if it is there because of us: we asked for it,
+ * or its process has left its removal to us. False if it is still there. */
+bool ring_dirs_remove(const struct known_ring *ring);
 void ring_dirs_done(struct ring_dirs *r);
 
 #endif

@@ -17,6 +17,7 @@
 #include "engine/inbox.h"
 #include "engine/known_rings.h"
 #include "engine/ring_dirs.h"
+#include "engine/unread_rings.h"
 #include "proc/ringfile.h"
 #include "runtime/inspect.h"
 
@@ -24,13 +25,6 @@
 #define STUCK_NS 1000000000ull
 /* A header that is older is not written any more. */
 #define HEADER_NS 1000000000
-
-/* A process that has ended while its ring could not be opened. */
-struct unread {
-	uint32_t process; /* its index in the registry */
-	pid_t pid;
-	uint64_t since_ns, until_ns;
-};
 
 struct ring_files {
 	const struct engine *engine;
@@ -40,8 +34,8 @@ struct ring_files {
 	struct inbox inbox;
 	struct known_rings known;
 	struct ring_dirs dirs;
-	struct unread *unread;
-	unsigned unread_count;
+	struct unread_rings unread;
+	bool keep;
 	unsigned opened;
 	uint64_t stuck_ns;	  /* since when nothing could be opened */
 	enum ebt_release release; /* of the last process that told it */
@@ -50,7 +44,7 @@ struct ring_files {
 };
 
 int ring_files_new(const struct engine *e, struct follow *f, struct ring_source *rings,
-		   struct inspect *inspect, struct ring_files **ret)
+		   struct inspect *inspect, bool keep, struct ring_files **ret)
 {
 	struct ring_files *r = calloc(1, sizeof(*r));
 	if (!r)
@@ -59,6 +53,8 @@ int ring_files_new(const struct engine *e, struct follow *f, struct ring_source 
 	r->follow = f;
 	r->rings = rings;
 	r->inspect = inspect;
+	unread_rings_init(&r->unread, e, rings);
+	r->keep = keep;
 	r->release = e->options->release;
 	*ret = r;
 	return 0;
@@ -71,8 +67,47 @@ void ring_files_free(struct ring_files *r)
 	ring_dirs_done(&r->dirs);
 	known_rings_done(&r->known);
 	inbox_done(&r->inbox);
-	free(r->unread);
+	unread_rings_done(&r->unread);
 	free(r);
+}
+
+/* Its process has ended. It stays known as long as its file is there. */
+static void let_go(struct ring_files *r, struct known_ring *k)
+{
+	struct ring_dir *dir = k->dir;
+	bool gone = dir && k->name && !r->keep && ring_dirs_remove(k);
+	k->dir = NULL;
+	k->next = NULL;
+	if (gone)
+		known_rings_forget(&r->known, k);
+	ring_dirs_put(&r->dirs, dir);
+}
+
+static void let_all_go(struct ring_files *r, struct followed *p)
+{
+	for (struct known_ring *k = p->rings, *next; k; k = next) {
+		next = k->next;
+		let_go(r, k);
+	}
+	p->rings = NULL;
+}
+
+void ring_files_process_ended(struct ring_files *r, struct followed *p)
+{
+	let_all_go(r, p);
+	if (p->unread_ns)
+		unread_rings_add(&r->unread, p->process, p->unread_ns);
+}
+
+static void let_go_of_ended(struct followed *p, void *ctx)
+{
+	if (!follow_runs(p))
+		let_all_go(ctx, p);
+}
+
+void ring_files_remove(struct ring_files *r)
+{
+	follow_each(r->follow, let_go_of_ended, r);
 }
 
 static bool reads_rings(const struct ring_files *r)
@@ -92,43 +127,6 @@ void ring_files_process_added(struct ring_files *r, pid_t pid)
 static bool is_our_limit(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
-}
-
-void ring_files_process_ended(struct ring_files *r, const struct followed *p)
-{
-	struct unread u = {p->usage.process, p->pid, p->unread_ns, now_ns()};
-	struct unread *more =
-		u.since_ns ? realloc(r->unread, (r->unread_count + 1) * sizeof(u)) : NULL;
-	if (more) {
-		r->unread = more;
-		more[r->unread_count++] = u;
-		processes_ref(&r->engine->session->processes, u.process);
-	} else if (u.since_ns) {
-		ring_source_missed(r->rings, u.process, u.since_ns, u.until_ns);
-	}
-}
-
-/* The file that a process left has been opened. */
-static void forget_unread(struct ring_files *r, pid_t pid)
-{
-	for (unsigned i = r->unread_count; i-- > 0;)
-		if (r->unread[i].pid == pid) {
-			processes_unref(&r->engine->session->processes, r->unread[i].process);
-			r->unread[i] = r->unread[--r->unread_count];
-		}
-}
-
-/* Nothing else was left by those that have ended. */
-static void report_unread(struct ring_files *r)
-{
-	for (unsigned i = 0; i < r->unread_count; i++) {
-		const struct unread *u = &r->unread[i];
-		ring_source_missed(r->rings, u->process, u->since_ns, u->until_ns);
-		report_at(&r->engine->report, LOG_NORMAL,
-			  "process %d: its ring has not been read: %s", u->pid, strerror(EMFILE));
-		processes_unref(&r->engine->session->processes, u->process);
-	}
-	r->unread_count = 0;
 }
 
 static void set_release(struct ring_files *r, struct followed *p, enum ebt_release release)
@@ -180,32 +178,28 @@ static bool is_being_written(int fd, enum ebt_release release)
 	return !whole && age_ns < HEADER_NS;
 }
 
-/* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs. */
+/* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs. -EAGAIN:
+ * it is to be opened later. */
 static int open_ring(struct ring_files *r, int fd, const char *name, const struct followed *p,
-		     pid_t pid)
+		     pid_t pid, struct known_ring *k)
 {
 	struct ebt_cursor *c;
-	uint32_t process = p ? p->usage.process : PROCESS_UNKNOWN;
+	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
 	/* One that came and went between two scans is most likely of the family's release. */
 	enum ebt_release release = p ? p->release : r->release;
-	int err = -EAGAIN;
 	if (p && is_being_written(fd, release)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
+		r->error = -EAGAIN;
 		close(fd);
-	} else {
-		err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
+		return -EAGAIN;
 	}
-	if (err == -EAGAIN) {
-		/* Look again later. */
-		known_rings_undo(&r->known);
-		r->error = err;
-		return 0;
-	}
+	int err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
 	if (err) {
-		known_rings_disown(&r->known);
-		report_at(&r->engine->report, LOG_NORMAL, "%s", r->reason);
+		k->asked = false; /* no ring is there because of us, whatever its name is */
 		r->error = err;
-		return err == -ENOMEM ? err : 0;
+		if (err != -EAGAIN)
+			report_at(&r->engine->report, LOG_NORMAL, "%s", r->reason);
+		return err == -ENOMEM || err == -EAGAIN ? err : 0;
 	}
 	report_at(&r->engine->report, LOG_VERBOSE, "reading the ring '%s' of process %d", name,
 		  pid);
@@ -217,14 +211,31 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 		return -ENOMEM;
 	}
 	err = ring_source_add(r->rings, c, name, process, p != NULL);
-	/* It may have ended since it was looked at, which tells its name. */
-	const struct followed *owner = follow_last(r->follow, pid);
-	if (!err && owner && owner->usage.process == process)
-		followed_usage_note(&owner->usage, r->engine->session);
+	if (!err && p)
+		followed_usage_note(&p->usage, r->engine->session);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
 }
 
-/* Files of OCaml are named by the pid alone: each runtime of a process opens, and clears, the same. */
+/* The same of a file that has just become known. */
+static int read_ring(struct ring_files *r, int fd, const char *name, struct followed *p, pid_t pid,
+		     struct known_ring *k)
+{
+	int err = open_ring(r, fd, name, p, pid, k);
+	if (err == -EAGAIN) {
+		ring_dirs_put(&r->dirs, k->dir);
+		known_rings_forget(&r->known, k);
+		return 0;
+	}
+	if (!p) {
+		let_go(r, k);
+		return err;
+	}
+	k->next = p->rings;
+	p->rings = k;
+	return err;
+}
+
+/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */
 static void report_mixed(const struct ring_files *r, struct followed *p,
 			 const struct ringfile *found, int n)
 {
@@ -258,25 +269,19 @@ static void note_unreadable(struct ring_files *r, struct followed *p, int err, c
 /* One of the files that a process has mapped; takes its descriptor. */
 static int take_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found)
 {
+	struct known_ring *k = known_rings_add(&r->known, found->fd);
+	if (!k) {
+		close(found->fd);
+		return 0;
+	}
+	k->asked = *r->inbox.path && ring_dirs_asked(p->pid, found->path, r->inbox.path);
+	k->dir = ring_dirs_hold(&r->dirs, p->pid, found);
 	const char *slash = strrchr(found->path, '/');
-	if (known_rings_has(&r->known, found->fd)) {
-		close(found->fd);
-		return 0;
-	}
-	struct known_ring k = {
-		.pid = p->pid,
-		.named = slash ? ringfile_name_pid(slash + 1) : 0,
-		.asked = *r->inbox.path && ring_dirs_asked(p->pid, found->path, r->inbox.path),
-	};
-	if (!known_rings_take(&r->known, found->fd, &k)) {
-		close(found->fd);
-		return 0;
-	}
-	ring_dirs_take(&r->dirs, p->pid, found);
+	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
 	detect_release(r, p);
 	ring_files_process_added(r, p->pid); /* as whoever it runs by now */
 	p->has_ring = true;
-	return open_ring(r, found->fd, found->path, p, p->pid);
+	return read_ring(r, found->fd, found->path, p, p->pid, k);
 }
 
 static int visit(struct followed *p, void *ctx)
@@ -314,7 +319,7 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 	int is = ringfile_is_of(pid, st);
 	int ours = is > 0 ? inbox_is_ours(&r->inbox, pid) : is;
 	if (ours)
-		return ours < 0 ? ours : follow_add_found(r->follow, pid);
+		return ours < 0 ? ours : follow_add_found(r->follow, pid, 0);
 	if (is)
 		inbox_refuse(&r->inbox, fd);
 	return is;
@@ -331,7 +336,7 @@ static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct sta
 	/* Written when the file has been mapped: look again later. */
 	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
 		return 1;
-	int err = follow_last(r->follow, pid) ? 0 : add_writer(r, fd, pid, st);
+	int err = add_writer(r, fd, pid, st);
 	if (!err || err == -ESRCH)
 		err = follow_scan(r->follow, visit, r);
 	if (err)
@@ -339,22 +344,52 @@ static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct sta
 	return known_rings_has(&r->known, fd) || follow_find(r->follow, pid);
 }
 
-/* A live process is found by its mapping, which is certain. */
-static bool is_wanted(pid_t pid, const struct ring_id *id, void *ctx)
+/* The newest process with this pid; NULL: none is known. */
+static const struct process *process_of(const struct ring_files *r, pid_t pid)
 {
-	struct ring_files *r = ctx;
-	const struct followed *p = follow_last(r->follow, pid);
-	return (p ? p->ended : r->engine->options->follow) && !known_rings_find(&r->known, id);
+	const struct processes *ps = &r->engine->session->processes;
+	uint32_t index = processes_find(ps, (uint32_t)pid);
+	return index ? processes_at(ps, index) : NULL;
+}
+
+/* A followed process that runs is found by its mapping, which is certain. */
+static bool may_be_new(pid_t pid, void *ctx)
+{
+	const struct ring_files *r = ctx;
+	const struct process *p = process_of(r, pid);
+	return p ? !p->followed && (p->ended || r->engine->options->follow)
+		 : r->engine->options->follow;
+}
+
+static bool is_known(const struct ring_id *id, void *ctx)
+{
+	const struct ring_files *r = ctx;
+	return known_rings_find(&r->known, id);
+}
+
+/* Notes a file of the directory. NULL: it is known. */
+static struct known_ring *add_left(struct ring_files *r, int fd, const char *name)
+{
+	struct known_ring *k = known_rings_add(&r->known, fd);
+	if (!k)
+		return NULL;
+	k->asked = true;
+	k->dir = ring_dirs_hold_path(&r->dirs, r->inbox.path);
+	k->name = strdup(name); /* without memory it is not removed */
+	return k;
 }
 
 static int take_file(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
 {
 	struct ring_files *r = ctx;
-	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
-	int err = follow_last(r->follow, pid) ? 0 : find_writer(r, fd, pid, st);
-	if (!err && known_rings_take(&r->known, fd, &k)) {
-		forget_unread(r, pid);
-		return open_ring(r, fd, name, NULL, pid);
+	const struct process *p = process_of(r, pid);
+	/* A later process may have its pid. */
+	bool is_left = p && p->ended && ringfile_is_of(pid, st) <= 0;
+	int err = is_left ? 0 : find_writer(r, fd, pid, st);
+	struct known_ring *k = err ? NULL : add_left(r, fd, name);
+	if (k) {
+		unread_rings_found(&r->unread, pid);
+		return read_ring(r, fd, name, NULL, pid, k);
 	}
 	close(fd);
 	r->inbox.starved |= err == -EMFILE || err == -ENFILE;
@@ -368,14 +403,15 @@ static int take_file(int fd, const char *name, pid_t pid, const struct stat *st,
  */
 static int scan_inbox(struct ring_files *r)
 {
+	const struct inbox_reader reader = {may_be_new, is_known, take_file, r};
 	unsigned ended, opened = r->opened;
 	int err;
 	do {
 		ended = follow_ended(r->follow);
-		err = reads_rings(r) ? inbox_look(&r->inbox, is_wanted, take_file, r) : 0;
+		err = reads_rings(r) ? inbox_scan(&r->inbox, &reader) : 0;
 	} while (!err && follow_ended(r->follow) != ended);
 	if (!err && !r->inbox.starved)
-		report_unread(r);
+		unread_rings_report(&r->unread);
 	if (!r->inbox.starved || r->opened != opened)
 		r->stuck_ns = 0;
 	else if (!r->stuck_ns)
@@ -401,12 +437,15 @@ static int report_missed(int fd, const char *name, pid_t pid, const struct stat 
 	uint64_t now = now_ns(), wall = clock_ns(CLOCK_REALTIME);
 	uint64_t made = (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
 	uint64_t age = wall > made ? wall - made : 0;
-	struct known_ring k = {.pid = pid, .named = pid, .asked = true};
 	uint64_t version = 0;
 	uint32_t process;
-	if (pread(fd, &version, sizeof(version), 0) == sizeof(version) && version &&
-	    ringfile_is_of(pid, st) <= 0 && known_rings_take(&r->known, fd, &k) &&
-	    !processes_of(&r->engine->session->processes, (uint32_t)pid, &process)) {
+	struct known_ring *k = pread(fd, &version, sizeof(version), 0) == sizeof(version) &&
+					       version && ringfile_is_of(pid, st) <= 0
+				       ? add_left(r, fd, name)
+				       : NULL;
+	if (k)
+		let_go(r, k);
+	if (k && !processes_of(&r->engine->session->processes, (uint32_t)pid, &process)) {
 		ring_source_missed(r->rings, process, age < now ? now - age : 0, now);
 		report_at(&r->engine->report, LOG_NORMAL, "the ring '%s' has not been read", name);
 	}
@@ -415,21 +454,22 @@ static int report_missed(int fd, const char *name, pid_t pid, const struct stat 
 }
 
 /* One that runs on: what is in its ring is lost to us. */
-static void report_running(const struct followed *p, void *ctx)
+static void report_running(struct followed *p, void *ctx)
 {
 	struct ring_files *r = ctx;
 	if (p->unread_ns)
-		ring_source_missed(r->rings, p->usage.process, p->unread_ns, now_ns());
+		ring_source_missed(r->rings, p->process, p->unread_ns, now_ns());
 }
 
 int ring_files_end(struct ring_files *r)
 {
+	const struct inbox_reader reader = {may_be_new, is_known, report_missed, r};
 	int err = ring_files_scan(r);
 	if (!err && reads_rings(r))
-		err = inbox_look(&r->inbox, is_wanted, report_missed, r);
+		err = inbox_scan(&r->inbox, &reader);
 	if (err)
 		return err;
-	report_unread(r);
+	unread_rings_report(&r->unread);
 	follow_each(r->follow, report_running, r);
 	bool starved = *r->inbox.path ? r->inbox.starved : follow_is_starved(r->follow);
 	if (starved && reads_rings(r)) {
@@ -454,19 +494,4 @@ int ring_files_error(const struct ring_files *r, const char **ret_reason)
 {
 	*ret_reason = r->reason;
 	return r->error;
-}
-
-/* True for a ring that was read, of a process that has ended, if we asked for it: by the environment,
- * or, as its process says, by a probe. */
-static bool is_left_over(const struct ring_id *id, pid_t named, bool left, void *ctx)
-{
-	struct ring_files *r = ctx;
-	const struct known_ring *k = known_rings_find(&r->known, id);
-	const struct followed *p = k ? follow_find(r->follow, k->pid) : NULL;
-	return k && (k->asked || left) && k->named == named && (!p || !follow_runs(p));
-}
-
-void ring_files_remove(struct ring_files *r)
-{
-	ring_dirs_remove(&r->dirs, r->inbox.path, is_left_over, r);
 }

@@ -19,24 +19,25 @@
 struct ring_files;
 struct inspect;
 
-/* All that it is given outlives it. 0 or -errno. */
+/* All arguments outlive it. keep: remove no file. 0 or -errno. */
 int ring_files_new(const struct engine *e, struct follow *f, struct ring_source *rings,
-		   struct inspect *inspect, struct ring_files **ret);
+		   struct inspect *inspect, bool keep, struct ring_files **ret);
 void ring_files_free(struct ring_files *r);
 
 /* A process is followed from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
-/* A process has ended: what was left out of its ring is lost, unless it left the file where we look. */
-void ring_files_process_ended(struct ring_files *r, const struct followed *p);
 /* A process that is followed runs the program `name` by now, and may be gone before the first scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
+/* A process has ended: its files that are there because of us are removed, whether or not all of them
+ * has been read; what was left out of its ring is lost, unless it is found in the directory. */
+void ring_files_process_ended(struct ring_files *r, struct followed *p);
 /*
- * Where the files of processes that are gone before we look are found; own: all that appears there
+ * Where the files of processes that are gone before a scan are found; own: all that appears there
  * belongs to what is followed.
  */
 void ring_files_directory(struct ring_files *r, const char *dir, bool own);
 
-/* Scans the processes that are followed, and looks for new files. 0 or -errno. */
+/* Scans the followed processes, and the directory for new files. 0 or -errno. */
 int ring_files_scan(struct ring_files *r);
 /* The last scan of a run: what is there and cannot be read is lost. 0 or -errno. */
 int ring_files_end(struct ring_files *r);
@@ -46,7 +47,7 @@ unsigned ring_files_opened(const struct ring_files *r);
 /* Why the last file that was seen could not be read, as -errno, and in a line; it has been reported,
  * but for -EAGAIN (a header that is still empty). 0: there was no such file. */
 int ring_files_error(const struct ring_files *r, const char **ret_reason);
-/* Removes the files that were read, are there because of us, and whose processes have ended. */
+/* The same, of processes whose end no scan has noticed. */
 void ring_files_remove(struct ring_files *r);
 
 #endif

@@ -1,0 +1,65 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What a child has cost is given back when it has ended: descriptors, ring files and entries of maps,
+# in every mode. The program starts its children, then waits while the tracer is examined.
+. tests/lib.sh
+need_root
+need_command bpftool
+need_command jq
+brood=$O/tests/prog/brood
+unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
+export XDG_RUNTIME_DIR=$TMP/runtime
+mkdir -m 700 "$XDG_RUNTIME_DIR"
+
+cat >"$TMP/program" <<'END'
+"$1" 8 10 0 4
+: >"$2/begun"
+while [ ! -e "$2/go" ]; do sleep 0.05; done
+"$1" "$3" 10 0 8
+: >"$2/done"
+while [ ! -e "$2/end" ]; do sleep 0.05; done
+END
+
+descriptors() { ls "/proc/$tracer/fd" | wc -l; }
+same_descriptors() { [ "$(descriptors)" -le "$before" ]; }
+rings() { find "$XDG_RUNTIME_DIR" -name '*.events' | wc -l; }
+no_rings() { [ "$(rings)" = 0 ]; }
+# The processes that the kernel follows for this tracer.
+traced() {
+	local id
+	for id in $(awk '$1 == "map_id:" { print $2 }' "/proc/$tracer/fdinfo/"* 2>"$TMP/fds" | sort -u); do
+		[ "$(bpftool -j map show id "$id" | jq -r .name)" != ebt_traced ] ||
+			bpftool -j map dump id "$id" | jq length
+	done
+}
+shell_alone() { [ "$(traced)" -le 2 ]; } # it and its sleep
+
+for mode in ring watermark stream probes auto; do
+	rm -f "$TMP"/{begun,go,done,end}
+	n=100 # each waits for its probes
+	[ $mode != ring ] || n=300
+	"$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/t" -- sh "$TMP/program" "$brood" "$TMP" $n 2>"$TMP/err" &
+	tracer=$!
+	children+=("$tracer")
+	wait_for test -e "$TMP/begun"
+	sleep 0.5 # probes of those that have ended are taken off
+	before=$(descriptors)
+	: >"$TMP/go"
+	for i in 1 2 3; do [ -e "$TMP/done" ] || wait_for test -e "$TMP/done"; done
+	wait_for same_descriptors
+	ok $? "$mode: behind $n children the tracer has as many descriptors as before them" ||
+		diag "$before, then $(descriptors)"
+	if [ $mode = ring ]; then
+		wait_for no_rings
+		ok $? "$mode: their ring files are removed while the trace goes on" || diag "$(rings) are left"
+	else
+		wait_for shell_alone
+		ok $? "$mode: the kernel's map has the living alone" || diag "$(traced) entries"
+	fi
+	: >"$TMP/end"
+	wait "$tracer"
+	is $? 0 "$mode: the program ends well"
+	[ $mode != ring ] ||
+		is "$(grep -c '"kind":"begin"' "$TMP/t")" "$(((n + 10) * 10))" "$mode: all that they did has been read"
+done
+done_testing
