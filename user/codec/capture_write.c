@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Twice as many places as there may be entries. */
-#define PLACES	   8192
+/* Slots of the hash tables, twice as many as there may be entries. */
+#define SLOTS	   8192
+#define RECENT	   256 /* shapes that are found without the hash table */
 #define FIRST_ROOM (64u << 10)
 /* More than the longest item without a list or a string of a stack, and than one entry of a list. */
 #define ITEM_ROOM  2112
@@ -32,8 +33,9 @@ struct capture_writer {
 	uint32_t strings, frames, stacks; /* in the open block */
 	struct capture_lane lanes[CAPTURE_LANES];
 	struct capture_shape shapes[CAPTURE_SHAPES];
-	/* Where an entry is found by its hash: its number + 1; 0: free. */
-	uint16_t lane_at[PLACES], shape_at[PLACES];
+	/* By the hash of an entry: its number + 1; 0: free. */
+	uint16_t lane_at[SLOTS], shape_at[SLOTS];
+	uint16_t recent[RECENT]; /* by recent_of(): likewise, of a shape that was used lately */
 };
 
 static void start_block(struct capture_writer *w)
@@ -48,6 +50,7 @@ static void start_block(struct capture_writer *w)
 	w->strings = w->frames = w->stacks = 0;
 	memset(w->lane_at, 0, sizeof(w->lane_at));
 	memset(w->shape_at, 0, sizeof(w->shape_at));
+	memset(w->recent, 0, sizeof(w->recent));
 }
 
 int capture_writer_new(int level, struct capture_writer **ret)
@@ -110,21 +113,21 @@ static uint8_t *put_s(uint8_t *p, const char *s, size_t max)
 	return p + len;
 }
 
-static uint32_t place_of(uint64_t key)
+static uint32_t slot_of(uint64_t first, uint64_t second)
 {
-	return (uint32_t)(hash_u64(hash_start(), key) % PLACES);
+	return (uint32_t)(hash_u64(hash_u64(hash_start(), first), second) % SLOTS);
 }
 
 static uint32_t find_lane(const struct capture_writer *w, const struct ebt_event *ev,
-			  uint32_t *ret_place)
+			  uint32_t *ret_slot)
 {
-	uint32_t i = place_of((uint64_t)ev->pid << 16 | ev->domain);
-	for (; w->lane_at[i]; i = (i + 1) % PLACES) {
+	uint32_t i = slot_of(ev->pid, ev->domain);
+	for (; w->lane_at[i]; i = (i + 1) % SLOTS) {
 		const struct capture_lane *l = &w->lanes[w->lane_at[i] - 1];
 		if (l->pid == ev->pid && l->domain == ev->domain)
 			break;
 	}
-	*ret_place = i;
+	*ret_slot = i;
 	return w->lane_at[i] ? w->lane_at[i] - 1u : w->lane_count;
 }
 
@@ -138,12 +141,12 @@ static bool is_of_lane(const struct capture_writer *w, const struct ebt_event *e
 /* Writes the number of the event's lane, and the lane itself if it is new. */
 static uint8_t *put_lane(struct capture_writer *w, uint8_t *p, const struct ebt_event *ev)
 {
-	uint32_t place, lane = find_lane(w, ev, &place);
+	uint32_t slot, lane = find_lane(w, ev, &slot);
 	p = put_v(p, lane);
 	w->lane = lane;
 	if (lane < w->lane_count)
 		return p;
-	w->lane_at[place] = (uint16_t)++w->lane_count;
+	w->lane_at[slot] = (uint16_t)++w->lane_count;
 	w->lanes[lane] = (struct capture_lane){
 		.pid = ev->pid,
 		.domain = ev->domain,
@@ -154,30 +157,47 @@ static uint8_t *put_lane(struct capture_writer *w, uint8_t *p, const struct ebt_
 	return put_v(p, (uint16_t)(ev->domain + 1));
 }
 
+static bool is_shape(const struct capture_shape *s, const struct capture_shape *key)
+{
+	return s->id == key->id && s->kind == key->kind && s->flags == key->flags &&
+	       s->size == key->size;
+}
+
+/* Finds a shape in the hash table, or writes it behind its number there. */
+static uint8_t *add_shape(struct capture_writer *w, uint8_t *p, const struct capture_shape *key,
+			  uint16_t *ret_number)
+{
+	uint32_t i = slot_of((uint64_t)key->kind << 16 | key->flags,
+			     (uint64_t)key->id << 32 | key->size);
+	while (w->shape_at[i] && !is_shape(&w->shapes[w->shape_at[i] - 1], key))
+		i = (i + 1) % SLOTS;
+	if (w->shape_at[i]) {
+		*ret_number = w->shape_at[i];
+		return put_v(p, *ret_number - 1u);
+	}
+	w->shapes[w->shape_count] = *key;
+	p = put_v(p, w->shape_count);
+	p = put_v(p, key->kind);
+	p = put_v(p, key->id);
+	p = put_v(p, key->flags);
+	p = put_v(p, key->size);
+	*ret_number = w->shape_at[i] = (uint16_t)++w->shape_count;
+	return p;
+}
+
 static struct capture_shape *put_shape(struct capture_writer *w, uint8_t **p,
 				       const struct ebt_event *ev)
 {
-	uint16_t flags = ev->flags & (uint16_t)~EBT_F_FINAL;
-	uint32_t size = flags & EBT_F_PAYLOAD ? 0 : ev->size;
-	uint32_t i = place_of((uint64_t)ev->id << 32 ^ (uint64_t)size << 20 ^
-			      (uint64_t)ev->kind << 10 ^ flags);
-	for (; w->shape_at[i]; i = (i + 1) % PLACES) {
-		struct capture_shape *s = &w->shapes[w->shape_at[i] - 1];
-		if (s->id == ev->id && s->kind == ev->kind && s->flags == flags &&
-		    s->size == size) {
-			*p = put_v(*p, w->shape_at[i] - 1u);
-			return s;
-		}
-	}
-	struct capture_shape *s = &w->shapes[w->shape_count];
-	*s = (struct capture_shape){.id = ev->id, .size = size, .kind = ev->kind, .flags = flags};
-	*p = put_v(*p, w->shape_count);
-	*p = put_v(*p, ev->kind);
-	*p = put_v(*p, ev->id);
-	*p = put_v(*p, flags);
-	*p = put_v(*p, size);
-	w->shape_at[i] = (uint16_t)++w->shape_count;
-	return s;
+	struct capture_shape key = {.id = ev->id,
+				    .size = ev->flags & EBT_F_PAYLOAD ? 0 : ev->size,
+				    .kind = ev->kind,
+				    .flags = ev->flags & (uint16_t)~EBT_F_FINAL};
+	uint16_t *recent = &w->recent[(key.id * 8 + key.kind) % RECENT];
+	if (*recent && is_shape(&w->shapes[*recent - 1], &key))
+		*p = put_v(*p, *recent - 1u);
+	else
+		*p = add_shape(w, *p, &key, recent);
+	return &w->shapes[*recent - 1];
 }
 
 /* What is kept of the payload is said in *bytes. */

@@ -3,7 +3,7 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/map.h"
+#include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "codec/capture.h"
 #include "core/kinds.h"
@@ -19,9 +19,16 @@ _Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for ea
 /* Blocks are written as they are closed; the buffer need only hold one that is small. */
 #define EBT_BUFFER_BYTES (64 * 1024)
 
+/* The name of a user event as the capture has it. */
 struct known_name {
-	uint64_t block;
-	char text[];
+	uint64_t block;	 /* in which it was written last */
+	uint32_t string; /* held */
+};
+
+/* The process that a pid stands for in the capture. */
+struct meant {
+	uint64_t block; /* in which it was referred to last; 0: never */
+	uint32_t process;
 };
 
 /* A process as the capture has it. */
@@ -40,9 +47,9 @@ struct ebt {
 	struct ebt_stacks *stacks;
 	uint64_t block; /* number of the open one, from 1 */
 	uint64_t opened_ns;
-	PTRMAP(struct known_process) processes;
-	struct map meant;	    /* pid → block << 32 | process that was meant by it last */
-	struct known_process *last; /* events of one process come in runs */
+	PTRARRAY(struct known_process) processes; /* by index */
+	PTRMAP(struct meant) meant;		  /* by pid */
+	struct known_process *last;		  /* events of one process come in runs */
 	uint32_t last_process;
 	uint64_t last_block;
 	/* As a reader counts what is lost, from what it was given. */
@@ -86,14 +93,14 @@ static int put_session(struct ebt *e)
 /* A pid that has meant nobody else in the file needs no word. */
 static int refer_incarnation(struct ebt *e, const struct process *p)
 {
-	uint64_t meant = e->block << 32 | p->index;
-	uint64_t *last = map_put(&e->meant, p->pid);
+	bool is_new;
+	struct meant *last = ptrmap_make(&e->meant, p->pid, &is_new);
 	if (!last)
 		return -ENOMEM;
-	bool same = *last == meant;
+	bool same = last->block == e->block && last->process == p->index;
 	bool numbered = !p->plain || p->start.known;
-	bool plain = !numbered && (!*last || (uint32_t)*last == p->index);
-	*last = meant;
+	bool plain = !numbered && (!last->block || last->process == p->index);
+	*last = (struct meant){e->block, p->index};
 	if (same || plain)
 		return 0;
 	struct capture_item item = {.what = CAPTURE_INCARNATION};
@@ -135,7 +142,7 @@ static int put_process(struct ebt *e, struct known_process *k)
 static int know_process(struct ebt *e, uint32_t process, struct known_process **ret)
 {
 	bool is_new;
-	*ret = ptrmap_make(&e->processes, process, &is_new);
+	*ret = ptrarray_make(&e->processes, process, &is_new);
 	return *ret ? 0 : -ENOMEM;
 }
 
@@ -192,11 +199,17 @@ static int open_block(struct ebt *e)
 	return err;
 }
 
-/* Every block says itself what its events refer to. */
+/* The event before was of the process, and in this block. */
+static bool is_last(const struct ebt *e, uint32_t process)
+{
+	return e->last && e->last_process == process && e->last_block == e->block;
+}
+
+/* Every block has itself what its events refer to. */
 static int refer_process(struct ebt *e, uint32_t process)
 {
 	const struct processes *ps = &e->session->processes;
-	if (!e->last || e->last_process != process || e->last_block != e->block) {
+	if (!is_last(e, process)) {
 		int err = know_process(e, process, &e->last);
 		if (!err)
 			err = refer_incarnation(e, processes_at(ps, process));
@@ -220,29 +233,24 @@ static int refer_process(struct ebt *e, uint32_t process)
 
 static int refer_name(struct ebt *e, const struct ebt_event *ev)
 {
-	const char *name = processes_user_name(&e->session->processes, ev->process, ev->id);
-	if (!name)
+	struct strings *strings = e->session->strings;
+	uint32_t string = processes_user_string(&e->session->processes, ev->process, ev->id);
+	if (!string)
 		return 0;
-	struct known_process *p = e->last; /* refer_process() has found it */
-	struct known_name *k = ptrmap_get(&p->names, ev->id), *old = k;
-	bool same = k && !strcmp(k->text, name);
-	if (same && k->block == e->block)
+	bool is_new;
+	/* refer_process() has found e->last. */
+	struct known_name *k = ptrmap_make(&e->last->names, ev->id, &is_new);
+	if (!k)
+		return -ENOMEM;
+	if (k->string == string && k->block == e->block)
 		return 0;
-	if (!same) {
-		size_t len = strlen(name);
-		k = malloc(sizeof(*k) + len + 1);
-		if (!k || ptrmap_set(&p->names, ev->id, k)) {
-			free(k);
-			return -ENOMEM;
-		}
-		memcpy(k->text, name, len + 1);
-		free(old);
-	}
-	k->block = e->block;
+	strings_hold(strings, string);
+	strings_drop(strings, k->string);
+	*k = (struct known_name){e->block, string};
 	struct capture_item item = {.what = CAPTURE_NAME};
 	item.name.pid = processes_pid(&e->session->processes, ev->process);
 	item.name.id = ev->id;
-	copy_text(item.name.text, sizeof(item.name.text), name);
+	copy_text(item.name.text, sizeof(item.name.text), strings_text(strings, string));
 	return capture_put_item(e->writer, &item);
 }
 
@@ -265,9 +273,10 @@ static int put_numbered(struct ebt *e, const struct ebt_event *ev)
 {
 	struct ebt_event numbered = *ev;
 	size_t bytes = 0;
+	const void *payload = NULL;
 	numbered.pid = processes_pid(&e->session->processes, ev->process);
-	const void *payload =
-		ev->flags & EBT_F_PAYLOAD ? session_blob(e->session, ev, &bytes) : NULL;
+	if (ev->flags & EBT_F_PAYLOAD)
+		payload = session_blob(e->session, ev, &bytes);
 	int err = ev->stack ? ebt_stacks_refer(e->stacks, ev->stack, &numbered.stack) : 0;
 	if (err)
 		return err;
@@ -341,8 +350,11 @@ static int ebt_end(struct sink *k)
 	return e->err ? e->err : err;
 }
 
-static void free_known(struct known_process *k)
+static void free_known(const struct ebt *e, struct known_process *k)
 {
+	size_t at = 0;
+	for (const struct known_name *name; k && (name = ptrmap_next(&k->names, &at));)
+		strings_drop(e->session->strings, name->string);
 	if (k)
 		ptrmap_free(&k->names);
 	free(k);
@@ -353,17 +365,17 @@ static int ebt_forget(struct sink *sink, uint32_t process)
 {
 	struct ebt *e = (struct ebt *)sink;
 	const struct process *p = processes_at(&e->session->processes, process);
-	struct known_process *k = ptrmap_take(&e->processes, process);
+	struct known_process *k = ptrarray_take(&e->processes, process);
 	if (k && k->block && has_changed(p, &k->written) && !e->err) {
 		e->err = capture_open_bytes(e->writer) ? 0 : open_block(e);
 		if (!e->err)
 			e->err = put_process(e, k);
 	}
 	e->last = NULL;
-	free_known(k);
-	uint64_t *meant = map_get(&e->meant, p->pid);
-	if (meant && (uint32_t)*meant == process)
-		map_delete(&e->meant, p->pid);
+	free_known(e, k);
+	const struct meant *meant = ptrmap_get(&e->meant, p->pid);
+	if (meant && meant->process == process)
+		free(ptrmap_take(&e->meant, p->pid));
 	return e->err;
 }
 
@@ -374,10 +386,10 @@ static void ebt_free(struct sink *k)
 	ebt_stacks_free(e->stacks);
 	capture_writer_free(e->writer);
 	size_t at = 0;
-	for (struct known_process *p; (p = ptrmap_next(&e->processes, &at));)
-		free_known(p);
-	ptrmap_done(&e->processes);
-	map_done(&e->meant);
+	for (struct known_process *p; (p = ptrarray_next(&e->processes, &at));)
+		free_known(e, p);
+	ptrarray_done(&e->processes);
+	ptrmap_free(&e->meant);
 	free(e);
 }
 
