@@ -3,8 +3,8 @@
  * The ring file: layout and protocol, stated once.
  *
  * The layout is that of OCaml 5.1-5.5's runtime_events (runtime/caml/runtime_events.h), so that
- * OCaml's readers read our files and we read theirs. What we add stands where their readers do not
- * look: the low bits of an event's header word, the pad words of a ring's header, and a block
+ * OCaml's readers read our files and we read theirs. Our additions are in bits that their readers
+ * ignore: the low half of an event's header word, the pad words of a ring's header, and a block
  * after the names. Native byte order, every field 8 bytes:
  *
  *   0x00    struct ebt_ring_file                         64 bytes
@@ -20,14 +20,14 @@
  *   | words     |user| type  | id       | 0      | seq (ours only)   |
  *   +-----------+----+-------+----------+--------+-------------------+
  *
- * `words` counts the header and the timestamp. An event never straddles the end of the ring: the
- * words to the end are filled by padding, a header word alone with type 0 and user 0 (no
- * timestamp, words >= 1; the remaining words have any content).
+ * `words` includes the header and the timestamp. An event never straddles the end of the ring: a
+ * padding record fills the words to the end. It is a header word with type 0 and user 0, without a
+ * timestamp; words >= 1, and the content of the others is undefined.
  *
- * Custom payload (user type 4): the bytes, then unused bytes up to a word, of which the very last
- * is their number before it: bytes = 8 * payload_words - 1 - last.
+ * Custom payload (user type 4): the bytes, then unused bytes up to a word; the very last byte is the
+ * number of unused bytes before it: bytes = 8 * payload_words - 1 - last.
  *
- * head and tail are running counts of words, never wrapped; a word's place is count & (elements-1).
+ * head and tail are running counts of words, never wrapped; a word's index is count & (elements-1).
  * The *position* of an event is the count at its header word.
  *
  * Protocol. One writer a ring. To write n words at tail t with padding p:
@@ -35,22 +35,22 @@
  *       store head (relaxed); fence(release) [F1]
  *   W2  write the words (relaxed)
  *   W3  store tail = t + n + p (release)
- * F1 orders the new head before the words that overwrite what it gave up: a reader that sees any
- * of the new words, and then (after an acquire fence [F2], its partner) reads head, sees a head
+ * F1 orders the new head before the words that overwrite the released records: a reader that sees
+ * any of the new words, and then (after an acquire fence [F2], its partner) reads head, sees a head
  * past them. Reader:
  *   R1  load tail (acquire; partner of W3)       R2  copy the words [cursor, tail)
  *   R3  fence(acquire) [F2], load head           R4  words below head may be torn: they are lost
- * A writer may give up more than it needs at once (ours a block, 1/64 of the ring): a full ring
- * holds that much less. head always stands at a record, so what remains of the copy starts at a
- * record. A system call that copies out of the file orders nothing: a reader that uses read()
- * acquires by fences.
+ * A writer may release more than it needs at once (ours a block, 1/64 of the ring): a full ring
+ * holds that much less. head is always the position of a record, so the intact rest of the copy
+ * starts at a record. A system call that copies from the file orders nothing: a reader that uses
+ * read() acquires by fences.
  *
- * seq is the ordinal of the event in its ring, modulo 2^32. An event that the writer had to drop
- * (a probe inside a probe) takes an ordinal too, so a jump of seq between two records is exactly
- * the number of events that are missing there, whatever the reason.
+ * seq is the ordinal of the event in its ring, modulo 2^32. An event that the writer dropped (a
+ * probe inside a probe) uses an ordinal too, so a jump of seq between two records is exactly the
+ * number of events that are missing there, for whatever reason.
  *
- * `writing` is 1 from before the timestamp is taken until after the event's marker has fired: a
- * reader that finds 0 at time T knows that nothing older than T is still to come from this ring.
+ * `writing` is 1 from before the timestamp is read until after the event's marker has fired: a
+ * reader that finds 0 at time T knows that this ring will have no more events older than T.
  */
 #ifndef EBTRACE_RING_H
 #define EBTRACE_RING_H
@@ -101,7 +101,7 @@ struct ebt_ring_header {
 	uint64_t tail;
 	/* padding in OCaml's files; ours when the file has a struct ebt_ring_ext */
 	uint64_t events;     /* written into this ring */
-	uint64_t dropped;    /* given up because of a probe inside a probe */
+	uint64_t dropped;    /* because of a probe inside a probe */
 	uint64_t owner_tid;  /* the thread that writes now; 0: none */
 	uint64_t generation; /* threads that have owned this ring */
 	uint64_t writing;    /* see above */
@@ -135,9 +135,9 @@ static inline uint32_t ebt_ring_event_seq(uint64_t header)
 }
 
 /*
- * The extension block. Every string is NUL-padded. It is written whole before the file gets its
- * name; only the counters, the runtime's name and `left_over` change afterwards. The three name tables follow
- * it, one after the other: phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
+ * The extension block. Every string is NUL-padded. It is written completely before the file gets its
+ * name; only the counters, the runtime's name and `left_over` change afterwards. Three name tables
+ * follow it: phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
  */
 #define EBT_RING_EXT_MAGIC	0x3130545845544245ull /* "EBTEXT01" in the file */
 #define EBT_RING_EXT_NAME_BYTES 64
@@ -151,15 +151,14 @@ struct ebt_ring_ext {
 	uint64_t byte_order; /* 0x0102030405060708 as the producer stores it */
 	uint32_t word_bytes; /* 8 */
 	uint32_t clock;	     /* enum ebt_ring_clock */
-	uint64_t pid;	     /* as the process sees itself */
-	uint64_t
-		start_time; /* field 22 of /proc/PID/stat: a pid and this name a process for ever */
-	uint64_t start_ns;  /* when the file was made */
+	uint64_t pid;	     /* in the process's own pid namespace */
+	uint64_t start_time; /* field 22 of /proc/PID/stat: with pid, it identifies a process */
+	uint64_t start_ns;   /* when the file was made */
 	char boot_id[40];
-	char producer[64]; /* "ebtrace-probes 1.0" */
-	char runtime[64];  /* what the program calls its runtime; empty: not said */
+	char producer[64];		       /* "ebtrace-probes 1.0" */
+	char runtime[64];		       /* as set by ebt_runtime_name(); empty: not set */
 	uint32_t phases, counters, lifecycles; /* names in each table */
-	uint32_t left_over; /* 1: the process has ended, and left the removal to who asked for it */
+	uint32_t left_over; /* 1: the process has ended, and the tracer is to remove the file */
 	uint64_t no_ring_events; /* events of threads that found no free ring */
 	uint64_t reserved[7];
 };
