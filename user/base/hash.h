@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one hash of the program, of words and of strings. What is hashed is other people's (names,
- * pids, ids of files): the result depends on a random number of this run, so that nobody can make a
- * file whose keys all fall on one place of a table. It is never written anywhere, and nothing that
- * is put out may follow its order.
+ * The one hash function of the program, for words and strings. Keys come from traced programs and
+ * their files, so the result depends on a random number of this run: nobody can construct keys that
+ * all collide. A hash is never stored in a file, and no output may follow its order.
  */
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
@@ -12,10 +11,10 @@
 #include <stdint.h>
 #include <string.h>
 
-extern uint64_t hash_secret[2]; /* private; 0: not drawn yet */
+extern uint64_t hash_secret[2]; /* private; 0: not set yet */
 void hash_draw_secret(void);	/* private */
 
-/* What a hash starts with. */
+/* The initial value of a hash. */
 static inline uint64_t hash_start(void)
 {
 	if (__builtin_expect(!hash_secret[1], 0))
@@ -24,8 +23,8 @@ static inline uint64_t hash_start(void)
 }
 
 /*
- * Adds a word to a hash. Both halves of the product count: the low bits of the result depend on all
- * bits of the word, so a table takes as many of them as it needs.
+ * Adds a word to a hash. Both halves of the product are used: the low bits of the result depend on
+ * all bits of the word, so a table uses as many of them as it needs.
  */
 static inline uint64_t hash_u64(uint64_t h, uint64_t word)
 {
@@ -33,7 +32,7 @@ static inline uint64_t hash_u64(uint64_t h, uint64_t word)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Adds bytes, and how many they are. */
+/* Adds bytes and their number. */
 static inline uint64_t hash_bytes(uint64_t h, const void *data, size_t len)
 {
 	const char *p = data;
@@ -53,7 +52,7 @@ static inline uint64_t hash_string(uint64_t h, const char *s)
 	return hash_bytes(h, s, strlen(s));
 }
 
-/* The key of a file in a map. Two files may have the same one, though it will not happen by chance. */
+/* The key of a file in a map. Two files may share a key, though not by accident. */
 static inline uint64_t hash_file(uint64_t dev, uint64_t inode)
 {
 	return hash_u64(hash_u64(hash_start(), dev), inode);

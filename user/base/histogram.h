@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Counts values of the whole range of u64 in buckets that widen with the value: 1024 for each power
- * of two. Values below 2048 have a bucket each; above, what is reported is the middle of a bucket,
- * so it is off by at most 1 part in 2048 (0.05 %). There is no upper limit. Count, min, max and sum
- * are exact. Memory comes 64 buckets at a time when a value first falls there: a histogram of few
- * values is small, one of any values takes 460 KB at most. Zeroed memory is an empty histogram.
+ * A log-linear histogram of u64 values: 1024 buckets for each power of two. Values below 2048 have a
+ * bucket each; above, a percentile is the middle of a bucket, so its error is at most 1 part in 2048
+ * (0.05 %). There is no upper limit. Count, min, max and sum are exact. Memory is allocated in groups
+ * of 64 buckets when the first value falls into one: few values need little, any values at most
+ * 460 KB. Zeroed memory is an empty histogram.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H
@@ -13,18 +13,18 @@
 
 #define HISTOGRAM_BITS	 10 /* log2 of the buckets of a power of two */
 #define HISTOGRAM_GROUPS (64 - HISTOGRAM_BITS + 1)
-/* What histogram_at() takes for 100 %. */
+/* The argument of histogram_at() that stands for 100 %. */
 #define HISTOGRAM_WHOLE 1000000u
 
 struct histogram {
-	struct histogram_group *groups[HISTOGRAM_GROUPS]; /* NULL: nothing there */
+	struct histogram_group *groups[HISTOGRAM_GROUPS]; /* NULL: no value */
 	uint64_t count, min, max;
 	unsigned __int128 sum;
 	double mean, m2; /* Welford's: m2 is the sum of squared distances from the mean */
 };
 
 void histogram_done(struct histogram *h);
-/* Forgets the values; keeps the memory. */
+/* Removes the values; keeps the memory. */
 void histogram_clear(struct histogram *h);
 /* 0, or -ENOMEM: the value was not counted. */
 int histogram_add(struct histogram *h, uint64_t v);

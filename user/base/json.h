@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A streaming JSON writer on a buffer: no tree, no allocation. It sets the commas; that each value
- * of an object has its key, and that what is opened is closed, innermost first, is the caller's
- * duty, and asserted as far as one bit a level goes. Strings may hold any bytes: what is not UTF-8
- * becomes U+FFFD, and every control character, U+0080 to U+009F among them, is escaped.
+ * A streaming JSON writer on a buffer: no tree, no allocation. It writes the commas; the caller must
+ * write the key of each value in an object, and close what it opens, innermost first, which is
+ * asserted as far as one bit a level allows. Strings may hold any bytes: bytes that are not UTF-8
+ * become U+FFFD, and control characters, including U+0080 to U+009F, are escaped.
  *
- * The json_format_ functions, and buf_format_ ones for numbers, are for what is written a million
- * times a second: they write where there is room, without a check, and return the byte behind what
- * they wrote. json_begin() gives the room, json_end() takes it back.
+ * The json_format_ functions, and the buf_format_ ones for numbers, are for the hot path: they write
+ * to memory without a check and return the byte behind their output. json_begin() returns that
+ * memory, json_end() commits what was written.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
@@ -20,12 +20,12 @@
 
 struct json {
 	struct buf *out;
-	uint32_t arrays; /* a bit a level, the innermost lowest: it is an array */
+	uint32_t arrays; /* a bit a level, the innermost lowest; set: an array */
 	uint8_t depth;
 	bool comma; /* the next value or key needs one before it */
 };
 
-/* BUF_ROOM_MAX - 1 writable bytes behind the comma that is due. Never NULL. */
+/* BUF_ROOM_MAX - 1 writable bytes behind the comma, if one is due. Never NULL. */
 static inline char *json_begin(struct json *j)
 {
 	char *p = buf_room(j->out);
@@ -33,7 +33,7 @@ static inline char *json_begin(struct json *j)
 	return p + j->comma;
 }
 
-/* What was written from json_begin() on ends at `end`, and comma says whether it ends as a value. */
+/* Commits the bytes from json_begin() to `end`; comma: they end with a value. */
 static inline void json_end(struct json *j, const char *end, bool comma)
 {
 	j->out->len = (size_t)(end - j->out->data);
@@ -48,14 +48,14 @@ static inline char *json_format_raw(char *p, const char *text, size_t len)
 /* Of a literal. */
 #define JSON_FORMAT_RAW(p, text) json_format_raw(p, "" text, sizeof(text) - 1)
 
-/* Copies `cap` bytes, a number that the compiler should know, of which `len` count. */
+/* Appends `len` bytes by copying `cap`, which should be a constant of the compiler. */
 static inline char *json_format_part(char *p, const char *text, size_t cap, size_t len)
 {
 	memcpy(p, text, cap);
 	return p + len;
 }
 
-/* ,"KEY":VALUE as what follows another member; KEY is a literal. */
+/* ,"KEY":VALUE behind another member; KEY is a literal. */
 #define JSON_FORMAT_KEY(p, key)	       JSON_FORMAT_RAW(p, ",\"" key "\":")
 #define JSON_FORMAT_KEY_U64(p, key, v) buf_format_u64(JSON_FORMAT_KEY(p, key), v)
 #define JSON_FORMAT_KEY_I64(p, key, v) buf_format_i64(JSON_FORMAT_KEY(p, key), v)
@@ -65,13 +65,13 @@ void json_close(struct json *j, char bracket); /* '}' or ']' */
 void json_string(struct json *j, const char *s, size_t len);
 void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);
-/* With six digits behind the point; null where it is none. */
+/* With six digits behind the point; null if it is not finite. */
 void json_double(struct json *j, double v);
 /* Bytes as a string of hexadecimal digits. */
 void json_hex(struct json *j, const void *data, size_t len);
-/* An array of n words of the machine, which need not be aligned. */
+/* An array of n 64-bit words, which need not be aligned. */
 void json_words(struct json *j, const void *words, size_t n);
-/* Text that is JSON already, as a value. */
+/* A value that is JSON text already. */
 void json_raw(struct json *j, const char *text);
 
 static inline void json_bool(struct json *j, bool v)
@@ -125,7 +125,7 @@ static inline void json_key_null(struct json *j, const char *key)
 	json_raw(j, "null");
 }
 
-/* null where it is not known. */
+/* null if it is not known. */
 static inline void json_key_known(struct json *j, const char *key, bool known, uint64_t v)
 {
 	if (known)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Unsigned LEB128, the numbers of captures and, as "varints", of protobuf: 7 bits a byte, the
- * lowest first, the top bit set in all bytes but the last. Signed numbers are folded first, so that
- * those near 0 are short. Rooms are the caller's: nothing here checks where memory ends.
+ * lowest first, the top bit set in all bytes but the last. Signed numbers are folded (zigzag) first,
+ * so that those near 0 are short. The caller provides the memory; nothing here checks its end.
  */
 #ifndef BASE_LEB128_H
 #define BASE_LEB128_H
@@ -13,7 +13,7 @@
 
 #define LEB128_MAX 10 /* bytes of a number of 64 bits */
 
-/* As leb128_put() of a number below 2^56 and not 0, all bytes at once; 8 are written, however few count. */
+/* As leb128_put() for 0 < v < 2^56, without a loop; always writes 8 bytes. */
 static inline uint8_t *leb128_put_at_once(uint8_t *p, uint64_t v)
 {
 	unsigned bytes = (unsigned)(63 - __builtin_clzll(v)) / 7 + 1;
@@ -25,7 +25,7 @@ static inline uint8_t *leb128_put_at_once(uint8_t *p, uint64_t v)
 	return p + bytes;
 }
 
-/* There must be room for LEB128_MAX bytes, however few count; returns the byte behind the last one. */
+/* Returns the byte behind the number; up to LEB128_MAX bytes may be overwritten. */
 static inline uint8_t *leb128_put(uint8_t *p, uint64_t v)
 {
 	if (v >= 1ull << 21 && v < 1ull << 56)
@@ -36,7 +36,7 @@ static inline uint8_t *leb128_put(uint8_t *p, uint64_t v)
 	return p + 1;
 }
 
-/* Writes exactly n bytes, those behind the number as zeros in its top; v must fit 7 * n bits. */
+/* Writes exactly n bytes, padded with zero bits at the top; v must fit 7 * n bits. */
 static inline void leb128_put_padded(uint8_t *p, unsigned n, uint64_t v)
 {
 	for (unsigned i = 0; i < n; i++, v >>= 7)
@@ -44,8 +44,8 @@ static inline void leb128_put_padded(uint8_t *p, unsigned n, uint64_t v)
 }
 
 /*
- * Reads at most LEB128_MAX bytes, all of which must be readable; returns the byte behind the last
- * one that was used. Bits beyond the 64th are dropped, and a number that has not ended by then ends.
+ * Reads at most LEB128_MAX bytes, all of which must be readable; returns the byte behind the number.
+ * Bits beyond the 64th are dropped; a longer number is cut at LEB128_MAX bytes.
  */
 static inline const uint8_t *leb128_get(const uint8_t *p, uint64_t *ret)
 {
@@ -63,7 +63,7 @@ static inline const uint8_t *leb128_get(const uint8_t *p, uint64_t *ret)
 	return p;
 }
 
-/* 0, -1, 1, -2, … become 0, 1, 2, 3, …; both take and give two's complement. */
+/* 0, -1, 1, -2, … to 0, 1, 2, 3, … and back; signed numbers are in two's complement. */
 static inline uint64_t leb128_fold(uint64_t n)
 {
 	return n << 1 ^ -(n >> 63);

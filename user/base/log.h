@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Diagnostics below cmd/: silent unless the user asked with -v. One global, the level.
+ * Diagnostics of the layers below cmd/: silent unless the user gave -v. One global, the level.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -13,7 +13,7 @@ extern enum log_level log_level;
 
 /*
  * Writes "ebtrace: ..." and a newline to stderr if the level is at least `level`; LOG_QUIET: always.
- * Whatever the arguments hold, the line has no control characters and is UTF-8.
+ * The line is UTF-8 without control characters, whatever the arguments contain.
  */
 void log_at(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_vat(enum log_level level, const char *fmt, va_list ap)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A hash table from u64 to u64 (ptrmap.h: to pointers): open addressing, linear probing, at most half full,
- * deletion by moving back, so there are no tombstones. Every key is allowed. Pointers to values are
+ * A hash table from u64 to u64 (ptrmap.h: to pointers): open addressing, linear probing, at most half
+ * full, deletion by backward shift, without tombstones. Every key is allowed. Pointers to values are
  * valid until the next put or delete. Zeroed memory is an empty map.
  *
- * Where a key falls depends on a random number of this run (hash.h), and so does the order of
- * map_next(): what is put out must not follow it.
+ * The order of map_next() depends on a random number of this run (hash.h): no output may follow it.
  */
 #ifndef BASE_MAP_H
 #define BASE_MAP_H
@@ -27,10 +26,10 @@ struct map {
 };
 
 void map_done(struct map *m);
-/* The value of a key, made 0 if it is new. NULL: no memory. */
+/* The value of a key; a new one is 0. NULL: no memory. */
 uint64_t *map_put(struct map *m, uint64_t key);
-bool map_delete(struct map *m, uint64_t key); /* false: it was not there */
-/* The next used slot from *at on, which moves behind it; NULL at the end. Start with *at = 0. */
+bool map_delete(struct map *m, uint64_t key); /* false: the key is not in the map */
+/* The next used slot from *at on, which advances behind it; NULL at the end. Start with *at = 0. */
 struct map_slot *map_next(const struct map *m, size_t *at);
 
 static inline size_t map_home(const struct map *m, uint64_t key)
@@ -38,7 +37,7 @@ static inline size_t map_home(const struct map *m, uint64_t key)
 	return (size_t)hash_u64(hash_start(), key) & (m->cap - 1);
 }
 
-/* The value of a key; NULL if it is not there. */
+/* The value of a key; NULL if the key is not in the map. */
 static inline uint64_t *map_get(const struct map *m, uint64_t key)
 {
 	if (!m->cap)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Protobuf, written in one pass: no tree, no allocation a message. A nested message is opened by
- * leaving 4 bytes for its length, a varint that is padded, and closed by filling them in; so it is
- * at most 256 MiB long. The proto_put_ functions append to a buffer in memory (buf.h), which keeps
- * the first error; the proto_format_ functions write where there is room, and return the byte
- * behind what they wrote. Which fields there are, and that messages are closed innermost first, is
- * the caller's affair.
+ * Writes protobuf in one pass: no tree, no allocation a message. Opening a nested message reserves 4
+ * bytes for its length, a padded varint, and closing it fills them in; so a message has at most
+ * 256 MiB. The proto_put_ functions append to a buffer in memory (buf.h), which keeps the first
+ * error; the proto_format_ functions write to memory of the caller and return the byte behind their
+ * output. The caller knows the fields and closes messages innermost first.
  */
 #ifndef BASE_PROTO_H
 #define BASE_PROTO_H
@@ -36,8 +35,8 @@ static inline char *proto_format_u64(char *p, uint32_t field, uint64_t v)
 }
 
 /*
- * Opens a message that will have less than 128 bytes: one byte for its length. The byte is at the
- * returned place - 1, for proto_format_close().
+ * Opens a message of less than 128 bytes: the byte before the returned address is for its length,
+ * which proto_format_close() writes.
  */
 static inline char *proto_format_open(char *p, uint32_t field)
 {
@@ -49,17 +48,17 @@ static inline void proto_format_close(char *opened, const char *end)
 }
 
 void proto_put_u64(struct buf *b, uint32_t field, uint64_t v);
-/* int32 and int64 fields; sint32 and sint64 are others. */
+/* int32 and int64 fields; not sint32 and sint64. */
 void proto_put_i64(struct buf *b, uint32_t field, int64_t v);
 /* bytes and string fields; `data` may be NULL if there are none. */
 void proto_put_bytes(struct buf *b, uint32_t field, const void *data, size_t len);
-/* A string field of a C string; what is not UTF-8 becomes U+FFFD. */
+/* A string field of a C string; bytes that are not UTF-8 become U+FFFD. */
 void proto_put_text(struct buf *b, uint32_t field, const char *s);
-/* The bytes as hexadecimal digits, as a string. */
+/* A string field of hexadecimal digits. */
 void proto_put_hex(struct buf *b, uint32_t field, const void *data, size_t len);
-/* Opens a nested message; what is returned is for proto_close(). */
+/* Opens a nested message; the result is the argument of proto_close(). */
 size_t proto_open(struct buf *b, uint32_t field);
-/* Too long a message is -EMSGSIZE in the buffer. */
+/* A message that is too long sets -EMSGSIZE in the buffer. */
 void proto_close(struct buf *b, size_t opened);
 
 #endif

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A map (map.h) from u64 to pointers of one type. PTRMAP(struct lane) lanes; declares one, zeroed
- * memory is empty; what is put in and comes out is a struct lane *, and the compiler warns of any
- * other. The map does not own what is pointed to, but for ptrmap_make() and ptrmap_free(). NULL
- * cannot be kept: it means that the key is not there.
+ * memory is empty; its values are of type struct lane *, and the compiler warns of any other. The
+ * map does not own the pointers' targets, except in ptrmap_make() and ptrmap_free(). NULL cannot be
+ * a value: it means that the key is not in the map.
  *
- *	struct lane *ptrmap_get(m, key)             NULL: not there
- *	int ptrmap_set(m, key, struct lane *)       0 or -ENOMEM; replaces what was there
- *	struct lane *ptrmap_make(m, key, bool *new) what is there, else allocated and zeroed, and *new
- *	                                            says so; NULL: no memory
- *	struct lane *ptrmap_take(m, key)            removes it; NULL: it was not there
- *	struct lane *ptrmap_next(m, size_t *at)     as map_next(): any order; NULL at the end
- *	void ptrmap_done(m)                         the map alone; it is empty then
- *	void ptrmap_free(m)                         and free() for each pointer
+ *	struct lane *ptrmap_get(m, key)             NULL: not in the map
+ *	int ptrmap_set(m, key, struct lane *)       0 or -ENOMEM; replaces an older value
+ *	struct lane *ptrmap_make(m, key, bool *new) the value, else a new one, allocated and zeroed;
+ *	                                            *new: which; NULL: no memory
+ *	struct lane *ptrmap_take(m, key)            removes the value; NULL: not in the map
+ *	struct lane *ptrmap_next(m, size_t *at)     as map_next(), in any order; NULL at the end
+ *	void ptrmap_done(m)                         frees the map alone; it is empty then
+ *	void ptrmap_free(m)                         frees the map and each pointer
  */
 #ifndef BASE_PTRMAP_H
 #define BASE_PTRMAP_H
@@ -37,7 +37,7 @@
 #define ptrmap_done(m)	    map_done(&(m)->words)
 #define ptrmap_free(m)	    ptrmap_free_void(&(m)->words)
 
-/* What the macros stand on; not for callers. */
+/* The functions behind the macros; not for callers. */
 static inline void *ptrmap_get_void(const struct map *m, uint64_t key)
 {
 	const uint64_t *value = map_get(m, key);

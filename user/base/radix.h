@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * Sorts `n` keys by the `bits` bits from `shift` on (shift + bits <= 64). `spare` has room for n,
- * too, and is overwritten.
+ * Sorts `n` keys by the `bits` bits from `shift` on (shift + bits <= 64). `spare` also holds n keys
+ * and is overwritten.
  */
 void radix_sort(uint64_t *keys, uint64_t *spare, size_t n, unsigned shift, unsigned bits);
 

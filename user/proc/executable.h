@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which file a command is. */
+/* Finds the file of a command. */
 #ifndef PROC_EXECUTABLE_H
 #define PROC_EXECUTABLE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Enough of x86-64's instruction encoding to walk over the beginning of a compiled function: how
- * long an instruction is, which general registers it may write, where it goes on, and whether the
- * kernel emulates it under a probe instead of single-stepping it, which costs the probed program
- * a tenth (arch/x86/kernel/uprobes.c: branches, pushes, one-byte nops). What compilers do not put
- * at the beginning of a function (AVX, string instructions, far jumps) is not known, and said so.
+ * Decodes x86-64 instructions as far as the beginning of a compiled function needs it: the length of
+ * an instruction, the general registers that it may write, its branch target, and whether the kernel
+ * emulates it under a probe instead of single-stepping it, at a tenth of the cost
+ * (arch/x86/kernel/uprobes.c: branches, pushes, one-byte nops). Instructions that compilers do not
+ * emit there (AVX, string instructions, far jumps) are reported as unknown.
  */
 #ifndef PROC_INSN_X86_64_H
 #define PROC_INSN_X86_64_H
@@ -19,8 +19,8 @@ enum { INSN_AX, INSN_CX, INSN_DX, INSN_BX, INSN_SP, INSN_BP, INSN_SI, INSN_DI };
 struct insn {
 	uint8_t length;
 	uint16_t opcode; /* 0x0fxx: of the two-byte map */
-	uint32_t writes; /* general registers that it may write, a bit each; memory is not told */
-	bool ends;	 /* what follows it in memory is not always what is executed next */
+	uint32_t writes; /* general registers that it may write, a bit each; not memory */
+	bool ends;	 /* the next instruction executed may not be the one behind it */
 	bool emulated;
 	bool wide;    /* 64-bit operand */
 	bool fs;      /* its memory operand is relative to %fs */
@@ -36,7 +36,7 @@ struct insn {
 #define INSN_NO_BASE 16
 #define INSN_INDEXED 17
 
-/* Decodes what begins at `code`. False: not known, or it does not end within `size` bytes. */
+/* Decodes the instruction at `code`. False: unknown, or longer than `size` bytes. */
 bool insn_decode(const uint8_t *code, size_t size, struct insn *ret);
 
 #endif

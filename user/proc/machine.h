@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Of which machine an ELF file is. Only files of the machine that we run on are read further: sites,
- * registers and pointers of all others mean something else.
+ * The machine of an ELF file. Only files of the machine that we run on are read further: in others
+ * sites, registers and pointers differ.
  */
 #ifndef PROC_MACHINE_H
 #define PROC_MACHINE_H
@@ -11,10 +11,10 @@
 
 #define MACHINE_NAME_BYTES 64
 
-/* Checks the first 20 bytes of a file. 0: an ELF file of this machine; -ENOEXEC: no ELF file;
- * -ENOTSUP: an ELF file of another machine, which `ret`, if it is not NULL, names. */
+/* Checks the first 20 bytes of a file. 0: an ELF file of this machine; -ENOEXEC: not an ELF file;
+ * -ENOTSUP: an ELF file of another machine, whose name is written to `ret` unless that is NULL. */
 int machine_check_head(const unsigned char *head, size_t bytes, char *ret);
-/* The same of an open file, whose position stays; -errno: it cannot be read. */
+/* The same of an open file, whose offset does not change; -errno: it cannot be read. */
 int machine_check(int fd, char *ret);
 
 #endif

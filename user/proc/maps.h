@@ -14,7 +14,7 @@ struct maps_entry {
 	uint64_t start, end, offset, inode;
 	uint32_t dev_major, dev_minor;
 	bool read, write, exec, shared;
-	bool deleted;	  /* the path ended in " (deleted)", which is cut off */
+	bool deleted;	  /* the path ended in " (deleted)", which is removed */
 	const char *path; /* as the process sees it; "[heap]"; empty: anonymous */
 };
 
@@ -25,10 +25,10 @@ int maps_parse(char *line, struct maps_entry *ret);
 int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
 
 /*
- * Opens the file of a mapping, by the mapping itself if we may, else by the path as the process
- * sees it in its mount namespace, else as we see it (a chroot); never through a symbolic link at
- * the end. A descriptor, or -errno; -ESTALE: the path leads to another file by now; -ELOOP: to a
- * symbolic link; -EINVAL: it is no regular file.
+ * Opens the file of a mapping: through /proc/PID/map_files if permitted, else by its path in the
+ * process's mount namespace, else in ours (a chroot); never through a symbolic link at the end. A
+ * descriptor, or -errno; -ESTALE: the path names another file now; -ELOOP: a symbolic link; -EINVAL:
+ * not a regular file.
  */
 int maps_open(pid_t pid, const struct maps_entry *e);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The USDT markers of an ELF file, from its section .note.stapsdt: where each stands in the file,
- * where its semaphore is, and its argument string. The file may be anything and may change under
- * us: every byte is read by pread() into private memory, each offset and count is checked, and
- * what is bad is skipped. 64-bit files of this machine's byte order; PIE or not, static, shared,
- * stripped. Nothing is kept of the descriptor.
+ * Reads the USDT markers of an ELF file from its section .note.stapsdt: the file offsets of each
+ * marker and its semaphore, and its argument string. The file is not trusted and may change while it
+ * is read: every byte is copied with pread(), each offset and count is checked, and bad notes are
+ * skipped. 64-bit files of this machine's byte order; PIE or not, static, shared, stripped. The
+ * descriptor stays the caller's.
  */
 #ifndef PROC_NOTES_H
 #define PROC_NOTES_H
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* At most so many markers of a file are kept. */
+/* Markers of one file that are kept at most. */
 #define NOTES_MAX 65536
 
 struct notes_site {
@@ -24,13 +24,14 @@ struct notes_site {
 struct notes {
 	struct notes_site *site;
 	uint32_t sites;
-	uint32_t skipped; /* notes that could not be understood, or were too many */
-	char *strings;	  /* private: what the sites' names point into */
+	uint32_t skipped; /* malformed notes, and those beyond the limit */
+	char *strings;	  /* private: the memory of the sites' names */
 };
 
 /*
  * Reads the markers of `provider` (NULL: of all) in file order. 0, also if there are none; -ENOEXEC:
- * no ELF file of this machine; -EBADMSG: its tables are damaged; -errno. The caller calls notes_done().
+ * not an ELF file of this machine; -EBADMSG: its tables are damaged; -errno. On success the caller
+ * calls notes_done().
  */
 int notes_read(int fd, const char *provider, struct notes *ret);
 void notes_done(struct notes *n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a pid is: a process that can be looked into, or the reason why it cannot be.
+ * Reads facts of a process from /proc: its state, name, namespaces, children, environment.
  */
 #ifndef PROC_PROCESS_H
 #define PROC_PROCESS_H
@@ -14,14 +14,14 @@ enum process_state {
 	PROCESS_GONE,	/* no such process */
 	PROCESS_ZOMBIE, /* ended, not yet waited for */
 	PROCESS_KERNEL, /* a kernel thread */
-	PROCESS_DENIED, /* somebody else's */
-	PROCESS_UNREAD, /* it could not be looked at: `error` says why */
+	PROCESS_DENIED, /* of another user */
+	PROCESS_UNREAD, /* reading failed: see `error` */
 };
 
 struct process_status {
 	pid_t pid;
 	enum process_state state;
-	int error; /* of PROCESS_UNREAD, as -errno: no descriptor or no memory was left to us */
+	int error; /* of PROCESS_UNREAD, as -errno: we have no descriptor or memory left */
 	uid_t uid;
 	uint64_t start_time; /* field 22 of /proc/PID/stat */
 	char comm[32];
@@ -32,10 +32,10 @@ ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n);
 /* The first cap - 1 bytes as a string. Its length; or -errno, and it is empty. */
 ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap);
 
-/* Looks at a pid. Never fails: what cannot be known is zero, and `state` says why. */
+/* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */
 void process_look(pid_t pid, struct process_status *ret);
 
-/* Its number as it sees itself: in the pid namespace it lives in. `pid` if that cannot be read. */
+/* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);
 
 /* Calls fn for each child, of any thread, until it returns non-zero, which is then returned. -EMFILE,
@@ -43,12 +43,12 @@ pid_t process_inner_pid(pid_t pid);
 int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);
 
 /*
- * A variable of the environment that it was started with. The length of its value, of which cap - 1
- * bytes at most and a NUL are written; -ENOENT: not set; -errno. An empty one counts as not set.
+ * Reads a variable of the environment with which it was started. Returns the length of its value and
+ * writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -errno.
  */
 ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap);
-/* True if a thread of the process runs under a seccomp filter, which may kill it for a system call
- * that it does not make by itself. */
+/* True if a thread of the process runs under a seccomp filter, which may kill it for system calls
+ * that the program itself does not make. */
 bool process_is_filtered(pid_t pid);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a process has used so far: CPU time of its own threads (how it divides into user and system
- * is known in ticks, mostly of 10 ms), and the peak of its resident memory, which is gone once it
- * has ended.
+ * The resources that a process has used so far: CPU time of its own threads (the kernel divides it
+ * into user and system in ticks, mostly of 10 ms), and its peak resident memory, which cannot be
+ * read once it has ended.
  */
 #ifndef PROC_USAGE_H
 #define PROC_USAGE_H
@@ -16,7 +16,7 @@ struct usage {
 	uint64_t start_boot_ns; /* when it began, on CLOCK_BOOTTIME */
 	uint64_t peak_rss_bytes;
 	bool has_peak_rss;
-	bool exiting; /* it is on its way out, or a zombie */
+	bool exiting; /* it is exiting, or a zombie */
 };
 
 /* Also of a zombie. 0, or -errno: -ESRCH, -EBADMSG. */
