@@ -19,7 +19,7 @@ struct stat_run {
 static inline void stat_run_begin(struct stat_run *r, uint64_t begin_us)
 {
 	if (session_new(&r->session) || enter_processes(r->session, 64) ||
-	    stat_model_init(&r->model, r->session))
+	    stat_model_init(&r->model, r->session, 0))
 		abort();
 	r->session->run_begin = (struct moment){begin_us * US, begin_us != 0};
 }

@@ -10,6 +10,7 @@
 #include "sink/fxt.h"
 #include "sink/ndjson.h"
 #include "sink/perfetto.h"
+#include "sink/stat.h"
 #include "sink/text.h"
 #include "tests/tap.h"
 
@@ -105,8 +106,19 @@ static int brood_stop(struct source *base)
 static const struct source_ops brood_ops = {
 	.poll = brood_poll, .read = brood_read, .horizon = brood_horizon, .stop = brood_stop};
 
+static int stat_text_new(const struct session *s, int fd, struct sink **ret)
+{
+	return stat_new(s, fd, &(struct stat_options){.interval_ns = 1000 * STEP_NS}, ret);
+}
+
+static int stat_json_new(const struct session *s, int fd, struct sink **ret)
+{
+	return stat_new(s, fd, &(struct stat_options){.json = true}, ret);
+}
+
 static int (*const formats[])(const struct session *s, int fd, struct sink **ret) = {
-	text_new, ndjson_new, chrome_new, fxt_new, perfetto_new, ebt_new};
+	text_new,     ndjson_new, chrome_new,	 fxt_new,
+	perfetto_new, ebt_new,	  stat_text_new, stat_json_new};
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
 struct most {

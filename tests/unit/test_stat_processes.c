@@ -153,28 +153,9 @@ static void test_unwatched(void)
 	      "7: 4000 4000-100-0 0; 8: 2000 2000-100-500 500");
 }
 
-/* Its index would mean another process: what that one does would be added to this one's section. */
-static void test_kept(void)
-{
-	struct session *session;
-	struct stat_model m;
-	if (session_new(&session) || enter_processes(session, 2) || stat_model_init(&m, session))
-		abort();
-	struct ebt_event ev = {.ts = 5, .kind = EBT_COUNTER, .process = 1, .pos = EBT_NO_POS};
-	if (stat_model_events(&m, &ev, 1))
-		abort();
-	processes_end(&session->processes, 1);
-	processes_end(&session->processes, 2);
-	is(processes_gone(&session->processes), 1, "one of two processes that ended is gone");
-	is(processes_take_gone(&session->processes), 2, "not the one that has a section");
-	stat_model_done(&m);
-	session_free(session);
-}
-
 int main(void)
 {
 	test_life();
 	test_unwatched();
-	test_kept();
 	return tap_done();
 }

@@ -120,7 +120,7 @@ static bool try(uint32_t seed)
 	uint64_t now = 1000000000;
 	state = seed;
 	if (session_new(&session) || enter_processes(session, 16) ||
-	    stat_model_init(&sleeps, session) || stat_model_init(&wakes, session))
+	    stat_model_init(&sleeps, session, 0) || stat_model_init(&wakes, session, 0))
 		abort();
 	if (draw(2))
 		session->run_begin = moment_at(now);

@@ -163,6 +163,12 @@ static int front_tick(struct sink *k, uint64_t now)
 	return out->begun && !out->err ? sink_tick(out->inner, now) : out->err;
 }
 
+static int front_forget(struct sink *k, uint32_t process)
+{
+	const struct output *out = of_sink(k);
+	return out->begun && !out->err ? sink_forget(out->inner, process) : out->err;
+}
+
 /* An existing file keeps its content until there is new content. */
 static int front_flush(struct sink *k)
 {
@@ -251,6 +257,7 @@ static const struct sink_ops front_ops = {
 	.events = front_events,
 	.advance = front_advance,
 	.tick = front_tick,
+	.forget = front_forget,
 	.flush = front_flush,
 	.ready = front_ready,
 	.end = front_end,

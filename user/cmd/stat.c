@@ -76,7 +76,7 @@ static int obey(struct opts *o)
 	}
 	int status = run_check_usage(o);
 	if (!status && o->json && (o->by || o->top)) {
-		complain("--by and --top apply to text; --json has every process");
+		complain("--by and --top apply to text");
 		status = EXIT_USAGE;
 	}
 	return status ? status : run_session(o, run);

@@ -7,9 +7,11 @@
 #include "model/stat_counters.h"
 #include "model/stat_spans.h"
 
-int stat_model_init(struct stat_model *m, const struct session *s)
+int stat_model_init(struct stat_model *m, const struct session *s, uint32_t own)
 {
-	*m = (struct stat_model){.stream = {.session = s}, .processes = {.stream = &m->stream}};
+	*m = (struct stat_model){.stream = {.session = s},
+				 .processes = {.stream = &m->stream},
+				 .own_max = own > STAT_OWN ? own : STAT_OWN};
 	struct tracks_visitor v = stat_spans_visitor(&m->sets);
 	int err = stat_sets_init(&m->sets, &m->stream, &m->progress);
 	if (!err)
@@ -23,9 +25,11 @@ void stat_model_done(struct stat_model *m)
 {
 	for (struct stat_process *p = m->processes.first; p; p = p->next) {
 		stat_sets_forget(p);
-		stat_lanes_free(&m->stream, p);
+		stat_lanes_free(p);
 	}
 	stat_processes_done(&m->processes);
+	stat_programs_done(&m->programs);
+	stat_ended_done(&m->ended);
 	ptrarray_done(&m->stream.lanes);
 	stat_sets_done(&m->sets);
 	tracks_free(m->stream.tracks);
@@ -148,7 +152,7 @@ static int on_process(struct stat_model *m, const struct ebt_event *ev)
 	if (!p && ev->id == EBT_PROCESS_EXEC)
 		return stat_processes_birth(&m->processes, pid, now);
 	if (!p) {
-		stat_processes_unborn(&m->processes, pid);
+		stat_processes_dead(&m->processes, pid);
 		return 0;
 	}
 	int err = stat_sets_stop(&m->sets, p, now, true);
@@ -227,14 +231,15 @@ int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n
 
 /* ---- the end ---- */
 
+/* No more events of the process come: its numbers become final. */
 static int end_process(struct stat_model *m, struct stat_process *p)
 {
 	const struct session *s = m->stream.session;
 	struct stat_numbers *n = &p->numbers;
+	if (p->is_final)
+		return 0;
 	stat_process_know(p, s);
 	int err = stat_lanes_sort(p);
-	if (p->about)
-		n->usage = p->about->usage;
 	uint64_t end = stat_process_end(p, s);
 	for (struct stat_lane *l = p->lanes; l && !err; l = l->next) {
 		stat_sets_wake(l);
@@ -250,6 +255,7 @@ static int end_process(struct stat_model *m, struct stat_process *p)
 		n->elapsed_ns = p->wall_ns;
 		n->uncovered_ns = hole < p->wall_ns ? hole : p->wall_ns;
 	}
+	p->is_final = true;
 	return err;
 }
 
@@ -262,10 +268,43 @@ int stat_model_end(struct stat_model *m)
 	return err;
 }
 
+/* Of the processes that were released, the one with the least GC time joins its program. */
+static int fold_least(struct stat_model *m)
+{
+	struct stat_process *p = stat_ended_take_least(&m->ended);
+	int err = stat_programs_add(&m->programs, p);
+	stat_lanes_free(p);
+	stat_processes_remove(&m->processes, p);
+	return err;
+}
+
+int stat_model_forget(struct stat_model *m, uint32_t process)
+{
+	const struct processes *registry = &m->stream.session->processes;
+	uint32_t pid = processes_pid(registry, process);
+	if (processes_find(registry, pid) == process)
+		stat_processes_dead(&m->processes, pid);
+	struct stat_process *p = stat_processes_find(&m->processes, process);
+	int err = p ? end_process(m, p) : 0;
+	if (!err)
+		err = tracks_forget(m->stream.tracks, process, m->stream.now_ns);
+	if (err || !p)
+		return err;
+	/* What all have counted so far has the share of its lanes for good. */
+	stat_progress_settle(&m->progress);
+	stat_sets_forget(p);
+	stat_lanes_release(&m->stream, p);
+	stat_processes_release(&m->processes, p);
+	err = stat_ended_add(&m->ended, p);
+	return err || m->ended.count <= m->own_max ? err : fold_least(m);
+}
+
 int stat_model_total(const struct stat_model *m, struct stat_numbers *sum)
 {
 	int err = 0;
 	for (const struct stat_process *p = m->processes.first; p && !err; p = p->next)
 		err = stat_numbers_add(sum, &p->numbers);
+	for (const struct stat_program *g = m->programs.first; g && !err; g = g->next)
+		err = stat_numbers_add(sum, &g->numbers);
 	return err;
 }

@@ -2,8 +2,10 @@
 /*
  * The model of stat: of a stream of events, by process, domain and phase, the time that went into
  * collecting garbage, the pauses and their lengths, collections, words, memory, and how much of the
- * time loss can hide something in. It prints nothing. Memory does not grow with the length of the
- * run.
+ * time loss can hide something in. It prints nothing. Memory grows neither with the length of the run
+ * nor with the number of processes that have ended: of those that the registry has released, the
+ * STAT_OWN ones with the most GC time keep numbers and lanes of their own, and all others are added to
+ * the sums of their programs.
  *
  * A pause is the outermost span of a domain that stops its mutator (phases.h, pauses.h). Its length
  * goes into the percentiles only if both its ends were seen. One that was cut (by a loss, by the
@@ -21,22 +23,30 @@
 #ifndef MODEL_STAT_H
 #define MODEL_STAT_H
 
+#include "model/stat_ended.h"
 #include "model/stat_lane.h"
 #include "model/stat_process.h"
+#include "model/stat_programs.h"
 #include "model/stat_progress.h"
 #include "model/stat_sets.h"
 
-/* Readers use processes.first, processes.count, first and stream.now_ns. */
+#define STAT_OWN 64
+
+/* Readers use processes (first, listed, count), programs, first and stream.now_ns. */
 struct stat_model {
 	struct stat_stream stream;
-	struct stat_processes processes;
+	struct stat_processes processes; /* that have numbers of their own */
+	struct stat_programs programs;	 /* of all other processes */
+	struct stat_ended ended;
+	uint32_t own_max;
 	struct stat_sets sets;
 	struct stat_progress progress;
 	struct moment first; /* time of the first event */
 };
 
-/* `s` is kept. 0 or -ENOMEM; done() works after either. */
-int stat_model_init(struct stat_model *m, const struct session *s);
+/* `s` is kept. own: as many, if more than STAT_OWN, keep their own. 0 or -ENOMEM; done() works after
+ * either. */
+int stat_model_init(struct stat_model *m, const struct session *s, uint32_t own);
 void stat_model_done(struct stat_model *m);
 /*
  * Before the first event: counts the pauses that end, until the caller clears it, into a histogram
@@ -45,6 +55,8 @@ void stat_model_done(struct stat_model *m);
 void stat_model_count_intervals(struct stat_model *m, struct histogram *pauses);
 /* In order of time. 0 or -ENOMEM. */
 int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n);
+/* As forget() of struct sink_ops. 0 or -ENOMEM. */
+int stat_model_forget(struct stat_model *m, uint32_t process);
 /* All that has been counted up to a moment. */
 static inline struct stat_marks stat_model_marks(struct stat_model *m, uint64_t now_ns)
 {

@@ -25,11 +25,18 @@ struct stat_lane *stat_lane_make(struct stat_stream *s, struct stat_process *p,
 	return l;
 }
 
-void stat_lanes_free(struct stat_stream *s, struct stat_process *p)
+void stat_lanes_release(struct stat_stream *s, const struct stat_process *p)
+{
+	for (struct stat_lane *l = p->lanes; l; l = l->next) {
+		ptrarray_take(&s->lanes, l->lane);
+		l->lane = 0;
+	}
+}
+
+void stat_lanes_free(struct stat_process *p)
 {
 	for (struct stat_lane *l = p->lanes, *next; l; l = next) {
 		next = l->next;
-		ptrarray_take(&s->lanes, l->lane);
 		pauses_done(&l->pauses);
 		free(l);
 	}

@@ -79,8 +79,11 @@ struct stat_lane {
 /* The lane of an event's domain or thread, made at its first event. NULL: no memory. */
 struct stat_lane *stat_lane_make(struct stat_stream *s, struct stat_process *p,
 				 const struct ebt_event *ev);
-/* Frees all lanes of a process. */
-void stat_lanes_free(struct stat_stream *s, struct stat_process *p);
+/* The registry is about to release the lanes of a process: their numbers will be others'. They are in
+ * no set (stat_sets.h). */
+void stat_lanes_release(struct stat_stream *s, const struct stat_process *p);
+/* Frees all lanes of a process that were released, or if the stream ends. */
+void stat_lanes_free(struct stat_process *p);
 /* Sorts the lanes of a process: domains by number, then threads by tid. 0 or -ENOMEM. */
 int stat_lanes_sort(struct stat_process *p);
 /*

@@ -3,15 +3,21 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model/ids.h"
+
+static void free_process(struct stat_process *p)
+{
+	stat_numbers_done(&p->numbers);
+	free(p);
+}
 
 void stat_processes_done(struct stat_processes *ps)
 {
 	for (struct stat_process *p = ps->first, *next; p; p = next) {
 		next = p->next;
-		stat_numbers_done(&p->numbers);
-		free(p);
+		free_process(p);
 	}
 	ptrarray_done(&ps->by_index);
 	map_done(&ps->births);
@@ -19,18 +25,23 @@ void stat_processes_done(struct stat_processes *ps)
 
 void stat_process_know(struct stat_process *p, const struct session *s)
 {
-	if (!p->about)
-		p->about = processes_announced(&s->processes, p->process);
-	const struct traits_language *language = p->about ? p->about->traits.language : NULL;
+	const struct process *about = processes_announced(&s->processes, p->process);
+	if (!about)
+		return;
+	memcpy(p->comm, about->comm, sizeof(p->comm));
+	memcpy(p->producer, about->producer, sizeof(p->producer));
+	p->numbers.usage = about->usage;
+	const struct traits_language *language = about->traits.language;
 	p->heap_is_by_domain = language && language->heap_is_by_domain;
 	p->numbers.minor_is_shared = language && language->minor_is_shared;
 }
 
 uint64_t stat_process_end(const struct stat_process *p, const struct session *s)
 {
+	const struct process *about = processes_announced(&s->processes, p->process);
 	struct moment end = p->end;
-	if (!end.known && p->about)
-		end = p->about->end;
+	if (!end.known && about)
+		end = about->end;
 	if (!end.known)
 		end = s->run_end;
 	return end.ns > p->last_ns ? end.ns : p->last_ns;
@@ -43,8 +54,6 @@ struct stat_process *stat_processes_make(struct stat_processes *ps, const struct
 	if (!p || !is_new)
 		return p;
 	const struct session *s = ps->stream->session;
-	/* It has a section to the end of the run. */
-	processes_ref(&s->processes, ev->process);
 	p->process = ev->process;
 	p->pid = processes_pid(&s->processes, ev->process);
 	const uint64_t *birth = map_get(&ps->births, p->pid);
@@ -56,9 +65,11 @@ struct stat_process *stat_processes_make(struct stat_processes *ps, const struct
 	p->recorded_from_ns = p->begin_ns;
 	p->recording = true;
 	stat_process_know(p, s);
+	p->prev = ps->last;
 	*(ps->last ? &ps->last->next : &ps->first) = p;
 	ps->last = p;
-	ps->count++;
+	ps->listed++;
+	p->number = ps->count++;
 	return p;
 }
 
@@ -78,9 +89,23 @@ int stat_processes_birth(struct stat_processes *ps, uint32_t pid, uint64_t now_n
 	return 0;
 }
 
-void stat_processes_unborn(struct stat_processes *ps, uint32_t pid)
+void stat_processes_dead(struct stat_processes *ps, uint32_t pid)
 {
 	map_delete(&ps->births, pid);
+}
+
+void stat_processes_release(struct stat_processes *ps, struct stat_process *p)
+{
+	ptrarray_take(&ps->by_index, p->process);
+	p->process = PROCESS_UNKNOWN;
+}
+
+void stat_processes_remove(struct stat_processes *ps, struct stat_process *p)
+{
+	*(p->prev ? &p->prev->next : &ps->first) = p->next;
+	*(p->next ? &p->next->prev : &ps->last) = p->prev;
+	ps->listed--;
+	free_process(p);
 }
 
 void stat_processes_change(struct stat_processes *ps, struct stat_process *p, uint64_t now_ns,

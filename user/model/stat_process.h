@@ -23,12 +23,15 @@ struct stat_counted {
 };
 
 struct stat_process {
-	uint32_t process, pid;
-	struct stat_process *next;   /* in order of appearance */
-	const struct process *about; /* NULL: never announced */
+	uint32_t process; /* index in the registry, until it is released */
+	uint32_t pid;
+	uint32_t number;		  /* of all that there ever were */
+	struct stat_process *prev, *next; /* in order of appearance */
+	char comm[32], producer[64];	  /* "": not known */
+	bool is_final;			  /* its numbers are */
 
-	struct stat_lane
-		*lanes; /* newest first; in the end domains by number, then threads by tid */
+	/* Newest first; once it is final domains by number, then threads by tid. */
+	struct stat_lane *lanes;
 	uint32_t lane_count;
 	struct stat_class *classes[2][2]; /* of stat_sets.c: by is_thread, in_ring; NULL: none */
 
@@ -49,18 +52,19 @@ struct stat_process {
 	struct stat_counted counted;
 };
 
-/* Fields are private but for first and count. */
+/* Fields are private but for first, listed and count. */
 struct stat_processes {
 	const struct stat_stream *stream;
 	struct stat_process *first, *last;
-	uint32_t count;
+	uint32_t listed; /* from first on */
+	uint32_t count;	 /* that there ever were */
 	PTRARRAY(struct stat_process) by_index;
 	struct map births; /* pid → when it was forked or executed, of those that live */
 };
 
 /* Frees the processes, but not their lanes. */
 void stat_processes_done(struct stat_processes *ps);
-/* NULL: there is none yet. */
+/* Of those that are not released; NULL: there is none yet. */
 static inline struct stat_process *stat_processes_find(const struct stat_processes *ps,
 						       uint32_t process)
 {
@@ -73,8 +77,8 @@ struct stat_process *stat_processes_make(struct stat_processes *ps, const struct
  * begins: both are added up. 0 or -ENOMEM.
  */
 int stat_processes_birth(struct stat_processes *ps, uint32_t pid, uint64_t now_ns);
-/* The process of a pid has ended that has no section. */
-void stat_processes_unborn(struct stat_processes *ps, uint32_t pid);
+/* The process that had the pid has ended. */
+void stat_processes_dead(struct stat_processes *ps, uint32_t pid);
 /* A process has ended, or has executed another program, with which recording begins anew. */
 void stat_processes_change(struct stat_processes *ps, struct stat_process *p, uint64_t now_ns,
 			   enum ebt_process_change change);
@@ -82,9 +86,14 @@ void stat_processes_change(struct stat_processes *ps, struct stat_process *p, ui
 struct stat_process *stat_processes_unwatched(struct stat_processes *ps, const struct ebt_event *ev,
 					      uint64_t since_ns);
 
-/* Looks up what the session knows of the process. */
+/* The registry is about to release the process: its index will be another's. */
+void stat_processes_release(struct stat_processes *ps, struct stat_process *p);
+/* Frees a process that was released, but not its lanes. */
+void stat_processes_remove(struct stat_processes *ps, struct stat_process *p);
+
+/* Copies what the registry knows of the process, which it has not released. */
 void stat_process_know(struct stat_process *p, const struct session *s);
-/* The moment at which it ends at the latest, when no more events come. */
+/* When it ended, if no more events of it come. It is not released. */
 uint64_t stat_process_end(const struct stat_process *p, const struct session *s);
 
 #endif

@@ -38,18 +38,39 @@ static struct stat_program *make_program(struct stat_programs *ps, const char *c
 	return g;
 }
 
-int stat_programs_add(struct stat_programs *ps, const struct stat_process *p)
+static int add(struct stat_programs *ps, const struct stat_program *part)
 {
-	struct stat_program *g = make_program(ps, p->about ? p->about->comm : "");
+	struct stat_program *g = make_program(ps, part->comm);
 	if (!g)
 		return -ENOMEM;
-	uint64_t end = g->begin_ns + g->wall_ns, p_end = p->begin_ns + p->wall_ns;
-	if (!g->processes && p->about)
-		memcpy(g->producer, p->about->producer, sizeof(g->producer));
-	if (!g->processes || p->begin_ns < g->begin_ns)
-		g->begin_ns = p->begin_ns;
-	end = g->processes && end > p_end ? end : p_end;
-	g->wall_ns = end - g->begin_ns;
-	g->processes++;
-	return stat_numbers_add(&g->numbers, &p->numbers);
+	uint64_t end = g->begin_ns + g->wall_ns, part_end = part->begin_ns + part->wall_ns;
+	if (!g->processes) {
+		memcpy(g->producer, part->producer, sizeof(g->producer));
+		g->begin_ns = part->begin_ns;
+		end = part_end;
+	}
+	if (part->begin_ns < g->begin_ns)
+		g->begin_ns = part->begin_ns;
+	g->wall_ns = (end > part_end ? end : part_end) - g->begin_ns;
+	g->processes += part->processes;
+	return stat_numbers_add(&g->numbers, &part->numbers);
+}
+
+int stat_programs_add(struct stat_programs *ps, const struct stat_process *p)
+{
+	struct stat_program part = {.processes = 1,
+				    .begin_ns = p->begin_ns,
+				    .wall_ns = p->wall_ns,
+				    .numbers = p->numbers};
+	memcpy(part.comm, p->comm, sizeof(part.comm));
+	memcpy(part.producer, p->producer, sizeof(part.producer));
+	return add(ps, &part);
+}
+
+int stat_programs_merge(struct stat_programs *ps, const struct stat_programs *more)
+{
+	int err = 0;
+	for (const struct stat_program *g = more->first; g && !err; g = g->next)
+		err = add(ps, g);
+	return err;
 }

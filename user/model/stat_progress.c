@@ -70,7 +70,7 @@ static void keep_process(struct stat_progress *g, struct stat_process *p)
 	p->counted = now;
 }
 
-struct stat_marks stat_progress_at(struct stat_progress *g, uint64_t now_ns)
+void stat_progress_settle(struct stat_progress *g)
 {
 	for (struct stat_lane *l; (l = g->changed);) {
 		g->changed = l->next_changed;
@@ -82,6 +82,11 @@ struct stat_marks stat_progress_at(struct stat_progress *g, uint64_t now_ns)
 		p->is_changed = false;
 		keep_process(g, p);
 	}
+}
+
+struct stat_marks stat_progress_at(struct stat_progress *g, uint64_t now_ns)
+{
+	stat_progress_settle(g);
 	return (struct stat_marks){
 		.elapsed_ns = g->elapsed_ns + g->live * now_ns,
 		.gc_ns = g->gc_ns + g->stopping * now_ns,

@@ -26,6 +26,8 @@ struct stat_progress {
 };
 
 struct stat_marks stat_progress_at(struct stat_progress *g, uint64_t now_ns);
+/* Refers to no lane and no process any more, until it changes: all are kept. */
+void stat_progress_settle(struct stat_progress *g);
 /* The same, of a lane that may be kept or not in the list of those that were used. */
 void stat_progress_note(struct stat_progress *g, struct stat_lane *l);
 /* The lane, which is up to date, is going to change. */

@@ -378,6 +378,11 @@ void stat_sets_done(struct stat_sets *sets)
 
 void stat_sets_forget(struct stat_process *p)
 {
+	for (struct stat_lane *l = p->lanes; l; l = l->next) {
+		l->class = NULL;
+		l->list = NULL;
+		l->set = NULL;
+	}
 	for (int i = 0; i < 4; i++) {
 		struct stat_class **c = &p->classes[i / 2][i % 2];
 		if (*c)

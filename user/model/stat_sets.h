@@ -33,7 +33,7 @@ struct stat_sets {
 /* Both pointers are kept. 0 or -ENOMEM; done() works after either. */
 int stat_sets_init(struct stat_sets *sets, struct stat_stream *s, struct stat_progress *g);
 void stat_sets_done(struct stat_sets *sets);
-/* Frees what is kept of a process; its lanes are in no set then. */
+/* Frees what is kept of a process. Its lanes, up to date, are in no set then. */
 void stat_sets_forget(struct stat_process *p);
 
 /* The slow part of stat_sets_use(). */

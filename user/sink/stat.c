@@ -118,6 +118,11 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 	return 0;
 }
 
+static int stat_forget(struct sink *base, uint32_t process)
+{
+	return stat_model_forget(&((struct stat *)base)->model, process);
+}
+
 static int stat_flush(struct sink *base)
 {
 	return buf_flush(&((struct stat *)base)->buf);
@@ -185,6 +190,7 @@ static void stat_cancel(struct sink *base)
 static const struct sink_ops stat_ops = {
 	.events = stat_events,
 	.advance = stat_advance,
+	.forget = stat_forget,
 	.flush = stat_flush,
 	.ready = stat_ready,
 	.cancel = stat_cancel,
@@ -197,7 +203,7 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 	struct stat *k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
-	int err = stat_model_init(&k->model, s);
+	int err = stat_model_init(&k->model, s, o->top);
 	if (!err)
 		err = buf_init_behind(&k->buf, fd, STAT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {

@@ -12,7 +12,7 @@
 #include "sink/stat_sections.h"
 
 struct stat_options {
-	bool json;	      /* which always has every process */
+	bool json;
 	enum stat_by by;      /* of the text */
 	uint32_t top;	      /* so many sections, those with the most GC time; 0: all */
 	uint64_t interval_ns; /* 0: no lines but the report */

@@ -136,17 +136,25 @@ static void put_lane(struct json *j, const struct stat_lane *l)
 
 static void put_process(struct json *j, const struct stat_process *p)
 {
-	static const struct process nothing;
-	const struct process *about = p->about ? p->about : &nothing;
 	json_open(j, '{');
 	json_key_u64(j, "pid", p->pid);
-	json_key_str(j, "comm", about->comm);
-	json_key_str(j, "producer", about->producer);
+	json_key_str(j, "comm", p->comm);
+	json_key_str(j, "producer", p->producer);
 	put_section(j, &p->numbers, p->wall_ns);
 	json_key_open(j, "domains", '[');
 	for (const struct stat_lane *l = p->lanes; l; l = l->next)
 		put_lane(j, l);
 	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void put_program(struct json *j, const struct stat_program *g)
+{
+	json_open(j, '{');
+	json_key_str(j, "comm", g->comm);
+	json_key_str(j, "producer", g->producer);
+	json_key_u64(j, "processes", g->processes);
+	put_section(j, &g->numbers, g->wall_ns);
 	json_close(j, '}');
 }
 
@@ -168,6 +176,12 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 	for (const struct stat_process *p = r->model->processes.first; p; p = p->next)
 		put_process(&j, p);
 	json_close(&j, ']');
+	if (r->model->programs.count) {
+		json_key_open(&j, "programs", '[');
+		for (const struct stat_program *g = r->model->programs.first; g; g = g->next)
+			put_program(&j, g);
+		json_close(&j, ']');
+	}
 	json_close(&j, '}');
 	buf_puts(b, "\n");
 }

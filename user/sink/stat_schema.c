@@ -27,6 +27,8 @@ static const struct key report[] = {{"kind", CONST("\"stat\"")},
 				    {"total", REF("total")},
 				    {"processes", LIST("process")},
 				    {0}};
+/* Only if processes were added up that have no element of `processes`. */
+static const struct key optional[] = {{"programs", LIST("program")}, {0}};
 static const struct key interval[] = {{"kind", CONST("\"interval\"")},
 				      {"schema", CONST("1")},
 				      {"begin_ns", COUNT},
@@ -59,7 +61,9 @@ static const struct key section[] = {{"wall_ns", COUNT},
 				     {"late", COUNT},
 				     {"damaged", COUNT},
 				     {0}};
-static const struct key who[] = {{"pid", COUNT}, {"comm", STRING}, {"producer", STRING}, {0}};
+static const struct key pid[] = {{"pid", COUNT}, {0}};
+static const struct key named[] = {{"comm", STRING}, {"producer", STRING}, {0}};
+static const struct key size[] = {{"processes", COUNT}, {0}};
 static const struct key lanes[] = {{"domains", LIST("domain")}, {0}};
 static const struct key domain[] = {{"domain", KNOWN},
 				    {"tid", KNOWN},
@@ -93,9 +97,9 @@ static const struct key phase[] = {
 	{"name", STRING},    {"stops", TRUTH},	 {"count", COUNT},  {"cut", COUNT},
 	{"total_ns", COUNT}, {"self_ns", COUNT}, {"max_ns", COUNT}, {0}};
 
-#define LISTS 4
+#define LISTS 5
 
-/* Every object has all the keys of its lists, in their order, and no others. */
+/* Every object has the keys of its lists, in their order, and no others. */
 static void put_object(struct json *j, const char *name, const struct key *const lists[LISTS])
 {
 	json_key_open(j, name, '{');
@@ -103,7 +107,7 @@ static void put_object(struct json *j, const char *name, const struct key *const
 	json_key_bool(j, "additionalProperties", false);
 	json_key_open(j, "required", '[');
 	for (unsigned i = 0; lists[i]; i++)
-		for (const struct key *k = lists[i]; k->name; k++)
+		for (const struct key *k = lists[i]; k->name && lists[i] != optional; k++)
 			json_string(j, k->name, strlen(k->name));
 	json_close(j, ']');
 	json_key_open(j, "properties", '{');
@@ -134,10 +138,11 @@ void stat_schema(struct json *j)
 		const char *name;
 		const struct key *lists[LISTS];
 	} objects[] = {
-		{"report", {report}},
+		{"report", {report, optional}},
 		{"interval", {interval}},
 		{"total", {section}},
-		{"process", {who, section, lanes}},
+		{"process", {pid, named, section, lanes}},
+		{"program", {named, size, section}},
 		{"domain", {domain}},
 		{"lost", {lost}},
 		{"pauses", {pauses}},

@@ -21,7 +21,7 @@ struct stat_sections {
 	struct stat_section *section;
 	uint32_t count;
 	uint32_t shown; /* the first ones; the others have less GC time */
-	bool programs;
+	bool programs;	/* all of them are of programs; else those of processes that have none */
 	struct stat_programs sums;
 };
 

@@ -294,14 +294,6 @@ static void put_foreign(struct buf *b, const char *before, const char *name, con
 		put(b, "%s%s%s", before, plain, after);
 }
 
-static void put_about(struct buf *b, const struct process *p)
-{
-	if (!p)
-		return;
-	put_foreign(b, " (", p->comm, ")");
-	put_foreign(b, ", ", p->producer, "");
-}
-
 static void put_heading(struct buf *b, const struct stat_section *s)
 {
 	const struct stat_program *g = s->program;
@@ -311,7 +303,8 @@ static void put_heading(struct buf *b, const struct stat_section *s)
 		put_foreign(b, ", ", g->producer, "");
 	} else {
 		put(b, "\nProcess %u", s->process->pid);
-		put_about(b, s->process->about);
+		put_foreign(b, " (", s->process->comm, ")");
+		put_foreign(b, ", ", s->process->producer, "");
 	}
 	buf_puts(b, ":\n\n");
 }
@@ -333,7 +326,9 @@ void stat_text_report(struct buf *b, const struct stat_report *r)
 		    all->count - all->shown, all->programs ? "programs" : "processes", all->count);
 	if (processes > 1) {
 		put(b, "\nAll %u processes%s:\n\n", processes,
-		    all->programs ? " (--by process shows each)" : "");
+		    !all->programs	       ? ""
+		    : r->model->programs.count ? " (--by process shows those with the most GC time)"
+					       : " (--by process shows each)");
 		put_section(b, r->total, NULL, r->wall_ns);
 	}
 	buf_puts(b, "\n");
