@@ -218,6 +218,8 @@ int capture_put_item(struct capture_writer *w, const struct capture_item *item);
 uint32_t capture_last_number(const struct capture_writer *w, enum capture_what what);
 /* The open block has room for an item of stacks, and before it for one frame with its strings. */
 bool capture_takes_run(const struct capture_writer *w);
+/* The block of `w`, which is empty, will follow the open block of another writer of the same file. */
+void capture_follow(struct capture_writer *w, const struct capture_writer *other);
 /* Bytes in the open block. */
 size_t capture_open_bytes(const struct capture_writer *w);
 /* The tables of the block have no room for one more event of any kind: it must be closed. */

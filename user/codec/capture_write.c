@@ -450,6 +450,12 @@ bool capture_is_full(const struct capture_writer *w)
 	       w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - ITEM_ROOM;
 }
 
+void capture_follow(struct capture_writer *w, const struct capture_writer *other)
+{
+	w->before = other->before + other->events;
+	w->first_ns = w->last_ns = other->last_ns;
+}
+
 ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type type,
 			    const void **ret_bytes)
 {

@@ -36,6 +36,8 @@ struct sink_ops {
 	int (*flush)(struct sink *k);
 	/* False: events() may have to wait for the output; do something else first. NULL: always. */
 	bool (*ready)(struct sink *k);
+	/* See sink_bytes(). NULL: the bytes of `out`. */
+	uint64_t (*bytes)(struct sink *k);
 	/* The run was refused before it began: end() is to write no totals. NULL: it writes them. */
 	void (*cancel)(struct sink *k);
 	int (*end)(struct sink *k);
@@ -81,9 +83,11 @@ static inline int sink_end(struct sink *k)
 {
 	return k->ops->end(k);
 }
-/* So much it has put out, but for an event or a block that it still puts together. */
-static inline uint64_t sink_bytes(const struct sink *k)
+/* Bytes of its output so far, without those of an event or a block that is still open. */
+static inline uint64_t sink_bytes(struct sink *k)
 {
+	if (k->ops->bytes)
+		return k->ops->bytes(k);
 	return k->out ? k->out->passed + k->out->len : 0;
 }
 static inline void sink_free(struct sink *k)

@@ -7,6 +7,7 @@
 #include "base/ptrmap.h"
 #include "codec/capture.h"
 #include "core/kinds.h"
+#include "sink/ebt_packer.h"
 #include "sink/ebt_stacks.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ struct ebt {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct capture_writer *writer;
+	struct ebt_packer *packer;
+	struct capture_writer *writer; /* of the open block; the packer's */
 	struct ebt_stacks *stacks;
 	uint64_t block; /* number of the open one, from 1 */
 	uint64_t opened_ns;
@@ -166,16 +168,28 @@ static int put_news_of(struct ebt *e, const struct process *p)
 	return k->block && !has_changed(p, &k->written) ? 0 : put_process(e, k);
 }
 
-static int close_block(struct ebt *e, enum capture_block_type type)
+/* Writes the block that was closed last. */
+static int write_closed(struct ebt *e)
 {
 	const void *bytes;
-	ssize_t n = capture_close_block(e->writer, type, &bytes);
+	ssize_t n = ebt_packer_finish(e->packer, &bytes);
 	if (n < 0)
 		return (int)n;
-	buf_put(&e->buf, bytes, (size_t)n);
-	e->block++;
-	ebt_stacks_closed(e->stacks);
+	if (n)
+		buf_put(&e->buf, bytes, (size_t)n);
 	return buf_flush(&e->buf);
+}
+
+static int close_block(struct ebt *e, enum capture_block_type type)
+{
+	int err = write_closed(e);
+	if (err)
+		return err;
+	ebt_packer_close(e->packer, type);
+	e->writer = ebt_packer_open(e->packer);
+	e->block++;
+	ebt_stacks_closed(e->stacks, e->writer);
+	return 0;
 }
 
 static int put_news(struct ebt *e)
@@ -317,7 +331,18 @@ static int ebt_flush(struct sink *k)
 	struct ebt *e = (struct ebt *)k;
 	if (!e->err && capture_open_bytes(e->writer) && now_ns() - e->opened_ns > EBT_BLOCK_NS)
 		e->err = close_block(e, CAPTURE_BLOCK_EVENTS);
-	return e->err ? e->err : buf_flush(&e->buf);
+	if (!e->err)
+		e->err = write_closed(e);
+	return e->err;
+}
+
+/* Of all blocks that are closed: what is still packed counts. */
+static uint64_t ebt_bytes(struct sink *k)
+{
+	struct ebt *e = (struct ebt *)k;
+	if (!e->err)
+		e->err = write_closed(e);
+	return e->buf.passed + e->buf.len;
 }
 
 static bool ebt_ready(struct sink *k)
@@ -338,7 +363,9 @@ static int put_end(struct ebt *e)
 	totals_pack(&e->session->totals, item.totals);
 	if (!err)
 		err = capture_put_item(e->writer, &item);
-	return err ? err : close_block(e, CAPTURE_BLOCK_END);
+	if (!err)
+		err = close_block(e, CAPTURE_BLOCK_END);
+	return err ? err : write_closed(e);
 }
 
 static int ebt_end(struct sink *k)
@@ -384,7 +411,7 @@ static void ebt_free(struct sink *k)
 	struct ebt *e = (struct ebt *)k;
 	buf_done(&e->buf);
 	ebt_stacks_free(e->stacks);
-	capture_writer_free(e->writer);
+	ebt_packer_free(e->packer);
 	size_t at = 0;
 	for (struct known_process *p; (p = ptrarray_next(&e->processes, &at));)
 		free_known(e, p);
@@ -398,6 +425,7 @@ static const struct sink_ops ebt_ops = {
 	.events = ebt_events,
 	.flush = ebt_flush,
 	.ready = ebt_ready,
+	.bytes = ebt_bytes,
 	.end = ebt_end,
 	.free = ebt_free,
 };
@@ -410,15 +438,16 @@ int ebt_new(const struct session *s, int fd, struct sink **ret)
 	e->session = s;
 	e->block = 1;
 	e->base.ops = &ebt_ops;
-	e->base.out = &e->buf;
-	int err = capture_writer_new(EBT_LEVEL, &e->writer);
+	int err = ebt_packer_new(EBT_LEVEL, &e->packer);
+	if (!err)
+		e->writer = ebt_packer_open(e->packer);
 	if (!err)
 		err = ebt_stacks_new(s, e->writer, &e->stacks);
 	if (!err)
 		err = buf_init_behind(&e->buf, fd, EBT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		ebt_stacks_free(e->stacks);
-		capture_writer_free(e->writer);
+		ebt_packer_free(e->packer);
 		free(e);
 		return err;
 	}

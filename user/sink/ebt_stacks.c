@@ -41,8 +41,9 @@ int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
 	return 0;
 }
 
-void ebt_stacks_closed(struct ebt_stacks *s)
+void ebt_stacks_closed(struct ebt_stacks *s, struct capture_writer *writer)
 {
+	s->writer = writer;
 	for (size_t i = 0; i < s->held_count; i++)
 		stacks_drop(s->session->stacks, s->held[i]);
 	s->held_count = 0;
@@ -53,7 +54,7 @@ void ebt_stacks_free(struct ebt_stacks *s)
 {
 	if (!s)
 		return;
-	ebt_stacks_closed(s);
+	ebt_stacks_closed(s, NULL);
 	free(s->strings.of);
 	free(s->frames.of);
 	free(s->stacks.of);

@@ -12,7 +12,7 @@
 
 struct ebt_stacks;
 
-/* Both are kept. 0 or -ENOMEM. */
+/* Keeps both pointers. 0 or -ENOMEM. */
 int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
 		   struct ebt_stacks **ret);
 void ebt_stacks_free(struct ebt_stacks *s); /* NULL is allowed */
@@ -22,7 +22,7 @@ void ebt_stacks_free(struct ebt_stacks *s); /* NULL is allowed */
  * stack that the block has no room for loses its innermost frames. 0 or -ENOMEM.
  */
 int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, uint32_t *ret_number);
-/* The block was closed; the next one has nothing yet. */
-void ebt_stacks_closed(struct ebt_stacks *s);
+/* The block was closed; `writer`, which is kept, has the next one, which is empty. */
+void ebt_stacks_closed(struct ebt_stacks *s, struct capture_writer *writer);
 
 #endif
