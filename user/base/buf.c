@@ -143,9 +143,9 @@ static char *put_digits(char *p, uint64_t digits, unsigned skipped)
 	return p + 8 - skipped;
 }
 
-static char *put_eight(char *p, uint64_t v)
+char *buf_format_eight(char *p, uint32_t v)
 {
-	return put_digits(p, eight_digits((uint32_t)v), 0);
+	return put_digits(p, eight_digits(v), 0);
 }
 
 /* Without the zeros before it; v is not 0. */
@@ -161,8 +161,9 @@ char *buf_format_long(char *p, uint64_t v)
 		return put_first(p, v);
 	uint64_t high = v / E8, low = v % E8;
 	if (high < E8)
-		return put_eight(put_first(p, high), low);
-	return put_eight(put_eight(put_first(p, high / E8), high % E8), low);
+		return buf_format_eight(put_first(p, high), (uint32_t)low);
+	return buf_format_eight(buf_format_eight(put_first(p, high / E8), (uint32_t)(high % E8)),
+				(uint32_t)low);
 }
 
 char *buf_format_near(char *p, uint64_t v, struct buf_high *h)
@@ -175,5 +176,5 @@ char *buf_format_near(char *p, uint64_t v, struct buf_high *h)
 		h->len = (size_t)(buf_format_u64(h->text, high) - h->text);
 	}
 	memcpy(p, h->text, 16);
-	return put_eight(p + h->len, v % E8);
+	return buf_format_eight(p + h->len, (uint32_t)(v % E8));
 }

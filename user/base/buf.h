@@ -73,6 +73,9 @@ static inline char *buf_format_i64(char *p, int64_t v)
 	return buf_format_u64(p + (v < 0), v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
+/* Eight digits of v < 10^8, with leading zeros. Returns the byte behind them. */
+char *buf_format_eight(char *p, uint32_t v);
+
 /* Caches the digits of a number except its last eight, for numbers that mostly share them. Zeroed
  * memory is an empty one. */
 struct buf_high {

@@ -5,6 +5,7 @@
 #include "base/ptrarray.h"
 #include "base/utf8.h"
 #include "core/loss.h"
+#include "core/name_slots.h"
 #include "core/names.h"
 #include "core/tracks.h"
 #include <errno.h>
@@ -16,13 +17,15 @@
 #define TEXT_LINE_BYTES (20 * 1024)
 /* Lines are indented by no more open spans than these. */
 #define TEXT_MAX_DEPTH 32
-/* "begin minor": the events of most lines have one of a few. */
-#define LABELS	    256
-#define LABEL_BYTES 48
+#define LABEL_BYTES    46
 
+/* What stands behind the label of an event. */
+enum rest { REST_NONE, REST_UNSIGNED, REST_SIGNED, REST_ARGS };
+
+/* "begin minor", or "counter minor_promoted = ": the label of events of one kind and name. */
 struct label {
-	uint64_t key; /* kind << 32 | id */
-	uint32_t len; /* 0: free */
+	uint8_t len;  /* 0: it is too long to be kept */
+	uint8_t rest; /* enum rest */
 	char text[LABEL_BYTES];
 };
 
@@ -41,7 +44,8 @@ struct text {
 	bool has_ended; /* the event at hand ended a span that took span_ns */
 	uint64_t span_ns;
 	struct text_columns columns;
-	struct label labels[LABELS]; /* by key modulo their number */
+	struct name_slots slots;
+	struct label labels[NAME_SLOTS];
 };
 
 static void put(struct text *t, const char *s)
@@ -180,29 +184,65 @@ static void put_lost(struct text *t, const struct ebt_event *ev)
 	put(t, ev->flags & EBT_F_HISTORY ? " before the trace began ***" : " ***");
 }
 
-/* Kind and name. Names of user events are the processes', and change. */
+/* Kind and name. */
 static void put_label(struct text *t, const struct ebt_event *ev)
 {
-	uint64_t key = (uint64_t)ev->kind << 32 | ev->id;
-	struct label *l = &t->labels[(ev->kind + 4u * ev->id) % LABELS];
-	if (l->len && l->key == key) {
-		memcpy(buf_room(&t->buf), l->text, LABEL_BYTES);
-		t->buf.len += l->len;
-		return;
-	}
-	enum kinds_label label = kinds_get(ev->kind)->label;
+	put(t, kinds_name(ev->kind));
+	if (kinds_get(ev->kind)->label != KINDS_LABEL_none)
+		put_name(t, ev);
+}
+
+static enum rest rest_of(const struct kind *kind)
+{
+	const struct kinds_arg *a = kind->args;
+	if (kind->payload != KINDS_PAYLOAD_none || kind->family == KINDS_stream)
+		return REST_ARGS;
+	if (!a->name)
+		return REST_NONE;
+	if (a[1].name || a->optional || a->field != KINDS_FIELD_arg0 || strcmp(a->name, "value"))
+		return REST_ARGS;
+	return a->type == KINDS_TYPE_u64   ? REST_UNSIGNED
+	       : a->type == KINDS_TYPE_i64 ? REST_SIGNED
+					   : REST_ARGS;
+}
+
+/* Keeps what put_label() writes, by writing it where the line will stand. */
+static void make_label(struct text *t, const struct ebt_event *ev, struct label *l)
+{
+	*l = (struct label){.rest = (uint8_t)rest_of(kinds_get(ev->kind))};
 	buf_room(&t->buf);
 	size_t before = t->buf.len;
-	put(t, kinds_name(ev->kind));
-	if (label != KINDS_LABEL_none)
-		put_name(t, ev);
+	put_label(t, ev);
+	if (l->rest == REST_UNSIGNED || l->rest == REST_SIGNED)
+		put(t, " = ");
 	size_t len = t->buf.len - before;
-	if (label == KINDS_LABEL_user || len > LABEL_BYTES)
+	t->buf.len = before;
+	if (len > LABEL_BYTES)
 		return;
-	*l = (struct label){.key = key, .len = (uint32_t)len};
+	l->len = (uint8_t)len;
 	memcpy(l->text, t->buf.data + before, len);
 }
 
+static const struct label *label_of(struct text *t, const struct ebt_event *ev)
+{
+	bool is_new;
+	struct label *l = &t->labels[name_slots_find(&t->slots, ev, &is_new)];
+	if (is_new)
+		make_label(t, ev, l);
+	return l;
+}
+
+/* Nearly all events: one copy, and a number. Returns the byte behind them. */
+static char *format_label(const struct label *l, const struct ebt_event *ev, char *p)
+{
+	memcpy(p, l->text, sizeof(l->text));
+	p += l->len;
+	if (l->rest == REST_UNSIGNED)
+		return buf_format_u64(p, ev->arg[0]);
+	return l->rest == REST_SIGNED ? buf_format_i64(p, ev->sarg[0]) : p;
+}
+
+/* Everything behind the columns of an event that has more than that. */
 static void put_what(struct text *t, const struct ebt_event *ev)
 {
 	if (ev->kind == EBT_LOST) {
@@ -217,6 +257,18 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 		put_label(t, ev);
 		put_args(t, ev);
 	}
+	if (ev->flags & EBT_F_LATE)
+		put(t, " (late)");
+	put(t, "\n");
+}
+
+/* NULL: the line of the event is no label with at most a number. */
+static const struct label *plain_label(struct text *t, const struct ebt_event *ev)
+{
+	if (ev->flags & (EBT_F_LATE | EBT_F_CUT))
+		return NULL;
+	const struct label *l = label_of(t, ev);
+	return l->len && l->rest != REST_ARGS ? l : NULL;
 }
 
 /* The kinds of which core/tracks needs to know. */
@@ -234,6 +286,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	/* An interruption leaves whole lines. */
 	if (t->buf.cap - t->buf.len < TEXT_LINE_BYTES)
 		buf_flush(&t->buf);
+	const struct label *label = plain_label(t, ev);
 	/* An end stands where its begin does, every other line inside of what was open before it. */
 	uint32_t depth = lane->depth;
 	t->has_ended = false;
@@ -244,11 +297,14 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	p = text_columns_format(&t->columns, &lane->who, ev, t->has_ended ? &t->span_ns : NULL, p);
 	size_t indent = 1 + 2 * (size_t)(depth < TEXT_MAX_DEPTH ? depth : TEXT_MAX_DEPTH);
 	memset(p, ' ', indent);
-	t->buf.len = (size_t)(p + indent - t->buf.data);
-	put_what(t, ev);
-	if (ev->flags & EBT_F_LATE)
-		put(t, " (late)");
-	put(t, "\n");
+	p += indent;
+	if (label) {
+		p = format_label(label, ev, p);
+		*p++ = '\n';
+	}
+	t->buf.len = (size_t)(p - t->buf.data);
+	if (!label)
+		put_what(t, ev);
 	return err ? err : t->buf.err;
 }
 
@@ -298,6 +354,7 @@ static void text_free(struct sink *k)
 	struct text *t = (struct text *)k;
 	tracks_free(t->tracks);
 	ptrarray_free(&t->lanes);
+	name_slots_done(&t->slots);
 	buf_done(&t->buf);
 	free(t);
 }
@@ -346,6 +403,7 @@ int text_new(const struct session *s, int fd, struct sink **ret)
 	t->base.out = &t->buf;
 	t->session = s;
 	t->columns.session = s;
+	name_slots_init(&t->slots, s);
 	*ret = &t->base;
 	return 0;
 }

@@ -17,12 +17,14 @@ static char *format_aligned(char *p, uint64_t v, int width)
 	return p + n;
 }
 
-/* "." and so many digits as `unit`, a power of ten, has zeros; v < unit. */
-static char *format_fraction(char *p, uint64_t v, uint64_t unit)
+/* "." and three digits. */
+static char *format_thousandths(char *p, unsigned v)
 {
-	char *end = buf_format_u64(p, unit + v);
-	*p = '.';
-	return end;
+	p[0] = '.';
+	p[1] = (char)('0' + v / 100);
+	p[2] = (char)('0' + v / 10 % 10);
+	p[3] = (char)('0' + v % 10);
+	return p + 4;
 }
 
 /* Blanks up to `width` from `from` on, and one more. */
@@ -34,6 +36,7 @@ static char *pad(char *p, const char *from, int width)
 	return p + left;
 }
 
+#define NS_PER_S       1000000000u
 #define DURATION_WIDTH 11
 
 /* In the unit that keeps it readable, as wide as the column is when there is none. */
@@ -49,7 +52,7 @@ static char *format_duration(char *p, uint64_t ns)
 	for (; ns >= 1000000 && unit < 2; unit++)
 		ns /= 1000;
 	p = format_aligned(p, ns / 1000, 3);
-	p = format_fraction(p, ns % 1000, 1000);
+	p = format_thousandths(p, (unsigned)(ns % 1000));
 	memcpy(p, units[unit], 4);
 	return p + 4;
 }
@@ -60,20 +63,41 @@ static char *format_number(char *p, uint32_t v, bool known)
 	return known ? buf_format_u64(p, v) : p + 1;
 }
 
+/* "[" and seconds. */
+static __attribute__((noinline)) void make_seconds(struct text_columns *c, uint64_t seconds,
+						   bool wall)
+{
+	char *p = c->seconds_text;
+	*p++ = '[';
+	if (wall) {
+		time_t of_day = (time_t)seconds;
+		p += strftime(p, 16, "%T", localtime(&of_day));
+	} else {
+		char text[48];
+		size_t len = (size_t)(format_aligned(text, seconds, 4) - text);
+		memcpy(p, text, len);
+		p += len;
+	}
+	c->seconds = seconds;
+	c->seconds_len = (uint32_t)(p - c->seconds_text);
+}
+
 static char *format_time(struct text_columns *c, char *p, uint64_t ts)
 {
 	const struct timebase *b = &c->session->timebase;
 	uint64_t from = c->time == TEXT_TIME_DELTA ? c->last_ns : c->first_ns;
 	uint64_t ns = ts > from ? ts - from : 0;
-	*p++ = '[';
-	if (c->time == TEXT_TIME_WALL && b->at[TIMEBASE_REALTIME].known) {
+	bool wall = c->time == TEXT_TIME_WALL && b->at[TIMEBASE_REALTIME].known;
+	if (wall)
 		ns = b->at[TIMEBASE_REALTIME].ns + (ts - b->at[b->clock].ns);
-		time_t seconds = (time_t)(ns / 1000000000);
-		p += strftime(p, 16, "%T", localtime(&seconds));
-	} else {
-		p = format_aligned(p, ns / 1000000000, 4);
-	}
-	p = format_fraction(p, ns % 1000000000, 1000000000);
+	if (!c->seconds_len || c->seconds != ns / NS_PER_S)
+		make_seconds(c, ns / NS_PER_S, wall);
+	memcpy(p, c->seconds_text, sizeof(c->seconds_text));
+	p += c->seconds_len;
+	unsigned fraction = (unsigned)(ns % NS_PER_S);
+	*p++ = '.';
+	*p++ = (char)('0' + fraction / 100000000);
+	p = buf_format_eight(p, fraction % 100000000);
 	memcpy(p, "] ", 2);
 	c->last_ns = ts;
 	return p + 2;

@@ -18,6 +18,10 @@ struct text_columns {
 	enum text_time time;
 	bool has_first, has_cpus;
 	uint64_t first_ns, last_ns;
+	/* The text of the seconds, made when they change. */
+	uint64_t seconds;
+	uint32_t seconds_len; /* 0: not made yet */
+	char seconds_text[24];
 };
 
 /* The columns of the last event of a lane, from process to CPU; zeroed at first. */
