@@ -11,7 +11,7 @@
 #include <ebtrace/event.h>
 
 #define EBT_NO_SLOT    UINT32_MAX
-#define EBT_FREE_SLOTS 4096 /* put aside for children; more forks between two polls go unseen */
+#define EBT_FREE_SLOTS 4096 /* put aside for children; more forks between two polls are a loss */
 
 enum ebt_record_type {
 	EBT_RECORD_MARKER = 1,	/* struct ebt_marker_record; site: an enum ebt_kind or ebt_site */
@@ -53,6 +53,9 @@ struct ebt_process_record {
 	struct ebt_record head;
 	uint64_t ts;  /* ns */
 	uint32_t pid; /* in the tracer's pid namespace */
+	/* The start of that process, of EBT_PROCESS_FORK of the child: CLOCK_BOOTTIME of the initial
+	 * time namespace, ns; 0: not known. */
+	uint64_t start_boot_ns;
 
 	/* EBT_PROCESS_FORK */
 	uint32_t child_pid, child_slot;
@@ -131,9 +134,10 @@ struct ebt_ocaml_runtime {
 
 /* Records for which the ring buffer had no room, counted since load. */
 struct ebt_dropped {
-	uint64_t in_ring; /* events that are in a ring of their process too */
-	uint64_t nowhere; /* events that are in no ring: lost */
-	uint64_t control; /* control records, which are no events */
+	uint64_t in_ring;  /* events that are in a ring of their process too */
+	uint64_t nowhere;  /* events that are in no ring: lost */
+	uint64_t control;  /* control records, which are no events */
+	uint64_t children; /* no records: children of traced processes for which no slot was left */
 };
 
 #endif

@@ -39,6 +39,14 @@ static __always_inline uint32_t process_pid(struct task_struct *task)
 	return 0;
 }
 
+/* The start of the task's process; 0: not known to this kernel by this name. */
+static __always_inline uint64_t process_start(struct task_struct *task)
+{
+	if (!bpf_core_field_exists(task->start_boottime))
+		return 0;
+	return BPF_CORE_READ(task, group_leader, start_boottime);
+}
+
 /* Wakes the tracer. */
 static __always_inline void emit(const struct ebt_process_record *from)
 {
@@ -67,15 +75,16 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	rec.head.slot = *slot;
 	uint32_t child_pid = process_pid(child), child_slot;
 	if (!child_pid || bpf_map_pop_elem(&ebt_free_slots, &child_slot)) {
-		__sync_fetch_and_add(&ebt_dropped.control, 1);
+		__sync_fetch_and_add(&ebt_dropped.children, 1);
 		return 0;
 	}
 	if (bpf_map_update_elem(&ebt_traced, &child_pid, &child_slot, BPF_ANY)) {
 		bpf_map_push_elem(&ebt_free_slots, &child_slot, 0);
-		__sync_fetch_and_add(&ebt_dropped.control, 1);
+		__sync_fetch_and_add(&ebt_dropped.children, 1);
 		return 0;
 	}
 	rec.head.site = EBT_PROCESS_FORK;
+	rec.start_boot_ns = process_start(child);
 	rec.child_pid = child_pid;
 	rec.child_slot = child_slot;
 	rec.shares_memory = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
@@ -102,6 +111,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	channel_head(&rec->head, EBT_RECORD_PROCESS, *slot, EBT_PROCESS_EXEC);
 	rec->ts = bpf_ktime_get_ns();
 	rec->pid = pid;
+	rec->start_boot_ns = process_start((void *)ctx->args[0]);
 	rec->child_pid = rec->child_slot = rec->shares_memory = 0;
 	rec->inode = BPF_CORE_READ(inode, i_ino);
 	rec->device = BPF_CORE_READ(inode, i_sb, s_dev);
@@ -125,6 +135,7 @@ int ebt_process_exit(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	rec.head.slot = *slot;
 	rec.head.site = EBT_PROCESS_EXIT;
+	rec.start_boot_ns = process_start(task);
 	bpf_map_delete_elem(&ebt_traced, &rec.pid);
 	emit(&rec);
 	return 0;

@@ -101,6 +101,7 @@ struct thread_struct {
 struct task_struct {
 	struct thread_struct thread;
 	int tgid;
+	uint64_t start_boottime;
 	uint64_t self_exec_id;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

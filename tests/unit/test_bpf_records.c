@@ -181,20 +181,82 @@ static void test_fork(void)
 		.ts = 10,
 	};
 	begin();
-	s.aside = 1;
 	rec.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets);
+	bpf_targets_lend(&s.targets, rec.child_slot);
 	ok(!bpf_records_take(&s, &rec, sizeof(rec)), "a fork names its child's slot");
 	struct bpf_target *target = bpf_targets_find(&s.targets, child);
-	ok(target && target->slot == rec.child_slot && s.aside == 0,
+	ok(target && target->slot == rec.child_slot && s.targets.lents == 0,
 	   "which is the child's from then on");
 	ok(bpf_targets_get(&s.targets, 1)->ended,
 	   "a process that had its pid has ended: nobody told");
 	int slot = bpf_targets_put_aside(&s.targets);
-	s.aside = 1;
-	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 20) && s.aside == 0,
+	bpf_targets_lend(&s.targets, (uint32_t)slot);
+	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 20) && s.targets.lents == 0,
 	   "the end of a child whose fork was not told");
 	is(bpf_targets_put_aside(&s.targets), slot, "gives its slot back");
+	uint32_t frees = s.targets.frees;
+	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 21) && s.targets.frees == frees,
+	   "once: a second end of the same slot is nobody's");
 	is(bpf_records_take(&s, &rec, sizeof(rec) - 1), 0, "a record that is too short is none");
+	finish();
+}
+
+/* A fork whose record has the start that /proc would show, in whole ticks of 10 ms. */
+static struct process *fork_at(uint64_t start_boot_ns, uint64_t ts)
+{
+	struct ebt_process_record rec = {
+		.head = {.type = EBT_RECORD_PROCESS, .slot = 0, .site = EBT_PROCESS_FORK},
+		.pid = (uint32_t)getpid(),
+		.child_pid = (uint32_t)child,
+		.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets),
+		.start_boot_ns = start_boot_ns,
+		.shares_memory = 1,
+		.ts = ts,
+	};
+	bpf_targets_lend(&s.targets, rec.child_slot);
+	if (bpf_records_take(&s, &rec, sizeof(rec)))
+		abort();
+	struct processes *ps = &s.session->processes;
+	return processes_at(ps, processes_find(ps, (uint32_t)child));
+}
+
+static void test_incarnations(void)
+{
+	uint32_t same;
+	begin();
+	const struct process *p = fork_at(5 * HOUR_NS + 12345678, 10);
+	ok(p->start.known && p->start.boot_ns == 5 * HOUR_NS + 10000000,
+	   "a fork names the start of the child, as /proc has it");
+	is(p->parent_pid, (uint32_t)getpid(), "and its parent");
+	struct process_start start = p->start;
+	ok(!processes_begin(&s.session->processes, (uint32_t)child, &start, &same) &&
+		   same == p->index,
+	   "whoever reads its start in /proc finds the same process");
+	const struct process *next = fork_at(6 * HOUR_NS, 20);
+	ok(next != p && next->older == p->index && p->ended,
+	   "with another start it is another, also if no exit was reported");
+	finish();
+}
+
+static void test_reclaim(void)
+{
+	bool found[8] = {false};
+	begin();
+	for (uint32_t i = 2; i < 5; i++)
+		if (bpf_targets_put_aside(&s.targets) != (int)i)
+			abort();
+		else
+			bpf_targets_lend(&s.targets, i);
+	found[2] = true;
+	ok(bpf_targets_reclaim(&s.targets, found) && s.targets.lents == 3 && !s.targets.frees,
+	   "slots that are not found in the kernel may be on their way in a record");
+	found[3] = true;
+	ok(bpf_targets_claim(&s.targets, 2) && !bpf_targets_reclaim(&s.targets, found) &&
+		   s.targets.lents == 1,
+	   "the second time they are put back, but those that were found or named meanwhile");
+	is(bpf_targets_put_aside(&s.targets), 4, "and used again");
+	ok(!bpf_targets_claim(&s.targets, 4) && !bpf_targets_claim(&s.targets, 1000),
+	   "what is not lent cannot be claimed");
 	finish();
 }
 
@@ -381,6 +443,8 @@ int main(void)
 	test_exit();
 	test_future_end();
 	test_fork();
+	test_incarnations();
+	test_reclaim();
 	test_future();
 	test_until();
 	test_loss();

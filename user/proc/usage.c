@@ -13,10 +13,32 @@
 
 #define KERNEL_EXITING 0x4 /* PF_EXITING of the kernel's <linux/sched.h> */
 
-static uint64_t ticks_ns(uint64_t ticks)
+static uint64_t tick_ns(void)
 {
 	long per_s = sysconf(_SC_CLK_TCK);
-	return ticks * (1000000000u / (uint64_t)(per_s > 0 ? per_s : 100));
+	return 1000000000u / (uint64_t)(per_s > 0 ? per_s : 100);
+}
+
+static uint64_t ticks_ns(uint64_t ticks)
+{
+	return ticks * tick_ns();
+}
+
+uint64_t usage_whole_ticks_ns(uint64_t ns)
+{
+	return ns - ns % tick_ns();
+}
+
+int64_t usage_boottime_offset_ns(void)
+{
+	char text[256];
+	int64_t s = 0, ns = 0;
+	const char *p = process_read_text(getpid(), "timens_offsets", text, sizeof(text)) > 0
+				? strstr(text, "boottime")
+				: NULL;
+	if (!p || sscanf(p, "boottime %" SCNd64 " %" SCNd64, &s, &ns) != 2)
+		return 0;
+	return s * 1000000000 + ns;
 }
 
 /* The kernel's clock of the process is exact; how it divides is told in ticks. */

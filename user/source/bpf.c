@@ -3,7 +3,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "proc/usage.h"
 #include "source/bpf_kernel.h"
+#include "source/bpf_recover.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,8 +26,7 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
-	uint64_t
-		control_seen; /* dropped control records, as of the last search for lost children */
+	struct bpf_recover recover;
 };
 
 static int explain(int err, const char *what, char *reason)
@@ -65,28 +66,10 @@ static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uin
 		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
-/* If a record about a process was dropped, the map of traced processes still knows of it. */
-static void find_lost_children(struct bpf_source *s)
-{
-	uint64_t seen = bpf_kernel_dropped(s->kernel).control;
-	if (seen == s->control_seen)
-		return;
-	s->control_seen = seen;
-	uint32_t pid = 0, slot;
-	while (bpf_kernel_next(s->kernel, &pid))
-		if (bpf_kernel_find(s->kernel, (pid_t)pid, &slot))
-			bpf_records_add_child(&s->in, (pid_t)pid, slot, NULL, s->in.started_ns);
-	for (uint32_t i = 0; bpf_kernel_sees_exits(s->kernel) && i < s->in.targets.slots; i++) {
-		struct bpf_target *target = bpf_targets_get(&s->in.targets, i);
-		if (target && !bpf_kernel_find(s->kernel, target->pid, &slot))
-			bpf_records_end(&s->in, target);
-	}
-}
-
 /* Forks take their children's slots from these. */
 static void put_slots_aside(struct bpf_source *s)
 {
-	while (!s->opt.no_follow && s->in.aside < EBT_FREE_SLOTS) {
+	while (!s->opt.no_follow && s->in.targets.lents < EBT_FREE_SLOTS) {
 		int slot = bpf_targets_put_aside(&s->in.targets);
 		if (slot < 0)
 			return;
@@ -94,7 +77,7 @@ static void put_slots_aside(struct bpf_source *s)
 			bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
 			return;
 		}
-		s->in.aside++;
+		bpf_targets_lend(&s->in.targets, (uint32_t)slot);
 	}
 }
 
@@ -130,7 +113,8 @@ static int bpf_source_poll(struct source *base)
 	if (s->in.stopped)
 		return 0;
 	int err = look(s);
-	find_lost_children(s);
+	if (!err && s->drained_ns == s->in.started_ns)
+		err = bpf_recover(&s->recover, s->kernel, &s->in);
 	bpf_targets_scan_young(&s->in.targets);
 	if (s->in.started_ns >= s->rescan_ns + RESCAN_NS) {
 		bpf_targets_scan_all(&s->in.targets);
@@ -173,6 +157,8 @@ static int bpf_source_stop(struct source *base)
 	bpf_kernel_detach(s->kernel);
 	s->in.stopped = true;
 	int err = look(s);
+	if (!err)
+		err = bpf_recover(&s->recover, s->kernel, &s->in);
 	s->base.lanes = s->in.lanes.lanes;
 	return err;
 }
@@ -244,6 +230,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		return explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
 	s->in.session = session;
+	s->in.boottime_offset_ns = usage_boottime_offset_ns();
 	s->opt = *opt;
 	if (!s->opt.ring_bytes)
 		s->opt.ring_bytes = DEFAULT_RING_BYTES;
@@ -272,7 +259,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	}
 	s->base.lanes = s->in.lanes.lanes;
 	put_slots_aside(s);
-	s->rescan_ns = s->in.lost_since_ns = now_ns();
+	s->rescan_ns = s->recover.since_ns = s->in.lost_since_ns = now_ns();
 	*ret = &s->base;
 	return 0;
 }
@@ -285,7 +272,7 @@ static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
 	int err = look(s);
 	if (!err && !bpf_targets_find(&s->in.targets, pid) &&
 	    bpf_kernel_find(s->kernel, pid, &slot))
-		bpf_records_add_child(&s->in, pid, slot, NULL, 0);
+		bpf_records_add_child(&s->in, pid, slot, &(struct bpf_birth){0});
 	s->base.lanes = s->in.lanes.lanes;
 	return bpf_targets_find(&s->in.targets, pid);
 }
@@ -308,7 +295,7 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 	}
 	if (err)
 		log_at(LOG_VERBOSE, "pid %d: children are not followed: %s", pid, strerror(-err));
-	target = bpf_records_add(&s->in, pid, (uint32_t)slot);
+	target = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
 	if (!target)
 		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
 	return target;

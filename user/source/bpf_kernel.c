@@ -172,6 +172,12 @@ int bpf_kernel_put_slot(struct bpf_kernel *k, uint32_t slot)
 	return bpf_map_update_elem(map, NULL, &slot, BPF_ANY) ? -errno : 0;
 }
 
+bool bpf_kernel_take_slot(struct bpf_kernel *k, uint32_t *ret_slot)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_free_slots);
+	return !bpf_map_lookup_and_delete_elem(map, NULL, ret_slot);
+}
+
 struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 {
 	const struct ebt_dropped *d = &k->skel->bss->ebt_dropped;
@@ -179,6 +185,7 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 		.in_ring = __atomic_load_n(&d->in_ring, __ATOMIC_RELAXED),
 		.nowhere = __atomic_load_n(&d->nowhere, __ATOMIC_RELAXED),
 		.control = __atomic_load_n(&d->control, __ATOMIC_RELAXED),
+		.children = __atomic_load_n(&d->children, __ATOMIC_RELAXED),
 	};
 }
 

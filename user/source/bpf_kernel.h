@@ -52,6 +52,8 @@ void bpf_kernel_remove(struct bpf_kernel *k, pid_t pid);
 bool bpf_kernel_find(const struct bpf_kernel *k, pid_t pid, uint32_t *ret_slot);
 /* The pid after *pid, in no order; 0: the first. False at the end. */
 bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid);
+/* Takes a slot out of the queue of those for children. False: it is empty. */
+bool bpf_kernel_take_slot(struct bpf_kernel *k, uint32_t *ret_slot);
 bool bpf_kernel_sees_exits(const struct bpf_kernel *k); /* it removes those that end */
 /* One more slot for children of traced processes. 0 or -errno. */
 int bpf_kernel_put_slot(struct bpf_kernel *k, uint32_t slot);

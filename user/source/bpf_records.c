@@ -11,6 +11,7 @@
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
+#include "proc/usage.h"
 #include "source/release.h"
 
 static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change)
@@ -19,10 +20,11 @@ static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change)
 		s->changed(s->ctx, pid, change);
 }
 
-struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot)
+struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
+				   const struct process_start *start)
 {
 	uint32_t process;
-	if (processes_begin(&s->session->processes, (uint32_t)pid, NULL, &process))
+	if (processes_begin(&s->session->processes, (uint32_t)pid, start, &process))
 		return NULL;
 	return bpf_targets_add(&s->targets, slot, pid, process);
 }
@@ -34,20 +36,24 @@ void bpf_records_end(struct bpf_records *s, struct bpf_target *target)
 }
 
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
-			   const struct bpf_target *parent, uint64_t ts)
+			   const struct bpf_birth *birth)
 {
+	const struct bpf_target *parent = birth->parent;
 	if (s->stopped || bpf_targets_get(&s->targets, slot))
 		return;
-	s->aside -= s->aside > 0;
+	bpf_targets_claim(&s->targets, slot);
 	/* The pid is used again: the record of its end was dropped. */
 	struct bpf_target *old = bpf_targets_find(&s->targets, pid);
 	if (old)
 		bpf_records_end(s, old);
-	struct bpf_target *target = bpf_records_add(s, pid, slot);
+	struct bpf_target *target = bpf_records_add(s, pid, slot, &birth->start);
 	if (!target)
 		return;
-	if (ts)
-		bpf_targets_fork(&s->targets, target, parent, ts);
+	if (parent)
+		processes_at(&s->session->processes, target->process)->parent_pid =
+			(uint32_t)parent->pid;
+	if (birth->ts)
+		bpf_targets_fork(&s->targets, target, parent, birth->ts);
 	notify(s, pid, BPF_FORKED);
 }
 
@@ -72,6 +78,15 @@ static const char *exec_path(const struct ebt_process_record *rec, size_t payloa
 	return payload && !path[payload - 1] ? path : NULL;
 }
 
+/* The start as /proc has it, in ticks. */
+static struct process_start start_of(const struct bpf_records *s,
+				     const struct ebt_process_record *rec)
+{
+	uint64_t boot_ns = rec->start_boot_ns + (uint64_t)s->boottime_offset_ns;
+	return (struct process_start){.boot_ns = usage_whole_ticks_ns(boot_ns),
+				      .known = rec->start_boot_ns != 0};
+}
+
 static int take_process(struct bpf_records *s, const struct ebt_process_record *rec, size_t payload)
 {
 	struct bpf_target *target = bpf_targets_get(&s->targets, rec->head.slot);
@@ -88,12 +103,18 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 		.id = rec->head.site,
 		.arg = {rec->head.site == EBT_PROCESS_FORK ? rec->child_pid : 0, 0},
 	};
-	int err = target ? 0 : processes_of(&s->session->processes, rec->pid, &ev.process);
+	struct processes *ps = &s->session->processes;
+	int err = 0;
+	if (!target && rec->head.site == EBT_PROCESS_EXIT)
+		err = processes_of_ended(ps, rec->pid, &ev.process);
+	else if (!target)
+		err = processes_of(ps, rec->pid, &ev.process);
 	if (!err)
 		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
-		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, target,
-				      rec->shares_memory ? 0 : rec->ts);
+		struct bpf_birth birth = {target, start_of(s, rec),
+					  rec->shares_memory ? 0 : rec->ts};
+		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
 	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
 		if (!s->stopped)
 			bpf_targets_exec(&s->targets, target, rec->ts,
@@ -104,9 +125,9 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_records_end(s, target);
 		notify(s, pid, BPF_EXITED);
-	} else if (!target && rec->head.site == EBT_PROCESS_EXIT) {
+	} else if (!target && rec->head.site == EBT_PROCESS_EXIT &&
+		   bpf_targets_claim(&s->targets, rec->head.slot)) {
 		/* The record of its fork was dropped: its slot waits for nobody. */
-		s->aside -= s->aside > 0;
 		bpf_targets_put_back(&s->targets, rec->head.slot);
 	}
 	return err;
@@ -248,23 +269,35 @@ static int take_marker(struct bpf_records *s, struct bpf_target *target,
 	return err;
 }
 
+static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, uint64_t since_ns,
+		    uint64_t ts)
+{
+	struct ebt_event ev = {
+		.ts = ts,
+		.pos = since_ns,
+		.process = process,
+		.kind = EBT_LOST,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = EBT_NO_CPU,
+		.flags = EBT_F_BPF,
+		.arg = {events, 0},
+	};
+	return bpf_lanes_add(&s->lanes, 0, &ev);
+}
+
+int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns)
+{
+	return add_loss(s, PROCESS_UNKNOWN, EBT_LOST_UNCOUNTED, since_ns, s->started_ns);
+}
+
 int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 {
 	bool alone = s->targets.last_serial == 1;
 	int err = 0;
 	dropped += s->strays;
 	if (dropped != s->lost_reported) {
-		struct ebt_event ev = {
-			.ts = now,
-			.pos = s->lost_since_ns,
-			.process = alone ? s->targets.first_process : PROCESS_UNKNOWN,
-			.kind = EBT_LOST,
-			.domain = EBT_NO_DOMAIN,
-			.cpu = EBT_NO_CPU,
-			.flags = EBT_F_BPF,
-			.arg = {dropped - s->lost_reported, 0},
-		};
-		err = bpf_lanes_add(&s->lanes, 0, &ev);
+		err = add_loss(s, alone ? s->targets.first_process : PROCESS_UNKNOWN,
+			       dropped - s->lost_reported, s->lost_since_ns, now);
 		if (!err)
 			s->lost_reported = dropped;
 	}

@@ -29,26 +29,36 @@ struct bpf_records {
 	void *ctx;
 	uint64_t events;     /* taken */
 	uint64_t started_ns; /* of the poll under way */
-	uint32_t aside;	     /* slots that wait in the kernel for children */
 	uint64_t taken_ns;   /* time of the last record taken: they come in order of reserve */
 	uint64_t lost_reported, lost_since_ns;
 	uint64_t strays;   /* events of processes that are not known, and that are in no ring */
 	uint64_t until_ns; /* then taking off the probes began; 0: not yet */
+	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
 	bool stopped;
+};
+
+/* How a process came to be. */
+struct bpf_birth {
+	const struct bpf_target *parent; /* NULL: not known */
+	struct process_start start;
+	uint64_t ts; /* of the fork; 0: it gets its links when it has called exec */
 };
 
 /* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; the rest stays in the
  * kernel, which counts what it drops. */
 int bpf_records_take(void *ctx, void *data, size_t size);
-/* Adds a living process that is not traced, in a slot that was put aside. NULL: no memory. */
-struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot);
+/* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
+ * not known. NULL: no memory. */
+struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
+				   const struct process_start *start);
 /* The process has ended. */
 void bpf_records_end(struct bpf_records *s, struct bpf_target *target);
-/* A process that the kernel follows already in this slot, born at `ts` as a child of `parent` (NULL:
- * not known): it gets its links at the next bpf_targets_scan_young(). ts 0: only when it has called
- * exec. */
+/* A process that the kernel follows already in this slot: it gets its links at the next
+ * bpf_targets_scan_young(). */
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
-			   const struct bpf_target *parent, uint64_t ts);
+			   const struct bpf_birth *birth);
+/* Children of traced processes were not followed: what they did since then is lost. 0 or -ENOMEM. */
+int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns);
 /*
  * Events that were dropped, or came from a process that is not known, and are in no ring leave no
  * other trace than their count: what it has grown by since the last call is reported as a loss: that

@@ -37,6 +37,7 @@ static int more_slots(struct bpf_targets *t)
 	uint32_t room = t->slots_room, more = room ? 2 * room : 64;
 	if (grow((void **)&t->slot, room, more, sizeof(struct bpf_target *)) ||
 	    grow((void **)&t->young, room, more, sizeof(*t->young)) ||
+	    grow((void **)&t->lent, room, more, sizeof(*t->lent)) ||
 	    grow((void **)&t->free, room, more, sizeof(*t->free)))
 		return -ENOMEM;
 	t->slots_room = more;
@@ -65,6 +66,37 @@ int bpf_targets_put_aside(struct bpf_targets *t)
 void bpf_targets_put_back(struct bpf_targets *t, uint32_t slot)
 {
 	t->free[(t->first_free + t->frees++) % t->slots_room] = slot;
+}
+
+void bpf_targets_lend(struct bpf_targets *t, uint32_t slot)
+{
+	t->lents++;
+	t->lent[slot] = BPF_LENT;
+}
+
+bool bpf_targets_claim(struct bpf_targets *t, uint32_t slot)
+{
+	if (slot >= t->slots || !t->lent[slot])
+		return false;
+	t->lents--;
+	t->lent[slot] = BPF_NOT_LENT;
+	return true;
+}
+
+bool bpf_targets_reclaim(struct bpf_targets *t, const bool *found)
+{
+	bool again = false;
+	for (uint32_t i = 0; i < t->slots; i++) {
+		if (!t->lent[i] || found[i]) {
+			t->lent[i] = t->lent[i] ? BPF_LENT : BPF_NOT_LENT;
+		} else if (t->lent[i] == BPF_LENT) {
+			t->lent[i] = BPF_MISSING;
+			again = true;
+		} else if (bpf_targets_claim(t, i)) {
+			bpf_targets_put_back(t, i);
+		}
+	}
+	return again;
 }
 
 struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid,
@@ -374,6 +406,7 @@ void bpf_targets_done(struct bpf_targets *t)
 	}
 	free(t->slot);
 	free(t->free);
+	free(t->lent);
 	free(t->young);
 	free(t->ended);
 	bpf_unseen_done(&t->unseen, t->processes);

@@ -41,6 +41,13 @@ struct bpf_target {
 	struct bpf_files files;
 };
 
+/* Whether the kernel has a slot, to assign it to a child. */
+enum bpf_lent {
+	BPF_NOT_LENT = 0,
+	BPF_LENT = 1,
+	BPF_MISSING = 2, /* the last search did not find it there */
+};
+
 struct bpf_targets {
 	struct processes *processes; /* the registry, which is referred to for each target */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
@@ -54,6 +61,8 @@ struct bpf_targets {
 	uint32_t *
 		free; /* a queue of free slots: [first_free, first_free + frees), modulo slots_room */
 	uint32_t frees, first_free, slots_room;
+	uint8_t *lent;		   /* by slot: an enum bpf_lent */
+	uint32_t lents;		   /* slots that the kernel has for children */
 	uint32_t *young, youngs;   /* slots that are scanned by themselves; room for all */
 	struct bpf_target **ended; /* not yet released, in order of their end */
 	uint32_t ends, ends_room;
@@ -67,6 +76,16 @@ struct bpf_targets {
 int bpf_targets_put_aside(struct bpf_targets *t);
 /* Gives back a slot that was put aside. */
 void bpf_targets_put_back(struct bpf_targets *t, uint32_t slot);
+/* The kernel has the slot now, which was put aside. */
+void bpf_targets_lend(struct bpf_targets *t, uint32_t slot);
+/* It has the slot no more: a record names its process. False: it had not. */
+bool bpf_targets_claim(struct bpf_targets *t, uint32_t slot);
+/*
+ * After records were dropped: found[] is true for slots that are in the kernel's queue or its map. A
+ * lent slot that two searches in a row did not find there, with all records taken between them, will
+ * be named by no record any more: it is put back. True if another search is needed.
+ */
+bool bpf_targets_reclaim(struct bpf_targets *t, const bool *found);
 /* Adds a process that is not traced, in a slot that was put aside; process: its index in the
  * registry. It stays until its slot is released. NULL: no memory. */
 struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t pid,
