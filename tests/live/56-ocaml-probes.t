@@ -178,6 +178,8 @@ go
 wait "$PID" "$TRACER"
 is "$(count "$TMP/many.ndjson" ".name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid != $PID")" \
 	3300 "none of many children is missed"
+is "$(jq -c 'select(.kind == "summary")|[.lost_events, .unwatched_ns // 0]' "$TMP/many.ndjson")" "[0,0]" \
+	"nor is a moment of any"
 is "$(jq -r "select(.name == \"explicit_gc_minor\" and .kind == \"begin\" and .pid == $PID)|.domain" \
 	"$TMP/many.ndjson" | sort | uniq -c | awk '{print $1, $2}')" "9 0" \
 	"a program that executes itself has the domains that it had"

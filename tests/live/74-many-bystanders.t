@@ -55,4 +55,43 @@ got=$(jq -cs 'map(select(.kind == "begin" and .name == "minor").ts) as $minor |
 # It makes one more while it starts.
 is "$got" "[2,true,100]" "all that it does before and after that moment is seen"
 is "$(jq -s "map(select(.pid == $bystander)) | length" "$TMP/t")" 0 "and nothing of the bystander"
+
+# Of a process that is attached to the file is probed in all only where nobody else runs it.
+# attached: a process that waits, and its tracer. ended NAME: both have ended.
+attached() {
+	mkfifo "$TMP/wait"
+	"$EXE" wait minor 20 <"$TMP/wait" >/dev/null &
+	pid=$!
+	children+=($pid)
+	exec 7>"$TMP/wait"
+	"$O/ebtrace" -v -f ndjson -o "$TMP/t" -p $pid 2>"$TMP/err" 7>&- &
+	tracer=$!
+	wait_for grep -qs 'attached to' "$TMP/err"
+}
+ended() {
+	echo >&7
+	exec 7>&-
+	wait $tracer
+	rm "$TMP/wait"
+	is "$? $(jq -cs 'map(select(.kind == "begin" and .name == "explicit_gc_minor")) | length' "$TMP/t")" "0 20" \
+		"$1: all that it does is seen" || diag "$(cat "$TMP/err")"
+}
+mkfifo "$TMP/idle2"
+"$EXE" wait minor 1 <"$TMP/idle2" >/dev/null &
+bystander=$!
+children+=($bystander)
+exec 6>"$TMP/idle2"
+attached 6>&-
+has_breakpoints $pid
+ok $? "a process that is attached to has breakpoints"
+has_none $bystander
+ok $? "a bystander that runs the same file has none"
+ended "attached to beside a bystander"
+exec 6>&-
+wait $bystander
+attached
+"$EXE" minor 20 >/dev/null
+is $? 0 "one that comes later runs as it would"
+ended "attached to alone"
+is "$(jq -s 'map(.pid // empty) | unique | length' "$TMP/t")" 1 "and nothing is shown of the one that came later"
 done_testing

@@ -114,6 +114,34 @@ pid_t process_inner_pid(pid_t pid)
 	return inner > 0 && inner <= INT32_MAX ? (pid_t)inner : pid;
 }
 
+pid_t process_parent(pid_t pid)
+{
+	char stat[512];
+	int parent;
+	if (process_read_text(pid, "stat", stat, sizeof(stat)) <= 0)
+		return 0;
+	const char *end = strrchr(stat, ')');
+	return end && sscanf(end + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx)
+{
+	DIR *d = opendir("/proc");
+	int err = d ? 0 : -errno;
+	struct dirent *e;
+	while (d && !err && (e = readdir(d))) {
+		char path[32];
+		struct stat st;
+		int pid = isdigit((unsigned char)*e->d_name) ? atoi(e->d_name) : 0;
+		snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+		if (pid && !stat(path, &st) && st.st_ino == inode && st.st_dev == dev)
+			err = fn(pid, ctx);
+	}
+	if (d)
+		closedir(d);
+	return err;
+}
+
 int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
 {
 	char path[64];

@@ -38,6 +38,13 @@ void process_look(pid_t pid, struct process_status *ret);
 /* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);
 
+/* The process that it is a child of; 0: none, or it cannot be read. */
+pid_t process_parent(pid_t pid);
+
+/* Calls fn for each process that executes the file, until it returns non-zero, which is then
+ * returned. Who may not be looked at is left out. -EMFILE, -ENFILE or -ENOMEM if none could be listed. */
+int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx);
+
 /* Calls fn for each child, of any thread, until it returns non-zero, which is then returned. -EMFILE,
  * -ENFILE or -ENOMEM if some could not be listed. */
 int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);

@@ -26,8 +26,11 @@ struct attach_env {
 	 * or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
 	void *ctx;
-	uint32_t last_key;	  /* of a runtime */
-	bool share;		  /* links between all processes that run a file, where possible */
+	uint32_t last_key; /* of a runtime */
+	bool share;	   /* links between all processes that run a file, where possible */
+	/* Asked before a file is shared: false if a process that is not traced runs it, and so would pay
+	 * for the probes. NULL: that does not matter. */
+	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
 	bool watermark_only;	  /* no events: only what says when to read the rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also of processes under a seccomp filter */

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "proc/process.h"
 #include "proc/usage.h"
 #include "source/bpf_kernel.h"
 #include "source/bpf_recover.h"
@@ -16,6 +17,7 @@
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
 #define RESCAN_NS	    100000000u /* a new library is found so late at most */
+#define MAX_ANCESTORS	    64	       /* of a process, among which a traced one is looked for */
 
 struct bpf_source {
 	struct source base;
@@ -199,6 +201,23 @@ static uint64_t count_foreign(void *ctx, uint32_t key)
 	return bpf_kernel_foreign(((struct bpf_source *)ctx)->kernel, key);
 }
 
+/* Traced, or about to be: a child of one that is. */
+static int is_bystander(pid_t pid, void *ctx)
+{
+	struct bpf_source *s = ctx;
+	for (unsigned i = 0; pid > 1 && i < MAX_ANCESTORS; i++) {
+		if (bpf_targets_find(&s->in.targets, pid))
+			return 0;
+		pid = process_parent(pid);
+	}
+	return 1;
+}
+
+static bool is_ours(void *ctx, uint64_t dev, uint64_t inode)
+{
+	return !process_executing(dev, inode, is_bystander, ctx);
+}
+
 static void set_targets(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
@@ -213,6 +232,8 @@ static void set_targets(struct bpf_source *s)
 	s->in.targets.by.env = (struct attach_env){
 		.set_runtime = set_runtime,
 		.ctx = s,
+		/* What a program of ours starts comes and goes too fast for links of its own. */
+		.is_ours = opt->hold ? NULL : is_ours,
 		.watermark_only = opt->watermark_only,
 		.no_ring_request = opt->no_ring_request,
 		.ring_request_always = opt->ring_request_always,
@@ -242,7 +263,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	set_targets(s);
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
-	s->in.targets.by.env.share = opt->hold && !opt->no_follow && s->counts.multi;
+	s->in.targets.by.env.share = !opt->no_follow && s->counts.multi;
 	struct bpf_kernel_options kernel = {.ring_bytes = s->opt.ring_bytes,
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,

@@ -88,8 +88,12 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, 
 				   uint64_t inode)
 {
 	struct bpf_shared *sh = find(l, dev, inode);
-	if (!sh)
+	if (!sh) {
 		sh = add(l, env, dev, inode);
+		/* Asked once: the answer may cost a look at all processes. */
+		if (sh && env->is_ours && !env->is_ours(env->ctx, dev, inode))
+			sh->gone_ns = now_ns();
+	}
 	if (!sh || sh->gone_ns)
 		return NULL;
 	sh->users++;

@@ -37,7 +37,7 @@ struct bpf_shared {
 	uint64_t dev, inode;
 	struct bpf_link link;
 	uint64_t since_ns; /* its probes are in place */
-	uint64_t gone_ns;  /* closed for good; 0: not */
+	uint64_t gone_ns;  /* closed for good, or never to be made; 0: not */
 	uint32_t users;
 	uint64_t foreign, checked_ns;
 };
