@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Probes that are put in place late, as on a busy machine: the process that makes them is stopped
-# meanwhile, and the tracer waits for it. What a ring holds comes in order all the same, and what was
-# missed is reported.
+# A busy machine, on which the tracer, or the process that makes its probes, has to wait for a CPU: they
+# are stopped meanwhile. What a ring holds comes in order all the same, and what was missed is reported.
 . tests/lib.sh
 . tests/counts.sh
 need_root
@@ -23,12 +22,12 @@ attach() {
 	wait_for grep -q 'real-time scheduling' "$TMP/$name.log"
 	keeper=$(pgrep -P "$tracer" -x uprobe-links)
 }
-# hold_back NAME SECONDS: no link is made for so long from the first process of NAME on.
+# hold_back NAME SECONDS PID: that process is stopped for so long from the first process of NAME on.
 hold_back() {
-	kill -STOP "$keeper"
+	kill -STOP "$3"
 	touch "$TMP/$1.go"
 	sleep "$2"
-	kill -CONT "$keeper"
+	kill -CONT "$3"
 	wait "$shell" "$tracer"
 }
 
@@ -48,7 +47,7 @@ attach ring -p "$steady"
 echo >&8
 exec 8>&-
 wait_for grep -q 'reading the ring' "$TMP/ring.log"
-hold_back ring 0.2
+hold_back ring 0.2 "$keeper"
 is $? 0 "ring: the trace ends with the programs" || diag "$(cat "$TMP/ring.log")"
 cat "$TMP"/{steady,later}.counts >"$TMP/ring.counts"
 "$O/tests/prog/tally" <"$TMP/ring.ndjson" >"$TMP/ring.tally"
@@ -61,10 +60,23 @@ cat >"$TMP/gone.sh" <<END
 "$gc" -q -t 1 -n 20 -c "$TMP/gone.counts"
 END
 attach gone --mode probes --wait
-hold_back gone 0.5
+hold_back gone 0.5 "$keeper"
 is $? 4 "gone: nothing could be traced" || diag "$(cat "$TMP/gone.log")"
 grep -q 'cannot attach to its markers: No such process' "$TMP/gone.log"
 ok $? "gone: the process ended while it was attached to" || diag "$(cat "$TMP/gone.log")"
 is "$(jq -s 'map(select(.kind == "lost" and .history and (has("events") | not) and .ts > .since)) | length' \
 	"$TMP/gone.ndjson")" 1 "gone: it is reported as not watched" || diag "$(cat "$TMP/gone.log")"
+
+# Its parent has ended before anybody could see that it is one of ours.
+cat >"$TMP/orphan.sh" <<END
+export EBTRACE_START=1
+("$gc" -q -t 1 -n 3000 -r 10000 -c "$TMP/orphan.counts" &)
+while [ ! -s "$TMP/orphan.counts" ]; do sleep 0.02; done
+END
+attach orphan --mode watermark --wait
+hold_back orphan 0.1 "$tracer"
+is $? 0 "orphan: the trace ends with the program" || diag "$(cat "$TMP/orphan.log")"
+"$O/tests/prog/tally" <"$TMP/orphan.ndjson" >"$TMP/orphan.tally"
+whole orphan
+is "$(value orphan summary late)" 0 "orphan: none comes after its time"
 done_testing

@@ -134,6 +134,10 @@ static void on_process_change(void *ctx)
 static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
 {
 	struct live *t = ctx;
+	/* A scan does not find it if its parent has ended by then; one that has ended already, or that
+	 * there is no descriptor for, is left to the scans. */
+	if (change == BPF_FORKED && t->options->follow)
+		follow_add_found(t->follow, pid, 0);
 	if (change == BPF_EXECED)
 		follow_renamed(t->follow, pid);
 	scan_after(&t->scan, change);
@@ -222,7 +226,7 @@ static enum engine_end check_something(struct live *t)
 	for (int i = 0;
 	     i < 20 && ring_files_error(t->files, &reason) == -EAGAIN && !t->probing.markers; i++) {
 		usleep(5000);
-		if (ring_files_opened(t->files) || ring_files_scan(t->files))
+		if (ring_files_opened(t->files) || ring_files_scan(t->files, UINT64_MAX))
 			break;
 	}
 	if (ring_files_opened(t->files) || t->probing.markers)
@@ -266,7 +270,7 @@ static enum engine_end add_processes(struct live *t)
 		end = add_process(t, t->options->pids[i]);
 	if (end)
 		return end;
-	int err = ring_files_scan(t->files);
+	int err = ring_files_scan(t->files, UINT64_MAX);
 	if (err) {
 		report_error(&t->engine->report, "%s", strerror(-err));
 		return ENGINE_FAILED;
@@ -411,13 +415,7 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	program_usage(&t->program, e->session);
 	if (!end && !session_run_totals(e->session).events && !ring_files_opened(t->files) &&
 	    !t->probing.markers)
-		report_error(&e->report,
-			     "nothing was traced: '%s' has neither a ring file nor markers; it "
-			     "must %s%s",
-			     t->options->program[0], language_requirement,
-			     t->program.record
-				     ? " (in a chroot: set EBTRACE_DIR to a directory in there)"
-				     : "; --mode ring switches the rings of its children on, too");
+		refusal_report_untraced(&e->report, t->options->program[0], t->program.record);
 	else if (!t->program.record && t->options->mode != MODE_PROBES)
 		recording_report_left_off(e);
 	if (end)

@@ -55,6 +55,11 @@ void probing_end(struct probing *p)
 	p->source = NULL;
 }
 
+uint64_t probing_known_ns(const struct probing *p)
+{
+	return p->source ? bpf_source_complete_ns(p->source) : UINT64_MAX;
+}
+
 static void note_attached(struct probing *p, pid_t pid, int markers)
 {
 	p->markers += (uint32_t)markers;

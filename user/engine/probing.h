@@ -25,6 +25,9 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 /* Frees the source, which detaches; all zero is allowed. */
 void probing_end(struct probing *p);
 
+/* Forks up to this time have been reported; UINT64_MAX: nobody reports any. */
+uint64_t probing_known_ns(const struct probing *p);
+
 /* Attaches to a process that was asked for. ENGINE_FAILED if it cannot, and the mode insists. */
 enum engine_end probing_attach(struct probing *p, pid_t pid);
 /* The same for one that was found; p is a struct probing. */

@@ -148,3 +148,12 @@ void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pi
 			"be used; %s; --wait waits until it, or a child of it, has something",
 			pid, language_advice);
 }
+
+void refusal_report_untraced(const struct report *r, const char *program, bool has_ring)
+{
+	report_error(r,
+		     "nothing was traced: '%s' has neither a ring file nor markers; it must %s%s",
+		     program, language_requirement,
+		     has_ring ? " (in a chroot: set EBTRACE_DIR to a directory in there)"
+			      : "; --mode ring switches the rings of its children on, too");
+}

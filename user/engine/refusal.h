@@ -12,6 +12,8 @@ struct inspect;
 enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_status *ret);
 /* Reports that a process has neither ring nor anything to probe, why, and what to do. */
 void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid, bool privileged);
+/* The same of a program that was started and has ended; has_ring: its ring was asked for. */
+void refusal_report_untraced(const struct report *r, const char *program, bool has_ring);
 /* What an -errno of opening the ring of a process means for the run. */
 enum engine_end refusal_of(int err);
 

@@ -419,14 +419,14 @@ static int scan_inbox(struct ring_files *r)
 	return err;
 }
 
-int ring_files_scan(struct ring_files *r)
+int ring_files_scan(struct ring_files *r, uint64_t known_ns)
 {
 	uint64_t begin = now_ns();
 	int err = follow_scan(r->follow, visit, r);
 	if (!err)
 		err = scan_inbox(r);
 	if (!err && reads_rings(r))
-		ring_source_scanned(r->rings, begin);
+		ring_source_scanned(r->rings, begin < known_ns ? begin : known_ns);
 	return err;
 }
 
@@ -464,7 +464,7 @@ static void report_running(struct followed *p, void *ctx)
 int ring_files_end(struct ring_files *r)
 {
 	const struct inbox_reader reader = {may_be_new, is_known, report_missed, r};
-	int err = ring_files_scan(r);
+	int err = ring_files_scan(r, UINT64_MAX);
 	if (!err && reads_rings(r))
 		err = inbox_scan(&r->inbox, &reader);
 	if (err)

@@ -37,8 +37,9 @@ void ring_files_process_ended(struct ring_files *r, struct followed *p);
  */
 void ring_files_directory(struct ring_files *r, const char *dir, bool own);
 
-/* Scans the followed processes, and the directory for new files. 0 or -errno. */
-int ring_files_scan(struct ring_files *r);
+/* Scans the processes that are followed, and looks for new files. Who was born before known_ns is
+ * followed, unless a scan finds him (UINT64_MAX: all that there are). 0 or -errno. */
+int ring_files_scan(struct ring_files *r, uint64_t known_ns);
 /* The last scan of a run: what is there and cannot be read is lost. 0 or -errno. */
 int ring_files_end(struct ring_files *r);
 /* Files may still be opened: as soon as others have been read to their end. */

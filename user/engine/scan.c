@@ -23,7 +23,7 @@ static int on_timer(void *ctx)
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool waiting = s->hurried && !ring_files_opened(s->files);
 	uint64_t begin = now_ns();
-	int err = ring_files_scan(s->files);
+	int err = ring_files_scan(s->files, probing_known_ns(s->probing));
 	bool young = begin < s->young_until_ns;
 	uint64_t next = begin + (waiting ? FIRST_NS : young ? BEGINS_NS : RING_FILES_SCAN_NS);
 	if (ring_files_opened(s->files))

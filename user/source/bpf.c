@@ -345,6 +345,11 @@ int bpf_source_fd(struct source *base)
 	return bpf_kernel_fd(((struct bpf_source *)base)->kernel);
 }
 
+uint64_t bpf_source_complete_ns(struct source *base)
+{
+	return ((struct bpf_source *)base)->complete_ns;
+}
+
 void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 {
 	struct bpf_source *s = (struct bpf_source *)base;

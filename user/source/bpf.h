@@ -63,6 +63,8 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 /* Attaches to a process. The number of markers attached (0: none there yet), else -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);
 int bpf_source_fd(struct source *s); /* readable when poll() should be called at once */
+/* All that happened up to this time (CLOCK_MONOTONIC, ns) and was not dropped has been taken. */
+uint64_t bpf_source_complete_ns(struct source *s);
 void bpf_source_counts(struct source *s, struct bpf_counts *ret);
 
 #endif
