@@ -202,7 +202,7 @@ struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
 }
 
 /* A stack with open spans is in the lists of its group and of its family. */
-static void list(struct tracks *t, struct stack *s)
+static __attribute__((noinline)) void list(struct tracks *t, struct stack *s)
 {
 	struct family *p = s->group->family;
 	if (!p->open[s->in_ring].first)
@@ -211,7 +211,7 @@ static void list(struct tracks *t, struct stack *s)
 	put_link(&s->group->open, &s->in_group);
 }
 
-static void unlist(struct tracks *t, struct stack *s)
+static __attribute__((noinline)) void unlist(struct tracks *t, struct stack *s)
 {
 	struct family *p = s->group->family;
 	take_link(&s->group->open, &s->in_group);
@@ -238,19 +238,25 @@ static uint64_t moment(struct stack *s, uint64_t ns)
 	return s->last_ns;
 }
 
+/* Room for one more open span. 0 or -ENOMEM. */
+static __attribute__((noinline)) int grow(struct stack *s)
+{
+	unsigned cap = s->cap ? 2 * s->cap : 4;
+	struct track_span *open = realloc(s->open, cap * sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	s->open = open;
+	s->cap = cap;
+	return 0;
+}
+
 static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 {
 	uint64_t now = moment(s, ev->ts);
+	if (s->depth == s->cap && s->depth < TRACK_DEPTH && grow(s))
+		return -ENOMEM;
 	if (s->depth == TRACK_DEPTH)
 		return 0;
-	if (s->depth == s->cap) {
-		unsigned cap = s->cap ? 2 * s->cap : 4;
-		struct track_span *open = realloc(s->open, cap * sizeof(*open));
-		if (!open)
-			return -ENOMEM;
-		s->open = open;
-		s->cap = cap;
-	}
 	struct track_span *span = &s->open[s->depth];
 	*span = (struct track_span){.id = ev->id, .begin_ns = now};
 	if (!s->depth)
@@ -258,7 +264,7 @@ static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 	return t->visitor.begin(t->visitor.ctx, &s->track, span, s->depth++, ev);
 }
 
-static int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end how)
+static inline int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end how)
 {
 	struct track_span *span = &s->open[--s->depth];
 	if (!s->depth)
@@ -268,9 +274,10 @@ static int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end h
 	return t->visitor.end(t->visitor.ctx, &s->track, span, s->depth, now, how);
 }
 
-static int end(struct tracks *t, struct stack *s, const struct ebt_event *ev)
+/* An end of a span that is not the innermost one, or of none. */
+static __attribute__((noinline)) int end_outer(struct tracks *t, struct stack *s,
+					       const struct ebt_event *ev, uint64_t now)
 {
-	uint64_t now = moment(s, ev->ts);
 	unsigned at = s->depth;
 	while (at && s->open[at - 1].id != ev->id)
 		at--;
@@ -278,6 +285,14 @@ static int end(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 	while (at && !err && s->depth > at)
 		err = pop(t, s, now, TRACK_OUTER);
 	return at && !err ? pop(t, s, now, TRACK_ENDED) : err;
+}
+
+static int end(struct tracks *t, struct stack *s, const struct ebt_event *ev)
+{
+	uint64_t now = moment(s, ev->ts);
+	if (s->depth && s->open[s->depth - 1].id == ev->id)
+		return pop(t, s, now, TRACK_ENDED);
+	return end_outer(t, s, ev, now);
 }
 
 static int cut(struct tracks *t, struct stack *s, uint64_t ns, enum track_end how)
@@ -362,6 +377,16 @@ int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 	return 0;
 }
 
+int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event *ev)
+{
+	struct stack *s = OF_LINK(track, struct stack, track);
+	set_in_ring(t, s, ev->pos != EBT_NO_POS);
+	if (ev->tid)
+		track->tid = ev->tid;
+	return ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN ? begin(t, s, ev)
+								   : end(t, s, ev);
+}
+
 int tracks_push(struct tracks *t, const struct ebt_event *ev)
 {
 	bool phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
@@ -375,11 +400,7 @@ int tracks_push(struct tracks *t, const struct ebt_event *ev)
 	struct stack *s = phase ? find_phases(t, ev) : find_span(t, ev);
 	if (!s)
 		return -ENOMEM;
-	set_in_ring(t, s, ev->pos != EBT_NO_POS);
-	if (ev->tid)
-		s->track.tid = ev->tid;
-	return ev->kind == EBT_BEGIN || ev->kind == EBT_SPAN_BEGIN ? begin(t, s, ev)
-								   : end(t, s, ev);
+	return tracks_push_to(t, &s->track, ev);
 }
 
 int tracks_end(struct tracks *t, uint64_t end_ns)

@@ -74,11 +74,14 @@ void tracks_by_thread(struct tracks *t);
 void tracks_free(struct tracks *t);
 /* Processes an event of any kind, in order of time; visits the spans that it begins or ends. */
 int tracks_push(struct tracks *t, const struct ebt_event *ev);
+/* The same of an EBT_BEGIN or EBT_END whose track the caller has kept since tracks_of(). */
+int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event *ev);
 /* Ends the open spans of a process and forgets its tracks. */
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns);
 /* Ends all open spans, at this moment or the last of their track, whichever is later. */
 int tracks_end(struct tracks *t, uint64_t end_ns);
-/* The track of the phases of the event's lane, made if it is new. NULL: -ENOMEM. */
+/* The track of the phases of the event's lane, made if it is new; valid until the visitor's forget().
+ * NULL: -ENOMEM. */
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev);
 
 #endif

@@ -54,11 +54,9 @@ int pauses_thread(struct pauses *p, uint32_t tid, uint64_t last_ns, uint64_t now
 	return 0;
 }
 
-bool pauses_leave(struct pauses *p, uint32_t tid)
+bool pauses_waits(const struct pauses *p, uint32_t tid)
 {
-	/* A loss may end what a thread that waits has open. */
-	bool waits = p->waiting && tid != p->tid && find_waiting(p, tid);
-	return !waits && p->stopping && !--p->stopping;
+	return tid != p->tid && find_waiting(p, tid);
 }
 
 static void count_cut(struct stat_pauses *sum, enum stat_cut cut, uint64_t ns)

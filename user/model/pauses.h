@@ -68,8 +68,16 @@ static inline void pauses_begin(struct pauses *p, uint64_t now_ns)
 	p->begin_ns = now_ns;
 	p->spent_ns = 0;
 }
-/* True if the end of such a phase, of thread `tid`, ends the present pause. */
-bool pauses_leave(struct pauses *p, uint32_t tid);
+/* Whether a thread waits inside its pause. */
+bool pauses_waits(const struct pauses *p, uint32_t tid);
+/* True if the end of such a phase, of thread `tid`, ends the present pause. A loss may also end what a
+ * thread that waits has open. */
+static inline bool pauses_leave(struct pauses *p, uint32_t tid)
+{
+	if (p->waiting && pauses_waits(p, tid))
+		return false;
+	return p->stopping && !--p->stopping;
+}
 /*
  * The pause that pauses_leave() has ended lasted until end_ns. cut: STAT_CUTS if both its ends are
  * known. now_ns: of the stream. interval: counts it too, or NULL. 0 or -ENOMEM.

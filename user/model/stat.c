@@ -23,6 +23,7 @@ int stat_model_init(struct stat_model *m, const struct session *s, uint32_t own)
 
 void stat_model_done(struct stat_model *m)
 {
+	tracks_free(m->stream.tracks); /* which refer to lanes */
 	for (struct stat_process *p = m->processes.first; p; p = p->next) {
 		stat_sets_forget(p);
 		stat_lanes_free(p);
@@ -32,7 +33,6 @@ void stat_model_done(struct stat_model *m)
 	stat_ended_done(&m->ended);
 	ptrarray_done(&m->stream.lanes);
 	stat_sets_done(&m->sets);
-	tracks_free(m->stream.tracks);
 }
 
 void stat_model_count_intervals(struct stat_model *m, struct histogram *pauses)
@@ -46,19 +46,28 @@ static uint64_t moment_of(const struct stat_model *m, const struct ebt_event *ev
 	return stat_stream_clip(&m->stream, ev->ts);
 }
 
-static struct stat_lane *make_lane(struct stat_model *m, const struct ebt_event *ev)
-{
-	struct stat_process *p = stat_processes_make(&m->processes, ev);
-	return p ? stat_lane_make(&m->stream, p, ev) : NULL;
-}
-
-/* The lane of an event, made at its first. NULL: no memory. */
-static inline struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *ev)
+/* The lane of an event that is not the recent one's; made at its first. NULL: no memory. */
+static __attribute__((noinline)) struct stat_lane *find_lane(struct stat_model *m,
+							     const struct ebt_event *ev)
 {
 	const struct stat_stream *s = &m->stream;
 	uint32_t lane = processes_lane_of(&s->session->processes, ev);
 	struct stat_lane *l = ptrarray_get(&s->lanes, lane);
-	return l ? l : make_lane(m, ev);
+	if (!l) {
+		struct stat_process *p = stat_processes_make(&m->processes, ev);
+		l = p ? stat_lane_make(&m->stream, p, ev) : NULL;
+	}
+	if (ev->domain == EBT_NO_DOMAIN)
+		return l;
+	m->recent_process = ev->process;
+	m->recent_domain = ev->domain;
+	return m->recent = l;
+}
+
+static inline struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *ev)
+{
+	bool is_recent = ev->domain == m->recent_domain && ev->process == m->recent_process;
+	return is_recent && m->recent ? m->recent : find_lane(m, ev);
 }
 
 /* ---- lifecycles ---- */
@@ -78,7 +87,8 @@ static int start_recording(struct stat_model *m, struct stat_lane *l, uint64_t n
 	return err ? err : stat_lane_step(&m->stream, l, STAT_LANE_STARTS, 0, now_ns);
 }
 
-static int on_lifecycle(struct stat_model *m, struct stat_lane *l, const struct ebt_event *ev)
+static __attribute__((noinline)) int on_lifecycle(struct stat_model *m, struct stat_lane *l,
+						  const struct ebt_event *ev)
 {
 	uint64_t now = moment_of(m, ev);
 	int err;
@@ -162,60 +172,84 @@ static int on_process(struct stat_model *m, const struct ebt_event *ev)
 
 /* ---- events ---- */
 
-/* An event of a domain or thread. */
-static int on_event(struct stat_model *m, const struct ebt_event *ev)
+/* The kinds of events of a domain or thread. */
+#define EBT_KIND_DEF(value, KIND, name, family, ...) \
+	| (uint64_t)(KINDS_##family == KINDS_runtime || KINDS_##family == KINDS_user) << (value)
+static const uint64_t of_lanes = 0
+#include <ebtrace/events.def>
+	;
+
+/* Whether the event finds the lane as the one before left it: nearly all do. */
+static inline bool is_plain(const struct stat_model *m, const struct stat_lane *l,
+			    const struct ebt_event *ev)
 {
-	struct stat_lane *l = lane_of(m, ev);
-	if (!l || stat_sets_use(&m->sets, l, ev->pos != EBT_NO_POS))
+	return l->state == STAT_LANE_LIVE && stat_sets_is_busy(l, ev->pos != EBT_NO_POS) &&
+	       (!ev->tid || ev->tid == l->pauses.tid) && !m->stream.late && !m->progress.on;
+}
+
+/* Prepares the lane for any other event. */
+static __attribute__((noinline)) int prepare(struct stat_model *m, struct stat_lane *l,
+					     const struct ebt_event *ev)
+{
+	struct stat_stream *s = &m->stream;
+	if (stat_sets_use(&m->sets, l, ev->pos != EBT_NO_POS))
 		return -ENOMEM;
-	struct stat_process *p = l->process;
-	uint64_t now = m->stream.now_ns;
 	int err = 0;
-	p->numbers.late += m->stream.late;
+	l->process->numbers.late += s->late;
 	if (ev->tid && ev->tid != l->pauses.tid)
 		err = pauses_thread(&l->pauses, ev->tid, l->last_ns,
-				    stat_stream_later(now, l->since_ns));
+				    stat_stream_later(s->now_ns, l->since_ns));
+	if (err || ev->kind == EBT_LIFECYCLE || l->state == STAT_LANE_LIVE)
+		return err;
+	return stat_lane_step(s, l, ev->kind == EBT_BEGIN ? STAT_LANE_BEGINS : STAT_LANE_OTHER, 0,
+			      s->now_ns);
+}
+
+static inline int on_event(struct stat_model *m, const struct ebt_event *ev)
+{
+	const struct stat_stream *s = &m->stream;
+	struct stat_lane *l = lane_of(m, ev);
+	if (!l)
+		return -ENOMEM;
+	int err = is_plain(m, l, ev) ? 0 : prepare(m, l, ev);
 	if (err)
 		return err;
-	if (ev->kind == EBT_LIFECYCLE) {
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		if (l->state == STAT_LANE_LIVE)
+			err = stat_spans_push(s, l, ev);
+		break;
+	case EBT_COUNTER:
+		if (ev->ts >= s->floor_ns)
+			stat_counters_add(l, ev);
+		break;
+	case EBT_LIFECYCLE:
 		err = on_lifecycle(m, l, ev);
 		stat_sets_wake(l);
-	} else {
-		if (ev->kind == EBT_COUNTER && ev->ts >= stat_stream_floor(&m->stream))
-			stat_counters_add(l, ev);
-		bool begins = ev->kind == EBT_BEGIN;
-		if (l->state != STAT_LANE_LIVE)
-			err = stat_lane_step(&m->stream, l,
-					     begins ? STAT_LANE_BEGINS : STAT_LANE_OTHER, 0, now);
-		if (!err && l->state == STAT_LANE_LIVE && (begins || ev->kind == EBT_END))
-			err = stat_spans_push(&m->stream, l, ev);
+		break;
+	default:
+		break;
 	}
-	l->last_ns = now;
-	p->last_ns = now;
+	l->last_ns = s->now_ns;
+	l->process->last_ns = s->now_ns;
 	return err;
 }
 
-static int push(struct stat_model *m, const struct ebt_event *ev)
+/* Of the tracing itself. */
+static __attribute__((noinline)) int on_stream(struct stat_model *m, const struct ebt_event *ev)
 {
-	m->stream.now_ns = moment_of(m, ev);
-	m->stream.late = ev->flags & EBT_F_LATE;
-	/* Damage found before the first event has no time. */
-	if (!m->first.known && (ev->ts || ev->kind != EBT_DAMAGE))
-		m->first = moment_at(m->stream.now_ns);
-	enum kinds_family family = kinds_family(ev->kind);
-	if (family == KINDS_runtime || family == KINDS_user)
-		return on_event(m, ev);
+	struct stat_process *p;
 	switch (ev->kind) {
 	case EBT_LOST:
 		return on_loss(m, ev);
 	case EBT_PROCESS:
 		return on_process(m, ev);
-	case EBT_DAMAGE: {
-		struct stat_process *p = stat_processes_find(&m->processes, ev->process);
+	case EBT_DAMAGE:
+		p = stat_processes_find(&m->processes, ev->process);
 		if (p)
 			p->numbers.damaged++;
 		return 0;
-	}
 	default:
 		return 0;
 	}
@@ -223,9 +257,18 @@ static int push(struct stat_model *m, const struct ebt_event *ev)
 
 int stat_model_events(struct stat_model *m, const struct ebt_event *ev, size_t n)
 {
+	struct stat_stream *s = &m->stream;
 	int err = 0;
-	for (size_t i = 0; i < n && !err; i++)
-		err = push(m, &ev[i]);
+	s->floor_ns = s->session->run_begin.ns;
+	/* Damage found before the first event has no time. */
+	for (size_t i = 0; i < n && !m->first.known; i++)
+		if (ev[i].ts || ev[i].kind != EBT_DAMAGE)
+			m->first = moment_at(stat_stream_clip(s, ev[i].ts));
+	for (const struct ebt_event *end = ev + n; ev < end && !err; ev++) {
+		s->now_ns = stat_stream_clip(s, ev->ts);
+		s->late = ev->flags & EBT_F_LATE;
+		err = kinds_bit(ev->kind) & of_lanes ? on_event(m, ev) : on_stream(m, ev);
+	}
 	return err;
 }
 
@@ -294,6 +337,7 @@ int stat_model_forget(struct stat_model *m, uint32_t process)
 	stat_progress_settle(&m->progress);
 	stat_sets_forget(p);
 	stat_lanes_release(&m->stream, p);
+	m->recent = NULL;
 	stat_processes_release(&m->processes, p);
 	err = stat_ended_add(&m->ended, p);
 	return err || m->ended.count <= m->own_max ? err : fold_least(m);

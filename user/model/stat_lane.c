@@ -135,7 +135,7 @@ int stat_lane_hole(const struct stat_stream *s, struct stat_lane *l, uint64_t si
 		l->last_ns = now_ns;
 	pauses_cut(&l->pauses, STAT_CUT_LOSS);
 	int err = pauses_settle(&l->pauses);
-	become_unsure(l, now_ns, since_ns > stat_stream_floor(s) ? STAT_CUT_LOSS : STAT_CUT_START);
+	become_unsure(l, now_ns, since_ns > s->floor_ns ? STAT_CUT_LOSS : STAT_CUT_START);
 	return err;
 }
 

@@ -44,32 +44,33 @@ struct stat_list;
 
 struct stat_lane {
 	struct stat_process *process;
-	struct stat_lane *next; /* of its process */
-	uint32_t lane;		/* of the registry */
-	uint32_t number;	/* of the domain; else the tid */
+	enum stat_lane_state state;
 	bool is_thread;
 	bool in_ring; /* its last event was in a ring */
-	enum stat_lane_state state;
+	/* Of stat_sets.c. While it is in a set, its time below is not up to date. */
+	struct stat_list *list; /* NULL: events that concern many do not concern it */
+	struct stat_set *set;
+	struct track *track;	    /* of its phases in a ring; NULL: not known */
 	uint64_t since_ns, last_ns; /* while LIVE */
-	uint64_t until_ns;	    /* end of the last use that is over */
-	uint64_t elapsed_ns;	    /* of uses that are over */
+	uint32_t open_spans;
+	uint32_t number; /* of the domain; else the tid */
+	struct pauses pauses;
+	uint16_t open[PHASES + 1]; /* of the spans, by row of phases.h */
+
+	uint32_t lane;		/* of the registry */
+	struct stat_lane *next; /* of its process */
+	uint64_t until_ns;	/* end of the last use that is over */
+	uint64_t elapsed_ns;	/* of uses that are over */
 	uint64_t uncovered_ns, lost_until_ns;
 	struct stat_loss lost;
-	struct pauses pauses;
-
-	uint32_t open_spans;
-	uint16_t open[PHASES + 1];	 /* of them, by row of phases.h */
-	uint64_t late[TRACK_DEPTH / 64]; /* by depth: the begin of the open span came late */
-	uint64_t unseen_inner_ns;	 /* in spans that have ended since pauses.unsure_ns */
-	uint64_t minors;		 /* begins of `minor` */
+	uint64_t unseen_inner_ns; /* in spans that have ended since pauses.unsure_ns */
+	uint64_t minors;	  /* begins of `minor` */
 	uint64_t heap_words, pool_words, large_words; /* last values */
 	uint64_t heap_counted;			      /* its part of the process's heap_sum */
 
-	/* Of stat_sets.c. While it is in a set, its time above is not up to date. */
+	/* Of stat_sets.c. */
 	struct stat_class *class;
-	struct stat_list *list; /* NULL: events that concern many do not concern it */
 	struct stat_lane *list_prev, *list_next;
-	struct stat_set *set;
 	uint64_t turns, set_elapsed_ns, set_uncovered_ns; /* of the set when it joined */
 
 	bool kept, is_changed; /* of stat_progress.c */

@@ -38,10 +38,15 @@ void stat_sets_forget(struct stat_process *p);
 
 /* The slow part of stat_sets_use(). */
 int stat_sets_enter(struct stat_sets *sets, struct stat_lane *l, bool in_ring);
+/* Whether the lane is BUSY in this class. */
+static inline bool stat_sets_is_busy(const struct stat_lane *l, bool in_ring)
+{
+	return l->list && !l->set && l->in_ring == in_ring;
+}
 /* Before each use of a lane: it is up to date and BUSY in the class that it is of now. 0 or -ENOMEM. */
 static inline int stat_sets_use(struct stat_sets *sets, struct stat_lane *l, bool in_ring)
 {
-	if (l->list && !l->set && l->in_ring == in_ring) {
+	if (stat_sets_is_busy(l, in_ring)) {
 		stat_progress_change(sets->progress, l);
 		return 0;
 	}

@@ -1,24 +1,47 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/stat_spans.h"
 
+#include <errno.h>
+
+/* What begin() keeps of a span: its row, and whether its begin came late. */
+#define ROW_BITS 16
+#define LATE	 (1u << ROW_BITS)
+
 /* Why the length of a span is not known; STAT_CUTS: it is. */
-static enum stat_cut cut_of(const struct stat_stream *s, const struct track_span *span, bool late,
+static enum stat_cut cut_of(const struct stat_stream *s, const struct track_span *span,
 			    enum track_end how)
 {
-	if (span->begin_ns < stat_stream_floor(s))
+	if (span->begin_ns < s->floor_ns)
 		return STAT_CUT_START;
 	if (how == TRACK_LOST && !s->closing)
 		return STAT_CUT_LOSS;
 	if (how != TRACK_ENDED && how != TRACK_OUTER)
 		return STAT_CUT_END;
-	return late ? STAT_CUT_LATE : STAT_CUTS;
+	return s->late || span->user & LATE ? STAT_CUT_LATE : STAT_CUTS;
 }
 
-/* All domains are in it together: it is over when the last one has left. */
-static void count_together(uint32_t *open, uint64_t *count, bool counts)
+/* Collections of all domains together: one is over when the last of them has left. */
+static void begin_together(uint32_t *open, uint64_t *count, bool counts)
 {
 	if (!(*open)++ && counts)
 		++*count;
+}
+
+static void begin_collection(struct stat_lane *l, uint32_t row, bool counts)
+{
+	struct stat_process *p = l->process;
+	struct stat_numbers *n = &p->numbers;
+	if (row == PHASE_major_gc_stw)
+		begin_together(&p->majors_open, &n->majors, counts);
+	else if (row == PHASE_compaction)
+		begin_together(&p->compactions_open, &n->compactions, counts);
+	else if (row == PHASE_minor && counts && ++l->minors > n->lane_minors)
+		n->lane_minors = l->minors;
+}
+
+static inline bool is_collection(uint32_t row)
+{
+	return row == PHASE_minor || row == PHASE_major_gc_stw || row == PHASE_compaction;
 }
 
 static int on_begin(void *ctx, struct track *t, struct track_span *span, unsigned depth,
@@ -26,51 +49,71 @@ static int on_begin(void *ctx, struct track *t, struct track_span *span, unsigne
 {
 	const struct stat_sets *sets = ctx;
 	const struct stat_stream *s = sets->stream;
-	struct stat_lane *l = ptrarray_get(&s->lanes, t->lane);
-	struct stat_process *p = l->process;
-	struct stat_numbers *n = &p->numbers;
+	struct stat_lane *l = t->user;
 	uint32_t row = phases_row(span->id);
-	bool counts = ev->ts >= stat_stream_floor(s);
-	n->phases[row].begun += counts;
+	bool counts = ev->ts >= s->floor_ns;
+	(void)depth;
+	span->user = s->late ? row | LATE : row;
+	l->process->numbers.phases[row].begun += counts;
 	l->open[row]++;
 	l->open_spans++;
-	uint64_t bit = 1ull << depth % 64;
-	l->late[depth / 64] = s->late ? l->late[depth / 64] | bit : l->late[depth / 64] & ~bit;
 	if (phases_stop(row))
 		pauses_begin(&l->pauses, stat_stream_clip(s, span->begin_ns));
-	switch (row) {
-	case PHASE_minor:
-		l->minors += counts;
-		if (l->minors > n->lane_minors)
-			n->lane_minors = l->minors;
-		break;
-	case PHASE_major_gc_stw:
-		count_together(&p->majors_open, &n->majors, counts);
-		break;
-	case PHASE_compaction:
-		count_together(&p->compactions_open, &n->compactions, counts);
-		break;
-	default:
-		break;
-	}
+	if (is_collection(row))
+		begin_collection(l, row, counts);
 	return 0;
 }
 
-static void count_span(const struct stat_stream *s, const struct stat_lane *l, uint32_t row,
-		       const struct track_span *span, uint64_t end_ns, bool whole)
+/* A span ends that the lane has counted as open; cut: STAT_CUTS if both its ends are known. */
+static inline int end_span(const struct stat_stream *s, struct stat_lane *l, const struct track *t,
+			   const struct track_span *span, unsigned depth, uint64_t end_ns,
+			   enum stat_cut cut)
 {
+	uint32_t row = (uint32_t)span->user & (LATE - 1);
 	struct stat_phase *ph = &l->process->numbers.phases[row];
 	uint64_t ns = end_ns - stat_stream_clip(s, span->begin_ns);
 	if (!l->open[row])
 		ph->total_ns += ns;
-	ph->self_ns += ns > span->inner_ns ? ns - span->inner_ns : 0;
-	if (!whole) {
+	if (ns > span->inner_ns)
+		ph->self_ns += ns - span->inner_ns;
+	if (cut != STAT_CUTS)
 		ph->cut++;
-		return;
-	}
-	ph->count++;
-	if (ns > ph->max_ns)
+	else
+		ph->count++;
+	if (cut == STAT_CUTS && ns > ph->max_ns)
 		ph->max_ns = ns;
+	if (!depth && l->pauses.certainty != PAUSES_SURE)
+		l->unseen_inner_ns += ns;
+	if (!phases_stop(row) || !pauses_leave(&l->pauses, t->tid))
+		return 0;
+	return pauses_end(&l->pauses, end_ns, cut, s->now_ns, s->interval);
+}
+
+static inline void leave(struct stat_lane *l, uint32_t row)
+{
+	l->open[row]--;
+	l->open_spans--;
+	if (row == PHASE_major_gc_stw)
+		l->process->majors_open--;
+	else if (row == PHASE_compaction)
+		l->process->compactions_open--;
+}
+
+/* Not by its own event, or not with a length that is known. */
+static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const struct track *t,
+					     const struct track_span *span, unsigned depth,
+					     uint64_t end_ns, enum track_end how)
+{
+	const struct stat_stream *s = sets->stream;
+	struct stat_lane *l = t->user;
+	stat_sets_wake(l); /* a loss ends the spans of lanes that sleep, too */
+	stat_progress_change(sets->progress, l);
+	leave(l, (uint32_t)span->user & (LATE - 1));
+	if (end_ns >= s->floor_ns)
+		return end_span(s, l, t, span, depth, end_ns, cut_of(s, span, how));
+	if (phases_stop((uint32_t)span->user & (LATE - 1)) && pauses_leave(&l->pauses, t->tid))
+		pauses_drop(&l->pauses);
+	return 0;
 }
 
 static int on_end(void *ctx, struct track *t, const struct track_span *span, unsigned depth,
@@ -78,39 +121,29 @@ static int on_end(void *ctx, struct track *t, const struct track_span *span, uns
 {
 	const struct stat_sets *sets = ctx;
 	const struct stat_stream *s = sets->stream;
-	struct stat_lane *l = ptrarray_get(&s->lanes, t->lane);
-	struct stat_process *p = l->process;
-	if (how != TRACK_ENDED) { /* a loss ends the spans of lanes that sleep, too */
-		stat_sets_wake(l);
-		stat_progress_change(sets->progress, l);
-	}
-	uint32_t row = phases_row(span->id);
-	bool late = s->late || l->late[depth / 64] >> depth % 64 & 1;
-	enum stat_cut cut = cut_of(s, span, late, how);
-	bool counts = end_ns >= stat_stream_floor(s);
-	l->open[row]--;
-	l->open_spans--;
-	p->majors_open -= row == PHASE_major_gc_stw;
-	p->compactions_open -= row == PHASE_compaction;
-	if (counts)
-		count_span(s, l, row, span, end_ns, cut == STAT_CUTS);
-	if (!depth && l->pauses.certainty != PAUSES_SURE && counts)
-		l->unseen_inner_ns += end_ns - stat_stream_clip(s, span->begin_ns);
-	if (!phases_stop(row) || !pauses_leave(&l->pauses, t->tid))
-		return 0;
-	if (counts)
-		return pauses_end(&l->pauses, end_ns, cut, s->now_ns, s->interval);
-	pauses_drop(&l->pauses);
-	return 0;
+	struct stat_lane *l = t->user;
+	if (how != TRACK_ENDED || s->late || span->user & LATE || span->begin_ns < s->floor_ns)
+		return end_cut(sets, t, span, depth, end_ns, how);
+	leave(l, (uint32_t)span->user);
+	return end_span(s, l, t, span, depth, end_ns, STAT_CUTS);
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	(void)ctx;
+	struct stat_lane *l = t->user;
+	if (l && l->track == t)
+		l->track = NULL;
 }
 
 struct tracks_visitor stat_spans_visitor(struct stat_sets *sets)
 {
-	return (struct tracks_visitor){.begin = on_begin, .end = on_end, .ctx = sets};
+	return (struct tracks_visitor){
+		.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = sets};
 }
 
 /* An end whose begin was not seen: it has lasted since the lane became unsure. */
-static void end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
+static __attribute__((noinline)) void end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
 {
 	struct pauses *pauses = &l->pauses;
 	struct stat_numbers *n = &l->process->numbers;
@@ -128,12 +161,29 @@ static void end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
 		pauses_orphan(pauses, ns);
 }
 
+/* Finds the track of the lane, or of one of its threads, for an event. NULL: no memory. */
+static __attribute__((noinline)) struct track *
+find_track(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev)
+{
+	struct track *t = tracks_of(s->tracks, ev);
+	if (!t)
+		return NULL;
+	t->user = l;
+	/* Only outside of rings a lane may have more than one. */
+	if (ev->pos != EBT_NO_POS)
+		l->track = t;
+	return t;
+}
+
 int stat_spans_push(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev)
 {
-	uint32_t row = phases_row(ev->id);
-	if (ev->kind == EBT_BEGIN || l->open[row])
-		return tracks_push(s->tracks, ev);
-	if (ev->ts >= stat_stream_floor(s))
-		end_unseen(l, row, ev->ts);
-	return 0;
+	if (ev->kind == EBT_END && !l->open[phases_row(ev->id)]) {
+		if (ev->ts >= s->floor_ns)
+			end_unseen(l, phases_row(ev->id), ev->ts);
+		return 0;
+	}
+	struct track *t = ev->pos != EBT_NO_POS ? l->track : NULL;
+	if (!t && !(t = find_track(s, l, ev)))
+		return -ENOMEM;
+	return tracks_push_to(s->tracks, t, ev);
 }

@@ -9,7 +9,7 @@
 
 #include "model/stat_sets.h"
 
-/* The visitor for the tracks of the stream. `sets` is kept. */
+/* The visitor for the tracks of the stream, with the lane of each as its `user`. `sets` is kept. */
 struct tracks_visitor stat_spans_visitor(struct stat_sets *sets);
 /* An EBT_BEGIN or EBT_END of a lane that is LIVE and BUSY. 0 or -ENOMEM. */
 int stat_spans_push(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev);

@@ -18,6 +18,7 @@ struct stat_stream {
 	const struct session *session;
 	PTRARRAY(struct stat_lane) lanes; /* by lane of the registry */
 	struct tracks *tracks;		  /* the open spans of all lanes */
+	uint64_t floor_ns;		  /* when a live run began; 0: none */
 	uint64_t now_ns;
 	bool late;    /* the present event came late */
 	bool closing; /* spans that are cut now are cut by an end, not by a loss */
@@ -25,15 +26,10 @@ struct stat_stream {
 	struct histogram *interval;
 };
 
-static inline uint64_t stat_stream_floor(const struct stat_stream *s)
-{
-	return s->session->run_begin.ns;
-}
 /* A moment, or the begin of the run if that is later. */
 static inline uint64_t stat_stream_clip(const struct stat_stream *s, uint64_t ns)
 {
-	uint64_t floor_ns = stat_stream_floor(s);
-	return ns < floor_ns ? floor_ns : ns;
+	return ns < s->floor_ns ? s->floor_ns : ns;
 }
 static inline uint64_t stat_stream_later(uint64_t a, uint64_t b)
 {
