@@ -64,24 +64,23 @@ static inline uint64_t event_ts(const struct script *s, uint32_t lane, uint32_t 
 static int script_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	struct script *s = (struct script *)base;
-	const struct ebt_event blank = {
-		.process = 1,
-		.domain = (uint16_t)lane,
-		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_RING | EBT_F_SEQ,
-		.id = 11,
-		.size = 2,
-	};
 	uint32_t seq = s->made[lane];
 	uint64_t ts = s->ts[lane];
 	size_t n = s->each - seq < cap ? s->each - seq : cap;
 	for (size_t i = 0; i < n; i++, seq++) {
 		ts = event_ts(s, lane, seq, ts);
-		ev[i] = blank;
-		ev[i].ts = ts;
-		ev[i].pos = 2ull * seq;
-		ev[i].kind = seq % 2 ? EBT_END : EBT_BEGIN;
-		ev[i].seq = seq;
+		ev[i] = (struct ebt_event){
+			.ts = ts,
+			.pos = 2ull * seq,
+			.process = 1,
+			.kind = seq % 2 ? EBT_END : EBT_BEGIN,
+			.domain = (uint16_t)lane,
+			.cpu = EBT_NO_CPU,
+			.flags = EBT_F_RING | EBT_F_SEQ,
+			.id = 11,
+			.seq = seq,
+			.size = 2,
+		};
 	}
 	s->made[lane] = seq;
 	s->ts[lane] = ts;
