@@ -92,7 +92,7 @@ static int add_lane(struct lanes *l, uint32_t owner)
 	return 0;
 }
 
-/* What is left of the lane that has ended goes on first. */
+/* The events that the ended lane still has are merged first. */
 static void begin_again(struct lanes *l, struct lane *lane)
 {
 	if (!lane->ended)
@@ -109,7 +109,7 @@ static int poll_source(struct lanes *l, uint32_t owner)
 		ls->failed = source_poll(ls->source);
 		if (ls->failed && !l->error)
 			l->error = ls->failed;
-		/* Detached, it costs the traced program nothing more, and gives out all that it holds. */
+		/* Stopped, it no longer burdens the traced program, and returns the events that it holds. */
 		if (ls->failed)
 			source_stop(ls->source);
 	}
@@ -190,7 +190,7 @@ static void rewind_buffer(struct lane *lane)
 	lane->count = left;
 }
 
-/* Asks a lane for more events. 0 or -ENOMEM. */
+/* Reads more events of a lane. 0 or -ENOMEM. */
 static int refill(struct lanes *l, struct lane *lane)
 {
 	struct ebt_event first[LANE_EVENTS_MIN];
@@ -198,7 +198,7 @@ static int refill(struct lanes *l, struct lane *lane)
 	if (!lane->count && lane->cap != buffer_events(l))
 		free_buffer(l, lane);
 	lane->asked = l->polls;
-	/* Most lanes of a ring file are never used, so only those that speak get a buffer. */
+	/* Most lanes of a ring file are never used: a buffer is allocated at the first event. */
 	int n = lane->events ? source_read(lane->source, lane->number, lane->events + lane->count,
 					   lane->cap - lane->count)
 			     : source_read(lane->source, lane->number, first, LANE_EVENTS_MIN);
@@ -212,7 +212,7 @@ static int refill(struct lanes *l, struct lane *lane)
 		take_in(lane, (uint32_t)n);
 		return 0;
 	}
-	/* A source that has failed will bring nothing more: waiting for it would hold back the others. */
+	/* A failed source brings no more events: waiting for it would hold back the others. */
 	lane->dry = true;
 	lane->ended = n != -EAGAIN || l->sources[lane->owner].failed;
 	lane->horizon = lane->ended ? UINT64_MAX : source_horizon(lane->source, lane->number);
@@ -227,7 +227,7 @@ int lanes_refill(struct lanes *l)
 	for (uint32_t i = 0; i < l->live_count; i++) {
 		struct lane *lane = &l->lane[l->live[i]];
 		uint32_t left = lane_left(lane);
-		/* A dry lane's source may wait until all that it brought has gone on. */
+		/* The source of a dry lane may wait until all its events are merged. */
 		bool due = lane->dry ? !left && !lane->ended && lane->asked != l->polls
 				     : left <= lane->cap / 4;
 		int err = due ? refill(l, lane) : 0;

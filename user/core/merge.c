@@ -26,11 +26,11 @@ struct merge {
 	const struct processes *processes;
 	struct lanes lanes;
 	uint64_t held;	  /* least horizon of the lanes that wait; UINT64_MAX: none waits */
-	uint64_t last_ts; /* of what was passed on */
-	/* The window: events from begin_ts to end_ts, which are passed on in order. */
+	uint64_t last_ts; /* of the last emitted event */
+	/* The window: the events from begin_ts to end_ts, emitted in order. */
 	uint64_t begin_ts, end_ts;
 	bool end_is_open;  /* lanes may have more of its last moment */
-	bool in_order;	   /* none is late, nor are times of a lane that go back */
+	bool in_order;	   /* no event is late, and no lane's times go back */
 	struct lane *only; /* all are of this lane, in its buffer; NULL: `keys` */
 	uint32_t next, count;
 	uint64_t *keys, *spare;
@@ -74,16 +74,16 @@ int merge_poll(struct merge *m)
 	return lanes_poll(&m->lanes);
 }
 
-/* The moment up to which events may be passed on, as far as lanes hold them back that wait. */
+/* The moment up to which waiting lanes let events be emitted. */
 static uint64_t limit_ts(const struct merge *m)
 {
-	/* Others of the last moment, or of a later one, went out already: holding an event back helps
+	/* Others of the last moment, or a later one, are emitted already: holding an event back helps
 	 * nobody, and would part it from its partner in another lane. */
 	uint64_t before = m->held == UINT64_MAX ? m->held : m->held - !!m->held;
 	return before > m->last_ts ? before : m->last_ts;
 }
 
-/* Where the window begins and ends, by the lanes. False: there is no event for it. */
+/* Sets begin and end of the window by the lanes. False: no event is in it. */
 static bool find_window(struct merge *m)
 {
 	uint64_t begin = UINT64_MAX, end = UINT64_MAX;
@@ -127,7 +127,7 @@ static struct ebt_event *event_of(const struct merge *m, uint64_t key)
 	return &lane_of(m, key)->events[key & EVENT_MASK];
 }
 
-/* By pid, whatever the order in which the registry met them; incarnations of one pid by age. */
+/* By pid, not by index; incarnations of one pid by age. */
 static bool is_before(const struct processes *ps, uint32_t a, uint32_t b)
 {
 	uint32_t pid_a = processes_pid(ps, a), pid_b = processes_pid(ps, b);
@@ -135,7 +135,7 @@ static bool is_before(const struct processes *ps, uint32_t a, uint32_t b)
 			      : processes_at(ps, a)->number < processes_at(ps, b)->number;
 }
 
-/* The order of a moment. Times differ where a lane's went back. */
+/* The order within a moment. Times differ where those of a lane went back. */
 static bool before(const struct merge *m, uint64_t key_a, uint64_t key_b)
 {
 	const struct ebt_event *a = event_of(m, key_a), *b = event_of(m, key_b);
@@ -148,7 +148,7 @@ static bool before(const struct merge *m, uint64_t key_a, uint64_t key_b)
 	return order_pos(a) < order_pos(b);
 }
 
-/* True if the lane must be asked before anything may follow this event. */
+/* True if the lane must be read before an event may follow this one. */
 static bool ends_open(const struct merge *m, uint64_t key)
 {
 	const struct lane *l = lane_of(m, key);
@@ -256,7 +256,7 @@ static void order_moments(struct merge *m)
 	}
 }
 
-/* A window that is a part of one lane is handed out where it is. */
+/* A window of events of one lane is emitted from the lane's buffer. */
 static void take_lane(struct merge *m, struct lane *l)
 {
 	uint32_t first = l->at;
@@ -323,7 +323,8 @@ static uint32_t make_keys(const struct merge *m, uint32_t index, uint64_t *keys)
 	} else {
 		uint64_t ts = 0, end_ts = m->end_ts, count = l->count;
 		for (; at < count; at++) {
-			ts = ev[at].ts > ts ? ev[at].ts : ts; /* what went back comes behind */
+			ts = ev[at].ts > ts ? ev[at].ts
+					    : ts; /* a time that went back sorts behind */
 			if (ts > end_ts)
 				break;
 			*keys++ = (ts - begin) << SLOT_BITS | slot | at;
@@ -333,7 +334,7 @@ static uint32_t make_keys(const struct merge *m, uint32_t index, uint64_t *keys)
 	return at - first;
 }
 
-/* Sorts what the lanes have up to the end of the window. */
+/* Sorts the events of the lanes up to the end of the window. */
 static void sort_lanes(struct merge *m)
 {
 	uint64_t last_key = 0;
@@ -358,7 +359,7 @@ static void sort_lanes(struct merge *m)
 	order_moments(m);
 }
 
-/* 1; 0: every lane has ended; -EAGAIN: nothing may be passed on yet; -ENOMEM. */
+/* 1; 0: every lane has ended; -EAGAIN: no event may be emitted yet; -ENOMEM. */
 static int open_window(struct merge *m)
 {
 	m->next = m->count = 0;
@@ -396,7 +397,7 @@ static void copy_events(const struct merge *m, const uint64_t *keys, struct ebt_
 	}
 }
 
-/* Moves up what comes after its time has been passed on. */
+/* Raises the times of events that are older than the last emitted one. */
 static void flag_late(struct merge *m, struct ebt_event *ev, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {

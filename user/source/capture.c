@@ -20,7 +20,7 @@
  */
 #define KEPT_RATE  16
 #define KEPT_LEAST (4u << 20)
-#define ITEM_BYTES 96 /* what an entry takes in the session's tables, about */
+#define ITEM_BYTES 96 /* about the size of an entry in the session's tables */
 
 struct capture_source {
 	struct source base;
@@ -31,7 +31,7 @@ struct capture_source {
 	struct capture_reader *reader;
 	struct capture_item item;
 	struct capture_stacks stacks; /* of the block that is read */
-	/* What pids and incarnations of the file are in the session's registry. */
+	/* Pids and incarnations of the file → indices of the session's registry. */
 	struct map current;		 /* pid → index of the incarnation that is meant now */
 	struct map incarnations;	 /* pid << 32 | number → index */
 	uint32_t last_pid, last_process; /* events of one process come in runs */
@@ -40,9 +40,9 @@ struct capture_source {
 	bool finished;
 	uint64_t horizon_ns;
 	uint64_t kept_bytes; /* of names and descriptions */
-	bool told_many;
+	bool reported_many;
 	int err;
-	uint64_t lost_events, lost_words; /* as our events say, less what was recovered */
+	uint64_t lost_events, lost_words; /* by our events, without recovered ones */
 	struct totals totals;
 	bool has_totals;
 };
@@ -74,22 +74,22 @@ static void restore_session(struct capture_source *s, const struct capture_sessi
 	at[TIMEBASE_BOOTTIME] = moment_of(c, CAPTURE_KNOWS_BOOTTIME, c->boottime_ns);
 }
 
-/* True if the file may still bring so many bytes more that the session keeps. */
+/* True if the session may keep this many more bytes of the file. */
 static bool may_keep(struct capture_source *s, uint64_t bytes)
 {
 	uint64_t limit = KEPT_LEAST + KEPT_RATE * capture_reader_stats(s->reader)->file_bytes;
 	bool may = s->kept_bytes + bytes <= limit;
 	s->kept_bytes += may ? bytes : 0;
-	if (!may && !s->told_many)
+	if (!may && !s->reported_many)
 		log_at(LOG_NORMAL,
 		       "capture '%s' has more names and processes than a file of its size can be "
 		       "about: those that follow are left out",
 		       s->name);
-	s->told_many |= !may;
+	s->reported_many |= !may;
 	return may;
 }
 
-/* As far as the registry may grow: what is beyond is of no known process. */
+/* Limits the registry: events of further processes are of no known one. */
 static int enter(struct capture_source *s, const struct capture_incarnation *i, uint32_t *ret)
 {
 	struct processes *ps = &s->session->processes;
@@ -99,12 +99,12 @@ static int enter(struct capture_source *s, const struct capture_incarnation *i, 
 		return 0;
 	if (!i->number)
 		return processes_of(ps, i->pid, ret);
-	if (map_get(&s->current, i->pid)) /* what it meant by the pid before has ended */
+	if (map_get(&s->current, i->pid)) /* the incarnation before has ended */
 		processes_end(ps, processes_find(ps, i->pid));
 	return processes_begin(ps, i->pid, &start, ret);
 }
 
-/* From here on the file means this incarnation by its pid. 0 or -ENOMEM. */
+/* From now on the pid in the file stands for this incarnation. 0 or -ENOMEM. */
 static int restore_incarnation(struct capture_source *s, const struct capture_incarnation *i)
 {
 	uint64_t key = (uint64_t)i->pid << 32 | i->number;
@@ -130,7 +130,7 @@ static int restore_incarnation(struct capture_source *s, const struct capture_in
 	return 0;
 }
 
-/* The process that the file means by a pid. 0 or -ENOMEM. */
+/* The process that a pid in the file stands for. 0 or -ENOMEM. */
 static int find_process(struct capture_source *s, uint32_t pid, uint32_t *ret)
 {
 	const uint64_t *current = pid != s->last_pid ? map_get(&s->current, pid) : NULL;
@@ -190,7 +190,7 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 	return 0;
 }
 
-/* Whether the item changes what events before it refer to. */
+/* True if the item changes names or processes that events before it refer to. */
 static bool is_news(const struct capture_source *s, const struct capture_item *item)
 {
 	const struct processes *ps = &s->session->processes;
@@ -217,7 +217,7 @@ static void recover(struct capture_source *s, uint64_t events, uint64_t words)
 	s->lost_words -= words;
 }
 
-/* Losses that damaged blocks told of are known from the totals alone. */
+/* Losses in damaged blocks are known from the totals only. */
 static void settle_losses(struct capture_source *s)
 {
 	if (!capture_reader_fault(s->reader))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source of a capture file (codec/capture.h), in one lane: what was merged and joined when it
- * was written passes as it is (EBT_F_FINAL). It puts back into the session what the capture holds
- * of it. The file is read as it is needed, from a pipe too, which may still be written to.
+ * The source of a capture file (codec/capture.h), in one lane: its events were merged and joined
+ * when it was written and pass unchanged (EBT_F_FINAL). It enters the processes, names and stacks of
+ * the capture into the session. The file is read in steps, also from a pipe that is still written.
  */
 #ifndef SOURCE_CAPTURE_H
 #define SOURCE_CAPTURE_H
@@ -15,14 +15,14 @@ struct capture_source;
 
 struct capture_options {
 	const char *name; /* in messages; copied */
-	/* Bytes that were read from the descriptor to see what it is; copied. */
+	/* Bytes that were read from the descriptor to recognise the format; copied. */
 	const void *head;
 	size_t head_bytes;
 	/* There is no other input: the session's source, clock and times are the capture's. */
 	bool alone;
 };
 
-/* fd is owned from here on, also on failure. The session is kept. 0 or -errno. */
+/* Takes ownership of fd, also on failure. Keeps the pointer to the session. 0 or -errno. */
 int capture_source_new(struct session *session, int fd, const struct capture_options *o,
 		       struct capture_source **ret);
 struct source *capture_source_base(struct capture_source *s); /* freed by source_free() */
@@ -35,7 +35,7 @@ int capture_source_error(const struct capture_source *s);
 /* NULL: no damage so far. */
 const struct capture_fault *capture_source_fault(const struct capture_source *s);
 const struct capture_stats *capture_source_stats(const struct capture_source *s);
-/* The totals that the capture says; NULL: it does not, or not yet. */
+/* The totals that the capture holds; NULL: none, or none so far. */
 const struct totals *capture_source_totals(const struct capture_source *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The strings, frames and stacks of a capture's block, entered into the session: from the numbers
- * that the block gives them to the session's ids. What a number stood for is held until the next
- * block, or the end, gives the number to something else.
+ * Enters the strings, frames and stacks of a capture's block into the session, and maps their
+ * numbers in the block to the session's ids. The ids of a block are held until the next block, or
+ * the end, replaces them.
  */
 #ifndef SOURCE_CAPTURE_STACKS_H
 #define SOURCE_CAPTURE_STACKS_H
@@ -20,11 +20,11 @@ struct capture_stacks {
 	struct capture_ids strings, frames, stacks;
 };
 
-/* Zeroed memory and the session make one. */
+/* Initialised by zeroes and the session. */
 void capture_stacks_done(struct capture_stacks *s);
-/* Enters what an item of the three kinds says. 0 or -ENOMEM. */
+/* Enters an item of one of the three kinds. 0 or -ENOMEM. */
 int capture_stacks_apply(struct capture_stacks *s, const struct capture_item *item);
-/* The event's stack, a number of its block, becomes one of the session. */
+/* Replaces the event's stack, a number of its block, by the session's id. */
 void capture_stacks_resolve(const struct capture_stacks *s, struct ebt_event *ev);
 
 #endif

@@ -23,11 +23,11 @@ struct ebt_cursor {
 	enum ebt_release release;
 	int release_assumed;
 	uint32_t pid;
-	uint32_t process; /* what events carry instead of it */
+	uint32_t process; /* the `process` of events */
 
 	/* poll and read; dec and buf are made when the first of them is called */
 	struct ring_decoder *dec;
-	uint32_t repairs_told;
+	uint32_t repairs_reported;
 	uint32_t turn;
 	struct ring_batch batch; /* of ring `turn`, in buf */
 	uint64_t *buf;
@@ -105,7 +105,7 @@ int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t 
 	return ring_reader_fetch(&c->reader, domain, words, cap, ret);
 }
 
-/* What a source that decodes elsewhere never needs. 0 or -ENOMEM. */
+/* Allocated when first used: a source that decodes elsewhere needs none. 0 or -ENOMEM. */
 static int make_decoders(struct ebt_cursor *c)
 {
 	uint32_t n = c->reader.layout.max_domains;
@@ -123,7 +123,7 @@ static int make_decoders(struct ebt_cursor *c)
 	return 0;
 }
 
-/* Takes the next words of the next ring that has any. 1, 0: all is read up to the last look. */
+/* Fetches the next words of the next ring that has any. 1; 0: all are read up to the last look. */
 static int next_batch(struct ebt_cursor *c)
 {
 	/* a record cut by the end of the buffer is fetched again, whole */
@@ -176,8 +176,8 @@ static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t ca
 	if (err)
 		return err;
 
-	while (c->repairs_told < c->reader.layout.repairs && got < cap)
-		ev[got++] = cursor_repair_event(c, c->repairs_told++);
+	while (c->repairs_reported < c->reader.layout.repairs && got < cap)
+		ev[got++] = cursor_repair_event(c, c->repairs_reported++);
 	if (got)
 		return (ssize_t)got;
 	for (;;) {
@@ -233,7 +233,7 @@ ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_
 			c->stash_next = 0;
 			c->stash_n = (uint32_t)n;
 		}
-		/* The callback may ask the cursor: what it has been handed is no longer in the stash. */
+		/* The callback may call cursor functions: its event is no longer in the stash. */
 		const struct ebt_event *ev = &c->stash[c->stash_next];
 		const struct ebt_event *end = &c->stash[c->stash_n];
 		if (max && (size_t)(end - ev) > max - (size_t)done)
@@ -272,7 +272,7 @@ void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret)
 		.pid = c->reader.has_ext ? c->reader.ext.pid : c->pid,
 		.start_ns = c->reader.ext.start_ns,
 		.start_known = c->reader.has_ext && c->reader.ext.start_ns,
-		.damaged = c->repairs_told,
+		.damaged = c->repairs_reported,
 	};
 	if (c->reader.has_ext) {
 		memcpy(info.producer, c->reader.ext.producer, sizeof(info.producer));
@@ -286,7 +286,7 @@ void ebt_cursor_info(struct ebt_cursor *c, struct ebt_cursor_info *ret)
 		info.lost_words += c->dec[d].lost_words;
 		info.damaged += c->dec[d].damaged;
 	}
-	/* decoded, but not handed out yet */
+	/* decoded, but not returned yet */
 	for (uint32_t i = c->stash_next; i < c->stash_n; i++) {
 		const struct ebt_event *ev = &c->stash[i];
 		if (ev->kind == EBT_DAMAGE) {
@@ -313,7 +313,7 @@ void ebt_cursor_close(struct ebt_cursor *c)
 	free(c);
 }
 
-static int say(char *reason, const char *name, int err)
+static int fail(char *reason, const char *name, int err)
 {
 	if (reason)
 		snprintf(reason, EBT_REASON_BYTES, "ring file '%s': %s", name, strerror(-err));
@@ -335,7 +335,7 @@ static void choose_release(struct ebt_cursor *c, enum ebt_release release)
 	c->release = release;
 }
 
-/* What the file says of the pid, else what its name does: PID.events. 0: neither. */
+/* The pid in the file, else in its name, PID.events. 0: in neither. */
 static uint32_t find_pid(const struct ebt_cursor *c, const char *name)
 {
 	uint64_t pid = c->reader.ext.pid;
@@ -358,7 +358,7 @@ int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struc
 	struct ebt_cursor *c = calloc(1, sizeof(*c));
 	if (!c) {
 		close(fd);
-		return say(reason, name, -ENOMEM);
+		return fail(reason, name, -ENOMEM);
 	}
 	c->fd = fd;
 	int err = ring_reader_init(&c->reader, fd, name, reason);
@@ -378,7 +378,7 @@ int ebt_cursor_open(const char *path, enum ebt_release release, struct ebt_curso
 	/* O_NONBLOCK: a FIFO by that name must not hang us */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return say(reason, path, -errno);
+		return fail(reason, path, -errno);
 	return ebt_cursor_open_fd(fd, path, release, ret, reason);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inside of a cursor, for a source that must empty the rings faster than it decodes them:
+ * The internals of a cursor, for a source that must empty the rings faster than it decodes them:
  * looking and fetching (I/O, and the proof that a copy is whole) apart from decoding (ring.h).
  *
  *   cursor_look(c);                                  where is every ring now
@@ -24,33 +24,33 @@ const struct ring_layout *cursor_layout(const struct ebt_cursor *c);
 /* The extension block; NULL: the file has none (OCaml's). */
 const struct ring_ext *cursor_ext(const struct ebt_cursor *c);
 
-/* Sets what events carry: a pid, or the index of the process in the tracer's registry. The cursor's own
- * pid is the default, and what libebtrace delivers. */
+/* Sets the `process` of events: a pid, or an index of the tracer's registry. Default: the cursor's
+ * own pid, which libebtrace delivers. */
 void cursor_set_process(struct ebt_cursor *c, uint32_t process);
-/* A decoder fit for this ring. */
+/* Initialises a decoder for this ring. */
 void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct ring_decoder *ret);
 /* The event that reports header damage i of cursor_layout()->repair. */
 struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
 
 /*
- * Reads head and tail of every ring: one read of a few KB. Only what is below these tails is
- * fetched until the next look, so a round ends however fast the producer is. A file that was
- * truncated is told as damage by the next fetch (cursor_ring.notice). 0 or -errno.
+ * Reads head and tail of every ring: one read of a few KB. Until the next look only words below
+ * these tails are fetched, so a round ends however fast the producer is. The next fetch reports a
+ * truncated file as damage (cursor_ring.notice). 0 or -errno.
  */
 int cursor_look(struct ebt_cursor *c);
 
-/* Memory that the cursor takes besides what ebt_cursor_poll() and ebt_cursor_read() need. */
+/* Memory of the cursor without that of ebt_cursor_poll() and ebt_cursor_read(). */
 size_t cursor_bytes(const struct ebt_cursor *c);
 /* State of a ring; domain < max_domains. A ring that was never used has tail 0. */
 const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domain);
-/* Events of threads that found no free ring, as counted by now: in no ring, and so lost to us. */
+/* Events so far of threads that found no free ring: they are in no ring, and lost. */
 uint64_t cursor_ringless(const struct ebt_cursor *c);
 
 /*
- * Copies words of a ring, up to the tail of the last look, into words[0..cap) and moves on. Never
- * across the place where the ring wraps, which is always between two records. 1: *ret is written;
- * 0: nothing is left; -errno. What was overwritten during the copy is counted in ret->lost and not
- * handed out. One read for the words and one for the proof, whatever cap is: ask for much.
+ * Copies the next words of a ring, up to the tail of the last look, into words[0..cap). Never across
+ * the wrap of the ring, which is always between two records. 1: *ret is written; 0: no more words;
+ * -errno. Words overwritten during the copy are counted in ret->lost and not returned. One read for
+ * the words and one for the proof, whatever cap is: a large cap costs less.
  */
 int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t cap,
 		 struct cursor_fetch *ret);

@@ -26,19 +26,19 @@ struct ring_source {
 	struct source base;
 	struct session *session;
 	struct ring_budget budget;
-	struct ring_file **files; /* of which something is still to be taken, or to be read */
-	struct ring_file **open;  /* those that are not finished: something is to be taken */
+	struct ring_file **files; /* with words to be fetched, or events to be read */
+	struct ring_file **open;  /* those with words to be fetched */
 	uint32_t file_count, file_cap, open_count;
-	uint32_t added;		     /* files that there ever were */
-	struct ring_damages damages; /* of those that are no more */
+	uint32_t added;		     /* files, in all */
+	struct ring_damages damages; /* of files that were closed */
 	struct map live_files;	     /* process → how many */
-	struct ring_lanes lanes;     /* but lane 0 */
+	struct ring_lanes lanes;     /* without lane 0 */
 	uint64_t safe_ns;
 	uint64_t scanned_ns; /* files that were there before have been added; 0: nobody says */
 	struct ring_fill fill;
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen;
-	bool told_full;		   /* that the budget is used up */
+	bool reported_full;	   /* that the budget is used up */
 	struct ring_losses losses; /* lane 0 */
 };
 
@@ -68,17 +68,17 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 	return 0;
 }
 
-static void tell_full(struct ring_source *s, const char *name)
+static void report_full(struct ring_source *s, const char *name)
 {
-	if (!s->told_full)
+	if (!s->reported_full)
 		log_at(LOG_NORMAL,
 		       "'%s' has more rings than there is memory for (--buffer): what cannot be "
 		       "read is counted as lost",
 		       name);
-	s->told_full = true;
+	s->reported_full = true;
 }
 
-/* Makes lanes for what a look has found. 0 or -ENOMEM. */
+/* Makes lanes for the rings that a look has found in use. 0 or -ENOMEM. */
 static int open_lanes(struct ring_source *s, struct ring_file *f)
 {
 	uint32_t domains = cursor_layout(f->cursor)->max_domains;
@@ -92,8 +92,8 @@ static int open_lanes(struct ring_source *s, struct ring_file *f)
 			return err;
 		if (!err)
 			continue;
-		tell_full(s, f->name);
-		/* While it is live there may be memory later, and what is overwritten is told then. */
+		report_full(s, f->name);
+		/* While it is live the budget may suffice later; overwritten words are reported then. */
 		if (f->live)
 			break;
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);
@@ -103,12 +103,12 @@ static int open_lanes(struct ring_source *s, struct ring_file *f)
 	return 0;
 }
 
-/* What belongs to no lane: events of threads without a ring, and rings that were not read. */
-static void tell_losses(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
+/* Losses that belong to no lane: of threads without a ring, and of rings that are not read. */
+static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
 {
 	struct ring_loss loss;
 	if (!s->ringless_seen && ring_file_ringless(f, look_ns, &loss) &&
-	    ring_losses_tell(&s->losses, &loss)) {
+	    ring_losses_add(&s->losses, &loss)) {
 		f->ringless += loss.events;
 		f->ringless_ns = look_ns;
 	}
@@ -117,11 +117,11 @@ static void tell_losses(struct ring_source *s, struct ring_file *f, uint64_t loo
 				  .ts = f->began_ns ? look_ns : 0,
 				  .events = EBT_LOST_UNCOUNTED,
 				  .words = f->unread_words};
-	if (f->unread_words && ring_losses_tell(&s->losses, &loss))
+	if (f->unread_words && ring_losses_add(&s->losses, &loss))
 		f->unread_words = 0;
 }
 
-/* True once the lanes of a file at rest have taken all of it. */
+/* True once all words of a file at rest are fetched. */
 static bool is_taken(const struct ring_file *f)
 {
 	bool whole = !f->live && !f->unread_words;
@@ -130,7 +130,7 @@ static bool is_taken(const struct ring_file *f)
 	return whole;
 }
 
-/* Takes what the rings hold up to the look, as far as the lanes have room. */
+/* Fetches the words of the rings up to the look, as far as the lanes have room. */
 static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
 {
 	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++) {
@@ -140,7 +140,7 @@ static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_n
 		if (err)
 			return err;
 	}
-	tell_losses(s, f, look_ns);
+	report_losses(s, f, look_ns);
 	f->finished = is_taken(f);
 	return 0;
 }
@@ -158,7 +158,7 @@ static void close_if_done(struct ring_source *s, struct ring_file *f)
 	ring_file_free(f);
 }
 
-/* Nothing more will be taken of files that are finished. */
+/* Removes the files of which all words are fetched. */
 static void drop_finished(struct ring_source *s)
 {
 	uint32_t kept = 0;
@@ -172,7 +172,7 @@ static void drop_finished(struct ring_source *s)
 	s->open_count = kept;
 }
 
-/* All files are looked at, and every ring gets its lane, before any lane gets more than its least. */
+/* Every ring of every file gets its lane before any lane gets more than its least. */
 static int ring_poll(struct source *base)
 {
 	struct ring_source *s = of(base);
@@ -254,12 +254,12 @@ static bool is_counted(const struct ebt_event *ev)
 	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
 }
 
-/* Events as the decoder made them: names and payloads come into the session. 0 or -ENOMEM. */
+/* Enters names and payloads of decoded events into the session. 0 or -ENOMEM. */
 static int finish_events(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
 			 uint32_t n, const void *payloads)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		/* Phases, counters and lifecycles, nearly all that a runtime writes, are complete. */
+		/* Phases, counters and lifecycles, most events of a runtime, are complete. */
 		int err =
 			ev[i].kind < EBT_ALLOC_SIZES ? 0 : finish_event(s, lane, &ev[i], payloads);
 		if (err)
@@ -297,7 +297,7 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 	return (int)n;
 }
 
-/* True if a ring at rest holds more than its lane has had room for: that comes with the next poll. */
+/* True if a ring at rest holds words that its lane had no room for: the next poll fetches them. */
 static bool has_rest(const struct ring_lane *lane)
 {
 	const struct ring_file *f = lane->file;
@@ -371,15 +371,15 @@ struct ring_source *ring_source_of(struct source *base)
 	return of(base);
 }
 
-/* Fields of the header that were put right are told as damage before all else. */
-static int tell_repairs(struct ring_source *s, struct ring_file *f)
+/* Reports corrected fields of the header as damage, before all other events. */
+static int report_repairs(struct ring_source *s, struct ring_file *f)
 {
 	const struct ring_layout *l = cursor_layout(f->cursor);
 	for (uint32_t i = 0; i < l->repairs; i++) {
 		struct ring_lane *lane;
 		int err = lane_of(s, f, 0, &lane);
 		if (!err)
-			err = ring_lane_tell(lane, cursor_repair_event(f->cursor, i));
+			err = ring_lane_put_event(lane, cursor_repair_event(f->cursor, i));
 		if (err && err != -ENOSPC)
 			return err;
 		ring_file_damage(f, l->repair[i].offset, NULL, &l->repair[i]);
@@ -387,12 +387,12 @@ static int tell_repairs(struct ring_source *s, struct ring_file *f)
 	return 0;
 }
 
-/* A file that is not read: how much it holds is not known. */
+/* Reports a file that is not read as a loss of unknown size. */
 static int refuse_file(struct ring_source *s, struct ebt_cursor *c, const struct ring_loss *loss)
 {
 	ebt_cursor_close(c);
 	s->follows |= loss->since_ns != 0;
-	ring_losses_tell(&s->losses, loss); /* when the queue is full, others are told already */
+	ring_losses_add(&s->losses, loss); /* when the queue is full, others are told already */
 	return -ENOSPC;
 }
 
@@ -431,11 +431,11 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 		return refuse_file(s, c, &loss);
 	}
 	if (!ring_budget_take(&s->budget, bytes)) {
-		tell_full(s, name);
+		report_full(s, name);
 		return refuse_file(s, c, &loss);
 	}
 	struct ring_file *f;
-	/* Its first events may be as old as the slack; nothing younger has been handed out yet. */
+	/* Its first events may be as old as the slack; no younger event was returned yet. */
 	int err = ring_file_new(c, name, process, live, now_ns() - RING_SLACK_NS, &f);
 	if (err)
 		return err;
@@ -448,7 +448,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	processes_ref(&s->session->processes, process);
 	s->files[s->file_count++] = f;
 	s->open[s->open_count++] = f;
-	return tell_repairs(s, f);
+	return report_repairs(s, f);
 }
 
 void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_ns, uint64_t ts)
@@ -457,7 +457,7 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
 		.process = process, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
 	/* When the queue is full, others are told already. Told at the end of a run, so nobody need
 	 * release the process. */
-	if (ring_losses_tell(&s->losses, &loss))
+	if (ring_losses_add(&s->losses, &loss))
 		processes_ref(&s->session->processes, process);
 }
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The source of ring files: of running processes, whose rings are emptied at each poll(), and of
- * files at rest. One lane a ring that was ever used, and lane 0 for what was lost because threads
- * found no ring.
+ * files at rest. One lane for each ring that was ever used, and lane 0 for the losses of threads
+ * that found no ring.
  *
- * Taking words out of the rings (fast, must not wait) and decoding them (when somebody reads) are
- * apart: between them each lane has a backlog. All memory of files and lanes comes out of one
- * buffer, so that files which cost their maker nothing cost us little. While no more is to be had a
- * ring is left alone, and what it overwrites, or holds at its end, is told as lost.
+ * poll() copies words out of the rings, fast and without waiting; read() decodes them. Between the
+ * two each lane has a backlog. The memory of files and lanes is counted in one budget, so a file
+ * that cost its writer nothing costs us little. When the budget is used up, words stay in the ring;
+ * words that are then overwritten, or left at the end, are reported as lost.
  *
- * Time: with a live ring nothing is handed out that is younger than the source's safe time, and the
- * safe time is such that nothing older can still appear: not from a ring whose writer is inside an
- * event, and not from a process or a ring that is found RING_SLACK_NS after it began.
+ * Time: with a live ring no event is returned that is younger than the source's safe time. No event
+ * older than the safe time can still appear: neither from a ring whose writer is inside an event, nor
+ * from a process or a ring that is found RING_SLACK_NS after it began.
  */
 #ifndef SOURCE_RING_H
 #define SOURCE_RING_H
@@ -29,8 +29,8 @@
 struct ring_source;
 
 /*
- * buffer_bytes: of all files and lanes together; 1 MiB at least. The session is kept, not owned. 0
- * or -errno.
+ * buffer_bytes: the budget of all files and lanes together, 1 MiB at least. Keeps the pointer to the
+ * session. 0 or -errno.
  */
 int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_source **ret);
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */
@@ -38,19 +38,18 @@ struct source *ring_source_base(struct ring_source *s); /* freed by source_free(
 struct ring_source *ring_source_of(struct source *base);
 
 /*
- * Adds a file, called `name` in messages, of a process of the session's registry, which is announced;
- * `c` is owned from here on, also on failure. live: a
- * process may still write to it, until ring_source_finish(). 0; -ENOSPC: the buffer is used up, or
- * the process has too many files: it is not read, which has been said and is told as a loss; or
- * -ENOMEM.
+ * Adds a file, called `name` in messages, of a process of the session's registry, and announces the
+ * process. Takes ownership of `c`, also on failure. live: the process may write to it until
+ * ring_source_finish(). 0; -ENOSPC: the budget is used up, or the process has too many files: the
+ * file is not read, which has been logged and is reported as a loss; or -ENOMEM.
  */
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
 		    bool live);
 /* A ring that a process wrote between the two times cannot be read at all. */
 void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_ns, uint64_t ts);
 /*
- * Somebody else sees the events of threads that have no ring (BPF at the markers): they are not to
- * be told as lost. Before the first poll.
+ * Another source sees the events of threads that have no ring (BPF at the markers): they are not
+ * reported as lost. Before the first poll.
  */
 void ring_source_ringless_seen(struct ring_source *s);
 /*
@@ -59,12 +58,13 @@ void ring_source_ringless_seen(struct ring_source *s);
  * horizon is no later: however late a file is found, its events are not.
  */
 void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns);
-/* Nobody writes to this process's rings any more: what they hold is taken once more, then they end. */
+/* The process no longer writes to its rings: their words are fetched once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t process);
-/* What the looks since the last call found of the ring that fills fastest. */
+/* The ring that filled fastest, by the looks since the last call. */
 struct ring_pace {
-	uint64_t lap_ns; /* in how long all of it is overwritten; UINT64_MAX: nothing was written */
-	double fill;	 /* the share of it that was written from one look to the next; 1: a loss */
+	uint64_t
+		lap_ns; /* time in which all of it is overwritten; UINT64_MAX: no word was written */
+	double fill;	/* the share of it that was written from one look to the next; 1: a loss */
 };
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is reported at the end of a run of ring files that were damaged and have been closed since.
- * The list grows with damaged files alone; files of which nothing is wrong leave nothing here.
+ * The damage of ring files that have been closed, for the report at the end of the run. The list
+ * grows with damaged files only.
  */
 #ifndef SOURCE_RING_DAMAGES_H
 #define SOURCE_RING_DAMAGES_H
@@ -14,7 +14,7 @@
 struct ring_damage {
 	const char *name; /* of the file; valid as long as the source */
 	uint64_t offset;
-	const char *expected;	 /* static; NULL: fault says it */
+	const char *expected;	 /* static; NULL: see fault */
 	struct ring_fault fault; /* of a field of the file's header */
 	uint64_t count;
 };
@@ -28,10 +28,10 @@ struct ring_damages {
 	uint32_t count;
 };
 
-/* Takes over the name of the damage on success. 0 or -ENOMEM. */
+/* Takes ownership of the name of the damage on success. 0 or -ENOMEM. */
 int ring_damages_keep(struct ring_damages *d, uint32_t number, const struct ring_damage *damage);
 void ring_damages_done(struct ring_damages *d);
-/* Puts into *best what comes first from number `from` on: it, the damage of a file, or none. */
+/* Sets *best to the damage of a file if that has the least number from `from` on so far. */
 void ring_damages_pick(struct file_damage *best, uint32_t from, uint32_t number,
 		       const struct ring_damage *damage);
 /* The same, of all in the list. */

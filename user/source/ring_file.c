@@ -92,7 +92,7 @@ bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fil
 	int err = f->last_look ? 0 : cursor_look(f->cursor);
 	f->last_look = !f->live;
 	if (err) {
-		/* Truncated, or gone bad: what was taken is delivered, the rest is not to be had. */
+		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
 		ring_file_damage(f, l->headers_offset,
 				 "the headers of the rings, found the end of the file", NULL);
 		return false;
@@ -162,7 +162,7 @@ void ring_file_describe(const struct ring_file *f, struct process *ret)
 	memcpy(ret->producer, info.producer, sizeof(ret->producer));
 	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
 	ret->traits = release_traits(info.release);
-	if (!f->live) /* the pid may be somebody else's by now */
+	if (!f->live) /* the pid may be that of another process by now */
 		return;
 	struct process_status now;
 	process_look((pid_t)ret->pid, &now);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One ring file of the ring source: where its rings are, how old what may still come from each of
- * them is, and what of the file is damaged.
+ * One ring file of the ring source: the positions of its rings, the safe time of each of them, and
+ * the damage found in the file.
  */
 #ifndef SOURCE_RING_FILE_H
 #define SOURCE_RING_FILE_H
@@ -14,9 +14,9 @@
 struct ring_watch {
 	uint64_t tail;	  /* at the last look */
 	uint64_t look_ns; /* time of the last look */
-	uint64_t safe_ns; /* nothing older will be written */
+	uint64_t safe_ns; /* no older event will be written */
 	uint32_t lane;	  /* + 1; 0: none yet */
-	bool unread;	  /* it never had a lane, and its end has been counted as lost */
+	bool unread;	  /* it never had a lane; the words at its end are counted as lost */
 };
 
 struct ring_file {
@@ -27,16 +27,16 @@ struct ring_file {
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_look;
-	uint64_t began_ns; /* of a live file: nothing older was handed out when it was added */
+	uint64_t began_ns; /* of a live file: no older event was returned when it was added */
 	uint32_t lanes;	   /* that have not ended */
 	size_t bytes;	   /* taken from the budget */
 	struct ring_watch *rings;	/* max_domains */
 	uint8_t *named;			/* bits: user events whose name the session has */
-	uint64_t unread_words;		/* of rings that have no lane; not told yet */
-	uint64_t ringless, ringless_ns; /* told so far, and when */
+	uint64_t unread_words;		/* of rings that have no lane; not reported yet */
+	uint64_t ringless, ringless_ns; /* reported so far, and when */
 };
 
-/* How fast the ring fills that fills fastest. */
+/* How fast the fastest ring fills. */
 struct ring_fill {
 	double rate; /* rings a ns */
 	double fill; /* rings from one look to the next */
@@ -44,26 +44,26 @@ struct ring_fill {
 
 /* Memory that a file takes while it is open. */
 size_t ring_file_bytes(const struct ebt_cursor *c);
-/* `c` is owned from here on, also on failure. began_ns: nothing older will come of it. 0 or -ENOMEM. */
+/* Takes ownership of `c`, also on failure. began_ns: it brings no older event. 0 or -ENOMEM. */
 int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool live,
 		  uint64_t began_ns, struct ring_file **ret);
 void ring_file_free(struct ring_file *f);
 
-/* Looks where every ring is. False: the file can be read no more, which is noted as damage. */
+/* Reads the position of every ring. False: the file cannot be read; noted as damage. */
 bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill);
-/* Nothing older will come from any of its rings. */
+/* None of its rings brings an older event. */
 uint64_t ring_file_safe(const struct ring_file *f);
-/* True if a ring holds something that has not been taken. */
+/* True if a ring holds words or damage that were not fetched. */
 bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
 
-/* The first damage of a file is kept to be told. */
+/* Counts a damage; the first one of a file is kept for the report. */
 void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,
 		      const struct ring_fault *fault);
 /* Events of threads without a ring since the last call, into *ret; false: none. */
 bool ring_file_ringless(const struct ring_file *f, uint64_t look_ns, struct ring_loss *ret);
-/* The session learns the name of a user event when the first one is seen. 0 or -ENOMEM. */
+/* Enters the name of a user event into the session at its first event. 0 or -ENOMEM. */
 int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id);
-/* What the file and the process say of themselves. */
+/* Copies the description of the process from the file. */
 void ring_file_describe(const struct ring_file *f, struct process *ret);
 
 #endif

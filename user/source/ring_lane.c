@@ -171,7 +171,7 @@ int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain
 	}
 }
 
-int ring_lane_tell(struct ring_lane *lane, struct ebt_event ev)
+int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev)
 {
 	if (lane->count == RING_LANE_BATCH)
 		return -ENOSPC;

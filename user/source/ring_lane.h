@@ -63,7 +63,7 @@ void ring_lane_free(struct ring_lane *lane);
 /* Fetches the words of the ring up to the cursor's last look, while there is room. 0 or -errno. */
 int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain);
 /* Puts an event of the caller's own before all others; only before the first read. */
-int ring_lane_tell(struct ring_lane *lane, struct ebt_event ev);
+int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev);
 
 /*
  * Decodes the next events, at most `cap` and none later than `until_ns`, and returns their number.

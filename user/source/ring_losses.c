@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-bool ring_losses_tell(struct ring_losses *l, const struct ring_loss *loss)
+bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss)
 {
 	if (l->count == RING_LOSSES_MAX)
 		return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is lost of a process's rings beside their own lanes: events of threads that found no ring,
- * rings and files for which there was no memory. A short queue, in order of time, which is lane 0
- * of the ring source; what finds it full waits with its owner and is told later.
+ * Losses of a process that belong to none of its rings' lanes: events of threads that found no ring,
+ * rings and files that did not fit the budget. A short queue in time order, which is lane 0 of the
+ * ring source. When it is full the caller keeps the loss and adds it later.
  */
 #ifndef SOURCE_RING_LOSSES_H
 #define SOURCE_RING_LOSSES_H
@@ -25,9 +25,9 @@ struct ring_loss {
 	uint64_t words;
 };
 
-/* Behind the last one, whose `ts` is the least that it can have. False: no room now. */
-bool ring_losses_tell(struct ring_losses *l, const struct ring_loss *loss);
-/* Hands out those up to until_ns, oldest first; returns their number. */
+/* Appends a loss; its ts is raised to that of the last one. False: the queue is full. */
+bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss);
+/* Removes the losses up to until_ns, oldest first; returns their number. */
 size_t ring_losses_read(struct ring_losses *l, uint64_t until_ns, struct ebt_event *ev, size_t cap);
 
 #endif

@@ -68,7 +68,7 @@ static void look_at(struct ring_reader *rr, uint32_t d, struct ebt_ring_header *
 		guess_window(rr, d, h);
 		return;
 	}
-	if (s->insane) { /* it came right again: what was guessed is not trusted any further */
+	if (s->insane) { /* the header is sane again: the guessed window is dropped */
 		s->insane = false;
 		r->pos = h->tail;
 	}
@@ -83,7 +83,7 @@ static void look_at(struct ring_reader *rr, uint32_t d, struct ebt_ring_header *
 	r->tail = h->tail;
 }
 
-/* Where the file ends now: before something that is not there. */
+/* The present end of the file, at most `missing`, an offset that could not be read. */
 static uint64_t file_end(const struct ring_reader *rr, uint64_t missing)
 {
 	struct stat st;
@@ -92,8 +92,8 @@ static uint64_t file_end(const struct ring_reader *rr, uint64_t missing)
 	return (uint64_t)st.st_size;
 }
 
-/* The file was truncated inside the headers, and ring d is the first without one. Told once. */
-static void tell_cut(struct ring_reader *rr, uint32_t d)
+/* The file was truncated inside the headers; ring d is the first without one. Reported once. */
+static void report_cut(struct ring_reader *rr, uint32_t d)
 {
 	if (rr->cut)
 		return;
@@ -108,7 +108,7 @@ int ring_reader_look(struct ring_reader *rr)
 	size_t bytes = sizeof(*rr->table) * rr->layout.max_domains;
 	uint64_t at = rr->layout.headers_offset;
 
-	/* `writing` must be older than the tails that it is to vouch for: two reads, in this order. */
+	/* `writing` must be older than the tails that it covers: two reads, in this order. */
 	ssize_t early = rr->has_ext ? file_read_at(rr->fd, rr->early, bytes, at) : (ssize_t)bytes;
 	if (early < 0)
 		return (int)early;
@@ -123,12 +123,12 @@ int ring_reader_look(struct ring_reader *rr)
 	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are there */
 	atomic_thread_fence(memory_order_acquire);
 	if (whole < rr->layout.max_domains)
-		tell_cut(rr, whole);
+		report_cut(rr, whole);
 	rr->looked = true;
 	return 0;
 }
 
-/* What is to be told before any word is read. */
+/* Damage and losses to be reported before any word is read. */
 static bool fetch_notice(struct ring_reader *rr, uint32_t d, struct cursor_fetch *f)
 {
 	struct cursor_ring *r = &rr->ring[d];
@@ -151,14 +151,14 @@ static bool fetch_notice(struct ring_reader *rr, uint32_t d, struct cursor_fetch
 	return f->damage || f->lost;
 }
 
-/* Takes out of the copy what may have been overwritten while it was made. */
+/* Removes the words of the copy that may have been overwritten meanwhile. */
 static int fetch_verify(struct ring_reader *rr, uint32_t d, uint64_t *words, size_t n,
 			struct cursor_fetch *f)
 {
 	struct cursor_ring *r = &rr->ring[d];
 	struct ebt_ring_header h;
 
-	if (rr->state[d].insane) /* nothing to hold the copy against */
+	if (rr->state[d].insane) /* no header to compare with */
 		h.head = r->head;
 	else {
 		/* F2 of ring.h: partner of the writer's F1; orders the copy before the new head */
@@ -214,7 +214,7 @@ int ring_reader_fetch(struct ring_reader *rr, uint32_t d, uint64_t *words, size_
 		if (err)
 			return err;
 		r->pos = f.pos + (f.damage ? n : f.words);
-	} else { /* the file ends here; where the ring wraps there may be words again */
+	} else { /* the file ends here; behind the wrap of the ring there may be words again */
 		uint64_t rest = r->tail - r->pos < wrap ? r->tail - r->pos : wrap;
 		f.damage = true;
 		f.damage_offset = file_end(rr, offset);
@@ -229,7 +229,7 @@ int ring_reader_fetch(struct ring_reader *rr, uint32_t d, uint64_t *words, size_
 	return 1;
 }
 
-static int say_fault(char *reason, const char *name, int err, const struct ring_fault *f)
+static int fail_at(char *reason, const char *name, int err, const struct ring_fault *f)
 {
 	if (reason)
 		snprintf(reason, EBT_REASON_BYTES,
@@ -239,7 +239,7 @@ static int say_fault(char *reason, const char *name, int err, const struct ring_
 	return err;
 }
 
-static int say(char *reason, const char *name, int err, const char *what)
+static int fail(char *reason, const char *name, int err, const char *what)
 {
 	if (reason)
 		snprintf(reason, EBT_REASON_BYTES, "ring file '%s': %s", name, what);
@@ -252,10 +252,10 @@ static int read_header_of_file(struct ring_reader *rr, const char *name, char *r
 	struct ring_fault fault;
 	int err = ring_header_read(rr->fd, &h, &fault);
 	if (err && fault.what)
-		return say_fault(reason, name, err, &fault);
+		return fail_at(reason, name, err, &fault);
 	if (err)
-		return say(reason, name, err,
-			   err == -EINVAL ? "not a regular file" : strerror(-err));
+		return fail(reason, name, err,
+			    err == -EINVAL ? "not a regular file" : strerror(-err));
 	rr->layout = h.layout;
 	rr->has_ext = h.has_ext;
 	rr->ext = h.ext;
@@ -274,7 +274,7 @@ int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *rea
 	rr->table = calloc(n, sizeof(*rr->table));
 	rr->early = calloc(n, sizeof(*rr->early));
 	if (!rr->ring || !rr->state || !rr->table || !rr->early)
-		return say(reason, name, -ENOMEM, strerror(ENOMEM));
+		return fail(reason, name, -ENOMEM, strerror(ENOMEM));
 	return 0;
 }
 
