@@ -23,10 +23,9 @@ struct ring_state {
 		bool started;
 		bool has_file; /* a ring file has brought events of it */
 		bool has_lost;
-		uint32_t history_end; /* ordinals before it are of the history */
-		struct ordinals
-			ordinals; /* its start and the fields above are what each event needs */
-		struct ebt_event lost; /* the loss that the ring reports before its next event */
+		uint32_t history_end;	  /* ordinals before it are of the history */
+		struct ordinals ordinals; /* each event needs up to its start */
+		struct ebt_event lost;	  /* the loss that the ring reports before its next event */
 		struct missing missing, history;
 	} life;
 };
