@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A capture: everything that a stream of events holds, compressed (.ebt). Pure: bytes to items and
- * back, no I/O, no globals. Each block stands alone, so a capture of which bytes are missing or
- * wrong gives all of its other blocks, and says how many events it does not give.
+ * A capture: a complete stream of events, compressed (.ebt). Pure: encodes items as bytes and back,
+ * no I/O, no globals. Blocks are independent: if bytes are missing or wrong, all other blocks are
+ * still read, and the number of missing events is known.
  *
  * All numbers are little-endian; `v` is an unsigned LEB128 number of at most 10 bytes, `z` the same
  * of a signed one folded by (n << 1 ^ n >> 63), `s` a string: v its length, then its bytes.
@@ -21,50 +21,51 @@
  *	          u32 crc32 of the 40 bytes before this one
  *	          frame            zstd, one whole frame: record*
  *
- * A record whose first byte is below 0x80 is an event, and that byte tells what it brings:
- *	0x01 LANE   v lane: it is not the lane of the event before. The number of lanes so far makes
- *	            a new one: v pid, v domain + 1 (16 bits). A block starts with none.
- *	     always v shape: kind, flags and the like of an event. The number of shapes so far makes
- *	            a new one: v kind, v id, v flags, v size (0 with a payload)
- *	0x02 BACK   the time goes back
- *	     always v difference of its ts to that of the event before; to first_ns at first
- *	0x04 WHERE  v tid, v cpu + 1 (16 bits), v stack: not those of the lane's last event (0,
- *	            EBT_NO_CPU, 0)
+ * A record whose first byte is below 0x80 is an event, and that byte lists its fields:
+ *	0x01 LANE   v lane: not the lane of the previous event. A number equal to the count of lanes
+ *	            so far defines a new one: v pid, v domain + 1 (16 bits). A block starts with none.
+ *	     always v shape: kind, flags, id and size of an event. A number equal to the count of
+ *	            shapes so far defines a new one: v kind, v id, v flags, v size (0 with a payload)
+ *	0x02 BACK   ts is smaller than that of the previous event
+ *	     always v difference of ts to that of the previous event; of the first to first_ns
+ *	0x04 WHERE  v tid, v cpu + 1 (16 bits), v stack: not those of the lane's last event (at first
+ *	            0, EBT_NO_CPU, 0)
  *	0x08 POS    z pos minus the expected one: pos + size of the lane's last event, EBT_NO_POS
- *	            where it had no pos and at first
+ *	            if that had no pos and at first
  *	0x10 SEQ    z seq minus the expected one: 1 more than that of the lane's last event with
  *	            EBT_F_SEQ, 0 at first and without the flag
  *	0x20 ARG0, 0x40 ARG1
  *	            z arg[0], arg[1] minus those of the shape's last event, 0 at first
  *	     with EBT_F_PAYLOAD, instead of both: v size, v length, then the bytes
- * Losses, damage and changes of processes leave the lane's expectations of pos and seq as they are.
+ * Losses, damage and changes of processes do not change the lane's expected pos and seq.
  *
- * Other records are 0x80 + type, v length, content; readers skip what they do not know, and what
- * follows the fields that they know; end_ns may be missing. What an event refers to precedes it in its own block.
+ * Other records are 0x80 + type, v length, content. Readers skip unknown types, and bytes behind the
+ * fields that they know; end_ns may be missing. An event refers only to records before it in its own
+ * block.
  *	1 SESSION   s source, s clock, v start_ns, v run_begin_ns, v run_end_ns, v monotonic_ns,
  *	            v realtime_ns, v boottime_ns, v known: 1, 2, 4 … for each of these numbers in
- *	            their order. Files written before `known` existed have 0 where it is not
+ *	            order. In files written before `known` existed, 0 is "not known"
  *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses
  *	            (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes,
  *	            v end_ns, v known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0:
- *	            not known). Files written before `known` existed have 0 where it is not
+ *	            not known). In files written before `known` existed, 0 is "not known"
  *	3 NAME      v pid, v id, s name of the user event
- *	4 RECOVERED v events, v words: no longer lost, they come late
+ *	4 RECOVERED v events, v words: counted as lost before, they follow late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
  *	            first_ns, last_ns, timed: of the whole run, in the END block; in this order in
  *	            `totals`. timed (how many have a time) is absent in files written before it existed
  *	6 INCARNATION v pid, v number, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
- *	            end of the block events and items with this pid are of the process with this
- *	            number, another one for each process of the file; 0: of the one that has none.
- *	            Needed where a pid had meant another process in the file, or a start is known. A
- *	            reader that skips it takes all processes of a pid for one
+ *	            end of the block, events and items with this pid belong to the process with this
+ *	            number, which is unique in the file; 0: to the process without a number. Written
+ *	            if the pid had another process in the file, or the start is known. For a reader
+ *	            that skips it all processes of a pid are one
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
- *	            inlined first, each: v function, v file (strings; 0: not known), v what is known
- *	            (1: line, 2: columns), v line, v first, v last column. Numbered as strings are
- *	9 STACK     v parent (0: none), v count, then so many v frame: each makes a stack of its own,
- *	            one frame longer than the one before, the first than the parent. Numbered as
- *	            strings are; an event's stack that no item of its block made is none
+ *	            inlined first, each: v function, v file (strings; 0: not known), v known
+ *	            (1: line, 2: columns), v line, v first, v last column. Numbered like strings
+ *	9 STACK     v parent (0: none), v count, then `count` v frame: each defines a stack that is
+ *	            one frame longer than the previous one, the first longer than the parent.
+ *	            Numbered like strings; a stack number that its block does not define is 0
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -79,11 +80,11 @@
 #define CAPTURE_BLOCK_BYTES 44
 #define CAPTURE_RAW_MAX	    (4u << 20)
 #define CAPTURE_STORED_MAX  (CAPTURE_RAW_MAX + (64u << 10))
-/* What a longer payload keeps; it gets EBT_F_CUT. */
+/* A longer payload is cut to this, with EBT_F_CUT. */
 #define CAPTURE_PAYLOAD_MAX (1u << 20)
 #define CAPTURE_NAME_MAX    1023
 #define CAPTURE_TOTAL_COUNT 10
-/* Of a block, at most. A string of a stack that is longer is cut. */
+/* Limits of a block. A longer string of a stack is cut. */
 #define CAPTURE_STRING_MAX    2047
 #define CAPTURE_STRINGS	      (64u << 10)
 #define CAPTURE_FRAMES	      (64u << 10)
@@ -135,7 +136,7 @@ struct capture_process {
 	uint64_t user_ns, system_ns, peak_rss_bytes, end_ns;
 };
 
-/* Several processes had this pid, one after the other; or it says when its process began. */
+/* Tells processes of one pid apart; also records when a process began. */
 struct capture_incarnation {
 	uint32_t pid, number;
 	bool start_known;
@@ -147,11 +148,11 @@ struct capture_name {
 	char text[CAPTURE_NAME_MAX + 1];
 };
 
-/* Their numbers are those in their block: set by the reader, and by the writer on its own. What they
- * point to is valid until the next call. */
+/* Numbers count within the block: the reader sets them, the writer assigns its own. Pointers are valid
+ * until the next call. */
 struct capture_string {
 	uint32_t number;
-	const char *text; /* no NUL behind it */
+	const char *text; /* without a NUL */
 	size_t bytes;
 };
 
@@ -198,10 +199,10 @@ struct capture_item {
 	};
 };
 
-/* Whether a file that begins so is meant to be a capture. */
+/* True if these first bytes of a file are those of a capture of any version. */
 bool capture_is(const void *head, size_t len);
 
-/* Writing. Items go into the open block; closing it gives its bytes. */
+/* Writing. Items are added to the open block; closing it returns its bytes. */
 struct capture_writer;
 
 /* level: zstd's. 0 or -ENOMEM. */
@@ -209,53 +210,53 @@ int capture_writer_new(int level, struct capture_writer **ret);
 void capture_writer_free(struct capture_writer *w);
 /* The CAPTURE_HEAD_BYTES that a file begins with. */
 void capture_put_head(void *ret);
-/* Each: 0 or -ENOMEM. FINAL is not kept of an event; the payload may be NULL without the flag. */
+/* 0 or -ENOMEM. Drops EBT_F_FINAL; the payload may be NULL without EBT_F_PAYLOAD. */
 int capture_put_event(struct capture_writer *w, const struct ebt_event *ev, const void *payload,
 		      size_t payload_bytes);
 /* Any item but an event. */
 int capture_put_item(struct capture_writer *w, const struct capture_item *item);
-/* How many items of a kind that is numbered the open block has: the number of the last one. */
+/* The number of the last item of a numbered kind in the open block; 0: none. */
 uint32_t capture_last_number(const struct capture_writer *w, enum capture_what what);
-/* The open block has room for an item of stacks, and before it for one frame with its strings. */
+/* True if the open block has room for a STACK, and for one FRAME with its strings before it. */
 bool capture_takes_run(const struct capture_writer *w);
 /* The block of `w`, which is empty, will follow the open block of another writer of the same file. */
 void capture_follow(struct capture_writer *w, const struct capture_writer *other);
 /* Bytes in the open block. */
 size_t capture_open_bytes(const struct capture_writer *w);
-/* The tables of the block have no room for one more event of any kind: it must be closed. */
+/* True if the block's tables may not have room for another event: it must be closed. */
 bool capture_is_full(const struct capture_writer *w);
-/* Ends the block; the next begins. *ret_bytes is valid until the next call. Length or -errno. */
+/* Closes the block and opens the next. *ret_bytes is valid until the next call. Length or -errno. */
 ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type type,
 			    const void **ret_bytes);
 
-/* Reading. The caller puts the bytes of a file in, in any portions, and takes items out. */
+/* Reading. The caller feeds the bytes of a file in any portions, and reads items. */
 struct capture_reader;
 
-/* Where a capture was not what was expected. */
+/* Where a capture is damaged. */
 struct capture_fault {
 	uint64_t offset;
 	const char *expected; /* static */
-	uint64_t count;	      /* of places; the fields are those of the first */
+	uint64_t count;	      /* of damaged places; offset and expected are of the first */
 };
 
 struct capture_stats {
 	uint64_t blocks, raw_bytes, stored_bytes, file_bytes;
-	uint64_t missing; /* events of damaged blocks, told as lost */
+	uint64_t missing; /* events of damaged blocks, emitted as lost */
 	uint32_t version;
 	bool whole; /* the END block was seen */
-	bool ended; /* nothing is left to be read */
+	bool ended; /* the whole file was read */
 };
 
 int capture_reader_new(struct capture_reader **ret); /* 0 or -ENOMEM */
 void capture_reader_free(struct capture_reader *r);
-/* Where to put more bytes, at least 1; NULL: no memory. Call it only after -EAGAIN. */
+/* The buffer for more bytes, at least 1; NULL: no memory. Call it only after -EAGAIN. */
 void *capture_reader_room(struct capture_reader *r, size_t *ret_room);
-/* So many bytes were put there; 0: the file ends here. */
+/* `bytes` bytes were written to the buffer; 0: the file ends. */
 void capture_reader_put(struct capture_reader *r, size_t bytes);
 /*
  * 1: *ret is the next item; 0: the end; -EAGAIN: more bytes are needed; -EBADMSG: no capture;
- * -EPROTO: another version; -ENOMEM. Bytes that are not understood come out as EBT_DAMAGE (arg[0]:
- * file offset, arg[1]: bytes / 8, rounded up), events that are known to be missing as EBT_LOST.
+ * -EPROTO: another version; -ENOMEM. Damaged bytes become EBT_DAMAGE (arg[0]: file offset, arg[1]:
+ * bytes / 8, rounded up), events known to be missing EBT_LOST.
  */
 int capture_reader_next(struct capture_reader *r, struct capture_item *ret);
 /* NULL: none so far. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the two sides of a capture share: the head of a block, the tables by which a block's events
- * are packed, and the decoder of one block's records. capture.h draws the format.
+ * Shared by reader and writer of captures: the head of a block, the tables of lanes and shapes by
+ * which its events are packed, and the decoder of its records. capture.h defines the format.
  */
 #ifndef CODEC_CAPTURE_BLOCK_H
 #define CODEC_CAPTURE_BLOCK_H
@@ -10,8 +10,8 @@
 
 #define CAPTURE_LANES  4096
 #define CAPTURE_SHAPES 4096
-/* More than the longest event without its payload; zeroes that stand behind a block's records, so
- * that an event is read without a look at the end for each number. */
+/* Zero bytes behind a block's records, more than the longest event without its payload: an event is
+ * decoded without a check of the end for each number. */
 #define CAPTURE_PAD 256
 
 enum capture_brings {
@@ -25,7 +25,7 @@ enum capture_brings {
 	CAPTURE_ITEM = 0x80,
 };
 
-/* What a position of a frame has. */
+/* The known fields of a position of a frame. */
 enum capture_has {
 	CAPTURE_HAS_LINE = 1,
 	CAPTURE_HAS_CHARS = 2,
@@ -37,7 +37,7 @@ struct capture_block {
 };
 
 void capture_block_put(const struct capture_block *b, uint8_t *ret);
-/* False: it is no head of a block, or one that must not be believed. */
+/* False: not the head of a block, or one with a wrong checksum or sizes. */
 bool capture_block_get(const uint8_t *p, struct capture_block *ret);
 
 /* The first CAPTURE_HEAD_BYTES of a file. 0; -EBADMSG: no capture; -EPROTO: another version. */
@@ -55,7 +55,7 @@ struct capture_shape {
 	uint64_t arg[2];
 };
 
-/* By kind (events.def): whether a block's `events` counts it. */
+/* Of each kind (events.def): known, and counted in a block's `events`. */
 enum capture_kind { CAPTURE_UNKNOWN, CAPTURE_COUNTED, CAPTURE_UNCOUNTED };
 extern const uint8_t capture_kinds[EBT_KINDS];
 
@@ -64,7 +64,7 @@ static inline bool capture_knows(uint16_t kind)
 	return kind < EBT_KINDS && capture_kinds[kind];
 }
 
-/* Whether it counts as an event: no loss, no damage, no change of a process. */
+/* True if it counts as an event: not a loss, damage or change of a process. */
 static inline bool capture_counts(uint16_t kind)
 {
 	return kind >= EBT_KINDS || capture_kinds[kind] != CAPTURE_UNCOUNTED;
@@ -75,7 +75,7 @@ static inline uint64_t capture_expected_seq(const struct capture_lane *l, uint16
 	return flags & EBT_F_SEQ ? l->next_seq : 0;
 }
 
-/* What the lane is expected to bring next. */
+/* Updates the expected pos and seq of the lane's next event. */
 static inline void capture_lane_passed(struct capture_lane *l, const struct ebt_event *ev)
 {
 	if (!capture_counts(ev->kind))
@@ -85,13 +85,13 @@ static inline void capture_lane_passed(struct capture_lane *l, const struct ebt_
 		l->next_seq = ev->seq + 1;
 }
 
-/* The records of one block, one after the other. */
+/* Decodes the records of one block in order. */
 struct capture_decoder {
 	const uint8_t *at, *end;
 	uint64_t ts;
-	uint64_t events; /* delivered, of those that count */
+	uint64_t events; /* delivered so far, those that count */
 	uint32_t lane, lane_count, shape_count;
-	uint32_t strings, frames, stacks; /* that the block has had so far */
+	uint32_t strings, frames, stacks; /* numbered so far in the block */
 	struct capture_lane lanes[CAPTURE_LANES];
 	struct capture_shape shapes[CAPTURE_SHAPES];
 	union { /* of the item that was decoded last */
@@ -103,7 +103,7 @@ struct capture_decoder {
 /* `raw` has CAPTURE_PAD zeroes behind its `len` bytes, and stays the caller's. */
 void capture_decoder_start(struct capture_decoder *d, const void *raw, size_t len,
 			   uint64_t first_ns);
-/* 1: *ret is the next item; 0: the end of the block; -EBADMSG: what follows is no record. */
+/* 1: *ret is the next item; 0: the end of the block; -EBADMSG: the next record is damaged. */
 int capture_decode(struct capture_decoder *d, struct capture_item *ret);
 
 #endif

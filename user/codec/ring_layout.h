@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where things are in a ring file: checks its first bytes against the file's size, and reads the
- * extension block of our own files. Pure: it looks at bytes that the caller has copied, never at
- * the file. A header with one or two damaged fields is put right from the others, since the layout
- * says everything more than once; what was put right is told, so that it can be reported.
+ * The layout of a ring file: checks its header against the file's size, and parses the extension
+ * block of our own files. Pure: it parses bytes that the caller has copied. The fields of a header
+ * are redundant, so one or two damaged ones are repaired from the others; the repairs are returned.
  */
 #ifndef CODEC_RING_LAYOUT_H
 #define CODEC_RING_LAYOUT_H
@@ -14,7 +13,7 @@
 
 #define RING_MAX_REPAIRS 10
 
-/* One thing that was not as it must be. `what` is static. */
+/* A field with a wrong value. `what` is static. */
 struct ring_fault {
 	uint64_t offset; /* in the file */
 	uint64_t found, expected;
@@ -27,7 +26,8 @@ struct ring_layout {
 	uint64_t headers_offset, header_bytes;
 	uint64_t data_offset;
 	uint64_t names_offset; /* 0: no names, no user events (OCaml 5.0) */
-	uint64_t end_offset;   /* end of the names, where an extension block may stand */
+	uint64_t
+		end_offset; /* end of the names, and begin of the extension block, if there is one */
 	uint64_t file_bytes;
 	uint32_t repairs;
 	struct ring_fault repair[RING_MAX_REPAIRS];
@@ -36,7 +36,7 @@ struct ring_layout {
 /*
  * `head`: the first `n` bytes of the file (sizeof(struct ebt_ring_file) are enough). 0, or -EBADMSG:
  * not a ring file or beyond repair; -EPROTO: another version; -EAGAIN: all zero, the producer has
- * not written it yet. On failure *fault says what, on success *ret is written.
+ * not written it yet. Writes *ret on success, *fault on failure.
  */
 int ring_layout_parse(const void *head, size_t n, uint64_t file_bytes, struct ring_layout *ret,
 		      struct ring_fault *fault);
@@ -52,14 +52,14 @@ static inline uint64_t ring_layout_word(const struct ring_layout *l, uint32_t do
 	       8 * ((uint64_t)l->ring_words * domain + (pos & (l->ring_words - 1)));
 }
 
-/* What an extension block says; strings are terminated. */
+/* The fields of an extension block; strings are terminated. */
 struct ring_ext {
 	uint64_t pid, start_time, start_ns, no_ring_events;
 	char boot_id[40], producer[64], runtime[64];
 	uint32_t phases, counters, lifecycles;
-	bool left_over; /* the process has ended and left the removal of the file to us */
+	bool left_over; /* the process has ended, and the tracer is to remove the file */
 };
-/* `bytes`: what stands at end_offset. 1: a block, *ret is written; 0: none; -EBADMSG with *fault. */
+/* `bytes`: those at end_offset. 1: a block, in *ret; 0: none; -EBADMSG or -EPROTO with *fault. */
 int ring_ext_parse(const void *bytes, size_t n, uint64_t offset, struct ring_ext *ret,
 		   struct ring_fault *fault);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Programs that link libebtrace-probes: its markers say so. */
+/* Programs that link libebtrace-probes, recognised by its markers. */
 #ifndef RUNTIME_EBTRACE_PROBES_H
 #define RUNTIME_EBTRACE_PROBES_H
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the runtime of an OCaml 5 program can be probed. Its functions caml_ev_begin, caml_ev_end
- * and their like are called whether or not the program records events, so a program that was never
- * prepared can be watched. For each function it finds the cheapest instruction at which the
- * arguments are still in their registers; it finds the flag that says whether the program's own
- * ring is on; and how a thread's domain is read. Executables and shared libraries, native code and
- * the bytecode interpreter; only symbols are needed, and those that the runtime exports survive
- * strip.
+ * The probe sites in the runtime of an OCaml 5 program. Its functions caml_ev_begin, caml_ev_end and
+ * so on are called whether or not the program records events, so any program can be traced. For each
+ * function this finds the cheapest instruction at which the arguments are still in their registers;
+ * also the flag that is set while the program's own ring is on, and how to read a thread's domain.
+ * Executables and shared libraries, native code and the bytecode interpreter; only symbols are
+ * needed, and those that the runtime exports survive strip.
  */
 #ifndef RUNTIME_OCAML_PROBES_H
 #define RUNTIME_OCAML_PROBES_H
@@ -31,25 +30,25 @@ enum ocaml_function {
 struct ocaml_site {
 	enum ocaml_function function;
 	uint64_t offset;  /* of the instruction in the file */
-	uint64_t address; /* of it in the file's own space */
-	bool emulated;	  /* by the kernel: cheap */
-	bool flag_in_ax;  /* the flag's value is in %rax there */
+	uint64_t address; /* in the file's address space */
+	bool emulated;	  /* the kernel emulates it instead of single-stepping */
+	bool flag_in_ax;  /* the flag's value is in %rax at the site */
 };
 
-/* How the domain's state is found from a thread. */
+/* How to find the domain's state of a thread. */
 enum ocaml_tls {
-	OCAML_TLS_NONE,	  /* not known: a thread is taken for a domain */
-	OCAML_TLS_STATIC, /* at the thread pointer + offset */
+	OCAML_TLS_NONE,	  /* not known: each thread counts as a domain */
+	OCAML_TLS_STATIC, /* its address is at the thread pointer + offset */
 	OCAML_TLS_SLOT,	  /* the same; `offset` is the address of a slot that holds the offset */
 	OCAML_TLS_MODULE, /* in the block of a module; `offset` is the address of its number's slot */
 };
 
 struct ocaml_runtime {
 	enum ebt_release release;
-	bool is_program; /* no library: where its thread-local storage lies depends on it alone */
+	bool is_program; /* not a library: the offset of its thread-local storage is fixed */
 	struct ocaml_site site[OCAML_FUNCTIONS];
 	unsigned sites;
-	uint64_t flag; /* address of runtime_events_enabled in the file's own space */
+	uint64_t flag; /* address of runtime_events_enabled in the file's address space */
 	enum ocaml_tls tls;
 	int64_t offset;	    /* see enum ocaml_tls */
 	uint64_t in_module; /* OCAML_TLS_MODULE: offset in the block */
@@ -57,8 +56,8 @@ struct ocaml_runtime {
 };
 
 /*
- * Reads what the file holds. 0; -ENOENT: no OCaml 5 runtime; -ENOEXEC: no ELF file; -ENOTSUP: one
- * whose code is not understood; -errno.
+ * Finds the sites in a file. 0; -ENOENT: no OCaml 5 runtime; -ENOEXEC: not an ELF file; -ENOTSUP: the
+ * runtime's code is unknown; -errno.
  */
 int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
 /* The same of a file that is open already. */
@@ -67,14 +66,14 @@ int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
 struct ocaml_place {
 	uint64_t flag;	    /* address in the process */
-	enum ocaml_tls tls; /* no SLOT any more: */
+	enum ocaml_tls tls; /* not OCAML_TLS_SLOT: it is resolved */
 	int64_t offset;
 	uint64_t module; /* number of the module, for OCAML_TLS_MODULE */
 };
 
 /*
- * Where the runtime lies in a process that maps the file as `e` says. What must be read from the
- * process's memory and cannot leaves the domains unknown (OCAML_TLS_NONE).
+ * Computes the addresses in a process that maps the file at `e`. If its memory cannot be read where
+ * that is needed, domains are not known (OCAML_TLS_NONE).
  */
 void ocaml_probes_place(int fd, const struct ocaml_runtime *r, pid_t pid,
 			const struct maps_entry *e, struct ocaml_place *ret);
