@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the modules of one run share, and how a run ends. */
+/* The context shared by the modules of one run, and the results of a run. */
 #ifndef ENGINE_CONTEXT_H
 #define ENGINE_CONTEXT_H
 
@@ -8,32 +8,32 @@
 #include "engine/options.h"
 #include "engine/report.h"
 
-/* Called by the clock during a live run, also while events come without a pause. */
+/* A periodic callback during a live run, also under full load. */
 struct engine_watch {
 	uint64_t period_ns;
 	void (*tick)(void *ctx);
 	void *ctx;
 };
 
-/* What the modules of one run share. All that it points to is the caller's and outlives the run. */
+/* The context of a run. Everything that it points to is the caller's and outlives the run. */
 struct engine {
 	const struct engine_options *options;
 	struct report report;
 	struct session *session;
-	struct sink *sink;		  /* is not ended */
-	const struct engine_watch *watch; /* NULL: nobody watches */
+	struct sink *sink;		  /* the caller ends it */
+	const struct engine_watch *watch; /* NULL: none */
 	int program_status;		  /* with ENGINE_PROGRAM: as a shell shows it */
 };
 
-/* How a run ended; the reason of all but the first and the last has been reported. */
+/* The result of a run; the reason has been reported for all but the first and the last. */
 enum engine_end {
 	ENGINE_OK,
 	ENGINE_FAILED,
-	ENGINE_MISUSED, /* what was named is something else */
-	ENGINE_NOTHING, /* there is nothing to trace */
+	ENGINE_MISUSED, /* an argument names something else than expected */
+	ENGINE_NOTHING, /* nothing to trace */
 	ENGINE_GONE,	/* no such process */
 	ENGINE_KERNEL,	/* a kernel thread */
-	ENGINE_DENIED,	/* somebody else's process, or file */
+	ENGINE_DENIED,	/* a process or file of another user */
 	ENGINE_PROGRAM, /* as program_status says */
 };
 

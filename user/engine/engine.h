@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A run: events out of what the options name, through the pipeline of core/, into a sink that the
- * engine is handed. It prints nothing and ends no process: messages go to a reporter, and how the
- * run ended is its result. Who calls whom, downwards alone:
+ * A run: moves the events of the targets in the options through the pipeline of core/ into the
+ * caller's sink. It prints nothing and ends no process: messages go to a reporter, and the run's
+ * outcome is its result. Modules call each other downwards only:
  *
  *	cmd/trace, cmd/stat ─▶ engine
  *	    live ─▶ scan ─▶ ring_files ─▶ follow ─▶ followed_usage
@@ -16,8 +16,8 @@
  *	cmd/info ─▶ convert, inputs
  *	cmd/list ─▶ leftover, rundir
  *
- * All of them use context, options, report, faults (damage that was found) and refusal (why a process cannot be
- * traced).
+ * All of them use context, options, report, faults (reports damage) and refusal (reports why a process
+ * cannot be traced).
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -25,13 +25,14 @@
 #include "engine/context.h"
 
 /*
- * Takes the priority and the descriptors that a run may need, for the whole process. Before the sink
- * is made, whose thread has them then, too.
+ * Raises the priority of the process and its limit of descriptors as a run needs. Called before the
+ * sink is made, so that its thread inherits the priority.
  */
 void engine_prepare(const struct engine_options *o);
 /* Moves all events that the options ask for into the sink. */
 enum engine_end engine_run(struct engine *e);
-/* What a process had overwritten before we came is no loss of this run. */
+/* True if the run attached to processes that were running: events that they overwrote before are not
+ * losses of the run. */
 bool engine_came_late(const struct engine_options *o);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an input is and holds, for who describes it instead of passing its events on. */
+/* The description of an input, for `ebtrace info`. */
 #ifndef ENGINE_INPUT_INFO_H
 #define ENGINE_INPUT_INFO_H
 
@@ -9,17 +9,17 @@
 #include "codec/capture.h"
 
 #define INPUT_INFO_NAME_BYTES 64
-#define INPUT_INFO_DAMAGES    8 /* places that are kept one by one */
+#define INPUT_INFO_DAMAGES    8 /* offsets of damage that are kept */
 
 struct input_info {
-	const char *name; /* for who reads of it; the input's, or process_name */
+	const char *name; /* for messages: the input's, or process_name */
 	char process_name[INPUT_INFO_NAME_BYTES];
 	uint64_t kinds[EBT_KINDS]; /* events of each kind */
 	/* A ring file. */
 	struct ebt_cursor_info ring;
 	uint64_t (*by_domain)[EBT_KINDS]; /* ring.max_domains of them */
 	uint64_t first_ns, last_ns;
-	bool has_time; /* the two are known */
+	bool has_time; /* the two are valid */
 	uint64_t damage_offset[INPUT_INFO_DAMAGES];
 	uint32_t damages;
 	/* A capture; the session has its totals and processes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How often rings are polled: the minimum bounds our CPU, the maximum bounds latency. In between it
- * follows the ring that fills fastest.
+ * The poll interval of rings: its minimum bounds our CPU, its maximum bounds latency. In between it
+ * depends on the ring that fills fastest.
  */
 #ifndef ENGINE_INTERVAL_H
 #define ENGINE_INTERVAL_H

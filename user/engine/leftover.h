@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Judges whether ring files in a set of directories were left behind. First all directories are
- * added, then leftover_judge() looks once at what the processes of the machine have mapped, then
- * leftover_remove() removes a file, if it still is what was judged. All of it goes through
- * descriptors, so that another file or directory put under a name is never touched.
+ * Finds ring files that dead processes left in a set of directories. First the directories are
+ * added, then leftover_judge() reads once the mappings of all processes of the machine, then
+ * leftover_remove() removes a file if it is still the one that was judged. All operations use
+ * descriptors, so a file or directory that replaces another under its name is never touched.
  */
 #ifndef ENGINE_LEFTOVER_H
 #define ENGINE_LEFTOVER_H
@@ -14,7 +14,7 @@
 
 enum leftover_verdict {
 	LEFTOVER_STALE,
-	LEFTOVER_USED, /* by a process that lives */
+	LEFTOVER_USED, /* by a living process */
 	LEFTOVER_DOUBT,
 };
 
@@ -35,7 +35,7 @@ struct leftover_dir {
 	dev_t dev;
 	ino_t ino;
 	char *path;
-	bool private; /* ours, and nobody else may enter */
+	bool private; /* owned by us, no access for others */
 };
 
 #define LEFTOVER_DIRS_MAX  4096
@@ -45,14 +45,14 @@ struct leftover {
 	struct leftover_dir *dirs;
 	struct leftover_file *files;
 	unsigned dir_count, file_count;
-	bool cut; /* there were more than are looked at */
+	bool cut; /* some directories or files are beyond the limits */
 };
 
-/* Adds what is named like a ring in a directory, unless it has been added. `fd` is owned from here
- * on. The index of the directory, or -errno; -EEXIST: it was known. All zero is a valid set. */
+/* Adds the files of a directory that are named like rings. Owns `fd` from now on. The index of the
+ * directory, or -errno; -EEXIST: already added. A zeroed set is valid and empty. */
 int leftover_add(struct leftover *l, int fd, const char *path);
 void leftover_judge(struct leftover *l);
-/* True if it was removed. */
+/* Removes a stale file. True if it was removed. */
 bool leftover_remove(struct leftover *l, struct leftover_file *f);
 void leftover_done(struct leftover *l);
 

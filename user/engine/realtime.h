@@ -3,8 +3,8 @@
  * Real-time scheduling of the thread that reads live rings: a ring at 5 million events a second wraps
  * within 7 ms, and a thread of the ordinary class waits that long for a CPU that others keep busy.
  * The lowest real-time priority is enough. It is reset on fork, so nothing that we start inherits it,
- * and it is given up for a second whenever the thread has used more than half a CPU over a tenth of a
- * second: then it is work that keeps us, not waiting, and the traced program needs the CPU, too.
+ * and it is suspended for a second whenever the thread has used more than half a CPU over a tenth of a
+ * second: then the thread is busy, not waiting, and the traced program needs the CPU, too.
  *
  * One thread uses it: the one that calls realtime_begin().
  */
@@ -24,13 +24,13 @@ struct realtime {
 
 /*
  * 0; -EPERM: not permitted (CAP_SYS_NICE or RLIMIT_RTPRIO); -ENOTSUP: the thread may run on one CPU
- * only, which it would take from the traced program; -EBUSY: it has a policy of its own; else -errno. On failure nothing has changed,
- * and the other functions do nothing.
+ * only, and would starve the traced program; -EBUSY: it has a policy of its own; else -errno. On
+ * failure nothing has changed, and the other functions do nothing.
  */
 int realtime_begin(struct realtime *r);
-/* Gives real-time scheduling up, or takes it again. now_ns: CLOCK_MONOTONIC. */
+/* Suspends or resumes real-time scheduling. now_ns: CLOCK_MONOTONIC. */
 void realtime_check(struct realtime *r, uint64_t now_ns);
-/* Back to ordinary scheduling. */
+/* Restores ordinary scheduling. */
 void realtime_end(struct realtime *r);
 
 #endif

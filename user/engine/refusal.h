@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Why a process cannot be traced: the cause, and the next thing to try. */
+/* Reports why a process cannot be traced, and what to try next. */
 #ifndef ENGINE_REFUSAL_H
 #define ENGINE_REFUSAL_H
 
@@ -8,13 +8,14 @@
 
 struct inspect;
 
-/* Looks at a process. ENGINE_OK and *ret if it can be traced; else why not has been reported. */
+/* Reads the status of a process. ENGINE_OK and *ret if it can be traced; else the reason has been
+ * reported. */
 enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_status *ret);
-/* Reports that a process has neither ring nor anything to probe, why, and what to do. */
+/* Reports that a process has neither a ring nor probes, why, and what to do. */
 void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid, bool privileged);
-/* The same of a program that was started and has ended; has_ring: its ring was asked for. */
+/* The same for a started program that has ended; has_ring: its ring was switched on. */
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring);
-/* What an -errno of opening the ring of a process means for the run. */
+/* The end of a run for an -errno of opening the ring of a process. */
 enum engine_end refusal_of(int err);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where the engine's messages go: to whoever started the run, who shows them. A message is one line
- * without a newline, and may hold names of files and programs, which are anybody's: whoever shows
- * it disarms it.
+ * The engine's messages: a callback of the caller prints them. A message is one line without a
+ * newline. It may contain names of files and programs, which are not trusted: the callback must
+ * remove control characters.
  */
 #ifndef ENGINE_REPORT_H
 #define ENGINE_REPORT_H
@@ -12,8 +12,8 @@
 #include "base/log.h"
 
 struct report {
-	/* level: LOG_QUIET: an error, shown always; LOG_NORMAL: unless the user wants errors only;
-	 * LOG_VERBOSE and LOG_DEBUG: if he asks for it. */
+	/* level: LOG_QUIET: an error, always shown; LOG_NORMAL: unless the user wants errors only;
+	 * LOG_VERBOSE and LOG_DEBUG: with -v and -vv. */
 	void (*line)(void *ctx, enum log_level level, const char *fmt, va_list ap)
 		__attribute__((format(printf, 3, 0)));
 	void *ctx;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The signals that a run takes as data. The first one that asks for the end ends the run: probes are
- * removed and the output is finished. None interrupts the former; a second one, the latter. What one
- * process sends twice at once, as timeout(1) does (to us, and to our group), is one request.
+ * The signals that a run reads from a signalfd. The first that requests the end ends the run: probes
+ * are removed and the output is finished. No signal interrupts the removal; a second one interrupts
+ * the output. Two signals of one process at the same time, as timeout(1) sends (to us, and to our
+ * group), count as one request.
  */
 #ifndef ENGINE_SIGNALS_H
 #define ENGINE_SIGNALS_H
@@ -13,21 +14,21 @@
 
 struct signals {
 	int fd;	       /* a signalfd, non-blocking; < 0: none */
-	unsigned ends; /* so many asked for the end of the run */
-	int last;      /* of these, who sent it (0: the kernel), and when it was taken */
+	unsigned ends; /* requests for the end of the run */
+	int last;      /* the last request, its sender (0: the kernel), and when it was read */
 	pid_t last_from;
 	uint64_t last_ns;
 	bool released;
 };
 
-/* Blocks them. for_program: also those that are for a program of ours alone. 0 or -errno. */
+/* Blocks the signals. for_program: also those that only the started program handles. 0 or -errno. */
 int signals_catch(struct signals *s, bool for_program);
-/* Takes what has come; `program` (<= 0: none) gets what was sent to us alone. */
+/* Reads pending signals; forwards to `program` (<= 0: none) those sent to us alone. */
 void signals_take(struct signals *s, pid_t program);
-/* The probes are gone: from the second signal on, which may have come already, they end ebtrace as
- * if they had never been caught. */
+/* The probes are removed: from now on a second signal, also one that is pending, ends ebtrace as its
+ * default action does. */
 void signals_release(struct signals *s, pid_t program);
-/* The run is at its end: if no signal has come, the first is waited out, the second ends ebtrace. */
+/* The run has ended: the first signal is ignored if none arrived before, the second ends ebtrace. */
 void signals_finish(struct signals *s);
 
 #endif
