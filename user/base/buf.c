@@ -75,7 +75,7 @@ static void grow(struct buf *b, size_t need)
 		cap *= 2;
 	char *data = realloc(b->data, cap);
 	if (!data) {
-		/* The old block is still there: its room stays usable, its bytes are given up. */
+		/* The old block is still valid: it stays usable, its bytes are dropped. */
 		b->err = b->err ? b->err : -ENOMEM;
 		b->len = 0;
 		return;

@@ -8,7 +8,7 @@
 
 struct compress {
 	int level;
-	/* Made when first needed: whoever reads does not write. */
+	/* Made when first needed: a reader does not compress. */
 	ZSTD_CCtx *packer;
 	ZSTD_DCtx *unpacker;
 };

@@ -10,7 +10,7 @@
 
 #define LOAD_FIRST 4096 /* most files of /proc fit */
 
-/* Whether to try again after a call that failed; waits until the descriptor is ready for it. */
+/* True to retry a failed call; waits until the descriptor is ready for it. */
 static bool again(int fd, short events)
 {
 	if (errno == EAGAIN)
@@ -18,7 +18,7 @@ static bool again(int fd, short events)
 	return errno == EAGAIN || errno == EINTR;
 }
 
-/* At an offset, or where the descriptor is. */
+/* At an offset, or at the descriptor's. */
 static ssize_t read_whole(int fd, char *to, size_t n, const uint64_t *offset)
 {
 	size_t got = 0;
@@ -62,7 +62,7 @@ ssize_t file_read_text(const char *path, char *ret, size_t cap)
 	return n;
 }
 
-/* Reads on until the file ends or one byte more than the limit is there. */
+/* Reads until the file ends or is one byte larger than the limit. */
 static int load(int fd, size_t limit, char **data, size_t *len)
 {
 	for (size_t cap = LOAD_FIRST;; cap *= 2) {

@@ -15,6 +15,6 @@ void hash_draw_secret(void)
 		hash_secret[0] = (uint64_t)now.tv_nsec * 0x9e3779b97f4a7c15ull ^ (uintptr_t)&now;
 		hash_secret[1] = hash_secret[0] * 0x94d049bb133111ebull;
 	}
-	/* Odd, and with bits in its upper half: the product reaches all of the result. */
+	/* Odd, and with bits in its upper half: the product affects all bits of the result. */
 	hash_secret[1] |= 1ull << 63 | 1;
 }

@@ -11,7 +11,7 @@
 #define PAGES	(BUCKETS / PAGE)
 
 struct histogram_group {
-	uint64_t *pages[PAGES]; /* NULL: nothing there */
+	uint64_t *pages[PAGES]; /* NULL: no value */
 };
 
 /*
@@ -58,7 +58,7 @@ void histogram_clear(struct histogram *h)
 				memset(groups[g]->pages[i], 0, PAGE * sizeof(uint64_t));
 }
 
-/* Where a bucket is counted, made if it is new. NULL: no memory. */
+/* The counter of a bucket, allocated if it is new. NULL: no memory. */
 static uint64_t *place_of(struct histogram *h, unsigned g, unsigned bucket)
 {
 	if (!h->groups[g])

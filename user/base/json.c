@@ -47,7 +47,7 @@ static char *put_escape(char *p, unsigned char c)
 	return p;
 }
 
-/* A character that is not plain ASCII, or may not stand as it is; how many bytes it was. */
+/* Writes a character that is not plain ASCII or must be escaped; returns its length in the input. */
 static size_t put_special(char **p, const unsigned char *s, size_t left)
 {
 	size_t n = *s < 0x80 ? 1 : utf8_length(s, left);
@@ -73,7 +73,7 @@ void json_string(struct json *j, const char *text, size_t len)
 	char *p = json_begin(j);
 	*p++ = '"';
 	for (size_t at = 0; at < len;) {
-		/* As much as is certain to fit, and the closing quote. */
+		/* As much as surely fits with the closing quote. */
 		const char *last = j->out->data + j->out->len + BUF_ROOM_MAX - ESCAPE_MAX - 1;
 		while (at < len && p < last) {
 			if (is_plain(s[at]))

@@ -14,7 +14,7 @@ void log_vat(enum log_level level, const char *fmt, va_list ap)
 		return;
 	char line[1024];
 	vsnprintf(line, sizeof(line), fmt, ap);
-	utf8_disarm(line); /* names of files and programs are anybody's */
+	utf8_disarm(line); /* names of files and programs are not trusted */
 	fprintf(stderr, "ebtrace: %s\n", line);
 }
 

@@ -67,7 +67,7 @@ size_t proto_open(struct buf *b, uint32_t field)
 
 void proto_close(struct buf *b, size_t opened)
 {
-	if (b->err) /* bytes have been thrown away: `opened` is no place any more */
+	if (b->err) /* bytes were dropped: `opened` is not an offset any more */
 		return;
 	size_t len = b->len - opened;
 	if (len > PROTO_LENGTH_MAX) {

@@ -5,9 +5,9 @@
 
 #define DIGIT_MIN    6
 #define DIGIT_MAX    11
-#define INSERT_UP_TO 24 /* so few are sorted by insertion */
+#define INSERT_UP_TO 24 /* fewer keys are sorted by insertion */
 
-/* Bits of the keys, and where the next key with each value of them goes. */
+/* A digit of the keys, and for each of its values the index of the next key. */
 struct digit {
 	unsigned shift;
 	uint64_t mask;
@@ -32,7 +32,7 @@ static void digit_init(struct digit *d, unsigned shift, unsigned bits)
 	memset(d->next, 0, (size_t)(d->mask + 1) * sizeof(*d->next));
 }
 
-/* From the number of keys with each value to the index of the first of them. */
+/* Turns the number of keys with each value into the index of the first of them. */
 static void digit_sum(struct digit *d)
 {
 	uint32_t before = 0;

@@ -11,7 +11,7 @@
 
 #define BLOCK_LEAST (64u << 10)
 
-/* Bytes that wait, or none: a block that may be used again. */
+/* A block of queued bytes, or an empty one for reuse. */
 struct block {
 	struct block *next;
 	char *data;
@@ -78,7 +78,7 @@ int writer_new(int fd, size_t limit, struct writer **ret)
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_cond_init(&w->more, NULL);
 	pthread_cond_init(&w->less, NULL);
-	/* Signals are the main thread's business. */
+	/* The main thread handles signals. */
 	sigset_t all, old;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -124,7 +124,7 @@ void writer_free(struct writer *w)
 	free(w);
 }
 
-/* An empty block with so much room: the one that was written last, if it fits. NULL: no memory. */
+/* An empty block of at least this size: the one written last, if it fits. NULL: no memory. */
 static struct block *take_unused(struct writer *w, size_t cap)
 {
 	struct block *b = w->unused;
@@ -152,10 +152,10 @@ static void append(struct writer *w, struct block *b)
 	w->last = b;
 }
 
-/* Waits while the limit is reached. 0 or the first error so far. */
+/* Blocks while the limit is reached. 0 or the first error so far. */
 static int wait_for_room(struct writer *w)
 {
-	/* What waits stays below the limit and one put. */
+	/* The queue stays below the limit plus one put. */
 	while (!w->err && w->waiting >= w->limit)
 		pthread_cond_wait(&w->less, &w->lock);
 	return w->err;
@@ -191,7 +191,7 @@ int writer_put(struct writer *w, const void *data, size_t len)
 
 int writer_swap(struct writer *w, char **data, size_t cap, size_t len)
 {
-	/* What nearly empty blocks hold is copied, so that memory follows what waits. */
+	/* The bytes of nearly empty blocks are copied, so that memory is proportional to the queue. */
 	if (len < cap / 2)
 		return writer_put(w, *data, len);
 	pthread_mutex_lock(&w->lock);

@@ -48,8 +48,8 @@ static int show(const struct printer *p, const struct input_info *info,
 	return o->fail_on_loss && p->lossy(info, session) ? EXIT_LOSS : 0;
 }
 
-static int tell_input(const struct engine *e, struct loop *l, struct inputs *ins, const char *path,
-		      const struct opts *o)
+static int describe_input(const struct engine *e, struct loop *l, struct inputs *ins,
+			  const char *path, const struct opts *o)
 {
 	struct input_info info = {0};
 	int status = message_status(e, inputs_add(ins, path));
@@ -72,7 +72,7 @@ static int tell_file(const char *path, const struct opts *o)
 	struct inputs *ins = NULL;
 	int status = EXIT_ERROR;
 	if (!session_new(&e.session) && !loop_new(&l) && !inputs_new(&e, l, &ins))
-		status = tell_input(&e, l, ins, path, o);
+		status = describe_input(&e, l, ins, path, o);
 	inputs_free(ins);
 	loop_free(l);
 	session_free(e.session);

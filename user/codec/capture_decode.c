@@ -145,7 +145,7 @@ static int get_event(struct capture_decoder *d, unsigned brings, struct capture_
 	return d->at <= d->end ? 0 : -EBADMSG;
 }
 
-/* A string into a place of `cap` bytes, cut if it is longer. */
+/* A string into a buffer of `cap` bytes, cut if it is longer. */
 static int get_s(struct capture_decoder *d, char *ret, size_t cap)
 {
 	uint64_t len = get_v(d);
@@ -290,7 +290,7 @@ static int get_stack(struct capture_decoder *d, const uint8_t *end, struct captu
 	return 0;
 }
 
-/* 1: it is one that we know; 0: it is not, and was skipped. */
+/* 1: a known item; 0: an unknown one, which was skipped. */
 static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
 {
 	uint64_t len = get_v(d);
@@ -350,7 +350,7 @@ int capture_decode(struct capture_decoder *d, struct capture_item *ret)
 		}
 		if (get_event(d, first, ret))
 			return -EBADMSG;
-		/* A kind of later times: it is missing from the count, and so told as lost. */
+		/* A kind of a later version: it is not delivered, and so counted as lost. */
 		if (!capture_knows(ret->event.kind))
 			continue;
 		d->events += capture_counts(ret->event.kind);

@@ -15,22 +15,22 @@ enum stage { STAGE_HEAD, STAGE_BLOCKS, STAGE_RECORDS, STAGE_BEHIND, STAGE_DONE }
 struct capture_reader {
 	struct compress *compress;
 	enum stage stage;
-	/* in[start..end) are the bytes that came and were not taken; in[start] stands at `offset`. */
+	/* in[start..end) are the bytes not consumed yet; in[start] is at file offset `offset`. */
 	uint8_t *in;
 	size_t start, end, cap;
 	uint64_t offset;
-	bool ended; /* no more bytes come */
+	bool ended; /* the file has ended */
 
-	uint8_t *raw; /* records of the block under way */
+	uint8_t *raw; /* records of the current block */
 	size_t raw_cap;
 	struct capture_block block;
 	uint64_t block_offset;
-	uint64_t passed;   /* events of the blocks before, delivered or told as lost */
-	uint64_t promised; /* events up to the end of the last block of which we know */
-	uint64_t checked;  /* bytes of frames that were summed up */
+	uint64_t passed;   /* events of earlier blocks, delivered or emitted as lost */
+	uint64_t promised; /* events up to the end of the last known block */
+	uint64_t checked;  /* bytes of frames whose checksum was computed */
 	uint64_t last_ns;  /* of what was delivered */
 
-	/* Damage that is told with the next block, or at the end. */
+	/* Damage that is emitted before the next block, or at the end. */
 	bool astray;
 	uint64_t astray_offset, astray_bytes;
 	struct ebt_event due[2];
@@ -71,7 +71,7 @@ void *capture_reader_room(struct capture_reader *r, size_t *ret_room)
 		r->end -= r->start;
 		r->start = 0;
 	}
-	/* What is asked for is at most a block, so this is bounded. */
+	/* A request is at most a block, so this is bounded. */
 	if (r->cap - r->end < ROOM_LEAST) {
 		size_t cap = r->cap ? 2 * r->cap : 4 * ROOM_LEAST;
 		uint8_t *in = realloc(r->in, cap);
@@ -110,7 +110,7 @@ static void note_fault(struct capture_reader *r, uint64_t offset, const char *ex
 	r->fault.expected = expected;
 }
 
-/* From here on nothing is understood, until a block is found again. */
+/* From here on bytes are skipped until the head of a block is found. */
 static void go_astray(struct capture_reader *r, uint64_t offset, const char *expected)
 {
 	if (r->astray)
@@ -132,8 +132,8 @@ static void put_due(struct capture_reader *r, const struct ebt_event *ev)
 	r->due[r->due_count++] = *ev;
 }
 
-/* Tells what was skipped, and what is missing of the events up to `before`, in front of `ts`. */
-static void tell_missing(struct capture_reader *r, uint64_t ts, uint64_t before)
+/* Queues an EBT_DAMAGE for skipped bytes and an EBT_LOST for events missing up to `before`, at `ts`. */
+static void queue_missing(struct capture_reader *r, uint64_t ts, uint64_t before)
 {
 	uint64_t missing = before > r->passed ? before - r->passed : 0;
 	struct ebt_event ev = {
@@ -186,12 +186,12 @@ static void read_end(struct capture_reader *r)
 		go_astray(r, r->offset, "a whole block, found the end of the file");
 		skip(r, have(r));
 	}
-	tell_missing(r, 0, r->promised);
+	queue_missing(r, 0, r->promised);
 	r->stats.ended = true;
 	r->stage = STAGE_DONE;
 }
 
-/* Looks for the head of a block from the next byte on. */
+/* Searches for the head of a block from the next byte on. */
 static void search(struct capture_reader *r)
 {
 	static const uint8_t magic[4] = {0x7e, 0xeb, 0x0c, 0xb1};
@@ -202,12 +202,12 @@ static void search(struct capture_reader *r)
 	skip(r, found ? (size_t)(found - from) : have(r) - tail);
 }
 
-/* Unpacks the block that lies in front of us into `raw`. */
+/* Unpacks the next block into `raw`. */
 static int unpack(struct capture_reader *r)
 {
 	const struct capture_block *b = &r->block;
 	const uint8_t *frame = r->in + r->start + CAPTURE_BLOCK_BYTES;
-	/* A file of heads, each of a long block, must not keep us here for ever. */
+	/* Bounds the work for a file of heads that each claim a long block. */
 	r->checked += b->stored;
 	if (r->checked > CHECKED_LEAST + CHECKED_RATE * r->offset)
 		return -EBADMSG;
@@ -237,15 +237,15 @@ static void start_records(struct capture_reader *r)
 	r->stats.raw_bytes += b->raw;
 	r->stats.stored_bytes += b->stored;
 	capture_decoder_start(&r->decoder, r->raw, b->raw, b->first_ns);
-	tell_missing(r, b->first_ns, b->before);
+	queue_missing(r, b->first_ns, b->before);
 	r->promised = b->before + b->events;
 	r->block_offset = r->offset;
 	take(r, CAPTURE_BLOCK_BYTES + (size_t)b->stored);
 	r->stage = STAGE_RECORDS;
 }
 
-/* A block with a sound head and a bad body: bytes of it may be missing, so what follows may begin
- * inside it. */
+/* A block with a valid head and a bad body: some of its bytes may be missing, so the next block may
+ * begin inside it. */
 static void give_up(struct capture_reader *r)
 {
 	uint64_t promised = r->block.before + r->block.events;
@@ -254,7 +254,7 @@ static void give_up(struct capture_reader *r)
 	search(r);
 }
 
-/* Takes the next block, or a step on the way to it. 0, -EAGAIN or -ENOMEM. */
+/* Reads the next block, or makes a step towards it. 0, -EAGAIN or -ENOMEM. */
 static int read_block(struct capture_reader *r)
 {
 	if (have(r) < CAPTURE_BLOCK_BYTES) {
@@ -283,7 +283,7 @@ static int read_block(struct capture_reader *r)
 	}
 	if (err)
 		return err;
-	/* A later program's kind of block. */
+	/* A type of block of a later version. */
 	if (r->block.type != CAPTURE_BLOCK_EVENTS && r->block.type != CAPTURE_BLOCK_END)
 		take(r, CAPTURE_BLOCK_BYTES + (size_t)r->block.stored);
 	else
@@ -309,7 +309,7 @@ static int read_record(struct capture_reader *r, struct capture_item *ret)
 	return 0;
 }
 
-/* Behind the end there must be nothing. */
+/* The END block must be the last. */
 static int read_behind(struct capture_reader *r)
 {
 	if (!have(r) && !r->ended)
@@ -317,7 +317,7 @@ static int read_behind(struct capture_reader *r)
 	if (have(r))
 		go_astray(r, r->offset, "the end of the file");
 	skip(r, have(r));
-	tell_missing(r, 0, r->promised);
+	queue_missing(r, 0, r->promised);
 	r->stats.ended = true;
 	r->stage = STAGE_DONE;
 	return 0;

@@ -11,7 +11,7 @@
 #include "engine/pipeline.h"
 #include "engine/signals.h"
 
-/* The writer of a pipe that was told to end, as we were, gets this long for it. */
+/* After a signal the writer of a pipe, which got it too, has this long to end. */
 #define SIGNAL_GRACE_NS 1000000000ull
 
 struct convert {
@@ -40,7 +40,7 @@ static int on_signal(void *ctx)
 	signals_take(&c->signals, 0);
 	if (!c->signals.ends)
 		return 0;
-	/* Who has not opened its FIFO yet has nothing to end. */
+	/* A FIFO that no writer has opened yet has nothing to end. */
 	bool waits = first && c->signals.ends == 1 && c->passing && inputs_have_pipe(c->inputs);
 	if (waits)
 		loop_timer_set(c->loop, &c->grace, now_ns() + SIGNAL_GRACE_NS);
@@ -84,7 +84,8 @@ static enum engine_end convert(struct convert *c)
 	if (!end && !c->cut)
 		err = pass_through(c);
 	signals_release(&c->signals, 0);
-	if (err && sink_flush(c->engine->sink) != err) { /* the output's is reported at its end */
+	if (err && sink_flush(c->engine->sink) !=
+			   err) { /* output_close() reports an error of the output */
 		report_error(r, "cannot go on: %s", strerror(-err));
 		end = ENGINE_FAILED;
 	}

@@ -15,12 +15,12 @@
 
 void engine_prepare(const struct engine_options *o)
 {
-	/* So that rings are emptied in time while the program uses every CPU. Refused without
-	 * privilege. Files wait for us, and who was started with a niceness of its own keeps it. */
+	/* So that rings are read in time while the program uses every CPU. Refused without privilege.
+	 * Not for files, and not if ebtrace was started with a niceness of its own. */
 	bool is_live = !o->file_count && !o->snapshot;
 	if (is_live && !o->nice && setpriority(PRIO_PROCESS, 0, -20))
 		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));
-	/* Each process and each of its rings takes a descriptor. */
+	/* Each process and each of its rings needs a descriptor. */
 	struct rlimit files;
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
@@ -56,7 +56,7 @@ static void larger_rings(const struct processes *ps, char ret[LARGER_BYTES], boo
 	}
 }
 
-/* Words are lost by rings alone: one that was written faster than it was read. */
+/* Only rings that were written faster than they were read lose words. */
 static void report_wrapped(const struct engine *e)
 {
 	const struct engine_options *o = e->options;

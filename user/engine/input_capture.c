@@ -7,7 +7,7 @@
 #include "engine/input_info.h"
 #include "engine/pipeline.h"
 
-_Static_assert(INPUT_HEAD_BYTES >= CAPTURE_HEAD_BYTES, "the head of a capture tells what it is");
+_Static_assert(INPUT_HEAD_BYTES >= CAPTURE_HEAD_BYTES, "the head of a capture fits");
 
 static enum engine_end capture_open(const struct engine *e, struct input *in,
 				    struct source **source)
@@ -63,7 +63,7 @@ static const struct sink_ops census_ops = {
 	.free = census_free,
 };
 
-/* Damage is part of what is described; what is no capture at all is not. */
+/* A damaged capture is described, damage included; a file that is none is not. */
 static enum engine_end describe(const struct report *r, const struct capture_source *s,
 				struct input_info *ret)
 {
@@ -76,7 +76,7 @@ static enum engine_end describe(const struct report *r, const struct capture_sou
 	return ENGINE_OK;
 }
 
-/* It is read to its end as any run reads it, into a sink that counts. */
+/* Reads it to its end as any run does, into a sink that counts. */
 static enum engine_end capture_info(const struct engine *e, struct loop *l, struct input *in,
 				    struct input_info *ret)
 {

@@ -23,7 +23,7 @@ static bool ring_is(const void *head, size_t bytes)
 	return bytes >= sizeof(version) && !memcmp(head, version, sizeof(version));
 }
 
-/* A cursor that had to assume a release is opened again if what the rings hold betrays another. */
+/* Reopens a cursor that had to assume a release if the rings' content shows another. */
 static int reopen_as_guessed(const struct engine *e, int fd, struct input *in,
 			     struct ebt_cursor **c)
 {
@@ -65,7 +65,7 @@ static enum engine_end open_cursor(const struct engine *e, struct input *in,
 	return err ? ENGINE_FAILED : ENGINE_OK;
 }
 
-/* The pid that a file stands for: it says so itself, or its name does. */
+/* The pid of a ring file: in its extension block, its first event, or its name. */
 static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 {
 	struct ebt_cursor_info info;
@@ -79,7 +79,7 @@ static uint32_t pid_of(struct ebt_cursor *c, const char *path)
 	return !strcmp(end, ".events") && pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
-/* Adds a cursor, which is taken, to the source, which is made by the first one. */
+/* Adds a cursor to the source, which owns it; the first call makes the source. */
 static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const char *name,
 			   uint32_t process, struct source **source)
 {
@@ -93,7 +93,7 @@ static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const c
 		*source = ring_source_base(made);
 	}
 	int err = ring_source_add(ring_source_of(*source), c, name, process, false);
-	return err && err != -ENOSPC ? ENGINE_FAILED : ENGINE_OK; /* no memory: told as a loss */
+	return err && err != -ENOSPC ? ENGINE_FAILED : ENGINE_OK; /* no memory: emitted as a loss */
 }
 
 static enum engine_end ring_open(const struct engine *e, struct input *in, struct source **source)
@@ -180,7 +180,7 @@ static enum engine_end describe(const struct engine *e, struct ebt_cursor *c,
 {
 	ebt_cursor_info(c, &ret->ring);
 	ret->by_domain = calloc(ret->ring.max_domains, sizeof(*ret->by_domain));
-	/* What is there now: a producer at full speed must not keep us here. */
+	/* The current content only: a producer at full speed must not keep us here. */
 	ssize_t n = ret->by_domain ? ebt_cursor_poll(c, count_event, ret, 0) : -ENOMEM;
 	if (n < 0)
 		report_error(&e->report, "'%s': %s", ret->name, strerror((int)-n));

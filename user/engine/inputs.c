@@ -18,8 +18,8 @@
 #define READ_BYTES     65536
 #define IDLE_NS	       1000000000
 
-/* The kinds of inputs. What none recognises is taken for a ring file, whose reader says what is
- * wrong with it. */
+/* The kinds of inputs. A file that none recognises is opened as a ring file, whose reader reports
+ * what is wrong with it. */
 static const struct input_kind *const kinds[] = {&input_ring, &input_capture};
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
@@ -31,7 +31,7 @@ struct input_source {
 struct inputs {
 	const struct engine *engine;
 	struct loop *loop;
-	struct input **input;	 /* they are watched: each keeps its address */
+	struct input **input;	 /* the loop refers to them: each keeps its address */
 	unsigned count, waiting; /* waiting: not ready yet */
 	struct input_source *sources;
 	unsigned source_count;
@@ -97,7 +97,7 @@ static void set_ready(struct input *in)
 	in->inputs->waiting--;
 }
 
-/* The bytes of the head, as far as they are there; their kind is known once all are, or at the end. */
+/* Reads the available bytes of the head; the kind is known when all are read, or at the end. */
 static int read_head(struct input *in)
 {
 	ssize_t n = read(in->fd, in->head + in->head_bytes, sizeof(in->head) - in->head_bytes);
@@ -142,7 +142,7 @@ static int read_more(struct input *in)
 	return in->kind ? copy(in) : read_head(in);
 }
 
-/* A pipe that is not ready has bytes, or has come to its end. */
+/* A pipe that is not ready has bytes, or has ended. */
 static int on_readable(void *ctx)
 {
 	struct input *in = ctx;
@@ -161,7 +161,7 @@ static int on_more(void *ctx)
 	return 0;
 }
 
-/* Without O_NONBLOCK the open of a FIFO would wait for its writer. */
+/* Without O_NONBLOCK opening a FIFO would block until it has a writer. */
 static int open_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -191,7 +191,7 @@ static int look(struct input *in)
 	struct stat st;
 	if (fstat(in->fd, &st))
 		return -errno;
-	/* A device by name may have no end. */
+	/* A device may have no end. */
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (in->is_stdin && S_ISCHR(st.st_mode)))
 		return look_at_pipe(in);
 	uint8_t head[INPUT_HEAD_BYTES];
@@ -269,7 +269,7 @@ static struct source *last_source(const struct inputs *ins, unsigned kind)
 	return NULL;
 }
 
-/* Keeps the source of a kind unless it is that of an input before. */
+/* Stores the source of an input unless an earlier input has it. */
 static enum engine_end keep(struct inputs *ins, unsigned kind, struct source *source)
 {
 	if (!source || source == last_source(ins, kind))

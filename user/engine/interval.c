@@ -2,7 +2,7 @@
 #include "engine/interval.h"
 
 #define MAX_NS	   2000000ull
-#define LAP_MAX_NS (16 * MAX_NS) /* a ring that is slower does not need us more often */
+#define LAP_MAX_NS (16 * MAX_NS) /* slower rings are polled at this interval */
 #define AWAKE_NS   250000000ull
 
 void interval_init(struct interval *i)
@@ -11,9 +11,10 @@ void interval_init(struct interval *i)
 }
 
 /*
- * Until the ring that fills fastest has filled by a sixteenth. A burst is believed at once, its end
- * only in steps, so that a program which works by fits is polled often. Where others want the CPU,
- * who waits gets it back late: if a ring was found filled by a quarter, we do not wait for some time.
+ * The time in which the fastest ring fills by a sixteenth. A burst shortens the interval at once, its
+ * end lengthens it only in steps, so that a bursty program is polled often. On a busy machine a
+ * thread that waits gets a CPU late: after a ring was found filled by a quarter, we do not wait for
+ * some time.
  */
 uint64_t interval_ns(struct interval *i, struct ring_source *rings, uint64_t now)
 {

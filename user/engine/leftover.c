@@ -99,7 +99,7 @@ static int by_inode(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Where the files of an inode begin, in their order. */
+/* The first file of an inode in the sorted array. */
 static struct leftover_file *first_of_inode(struct leftover *l, ino_t ino)
 {
 	unsigned low = 0, high = l->file_count;
@@ -114,8 +114,8 @@ static struct leftover_file *first_of_inode(struct leftover *l, ino_t ino)
 }
 
 /*
- * The device of a mapping is not always that of stat() (btrfs): there the name must do. Files of the
- * same number on other devices are kept in vain then, which does no harm.
+ * The device of a mapping may differ from stat()'s (btrfs): then the name is compared. Files with the
+ * same inode and name on other devices are then kept without need, which is harmless.
  */
 static int mark_mapped(const struct maps_entry *e, void *ctx)
 {
@@ -173,7 +173,7 @@ static enum leftover_verdict doubt(struct leftover_file *f, const char *reason)
 	return LEFTOVER_DOUBT;
 }
 
-/* The lock that a writer may hold is taken as long as `fd` is open. */
+/* Acquires the lock that a writer may hold, until `fd` is closed. */
 static enum leftover_verdict judge_open(const struct leftover *l, struct leftover_file *f, int fd)
 {
 	struct stat st;
@@ -192,7 +192,7 @@ static enum leftover_verdict judge_open(const struct leftover *l, struct leftove
 	return LEFTOVER_STALE;
 }
 
-/* Opens it if it is ours to judge; else -1, with the verdict. */
+/* Opens a file that can be judged; else -1, with the verdict set. */
 static int open_file(const struct leftover *l, struct leftover_file *f)
 {
 	struct stat st;
@@ -236,7 +236,7 @@ bool leftover_remove(struct leftover *l, struct leftover_file *f)
 	struct stat st;
 	int dir = l->dirs[f->dir].fd;
 	f->verdict = judge_open(l, f, fd);
-	/* Under the lock nobody of ours takes the file for his own between this look and the end. */
+	/* The lock keeps our library from reusing the file between this check and the unlink. */
 	bool removed = f->verdict == LEFTOVER_STALE &&
 		       !fstatat(dir, f->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == f->dev &&
 		       st.st_ino == f->ino && !unlinkat(dir, f->name, 0);

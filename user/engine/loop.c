@@ -16,9 +16,9 @@ struct loop {
 	struct epoll_event ready[READY_MAX]; /* of this round; data NULL: removed since */
 	int ready_count;
 	struct loop_timer *timers; /* the next one first */
-	uint64_t fired_ns;	   /* timers up to this moment have had their turn in this round */
+	uint64_t fired_ns;	   /* timers up to this time have fired in this round */
 	bool stopped;
-	bool whole_ms; /* there is no epoll_pwait2(): a wait is rounded up to a millisecond */
+	bool whole_ms; /* no epoll_pwait2(): waits are rounded up to a millisecond */
 };
 
 int loop_new(struct loop **ret)
@@ -64,7 +64,7 @@ void loop_remove(struct loop *l, struct loop_fd *w)
 		return;
 	w->added = false;
 	epoll_ctl(l->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
-	/* Its memory may be gone or another's when this round comes to it. */
+	/* Its memory may be freed or reused later in this round. */
 	for (int i = 0; i < l->ready_count; i++)
 		if (l->ready[i].data.ptr == w)
 			l->ready[i].data.ptr = NULL;
@@ -95,8 +95,8 @@ void loop_timer_clear(struct loop *l, struct loop_timer *t)
 	t->set = false;
 }
 
-/* Each timer at most once a round: one that sets itself for now must not keep the others, and the
- * work, from their turn. */
+/* Each timer fires at most once a round: one that sets itself for now must not starve the others and
+ * the work. */
 static int fire(struct loop *l)
 {
 	int err = 0;

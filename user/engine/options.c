@@ -7,13 +7,13 @@ size_t engine_buffer_bytes(const struct engine_options *o)
 {
 	if (o->buffer_bytes)
 		return o->buffer_bytes;
-	/* A file at rest waits; a ring does not. */
+	/* A file can wait; a live ring cannot. */
 	return o->file_count ? 64 << 20 : 256 << 20;
 }
 
 bool engine_watermarks(const struct engine_options *o)
 {
-	/* Watermarks tell no threads. */
+	/* Watermarks do not report threads. */
 	bool counts = o->counts && !o->thread_count;
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
 }

@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <inttypes.h>
 
-/* An output that cannot accept more is asked again after so long. */
+/* Wait before an output that accepts no more is flushed again. */
 #define OUTPUT_WAIT_NS 1000000
-/* Nothing to do until more comes; a step of the pump also tells the sink the time. */
+/* Wait without anything to do; each step of the pump also calls the sink's tick. */
 #define IDLE_NS 10000000
 
 int pipeline_new(const struct engine *e, struct pump **ret)
@@ -41,8 +41,8 @@ void pipeline_free(const struct engine *e, struct pump *p)
 		report_at(&e->report, LOG_NORMAL,
 			  "%" PRIu64
 			  " events are left out because their thread is not known: a ring does not "
-			  "tell it; as root, --mode stream does once it is attached, of OCaml "
-			  "programs --mode probes",
+			  "record it; as root, --mode stream does once it is attached, or for "
+			  "programs without markers --mode probes",
 			  n);
 	pump_free(p);
 }

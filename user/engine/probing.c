@@ -6,8 +6,9 @@
 
 #include "source/ring.h"
 
-/* An OCaml program of ours switches its ring on at its start: only if not, it is probed. */
-#define OCAML_START_NS 150000000ull
+/* The started program switches its ring on when it starts; its functions are probed if it has not by
+ * then. */
+#define RING_START_NS 150000000ull
 
 enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
 			      struct inspect *inspect,
@@ -31,7 +32,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
 		.no_ring = o->mode == MODE_PROBES,
-		.ocaml_after_ns = record ? OCAML_START_NS : 0,
+		.ocaml_after_ns = record ? RING_START_NS : 0,
 		.release = o->release,
 		.changed = changed,
 		.ctx = ctx,

@@ -19,10 +19,10 @@
 #include "engine/recording.h"
 #include "runtime/language.h"
 
-/* What a fork of ours may touch between two looks at its memory. */
+/* Memory that our forked child may touch between two reads of its size. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
 
-/* Between two sweeps, and that many times as long as one took. */
+/* The least time between two sweeps, and its ratio to the time of one. */
 #define SWEEP_NS   1000000000ull
 #define SWEEP_REST 100
 
@@ -33,8 +33,8 @@ static const char *env_value(const char *name)
 }
 
 /*
- * Where its rings go: where the user says, else a directory of ours, if they are to be on. 0, -ENOSPC
- * if there is no room, or -errno.
+ * Chooses the directory of its rings: the user's, else one of ours if they are to be on. 0, -ENOSPC
+ * without space, or -errno.
  */
 static int choose_dir(struct program *t)
 {
@@ -60,7 +60,7 @@ static int choose_dir(struct program *t)
 	return err;
 }
 
-/* 0, or -errno if the program is not to be started for that. */
+/* 0, or -errno: the program must not be started. */
 static int prepare_rings(struct program *t, bool must)
 {
 	struct recording_room room;
@@ -69,11 +69,11 @@ static int prepare_rings(struct program *t, bool must)
 		return err;
 	recording_room(&room);
 	t->record = false;
-	report_at(
-		t->report, LOG_NORMAL,
-		"no directory for rings with %llu MB of room (%s); %sEBTRACE_DIR names another one",
-		(unsigned long long)(room.least_bytes >> 20), strerror(-err),
-		must ? "" : "the program runs without; ");
+	report_at(t->report, LOG_NORMAL,
+		  "no directory for rings with %llu MB of space (%s); %sEBTRACE_DIR names another "
+		  "one",
+		  (unsigned long long)(room.least_bytes >> 20), strerror(-err),
+		  must ? "" : "the program runs without; ");
 	return must ? err : 0;
 }
 
@@ -96,7 +96,7 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 		files.rlim_cur = t->open_files;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* What the tracer ignores or blocks is not the program's business. */
+	/* The program must not inherit what the tracer ignores or blocks. */
 	sigset_t none;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
@@ -202,8 +202,8 @@ void program_release(struct program *t)
 }
 
 /*
- * The kernel's sums for a child that is waited for include its own children; what it used itself
- * must be read before. Only its peak of memory is to be had no other way.
+ * The kernel's sums for a child that was waited for include its own children, so its own usage is
+ * read before. Only its peak of memory is not available otherwise.
  */
 bool program_ended(struct program *t)
 {
@@ -228,7 +228,7 @@ void program_usage(const struct program *t, struct session *s)
 	p->usage.known = true;
 	p->usage.user_ns = t->usage.user_ns;
 	p->usage.system_ns = t->usage.system_ns;
-	/* About what our copy had before exec() says nothing. */
+	/* A peak near that of our copy before exec() is not the program's. */
 	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES) {
 		p->usage.peak_rss_bytes = t->usage.peak_rss_bytes;
 		p->usage.has_peak_rss = true;

@@ -32,7 +32,7 @@ int realtime_begin(struct realtime *r)
 		return -errno;
 	if (CPU_COUNT(&cpus) < 2)
 		return -ENOTSUP;
-	/* Whoever started us with a policy of its own keeps it. */
+	/* A policy with which ebtrace was started is kept. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
 		return -EBUSY;
 	int err = set(r, true);

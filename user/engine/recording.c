@@ -22,7 +22,7 @@
 #define DOMAINS_LEAST 16u
 #define BESIDE_RINGS  (2u << 20) /* header, names, and some for others */
 
-/* Run as somebody else than we are, it could not enter our directory either. */
+/* It runs as another user, who could not enter our directory either. */
 static bool changes_user(const struct stat *st)
 {
 	return (st->st_mode & S_ISUID && st->st_uid != geteuid()) ||

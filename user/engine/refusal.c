@@ -24,7 +24,7 @@ enum engine_end refusal_of(int err)
 		return ENGINE_GONE;
 	case -EACCES:
 	case -EPERM:
-	case -EOWNERDEAD: /* of ringfile_find(): somebody else's file */
+	case -EOWNERDEAD: /* of ringfile_find(): a file of another user */
 		return ENGINE_DENIED;
 	default:
 		return ENGINE_FAILED;
@@ -51,18 +51,19 @@ enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_
 	case PROCESS_OPEN:
 		return ENGINE_OK;
 	case PROCESS_KERNEL:
-		report_error(
-			r, "process %d (%s) is a kernel thread: there is no language runtime in it",
-			pid, ret->comm);
+		report_error(r, "process %d (%s) is a kernel thread: it has no language runtime",
+			     pid, ret->comm);
 		return ENGINE_KERNEL;
 	case PROCESS_ZOMBIE:
-		report_error(r, "process %d (%s) has ended, and waits for its parent to notice",
+		report_error(r,
+			     "process %d (%s) is a zombie: it has ended, and its parent has not "
+			     "waited for it",
 			     pid, ret->comm);
 		return ENGINE_GONE;
 	case PROCESS_DENIED:
 		return denied(r, ret);
 	case PROCESS_UNREAD:
-		report_error(r, "process %d cannot be looked at: %s", pid, strerror(-ret->error));
+		report_error(r, "process %d cannot be inspected: %s", pid, strerror(-ret->error));
 		return ENGINE_FAILED;
 	case PROCESS_GONE:
 		break;
@@ -88,7 +89,7 @@ static const struct language *stripped_language(pid_t pid)
 	return hidden;
 }
 
-/* What the executable of a process is, where that is why nothing can be traced in it. */
+/* Reports why the executable of a process cannot be traced. False: no known reason. */
 static bool report_executable(const struct report *r, pid_t pid)
 {
 	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_TEXT_BYTES];

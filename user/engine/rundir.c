@@ -15,7 +15,7 @@
 
 #define NAME_TRIES 100
 
-/* Whoever owns '/' can do as root does; in a user namespace that is all that is known of root. */
+/* The owner of '/' can do as root does; in a user namespace root is known only by that. */
 static bool is_trusted(uid_t uid)
 {
 	struct stat root;
@@ -28,7 +28,7 @@ static bool is_safe(const struct stat *st)
 	return is_trusted(st->st_uid) && (!others_write || st->st_mode & S_ISVTX);
 }
 
-/* The directory and all above it: each could put another in the place of the one below. */
+/* The directory and its parents: the owner of each could replace the one below. */
 static int check_to_root(int dir)
 {
 	struct stat root, st;
@@ -85,7 +85,7 @@ static bool is_named(int base, const char *name, const struct rundir *r)
 	       st.st_dev == r->dev && st.st_ino == r->ino;
 }
 
-/* One try at a name: -EEXIST: take another one. */
+/* Tries one name. -EEXIST: try another. */
 static int make_named(struct rundir *r, int base, const char *name)
 {
 	struct stat st;
@@ -99,7 +99,7 @@ static int make_named(struct rundir *r, int base, const char *name)
 		err = -EPERM;
 	r->dev = st.st_dev;
 	r->ino = st.st_ino;
-	/* Until it is locked, `list --prune` takes it for one that was left behind. */
+	/* Until it is locked, `list --prune` considers it left behind. */
 	if (!err && (flock(r->fd, LOCK_SH) || !is_named(base, name, r)))
 		err = -EEXIST;
 	if (err)
@@ -107,7 +107,7 @@ static int make_named(struct rundir *r, int base, const char *name)
 	return err;
 }
 
-/* The path of an open directory, as it is without symbolic links. */
+/* The path of an open directory, without symbolic links. */
 static int path_of(int fd, char *path, size_t cap)
 {
 	char self[32];

@@ -79,7 +79,7 @@ static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
 	while (read(s->fd, &si, sizeof(si)) == sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD || is_repeat(s, &si, repeat_ns))
 			continue;
-		/* A terminal tells the program itself. */
+		/* The kernel sends a terminal's signals to the program itself. */
 		if (program > 0 && si.ssi_code <= 0)
 			kill(program, (int)si.ssi_signo);
 		if (!ends_run((int)si.ssi_signo))
@@ -105,7 +105,7 @@ void signals_release(struct signals *s, pid_t program)
 	uint64_t age_ns = now_ns() - s->last_ns;
 	if (s->ends && s->last_from && age_ns < REPEAT_WAIT_NS)
 		usleep((unsigned)((REPEAT_WAIT_NS - age_ns) / 1000));
-	/* How long ago it came nobody knows: removing probes takes its time. */
+	/* Its age is not known: removing probes takes time. */
 	take(s, program, UINT64_MAX);
 	s->released = true;
 	if (s->ends)

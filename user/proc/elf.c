@@ -22,7 +22,7 @@ struct elf {
 	uint16_t type;
 	GElf_Phdr segment[MAX_SEGMENTS];
 	unsigned segments;
-	uint64_t left; /* of MAX_BYTES, or of what it was limited to */
+	uint64_t left; /* of MAX_BYTES, or of the limit that was set */
 	uint64_t used;
 	bool limited;
 };

@@ -16,7 +16,7 @@
 #define WAIT_US	  20
 #define MAX_WAITS 100
 
-/* The kernel has given it more than its user has: set-user-id, set-group-id, capabilities. */
+/* It has more privilege than its user: set-user-id, set-group-id, capabilities. */
 static bool is_privileged(pid_t pid)
 {
 	Elf64_auxv_t aux[64];
@@ -24,10 +24,10 @@ static bool is_privileged(pid_t pid)
 	for (size_t i = 0; n > 0 && i < (size_t)n / sizeof(*aux); i++)
 		if (aux[i].a_type == AT_SECURE)
 			return aux[i].a_un.a_val != 0;
-	return true; /* it cannot be told */
+	return true; /* not known: assume so */
 }
 
-/* The kernel lets an exec raise the privilege of a process whose tracer has this, and of no other. */
+/* The kernel allows an exec to raise the privilege of a traced process only if its tracer has this. */
 static bool may_trace_privileged(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -70,8 +70,8 @@ int hold_begin(pid_t pid)
 	return 0;
 }
 
-/* The end of somebody else's child goes to its parent once we have taken note. Our own is left to who
- * waits for it: its status is needed. */
+/* The parent of a foreign child is notified of its end once we have waited for it. Our own child is
+ * left to the caller that needs its status. */
 static int end_of_dead(pid_t pid)
 {
 	siginfo_t si = {0};
@@ -89,10 +89,10 @@ static int end_of_dead(pid_t pid)
 int hold_end(pid_t pid)
 {
 	siginfo_t si;
-	/* Not by its wait status, which somebody else may have taken. */
+	/* Not by its wait status, which another thread may have consumed. */
 	if (ptrace(PTRACE_GETSIGINFO, pid, NULL, &si))
 		return end_of_dead(pid);
-	/* Stopped by us or by job control, or on the way to a signal, which it gets now. */
+	/* Stopped by us, by job control, or for a signal, which is delivered now. */
 	int sig = si.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : si.si_signo;
 	ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)sig);
 	return 0;

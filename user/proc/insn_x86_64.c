@@ -85,7 +85,7 @@ static unsigned one_byte_rm(uint8_t op)
 	case 0x88:
 	case 0x89: /* mov */
 	case 0xd0 ... 0xd3:
-	case 0xf6: /* the constant of their first form is told in imm_bytes() */
+	case 0xf6: /* imm_bytes() knows the constant of their first form */
 	case 0xf7:
 	case 0xfe:
 		return KNOWN | RM | TO_RM;

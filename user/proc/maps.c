@@ -68,8 +68,8 @@ int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void 
 	return ret;
 }
 
-/* map_files is right whatever happened to the path, but wants more than CAP_BPF and CAP_PERFMON;
- * exe is right for a deleted program; the inode tells if a path still names the file. */
+/* map_files does not depend on the path, but needs more than CAP_BPF and CAP_PERFMON; exe works for
+ * a deleted program; the inode shows whether a path still names the file. */
 int maps_open(pid_t pid, const struct maps_entry *e)
 {
 	char path[PATH_MAX + 64];
@@ -86,7 +86,7 @@ int maps_open(pid_t pid, const struct maps_entry *e)
 	fd = regular_open(path, e->inode, O_NOFOLLOW);
 	if (fd >= 0)
 		return fd;
-	/* Of a process in a chroot of our own mount namespace we are told the path that we see. */
+	/* For a process in a chroot of our own mount namespace the kernel shows the path that we see. */
 	int seen = regular_open(e->path, e->inode, O_NOFOLLOW);
 	return seen < 0 ? fd : seen;
 }

@@ -14,7 +14,7 @@
 #define MAX_HEADERS_BYTES (8u << 20)
 #define MAX_NAMES_BYTES	  (8u << 20)
 #define MAX_NOTES_BYTES	  (16u << 20)
-#define MAX_SEGMENTS	  256 /* each note is looked up in them */
+#define MAX_SEGMENTS	  256 /* each note is searched in them */
 #define NT_STAPSDT	  3
 
 struct elf {
@@ -134,7 +134,7 @@ static const char *next_string(const char **p, const char *end)
 	return nul ? s : NULL;
 }
 
-/* `base` is where .stapsdt.base stands now, 0 if it is missing. */
+/* `base`: the address of .stapsdt.base now, 0 if it is missing. */
 static bool parse_site(const struct elf *e, uint64_t base, const char *desc, uint32_t bytes,
 		       struct notes_site *ret)
 {

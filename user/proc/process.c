@@ -14,7 +14,7 @@
 /* The kernel gives a program at most 6 MiB of arguments and environment. */
 #define ENVIRON_MAX  (8u << 20)
 #define CHILDREN_MAX (64u << 20) /* 4 million pids of at most 8 bytes, and as much again */
-#define MAX_THREADS  4096	 /* that are looked at */
+#define MAX_THREADS  4096	 /* that are examined */
 #define PF_KTHREAD   0x00200000	 /* include/linux/sched.h; field 9 of stat */
 
 ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n)
@@ -51,7 +51,7 @@ static int parse_stat(const char *stat, struct process_status *p, char *state, u
 	return 0;
 }
 
-/* The error is of us, and says nothing of the process. */
+/* The error is ours and has nothing to do with the process. */
 static bool is_our_limit(ssize_t err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;

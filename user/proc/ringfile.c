@@ -13,20 +13,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* O_NONBLOCK: the open of a FIFO must not wait. */
+/* O_NONBLOCK: opening a FIFO must not block. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
 
 struct search {
 	pid_t pid;
-	pid_t inner; /* as it sees itself; 0: not looked up yet */
+	pid_t inner; /* in its own pid namespace; 0: not read yet */
 	uid_t owner;
 	struct ringfile *found;
 	int n, cap;
-	int err; /* why the last ring that was mapped could not be opened */
+	int err; /* why the last mapped ring could not be opened */
 	char *reason;
 };
 
-static int say(struct search *s, int err, const char *path, const char *what)
+static int refuse(struct search *s, int err, const char *path, const char *what)
 {
 	snprintf(s->reason, RINGFILE_REASON_BYTES, "process %d: ring '%.160s': %s", (int)s->pid,
 		 path, what);
@@ -39,11 +39,11 @@ static int check_file(struct search *s, int fd, const char *path)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return say(s, -errno, path, strerror(errno));
+		return refuse(s, -errno, path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return say(s, -EINVAL, path, "not a regular file");
+		return refuse(s, -EINVAL, path, "not a regular file");
 	if (st.st_uid != s->owner)
-		return say(s, -EOWNERDEAD, path, "does not belong to the owner of the process");
+		return refuse(s, -EOWNERDEAD, path, "does not belong to the owner of the process");
 	return 0;
 }
 
@@ -96,7 +96,7 @@ pid_t ringfile_name_pid(const char *name)
 	return pid && !strcmp(end, ".events") ? (pid_t)pid : 0;
 }
 
-/* After a fork a child has its parent's ring mapped for a moment, and a reader those of others. */
+/* After a fork a child briefly has its parent's ring mapped; a reader has rings of others mapped. */
 static bool is_own(struct search *s, const struct maps_entry *e)
 {
 	const char *slash = strrchr(e->path, '/');
@@ -115,9 +115,9 @@ static int take_mapping(const struct maps_entry *e, void *ctx)
 		return 0;
 	int fd = maps_open(s->pid, e);
 	if (fd < 0 && fd != -EINVAL && e->deleted) {
-		s->err = say(s, -EACCES, e->path, "has been deleted; root can read it still");
+		s->err = refuse(s, -EACCES, e->path, "has been deleted; root can read it still");
 	} else if (fd < 0) {
-		s->err = say(s, fd, e->path, why_not(fd));
+		s->err = refuse(s, fd, e->path, why_not(fd));
 	} else {
 		int err = take(s, fd, e->path);
 		s->err = err ? err : s->err;
@@ -130,10 +130,10 @@ static int take_from_dir(struct search *s, const char *dir)
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/%d.events", dir, (int)s->pid) >= (int)sizeof(path))
-		return say(s, -ENAMETOOLONG, dir, strerror(ENAMETOOLONG));
+		return refuse(s, -ENAMETOOLONG, dir, strerror(ENAMETOOLONG));
 	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
-		return say(s, -errno, path, why_not(-errno));
+		return refuse(s, -errno, path, why_not(-errno));
 	return take(s, fd, path);
 }
 

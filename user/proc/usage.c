@@ -41,7 +41,7 @@ int64_t usage_boottime_offset_ns(void)
 	return s * 1000000000 + ns;
 }
 
-/* The kernel's clock of the process is exact; how it divides is told in ticks. */
+/* The kernel's CPU clock of the process is exact; user and system are counted in ticks. */
 static void make_exact(pid_t pid, struct usage *u)
 {
 	clockid_t clock;

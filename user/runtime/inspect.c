@@ -23,8 +23,8 @@
 #define PROCESS_CPU_NS 1000000000ull
 #define PROCESS_FILES  4096
 
-/* Of all files together: so much at once, then one part in so many of the time that goes by. When
- * that is used up a file is read no further than SMALL_BYTES, which is enough for most programs. */
+/* Of all files together: a burst, then a share of the elapsed time (1 / SHARE). When that is used up,
+ * at most SMALL_BYTES of a file are read, which is enough for most programs. */
 #define BURST_CPU_NS 3000000000ull
 #define SHARE	     8
 #define SMALL_BYTES  (4ull << 20)
@@ -37,11 +37,11 @@ struct known {
 };
 
 struct inspect {
-	struct known *file; /* in order of their coming */
+	struct known *file; /* in the order of inspection */
 	uint32_t files, room;
-	struct map index;	   /* by a hash of what identifies a file */
+	struct map index;	   /* by a hash of the identity of a file */
 	struct map newest;	   /* of each device and inode, by a hash of these */
-	uint64_t cpu_ns, since_ns; /* what was spent, less what time gave back until then */
+	uint64_t cpu_ns, since_ns; /* CPU time spent, minus the share of the time until since_ns */
 };
 
 struct inspect *inspect_new(void)
@@ -90,7 +90,7 @@ static const struct known *find(const struct inspect *in, const struct known *wa
 	return at && same(&in->file[*at], wanted) ? &in->file[*at] : NULL;
 }
 
-/* Without memory it is looked into again the next time. */
+/* Without memory it is inspected again the next time. */
 static void keep(struct inspect *in, const struct known *k)
 {
 	if (in->files == MAX_KNOWN)
@@ -114,7 +114,7 @@ static void keep(struct inspect *in, const struct known *k)
 	in->files++;
 }
 
-/* What a file may cost now: less when much was spent on the files before it. */
+/* Bytes that may be read of a file now: fewer if much was spent on the files before it. */
 static uint64_t bytes_allowed(struct inspect *in, const struct inspect_budget *b)
 {
 	uint64_t now = now_ns();
@@ -126,7 +126,7 @@ static uint64_t bytes_allowed(struct inspect *in, const struct inspect_budget *b
 	return in->cpu_ns > BURST_CPU_NS && b->bytes > SMALL_BYTES ? SMALL_BYTES : b->bytes;
 }
 
-/* -EDQUOT: there is more in it than may be read. */
+/* -EDQUOT: it needs more than `bytes` bytes. */
 static int recognise(int fd, uint64_t bytes, struct inspect_budget *b, struct runtime_file *f)
 {
 	struct elf *elf;
@@ -147,9 +147,9 @@ static int recognise(int fd, uint64_t bytes, struct inspect_budget *b, struct ru
 	return cut && f->ocaml_error ? -EDQUOT : 0;
 }
 
-/* -ENOENT: not looked into so far; *ret_key then says what it is. */
-static int look_up(const struct inspect *in, int fd, struct known *ret_key,
-		   struct runtime_file *ret)
+/* -ENOENT: not inspected so far, *ret_key is its identity. */
+static int find_open(const struct inspect *in, int fd, struct known *ret_key,
+		     struct runtime_file *ret)
 {
 	struct stat st;
 	if (fstat(fd, &st))
@@ -168,13 +168,13 @@ static int look_up(const struct inspect *in, int fd, struct known *ret_key,
 int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret)
 {
 	struct known k;
-	return look_up(in, fd, &k, ret);
+	return find_open(in, fd, &k, ret);
 }
 
 int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct runtime_file *ret)
 {
 	struct known k;
-	int err = look_up(in, fd, &k, ret);
+	int err = find_open(in, fd, &k, ret);
 	if (err != -ENOENT)
 		return err;
 	uint64_t bytes = in ? bytes_allowed(in, b) : b->bytes;
@@ -193,7 +193,7 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 		b->spent = true;
 	else if (err)
 		return err;
-	/* Also one that was too large: it would be at the next look. */
+	/* Also one that was too large: it would be the next time, too. */
 	if (in)
 		keep(in, &k);
 	*ret = k.file;
@@ -209,7 +209,7 @@ int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
 	return k->file.markers || k->file.release;
 }
 
-static int look_into_file(struct inspect *in, int fd, struct runtime_file *ret)
+static int inspect_unbudgeted(struct inspect *in, int fd, struct runtime_file *ret)
 {
 	struct inspect_budget budget;
 	inspect_budget_init(&budget);
@@ -225,7 +225,7 @@ int inspect_path(struct inspect *in, const char *path, uint64_t dev, uint64_t in
 		return fd;
 	int err = fstat(fd, &st) ? -errno : st.st_dev != dev ? -ESTALE : 0;
 	if (!err)
-		err = look_into_file(in, fd, &file);
+		err = inspect_unbudgeted(in, fd, &file);
 	close(fd);
 	return err;
 }
@@ -237,7 +237,7 @@ enum ebt_release inspect_program(struct inspect *in, const char *name)
 	int fd = executable_find(name, path, sizeof(path)) ? regular_open(path, 0, 0) : -1;
 	if (fd < 0)
 		return EBT_RELEASE_AUTO;
-	int err = look_into_file(in, fd, &file);
+	int err = inspect_unbudgeted(in, fd, &file);
 	close(fd);
 	return err ? EBT_RELEASE_AUTO : file.release;
 }
@@ -256,7 +256,7 @@ struct search {
 	struct inspect_process *ret;
 };
 
-static int look_into(const struct maps_entry *e, void *ctx)
+static int inspect_mapping(const struct maps_entry *e, void *ctx)
 {
 	struct search *s = ctx;
 	s->ret->incomplete |= ++s->mappings == INSPECT_MAPPINGS;
@@ -289,7 +289,7 @@ int inspect_process(struct inspect *in, pid_t pid, struct inspect_process *ret)
 	struct search s = {.in = in, .pid = pid, .ret = ret};
 	*ret = (struct inspect_process){.release = EBT_RELEASE_AUTO};
 	inspect_budget_init(&s.budget);
-	int err = maps_each(pid, look_into, &s);
+	int err = maps_each(pid, inspect_mapping, &s);
 	map_done(&s.seen);
 	return err < 0 ? err : 0;
 }

@@ -56,8 +56,8 @@ const char language_requirement[] = "be an OCaml 5 program or link libebtrace-pr
 const char language_advice[] = "start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
 			       "libebtrace-probes";
 
-/* OCaml 5.0 to 5.5. The first three number their phases otherwise, so of canonical ids they lack
- * some below the end. */
+/* OCaml 5.0 to 5.5. The first three number their phases differently and lack some of the canonical
+ * ids in their range. */
 static const struct {
 	uint32_t phases, counters;
 	bool hides_user_events; /* the function is not called while the ring is off */

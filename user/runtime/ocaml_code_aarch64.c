@@ -6,7 +6,7 @@
 const uint32_t ocaml_code_offset_slot = R_AARCH64_TLS_TPREL;
 const uint32_t ocaml_code_module_slot = R_AARCH64_TLS_DTPMOD;
 
-#define THREAD_HEAD_BYTES 16 /* between the thread pointer and the program's own storage */
+#define THREAD_HEAD_BYTES 16 /* between the thread pointer and the program's thread-local storage */
 
 int64_t ocaml_code_tls_offset(struct elf *elf, uint64_t value)
 {

@@ -6,13 +6,13 @@
 
 #include "proc/insn_x86_64.h"
 
-#define CODE_BYTES 160 /* of a function that are looked at */
+#define CODE_BYTES 160 /* of a function that are decoded */
 #define CODE_STEPS 32
 
 const uint32_t ocaml_code_offset_slot = R_X86_64_TPOFF64;
 const uint32_t ocaml_code_module_slot = R_X86_64_DTPMOD64;
 
-/* The thread pointer stands behind the program's own storage. */
+/* The program's thread-local storage ends at the thread pointer. */
 int64_t ocaml_code_tls_offset(struct elf *elf, uint64_t value)
 {
 	return (int64_t)(value - elf_tls_bytes(elf));
@@ -48,9 +48,9 @@ static bool loads_word(const struct insn *in)
 }
 
 /*
- * Walks down a function to the first instruction that the kernel emulates, as long as everything
- * before it has been executed and the arguments are where the caller has put them. The flag that
- * the function tests first is the ring's: where it is still in %rax, that is worth knowing.
+ * Walks down a function to the first instruction that the kernel emulates, while all instructions
+ * before it are always executed and the arguments stay in their registers. The flag that the
+ * function tests first is the ring's; a probe can read it from %rax if it is still there.
  */
 void ocaml_code_site(struct elf *elf, uint64_t entry, unsigned arguments, uint64_t *flag,
 		     struct ocaml_code_site *ret)
@@ -86,7 +86,7 @@ void ocaml_code_site(struct elf *elf, uint64_t entry, unsigned arguments, uint64
 	}
 }
 
-/* `cmp $0, flag(%rip)`, or the load that ocaml_code_site() has seen. */
+/* `cmp $0, flag(%rip)`, or the load that ocaml_code_site() found. */
 uint64_t ocaml_code_flag(struct elf *elf, uint64_t entry)
 {
 	struct code c;
@@ -101,7 +101,7 @@ uint64_t ocaml_code_flag(struct elf *elf, uint64_t entry)
 	return 0;
 }
 
-/* What a register holds on the way to the domain's number. */
+/* The content of a register while the domain's number is computed. */
 enum holds { HOLDS_NOTHING, HOLDS_OFFSET, HOLDS_SLOT, HOLDS_STATE, HOLDS_STATE_OF_SLOT };
 
 struct value {
@@ -109,7 +109,7 @@ struct value {
 	int64_t number;
 };
 
-/* One step of it. True: the instruction reads the number out of the state, at *ret_offset. */
+/* Interprets one instruction. True: it reads the number from the state, at *ret_offset. */
 static bool follow_value(const struct insn *in, uint64_t next, struct value reg[16],
 			 struct value *ret_state, uint32_t *ret_offset)
 {
@@ -137,7 +137,7 @@ static bool follow_value(const struct insn *in, uint64_t next, struct value reg[
 	return false;
 }
 
-/* caml_ml_domain_index() returns the number that we want: do what it does. */
+/* caml_ml_domain_index() returns the number: find out from where. */
 bool ocaml_code_read_index(struct elf *elf, uint64_t entry, struct ocaml_code_index *ret)
 {
 	struct code c;

@@ -13,7 +13,7 @@
 
 static const struct {
 	const char *symbol;
-	unsigned arguments; /* that must be intact: so many of the first */
+	unsigned arguments; /* number of arguments that must be intact, from the first on */
 } functions[OCAML_FUNCTIONS] = {
 	[OCAML_BEGIN] = {"caml_ev_begin", 1},
 	[OCAML_END] = {"caml_ev_end", 1},
@@ -23,10 +23,10 @@ static const struct {
 	[OCAML_USER_WRITE] = {"caml_runtime_events_user_write", 3},
 };
 
-/* The rest of what is looked up, behind the functions. */
+/* The other symbols, behind those of the functions. */
 enum { FLAG = OCAML_FUNCTIONS, STATE, INDEX, SYMBOLS };
 
-/* Where the domain's number stands in its state (domain_state.tbl); 0: not known. */
+/* The offset of the domain's number in its state (domain_state.tbl); 0: not known. */
 static uint32_t id_offset_of(enum ebt_release release)
 {
 	switch (release) {
@@ -43,7 +43,7 @@ static uint32_t id_offset_of(enum ebt_release release)
 	}
 }
 
-/* Where caml_state lies, by its symbol. */
+/* Locates caml_state by its symbol. */
 static void read_state(struct elf *elf, const struct elf_symbol *state, struct ocaml_runtime *r)
 {
 	r->id_offset = id_offset_of(r->release);

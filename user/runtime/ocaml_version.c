@@ -20,7 +20,7 @@ static const struct {
 	{"caml_runtime_events_user_write", EBT_RELEASE_OCAML_5_1},
 	{"caml_ev_begin", EBT_RELEASE_OCAML_5_0},
 };
-#define MAX_SCANNED	 (256u << 20) /* of a file, in search of a string */
+#define MAX_SCANNED	 (256u << 20) /* of a file that are searched for a string */
 #define FIRST_MAGIC_OF_5 32	      /* 4.14 writes Caml1999X031 */
 #define MARKS		 (sizeof(marks) / sizeof(marks[0]))
 
@@ -40,7 +40,7 @@ enum ebt_release ocaml_version_read_elf(struct elf *elf)
 	return marks[newest].release;
 }
 
-/* Every native program of OCaml has it, and every interpreter of its bytecode. */
+/* Every native program of OCaml contains it, and every interpreter of its bytecode. */
 bool ocaml_version_is_4(int fd)
 {
 	struct elf *elf;
@@ -67,13 +67,13 @@ unsigned ocaml_version_bytecode(int fd, char *ret_magic)
 }
 
 /*
- * Each of these stands in every OCaml 5 runtime, as a string of its own. libebtrace-probes knows the
- * second one too, OCaml 4 the first.
+ * Strings that every OCaml 5 runtime contains. libebtrace-probes contains the second one too, OCaml 4
+ * the first.
  */
 static const char *const variables[] = {"OCAMLRUNPARAM", "OCAML_RUNTIME_EVENTS_START"};
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))
 
-/* Finds a string that is more than the tail of another one. */
+/* Finds a whole string, not the tail of another one. */
 static bool holds_string(const char *buf, size_t bytes, const char *string)
 {
 	char needle[40] = {0};
