@@ -48,10 +48,10 @@ LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c,$(wildcard user/c
              user/core/kinds.c user/source/cursor.c user/source/ring_header.c user/source/ring_reader.c \
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c user/proc/regular.c
 UNIT_SRC  := $(call native,$(wildcard tests/unit/test_*.c))
-PROG_SRC  := $(wildcard tests/prog/*.c)
+PROG_SRC  := $(call native,$(wildcard tests/prog/*.c))
 # Hostile programs, and makers of hostile files.
 ATTACK_SRC := $(wildcard tests/attack/*.c)
-BENCH_SRC := $(wildcard tests/bench/bench_*.c)
+BENCH_SRC := $(call native,$(wildcard tests/bench/bench_*.c))
 FUZZ_SRC  := $(wildcard tests/fuzz/fuzz_*.c)
 obj = $(patsubst %.c,$(O)/%.o,$(1))
 
@@ -194,7 +194,8 @@ unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebt
 CROSS := aarch64-linux-gnu
 CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
-CROSS_SRC := $(PROBE_SRC) $(wildcard user/*/*.c) $(UNIT_SRC) $(PROG_SRC) $(ATTACK_SRC) $(BENCH_SRC)
+CROSS_SRC := $(PROBE_SRC) $(wildcard user/*/*.c) $(filter-out %_x86_64.c,$(wildcard $(addprefix tests/,\
+             unit/*.c prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
 CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
               model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
 CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \

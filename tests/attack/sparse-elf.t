@@ -29,7 +29,7 @@ for times in 50 3000; do
 done
 
 # A real program is seen all the same when it maps such a file before its own library is looked at.
-"$O/ebtrace" -v -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers" <<<"fq" >"$TMP/out" 2>"$TMP/err"
+"$O/ebtrace" -v -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers_x86_64" <<<"fq" >"$TMP/out" 2>"$TMP/err"
 is "$(grep -c '"kind":"begin"' "$TMP/t")" 1000 "a program of the same run has its markers" ||
 	diag "$(cat "$TMP/err")"
 done_testing

@@ -4,7 +4,7 @@
 # when it was killed. Two tracers at once do not disturb each other.
 . tests/lib.sh
 need_root
-need_file "$O/tests/prog/sites"
+need_file "$O/tests/prog/sites_x86_64"
 
 # run NAME PROGRAM: the program on pipes; say NAME LETTER prints its answer.
 declare -A pid
@@ -48,7 +48,7 @@ until_state() {
 }
 events() { jq -s '[.[] | select(.kind == "begin")] | length' "$TMP/$1.ndjson"; }
 
-run many "$O/tests/prog/sites"
+run many "$O/tests/prog/sites_x86_64"
 is "$(say s)" "0 0 500" "before: 500 nops, and the semaphore is 0"
 for how in INT KILL; do
   trace $how --attach multi -p "${pid[many]}"
@@ -85,7 +85,7 @@ is "$(events first) $(events second)" "500 1000" "each tracer has seen all that 
 hang_up many
 
 # Links of the older kind, one a site: few sites, as each takes 0.1 s to go.
-run few "$O/tests/prog/markers"
+run few "$O/tests/prog/markers_x86_64"
 trace perf --attach perf -p "${pid[few]}"
 until_state "3 cc"
 ok $? "--attach perf: the sites are attached to"

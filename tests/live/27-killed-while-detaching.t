@@ -4,7 +4,7 @@
 # semaphores are as before, and the kernel has not complained of a uprobe that it could not remove.
 . tests/lib.sh
 ocaml_root
-need_file "$O/tests/prog/sites"
+need_file "$O/tests/prog/sites_x86_64"
 RUNS=${RUNS:-10}    # of each sequence, by each worker
 MARKERS=${MARKERS:-6}  # workers with a program with markers
 FUNCTIONS=${FUNCTIONS:-4} # with an OCaml program, probed at functions
@@ -89,7 +89,7 @@ work() { # NUMBER KIND: a line "NAME of a sequence" for each run after which the
 	RANDOM=$1
 	if [ $kind = markers ]; then
 		options=(--mode stream)
-		program=$O/tests/prog/sites
+		program=$O/tests/prog/sites_x86_64
 	else
 		options=(--mode probes)
 		program=$EXE

@@ -22,12 +22,12 @@ wait $bystander
 is "$? $(grep -c ^minor "$TMP/bystander")" "0 2" "and runs to its end"
 
 mkfifo "$TMP/in"
-"$O/tests/prog/markers" <"$TMP/in" >"$TMP/said" &
+"$O/tests/prog/markers_x86_64" <"$TMP/in" >"$TMP/said" &
 bystander=$!
 children+=($bystander)
 exec 7>"$TMP/in"
 wait_for grep -q . "$TMP/said"
-(sleep 1; echo q) | "$O/ebtrace" -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers" >"$TMP/out" 2>"$TMP/err" 7>&- &
+(sleep 1; echo q) | "$O/ebtrace" -f ndjson -o "$TMP/t" -- "$O/tests/prog/markers_x86_64" >"$TMP/out" 2>"$TMP/err" 7>&- &
 tracer=$!
 wait_for grep -qs . "$TMP/out"
 echo s >&7

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The BPF source on real processes: tests/prog/markers.c, linked in every way. */
+/* The BPF source on real processes: tests/prog/markers_x86_64.c, linked in every way. */
 #include "source/bpf.h"
 #include "tests/tap.h"
 
@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS	 1000 /* of markers.c */
+#define ROUNDS	 1000 /* of markers_x86_64.c */
 #define CHILDREN 5000
 
 struct prog {
@@ -163,7 +163,7 @@ static int build(const char *flags, char *path, size_t bytes, const char *name)
 {
 	char cmd[512];
 	snprintf(path, bytes, "%s/%s", dir, name);
-	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers.c -o %s", flags, path);
+	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers_x86_64.c -o %s", flags, path);
 	return system(cmd);
 }
 
