@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interned frames: what one entry of a backtrace stands for. A frame is an address of code, as far
- * as it is known, and the positions in the source that it belongs to: none if it was not resolved,
- * more than one where functions were inlined, the outermost first. Equal frames have one id; id 0 is
- * "no frame".
+ * Interned frames, the entries of backtraces. A frame is an address of code, if it is known, and the
+ * positions in the source that it belongs to: none if it was not resolved, more than one if functions
+ * were inlined, the outermost first. Equal frames have one id; id 0 is "no frame".
  *
- * References are counted as those of strings are. A frame holds its strings. Not thread-safe.
+ * References are counted like those of strings. A frame holds its strings. Not thread-safe.
  */
 #ifndef CORE_FRAMES_H
 #define CORE_FRAMES_H
@@ -19,7 +18,7 @@
 struct frame_position {
 	uint32_t function, file; /* strings; 0: not known */
 	uint32_t line, start_char, end_char;
-	bool has_line, has_chars; /* those that are not known are 0 */
+	bool has_line, has_chars; /* what is not known is 0 */
 };
 
 struct frame {
@@ -31,26 +30,26 @@ struct frame {
 
 struct frames;
 
-/* The strings are kept. 0 or -ENOMEM. */
+/* Keeps `strings`, which must outlive it. 0 or -ENOMEM. */
 int frames_new(struct strings *strings, struct frames **ret);
 void frames_free(struct frames *t); /* NULL is allowed */
 
 /*
- * The id of a frame, with a reference of the caller's; 0: no memory. The positions are copied. The
- * frame holds its strings on its own: the caller keeps its references to them.
+ * The id of a frame, which the caller now holds; 0: no memory. The positions are copied. The frame
+ * adds references to its strings; the caller keeps its own.
  */
 uint32_t frames_put(struct frames *t, const struct frame *frame);
-/* One more reference to a frame, one less; both do nothing with id 0. */
+/* Add and remove a reference to a frame; nothing with id 0. */
 void frames_hold(struct frames *t, uint32_t id);
 void frames_drop(struct frames *t, uint32_t id);
 
 /* Valid until the next frames_put() or the last drop; its positions until the last drop. */
 const struct frame *frames_get(const struct frames *t, uint32_t id);
-/* How many frames have references. */
+/* The number of frames with references. */
 uint32_t frames_count(const struct frames *t);
 
 /*
- * How many texts stand for a frame in an output: one a position, and one if there is none. Each is
+ * The number of texts for a frame in an output: one for each position, or one if it has none. Each is
  * "function@file:line:start-end" as far as it is known; without a position "$" and the address in
  * decimal, or "?".
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the events of a run are read from: a set, since one run may join several. */
+/* The origins of a run's events: a set, since one run may join several. */
 #ifndef CORE_ORIGIN_H
 #define CORE_ORIGIN_H
 
@@ -13,9 +13,9 @@ enum origin {
 
 #define ORIGIN_TEXT_BYTES 48
 
-/* The set as outputs show it, "ring+bpf", in `scratch`, which is returned. */
+/* Writes the set as outputs show it, "ring+bpf", to `scratch` and returns it. */
 const char *origin_text(unsigned origins, char scratch[ORIGIN_TEXT_BYTES]);
-/* The set that such a text names; 0 if a part of it is none of them. */
+/* Parses such a text; 0 if a part of it is not an origin. */
 unsigned origin_parse(const char *text);
 
 #endif

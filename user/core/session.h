@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What events refer to: processes, with the names of their user events, strings, stacks, and
- * payloads. It is made first, shared by sources and sinks, and dies last. Not thread-safe.
+ * The session owns what events refer to: processes, with the names of their user events, strings,
+ * stacks, and payloads. It is made first, shared by sources and sinks, and freed last. Not
+ * thread-safe.
  *
- * A payload (blob), and a reference to a stack, are put by a source and dropped by the pump once
- * every sink has seen their event, so memory follows what is under way, not the length of the run.
- * A sink that keeps the id of a stack, or of a string, for longer holds it.
+ * A source adds a payload (blob), or a reference to a stack, and the pump drops it once every sink
+ * has received the event, so memory depends on the events in flight, not on the length of the run.
+ * A sink that keeps the id of a stack or string longer holds it.
  */
 #ifndef CORE_SESSION_H
 #define CORE_SESSION_H

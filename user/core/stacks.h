@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interned stacks, as a prefix tree: a stack is the stack it extends by one frame, its parent, and
- * that frame. Id 0 is the empty stack, "none" in an event. Stacks that begin alike share memory, and
- * whoever knows how long the common part with the backtrace before is looks up the frames behind
- * it only.
+ * Interned stacks, as a prefix tree: a stack is its parent, which it extends by one frame, and that
+ * frame. Id 0 is the empty stack, "none" in an event. Stacks with a common outer part share its
+ * memory; a source that knows the length of the part common with the previous backtrace looks up
+ * only the frames behind it.
  *
  * References are counted, but nothing is freed before stacks_reclaim(): until then a stack without
  * references can still be found and extended. So a source builds a backtrace frame by frame, and
- * takes one reference to the whole. A stack holds its parent and its frame. Not thread-safe.
+ * holds only the result. A stack holds its parent and its frame. Not thread-safe.
  */
 #ifndef CORE_STACKS_H
 #define CORE_STACKS_H
@@ -15,17 +15,17 @@
 #include "core/frames.h"
 #include "core/intern.h"
 
-/* Private but for the inline functions below. */
+/* Private, except to the inline functions below. */
 struct stacks_node {
 	uint32_t parent, frame; /* frame 0: of no stack */
-	uint32_t refs;		/* of others, and of the stacks that extend it */
-	uint32_t child;		/* the one that was looked up last; it may be another's by now */
+	uint32_t refs;		/* of callers, and of the stacks that extend it */
+	uint32_t child;		/* the child looked up last; the id may be reused */
 };
 
 struct stacks {
 	struct intern table;
 	struct frames *frames;
-	uint32_t reclaim_at; /* live stacks from which it pays to look for those to be freed */
+	uint32_t reclaim_at; /* number of live stacks at which unheld ones are freed */
 };
 
 /* The frames are kept. 0 or -ENOMEM. */
@@ -40,8 +40,8 @@ static inline struct stacks_node *stacks_node(const struct stacks *t, uint32_t i
 uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame); /* private */
 
 /*
- * The stack that extends `parent` by a frame, which is not 0; the stack holds the frame on its own.
- * Valid until the next stacks_reclaim() unless the caller takes a reference. 0: no memory.
+ * The stack that extends `parent` by a frame, which is not 0; the stack holds the frame. Valid until
+ * the next stacks_reclaim() unless the caller holds it. 0: no memory.
  */
 static inline uint32_t stacks_push(struct stacks *t, uint32_t parent, uint32_t frame)
 {
@@ -52,7 +52,7 @@ static inline uint32_t stacks_push(struct stacks *t, uint32_t parent, uint32_t f
 	return stacks_push_other(t, parent, frame);
 }
 
-/* One more reference to a stack, one less; id 0 is allowed. */
+/* Add and remove a reference to a stack; id 0 is allowed. */
 static inline void stacks_hold(struct stacks *t, uint32_t id)
 {
 	stacks_node(t, id)->refs++;
@@ -71,7 +71,7 @@ static inline void stacks_reclaim(struct stacks *t)
 		stacks_free_unheld(t);
 }
 
-/* The stack that it extends, 0 at the end; its innermost frame. */
+/* The parent of a stack, 0 at the end; its innermost frame. */
 static inline uint32_t stacks_parent(const struct stacks *t, uint32_t id)
 {
 	return stacks_node(t, id)->parent;
@@ -85,7 +85,7 @@ static inline uint32_t stacks_frame(const struct stacks *t, uint32_t id)
  * all frames, which may be more.
  */
 size_t stacks_frames(const struct stacks *t, uint32_t id, uint32_t *ret, size_t cap);
-/* How many stacks are in memory. */
+/* The number of stacks in memory. */
 uint32_t stacks_count(const struct stacks *t);
 
 #endif

@@ -3,7 +3,7 @@
  * Interned strings: equal texts have one id and one copy in memory. Id 0 is "no string".
  *
  * References are counted: strings_put() and strings_hold() add one, strings_drop() removes one, and
- * the last drop frees the string, whose id may then be another's. Not thread-safe.
+ * the last drop frees the string, whose id may then be reused. Not thread-safe.
  */
 #ifndef CORE_STRINGS_H
 #define CORE_STRINGS_H
@@ -16,15 +16,15 @@ struct strings;
 int strings_new(struct strings **ret); /* 0 or -ENOMEM */
 void strings_free(struct strings *t);  /* NULL is allowed */
 
-/* The id of a text of `bytes` bytes without NUL, with a reference of the caller's. 0: no memory. */
+/* The id of a text of `bytes` bytes without NUL, which the caller now holds. 0: no memory. */
 uint32_t strings_put(struct strings *t, const char *text, size_t bytes);
-/* One more reference to a string, one less; both do nothing with id 0. */
+/* Add and remove a reference to a string; nothing with id 0. */
 void strings_hold(struct strings *t, uint32_t id);
 void strings_drop(struct strings *t, uint32_t id);
 
 /* The text with a NUL behind it, valid until the last drop; NULL for id 0. */
 const char *strings_text(const struct strings *t, uint32_t id);
-/* How many strings have references. */
+/* The number of strings with references. */
 uint32_t strings_count(const struct strings *t);
 
 #endif

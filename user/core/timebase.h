@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The clock that times are of, and how it stands to others: one moment as each of them shows it.
- * Every source has one, and the session has that of the output. Zeroed memory is the monotonic
- * clock, of which no moment is known.
+ * The clock of a stream's times, and its offset to other clocks: one moment as each clock shows it.
+ * Every source has a timebase; the session has that of the output. Zeroed memory is the monotonic
+ * clock without a known moment.
  */
 #ifndef CORE_TIMEBASE_H
 #define CORE_TIMEBASE_H
@@ -14,7 +14,7 @@ enum timebase_clock {
 	TIMEBASE_MONOTONIC = 0,
 	TIMEBASE_REALTIME = 1,
 	TIMEBASE_BOOTTIME = 2,
-	TIMEBASE_RELATIVE = 3, /* from a moment of the source's own */
+	TIMEBASE_RELATIVE = 3, /* from an origin that the source chose */
 	TIMEBASE_UNKNOWN = 4,
 };
 #define TIMEBASE_CLOCKS 5
@@ -40,12 +40,12 @@ const char *timebase_name(enum timebase_clock clock);
 /* TIMEBASE_UNKNOWN if it is no name of one. */
 enum timebase_clock timebase_parse(const char *name);
 
-/* This moment on the three clocks of the kernel; times are of the monotonic one. */
+/* The current time on the three clocks of the kernel; the timebase is the monotonic one. */
 struct timebase timebase_now(void);
 
 /*
- * What is to be added to a time of one to have that of the other, modulo 2^64. False if no moment is
- * known on both: *ret_ns is 0 then.
+ * Computes the number to add, modulo 2^64, to a time of `from` to convert it to `to`. False if no
+ * moment is known on both clocks: *ret_ns is 0.
  */
 bool timebase_shift(const struct timebase *from, const struct timebase *to, uint64_t *ret_ns);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What is probed in a mapped file, and where: a row of a table for each kind of probe. An attacher
- * recognises the file, plans the sites and says when they are to be attached; the links, slots and
- * counters are the BPF source's (attachment.h, bpf_links.h, bpf_targets.h).
+ * The attachers: a row of a table for each kind of probe. An attacher recognises a mapped file, plans
+ * the sites, and decides when they are attached; the links, slots and counters belong to the BPF
+ * source (attachment.h, bpf_links.h, bpf_targets.h).
  */
 #ifndef SOURCE_ATTACHER_H
 #define SOURCE_ATTACHER_H
@@ -20,34 +20,34 @@ enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBES };
 
 struct ebt_ocaml_runtime;
 
-/* Of a run: what is asked for, and what attachers need of the kernel. */
+/* The options of a run, and the kernel functions that attachers need. */
 struct attach_env {
-	/* Gives the BPF program what it must know of an OCaml runtime under this key; NULL: removes it. 0
-	 * or -errno. */
+	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL: removes
+	 * them. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
 	void *ctx;
 	uint32_t last_key; /* of a runtime */
-	bool share;	   /* links between all processes that run a file, where possible */
-	/* Asked before a file is shared: false if a process that is not traced runs it, and so would pay
-	 * for the probes. NULL: that does not matter. */
+	bool share;	   /* use one link for all processes that run a file, where possible */
+	/* Called before a file is shared: false if a process that is not traced runs it, and so would
+	 * pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
-	bool watermark_only;	  /* no events: only what says when to read the rings */
+	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also of processes under a seccomp filter */
-	bool no_ring;		  /* what a program's own ring holds does not matter */
-	uint64_t ocaml_after_ns;  /* a process gets so long to switch its own ring on */
-	enum ebt_release release; /* of all OCaml runtimes; AUTO: as each says itself */
+	bool no_ring;		  /* probe programs even if their own ring is on */
+	uint64_t ocaml_after_ns;  /* time for a process to switch its own ring on */
+	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
 };
 
 struct attach_process {
 	uint32_t slot;
 	pid_t pid;
-	uint64_t since_ns; /* its program has been known since then */
-	uint32_t before;   /* files that the same attacher has in the process already */
+	uint64_t since_ns; /* its program is known since then */
+	uint32_t before;   /* files of the process that the same attacher matched before */
 };
 
 struct attach_file {
-	int fd; /* stays open until the first plan(); of an attacher that `changes`, until end() */
+	int fd; /* open until the first plan(); for an attacher that `changes`, until end() */
 	const struct maps_entry *map;
 	const struct runtime_file *what;
 };
@@ -67,14 +67,14 @@ enum attach_when {
 struct attacher {
 	const char *name;
 	enum bpf_probe program;
-	bool in_rings; /* what is missed here is in the process's ring, if it has one */
-	bool changes;  /* update() may answer otherwise later: the file is kept open for plan() */
+	bool in_rings; /* events missed here are in the process's ring, if it has one */
+	bool changes;  /* the result of update() may change: the file is kept open for plan() */
 	bool (*match)(const struct runtime_file *what);
-	/* What the others want to know of the file in the process: *ret_state. 0 or -errno. */
+	/* Makes the state for the functions below. 0 or -errno. */
 	int (*begin)(struct attach_env *env, const struct attach_process *process,
 		     const struct attach_file *file, void **ret_state);
 	enum attach_when (*update)(void *state, uint64_t now_ns);
-	/* The sites can be attached in all processes that run the file at once. NULL: never. */
+	/* True if one link may serve all processes that run the file. NULL: never. */
 	bool (*is_shareable)(const void *state);
 	/* 0, also with no sites, or -errno. */
 	int (*plan)(void *state, bool shared, struct attach_plan *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One attacher's probes in one file of one process: attached and detached as the attacher says, by a
- * link of its own or by one that all processes of the file share.
+ * One attacher's probes in one file of one process, attached and detached as the attacher decides, by
+ * a link of its own or by one shared by all processes that run the file.
  */
 #ifndef SOURCE_ATTACHMENT_H
 #define SOURCE_ATTACHMENT_H
@@ -12,28 +12,28 @@ struct attachment {
 	const struct attacher *by; /* NULL: none */
 	void *state;
 	pid_t pid;
-	int file; /* < 0: not kept */
+	int file; /* < 0: closed */
 	struct bpf_link link;
 	struct bpf_shared *shared; /* NULL: a link of its own */
-	bool watched;		   /* by the shared link */
+	bool watched;		   /* probed by the shared link */
 	bool left_alone;	   /* as of the last update: the process records by itself */
 	int err;		   /* of an attempt that failed; see attachment_may_retry() */
-	uint64_t unshared_ns;	   /* it was probed by a shared link until then; 0: not */
+	uint64_t unshared_ns;	   /* a shared link probed it until then; 0: none did */
 };
 
-/* True for an error of ours that passes; after another one there is no second attempt. */
+/* True for a temporary error of ours; after any other there is no second attempt. */
 bool attachment_may_retry(int err);
-/* Of a file of the process that `by` matches. 0 or -errno, and then it is none. */
+/* Begins probing a file that `by` matches. 0; -errno: *ret is no attachment. */
 int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
 		     const struct attach_process *process, const struct attach_file *file,
 		     struct attachment *ret);
 /* Attaches or detaches. The number of sites attached by this call, or -errno. */
 int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
 		      uint64_t now_ns);
-/* Since when events were missed that are seen from now on, if the process was not scanned since
- * unwatched_ns; 0: none were. */
+/* The begin of the time in which probes were missing, if the process was not scanned since
+ * unwatched_ns; 0: they were not. */
 uint64_t attachment_missed(const struct attachment *a, uint64_t unwatched_ns);
-/* Detaches; also one that never began. */
+/* Detaches; a zeroed attachment is allowed. */
 void attachment_end(struct bpf_links *l, struct attach_env *env, struct attachment *a);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * Links of kind uprobe_multi: one link for all sites of a file in one process, so that attaching
  * and detaching hundreds of sites takes milliseconds (a perf-event link takes 100 ms a site to
- * detach). Made by the system call itself: libbpf 1.1 does not know them.
+ * detach). Made by the system call, since libbpf 1.1 does not support them.
  */
 #ifndef SOURCE_UPROBE_H
 #define SOURCE_UPROBE_H
@@ -21,14 +21,14 @@ struct uprobe_site {
 };
 
 /*
- * True if this kernel has such links and their pid filter is right (the first kernels that had
- * them filtered by thread), and this process may make them.
+ * True if this kernel has such links, their pid filter is correct (the first kernels with them
+ * filtered by thread), and this process is permitted to make them.
  */
 bool uprobe_multi_works(void);
 
-/* Links the program to the sites in the process `pid`, or, <= 0, in all that map the file. The
- * link's descriptor, which detaches when it is closed, or -errno. Not for a process that may be
- * killed meanwhile, nor may such a one close it: see link_keeper.h. */
+/* Links the program to the sites in process `pid` (<= 0: in all that map the file). Returns the link's
+ * descriptor, which detaches when it is closed, or -errno. A process that may be killed must neither
+ * call this nor close the descriptor: see link_keeper.h. */
 int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct uprobe_site *site,
 			uint32_t sites);
 
