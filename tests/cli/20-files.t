@@ -45,7 +45,7 @@ jq -es '[.[] | select(.ts != null).ts] | . == sort' "$TMP/out" >/dev/null
 ok $? "the events of all files are in time order"
 "$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
 grep -q 'does not record which release' "$TMP/err"
-ok $? "an OCaml file whose release is not given is said to be a guess"
+ok $? "an OCaml file whose release is not given is reported as a guess"
 # A ring that has no room in memory waits in its file, and the others wait for it.
 EBTRACE_START=1 EBTRACE_LOG_WSIZE=18 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q \
 	-t 4 -n 60000 -c /dev/null
@@ -69,11 +69,11 @@ exec 9>&-
 wait "$first"
 is $? 1 "a part that somebody else replaced is an error"
 [ ! -e "$TMP/both.txt" ] && grep -q "replaced" "$TMP/err"
-ok $? "which is told, and the other's part is not given the name of the whole"
+ok $? "which is reported, and the other's part is not given the name of the whole"
 rm -f "$TMP/both.txt.part"
 
 cp "$TMP/1.events" "$TMP/again.events"
 "$O/ebtrace" "$TMP/1.events" "$TMP/again.events" 2>&1 >"$TMP/out" | grep -q "again.events' is of process.* as a file before"
-ok $? "two files of one process are told: they share the names of user events"
+ok $? "two files of one process are reported: they share the names of user events"
 
 done_testing

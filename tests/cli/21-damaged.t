@@ -26,7 +26,7 @@ while read -r name status byte events expected; do
 		is "$(jq -r 'select(.kind == "summary").damaged' "$TMP/out")" \
 			"$(jq -c 'select(.kind == "damage")' "$TMP/out" | wc -l)" "$name: the summary counts its damage"
 		"$O/ebtrace" -q --fail-on-loss --ocaml-version 5.3 "$TMP/$name.events" >/dev/null 2>&1
-		is $? 3 "$name: --fail-on-loss tells it by status 3"
+		is $? 3 "$name: --fail-on-loss reports it by status 3"
 	fi
 done <<'END'
 zero-length-event 0 11376 57 a record

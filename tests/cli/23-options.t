@@ -159,7 +159,7 @@ ebt -o '' "$user" 2>"$TMP/err"
 is "$? $(cat "$TMP/err")" "1 ebtrace: cannot write '': No such file or directory" "no name is no file"
 ebt -o /dev/full "$user" 2>"$TMP/err"
 is "$? $(cat "$TMP/err")" "1 ebtrace: cannot write '/dev/full': No space left on device" \
-	"a full disk is said, and nothing of what would have been written"
+	"a full disk is reported, and nothing of what would have been written"
 if [ "$(id -u)" = 0 ]; then
 	: >"$TMP/theirs.txt" && chmod 600 "$TMP/theirs.txt" && chown 65534 "$TMP/theirs.txt"
 	ebt -q -o "$TMP/theirs.txt" "$user"

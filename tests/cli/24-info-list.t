@@ -31,10 +31,10 @@ xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/c-user.events"
 for line in 'ring file of ocaml 5.3, process 23894$' 'rings *128 of 8192 words' 'events *253$' 'lost *0 words' \
 	'damage *none' 'domain 0 .*begin 30, end 29, counter 5, lifecycle 3, unit 4, int 93' 'time span *0.001138 s'; do
 	grep -q "$line" "$TMP/info"
-	ok $? "info says '$line'" || diag "$(cat "$TMP/info")"
+	ok $? "info shows '$line'" || diag "$(cat "$TMP/info")"
 done
 "$O/ebtrace" info "$TMP/c-user.events" | grep -q '(assumed)'
-ok $? "info says when the release is a guess"
+ok $? "info shows that the release is a guess"
 "$O/ebtrace" info -q --fail-on-loss --ocaml-version 5.3 "$TMP/c-user.events" >/dev/null
 is $? 0 "info --fail-on-loss: 0 when nothing is lost"
 
@@ -51,9 +51,9 @@ for binary in "$O/tests/prog/minigc" "$O/libebtrace-probes.so"; do
 	same_file "$TMP/got" "$TMP/want" "list ${binary##*/} shows the markers that readelf shows"
 done
 "$O/ebtrace" list /bin/true 2>"$TMP/err"
-is "$? $(grep -c 'no markers' "$TMP/err")" "4 1" "a binary without markers: status 4, and says so"
+is "$? $(grep -c 'no markers' "$TMP/err")" "4 1" "a binary without markers: status 4, and a message"
 "$O/ebtrace" list /etc/passwd 2>"$TMP/err"
-is "$? $(grep -c 'not an ELF file' "$TMP/err")" "1 1" "no binary: status 1, and says so"
+is "$? $(grep -c 'not an ELF file' "$TMP/err")" "1 1" "no binary: status 1, and a message"
 # A process of ours and a file that one left, so that there is something to list.
 mkdir "$TMP/left"
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/left/999999999.events"

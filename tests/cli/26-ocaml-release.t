@@ -47,7 +47,7 @@ END
 strip "$TMP/static"
 is_release "$TMP/static" "" "static and stripped: it cannot be known"
 "$O/ebtrace" list "$TMP/static" 2>"$TMP/err"
-is "$? $(grep -c 'no markers and no runtime that can be traced' "$TMP/err")" "4 1" "and that is said"
+is "$? $(grep -c 'no markers and no runtime that can be traced' "$TMP/err")" "4 1" "and that is reported"
 fake ocaml4 caml_ev_begin caml_ev_end caml_eventlog_init -- -rdynamic
 is_release "$TMP/ocaml4" "" "OCaml 4's instrumented runtime has the probes, but no ring: it is no OCaml 5"
 fake nothing caml_ml_gc_ramp_up caml_sys_get_stdlib_dirs -- -rdynamic
@@ -77,7 +77,7 @@ phases "$TMP/1.events" >"$TMP/guessed"
 same_file "$TMP/guessed" "$TMP/right" "the guess gives the right names"
 phases --ocaml-version 5.5 "$TMP/1.events" >"$TMP/wrong"
 is "$(cut -d' ' -f1 "$TMP/right" | md5sum)" "$(cut -d' ' -f1 "$TMP/wrong" | md5sum)" \
-	"whatever is told, the numbers are the producer's own"
+	"whatever the release, the numbers are the producer's own"
 ! cmp -s "$TMP/right" "$TMP/wrong"
 ok $? "and the names differ"
 "$O/ebtrace" info --ocaml-version 4.14 "$TMP/1.events" 2>"$TMP/err"

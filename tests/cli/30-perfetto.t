@@ -71,7 +71,7 @@ has() { # "a sentence" LINE...: each is a line of the trace, with spaces for tab
 }
 
 trace_of 5.3.0/c-user 5.3
-has "times are CLOCK_MONOTONIC's, which is said" "clock 3" "snapshot BUILTIN_CLOCK_MONOTONIC 3"
+has "times are CLOCK_MONOTONIC's, which is reported" "clock 3" "snapshot BUILTIN_CLOCK_MONOTONIC 3"
 has "tracks: the process, its domains, their user spans and counters, with units" \
 	"track  23894 ocaml 5.3" "track  23894/domain 0 " "track  23894/domain 0/app.span.* " \
 	"track  23894/domain 0/minor_promoted UNIT_SIZE_BYTES" \

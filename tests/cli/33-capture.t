@@ -92,7 +92,7 @@ broken() { # "what" BYTE "expected" EVENTS LOST DAMAGED FAIL-STATUS
 	is "$(jq -r 'select(.kind == "summary") | "\(.events) \(.lost_events) \(.damaged)"' "$TMP/out")" \
 		"$4 $5 $6" "$what: events, what is lost of them, damaged places"
 	"$O/ebtrace" -q --fail-on-loss "$TMP/bad.ebt" >/dev/null 2>&1
-	is $? 3 "$what: --fail-on-loss says so"
+	is $? 3 "$what: --fail-on-loss reports it"
 }
 head -c $((size / 2)) "$whole" >"$TMP/bad.ebt"
 broken "a capture cut in its only block" 16 "expected a whole block, found the end of the file" 0 "$events" 1
@@ -119,7 +119,7 @@ of_the_program "$TMP/out" >"$TMP/got"
 of_the_program "$TMP/all" | tail -n "$(wc -l <"$TMP/got")" >"$TMP/want"
 same_file "$TMP/got" "$TMP/want" "without its first block, a capture gives the same of the others, with names and pids"
 is $((lost - lost_before + $(wc -l <"$TMP/got"))) "$(of_the_program "$TMP/all" | wc -l)" \
-	"and what that block had is told as lost"
+	"and what that block had is reported as lost"
 
 refused() { # "what" BYTE "expected"
 	"$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
@@ -127,7 +127,7 @@ refused() { # "what" BYTE "expected"
 	grep -q "'$TMP/bad.ebt'.* byte $2[:, ].*expected $3" "$TMP/err" && [ "$(lines)" = 1 ]
 	ok $? "$1: one line says what was expected" || diag "$(cat "$TMP/err")"
 	"$O/ebtrace" info "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
-	is "$? $(lines)" "1 1" "$1: info says so, too"
+	is "$? $(lines)" "1 1" "$1: info reports it, too"
 }
 { head -c 8 "$whole"; printf '\2'; tail -c +10 "$whole"; } >"$TMP/bad.ebt"
 refused "a capture of another version" 8 "version 1"
@@ -188,7 +188,7 @@ is "$(head -1 "$TMP/info" | jq -r '.bytes, .producer, (.raw_bytes > .bytes)' | t
 is "$(grep -c '^/.*: \(capture, version 1\|ring file\)' "$TMP/out")" 2 "a capture and a ring side by side"
 for word in process events "time span" lost damage size kinds; do
 	grep -q "^  $word " "$TMP/out"
-	ok $? "info tells: $word"
+	ok $? "info shows: $word"
 done
 "$O/ebtrace" info --fail-on-loss "$whole" >/dev/null
 is $? 3 "info --fail-on-loss of a capture with losses"

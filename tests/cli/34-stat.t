@@ -123,7 +123,7 @@ is "$(jq .processes[0].wall_ns "$TMP/json")" 1137827 "damage, which has no time,
 xz -dc tests/data/ocaml-corrupt/phase-id-60.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --ocaml-version 5.3 "$TMP/ring" >"$TMP/text" 2>/dev/null
 grep -q 'unknown: phases that are in no table, taken as pauses' "$TMP/text"
-ok $? "a phase that is in no table is said to be taken as a pause"
+ok $? "a phase that is in no table is reported to count as a pause"
 
 # Where the report goes, and what stat refuses.
 "$O/ebtrace" stat -o "$TMP/report" --ocaml-version 5.3 "$TMP/ring" >"$TMP/out" 2>/dev/null

@@ -50,5 +50,5 @@ xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/ring"
 "$O/ebtrace" info "$TMP/1.events" 2>"$TMP/err"
 is $? 1 "a ring file of the other byte order is refused"
 grep -q "'$TMP/1.events': it is of a machine with the other byte order" "$TMP/err"
-ok $? "and it is said what it is" || diag "$(cat "$TMP/err")"
+ok $? "and its kind is reported" || diag "$(cat "$TMP/err")"
 done_testing

@@ -25,7 +25,7 @@ is $? 0 "list ends, whatever is mapped however often" || diag "$(cat "$TMP/err")
 jq -es --argjson pid $program 'any(.[]; .pid == $pid and .ring and .markers > 0)' "$TMP/json" >/dev/null
 ok $? "a program of ours is listed beside it"
 jq -es --argjson pid "${pids[1]}" 'any(.[]; .pid == $pid and .incomplete)' "$TMP/json" >/dev/null
-ok $? "what was not looked into for its size is said" || diag "$(cat "$TMP/json")"
+ok $? "what was not read for its size is reported" || diag "$(cat "$TMP/json")"
 timeout -k 1 60 "$O/ebtrace" list >"$TMP/out" 2>"$TMP/err"
 grep -q "^ *${pids[1]} .*not all of its files" "$TMP/out"
 ok $? "in the list for people, too"

@@ -48,8 +48,8 @@ same_file "$TMP/got" "$TMP/want" "--time delta: since the event before"
 times --time wall $ring >"$TMP/got" 2>"$TMP/err"
 # shellcheck disable=SC2086
 times $ring >"$TMP/want"
-same_file "$TMP/got" "$TMP/want" "--time wall of a ring file, which does not tell it: since the first event"
-is "$(wc -l <"$TMP/err")" 1 "and that is said"
+same_file "$TMP/got" "$TMP/want" "--time wall of a ring file, which does not record it: since the first event"
+is "$(wc -l <"$TMP/err")" 1 "and that is reported"
 "$O/ebtrace" --mode ring -q -o "$TMP/run.ebt" -- "$O/tests/prog/minigc" -q -t 1 -n 200 -c /dev/null
 TZ=UTC times --time wall "$TMP/run.ebt" >"$TMP/got"
 # jq would round them.

@@ -40,7 +40,7 @@ stat --top 1 "$TMP/many.ebt"
 is "$(headings)" "$(ranking | head -1)
 $all" "--top 1: the first alone, and all"
 grep -qx '(2 more programs with less GC time; --top 3 shows them)' "$TMP/out"
-ok $? "what is not shown is said" || diag "$(cat "$TMP/out")"
+ok $? "what is not shown is reported" || diag "$(cat "$TMP/out")"
 stat --by process --top 2 "$TMP/many.ebt"
 is "$(headings | sed -n 's/^Process \([0-9]*\).*/\1/p' | xargs)" \
 	"$(jq -r '[.processes | sort_by(-.gc_ns)[:2][].pid] | map(tostring) | join(" ")' "$TMP/json")" \

@@ -19,8 +19,8 @@ static unsigned ocaml_body(const uint8_t *data, size_t size)
 	int fd = memfd_create("elf", MFD_CLOEXEC);
 	if (pwrite(fd, data, size, 0) == (ssize_t)size && !ocaml_probes_read(fd, &r)) {
 		struct maps_entry e = {.start = 0x1000, .end = 0x2000};
-		struct ocaml_place place;
-		ocaml_probes_place(fd, &r, getpid(), &e, &place);
+		struct ocaml_location place;
+		ocaml_probes_locate(fd, &r, getpid(), &e, &place);
 	}
 	close(fd);
 	return r.sites;

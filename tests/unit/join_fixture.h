@@ -41,7 +41,7 @@ static void begin(void)
 {
 	outs = 0;
 	if (session_new(&session) || enter_processes(session, 64) ||
-	    join_new(session, (struct outlet){take, NULL}, &join))
+	    join_new(session, (struct event_handler){take, NULL}, &join))
 		abort();
 }
 static void end(void)

@@ -163,7 +163,8 @@ static int build(const char *flags, char *path, size_t bytes, const char *name)
 {
 	char cmd[512];
 	snprintf(path, bytes, "%s/%s", dir, name);
-	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers_x86_64.c -o %s", flags, path);
+	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers_x86_64.c -o %s", flags,
+		 path);
 	return system(cmd);
 }
 

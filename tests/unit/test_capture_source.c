@@ -269,7 +269,7 @@ static void test_older(void)
 	ok(t->language == &languages[LANGUAGE_OCAML].traits &&
 		   t->release == EBT_RELEASE_OCAML_5_3 && t->has_version && t->major == 5 &&
 		   t->minor == 3,
-	   "its producer's text tells the runtime and the release");
+	   "the runtime and the release are read from its producer's text");
 	ok(!s->run_begin.known && !s->run_end.known && !s->start.known &&
 		   !s->timebase.at[TIMEBASE_REALTIME].known &&
 		   !processes_next(&s->processes, NULL)->end.known,

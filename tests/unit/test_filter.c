@@ -30,9 +30,9 @@ static void start(uint64_t min_ns)
 {
 	in_count = out_count = 0;
 	if (session_new(&session) || enter_processes(session, 16) ||
-	    filter_new(session, (struct outlet){take, NULL}, &filter) ||
+	    filter_new(session, (struct event_handler){take, NULL}, &filter) ||
 	    filter_set_min_duration(filter, min_ns) ||
-	    spans_new(&session->processes, (struct outlet){take, NULL}, min_ns, &spans))
+	    spans_new(&session->processes, (struct event_handler){take, NULL}, min_ns, &spans))
 		abort();
 }
 

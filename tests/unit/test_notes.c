@@ -26,7 +26,8 @@ static void check_built(const char *name, const char *flags)
 {
 	char cmd[512], path[128];
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers_x86_64.c -o %s", flags, path);
+	snprintf(cmd, sizeof(cmd), "cc -O2 -Iinclude %s tests/prog/markers_x86_64.c -o %s", flags,
+		 path);
 	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 	struct notes n = {0};
 	int err = notes_read(fd, "ebtrace", &n);

@@ -235,7 +235,7 @@ static void test_losses(void)
 	ring_decoder_gap(&d, 100, true);
 	uint64_t late[] = {B(50), 9};
 	decode(&d, late, 2, 100, ev);
-	ok(ev[0].flags & EBT_F_HISTORY && ev[0].arg[1] == 100, "history is told as history");
+	ok(ev[0].flags & EBT_F_HISTORY && ev[0].arg[1] == 100, "a loss of history has its flag");
 	ok(!EBT_LOST_SINCE(&ev[0]) && ev[0].flags & EBT_F_NO_SINCE,
 	   "a loss before the first event has a flag: when it began is not known");
 	d = decoder(true);

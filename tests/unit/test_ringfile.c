@@ -186,7 +186,7 @@ static void test_without_descriptors(const struct stat *ring)
 	setrlimit(RLIMIT_NOFILE, &none);
 	int is = ringfile_is_of(getpid(), ring), err = find(getpid(), dir, reason);
 	setrlimit(RLIMIT_NOFILE, &had);
-	ok(is == -EMFILE, "without a descriptor to look with, that is said, and not guessed");
+	ok(is == -EMFILE, "without a descriptor to look with, that is reported, and not guessed");
 	ok(err == -EMFILE && strstr(reason, "Too many open files"),
 	   "and a process is not taken for gone: %s", reason);
 }

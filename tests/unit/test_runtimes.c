@@ -70,7 +70,7 @@ static void test_ours(void)
 	runtimes_recognise(fd, NULL, &file);
 	ok(file.markers > 10, "a program with libebtrace-probes is known by its markers");
 	is(file.release, EBT_RELEASE_AUTO, "and is none of OCaml");
-	is(runtimes_release(fd), EBT_RELEASE_AUTO, "as nobody says of it");
+	is(runtimes_release(fd), EBT_RELEASE_AUTO, "and of no release at all");
 	ok(runtimes_may_have_ring(fd), "it may have a ring");
 	ok(!runtimes_hidden(fd) && !runtimes_explain(fd, reason), "nothing is to be explained");
 	close(fd);
@@ -89,7 +89,7 @@ static void test_others(void)
 	is_str(reason,
 	       "is bytecode of OCaml 4 (Caml1999X031), which has no runtime events; OCaml 5 has "
 	       "them",
-	       "in words that follow its name");
+	       "in words that complete a sentence");
 	close(fd);
 	fd = file_of("some bytes Caml1999X035");
 	ok(!runtimes_explain(fd, reason), "of OCaml 5 there is nothing to explain");

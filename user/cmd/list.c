@@ -98,7 +98,7 @@ static int list_processes(const struct opts *o)
 		struct facts f;
 		if (!isdigit((unsigned char)*e->d_name))
 			continue;
-		process_look(atoi(e->d_name), &p);
+		process_read_status(atoi(e->d_name), &p);
 		denied += p.state == PROCESS_DENIED;
 		if (p.state != PROCESS_OPEN)
 			continue;

@@ -10,7 +10,7 @@
 
 struct filter {
 	struct session *session;
-	struct outlet out;
+	struct event_handler out;
 	char **globs;
 	size_t glob_count, including;
 	uint16_t *domains;
@@ -22,7 +22,7 @@ struct filter {
 	uint64_t min_ns;     /* theirs */
 };
 
-int filter_new(struct session *s, struct outlet out, struct filter **ret)
+int filter_new(struct session *s, struct event_handler out, struct filter **ret)
 {
 	struct filter *f = calloc(1, sizeof(*f));
 	if (!f)
@@ -164,7 +164,7 @@ int filter_events(void *ctx, struct ebt_event *ev, size_t n)
 	struct filter *f = ctx;
 	if (f->spans || f->glob_count || f->domain_count || f->thread_count)
 		n = select_events(f, ev, n);
-	return f->spans ? spans_events(f->spans, ev, n) : outlet_events(&f->out, ev, n);
+	return f->spans ? spans_events(f->spans, ev, n) : event_handler_call(&f->out, ev, n);
 }
 
 uint64_t filter_delay_ns(const struct filter *f)

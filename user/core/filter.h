@@ -7,12 +7,12 @@
 #ifndef CORE_FILTER_H
 #define CORE_FILTER_H
 
-#include "core/outlet.h"
+#include "core/event_handler.h"
 #include "core/session.h"
 
 struct filter;
 
-int filter_new(struct session *s, struct outlet out, struct filter **ret);
+int filter_new(struct session *s, struct event_handler out, struct filter **ret);
 void filter_free(struct filter *f);
 /* The pattern is copied. fnmatch(3) against the event's name and its kind's. 0 or -ENOMEM. */
 int filter_add_glob(struct filter *f, const char *pattern);
@@ -22,11 +22,11 @@ int filter_add_thread(struct filter *f, uint32_t tid);
 uint64_t filter_threadless(const struct filter *f);
 /* Only spans pass, and none that is shorter (core/spans.h). Before the first event. 0 or -ENOMEM. */
 int filter_set_min_duration(struct filter *f, uint64_t ns);
-/* No event before this moment will follow. 0 or the outlet's error. */
+/* No event before this moment will follow. 0 or the error of the event handler. */
 int filter_advance(struct filter *f, uint64_t now_ns);
 /* The longest time, by that of the stream, that events wait here. */
 uint64_t filter_delay_ns(const struct filter *f);
-/* An outlet function: ctx is the filter. The payload of a dropped event is released. */
+/* An event handler: ctx is the filter. The payload of a dropped event is released. */
 int filter_events(void *ctx, struct ebt_event *ev, size_t n);
 /* Releases the state of a process whose last event has passed. */
 void filter_forget(struct filter *f, uint32_t process);

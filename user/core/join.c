@@ -32,7 +32,7 @@ struct ring_state {
 
 struct join {
 	struct session *session;
-	struct outlet outlet;
+	struct event_handler handler;
 	struct ring_state **ring; /* by lane; NULL: it has brought nothing */
 	uint32_t lanes;
 	struct ebt_event pending; /* held for its partner, between batches */
@@ -43,13 +43,13 @@ struct join {
 	size_t kept;
 };
 
-int join_new(struct session *s, struct outlet out, struct join **ret)
+int join_new(struct session *s, struct event_handler out, struct join **ret)
 {
 	struct join *j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
 	j->session = s;
-	j->outlet = out;
+	j->handler = out;
 	*ret = j;
 	return 0;
 }
@@ -150,7 +150,7 @@ static int hand_on(struct join *j)
 	size_t n = j->kept;
 	j->out += n;
 	j->kept = 0;
-	return n ? outlet_events(&j->outlet, out, n) : 0;
+	return n ? event_handler_call(&j->handler, out, n) : 0;
 }
 
 /* Appends an event of the batch to those that are kept. */
@@ -170,7 +170,7 @@ static int put_loss(struct join *j, struct ebt_event *lost, struct ebt_event *ev
 	}
 	int err = hand_on(j);
 	j->out = ev;
-	return err ? err : outlet_events(&j->outlet, lost, 1);
+	return err ? err : event_handler_call(&j->handler, lost, 1);
 }
 
 static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, uint32_t missing)

@@ -16,14 +16,14 @@
 #ifndef CORE_JOIN_H
 #define CORE_JOIN_H
 
-#include "core/outlet.h"
+#include "core/event_handler.h"
 #include "core/session.h"
 
 struct join;
 
-int join_new(struct session *s, struct outlet out, struct join **ret);
+int join_new(struct session *s, struct event_handler out, struct join **ret);
 void join_free(struct join *j);
-/* Emits the settled events of a batch, in the same memory. 0, -ENOMEM or the outlet's error. */
+/* Emits the settled events of a batch, in the same memory. 0, -ENOMEM or the error of the event handler. */
 int join_events(struct join *j, struct ebt_event *ev, size_t n);
 /* Emits the event that was held for its partner. Call it when merge has no event. */
 int join_flush(struct join *j);

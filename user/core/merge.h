@@ -16,8 +16,8 @@
 #ifndef CORE_MERGE_H
 #define CORE_MERGE_H
 
+#include "core/event_handler.h"
 #include "core/lanes.h"
-#include "core/outlet.h"
 #include "core/processes.h"
 #include "core/source.h"
 

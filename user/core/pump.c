@@ -92,9 +92,9 @@ int pump_new(struct session *s, struct pump **ret)
 	p->session = s;
 	int err = merge_new(&s->processes, &p->merge);
 	if (!err)
-		err = filter_new(s, (struct outlet){deliver, p}, &p->filter);
+		err = filter_new(s, (struct event_handler){deliver, p}, &p->filter);
 	if (!err)
-		err = join_new(s, (struct outlet){filter_events, p->filter}, &p->join);
+		err = join_new(s, (struct event_handler){filter_events, p->filter}, &p->join);
 	if (err) {
 		pump_free(p);
 		return err;

@@ -14,7 +14,7 @@ struct waiting {
 };
 
 struct spans {
-	struct outlet out;
+	struct event_handler out;
 	uint64_t min_ns;
 	/* events first..next-1, running counts; in queue[count % SPANS_WAITING] */
 	struct waiting *queue;
@@ -35,7 +35,7 @@ static int emit(struct spans *s)
 {
 	size_t n = s->count;
 	s->count = 0;
-	return n ? outlet_events(&s->out, s->batch, n) : 0;
+	return n ? event_handler_call(&s->out, s->batch, n) : 0;
 }
 
 /* Emits the waiting events up to the first begin that is younger than the limit. */
@@ -81,7 +81,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *span, uns
 	return 0;
 }
 
-int spans_new(const struct processes *ps, struct outlet out, uint64_t min_ns, struct spans **ret)
+int spans_new(const struct processes *ps, struct event_handler out, uint64_t min_ns,
+	      struct spans **ret)
 {
 	struct spans *s = calloc(1, sizeof(*s));
 	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = s};

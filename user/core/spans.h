@@ -11,7 +11,7 @@
 #ifndef CORE_SPANS_H
 #define CORE_SPANS_H
 
-#include "core/outlet.h"
+#include "core/event_handler.h"
 #include "core/processes.h"
 
 #define SPANS_WAITING 65536
@@ -19,9 +19,10 @@
 struct spans;
 
 /* The registry is the one that the events refer to; it is kept. 0 or -ENOMEM. */
-int spans_new(const struct processes *ps, struct outlet out, uint64_t min_ns, struct spans **ret);
+int spans_new(const struct processes *ps, struct event_handler out, uint64_t min_ns,
+	      struct spans **ret);
 void spans_free(struct spans *s);
-/* Events sorted by time. 0, -ENOMEM or the outlet's error. */
+/* Events sorted by time. 0, -ENOMEM or the error of the event handler. */
 int spans_events(struct spans *s, const struct ebt_event *ev, size_t n);
 /* No event before this moment will follow; UINT64_MAX: none at all. As spans_events(). */
 int spans_advance(struct spans *s, uint64_t now_ns);

@@ -37,7 +37,7 @@ static int on_signal(void *ctx)
 {
 	struct convert *c = ctx;
 	bool first = !c->signals.ends;
-	signals_take(&c->signals, 0);
+	signals_read(&c->signals, 0);
 	if (!c->signals.ends)
 		return 0;
 	/* A FIFO that no writer has opened yet has nothing to end. */

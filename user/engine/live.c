@@ -59,7 +59,7 @@ static pid_t program_of(const struct live *t)
 static int on_signal(void *ctx)
 {
 	struct live *t = ctx;
-	signals_take(&t->signals, program_of(t));
+	signals_read(&t->signals, program_of(t));
 	return 0;
 }
 

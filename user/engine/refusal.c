@@ -46,7 +46,7 @@ static enum engine_end denied(const struct report *r, const struct process_statu
 
 enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_status *ret)
 {
-	process_look(pid, ret);
+	process_read_status(pid, ret);
 	switch (ret->state) {
 	case PROCESS_OPEN:
 		return ENGINE_OK;

@@ -93,7 +93,7 @@ static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
 	}
 }
 
-void signals_take(struct signals *s, pid_t program)
+void signals_read(struct signals *s, pid_t program)
 {
 	take(s, program, REPEAT_NS);
 }

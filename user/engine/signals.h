@@ -24,7 +24,7 @@ struct signals {
 /* Blocks the signals. for_program: also those that only the started program handles. 0 or -errno. */
 int signals_catch(struct signals *s, bool for_program);
 /* Reads pending signals; forwards to `program` (<= 0: none) those sent to us alone. */
-void signals_take(struct signals *s, pid_t program);
+void signals_read(struct signals *s, pid_t program);
 /* The probes are removed: from now on a second signal, also one that is pending, ends ebtrace as its
  * default action does. */
 void signals_release(struct signals *s, pid_t program);

@@ -63,7 +63,7 @@ static void set_unread(struct process_status *p, int err)
 	p->error = err;
 }
 
-void process_look(pid_t pid, struct process_status *ret)
+void process_read_status(pid_t pid, struct process_status *ret)
 {
 	*ret = (struct process_status){.pid = pid, .state = PROCESS_GONE};
 	char buf[1024], dir[32], state;

@@ -33,7 +33,7 @@ ssize_t process_read(pid_t pid, const char *name, void *ret, size_t n);
 ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap);
 
 /* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */
-void process_look(pid_t pid, struct process_status *ret);
+void process_read_status(pid_t pid, struct process_status *ret);
 
 /* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);

@@ -142,7 +142,7 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 	struct search s = {.pid = pid, .found = ret, .cap = cap, .reason = reason};
 	struct process_status p;
 
-	process_look(pid, &p);
+	process_read_status(pid, &p);
 	if (p.state == PROCESS_GONE || p.state == PROCESS_ZOMBIE || p.state == PROCESS_KERNEL) {
 		const char *what = p.state == PROCESS_ZOMBIE   ? " any more: it is a zombie"
 				   : p.state == PROCESS_KERNEL ? " but a kernel thread"

@@ -139,11 +139,11 @@ static int read_memory(pid_t pid, uint64_t address, void *ret, size_t size)
 	return err;
 }
 
-void ocaml_probes_place(int fd, const struct ocaml_runtime *r, pid_t pid,
-			const struct maps_entry *e, struct ocaml_place *ret)
+void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, pid_t pid,
+			 const struct maps_entry *e, struct ocaml_location *ret)
 {
 	struct elf *elf;
-	*ret = (struct ocaml_place){.tls = OCAML_TLS_NONE};
+	*ret = (struct ocaml_location){.tls = OCAML_TLS_NONE};
 	if (elf_open(fd, &elf))
 		return;
 	uint64_t bias = e->start - elf_address(elf, e->offset);
@@ -164,7 +164,7 @@ void ocaml_probes_place(int fd, const struct ocaml_runtime *r, pid_t pid,
 	}
 }
 
-int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_place *p)
+int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_location *p)
 {
 	uint64_t flag;
 	int err = read_memory(pid, p->flag, &flag, sizeof(flag));

@@ -64,7 +64,7 @@ int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
 struct elf;
 int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
-struct ocaml_place {
+struct ocaml_location {
 	uint64_t flag;	    /* address in the process */
 	enum ocaml_tls tls; /* not OCAML_TLS_SLOT: it is resolved */
 	int64_t offset;
@@ -75,9 +75,9 @@ struct ocaml_place {
  * Computes the addresses in a process that maps the file at `e`. If its memory cannot be read where
  * that is needed, domains are not known (OCAML_TLS_NONE).
  */
-void ocaml_probes_place(int fd, const struct ocaml_runtime *r, pid_t pid,
-			const struct maps_entry *e, struct ocaml_place *ret);
+void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, pid_t pid,
+			 const struct maps_entry *e, struct ocaml_location *ret);
 /* 1: the program's own ring is on; 0: it is off; -errno: its memory cannot be read. */
-int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_place *p);
+int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_location *p);
 
 #endif

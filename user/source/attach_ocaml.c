@@ -18,7 +18,7 @@ struct file_runtime {
 	uint16_t domain_base;
 	uint64_t after_ns; /* not to be probed before */
 	struct ocaml_runtime runtime;
-	struct ocaml_place place;
+	struct ocaml_location location;
 	bool reported; /* what its probes lack */
 };
 
@@ -53,7 +53,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->after_ns = probe_after(env, process);
 	if (env->release)
 		o->runtime.release = env->release;
-	ocaml_probes_place(file->fd, &o->runtime, process->pid, file->map, &o->place);
+	ocaml_probes_locate(file->fd, &o->runtime, process->pid, file->map, &o->location);
 	log_at(LOG_VERBOSE, "pid %d: %s holds %s", process->pid, file->map->path,
 	       ring_release_name(o->runtime.release));
 	*ret_state = o;
@@ -63,7 +63,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 static enum attach_when update(void *state, uint64_t now_ns)
 {
 	struct file_runtime *o = state;
-	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->pid, &o->place) > 0)
+	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->pid, &o->location) > 0)
 		return ATTACH_NOT;
 	return now_ns < o->after_ns ? ATTACH_LATER : ATTACH_NOW;
 }
@@ -78,12 +78,12 @@ static bool is_shareable(const void *state)
 static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shared)
 {
 	struct ebt_ocaml_runtime r = {
-		.flag = o->place.flag,
-		.tls_offset = o->place.offset,
-		.tls_module = o->place.module,
-		.tls = o->place.tls == OCAML_TLS_STATIC	  ? EBT_OCAML_TLS_STATIC
-		       : o->place.tls == OCAML_TLS_MODULE ? EBT_OCAML_TLS_MODULE
-							  : EBT_OCAML_TLS_NONE,
+		.flag = o->location.flag,
+		.tls_offset = o->location.offset,
+		.tls_module = o->location.module,
+		.tls = o->location.tls == OCAML_TLS_STATIC   ? EBT_OCAML_TLS_STATIC
+		       : o->location.tls == OCAML_TLS_MODULE ? EBT_OCAML_TLS_MODULE
+							     : EBT_OCAML_TLS_NONE,
 		.id_offset = o->runtime.id_offset,
 		.slot = o->slot,
 		.domain_base = o->domain_base,
@@ -112,7 +112,7 @@ static void report_lacks(struct file_runtime *o)
 		       "process %d: %u of its functions can only be probed at an instruction that "
 		       "the kernel has to single-step (9 us a call)",
 		       o->pid, slow);
-	if (o->place.tls == OCAML_TLS_NONE && !o->reported)
+	if (o->location.tls == OCAML_TLS_NONE && !o->reported)
 		log_at(LOG_NORMAL, "process %d: its domains are not known: threads are shown",
 		       o->pid);
 	o->reported = true;

@@ -165,7 +165,7 @@ void ring_file_describe(const struct ring_file *f, struct process *ret)
 	if (!f->live) /* the pid may be that of another process by now */
 		return;
 	struct process_status now;
-	process_look((pid_t)ret->pid, &now);
+	process_read_status((pid_t)ret->pid, &now);
 	if (*now.comm)
 		memcpy(ret->comm, now.comm, sizeof(ret->comm));
 }
