@@ -73,7 +73,7 @@ ok $? "which is reported, and the other's part is not given the name of the whol
 rm -f "$TMP/both.txt.part"
 
 cp "$TMP/1.events" "$TMP/again.events"
-"$O/ebtrace" "$TMP/1.events" "$TMP/again.events" 2>&1 >"$TMP/out" | grep -q "again.events' is of process.* as a file before"
+"$O/ebtrace" "$TMP/1.events" "$TMP/again.events" 2>&1 >"$TMP/out" | grep -q "again.events' and an earlier file are both of process"
 ok $? "two files of one process are reported: they share the names of user events"
 
 done_testing

@@ -21,7 +21,7 @@ static void print_domain(const struct input_info *s, uint32_t domain)
 		print("\n");
 }
 
-/* OCaml's rings do not count the events that were overwritten; where none was, that is known. */
+/* Some producers do not count overwritten events; without lost words there are none. */
 static bool knows_lost(const struct ebt_cursor_info *i)
 {
 	return i->lost_events || !i->lost_words;

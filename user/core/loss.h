@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What EBT_LOST events add up to, and how that is said. A loss may not know its number of events: a
- * ring of OCaml's counts words alone, and of a time in which nobody watched nothing is known. Then
- * the sum is not known either: it is never shown as the number of those that are.
+ * The sums of EBT_LOST events, and their text. The number of lost events may not be known: some rings
+ * count words only, and of a time without probes nothing is known. Then the sum is not known either;
+ * it is never shown as the number of those that are counted.
  */
 #ifndef CORE_LOSS_H
 #define CORE_LOSS_H

@@ -84,14 +84,14 @@ static enum engine_end convert(struct convert *c)
 	if (!end && !c->cut)
 		err = pass_through(c);
 	signals_release(&c->signals, 0);
-	if (err && sink_flush(c->engine->sink) !=
-			   err) { /* output_close() reports an error of the output */
-		report_error(r, "cannot go on: %s", strerror(-err));
+	/* output_close() reports an error of the output itself. */
+	if (err && sink_flush(c->engine->sink) != err) {
+		report_error(r, "cannot continue: %s", strerror(-err));
 		end = ENGINE_FAILED;
 	}
 	enum engine_end faults = inputs_faults(c->inputs);
 	if (!end && !err && c->cut && !inputs_have_pipe(c->inputs)) {
-		report_error(r, "ended by a signal: not all has been read");
+		report_error(r, "ended by a signal before the end of the input");
 		end = ENGINE_FAILED;
 	}
 	return end ? end : faults;

@@ -112,8 +112,8 @@ static enum engine_end ring_open(const struct engine *e, struct input *in, struc
 		if (pid)
 			snprintf(whose, sizeof(whose), "process %" PRIu32, pid);
 		report_at(&e->report, LOG_NORMAL,
-			  "'%s' is of %s, as a file before it is: what they hold, and the names "
-			  "they give it, cannot be told apart; convert them one by one",
+			  "'%s' and an earlier file are both of %s: their events and names "
+			  "cannot be distinguished; convert them one by one",
 			  in->name, whose);
 	}
 	return add(e, c, in->name, process, source);

@@ -32,7 +32,7 @@ enum engine_end probing_begin(struct probing *p, const struct engine *e, bool re
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
 		.no_ring = o->mode == MODE_PROBES,
-		.ocaml_after_ns = record ? RING_START_NS : 0,
+		.own_ring_ns = record ? RING_START_NS : 0,
 		.release = o->release,
 		.changed = changed,
 		.ctx = ctx,

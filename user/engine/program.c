@@ -82,7 +82,7 @@ static void extend_environment(const struct program *t)
 	for (unsigned i = 0; i < LANGUAGES; i++) {
 		const struct language *l = &languages[i];
 		setenv(l->start, "1", 0);
-		/* An empty one is replaced: OCaml would use the root directory. */
+		/* An empty one is replaced: a runtime might use the root directory. */
 		setenv(l->dir, t->dir, !env_value(l->dir));
 		setenv(l->preserve, "1", 0);
 	}

@@ -31,10 +31,10 @@ static bool match(const struct runtime_file *what)
 static uint64_t probe_after(const struct attach_env *env, const struct attach_process *process)
 {
 	char one[2];
-	if (!env->ocaml_after_ns ||
+	if (!env->own_ring_ns ||
 	    process_getenv(process->pid, "OCAML_RUNTIME_EVENTS_START", one, sizeof(one)) < 0)
 		return 0;
-	return process->since_ns + env->ocaml_after_ns;
+	return process->since_ns + env->own_ring_ns;
 }
 
 static int begin(struct attach_env *env, const struct attach_process *process,

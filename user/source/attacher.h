@@ -35,7 +35,7 @@ struct attach_env {
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also of processes under a seccomp filter */
 	bool no_ring;		  /* probe programs even if their own ring is on */
-	uint64_t ocaml_after_ns;  /* time for a process to switch its own ring on */
+	uint64_t own_ring_ns;	  /* time for a process to switch its own ring on */
 	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
 };
 

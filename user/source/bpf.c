@@ -238,7 +238,7 @@ static void set_targets(struct bpf_source *s)
 		.no_ring_request = opt->no_ring_request,
 		.ring_request_always = opt->ring_request_always,
 		.no_ring = opt->no_ring,
-		.ocaml_after_ns = opt->ocaml_after_ns,
+		.own_ring_ns = opt->own_ring_ns,
 		.release = opt->release,
 	};
 }

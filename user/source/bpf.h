@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events seen by BPF programs at the markers of running processes, with their thread and CPU. It
- * attaches to each file with markers that a process maps, follows children, exec and new
- * libraries, and detaches without a trace, also when it is killed: other processes hold the probes
- * (link_keeper.h). An OCaml 5 program whose own ring is off is probed at its runtime's functions.
- * Needs CAP_BPF and CAP_PERFMON, or root.
+ * The source of events from BPF programs at the markers of running processes, with thread and CPU. It
+ * attaches to each file with markers that a process maps, follows children, exec and new libraries,
+ * and removes all probes at its end, also when it is killed: other processes hold the links
+ * (link_keeper.h). A program whose runtime can be probed at its functions is probed there while its
+ * own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
  *
  * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
- * each process has a lane of its own. Nothing wakes the reader for an event: call source_poll() by
- * a timer of about 1 ms, and when the descriptor of bpf_source_fd() is readable.
+ * each process has a lane of its own. An event does not wake the reader: call source_poll() by a
+ * timer of about 1 ms, and when the descriptor of bpf_source_fd() is readable.
  */
 #ifndef SOURCE_BPF_H
 #define SOURCE_BPF_H
@@ -27,26 +27,26 @@ struct inspect;
 
 struct bpf_options {
 	size_t ring_bytes;	  /* power of two >= a page; 0: 16 MiB */
-	size_t queue_bytes;	  /* of events taken and not yet read; 0: 64 MiB */
-	uint64_t slack_ns;	  /* an event may reach us so much later than its time; 0: 10 ms */
-	struct inspect *inspect;  /* what is known of files: outlives the source */
-	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI where the kernel has it */
-	bool hold;		  /* children, while probes are put into them: see proc/hold.h */
-	bool no_follow;		  /* leave children alone */
-	bool watermark_only;	  /* no events: only the signs that rings fill */
+	size_t queue_bytes;	  /* of received events that are not read yet; 0: 64 MiB */
+	uint64_t slack_ns;	  /* the largest delay of an event after its ts; 0: 10 ms */
+	struct inspect *inspect;  /* the cache of files; outlives the source */
+	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI if the kernel has it */
+	bool hold;		  /* stop children while probes are inserted: see proc/hold.h */
+	bool no_follow;		  /* do not follow children */
+	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
-	bool ring_request_always; /* also of programs that a seccomp filter may kill for it */
-	bool no_ring; /* nobody reads rings: OCaml programs are probed also while theirs is on */
-	uint64_t ocaml_after_ns;  /* OCaml programs get so long to switch their own ring on */
-	enum ebt_release release; /* of OCaml programs; AUTO: as each says itself */
+	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
+	bool no_ring; /* rings are not read: functions are probed even if a program's own ring is on */
+	uint64_t own_ring_ns;	  /* time for a program to switch its own ring on */
+	enum ebt_release release; /* of all runtimes; AUTO: as found in each */
 	/* May be NULL. Called during poll(); it must not call the source. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change);
 	void *ctx;
 };
 
 struct bpf_counts {
-	uint64_t dropped_in_ring; /* had no room in the BPF ring buffer, but are in a ring */
-	uint64_t dropped;	  /* had no room, and are in no ring; reported as EBT_LOST too */
+	uint64_t dropped_in_ring; /* lost from the BPF ring buffer, but present in a ring */
+	uint64_t dropped;	  /* lost, and in no ring; also emitted as EBT_LOST */
 	uint64_t events;	  /* received */
 	uint32_t sites;		  /* attached now, in all processes */
 	bool multi;		  /* uprobe_multi links, else perf-event links */
@@ -62,8 +62,8 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 		   char *reason);
 /* Attaches to a process. The number of markers attached (0: none there yet), else -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);
-int bpf_source_fd(struct source *s); /* readable when poll() should be called at once */
-/* All that happened up to this time (CLOCK_MONOTONIC, ns) and was not dropped has been taken. */
+int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
+/* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */
 uint64_t bpf_source_complete_ns(struct source *s);
 void bpf_source_counts(struct source *s, struct bpf_counts *ret);
 

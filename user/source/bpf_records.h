@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Takes the records that come out of the BPF ring buffer: events go into lanes, what concerns
- * processes to the table of the traced ones, and what readers of rings want to know to them.
+ * Dispatches the records of the BPF ring buffer: events to lanes, forks, execs and exits to the table
+ * of traced processes, and changes of rings to the callback of their reader.
  */
 #ifndef SOURCE_BPF_RECORDS_H
 #define SOURCE_BPF_RECORDS_H
@@ -10,11 +10,11 @@
 #include "source/bpf_lanes.h"
 #include "source/bpf_targets.h"
 
-/* What else is learned, for who reads rings. */
+/* Changes that the reader of rings is notified of. */
 enum bpf_change {
 	BPF_RING_STARTED,
 	BPF_RING_STOPPED,
-	BPF_RING_FILLS, /* another part of a ring has been written: read it before it wraps */
+	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
 	BPF_FORKED,	/* pid is the child */
 	BPF_EXECED,
 	BPF_EXITED,
@@ -24,15 +24,16 @@ struct bpf_records {
 	struct session *session;
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
-	size_t queue_bytes; /* of events taken and not yet read: beyond them the rest stays in the kernel */
+	size_t queue_bytes; /* limit of received events not read yet: beyond it records stay in the kernel */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change); /* may be NULL */
 	void *ctx;
-	uint64_t events;     /* taken */
-	uint64_t started_ns; /* of the poll under way */
-	uint64_t taken_ns;   /* time of the last record taken: they come in order of reserve */
+	uint64_t events;     /* received */
+	uint64_t started_ns; /* of the current poll */
+	uint64_t
+		taken_ns; /* ts of the last record; records are in the order of their reservation */
 	uint64_t lost_reported, lost_since_ns;
-	uint64_t strays;   /* events of processes that are not known, and that are in no ring */
-	uint64_t until_ns; /* then taking off the probes began; 0: not yet */
+	uint64_t strays;	    /* events of unknown processes that are in no ring */
+	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
 	bool stopped;
 };
@@ -44,8 +45,8 @@ struct bpf_birth {
 	uint64_t ts; /* of the fork; 0: it gets its links when it has called exec */
 };
 
-/* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; the rest stays in the
- * kernel, which counts what it drops. */
+/* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; records stay in
+ * the kernel, which counts those that it drops. */
 int bpf_records_take(void *ctx, void *data, size_t size);
 /* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
  * not known. NULL: no memory. */
@@ -60,12 +61,12 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 /* Children of traced processes were not followed: what they did since then is lost. 0 or -ENOMEM. */
 int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns);
 /*
- * Events that were dropped, or came from a process that is not known, and are in no ring leave no
- * other trace than their count: what it has grown by since the last call is reported as a loss: that
- * of a process only where one is traced. 0 or -ENOMEM.
+ * Events that were dropped, or are of an unknown process, and are in no ring are only counted: the
+ * increase of that count since the last call is emitted as a loss, of the process if only one is
+ * traced. 0 or -ENOMEM.
  */
 int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now);
-/* Memory under what has been taken and not yet read. */
+/* Memory of received events that are not read yet, in bytes. */
 size_t bpf_records_bytes(const struct bpf_records *s);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Probe links that no signal to the tracer can damage. The kernel gives up half-way when it removes a
- * uprobe, or fails to add one, for a task with a fatal signal pending: the program then keeps the
- * breakpoint for ever. So the tracer neither makes nor closes a link. Each one is made and held by a
- * process of its own, a holder, until the tracer's end of a socket pair is closed, by the tracer or
- * by its death. Then the holder ends, and that removes the probes: an ending process takes no more
- * signals. Holders are forked by one more process, the keeper, which is small, has a session of its
- * own, and blocks all signals.
+ * Probe links that no signal to the tracer can damage. If a task with a pending fatal signal removes a
+ * uprobe, or fails to add one, the kernel stops half-way, and the program keeps the breakpoint for
+ * ever. So the tracer neither makes nor closes a link. A process of its own, a holder, makes each link
+ * and holds it until the tracer's end of a socket pair is closed, by the tracer or by its death. Then
+ * the holder exits, which removes the probes: an exiting process handles no more signals. Another
+ * process forks the holders: the keeper, which is small, has a session of its own, and blocks all
+ * signals.
  *
  * What remains: SIGKILL sent to a holder itself while it makes its link.
  */
@@ -20,7 +20,7 @@
 struct link_keeper;
 
 struct link_spec {
-	int file;	/* the probed one; in a holder, a descriptor of the same file */
+	int file;	/* the probed file; in a holder, a descriptor of the same file */
 	uint32_t probe; /* for make() */
 	pid_t pid;	/* <= 0: all processes */
 	const struct uprobe_site *site;
@@ -28,19 +28,18 @@ struct link_spec {
 };
 
 struct link_maker {
-	/* Called in a holder: makes the link, of descriptors that are left open. 0 or -errno. */
+	/* Called in a holder: makes the link as open descriptors. 0 or -errno. */
 	int (*make)(void *ctx, const struct link_spec *spec);
 	void *ctx;
-	/* All descriptors of the tracer but these are closed in holders; < 0: none. */
+	/* Holders close all descriptors of the tracer except these; < 0: none. */
 	int fds[LINK_MAKER_FDS];
 };
 
-/* Forks the keeper, with the tracer's memory as it is now: call it early. 0 or -errno. */
+/* Forks the keeper, a copy of the tracer: call it while that is small. 0 or -errno. */
 int link_keeper_new(const struct link_maker *maker, struct link_keeper **ret);
-/* Makes a link: a descriptor, close-on-exec, that detaches when it is closed, without waiting; or
- * -errno. */
+/* Makes a link: a close-on-exec descriptor; closing it detaches asynchronously. Or -errno. */
 int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec);
-/* Waits until every link is gone, whether or not its descriptor was closed. NULL is allowed. */
+/* Removes all links, also open ones, and waits until they are removed. NULL is allowed. */
 void link_keeper_free(struct link_keeper *k);
 
 #endif
