@@ -42,6 +42,9 @@ check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|el
 check "only cmd/ ends the program or writes to stdout; processes that we fork to hold links, and to become a program, end themselves" \
   "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,model,sink,engine}/*.c |
     grep -vE '^user/(source/link_keeper.c:[0-9]*:	_exit\(0\);|engine/program.c:[0-9]*:	+_exit\(12[67]\);)')"
+check "an event names its process by index: only libebtrace's own files, and captures as they are on disk, have a pid in it" \
+  "$(grep -nE '\b(ev|event|events|e|held|pending|next|lost|batch)(\[[^]]*\])?(\.|->)pid\b' user/{base,core,runtime,source,model,sink,engine,cmd}/*.[ch] |
+    grep -vE '^user/(source/(cursor|ring_reader)\.[ch]:|source/capture\.c:[0-9]*:.*s->item\.event\.pid|sink/ebt\.c:.*numbered\.pid)')"
 check "engine/ reports, and shows nothing itself" \
   "$(grep -nE '\b(fprintf|fputs|fputc|dprintf|vfprintf)\(|\bstd(out|err)\b|log_at\(LOG_(QUIET|NORMAL|VERBOSE)' user/engine/*.c)"
 check "reports go through print(), which lets no control character pass" \

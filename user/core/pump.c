@@ -6,6 +6,7 @@
 #include "core/kinds.h"
 #include "core/loss.h"
 #include "core/merge.h"
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -70,10 +71,23 @@ static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n
 	return i;
 }
 
+/* A released process has no events any more, or its index is another's. Checked in builds with
+ * sanitizers, at each event. */
+static void check_processes(const struct processes *ps, const struct ebt_event *ev, size_t n)
+{
+#ifdef __SANITIZE_ADDRESS__
+	for (size_t i = 0; i < n; i++)
+		assert(ev[i].process < ps->count && processes_at(ps, ev[i].process));
+#else
+	(void)ps, (void)ev, (void)n;
+#endif
+}
+
 static int deliver(void *ctx, struct ebt_event *ev, size_t n)
 {
 	struct pump *p = ctx;
 	int err = 0;
+	check_processes(&p->session->processes, ev, n);
 	for (size_t batch; n && !err; ev += batch, n -= batch) {
 		size_t most = p->batch_max && p->batch_max < n ? p->batch_max : n;
 		batch = count_batch(&p->session->totals, ev, most);
