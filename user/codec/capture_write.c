@@ -200,7 +200,7 @@ static struct capture_shape *put_shape(struct capture_writer *w, uint8_t **p,
 	return &w->shapes[*recent - 1];
 }
 
-/* What is kept of the payload is said in *bytes. */
+/* *bytes becomes the length of the payload that is kept. */
 static bool is_cut(const struct ebt_event *ev, size_t *bytes)
 {
 	if (!(ev->flags & EBT_F_PAYLOAD) || *bytes <= CAPTURE_PAYLOAD_MAX)
@@ -209,7 +209,7 @@ static bool is_cut(const struct ebt_event *ev, size_t *bytes)
 	return true;
 }
 
-/* What the lane does not foretell. Returns the bits of what it wrote. */
+/* Writes the fields that differ from what the lane predicts. Returns their bits. */
 static unsigned put_surprises(struct capture_lane *l, uint8_t **pp, const struct ebt_event *ev)
 {
 	uint8_t *p = *pp;

@@ -68,7 +68,7 @@ void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid,
 	chrome_json_close_args(c);
 }
 
-/* Who saw it, where that is known. */
+/* Thread and CPU, where they are known. */
 void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
 {
 	if (ev->tid)

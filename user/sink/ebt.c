@@ -54,7 +54,7 @@ struct ebt {
 	struct known_process *last;		  /* events of one process come in runs */
 	uint32_t last_process;
 	uint64_t last_block;
-	/* As a reader counts what is lost, from what it was given. */
+	/* The losses that a reader of the capture counts. */
 	uint64_t lost_events, lost_words;
 	int err;
 };
@@ -92,7 +92,7 @@ static int put_session(struct ebt *e)
 	return capture_put_item(e->writer, &item);
 }
 
-/* A pid that has meant nobody else in the file needs no word. */
+/* A pid that has stood for no other process in the file needs no item. */
 static int refer_incarnation(struct ebt *e, const struct process *p)
 {
 	bool is_new;
@@ -157,7 +157,7 @@ static bool has_changed(const struct process *a, const struct process *b)
 	       strcmp(a->runtime, b->runtime) || strcmp(a->comm, b->comm);
 }
 
-/* What no block has yet of a process, whether it has events or not. */
+/* Writes what no block has yet of a process, whether it has events or not. */
 static int put_news_of(struct ebt *e, const struct process *p)
 {
 	struct known_process *k;
@@ -268,7 +268,7 @@ static int refer_name(struct ebt *e, const struct ebt_event *ev)
 	return capture_put_item(e->writer, &item);
 }
 
-/* Events out of a hole that was told came late, so less is lost than the losses say. */
+/* Events of a reported hole arrived late, so fewer are lost than the losses count. */
 static int settle_losses(struct ebt *e)
 {
 	const struct totals *t = &e->session->totals;
@@ -387,7 +387,7 @@ static void free_known(const struct ebt *e, struct known_process *k)
 	free(k);
 }
 
-/* What has been learnt of it since it was written last goes into the open block. */
+/* Changes since the process was last written are written into the open block. */
 static int ebt_forget(struct sink *sink, uint32_t process)
 {
 	struct ebt *e = (struct ebt *)sink;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events as a capture (codec/capture.h): all that the stream holds, compressed, so that every other
- * output can be made of it later. A block is closed when it is large enough, or when a second has
- * gone by, so a run that is killed leaves all but its last second. Memory follows the number of
- * processes and of names, not the length of the run.
+ * Events as a capture (codec/capture.h): the whole stream, compressed, so that it can be converted to
+ * every other format later. A block is closed when it is large enough, or a second after it was
+ * opened, so a killed run loses its last second at most. Memory follows the number of living
+ * processes and their names, not the length of the run.
  */
 #ifndef SINK_EBT_H
 #define SINK_EBT_H

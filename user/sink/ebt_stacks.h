@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Writes into a capture's open block the stacks that its events refer to, each stack, frame and
- * string once a block, and numbers them as the block does. What was written of a block is held
- * until the block is closed, so that no id becomes another's meanwhile.
+ * string once a block, and numbers them as the block does. Written stacks are held until the block
+ * is closed, so that no id is assigned again meanwhile.
  */
 #ifndef SINK_EBT_STACKS_H
 #define SINK_EBT_STACKS_H
@@ -18,8 +18,8 @@ int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
 void ebt_stacks_free(struct ebt_stacks *s); /* NULL is allowed */
 
 /*
- * The number in the open block of a stack of the session, which is written before if it is new. A
- * stack that the block has no room for loses its innermost frames. 0 or -ENOMEM.
+ * The number in the open block of a stack of the session; a new stack is written first. A stack for
+ * which the block has no room loses its innermost frames. 0 or -ENOMEM.
  */
 int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, uint32_t *ret_number);
 /* The block was closed; `writer`, which is kept, has the next one, which is empty. */

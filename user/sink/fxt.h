@@ -2,15 +2,15 @@
 /*
  * The Fuchsia trace format (FXT), a binary format that Perfetto and Fuchsia's own tools read: phases
  * as complete durations, long ones as a begin and an end (fxt_spans.h), user spans as async events,
- * counters, what has no length as instants, a loss as a complete duration on a row of its own. A
- * phase has the thread and the CPU of its begin where they are not those of its row's phase before. Processes are koids equal to their pids, threads
- * koids equal to the numbers of rows (rows.h); a tick is a nanosecond. A counter's argument is called
- * as its row is, because Perfetto makes one graph of a process's counters of one name and argument,
- * whatever their id.
+ * counters, events without a duration as instants, a loss as a complete duration on a row of its
+ * own. A phase has the thread and the CPU of its begin where they differ from those of its row's
+ * previous phase. Processes are koids equal to their pids, threads koids equal to the numbers of rows
+ * (rows.h); a tick is a nanosecond. A counter's argument has the name of its row, because Perfetto
+ * draws one graph of a process's counters of one name and argument, whatever their id.
  *
- * Only whole records are written, and each refers to earlier ones only: what an interruption leaves
- * can be read to the last record. Records of a row are in the order in which what they show begins;
- * those of other rows may be of earlier moments, which the format allows.
+ * Only whole records are written, and each refers to earlier ones only, so an interrupted file is
+ * readable to its last record. Records of a row are in the order of their begins; those of other
+ * rows may be of earlier moments, which the format allows.
  */
 #ifndef SINK_FXT_H
 #define SINK_FXT_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The arguments of an event in a record of the Fuchsia trace format: those of its kind, as events.def
- * names them, and who saw it.
+ * names them, and its thread and CPU.
  */
 #ifndef SINK_FXT_ARGS_H
 #define SINK_FXT_ARGS_H

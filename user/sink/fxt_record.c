@@ -90,7 +90,7 @@ static void put_string_record(struct fxt_record *r, uint16_t index, const char *
 	buf_put(r->out, record, (1 + words_of(len)) * sizeof(*record));
 }
 
-/* The index of a string, given to it if there is room; 0: there is none. */
+/* The index of a string, assigned if there is room; 0: there is none. */
 static uint16_t keep(struct fxt_record *r, const char *s, size_t len)
 {
 	uint32_t h = (uint32_t)hash_bytes(hash_start(), s, len);

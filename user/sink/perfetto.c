@@ -18,10 +18,10 @@ struct perfetto {
 	struct lost lost; /* of nobody knows whom */
 	bool has_header, has_session;
 	bool late;			       /* the event at hand */
-	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: not told yet */
+	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: none yet */
 };
 
-/* Thread and CPU are told with the first event of a domain, and when they change. */
+/* Thread and CPU are written with the first event of a lane, and when they change. */
 static bool has_news(const struct perfetto *f, const struct perfetto_lane *lane,
 		     const struct ebt_event *ev)
 {
@@ -128,7 +128,7 @@ static void note_payload(struct perfetto *f, const struct ebt_event *ev, enum ki
 		packets_note_true(&f->packets, PACKET_NOTE_TRUNCATED);
 }
 
-/* Tells the names of the arguments, before the event that has them is in the making. */
+/* Writes the names of the arguments, before the event that has them is opened. */
 static void know_args(struct perfetto *f, const struct ebt_event *ev)
 {
 	const struct kind *kind = kinds_get(ev->kind);
@@ -168,7 +168,7 @@ static void note_args(struct perfetto *f, const struct ebt_event *ev)
 		note_payload(f, ev, kind->payload);
 }
 
-/* Everything of a domain that takes no time. */
+/* An event of a lane without a duration. */
 static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 {
 	struct packets *p = &f->packets;
@@ -200,7 +200,7 @@ static uint64_t session_track(struct perfetto *f)
 	return track.uuid;
 }
 
-/* Lost from a domain; from a process, where no domain is known; or from all. */
+/* The track of the losses of a lane, of a process where no domain is known, or of all processes. */
 static struct lost *lost_of(struct perfetto *f, const struct ebt_event *ev, uint64_t *ret_parent)
 {
 	if (ev->domain != EBT_NO_DOMAIN) {
@@ -299,7 +299,7 @@ static int put_other(struct perfetto *f, const struct ebt_event *ev)
 	case EBT_END:
 	case EBT_SPAN_BEGIN:
 	case EBT_SPAN_END:
-		return 0; /* tracks have told it */
+		return 0; /* on_begin() and on_end() have written it */
 	case EBT_COUNTER:
 		return put_counter(f, ev);
 	case EBT_LOST:

@@ -61,7 +61,7 @@ enum packet_note {
 #define X(note, name) PACKET_NOTE_##note,
 	PACKET_NOTES(X)
 #undef X
-		PACKET_NOTES_END, /* and above: given by packets_intern_note() */
+		PACKET_NOTES_END, /* and above: assigned by packets_intern_note() */
 };
 
 /* The uuid of a track, and its bytes in an event. */
@@ -97,20 +97,20 @@ int packets_init(struct packets *p, int fd);
 void packets_done(struct packets *p);
 /* The first packet. `ts`: a moment to name the clock with if the session knows none. */
 void packets_put_header(struct packets *p, const struct session *s, uint64_t ts);
-/* The number of a name, which is told if it is new. Never 0; memory that fails is out.err. */
+/* The number of a name, which is written if it is new. Never 0; without memory out.err is set. */
 uint32_t packets_intern(struct packets *p, const char *name);
-/* The number of a note of any name: of PACKET_NOTES, or a new one, which is told. Never 0. Not while an
- * event is in the making. */
+/* The number of a note of any name: one of PACKET_NOTES, or a new one, which is written. Never 0. Not
+ * between packets_begin() and packets_end(). */
 uint32_t packets_intern_note(struct packets *p, const char *name);
 void packets_put_track(struct packets *p, const struct packet_track *t);
 
-/* A number that was given since all names were told anew last. */
+/* Whether a number was assigned since the names were last dropped, so that it still has a meaning. */
 static inline bool packets_know(const struct packets *p, uint32_t iid)
 {
 	return iid >= p->first_iid;
 }
 
-/* The same of a number that packets_intern_note() gave; 0 is none. */
+/* The same of a number that packets_intern_note() returned; 0 is none. */
 static inline bool packets_know_note(const struct packets *p, uint32_t note)
 {
 	return note && (note < PACKET_NOTES_END || packets_know(p, note - PACKET_NOTES_END));
@@ -119,10 +119,10 @@ static inline bool packets_know_note(const struct packets *p, uint32_t note)
 /* An event without notes; `value` is the name's number, or the value of a counter. */
 void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
 		       const struct packet_uuid *track, uint64_t value);
-/* The same, in the making: notes may follow, then packets_end(). */
+/* Opens the same event for notes; packets_end() closes it. */
 void packets_begin(struct packets *p, enum packet_type type, uint64_t ts,
 		   const struct packet_uuid *track, uint64_t value);
-/* `note` is an enum packet_note, or what packets_intern_note() gave. */
+/* `note` is an enum packet_note, or a number of packets_intern_note(). */
 void packets_note_u64(struct packets *p, uint32_t note, uint64_t v);
 /* By its name, which need not be one of PACKET_NOTES. Slow: for what is written once. */
 void packets_note_named(struct packets *p, const char *name, uint64_t v);

@@ -71,7 +71,7 @@ struct perfetto_tracks {
 void perfetto_tracks_init(struct perfetto_tracks *t, const struct session *s, struct packets *p);
 void perfetto_tracks_done(struct perfetto_tracks *t);
 
-/* Two tracks of a process have never met in one uuid in any test; 56 bits take 8 bytes to write. */
+/* A hash of 56 bits, which 8 bytes encode; no two tracks of any test have had the same. */
 uint64_t perfetto_tracks_uuid(enum use use, uint32_t pid, uint16_t domain, uint32_t tid,
 			      uint32_t id);
 /* NULL: -ENOMEM. */

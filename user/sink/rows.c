@@ -142,7 +142,7 @@ const char *rows_category(uint16_t kind)
 	return is_kind ? kinds_name(kind) : kinds_label_name(label);
 }
 
-/* A ring that had wrapped when it was first read does not tell since when: that would be time 0. */
+/* The loss of a ring that had wrapped when it was first read has no begin: its pos is 0. */
 uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev)
 {
 	uint64_t since = EBT_LOST_SINCE(ev);

@@ -18,7 +18,8 @@
 /* Numbers of rows beyond those of domains; both fit the 32 bits that viewers have for a thread. */
 #define ROWS_LOST    100000u   /* + domain, or EBT_NO_DOMAIN */
 #define ROWS_THREADS 10000000u /* + tid, 0: not known */
-/* The process of events of which none is known. Linux gives no such pid; viewers hide pid 0. */
+/* Stands for the process of events whose process is not known. Linux has no such pid; viewers hide pid
+ * 0. */
 #define ROWS_NO_PID 4194304u
 
 #define ROWS_NAME_BYTES 48
@@ -60,7 +61,7 @@ void rows_forget(struct rows *r, uint32_t process);
 /* "domain 3", "thread 4711", "lost events (domain 3)". */
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 
-/* What to call a process, NULL: one of which nothing is known. Valid as long as p is. */
+/* The name to show for a process; p NULL: nothing is known of it. Valid as long as p is. */
 const char *rows_process_name(const struct process *p);
 /* 1 if the viewer does not know the process by its name of now; 0, or -ENOMEM. */
 int rows_process_renamed(struct rows *r, uint32_t process);
@@ -69,7 +70,7 @@ int rows_process_renamed(struct rows *r, uint32_t process);
 const char *rows_category(uint16_t kind);
 /* Since when the events of a loss are missing: at the earliest since the first event shown. */
 uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev);
-/* Why a span ends that no event of its own ended: "lost" …; NULL: it did. Static. */
+/* Why a span ended without an event of its own: "lost" …; NULL: it had one. Static. */
 const char *rows_cut(enum track_end how);
 
 /*

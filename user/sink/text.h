@@ -5,9 +5,9 @@
  *   [   0.000123456] 4711/4712       d0   cpu1               begin minor
  *   [   0.000125970] 4711/4712       d0   cpu1   2.514 us   end minor
  *
- * Columns: seconds since the first event; pid/tid ("-": not known); domain; CPU, if the source can
- * tell it; how long what ends here took; what, indented by the phases that are open in the domain.
- * It closes with a summary line that begins with '#'.
+ * Columns: seconds since the first event; pid/tid ("-": not known); domain; CPU, if the source
+ * reports it; the duration of the span that ends here; kind, name and arguments, indented by the
+ * open spans of the lane. The last line is a summary that begins with '#'.
  */
 #ifndef SINK_TEXT_H
 #define SINK_TEXT_H

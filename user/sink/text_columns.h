@@ -8,7 +8,7 @@
 
 #include "core/session.h"
 
-#define TEXT_COLUMNS_BYTES 160 /* more than they ever take */
+#define TEXT_COLUMNS_BYTES 160 /* more than the columns ever need */
 
 enum text_time { TEXT_TIME_START, TEXT_TIME_DELTA, TEXT_TIME_WALL };
 
