@@ -3,6 +3,7 @@
 #include "codec/ring_ids.h"
 
 #include <ebtrace/ring.h>
+#include <string.h>
 
 #define likely(x)   __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
@@ -289,31 +290,35 @@ static const struct simple {
 	[16 + EBT_RING_USER_SPAN_END + 1 ... 31] = {NEVER, EBT_KIND_NONE},
 };
 #define SIMPLE_MAX_WORDS 3
+/* From `process` to `flags`: of them only the kind differs from event to event of a ring. */
+#define SHARED_BYTES (offsetof(struct ebt_event, id) - offsetof(struct ebt_event, process))
 
 /*
  * The same for a run of simple records, which most records are, with all state in registers. Stops
  * before the first record that is anything else, or that may end behind `limit`; returns the number
  * of events.
  */
-static size_t decode_run(struct ring_decoder *d, const struct ring_batch *b, size_t *at,
-			 size_t limit, struct ebt_event *ev, size_t cap)
+static inline __attribute__((always_inline)) size_t
+decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, size_t *at,
+	   size_t limit, struct ebt_event *ev, size_t cap)
 {
-	const uint64_t *w = b->words + *at, *end = b->words + limit;
+	const struct ebt_event blank = d->blank;
+	const uint64_t *w = b->words + *at;
+	const uint64_t *stop =
+		w + (limit - *at < SIMPLE_MAX_WORDS ? 0 : limit - *at - SIMPLE_MAX_WORDS + 1);
 	const uint16_t *phase = d->phase;
 	const uint32_t phases = d->phases, counters = ring_counters();
-	const uint32_t seq_mask = d->counted ? UINT32_MAX : 0;
 	uint64_t last_ts = d->last_ts, pos = b->pos + *at;
 	uint32_t seq = d->next_seq;
 	struct ebt_event *e = ev, *full = ev + cap;
 
-	while (e < full && end - w >= SIMPLE_MAX_WORDS) {
+	while (e < full && w < stop) {
 		uint64_t h = w[0], ts = w[1], value = 0;
 		uint32_t type = (uint32_t)(h >> 49 & 31), id = ebt_ring_event_id(h);
 		uint32_t words = simple[type].words;
-		if (ebt_ring_event_words(h) != words || ((uint32_t)h ^ seq) & seq_mask)
+		if (ebt_ring_event_words(h) != words || (counted && (uint32_t)h != seq))
 			break;
-		/* Copied whole, then filled in: fewer stores than field by field. */
-		*e = d->blank;
+		memcpy(&e->process, &blank.process, SHARED_BYTES);
 		e->pos = pos;
 		/* Constants, so that the next header is fetched before this one has come: a branch
 		 * that is predicted costs less than the way through the length. */
@@ -333,9 +338,11 @@ static size_t decode_run(struct ring_decoder *d, const struct ring_batch *b, siz
 		e->ts = last_ts;
 		e->kind = simple[type].kind;
 		e->id = id;
-		e->seq = (uint32_t)h & seq_mask;
+		e->seq = counted ? (uint32_t)h : 0;
 		e->size = words;
+		e->stack = 0;
 		e->arg[0] = value;
+		e->arg[1] = 0;
 		seq = (uint32_t)h + 1;
 		e++;
 	}
@@ -379,7 +386,8 @@ size_t ring_decode(struct ring_decoder *d, const struct ring_batch *b, struct eb
 		if (unlikely(i >= limit))
 			limit = span_at(d, b, i).limit;
 		if (likely(!d->gap)) {
-			got += decode_run(d, b, &i, limit, ev + got, cap - got);
+			got += d->counted ? decode_run(d, b, true, &i, limit, ev + got, cap - got)
+					  : decode_run(d, b, false, &i, limit, ev + got, cap - got);
 			if (i >= limit || got == cap)
 				continue;
 		}
