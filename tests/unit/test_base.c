@@ -121,8 +121,39 @@ static void test_utf8_plain(void)
 	is(plain("\x9b[2J"), 0, "nor a byte that is no UTF-8");
 }
 
+/* Against printf: numbers near each other and far apart, around every power of ten. */
+static void test_near(void)
+{
+	struct buf_high high = {0};
+	char text[48], want[48];
+	bool good = true;
+	for (unsigned round = 0; round < 2; round++) {
+		uint64_t power = 1;
+		for (unsigned digits = 0; digits < 20; digits++, power *= 10) {
+			for (int d = -2; d <= 2; d++) {
+				uint64_t v = power + (uint64_t)d;
+				*buf_format_near(text, v, &high) = 0;
+				snprintf(want, sizeof(want), "%llu", (unsigned long long)v);
+				good &= !strcmp(text, want);
+			}
+		}
+		*buf_format_near(text, UINT64_MAX, &high) = 0;
+		good &= !strcmp(text, "18446744073709551615");
+	}
+	ok(good, "numbers are formatted right, with the high digits kept or not");
+	static const uint32_t parts[] = {0, 7, 99, 100, 12345, 9999999, 10000000, 99999999};
+	for (unsigned i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		char *end = buf_format_eight(text, parts[i]);
+		*end = 0;
+		snprintf(want, sizeof(want), "%08u", parts[i]);
+		good &= !strcmp(text, want);
+	}
+	ok(good, "a part of a number has eight digits, zeros first");
+}
+
 int main(void)
 {
+	test_near();
 	test_full_disk();
 	test_slow_reader();
 	test_blocks();

@@ -389,15 +389,23 @@ int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event
 
 int tracks_push(struct tracks *t, const struct ebt_event *ev)
 {
-	bool phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
-	bool span = ev->kind == EBT_SPAN_BEGIN || ev->kind == EBT_SPAN_END;
-	if (ev->kind == EBT_LOST)
+	struct stack *s;
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		s = find_phases(t, ev);
+		break;
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+		s = find_span(t, ev);
+		break;
+	case EBT_LOST:
 		return lose(t, ev);
-	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		return tracks_forget(t, ev->process, ev->ts);
-	if (!phase && !span)
+	case EBT_PROCESS:
+		return ev->id != EBT_PROCESS_FORK ? tracks_forget(t, ev->process, ev->ts) : 0;
+	default:
 		return 0;
-	struct stack *s = phase ? find_phases(t, ev) : find_span(t, ev);
+	}
 	if (!s)
 		return -ENOMEM;
 	return tracks_push_to(t, &s->track, ev);

@@ -271,13 +271,6 @@ static const struct label *plain_label(struct text *t, const struct ebt_event *e
 	return l->len && l->rest != REST_ARGS ? l : NULL;
 }
 
-/* The kinds of which core/tracks needs to know. */
-static bool concerns_tracks(uint16_t kind)
-{
-	return kinds_bit(kind) & (1ull << EBT_BEGIN | 1ull << EBT_END | 1ull << EBT_SPAN_BEGIN |
-				  1ull << EBT_SPAN_END | 1ull << EBT_LOST | 1ull << EBT_PROCESS);
-}
-
 static int one_event(struct text *t, const struct ebt_event *ev)
 {
 	struct text_lane *lane = lane_of(t, ev);
@@ -290,7 +283,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	/* An end stands where its begin does, every other line inside of what was open before it. */
 	uint32_t depth = lane->depth;
 	t->has_ended = false;
-	int err = concerns_tracks(ev->kind) ? tracks_push(t->tracks, ev) : 0;
+	int err = tracks_push(t->tracks, ev);
 	if (ev->kind == EBT_END || ev->kind == EBT_SPAN_END)
 		depth = lane->depth;
 	char *p = buf_room(&t->buf);
