@@ -79,4 +79,24 @@ is $? 0 "orphan: the trace ends with the program" || diag "$(cat "$TMP/orphan.lo
 "$O/tests/prog/tally" <"$TMP/orphan.ndjson" >"$TMP/orphan.tally"
 whole orphan
 is "$(value orphan summary late)" 0 "orphan: none comes after its time"
+
+# It has done all it does, and ends, before its ring and its markers are found; it removes the ring.
+mkfifo "$TMP/unread.in"
+cat >"$TMP/unread.sh" <<END
+export EBTRACE_START=1
+("$gc" -q -l -t 1 -n 200 -c "$TMP/unread.counts" <"$TMP/unread.in" &)
+END
+attach unread --wait
+kill -STOP "$tracer" "$keeper"
+touch "$TMP/unread.go"
+exec 8>"$TMP/unread.in"
+wait_for test -s "$TMP/unread.counts"
+kill -CONT "$tracer"
+sleep 0.3
+exec 8>&-
+sleep 0.1
+kill -CONT "$keeper"
+wait "$shell" "$tracer"
+is "$(jq -cs 'map(select(.kind == "lost") | .ts > .since and (.history | not))' "$TMP/unread.ndjson")" "[true]" \
+	"unread: it is reported as lost" || diag "$(cat "$TMP/unread.log")"
 done_testing

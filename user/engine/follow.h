@@ -23,9 +23,10 @@ struct followed {
 	/* The reader's of its ring files: */
 	struct known_ring *rings; /* that it has mapped, as long as it runs */
 	bool has_ring, told_mixed;
-	uint64_t
-		unread_ns; /* its ring has been left out since then, for want of descriptors; 0: no */
-	int told_error;	   /* of its ring, that has been reported */
+	bool has_opened;	  /* a ring of the program that it runs */
+	bool needs_ring;	  /* which has what nobody else has seen */
+	uint64_t unread_ns;	  /* its ring has been left out since then; 0: it has not */
+	int told_error;		  /* of its ring, that has been reported */
 	enum ebt_release release; /* AUTO: not known yet */
 	/* private: */
 	struct follow *follow;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/followed_usage.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -19,13 +18,9 @@ static bool read_comm(pid_t pid, char *ret)
 /* Before exec() a child is called as its parent: no name is better than that of another program. */
 static bool is_called_like_parent(const struct followed_usage *a)
 {
-	char stat[512], parent[FOLLOWED_COMM_BYTES];
-	int ppid;
-	if (process_read_text(a->pid, "stat", stat, sizeof(stat)) <= 0)
-		return false;
-	const char *end = strrchr(stat, ')');
-	return end && sscanf(end + 1, " %*c %d", &ppid) == 1 && read_comm(ppid, parent) &&
-	       !strcmp(parent, a->comm);
+	char comm[FOLLOWED_COMM_BYTES];
+	pid_t parent = process_parent(a->pid);
+	return parent && read_comm(parent, comm) && !strcmp(comm, a->comm);
 }
 
 static void begin(struct followed_usage *a, const struct session *s, const struct usage *u)
@@ -70,6 +65,13 @@ void followed_usage_name(struct followed_usage *a)
 	char comm[FOLLOWED_COMM_BYTES];
 	if (read_comm(a->pid, comm))
 		memcpy(a->comm, comm, sizeof(a->comm));
+}
+
+uint64_t followed_usage_began_ns(const struct followed_usage *a, const struct session *s)
+{
+	const struct process_start *start = &processes_at(&s->processes, a->process)->start;
+	uint64_t now = now_ns(), suspended = clock_ns(CLOCK_BOOTTIME) - now;
+	return start->known && start->boot_ns > suspended ? start->boot_ns - suspended : now;
 }
 
 static void note(const struct followed_usage *a, struct process *p)

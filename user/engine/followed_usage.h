@@ -23,6 +23,8 @@ int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid)
 void followed_usage_restart(struct followed_usage *a, const struct session *s);
 /* Reads its name again: it has begun another program. */
 void followed_usage_name(struct followed_usage *a);
+/* When the process began (CLOCK_MONOTONIC, ns); now, if that is not known. */
+uint64_t followed_usage_began_ns(const struct followed_usage *a, const struct session *s);
 /* Writes what it has used so far, and its name, to its entry, if that is announced. Call it now and
  * then: a process may end at any time. */
 void followed_usage_note(const struct followed_usage *a, struct session *s);

@@ -138,8 +138,13 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
 	 * there is no descriptor for, is left to the scans. */
 	if (change == BPF_FORKED && t->options->follow)
 		follow_add_found(t->follow, pid, 0);
-	if (change == BPF_EXECED)
+	if (change == BPF_EXECED) {
 		follow_renamed(t->follow, pid);
+		ring_files_executed(t->files, pid);
+	}
+	if (change == BPF_RING_NEEDED ||
+	    (change == BPF_RING_STARTED && engine_watermarks(t->options)))
+		ring_files_expect(t->files, pid);
 	scan_after(&t->scan, change);
 }
 

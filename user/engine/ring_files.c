@@ -8,10 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <ebtrace/ring.h>
-
 #include "base/clock.h"
-#include "base/file.h"
 #include "codec/ring_ids.h"
 #include "engine/faults.h"
 #include "engine/inbox.h"
@@ -23,8 +20,6 @@
 
 /* For so long without progress a ring that cannot be opened holds up the end of a run. */
 #define STUCK_NS 1000000000ull
-/* A header that is older is not written any more. */
-#define HEADER_NS 1000000000
 
 struct ring_files {
 	const struct engine *engine;
@@ -124,6 +119,23 @@ void ring_files_process_added(struct ring_files *r, pid_t pid)
 		inbox_add_user(&r->inbox, st.st_uid);
 }
 
+void ring_files_expect(struct ring_files *r, pid_t pid)
+{
+	struct followed *p = follow_find(r->follow, pid);
+	if (!p || !reads_rings(r) || p->has_opened)
+		return;
+	p->needs_ring = true;
+	if (!p->unread_ns)
+		p->unread_ns = followed_usage_began_ns(&p->usage, r->engine->session);
+}
+
+void ring_files_executed(struct ring_files *r, pid_t pid)
+{
+	struct followed *p = follow_find(r->follow, pid);
+	if (p)
+		p->has_opened = false;
+}
+
 static bool is_our_limit(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
@@ -160,24 +172,6 @@ void ring_files_directory(struct ring_files *r, const char *dir, bool own)
 	inbox_open(&r->inbox, dir, own);
 }
 
-/*
- * OCaml names and maps its file first, then writes the header, field by field: a field that is still
- * 0 would be taken for damage. After a second it is damage.
- */
-static bool is_being_written(int fd, enum ebt_release release)
-{
-	struct ebt_ring_file h;
-	struct stat st;
-	if (file_read_at(fd, &h, sizeof(h), 0) != sizeof(h) || fstat(fd, &st))
-		return false;
-	bool whole = h.version && h.max_domains && h.ring_header_size && h.ring_size_bytes &&
-		     h.ring_size_elements && h.headers_offset && h.data_offset &&
-		     (h.custom_events_offset || release == EBT_RELEASE_OCAML_5_0);
-	int64_t age_ns = (int64_t)clock_ns(CLOCK_REALTIME) -
-			 ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
-	return !whole && age_ns < HEADER_NS;
-}
-
 /* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs. -EAGAIN:
  * it is to be opened later. */
 static int open_ring(struct ring_files *r, int fd, const char *name, const struct followed *p,
@@ -187,7 +181,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
 	/* One that came and went between two scans is most likely of the family's release. */
 	enum ebt_release release = p ? p->release : r->release;
-	if (p && is_being_written(fd, release)) {
+	if (p && ringfile_is_being_written(fd, release)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
 		r->error = -EAGAIN;
 		close(fd);
@@ -280,7 +274,7 @@ static int take_mapped(struct ring_files *r, struct followed *p, const struct ri
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
 	detect_release(r, p);
 	ring_files_process_added(r, p->pid); /* as whoever it runs by now */
-	p->has_ring = true;
+	p->has_ring = p->has_opened = true;
 	return read_ring(r, found->fd, found->path, p, p->pid, k);
 }
 
@@ -294,7 +288,9 @@ static int visit(struct followed *p, void *ctx)
 	int n = ringfile_find(p->pid, r->engine->options->ring_dir, found, RINGFILE_MAX, reason);
 	if (n == -ESRCH)
 		return 0;
-	if (n >= 0 || n == -ENOENT)
+	if (n >= 0)
+		p->needs_ring = false;
+	if (n >= 0 || (n == -ENOENT && !p->needs_ring))
 		p->unread_ns = 0;
 	if (n == -ENOENT)
 		return 0;

@@ -28,6 +28,10 @@ void ring_files_free(struct ring_files *r);
 void ring_files_process_added(struct ring_files *r, pid_t pid);
 /* A process that is followed runs the program `name` by now, and may be gone before the first scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
+/* The process has a ring with events that nobody else has seen: if it ends unread they are lost. */
+void ring_files_expect(struct ring_files *r, pid_t pid);
+/* The process runs another program, with another ring. */
+void ring_files_executed(struct ring_files *r, pid_t pid);
 /* A process has ended: its files that are there because of us are removed, whether or not all of them
  * has been read; what was left out of its ring is lost, unless it is found in the directory. */
 void ring_files_process_ended(struct ring_files *r, struct followed *p);

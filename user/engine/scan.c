@@ -81,6 +81,7 @@ void scan_after(struct scan *s, enum bpf_change change)
 		scan_by(s, now_ns() + BEGINS_NS);
 		break;
 	case BPF_RING_STARTED:
+	case BPF_RING_NEEDED:
 	case BPF_EXITED:
 		scan_by(s, now_ns());
 		break;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/unread_rings.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 
@@ -55,8 +53,8 @@ void unread_rings_report(struct unread_rings *u)
 		const struct unread_ring *ring = &u->ring[i];
 		ring_source_missed(u->rings, ring->process, ring->since_ns, ring->until_ns);
 		report_at(&u->engine->report, LOG_NORMAL,
-			  "process %u: its ring has not been read: %s",
-			  processes_pid(registry(u), ring->process), strerror(EMFILE));
+			  "process %u ended before its ring could be read",
+			  processes_pid(registry(u), ring->process));
 		processes_unref(registry(u), ring->process);
 	}
 	u->count = 0;

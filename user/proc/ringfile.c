@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/ringfile.h"
+#include "base/clock.h"
+#include "base/file.h"
 #include "proc/maps.h"
 #include "proc/process.h"
 
+#include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +15,9 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A header that is older is not written any more. */
+#define HEADER_NS 1000000000
 
 /* O_NONBLOCK: opening a FIFO must not block. */
 #define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -197,6 +203,20 @@ int ringfile_is_of(pid_t pid, const struct stat *file)
 	err = err < 0 ? err : s.err;
 	bool unread = err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 	return is ? 1 : unread ? err : 0;
+}
+
+bool ringfile_is_being_written(int fd, enum ebt_release release)
+{
+	struct ebt_ring_file h;
+	struct stat st;
+	if (file_read_at(fd, &h, sizeof(h), 0) != sizeof(h) || fstat(fd, &st))
+		return false;
+	bool whole = h.version && h.max_domains && h.ring_header_size && h.ring_size_bytes &&
+		     h.ring_size_elements && h.headers_offset && h.data_offset &&
+		     (h.custom_events_offset || release == EBT_RELEASE_OCAML_5_0);
+	int64_t age_ns = (int64_t)clock_ns(CLOCK_REALTIME) -
+			 ((int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	return !whole && age_ns < HEADER_NS;
 }
 
 void ringfile_close(struct ringfile *r)

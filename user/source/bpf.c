@@ -83,6 +83,13 @@ static void put_slots_aside(struct bpf_source *s)
 	}
 }
 
+static void report_in_ring(void *ctx, pid_t pid)
+{
+	struct bpf_source *s = ctx;
+	if (s->in.changed)
+		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED);
+}
+
 /* Its records have all been taken, and its events read. */
 static bool may_release(void *ctx, const struct bpf_target *target)
 {
@@ -223,6 +230,7 @@ static void set_targets(struct bpf_source *s)
 	const struct bpf_options *opt = &s->opt;
 	s->in.targets.processes = &s->in.session->processes;
 	s->in.targets.unwatched = report_unwatched;
+	s->in.targets.in_ring = report_in_ring;
 	s->in.targets.ctx = s;
 	s->in.targets.hold = opt->hold;
 	s->in.targets.by.inspect = opt->inspect;

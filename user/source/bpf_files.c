@@ -173,11 +173,12 @@ static void update(struct walk *w, struct bpf_file *file)
 		if (n > 0)
 			w->scan->sites += n;
 		/* It may have mapped one while it was attached to. */
-		if (n > 0 && a->by->in_rings && !w->files->has_ring)
+		if (n && a->by && a->by->in_rings && !w->files->has_ring)
 			maps_each(w->scan->pid, find_ring, w->files);
+		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
+		w->scan->in_ring |= in_ring && file->unwatched_ns;
 		if (n > 0 && !is_in_ring(w->by, w->files, a))
 			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
-		/* What happened before its ring was read is in the ring. */
 		seen |= n > 0 || (a->by && a->left_alone);
 	}
 	if (seen)
@@ -190,6 +191,7 @@ int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan 
 	scan->mappings = 0;
 	scan->sites = 0;
 	scan->missed_ns = 0;
+	scan->in_ring = false;
 	f->has_ring = false;
 	int err = maps_each(scan->pid, walk_entry, &w);
 	if (err < 0)

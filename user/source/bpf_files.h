@@ -37,7 +37,8 @@ struct bpf_scan {
 
 	/* results */
 	uint32_t mappings; /* 0: the process has just ended */
-	int sites; /* new ones, or -errno if there are none: why the last file that failed did */
+	int sites;    /* new ones, or -errno if there are none: why the last file that failed did */
+	bool in_ring; /* events that were missed are in the process's ring, and nowhere else */
 	uint64_t
 		missed_ns; /* events that are seen from now on were missed since then; 0: none were */
 };

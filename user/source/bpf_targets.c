@@ -157,6 +157,8 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 	if (scan.missed_ns && t->unwatched)
 		t->unwatched(t->ctx, target->process, scan.missed_ns,
 			     target->held_ns ? target->held_ns : now_ns());
+	if (scan.in_ring && t->in_ring)
+		t->in_ring(t->ctx, target->pid);
 	/* Of one that has just ended nothing is mapped. */
 	if (scan.mappings) {
 		target->scanned_ns = begin;

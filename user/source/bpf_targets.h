@@ -52,6 +52,8 @@ struct bpf_targets {
 	struct processes *processes; /* the registry, which is referred to for each target */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
+	/* The same, but the ring of the process has it. May be NULL. */
+	void (*in_ring)(void *ctx, pid_t pid);
 	void *ctx;
 	struct bpf_scanner by;
 	bool hold; /* new processes, while probes are put into them */
