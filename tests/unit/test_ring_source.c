@@ -140,6 +140,63 @@ static void test_budget(struct session *session)
 	unlink(path);
 }
 
+#define LARGE_WORDS  (1u << 18)
+#define LARGE_EVENTS 80000u
+
+/* A file of one ring that is larger than a step. */
+static int large_file(char *path)
+{
+	int fd = mkstemp(path);
+	struct ebt_ring_file h = forged_layout(1);
+	const struct ebt_ring_header r = {.tail = 3 * LARGE_EVENTS};
+	uint64_t *words = calloc(LARGE_WORDS, sizeof(*words));
+	if (fd < 0 || !words)
+		abort();
+	h.ring_size_elements = LARGE_WORDS;
+	h.ring_size_bytes = 8ull * LARGE_WORDS;
+	h.custom_events_offset = h.data_offset + h.ring_size_bytes;
+	for (uint32_t i = 0; i < LARGE_EVENTS; i++) {
+		words[3 * i] = ebt_ring_event_header(3, 0, EBT_RING_COUNTER, 0, 0);
+		words[3 * i + 1] = 1000 + i;
+	}
+	forged_file(fd, &h, false);
+	forged_put(fd, words, 8ull * LARGE_WORDS, h.data_offset);
+	forged_header(fd, &h, 0, &r);
+	free(words);
+	return fd;
+}
+
+static void test_steps(struct session *session, bool live)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	int fd = large_file(path);
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	struct tally t = {0};
+	uint32_t other = PROCESS_UNKNOWN;
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4711, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
+	    ring_source_add(s, c, "test", other, live))
+		abort();
+	struct source *base = ring_source_base(s);
+	drain(base, &t);
+	uint64_t horizon = base->ops->horizon(base, 1);
+	if (live)
+		ok(t.events == LARGE_EVENTS, "a live ring is emptied by one poll");
+	else
+		ok(t.events && t.events < LARGE_EVENTS / 2 && horizon == 999 + t.events,
+		   "a large ring at rest is read in steps, and the horizon waits for the rest");
+	ring_source_finish(s, other);
+	for (int i = 0; i < 100 && t.events < LARGE_EVENTS; i++)
+		drain(base, &t);
+	drain(base, &t);
+	ok(t.events == LARGE_EVENTS && !t.lost && !t.damage && !t.end, "all of it is read, once");
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct session *session;
@@ -151,6 +208,8 @@ int main(void)
 	test_truncated(session);
 	test_many(session);
 	test_budget(session);
+	test_steps(session, false);
+	test_steps(session, true);
 	ebt_stop();
 	session_free(session);
 	return tap_done();

@@ -136,7 +136,8 @@ static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_n
 	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++) {
 		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
-		int err = ring_lane_take(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d);
+		int err = ring_lane_take(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d,
+					 !s->follows);
 		if (err)
 			return err;
 	}
@@ -258,19 +259,17 @@ static bool is_counted(const struct ebt_event *ev)
 static int finish_events(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
 			 uint32_t n, const void *payloads)
 {
-	for (uint32_t i = 0; i < n; i++) {
-		/* Phases, counters and lifecycles, most events of a runtime, are complete. */
-		int err =
-			ev[i].kind < EBT_ALLOC_SIZES ? 0 : finish_event(s, lane, &ev[i], payloads);
-		if (err)
-			return err;
-	}
+	int err = 0;
+	/* Phases, counters and lifecycles, most events of a runtime, are complete. */
+	for (uint32_t i = 0; i < n && !err; i++)
+		if (ev[i].kind >= EBT_ALLOC_SIZES)
+			err = finish_event(s, lane, &ev[i], payloads);
 	for (uint32_t i = 0; i < n && !lane->begun; i++) {
 		lane->begun = is_counted(&ev[i]);
 		ev[i].flags |= lane->begun ? EBT_F_FIRST : 0;
 	}
 	lane->last_ns = ev[n - 1].ts;
-	return 0;
+	return err;
 }
 
 static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)

@@ -14,7 +14,7 @@
 #define MAX_SEGMENTS   4096
 /* The least room that makes a fetch worth its two reads. */
 #define LEAST_ROOM 1024
-#define KEPT_CAP   65536 /* words that an empty lane keeps */
+#define KEPT_CAP   RING_LANE_STEP_WORDS /* words that an empty lane keeps */
 /* Least memory of a lane: here, and where its events are merged. */
 #define LANE_BYTES                                                 \
 	(sizeof(struct ring_lane) + FIRST_CAP * sizeof(uint64_t) + \
@@ -152,11 +152,15 @@ static void add_segment(struct ring_lane *lane, const struct cursor_fetch *f)
 	lane->segments[lane->seg_len++] = (struct ring_segment){.what = *f};
 }
 
-int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain)
+int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps)
 {
 	for (;;) {
 		const struct cursor_ring *r = cursor_ring(c, domain);
 		size_t need = r->tail - r->pos;
+		if (in_steps && lane->len - lane->head > RING_LANE_STEP_WORDS / 2)
+			return 0;
+		if (in_steps && need > RING_LANE_STEP_WORDS)
+			need = RING_LANE_STEP_WORDS;
 		if ((!need && !r->notice) || !has_segment(lane))
 			return 0;
 		size_t room = make_room(lane, need);

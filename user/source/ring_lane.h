@@ -10,7 +10,8 @@
 
 #include "source/cursor.h"
 
-#define RING_LANE_BATCH 64
+#define RING_LANE_BATCH	     64
+#define RING_LANE_STEP_WORDS 65536 /* as many as OCaml's and our default ring has */
 
 /* Memory in bytes. Backlogs grow while `reserve` is left, which is kept for what is new. */
 struct ring_budget {
@@ -60,8 +61,12 @@ int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budge
 		  struct ring_lane **ret);
 void ring_lane_free(struct ring_lane *lane);
 
-/* Fetches the words of the ring up to the cursor's last look, while there is room. 0 or -errno. */
-int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain);
+/*
+ * Fetches the words of the ring up to the cursor's last look, while there is room. 0 or -errno.
+ * in_steps: about RING_LANE_STEP_WORDS at once, and none while half of them wait, so words stay in
+ * the cache until they are decoded; for files at rest, when no live ring waits for this one.
+ */
+int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps);
 /* Puts an event of the caller's own before all others; only before the first read. */
 int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev);
 
