@@ -201,6 +201,24 @@ static void test_threads(void)
 	push(1021, EBT_SPAN_END, 1, 1);
 	finish();
 	is(out_count, 3, "a loss of a domain cuts its user spans, and those of no other");
+	start(100);
+	push_thread(1000, EBT_BEGIN, 1, 11);
+	push_thread(1010, EBT_PROCESS, 2, 0);
+	push_thread(1020, EBT_END, 1, 11);
+	finish();
+	is(out_count, 1, "the end of one process cuts no span of another");
+	start(100);
+	push(1000, EBT_BEGIN, 1, 0);
+	push_thread(1010, EBT_LOST, 1, 0);
+	push(1020, EBT_END, 1, 0);
+	finish();
+	is(out_count, 1, "a loss that no ring had cuts no span of one");
+	start(100);
+	push_thread(1000, EBT_BEGIN, 1, 11);
+	spans_forget(spans, 1);
+	push_thread(1020, EBT_END, 1, 11);
+	finish();
+	is(out_count, 2, "no end belongs to a begin of a process that was released");
 }
 
 /* With a limit only spans pass, and what is missing of them. */
@@ -244,6 +262,32 @@ static void test_bound(void)
 	finish();
 }
 
+/* How many events pass of one of a user event of the process. */
+static int user_event(uint32_t process)
+{
+	struct ebt_event ev = {.ts = 1, .kind = EBT_INT, .id = 3, .process = process};
+	int before = out_count;
+	if (filter_events(filter, &ev, 1))
+		abort();
+	return out_count - before;
+}
+
+static void test_names(void)
+{
+	start(0);
+	struct processes *ps = &session->processes;
+	if (filter_add_glob(filter, "on*") || processes_set_user_name(ps, 1, 3, "one") ||
+	    processes_set_user_name(ps, 2, 3, "two"))
+		abort();
+	ok(user_event(1) == 1 && user_event(2) == 0 && user_event(1) == 1,
+	   "a user event passes by the name that it has in its process");
+	processes_set_user_name(ps, 1, 3, "two");
+	processes_set_user_name(ps, 2, 3, "once");
+	ok(user_event(1) == 0 && user_event(2) == 1, "and by the new one when it is renamed");
+	ok(user_event(4) == 0, "not where it has none");
+	finish();
+}
+
 int main(void)
 {
 	test_random();
@@ -251,5 +295,6 @@ int main(void)
 	test_bound();
 	test_threads();
 	test_kinds();
+	test_names();
 	return tap_done();
 }

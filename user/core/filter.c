@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/filter.h"
 
+#include "core/name_slots.h"
 #include "core/names.h"
 #include "core/spans.h"
 #include <errno.h>
@@ -13,6 +14,8 @@ struct filter {
 	struct event_handler out;
 	char **globs;
 	size_t glob_count, including;
+	struct name_slots slots;
+	bool wanted[NAME_SLOTS]; /* the name matches the globs */
 	uint16_t *domains;
 	size_t domain_count;
 	uint32_t *threads;
@@ -29,6 +32,7 @@ int filter_new(struct session *s, struct event_handler out, struct filter **ret)
 		return -ENOMEM;
 	f->session = s;
 	f->out = out;
+	name_slots_init(&f->slots, s);
 	*ret = f;
 	return 0;
 }
@@ -40,6 +44,7 @@ void filter_free(struct filter *f)
 	for (size_t i = 0; i < f->glob_count; i++)
 		free(f->globs[i]);
 	free(f->globs);
+	name_slots_done(&f->slots);
 	free(f->domains);
 	free(f->threads);
 	spans_free(f->spans);
@@ -115,10 +120,8 @@ static bool matches(const char *pattern, const char *name, const char *kind)
 	return !fnmatch(pattern, kind, 0) || (name && !fnmatch(pattern, name, 0));
 }
 
-static bool name_passes(const struct filter *f, const struct ebt_event *ev)
+static bool matches_globs(const struct filter *f, const struct ebt_event *ev)
 {
-	if (!f->glob_count)
-		return true;
 	const char *name = names_event(f->session, ev);
 	const char *kind = kinds_name(ev->kind);
 	bool wanted = !f->including;
@@ -130,6 +133,17 @@ static bool name_passes(const struct filter *f, const struct ebt_event *ev)
 			wanted = matches(pattern, name, kind);
 	}
 	return wanted;
+}
+
+static bool name_passes(struct filter *f, const struct ebt_event *ev)
+{
+	if (!f->glob_count)
+		return true;
+	bool is_new;
+	bool *wanted = &f->wanted[name_slots_find(&f->slots, ev, &is_new)];
+	if (is_new)
+		*wanted = matches_globs(f, ev);
+	return *wanted;
 }
 
 static bool is_span(const struct ebt_event *ev)
