@@ -92,6 +92,9 @@ static void check(const char *release_dir, const char *name, enum ebt_release re
 		first_difference(text, want ? want : "");
 	ok(got == (ssize_t)d.events && ebt_cursor_poll(d.c, print, &d, 0) == 0, "%s is read once",
 	   path);
+	struct ebt_cursor_info info;
+	ebt_cursor_info(d.c, &info);
+	ok(!info.start_known && !info.start_ns, "%s: when its file was made is not known", name);
 	free(text);
 	free(want);
 	ebt_cursor_close(d.c);

@@ -7,6 +7,7 @@
 
 #include <ebtrace/probes.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "source/ring.h"
 #include "tests/tap.h"
@@ -46,6 +47,10 @@ static void test_live(struct session *session)
 		   !ebt_cursor_open_pid(0, NULL, EBT_RELEASE_AUTO, &c, NULL) &&
 		   !ring_source_add(s, c, "test", we, true),
 	   "a live ring is added");
+	struct ebt_cursor_info info;
+	ebt_cursor_info(c, &info);
+	ok(info.start_known && info.start_ns && info.start_ns <= now_ns(),
+	   "our file records when it was made");
 	for (int i = 0; i < 100; i++)
 		ebt_begin(EBT_PHASE_minor);
 	struct source *base = ring_source_base(s);
