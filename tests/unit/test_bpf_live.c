@@ -239,8 +239,10 @@ static void check_many(const char *path)
 		p.line[0] = 0;
 	is(atoi(p.line), CHILDREN, "it has many children, one after the other");
 	stop(session, s, &seen);
-	is(seen.fork, CHILDREN, "the fork of each is reported");
-	is(seen.exit, CHILDREN, "and its end");
+	/* Where this test waits for a CPU for so long that no slot is left, that is reported. */
+	ok(seen.fork == CHILDREN || seen.lost,
+	   "the fork of each is reported, or that some were not followed");
+	is(seen.exit, seen.fork, "and its end");
 	source_free(s);
 	finish(&p);
 	session_free(session);

@@ -286,6 +286,10 @@ static void test_until(void)
 	is_str(taken(1, UINT64_MAX), "we:100",
 	       "those that came before are taken, the others are not");
 	is_str(taken(0, UINT64_MAX), "we:102", "the end of a process is");
+	ok(!mark(7, 0, 101) && !bpf_records_lost(&s, 0, 110) && !*taken(0, UINT64_MAX),
+	   "of a process that is not known those that come behind are not lost");
+	ok(!mark(7, 0, 100) && !bpf_records_lost(&s, 0, 120) && *taken(0, UINT64_MAX),
+	   "but those before are");
 	finish();
 }
 

@@ -332,14 +332,26 @@ static int take_event(struct bpf_records *s, struct bpf_target *target,
 		     : take_marker(s, target, marker, payload);
 }
 
+/* The time of an event's record; 0: it is none, or too short. */
+static uint64_t event_ns(const struct ebt_record *head, size_t size)
+{
+	const struct ebt_marker_record *marker = (const void *)head;
+	const struct ebt_ocaml_record *ocaml = (const void *)head;
+	if (head->type == EBT_RECORD_OCAML)
+		return size >= sizeof(*ocaml) ? ocaml->ts : 0;
+	bool is_event = head->type == EBT_RECORD_MARKER && head->site < EBT_SITE_CONTROL;
+	return is_event && size >= sizeof(*marker) ? marker->ts : 0;
+}
+
 /* An event of a process that is not known, as the record of its fork was dropped. */
 static void count_stray(struct bpf_records *s, const struct ebt_record *head, size_t size)
 {
 	const struct ebt_marker_record *marker = (const void *)head;
-	bool is_marker = head->type == EBT_RECORD_MARKER && head->site < EBT_SITE_CONTROL &&
-			 size >= sizeof(*marker);
+	uint64_t ts = event_ns(head, size);
+	if (!ts || (s->until_ns && ts > s->until_ns))
+		return;
 	/* What has a position is in a ring. */
-	s->strays += head->type == EBT_RECORD_OCAML || (is_marker && marker->pos == EBT_NO_POS);
+	s->strays += head->type == EBT_RECORD_OCAML || marker->pos == EBT_NO_POS;
 }
 
 int bpf_records_take(void *ctx, void *data, size_t size)
