@@ -164,7 +164,7 @@ static void test_sums(bool lines)
 		struct stat_marks a = stat_model_marks(&stays.m, ts + MS / 2);
 		struct stat_marks b = stat_model_marks(&goes.m, ts + MS / 2);
 		/* The time of one that is gone has ended; of one that stays it runs to the end. */
-		wrong += a.minors != b.minors || a.majors != b.majors;
+		wrong += a.minors != n + 1 || b.minors != n + 1 || a.majors != b.majors;
 		wrong += b.elapsed_ns > a.elapsed_ns || b.gc_ns > a.gc_ns;
 	}
 	is(wrong, 0, "what all processes have counted never loses those that were released");

@@ -13,7 +13,7 @@
  *              also holds the wait for another domain that leads
  *
  * Ids are canonical (events.def), so one table serves all releases. A phase that is in no table
- * counts as one that stops, and the report says so. Programs with our own probes mean the same by
+ * counts as one that stops, and the report marks it. Programs with our own probes mean the same by
  * the same names.
  */
 #ifndef MODEL_PHASES_H

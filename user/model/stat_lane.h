@@ -16,7 +16,7 @@
  *                                                                            here          begin; a hole
  *
  * STOPPED: recording has stopped, or no event of it has come. ENDED: domain_terminate. An end alone
- * is no sign of life: it may be the last event of a domain that has ended. ring_stop and ring_pause
+ * does not make it LIVE: it may be the last event of a domain that has ended. ring_stop and ring_pause
  * are column 2, then STOPPED; so is every LIVE lane when its process ends or executes another program
  * (stat_sets.h). A thread is the same, but any event of columns 1 to 3 makes it LIVE from here: the
  * first thread of a process that was seen to begin, from there.

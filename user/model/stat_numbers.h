@@ -53,7 +53,7 @@ struct stat_numbers {
 	struct stat_words minor_bytes, minor_words, promoted_bytes, promoted_words;
 	struct stat_words major_words, heap, heap_max;
 	struct stat_loss lost;
-	uint64_t unmatched, late, damaged; /* ends without a begin; events; places */
+	uint64_t unmatched, late, damaged; /* ends without a begin; late events; EBT_DAMAGE */
 };
 
 /* Frees what it holds; the struct stays the caller's. */

@@ -3,7 +3,7 @@
  * Events that concern many lanes at once: losses without a domain, recording that pauses and resumes,
  * programs that end. There may be any number of lanes and any number of these events, so no lane is
  * visited twice for the same use. Lanes that were used since the last such event are BUSY: it visits
- * them one by one. They then sleep in a set, and one lane that stands for the set takes the events
+ * them one by one. They then sleep in a set, and one lane that stands for the set receives the events
  * that follow. A lane is woken, which brings it up to date, before it is used again.
  *
  *                           hole           recording stops   recording resumes

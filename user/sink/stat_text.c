@@ -220,7 +220,7 @@ static void put_work(struct buf *b, const struct stat_numbers *n)
 	    ph[PHASE_explicit_gc_compact].begun);
 	struct stat_words minor = stat_numbers_minor_words(n),
 			  promoted = stat_numbers_promoted_words(n);
-	/* What is promoted is allocated there: the runtime did not tell all. */
+	/* Promoted words are allocated there: the runtime did not count all. */
 	bool too_few = n->major_words.seen && promoted.words > n->major_words.words;
 	put(b, "  words allocated    %s in the minor heap, %s%s in the major heap\n",
 	    show_words(&minor).text, too_few ? "at least " : "",
