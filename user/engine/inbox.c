@@ -42,9 +42,31 @@ static int open_one(struct inbox *in, int dir, const char *name, struct stat *st
 	return -1;
 }
 
+void inbox_begin_round(struct inbox *in)
+{
+	if (!in->deferred)
+		map_done(&in->waits);
+	in->round++;
+}
+
+bool inbox_defer(struct inbox *in, int fd)
+{
+	struct ring_id id;
+	uint64_t *found = ring_id_look(fd, NULL, &id) ? map_put(&in->waits, id.ino) : NULL;
+	if (!found)
+		return false;
+	if (!*found)
+		*found = in->round;
+	bool defer = *found == in->round;
+	in->deferred |= defer;
+	if (!defer)
+		map_delete(&in->waits, id.ino);
+	return defer;
+}
+
 int inbox_scan(struct inbox *in, const struct inbox_reader *reader)
 {
-	in->starved = false;
+	in->starved = in->deferred = false;
 	DIR *d = *in->path ? opendir(in->path) : NULL;
 	in->starved = *in->path && !d && no_descriptor(errno);
 	struct dirent *e;
@@ -108,6 +130,7 @@ void inbox_done(struct inbox *in)
 {
 	known_rings_done(&in->others);
 	map_done(&in->users);
+	map_done(&in->waits);
 }
 
 void inbox_add_user(struct inbox *in, uid_t uid)

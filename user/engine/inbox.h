@@ -22,8 +22,11 @@ struct inbox {
 	char path[PATH_MAX]; /* empty: there is none */
 	bool own;	     /* nobody else's files are in it */
 	bool starved;	     /* the last scan could not open all */
+	bool deferred;	     /* the last scan left some to the next one */
 	struct known_rings others;
 	struct map users; /* by uid */
+	struct map waits; /* of files by number: the round in which each was found */
+	uint64_t round;	  /* begun so far */
 };
 
 /* The value of INBOX_RUN_VARIABLE; static. */
@@ -36,6 +39,11 @@ void inbox_add_user(struct inbox *in, uid_t uid);
 /* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
  * we could not look. */
 int inbox_is_ours(const struct inbox *in, pid_t pid);
+/* All processes that are followed are visited from here on: a round begins. */
+void inbox_begin_round(struct inbox *in);
+/* True if the file is to be offered again: no round has begun since it was found, so its writer may
+ * not have been visited. */
+bool inbox_defer(struct inbox *in, int fd);
 /* The file is another's, for ever. */
 void inbox_refuse(struct inbox *in, int fd);
 

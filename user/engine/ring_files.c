@@ -32,7 +32,8 @@ struct ring_files {
 	struct unread_rings unread;
 	bool keep;
 	unsigned opened;
-	uint64_t stuck_ns;	  /* since when nothing could be opened */
+	uint64_t begun_ns; /* the last scan: what it deferred has come since the one before */
+	uint64_t stuck_ns; /* since when nothing could be opened */
 	enum ebt_release release; /* of the last process that told it */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
@@ -322,22 +323,22 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 }
 
 /*
- * Of a new file that no process had mapped when we looked at them: 1 if there is one by now, born
- * since, or nobody's child any more, also if its mapping could not be opened this time, or if it is
- * not of our run; 0 if whoever wrote it is gone; -errno.
+ * Of a new file that no process had mapped when they were visited: 1 if one has by now, or its mapping
+ * could not be opened this time, or if it is not of our run, or is to be offered again; 0 if its writer
+ * is gone; -errno. In a pid namespace of its own the writer has another number than the file.
  */
 static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
 	uint64_t version;
-	/* Written when the file has been mapped: look again later. */
+	/* Written when the file has been mapped: it is offered again. */
 	if (pread(fd, &version, sizeof(version), 0) != sizeof(version) || !version)
 		return 1;
 	int err = add_writer(r, fd, pid, st);
-	if (!err || err == -ESRCH)
-		err = follow_scan(r->follow, visit, r);
-	if (err)
+	if (err && err != -ESRCH)
 		return err;
-	return known_rings_has(&r->known, fd) || follow_find(r->follow, pid);
+	struct followed *p = follow_find(r->follow, pid);
+	err = p ? visit(p, r) : 0;
+	return err ? err : p || inbox_defer(&r->inbox, fd) || known_rings_has(&r->known, fd);
 }
 
 /* The newest process with this pid; NULL: none is known. */
@@ -406,7 +407,7 @@ static int scan_inbox(struct ring_files *r)
 		ended = follow_ended(r->follow);
 		err = reads_rings(r) ? inbox_scan(&r->inbox, &reader) : 0;
 	} while (!err && follow_ended(r->follow) != ended);
-	if (!err && !r->inbox.starved)
+	if (!err && !r->inbox.starved && !r->inbox.deferred)
 		unread_rings_report(&r->unread);
 	if (!r->inbox.starved || r->opened != opened)
 		r->stuck_ns = 0;
@@ -417,11 +418,14 @@ static int scan_inbox(struct ring_files *r)
 
 int ring_files_scan(struct ring_files *r, uint64_t known_ns)
 {
-	uint64_t begin = now_ns();
+	uint64_t before = r->begun_ns;
+	r->begun_ns = now_ns();
+	inbox_begin_round(&r->inbox);
 	int err = follow_scan(r->follow, visit, r);
 	if (!err)
 		err = scan_inbox(r);
-	if (!err && reads_rings(r))
+	uint64_t begin = r->inbox.deferred ? before : r->begun_ns;
+	if (!err && reads_rings(r) && begin)
 		ring_source_scanned(r->rings, begin < known_ns ? begin : known_ns);
 	return err;
 }
@@ -461,6 +465,8 @@ int ring_files_end(struct ring_files *r)
 {
 	const struct inbox_reader reader = {may_be_new, is_known, report_missed, r};
 	int err = ring_files_scan(r, UINT64_MAX);
+	if (!err && r->inbox.deferred)
+		err = ring_files_scan(r, UINT64_MAX);
 	if (!err && reads_rings(r))
 		err = inbox_scan(&r->inbox, &reader);
 	if (err)
@@ -478,7 +484,8 @@ int ring_files_end(struct ring_files *r)
 
 bool ring_files_pending(const struct ring_files *r)
 {
-	return r->inbox.starved && (!r->stuck_ns || now_ns() - r->stuck_ns < STUCK_NS);
+	return r->inbox.deferred ||
+	       (r->inbox.starved && (!r->stuck_ns || now_ns() - r->stuck_ns < STUCK_NS));
 }
 
 unsigned ring_files_opened(const struct ring_files *r)

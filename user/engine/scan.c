@@ -31,6 +31,7 @@ static int on_timer(void *ctx)
 	follow_found(s->follow, probing_attach_found, s->probing);
 	uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
 	uint64_t fair = now_ns() + (SHARE - 1) * cost;
+	s->rests_until_ns = cost > DEAR_NS ? fair : 0;
 	set(s, (cost > DEAR_NS || young) && fair > next ? fair : next);
 	return err;
 }
@@ -59,8 +60,9 @@ void scan_end(struct scan *s)
 /* Never later than it would be without. */
 static void scan_by(struct scan *s, uint64_t at_ns)
 {
-	if (s->loop && at_ns < s->at_ns)
-		set(s, at_ns);
+	uint64_t from = at_ns > s->rests_until_ns ? at_ns : s->rests_until_ns;
+	if (s->loop && from < s->at_ns)
+		set(s, from);
 }
 
 void scan_soon(struct scan *s)

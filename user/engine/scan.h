@@ -17,7 +17,9 @@ struct scan {
 	struct probing *probing;
 	bool hurried; /* the first ring, of a program of ours, may wrap within milliseconds */
 	struct loop_timer timer;
-	uint64_t at_ns;		 /* of the next scan */
+	uint64_t at_ns; /* of the next scan */
+	uint64_t
+		rests_until_ns; /* behind one that took long: nothing brings the next one forward */
 	uint64_t young_until_ns; /* a process that was added last may not have its ring yet */
 };
 
