@@ -19,6 +19,7 @@ ebtrace=$O/ebtrace
 . tests/bench/modes.sh
 . tests/bench/formats.sh
 . tests/bench/ocaml.sh
+. tests/bench/growth.sh
 : >"$out"
 
 missing() { echo "bench: $1" >&2; }
@@ -110,6 +111,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_capture
 	bench_modes
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
+	[ $round -ge 1 ] || bench_growth # which takes long
 done
 
 # Medians of every number of every name; the ratio is ours to theirs, else to the limit.

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What many processes and threads cost the tracer, in each mode: sourced by run.sh. CHILDREN=20000 one
+# after the other, 2,000 at once, 10,000 threads of one process.
+
+# followed LABEL ARG... -- WHAT COUNT [PROGRAM...]: the lines of bench_children under ebtrace ARG...,
+# in $tmp/LABEL; false, and told, if the run failed.
+followed() {
+	local label=$1 args=()
+	shift
+	while [ "$1" != -- ]; do args+=("$1"); shift; done
+	shift
+	(ulimit -n "$(ulimit -Hn)"
+	"$ebtrace" "${args[@]}" -- "$O/tests/bench/bench_children" "$tmp/$label" "$@") \
+		>"$tmp/out" 2>"$tmp/$label.log" && return 0
+	failed "children, $label: $(tail -1 "$tmp/$label.log")"
+	return 1
+}
+
+# The BPF ring buffer is mapped twice, and counts twice: its memory is not in the rows of memory.
+bpf_mib() { [ "$1" = ring ] && echo 0 || echo 16; }
+
+growth_rows() { # LABEL MODE
+	local lines
+	mapfile -t lines < <(awk -v bpf="$(bpf_mib "$2")" '
+		{ fds[NR] = $2; rss[NR] = $3; cpu[NR] = $4; n = $1 }
+		END { print fds[NR] - fds[1]; print rss[NR] / 1024 - bpf
+			print (cpu[4] - cpu[3]) / (cpu[2] - cpu[1]); print (cpu[4] - cpu[1]) / 1e3 / n }' "$tmp/$1")
+	row "$1_descriptors" more "${lines[0]}" ',"goal":0'
+	row "$1_rss" MiB "${lines[1]}" ',"goal":30'
+	row "$1_last_thousand" x "${lines[2]}" ',"goal":1.1'
+	row "$1_cpu" "us/child" "${lines[3]}"
+}
+
+at_once_rows() { # LABEL EVENTS-EACH
+	local lines
+	mapfile -t lines < <(awk -v each="$2" '
+		{ n = $1; fds[NR] = $2; rss[NR] = $3; cpu[NR] = $4; wall[NR] = $6 }
+		END { print (fds[2] - fds[1]) / n; print (rss[2] - rss[1]) / n
+			print (cpu[2] - cpu[1]) / n / 1e3; print (cpu[2] - cpu[1]) / n / each
+			print (wall[2] - wall[1]) / n / 1e3; print fds[3] - fds[1] }' "$tmp/$1")
+	row "$1_descriptors" each "${lines[0]}"
+	row "$1_rss" "KiB each" "${lines[1]}"
+	row "$1_cpu" "us each" "${lines[2]}"
+	row "$1_cpu_event" "ns/event" "${lines[3]}"
+	row "$1_start" "us each" "${lines[4]}"
+	row "$1_left" descriptors "${lines[5]}" ',"goal":0'
+}
+
+bench_growth() {
+	local mode n=${CHILDREN:-20000}
+	for mode in ring watermark stream probes auto; do
+		followed "children_$mode" trace --mode $mode -f ebt -o /dev/null -- turns "$n" &&
+			growth_rows "children_$mode" $mode
+		followed "at_once_$mode" trace --mode $mode -f ebt -o /dev/null -- together 2000 &&
+			at_once_rows "at_once_$mode" 20
+	done
+	for mode in ndjson text; do
+		followed "children_$mode" trace --mode ring -f $mode -o /dev/null -- turns "$n" &&
+			growth_rows "children_$mode" ring
+	done
+	followed children_stat stat --mode ring -- turns "$n" && growth_rows children_stat ring
+	followed threads_probes trace --mode probes -f ebt -o /dev/null -- threads 10000 &&
+		at_once_rows threads_probes 20
+}
