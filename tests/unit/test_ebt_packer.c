@@ -16,6 +16,8 @@ struct file {
 
 static void append(struct file *f, const void *bytes, ssize_t len)
 {
+	if (!len)
+		return;
 	if (len < 0 || f->len + (size_t)len > ROOM)
 		abort();
 	memcpy(f->bytes + f->len, bytes, (size_t)len);
