@@ -33,8 +33,10 @@ plain() { sed -E 's/^[0-9]+\t//' "$1"; }
 verdict() { # NAME "sentence"
 	is "$(plain "$TMP/$1.got")" "$(plain "$TMP/$1.want")" "$2: its output and its status" || diag "$(cat "$TMP/$1.got.err")"
 	is "$(cat "$TMP/$1.got.err")" "$(cat "$TMP/$1.want.err")" "$2: what it writes to stderr"
-	# Of 203 collections those before the probes stood are missing.
-	[ "$(grep -c '"name":"explicit_gc_minor"' "$TMP/$1.t")" -gt 100 ]
+	# Of 203 collections those before the probes stood are missing; that takes longer than the 0.4 s that
+	# it waits where the machine is busy, and is reported.
+	[ "$(grep -c '"name":"explicit_gc_minor"' "$TMP/$1.t")" -gt 100 ] ||
+		jq -es 'any(.[]; .kind == "lost" and .history and .ts - .since > 4e8)' "$TMP/$1.t" >/dev/null
 	ok $? "$2: it is traced" || diag "$(tail -1 "$TMP/$1.t")"
 }
 same runuser runuser -u nobody -- "$here" "${acts[@]}" &
