@@ -24,7 +24,7 @@ static inline uint64_t hash_start(void)
 
 /*
  * Adds a word to a hash. Both halves of the product are used: the low bits of the result depend on
- * all bits of the word, so a table uses as many of them as it needs.
+ * all bits of the word. A table of single words needs a second round (base/map.h).
  */
 static inline uint64_t hash_u64(uint64_t h, uint64_t word)
 {
