@@ -152,9 +152,11 @@ void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pi
 
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring)
 {
+	char advice[128] = "; --mode ring switches the rings of its children on, too";
+	if (has_ring)
+		snprintf(advice, sizeof(advice), " (in a chroot: set %s to a directory in there)",
+			 language_common_dir);
 	report_error(r,
 		     "nothing was traced: '%s' has neither a ring file nor markers; it must %s%s",
-		     program, language_requirement,
-		     has_ring ? " (in a chroot: set EBTRACE_DIR to a directory in there)"
-			      : "; --mode ring switches the rings of its children on, too");
+		     program, language_requirement, advice);
 }

@@ -55,6 +55,7 @@ const struct language languages[LANGUAGES] = {
 const char language_requirement[] = "be an OCaml 5 program or link libebtrace-probes";
 const char language_advice[] = "start it with OCAML_RUNTIME_EVENTS_START=1 (OCaml 5), or link "
 			       "libebtrace-probes";
+const char language_common_dir[] = "OCAML_RUNTIME_EVENTS_DIR"; /* our library reads it, too */
 
 /* OCaml 5.0 to 5.5. The first three number their phases differently and lack some of the canonical
  * ids in their range. */

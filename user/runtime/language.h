@@ -11,8 +11,9 @@
 
 struct language {
 	struct traits_language traits;
-	/* Environment variables of a program: its ring is on from the start; its directory; its file
-	 * is kept at the end. start_too: another language's, which it obeys as well, or NULL. */
+	/* Environment variables of a program: its ring is on from the start; its directory; its
+	 * file is kept at the end. start_too: another language's, which it obeys as well, or
+	 * NULL. */
 	const char *start, *start_too, *dir, *preserve;
 	/* log2 of the words of a ring, as our own environment asks for it; 0: it does not. */
 	unsigned (*ring_log_words)(void);
@@ -26,6 +27,8 @@ enum { LANGUAGE_EBTRACE_PROBES, LANGUAGE_OCAML };
 
 /* All rows in a sentence: after "the program must", and after "to trace it:". */
 extern const char language_requirement[], language_advice[];
+/* The variable of the ring directory that programs of all languages read. */
+extern const char language_common_dir[];
 
 /* The traits of a release; raw_phase, which is the codec's, is left NULL. All zero for AUTO and for
  * what is no release. */
