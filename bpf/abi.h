@@ -53,16 +53,16 @@ struct ebt_process_record {
 	struct ebt_record head;
 	uint64_t ts;  /* ns */
 	uint32_t pid; /* in the tracer's pid namespace */
-	/* The start of that process, of EBT_PROCESS_FORK of the child: CLOCK_BOOTTIME of the initial
-	 * time namespace, ns; 0: not known. */
+	/* The start of that process, of EBT_PROCESS_FORK of the child: CLOCK_BOOTTIME of the
+	 * initial time namespace, ns; 0: not known. */
 	uint64_t start_boot_ns;
 
 	/* EBT_PROCESS_FORK */
 	uint32_t child_pid, child_slot;
 	uint32_t shares_memory; /* true for the child of vfork() until its exec */
 
-	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it, with
-	 * its final 0, or nothing if that is longer than EBT_ROOM_PATH */
+	/* EBT_PROCESS_EXEC: the executable's file; the payload is its path as exec() was given it,
+	 * with its final 0, or nothing if that is longer than EBT_ROOM_PATH */
 	uint64_t device; /* in the kernel's form: the major number from bit 20 up */
 	uint64_t inode;
 };
@@ -106,9 +106,9 @@ enum ebt_ocaml_tls {
 
 /*
  * One OCaml runtime in one process; or, where slot is EBT_NO_SLOT, in all traced processes that run
- * the file: the slot then is that of the process in ebt_traced, and `flag` and `site` are addresses in
- * the file's own space; the load address in a process follows from the address of a hit. Threads cache
- * the result: removing a runtime increments ebt_ocaml_generation.
+ * the file: the slot then is that of the process in ebt_traced, and `flag` and `site` are addresses
+ * in the file's own space; the load address in a process follows from the address of a hit. Threads
+ * cache the result: removing a runtime increments ebt_ocaml_generation.
  */
 struct ebt_ocaml_runtime {
 	uint64_t flag; /* address of the word that is set while its own ring is on; 0: ignore it */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The channel from the BPF programs to the tracer: one ring buffer, the counts of dropped records, and
- * the traced processes, shared by every object that is linked into the skeleton (weak: the linker
- * keeps one of each). Events do not wake the tracer: a wake-up costs the traced program ten times the
- * record itself. The tracer polls by a timer; only control records, which are rare, wake it.
+ * The channel from the BPF programs to the tracer: one ring buffer, the counts of dropped records,
+ * and the traced processes, shared by every object that is linked into the skeleton (weak: the
+ * linker keeps one of each). Events do not wake the tracer: a wake-up costs the traced program ten
+ * times the record itself. The tracer polls by a timer; only control records, which are rare, wake
+ * it.
  */
 #ifndef EBTRACE_BPF_CHANNEL_H
 #define EBTRACE_BPF_CHANNEL_H
@@ -44,8 +45,8 @@ static __always_inline void channel_drop_event(uint64_t pos)
 		__sync_fetch_and_add(&ebt_dropped.in_ring, 1);
 }
 
-/* The tid in the tracer's pid namespace; 0 if it has none there. The verifier removes the second half if
- * the namespace is the initial one. */
+/* The tid in the tracer's pid namespace; 0 if it has none there. The verifier removes the second
+ * half if the namespace is the initial one. */
 static __always_inline uint32_t channel_tid(void)
 {
 	if (!ebt_pidns_ino)

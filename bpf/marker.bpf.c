@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
  * The program of every marker of provider `ebtrace`. All markers have their arguments in the same
- * registers, so one program copies them straight from pt_regs, and the cookie identifies the marker:
- * half the cost of decoding argument strings. The registers belong to the traced program, which may be
- * hostile: they are copied, never trusted.
+ * registers, so one program copies them straight from pt_regs, and the cookie identifies the
+ * marker: half the cost of decoding argument strings. The registers belong to the traced program,
+ * which may be hostile: they are copied, never trusted.
  */
 #include "channel.bpf.h"
 #include "registers.bpf.h"
@@ -33,8 +33,9 @@ static __always_inline int emit(const struct pt_regs *regs, uint64_t cookie)
 	return 0;
 }
 
-/* room must be a compile-time constant: the verifier requires a constant size. A page of the payload
- * that is not in memory cannot be read here; the event then has no payload and is marked as cut. */
+/* room must be a compile-time constant: the verifier requires a constant size. A page of the
+ * payload that is not in memory cannot be read here; the event then has no payload and is marked as
+ * cut. */
 static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t cookie,
 					const uint32_t room, uint64_t bytes)
 {

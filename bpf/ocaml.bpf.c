@@ -2,8 +2,8 @@
 /*
  * The program of the probed functions of an OCaml 5 runtime: its own trace points, which are called
  * whether or not the program records events. While the program's own ring is on, that ring has the
- * event, and no record is made here. The thread's domain is read from the runtime's thread-local state.
- * All addresses come from the traced program: they are copied from, never trusted.
+ * event, and no record is made here. The thread's domain is read from the runtime's thread-local
+ * state. All addresses come from the traced program: they are copied from, never trusted.
  */
 #include "channel.bpf.h"
 #include "registers.bpf.h"
@@ -167,8 +167,8 @@ static __always_inline uint16_t user_kind(uint64_t type, uint64_t value)
 	return value >> 1 ? EBT_SPAN_END : EBT_SPAN_BEGIN;
 }
 
-/* An event is a block: number, name, type, tag. The payload of a user's type is produced by its own code,
- * which has not run yet. */
+/* An event is a block: number, name, type, tag. The payload of a user's type is produced by its own
+ * code, which has not run yet. */
 static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
 				     const struct thread *t)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
-/* The registers of 64-bit Arm, of which a program sees a struct user_pt_regs; see registers.bpf.h. */
+/* The registers of 64-bit Arm, of which a program sees a struct user_pt_regs; see
+ * registers.bpf.h. */
 #ifndef EBT_REGISTERS_AARCH64_BPF_H
 #define EBT_REGISTERS_AARCH64_BPF_H
 

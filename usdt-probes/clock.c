@@ -41,9 +41,9 @@ static uint64_t read_pair(uint64_t *ret_cycles, uint64_t *ret_mono)
 }
 
 /*
- * The line through the last point and this one, once two slopes in a row agree: a slope that differs
- * from the last by more than 0.1 % is no drift but a jump (suspend, migration), and the very first
- * slope may use a point that a preemption has distorted, which one slope cannot show.
+ * The line through the last point and this one, once two slopes in a row agree: a slope that
+ * differs from the last by more than 0.1 % is no drift but a jump (suspend, migration), and the
+ * very first slope may use a point that a preemption has distorted, which one slope cannot show.
  */
 uint64_t ebt_clock_fit(struct ebt_clock *clock)
 {

@@ -2,11 +2,11 @@
 /*
  * Time stamps: CLOCK_MONOTONIC in ns, read through the vdso or computed from the cycle counter.
  *
- * The vdso costs as much as all the rest of a probe. If the counter's rate is constant and it is the
- * kernel's own clock source, each ring keeps a line (cycles0, mono0, slope) that is fitted against the
- * vdso every millisecond, and is accurate to 1 us of CLOCK_MONOTONIC. A new fit may go back by a few
- * ns; the caller keeps a ring's stamps monotonic. EBTRACE_CLOCK ("monotonic", "tsc") overrides the
- * choice, but never selects an unsuitable counter.
+ * The vdso costs as much as all the rest of a probe. If the counter's rate is constant and it is
+ * the kernel's own clock source, each ring keeps a line (cycles0, mono0, slope) that is fitted
+ * against the vdso every millisecond, and is accurate to 1 us of CLOCK_MONOTONIC. A new fit may go
+ * back by a few ns; the caller keeps a ring's stamps monotonic. EBTRACE_CLOCK ("monotonic", "tsc")
+ * overrides the choice, but never selects an unsuitable counter.
  */
 #ifndef EBT_CLOCK_H
 #define EBT_CLOCK_H

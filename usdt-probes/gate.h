@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The gate of <ebtrace/probes.h>: the semaphores of listeners and the state word of the recording. The
- * kernel writes the semaphores, the recording writes the state; all threads read both without a lock.
+ * The gate of <ebtrace/probes.h>: the semaphores of listeners and the state word of the recording.
+ * The kernel writes the semaphores, the recording writes the state; all threads read both without a
+ * lock.
  */
 #ifndef EBT_GATE_H
 #define EBT_GATE_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The one lock of the library. Its holder has all signals from outside blocked, so that no handler can
- * fork, exit or probe in the middle of a critical section; the lock saves the previous signal mask.
+ * The one lock of the library. Its holder has all signals from outside blocked, so that no handler
+ * can fork, exit or probe in the middle of a critical section; the lock saves the previous signal
+ * mask.
  */
 #ifndef EBT_LOCK_H
 #define EBT_LOCK_H

@@ -2,9 +2,9 @@
 /*
  * The USDT markers: one nop and one .note.stapsdt entry each, written by our own assembly.
  *
- * <sys/sdt.h> would let the compiler choose the operands; here every marker has its arguments in the
- * same registers, so that one BPF program reads all markers straight from pt_regs. The processor's
- * header defines these registers:
+ * <sys/sdt.h> would let the compiler choose the operands; here every marker has its arguments in
+ * the same registers, so that one BPF program reads all markers straight from pt_regs. The
+ * processor's header defines these registers:
  *
  *   EBT_REG_     ID    NAME   VALUE   BYTES  RING   TS  POS
  *   x86-64       edi   rsi    rdx     r10    ecx    r8  r9
@@ -30,8 +30,8 @@
 
 #define EBT_NO_RING 0xffffu
 
-/* The tail of every event marker; ring_seq is ring | seq << 32. Passed by value, so that an untraced
- * probe keeps it in registers. */
+/* The tail of every event marker; ring_seq is ring | seq << 32. Passed by value, so that an
+ * untraced probe keeps it in registers. */
 struct ebt_tail {
 	uint64_t ring_seq;
 	uint64_t ts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Events of the process that affect a recording: load of the library, fork, unload, exit. Called only
- * by the loader and fork().
+ * Events of the process that affect a recording: load of the library, fork, unload, exit. Called
+ * only by the loader and fork().
  */
 #include <errno.h>
 #include <pthread.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * An event on the hot path: marks the thread's slot busy, reads the clock, writes the record, fires the
- * marker, frees the slot. Readers rely on this order: `writing` before the time stamp, the record
- * before the marker. All functions assume, and ebt_record_ready() tests, that the thread's slot points
- * into the file being recorded; entry.h handles every other case.
+ * An event on the hot path: marks the thread's slot busy, reads the clock, writes the record, fires
+ * the marker, frees the slot. Readers rely on this order: `writing` before the time stamp, the
+ * record before the marker. All functions assume, and ebt_record_ready() tests, that the thread's
+ * slot points into the file being recorded; entry.h handles every other case.
  */
 #ifndef EBT_RECORD_H
 #define EBT_RECORD_H
@@ -130,7 +130,8 @@ ALWAYS_INLINE void ebt_record_watermark(struct ebt_probe *p)
 void ebt_record_drop(struct ebt_slot *s);
 /* Writes a lifecycle event and its marker, and ends the probe. */
 void ebt_record_lifecycle(struct ebt_probe *p, uint32_t id, int64_t data);
-/* The same with the gate closed: into the caller's ring, if its slot is of the recording `state`. */
+/* The same with the gate closed: into the caller's ring, if its slot is of the recording
+ * `state`. */
 void ebt_record_put(uint32_t id, int64_t data, uint32_t state);
 
 #endif

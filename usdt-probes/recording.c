@@ -194,8 +194,8 @@ const char *ebt_probes_version(void)
 }
 
 /*
- * The holder of the lock is either starting the ring or waiting for probes to end: do not wait. After a
- * failed attempt, probes make no system call until the next one.
+ * The holder of the lock is either starting the ring or waiting for probes to end: do not wait.
+ * After a failed attempt, probes make no system call until the next one.
  */
 void ebt_recording_requested(void)
 {
@@ -231,9 +231,9 @@ void ebt_recording_forked(bool inside)
 
 /*
  * At its end a program may be in a sandbox that kills it for any system call that it does not need
- * itself, and finding out needs one. So if there is no ring, or a tracer asked for it and removes it,
- * the end consists of stores to memory only. The slot keeps the file mapped for ring_stop as for any
- * probe, a visit does so for the note.
+ * itself, and finding out needs one. So if there is no ring, or a tracer asked for it and removes
+ * it, the end consists of stores to memory only. The slot keeps the file mapped for ring_stop as
+ * for any probe, a visit does so for the note.
  */
 static void end_without_system_calls(uint32_t state)
 {

@@ -104,7 +104,8 @@ static int rename_new(int dir, const char *from, const char *to)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	/* A file system without RENAME_NOREPLACE; the name contains our pid, so there is no race. */
+	/* A file system without RENAME_NOREPLACE; the name contains our pid, so there is no
+	 * race. */
 	if (!faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
 	return renameat(dir, from, dir, to) ? -errno : 0;
@@ -114,8 +115,8 @@ static int rename_new(int dir, const char *from, const char *to)
 extern void caml_ev_begin(int phase) __attribute__((weak));
 
 /*
- * Renames the finished file to its name, or to the next free one. OCaml's runtime opens and clears any
- * PID.events: if the program has that runtime, the name is left to it.
+ * Renames the finished file to its name, or to the next free one. OCaml's runtime opens and clears
+ * any PID.events: if the program has that runtime, the name is left to it.
  */
 static int publish(struct ebt_file *file, int dir, const struct ebt_config *config, const char *tmp)
 {
@@ -214,9 +215,9 @@ static int allocate_by_path(const struct ebt_file *file, uint64_t offset, uint64
 }
 
 /*
- * Allocates an unwritten part of the file, in the mapping itself, or in the file if the kernel (before
- * 5.14) or a filter refuses MADV_POPULATE_WRITE. If the disk is full, what was allocated is freed, except
- * pages shared with a neighbour.
+ * Allocates an unwritten part of the file, in the mapping itself, or in the file if the kernel
+ * (before 5.14) or a filter refuses MADV_POPULATE_WRITE. If the disk is full, what was allocated is
+ * freed, except pages shared with a neighbour.
  */
 static int reserve(const struct ebt_file *file, int fd, uint64_t offset, uint64_t bytes)
 {

@@ -3,21 +3,21 @@
  * The ring file on disk: its directory, its safe creation, its static parts, its removal.
  *
  * The file is completed under a temporary name and then renamed without replacing anything, so a
- * reader never finds half a file, and no file of another user or program is ever opened or truncated.
- * No file descriptor is kept: programs close descriptors that they do not know. Nothing here allocates,
- * since a tracer may ask for the ring in the middle of a program's malloc().
+ * reader never finds half a file, and no file of another user or program is ever opened or
+ * truncated. No file descriptor is kept: programs close descriptors that they do not know. Nothing
+ * here allocates, since a tracer may ask for the ring in the middle of a program's malloc().
  *
- * A living process holds an exclusive flock() on its file: the mapping keeps the open file description,
- * and with it the lock, after the descriptor is closed; exec() and death of any kind release it. So a
- * file PID.events that can be locked is stale, even if a process with this pid exists: it is
- * replaced. A locked one is in use by another copy of this library in this process, or by a process
- * of another pid namespace that shares the directory; then PID-2.events is used, and so on. With
- * `preserve`, the file that this very process (pid, start time and boot are in it) left at exec()
- * keeps its name, too.
+ * A living process holds an exclusive flock() on its file: the mapping keeps the open file
+ * description, and with it the lock, after the descriptor is closed; exec() and death of any kind
+ * release it. So a file PID.events that can be locked is stale, even if a process with this pid
+ * exists: it is replaced. A locked one is in use by another copy of this library in this process,
+ * or by a process of another pid namespace that shares the directory; then PID-2.events is used,
+ * and so on. With `preserve`, the file that this very process (pid, start time and boot are in it)
+ * left at exec() keeps its name, too.
  *
  * The file is sparse, and a store into a hole of a full disk is a SIGBUS: every part is reserved
- * before its first use. The headers and the extension block are reserved at the start, a ring when a
- * thread takes it, a name when it is registered. A part without room is refused, and its space
+ * before its first use. The headers and the extension block are reserved at the start, a ring when
+ * a thread takes it, a name when it is registered. A part without room is refused, and its space
  * freed.
  */
 #ifndef EBT_RING_FILE_H

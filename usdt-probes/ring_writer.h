@@ -3,9 +3,9 @@
  * Writes records into one ring: the writer's half of the protocol in <ebtrace/ring.h> (W1-W3).
  *
  * One thread writes a ring. It keeps private copies of head and tail and only publishes them in the
- * file; it reads nothing back from the file, which the program may have overwritten. A ring is up to
- * EBT_RING_BLOCKS blocks, and old records are discarded by the block: so most records need no check of
- * head, of the end of the ring or of the watermark, only one comparison with `quiet`.
+ * file; it reads nothing back from the file, which the program may have overwritten. A ring is up
+ * to EBT_RING_BLOCKS blocks, and old records are discarded by the block: so most records need no
+ * check of head, of the end of the ring or of the watermark, only one comparison with `quiet`.
  */
 #ifndef EBT_RING_WRITER_H
 #define EBT_RING_WRITER_H
@@ -44,8 +44,8 @@ static inline uint16_t *ebt_ring_first(const struct ebt_ring *r, uint64_t block)
 }
 
 /*
- * Starts to write at head and tail. Records already in the ring were written with this `first`, whose
- * EBT_RING_BLOCKS entries remain the caller's.
+ * Starts to write at head and tail. Records already in the ring were written with this `first`,
+ * whose EBT_RING_BLOCKS entries remain the caller's.
  */
 static inline void ebt_ring_open(struct ebt_ring *r, struct ebt_ring_header *h, uint64_t *words,
 				 uint64_t elements, uint64_t block, uint16_t *first)
@@ -63,8 +63,8 @@ static inline void ebt_ring_open(struct ebt_ring *r, struct ebt_ring_header *h, 
 }
 
 /*
- * W1 for a record that will end at `end`, and for all that end in the same block: discards the oldest
- * records, so that head is at most `elements` words before the block's end.
+ * W1 for a record that will end at `end`, and for all that end in the same block: discards the
+ * oldest records, so that head is at most `elements` words before the block's end.
  */
 static inline void ebt_ring_make_room(struct ebt_ring *r, uint64_t end)
 {
@@ -94,8 +94,8 @@ static __attribute__((noinline, unused)) void ebt_ring_enter_block(struct ebt_ri
 }
 
 /*
- * Makes room for a contiguous record of n <= elements / 2 words. Returns the address of its header word;
- * the caller stores the words, then publishes them by ebt_ring_commit().
+ * Makes room for a contiguous record of n <= elements / 2 words. Returns the address of its header
+ * word; the caller stores the words, then publishes them by ebt_ring_commit().
  */
 static inline __attribute__((always_inline)) uint64_t *ebt_ring_reserve(struct ebt_ring *r,
 									uint64_t n)

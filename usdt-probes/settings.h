@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The environment of <ebtrace/probes.h>. Ignored in programs that run with more privilege than their
- * caller (AT_SECURE). */
+/* The environment of <ebtrace/probes.h>. Ignored in programs that run with more privilege than
+ * their caller (AT_SECURE). */
 #ifndef EBT_SETTINGS_H
 #define EBT_SETTINGS_H
 

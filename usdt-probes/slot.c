@@ -29,8 +29,8 @@ static bool claim(struct ebt_slot *s, uint32_t from, uint32_t tid)
 }
 
 /*
- * The lowest free slot, else one whose thread ended without releasing it: by a bare system call, or with
- * a last probe after the last round of thread destructors.
+ * The lowest free slot, else one whose thread ended without releasing it: by a bare system call, or
+ * with a last probe after the last round of thread destructors.
  */
 static struct ebt_slot *find_free(uint32_t max_domains, uint32_t tid)
 {

@@ -7,12 +7,12 @@
  * ends, over any number of recordings. A slot's `state` equals the gate's state word only while its
  * pointers lead into the file being recorded, so the hot path needs one comparison.
  *
- * A probe sets the slot's `busy` before that comparison; the thread that closes the gate then issues a
- * barrier on all threads and waits until `busy` is clear before it unmaps the file. Slow paths, which
- * may access the file without a slot, count themselves in `ebt_visitors` instead.
+ * A probe sets the slot's `busy` before that comparison; the thread that closes the gate then
+ * issues a barrier on all threads and waits until `busy` is clear before it unmaps the file. Slow
+ * paths, which may access the file without a slot, count themselves in `ebt_visitors` instead.
  *
- * A signal handler may fork at any point of this. The child then continues its parent's operation, but
- * into private memory: see ebt_recording_forked(). This module writes no events.
+ * A signal handler may fork at any point of this. The child then continues its parent's operation,
+ * but into private memory: see ebt_recording_forked(). This module writes no events.
  */
 #ifndef EBT_SLOT_H
 #define EBT_SLOT_H
@@ -80,9 +80,9 @@ static inline bool ebt_inside_probe(void)
 
 void ebt_slots_init(void);
 /*
- * Assigns the calling thread a ring of `file`, whose state word is `state`: that of its slot, or of a slot
- * that it takes. The caller is a visitor or holds the lock, and has the signals blocked. False: no ring
- * is free, or the disk is full.
+ * Assigns the calling thread a ring of `file`, whose state word is `state`: that of its slot, or of
+ * a slot that it takes. The caller is a visitor or holds the lock, and has the signals blocked.
+ * False: no ring is free, or the disk is full.
  */
 bool ebt_slot_take(const struct ebt_file *file, uint32_t state);
 /* True if ebt_slot_take() has failed in this recording and no slot was released since. */

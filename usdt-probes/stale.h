@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ring files left by ended processes. A file that can be locked has no writer: see ring_file.h. This
- * module does not allocate, and reports no failure.
+ * Ring files left by ended processes. A file that can be locked has no writer: see ring_file.h.
+ * This module does not allocate, and reports no failure.
  */
 #ifndef EBT_STALE_H
 #define EBT_STALE_H
@@ -9,15 +9,15 @@
 #include <stdbool.h>
 
 /*
- * Removes the file `name` of `dir`, which has the name for our file, if it is stale; with `preserve`
- * except a ring of this boot, which may be unread: this process before an exec(), or an earlier one
- * with our pid, has made it. True: the name is free.
+ * Removes the file `name` of `dir`, which has the name for our file, if it is stale; with
+ * `preserve` except a ring of this boot, which may be unread: this process before an exec(), or an
+ * earlier one with our pid, has made it. True: the name is free.
  */
 bool ebt_stale_remove(int dir, const char *name, bool preserve);
 /*
  * Removes the files that ended programs of this user left for removal (`left_over` in
- * <ebtrace/ring.h>) from a directory that is the user's alone; inspects a limited number of files. Files
- * of crashed programs are kept.
+ * <ebtrace/ring.h>) from a directory that is the user's alone; inspects a limited number of files.
+ * Files of crashed programs are kept.
  */
 void ebt_stale_sweep(int dir);
 

@@ -65,8 +65,8 @@ void ebt_threads_done(void)
 	have_key = false;
 }
 
-/* In a program with many keys ours would need malloc(): then the search for a free slot detects that
- * the thread has ended. */
+/* In a program with many keys ours would need malloc(): then the search for a free slot detects
+ * that the thread has ended. */
 static void remember_end(void)
 {
 	if (have_key && key < KEYS_WITHOUT_MALLOC)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread's life as a domain: it takes a slot at its first probe and releases it at its end; both are
- * events in its ring.
+ * A thread's life as a domain: it takes a slot at its first probe and releases it at its end; both
+ * are events in its ring.
  */
 #ifndef EBT_THREAD_H
 #define EBT_THREAD_H

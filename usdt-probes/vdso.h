@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The kernel's own clock_gettime(), mapped into every process. A direct call saves libc's wrapper and
- * the linkage table in front of it. It has the arguments of clock_gettime(), and makes a system call
- * only when that would; it returns errors and does not set errno.
+ * The kernel's own clock_gettime(), mapped into every process. A direct call saves libc's wrapper
+ * and the linkage table in front of it. It has the arguments of clock_gettime(), and makes a system
+ * call only when that would; it returns errors and does not set errno.
  */
 #ifndef EBT_VDSO_H
 #define EBT_VDSO_H

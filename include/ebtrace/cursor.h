@@ -45,14 +45,15 @@ enum ebt_release {
 
 /*
  * Opens a ring file. `path` must name a regular file. On success *ret is a cursor at the oldest
- * record of each ring; the caller frees it with ebt_cursor_close(). Returns 0, else -errno, -EBADMSG
- * (not a ring file, or a damaged header) or -EPROTO (another version), and writes to `reason`
- * (EBT_REASON_BYTES, may be NULL) one line with the file, the byte offset and the expected value.
+ * record of each ring; the caller frees it with ebt_cursor_close(). Returns 0, else -errno,
+ * -EBADMSG (not a ring file, or a damaged header) or -EPROTO (another version), and writes to
+ * `reason` (EBT_REASON_BYTES, may be NULL) one line with the file, the byte offset and the expected
+ * value.
  */
 int ebt_cursor_open(const char *path, enum ebt_release release, struct ebt_cursor **ret,
 		    char *reason);
-/* The same for an open descriptor, which the cursor owns from now on, also on failure. `name` is for
- * messages. */
+/* The same for an open descriptor, which the cursor owns from now on, also on failure. `name` is
+ * for messages. */
 int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struct ebt_cursor **ret,
 		       char *reason);
 /*

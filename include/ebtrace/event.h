@@ -3,8 +3,8 @@
  * struct ebt_event: the one type that every part of the project exchanges, by value.
  *
  * The traced program's probe library, the BPF programs and the tracer include this file, so it uses
- * fixed-width integers only and includes no system header when compiled for BPF. Values of enums are
- * explicit, and new ones are appended: captures on disk contain them.
+ * fixed-width integers only and includes no system header when compiled for BPF. Values of enums
+ * are explicit, and new ones are appended: captures on disk contain them.
  */
 #ifndef EBTRACE_EVENT_H
 #define EBTRACE_EVENT_H

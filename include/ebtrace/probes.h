@@ -25,28 +25,28 @@
  * file, which begins with ring_start and fork_child. exec() ends the recording; the file stays, and
  * the new program replaces it when it records, or with EBTRACE_PRESERVE keeps it.
  *
- * The ring file allocates disk blocks as it is used: a few pages at the start, a page for new names,
- * a ring when a thread acquires it (512 KiB by default). If the disk has no space for a ring, the
- * thread has none, and its events are counted as those of a thread without a free ring. Blocks are
- * allocated before they are written, so a full disk causes no SIGBUS. Truncating the file while it is
- * mapped does; only its owner and root can truncate it. Preventing that costs more than it saves: a
- * handler for SIGBUS belongs to the program, a file that cannot be truncated (a sealed memfd) has no
- * name by which readers find it, and checking the size in each probe is a system call. To delete a
- * ring file in use, unlink it.
+ * The ring file allocates disk blocks as it is used: a few pages at the start, a page for new
+ * names, a ring when a thread acquires it (512 KiB by default). If the disk has no space for a
+ * ring, the thread has none, and its events are counted as those of a thread without a free ring.
+ * Blocks are allocated before they are written, so a full disk causes no SIGBUS. Truncating the
+ * file while it is mapped does; only its owner and root can truncate it. Preventing that costs more
+ * than it saves: a handler for SIGBUS belongs to the program, a file that cannot be truncated (a
+ * sealed memfd) has no name by which readers find it, and checking the size in each probe is a
+ * system call. To delete a ring file in use, unlink it.
  *
- * A tracer that attaches to the marker ring_request requests the ring: the next probe then starts it
- * as ebt_start() would. A failure is not reported, and the probes retry once a second while the
+ * A tracer that attaches to the marker ring_request requests the ring: the next probe then starts
+ * it as ebt_start() would. A failure is not reported, and the probes retry once a second while the
  * request lasts; a request also restarts a ring after ebt_stop().
  *
- * Sandboxes. Before its end a program may have entered a seccomp filter that kills it for any system
- * call that it does not need itself, and only a system call could find that out. So the exit of a
- * program makes no system call if nothing records, if a tracer requested the ring, or with
+ * Sandboxes. Before its end a program may have entered a seccomp filter that kills it for any
+ * system call that it does not need itself, and only a system call could find that out. So the exit
+ * of a program makes no system call if nothing records, if a tracer requested the ring, or with
  * EBTRACE_PRESERVE. The file stays until it is removed by the tracer, by the next program of this
  * user that records into a directory private to the user, or by `ebtrace list --prune`. At exit the
  * library removes a ring only if the program or EBTRACE_START alone started it: a program that
- * records and then enters such a filter calls ebt_stop() first, or runs with EBTRACE_PRESERVE. While
- * it records, a thread's first probe, a fork and a child's first probe make system calls too; all
- * other probes make none where the vdso provides the clock.
+ * records and then enters such a filter calls ebt_stop() first, or runs with EBTRACE_PRESERVE.
+ * While it records, a thread's first probe, a fork and a child's first probe make system calls too;
+ * all other probes make none where the vdso provides the clock.
  */
 #ifndef EBTRACE_PROBES_H
 #define EBTRACE_PROBES_H
@@ -161,8 +161,8 @@ enum ebt_user_type {
 EBT_API int ebt_register(const char *name, enum ebt_user_type type);
 
 /*
- * Writes a user event; `event` is the result of ebt_register(). An id that is not registered, or has
- * another type, is ignored, so probes need not test for a failed registration. Payloads of
+ * Writes a user event; `event` is the result of ebt_register(). An id that is not registered, or
+ * has another type, is ignored, so probes need not test for a failed registration. Payloads of
  * ebt_custom(): 0 to EBT_CUSTOM_MAX_BYTES bytes, copied; a longer one, or one larger than half a
  * ring, is dropped and counted.
  */

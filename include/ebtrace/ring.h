@@ -24,8 +24,8 @@
  * padding record fills the words to the end. It is a header word with type 0 and user 0, without a
  * timestamp; words >= 1, and the content of the others is undefined.
  *
- * Custom payload (user type 4): the bytes, then unused bytes up to a word; the very last byte is the
- * number of unused bytes before it: bytes = 8 * payload_words - 1 - last.
+ * Custom payload (user type 4): the bytes, then unused bytes up to a word; the very last byte is
+ * the number of unused bytes before it: bytes = 8 * payload_words - 1 - last.
  *
  * head and tail are running counts of words, never wrapped; a word's index is count & (elements-1).
  * The *position* of an event is the count at its header word.
@@ -135,9 +135,9 @@ static inline uint32_t ebt_ring_event_seq(uint64_t header)
 }
 
 /*
- * The extension block. Every string is NUL-padded. It is written completely before the file gets its
- * name; only the counters, the runtime's name and `left_over` change afterwards. Three name tables
- * follow it: phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
+ * The extension block. Every string is NUL-padded. It is written completely before the file gets
+ * its name; only the counters, the runtime's name and `left_over` change afterwards. Three name
+ * tables follow it: phases, counters, lifecycles; EBT_RING_EXT_NAME_BYTES each name.
  */
 #define EBT_RING_EXT_MAGIC	0x3130545845544245ull /* "EBTEXT01" in the file */
 #define EBT_RING_EXT_NAME_BYTES 64

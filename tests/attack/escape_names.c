@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tries to reach the terminal, or the structure of JSON, by names: every byte, U+0080 to U+009F,
- * what ends a string in JSON and begins another member, and UTF-8 that is cut off, spread over every
- * name that a file or a process can choose.
+ * what ends a string in JSON and begins another member, and UTF-8 that is cut off, spread over
+ * every name that a file or a process can choose.
  *
  *   escape_names rings DIR      writes DIR/1.events and more: producer, runtime, user events
  *   escape_names capture FILE   writes a capture: source, producers, runtimes, programs, user events

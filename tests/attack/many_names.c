@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Tries to mix names up: fills every table of names with user events, then uses those that never
- * change, some for the first time; and gives other names to events in the middle, while a span of one
- * of them is open, within a block of a capture and across two.
+ * change, some for the first time; and gives other names to events in the middle, while a span of
+ * one of them is open, within a block of a capture and across two.
  *
  *   many_names FILE    writes a capture; prints a line an event: TS KIND NAME
  */

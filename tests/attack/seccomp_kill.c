@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sandboxed program with probes, which dies if it is made to do more than it does by itself: a
- * seccomp filter kills it for whatever opens, makes or removes a file. It emits 1000 pairs of a phase.
+ * seccomp filter kills it for whatever opens, makes or removes a file. It emits 1000 pairs of a
+ * phase.
  *
  *   seccomp_kill [thread]    prints "ready", waits for a line, emits, prints "done";
  *                            thread: only the thread that emits is under the filter

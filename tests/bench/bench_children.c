@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * What processes and threads cost the tracer that follows them: a program that runs under ebtrace,
- * starts them, and reads what its parent, the tracer, holds and has used by then. Each begins and ends
- * a phase PHASES times; a child in turn may run PROGRAM instead.
- * usage: ebtrace [OPTIONS] -- bench_children FILE turns|together|threads COUNT [PROGRAM [ARG...]]
+ * starts them, and reads what its parent, the tracer, holds and has used by then. Each begins and
+ * ends a phase PHASES times; a child in turn may run PROGRAM instead. usage: ebtrace [OPTIONS] --
+ * bench_children FILE turns|together|threads COUNT [PROGRAM [ARG...]]
  *
  * A line of FILE: "COUNT DESCRIPTORS RSS_KIB CPU_NS HELPERS_CPU_NS WALL_NS": the CPU time is of the
- * tracer's threads, and of the processes that hold its probes. In turns there is a line at 0, 1,000,
- * COUNT - 1,000 and COUNT children, and when all are gone; else one at 0, when all live, and when all
- * are gone.
+ * tracer's threads, and of the processes that hold its probes. In turns there is a line at 0,
+ * 1,000, COUNT - 1,000 and COUNT children, and when all are gone; else one at 0, when all live, and
+ * when all are gone.
  */
 #include <dirent.h>
 #include <ebtrace/probes.h>

@@ -29,8 +29,8 @@ static double now_ns(void)
 	return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-/* Alternates the two, so that a noisy neighbour hits both; the best round of each counts. The goal is
- * in terms of the second: what a trap costs is the machine's. */
+/* Alternates the two, so that a noisy neighbour hits both; the best round of each counts. The goal
+ * is in terms of the second: what a trap costs is the machine's. */
 __attribute__((noinline)) static void traced(double best[2])
 {
 	register uint64_t r9 __asm__("r9");

@@ -7,9 +7,9 @@
  * as the records of one block, as they are when they are unpacked.
  *
  * The seeds are made so: `file` is the capture of a small ring with user events, `damaged` the same
- * with bytes changed in its first block and behind its end; `records` and `wild` are blocks unpacked,
- * of that ring and of test_capture's wild items; `stacks` is the file, `stack-records` the first block
- * of a capture of 40 events with stacks as test_capture_stacks draws them.
+ * with bytes changed in its first block and behind its end; `records` and `wild` are blocks
+ * unpacked, of that ring and of test_capture's wild items; `stacks` is the file, `stack-records`
+ * the first block of a capture of 40 events with stacks as test_capture_stacks draws them.
  */
 #ifndef FUZZ_CAPTURE_BODY_H
 #define FUZZ_CAPTURE_BODY_H

@@ -2,8 +2,8 @@
 /*
  * Reads the markers of an ELF file of any bytes, all of them and one provider's, and looks at each
  * byte of what it gets. Shared by the fuzz target and by the test that shows how far its seeds
- * reach. The seeds are tests/prog/markers_x86_64.c, not linked, as a stripped shared object without libc,
- * and that one with the size of a note's name damaged.
+ * reach. The seeds are tests/prog/markers_x86_64.c, not linked, as a stripped shared object without
+ * libc, and that one with the size of a note's name damaged.
  */
 #ifndef FUZZ_NOTES_BODY_H
 #define FUZZ_NOTES_BODY_H

@@ -57,7 +57,8 @@ static void ring_body_read(int fd, struct ring_body *b)
 	ebt_cursor_close(c);
 }
 
-/* Where the first names end, if the input goes on behind them and is too short to be all; else 0. */
+/* Where the first names end, if the input goes on behind them and is too short to be all; else
+ * 0. */
 static size_t ring_body_cut(const uint8_t *data, size_t size)
 {
 	struct ebt_ring_file head;

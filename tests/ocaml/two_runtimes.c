@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A process with several OCaml runtimes: starts the one in each shared library that it is given, all
- * in one thread, then says "ready" and waits for the end of its standard input.
+ * A process with several OCaml runtimes: starts the one in each shared library that it is given,
+ * all in one thread, then says "ready" and waits for the end of its standard input.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and is
- * gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
+ * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and
+ * is gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
  * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER]
  */
 #include <ebtrace/probes.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * sandboxed PAIRS: at a line on stdin it enters and leaves a phase PAIRS times; at the next it enters
- * a sandbox in which it may only write and end (anything else kills it), then the phase again. It says on
- * stdout how many pairs there were, and ends with status 42.
+ * sandboxed PAIRS: at a line on stdin it enters and leaves a phase PAIRS times; at the next it
+ * enters a sandbox in which it may only write and end (anything else kills it), then the phase
+ * again. It says on stdout how many pairs there were, and ends with status 42.
  */
 #include <ebtrace/probes.h>
 #include <linux/filter.h>

@@ -72,7 +72,8 @@ static void fixture_value(FILE *out, const struct ebt_event *ev, const void *pay
 	}
 }
 
-/* One line of a dump: ring, time, kind, id, name, value. The id is left out: it is the release's. */
+/* One line of a dump: ring, time, kind, id, name, value. The id is left out: it is the
+ * release's. */
 __attribute__((unused)) static void fixture_print(FILE *out, struct ebt_cursor *c,
 						  const struct ebt_event *ev, const void *payload,
 						  size_t bytes)

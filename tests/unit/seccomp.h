@@ -11,8 +11,9 @@
 
 #define SECCOMP_MAX_CALLS 32
 
-/* Applies `listed` to the system calls in `calls` (ended by -1) and `others` to the rest: SECCOMP_RET_…
- * Irrevocable, for this thread and those that it starts. False: the kernel refused. */
+/* Applies `listed` to the system calls in `calls` (ended by -1) and `others` to the rest:
+ * SECCOMP_RET_… Irrevocable, for this thread and those that it starts. False: the kernel
+ * refused. */
 __attribute__((unused)) static bool seccomp_enter(const int *calls, unsigned listed,
 						  unsigned others)
 {

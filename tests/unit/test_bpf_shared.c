@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Processes that have ended before they were looked at, of files whose functions are probed in all. */
+/* Processes that have ended before they were looked at, of files whose functions are probed in
+ * all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Items to a capture and back: any items, in portions of any size, and as small as they should be. */
+/* Items to a capture and back: any items, in portions of any size, and as small as they should
+ * be. */
 #include "tests/unit/capture_file.h"
 
 #include "tests/tap.h"

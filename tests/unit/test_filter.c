@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the filter passes by the length of spans: against a model that sees the whole run at once. */
+/* What the filter passes by the length of spans: against a model that sees the whole run at
+ * once. */
 #include "core/filter.h"
 #include "core/spans.h"
 #include "core/tracks.h"
@@ -71,8 +72,8 @@ static void finish(void)
 	session_free(session);
 }
 
-/* The whole run at once: an end belongs to the innermost open begin of its id in its domain, and ends
- * the spans inside it, too; a begin and its own end before min_ns are not wanted. */
+/* The whole run at once: an end belongs to the innermost open begin of its id in its domain, and
+ * ends the spans inside it, too; a begin and its own end before min_ns are not wanted. */
 static void model(uint64_t min_ns)
 {
 	static int open[4][MAX];

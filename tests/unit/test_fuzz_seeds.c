@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes nothing. */
+/* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes
+ * nothing. */
 #include "tests/fuzz/capture_body.h"
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Phases held until they end: which become one record, which two, and in what order. The phases come
- * through core/tracks, as in the sink.
+ * Phases held until they end: which become one record, which two, and in what order. The phases
+ * come through core/tracks, as in the sink.
  */
 #include "sink/fxt_spans.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * 100,000 short processes go through merge, join, filter and every sink: memory follows the number of
- * those that live, not of those that ever have.
+ * 100,000 short processes go through merge, join, filter and every sink: memory follows the number
+ * of those that live, not of those that ever have.
  */
 #include "base/clock.h"
 #include "core/pump.h"
@@ -133,7 +133,8 @@ static void note_most(struct most *m, const struct processes *ps, size_t bytes)
 	m->bytes = bytes > m->bytes ? bytes : m->bytes;
 }
 
-/* So many processes, with a limit of the duration of spans or none; `passing` events of each pass. */
+/* So many processes, with a limit of the duration of spans or none; `passing` events of each
+ * pass. */
 static void run(const char *name, uint32_t processes, uint64_t min_ns, unsigned passing)
 {
 	struct session *s;
@@ -162,7 +163,8 @@ static void run(const char *name, uint32_t processes, uint64_t min_ns, unsigned 
 	ok(late.entries < 8 * AT_ONCE && late.lanes < 8 * AT_ONCE,
 	   "%s: the registry has entries and lanes for those that live (%u, %u)", name,
 	   late.entries, late.lanes);
-	/* Output on its way to a thread that has no CPU comes and goes: 250 bytes of each would be more. */
+	/* Output on its way to a thread that has no CPU comes and goes: 250 bytes of each would be
+	 * more. */
 	ok(late.bytes < early.bytes + 240ull * processes,
 	   "%s: and no stage or sink keeps anything of one that is gone (%zu bytes, then %zu)",
 	   name, early.bytes, late.bytes);

@@ -266,7 +266,8 @@ static void test_set_user_id(const char *dir)
 	is(hold_begin(pid), 0, "is held");
 	is(end_hold(pid), 0, "for comparison");
 
-	/* One that has no more than the user may trace it, too, and it would lose what exec gives. */
+	/* One that has no more than the user may trace it, too, and it would lose what exec
+	 * gives. */
 	pid_t holder = fork();
 	if (!holder)
 		_exit(setresuid(USER, USER, USER) ? 1 : -hold_begin(pid));

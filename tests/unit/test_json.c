@@ -41,7 +41,8 @@ static void test_strings(void)
 	STRING("a\xe2\x82", "\"a\xef\xbf\xbd\xef\xbf\xbd\"", "and what is cut off at the end");
 }
 
-/* Longer than any room, each character of the greatest length, at every offset from the room's end. */
+/* Longer than any room, each character of the greatest length, at every offset from the room's
+ * end. */
 static void test_long_strings(void)
 {
 	static const struct {

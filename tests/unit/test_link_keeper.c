@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Links that a keeper holds, without the kernel's: what stands for one is a byte in a pipe when it is
- * made, and the pipe's end when the last of them has gone with its process.
+ * Links that a keeper holds, without the kernel's: what stands for one is a byte in a pipe when it
+ * is made, and the pipe's end when the last of them has gone with its process.
  */
 #include "source/link_keeper.h"
 

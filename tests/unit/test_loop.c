@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The event loop: in which order it calls what, that a tick fires under full load, and that anything
- * may be added, removed and freed in a callback. */
+/* The event loop: in which order it calls what, that a tick fires under full load, and that
+ * anything may be added, removed and freed in a callback. */
 #include "engine/loop.h"
 
 #include <errno.h>

@@ -86,8 +86,8 @@ static void test_order_of_a_moment(void)
 }
 
 /*
- * A loss has no position of its own: its pos says since when. It stands in front of the event at which
- * its ring goes on, and of what BPF has seen of that, whatever it says.
+ * A loss has no position of its own: its pos says since when. It stands in front of the event at
+ * which its ring goes on, and of what BPF has seen of that, whatever it says.
  */
 static void test_loss_beside(void)
 {

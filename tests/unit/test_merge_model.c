@@ -41,7 +41,8 @@ static int expect(struct script *whole, int lanes, struct ebt_event *ret)
 	}
 }
 
-/* Two lanes may be of one domain, as of a ring and BPF; some times go back, some events are losses. */
+/* Two lanes may be of one domain, as of a ring and BPF; some times go back, some events are
+ * losses. */
 static void make_lanes(struct script *whole, int lanes, unsigned spread, bool goes_back)
 {
 	for (int i = 0; i < lanes; i++) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ndjson: what the lines of one kind and id have in common is not kept for longer than it is true. */
+/* ndjson: what the lines of one kind and id have in common is not kept for longer than it is
+ * true. */
 #include "codec/ring_ids.h"
 #include "core/session.h"
 #include "sink/ndjson.h"

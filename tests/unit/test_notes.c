@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The markers of tests/prog/markers_x86_64.c as proc/notes reads them, against readelf, and bad files. */
+/* The markers of tests/prog/markers_x86_64.c as proc/notes reads them, against readelf, and bad
+ * files. */
 #include "proc/notes.h"
 #include "tests/tap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What runtime/ocaml_probes finds in executables assembled here: a runtime's functions with the beginnings
- * that a compiler might give them, and those that one must not be misled by.
+ * What runtime/ocaml_probes finds in executables assembled here: a runtime's functions with the
+ * beginnings that a compiler might give them, and those that one must not be misled by.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -82,7 +82,8 @@ int main(void)
 	ok(far * 1000 <= tight,
 	   "the counter's clock is within 1 us of CLOCK_MONOTONIC, 99.9 %% of times");
 
-	/* The line of a clock that slept, and one whose counter jumped: it must not be carried on. */
+	/* The line of a clock that slept, and one whose counter jumped: it must not be carried
+	 * on. */
 	for (int i = 0; i < 10000000 && !clock.span; i++)
 		ebt_clock_now(&clock);
 	ok(clock.span != 0, "a line is found");

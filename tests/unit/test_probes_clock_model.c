@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The clock of the probes in a world whose time is the test's: clock.c itself, compiled over a cycle
- * counter and a CLOCK_MONOTONIC that are functions of one simulated time. So the same is tested on any
- * machine, whatever clock it has, and a preemption falls exactly where it hurts.
+ * The clock of the probes in a world whose time is the test's: clock.c itself, compiled over a
+ * cycle counter and a CLOCK_MONOTONIC that are functions of one simulated time. So the same is
+ * tested on any machine, whatever clock it has, and a preemption falls exactly where it hurts.
  */
 #include <stdint.h>
 #include <time.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Programs in sandboxes. At its end the library makes no system call unless the program itself asked
- * for the ring: a filter that kills would turn a good end into a bad one. Who removes the file then
- * is the next program of the user that records. And where no ring can be had, nothing is said and
- * the program goes on. RINGDUMP_STEP says which part of a program it is.
+ * Programs in sandboxes. At its end the library makes no system call unless the program itself
+ * asked for the ring: a filter that kills would turn a good end into a bad one. Who removes the
+ * file then is the next program of the user that records. And where no ring can be had, nothing is
+ * said and the program goes on. RINGDUMP_STEP says which part of a program it is.
  */
 #include <dirent.h>
 #include <errno.h>

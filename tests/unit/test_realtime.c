@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Real-time scheduling of the reader: taken where permitted, given up under work, never inherited. */
+/* Real-time scheduling of the reader: taken where permitted, given up under work, never
+ * inherited. */
 #include "engine/realtime.h"
 #include "tests/tap.h"
 

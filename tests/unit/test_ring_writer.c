@@ -28,7 +28,8 @@ static uint64_t random_to(uint64_t n)
 	return 1 + ((uint64_t)(seed >> 8) * n >> 24);
 }
 
-/* Records of up to `longest` words; the ring is opened anew, as by its next thread, now and then. */
+/* Records of up to `longest` words; the ring is opened anew, as by its next thread, now and
+ * then. */
 static struct result fill(uint64_t elements, uint64_t block, uint64_t longest)
 {
 	struct ebt_ring_header h = {0};

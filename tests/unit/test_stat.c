@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Streams of a few events, and what they add up to. Times are in microseconds. What is compared is
- * a text: for each process its pauses (count, sum), what was cut (start, loss, end), unmatched ends,
- * then its domains: elapsed, GC time, uncovered.
+ * a text: for each process its pauses (count, sum), what was cut (start, loss, end), unmatched
+ * ends, then its domains: elapsed, GC time, uncovered.
  */
 #include "sink/stat.h"
 #include <stdio.h>

@@ -59,7 +59,8 @@ static void push(struct side *s, uint32_t process, uint64_t ts, uint16_t kind, u
 		abort();
 }
 
-/* The life of process `n`: two pauses, of which every seventh process loses the second one's end. */
+/* The life of process `n`: two pauses, of which every seventh process loses the second one's
+ * end. */
 static void live(struct side *s, uint32_t n, uint64_t ts)
 {
 	struct processes *ps = &s->session->processes;
@@ -136,7 +137,8 @@ static bool same_programs(const struct stat_model *a, const struct stat_model *b
 	return same;
 }
 
-/* Those with numbers of their own that were released have no less GC time than any that have none. */
+/* Those with numbers of their own that were released have no less GC time than any that have
+ * none. */
 static bool keeps_most(const struct stat_model *folded, const struct stat_model *all)
 {
 	uint64_t least = UINT64_MAX, above = 0;

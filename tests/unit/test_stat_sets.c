@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Lanes that sleep in sets through losses and pauses of recording come to the same numbers as lanes
- * that are visited one by one: two models get the same random events, and in the second one all lanes
- * are woken after each.
+ * that are visited one by one: two models get the same random events, and in the second one all
+ * lanes are woken after each.
  */
 #include "model/stat.h"
 

@@ -124,8 +124,9 @@ const char *buf_str(struct buf *b)
 #define E8 100000000u /* 10^8 */
 
 /*
- * The eight digits of v < 10^8 as bytes of 0 to 9, the first one lowest: halves, quarters and eighths
- * are divided side by side in one word. The factors are 1 / 100 and 1 / 10, exact in these ranges.
+ * The eight digits of v < 10^8 as bytes of 0 to 9, the first one lowest: halves, quarters and
+ * eighths are divided side by side in one word. The factors are 1 / 100 and 1 / 10, exact in these
+ * ranges.
  */
 static inline uint64_t eight_digits(uint32_t v)
 {

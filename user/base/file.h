@@ -17,7 +17,8 @@ ssize_t file_read(int fd, void *to, size_t n);
 ssize_t file_read_at(int fd, void *to, size_t n, uint64_t offset);
 /* The first n bytes of the file at `path`, fewer if it is shorter. Bytes read, or -errno. */
 ssize_t file_read_path(const char *path, void *to, size_t n);
-/* The first cap - 1 bytes as a string, a NUL behind them. Its length; or -errno, and it is empty. */
+/* The first cap - 1 bytes as a string, a NUL behind them. Its length; or -errno, and it is
+ * empty. */
 ssize_t file_read_text(const char *path, char *ret, size_t cap);
 /*
  * The whole file, of any size up to `limit` bytes, as allocated memory with a NUL behind it, which

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A log-linear histogram of u64 values: 1024 buckets for each power of two. Values below 2048 have a
- * bucket each; above, a percentile is the middle of a bucket, so its error is at most 1 part in 2048
- * (0.05 %). There is no upper limit. Count, min, max and sum are exact. Memory is allocated in groups
- * of 64 buckets when the first value falls into one: few values need little, any values at most
- * 460 KB. Zeroed memory is an empty histogram.
+ * A log-linear histogram of u64 values: 1024 buckets for each power of two. Values below 2048 have
+ * a bucket each; above, a percentile is the middle of a bucket, so its error is at most 1 part in
+ * 2048 (0.05 %). There is no upper limit. Count, min, max and sum are exact. Memory is allocated in
+ * groups of 64 buckets when the first value falls into one: few values need little, any values at
+ * most 460 KB. Zeroed memory is an empty histogram.
  */
 #ifndef BASE_HISTOGRAM_H
 #define BASE_HISTOGRAM_H

@@ -47,7 +47,8 @@ static char *put_escape(char *p, unsigned char c)
 	return p;
 }
 
-/* Writes a character that is not plain ASCII or must be escaped; returns its length in the input. */
+/* Writes a character that is not plain ASCII or must be escaped; returns its length in the
+ * input. */
 static size_t put_special(char **p, const unsigned char *s, size_t left)
 {
 	size_t n = *s < 0x80 ? 1 : utf8_length(s, left);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A streaming JSON writer on a buffer: no tree, no allocation. It writes the commas; the caller must
- * write the key of each value in an object, and close what it opens, innermost first, which is
+ * A streaming JSON writer on a buffer: no tree, no allocation. It writes the commas; the caller
+ * must write the key of each value in an object, and close what it opens, innermost first, which is
  * asserted as far as one bit a level allows. Strings may hold any bytes: bytes that are not UTF-8
  * become U+FFFD, and control characters, including U+0080 to U+009F, are escaped.
  *
- * The json_format_ functions, and the buf_format_ ones for numbers, are for the hot path: they write
- * to memory without a check and return the byte behind their output. json_begin() returns that
- * memory, json_end() commits what was written.
+ * The json_format_ functions, and the buf_format_ ones for numbers, are for the hot path: they
+ * write to memory without a check and return the byte behind their output. json_begin() returns
+ * that memory, json_end() commits what was written.
  */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H

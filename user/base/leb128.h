@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Unsigned LEB128, the numbers of captures and, as "varints", of protobuf: 7 bits a byte, the
- * lowest first, the top bit set in all bytes but the last. Signed numbers are folded (zigzag) first,
- * so that those near 0 are short. The caller provides the memory; nothing here checks its end.
+ * lowest first, the top bit set in all bytes but the last. Signed numbers are folded (zigzag)
+ * first, so that those near 0 are short. The caller provides the memory; nothing here checks its
+ * end.
  */
 #ifndef BASE_LEB128_H
 #define BASE_LEB128_H
@@ -44,8 +45,8 @@ static inline void leb128_put_padded(uint8_t *p, unsigned n, uint64_t v)
 }
 
 /*
- * Reads at most LEB128_MAX bytes, all of which must be readable; returns the byte behind the number.
- * Bits beyond the 64th are dropped; a longer number is cut at LEB128_MAX bytes.
+ * Reads at most LEB128_MAX bytes, all of which must be readable; returns the byte behind the
+ * number. Bits beyond the 64th are dropped; a longer number is cut at LEB128_MAX bytes.
  */
 static inline const uint8_t *leb128_get(const uint8_t *p, uint64_t *ret)
 {

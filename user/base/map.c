@@ -53,7 +53,8 @@ bool map_delete(struct map *m, uint64_t key)
 	size_t hole =
 		(size_t)((struct map_slot *)((char *)value - offsetof(struct map_slot, value)) -
 			 m->slots);
-	/* Each following slot up to a gap moves into the hole unless its home is behind the hole. */
+	/* Each following slot up to a gap moves into the hole unless its home is behind the
+	 * hole. */
 	for (size_t i = (hole + 1) & mask; m->slots[i].used; i = (i + 1) & mask) {
 		size_t home = map_home(m, m->slots[i].key);
 		if (((i - home) & mask) >= ((i - hole) & mask)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Writes protobuf in one pass: no tree, no allocation a message. Opening a nested message reserves 4
- * bytes for its length, a padded varint, and closing it fills them in; so a message has at most
+ * Writes protobuf in one pass: no tree, no allocation a message. Opening a nested message reserves
+ * 4 bytes for its length, a padded varint, and closing it fills them in; so a message has at most
  * 256 MiB. The proto_put_ functions append to a buffer in memory (buf.h), which keeps the first
  * error; the proto_format_ functions write to memory of the caller and return the byte behind their
  * output. The caller knows the fields and closes messages innermost first.

@@ -9,8 +9,8 @@
 #define UTF8_REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, for bytes that are none */
 
 /*
- * Length of the UTF-8 sequence at s; 0 if it is not valid: overlong, a surrogate, beyond U+10FFFF, or
- * cut off by `left`, which is at least 1.
+ * Length of the UTF-8 sequence at s; 0 if it is not valid: overlong, a surrogate, beyond U+10FFFF,
+ * or cut off by `left`, which is at least 1.
  */
 size_t utf8_length(const unsigned char *s, size_t left);
 /* The number of bytes from s on that are safe for a terminal: up to a control character (including

@@ -191,7 +191,8 @@ int writer_put(struct writer *w, const void *data, size_t len)
 
 int writer_swap(struct writer *w, char **data, size_t cap, size_t len)
 {
-	/* The bytes of nearly empty blocks are copied, so that memory is proportional to the queue. */
+	/* The bytes of nearly empty blocks are copied, so that memory is proportional to the
+	 * queue. */
 	if (len < cap / 2)
 		return writer_put(w, *data, len);
 	pthread_mutex_lock(&w->lock);

@@ -19,8 +19,8 @@ void writer_free(struct writer *w);
 /* Queues a copy of the bytes; blocks while the limit is reached. 0 or the first error so far. */
 int writer_put(struct writer *w, const void *data, size_t len);
 /*
- * The same for `len` bytes in a block of the caller's from malloc(), of `cap` bytes. If they are many,
- * the writer keeps the block, and *data becomes another one of `cap` bytes.
+ * The same for `len` bytes in a block of the caller's from malloc(), of `cap` bytes. If they are
+ * many, the writer keeps the block, and *data becomes another one of `cap` bytes.
  */
 int writer_swap(struct writer *w, char **data, size_t cap, size_t len);
 /* False while more than half of the limit is queued: a caller that can wait should. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands, one file each. A command receives its own argv (argv[0] is its name) and returns the
- * exit status of the program.
+ * The commands, one file each. A command receives its own argv (argv[0] is its name) and returns
+ * the exit status of the program.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H

@@ -17,8 +17,8 @@ static const struct {
 };
 
 /*
- * A file of ours that got the number of a closed standard descriptor would receive our messages. The
- * descriptor that fills the gap can be neither read nor written, as before, and is closed in a
+ * A file of ours that got the number of a closed standard descriptor would receive our messages.
+ * The descriptor that fills the gap can be neither read nor written, as before, and is closed in a
  * program that we start.
  */
 static void fill_standard_descriptors(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages on standard error, of the commands and of the engine; and the exit status that the end of
- * a run means.
+ * Messages on standard error, of the commands and of the engine; and the exit status that the end
+ * of a run means.
  */
 #ifndef CMD_MESSAGE_H
 #define CMD_MESSAGE_H

@@ -60,8 +60,8 @@ extern const struct option_row option_rows[];
 bool option_group_has(const struct option_row *heading, enum opts_commands command);
 
 #define OPTION_REFUSAL_BYTES 256
-/* True if a command does not accept the option with this key; writes a sentence with the commands that
- * do to why (OPTION_REFUSAL_BYTES). */
+/* True if a command does not accept the option with this key; writes a sentence with the commands
+ * that do to why (OPTION_REFUSAL_BYTES). */
 bool option_refusal(int key, enum opts_commands command, char *why);
 
 #endif

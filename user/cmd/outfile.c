@@ -81,8 +81,8 @@ static int create_part(struct outfile *f, mode_t mode, unsigned n)
 	return err;
 }
 
-/* Sets group and mode of the file that the part replaces. If the group cannot be set, neither is the
- * mode: it would open the part to our own group. */
+/* Sets group and mode of the file that the part replaces. If the group cannot be set, neither is
+ * the mode: it would open the part to our own group. */
 static int copy_access(const struct outfile *f, const struct stat *old)
 {
 	struct stat st;
@@ -112,8 +112,8 @@ static int open_part(struct outfile *f, const struct stat *old)
 		err = create_part(f, old ? 0600 : 0666, n);
 	if (err)
 		return err;
-	/* The lock marks the part of an active run; on a file system without locks other runs report
-	 * it as a leftover. */
+	/* The lock marks the part of an active run; on a file system without locks other runs
+	 * report it as a leftover. */
 	flock(f->fd, LOCK_EX | LOCK_NB);
 	err = fstat(f->fd, &st) ? -errno : 0;
 	if (err) {

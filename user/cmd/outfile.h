@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A file that the user named as an output. An existing file is opened as a shell's ">" opens it, but
- * not truncated, so we fail where the kernel refuses that (fs.protected_symlinks and similar). Then it
- * is written in one of three ways:
+ * A file that the user named as an output. An existing file is opened as a shell's ">" opens it,
+ * but not truncated, so we fail where the kernel refuses that (fs.protected_symlinks and similar).
+ * Then it is written in one of three ways:
  *
  *   direct    no regular file (a FIFO, a terminal, a device): written directly;
  *   in place  reached through a link, with several names, with another owner, or in a directory that
@@ -50,8 +50,8 @@ int outfile_open(struct outfile *f, const char *path);
 int outfile_begin(struct outfile *f);
 /*
  * Closes the file, and renames a part to FILE; not if writing failed (err), or if FILE has been
- * replaced meanwhile: the part is then kept, with a line on stderr. Returns `err`, or else the first
- * -errno of closing and renaming.
+ * replaced meanwhile: the part is then kept, with a line on stderr. Returns `err`, or else the
+ * first -errno of closing and renaming.
  */
 int outfile_name(struct outfile *f, int err);
 /* Opens another part with the same mode and group after a part was renamed. 0 or -errno. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The reports of the commands on standard output. They contain names of files, programs and events,
- * which are untrusted: no control character of an argument reaches the output, only the newline that
- * ends a line, and the output is valid UTF-8. Nothing else in cmd/ writes such reports.
+ * which are untrusted: no control character of an argument reaches the output, only the newline
+ * that ends a line, and the output is valid UTF-8. Nothing else in cmd/ writes such reports.
  */
 #ifndef CMD_PRINT_H
 #define CMD_PRINT_H

@@ -29,8 +29,8 @@ struct group {
 	char first_kept[40];
 };
 
-/* The probe library's default directory must belong to our user; a directory given by the user may be
- * a link. */
+/* The probe library's default directory must belong to our user; a directory given by the user may
+ * be a link. */
 static void add_dir(struct leftover *l, struct group *g, const char *path, bool must_be_ours)
 {
 	struct stat st;

@@ -23,9 +23,9 @@
  *
  * A record whose first byte is below 0x80 is an event, and that byte lists its fields:
  *	0x01 LANE   v lane: not the lane of the previous event. A number equal to the count of lanes
- *	            so far defines a new one: v pid, v domain + 1 (16 bits). A block starts with none.
- *	     always v shape: kind, flags, id and size of an event. A number equal to the count of
- *	            shapes so far defines a new one: v kind, v id, v flags, v size (0 with a payload)
+ * so far defines a new one: v pid, v domain + 1 (16 bits). A block starts with none. always v
+ * shape: kind, flags, id and size of an event. A number equal to the count of shapes so far defines
+ * a new one: v kind, v id, v flags, v size (0 with a payload)
  *	0x02 BACK   ts is smaller than that of the previous event
  *	     always v difference of ts to that of the previous event; of the first to first_ns
  *	0x04 WHERE  v tid, v cpu + 1 (16 bits), v stack: not those of the lane's last event (at first
@@ -39,26 +39,25 @@
  *	     with EBT_F_PAYLOAD, instead of both: v size, v length, then the bytes
  * Losses, damage and changes of processes do not change the lane's expected pos and seq.
  *
- * Other records are 0x80 + type, v length, content. Readers skip unknown types, and bytes behind the
- * fields that they know; end_ns may be missing. An event refers only to records before it in its own
- * block.
+ * Other records are 0x80 + type, v length, content. Readers skip unknown types, and bytes behind
+ * the fields that they know; end_ns may be missing. An event refers only to records before it in
+ * its own block.
  *	1 SESSION   s source, s clock, v start_ns, v run_begin_ns, v run_end_ns, v monotonic_ns,
  *	            v realtime_ns, v boottime_ns, v known: 1, 2, 4 … for each of these numbers in
  *	            order. In files written before `known` existed, 0 is "not known"
  *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses
- *	            (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes,
- *	            v end_ns, v known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0:
- *	            not known). In files written before `known` existed, 0 is "not known"
+ * (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes, v end_ns, v
+ * known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0: not known). In files written
+ * before `known` existed, 0 is "not known"
  *	3 NAME      v pid, v id, s name of the user event
  *	4 RECOVERED v events, v words: counted as lost before, they follow late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
- *	            first_ns, last_ns, timed: of the whole run, in the END block; in this order in
- *	            `totals`. timed (how many have a time) is absent in files written before it existed
- *	6 INCARNATION v pid, v number, v start known, v start (ns, CLOCK_BOOTTIME): from here to the
- *	            end of the block, events and items with this pid belong to the process with this
- *	            number, which is unique in the file; 0: to the process without a number. Written
- *	            if the pid had another process in the file, or the start is known. For a reader
- *	            that skips it all processes of a pid are one
+ * first_ns, last_ns, timed: of the whole run, in the END block; in this order in `totals`. timed
+ * (how many have a time) is absent in files written before it existed 6 INCARNATION v pid, v
+ * number, v start known, v start (ns, CLOCK_BOOTTIME): from here to the end of the block, events
+ * and items with this pid belong to the process with this number, which is unique in the file; 0:
+ * to the process without a number. Written if the pid had another process in the file, or the start
+ * is known. For a reader that skips it all processes of a pid are one
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
  *	            inlined first, each: v function, v file (strings; 0: not known), v known
@@ -148,8 +147,8 @@ struct capture_name {
 	char text[CAPTURE_NAME_MAX + 1];
 };
 
-/* Numbers count within the block: the reader sets them, the writer assigns its own. Pointers are valid
- * until the next call. */
+/* Numbers count within the block: the reader sets them, the writer assigns its own. Pointers are
+ * valid until the next call. */
 struct capture_string {
 	uint32_t number;
 	const char *text; /* without a NUL */
@@ -219,13 +218,15 @@ int capture_put_item(struct capture_writer *w, const struct capture_item *item);
 uint32_t capture_last_number(const struct capture_writer *w, enum capture_what what);
 /* True if the open block has room for a STACK, and for one FRAME with its strings before it. */
 bool capture_takes_run(const struct capture_writer *w);
-/* The block of `w`, which is empty, will follow the open block of another writer of the same file. */
+/* The block of `w`, which is empty, will follow the open block of another writer of the same
+ * file. */
 void capture_follow(struct capture_writer *w, const struct capture_writer *other);
 /* Bytes in the open block. */
 size_t capture_open_bytes(const struct capture_writer *w);
 /* True if the block's tables may not have room for another event: it must be closed. */
 bool capture_is_full(const struct capture_writer *w);
-/* Closes the block and opens the next. *ret_bytes is valid until the next call. Length or -errno. */
+/* Closes the block and opens the next. *ret_bytes is valid until the next call. Length or
+ * -errno. */
 ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type type,
 			    const void **ret_bytes);
 

@@ -132,7 +132,8 @@ static void put_due(struct capture_reader *r, const struct ebt_event *ev)
 	r->due[r->due_count++] = *ev;
 }
 
-/* Queues an EBT_DAMAGE for skipped bytes and an EBT_LOST for events missing up to `before`, at `ts`. */
+/* Queues an EBT_DAMAGE for skipped bytes and an EBT_LOST for events missing up to `before`, at
+ * `ts`. */
 static void queue_missing(struct capture_reader *r, uint64_t ts, uint64_t before)
 {
 	uint64_t missing = before > r->passed ? before - r->passed : 0;

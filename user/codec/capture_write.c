@@ -12,7 +12,8 @@
 #define SLOTS	   8192
 #define RECENT	   256 /* shapes that are found without the hash table */
 #define FIRST_ROOM (64u << 10)
-/* More than the longest item without a list or a string of a stack, and than one entry of a list. */
+/* More than the longest item without a list or a string of a stack, and than one entry of a
+ * list. */
 #define ITEM_ROOM  2112
 #define ENTRY_ROOM 64
 /* What stands before an item's content, at most. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decodes words of a ring to events. Pure: no I/O, no globals; works on a private copy of the words,
- * which may hold anything. One decoder a ring: it keeps the state between batches (last time, next
- * ordinal, a hole not yet reported), so a batch may be cut between any two records.
+ * Decodes words of a ring to events. Pure: no I/O, no globals; works on a private copy of the
+ * words, which may hold anything. One decoder a ring: it keeps the state between batches (last
+ * time, next ordinal, a hole not yet reported), so a batch may be cut between any two records.
  *
  * Promises, whatever the words: the ts of a ring's events never decreases (a smaller one, which no
- * sound producer writes, is raised to the last); every record is delivered once or is covered by one
- * EBT_LOST or EBT_DAMAGE event; the work is linear in the words.
+ * sound producer writes, is raised to the last); every record is delivered once or is covered by
+ * one EBT_LOST or EBT_DAMAGE event; the work is linear in the words.
  */
 #ifndef CODEC_RING_H
 #define CODEC_RING_H

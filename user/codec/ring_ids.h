@@ -19,7 +19,8 @@ const uint16_t *ring_raw_phases(enum ebt_release release, uint32_t *n);
 uint32_t ring_counters(void); /* the number of known ids, from 0 on */
 uint32_t ring_lifecycles(void);
 
-/* "5.1.1" -> EBT_RELEASE_OCAML_5_1; a later 5.x -> the newest known; AUTO: no release of OCaml 5. */
+/* "5.1.1" -> EBT_RELEASE_OCAML_5_1; a later 5.x -> the newest known; AUTO: no release of OCaml
+ * 5. */
 enum ebt_release ring_release_from_version_string(const char *version);
 /* The same of the text that names a producer, "ocaml 5.1.1". */
 enum ebt_release ring_release_from_producer(const char *producer);

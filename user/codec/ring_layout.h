@@ -34,9 +34,9 @@ struct ring_layout {
 };
 
 /*
- * `head`: the first `n` bytes of the file (sizeof(struct ebt_ring_file) are enough). 0, or -EBADMSG:
- * not a ring file or beyond repair; -EPROTO: another version; -EAGAIN: all zero, the producer has
- * not written it yet. Writes *ret on success, *fault on failure.
+ * `head`: the first `n` bytes of the file (sizeof(struct ebt_ring_file) are enough). 0, or
+ * -EBADMSG: not a ring file or beyond repair; -EPROTO: another version; -EAGAIN: all zero, the
+ * producer has not written it yet. Writes *ret on success, *fault on failure.
  */
 int ring_layout_parse(const void *head, size_t n, uint64_t file_bytes, struct ring_layout *ret,
 		      struct ring_fault *fault);

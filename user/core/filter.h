@@ -20,7 +20,8 @@ int filter_add_domain(struct filter *f, uint16_t domain);
 int filter_add_thread(struct filter *f, uint32_t tid);
 /* Events that did not pass because threads were selected and theirs is not known. */
 uint64_t filter_threadless(const struct filter *f);
-/* Only spans pass, and none that is shorter (core/spans.h). Before the first event. 0 or -ENOMEM. */
+/* Only spans pass, and none that is shorter (core/spans.h). Before the first event. 0 or
+ * -ENOMEM. */
 int filter_set_min_duration(struct filter *f, uint64_t ns);
 /* No event before this moment will follow. 0 or the error of the event handler. */
 int filter_advance(struct filter *f, uint64_t now_ns);

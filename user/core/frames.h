@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Interned frames, the entries of backtraces. A frame is an address of code, if it is known, and the
- * positions in the source that it belongs to: none if it was not resolved, more than one if functions
- * were inlined, the outermost first. Equal frames have one id; id 0 is "no frame".
+ * Interned frames, the entries of backtraces. A frame is an address of code, if it is known, and
+ * the positions in the source that it belongs to: none if it was not resolved, more than one if
+ * functions were inlined, the outermost first. Equal frames have one id; id 0 is "no frame".
  *
  * References are counted like those of strings. A frame holds its strings. Not thread-safe.
  */
@@ -49,9 +49,9 @@ const struct frame *frames_get(const struct frames *t, uint32_t id);
 uint32_t frames_count(const struct frames *t);
 
 /*
- * The number of texts for a frame in an output: one for each position, or one if it has none. Each is
- * "function@file:line:start-end" as far as it is known; without a position "$" and the address in
- * decimal, or "?".
+ * The number of texts for a frame in an output: one for each position, or one if it has none. Each
+ * is "function@file:line:start-end" as far as it is known; without a position "$" and the address
+ * in decimal, or "?".
  */
 static inline uint32_t frames_texts(const struct frame *frame)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The table under strings, frames and stacks: entries of one size under dense ids from 1 on, an
- * index from a hash to ids, and reference counts for those who want them. Ids of removed entries are
- * reused. Memory is proportional to the largest number of entries that existed at one time.
+ * index from a hash to ids, and reference counts for those who want them. Ids of removed entries
+ * are reused. Memory is proportional to the largest number of entries that existed at one time.
  *
  * The owner compares and hashes its entries; the index returns the ids of one hash. Adding an entry
  * may move all of them, so a pointer to one is valid until the next intern_add(). Entry 0 is all

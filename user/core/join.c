@@ -394,7 +394,7 @@ static inline bool is_plain(const struct ebt_event *ev, unsigned flags)
 	return (ev->flags & RUN_FLAGS) == flags && ev->kind < EBT_LOST;
 }
 
-/* The flags of an event that has an ordinal and one source, and needs no special treatment; else 0. */
+/* The flags of an event with an ordinal and one source that needs no special treatment; else 0. */
 static inline unsigned plain_source(const struct ebt_event *ev)
 {
 	unsigned is = ev->flags & RUN_FLAGS;

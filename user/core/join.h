@@ -23,7 +23,8 @@ struct join;
 
 int join_new(struct session *s, struct event_handler out, struct join **ret);
 void join_free(struct join *j);
-/* Emits the settled events of a batch, in the same memory. 0, -ENOMEM or the error of the event handler. */
+/* Emits the settled events of a batch, in the same memory. 0, -ENOMEM or the error of the event
+ * handler. */
 int join_events(struct join *j, struct ebt_event *ev, size_t n);
 /* Emits the event that was held for its partner. Call it when merge has no event. */
 int join_flush(struct join *j);

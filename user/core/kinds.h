@@ -97,7 +97,8 @@ static inline uint64_t kinds_bit(uint16_t kind)
 
 /* "begin", "page_alloc" …; "unknown" for what is no kind. */
 const char *kinds_name(uint16_t kind);
-/* The event's position in its ring; EBT_NO_POS if it has none, or its kind uses pos for an argument. */
+/* The event's position in its ring; EBT_NO_POS if it has none, or its kind uses pos for an
+ * argument. */
 static inline uint64_t kinds_pos(const struct ebt_event *ev)
 {
 	const struct kinds_arg *a = kinds_get(ev->kind)->args;
@@ -116,8 +117,8 @@ static inline bool kinds_arg_is_present(const struct ebt_event *ev, const struct
 	return !a->optional || kinds_arg_value(ev, a);
 }
 #define KINDS_TEXT_BYTES 24
-/* A value as text, static or in `scratch`: decimal digits, "0x" and hexadecimal ones, or the word that
- * it stands for, "unknown" beyond the last. */
+/* A value as text, static or in `scratch`: decimal digits, "0x" and hexadecimal ones, or the word
+ * that it stands for, "unknown" beyond the last. */
 const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 			   char scratch[KINDS_TEXT_BYTES]);
 

@@ -109,7 +109,8 @@ static int poll_source(struct lanes *l, uint32_t owner)
 		ls->failed = source_poll(ls->source);
 		if (ls->failed && !l->error)
 			l->error = ls->failed;
-		/* Stopped, it no longer burdens the traced program, and returns the events that it holds. */
+		/* Stopped, it no longer burdens the traced program, and returns the events that it
+		 * holds. */
 		if (ls->failed)
 			source_stop(ls->source);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The sums of EBT_LOST events, and their text. The number of lost events may not be known: some rings
- * count words only, and of a time without probes nothing is known. Then the sum is not known either;
- * it is never shown as the number of those that are counted.
+ * The sums of EBT_LOST events, and their text. The number of lost events may not be known: some
+ * rings count words only, and of a time without probes nothing is known. Then the sum is not known
+ * either; it is never shown as the number of those that are counted.
  */
 #ifndef CORE_LOSS_H
 #define CORE_LOSS_H
@@ -17,7 +17,8 @@ static inline bool loss_is_unwatched(const struct ebt_event *ev)
 }
 
 void loss_count(struct totals *t, const struct ebt_event *lost);
-/* spare_history: what was overwritten before the tracer came is none. What was not watched is not. */
+/* spare_history: what was overwritten before the tracer came is none. What was not watched is
+ * not. */
 bool loss_is_any(const struct totals *t, bool spare_history);
 
 #define LOSS_TEXT_BYTES 160

@@ -77,8 +77,8 @@ int merge_poll(struct merge *m)
 /* The moment up to which waiting lanes let events be emitted. */
 static uint64_t limit_ts(const struct merge *m)
 {
-	/* Others of the last moment, or a later one, are emitted already: holding an event back helps
-	 * nobody, and would part it from its partner in another lane. */
+	/* Others of the last moment, or a later one, are emitted already: holding an event back
+	 * helps nobody, and would part it from its partner in another lane. */
 	uint64_t before = m->held == UINT64_MAX ? m->held : m->held - !!m->held;
 	return before > m->last_ts ? before : m->last_ts;
 }

@@ -32,9 +32,9 @@ void merge_free(struct merge *m); /* the sources are the caller's */
 /* Adds a source; the next merge_poll() adds its lanes. 0 or -ENOMEM. */
 int merge_add(struct merge *m, struct source *s);
 /*
- * Polls every source and adds new lanes; lanes that had no event are read again. A source whose poll
- * fails is stopped and not polled any more: the events that it holds are still read, then its lanes
- * have ended; the other sources are not affected. 0 or -ENOMEM.
+ * Polls every source and adds new lanes; lanes that had no event are read again. A source whose
+ * poll fails is stopped and not polled any more: the events that it holds are still read, then its
+ * lanes have ended; the other sources are not affected. 0 or -ENOMEM.
  */
 int merge_poll(struct merge *m);
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Slots for what a sink prepares of the names of events: by kind, id, registered name and the numbers
- * of the process's runtime, which together decide what an event is called, in every process alike.
- * The sink keeps an array of NAME_SLOTS entries of its own; an entry is valid until its slot is
- * reported as new. Direct-mapped: names that share a slot replace each other.
+ * Slots for what a sink prepares of the names of events: by kind, id, registered name and the
+ * numbers of the process's runtime, which together decide what an event is called, in every process
+ * alike. The sink keeps an array of NAME_SLOTS entries of its own; an entry is valid until its slot
+ * is reported as new. Direct-mapped: names that share a slot replace each other.
  */
 #ifndef CORE_NAME_SLOTS_H
 #define CORE_NAME_SLOTS_H

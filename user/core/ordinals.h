@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The ordinals of a ring's events: which one is next, and which of the last ORDINALS_WINDOW before it
- * were delivered. It knows no event; wrapped ordinals (ebt_event.seq) are compared with `next` by the
- * caller.
+ * The ordinals of a ring's events: which one is next, and which of the last ORDINALS_WINDOW before
+ * it were delivered. It knows no event; wrapped ordinals (ebt_event.seq) are compared with `next`
+ * by the caller.
  */
 #ifndef CORE_ORDINALS_H
 #define CORE_ORDINALS_H
@@ -22,7 +22,8 @@ struct ordinals {
 
 /* The next `missing` ordinals were not delivered; `next` is behind them. */
 void ordinals_skip(struct ordinals *o, uint32_t missing);
-/* Delivers an ordinal before `next`. False: it was delivered before, or is older than the window. */
+/* Delivers an ordinal before `next`. False: it was delivered before, or is older than the
+ * window. */
 bool ordinals_fill(struct ordinals *o, uint32_t seq);
 
 #endif

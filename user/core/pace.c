@@ -37,7 +37,8 @@ static void end_window(struct pace *p, uint64_t now)
 	read_thread(&cpu, &delay);
 	p->now.run_ns = cpu - p->cpu_ns;
 	p->now.cpu_wait_ns = delay - p->delay_ns;
-	/* What is timed while we wait for a CPU is no work; that hits the format as it hits the rest. */
+	/* What is timed while we wait for a CPU is no work; that hits the format as it hits the
+	 * rest. */
 	uint64_t ran = p->now.run_ns, timed = ran + p->now.cpu_wait_ns;
 	uint64_t work =
 		timed ? (uint64_t)((double)p->now.format_ns * (double)ran / (double)timed) : 0;

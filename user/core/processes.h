@@ -66,7 +66,8 @@ struct process {
 	uint32_t parent_pid; /* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
-	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The engine's. */
+	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The
+	 * engine's. */
 	struct followed *followed;
 
 	/* What sources and reports tell of it; empty: not known yet. */
@@ -159,8 +160,8 @@ uint32_t processes_take_gone(struct processes *ps);
 void processes_release(struct processes *ps, uint32_t index);
 
 /*
- * The dense id of a lane, from 1, assigned at the first call: of a domain, or of the process outside
- * of its domains (EBT_NO_DOMAIN). 0: no memory.
+ * The dense id of a lane, from 1, assigned at the first call: of a domain, or of the process
+ * outside of its domains (EBT_NO_DOMAIN). 0: no memory.
  */
 uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t domain);
 /* The same; 0: not assigned yet. */

@@ -48,7 +48,8 @@ static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n
 {
 	unsigned flags = 0;
 	size_t i = 0, own = 0; /* own: of the tracing itself */
-	/* Damage and losses found before the first event have no time: each is a batch of its own. */
+	/* Damage and losses found before the first event have no time: each is a batch of its
+	 * own. */
 	bool has_time = t->timed || ev->ts || (ev->kind != EBT_DAMAGE && ev->kind != EBT_LOST);
 	if (!t->timed)
 		t->first_ns = ev->ts;

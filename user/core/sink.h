@@ -29,16 +29,19 @@ struct sink_ops {
 	/* The time by CLOCK_MONOTONIC, every few milliseconds also under full load. It changes
 	 * nothing that is computed of events. NULL: does not matter. */
 	int (*tick)(struct sink *k, uint64_t now_ns);
-	/* The process has ended, its last event has passed, and its index will mean another one: what
-	 * is kept of it is to be dropped. It is in the registry during the call. NULL: nothing is. */
+	/* The process has ended, its last event has passed, and its index will mean another one:
+	 * what is kept of it is to be dropped. It is in the registry during the call. NULL: nothing
+	 * is. */
 	int (*forget)(struct sink *k, uint32_t process);
 	/* Everything up to now must be visible to a reader of the output. NULL: nothing to do. */
 	int (*flush)(struct sink *k);
-	/* False: events() may have to wait for the output; do something else first. NULL: always. */
+	/* False: events() may have to wait for the output; do something else first. NULL:
+	 * always. */
 	bool (*ready)(struct sink *k);
 	/* See sink_bytes(). NULL: the bytes of `out`. */
 	uint64_t (*bytes)(struct sink *k);
-	/* The run was refused before it began: end() is to write no totals. NULL: it writes them. */
+	/* The run was refused before it began: end() is to write no totals. NULL: it writes
+	 * them. */
 	void (*cancel)(struct sink *k);
 	int (*end)(struct sink *k);
 	void (*free)(struct sink *k);

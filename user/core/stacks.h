@@ -40,8 +40,8 @@ static inline struct stacks_node *stacks_node(const struct stacks *t, uint32_t i
 uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame); /* private */
 
 /*
- * The stack that extends `parent` by a frame, which is not 0; the stack holds the frame. Valid until
- * the next stacks_reclaim() unless the caller holds it. 0: no memory.
+ * The stack that extends `parent` by a frame, which is not 0; the stack holds the frame. Valid
+ * until the next stacks_reclaim() unless the caller holds it. 0: no memory.
  */
 static inline uint32_t stacks_push(struct stacks *t, uint32_t parent, uint32_t frame)
 {

@@ -10,9 +10,9 @@
 #include "base/ptrmap.h"
 
 /*
- * No operation may cost more than the tracks that it concerns: a trace can have any number of tracks,
- * and any number of losses. So open tracks are listed by what a loss can name: their lane, or their
- * process and whether a ring holds them.
+ * No operation may cost more than the tracks that it concerns: a trace can have any number of
+ * tracks, and any number of losses. So open tracks are listed by what a loss can name: their lane,
+ * or their process and whether a ring holds them.
  */
 struct link {
 	struct link *prev, *next;

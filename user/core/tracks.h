@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The identity and nesting of spans, whatever the stream holds: for the formats, reports and filters
- * that need a begin for every end. A track is a stack of open spans: the phases of one lane (of one
- * domain, or of one thread outside of any) are one track; each kind of user span of a lane is a
- * track of its own, since user spans may overlap.
+ * The identity and nesting of spans, whatever the stream holds: for the formats, reports and
+ * filters that need a begin for every end. A track is a stack of open spans: the phases of one lane
+ * (of one domain, or of one thread outside of any) are one track; each kind of user span of a lane
+ * is a track of its own, since user spans may overlap.
  *
  * An end belongs to the innermost open begin of its id; spans open inside it end with it. An end
  * without a begin is dropped: its begin was lost, or precedes the trace. A loss ends the open spans
@@ -58,8 +58,8 @@ struct tracks_visitor {
 	/* depth: spans that are still open around it. */
 	int (*end)(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 		   uint64_t end_ns, enum track_end how);
-	/* The track will not be used any more; its spans have ended, or tracks_free() was called. May
-	 * be NULL. */
+	/* The track will not be used any more; its spans have ended, or tracks_free() was called.
+	 * May be NULL. */
 	void (*forget)(void *ctx, struct track *t);
 	void *ctx;
 };
@@ -80,8 +80,8 @@ int tracks_push_to(struct tracks *t, struct track *track, const struct ebt_event
 int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns);
 /* Ends all open spans, at this moment or the last of their track, whichever is later. */
 int tracks_end(struct tracks *t, uint64_t end_ns);
-/* The track of the phases of the event's lane, made if it is new; valid until the visitor's forget().
- * NULL: -ENOMEM. */
+/* The track of the phases of the event's lane, made if it is new; valid until the visitor's
+ * forget(). NULL: -ENOMEM. */
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev);
 
 #endif

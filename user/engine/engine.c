@@ -15,8 +15,8 @@
 
 void engine_prepare(const struct engine_options *o)
 {
-	/* So that rings are read in time while the program uses every CPU. Refused without privilege.
-	 * Not for files, and not if ebtrace was started with a niceness of its own. */
+	/* So that rings are read in time while the program uses every CPU. Refused without
+	 * privilege. Not for files, and not if ebtrace was started with a niceness of its own. */
 	bool is_live = !o->file_count && !o->snapshot;
 	if (is_live && !o->nice && setpriority(PRIO_PROCESS, 0, -20))
 		log_at(LOG_DEBUG, "no higher priority: %s", strerror(errno));

@@ -16,8 +16,8 @@
  *	cmd/info ─▶ convert, inputs
  *	cmd/list ─▶ leftover, rundir
  *
- * All of them use context, options, report, faults (reports damage) and refusal (reports why a process
- * cannot be traced).
+ * All of them use context, options, report, faults (reports damage) and refusal (reports why a
+ * process cannot be traced).
  */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -31,8 +31,8 @@
 void engine_prepare(const struct engine_options *o);
 /* Moves all events that the options ask for into the sink. */
 enum engine_end engine_run(struct engine *e);
-/* True if the run attached to processes that were running: events that they overwrote before are not
- * losses of the run. */
+/* True if the run attached to processes that were running: events that they overwrote before are
+ * not losses of the run. */
 bool engine_came_late(const struct engine_options *o);
 
 #endif

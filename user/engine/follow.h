@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Which processes are followed: those that were asked for, their children, and those that are found
- * to belong to them. It notices when they end, and counts what they use of the machine. What is to be
- * read of a process is its visitor's business. The record of a followed process belongs to its entry
- * in the registry, and to its life: when its end is noticed the record and its descriptor go.
+ * to belong to them. It notices when they end, and counts what they use of the machine. What is to
+ * be read of a process is its visitor's business. The record of a followed process belongs to its
+ * entry in the registry, and to its life: when its end is noticed the record and its descriptor go.
  */
 #ifndef ENGINE_FOLLOW_H
 #define ENGINE_FOLLOW_H
@@ -49,8 +49,8 @@ void follow_free(struct follow *f);
 
 /* Adds a process that was asked for; one that runs and is followed stays as it is. 0 or -errno. */
 int follow_add(struct follow *f, pid_t pid);
-/* The same for one that was found, which follow_found() returns; parent: its pid, 0: not known. 0 or
- * -errno; -ESRCH: it has ended. */
+/* The same for one that was found, which follow_found() returns; parent: its pid, 0: not known. 0
+ * or -errno; -ESRCH: it has ended. */
 int follow_add_found(struct follow *f, pid_t pid, pid_t parent);
 
 /* NULL: it does not run, or is not followed. Valid until its end is noticed. */
@@ -74,8 +74,9 @@ unsigned follow_ended(const struct follow *f); /* of all that were ever followed
 void follow_found(struct follow *f, void (*fn)(void *ctx, pid_t pid), void *ctx);
 
 /*
- * Writes what the processes have used to their entries; scans do so now and then, so that the numbers
- * of one that has ended are no older than a moment. begin: the run begins here, nothing has been used.
+ * Writes what the processes have used to their entries; scans do so now and then, so that the
+ * numbers of one that has ended are no older than a moment. begin: the run begins here, nothing has
+ * been used.
  */
 void follow_usage(struct follow *f, bool begin);
 /* Something new is read of a process: scans read usage often for a while. */

@@ -52,7 +52,8 @@ struct inbox_reader {
 	bool (*may_be_new)(pid_t pid, void *ctx);
 	/* Whether the file has been read already. */
 	bool (*is_known)(const struct ring_id *id, void *ctx);
-	/* One file, open, the callee's; `pid` is the one in its name. Other than 0 ends the scan. */
+	/* One file, open, the callee's; `pid` is the one in its name. Other than 0 ends the
+	 * scan. */
 	int (*read)(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx);
 	void *ctx;
 };

@@ -50,9 +50,9 @@ struct input_kind {
 	/* Reports the damage that a source found. False: it could not be read at all. */
 	bool (*faults)(const struct report *r, struct source *source);
 	/*
-	 * Instead of open(): describes an input that is ready, the only one, and owns its descriptor.
-	 * ret is all zero; the caller frees ret->by_domain. ENGINE_OK, or the reason has been
-	 * reported.
+	 * Instead of open(): describes an input that is ready, the only one, and owns its
+	 * descriptor. ret is all zero; the caller frees ret->by_domain. ENGINE_OK, or the reason
+	 * has been reported.
 	 */
 	enum engine_end (*info)(const struct engine *e, struct loop *l, struct input *in,
 				struct input_info *ret);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The inputs that a run reads once: files, pipes and FIFOs. The first bytes of one determine its kind,
- * a row of the table in inputs.c. Only inputs_wait() waits: a pipe is read when the loop finds it
- * readable, and a FIFO without a writer is an input that has not begun, not an empty one. So inputs
- * are added, the loop runs until they are ready, then they are opened as sources.
+ * The inputs that a run reads once: files, pipes and FIFOs. The first bytes of one determine its
+ * kind, a row of the table in inputs.c. Only inputs_wait() waits: a pipe is read when the loop
+ * finds it readable, and a FIFO without a writer is an input that has not begun, not an empty one.
+ * So inputs are added, the loop runs until they are ready, then they are opened as sources.
  */
 #ifndef ENGINE_INPUTS_H
 #define ENGINE_INPUTS_H
@@ -18,7 +18,8 @@ int inputs_new(const struct engine *e, struct loop *l, struct inputs **ret);
 /* Also frees the opened sources. NULL is allowed. */
 void inputs_free(struct inputs *ins);
 
-/* Adds a file, FIFO or the like; "-" is standard input. ENGINE_OK, or the reason has been reported. */
+/* Adds a file, FIFO or the like; "-" is standard input. ENGINE_OK, or the reason has been
+ * reported. */
 enum engine_end inputs_add(struct inputs *ins, const char *path);
 /* Adds the current content of the rings of a process, and opens it. Likewise. */
 enum engine_end inputs_add_process(struct inputs *ins, pid_t pid);

@@ -11,8 +11,8 @@ void interval_init(struct interval *i)
 }
 
 /*
- * The time in which the fastest ring fills by a sixteenth. A burst shortens the interval at once, its
- * end lengthens it only in steps, so that a bursty program is polled often. On a busy machine a
+ * The time in which the fastest ring fills by a sixteenth. A burst shortens the interval at once,
+ * its end lengthens it only in steps, so that a bursty program is polled often. On a busy machine a
  * thread that waits gets a CPU late: after a ring was found filled by a quarter, we do not wait for
  * some time.
  */

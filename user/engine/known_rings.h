@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The ring files that a run has seen, by their identity: each is opened once, whatever its name is
- * by then and whoever else has it mapped. The birth time is part of the identity, as a file system may
- * give the number of a removed file to the next one; where files have no birth time, the number must
- * do. A ring stays known until it is forgotten: at the latest when its file has been removed.
+ * by then and whoever else has it mapped. The birth time is part of the identity, as a file system
+ * may give the number of a removed file to the next one; where files have no birth time, the number
+ * must do. A ring stays known until it is forgotten: at the latest when its file has been removed.
  */
 #ifndef ENGINE_KNOWN_RINGS_H
 #define ENGINE_KNOWN_RINGS_H

@@ -114,8 +114,8 @@ static struct leftover_file *first_of_inode(struct leftover *l, ino_t ino)
 }
 
 /*
- * The device of a mapping may differ from stat()'s (btrfs): then the name is compared. Files with the
- * same inode and name on other devices are then kept without need, which is harmless.
+ * The device of a mapping may differ from stat()'s (btrfs): then the name is compared. Files with
+ * the same inode and name on other devices are then kept without need, which is harmless.
  */
 static int mark_mapped(const struct maps_entry *e, void *ctx)
 {

@@ -134,8 +134,8 @@ static void on_process_change(void *ctx)
 static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
 {
 	struct live *t = ctx;
-	/* A scan does not find it if its parent has ended by then; one that has ended already, or that
-	 * there is no descriptor for, is left to the scans. */
+	/* A scan does not find it if its parent has ended by then; one that has ended already, or
+	 * that there is no descriptor for, is left to the scans. */
 	if (change == BPF_FORKED && t->options->follow)
 		follow_add_found(t->follow, pid, 0);
 	if (change == BPF_EXECED) {

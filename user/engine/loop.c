@@ -95,8 +95,8 @@ void loop_timer_clear(struct loop *l, struct loop_timer *t)
 	t->set = false;
 }
 
-/* Each timer fires at most once a round: one that sets itself for now must not starve the others and
- * the work. */
+/* Each timer fires at most once a round: one that sets itself for now must not starve the others
+ * and the work. */
 static int fire(struct loop *l)
 {
 	int err = 0;

@@ -15,7 +15,8 @@ enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_
 enum engine_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct engine_options {
-	/* The targets, one of the three: processes, a program (NULL-terminated; else NULL), files. */
+	/* The targets, one of the three: processes, a program (NULL-terminated; else NULL),
+	 * files. */
 	pid_t *pids;
 	unsigned pid_count;
 	char **program;

@@ -6,8 +6,8 @@
 
 #include "source/ring.h"
 
-/* The started program switches its ring on when it starts; its functions are probed if it has not by
- * then. */
+/* The started program switches its ring on when it starts; its functions are probed if it has not
+ * by then. */
 #define RING_START_NS 150000000ull
 
 enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The program that ebtrace starts. It is forked and waits before exec(), so that the tracer can attach
- * to it first and misses no event. Its environment is extended by variables that make a runtime
- * record from the first event into a directory of ours, and keep the file until it has been read;
- * variables that the user has set do not change.
+ * The program that ebtrace starts. It is forked and waits before exec(), so that the tracer can
+ * attach to it first and misses no event. Its environment is extended by variables that make a
+ * runtime record from the first event into a directory of ours, and keep the file until it has been
+ * read; variables that the user has set do not change.
  */
 #ifndef ENGINE_PROGRAM_H
 #define ENGINE_PROGRAM_H
@@ -49,8 +49,8 @@ struct program_options {
 };
 
 /*
- * Chooses the directory of its rings, if record: without space for them t->record becomes false, which
- * is reported; with `must` that is -ENOSPC. 0 or -errno; program_done() in either case.
+ * Chooses the directory of its rings, if record: without space for them t->record becomes false,
+ * which is reported; with `must` that is -ENOSPC. 0 or -errno; program_done() in either case.
  */
 int program_prepare(struct program *t, const struct report *report, bool record, bool must);
 /* Forks a child that waits to exec `argv`. 0 or -errno. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Real-time scheduling of the thread that reads live rings: a ring at 5 million events a second wraps
- * within 7 ms, and a thread of the ordinary class waits that long for a CPU that others keep busy.
- * The lowest real-time priority is enough. It is reset on fork, so nothing that we start inherits it,
- * and it is suspended for a second whenever the thread has used more than half a CPU over a tenth of a
- * second: then the thread is busy, not waiting, and the traced program needs the CPU, too.
+ * Real-time scheduling of the thread that reads live rings: a ring at 5 million events a second
+ * wraps within 7 ms, and a thread of the ordinary class waits that long for a CPU that others keep
+ * busy. The lowest real-time priority is enough. It is reset on fork, so nothing that we start
+ * inherits it, and it is suspended for a second whenever the thread has used more than half a CPU
+ * over a tenth of a second: then the thread is busy, not waiting, and the traced program needs the
+ * CPU, too.
  *
  * One thread uses it: the one that calls realtime_begin().
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decides whether the environment of a started program switches its rings on, and how much space the
- * rings need. Its children inherit the environment, and a runtime may end a program that cannot make
- * its ring. So as root the environment is extended only for a program that has a ring itself, whose
- * user and namespaces are ours; the children of any other (runuser, chroot, a shell) may have another
- * user or other namespaces, and are probed.
+ * Decides whether the environment of a started program switches its rings on, and how much space
+ * the rings need. Its children inherit the environment, and a runtime may end a program that cannot
+ * make its ring. So as root the environment is extended only for a program that has a ring itself,
+ * whose user and namespaces are ours; the children of any other (runuser, chroot, a shell) may have
+ * another user or other namespaces, and are probed.
  */
 #ifndef ENGINE_RECORDING_H
 #define ENGINE_RECORDING_H

@@ -23,19 +23,20 @@ struct ring_dirs {
 };
 
 /*
- * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that has
- * set a directory of its own since then keeps the files in there.
+ * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that
+ * has set a directory of its own since then keeps the files in there.
  */
 bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir);
 
-/* Holds the directory of a ring that a live process has mapped; or, if that cannot be opened, NULL. */
+/* Holds the directory of a ring that a live process has mapped; or, if that cannot be opened,
+ * NULL. */
 struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct ringfile *ring);
 /* Holds the directory of this path; or NULL. */
 struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path);
 /* Gives one hold back; NULL is allowed. */
 void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir);
-/* Removes the file of a ring whose directory is held, if it is there because of us: we asked for it,
- * or its process has left its removal to us. False if it is still there. */
+/* Removes the file of a ring whose directory is held, if it is there because of us: we asked for
+ * it, or its process has left its removal to us. False if it is still there. */
 bool ring_dirs_remove(const struct known_ring *ring);
 void ring_dirs_done(struct ring_dirs *r);
 

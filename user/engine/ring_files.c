@@ -173,8 +173,8 @@ void ring_files_directory(struct ring_files *r, const char *dir, bool own)
 	inbox_open(&r->inbox, dir, own);
 }
 
-/* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs. -EAGAIN:
- * it is to be opened later. */
+/* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs.
+ * -EAGAIN: it is to be opened later. */
 static int open_ring(struct ring_files *r, int fd, const char *name, const struct followed *p,
 		     pid_t pid, struct known_ring *k)
 {
@@ -323,9 +323,9 @@ static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat
 }
 
 /*
- * Of a new file that no process had mapped when they were visited: 1 if one has by now, or its mapping
- * could not be opened this time, or if it is not of our run, or is to be offered again; 0 if its writer
- * is gone; -errno. In a pid namespace of its own the writer has another number than the file.
+ * Of a new file that no visited process had mapped: 1 if one maps it by now, or its mapping could not
+ * be opened this time, or if it is not of our run, or is to be offered again; 0 if its writer has
+ * ended; -errno. In a pid namespace of its own the writer has another number than the file.
  */
 static int find_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which ring files are read: those that the followed processes have mapped, and those that processes
- * of ours left in the directory that their rings were sent to. Each is opened once and handed to the
- * ring source; what could not be read is reported to it as lost.
+ * Which ring files are read: those that the followed processes have mapped, and those that
+ * processes of ours left in the directory that their rings were sent to. Each is opened once and
+ * handed to the ring source; what could not be read is reported to it as lost.
  */
 #ifndef ENGINE_RING_FILES_H
 #define ENGINE_RING_FILES_H
@@ -13,7 +13,8 @@
 #include "engine/follow.h"
 #include "source/ring.h"
 
-/* How often a scan is worth its while: less than the slack within which a ring may be found late. */
+/* How often a scan is worth its while: less than the slack within which a ring may be found
+ * late. */
 #define RING_FILES_SCAN_NS (RING_SLACK_NS / 4)
 
 struct ring_files;
@@ -26,14 +27,16 @@ void ring_files_free(struct ring_files *r);
 
 /* A process is followed from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
-/* A process that is followed runs the program `name` by now, and may be gone before the first scan. */
+/* A process that is followed runs the program `name` by now, and may be gone before the first
+ * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
 /* The process has a ring with events that nobody else has seen: if it ends unread they are lost. */
 void ring_files_expect(struct ring_files *r, pid_t pid);
 /* The process runs another program, with another ring. */
 void ring_files_executed(struct ring_files *r, pid_t pid);
-/* A process has ended: its files that are there because of us are removed, whether or not all of them
- * has been read; what was left out of its ring is lost, unless it is found in the directory. */
+/* A process has ended: its files that are there because of us are removed, whether or not all of
+ * them has been read; what was left out of its ring is lost, unless it is found in the
+ * directory. */
 void ring_files_process_ended(struct ring_files *r, struct followed *p);
 /*
  * Where the files of processes that are gone before a scan are found; own: all that appears there
@@ -49,8 +52,8 @@ int ring_files_end(struct ring_files *r);
 /* Files may still be opened: as soon as others have been read to their end. */
 bool ring_files_pending(const struct ring_files *r);
 unsigned ring_files_opened(const struct ring_files *r);
-/* Why the last file that was seen could not be read, as -errno, and in a line; it has been reported,
- * but for -EAGAIN (a header that is still empty). 0: there was no such file. */
+/* Why the last file that was seen could not be read, as -errno, and in a line; it has been
+ * reported, but for -EAGAIN (a header that is still empty). 0: there was no such file. */
 int ring_files_error(const struct ring_files *r, const char **ret_reason);
 /* The same, of processes whose end no scan has noticed. */
 void ring_files_remove(struct ring_files *r);

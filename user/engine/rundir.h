@@ -36,8 +36,8 @@ void rundir_bases(const char *ret[RUNDIR_BASES]);
 uint64_t rundir_room(int fd);
 
 /*
- * Makes one in the first base with `want_bytes` of free space, else with `least_bytes`. 0 or -errno;
- * -ENOSPC: no base has the space.
+ * Makes one in the first base with `want_bytes` of free space, else with `least_bytes`. 0 or
+ * -errno; -ENOSPC: no base has the space.
  */
 int rundir_make(struct rundir *ret, uint64_t want_bytes, uint64_t least_bytes);
 /* Removes its files, and itself unless another directory has its name now. 0 or -errno. */

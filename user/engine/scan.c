@@ -6,8 +6,8 @@
 #define FIRST_NS 250000ull
 /* A program has its ring so long after it has begun. */
 #define BEGINS_NS 2000000ull
-/* A scan that takes so long (of 60,000 mappings), and those that come sooner than by the clock, have
- * one part in so many of our time. */
+/* A scan that takes so long (of 60,000 mappings), and those that come sooner than by the clock,
+ * have one part in so many of our time. */
 #define DEAR_NS (RING_FILES_SCAN_NS / 4)
 #define SHARE	5
 

@@ -30,7 +30,8 @@ void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_fi
 void scan_end(struct scan *s);
 /* A process has ended: scan at once. Does nothing before scan_begin() and after scan_end(). */
 void scan_soon(struct scan *s);
-/* A process was added: it is scanned again until it has begun. Before scan_begin() it has no effect. */
+/* A process was added: it is scanned again until it has begun. Before scan_begin() it has no
+ * effect. */
 void scan_new(struct scan *s);
 /* A process has done something that a scan may find. Likewise. */
 void scan_after(struct scan *s, enum bpf_change change);

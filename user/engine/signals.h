@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The signals that a run reads from a signalfd. The first that requests the end ends the run: probes
- * are removed and the output is finished. No signal interrupts the removal; a second one interrupts
- * the output. Two signals of one process at the same time, as timeout(1) sends (to us, and to our
- * group), count as one request.
+ * The signals that a run reads from a signalfd. The first that requests the end ends the run:
+ * probes are removed and the output is finished. No signal interrupts the removal; a second one
+ * interrupts the output. Two signals of one process at the same time, as timeout(1) sends (to us,
+ * and to our group), count as one request.
  */
 #ifndef ENGINE_SIGNALS_H
 #define ENGINE_SIGNALS_H
@@ -21,14 +21,16 @@ struct signals {
 	bool released;
 };
 
-/* Blocks the signals. for_program: also those that only the started program handles. 0 or -errno. */
+/* Blocks the signals. for_program: also those that only the started program handles. 0 or
+ * -errno. */
 int signals_catch(struct signals *s, bool for_program);
 /* Reads pending signals; forwards to `program` (<= 0: none) those sent to us alone. */
 void signals_read(struct signals *s, pid_t program);
-/* The probes are removed: from now on a second signal, also one that is pending, ends ebtrace as its
- * default action does. */
+/* The probes are removed: from now on a second signal, also one that is pending, ends ebtrace as
+ * its default action does. */
 void signals_release(struct signals *s, pid_t program);
-/* The run has ended: the first signal is ignored if none arrived before, the second ends ebtrace. */
+/* The run has ended: the first signal is ignored if none arrived before, the second ends
+ * ebtrace. */
 void signals_finish(struct signals *s);
 
 #endif

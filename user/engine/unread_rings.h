@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Processes that ended before their rings could be opened, as they ended too soon or for want of
- * descriptors. Each may have left its file where it is found later; if not, what it did since then is reported as lost.
+ * descriptors. Each may have left its file where it is found later; if not, what it did since then
+ * is reported as lost.
  */
 #ifndef ENGINE_UNREAD_RINGS_H
 #define ENGINE_UNREAD_RINGS_H

@@ -15,8 +15,8 @@
  * A thread that waits inside its pause (a finaliser may give way) spends none of it. At most
  * PAUSES_WAITING are kept; more are as one thread. pauses_cut() cuts those that wait.
  *
- * Behind a loss, and at the begin of the lane's time, an end may come whose begin was not seen; then
- * all pauses since were parts of that one. So they are held, PAUSES_HELD_MAX at most:
+ * Behind a loss, and at the begin of the lane's time, an end may come whose begin was not seen;
+ * then all pauses since were parts of that one. So they are held, PAUSES_HELD_MAX at most:
  *
  *             pauses_unsure      pauses_end: a pause  held for PAUSES_HELD_NS,  pauses_orphan
  *                                                     or too many, or settled
@@ -70,8 +70,8 @@ static inline void pauses_begin(struct pauses *p, uint64_t now_ns)
 }
 /* Whether a thread waits inside its pause. */
 bool pauses_waits(const struct pauses *p, uint32_t tid);
-/* True if the end of such a phase, of thread `tid`, ends the present pause. A loss may also end what a
- * thread that waits has open. */
+/* True if the end of such a phase, of thread `tid`, ends the present pause. A loss may also end
+ * what a thread that waits has open. */
 static inline bool pauses_leave(struct pauses *p, uint32_t tid)
 {
 	if (p->waiting && pauses_waits(p, tid))

@@ -128,7 +128,8 @@ static int lose_lane(struct stat_model *m, const struct ebt_event *ev, uint64_t 
 	return err ? err : stat_lane_step(&m->stream, l, STAT_LANE_LOSES, since_ns, now);
 }
 
-/* One without a domain concerns all lanes that no ring holds; without a process, of all processes. */
+/* One without a domain concerns all lanes that no ring holds; without a process, of all
+ * processes. */
 static int on_loss(struct stat_model *m, const struct ebt_event *ev)
 {
 	struct ebt_event cut = *ev;

@@ -2,21 +2,22 @@
 /*
  * The model of stat: of a stream of events, by process, domain and phase, the time that went into
  * collecting garbage, the pauses and their lengths, collections, words, memory, and how much of the
- * time loss can hide something in. It prints nothing. Memory grows neither with the length of the run
- * nor with the number of processes that have ended: of those that the registry has released, the
- * STAT_OWN ones with the most GC time keep numbers and lanes of their own, and all others are added to
- * the sums of their programs.
+ * time loss can hide something in. It prints nothing. Memory grows neither with the length of the
+ * run nor with the number of processes that have ended: of those that the registry has released,
+ * the STAT_OWN ones with the most GC time keep numbers and lanes of their own, and all others are
+ * added to the sums of their programs.
  *
  * A pause is the outermost span of a domain that stops its mutator (phases.h, pauses.h). Its length
  * goes into the percentiles only if both its ends were seen. One that was cut (by a loss, by the
- * begin or the end of the recording), or of which an event came late, is counted apart, and the part
- * that was seen is part of the GC time. So is one of which only the end was seen, behind a loss or
- * the begin: it has lasted at least from there.
+ * begin or the end of the recording), or of which an event came late, is counted apart, and the
+ * part that was seen is part of the GC time. So is one of which only the end was seen, behind a
+ * loss or the begin: it has lasted at least from there.
  *
  * A domain's time runs while its ring is in use and recorded into (stat_lane.h). ring_stop and
  * ring_pause stop the time of all domains of the process; a pause of the recording without an event
- * (OCaml writes none) reaches from the last event to ring_resume. Of a live run only what lies behind
- * its begin counts; what the rings hold of the time before serves to know the spans open then.
+ * (OCaml writes none) reaches from the last event to ring_resume. Of a live run only what lies
+ * behind its begin counts; what the rings hold of the time before serves to know the spans open
+ * then.
  *
  * Coverage is the share of a domain's time outside all holes, [since, ts] of each loss.
  */
@@ -48,8 +49,8 @@ struct stat_model {
 	uint16_t recent_domain;
 };
 
-/* `s` is kept. own: as many, if more than STAT_OWN, keep their own. 0 or -ENOMEM; done() works after
- * either. */
+/* `s` is kept. own: as many, if more than STAT_OWN, keep their own. 0 or -ENOMEM; done() works
+ * after either. */
 int stat_model_init(struct stat_model *m, const struct session *s, uint32_t own);
 void stat_model_done(struct stat_model *m);
 /*

@@ -8,8 +8,8 @@ static void add_words(struct stat_words *w, uint64_t words)
 }
 
 /*
- * OCaml counts each domain's part of the heap; before 5.3, only at the end of a major cycle. With our
- * own probes a domain counts the whole heap.
+ * OCaml counts each domain's part of the heap; before 5.3, only at the end of a major cycle. With
+ * our own probes a domain counts the whole heap.
  */
 static uint64_t heap_of(const struct stat_lane *l)
 {

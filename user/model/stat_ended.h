@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The processes that were released and still have numbers of their own: those with the most GC time,
- * the older ones first among equals. A heap whose first entry has the least. It owns none of them.
+ * The processes that were released and still have numbers of their own: those with the most GC
+ * time, the older ones first among equals. A heap whose first entry has the least. It owns none of
+ * them.
  */
 #ifndef MODEL_STAT_ENDED_H
 #define MODEL_STAT_ENDED_H

@@ -16,10 +16,10 @@
  *                                                                            here          begin; a hole
  *
  * STOPPED: recording has stopped, or no event of it has come. ENDED: domain_terminate. An end alone
- * does not make it LIVE: it may be the last event of a domain that has ended. ring_stop and ring_pause
- * are column 2, then STOPPED; so is every LIVE lane when its process ends or executes another program
- * (stat_sets.h). A thread is the same, but any event of columns 1 to 3 makes it LIVE from here: the
- * first thread of a process that was seen to begin, from there.
+ * does not make it LIVE: it may be the last event of a domain that has ended. ring_stop and
+ * ring_pause are column 2, then STOPPED; so is every LIVE lane when its process ends or executes
+ * another program (stat_sets.h). A thread is the same, but any event of columns 1 to 3 makes it
+ * LIVE from here: the first thread of a process that was seen to begin, from there.
  */
 #ifndef MODEL_STAT_LANE_H
 #define MODEL_STAT_LANE_H
@@ -80,8 +80,8 @@ struct stat_lane {
 /* The lane of an event's domain or thread, made at its first event. NULL: no memory. */
 struct stat_lane *stat_lane_make(struct stat_stream *s, struct stat_process *p,
 				 const struct ebt_event *ev);
-/* The registry is about to release the lanes of a process: their numbers will be others'. They are in
- * no set (stat_sets.h). */
+/* The registry is about to release the lanes of a process: their numbers will be others'. They are
+ * in no set (stat_sets.h). */
 void stat_lanes_release(struct stat_stream *s, const struct stat_process *p);
 /* Frees all lanes of a process that were released, or if the stream ends. */
 void stat_lanes_free(struct stat_process *p);
@@ -93,7 +93,8 @@ int stat_lanes_sort(struct stat_process *p);
  */
 int stat_lane_step(struct stat_stream *s, struct stat_lane *l, enum stat_lane_event event,
 		   uint64_t since_ns, uint64_t ns);
-/* LIVE from now_ns, at the earliest from where it ended last. sure: every open phase's begin was seen. */
+/* LIVE from now_ns, at the earliest from where it ended last. sure: every open phase's begin was
+ * seen. */
 void stat_lane_open(struct stat_lane *l, uint64_t now_ns, bool sure);
 /* LIVE → state; cuts what is open. Else nothing. 0 or -ENOMEM. */
 int stat_lane_close(struct stat_stream *s, struct stat_lane *l, uint64_t now_ns,

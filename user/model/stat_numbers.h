@@ -19,7 +19,8 @@ struct stat_phase {
 	uint64_t max_ns;   /* of those of `count` */
 };
 
-/* Why a pause has no known length. LATE: both ends were seen, but the time of one is not its own. */
+/* Why a pause has no known length. LATE: both ends were seen, but the time of one is not its
+ * own. */
 enum stat_cut { STAT_CUT_START, STAT_CUT_LOSS, STAT_CUT_END, STAT_CUT_LATE, STAT_CUTS };
 
 struct stat_pauses {

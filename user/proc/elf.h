@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads ELF files of this machine: symbols by name, bytes by address, thread-local storage, the slots
- * that the dynamic linker fills. The file is not trusted and may change while it is read: it is
- * never mapped, and every count is bounded.
+ * Reads ELF files of this machine: symbols by name, bytes by address, thread-local storage, the
+ * slots that the dynamic linker fills. The file is not trusted and may change while it is read: it
+ * is never mapped, and every count is bounded.
  */
 #ifndef PROC_ELF_H
 #define PROC_ELF_H
@@ -22,8 +22,8 @@ struct elf_symbol {
 	bool thread_local;
 };
 
-/* The descriptor stays the caller's and open. 0, -ENOEXEC: not an ELF file of this machine (machine.h
- * names the other), or -ENOMEM. */
+/* The descriptor stays the caller's and open. 0, -ENOEXEC: not an ELF file of this machine
+ * (machine.h names the other), or -ENOMEM. */
 int elf_open(int fd, struct elf **ret);
 void elf_close(struct elf *e);
 /* Limits the bytes of sections that are read in all; there is a limit by default, too. */

@@ -27,7 +27,8 @@ static bool is_privileged(pid_t pid)
 	return true; /* not known: assume so */
 }
 
-/* The kernel allows an exec to raise the privilege of a traced process only if its tracer has this. */
+/* The kernel allows an exec to raise the privilege of a traced process only if its tracer has
+ * this. */
 static bool may_trace_privileged(void)
 {
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};

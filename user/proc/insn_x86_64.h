@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Decodes x86-64 instructions as far as the beginning of a compiled function needs it: the length of
- * an instruction, the general registers that it may write, its branch target, and whether the kernel
- * emulates it under a probe instead of single-stepping it, at a tenth of the cost
+ * Decodes x86-64 instructions as far as the beginning of a compiled function needs it: the length
+ * of an instruction, the general registers that it may write, its branch target, and whether the
+ * kernel emulates it under a probe instead of single-stepping it, at a tenth of the cost
  * (arch/x86/kernel/uprobes.c: branches, pushes, one-byte nops). Instructions that compilers do not
  * emit there (AVX, string instructions, far jumps) are reported as unknown.
  */

@@ -86,7 +86,8 @@ int maps_open(pid_t pid, const struct maps_entry *e)
 	fd = regular_open(path, e->inode, O_NOFOLLOW);
 	if (fd >= 0)
 		return fd;
-	/* For a process in a chroot of our own mount namespace the kernel shows the path that we see. */
+	/* For a process in a chroot of our own mount namespace the kernel shows the path that we
+	 * see. */
 	int seen = regular_open(e->path, e->inode, O_NOFOLLOW);
 	return seen < 0 ? fd : seen;
 }

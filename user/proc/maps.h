@@ -27,8 +27,8 @@ int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void 
 /*
  * Opens the file of a mapping: through /proc/PID/map_files if permitted, else by its path in the
  * process's mount namespace, else in ours (a chroot); never through a symbolic link at the end. A
- * descriptor, or -errno; -ESTALE: the path names another file now; -ELOOP: a symbolic link; -EINVAL:
- * not a regular file.
+ * descriptor, or -errno; -ESTALE: the path names another file now; -ELOOP: a symbolic link;
+ * -EINVAL: not a regular file.
  */
 int maps_open(pid_t pid, const struct maps_entry *e);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Reads the USDT markers of an ELF file from its section .note.stapsdt: the file offsets of each
- * marker and its semaphore, and its argument string. The file is not trusted and may change while it
- * is read: every byte is copied with pread(), each offset and count is checked, and bad notes are
- * skipped. 64-bit files of this machine's byte order; PIE or not, static, shared, stripped. The
+ * marker and its semaphore, and its argument string. The file is not trusted and may change while
+ * it is read: every byte is copied with pread(), each offset and count is checked, and bad notes
+ * are skipped. 64-bit files of this machine's byte order; PIE or not, static, shared, stripped. The
  * descriptor stays the caller's.
  */
 #ifndef PROC_NOTES_H
@@ -29,9 +29,9 @@ struct notes {
 };
 
 /*
- * Reads the markers of `provider` (NULL: of all) in file order. 0, also if there are none; -ENOEXEC:
- * not an ELF file of this machine; -EBADMSG: its tables are damaged; -errno. On success the caller
- * calls notes_done().
+ * Reads the markers of `provider` (NULL: of all) in file order. 0, also if there are none;
+ * -ENOEXEC: not an ELF file of this machine; -EBADMSG: its tables are damaged; -errno. On success
+ * the caller calls notes_done().
  */
 int notes_read(int fd, const char *provider, struct notes *ret);
 void notes_done(struct notes *n);

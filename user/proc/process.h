@@ -42,16 +42,17 @@ pid_t process_inner_pid(pid_t pid);
 pid_t process_parent(pid_t pid);
 
 /* Calls fn for each process that executes the file, until it returns non-zero, which is then
- * returned. Who may not be looked at is left out. -EMFILE, -ENFILE or -ENOMEM if none could be listed. */
+ * returned. Who may not be looked at is left out. -EMFILE, -ENFILE or -ENOMEM if none could be
+ * listed. */
 int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *ctx), void *ctx);
 
-/* Calls fn for each child, of any thread, until it returns non-zero, which is then returned. -EMFILE,
- * -ENFILE or -ENOMEM if some could not be listed. */
+/* Calls fn for each child, of any thread, until it returns non-zero, which is then returned.
+ * -EMFILE, -ENFILE or -ENOMEM if some could not be listed. */
 int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);
 
 /*
- * Reads a variable of the environment with which it was started. Returns the length of its value and
- * writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -errno.
+ * Reads a variable of the environment with which it was started. Returns the length of its value
+ * and writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -errno.
  */
 ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap);
 /* True if a thread of the process runs under a seccomp filter, which may kill it for system calls

@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 /*
- * Opens the file at a path for reading. inode: its expected inode, 0: any. flags: 0 or O_NOFOLLOW. A
- * descriptor, or -errno: -EINVAL not a regular file, -ELOOP a symbolic link, -ESTALE another inode.
+ * Opens the file at a path for reading. inode: its expected inode, 0: any. flags: 0 or O_NOFOLLOW.
+ * A descriptor, or -errno: -EINVAL not a regular file, -ELOOP a symbolic link, -ESTALE another
+ * inode.
  */
 int regular_open(const char *path, ino_t inode, int flags);
 

@@ -102,7 +102,8 @@ pid_t ringfile_name_pid(const char *name)
 	return pid && !strcmp(end, ".events") ? (pid_t)pid : 0;
 }
 
-/* After a fork a child briefly has its parent's ring mapped; a reader has rings of others mapped. */
+/* After a fork a child briefly has its parent's ring mapped; a reader has rings of others
+ * mapped. */
 static bool is_own(struct search *s, const struct maps_entry *e)
 {
 	const char *slash = strrchr(e->path, '/');

@@ -43,8 +43,8 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
  */
 int ringfile_is_of(pid_t pid, const struct stat *file);
 /*
- * OCaml names and maps its file first, then writes the header, field by field: a field that is still
- * 0 would be read as damage. True as long as there is one; after a second it is damage.
+ * OCaml names and maps its file first, then writes the header, field by field: a field that is
+ * still 0 would be read as damage. True as long as there is one; after a second it is damage.
  */
 bool ringfile_is_being_written(int fd, enum ebt_release release);
 void ringfile_close(struct ringfile *r);

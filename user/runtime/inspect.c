@@ -23,8 +23,8 @@
 #define PROCESS_CPU_NS 1000000000ull
 #define PROCESS_FILES  4096
 
-/* Of all files together: a burst, then a share of the elapsed time (1 / SHARE). When that is used up,
- * at most SMALL_BYTES of a file are read, which is enough for most programs. */
+/* Of all files together: a burst, then a share of the elapsed time (1 / SHARE). When that is used
+ * up, at most SMALL_BYTES of a file are read, which is enough for most programs. */
 #define BURST_CPU_NS 3000000000ull
 #define SHARE	     8
 #define SMALL_BYTES  (4ull << 20)

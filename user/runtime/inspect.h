@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Inspects the files that processes map: which runtimes they contain, and where these can be probed.
- * A file is read once a run, however many processes map it; it is identified by device, inode, time
- * of change and size. The files are not trusted: bytes read and CPU time are bounded for one file,
- * for one process, and in the long run for all, and files that were not read for that reason are
- * reported. A struct inspect caches the results of a run; where it is NULL, nothing is cached.
+ * Inspects the files that processes map: which runtimes they contain, and where these can be
+ * probed. A file is read once a run, however many processes map it; it is identified by device,
+ * inode, time of change and size. The files are not trusted: bytes read and CPU time are bounded
+ * for one file, for one process, and in the long run for all, and files that were not read for that
+ * reason are reported. A struct inspect caches the results of a run; where it is NULL, nothing is
+ * cached.
  */
 #ifndef RUNTIME_INSPECT_H
 #define RUNTIME_INSPECT_H
@@ -38,8 +39,8 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 
 /* The cached result; -ENOENT: not inspected before. */
 int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret);
-/* 1 if the newest inspected file with this device and inode has markers or a runtime, else 0; -ENOENT:
- * none was inspected. */
+/* 1 if the newest inspected file with this device and inode has markers or a runtime, else 0;
+ * -ENOENT: none was inspected. */
 int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode);
 /*
  * Inspects the file at a path if it has this device and inode, for the two functions above: of a

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * OCaml 5: the release in a file (ocaml_version.h), the sites of its probes (ocaml_probes.h), and why
- * programs of OCaml 4 or without symbols cannot be traced.
+ * OCaml 5: the release in a file (ocaml_version.h), the sites of its probes (ocaml_probes.h), and
+ * why programs of OCaml 4 or without symbols cannot be traced.
  */
 #ifndef RUNTIME_OCAML_H
 #define RUNTIME_OCAML_H

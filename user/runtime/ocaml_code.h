@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Analyses the machine code of OCaml's runtime: the cheapest instruction of a function at which it can
- * be probed, and how the runtime finds the domain of a thread. One file for each processor,
- * ocaml_code_PROCESSOR.c; without a decoder for the processor the site is the function's symbol, and
- * domains are not known. The code is not trusted, and every loop over it is bounded.
+ * Analyses the machine code of OCaml's runtime: the cheapest instruction of a function at which it
+ * can be probed, and how the runtime finds the domain of a thread. One file for each processor,
+ * ocaml_code_PROCESSOR.c; without a decoder for the processor the site is the function's symbol,
+ * and domains are not known. The code is not trusted, and every loop over it is bounded.
  */
 #ifndef RUNTIME_OCAML_CODE_H
 #define RUNTIME_OCAML_CODE_H
@@ -20,7 +20,8 @@ struct ocaml_code_site {
 	bool flag_in_ax;  /* the flag's value is in %rax at the site */
 };
 
-/* How to read a domain's number: at `id_offset` in the state whose address is in thread-local storage. */
+/* How to read a domain's number: at `id_offset` in the state whose address is in thread-local
+ * storage. */
 struct ocaml_code_index {
 	bool by_slot;	/* `offset` is the address of a slot that holds the offset */
 	int64_t offset; /* from the thread pointer to the state's address */

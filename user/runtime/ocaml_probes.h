@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The probe sites in the runtime of an OCaml 5 program. Its functions caml_ev_begin, caml_ev_end and
- * so on are called whether or not the program records events, so any program can be traced. For each
- * function this finds the cheapest instruction at which the arguments are still in their registers;
- * also the flag that is set while the program's own ring is on, and how to read a thread's domain.
- * Executables and shared libraries, native code and the bytecode interpreter; only symbols are
- * needed, and those that the runtime exports survive strip.
+ * The probe sites in the runtime of an OCaml 5 program. Its functions caml_ev_begin, caml_ev_end
+ * and so on are called whether or not the program records events, so any program can be traced. For
+ * each function this finds the cheapest instruction at which the arguments are still in their
+ * registers; also the flag that is set while the program's own ring is on, and how to read a
+ * thread's domain. Executables and shared libraries, native code and the bytecode interpreter; only
+ * symbols are needed, and those that the runtime exports survive strip.
  */
 #ifndef RUNTIME_OCAML_PROBES_H
 #define RUNTIME_OCAML_PROBES_H
@@ -56,8 +56,8 @@ struct ocaml_runtime {
 };
 
 /*
- * Finds the sites in a file. 0; -ENOENT: no OCaml 5 runtime; -ENOEXEC: not an ELF file; -ENOTSUP: the
- * runtime's code is unknown; -errno.
+ * Finds the sites in a file. 0; -ENOENT: no OCaml 5 runtime; -ENOEXEC: not an ELF file; -ENOTSUP:
+ * the runtime's code is unknown; -errno.
  */
 int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
 /* The same of a file that is open already. */

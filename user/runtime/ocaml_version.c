@@ -67,8 +67,8 @@ unsigned ocaml_version_bytecode(int fd, char *ret_magic)
 }
 
 /*
- * Strings that every OCaml 5 runtime contains. libebtrace-probes contains the second one too, OCaml 4
- * the first.
+ * Strings that every OCaml 5 runtime contains. libebtrace-probes contains the second one too, OCaml
+ * 4 the first.
  */
 static const char *const variables[] = {"OCAMLRUNPARAM", "OCAML_RUNTIME_EVENTS_START"};
 #define VARIABLES (sizeof(variables) / sizeof(variables[0]))

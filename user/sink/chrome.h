@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Chrome's JSON Trace Event Format, for chrome://tracing, Perfetto and its other readers: phases as B
- * and E that nest, user spans as nestable b and e, counters as C, events without a duration as i, a
- * loss as an X on a row of its own, names of processes and rows as M. Times are in microseconds with
- * exactly three digits of nanoseconds. rows.h defines pid and tid.
+ * Chrome's JSON Trace Event Format, for chrome://tracing, Perfetto and its other readers: phases as
+ * B and E that nest, user spans as nestable b and e, counters as C, events without a duration as i,
+ * a loss as an X on a row of its own, names of processes and rows as M. Times are in microseconds
+ * with exactly three digits of nanoseconds. rows.h defines pid and tid.
  *
  * It is the format's JSON *array*, not its object with "traceEvents": the format allows a missing
  * closing bracket of the array alone, so only an array can be opened after the tracer was killed
  * (Perfetto refuses an object that is cut off, Chrome's viewer completes the array alone). The
- * contents of "otherData" are two M events, `ebtrace` at the start and `ebtrace_summary` at the end.
- * The comma stands *before* an event, and events are written as a whole: flushed output is JSON
- * without its `]`. A kill in the middle of a large write can cut the last event.
+ * contents of "otherData" are two M events, `ebtrace` at the start and `ebtrace_summary` at the
+ * end. The comma stands *before* an event, and events are written as a whole: flushed output is
+ * JSON without its `]`. A kill in the middle of a large write can cut the last event.
  */
 #ifndef SINK_CHROME_H
 #define SINK_CHROME_H

@@ -103,8 +103,8 @@ static void put_head(struct chrome_json *c, const struct ebt_event *ev)
 }
 
 /*
- * Nearly all events are of a few kinds, with a few ids: their first part is written once, by the code
- * that writes every other event, and copied from then on.
+ * Nearly all events are of a few kinds, with a few ids: their first part is written once, by the
+ * code that writes every other event, and copied from then on.
  */
 static void make_head(struct chrome_json *c, struct chrome_head *h, const struct ebt_event *ev)
 {

@@ -28,7 +28,8 @@ struct chrome_json {
 	bool started; /* the array has its bracket and an element */
 };
 
-/* Of zeroed memory; writes to fd behind a thread. 0 or -errno. done() works on what is zeroed, too. */
+/* Of zeroed memory; writes to fd behind a thread. 0 or -errno. done() works on what is zeroed,
+ * too. */
 int chrome_json_init(struct chrome_json *c, const struct session *s, int fd);
 void chrome_json_done(struct chrome_json *c);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The Fuchsia trace format (FXT), a binary format that Perfetto and Fuchsia's own tools read: phases
- * as complete durations, long ones as a begin and an end (fxt_spans.h), user spans as async events,
- * counters, events without a duration as instants, a loss as a complete duration on a row of its
- * own. A phase has the thread and the CPU of its begin where they differ from those of its row's
- * previous phase. Processes are koids equal to their pids, threads koids equal to the numbers of rows
- * (rows.h); a tick is a nanosecond. A counter's argument has the name of its row, because Perfetto
- * draws one graph of a process's counters of one name and argument, whatever their id.
+ * The Fuchsia trace format (FXT), a binary format that Perfetto and Fuchsia's own tools read:
+ * phases as complete durations, long ones as a begin and an end (fxt_spans.h), user spans as async
+ * events, counters, events without a duration as instants, a loss as a complete duration on a row
+ * of its own. A phase has the thread and the CPU of its begin where they differ from those of its
+ * row's previous phase. Processes are koids equal to their pids, threads koids equal to the numbers
+ * of rows (rows.h); a tick is a nanosecond. A counter's argument has the name of its row, because
+ * Perfetto draws one graph of a process's counters of one name and argument, whatever their id.
  *
  * Only whole records are written, and each refers to earlier ones only, so an interrupted file is
  * readable to its last record. Records of a row are in the order of their begins; those of other

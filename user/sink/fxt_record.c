@@ -44,7 +44,8 @@ static unsigned words_of(size_t bytes)
 	return (unsigned)((bytes + 7) / 8);
 }
 
-/* Room of so many words at the end of the open record; the last one is cleared. NULL: it is full. */
+/* Room of so many words at the end of the open record; the last one is cleared. NULL: it is
+ * full. */
 static void *take(struct fxt_record *r, unsigned words)
 {
 	if (!words || words > FXT_RECORD_WORDS - r->count)

@@ -83,7 +83,8 @@ void fxt_record_literal(struct fxt_record *r, const char *s, struct fxt_string *
 void fxt_record_preamble(struct fxt_record *r, const char *provider);
 void fxt_record_thread(struct fxt_record *r, const struct fxt_thread *t);
 
-/* Open a record, to which arguments are added (15 at most), then words, and which is then closed. */
+/* Open a record, to which arguments are added (15 at most), then words, and which is then
+ * closed. */
 void fxt_record_event(struct fxt_record *r, enum fxt_event_type type, uint64_t ts,
 		      const struct fxt_thread *t, const struct fxt_string *category,
 		      const struct fxt_string *name);

@@ -36,7 +36,8 @@ static void unlist(struct fxt_spans *f, struct fxt_held *h)
 	h->listed = false;
 }
 
-/* Nearly always the last place: a phase is held when it begins, or when the one around it is not. */
+/* Nearly always the last place: a phase is held when it begins, or when the one around it is
+ * not. */
 static void list(struct fxt_spans *f, struct fxt_held *h)
 {
 	uint64_t begin_ns = h->span[h->at].begin_ns;

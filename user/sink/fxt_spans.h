@@ -26,8 +26,8 @@ struct fxt_span {
 	enum track_end how;
 };
 
-/* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. A return value other than 0 ends the call
- * and is its result. */
+/* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. A return value other than 0 ends the
+ * call and is its result. */
 typedef int fxt_spans_write_fn(void *ctx, const struct track *t, enum fxt_event_type type,
 			       const struct fxt_span *s);
 
@@ -48,8 +48,8 @@ int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span 
 		  enum track_end how);
 void fxt_spans_forget(struct fxt_spans *f, struct track *t);
 
-/* Writes the begins of the phases that have been open for too long at this moment. Before each event,
- * at its time: then the output depends on the events alone. */
+/* Writes the begins of the phases that have been open for too long at this moment. Before each
+ * event, at its time: then the output depends on the events alone. */
 int fxt_spans_advance(struct fxt_spans *f, uint64_t now_ns);
 
 #endif

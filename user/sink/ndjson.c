@@ -18,8 +18,8 @@
 enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE };
 
 /*
- * The text that the lines of one kind and name share: between ts and the number of the domain, up to
- * the value, where there is one, or to the pid. Copied whole, in sizes that the compiler knows.
+ * The text that the lines of one kind and name share: between ts and the number of the domain, up
+ * to the value, where there is one, or to the pid. Copied whole, in sizes that the compiler knows.
  */
 struct common {
 	uint8_t value; /* enum value */
@@ -155,8 +155,8 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 
 /*
  * Nearly all events are of a few kinds, with a few ids: what their lines have in common is written
- * once, by the code that writes every other line, and copied from then on. That is so for kinds with
- * a name and at most one number.
+ * once, by the code that writes every other line, and copied from then on. That is so for kinds
+ * with a name and at most one number.
  */
 static bool has_common_parts(const struct kind *kind)
 {

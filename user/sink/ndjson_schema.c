@@ -72,7 +72,8 @@ static bool next_total(unsigned *at, struct totals_row *ret)
 	return totals_next(&any, false, at, ret);
 }
 
-/* Whether a kind before this one has an argument of this name, or it is declared before kinds are. */
+/* Whether a kind before this one has an argument of this name, or it is declared before kinds
+ * are. */
 static bool is_declared(uint16_t kind, const char *name)
 {
 	struct totals_row row;

@@ -99,12 +99,13 @@ void packets_done(struct packets *p);
 void packets_put_header(struct packets *p, const struct session *s, uint64_t ts);
 /* The number of a name, which is written if it is new. Never 0; without memory out.err is set. */
 uint32_t packets_intern(struct packets *p, const char *name);
-/* The number of a note of any name: one of PACKET_NOTES, or a new one, which is written. Never 0. Not
- * between packets_begin() and packets_end(). */
+/* The number of a note of any name: one of PACKET_NOTES, or a new one, which is written. Never 0.
+ * Not between packets_begin() and packets_end(). */
 uint32_t packets_intern_note(struct packets *p, const char *name);
 void packets_put_track(struct packets *p, const struct packet_track *t);
 
-/* Whether a number was assigned since the names were last dropped, so that it still has a meaning. */
+/* Whether a number was assigned since the names were last dropped, so that it still has a
+ * meaning. */
 static inline bool packets_know(const struct packets *p, uint32_t iid)
 {
 	return iid >= p->first_iid;

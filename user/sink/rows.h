@@ -2,9 +2,9 @@
 /*
  * The rows of a timeline viewer: viewers have processes, and in each rows that they call threads. A
  * lane is a row: a domain has the domain's number, a thread without a domain one of its own; and so
- * have the losses of each domain, which overlap with the phases around them. This module numbers and
- * names rows and processes, the same for every format made for a viewer, and reports which are new,
- * so that they are named before their first event.
+ * have the losses of each domain, which overlap with the phases around them. This module numbers
+ * and names rows and processes, the same for every format made for a viewer, and reports which are
+ * new, so that they are named before their first event.
  *
  * It keeps a few bytes a row while its process lives: as many as there are lanes.
  */
@@ -18,8 +18,8 @@
 /* Numbers of rows beyond those of domains; both fit the 32 bits that viewers have for a thread. */
 #define ROWS_LOST    100000u   /* + domain, or EBT_NO_DOMAIN */
 #define ROWS_THREADS 10000000u /* + tid, 0: not known */
-/* Stands for the process of events whose process is not known. Linux has no such pid; viewers hide pid
- * 0. */
+/* Stands for the process of events whose process is not known. Linux has no such pid; viewers hide
+ * pid 0. */
 #define ROWS_NO_PID 4194304u
 
 #define ROWS_NAME_BYTES 48
@@ -74,9 +74,9 @@ uint64_t rows_lost_since(const struct session *s, const struct ebt_event *ev);
 const char *rows_cut(enum track_end how);
 
 /*
- * The one name under which a user span, and all inside it on its track, begin and end, even if it is
- * renamed meanwhile: viewers match ends by name. It is a string of the session, held by the track's
- * user_number. NULL: -ENOMEM, also at the end of a span that had none when it began.
+ * The one name under which a user span, and all inside it on its track, begin and end, even if it
+ * is renamed meanwhile: viewers match ends by name. It is a string of the session, held by the
+ * track's user_number. NULL: -ENOMEM, also at the end of a span that had none when it began.
  */
 const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth);
 const char *rows_end_span(const struct rows *r, const struct track *t);

@@ -49,7 +49,8 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		.lost_words = totals->lost_words,
 		.lost_uncounted = totals->lost_uncounted - totals->unwatched,
 	};
-	/* The time of an open pause counted, and a later event showed that it had been cut before. */
+	/* The time of an open pause counted, and a later event showed that it had been cut
+	 * before. */
 	if (now.of.gc_ns < was->of.gc_ns)
 		now.of.gc_ns = was->of.gc_ns;
 	double seconds = (double)(end_ns - begin_ns) / 1e9;

@@ -280,7 +280,8 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	if (t->buf.cap - t->buf.len < TEXT_LINE_BYTES)
 		buf_flush(&t->buf);
 	const struct label *label = plain_label(t, ev);
-	/* An end stands where its begin does, every other line inside of what was open before it. */
+	/* An end stands where its begin does, every other line inside of what was open before
+	 * it. */
 	uint32_t depth = lane->depth;
 	t->has_ended = false;
 	int err = tracks_push(t->tracks, ev);

@@ -20,9 +20,9 @@
 int text_new(const struct session *s, int fd, struct sink **ret);
 
 /*
- * What the first column is: seconds since the first event, or since the event before, or the time of
- * day, which is that since the first event where the session does not know the wall clock. Before the
- * first event; any other sink is left as it is.
+ * What the first column is: seconds since the first event, or since the event before, or the time
+ * of day, which is that since the first event where the session does not know the wall clock.
+ * Before the first event; any other sink is left as it is.
  */
 void text_set_time(struct sink *k, enum text_time time);
 

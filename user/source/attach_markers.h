@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The attacher for our own markers (provider ebtrace): those that the mode needs, without the request
- * for a ring where a seccomp filter could kill the program for it.
+ * The attacher for our own markers (provider ebtrace): those that the mode needs, without the
+ * request for a ring where a seccomp filter could kill the program for it.
  */
 #ifndef SOURCE_ATTACH_MARKERS_H
 #define SOURCE_ATTACH_MARKERS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The attacher for the functions of OCaml 5 runtimes. A runtime is probed only while its own ring is
- * off: a ring has the same events at a hundredth of the cost. Each update checks the ring's flag;
- * between updates the BPF program reads it at each hit, so no event is emitted twice.
+ * The attacher for the functions of OCaml 5 runtimes. A runtime is probed only while its own ring
+ * is off: a ring has the same events at a hundredth of the cost. Each update checks the ring's
+ * flag; between updates the BPF program reads it at each hit, so no event is emitted twice.
  */
 #ifndef SOURCE_ATTACH_OCAML_H
 #define SOURCE_ATTACH_OCAML_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The attachers: a row of a table for each kind of probe. An attacher recognises a mapped file, plans
- * the sites, and decides when they are attached; the links, slots and counters belong to the BPF
- * source (attachment.h, bpf_links.h, bpf_targets.h).
+ * The attachers: a row of a table for each kind of probe. An attacher recognises a mapped file,
+ * plans the sites, and decides when they are attached; the links, slots and counters belong to the
+ * BPF source (attachment.h, bpf_links.h, bpf_targets.h).
  */
 #ifndef SOURCE_ATTACHER_H
 #define SOURCE_ATTACHER_H
@@ -22,14 +22,14 @@ struct ebt_ocaml_runtime;
 
 /* The options of a run, and the kernel functions that attachers need. */
 struct attach_env {
-	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL: removes
-	 * them. 0 or -errno. */
+	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL:
+	 * removes them. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
 	void *ctx;
 	uint32_t last_key; /* of a runtime */
 	bool share;	   /* use one link for all processes that run a file, where possible */
-	/* Called before a file is shared: false if a process that is not traced runs it, and so would
-	 * pay for the probes. NULL: that does not matter. */
+	/* Called before a file is shared: false if a process that is not traced runs it, and so
+	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One attacher's probes in one file of one process, attached and detached as the attacher decides, by
- * a link of its own or by one shared by all processes that run the file.
+ * One attacher's probes in one file of one process, attached and detached as the attacher decides,
+ * by a link of its own or by one shared by all processes that run the file.
  */
 #ifndef SOURCE_ATTACHMENT_H
 #define SOURCE_ATTACHMENT_H

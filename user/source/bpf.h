@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source of events from BPF programs at the markers of running processes, with thread and CPU. It
- * attaches to each file with markers that a process maps, follows children, exec and new libraries,
- * and removes all probes at its end, also when it is killed: other processes hold the links
- * (link_keeper.h). A program whose runtime can be probed at its functions is probed there while its
- * own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
+ * The source of events from BPF programs at the markers of running processes, with thread and CPU.
+ * It attaches to each file with markers that a process maps, follows children, exec and new
+ * libraries, and removes all probes at its end, also when it is killed: other processes hold the
+ * links (link_keeper.h). A program whose runtime can be probed at its functions is probed there
+ * while its own ring is off. Needs CAP_BPF and CAP_PERFMON, or root.
  *
  * Lane 0 has the events of threads without a ring, EBT_PROCESS events and EBT_LOST; each domain of
  * each process has a lane of its own. An event does not wake the reader: call source_poll() by a

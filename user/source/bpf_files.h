@@ -44,8 +44,8 @@ struct bpf_scan {
 };
 
 void bpf_files_init(struct bpf_files *f);
-/* Reads the mappings, attaches to what is new, and updates what is there. 0, or -errno if the mappings
- * cannot be read. */
+/* Reads the mappings, attaches to what is new, and updates what is there. 0, or -errno if the
+ * mappings cannot be read. */
 int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan);
 /* The process has called exec: what depends on its program goes. */
 void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f);
@@ -55,8 +55,8 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
  * before born_ns: 1 or 0, or -ENOENT if nobody has looked into it. */
 int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,
 			    uint64_t born_ns);
-/* Since when the process has not been watched because every attempt to probe one of its files failed;
- * since_ns where that is the time of the first scan; 0: no attempt failed. */
+/* Since when the process has not been watched because every attempt to probe one of its files
+ * failed; since_ns where that is the time of the first scan; 0: no attempt failed. */
 uint64_t bpf_files_failed(const struct bpf_scanner *by, const struct bpf_files *f,
 			  uint64_t since_ns);
 void bpf_files_end(struct bpf_scanner *by, struct bpf_files *f); /* detaches from all of them */

@@ -221,7 +221,8 @@ static uint32_t read_limit(const char *path)
 	return n < MIN_PROCESSES ? MIN_PROCESSES : n > MAX_PROCESSES ? MAX_PROCESSES : (uint32_t)n;
 }
 
-/* Maps with room for as many processes as the kernel allows; they take memory for those that are. */
+/* Maps with room for as many processes as the kernel allows; they take memory for those that
+ * are. */
 static int set_sizes(struct bpf_kernel *k)
 {
 	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");

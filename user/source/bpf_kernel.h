@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The BPF programs in the kernel: loads them, links them to sites, and reads and writes their maps. All
- * that ebtrace asks of libbpf is here.
+ * The BPF programs in the kernel: loads them, links them to sites, and reads and writes their maps.
+ * All that ebtrace asks of libbpf is here.
  */
 #ifndef SOURCE_BPF_KERNEL_H
 #define SOURCE_BPF_KERNEL_H

@@ -2,9 +2,9 @@
 /*
  * The probe links: one for a file in one process, or, if the attacher can share it, one for all
  * processes that run the file (the BPF program then reads the process's slot from a map). A shared
- * link stays open when its last process ends, for the next one; the oldest unused one is closed when
- * there are too many. Untraced processes that run the file hit its probes, too: if they do so often,
- * the link is closed and each traced process gets one of its own.
+ * link stays open when its last process ends, for the next one; the oldest unused one is closed
+ * when there are too many. Untraced processes that run the file hit its probes, too: if they do so
+ * often, the link is closed and each traced process gets one of its own.
  */
 #ifndef SOURCE_BPF_LINKS_H
 #define SOURCE_BPF_LINKS_H

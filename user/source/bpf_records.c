@@ -136,7 +136,8 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 static void take_control(struct bpf_records *s, struct bpf_target *target, uint16_t site)
 {
 	if (site == EBT_SITE_RING_START) {
-		/* The library of the ring may have been loaded just now, with markers of its own. */
+		/* The library of the ring may have been loaded just now, with markers of its
+		 * own. */
 		if (!s->stopped)
 			bpf_targets_scan(&s->targets, target);
 		notify(s, target->pid, BPF_RING_STARTED);
@@ -223,7 +224,8 @@ static int take_ocaml(struct bpf_records *s, struct bpf_target *target,
 	ev.id = canonical_id(rec);
 	if (rec->kind == EBT_COUNTER || rec->kind == EBT_LIFECYCLE || rec->kind == EBT_INT)
 		ev.arg[0] = rec->value;
-	/* A value of the program's own type, and the sizes that it has not counted, are not there. */
+	/* A value of the program's own type, and the sizes that it has not counted, are not
+	 * there. */
 	if (rec->kind == EBT_CUSTOM || rec->kind == EBT_ALLOC_SIZES)
 		ev.flags |= EBT_F_CUT;
 	int err = 0;

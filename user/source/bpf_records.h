@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Dispatches the records of the BPF ring buffer: events to lanes, forks, execs and exits to the table
- * of traced processes, and changes of rings to the callback of their reader.
+ * Dispatches the records of the BPF ring buffer: events to lanes, forks, execs and exits to the
+ * table of traced processes, and changes of rings to the callback of their reader.
  */
 #ifndef SOURCE_BPF_RECORDS_H
 #define SOURCE_BPF_RECORDS_H
@@ -46,8 +46,8 @@ struct bpf_birth {
 	uint64_t ts; /* of the fork; 0: it gets its links when it has called exec */
 };
 
-/* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; records stay in
- * the kernel, which counts those that it drops. */
+/* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; records stay
+ * in the kernel, which counts those that it drops. */
 int bpf_records_take(void *ctx, void *data, size_t size);
 /* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
  * not known. NULL: no memory. */
@@ -59,7 +59,8 @@ void bpf_records_end(struct bpf_records *s, struct bpf_target *target);
  * bpf_targets_scan_young(). */
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_birth *birth);
-/* Children of traced processes were not followed: what they did since then is lost. 0 or -ENOMEM. */
+/* Children of traced processes were not followed: what they did since then is lost. 0 or
+ * -ENOMEM. */
 int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns);
 /*
  * Events that were dropped, or are of an unknown process, and are in no ring are only counted: the

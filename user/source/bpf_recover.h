@@ -3,8 +3,8 @@
  * Puts right what dropped records leave behind. The records of forks, exec and exits share the ring
  * buffer with the events; when one is dropped the kernel's map of traced processes still knows who
  * lives. So children that no record named are added, processes that are not there any more have
- * ended, and slots of processes of which no record arrived at all are free again. Children for which
- * no slot was left are not followed by the kernel: that is a loss.
+ * ended, and slots of processes of which no record arrived at all are free again. Children for
+ * which no slot was left are not followed by the kernel: that is a loss.
  */
 #ifndef SOURCE_BPF_RECOVER_H
 #define SOURCE_BPF_RECOVER_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The traced processes by slot, and when each is scanned for files to probe: at once when it is new
- * or has called exec, at growing distances while it loads its libraries, and then with all others. A
- * new process can be held while it is scanned. A slot is used again when its process has ended and
- * its last record has been read; free slots are used round-robin.
+ * or has called exec, at growing distances while it loads its libraries, and then with all others.
+ * A new process can be held while it is scanned. A slot is used again when its process has ended
+ * and its last record has been read; free slots are used round-robin.
  */
 #ifndef SOURCE_BPF_TARGETS_H
 #define SOURCE_BPF_TARGETS_H
@@ -83,9 +83,9 @@ void bpf_targets_lend(struct bpf_targets *t, uint32_t slot);
 /* It has the slot no more: a record names its process. False: it had not. */
 bool bpf_targets_claim(struct bpf_targets *t, uint32_t slot);
 /*
- * After records were dropped: found[] is true for slots that are in the kernel's queue or its map. A
- * lent slot that two searches in a row did not find there, with all records taken between them, will
- * be named by no record any more: it is put back. True if another search is needed.
+ * After records were dropped: found[] is true for slots that are in the kernel's queue or its map.
+ * A lent slot that two searches in a row did not find there, with all records taken between them,
+ * will be named by no record any more: it is put back. True if another search is needed.
  */
 bool bpf_targets_reclaim(struct bpf_targets *t, const bool *found);
 /* Adds a process that is not traced, in a slot that was put aside; process: its index in the
@@ -113,7 +113,8 @@ void bpf_targets_scan_young(struct bpf_targets *t);
 void bpf_targets_scan_all(struct bpf_targets *t);
 /* The process is no more, or no more traced: detaches. */
 void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target);
-/* Releases the processes that have ended and of which `may` is true: their slots may be used again. */
+/* Releases the processes that have ended and of which `may` is true: their slots may be used
+ * again. */
 void bpf_targets_release(struct bpf_targets *t,
 			 bool (*may)(void *ctx, const struct bpf_target *target), void *ctx);
 void bpf_targets_detach(struct bpf_targets *t); /* ends all of them */

@@ -47,10 +47,10 @@ const struct cursor_ring *cursor_ring(const struct ebt_cursor *c, uint32_t domai
 uint64_t cursor_ringless(const struct ebt_cursor *c);
 
 /*
- * Copies the next words of a ring, up to the tail of the last look, into words[0..cap). Never across
- * the wrap of the ring, which is always between two records. 1: *ret is written; 0: no more words;
- * -errno. Words overwritten during the copy are counted in ret->lost and not returned. One read for
- * the words and one for the proof, whatever cap is: a large cap costs less.
+ * Copies the next words of a ring, up to the tail of the last look, into words[0..cap). Never
+ * across the wrap of the ring, which is always between two records. 1: *ret is written; 0: no more
+ * words; -errno. Words overwritten during the copy are counted in ret->lost and not returned. One
+ * read for the words and one for the proof, whatever cap is: a large cap costs less.
  */
 int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t cap,
 		 struct cursor_fetch *ret);

@@ -102,7 +102,8 @@ static void close_others(int sock, int alive, const struct link_maker *m)
 	close_between((unsigned)from, ~0u);
 }
 
-/* Out of reach of what is meant for ebtrace: a terminal's signals, `pkill ebtrace`, the OOM killer. */
+/* Out of reach of what is meant for ebtrace: a terminal's signals, `pkill ebtrace`, the OOM
+ * killer. */
 static void go_aside(void)
 {
 	sigset_t all;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Probe links that no signal to the tracer can damage. If a task with a pending fatal signal removes a
- * uprobe, or fails to add one, the kernel stops half-way, and the program keeps the breakpoint for
- * ever. So the tracer neither makes nor closes a link. A process of its own, a holder, makes each link
- * and holds it until the tracer's end of a socket pair is closed, by the tracer or by its death. Then
- * the holder exits, which removes the probes: an exiting process handles no more signals. Another
- * process forks the holders: the keeper, which is small, has a session of its own, and blocks all
- * signals.
+ * Probe links that no signal to the tracer can damage. If a task with a pending fatal signal
+ * removes a uprobe, or fails to add one, the kernel stops half-way, and the program keeps the
+ * breakpoint for ever. So the tracer neither makes nor closes a link. A process of its own, a
+ * holder, makes each link and holds it until the tracer's end of a socket pair is closed, by the
+ * tracer or by its death. Then the holder exits, which removes the probes: an exiting process
+ * handles no more signals. Another process forks the holders: the keeper, which is small, has a
+ * session of its own, and blocks all signals.
  *
  * What remains: SIGKILL sent to a holder itself while it makes its link.
  */

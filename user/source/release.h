@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The traits of a process, with its own numbers of phases, by the release of its ring's producer. */
+/* The traits of a process, with its own numbers of phases, by the release of its ring's
+ * producer. */
 #ifndef SOURCE_RELEASE_H
 #define SOURCE_RELEASE_H
 

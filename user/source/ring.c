@@ -93,7 +93,8 @@ static int open_lanes(struct ring_source *s, struct ring_file *f)
 		if (!err)
 			continue;
 		report_full(s, f->name);
-		/* While it is live the budget may suffice later; overwritten words are reported then. */
+		/* While it is live the budget may suffice later; overwritten words are reported
+		 * then. */
 		if (f->live)
 			break;
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);

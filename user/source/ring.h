@@ -10,8 +10,8 @@
  * words that are then overwritten, or left at the end, are reported as lost.
  *
  * Time: with a live ring no event is returned that is younger than the source's safe time. No event
- * older than the safe time can still appear: neither from a ring whose writer is inside an event, nor
- * from a process or a ring that is found RING_SLACK_NS after it began.
+ * older than the safe time can still appear: neither from a ring whose writer is inside an event,
+ * nor from a process or a ring that is found RING_SLACK_NS after it began.
  */
 #ifndef SOURCE_RING_H
 #define SOURCE_RING_H
@@ -29,8 +29,8 @@
 struct ring_source;
 
 /*
- * buffer_bytes: the budget of all files and lanes together, 1 MiB at least. Keeps the pointer to the
- * session. 0 or -errno.
+ * buffer_bytes: the budget of all files and lanes together, 1 MiB at least. Keeps the pointer to
+ * the session. 0 or -errno.
  */
 int ring_source_new(struct session *session, size_t buffer_bytes, struct ring_source **ret);
 struct source *ring_source_base(struct ring_source *s); /* freed by source_free() */

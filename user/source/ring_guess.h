@@ -8,8 +8,8 @@
 
 #include <ebtrace/cursor.h>
 
-/* EBT_RELEASE_OCAML_5_2 or _5_5, each for all that share its numbers; AUTO: no phase in the rings is
- * nested in one that shows it. `name` is for messages. The descriptor stays open. */
+/* EBT_RELEASE_OCAML_5_2 or _5_5, each for all that share its numbers; AUTO: no phase in the rings
+ * is nested in one that shows it. `name` is for messages. The descriptor stays open. */
 enum ebt_release ring_guess_release(int fd, const char *name);
 
 #endif

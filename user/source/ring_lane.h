@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The words of one ring on their way to events: a backlog of fetched words, in segments between
- * holes, and a decoder. Bounded: all memory of a lane is counted in a budget that all lanes share. A
- * lane that cannot grow leaves further words in the ring; a lane is not created when the budget does
- * not hold its least. An empty lane returns what it has above the least.
+ * holes, and a decoder. Bounded: all memory of a lane is counted in a budget that all lanes share.
+ * A lane that cannot grow leaves further words in the ring; a lane is not created when the budget
+ * does not hold its least. An empty lane returns what it has above the least.
  */
 #ifndef SOURCE_RING_LANE_H
 #define SOURCE_RING_LANE_H
@@ -72,9 +72,9 @@ int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev);
 
 /*
  * Decodes the next events, at most `cap` and none later than `until_ns`, and returns their number.
- * 0: none now, and, unless ring_lane_holds(), none at all if `ended`: no more words will be fetched.
- * arg[0] of an event with EBT_F_PAYLOAD is a byte offset from *ret_payloads, which is valid until
- * the next call.
+ * 0: none now, and, unless ring_lane_holds(), none at all if `ended`: no more words will be
+ * fetched. arg[0] of an event with EBT_F_PAYLOAD is a byte offset from *ret_payloads, which is
+ * valid until the next call.
  */
 uint32_t ring_lane_read(struct ring_lane *lane, bool ended, uint64_t until_ns, struct ebt_event *ev,
 			size_t cap, const void **ret_payloads);

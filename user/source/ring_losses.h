@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Losses of a process that belong to none of its rings' lanes: events of threads that found no ring,
- * rings and files that did not fit the budget. A short queue in time order, which is lane 0 of the
- * ring source. When it is full the caller keeps the loss and adds it later.
+ * Losses of a process that belong to none of its rings' lanes: events of threads that found no
+ * ring, rings and files that did not fit the budget. A short queue in time order, which is lane 0
+ * of the ring source. When it is full the caller keeps the loss and adds it later.
  */
 #ifndef SOURCE_RING_LOSSES_H
 #define SOURCE_RING_LOSSES_H

@@ -112,7 +112,8 @@ int ring_reader_look(struct ring_reader *rr)
 	ssize_t early = rr->has_ext ? file_read_at(rr->fd, rr->early, bytes, at) : (ssize_t)bytes;
 	if (early < 0)
 		return (int)early;
-	/* partner of the release by which a probe ends `writing`: the tails are no older than that */
+	/* partner of the release by which a probe ends `writing`: the tails are no older than
+	 * that */
 	atomic_thread_fence(memory_order_acquire);
 	ssize_t n = file_read_at(rr->fd, rr->table, bytes, at);
 	if (n < 0)
@@ -120,7 +121,8 @@ int ring_reader_look(struct ring_reader *rr)
 	uint32_t whole = (uint32_t)((size_t)(n < early ? n : early) / sizeof(*rr->table));
 	for (uint32_t d = 0; d < whole; d++)
 		look_at(rr, d, &rr->table[d]);
-	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are there */
+	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are
+	 * there */
 	atomic_thread_fence(memory_order_acquire);
 	if (whole < rr->layout.max_domains)
 		report_cut(rr, whole);

@@ -26,9 +26,9 @@ struct uprobe_site {
  */
 bool uprobe_multi_works(void);
 
-/* Links the program to the sites in process `pid` (<= 0: in all that map the file). Returns the link's
- * descriptor, which detaches when it is closed, or -errno. A process that may be killed must neither
- * call this nor close the descriptor: see link_keeper.h. */
+/* Links the program to the sites in process `pid` (<= 0: in all that map the file). Returns the
+ * link's descriptor, which detaches when it is closed, or -errno. A process that may be killed must
+ * neither call this nor close the descriptor: see link_keeper.h. */
 int uprobe_multi_attach(int prog_fd, const char *path, pid_t pid, const struct uprobe_site *site,
 			uint32_t sites);
 
