@@ -83,10 +83,10 @@ need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
 need_file() { [ -e "$1" ] || skip_all "$1 is not there"; }
 need_command() { command -v "$1" >/dev/null || skip_all "$1 is not installed"; }
 
-# wait_for CMD...: until CMD succeeds, 20 s at most.
+# wait_for CMD...: until CMD succeeds, some 20 s at most, however long CMD takes.
 wait_for() {
-	local i
-	for ((i = 0; i < 400; i++)); do
+	local i end=$((SECONDS + 40))
+	for ((i = 0; i < 400 && SECONDS < end; i++)); do
 		"$@" && return 0
 		sleep 0.05
 	done

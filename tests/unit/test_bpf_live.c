@@ -336,6 +336,29 @@ static void check_two(const char *path)
 	session_free(session);
 }
 
+/* It ended before the kernel's map had it: no record of its exit will come. */
+static void check_zombie(void)
+{
+	struct session *session;
+	struct seen seen = {0};
+	char reason[BPF_REASON_BYTES] = "";
+	pid_t pid = session_new(&session) ? -1 : fork();
+	if (!pid)
+		_exit(0);
+	siginfo_t info;
+	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
+	struct source *s = new_source(session, &(struct bpf_options){0});
+	ok(s && bpf_source_attach(s, pid, reason) <= 0, "nothing of a zombie is probed");
+	if (s)
+		follow(session, s, &seen, 300);
+	const struct processes *ps = &session->processes;
+	const struct process *p = processes_at(ps, processes_find(ps, (uint32_t)pid));
+	ok(p && (!p->pid || p->ended), "and soon it has ended, though no record reports it");
+	waitpid(pid, NULL, 0);
+	source_free(s);
+	session_free(session);
+}
+
 int main(void)
 {
 	char path[128], cmd[300], reason[BPF_REASON_BYTES];
@@ -350,6 +373,7 @@ int main(void)
 	check_deleted(path);
 	check_drops(path);
 	check_two(path);
+	check_zombie();
 
 	struct session *session = NULL;
 	session_new(&session);

@@ -5,10 +5,12 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 /* The kernel gives a program at most 6 MiB of arguments and environment. */
@@ -96,6 +98,17 @@ void process_read_status(pid_t pid, struct process_status *ret)
 	ret->state = n >= 0			   ? PROCESS_OPEN
 		     : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
 						   : PROCESS_DENIED;
+}
+
+bool process_has_ended(pid_t pid)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (fd < 0)
+		return errno == ESRCH;
+	struct pollfd ended = {.fd = fd, .events = POLLIN};
+	bool has = poll(&ended, 1, 0) > 0;
+	close(fd);
+	return has;
 }
 
 pid_t process_inner_pid(pid_t pid)

@@ -127,6 +127,7 @@ static int bpf_source_poll(struct source *base)
 	bpf_targets_scan_young(&s->in.targets);
 	if (s->in.started_ns >= s->rescan_ns + RESCAN_NS) {
 		bpf_targets_scan_all(&s->in.targets);
+		bpf_recover_late(s->kernel, &s->in);
 		/* Of many processes with many mappings that takes its time. */
 		s->rescan_ns = s->in.started_ns + 4 * (now_ns() - s->in.started_ns);
 	}

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "proc/process.h"
+
 /* Between two searches for slots: each passes all of them through the kernel's queue. */
 #define SEARCH_NS 100000000u
 
@@ -23,6 +25,22 @@ static void find_ends(struct bpf_kernel *k, struct bpf_records *in)
 		struct bpf_target *target = bpf_targets_get(&in->targets, i);
 		if (target && !bpf_kernel_find(k, target->pid, &slot))
 			bpf_records_end(in, target);
+	}
+}
+
+void bpf_recover_late(struct bpf_kernel *k, struct bpf_records *in)
+{
+	uint32_t slot;
+	for (uint32_t i = 0; i < in->targets.slots; i++) {
+		struct bpf_target *target = bpf_targets_get(&in->targets, i);
+		if (!target || target->ended || !target->unmapped ||
+		    !process_has_ended(target->pid))
+			continue;
+		/* The record of its exit is on its way if it is in the map no more. */
+		if (!bpf_kernel_find(k, target->pid, &slot) || slot != i)
+			continue;
+		bpf_kernel_remove(k, target->pid);
+		bpf_records_end(in, target);
 	}
 }
 

@@ -21,5 +21,10 @@ struct bpf_recover {
 
 /* Call it at each poll that has taken all records. 0 or -ENOMEM. */
 int bpf_recover(struct bpf_recover *r, struct bpf_kernel *k, struct bpf_records *in);
+/*
+ * Ends the processes that had ended when they were added to the kernel's map: no record of their exit
+ * will come, and another process could get their pid. Call it after a scan of all targets.
+ */
+void bpf_recover_late(struct bpf_kernel *k, struct bpf_records *in);
 
 #endif

@@ -152,6 +152,7 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 	if (target->scans < YOUNG_SCANS)
 		target->scans++;
 	int err = bpf_files_scan(&t->by, &target->files, &scan);
+	target->unmapped = !scan.mappings;
 	if (err < 0)
 		return err;
 	if (scan.missed_ns && t->unwatched)

@@ -28,6 +28,7 @@ struct bpf_target {
 	uint64_t since_ns;   /* added, or its last exec */
 	uint64_t born_ns;    /* its last fork or exec; 0: it ran when it was attached to */
 	uint64_t scanned_ns; /* when its mappings were read last; 0: never since then */
+	bool unmapped;	     /* at its last scan it had none: it may have ended */
 	uint64_t exe_dev, exe_inode;
 	char *exe_path; /* of its last exec, until it has been scanned; or NULL */
 	uint32_t
