@@ -2,7 +2,6 @@
 #include "engine/follow.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -77,15 +76,9 @@ struct followed *follow_find(const struct follow *f, pid_t pid)
 	return processes_at(ps, processes_find(ps, (uint32_t)pid))->followed;
 }
 
-static bool has_ended(int pidfd)
-{
-	struct pollfd fd = {.fd = pidfd, .events = POLLIN};
-	return poll(&fd, 1, 0) > 0;
-}
-
 bool follow_runs(const struct followed *p)
 {
-	return !has_ended(p->watch.fd);
+	return !process_pidfd_has_ended(p->watch.fd);
 }
 
 /* Once: its descriptor stays readable. The scan notices the end, in its place among all others. */
@@ -123,7 +116,7 @@ static int open_pidfd(pid_t pid, bool found)
 	if (fd < 0)
 		return -errno;
 	/* A zombie is listed among the children, at each scan anew. */
-	if (!found || !has_ended(fd))
+	if (!found || !process_pidfd_has_ended(fd))
 		return fd;
 	close(fd);
 	return -ESRCH;
@@ -223,7 +216,7 @@ int follow_scan(struct follow *f, int (*visit)(struct followed *p, void *ctx), v
 	int err = 0;
 	for (unsigned i = 0; !err && i < f->count;) {
 		struct followed *p = f->running[i];
-		if (has_ended(p->watch.fd)) {
+		if (process_pidfd_has_ended(p->watch.fd)) {
 			note_end(f, i);
 			continue;
 		}

@@ -100,13 +100,18 @@ void process_read_status(pid_t pid, struct process_status *ret)
 						   : PROCESS_DENIED;
 }
 
+bool process_pidfd_has_ended(int pidfd)
+{
+	struct pollfd ended = {.fd = pidfd, .events = POLLIN};
+	return poll(&ended, 1, 0) > 0;
+}
+
 bool process_has_ended(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return errno == ESRCH;
-	struct pollfd ended = {.fd = fd, .events = POLLIN};
-	bool has = poll(&ended, 1, 0) > 0;
+	bool has = process_pidfd_has_ended(fd);
 	close(fd);
 	return has;
 }

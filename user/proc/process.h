@@ -35,8 +35,10 @@ ssize_t process_read_text(pid_t pid, const char *name, char *ret, size_t cap);
 /* Reads the status of a pid. Never fails: unknown fields are zero, and `state` is the reason. */
 void process_read_status(pid_t pid, struct process_status *ret);
 
-/* True if all threads of the process have ended, also while its parent has not waited for it. */
+/* True if all threads of the process have ended, also while its parent has not waited for it. By
+ * pid, and by an open pidfd. */
 bool process_has_ended(pid_t pid);
+bool process_pidfd_has_ended(int pidfd);
 
 /* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);

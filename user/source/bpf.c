@@ -50,21 +50,11 @@ static int explain(int err, const char *what, char *reason)
 static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	struct bpf_source *s = ctx;
-	struct ebt_event ev = {
-		.ts = until_ns,
-		.pos = since_ns,
-		.process = process,
-		.kind = EBT_LOST,
-		.domain = EBT_NO_DOMAIN,
-		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_BPF | EBT_F_HISTORY,
-		.arg = {EBT_LOST_UNCOUNTED, 0},
-	};
 	uint32_t pid = processes_pid(&s->in.session->processes, process);
 	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", pid,
 	       (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
-	if (bpf_lanes_add(&s->in.lanes, 0, &ev))
+	if (bpf_records_unwatched(&s->in, process, since_ns, until_ns))
 		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
 }
 

@@ -271,8 +271,8 @@ static int take_marker(struct bpf_records *s, struct bpf_target *target,
 	return err;
 }
 
-static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, uint64_t since_ns,
-		    uint64_t ts)
+static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, uint16_t flags,
+		    uint64_t since_ns, uint64_t ts)
 {
 	struct ebt_event ev = {
 		.ts = ts,
@@ -281,7 +281,7 @@ static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, ui
 		.kind = EBT_LOST,
 		.domain = EBT_NO_DOMAIN,
 		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_BPF,
+		.flags = EBT_F_BPF | flags,
 		.arg = {events, 0},
 	};
 	return bpf_lanes_add(&s->lanes, 0, &ev);
@@ -289,7 +289,13 @@ static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, ui
 
 int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns)
 {
-	return add_loss(s, PROCESS_UNKNOWN, EBT_LOST_UNCOUNTED, since_ns, s->started_ns);
+	return add_loss(s, PROCESS_UNKNOWN, EBT_LOST_UNCOUNTED, 0, since_ns, s->started_ns);
+}
+
+int bpf_records_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
+			  uint64_t until_ns)
+{
+	return add_loss(s, process, EBT_LOST_UNCOUNTED, EBT_F_HISTORY, since_ns, until_ns);
 }
 
 int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
@@ -299,7 +305,7 @@ int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 	dropped += s->strays;
 	if (dropped != s->lost_reported) {
 		err = add_loss(s, alone ? s->targets.first_process : PROCESS_UNKNOWN,
-			       dropped - s->lost_reported, s->lost_since_ns, now);
+			       dropped - s->lost_reported, 0, s->lost_since_ns, now);
 		if (!err)
 			s->lost_reported = dropped;
 	}

@@ -62,6 +62,9 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 /* Children of traced processes were not followed: what they did since then is lost. 0 or
  * -ENOMEM. */
 int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns);
+/* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
+int bpf_records_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
+			  uint64_t until_ns);
 /*
  * Events that were dropped, or are of an unknown process, and are in no ring are only counted: the
  * increase of that count since the last call is emitted as a loss, of the process if only one is
