@@ -83,7 +83,7 @@ need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
 need_file() { [ -e "$1" ] || skip_all "$1 is not there"; }
 need_command() { command -v "$1" >/dev/null || skip_all "$1 is not installed"; }
 
-# wait_for CMD...: until CMD succeeds, some 20 s at most, however long CMD takes.
+# wait_for CMD...: until CMD succeeds; 20 s and more, 40 s at most where CMD itself takes long.
 wait_for() {
 	local i end=$((SECONDS + 40))
 	for ((i = 0; i < 400 && SECONDS < end; i++)); do
