@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EVENTS	2000
-#define DOMAINS 3
+#define EVENTS 2000
+#define RINGS  6 /* three of each of two processes */
 
 static uint32_t state;
 
@@ -19,19 +19,20 @@ static uint32_t draw(uint32_t n)
 /* Events of some rings, in runs of one or in turns; holes, copies, partners, losses, final ones. */
 static int make_events(struct ebt_event *ev)
 {
-	uint32_t seq[DOMAINS] = {0}, domain = 0, turns = 0;
+	uint32_t seq[RINGS] = {0}, ring = 0, turns = 0;
 	uint64_t ts = 1000;
 	int n = 0;
 	while (n < EVENTS - 1) {
 		turns = draw(40) ? turns : draw(2);
-		domain = turns || !draw(30) ? draw(DOMAINS) : domain;
+		ring = turns || !draw(30) ? draw(RINGS) : ring;
 		ts += draw(3);
 		struct ebt_event *e = &ev[n++];
-		*e = event(draw(50) ? R : B, seq[domain]++, ts);
-		e->domain = (uint16_t)(domain + 1);
+		*e = event(draw(50) ? R : B, seq[ring]++, ts);
+		e->process = 9 - ring % 2;
+		e->domain = (uint16_t)(ring / 2 + 1);
 		switch (draw(60)) {
 		case 0: /* a hole before the next */
-			seq[domain] += 1 + draw(5);
+			seq[ring] += 1 + draw(5);
 			break;
 		case 1: /* a copy, or an event of a hole */
 			e->seq -= draw(4);
@@ -45,7 +46,9 @@ static int make_events(struct ebt_event *ev)
 		case 4:
 			e->kind = EBT_LOST;
 			e->flags &= (uint16_t)~EBT_F_SEQ;
+			e->flags |= draw(2) ? EBT_F_HISTORY : 0;
 			e->arg[0] = 1;
+			seq[ring] += draw(2) ? 1 : -1u; /* it has lost the event, or none */
 			break;
 		case 5:
 			e->flags |= EBT_F_FINAL;

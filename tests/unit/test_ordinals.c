@@ -17,17 +17,21 @@ int main(void)
 {
 	static bool delivered[ORDINALS];
 	struct ordinals o = {0};
+	uint64_t next = 0;
 	unsigned wrong = 0, filled = 0, too_old = 0;
-	while (o.next < ORDINALS - 6000) {
-		if (!draw(3))
-			ordinals_skip(&o, 1 + draw(draw(50) ? 9 : 5000));
+	while (next < ORDINALS - 6000) {
+		if (!draw(3)) {
+			uint32_t missing = 1 + draw(draw(50) ? 9 : 5000);
+			ordinals_skip(&o, next, missing);
+			next += missing;
+		}
 		for (uint32_t run = draw(200); run; run--)
-			delivered[o.next++] = true;
-		for (uint32_t tries = draw(50); o.next && tries; tries--) {
-			uint32_t back = 1 + draw(o.next < 6000 ? (uint32_t)o.next : 6000);
-			uint32_t seq = (uint32_t)o.next - back;
+			delivered[next++] = true;
+		for (uint32_t tries = draw(50); next && tries; tries--) {
+			uint32_t back = 1 + draw(next < 6000 ? (uint32_t)next : 6000);
+			uint32_t seq = (uint32_t)next - back;
 			bool expected = !delivered[seq] && back <= ORDINALS_WINDOW;
-			wrong += ordinals_fill(&o, seq) != expected;
+			wrong += ordinals_fill(&o, next, seq) != expected;
 			delivered[seq] |= expected;
 			filled += expected;
 			too_old += back > ORDINALS_WINDOW;

@@ -158,6 +158,7 @@ static void test_horizon(void)
 	pump_step(pump);
 	ok(got.count == 2 && got.ev[1].ts == 5 && got.ev[1].flags & EBT_F_LATE,
 	   "a late event is delivered at once, flagged, in sorted order");
+	is(session->totals.late, 1, "and counted");
 	finish();
 }
 

@@ -1,40 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/join.h"
 
+#include "core/event_word.h"
+#include "core/join_rings.h"
 #include "core/kinds.h"
-#include "core/ordinals.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SOURCE_FLAGS (EBT_F_RING | EBT_F_BPF)
 
-/* Reported as lost, and not delivered since. */
-struct missing {
-	uint64_t events, words;
-};
-
-/* The state of a ring; `life` ends with the process that writes to it. */
-struct ring_state {
-	bool ended; /* its process, or that one's program, has ended */
-	struct ring_life {
-		uint64_t next_pos; /* EBT_NO_POS: not known */
-		uint64_t last_ts;
-		bool started;
-		bool has_file; /* a ring file has brought events of it */
-		bool has_lost;
-		uint32_t history_end;	  /* ordinals before it are of the history */
-		struct ordinals ordinals; /* each event needs up to its start */
-		struct ebt_event lost;	  /* the loss that the ring reports before its next event */
-		struct missing missing, history;
-	} life;
-};
-
 struct join {
 	struct session *session;
 	struct event_handler handler;
-	struct ring_state **ring; /* by lane; NULL: it has brought nothing */
-	uint32_t lanes;
+	struct join_rings rings;
 	struct ebt_event pending; /* held for its partner, between batches */
 	bool has_pending;
 	/* Of the batch: out[0..kept-1] is to be emitted; the events behind it are done, up to the
@@ -58,63 +37,19 @@ void join_free(struct join *j)
 {
 	if (!j)
 		return;
-	for (uint32_t i = 0; i < j->lanes; i++)
-		free(j->ring[i]);
-	free(j->ring);
+	join_rings_done(&j->rings);
 	free(j);
 }
 
-static __attribute__((noinline)) struct ring_state *add_ring(struct join *j, uint32_t lane)
-{
-	if (lane >= j->lanes) {
-		uint32_t lanes = lane + lane / 2 + 16;
-		struct ring_state **ring = realloc(j->ring, lanes * sizeof(struct ring_state *));
-		if (!ring)
-			return NULL;
-		memset(ring + j->lanes, 0, (lanes - j->lanes) * sizeof(struct ring_state *));
-		j->ring = ring;
-		j->lanes = lanes;
-	}
-	return lane ? j->ring[lane] = calloc(1, sizeof(struct ring_state)) : NULL;
-}
-
-/* The ring of a lane; NULL: it has brought no event. */
-static inline struct ring_state *ring_at(const struct join *j, uint32_t lane)
-{
-	return lane < j->lanes ? j->ring[lane] : NULL;
-}
-
-static inline struct ring_state *known_ring(const struct join *j, const struct ebt_event *ev)
-{
-	return ring_at(j, processes_known_lane(&j->session->processes, ev->process, ev->domain));
-}
-
-static inline struct ring_state *find_ring(struct join *j, const struct ebt_event *ev)
+static inline struct join_ring *find_ring(struct join *j, const struct ebt_event *ev)
 {
 	uint32_t lane = processes_lane(&j->session->processes, ev->process, ev->domain);
-	struct ring_state *r = ring_at(j, lane);
-	return r ? r : add_ring(j, lane);
-}
-
-/* From now on its rings may be those of another program. */
-static void end_process(struct join *j, uint32_t process)
-{
-	const struct process *p = processes_at(&j->session->processes, process);
-	for (uint32_t i = 0; i < p->lanes; i++) {
-		struct ring_state *r = ring_at(j, p->lane[i]);
-		if (r)
-			r->ended = true;
-	}
+	return join_rings_get(&j->rings, lane);
 }
 
 void join_forget(struct join *j, uint32_t process)
 {
-	const struct process *p = processes_at(&j->session->processes, process);
-	for (uint32_t i = 0; i < p->lanes; i++) {
-		free(ring_at(j, p->lane[i]));
-		if (p->lane[i] < j->lanes)
-			j->ring[p->lane[i]] = NULL;
-	}
+	join_rings_forget(&j->rings, processes_at(&j->session->processes, process));
 }
 
 /*
@@ -122,25 +57,23 @@ void join_forget(struct join *j, uint32_t process)
  * may be of the life before. It also begins with another file, which may be found so late that all
  * its events are late: a life has one file.
  */
-static __attribute__((noinline)) void change_life(struct ring_state *r, const struct ebt_event *ev)
+static __attribute__((noinline)) void change_life(struct join_ring *r, const struct ebt_event *ev)
 {
 	bool first = ev->flags & EBT_F_FIRST;
-	if ((r->ended && !(ev->flags & EBT_F_LATE)) || (first && r->life.has_file)) {
-		r->life = (struct ring_life){0};
-		r->ended = false;
-	}
-	r->life.has_file |= first;
+	if ((r->flags & RING_ENDED && !(ev->flags & EBT_F_LATE)) || (first && r->past->has_file))
+		join_ring_renew(r);
+	r->past->has_file |= first;
 }
 
-/* The life of the ring that the event belongs to. */
-static inline struct ring_life *find_life(struct join *j, const struct ebt_event *ev)
+/* The ring of the event, in the life that the event belongs to. */
+static inline struct join_ring *find_life(struct join *j, const struct ebt_event *ev)
 {
-	struct ring_state *r = find_ring(j, ev);
+	struct join_ring *r = find_ring(j, ev);
 	if (!r)
 		return NULL;
-	if (r->ended || ev->flags & EBT_F_FIRST)
+	if (r->flags & RING_ENDED || ev->flags & EBT_F_FIRST)
 		change_life(r, ev);
-	return &r->life;
+	return r;
 }
 
 /* Emits the gathered events. */
@@ -173,17 +106,19 @@ static int put_loss(struct join *j, struct ebt_event *lost, struct ebt_event *ev
 	return err ? err : event_handler_call(&j->handler, lost, 1);
 }
 
-static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, uint32_t missing)
+static int emit_loss(struct join *j, struct join_ring *r, struct ebt_event *ev, uint32_t missing)
 {
-	bool history = !r->started || (r->has_lost && r->lost.flags & EBT_F_HISTORY);
-	uint64_t from = r->started ? r->next_pos : 0;
+	struct ring_past *past = r->past;
+	bool started = r->flags & RING_STARTED, has_loss = r->flags & RING_HAS_LOSS;
+	bool history = !started || (has_loss && past->lost.flags & EBT_F_HISTORY);
+	uint64_t from = started ? r->next_pos : 0;
 	bool has_words = from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from;
 	uint64_t words = has_words ? ev->pos - from : 0;
-	struct missing *m = history ? &r->history : &r->missing;
+	struct missing *m = history ? &past->history : &past->missing;
 	m->events += missing;
 	m->words += words;
 	if (history)
-		r->history_end = ev->seq;
+		past->history_end = ev->seq;
 	struct ebt_event lost = {
 		.kind = EBT_LOST,
 		.ts = ev->ts,
@@ -198,21 +133,21 @@ static int emit_loss(struct join *j, struct ring_life *r, struct ebt_event *ev, 
 	return put_loss(j, &lost, ev);
 }
 
-static void restart(struct ring_life *r)
+static void restart(struct join_ring *r, bool has_file)
 {
-	r->ordinals = (struct ordinals){0};
-	r->missing = r->history = (struct missing){0};
-	r->next_pos = 0;
-	r->has_file = false;
+	r->next = r->next_pos = 0;
+	r->past->ordinals = (struct ordinals){0};
+	r->past->missing = r->past->history = (struct missing){0};
+	r->past->has_file = has_file;
 }
 
 /* An event of a hole was delivered: one less is missing. */
-static void give_back(struct session *s, struct ring_life *r, const struct ebt_event *ev)
+static void give_back(struct session *s, struct ring_past *past, const struct ebt_event *ev)
 {
 	/* It may have been counted in an output that is whole already. */
 	struct totals *t = !s->totals.lost_events && s->past.lost_events ? &s->past : &s->totals;
-	bool history = r->history.events && (int32_t)(ev->seq - r->history_end) < 0;
-	struct missing *m = history ? &r->history : &r->missing;
+	bool history = past->history.events && (int32_t)(ev->seq - past->history_end) < 0;
+	struct missing *m = history ? &past->history : &past->missing;
 	if (!m->events)
 		return;
 	uint64_t words = --m->events && m->words > ev->size ? ev->size : m->words;
@@ -224,15 +159,15 @@ static void give_back(struct session *s, struct ring_life *r, const struct ebt_e
 }
 
 /* An ordinal below the next one: a copy of a delivered event, or an event of a reported hole. */
-static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev)
+static int deliver_old(struct join *j, struct join_ring *r, struct ebt_event *ev)
 {
-	if (!ordinals_fill(&r->ordinals, ev->seq)) {
+	if (!ordinals_fill(&r->past->ordinals, r->next, ev->seq)) {
 		session_drop_event(j->session, ev);
 		return 0;
 	}
 	/* The loss must have been counted before less is lost. */
 	int err = hand_on(j);
-	give_back(j->session, r, ev);
+	give_back(j->session, r->past, ev);
 	ev->flags |= EBT_F_LATE;
 	j->out = ev;
 	keep(j, ev);
@@ -240,35 +175,32 @@ static int deliver_old(struct join *j, struct ring_life *r, struct ebt_event *ev
 }
 
 /* The ring's next event is delivered. */
-static inline void advance(struct ring_life *r, const struct ebt_event *ev)
+static inline void advance(struct join_ring *r, const struct ebt_event *ev)
 {
-	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
-		r->has_lost = false;
-	r->started = true;
-	r->ordinals.next++;
+	r->next++;
 	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
 	r->last_ts = ev->ts;
 }
 
 /* An event that is not the next of its ring. */
-static __attribute__((noinline)) int deliver_apart(struct join *j, struct ring_life *r,
+static __attribute__((noinline)) int deliver_apart(struct join *j, struct join_ring *r,
 						   struct ebt_event *ev, bool *ret_next)
 {
 	*ret_next = false;
-	if (r->started && (int32_t)(ev->seq - (uint32_t)r->ordinals.next) < 0) {
+	if (r->flags & RING_STARTED && (int32_t)(ev->seq - (uint32_t)r->next) < 0) {
 		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
 		 * event's own time is not known any more: it is never taken for a restart. */
 		bool newer = ev->ts > r->last_ts && !(ev->flags & EBT_F_LATE);
 		if (!newer || (ev->seq && ev->pos != EBT_NO_POS && ev->pos >= r->next_pos))
 			return deliver_old(j, r, ev);
-		restart(r);
-		r->has_file = ev->flags & EBT_F_RING;
+		restart(r, ev->flags & EBT_F_RING);
 	}
 	*ret_next = true;
-	uint32_t missing = ev->seq - (uint32_t)r->ordinals.next;
+	uint32_t missing = ev->seq - (uint32_t)r->next;
 	if (!missing)
 		return 0;
-	ordinals_skip(&r->ordinals, missing);
+	ordinals_skip(&r->past->ordinals, r->next, missing);
+	r->next += missing;
 	return emit_loss(j, r, ev, missing);
 }
 
@@ -279,16 +211,19 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 		keep(j, ev);
 		return 0;
 	}
-	struct ring_life *r = find_life(j, ev);
+	struct join_ring *r = find_life(j, ev);
 	if (!r)
 		return -ENOMEM;
 	ev->flags &= (uint16_t)~EBT_F_FIRST;
-	if (ev->seq != (uint32_t)r->ordinals.next) {
+	if (ev->seq != (uint32_t)r->next) {
 		bool goes_on;
 		int err = deliver_apart(j, r, ev, &goes_on);
 		if (err || !goes_on)
 			return err;
 	}
+	if (ev->flags & EBT_F_RING) /* else it is of the hole, and BPF has seen it */
+		r->flags &= ~RING_HAS_LOSS;
+	r->flags |= RING_STARTED;
 	advance(r, ev);
 	keep(j, ev);
 	return 0;
@@ -325,11 +260,11 @@ static bool is_ring_loss(const struct ebt_event *ev)
 
 static int note_loss(struct join *j, const struct ebt_event *lost)
 {
-	struct ring_life *r = find_life(j, lost);
+	struct join_ring *r = find_life(j, lost);
 	if (!r)
 		return -ENOMEM;
-	r->lost = *lost;
-	r->has_lost = true;
+	r->past->lost = *lost;
+	r->flags |= RING_HAS_LOSS;
 	return 0;
 }
 
@@ -379,27 +314,30 @@ static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
 	if (is_loss)
 		return note_loss(j, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		end_process(j, ev->process);
+		join_rings_end(&j->rings, processes_at(&j->session->processes, ev->process));
 	if (!may_have_partner(ev))
 		return deliver(j, ev);
 	*held = ev;
 	return 0;
 }
 
+/* What the events of a run have in common: which source sees them, an ordinal, no more. */
 #define RUN_FLAGS (SOURCE_FLAGS | EBT_F_SEQ | EBT_F_FINAL | EBT_F_FIRST)
 
-/* True for an event of a program with exactly these of RUN_FLAGS. */
-static inline bool is_plain(const struct ebt_event *ev, unsigned flags)
+/* The part of event_word() that is the same in all events of a run: these flags, and the kind of an
+ * event of a program. */
+static inline uint64_t run_word(const struct ebt_event *ev)
 {
-	return (ev->flags & RUN_FLAGS) == flags && ev->kind < EBT_LOST;
+	static const struct ebt_event mask = {.kind = EVENT_WORD_NOT_PROGRAM, .flags = RUN_FLAGS};
+	return event_word(ev) & event_word(&mask);
 }
 
-/* The flags of an event with an ordinal and one source that needs no special treatment; else 0. */
-static inline unsigned plain_source(const struct ebt_event *ev)
+/* True for an event of a program with an ordinal and one source that needs no special treatment. */
+static inline bool is_plain(const struct ebt_event *ev)
 {
 	unsigned is = ev->flags & RUN_FLAGS;
 	bool one = is == (EBT_F_RING | EBT_F_SEQ) || is == (EBT_F_BPF | EBT_F_SEQ);
-	return one && is_plain(ev, is) ? is : 0;
+	return one && ev->kind < EBT_LOST;
 }
 
 static inline bool same_ring(const struct ebt_event *a, const struct ebt_event *b)
@@ -407,39 +345,47 @@ static inline bool same_ring(const struct ebt_event *a, const struct ebt_event *
 	return a->process == b->process && a->domain == b->domain;
 }
 
-/* True if the event, which is plain, is the next of its ring. */
-static inline bool is_next(const struct ring_state *r, const struct ebt_event *ev)
+/* True if the event, which is plain, is the next of its ring, and the ring has no loss to report,
+ * nor a life to begin. */
+static inline bool is_next(const struct join_ring *r, const struct ebt_event *ev)
 {
-	return r && !r->ended && ev->seq == (uint32_t)r->life.ordinals.next;
+	return r->flags == RING_STARTED && ev->seq == (uint32_t)r->next;
 }
 
 /* The number of events that pass_run() may pass, of one ring, which is looked up once. */
-static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t n, unsigned source)
+static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t n, uint64_t run)
 {
-	struct ring_state *r = known_ring(j, ev);
+	const struct process *p = processes_at(&j->session->processes, ev->process);
+	struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, ev->domain));
 	size_t i = 0;
-	if (!is_next(r, ev))
+	if (!r || !is_next(r, ev))
 		return 0;
 	while (i + 1 < n && ev[i].seq == ev->seq + (uint32_t)i && same_ring(&ev[i], ev) &&
-	       is_plain(&ev[i + 1], source))
+	       run_word(&ev[i + 1]) == run)
 		i++;
 	if (i) {
-		r->life.ordinals.next += i - 1;
-		advance(&r->life, &ev[i - 1]);
+		r->next += i - 1;
+		advance(r, &ev[i - 1]);
 	}
 	return i;
 }
 
 /* The same for any rings. A function of its own: its loop then stays in registers. */
 static __attribute__((noinline)) size_t pass_rings(const struct join *j, const struct ebt_event *ev,
-						   size_t n, unsigned source)
+						   size_t n, uint64_t run)
 {
 	const struct ebt_event *e = ev, *last = ev + n - 1;
-	for (; e < last && is_plain(e + 1, source); e++) {
-		struct ring_state *r = known_ring(j, e);
-		if (!is_next(r, e))
+	const struct process *p = NULL;
+	uint32_t process = 0;
+	for (; e < last && run_word(e + 1) == run; e++) {
+		if (!p || e->process != process) {
+			process = e->process;
+			p = processes_at(&j->session->processes, process);
+		}
+		struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, e->domain));
+		if (!r || !is_next(r, e))
 			break;
-		advance(&r->life, e);
+		advance(r, e);
 	}
 	return (size_t)(e - ev);
 }
@@ -452,15 +398,15 @@ static __attribute__((noinline)) size_t pass_rings(const struct join *j, const s
 static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 {
 	struct ebt_event *to = &j->out[j->kept];
-	unsigned source = plain_source(ev);
+	bool plain = is_plain(ev);
 	size_t i = 0;
 	while (i < n && ev[i].flags & EBT_F_FINAL)
 		i++;
 	/* Most batches whose first and last events are of one ring hold no other. */
-	if (source && same_ring(ev, &ev[n - 1]))
-		i = pass_ring(j, ev, n, source);
-	if (source)
-		i += pass_rings(j, ev + i, n - i, source);
+	if (plain && same_ring(ev, &ev[n - 1]))
+		i = pass_ring(j, ev, n, run_word(ev));
+	if (plain)
+		i += pass_rings(j, ev + i, n - i, run_word(ev));
 	if (to != ev)
 		memmove(to, ev, i * sizeof(*ev));
 	j->kept += i;
@@ -475,8 +421,7 @@ int join_events(struct join *j, struct ebt_event *ev, size_t n)
 	j->out = ev;
 	j->kept = 0;
 	while (at < n && !err) {
-		bool has_no_partner =
-			held && plain_source(held) && plain_source(held) == plain_source(&ev[at]);
+		bool has_no_partner = held && is_plain(held) && run_word(held) == run_word(&ev[at]);
 		if (has_no_partner) {
 			err = settle(j, held);
 			held = NULL;

@@ -11,19 +11,18 @@ static void set_delivered(struct ordinals *o, uint64_t from, uint64_t to, bool d
 	}
 }
 
-void ordinals_skip(struct ordinals *o, uint32_t missing)
+void ordinals_skip(struct ordinals *o, uint64_t next, uint32_t missing)
 {
-	set_delivered(o, o->unbroken, o->next, true);
-	set_delivered(o, o->next, o->next + missing, false);
-	o->next += missing;
-	o->unbroken = o->next;
+	set_delivered(o, o->unbroken, next, true);
+	set_delivered(o, next, next + missing, false);
+	o->unbroken = next + missing;
 }
 
-bool ordinals_fill(struct ordinals *o, uint32_t seq)
+bool ordinals_fill(struct ordinals *o, uint64_t next, uint32_t seq)
 {
-	uint32_t back = (uint32_t)o->next - seq;
+	uint32_t back = (uint32_t)next - seq;
 	uint64_t bit = 1ull << (seq % 64), *word = &o->delivered[seq % ORDINALS_WINDOW / 64];
-	if (back > ORDINALS_WINDOW || back <= o->next - o->unbroken || *word & bit)
+	if (back > ORDINALS_WINDOW || back <= next - o->unbroken || *word & bit)
 		return false;
 	*word |= bit;
 	return true;

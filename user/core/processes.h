@@ -165,12 +165,15 @@ void processes_release(struct processes *ps, uint32_t index);
  */
 uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t domain);
 /* The same; 0: not assigned yet. */
+static inline uint32_t process_known_lane(const struct process *p, uint16_t domain)
+{
+	uint16_t at = (uint16_t)(domain + 1);
+	return at < p->lanes ? p->lane[at] : 0;
+}
 static inline uint32_t processes_known_lane(const struct processes *ps, uint32_t index,
 					    uint16_t domain)
 {
-	const struct process *p = ps->entry[index];
-	uint16_t at = (uint16_t)(domain + 1);
-	return at < p->lanes ? p->lane[at] : 0;
+	return process_known_lane(ps->entry[index], domain);
 }
 static inline uint32_t processes_lane(const struct processes *ps, uint32_t index, uint16_t domain)
 {

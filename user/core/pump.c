@@ -2,6 +2,7 @@
 #include "core/pump.h"
 
 #include "base/clock.h"
+#include "core/event_word.h"
 #include "core/join.h"
 #include "core/kinds.h"
 #include "core/loss.h"
@@ -43,33 +44,48 @@ static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 	session_reclaim(s);
 }
 
+/* True if all are of programs, and none is late: they are counted by their number. */
+static bool are_plain(const struct ebt_event *ev, size_t n)
+{
+	static const struct ebt_event mask = {.kind = EVENT_WORD_NOT_PROGRAM, .flags = EBT_F_LATE};
+	uint64_t bits = 0;
+	for (size_t i = 0; i < n; i++)
+		bits |= event_word(&ev[i]);
+	return !(bits & event_word(&mask));
+}
+
+/* Counts losses, damage and late events up to the next loss, which begins another batch, and, in
+ * *ret_own, the events of the tracing itself. Returns the number of events. */
+static size_t count_apart(struct totals *t, const struct ebt_event *ev, size_t n, size_t *ret_own)
+{
+	size_t i = 0, own = 0;
+	if (ev->kind == EBT_LOST)
+		loss_count(t, ev);
+	do {
+		unsigned kind = ev[i].kind;
+		own += kinds_family((uint16_t)kind) == KINDS_stream;
+		t->damaged += kind == EBT_DAMAGE;
+		t->late += ev[i].flags & EBT_F_LATE ? 1 : 0;
+	} while (++i < n && ev[i].kind != EBT_LOST);
+	*ret_own = own;
+	return i;
+}
+
 /* Counts the first events of an array: a batch, which another loss does not belong to. */
 static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n)
 {
-	unsigned flags = 0;
-	size_t i = 0, own = 0; /* own: of the tracing itself */
+	size_t own = 0;
 	/* Damage and losses found before the first event have no time: each is a batch of its
 	 * own. */
 	bool has_time = t->timed || ev->ts || (ev->kind != EBT_DAMAGE && ev->kind != EBT_LOST);
 	if (!t->timed)
 		t->first_ns = ev->ts;
-	n = has_time ? n : 1;
-	do {
-		unsigned kind = ev[i].kind;
-		if (kind >= EBT_LOST) { /* most kinds of programs have a lower number */
-			own += kinds_family((uint16_t)kind) == KINDS_stream;
-			t->damaged += kind == EBT_DAMAGE;
-		}
-		flags |= ev[i].flags;
-	} while (++i < n && ev[i].kind != EBT_LOST);
-	for (size_t at = 0; flags & EBT_F_LATE && at < i; at++)
-		t->late += ev[at].flags & EBT_F_LATE ? 1 : 0;
-	if (ev->kind == EBT_LOST)
-		loss_count(t, ev);
-	t->events += i - own;
-	t->timed += has_time ? i : 0;
-	t->last_ns = ev[i - 1].ts;
-	return i;
+	if (!are_plain(ev, n))
+		n = count_apart(t, ev, has_time ? n : 1, &own);
+	t->events += n - own;
+	t->timed += has_time ? n : 0;
+	t->last_ns = ev[n - 1].ts;
+	return n;
 }
 
 /* A released process has no events any more, or its index is another's. Checked in builds with

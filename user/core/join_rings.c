@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/join_rings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void join_rings_done(struct join_rings *rs)
+{
+	for (uint32_t i = 0; i < rs->lanes; i++)
+		free(rs->at[i].past);
+	free(rs->at);
+	*rs = (struct join_rings){0};
+}
+
+struct join_ring *join_rings_add(struct join_rings *rs, uint32_t lane)
+{
+	if (!lane)
+		return NULL;
+	if (lane >= rs->lanes) {
+		uint32_t lanes = lane + lane / 2 + 16;
+		struct join_ring *at = realloc(rs->at, lanes * sizeof(*at));
+		if (!at)
+			return NULL;
+		memset(at + rs->lanes, 0, (lanes - rs->lanes) * sizeof(*at));
+		rs->at = at;
+		rs->lanes = lanes;
+	}
+	struct join_ring *r = &rs->at[lane];
+	r->past = calloc(1, sizeof(*r->past));
+	return r->past ? r : NULL;
+}
+
+void join_ring_renew(struct join_ring *r)
+{
+	struct ring_past *past = r->past;
+	*past = (struct ring_past){0};
+	*r = (struct join_ring){.past = past};
+}
+
+void join_rings_end(struct join_rings *rs, const struct process *p)
+{
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct join_ring *r = join_rings_at(rs, p->lane[i]);
+		if (r && r->past)
+			r->flags |= RING_ENDED;
+	}
+}
+
+void join_rings_forget(struct join_rings *rs, const struct process *p)
+{
+	for (uint32_t i = 0; i < p->lanes; i++) {
+		struct join_ring *r = join_rings_at(rs, p->lane[i]);
+		if (!r)
+			continue;
+		free(r->past);
+		*r = (struct join_ring){0};
+	}
+}
