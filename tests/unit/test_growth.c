@@ -23,14 +23,15 @@
 #define AT_ONCE	    50
 #define EVENTS	    8 /* of a process: begins and ends of a phase, a span, a counter, its end */
 #define SPAN_EVENTS 6 /* of those, begins and ends */
-#define STEP_NS	    3000000000ull
+#define STORY_NS    10000ull /* more than a process lives */
 
-/* A source of which each lane is one process after the other, AT_ONCE at the same time. */
+/* A source of which each lane is one process after the other, AT_ONCE at the same time. Its times
+ * are those of the clock, as in a live run: what it has handed out lies in the past. */
 struct brood {
 	struct source base;
 	struct session *session;
-	uint64_t
-		ts; /* of the generation under way: far apart, so that each is gone with the next */
+	uint64_t ts;	    /* of the generation under way */
+	uint64_t polled_ns; /* at the last poll */
 	uint32_t process[AT_ONCE];
 	uint32_t processes, made, read[AT_ONCE];
 	bool stopped;
@@ -40,9 +41,12 @@ static int brood_poll(struct source *base)
 {
 	struct brood *b = (struct brood *)base;
 	struct processes *ps = &b->session->processes;
+	b->polled_ns = now_ns();
 	for (unsigned i = 0; i < AT_ONCE; i++)
 		if (b->process[i] && b->read[i] < EVENTS)
 			return 0;
+	if (b->polled_ns < b->ts + 2 * STORY_NS)
+		return 0;
 	for (unsigned i = 0; i < AT_ONCE; i++) {
 		if (b->process[i]) {
 			processes_end(ps, b->process[i]);
@@ -61,7 +65,7 @@ static int brood_poll(struct source *base)
 			return -ENOMEM;
 		b->read[i] = 0;
 	}
-	b->ts += STEP_NS;
+	b->ts = b->polled_ns - STORY_NS;
 	b->stopped = !b->process[0];
 	return 0;
 }
@@ -94,7 +98,9 @@ static int brood_read(struct source *base, uint32_t lane, struct ebt_event *ev, 
 static uint64_t brood_horizon(struct source *base, uint32_t lane)
 {
 	struct brood *b = (struct brood *)base;
-	return b->stopped ? UINT64_MAX : b->ts + (b->read[lane] < EVENTS ? 0 : STEP_NS);
+	if (b->stopped)
+		return UINT64_MAX;
+	return b->read[lane] < EVENTS ? b->ts : b->polled_ns - STORY_NS;
 }
 
 static int brood_stop(struct source *base)
@@ -108,7 +114,7 @@ static const struct source_ops brood_ops = {
 
 static int stat_text_new(const struct session *s, int fd, struct sink **ret)
 {
-	return stat_new(s, fd, &(struct stat_options){.interval_ns = 1000 * STEP_NS}, ret);
+	return stat_new(s, fd, &(struct stat_options){.interval_ns = 10000000}, ret);
 }
 
 static int stat_json_new(const struct session *s, int fd, struct sink **ret)
@@ -149,7 +155,6 @@ static void run(const char *name, uint32_t processes, uint64_t min_ns, unsigned 
 			abort();
 	struct brood b = {.base = {.ops = &brood_ops, .lanes = AT_ONCE},
 			  .session = s,
-			  .ts = now_ns(),
 			  .processes = processes};
 	if (pump_add_source(pump, &b.base))
 		abort();
@@ -214,10 +219,8 @@ static void check_whose(const char *name, int (*make)(const struct session *, in
 	if (!f || session_new(&s) || pump_new(s, &pump) || make(s, fileno(f), &k) ||
 	    pump_add_sink(pump, k))
 		abort();
-	struct brood b = {.base = {.ops = &brood_ops, .lanes = AT_ONCE},
-			  .session = s,
-			  .ts = now_ns(),
-			  .processes = FEW};
+	struct brood b = {
+		.base = {.ops = &brood_ops, .lanes = AT_ONCE}, .session = s, .processes = FEW};
 	if (pump_add_source(pump, &b.base))
 		abort();
 	do
@@ -233,8 +236,116 @@ static void check_whose(const char *name, int (*make)(const struct session *, in
 	fclose(f);
 }
 
+/* ---- when a process is released ---- */
+
+static uint64_t horizon;
+static bool has_event;
+static uint32_t forgotten;
+
+static int no_poll(struct source *s)
+{
+	(void)s;
+	return 0;
+}
+
+static int read_one(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	(void)s, (void)lane, (void)cap;
+	if (!has_event)
+		return -EAGAIN;
+	has_event = false;
+	*ev = (struct ebt_event){.ts = horizon, .kind = EBT_UNIT};
+	return 1;
+}
+
+static uint64_t get_horizon(struct source *s, uint32_t lane)
+{
+	(void)s, (void)lane;
+	return horizon;
+}
+
+static int no_stop(struct source *s)
+{
+	(void)s;
+	return 0;
+}
+
+static int no_events(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	(void)k, (void)ev, (void)n;
+	return 0;
+}
+
+static int note_forgotten(struct sink *k, uint32_t process)
+{
+	(void)k;
+	forgotten = process;
+	return 0;
+}
+
+static const struct source_ops quiet_ops = {
+	.poll = no_poll, .read = read_one, .horizon = get_horizon, .stop = no_stop};
+static const struct sink_ops noting_ops = {.events = no_events, .forget = note_forgotten};
+
+/* True if a step, with the horizon at a time, with or without an event there, releases it. */
+static bool releases(struct pump *pump, uint64_t horizon_ns, bool event, uint32_t process)
+{
+	horizon = horizon_ns;
+	has_event = event;
+	forgotten = PROCESS_UNKNOWN;
+	pump_step(pump);
+	return forgotten && forgotten == process;
+}
+
+/* A process that has ended, and that nobody refers to. */
+static uint32_t gone(struct processes *ps, uint32_t pid)
+{
+	uint32_t process;
+	if (processes_begin(ps, pid, NULL, &process))
+		abort();
+	processes_announce(ps, process);
+	processes_end(ps, process);
+	return process;
+}
+
+static void check_when(void)
+{
+	struct session *s;
+	struct pump *pump;
+	struct source source = {.ops = &quiet_ops, .lanes = 1};
+	struct sink sink = {.ops = &noting_ops};
+	uint64_t hour = 3600000000000ull, before = now_ns();
+	if (session_new(&s) || pump_new(s, &pump) || pump_add_source(pump, &source) ||
+	    pump_add_sink(pump, &sink))
+		abort();
+	struct processes *ps = &s->processes;
+	gone(ps, 1); /* the first one stays */
+	uint32_t a = gone(ps, 2);
+	ok(!releases(pump, before, false, a) && !releases(pump, before, true, a),
+	   "a process is not released while events of its time may come");
+	ok(releases(pump, now_ns() + 1, false, a), "and is as soon as none can");
+	uint32_t b = gone(ps, 3), c = gone(ps, 4);
+	ok(!releases(pump, now_ns(), true, c) && releases(pump, now_ns() + 1, true, c) &&
+		   !processes_at(ps, b),
+	   "also where events never cease to come");
+	processes_hold(ps, true);
+	uint32_t d = gone(ps, 5);
+	ok(!releases(pump, now_ns(), false, d) && !releases(pump, now_ns() + hour, false, d),
+	   "none is released while processes are held");
+	processes_hold(ps, false);
+	ok(!releases(pump, now_ns(), false, d) && releases(pump, now_ns() + 1, false, d),
+	   "but afterwards");
+	uint32_t e = gone(ps, 6);
+	pump_stop(pump);
+	ok(!releases(pump, now_ns(), false, e) && !releases(pump, now_ns() + hour, false, e),
+	   "nor behind the stop, where horizons no longer say what may come");
+	pump_free(pump);
+	session_free(s);
+}
+
 int main(void)
 {
+	check_when();
 	check_whose("text", text_new, "] ", EVENTS);
 	check_whose("ndjson", ndjson_new, "\"pid\":", EVENTS);
 	check_whose("chrome", chrome_new, "\"pid\":", EVENTS + 2);

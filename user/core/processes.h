@@ -106,6 +106,7 @@ struct processes {
 	uint32_t spares;
 	uint32_t *gone; /* a queue: gone[gone_first ..) */
 	uint32_t gone_first, gone_count, gone_cap;
+	bool held;
 	struct process_lanes *lanes;
 	uint32_t numbers, released;
 	struct process_kind *kind; /* of processes that were released, each once */
@@ -149,10 +150,16 @@ void processes_end(struct processes *ps, uint32_t index);
 /* Refers to a process, for as long as it may have events. Each takes a processes_unref(). */
 void processes_ref(const struct processes *ps, uint32_t index);
 void processes_unref(struct processes *ps, uint32_t index);
-/* Processes in the queue of those that are gone. */
+/* Processes in the queue of those that are gone; 0 while they are held. */
 static inline uint32_t processes_gone(const struct processes *ps)
 {
-	return ps->gone_count;
+	return ps->held ? 0 : ps->gone_count;
+}
+/* While it is true nobody is to be released: whoever has ended may have left a ring that could not
+ * be opened yet. */
+static inline void processes_hold(struct processes *ps, bool held)
+{
+	ps->held = held;
 }
 /* Takes the first out of that queue. PROCESS_UNKNOWN: it is referred to again. */
 uint32_t processes_take_gone(struct processes *ps);

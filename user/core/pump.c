@@ -14,8 +14,6 @@
 
 #define PUMP_STEP_EVENTS 65536
 #define PUMP_POLL_NS	 1000000
-/* After the end of a process its ring file, for instance, may still be found. */
-#define PUMP_GRACE_NS 2000000000ull
 
 struct pump {
 	struct session *session;
@@ -29,6 +27,7 @@ struct pump {
 	uint64_t polled_ns;
 	size_t batch_max; /* the least of the sinks'; 0: none has one */
 	bool drained;
+	bool stopped;
 	/* Processes at the head of the queue of those that are gone, and when they were counted. */
 	uint32_t going;
 	uint64_t going_ns;
@@ -214,20 +213,23 @@ static int forget(struct pump *p, uint32_t process)
 }
 
 /*
- * Releases the processes that were gone before events which have since been emitted. Processes end
- * only where events have the time of the clock: in files none does.
+ * Releases the processes that were gone before events which have since been emitted: when a process
+ * is gone each of its events lies before that, and no source will add one, as its horizon lies
+ * before what it may still find. Processes end only where events have the time of the clock: in
+ * files none does. A source that has stopped has no such horizon.
  */
 static int release_gone(struct pump *p, uint64_t horizon_ns)
 {
 	struct processes *ps = &p->session->processes;
 	int err = 0;
+	if (!processes_gone(ps) || p->stopped || horizon_ns == UINT64_MAX)
+		return 0;
 	if (!p->going) {
+		uint64_t now = now_ns(), last_ns = p->session->totals.last_ns;
 		p->going = processes_gone(ps);
-		uint64_t last_ns = p->session->totals.last_ns;
-		p->going_ns = p->polled_ns > last_ns ? p->polled_ns : last_ns;
+		p->going_ns = now > last_ns ? now : last_ns;
 	}
-	uint64_t until = p->going_ns + PUMP_GRACE_NS + filter_delay_ns(p->filter);
-	if (!p->going || horizon_ns <= until || horizon_ns == UINT64_MAX)
+	if (horizon_ns <= p->going_ns + filter_delay_ns(p->filter))
 		return 0;
 	for (; p->going && !err; p->going--) {
 		uint32_t process = processes_take_gone(ps);
@@ -289,6 +291,7 @@ bool pump_drained(const struct pump *p)
 int pump_stop(struct pump *p)
 {
 	int first = 0;
+	p->stopped = true;
 	for (size_t i = 0; i < p->source_count; i++) {
 		int err = source_stop(p->sources[i]);
 		if (err && !first)

@@ -289,8 +289,7 @@ static int visit(struct followed *p, void *ctx)
 	int n = ringfile_find(p->pid, r->engine->options->ring_dir, found, RINGFILE_MAX, reason);
 	if (n == -ESRCH)
 		return 0;
-	if (n >= 0)
-		p->needs_ring = false;
+	p->needs_ring &= n < 0;
 	if (n >= 0 || (n == -ENOENT && !p->needs_ring))
 		p->unread_ns = 0;
 	if (n == -ENOENT)
@@ -427,6 +426,7 @@ int ring_files_scan(struct ring_files *r, uint64_t known_ns)
 	uint64_t begin = r->inbox.deferred ? before : r->begun_ns;
 	if (!err && reads_rings(r) && begin)
 		ring_source_scanned(r->rings, begin < known_ns ? begin : known_ns);
+	processes_hold(&r->engine->session->processes, r->inbox.starved);
 	return err;
 }
 

@@ -80,12 +80,18 @@ static void report_in_ring(void *ctx, pid_t pid)
 		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED);
 }
 
-/* Its records have all been taken, and its events read. */
+/* Its records have all been taken, and its events read. One that claims to be of the future waits
+ * to be merged: its process must not be released. */
 static bool may_release(void *ctx, const struct bpf_target *target)
 {
 	struct bpf_source *s = ctx;
-	return target->end_ns < s->drained_ns &&
-	       bpf_lanes_release(&s->in.lanes, target->slot, target->end_ns, s->complete_ns);
+	bool future;
+	if (target->end_ns >= s->drained_ns ||
+	    !bpf_lanes_release(&s->in.lanes, target->slot, target->end_ns, s->complete_ns, &future))
+		return false;
+	if (future)
+		processes_ref(&s->in.session->processes, target->process);
+	return true;
 }
 
 static int look(struct bpf_source *s)

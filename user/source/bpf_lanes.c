@@ -167,9 +167,11 @@ static bool is_drained(const struct bpf_lanes *l, const struct bpf_slot_lanes *s
 	return true;
 }
 
-bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns)
+bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns,
+		       bool *ret_future)
 {
 	struct bpf_slot_lanes none = {0}, *s = slot < l->slots ? &l->slot[slot] : &none;
+	bool future = false;
 	if (!is_drained(l, s, end_ns))
 		return false;
 	for (uint32_t d = 0; d < s->domains; d++) {
@@ -177,12 +179,15 @@ bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint
 		if (!s->lane[d])
 			continue;
 		free_queue(q);
-		if (q->newest_ns > now_ns)
+		if (q->newest_ns > now_ns) {
+			future = true;
 			continue;
+		}
 		*q = (struct bpf_lane){.next_free = l->first_free};
 		l->first_free = s->lane[d];
 	}
 	free(s->lane);
 	*s = (struct bpf_slot_lanes){0};
+	*ret_future = future;
 	return true;
 }

@@ -37,8 +37,9 @@ int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev
 size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);
 /* Gives back the lanes of a process whose events are not newer than end_ns. False, and nothing is
- * done, as long as some wait. A lane with an event that says to be of after now_ns is not used
- * again. */
-bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns);
+ * done, as long as some wait. A lane with an event that claims to be of after now_ns is not used
+ * again; *ret_future: there is one, and its event may not have been emitted yet. */
+bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns,
+		       bool *ret_future);
 
 #endif
