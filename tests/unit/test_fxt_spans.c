@@ -66,10 +66,10 @@ static void on_forget(void *ctx, struct track *t)
 static struct run *start(void)
 {
 	struct run *r = calloc(1, sizeof(*r));
-	struct tracks_visitor v = {on_begin, on_end, on_forget, r};
+	static const struct tracks_visitor v = {on_begin, on_end, on_forget};
 	uint32_t process;
 	if (!r || processes_init(&r->processes, NULL) || processes_of(&r->processes, 1, &process) ||
-	    tracks_new(&r->processes, &v, &r->tracks))
+	    tracks_new(&r->processes, &v, r, &r->tracks))
 		abort();
 	fxt_spans_init(&r->spans, record, r);
 	return r;

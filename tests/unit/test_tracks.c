@@ -29,15 +29,16 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	return 0;
 }
 
+static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
+
 static struct processes processes;
 
 static struct tracks *start(void)
 {
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end};
 	struct tracks *t;
 	uint32_t process;
 	if (processes_init(&processes, NULL) || processes_of(&processes, 7, &process) ||
-	    process != 1 || tracks_new(&processes, &v, &t))
+	    process != 1 || tracks_new(&processes, &visitor, NULL, &t))
 		abort();
 	return t;
 }
@@ -56,7 +57,7 @@ struct step {
 	uint64_t since;
 };
 
-/* keeps: whoever pushes finds the track of a phase itself. */
+/* keeps: whoever pushes finds the track of a phase itself, and has the visitor inlined. */
 static void walk(const struct step *steps, size_t count, bool keeps)
 {
 	struct tracks *t = start();
@@ -69,8 +70,9 @@ static void walk(const struct step *steps, size_t count, bool keeps)
 				       .process = 1,
 				       .pos = steps[i].since};
 		bool is_phase = ev.kind == EBT_BEGIN || ev.kind == EBT_END;
-		if (keeps && is_phase ? tracks_push_to(t, tracks_of(t, &ev), &ev)
-				      : tracks_push(t, &ev))
+		if (keeps && is_phase
+			    ? tracks_push_inline(t, tracks_of(t, &ev), &ev, &visitor, NULL)
+			    : tracks_push(t, &ev))
 			abort();
 	}
 	tracks_end(t, 100);
@@ -187,6 +189,15 @@ int main(void)
 	      {EBT_PROCESS, EBT_PROCESS_EXIT, 5, 0, 0}, {B, 1, 6, 0, 0}, {E, 1, 7, 0, 0});
 	CHECK("a time that goes back is taken as the last one", "1:b1@5/0 1:e1@5=0 ",
 	      {B, 1, 5, 0, 0}, {E, 1, 3, 0, 0});
+	CHECK("inside another span, too", "1:b1@1/0 1:b2@5/1 1:e2@5=0 1:b2@5/1 1:e2@6=1 1:e1@7=5 ",
+	      {B, 1, 1, 0, 0}, {B, 2, 5, 0, 0}, {E, 2, 3, 0, 0}, {B, 2, 4, 0, 0}, {E, 2, 6, 0, 0},
+	      {E, 1, 7, 0, 0});
+	CHECK("a track grows as its spans nest",
+	      "1:b1@1/0 1:b2@2/1 1:b3@3/2 1:b4@4/3 1:b5@5/4 1:b6@6/5 "
+	      "1:e6@7=1 1:e5@8=2 1:e4@9=2 1:e3@10=2 1:e2@11=2 1:e1@12=2 ",
+	      {B, 1, 1, 0, 0}, {B, 2, 2, 0, 0}, {B, 3, 3, 0, 0}, {B, 4, 4, 0, 0}, {B, 5, 5, 0, 0},
+	      {B, 6, 6, 0, 0}, {E, 6, 7, 0, 0}, {E, 5, 8, 0, 0}, {E, 4, 9, 0, 0}, {E, 3, 10, 0, 0},
+	      {E, 2, 11, 0, 0}, {E, 1, 12, 0, 0});
 	test_threads();
 	test_depth();
 	return tap_done();

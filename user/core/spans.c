@@ -81,15 +81,16 @@ static int on_end(void *ctx, struct track *t, const struct track_span *span, uns
 	return 0;
 }
 
+static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
+
 int spans_new(const struct processes *ps, struct event_handler out, uint64_t min_ns,
 	      struct spans **ret)
 {
 	struct spans *s = calloc(1, sizeof(*s));
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = s};
 	if (!s)
 		return -ENOMEM;
 	s->queue = calloc(SPANS_WAITING, sizeof(*s->queue));
-	if (!s->queue || tracks_new(ps, &v, &s->tracks)) {
+	if (!s->queue || tracks_new(ps, &visitor, s, &s->tracks)) {
 		spans_free(s);
 		return -ENOMEM;
 	}

@@ -47,14 +47,11 @@ struct stack {
 	struct stack *sibling;		  /* of the same group */
 	struct stack *prev, *next;	  /* in order of appearance */
 	struct link in_group, in_process; /* while it is open */
-	uint64_t last_ns;
-	bool in_ring; /* its last event has a position in a ring */
-	unsigned depth, cap;
-	struct track_span *open; /* `cap`: most tracks are never deep */
 };
 
 struct tracks {
-	struct tracks_visitor visitor;
+	const struct tracks_visitor *visitor;
+	void *ctx;
 	const struct processes *processes;
 	PTRARRAY(struct family) families; /* by process */
 	PTRARRAY(struct group) groups;	  /* by lane */
@@ -79,22 +76,24 @@ static void take_link(struct list *list, struct link *l)
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
 }
 
-int tracks_new(const struct processes *ps, const struct tracks_visitor *v, struct tracks **ret)
+int tracks_new(const struct processes *ps, const struct tracks_visitor *v, void *ctx,
+	       struct tracks **ret)
 {
 	struct tracks *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
 	t->processes = ps;
-	t->visitor = *v;
+	t->visitor = v;
+	t->ctx = ctx;
 	*ret = t;
 	return 0;
 }
 
 static void free_stack(struct tracks *t, struct stack *s)
 {
-	if (t->visitor.forget)
-		t->visitor.forget(t->visitor.ctx, &s->track);
-	free(s->open);
+	if (t->visitor->forget)
+		t->visitor->forget(t->ctx, &s->track);
+	free(s->track.open);
 	free(s);
 }
 
@@ -205,101 +204,105 @@ struct track *tracks_of(struct tracks *t, const struct ebt_event *ev)
 static __attribute__((noinline)) void list(struct tracks *t, struct stack *s)
 {
 	struct family *p = s->group->family;
-	if (!p->open[s->in_ring].first)
-		put_link(&t->open[s->in_ring], &p->listed[s->in_ring]);
-	put_link(&p->open[s->in_ring], &s->in_process);
+	bool in_ring = s->track.in_ring;
+	if (!p->open[in_ring].first)
+		put_link(&t->open[in_ring], &p->listed[in_ring]);
+	put_link(&p->open[in_ring], &s->in_process);
 	put_link(&s->group->open, &s->in_group);
 }
 
 static __attribute__((noinline)) void unlist(struct tracks *t, struct stack *s)
 {
 	struct family *p = s->group->family;
+	bool in_ring = s->track.in_ring;
 	take_link(&s->group->open, &s->in_group);
-	take_link(&p->open[s->in_ring], &s->in_process);
-	if (!p->open[s->in_ring].first)
-		take_link(&t->open[s->in_ring], &p->listed[s->in_ring]);
+	take_link(&p->open[in_ring], &s->in_process);
+	if (!p->open[in_ring].first)
+		take_link(&t->open[in_ring], &p->listed[in_ring]);
 }
 
 static void set_in_ring(struct tracks *t, struct stack *s, bool in_ring)
 {
-	if (s->in_ring == in_ring)
+	if (s->track.in_ring == in_ring)
 		return;
-	if (s->depth)
+	if (s->track.depth)
 		unlist(t, s);
-	s->in_ring = in_ring;
-	if (s->depth)
+	s->track.in_ring = in_ring;
+	if (s->track.depth)
 		list(t, s);
 }
 
-static uint64_t moment(struct stack *s, uint64_t ns)
+static uint64_t moment(struct track *k, uint64_t ns)
 {
-	if (ns > s->last_ns)
-		s->last_ns = ns;
-	return s->last_ns;
+	if (ns > k->last_ns)
+		k->last_ns = ns;
+	return k->last_ns;
 }
 
 /* Room for one more open span. 0 or -ENOMEM. */
-static __attribute__((noinline)) int grow(struct stack *s)
+static __attribute__((noinline)) int grow(struct track *k)
 {
-	unsigned cap = s->cap ? 2 * s->cap : 4;
-	struct track_span *open = realloc(s->open, cap * sizeof(*open));
+	unsigned cap = k->cap ? 2 * k->cap : 4;
+	struct track_span *open = realloc(k->open, cap * sizeof(*open));
 	if (!open)
 		return -ENOMEM;
-	s->open = open;
-	s->cap = cap;
+	k->open = open;
+	k->cap = cap;
 	return 0;
 }
 
 static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 {
-	uint64_t now = moment(s, ev->ts);
-	if (s->depth == s->cap && s->depth < TRACK_DEPTH && grow(s))
+	struct track *k = &s->track;
+	uint64_t now = moment(k, ev->ts);
+	if (k->depth == k->cap && k->depth < TRACK_DEPTH && grow(k))
 		return -ENOMEM;
-	if (s->depth == TRACK_DEPTH)
+	if (k->depth == TRACK_DEPTH)
 		return 0;
-	struct track_span *span = &s->open[s->depth];
+	struct track_span *span = &k->open[k->depth];
 	*span = (struct track_span){.id = ev->id, .begin_ns = now};
-	if (!s->depth)
+	if (!k->depth)
 		list(t, s);
-	return t->visitor.begin(t->visitor.ctx, &s->track, span, s->depth++, ev);
+	return t->visitor->begin(t->ctx, k, span, k->depth++, ev);
 }
 
 static inline int pop(struct tracks *t, struct stack *s, uint64_t now, enum track_end how)
 {
-	struct track_span *span = &s->open[--s->depth];
-	if (!s->depth)
+	struct track *k = &s->track;
+	struct track_span *span = &k->open[--k->depth];
+	if (!k->depth)
 		unlist(t, s);
 	else
-		s->open[s->depth - 1].inner_ns += now - span->begin_ns;
-	return t->visitor.end(t->visitor.ctx, &s->track, span, s->depth, now, how);
+		k->open[k->depth - 1].inner_ns += now - span->begin_ns;
+	return t->visitor->end(t->ctx, k, span, k->depth, now, how);
 }
 
 /* An end of a span that is not the innermost one, or of none. */
 static __attribute__((noinline)) int end_outer(struct tracks *t, struct stack *s,
 					       const struct ebt_event *ev, uint64_t now)
 {
-	unsigned at = s->depth;
-	while (at && s->open[at - 1].id != ev->id)
+	unsigned at = s->track.depth;
+	while (at && s->track.open[at - 1].id != ev->id)
 		at--;
 	int err = 0;
-	while (at && !err && s->depth > at)
+	while (at && !err && s->track.depth > at)
 		err = pop(t, s, now, TRACK_OUTER);
 	return at && !err ? pop(t, s, now, TRACK_ENDED) : err;
 }
 
 static int end(struct tracks *t, struct stack *s, const struct ebt_event *ev)
 {
-	uint64_t now = moment(s, ev->ts);
-	if (s->depth && s->open[s->depth - 1].id == ev->id)
+	uint64_t now = moment(&s->track, ev->ts);
+	if (s->track.depth && s->track.open[s->track.depth - 1].id == ev->id)
 		return pop(t, s, now, TRACK_ENDED);
 	return end_outer(t, s, ev, now);
 }
 
 static int cut(struct tracks *t, struct stack *s, uint64_t ns, enum track_end how)
 {
-	uint64_t now = moment(s, ns);
+	uint64_t now = moment(&s->track, ns);
 	int err = 0;
-	while (s->depth && !err)
+	while (s->track.depth && !err)
 		err = pop(t, s, now, how);
 	return err;
 }

@@ -29,11 +29,16 @@ struct track {
 	uint32_t lane;	       /* of the registry */
 	uint32_t process, tid; /* tid: of its last event, 0: not known */
 	uint16_t domain;       /* EBT_NO_DOMAIN: the track of a thread */
+	bool in_ring;	       /* its last event has a position in a ring; private */
 	uint32_t span;	       /* TRACK_PHASES, or the id of its user spans */
 	union {		       /* the visitor's own; 0 at first */
 		void *user;
 		uint64_t user_number;
 	};
+	/* Private from here on. */
+	uint64_t last_ns;
+	unsigned depth, cap;	 /* open spans, and the room for them: most tracks are not deep */
+	struct track_span *open; /* the outermost first */
 };
 
 struct track_span {
@@ -61,11 +66,11 @@ struct tracks_visitor {
 	/* The track will not be used any more; its spans have ended, or tracks_free() was called.
 	 * May be NULL. */
 	void (*forget)(void *ctx, struct track *t);
-	void *ctx;
 };
 
-/* The visitor is copied, the registry is not. 0 or -ENOMEM. */
-int tracks_new(const struct processes *ps, const struct tracks_visitor *v, struct tracks **ret);
+/* All three pointers are kept. 0 or -ENOMEM. */
+int tracks_new(const struct processes *ps, const struct tracks_visitor *v, void *ctx,
+	       struct tracks **ret);
 /* From here on each thread has a track of its own for its phases where an event of a domain has a
  * thread and is in no ring: systhreads share a domain, and theirs do not nest. Before the first
  * event. */
@@ -83,5 +88,33 @@ int tracks_end(struct tracks *t, uint64_t end_ns);
 /* The track of the phases of the event's lane, made if it is new; valid until the visitor's
  * forget(). NULL: -ENOMEM. */
 struct track *tracks_of(struct tracks *t, const struct ebt_event *ev);
+
+/*
+ * As tracks_push_to(), for the hot path: v and ctx are those of `t`; of a constant v, the functions
+ * are inlined for spans that are inside another one and begin and end by their own events.
+ */
+static inline __attribute__((always_inline)) int
+tracks_push_inline(struct tracks *t, struct track *k, const struct ebt_event *ev,
+		   const struct tracks_visitor *v, void *ctx)
+{
+	bool begins = ev->kind == EBT_BEGIN;
+	unsigned depth = k->depth;
+	if (depth < 2u - begins || k->in_ring != (ev->pos != EBT_NO_POS) || ev->ts < k->last_ns)
+		return tracks_push_to(t, k, ev);
+	struct track_span *inner = &k->open[depth - 1];
+	if (begins ? depth == k->cap : inner->id != ev->id)
+		return tracks_push_to(t, k, ev);
+	k->last_ns = ev->ts;
+	if (ev->tid)
+		k->tid = ev->tid;
+	if (begins) {
+		k->depth = depth + 1;
+		inner[1] = (struct track_span){.id = ev->id, .begin_ns = ev->ts};
+		return v->begin(ctx, k, &inner[1], depth, ev);
+	}
+	k->depth = depth - 1;
+	inner[-1].inner_ns += ev->ts - inner->begin_ns;
+	return v->end(ctx, k, inner, depth - 1, ev->ts, TRACK_ENDED);
+}
 
 #endif

@@ -34,15 +34,30 @@ static inline const char *phases_name(uint32_t row)
 	return row < PHASES ? kinds_phase_name(row) : "unknown";
 }
 
-/* Whether the mutator of the domain stands still in the phases of a row. */
-static inline bool phases_stop(uint32_t row)
+/* What the phases of a row do beyond passing time. */
+enum phases_role {
+	PHASES_STOP = 1,       /* the mutator of the domain stands still */
+	PHASES_COLLECTION = 2, /* each is one collection, or a domain's part in it */
+};
+
+/* A set of enum phases_role. */
+static inline unsigned phases_roles(uint32_t row)
 {
-	enum { runs = false, stops = true };
-	static const bool of_row[PHASES + 1] = {
-#define EBT_PHASE(id, name, mutator) [id] = mutator,
+	enum { runs = 0, stops = PHASES_STOP };
+	static const uint8_t of_row[PHASES + 1] = {
+#define EBT_PHASE(id, name, mutator)                                                              \
+	[id] = mutator | (id == PHASE_minor || id == PHASE_major_gc_stw || id == PHASE_compaction \
+				  ? PHASES_COLLECTION                                             \
+				  : 0),
 #include <ebtrace/events.def>
 		[PHASES] = stops};
 	return of_row[row];
+}
+
+/* Whether the mutator of the domain stands still in the phases of a row. */
+static inline bool phases_stop(uint32_t row)
+{
+	return phases_roles(row) & PHASES_STOP;
 }
 
 #endif

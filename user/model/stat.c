@@ -12,10 +12,9 @@ int stat_model_init(struct stat_model *m, const struct session *s, uint32_t own)
 	*m = (struct stat_model){.stream = {.session = s},
 				 .processes = {.stream = &m->stream},
 				 .own_max = own > STAT_OWN ? own : STAT_OWN};
-	struct tracks_visitor v = stat_spans_visitor(&m->sets);
 	int err = stat_sets_init(&m->sets, &m->stream, &m->progress);
 	if (!err)
-		err = tracks_new(&s->processes, &v, &m->stream.tracks);
+		err = tracks_new(&s->processes, &stat_spans_visitor, &m->sets, &m->stream.tracks);
 	if (!err)
 		tracks_by_thread(m->stream.tracks);
 	return err;
@@ -46,28 +45,20 @@ static uint64_t moment_of(const struct stat_model *m, const struct ebt_event *ev
 	return stat_stream_clip(&m->stream, ev->ts);
 }
 
-/* The lane of an event that is not the recent one's; made at its first. NULL: no memory. */
-static __attribute__((noinline)) struct stat_lane *find_lane(struct stat_model *m,
+/* NULL: no memory. */
+static __attribute__((noinline)) struct stat_lane *make_lane(struct stat_model *m,
 							     const struct ebt_event *ev)
 {
-	const struct stat_stream *s = &m->stream;
-	uint32_t lane = processes_lane_of(&s->session->processes, ev);
-	struct stat_lane *l = ptrarray_get(&s->lanes, lane);
-	if (!l) {
-		struct stat_process *p = stat_processes_make(&m->processes, ev);
-		l = p ? stat_lane_make(&m->stream, p, ev) : NULL;
-	}
-	if (ev->domain == EBT_NO_DOMAIN)
-		return l;
-	m->recent_process = ev->process;
-	m->recent_domain = ev->domain;
-	return m->recent = l;
+	struct stat_process *p = stat_processes_make(&m->processes, ev);
+	return p ? stat_lane_make(&m->stream, p, ev) : NULL;
 }
 
 static inline struct stat_lane *lane_of(struct stat_model *m, const struct ebt_event *ev)
 {
-	bool is_recent = ev->domain == m->recent_domain && ev->process == m->recent_process;
-	return is_recent && m->recent ? m->recent : find_lane(m, ev);
+	const struct stat_stream *s = &m->stream;
+	uint32_t lane = processes_lane_of(&s->session->processes, ev);
+	struct stat_lane *l = ptrarray_get(&s->lanes, lane);
+	return l ? l : make_lane(m, ev);
 }
 
 /* ---- lifecycles ---- */
@@ -219,7 +210,7 @@ static inline int on_event(struct stat_model *m, const struct ebt_event *ev)
 	case EBT_BEGIN:
 	case EBT_END:
 		if (l->state == STAT_LANE_LIVE)
-			err = stat_spans_push(s, l, ev);
+			err = stat_spans_push(&m->sets, l, ev);
 		break;
 	case EBT_COUNTER:
 		if (ev->ts >= s->floor_ns)
@@ -338,7 +329,6 @@ int stat_model_forget(struct stat_model *m, uint32_t process)
 	stat_progress_settle(&m->progress);
 	stat_sets_forget(p);
 	stat_lanes_release(&m->stream, p);
-	m->recent = NULL;
 	stat_processes_release(&m->processes, p);
 	err = stat_ended_add(&m->ended, p);
 	return err || m->ended.count <= m->own_max ? err : fold_least(m);

@@ -43,10 +43,6 @@ struct stat_model {
 	struct stat_sets sets;
 	struct stat_progress progress;
 	struct moment first; /* time of the first event */
-	/* The lane of the last event of a domain, private. */
-	struct stat_lane *recent;
-	uint32_t recent_process;
-	uint16_t recent_domain;
 };
 
 /* `s` is kept. own: as many, if more than STAT_OWN, keep their own. 0 or -ENOMEM; done() works

@@ -39,13 +39,8 @@ static void begin_collection(struct stat_lane *l, uint32_t row, bool counts)
 		n->lane_minors = l->minors;
 }
 
-static inline bool is_collection(uint32_t row)
-{
-	return row == PHASE_minor || row == PHASE_major_gc_stw || row == PHASE_compaction;
-}
-
-static int on_begin(void *ctx, struct track *t, struct track_span *span, unsigned depth,
-		    const struct ebt_event *ev)
+static inline int on_begin(void *ctx, struct track *t, struct track_span *span, unsigned depth,
+			   const struct ebt_event *ev)
 {
 	const struct stat_sets *sets = ctx;
 	const struct stat_stream *s = sets->stream;
@@ -57,9 +52,12 @@ static int on_begin(void *ctx, struct track *t, struct track_span *span, unsigne
 	l->process->numbers.phases[row].begun += counts;
 	l->open[row]++;
 	l->open_spans++;
-	if (phases_stop(row))
+	unsigned roles = phases_roles(row);
+	if (!roles)
+		return 0;
+	if (roles & PHASES_STOP)
 		pauses_begin(&l->pauses, stat_stream_clip(s, span->begin_ns));
-	if (is_collection(row))
+	if (roles & PHASES_COLLECTION)
 		begin_collection(l, row, counts);
 	return 0;
 }
@@ -93,6 +91,8 @@ static inline void leave(struct stat_lane *l, uint32_t row)
 {
 	l->open[row]--;
 	l->open_spans--;
+	if (!(phases_roles(row) & PHASES_COLLECTION))
+		return;
 	if (row == PHASE_major_gc_stw)
 		l->process->majors_open--;
 	else if (row == PHASE_compaction)
@@ -116,8 +116,8 @@ static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const
 	return 0;
 }
 
-static int on_end(void *ctx, struct track *t, const struct track_span *span, unsigned depth,
-		  uint64_t end_ns, enum track_end how)
+static inline int on_end(void *ctx, struct track *t, const struct track_span *span, unsigned depth,
+			 uint64_t end_ns, enum track_end how)
 {
 	const struct stat_sets *sets = ctx;
 	const struct stat_stream *s = sets->stream;
@@ -136,11 +136,8 @@ static void on_forget(void *ctx, struct track *t)
 		l->track = NULL;
 }
 
-struct tracks_visitor stat_spans_visitor(struct stat_sets *sets)
-{
-	return (struct tracks_visitor){
-		.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = sets};
-}
+const struct tracks_visitor stat_spans_visitor = {
+	.begin = on_begin, .end = on_end, .forget = on_forget};
 
 /* An end whose begin was not seen: it has lasted since the lane became unsure. */
 static __attribute__((noinline)) void end_unseen(struct stat_lane *l, uint32_t row, uint64_t now_ns)
@@ -175,8 +172,9 @@ find_track(const struct stat_stream *s, struct stat_lane *l, const struct ebt_ev
 	return t;
 }
 
-int stat_spans_push(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev)
+int stat_spans_push(struct stat_sets *sets, struct stat_lane *l, const struct ebt_event *ev)
 {
+	const struct stat_stream *s = sets->stream;
 	if (ev->kind == EBT_END && !l->open[phases_row(ev->id)]) {
 		if (ev->ts >= s->floor_ns)
 			end_unseen(l, phases_row(ev->id), ev->ts);
@@ -185,5 +183,5 @@ int stat_spans_push(const struct stat_stream *s, struct stat_lane *l, const stru
 	struct track *t = ev->pos != EBT_NO_POS ? l->track : NULL;
 	if (!t && !(t = find_track(s, l, ev)))
 		return -ENOMEM;
-	return tracks_push_to(s->tracks, t, ev);
+	return tracks_push_inline(s->tracks, t, ev, &stat_spans_visitor, sets);
 }

@@ -9,9 +9,9 @@
 
 #include "model/stat_sets.h"
 
-/* The visitor for the tracks of the stream, with the lane of each as its `user`. `sets` is kept. */
-struct tracks_visitor stat_spans_visitor(struct stat_sets *sets);
+/* For the tracks of the stream, with the lane of each as its `user` and the sets as context. */
+extern const struct tracks_visitor stat_spans_visitor;
 /* An EBT_BEGIN or EBT_END of a lane that is LIVE and BUSY. 0 or -ENOMEM. */
-int stat_spans_push(const struct stat_stream *s, struct stat_lane *l, const struct ebt_event *ev);
+int stat_spans_push(struct stat_sets *sets, struct stat_lane *l, const struct ebt_event *ev);
 
 #endif

@@ -310,6 +310,9 @@ static const struct sink_ops chrome_ops = {
 	.free = chrome_free,
 };
 
+static const struct tracks_visitor visitor = {
+	.begin = on_begin, .end = on_end, .forget = on_forget};
+
 int chrome_new(const struct session *s, int fd, struct sink **ret)
 {
 	struct chrome *c = calloc(1, sizeof(*c));
@@ -319,8 +322,7 @@ int chrome_new(const struct session *s, int fd, struct sink **ret)
 	c->base.out = &c->out.buf;
 	c->session = s;
 	rows_init(&c->rows, s);
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = c};
-	int err = tracks_new(&s->processes, &v, &c->tracks);
+	int err = tracks_new(&s->processes, &visitor, c, &c->tracks);
 	if (!err)
 		err = chrome_json_init(&c->out, s, fd);
 	if (err) {

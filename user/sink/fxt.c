@@ -403,6 +403,9 @@ static const struct sink_ops fxt_ops = {
 	.free = fxt_free,
 };
 
+static const struct tracks_visitor visitor = {
+	.begin = on_begin, .end = on_end, .forget = on_forget};
+
 int fxt_new(const struct session *s, int fd, struct sink **ret)
 {
 	struct fxt *f = calloc(1, sizeof(*f));
@@ -414,8 +417,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	rows_init(&f->rows, s);
 	fxt_spans_init(&f->spans, put_phase, f);
 	name_slots_init(&f->slots, s);
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .forget = on_forget, .ctx = f};
-	int err = tracks_new(&s->processes, &v, &f->tracks);
+	int err = tracks_new(&s->processes, &visitor, f, &f->tracks);
 	if (!err)
 		err = fxt_record_init(&f->record, &f->buf);
 	if (!err)

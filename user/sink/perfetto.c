@@ -398,6 +398,8 @@ static const struct sink_ops perfetto_ops = {
 	.free = perfetto_free,
 };
 
+static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
+
 int perfetto_new(const struct session *s, int fd, struct sink **ret)
 {
 	struct perfetto *f = calloc(1, sizeof(*f));
@@ -411,9 +413,8 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	f->base.ops = &perfetto_ops;
 	f->base.out = &f->packets.out;
 	f->session = s;
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = f};
 	perfetto_tracks_init(&f->tracks, s, &f->packets);
-	err = tracks_new(&s->processes, &v, &f->spans);
+	err = tracks_new(&s->processes, &visitor, f, &f->spans);
 	if (err) {
 		perfetto_free(&f->base);
 		return err;

@@ -379,13 +379,14 @@ void text_set_time(struct sink *k, enum text_time time)
 		((struct text *)k)->columns.time = time;
 }
 
+static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
+
 int text_new(const struct session *s, int fd, struct sink **ret)
 {
 	struct text *t = calloc(1, sizeof(*t));
 	if (!t)
 		return -ENOMEM;
-	struct tracks_visitor v = {.begin = on_begin, .end = on_end, .ctx = t};
-	int err = tracks_new(&s->processes, &v, &t->tracks);
+	int err = tracks_new(&s->processes, &visitor, t, &t->tracks);
 	if (!err)
 		err = buf_init_behind(&t->buf, fd, TEXT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
