@@ -39,22 +39,42 @@ static void note_news(struct perfetto *f, struct perfetto_lane *lane, const stru
 		packets_note_true(&f->packets, PACKET_NOTE_LATE);
 }
 
-static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
-		    const struct ebt_event *ev)
+/* `user` of a track is its lane, of a track of user spans the child; NULL before its first begin. */
+static inline const struct packet_uuid *uuid_of(const struct track *t)
+{
+	const struct perfetto_lane *lane = t->user;
+	const struct perfetto_child *child = t->user;
+	return t->span == TRACK_PHASES ? &lane->uuid : &child->uuid;
+}
+
+/* The lane of a begin; sets `user` of its track. NULL: -ENOMEM. */
+static __attribute__((noinline)) struct perfetto_lane *
+know_track(struct perfetto *f, struct track *t, const struct ebt_event *ev)
+{
+	struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
+	if (!lane)
+		return NULL;
+	if (t->span != TRACK_PHASES) {
+		t->user = perfetto_tracks_child(&f->tracks, lane, ev);
+		return t->user ? lane : NULL;
+	}
+	lane->phases = t;
+	t->user = lane;
+	return lane;
+}
+
+static inline int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
+			   const struct ebt_event *ev)
 {
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
-	struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
+	struct perfetto_lane *lane = t->span == TRACK_PHASES ? t->user : NULL;
 	(void)depth;
-	if (!lane)
+	if (lane)
+		perfetto_tracks_follow(&f->tracks, lane);
+	else if (!(lane = know_track(f, t, ev)))
 		return -ENOMEM;
-	const struct packet_uuid *uuid = &lane->uuid;
-	if (t->span != TRACK_PHASES) {
-		const struct perfetto_child *child = perfetto_tracks_child(&f->tracks, lane, ev);
-		if (!child)
-			return -ENOMEM;
-		uuid = &child->uuid;
-	}
+	const struct packet_uuid *uuid = uuid_of(t);
 	uint32_t name = perfetto_tracks_name(&f->tracks, ev);
 	if (!has_news(f, lane, ev)) {
 		packets_put_event(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
@@ -66,18 +86,8 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	return 0;
 }
 
-/* Of a track that has a begin. NULL: there was no memory for it. */
-static const struct packet_uuid *uuid_of(const struct perfetto *f, const struct track *t)
-{
-	const struct perfetto_lane *lane = ptrarray_get(&f->tracks.lanes, t->lane);
-	if (!lane || t->span == TRACK_PHASES)
-		return lane ? &lane->uuid : NULL;
-	const struct perfetto_child *child = ptrmap_get(&lane->spans, t->span);
-	return child ? &child->uuid : NULL;
-}
-
-static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
-		  uint64_t end_ns, enum track_end how)
+static inline int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+			 uint64_t end_ns, enum track_end how)
 {
 	static const char *const why[] = {
 		[TRACK_OUTER] = "ended with what is around it",
@@ -88,9 +98,9 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
 	(void)s, (void)depth;
-	const struct packet_uuid *uuid = uuid_of(f, t);
-	if (!uuid) /* there was no memory when it began, and the begin returned that */
+	if (!t->user) /* there was no memory when it began, and the begin returned that */
 		return -ENOMEM;
+	const struct packet_uuid *uuid = uuid_of(t);
 	if (how == TRACK_ENDED && !f->late) {
 		packets_put_event(p, PACKET_SLICE_END, end_ns, uuid, 0);
 		return 0;
@@ -103,6 +113,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	packets_end(p);
 	return 0;
 }
+
+static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
 
 static int put_counter(struct perfetto *f, const struct ebt_event *ev)
 {
@@ -292,34 +304,38 @@ static void begin_trace(struct perfetto *f, uint64_t ts)
 	f->has_header = true;
 }
 
-static int put_other(struct perfetto *f, const struct ebt_event *ev)
+static int put_phase(struct perfetto *f, const struct ebt_event *ev)
 {
-	switch (ev->kind) {
-	case EBT_BEGIN:
-	case EBT_END:
-	case EBT_SPAN_BEGIN:
-	case EBT_SPAN_END:
-		return 0; /* on_begin() and on_end() have written it */
-	case EBT_COUNTER:
-		return put_counter(f, ev);
-	case EBT_LOST:
-		return put_lost(f, ev);
-	case EBT_DAMAGE:
-	case EBT_PROCESS:
-		return put_process(f, ev);
-	default:
-		return put_instant(f, ev);
-	}
+	struct perfetto_lane *lane = perfetto_tracks_known(&f->tracks, ev);
+	if (!lane || !lane->phases)
+		return tracks_push(f->spans, ev);
+	return tracks_push_inline(f->spans, lane->phases, ev, &visitor, f);
 }
 
 static int one_event(struct perfetto *f, const struct ebt_event *ev)
 {
-	begin_trace(f, ev->ts);
+	int err;
 	f->late = ev->flags & EBT_F_LATE;
-	int err = tracks_push(f->spans, ev);
-	if (!err)
-		err = put_other(f, ev);
-	return err ? err : f->packets.out.err;
+	switch (ev->kind) {
+	case EBT_BEGIN:
+	case EBT_END:
+		return put_phase(f, ev);
+	case EBT_COUNTER:
+		return put_counter(f, ev);
+	case EBT_SPAN_BEGIN:
+	case EBT_SPAN_END:
+		return tracks_push(f->spans, ev);
+	case EBT_LOST:
+		err = tracks_push(f->spans, ev);
+		return err ? err : put_lost(f, ev);
+	case EBT_PROCESS:
+		err = tracks_push(f->spans, ev);
+		return err ? err : put_process(f, ev);
+	case EBT_DAMAGE:
+		return put_process(f, ev);
+	default:
+		return put_instant(f, ev);
+	}
 }
 
 static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
@@ -327,9 +343,10 @@ static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	struct perfetto *f = (struct perfetto *)k;
 	int err = 0;
 	f->tracks.batch++;
+	begin_trace(f, ev->ts);
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(f, &ev[i]);
-	return err;
+	return err ? err : f->packets.out.err;
 }
 
 static int perfetto_flush(struct sink *k)
@@ -397,8 +414,6 @@ static const struct sink_ops perfetto_ops = {
 	.end = perfetto_end,
 	.free = perfetto_free,
 };
-
-static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
 
 int perfetto_new(const struct session *s, int fd, struct sink **ret)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/perfetto_packet.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -65,6 +66,9 @@ enum {
 	NOTE_NAME = 10,
 	NOTE_ARRAY = 12,
 };
+
+/* In struct packet_uuid: where the event begins, and how many bytes its type has there. */
+enum { COMMON_EVENT = 6, EVENT_TYPE_BYTES = 2 };
 
 struct name {
 	uint32_t iid;
@@ -264,7 +268,16 @@ void packets_put_track(struct packets *p, const struct packet_track *t)
 void packet_uuid_set(struct packet_uuid *ret, uint64_t value)
 {
 	*ret = (struct packet_uuid){.value = value};
-	ret->len = (uint8_t)(proto_format_varint(ret->bytes, value) - ret->bytes);
+	char text[64], *at = text;
+	at = proto_format_u64(at, PACKET_SEQUENCE_ID, SEQUENCE);
+	at = proto_format_u64(at, PACKET_SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
+	char *event = proto_format_open(at, PACKET_TRACK_EVENT);
+	char *track = proto_format_u64(event, EVENT_TYPE, 0);
+	assert(event == text + COMMON_EVENT && track == event + EVENT_TYPE_BYTES);
+	at = proto_format_u64(track, EVENT_TRACK, value);
+	ret->len = (uint8_t)(at - text);
+	assert(ret->len <= sizeof(ret->common));
+	memcpy(ret->common, text, sizeof(ret->common));
 }
 
 /* Nearly all packets: few branches, and copies of sizes that the compiler knows. */
@@ -274,12 +287,9 @@ void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
 	char *start = buf_room(&p->out);
 	char *packet = proto_format_open(start, TRACE_PACKET);
 	char *at = proto_format_u64(packet, PACKET_TIMESTAMP, ts);
-	at = proto_format_u64(at, PACKET_SEQUENCE_ID, SEQUENCE);
-	at = proto_format_u64(at, PACKET_SEQUENCE_FLAGS, FLAG_NEEDS_STATE);
-	char *event = proto_format_open(at, PACKET_TRACK_EVENT);
-	at = proto_format_u64(event, EVENT_TYPE, type);
-	at = proto_format_tag(at, EVENT_TRACK, PROTO_VARINT);
-	memcpy(at, track->bytes, sizeof(track->bytes));
+	memcpy(at, track->common, sizeof(track->common));
+	char *event = at + COMMON_EVENT;
+	event[EVENT_TYPE_BYTES - 1] = (char)type;
 	at += track->len;
 	if (type == PACKET_COUNTER)
 		at = proto_format_u64(at, EVENT_COUNTER_VALUE, value);
@@ -373,15 +383,18 @@ void packets_note_bytes(struct packets *p, const void *data, size_t len)
 
 void packets_note_words(struct packets *p, uint32_t note, const void *words, size_t bytes)
 {
+	enum { WORD_BYTES = 2 + 1 + PROTO_VARINT_MAX, AT_ONCE = BUF_ROOM_MAX / WORD_BYTES };
 	size_t opened = open_note(p, note);
-	for (size_t at = 0; at + 8 <= bytes; at += 8) {
-		uint64_t v;
-		memcpy(&v, (const char *)words + at, 8);
-		char *start = buf_room(&p->one);
-		char *word = proto_format_open(start, NOTE_ARRAY);
-		char *end = proto_format_u64(word, NOTE_UINT, v);
-		proto_format_close(word, end);
-		p->one.len += (size_t)(end - start);
+	for (size_t i = 0, n = bytes / 8; i < n;) {
+		char *end = buf_room(&p->one);
+		for (size_t most = n - i < AT_ONCE ? n : i + AT_ONCE; i < most; i++) {
+			uint64_t v;
+			memcpy(&v, (const char *)words + 8 * i, 8);
+			char *word = proto_format_open(end, NOTE_ARRAY);
+			end = proto_format_u64(word, NOTE_UINT, v);
+			proto_format_close(word, end);
+		}
+		p->one.len = (size_t)(end - p->one.data);
 	}
 	proto_close(&p->one, opened);
 }

@@ -64,11 +64,12 @@ enum packet_note {
 		PACKET_NOTES_END, /* and above: assigned by packets_intern_note() */
 };
 
-/* The uuid of a track, and its bytes in an event. */
+/* The uuid of a track, and what packets of its events without notes have between the time and the
+ * name: they are copied whole. */
 struct packet_uuid {
 	uint64_t value;
 	uint8_t len;
-	char bytes[15];
+	char common[23];
 };
 
 void packet_uuid_set(struct packet_uuid *ret, uint64_t value);

@@ -77,7 +77,7 @@ static void describe_process(struct perfetto_tracks *t, struct perfetto_process 
 }
 
 /* Names may become known, or better known, or others, between any two batches. */
-static void follow_name(struct perfetto_tracks *t, struct perfetto_process *p)
+void perfetto_tracks_follow_name(struct perfetto_tracks *t, struct perfetto_process *p)
 {
 	p->batch = t->batch;
 	bool same = p->about && !memcmp(p->comm, p->about->comm, sizeof(p->comm));
@@ -112,7 +112,7 @@ struct perfetto_process *perfetto_tracks_process(struct perfetto_tracks *t, uint
 {
 	struct perfetto_process *p = make_process(t, process);
 	if (p && p->batch != t->batch)
-		follow_name(t, p);
+		perfetto_tracks_follow_name(t, p);
 	return p;
 }
 
@@ -123,7 +123,7 @@ void perfetto_tracks_follow_names(struct perfetto_tracks *t)
 	while ((p = processes_next(&t->session->processes, p))) {
 		struct perfetto_process *shown = ptrarray_get(&t->processes, p->index);
 		if (shown)
-			follow_name(t, shown);
+			perfetto_tracks_follow_name(t, shown);
 	}
 }
 
@@ -147,10 +147,10 @@ void perfetto_tracks_forget(struct perfetto_tracks *t, uint32_t process)
 		perfetto_tracks_drop_process(t, p);
 }
 
-static struct perfetto_lane *make_lane(struct perfetto_tracks *t, const struct ebt_event *ev,
-				       uint32_t number)
+static struct perfetto_lane *make_lane(struct perfetto_tracks *t, const struct ebt_event *ev)
 {
 	bool is_new;
+	uint32_t number = processes_lane_of(&t->session->processes, ev);
 	struct perfetto_process *process = perfetto_tracks_process(t, ev->process);
 	struct perfetto_lane *lane =
 		process && number ? ptrarray_make(&t->lanes, number, &is_new) : NULL;
@@ -177,12 +177,10 @@ static struct perfetto_lane *make_lane(struct perfetto_tracks *t, const struct e
 
 struct perfetto_lane *perfetto_tracks_lane(struct perfetto_tracks *t, const struct ebt_event *ev)
 {
-	uint32_t number = processes_lane_of(&t->session->processes, ev);
-	struct perfetto_lane *lane = ptrarray_get(&t->lanes, number);
+	struct perfetto_lane *lane = perfetto_tracks_known(t, ev);
 	if (!lane)
-		return make_lane(t, ev, number);
-	if (lane->process->batch != t->batch)
-		follow_name(t, lane->process);
+		return make_lane(t, ev);
+	perfetto_tracks_follow(t, lane);
 	return lane;
 }
 
@@ -228,9 +226,8 @@ static void describe_child(struct perfetto_tracks *t, const struct perfetto_lane
 	packets_put_track(t->packets, &track);
 }
 
-const struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t,
-						   struct perfetto_lane *lane,
-						   const struct ebt_event *ev)
+struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct perfetto_lane *lane,
+					     const struct ebt_event *ev)
 {
 	bool is_new, is_counter = ev->kind == EBT_COUNTER;
 	uint32_t name = perfetto_tracks_name(t, ev);

@@ -48,6 +48,8 @@ struct perfetto_child {
 /* A domain, or a thread without one. */
 struct perfetto_lane {
 	struct perfetto_process *process;
+	struct track
+		*phases; /* of core/tracks, which forget it before the lane is dropped; or NULL */
 	struct packet_uuid uuid;
 	uint32_t tid;
 	uint16_t cpu;
@@ -82,12 +84,25 @@ void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_pro
 void perfetto_tracks_drop_lanes(struct perfetto_tracks *t, uint32_t process);
 /* Drops all state of a process, whose index and lanes will be another's. */
 void perfetto_tracks_forget(struct perfetto_tracks *t, uint32_t process);
-/* The event's lane. NULL: -ENOMEM. */
+/* The event's lane. NULL: it was not made yet. */
+static inline struct perfetto_lane *perfetto_tracks_known(const struct perfetto_tracks *t,
+							  const struct ebt_event *ev)
+{
+	return ptrarray_get(&t->lanes, processes_lane_of(&t->session->processes, ev));
+}
+/* The cold half of perfetto_tracks_follow(). */
+void perfetto_tracks_follow_name(struct perfetto_tracks *t, struct perfetto_process *p);
+/* Describes the process of a known lane anew if its name has changed since the batch before. */
+static inline void perfetto_tracks_follow(struct perfetto_tracks *t, struct perfetto_lane *lane)
+{
+	if (lane->process->batch != t->batch)
+		perfetto_tracks_follow_name(t, lane->process);
+}
+/* The event's lane, with its process followed; made at its first event. NULL: -ENOMEM. */
 struct perfetto_lane *perfetto_tracks_lane(struct perfetto_tracks *t, const struct ebt_event *ev);
 /* The track of the event's counter or kind of user spans. NULL: -ENOMEM. */
-const struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t,
-						   struct perfetto_lane *lane,
-						   const struct ebt_event *ev);
+struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct perfetto_lane *lane,
+					     const struct ebt_event *ev);
 /* The number of the event's name. */
 uint32_t perfetto_tracks_name(struct perfetto_tracks *t, const struct ebt_event *ev);
 
