@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/writer.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -121,61 +120,30 @@ const char *buf_str(struct buf *b)
 	return b->data;
 }
 
-#define E8 100000000u /* 10^8 */
-
-/*
- * The eight digits of v < 10^8 as bytes of 0 to 9, the first one lowest: halves, quarters and
- * eighths are divided side by side in one word. The factors are 1 / 100 and 1 / 10, exact in these
- * ranges.
- */
-static inline uint64_t eight_digits(uint32_t v)
-{
-	uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32;
-	uint64_t high = (x * 10486 >> 20) & 0x0000007f0000007f;
-	x = high | (x - 100 * high) << 16;
-	high = (x * 103 >> 10) & 0x000f000f000f000f;
-	return high | (x - 10 * high) << 8;
-}
-
-static char *put_digits(char *p, uint64_t digits, unsigned skipped)
-{
-	uint64_t text = htole64((digits | 0x3030303030303030) >> 8 * skipped);
-	memcpy(p, &text, sizeof(text));
-	return p + 8 - skipped;
-}
-
-char *buf_format_eight(char *p, uint32_t v)
-{
-	return put_digits(p, eight_digits(v), 0);
-}
-
-/* Without the zeros before it; v is not 0. */
+/* Without the zeros before it; 0 < v < 10^8. */
 static char *put_first(char *p, uint64_t v)
 {
-	uint64_t digits = eight_digits((uint32_t)v);
-	return put_digits(p, digits, (unsigned)__builtin_ctzll(digits) / 8);
+	uint64_t digits = buf_digits((uint32_t)v);
+	unsigned skipped = (unsigned)__builtin_ctzll(digits) / 8;
+	digits = htole64((digits | 0x3030303030303030) >> 8 * skipped);
+	memcpy(p, &digits, sizeof(digits));
+	return p + 8 - skipped;
 }
 
 char *buf_format_long(char *p, uint64_t v)
 {
-	if (v < E8)
+	if (v < BUF_E8)
 		return put_first(p, v);
-	uint64_t high = v / E8, low = v % E8;
-	if (high < E8)
-		return buf_format_eight(put_first(p, high), (uint32_t)low);
-	return buf_format_eight(buf_format_eight(put_first(p, high / E8), (uint32_t)(high % E8)),
-				(uint32_t)low);
+	uint64_t high = v / BUF_E8;
+	uint32_t low = (uint32_t)(v % BUF_E8);
+	if (high < BUF_E8)
+		return buf_format_eight(put_first(p, high), low);
+	p = buf_format_eight(put_first(p, high / BUF_E8), (uint32_t)(high % BUF_E8));
+	return buf_format_eight(p, low);
 }
 
-char *buf_format_near(char *p, uint64_t v, struct buf_high *h)
+void buf_set_high(struct buf_high *h, uint64_t high)
 {
-	uint64_t high = v / E8;
-	if (!high)
-		return buf_format_u64(p, v);
-	if (h->high != high) {
-		h->high = high;
-		h->len = (size_t)(buf_format_u64(h->text, high) - h->text);
-	}
-	memcpy(p, h->text, 16);
-	return buf_format_eight(p + h->len, (uint32_t)(v % E8));
+	h->high = high;
+	h->len = (size_t)(buf_format_u64(h->text, high) - h->text);
 }

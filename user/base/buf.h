@@ -7,6 +7,7 @@
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -73,19 +74,51 @@ static inline char *buf_format_i64(char *p, int64_t v)
 	return buf_format_u64(p + (v < 0), v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
+#define BUF_E8 100000000u /* 10^8 */
+
+/*
+ * The eight digits of v < 10^8 as bytes of 0 to 9, the first one lowest: halves, quarters and
+ * eighths are divided side by side in one word. The factors are 1 / 100 and 1 / 10, exact in these
+ * ranges.
+ */
+static inline uint64_t buf_digits(uint32_t v)
+{
+	uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32;
+	uint64_t high = (x * 10486 >> 20) & 0x0000007f0000007f;
+	x = high | (x - 100 * high) << 16;
+	high = (x * 103 >> 10) & 0x000f000f000f000f;
+	return high | (x - 10 * high) << 8;
+}
+
 /* Eight digits of v < 10^8, with leading zeros. Returns the byte behind them. */
-char *buf_format_eight(char *p, uint32_t v);
+static inline char *buf_format_eight(char *p, uint32_t v)
+{
+	uint64_t text = htole64(buf_digits(v) | 0x3030303030303030);
+	memcpy(p, &text, sizeof(text));
+	return p + sizeof(text);
+}
 
 /* Caches the digits of a number except its last eight, for numbers that mostly share them. Zeroed
  * memory is an empty one. */
 struct buf_high {
-	uint64_t high;
-	size_t len; /* 0: not known */
+	uint64_t high; /* 0: none */
+	size_t len;
 	char text[24];
 };
 
+void buf_set_high(struct buf_high *h, uint64_t high); /* the cold half of buf_format_near() */
+
 /* As buf_format_u64(), but may overwrite 24 bytes; keeps the high digits in *h. */
-char *buf_format_near(char *p, uint64_t v, struct buf_high *h);
+static inline char *buf_format_near(char *p, uint64_t v, struct buf_high *h)
+{
+	uint64_t high = v / BUF_E8;
+	if (!high)
+		return buf_format_u64(p, v);
+	if (h->high != high)
+		buf_set_high(h, high);
+	memcpy(p, h->text, 16);
+	return buf_format_eight(p + h->len, (uint32_t)(v % BUF_E8));
+}
 
 static inline void buf_put_u64(struct buf *b, uint64_t v)
 {

@@ -118,23 +118,31 @@ void json_raw(struct json *j, const char *text)
 	buf_puts(j->out, text);
 }
 
-void json_words(struct json *j, const void *words, size_t n)
+char *json_format_words(char *p, const void *words, size_t n)
 {
-	const size_t most = (BUF_ROOM_MAX - 2) / 21; /* digits and a comma each, and a bracket */
 	const char *from = words;
-	char *p = json_begin(j);
-	*p++ = '[';
 	for (size_t i = 0; i < n; i++) {
 		uint64_t v;
 		memcpy(&v, from + i * sizeof(v), sizeof(v));
-		if (i)
-			*p++ = ',';
 		p = buf_format_u64(p, v);
-		if ((i + 1) % most == 0) {
-			json_end(j, p, true);
-			p = buf_room(j->out);
-		}
+		*p++ = ',';
 	}
+	return n ? p - 1 : p;
+}
+
+void json_words(struct json *j, const void *words, size_t n)
+{
+	const size_t most = (BUF_ROOM_MAX - 3) / JSON_WORD_BYTES; /* and a comma, and brackets */
+	const char *from = words;
+	char *p = json_begin(j);
+	*p++ = '[';
+	for (; n > most; n -= most, from += most * sizeof(uint64_t)) {
+		p = json_format_words(p, from, most);
+		*p++ = ',';
+		json_end(j, p, true);
+		p = buf_room(j->out);
+	}
+	p = json_format_words(p, from, n);
 	*p++ = ']';
 	json_end(j, p, true);
 }

@@ -15,8 +15,9 @@
 #include "base/buf.h"
 #include <stdbool.h>
 
-#define JSON_DEPTH_MAX 32
-#define JSON_KEY_MAX   512 /* bytes */
+#define JSON_DEPTH_MAX	32
+#define JSON_KEY_MAX	512 /* bytes */
+#define JSON_WORD_BYTES 21  /* 20 digits and a comma */
 
 struct json {
 	struct buf *out;
@@ -54,6 +55,10 @@ static inline char *json_format_part(char *p, const char *text, size_t cap, size
 	memcpy(p, text, cap);
 	return p + len;
 }
+
+/* The inside of an array of n 64-bit words, which need not be aligned: at most
+ * JSON_WORD_BYTES each. */
+char *json_format_words(char *p, const void *words, size_t n);
 
 /* ,"KEY":VALUE behind another member; KEY is a literal. */
 #define JSON_FORMAT_KEY(p, key)	       JSON_FORMAT_RAW(p, ",\"" key "\":")

@@ -20,10 +20,11 @@ static void put_arg(struct json *j, const struct kinds_arg *a, uint64_t value)
 	}
 }
 
-static void put_words(struct json *j, const char *data, size_t bytes)
+static const char words_key[] = "values";
+
+void json_args_open_words(struct json *j)
 {
-	json_key(j, "values");
-	json_words(j, data, bytes / 8);
+	json_key_open(j, words_key, '[');
 }
 
 static void put_payload(struct json *j, const struct session *s, const struct ebt_event *ev,
@@ -34,7 +35,8 @@ static void put_payload(struct json *j, const struct session *s, const struct eb
 	if (!data)
 		bytes = 0;
 	if (payload == KINDS_PAYLOAD_words) {
-		put_words(j, data, bytes);
+		json_key(j, words_key);
+		json_words(j, data, bytes / 8);
 	} else {
 		json_key(j, "data");
 		json_hex(j, data, bytes);

@@ -14,5 +14,7 @@
  * or `data` (bytes, in hexadecimal digits), and `cut` where a part of it is missing.
  */
 void json_args(struct json *j, const struct session *s, const struct ebt_event *ev);
+/* Opens the array of a payload of words, for a sink that formats the words itself. */
+void json_args_open_words(struct json *j);
 
 #endif

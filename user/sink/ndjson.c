@@ -14,8 +14,10 @@
 #define NDJSON_SCHEMA	    1
 /* No line is longer, but for payloads that no ring can hold. */
 #define NDJSON_LINE_BYTES (32 * 1024)
+/* The longest payload whose words are sure to fit a line. */
+#define NDJSON_WORDS_BYTES (NDJSON_LINE_BYTES / 2 / JSON_WORD_BYTES * 8)
 
-enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE };
+enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE, WORDS_VALUE };
 
 /*
  * The text that the lines of one kind and name share: between ts and the number of the domain, up
@@ -156,7 +158,7 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 /*
  * Nearly all events are of a few kinds, with a few ids: what their lines have in common is written
  * once, by the code that writes every other line, and copied from then on. That is so for kinds
- * with a name and at most one number.
+ * with a name and at most one number, or with nothing but an array of words.
  */
 static bool has_common_parts(const struct kind *kind)
 {
@@ -164,27 +166,36 @@ static bool has_common_parts(const struct kind *kind)
 	bool named = kind->label != KINDS_LABEL_none && kind->label != KINDS_LABEL_change;
 	bool simple = !a->name || (!a[1].name && !a->optional && a->field == KINDS_FIELD_arg0 &&
 				   (a->type == KINDS_TYPE_u64 || a->type == KINDS_TYPE_i64));
-	return named && simple && kind->payload == KINDS_PAYLOAD_none;
+	bool words = kind->label == KINDS_LABEL_none && !a->name;
+	return (named && simple && kind->payload == KINDS_PAYLOAD_none) ||
+	       (words && kind->payload == KINDS_PAYLOAD_words);
 }
 
 static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf *text,
 		       struct common *c)
 {
-	const struct kinds_arg *a = kinds_get(ev->kind)->args;
+	const struct kind *kind = kinds_get(ev->kind);
+	const struct kinds_arg *a = kind->args;
 	struct json j = {.out = text, .comma = true};
 	json_key_str(&j, "kind", kinds_name(ev->kind));
 	json_key(&j, "domain");
 	size_t middle = text->len;
 	j.comma = true;
-	put_id_and_name(&j, n->session, ev);
+	if (kind->label != KINDS_LABEL_none)
+		put_id_and_name(&j, n->session, ev);
 	if (a->name)
 		json_key(&j, a->name);
+	if (kind->payload == KINDS_PAYLOAD_words)
+		json_args_open_words(&j);
 	size_t rest = text->len - middle;
 	if (text->err || middle > sizeof(c->middle) || rest > sizeof(c->rest))
 		return;
 	memcpy(c->middle, text->data, middle);
 	memcpy(c->rest, text->data + middle, rest);
-	c->value = !a->name ? NO_VALUE : a->type == KINDS_TYPE_u64 ? UNSIGNED_VALUE : SIGNED_VALUE;
+	c->value = kind->payload == KINDS_PAYLOAD_words ? WORDS_VALUE
+		   : !a->name				? NO_VALUE
+		   : a->type == KINDS_TYPE_u64		? UNSIGNED_VALUE
+							: SIGNED_VALUE;
 	c->middle_len = (uint8_t)middle;
 	c->rest_len = (uint8_t)rest;
 }
@@ -225,6 +236,17 @@ static const struct ndjson_lane *lane_of(struct ndjson *n, const struct ebt_even
 	return lane;
 }
 
+/* The words of a payload that fits a line, and the end of the array. */
+static char *format_words(const struct ndjson *n, const struct ebt_event *ev, char *p)
+{
+	size_t bytes = 0;
+	const void *data = session_blob(n->session, ev, &bytes);
+	p = json_format_words(p, data, data ? bytes / 8 : 0);
+	*p = ']';
+	return p + 1;
+}
+
+/* There is room for NDJSON_LINE_BYTES. */
 static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c,
 			    const struct ndjson_lane *lane)
 {
@@ -237,6 +259,8 @@ static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const 
 		p = buf_format_u64(p, ev->arg[0]);
 	else if (c->value == SIGNED_VALUE)
 		p = buf_format_i64(p, ev->sarg[0]);
+	else if (c->value == WORDS_VALUE)
+		p = format_words(n, ev, p);
 	p = json_format_part(p, lane->pid, sizeof(lane->pid), lane->pid_len);
 	if (ev->tid)
 		p = JSON_FORMAT_KEY_U64(p, "tid", ev->tid);
@@ -275,7 +299,9 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 	/* What is written holds whole lines, so that an interruption leaves no half of one. */
 	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
 		buf_flush(&n->buf);
-	if (ev->domain == EBT_NO_DOMAIN || ev->stack || ev->flags & EBT_F_LATE) {
+	bool long_payload = ev->flags & EBT_F_PAYLOAD && ev->arg[1] > NDJSON_WORDS_BYTES;
+	if (ev->domain == EBT_NO_DOMAIN || ev->stack || ev->flags & (EBT_F_LATE | EBT_F_CUT) ||
+	    long_payload) {
 		put_line(n, ev);
 		return 0;
 	}
