@@ -18,7 +18,7 @@ struct out {
 	struct session *session;
 	struct sink *sink;
 	FILE *file;
-	char line[2][1024];
+	char line[2][32 * 1024];
 };
 
 static void begin(struct out *o)
@@ -124,8 +124,28 @@ static void test_names(void)
 	ok(is_alike(&o, 4), "two processes with names of their own for one id");
 }
 
+/* The longest line of parts has half of what a line may have. */
+static void test_words(void)
+{
+	static uint64_t words[900];
+	static const size_t counts[] = {0, 1, 20, 48, 49, 200, 770, 779, 780, 781, 790, 900};
+	struct out o;
+	unsigned pairs = 0;
+	begin(&o);
+	for (unsigned i = 0; i < 900; i++)
+		words[i] = i % 2 ? UINT64_MAX - i : i;
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts); i++, pairs++) {
+		struct ebt_event ev = event(EBT_ALLOC_SIZES, 0, 0);
+		if (session_put_blob(o.session, &ev, words, 8 * counts[i]))
+			exit(1);
+		put_twice(&o, ev);
+	}
+	ok(is_alike(&o, pairs), "arrays of words of every length");
+}
+
 int main(void)
 {
+	test_words();
 	test_kinds();
 	test_names();
 	return tap_done();
