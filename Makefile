@@ -179,11 +179,13 @@ demo: deps ## trace a real program live and show its timeline
 	@$(MAKE) -j$(JOBS) all $(O)/tests/prog/minigc
 	@O=$(O) tests/demo.sh
 
+# gcc needs twice the time to optimize what ASan and UBSan insert, and to describe its variables for a
+# debugger, as it needs for -O1 and line numbers. The race test links what libebtrace is made of.
 ASAN := address,undefined
 check: deps ## run every test
 	@$(MAKE) -j$(JOBS) tests lint
-	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) $(O)/asan/ebtrace unit-tests
-	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread $(O)/tsan/tests/unit/test_ring_race
+	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
+	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread USER_SRC='$(LIB_SRC)' $(O)/tsan/tests/unit/test_ring_race
 	@$(MAKE) -j$(JOBS) fuzz cross-tests
 	@O=$(O) CI=$(CI) tests/run.sh
 
