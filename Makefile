@@ -199,11 +199,13 @@ CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
 CROSS_SRC := $(PROBE_SRC) $(wildcard user/*/*.c) $(filter-out %_x86_64.c,$(wildcard $(addprefix tests/,\
              unit/*.c prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
 CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
-              model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
+              model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c \
+              proc/usdt_args.c proc/usdt_text.c proc/usdt_operand_aarch64.c runtime/marker_args.c \
+              runtime/marker_operands_aarch64.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
 CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \
                ndjson pace probes_clock_model processes proto pump ring_codec ring_corrupt ring_horizon \
                ring_model ring_source ring_writer session stacks stat stat_processes strings text \
-               timebase totals tracks
+               timebase totals tracks marker_args usdt_args
 cross-tests:
 	@$(MAKE) O=$(O)/$(CROSS) CC='$(CROSS_CC)' CFLAGS='-O2 $(CROSS_HEADERS)' LDFLAGS=-static \
 		LIBS='-lm -pthread' USER_SRC='$(sort $(CROSS_USER))' cross-programs
@@ -215,7 +217,8 @@ cross-syntax: | $(O)/bpf/ebtrace.skel.h
 
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
-           $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c) \
+           $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c usdt_args.c usdt_text.c \
+             usdt_operand_x86_64.c) \
            $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c))
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -MMD -MP

@@ -16,11 +16,11 @@
 
 volatile uint16_t bench_semaphore __attribute__((section(".probes"))) = 0;
 
-#define SITE(name)                                                                   \
+#define SITE(name, args)                                                             \
 	"990: nop\n.pushsection .note.stapsdt,\"\",\"note\"\n.balign 4\n"            \
 	".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n"                  \
 	"992: .balign 4\n993: .8byte 990b, 0, bench_semaphore\n.asciz \"ebtrace\"\n" \
-	".asciz \"" name "\"\n.asciz \"\"\n994: .balign 4\n.popsection\n"
+	".asciz \"" name "\"\n.asciz \"" args "\"\n994: .balign 4\n.popsection\n"
 
 static double now_ns(void)
 {
@@ -39,10 +39,12 @@ __attribute__((noinline)) static void traced(double best[2])
 		double start = now_ns();
 		r9 = 0;
 		for (int i = 0; i < HITS; i++)
-			__asm__ volatile(SITE("begin") : : "D"(11), "c"(0), "r"(r9));
+			__asm__ volatile(SITE("begin", "4@%%edi 8@%%rsi 4@%%ecx 8@%%r8 8@%%r9")
+					 :
+					 : "D"(11), "c"(0), "r"(r9));
 		double middle = now_ns();
 		for (int i = 0; i < HITS; i++)
-			__asm__ volatile(SITE("ring_request") : : "D"(11));
+			__asm__ volatile(SITE("ring_request", "") : : "D"(11));
 		double end = now_ns();
 		if ((middle - start) / HITS < best[0])
 			best[0] = (middle - start) / HITS;

@@ -5,6 +5,7 @@
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ring_body.h"
+#include "tests/fuzz/usdt_args_body.h"
 #include "tests/tap.h"
 
 #define MAX_SEED_BYTES 65536
@@ -56,6 +57,16 @@ static void test_notes(void)
 	ok(b.sites < 6 && b.skipped, "of a damaged one a note is skipped");
 }
 
+static void test_usdt_args(void)
+{
+	struct usdt_args_body b = usdt_args_body(seed, load("usdt_args/postgres"));
+	ok(!b.err && b.arguments == 8, "a string of postgres is parsed: eight arguments");
+	b = usdt_args_body(seed, load("usdt_args/sdt"));
+	ok(!b.err && b.arguments == 6, "one of <sys/sdt.h>, with an index: six");
+	b = usdt_args_body(seed, load("usdt_args/symbols"));
+	ok(b.err && b.at == 5, "one with symbols is refused at the first");
+}
+
 static void test_capture(void)
 {
 	struct capture_body b = capture_body(seed, load("capture/file"));
@@ -92,5 +103,6 @@ int main(void)
 	test_ring();
 	test_notes();
 	test_ocaml();
+	test_usdt_args();
 	return tap_done();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* The markers of tests/prog/markers_x86_64.c as proc/notes reads them, against readelf, and bad
- * files. */
+/* The markers of tests/prog/markers_x86_64.c as proc/notes reads them, against readelf, bad
+ * files, and the arguments of other programs' markers. */
 #include "proc/notes.h"
+#include "proc/usdt_args.h"
 #include "tests/tap.h"
 
 #include <elf.h>
@@ -154,6 +155,67 @@ static void check_moved(const char *path, uint64_t by, const char *how)
 	close(fd);
 }
 
+/* The strings that a compiler and <sys/sdt.h> write, by what they stand for. */
+static const char sdt_program[] =
+	"#include <stdint.h>\n#include <sys/sdt.h>\n"
+	"struct s { long a[64]; short b; char c; double d; };\n"
+	"void f(struct s *s, long i, double d, int k, unsigned char c) {\n"
+	"	volatile long local[4] = {0};\n"
+	"	STAP_PROBE5(p, one, s->a[i], s->b, s->c, s->d, d);\n"
+	"	STAP_PROBE6(p, two, i, k, c, (short)k, 7, -7L);\n"
+	"	STAP_PROBE4(p, three, (uint64_t)-1, &s->a[i], local[1], local[k & 3]);\n"
+	"}\nint main(void) { return 0; }\n";
+
+/* Parses the arguments of all markers of a file: how many strings are refused, and how many of them
+ * do not name a symbol. */
+static void check_args(const char *path, const char *what, uint32_t sites_at_least)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct notes n = {0};
+	int err = fd < 0 ? -errno : notes_read(fd, NULL, &n), odd = 0;
+	for (uint32_t i = 0; !err && i < n.sites; i++) {
+		struct usdt_args args;
+		const char *text = n.site[i].args;
+		unsigned at = 0;
+		bool bad = usdt_args_parse(text, &args, &at);
+		/* A symbol's address is relative to the instruction. */
+		if (bad == (strstr(text, "(%rip)") != NULL))
+			continue;
+		odd++;
+		diag("'%s' at %u", text, at);
+	}
+	ok(!err && n.sites >= sites_at_least && !odd, "the arguments of %s are parsed", what);
+	notes_done(&n);
+	close(fd);
+}
+
+static void test_args(void)
+{
+	static const char *const levels[] = {"-O2", "-O0"};
+	char source[128], path[128], cmd[512];
+	snprintf(source, sizeof(source), "%s/sdt.c", dir);
+	FILE *f = fopen(source, "we");
+	if (f) {
+		fputs(sdt_program, f);
+		fclose(f);
+	}
+	snprintf(path, sizeof(path), "%s/sdt", dir);
+	for (int i = 0; i < 2; i++) {
+		snprintf(cmd, sizeof(cmd), "cc %s %s -o %s", levels[i], source, path);
+		is(system(cmd), 0, "a program with <sys/sdt.h> is compiled");
+		check_args(path, "its three markers", 3);
+	}
+	static const char *const real[] = {
+		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
+		"/usr/lib/x86_64-linux-gnu/libpython3.11.so.1.0",
+		"/usr/bin/python3",
+		"/usr/lib/postgresql/15/bin/postgres",
+	};
+	for (size_t i = 0; i < sizeof(real) / sizeof(*real); i++)
+		if (!access(real[i], R_OK))
+			check_args(real[i], real[i], 3);
+}
+
 int main(void)
 {
 	char path[128], cmd[128];
@@ -169,6 +231,7 @@ int main(void)
 	check_moved(path, 0x30000000, "notes that say higher addresses than the file has");
 	check_moved(path, (uint64_t)-0x100, "notes that say lower ones");
 	check_hostile(path);
+	test_args();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	if (system(cmd))
 		diag("%s was not removed", dir);

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "proc/notes.h"
+#include "runtime/marker_args.h"
 
 static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
 {
@@ -11,7 +11,11 @@ static void recognise(int fd, struct elf *elf, struct runtime_file *ret)
 	(void)elf;
 	if (notes_read(fd, "ebtrace", &notes))
 		return;
-	ret->markers = notes.sites;
+	for (uint32_t i = 0; i < notes.sites; i++) {
+		bool ours = marker_args_match(&notes.site[i]);
+		ret->markers += ours;
+		ret->refused_markers += !ours;
+	}
 	notes_done(&notes);
 }
 

@@ -18,7 +18,8 @@ struct elf;
 
 /* What the runtimes found of themselves in one file. */
 struct runtime_file {
-	uint32_t markers;	  /* ebtrace-probes: markers of provider ebtrace */
+	uint32_t markers;	  /* ebtrace-probes: its markers */
+	uint32_t refused_markers; /* of provider ebtrace, with other names or arguments */
 	enum ebt_release release; /* ocaml: of an OCaml 5 runtime; AUTO: none */
 	int ocaml_error;	  /* 0: `ocaml` is valid; else as of ocaml_probes_read() */
 	struct ocaml_runtime ocaml;

@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
+#include "base/hash.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "proc/notes.h"
 #include "proc/process.h"
+#include "runtime/marker_args.h"
 
 struct file_markers {
 	const struct attach_env *env;
@@ -33,9 +36,51 @@ static const struct marker markers[] = {
 	{"watermark", EBT_SITE_WATERMARK, false},
 };
 
+/* NULL: we have none of this name. */
+static const struct marker *find_marker(const char *name)
+{
+	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++)
+		if (!strcmp(markers[i].name, name))
+			return &markers[i];
+	return NULL;
+}
+
 static bool match(const struct runtime_file *what)
 {
-	return what->markers != 0;
+	return what->markers || what->refused_markers;
+}
+
+static bool is_reported(struct attach_env *env, const struct maps_entry *map)
+{
+	uint64_t file = hash_file(makedev(map->dev_major, map->dev_minor), map->inode);
+	for (unsigned i = 0; i < ATTACH_REPORTED; i++)
+		if (env->reported[i] == file)
+			return true;
+	env->reported[env->reports++ % ATTACH_REPORTED] = file;
+	return false;
+}
+
+/* Our program would read other registers than those that a refused site has its arguments in. */
+static void report_refused(pid_t pid, const struct attach_file *file)
+{
+	bool seen[sizeof(markers) / sizeof(*markers)] = {false};
+	struct notes notes;
+	if (notes_read(file->fd, "ebtrace", &notes))
+		return;
+	for (uint32_t i = 0; i < notes.sites; i++) {
+		char expected[MARKER_ARGS_BYTES];
+		const struct notes_site *site = &notes.site[i];
+		const struct marker *m = find_marker(site->name);
+		if (!m || seen[m - markers] || marker_args_match(site) ||
+		    !marker_args_expected(site->name, expected))
+			continue;
+		seen[m - markers] = true;
+		log_at(LOG_NORMAL,
+		       "process %d: marker %s of %s is not probed: its arguments are '%.80s', "
+		       "expected '%s'; it was not built with libebtrace-probes",
+		       pid, site->name, file->map->path, site->args, expected);
+	}
+	notes_done(&notes);
 }
 
 static int begin(struct attach_env *env, const struct attach_process *process,
@@ -46,6 +91,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		return -ENOMEM;
 	*m = (struct file_markers){
 		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
+	if (file->what->refused_markers && !is_reported(env, file->map))
+		report_refused(process->pid, file);
 	*ret_state = m;
 	return 0;
 }
@@ -64,17 +111,12 @@ static enum attach_when update(void *state, uint64_t now_ns)
 static const struct marker *wanted_marker(const struct file_markers *of, const char *name)
 {
 	bool spare = of->filtered && !of->env->ring_request_always;
-	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++) {
-		const struct marker *m = &markers[i];
-		if (strcmp(m->name, name))
-			continue;
-		if (m->event && of->env->watermark_only && !spare)
-			return NULL;
-		if (m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
-			return NULL;
-		return m;
-	}
-	return NULL;
+	const struct marker *m = find_marker(name);
+	if (m && m->event && of->env->watermark_only && !spare)
+		return NULL;
+	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
+		return NULL;
+	return m;
 }
 
 static int plan(void *state, bool shared, struct attach_plan *ret)
@@ -97,7 +139,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	for (uint32_t i = 0; site && i < notes.sites; i++) {
 		const struct notes_site *from = &notes.site[i];
 		const struct marker *m = wanted_marker(of, from->name);
-		if (m)
+		if (m && marker_args_match(from))
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
 				.semaphore = from->semaphore,

@@ -20,6 +20,8 @@ enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBES };
 
 struct ebt_ocaml_runtime;
 
+#define ATTACH_REPORTED 16
+
 /* The options of a run, and the kernel functions that attachers need. */
 struct attach_env {
 	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL:
@@ -37,6 +39,9 @@ struct attach_env {
 	bool no_ring;		  /* probe programs even if their own ring is on */
 	uint64_t own_ring_ns;	  /* time for a process to switch its own ring on */
 	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
+	/* The files whose refused markers were reported last, by hash_file(). */
+	uint64_t reported[ATTACH_REPORTED];
+	unsigned reports;
 };
 
 struct attach_process {
