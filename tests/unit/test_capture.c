@@ -70,7 +70,7 @@ static void wild_text(char *ret, size_t cap)
 static void wild_item(struct capture_item *item)
 {
 	memset(item, 0, sizeof(*item));
-	item->what = 1 + rnd() % 6;
+	item->what = rnd() % 7 ? 1 + rnd() % 6 : CAPTURE_GONE;
 	struct capture_session *s = &item->session;
 	struct capture_process *p = &item->process;
 	switch (item->what) {
@@ -101,6 +101,9 @@ static void wild_item(struct capture_item *item)
 		break;
 	case CAPTURE_RECOVERED:
 		item->recovered.events = wild(), item->recovered.words = wild();
+		break;
+	case CAPTURE_GONE:
+		item->gone = (uint32_t)wild();
 		break;
 	default:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
@@ -145,6 +148,8 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 		       i->start_known == k->start_known && i->start_boot_ns == k->start_boot_ns;
 	case CAPTURE_RECOVERED:
 		return !memcmp(&a->recovered, &b->recovered, sizeof(a->recovered));
+	case CAPTURE_GONE:
+		return a->gone == b->gone;
 	case CAPTURE_TOTALS:
 		return !memcmp(a->totals, b->totals, sizeof(a->totals));
 	case CAPTURE_STRING: /* see test_capture_stacks */

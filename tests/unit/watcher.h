@@ -35,13 +35,21 @@ static int watcher_end(struct sink *k)
 	return w->next ? sink_end(w->next) : 0;
 }
 
+static int watcher_forget(struct sink *k, uint32_t process)
+{
+	struct watcher *w = (struct watcher *)k;
+	return w->next ? sink_forget(w->next, process) : 0;
+}
+
 static void watcher_free(struct sink *k)
 {
 	(void)k;
 }
 
-static const struct sink_ops watcher_ops = {
-	.events = watcher_events, .end = watcher_end, .free = watcher_free};
+static const struct sink_ops watcher_ops = {.events = watcher_events,
+					    .forget = watcher_forget,
+					    .end = watcher_end,
+					    .free = watcher_free};
 
 static void watcher_init(struct watcher *w,
 			 void (*note)(struct watcher *, const struct ebt_event *))
@@ -63,6 +71,7 @@ static int watcher_read(struct watcher *w, int fd)
 	if (capture_source_new(w->session, dup(fd), &o, &c) || pump_new(w->session, &pump) ||
 	    pump_add_source(pump, capture_source_base(c)) || pump_add_sink(pump, &w->base))
 		abort();
+	pump_replay(pump);
 	while ((moved = pump_step(pump)) > 0 || moved == -EAGAIN)
 		;
 	int err = moved ? moved : capture_source_error(c);

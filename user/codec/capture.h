@@ -65,6 +65,9 @@
  *	9 STACK     v parent (0: none), v count, then `count` v frame: each defines a stack that is
  *	            one frame longer than the previous one, the first longer than the parent.
  *	            Numbered like strings; a stack number that its block does not define is 0
+ *	10 GONE     v pid: its process has ended, and no event or item of it follows; an item or
+ *	            event with this pid that follows is of another process. Absent where the run
+ *	            ended first
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -107,6 +110,7 @@ enum capture_what {
 	CAPTURE_STRING = 7,
 	CAPTURE_FRAME = 8,
 	CAPTURE_STACK = 9,
+	CAPTURE_GONE = 10,
 };
 
 /* Which numbers of a session are known. */
@@ -187,6 +191,7 @@ struct capture_item {
 		struct capture_session session;
 		struct capture_process process;
 		struct capture_incarnation incarnation;
+		uint32_t gone; /* a pid */
 		struct capture_name name;
 		struct {
 			uint64_t events, words;

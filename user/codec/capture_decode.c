@@ -213,6 +213,15 @@ static int get_incarnation(struct capture_decoder *d, struct capture_incarnation
 	return 0;
 }
 
+static int get_gone(struct capture_decoder *d, uint32_t *ret_pid)
+{
+	uint64_t pid = get_v(d);
+	if (pid > UINT32_MAX)
+		return -EBADMSG;
+	*ret_pid = (uint32_t)pid;
+	return 0;
+}
+
 static int get_name(struct capture_decoder *d, struct capture_name *n)
 {
 	uint64_t pid = get_v(d), id = get_v(d);
@@ -328,6 +337,9 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		break;
 	case CAPTURE_STACK:
 		err = get_stack(d, end, &ret->stack);
+		break;
+	case CAPTURE_GONE:
+		err = get_gone(d, &ret->gone);
 		break;
 	default:
 		known = 0;

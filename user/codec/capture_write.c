@@ -397,6 +397,8 @@ static uint8_t *put_content(struct capture_writer *w, uint8_t *p, const struct c
 	case CAPTURE_STACK:
 		w->stacks += item->stack.count;
 		return put_stack(p, &item->stack);
+	case CAPTURE_GONE:
+		return put_v(p, item->gone);
 	case CAPTURE_EVENT:
 		break;
 	}

@@ -27,7 +27,7 @@ struct pump {
 	uint64_t polled_ns;
 	size_t batch_max; /* the least of the sinks'; 0: none has one */
 	bool drained;
-	bool stopped;
+	bool stopped, replays;
 	/* Processes at the head of the queue of those that are gone, and when they were counted. */
 	uint32_t going;
 	uint64_t going_ns;
@@ -176,6 +176,11 @@ struct filter *pump_filter(struct pump *p)
 	return p->filter;
 }
 
+void pump_replay(struct pump *p)
+{
+	p->replays = true;
+}
+
 static int advance(struct pump *p, uint64_t horizon_ns)
 {
 	int err = filter_advance(p->filter, horizon_ns);
@@ -215,21 +220,23 @@ static int forget(struct pump *p, uint32_t process)
 /*
  * Releases the processes that were gone before events which have since been emitted: when a process
  * is gone each of its events lies before that, and no source will add one, as its horizon lies
- * before what it may still find. Processes end only where events have the time of the clock: in
- * files none does. A source that has stopped has no such horizon.
+ * before what it may still find. A live source that has stopped has no such horizon. In a recording
+ * that is by the time of the events, of which the last lets all go, not by the clock.
  */
 static int release_gone(struct pump *p, uint64_t horizon_ns)
 {
 	struct processes *ps = &p->session->processes;
 	int err = 0;
-	if (!processes_gone(ps) || p->stopped || horizon_ns == UINT64_MAX)
+	bool at_end = horizon_ns == UINT64_MAX;
+	if (!processes_gone(ps) || p->stopped || (at_end && !p->replays))
 		return 0;
-	if (!p->going) {
-		uint64_t now = now_ns(), last_ns = p->session->totals.last_ns;
+	if (!p->going || at_end) {
+		uint64_t now = p->replays ? horizon_ns : now_ns();
+		uint64_t last_ns = p->session->totals.last_ns;
 		p->going = processes_gone(ps);
 		p->going_ns = now > last_ns ? now : last_ns;
 	}
-	if (horizon_ns <= p->going_ns + filter_delay_ns(p->filter))
+	if (!at_end && horizon_ns <= p->going_ns + filter_delay_ns(p->filter))
 		return 0;
 	for (; p->going && !err; p->going--) {
 		uint32_t process = processes_take_gone(ps);

@@ -20,6 +20,9 @@ int pump_add_source(struct pump *p, struct source *s);
 int pump_add_sink(struct pump *p, struct sink *k);
 /* To be set before the first step. */
 struct filter *pump_filter(struct pump *p);
+/* The sources are recordings: their time is that of their events, not that of the clock. Before the
+ * first step. */
+void pump_replay(struct pump *p);
 /*
  * Polls the sources (again after each 1 ms of a long step) and moves their events, at most 65536.
  * > 0: number of events moved, call again; 0: the end, the sinks may be ended; -EAGAIN: no event

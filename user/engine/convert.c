@@ -51,8 +51,10 @@ static int pass_through(struct convert *c)
 {
 	struct pump *p = NULL;
 	int err = pipeline_new(c->engine, &p);
-	if (!err)
+	if (!err) {
+		pump_replay(p);
 		err = inputs_pump(c->inputs, p);
+	}
 	if (!err)
 		err = pipeline_run(c->engine, c->loop, p);
 	pipeline_free(c->engine, p);

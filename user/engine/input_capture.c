@@ -9,14 +9,15 @@
 
 _Static_assert(INPUT_HEAD_BYTES >= CAPTURE_HEAD_BYTES, "the head of a capture fits");
 
-static enum engine_end capture_open(const struct engine *e, struct input *in,
-				    struct source **source)
+static enum engine_end open_source(const struct engine *e, struct input *in, bool keeps,
+				   struct source **source)
 {
 	struct capture_options co = {
 		.name = in->name,
 		.head = in->head,
 		.head_bytes = in->head_bytes,
 		.alone = in->alone,
+		.keeps = keeps,
 	};
 	struct capture_source *made;
 	int err = capture_source_new(e->session, in->fd, &co, &made);
@@ -26,6 +27,12 @@ static enum engine_end capture_open(const struct engine *e, struct input *in,
 	}
 	*source = capture_source_base(made);
 	return ENGINE_OK;
+}
+
+static enum engine_end capture_open(const struct engine *e, struct input *in,
+				    struct source **source)
+{
+	return open_source(e, in, false, source);
 }
 
 static bool capture_faults(const struct report *r, struct source *source)
@@ -76,7 +83,7 @@ static enum engine_end describe(const struct report *r, const struct capture_sou
 	return ENGINE_OK;
 }
 
-/* Reads it to its end as any run does, into a sink that counts. */
+/* Reads it to its end as any run does, into a sink that counts; all its processes are described. */
 static enum engine_end capture_info(const struct engine *e, struct loop *l, struct input *in,
 				    struct input_info *ret)
 {
@@ -85,7 +92,7 @@ static enum engine_end capture_info(const struct engine *e, struct loop *l, stru
 	struct source *source;
 	reader.sink = &census.base;
 	ret->name = in->name;
-	enum engine_end end = capture_open(e, in, &source);
+	enum engine_end end = open_source(e, in, true, &source);
 	in->fd = -1;
 	if (end)
 		return end;

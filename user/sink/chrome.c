@@ -296,7 +296,11 @@ static void chrome_free(struct sink *k)
 static int chrome_forget(struct sink *k, uint32_t process)
 {
 	struct chrome *c = (struct chrome *)k;
+	if (!c->out.started)
+		put_header(c);
 	int err = tracks_forget(c->tracks, process, c->session->totals.last_ns);
+	if (!err && rows_has_pid(&c->rows, process))
+		err = name_process(c, process);
 	rows_forget(&c->rows, process);
 	return err ? err : c->out.buf.err;
 }

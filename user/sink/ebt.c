@@ -387,19 +387,31 @@ static void free_known(const struct ebt *e, struct known_process *k)
 	free(k);
 }
 
-/* Changes since the process was last written are written into the open block. */
+/* What no block has yet of a process that is in the capture or belongs there, and its end. */
+static int put_gone(struct ebt *e, const struct process *p)
+{
+	struct capture_item item = {.what = CAPTURE_GONE, .gone = p->pid};
+	if (!p->announced && !ptrarray_get(&e->processes, p->index))
+		return 0;
+	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
+	if (!err && p->announced)
+		err = put_news_of(e, p);
+	if (!err)
+		err = refer_incarnation(e, p);
+	if (!err)
+		err = capture_put_item(e->writer, &item);
+	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES;
+	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
+}
+
 static int ebt_forget(struct sink *sink, uint32_t process)
 {
 	struct ebt *e = (struct ebt *)sink;
 	const struct process *p = processes_at(&e->session->processes, process);
-	struct known_process *k = ptrarray_take(&e->processes, process);
-	if (k && k->block && has_changed(p, &k->written) && !e->err) {
-		e->err = capture_open_bytes(e->writer) ? 0 : open_block(e);
-		if (!e->err)
-			e->err = put_process(e, k);
-	}
+	if (!e->err)
+		e->err = put_gone(e, p);
 	e->last = NULL;
-	free_known(e, k);
+	free_known(e, ptrarray_take(&e->processes, process));
 	const struct meant *meant = ptrmap_get(&e->meant, p->pid);
 	if (meant && meant->process == process)
 		free(ptrmap_take(&e->meant, p->pid));

@@ -388,7 +388,11 @@ static void fxt_free(struct sink *k)
 static int fxt_forget(struct sink *k, uint32_t process)
 {
 	struct fxt *f = (struct fxt *)k;
+	if (!f->started)
+		start(f);
 	int err = tracks_forget(f->tracks, process, f->session->totals.last_ns);
+	if (!err && rows_has_pid(&f->rows, process))
+		err = name_process(f, process);
 	rows_forget(&f->rows, process);
 	return err ? err : f->buf.err;
 }

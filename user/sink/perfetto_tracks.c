@@ -142,6 +142,8 @@ void perfetto_tracks_drop_lanes(struct perfetto_tracks *t, uint32_t process)
 void perfetto_tracks_forget(struct perfetto_tracks *t, uint32_t process)
 {
 	struct perfetto_process *p = ptrarray_get(&t->processes, process);
+	if (p)
+		perfetto_tracks_follow_name(t, p);
 	perfetto_tracks_drop_lanes(t, process);
 	if (p)
 		perfetto_tracks_drop_process(t, p);

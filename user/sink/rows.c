@@ -110,6 +110,13 @@ int rows_process_renamed(struct rows *r, uint32_t process)
 	return renamed;
 }
 
+bool rows_has_pid(const struct rows *r, uint32_t process)
+{
+	const struct processes *ps = &r->session->processes;
+	return processes_announced(ps, process) &&
+	       processes_find(ps, processes_pid(ps, process)) == process;
+}
+
 const char *rows_begin_span(struct rows *r, struct track *t, const char *name, unsigned depth)
 {
 	struct strings *strings = r->session->strings;

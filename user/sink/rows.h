@@ -65,6 +65,9 @@ void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 const char *rows_process_name(const struct process *p);
 /* 1 if the viewer does not know the process by its name of now; 0, or -ENOMEM. */
 int rows_process_renamed(struct rows *r, uint32_t process);
+/* True if the process is announced and its pid, by which viewers know it, is not another's by now:
+ * its last name may still be written. */
+bool rows_has_pid(const struct rows *r, uint32_t process);
 
 /* "phase", "counter", "lifecycle", "user"; else as the kind is called. Static. */
 const char *rows_category(uint16_t kind);

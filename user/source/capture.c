@@ -2,8 +2,8 @@
 #include "source/capture.h"
 
 #include "base/log.h"
-#include "base/map.h"
 #include "codec/ring_ids.h"
+#include "source/capture_processes.h"
 #include "source/capture_stacks.h"
 #include "source/release.h"
 #include <errno.h>
@@ -14,14 +14,6 @@
 
 /* Blobs that one read() may leave in the session. */
 #define BATCH_BLOB_BYTES (8u << 20)
-/*
- * What names and descriptions may take in memory, for each byte of the file and beside that. A
- * compressed file of a few bytes can hold any number of them; one that was recorded has events too.
- */
-#define KEPT_RATE  16
-#define KEPT_LEAST (4u << 20)
-#define ITEM_BYTES 96 /* about the size of an entry in the session's tables */
-
 struct capture_source {
 	struct source base;
 	struct session *session;
@@ -31,16 +23,11 @@ struct capture_source {
 	struct capture_reader *reader;
 	struct capture_item item;
 	struct capture_stacks stacks; /* of the block that is read */
-	/* Pids and incarnations of the file → indices of the session's registry. */
-	struct map current;		 /* pid → index of the incarnation that is meant now */
-	struct map incarnations;	 /* pid << 32 | number → index */
-	uint32_t last_pid, last_process; /* events of one process come in runs */
+	struct capture_processes processes;
 	bool held;	/* item waits until the events before it have been consumed */
 	bool delivered; /* events that may not have been consumed yet */
 	bool finished;
 	uint64_t horizon_ns;
-	uint64_t kept_bytes; /* of names and descriptions */
-	bool reported_many;
 	int err;
 	uint64_t lost_events, lost_words; /* by our events, without recovered ones */
 	struct totals totals;
@@ -74,86 +61,14 @@ static void restore_session(struct capture_source *s, const struct capture_sessi
 	at[TIMEBASE_BOOTTIME] = moment_of(c, CAPTURE_KNOWS_BOOTTIME, c->boottime_ns);
 }
 
-/* True if the session may keep this many more bytes of the file. */
-static bool may_keep(struct capture_source *s, uint64_t bytes)
-{
-	uint64_t limit = KEPT_LEAST + KEPT_RATE * capture_reader_stats(s->reader)->file_bytes;
-	bool may = s->kept_bytes + bytes <= limit;
-	s->kept_bytes += may ? bytes : 0;
-	if (!may && !s->reported_many)
-		log_at(LOG_NORMAL,
-		       "capture '%s' has more names and processes than a file of its size can be "
-		       "about: those that follow are left out",
-		       s->name);
-	s->reported_many |= !may;
-	return may;
-}
-
-/* Limits the registry: events of further processes are of no known one. */
-static int enter(struct capture_source *s, const struct capture_incarnation *i, uint32_t *ret)
-{
-	struct processes *ps = &s->session->processes;
-	struct process_start start = {i->start_boot_ns, i->start_known};
-	*ret = PROCESS_UNKNOWN;
-	if (!i->pid || !may_keep(s, sizeof(struct process) + ITEM_BYTES))
-		return 0;
-	if (!i->number)
-		return processes_of(ps, i->pid, ret);
-	if (map_get(&s->current, i->pid)) /* the incarnation before has ended */
-		processes_end(ps, processes_find(ps, i->pid));
-	return processes_begin(ps, i->pid, &start, ret);
-}
-
-/* From now on the pid in the file stands for this incarnation. 0 or -ENOMEM. */
-static int restore_incarnation(struct capture_source *s, const struct capture_incarnation *i)
-{
-	uint64_t key = (uint64_t)i->pid << 32 | i->number;
-	const uint64_t *known = map_get(&s->incarnations, key);
-	uint32_t process = known ? (uint32_t)*known : PROCESS_UNKNOWN;
-	int err = known ? 0 : enter(s, i, &process);
-	if (err)
-		return err;
-	if (process && !known) {
-		uint64_t *value = map_put(&s->incarnations, key);
-		if (!value)
-			return -ENOMEM;
-		*value = process;
-		processes_ref(&s->session->processes, process);
-	}
-	uint64_t *current = process ? map_put(&s->current, i->pid) : map_get(&s->current, i->pid);
-	if (process && !current)
-		return -ENOMEM;
-	if (current)
-		*current = process;
-	s->last_pid = i->pid;
-	s->last_process = process;
-	return 0;
-}
-
-/* The process that a pid in the file stands for. 0 or -ENOMEM. */
-static int find_process(struct capture_source *s, uint32_t pid, uint32_t *ret)
-{
-	const uint64_t *current = pid != s->last_pid ? map_get(&s->current, pid) : NULL;
-	struct capture_incarnation first = {.pid = pid};
-	int err = 0;
-	if (current) {
-		s->last_pid = pid;
-		s->last_process = (uint32_t)*current;
-	} else if (pid != s->last_pid) {
-		err = restore_incarnation(s, &first);
-	}
-	*ret = s->last_process;
-	return err;
-}
-
 static int restore_name(struct capture_source *s, const struct capture_name *n)
 {
-	if (!may_keep(s, strlen(n->text) + ITEM_BYTES))
-		return 0;
 	uint32_t process;
-	int err = find_process(s, n->pid, &process);
+	int err = capture_processes_find(&s->processes, n->pid, &process);
 	if (err || (n->pid && !process))
 		return err;
+	if (!capture_processes_may_keep(&s->processes, strlen(n->text)))
+		return 0;
 	return processes_set_user_name(&s->session->processes, process, n->id, n->text);
 }
 
@@ -171,7 +86,7 @@ static struct traits traits_of(const struct capture_process *c)
 static int restore_process(struct capture_source *s, const struct capture_process *c)
 {
 	uint32_t process;
-	int err = find_process(s, c->pid, &process);
+	int err = capture_processes_find(&s->processes, c->pid, &process);
 	if (err || (c->pid && !process))
 		return err;
 	struct process *p = processes_announce(&s->session->processes, process);
@@ -194,11 +109,12 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 static bool is_news(const struct capture_source *s, const struct capture_item *item)
 {
 	const struct processes *ps = &s->session->processes;
+	if (item->what == CAPTURE_GONE)
+		return capture_processes_may_go(&s->processes, item->gone);
 	uint32_t pid = item->what == CAPTURE_NAME ? item->name.pid : item->process.pid;
 	if (item->what != CAPTURE_NAME && item->what != CAPTURE_PROCESS)
 		return item->what == CAPTURE_RECOVERED;
-	const uint64_t *current = map_get(&s->current, pid);
-	uint32_t process = current ? (uint32_t)*current : processes_find(ps, pid);
+	uint32_t process = capture_processes_known(&s->processes, pid);
 	if (pid && !process)
 		return true;
 	if (item->what == CAPTURE_NAME) {
@@ -241,7 +157,10 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 	case CAPTURE_NAME:
 		return is_news(s, item) ? restore_name(s, &item->name) : 0;
 	case CAPTURE_INCARNATION:
-		return restore_incarnation(s, &item->incarnation);
+		return capture_processes_mean(&s->processes, &item->incarnation);
+	case CAPTURE_GONE:
+		capture_processes_gone(&s->processes, item->gone);
+		return 0;
 	case CAPTURE_RECOVERED:
 		recover(s, item->recovered.events, item->recovered.words);
 		return 0;
@@ -304,7 +223,7 @@ static int capture_poll(struct source *base)
 static int take_event(struct capture_source *s, struct ebt_event *ret)
 {
 	*ret = s->item.event;
-	int err = find_process(s, s->item.event.pid, &ret->process);
+	int err = capture_processes_find(&s->processes, s->item.event.pid, &ret->process);
 	if (err)
 		return err;
 	s->horizon_ns = ret->ts;
@@ -375,8 +294,7 @@ static void capture_free(struct source *base)
 	struct capture_source *s = of(base);
 	capture_reader_free(s->reader);
 	capture_stacks_done(&s->stacks);
-	map_done(&s->current);
-	map_done(&s->incarnations);
+	capture_processes_done(&s->processes);
 	close(s->fd);
 	free(s->name);
 	free(s);
@@ -406,6 +324,10 @@ int capture_source_new(struct session *session, int fd, const struct capture_opt
 	s->alone = o->alone;
 	s->name = strdup(o->name);
 	int err = s->name ? capture_reader_new(&s->reader) : -ENOMEM;
+	s->processes =
+		(struct capture_processes){.session = session, .name = s->name, .keeps = o->keeps};
+	if (!err)
+		s->processes.stats = capture_reader_stats(s->reader);
 	size_t room = 0;
 	void *into = err ? NULL : capture_reader_room(s->reader, &room);
 	if (!into || room < o->head_bytes) {

@@ -2,8 +2,8 @@
 /*
  * The source of a capture file (codec/capture.h), in one lane: its events were merged and joined
  * when it was written and pass unchanged (EBT_F_FINAL). It enters the processes, names and stacks
- * of the capture into the session. The file is read in steps, also from a pipe that is still
- * written.
+ * of the capture into the session, and refers to each process up to the item that says that nothing
+ * of it follows. The file is read in steps, also from a pipe that is still written.
  */
 #ifndef SOURCE_CAPTURE_H
 #define SOURCE_CAPTURE_H
@@ -21,6 +21,7 @@ struct capture_options {
 	size_t head_bytes;
 	/* There is no other input: the session's source, clock and times are the capture's. */
 	bool alone;
+	bool keeps; /* processes are not released, wherever they end */
 };
 
 /* Takes ownership of fd, also on failure. Keeps the pointer to the session. 0 or -errno. */
