@@ -274,84 +274,114 @@ static inline bool decode_record(struct ring_decoder *d, const struct ring_batch
 	return true;
 }
 
-/* Types of records that hold a header, a time and at most one value. */
+/* The bits of a header above its id: words, user and type. */
+#define SHAPE(words, user, type) ((uint32_t)((words) << 5 | (user) << 4 | (type)))
+#define SHAPE_OF(header)	 ((uint32_t)((header) >> 49))
+/* Begins and ends of phases are SHAPE_PHASE and the odd number behind it, like their kinds. */
+#define SHAPE_PHASE   SHAPE(2, 0, EBT_RING_BEGIN)
+#define SHAPE_COUNTER SHAPE(3, 0, EBT_RING_COUNTER)
+_Static_assert(SHAPE(2, 0, EBT_RING_END) == SHAPE_PHASE + 1 && SHAPE_PHASE % 2 == 0 &&
+		       EBT_END == EBT_BEGIN + 1,
+	       "an end is the number behind its begin");
+
+/* Words and kind of the user's records that hold a header, a time and at most one value. */
 static const struct simple {
 	uint16_t words, kind; /* words: NEVER for other types */
-} simple[32] = {
-	[0 ... EBT_RING_BEGIN - 1] = {NEVER, EBT_KIND_NONE},
-	[EBT_RING_BEGIN] = {2, EBT_BEGIN},
-	[EBT_RING_END] = {2, EBT_END},
-	[EBT_RING_COUNTER] = {3, EBT_COUNTER},
-	[EBT_RING_COUNTER + 1 ... 15] = {NEVER, EBT_KIND_NONE},
-	[16 + EBT_RING_USER_UNIT] = {2, EBT_UNIT},
-	[16 + EBT_RING_USER_INT] = {3, EBT_INT},
-	[16 + EBT_RING_USER_SPAN_BEGIN] = {2, EBT_SPAN_BEGIN},
-	[16 + EBT_RING_USER_SPAN_END] = {2, EBT_SPAN_END},
-	[16 + EBT_RING_USER_SPAN_END + 1 ... 31] = {NEVER, EBT_KIND_NONE},
+} simple[16] = {
+	[EBT_RING_USER_UNIT] = {2, EBT_UNIT},
+	[EBT_RING_USER_INT] = {3, EBT_INT},
+	[EBT_RING_USER_SPAN_BEGIN] = {2, EBT_SPAN_BEGIN},
+	[EBT_RING_USER_SPAN_END] = {2, EBT_SPAN_END},
+	[EBT_RING_USER_SPAN_END + 1 ... 15] = {NEVER, EBT_KIND_NONE},
 };
 #define SIMPLE_MAX_WORDS 3
 /* From `process` to `flags`: of them only the kind differs from event to event of a ring. */
 #define SHARED_BYTES (offsetof(struct ebt_event, id) - offsetof(struct ebt_event, process))
 
+/* Where a run of simple records has got to. */
+struct run {
+	const uint64_t *next; /* record */
+	uint64_t pos;	      /* of it */
+	uint64_t last_ts;
+	uint32_t seq; /* of the next event */
+};
+
+/* Writes the event of the next record. Constant `words`, so that the next header is fetched before
+ * this one has come: a branch that is predicted costs less than the way through the length. */
+static inline __attribute__((always_inline)) void
+put_simple(struct ebt_event *e, const struct ebt_event *blank, bool counted, struct run *r,
+	   uint32_t kind, uint32_t id, uint32_t words)
+{
+	uint32_t seq = (uint32_t)r->next[0];
+	memcpy(&e->process, &blank->process, SHARED_BYTES);
+	e->ts = r->last_ts = r->next[1];
+	e->pos = r->pos;
+	e->kind = (uint16_t)kind;
+	e->id = id;
+	e->stack = 0;
+	e->seq = counted ? seq : 0;
+	e->size = words;
+	e->arg[0] = words > 2 ? r->next[2] : 0;
+	e->arg[1] = 0;
+	r->seq = seq + 1;
+	r->next += words;
+	r->pos += words;
+}
+
 /*
- * The same for a run of simple records, which most records are, with all state in registers. Stops
- * before the first record that is anything else, or that may end behind `limit`; returns the number
- * of events.
+ * Decodes simple records, of SIMPLE_MAX_WORDS at most, until `stop`. Returns the end of the events,
+ * which is before `stop` if a record is anything else.
+ */
+static inline __attribute__((always_inline)) struct ebt_event *
+decode_simple(const struct ring_decoder *d, bool counted, struct run *r, struct ebt_event *e,
+	      const struct ebt_event *stop)
+{
+	const struct ebt_event blank = d->blank;
+	const uint16_t *phase = d->phase;
+	const uint32_t phases = d->phases, counters = ring_counters();
+	for (; e < stop; e++) {
+		uint64_t h = r->next[0];
+		uint32_t shape = SHAPE_OF(h), id = ebt_ring_event_id(h);
+		if ((counted && (uint32_t)h != r->seq) || r->next[1] < r->last_ts)
+			break;
+		if (likely(shape - SHAPE_PHASE <= 1)) {
+			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
+			put_simple(e, &blank, counted, r, shape - SHAPE_PHASE + EBT_BEGIN, id, 2);
+		} else if (shape == SHAPE_COUNTER) {
+			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
+			put_simple(e, &blank, counted, r, EBT_COUNTER, id, 3);
+		} else {
+			const struct simple *s = &simple[shape & 15];
+			if (shape >> 4 != (s->words << 1 | 1u))
+				break;
+			put_simple(e, &blank, counted, r, s->kind, id, s->words);
+		}
+	}
+	return e;
+}
+
+/*
+ * Decodes a run of simple records, which most records are. Stops before the first record that is
+ * anything else, or that may end behind `limit`; returns the number of events.
  */
 static inline __attribute__((always_inline)) size_t
 decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, size_t *at,
 	   size_t limit, struct ebt_event *ev, size_t cap)
 {
-	const struct ebt_event blank = d->blank;
-	const uint64_t *w = b->words + *at;
-	const uint64_t *stop =
-		w + (limit - *at < SIMPLE_MAX_WORDS ? 0 : limit - *at - SIMPLE_MAX_WORDS + 1);
-	const uint16_t *phase = d->phase;
-	const uint32_t phases = d->phases, counters = ring_counters();
-	uint64_t last_ts = d->last_ts, pos = b->pos + *at;
-	uint32_t seq = d->next_seq;
-	struct ebt_event *e = ev, *full = ev + cap;
-
-	while (e < full && w < stop) {
-		uint64_t h = w[0], ts = w[1], value = 0;
-		uint32_t type = (uint32_t)(h >> 49 & 31), id = ebt_ring_event_id(h);
-		uint32_t words = simple[type].words;
-		if (ebt_ring_event_words(h) != words || (counted && (uint32_t)h != seq))
-			break;
-		memcpy(&e->process, &blank.process, SHARED_BYTES);
-		e->pos = pos;
-		/* Constants, so that the next header is fetched before this one has come: a branch
-		 * that is predicted costs less than the way through the length. */
-		if (words == 3) {
-			value = w[2];
-			w += 3;
-			pos += 3;
-		} else {
-			w += 2;
-			pos += 2;
-		}
-		if (type <= EBT_RING_END)
-			id = likely(id < phases) ? phase[id] : EBT_UNKNOWN_ID | id;
-		else if (type == EBT_RING_COUNTER)
-			id = likely(id < counters) ? id : EBT_UNKNOWN_ID | id;
-		last_ts = ts < last_ts ? last_ts : ts;
-		e->ts = last_ts;
-		e->kind = simple[type].kind;
-		e->id = id;
-		e->seq = counted ? (uint32_t)h : 0;
-		e->size = words;
-		e->stack = 0;
-		e->arg[0] = value;
-		e->arg[1] = 0;
-		seq = (uint32_t)h + 1;
-		e++;
-	}
-	size_t got = (size_t)(e - ev);
-	d->last_ts = last_ts;
+	const uint64_t *end = b->words + limit;
+	struct run r = {b->words + *at, b->pos + *at, d->last_ts, d->next_seq};
+	size_t got = 0, most;
+	do {
+		/* So many records fit, so no other bound is checked. */
+		most = (size_t)(end - r.next) / SIMPLE_MAX_WORDS;
+		most = got + (most < cap - got ? most : cap - got);
+		got = (size_t)(decode_simple(d, counted, &r, ev + got, ev + most) - ev);
+	} while (got == most && got < cap && end - r.next >= SIMPLE_MAX_WORDS);
+	d->last_ts = r.last_ts;
 	if (got)
-		d->next_seq = seq;
+		d->next_seq = r.seq;
 	d->events += got;
-	*at = (size_t)(w - b->words);
+	*at = (size_t)(r.next - b->words);
 	return got;
 }
 
