@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Processes whose probes cannot be put in place, for want of a descriptor or because they end
- * meanwhile: what they do is reported as not watched, once.
+ * Processes whose probes cannot be put in place, for want of a descriptor or because they end or
+ * execute another program meanwhile: what they do is reported as not watched, once.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "runtime/inspect.h"
 #include "source/bpf_targets.h"
 #include "tests/tap.h"
@@ -131,6 +132,43 @@ static void test_exec(pid_t pid)
 	is(told, 2, "is all that was missed");
 }
 
+/* Since when a child of a probed process was not watched that called exec; 0: it was. */
+static uint64_t child_of(struct bpf_targets *t, const struct bpf_target *parent, bool scan)
+{
+	uint32_t process;
+	int slot = bpf_targets_put_aside(t);
+	pid_t pid = getpid();
+	if (slot < 0 || processes_of(&registry, (uint32_t)pid, &process))
+		abort();
+	struct bpf_target *child = bpf_targets_add(t, (uint32_t)slot, pid, process);
+	if (!child)
+		abort();
+	told_since = 0;
+	bpf_targets_fork(t, child, parent, 1000);
+	if (scan)
+		bpf_targets_scan(t, child);
+	bpf_targets_exec(t, child, 2000, &(struct bpf_program){.dev = 1, .inode = 1});
+	uint64_t since = told_since;
+	bpf_targets_end(t, child);
+	return since;
+}
+
+static void test_child(pid_t pid)
+{
+	struct bpf_targets t;
+	struct bpf_target *target = begin(&t, pid);
+	answer = 0;
+	log_level = LOG_QUIET; /* what its children execute is not known */
+	is(child_of(&t, target, false), 0,
+	   "of a child of a process without probes nothing is missed");
+	ok(bpf_targets_scan(&t, target) > 0, "of one that is probed");
+	is(child_of(&t, target, false), 1000, "what a child did until its exec");
+	is(told_until, 2000, "and no longer");
+	is(child_of(&t, target, true), 0, "unless it was scanned before");
+	finish(&t);
+	log_level = LOG_NORMAL;
+}
+
 static void test_starved(pid_t pid)
 {
 	struct bpf_targets t;
@@ -170,6 +208,7 @@ int main(void)
 	ok(pid > 0, "there is a process with something to probe");
 	test_ended(pid);
 	test_exec(pid);
+	test_child(pid);
 	test_starved(pid);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);

@@ -303,9 +303,9 @@ static void report_failed(struct bpf_targets *t, const struct bpf_target *target
 void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t ts,
 		      const struct bpf_program *program)
 {
-	/* Of one program that starts the next at once, too, something was missed. */
-	if (target->parent == EBT_NO_SLOT)
-		report_unwatched_life(t, target, ts);
+	/* Also of a program that starts the next at once, and of a child that has run its parent's
+	 * program until now. */
+	report_unwatched_life(t, target, ts);
 	report_failed(t, target, ts);
 	target->since_ns = now_ns();
 	target->born_ns = ts;
