@@ -16,11 +16,14 @@
 /* No line is longer, but for payloads that no ring can hold. */
 #define TEXT_LINE_BYTES (20 * 1024)
 /* Lines are indented by no more open spans than these. */
-#define TEXT_MAX_DEPTH 32
-#define LABEL_BYTES    46
+#define TEXT_MAX_DEPTH	32
+#define LABEL_BYTES	46
+#define TEXT_WORD_BYTES 21
+/* The longest payload whose words are sure to fit a line. */
+#define TEXT_WORDS_BYTES (TEXT_LINE_BYTES / 2 / TEXT_WORD_BYTES * 8)
 
 /* What stands behind the label of an event. */
-enum rest { REST_NONE, REST_UNSIGNED, REST_SIGNED, REST_ARGS };
+enum rest { REST_NONE, REST_UNSIGNED, REST_SIGNED, REST_WORDS, REST_ARGS };
 
 /* "begin minor", or "counter minor_promoted = ": the label of events of one kind and name. */
 struct label {
@@ -30,8 +33,9 @@ struct label {
 };
 
 struct text_lane {
-	struct text_who who; /* of its last event */
-	uint32_t depth;	     /* its open spans */
+	struct text_who who;  /* of its last event */
+	uint32_t depth;	      /* its open spans */
+	struct track *phases; /* of core/tracks; NULL: not known */
 };
 
 struct text {
@@ -72,24 +76,53 @@ static struct text_lane *lane_of(struct text *t, const struct ebt_event *ev)
 	return lane ? ptrarray_make(&t->lanes, lane, &is_new) : NULL;
 }
 
-static int on_begin(void *ctx, struct track *track, struct track_span *s, unsigned depth,
-		    const struct ebt_event *ev)
+static struct text_lane *know_track(struct text *t, struct track *track)
 {
-	struct text *t = ctx;
+	struct text_lane *lane = ptrarray_get(&t->lanes, track->lane);
+	track->user = lane;
+	if (track->span == TRACK_PHASES)
+		lane->phases = track;
+	return lane;
+}
+
+static inline int on_begin(void *ctx, struct track *track, struct track_span *s, unsigned depth,
+			   const struct ebt_event *ev)
+{
+	struct text_lane *lane = track->user ? track->user : know_track(ctx, track);
 	(void)s, (void)depth, (void)ev;
-	ptrarray_get(&t->lanes, track->lane)->depth++;
+	lane->depth++;
 	return 0;
 }
 
-static int on_end(void *ctx, struct track *track, const struct track_span *s, unsigned depth,
-		  uint64_t end_ns, enum track_end how)
+static inline int on_end(void *ctx, struct track *track, const struct track_span *s, unsigned depth,
+			 uint64_t end_ns, enum track_end how)
 {
 	struct text *t = ctx;
+	struct text_lane *lane = track->user;
 	(void)depth;
-	ptrarray_get(&t->lanes, track->lane)->depth--;
+	lane->depth--;
 	t->has_ended = how == TRACK_ENDED;
 	t->span_ns = end_ns - s->begin_ns;
 	return 0;
+}
+
+static void on_forget(void *ctx, struct track *track)
+{
+	struct text_lane *lane = track->user;
+	(void)ctx;
+	if (lane && lane->phases == track)
+		lane->phases = NULL;
+}
+
+static const struct tracks_visitor visitor = {
+	.begin = on_begin, .end = on_end, .forget = on_forget};
+
+static inline int push(struct text *t, const struct text_lane *lane, const struct ebt_event *ev)
+{
+	bool is_phase = ev->kind == EBT_BEGIN || ev->kind == EBT_END;
+	return is_phase && lane->phases
+		       ? tracks_push_inline(t->tracks, lane->phases, ev, &visitor, t)
+		       : tracks_push(t->tracks, ev);
 }
 
 /* Registered names may hold control characters, which must not reach a terminal. */
@@ -122,14 +155,25 @@ static void put_hex(struct text *t, const unsigned char *data, size_t bytes)
 	}
 }
 
+/* A blank before each; at most TEXT_WORD_BYTES each. */
+static char *format_words(char *p, const unsigned char *data, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v;
+		memcpy(&v, data + 8 * i, 8);
+		*p++ = ' ';
+		p = buf_format_u64(p, v);
+	}
+	return p;
+}
+
 static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 {
-	for (size_t at = 0; at + 8 <= bytes; at += 8) {
-		char *begin = buf_room(&t->buf), *p = begin;
-		uint64_t v;
-		memcpy(&v, data + at, 8);
-		*p++ = ' ';
-		t->buf.len += (size_t)(buf_format_u64(p, v) - begin);
+	const size_t most = BUF_ROOM_MAX / TEXT_WORD_BYTES;
+	for (size_t at = 0, end = bytes / 8, n; at < end; at += n) {
+		n = end - at < most ? end - at : most;
+		char *p = format_words(buf_room(&t->buf), data + 8 * at, n);
+		t->buf.len = (size_t)(p - t->buf.data);
 	}
 }
 
@@ -195,10 +239,12 @@ static void put_label(struct text *t, const struct ebt_event *ev)
 static enum rest rest_of(const struct kind *kind)
 {
 	const struct kinds_arg *a = kind->args;
-	if (kind->payload != KINDS_PAYLOAD_none || kind->family == KINDS_stream)
+	if (kind->payload == KINDS_PAYLOAD_bytes || kind->family == KINDS_stream)
 		return REST_ARGS;
 	if (!a->name)
-		return REST_NONE;
+		return kind->payload == KINDS_PAYLOAD_words ? REST_WORDS : REST_NONE;
+	if (kind->payload != KINDS_PAYLOAD_none)
+		return REST_ARGS;
 	if (a[1].name || a->optional || a->field != KINDS_FIELD_arg0 || strcmp(a->name, "value"))
 		return REST_ARGS;
 	return a->type == KINDS_TYPE_u64   ? REST_UNSIGNED
@@ -232,14 +278,27 @@ static const struct label *label_of(struct text *t, const struct ebt_event *ev)
 	return l;
 }
 
-/* Nearly all events: one copy, and a number. Returns the byte behind them. */
-static char *format_label(const struct label *l, const struct ebt_event *ev, char *p)
+/* Nearly all events: one copy, and a number or words. Returns the byte behind them. */
+static char *format_label(const struct text *t, const struct label *l, const struct ebt_event *ev,
+			  char *p)
 {
+	size_t bytes = 0;
+	const unsigned char *data;
 	memcpy(p, l->text, sizeof(l->text));
 	p += l->len;
-	if (l->rest == REST_UNSIGNED)
+	switch ((enum rest)l->rest) {
+	case REST_UNSIGNED:
 		return buf_format_u64(p, ev->arg[0]);
-	return l->rest == REST_SIGNED ? buf_format_i64(p, ev->sarg[0]) : p;
+	case REST_SIGNED:
+		return buf_format_i64(p, ev->sarg[0]);
+	case REST_WORDS:
+		data = session_blob(t->session, ev, &bytes);
+		return format_words(p, data, data ? bytes / 8 : 0);
+	case REST_NONE:
+	case REST_ARGS:
+		break;
+	}
+	return p;
 }
 
 /* Everything behind the columns of an event that has more than that. */
@@ -262,10 +321,11 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 	put(t, "\n");
 }
 
-/* NULL: the line of the event is no label with at most a number. */
+/* NULL: the line of the event is no label with at most a number or words. */
 static const struct label *plain_label(struct text *t, const struct ebt_event *ev)
 {
-	if (ev->flags & (EBT_F_LATE | EBT_F_CUT))
+	bool is_long = ev->flags & EBT_F_PAYLOAD && ev->arg[1] > TEXT_WORDS_BYTES;
+	if (ev->flags & (EBT_F_LATE | EBT_F_CUT) || is_long)
 		return NULL;
 	const struct label *l = label_of(t, ev);
 	return l->len && l->rest != REST_ARGS ? l : NULL;
@@ -284,16 +344,15 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	 * it. */
 	uint32_t depth = lane->depth;
 	t->has_ended = false;
-	int err = tracks_push(t->tracks, ev);
+	int err = push(t, lane, ev);
 	if (ev->kind == EBT_END || ev->kind == EBT_SPAN_END)
 		depth = lane->depth;
 	char *p = buf_room(&t->buf);
 	p = text_columns_format(&t->columns, &lane->who, ev, t->has_ended ? &t->span_ns : NULL, p);
-	size_t indent = 1 + 2 * (size_t)(depth < TEXT_MAX_DEPTH ? depth : TEXT_MAX_DEPTH);
-	memset(p, ' ', indent);
-	p += indent;
+	memset(p, ' ', 1 + 2 * TEXT_MAX_DEPTH);
+	p += 1 + 2 * (size_t)(depth < TEXT_MAX_DEPTH ? depth : TEXT_MAX_DEPTH);
 	if (label) {
-		p = format_label(label, ev, p);
+		p = format_label(t, label, ev, p);
 		*p++ = '\n';
 	}
 	t->buf.len = (size_t)(p - t->buf.data);
@@ -378,8 +437,6 @@ void text_set_time(struct sink *k, enum text_time time)
 	if (k->ops == &text_ops)
 		((struct text *)k)->columns.time = time;
 }
-
-static const struct tracks_visitor visitor = {.begin = on_begin, .end = on_end};
 
 int text_new(const struct session *s, int fd, struct sink **ret)
 {
