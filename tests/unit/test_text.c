@@ -7,7 +7,10 @@
 #include "tests/unit/processes_fixture.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+#define TEXT_LINE 20480
 
 static struct sink *sink;
 static struct session *session;
@@ -86,6 +89,44 @@ static void test_overlap(void)
 	fclose(f);
 }
 
+/* Words are formatted with the line if they are few, and by pieces if it came late. */
+static void test_words(void)
+{
+	static uint64_t words[700];
+	static const size_t counts[] = {0, 1, 20, 48, 49, 200, 486, 487, 488, 700};
+	static char line[2][TEXT_LINE];
+	FILE *f = tmpfile();
+	bool same = true;
+	if (!f || session_new(&session) || enter_processes(session, 4096) ||
+	    text_new(session, fileno(f), &sink))
+		abort();
+	for (unsigned i = 0; i < 700; i++)
+		words[i] = i % 2 ? UINT64_MAX - i : i;
+	for (unsigned i = 0; i < 2 * sizeof(counts) / sizeof(*counts); i++) {
+		struct ebt_event ev = {.pos = 1,
+				       .pid = 1,
+				       .kind = EBT_ALLOC_SIZES,
+				       .cpu = EBT_NO_CPU,
+				       .flags = i % 2 ? EBT_F_LATE : 0};
+		if (session_put_blob(session, &ev, words, 8 * counts[i / 2]))
+			abort();
+		sink_events(sink, &ev, 1);
+	}
+	sink_end(sink);
+	rewind(f);
+	for (unsigned i = 0; i < sizeof(counts) / sizeof(*counts) && same; i++) {
+		same = fgets(line[0], TEXT_LINE, f) && fgets(line[1], TEXT_LINE, f);
+		char *late = same ? strstr(line[1], " (late)") : NULL;
+		if (late)
+			strcpy(late, "\n");
+		same = late && !strcmp(line[0], line[1]);
+	}
+	ok(same, "arrays of words of every length");
+	sink_free(sink);
+	session_free(session);
+	fclose(f);
+}
+
 int main(void)
 {
 	FILE *f = tmpfile();
@@ -109,12 +150,15 @@ int main(void)
 	push(30000, 1, 11, EBT_BEGIN, 1);
 	push(31000, 1, 11, EBT_PROCESS, EBT_PROCESS_EXIT);
 	push(32000, 1, 11, EBT_END, 1);
+	push(33000, 1, 11, EBT_BEGIN, 1);
+	push(44000, 1, 11, EBT_END, 1);
 	sink_end(sink);
-	is_str(durations(f), "5.000 6.000 7.000 9.000 ",
+	is_str(durations(f), "5.000 6.000 7.000 9.000 11.000 ",
 	       "phases end those of their own thread, and none that a loss or an end lies between");
 	sink_free(sink);
 	session_free(session);
 	fclose(f);
 	test_overlap();
+	test_words();
 	return tap_done();
 }
