@@ -75,11 +75,9 @@ static inline uint64_t capture_expected_seq(const struct capture_lane *l, uint16
 	return flags & EBT_F_SEQ ? l->next_seq : 0;
 }
 
-/* Updates the expected pos and seq of the lane's next event. */
+/* Updates the expected pos and seq of the lane's next event, behind one that counts. */
 static inline void capture_lane_passed(struct capture_lane *l, const struct ebt_event *ev)
 {
-	if (!capture_counts(ev->kind))
-		return;
 	l->next_pos = ev->pos == EBT_NO_POS ? EBT_NO_POS : ev->pos + ev->size;
 	if (ev->flags & EBT_F_SEQ)
 		l->next_seq = ev->seq + 1;

@@ -141,7 +141,8 @@ static int get_event(struct capture_decoder *d, unsigned brings, struct capture_
 		ret->event.arg[0] = s->arg[0];
 		ret->event.arg[1] = s->arg[1];
 	}
-	capture_lane_passed(l, &ret->event);
+	if (capture_counts(s->kind))
+		capture_lane_passed(l, &ret->event);
 	return d->at <= d->end ? 0 : -EBADMSG;
 }
 

@@ -30,6 +30,7 @@ struct capture_writer {
 	uint64_t first_ns, last_ns, before;
 	uint32_t events; /* that count, in the open block */
 	bool has_ts;
+	bool tables_full; /* of lanes, or of shapes */
 	uint32_t lane, lane_count, shape_count;
 	uint32_t strings, frames, stacks; /* in the open block */
 	struct capture_lane lanes[CAPTURE_LANES];
@@ -48,6 +49,7 @@ static void start_block(struct capture_writer *w)
 	w->first_ns = w->last_ns;
 	w->lane = UINT32_MAX;
 	w->lane_count = w->shape_count = 0;
+	w->tables_full = false;
 	w->strings = w->frames = w->stacks = 0;
 	memset(w->lane_at, 0, sizeof(w->lane_at));
 	memset(w->shape_at, 0, sizeof(w->shape_at));
@@ -80,20 +82,23 @@ void capture_writer_free(struct capture_writer *w)
 	free(w);
 }
 
-/* Where the next record goes, with so much room. NULL: no memory. */
-static uint8_t *room(struct capture_writer *w, size_t need)
+static __attribute__((noinline)) bool grow(struct capture_writer *w, size_t need)
 {
-	if (w->cap - w->len < need) {
-		size_t cap = w->cap;
-		while (cap - w->len < need)
-			cap *= 2;
-		uint8_t *raw = realloc(w->raw, cap);
-		if (!raw)
-			return NULL;
-		w->raw = raw;
-		w->cap = cap;
-	}
-	return w->raw + w->len;
+	size_t cap = w->cap;
+	while (cap - w->len < need)
+		cap *= 2;
+	uint8_t *raw = realloc(w->raw, cap);
+	if (!raw)
+		return false;
+	w->raw = raw;
+	w->cap = cap;
+	return true;
+}
+
+/* Where the next record goes, with so much room. NULL: no memory. */
+static inline uint8_t *room(struct capture_writer *w, size_t need)
+{
+	return w->cap - w->len >= need || grow(w, need) ? w->raw + w->len : NULL;
 }
 
 static inline uint8_t *put_v(uint8_t *p, uint64_t v)
@@ -148,6 +153,7 @@ static uint8_t *put_lane(struct capture_writer *w, uint8_t *p, const struct ebt_
 	if (lane < w->lane_count)
 		return p;
 	w->lane_at[slot] = (uint16_t)++w->lane_count;
+	w->tables_full |= w->lane_count == CAPTURE_LANES;
 	w->lanes[lane] = (struct capture_lane){
 		.pid = ev->pid,
 		.domain = ev->domain,
@@ -158,7 +164,7 @@ static uint8_t *put_lane(struct capture_writer *w, uint8_t *p, const struct ebt_
 	return put_v(p, (uint16_t)(ev->domain + 1));
 }
 
-static bool is_shape(const struct capture_shape *s, const struct capture_shape *key)
+static inline bool is_shape(const struct capture_shape *s, const struct capture_shape *key)
 {
 	return s->id == key->id && s->kind == key->kind && s->flags == key->flags &&
 	       s->size == key->size;
@@ -183,6 +189,7 @@ static uint8_t *add_shape(struct capture_writer *w, uint8_t *p, const struct cap
 	p = put_v(p, key->flags);
 	p = put_v(p, key->size);
 	*ret_number = w->shape_at[i] = (uint16_t)++w->shape_count;
+	w->tables_full |= w->shape_count == CAPTURE_SHAPES;
 	return p;
 }
 
@@ -288,10 +295,12 @@ int capture_put_event(struct capture_writer *w, const struct ebt_event *ev, cons
 	} else {
 		brings |= put_args(s, &p, ev);
 	}
-	capture_lane_passed(l, ev);
 	*head = (uint8_t)brings;
 	w->len += (size_t)(p - head);
-	w->events += capture_counts(ev->kind);
+	if (capture_counts(ev->kind)) {
+		capture_lane_passed(l, ev);
+		w->events++;
+	}
 	return 0;
 }
 
@@ -449,8 +458,7 @@ size_t capture_open_bytes(const struct capture_writer *w)
 
 bool capture_is_full(const struct capture_writer *w)
 {
-	return w->lane_count == CAPTURE_LANES || w->shape_count == CAPTURE_SHAPES ||
-	       w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - ITEM_ROOM;
+	return w->tables_full || w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - ITEM_ROOM;
 }
 
 void capture_follow(struct capture_writer *w, const struct capture_writer *other)

@@ -48,12 +48,14 @@ struct ebt {
 	struct capture_writer *writer; /* of the open block; the packer's */
 	struct ebt_stacks *stacks;
 	uint64_t block; /* number of the open one, from 1 */
+	bool is_open;	/* it holds something */
+	uint64_t batch; /* within one no process changes */
 	uint64_t opened_ns;
 	PTRARRAY(struct known_process) processes; /* by index */
 	PTRMAP(struct meant) meant;		  /* by pid */
 	struct known_process *last;		  /* events of one process come in runs */
 	uint32_t last_process;
-	uint64_t last_block;
+	uint64_t last_block, last_batch;
 	/* The losses that a reader of the capture counts. */
 	uint64_t lost_events, lost_words;
 	int err;
@@ -188,6 +190,7 @@ static int close_block(struct ebt *e, enum capture_block_type type)
 	ebt_packer_close(e->packer, type);
 	e->writer = ebt_packer_open(e->packer);
 	e->block++;
+	e->is_open = false;
 	ebt_stacks_closed(e->stacks, e->writer);
 	return 0;
 }
@@ -207,6 +210,7 @@ static int put_news(struct ebt *e)
 static int open_block(struct ebt *e)
 {
 	e->opened_ns = now_ns();
+	e->is_open = true;
 	int err = put_session(e);
 	if (!err && e->block == 1)
 		err = put_news(e);
@@ -219,8 +223,7 @@ static bool is_last(const struct ebt *e, uint32_t process)
 	return e->last && e->last_process == process && e->last_block == e->block;
 }
 
-/* Every block has itself what its events refer to. */
-static int refer_process(struct ebt *e, uint32_t process)
+static __attribute__((noinline)) int know_last(struct ebt *e, uint32_t process)
 {
 	const struct processes *ps = &e->session->processes;
 	if (!is_last(e, process)) {
@@ -232,6 +235,7 @@ static int refer_process(struct ebt *e, uint32_t process)
 		e->last_process = process;
 		e->last_block = e->block;
 	}
+	e->last_batch = e->batch;
 	struct known_process *k = e->last;
 	if (!k->process)
 		k->process = processes_announced(ps, process);
@@ -243,6 +247,12 @@ static int refer_process(struct ebt *e, uint32_t process)
 	if (same && k->block == e->block)
 		return 0;
 	return put_process(e, k);
+}
+
+/* Every block has itself what its events refer to. */
+static inline int refer_process(struct ebt *e, uint32_t process)
+{
+	return is_last(e, process) && e->last_batch == e->batch ? 0 : know_last(e, process);
 }
 
 static int refer_name(struct ebt *e, const struct ebt_event *ev)
@@ -300,7 +310,7 @@ static int put_numbered(struct ebt *e, const struct ebt_event *ev)
 /* An event of a batch: a loss, and what is recovered of others, comes with the first (sink.h). */
 static int put_event(struct ebt *e, const struct ebt_event *ev, bool is_first)
 {
-	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
+	int err = e->is_open ? 0 : open_block(e);
 	if (!err)
 		err = refer_process(e, ev->process);
 	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
@@ -320,6 +330,7 @@ static int put_event(struct ebt *e, const struct ebt_event *ev, bool is_first)
 static int ebt_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
 	struct ebt *e = (struct ebt *)k;
+	e->batch++;
 	for (size_t i = 0; i < n && !e->err; i++)
 		e->err = put_event(e, &ev[i], !i);
 	return e->err;
@@ -329,7 +340,7 @@ static int ebt_events(struct sink *k, const struct ebt_event *ev, size_t n)
 static int ebt_flush(struct sink *k)
 {
 	struct ebt *e = (struct ebt *)k;
-	if (!e->err && capture_open_bytes(e->writer) && now_ns() - e->opened_ns > EBT_BLOCK_NS)
+	if (!e->err && e->is_open && now_ns() - e->opened_ns > EBT_BLOCK_NS)
 		e->err = close_block(e, CAPTURE_BLOCK_EVENTS);
 	if (!e->err)
 		e->err = write_closed(e);
@@ -352,7 +363,7 @@ static bool ebt_ready(struct sink *k)
 
 static int put_end(struct ebt *e)
 {
-	int err = capture_open_bytes(e->writer) ? close_block(e, CAPTURE_BLOCK_EVENTS) : 0;
+	int err = e->is_open ? close_block(e, CAPTURE_BLOCK_EVENTS) : 0;
 	if (!err)
 		err = open_block(e);
 	if (!err)
@@ -393,7 +404,7 @@ static int put_gone(struct ebt *e, const struct process *p)
 	struct capture_item item = {.what = CAPTURE_GONE, .gone = p->pid};
 	if (!p->announced && !ptrarray_get(&e->processes, p->index))
 		return 0;
-	int err = capture_open_bytes(e->writer) ? 0 : open_block(e);
+	int err = e->is_open ? 0 : open_block(e);
 	if (!err && p->announced)
 		err = put_news_of(e, p);
 	if (!err)
