@@ -78,6 +78,8 @@ static uint64_t foreign(void *ctx, uint32_t key)
 
 static const struct attacher by = {.name = "test", .plan = plan, .unplan = unplan};
 
+#define USED 400 /* links that stay in use */
+
 /* Shared links are kept for those to come, as long as there are not too many. */
 static void test_room(void)
 {
@@ -90,13 +92,25 @@ static void test_room(void)
 		last = bpf_links_share(&l, &env, 1, inode);
 		if (!last || bpf_links_open(&l, &env, &by, NULL, -1, 0, &last->link) != 3)
 			break;
-		bpf_links_leave(last);
+		if (inode > USED)
+			bpf_links_leave(&l, &env, last);
 	}
 	ok(last && last->inode == 999, "so are a thousand");
-	is(l.shareds + (unsigned)unplanned, 999, "of which the oldest that nobody uses are closed");
-	is(l.sites, 3 * l.shareds, "with their sites");
+	is(l.shared.words.count, USED + 256, "all in use are kept, and some that nobody uses");
+	is(unplanned, 999 - USED - 256, "the others are closed");
+	is(l.sites, 3 * l.shared.words.count, "with their sites");
 	ok(bpf_links_cover(&l, 1, 1, UINT64_MAX), "the one in use is kept");
-	ok(!bpf_links_cover(&l, 1, 2, UINT64_MAX), "the oldest is not");
+	ok(!bpf_links_cover(&l, 1, USED + 1, UINT64_MAX),
+	   "the one that was used longest ago is not");
+	uint64_t kept = 999 - 255;
+	struct bpf_shared *again = bpf_links_share(&l, &env, 1, kept);
+	ok(again && again->link.fd >= 0 && l.idles == 255, "one that is used again is found");
+	bpf_links_leave(&l, &env, again);
+	for (struct bpf_shared *sh = bpf_links_share(&l, &env, 1, 2); sh->users;)
+		bpf_links_leave(&l, &env, sh);
+	ok(bpf_links_cover(&l, 1, kept, UINT64_MAX) &&
+		   !bpf_links_cover(&l, 1, kept + 1, UINT64_MAX),
+	   "and was not used longest ago then");
 	log_level = LOG_QUIET; /* it is said once a file */
 	hits = 1000;
 	bpf_links_check_foreign(&l, &env, 5000000000ull);

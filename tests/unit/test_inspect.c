@@ -48,6 +48,37 @@ static void test_program(const char *program)
 	inspect_free(in);
 }
 
+/* A file that changes is another one: more than are remembered, and then the oldest is not. */
+static void test_many(const char *program)
+{
+	struct inspect *in = inspect_new();
+	struct inspect_budget budget;
+	struct runtime_file found;
+	struct stat st;
+	int fd = open(program, O_RDONLY), own = open("many", O_RDWR | O_CREAT | O_EXCL, 0600);
+	inspect_budget_init(&budget);
+	ok(!inspect_file(in, fd, &budget, &found) && !fstat(own, &st), "a program is looked into");
+	unsigned n = 0, err = 0;
+	for (; n < 16383; n++) {
+		inspect_budget_init(&budget);
+		err += ftruncate(own, n + 1) || inspect_file(in, own, &budget, &found);
+	}
+	is(err, 0, "so are thousands of other files");
+	is(inspect_peek(in, fd, &found), 0, "the program is remembered");
+	err = ftruncate(own, n + 1) || inspect_file(in, own, &budget, &found);
+	ok(!err && inspect_peek(in, fd, &found) == -ENOENT, "up to a number of files");
+	is(inspect_files(in), 16385, "all of which are counted");
+	is(inspect_has_probes(in, st.st_dev, st.st_ino), 0, "the newest are remembered");
+	ok(!ftruncate(own, 1) && inspect_peek(in, own, &found) == -ENOENT,
+	   "a file that has changed is not");
+	ok(!inspect_file(in, fd, &budget, &found) && inspect_peek(in, fd, &found) == 0,
+	   "what was forgotten is looked into again");
+	inspect_free(in);
+	close(fd);
+	close(own);
+	unlink("many");
+}
+
 int main(void)
 {
 	char program[512], here[256];
@@ -63,6 +94,7 @@ int main(void)
 		return 1;
 	test_regular(program, st.st_ino);
 	test_program(program);
+	test_many(program);
 	unlink("fifo");
 	unlink("link");
 	unlink("plain");

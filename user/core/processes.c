@@ -101,6 +101,8 @@ static int add_incarnation(struct processes *ps, uint32_t pid, uint32_t *ret_ind
 	}
 	p->older = (uint32_t)*newest;
 	p->plain &= !p->older;
+	if (p->older)
+		ps->entry[p->older]->newer = p->index;
 	*newest = *ret_index = p->index;
 	return 0;
 }
@@ -259,15 +261,14 @@ static void keep_kind(struct processes *ps, const struct process *p)
 /* Takes it out of the chain of the incarnations of its pid. */
 static void unchain(struct processes *ps, const struct process *p)
 {
-	uint32_t newer = processes_find(ps, p->pid);
-	if (newer == p->index && !p->older)
-		map_delete(&ps->by_pid, p->pid);
-	else if (newer == p->index)
+	if (p->newer)
+		ps->entry[p->newer]->older = p->older;
+	else if (p->older)
 		*map_get(&ps->by_pid, p->pid) = p->older;
-	while (newer != p->index && ps->entry[newer]->older != p->index)
-		newer = ps->entry[newer]->older;
-	if (newer != p->index)
-		ps->entry[newer]->older = p->older;
+	else
+		map_delete(&ps->by_pid, p->pid);
+	if (p->older)
+		ps->entry[p->older]->newer = p->newer;
 }
 
 void processes_release(struct processes *ps, uint32_t index)

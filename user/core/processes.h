@@ -63,12 +63,15 @@ struct process {
 	uint32_t number;     /* of all entries that there ever were; grows with age */
 	bool plain;	     /* no other process of the run is known to have had its pid */
 	uint32_t older;	     /* index of the incarnation before it; PROCESS_UNKNOWN: none */
+	uint32_t newer;	     /* of the one after it, likewise; private */
 	uint32_t parent_pid; /* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
 	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The
 	 * engine's. */
 	struct followed *followed;
+	/* What source/bpf keeps of it while it traces it; NULL: it does not. The source's. */
+	struct bpf_target *target;
 
 	/* What sources and reports tell of it; empty: not known yet. */
 	char producer[64]; /* "ocaml 5.3", "ebtrace-probes 1.0" */

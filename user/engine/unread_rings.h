@@ -7,6 +7,7 @@
 #ifndef ENGINE_UNREAD_RINGS_H
 #define ENGINE_UNREAD_RINGS_H
 
+#include "base/ptrmap.h"
 #include "engine/context.h"
 #include "source/ring.h"
 
@@ -15,8 +16,8 @@ struct unread_ring;
 struct unread_rings {
 	const struct engine *engine;
 	struct ring_source *rings;
-	struct unread_ring *ring;
-	unsigned count;
+	struct unread_ring *first, *last;  /* in the order of their ends */
+	PTRMAP(struct unread_ring) by_pid; /* the newest of each */
 };
 
 /* Both outlive it. */

@@ -29,6 +29,8 @@
 #define SHARE	     8
 #define SMALL_BYTES  (4ull << 20)
 
+/* Files whose results are cached: a run may meet any number. The oldest are inspected again when
+ * they are met again. */
 #define MAX_KNOWN 16384
 
 struct known {
@@ -37,8 +39,9 @@ struct known {
 };
 
 struct inspect {
-	struct known *file; /* in the order of inspection */
-	uint32_t files, room;
+	struct known *file; /* in the order of inspection, modulo MAX_KNOWN */
+	uint32_t room;
+	uint64_t inspected;	   /* files, in all */
 	struct map index;	   /* by a hash of the identity of a file */
 	struct map newest;	   /* of each device and inode, by a hash of these */
 	uint64_t cpu_ns, since_ns; /* CPU time spent, minus the share of the time until since_ns */
@@ -49,19 +52,13 @@ struct inspect *inspect_new(void)
 	return calloc(1, sizeof(struct inspect));
 }
 
-static void forget(struct inspect *in)
+void inspect_free(struct inspect *in)
 {
+	if (!in)
+		return;
 	free(in->file);
 	map_done(&in->index);
 	map_done(&in->newest);
-	in->file = NULL;
-	in->files = in->room = 0;
-}
-
-void inspect_free(struct inspect *in)
-{
-	if (in)
-		forget(in);
 	free(in);
 }
 
@@ -90,12 +87,18 @@ static const struct known *find(const struct inspect *in, const struct known *wa
 	return at && same(&in->file[*at], wanted) ? &in->file[*at] : NULL;
 }
 
+static void forget_at(struct map *m, uint64_t key, uint32_t at)
+{
+	const uint64_t *value = map_get(m, key);
+	if (value && *value == at)
+		map_delete(m, key);
+}
+
 /* Without memory it is inspected again the next time. */
 static void keep(struct inspect *in, const struct known *k)
 {
-	if (in->files == MAX_KNOWN)
-		forget(in);
-	if (in->files == in->room) {
+	uint32_t at = (uint32_t)(in->inspected % MAX_KNOWN);
+	if (at == in->room) {
 		uint32_t room = in->room ? 2 * in->room : 64;
 		struct known *p = realloc(in->file, room * sizeof(*p));
 		if (!p)
@@ -103,15 +106,19 @@ static void keep(struct inspect *in, const struct known *k)
 		in->file = p;
 		in->room = room;
 	}
-	uint64_t *at = map_put(&in->index, hash_of(k));
-	if (!at)
-		return;
-	in->file[in->files] = *k;
-	*at = in->files;
-	at = map_put(&in->newest, hash_file(k->dev, k->inode));
-	if (at)
-		*at = in->files;
-	in->files++;
+	if (in->inspected >= MAX_KNOWN) {
+		const struct known *old = &in->file[at];
+		forget_at(&in->index, hash_of(old), at);
+		forget_at(&in->newest, hash_file(old->dev, old->inode), at);
+	}
+	in->file[at] = *k;
+	in->inspected++;
+	uint64_t *value = map_put(&in->index, hash_of(k));
+	if (value)
+		*value = at;
+	value = map_put(&in->newest, hash_file(k->dev, k->inode));
+	if (value)
+		*value = at;
 }
 
 /* Bytes that may be read of a file now: fewer if much was spent on the files before it. */
@@ -244,7 +251,7 @@ enum ebt_release inspect_program(struct inspect *in, const char *name)
 
 uint32_t inspect_files(const struct inspect *in)
 {
-	return in ? in->files : 0;
+	return in ? (uint32_t)in->inspected : 0;
 }
 
 struct search {

@@ -69,10 +69,10 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 	return (int)sh->link.sites;
 }
 
-static void leave_shared(struct attachment *a)
+static void leave_shared(struct bpf_links *l, struct attach_env *env, struct attachment *a)
 {
 	a->unshared_ns = a->watched ? a->shared->gone_ns : 0;
-	bpf_links_leave(a->shared);
+	bpf_links_leave(l, env, a->shared);
 	a->shared = NULL;
 }
 
@@ -91,7 +91,7 @@ int attachment_update(struct bpf_links *l, struct attach_env *env, struct attach
 	if (a->shared && !a->shared->gone_ns)
 		return update_shared(l, env, a, when, now_ns);
 	if (a->shared)
-		leave_shared(a);
+		leave_shared(l, env, a);
 	if (when == ATTACH_NOT && a->link.fd >= 0) {
 		log_at(LOG_VERBOSE, "process %d records events itself now: no probes any more",
 		       a->pid);
@@ -120,7 +120,7 @@ void attachment_end(struct bpf_links *l, struct attach_env *env, struct attachme
 		return;
 	bpf_links_close(l, env, &a->link);
 	if (a->shared)
-		bpf_links_leave(a->shared);
+		bpf_links_leave(l, env, a->shared);
 	close_file(a);
 	a->by->end(a->state);
 	*a = (struct attachment){0};

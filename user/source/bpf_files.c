@@ -10,8 +10,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-/* Files of one process that are remembered; what a program maps beyond is not looked into. */
-#define MAX_FILES 8192
+/* Files of one process that are remembered. One that maps and unmaps ever new files has no other
+ * limit; what it maps beyond is not looked into, which is reported. */
+#define MAX_FILES INSPECT_MAPPINGS
 
 struct bpf_file {
 	uint64_t dev, inode;
@@ -54,24 +55,20 @@ static struct bpf_file *find_file(struct bpf_files *f, uint64_t dev, uint64_t in
 
 static struct bpf_file *add_file(struct bpf_files *f, uint64_t dev, uint64_t inode)
 {
-	struct bpf_file *p = realloc(f->file, (f->files + 1ull) * sizeof(*p));
-	if (!p)
-		return NULL;
-	f->file = p;
+	if (f->files == f->room) {
+		uint32_t room = f->room ? 2 * f->room : 8;
+		struct bpf_file *more = realloc(f->file, room * sizeof(*more));
+		if (!more)
+			return NULL;
+		f->file = more;
+		f->room = room;
+	}
 	uint64_t *at = map_put(&f->index, hash_file(dev, inode));
 	if (!at)
 		return NULL;
 	*at = f->files;
-	p[f->files] = (struct bpf_file){.dev = dev, .inode = inode};
-	return &p[f->files++];
-}
-
-static uint32_t count_attached(const struct bpf_files *f, unsigned which)
-{
-	uint32_t n = 0;
-	for (uint32_t i = 0; i < f->files; i++)
-		n += f->file[i].at[which].by != NULL;
-	return n;
+	f->file[f->files] = (struct bpf_file){.dev = dev, .inode = inode};
+	return &f->file[f->files++];
 }
 
 static int begin_attachments(struct walk *w, const struct maps_entry *e, struct bpf_file *file)
@@ -87,11 +84,13 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 			.slot = w->scan->slot,
 			.pid = w->scan->pid,
 			.since_ns = w->scan->since_ns,
-			.before = count_attached(w->files, i),
+			.before = w->files->attached[i],
 		};
-		if (!file->at[i].by && attachers[i]->match(&in))
-			err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process,
-					       &of, &file->at[i]);
+		if (file->at[i].by || !attachers[i]->match(&in))
+			continue;
+		err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process, &of,
+				       &file->at[i]);
+		w->files->attached[i] += !err;
 	}
 	close(fd);
 	return err;
@@ -211,6 +210,7 @@ void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f)
 			if (!a->by || (!a->err && a->by->survives_exec(a->state)))
 				continue;
 			attachment_end(&by->links, &by->env, a);
+			f->attached[k]--;
 			f->file[i].moved = true;
 		}
 }
@@ -268,5 +268,6 @@ void bpf_files_end(struct bpf_scanner *by, struct bpf_files *f)
 	free(f->file);
 	map_done(&f->index);
 	f->file = NULL;
-	f->files = 0;
+	f->files = f->room = 0;
+	memset(f->attached, 0, sizeof(f->attached));
 }

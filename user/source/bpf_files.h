@@ -22,8 +22,9 @@ struct bpf_file;
 
 struct bpf_files {
 	struct bpf_file *file;
-	uint32_t files;
-	struct map index; /* of them, by device and inode */
+	uint32_t files, room;
+	uint32_t attached[ATTACHERS]; /* files that each attacher has begun with */
+	struct map index;	      /* of them, by device and inode */
 	struct inspect_budget budget;
 	bool has_ring; /* the process had a ring file mapped at the last scan */
 	bool reported; /* that not everything is looked into */

@@ -16,8 +16,8 @@
 #include "ebtrace.skel.h"
 
 #define INITIAL_PIDNS_INO 0xeffffffcu
-#define MIN_PROCESSES	  16384u /* that maps have room for */
-#define MAX_PROCESSES	  (1u << 20)
+#define MIN_PROCESSES	  16384u     /* that maps have room for */
+#define MAX_PROCESSES	  (4u << 20) /* the kernel's own limit of pids */
 
 struct bpf_kernel {
 	struct bpf_kernel_options opt;

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define MAX_SHARED	  256
+#define MAX_IDLE	  256 /* links that are kept though nobody uses them */
 #define MAX_FOREIGN_PER_S 10000
 #define CHECK_FOREIGN_NS  1000000000ull
 
@@ -45,42 +45,43 @@ void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_lin
 
 static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
 {
-	struct bpf_shared *sh = ptrmap_get(&l->by_file, hash_file(dev, inode));
+	struct bpf_shared *sh = ptrmap_get(&l->shared, hash_file(dev, inode));
 	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
 }
 
-/* Closes the oldest that nobody uses. False: all are in use. */
-static bool make_room(struct bpf_links *l, struct attach_env *env)
+static void take_idle(struct bpf_links *l, struct bpf_shared *sh)
 {
-	uint32_t i = 0;
-	while (i < l->shareds && l->shared[i]->users)
-		i++;
-	if (i == l->shareds)
-		return false;
-	struct bpf_shared *sh = l->shared[i];
-	bpf_links_close(l, env, &sh->link);
-	ptrmap_take(&l->by_file, hash_file(sh->dev, sh->inode));
-	free(sh);
-	for (l->shareds--; i < l->shareds; i++)
-		l->shared[i] = l->shared[i + 1];
-	return true;
+	*(sh->prev_idle ? &sh->prev_idle->next_idle : &l->first_idle) = sh->next_idle;
+	*(sh->next_idle ? &sh->next_idle->prev_idle : &l->last_idle) = sh->prev_idle;
+	l->idles--;
+}
+
+static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
+{
+	if (l->idles == MAX_IDLE) {
+		struct bpf_shared *first = l->first_idle;
+		take_idle(l, first);
+		bpf_links_close(l, env, &first->link);
+		free(ptrmap_take(&l->shared, hash_file(first->dev, first->inode)));
+	}
+	sh->prev_idle = l->last_idle;
+	sh->next_idle = NULL;
+	*(l->last_idle ? &l->last_idle->next_idle : &l->first_idle) = sh;
+	l->last_idle = sh;
+	l->idles++;
 }
 
 static struct bpf_shared *add(struct bpf_links *l, struct attach_env *env, uint64_t dev,
 			      uint64_t inode)
 {
-	if (!l->shared)
-		l->shared = calloc(MAX_SHARED, sizeof(*l->shared));
-	if (!l->shared || (l->shareds == MAX_SHARED && !make_room(l, env)))
-		return NULL;
 	bool is_new;
-	struct bpf_shared *sh = ptrmap_make(&l->by_file, hash_file(dev, inode), &is_new);
+	struct bpf_shared *sh = ptrmap_make(&l->shared, hash_file(dev, inode), &is_new);
 	if (!sh || !is_new) /* another file has the same key */
 		return NULL;
 	sh->dev = dev;
 	sh->inode = inode;
 	sh->link.fd = -1;
-	l->shared[l->shareds++] = sh;
+	put_idle(l, env, sh);
 	return sh;
 }
 
@@ -96,13 +97,15 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, 
 	}
 	if (!sh || sh->gone_ns)
 		return NULL;
-	sh->users++;
+	if (!sh->users++)
+		take_idle(l, sh);
 	return sh;
 }
 
-void bpf_links_leave(struct bpf_shared *sh)
+void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh)
 {
-	sh->users--;
+	if (!--sh->users)
+		put_idle(l, env, sh);
 }
 
 void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
@@ -122,8 +125,8 @@ bool bpf_links_cover(const struct bpf_links *l, uint64_t dev, uint64_t inode, ui
 
 void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64_t now_ns)
 {
-	for (uint32_t i = 0; i < l->shareds; i++) {
-		struct bpf_shared *sh = l->shared[i];
+	size_t at = 0;
+	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));) {
 		uint64_t passed = now_ns - sh->checked_ns;
 		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
 			continue;
@@ -142,12 +145,10 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 
 void bpf_links_close_shared(struct bpf_links *l, struct attach_env *env)
 {
-	for (uint32_t i = 0; i < l->shareds; i++) {
-		bpf_links_close(l, env, &l->shared[i]->link);
-		free(l->shared[i]);
-	}
-	free(l->shared);
-	ptrmap_done(&l->by_file);
-	l->shared = NULL;
-	l->shareds = 0;
+	size_t at = 0;
+	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));)
+		bpf_links_close(l, env, &sh->link);
+	ptrmap_free(&l->shared);
+	l->first_idle = l->last_idle = NULL;
+	l->idles = 0;
 }

@@ -2,8 +2,8 @@
 /*
  * The probe links: one for a file in one process, or, if the attacher can share it, one for all
  * processes that run the file (the BPF program then reads the process's slot from a map). A shared
- * link stays open when its last process ends, for the next one; the oldest unused one is closed
- * when there are too many. Untraced processes that run the file hit its probes, too: if they do so
+ * link stays open when its last process ends, for the next one; of those that nobody uses the one
+ * that was used longest ago is closed when there are too many. Untraced processes that run the file hit its probes, too: if they do so
  * often, the link is closed and each traced process gets one of its own.
  */
 #ifndef SOURCE_BPF_LINKS_H
@@ -20,10 +20,10 @@ struct bpf_links {
 	/* Hits of a shared link by processes that are not traced, by the key of its plan. */
 	uint64_t (*foreign)(void *ctx, uint32_t key);
 	void *ctx;
-	uint32_t sites; /* attached now */
-	struct bpf_shared **shared;
-	uint32_t shareds;
-	PTRMAP(struct bpf_shared) by_file; /* of these: by hash_file() */
+	uint32_t sites;				   /* attached now */
+	PTRMAP(struct bpf_shared) shared;	   /* by hash_file() */
+	struct bpf_shared *first_idle, *last_idle; /* those without users, longest ago first */
+	uint32_t idles;
 };
 
 struct bpf_link {
@@ -39,6 +39,7 @@ struct bpf_shared {
 	uint64_t since_ns; /* its probes are in place */
 	uint64_t gone_ns;  /* closed finally, or never to be made; 0: not */
 	uint32_t users;
+	struct bpf_shared *prev_idle, *next_idle;
 	uint64_t foreign, checked_ns;
 };
 
@@ -51,7 +52,8 @@ void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_lin
  * NULL: the file is not shared any more, or no memory. */
 struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, uint64_t dev,
 				   uint64_t inode);
-void bpf_links_leave(struct bpf_shared *sh); /* removes a user */
+/* Removes a user. */
+void bpf_links_leave(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh);
 void bpf_links_unshare(struct bpf_links *l, struct attach_env *env, struct bpf_shared *sh,
 		       uint64_t now_ns);
 /* True if a shared link has probed the file in all processes since before born_ns. */

@@ -103,12 +103,8 @@ struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t p
 				   uint32_t process)
 {
 	struct bpf_target *target = calloc(1, sizeof(*target));
-	uint64_t *at = target ? map_put(&t->by_pid, (uint64_t)pid) : NULL;
-	if (!at) {
-		free(target);
+	if (!target)
 		return NULL;
-	}
-	*at = slot;
 	target->slot = slot;
 	target->pid = pid;
 	target->process = process;
@@ -119,14 +115,19 @@ struct bpf_target *bpf_targets_add(struct bpf_targets *t, uint32_t slot, pid_t p
 	target->parent = EBT_NO_SLOT;
 	bpf_files_init(&target->files);
 	t->slot[slot] = target;
+	processes_at(t->processes, process)->target = target;
 	processes_ref(t->processes, process);
 	return target;
 }
 
 struct bpf_target *bpf_targets_find(const struct bpf_targets *t, pid_t pid)
 {
-	const uint64_t *at = map_get(&t->by_pid, (uint64_t)pid);
-	return at ? t->slot[*at] : NULL;
+	uint32_t process = processes_find(t->processes, (uint32_t)pid);
+	const struct process *p = processes_at(t->processes, process);
+	/* The end of an older one may not be known to us yet. */
+	while (!p->target && p->older)
+		p = processes_at(t->processes, p->older);
+	return p->target;
 }
 
 /* ---- scans ---- */
@@ -338,7 +339,8 @@ void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target)
 	report_unwatched_life(t, target, now_ns());
 	report_failed(t, target, now_ns());
 	bpf_files_end(&t->by, &target->files);
-	map_delete(&t->by_pid, (uint64_t)target->pid);
+	struct process *p = processes_at(t->processes, target->process);
+	p->target = p->target == target ? NULL : p->target;
 	target->ended = true;
 	target->end_ns = now_ns();
 	if (t->ends == t->ends_room) {
@@ -413,6 +415,5 @@ void bpf_targets_done(struct bpf_targets *t)
 	free(t->young);
 	free(t->ended);
 	bpf_unseen_done(&t->unseen, t->processes);
-	map_done(&t->by_pid);
 	*t = (struct bpf_targets){0};
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The traced processes by slot, and when each is scanned for files to probe: at once when it is new
+ * The traced processes by slot, to which the registry's entries refer while they are traced
+ * (process.target), and when each is scanned for files to probe: at once when it is new
  * or has called exec, at growing distances while it loads its libraries, and then with all others.
  * A new process can be held while it is scanned. A slot is used again when its process has ended
  * and its last record has been read; free slots are used round-robin.
@@ -69,7 +70,6 @@ struct bpf_targets {
 	uint32_t *young, youngs;   /* slots that are scanned by themselves; room for all */
 	struct bpf_target **ended; /* not yet released, in order of their end */
 	uint32_t ends, ends_room;
-	struct map by_pid;	/* slots of the processes that are traced still */
 	uint64_t last_serial;	/* processes that were ever added */
 	uint32_t first_process; /* the first of them */
 	struct bpf_unseen unseen;

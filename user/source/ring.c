@@ -8,19 +8,17 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/map.h"
 #include "core/kinds.h"
 #include "source/ring_damages.h"
 #include "source/ring_file.h"
 #include "source/ring_lanes.h"
+#include "source/ring_live.h"
 #include "source/ring_losses.h"
 
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
 /* The least budget: a few lanes. */
 #define LEAST_BYTES ((size_t)1 << 20)
-/* Live files of one process: each exec that keeps its file leaves one. */
-#define MAX_LIVE_FILES 64
 
 struct ring_source {
 	struct source base;
@@ -31,8 +29,8 @@ struct ring_source {
 	uint32_t file_count, file_cap, open_count;
 	uint32_t added;		     /* files, in all */
 	struct ring_damages damages; /* of files that were closed */
-	struct map live_files;	     /* process → how many */
-	struct ring_lanes lanes;     /* without lane 0 */
+	struct ring_live live;
+	struct ring_lanes lanes; /* without lane 0 */
 	uint64_t safe_ns;
 	uint64_t scanned_ns; /* files that were there before have been added; 0: nobody says */
 	struct ring_fill fill;
@@ -151,6 +149,8 @@ static void close_if_done(struct ring_source *s, struct ring_file *f)
 {
 	if (!f->finished || f->lanes)
 		return;
+	if (f->live)
+		ring_live_remove(&s->live, f);
 	if (f->damage.count && !ring_damages_keep(&s->damages, f->number, &f->damage))
 		f->name = NULL;
 	ring_budget_give(&s->budget, f->bytes);
@@ -316,8 +316,7 @@ static int ring_stop(struct source *base)
 {
 	struct ring_source *s = of(base);
 	s->stopped = true;
-	for (uint32_t i = 0; i < s->open_count; i++)
-		s->open[i]->live = false;
+	ring_live_end_all(&s->live);
 	int err = ring_poll(base);
 	s->safe_ns = UINT64_MAX; /* also of a ring that cannot be read any more */
 	return err;
@@ -330,7 +329,8 @@ static void ring_free(struct source *base)
 	for (uint32_t i = 0; i < s->file_count; i++)
 		ring_file_free(s->files[i]);
 	ring_damages_done(&s->damages);
-	map_done(&s->live_files);
+	ring_losses_done(&s->losses);
+	ring_live_done(&s->live);
 	free(s->files);
 	free(s->open);
 	free(s);
@@ -392,7 +392,7 @@ static int refuse_file(struct ring_source *s, struct ebt_cursor *c, const struct
 {
 	ebt_cursor_close(c);
 	s->follows |= loss->since_ns != 0;
-	ring_losses_add(&s->losses, loss); /* when the queue is full, others are told already */
+	ring_losses_add(&s->losses, loss);
 	return -ENOSPC;
 }
 
@@ -414,8 +414,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 		    bool live)
 {
 	struct process *p = processes_announce(&s->session->processes, process);
-	uint64_t unused = 0, *count = live ? map_put(&s->live_files, process) : &unused;
-	if (!count || !has_room(s)) {
+	if (!has_room(s)) {
 		ebt_cursor_close(c);
 		return -ENOMEM;
 	}
@@ -425,11 +424,6 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 				 .ts = live ? now : 0,
 				 .events = EBT_LOST_UNCOUNTED};
 	size_t bytes = ring_file_bytes(c);
-	if (live && *count >= MAX_LIVE_FILES) {
-		log_at(LOG_NORMAL, "process %u has more than %d ring files: '%s' is not read",
-		       p->pid, MAX_LIVE_FILES, name);
-		return refuse_file(s, c, &loss);
-	}
 	if (!ring_budget_take(&s->budget, bytes)) {
 		report_full(s, name);
 		return refuse_file(s, c, &loss);
@@ -437,10 +431,13 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	struct ring_file *f;
 	/* Its first events may be as old as the slack; no younger event was returned yet. */
 	int err = ring_file_new(c, name, process, live, now_ns() - RING_SLACK_NS, &f);
+	if (!err && live && ring_live_add(&s->live, f)) {
+		ring_file_free(f);
+		err = -ENOMEM;
+	}
 	if (err)
 		return err;
 	f->bytes = bytes;
-	*count += live;
 	s->follows |= live;
 	ring_file_describe(f, p);
 	f->number = s->added++;
@@ -455,8 +452,7 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
 {
 	struct ring_loss loss = {
 		.process = process, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
-	/* When the queue is full, others are told already. Told at the end of a run, so nobody need
-	 * release the process. */
+	/* Reported at the end of a run, so nobody need release the process. */
 	if (ring_losses_add(&s->losses, &loss))
 		processes_ref(&s->session->processes, process);
 }
@@ -468,10 +464,7 @@ void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns)
 
 void ring_source_finish(struct ring_source *s, uint32_t process)
 {
-	map_delete(&s->live_files, process);
-	for (uint32_t i = 0; i < s->open_count; i++)
-		if (s->open[i]->process == process)
-			s->open[i]->live = false;
+	ring_live_end(&s->live, process);
 }
 
 void ring_source_pace(struct ring_source *s, struct ring_pace *ret)

@@ -1,12 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/ring_losses.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+void ring_losses_done(struct ring_losses *l)
+{
+	free(l->ev);
+	*l = (struct ring_losses){0};
+}
 
 bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss)
 {
-	if (l->count == RING_LOSSES_MAX)
-		return false;
+	if (l->count == l->room) {
+		uint32_t room = l->room ? 2 * l->room : 16;
+		struct ebt_event *ev = realloc(l->ev, room * sizeof(*ev));
+		if (!ev)
+			return false;
+		l->ev = ev;
+		l->room = room;
+	}
 	uint64_t last_ns = l->count ? l->ev[l->count - 1].ts : 0;
 	l->ev[l->count++] = (struct ebt_event){
 		.kind = EBT_LOST,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Losses of a process that belong to none of its rings' lanes: events of threads that found no
- * ring, rings and files that did not fit the budget. A short queue in time order, which is lane 0
- * of the ring source. When it is full the caller keeps the loss and adds it later.
+ * ring, rings and files that did not fit the budget. A queue in time order, which is lane 0 of the
+ * ring source.
  */
 #ifndef SOURCE_RING_LOSSES_H
 #define SOURCE_RING_LOSSES_H
@@ -11,11 +11,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define RING_LOSSES_MAX 64
-
 struct ring_losses {
-	struct ebt_event ev[RING_LOSSES_MAX];
-	uint32_t count;
+	struct ebt_event *ev;
+	uint32_t count, room;
 };
 
 struct ring_loss {
@@ -25,7 +23,9 @@ struct ring_loss {
 	uint64_t words;
 };
 
-/* Appends a loss; its ts is raised to that of the last one. False: the queue is full. */
+/* Zeroed memory is an empty queue. */
+void ring_losses_done(struct ring_losses *l);
+/* Appends a loss; its ts is raised to that of the last one. False: no memory; the caller keeps it. */
 bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss);
 /* Removes the losses up to until_ns, oldest first; returns their number. */
 size_t ring_losses_read(struct ring_losses *l, uint64_t until_ns, struct ebt_event *ev, size_t cap);
