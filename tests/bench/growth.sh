@@ -16,14 +16,11 @@ followed() {
 	return 1
 }
 
-# The BPF ring buffer is mapped twice, and counts twice: its memory is not in the rows of memory.
-bpf_mib() { [ "$1" = ring ] && echo 0 || echo 16; }
-
-growth_rows() { # LABEL MODE
+growth_rows() { # LABEL
 	local lines
-	mapfile -t lines < <(awk -v bpf="$(bpf_mib "$2")" '
+	mapfile -t lines < <(awk '
 		{ fds[NR] = $2; rss[NR] = $3; cpu[NR] = $4; n = $1 }
-		END { print fds[NR] - fds[1]; print rss[NR] / 1024 - bpf
+		END { print fds[NR] - fds[1]; print rss[NR] / 1024
 			print (cpu[4] - cpu[3]) / (cpu[2] - cpu[1]); print (cpu[4] - cpu[1]) / 1e3 / n }' "$tmp/$1")
 	row "$1_descriptors" more "${lines[0]}" ',"goal":0'
 	row "$1_rss" MiB "${lines[1]}" ',"goal":30'
@@ -50,15 +47,15 @@ bench_growth() {
 	local mode n=${CHILDREN:-20000}
 	for mode in ring watermark stream probes auto; do
 		followed "children_$mode" trace --mode $mode -f ebt -o /dev/null -- turns "$n" &&
-			growth_rows "children_$mode" $mode
+			growth_rows "children_$mode"
 		followed "at_once_$mode" trace --mode $mode -f ebt -o /dev/null -- together 2000 &&
 			at_once_rows "at_once_$mode" 20
 	done
 	for mode in ndjson text; do
 		followed "children_$mode" trace --mode ring -f $mode -o /dev/null -- turns "$n" &&
-			growth_rows "children_$mode" ring
+			growth_rows "children_$mode"
 	done
-	followed children_stat stat --mode ring -- turns "$n" && growth_rows children_stat ring
+	followed children_stat stat --mode ring -- turns "$n" && growth_rows children_stat
 	followed threads_probes trace --mode probes -f ebt -o /dev/null -- threads 10000 &&
 		at_once_rows threads_probes 20
 }

@@ -99,13 +99,13 @@ static int look(struct bpf_source *s)
 	s->in.started_ns = now_ns();
 	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
 		return 0;
-	int n = bpf_kernel_consume(s->kernel);
-	if (n < 0 && n != -ENOBUFS)
+	int n = bpf_kernel_read(s->kernel);
+	if (n && n != -ENOBUFS)
 		return n;
 	int err = bpf_records_lost(&s->in, bpf_kernel_dropped(s->kernel).nowhere, s->in.started_ns);
 	/* Where the queues were full, what was taken is complete up to its last record. */
 	uint64_t to = s->in.taken_ns < s->in.started_ns ? s->in.taken_ns : s->in.started_ns;
-	if (n >= 0)
+	if (!n)
 		s->complete_ns = s->drained_ns = s->in.started_ns;
 	else if (to > s->complete_ns)
 		s->complete_ns = to;

@@ -2,6 +2,7 @@
 #include "source/bpf_kernel.h"
 
 #include "base/log.h"
+#include "source/bpf_channel.h"
 #include "source/link_keeper.h"
 
 #include <bpf/bpf.h>
@@ -22,7 +23,7 @@
 struct bpf_kernel {
 	struct bpf_kernel_options opt;
 	struct ebtrace_bpf *skel;
-	struct ring_buffer *rb;
+	struct bpf_channel channel;
 	struct link_keeper *keeper;
 	int cpus;
 };
@@ -191,12 +192,12 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 
 int bpf_kernel_fd(const struct bpf_kernel *k)
 {
-	return ring_buffer__epoll_fd(k->rb);
+	return bpf_map__fd(k->skel->maps.ebt_channel);
 }
 
-int bpf_kernel_consume(struct bpf_kernel *k)
+int bpf_kernel_read(struct bpf_kernel *k)
 {
-	return ring_buffer__consume(k->rb);
+	return bpf_channel_read(&k->channel, k->opt.take, k->opt.ctx);
 }
 
 /* ---- set-up ---- */
@@ -269,11 +270,7 @@ static int load(struct bpf_kernel *k)
 		err = start_keeper(k);
 	if (!err)
 		err = ebtrace_bpf__attach(k->skel);
-	if (err)
-		return err;
-	k->rb = ring_buffer__new(bpf_map__fd(k->skel->maps.ebt_channel), k->opt.take, k->opt.ctx,
-				 NULL);
-	return k->rb ? 0 : -errno;
+	return err ? err : bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
 }
 
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)
@@ -298,7 +295,7 @@ void bpf_kernel_free(struct bpf_kernel *k)
 	if (!k)
 		return;
 	bpf_kernel_stop_links(k);
-	ring_buffer__free(k->rb);
+	bpf_channel_close(&k->channel);
 	ebtrace_bpf__destroy(k->skel);
 	free(k);
 }

@@ -21,7 +21,7 @@ struct bpf_kernel_options {
 	bool multi;	   /* uprobe_multi links, else perf-event links */
 	bool no_follow;	   /* report no forks */
 	/* Takes a record; < 0: no more of them now. */
-	int (*take)(void *ctx, void *record, size_t bytes);
+	int (*take)(void *ctx, const void *record, size_t bytes);
 	void *ctx;
 };
 
@@ -30,8 +30,8 @@ int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret
 void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
 
 int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */
-/* Hands on all records. Their number, or what take() returned, or -errno. */
-int bpf_kernel_consume(struct bpf_kernel *k);
+/* As bpf_channel_read(). */
+int bpf_kernel_read(struct bpf_kernel *k);
 struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k);
 
 /* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. */

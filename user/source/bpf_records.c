@@ -362,7 +362,7 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 	s->strays += head->type == EBT_RECORD_OCAML || marker->pos == EBT_NO_POS;
 }
 
-int bpf_records_take(void *ctx, void *data, size_t size)
+int bpf_records_take(void *ctx, const void *data, size_t size)
 {
 	struct bpf_records *s = ctx;
 	const struct ebt_record *head = data;

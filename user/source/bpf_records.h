@@ -46,9 +46,9 @@ struct bpf_birth {
 	uint64_t ts; /* of the fork; 0: it gets its links when it has called exec */
 };
 
-/* A ring_buffer callback: ctx is a struct bpf_records. -ENOBUFS: the queues are full; records stay
- * in the kernel, which counts those that it drops. */
-int bpf_records_take(void *ctx, void *data, size_t size);
+/* A callback of bpf_channel_read(): ctx is a struct bpf_records. -ENOBUFS: the queues are full;
+ * records stay in the kernel, which counts those that it drops. */
+int bpf_records_take(void *ctx, const void *data, size_t size);
 /* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
  * not known. NULL: no memory. */
 struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
