@@ -106,12 +106,20 @@ static int put_loss(struct join *j, struct ebt_event *lost, struct ebt_event *ev
 	return err ? err : event_handler_call(&j->handler, lost, 1);
 }
 
-static int emit_loss(struct join *j, struct join_ring *r, struct ebt_event *ev, uint32_t missing)
+/* The position behind the ring's last event; EBT_NO_POS: not known. */
+static uint64_t next_pos(const struct join_ring *r)
+{
+	bool known = r->last_pos != EBT_NO_POS && r->last_size;
+	return known ? r->last_pos + r->last_size : EBT_NO_POS;
+}
+
+/* `from`: where the hole begins; EBT_NO_POS: not known. */
+static int emit_loss(struct join *j, struct join_ring *r, struct ebt_event *ev, uint32_t missing,
+		     uint64_t from)
 {
 	struct ring_past *past = r->past;
 	bool started = r->flags & RING_STARTED, has_loss = r->flags & RING_HAS_LOSS;
 	bool history = !started || (has_loss && past->lost.flags & EBT_F_HISTORY);
-	uint64_t from = started ? r->next_pos : 0;
 	bool has_words = from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from;
 	uint64_t words = has_words ? ev->pos - from : 0;
 	struct missing *m = history ? &past->history : &past->missing;
@@ -135,7 +143,7 @@ static int emit_loss(struct join *j, struct join_ring *r, struct ebt_event *ev, 
 
 static void restart(struct join_ring *r, bool has_file)
 {
-	r->next = r->next_pos = 0;
+	r->next = 0;
 	r->past->ordinals = (struct ordinals){0};
 	r->past->missing = r->past->history = (struct missing){0};
 	r->past->has_file = has_file;
@@ -178,22 +186,25 @@ static int deliver_old(struct join *j, struct join_ring *r, struct ebt_event *ev
 static inline void advance(struct join_ring *r, const struct ebt_event *ev)
 {
 	r->next++;
-	r->next_pos = ev->pos != EBT_NO_POS && ev->size ? ev->pos + ev->size : EBT_NO_POS;
 	r->last_ts = ev->ts;
+	r->last_pos = ev->pos;
+	r->last_size = ev->size;
 }
 
 /* An event that is not the next of its ring. */
 static __attribute__((noinline)) int deliver_apart(struct join *j, struct join_ring *r,
 						   struct ebt_event *ev, bool *ret_next)
 {
+	uint64_t from = r->flags & RING_STARTED ? next_pos(r) : 0;
 	*ret_next = false;
 	if (r->flags & RING_STARTED && (int32_t)(ev->seq - (uint32_t)r->next) < 0) {
 		/* Times grow with ordinals inside a ring, so a newer moment is a newer ring. A late
 		 * event's own time is not known any more: it is never taken for a restart. */
 		bool newer = ev->ts > r->last_ts && !(ev->flags & EBT_F_LATE);
-		if (!newer || (ev->seq && ev->pos != EBT_NO_POS && ev->pos >= r->next_pos))
+		if (!newer || (ev->seq && ev->pos != EBT_NO_POS && ev->pos >= from))
 			return deliver_old(j, r, ev);
 		restart(r, ev->flags & EBT_F_RING);
+		from = 0;
 	}
 	*ret_next = true;
 	uint32_t missing = ev->seq - (uint32_t)r->next;
@@ -201,7 +212,7 @@ static __attribute__((noinline)) int deliver_apart(struct join *j, struct join_r
 		return 0;
 	ordinals_skip(&r->past->ordinals, r->next, missing);
 	r->next += missing;
-	return emit_loss(j, r, ev, missing);
+	return emit_loss(j, r, ev, missing, from);
 }
 
 static inline int deliver(struct join *j, struct ebt_event *ev)
@@ -332,6 +343,14 @@ static inline uint64_t run_word(const struct ebt_event *ev)
 	return event_word(ev) & event_word(&mask);
 }
 
+/* The same, and the domain. */
+static inline uint64_t ring_word(const struct ebt_event *ev)
+{
+	static const struct ebt_event mask = {
+		.kind = EVENT_WORD_NOT_PROGRAM, .domain = UINT16_MAX, .flags = RUN_FLAGS};
+	return event_word(ev) & event_word(&mask);
+}
+
 /* True for an event of a program with an ordinal and one source that needs no special treatment. */
 static inline bool is_plain(const struct ebt_event *ev)
 {
@@ -357,12 +376,16 @@ static size_t pass_ring(const struct join *j, const struct ebt_event *ev, size_t
 {
 	const struct process *p = processes_at(&j->session->processes, ev->process);
 	struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, ev->domain));
-	size_t i = 0;
+	const uint64_t ring = ring_word(ev);
+	size_t i = 1;
 	if (!r || !is_next(r, ev))
 		return 0;
-	while (i + 1 < n && ev[i].seq == ev->seq + (uint32_t)i && same_ring(&ev[i], ev) &&
-	       run_word(&ev[i + 1]) == run)
+	while (i < n && ring_word(&ev[i]) == ring && ev[i].process == ev->process &&
+	       ev[i].seq == ev->seq + (uint32_t)i)
 		i++;
+	/* The last of them may have a partner behind it. */
+	if (i == n || run_word(&ev[i]) != run)
+		i--;
 	if (i) {
 		r->next += i - 1;
 		advance(r, &ev[i - 1]);
@@ -375,14 +398,15 @@ static __attribute__((noinline)) size_t pass_rings(const struct join *j, const s
 						   size_t n, uint64_t run)
 {
 	const struct ebt_event *e = ev, *last = ev + n - 1;
-	const struct process *p = NULL;
-	uint32_t process = 0;
+	const struct join_rings rings = j->rings;
+	uint32_t process = e->process;
+	const struct process *p = processes_at(&j->session->processes, process);
 	for (; e < last && run_word(e + 1) == run; e++) {
-		if (!p || e->process != process) {
+		if (e->process != process) {
 			process = e->process;
 			p = processes_at(&j->session->processes, process);
 		}
-		struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, e->domain));
+		struct join_ring *r = join_rings_at(&rings, process_known_lane(p, e->domain));
 		if (!r || !is_next(r, e))
 			break;
 		advance(r, e);

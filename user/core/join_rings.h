@@ -36,11 +36,11 @@ enum ring_flag {
 };
 
 struct join_ring {
-	uint64_t next;	   /* ordinal of the next event, not wrapped */
-	uint64_t next_pos; /* EBT_NO_POS: not known */
-	uint64_t last_ts;
+	uint64_t next;		    /* ordinal of the next event, not wrapped */
+	uint64_t last_ts, last_pos; /* of the last event; as in an event, copied at once */
+	uint32_t last_size;
+	uint32_t flags;		/* of enum ring_flag */
 	struct ring_past *past; /* NULL: the ring had no event yet */
-	unsigned flags;		/* of enum ring_flag */
 };
 
 struct join_rings {
