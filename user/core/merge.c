@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/radix.h"
+#include "base/runs.h"
 #include "core/lanes.h"
 
 /* A key of the sort: the time since the first event of the window, the lane, the index in the
@@ -269,11 +270,12 @@ static void take_lane(struct merge *m, struct lane *l)
 	m->count = l->at - first;
 }
 
-/* Memory for as many keys as the lanes' buffers can hold. 0 or -ENOMEM. */
+/* Memory for as many keys as the lanes' buffers can hold, and 4 words around the runs of two lanes.
+ * 0 or -ENOMEM. */
 static int make_room(struct merge *m)
 {
-	if (m->room < m->lanes.buffered) {
-		size_t room = 2 * m->lanes.buffered;
+	if (m->room < m->lanes.buffered + 4) {
+		size_t room = 2 * m->lanes.buffered + 4;
 		free(m->keys);
 		free(m->spare);
 		free(m->ties);
@@ -314,12 +316,13 @@ static uint32_t make_keys(const struct merge *m, uint32_t index, uint64_t *keys)
 {
 	struct lane *l = &m->lanes.lane[index];
 	const struct ebt_event *ev = l->events;
-	uint64_t slot = (uint64_t)index << LANE_EVENTS_BITS, begin = m->begin_ts;
+	/* The lane and the begin of the window, which are added to time and index at once. */
+	uint64_t base = ((uint64_t)index << LANE_EVENTS_BITS) - (m->begin_ts << SLOT_BITS);
 	uint32_t first = l->at, at = first;
 	if (l->in_order) {
 		uint32_t end = l->last_ts <= m->end_ts ? l->count : find_end(l, m->end_ts);
 		for (; at < end; at++)
-			*keys++ = (ev[at].ts - begin) << SLOT_BITS | slot | at;
+			*keys++ = (ev[at].ts << SLOT_BITS) + (base + at);
 	} else {
 		uint64_t ts = 0, end_ts = m->end_ts, count = l->count;
 		for (; at < count; at++) {
@@ -327,14 +330,36 @@ static uint32_t make_keys(const struct merge *m, uint32_t index, uint64_t *keys)
 					    : ts; /* a time that went back sorts behind */
 			if (ts > end_ts)
 				break;
-			*keys++ = (ts - begin) << SLOT_BITS | slot | at;
+			*keys++ = (ts << SLOT_BITS) + (base + at);
 		}
 	}
 	l->at = at;
 	return at - first;
 }
 
-/* Sorts the events of the lanes up to the end of the window. */
+static void swap_keys(struct merge *m)
+{
+	uint64_t *keys = m->keys;
+	m->keys = m->spare;
+	m->spare = keys;
+}
+
+/* Sorts the events of two lanes up to the end of the window. */
+static void sort_two(struct merge *m, uint32_t index_a, uint32_t index_b)
+{
+	uint64_t *a = m->keys + 1; /* a word before and behind each run is not a key */
+	uint32_t na = make_keys(m, index_a, a);
+	uint64_t *b = a + na + 2;
+	uint32_t nb = make_keys(m, index_b, b);
+	runs_merge(a, na, b, nb, m->spare);
+	swap_keys(m);
+	m->in_order &= m->lanes.lane[index_a].in_order & m->lanes.lane[index_b].in_order;
+	m->only = NULL;
+	m->count = na + nb;
+	order_moments(m);
+}
+
+/* Sorts the events of all lanes up to the end of the window. */
 static void sort_lanes(struct merge *m)
 {
 	uint64_t last_key = 0;
@@ -370,18 +395,20 @@ static int open_window(struct merge *m)
 		return err;
 	if (!find_window(m))
 		return m->lanes.live_count ? -EAGAIN : 0;
-	struct lane *only = NULL;
-	uint32_t lanes = 0;
+	uint32_t lane[2] = {0}, lanes = 0;
 	for (uint32_t i = 0; i < m->lanes.live_count; i++) {
-		struct lane *l = &m->lanes.lane[m->lanes.live[i]];
+		const struct lane *l = &m->lanes.lane[m->lanes.live[i]];
 		if (!lane_left(l) || l->events[l->at].ts > m->end_ts)
 			continue;
-		only = l;
+		lane[0] = lane[1];
+		lane[1] = m->lanes.live[i];
 		lanes++;
 	}
 	m->in_order = m->begin_ts >= m->last_ts;
 	if (lanes == 1)
-		take_lane(m, only);
+		take_lane(m, &m->lanes.lane[lane[1]]);
+	else if (lanes == 2)
+		sort_two(m, lane[0], lane[1]);
 	else
 		sort_lanes(m);
 	return 1;
