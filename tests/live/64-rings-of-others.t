@@ -116,4 +116,29 @@ exec 8>&-
 wait $tracer
 is "$? $(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" "0 1" "and the next run reads it to its end"
 exec 7>&-
+
+# A process may map any number of files that are named like its rings.
+for count in 40 80; do
+	rm -f "$TMP"/{in,out,log}
+	mkfifo "$TMP/in"
+	EBTRACE_DIR=$TMP/service EBTRACE_LOG_WSIZE=8 "$O/tests/prog/many_rings" $count <"$TMP/in" >"$TMP/out" &
+	program=$!
+	children+=($program)
+	exec 7>"$TMP/in"
+	wait_for grep -qs ready "$TMP/out"
+	"$O/ebtrace" -v --mode ring -f ndjson -o "$TMP/t" -p $program 2>"$TMP/log" 7>&- &
+	tracer=$!
+	children+=($tracer)
+	rings=$((count < 64 ? count + 1 : 64))
+	wait_for eval '[ "$(grep -sc "reading the ring" "$TMP/log")" = '$rings' ]'
+	ok $? "$count rings beside the first: $rings are read" || diag "$(tail -3 "$TMP/log")"
+	sleep 0.1 # further scans report nothing new
+	exec 7>&-
+	wait $program
+	wait $tracer
+	is $? 0 "and the trace ends well"
+	is "$(grep -c 'has 64 rings: others that it may have are not read' "$TMP/log")" $((count > 64)) \
+		"that there may be more is reported once, if so"
+	rm -f "$TMP/service/$program"*
+done
 done_testing

@@ -191,6 +191,37 @@ static void test_without_descriptors(const struct stat *ring)
 	   "and a process is not taken for gone: %s", reason);
 }
 
+#define MANY (RINGFILE_MAX + 36)
+
+/* A program can map any number of files with such names. */
+static void test_many(void)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char path[128], reason[RINGFILE_REASON_BYTES] = "";
+	void *at[MANY];
+	struct stat st;
+	int of = 0, failed = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "%s/%d-%d.events", dir, getpid(), i + 2);
+		int fd = make_file(path, 4096) ? -1 : open(path, O_RDWR | O_CLOEXEC);
+		at[i] = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		failed += at[i] == MAP_FAILED;
+		close(fd);
+	}
+	int n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	ok(!failed && n == RINGFILE_MAX, "of many rings a number is found, which says so");
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	for (int i = 0; i < MANY; i++) {
+		snprintf(path, sizeof(path), "%s/%d-%d.events", dir, getpid(), i + 2);
+		of += !stat(path, &st) && ringfile_is_of(getpid(), &st) == 1;
+		munmap(at[i], 4096);
+		unlink(path);
+	}
+	is(of, MANY, "but whose a file is, is found of each");
+}
+
 static void test_mapped(void)
 {
 	struct ringfile found[RINGFILE_MAX];
@@ -228,6 +259,7 @@ int main(void)
 	test_gone();
 	test_dir();
 	test_mapped();
+	test_many();
 	rmdir(dir);
 	return tap_done();
 }

@@ -243,7 +243,8 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	return refused ? ENGINE_MISUSED : ENGINE_OK;
 }
 
-bool inputs_ready(const struct inputs *ins)
+/* All can be opened, or one has failed. */
+static bool is_ready(const struct inputs *ins)
 {
 	return !ins->waiting || ins->failed;
 }
@@ -251,7 +252,7 @@ bool inputs_ready(const struct inputs *ins)
 static int64_t wait(void *ctx)
 {
 	struct inputs *ins = ctx;
-	if (inputs_ready(ins))
+	if (is_ready(ins))
 		loop_stop(ins->loop);
 	return IDLE_NS;
 }

@@ -23,9 +23,7 @@ void inputs_free(struct inputs *ins);
 enum engine_end inputs_add(struct inputs *ins, const char *path);
 /* Adds the current content of the rings of a process, and opens it. Likewise. */
 enum engine_end inputs_add_process(struct inputs *ins, pid_t pid);
-/* True if all can be opened, or one has failed. */
-bool inputs_ready(const struct inputs *ins);
-/* Runs the loop until inputs_ready(). 0 or -errno. */
+/* Runs the loop until all can be opened, or one has failed. 0 or -errno. */
 int inputs_wait(struct inputs *ins);
 /* Opens all in the order of their addition. ENGINE_OK, or the reason has been reported. */
 enum engine_end inputs_open(struct inputs *ins);

@@ -14,6 +14,7 @@
 #include "engine/inbox.h"
 #include "engine/known_rings.h"
 #include "engine/ring_dirs.h"
+#include "engine/ring_warnings.h"
 #include "engine/unread_rings.h"
 #include "proc/ringfile.h"
 #include "runtime/inspect.h"
@@ -230,24 +231,6 @@ static int read_ring(struct ring_files *r, int fd, const char *name, struct foll
 	return err;
 }
 
-/* OCaml names its file by the pid alone: each runtime of a process opens, and clears, the same. */
-static void report_mixed(const struct ring_files *r, struct followed *p,
-			 const struct ringfile *found, int n)
-{
-	for (int i = 0; i < n && !p->told_mixed; i++)
-		for (int j = i + 1; j < n && !p->told_mixed; j++) {
-			struct stat a, b;
-			p->told_mixed = !fstat(found[i].fd, &a) && !fstat(found[j].fd, &b) &&
-					a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-			if (p->told_mixed)
-				report_at(&r->engine->report, LOG_NORMAL,
-					  "process %d: several runtimes in it write to one "
-					  "ring file, '%s': each that starts clears it, and their "
-					  "events are mixed up",
-					  p->pid, found[i].path);
-		}
-}
-
 /* At its end a process removes the ring that we read. */
 static void note_unreadable(struct ring_files *r, struct followed *p, int err, const char *reason)
 {
@@ -298,7 +281,7 @@ static int visit(struct followed *p, void *ctx)
 		note_unreadable(r, p, n, reason);
 		return 0;
 	}
-	report_mixed(r, p, found, n);
+	ring_warnings_report(&r->engine->report, p, found, n);
 	int err = 0;
 	for (int i = 0; i < n; i++) {
 		if (err)

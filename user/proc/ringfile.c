@@ -27,6 +27,7 @@ struct search {
 	pid_t inner; /* in its own pid namespace; 0: not read yet */
 	uid_t owner;
 	struct ringfile *found;
+	const struct stat *wanted; /* the one file that is searched for; else NULL */
 	int n, cap;
 	int err; /* why the last mapped ring could not be opened */
 	char *reason;
@@ -184,26 +185,32 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 	return -ENOENT;
 }
 
+/* Ends the search at the file that is wanted. */
+static int compare_mapping(const struct maps_entry *e, void *ctx)
+{
+	struct search *s = ctx;
+	struct stat st;
+	if (!is_own(s, e))
+		return 0;
+	int fd = maps_open(s->pid, e);
+	if (fd < 0) {
+		s->err = fd;
+		return 0;
+	}
+	if (!check_file(s, fd, e->path) && !fstat(fd, &st))
+		s->n += st.st_dev == s->wanted->st_dev && st.st_ino == s->wanted->st_ino;
+	close(fd);
+	return s->n;
+}
+
 int ringfile_is_of(pid_t pid, const struct stat *file)
 {
-	struct ringfile found[RINGFILE_MAX];
 	char reason[RINGFILE_REASON_BYTES];
-	struct search s = {.pid = pid,
-			   .found = found,
-			   .cap = RINGFILE_MAX,
-			   .reason = reason,
-			   .owner = file->st_uid};
-	int err = maps_each(pid, take_mapping, &s);
-	bool is = false;
-	for (int i = 0; i < s.n; i++) {
-		struct stat st;
-		is |= !fstat(found[i].fd, &st) && st.st_dev == file->st_dev &&
-		      st.st_ino == file->st_ino;
-		ringfile_close(&found[i]);
-	}
+	struct search s = {.pid = pid, .wanted = file, .reason = reason, .owner = file->st_uid};
+	int err = maps_each(pid, compare_mapping, &s);
 	err = err < 0 ? err : s.err;
 	bool unread = err == -EMFILE || err == -ENFILE || err == -ENOMEM;
-	return is ? 1 : unread ? err : 0;
+	return s.n ? 1 : unread ? err : 0;
 }
 
 bool ringfile_is_being_written(int fd, enum ebt_release release)

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#define RINGFILE_MAX	      16
+/* Rings of one process that are looked for: a runtime has one. A program can map any number, and
+ * each takes a descriptor of ours at every look. */
+#define RINGFILE_MAX	      64
 #define RINGFILE_REASON_BYTES 256
 
 struct ringfile {

@@ -17,7 +17,9 @@
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
 #define RESCAN_NS	    100000000u /* a new library is found so late at most */
-#define MAX_ANCESTORS	    64	       /* of a process, among which a traced one is looked for */
+/* Of a process, among which a traced one is looked for. They are read one by one while pids may come
+ * again: without a limit that might not end. */
+#define MAX_ANCESTORS 64
 
 struct bpf_source {
 	struct source base;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each keeps its process in the registry. The oldest makes room for the next one: it is counted, and
+ * the count is reported at the end. */
 #define MAX_LIVES 256
 
 void bpf_unseen_add(struct bpf_unseen *u, struct processes *ps, const struct bpf_life *life)

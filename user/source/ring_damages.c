@@ -2,6 +2,7 @@
 #include "source/ring_damages.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 int ring_damages_keep(struct ring_damages *d, uint32_t number, const struct ring_damage *damage)
@@ -10,7 +11,10 @@ int ring_damages_keep(struct ring_damages *d, uint32_t number, const struct ring
 	if (!more)
 		return -ENOMEM;
 	d->of = more;
-	more[d->count++] = (struct file_damage){number, *damage};
+	uint32_t at = d->count++;
+	for (; at && more[at - 1].number > number; at--)
+		more[at] = more[at - 1];
+	more[at] = (struct file_damage){number, *damage};
 	return 0;
 }
 
@@ -30,6 +34,13 @@ void ring_damages_pick(struct file_damage *best, uint32_t from, uint32_t number,
 
 void ring_damages_pick_kept(const struct ring_damages *d, struct file_damage *best, uint32_t from)
 {
-	for (uint32_t i = 0; i < d->count; i++)
-		ring_damages_pick(best, from, d->of[i].number, &d->of[i].damage);
+	uint32_t at = 0;
+	for (uint32_t left = d->count; left;) {
+		uint32_t half = left / 2;
+		bool before = d->of[at + half].number < from;
+		at += before ? half + 1 : 0;
+		left = before ? left - half - 1 : half;
+	}
+	if (at < d->count)
+		ring_damages_pick(best, from, d->of[at].number, &d->of[at].damage);
 }

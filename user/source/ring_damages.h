@@ -24,7 +24,7 @@ struct file_damage {
 };
 
 struct ring_damages {
-	struct file_damage *of; /* their names are owned */
+	struct file_damage *of; /* by number; their names are owned */
 	uint32_t count;
 };
 

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reports what keeps the rings of a process from being read as they were written: once for each
+ * process. It changes nothing.
+ */
+#ifndef ENGINE_RING_WARNINGS_H
+#define ENGINE_RING_WARNINGS_H
+
+#include "engine/follow.h"
+#include "proc/ringfile.h"
+
+/* The n rings, RINGFILE_MAX at most, were found open in the process. */
+void ring_warnings_report(const struct report *r, struct followed *p, const struct ringfile *found,
+			  int n);
+
+#endif
