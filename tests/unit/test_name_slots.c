@@ -45,6 +45,9 @@ static void test_user(void)
 	ok(is_new(EBT_INT, 3, 1, &a) && !is_new(EBT_INT, 3, 2, &b) && a == b,
 	   "a user event has the slot of its registered name");
 	ok(is_new(EBT_INT, 3, 3, &c), "where it has another name it has another slot");
+	bool first = is_new(EBT_INT, 40, 1, &b), again = is_new(EBT_INT, 40, 1, &b);
+	processes_set_user_name(ps, 1, 40, "late");
+	ok(first && !again && is_new(EBT_INT, 40, 1, &b), "a name that comes late is new");
 	processes_set_user_name(ps, 1, 3, "renamed");
 	processes_set_user_name(ps, 2, 3, "renamed");
 	ok(is_new(EBT_INT, 3, 1, &b), "a new name is a new slot, or the old one anew");

@@ -11,13 +11,13 @@
 #include "core/kinds.h"
 #include "core/session.h"
 
-#define NAME_SLOTS 1024
+#define NAME_SLOTS	1024
+#define NAME_SLOTS_USER (1ull << 63)
 
 struct name_key {
+	uint64_t kind_and_id; /* kind << 32 | id; 0: free; of user events with NAME_SLOTS_USER */
 	const uint16_t *raw_phase; /* of the runtime's traits */
-	uint32_t id;
-	uint32_t string; /* of a user event's name, held; else 0 */
-	uint16_t kind;	 /* 0: free */
+	uint32_t string;	   /* of a user event's name, held; else 0 */
 };
 
 /* Fields are private but for the inline function below. */
@@ -28,25 +28,20 @@ struct name_slots {
 
 void name_slots_init(struct name_slots *n, const struct session *s);
 void name_slots_done(struct name_slots *n); /* also of zeroed memory */
-/* The cold half of name_slots_find(). */
-void name_slots_set(struct name_slots *n, uint32_t slot, const struct name_key *key);
+/* The cold half of name_slots_find(): of user events, and of names that are new. */
+uint32_t name_slots_find_any(struct name_slots *n, const struct ebt_event *ev, bool *ret_new);
 
 /* The slot of an event's name; *ret_new: it was another name's, or free. */
 static inline uint32_t name_slots_find(struct name_slots *n, const struct ebt_event *ev,
 				       bool *ret_new)
 {
-	const struct processes *ps = &n->session->processes;
-	struct name_key key = {.raw_phase = processes_at(ps, ev->process)->traits.raw_phase,
-			       .id = ev->id,
-			       .kind = ev->kind};
-	if (kinds_get(ev->kind)->label == KINDS_LABEL_user)
-		key.string = processes_user_string(ps, ev->process, ev->id);
-	uint32_t slot = (key.id * 16 + key.kind + key.string * 37) % NAME_SLOTS;
+	const struct process *p = processes_at(&n->session->processes, ev->process);
+	uint32_t slot = (ev->id * 16 + ev->kind) % NAME_SLOTS;
 	const struct name_key *k = &n->key[slot];
-	*ret_new = k->kind != key.kind || k->id != key.id || k->string != key.string ||
-		   k->raw_phase != key.raw_phase;
-	if (*ret_new)
-		name_slots_set(n, slot, &key);
+	if (k->kind_and_id != ((uint64_t)ev->kind << 32 | ev->id) ||
+	    k->raw_phase != p->traits.raw_phase)
+		return name_slots_find_any(n, ev, ret_new);
+	*ret_new = false;
 	return slot;
 }
 

@@ -105,8 +105,9 @@ static void open_packet(struct packets *p, uint32_t flags)
 {
 	p->one.len = 0;
 	p->packet = proto_open(&p->one, TRACE_PACKET);
-	proto_put_u64(&p->one, PACKET_SEQUENCE_ID, SEQUENCE);
-	proto_put_u64(&p->one, PACKET_SEQUENCE_FLAGS, flags);
+	char *at = proto_format_u64(buf_room(&p->one), PACKET_SEQUENCE_ID, SEQUENCE);
+	at = proto_format_u64(at, PACKET_SEQUENCE_FLAGS, flags);
+	p->one.len = (size_t)(at - p->one.data);
 }
 
 static void close_packet(struct packets *p)
@@ -280,6 +281,16 @@ void packet_uuid_set(struct packet_uuid *ret, uint64_t value)
 	memcpy(ret->common, text, sizeof(ret->common));
 }
 
+/* What an event has behind its track: a value, or the number of its name. */
+static inline char *format_value(char *p, enum packet_type type, uint64_t value)
+{
+	if (type == PACKET_SLICE_END)
+		return p;
+	if (type == PACKET_COUNTER)
+		return proto_format_u64(p, EVENT_COUNTER_VALUE, value);
+	return proto_format_u64(p, EVENT_NAME_IID, value);
+}
+
 /* Nearly all packets: few branches, and copies of sizes that the compiler knows. */
 void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
 		       const struct packet_uuid *track, uint64_t value)
@@ -290,11 +301,7 @@ void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
 	memcpy(at, track->common, sizeof(track->common));
 	char *event = at + COMMON_EVENT;
 	event[EVENT_TYPE_BYTES - 1] = (char)type;
-	at += track->len;
-	if (type == PACKET_COUNTER)
-		at = proto_format_u64(at, EVENT_COUNTER_VALUE, value);
-	else if (type != PACKET_SLICE_END)
-		at = proto_format_u64(at, EVENT_NAME_IID, value);
+	at = format_value(at + track->len, type, value);
 	proto_format_close(event, at);
 	proto_format_close(packet, at);
 	p->out.len += (size_t)(at - start);
@@ -306,12 +313,9 @@ void packets_begin(struct packets *p, enum packet_type type, uint64_t ts,
 	open_packet(p, FLAG_NEEDS_STATE);
 	proto_put_u64(&p->one, PACKET_TIMESTAMP, ts);
 	p->event = proto_open(&p->one, PACKET_TRACK_EVENT);
-	proto_put_u64(&p->one, EVENT_TYPE, type);
-	proto_put_u64(&p->one, EVENT_TRACK, track->value);
-	if (type == PACKET_COUNTER)
-		proto_put_u64(&p->one, EVENT_COUNTER_VALUE, value);
-	else if (type != PACKET_SLICE_END)
-		proto_put_u64(&p->one, EVENT_NAME_IID, value);
+	char *at = proto_format_u64(buf_room(&p->one), EVENT_TYPE, type);
+	at = format_value(proto_format_u64(at, EVENT_TRACK, track->value), type, value);
+	p->one.len = (size_t)(at - p->one.data);
 }
 
 static size_t open_note(struct packets *p, uint32_t note)
