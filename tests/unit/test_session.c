@@ -30,12 +30,37 @@ static void test_blobs(struct session *s)
 	   "a million payloads need no more memory than a few");
 }
 
+/* Around each size of the memory that is recycled, and beyond the largest. */
+static void test_sizes(struct session *s)
+{
+	static char bytes[40000], other[40000];
+	bool whole = true, enough = true;
+	memset(bytes, 'a', sizeof(bytes));
+	memset(other, 'b', sizeof(other));
+	for (size_t size = 16; size <= 32768; size *= 2) {
+		for (size_t len = size - 1; len <= size + 1; len++) {
+			struct ebt_event a = {0}, b = {0};
+			size_t n;
+			session_put_blob(s, &a, bytes, len);
+			session_put_blob(s, &b, other, len);
+			enough &= session_blob_bytes(s) >= 2 * len;
+			whole &= !memcmp(session_blob(s, &a, &n), bytes, len) && n == len;
+			whole &= !memcmp(session_blob(s, &b, &n), other, len) && n == len;
+			session_drop_event(s, &a);
+			session_drop_event(s, &b);
+		}
+	}
+	ok(whole && enough, "payloads of every size are whole, in memory of their own");
+	is(session_blob_bytes(s), 0, "what is given back is not counted");
+}
+
 int main(void)
 {
 	struct session *s;
 	if (session_new(&s))
 		return 1;
 	test_blobs(s);
+	test_sizes(s);
 	session_free(s);
 	session_free(NULL);
 	return tap_done();

@@ -72,12 +72,11 @@ void session_free(struct session *s)
 	free(s);
 }
 
-static uint32_t class_of(size_t bytes)
+static inline uint32_t class_of(size_t bytes)
 {
-	uint32_t class = 0;
-	while (class < BLOB_CLASSES && bytes > (size_t)BLOB_SMALLEST << class)
-		class ++;
-	return class;
+	size_t beyond = bytes ? (bytes - 1) / BLOB_SMALLEST : 0;
+	uint32_t class = beyond ? 64 - (uint32_t)__builtin_clzll(beyond) : 0;
+	return class < BLOB_CLASSES ? class : BLOB_LARGE;
 }
 
 /* A slot of the table, its memory with it if it was used before. BLOB_NONE: no memory. */
@@ -112,9 +111,8 @@ static void give_slot(struct session_tables *t, uint32_t i)
 	t->free_blobs[b->class] = i;
 }
 
-static size_t room_of(size_t bytes)
+static inline size_t room_of(uint32_t class, size_t bytes)
 {
-	uint32_t class = class_of(bytes);
 	return class == BLOB_LARGE ? bytes : (size_t)BLOB_SMALLEST << class;
 }
 
@@ -133,14 +131,14 @@ int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, 
 	struct blob *b = &t->blobs[i];
 	b->live = true;
 	if (!b->data)
-		b->data = malloc(room_of(bytes));
+		b->data = malloc(room_of(class, bytes));
 	if (!b->data) {
 		give_slot(t, i);
 		return -ENOMEM;
 	}
 	if (bytes)
 		memcpy(b->data, data, bytes);
-	t->live_bytes += room_of(bytes);
+	t->live_bytes += room_of(class, bytes);
 	t->live_blobs++;
 	ev->arg[0] = i;
 	ev->arg[1] = bytes;
@@ -184,7 +182,7 @@ void session_drop_event(struct session *s, struct ebt_event *ev)
 		return;
 	ev->flags &= (uint16_t)~EBT_F_PAYLOAD;
 	if (ev->arg[0] < t->blob_count && t->blobs[ev->arg[0]].live) {
-		t->live_bytes -= room_of(ev->arg[1]);
+		t->live_bytes -= room_of(t->blobs[ev->arg[0]].class, ev->arg[1]);
 		t->live_blobs--;
 		give_slot(t, (uint32_t)ev->arg[0]);
 	}
