@@ -62,11 +62,11 @@ static int step(struct lane *model[KEYS], void *map, unsigned i)
 		return 1;
 	case 1:
 		l = calloc(1, sizeof(*l));
-		free(ptrmap_take(m, key));
+		free(ptrmap_remove(m, key));
 		model[k] = l;
 		return l && !ptrmap_set(m, key, l);
 	case 2:
-		l = ptrmap_take(m, key);
+		l = ptrmap_remove(m, key);
 		if (l != model[k])
 			return 0;
 		free(l);
@@ -105,13 +105,13 @@ static void test_ptrmap_keeps(void)
 {
 	struct lane a = {1, 0}, b = {2, 0};
 	PTRMAP(const struct lane) m = {0};
-	ok(!ptrmap_get(&m, 0) && !ptrmap_take(&m, 0), "an empty map has nothing");
+	ok(!ptrmap_get(&m, 0) && !ptrmap_remove(&m, 0), "an empty map has nothing");
 	is(ptrmap_set(&m, 0, &a), 0, "0 is a key, and what is constant can be kept");
 	is(ptrmap_set(&m, UINT64_MAX, &b), 0, "so is the greatest");
 	ok(ptrmap_get(&m, 0)->made == 1 && ptrmap_get(&m, UINT64_MAX)->made == 2,
 	   "each has what was set");
 	is(ptrmap_set(&m, 0, &b), 0, "what is set again");
-	ok(ptrmap_take(&m, 0) == &b && !ptrmap_get(&m, 0), "is replaced, and taken once");
+	ok(ptrmap_remove(&m, 0) == &b && !ptrmap_get(&m, 0), "is replaced, and taken once");
 	ptrmap_done(&m);
 	ok(a.made == 1 && b.made == 2 && !ptrmap_get(&m, UINT64_MAX),
 	   "a map that is done leaves what it pointed to");
@@ -162,7 +162,7 @@ static void test_hash(void)
 static void test_ptrarray(void)
 {
 	PTRARRAY(int) a = {0};
-	bool is_new, good = !ptrarray_get(&a, 0) && !ptrarray_take(&a, 1000);
+	bool is_new, good = !ptrarray_get(&a, 0) && !ptrarray_remove(&a, 1000);
 	for (uint32_t i = 1; i < 2000; i += 7) {
 		int *p = ptrarray_make(&a, i, &is_new);
 		good &= p && is_new && !*p;
@@ -174,7 +174,7 @@ static void test_ptrarray(void)
 		good &= i % 7 == 1 && i < 2000 ? p && *p == (int)i : !p;
 	}
 	ok(good, "an array has what was made under a number, and nothing elsewhere");
-	int *taken = ptrarray_take(&a, 8);
+	int *taken = ptrarray_remove(&a, 8);
 	ok(taken && *taken == 8 && !ptrarray_get(&a, 8), "taken out, it is the caller's");
 	free(taken);
 	size_t at = 0;

@@ -8,7 +8,7 @@
  *	struct lane *ptrarray_get(a, number)              NULL: nothing there
  *	struct lane *ptrarray_make(a, number, bool *new)  the entry, else allocated and zeroed, and
  *	                                                  *new reports which; NULL: no memory
- *	struct lane *ptrarray_take(a, number)             removes it; NULL: nothing there
+ *	struct lane *ptrarray_remove(a, number)           removes it; NULL: nothing there
  *	struct lane *ptrarray_next(a, size_t *at)         the next entry from *at on, which moves
  *	                                                  behind it; NULL at the end
  *	void ptrarray_done(a)                             frees the array alone; it is empty then
@@ -37,10 +37,10 @@ struct ptrarray {
 #define ptrarray_get(a, number) ((typeof((a)->of))ptrarray_get_void(&(a)->words, number))
 #define ptrarray_make(a, number, new) \
 	((typeof((a)->of))ptrarray_make_void(&(a)->words, number, sizeof(*(a)->of), new))
-#define ptrarray_take(a, number) ((typeof((a)->of))ptrarray_take_void(&(a)->words, number))
-#define ptrarray_next(a, at)	 ((typeof((a)->of))ptrarray_next_void(&(a)->words, at))
-#define ptrarray_done(a)	 ptrarray_done_void(&(a)->words)
-#define ptrarray_free(a)	 ptrarray_free_void(&(a)->words)
+#define ptrarray_remove(a, number) ((typeof((a)->of))ptrarray_remove_void(&(a)->words, number))
+#define ptrarray_next(a, at)	   ((typeof((a)->of))ptrarray_next_void(&(a)->words, at))
+#define ptrarray_done(a)	   ptrarray_done_void(&(a)->words)
+#define ptrarray_free(a)	   ptrarray_free_void(&(a)->words)
 
 /* What the macros stand on; not for callers. */
 static inline void *ptrarray_get_void(const struct ptrarray *a, uint32_t number)
@@ -72,7 +72,7 @@ static inline void *ptrarray_make_void(struct ptrarray *a, uint32_t number, size
 	return a->at[number] = calloc(1, bytes);
 }
 
-static inline void *ptrarray_take_void(struct ptrarray *a, uint32_t number)
+static inline void *ptrarray_remove_void(struct ptrarray *a, uint32_t number)
 {
 	void *p = ptrarray_get_void(a, number);
 	if (p)

@@ -9,7 +9,7 @@
  *	int ptrmap_set(m, key, struct lane *)       0 or -ENOMEM; replaces an older value
  *	struct lane *ptrmap_make(m, key, bool *new) the value, else a new one, allocated and zeroed;
  *	                                            *new: which; NULL: no memory
- *	struct lane *ptrmap_take(m, key)            removes the value; NULL: not in the map
+ *	struct lane *ptrmap_remove(m, key)          removes the value; NULL: not in the map
  *	struct lane *ptrmap_next(m, size_t *at)     as map_next(), in any order; NULL at the end
  *	void ptrmap_done(m)                         frees the map alone; it is empty then
  *	void ptrmap_free(m)                         frees the map and each pointer
@@ -32,10 +32,10 @@
 #define ptrmap_set(m, key, p) ptrmap_set_void(&(m)->words, key, (typeof((m)->of)){p})
 #define ptrmap_make(m, key, new) \
 	((typeof((m)->of))ptrmap_make_void(&(m)->words, key, sizeof(*(m)->of), new))
-#define ptrmap_take(m, key) ((typeof((m)->of))ptrmap_take_void(&(m)->words, key))
-#define ptrmap_next(m, at)  ((typeof((m)->of))ptrmap_next_void(&(m)->words, at))
-#define ptrmap_done(m)	    map_done(&(m)->words)
-#define ptrmap_free(m)	    ptrmap_free_void(&(m)->words)
+#define ptrmap_remove(m, key) ((typeof((m)->of))ptrmap_remove_void(&(m)->words, key))
+#define ptrmap_next(m, at)    ((typeof((m)->of))ptrmap_next_void(&(m)->words, at))
+#define ptrmap_done(m)	      map_done(&(m)->words)
+#define ptrmap_free(m)	      ptrmap_free_void(&(m)->words)
 
 /* The functions behind the macros; not for callers. */
 static inline void *ptrmap_get_void(const struct map *m, uint64_t key)
@@ -67,7 +67,7 @@ static inline void *ptrmap_make_void(struct map *m, uint64_t key, size_t bytes, 
 	return p;
 }
 
-static inline void *ptrmap_take_void(struct map *m, uint64_t key)
+static inline void *ptrmap_remove_void(struct map *m, uint64_t key)
 {
 	void *p = ptrmap_get_void(m, key);
 	if (p)

@@ -31,7 +31,7 @@ struct writer {
 	int err;
 };
 
-static struct block *take_first(struct writer *w)
+static struct block *pop_block(struct writer *w)
 {
 	struct block *b = w->first;
 	w->first = b->next;
@@ -50,7 +50,7 @@ static void *run(void *arg)
 			pthread_cond_wait(&w->more, &w->lock);
 		if (!w->first)
 			break;
-		struct block *b = take_first(w);
+		struct block *b = pop_block(w);
 		w->busy = true;
 		int err = w->err;
 		pthread_mutex_unlock(&w->lock);
@@ -125,7 +125,7 @@ void writer_free(struct writer *w)
 }
 
 /* An empty block of at least this size: the one written last, if it fits. NULL: no memory. */
-static struct block *take_unused(struct writer *w, size_t cap)
+static struct block *get_block(struct writer *w, size_t cap)
 {
 	struct block *b = w->unused;
 	if (b) {
@@ -177,7 +177,7 @@ int writer_put(struct writer *w, const void *data, size_t len)
 	int err = wait_for_room(w);
 	struct block *b = w->last;
 	if (!err && (!b || b->cap - b->len < len)) {
-		b = take_unused(w, len > BLOCK_LEAST ? len : BLOCK_LEAST);
+		b = get_block(w, len > BLOCK_LEAST ? len : BLOCK_LEAST);
 		err = b ? 0 : -ENOMEM;
 		if (b)
 			append(w, b);
@@ -197,7 +197,7 @@ int writer_swap(struct writer *w, char **data, size_t cap, size_t len)
 		return writer_put(w, *data, len);
 	pthread_mutex_lock(&w->lock);
 	int err = wait_for_room(w);
-	struct block *b = err ? NULL : take_unused(w, cap);
+	struct block *b = err ? NULL : get_block(w, cap);
 	if (!err && !b)
 		err = -ENOMEM;
 	if (!err) {

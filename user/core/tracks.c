@@ -373,10 +373,10 @@ int tracks_forget(struct tracks *t, uint32_t process, uint64_t end_ns)
 			forget_stack(t, s);
 		}
 		p->groups = g->sibling;
-		ptrarray_take(&t->groups, g->lane);
+		ptrarray_remove(&t->groups, g->lane);
 		free_group(g);
 	}
-	free(ptrarray_take(&t->families, process));
+	free(ptrarray_remove(&t->families, process));
 	return 0;
 }
 

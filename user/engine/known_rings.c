@@ -70,7 +70,7 @@ void known_rings_forget(struct known_rings *k, struct known_ring *ring)
 {
 	struct known_ring *first = ptrmap_get(&k->by_ino, ring->id.ino);
 	if (first == ring && !ring->next_file)
-		ptrmap_take(&k->by_ino, ring->id.ino);
+		ptrmap_remove(&k->by_ino, ring->id.ino);
 	else if (first == ring)
 		ptrmap_set(&k->by_ino, ring->id.ino, ring->next_file); /* has its key */
 	while (first != ring && first->next_file != ring)

@@ -102,7 +102,7 @@ void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir)
 {
 	if (!dir || --dir->holds)
 		return;
-	ptrmap_take(&r->by_file, hash_file(dir->dev, dir->ino));
+	ptrmap_remove(&r->by_file, hash_file(dir->dev, dir->ino));
 	close(dir->fd);
 	free(dir);
 }

@@ -57,7 +57,7 @@ void unread_rings_add(struct unread_rings *u, uint32_t process, uint64_t since_n
 
 void unread_rings_found(struct unread_rings *u, pid_t pid)
 {
-	struct unread_ring *ring = ptrmap_take(&u->by_pid, (uint64_t)pid);
+	struct unread_ring *ring = ptrmap_remove(&u->by_pid, (uint64_t)pid);
 	for (; ring; ring = ring->older) {
 		processes_unref(registry(u), ring->process);
 		ring->process = PROCESS_UNKNOWN;

@@ -28,7 +28,7 @@ struct stat_lane *stat_lane_make(struct stat_stream *s, struct stat_process *p,
 void stat_lanes_release(struct stat_stream *s, const struct stat_process *p)
 {
 	for (struct stat_lane *l = p->lanes; l; l = l->next) {
-		ptrarray_take(&s->lanes, l->lane);
+		ptrarray_remove(&s->lanes, l->lane);
 		l->lane = 0;
 	}
 }

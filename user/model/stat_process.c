@@ -96,7 +96,7 @@ void stat_processes_dead(struct stat_processes *ps, uint32_t pid)
 
 void stat_processes_release(struct stat_processes *ps, struct stat_process *p)
 {
-	ptrarray_take(&ps->by_index, p->process);
+	ptrarray_remove(&ps->by_index, p->process);
 	p->process = PROCESS_UNKNOWN;
 }
 

@@ -422,10 +422,10 @@ static int ebt_forget(struct sink *sink, uint32_t process)
 	if (!e->err)
 		e->err = put_gone(e, p);
 	e->last = NULL;
-	free_known(e, ptrarray_take(&e->processes, process));
+	free_known(e, ptrarray_remove(&e->processes, process));
 	const struct meant *meant = ptrmap_get(&e->meant, p->pid);
 	if (meant && meant->process == process)
-		free(ptrmap_take(&e->meant, p->pid));
+		free(ptrmap_remove(&e->meant, p->pid));
 	return e->err;
 }
 

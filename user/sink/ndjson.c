@@ -363,7 +363,7 @@ static int ndjson_forget(struct sink *k, uint32_t process)
 	struct ndjson *n = (struct ndjson *)k;
 	const struct processes *ps = &n->session->processes;
 	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l))
-		free(ptrarray_take(&n->lanes, l));
+		free(ptrarray_remove(&n->lanes, l));
 	return 0;
 }
 

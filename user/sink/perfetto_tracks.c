@@ -129,14 +129,14 @@ void perfetto_tracks_follow_names(struct perfetto_tracks *t)
 
 void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_process *p)
 {
-	free(ptrarray_take(&t->processes, p->process));
+	free(ptrarray_remove(&t->processes, p->process));
 }
 
 void perfetto_tracks_drop_lanes(struct perfetto_tracks *t, uint32_t process)
 {
 	const struct processes *ps = &t->session->processes;
 	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l))
-		free_lane(ptrarray_take(&t->lanes, l));
+		free_lane(ptrarray_remove(&t->lanes, l));
 }
 
 void perfetto_tracks_forget(struct perfetto_tracks *t, uint32_t process)

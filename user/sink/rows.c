@@ -29,10 +29,10 @@ void rows_forget(struct rows *r, uint32_t process)
 {
 	const struct processes *ps = &r->session->processes;
 	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l)) {
-		free(ptrarray_take(&r->lanes, l));
-		free(ptrarray_take(&r->lost, l));
+		free(ptrarray_remove(&r->lanes, l));
+		free(ptrarray_remove(&r->lost, l));
 	}
-	free(ptrarray_take(&r->processes, process));
+	free(ptrarray_remove(&r->processes, process));
 }
 
 struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new)

@@ -418,7 +418,7 @@ static int text_forget(struct sink *k, uint32_t process)
 	const struct processes *ps = &t->session->processes;
 	int err = tracks_forget(t->tracks, process, 0);
 	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l))
-		free(ptrarray_take(&t->lanes, l));
+		free(ptrarray_remove(&t->lanes, l));
 	return err;
 }
 

@@ -62,7 +62,7 @@ static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_sha
 		struct bpf_shared *first = l->first_idle;
 		take_idle(l, first);
 		bpf_links_close(l, env, &first->link);
-		free(ptrmap_take(&l->shared, hash_file(first->dev, first->inode)));
+		free(ptrmap_remove(&l->shared, hash_file(first->dev, first->inode)));
 	}
 	sh->prev_idle = l->last_idle;
 	sh->next_idle = NULL;

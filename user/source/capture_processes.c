@@ -138,8 +138,8 @@ void capture_processes_gone(struct capture_processes *c, uint32_t pid)
 	if (!capture_processes_may_go(c, pid))
 		return;
 	struct processes *ps = &c->session->processes;
-	struct capture_incarnate *in = ptrmap_take(&c->current, pid);
-	ptrmap_take(&c->incarnations, (uint64_t)pid << 32 | in->number);
+	struct capture_incarnate *in = ptrmap_remove(&c->current, pid);
+	ptrmap_remove(&c->incarnations, (uint64_t)pid << 32 | in->number);
 	c->last_pid = 0;
 	c->last = NULL;
 	in->next_leaving = NULL;

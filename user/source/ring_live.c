@@ -22,7 +22,7 @@ void ring_live_remove(struct ring_live *l, struct ring_file *f)
 	else if (f->next_live)
 		ptrmap_set(&l->first, f->process, f->next_live); /* has its key */
 	else
-		ptrmap_take(&l->first, f->process);
+		ptrmap_remove(&l->first, f->process);
 }
 
 static void end(struct ring_file *f)
@@ -33,7 +33,7 @@ static void end(struct ring_file *f)
 
 void ring_live_end(struct ring_live *l, uint32_t process)
 {
-	end(ptrmap_take(&l->first, process));
+	end(ptrmap_remove(&l->first, process));
 }
 
 void ring_live_end_all(struct ring_live *l)
