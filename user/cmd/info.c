@@ -65,7 +65,7 @@ static int describe_input(const struct engine *e, struct loop *l, struct inputs 
 	return status;
 }
 
-static int tell_file(const char *path, const struct opts *o)
+static int describe_file(const char *path, const struct opts *o)
 {
 	struct engine e = {.options = &o->engine, .report = message_report};
 	struct loop *l = NULL;
@@ -79,7 +79,7 @@ static int tell_file(const char *path, const struct opts *o)
 	return status;
 }
 
-static int tell_process(pid_t pid, const struct opts *o)
+static int describe_process(pid_t pid, const struct opts *o)
 {
 	struct input_info info = {0};
 	struct engine e = {.options = &o->engine, .report = message_report};
@@ -98,12 +98,12 @@ static int obey(struct opts *o)
 	}
 	int worst = 0;
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
-		int status = tell_file(o->engine.files[i], o);
+		int status = describe_file(o->engine.files[i], o);
 		if (status)
 			worst = status;
 	}
 	for (unsigned i = 0; i < o->engine.pid_count; i++) {
-		int status = tell_process(o->engine.pids[i], o);
+		int status = describe_process(o->engine.pids[i], o);
 		if (status)
 			worst = status;
 	}

@@ -38,7 +38,7 @@ struct facts {
 	struct inspect_process files;
 };
 
-static void look_at_process(struct inspect *in, const struct process_status *p, struct facts *f)
+static void read_facts(struct inspect *in, const struct process_status *p, struct facts *f)
 {
 	*f = (struct facts){0};
 	struct ringfile found[RINGFILE_MAX];
@@ -102,7 +102,7 @@ static int list_processes(const struct opts *o)
 		denied += p.state == PROCESS_DENIED;
 		if (p.state != PROCESS_OPEN)
 			continue;
-		look_at_process(in, &p, &f);
+		read_facts(in, &p, &f);
 		if (f.rings > 0 || f.files.markers || f.files.release || f.files.incomplete)
 			print_process(&p, &f, o->json);
 	}

@@ -173,7 +173,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_TIME:
 		o->time = (enum text_time)parse_word(st, arg, times, "time");
-		o->time_given = true;
+		o->has_time_form = true;
 		return 0;
 	case OPT_MIN_DURATION:
 		o->engine.min_duration_ns = parse_time(st, arg);

@@ -37,7 +37,7 @@ static const struct opts_command command = {
 	"such "
 	"process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own."};
 
-static void say_totals(const struct opts *o, const struct totals *t)
+static void print_totals(const struct opts *o, const struct totals *t)
 {
 	char lost[LOSS_TEXT_BYTES], damaged[48] = "";
 	if (!o->output || log_level < LOG_NORMAL)
@@ -68,7 +68,7 @@ static int run(const struct opts *o, struct session *session)
 		return status;
 	struct totals totals = session_run_totals(session);
 	if (!status || totals.timed)
-		say_totals(o, &totals);
+		print_totals(o, &totals);
 	if (!o->engine.file_count && !o->engine.snapshot)
 		output_report_limit(&out);
 	return run_status(o, session, status);
@@ -90,7 +90,7 @@ static int refuse_word(const struct opts *o)
 static int check_time(const struct opts *o)
 {
 	const struct format *f = o->format ? o->format : format_of_path(o->output);
-	if (!o->time_given || f->traits & FORMAT_LINES)
+	if (!o->has_time_form || f->traits & FORMAT_LINES)
 		return 0;
 	complain("--time applies to text; %s has its own times", f->name);
 	return EXIT_USAGE;
