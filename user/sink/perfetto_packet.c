@@ -169,7 +169,7 @@ void packets_put_header(struct packets *p, const struct session *s, uint64_t ts)
 	close_packet(p);
 }
 
-static uint32_t tell_name(struct packets *p, uint64_t key, const char *text)
+static uint32_t emit_name(struct packets *p, uint64_t key, const char *text)
 {
 	uint32_t iid = p->next_iid++;
 	size_t size = strlen(text) + 1;
@@ -198,12 +198,12 @@ uint32_t packets_intern(struct packets *p, const char *text)
 		if (!strcmp(name->text, text))
 			return name->iid;
 	if (p->name_count < PACKETS_NAMES)
-		return tell_name(p, key, text);
+		return emit_name(p, key, text);
 	forget_names(p);
 	open_packet(p, FLAG_CLEARED);
 	put_state(p);
 	close_packet(p);
-	return tell_name(p, hash_string(hash_start(), text), text);
+	return emit_name(p, hash_string(hash_start(), text), text);
 }
 
 /* The number of a note of PACKET_NOTES; 0: it is not one. */
