@@ -80,7 +80,7 @@ static inline uint32_t class_of(size_t bytes)
 }
 
 /* A slot of the table, its memory with it if it was used before. BLOB_NONE: no memory. */
-static uint32_t take_slot(struct session_tables *t, uint32_t class)
+static uint32_t get_slot(struct session_tables *t, uint32_t class)
 {
 	uint32_t i = t->free_blobs[class];
 	if (i != BLOB_NONE) {
@@ -99,7 +99,7 @@ static uint32_t take_slot(struct session_tables *t, uint32_t class)
 	return t->blob_count++;
 }
 
-static void give_slot(struct session_tables *t, uint32_t i)
+static void put_slot(struct session_tables *t, uint32_t i)
 {
 	struct blob *b = &t->blobs[i];
 	if (b->class == BLOB_LARGE) {
@@ -125,7 +125,7 @@ int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, 
 {
 	struct session_tables *t = s->tables;
 	uint32_t class = class_of(bytes);
-	uint32_t i = take_slot(t, class);
+	uint32_t i = get_slot(t, class);
 	if (i == BLOB_NONE)
 		return -ENOMEM;
 	struct blob *b = &t->blobs[i];
@@ -133,7 +133,7 @@ int session_put_blob(struct session *s, struct ebt_event *ev, const void *data, 
 	if (!b->data)
 		b->data = malloc(room_of(class, bytes));
 	if (!b->data) {
-		give_slot(t, i);
+		put_slot(t, i);
 		return -ENOMEM;
 	}
 	if (bytes)
@@ -184,7 +184,7 @@ void session_drop_event(struct session *s, struct ebt_event *ev)
 	if (ev->arg[0] < t->blob_count && t->blobs[ev->arg[0]].live) {
 		t->live_bytes -= room_of(t->blobs[ev->arg[0]].class, ev->arg[1]);
 		t->live_blobs--;
-		give_slot(t, (uint32_t)ev->arg[0]);
+		put_slot(t, (uint32_t)ev->arg[0]);
 	}
 }
 

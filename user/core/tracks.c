@@ -70,7 +70,7 @@ static void put_link(struct list *list, struct link *l)
 	list->last = l;
 }
 
-static void take_link(struct list *list, struct link *l)
+static void remove_link(struct list *list, struct link *l)
 {
 	*(l->prev ? &l->prev->next : &list->first) = l->next;
 	*(l->next ? &l->next->prev : &list->last) = l->prev;
@@ -215,10 +215,10 @@ static __attribute__((noinline)) void unlist(struct tracks *t, struct stack *s)
 {
 	struct family *p = s->group->family;
 	bool in_ring = s->track.in_ring;
-	take_link(&s->group->open, &s->in_group);
-	take_link(&p->open[in_ring], &s->in_process);
+	remove_link(&s->group->open, &s->in_group);
+	remove_link(&p->open[in_ring], &s->in_process);
 	if (!p->open[in_ring].first)
-		take_link(&t->open[in_ring], &p->listed[in_ring]);
+		remove_link(&t->open[in_ring], &p->listed[in_ring]);
 }
 
 static void set_in_ring(struct tracks *t, struct stack *s, bool in_ring)

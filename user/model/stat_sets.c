@@ -154,7 +154,7 @@ static void wake_class(struct stat_class *c)
 }
 
 /* No longer in the list of those that are awake. */
-static void take_class(struct stat_class *c)
+static void remove_awake(struct stat_class *c)
 {
 	if (c->sleeps)
 		return;
@@ -276,7 +276,7 @@ int stat_sets_hole_all(struct stat_sets *sets, bool anywhere, uint64_t since_ns,
 		err = hole_all(sets, &e->all, !e->turns++, since_ns, now_ns);
 		for (struct stat_class *c; !err && (c = e->awake);) {
 			err = hole_of_class(sets, c, since_ns, now_ns);
-			take_class(c);
+			remove_awake(c);
 			c->turns = e->turns;
 			c->uncovered_ns = e->all.uncovered_ns;
 		}
@@ -386,7 +386,7 @@ void stat_sets_forget(struct stat_process *p)
 	for (int i = 0; i < 4; i++) {
 		struct stat_class **c = &p->classes[i / 2][i % 2];
 		if (*c)
-			take_class(*c);
+			remove_awake(*c);
 		free(*c);
 		*c = NULL;
 	}
