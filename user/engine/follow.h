@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which processes are followed: those that were asked for, their children, and those that are found
+ * Which processes are followed: those that the user named, their children, and those that are found
  * to belong to them. It notices when they end, and counts what they use of the machine. What is to
  * be read of a process is its visitor's business. The record of a followed process belongs to its
  * entry in the registry, and to its life: when its end is noticed the record and its descriptor go.
@@ -26,7 +26,7 @@ struct followed {
 	bool has_opened;	  /* a ring of the program that it runs */
 	bool needs_ring;	  /* which has what nobody else has seen */
 	uint64_t unread_ns;	  /* its ring has been left out since then; 0: it has not */
-	int told_error;		  /* of its ring, that has been reported */
+	int reported_error;	  /* of its ring, that has been reported */
 	enum ebt_release release; /* AUTO: not known yet */
 	/* private: */
 	struct follow *follow;
@@ -47,7 +47,7 @@ int follow_new(const struct engine *e, struct loop *l, const struct follow_hooks
 	       struct follow **ret);
 void follow_free(struct follow *f);
 
-/* Adds a process that was asked for; one that runs and is followed stays as it is. 0 or -errno. */
+/* Adds a process that the user named; one that runs and is followed stays as it is. 0 or -errno. */
 int follow_add(struct follow *f, pid_t pid);
 /* The same for one that was found, which follow_found() returns; parent: its pid, 0: not known. 0
  * or -errno; -ESRCH: it has ended. */
@@ -55,7 +55,7 @@ int follow_add_found(struct follow *f, pid_t pid, pid_t parent);
 
 /* NULL: it does not run, or is not followed. Valid until its end is noticed. */
 struct followed *follow_find(const struct follow *f, pid_t pid);
-/* True if the process runs: asks the kernel. */
+/* True if the process runs, as the kernel has it. */
 bool follow_runs(const struct followed *p);
 
 /*

@@ -52,7 +52,7 @@ void inbox_begin_round(struct inbox *in)
 bool inbox_defer(struct inbox *in, int fd)
 {
 	struct ring_id id;
-	uint64_t *found = ring_id_look(fd, NULL, &id) ? map_put(&in->waits, id.ino) : NULL;
+	uint64_t *found = ring_id_read(fd, NULL, &id) ? map_put(&in->waits, id.ino) : NULL;
 	if (!found)
 		return false;
 	if (!*found)
@@ -77,7 +77,7 @@ int inbox_scan(struct inbox *in, const struct inbox_reader *reader)
 		pid_t pid = ringfile_name_pid(e->d_name);
 		/* By its name, then by its identity: most are not new, and need not be opened. */
 		if (!pid || !reader->may_be_new(pid, reader->ctx) ||
-		    !ring_id_look(dirfd(d), e->d_name, &id) || !id.regular ||
+		    !ring_id_read(dirfd(d), e->d_name, &id) || !id.regular ||
 		    !is_user(in, id.owner) || known_rings_find(&in->others, &id) ||
 		    reader->is_known(&id, reader->ctx))
 			continue;

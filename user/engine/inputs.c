@@ -171,7 +171,7 @@ static int open_path(const char *path)
 }
 
 /* A pipe is read when the loop finds it readable. 0 or -errno. */
-static int look_at_pipe(struct input *in)
+static int watch_pipe(struct input *in)
 {
 	in->is_pipe = true;
 	in->watch = (struct loop_fd){.fd = in->fd, .fn = on_readable, .ctx = in};
@@ -186,14 +186,14 @@ static int look_at_pipe(struct input *in)
 }
 
 /* 0 or -errno. */
-static int look(struct input *in)
+static int begin_reading(struct input *in)
 {
 	struct stat st;
 	if (fstat(in->fd, &st))
 		return -errno;
 	/* A device may have no end. */
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode) || (in->is_stdin && S_ISCHR(st.st_mode)))
-		return look_at_pipe(in);
+		return watch_pipe(in);
 	uint8_t head[INPUT_HEAD_BYTES];
 	ssize_t n = 0;
 	if (S_ISREG(st.st_mode))
@@ -236,7 +236,7 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	in->alone = ins->count == 1;
 	ins->input[0]->alone = in->alone;
 	in->fd = in->is_stdin ? dup(STDIN_FILENO) : open_path(path);
-	int err = in->fd < 0 ? -errno : look(in);
+	int err = in->fd < 0 ? -errno : begin_reading(in);
 	if (err)
 		return cannot_open(in, err);
 	bool refused = !in->is_stdin && in->kind == kinds[0] && refuse_program(in, path);

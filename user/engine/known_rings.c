@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-bool ring_id_look(int fd, const char *name, struct ring_id *ret)
+bool ring_id_read(int fd, const char *name, struct ring_id *ret)
 {
 	struct statx st;
 	if (statx(fd, name ? name : "", AT_SYMLINK_NOFOLLOW | (name ? 0 : AT_EMPTY_PATH),
@@ -40,13 +40,13 @@ struct known_ring *known_rings_find(const struct known_rings *k, const struct ri
 bool known_rings_has(const struct known_rings *k, int fd)
 {
 	struct ring_id id;
-	return !ring_id_look(fd, NULL, &id) || known_rings_find(k, &id);
+	return !ring_id_read(fd, NULL, &id) || known_rings_find(k, &id);
 }
 
 struct known_ring *known_rings_add(struct known_rings *k, int fd)
 {
 	struct ring_id id;
-	if (!ring_id_look(fd, NULL, &id) || known_rings_find(k, &id))
+	if (!ring_id_read(fd, NULL, &id) || known_rings_find(k, &id))
 		return NULL;
 	struct known_ring *ring = calloc(1, sizeof(*ring));
 	if (!ring)

@@ -24,7 +24,7 @@ struct ring_id {
 
 struct known_ring {
 	struct ring_id id;
-	bool asked;		      /* it is there because of us */
+	bool requested;		      /* it is there because of us */
 	struct ring_dir *dir;	      /* its directory, held; NULL: not known */
 	char *name;		      /* in there; NULL: not known */
 	struct known_ring *next;      /* of the same process */
@@ -37,7 +37,7 @@ struct known_rings {
 };
 
 /* The open file, or with a name the file in that directory, a link itself. False: there is none. */
-bool ring_id_look(int fd, const char *name, struct ring_id *ret);
+bool ring_id_read(int fd, const char *name, struct ring_id *ret);
 /* True if both identify the same file. */
 bool ring_id_is(const struct ring_id *a, const struct ring_id *b);
 /* NULL: not known. */

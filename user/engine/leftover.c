@@ -87,7 +87,7 @@ int leftover_add(struct leftover *l, int fd, const char *path)
 	return (int)index;
 }
 
-struct look {
+struct mapped_search {
 	struct leftover *l;
 	pid_t pid;
 };
@@ -119,19 +119,19 @@ static struct leftover_file *first_of_inode(struct leftover *l, ino_t ino)
  */
 static int mark_mapped(const struct maps_entry *e, void *ctx)
 {
-	struct look *look = ctx;
+	struct mapped_search *search = ctx;
 	const char *slash = strrchr(e->path, '/');
 	if (!e->shared || !e->inode || !slash)
 		return 0;
-	struct leftover_file *end = look->l->files + look->l->file_count;
-	for (struct leftover_file *f = first_of_inode(look->l, e->inode);
+	struct leftover_file *end = search->l->files + search->l->file_count;
+	for (struct leftover_file *f = first_of_inode(search->l, e->inode);
 	     f < end && f->ino == e->inode; f++)
 		if (f->dev == makedev(e->dev_major, e->dev_minor) || !strcmp(slash + 1, f->name))
-			f->mapped_by = look->pid;
+			f->mapped_by = search->pid;
 	return 0;
 }
 
-static void look_at_processes(struct leftover *l)
+static void find_mapped(struct leftover *l)
 {
 	if (!l->file_count)
 		return;
@@ -139,9 +139,9 @@ static void look_at_processes(struct leftover *l)
 	DIR *d = opendir("/proc");
 	struct dirent *e;
 	while (d && (e = readdir(d))) {
-		struct look look = {l, atoi(e->d_name)};
+		struct mapped_search search = {l, atoi(e->d_name)};
 		if (isdigit((unsigned char)*e->d_name))
-			maps_each(look.pid, mark_mapped, &look);
+			maps_each(search.pid, mark_mapped, &search);
 	}
 	if (d)
 		closedir(d);
@@ -218,7 +218,7 @@ static int open_file(const struct leftover *l, struct leftover_file *f)
 
 void leftover_judge(struct leftover *l)
 {
-	look_at_processes(l);
+	find_mapped(l);
 	for (unsigned i = 0; i < l->file_count; i++) {
 		int fd = open_file(l, &l->files[i]);
 		if (fd < 0)

@@ -56,7 +56,7 @@ static bool lies_in(const char *ring, const char *dir)
 	       (len == n || (*dir != '/' && ring[n - len - 1] == '/'));
 }
 
-bool ring_dirs_asked(pid_t pid, const char *ring, const char *dir)
+bool ring_dirs_requested(pid_t pid, const char *ring, const char *dir)
 {
 	char value[PATH_MAX];
 	for (unsigned i = 0; i < LANGUAGES; i++) {
@@ -127,9 +127,9 @@ bool ring_dirs_remove(const struct known_ring *ring)
 {
 	struct ring_id id;
 	int dir = ring->dir->fd;
-	if (!ring_id_look(dir, ring->name, &id) || !ring_id_is(&id, &ring->id))
+	if (!ring_id_read(dir, ring->name, &id) || !ring_id_is(&id, &ring->id))
 		return true;
-	return id.regular && (ring->asked || is_left(dir, ring->name, &id)) &&
+	return id.regular && (ring->requested || is_left(dir, ring->name, &id)) &&
 	       !unlinkat(dir, ring->name, 0);
 }
 

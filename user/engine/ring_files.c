@@ -191,7 +191,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	}
 	int err = ebt_cursor_open_fd(fd, name, release, &c, r->reason);
 	if (err) {
-		k->asked = false; /* no ring is there because of us, whatever its name is */
+		k->requested = false; /* no ring is there because of us, whatever its name is */
 		r->error = err;
 		if (err != -EAGAIN)
 			report_at(&r->engine->report, LOG_NORMAL, "%s", r->reason);
@@ -236,8 +236,8 @@ static void note_unreadable(struct ring_files *r, struct followed *p, int err, c
 {
 	if (is_our_limit(err) && !p->unread_ns)
 		p->unread_ns = now_ns() - RING_SLACK_NS;
-	if (p->told_error != err && !p->has_ring) {
-		p->told_error = err;
+	if (p->reported_error != err && !p->has_ring) {
+		p->reported_error = err;
 		snprintf(r->reason, sizeof(r->reason), "%s", reason);
 		report_at(&r->engine->report, LOG_NORMAL, "%s", reason);
 	}
@@ -245,14 +245,14 @@ static void note_unreadable(struct ring_files *r, struct followed *p, int err, c
 }
 
 /* One of the files that a process has mapped; takes its descriptor. */
-static int take_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found)
+static int add_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found)
 {
 	struct known_ring *k = known_rings_add(&r->known, found->fd);
 	if (!k) {
 		close(found->fd);
 		return 0;
 	}
-	k->asked = *r->inbox.path && ring_dirs_asked(p->pid, found->path, r->inbox.path);
+	k->requested = *r->inbox.path && ring_dirs_requested(p->pid, found->path, r->inbox.path);
 	k->dir = ring_dirs_hold(&r->dirs, p->pid, found);
 	const char *slash = strrchr(found->path, '/');
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
@@ -287,7 +287,7 @@ static int visit(struct followed *p, void *ctx)
 		if (err)
 			close(found[i].fd);
 		else
-			err = take_mapped(r, p, &found[i]);
+			err = add_mapped(r, p, &found[i]);
 	}
 	return err;
 }
@@ -352,13 +352,13 @@ static struct known_ring *add_left(struct ring_files *r, int fd, const char *nam
 	struct known_ring *k = known_rings_add(&r->known, fd);
 	if (!k)
 		return NULL;
-	k->asked = true;
+	k->requested = true;
 	k->dir = ring_dirs_hold_path(&r->dirs, r->inbox.path);
 	k->name = strdup(name); /* without memory it is not removed */
 	return k;
 }
 
-static int take_file(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
+static int add_file(int fd, const char *name, pid_t pid, const struct stat *st, void *ctx)
 {
 	struct ring_files *r = ctx;
 	const struct process *p = process_of(r, pid);
@@ -378,11 +378,11 @@ static int take_file(int fd, const char *name, pid_t pid, const struct stat *st,
 /*
  * Files in the directory of a program that we started: they are kept until they are read, so that
  * a process which came and went between two scans is not missed. Whoever is found to have ended
- * meanwhile may have left some that this look had passed already.
+ * meanwhile may have left some that this scan had passed already.
  */
 static int scan_inbox(struct ring_files *r)
 {
-	const struct inbox_reader reader = {may_be_new, is_known, take_file, r};
+	const struct inbox_reader reader = {may_be_new, is_known, add_file, r};
 	unsigned ended, opened = r->opened;
 	int err;
 	do {
