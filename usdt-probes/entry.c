@@ -17,8 +17,8 @@ static void count_without_ring(uint32_t state)
 	ebt_leave(visit);
 }
 
-/* Takes a ring of the recording. True: the thread's slot is ready and busy. */
-static bool take_ring(uint32_t state)
+/* Assigns the thread a ring of the recording. True: the thread's slot is ready and busy. */
+static bool bind_ring(uint32_t state)
 {
 	uint64_t visit = ebt_visit();
 	bool bound =
@@ -41,7 +41,7 @@ static bool prepare(struct ebt_probe *p)
 	if (state & EBT_STATE_PAUSED)
 		return false;
 	if (state & EBT_STATE_ON) {
-		if (take_ring(state)) {
+		if (bind_ring(state)) {
 			ebt_record_stamp(p, ebt_self.slot);
 			return true;
 		}

@@ -65,7 +65,7 @@ static void open_ring(struct ebt_slot *s, const struct ebt_file *file, uint32_t 
 	ebt_ring_store(&h->owner_tid, tid);
 }
 
-static bool take(const struct ebt_file *file, uint32_t state)
+static bool assign(const struct ebt_file *file, uint32_t state)
 {
 	struct ebt_thread *t = &ebt_self;
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
@@ -89,15 +89,15 @@ static bool take(const struct ebt_file *file, uint32_t state)
 	return true;
 }
 
-bool ebt_slot_take(const struct ebt_file *file, uint32_t state)
+bool ebt_slot_assign(const struct ebt_file *file, uint32_t state)
 {
 	uint32_t freed = __atomic_load_n(&slots_freed, __ATOMIC_ACQUIRE);
-	bool taken = take(file, state);
-	if (!taken) {
+	bool assigned = assign(file, state);
+	if (!assigned) {
 		ebt_self.refused = freed + 1;
 		ebt_self.refused_state = state;
 	}
-	return taken;
+	return assigned;
 }
 
 bool ebt_slot_refused(uint32_t state)

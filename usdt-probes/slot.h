@@ -3,7 +3,7 @@
  * Slots: which thread writes which ring, and which code may access the mapped file.
  *
  * There is one slot a ring, in static memory: a slot stays valid when its thread has ended or the
- * file is unmapped. A thread takes the lowest free slot at its first probe and keeps it until it
+ * file is unmapped. A thread gets the lowest free slot at its first probe and keeps it until it
  * ends, over any number of recordings. A slot's `state` equals the gate's state word only while its
  * pointers lead into the file being recorded, so the hot path needs one comparison.
  *
@@ -81,11 +81,11 @@ static inline bool ebt_inside_probe(void)
 void ebt_slots_init(void);
 /*
  * Assigns the calling thread a ring of `file`, whose state word is `state`: that of its slot, or of
- * a slot that it takes. The caller is a visitor or holds the lock, and has the signals blocked.
+ * a free one. The caller is a visitor or holds the lock, and has the signals blocked.
  * False: no ring is free, or the disk is full.
  */
-bool ebt_slot_take(const struct ebt_file *file, uint32_t state);
-/* True if ebt_slot_take() has failed in this recording and no slot was released since. */
+bool ebt_slot_assign(const struct ebt_file *file, uint32_t state);
+/* True if ebt_slot_assign() has failed in this recording and no slot was released since. */
 bool ebt_slot_refused(uint32_t state);
 /* Releases a slot whose pointers are cleared and that its thread has left. */
 void ebt_slot_free(struct ebt_slot *s);

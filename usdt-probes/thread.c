@@ -84,7 +84,7 @@ bool ebt_thread_bind(const struct ebt_file *file, uint32_t state, bool spawn)
 	sigset_t mask;
 	ebt_signals_block(&mask);
 	bool born = !t->slot;
-	bool bound = ebt_slot_take(file, state);
+	bool bound = ebt_slot_assign(file, state);
 	if (bound && born) {
 		remember_end();
 		if (spawn)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A thread's life as a domain: it takes a slot at its first probe and releases it at its end; both
+ * A thread's life as a domain: it gets a slot at its first probe and releases it at its end; both
  * are events in its ring.
  */
 #ifndef EBT_THREAD_H
