@@ -18,16 +18,16 @@
 #include "tests/tap.h"
 
 static struct processes registry;
-static uint32_t told;
-static uint64_t told_since, told_until;
+static uint32_t reports;
+static uint64_t since, until;
 
 static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	(void)ctx;
 	(void)process;
-	told++;
-	told_since = since_ns;
-	told_until = until_ns;
+	reports++;
+	since = since_ns;
+	until = until_ns;
 }
 
 static int answer; /* of an attempt to attach; 0: a link */
@@ -76,7 +76,7 @@ static struct bpf_target *begin(struct bpf_targets *t, pid_t pid)
 	*t = (struct bpf_targets){.processes = &registry, .unwatched = unwatched};
 	t->by.inspect = inspect_new();
 	t->by.links.attach = attach;
-	told = 0;
+	reports = 0;
 	attempts = 0;
 	uint32_t process;
 	int slot = bpf_targets_put_aside(t);
@@ -102,15 +102,15 @@ static void test_ended(pid_t pid)
 	answer = -ESRCH;
 	bpf_targets_fork(&t, target, NULL, 1000);
 	is(bpf_targets_scan(&t, target), -ESRCH, "a process ends while it is attached to");
-	is(told, 0, "until its end is known nothing is reported");
+	is(reports, 0, "until its end is known nothing is reported");
 	is(bpf_targets_scan(&t, target), 0, "another scan");
 	is(attempts, 1, "makes no second attempt");
 	uint64_t before = now_ns();
 	bpf_targets_end(&t, target);
-	ok(told == 1 && told_since == 1000 && told_until >= before,
+	ok(reports == 1 && since == 1000 && until >= before,
 	   "at its end all its life is reported as not watched");
 	finish(&t);
-	is(told, 1, "once");
+	is(reports, 1, "once");
 }
 
 static void test_exec(pid_t pid)
@@ -121,15 +121,15 @@ static void test_exec(pid_t pid)
 	uint64_t before = now_ns();
 	bpf_targets_scan(&t, target);
 	bpf_targets_exec(&t, target, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
-	ok(told == 1 && told_since <= before && told_since >= before - 1000000000ull &&
-		   told_until == UINT64_MAX,
+	ok(reports == 1 && since <= before && since >= before - 1000000000ull &&
+		   until == UINT64_MAX,
 	   "of a process that ran before it was attached to, from then to its next program");
 	answer = 0;
 	ok(bpf_targets_scan(&t, target) > 0, "in which it is probed");
-	is(told, 2, "and what that did before");
-	ok(told_since == UINT64_MAX, "since it began");
+	is(reports, 2, "and what that did before");
+	ok(since == UINT64_MAX, "since it began");
 	finish(&t);
-	is(told, 2, "is all that was missed");
+	is(reports, 2, "is all that was missed");
 }
 
 /* Since when a child of a probed process was not watched that called exec; 0: it was. */
@@ -177,12 +177,12 @@ static void test_starved(pid_t pid)
 	bpf_targets_fork(&t, target, NULL, 1000);
 	is(bpf_targets_scan(&t, target), -EMFILE, "no descriptor is left");
 	is(bpf_targets_scan(&t, target), -EMFILE, "nor at the next scan");
-	is(told, 0, "what is missed is not known yet");
+	is(reports, 0, "what is missed is not known yet");
 	answer = 0;
 	ok(bpf_targets_scan(&t, target) > 0, "then there is one");
-	ok(told == 1 && told_since == 1000, "and what was missed is reported, from the beginning");
+	ok(reports == 1 && since == 1000, "and what was missed is reported, from the beginning");
 	finish(&t);
-	is(told, 1, "once");
+	is(reports, 1, "once");
 
 	target = begin(&t, pid);
 	bpf_targets_fork(&t, target, NULL, 2000);
@@ -195,7 +195,7 @@ static void test_starved(pid_t pid)
 	bpf_targets_end(&t, target);
 	for (int fd = null; fd < last; fd++)
 		close(fd);
-	ok(told == 1 && told_since == 2000, "it may have had something to probe: not watched");
+	ok(reports == 1 && since == 2000, "it may have had something to probe: not watched");
 	finish(&t);
 }
 

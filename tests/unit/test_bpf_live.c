@@ -203,8 +203,8 @@ static void check_family(const char *path)
 	uint32_t child = (uint32_t)atoi(ask(&p, 'c'));
 	follow(session, s, &seen, 400);
 	is(seen.begin, ROUNDS, "what a child fires after its fork is received");
-	is(seen.child, child, "the fork is told with the child's pid");
-	is(seen.exit, 1, "the child's end is told once");
+	is(seen.child, child, "the fork is reported with the child's pid");
+	is(seen.exit, 1, "the child's end is reported once");
 	is_str(ask(&p, 'x'), "ready", "the program executes itself");
 	follow(session, s, &seen, 50);
 	is(seen.exec, 1, "the exec is told");

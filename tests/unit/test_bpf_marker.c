@@ -176,11 +176,12 @@ static void check_buckets(uint64_t count, uint64_t bytes)
 	   (unsigned long long)bytes);
 }
 
-static void check_control(uint16_t site, bool told)
+static void check_control(uint16_t site, bool recorded)
 {
 	const struct ebt_marker_record *rec = hit(site, &in_ring), want = expected(site);
-	ok(!!rec == told, "control marker %x %s", site, told ? "is told" : "leaves no record");
-	if (told)
+	ok(!!rec == recorded, "control marker %x %s", site,
+	   recorded ? "makes a record" : "makes none");
+	if (recorded)
 		ok(rec && !memcmp(rec, &want, sizeof(want)) && kernel.flags == BPF_RB_FORCE_WAKEUP,
 		   "with ring and position, and wakes the tracer");
 }

@@ -63,7 +63,7 @@ static int mark(uint32_t slot, uint16_t domain, uint64_t ts)
 		.pos = EBT_NO_POS,
 		.ring = domain,
 	};
-	return bpf_records_take(&s, &rec, sizeof(rec));
+	return bpf_records_receive(&s, &rec, sizeof(rec));
 }
 
 static int process(uint32_t slot, uint16_t change, uint64_t ts)
@@ -73,7 +73,7 @@ static int process(uint32_t slot, uint16_t change, uint64_t ts)
 		.pid = (uint32_t)(slot ? child : getpid()),
 		.ts = ts,
 	};
-	return bpf_records_take(&s, &rec, sizeof(rec));
+	return bpf_records_receive(&s, &rec, sizeof(rec));
 }
 
 /* The events of a lane up to a moment: "PID:TS ..." */
@@ -81,7 +81,7 @@ static const char *taken(uint32_t lane, uint64_t until)
 {
 	static char text[512];
 	struct ebt_event ev[16];
-	size_t len = 0, n = bpf_lanes_take(&s.lanes, lane, until, ev, 16);
+	size_t len = 0, n = bpf_lanes_read(&s.lanes, lane, until, ev, 16);
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++)
 		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s:%llu", i ? " " : "",
@@ -185,7 +185,7 @@ static void test_fork(void)
 	begin();
 	rec.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets);
 	bpf_targets_lend(&s.targets, rec.child_slot);
-	ok(!bpf_records_take(&s, &rec, sizeof(rec)), "a fork names its child's slot");
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec)), "a fork names its child's slot");
 	struct bpf_target *target = bpf_targets_find(&s.targets, child);
 	ok(target && target->slot == rec.child_slot && s.targets.lents == 0,
 	   "which is the child's from then on");
@@ -199,7 +199,7 @@ static void test_fork(void)
 	uint32_t frees = s.targets.frees;
 	ok(!process((uint32_t)slot, EBT_PROCESS_EXIT, 21) && s.targets.frees == frees,
 	   "once: a second end of the same slot is nobody's");
-	is(bpf_records_take(&s, &rec, sizeof(rec) - 1), 0, "a record that is too short is none");
+	is(bpf_records_receive(&s, &rec, sizeof(rec) - 1), 0, "a record that is too short is none");
 	finish();
 }
 
@@ -216,7 +216,7 @@ static struct process *fork_at(uint64_t start_boot_ns, uint64_t ts)
 		.ts = ts,
 	};
 	bpf_targets_lend(&s.targets, rec.child_slot);
-	if (bpf_records_take(&s, &rec, sizeof(rec)))
+	if (bpf_records_receive(&s, &rec, sizeof(rec)))
 		abort();
 	struct processes *ps = &s.session->processes;
 	return processes_at(ps, processes_find(ps, (uint32_t)child));
@@ -268,14 +268,14 @@ static void test_future(void)
 	uint64_t before = now_ns(), later = before + HOUR_NS;
 	ok(!mark(0, EBT_NO_DOMAIN, later) && !mark(0, 1, later), "events come from the future");
 	struct ebt_event ev[2];
-	is(bpf_lanes_take(&s.lanes, 0, now_ns(), ev, 2), 1,
+	is(bpf_lanes_read(&s.lanes, 0, now_ns(), ev, 2), 1,
 	   "lane 0 does not hold one back until its time has come");
 	ok(ev[0].ts >= before && ev[0].ts < later, "it is of now");
-	is(bpf_lanes_take(&s.lanes, 1, 0, ev, 2), 1, "a domain's lane gives it as it is");
+	is(bpf_lanes_read(&s.lanes, 1, 0, ev, 2), 1, "a domain's lane gives it as it is");
 	ok(ev[0].ts == later, "with the time that it says");
 	uint64_t past = s.started_ns - 5;
 	ok(!mark(0, EBT_NO_DOMAIN, past), "an event of the past");
-	ok(bpf_lanes_take(&s.lanes, 0, now_ns(), ev, 2) == 1 && ev[0].ts == past, "keeps its time");
+	ok(bpf_lanes_read(&s.lanes, 0, now_ns(), ev, 2) == 1 && ev[0].ts == past, "keeps its time");
 	finish();
 }
 
@@ -301,24 +301,24 @@ static void test_loss(void)
 	begin();
 	s.lost_since_ns = 100;
 	ok(!bpf_records_lost(&s, 0, 200), "nothing was dropped");
-	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 0, "nothing is told");
+	is(bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4), 0, "nothing is told");
 	ok(!bpf_records_lost(&s, 7, 300), "seven were dropped");
-	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one loss is told");
+	is(bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one loss is told");
 	ok(ev[0].kind == EBT_LOST && ev[0].arg[0] == 7 && !ev[0].arg[1], "of seven events");
 	ok(ev[0].ts == 300 && EBT_LOST_SINCE(&ev[0]) == 200, "from the look before to this one");
 	is(ev[0].process, PROCESS_UNKNOWN, "of two processes: nobody knows whose they were");
 	ok(ev[0].domain == EBT_NO_DOMAIN && !EBT_LOST_ANYWHERE(&ev[0]), "of what no ring holds");
 	ok(!bpf_records_lost(&s, 9, 400), "two more");
-	is(bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
+	is(bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
 	ok(ev[0].arg[0] == 2 && EBT_LOST_SINCE(&ev[0]) == 300, "of those alone");
 	ok(!mark(7, 0, 450) && !bpf_records_lost(&s, 9, 450) &&
-		   bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 && ev[0].arg[0] == 1,
+		   bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 && ev[0].arg[0] == 1,
 	   "an event of a process that is not known is lost, too");
 	s.lost_since_ns = 400;
 	bpf_targets_done(&s.targets);
 	s.targets.processes = &s.session->processes;
 	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child, it);
-	ok(!bpf_records_lost(&s, 10, 500) && bpf_lanes_take(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 &&
+	ok(!bpf_records_lost(&s, 10, 500) && bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 &&
 		   ev[0].process == it,
 	   "where one process is traced they were its own");
 	finish();
@@ -333,7 +333,7 @@ static void test_full(void)
 	is_str(taken(1, 0), "we:10 we:11 we:12", "and is taken itself");
 	s.stopped = true;
 	ok(!mark(0, 1, 20) && !mark(0, 1, 21) && !mark(0, 1, 22), "at the end all are taken");
-	is(s.taken_ns, 22, "the last one's time is kept");
+	is(s.received_ns, 22, "the last one's time is kept");
 	finish();
 }
 
@@ -347,22 +347,23 @@ static void test_payload(void)
 	struct ebt_event ev;
 	size_t bytes;
 	begin();
-	ok(!bpf_records_take(&s, &r, sizeof(r)),
+	ok(!bpf_records_receive(&s, &r, sizeof(r)),
 	   "a payload that says to be longer than its record");
-	ok(bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && ev.arg[1] == 8 && ev.flags & EBT_F_CUT,
+	ok(bpf_lanes_read(&s.lanes, 1, 0, &ev, 1) == 1 && ev.arg[1] == 8 && ev.flags & EBT_F_CUT,
 	   "is as long as the record, and cut");
 	const void *data = session_blob(s.session, &ev, &bytes);
 	ok(data && bytes == 8 && !memcmp(data, "payload", 8), "and holds its bytes");
 	session_drop_event(s.session, &ev);
 	r.rec.value = r.rec.head.size = 5;
-	ok(!bpf_records_take(&s, &r, sizeof(r)) && bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
+	ok(!bpf_records_receive(&s, &r, sizeof(r)) && bpf_lanes_read(&s.lanes, 1, 0, &ev, 1) == 1 &&
 		   ev.arg[1] == 5 && !(ev.flags & EBT_F_CUT),
 	   "one that is shorter than its room is whole");
 	session_drop_event(s.session, &ev);
-	is(bpf_records_take(&s, &r, sizeof(r.rec) - 1), 0, "a record that is too short is none");
-	is(bpf_records_take(&s, &r, sizeof(r.rec.head) - 1), 0, "nor is one without a whole head");
+	is(bpf_records_receive(&s, &r, sizeof(r.rec) - 1), 0, "a record that is too short is none");
+	is(bpf_records_receive(&s, &r, sizeof(r.rec.head) - 1), 0,
+	   "nor is one without a whole head");
 	r.rec.head.type = 0;
-	is(bpf_records_take(&s, &r, sizeof(r)), 0, "nor one of a type that nobody knows");
+	is(bpf_records_receive(&s, &r, sizeof(r)), 0, "nor one of a type that nobody knows");
 	is(s.lanes.waiting, 0, "and they leave nothing");
 	finish();
 }
@@ -392,15 +393,15 @@ static void test_marker(void)
 			     };
 	begin();
 	want.process = we;
-	ok(!bpf_records_take(&s, &rec, sizeof(rec)) &&
-		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && !memcmp(&ev, &want, sizeof(ev)),
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec)) &&
+		   bpf_lanes_read(&s.lanes, 1, 0, &ev, 1) == 1 && !memcmp(&ev, &want, sizeof(ev)),
 	   "of a marker's registers every field of its event comes");
 	rec.head.site = want.kind = EBT_BEGIN;
 	want.arg[0] = 0;
 	rec.pos = want.pos = EBT_NO_POS;
 	want.flags = EBT_F_BPF;
-	ok(!bpf_records_take(&s, &rec, sizeof(rec)) &&
-		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 && ev.kind == EBT_BEGIN &&
+	ok(!bpf_records_receive(&s, &rec, sizeof(rec)) &&
+		   bpf_lanes_read(&s.lanes, 1, 0, &ev, 1) == 1 && ev.kind == EBT_BEGIN &&
 		   !ev.arg[0] && ev.flags == EBT_F_BPF && ev.pos == EBT_NO_POS,
 	   "without what the register of a value is left with, and no ordinal without a ring");
 	finish();
@@ -421,8 +422,8 @@ static void test_ocaml(void)
 	       "name"};
 	struct ebt_event ev;
 	begin();
-	ok(!bpf_records_take(&s, &r.rec, sizeof(r.rec)) &&
-		   bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
+	ok(!bpf_records_receive(&s, &r.rec, sizeof(r.rec)) &&
+		   bpf_lanes_read(&s.lanes, 1, 0, &ev, 1) == 1 &&
 		   ev.id == (1000 | EBT_UNKNOWN_ID) && !ev.arg[0] && ev.domain == 1,
 	   "a phase that no release has is unknown, and has no value");
 	is_str(processes_at(&s.session->processes, we)->producer, "ocaml 5.3",
@@ -430,7 +431,7 @@ static void test_ocaml(void)
 	r.rec.kind = EBT_INT;
 	r.rec.id = 3;
 	r.rec.head.size = 5;
-	ok(!bpf_records_take(&s, &r, sizeof(r)) && bpf_lanes_take(&s.lanes, 1, 0, &ev, 1) == 1 &&
+	ok(!bpf_records_receive(&s, &r, sizeof(r)) && bpf_lanes_read(&s.lanes, 1, 0, &ev, 1) == 1 &&
 		   ev.arg[0] == 99 && ev.id == 3 && !(ev.flags & EBT_F_PAYLOAD),
 	   "a user event has its value");
 	is_str(processes_user_name(&s.session->processes, we, 3), "name",

@@ -133,7 +133,7 @@ static void free_queue(struct bpf_lane *q)
 	q->first = q->cap = 0;
 }
 
-size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
+size_t bpf_lanes_read(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap)
 {
 	struct bpf_lane *q = &l->lane[lane];

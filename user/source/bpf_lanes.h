@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What was taken out of the BPF ring buffer and not yet handed on: a queue for each domain of each
+ * Events received from the BPF ring buffer and not read yet: a queue for each domain of each
  * process, whose events come in time order by themselves as a domain is one thread at a time, and
  * lane 0, for all events of threads that have no ring, which it puts in order of time. Memory
  * follows what is waiting. Lanes never end before their source: when the slot of a process is
@@ -33,10 +33,10 @@ int bpf_lanes_init(struct bpf_lanes *l); /* makes lane 0; 0 or -ENOMEM */
 void bpf_lanes_done(struct bpf_lanes *l);
 /* Queues an event of a process; domains that cannot be go to lane 0. 0 or -ENOMEM. */
 int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev);
-/* Takes up to `cap` events, of lane 0 only those up to `until` ns. */
-size_t bpf_lanes_take(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
+/* Reads up to `cap` events, of lane 0 only those up to `until` ns. */
+size_t bpf_lanes_read(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);
-/* Gives back the lanes of a process whose events are not newer than end_ns. False, and nothing is
+/* Releases the lanes of a process whose events are not newer than end_ns. False, and nothing is
  * done, as long as some wait. A lane with an event that claims to be of after now_ns is not used
  * again; *ret_future: there is one, and its event may not have been emitted yet. */
 bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint64_t now_ns,

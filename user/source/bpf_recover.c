@@ -52,8 +52,8 @@ static bool find_slots(struct bpf_kernel *k, struct bpf_records *in)
 	uint32_t pid = 0, slot;
 	if (!found)
 		return true;
-	for (uint32_t i = t->lents; i && bpf_kernel_take_slot(k, &slot); i--)
-		found[slot] = !bpf_kernel_put_slot(k, slot);
+	for (uint32_t i = t->lents; i && bpf_kernel_pop_slot(k, &slot); i--)
+		found[slot] = !bpf_kernel_push_slot(k, slot);
 	while (bpf_kernel_next(k, &pid))
 		if (bpf_kernel_find(k, (pid_t)pid, &slot) && slot < t->slots)
 			found[slot] = true;

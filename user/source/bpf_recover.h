@@ -19,7 +19,7 @@ struct bpf_recover {
 	uint64_t search_ns;	    /* when slots are searched next; 0: none is missing */
 };
 
-/* Call it at each poll that has taken all records. 0 or -ENOMEM. */
+/* Call it at each poll that has received all records. 0 or -ENOMEM. */
 int bpf_recover(struct bpf_recover *r, struct bpf_kernel *k, struct bpf_records *in);
 /*
  * Ends the processes that had ended when they were added to the kernel's map: no record of their exit

@@ -85,7 +85,7 @@ void bpf_targets_lend(struct bpf_targets *t, uint32_t slot);
 bool bpf_targets_claim(struct bpf_targets *t, uint32_t slot);
 /*
  * After records were dropped: found[] is true for slots that are in the kernel's queue or its map.
- * A lent slot that two searches in a row did not find there, with all records taken between them,
+ * A lent slot that two searches in a row did not find there, with all records received between them,
  * will be named by no record any more: it is put back. True if another search is needed.
  */
 bool bpf_targets_reclaim(struct bpf_targets *t, const bool *found);

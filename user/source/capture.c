@@ -220,7 +220,7 @@ static int capture_poll(struct source *base)
 	return 0;
 }
 
-static int take_event(struct capture_source *s, struct ebt_event *ret)
+static int read_event(struct capture_source *s, struct ebt_event *ret)
 {
 	*ret = s->item.event;
 	int err = capture_processes_find(&s->processes, s->item.event.pid, &ret->process);
@@ -255,7 +255,7 @@ static int capture_read(struct source *base, uint32_t lane, struct ebt_event *ev
 		}
 		int err = 0;
 		if (s->item.what == CAPTURE_EVENT) {
-			err = take_event(s, &ev[n++]);
+			err = read_event(s, &ev[n++]);
 			blob_bytes += s->item.payload_bytes;
 			s->delivered = true;
 		} else {

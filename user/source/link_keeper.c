@@ -19,7 +19,7 @@ struct link_keeper {
 	int sock;  /* packets: a request, the holder's end and the probed file */
 	int alive; /* no link outlives it */
 	pid_t pid;
-	bool told; /* that it was killed */
+	bool reported; /* that it was killed */
 };
 
 /* The sites follow on the holder's own socket, which answers with an int. */
@@ -285,8 +285,8 @@ int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec)
 	if (!err)
 		return end[0];
 	close(end[0]);
-	if ((err == -EPIPE || err == -ECONNRESET) && !k->told) {
-		k->told = true;
+	if ((err == -EPIPE || err == -ECONNRESET) && !k->reported) {
+		k->reported = true;
 		log_at(LOG_NORMAL, "the process that holds the probes was killed: no more can be "
 				   "attached");
 	}
