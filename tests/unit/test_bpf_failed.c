@@ -19,15 +19,15 @@
 
 static struct processes registry;
 static uint32_t reports;
-static uint64_t since, until;
+static uint64_t reported_since, reported_until;
 
 static void unwatched(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
 {
 	(void)ctx;
 	(void)process;
 	reports++;
-	since = since_ns;
-	until = until_ns;
+	reported_since = since_ns;
+	reported_until = until_ns;
 }
 
 static int answer; /* of an attempt to attach; 0: a link */
@@ -107,7 +107,7 @@ static void test_ended(pid_t pid)
 	is(attempts, 1, "makes no second attempt");
 	uint64_t before = now_ns();
 	bpf_targets_end(&t, target);
-	ok(reports == 1 && since == 1000 && until >= before,
+	ok(reports == 1 && reported_since == 1000 && reported_until >= before,
 	   "at its end all its life is reported as not watched");
 	finish(&t);
 	is(reports, 1, "once");
@@ -121,13 +121,13 @@ static void test_exec(pid_t pid)
 	uint64_t before = now_ns();
 	bpf_targets_scan(&t, target);
 	bpf_targets_exec(&t, target, UINT64_MAX, &(struct bpf_program){.dev = 1, .inode = 1});
-	ok(reports == 1 && since <= before && since >= before - 1000000000ull &&
-		   until == UINT64_MAX,
+	ok(reports == 1 && reported_since <= before && reported_since >= before - 1000000000ull &&
+		   reported_until == UINT64_MAX,
 	   "of a process that ran before it was attached to, from then to its next program");
 	answer = 0;
 	ok(bpf_targets_scan(&t, target) > 0, "in which it is probed");
 	is(reports, 2, "and what that did before");
-	ok(since == UINT64_MAX, "since it began");
+	ok(reported_since == UINT64_MAX, "since it began");
 	finish(&t);
 	is(reports, 2, "is all that was missed");
 }
@@ -143,12 +143,12 @@ static uint64_t child_of(struct bpf_targets *t, const struct bpf_target *parent,
 	struct bpf_target *child = bpf_targets_add(t, (uint32_t)slot, pid, process);
 	if (!child)
 		abort();
-	told_since = 0;
+	reported_since = 0;
 	bpf_targets_fork(t, child, parent, 1000);
 	if (scan)
 		bpf_targets_scan(t, child);
 	bpf_targets_exec(t, child, 2000, &(struct bpf_program){.dev = 1, .inode = 1});
-	uint64_t since = told_since;
+	uint64_t since = reported_since;
 	bpf_targets_end(t, child);
 	return since;
 }
@@ -163,7 +163,7 @@ static void test_child(pid_t pid)
 	   "of a child of a process without probes nothing is missed");
 	ok(bpf_targets_scan(&t, target) > 0, "of one that is probed");
 	is(child_of(&t, target, false), 1000, "what a child did until its exec");
-	is(told_until, 2000, "and no longer");
+	is(reported_until, 2000, "and no longer");
 	is(child_of(&t, target, true), 0, "unless it was scanned before");
 	finish(&t);
 	log_level = LOG_NORMAL;
@@ -180,7 +180,8 @@ static void test_starved(pid_t pid)
 	is(reports, 0, "what is missed is not known yet");
 	answer = 0;
 	ok(bpf_targets_scan(&t, target) > 0, "then there is one");
-	ok(reports == 1 && since == 1000, "and what was missed is reported, from the beginning");
+	ok(reports == 1 && reported_since == 1000,
+	   "and what was missed is reported, from the beginning");
 	finish(&t);
 	is(reports, 1, "once");
 
@@ -195,7 +196,8 @@ static void test_starved(pid_t pid)
 	bpf_targets_end(&t, target);
 	for (int fd = null; fd < last; fd++)
 		close(fd);
-	ok(reports == 1 && since == 2000, "it may have had something to probe: not watched");
+	ok(reports == 1 && reported_since == 2000,
+	   "it may have had something to probe: not watched");
 	finish(&t);
 }
 
