@@ -27,7 +27,7 @@ struct bpf_source {
 	struct bpf_kernel *kernel;
 	struct bpf_records in;
 	struct bpf_counts counts;
-	uint64_t complete_ns; /* all that was in the ring buffer at this time has been taken */
+	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
 	struct bpf_recover recover;
@@ -60,14 +60,14 @@ static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uin
 		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
-/* Forks take their children's slots from these. */
+/* Forks assign their children slots of these. */
 static void put_slots_aside(struct bpf_source *s)
 {
 	while (!s->opt.no_follow && s->in.targets.lents < EBT_FREE_SLOTS) {
 		int slot = bpf_targets_put_aside(&s->in.targets);
 		if (slot < 0)
 			return;
-		if (bpf_kernel_put_slot(s->kernel, (uint32_t)slot)) {
+		if (bpf_kernel_push_slot(s->kernel, (uint32_t)slot)) {
 			bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
 			return;
 		}
@@ -82,7 +82,7 @@ static void report_in_ring(void *ctx, pid_t pid)
 		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED);
 }
 
-/* Its records have all been taken, and its events read. One that claims to be of the future waits
+/* Its records have all been received, and its events read. One that claims to be of the future waits
  * to be merged: its process must not be released. */
 static bool may_release(void *ctx, const struct bpf_target *target)
 {
@@ -105,8 +105,8 @@ static int look(struct bpf_source *s)
 	if (n && n != -ENOBUFS)
 		return n;
 	int err = bpf_records_lost(&s->in, bpf_kernel_dropped(s->kernel).nowhere, s->in.started_ns);
-	/* Where the queues were full, what was taken is complete up to its last record. */
-	uint64_t to = s->in.taken_ns < s->in.started_ns ? s->in.taken_ns : s->in.started_ns;
+	/* Where the queues were full, what was received is complete up to its last record. */
+	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
 	if (!n)
 		s->complete_ns = s->drained_ns = s->in.started_ns;
 	else if (to > s->complete_ns)
@@ -148,7 +148,7 @@ static int bpf_source_read(struct source *base, uint32_t lane, struct ebt_event 
 {
 	struct bpf_source *s = (struct bpf_source *)base;
 	uint64_t until = s->in.stopped ? UINT64_MAX : bpf_source_horizon(base, lane);
-	size_t n = bpf_lanes_take(&s->in.lanes, lane, until, ev, cap);
+	size_t n = bpf_lanes_read(&s->in.lanes, lane, until, ev, cap);
 	if (n)
 		return (int)n;
 	return s->in.stopped ? 0 : -EAGAIN;
@@ -274,7 +274,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	struct bpf_kernel_options kernel = {.ring_bytes = s->opt.ring_bytes,
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
-					    .take = bpf_records_take,
+					    .receive = bpf_records_receive,
 					    .ctx = &s->in};
 	int err = bpf_lanes_init(&s->in.lanes);
 	if (!err)
@@ -292,7 +292,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	return 0;
 }
 
-/* A child may have been found in /proc before the record of its fork was taken, which has the
+/* A child may have been found in /proc before the record of its fork was received, which has the
  * time since which it has not been watched; without that record the map has its slot. */
 static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
 {

@@ -52,7 +52,7 @@ void bpf_channel_close(struct bpf_channel *c)
 }
 
 int bpf_channel_read(struct bpf_channel *c,
-		     int (*take)(void *ctx, const void *record, size_t bytes), void *ctx)
+		     int (*receive)(void *ctx, const void *record, size_t bytes), void *ctx)
 {
 	_Atomic unsigned long *consumer = c->consumer;
 	const _Atomic unsigned long *producer = c->producer;
@@ -71,7 +71,7 @@ int bpf_channel_read(struct bpf_channel *c,
 			break;
 		size_t bytes = len & ~BPF_RINGBUF_DISCARD_BIT;
 		if (!(len & BPF_RINGBUF_DISCARD_BIT))
-			err = take(ctx, head + BPF_RINGBUF_HDR_SZ, bytes);
+			err = receive(ctx, head + BPF_RINGBUF_HDR_SZ, bytes);
 		at += (BPF_RINGBUF_HDR_SZ + bytes + 7) & ~7ul;
 		if (at - given < c->bytes / GIVEN_BACK)
 			continue;

@@ -27,10 +27,10 @@ int bpf_channel_open(struct bpf_channel *c, int fd, size_t bytes);
 void bpf_channel_close(struct bpf_channel *c);
 /*
  * Passes the complete records, up to the first that is being written and no more than there are
- * now, to take(), which must not keep them and returns < 0 to stop behind a record. 0, or what
- * take() returned.
+ * now, to receive(), which must not keep them and returns < 0 to stop behind a record. 0, or what
+ * receive() returned.
  */
 int bpf_channel_read(struct bpf_channel *c,
-		     int (*take)(void *ctx, const void *record, size_t bytes), void *ctx);
+		     int (*receive)(void *ctx, const void *record, size_t bytes), void *ctx);
 
 #endif

@@ -167,13 +167,13 @@ bool bpf_kernel_sees_exits(const struct bpf_kernel *k)
 	return k->skel->links.ebt_process_exit != NULL;
 }
 
-int bpf_kernel_put_slot(struct bpf_kernel *k, uint32_t slot)
+int bpf_kernel_push_slot(struct bpf_kernel *k, uint32_t slot)
 {
 	int map = bpf_map__fd(k->skel->maps.ebt_free_slots);
 	return bpf_map_update_elem(map, NULL, &slot, BPF_ANY) ? -errno : 0;
 }
 
-bool bpf_kernel_take_slot(struct bpf_kernel *k, uint32_t *ret_slot)
+bool bpf_kernel_pop_slot(struct bpf_kernel *k, uint32_t *ret_slot)
 {
 	int map = bpf_map__fd(k->skel->maps.ebt_free_slots);
 	return !bpf_map_lookup_and_delete_elem(map, NULL, ret_slot);
@@ -197,7 +197,7 @@ int bpf_kernel_fd(const struct bpf_kernel *k)
 
 int bpf_kernel_read(struct bpf_kernel *k)
 {
-	return bpf_channel_read(&k->channel, k->opt.take, k->opt.ctx);
+	return bpf_channel_read(&k->channel, k->opt.receive, k->opt.ctx);
 }
 
 /* ---- set-up ---- */

@@ -20,8 +20,8 @@ struct bpf_kernel_options {
 	size_t ring_bytes; /* power of two >= a page */
 	bool multi;	   /* uprobe_multi links, else perf-event links */
 	bool no_follow;	   /* report no forks */
-	/* Takes a record; < 0: no more of them now. */
-	int (*take)(void *ctx, const void *record, size_t bytes);
+	/* Receives a record; < 0: no more of them now. */
+	int (*receive)(void *ctx, const void *record, size_t bytes);
 	void *ctx;
 };
 
@@ -52,10 +52,10 @@ void bpf_kernel_remove(struct bpf_kernel *k, pid_t pid);
 bool bpf_kernel_find(const struct bpf_kernel *k, pid_t pid, uint32_t *ret_slot);
 /* The pid after *pid, in no order; 0: the first. False at the end. */
 bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid);
-/* Takes a slot out of the queue of those for children. False: it is empty. */
-bool bpf_kernel_take_slot(struct bpf_kernel *k, uint32_t *ret_slot);
+/* Removes a slot from the queue of those for children. False: it is empty. */
+bool bpf_kernel_pop_slot(struct bpf_kernel *k, uint32_t *ret_slot);
 bool bpf_kernel_sees_exits(const struct bpf_kernel *k); /* it removes those that end */
-/* One more slot for children of traced processes. 0 or -errno. */
-int bpf_kernel_put_slot(struct bpf_kernel *k, uint32_t slot);
+/* Adds a slot to that queue. 0 or -errno. */
+int bpf_kernel_push_slot(struct bpf_kernel *k, uint32_t slot);
 
 #endif

@@ -49,7 +49,7 @@ static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t
 	return sh && sh->inode == inode && sh->dev == dev ? sh : NULL;
 }
 
-static void take_idle(struct bpf_links *l, struct bpf_shared *sh)
+static void remove_idle(struct bpf_links *l, struct bpf_shared *sh)
 {
 	*(sh->prev_idle ? &sh->prev_idle->next_idle : &l->first_idle) = sh->next_idle;
 	*(sh->next_idle ? &sh->next_idle->prev_idle : &l->last_idle) = sh->prev_idle;
@@ -60,7 +60,7 @@ static void put_idle(struct bpf_links *l, struct attach_env *env, struct bpf_sha
 {
 	if (l->idles == MAX_IDLE) {
 		struct bpf_shared *first = l->first_idle;
-		take_idle(l, first);
+		remove_idle(l, first);
 		bpf_links_close(l, env, &first->link);
 		free(ptrmap_remove(&l->shared, hash_file(first->dev, first->inode)));
 	}
@@ -98,7 +98,7 @@ struct bpf_shared *bpf_links_share(struct bpf_links *l, struct attach_env *env, 
 	if (!sh || sh->gone_ns)
 		return NULL;
 	if (!sh->users++)
-		take_idle(l, sh);
+		remove_idle(l, sh);
 	return sh;
 }
 

@@ -87,7 +87,8 @@ static struct process_start start_of(const struct bpf_records *s,
 				      .known = rec->start_boot_ns != 0};
 }
 
-static int take_process(struct bpf_records *s, const struct ebt_process_record *rec, size_t payload)
+static int receive_process(struct bpf_records *s, const struct ebt_process_record *rec,
+			   size_t payload)
 {
 	struct bpf_target *target = bpf_targets_get(&s->targets, rec->head.slot);
 	pid_t pid = (pid_t)rec->pid;
@@ -133,7 +134,7 @@ static int take_process(struct bpf_records *s, const struct ebt_process_record *
 	return err;
 }
 
-static void take_control(struct bpf_records *s, struct bpf_target *target, uint16_t site)
+static void receive_control(struct bpf_records *s, struct bpf_target *target, uint16_t site)
 {
 	if (site == EBT_SITE_RING_START) {
 		/* The library of the ring may have been loaded just now, with markers of its
@@ -214,8 +215,8 @@ static uint32_t canonical_id(const struct ebt_ocaml_record *rec)
 	return table ? table[rec->id] : rec->id;
 }
 
-static int take_ocaml(struct bpf_records *s, struct bpf_target *target,
-		      const struct ebt_ocaml_record *rec, size_t payload)
+static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_ocaml_record *rec, size_t payload)
 {
 	char name[EBT_ROOM_NAME + 1];
 	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
@@ -244,8 +245,8 @@ static int take_ocaml(struct bpf_records *s, struct bpf_target *target,
 /* The kinds whose value is one; in the others the register holds whatever the caller left there. */
 #define KINDS_WITH_VALUE (1u << EBT_COUNTER | 1u << EBT_LIFECYCLE | 1u << EBT_INT)
 
-static int take_marker(struct bpf_records *s, struct bpf_target *target,
-		       const struct ebt_marker_record *rec, size_t payload)
+static int receive_marker(struct bpf_records *s, struct bpf_target *target,
+			  const struct ebt_marker_record *rec, size_t payload)
 {
 	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
 	ev.pos = rec->pos;
@@ -319,8 +320,8 @@ size_t bpf_records_bytes(const struct bpf_records *s)
 }
 
 /* A record of a process; its time in *ret_ts. */
-static int take_event(struct bpf_records *s, struct bpf_target *target,
-		      const struct ebt_record *head, size_t size, uint64_t *ret_ts)
+static int receive_event(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_record *head, size_t size, uint64_t *ret_ts)
 {
 	bool ocaml = head->type == EBT_RECORD_OCAML;
 	size_t body = ocaml ? sizeof(struct ebt_ocaml_record) : sizeof(struct ebt_marker_record);
@@ -330,14 +331,14 @@ static int take_event(struct bpf_records *s, struct bpf_target *target,
 	const struct ebt_marker_record *marker = (const void *)head;
 	*ret_ts = ocaml ? ((const struct ebt_ocaml_record *)head)->ts : marker->ts;
 	if (!ocaml && head->site >= EBT_SITE_CONTROL) {
-		take_control(s, target, head->site);
+		receive_control(s, target, head->site);
 		return 0;
 	}
-	/* While probes are taken off, one at a time, what comes is not all there was. */
+	/* While probes are removed, one at a time, the records are not complete. */
 	if (s->until_ns && *ret_ts > s->until_ns)
 		return 0;
-	return ocaml ? take_ocaml(s, target, (const void *)head, payload)
-		     : take_marker(s, target, marker, payload);
+	return ocaml ? receive_ocaml(s, target, (const void *)head, payload)
+		     : receive_marker(s, target, marker, payload);
 }
 
 /* The time of an event's record; 0: it is none, or too short. */
@@ -362,11 +363,11 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 	s->strays += head->type == EBT_RECORD_OCAML || marker->pos == EBT_NO_POS;
 }
 
-int bpf_records_take(void *ctx, const void *data, size_t size)
+int bpf_records_receive(void *ctx, const void *data, size_t size)
 {
 	struct bpf_records *s = ctx;
 	const struct ebt_record *head = data;
-	uint64_t ts = s->taken_ns;
+	uint64_t ts = s->received_ns;
 	int err = 0;
 	if (size < sizeof(*head))
 		return 0;
@@ -374,15 +375,15 @@ int bpf_records_take(void *ctx, const void *data, size_t size)
 	size_t payload = payload_bytes(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = ((const struct ebt_process_record *)data)->ts;
-		err = take_process(s, data, payload);
+		err = receive_process(s, data, payload);
 	} else if (target) {
-		err = take_event(s, target, head, size, &ts);
+		err = receive_event(s, target, head, size, &ts);
 	} else {
 		count_stray(s, head, size);
 	}
 	if (err)
 		return err;
 	bool full = bpf_records_bytes(s) >= s->queue_bytes;
-	s->taken_ns = ts;
+	s->received_ns = ts;
 	return full && !s->stopped ? -ENOBUFS : 0;
 }

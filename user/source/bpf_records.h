@@ -31,7 +31,7 @@ struct bpf_records {
 	uint64_t events;     /* received */
 	uint64_t started_ns; /* of the current poll */
 	uint64_t
-		taken_ns; /* ts of the last record; records are in the order of their reservation */
+		received_ns; /* ts of the last record; records are in the order of their reservation */
 	uint64_t lost_reported, lost_since_ns;
 	uint64_t strays;	    /* events of unknown processes that are in no ring */
 	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
@@ -48,7 +48,7 @@ struct bpf_birth {
 
 /* A callback of bpf_channel_read(): ctx is a struct bpf_records. -ENOBUFS: the queues are full;
  * records stay in the kernel, which counts those that it drops. */
-int bpf_records_take(void *ctx, const void *data, size_t size);
+int bpf_records_receive(void *ctx, const void *data, size_t size);
 /* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
  * not known. NULL: no memory. */
 struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
