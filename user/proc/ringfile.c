@@ -54,7 +54,7 @@ static int check_file(struct search *s, int fd, const char *path)
 	return 0;
 }
 
-static int take(struct search *s, int fd, const char *path)
+static int add_found(struct search *s, int fd, const char *path)
 {
 	int err = check_file(s, fd, path);
 	if (err) {
@@ -115,7 +115,7 @@ static bool is_own(struct search *s, const struct maps_entry *e)
 	return named && named == s->inner;
 }
 
-static int take_mapping(const struct maps_entry *e, void *ctx)
+static int add_mapping(const struct maps_entry *e, void *ctx)
 {
 	struct search *s = ctx;
 
@@ -127,13 +127,13 @@ static int take_mapping(const struct maps_entry *e, void *ctx)
 	} else if (fd < 0) {
 		s->err = refuse(s, fd, e->path, why_not(fd));
 	} else {
-		int err = take(s, fd, e->path);
+		int err = add_found(s, fd, e->path);
 		s->err = err ? err : s->err;
 	}
 	return s->n == s->cap;
 }
 
-static int take_from_dir(struct search *s, const char *dir)
+static int add_from_dir(struct search *s, const char *dir)
 {
 	char path[PATH_MAX];
 
@@ -142,7 +142,7 @@ static int take_from_dir(struct search *s, const char *dir)
 	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
 	if (fd < 0)
 		return refuse(s, -errno, path, why_not(-errno));
-	return take(s, fd, path);
+	return add_found(s, fd, path);
 }
 
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)
@@ -164,13 +164,13 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 		return p.error;
 	}
 	s.owner = p.uid;
-	int err = maps_each(pid, take_mapping, &s);
+	int err = maps_each(pid, add_mapping, &s);
 	if (s.n)
 		return s.n;
 	if (s.err)
 		return s.err;
 	if (dir) {
-		int dir_err = take_from_dir(&s, dir);
+		int dir_err = add_from_dir(&s, dir);
 		if (!dir_err)
 			return s.n;
 		if (dir_err != -ENOENT)
