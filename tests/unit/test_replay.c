@@ -211,6 +211,98 @@ static void check_forged(void)
 	close(fd);
 }
 
+/* A recording of two lanes: a process ends in the first one; in the other its last event is later,
+ * and was read before. */
+struct pair {
+	struct source base;
+	struct processes *registry;
+	uint32_t process, other;
+	unsigned reads[2];
+};
+
+static int pair_poll(struct source *s)
+{
+	(void)s;
+	return 0;
+}
+
+static int pair_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	struct pair *p = (struct pair *)base;
+	unsigned n = p->reads[lane]++;
+	(void)cap;
+	if (lane || n >= 20) {
+		*ev = (struct ebt_event){.ts = 1000, .kind = EBT_UNIT, .process = p->process};
+		return lane && !n ? 1 : 0;
+	}
+	if (n == 5) {
+		processes_end(p->registry, p->process);
+		processes_unref(p->registry, p->process);
+	}
+	*ev = (struct ebt_event){.ts = 100 * n, .kind = EBT_UNIT, .process = p->other};
+	return 1;
+}
+
+static uint64_t pair_horizon(struct source *base, uint32_t lane)
+{
+	(void)base, (void)lane;
+	return UINT64_MAX;
+}
+
+static int pair_stop(struct source *base)
+{
+	(void)base;
+	return 0;
+}
+
+static const struct source_ops pair_ops = {
+	.poll = pair_poll, .read = pair_read, .horizon = pair_horizon, .stop = pair_stop};
+
+static struct processes *registry;
+static unsigned strays, forgotten;
+
+static int check_event(struct sink *k, const struct ebt_event *ev, size_t n)
+{
+	(void)k;
+	for (size_t i = 0; i < n; i++)
+		strays += !processes_at(registry, ev[i].process);
+	return 0;
+}
+
+static int note_forgotten(struct sink *k, uint32_t process)
+{
+	(void)k, (void)process;
+	forgotten++;
+	return 0;
+}
+
+static const struct sink_ops pair_sink = {.events = check_event, .forget = note_forgotten};
+
+static void check_pair(void)
+{
+	struct pair p = {.base = {.ops = &pair_ops, .lanes = 2}};
+	struct sink sink = {.ops = &pair_sink};
+	struct session *s;
+	struct pump *pump;
+	int moved;
+	if (session_new(&s) || pump_new(s, &pump) || pump_add_source(pump, &p.base) ||
+	    pump_add_sink(pump, &sink))
+		abort();
+	p.registry = registry = &s->processes;
+	pump_replay(pump);
+	if (processes_begin(registry, 1, NULL, &p.other) ||
+	    processes_begin(registry, 2, NULL, &p.process))
+		abort();
+	processes_announce(registry, p.other);
+	processes_ref(registry, p.process);
+	while ((moved = pump_step(pump)) > 0 || moved == -EAGAIN)
+		;
+	ok(!moved && s->totals.events == 21 && !strays && forgotten == 1,
+	   "a process is not released before an event of it that was read by then");
+	pump_free(pump);
+	session_free(s);
+}
+
 static struct reader made, first, second, third;
 
 int main(void)
@@ -247,5 +339,6 @@ int main(void)
 	close(again);
 	close(out);
 	check_forged();
+	check_pair();
 	return tap_done();
 }

@@ -470,6 +470,17 @@ uint64_t merge_horizon(const struct merge *m)
 	return first;
 }
 
+uint64_t merge_newest(const struct merge *m)
+{
+	uint64_t newest = m->last_ts;
+	for (uint32_t i = 0; i < m->lanes.live_count; i++) {
+		const struct lane *l = &m->lanes.lane[m->lanes.live[i]];
+		if (l->last_ts > newest)
+			newest = l->last_ts;
+	}
+	return newest;
+}
+
 int merge_error(const struct merge *m)
 {
 	return m->lanes.error;

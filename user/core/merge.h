@@ -45,6 +45,8 @@ int merge_poll(struct merge *m);
 int merge_batch(struct merge *m, struct ebt_event **ret);
 /* No event older than this will be emitted. Valid after merge_batch() has returned 0 or less. */
 uint64_t merge_horizon(const struct merge *m);
+/* No event that was read so far is younger, emitted or not. */
+uint64_t merge_newest(const struct merge *m);
 /* The first error of a source, 0 if there was none. */
 int merge_error(const struct merge *m);
 

@@ -221,7 +221,7 @@ static int forget(struct pump *p, uint32_t process)
  * Releases the processes that were gone before events which have since been emitted: when a process
  * is gone each of its events lies before that, and no source will add one, as its horizon lies
  * before what it may still find. A live source that has stopped has no such horizon. In a recording
- * that is by the time of the events, of which the last lets all go, not by the clock.
+ * its events are not newer than the newest that was read; the end of the input lets all go.
  */
 static int release_gone(struct pump *p, uint64_t horizon_ns)
 {
@@ -231,7 +231,7 @@ static int release_gone(struct pump *p, uint64_t horizon_ns)
 	if (!processes_gone(ps) || p->stopped || (at_end && !p->replays))
 		return 0;
 	if (!p->going || at_end) {
-		uint64_t now = p->replays ? horizon_ns : now_ns();
+		uint64_t now = p->replays ? merge_newest(p->merge) : now_ns();
 		uint64_t last_ns = p->session->totals.last_ns;
 		p->going = processes_gone(ps);
 		p->going_ns = now > last_ns ? now : last_ns;

@@ -102,12 +102,20 @@ static int open_lanes(struct ring_source *s, struct ring_file *f)
 	return 0;
 }
 
+/* False: no memory. The process is referred to until the loss is read. */
+static bool add_loss(struct ring_source *s, const struct ring_loss *loss)
+{
+	if (!ring_losses_add(&s->losses, loss))
+		return false;
+	processes_ref(&s->session->processes, loss->process);
+	return true;
+}
+
 /* Losses that belong to no lane: of threads without a ring, and of rings that are not read. */
 static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
 {
 	struct ring_loss loss;
-	if (!s->ringless_seen && ring_file_ringless(f, look_ns, &loss) &&
-	    ring_losses_add(&s->losses, &loss)) {
+	if (!s->ringless_seen && ring_file_ringless(f, look_ns, &loss) && add_loss(s, &loss)) {
 		f->ringless += loss.events;
 		f->ringless_ns = look_ns;
 	}
@@ -116,7 +124,7 @@ static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t l
 				  .ts = f->began_ns ? look_ns : 0,
 				  .events = EBT_LOST_UNCOUNTED,
 				  .words = f->unread_words};
-	if (f->unread_words && ring_losses_add(&s->losses, &loss))
+	if (f->unread_words && add_loss(s, &loss))
 		f->unread_words = 0;
 }
 
@@ -149,8 +157,7 @@ static void close_if_done(struct ring_source *s, struct ring_file *f)
 {
 	if (!f->finished || f->lanes)
 		return;
-	if (f->live)
-		ring_live_remove(&s->live, f);
+	ring_live_remove(&s->live, f);
 	if (f->damage.count && !ring_damages_keep(&s->damages, f->number, &f->damage))
 		f->name = NULL;
 	ring_budget_give(&s->budget, f->bytes);
@@ -235,6 +242,8 @@ static int finish_event(struct ring_source *s, struct ring_lane *lane, struct eb
 static int read_losses(struct ring_source *s, struct ebt_event *ev, size_t cap)
 {
 	size_t n = ring_losses_read(&s->losses, s->safe_ns, ev, cap);
+	for (size_t i = 0; i < n; i++)
+		processes_unref(&s->session->processes, ev[i].process);
 	if (n)
 		return (int)n;
 	bool more_files = !s->stopped && (s->follows || !s->added);
@@ -392,7 +401,7 @@ static int refuse_file(struct ring_source *s, struct ebt_cursor *c, const struct
 {
 	ebt_cursor_close(c);
 	s->follows |= loss->since_ns != 0;
-	ring_losses_add(&s->losses, loss);
+	add_loss(s, loss);
 	return -ENOSPC;
 }
 
@@ -452,9 +461,7 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
 {
 	struct ring_loss loss = {
 		.process = process, .since_ns = since_ns, .ts = ts, .events = EBT_LOST_UNCOUNTED};
-	/* Reported at the end of a run, so nobody need release the process. */
-	if (ring_losses_add(&s->losses, &loss))
-		processes_ref(&s->session->processes, process);
+	add_loss(s, &loss);
 }
 
 void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns)

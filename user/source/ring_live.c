@@ -15,6 +15,8 @@ int ring_live_add(struct ring_live *l, struct ring_file *f)
 
 void ring_live_remove(struct ring_live *l, struct ring_file *f)
 {
+	if (!f->live)
+		return;
 	if (f->next_live)
 		f->next_live->prev_live = f->prev_live;
 	if (f->prev_live)

@@ -17,7 +17,7 @@ struct ring_live {
 
 /* Adds a file, which is live. 0 or -ENOMEM. */
 int ring_live_add(struct ring_live *l, struct ring_file *f);
-/* Removes a file of the set. */
+/* Removes a file; one that is not live is not in the set. */
 void ring_live_remove(struct ring_live *l, struct ring_file *f);
 /* Removes the files of a process, which are live no more. */
 void ring_live_end(struct ring_live *l, uint32_t process);
