@@ -71,7 +71,7 @@ void ring_decoder_gap(struct ring_decoder *d, uint64_t words, bool history)
 
 void ring_decoder_damage(struct ring_decoder *d, uint64_t offset, uint64_t words, uint64_t pos)
 {
-	if (d->bad) { /* one not told yet: the first offset stands for both */
+	if (d->bad) { /* one not reported yet: the first offset stands for both */
 		d->bad_words += words;
 		return;
 	}
@@ -87,8 +87,8 @@ void ring_decoder_restart(struct ring_decoder *d)
 	d->astray = false;
 }
 
-static void tell_damage(struct ring_decoder *d, struct ebt_event *ev, uint64_t offset,
-			uint64_t words, uint64_t pos)
+static void report_damage(struct ring_decoder *d, struct ebt_event *ev, uint64_t offset,
+			  uint64_t words, uint64_t pos)
 {
 	*ev = d->blank;
 	ev->flags &= ~EBT_F_SEQ;
@@ -101,7 +101,7 @@ static void tell_damage(struct ring_decoder *d, struct ebt_event *ev, uint64_t o
 }
 
 /*
- * More events are said to be missing than there were words for: the ordinal is bad. Words under
+ * The ordinal reports more missing events than there were words for: it is bad. Words under
  * damage are not counted as lost; there are less of them than a ring has.
  */
 static bool is_impossible(const struct ring_decoder *d, uint64_t header)
@@ -114,7 +114,7 @@ static bool is_impossible(const struct ring_decoder *d, uint64_t header)
  * Settles what is missing before the record with this header; true if an EBT_LOST was written. A
  * hole that turns out to have held no event (padding alone) is none.
  */
-static bool tell_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, struct ebt_event *ev)
+static bool report_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, struct ebt_event *ev)
 {
 	uint64_t events = EBT_LOST_UNCOUNTED, words = d->gap_words;
 	uint16_t history = d->gap && d->gap_history ? EBT_F_HISTORY : 0;
@@ -143,11 +143,11 @@ static bool tell_gap(struct ring_decoder *d, uint64_t header, uint64_t ts, struc
 	return true;
 }
 
-/* The record itself is believed, from its ordinal on; words known to be lost are still told. */
-static void tell_bad_seq(struct ring_decoder *d, uint64_t pos, uint64_t header,
-			 struct ebt_event *ev)
+/* The record itself is believed, from its ordinal on; words known to be lost are still reported. */
+static void report_bad_seq(struct ring_decoder *d, uint64_t pos, uint64_t header,
+			   struct ebt_event *ev)
 {
-	tell_damage(d, ev, d->data_offset + 8 * (pos & (d->ring_words - 1)), 0, pos);
+	report_damage(d, ev, d->data_offset + 8 * (pos & (d->ring_words - 1)), 0, pos);
 	d->resumed = d->gap;
 	d->next_seq = ebt_ring_event_seq(header);
 }
@@ -214,7 +214,7 @@ static size_t skip_bad(struct ring_decoder *d, const struct ring_batch *b, size_
 	if (!len || len > s.limit - i || !makes_sense(d, &s, next))
 		next = resync(d, &s, i + 1);
 	uint64_t pos = b->pos + i;
-	tell_damage(d, ev, d->data_offset + 8 * (pos & (d->ring_words - 1)), next - i, pos);
+	report_damage(d, ev, d->data_offset + 8 * (pos & (d->ring_words - 1)), next - i, pos);
 	return next;
 }
 
@@ -385,7 +385,7 @@ decode_run(struct ring_decoder *d, const struct ring_batch *b, bool counted, siz
 	return got;
 }
 
-/* After damage that reached the end of the last batch: looks for solid ground in this one. */
+/* After damage that reached the end of the last batch: searches a valid record in this one. */
 static size_t find_ground(struct ring_decoder *d, const struct ring_batch *b, struct ebt_event *ev,
 			  size_t *got)
 {
@@ -395,8 +395,8 @@ static size_t find_ground(struct ring_decoder *d, const struct ring_batch *b, st
 	struct span s = span_at(d, b, 0);
 	size_t i = resync(d, &s, 0);
 	if (i)
-		tell_damage(d, &ev[(*got)++], d->data_offset + 8 * (b->pos & (d->ring_words - 1)),
-			    i, b->pos);
+		report_damage(d, &ev[(*got)++], d->data_offset + 8 * (b->pos & (d->ring_words - 1)),
+			      i, b->pos);
 	return i;
 }
 
@@ -408,7 +408,7 @@ size_t ring_decode(struct ring_decoder *d, const struct ring_batch *b, struct eb
 
 	if (d->bad && cap) {
 		d->bad = false;
-		tell_damage(d, &ev[got++], d->bad_offset, d->bad_words, d->bad_pos);
+		report_damage(d, &ev[got++], d->bad_offset, d->bad_words, d->bad_pos);
 	}
 	if (d->astray && got < cap && b->n)
 		i = find_ground(d, b, ev, &got);
@@ -438,10 +438,10 @@ size_t ring_decode(struct ring_decoder *d, const struct ring_batch *b, struct eb
 		}
 		if (unlikely(d->gap || (d->counted && ebt_ring_event_seq(h) != d->next_seq))) {
 			if (is_impossible(d, h)) {
-				tell_bad_seq(d, b->pos + i, h, &ev[got++]);
+				report_bad_seq(d, b->pos + i, h, &ev[got++]);
 				continue;
 			}
-			got += tell_gap(d, h, w[i + 1], &ev[got]);
+			got += report_gap(d, h, w[i + 1], &ev[got]);
 			continue;
 		}
 		if (unlikely(!decode_record(d, b, i, &ev[got]))) {
