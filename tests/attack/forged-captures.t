@@ -47,8 +47,8 @@ done < <(sort -k2 "$TMP/status")
 # A million descriptions of processes in a megabyte.
 try processes 1000000 info stat
 (ulimit -v 60000 && exec "$O/ebtrace" info "$TMP/processes.ebt") >"$TMP/out" 2>"$TMP/err"
-is $? 0 "a million processes in a megabyte take no more than the file can be about"
-is "$(grep -c 'more names and processes' "$TMP/err")" 1 "and what is left out is told" ||
+is $? 0 "a million processes in a megabyte use no more memory than so many in the file can"
+is "$(grep -c 'more names and processes' "$TMP/err")" 1 "and what is left out is reported" ||
 	diag "$(tail -3 "$TMP/err")"
 
 # Where keys fall differs from run to run; what is put out does not.

@@ -35,14 +35,14 @@ for mode in auto watermark stream probes; do
 	is "$(delivered $mode)" 1000 "--mode $mode: its events are delivered" || diag "$(cat "$TMP/$mode.log")"
 done
 grep -q "seccomp filter: it is not asked for a ring.*--ring-request always" "$TMP/auto.log"
-ok $? "-v says why, and how to ask all the same"
+ok $? "-v names the reason, and how to request one all the same"
 
 attached ring -- --mode ring
 is "$(cat "$TMP/ring.status")" 0 "--mode ring: it survives, too"
 attached thread thread --
 is "$(cat "$TMP/thread.status") $(delivered thread)" "0 1000" "one that has the filter in a single thread, too"
 attached never -- --ring-request never
-is "$(cat "$TMP/never.status") $(delivered never)" "0 1000" "--ring-request never asks nobody"
+is "$(cat "$TMP/never.status") $(delivered never)" "0 1000" "--ring-request never requests none"
 attached always -- --ring-request always
-is "$(cat "$TMP/always.status")" 159 "--ring-request always asks it, and it is killed, as was asked for"
+is "$(cat "$TMP/always.status")" 159 "--ring-request always requests one, and the program is killed for it"
 done_testing

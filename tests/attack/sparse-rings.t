@@ -12,14 +12,14 @@ small -f ndjson "$TMP"/*.events >"$TMP/out" 2>"$TMP/err"
 is $? 0 "sixteen sparse files of 4,096 domains are read in little memory"
 is "$(tail -1 "$TMP/out" | jq '.events > 500 and .lost_words > 100000000')" true \
 	"what there is no memory for is counted as lost" || tail -1 "$TMP/out"
-is "$(grep -c -e '--buffer' "$TMP/err")" 1 "and one line says so" || diag "$(cat "$TMP/err")"
+is "$(grep -c -e '--buffer' "$TMP/err")" 1 "and one line reports it" || diag "$(cat "$TMP/err")"
 small stat --fail-on-loss "$TMP"/*.events >/dev/null 2>&1
 is $? 3 "--fail-on-loss minds it"
 
 # One file and room for all of it: nothing is lost.
 timeout 60 "$O/ebtrace" --buffer 1G -f ndjson "$TMP/1.events" >"$TMP/out" 2>"$TMP/err"
 is "$(grep -c '"kind":"counter"' "$TMP/out") $(tail -1 "$TMP/out" | jq -c '[.damaged, .lost_words]')" \
-	"4096 [4096,0]" "with memory every record is delivered, every ring's damage told"
+	"4096 [4096,0]" "with memory every record is delivered, every ring's damage reported"
 rm "$TMP"/*.events
 
 # A process that goes on making them.
@@ -32,12 +32,12 @@ tracer=$!
 children+=("$tracer")
 peak() { awk '$1 == "VmHWM:" { print $2 }' "/proc/$tracer/status"; }
 wait_for grep -q -e '--buffer' "$TMP/err"
-ok $? "of a process that makes ring after ring so many are read as fit, and it is said"
+ok $? "of a process that makes ring after ring so many are read as fit, and a message reports it"
 made() { [ "$(grep -c events "/proc/$hostile/maps")" -ge 40 ]; }
 wait_for made
 kib=$(peak) files=$(find "/proc/$tracer/fd" -lname '*.events*' | wc -l)
 [ "$kib" -lt 500000 ]
-ok $? "its rings take no more than the buffer" || diag "$kib KiB"
+ok $? "its rings use no more than the buffer" || diag "$kib KiB"
 [ "$files" -le 64 ]
 ok $? "and not all descriptors"
 diag "$kib KiB, $files ring files"

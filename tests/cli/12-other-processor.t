@@ -40,5 +40,5 @@ grep -P '\t(begin|end|counter)\t' "$TMP/said" | sort -s -n -k1,1 >"$TMP/want"
 "$O/ebtrace" trace -f ndjson "$TMP"/ring/*.events |
 	jq -r 'select(.kind | IN("begin", "end", "counter")) |
 		[.domain, .kind, .name, .value // ""] | @tsv' | sort -s -n -k1,1 >"$TMP/got"
-same_file "$TMP/got" "$TMP/want" "and its ring has what it said, in order"
+same_file "$TMP/got" "$TMP/want" "and its ring has what it printed, in order"
 done_testing

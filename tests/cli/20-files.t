@@ -40,12 +40,12 @@ xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/4713.events"
 "$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP"/471[123].events >"$TMP/out"
 is $? 0 "three files are read at once"
 is "$(jq -r 'select(.ts != null and .kind != "lost").pid' "$TMP/out" | sort | uniq -c | awk '{ printf "%s:%s ", $2, $1 }')" \
-	"23894:253 4711:463 4712:463 " "each event carries the pid that the file tells, or else its name"
+	"23894:253 4711:463 4712:463 " "each event carries the pid in the file, or else the one in its name"
 jq -es '[.[] | select(.ts != null).ts] | . == sort' "$TMP/out" >/dev/null
 ok $? "the events of all files are in time order"
 "$O/ebtrace" "$TMP/4711.events" >"$TMP/out" 2>"$TMP/err"
 grep -q 'does not record which release' "$TMP/err"
-ok $? "an OCaml file whose release is not given is reported as a guess"
+ok $? "an OCaml file whose release is not named by an option is reported as a guess"
 # A ring that has no room in memory waits in its file, and the others wait for it.
 EBTRACE_START=1 EBTRACE_LOG_WSIZE=18 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q \
 	-t 4 -n 60000 -c /dev/null
@@ -69,7 +69,7 @@ exec 9>&-
 wait "$first"
 is $? 1 "a part that somebody else replaced is an error"
 [ ! -e "$TMP/both.txt" ] && grep -q "replaced" "$TMP/err"
-ok $? "which is reported, and the other's part is not given the name of the whole"
+ok $? "which is reported, and the part of the other does not get the name of the whole"
 rm -f "$TMP/both.txt.part"
 
 cp "$TMP/1.events" "$TMP/again.events"

@@ -64,7 +64,7 @@ of() { # COMMANDS OPTION [ARGUMENT]
 			"$O/ebtrace" $command "${@:2}" "$user" >"$TMP/out" 2>"$TMP/err"
 			[ $? = 2 ] && [ $shown = 1 ] && [ ! -s "$TMP/out" ] &&
 				grep -q -- "$2 is an option of $takers, not of $command" "$TMP/err"
-			ok $? "$command does not take $2, and says that $takers does" ||
+			ok $? "$command refuses $2, and its message names $takers" ||
 				diag "$(cat "$TMP/err")"
 			;;
 		esac
@@ -146,7 +146,7 @@ ok $? "-o FILE.txt is text"
 ebt -q -f text -o "$TMP/out.ndjson" "$user" && tail -1 "$TMP/out.ndjson" | grep -q '^# 253 events'
 ok $? "-f wins over the suffix"
 is "$(ebt -o "$TMP/out.txt" "$user" 2>&1)" "ebtrace: 253 events, 0 lost: $TMP/out.txt" \
-	"-o says on stderr what was written"
+	"-o prints on stderr what was written"
 
 # What stands at the place of FILE.
 : >"$TMP/open.txt" && chmod 666 "$TMP/open.txt"
@@ -196,7 +196,7 @@ jq -n --slurpfile s "$TMP/schema" '
 		any(to_entries[]; $s.properties[.key] as $p |
 			$p == null or ($p.type and (.value | is_a($p.type) | not))))] |
 	.[:3][]' -c "$TMP/lines" >"$TMP/bad"
-is "$(cat "$TMP/bad")" "" "every line is as the schema says"
+is "$(cat "$TMP/bad")" "" "every line is valid by the schema"
 for kind in header begin end counter lifecycle unit int span_begin span_end custom lost damage summary; do
 	jq -e --arg k $kind -n 'first(inputs | select(.kind == $k))' "$TMP/lines" >/dev/null
 	ok $? "the schema was tried on $kind"

@@ -21,7 +21,7 @@ for version in $RELEASES; do
 		is "$(jq .lost_words "$TMP/info")" "$lost" "$version $name: as many lost words"
 		is "$(jq '[.domains[] | to_entries[] | select(.key != "domain").value] | add' "$TMP/info")" \
 			"$(jq .events "$TMP/info")" "$version $name: the kinds of the domains add up"
-		is "$(stat -c %s "$file")" "$bytes" "$version $name: the fixture is what the manifest says"
+		is "$(stat -c %s "$file")" "$bytes" "$version $name: the fixture is that of the manifest"
 		rm "$file"
 	done <"tests/data/ocaml-$version/manifest.tsv"
 done

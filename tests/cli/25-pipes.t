@@ -71,7 +71,7 @@ reader -f ndjson
 exec 8>"$TMP/fifo"
 head -c $((size - 8)) "$TMP/whole.ebt" >&8
 wait_for has_events "$all"
-ok $? "a slow pipe gives its events as they come"
+ok $? "the events of a slow pipe are emitted as they come"
 kill -INT $reader
 tail -c 8 "$TMP/whole.ebt" >&8
 exec 8>&-
@@ -120,7 +120,7 @@ sleep 0.2
 cat <&8 >"$TMP/out"
 exec 8<&-
 wait $reader
-is "$? $(grep -c 'ended by a signal' "$TMP/err")" "1 1" "a file that was cut short is an error, and said" ||
+is "$? $(grep -c 'ended by a signal' "$TMP/err")" "1 1" "a file that was cut short is an error, and reported" ||
 	diag "$(cat "$TMP/err")"
 is_whole "$TMP/out" && [ "$(tail -1 "$TMP/out" | jq .events)" = "$(events "$TMP/out")" ]
 ok $? "its output is finished" || diag "$(tail -2 "$TMP/out")"

@@ -61,7 +61,7 @@ xz -dc tests/data/ocaml-5.1.1/c-user.events.xz >"$TMP/1.events"
 producer() { "$O/ebtrace" info --json "$@" | jq -r '"\(.producer) \(.producer_assumed)"'; }
 phases() { "$O/ebtrace" -q -f ndjson "$@" | jq -r 'select(.kind == "begin") | "\(.id) \(.name)"'; }
 is "$(producer "$TMP/1.events" 2>"$TMP/err")" "ocaml 5.2 true" "a ring file of 5.1 alone: of 5.2 or before, and that it is assumed"
-is "$(grep -c 'those of ocaml 5.2 and before; --ocaml-version' "$TMP/err")" 1 "a line says by what"
+is "$(grep -c 'those of ocaml 5.2 and before; --ocaml-version' "$TMP/err")" 1 "a line names the reason"
 for version in 5.1.1:5.2 5.3.0:5.5 5.5.2:5.5; do
 	for file in tests/data/ocaml-${version%:*}/*.events.xz; do
 		xz -dc "$file" | producer - 2>/dev/null
@@ -74,7 +74,7 @@ for release in 5.1 5.2 5.3 5.4 5.5; do
 done
 phases --ocaml-version 5.1 "$TMP/1.events" >"$TMP/right"
 phases "$TMP/1.events" >"$TMP/guessed"
-same_file "$TMP/guessed" "$TMP/right" "the guess gives the right names"
+same_file "$TMP/guessed" "$TMP/right" "the guess leads to the right names"
 phases --ocaml-version 5.5 "$TMP/1.events" >"$TMP/wrong"
 is "$(cut -d' ' -f1 "$TMP/right" | md5sum)" "$(cut -d' ' -f1 "$TMP/wrong" | md5sum)" \
 	"whatever the release, the numbers are the producer's own"

@@ -87,7 +87,7 @@ has "what a ring had overwritten is a slice of a track of its own" \
 trace_of corrupt/zero-length-event 5.3
 has "damage is on the track of the process" "instant [0-9]+ [0-9]+ damage  .*offset=[0-9]+ words=[0-9]+"
 trace_of 5.3.0/i-sigkill 5.3
-has "what was open when a program was killed says so" "end [0-9]+ [0-9]+/domain 0 +cut=unfinished"
+has "spans that were open when a program was killed are marked" "end [0-9]+ [0-9]+/domain 0 +cut=unfinished"
 
 # A program from its first event to its last, on three clocks.
 "$O/ebtrace" -q --mode ring -o "$TMP/run.pftrace" -- \

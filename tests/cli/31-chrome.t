@@ -89,7 +89,7 @@ enough() { [ -e "$TMP/killed.json.part" ] && [ "$(grep -c '"ph":"E"' "$TMP/kille
 wait_for enough
 { kill -KILL $tracer; wait $tracer; } 2>/dev/null
 test ! -e "$TMP/killed.json"
-ok $? "a tracer that is killed leaves nothing that looks whole"
+ok $? "a tracer that is killed leaves no file that could be read as whole"
 { cat "$TMP/killed.json.part"; echo ']'; } >"$TMP/mended.json"
 is "$(jq -r '[.[] | select(.ph == "E").name] | unique | join(",")' "$TMP/mended.json")" minor \
 	"what it wrote is an array that lacks its bracket"

@@ -49,7 +49,7 @@ for file in $RING_FILES; do
 	xz -dc "$file" >"$TMP/ring.events"
 	"$O/ebtrace" -q --ocaml-version "${version%%/*}" -o "$TMP/out.fxt" "$TMP/ring.events" &&
 		"$dump" "$TMP/out.fxt" >"$TMP/records" 2>"$TMP/err"
-	is "$? $(cat "$TMP/err")" "0 " "$name becomes a trace that is as the format says"
+	is "$? $(cat "$TMP/err")" "0 " "$name becomes a valid trace of the format"
 	perl tests/fxt-order.pl <"$TMP/records" >"$TMP/dump"
 	"$O/ebtrace" -q --ocaml-version "${version%%/*}" -f ndjson "$TMP/ring.events" |
 		jq -rn -f tests/timeline.jq | sort >"$TMP/want"

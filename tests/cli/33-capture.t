@@ -67,8 +67,8 @@ is $? 0 "a ring file and a capture in a pipe are read together"
 sed 1d "$TMP/want" | sort >"$TMP/want.sorted"
 sorted() { sed 1d "$TMP/got" | sort >"$TMP/got.sorted"; }
 sorted
-same_file "$TMP/got.sorted" "$TMP/want.sorted" "and give what two ring files give"
-is "$(head -1 "$TMP/got" | jq -r .source)" ring+capture "the header says what they were"
+same_file "$TMP/got.sorted" "$TMP/want.sorted" "and yield the same as two ring files"
+is "$(head -1 "$TMP/got" | jq -r .source)" ring+capture "the header names both sources"
 "$O/ebtrace" -f ndjson "$TMP/c-user.ebt" "$TMP/b-domains4.ebt" >"$TMP/got"
 sorted
 same_file "$TMP/got.sorted" "$TMP/want.sorted" "two captures do, too"
@@ -117,7 +117,7 @@ lost=$(jq -r 'select(.kind == "summary").lost_events' "$TMP/out")
 lost_before=$(jq -r 'select(.kind == "summary").lost_events' "$TMP/all")
 of_the_program "$TMP/out" >"$TMP/got"
 of_the_program "$TMP/all" | tail -n "$(wc -l <"$TMP/got")" >"$TMP/want"
-same_file "$TMP/got" "$TMP/want" "without its first block, a capture gives the same of the others, with names and pids"
+same_file "$TMP/got" "$TMP/want" "without its first block, a capture yields the same of the others, with names and pids"
 is $((lost - lost_before + $(wc -l <"$TMP/got"))) "$(of_the_program "$TMP/all" | wc -l)" \
 	"and what that block had is reported as lost"
 
@@ -125,7 +125,7 @@ refused() { # "what" BYTE "expected"
 	"$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
 	is $? 1 "$1: status 1"
 	grep -q "'$TMP/bad.ebt'.* byte $2[:, ].*expected $3" "$TMP/err" && [ "$(lines)" = 1 ]
-	ok $? "$1: one line says what was expected" || diag "$(cat "$TMP/err")"
+	ok $? "$1: one line names what was expected" || diag "$(cat "$TMP/err")"
 	"$O/ebtrace" info "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
 	is "$? $(lines)" "1 1" "$1: info reports it, too"
 }
@@ -153,11 +153,11 @@ wait $tracer 2>/dev/null
 "$O/ebtrace" -f ndjson "$TMP/run.ebt.part" >"$TMP/out" 2>"$TMP/err"
 is $? 0 "what a killed run leaves can be read"
 grep -q "'$TMP/run.ebt.part' was interrupted: it ends at byte" "$TMP/err" && [ "$(lines)" = 1 ]
-ok $? "one line says that it was interrupted" || diag "$(cat "$TMP/err")"
+ok $? "one line reports that it was interrupted" || diag "$(cat "$TMP/err")"
 [ "$(jq -r 'select(.kind == "summary") | select(.damaged == 0 and .lost_events == 0).events' "$TMP/out")" -gt 100 ]
 ok $? "and it holds events, none of them lost"
 "$O/ebtrace" info "$TMP/run.ebt.part" | grep -q interrupted
-ok $? "info says it, too"
+ok $? "info reports it, too"
 "$O/ebtrace" info "$TMP/run.ebt.part" | grep -q "recover .*ebtrace FILE -o WHOLE.ebt"
 ok $? "and how to recover it"
 "$O/ebtrace" -q "$TMP/run.ebt.part" -o "$TMP/recovered.ebt" 2>"$TMP/err"
@@ -183,7 +183,7 @@ is "$(head -1 "$TMP/info" | jq -c '[.events, .lost_events, .lost_words, .late, .
 	"$(jq -c 'select(.kind == "summary") | [.events, .lost_events, .lost_words, .late, .damaged]' "$TMP/whole")" \
 	"the totals of its summary"
 is "$(head -1 "$TMP/info" | jq -r '.bytes, .producer, (.raw_bytes > .bytes)' | tr '\n' ' ')" "$size ocaml 5.3 true " \
-	"its size, its producer, and what it would take unpacked"
+	"its size, its producer, and its size unpacked"
 "$O/ebtrace" info "$whole" "$TMP/c-user.events" >"$TMP/out" 2>&1
 is "$(grep -c '^/.*: \(capture, version 1\|ring file\)' "$TMP/out")" 2 "a capture and a ring side by side"
 for word in process events "time span" lost damage size kinds; do

@@ -48,7 +48,7 @@ for file in $RING_FILES; do
 	name=${file#tests/data/}
 	report=$(report "$file")
 	truth=${report%.json}.truth
-	is "$(grep -F "$report" "$TMP/invalid")" "" "$name: the JSON is as its schema says"
+	is "$(grep -F "$report" "$TMP/invalid")" "" "$name: the JSON is valid by its schema"
 	grep -qxF "$report time" "$TMP/numbers"
 	ok $? "$name: no domain has more pause than time"
 	grep -qxF "$report total" "$TMP/numbers"
@@ -61,7 +61,7 @@ for file in $RING_FILES; do
 	else
 		is "$(grep -E '^(lost|minor|promoted|allocated|forced)' "$TMP/got")" \
 			"$(grep -E '^(lost|minor|promoted|allocated|forced)' "$truth" | sort)" \
-			"$name: what is counted is what its events say"
+			"$name: the counts are those of its events"
 	fi
 done
 # shellcheck disable=SC2086
@@ -86,7 +86,7 @@ ok $? "slots that are used again and again have the time of their uses"
 # Rings that wrapped.
 xz -dc tests/data/ocaml-5.3.0/b-domains4.events.xz | "$O/ebtrace" stat --ocaml-version 5.3 - >"$TMP/text"
 grep -q 'overwritten before it was read: .*2280769 words' "$TMP/text"
-ok $? "words that were overwritten before are said"
+ok $? "words that were overwritten before are reported"
 grep -qE 'cut, and not in the percentiles: 4 at the begin' "$TMP/text"
 ok $? "a pause of which only the end is left is cut, one for each domain"
 
@@ -101,7 +101,7 @@ done
 # The lines.
 xz -dc tests/data/ocaml-5.3.0/a-gcchurn.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --json --interval 10ms --ocaml-version 5.3 "$TMP/ring" >"$TMP/lines"
-valid "$TMP/lines" "every line is as the schema says"
+valid "$TMP/lines" "every line is valid by the schema"
 is "$(jq -s '[.[] | select(.kind == "interval")] | length' "$TMP/lines")" 6 "65 ms have six lines of 10 ms"
 jq -es '([.[] | select(.kind == "interval").minor] | add) as $m | .[-1] | .kind == "stat" and .total.collections.minor >= $m and $m > 20' "$TMP/lines" >/dev/null
 ok $? "the lines count what the report counts"
@@ -111,7 +111,7 @@ is "$("$O/ebtrace" stat --interval 10ms --ocaml-version 5.3 "$TMP/ring" | grep -
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/11.events"
 cp "$TMP/ring" "$TMP/12.events"
 "$O/ebtrace" stat --json --ocaml-version 5.3 "$TMP"/1[12].events >"$TMP/json"
-valid "$TMP/json" "two processes are as the schema says"
+valid "$TMP/json" "two processes are valid by the schema"
 jq -e '(.processes | length == 2) and ([.processes[].pauses.count] | add) == .total.pauses.count
 	and ([.processes[].collections.minor] | add) == .total.collections.minor
 	and ([.processes[].pauses.max_ns] | max) == .total.pauses.max_ns
@@ -131,7 +131,7 @@ jq -r 'select([.processes[]?.domains[] | .gc_ns <= .elapsed_ns] | all) | input_f
 for file in "$TMP"/damaged/*.xz; do
 	[ "$(cat "$file.status")" -le 1 ] && { [ ! -s "$file" ] || grep -qxF "$file" "$TMP/sane"; }
 	ok $? "${file##*/}: no more pause than time" || diag "status $(cat "$file.status")" "$(head -c 300 "$file")"
-	[ ! -s "$file" ] || is "$(grep -F "$file" "$TMP/invalid")" "" "${file##*/}: as the schema says"
+	[ ! -s "$file" ] || is "$(grep -F "$file" "$TMP/invalid")" "" "${file##*/}: valid by the schema"
 done
 
 xz -dc tests/data/ocaml-corrupt/tail-huge.events.xz | "$O/ebtrace" stat --json --ocaml-version 5.3 - 2>/dev/null >"$TMP/json"
@@ -149,7 +149,7 @@ is "$? $(wc -c <"$TMP/out") $(test -s "$TMP/report" && echo report)" "0 0 report
 "$O/ebtrace" stat -- sh -c 'echo mine' >"$TMP/out" 2>"$TMP/err"
 is "$(cat "$TMP/out")" mine "a program's own output has stdout for itself"
 "$O/ebtrace" stat >/dev/null 2>"$TMP/err"
-is $? 2 "nothing to look at is a usage error"
+is $? 2 "no input is a usage error"
 "$O/ebtrace" stat -f ndjson "$TMP/ring" 2>"$TMP/err"
 is "$? $(grep -c -- --json "$TMP/err")" "2 1" "a format of events is refused"
 "$O/ebtrace" stat --interval 1ns "$TMP/ring" 2>/dev/null

@@ -86,7 +86,7 @@ refused() { # "what" MESSAGE
 	write
 	is "$? $(grep -c . "$TMP/err") $(files)" "1 1 $before" "$1: one line, status 1, nothing is made"
 	grep -q "cannot write '.*': $2" "$TMP/err"
-	ok $? "$1: the line says why" || diag "$(cat "$TMP/err")"
+	ok $? "$1: the line names the reason" || diag "$(cat "$TMP/err")"
 }
 afresh
 mkdir "$out"
@@ -126,7 +126,7 @@ itself() { # "what" COMMAND...
 	"$@" >"$TMP/stdout" 2>"$TMP/err"
 	is "$? $(md5sum "$dir"/* | md5sum)" "2 $sum" "$what is refused, and nothing is touched"
 	grep -q "is both input and output" "$TMP/err"
-	ok $? "$what: a line says why" || diag "$(cat "$TMP/err")"
+	ok $? "$what: a line names the reason" || diag "$(cat "$TMP/err")"
 }
 cp "$TMP/want.ebt" "$dir/run.ebt"
 cp "$TMP/want.ebt" "$dir/more.ebt"
@@ -174,7 +174,7 @@ is "$? $(files)" "0 run.ebt run.ebt.part run.recovered.ebt " "it can be recovere
 same_file "$run.part" "$TMP/want.ebt" "without harm to it"
 "$O/ebtrace" -f ndjson "$run" >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "and the result is whole"
-is "$(grep -c "was left" "$TMP/err")" 0 "of which nothing need be said"
+is "$(grep -c "was left" "$TMP/err")" 0 "which is not reported"
 "$O/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out"
 cp "$out" "$out.part.3"
 write
@@ -196,7 +196,7 @@ together() { # "what" WANT-FILES
 	local b=$!
 	wait_for test -e "$out.part.1"
 	wait_for grep -q "another run is writing '$out', now in '$out.part'" "$TMP/err.b"
-	ok $? "$1: the second says that the first runs"
+	ok $? "$1: the second reports that the first runs"
 	cat "$TMP/2.events" >&9
 	exec 9>&-
 	wait $b
@@ -206,7 +206,7 @@ together() { # "what" WANT-FILES
 	wait $a
 	is "$? $(files)" "1 out.ndjson out.ndjson.part " "$1: the other keeps what it has beside it"
 	grep -q "this run is complete in '$out.part'" "$TMP/err.a"
-	ok $? "$1: and says where" || diag "$(cat "$TMP/err.a")"
+	ok $? "$1: and where" || diag "$(cat "$TMP/err.a")"
 	"$O/ebtrace" -q -f ndjson --ocaml-version 5.3 - <"$TMP/2.events" >"$TMP/want.2"
 	same_file "$out" "$TMP/want.2" "$1: the first has all of its own"
 	same_file "$out.part" "$TMP/want" "$1: and the second"
@@ -228,7 +228,7 @@ wait_for is_locked
 write
 is "$? $(cat "$dir/far")" "1 old" "a file that one run is to write in place is not for a second one"
 grep -q "another run is writing it" "$TMP/err"
-ok $? "which says so" || diag "$(cat "$TMP/err")"
+ok $? "which reports it" || diag "$(cat "$TMP/err")"
 cat "$TMP/1.events" >&8
 exec 8>&-
 wait $a

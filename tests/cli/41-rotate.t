@@ -60,7 +60,7 @@ is "$(files)" "run run.1" "without a suffix the number is at the end"
 afresh
 xz -dc tests/data/ocaml-5.3.0/d-wrapped.events.xz >"$TMP/1.lossy"
 "$O/ebtrace" --ocaml-version 5.3 --fail-on-loss "$TMP/1.lossy" -o "$dir/run.ndjson" --max-size 8K --rotate 100 2>"$TMP/err"
-is "$? $(tail -1 "$dir/run.ndjson" | jq -c '[.lost_words]')" "3 [0]" "what an earlier file says is lost is no loss of the last, but of the run"
+is "$? $(tail -1 "$dir/run.ndjson" | jq -c '[.lost_words]')" "3 [0]" "a loss in an earlier file is no loss of the last, but of the run"
 "$O/ebtrace" --ocaml-version 5.3 "$TMP/1.lossy" -o "$TMP/lossy.ndjson" 2>"$TMP/err.one"
 is "$(sed 's/: [^:]*$//' "$TMP/err")" "$(sed 's/: [^:]*$//' "$TMP/err.one")" "whose totals are those of a run into one file"
 
@@ -88,7 +88,7 @@ for format in text ebt chrome perfetto fxt; do
 	# shellcheck disable=SC2046
 	"$O/ebtrace" -f ndjson $(in_order out) | sed 1d >"$TMP/got"
 	sed 1d "$TMP/want" >"$TMP/rest"
-	same_file "$TMP/got" "$TMP/rest" "captures: read together they give what one would have given, phases across them too"
+	same_file "$TMP/got" "$TMP/rest" "captures: read together they yield the events of a single one, phases across them too"
 done
 
 # The limit alone ends the recording.
@@ -96,7 +96,7 @@ afresh
 "$O/ebtrace" "$ring" -o "$dir/run.ndjson" --max-size 300K 2>"$TMP/err"
 is "$? $(files)" "0 run.ndjson" "--max-size alone: one file, status 0"
 grep -q "'$dir/run.ndjson' has its --max-size" "$TMP/err"
-ok $? "and a line that says why it ends there"
+ok $? "and a line that names why it ends there"
 is "$(tail -1 "$dir/run.ndjson" | jq -r .kind) $(find "$dir" -type f -size +310k | wc -l)" "summary 0" "it is whole, of that size"
 events_of "$dir/run.ndjson" >"$TMP/got"
 head -n "$(wc -l <"$TMP/got")" "$TMP/want.events" >"$TMP/head"

@@ -30,7 +30,7 @@ rm "$dir"/*
 kept() {
 	list -v --prune >"$TMP/out"
 	grep -q "^kept: $dir/$1: $2" "$TMP/out" && [ -e "$dir/$1" -o -L "$dir/$1" ]
-	ok $? "$3 is kept, and the reason said" || diag "$(cat "$TMP/out")"
+	ok $? "$3 is kept, and the reason printed" || diag "$(cat "$TMP/out")"
 	list --json --prune | jq -es --arg p "$dir/$1" 'any(.[]; .kept == $p and .reason)' >/dev/null
 	ok $? "$3: in JSON too"
 	rm -rf "${dir:?}/$1"
@@ -56,7 +56,7 @@ kept "$alive.events" "a process of that number lives" "a ring whose number a pro
 cp "$TMP/ring" "$dir/1.events"
 kept "1.events" "a process of that number lives" "a ring with the number of another user's process"
 cp "$TMP/ring" "$dir/$gone-2.events"
-kept "$gone-2.events" "written by another process" "a second ring that does not say whose it is"
+kept "$gone-2.events" "written by another process" "a second ring that does not name its process"
 if [ "$(id -u)" = 0 ]; then
 	cp "$TMP/ring" "$dir/$gone.events"
 	chown 65534 "$dir/$gone.events"
@@ -107,7 +107,7 @@ echo date,of,a,table >"$dir/${gone}1.events"
 list --prune >"$TMP/out"
 is "$(sed 's/ [0-9]* kB,//' "$TMP/out" | xargs -d '\n')" \
 	"stale: $n files, in $dir (removed) kept: 1 file in $dir: ${gone}1.events: not a ring file" \
-	"--prune removes them, and says what it kept"
+	"--prune removes them, and prints what it kept"
 is "$(ls "$dir")" "${gone}1.events" "and they are gone"
 rm "$dir"/*
 

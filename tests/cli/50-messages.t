@@ -37,7 +37,7 @@ bytecode() { printf '#!/usr/bin/ocamlrun\nCODE\0\0\0\1\0\0\0\1Caml1999X%s' "$2" 
 bytecode five.byte 035
 "$ebtrace" list five.byte >out 2>err
 is "$? $(cat out err)" "0 five.byte: bytecode of OCaml 5 (Caml1999X035); its markers are those of its interpreter, ocamlrun; to trace it: ebtrace -- ./five.byte" \
-	"list of bytecode says what it is, and how it is traced"
+	"list of bytecode prints what it is, and how it is traced"
 bytecode four.byte 031
 says 4 "'four.byte' is bytecode of OCaml 4 (Caml1999X031), which has no runtime events; OCaml 5 has them" list four.byte
 bytecode odd.byte 0x1

@@ -13,7 +13,7 @@ forge() {
 refused() {
 	"$O/ebtrace" list "$TMP/$1" >"$TMP/out" 2>"$TMP/err"
 	is "$? $(cat "$TMP/out" "$TMP/err")" "1 ebtrace: '$TMP/$1': an ELF file of another machine: $2" \
-		"list refuses $1, and says what it is: $2"
+		"list refuses $1, and names its machine: $2"
 }
 "$O/ebtrace" list "$O/tests/prog/minigc" | grep -q '^ebtrace:begin'
 ok $? "the program itself is read"

@@ -26,7 +26,7 @@ while read -r name; do
 	# shellcheck disable=SC2086
 	is "$("$O/ebtrace" -f ndjson -e "$name" $ring | jq -c 'select(.ts != null)' | cksum)" \
 		"$(jq -c --arg n "$name" 'select(.ts != null and (.kind == $n or (.kind | IN("begin", "end", "counter", "lifecycle")) and .name == $n))' "$TMP/all" | cksum)" \
-		"-e $name passes what the list says"
+		"-e $name selects what the list names"
 done < <(printf '%s\n' minor begin int ring_start minor_promoted)
 
 # Times.
@@ -64,7 +64,7 @@ done >"$TMP/want"
 same_file "$TMP/got" "$TMP/want" "--time wall of a run: the time of day of each event"
 TZ=XYZ-5:30 times --time wall "$TMP/run.ebt" | head -1 >"$TMP/india"
 is "$(($(date -ud "1970-01-01 $(cat "$TMP/india")" +%s) % 86400))" \
-	"$((($(date -ud "1970-01-01 $(head -1 "$TMP/got")" +%s) + 19800) % 86400))" "in the time zone of whoever looks"
+	"$((($(date -ud "1970-01-01 $(head -1 "$TMP/got")" +%s) + 19800) % 86400))" "in the time zone of the reader"
 "$O/ebtrace" --mode ring -q --time delta --max-size 200K --rotate 9 -o "$TMP/part.txt" -- \
 	"$O/tests/prog/minigc" -q -t 1 -n 20000 -r 15000 -c /dev/null
 ls "$TMP"/part.[1-9].txt >/dev/null 2>&1 && awk -F'[][]' 'NF > 1 && FNR > 9 && $2 >= 0.5 { bad = 1 } END { exit bad }' "$TMP"/part*.txt

@@ -20,7 +20,7 @@ same_file "$TMP/got" "$TMP/want" "text: the same"
 
 # Through a capture of our own.
 "$O/ebtrace" -q -o "$TMP/again.ebt" "$TMP/names.ebt" && "$O/ebtrace" -f ndjson "$TMP/again.ebt" >"$TMP/got"
-same_file "$TMP/got" "$TMP/ndjson" "a capture that is made of it says the same"
+same_file "$TMP/got" "$TMP/ndjson" "a capture that is made of it yields the same"
 for format in text chrome fxt perfetto; do
 	"$O/ebtrace" -f $format "$TMP/names.ebt" >"$TMP/1.$format"
 	"$O/ebtrace" -f $format "$TMP/again.ebt" >"$TMP/2.$format"
@@ -36,7 +36,7 @@ jq -r '{B: "begin", E: "end", b: "span_begin", e: "span_end", C: "counter", i: "
 	.[] | select(.ph != "M") | [(.ts * 1000 | round), $kind[.ph], .name] | @tsv' "$TMP/1.chrome" >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "Chrome: each event has its name, each span one"
 "$dump" "$TMP/1.fxt" >"$TMP/dump"
-is $? 0 "FXT: all of it is as the format says, with its table of strings full"
+is $? 0 "FXT: all records are valid, with its table of strings full"
 is "$(grep -c '^string' "$TMP/dump")" "$(grep '^string' "$TMP/dump" | cut -f3 | sort -u | wc -l)" \
 	"FXT: no string is in the table twice"
 perl tests/fxt-order.pl <"$TMP/dump" |

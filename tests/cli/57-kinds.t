@@ -70,9 +70,9 @@ is "$("$ebt" list --events --json | jq -r 'select(.name == "reading") | "\(.fami
 is "$("$ebt" --json-schema | jq -c '[(.oneOf[] | select(.properties.kind.const == "reading").required), .properties.sensor.type, .properties.level.type]')" \
 	'[["ts","kind","domain","level","sensor","rank"],"string","integer"]' "the schema describes its line"
 "$ebt" stat --json "$TMP/whole.ebt" >"$TMP/stat"
-is "$? $(jq '.processes[0].pauses.count' "$TMP/stat")" "0 1" "stat takes no notice of it"
+is "$? $(jq '.processes[0].pauses.count' "$TMP/stat")" "0 1" "stat ignores it"
 
 # A program that does not know the kind counts what it cannot show.
 is "$("$O/ebtrace" -f ndjson "$TMP/whole.ebt" 2>/dev/null | jq -c 'select(.kind == "summary") | [.events, .lost_events]')" \
-	"[9,2]" "a program without the row says how many events it does not know"
+	"[9,2]" "a program without the row prints how many events it does not know"
 done_testing

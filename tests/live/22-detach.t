@@ -59,7 +59,7 @@ for how in INT KILL; do
   wait $tracer 2>/dev/null
   until_state "0 0 500"
   ok $? "$how: text and semaphore are as before"
-  is "$(say f)" fired "$how: the program goes on"
+  is "$(say f)" fired "$how: the program runs on"
 done
 is "$(events INT)" 500 "INT: every site was heard before the end"
 

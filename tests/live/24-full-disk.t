@@ -27,7 +27,7 @@ for case in ring/ndjson stream/ndjson stream/ebt; do
 	is $? 1 "$case: the disk is full: status 1, as ebtrace itself failed" || diag "$(cat "$TMP/err")"
 	is "$(cat "$TMP/program.effect" 2>&1)" "status 0" "$case: the program ran to its own end, without a signal"
 	is "$(grep -c "No space left on device; 'sh' goes on untraced" "$TMP/err")" 1 \
-		"$case: one line says that it goes on" || diag "$(cat "$TMP/err")"
+		"$case: one line reports that the trace continues" || diag "$(cat "$TMP/err")"
 	is "$(grep -c "cannot write '$TMP/small/out.$format': No space" "$TMP/err")" 1 \
 		"$case: and another what could not be written, at the end"
 	part=$(ls "$TMP"/small/out.* 2>/dev/null)
@@ -41,5 +41,5 @@ done
 # A trace that cannot even begin is no reason to run the program without it.
 "$O/ebtrace" --mode stream --bpf-buffer 1 -- sh -c "echo ran >'$TMP/ran'" 2>"$TMP/err"
 [ $? -ne 0 ] && [ ! -e "$TMP/ran" ]
-ok $? "what cannot be traced as asked is not run"
+ok $? "a program that cannot be traced as requested is not run"
 done_testing

@@ -53,7 +53,7 @@ policy_of() {
 }
 if [ "$(nproc)" -gt 1 ]; then
 	is "$(policy_of "$O/ebtrace")" FF "its rings are read under real-time scheduling"
-	is "$(grep -c 'real-time scheduling.*: on (--no-realtime' "$TMP/err")" 1 "which -v says, and how to switch it off"
+	is "$(grep -c 'real-time scheduling.*: on (--no-realtime' "$TMP/err")" 1 "-v reports it, and how to switch it off"
 	is "$(policy_of "$O/ebtrace" --no-realtime)" TS "--no-realtime leaves it alone"
 	is "$(policy_of nice -n 5 "$O/ebtrace")" TS "and so does a niceness that the user has set"
 	is "$("$O/ebtrace" -q -o "$TMP/out" -- sh -c 'ps -o cls= -p $$' 2>"$TMP/err" | tr -d ' ')" TS \

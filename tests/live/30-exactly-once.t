@@ -72,7 +72,7 @@ for mode in ring watermark; do
   is "$(delivered "$TMP/ringless-$mode" | in_all)" "$(emitted "$TMP/ringless-$mode" | in_all)" \
     "ringless-$mode: delivered + lost = emitted over all threads"
   [ "$(delivered "$TMP/ringless-$mode" | awk '$1 == -1 && $2 == "lost" { print $3 }')" -gt 0 ]
-  ok $? "ringless-$mode: events of threads without a ring are told as lost"
+  ok $? "ringless-$mode: events of threads without a ring are reported as lost"
 done
 
 # A tracer that is stopped for a second.

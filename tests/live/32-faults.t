@@ -146,7 +146,7 @@ fi
 run_gc -t 2 -s 60 -r 20000
 timeout 20 "$O/ebtrace" -p "$program" 2>"$TMP/err" | head -1 >"$TMP/out"
 is "${PIPESTATUS[0]} $(wc -l <"$TMP/out")" "0 1" "a reader that has seen enough ends the trace"
-is "$(cat "$TMP/err")" "" "and nothing is said about it"
+is "$(cat "$TMP/err")" "" "and no message is printed"
 # Signals. The first finishes the output, the second does not wait for that.
 trace_gc -p "$program"
 kill -INT "$(pgrep -P "$tracer" ebtrace)"

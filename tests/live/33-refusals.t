@@ -11,7 +11,7 @@ refused() {
   "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
   is $? "$status" "$name: status $status"
   grep -q -- "$words" "$TMP/err" && [ "$(grep -c . "$TMP/err")" -le 2 ]
-  ok $? "$name: says '$words'" || diag "$(cat "$TMP/err")"
+  ok $? "$name: the message contains '$words'" || diag "$(cat "$TMP/err")"
 }
 
 sleep 1000 &

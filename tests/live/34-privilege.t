@@ -62,7 +62,7 @@ is $status 0 "no capability: the rings are read"
 is "$(grep -v ' events, .* lost: ' "$TMP/none.err" | grep -c .)" 1 "no capability: one line about it" ||
   diag "$(cat "$TMP/none.err")"
 grep -q "$words.*rings alone" "$TMP/none.err"
-ok $? "no capability: it says what is missing and what is done instead"
+ok $? "no capability: the message names what is missing and what is done instead"
 tallied none
 
 for caps in "" +bpf +perfmon; do
@@ -71,7 +71,7 @@ for caps in "" +bpf +perfmon; do
     is $status 7 "--mode $mode with '$caps': status 7"
     is "$(grep -c . "$TMP/refused.err")" 1 "--mode $mode with '$caps': one line" || diag "$(cat "$TMP/refused.err")"
     grep -q "$words" "$TMP/refused.err"
-    ok $? "--mode $mode with '$caps': it says what is missing"
+    ok $? "--mode $mode with '$caps': the message names what is missing"
   done
 done
 done_testing

@@ -11,7 +11,7 @@ install -m 755 "$O/ebtrace" "$TMP/ebtrace"
 chmod 755 "$TMP"
 setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/ebtrace" -f ndjson - <"$TMP/run.ebt" >"$TMP/out" 2>"$TMP/err"
 is "$? $(cat "$TMP/err")" "0 " "it is read without privilege"
-is "$(jq -r 'select(.kind == "header").source' "$TMP/out")" ring+bpf "its header says how it was seen"
+is "$(jq -r 'select(.kind == "header").source' "$TMP/out")" ring+bpf "its header names its sources"
 jq -r 'select(.ts and .kind != "process" and .kind != "lifecycle") | "\(.domain) \(.kind)"' "$TMP/out" | sort | uniq -c |
 	awk '{ print $2, $3, $1 }' >"$TMP/got"
 awk '$2 != "lifecycle" { print $1, $2, $3 }' "$TMP/counts" | sort >"$TMP/want"

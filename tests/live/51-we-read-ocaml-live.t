@@ -36,7 +36,7 @@ ocaml_dump "$EXE_DIR/$pid.events" "$TMP/dump" gcwork.text
 is "$(grep -c lost "$TMP/dump")" 0 "the ring held the whole run"
 
 head -1 "$TMP/out" | jq -e '.producer | startswith("ocaml 5.3")' >/dev/null
-ok $? "the release of OCaml is told from the program"
+ok $? "the release of OCaml is detected from the program"
 jq -r 'select(.domain != null and .kind != "lost") | [.domain, .ts, .kind, .name // "",
 	(.value // .data // (.values // [] | map(tostring) | join(",")) | tostring)] | @tsv' \
 	"$TMP/out" >"$TMP/ours"
@@ -51,7 +51,7 @@ for ring in 0 1 2; do
 done
 awk -F'\t' '$4 ~ /^gcwork/ { print $3, $4 }' "$TMP/ours" | sort | uniq -c |
 	awk '{ print $2, $3, $1 }' >"$TMP/got"
-same_file "$TMP/got" "$TMP/said" "as many user events of each type as the program says it wrote"
+same_file "$TMP/got" "$TMP/said" "as many user events of each type as the program printed that it wrote"
 is "$(jq 'select(.kind == "summary") | .lost_events + .lost_words' "$TMP/out")" 0 "nothing is lost"
 
 # The same in a mount namespace of its own, with the ring on a tmpfs that only it sees.

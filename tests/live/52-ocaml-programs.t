@@ -18,7 +18,7 @@ lost() { tail -1 "$1" | jq '.lost_events + .lost_words + .damaged'; }
 compare() {
 	user_events "$2" | ${4:-cat} >"$TMP/got"
 	sort -s -n -k1,1 "$3" | ${4:-cat} >"$TMP/want"
-	same_file "$TMP/got" "$TMP/want" "$1: its user events, as it says itself"
+	same_file "$TMP/got" "$TMP/want" "$1: its user events are those that it printed"
 	is "$(lost "$2")" 0 "$1: nothing is lost or damaged"
 }
 
@@ -77,7 +77,7 @@ for build in plain static stripped pic debug instrumented complete-obj shared-ru
 	is $? 0 "$build: the program is not disturbed"
 	wait $tracer
 	is $? 0 "$build: ebtrace ends with it"
-	is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.3" "$build: the release is told from the program" ||
+	is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.3" "$build: the release is detected from the program" ||
 		diag "$(cat "$TMP/log")"
 	compare "$build" "$TMP/t" "$TMP/truth"
 	is "$(first_last "$TMP/t")" "ring_start 0 ring_stop" "$build: the first and the last event are there"
@@ -106,7 +106,7 @@ mode=ring
 # A release that cannot be told, and one that is told wrong.
 "$O/ebtrace" --mode ring -f ndjson -o "$TMP/t" -- "$dir/unknown" ints 3 minor 2 >/dev/null 2>"$TMP/err"
 is "$? $(head -1 "$TMP/t" | jq -r .producer)" "0 ocaml 5.5" "static and stripped: the newest release is assumed"
-is "$(grep -c 'does not record which release.*--ocaml-version' "$TMP/err")" 1 "and that is said, with what to do" ||
+is "$(grep -c 'does not record which release.*--ocaml-version' "$TMP/err")" 1 "and a message reports that, with what to do" ||
 	diag "$(cat "$TMP/err")"
 for version in 5.3 5.1; do
 	"$O/ebtrace" --mode ring -f ndjson --ocaml-version $version -o "$TMP/t.$version" -- "$dir/unknown" minor 2 \
@@ -116,7 +116,7 @@ for version in 5.3 5.1; do
 done
 is "$(grep -c '"name":"explicit_gc_minor"' "$TMP/t.5.3")" 4 "the right release names the phases right"
 "$O/ebtrace" -q --mode ring -f ndjson --ocaml-version 5.1 -o "$TMP/t" -- "$here" minor 2 >/dev/null
-is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.1" "--ocaml-version wins over what the program tells"
+is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.1" "--ocaml-version overrides what is detected from the program"
 
 # Domains: 4 at a time with the first, 5 times; the slots are used again.
 run domains OCAMLRUNPARAM=e=18 -- domains 3 5 minor 1
@@ -142,7 +142,7 @@ is "$(first_last "$TMP/forks" | sort | uniq -c | awk '{ $1 = $1; print }')" "4 r
 	"forks: each process from its first event to its last"
 is "$(jq -r 'select(.name == "fork_parent").value' "$TMP/forks" | sort | xargs)" \
 	"$(jq -r 'select(.name == "fork_child").pid' "$TMP/forks" | sort | xargs)" \
-	"forks: each fork_parent names the process that says fork_child"
+	"forks: each fork_parent names the process that emits fork_child"
 "$O/ebtrace" -q --no-follow --mode ring -f ndjson -o "$TMP/alone" -- "$here" ints 5 fork ints 5 reap >/dev/null
 is "$? $(jq -r 'select(.ts != null).pid' "$TMP/alone" | sort -u | wc -l)" "0 1" "--no-follow: the parent alone"
 
@@ -161,7 +161,7 @@ children+=($program)
 exec 7>"$TMP/in"
 wait_for grep -qs ready "$TMP/err"
 "$O/ebtrace" --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log"
-is "$? $(grep -c OCAML_RUNTIME_EVENTS_START=1 "$TMP/log")" "4 1" "a program without a ring: it says how to have one"
+is "$? $(grep -c OCAML_RUNTIME_EVENTS_START=1 "$TMP/log")" "4 1" "a program without a ring: the message names how to switch it on"
 echo >&7
 wait_for grep -qs started "$TMP/err"
 "$O/ebtrace" -v --mode ring -p $program -f ndjson -o "$TMP/t" 2>"$TMP/log" 7>&- &

@@ -81,7 +81,7 @@ for size in 9 10 12; do
 	for r in $(rings "$TMP/wrapped$size.dump"); do
 		awk -F'\t' -v r="$r" '$1 == r && $3 != "lost"' "$TMP/wrapped$size.dump" >"$TMP/want"
 		awk -F'\t' -v r="$r" '$1 == r && $3 != "lost"' "$TMP/ours" | tail -n "$(wc -l <"$TMP/want")" >"$TMP/got"
-		same_file "$TMP/got" "$TMP/want" "wrapped, e=$size, live: ring $r ends as OCaml's reader says"
+		same_file "$TMP/got" "$TMP/want" "wrapped, e=$size, live: ring $r ends with the same events as in OCaml's reader"
 	done
 done
 

@@ -71,7 +71,7 @@ says() {
 	("$@") >"$TMP/out" 2>"$TMP/said" </dev/null 7>&-
 	is $? "$status" "$name: status $status"
 	grep -q -- "$words" "$TMP/said" && [ "$(grep -c . "$TMP/said")" -le 2 ]
-	ok $? "$name: says '$words'" || diag "$(cat "$TMP/said")"
+	ok $? "$name: the message contains '$words'" || diag "$(cat "$TMP/said")"
 }
 
 # Users.
@@ -160,10 +160,10 @@ is "$(find "$TMP/rings" -newer "$TMP/in" -type f)" "" "the rings cannot be seen 
 trace
 wait_for eval '[ "$(grep -sc "reading the ring" "$TMP/log")" = 2 ]' || diag "$(cat "$TMP/log")"
 finish "other namespaces"
-is "$(jq -r 'select(.name == "ring_start").value' "$TMP/t" | sort | xargs)" "1 3" "other namespaces: the rings tell the inner pids"
+is "$(jq -r 'select(.name == "ring_start").value' "$TMP/t" | sort | xargs)" "1 3" "other namespaces: the rings hold the inner pids"
 jq -es --argjson pid "$program" '[.[] | select(.pid).pid] | unique | length == 2 and index($pid) != null and
 	all(.[]; . > 2)' "$TMP/t" >/dev/null
-ok $? "other namespaces: the events tell the pids as we see them"
+ok $? "other namespaces: the events carry the pids of our namespace"
 # The same started by ebtrace: the file of process 1 is not that of the machine's process 1.
 "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- unshare -mpf --kill-child --mount-proc "$acts" users ints 3 sleep 0.1 exit 6 >"$TMP/truth" &
 tracer=$!

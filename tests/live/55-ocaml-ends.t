@@ -182,6 +182,6 @@ is "$(ls -A "$EXE_DIR/rings")" "" "chroot: no ring is left in there"
 # OCaml ends a program that cannot make its ring: the directory that ebtrace chose is not in there.
 "$O/ebtrace" --mode ring -- chroot "$ROOT" "$EXE_IN" ints 3 >"$TMP/t" 2>"$TMP/err"
 is "$? $(grep -c 'in a chroot: set OCAML_RUNTIME_EVENTS_DIR' "$TMP/err")" "134 1" \
-	"chroot: what is to be done is said, when the ring cannot be made" || diag "$(cat "$TMP/err")"
+	"chroot: if the ring cannot be made, a message names what to do" || diag "$(cat "$TMP/err")"
 nothing_left "chroot"
 done_testing

@@ -76,7 +76,7 @@ is "$(grep -c several "$TMP/log")" 0 "and that is nothing to complain about"
 start "$here/two" "$here/one.so" "$here/two.so"
 follow 1
 is "$(grep -c "process $program: several runtimes in it write to one ring file" "$TMP/log")" 1 \
-	"two OCaml runtimes in one process: it is said, once" || diag "$(cat "$TMP/log")"
+	"two OCaml runtimes in one process: one message reports it" || diag "$(cat "$TMP/log")"
 is "$(grep -c '"name":"plugin.two"' "$TMP/t")" 10 "the events of the one that started last are there"
-is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.3" "the release is told from a library that was loaded later"
+is "$(head -1 "$TMP/t" | jq -r .producer)" "ocaml 5.3" "the release is detected from a library that was loaded later"
 done_testing

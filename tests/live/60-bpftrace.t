@@ -32,7 +32,7 @@ hist_sum() {
 run 1
 is "$(hist_sum 1)" "$(emitted 1 end)" "every phase that ended is in a histogram"
 grep -q '^@ns\[minor_local_roots\]' "$TMP/out.1"
-ok $? "phases are told by name"
+ok $? "phases have their names"
 
 run 2
 is "$(map_sum 2 reports)" "$(emitted 2 counter)" "every counter event is counted"
@@ -51,5 +51,5 @@ is "$(grep -c '^]: [1-9]' "$TMP/out.4" | sed 's/[1-9][0-9]*/some/')" some "stack
 run 5
 is "$(hist_sum 5)" "$(emitted 5 span_end)" "every user span that ended is in the histogram"
 grep -q '^@span_ns\[minigc.batch\]' "$TMP/out.5"
-ok $? "user spans are told by name"
+ok $? "user spans have their names"
 done_testing

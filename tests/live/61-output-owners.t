@@ -188,7 +188,7 @@ as $user sh -c "echo old >'$TMP/home/ro.ndjson'; chmod 444 '$TMP/home/ro.ndjson'
 user_write "$TMP/home/ro.ndjson"
 is "$? $(cat "$TMP/home/ro.ndjson") $(ls "$TMP/home")" "1 old ro.ndjson" "a file that is read-only is not replaced"
 grep -q "cannot write '.*ro.ndjson': Permission denied" "$TMP/err"
-ok $? "which is said"
+ok $? "and a message reports it"
 echo old >"$TMP/mine.ndjson" && chown $user "$TMP/mine.ndjson"
 user_write "$TMP/mine.ndjson"
 is $? 0 "a file in a directory that may not be written to is written"

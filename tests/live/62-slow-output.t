@@ -21,11 +21,11 @@ slow() { # FORMAT
 }
 slow ndjson
 grep -q "the output cannot keep up: [0-9]* % of the busy time is spent waiting for its disk or reader; record a capture (-o FILE.ebt) and convert it later" "$TMP/err"
-ok $? "ndjson: a line says that the output's reader limits, and that a capture needs less" || diag "$(cat "$TMP/err")"
+ok $? "ndjson: a line reports that the output's reader limits, and that a capture needs less" || diag "$(cat "$TMP/err")"
 slow ebt
 if grep -q "the output cannot keep up" "$TMP/err"; then
 	grep -q "write to a faster one, or record less (-e GLOB)" "$TMP/err"
-	ok $? "ebt: a capture is not said to be the cure of itself" || diag "$(cat "$TMP/err")"
+	ok $? "ebt: a capture is not recommended in place of a capture" || diag "$(cat "$TMP/err")"
 fi
 
 
@@ -43,7 +43,7 @@ tracer=$!
 		sleep 0.5
 	done
 	wait_for grep -q "cannot keep up" "$TMP/terminal"
-	ok $? "on a terminal it is told while the program runs"
+	ok $? "on a terminal it is reported while the program runs"
 	: >"$TMP/go"
 	cat >/dev/null
 } <"$TMP/fifo"
@@ -53,6 +53,6 @@ is "$(grep -c 'cannot keep up' "$TMP/terminal")" 2 "once, and at the end"
 # With nothing lost there is nothing to say, however slow the reader is.
 (sleep 1; cat >/dev/null) <"$TMP/fifo" &
 "$O/ebtrace" --mode ring -f ndjson -o "$TMP/fifo" -- "$O/tests/prog/minigc" -q -t 1 -n 20000 -r 40000 -c /dev/null 2>"$TMP/err"
-is "$? $(grep -c 'cannot keep up' "$TMP/err")" "0 0" "a slow reader that costs nothing is not told"
+is "$? $(grep -c 'cannot keep up' "$TMP/err")" "0 0" "a slow reader that delays nothing is not reported"
 wait
 done_testing

@@ -53,7 +53,7 @@ XDG_RUNTIME_DIR=$TMP/mine "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- s
 is "$(ls "$TMP/mine" | grep -c '^ebtrace-run-')" 1 "a directory that is not ours, but has the name of ours, is left"
 rm -rf "$TMP"/mine/*
 swapped "$TMP/link" "a link to a directory of ours"
-case $(cat "$TMP/dir") in "$TMP/mine"/*) ok 0 "the program is told the directory itself, not the link" ;; *) ok 1 "the program is told the directory itself, not the link" ;; esac
+case $(cat "$TMP/dir") in "$TMP/mine"/*) ok 0 "the program gets the path of the directory itself, not of the link" ;; *) ok 1 "the program gets the path of the directory itself, not of the link" ;; esac
 rm -rf "$TMP"/mine/*
 chmod 1777 "$TMP/open"
 XDG_RUNTIME_DIR=$TMP/open "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \

@@ -41,7 +41,7 @@ cp "$TMP/ring" "$EBTRACE_DIR/999999.events"
 prune_inside() { unshare -pf --mount-proc "$O/ebtrace" list -v --prune | grep "999999"; }
 chmod 755 "$EBTRACE_DIR"
 is "$(prune_inside)" "kept: $EBTRACE_DIR/999999.events: its process may live in another pid namespace" \
-	"in a pid namespace, a directory that others see is left, and why is said"
+	"in a pid namespace, a directory that others see is kept, and the reason is printed"
 chmod 700 "$EBTRACE_DIR"
 is "$(prune_inside)" "stale: $EBTRACE_DIR/999999.events (removed)" "one that is ours alone is not"
 done_testing

@@ -38,7 +38,7 @@ is $? 0 "more processes at a time than there are descriptors: the program ends a
 made=$(jq -s '[.[] | select(.name == "ring_start")] | length' "$TMP/starved")
 told=$(jq -s '[.[] | select(.kind == "lost")] | length' "$TMP/starved")
 [ "$made" = 40 ] || [ "$told" -gt 0 ]
-ok $? "all rings are read, or losses are told" || diag "$made rings, $told losses" "$(head -5 "$TMP/err")"
+ok $? "all rings are read, or losses are reported" || diag "$made rings, $told losses" "$(head -5 "$TMP/err")"
 is "$(ls -A "$XDG_RUNTIME_DIR")" "" "nothing is left of them either"
 
 # What others have in the user's directory.

@@ -36,7 +36,7 @@ is "$(cat "$TMP/status") $(dir | cut -d/ -f-3)" "6 /dev/shm" "where nothing has 
 is "$(user_events "$TMP/t" | wc -l)" 20000 "and all user events are read"
 with 1m 1m "$run"
 is "$(cat "$TMP/status") $(dir)" "6 " "without room for a ring the program runs without one, and is not killed" || diag "$(cat "$TMP/err")"
-is "$(grep -c 'no directory for rings with [0-9]* MB of space' "$TMP/err")" 1 "that is said, once"
+is "$(grep -c 'no directory for rings with [0-9]* MB of space' "$TMP/err")" 1 "one message reports it"
 is "$(grep -c '"kind":"begin"' "$TMP/t" | sed 's/^[1-9].*/some/')" some "and it is probed" || diag "$(cat "$TMP/err")"
 # shellcheck disable=SC2016
 with 1m 1m 'export OCAML_RUNTIME_EVENTS_DIR=/dev/shm;'"$run"
@@ -44,7 +44,7 @@ is "$(cat "$TMP/status") $(grep -c 'no directory for rings' "$TMP/err")" "6 1" "
 mode=ring
 with 1m 1m "$run"
 is "$(cat "$TMP/status") $(wc -c <"$TMP/out") $(grep -c 'EBTRACE_DIR names another one' "$TMP/err")" "1 0 1" \
-	"--mode ring does not start a program that it could not trace, and says what to do"
+	"--mode ring does not start a program that it could not trace, and names what to do"
 export OCAMLRUNPARAM=e=20
 with 100m 100m "$run"
 is "$(cat "$TMP/status")" 1 "larger rings want more room"

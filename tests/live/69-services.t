@@ -86,7 +86,7 @@ echo >&$fd
 exec {fd}>&-
 wait $tracer
 is "$? $(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" "0 1" \
-	"DynamicUser: a program with libebtrace-probes is asked for its ring, which it makes in a directory of its own"
+	"DynamicUser: a program with libebtrace-probes gets a request for its ring, which it makes in a directory of its own"
 rmdir /dev/shm/ebtrace-61234
 ok $? "and removes"
 

@@ -31,7 +31,7 @@ ok $? "and missing in the coverage that stat reports, by as much as it lasted" |
 	diag "$(jq -c '.total, .processes[] | [.comm, .elapsed_ns, .coverage_percent, .lost]' "$TMP/stat.json")" "$(cat "$TMP/err")"
 
 "$O/ebtrace" -q -o "$TMP/one.ebt" -- env -i "$EXE" 1 20 >"$TMP/out"
-is "$("$O/ebtrace" info --json "$TMP/one.ebt" | jq '.unwatched_ns > 0')" true "info of a capture tells the time of the hole"
+is "$("$O/ebtrace" info --json "$TMP/one.ebt" | jq '.unwatched_ns > 0')" true "info of a capture prints the time of the hole"
 
 # With its ring switched on by the environment it is left to its ring.
 "$O/ebtrace" stat --json -o "$TMP/stat.json" -- "$EXE" 1 500 >"$TMP/out" 2>"$TMP/err"

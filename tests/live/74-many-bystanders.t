@@ -38,11 +38,11 @@ unwatched 1
 ok $? "the traced process was not watched in its first moment alone"
 echo >&6
 wait_for grep -qs 'each process is probed by itself' "$TMP/err"
-ok $? "when the bystander makes much use of it, it is said that this ends"
+ok $? "when the bystander calls the functions often, a message reports that sharing ends"
 wait_for has_none $bystander
 ok $? "and the bystander is rid of them" || diag "$(breakpoints $bystander) are left"
 wait_for unwatched 2
-ok $? "the traced process has its own, and it is said for how long it had none"
+ok $? "the traced process has its own probes, and the time without them is reported"
 kill $bystander
 echo >&7
 exec 6>&- 7>&-

@@ -34,7 +34,7 @@ is "$(jq -r 'select(.kind == "begin").pid' "$TMP/ring" | sort -u | wc -l)" 1 "al
 # The second ring is overwritten before it is read; its ordinals lie within the first one's, its
 # positions behind them.
 is $(($(sum wrapped summary events) + $(sum wrapped summary lost_events))) $((10000 + 6000 + 200 + 6)) \
-	"of a ring behind another one of its pid all is delivered or told as lost"
+	"of a ring behind another one of its pid all is delivered or reported as lost"
 for run in ring both; do
 	is "$(jq 'select(.kind == "begin").ts' "$TMP/$run" | wc -l)" 5400 "$run: each event of three processes comes once"
 	is "$(sum "$run" summary lost_events)" 0 "$run: and none is lost"

@@ -15,7 +15,7 @@ ok $? "tests/ocaml/yields.ml compiles" || diag "$(cat "$TMP/log")"
 is $? 0 "it is seen through probes"
 is "$(jq '[.processes[].domains[]] | length' "$TMP/json")" 1 "both threads are of one domain"
 jq -e '.total.phases | map(select(.name == "explicit_gc_full_major"))[0].count >= 3' "$TMP/json" >/dev/null
-ok $? "full major collections that give way are seen whole" || diag "$(jq -c .total.phases "$TMP/json")"
+ok $? "full major collections that yield to other threads are seen whole" || diag "$(jq -c .total.phases "$TMP/json")"
 jq -e '.total.gc_ns > 0 and .total.gc_ns * 2 < .total.elapsed_ns' "$TMP/json" >/dev/null
 ok $? "what the other thread does meanwhile is no time of garbage collection" ||
 	diag "$(jq -c '.total | [.elapsed_ns, .gc_ns, .pauses.max_ns]' "$TMP/json")"

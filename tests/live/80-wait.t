@@ -46,7 +46,7 @@ tracer=$!
 sleep 0.3
 exec 7>&-
 wait $tracer
-is "$? $(cat "$TMP/err" | tail -1)" "4 ebtrace: nothing to trace has come" "--wait for nothing: status 4, and says so"
+is "$? $(cat "$TMP/err" | tail -1)" "4 ebtrace: nothing to trace has come" "--wait for nothing: status 4, and a message"
 
 # Children are called what they are called, those that only probes have seen as well.
 printf '#!/bin/sh\n"%s" -q -n 100000 -c /dev/null\n:\n' "$PWD/$O/tests/prog/minigc" >"$TMP/wrapper"
@@ -66,6 +66,6 @@ if [ "$(uname -m)" = x86_64 ] && as --32 -o "$TMP/pause.o" "$TMP/pause.s" 2>/dev
 	children+=($!)
 	"$O/ebtrace" -p $! >"$TMP/out" 2>"$TMP/err"
 	is "$? $(cat "$TMP/err")" "4 ebtrace: process $! is a program of another machine: 32-bit, little-endian x86" \
-		"a process of 32 bits is refused, and it is said why"
+		"a process of 32 bits is refused, with the reason"
 fi
 done_testing

@@ -32,7 +32,7 @@ attach() {
 all_there() { # NAME
 	is "$(jq -s 'map(select(.kind == "begin" or .kind == "end")) | length' "$TMP/$1.ndjson")" 20000 \
 		"$1: all its events arrive" || diag "$(tail -3 "$TMP/$1.log")"
-	is "$(cat "$TMP/$1.out")" 10000 "$1: it has said what it says"
+	is "$(cat "$TMP/$1.out")" 10000 "$1: it has printed all of its output"
 	is "$(cat "$TMP/$1.err")" ready "$1: and nothing else"
 }
 
@@ -44,7 +44,7 @@ is $? 42 "attached: the program ends with its own status"
 wait $tracer
 is $? 0 "attached: so does the tracer" || diag "$(cat "$TMP/attached.log")"
 all_there attached
-is "$(ls "$TMP/rings")" "" "attached: the tracer, which asked for the ring, removes its file"
+is "$(ls "$TMP/rings")" "" "attached: the tracer, which requested the ring, removes its file"
 exec {in}>&-
 
 printf "\n\n" | "$O/ebtrace" -q -f ndjson -o "$TMP/started.ndjson" -- "$program" 5000 \

@@ -17,7 +17,7 @@ begun=$(now)
 is $? 0 "six running processes are watched for a moment"
 took=$(($(now) - begun))
 jq -e --argjson took "$took" '.total.wall_ns * 2 < $took and .total.wall_ns >= 20000000' "$TMP/json" >/dev/null
-ok $? "the time in which probes were put in place and taken off is no part of the run" ||
+ok $? "the time in which probes were attached and detached is no part of the run" ||
 	diag "the command took $took, the run $(jq .total.wall_ns "$TMP/json")" "$(cat "$TMP/err")"
 jq -e '.total.wall_ns as $run | [.processes[] |
 	.wall_ns <= $run + 20000000 and ([.domains[] | .elapsed_ns] | max) <= .wall_ns] |

@@ -14,11 +14,11 @@ run() { setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR= 
 lines() { grep -c "without thread and CPU" "$TMP/err"; }
 
 run -- "$TMP/minigc" -q -n 500 -c /dev/null >"$TMP/out"
-is "$? $(lines)" "0 1" "of a program with markers root would tell thread and CPU: a line says so"
+is "$? $(lines)" "0 1" "of a program with markers root would see thread and CPU: a line reports it"
 grep -q 'begin' "$TMP/out"
 ok $? "its events are shown"
 run -- "$EXE" 1 50 >"$TMP/out"
-is "$? $(lines)" "0 0" "of an OCaml program whose ring is on nobody tells them: no line" || diag "$(cat "$TMP/err")"
+is "$? $(lines)" "0 0" "of an OCaml program whose ring is on nobody sees them: no line" || diag "$(cat "$TMP/err")"
 grep -q 'begin minor' "$TMP/out"
 ok $? "its events are shown, too"
 done_testing

@@ -21,7 +21,7 @@ wait
 
 "$O/ebtrace" stat --json-schema >"$TMP/schema"
 is "$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$TMP/json" 2>&1)" "" \
-	"the JSON is as its schema says"
+	"the JSON is valid by its schema"
 jq -e '.processes | length >= 65 and length < 101' "$TMP/json" >/dev/null
 ok $? "64 that have ended have numbers of their own, and each that lives" || diag "$(jq '.processes | length' "$TMP/json")"
 jq -e '[.programs[].gc_ns / 1] | length > 0' "$TMP/json" >/dev/null
@@ -35,7 +35,7 @@ is "$(jq -c '[.total.collections.minor, .total.pauses.count, .total.gc_ns]' "$TM
 is "$(sed -n 's/^Program .*, \([0-9]*\) process.*/\1/p' "$TMP/text" | awk '{ n += $1 } END { print n }')" 101 \
 	"as text: sections of programs that have all processes"
 grep -qx 'All 101 processes (--by process shows those with the most GC time):' "$TMP/text"
-ok $? "which says what --by process shows"
+ok $? "whose line names what --by process shows"
 is "$(grep -c '^Process ' "$TMP/each") $(grep -c '^Program .* process' "$TMP/each") $(grep -c '^All 101 processes:' "$TMP/each")" \
 	"$(grep -c '^Process ' "$TMP/each") $(grep '^Program' "$TMP/each" | sed 's/,.*//' | sort -u | wc -l) 1" \
 	"--by process: sections of processes, then one for the others of each program"
