@@ -19,12 +19,16 @@ static void read_text(const char *path, char *text, size_t bytes)
 		text[0] = 0;
 }
 
-uint64_t ebt_proc_start_time(void)
+uint64_t ebt_proc_start_time(char *comm, size_t bytes)
 {
 	char text[1024];
 	read_text("/proc/self/stat", text, sizeof(text));
 	/* The name, field 2, may hold spaces and brackets: count from the last bracket. */
 	char *p = strrchr(text, ')');
+	const char *name = strchr(text, '(');
+	memset(comm, 0, bytes);
+	if (p && name && (size_t)(p - name) <= bytes)
+		memcpy(comm, name + 1, (size_t)(p - name - 1));
 	for (int field = 2; p && field < 22; field++) {
 		p = strchr(p, ' ');
 		if (p)

@@ -11,8 +11,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Field 22 of /proc/self/stat; 0: not known. */
-uint64_t ebt_proc_start_time(void);
+/* Field 22 of /proc/self/stat, 0: not known; and this process's name, NUL-padded. */
+uint64_t ebt_proc_start_time(char *comm, size_t bytes);
 /* Fills `id` with the boot id, NUL-padded. */
 void ebt_proc_boot_id(char *id, size_t bytes);
 /* True if this process maps a file of this inode under a path that ends in /name, or if that is

@@ -146,7 +146,7 @@ static void fill_ext(struct ebt_ring_ext *ext, const struct ebt_config *config)
 	ext->word_bytes = sizeof(uint64_t);
 	ext->clock = EBT_RING_CLOCK_MONOTONIC;
 	ext->pid = (uint64_t)getpid();
-	ext->start_time = ebt_proc_start_time();
+	ext->start_time = ebt_proc_start_time(ext->comm, sizeof(ext->comm));
 	ext->start_ns = ebt_clock_monotonic();
 	ebt_proc_boot_id(ext->boot_id, sizeof(ext->boot_id));
 	snprintf(ext->producer, sizeof(ext->producer), "ebtrace-probes %s", EBT_VERSION);

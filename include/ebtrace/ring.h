@@ -160,7 +160,8 @@ struct ebt_ring_ext {
 	uint32_t phases, counters, lifecycles; /* names in each table */
 	uint32_t left_over; /* 1: the process has ended, and the tracer is to remove the file */
 	uint64_t no_ring_events; /* events of threads that found no free ring */
-	uint64_t reserved[7];
+	char comm[16];		 /* the process's name when the file was made; empty: not known */
+	uint64_t reserved[5];
 };
 
 #endif

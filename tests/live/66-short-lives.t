@@ -31,6 +31,11 @@ is "$(begins few)" "0 5020 0" "250 short children, with 64 descriptors: all ther
 is "$(begins execs)" "0 820 0" "a process that executes itself 40 times: all there"
 is "$(ls -A "$XDG_RUNTIME_DIR")" "" "nothing is left of any of them"
 
+# Their files hold what they were called.
+"$O/ebtrace" stat --json --mode ring -o "$TMP/stat.json" -- "$brood" 60 20 0 8 2>"$TMP/err"
+is "$(jq -r '[.processes[].comm] | "\(length) \(unique | join(" "))"' "$TMP/stat.json")" "61 brood" \
+	"each of 60 short children has its name"
+
 # Rings that cannot be opened are told as lost: here our own processes hold all descriptors.
 (ulimit -n 40; "$O/ebtrace" --mode ring -f ndjson -o "$TMP/starved" -- sh -c "
 	for i in \$(seq 40); do '$gc' -q -t 1 -n 200 -r 100 -c /dev/null & done; wait" 2>"$TMP/err")

@@ -49,10 +49,9 @@ for mode in ring watermark stream probes auto; do
 	wait_for same_descriptors
 	ok $? "$mode: behind $n children the tracer has as many descriptors as before them" ||
 		diag "$before, then $(descriptors)"
-	if [ $mode = ring ]; then
-		wait_for no_rings
-		ok $? "$mode: their ring files are removed while the trace goes on" || diag "$(rings) are left"
-	else
+	wait_for no_rings
+	ok $? "$mode: their ring files are removed while the trace goes on" || diag "$(rings) are left"
+	if [ $mode != ring ]; then
 		wait_for shell_alone
 		ok $? "$mode: the kernel's map has the living alone" || diag "$(traced) entries"
 	fi

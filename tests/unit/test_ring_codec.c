@@ -341,6 +341,7 @@ static struct ebt_ring_ext ext_block(void)
 		.size = sizeof(e) + 3 * EBT_RING_EXT_NAME_BYTES,
 	};
 	memset(e.producer, 'p', sizeof(e.producer)); /* no NUL */
+	memset(e.comm, 'c', sizeof(e.comm));
 	return e;
 }
 
@@ -350,7 +351,8 @@ static void test_ext(void)
 	struct ring_ext got;
 	struct ring_fault fault;
 	is(ring_ext_parse(&e, sizeof(e), 100, &got, &fault), 1, "an extension block is read");
-	ok(got.pid == 7 && strlen(got.producer) == sizeof(got.producer) - 1,
+	ok(got.pid == 7 && strlen(got.producer) == sizeof(got.producer) - 1 &&
+		   strlen(got.comm) == sizeof(got.comm) - 1,
 	   "its strings end even if they do not");
 	for (size_t n = 0; n < sizeof(e); n++)
 		if (ring_ext_parse(&e, n, 100, &got, &fault) != (n < 8 ? 0 : -EBADMSG))

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "cmd/print.h"
 #include "engine/leftover.h"
+#include "engine/ring_dirs.h"
 #include "engine/rundir.h"
 #include "runtime/language.h"
 
@@ -165,10 +166,9 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 	for (unsigned i = 0; i < RUNDIR_BASES; i++)
 		if (bases[i])
 			add_runs(l, &g[n++], bases[i]);
-	if (bases[0] && snprintf(path, sizeof(path), "%s/ebtrace", bases[0]) < PATH_MAX)
-		add_dir(l, &g[n++], path, true);
-	snprintf(path, sizeof(path), "/dev/shm/ebtrace-%u", geteuid());
-	add_dir(l, &g[n++], path, true);
+	for (unsigned i = 0; i < RING_DIRS_DEFAULT; i++)
+		if (ring_dirs_default(i, path))
+			add_dir(l, &g[n++], path, true);
 	for (unsigned i = 0; i <= LANGUAGES; i++) {
 		const char *given = i ? getenv(languages[i - 1].dir) : o->engine.ring_dir;
 		if (given && *given)
@@ -180,7 +180,7 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 void stale_list(const struct opts *o)
 {
 	struct leftover l = {0};
-	static struct group groups[RUNDIR_BASES + 3 + LANGUAGES];
+	static struct group groups[RUNDIR_BASES + RING_DIRS_DEFAULT + 1 + LANGUAGES];
 	unsigned n = add_all(&l, groups, o);
 	leftover_judge(&l);
 	for (unsigned i = 0; i < n; i++) {

@@ -202,5 +202,6 @@ int ring_ext_parse(const void *bytes, size_t n, uint64_t offset, struct ring_ext
 	copy_string(ret->boot_id, e.boot_id, sizeof(ret->boot_id));
 	copy_string(ret->producer, e.producer, sizeof(ret->producer));
 	copy_string(ret->runtime, e.runtime, sizeof(ret->runtime));
+	copy_string(ret->comm, e.comm, sizeof(ret->comm));
 	return 1;
 }

@@ -56,6 +56,7 @@ static inline uint64_t ring_layout_word(const struct ring_layout *l, uint32_t do
 struct ring_ext {
 	uint64_t pid, start_time, start_ns, no_ring_events;
 	char boot_id[40], producer[64], runtime[64];
+	char comm[16]; /* empty: not known */
 	uint32_t phases, counters, lifecycles;
 	bool left_over; /* the process has ended, and the tracer is to remove the file */
 };

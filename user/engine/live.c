@@ -142,6 +142,8 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
 		follow_renamed(t->follow, pid);
 		ring_files_executed(t->files, pid);
 	}
+	if (change == BPF_EXITED)
+		ring_files_exited(t->files, pid);
 	if (change == BPF_RING_NEEDED ||
 	    (change == BPF_RING_STARTED && engine_watermarks(t->options)))
 		ring_files_expect(t->files, pid);
@@ -150,11 +152,8 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
 
 static bool is_over(struct live *t, uint64_t now)
 {
-	if (t->options->duration_ns && now >= t->stop_ns)
-		return true;
-	if (t->signals.ends > !!t->has_program)
-		return true;
-	if (t->signals.ends && now - t->signals.last_ns > SIGNAL_GRACE_NS)
+	if ((t->options->duration_ns && now >= t->stop_ns) || t->signals.ends > !!t->has_program ||
+	    (t->signals.ends && now - t->signals.last_ns > SIGNAL_GRACE_NS))
 		return true;
 	if (t->has_program)
 		program_ended(&t->program);

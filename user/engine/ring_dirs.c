@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/rundir.h"
 #include "proc/process.h"
 #include "runtime/language.h"
 #include "source/ring_header.h"
@@ -22,6 +23,15 @@ struct ring_dir {
 	int fd;
 	unsigned holds;
 };
+
+bool ring_dirs_default(unsigned i, char *ret)
+{
+	const char *bases[RUNDIR_BASES];
+	rundir_bases(bases);
+	if (i)
+		return snprintf(ret, PATH_MAX, "/dev/shm/ebtrace-%u", geteuid()) < PATH_MAX;
+	return bases[0] && snprintf(ret, PATH_MAX, "%s/ebtrace", bases[0]) < PATH_MAX;
+}
 
 /* The directory of a ring: as the process sees it, or, if that is in a chroot, as we do. */
 static int open_dir_of(pid_t pid, const struct ringfile *ring)
@@ -131,6 +141,36 @@ bool ring_dirs_remove(const struct known_ring *ring)
 		return true;
 	return id.regular && (ring->requested || is_left(dir, ring->name, &id)) &&
 	       !unlinkat(dir, ring->name, 0);
+}
+
+static void remove_left(int dir, pid_t pid)
+{
+	/* An OCaml program with the library has the first name for its runtime's ring. */
+	static const char *const copies[] = {"", "-2"};
+	for (size_t i = 0; i < sizeof(copies) / sizeof(*copies); i++) {
+		char name[32];
+		struct ring_id id;
+		snprintf(name, sizeof(name), "%d%s.events", pid, copies[i]);
+		if (ring_id_read(dir, name, &id) && id.regular && is_left(dir, name, &id))
+			unlinkat(dir, name, 0);
+	}
+}
+
+void ring_dirs_remove_left(const struct ring_dirs *r, pid_t pid)
+{
+	size_t at = 0;
+	for (struct ring_dir *dir; (dir = ptrmap_next(&r->by_file, &at));)
+		remove_left(dir->fd, pid);
+	for (unsigned i = 0; i < RING_DIRS_DEFAULT; i++) {
+		char path[PATH_MAX];
+		int fd = ring_dirs_default(i, path)
+				 ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+				 : -1;
+		if (fd < 0)
+			continue;
+		remove_left(fd, pid);
+		close(fd);
+	}
 }
 
 void ring_dirs_done(struct ring_dirs *r)

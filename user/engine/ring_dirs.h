@@ -17,6 +17,11 @@
 
 struct ring_dir;
 
+/* The i-th directory that libebtrace-probes chooses for our user; ret: room for PATH_MAX. False:
+ * there is none. */
+#define RING_DIRS_DEFAULT 2
+bool ring_dirs_default(unsigned i, char *ret);
+
 /* All zero is a valid set. */
 struct ring_dirs {
 	PTRMAP(struct ring_dir) by_file; /* by hash_file() */
@@ -38,6 +43,12 @@ void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir);
 /* Removes the file of a ring whose directory is held, if it is there because of us: we asked for
  * it, or its process has left its removal to us. False if it is still there. */
 bool ring_dirs_remove(const struct known_ring *ring);
+/*
+ * Removes the rings that a process left to us at its end, whether or not a scan has found them:
+ * files named for its pid with the mark of libebtrace-probes, in the directories that are held and
+ * in those that the library chooses for our user.
+ */
+void ring_dirs_remove_left(const struct ring_dirs *r, pid_t pid);
 void ring_dirs_done(struct ring_dirs *r);
 
 #endif

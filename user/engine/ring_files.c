@@ -138,6 +138,12 @@ void ring_files_executed(struct ring_files *r, pid_t pid)
 		p->has_opened = false;
 }
 
+void ring_files_exited(struct ring_files *r, pid_t pid)
+{
+	if (!*r->inbox.path) /* that is read first */
+		ring_dirs_remove_left(&r->dirs, pid);
+}
+
 static bool is_our_limit(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;

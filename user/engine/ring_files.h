@@ -34,6 +34,9 @@ void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
 void ring_files_expect(struct ring_files *r, pid_t pid);
 /* The process runs another program, with another ring. */
 void ring_files_executed(struct ring_files *r, pid_t pid);
+/* BPF reports that a process has ended, followed or too short to be: the rings that it left to us
+ * are removed. */
+void ring_files_exited(struct ring_files *r, pid_t pid);
 /* A process has ended: its files that are there because of us are removed, whether or not all of
  * them has been read; what was left out of its ring is lost, unless it is found in the
  * directory. */
