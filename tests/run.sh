@@ -3,7 +3,8 @@
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
 # and files try (as root), then unit and command-line tests once more with the sanitized build in
 # $O/asan, the race test under TSan, and what needs libc alone on another processor.
-# Live tests that measure, or whose counts need the time of the machine, run one at a time.
+# Live tests that measure the tracer's memory or speed run one at a time; of the others three, as most
+# wait more than they work. The race test has its full time under TSan.
 # What failed is said again at the end, with the lines that say why.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -33,14 +34,14 @@ failures() {
 programs() { find "$1/tests/unit" -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort; }
 
 # shellcheck disable=SC2046
-run "unit, command line" -j2 -e '' $(programs "$O") tests/cli/*.t
-alone='/(20|23|30|35|40|41|56|57|58)-'
+RACE_SECONDS=5 run "unit, command line" -j2 -e '' $(programs "$O") tests/cli/*.t
+alone='/(35|57)-'
 # shellcheck disable=SC2046
 run "live, one at a time" -e '' $(printf '%s\n' tests/live/*.t | grep -E "$alone")
 # shellcheck disable=SC2046
-run "live" -j2 -e '' $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
+run "live" -j3 -e '' $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
 run "attacks" -j2 -e '' tests/attack/*.t
-run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
+RACE_SECONDS=5 run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
 O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
 # shellcheck disable=SC2046
 run "unit on an emulated AArch64" -j2 -e qemu-aarch64 $(programs "$O/aarch64-linux-gnu")

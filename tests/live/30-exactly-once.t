@@ -6,7 +6,7 @@
 . tests/counts.sh
 need_root
 need_file "$O/tests/prog/minigc"
-events=${EVENTS:-5000000}
+events=${EVENTS:-2000000}
 
 # trace NAME ENV... -- EBTRACE-OPTIONS... -- MINIGC-OPTIONS...: leaves $TMP/NAME.{counts,tally}
 trace() {
