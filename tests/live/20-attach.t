@@ -142,14 +142,15 @@ threads_known nested
 ok $? "nested: numbers are those of the tracer's own namespace"
 
 # Children: those that are there already, those that come, and exec.
-mkfifo "$TMP/family.in"
+mkfifo "$TMP/family.in" "$TMP/later.in" "$TMP/exec.in"
+exec 5<>"$TMP/later.in" 6<>"$TMP/exec.in"
 cat >"$TMP/family.sh" <<EOF
 "$gc" -q -w -t 1 -n 5000 -c "$TMP/child.counts" <"$TMP/family.in" 2>"$TMP/family.err" &
 while [ ! -e "$TMP/family.go" ]; do sleep 0.05; done
 export EBTRACE_START=1 # what they do before the tracer has attached is in their rings
-"$gc" -q -t 1 -n 5000 -r 10000 -c "$TMP/later.counts"
+"$gc" -q -w -t 1 -n 5000 -r 10000 -c "$TMP/later.counts" <"$TMP/later.in" 2>"$TMP/later.err"
 wait
-exec "$gc" -q -t 1 -n 5000 -r 10000 -c "$TMP/exec.counts"
+exec "$gc" -q -w -t 1 -n 5000 -r 10000 -c "$TMP/exec.counts" <"$TMP/exec.in" 2>"$TMP/exec.err"
 EOF
 EBTRACE_DIR=$TMP bash "$TMP/family.sh" &
 family=$!
@@ -160,7 +161,16 @@ attach family -p "$family"
 touch "$TMP/family.go"
 echo >&8
 exec 8>&-
+# A process removes its ring at its end: it goes on when the ring has been found.
+reads() { grep -q "reading the ring .* of process $1\$" "$TMP/family.log"; }
+wait_for grep -qs ready "$TMP/later.err"
+wait_for reads "$(pgrep -n -P "$family")"
+echo >&5
+wait_for grep -qs ready "$TMP/exec.err"
+wait_for reads "$family"
+echo >&6
 wait "$family"
+exec 5>&- 6>&-
 count family
 cat "$TMP"/{child,later,exec}.counts >"$TMP/family.counts"
 whole family

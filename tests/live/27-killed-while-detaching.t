@@ -50,7 +50,7 @@ attach() {
 	tracer=$!
 	exec {said}<"$dir/err"
 	until [[ $line == *"attached to"* ]]; do
-		read -r -t 20 line <&"$said" || { echo "not attached" >>"$dir/bad"; break; }
+		read -r -t 60 line <&"$said" || { echo "not attached: $? after '$line'" >>"$dir/bad"; break; }
 	done
 	exec {said}<&-
 	ms 0 300
@@ -116,7 +116,7 @@ wait "${workers[@]}"
 for name in "${sequences[@]}"; do
 	is "$(cat "$TMP"/*/bad 2>/dev/null | grep -cx "$name")" 0 "$name: every site is as before"
 done
-is "$(cat "$TMP"/*/bad 2>/dev/null | grep -cx "not attached")" 0 "every program was attached to"
+is "$(cat "$TMP"/*/bad 2>/dev/null | grep "not attached")" "" "every program was attached to"
 is "$(ls "$TMP"/*/whole | wc -l)" $((MARKERS + FUNCTIONS)) "all workers came to their end"
 is $(($(complaints) - before)) 0 "the kernel has removed every uprobe"
 done_testing

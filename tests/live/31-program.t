@@ -60,7 +60,7 @@ is "$(grep -c '"kind":"begin"' "$TMP/t")" "$(awk '$2 == "begin" { n += $3 } END 
 # Whatever is sent to ebtrace, the program gets it.
 for name in HUP INT QUIT USR1 USR2 ALRM TERM WINCH; do
   rm -f "$TMP/up"
-  env --default-signal=QUIT,INT "$O/ebtrace" -q --mode ring -o "$TMP/t" -- bash -c "
+  env --default-signal=HUP,QUIT,INT "$O/ebtrace" -q --mode ring -o "$TMP/t" -- bash -c "
     trap 'exit 9' $name; : >'$TMP/up'; for i in {1..200}; do sleep 0.05; done" 2>/dev/null &
   tracer=$!
   children+=("$tracer")
