@@ -205,6 +205,25 @@ static void test_cut_half(void)
 		is(session_blob_bytes(session), 0, "and the other payload is given back");
 		end();
 	}
+	for (int order = 0; order < 2; order++) {
+		begin();
+		push(R, 0, 5);
+		join_flush(join);
+		struct ebt_event pair[2] = {event(order ? B : R, 1, 10),
+					    event(order ? R : B, 1, 10)};
+		for (int i = 0; i < 2; i++) {
+			bool is_ring = pair[i].flags & R;
+			pair[i].kind = EBT_CUSTOM;
+			session_put_blob(session, &pair[i], whole,
+					 is_ring ? sizeof(whole) : sizeof(part));
+			pair[i].flags |= is_ring ? 0 : EBT_F_CUT;
+		}
+		join_events(join, pair, 2);
+		ok(outs == 2 && !(out[1].flags & EBT_F_CUT) && out[1].arg[1] == sizeof(whole) &&
+			   !session_blob_bytes(session),
+		   "a pair in one batch is delivered at once, and BPF's payload is dropped");
+		end();
+	}
 	begin();
 	struct ebt_event ring = event(R, 0, 10), bpf = event(B, 0, 10);
 	ring.flags |= EBT_F_CUT;

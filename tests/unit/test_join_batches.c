@@ -19,18 +19,24 @@ static uint32_t draw(uint32_t n)
 /* Events of some rings, in runs of one or in turns; holes, copies, partners, losses, final ones. */
 static int make_events(struct ebt_event *ev)
 {
-	uint32_t seq[RINGS] = {0}, ring = 0, turns = 0;
+	uint32_t seq[RINGS] = {0}, ring = 0, turns = 0, pairs = 0;
 	uint64_t ts = 1000;
 	int n = 0;
 	while (n < EVENTS - 1) {
 		turns = draw(40) ? turns : draw(2);
+		pairs = draw(80) ? pairs : draw(3); /* runs of them, the ring's first or second */
 		ring = turns || !draw(30) ? draw(RINGS) : ring;
 		ts += draw(3);
 		struct ebt_event *e = &ev[n++];
 		*e = event(draw(50) ? R : B, seq[ring]++, ts);
 		e->process = 9 - ring % 2;
 		e->domain = (uint16_t)(ring / 2 + 1);
-		switch (draw(60)) {
+		uint32_t what = draw(60);
+		if (pairs && what > 7) {
+			what = 2;
+			e->flags = EBT_F_SEQ | (pairs == 1 ? R : B);
+		}
+		switch (what) {
 		case 0: /* a hole before the next */
 			seq[ring] += 1 + draw(5);
 			break;
@@ -41,6 +47,9 @@ static int make_events(struct ebt_event *ev)
 		case 3: /* a partner */
 			ev[n] = *e;
 			ev[n].flags ^= R | B;
+			ev[n].tid = ev[n].flags & B ? 55 : 0;
+			ev[n].pos = draw(30) ? ev[n].pos : EBT_NO_POS;
+			e->pos = draw(30) ? e->pos : EBT_NO_POS;
 			n++;
 			break;
 		case 4:

@@ -437,6 +437,33 @@ static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 	return i;
 }
 
+/*
+ * Keeps the first events that are pairs, each the next event of its ring, as take() would: without
+ * a payload of BPF's, which would have to be dropped. Returns their number, an even one.
+ */
+static size_t pass_pairs(struct join *j, const struct ebt_event *ev, size_t n)
+{
+	const unsigned flags = RUN_FLAGS | EBT_F_PAYLOAD;
+	size_t i = 0;
+	for (; i + 1 < n && are_partners(&ev[i], &ev[i + 1]); i += 2) {
+		bool second = ev[i].flags & EBT_F_BPF;
+		const struct ebt_event *ring = &ev[i + second], bpf = ev[i + !second];
+		const struct process *p = processes_at(&j->session->processes, bpf.process);
+		struct join_ring *r = join_rings_at(&j->rings, process_known_lane(p, bpf.domain));
+		if (!is_plain(ring) || (bpf.flags & flags) != (EBT_F_BPF | EBT_F_SEQ) || !r ||
+		    !is_next(r, ring) || bpf.pos == EBT_NO_POS)
+			break;
+		struct ebt_event *to = &j->out[j->kept++];
+		advance(r, ring);
+		*to = *ring;
+		to->tid = bpf.tid ? bpf.tid : to->tid;
+		to->cpu = bpf.cpu;
+		to->stack = bpf.stack;
+		to->flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
+	}
+	return i;
+}
+
 int join_events(struct join *j, struct ebt_event *ev, size_t n)
 {
 	struct ebt_event *held = j->has_pending ? &j->pending : NULL;
@@ -450,7 +477,9 @@ int join_events(struct join *j, struct ebt_event *ev, size_t n)
 			err = settle(j, held);
 			held = NULL;
 		}
-		size_t passed = held || err ? 0 : pass_run(j, ev + at, n - at);
+		size_t passed = held || err ? 0 : pass_pairs(j, ev + at, n - at);
+		if (!passed && !held && !err)
+			passed = pass_run(j, ev + at, n - at);
 		at += passed;
 		if (!passed && !err)
 			err = take(j, &ev[at++], &held);

@@ -146,7 +146,8 @@ static bool before(const struct merge *m, uint64_t key_a, uint64_t key_b)
 		return is_before(m->processes, a->process, b->process);
 	if (a->domain != b->domain)
 		return a->domain < b->domain;
-	return order_pos(a) < order_pos(b);
+	bool same = a->pos == b->pos && a->kind == b->kind; /* the ring's and BPF's record */
+	return !same && order_pos(a) < order_pos(b);
 }
 
 /* True if the lane must be read before an event may follow this one. */
