@@ -29,6 +29,10 @@ static inline uint8_t *leb128_put_at_once(uint8_t *p, uint64_t v)
 /* Returns the byte behind the number; up to LEB128_MAX bytes may be overwritten. */
 static inline uint8_t *leb128_put(uint8_t *p, uint64_t v)
 {
+	if (v < 0x80) {
+		*p = (uint8_t)v;
+		return p + 1;
+	}
 	if (v >= 1ull << 21 && v < 1ull << 56)
 		return leb128_put_at_once(p, v);
 	for (; v >= 0x80; v >>= 7)
