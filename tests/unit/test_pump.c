@@ -18,11 +18,16 @@ struct script {
 	int count[LANES], at[LANES], limit[LANES]; /* limit: what may be read so far */
 	uint64_t horizon[LANES];
 	int stopped;
+	useconds_t poll_us; /* that a poll takes */
+	unsigned polls;
 };
 
 static int script_poll(struct source *s)
 {
-	(void)s;
+	struct script *c = (struct script *)s;
+	c->polls++;
+	if (c->poll_us)
+		usleep(c->poll_us);
 	return 0;
 }
 static int script_read(struct source *s, uint32_t lane, struct ebt_event *ev, size_t cap)
@@ -308,9 +313,26 @@ static int make_text(const struct session *s, int fd, struct sink **ret)
 	return text_new(s, fd, ret);
 }
 
+/* A poll of many rings takes longer than the time between two polls of a long step. */
+static void test_slow_poll(void)
+{
+	struct strict sink = {.base = {.ops = &strict_ops}};
+	start(2);
+	if (pump_add_sink(pump, &sink.base))
+		abort();
+	for (uint32_t i = 0; i < 2 * MAX; i++)
+		add(i % 2, 10 + i, i, EBT_F_RING)->domain = (uint16_t)(i % 2);
+	src.poll_us = 20000;
+	drain();
+	ok(got.count == MAX && src.polls < MAX / BATCH_EVENTS / 4,
+	   "slow polls leave time for the events that are there (%u polls)", src.polls);
+	finish();
+}
+
 int main(void)
 {
 	test_random();
+	test_slow_poll();
 	test_horizon();
 	test_join();
 	test_filter();

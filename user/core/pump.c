@@ -24,8 +24,8 @@ struct pump {
 	size_t source_count;
 	struct sink **sinks;
 	size_t sink_count;
-	uint64_t polled_ns;
-	size_t batch_max; /* the least of the sinks'; 0: none has one */
+	uint64_t polled_ns; /* the end of the last poll, which may have taken long itself */
+	size_t batch_max;   /* the least of the sinks'; 0: none has one */
 	bool drained;
 	bool stopped, replays;
 	/* Processes at the head of the queue of those that are gone, and when they were counted. */
@@ -200,7 +200,7 @@ static bool sinks_ready(const struct pump *p)
 static int poll_sources(struct pump *p, uint64_t now)
 {
 	int err = merge_poll(p->merge);
-	p->polled_ns = now;
+	p->polled_ns = now_ns();
 	for (size_t i = 0; i < p->sink_count && !err; i++)
 		err = sink_tick(p->sinks[i], now);
 	return err;
