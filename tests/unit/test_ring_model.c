@@ -277,7 +277,7 @@ static void look(struct ring_reader *rr, bool any)
 {
 	in_look = true;
 	free_headers = any ? 1 + with_ext : 0;
-	ring_reader_look(rr);
+	ring_reader_look(rr, true);
 	in_look = false;
 }
 
@@ -298,7 +298,6 @@ static void reader_start(struct ring_reader *rr, uint64_t first)
 {
 	static struct cursor_ring ring;
 	static struct ring_state state;
-	static struct ebt_ring_header table, early;
 	ring = (struct cursor_ring){0};
 	state = (struct ring_state){0};
 	*rr = (struct ring_reader){.fd = -1,
@@ -308,9 +307,7 @@ static void reader_start(struct ring_reader *rr, uint64_t first)
 					      .data_offset = 8 * DATA_WORD},
 				   .has_ext = with_ext,
 				   .ring = &ring,
-				   .state = &state,
-				   .table = &table,
-				   .early = &early};
+				   .state = &state};
 	acquired = pending = 0;
 	memset(seen, 0, sizeof(seen));
 	limit = first;

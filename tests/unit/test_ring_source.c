@@ -205,6 +205,48 @@ static void test_steps(struct session *session, bool live)
 	unlink(path);
 }
 
+/* Headers of rings that are not in use are read rarely; those in use, and the next ones, always. */
+static void test_unused(struct session *session)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	struct ebt_ring_file h = forged_layout(128);
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	struct tally t = {0};
+	uint32_t other = PROCESS_UNKNOWN;
+	int fd = mkstemp(path);
+	forged_file(fd, &h, false);
+	if (fd < 0 || ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL))
+		abort();
+	ok(cursor_look(c, true) == 1 && cursor_used(c) == 0, "of a new file no ring is in use");
+	for (uint32_t d = 0; d < 10; d++)
+		forged_ring(fd, &h, d, 1000 + d);
+	ok(cursor_look(c, false) == 0 && cursor_used(c) == 10,
+	   "rings that come into use one after the other are found, however many");
+	forged_ring(fd, &h, 100, 2000);
+	ok(cursor_look(c, false) == 0 && cursor_used(c) == 10 && cursor_look(c, true) == 1 &&
+		   cursor_used(c) == 101 && cursor_ring(c, 100)->tail == 3,
+	   "one that is out of turn is found by a look at all");
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4712, &other) ||
+	    ring_source_add(s, c, "test", other, true))
+		abort();
+	struct source *base = ring_source_base(s);
+	drain(base, &t);
+	forged_ring(fd, &h, 120, 3000);
+	usleep(50000);
+	drain(base, &t);
+	is(t.events, 12, "the source looks at all rings now and then");
+	forged_ring(fd, &h, 127, 4000);
+	ring_source_finish(s, other);
+	drain(base, &t);
+	drain(base, &t);
+	ok(t.events == 13 && !t.end && !t.lost, "and when the process has ended");
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct session *session;
@@ -219,6 +261,7 @@ int main(void)
 	test_budget(session);
 	test_steps(session, false);
 	test_steps(session, true);
+	test_unused(session);
 	ebt_stop();
 	session_free(session);
 	return tap_done();

@@ -95,10 +95,16 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i)
 	};
 }
 
-int cursor_look(struct ebt_cursor *c)
+int cursor_look(struct ebt_cursor *c, bool all)
 {
-	return ring_reader_look(&c->reader);
+	return ring_reader_look(&c->reader, all);
 }
+
+uint32_t cursor_used(const struct ebt_cursor *c)
+{
+	return c->reader.used;
+}
+
 int cursor_fetch(struct ebt_cursor *c, uint32_t domain, uint64_t *words, size_t cap,
 		 struct cursor_fetch *ret)
 {
@@ -191,8 +197,8 @@ static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t ca
 		if (!r && *looked)
 			return 0;
 		if (!r) {
-			r = cursor_look(c);
-			if (r)
+			r = cursor_look(c, true);
+			if (r < 0)
 				return r;
 			*looked = true;
 		}

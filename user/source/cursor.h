@@ -3,7 +3,7 @@
  * The internals of a cursor, for a source that must empty the rings faster than it decodes them:
  * looking and fetching (I/O, and the proof that a copy is whole) apart from decoding (ring.h).
  *
- *   cursor_look(c);                                  where is every ring now
+ *   cursor_look(c, true);                            where is every ring now
  *   for each domain:
  *       while (cursor_fetch(c, d, buf, cap, &f) > 0) take f.lost, f.damage_words, buf[0..f.words)
  *
@@ -33,11 +33,15 @@ void cursor_decoder_init(const struct ebt_cursor *c, uint32_t domain, struct rin
 struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
 
 /*
- * Reads head and tail of every ring: one read of a few KB. Until the next look only words below
- * these tails are fetched, so a round ends however fast the producer is. The next fetch reports a
- * truncated file as damage (cursor_ring.notice). 0 or -errno.
+ * Reads head and tail of every ring (all), or of those that were in use at a look before and of the
+ * few behind them, and further where those are in use: producers take the first free ring. The
+ * first look is of all. Until the next look only words below these tails are fetched, so a round
+ * ends however fast the producer is. The next fetch reports a truncated file as damage
+ * (cursor_ring.notice). 1: all rings were read; 0: not all; -errno.
  */
-int cursor_look(struct ebt_cursor *c);
+int cursor_look(struct ebt_cursor *c, bool all);
+/* Behind so many rings none was found in use. */
+uint32_t cursor_used(const struct ebt_cursor *c);
 
 /* Memory of the cursor without that of ebt_cursor_poll() and ebt_cursor_read(). */
 size_t cursor_bytes(const struct ebt_cursor *c);

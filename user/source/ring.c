@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "core/kinds.h"
 #include "source/ring_damages.h"
+#include "source/ring_enter.h"
 #include "source/ring_file.h"
 #include "source/ring_lanes.h"
 #include "source/ring_live.h"
@@ -17,6 +17,11 @@
 
 /* Stores of the writer may become visible this much after a clock read that follows them. */
 #define STORE_SLACK_NS 20000ull
+/* Rings that do not fill are looked at so often: each look costs system calls, and all of them have
+ * one part of our time in so many. */
+#define IDLE_MIN_NS 1000000ull
+#define IDLE_MAX_NS 20000000ull
+#define IDLE_SHARE  4
 /* The least budget: a few lanes. */
 #define LEAST_BYTES ((size_t)1 << 20)
 
@@ -34,6 +39,7 @@ struct ring_source {
 	uint64_t safe_ns;
 	uint64_t scanned_ns; /* files that were there before have been added; 0: nobody says */
 	struct ring_fill fill;
+	uint64_t idle_ns;      /* between looks at rings that do not fill */
 	bool stopped, follows; /* follows: has had a live file, more may come */
 	bool ringless_seen;
 	bool reported_full;	   /* that the budget is used up */
@@ -79,8 +85,7 @@ static void report_full(struct ring_source *s, const char *name)
 /* Makes lanes for the rings that a look has found in use. 0 or -ENOMEM. */
 static int open_lanes(struct ring_source *s, struct ring_file *f)
 {
-	uint32_t domains = cursor_layout(f->cursor)->max_domains;
-	for (uint32_t d = 0; d < domains; d++) {
+	for (uint32_t d = 0; d < f->used; d++) {
 		struct ring_watch *w = &f->rings[d];
 		if (w->lane || w->unread || !ring_file_has_news(f, d))
 			continue;
@@ -132,15 +137,15 @@ static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t l
 static bool is_taken(const struct ring_file *f)
 {
 	bool whole = !f->live && !f->unread_words;
-	for (uint32_t d = 0; whole && d < cursor_layout(f->cursor)->max_domains; d++)
+	for (uint32_t d = 0; whole && d < f->used; d++)
 		whole = f->rings[d].unread || !ring_file_has_news(f, d);
 	return whole;
 }
 
 /* Fetches the words of the rings up to the look, as far as the lanes have room. */
-static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
+static int take_file(struct ring_source *s, struct ring_file *f)
 {
-	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++) {
+	for (uint32_t d = 0; d < f->used; d++) {
 		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
 		int err = ring_lane_take(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d,
@@ -148,7 +153,8 @@ static int take_file(struct ring_source *s, struct ring_file *f, uint64_t look_n
 		if (err)
 			return err;
 	}
-	report_losses(s, f, look_ns);
+	if (f->whole_ns == f->look_ns || !f->live)
+		report_losses(s, f, f->look_ns);
 	f->finished = is_taken(f);
 	return 0;
 }
@@ -181,27 +187,51 @@ static void drop_finished(struct ring_source *s)
 	s->open_count = kept;
 }
 
+/* Once interrupted, looks seem to cost more: it grows in steps. */
+static void set_idle(struct ring_source *s, uint64_t idle_ns)
+{
+	idle_ns = idle_ns < 2 * s->idle_ns ? idle_ns : 2 * s->idle_ns;
+	idle_ns = idle_ns < IDLE_MAX_NS ? idle_ns : IDLE_MAX_NS;
+	s->idle_ns = idle_ns > IDLE_MIN_NS ? idle_ns : IDLE_MIN_NS;
+}
+
+/* Looks at the files that are due, and makes lanes for what they found. 0 or -ENOMEM. */
+static int look_at_files(struct ring_source *s, uint64_t begin_ns)
+{
+	uint64_t idle_ns = s->idle_ns, now = begin_ns;
+	uint32_t looks = 0;
+	int err = 0;
+	for (uint32_t i = 0; !err && i < s->open_count; i++) {
+		struct ring_file *f = s->open[i];
+		f->looked = s->stopped || ring_file_is_due(f, begin_ns, idle_ns);
+		if (f->looked) {
+			looks++;
+			now = now_ns();
+			f->finished = !ring_file_look(f, now, &s->fill);
+			err = f->finished ? 0 : open_lanes(s, f);
+		}
+		s->fill.rate = f->rate > s->fill.rate ? f->rate : s->fill.rate;
+	}
+	if (looks > s->open_count / 2)
+		set_idle(s, IDLE_SHARE * (now - begin_ns));
+	return err;
+}
+
 /* Every ring of every file gets its lane before any lane gets more than its least. */
 static int ring_poll(struct source *base)
 {
 	struct ring_source *s = of(base);
-	uint64_t safe = UINT64_MAX, look_ns = now_ns();
+	uint64_t safe = UINT64_MAX;
 	bool live = false;
-	int err = 0;
+	int err = look_at_files(s, now_ns());
 	for (uint32_t i = 0; !err && i < s->open_count; i++) {
 		struct ring_file *f = s->open[i];
 		live |= f->live;
-		look_ns = now_ns();
-		f->finished = !ring_file_look(f, look_ns, &s->fill);
-		if (f->finished)
-			continue;
-		uint64_t file_safe = f->live ? ring_file_safe(f) : UINT64_MAX;
-		safe = file_safe < safe ? file_safe : safe;
-		err = open_lanes(s, f);
+		if (f->live && !f->finished && f->safe_ns < safe)
+			safe = f->safe_ns;
+		if (f->looked && !f->finished)
+			err = take_file(s, f);
 	}
-	for (uint32_t i = 0; !err && i < s->open_count; i++)
-		if (!s->open[i]->finished)
-			err = take_file(s, s->open[i], look_ns);
 	if (err)
 		return err;
 	drop_finished(s);
@@ -219,24 +249,6 @@ static int ring_poll(struct source *base)
 static bool ring_begins_again(struct source *base, uint32_t *ret)
 {
 	return ring_lanes_begins_again(&of(base)->lanes, ret);
-}
-
-static int finish_event(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
-			const void *payloads)
-{
-	/* Damage of the file's header, which belongs to no domain, was noted as it was found. */
-	if (ev->kind == EBT_DAMAGE && ev->domain != EBT_NO_DOMAIN)
-		ring_file_damage(lane->file, ev->arg[0],
-				 ev->arg[1] ? "a record" : "a head and a tail that fit", NULL);
-	if (kinds_family(ev->kind) == KINDS_user) {
-		int err = ring_file_learn(lane->file, s->session, ev->id);
-		if (err)
-			return err;
-	}
-	if (ev->flags & EBT_F_PAYLOAD)
-		return session_put_blob(s->session, ev, (const char *)payloads + ev->arg[0],
-					ev->arg[1]);
-	return 0;
 }
 
 static int read_losses(struct ring_source *s, struct ebt_event *ev, size_t cap)
@@ -259,29 +271,6 @@ static int end_lane(struct ring_source *s, uint32_t index)
 	return 0;
 }
 
-/* Of a ring whose events have ordinals. */
-static bool is_counted(const struct ebt_event *ev)
-{
-	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
-}
-
-/* Enters names and payloads of decoded events into the session. 0 or -ENOMEM. */
-static int finish_events(struct ring_source *s, struct ring_lane *lane, struct ebt_event *ev,
-			 uint32_t n, const void *payloads)
-{
-	int err = 0;
-	/* Phases, counters and lifecycles, most events of a runtime, are complete. */
-	for (uint32_t i = 0; i < n && !err; i++)
-		if (ev[i].kind >= EBT_ALLOC_SIZES)
-			err = finish_event(s, lane, &ev[i], payloads);
-	for (uint32_t i = 0; i < n && !lane->begun; i++) {
-		lane->begun = is_counted(&ev[i]);
-		ev[i].flags |= lane->begun ? EBT_F_FIRST : 0;
-	}
-	lane->last_ns = ev[n - 1].ts;
-	return err;
-}
-
 static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, size_t cap)
 {
 	struct ring_source *s = of(base);
@@ -298,7 +287,7 @@ static int ring_read(struct source *base, uint32_t index, struct ebt_event *ev, 
 			return end_lane(s, index);
 		if (!got)
 			return n ? (int)n : -EAGAIN;
-		int err = finish_events(s, lane, ev + n, got, payloads);
+		int err = ring_enter(s->session, lane, ev + n, got, payloads);
 		if (err)
 			return err;
 		n += got;

@@ -10,6 +10,8 @@
 
 /* A writer that stays inside one event for so long is stopped, not slow. */
 #define MAX_HOLD_NS 1000000000ull
+/* Producers take the first free ring. One that takes another is found after so long. */
+#define WHOLE_LOOK_NS 16000000ull
 
 size_t ring_file_bytes(const struct ebt_cursor *c)
 {
@@ -37,8 +39,7 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		ring_file_free(f);
 		return -ENOMEM;
 	}
-	for (uint32_t d = 0; d < cursor_layout(c)->max_domains; d++)
-		f->rings[d].safe_ns = f->rings[d].look_ns = began_ns;
+	f->look_ns = f->whole_ns = f->safe_ns = began_ns;
 	f->began_ns = live ? began_ns : 0;
 	*ret = f;
 	return 0;
@@ -85,33 +86,41 @@ static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
 		fill->fill = rings;
 }
 
+bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns)
+{
+	uint64_t since_ns = now_ns - f->look_ns;
+	return !f->live || since_ns >= idle_ns || (double)since_ns * f->rate >= 1.0 / 16;
+}
+
 bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill)
 {
 	const struct ring_layout *l = cursor_layout(f->cursor);
+	bool whole = !f->live || look_ns - f->whole_ns >= WHOLE_LOOK_NS;
 	/* Of a file at rest one look is enough, and the end must not chase a writer. */
-	int err = f->last_look ? 0 : cursor_look(f->cursor);
+	int looked = f->last_look ? 1 : cursor_look(f->cursor, whole);
 	f->last_look = !f->live;
-	if (err) {
+	if (looked < 0) {
 		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
 		ring_file_damage(f, l->headers_offset,
 				 "the headers of the rings, found the end of the file", NULL);
 		return false;
 	}
-	for (uint32_t d = 0; d < l->max_domains; d++) {
+	for (; f->used < cursor_used(f->cursor); f->used++)
+		f->rings[f->used].safe_ns = f->rings[f->used].look_ns = f->whole_ns;
+	struct ring_fill of_file = {.rate = f->rate / 2};
+	f->whole_ns = looked ? look_ns : f->whole_ns;
+	f->safe_ns = f->whole_ns;
+	for (uint32_t d = 0; d < f->used; d++) {
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);
-		rate_ring(fill, &f->rings[d], r, look_ns, l->ring_words);
+		rate_ring(&of_file, &f->rings[d], r, look_ns, l->ring_words);
 		watch_ring(&f->rings[d], r, look_ns);
+		if (f->rings[d].safe_ns < f->safe_ns)
+			f->safe_ns = f->rings[d].safe_ns;
 	}
+	f->look_ns = look_ns;
+	f->rate = of_file.rate;
+	fill->fill = of_file.fill > fill->fill ? of_file.fill : fill->fill;
 	return true;
-}
-
-uint64_t ring_file_safe(const struct ring_file *f)
-{
-	uint64_t safe = UINT64_MAX;
-	for (uint32_t d = 0; d < cursor_layout(f->cursor)->max_domains; d++)
-		if (f->rings[d].safe_ns < safe)
-			safe = f->rings[d].safe_ns;
-	return safe;
 }
 
 bool ring_file_has_news(const struct ring_file *f, uint32_t domain)

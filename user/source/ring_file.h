@@ -27,9 +27,15 @@ struct ring_file {
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_look;
+	bool looked;				 /* in the present poll */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
 	uint64_t began_ns; /* of a live file: no older event was returned when it was added */
 	uint32_t lanes;	   /* that have not ended */
+	uint64_t look_ns;  /* of the last look */
+	uint64_t whole_ns; /* the same, of all rings */
+	uint64_t safe_ns;  /* none of its rings brings an older event */
+	uint32_t used;	   /* rings that `rings` is valid of */
+	double rate;	   /* as of struct ring_fill, at the last look; it falls by halves */
 	size_t bytes;	   /* taken from the budget */
 	struct ring_watch *rings;	/* max_domains */
 	uint8_t *named;			/* bits: user events whose name the session has */
@@ -50,10 +56,12 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		  uint64_t began_ns, struct ring_file **ret);
 void ring_file_free(struct ring_file *f);
 
-/* Reads the position of every ring. False: the file cannot be read; noted as damage. */
+/* True if its rings are to be looked at: one is filled by a sixteenth by now, if it fills as it did,
+ * or idle_ns have passed since the last look. */
+bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns);
+/* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
+ * damage. */
 bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill);
-/* None of its rings brings an older event. */
-uint64_t ring_file_safe(const struct ring_file *f);
 /* True if a ring holds words or damage that were not fetched. */
 bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
 

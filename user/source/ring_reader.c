@@ -13,6 +13,9 @@
 #include <unistd.h>
 
 #define TEAR_RETRIES 3
+/* Headers that one read copies, and how many are read behind those of the rings in use. */
+#define LOOK_RINGS 64
+#define LOOK_AHEAD 4
 
 static bool is_sane(const struct ring_reader *rr, uint64_t head, uint64_t tail)
 {
@@ -58,12 +61,16 @@ static void guess_window(struct ring_reader *rr, uint32_t d, const struct ebt_ri
 		r->pos = from;
 }
 
-static void look_at(struct ring_reader *rr, uint32_t d, struct ebt_ring_header *h)
+/* early_writing: of the header as it was read just before. */
+static void look_at(struct ring_reader *rr, uint32_t d, bool early_writing,
+		    struct ebt_ring_header *h)
 {
 	struct cursor_ring *r = &rr->ring[d];
 	struct ring_state *s = &rr->state[d];
 
-	r->writing = rr->has_ext && (rr->early[d].writing || !is_sane(rr, h->head, h->tail));
+	r->writing = rr->has_ext && (early_writing || !is_sane(rr, h->head, h->tail));
+	if ((h->head || h->tail || r->writing) && rr->used <= d)
+		rr->used = d + 1;
 	if (!is_sane(rr, h->head, h->tail) && read_header(rr, d, h)) {
 		guess_window(rr, d, h);
 		return;
@@ -98,36 +105,60 @@ static void report_cut(struct ring_reader *rr, uint32_t d)
 	if (rr->cut)
 		return;
 	rr->cut = true;
-	uint64_t offset = ring_layout_header(&rr->layout, d) + sizeof(*rr->table);
+	if (rr->used <= d)
+		rr->used = d + 1;
+	uint64_t offset = ring_layout_header(&rr->layout, d) + sizeof(struct ebt_ring_header);
 	rr->ring[d].notice = true;
 	rr->state[d].damage_offset = file_end(rr, offset);
 }
 
-int ring_reader_look(struct ring_reader *rr)
+/* Reads n headers, from that of ring `first` on. How many of them the file has, or -errno. */
+static int look_from(struct ring_reader *rr, uint32_t first, uint32_t n)
 {
-	size_t bytes = sizeof(*rr->table) * rr->layout.max_domains;
-	uint64_t at = rr->layout.headers_offset;
+	struct ebt_ring_header early[LOOK_RINGS], now[LOOK_RINGS];
+	size_t bytes = n * sizeof(*now);
+	uint64_t at = ring_layout_header(&rr->layout, first);
 
 	/* `writing` must be older than the tails that it covers: two reads, in this order. */
-	ssize_t early = rr->has_ext ? file_read_at(rr->fd, rr->early, bytes, at) : (ssize_t)bytes;
-	if (early < 0)
-		return (int)early;
+	ssize_t before = rr->has_ext ? file_read_at(rr->fd, early, bytes, at) : (ssize_t)bytes;
+	if (before < 0)
+		return (int)before;
 	/* partner of the release by which a probe ends `writing`: the tails are no older than
 	 * that */
 	atomic_thread_fence(memory_order_acquire);
-	ssize_t n = file_read_at(rr->fd, rr->table, bytes, at);
-	if (n < 0)
-		return (int)n;
-	uint32_t whole = (uint32_t)((size_t)(n < early ? n : early) / sizeof(*rr->table));
-	for (uint32_t d = 0; d < whole; d++)
-		look_at(rr, d, &rr->table[d]);
+	ssize_t got = file_read_at(rr->fd, now, bytes, at);
+	if (got < 0)
+		return (int)got;
+	uint32_t whole = (uint32_t)((size_t)(got < before ? got : before) / sizeof(*now));
+	for (uint32_t i = 0; i < whole; i++)
+		look_at(rr, first + i, rr->has_ext && early[i].writing, &now[i]);
 	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are
 	 * there */
 	atomic_thread_fence(memory_order_acquire);
-	if (whole < rr->layout.max_domains)
-		report_cut(rr, whole);
+	return (int)whole;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+int ring_reader_look(struct ring_reader *rr, bool all)
+{
+	uint32_t max = rr->layout.max_domains, done = 0, to;
+	while (done < (to = all || !rr->looked ? max : least(max, rr->used + LOOK_AHEAD))) {
+		uint32_t n = least(to - done, LOOK_RINGS);
+		int whole = look_from(rr, done, n);
+		if (whole < 0)
+			return whole;
+		done += (uint32_t)whole;
+		if ((uint32_t)whole == n)
+			continue;
+		report_cut(rr, done);
+		break;
+	}
 	rr->looked = true;
-	return 0;
+	return to == max;
 }
 
 /* Damage and losses to be reported before any word is read. */
@@ -273,9 +304,7 @@ int ring_reader_init(struct ring_reader *rr, int fd, const char *name, char *rea
 	size_t n = rr->layout.max_domains;
 	rr->ring = calloc(n, sizeof(*rr->ring));
 	rr->state = calloc(n, sizeof(*rr->state));
-	rr->table = calloc(n, sizeof(*rr->table));
-	rr->early = calloc(n, sizeof(*rr->early));
-	if (!rr->ring || !rr->state || !rr->table || !rr->early)
+	if (!rr->ring || !rr->state)
 		return fail(reason, name, -ENOMEM, strerror(ENOMEM));
 	return 0;
 }
@@ -284,15 +313,12 @@ void ring_reader_done(struct ring_reader *rr)
 {
 	free(rr->ring);
 	free(rr->state);
-	free(rr->table);
-	free(rr->early);
 	*rr = (struct ring_reader){.fd = -1};
 }
 
 size_t ring_reader_bytes(const struct ring_reader *rr)
 {
-	return rr->layout.max_domains *
-	       (sizeof(*rr->ring) + sizeof(*rr->state) + sizeof(*rr->table) + sizeof(*rr->early));
+	return rr->layout.max_domains * (sizeof(*rr->ring) + sizeof(*rr->state));
 }
 
 uint64_t ring_reader_first_pid(const struct ring_reader *rr)

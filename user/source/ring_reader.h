@@ -54,7 +54,7 @@ struct ring_reader {
 	struct cursor_ring *ring; /* max_domains of each */
 	/* private */
 	struct ring_state *state;
-	struct ebt_ring_header *table, *early; /* all headers; the same, read just before */
+	uint32_t used; /* rings, from the first on, that a look has found in use, or before such */
 	bool looked, cut;
 };
 
@@ -69,7 +69,7 @@ void ring_reader_done(struct ring_reader *rr);
 size_t ring_reader_bytes(const struct ring_reader *rr);
 
 /* As cursor_look() and cursor_fetch() of cursor.h. */
-int ring_reader_look(struct ring_reader *rr);
+int ring_reader_look(struct ring_reader *rr, bool all);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
 
