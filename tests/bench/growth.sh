@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What many processes and threads cost the tracer, in each mode: sourced by run.sh. CHILDREN=20000 one
-# after the other, 2,000 at once, 10,000 threads of one process.
+# after the other, an eighth as many of OCaml, 2,000 at once, 10,000 threads of one process.
 
 # followed LABEL ARG... -- WHAT COUNT [PROGRAM...]: the lines of bench_children under ebtrace ARG...,
 # in $tmp/LABEL; false, and told, if the run failed.
@@ -56,6 +56,11 @@ bench_growth() {
 			growth_rows "children_$mode"
 	done
 	followed children_stat stat --mode ring -- turns "$n" && growth_rows children_stat
+	followed children_stat_auto stat --mode auto -- turns "$n" && growth_rows children_stat_auto
+	for mode in ${ocaml_dir:+ring auto}; do
+		followed "children_ocaml_$mode" trace --mode $mode -f ebt -o /dev/null -- \
+			turns $((n / 8)) "$ocaml_child" && growth_rows "children_ocaml_$mode"
+	done
 	followed threads_probes trace --mode probes -f ebt -o /dev/null -- threads 10000 &&
 		at_once_rows threads_probes 20
 }

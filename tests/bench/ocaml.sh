@@ -8,12 +8,13 @@
 OLLY_LOSSLESS=0.218
 
 ocaml_load=
+ocaml_child=
 
-# Compiles the two; sets ocaml_load to the program, ocaml_poller, and ring_dir.
+# Compiles them; sets ocaml_load and ocaml_child to programs, ocaml_poller, and ring_dir.
 ocaml_setup() { # DIR-OUTSIDE DIR-INSIDE
 	local ld="-ccopt -Wl,--dynamic-linker=$root/lib64/ld-linux-x86-64.so.2" name
 	ld+=" -ccopt -Wl,-rpath,$root/usr/lib/x86_64-linux-gnu"
-	for name in load poller; do
+	for name in load poller child; do
 		chroot "$root" sh -c "cd $2 && ocamlopt -I +runtime_events -I +unix unix.cmxa \
 			runtime_events.cmxa ocaml_$name.ml -o $name $ld" >"$tmp/build.log" 2>&1 ||
 			{ failed "ocaml_$name.ml does not compile: $(cat "$tmp/build.log")"; return 1; }
@@ -21,6 +22,7 @@ ocaml_setup() { # DIR-OUTSIDE DIR-INSIDE
 	ring_dir=$(mktemp -d /dev/shm/ebtrace.XXXXXX) || return 1
 	ocaml_poller=$1/poller
 	ocaml_load=$1/load
+	ocaml_child=$1/child
 }
 
 # The program with its ring on; run_load off: without.

@@ -187,8 +187,9 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 {
 	struct ebt_cursor *c;
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
-	/* One that came and went between two scans is most likely of the family's release. */
-	enum ebt_release release = p ? p->release : r->release;
+	/* One that ended before it was inspected is most likely of the family's release. */
+	bool inspected = p && (p->release != EBT_RELEASE_AUTO || follow_runs(p));
+	enum ebt_release release = inspected ? p->release : r->release;
 	if (p && ringfile_is_being_written(fd, release)) {
 		snprintf(r->reason, sizeof(r->reason), "%s: its header is being written", name);
 		r->error = -EAGAIN;
