@@ -3,15 +3,13 @@
  * be. */
 #include "tests/unit/capture_file.h"
 
+#include "tests/random.h"
 #include "tests/tap.h"
 
 static uint64_t random_state = 1;
 static uint64_t rnd(void)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
+	return random_next(&random_state);
 }
 
 /* Small, large and extreme numbers alike. */

@@ -4,6 +4,7 @@
 #include "sink/ebt.h"
 #include "sink/ndjson.h"
 #include "source/capture.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/capture_file.h"
 #include "tests/unit/processes_fixture.h"
@@ -18,10 +19,7 @@
 static uint64_t random_state = 7;
 static uint32_t draw(uint32_t below)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state >> 32) % below;
+	return (uint32_t)(random_next(&random_state) >> 32) % below;
 }
 
 static uint32_t put(struct session *s, const char *text)

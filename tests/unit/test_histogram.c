@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #define VALUES 20000
@@ -12,10 +13,7 @@ static uint64_t seed = 42;
 
 static uint64_t random_u64(void)
 {
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return seed;
+	return random_next(&seed);
 }
 
 /* Distributions: what a value is made of. */

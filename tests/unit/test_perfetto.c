@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sink/perfetto_tracks.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/perfetto_reader.h"
 #include "tests/unit/processes_fixture.h"
@@ -330,10 +331,7 @@ static void test_many_names(void)
 static uint64_t rng = 88172645463325252ull;
 static uint32_t roll(uint32_t below)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return (uint32_t)(rng >> 33) % below;
+	return (uint32_t)(random_next(&rng) >> 33) % below;
 }
 
 static void push_random(uint64_t ts)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/proto_reader.h"
 
@@ -122,10 +123,7 @@ struct op {
 static uint64_t rng = 88172645463325252ull;
 static uint64_t roll(void)
 {
-	rng ^= rng << 13;
-	rng ^= rng >> 7;
-	rng ^= rng << 17;
-	return rng;
+	return random_next(&rng);
 }
 
 enum { CLOSE = -1, OPEN = -2, SCALAR = 0, BYTES = 1 };

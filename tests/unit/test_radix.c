@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The radix sort against a stable sort by comparing, over numbers of keys and of bits. */
 #include "base/radix.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <stdbool.h>
@@ -12,10 +13,7 @@ static uint64_t state = 1;
 
 static uint64_t draw(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return random_next(&state);
 }
 
 /* Sorted by the bits, and by where they were before: the low bits of a key say that. */

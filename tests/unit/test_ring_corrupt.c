@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Damaged rings: never a crash, all that is good is delivered, and the damage has an offset. */
 #include "ring_fixture.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <ebtrace/ring.h>
@@ -106,14 +107,6 @@ static void check_samples(void)
 	}
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 /* Puts a word in, reads all, puts the old one back. */
 static int with_word(int fd, uint64_t offset, uint64_t value, struct count *n)
 {
@@ -155,7 +148,7 @@ static void check_data_words(int fd)
 	for (uint64_t i = 0; i < 4096; i++) {
 		struct count n = {.at = i}, good = {.at = i};
 		opens &= !read_all(fd, &good, NULL);
-		opens &= !with_word(fd, FIXTURE_DATA + 8 * i, next_random(&seed), &n);
+		opens &= !with_word(fd, FIXTURE_DATA + 8 * i, random_next(&seed), &n);
 		sorted &= n.sorted;
 		enough &= n.before == good.before;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The merge of two runs of keys against a sort. */
 #include "base/runs.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <stdbool.h>
@@ -13,10 +14,7 @@ static uint64_t state = 1;
 
 static uint64_t draw(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
+	return random_next(&state);
 }
 
 static int compare(const void *a, const void *b)

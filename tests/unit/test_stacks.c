@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Interned stacks beside a linear search through arrays of frames, and how long they live. */
 #include "core/stacks.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <malloc.h>
@@ -17,10 +18,7 @@ static uint64_t state = 88172645463325252ull;
 
 static uint32_t draw(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 32) % below;
+	return (uint32_t)(random_next(&state) >> 32) % below;
 }
 
 static uint32_t frame(uint64_t address)

@@ -2,6 +2,7 @@
 /* Interned strings and frames beside a linear search, and how long they live. */
 #include "core/frames.h"
 #include "core/strings.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <malloc.h>
@@ -13,10 +14,7 @@ static uint64_t state = 88172645463325252ull;
 
 static uint32_t draw(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 32) % below;
+	return (uint32_t)(random_next(&state) >> 32) % below;
 }
 
 static uint32_t put(struct strings *t, const char *text)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Argument strings of USDT notes, real ones and broken ones, for the processor that we run on. */
 #include "proc/usdt_args.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <errno.h>
@@ -106,28 +107,22 @@ static void test_count(void)
 	ok(err == -E2BIG && at == USDT_ARGS_MAX * n, "more are refused at the first of them");
 }
 
-static uint32_t next_random(uint32_t *state)
-{
-	*state = *state * 1664525u + 1013904223u;
-	return *state >> 8;
-}
-
 /* A string of bytes from several examples, some of them replaced. */
-static size_t mutate(uint32_t *seed, char *ret)
+static size_t mutate(uint64_t *seed, char *ret)
 {
 	static const char symbols[] = "0123456789-+@$%#()[], :._abdefilpqrstwxz\x01\xff";
 	size_t n = 0;
-	for (unsigned parts = 1 + next_random(seed) % 4; parts; parts--) {
-		const char *from = next_random(seed) & 1
-					   ? good[next_random(seed) % COUNT(good)].text
-					   : bad[next_random(seed) % COUNT(bad)].text;
-		size_t begin = next_random(seed) % (strlen(from) + 1);
-		size_t bytes = next_random(seed) % (strlen(from + begin) + 1);
+	for (unsigned parts = 1 + random_next(seed) % 4; parts; parts--) {
+		const char *from = random_next(seed) & 1
+					   ? good[random_next(seed) % COUNT(good)].text
+					   : bad[random_next(seed) % COUNT(bad)].text;
+		size_t begin = random_next(seed) % (strlen(from) + 1);
+		size_t bytes = random_next(seed) % (strlen(from + begin) + 1);
 		memcpy(ret + n, from + begin, bytes);
 		n += bytes;
 	}
-	for (unsigned i = next_random(seed) % 4; n && i; i--)
-		ret[next_random(seed) % n] = symbols[next_random(seed) % (sizeof(symbols) - 1)];
+	for (unsigned i = random_next(seed) % 4; n && i; i--)
+		ret[random_next(seed) % n] = symbols[random_next(seed) % (sizeof(symbols) - 1)];
 	return n;
 }
 
@@ -156,7 +151,7 @@ static void test_mutations(void)
 	}
 	char text[TEXT_BYTES];
 	unsigned parsed = 0, refused = 0, unsound = 0;
-	uint32_t seed = 1;
+	uint64_t seed = 1;
 	for (int i = 0; i < MUTATIONS; i++) {
 		size_t n = mutate(&seed, text);
 		char *s = p + page - n - 1;
