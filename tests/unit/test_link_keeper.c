@@ -37,7 +37,7 @@ static int make(void *ctx, const struct link_spec *spec)
 		if (spec->site[i].offset != i || spec->site[i].semaphore != 2 * i ||
 		    spec->site[i].cookie != ~(uint64_t)i)
 			return -EBADMSG;
-	/* Nothing of the tracer's is open here but what was asked for. */
+	/* Nothing of the tracer's is open here but what was requested. */
 	int open_files = 0;
 	for (int fd = 3; fd < 100; fd++)
 		open_files += fcntl(fd, F_GETFD) >= 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Programs in sandboxes. At its end the library makes no system call unless the program itself
- * asked for the ring: a filter that kills would turn a good end into a bad one. Who removes the
+ * requested the ring: a filter that kills would turn a good end into a bad one. Who removes the
  * file then is the next program of the user that records. And where no ring can be had, nothing is
  * said and the program goes on. RINGDUMP_STEP says which part of a program it is.
  */
@@ -185,7 +185,7 @@ static void test_ends(void)
 	   "a program that never records ends well under a filter that kills");
 	ok(runs_well("stopped", NULL), "so does one that stopped recording before it");
 	is(files(), 0, "and neither leaves a file");
-	ok(runs_well("requested", NULL), "a program whose ring a tracer asked for ends well too");
+	ok(runs_well("requested", NULL), "a program whose ring a tracer requested ends well too");
 	is(files(), 1, "its file is left to others");
 	ok(runs_well("next", NULL), "the next program of the user that records");
 	is(files(), 0, "removes it, and its own");

@@ -234,7 +234,7 @@ static void test_values_chrome(void)
 		   "value:-9223372036854775808 value:18446744073709551615 value:5 value:6"},
 		  {"Chrome: what has no name gets one of its number",
 		   JQ("select(.name | test(\"_[0-9]+$\")).name"), "user_99\ncounter_60"},
-		  {"Chrome: counters are told apart by their domains and threads",
+		  {"Chrome: counters are distinguished by their domains and threads",
 		   JQ("select(.ph == \"C\").id"), "domain 3\ndomain 3\nthread 77"},
 		  {"Chrome: a payload is whole, and said to be cut if it was",
 		   JQ("select(.args.data) | [(.args.data | length), .args.cut] | @csv"),

@@ -179,8 +179,9 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 		    stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns), l->pauses.count, covered);
 	}
 	if (one_for_all)
-		buf_puts(b, "  (threads of a domain are not told apart: a pause may hold the time "
-			    "of others)\n");
+		buf_puts(b,
+			 "  (threads of a domain are not distinguished: a pause may hold the time "
+			 "of others)\n");
 }
 
 static void put_pauses(struct buf *b, const struct stat_pauses *p)
@@ -216,7 +217,7 @@ static void put_work(struct buf *b, const struct stat_numbers *n)
 	    " minor, %" PRIu64 " major\n",
 	    stat_numbers_minors(n), stat_numbers_majors(n), ph[PHASE_explicit_gc_minor].begun,
 	    stat_numbers_forced_majors(n));
-	put(b, "  compactions        %" PRIu64 ", asked for %" PRIu64 "\n", n->compactions,
+	put(b, "  compactions        %" PRIu64 ", requested %" PRIu64 "\n", n->compactions,
 	    ph[PHASE_explicit_gc_compact].begun);
 	struct stat_words minor = stat_numbers_minor_words(n),
 			  promoted = stat_numbers_promoted_words(n);
