@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The source of ring files: of running processes, whose rings are emptied at each poll(), and of
- * files at rest. One lane for each ring that was ever used, and lane 0 for the losses of threads
- * that found no ring.
+ * The source of ring files: of running processes, whose rings are emptied at poll(), those that do
+ * not fill at every few, and of files at rest. One lane for each ring that was ever used, and lane
+ * 0 for the losses of threads that found no ring.
  *
  * poll() copies words out of the rings, fast and without waiting; read() decodes them. Between the
  * two each lane has a backlog. The memory of files and lanes is counted in one budget, so a file

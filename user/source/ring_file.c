@@ -89,7 +89,7 @@ static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
 bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns)
 {
 	uint64_t since_ns = now_ns - f->look_ns;
-	return !f->live || since_ns >= idle_ns || (double)since_ns * f->rate >= 1.0 / 16;
+	return !f->live || since_ns >= idle_ns || (double)since_ns * f->rate >= 1.0 / 32;
 }
 
 bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill)
