@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Allocation traces of memtrace (.ctf), Jane Street's format for sampled allocations: a reader of
- * versions 1 to 3. No I/O: the caller supplies the bytes of a trace in order, from a file, a pipe
- * or memory, and reads events. The format's source is github.com/janestreet/memtrace.
+ * versions 1 to 3 and a writer of version 3. No I/O: the caller supplies the bytes of a trace in
+ * order, from a file, a pipe or memory, and reads events, or writes events and stores the packets.
+ * The format's source is github.com/janestreet/memtrace.
  *
  * Input is untrusted. A damaged packet becomes one event of what EBT_MEMTRACE_DAMAGE with the
  * offset in the trace and a reason, and reading continues at the next packet. Backtraces are coded
@@ -40,10 +41,10 @@ extern "C" {
 
 /* What the trace records of the program. Strings are never NULL. */
 struct ebt_memtrace_info {
-	double sample_rate;	/* probability that a word is sampled */
-	uint16_t version;	/* of the format: 1 to 3 */
-	uint16_t domain;	/* of the thread that began the trace */
-	uint8_t word_bits;	/* of the program: 64 or 32 */
+	double sample_rate; /* probability that a word is sampled */
+	uint16_t version;   /* of the format: 1 to 3 */
+	uint16_t domain;    /* of the thread that began the trace */
+	uint8_t word_bits;  /* of the program: 64 or 32 */
 	uint64_t pid;
 	uint64_t start_us;	/* since the Unix epoch */
 	const char *executable; /* its path, as the program was started */
@@ -76,8 +77,10 @@ struct ebt_memtrace_event {
 	 * ALLOC: the backtrace is the first `shared` frames of the last one of the same domain, then
 	 * `frames` codes from `frame`, outermost first, valid until the next call of the reader.
 	 * `shared` is at most the number of frames of that last one, unless frames of it are
-	 * unknown; the codes are NULL where backtraces are skipped.
+	 * unknown. With `again` the backtrace is the last one unchanged, and the codes are frames
+	 * behind some that the writer cut. Where backtraces are skipped there are no codes.
 	 */
+	bool again;
 	uint32_t frames;
 	uint64_t shared;
 	const int64_t *frame;
@@ -87,7 +90,7 @@ struct ebt_memtrace_event {
 	int64_t samples; /* ALLOC: how many words of it were sampled; DAMAGE: allocations lost */
 };
 
-/* What was skipped so far. */
+/* What a reader skipped so far. */
 struct ebt_memtrace_counts {
 	uint64_t packets;
 	uint64_t other_pid;    /* packets of another process, as after a fork */
@@ -133,6 +136,58 @@ size_t ebt_memtrace_locations(const struct ebt_memtrace_reader *r, int64_t code,
 struct ebt_memtrace_counts ebt_memtrace_counts(const struct ebt_memtrace_reader *r);
 /* One line of what was expected where: of the last error or damage; "" without one. */
 const char *ebt_memtrace_reason(const struct ebt_memtrace_reader *r);
+
+/*
+ * The writer: of version 3, for one domain; the writers of one trace share a struct
+ * ebt_memtrace_trace. It works in memory that the caller owns and never allocates, locks or does
+ * I/O: it hands whole packets to a function of the caller. One writer, one thread at a time.
+ *
+ * A trace begins with the packet of ebt_memtrace_write_info(). A reader needs positions before the
+ * packet that uses a code: the writer asks for those of a code that it sees for the first time.
+ */
+struct ebt_memtrace_trace {
+	/* Writes a packet, whole and in the order of calls for each domain; may be called by several
+	 * threads. 0 or -errno, which the writer keeps. */
+	int (*write)(void *ctx, const void *packet, size_t bytes);
+	/*
+	 * The positions of a code, outermost first: returns how many there are, at most 255, and
+	 * sets *ret, valid during the call; the names must stay valid as long as the writer. 0: not
+	 * known.
+	 */
+	size_t (*locations)(void *ctx, int64_t code, const struct ebt_memtrace_location **ret);
+	void *ctx;
+	uint64_t pid;
+	uint64_t start_us;
+	_Atomic uint64_t next_id; /* 0 at first; the writers' */
+};
+
+/* The packet that begins a trace; also sets pid and start_us of the trace. 0, -EMSGSIZE: its strings
+ * do not fit a packet; else the error of write(). */
+int ebt_memtrace_write_info(struct ebt_memtrace_trace *t, const struct ebt_memtrace_info *info);
+
+struct ebt_memtrace_writer;
+/* The memory of a writer, 1 MiB or less; alignment of max_align_t. */
+size_t ebt_memtrace_writer_bytes(void);
+/* Makes a writer of zeroed memory. It needs no release. */
+struct ebt_memtrace_writer *ebt_memtrace_writer_init(void *memory, struct ebt_memtrace_trace *t,
+						     uint16_t domain, uint64_t now_us);
+
+/* ALLOC: the writer numbers the object. */
+#define EBT_MEMTRACE_NEW_OBJ UINT64_MAX
+
+/*
+ * Writes an ALLOC, PROMOTE or COLLECT; events of one writer are in order of time. 0 or the first
+ * error of write(), after which events are dropped.
+ *
+ * The backtrace of an ALLOC is the first `common` frames of the last one of this writer, then the
+ * codes, which are not 0; `shared`, `again` and `domain` have no effect. What does not fit 4,096
+ * bytes is cut at the inner end; the next `common` still counts what was cut. obj
+ * EBT_MEMTRACE_NEW_OBJ is replaced by the object's number, for promote and collect; another number
+ * is kept.
+ */
+int ebt_memtrace_write(struct ebt_memtrace_writer *w, struct ebt_memtrace_event *e);
+/* Writes what is buffered. 0 or the first error. */
+int ebt_memtrace_write_flush(struct ebt_memtrace_writer *w, uint64_t us);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

@@ -73,8 +73,9 @@ void memtrace_stream_forget(struct memtrace_stream *s)
 	s->depth_unknown = true;
 	if (!s->buckets)
 		return;
+	s->epoch++;
 	for (uint32_t i = 0; i <= MEMTRACE_LOST_BUCKET; i++)
-		s->buckets[i] = (struct memtrace_bucket){EBT_MEMTRACE_UNKNOWN, MEMTRACE_LOST_BUCKET};
+		s->buckets[i].code = EBT_MEMTRACE_UNKNOWN;
 }
 
 /* A number of 1 to 9 bytes. */
@@ -102,7 +103,8 @@ static inline const uint8_t *number(const uint8_t *p, int64_t *ret)
 static bool reserve(struct memtrace_frames *f, size_t words)
 {
 	size_t cap = words * CODES_OF_WORD;
-	int64_t *grown = realloc(f->codes, (cap < FRAMES_FIRST ? FRAMES_FIRST : cap) * sizeof(*grown));
+	int64_t *grown =
+		realloc(f->codes, (cap < FRAMES_FIRST ? FRAMES_FIRST : cap) * sizeof(*grown));
 	if (!grown)
 		return false;
 	f->codes = grown;
@@ -110,16 +112,25 @@ static bool reserve(struct memtrace_frames *f, size_t words)
 	return true;
 }
 
-/* Each word is at most 10 bytes and begins before `end`, so no read is behind the pad. */
-static const uint8_t *decode_words(struct memtrace_bucket *b, const uint8_t *p, const uint8_t *end,
+/*
+ * Each word is at most 10 bytes and begins before `end`, so no read is behind the pad. A word behind
+ * a bucket that is not known is the next one of any bucket, so none is known any more.
+ */
+static const uint8_t *decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end,
 				   size_t words, int64_t **codes)
 {
+	struct memtrace_bucket *b = s->buckets;
 	int64_t *to = *codes;
-	uint32_t last = 0;
+	uint32_t last = 0, epoch = s->epoch;
 	for (; words && p < end; words--) {
 		uint32_t word = memtrace_u16(p), at = word >> 2, more = word & 3;
 		p += 2;
-		b[last].next = at;
+		if (last == MEMTRACE_LOST_BUCKET) {
+			epoch++;
+		} else {
+			b[last].next = at;
+			b[last].epoch = epoch;
+		}
 		last = at;
 		if (more == 3) {
 			*to++ = b[at].code = memtrace_int(p);
@@ -130,10 +141,11 @@ static const uint8_t *decode_words(struct memtrace_bucket *b, const uint8_t *p, 
 			more = *p++;
 		*to++ = b[at].code;
 		for (; more; more--) {
-			last = b[last].next;
+			last = b[last].epoch == epoch ? b[last].next : MEMTRACE_LOST_BUCKET;
 			*to++ = b[last].code;
 		}
 	}
+	s->epoch = epoch;
 	*codes = to;
 	return words ? end + 1 : p;
 }
@@ -156,17 +168,13 @@ static bool need_buckets(struct memtrace_stream *s)
 	return s->buckets;
 }
 
-/* A prefix longer than the last backtrace follows one that the writer cut: the same once more. */
-static void add_backtrace(struct memtrace_stream *s, uint64_t decoded, struct ebt_memtrace_event *e)
+static void add_backtrace(struct memtrace_stream *s, struct ebt_memtrace_event *e)
 {
-	if (e->common > s->depth && !s->depth_unknown) {
-		e->shared = s->depth;
-		e->frames = 0;
+	e->again = e->common > s->depth && !s->depth_unknown;
+	e->shared = e->again ? s->depth : e->common;
+	if (e->again)
 		return;
-	}
-	e->shared = e->common;
-	e->frames = (uint32_t)decoded;
-	s->depth = e->common + decoded;
+	s->depth = e->common + e->frames;
 	s->depth_unknown = false;
 }
 
@@ -185,6 +193,7 @@ static int backtrace(struct memtrace_packet *k, const uint8_t **p, size_t words,
 		*p = skip_words(*p, k->end, words);
 		e->frame = NULL;
 		e->shared = e->frames = 0;
+		e->again = false;
 		return DECODED;
 	}
 	if (f->cap - f->used < words * CODES_OF_WORD) {
@@ -195,10 +204,10 @@ static int backtrace(struct memtrace_packet *k, const uint8_t **p, size_t words,
 	}
 	int64_t *codes = f->codes + f->used;
 	e->frame = codes;
-	*p = decode_words(k->stream->buckets, *p, k->end, words, &codes);
-	size_t decoded = (size_t)(codes - e->frame);
-	add_backtrace(k->stream, decoded, e);
+	*p = decode_words(k->stream, *p, k->end, words, &codes);
+	e->frames = (uint32_t)(codes - e->frame);
 	f->used += e->frames;
+	add_backtrace(k->stream, e);
 	return DECODED;
 }
 
@@ -267,6 +276,7 @@ static int decode_object(struct memtrace_packet *k, unsigned code, const uint8_t
 	e->words = e->samples = 0;
 	e->common = e->shared = 0;
 	e->frames = 0;
+	e->again = false;
 	e->frame = NULL;
 	return DECODED;
 }

@@ -12,20 +12,22 @@
 
 #define MEMTRACE_PAD 64
 
-/* A bucket more than the format has: the one that follows where damage hid which does. */
+/* A bucket more than the format has: follows those whose next one is not known. */
 #define MEMTRACE_LOST_BUCKET MEMTRACE_BUCKETS
 
 struct memtrace_bucket {
 	int64_t code;
-	uint32_t next; /* the bucket that followed this one last */
+	uint32_t next;	/* the bucket that followed this one last */
+	uint32_t epoch; /* `next` is known if this is the stream's */
 };
 
 /* A domain's packets. */
 struct memtrace_stream {
 	uint64_t last_us;
-	uint64_t depth;	    /* of the last backtrace */
-	bool depth_unknown; /* because of damage */
+	uint64_t depth;			 /* of the last backtrace */
+	bool depth_unknown;		 /* because of damage */
 	struct memtrace_bucket *buckets; /* MEMTRACE_BUCKETS + 1; NULL before the first backtrace */
+	uint32_t epoch;
 	struct memtrace_files files;
 };
 

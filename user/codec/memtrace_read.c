@@ -12,9 +12,9 @@
 struct ebt_memtrace_reader {
 	unsigned flags;
 	uint8_t *buffer;
-	size_t begin, end;   /* the bytes that are not read yet */
-	uint64_t offset;     /* of buffer[begin] in the trace */
-	bool finished;	     /* no more bytes will be put */
+	size_t begin, end; /* the bytes that are not read yet */
+	uint64_t offset;   /* of buffer[begin] in the trace */
+	bool finished;	   /* no more bytes will be put */
 	bool has_info;
 	int err;
 
@@ -194,8 +194,12 @@ static struct memtrace_stream *stream_of(struct ebt_memtrace_reader *r, uint16_t
 	if (s)
 		return s;
 	s = ptrmap_make(&r->streams, domain, &is_new);
-	if (s)
-		s->last_us = r->info.start_us;
+	if (!s)
+		return NULL;
+	s->last_us = r->info.start_us;
+	/* Its first packets may have been among those. */
+	if (r->counts.lost_packets)
+		memtrace_stream_forget(s);
 	return s;
 }
 
@@ -207,7 +211,7 @@ static bool verified(const struct memtrace_stream *s, const struct memtrace_head
 	if (h->verifier >= MEMTRACE_BUCKETS || h->predicted >= MEMTRACE_BUCKETS)
 		return false;
 	struct memtrace_bucket none = {0}, *b = s->buckets ? &s->buckets[h->verifier] : &none;
-	return (b->next == h->predicted || b->next == MEMTRACE_LOST_BUCKET) &&
+	return (b->next == h->predicted || b->epoch != s->epoch) &&
 	       (b->code == h->verifier_code || b->code == EBT_MEMTRACE_UNKNOWN);
 }
 

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* memtrace traces that our writer wrote: read back, in versions 1 to 3, and damaged. */
+#include "tests/fuzz/memtrace_body.h"
+#include "tests/unit/memtrace_model.h"
+
+#include "tests/tap.h"
+
+#define HEAD 68
+
+/* What a reader returned, held against a model. */
+struct check {
+	struct model *m;
+	size_t next[5];		       /* by domain: where its next event is in the model */
+	int64_t stack[5][MODEL_DEPTH]; /* as the reader's caller keeps it */
+	size_t depth[5];
+	size_t events, damages, unknown, wrong;
+	uint64_t damage_at, damage_bytes, lost;
+};
+
+static bool same_names(const struct model *m, struct ebt_memtrace_reader *r, int64_t code)
+{
+	const struct ebt_memtrace_location *got, *want;
+	size_t n = model_locations((void *)m, code, &want);
+	if (ebt_memtrace_locations(r, code, &got) != n)
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t line = want[i].line > 0xfffff ? 0xfffff : want[i].line;
+		uint16_t first = want[i].first_char > 255 ? 255 : want[i].first_char;
+		uint16_t last = want[i].last_char > 1023 ? 1023 : want[i].last_char;
+		if (strcmp(got[i].file, want[i].file) ||
+		    strcmp(got[i].function, want[i].function) || got[i].line != line ||
+		    got[i].first_char != first || got[i].last_char != last)
+			return false;
+	}
+	return true;
+}
+
+static void keep_stack(struct check *c, const struct ebt_memtrace_event *e)
+{
+	int64_t *stack = c->stack[e->domain];
+	if (e->again)
+		return;
+	for (size_t i = c->depth[e->domain]; i < e->shared && i < MODEL_DEPTH; i++)
+		stack[i] = EBT_MEMTRACE_UNKNOWN;
+	for (size_t i = 0; i < e->frames && e->shared + i < MODEL_DEPTH; i++)
+		stack[e->shared + i] = e->frame[i];
+	c->depth[e->domain] = e->shared + e->frames;
+}
+
+/* The stack is the model's, but for frames that are not known. */
+static bool same_stack(struct check *c, const struct model_event *v)
+{
+	size_t depth = c->depth[v->e.domain];
+	if (depth != v->depth)
+		return false;
+	for (size_t i = 0; i < depth; i++) {
+		int64_t code = c->stack[v->e.domain][i];
+		c->unknown += code == EBT_MEMTRACE_UNKNOWN;
+		if (code != EBT_MEMTRACE_UNKNOWN && code != v->stack[i])
+			return false;
+	}
+	return true;
+}
+
+static bool same_event(const struct ebt_memtrace_event *a, const struct ebt_memtrace_event *b)
+{
+	return a->what == b->what && a->time_us == b->time_us && a->obj == b->obj &&
+	       a->domain == b->domain &&
+	       (a->what != EBT_MEMTRACE_ALLOC ||
+		(a->words == b->words && a->samples == b->samples && a->source == b->source &&
+		 a->common == b->common));
+}
+
+static void damage(struct check *c, const struct ebt_memtrace_event *e)
+{
+	c->damages++;
+	c->damage_at = e->obj;
+	c->damage_bytes = (uint64_t)e->words;
+	c->lost += (uint64_t)e->samples;
+	for (uint16_t d = 0; d < 5; d++)
+		if (d == e->domain || e->domain == EBT_NO_DOMAIN)
+			c->depth[d] = 0;
+}
+
+/* Events of the model may be missing; those that are returned must be in it, in order. */
+static void check_event(void *ctx, struct ebt_memtrace_reader *r, struct ebt_memtrace_event *e)
+{
+	struct check *c = ctx;
+	const struct model *m = c->m;
+	if (e->what == EBT_MEMTRACE_DAMAGE) {
+		damage(c, e);
+		return;
+	}
+	c->events++;
+	if (e->domain > 4) {
+		c->wrong++;
+		return;
+	}
+	if (e->what == EBT_MEMTRACE_ALLOC)
+		keep_stack(c, e);
+	size_t *next = &c->next[e->domain];
+	while (*next < m->events && !same_event(&m->event[*next].e, e))
+		++*next;
+	if (*next == m->events) {
+		c->wrong++;
+		*next = 0;
+		return;
+	}
+	const struct model_event *v = &m->event[(*next)++];
+	if (e->what != EBT_MEMTRACE_ALLOC)
+		return;
+	c->wrong += !same_stack(c, v);
+	for (uint32_t i = 0; i < v->depth && c->m->events < 3000; i++)
+		if (!c->damages && !same_names(m, r, v->stack[i]))
+			c->wrong++;
+}
+
+static struct check read_bytes(struct model *m, const uint8_t *trace, size_t bytes, size_t piece,
+			       ssize_t *end, struct ebt_memtrace_counts *counts)
+{
+	struct check c = {.m = m};
+	struct memtrace_body b = {.on_event = check_event, .ctx = &c};
+	memtrace_body(&b, trace, bytes, piece, 0);
+	*end = b.end;
+	if (counts)
+		*counts = ebt_memtrace_counts(b.reader);
+	ebt_memtrace_reader_free(b.reader);
+	return c;
+}
+
+static void test_round_trip(void)
+{
+	ssize_t end;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct model *m = model_new(seed, 2500, MODEL_DEPTH / 4, 3);
+		struct check c =
+			read_bytes(m, m->trace, m->bytes, seed == 5 ? 1 : 10000, &end, NULL);
+		ok(!end && c.events == m->events && !c.wrong && !c.damages && !c.unknown,
+		   "%zu events of 3 domains in %zu packets are read as they were written",
+		   m->events, m->packets);
+		model_done(m);
+	}
+	struct model *m = model_new(9, 30000, 4, 3);
+	struct check c = read_bytes(m, m->trace, m->bytes, 1u << 20, &end, NULL);
+	ok(!end && c.events == m->events && !c.wrong && !c.damages,
+	   "numbers of objects go from one piece of 10,000 to the next");
+	model_done(m);
+}
+
+/* The trace as an older writer's: no domain in the heads of packets, no context before version 2. */
+static size_t to_version(const struct model *m, uint16_t version, uint8_t *to)
+{
+	uint8_t *at = to;
+	for (size_t i = 0; i < m->packets; i++) {
+		size_t next = i + 1 < m->packets ? m->packet[i + 1] : m->bytes;
+		const uint8_t *p = m->trace + m->packet[i];
+		size_t bytes = next - m->packet[i];
+		uint32_t bits;
+		memcpy(at, p, 38);
+		memcpy(at + 38, p + 40, bytes - 40);
+		bytes -= 2;
+		if (!i && version < 2)
+			bytes -= strlen("a test") + 1;
+		bits = (uint32_t)bytes * 8;
+		memcpy(at + 4, &bits, 4);
+		memcpy(at + 28, &version, 2);
+		at += bytes;
+	}
+	return (size_t)(at - to);
+}
+
+static void test_versions(void)
+{
+	for (uint16_t version = 1; version <= 2; version++) {
+		struct model *m = model_new(version, 2500, 100, 1);
+		uint8_t *old = malloc(m->bytes);
+		size_t bytes = to_version(m, version, old);
+		ssize_t end;
+		struct check c = read_bytes(m, old, bytes, 5000, &end, NULL);
+		ok(!end && c.events == m->events && !c.wrong && !c.damages && !c.unknown,
+		   "a trace of version %d is read", version);
+		free(old);
+		model_done(m);
+	}
+}
+
+static size_t packet_bytes(const struct model *m, size_t i)
+{
+	return (i + 1 < m->packets ? m->packet[i + 1] : m->bytes) - m->packet[i];
+}
+
+/* Each packet but the first in turn is damaged at its head. */
+static void test_lost_packet(void)
+{
+	struct model *m = model_new(7, 600, 60, 3);
+	size_t bad = 0, offsets = 0, lost_unknown = 0;
+	for (size_t i = 1; i < m->packets; i++) {
+		ssize_t end;
+		m->trace[m->packet[i]] ^= 0x55;
+		struct check c = read_bytes(m, m->trace, m->bytes, 3000, &end, NULL);
+		m->trace[m->packet[i]] ^= 0x55;
+		bad += end != 0 || c.wrong || c.damages != 1;
+		offsets += c.damage_at == m->packet[i] && c.damage_bytes == packet_bytes(m, i);
+		lost_unknown += c.unknown;
+	}
+	is(bad, 0,
+	   "after a packet without its magic the next ones are read, and no frame is wrong");
+	is(offsets, m->packets - 1, "the offset and the bytes of the packet are reported");
+	ok(lost_unknown > 100, "frames that it hides are unknown (%zu)", lost_unknown);
+	model_done(m);
+}
+
+/* An event in the middle of each packet gets a code that is none. */
+static void test_damaged_packet(void)
+{
+	struct model *m = model_new(8, 600, 60, 1);
+	size_t bad = 0, damaged = 0, lost = 0, unread = 0;
+	for (size_t i = 1; i < m->packets; i++) {
+		ssize_t end;
+		uint8_t *first = m->trace + m->packet[i] + HEAD + 3, old = *first;
+		if (packet_bytes(m, i) == HEAD)
+			continue;
+		*first = 0x80;
+		struct check c = read_bytes(m, m->trace, m->bytes, 3000, &end, NULL);
+		*first = old;
+		uint64_t ids[2];
+		memcpy(ids, m->trace + m->packet[i] + 52, sizeof(ids));
+		damaged++;
+		bad += end != 0 || c.wrong || c.damages != 1 || c.damage_at != m->packet[i] + HEAD;
+		lost += c.lost == ids[1] - ids[0];
+		unread += c.damage_bytes == packet_bytes(m, i) - HEAD;
+	}
+	ok(damaged > 3 && !bad, "a damaged event ends its packet, and no frame behind it is wrong");
+	is(lost, damaged, "the allocations that are lost with it are counted");
+	is(unread, damaged, "and the bytes");
+	model_done(m);
+}
+
+static void test_verifier(void)
+{
+	struct model *m = model_new(5, 2500, 60, 1);
+	size_t bad = 0, tried = 0;
+	for (size_t i = 1; i < m->packets; i++) {
+		uint8_t *verifier = m->trace + m->packet[i] + 40;
+		ssize_t end;
+		if (verifier[0] == 0xff && verifier[1] == 0xff)
+			continue;
+		verifier[5] ^= 1;
+		struct check c = read_bytes(m, m->trace, m->bytes, 3000, &end, NULL);
+		verifier[5] ^= 1;
+		tried++;
+		bad += end || c.wrong || c.damages != 1 || c.damage_at != m->packet[i] ||
+		       c.events != m->events;
+	}
+	ok(tried && !bad,
+	   "a verifier that does not hold is damage, and no event is lost (%zu packets)", tried);
+	model_done(m);
+}
+
+static void test_truncation(void)
+{
+	struct model *m = model_new(6, 200, 30, 2);
+	size_t bad = 0;
+	for (size_t bytes = 0; bytes < m->bytes; bytes++) {
+		ssize_t end;
+		struct ebt_memtrace_counts n;
+		struct check c = read_bytes(m, m->trace, bytes, 4000, &end, &n);
+		size_t whole = 0;
+		while (whole < m->packets && m->packet[whole] + packet_bytes(m, whole) <= bytes)
+			whole++;
+		bool at_end = whole && bytes == m->packet[whole - 1] + packet_bytes(m, whole - 1);
+		bad += c.wrong || (whole ? end != 0 : end != -EBADMSG) || n.packets != whole ||
+		       (whole && n.truncated != !at_end);
+	}
+	is(bad, 0, "cut anywhere, all whole packets are read, and the last one is counted");
+	model_done(m);
+}
+
+static void test_each_byte(void)
+{
+	struct model *m = model_new(4, 150, 20, 2);
+	size_t errors = 0, damages = 0, read = 0;
+	for (size_t i = 0; i < m->bytes; i++)
+		for (int k = 0; k < 3; k++) {
+			ssize_t end;
+			uint8_t old = m->trace[i];
+			m->trace[i] = (uint8_t)(k == 0 ? old ^ 1 << i % 8 : k == 1 ? 0 : 0xff);
+			struct check c = read_bytes(m, m->trace, m->bytes, 1u << 20, &end, NULL);
+			m->trace[i] = old;
+			errors += end == -EBADMSG || end == -EPROTO;
+			damages += c.damages != 0;
+			read += end == 0 && c.events <= m->bytes;
+		}
+	ok(errors && damages && errors + read == m->bytes * 3,
+	   "each byte changed: %zu errors, %zu traces with damage, and the reader always ends",
+	   errors, damages);
+	model_done(m);
+}
+
+static void test_refusals(void)
+{
+	static const struct {
+		const char *what;
+		size_t at;
+		uint8_t to;
+		ssize_t end;
+	} rows[] = {
+		{"no magic", 0, 0, -EBADMSG},
+		{"version 4", 28, 4, -EPROTO},
+		{"version 0", 28, 0, -EPROTO},
+		{"a first event that is not trace_info", 71, 2, -EBADMSG},
+		{"a size that is not in bytes", 4, 1, -EBADMSG},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		ssize_t end;
+		struct model *m = model_new(1, 10, 10, 1);
+		m->trace[rows[i].at] = rows[i].to;
+		read_bytes(m, m->trace, m->bytes, 1000, &end, NULL);
+		is(end, rows[i].end, rows[i].what);
+		model_done(m);
+	}
+	ssize_t end;
+	read_bytes(NULL, NULL, 0, 1, &end, NULL);
+	is(end, -EBADMSG, "an empty trace");
+}
+
+int main(void)
+{
+	test_round_trip();
+	test_versions();
+	test_lost_packet();
+	test_damaged_packet();
+	test_verifier();
+	test_truncation();
+	test_each_byte();
+	test_refusals();
+	return tap_done();
+}
