@@ -2,6 +2,7 @@
 /* How far the fuzz targets get on their seeds: a seed that is refused at the door fuzzes
  * nothing. */
 #include "tests/fuzz/capture_body.h"
+#include "tests/fuzz/memtrace_body.h"
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ring_body.h"
@@ -97,8 +98,31 @@ static void test_ocaml(void)
 	is(ocaml_body(seed, n / 2), 0, "but not half of one");
 }
 
+static void test_memtrace(void)
+{
+	static const struct {
+		const char *name;
+		unsigned flags;
+		size_t events, frames;
+	} rows[] = {
+		{"memtrace/external", 0, 5006, 10},
+		{"memtrace/domains", 0, 60, 100},
+		{"memtrace/deep", 0, 20, 1000},
+		{"memtrace/skip", EBT_MEMTRACE_SKIP_BACKTRACES, 150, 0},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct memtrace_body b = {0};
+		size_t n = load(rows[i].name);
+		memtrace_body(&b, seed + 1, n - 1, 1u << 20, rows[i].flags);
+		ok(!b.end && b.events == rows[i].events && b.frames >= rows[i].frames,
+		   "%s gives its events and their backtraces to the end", rows[i].name);
+		ebt_memtrace_reader_free(b.reader);
+	}
+}
+
 int main(void)
 {
+	test_memtrace();
 	test_capture();
 	test_ring();
 	test_notes();

@@ -110,9 +110,8 @@ static void check_event(void *ctx, struct ebt_memtrace_reader *r, struct ebt_mem
 	if (e->what != EBT_MEMTRACE_ALLOC)
 		return;
 	c->wrong += !same_stack(c, v);
-	for (uint32_t i = 0; i < v->depth && c->m->events < 3000; i++)
-		if (!c->damages && !same_names(m, r, v->stack[i]))
-			c->wrong++;
+	for (uint32_t i = 0; i < e->frames && !c->damages; i++)
+		c->wrong += !same_names(m, r, e->frame[i]);
 }
 
 static struct check read_bytes(struct model *m, const uint8_t *trace, size_t bytes, size_t piece,
@@ -259,7 +258,7 @@ static void test_verifier(void)
 
 static void test_truncation(void)
 {
-	struct model *m = model_new(6, 200, 30, 2);
+	struct model *m = model_new(6, 100, 20, 2);
 	size_t bad = 0;
 	for (size_t bytes = 0; bytes < m->bytes; bytes++) {
 		ssize_t end;
@@ -278,7 +277,7 @@ static void test_truncation(void)
 
 static void test_each_byte(void)
 {
-	struct model *m = model_new(4, 150, 20, 2);
+	struct model *m = model_new(4, 60, 10, 2);
 	size_t errors = 0, damages = 0, read = 0;
 	for (size_t i = 0; i < m->bytes; i++)
 		for (int k = 0; k < 3; k++) {

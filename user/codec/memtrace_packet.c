@@ -196,7 +196,7 @@ static int backtrace(struct memtrace_packet *k, const uint8_t **p, size_t words,
 		e->again = false;
 		return DECODED;
 	}
-	if (f->cap - f->used < words * CODES_OF_WORD) {
+	if (!f->codes || f->cap - f->used < words * CODES_OF_WORD) {
 		if (f->used)
 			return FULL;
 		if (!reserve(f, words))
