@@ -109,6 +109,10 @@ struct ebt_memtrace_reader;
 int ebt_memtrace_reader_new(unsigned flags, struct ebt_memtrace_reader **ret);
 void ebt_memtrace_reader_free(struct ebt_memtrace_reader *r); /* NULL is allowed */
 
+/* Events of this domain only; the packets of others are skipped but for their positions. Before the
+ * first event. */
+void ebt_memtrace_select(struct ebt_memtrace_reader *r, uint16_t domain);
+
 /*
  * Where the next bytes of the trace go, and how many fit; at least 64 KiB after
  * ebt_memtrace_read() returned -EAGAIN. The caller copies bytes there, then calls

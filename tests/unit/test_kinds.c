@@ -100,7 +100,7 @@ static void check_args(void)
 			       .size = 5,
 			       .pos = 7,
 			       .arg = {11, 13}};
-	static const uint64_t values[] = {11, 13, 3, EBT_ALLOC_MAJOR, 7};
+	static const uint64_t values[] = {11, 13, 7, EBT_ALLOC_MAJOR, 3};
 	const struct kinds_arg *a = kinds_get(EBT_ALLOC)->args;
 	for (unsigned i = 0; i < 5 && a->name; i++, a++)
 		ok(kinds_arg_value(&ev, a) == values[i], "alloc's %s", a->name);

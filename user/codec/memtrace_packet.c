@@ -334,7 +334,7 @@ ssize_t memtrace_packet_events(struct memtrace_packet *k, struct ebt_memtrace_ev
 			return result == DAMAGED ? -EBADMSG : -ENOMEM;
 		k->at = p;
 		s->last_us = us;
-		if (!ev[n].what)
+		if (!ev[n].what || k->only_locations)
 			continue;
 		ev[n].time_us = us;
 		ev[n].domain = k->head.domain;

@@ -11,6 +11,8 @@
 
 struct ebt_memtrace_reader {
 	unsigned flags;
+	bool has_selected;
+	uint16_t selected; /* domain */
 	uint8_t *buffer;
 	size_t begin, end; /* the bytes that are not read yet */
 	uint64_t offset;   /* of buffer[begin] in the trace */
@@ -64,6 +66,12 @@ void ebt_memtrace_reader_free(struct ebt_memtrace_reader *r)
 	free(r->info_text);
 	free(r->buffer);
 	free(r);
+}
+
+void ebt_memtrace_select(struct ebt_memtrace_reader *r, uint16_t domain)
+{
+	r->has_selected = true;
+	r->selected = domain;
 }
 
 void *ebt_memtrace_room(struct ebt_memtrace_reader *r, size_t *ret_bytes)
@@ -223,6 +231,13 @@ static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_hea
 		return 0;
 	}
 	r->counts.packets++;
+	const uint8_t *p = r->buffer + r->begin;
+	bool others = r->has_selected && h->domain != r->selected;
+	if (others && (h->bytes < h->head_bytes + 4u ||
+		       memtrace_u32(p + h->head_bytes) >> MEMTRACE_TIME_BITS != MEMTRACE_LOCATION)) {
+		advance(r, h->bytes);
+		return 0;
+	}
 	if (r->streams.words.count >= DOMAINS_MAX && !ptrmap_get(&r->streams, h->domain)) {
 		report_damage(r, h->domain, r->offset, h->bytes, h->id_end - h->id_begin,
 			      "packets of at most 4096 domains");
@@ -232,8 +247,7 @@ static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_hea
 	struct memtrace_stream *s = stream_of(r, h->domain);
 	if (!s)
 		return -ENOMEM;
-	bool skip = r->flags & EBT_MEMTRACE_SKIP_BACKTRACES;
-	const uint8_t *p = r->buffer + r->begin;
+	bool skip = others || r->flags & EBT_MEMTRACE_SKIP_BACKTRACES;
 	r->packet = (struct memtrace_packet){
 		.head = *h,
 		.at = p + h->head_bytes,
@@ -243,6 +257,7 @@ static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_hea
 		.locations = &r->locations,
 		.frames = &r->frames,
 		.skip_backtraces = skip,
+		.only_locations = others,
 	};
 	r->in_packet = true;
 	if (!skip && !verified(s, h))

@@ -62,3 +62,16 @@ bool faults_report_capture(const struct report *r, const struct capture_source *
 	}
 	return !err;
 }
+
+bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s)
+{
+	const char *name = memtrace_source_name(s), *reason = memtrace_source_reason(s);
+	int err = memtrace_source_error(s);
+	if (err == -EBADMSG || err == -EPROTO)
+		report_error(r, "'%s' %s", name, reason);
+	else if (err)
+		report_error(r, "cannot read '%s': %s", name, strerror(-err));
+	else if (*reason)
+		report_error(r, "memtrace trace '%s': damaged %s", name, reason);
+	return !err;
+}

@@ -7,6 +7,7 @@
 
 #include "engine/report.h"
 #include "source/capture.h"
+#include "source/memtrace.h"
 #include "source/ring.h"
 
 /* A line for each damaged ring file. */
@@ -15,5 +16,7 @@ void faults_report_rings(const struct report *r, const struct ring_source *rings
 void faults_report_assumed(const struct report *r, struct ebt_cursor *c, const char *name);
 /* A line if a capture is damaged or was interrupted. False: it was none, or could not be read. */
 bool faults_report_capture(const struct report *r, const struct capture_source *s);
+/* A line if a memtrace trace is damaged or cut. False: it was none, or could not be read. */
+bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s);
 
 #endif

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "engine/input_capture.h"
+#include "engine/input_memtrace.h"
 #include "engine/input_ring.h"
 
 #define COPY_MAX_BYTES (4ull << 30)
@@ -20,7 +21,7 @@
 
 /* The kinds of inputs. A file that none recognises is opened as a ring file, whose reader reports
  * what is wrong with it. */
-static const struct input_kind *const kinds[] = {&input_ring, &input_capture};
+static const struct input_kind *const kinds[] = {&input_ring, &input_capture, &input_memtrace};
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 struct input_source {

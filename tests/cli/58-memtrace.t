@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Allocation traces of memtrace as inputs, against what memtrace's own dump prints of them.
+. tests/lib.sh
+need_command xz
+ebt=$O/ebtrace
+data=tests/data/memtrace
+for path in $data/*.ctf.xz; do
+	name=$(basename "$path" .ctf.xz)
+	xz -dc "$path" >"$TMP/$name.ctf"
+	xz -dc "$data/$name.dump.xz" >"$TMP/$name.dump"
+done
+
+# The events of $1, which is read by ebtrace with the rest as arguments.
+events() {
+	local input=$1
+	shift
+	"$ebt" -q -f ndjson "$@" "$input" 2>"$TMP/log" | tests/memtrace-dump.sh
+}
+
+for name in single longbt external fork wrongpid; do
+	events "$TMP/$name.ctf" >"$TMP/events"
+	cmp -s "$TMP/events" "$TMP/$name.dump"
+	ok $? "$name: NDJSON has the events of memtrace's own dump, with their backtraces"
+done
+# Packets of several domains: memtrace prints them one after the other, we in order of time.
+for name in multidomain synth; do
+	events "$TMP/$name.ctf" >"$TMP/$name.events"
+	sort "$TMP/$name.events" | cmp -s - <(sort "$TMP/$name.dump")
+	ok $? "$name: NDJSON has the events of memtrace's own dump"
+	LC_ALL=C sort -c -s -k1,1 "$TMP/$name.events" 2>/dev/null
+	ok $? "$name: they are in order of time"
+done
+
+cat "$TMP/multidomain.ctf" | events - | cmp -s - "$TMP/multidomain.events"
+ok $? "a trace is read from a pipe"
+"$ebt" -q -o "$TMP/copy.ebt" "$TMP/multidomain.ctf"
+events "$TMP/copy.ebt" | cmp -s - "$TMP/multidomain.events"
+ok $? "a capture of it has the same events and backtraces"
+is "$("$ebt" -q -f ndjson "$TMP/single.ctf" | sed -n 's/.*"source":"\(memtrace\)","pid":\([0-9]*\),"clock":"\([a-z]*\)".*/\1 \2 \3/p')" \
+	"memtrace 8790 realtime" "the header names the source, the process and the clock"
+
+# A part of the file, and bytes that are none.
+head -c 100000 "$TMP/single.ctf" >"$TMP/cut.ctf"
+events "$TMP/cut.ctf" >"$TMP/events"
+n=$(grep -vc damage "$TMP/events")
+head -n "$n" "$TMP/single.dump" | cmp -s - <(grep -v damage "$TMP/events")
+ok $? "of a trace that is cut the events before are shown"
+grep -q 'damaged at byte [0-9]*: expected a whole packet' "$TMP/log"
+ok $? "and the cut is reported"
+(head -c 98312 "$TMP/single.ctf"; printf garbage; tail -c +98313 "$TMP/single.ctf") >"$TMP/bad.ctf"
+events "$TMP/bad.ctf" >"$TMP/events"
+is $? 0 "a damaged trace is read to its end"
+grep -q "bad.ctf': damaged at byte [0-9]*: expected " "$TMP/log"
+ok $? "its damage is reported with the offset"
+grep -q damage "$TMP/events"
+ok $? "it has its place among the events"
+head -c 30 "$TMP/single.ctf" >"$TMP/none.ctf"
+"$ebt" -q "$TMP/none.ctf" 2>"$TMP/log"
+is $? 1 "a file without a whole first packet is refused"
+grep -q "none.ctf' at byte 0: expected a whole packet" "$TMP/log"
+ok $? "with the reason"
+done_testing

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/input_memtrace.h"
+
+#include <string.h>
+
+#include "engine/faults.h"
+#include "engine/input_info.h"
+#include "source/memtrace.h"
+
+static enum engine_end memtrace_open(const struct engine *e, struct input *in,
+				     struct source **source)
+{
+	struct memtrace_options o = {
+		.name = in->name,
+		.head = in->head,
+		.head_bytes = in->head_bytes,
+		.alone = in->alone,
+	};
+	struct memtrace_source *made;
+	int err = memtrace_source_new(e->session, in->fd, &o, &made);
+	if (err) {
+		report_error(&e->report, "'%s': %s", in->name, strerror(-err));
+		return ENGINE_FAILED;
+	}
+	*source = memtrace_source_base(made);
+	return ENGINE_OK;
+}
+
+static bool memtrace_faults(const struct report *r, struct source *source)
+{
+	return faults_report_memtrace(r, memtrace_source_of(source));
+}
+
+const struct input_kind input_memtrace = {
+	.origin = ORIGIN_MEMTRACE,
+	.recognise = memtrace_is,
+	.open = memtrace_open,
+	.faults = memtrace_faults,
+};

@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "source/memtrace.h"
+
+#include "codec/memtrace.h"
+#include "source/memtrace_domains.h"
+#include "source/memtrace_stacks.h"
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BATCH	   128
+#define POLL_BYTES (1u << 20) /* of a pipe at most, between two rounds of read() */
+#define NS_OF_US   1000
+
+/* The events of a domain. */
+struct lane {
+	uint16_t domain;
+	struct ebt_memtrace_reader *reader; /* its own, or the pipe's */
+	off_t offset;			    /* of a file: the next byte for the reader */
+	struct memtrace_backtrace last;
+	uint64_t last_ns;
+	/* Of a pipe: events that were not merged yet. */
+	struct ebt_event *queue;
+	size_t first, count, cap;
+};
+
+struct memtrace_source {
+	struct source base;
+	struct session *session;
+	char *name;
+	int fd;
+	bool alone, is_file, finished, has_head;
+	struct ebt_memtrace_reader *reader; /* of a pipe */
+	struct lane *lane;
+	uint32_t lane_cap;
+	struct map lanes; /* of a pipe: domain → index */
+	struct memtrace_codes codes;
+	uint32_t process;
+	uint64_t newest_ns;
+	size_t queued;
+	int err;
+	char reason[160]; /* of the first damage or the error */
+};
+
+static struct memtrace_source *of(struct source *base)
+{
+	return (struct memtrace_source *)base;
+}
+
+bool memtrace_is(const void *head, size_t bytes)
+{
+	return bytes >= 4 && memtrace_u32(head) == MEMTRACE_MAGIC;
+}
+
+static int add_lane(struct memtrace_source *s, struct lane **ret)
+{
+	if (s->base.lanes == s->lane_cap) {
+		uint32_t cap = s->lane_cap ? 2 * s->lane_cap : 8;
+		struct lane *grown = realloc(s->lane, cap * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		s->lane = grown;
+		s->lane_cap = cap;
+	}
+	*ret = &s->lane[s->base.lanes++];
+	**ret = (struct lane){0};
+	return 0;
+}
+
+/* The lane of a domain of the pipe; the first domain has the lane that was there before. */
+static int lane_of(struct memtrace_source *s, uint16_t domain, struct lane **ret)
+{
+	uint64_t *index = map_get(&s->lanes, domain);
+	int err = 0;
+	if (index) {
+		*ret = &s->lane[*index];
+		return 0;
+	}
+	if (!s->lanes.count)
+		*ret = s->lane;
+	else
+		err = add_lane(s, ret);
+	index = err ? NULL : map_put(&s->lanes, domain);
+	if (!index)
+		return -ENOMEM;
+	*index = (uint64_t)(*ret - s->lane);
+	(*ret)->domain = domain;
+	(*ret)->reader = s->reader;
+	return 0;
+}
+
+/* Enters what the head of the trace records. 0 or -ENOMEM. */
+static int enter_head(struct memtrace_source *s, const struct ebt_memtrace_reader *r)
+{
+	const struct ebt_memtrace_info *info = ebt_memtrace_info(r);
+	struct processes *ps = &s->session->processes;
+	if (s->has_head || !info)
+		return 0;
+	s->has_head = true;
+	uint32_t pid = info->pid <= INT32_MAX ? (uint32_t)info->pid : 0;
+	int err = processes_of(ps, pid, &s->process);
+	if (err)
+		return err;
+	processes_ref(ps, s->process);
+	struct process *p = processes_announce(ps, s->process);
+	const char *slash = strrchr(info->executable, '/');
+	snprintf(p->comm, sizeof(p->comm), "%s", slash ? slash + 1 : info->executable);
+	snprintf(p->producer, sizeof(p->producer), "memtrace %u", info->version);
+	if (s->alone)
+		s->session->start = moment_at(info->start_us * NS_OF_US);
+	return 0;
+}
+
+static uint64_t to_ns(uint64_t us)
+{
+	return us < UINT64_MAX / NS_OF_US ? us * NS_OF_US : UINT64_MAX - 1;
+}
+
+static int convert_alloc(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e,
+			 struct ebt_event *ret)
+{
+	uint32_t stack;
+	ret->kind = EBT_ALLOC;
+	ret->id = e->source;
+	ret->arg[1] = (uint64_t)e->words;
+	ret->pos = (uint64_t)e->samples;
+	ret->seq = (uint32_t)e->common;
+	int err = memtrace_backtrace_add(&l->last, &s->codes, l->reader, e, &stack);
+	if (!err && stack)
+		session_put_stack(s->session, ret, stack);
+	return err;
+}
+
+static int convert(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e,
+		   struct ebt_event *ret)
+{
+	*ret = (struct ebt_event){
+		.ts = to_ns(e->time_us),
+		.pos = EBT_NO_POS,
+		.process = s->process,
+		.domain = e->domain,
+		.cpu = EBT_NO_CPU,
+		.arg = {e->obj},
+	};
+	l->last_ns = ret->ts;
+	switch (e->what) {
+	case EBT_MEMTRACE_ALLOC:
+		return convert_alloc(s, l, e, ret);
+	case EBT_MEMTRACE_PROMOTE:
+		ret->kind = EBT_PROMOTE;
+		return 0;
+	case EBT_MEMTRACE_COLLECT:
+		ret->kind = EBT_COLLECT;
+		return 0;
+	default:
+		ret->kind = EBT_DAMAGE;
+		ret->arg[1] = ((uint64_t)e->words + 7) / 8;
+		memtrace_backtrace_forget(&l->last, s->session);
+		return 0;
+	}
+}
+
+/* Whether the event is this lane's to return. Each lane of a file reads all packets: damage between
+ * packets is the first one's. Keeps the reason of the first damage. */
+static bool is_of_lane(struct memtrace_source *s, const struct lane *l,
+		       const struct ebt_memtrace_event *e)
+{
+	if (e->what != EBT_MEMTRACE_DAMAGE)
+		return true;
+	if (e->domain == EBT_NO_DOMAIN)
+		for (uint32_t i = 0; i < s->base.lanes; i++)
+			if (s->lane[i].reader == l->reader)
+				memtrace_backtrace_forget(&s->lane[i].last, s->session);
+	if (e->domain != l->domain && (e->domain != EBT_NO_DOMAIN || l != s->lane))
+		return false;
+	if (!*s->reason)
+		snprintf(s->reason, sizeof(s->reason), "%s", ebt_memtrace_reason(l->reader));
+	return true;
+}
+
+/* Remembers the first error; the lanes' readers are at their end then. */
+static int fail(struct memtrace_source *s, const struct ebt_memtrace_reader *r, int err)
+{
+	if (!s->err && *ebt_memtrace_reason(r))
+		snprintf(s->reason, sizeof(s->reason), "%s", ebt_memtrace_reason(r));
+	if (!s->err)
+		s->err = err;
+	return err;
+}
+
+/* Reads more bytes of the file for a lane. 0 or -errno. */
+static int fill(struct memtrace_source *s, struct lane *l)
+{
+	size_t room;
+	void *to = ebt_memtrace_room(l->reader, &room);
+	ssize_t n = pread(s->fd, to, room, l->offset);
+	if (n < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (!n)
+		ebt_memtrace_finish(l->reader);
+	ebt_memtrace_put(l->reader, (size_t)n);
+	l->offset += n;
+	return 0;
+}
+
+static int read_file(struct memtrace_source *s, struct lane *l, struct ebt_event *ev, size_t cap)
+{
+	struct ebt_memtrace_event from[BATCH];
+	size_t n = 0;
+	while (!n && !s->finished) {
+		ssize_t got = ebt_memtrace_read(l->reader, from, cap < BATCH ? cap : BATCH);
+		int err = got == -EAGAIN ? fill(s, l) : got < 0 ? (int)got : 0;
+		if (got > 0)
+			err = enter_head(s, l->reader);
+		for (ssize_t i = 0; i < got && !err; i++)
+			if (is_of_lane(s, l, &from[i]))
+				err = convert(s, l, &from[i], &ev[n++]);
+		if (err)
+			return fail(s, l->reader, err);
+		if (!got)
+			break;
+	}
+	return (int)n;
+}
+
+static int append(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e)
+{
+	if (l->first + l->count == l->cap) {
+		memmove(l->queue, l->queue + l->first, l->count * sizeof(*l->queue));
+		l->first = 0;
+	}
+	if (l->count == l->cap) {
+		size_t cap = l->cap ? 2 * l->cap : 256;
+		struct ebt_event *grown = realloc(l->queue, cap * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		l->queue = grown;
+		l->cap = cap;
+	}
+	int err = convert(s, l, e, &l->queue[l->first + l->count]);
+	if (err)
+		return err;
+	l->count++;
+	s->queued++;
+	if (l->last_ns > s->newest_ns)
+		s->newest_ns = l->last_ns;
+	return 0;
+}
+
+/* The events that the bytes of the pipe so far hold. 0 or -errno. */
+static int queue_events(struct memtrace_source *s)
+{
+	struct ebt_memtrace_event from[BATCH];
+	for (;;) {
+		ssize_t n = ebt_memtrace_read(s->reader, from, BATCH);
+		if (n == -EAGAIN)
+			return 0;
+		s->finished |= n <= 0;
+		int err = n > 0 ? enter_head(s, s->reader) : (int)n;
+		for (ssize_t i = 0; i < n && !err; i++) {
+			struct lane *l = s->lane;
+			if (from[i].domain != EBT_NO_DOMAIN)
+				err = lane_of(s, from[i].domain, &l);
+			if (!err && is_of_lane(s, l, &from[i]))
+				err = append(s, l, &from[i]);
+		}
+		if (err)
+			return fail(s, s->reader, err);
+		if (!n)
+			return 0;
+	}
+}
+
+static int memtrace_poll(struct source *base)
+{
+	struct memtrace_source *s = of(base);
+	struct pollfd pfd = {.fd = s->fd, .events = POLLIN};
+	size_t bytes = 0;
+	while (!s->is_file && !s->finished && bytes < POLL_BYTES && s->queued < MEMTRACE_QUEUE &&
+	       poll(&pfd, 1, 0) > 0) {
+		size_t room;
+		void *to = ebt_memtrace_room(s->reader, &room);
+		ssize_t n = read(s->fd, to, room);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return 0;
+		if (n < 0) {
+			s->finished = true;
+			fail(s, s->reader, -errno);
+			return 0;
+		}
+		if (!n)
+			ebt_memtrace_finish(s->reader);
+		ebt_memtrace_put(s->reader, (size_t)n);
+		bytes += (size_t)n;
+		if (queue_events(s))
+			s->finished = true;
+	}
+	return 0;
+}
+
+static int read_queue(struct memtrace_source *s, struct lane *l, struct ebt_event *ev, size_t cap)
+{
+	size_t n = cap < l->count ? cap : l->count;
+	memcpy(ev, l->queue + l->first, n * sizeof(*ev));
+	l->first = n == l->count ? 0 : l->first + n;
+	l->count -= n;
+	s->queued -= n;
+	if (n)
+		return (int)n;
+	return s->finished ? s->err : -EAGAIN;
+}
+
+static int memtrace_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
+{
+	struct memtrace_source *s = of(base);
+	struct lane *l = &s->lane[lane];
+	return s->is_file ? read_file(s, l, ev, cap) : read_queue(s, l, ev, cap);
+}
+
+static uint64_t memtrace_horizon(struct source *base, uint32_t lane)
+{
+	const struct memtrace_source *s = of(base);
+	uint64_t last_ns = s->lane[lane].last_ns, window = MEMTRACE_WINDOW_NS;
+	if (s->finished)
+		return UINT64_MAX;
+	if (s->queued >= MEMTRACE_QUEUE)
+		window = 0;
+	uint64_t newest_ns = s->newest_ns > window ? s->newest_ns - window : 0;
+	return newest_ns > last_ns ? newest_ns : last_ns;
+}
+
+static int memtrace_stop(struct source *base)
+{
+	of(base)->finished = true;
+	return 0;
+}
+
+static void memtrace_free(struct source *base)
+{
+	struct memtrace_source *s = of(base);
+	for (uint32_t i = 0; i < base->lanes; i++) {
+		struct lane *l = &s->lane[i];
+		for (size_t k = 0; k < l->count; k++)
+			session_drop_event(s->session, &l->queue[l->first + k]);
+		memtrace_backtrace_done(&l->last, s->session);
+		if (s->is_file)
+			ebt_memtrace_reader_free(l->reader);
+		free(l->queue);
+	}
+	ebt_memtrace_reader_free(s->reader);
+	memtrace_codes_done(&s->codes);
+	map_done(&s->lanes);
+	if (s->has_head)
+		processes_unref(&s->session->processes, s->process);
+	close(s->fd);
+	free(s->lane);
+	free(s->name);
+	free(s);
+}
+
+static const struct source_ops memtrace_ops = {
+	.poll = memtrace_poll,
+	.read = memtrace_read,
+	.horizon = memtrace_horizon,
+	.stop = memtrace_stop,
+	.free = memtrace_free,
+};
+
+/* A lane with a reader for each domain of the file. */
+static int open_lanes(struct memtrace_source *s)
+{
+	struct memtrace_domains domains;
+	int err = memtrace_domains_read(s->fd, &domains);
+	for (uint32_t i = 0; i < domains.count && !err; i++) {
+		struct lane *l;
+		err = add_lane(s, &l);
+		if (err)
+			break;
+		l->domain = domains.domain[i];
+		err = ebt_memtrace_reader_new(0, &l->reader);
+		if (!err && domains.count > 1)
+			ebt_memtrace_select(l->reader, l->domain);
+	}
+	free(domains.domain);
+	return err;
+}
+
+static int open_pipe(struct memtrace_source *s, const struct memtrace_options *o)
+{
+	struct lane *l;
+	size_t room;
+	int err = ebt_memtrace_reader_new(0, &s->reader);
+	if (!err)
+		err = add_lane(s, &l);
+	if (err)
+		return err;
+	l->reader = s->reader;
+	memcpy(ebt_memtrace_room(s->reader, &room), o->head, o->head_bytes);
+	ebt_memtrace_put(s->reader, o->head_bytes);
+	return 0;
+}
+
+int memtrace_source_new(struct session *session, int fd, const struct memtrace_options *o,
+			struct memtrace_source **ret)
+{
+	struct memtrace_source *s = calloc(1, sizeof(*s));
+	struct stat st;
+	if (!s) {
+		close(fd);
+		return -ENOMEM;
+	}
+	s->base.ops = &memtrace_ops;
+	s->base.timebase.clock = TIMEBASE_REALTIME;
+	s->session = s->codes.session = session;
+	s->fd = fd;
+	s->alone = o->alone;
+	s->is_file = !fstat(fd, &st) && S_ISREG(st.st_mode);
+	s->name = strdup(o->name);
+	int err = !s->name ? -ENOMEM : s->is_file ? open_lanes(s) : open_pipe(s, o);
+	if (err) {
+		memtrace_free(&s->base);
+		return err;
+	}
+	if (s->alone)
+		session->timebase.clock = TIMEBASE_REALTIME;
+	*ret = s;
+	return 0;
+}
+
+struct source *memtrace_source_base(struct memtrace_source *s)
+{
+	return &s->base;
+}
+
+struct memtrace_source *memtrace_source_of(struct source *base)
+{
+	return of(base);
+}
+
+const char *memtrace_source_name(const struct memtrace_source *s)
+{
+	return s->name;
+}
+
+int memtrace_source_error(const struct memtrace_source *s)
+{
+	return s->err;
+}
+
+const char *memtrace_source_reason(const struct memtrace_source *s)
+{
+	return s->reason;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The domains that have packets in the file of a memtrace trace, by the heads of the packets alone. */
+#ifndef SOURCE_MEMTRACE_DOMAINS_H
+#define SOURCE_MEMTRACE_DOMAINS_H
+
+#include <stdint.h>
+
+struct memtrace_domains {
+	uint16_t *domain; /* in the order of their first packets; the caller frees it */
+	uint32_t count;
+};
+
+/* At least one domain, 0, where no packet is found. Sets *ret also on failure. 0 or -errno. */
+int memtrace_domains_read(int fd, struct memtrace_domains *ret);
+
+#endif

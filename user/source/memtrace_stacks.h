@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Enters the frames and backtraces of a memtrace trace into the session. Each backtrace is the last
+ * one of its domain up to a common frame, so only its new frames are looked up.
+ */
+#ifndef SOURCE_MEMTRACE_STACKS_H
+#define SOURCE_MEMTRACE_STACKS_H
+
+#include "base/map.h"
+#include "core/session.h"
+#include <ebtrace/memtrace.h>
+
+/* The most frames of a stack in the session; those further in are left out. */
+#define MEMTRACE_STACK_FRAMES (1u << 20)
+
+/* Frames by code: common to all domains. Initialised by zeroes and the session. */
+struct memtrace_codes {
+	struct session *session;
+	struct map frames; /* code → frame, held; bit 32: the code has no positions so far */
+	uint32_t unknown;  /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
+};
+
+/* The last backtrace of a domain. Initialised by zeroes. */
+struct memtrace_backtrace {
+	uint32_t *stack; /* of the first frames: stack[i] has i + 1; the last one is held */
+	uint32_t depth, cap;
+};
+
+void memtrace_codes_done(struct memtrace_codes *c);
+void memtrace_backtrace_done(struct memtrace_backtrace *b, struct session *session);
+/* Its frames are not known any more. */
+void memtrace_backtrace_forget(struct memtrace_backtrace *b, struct session *session);
+/* Sets *ret to the stack of an ALLOC; 0: it has no frames. 0 or -ENOMEM. */
+int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *codes,
+			   const struct ebt_memtrace_reader *r, const struct ebt_memtrace_event *e,
+			   uint32_t *ret);
+
+#endif
