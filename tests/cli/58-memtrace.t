@@ -40,6 +40,18 @@ ok $? "a capture of it has the same events and backtraces"
 is "$("$ebt" -q -f ndjson "$TMP/single.ctf" | sed -n 's/.*"source":"\(memtrace\)","pid":\([0-9]*\),"clock":"\([a-z]*\)".*/\1 \2 \3/p')" \
 	"memtrace 8790 realtime" "the header names the source, the process and the clock"
 
+# Written as memtrace traces again.
+for name in single longbt external fork; do
+	"$ebt" -q "$TMP/$name.ctf" -o "$TMP/again.ctf"
+	cmp -s "$TMP/again.ctf" "$TMP/$name.ctf"
+	ok $? "$name: written as a memtrace trace it has the same bytes"
+done
+for name in multidomain synth; do
+	"$ebt" -q "$TMP/$name.ctf" -f memtrace >"$TMP/again.ctf"
+	events "$TMP/again.ctf" | cmp -s - "$TMP/$name.events"
+	ok $? "$name: written as a memtrace trace it has the same events"
+done
+
 # A part of the file, and bytes that are none.
 head -c 100000 "$TMP/single.ctf" >"$TMP/cut.ctf"
 events "$TMP/cut.ctf" >"$TMP/events"

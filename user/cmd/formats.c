@@ -7,6 +7,7 @@
 #include "sink/chrome.h"
 #include "sink/ebt.h"
 #include "sink/fxt.h"
+#include "sink/memtrace.h"
 #include "sink/ndjson.h"
 #include "sink/perfetto.h"
 #include "sink/text.h"
@@ -41,6 +42,11 @@ static int make_ebt(struct session *s, int fd, struct sink **ret)
 	return ebt_new(s, fd, ret);
 }
 
+static int make_memtrace(struct session *s, int fd, struct sink **ret)
+{
+	return memtrace_new(s, fd, ret);
+}
+
 static const struct format formats[] = {
 	{"text", ".txt .log", FORMAT_LINES, make_text},
 	{"ndjson", ".ndjson .jsonl", 0, make_ndjson},
@@ -48,6 +54,7 @@ static const struct format formats[] = {
 	{"chrome", ".json .chrome", 0, make_chrome},
 	{"fxt", ".fxt", FORMAT_BINARY, make_fxt},
 	{"ebt", ".ebt", FORMAT_BINARY | FORMAT_CAPTURE, make_ebt},
+	{"memtrace", ".ctf", FORMAT_BINARY, make_memtrace},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

@@ -62,6 +62,7 @@ static void free_process(const struct processes *ps, struct process *p)
 	for (const struct map_slot *name; (name = map_next(&p->user_names, &at));)
 		strings_drop(ps->strings, (uint32_t)name->value);
 	map_done(&p->user_names);
+	alloc_trace_done(&p->alloc_trace, ps->strings);
 	map_done(&p->thread_lanes);
 	free(p->lane);
 	free(p);

@@ -30,6 +30,7 @@
 #define CORE_PROCESSES_H
 
 #include "base/map.h"
+#include "core/alloc_trace.h"
 #include "core/process_lanes.h"
 #include "core/strings.h"
 #include "core/timebase.h"
@@ -80,6 +81,7 @@ struct process {
 	struct traits traits; /* of its runtime */
 	struct process_usage usage;
 	struct moment end; /* when its end was noticed */
+	struct alloc_trace alloc_trace;
 
 	uint32_t refs;
 	uint32_t *lane; /* by domain + 1, the first: of none; 0: not assigned */

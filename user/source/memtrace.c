@@ -93,6 +93,11 @@ static int lane_of(struct memtrace_source *s, uint16_t domain, struct lane **ret
 	return 0;
 }
 
+static uint32_t put_text(struct memtrace_source *s, const char *text)
+{
+	return strings_put(s->session->strings, text, strlen(text));
+}
+
 /* Enters what the head of the trace records. 0 or -ENOMEM. */
 static int enter_head(struct memtrace_source *s, const struct ebt_memtrace_reader *r)
 {
@@ -110,6 +115,16 @@ static int enter_head(struct memtrace_source *s, const struct ebt_memtrace_reade
 	const char *slash = strrchr(info->executable, '/');
 	snprintf(p->comm, sizeof(p->comm), "%s", slash ? slash + 1 : info->executable);
 	snprintf(p->producer, sizeof(p->producer), "memtrace %u", info->version);
+	if (!p->alloc_trace.known)
+		p->alloc_trace = (struct alloc_trace){
+			.known = true,
+			.sample_rate = info->sample_rate,
+			.word_bits = info->word_bits,
+			.executable = put_text(s, info->executable),
+			.host = put_text(s, info->host),
+			.parameters = put_text(s, info->runtime_params),
+			.context = put_text(s, info->context),
+		};
 	if (s->alone)
 		s->session->start = moment_at(info->start_us * NS_OF_US);
 	return 0;
