@@ -162,7 +162,7 @@ struct ebt_memtrace_trace {
 	void *ctx;
 	uint64_t pid;
 	uint64_t start_us;
-	_Atomic uint64_t next_id; /* 0 at first; the writers' */
+	uint64_t next_id; /* 0 at first; changed atomically by the writers */
 };
 
 /* The packet that begins a trace; also sets pid and start_us of the trace. 0, -EMSGSIZE: its strings

@@ -6,7 +6,6 @@
 #include "codec/memtrace.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #define CODES_BYTES    4096 /* of a backtrace */
@@ -156,8 +155,7 @@ static void begin_packet(struct ebt_memtrace_writer *w, uint64_t us)
 	w->at = w->packet + MEMTRACE_HEAD_BYTES;
 	w->time_begin = w->time_end = us;
 	if (w->next_id == w->chunk_end) {
-		w->next_id = atomic_fetch_add_explicit(&w->trace->next_id, ID_CHUNK,
-						       memory_order_relaxed);
+		w->next_id = __atomic_fetch_add(&w->trace->next_id, ID_CHUNK, __ATOMIC_RELAXED);
 		w->chunk_end = w->next_id + ID_CHUNK;
 	}
 	w->id_begin = w->next_id;
