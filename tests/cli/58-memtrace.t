@@ -72,4 +72,7 @@ head -c 30 "$TMP/single.ctf" >"$TMP/none.ctf"
 is $? 1 "a file without a whole first packet is refused"
 grep -q "none.ctf' at byte 0: expected a whole packet" "$TMP/log"
 ok $? "with the reason"
+"$ebt" info "$TMP/wrongpid.ctf" >"$TMP/info"
+ok $(($(grep -cE 'context    external|sampled    0.01 of each word|2478 alloc, 50 promote, 2478 collect|packets    4, 2 more of another process' "$TMP/info") != 4)) \
+	"info has the head of the trace, its events, and the packets of another process"
 done_testing

@@ -10,12 +10,13 @@
 #include "cmd/opts.h"
 #include "cmd/print.h"
 #include "engine/input_capture.h"
+#include "engine/input_memtrace.h"
 #include "engine/input_ring.h"
 #include "engine/inputs.h"
 
 static const struct opts_command command = {
 	OPTS_INFO, "-p PID | FILE...",
-	"Describes a ring file, a capture, or the ring of a process: "
+	"Describes a ring file, a capture, a memtrace trace, or the ring of a process: "
 	"format, producer, events, loss, damage."
 	"\vExamples:\n"
 	"  ebtrace info 1234.events\n"
@@ -31,6 +32,7 @@ static const struct printer {
 } printers[] = {
 	{&input_ring, info_ring_text, info_ring_json, info_ring_lossy},
 	{&input_capture, info_capture_text, info_capture_json, info_capture_lossy},
+	{&input_memtrace, info_memtrace_text, info_memtrace_json, info_memtrace_lossy},
 };
 
 static const struct printer *printer_of(const struct input_kind *kind)

@@ -18,4 +18,8 @@ void info_capture_text(const struct input_info *i, const struct session *session
 void info_capture_json(const struct input_info *i, const struct session *session);
 bool info_capture_lossy(const struct input_info *i, const struct session *session);
 
+void info_memtrace_text(const struct input_info *i, const struct session *session);
+void info_memtrace_json(const struct input_info *i, const struct session *session);
+bool info_memtrace_lossy(const struct input_info *i, const struct session *session);
+
 #endif

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "engine/census.h"
 #include "engine/faults.h"
 #include "engine/input_info.h"
-#include "engine/pipeline.h"
 
 _Static_assert(INPUT_HEAD_BYTES >= CAPTURE_HEAD_BYTES, "the head of a capture fits");
 
@@ -40,36 +40,6 @@ static bool capture_faults(const struct report *r, struct source *source)
 	return faults_report_capture(r, capture_source_of(source));
 }
 
-struct census {
-	struct sink base;
-	struct input_info *info;
-};
-
-static int census_events(struct sink *k, const struct ebt_event *ev, size_t n)
-{
-	struct census *c = (struct census *)k;
-	for (size_t i = 0; i < n; i++)
-		c->info->kinds[ev[i].kind % EBT_KINDS]++;
-	return 0;
-}
-
-static int census_end(struct sink *k)
-{
-	(void)k;
-	return 0;
-}
-
-static void census_free(struct sink *k)
-{
-	(void)k;
-}
-
-static const struct sink_ops census_ops = {
-	.events = census_events,
-	.end = census_end,
-	.free = census_free,
-};
-
 /* A damaged capture is described, damage included; a file that is none is not. */
 static enum engine_end describe(const struct report *r, const struct capture_source *s,
 				struct input_info *ret)
@@ -87,28 +57,15 @@ static enum engine_end describe(const struct report *r, const struct capture_sou
 static enum engine_end capture_info(const struct engine *e, struct loop *l, struct input *in,
 				    struct input_info *ret)
 {
-	struct census census = {.base.ops = &census_ops, .info = ret};
-	struct engine reader = *e;
 	struct source *source;
-	reader.sink = &census.base;
 	ret->name = in->name;
-	enum engine_end end = open_source(e, in, true, &source);
+	enum engine_end end = capture_open(e, in, &source);
 	in->fd = -1;
 	if (end)
 		return end;
-	struct pump *p = NULL;
-	int err = pipeline_new(&reader, &p);
-	if (!err)
-		err = pump_add_source(p, source);
-	if (!err)
-		err = pipeline_run(&reader, l, p);
-	pipeline_free(&reader, p);
-	if (err) {
-		report_error(&e->report, "'%s': %s", in->name, strerror(-err));
-		end = ENGINE_FAILED;
-	} else {
+	end = census_count(e, l, in->name, source, ret->kinds);
+	if (!end)
 		end = describe(&e->report, capture_source_of(source), ret);
-	}
 	source_free(source);
 	return end;
 }

@@ -5,6 +5,7 @@
 
 #include <ebtrace/cursor.h>
 #include <ebtrace/event.h>
+#include <ebtrace/memtrace.h>
 
 #include "codec/capture.h"
 
@@ -25,6 +26,9 @@ struct input_info {
 	/* A capture; the session has its totals and processes. */
 	struct capture_stats capture;
 	struct capture_fault fault; /* count 0: none */
+	/* A memtrace trace; likewise. */
+	struct ebt_memtrace_counts memtrace;
+	char reason[EBT_REASON_BYTES]; /* of the first damage; "": none */
 };
 
 #endif

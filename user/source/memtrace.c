@@ -470,3 +470,8 @@ const char *memtrace_source_reason(const struct memtrace_source *s)
 {
 	return s->reason;
 }
+
+struct ebt_memtrace_counts memtrace_source_counts(const struct memtrace_source *s)
+{
+	return ebt_memtrace_counts(s->lane[0].reader);
+}

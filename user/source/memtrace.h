@@ -45,5 +45,7 @@ const char *memtrace_source_name(const struct memtrace_source *s);
 int memtrace_source_error(const struct memtrace_source *s);
 /* The offset and what was expected there, of the error or the first damage; "": none. */
 const char *memtrace_source_reason(const struct memtrace_source *s);
+/* Of all packets, as the first lane's reader counted them. */
+struct ebt_memtrace_counts memtrace_source_counts(const struct memtrace_source *s);
 
 #endif
