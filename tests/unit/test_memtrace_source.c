@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A memtrace trace as a source: from a file, exactly in order of time; from a pipe, within a window. */
+#include "source/memtrace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/merge.h"
+#include "tests/tap.h"
+#include "tests/unit/memtrace_model.h"
+
+struct run {
+	struct session *session;
+	struct memtrace_source *source;
+	struct merge *merge;
+	size_t events, late, out_of_order, wrong_stacks;
+	uint64_t last_ns;
+};
+
+static int file_of(const void *bytes, size_t n)
+{
+	int fd = memfd_create("trace", 0);
+	if (fd < 0 || write(fd, bytes, n) != (ssize_t)n)
+		abort();
+	return fd;
+}
+
+static void start(struct run *r, int fd)
+{
+	struct memtrace_options o = {.name = "a trace", .head = "", .alone = true};
+	*r = (struct run){0};
+	if (session_new(&r->session) || memtrace_source_new(r->session, fd, &o, &r->source) ||
+	    merge_new(&r->session->processes, &r->merge) ||
+	    merge_add(r->merge, memtrace_source_base(r->source)))
+		abort();
+}
+
+/* The innermost frame is that of the model's alloc with this number. */
+static bool same_stack(const struct run *r, const struct model *m, const struct ebt_event *ev)
+{
+	const struct model_event *v = m->event;
+	while (v->e.what != EBT_MEMTRACE_ALLOC || v->e.obj != ev->arg[0])
+		v++;
+	uint32_t frame = stacks_frame(r->session->stacks, ev->stack);
+	return stacks_frames(r->session->stacks, ev->stack, NULL, 0) == v->depth &&
+	       frames_get(r->session->frames, frame)->address == (uint64_t)v->stack[v->depth - 1];
+}
+
+/* Moves what there is. False: the end. */
+static bool drain(struct run *r, const struct model *m)
+{
+	struct ebt_event *ev;
+	int n;
+	merge_poll(r->merge);
+	while ((n = merge_batch(r->merge, &ev)) > 0)
+		for (int i = 0; i < n; i++) {
+			r->events++;
+			r->late += !!(ev[i].flags & EBT_F_LATE);
+			r->out_of_order += ev[i].ts < r->last_ns;
+			r->last_ns = ev[i].ts;
+			if (m && ev[i].kind == EBT_ALLOC)
+				r->wrong_stacks += !same_stack(r, m, &ev[i]);
+			session_drop_event(r->session, &ev[i]);
+		}
+	return n == -EAGAIN;
+}
+
+static void end(struct run *r)
+{
+	merge_free(r->merge);
+	source_free(memtrace_source_base(r->source));
+	stacks_free_unheld(r->session->stacks);
+	is(stacks_count(r->session->stacks), 0, "no backtrace is held any more");
+	session_free(r->session);
+}
+
+static void test_file(void)
+{
+	struct model *m = model_new(1, 3000, 40, 3);
+	struct run r;
+	start(&r, file_of(m->trace, m->bytes));
+	is(memtrace_source_base(r.source)->lanes, 3, "a file has a lane for each domain");
+	while (drain(&r, m))
+		;
+	ok(r.events == m->events && !r.out_of_order && !r.late,
+	   "all events come in order of time, none of them late (%zu of %zu)", r.events, m->events);
+	is(r.wrong_stacks, 0, "each alloc has its backtrace");
+	end(&r);
+	model_done(m);
+}
+
+/* Packets of domain 0 alone, then those of all. */
+static void test_pipe(void)
+{
+	struct model *m = model_new(2, 3000, 40, 3);
+	struct run r;
+	int fd[2];
+	if (pipe(fd) || fcntl(fd[1], F_SETPIPE_SZ, 1 << 20) < (int)m->bytes)
+		abort();
+	start(&r, fd[0]);
+	size_t half = m->packet[m->packets / 2];
+	if (write(fd[1], m->trace, half) != (ssize_t)half)
+		abort();
+	bool more = drain(&r, m);
+	ok(more && r.events > m->events / 4 && r.events < m->events,
+	   "a pipe that is still written gives what it has so far");
+	if (write(fd[1], m->trace + half, m->bytes - half) < 0)
+		abort();
+	close(fd[1]);
+	while (drain(&r, m))
+		;
+	ok(r.events == m->events && !r.out_of_order && !r.wrong_stacks, "and then the rest");
+	end(&r);
+	model_done(m);
+}
+
+/* A trace of two domains: the second one writes what is 100 s old by then. */
+static void test_late(void)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct ebt_memtrace_trace t = {model_store, model_locations, m, 0, 0, 0};
+	void *memory[2] = {calloc(1, ebt_memtrace_writer_bytes()),
+			   calloc(1, ebt_memtrace_writer_bytes())};
+	ebt_memtrace_write_info(&t, &(struct ebt_memtrace_info){.start_us = MODEL_START,
+								.pid = 7,
+								.executable = "a",
+								.host = "b",
+								.runtime_params = "c",
+								.context = ""});
+	struct ebt_memtrace_writer *w[2];
+	for (uint16_t d = 0; d < 2; d++)
+		w[d] = ebt_memtrace_writer_init(memory[d], &t, d, MODEL_START);
+	for (uint64_t s = 0; s < 200; s++) {
+		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+					       .time_us = MODEL_START + s * 1000000,
+					       .words = 1,
+					       .samples = 1,
+					       .obj = EBT_MEMTRACE_NEW_OBJ};
+		ebt_memtrace_write(w[s == 3 || s == 13], &e);
+		if (s != 3 && s != 13)
+			ebt_memtrace_write_flush(w[0], e.time_us);
+	}
+	size_t before = m->bytes;
+	ebt_memtrace_write_flush(w[1], MODEL_START + 200 * 1000000);
+	struct run r;
+	int fd[2];
+	if (pipe(fd) || fcntl(fd[1], F_SETPIPE_SZ, 1 << 20) < (int)m->bytes)
+		abort();
+	start(&r, fd[0]);
+	if (write(fd[1], m->trace, before) != (ssize_t)before)
+		abort();
+	drain(&r, NULL);
+	ok(r.events == 198, "a domain that was never seen holds back nothing (%zu events)",
+	   r.events);
+	if (write(fd[1], m->trace + before, m->bytes - before) < 0)
+		abort();
+	close(fd[1]);
+	while (drain(&r, NULL))
+		;
+	ok(r.events == 200 && r.late == 2 && !r.out_of_order, "what it writes then is late (%zu)",
+	   r.late);
+	end(&r);
+	start(&r, file_of(m->trace, m->bytes));
+	while (drain(&r, NULL))
+		;
+	ok(r.events == 200 && !r.late, "from a file nothing is late");
+	end(&r);
+	free(memory[0]);
+	free(memory[1]);
+	model_done(m);
+}
+
+int main(void)
+{
+	test_file();
+	test_pipe();
+	test_late();
+	return tap_done();
+}
