@@ -67,6 +67,7 @@ enum ebt_memtrace_what {
 	EBT_MEMTRACE_DAMAGE = 32,
 };
 
+/* Of a PROMOTE and a COLLECT only time_us, obj, what, domain and frames (0) are set. */
 struct ebt_memtrace_event {
 	uint64_t time_us; /* since the Unix epoch; of a damage: of the last event before it */
 	uint64_t obj;	  /* the number of the object; of a damage: its offset in the trace */

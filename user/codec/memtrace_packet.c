@@ -116,8 +116,9 @@ static bool reserve(struct memtrace_frames *f, size_t words)
  * Each word is at most 10 bytes and begins before `end`, so no read is behind the pad. A word behind
  * a bucket that is not known is the next one of any bucket, so none is known any more.
  */
-static const uint8_t *decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end,
-				   size_t words, int64_t **codes)
+__attribute__((always_inline)) static inline const uint8_t *
+decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, size_t words,
+	     int64_t **codes)
 {
 	struct memtrace_bucket *b = s->buckets;
 	int64_t *to = *codes;
@@ -150,7 +151,7 @@ static const uint8_t *decode_words(struct memtrace_stream *s, const uint8_t *p, 
 	return words ? end + 1 : p;
 }
 
-static const uint8_t *skip_words(const uint8_t *p, const uint8_t *end, size_t words)
+static inline const uint8_t *skip_words(const uint8_t *p, const uint8_t *end, size_t words)
 {
 	static const uint8_t more[4] = {2, 2, 3, 10};
 	for (; words && p < end; words--)
@@ -168,7 +169,7 @@ static bool need_buckets(struct memtrace_stream *s)
 	return s->buckets;
 }
 
-static void add_backtrace(struct memtrace_stream *s, struct ebt_memtrace_event *e)
+static inline void add_backtrace(struct memtrace_stream *s, struct ebt_memtrace_event *e)
 {
 	e->again = e->common > s->depth && !s->depth_unknown;
 	e->shared = e->again ? s->depth : e->common;
@@ -180,35 +181,33 @@ static void add_backtrace(struct memtrace_stream *s, struct ebt_memtrace_event *
 
 enum { DECODED, DAMAGED, FULL, NO_MEMORY };
 
-static int backtrace(struct memtrace_packet *k, const uint8_t **p, size_t words,
-		     struct ebt_memtrace_event *e)
+/* Returns the byte behind the code words, beyond the packet's end if they are not whole. */
+__attribute__((always_inline)) static inline const uint8_t *backtrace(struct memtrace_packet *k,
+								      bool skip, const uint8_t *p,
+								      size_t words,
+								      struct ebt_memtrace_event *e)
 {
 	struct memtrace_frames *f = k->frames;
-	size_t rest = *p < k->end ? (size_t)(k->end - *p) : 0;
-	if (words > rest / 2) {
-		k->expected = "as many code words as a backtrace counts";
-		return DAMAGED;
-	}
-	if (k->skip_backtraces) {
-		*p = skip_words(*p, k->end, words);
+	if (skip) {
 		e->frame = NULL;
 		e->shared = e->frames = 0;
 		e->again = false;
-		return DECODED;
-	}
-	if (!f->codes || f->cap - f->used < words * CODES_OF_WORD) {
-		if (f->used)
-			return FULL;
-		if (!reserve(f, words))
-			return NO_MEMORY;
+		return skip_words(p, k->end, words);
 	}
 	int64_t *codes = f->codes + f->used;
 	e->frame = codes;
-	*p = decode_words(k->stream, *p, k->end, words, &codes);
+	p = decode_words(k->stream, p, k->end, words, &codes);
 	e->frames = (uint32_t)(codes - e->frame);
 	f->used += e->frames;
 	add_backtrace(k->stream, e);
-	return DECODED;
+	return p;
+}
+
+/* Whether the code words of a backtrace fit the memory for frames. */
+static inline bool has_room(const struct memtrace_packet *k, bool skip, size_t words)
+{
+	const struct memtrace_frames *f = k->frames;
+	return skip || (f->codes && f->cap - f->used >= words * CODES_OF_WORD);
 }
 
 static const char *alloc_fault(const struct ebt_memtrace_event *e, const struct memtrace_packet *k,
@@ -250,15 +249,18 @@ static int decode_alloc(struct memtrace_packet *k, unsigned code, const uint8_t 
 	k->expected = alloc_fault(e, k, p);
 	if (k->expected)
 		return DAMAGED;
-	int result = backtrace(k, &p, codes, e);
-	if (result == DECODED && p > k->end) {
-		k->expected = "a whole backtrace";
-		result = DAMAGED;
-	}
-	if (result == DECODED)
-		k->next_id++;
-	*at = p;
-	return result;
+	k->expected = "a whole backtrace";
+	if (codes > (size_t)(k->end - p) / 2)
+		return DAMAGED;
+	if (!has_room(k, k->skip_backtraces, codes) && k->frames->used)
+		return FULL;
+	if (!has_room(k, k->skip_backtraces, codes) && !reserve(k->frames, codes))
+		return NO_MEMORY;
+	*at = backtrace(k, k->skip_backtraces, p, codes, e);
+	if (*at > k->end)
+		return DAMAGED;
+	k->next_id++;
+	return DECODED;
 }
 
 static int decode_object(struct memtrace_packet *k, unsigned code, const uint8_t **at,
@@ -271,13 +273,8 @@ static int decode_object(struct memtrace_packet *k, unsigned code, const uint8_t
 	if (*at > k->end || obj < 0 || (code == MEMTRACE_PROMOTE && distance < 0))
 		return DAMAGED;
 	e->what = (uint8_t)code;
-	e->source = 0;
 	e->obj = (uint64_t)obj;
-	e->words = e->samples = 0;
-	e->common = e->shared = 0;
 	e->frames = 0;
-	e->again = false;
-	e->frame = NULL;
 	return DECODED;
 }
 
@@ -307,38 +304,105 @@ static int decode_event(struct memtrace_packet *k, unsigned code, const uint8_t 
 /* The time of an event from its low bits, which a packet's events never run over twice. */
 static inline uint64_t full_time(const struct memtrace_head *h, uint32_t low)
 {
-	uint64_t base = h->time_begin & ~(uint64_t)LOW_TIME;
-	return base + low + (low < (h->time_begin & LOW_TIME) ? LOW_TIME + 1 : 0);
+	uint64_t us = (h->time_begin & ~(uint64_t)LOW_TIME) + low;
+	return us + (us < h->time_begin ? LOW_TIME + 1 : 0);
+}
+
+/* Decodes short allocs, promotes and collects up to the first event that is none of these, or not
+ * right, or that the memory has no room for: that one is decode_event()'s. */
+__attribute__((always_inline)) static inline size_t
+decode_plain(struct memtrace_packet *k, bool skip, struct ebt_memtrace_event *ev, size_t cap)
+{
+	struct memtrace_stream *s = k->stream;
+	const uint64_t base = k->head.time_begin & ~(uint64_t)LOW_TIME;
+	const uint64_t time_end = k->head.time_end;
+	const uint8_t *p = k->at, *end = k->end;
+	uint64_t next_id = k->next_id, last_us = s->last_us;
+	const uint16_t domain = k->head.domain;
+	size_t n = 0;
+	while (n < cap && p < end) {
+		struct ebt_memtrace_event *e = &ev[n];
+		uint32_t word = memtrace_u32(p), code = word >> MEMTRACE_TIME_BITS;
+		uint64_t us = base + (word & LOW_TIME);
+		us += us < k->head.time_begin ? LOW_TIME + 1 : 0;
+		const uint8_t *q = p + 4;
+		if (us < last_us || us > time_end)
+			break;
+		if (code - MEMTRACE_SHORT_ALLOC - 1 < MEMTRACE_SHORT_WORDS) {
+			uint8_t common = q[0], words = q[1];
+			if (common >= 253 || !has_room(k, skip, words))
+				break;
+			e->what = EBT_MEMTRACE_ALLOC;
+			e->source = EBT_ALLOC_MINOR;
+			e->words = code - MEMTRACE_SHORT_ALLOC;
+			e->samples = 1;
+			e->common = common;
+			e->obj = next_id;
+			q = backtrace(k, skip, q + 2, words, e);
+			if (q > end)
+				break;
+			next_id++;
+		} else {
+			int64_t distance;
+			if (code - MEMTRACE_PROMOTE > 1)
+				break;
+			q = number(q, &distance);
+			e->obj = next_id - 1 - (uint64_t)distance;
+			if (q > end || (int64_t)e->obj < 0 ||
+			    (distance < 0 && code == MEMTRACE_PROMOTE))
+				break;
+			e->what = (uint8_t)code;
+			e->frames = 0;
+		}
+		e->time_us = last_us = us;
+		e->domain = domain;
+		p = q;
+		n++;
+	}
+	k->at = p;
+	k->next_id = next_id;
+	s->last_us = last_us;
+	return n;
+}
+
+/* One event of any kind, at the packet's beginning or behind plain ones. */
+static int decode_next(struct memtrace_packet *k, struct ebt_memtrace_event *e)
+{
+	struct memtrace_stream *s = k->stream;
+	uint32_t word = memtrace_u32(k->at);
+	const uint8_t *p = k->at + 4;
+	uint64_t us = full_time(&k->head, word & LOW_TIME);
+	k->expected = "the time of an event, within its packet and not before the last one";
+	int result = us < s->last_us || us > k->head.time_end || p > k->end
+			     ? DAMAGED
+			     : decode_event(k, word >> MEMTRACE_TIME_BITS, &p, e);
+	if (result != DECODED)
+		return result;
+	k->at = p;
+	s->last_us = us;
+	e->time_us = us;
+	e->domain = k->head.domain;
+	return DECODED;
 }
 
 ssize_t memtrace_packet_events(struct memtrace_packet *k, struct ebt_memtrace_event *ev, size_t cap)
 {
 	size_t n = 0;
-	struct memtrace_stream *s = k->stream;
-	if (!k->skip_backtraces && !need_buckets(s))
+	if (!k->skip_backtraces && !need_buckets(k->stream))
 		return -ENOMEM;
 	while (n < cap && k->at < k->end) {
-		uint32_t word = memtrace_u32(k->at);
-		const uint8_t *p = k->at + 4;
-		uint64_t us = full_time(&k->head, word & LOW_TIME);
-		k->expected = "the time of an event, within its packet and not before the last one";
-		int result = us < s->last_us || us < k->head.time_begin || us > k->head.time_end ||
-					     p > k->end
-				     ? DAMAGED
-				     : decode_event(k, word >> MEMTRACE_TIME_BITS, &p, &ev[n]);
-		if (result == FULL)
+		if (!k->only_locations)
+			n += k->skip_backtraces ? decode_plain(k, true, ev + n, cap - n)
+						: decode_plain(k, false, ev + n, cap - n);
+		if (n == cap || k->at >= k->end)
 			break;
-		if (result != DECODED && n)
-			break; /* once more by the next call */
-		if (result != DECODED)
+		int result = decode_next(k, &ev[n]);
+		if (result == DECODED)
+			n += ev[n].what && !k->only_locations;
+		else if (n || result == FULL)
+			break; /* an error once more by the next call */
+		else
 			return result == DAMAGED ? -EBADMSG : -ENOMEM;
-		k->at = p;
-		s->last_us = us;
-		if (!ev[n].what || k->only_locations)
-			continue;
-		ev[n].time_us = us;
-		ev[n].domain = k->head.domain;
-		n++;
 	}
 	return (ssize_t)n;
 }
