@@ -107,7 +107,7 @@ static void test_memtrace(void)
 	} rows[] = {
 		{"memtrace/external", 0, 5006, 10},
 		{"memtrace/domains", 0, 60, 100},
-		{"memtrace/deep", 0, 20, 1000},
+		{"memtrace/deep", 0, 20, 900},
 		{"memtrace/skip", EBT_MEMTRACE_SKIP_BACKTRACES, 150, 0},
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
