@@ -69,7 +69,8 @@ void ebt_cursor_close(struct ebt_cursor *c); /* NULL is allowed */
 /*
  * Called for each event. `payload` (NULL if there is none) holds `bytes` bytes and is valid during
  * the call: the 20 buckets of EBT_ALLOC_SIZES, the bytes of EBT_CUSTOM. Return 0 to continue; any
- * other value ends the poll, which returns the number of events so far, including this one.
+ * other value ends the poll, which returns the number of events so far, including this one. It must
+ * not read from the cursor, nor poll or close it.
  */
 typedef int ebt_event_fn(const struct ebt_event *ev, const void *payload, size_t bytes, void *ctx);
 

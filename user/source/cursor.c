@@ -239,7 +239,7 @@ ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_
 			c->stash_next = 0;
 			c->stash_n = (uint32_t)n;
 		}
-		/* The callback may call cursor functions: its event is no longer in the stash. */
+		/* The callback may read the counts: its event is counted. */
 		const struct ebt_event *ev = &c->stash[c->stash_next];
 		const struct ebt_event *end = &c->stash[c->stash_n];
 		if (max && (size_t)(end - ev) > max - (size_t)done)
