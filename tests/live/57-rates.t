@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Rings are read as fast as they fill: a million events a second through a ring of the default size,
-# by looking alone; and when that was not enough it is said, with what to try.
+# by its reader alone; and what is overwritten all the same is reported, with advice.
 . tests/lib.sh
 need_file "$O/ebtrace"
 need_command jq
@@ -26,13 +26,13 @@ for rate in 200000 1000000; do
 		is $? 0 "$rate events a second: the program ends well"
 		[ "$(lost)" = 0 ] && break
 		diag "try $try lost $(lost) words: $(uptime)"
-		# An event of this kind takes three words: what is not there has been told.
+		# An event of this kind takes three words: what is not there was reported.
 		[ $((3 * (n - $(numbers)))) -le "$(lost)" ]
-		ok $? "$rate events a second: what is missing is told"
+		ok $? "$rate events a second: what is missing is reported"
 	done
 	is "$(numbers)" $n "$rate events a second: every one is there"
 	is "$(lost)" 0 "$rate events a second: nothing is lost"
-	is "$(grep -c overwritten "$TMP/err")" 0 "$rate events a second: and no loss is told"
+	is "$(grep -c overwritten "$TMP/err")" 0 "$rate events a second: no loss is reported"
 	sed -n '/"name":"acts.number"/s/.*"value":\([0-9]*\).*/\1/p' "$TMP/t" | awk '$1 != NR { exit 1 }'
 	ok $? "$rate events a second: in their order"
 done
@@ -44,14 +44,14 @@ is $? 0 "a tiny ring: the program ends well"
 [ "$(lost)" -gt 0 ]
 ok $? "a tiny ring: the loss was forced"
 [ $((3 * (n - $(numbers)))) -le "$(lost)" ]
-ok $? "a tiny ring: what is missing is told, in words"
+ok $? "a tiny ring: what is missing is reported, in words"
 is "$(grep overwritten "$TMP/err")" "ebtrace: a ring was overwritten before it was read ($(lost) words); for larger rings, start the program with OCAMLRUNPARAM=e=18" \
-	"a tiny ring: one line at the end says so, and what to try"
+	"a tiny ring: one line at the end reports it, with advice"
 OCAMLRUNPARAM=e=8 "$O/ebtrace" -q --mode ring --fail-on-loss -- "$EXE" ints $n >/dev/null 2>"$TMP/err"
-is "$? $(cat "$TMP/err")" "3 " "-q --fail-on-loss: the status alone says it"
+is "$? $(cat "$TMP/err")" "3 " "-q --fail-on-loss: only the status shows it"
 EBTRACE_LOG_WSIZE=9 "$O/ebtrace" --mode ring -o "$TMP/t.txt" -- "$O/tests/prog/minigc" -q -n 1000000 -c /dev/null 2>"$TMP/err"
 is "$(grep -c 'overwritten.*EBTRACE_LOG_WSIZE=18.*--mode watermark as root' "$TMP/err")" 1 \
-	"a tiny ring of ours: it says what can be done about ours"
+	"a tiny ring of ours: the advice is about ours"
 
 # What was overwritten before the tracer came is told as such, and is nobody's fault.
 mkfifo "$TMP/in"

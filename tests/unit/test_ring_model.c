@@ -277,7 +277,7 @@ static void look(struct ring_reader *rr, bool any)
 {
 	in_look = true;
 	free_headers = any ? 1 + with_ext : 0;
-	ring_reader_look(rr, true);
+	ring_reader_update(rr, true);
 	in_look = false;
 }
 

@@ -218,13 +218,13 @@ static void test_unused(struct session *session)
 	forged_file(fd, &h, false);
 	if (fd < 0 || ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL))
 		abort();
-	ok(cursor_look(c, true) == 1 && cursor_used(c) == 0, "of a new file no ring is in use");
+	ok(cursor_update(c, true) == 1 && cursor_used(c) == 0, "of a new file no ring is in use");
 	for (uint32_t d = 0; d < 10; d++)
 		forged_ring(fd, &h, d, 1000 + d);
-	ok(cursor_look(c, false) == 0 && cursor_used(c) == 10,
+	ok(cursor_update(c, false) == 0 && cursor_used(c) == 10,
 	   "rings that come into use one after the other are found, however many");
 	forged_ring(fd, &h, 100, 2000);
-	ok(cursor_look(c, false) == 0 && cursor_used(c) == 10 && cursor_look(c, true) == 1 &&
+	ok(cursor_update(c, false) == 0 && cursor_used(c) == 10 && cursor_update(c, true) == 1 &&
 		   cursor_used(c) == 101 && cursor_ring(c, 100)->tail == 3,
 	   "one that is out of turn is found by a look at all");
 	if (ring_source_new(session, 16 << 20, &s) ||

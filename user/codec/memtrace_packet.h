@@ -45,7 +45,7 @@ struct memtrace_packet {
 	struct memtrace_locations *locations;
 	struct memtrace_frames *frames;
 	bool skip_backtraces;
-	bool only_locations; /* no events are returned */
+	bool only_locations;  /* no events are returned */
 	const char *expected; /* of the error of memtrace_packet_events() */
 };
 

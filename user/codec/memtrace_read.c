@@ -233,8 +233,9 @@ static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_hea
 	r->counts.packets++;
 	const uint8_t *p = r->buffer + r->begin;
 	bool others = r->has_selected && h->domain != r->selected;
-	if (others && (h->bytes < h->head_bytes + 4u ||
-		       memtrace_u32(p + h->head_bytes) >> MEMTRACE_TIME_BITS != MEMTRACE_LOCATION)) {
+	if (others &&
+	    (h->bytes < h->head_bytes + 4u ||
+	     memtrace_u32(p + h->head_bytes) >> MEMTRACE_TIME_BITS != MEMTRACE_LOCATION)) {
 		advance(r, h->bytes);
 		return 0;
 	}

@@ -95,9 +95,9 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i)
 	};
 }
 
-int cursor_look(struct ebt_cursor *c, bool all)
+int cursor_update(struct ebt_cursor *c, bool all)
 {
-	return ring_reader_look(&c->reader, all);
+	return ring_reader_update(&c->reader, all);
 }
 
 uint32_t cursor_used(const struct ebt_cursor *c)
@@ -172,10 +172,10 @@ static size_t decode_batch(struct ebt_cursor *c, struct ebt_event *ev, size_t ca
 }
 
 /*
- * Events up to cap, of one ring and one piece of it, so that payloads stay where they are. *looked
- * says whether the rings were looked at in this call; 0: nothing is left since.
+ * Events up to cap, of one ring and one piece of it, so that payloads stay where they are. *updated
+ * is whether this call has updated the rings; 0: nothing is left since then.
  */
-static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t cap, bool *looked)
+static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t cap, bool *updated)
 {
 	size_t got = 0;
 	int err = make_decoders(c);
@@ -194,24 +194,24 @@ static ssize_t next_events(struct ebt_cursor *c, struct ebt_event *ev, size_t ca
 		int r = next_batch(c);
 		if (r < 0)
 			return r;
-		if (!r && *looked)
+		if (!r && *updated)
 			return 0;
 		if (!r) {
-			r = cursor_look(c, true);
+			r = cursor_update(c, true);
 			if (r < 0)
 				return r;
-			*looked = true;
+			*updated = true;
 		}
 	}
 }
 
 ssize_t ebt_cursor_read(struct ebt_cursor *c, struct ebt_event *ev, size_t cap)
 {
-	bool looked = false;
+	bool updated = false;
 	uint32_t left = c->stash_n - c->stash_next;
 
 	if (!left)
-		return cap ? next_events(c, ev, cap, &looked) : 0;
+		return cap ? next_events(c, ev, cap, &updated) : 0;
 	/* a poll that was ended by its callback left these */
 	size_t n = left < cap ? left : cap;
 	memcpy(ev, c->stash + c->stash_next, n * sizeof(*ev));
@@ -227,13 +227,13 @@ const void *ebt_cursor_payloads(const struct ebt_cursor *c)
 ssize_t ebt_cursor_poll(struct ebt_cursor *c, ebt_event_fn *fn, void *ctx, size_t max)
 {
 	ssize_t done = 0;
-	bool looked = false;
+	bool updated = false;
 
 	while (!max || (size_t)done < max) {
 		if (c->stash_next == c->stash_n) {
 			size_t room = max ? max - (size_t)done : STASH_EVENTS;
-			ssize_t n = next_events(c, c->stash,
-						room < STASH_EVENTS ? room : STASH_EVENTS, &looked);
+			ssize_t n = next_events(
+				c, c->stash, room < STASH_EVENTS ? room : STASH_EVENTS, &updated);
 			if (n <= 0)
 				return done ? done : n;
 			c->stash_next = 0;

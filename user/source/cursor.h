@@ -3,7 +3,7 @@
  * The internals of a cursor, for a source that must empty the rings faster than it decodes them:
  * looking and fetching (I/O, and the proof that a copy is whole) apart from decoding (ring.h).
  *
- *   cursor_look(c, true);                            where is every ring now
+ *   cursor_update(c, true);                            where is every ring now
  *   for each domain:
  *       while (cursor_fetch(c, d, buf, cap, &f) > 0) take f.lost, f.damage_words, buf[0..f.words)
  *
@@ -39,7 +39,7 @@ struct ebt_event cursor_repair_event(const struct ebt_cursor *c, uint32_t i);
  * ends however fast the producer is. The next fetch reports a truncated file as damage
  * (cursor_ring.notice). 1: all rings were read; 0: not all; -errno.
  */
-int cursor_look(struct ebt_cursor *c, bool all);
+int cursor_update(struct ebt_cursor *c, bool all);
 /* Behind so many rings none was found in use. */
 uint32_t cursor_used(const struct ebt_cursor *c);
 

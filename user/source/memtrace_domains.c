@@ -43,7 +43,8 @@ struct window {
  */
 static ssize_t window_at(struct window *w, off_t at, bool much, const uint8_t **ret)
 {
-	size_t skip = at >= w->at && at - w->at < WINDOW_BYTES ? (size_t)(at - w->at) : WINDOW_BYTES;
+	size_t skip =
+		at >= w->at && at - w->at < WINDOW_BYTES ? (size_t)(at - w->at) : WINDOW_BYTES;
 	if (skip + MEMTRACE_HEAD_BYTES > w->count) {
 		ssize_t n;
 		do

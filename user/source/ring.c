@@ -117,16 +117,16 @@ static bool add_loss(struct ring_source *s, const struct ring_loss *loss)
 }
 
 /* Losses that belong to no lane: of threads without a ring, and of rings that are not read. */
-static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t look_ns)
+static void report_losses(struct ring_source *s, struct ring_file *f, uint64_t update_ns)
 {
 	struct ring_loss loss;
-	if (!s->ringless_seen && ring_file_ringless(f, look_ns, &loss) && add_loss(s, &loss)) {
+	if (!s->ringless_seen && ring_file_ringless(f, update_ns, &loss) && add_loss(s, &loss)) {
 		f->ringless += loss.events;
-		f->ringless_ns = look_ns;
+		f->ringless_ns = update_ns;
 	}
 	loss = (struct ring_loss){.process = f->process,
 				  .since_ns = f->began_ns,
-				  .ts = f->began_ns ? look_ns : 0,
+				  .ts = f->began_ns ? update_ns : 0,
 				  .events = EBT_LOST_UNCOUNTED,
 				  .words = f->unread_words};
 	if (f->unread_words && add_loss(s, &loss))
@@ -148,13 +148,13 @@ static int take_file(struct ring_source *s, struct ring_file *f)
 	for (uint32_t d = 0; d < f->used; d++) {
 		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
-		int err = ring_lane_take(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d,
-					 !s->follows);
+		int err = ring_lane_fetch(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d,
+					  !s->follows);
 		if (err)
 			return err;
 	}
-	if (f->whole_ns == f->look_ns || !f->live)
-		report_losses(s, f, f->look_ns);
+	if (f->whole_ns == f->update_ns || !f->live)
+		report_losses(s, f, f->update_ns);
 	f->finished = is_taken(f);
 	return 0;
 }
@@ -166,7 +166,7 @@ static void close_if_done(struct ring_source *s, struct ring_file *f)
 	ring_live_remove(&s->live, f);
 	if (f->damage.count && !ring_damages_keep(&s->damages, f->number, &f->damage))
 		f->name = NULL;
-	ring_budget_give(&s->budget, f->bytes);
+	ring_budget_release(&s->budget, f->bytes);
 	s->files[f->place] = s->files[--s->file_count];
 	s->files[f->place]->place = f->place;
 	processes_unref(&s->session->processes, f->process);
@@ -207,7 +207,7 @@ static int look_at_files(struct ring_source *s, uint64_t begin_ns)
 		if (f->looked) {
 			looks++;
 			now = now_ns();
-			f->finished = !ring_file_look(f, now, &s->fill);
+			f->finished = !ring_file_update(f, now, &s->fill);
 			err = f->finished ? 0 : open_lanes(s, f);
 		}
 		s->fill.rate = f->rate > s->fill.rate ? f->rate : s->fill.rate;
@@ -422,7 +422,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 				 .ts = live ? now : 0,
 				 .events = EBT_LOST_UNCOUNTED};
 	size_t bytes = ring_file_bytes(c);
-	if (!ring_budget_take(&s->budget, bytes)) {
+	if (!ring_budget_reserve(&s->budget, bytes)) {
 		report_full(s, name);
 		return refuse_file(s, c, &loss);
 	}

@@ -39,7 +39,7 @@ int ring_file_new(struct ebt_cursor *c, const char *name, uint32_t process, bool
 		ring_file_free(f);
 		return -ENOMEM;
 	}
-	f->look_ns = f->whole_ns = f->safe_ns = began_ns;
+	f->update_ns = f->whole_ns = f->safe_ns = began_ns;
 	f->began_ns = live ? began_ns : 0;
 	*ret = f;
 	return 0;
@@ -60,26 +60,26 @@ void ring_file_free(struct ring_file *f)
  * What this look says about the age of what may still come from a ring. A writer found inside an
  * event at the last look, and since then has published, is past that event.
  */
-static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t look_ns)
+static void watch_ring(struct ring_watch *w, const struct cursor_ring *r, uint64_t update_ns)
 {
 	if (!r->writing)
-		w->safe_ns = look_ns;
+		w->safe_ns = update_ns;
 	else if (r->tail != w->tail)
-		w->safe_ns = w->look_ns;
-	if (look_ns - w->safe_ns > MAX_HOLD_NS)
-		w->safe_ns = look_ns - MAX_HOLD_NS;
+		w->safe_ns = w->update_ns;
+	if (update_ns - w->safe_ns > MAX_HOLD_NS)
+		w->safe_ns = update_ns - MAX_HOLD_NS;
 	w->tail = r->tail;
-	w->look_ns = look_ns;
+	w->update_ns = update_ns;
 }
 
 /* How fast it filled since the last look. */
 static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
-		      const struct cursor_ring *r, uint64_t look_ns, uint64_t ring_words)
+		      const struct cursor_ring *r, uint64_t update_ns, uint64_t ring_words)
 {
-	if (!w->look_ns || look_ns <= w->look_ns || r->tail <= w->tail)
+	if (!w->update_ns || update_ns <= w->update_ns || r->tail <= w->tail)
 		return;
 	double rings = (double)(r->tail - w->tail) / (double)ring_words;
-	double rate = rings / (double)(look_ns - w->look_ns);
+	double rate = rings / (double)(update_ns - w->update_ns);
 	if (rate > fill->rate)
 		fill->rate = rate;
 	if (rings > fill->fill)
@@ -88,17 +88,17 @@ static void rate_ring(struct ring_fill *fill, const struct ring_watch *w,
 
 bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns)
 {
-	uint64_t since_ns = now_ns - f->look_ns;
+	uint64_t since_ns = now_ns - f->update_ns;
 	return !f->live || since_ns >= idle_ns || (double)since_ns * f->rate >= 1.0 / 32;
 }
 
-bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill)
+bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill)
 {
 	const struct ring_layout *l = cursor_layout(f->cursor);
-	bool whole = !f->live || look_ns - f->whole_ns >= WHOLE_LOOK_NS;
+	bool whole = !f->live || update_ns - f->whole_ns >= WHOLE_LOOK_NS;
 	/* Of a file at rest one look is enough, and the end must not chase a writer. */
-	int looked = f->last_look ? 1 : cursor_look(f->cursor, whole);
-	f->last_look = !f->live;
+	int looked = f->last_update ? 1 : cursor_update(f->cursor, whole);
+	f->last_update = !f->live;
 	if (looked < 0) {
 		/* Truncated, or unreadable: fetched words are delivered, the rest is lost. */
 		ring_file_damage(f, l->headers_offset,
@@ -106,18 +106,18 @@ bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fil
 		return false;
 	}
 	for (; f->used < cursor_used(f->cursor); f->used++)
-		f->rings[f->used].safe_ns = f->rings[f->used].look_ns = f->whole_ns;
+		f->rings[f->used].safe_ns = f->rings[f->used].update_ns = f->whole_ns;
 	struct ring_fill of_file = {.rate = f->rate / 2};
-	f->whole_ns = looked ? look_ns : f->whole_ns;
+	f->whole_ns = looked ? update_ns : f->whole_ns;
 	f->safe_ns = f->whole_ns;
 	for (uint32_t d = 0; d < f->used; d++) {
 		const struct cursor_ring *r = cursor_ring(f->cursor, d);
-		rate_ring(&of_file, &f->rings[d], r, look_ns, l->ring_words);
-		watch_ring(&f->rings[d], r, look_ns);
+		rate_ring(&of_file, &f->rings[d], r, update_ns, l->ring_words);
+		watch_ring(&f->rings[d], r, update_ns);
 		if (f->rings[d].safe_ns < f->safe_ns)
 			f->safe_ns = f->rings[d].safe_ns;
 	}
-	f->look_ns = look_ns;
+	f->update_ns = update_ns;
 	f->rate = of_file.rate;
 	fill->fill = of_file.fill > fill->fill ? of_file.fill : fill->fill;
 	return true;
@@ -141,14 +141,14 @@ void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected
 		f->damage.fault = *fault;
 }
 
-bool ring_file_ringless(const struct ring_file *f, uint64_t look_ns, struct ring_loss *ret)
+bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ring_loss *ret)
 {
 	uint64_t n = f->counted ? cursor_ringless(f->cursor) : 0;
 	if (n <= f->ringless)
 		return false;
 	*ret = (struct ring_loss){.process = f->process,
 				  .since_ns = f->ringless_ns,
-				  .ts = look_ns,
+				  .ts = update_ns,
 				  .events = n - f->ringless};
 	return true;
 }

@@ -12,11 +12,11 @@
 #include "source/ring_losses.h"
 
 struct ring_watch {
-	uint64_t tail;	  /* at the last look */
-	uint64_t look_ns; /* time of the last look */
-	uint64_t safe_ns; /* no older event will be written */
-	uint32_t lane;	  /* + 1; 0: none yet */
-	bool unread;	  /* it never had a lane; the words at its end are counted as lost */
+	uint64_t tail;	    /* at the last look */
+	uint64_t update_ns; /* time of the last look */
+	uint64_t safe_ns;   /* no older event will be written */
+	uint32_t lane;	    /* + 1; 0: none yet */
+	bool unread;	    /* it never had a lane; the words at its end are counted as lost */
 };
 
 struct ring_file {
@@ -26,17 +26,17 @@ struct ring_file {
 	uint32_t process;
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */
-	bool live, counted, finished, last_look;
+	bool live, counted, finished, last_update;
 	bool looked;				 /* in the present poll */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
-	uint64_t began_ns; /* of a live file: no older event was returned when it was added */
-	uint32_t lanes;	   /* that have not ended */
-	uint64_t look_ns;  /* of the last look */
-	uint64_t whole_ns; /* the same, of all rings */
-	uint64_t safe_ns;  /* none of its rings brings an older event */
-	uint32_t used;	   /* rings that `rings` is valid of */
-	double rate;	   /* as of struct ring_fill, at the last look; it falls by halves */
-	size_t bytes;	   /* taken from the budget */
+	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
+	uint32_t lanes;	    /* that have not ended */
+	uint64_t update_ns; /* of the last look */
+	uint64_t whole_ns;  /* the same, of all rings */
+	uint64_t safe_ns;   /* none of its rings brings an older event */
+	uint32_t used;	    /* rings that `rings` is valid of */
+	double rate;	    /* as of struct ring_fill, at the last look; it falls by halves */
+	size_t bytes;	    /* taken from the budget */
 	struct ring_watch *rings;	/* max_domains */
 	uint8_t *named;			/* bits: user events whose name the session has */
 	uint64_t unread_words;		/* of rings that have no lane; not reported yet */
@@ -61,7 +61,7 @@ void ring_file_free(struct ring_file *f);
 bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_ns);
 /* Reads the position of every ring that may be in use. False: the file cannot be read; noted as
  * damage. */
-bool ring_file_look(struct ring_file *f, uint64_t look_ns, struct ring_fill *fill);
+bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill);
 /* True if a ring holds words or damage that were not fetched. */
 bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
 
@@ -69,7 +69,7 @@ bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
 void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,
 		      const struct ring_fault *fault);
 /* Events of threads without a ring since the last call, into *ret; false: none. */
-bool ring_file_ringless(const struct ring_file *f, uint64_t look_ns, struct ring_loss *ret);
+bool ring_file_ringless(const struct ring_file *f, uint64_t update_ns, struct ring_loss *ret);
 /* Enters the name of a user event into the session at its first event. 0 or -ENOMEM. */
 int ring_file_learn(struct ring_file *f, struct session *s, uint32_t id);
 /* Copies the description of the process from the file. */

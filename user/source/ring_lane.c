@@ -25,11 +25,11 @@ _Static_assert(FIRST_CAP >= RING_MAX_RECORD_WORDS + LEAST_ROOM,
 int ring_lane_new(const struct ebt_cursor *c, uint32_t domain, struct ring_budget *budget,
 		  struct ring_lane **ret)
 {
-	if (!ring_budget_take(budget, LANE_BYTES))
+	if (!ring_budget_reserve(budget, LANE_BYTES))
 		return -ENOSPC;
 	struct ring_lane *lane = calloc(1, sizeof(*lane));
 	if (!lane) {
-		ring_budget_give(budget, LANE_BYTES);
+		ring_budget_release(budget, LANE_BYTES);
 		return -ENOMEM;
 	}
 	lane->budget = budget;
@@ -51,9 +51,9 @@ void ring_lane_free(struct ring_lane *lane)
 {
 	if (!lane)
 		return;
-	ring_budget_give(lane->budget,
-			 LANE_BYTES + (lane->cap - FIRST_CAP) * sizeof(*lane->words) +
-				 (lane->seg_cap - FIRST_SEGMENTS) * sizeof(*lane->segments));
+	ring_budget_release(lane->budget,
+			    LANE_BYTES + (lane->cap - FIRST_CAP) * sizeof(*lane->words) +
+				    (lane->seg_cap - FIRST_SEGMENTS) * sizeof(*lane->segments));
 	free(lane->words);
 	free(lane->segments);
 	free(lane);
@@ -63,7 +63,7 @@ void ring_lane_free(struct ring_lane *lane)
 static bool take_more(struct ring_lane *lane, size_t bytes)
 {
 	struct ring_budget *b = lane->budget;
-	return b->left >= bytes + b->reserve && ring_budget_take(b, bytes);
+	return b->left >= bytes + b->reserve && ring_budget_reserve(b, bytes);
 }
 
 /* Changes the size of the backlog, if there is memory; the budget follows. */
@@ -79,9 +79,9 @@ static bool resize(struct ring_lane *lane, size_t cap)
 	}
 	/* Memory that realloc() refused, or released. */
 	if (!words && bytes > had)
-		ring_budget_give(lane->budget, bytes - had);
+		ring_budget_release(lane->budget, bytes - had);
 	else if (words && bytes < had)
-		ring_budget_give(lane->budget, had - bytes);
+		ring_budget_release(lane->budget, had - bytes);
 	return words;
 }
 
@@ -131,7 +131,7 @@ static bool has_segment(struct ring_lane *lane)
 		return false;
 	struct ring_segment *segments = realloc(lane->segments, 2 * more);
 	if (!segments) {
-		ring_budget_give(lane->budget, more);
+		ring_budget_release(lane->budget, more);
 		return false;
 	}
 	lane->segments = segments;
@@ -152,7 +152,7 @@ static void add_segment(struct ring_lane *lane, const struct cursor_fetch *f)
 	lane->segments[lane->seg_len++] = (struct ring_segment){.what = *f};
 }
 
-int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps)
+int ring_lane_fetch(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps)
 {
 	for (;;) {
 		const struct cursor_ring *r = cursor_ring(c, domain);

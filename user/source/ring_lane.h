@@ -18,13 +18,13 @@ struct ring_budget {
 	size_t left, reserve;
 };
 
-static inline bool ring_budget_take(struct ring_budget *b, size_t bytes)
+static inline bool ring_budget_reserve(struct ring_budget *b, size_t bytes)
 {
 	bool enough = b->left >= bytes;
 	b->left -= enough ? bytes : 0;
 	return enough;
 }
-static inline void ring_budget_give(struct ring_budget *b, size_t bytes)
+static inline void ring_budget_release(struct ring_budget *b, size_t bytes)
 {
 	b->left += bytes;
 }
@@ -66,7 +66,7 @@ void ring_lane_free(struct ring_lane *lane);
  * in_steps: about RING_LANE_STEP_WORDS at once, and none while half of them wait, so words stay in
  * the cache until they are decoded; for files at rest, when no live ring waits for this one.
  */
-int ring_lane_take(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps);
+int ring_lane_fetch(struct ring_lane *lane, struct ebt_cursor *c, uint32_t domain, bool in_steps);
 /* Puts an event of the caller's own before all others; only before the first read. */
 int ring_lane_put_event(struct ring_lane *lane, struct ebt_event ev);
 

@@ -143,7 +143,7 @@ static uint32_t least(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
-int ring_reader_look(struct ring_reader *rr, bool all)
+int ring_reader_update(struct ring_reader *rr, bool all)
 {
 	uint32_t max = rr->layout.max_domains, done = 0, to;
 	while (done < (to = all || !rr->looked ? max : least(max, rr->used + LOOK_AHEAD))) {

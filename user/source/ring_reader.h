@@ -68,8 +68,8 @@ void ring_reader_done(struct ring_reader *rr);
 /* Memory that it uses. */
 size_t ring_reader_bytes(const struct ring_reader *rr);
 
-/* As cursor_look() and cursor_fetch() of cursor.h. */
-int ring_reader_look(struct ring_reader *rr, bool all);
+/* As cursor_update() and cursor_fetch() of cursor.h. */
+int ring_reader_update(struct ring_reader *rr, bool all);
 int ring_reader_fetch(struct ring_reader *rr, uint32_t domain, uint64_t *words, size_t cap,
 		      struct cursor_fetch *ret);
 
