@@ -52,6 +52,11 @@ for name in multidomain synth; do
 	ok $? "$name: written as a memtrace trace it has the same events"
 done
 
+"$ebt" -q "$TMP/single.ctf" -e promote -e '!promote' -o "$TMP/empty.ctf" 2>/dev/null
+"$ebt" info "$TMP/empty.ctf" >"$TMP/info"
+ok $(($(grep -cE 'context    single-domain fixture|events     0: 0 alloc' "$TMP/info") != 2)) \
+	"a trace without events has its head"
+
 # A part of the file, and bytes that are none.
 head -c 100000 "$TMP/single.ctf" >"$TMP/cut.ctf"
 events "$TMP/cut.ctf" >"$TMP/events"

@@ -40,8 +40,8 @@ const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Output:", 3},
 	{RUN, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
 	{OPTS_TRACE, "format", 'f', "FORMAT",
-	 "text, ndjson, perfetto, chrome, fxt or ebt; default: by the suffix of "
-	 "FILE, else text",
+	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; default: by the "
+	 "suffix of FILE, else text",
 	 3},
 	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, "SIZE",
 	 "End the recording when FILE has this size: 64K, 100M", 3},

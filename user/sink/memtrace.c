@@ -258,7 +258,10 @@ static int memtrace_flush(struct sink *k)
 static int memtrace_end(struct sink *k)
 {
 	struct memtrace *m = (struct memtrace *)k;
+	const struct process *first = processes_next(&m->session->processes, NULL);
 	size_t at = 0;
+	if (!m->has_head && !m->err)
+		m->err = put_head(m, first ? first->index : PROCESS_UNKNOWN, 0);
 	for (struct domain *d; (d = ptrmap_next(&m->domains, &at));)
 		ebt_memtrace_write_flush(d->writer, m->last_us);
 	int err = buf_finish(&m->buf);

@@ -229,7 +229,7 @@ static int read_file(struct memtrace_source *s, struct lane *l, struct ebt_event
 	while (!n && !s->finished) {
 		ssize_t got = ebt_memtrace_read(l->reader, from, cap < BATCH ? cap : BATCH);
 		int err = got == -EAGAIN ? fill(s, l) : got < 0 ? (int)got : 0;
-		if (got > 0)
+		if (got >= 0)
 			err = enter_head(s, l->reader);
 		for (ssize_t i = 0; i < got && !err; i++)
 			if (is_of_lane(s, l, &from[i]))
@@ -275,7 +275,7 @@ static int queue_events(struct memtrace_source *s)
 		if (n == -EAGAIN)
 			return 0;
 		s->finished |= n <= 0;
-		int err = n > 0 ? enter_head(s, s->reader) : (int)n;
+		int err = n >= 0 ? enter_head(s, s->reader) : (int)n;
 		for (ssize_t i = 0; i < n && !err; i++) {
 			struct lane *l = s->lane;
 			if (from[i].domain != EBT_NO_DOMAIN)
