@@ -59,7 +59,8 @@ __attribute__((unused)) static void memtrace_body(struct memtrace_body *b, const
 		if (!n)
 			ebt_memtrace_finish(b->reader);
 		n = n < room ? n : room;
-		memcpy(to, data, n);
+		if (n)
+			memcpy(to, data, n);
 		ebt_memtrace_put(b->reader, n);
 		data += n;
 		size -= n;

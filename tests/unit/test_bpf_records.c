@@ -22,9 +22,10 @@ static pid_t child;
 static uint32_t we, it; /* their indices: the child's is `it` */
 static int changes[8];
 
-static void changed(void *ctx, pid_t pid, enum bpf_change change)
+static void changed(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
 {
 	(void)ctx;
+	(void)ts;
 	(void)pid;
 	changes[change]++;
 }

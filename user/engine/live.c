@@ -131,7 +131,7 @@ static void on_process_change(void *ctx)
 	scan_soon(&((struct live *)ctx)->scan);
 }
 
-static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
+static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts)
 {
 	struct live *t = ctx;
 	/* A scan does not find it if its parent has ended by then; one that has ended already, or
@@ -140,7 +140,7 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change)
 		follow_add_found(t->follow, pid, 0);
 	if (change == BPF_EXECED) {
 		follow_renamed(t->follow, pid);
-		ring_files_executed(t->files, pid);
+		ring_files_executed(t->files, pid, ts);
 	}
 	if (change == BPF_EXITED)
 		ring_files_exited(t->files, pid);

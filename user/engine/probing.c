@@ -10,10 +10,9 @@
  * by then. */
 #define RING_START_NS 150000000ull
 
-enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
-			      struct inspect *inspect,
-			      void (*changed)(void *ctx, pid_t pid, enum bpf_change change),
-			      void *ctx)
+enum engine_end
+probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
+	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts), void *ctx)
 {
 	const struct engine_options *o = e->options;
 	*p = (struct probing){.engine = e};

@@ -18,10 +18,10 @@ struct probing {
  * record: the started program switches its own ring on. All pointers outlive the source. ENGINE_OK,
  * or the reason has been reported.
  */
-enum engine_end probing_begin(struct probing *p, const struct engine *e, bool record,
-			      struct inspect *inspect,
-			      void (*changed)(void *ctx, pid_t pid, enum bpf_change change),
-			      void *ctx);
+enum engine_end
+probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
+	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts),
+	      void *ctx);
 /* Frees the source, which detaches; all zero is allowed. */
 void probing_end(struct probing *p);
 

@@ -124,18 +124,19 @@ void ring_files_process_added(struct ring_files *r, pid_t pid)
 void ring_files_expect(struct ring_files *r, pid_t pid)
 {
 	struct followed *p = follow_find(r->follow, pid);
-	if (!p || !reads_rings(r) || p->has_opened)
+	if (!p || !reads_rings(r) || p->opened_ns)
 		return;
 	p->needs_ring = true;
 	if (!p->unread_ns)
 		p->unread_ns = followed_usage_began_ns(&p->usage, r->engine->session);
 }
 
-void ring_files_executed(struct ring_files *r, pid_t pid)
+void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns)
 {
 	struct followed *p = follow_find(r->follow, pid);
-	if (p)
-		p->has_opened = false;
+	/* A scan may find the new program's ring before the record of the exec arrives. */
+	if (p && p->opened_ns <= exec_ns)
+		p->opened_ns = 0;
 }
 
 void ring_files_exited(struct ring_files *r, pid_t pid)
@@ -252,7 +253,9 @@ static void note_unreadable(struct ring_files *r, struct followed *p, int err, c
 }
 
 /* One of the files that a process has mapped; takes its descriptor. */
-static int add_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found)
+/* seen_ns: no later than the mapping was seen. */
+static int add_mapped(struct ring_files *r, struct followed *p, const struct ringfile *found,
+		      uint64_t seen_ns)
 {
 	struct known_ring *k = known_rings_add(&r->known, found->fd);
 	if (!k) {
@@ -265,7 +268,8 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
 	detect_release(r, p);
 	ring_files_process_added(r, p->pid); /* as whoever it runs by now */
-	p->has_ring = p->has_opened = true;
+	p->has_ring = true;
+	p->opened_ns = seen_ns;
 	return read_ring(r, found->fd, found->path, p, p->pid, k);
 }
 
@@ -276,6 +280,7 @@ static int visit(struct followed *p, void *ctx)
 		return 0;
 	struct ringfile found[RINGFILE_MAX];
 	char reason[EBT_REASON_BYTES] = "";
+	uint64_t seen_ns = now_ns();
 	int n = ringfile_find(p->pid, r->engine->options->ring_dir, found, RINGFILE_MAX, reason);
 	if (n == -ESRCH)
 		return 0;
@@ -294,7 +299,7 @@ static int visit(struct followed *p, void *ctx)
 		if (err)
 			close(found[i].fd);
 		else
-			err = add_mapped(r, p, &found[i]);
+			err = add_mapped(r, p, &found[i], seen_ns);
 	}
 	return err;
 }

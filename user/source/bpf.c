@@ -79,7 +79,7 @@ static void report_in_ring(void *ctx, pid_t pid)
 {
 	struct bpf_source *s = ctx;
 	if (s->in.changed)
-		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED);
+		s->in.changed(s->in.ctx, pid, BPF_RING_NEEDED, 0);
 }
 
 /* Its records have all been received, and its events read. One that claims to be of the future waits

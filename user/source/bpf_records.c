@@ -14,10 +14,10 @@
 #include "proc/usage.h"
 #include "source/release.h"
 
-static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change)
+static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change, uint64_t ts)
 {
 	if (s->changed)
-		s->changed(s->ctx, pid, change);
+		s->changed(s->ctx, pid, change, ts);
 }
 
 struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
@@ -54,7 +54,7 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			(uint32_t)parent->pid;
 	if (birth->ts)
 		bpf_targets_fork(&s->targets, target, parent, birth->ts);
-	notify(s, pid, BPF_FORKED);
+	notify(s, pid, BPF_FORKED, birth->ts);
 }
 
 /* As stat() has it. */
@@ -122,10 +122,10 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 					 &(struct bpf_program){.dev = device(rec->device),
 							       .inode = rec->inode,
 							       .path = exec_path(rec, payload)});
-		notify(s, pid, BPF_EXECED);
+		notify(s, pid, BPF_EXECED, rec->ts);
 	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
 		bpf_records_end(s, target);
-		notify(s, pid, BPF_EXITED);
+		notify(s, pid, BPF_EXITED, rec->ts);
 	} else if (!target && rec->head.site == EBT_PROCESS_EXIT &&
 		   bpf_targets_claim(&s->targets, rec->head.slot)) {
 		/* The record of its fork was dropped: its slot waits for nobody. */
@@ -134,18 +134,19 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 	return err;
 }
 
-static void receive_control(struct bpf_records *s, struct bpf_target *target, uint16_t site)
+static void receive_control(struct bpf_records *s, struct bpf_target *target, uint16_t site,
+			    uint64_t ts)
 {
 	if (site == EBT_SITE_RING_START) {
 		/* The library of the ring may have been loaded just now, with markers of its
 		 * own. */
 		if (!s->stopped)
 			bpf_targets_scan(&s->targets, target);
-		notify(s, target->pid, BPF_RING_STARTED);
+		notify(s, target->pid, BPF_RING_STARTED, ts);
 	} else if (site == EBT_SITE_RING_STOP) {
-		notify(s, target->pid, BPF_RING_STOPPED);
+		notify(s, target->pid, BPF_RING_STOPPED, ts);
 	} else if (site == EBT_SITE_WATERMARK) {
-		notify(s, target->pid, BPF_RING_FILLS);
+		notify(s, target->pid, BPF_RING_FILLS, ts);
 	}
 }
 
@@ -331,7 +332,7 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 	const struct ebt_marker_record *marker = (const void *)head;
 	*ret_ts = ocaml ? ((const struct ebt_ocaml_record *)head)->ts : marker->ts;
 	if (!ocaml && head->site >= EBT_SITE_CONTROL) {
-		receive_control(s, target, head->site);
+		receive_control(s, target, head->site, *ret_ts);
 		return 0;
 	}
 	/* While probes are removed, one at a time, the records are not complete. */

@@ -26,7 +26,8 @@ struct bpf_records {
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
 	size_t queue_bytes; /* limit of received events not read yet: beyond it records stay in the kernel */
-	void (*changed)(void *ctx, pid_t pid, enum bpf_change change); /* may be NULL */
+	/* ts: when it changed, ns; 0: not known. May be NULL. */
+	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
 	void *ctx;
 	uint64_t events;     /* received */
 	uint64_t started_ns; /* of the current poll */

@@ -244,7 +244,7 @@ static int read_file(struct memtrace_source *s, struct lane *l, struct ebt_event
 
 static int append(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e)
 {
-	if (l->first + l->count == l->cap) {
+	if (l->first && l->first + l->count == l->cap) {
 		memmove(l->queue, l->queue + l->first, l->count * sizeof(*l->queue));
 		l->first = 0;
 	}
@@ -320,7 +320,8 @@ static int memtrace_poll(struct source *base)
 static int read_queue(struct memtrace_source *s, struct lane *l, struct ebt_event *ev, size_t cap)
 {
 	size_t n = cap < l->count ? cap : l->count;
-	memcpy(ev, l->queue + l->first, n * sizeof(*ev));
+	if (n)
+		memcpy(ev, l->queue + l->first, n * sizeof(*ev));
 	l->first = n == l->count ? 0 : l->first + n;
 	l->count -= n;
 	s->queued -= n;

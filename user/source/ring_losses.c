@@ -42,6 +42,7 @@ size_t ring_losses_read(struct ring_losses *l, uint64_t until_ns, struct ebt_eve
 		n++;
 	}
 	l->count -= n;
-	memmove(l->ev, l->ev + n, l->count * sizeof(*l->ev));
+	if (n && l->count)
+		memmove(l->ev, l->ev + n, l->count * sizeof(*l->ev));
 	return n;
 }
