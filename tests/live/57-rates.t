@@ -33,11 +33,11 @@ for rate in 200000 1000000; do
 	is "$(numbers)" $n "$rate events a second: every one is there"
 	is "$(lost)" 0 "$rate events a second: nothing is lost"
 	is "$(grep -c overwritten "$TMP/err")" 0 "$rate events a second: no loss is reported"
-	sed -n '/"name":"acts.number"/s/.*"value":\([0-9]*\).*/\1/p' "$TMP/t" | awk '$1 != NR { exit 1 }'
+	awk -F'"value":' '/"name":"acts.number"/ && $2 + 0 != ++n { exit 1 }' "$TMP/t"
 	ok $? "$rate events a second: in their order"
 done
 
-# A ring that no look is in time for.
+# A ring that no poll is in time for.
 n=300000
 trace e=8 ints $n
 is $? 0 "a tiny ring: the program ends well"
@@ -53,7 +53,7 @@ EBTRACE_LOG_WSIZE=9 "$O/ebtrace" --mode ring -o "$TMP/t.txt" -- "$O/tests/prog/m
 is "$(grep -c 'overwritten.*EBTRACE_LOG_WSIZE=18.*--mode watermark as root' "$TMP/err")" 1 \
 	"a tiny ring of ours: the advice is about ours"
 
-# What was overwritten before the tracer came is told as such, and is nobody's fault.
+# What was overwritten before the tracer came is reported as history, and is no loss.
 mkfifo "$TMP/in"
 OCAMLRUNPARAM=e=9 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP "$EXE" ints 5000 say ready wait \
 	<"$TMP/in" >/dev/null 2>"$TMP/said" &
