@@ -323,8 +323,38 @@ static void test_refusals(void)
 	is(end, -EBADMSG, "an empty trace");
 }
 
+/* Its code words, of 256 frames each, end behind the packet; an empty packet follows. */
+static void test_overlong_backtrace(void)
+{
+	enum { BODY = 500 };
+	struct model *m = model_new(1, 0, 1, 1);
+	uint8_t *empty = m->trace + m->packet[1], trace[1024], *p = trace;
+	size_t head = m->packet[1];
+	uint32_t bits = (HEAD + BODY) * 8, event = 101u << 25 | (MODEL_START & 0x1ffffff);
+	p = (uint8_t *)memcpy(p, m->trace, head) + head;
+	memcpy(p, empty, HEAD);
+	memcpy(p + 4, &bits, sizeof(bits));
+	memcpy(p + HEAD, &event, sizeof(event)); /* one without frames before it */
+	p[HEAD + 4] = p[HEAD + 5] = 0;
+	memcpy(p + HEAD + 6, &event, sizeof(event));
+	p[HEAD + 10] = 0;
+	p[HEAD + 11] = 200;
+	for (size_t i = 12; i < BODY; i++)
+		p[HEAD + i] = i % 3 == 0 ? 2 : i % 3 == 1 ? 0 : 255;
+	p += HEAD + BODY;
+	p = (uint8_t *)memcpy(p, empty, HEAD) + HEAD;
+	ssize_t end;
+	struct ebt_memtrace_counts n;
+	struct check c = read_bytes(m, trace, (size_t)(p - trace), 1u << 20, &end, &n);
+	ok(!end && c.events == 1 && c.damages == 1 && n.packets == 3,
+	   "a backtrace that fills the memory and is not whole is damage, and the next packet is "
+	   "read");
+	model_done(m);
+}
+
 int main(void)
 {
+	test_overlong_backtrace();
 	test_round_trip();
 	test_versions();
 	test_lost_packet();

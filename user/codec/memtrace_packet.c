@@ -181,7 +181,8 @@ static inline void add_backtrace(struct memtrace_stream *s, struct ebt_memtrace_
 
 enum { DECODED, DAMAGED, FULL, NO_MEMORY };
 
-/* Returns the byte behind the code words, beyond the packet's end if they are not whole. */
+/* The caller adds the frames of an event that it keeps to those in use. Returns the byte behind the
+ * code words, beyond the packet's end if they are not whole. */
 __attribute__((always_inline)) static inline const uint8_t *backtrace(struct memtrace_packet *k,
 								      bool skip, const uint8_t *p,
 								      size_t words,
@@ -198,7 +199,6 @@ __attribute__((always_inline)) static inline const uint8_t *backtrace(struct mem
 	e->frame = codes;
 	p = decode_words(k->stream, p, k->end, words, &codes);
 	e->frames = (uint32_t)(codes - e->frame);
-	f->used += e->frames;
 	add_backtrace(k->stream, e);
 	return p;
 }
@@ -259,6 +259,7 @@ static int decode_alloc(struct memtrace_packet *k, unsigned code, const uint8_t 
 	*at = backtrace(k, k->skip_backtraces, p, codes, e);
 	if (*at > k->end)
 		return DAMAGED;
+	k->frames->used += e->frames;
 	k->next_id++;
 	return DECODED;
 }
@@ -341,6 +342,7 @@ decode_plain(struct memtrace_packet *k, bool skip, struct ebt_memtrace_event *ev
 			q = backtrace(k, skip, q + 2, words, e);
 			if (q > end)
 				break;
+			k->frames->used += e->frames;
 			next_id++;
 		} else {
 			int64_t distance;
