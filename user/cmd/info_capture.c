@@ -143,11 +143,7 @@ void info_capture_json(const struct input_info *i, const struct session *session
 	json_key_u64(j, "blocks", s->blocks);
 	json_key_u64(j, "bytes", s->file_bytes);
 	json_key_u64(j, "raw_bytes", s->raw_bytes);
-	json_key_open(j, "kinds", '{');
-	for (unsigned k = 0; k < EBT_KINDS; k++)
-		if (i->kinds[k])
-			json_key_u64(j, kinds_name((uint16_t)k), i->kinds[k]);
-	json_close(j, '}');
+	info_put_json_kinds(j, i);
 	json_close(j, '}');
 	print_json_end(&line);
 }

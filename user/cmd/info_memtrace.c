@@ -4,7 +4,6 @@
 
 #include "cmd/info_print.h"
 #include "cmd/print.h"
-#include "core/kinds.h"
 
 static const struct process *process_of(const struct session *session)
 {
@@ -67,11 +66,7 @@ void info_memtrace_json(const struct input_info *i, const struct session *sessio
 	totals_put_json(j, &session->totals, true);
 	json_key_u64(j, "packets", i->memtrace.packets);
 	json_key_u64(j, "other_pid_packets", i->memtrace.other_pid);
-	json_key_open(j, "kinds", '{');
-	for (unsigned k = 0; k < EBT_KINDS; k++)
-		if (i->kinds[k])
-			json_key_u64(j, kinds_name((uint16_t)k), i->kinds[k]);
-	json_close(j, '}');
+	info_put_json_kinds(j, i);
 	json_close(j, '}');
 	print_json_end(&line);
 }

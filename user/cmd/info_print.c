@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "cmd/print.h"
+#include "core/kinds.h"
 
 void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns)
 {
@@ -12,4 +13,13 @@ void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns)
 		      (double)(last_ns - first_ns) / 1e9, first_ns);
 	else
 		print("  time span  not known\n");
+}
+
+void info_put_json_kinds(struct json *j, const struct input_info *i)
+{
+	json_key_open(j, "kinds", '{');
+	for (unsigned k = 0; k < EBT_KINDS; k++)
+		if (i->kinds[k])
+			json_key_u64(j, kinds_name((uint16_t)k), i->kinds[k]);
+	json_close(j, '}');
 }

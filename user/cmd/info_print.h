@@ -3,11 +3,14 @@
 #ifndef CMD_INFO_PRINT_H
 #define CMD_INFO_PRINT_H
 
+#include "base/json.h"
 #include "core/session.h"
 #include "engine/input_info.h"
 
 /* The line of the times of the first and last event; known: there is one. */
 void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns);
+/* The member `kinds`: the number of events of each kind that the input has. */
+void info_put_json_kinds(struct json *j, const struct input_info *i);
 
 void info_ring_text(const struct input_info *s, const struct session *session);
 void info_ring_json(const struct input_info *s, const struct session *session);
