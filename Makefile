@@ -31,7 +31,7 @@ LDFLAGS += -fsanitize=$(SAN)
 # TSan does not model fences, and gcc says so; what they order is read by system calls here.
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
-LIBS := -lbpf -lelf -lz -lzstd -lm -pthread
+LIBS := -lbpf -ldw -lelf -lz -lzstd -lm -pthread
 
 # Of files that are named for a processor, those of the one that we build for.
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
@@ -159,7 +159,7 @@ $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 
 tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
 
-PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev zlib1g-dev libzstd-dev \
+PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
@@ -218,7 +218,7 @@ cross-syntax: | $(O)/bpf/ebtrace.skel.h
 FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
            $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c usdt_args.c usdt_text.c \
-             usdt_operand_x86_64.c) \
+             usdt_operand_x86_64.c debug_info.c segments.c symtab.c) \
            $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c))
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -MMD -MP
@@ -228,7 +228,7 @@ $(O)/fuzz/obj/%.o: %.c
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer-no-link -c $< -o $@
 $(O)/fuzz/fuzz_%: $(O)/fuzz/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(O)/fuzz/obj/%.o,$(FUZZED))
 	$(say) FUZZ $@
-	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ -lelf -lz -lzstd -pthread -o $@
+	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ -ldw -lelf -lz -lzstd -pthread -o $@
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@printf '%s\n' $^ | FUZZ_SECONDS=$(FUZZ_SECONDS) xargs -P $(JOBS) -n 1 tests/fuzz/run.sh
 

@@ -6,6 +6,7 @@
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ring_body.h"
+#include "tests/fuzz/symtab_body.h"
 #include "tests/fuzz/usdt_args_body.h"
 #include "tests/tap.h"
 
@@ -56,6 +57,15 @@ static void test_notes(void)
 	ok(!b.sites && b.skipped, "an object that is not linked gives none, and they are counted");
 	b = notes_body(seed, load("notes/damaged"));
 	ok(b.sites < 6 && b.skipped, "of a damaged one a note is skipped");
+}
+
+static void test_symtab(void)
+{
+	static const char *const names[] = {"symtab/shared", "symtab/stripped"};
+	for (size_t i = 0; i < 2; i++) {
+		struct symtab_body b = symtab_body(seed, load(names[i]));
+		ok(b.functions > 4 && b.chars > 20, "%s gives functions", names[i]);
+	}
 }
 
 static void test_usdt_args(void)
@@ -128,5 +138,6 @@ int main(void)
 	test_notes();
 	test_ocaml();
 	test_usdt_args();
+	test_symtab();
 	return tap_done();
 }

@@ -269,3 +269,46 @@ bool elf_needs(struct elf *e, const char *prefix)
 	}
 	return false;
 }
+
+/* Sections, as the segments of a separate debug file are those of the program, not its own. */
+size_t elf_build_id(struct elf *e, void *ret, size_t cap)
+{
+	Elf_Scn *scn = NULL;
+	while ((scn = elf_nextscn(e->elf, scn))) {
+		GElf_Shdr shdr;
+		GElf_Nhdr note;
+		size_t at = 0, next, name, desc;
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE)
+			continue;
+		Elf_Data *data = read_section(e, scn);
+		for (; data && (next = gelf_getnote(data, at, &note, &name, &desc)); at = next) {
+			const char *bytes = data->d_buf;
+			if (note.n_type != NT_GNU_BUILD_ID || note.n_namesz != sizeof("GNU") ||
+			    memcmp(bytes + name, "GNU", sizeof("GNU")) != 0)
+				continue;
+			memcpy(ret, bytes + desc, note.n_descsz < cap ? note.n_descsz : cap);
+			return note.n_descsz;
+		}
+	}
+	return 0;
+}
+
+const char *elf_debug_link(struct elf *e)
+{
+	Elf_Scn *scn = NULL;
+	size_t names = 0;
+	if (elf_getshdrstrndx(e->elf, &names))
+		return NULL;
+	while ((scn = elf_nextscn(e->elf, scn))) {
+		GElf_Shdr shdr;
+		const char *name =
+			gelf_getshdr(scn, &shdr) ? elf_strptr(e->elf, names, shdr.sh_name) : NULL;
+		if (!name || strcmp(name, ".gnu_debuglink") != 0)
+			continue;
+		Elf_Data *data = read_section(e, scn);
+		const char *file = data ? data->d_buf : NULL;
+		bool valid = file && memchr(file, 0, data->d_size) && *file && !strchr(file, '/');
+		return valid ? file : NULL;
+	}
+	return NULL;
+}

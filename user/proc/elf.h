@@ -45,6 +45,12 @@ uint64_t elf_tls_bytes(struct elf *e);
 /* Address of the slot with this x86-64 relocation type for the symbol; 0: none. */
 uint64_t elf_slot(struct elf *e, uint32_t type, const char *symbol);
 
+/* The build id, of which at most `cap` bytes are written. Returns its bytes; 0: it has none. */
+size_t elf_build_id(struct elf *e, void *ret, size_t cap);
+/* The name of the separate debug file that the file refers to, without a folder; NULL: none. Valid
+ * until elf_close(). */
+const char *elf_debug_link(struct elf *e);
+
 /* True if it needs a shared library whose name begins with `prefix`. */
 bool elf_needs(struct elf *e, const char *prefix);
 

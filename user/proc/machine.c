@@ -10,14 +10,6 @@
 
 #define HEAD_BYTES (offsetof(Elf64_Ehdr, e_machine) + sizeof(Elf64_Half))
 
-#if defined(__x86_64__)
-#define OUR_MACHINE EM_X86_64
-#elif defined(__aarch64__)
-#define OUR_MACHINE EM_AARCH64
-#else
-#error "which e_machine is ours?"
-#endif
-
 static const struct {
 	uint16_t machine;
 	const char *name;
@@ -51,7 +43,7 @@ int machine_check_head(const unsigned char *head, size_t bytes, char *ret)
 	uint16_t machine = (uint16_t)(is_big ? m[0] << 8 | m[1] : m[1] << 8 | m[0]);
 	unsigned char our_data =
 		__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? ELFDATA2LSB : ELFDATA2MSB;
-	if (head[EI_CLASS] == ELFCLASS64 && head[EI_DATA] == our_data && machine == OUR_MACHINE)
+	if (head[EI_CLASS] == ELFCLASS64 && head[EI_DATA] == our_data && machine == MACHINE_OURS)
 		return 0;
 	if (ret)
 		describe(head, machine, ret);

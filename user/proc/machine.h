@@ -11,6 +11,15 @@
 
 #define MACHINE_NAME_BYTES 64
 
+/* The e_machine that we run on. */
+#if defined(__x86_64__)
+#define MACHINE_OURS EM_X86_64
+#elif defined(__aarch64__)
+#define MACHINE_OURS EM_AARCH64
+#else
+#error "which e_machine is ours?"
+#endif
+
 /* Checks the first 20 bytes of a file. 0: an ELF file of this machine; -ENOEXEC: not an ELF file;
  * -ENOTSUP: an ELF file of another machine, whose name is written to `ret` unless that is NULL. */
 int machine_check_head(const unsigned char *head, size_t bytes, char *ret);

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The source positions of code: of this program itself, as built, stripped, with a separate debug
+ * file, and damaged. */
+#include "base/map.h"
+#include "proc/maps.h"
+#include "proc/process.h"
+#include "proc/symbols.h"
+#include "tests/tap.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ALWAYS_INLINE __attribute__((always_inline))
+#define NO_INLINE     __attribute__((noinline, noclone))
+
+static char folder[] = "/tmp/ebt-symbols-XXXXXX";
+
+/* The address behind a call of it. */
+enum { LINE_HERE = __LINE__ + 2 };
+static NO_INLINE uint64_t here(void)
+{
+	__asm__ volatile("");
+	return (uint64_t)__builtin_return_address(0);
+}
+
+enum { LINE_INNER = __LINE__ + 3 };
+static inline ALWAYS_INLINE uint64_t in_inner(void)
+{
+	uint64_t at = here();
+	__asm__ volatile("" : "+r"(at));
+	return at;
+}
+
+enum { LINE_MIDDLE = __LINE__ + 3 };
+static inline ALWAYS_INLINE uint64_t in_middle(void)
+{
+	uint64_t at = in_inner();
+	__asm__ volatile("" : "+r"(at));
+	return at;
+}
+
+enum { LINE_OUTER = __LINE__ + 3 };
+static NO_INLINE uint64_t in_outer(void)
+{
+	uint64_t at = in_middle();
+	__asm__ volatile("" : "+r"(at));
+	return at;
+}
+
+struct search {
+	uint64_t address, offset;
+};
+
+static int contains(const struct maps_entry *e, void *ctx)
+{
+	struct search *s = ctx;
+	if (s->address < e->start || s->address >= e->end)
+		return 0;
+	s->offset = s->address - e->start + e->offset;
+	return 1;
+}
+
+/* The offset in our own file. */
+static uint64_t offset_of(uint64_t address)
+{
+	struct search s = {.address = address};
+	maps_each(getpid(), contains, &s);
+	return s.offset;
+}
+
+static struct symbols *open_path(const char *path)
+{
+	struct symbols *s = NULL;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (symbols_open(fd, path, &s))
+		abort();
+	if (fd >= 0)
+		close(fd);
+	return s;
+}
+
+static bool is_at(const struct symbols_position *p, const char *function, uint32_t line)
+{
+	const char *file = p->file ? strrchr(p->file, '/') : NULL;
+	bool good = p->function && !strcmp(p->function, function) && p->line == line &&
+		    (line ? file && !strcmp(file, "/test_symbols.c") : !p->file);
+	if (!good)
+		diag("%s in %s:%u, expected %s:%u", p->function ? p->function : "-",
+		     p->file ? p->file : "-", p->line, function, line);
+	return good;
+}
+
+static void is_inlined(struct symbols *s, const char *name)
+{
+	const struct symbols_position *p = NULL;
+	unsigned n = symbols_find(s, offset_of(in_outer() - 1), &p);
+	ok(n == 3 && is_at(&p[0], "in_outer", LINE_OUTER) &&
+		   is_at(&p[1], "in_middle", LINE_MIDDLE) && is_at(&p[2], "in_inner", LINE_INNER),
+	   "%s", name);
+}
+
+static void is_one(struct symbols *s, uint64_t offset, const char *function, const char *name)
+{
+	const struct symbols_position *p = NULL;
+	unsigned n = symbols_find(s, offset, &p);
+	ok(n == 1 && is_at(&p[0], function, 0), "%s", name);
+}
+
+/* Runs a command of binutils on a copy of this program, %s. */
+static struct symbols *open_copy(const char *command, char *ret_path)
+{
+	char text[3 * PATH_MAX];
+	snprintf(ret_path, PATH_MAX, "%s/copy", folder);
+	snprintf(text, sizeof(text), "cp /proc/%d/exe %s && cd %s && %s", (int)getpid(), ret_path,
+		 folder, command);
+	if (system(text))
+		diag("failed: %s", text);
+	return open_path(ret_path);
+}
+
+static void test_own(void)
+{
+	struct symbols *s = open_path("/proc/self/exe");
+	const uint8_t *id;
+	is_inlined(s, "an address has its function, and those it is inlined in with their lines");
+	is_inlined(s, "looked up again, too");
+	ok(symbols_build_id(s, &id) == 20, "the build id is known");
+	const struct symbols_position *p = NULL;
+	unsigned n = symbols_find(s, offset_of((uint64_t)here), &p);
+	ok(n == 1 && !strcmp(p[0].function, "here") && p[0].line - LINE_HERE <= 3,
+	   "a function's first instruction is on the line where it begins");
+	is_one(s, 1, "exe+0x1", "what is no code is the module and the offset");
+	is_one(s, UINT64_MAX, "exe+0xffffffffffffffff", "so is what is behind its end");
+	symbols_close(s);
+}
+
+static void test_stripped(void)
+{
+	char path[PATH_MAX];
+	uint64_t offset = offset_of(in_outer() - 1);
+	struct symbols *s = open_copy("strip -g copy", path);
+	is_one(s, offset, "in_outer", "without debug information the symbol is the function");
+	symbols_close(s);
+	s = open_copy("strip copy", path);
+	char unknown[64];
+	snprintf(unknown, sizeof(unknown), "copy+0x%llx", (unsigned long long)offset);
+	is_one(s, offset, unknown, "a stripped one is the module and the offset");
+	symbols_close(s);
+}
+
+static void test_debug_file(void)
+{
+	char path[PATH_MAX];
+	static const char separate[] = "objcopy --only-keep-debug copy copy.debug && strip copy && "
+				       "objcopy --add-gnu-debuglink=copy.debug copy";
+	struct symbols *s = open_copy(separate, path);
+	is_inlined(s, "a debug file beside the module is read");
+	symbols_close(s);
+	static const char other[] = "objcopy --only-keep-debug copy copy.debug && strip copy && "
+				    "objcopy --add-gnu-debuglink=copy.debug copy && "
+				    "objcopy --remove-section=.note.gnu.build-id copy.debug";
+	s = open_copy(other, path);
+	const struct symbols_position *p = NULL;
+	unsigned n = symbols_find(s, offset_of(in_outer() - 1), &p);
+	ok(n == 1 && !p[0].file, "one without the module's build id is not");
+	symbols_close(s);
+}
+
+static int kill_it(pid_t child, void *ctx)
+{
+	*(int *)ctx += !kill(child, SIGKILL);
+	return 0;
+}
+
+/* What the process does if the module makes it crash. */
+static void test_crash(void)
+{
+	struct symbols *s = open_path("/proc/self/exe");
+	int killed = 0;
+	is_inlined(s, "a process reads the module");
+	process_children(getpid(), kill_it, &killed);
+	is(killed, 1, "which is killed");
+	is_inlined(s, "what it answered is kept");
+	is_one(s, offset_of((uint64_t)here), "here", "from then on symbols are used alone");
+	process_children(getpid(), kill_it, &killed);
+	is(killed, 2, "until reading these fails too");
+	const struct symbols_position *p = NULL;
+	ok(symbols_find(s, offset_of((uint64_t)here + 1), &p) == 1 &&
+		   !strncmp(p[0].function, "exe+0x", 6),
+	   "then the module and the offset are all");
+	symbols_close(s);
+}
+
+static void test_not_there(void)
+{
+	struct symbols *s = open_path("/nowhere/libgone.so.1");
+	const uint8_t *id;
+	is_one(s, 16, "libgone.so.1+0x10", "of a file that is not there the offset is known");
+	is(symbols_build_id(s, &id), 0, "but no build id");
+	symbols_close(s);
+	s = open_path("/etc/passwd");
+	is_one(s, 16, "passwd+0x10", "and so it is of a file that is no module");
+	symbols_close(s);
+}
+
+static void test_many(void)
+{
+	static uint64_t offset[10000];
+	struct symbols *s = open_path("/proc/self/exe");
+	const struct symbols_position *p;
+	uint64_t first = offset_of((uint64_t)here), named = 0;
+	for (unsigned i = 0; i < 10000; i++)
+		offset[i] = first + i % 5000;
+	is(symbols_prepare(s, offset, 10000), 0, "ten thousand offsets are looked up at once");
+	for (unsigned i = 0; i < 10000; i++)
+		named += symbols_find(s, offset[i], &p) >= 1 && p[0].file;
+	ok(named > 5000, "and most of them have a file");
+	is_inlined(s, "among others");
+	symbols_close(s);
+}
+
+#define ASKED 64
+
+struct damage {
+	char bytes[1 << 21];
+	size_t size;
+	uint64_t random, offset[ASKED];
+	unsigned answers, with_file;
+};
+
+/* The first offsets that have a file in the undamaged program. */
+static unsigned choose_offsets(struct damage *d, const char *path)
+{
+	struct symbols *s = open_path(path);
+	const struct symbols_position *p = NULL;
+	unsigned n = 0;
+	for (uint64_t at = 0x1000; at < d->size && n < ASKED; at += 16)
+		if (symbols_find(s, at, &p) >= 1 && p[0].file)
+			d->offset[n++] = at;
+	symbols_close(s);
+	return n;
+}
+
+static void damage(struct damage *d, int fd, unsigned changes)
+{
+	bool good = pwrite(fd, d->bytes, d->size, 0) == (ssize_t)d->size;
+	for (unsigned i = 0; i < changes && good; i++) {
+		d->random = hash_u64(d->random, i + 1);
+		off_t at = (off_t)(1024 + (d->random >> 8) % (d->size - 1024));
+		good = pwrite(fd, &d->random, 1, at) == 1;
+	}
+	if (!good)
+		abort();
+}
+
+/* Bytes of a small program are changed behind its headers, few or many; whatever that does to the
+ * reader, each offset has an answer. */
+static void test_damaged(void)
+{
+	static struct damage d = {.random = 1};
+	char path[PATH_MAX];
+	const char *built = getenv("O");
+	snprintf(path, sizeof(path), "%s/tests/prog/loop", built ? built : "build");
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t size = read(fd, d.bytes, sizeof(d.bytes));
+	close(fd);
+	ok(size > 4096 && size < (ssize_t)sizeof(d.bytes), "a program is read");
+	d.size = (size_t)size;
+	is(choose_offsets(&d, path), ASKED, "some of its offsets have a file");
+	snprintf(path, sizeof(path), "%s/damaged", folder);
+	for (unsigned round = 0; round < 36; round++) {
+		struct symbols *s;
+		const struct symbols_position *p = NULL;
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+		damage(&d, fd, 10u << round % 12);
+		if (symbols_open(fd, path, &s))
+			abort();
+		for (unsigned i = 0; i < ASKED; i++) {
+			d.answers += symbols_find(s, d.offset[i], &p) >= 1;
+			d.with_file += p[0].file != NULL;
+		}
+		symbols_close(s);
+		close(fd);
+	}
+	is(d.answers, 36 * ASKED, "damaged, each of them has an answer");
+	ok(d.with_file > ASKED && d.with_file < 35 * ASKED, "some still with a file");
+}
+
+int main(void)
+{
+	if (!mkdtemp(folder))
+		return skip_all("no folder");
+	test_own();
+	test_stripped();
+	test_debug_file();
+	test_crash();
+	test_not_there();
+	test_many();
+	test_damaged();
+	char command[64];
+	snprintf(command, sizeof(command), "rm -rf %s", folder);
+	if (system(command))
+		diag("%s stays", folder);
+	return tap_done();
+}

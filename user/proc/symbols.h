@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The source positions of instructions of one module, that is a program or a shared library, by
+ * their offset in its file: function, file and line, with the functions that were inlined, from its
+ * debug information or its separate debug file; else the function, from its symbol tables; else
+ * "module+0xoffset". Results are cached.
+ *
+ * The module is not trusted: it is read by a process without privileges (symbols_worker.h). A
+ * module that makes that one fail is read for its symbol tables only; if that fails too, for
+ * nothing.
+ */
+#ifndef PROC_SYMBOLS_H
+#define PROC_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SYMBOLS_BUILD_ID_BYTES 32
+
+struct symbols_position {
+	const char *function;  /* as the linker knows it, not demangled; NULL: not known */
+	const char *file;      /* NULL: not known */
+	uint32_t line, column; /* 0: not known */
+};
+
+struct symbols;
+
+/*
+ * fd: of the module, which stays the caller's and may be closed; -1: it cannot be read. path: where
+ * its separate debug file is looked for, and what it is called. 0 or -ENOMEM; a file that is no
+ * module is one of which nothing is known.
+ */
+int symbols_open(int fd, const char *path, struct symbols **ret);
+void symbols_close(struct symbols *s); /* NULL is allowed */
+/* Looks up many offsets at once, for symbols_find() to return without waiting. 0 or -ENOMEM. */
+int symbols_prepare(struct symbols *s, const uint64_t *offset, size_t count);
+/*
+ * The positions of the instruction at an offset, the outermost first: the last one is the
+ * instruction's own, each other one is that of the call that was inlined. Of a return address
+ * the caller passes the offset less 1. Returns their number, at least 1; 0: no memory. Positions
+ * are valid until the next call, their strings until symbols_close().
+ */
+unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret);
+/* The module's build id. Returns its bytes; 0: it has none. */
+size_t symbols_build_id(const struct symbols *s, const uint8_t **ret);
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "proc/symbols_worker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/log.h"
+#include "base/map.h"
+#include "proc/machine.h"
+
+#define NOBODY	     65534
+#define CPU_SECONDS  30
+#define MEMORY_BYTES (4ull << 30) /* more than we have ourselves */
+
+/* Its descriptors. */
+enum { FD_SOCKET = 3, FD_MODULE, FD_DEBUG, FD_END };
+
+/* Allows what reads open files and allocates memory; all else fails. */
+static bool enter_seccomp(void)
+{
+	static const int calls[] = {
+		__NR_read,	   __NR_write,	     __NR_pread64, __NR_lseek,	   __NR_fstat,
+		__NR_newfstatat,   __NR_mmap,	     __NR_munmap,  __NR_mremap,	   __NR_brk,
+		__NR_madvise,	   __NR_mprotect,    __NR_futex,   __NR_getrandom, __NR_exit_group,
+		__NR_rt_sigreturn, __NR_sigaltstack,
+	};
+	enum { CALLS = sizeof(calls) / sizeof(*calls) };
+	struct sock_filter code[CALLS + 6] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+			 MACHINE_OURS | __AUDIT_ARCH_64BIT | __AUDIT_ARCH_LE, 0, CALLS + 1),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+	unsigned short n = 3;
+	for (unsigned i = 0; i < CALLS; i++)
+		code[n++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i], (uint8_t)(CALLS - i), 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog program = {.len = n, .filter = code};
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* Root in a user namespace may have no other user to become; it loses its capabilities all the
+ * same. */
+static bool drop_privileges(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
+	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
+			   setresuid(NOBODY, NOBODY, NOBODY)))
+		log_at(LOG_DEBUG, "symbols are read as root: %s", strerror(errno));
+	return !syscall(SYS_capset, &head, none);
+}
+
+static bool limit(int resource, uint64_t value)
+{
+	struct rlimit had, l = {value, value};
+	if (getrlimit(resource, &had))
+		return false;
+	if (had.rlim_max < l.rlim_max)
+		l = (struct rlimit){had.rlim_max, had.rlim_max};
+	return !setrlimit(resource, &l);
+}
+
+/* The bytes that our address space has now. */
+static uint64_t memory_bytes(void)
+{
+	unsigned long long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+	if (f && fscanf(f, "%llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Its end is for ebtrace to see, not for the terminal's user to cause. */
+static void ignore_signals(void)
+{
+	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU};
+	sigset_t set;
+	sigfillset(&set);
+	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		sigdelset(&set, faults[i]);
+		signal(faults[i], SIG_DFL);
+	}
+	sigprocmask(SIG_SETMASK, &set, NULL);
+}
+
+/* Moves the descriptors out of each other's way, then to their numbers, and closes all others. */
+static bool keep_descriptors(int fds[FD_END])
+{
+	for (int i = FD_SOCKET; i < FD_END; i++)
+		if (fds[i] >= 0 && (fds[i] = fcntl(fds[i], F_DUPFD, FD_END)) < 0)
+			return false;
+	for (int i = FD_SOCKET; i < FD_END; i++)
+		if (fds[i] >= 0 && dup2(fds[i], i) < 0)
+			return false;
+	return !syscall(SYS_close_range, FD_END, ~0u, 0);
+}
+
+static bool receive(void *ret, size_t bytes)
+{
+	for (char *p = ret; bytes;) {
+		ssize_t n = read(FD_SOCKET, p, bytes);
+		if (n <= 0)
+			return false;
+		p += n;
+		bytes -= (size_t)n;
+	}
+	return true;
+}
+
+struct answers {
+	struct buf out;
+	struct map numbers; /* of strings, by address */
+};
+
+static void put_string(struct answers *a, const char *s)
+{
+	uint32_t number = 0;
+	uint64_t *known = s ? map_put(&a->numbers, (uintptr_t)s) : NULL;
+	bool is_new = known && !*known;
+	if (is_new)
+		*known = a->numbers.count;
+	if (known)
+		number = (uint32_t)*known;
+	buf_put(&a->out, &number, sizeof(number));
+	if (!is_new)
+		return;
+	size_t bytes = strnlen(s, UINT16_MAX);
+	buf_put(&a->out, &(uint16_t){(uint16_t)bytes}, sizeof(uint16_t));
+	buf_put(&a->out, s, bytes);
+}
+
+static void put_positions(struct answers *a, const struct debug_info_position *p, unsigned count)
+{
+	buf_put(&a->out, &(uint8_t){(uint8_t)count}, 1);
+	for (unsigned i = 0; i < count; i++) {
+		put_string(a, p[i].function);
+		put_string(a, p[i].file);
+		buf_put(&a->out, &p[i].line, sizeof(p[i].line));
+		buf_put(&a->out, &p[i].column, sizeof(p[i].column));
+	}
+}
+
+static void answer(const struct debug_info_files *files)
+{
+	static uint64_t offset[SYMBOLS_WORKER_BATCH];
+	struct debug_info_position position[DEBUG_INFO_POSITIONS_MAX];
+	struct debug_info *info;
+	struct answers a = {0};
+	uint32_t count;
+	if (debug_info_open(files, &info) || buf_init(&a.out, FD_SOCKET, 65536))
+		return;
+	while (receive(&count, sizeof(count)) && count <= SYMBOLS_WORKER_BATCH &&
+	       receive(offset, count * sizeof(*offset)) && !a.out.err) {
+		for (uint32_t i = 0; i < count; i++)
+			put_positions(&a, position, debug_info_find(info, offset[i], position));
+		buf_flush(&a.out);
+	}
+}
+
+/* Under a sanitizer the address space is too large for any limit of its own. */
+static void run(int socket, const struct debug_info_files *files)
+{
+	int fds[FD_END] = {
+		[FD_SOCKET] = socket, [FD_MODULE] = files->module, [FD_DEBUG] = files->debug};
+	struct debug_info_files ours = {
+		.module = FD_MODULE,
+		.debug = files->debug < 0 ? -1 : FD_DEBUG,
+		.symbols_only = files->symbols_only,
+	};
+	uint64_t memory = memory_bytes() + MEMORY_BYTES;
+	ignore_signals();
+	prctl(PR_SET_NAME, "ebtrace-symbols");
+	log_level = LOG_QUIET;
+	if (keep_descriptors(fds) && limit(RLIMIT_AS, memory) && limit(RLIMIT_CPU, CPU_SECONDS) &&
+	    limit(RLIMIT_CORE, 0) && drop_privileges() && enter_seccomp())
+		answer(&ours);
+}
+
+int symbols_worker_start(const struct debug_info_files *files, int *ret_socket, pid_t *ret_pid)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	pid_t pid = fork();
+	if (!pid) {
+		run(pair[1], files);
+		_exit(0);
+	}
+	int err = pid < 0 ? -errno : 0;
+	close(pair[1]);
+	if (err) {
+		close(pair[0]);
+		return err;
+	}
+	*ret_socket = pair[0];
+	*ret_pid = pid;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A process that reads debug information (debug_info.h) and answers lookups over a socket. ebtrace
+ * may run as root and the file belong to another user, so the process has no privileges, no
+ * descriptor but its files and its socket, no system calls but those for memory and for what is
+ * open, and limits of time and memory. Whatever the file makes it do, it can only answer wrongly or
+ * end. What it answers is as little trusted as the file.
+ */
+#ifndef PROC_SYMBOLS_WORKER_H
+#define PROC_SYMBOLS_WORKER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "proc/debug_info.h"
+
+/*
+ * Request: a uint32_t count, at most SYMBOLS_WORKER_BATCH, and as many uint64_t file offsets.
+ * Answer, for each: a uint8_t count, and as many positions, the outermost first: function, file,
+ * uint32_t line, column. A string is a uint32_t number; 0: not known. The first time that a number
+ * occurs, which is one more than all before, a uint16_t length and the bytes follow.
+ */
+#define SYMBOLS_WORKER_BATCH 4096
+
+/* Starts the process. The caller closes *ret_socket and reaps *ret_pid. 0 or -errno. */
+int symbols_worker_start(const struct debug_info_files *files, int *ret_socket, pid_t *ret_pid);
+
+#endif
