@@ -45,6 +45,10 @@ for name in single longbt external fork; do
 	"$ebt" -q "$TMP/$name.ctf" -o "$TMP/again.ctf"
 	cmp -s "$TMP/again.ctf" "$TMP/$name.ctf"
 	ok $? "$name: written as a memtrace trace it has the same bytes"
+	"$ebt" -q "$TMP/$name.ctf" -o "$TMP/copy.ebt"
+	"$ebt" -q "$TMP/copy.ebt" -o "$TMP/again.ctf"
+	cmp -s "$TMP/again.ctf" "$TMP/$name.ctf"
+	ok $? "$name: by way of a capture it has the same bytes, too"
 done
 for name in multidomain synth; do
 	"$ebt" -q "$TMP/$name.ctf" -f memtrace >"$TMP/again.ctf"
@@ -80,4 +84,11 @@ ok $? "with the reason"
 "$ebt" info "$TMP/wrongpid.ctf" >"$TMP/info"
 ok $(($(grep -cE 'context    external|sampled    0.01 of each word|2478 alloc, 50 promote, 2478 collect|packets    4, 2 more of another process' "$TMP/info") != 4)) \
 	"info has the head of the trace, its events, and the packets of another process"
+"$ebt" -q "$TMP/external.ctf" -o "$TMP/copy.ebt"
+head='"executable":"[^"]*","host":"[^"]*","runtime_params":"[^"]*","context":"external","sample_rate":0.01,"word_bits":64'
+is "$("$ebt" info --json "$TMP/copy.ebt" | grep -o "$head")" \
+	"$("$ebt" info --json "$TMP/external.ctf" | grep -o "$head")" "a capture has the head of the trace"
+lines='^  (program|host|context|parameters|sampled) '
+is "$("$ebt" info "$TMP/copy.ebt" | grep -E "$lines")" "$("$ebt" info "$TMP/external.ctf" | grep -E "$lines")" \
+	"info shows it of both"
 done_testing

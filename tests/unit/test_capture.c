@@ -153,6 +153,7 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 	case CAPTURE_STRING: /* see test_capture_stacks */
 	case CAPTURE_FRAME:
 	case CAPTURE_STACK:
+	case CAPTURE_ALLOC_TRACE: /* see test_alloc_trace() */
 		break;
 	}
 	return false;
@@ -240,8 +241,58 @@ static void test_limits(void)
 	free(file.data);
 }
 
+/* Reads the one item of a file of one block. */
+static void read_item(const struct bytes *file, struct capture_reader *r, struct capture_item *ret)
+{
+	size_t room;
+	if (capture_reader_next(r, ret) != -EAGAIN)
+		abort();
+	void *into = capture_reader_room(r, &room);
+	if (room < file->len)
+		abort();
+	memcpy(into, file->data, file->len);
+	capture_reader_put(r, file->len);
+	if (capture_reader_next(r, ret) != 1)
+		abort();
+}
+
+static void test_alloc_trace(void)
+{
+	static char longer[CAPTURE_TEXT_MAX + 100];
+	struct capture_writer *w = new_writer();
+	struct bytes file = {0};
+	struct capture_reader *r;
+	struct capture_item in = {.what = CAPTURE_ALLOC_TRACE}, out;
+	memset(longer, 'x', sizeof(longer));
+	in.alloc_trace = (struct capture_alloc_trace){
+		.pid = UINT32_MAX,
+		.domain = 3,
+		.word_bits = 32,
+		.sample_rate = 1.0 / 3,
+		.text = {{"/bin/prog", 9}, {"", 0}, {longer, sizeof(longer)}, {"a, b", 4}},
+	};
+	append_head(&file);
+	if (capture_put_item(w, &in) || capture_reader_new(&r))
+		abort();
+	append_block(&file, w, CAPTURE_BLOCK_END);
+	read_item(&file, r, &out);
+	const struct capture_alloc_trace *t = &out.alloc_trace;
+	ok(out.what == CAPTURE_ALLOC_TRACE && t->pid == UINT32_MAX && t->domain == 3 &&
+		   t->word_bits == 32 && t->sample_rate == 1.0 / 3,
+	   "the numbers of an allocation trace's head come back, the sample rate exactly");
+	ok(t->text[CAPTURE_EXECUTABLE].bytes == 9 &&
+		   !memcmp(t->text[CAPTURE_EXECUTABLE].text, "/bin/prog", 9) &&
+		   !t->text[CAPTURE_HOST].bytes && t->text[CAPTURE_CONTEXT].bytes == 4,
+	   "and its texts");
+	is(t->text[CAPTURE_PARAMETERS].bytes, CAPTURE_TEXT_MAX, "one that is too long is cut");
+	capture_reader_free(r);
+	capture_writer_free(w);
+	free(file.data);
+}
+
 int main(void)
 {
+	test_alloc_trace();
 	test_round_trip();
 	test_size();
 	test_limits();

@@ -204,6 +204,15 @@ static void test_doubles(void)
 	j = begin();
 	json_double(&j, 1e308);
 	ok(out.len == 309 + 7 && !strncmp(buf_str(&out), "1000", 4), "the longest is whole");
+	j = begin();
+	json_open(&j, '[');
+	json_exact(&j, 1e-5);
+	json_exact(&j, 0.1 + 0.2);
+	json_exact(&j, 64);
+	json_exact(&j, NAN);
+	json_close(&j, ']');
+	is_str(buf_str(&out), "[1e-05,0.30000000000000004,64,null]",
+	       "an exact number has the fewest digits that read back the same");
 }
 
 static void test_nesting(void)

@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define ESCAPE_MAX 6 /* bytes */
 
@@ -110,6 +111,19 @@ void json_double(struct json *j, double v)
 	/* The longest has 309 digits before the point. */
 	char *p = json_begin(j);
 	json_end(j, p + snprintf(p, BUF_ROOM_MAX - 1, "%.6f", v), true);
+}
+
+void json_exact(struct json *j, double v)
+{
+	char *p = json_begin(j);
+	int len = snprintf(p, BUF_ROOM_MAX - 1, "null");
+	/* Any number needs 17 digits at most. */
+	for (int digits = 1; isfinite(v) && digits <= 17; digits++) {
+		len = snprintf(p, BUF_ROOM_MAX - 1, "%.*g", digits, v);
+		if (strtod(p, NULL) == v)
+			break;
+	}
+	json_end(j, p + len, true);
 }
 
 void json_raw(struct json *j, const char *text)

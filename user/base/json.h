@@ -72,6 +72,8 @@ void json_u64(struct json *j, uint64_t v);
 void json_i64(struct json *j, int64_t v);
 /* With six digits behind the point; null if it is not finite. */
 void json_double(struct json *j, double v);
+/* With the fewest digits that read back as the same number; null if it is not finite. */
+void json_exact(struct json *j, double v);
 /* Bytes as a string of hexadecimal digits. */
 void json_hex(struct json *j, const void *data, size_t len);
 /* An array of n 64-bit words, which need not be aligned. */
@@ -116,6 +118,12 @@ static inline void json_key_double(struct json *j, const char *key, double v)
 {
 	json_key(j, key);
 	json_double(j, v);
+}
+
+static inline void json_key_exact(struct json *j, const char *key, double v)
+{
+	json_key(j, key);
+	json_exact(j, v);
 }
 
 static inline void json_key_bool(struct json *j, const char *key, bool v)

@@ -48,6 +48,8 @@ static void print_processes(const struct session *session)
 		if (*p->runtime)
 			print(", runtime %s", p->runtime);
 		print("\n");
+		if (p->alloc_trace.known)
+			info_print_alloc_trace(&p->alloc_trace, session);
 	}
 	free(list.process);
 }
@@ -117,6 +119,8 @@ static void put_json_processes(struct json *j, const struct session *session)
 		json_key_str(j, "producer", p->producer);
 		json_key_str(j, "runtime", p->runtime);
 		json_key_str(j, "comm", p->comm);
+		if (p->alloc_trace.known)
+			info_put_json_alloc_trace(j, &p->alloc_trace, session);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

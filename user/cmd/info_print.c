@@ -23,3 +23,30 @@ void info_put_json_kinds(struct json *j, const struct input_info *i)
 			json_key_u64(j, kinds_name((uint16_t)k), i->kinds[k]);
 	json_close(j, '}');
 }
+
+static const char *text(const struct session *session, uint32_t string)
+{
+	const char *s = strings_text(session->strings, string);
+	return s ? s : "";
+}
+
+void info_print_alloc_trace(const struct alloc_trace *t, const struct session *session)
+{
+	print("  program    %s\n", text(session, t->executable));
+	print("  host       %s\n", text(session, t->host));
+	if (*text(session, t->context))
+		print("  context    %s\n", text(session, t->context));
+	print("  parameters %s\n", text(session, t->parameters));
+	print("  sampled    %g of each word, of %u bits\n", t->sample_rate, t->word_bits);
+}
+
+void info_put_json_alloc_trace(struct json *j, const struct alloc_trace *t,
+			       const struct session *session)
+{
+	json_key_str(j, "executable", text(session, t->executable));
+	json_key_str(j, "host", text(session, t->host));
+	json_key_str(j, "runtime_params", text(session, t->parameters));
+	json_key_str(j, "context", text(session, t->context));
+	json_key_exact(j, "sample_rate", t->sample_rate);
+	json_key_u64(j, "word_bits", t->word_bits);
+}

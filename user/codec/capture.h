@@ -68,6 +68,11 @@
  *	10 GONE     v pid: its process has ended, and no event or item of it follows; an item or
  *	            event with this pid that follows is of another process. Absent where the run
  *	            ended first
+ *	11 ALLOC_TRACE
+ *	            v pid, v sample rate (the bits of a double), v bits of a word, v domain that
+ *	            began the trace, s executable, s host, s parameters of the runtime, s context:
+ *	            of what the process's alloc, promote and collect are samples. Behind the
+ *	            PROCESS, before the first of these events; absent where it is not known
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -93,6 +98,11 @@
 #define CAPTURE_STACKS	      (256u << 10)
 #define CAPTURE_POSITIONS_MAX 255 /* of a frame */
 #define CAPTURE_RUN_MAX	      256 /* stacks of one item */
+/* A longer text of an ALLOC_TRACE is cut. */
+#define CAPTURE_TEXT_MAX    32767
+#define CAPTURE_ALLOC_TEXTS 4
+/* More than any item has bytes, but those of stacks. */
+#define CAPTURE_ITEM_MAX (256u << 10)
 
 enum capture_block_type {
 	CAPTURE_BLOCK_EVENTS = 1,
@@ -111,6 +121,7 @@ enum capture_what {
 	CAPTURE_FRAME = 8,
 	CAPTURE_STACK = 9,
 	CAPTURE_GONE = 10,
+	CAPTURE_ALLOC_TRACE = 11,
 };
 
 /* Which numbers of a session are known. */
@@ -180,6 +191,27 @@ struct capture_stack {
 	const uint32_t *frame;
 };
 
+struct capture_text {
+	const char *text; /* without a NUL */
+	size_t bytes;
+};
+
+/* The order of an ALLOC_TRACE's texts. */
+enum capture_alloc_text {
+	CAPTURE_EXECUTABLE,
+	CAPTURE_HOST,
+	CAPTURE_PARAMETERS,
+	CAPTURE_CONTEXT,
+};
+
+struct capture_alloc_trace {
+	uint32_t pid;
+	uint16_t domain;
+	uint8_t word_bits;
+	double sample_rate;
+	struct capture_text text[CAPTURE_ALLOC_TEXTS];
+};
+
 struct capture_item {
 	enum capture_what what;
 	union {
@@ -200,6 +232,7 @@ struct capture_item {
 		struct capture_string string;
 		struct capture_frame frame;
 		struct capture_stack stack;
+		struct capture_alloc_trace alloc_trace;
 	};
 };
 

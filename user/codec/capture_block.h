@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Shared by reader and writer of captures: the head of a block, the tables of lanes and shapes by
- * which its events are packed, and the decoder of its records. capture.h defines the format.
+ * which its events are packed, the encoder of items, and the decoder of all records. capture.h
+ * defines the format.
  */
 #ifndef CODEC_CAPTURE_BLOCK_H
 #define CODEC_CAPTURE_BLOCK_H
@@ -42,6 +43,11 @@ bool capture_block_get(const uint8_t *p, struct capture_block *ret);
 
 /* The first CAPTURE_HEAD_BYTES of a file. 0; -EBADMSG: no capture; -EPROTO: another version. */
 int capture_head_get(const uint8_t *p);
+
+/* The most bytes that the content of an item occupies. */
+size_t capture_item_room(const struct capture_item *item);
+/* The content of an item, which is no event, to p. Returns the byte behind it. */
+uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item);
 
 struct capture_lane {
 	uint64_t next_pos;

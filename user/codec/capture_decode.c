@@ -300,6 +300,32 @@ static int get_stack(struct capture_decoder *d, const uint8_t *end, struct captu
 	return 0;
 }
 
+static int get_text(struct capture_decoder *d, struct capture_text *t)
+{
+	uint64_t bytes = get_v(d);
+	if (d->at > d->end || bytes > (size_t)(d->end - d->at))
+		return -EBADMSG;
+	t->text = (const char *)d->at;
+	t->bytes = strnlen(t->text, bytes < CAPTURE_TEXT_MAX ? bytes : CAPTURE_TEXT_MAX);
+	d->at += bytes;
+	return 0;
+}
+
+static int get_alloc_trace(struct capture_decoder *d, struct capture_alloc_trace *t)
+{
+	uint64_t pid = get_v(d), rate = get_v(d), word_bits = get_v(d), domain = get_v(d);
+	if (pid > UINT32_MAX || word_bits > UINT8_MAX || domain > UINT16_MAX)
+		return -EBADMSG;
+	t->pid = (uint32_t)pid;
+	memcpy(&t->sample_rate, &rate, sizeof(rate));
+	t->word_bits = (uint8_t)word_bits;
+	t->domain = (uint16_t)domain;
+	for (unsigned i = 0; i < CAPTURE_ALLOC_TEXTS; i++)
+		if (get_text(d, &t->text[i]))
+			return -EBADMSG;
+	return 0;
+}
+
 /* 1: a known item; 0: an unknown one, which was skipped. */
 static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
 {
@@ -341,6 +367,9 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		break;
 	case CAPTURE_GONE:
 		err = get_gone(d, &ret->gone);
+		break;
+	case CAPTURE_ALLOC_TRACE:
+		err = get_alloc_trace(d, &ret->alloc_trace);
 		break;
 	default:
 		known = 0;

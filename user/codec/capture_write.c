@@ -12,10 +12,6 @@
 #define SLOTS	   8192
 #define RECENT	   256 /* shapes that are found without the hash table */
 #define FIRST_ROOM (64u << 10)
-/* More than the longest item without a list or a string of a stack, and than one entry of a
- * list. */
-#define ITEM_ROOM  2112
-#define ENTRY_ROOM 64
 /* What stands before an item's content, at most. */
 #define ITEM_HEAD 16
 /* Stacks leave room for a payload and for one frame of which every string is new. */
@@ -109,14 +105,6 @@ static inline uint8_t *put_v(uint8_t *p, uint64_t v)
 static inline uint8_t *put_z(uint8_t *p, uint64_t difference)
 {
 	return leb128_put(p, leb128_fold(difference));
-}
-
-static uint8_t *put_s(uint8_t *p, const char *s, size_t max)
-{
-	size_t len = strnlen(s, max);
-	p = put_v(p, len);
-	memcpy(p, s, len);
-	return p + len;
 }
 
 static uint32_t slot_of(uint64_t first, uint64_t second)
@@ -304,135 +292,25 @@ int capture_put_event(struct capture_writer *w, const struct ebt_event *ev, cons
 	return 0;
 }
 
-static uint8_t *put_session(uint8_t *p, const struct capture_session *s)
+static void count_item(struct capture_writer *w, const struct capture_item *item)
 {
-	p = put_s(p, s->source, sizeof(s->source));
-	p = put_s(p, s->clock, sizeof(s->clock));
-	p = put_v(p, s->start_ns);
-	p = put_v(p, s->run_begin_ns);
-	p = put_v(p, s->run_end_ns);
-	p = put_v(p, s->monotonic_ns);
-	p = put_v(p, s->realtime_ns);
-	p = put_v(p, s->boottime_ns);
-	return put_v(p, s->known);
-}
-
-static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
-{
-	p = put_v(p, s->pid);
-	p = put_s(p, s->producer, sizeof(s->producer));
-	p = put_s(p, s->runtime, sizeof(s->runtime));
-	p = put_s(p, s->comm, sizeof(s->comm));
-	p = put_v(p, s->release);
-	p = put_v(p, s->usage_known);
-	p = put_v(p, s->user_ns);
-	p = put_v(p, s->system_ns);
-	p = put_v(p, s->peak_rss_bytes);
-	p = put_v(p, s->end_ns);
-	p = put_v(p, (s->peak_rss_known ? 1u : 0u) | (s->end_known ? 2u : 0u));
-	return put_v(p, s->own_release);
-}
-
-static uint8_t *put_incarnation(uint8_t *p, const struct capture_incarnation *i)
-{
-	p = put_v(p, i->pid);
-	p = put_v(p, i->number);
-	p = put_v(p, i->start_known);
-	return put_v(p, i->start_boot_ns);
-}
-
-static uint8_t *put_name(uint8_t *p, const struct capture_name *n)
-{
-	p = put_v(p, n->pid);
-	p = put_v(p, n->id);
-	return put_s(p, n->text, sizeof(n->text));
-}
-
-static uint8_t *put_string(uint8_t *p, const struct capture_string *s)
-{
-	return put_s(p, s->text, s->bytes < CAPTURE_STRING_MAX ? s->bytes : CAPTURE_STRING_MAX);
-}
-
-static uint8_t *put_frame(uint8_t *p, const struct capture_frame *f)
-{
-	p = put_v(p, f->has_address);
-	p = put_v(p, f->address);
-	p = put_v(p, f->count);
-	for (uint32_t i = 0; i < f->count; i++) {
-		const struct capture_position *at = &f->position[i];
-		p = put_v(p, at->function);
-		p = put_v(p, at->file);
-		p = put_v(p, (at->has_line ? CAPTURE_HAS_LINE : 0u) |
-				     (at->has_chars ? CAPTURE_HAS_CHARS : 0u));
-		p = put_v(p, at->line);
-		p = put_v(p, at->start_char);
-		p = put_v(p, at->end_char);
-	}
-	return p;
-}
-
-static uint8_t *put_stack(uint8_t *p, const struct capture_stack *s)
-{
-	p = put_v(p, s->parent);
-	p = put_v(p, s->count);
-	for (uint32_t i = 0; i < s->count; i++)
-		p = put_v(p, s->frame[i]);
-	return p;
-}
-
-static uint8_t *put_content(struct capture_writer *w, uint8_t *p, const struct capture_item *item)
-{
-	switch (item->what) {
-	case CAPTURE_SESSION:
-		return put_session(p, &item->session);
-	case CAPTURE_PROCESS:
-		return put_process(p, &item->process);
-	case CAPTURE_INCARNATION:
-		return put_incarnation(p, &item->incarnation);
-	case CAPTURE_NAME:
-		return put_name(p, &item->name);
-	case CAPTURE_RECOVERED:
-		return put_v(put_v(p, item->recovered.events), item->recovered.words);
-	case CAPTURE_TOTALS:
-		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
-			p = put_v(p, item->totals[i]);
-		return p;
-	case CAPTURE_STRING:
-		w->strings++;
-		return put_string(p, &item->string);
-	case CAPTURE_FRAME:
-		w->frames++;
-		return put_frame(p, &item->frame);
-	case CAPTURE_STACK:
-		w->stacks += item->stack.count;
-		return put_stack(p, &item->stack);
-	case CAPTURE_GONE:
-		return put_v(p, item->gone);
-	case CAPTURE_EVENT:
-		break;
-	}
-	return p;
-}
-
-/* The entries of the list that an item has. */
-static size_t entries_of(const struct capture_item *item)
-{
-	return item->what == CAPTURE_FRAME   ? item->frame.count
-	       : item->what == CAPTURE_STACK ? item->stack.count
-					     : 0;
+	w->strings += item->what == CAPTURE_STRING;
+	w->frames += item->what == CAPTURE_FRAME;
+	w->stacks += item->what == CAPTURE_STACK ? item->stack.count : 0;
 }
 
 int capture_put_item(struct capture_writer *w, const struct capture_item *item)
 {
-	uint8_t *p = room(w, ITEM_HEAD + ITEM_ROOM + ENTRY_ROOM * entries_of(item));
+	uint8_t *p = room(w, ITEM_HEAD + capture_item_room(item));
 	if (!p)
 		return -ENOMEM;
 	uint8_t *content = p + ITEM_HEAD;
-	size_t len = (size_t)(put_content(w, content, item) - content);
+	size_t len = (size_t)(capture_item_put(content, item) - content);
 	*p++ = (uint8_t)(CAPTURE_ITEM | item->what);
 	p = put_v(p, len);
 	memmove(p, content, len);
 	w->len = (size_t)(p + len - w->raw);
+	count_item(w, item);
 	return 0;
 }
 
@@ -458,7 +336,7 @@ size_t capture_open_bytes(const struct capture_writer *w)
 
 bool capture_is_full(const struct capture_writer *w)
 {
-	return w->tables_full || w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - ITEM_ROOM;
+	return w->tables_full || w->len > CAPTURE_RAW_MAX - CAPTURE_PAYLOAD_MAX - CAPTURE_ITEM_MAX;
 }
 
 void capture_follow(struct capture_writer *w, const struct capture_writer *other)

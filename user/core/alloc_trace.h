@@ -14,6 +14,7 @@ struct alloc_trace {
 	bool known;
 	double sample_rate; /* the probability that a word is sampled */
 	uint8_t word_bits;
+	uint16_t domain; /* that began the trace */
 	/* Strings, which are held. context: what the program calls the trace. */
 	uint32_t executable, host, parameters, context;
 };

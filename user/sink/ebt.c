@@ -7,6 +7,7 @@
 #include "base/ptrmap.h"
 #include "codec/capture.h"
 #include "core/kinds.h"
+#include "sink/ebt_items.h"
 #include "sink/ebt_packer.h"
 #include "sink/ebt_stacks.h"
 #include <errno.h>
@@ -61,39 +62,6 @@ struct ebt {
 	int err;
 };
 
-static void copy_text(char *dst, size_t cap, const char *src)
-{
-	size_t len = strnlen(src, cap - 1);
-	memcpy(dst, src, len);
-	dst[len] = 0;
-}
-
-static int put_session(struct ebt *e)
-{
-	const struct session *s = e->session;
-	struct capture_item item = {.what = CAPTURE_SESSION};
-	const struct moment *at = s->timebase.at;
-	const struct moment kept[] = {s->start,
-				      s->run_begin,
-				      s->run_end,
-				      at[TIMEBASE_MONOTONIC],
-				      at[TIMEBASE_REALTIME],
-				      at[TIMEBASE_BOOTTIME]};
-	char origins[ORIGIN_TEXT_BYTES];
-	copy_text(item.session.source, sizeof(item.session.source),
-		  origin_text(s->origins, origins));
-	copy_text(item.session.clock, sizeof(item.session.clock), timebase_name(s->timebase.clock));
-	for (unsigned i = 0; i < sizeof(kept) / sizeof(*kept); i++)
-		item.session.known |= kept[i].known ? 1u << i : 0;
-	item.session.start_ns = kept[0].ns;
-	item.session.run_begin_ns = kept[1].ns;
-	item.session.run_end_ns = kept[2].ns;
-	item.session.monotonic_ns = kept[3].ns;
-	item.session.realtime_ns = kept[4].ns;
-	item.session.boottime_ns = kept[5].ns;
-	return capture_put_item(e->writer, &item);
-}
-
 /* A pid that has stood for no other process in the file needs no item. */
 static int refer_incarnation(struct ebt *e, const struct process *p)
 {
@@ -119,28 +87,12 @@ static int refer_incarnation(struct ebt *e, const struct process *p)
 
 static int put_process(struct ebt *e, struct known_process *k)
 {
-	const struct process *p = k->process;
-	int err = refer_incarnation(e, p);
+	int err = refer_incarnation(e, k->process);
 	if (err)
 		return err;
-	struct capture_item item = {.what = CAPTURE_PROCESS};
-	struct capture_process *c = &item.process;
-	c->pid = p->pid;
-	copy_text(c->producer, sizeof(c->producer), p->producer);
-	copy_text(c->runtime, sizeof(c->runtime), p->runtime);
-	copy_text(c->comm, sizeof(c->comm), p->comm);
-	c->release = p->traits.raw_phase ? p->traits.release : 0;
-	c->own_release = p->traits.release;
-	c->usage_known = p->usage.known;
-	c->user_ns = p->usage.user_ns;
-	c->system_ns = p->usage.system_ns;
-	c->peak_rss_bytes = p->usage.peak_rss_bytes;
-	c->end_ns = p->end.ns;
-	c->end_known = p->end.known;
-	c->peak_rss_known = p->usage.has_peak_rss;
-	k->written = *p;
+	k->written = *k->process;
 	k->block = e->block;
-	return capture_put_item(e->writer, &item);
+	return ebt_items_put_process(e->writer, e->session, k->process);
 }
 
 static int know_process(struct ebt *e, uint32_t process, struct known_process **ret)
@@ -155,8 +107,9 @@ static bool has_changed(const struct process *a, const struct process *b)
 	return a->traits.release != b->traits.release || a->usage.known != b->usage.known ||
 	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
 	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end.known != b->end.known ||
-	       a->end.ns != b->end.ns || strcmp(a->producer, b->producer) ||
-	       strcmp(a->runtime, b->runtime) || strcmp(a->comm, b->comm);
+	       a->end.ns != b->end.ns || a->alloc_trace.known != b->alloc_trace.known ||
+	       strcmp(a->producer, b->producer) || strcmp(a->runtime, b->runtime) ||
+	       strcmp(a->comm, b->comm);
 }
 
 /* Writes what no block has yet of a process, whether it has events or not. */
@@ -211,7 +164,7 @@ static int open_block(struct ebt *e)
 {
 	e->opened_ns = now_ns();
 	e->is_open = true;
-	int err = put_session(e);
+	int err = ebt_items_put_session(e->writer, e->session);
 	if (!err && e->block == 1)
 		err = put_news(e);
 	return err;
@@ -243,6 +196,7 @@ static __attribute__((noinline)) int know_last(struct ebt *e, uint32_t process)
 		return 0;
 	/* A program that is replaced by another has new ones. */
 	bool same = k->process->traits.release == k->written.traits.release &&
+		    k->process->alloc_trace.known == k->written.alloc_trace.known &&
 		    !memcmp(k->process->comm, k->written.comm, sizeof(k->written.comm));
 	if (same && k->block == e->block)
 		return 0;
@@ -271,11 +225,8 @@ static int refer_name(struct ebt *e, const struct ebt_event *ev)
 	strings_hold(strings, string);
 	strings_drop(strings, k->string);
 	*k = (struct known_name){e->block, string};
-	struct capture_item item = {.what = CAPTURE_NAME};
-	item.name.pid = processes_pid(&e->session->processes, ev->process);
-	item.name.id = ev->id;
-	copy_text(item.name.text, sizeof(item.name.text), strings_text(strings, string));
-	return capture_put_item(e->writer, &item);
+	return ebt_items_put_name(e->writer, processes_pid(&e->session->processes, ev->process),
+				  ev->id, strings_text(strings, string));
 }
 
 /* Events of a reported hole arrived late, so fewer are lost than the losses count. */

@@ -111,6 +111,7 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 	struct ebt_memtrace_info info = {
 		.sample_rate = t->known ? t->sample_rate : 1,
 		.word_bits = t->known ? t->word_bits : 64,
+		.domain = t->domain,
 		.pid = p->pid,
 		.start_us =
 			m->session->start.known ? (m->session->start.ns + m->shift_ns) / US_NS : us,

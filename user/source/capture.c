@@ -105,6 +105,34 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 	return 0;
 }
 
+static int restore_alloc_trace(struct capture_source *s, const struct capture_alloc_trace *c)
+{
+	uint32_t process, text[CAPTURE_ALLOC_TEXTS];
+	size_t bytes = 0;
+	int err = capture_processes_find(&s->processes, c->pid, &process);
+	if (err || (c->pid && !process))
+		return err;
+	struct process *p = processes_at(&s->session->processes, process);
+	for (unsigned i = 0; i < CAPTURE_ALLOC_TEXTS; i++)
+		bytes += c->text[i].bytes;
+	/* Every block repeats it. */
+	if (p->alloc_trace.known || !capture_processes_may_keep(&s->processes, bytes))
+		return 0;
+	for (unsigned i = 0; i < CAPTURE_ALLOC_TEXTS; i++)
+		text[i] = strings_put(s->session->strings, c->text[i].text, c->text[i].bytes);
+	p->alloc_trace = (struct alloc_trace){
+		.known = true,
+		.sample_rate = c->sample_rate,
+		.word_bits = c->word_bits,
+		.domain = c->domain,
+		.executable = text[CAPTURE_EXECUTABLE],
+		.host = text[CAPTURE_HOST],
+		.parameters = text[CAPTURE_PARAMETERS],
+		.context = text[CAPTURE_CONTEXT],
+	};
+	return 0;
+}
+
 /* True if the item changes names or processes that events before it refer to. */
 static bool is_news(const struct capture_source *s, const struct capture_item *item)
 {
@@ -176,6 +204,8 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 	case CAPTURE_FRAME:
 	case CAPTURE_STACK:
 		return capture_stacks_apply(&s->stacks, item);
+	case CAPTURE_ALLOC_TRACE:
+		return restore_alloc_trace(s, &item->alloc_trace);
 	case CAPTURE_EVENT:
 		break;
 	}

@@ -120,6 +120,7 @@ static int enter_head(struct memtrace_source *s, const struct ebt_memtrace_reade
 			.known = true,
 			.sample_rate = info->sample_rate,
 			.word_bits = info->word_bits,
+			.domain = info->domain,
 			.executable = put_text(s, info->executable),
 			.host = put_text(s, info->host),
 			.parameters = put_text(s, info->runtime_params),
