@@ -100,11 +100,11 @@ static void check_args(void)
 			       .size = 5,
 			       .pos = 7,
 			       .arg = {11, 13}};
-	static const uint64_t values[] = {11, 13, 7, EBT_ALLOC_MAJOR, 3};
+	static const uint64_t values[] = {11, 13, 7, EBT_ALLOC_MAJOR, 3, 5};
 	const struct kinds_arg *a = kinds_get(EBT_ALLOC)->args;
-	for (unsigned i = 0; i < 5 && a->name; i++, a++)
+	for (unsigned i = 0; i < 6 && a->name; i++, a++)
 		ok(kinds_arg_value(&ev, a) == values[i], "alloc's %s", a->name);
-	ok(!a->name, "alloc has five arguments");
+	ok(!a->name, "alloc has six arguments");
 	check_text(KINDS_TYPE_u64, UINT64_MAX, "18446744073709551615");
 	check_text(KINDS_TYPE_i64, (uint64_t)INT64_MIN, "-9223372036854775808");
 	check_text(KINDS_TYPE_hex, 0xc000123000, "0xc000123000");

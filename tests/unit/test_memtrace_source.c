@@ -16,6 +16,7 @@ struct run {
 	struct memtrace_source *source;
 	struct merge *merge;
 	size_t events, late, out_of_order, wrong_stacks;
+	uint64_t late_ns[2]; /* the own times of late events */
 	uint64_t last_ns;
 };
 
@@ -57,7 +58,8 @@ static bool drain(struct run *r, const struct model *m)
 	while ((n = merge_batch(r->merge, &ev)) > 0)
 		for (int i = 0; i < n; i++) {
 			r->events++;
-			r->late += !!(ev[i].flags & EBT_F_LATE);
+			if (ev[i].flags & EBT_F_LATE)
+				r->late_ns[r->late++ % 2] = EBT_OWN_TS(&ev[i]);
 			r->out_of_order += ev[i].ts < r->last_ns;
 			r->last_ns = ev[i].ts;
 			if (m && ev[i].kind == EBT_ALLOC)
@@ -161,6 +163,9 @@ static void test_late(void)
 		;
 	ok(r.events == 200 && r.late == 2 && !r.out_of_order, "what it writes then is late (%zu)",
 	   r.late);
+	ok(r.late_ns[0] == (MODEL_START + 3000000) * 1000 &&
+		   r.late_ns[1] == (MODEL_START + 13000000) * 1000,
+	   "and it keeps its own time");
 	end(&r);
 	start(&r, file_of(m->trace, m->bytes));
 	while (drain(&r, NULL))

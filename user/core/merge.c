@@ -425,12 +425,21 @@ static void copy_events(const struct merge *m, const uint64_t *keys, struct ebt_
 	}
 }
 
+/* A lifetime needs the own time of its events, which have room for it. */
+static void keep_own_ts(struct ebt_event *ev, uint64_t ts)
+{
+	uint64_t us = ev->size + (ts - ev->ts) / 1000;
+	if (kinds_family(ev->kind) == KINDS_memory)
+		ev->size = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
 /* Raises the times of events that are older than the last emitted one. */
 static void flag_late(struct merge *m, struct ebt_event *ev, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		bool late = ev[i].ts < m->last_ts;
 		if (late) {
+			keep_own_ts(&ev[i], m->last_ts);
 			ev[i].ts = m->last_ts;
 			ev[i].flags |= EBT_F_LATE;
 		}

@@ -19,7 +19,8 @@
 /* The events of a domain. */
 struct domain {
 	struct ebt_memtrace_writer *writer; /* in memory of its own */
-	uint32_t stack;			    /* of the last alloc, held */
+	uint64_t last_us;
+	uint32_t stack; /* of the last alloc, held */
 	/* Its frames, and those of the next one. */
 	uint32_t *frame, *next;
 	size_t depth, cap;
@@ -138,6 +139,7 @@ static struct domain *domain_of(struct memtrace *m, uint16_t number)
 		return NULL;
 	d->writer = ebt_memtrace_writer_init(
 		memory, &m->trace, number == EBT_NO_DOMAIN ? 0 : number, m->trace.start_us);
+	d->last_us = m->trace.start_us;
 	return d;
 }
 
@@ -206,13 +208,10 @@ static int put_event(struct memtrace *m, const struct ebt_event *ev)
 		[EBT_PROMOTE] = EBT_MEMTRACE_PROMOTE,
 		[EBT_COLLECT] = EBT_MEMTRACE_COLLECT,
 	};
-	struct ebt_memtrace_event e = {
-		.time_us = to_us(m, ev->ts),
-		.what = what[ev->kind],
-		.obj = ev->arg[0],
-	};
+	struct ebt_memtrace_event e = {.what = what[ev->kind], .obj = ev->arg[0]};
 	if (!e.what)
 		return 0;
+	e.time_us = to_us(m, EBT_OWN_TS(ev));
 	int err = m->has_head ? 0 : put_head(m, ev->process, e.time_us);
 	if (ev->process != m->process) {
 		if (!m->reported_others)
@@ -230,7 +229,10 @@ static int put_event(struct memtrace *m, const struct ebt_event *ev)
 		e.source = (uint8_t)ev->id;
 		err = set_backtrace(m, d, ev, &e);
 	}
-	m->last_us = e.time_us;
+	/* A late event is older than those of other domains only. */
+	e.time_us = e.time_us > d->last_us ? e.time_us : d->last_us;
+	d->last_us = e.time_us;
+	m->last_us = e.time_us > m->last_us ? e.time_us : m->last_us;
 	return err ? err : ebt_memtrace_write(d->writer, &e);
 }
 
