@@ -97,14 +97,23 @@ $(O)/bpf/ebtrace.skel.h: $(O)/bpf/ebtrace.o
 $(O)/libuser.a: $(call obj,$(USER_SRC))
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-# One object, so that a program that uses any part of it gets its constructor.
-$(O)/libebtrace-probes.o: $(call obj,$(PROBE_SRC))
+# The format that both sides write.
+PROBE_WRITER := $(O)/usdt-probes/memtrace_write.o
+$(PROBE_WRITER): user/codec/memtrace_write.c
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
+# One object, so that a program that uses any part of it gets its constructor. The writer is its own:
+# a program may use libebtrace's besides.
+OBJCOPY := $(shell $(CC) -print-prog-name=objcopy)
+$(O)/libebtrace-probes.o: $(call obj,$(PROBE_SRC)) $(PROBE_WRITER)
 	$(say) LD $@
 	$(Q)$(CC) -r -nostdlib $^ -o $@
+	$(Q)$(OBJCOPY) -w --localize-symbol='ebt_memtrace_*' $@
 $(O)/libebtrace-probes.a: $(O)/libebtrace-probes.o
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-$(O)/libebtrace-probes.so: $(call obj,$(PROBE_SRC))
+$(O)/libebtrace-probes.so: $(O)/libebtrace-probes.o
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,libebtrace-probes.so.1 $(LDFLAGS) $^ -o $@ -pthread
 	$(Q)ln -sf libebtrace-probes.so $(O)/libebtrace-probes.so.1

@@ -15,5 +15,5 @@ void ebt_fork_mark_init(void)
 
 void ebt_fork_mark_renew(void)
 {
-	*ebt_fork_page = 1;
+	ebt_fork_page[EBT_FORK_MARK] = 1;
 }

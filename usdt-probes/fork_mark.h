@@ -13,13 +13,21 @@
 
 #define EBT_FORK_PAGE_BYTES 4096
 
-/* Its first word is 0 in a child that has not called ebt_fork_mark_renew() yet, and in a process
- * that has not called ebt_fork_mark_init(): what a child then forgets is still empty. */
+/* The words of the page. EBT_FORK_MARK is 0 in a child that has not called ebt_fork_mark_renew()
+ * yet, and in a process that has not called ebt_fork_mark_init(): what a child then forgets is still
+ * empty. The others are the state of an allocation trace (alloc_file.h, alloc_trace.h), of which a
+ * child has none. */
+enum {
+	EBT_FORK_MARK,
+	EBT_FORK_TRACE_STATE,
+	EBT_FORK_TRACE_LOCK,
+	EBT_FORK_TRACE_WRITERS,
+};
 extern uint32_t ebt_fork_page[] __attribute__((visibility("hidden")));
 
 static inline bool ebt_forked(void)
 {
-	return !__atomic_load_n(ebt_fork_page, __ATOMIC_RELAXED);
+	return !__atomic_load_n(&ebt_fork_page[EBT_FORK_MARK], __ATOMIC_RELAXED);
 }
 
 void ebt_fork_mark_init(void);

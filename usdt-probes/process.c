@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "alloc_trace.h"
 #include "clock.h"
 #include "entry.h"
 #include "fork_mark.h"
@@ -53,6 +54,7 @@ __attribute__((constructor(101))) static void library_loaded(void)
 	ebt_threads_init();
 	ebt_slots_init();
 	ebt_fork_mark_init();
+	ebt_alloc_trace_init();
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	if (ebt_setting("EBTRACE_START", "OCAML_RUNTIME_EVENTS_START"))
 		ebt_start();
@@ -62,4 +64,6 @@ __attribute__((destructor(101))) static void library_unloaded(void)
 {
 	ebt_recording_exit();
 	ebt_threads_done();
+	ebt_alloc_trace_stop();
+	ebt_alloc_trace_done();
 }

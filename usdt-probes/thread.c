@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "alloc_trace.h"
 #include "fork_mark.h"
 #include "record.h"
 #include "signals.h"
@@ -51,6 +52,7 @@ static void thread_ends(void *unused)
 void ebt_thread_end(void)
 {
 	release();
+	ebt_alloc_trace_thread_end();
 }
 
 void ebt_threads_init(void)

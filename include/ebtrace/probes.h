@@ -51,6 +51,7 @@
 #ifndef EBTRACE_PROBES_H
 #define EBTRACE_PROBES_H
 
+#include <ebtrace/alloc.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -223,7 +224,8 @@ EBT_API const char *ebt_ring_path(void);
  * Acquires a lock; not for signal handlers.
  */
 EBT_API void ebt_runtime_name(const char *name);
-/* Releases the calling thread's ring now instead of when the thread ends. */
+/* Releases the calling thread's ring, and its part of an allocation trace, now instead of when the
+ * thread ends. */
 EBT_API void ebt_thread_end(void);
 /* Version of the library, "1.0". */
 EBT_API const char *ebt_probes_version(void);

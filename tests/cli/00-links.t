@@ -43,7 +43,8 @@ for layer in $folders; do
 	ok $? "$layer links against: ${below[$layer]:-libc}" ||
 		diag "$(grep -o 'in function.*\|undefined reference.*' "$TMP/log" | sort -u | head -20)"
 done
-lower=()
+# The format that both sides write.
+lower=("$O/usdt-probes/memtrace_write.o")
 for layer in $probe_layers; do
 	objects=()
 	for file in ${probe_files[$layer]}; do

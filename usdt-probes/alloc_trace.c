@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "alloc_trace.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "alloc_file.h"
+#include "fork_mark.h"
+#include "signals.h"
+
+#define FLUSH_US      1000000
+#define LOCK_SLEEPS   50000
+#define LOCK_SLEEP_NS 100000
+
+/* Written by start, under the lock, while no writer is held. */
+static struct ebt_memtrace_trace trace = {.next_id = 1};
+static uint64_t first_obj;   /* of this trace */
+static uint64_t realtime_us; /* of CLOCK_REALTIME minus CLOCK_MONOTONIC, at the start */
+static uint32_t traces;	     /* 0: no trace yet; else the number of the last one */
+
+static uint64_t lost;
+static uint64_t swept_us;
+
+bool ebt_alloc_tracing(void)
+{
+	return __atomic_load_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], __ATOMIC_ACQUIRE) ==
+	       EBT_TRACE_ON;
+}
+
+/*
+ * Serialises start and stop. It lies in the page that a child has zeroed, and the signals are
+ * blocked, so no one waits for a holder that does not exist, except one that exits in the handler of
+ * a fault: then -EBUSY, after some seconds.
+ */
+static int lock(sigset_t *ret_mask)
+{
+	uint32_t *word = &ebt_fork_page[EBT_FORK_TRACE_LOCK];
+	ebt_signals_block(ret_mask);
+	for (int i = 0; __atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE); i++) {
+		if (i == LOCK_SLEEPS) {
+			ebt_signals_restore(ret_mask);
+			return -EBUSY;
+		}
+		nanosleep(&(struct timespec){.tv_nsec = LOCK_SLEEP_NS}, NULL);
+	}
+	return 0;
+}
+static void unlock(const sigset_t *mask)
+{
+	__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_LOCK], 0, __ATOMIC_RELEASE);
+	ebt_signals_restore(mask);
+}
+
+static int write_packet(void *ctx, const void *packet, size_t bytes)
+{
+	(void)ctx;
+	return ebt_alloc_file_write(packet, bytes);
+}
+
+static size_t no_locations(void *ctx, int64_t code, const struct ebt_memtrace_location **ret)
+{
+	(void)ctx;
+	(void)code;
+	(void)ret;
+	return 0;
+}
+
+/* The held writer's time, which never goes back. */
+static uint64_t read_clock(struct ebt_alloc_writer *w)
+{
+	uint64_t us = realtime_us + ebt_clock_now(&w->clock) / 1000;
+	if (us > w->last_us)
+		w->last_us = us;
+	return w->last_us;
+}
+
+static void flush_held(struct ebt_alloc_writer *w)
+{
+	if (!w->dirty || w->trace != traces)
+		return;
+	w->dirty = false;
+	w->flushed_us = read_clock(w);
+	ebt_memtrace_write_flush(w->codec, w->flushed_us);
+}
+
+/* Threads that have no more events do not flush theirs. */
+static void sweep(uint64_t now_us)
+{
+	uint64_t last = __atomic_load_n(&swept_us, __ATOMIC_RELAXED);
+	if (now_us - last < FLUSH_US ||
+	    !__atomic_compare_exchange_n(&swept_us, &last, now_us, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	for (int i = 0; i < EBT_ALLOC_DOMAINS; i++) {
+		struct ebt_alloc_writer *w = &ebt_alloc_writers[i];
+		if (!ebt_alloc_writer_is_mapped(w) || !ebt_alloc_try_hold(w))
+			continue;
+		if (now_us > w->flushed_us + FLUSH_US)
+			flush_held(w);
+		ebt_alloc_unhold(w);
+	}
+}
+
+void ebt_alloc_trace_thread_end(void)
+{
+	int saved_errno = errno;
+	if (ebt_alloc_thread_enter())
+		return;
+	struct ebt_alloc_writer *w = ebt_alloc_thread_release();
+	if (w && ebt_alloc_hold(w)) {
+		if (ebt_alloc_tracing())
+			flush_held(w);
+		ebt_alloc_unhold(w);
+	}
+	if (w)
+		__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
+	ebt_alloc_thread_leave();
+	errno = saved_errno;
+}
+
+/* Of kernels that do not zero the page, and for the descriptor. */
+static void child_begins(void)
+{
+	int saved_errno = errno;
+	ebt_fork_page[EBT_FORK_TRACE_STATE] = 0;
+	ebt_fork_page[EBT_FORK_TRACE_LOCK] = 0;
+	ebt_fork_page[EBT_FORK_TRACE_WRITERS] = 0;
+	ebt_alloc_file_forget();
+	errno = saved_errno;
+}
+
+void ebt_alloc_trace_init(void)
+{
+	ebt_fork_page[EBT_FORK_TRACE_WRITERS] = 1;
+	ebt_alloc_writers_init(ebt_alloc_trace_thread_end);
+	pthread_atfork(NULL, NULL, child_begins);
+}
+
+void ebt_alloc_trace_done(void)
+{
+	ebt_alloc_writers_done();
+}
+
+static uint64_t clock_us(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* The trace's first packet. */
+static int write_info(const struct ebt_alloc_config *config)
+{
+	static char executable[4096], host[256];
+	ssize_t n = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	executable[n > 0 ? n : 0] = 0;
+	if (gethostname(host, sizeof(host) - 1))
+		*host = 0;
+	return ebt_memtrace_write_info(&trace,
+				       &(struct ebt_memtrace_info){
+					       .sample_rate = config->rate,
+					       .word_bits = 8 * sizeof(void *),
+					       .pid = (uint64_t)getpid(),
+					       .start_us = clock_us(CLOCK_REALTIME),
+					       .executable = executable,
+					       .host = host,
+					       .runtime_params = "",
+					       .context = config->context ? config->context : "",
+				       });
+}
+
+static int start_locked(const struct ebt_alloc_config *config)
+{
+	int err = ebt_alloc_file_open(config->path);
+	if (err)
+		return err;
+	trace.write = write_packet;
+	trace.locations = config->locations ? config->locations : no_locations;
+	trace.ctx = config->ctx;
+	err = write_info(config);
+	if (err) {
+		ebt_alloc_file_close();
+		return err;
+	}
+	first_obj = __atomic_load_n(&trace.next_id, __ATOMIC_RELAXED);
+	realtime_us = trace.start_us - clock_us(CLOCK_MONOTONIC);
+	swept_us = trace.start_us;
+	traces++;
+	/* Publishes all this; pairs with the acquire in ebt_alloc_tracing(). */
+	__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], EBT_TRACE_ON, __ATOMIC_RELEASE);
+	return 0;
+}
+
+int ebt_alloc_trace_start(const struct ebt_alloc_config *config)
+{
+	sigset_t mask;
+	int err = lock(&mask);
+	if (err)
+		return err;
+	ebt_alloc_writers_renew();
+	err = start_locked(config);
+	unlock(&mask);
+	return err;
+}
+
+/* A writer that its holder keeps for more than a second stays unflushed. */
+static void flush_all(void)
+{
+	for (int i = 0; i < EBT_ALLOC_DOMAINS; i++) {
+		struct ebt_alloc_writer *w = &ebt_alloc_writers[i];
+		if (!ebt_alloc_writer_is_mapped(w) || !ebt_alloc_hold(w))
+			continue;
+		flush_held(w);
+		ebt_alloc_unhold(w);
+	}
+}
+
+int ebt_alloc_trace_stop(void)
+{
+	sigset_t mask;
+	int err = ebt_alloc_tracing() ? lock(&mask) : -EINVAL;
+	if (err)
+		return err;
+	err = -EINVAL;
+	if (ebt_alloc_tracing()) {
+		/* Who holds a writer ends its event; who gets one later finds no trace. */
+		__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], EBT_TRACE_OPEN,
+				 __ATOMIC_RELEASE);
+		flush_all();
+		err = ebt_alloc_file_close();
+	}
+	unlock(&mask);
+	return err;
+}
+
+void ebt_alloc_trace_flush(void)
+{
+	int saved_errno = errno;
+	if (ebt_alloc_tracing())
+		flush_all();
+	errno = saved_errno;
+}
+
+uint64_t ebt_alloc_trace_lost(void)
+{
+	return __atomic_load_n(&lost, __ATOMIC_RELAXED);
+}
+
+uint64_t ebt_alloc_number(void)
+{
+	return __atomic_fetch_add(&trace.next_id, 1, __ATOMIC_RELAXED);
+}
+
+/* Makes a held writer one of this trace. */
+static bool prepare(struct ebt_alloc_writer *w)
+{
+	if (w->trace == traces)
+		return true;
+	if (!ebt_alloc_writer_clear(w))
+		return false;
+	w->last_us = trace.start_us;
+	w->flushed_us = read_clock(w);
+	ebt_memtrace_writer_init(w->codec, &trace, ebt_alloc_writer_domain(w), w->flushed_us);
+	w->dirty = false;
+	w->last_frames = 0;
+	w->trace = traces;
+	return true;
+}
+
+struct ebt_alloc_writer *ebt_alloc_enter(void)
+{
+	if (!ebt_alloc_tracing())
+		return NULL;
+	int saved_errno = errno;
+	if (!ebt_alloc_thread_enter()) {
+		struct ebt_alloc_writer *w = ebt_alloc_thread_writer();
+		if (ebt_alloc_hold(w)) {
+			if (ebt_alloc_tracing() && prepare(w)) {
+				w->saved_errno = saved_errno;
+				return w;
+			}
+			ebt_alloc_unhold(w);
+		}
+		ebt_alloc_thread_leave();
+	}
+	if (ebt_alloc_tracing())
+		__atomic_add_fetch(&lost, 1, __ATOMIC_RELAXED);
+	errno = saved_errno;
+	return NULL;
+}
+
+void ebt_alloc_leave(struct ebt_alloc_writer *w)
+{
+	int saved_errno = w->saved_errno;
+	uint64_t now_us = w->last_us;
+	ebt_alloc_unhold(w);
+	sweep(now_us);
+	ebt_alloc_thread_leave();
+	errno = saved_errno;
+}
+
+int64_t *ebt_alloc_frames(struct ebt_alloc_writer *w)
+{
+	return w->next;
+}
+
+uint64_t ebt_alloc_write(struct ebt_alloc_writer *w, uint64_t words, uint64_t samples,
+			 enum ebt_alloc_source source, size_t frames)
+{
+	size_t common = 0, most = frames < w->last_frames ? frames : w->last_frames;
+	while (common < most && w->last[common] == w->next[common])
+		common++;
+	struct ebt_memtrace_event e = {
+		.time_us = read_clock(w),
+		.obj = EBT_MEMTRACE_NEW_OBJ,
+		.what = EBT_MEMTRACE_ALLOC,
+		.source = (uint8_t)source,
+		.frames = (uint32_t)(frames - common),
+		.frame = w->next + common,
+		.common = common,
+		.words = (int64_t)words,
+		.samples = (int64_t)samples,
+	};
+	ebt_memtrace_write(w->codec, &e);
+	w->dirty = true;
+	int64_t *last = w->last;
+	w->last = w->next;
+	w->next = last;
+	w->last_frames = frames;
+	return e.obj;
+}
+
+void ebt_alloc_write_change(struct ebt_alloc_writer *w, enum ebt_memtrace_what what, uint64_t obj)
+{
+	if (obj < first_obj)
+		return;
+	ebt_memtrace_write(w->codec, &(struct ebt_memtrace_event){
+					     .time_us = read_clock(w),
+					     .obj = obj,
+					     .what = (uint8_t)what,
+				     });
+	w->dirty = true;
+}
