@@ -31,7 +31,7 @@ LDFLAGS += -fsanitize=$(SAN)
 # TSan does not model fences, and gcc says so; what they order is read by system calls here.
 EBT_CFLAGS += $(if $(findstring thread,$(SAN)),-Wno-tsan)
 endif
-LIBS := -lbpf -ldw -lelf -lz -lzstd -lm -pthread
+LIBS := -lbpf -ldw -lelf -lz -lzstd -liberty -lm -pthread
 
 # Of files that are named for a processor, those of the one that we build for.
 PROCESSOR := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
@@ -42,9 +42,10 @@ CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
-# zlib and zstd, and histograms libm, which whoever links it shall not.
+# zlib and zstd, histograms libm, and names of functions libiberty, which whoever links it shall not.
 CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
-LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c,$(wildcard user/codec/*.c) $(wildcard user/base/*.c)) \
+LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c user/base/demangle%,$(wildcard user/codec/*.c) \
+             $(wildcard user/base/*.c)) \
              user/core/kinds.c user/source/cursor.c user/source/ring_header.c user/source/ring_reader.c \
              user/proc/ringfile.c user/proc/maps.c user/proc/process.c user/proc/regular.c
 UNIT_SRC  := $(call native,$(wildcard tests/unit/test_*.c))
@@ -169,7 +170,7 @@ $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
-            systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
+            libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
 

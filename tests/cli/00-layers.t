@@ -38,6 +38,7 @@ one() { # header regex, name, the only file that may include it
 one 'bpf/' libbpf user/source/bpf_kernel.c
 one 'argp' argp user/cmd/opts.c
 one 'elfutils/' libdw user/proc/debug_info.c
+one 'libiberty' libiberty user/base/demangle_cxx.c
 one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
 check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
 check "only cmd/ ends the program or writes to stdout; processes that we fork to hold links, to read symbols, and to become a program, end themselves" \
