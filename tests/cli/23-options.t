@@ -12,7 +12,7 @@ ebt() { "$O/ebtrace" --ocaml-version 5.3 "$@"; }
 json() { ebt -f ndjson "$@"; }
 select_events() { jq -c 'select(.ts != null and .kind != "lost")' | sed 's/"pid":[0-9]*,//'; }
 
-for command in trace list info; do
+for command in trace mem list info; do
 	"$O/ebtrace" $command --help >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$command --help succeeds"
 	grep -q '^Examples:' "$TMP/out" && grep -q "^  .*ebtrace.* " "$TMP/out"
@@ -51,11 +51,11 @@ wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
 # The commands that take an option, and what is refused by the others, which say so.
-for command in trace stat list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
+for command in trace stat mem list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
 of() { # COMMANDS OPTION [ARGUMENT]
 	local command takers
-	takers=$(sed -E 's/ ([^ ]*)$/ and \1/; s/^([^ ]*) ([^ ]*) and/\1, \2 and/' <<<"$1")
-	for command in trace stat list info; do
+	takers=$(sed -E 's/ /, /g; s/(.*), /\1 and /' <<<"$1")
+	for command in trace stat mem list info; do
 		grep -qE -- "^ +(-., )?$2(=|\[| |\$)" "$TMP/$command.help"
 		shown=$?
 		case " $1 " in
@@ -72,7 +72,7 @@ of() { # COMMANDS OPTION [ARGUMENT]
 }
 of "stat" --interval 1s
 of "stat" --by program
-of "stat" --top 3
+of "stat mem" --top 3
 of "list" --events
 of "list" --prune
 of "trace" --time wall
@@ -80,12 +80,12 @@ of "trace" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace stat" --snapshot
-of "trace stat" --duration 1s
+of "trace stat mem" --duration 1s
 of "trace stat" --event minor
-of "trace stat" --output x
+of "trace stat mem" --output x
 of "trace stat" --mode ring
-of "trace stat info" --pid 1
-of "trace stat info" --fail-on-loss
+of "trace stat mem info" --pid 1
+of "trace stat mem info" --fail-on-loss
 of "trace stat info" --ocaml-version 5.3
 of "stat list info" --json
 for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do

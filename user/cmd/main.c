@@ -10,9 +10,8 @@ static const struct {
 	const char *full_name; /* in messages */
 	int (*run)(int argc, char **argv);
 } commands[] = {
-	{"trace", "ebtrace trace", cmd_trace},
-	{"stat", "ebtrace stat", cmd_stat},
-	{"list", "ebtrace list", cmd_list},
+	{"trace", "ebtrace trace", cmd_trace}, {"stat", "ebtrace stat", cmd_stat},
+	{"mem", "ebtrace mem", cmd_mem},       {"list", "ebtrace list", cmd_list},
 	{"info", "ebtrace info", cmd_info},
 };
 

@@ -3,26 +3,27 @@
 
 #include <stdio.h>
 
-/* Commands that read events; all commands. */
-#define RUN (OPTS_TRACE | OPTS_STAT)
-#define ALL (OPTS_TRACE | OPTS_STAT | OPTS_LIST | OPTS_INFO)
+/* Commands that read rings; that read events; all commands. */
+#define RINGS (OPTS_TRACE | OPTS_STAT)
+#define RUN   (RINGS | OPTS_MEM)
+#define ALL   (RUN | OPTS_LIST | OPTS_INFO)
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
 	{RUN | OPTS_INFO, "pid", 'p', "PID", "A running process (repeatable)", 1},
 	{ALL, "ring-dir", OPT_RING_DIR, "DIR", "Another directory to search for ring files", 1},
-	{RUN | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
+	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
 	 "Release that wrote the rings: 5.0 to 5.5", 1},
-	{RUN, "mode", OPT_MODE, "MODE",
+	{RINGS, "mode", OPT_MODE, "MODE",
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
 	 "ring), stream (a trap for each event: with thread and CPU), probes "
 	 "(traps alone: no ring is read)",
 	 1},
-	{RUN, "ring-request", OPT_RING_REQUEST, "WHEN",
+	{RINGS, "ring-request", OPT_RING_REQUEST, "WHEN",
 	 "Ask programs to switch their ring on: auto (not under a seccomp "
 	 "filter), always, never",
 	 1},
-	{RUN, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
+	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
 	{RUN, "duration", 'd', "TIME", "Stop after this time: 10s, 500ms, 2m", 1},
 	{RUN, "wait", OPT_WAIT, NULL,
 	 "With -p: wait until the process or a child of it has something to "
@@ -30,11 +31,11 @@ const struct option_row option_rows[] = {
 	 1},
 	{RUN, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process", 1},
 	{0, NULL, 0, NULL, "Selection:", 2},
-	{RUN, "event", 'e', "GLOB", "Only events of this name or kind; !GLOB excludes (repeatable)",
-	 2},
-	{RUN, "domain", OPT_DOMAIN, "N", "Only this domain (repeatable)", 2},
-	{RUN, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
-	{RUN, "min-duration", OPT_MIN_DURATION, "TIME",
+	{RINGS, "event", 'e', "GLOB",
+	 "Only events of this name or kind; !GLOB excludes (repeatable)", 2},
+	{RINGS, "domain", OPT_DOMAIN, "N", "Only this domain (repeatable)", 2},
+	{RINGS, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
+	{RINGS, "min-duration", OPT_MIN_DURATION, "TIME",
 	 "Only spans of at least this length: 1ms, 50us", 2},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
@@ -54,15 +55,16 @@ const struct option_row option_rows[] = {
 	 "previous line), wall",
 	 3},
 	{OPTS_STAT | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "Print JSON", 3},
-	{RUN, "json-schema", OPT_JSON_SCHEMA, NULL, "Print the schema of the JSON output and exit",
-	 3},
+	{RINGS, "json-schema", OPT_JSON_SCHEMA, NULL,
+	 "Print the schema of the JSON output and exit", 3},
 	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line at this interval: 1s, 100ms",
 	 3},
 	{OPTS_STAT, "by", OPT_BY, "WHAT",
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3},
-	{OPTS_STAT, "top", OPT_TOP, "N", "Only the N sections with the most GC time", 3},
+	{OPTS_STAT | OPTS_MEM, "top", OPT_TOP, "N",
+	 "Only the N sections with the most GC time; of mem: rows with the most bytes", 3},
 	{RUN | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},
@@ -96,16 +98,16 @@ static const struct {
 	{'f', OPTS_STAT, "that writes text, or JSON with --json"},
 	{OPT_MAX_SIZE, OPTS_STAT, "that writes one report"},
 	{OPT_ROTATE, OPTS_STAT, "that writes one report"},
+	{OPT_MAX_SIZE, OPTS_MEM, "that writes one report"},
+	{OPT_ROTATE, OPTS_MEM, "that writes one report"},
 };
 
 static const struct {
 	enum opts_commands command;
 	const char *name;
 } commands[] = {
-	{OPTS_TRACE, "trace"},
-	{OPTS_STAT, "stat"},
-	{OPTS_LIST, "list"},
-	{OPTS_INFO, "info"},
+	{OPTS_TRACE, "trace"}, {OPTS_STAT, "stat"}, {OPTS_MEM, "mem"},
+	{OPTS_LIST, "list"},   {OPTS_INFO, "info"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 

@@ -12,6 +12,7 @@ enum opts_commands {
 	OPTS_STAT = 2,
 	OPTS_LIST = 4,
 	OPTS_INFO = 8,
+	OPTS_MEM = 16,
 };
 
 /* The keys of options without a letter. */

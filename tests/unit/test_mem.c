@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The model of mem: counts by site against a naive computation, and the intervals of estimates. */
+#include "tests/random.h"
+#include "tests/tap.h"
+#include "tests/unit/mem_fixture.h"
+
+#include <math.h>
+
+#define EVENTS 20000
+#define DEPTH  6
+
+struct naive {
+	uint64_t self[FUNCTIONS], total[FUNCTIONS], above[FUNCTIONS];
+	uint64_t via[FUNCTIONS][FUNCTIONS]; /* of a site, by caller */
+};
+
+static void naive_count(struct naive *n, const char *stack, uint64_t samples)
+{
+	size_t depth = strlen(stack);
+	unsigned site = (unsigned)(stack[depth - 1] - 'a');
+	n->self[site] += samples;
+	for (unsigned f = 0; f < FUNCTIONS; f++) {
+		const char *at = strchr(stack, (int)('a' + f));
+		n->total[f] += at ? samples : 0;
+		if (!at || at == stack + depth - 1)
+			continue;
+		n->above[f] += samples;
+		n->via[site][f] += samples;
+	}
+}
+
+static void push_random(struct mem_fixture *x, struct naive *n, uint64_t *state)
+{
+	char stack[DEPTH + 1] = "";
+	size_t depth = 1 + random_next(state) % DEPTH;
+	for (size_t i = 0; i < depth; i++)
+		stack[i] = (char)('a' + random_next(state) % FUNCTIONS);
+	uint64_t samples = 1 + random_next(state) % 9;
+	naive_count(n, stack, samples);
+	uint32_t process = (uint32_t)(1 + ++x->objects % PROCESSES);
+	mem_fixture_push(x, mem_alloc(x->objects, process, x->objects, mem_fixture_stack(x, stack),
+				      samples));
+}
+
+static bool is_naive(const struct mem_sites *t, const struct naive *n)
+{
+	bool same = t->functions == FUNCTIONS;
+	for (uint32_t i = 0; i < t->functions; i++) {
+		const struct mem_function *f = &t->function[i];
+		unsigned k = (unsigned)atoi(strings_text(t->session->strings, f->name) + 1);
+		same &= f->self.count.samples == n->self[k];
+		same &= f->total.count.samples == n->total[k];
+		same &= f->above.count.samples == n->above[k];
+		for (uint32_t c = 0; c < f->callers; c++) {
+			const struct mem_function *above = &t->function[f->caller[c].function];
+			const char *name = strings_text(t->session->strings, above->name);
+			same &= f->caller[c].measure.count.samples == n->via[k][atoi(name + 1)];
+		}
+	}
+	return same;
+}
+
+static void test_sites(void)
+{
+	struct mem_fixture x;
+	struct mem_sites t;
+	struct naive n = {0};
+	uint64_t state = 7;
+	mem_fixture_begin(&x, 0.25);
+	for (int i = 0; i < EVENTS; i++) {
+		push_random(&x, &n, &state);
+		/* A process ends, and its index is another's. */
+		if (i == EVENTS / 2)
+			mem_model_forget(&x.model, 2);
+	}
+	mem_model_end(&x.model);
+	int err = mem_sites_make(&t, &x.model, mem_pick_alloc);
+	if (!err)
+		err = mem_sites_callers(&t, &x.model, mem_pick_alloc, FUNCTIONS);
+	ok(!err && is_naive(&t, &n), "sites, functions and callers are those of a naive count");
+	is(t.all.count.objects, EVENTS, "each object is counted once");
+	bool sorted = true;
+	for (uint32_t i = 1; i < t.functions; i++)
+		sorted &= t.function[t.by_self[i - 1]].self.count.samples >=
+			  t.function[t.by_self[i]].self.count.samples;
+	ok(sorted, "sites are in the order of their bytes");
+	mem_sites_done(&t);
+	mem_fixture_done(&x);
+}
+
+static void test_unresolved(void)
+{
+	struct mem_fixture x;
+	struct mem_sites t;
+	mem_fixture_begin(&x, 1);
+	struct stacks *stacks = x.session->stacks;
+	uint32_t bare = frames_put(x.session->frames,
+				   &(struct frame){.address = 4711, .has_address = true});
+	uint32_t stack = mem_fixture_stack(&x, "a");
+	for (int i = 0; i < 2; i++)
+		stack = stacks_push(stacks, stack, bare);
+	mem_fixture_push(&x, mem_alloc(1, 1, 1, stack, 1));
+	mem_fixture_push(&x, mem_alloc(2, 1, 2, stacks_push(stacks, stack, bare), 1));
+	mem_fixture_push(&x, mem_alloc(3, 1, 3, stacks_push(stacks, 0, bare), 1));
+	mem_fixture_push(&x, mem_alloc(4, 1, 4, 0, 1));
+	mem_model_end(&x.model);
+	int err = mem_sites_make(&t, &x.model, mem_pick_alloc);
+	ok(!err && t.functions == 3, "there are a function, a frame without a name, and no frame");
+	is(t.function[0].self.count.objects, 1, "two unresolved frames belong to their caller");
+	is(t.function[1].frame, bare, "a third one, and one without a caller, do not");
+	is(t.function[1].self.count.objects, 2, "they are equal if their frames are");
+	is(t.function[2].self.count.objects, 1, "no backtrace is a site, too");
+	mem_sites_done(&t);
+	frames_drop(x.session->frames, bare);
+	mem_fixture_done(&x);
+}
+
+/* The number of samples of n words. */
+static uint64_t draw(uint64_t *state, uint64_t n, double rate)
+{
+	uint64_t samples = 0;
+	double at = 0;
+	while (at < (double)n) {
+		double u = ((double)(random_next(state) >> 11) + 1) * 0x1p-53;
+		at += floor(log(u) / log1p(-rate)) + 1;
+		samples += at <= (double)n;
+	}
+	return samples;
+}
+
+static void test_intervals(void)
+{
+	static const struct {
+		uint64_t words;
+		double rate;
+	} row[] = {{100, 0.01}, {300, 0.01}, {1000, 0.01},    {20000, 0.01},
+		   {5, 0.5},	{400, 0.5},  {1000000, 1e-6}, {100000000, 1e-6}};
+	uint64_t state = 99;
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		int held = 0, runs = 2000;
+		for (int k = 0; k < runs; k++) {
+			uint64_t samples = draw(&state, row[i].words, row[i].rate);
+			struct mem_amount a = mem_words(samples, row[i].rate);
+			double words = (double)row[i].words;
+			/* A whole number of words. */
+			held += floor(a.low) <= words && words <= ceil(a.high);
+		}
+		ok(held >= runs * 94 / 100,
+		   "of %llu words sampled at %g the interval holds the truth: %d of %d times",
+		   (unsigned long long)row[i].words, row[i].rate, held, runs);
+	}
+	struct mem_amount none = mem_words(0, 1e-6), all = mem_words(1000, 1);
+	ok(none.bytes == 0 && none.low == 0 && fabs(none.high - 3.69e6) < 1e4,
+	   "0 samples leave at most 3.7 times as many words as there are to a sample");
+	ok(all.bytes == 1000 && all.low == 1000 && all.high == 1000, "at rate 1 it is exact");
+	struct mem_amount exact = mem_words(MEM_EXACT_SAMPLES, 0.01),
+			  score = mem_words(MEM_EXACT_SAMPLES + 1, 0.01);
+	ok(exact.low < score.low && exact.high < score.high &&
+		   score.high / score.low < 1.02 * exact.high / exact.low,
+	   "the two kinds of interval meet");
+}
+
+static void test_sums(void)
+{
+	static const struct mem_scale fine = {1, 8}, coarse = {0.01, 8}, other = {0.001, 4};
+	struct mem_sum s = {0}, t = {0};
+	struct mem_amount a = mem_sum_amount(&s);
+	ok(a.bytes == 0 && a.high == 0, "an empty sum is exactly 0");
+	mem_sum_add(&s, &fine, 1000);
+	a = mem_sum_amount(&s);
+	ok(a.bytes == 8000 && a.low == 8000 && a.high == 8000, "a sum at rate 1 is exact");
+	mem_sum_add(&s, &coarse, 60);
+	mem_sum_add(&s, &coarse, 40);
+	a = mem_sum_amount(&s);
+	struct mem_amount b = mem_words(100, 0.01);
+	ok(fabs(a.bytes - 88000) < 1 && fabs(a.low - 8000 - 8 * b.low) < 1 &&
+		   fabs(a.high - 8000 - 8 * b.high) < 1,
+	   "the interval of a sum is that of its uncertain part");
+	for (int i = 0; i < 100; i++)
+		mem_sum_add(&t, &other, 1);
+	mem_sum_add(&s, &other, 100);
+	a = mem_sum_amount(&s);
+	b = mem_sum_amount(&t);
+	ok(fabs(a.bytes - 488000) < 1 && a.high - a.bytes > b.high - b.bytes &&
+		   a.high - a.bytes < 1.1 * (b.high - b.bytes),
+	   "the widths of a sum's intervals add up as squares");
+	mem_sum_merge(&t, &s);
+	ok(fabs(mem_sum_bytes(&t) - 888000) < 1, "sums are added up");
+	mem_sum_add(&t, &fine, UINT64_MAX);
+	mem_sum_add(&t, &fine, UINT64_MAX);
+	ok(mem_sum_bytes(&t) >= 0x1p67, "a sum that is too large stays large");
+}
+
+int main(void)
+{
+	test_sites();
+	test_unresolved();
+	test_intervals();
+	test_sums();
+	return tap_done();
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Estimates of bytes from samples. Each word of an allocation is sampled with the same chance,
+ * independently of all others, so the number of samples of N words is binomial: N is estimated as
+ * samples / rate, with an interval that holds the truth in 95 % of all cases. At a rate of 1 both
+ * are exact. Up to MEM_EXACT_SAMPLES samples the interval is exact (Clopper and Pearson's argument,
+ * for a known rate and an unknown N), also of 0 samples; above it is the score interval (Wilson).
+ *
+ * A sum over processes that were sampled at different rates keeps the samples of each rate apart;
+ * its interval combines theirs by the squares of their distances from the estimates.
+ */
+#ifndef MODEL_MEM_AMOUNT_H
+#define MODEL_MEM_AMOUNT_H
+
+#include <stdint.h>
+
+#define MEM_EXACT_SAMPLES 50
+#define MEM_SUM_PARTS	  2
+
+/* How a process was sampled. */
+struct mem_scale {
+	double rate; /* the chance of a word, above 0, at most 1 */
+	double word_bytes;
+};
+
+/* Samples, by scale. Zeroed memory is an empty sum, which is exactly 0 bytes. */
+struct mem_sum {
+	struct mem_part {
+		struct mem_scale scale;
+		uint64_t samples;
+	} part[MEM_SUM_PARTS];
+	uint32_t parts;
+	/* Of further scales: the estimate, and the squared distances of its interval's ends. */
+	double bytes, below, above;
+};
+
+struct mem_amount {
+	double bytes;
+	double low, high; /* of the interval */
+};
+
+/* Of 0 samples: records that the scale was in use, so that the sum is not exactly 0. */
+void mem_sum_add(struct mem_sum *s, const struct mem_scale *scale, uint64_t samples);
+void mem_sum_merge(struct mem_sum *s, const struct mem_sum *other);
+/* The estimate alone. */
+double mem_sum_bytes(const struct mem_sum *s);
+struct mem_amount mem_sum_amount(const struct mem_sum *s);
+/* The amount of one scale, in words. */
+struct mem_amount mem_words(uint64_t samples, double rate);
+
+#endif

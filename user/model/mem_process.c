@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/mem_process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process)
+{
+	*p = (struct mem_process){
+		.process = process,
+		.pid = processes_pid(&s->processes, process),
+	};
+	mem_process_know(p, s);
+}
+
+void mem_process_done(struct mem_process *p, const struct session *s)
+{
+	for (uint32_t i = 1; i <= p->rows; i++)
+		stacks_drop(s->stacks, p->row[i].stack);
+	strings_drop(s->strings, p->executable);
+	strings_drop(s->strings, p->context);
+	free(p->row_of);
+	free(p->row);
+}
+
+static void keep_string(const struct session *s, uint32_t *kept, uint32_t id)
+{
+	strings_hold(s->strings, id);
+	strings_drop(s->strings, *kept);
+	*kept = id;
+}
+
+void mem_process_know(struct mem_process *p, const struct session *s)
+{
+	const struct process *about = processes_at(&s->processes, p->process);
+	const struct alloc_trace *t = &about->alloc_trace;
+	memcpy(p->comm, about->comm, sizeof(p->comm));
+	/* The rate is a number of a file's. */
+	p->has_scale = t->known && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
+	p->scale = (struct mem_scale){1, 8};
+	if (p->has_scale)
+		p->scale.rate = t->sample_rate;
+	if (t->known && t->word_bits >= 8)
+		p->scale.word_bytes = t->word_bits / 8;
+	if (!t->known)
+		return;
+	keep_string(s, &p->executable, t->executable);
+	keep_string(s, &p->context, t->context);
+}
+
+static bool grow_index(struct mem_process *p, uint32_t stack)
+{
+	size_t count = (size_t)stack + stack / 2 + 64;
+	uint32_t *grown = count <= UINT32_MAX ? realloc(p->row_of, count * sizeof(*grown)) : NULL;
+	if (!grown)
+		return false;
+	memset(grown + p->stacks, 0, (count - p->stacks) * sizeof(*grown));
+	p->row_of = grown;
+	p->stacks = (uint32_t)count;
+	return true;
+}
+
+uint32_t mem_process_add_row(struct mem_process *p, const struct session *s, uint32_t stack)
+{
+	if (stack >= p->stacks && !grow_index(p, stack))
+		return 0;
+	if (p->rows + 1 >= p->cap) {
+		size_t cap = p->cap ? (size_t)p->cap * 2 : 64;
+		struct mem_row *grown =
+			cap <= UINT32_MAX ? realloc(p->row, cap * sizeof(*grown)) : NULL;
+		if (!grown)
+			return 0;
+		p->row = grown;
+		p->cap = (uint32_t)cap;
+	}
+	p->row[++p->rows] = (struct mem_row){.stack = stack};
+	stacks_hold(s->stacks, stack);
+	return p->row_of[stack] = p->rows;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The numbers of a model of mem by function: what a function allocates itself (it is the innermost
+ * of the backtrace) and what is allocated below it. A function that is more than once in a backtrace
+ * counts once. Functions are equal if name and file are; of a frame with inlined functions the
+ * innermost one counts. A frame that was not resolved counts as its caller, at most two in a row;
+ * else it is a function of its own.
+ *
+ * A site is a function with allocations of its own, and the positions in it. Its callers are the
+ * functions anywhere above it.
+ */
+#ifndef MODEL_MEM_SITES_H
+#define MODEL_MEM_SITES_H
+
+#include "base/map.h"
+#include "model/mem.h"
+
+struct mem_measure {
+	struct mem_count count;
+	struct mem_sum sum;
+};
+
+struct mem_position {
+	uint32_t line, start_char, end_char;
+	bool has_line, has_chars;
+	struct mem_measure measure;
+};
+
+struct mem_caller {
+	uint32_t function; /* its index */
+	struct mem_measure measure;
+};
+
+struct mem_function {
+	uint32_t name, file; /* strings; 0: not known */
+	uint32_t frame;	     /* one that was not resolved; 0: it was, or there is no backtrace */
+	struct mem_measure self, total;
+	struct mem_measure
+		above; /* not innermost, or not only: the allocation may be its own, too */
+	struct mem_position *position; /* after mem_sites_sort() those with the most bytes first */
+	uint32_t positions, position_cap;
+	struct mem_caller *caller; /* likewise, after mem_sites_callers() */
+	uint32_t callers, caller_cap;
+	uint32_t seen;	    /* the backtrace counted last; private */
+	bool wants_callers; /* private */
+};
+
+/* A frame's function, and its position there. */
+struct mem_frame {
+	uint32_t function, position; /* from 1; 0: not looked up */
+	bool resolved;
+};
+
+struct mem_sites {
+	const struct session *session;
+	struct mem_function *function;
+	uint32_t functions, function_cap;
+	uint32_t *by_self, *by_total; /* indices, those with the most bytes first */
+	struct mem_measure all;
+	/* Private. */
+	struct map by_name; /* name and file → index + 1 */
+	struct mem_frame *frame;
+	uint32_t frames;
+	uint32_t *stack; /* the frames of the backtrace that is counted */
+	size_t stack_cap;
+	uint32_t number; /* of backtraces so far */
+};
+
+/* What a report is about, of a row. */
+typedef struct mem_count mem_pick(const struct mem_process *p, uint32_t row);
+
+/* All that was allocated. */
+struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row);
+
+/* Zeroed memory is empty. 0 or -ENOMEM; done() works after either. */
+int mem_sites_make(struct mem_sites *t, const struct mem_model *m, mem_pick *pick);
+/* Then: the callers of the sites by_self[0 .. count). 0 or -ENOMEM. */
+int mem_sites_callers(struct mem_sites *t, const struct mem_model *m, mem_pick *pick,
+		      uint32_t count);
+void mem_sites_done(struct mem_sites *t);
+
+#endif

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/mem.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MEM_BUFFER_BYTES 65536
+
+struct mem {
+	struct sink base;
+	struct mem_report_options opt;
+	mem_put *put;
+	struct buf buf;
+	struct mem_model model;
+	bool cancelled;
+};
+
+static int mem_events(struct sink *base, const struct ebt_event *ev, size_t n)
+{
+	return mem_model_events(&((struct mem *)base)->model, ev, n);
+}
+
+static int mem_forget(struct sink *base, uint32_t process)
+{
+	mem_model_forget(&((struct mem *)base)->model, process);
+	return 0;
+}
+
+static int mem_flush(struct sink *base)
+{
+	return buf_flush(&((struct mem *)base)->buf);
+}
+
+static void mem_cancel(struct sink *base)
+{
+	((struct mem *)base)->cancelled = true;
+}
+
+static int mem_end(struct sink *base)
+{
+	struct mem *k = (struct mem *)base;
+	if (k->cancelled)
+		return 0;
+	mem_model_end(&k->model);
+	struct mem_view view = {k->model.session, &k->model, k->opt};
+	int err = k->put(&k->buf, &view);
+	int written = buf_finish(&k->buf);
+	return err ? err : written;
+}
+
+static void mem_free(struct sink *base)
+{
+	struct mem *k = (struct mem *)base;
+	mem_model_done(&k->model);
+	buf_done(&k->buf);
+	free(k);
+}
+
+static const struct sink_ops mem_ops = {
+	.events = mem_events,
+	.forget = mem_forget,
+	.flush = mem_flush,
+	.cancel = mem_cancel,
+	.end = mem_end,
+	.free = mem_free,
+};
+
+int mem_new(const struct session *s, int fd, mem_put *put, const struct mem_report_options *o,
+	    struct sink **ret)
+{
+	struct mem *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	int err = buf_init(&k->buf, fd, MEM_BUFFER_BYTES);
+	if (err) {
+		free(k);
+		return err;
+	}
+	mem_model_init(&k->model, s);
+	k->base.ops = &mem_ops;
+	k->base.out = &k->buf;
+	k->put = put;
+	k->opt = *o;
+	*ret = &k->base;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reports of mem (model/mem.h), each written at the end of a run: a function that prints the
+ * model's numbers. One sink runs the model for all of them.
+ */
+#ifndef SINK_MEM_H
+#define SINK_MEM_H
+
+#include "base/buf.h"
+#include "core/session.h"
+#include "core/sink.h"
+#include "model/mem.h"
+
+struct mem_report_options {
+	uint32_t top; /* rows of a table, those with the most bytes; 0: as many as matter */
+};
+
+/* What a report prints: plain data. */
+struct mem_view {
+	const struct session *session;
+	const struct mem_model *model;
+	struct mem_report_options opt;
+};
+
+/* Writes a report. 0 or -ENOMEM. */
+typedef int mem_put(struct buf *b, const struct mem_view *v);
+
+/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
+int mem_new(const struct session *s, int fd, mem_put *put, const struct mem_report_options *o,
+	    struct sink **ret);
+
+/* The reports as text. */
+int mem_hotspots_text(struct buf *b, const struct mem_view *v);
+
+#endif

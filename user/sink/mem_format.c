@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/mem_format.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "core/loss.h"
+
+#define POSITIONS 3 /* of a site, at most */
+
+void mem_print(struct buf *b, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	buf_puts(b, text);
+}
+
+struct mem_text mem_bytes_text(double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
+	struct mem_text t;
+	unsigned u = 0;
+	for (; units[u + 1] && bytes >= 1024; u++)
+		bytes /= 1024;
+	snprintf(t.text, sizeof(t.text), u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+	return t;
+}
+
+struct mem_text mem_interval_text(const struct mem_amount *a)
+{
+	struct mem_text t = {"exact"};
+	if (a->low < a->high)
+		snprintf(t.text, sizeof(t.text), "%.20s to %.20s", mem_bytes_text(a->low).text,
+			 mem_bytes_text(a->high).text);
+	return t;
+}
+
+struct mem_text mem_ns_text(double ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+	struct mem_text t;
+	unsigned u = 0;
+	for (; units[u + 1] && ns >= 1000; u++)
+		ns /= 1000;
+	snprintf(t.text, sizeof(t.text), u ? "%.3f %s" : "%.0f %s", ns, units[u]);
+	return t;
+}
+
+static void put_foreign(struct buf *b, const char *s)
+{
+	size_t left = strlen(s);
+	while (left) {
+		size_t n = utf8_plain(s, left);
+		buf_put(b, s, n);
+		if (n == left)
+			return;
+		buf_puts(b, "?");
+		s += n + 1;
+		left -= n + 1;
+	}
+}
+
+void mem_put_function(struct buf *b, const struct session *s, const struct mem_function *f)
+{
+	const char *name = strings_text(s->strings, f->name);
+	if (name) {
+		put_foreign(b, name);
+	} else if (f->frame) {
+		const struct frame *frame = frames_get(s->frames, f->frame);
+		mem_print(b, "$%" PRIu64, frame->address);
+	} else {
+		buf_puts(b, "(no backtrace)");
+	}
+}
+
+static void put_position(struct buf *b, const struct mem_position *p)
+{
+	mem_print(b, "%" PRIu32, p->line);
+	if (p->has_chars)
+		mem_print(b, ":%" PRIu32 "-%" PRIu32, p->start_char, p->end_char);
+}
+
+void mem_put_site(struct buf *b, const struct session *s, const struct mem_function *f)
+{
+	const char *file = strings_text(s->strings, f->file);
+	uint32_t lines = 0;
+	mem_put_function(b, s, f);
+	if (!file)
+		return;
+	buf_puts(b, " (");
+	put_foreign(b, file);
+	for (uint32_t i = 0; i < f->positions && lines <= POSITIONS; i++) {
+		if (!f->position[i].has_line)
+			continue;
+		if (lines == POSITIONS) {
+			buf_puts(b, "...");
+			break;
+		}
+		buf_puts(b, lines++ ? ", " : ":");
+		put_position(b, &f->position[i]);
+	}
+	buf_puts(b, ")");
+}
+
+static void put_process(struct buf *b, const struct session *s, const struct mem_process *p)
+{
+	const char *executable = strings_text(s->strings, p->executable);
+	const char *name = executable && *executable ? executable : p->comm;
+	put_foreign(b, *name ? name : "program without a name");
+	if (p->pid)
+		mem_print(b, " [%" PRIu32 "]", p->pid);
+}
+
+/* "1 word in 100 sampled" */
+static void put_rate(struct buf *b, const struct mem_process *p)
+{
+	if (!p->has_scale)
+		buf_puts(b, "sample rate not known: a sample counts as a word of 8 bytes");
+	else if (p->scale.rate >= 1)
+		buf_puts(b, "each word sampled");
+	else
+		mem_print(b, "1 word in %.6g sampled", 1 / p->scale.rate);
+}
+
+static void put_loss(struct buf *b, const struct session *s)
+{
+	struct totals t = session_run_totals(s);
+	char lost[LOSS_TEXT_BYTES];
+	if (loss_is_any(&t, true))
+		mem_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
+	if (t.damaged)
+		mem_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
+			  t.damaged);
+}
+
+bool mem_put_head(struct buf *b, const struct mem_view *v)
+{
+	const struct mem_model *m = v->model;
+	const struct mem_process *first = m->first;
+	uint32_t processes = 0;
+	bool same_rate = true;
+	for (const struct mem_process *p = first; p; p = p->next) {
+		processes++;
+		same_rate &= p->has_scale == first->has_scale && p->scale.rate == first->scale.rate;
+	}
+	if (!first) {
+		buf_puts(b, "No allocations in this recording; memtrace traces and captures of "
+			    "them have some.\n");
+		put_loss(b, v->session);
+		return false;
+	}
+	put_process(b, v->session, first);
+	if (processes > 1)
+		mem_print(b, " and %" PRIu32 " more", processes - 1);
+	mem_print(b, ": %" PRIu64 " objects with %" PRIu64 " samples in %s, ", m->alloc.objects,
+		  m->alloc.samples, mem_ns_text((double)mem_model_elapsed_ns(m)).text);
+	if (same_rate)
+		put_rate(b, first);
+	else
+		buf_puts(b, "at different rates");
+	buf_puts(b, "\n");
+	put_loss(b, v->session);
+	return true;
+}
