@@ -41,6 +41,8 @@ enum {
 	OPT_EVENTS,
 	OPT_BY,
 	OPT_TOP,
+	OPT_FILTER,
+	OPT_AT,
 };
 
 #define OPTION_ROWS_MAX 64

@@ -29,7 +29,10 @@ struct opts {
 	bool prune;
 	enum stat_by by;
 	uint32_t top;
-	bool events; /* list their names */
+	const char **filters; /* of mem */
+	unsigned filter_count;
+	struct moment at; /* since the begin */
+	bool events;	  /* list their names */
 	enum opts_commands command;
 };
 
