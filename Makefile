@@ -40,6 +40,9 @@ native    = $(filter-out $(call of_others,$(1)),$(1))
 USER_SRC  := $(call native,$(filter-out user/cmd/%,$(wildcard user/*/*.c)))
 CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
+# libebtrace-preload.so: of the probe library it has the parts that need nothing of a ring.
+PRELOAD_SRC := $(wildcard usdt-probes/preload/*.c) \
+               $(addprefix usdt-probes/,sampler.c lock.c signals.c fork_mark.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
 # zlib and zstd, histograms libm, and names of functions libiberty, which whoever links it shall not.
@@ -61,7 +64,8 @@ PROGS := $(patsubst %.c,$(O)/%,$(PROG_SRC))
 ATTACKS := $(patsubst %.c,$(O)/%,$(ATTACK_SRC))
 BENCH := $(patsubst %.c,$(O)/%,$(BENCH_SRC))
 FUZZ  := $(patsubst %.c,$(O)/%,$(FUZZ_SRC))
-ALL   := $(O)/ebtrace $(O)/libebtrace.a $(O)/libebtrace.so $(O)/libebtrace-probes.a $(O)/libebtrace-probes.so
+ALL   := $(O)/ebtrace $(O)/libebtrace.a $(O)/libebtrace.so $(O)/libebtrace-probes.a $(O)/libebtrace-probes.so \
+         $(O)/libebtrace-preload.so
 
 all: $(ALL) ## build the program and the libraries (default)
 
@@ -118,6 +122,13 @@ $(O)/libebtrace-probes.so: $(O)/libebtrace-probes.o
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,libebtrace-probes.so.1 $(LDFLAGS) $^ -o $@ -pthread
 	$(Q)ln -sf libebtrace-probes.so $(O)/libebtrace-probes.so.1
+# The compiler must not change calls of malloc(); the unwinder must be no other library that the
+# program gets.
+$(O)/usdt-probes/preload/%.o: EBT_CFLAGS += $(addprefix -fno-builtin-,malloc calloc realloc free)
+$(O)/libebtrace-preload.so: $(call obj,$(PRELOAD_SRC)) $(PROBE_WRITER)
+	$(say) LD $@
+	$(Q)$(CC) -shared -static-libgcc -Wl,-soname,libebtrace-preload.so -Wl,-Bsymbolic-functions \
+		-Wl,--version-script=usdt-probes/preload/exports.map $(LDFLAGS) $^ -o $@
 $(O)/libebtrace.a: $(call obj,$(LIB_SRC))
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -133,6 +144,9 @@ $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
+# Parts of the library that is preloaded; all of it would interpose the test's own calls.
+$(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/preload/,backtrace.c mappings.c objects.c \
+                                pages.c trace_file.c))
 # Its allocations fail when it wants them to.
 $(O)/tests/unit/test_no_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # minigc is a program of several files; the library must come behind all of them.
@@ -195,6 +209,7 @@ ASAN := address,undefined
 check: deps ## run every test
 	@$(MAKE) -j$(JOBS) tests lint
 	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
+	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
 	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread USER_SRC='$(LIB_SRC)' $(O)/tsan/tests/unit/test_ring_race
 	@$(MAKE) -j$(JOBS) fuzz cross-tests
 	@O=$(O) CI=$(CI) tests/run.sh
@@ -206,7 +221,7 @@ unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebt
 CROSS := aarch64-linux-gnu
 CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
-CROSS_SRC := $(PROBE_SRC) $(wildcard user/*/*.c) $(filter-out %_x86_64.c,$(wildcard $(addprefix tests/,\
+CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(wildcard user/*/*.c) $(filter-out %_x86_64.c,$(wildcard $(addprefix tests/,\
              unit/*.c prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
 CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \
               model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c \
@@ -260,6 +275,7 @@ install: all ## install under $(DESTDIR)$(PREFIX)
 	install -m 644 $(O)/libebtrace.a $(O)/libebtrace-probes.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(O)/libebtrace.so $(DESTDIR)$(PREFIX)/lib/libebtrace.so.1
 	install -m 755 $(O)/libebtrace-probes.so $(DESTDIR)$(PREFIX)/lib/libebtrace-probes.so.1
+	install -m 755 $(O)/libebtrace-preload.so $(DESTDIR)$(PREFIX)/lib
 	ln -sf libebtrace.so.1 $(DESTDIR)$(PREFIX)/lib/libebtrace.so
 	ln -sf libebtrace-probes.so.1 $(DESTDIR)$(PREFIX)/lib/libebtrace-probes.so
 	install -m 644 include/ebtrace/*.h include/ebtrace/events.def $(DESTDIR)$(PREFIX)/include/ebtrace

@@ -20,7 +20,7 @@ done
 check "bpf sees only the public headers, its own and the kernel's types" \
   "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z0-9_]+\.bpf\.h"')"
 check "the probe library includes only the public headers and libc" \
-  "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*)"
+  "$(grep -nE '^#include ["<](user|base|core|codec|proc|source|sink|cmd|bpf|vmlinux|elf|libelf)/' usdt-probes/*.[ch] usdt-probes/preload/*.[ch])"
 lower=
 for layer in $probe_layers; do
   lower+=" ${probe_files[$layer]}"
@@ -30,6 +30,9 @@ for layer in $probe_layers; do
         grep -vE "#include \"(${lower// /|})\"$")"
   done
 done
+check "usdt-probes: preload includes only its own files and four of the library" \
+  "$(grep -nE '^#include "' usdt-probes/preload/*.[ch] |
+    grep -vE '#include "(\.\./(sampler|lock|signals|fork_mark)|[a-z_]+)\.h"')"
 check "every file of usdt-probes has a layer" \
   "$(comm -3 <(printf '%s\n' $lower | sort) <(basename -a usdt-probes/*.[ch] | sed 's/\.[ch]$//' | sort -u))"
 one() { # header regex, name, the only file that may include it

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The parts of libebtrace-preload.so that work without a program: the table of sampled objects and
+ * its filter against an array, mappings, backtraces, and the file that packets go to. */
+#include <dirent.h>
+#include <ebtrace/recorder.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/tap.h"
+#include "usdt-probes/preload/backtrace.h"
+#include "usdt-probes/preload/mappings.h"
+#include "usdt-probes/preload/objects.h"
+#include "usdt-probes/preload/trace_file.h"
+
+#define OBJECTS 20000
+#define STEPS	400000
+
+static void *address_of(unsigned i)
+{
+	/* Neighbours, and addresses that share the low bits. */
+	return (void *)(0x10000000ull + (i % 5000) * 48ull + (uint64_t)(i / 5000) * (4u << 20));
+}
+
+static void test_objects(void)
+{
+	static uint64_t number[OBJECTS]; /* 0: not there */
+	int good = 1, filter_good = 1;
+	unsigned hits = 0, misses = 0;
+	is(ebt_objects_init(), 0, "the table has memory");
+	srand(3);
+	for (unsigned i = 1; i <= STEPS; i++) {
+		unsigned k = (unsigned)rand() % OBJECTS;
+		uint64_t got = 0;
+		filter_good &= !number[k] || ebt_filter_hit(address_of(k));
+		good &= ebt_objects_has(address_of(k)) == (number[k] != 0);
+		if (rand() % 2) {
+			good &= ebt_objects_add(address_of(k), i);
+			number[k] = i;
+		} else {
+			good &= ebt_objects_remove(address_of(k), &got) == (number[k] != 0);
+			good &= got == number[k];
+			number[k] = 0;
+		}
+	}
+	ok(good, "%u random additions and removals agree with an array", STEPS);
+	ok(filter_good, "the filter hits each object that is there");
+	for (unsigned k = 0; k < OBJECTS; k++) {
+		uint64_t got;
+		if (number[k] && k >= 10)
+			ebt_objects_remove(address_of(k), &got);
+		number[k] = k < 10 ? number[k] : 0;
+	}
+	for (unsigned k = 0; k < OBJECTS; k++)
+		*(ebt_filter_hit(address_of(k)) ? &hits : &misses) += 1;
+	ok(hits < 200, "the filter misses what was removed (%u of %u hits)", hits, hits + misses);
+}
+
+static void test_mappings(void)
+{
+	uint64_t obj = 0;
+	ok(!ebt_mappings_any(), "there is no mapping at first");
+	ebt_mappings_add(0x10000, 1);
+	ebt_mappings_add(0x20000, 2);
+	ebt_mappings_add(0x30000, 3);
+	ok(!ebt_mappings_take(0x10001, 0xffff, &obj), "a range behind an address does not have it");
+	ok(ebt_mappings_take(0x18000, 0x10000, &obj) && obj == 2, "a range has an address in it");
+	ok(!ebt_mappings_take(0x18000, 0x10000, &obj), "it is removed");
+	ok(ebt_mappings_take(0, SIZE_MAX, &obj) && ebt_mappings_take(0, SIZE_MAX, &obj) &&
+		   !ebt_mappings_any(),
+	   "a range may have several");
+}
+
+static int64_t frames[EBT_BACKTRACE_MAX];
+
+static __attribute__((noinline)) size_t trace_here(void)
+{
+	size_t count = ebt_backtrace(__builtin_return_address(0), frames);
+	__asm__ volatile("");
+	return count;
+}
+
+static __attribute__((noinline)) size_t trace_deep(unsigned depth)
+{
+	size_t count = depth ? trace_deep(depth - 1) : trace_here();
+	__asm__ volatile("");
+	return count;
+}
+
+/* True if the address is in the function: less than 200 bytes behind its start. */
+static int is_in(int64_t address, const void *function)
+{
+	return (uint64_t)address - (uint64_t)(uintptr_t)function < 200;
+}
+
+static void test_backtrace(void)
+{
+	size_t count = trace_deep(10), again;
+	int good = count > 11;
+	for (size_t i = 0; good && i < 11; i++)
+		good = is_in(frames[count - 1 - i], (const void *)(uintptr_t)trace_deep);
+	ok(good, "the innermost frames are the calls that led here");
+	ok(good && is_in(frames[count - 12], (const void *)(uintptr_t)test_backtrace),
+	   "then comes their caller");
+	again = trace_deep(20);
+	is(again, count + 10, "ten calls more are ten frames more");
+	is(trace_deep(5000), EBT_BACKTRACE_MAX, "a long stack is cut");
+	ok(is_in(frames[EBT_BACKTRACE_MAX - 1], (const void *)(uintptr_t)trace_deep),
+	   "at its outer end");
+}
+
+static char dir[] = "/tmp/ebtrace-preload.XXXXXX";
+
+static uint64_t size_of(const char *path)
+{
+	struct stat st;
+	return stat(path, &st) ? 0 : (uint64_t)st.st_size;
+}
+
+static unsigned count_descriptors(void)
+{
+	unsigned count = 0;
+	for (int fd = 0; fd < 100; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void test_file(void)
+{
+	static struct ebt_trace_file f, other;
+	static char packet[30000];
+	char path[PATH_MAX];
+	int err = 0, good = 1;
+	unsigned fds = count_descriptors();
+	is(ebt_trace_file_make(&f, dir), 0, "a trace is made");
+	is(ebt_trace_file_make(&other, dir), 0, "and one of the next program beside it");
+	snprintf(path, sizeof(path), "%s/1.ctf", dir);
+	is_str(other.path, path, "which has the next number");
+	for (unsigned i = 0; i < 100 && !err; i++) {
+		memset(packet, 'a' + (int)(i % 26), sizeof(packet));
+		err = ebt_trace_file_write(&f, packet, sizeof(packet));
+	}
+	is(err, 0, "packets are written beyond the first window");
+	is(f.state->bytes, 100 * sizeof(packet), "the state counts their bytes");
+	ebt_trace_file_end(&f);
+	is(size_of(f.path), 100 * sizeof(packet), "the end cuts the file behind them");
+	FILE *in = fopen(f.path, "r");
+	for (unsigned i = 0; in && i < 100 * sizeof(packet); i++)
+		good &= getc(in) == 'a' + (int)(i / sizeof(packet) % 26);
+	ok(in && good, "the file has their bytes");
+	if (in)
+		fclose(in);
+	is(count_descriptors(), fds, "no descriptor stays open");
+	unlink(other.path);
+	while (!err)
+		err = ebt_trace_file_write(&other, packet, sizeof(packet));
+	is(err, -ENOENT, "a file that has gone does not grow");
+}
+
+static void test_file_limit(void)
+{
+	static struct ebt_trace_file f;
+	struct rlimit old, limit;
+	getrlimit(RLIMIT_FSIZE, &old);
+	limit = (struct rlimit){1 << 16, old.rlim_max};
+	setrlimit(RLIMIT_FSIZE, &limit);
+	int err = ebt_trace_file_make(&f, dir);
+	setrlimit(RLIMIT_FSIZE, &old);
+	is(err, -EFBIG, "a limit of files is an error, and no signal");
+}
+
+static void remove_files(void)
+{
+	DIR *d = opendir(dir);
+	for (struct dirent *e; d && (e = readdir(d));)
+		unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(dir);
+}
+
+int main(void)
+{
+	test_objects();
+	test_mappings();
+	test_backtrace();
+	if (mkdtemp(dir)) {
+		test_file();
+		test_file_limit();
+		remove_files();
+	}
+	return tap_done();
+}

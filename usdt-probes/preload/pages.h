@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Memory of the recorder's own, from the kernel: no function that a program or the recorder
+ * interposes is called, and errno does not change.
+ */
+#ifndef EBT_PAGES_H
+#define EBT_PAGES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zeroed memory; NULL: none. */
+void *ebt_pages_get(size_t bytes);
+void ebt_pages_put(void *pages, size_t bytes);
+/* Maps a part of a file for reading and writing. NULL: impossible. */
+void *ebt_pages_map(int fd, uint64_t offset, size_t bytes);
+
+#endif

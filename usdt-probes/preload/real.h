@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The allocator that the program has without us: the next definitions behind our own, which are
+ * libc's or those of another library. Looked up once, by the first call of any of them, which comes
+ * from the dynamic linker or a constructor, before there are threads.
+ */
+#ifndef EBT_REAL_H
+#define EBT_REAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct ebt_real {
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void *(*mmap)(void *, size_t, int, int, int, off_t);
+	int (*munmap)(void *, size_t);
+	void *(*mremap)(void *, size_t, size_t, int, void *);
+	void (*exit_now)(int); /* _exit() */
+};
+
+extern struct ebt_real ebt_real __attribute__((visibility("hidden")));
+
+/* True for an address in another allocator than libc's. */
+bool ebt_real_is_allocator(const void *address);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records the sampled allocations of one process. Each thread has a sampler; a sampled allocation
+ * takes a backtrace and the recorder's lock, with signals blocked, so that no handler finds the lock
+ * held by its own thread. What the unwinder may allocate is not sampled.
+ *
+ * A child of fork() does not record, and neither takes the lock nor writes to the parent's file. A
+ * child of vfork() shares the parent's memory and records for it.
+ */
+#ifndef EBT_RECORDER_H
+#define EBT_RECORDER_H
+
+#include <ebtrace/event.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "../sampler.h"
+#include "objects.h"
+
+struct ebt_thread {
+	struct ebt_sampler sampler;
+	bool ready;  /* the sampler is initialised */
+	bool inside; /* records: allocations are not sampled */
+};
+
+extern __thread struct ebt_thread ebt_thread __attribute__((visibility("hidden")));
+
+/* Words of an allocation; one of no bytes takes one, too. */
+static inline uint64_t ebt_words(size_t bytes)
+{
+	return (bytes >> 3) + 1;
+}
+
+/* Starts as the environment says; without that, nothing is ever sampled. */
+void ebt_recorder_start(bool own_malloc);
+/* Writes what is buffered; nothing is recorded from then on. */
+void ebt_recorder_end(void);
+
+/*
+ * An allocation that made the thread's sampler due; address NULL: it failed. errno does not change.
+ * `caller` is the return address of the interposed function.
+ */
+void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source source,
+		      const void *caller);
+/* Before an address is freed that the filter hits. */
+void ebt_record_free(const void *address);
+/* Before an address may be freed: the object is forgotten. False: it was not sampled. */
+bool ebt_record_forget(const void *address, uint64_t *ret_obj);
+/* The forgotten object was freed, or it was not. */
+void ebt_record_collect(uint64_t obj);
+void ebt_record_remember(const void *address, uint64_t obj);
+
+/* Before a range is unmapped: what was mapped from an address in it is released. */
+void ebt_record_unmap(const void *address, size_t bytes);
+/*
+ * Around a call that moves a range: sampled mappings that begin in it are released if `moved`.
+ * ebt_record_move_begin() returns false if there are none; then there is no end.
+ */
+bool ebt_record_move_begin(void);
+void ebt_record_move_end(const void *address, size_t bytes, bool moved);
+
+#endif

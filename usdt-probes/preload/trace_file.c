@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "trace_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pages.h"
+
+#define WINDOW_BYTES (1u << 20)
+#define STATE_BYTES  4096
+
+/* Blocks for `bytes` more. Beyond the limit of its files the kernel would kill the program. */
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	struct rlimit limit;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && offset + bytes > limit.rlim_cur)
+		return -EFBIG;
+	return -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+}
+
+static int map_next(struct ebt_trace_file *f, int fd, uint64_t offset)
+{
+	int err = allocate(fd, offset, WINDOW_BYTES);
+	uint8_t *window = err ? NULL : ebt_pages_map(fd, offset, WINDOW_BYTES);
+	if (!window)
+		return err ? err : -ENOMEM;
+	ebt_pages_put(f->window, WINDOW_BYTES);
+	f->window = window;
+	f->window_start = offset;
+	return 0;
+}
+
+/* The file by its name, if it still has it. A descriptor or -errno. */
+static int open_again(const struct ebt_trace_file *f)
+{
+	struct stat st;
+	int fd = open(f->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) || st.st_dev != f->dev || st.st_ino != f->ino) {
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
+static int make_state(struct ebt_trace_file *f, const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	int err = allocate(fd, 0, STATE_BYTES);
+	f->state = err ? NULL : ebt_pages_map(fd, 0, STATE_BYTES);
+	close(fd);
+	return f->state ? 0 : err ? err : -ENOMEM;
+}
+
+static int make_named(struct ebt_trace_file *f, const char *dir, unsigned n)
+{
+	char state[PATH_MAX];
+	struct stat st;
+	if (snprintf(f->path, sizeof(f->path), "%s/%u.ctf", dir, n) >= (int)sizeof(f->path) ||
+	    snprintf(state, sizeof(state), "%s/%u.state", dir, n) >= (int)sizeof(state))
+		return -ENAMETOOLONG;
+	int fd = open(f->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	int err = fstat(fd, &st) ? -errno : 0;
+	f->dev = st.st_dev;
+	f->ino = st.st_ino;
+	if (!err)
+		err = make_state(f, state);
+	if (!err)
+		err = map_next(f, fd, 0);
+	close(fd);
+	return err;
+}
+
+int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir)
+{
+	int err = -EEXIST;
+	*f = (struct ebt_trace_file){0};
+	for (unsigned n = 0; err == -EEXIST && n < EBT_RECORDER_PROGRAMS; n++)
+		err = make_named(f, dir, n);
+	return err;
+}
+
+static int next_window(struct ebt_trace_file *f)
+{
+	int fd = open_again(f);
+	if (fd < 0)
+		return fd;
+	int err = map_next(f, fd, f->window_start + WINDOW_BYTES);
+	close(fd);
+	return err;
+}
+
+int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t bytes)
+{
+	const uint8_t *p = packet;
+	while (bytes) {
+		uint64_t at = f->bytes - f->window_start;
+		int err = at == WINDOW_BYTES ? next_window(f) : 0;
+		if (err)
+			return err;
+		at = f->bytes - f->window_start;
+		size_t n = WINDOW_BYTES - at < bytes ? WINDOW_BYTES - at : bytes;
+		memcpy(f->window + at, p, n);
+		f->bytes += n;
+		p += n;
+		bytes -= n;
+	}
+	/* Whoever reads the state of a killed program finds the bytes. */
+	__atomic_store_n(&f->state->bytes, f->bytes, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void ebt_trace_file_end(struct ebt_trace_file *f)
+{
+	int fd = open_again(f);
+	if (fd < 0)
+		return;
+	/* It is complete with the zeros, too. */
+	int unused = ftruncate(fd, (off_t)f->bytes);
+	(void)unused;
+	close(fd);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file that the recorder writes packets to, through a mapping that moves along: the program has
+ * no descriptor more than without us, none that it could close and use for another file, and what
+ * was written survives its death. The file grows by whole windows, whose blocks are allocated
+ * before they are written to, so that a full disk is an error and no SIGBUS.
+ */
+#ifndef EBT_TRACE_FILE_H
+#define EBT_TRACE_FILE_H
+
+#include <ebtrace/recorder.h>
+#include <limits.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct ebt_trace_file {
+	char path[PATH_MAX];
+	dev_t dev;
+	ino_t ino;
+	uint64_t bytes; /* written */
+	uint8_t *window;
+	uint64_t window_start;
+	struct ebt_recorder_state *state; /* of the file beside it */
+};
+
+/* Makes the next N.ctf and N.state of a directory. 0 or -errno. */
+int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir);
+/* Appends a packet. 0 or -errno. */
+int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t bytes);
+/* Cuts the zeros behind the last packet. */
+void ebt_trace_file_end(struct ebt_trace_file *f);
+
+#endif
