@@ -52,9 +52,9 @@ wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
 # The commands that take an option, and what is refused by the others, which say so.
 for command in trace stat mem list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
-of() { # COMMANDS OPTION [ARGUMENT]
+of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 	local command takers
-	takers=$(sed -E 's/ /, /g; s/(.*), /\1 and /' <<<"$1")
+	takers=$(sed -E 's/ /, /g; s/(.*), /\1 and /; s/_/ /' <<<"$1")
 	for command in trace stat mem list info; do
 		grep -qE -- "^ +(-., )?$2(=|\[| |\$)" "$TMP/$command.help"
 		shown=$?
@@ -82,7 +82,8 @@ of "trace" --rotate 2
 of "trace stat" --snapshot
 of "trace stat mem" --duration 1s
 of "trace stat" --event minor
-of "trace stat mem" --output x
+of "trace stat mem mem_record" --output x
+of "mem_record" --rate 1e-3
 of "trace stat" --mode ring
 of "trace stat mem info" --pid 1
 of "trace stat mem info" --fail-on-loss

@@ -22,8 +22,7 @@ struct mem_fixture {
 };
 
 /* The index of a process is its pid, from 1; each word is sampled with chance rate. */
-static inline void mem_fixture_begin(struct mem_fixture *x, double rate,
-				     const struct mem_options *o)
+static inline void mem_fixture_begin(struct mem_fixture *x, double rate)
 {
 	*x = (struct mem_fixture){0};
 	if (session_new(&x->session) || enter_processes(x->session, PROCESSES))
@@ -45,8 +44,7 @@ static inline void mem_fixture_begin(struct mem_fixture *x, double rate,
 		strings_drop(x->session->strings, at.function);
 		strings_drop(x->session->strings, at.file);
 	}
-	if (mem_model_init(&x->model, x->session, o))
-		abort();
+	mem_model_init(&x->model, x->session);
 }
 
 /* The stack of these functions, the outermost first, a letter each: "abc". */

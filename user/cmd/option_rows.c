@@ -37,15 +37,11 @@ const struct option_row option_rows[] = {
 	{RINGS, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
 	{RINGS, "min-duration", OPT_MIN_DURATION, "TIME",
 	 "Only spans of at least this length: 1ms, 50us", 2},
-	{OPTS_MEM, "filter", OPT_FILTER, "CONDITION,...",
-	 "Only objects for which all hold: function=GLOB, file=GLOB, site=GLOB, != likewise, "
-	 "domain=N, lifetime>TIME, size>=SIZE (repeatable)",
-	 2},
-	{OPTS_MEM, "at", OPT_AT, "TIME",
-	 "Only what happened up to this time since the begin: 10s, 500ms", 2},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
-	{RUN, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
+	{RUN | OPTS_MEM_RECORD, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
+	{OPTS_MEM_RECORD, "rate", OPT_RATE, "P",
+	 "Probability that a word of 8 bytes is sampled; default 1e-5: a sample for 800 kB", 3},
 	{OPTS_TRACE, "format", 'f', "FORMAT",
 	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; default: by the "
 	 "suffix of FILE, else text",
@@ -86,9 +82,10 @@ const struct option_row option_rows[] = {
 	{RUN, "no-realtime", OPT_NO_REALTIME, NULL,
 	 "Do not use real-time scheduling, by which root's ebtrace reads rings in time", 4},
 	{0, NULL, 0, NULL, "Other:", -1},
-	{ALL, "verbose", 'v', NULL, "Print what is done and why (twice: debug)", -1},
-	{ALL, "quiet", 'q', NULL, "Print errors only", -1},
-	{ALL, "version", 'V', NULL, "Print the version and exit", -1},
+	{ALL | OPTS_MEM_RECORD, "verbose", 'v', NULL, "Print what is done and why (twice: debug)",
+	 -1},
+	{ALL | OPTS_MEM_RECORD, "quiet", 'q', NULL, "Print errors only", -1},
+	{ALL | OPTS_MEM_RECORD, "version", 'V', NULL, "Print the version and exit", -1},
 	{0},
 };
 
@@ -113,7 +110,7 @@ static const struct {
 	const char *name;
 } commands[] = {
 	{OPTS_TRACE, "trace"}, {OPTS_STAT, "stat"}, {OPTS_MEM, "mem"},
-	{OPTS_LIST, "list"},   {OPTS_INFO, "info"},
+	{OPTS_LIST, "list"},   {OPTS_INFO, "info"}, {OPTS_MEM_RECORD, "mem record"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 

@@ -13,6 +13,7 @@ enum opts_commands {
 	OPTS_LIST = 4,
 	OPTS_INFO = 8,
 	OPTS_MEM = 16,
+	OPTS_MEM_RECORD = 32,
 };
 
 /* The keys of options without a letter. */
@@ -41,8 +42,7 @@ enum {
 	OPT_EVENTS,
 	OPT_BY,
 	OPT_TOP,
-	OPT_FILTER,
-	OPT_AT,
+	OPT_RATE,
 };
 
 #define OPTION_ROWS_MAX 64

@@ -74,6 +74,15 @@ static long parse_number(struct argp_state *st, const char *text, long min, long
 	return v;
 }
 
+static double parse_rate(struct argp_state *st, const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+	if (end == text || *end || !(v >= 1e-12 && v <= 1))
+		refuse(st, "'%s' is not a rate (like 1e-5, above 0 and at most 1)", text);
+	return v;
+}
+
 static int parse_word(struct argp_state *st, const char *text, const char *const words[],
 		      const char *what)
 {
@@ -171,6 +180,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	case OPT_TOP:
 		o->top = (uint32_t)parse_number(st, arg, 1, INT_MAX);
 		return 0;
+	case OPT_RATE:
+		o->rate = parse_rate(st, arg);
+		return 0;
 	case OPT_TIME:
 		o->time = (enum text_time)parse_word(st, arg, times, "time");
 		o->has_time_form = true;
@@ -210,22 +222,6 @@ static error_t parse_limit(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_ROTATE:
 		o->rotate = (unsigned)parse_number(st, arg, 1, 1000);
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-/* Options of mem. */
-static error_t parse_mem(int key, char *arg, struct argp_state *st)
-{
-	struct opts *o = st->input;
-	switch (key) {
-	case OPT_FILTER:
-		o->filters[o->filter_count++] = arg;
-		return 0;
-	case OPT_AT:
-		o->at = moment_at(parse_time(st, arg));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -294,8 +290,6 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_limit(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
-		err = parse_mem(key, arg, st);
-	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_flag(key, st->input);
 	return err;
 }
@@ -320,7 +314,6 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 {
 	*ret = (struct opts){
 		.command = cmd->command,
-		.filters = list_for(argc, sizeof(char *)),
 		.engine =
 			{
 				.pids = list_for(argc, sizeof(pid_t)),
@@ -359,5 +352,4 @@ void opts_done(struct opts *o)
 	free(o->engine.globs);
 	free(o->engine.domains);
 	free(o->engine.threads);
-	free(o->filters);
 }

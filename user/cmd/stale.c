@@ -129,6 +129,8 @@ static void handle_run(struct leftover *l, unsigned dir, struct group *g, const 
 	struct stat st;
 	const struct leftover_dir *d = &l->dirs[dir];
 	const char *name = strrchr(d->path, '/') + 1;
+	if (o->prune)
+		rundir_remove_traces(d->fd);
 	bool removed = o->prune && !fstatat(g->base_fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
 		       st.st_dev == d->dev && st.st_ino == d->ino &&
 		       !unlinkat(g->base_fd, name, AT_REMOVEDIR);

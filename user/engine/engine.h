@@ -13,6 +13,8 @@
  *	    convert ─▶ inputs ─▶ input_ring
  *	                      └▶ input_capture
  *	            └▶ pipeline, signals, loop
+ *	cmd/mem_record ─▶ mem_record ─▶ program, rundir, signals, loop
+ *	                             └▶ mem_resolve ─▶ mem_modules
  *	cmd/info ─▶ convert, inputs
  *	cmd/list ─▶ leftover, rundir
  *

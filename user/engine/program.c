@@ -106,6 +106,8 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 		setenv(INBOX_RUN_VARIABLE, inbox_run(), 1);
 	if (t->record)
 		extend_environment(t);
+	if (t->extend)
+		t->extend(t->extend_ctx);
 	char byte;
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up */
@@ -139,6 +141,8 @@ int program_spawn(struct program *t, char **argv, const struct program_options *
 	t->nice = o->nice;
 	t->open_files = o->open_files;
 	t->traced = o->stop;
+	t->extend = o->extend;
+	t->extend_ctx = o->ctx;
 	int go[2] = {-1, -1}, failed[2] = {-1, -1};
 	if (pipe2(go, O_CLOEXEC) || pipe2(failed, O_CLOEXEC)) {
 		err = -errno;

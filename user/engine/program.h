@@ -38,6 +38,8 @@ struct program {
 	uint64_t fork_rss_bytes; /* peak before exec(), as a copy of us */
 	int nice;		 /* the program's, as its limit of open files: ours are raised */
 	rlim_t open_files;
+	void (*extend)(void *ctx); /* its environment */
+	void *extend_ctx;
 };
 
 struct program_options {
@@ -46,6 +48,9 @@ struct program_options {
 	/* program_go() leaves it stopped behind exec(), when its file is mapped (by ptrace: a
 	 * set-user-id program does not get its privilege unless we are root). */
 	bool stop;
+	/* Changes the environment of the program, in its process; NULL: nothing to change. */
+	void (*extend)(void *ctx);
+	void *ctx;
 };
 
 /*

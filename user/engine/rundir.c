@@ -2,6 +2,7 @@
 #include "engine/rundir.h"
 
 #include <dirent.h>
+#include <ebtrace/recorder.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -164,6 +165,19 @@ int rundir_make(struct rundir *ret, uint64_t want_bytes, uint64_t least_bytes)
 		err = base_err;
 	}
 	return err;
+}
+
+void rundir_remove_traces(int fd)
+{
+	static const char *const suffixes[] = {"ctf", "state"};
+	char name[32];
+	struct stat st;
+	for (unsigned n = 0; n < EBT_RECORDER_PROGRAMS; n++)
+		for (unsigned i = 0; i < 2; i++) {
+			snprintf(name, sizeof(name), "%u.%s", n, suffixes[i]);
+			if (!fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode))
+				unlinkat(fd, name, 0);
+		}
 }
 
 int rundir_remove(struct rundir *r)

@@ -40,6 +40,8 @@ uint64_t rundir_room(int fd);
  * -errno; -ENOSPC: no base has the space.
  */
 int rundir_make(struct rundir *ret, uint64_t want_bytes, uint64_t least_bytes);
+/* Removes the files of a recorder (<ebtrace/recorder.h>) from an open directory of a run. */
+void rundir_remove_traces(int fd);
 /* Removes its files, and itself unless another directory has its name now. 0 or -errno. */
 int rundir_remove(struct rundir *r);
 void rundir_close(struct rundir *r);

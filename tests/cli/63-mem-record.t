@@ -1,0 +1,187 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# ebtrace mem record of C and C++ programs. With the rate 1 each word is sampled, so a trace has every
+# object, and the program's own account of what it leaves allocated is what must be alive in it.
+. tests/lib.sh
+need_command jq
+need_command g++
+ebt=$O/ebtrace
+programs=${O%/asan}/tests/prog # a sanitized program has a malloc of its own
+allocs=$programs/allocs
+
+# record OPTIONS -- PROGRAM: into $TMP/out.ctf; sets status.
+record() {
+	rm -f "$TMP/out.ctf"
+	"$ebt" mem record -o "$TMP/out.ctf" "$@" >"$TMP/stdout" 2>"$TMP/stderr"
+	status=$?
+}
+# What is alive at the end, of the sites in a source file.
+alive() {
+	"$ebt" -q -f ndjson "$TMP/out.ctf" | jq -nr --arg file "$1" -f tests/live-allocs.jq | LC_ALL=C sort
+}
+events() { "$ebt" -q -f ndjson "$TMP/out.ctf"; }
+# record_acts "a sentence" ACT...: what allocs prints is alive, and nothing else of it.
+record_acts() {
+	local name=$1
+	shift
+	record --rate 1 -- "$allocs" "$@"
+	grep -v '^descriptors' "$TMP/stdout" | LC_ALL=C sort >"$TMP/want"
+	alive allocs.c >"$TMP/alive"
+	same_file "$TMP/alive" "$TMP/want" "$name"
+}
+
+record_acts "8 threads: exactly the three sites that leak are alive, with all their words" threads
+is "$status" 0 "with the program's status"
+"$ebt" info "$TMP/out.ctf" >"$TMP/info"
+is "$(grep -cE "/allocs$|context    .*/allocs threads$|sampled    1 of each word, of 64 bits|damage     none|host       $(uname -n)" "$TMP/info")" \
+	5 "the trace names the program, its command line, the host and the rate"
+is "$(stat -c %a "$TMP/out.ctf")" 600 "only its user may read it"
+is "$(sed -n 's/.*; see: \(ebtrace mem .*\)/\1/p' "$TMP/stderr")" "ebtrace mem $TMP/out.ctf" \
+	"the last line names the next command"
+record_acts "500 threads that end: each one's object" short
+record_acts "fork: what the child frees is alive, what it allocates is not there" fork
+record_acts "vfork and system: the parent's objects" vfork
+record_acts "exec: only the objects of the new program are alive" exec
+is "$(events | grep -c '"words":88,.*"act_exec@[^"]*"\]')" 1 "those of the old one are in the trace, too"
+record_acts "handlers that allocate: their objects" signals
+record_acts "mappings: the one that is not unmapped" map
+is "$(events | jq -r 'select(.source == "external") | .words' | sort -n | paste -sd' ')" \
+	"131073 131073 262145 524289" "large mappings are external memory, with their sizes"
+record_acts "a program that closes all descriptors" descriptors threads
+is "$(grep descriptors "$TMP/stdout")" "$("$allocs" descriptors | grep descriptors)" \
+	"its descriptors have the numbers that they have without ebtrace"
+record_acts "_exit(): all that was allocated" exit_now
+is "$status" 5 "with the program's status"
+record_acts "a program that is killed: all that was allocated" crash
+is "$status" 137 "with 128 + its signal"
+record --rate 1 -- "$allocs" failing
+is "$status $(alive allocs.c)" "0 " "calls that fail allocate nothing, realloc of 0 bytes frees"
+
+record --rate 1 -- "$allocs" dlopen
+events | jq -r 'select(.kind == "alloc") | .stack[]' | sed 's/:.*//' | sort -u >"$TMP/frames"
+if [ "$status" = 77 ]; then
+	ok 0 "libraries that are loaded and unloaded # SKIP no libzstd or libz"
+else
+	is "$(grep -cE '^(ZSTD_createCCtx|gzdopen|act_dlopen)@' "$TMP/frames")" 3 \
+		"functions of libraries that were loaded, and unloaded, have their names"
+fi
+
+# An estimate: 7 standard deviations of the samples.
+record --rate 1e-3 -- "$allocs" large
+read -r _ _ words <"$TMP/stdout"
+events | jq -n --arg words "$words" 'reduce (inputs | select(.kind == "alloc" and
+	(.stack[-1] | startswith("leak_large@")))) as $e (0; . + $e.samples) |
+	. * 1000 - ($words | tonumber) | fabs < 7 * (($words | tonumber) * 1000 | sqrt)' >"$TMP/close"
+is "$(cat "$TMP/close")" true "samples divided by the rate estimate the words that were allocated"
+is "$(alive allocs.c | wc -l)" 1 "and of 1,000 freed objects none is alive"
+
+# Signals.
+"$ebt" mem record --rate 1 -o "$TMP/out.ctf" -- "$allocs" wait >"$TMP/stdout" 2>"$TMP/stderr" &
+pid=$!
+children+=($pid)
+wait_for test -s "$TMP/stdout"
+kill -INT $pid
+wait $pid
+is "$? $(alive allocs.c)" "130 $(cat "$TMP/stdout")" "a signal ends the program, and its trace is written"
+
+# C++.
+g++ -O2 -g -o "$TMP/blocks" tests/prog/blocks.cpp
+line() { grep -n "$1" tests/prog/blocks.cpp | cut -d: -f1; }
+record --rate 1 -- "$TMP/blocks"
+is "$(alive blocks.cpp | paste -sd' ')" \
+	"_ZN4nodenwEm $(line 'std::malloc') 100 make_ints $(line 'new int') 1000" \
+	"C++: the site is the caller of new, by line; a class's own operator new is one"
+events | jq -r 'select(.kind == "alloc") | .stack[-2:] | map(sub(":[0-9-]*$"; "") | sub("@.*/"; "@")) | join(" ")' \
+	>"$TMP/frames"
+is "$(grep make_ints "$TMP/frames" | sort -u)" \
+	"_ZN6blocks5leaveEi@blocks.cpp:$(line '= make_ints') make_ints@blocks.cpp:$(line 'new int')" \
+	"C++: an inlined function is a frame, in the function that it was inlined in"
+strip -o "$TMP/stripped" "$TMP/blocks"
+record --rate 1 -- "$TMP/stripped"
+is "$(events | jq -r 'select(.words == 100 and .kind == "alloc") | .stack[-1]' | sed 's/0x[0-9a-f]*/0x/g' | sort -u)" \
+	"stripped+0x@stripped:0:0-0" "a stripped program: module and offset"
+is "$(cat "$TMP/stdout") $status" "done 0" "its output and status"
+
+# Programs that are refused, or have nothing.
+record -- "$programs/own_malloc"
+is "$status $(paste -sd, "$TMP/stdout") $(grep -c 'has its own malloc' "$TMP/stderr")" "3 its own 1" \
+	"a program with its own malloc runs, and there is nothing to record"
+ok $(($(test -e "$TMP/out.ctf"; echo $?) != 1)) "there is no trace of it"
+echo 'int main(void) { return 0; }' >"$TMP/main.c"
+gcc -static -o "$TMP/static" "$TMP/main.c"
+record -- "$TMP/static"
+is "$status $(wc -l <"$TMP/stderr") $(grep -c 'statically linked' "$TMP/stderr")" "4 1 1" \
+	"a static program is refused in one line"
+cp /bin/true "$TMP/other"
+printf '\001' | dd of="$TMP/other" bs=1 seek=4 conv=notrunc 2>/dev/null
+record -- "$TMP/other"
+is "$status $(wc -l <"$TMP/stderr") $(grep -c 'a program for' "$TMP/stderr")" "4 1 1" \
+	"one of 32 bits is refused in one line"
+if [ "$(id -u)" = 0 ]; then
+	cp /bin/true "$TMP/setuid"
+	chown 65534 "$TMP/setuid"
+	chmod 4755 "$TMP/setuid"
+	record -- "$TMP/setuid"
+	is "$status $(wc -l <"$TMP/stderr") $(grep -c 'set-user-id' "$TMP/stderr")" "4 1 1" \
+		"a set-user-id program is refused in one line"
+fi
+# OCaml's memtrace, as far as it shows: it writes the file that the environment names.
+cat >"$TMP/memtrace.c" <<-'END'
+	#include <stdio.h>
+	#include <stdlib.h>
+	int camlMemtrace__code_begin;
+	int main(void)
+	{
+		FILE *f = fopen(getenv("MEMTRACE"), "w");
+		fputs("a trace of its own", f);
+		printf("%s %s\n", getenv("MEMTRACE_RATE"), getenv("LD_PRELOAD") ? "preloaded" : "not preloaded");
+		return fclose(f) ? 1 : 6;
+	}
+END
+gcc -o "$TMP/memtrace" "$TMP/memtrace.c"
+record --rate 1e-4 -- "$TMP/memtrace"
+is "$status $(cat "$TMP/stdout") $(cat "$TMP/out.ctf")" "6 0.0001 not preloaded a trace of its own" \
+	"a program with memtrace gets its environment, and its trace is delivered as it is"
+MEMTRACE_RATE=0.5 record -- "$TMP/memtrace"
+is "$(cat "$TMP/stdout")" "0.5 not preloaded" "a rate in the environment is kept"
+record -- "$TMP/missing"
+is "$status" 127 "a program that does not exist: 127"
+record --rate 2 -- true
+is "$status" 2 "a rate above 1 is refused"
+
+# The library.
+mkdir "$TMP/bin"
+cp "$O/ebtrace" "${O%/asan}/libebtrace-preload.so" "$TMP/bin"
+"$TMP/bin/ebtrace" mem record -o "$TMP/out.ctf" -- true 2>"$TMP/stderr"
+is $? 0 "the library is found beside the program"
+mkdir "$TMP/lib"
+mv "$TMP/bin/libebtrace-preload.so" "$TMP/lib"
+"$TMP/bin/ebtrace" mem record -o "$TMP/out.ctf" -- true 2>"$TMP/stderr"
+is $? 0 "and in the lib folder beside that one's"
+chmod 777 "$TMP/lib"
+"$TMP/bin/ebtrace" mem record -o "$TMP/out.ctf" -- true 2>"$TMP/stderr"
+is "$? $(grep -c 'others can replace it' "$TMP/stderr")" "1 1" "not from a folder that others can write to"
+
+# A killed ebtrace.
+XDG_RUNTIME_DIR=$TMP "$ebt" mem record -q -o "$TMP/killed.ctf" -- "$allocs" wait >"$TMP/stdout" &
+pid=$!
+wait_for test -s "$TMP/stdout"
+program=$(pgrep -P $pid -x allocs)
+children+=("$program")
+kill -KILL $pid
+wait $pid 2>/dev/null
+ok $(($(kill -0 "$program"; echo $?) != 0)) "a program goes on if ebtrace is killed"
+XDG_RUNTIME_DIR=$TMP "$ebt" list --prune >"$TMP/list"
+is "$(ls -d "$TMP"/ebtrace-run-* 2>/dev/null | wc -l)" 0 "list --prune removes its trace"
+
+# Real programs: the same output, status and environment.
+for program in "ls -la /usr/lib" "sh -c 'echo \$((1+2)); exit 7'" "sort tests/lib.sh" "env -i PATH=$PATH seq 3"; do
+	eval "$program" >"$TMP/want"
+	want=$?
+	eval "record --rate 1e-2 -- $program"
+	cmp -s "$TMP/stdout" "$TMP/want" && [ $status = $want ]
+	ok $? "${program%% *} runs as without, with status $want"
+done
+LD_PRELOAD=libm.so.6 record -- sh -c 'echo $LD_PRELOAD'
+is "$(cut -d: -f2 "$TMP/stdout")" libm.so.6 "the list of preloaded libraries is extended"
+done_testing

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Allocates memory in the ways that its arguments name, one after the other, and prints what it
+ * leaves allocated: "SITE line words", the words with the one that each object takes beside its
+ * bytes / 8. Everything else is freed.
+ */
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline))
+#define THREADS	 8
+#define ROUNDS	 200
+#define HANDED	 64
+
+static void *volatile sink;
+static char **arguments;
+
+static struct {
+	const char *name;
+	int line;
+	size_t words;
+} left[16];
+
+static void leave(const char *name, int line, size_t bytes)
+{
+	unsigned i = 0;
+	while (left[i].name && strcmp(left[i].name, name))
+		i++;
+	left[i].name = name;
+	left[i].line = line;
+	__atomic_add_fetch(&left[i].words, bytes / 8 + 1, __ATOMIC_RELAXED);
+}
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Of several threads. */
+static void leave_locked(const char *name, int line, size_t bytes)
+{
+	pthread_mutex_lock(&lock);
+	leave(name, line, bytes);
+	pthread_mutex_unlock(&lock);
+}
+
+static NOINLINE void leak_malloc(void)
+{
+	sink = malloc(1000), leave_locked("leak_malloc", __LINE__, 1000);
+}
+
+static NOINLINE void leak_calloc(void)
+{
+	sink = calloc(20, 100), leave_locked("leak_calloc", __LINE__, 2000);
+}
+
+static NOINLINE void leak_realloc(void)
+{
+	void *p = malloc(10);
+	sink = realloc(p, 3000), leave_locked("leak_realloc", __LINE__, 3000);
+}
+
+/* Each function of the family; what it returns is freed, by this or another thread. */
+static NOINLINE void *allocate(unsigned way)
+{
+	void *p = NULL;
+	switch (way % 10) {
+	case 0:
+		return malloc(way % 300);
+	case 1:
+		return calloc(way % 7, 50);
+	case 2:
+		return realloc(malloc(24), 100 + way % 1000);
+	case 3:
+		return reallocarray(calloc(1, 24), 30, way % 9);
+	case 4:
+		return aligned_alloc(64, 64 * (way % 5));
+	case 5:
+		return memalign(256, way % 500);
+	case 6:
+		return posix_memalign(&p, 4096, way % 600) ? NULL : p;
+	case 7:
+		return valloc(way % 700);
+	case 8:
+		return pvalloc(way % 800);
+	default:
+		return strdup("copied by libc");
+	}
+}
+
+static void *handed[HANDED];
+
+static void *run_thread(void *arg)
+{
+	unsigned first = (unsigned)(size_t)arg;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		free(allocate(first + i));
+		free(__atomic_exchange_n(&handed[(first + i) % HANDED], allocate(first * 3 + i),
+					 __ATOMIC_ACQ_REL));
+		if (i % 10 == 0)
+			leak_malloc();
+		if (i % 20 == 0)
+			leak_calloc();
+		if (i % 25 == 0)
+			leak_realloc();
+	}
+	return NULL;
+}
+
+static void act_threads(void)
+{
+	pthread_t t[THREADS];
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, run_thread, (void *)(i * 1000));
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+	for (size_t i = 0; i < HANDED; i++)
+		free(handed[i]);
+}
+
+static NOINLINE void leak_large(void)
+{
+	sink = malloc(8 << 20), leave("leak_large", __LINE__, 8 << 20);
+}
+
+/* Enough for an estimate. */
+static void act_large(void)
+{
+	for (unsigned i = 0; i < 20; i++)
+		leak_large();
+	for (unsigned i = 0; i < 1000; i++) {
+		sink = malloc(100000);
+		free(sink);
+	}
+}
+
+static void *run_short(void *arg)
+{
+	sink = malloc(64);
+	free(sink);
+	leak_malloc();
+	return arg;
+}
+
+static void act_short(void)
+{
+	pthread_t t;
+	for (unsigned i = 0; i < 500; i++) {
+		pthread_create(&t, NULL, run_short, NULL);
+		pthread_join(t, NULL);
+	}
+}
+
+static NOINLINE void leak_before_fork(void)
+{
+	sink = malloc(500), leave("leak_before_fork", __LINE__, 500);
+}
+
+/* What the child frees and allocates is its own. */
+static void act_fork(void)
+{
+	leak_before_fork();
+	pid_t pid = fork();
+	if (!pid) {
+		free(sink);
+		for (unsigned i = 0; i < 1000; i++)
+			sink = malloc(100 + i);
+		exit(0);
+	}
+	waitpid(pid, NULL, 0);
+	leak_malloc();
+}
+
+static void act_vfork(void)
+{
+	pid_t pid = vfork();
+	if (!pid) {
+		execl("/bin/true", "true", NULL);
+		_exit(1);
+	}
+	waitpid(pid, NULL, 0);
+	leak_malloc();
+	if (system("true") == 0)
+		leak_malloc();
+}
+
+static void act_exec(void)
+{
+	sink = malloc(700);
+	char *next[] = {arguments[0], (char *)"threads", NULL};
+	execv("/proc/self/exe", next);
+}
+
+static void handle(int signo)
+{
+	(void)signo;
+	free(malloc(300));
+	sink = malloc(400), leave("handle", __LINE__, 400);
+}
+
+static void act_signals(void)
+{
+	signal(SIGUSR1, handle);
+	for (unsigned i = 0; i < 200; i++)
+		raise(SIGUSR1);
+}
+
+static NOINLINE void *map_block(size_t bytes)
+{
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static NOINLINE void leak_map(void)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	sink = mmap(NULL, 2 << 20, PROT_READ, flags, -1, 0), leave("leak_map", __LINE__, 2 << 20);
+}
+
+static void act_map(void)
+{
+	char *p = map_block(1 << 20);
+	munmap(p + (1 << 19), 1 << 19); /* the rest lives on */
+	munmap(p, 1 << 19);
+	p = mremap(map_block(1 << 20), 1 << 20, 4 << 20, MREMAP_MAYMOVE);
+	munmap(p, 4 << 20);
+	map_block(4096); /* not large */
+	leak_map();
+}
+
+/* The library is unloaded, and another one may be loaded at its addresses. */
+static void act_dlopen(void)
+{
+	void *zstd = dlopen("libzstd.so.1", RTLD_NOW);
+	void *(*create)(void);
+	*(void **)&create = zstd ? dlsym(zstd, "ZSTD_createCCtx") : NULL;
+	if (!create)
+		exit(77);
+	create();
+	dlclose(zstd);
+	void *z = dlopen("libz.so.1", RTLD_NOW);
+	void *(*open_z)(int, const char *);
+	*(void **)&open_z = z ? dlsym(z, "gzdopen") : NULL;
+	if (!open_z)
+		exit(77);
+	open_z(open("/dev/null", O_RDONLY), "r");
+}
+
+/* Numbers of descriptors, before and after all of them are closed. */
+static void act_descriptors(void)
+{
+	leak_malloc();
+	int before = open("/dev/null", O_RDONLY);
+	for (int fd = 3; fd < 100; fd++)
+		close(fd);
+	leak_malloc();
+	printf("descriptors %d %d\n", before, open("/dev/null", O_RDONLY));
+}
+
+static void print_left(void)
+{
+	for (unsigned i = 0; left[i].name; i++)
+		printf("%s %d %zu\n", left[i].name, left[i].line, left[i].words);
+	fflush(stdout);
+}
+
+static void act_exit_now(void)
+{
+	leak_malloc();
+	print_left();
+	_exit(5);
+}
+
+static void act_crash(void)
+{
+	leak_malloc();
+	print_left();
+	raise(SIGKILL);
+}
+
+/* Runs until it gets a signal. */
+static void act_wait(void)
+{
+	leak_malloc();
+	print_left();
+	for (;;)
+		pause();
+}
+
+static void act_failing(void)
+{
+	volatile size_t huge = (size_t)-1 / 2;
+	void *volatile p = malloc(100);
+	void *volatile moved = realloc(p, huge);
+	if (malloc(huge) || calloc(huge, 3) || moved)
+		exit(9);
+	free(p);
+	sink = NULL;
+	free(sink);
+	p = realloc(sink, 100); /* allocates */
+	p = realloc(p, 0);	/* frees */
+	free(p);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} acts[] = {
+	{"threads", act_threads},   {"large", act_large},
+	{"short", act_short},	    {"fork", act_fork},
+	{"vfork", act_vfork},	    {"exec", act_exec},
+	{"signals", act_signals},   {"map", act_map},
+	{"dlopen", act_dlopen},	    {"descriptors", act_descriptors},
+	{"exit_now", act_exit_now}, {"crash", act_crash},
+	{"wait", act_wait},	    {"failing", act_failing},
+};
+
+int main(int argc, char **argv)
+{
+	arguments = argv;
+	for (int i = 1; i < argc; i++)
+		for (size_t k = 0; k < sizeof(acts) / sizeof(*acts); k++)
+			if (!strcmp(argv[i], acts[k].name))
+				acts[k].run();
+	print_left();
+	return 0;
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/mem_record.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/commands.h"
+#include "cmd/message.h"
+#include "cmd/opts.h"
+#include "cmd/outfile.h"
+#include "engine/mem_record.h"
+
+static const struct opts_command command = {
+	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]",
+	"Records the allocations of a program into a memtrace trace. Each word that it allocates "
+	"is sampled with the same probability; the program is not changed, and needs no "
+	"privilege. Its children are not recorded."
+	"\vA C or C++ program that is dynamically linked is recorded by a library that is "
+	"preloaded into it: malloc and its family, new and delete, large anonymous mappings. One "
+	"that is linked with OCaml's memtrace records by itself.\n"
+	"\n"
+	"Examples:\n"
+	"  ebtrace mem record -o out.ctf -- ./prog       then: ebtrace mem out.ctf\n"
+	"  ebtrace mem record --rate 1e-3 -o out.ctf -- ./prog   more samples, slower\n"
+	"\n"
+	"Exit status: the program's own, 128 + signal if one killed it; else as trace."};
+
+/* Progress, on the last line of a terminal. */
+static void show_progress(void *ctx, uint64_t events, uint64_t bytes)
+{
+	bool *shown = ctx;
+	fprintf(stderr, "\rebtrace: ");
+	if (events)
+		fprintf(stderr, "%" PRIu64 " events, ", events);
+	fprintf(stderr, "%" PRIu64 " kB \033[K", bytes >> 10);
+	*shown = true;
+}
+
+static void clear_progress(bool *shown)
+{
+	if (*shown)
+		fputs("\r\033[K", stderr);
+	*shown = false;
+}
+
+static void print_message(void *ctx, enum log_level level, const char *fmt, va_list ap)
+{
+	if (level <= log_level)
+		clear_progress(ctx);
+	message_print(NULL, level, fmt, ap);
+}
+
+/* What the recorder found of itself. */
+static void report_result(const struct mem_resolve_result *result)
+{
+	if (result->dropped)
+		log_at(LOG_NORMAL, "%" PRIu64 " events could not be recorded: %s", result->dropped,
+		       strerror(result->dropped_err));
+	if (result->damaged)
+		log_at(LOG_NORMAL, "%" PRIu64 " parts of the recording were damaged",
+		       result->damaged);
+	if (result->programs > 1)
+		log_at(LOG_VERBOSE, "%u programs, one after another by exec()", result->programs);
+}
+
+/* Writes the trace to the file and names it. Returns an exit status. */
+static int write_trace(struct mem_record *r, const struct opts *o, struct outfile *file)
+{
+	struct mem_resolve_result result;
+	int err = outfile_begin(file);
+	if (!err)
+		err = mem_record_write(r, file->fd, &result);
+	if (err == -ENODATA) {
+		complain(result.own_malloc ? "'%s' has its own malloc: nothing was recorded"
+					   : "'%s' recorded nothing: it ended before, or did not "
+					     "load the recorder",
+			 o->engine.program[0]);
+		outfile_drop(file);
+		return EXIT_OK;
+	}
+	err = outfile_name(file, err);
+	outfile_close(file);
+	if (err)
+		return outfile_cannot_write(o->output, -err);
+	report_result(&result);
+	struct stat st;
+	if (!stat(o->output, &st) && S_ISREG(st.st_mode))
+		log_at(LOG_NORMAL, "%s: %" PRIu64 " kB; see: ebtrace mem %s", o->output,
+		       ((uint64_t)st.st_size + 1023) >> 10, o->output);
+	return EXIT_OK;
+}
+
+static int record(const struct opts *o, struct outfile *file)
+{
+	bool shown = false;
+	struct engine e = {.options = &o->engine, .report = {print_message, &shown}};
+	struct mem_record_options ro = {
+		.program = o->engine.program,
+		.rate = o->rate,
+		.nice = o->engine.nice,
+		.open_files = o->engine.open_files,
+		.ctx = &shown,
+	};
+	struct mem_record r;
+	if (isatty(STDERR_FILENO) && log_level >= LOG_NORMAL)
+		ro.progress = show_progress;
+	enum engine_end end = mem_record_run(&r, &ro, &e.report);
+	clear_progress(&shown);
+	e.program_status = r.status;
+	int status = message_status(&e, end);
+	if (!end)
+		status = write_trace(&r, o, file);
+	else
+		outfile_drop(file);
+	mem_record_done(&r);
+	return status ? status : r.status;
+}
+
+int mem_record(int argc, char **argv)
+{
+	struct opts o;
+	struct outfile file;
+	int status = EXIT_USAGE;
+	opts_parse(&o, &command, argc, argv);
+	if (!o.engine.program || o.engine.file_count)
+		complain("what to record? -- PROGRAM; 'ebtrace mem record --help' shows examples");
+	else if (!o.output || !strcmp(o.output, "-"))
+		complain(
+			"which file to write? -o FILE; 'ebtrace mem record --help' shows examples");
+	else
+		status = EXIT_OK;
+	if (!status) {
+		/* Addresses, paths and the command line concern its user alone. */
+		mode_t mask = umask(077);
+		status = outfile_open(&file, o.output);
+		umask(mask);
+		if (!status)
+			status = record(&o, &file);
+	}
+	opts_done(&o);
+	return status;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records the allocations of a program that is started for it, in two steps: mem_record_run() runs
+ * it to its end, with our library preloaded that samples its allocations (<ebtrace/recorder.h>),
+ * mem_record_write() makes the trace. A program that is linked with OCaml's memtrace records by
+ * itself; its environment says so, and the trace is its own, byte for byte.
+ *
+ * The program's environment is extended, and it runs as it would without us. Signals that ebtrace
+ * alone receives are forwarded; after a second one that requests the end ebtrace does not wait any
+ * longer for a program that runs on, and the trace has what was recorded so far.
+ */
+#ifndef ENGINE_MEM_RECORD_H
+#define ENGINE_MEM_RECORD_H
+
+#include "engine/context.h"
+#include "engine/mem_resolve.h"
+#include "engine/program.h"
+#include "engine/rundir.h"
+#include "engine/signals.h"
+
+#define MEM_RECORD_RATE 1e-5 /* the default */
+
+struct mem_record_options {
+	char **program; /* NULL-terminated */
+	double rate;	/* probability that a word is sampled; 0: the default */
+	int nice;	/* of the program, as its limit of open files */
+	rlim_t open_files;
+	/* Progress: sampled events so far (0: not known) and bytes of the trace; NULL: none. */
+	void (*progress)(void *ctx, uint64_t events, uint64_t bytes);
+	void *ctx;
+};
+
+struct mem_record {
+	const struct mem_record_options *options;
+	const struct report *report;
+	struct loop *loop;
+	struct signals signals;
+	struct rundir dir; /* of the traces */
+	struct program program;
+	char library[PATH_MAX];
+	bool by_memtrace;
+	bool ended; /* the program */
+	int status; /* its exit status, as a shell shows it; of a program that could not be
+		     * started, what a shell would return */
+};
+
+/*
+ * ENGINE_OK; ENGINE_PROGRAM: it could not be started; else the reason was reported and nothing was
+ * run. mem_record_done() in any case.
+ */
+enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_options *o,
+			       const struct report *report);
+/* Writes the trace to fd. As mem_resolve(). */
+int mem_record_write(struct mem_record *r, int fd, struct mem_resolve_result *ret);
+void mem_record_done(struct mem_record *r);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "engine/mem_resolve.h"
+
+#include <ebtrace/memtrace.h>
+#include <ebtrace/recorder.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/ptrmap.h"
+#include "engine/mem_modules.h"
+
+#define BATCH 256
+
+/* A trace of the recorder: that of one program. */
+struct program_trace {
+	struct ebt_memtrace_reader *reader;
+	struct ebt_memtrace_reader *head; /* read for its info alone */
+	int fd;
+	uint64_t left; /* bytes that `reader` did not get yet */
+};
+
+/* The positions of a code, as they are written. */
+struct site {
+	struct ebt_memtrace_location *location;
+	size_t count;
+	bool is_operator_new;
+};
+
+struct resolver {
+	const struct mem_resolve *run;
+	struct mem_resolve_result *result;
+	struct mem_modules *modules;
+	struct program_trace *program; /* by number */
+	unsigned count;
+	struct ebt_memtrace_trace trace;
+	struct ebt_memtrace_writer *writer;
+	PTRMAP(struct site) sites;
+	struct map alive;   /* of the program that is read: numbers of objects */
+	uint64_t first_obj; /* that of its object 0 in the trace */
+	uint64_t next_obj;
+	uint64_t now_us;
+	/* Backtraces as they are read and as they are written. */
+	int64_t *stack, *written;
+	size_t depth, stack_cap, written_depth, written_cap;
+};
+
+static int open_file(const struct resolver *r, unsigned n, const char *suffix)
+{
+	char name[32];
+	snprintf(name, sizeof(name), "%u.%s", n, suffix);
+	int fd = openat(r->run->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The recorder's account of a trace; nothing if it had no time to make one. */
+static void read_state(struct resolver *r, unsigned n, struct ebt_recorder_state *ret)
+{
+	int fd = open_file(r, n, "state");
+	*ret = (struct ebt_recorder_state){0};
+	if (fd < 0)
+		return;
+	if (file_read(fd, ret, sizeof(*ret)) != sizeof(*ret))
+		*ret = (struct ebt_recorder_state){0};
+	close(fd);
+}
+
+/* *left: of the bytes at the file's offset, those that belong to the trace. */
+static int read_more(int fd, uint64_t *left, struct ebt_memtrace_reader *reader)
+{
+	size_t room;
+	void *to = ebt_memtrace_room(reader, &room);
+	size_t want = *left < room ? (size_t)*left : room;
+	ssize_t n = want ? file_read(fd, to, want) : 0;
+	if (n < 0)
+		return (int)n;
+	*left -= (uint64_t)n;
+	ebt_memtrace_put(reader, (size_t)n);
+	if (!n || !*left)
+		ebt_memtrace_finish(reader);
+	return 0;
+}
+
+/* As ebt_memtrace_read(), with the bytes of the file. */
+static ssize_t read_events(struct program_trace *p, struct ebt_memtrace_event *ev, size_t cap)
+{
+	ssize_t n;
+	while ((n = ebt_memtrace_read(p->reader, ev, cap)) == -EAGAIN) {
+		int err = read_more(p->fd, &p->left, p->reader);
+		if (err)
+			return err;
+	}
+	return n;
+}
+
+/* 0, or -errno; -ENOENT: there is no further one. */
+static int open_program(struct resolver *r, unsigned n)
+{
+	struct ebt_recorder_state state;
+	struct program_trace *grown = realloc(r->program, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	r->program = grown;
+	int fd = open_file(r, n, "ctf");
+	if (fd < 0)
+		return fd;
+	read_state(r, n, &state);
+	r->result->dropped += state.dropped;
+	if (state.err && !r->result->dropped_err)
+		r->result->dropped_err = state.err;
+	r->result->own_malloc = state.own_malloc;
+	r->program[n] = (struct program_trace){.fd = fd, .left = state.bytes};
+	r->count = n + 1;
+	return ebt_memtrace_reader_new(0, &r->program[n].reader);
+}
+
+static int open_programs(struct resolver *r)
+{
+	int err = 0;
+	for (unsigned n = 0; n < EBT_RECORDER_PROGRAMS && !err; n++)
+		err = open_program(r, n);
+	return err == -ENOENT ? 0 : err;
+}
+
+/* The positions of a code of the trace; NULL: no memory. */
+static const struct site *find_site(struct resolver *r, int64_t code)
+{
+	bool is_new;
+	struct site *s = ptrmap_make(&r->sites, (uint64_t)code, &is_new);
+	if (!s || !is_new)
+		return s;
+	static const struct ebt_memtrace_location unknown;
+	unsigned n = (unsigned)((uint64_t)code >> EBT_RECORDER_CODE_BITS);
+	int64_t own = code & (((int64_t)1 << EBT_RECORDER_CODE_BITS) - 1);
+	const struct ebt_memtrace_location *frame;
+	if (n >= r->count || !ebt_memtrace_locations(r->program[n].reader, own, &frame))
+		frame = &unknown;
+	s->count = mem_modules_find(r->modules, frame, &s->location);
+	s->is_operator_new = s->count == 1 && (!strncmp(s->location->function, "_Znw", 4) ||
+					       !strncmp(s->location->function, "_Zna", 4));
+	return s;
+}
+
+static size_t find_locations(void *ctx, int64_t code, const struct ebt_memtrace_location **ret)
+{
+	const struct site *s = find_site(ctx, code);
+	*ret = s ? s->location : NULL;
+	return s ? s->count : 0;
+}
+
+static int write_packet(void *ctx, const void *packet, size_t bytes)
+{
+	struct resolver *r = ctx;
+	return file_write(r->run->fd, packet, bytes);
+}
+
+static int reserve(int64_t **array, size_t *cap, size_t want)
+{
+	if (want <= *cap)
+		return 0;
+	int64_t *grown = realloc(*array, 2 * want * sizeof(**array));
+	if (!grown)
+		return -ENOMEM;
+	*array = grown;
+	*cap = 2 * want;
+	return 0;
+}
+
+/* The backtrace of an allocation into r->stack. */
+static int take_stack(struct resolver *r, const struct ebt_memtrace_event *e, unsigned n)
+{
+	if (e->again)
+		return 0;
+	size_t shared = e->shared < r->depth ? (size_t)e->shared : r->depth;
+	if (reserve(&r->stack, &r->stack_cap, shared + e->frames + 1))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < e->frames; i++)
+		r->stack[shared + i] =
+			e->frame[i] | (int64_t)((uint64_t)n << EBT_RECORDER_CODE_BITS);
+	r->depth = shared + e->frames;
+	return 0;
+}
+
+/* Writes the allocation with the backtrace without operator new. */
+static int write_alloc(struct resolver *r, struct ebt_memtrace_event *e)
+{
+	size_t depth = r->depth, common = 0;
+	while (depth > 1) {
+		const struct site *s = find_site(r, r->stack[depth - 1]);
+		if (!s)
+			return -ENOMEM;
+		if (!s->is_operator_new)
+			break;
+		depth--;
+	}
+	if (reserve(&r->written, &r->written_cap, depth + 1))
+		return -ENOMEM;
+	while (common < depth && common < r->written_depth &&
+	       r->stack[common] == r->written[common])
+		common++;
+	e->common = common;
+	e->frame = r->stack + common;
+	e->frames = (uint32_t)(depth - common);
+	if (e->frames)
+		memcpy(r->written + common, e->frame, e->frames * sizeof(*e->frame));
+	r->written_depth = depth;
+	r->result->allocs++;
+	if (!map_put(&r->alive, e->obj))
+		return -ENOMEM;
+	if (e->obj >= r->next_obj)
+		r->next_obj = e->obj + 1;
+	return ebt_memtrace_write(r->writer, e);
+}
+
+static int write_collect(struct resolver *r, uint64_t obj)
+{
+	struct ebt_memtrace_event e = {
+		.what = EBT_MEMTRACE_COLLECT, .time_us = r->now_us, .obj = obj};
+	r->result->collects++;
+	return ebt_memtrace_write(r->writer, &e);
+}
+
+static int write_event(struct resolver *r, struct ebt_memtrace_event *e, unsigned n)
+{
+	if (e->what == EBT_MEMTRACE_DAMAGE) {
+		r->result->damaged++;
+		return 0;
+	}
+	if (e->time_us > r->now_us)
+		r->now_us = e->time_us;
+	e->time_us = r->now_us;
+	e->obj += r->first_obj;
+	if (e->what == EBT_MEMTRACE_ALLOC) {
+		int err = take_stack(r, e, n);
+		return err ? err : write_alloc(r, e);
+	}
+	return map_delete(&r->alive, e->obj) ? write_collect(r, e->obj) : 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* The memory of a program is released when the process runs the next one. */
+static int release_all(struct resolver *r)
+{
+	size_t at = 0, count = 0;
+	int err = 0;
+	uint64_t *obj = calloc(r->alive.count + 1, sizeof(*obj));
+	if (!obj)
+		return -ENOMEM;
+	for (struct map_slot *s; (s = map_next(&r->alive, &at));)
+		obj[count++] = s->key;
+	qsort(obj, count, sizeof(*obj), by_number);
+	for (size_t i = 0; i < count && !err; i++)
+		err = write_collect(r, obj[i]);
+	free(obj);
+	map_done(&r->alive);
+	r->alive = (struct map){0};
+	r->first_obj = r->next_obj;
+	r->depth = 0;
+	return err;
+}
+
+static int write_program(struct resolver *r, unsigned n)
+{
+	struct ebt_memtrace_event ev[BATCH];
+	ssize_t count = 0;
+	int err = n ? release_all(r) : 0;
+	while (!err && (count = read_events(&r->program[n], ev, BATCH)) > 0)
+		for (ssize_t i = 0; i < count && !err; i++)
+			err = write_event(r, &ev[i], n);
+	/* One that was killed before its head was written has no events. */
+	return err ? err : count == -EBADMSG ? 0 : (int)count;
+}
+
+/* NULL: it has none, or there is no memory. */
+static const struct ebt_memtrace_info *read_info(struct program_trace *p)
+{
+	struct ebt_memtrace_event first;
+	uint64_t left = p->left;
+	if (ebt_memtrace_reader_new(EBT_MEMTRACE_SKIP_BACKTRACES, &p->head))
+		return NULL;
+	while (ebt_memtrace_read(p->head, &first, 1) == -EAGAIN)
+		if (read_more(p->fd, &left, p->head))
+			break;
+	return lseek(p->fd, 0, SEEK_SET) ? NULL : ebt_memtrace_info(p->head);
+}
+
+static int begin_trace(struct resolver *r)
+{
+	struct ebt_memtrace_info info = {0};
+	void *memory = calloc(1, ebt_memtrace_writer_bytes());
+	if (!memory)
+		return -ENOMEM;
+	for (unsigned n = 0; n < r->count; n++) {
+		const struct ebt_memtrace_info *own = read_info(&r->program[n]);
+		uint64_t start_us = info.start_us;
+		if (!own)
+			continue;
+		info = *own; /* the trace is called by the last program */
+		if (r->result->programs++)
+			info.start_us = start_us;
+	}
+	info.context = r->run->context;
+	r->trace = (struct ebt_memtrace_trace){
+		.write = write_packet, .locations = find_locations, .ctx = r};
+	r->now_us = info.start_us;
+	r->writer = ebt_memtrace_writer_init(memory, &r->trace, 0, r->now_us);
+	return r->result->programs ? ebt_memtrace_write_info(&r->trace, &info) : -ENODATA;
+}
+
+static void resolver_done(struct resolver *r)
+{
+	size_t at = 0;
+	for (struct site *s; (s = ptrmap_next(&r->sites, &at));)
+		free(s->location);
+	ptrmap_free(&r->sites);
+	for (unsigned n = 0; n < r->count; n++) {
+		ebt_memtrace_reader_free(r->program[n].reader);
+		ebt_memtrace_reader_free(r->program[n].head);
+		close(r->program[n].fd);
+	}
+	free(r->program);
+	map_done(&r->alive);
+	free(r->stack);
+	free(r->written);
+	free(r->writer);
+	mem_modules_free(r->modules);
+}
+
+int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
+{
+	struct resolver r = {.run = run, .result = ret};
+	*ret = (struct mem_resolve_result){0};
+	int err = mem_modules_new(&r.modules);
+	if (!err)
+		err = open_programs(&r);
+	if (!err)
+		err = begin_trace(&r);
+	for (unsigned n = 0; n < r.count && !err; n++)
+		err = write_program(&r, n);
+	if (!err)
+		err = ebt_memtrace_write_flush(r.writer, r.now_us);
+	const char *changed = r.modules ? mem_modules_changed(r.modules) : NULL;
+	if (changed)
+		report_at(run->report, LOG_NORMAL,
+			  "'%s' is not the file that the program ran: its functions are offsets",
+			  changed);
+	resolver_done(&r);
+	return err;
+}
