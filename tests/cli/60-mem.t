@@ -31,7 +31,7 @@ shares() { sed -n 's/.* \([0-9.]* %\)/\1/p'; }
 mem hotspots "$TMP/copy.ebt" | shares >"$TMP/got"
 shares <"$TMP/want" >"$TMP/shares"
 same_file "$TMP/got" "$TMP/shares" "a capture of a trace has the same sites"
-mem -o "$TMP/got" "$TMP/single.ctf"
+mem hotspots -o "$TMP/got" "$TMP/single.ctf"
 same_file "$TMP/got" "$TMP/want" "-o names the file of the report"
 is "$(mem hotspots --top 2 "$TMP/single.ctf" | grep -c ' (.*:.*)$')" 2 "--top limits the sites"
 
@@ -40,6 +40,60 @@ mem hotspots "$TMP/synth.ctf" >"$TMP/got"
 is $? 0 "a trace with large numbers has a report"
 grep -q '64.0 TiB allocated (64.0 TiB to 64.0 TiB)' "$TMP/got"
 ok $? "it adds them up" || diag "$(head -3 "$TMP/got")"
+
+# What is alive, against the events of memtrace's dump.
+alive() { # NAME MICROSECONDS
+	xz -dc "$data/$1.dump.xz" | awk -v t="$2" '$1 + 0 <= t { n += ($3 ~ /^alloc/) - ($3 == "collect") } END { print n }'
+}
+for name in single external fork multidomain synth; do
+	for at in 500 5000 100000000; do
+		is "$(mem live --at ${at}us "$TMP/$name.ctf" | sed -n 's/.* in \([0-9]*\) sampled objects at .*/\1/p')" \
+			"$(alive $name $at)" "$name: live has as many objects as are alive after $at us"
+	done
+done
+mem live "$TMP/external.ctf" >"$TMP/got"
+grep -q '^0 B alive (0 B to [1-9].* B) in 0 sampled objects' "$TMP/got" &&
+	grep -q '^ *0 B  at all other sites$' "$TMP/got"
+ok $? "where nothing is alive all sites are at 0" || diag "$(cat "$TMP/got")"
+is "$(mem live --top 1 "$TMP/single.ctf" | sed -n 's/.* \([0-9]*\) *at all other sites/\1/p')" 32 \
+	"objects at sites that are not listed are in one line"
+
+# Lifetimes: 151 objects are promoted and 152 collected.
+mem lifetimes --top 1 "$TMP/single.ctf" >"$TMP/got"
+grep -q 'promoted 0.9 %, alive 0.0 % (0 B), collected 100.0 %' "$TMP/got" &&
+	grep -q '1.049 ms to 2.097 ms *35.0 %  ##############$' "$TMP/got"
+ok $? "lifetimes has a histogram, and what was promoted" || diag "$(cat "$TMP/got")"
+is "$(mem lifetimes --filter lifetime'<'1048us --top 1 "$TMP/single.ctf" | grep -c ' to .*%')" 4 \
+	"a filter by lifetime leaves the buckets below"
+
+# Filters, against the same dump.
+objects() { sed -n '1s/.*: \([0-9]*\) objects that pass the filter .*/\1/p'; }
+is "$(mem --filter 'function=*Map.Make.add,file=*map.ml' "$TMP/single.ctf" | objects)" \
+	"$(xz -dc $data/single.dump.xz | grep ' alloc' | grep -c 'Map.Make.add@')" "a filter by function and file"
+is "$(mem --filter 'domain=2' "$TMP/multidomain.ctf" | objects)" \
+	"$(xz -dc $data/multidomain.dump.xz | grep ' alloc' | grep -c ' dom=2 ')" "a filter by domain"
+is "$(mem --filter 'size>=2K' --filter 'size<8K' "$TMP/external.ctf" | objects)" \
+	"$(xz -dc $data/external.dump.xz | grep ' alloc' | sed 's/.* len=\([0-9]*\) .*/\1/' | awk '$1 * 8 >= 2048 && $1 * 8 < 8192' | wc -l)" \
+	"two filters by size: both hold"
+is "$(mem hotspots --filter 'site=nothing' "$TMP/single.ctf")" "No allocation passes the filter." \
+	"a filter that nothing passes is reported"
+refused() { # CONDITION WHY
+	mem --filter "$1" "$TMP/single.ctf" >"$TMP/got"
+	[ $? = 2 ] && [ "$(wc -l <"$TMP/log")" = 1 ] && grep -qF -- "$2" "$TMP/log"
+	ok $? "--filter $1 is refused: $2" || diag "$(cat "$TMP/log")"
+}
+refused 'colour=red' "'colour=red' begins with none of function"
+refused 'file=*.ml,size>big' "'big' is not a size"
+refused 'lifetime=1s' "lifetime takes one of < <= > >= , not '=1s'"
+refused 'function' "function takes one of = != , not ''"
+refused 'site=' "'site=' has no value"
+refused 'domain=-1' "'-1' is not a number of a domain"
+
+mem "$TMP/single.ctf" >"$TMP/got"
+is "$(grep -cE '^  (allocated +8.3 MiB|alive +31.2 KiB|peak +1.5 MiB)|^(Allocated at|Alive at|Churn)' "$TMP/got")" 6 \
+	"without a report there is a summary"
+[ "$(wc -l <"$TMP/got")" -le 30 ]
+ok $? "of one screen"
 
 # Loss and damage.
 (head -c 98312 "$TMP/single.ctf"; printf garbage; tail -c +98313 "$TMP/single.ctf") >"$TMP/bad.ctf"

@@ -22,7 +22,8 @@ struct mem_fixture {
 };
 
 /* The index of a process is its pid, from 1; each word is sampled with chance rate. */
-static inline void mem_fixture_begin(struct mem_fixture *x, double rate)
+static inline void mem_fixture_begin(struct mem_fixture *x, double rate,
+				     const struct mem_options *o)
 {
 	*x = (struct mem_fixture){0};
 	if (session_new(&x->session) || enter_processes(x->session, PROCESSES))
@@ -44,7 +45,8 @@ static inline void mem_fixture_begin(struct mem_fixture *x, double rate)
 		strings_drop(x->session->strings, at.function);
 		strings_drop(x->session->strings, at.file);
 	}
-	mem_model_init(&x->model, x->session);
+	if (mem_model_init(&x->model, x->session, o))
+		abort();
 }
 
 /* The stack of these functions, the outermost first, a letter each: "abc". */

@@ -66,7 +66,7 @@ static void test_sites(void)
 	struct mem_sites t;
 	struct naive n = {0};
 	uint64_t state = 7;
-	mem_fixture_begin(&x, 0.25);
+	mem_fixture_begin(&x, 0.25, &(struct mem_options){0});
 	for (int i = 0; i < EVENTS; i++) {
 		push_random(&x, &n, &state);
 		/* A process ends, and its index is another's. */
@@ -92,7 +92,7 @@ static void test_unresolved(void)
 {
 	struct mem_fixture x;
 	struct mem_sites t;
-	mem_fixture_begin(&x, 1);
+	mem_fixture_begin(&x, 1, &(struct mem_options){0});
 	struct stacks *stacks = x.session->stacks;
 	uint32_t bare = frames_put(x.session->frames,
 				   &(struct frame){.address = 4711, .has_address = true});
@@ -112,6 +112,171 @@ static void test_unresolved(void)
 	is(t.function[2].self.count.objects, 1, "no backtrace is a site, too");
 	mem_sites_done(&t);
 	frames_drop(x.session->frames, bare);
+	mem_fixture_done(&x);
+}
+
+#define IDS 300
+
+/* An object of the naive model; samples 0: not alive. */
+struct naive_object {
+	uint64_t samples, ns;
+	unsigned stack;
+	bool promoted;
+};
+
+struct naive_fate {
+	uint64_t live, promoted, collected, time[MEM_LIFETIME_TIMES];
+};
+
+static void naive_step(struct mem_fixture *x, struct naive_object *all, struct naive_fate *fate,
+		       uint64_t *state, uint64_t ns)
+{
+	static const char *const stacks[] = {"a", "ab", "abc"};
+	uint64_t id = random_next(state) % IDS, samples = 1 + random_next(state) % 5;
+	unsigned stack = (unsigned)(random_next(state) % 3);
+	struct naive_object *o = &all[id];
+	/* Equal ids of two processes are two objects. */
+	uint32_t process = 1 + id % 2;
+	struct ebt_event ev =
+		mem_alloc(ns, process, id / 2, mem_fixture_stack(x, stacks[stack]), samples);
+	if (o->samples && !(samples % 2)) {
+		ev = (struct ebt_event){
+			.ts = ns, .kind = EBT_PROMOTE, .process = process, .arg = {id / 2}};
+		fate[o->stack].promoted += o->promoted ? 0 : o->samples;
+		o->promoted = true;
+	} else if (o->samples) {
+		ev = (struct ebt_event){
+			.ts = ns, .kind = EBT_COLLECT, .process = process, .arg = {id / 2}};
+		fate[o->stack].live -= o->samples;
+		fate[o->stack].collected += o->samples;
+		fate[o->stack].time[mem_lifetime_bucket(ns - o->ns)] += o->samples;
+		o->samples = 0;
+	} else {
+		*o = (struct naive_object){samples, ns, stack, false};
+		fate[stack].live += samples;
+	}
+	mem_fixture_push(x, ev);
+}
+
+static bool is_naive_fate(const struct mem_model *m, const struct naive_fate *naive)
+{
+	struct naive_fate sum[3] = {0};
+	for (const struct mem_process *p = m->first; p; p = p->next)
+		for (uint32_t row = 1; row <= p->rows; row++) {
+			uint32_t frames[4];
+			struct naive_fate *f = &sum[stacks_frames(m->session->stacks,
+								  p->row[row].stack, frames, 4) -
+						    1];
+			f->live += p->fate[row].live.samples;
+			f->promoted += p->fate[row].promoted.samples;
+			f->collected += p->fate[row].collected.samples;
+			for (unsigned i = 0; i < MEM_LIFETIME_TIMES && p->fate[row].lifetime; i++)
+				f->time[i] += p->fate[row].lifetime[i];
+		}
+	return !memcmp(sum, naive, sizeof(sum));
+}
+
+static void test_fates(void)
+{
+	struct mem_fixture x;
+	struct naive_object all[IDS] = {0};
+	struct naive_fate fate[3] = {0};
+	uint64_t state = 5, ns = 1000;
+	mem_fixture_begin(&x, 1, &(struct mem_options){.needs = MEM_FATES | MEM_TIMELINE});
+	for (int i = 0; i < EVENTS; i++)
+		naive_step(&x, all, fate, &state, ns += random_next(&state) % 5000);
+	mem_fixture_push(
+		&x, (struct ebt_event){.ts = ns, .kind = EBT_COLLECT, .process = 1, .arg = {IDS}});
+	mem_model_end(&x.model);
+	ok(is_naive_fate(&x.model, fate),
+	   "what is alive, promoted and collected, and lifetimes, are those of a naive model");
+	is(x.model.unknown, 1, "the collection of an unknown object is counted apart");
+	const struct mem_timeline *t = x.model.timeline;
+	double live = 8 * (double)(fate[0].live + fate[1].live + fate[2].live), allocated = 0,
+	       max = 0;
+	for (uint32_t i = 0; i < t->count; i++) {
+		allocated += t->point[i].allocated;
+		max = t->point[i].max > max ? t->point[i].max : max;
+	}
+	ok(t->count <= MEM_TIMELINE_POINTS && t->point[t->count - 1].live == live &&
+		   t->begin_ns + t->count * t->width_ns >= ns,
+	   "the timeline ends with the live bytes");
+	ok(max == t->peak && allocated == 8 * (double)x.model.alloc.samples,
+	   "and has the peak and all that was allocated");
+	mem_fixture_done(&x);
+}
+
+/* Objects of 1, 2 … samples, of functions a, b …, collected after as many us, but for the last. */
+static void push_ladder(struct mem_fixture *x, unsigned steps)
+{
+	for (unsigned i = 1; i <= steps; i++) {
+		const char stack[] = {'a', (char)('a' + i), 0};
+		struct ebt_event ev = mem_alloc(100, 1, i, mem_fixture_stack(x, stack), i);
+		ev.domain = (uint16_t)(i % 2);
+		mem_fixture_push(x, ev);
+	}
+	for (unsigned i = 1; i < steps; i++)
+		mem_fixture_push(x, (struct ebt_event){.ts = 100 + i * 1000,
+						       .kind = EBT_COLLECT,
+						       .process = 1,
+						       .arg = {i}});
+}
+
+static void test_filters(void)
+{
+	static const struct {
+		const char *name;
+		struct mem_glob glob;
+		struct mem_filter rest;
+		uint64_t samples, live;
+	} row[] = {
+		{"a function of the backtrace", {MEM_FILTER_FUNCTION, false, "f[02]"}, {0}, 15, 5},
+		{"no such function", {MEM_FILTER_FUNCTION, true, "f2"}, {0}, 13, 5},
+		{"the innermost function", {MEM_FILTER_SITE, false, "f[02]"}, {0}, 2, 0},
+		{"a file", {MEM_FILTER_FILE, false, "*.ml"}, {0}, 0, 0},
+		{"a domain", {0}, {.domain = 1, .has_domain = true}, 9, 5},
+		{"a size", {0}, {.size_bytes = {16, 31}}, 5, 0},
+		{"a lifetime", {0}, {.by_lifetime = true, .lifetime_ns = {2000, 3000}}, 5, 0},
+		{"a lifetime, of one alive its age",
+		 {0},
+		 {.by_lifetime = true, .lifetime_ns = {3500, 9000}},
+		 9,
+		 5},
+	};
+	for (size_t i = 0; i < sizeof(row) / sizeof(*row); i++) {
+		struct mem_filter f = row[i].rest;
+		struct mem_fixture x;
+		if (!f.lifetime_ns.max)
+			f.lifetime_ns.max = INFINITY;
+		if (!f.size_bytes.max)
+			f.size_bytes.max = INFINITY;
+		f.glob[0] = row[i].glob;
+		f.globs = row[i].glob.pattern ? 1 : 0;
+		mem_fixture_begin(&x, 1, &(struct mem_options){.needs = MEM_FATES, .filter = &f});
+		push_ladder(&x, 5);
+		mem_model_end(&x.model);
+		uint64_t live = 0;
+		const struct mem_process *p = x.model.first;
+		for (uint32_t k = 1; k <= p->rows; k++)
+			live += p->fate[k].live.samples;
+		ok(x.model.alloc.samples == row[i].samples && live == row[i].live,
+		   "a filter selects by %s", row[i].name);
+		mem_fixture_done(&x);
+	}
+}
+
+static void test_until(void)
+{
+	struct mem_fixture x;
+	mem_fixture_begin(&x, 1,
+			  &(struct mem_options){.needs = MEM_FATES, .until = moment_at(2500)});
+	push_ladder(&x, 5);
+	mem_model_end(&x.model);
+	uint64_t live = 0;
+	for (uint32_t k = 1; k <= x.model.first->rows; k++)
+		live += x.model.first->fate[k].live.samples;
+	is(live, 3 + 4 + 5, "what happened later than a moment does not count");
+	is(mem_model_elapsed_ns(&x.model), 2500, "and the time ends there");
 	mem_fixture_done(&x);
 }
 
@@ -195,6 +360,9 @@ int main(void)
 {
 	test_sites();
 	test_unresolved();
+	test_fates();
+	test_filters();
+	test_until();
 	test_intervals();
 	test_sums();
 	return tap_done();

@@ -2,11 +2,13 @@
 /*
  * ebtrace mem: reports of sampled allocations, one row each in the table of reports.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/mem_filter.h"
 #include "cmd/mem_record.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
@@ -17,10 +19,17 @@ static const struct mem_report {
 	const char *name;
 	const char *full_name; /* in messages */
 	const char *help;
+	unsigned needs; /* of enum mem_needs */
 	mem_put *text;
 } reports[] = {
+	{"summary", "ebtrace mem summary", "where, what is alive, what churns",
+	 MEM_FATES | MEM_TIMELINE, mem_summary_text},
 	{"hotspots", "ebtrace mem hotspots", "where memory is allocated, by site and by function",
-	 mem_hotspots_text},
+	 0, mem_hotspots_text},
+	{"live", "ebtrace mem live", "what is alive at the end, or --at a time, by site", MEM_FATES,
+	 mem_live_text},
+	{"lifetimes", "ebtrace mem lifetimes", "how long objects live, by site", MEM_FATES,
+	 mem_lifetimes_text},
 };
 #define REPORTS (sizeof(reports) / sizeof(*reports))
 
@@ -30,12 +39,21 @@ static const struct mem_report {
 struct mem_run {
 	struct opts opts;
 	const struct mem_report *report;
+	struct mem_conditions conditions;
 };
 
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct mem_run *r = ctx;
-	struct mem_report_options mo = {.top = r->opts.top};
+	struct mem_report_options mo = {
+		.model =
+			{
+				.needs = r->report->needs,
+				.until = r->opts.at,
+				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
+			},
+		.top = r->opts.top,
+	};
 	return mem_new(s, fd, r->report->text, &mo, ret);
 }
 
@@ -76,8 +94,12 @@ static void write_doc(char *ret, size_t size)
 		 "in 95 of 100 cases.\n"
 		 "\n"
 		 "Examples:\n"
-		 "  ebtrace mem hotspots prog.ctf      where a program allocates\n"
-		 "  ebtrace mem hotspots --top 5 -     the same of a trace from a pipe\n"
+		 "  ebtrace mem prog.ctf                       one screen of all\n"
+		 "  ebtrace mem hotspots --top 5 -             where memory is allocated, of a "
+		 "pipe\n"
+		 "  ebtrace mem live --at 10s prog.ctf         what was alive after ten seconds\n"
+		 "  ebtrace mem live --filter 'lifetime>1s,file=*.ml' prog.ctf\n"
+		 "  ebtrace mem lifetimes --filter 'function=Map.*,size>=4K' prog.ctf\n"
 		 "\n"
 		 "Exit status: as trace.");
 }
@@ -88,6 +110,21 @@ static const struct mem_report *report_named(const char *name)
 		if (!strcmp(name, reports[i].name))
 			return &reports[i];
 	return NULL;
+}
+
+/* 0, or EXIT_USAGE after a line on stderr. */
+static int parse_filters(struct mem_run *r)
+{
+	char why[MEM_CONDITION_WHY];
+	for (unsigned i = 0; i < r->opts.filter_count; i++) {
+		int err = mem_conditions_add(&r->conditions, r->opts.filters[i], why);
+		if (!err)
+			continue;
+		complain("--filter: %s; 'ebtrace mem --help' shows conditions",
+			 err == -EINVAL ? why : strerror(-err));
+		return EXIT_USAGE;
+	}
+	return 0;
 }
 
 int cmd_mem(int argc, char **argv)
@@ -111,9 +148,13 @@ int cmd_mem(int argc, char **argv)
 	write_doc(doc, sizeof(doc));
 	opts_parse(&r.opts, &command, argc, argv);
 	r.opts.engine.counts = true;
-	int status = run_check_usage(&r.opts);
+	mem_conditions_init(&r.conditions);
+	int status = parse_filters(&r);
+	if (!status)
+		status = run_check_usage(&r.opts);
 	if (!status)
 		status = run_session(&r.opts, run);
+	mem_conditions_done(&r.conditions);
 	opts_done(&r.opts);
 	return status;
 }

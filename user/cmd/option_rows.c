@@ -37,6 +37,12 @@ const struct option_row option_rows[] = {
 	{RINGS, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
 	{RINGS, "min-duration", OPT_MIN_DURATION, "TIME",
 	 "Only spans of at least this length: 1ms, 50us", 2},
+	{OPTS_MEM, "filter", OPT_FILTER, "CONDITION,...",
+	 "Only objects for which all hold: function=GLOB, file=GLOB, site=GLOB, != likewise, "
+	 "domain=N, lifetime>TIME, size>=SIZE (repeatable)",
+	 2},
+	{OPTS_MEM, "at", OPT_AT, "TIME",
+	 "Only what happened up to this time since the begin: 10s, 500ms", 2},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
 	{RUN | OPTS_MEM_RECORD, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},

@@ -43,6 +43,8 @@ enum {
 	OPT_BY,
 	OPT_TOP,
 	OPT_RATE,
+	OPT_FILTER,
+	OPT_AT,
 };
 
 #define OPTION_ROWS_MAX 64

@@ -228,6 +228,22 @@ static error_t parse_limit(int key, char *arg, struct argp_state *st)
 	}
 }
 
+/* Options of mem. */
+static error_t parse_mem(int key, char *arg, struct argp_state *st)
+{
+	struct opts *o = st->input;
+	switch (key) {
+	case OPT_FILTER:
+		o->filters[o->filter_count++] = arg;
+		return 0;
+	case OPT_AT:
+		o->at = moment_at(parse_time(st, arg));
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
 static error_t parse_flag(int key, struct opts *o)
 {
 	switch (key) {
@@ -290,6 +306,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_limit(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_mem(key, arg, st);
+	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_flag(key, st->input);
 	return err;
 }
@@ -314,6 +332,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 {
 	*ret = (struct opts){
 		.command = cmd->command,
+		.filters = list_for(argc, sizeof(char *)),
 		.engine =
 			{
 				.pids = list_for(argc, sizeof(pid_t)),
@@ -352,4 +371,5 @@ void opts_done(struct opts *o)
 	free(o->engine.globs);
 	free(o->engine.domains);
 	free(o->engine.threads);
+	free(o->filters);
 }

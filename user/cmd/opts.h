@@ -29,8 +29,11 @@ struct opts {
 	bool prune;
 	enum stat_by by;
 	uint32_t top;
-	double rate; /* of mem record; 0: the default */
-	bool events; /* list their names */
+	double rate;	      /* of mem record; 0: the default */
+	const char **filters; /* of mem */
+	unsigned filter_count;
+	struct moment at; /* since the begin */
+	bool events;	  /* list their names */
 	enum opts_commands command;
 };
 

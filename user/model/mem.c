@@ -3,9 +3,14 @@
 
 #include <errno.h>
 
-void mem_model_init(struct mem_model *m, const struct session *s)
+int mem_model_init(struct mem_model *m, const struct session *s, const struct mem_options *o)
 {
-	*m = (struct mem_model){.session = s};
+	*m = (struct mem_model){.session = s, .opt = *o, .limit_ns = UINT64_MAX};
+	bool by_lifetime = o->filter && o->filter->by_lifetime;
+	m->has_objects = o->needs || by_lifetime;
+	if (o->needs & MEM_TIMELINE)
+		m->timeline = calloc(1, sizeof(*m->timeline));
+	return o->needs & MEM_TIMELINE && !m->timeline ? -ENOMEM : 0;
 }
 
 void mem_model_done(struct mem_model *m)
@@ -16,6 +21,7 @@ void mem_model_done(struct mem_model *m)
 		free(p);
 	}
 	ptrarray_done(&m->by_index);
+	free(m->timeline);
 }
 
 static struct mem_process *add_process(struct mem_model *m, uint32_t process)
@@ -25,9 +31,53 @@ static struct mem_process *add_process(struct mem_model *m, uint32_t process)
 	if (!p)
 		return NULL;
 	mem_process_init(p, m->session, process);
+	p->has_fates = m->opt.needs & MEM_FATES;
 	*(m->last ? &m->last->next : &m->first) = p;
 	m->last = p;
 	return p;
+}
+
+static bool waits_for_lifetime(const struct mem_model *m)
+{
+	return m->opt.filter && m->opt.filter->by_lifetime;
+}
+
+static void change_live(struct mem_model *m, const struct mem_process *p, uint64_t ns,
+			const struct mem_object *o, int sign)
+{
+	double bytes = mem_process_bytes(p, o->samples);
+	if (m->timeline)
+		mem_timeline_add(m->timeline, ns, sign * bytes, sign > 0 ? bytes : 0);
+}
+
+/* Counts an object that the filter selects, which is alive. */
+static void count_object(struct mem_process *p, const struct mem_object *o)
+{
+	mem_count_add(&p->row[o->row].alloc[o->source], 1, o->samples);
+	if (!p->fate)
+		return;
+	struct mem_fate *f = &p->fate[o->row];
+	mem_count_add(&f->live, 1, o->samples);
+	if (o->promoted)
+		mem_count_add(&f->promoted, 1, o->samples);
+}
+
+static int keep_object(struct mem_model *m, struct mem_process *p, const struct ebt_event *ev,
+		       const struct mem_object *made)
+{
+	struct mem_object *o = mem_objects_put(&p->objects, ev->arg[0]);
+	if (!o)
+		return -ENOMEM;
+	/* An id that comes again: the collection of the object before it was not seen. */
+	if (o->row && p->fate && !waits_for_lifetime(m)) {
+		mem_count_sub(&p->fate[o->row].live, o->samples);
+		change_live(m, p, ev->ts, o, -1);
+	}
+	*o = *made;
+	if (!waits_for_lifetime(m))
+		count_object(p, o);
+	change_live(m, p, ev->ts, o, 1);
+	return 0;
 }
 
 static inline int count_alloc(struct mem_model *m, const struct ebt_event *ev)
@@ -35,26 +85,87 @@ static inline int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 	struct mem_process *p = ptrarray_get(&m->by_index, ev->process);
 	if (!p)
 		p = add_process(m, ev->process);
-	uint32_t row = p ? mem_process_row(p, m->session, ev->stack) : 0;
+	uint32_t row = p ? mem_process_row(p, m->session, m->opt.filter, ev->stack) : 0;
 	if (!row)
 		return -ENOMEM;
-	int64_t samples = (int64_t)ev->pos;
+	const struct mem_filter *f = m->opt.filter;
+	if (f && (!p->row[row].selected || !mem_filter_alloc(f, ev, p->scale.word_bytes)))
+		return 0;
+	uint64_t samples = (int64_t)ev->pos > 0 ? ev->pos : 0;
 	uint32_t source = ev->id < MEM_SOURCES ? ev->id : EBT_ALLOC_EXTERNAL;
-	mem_count_add(&p->row[row].alloc[source], 1, samples > 0 ? (uint64_t)samples : 0);
+	if (m->has_objects)
+		return keep_object(m, p, ev,
+				   &(struct mem_object){ev->arg[0], EBT_OWN_TS(ev), samples, row,
+							(uint8_t)source, false});
+	mem_count_add(&p->row[row].alloc[source], 1, samples);
 	return 0;
+}
+
+static void count_promote(struct mem_model *m, struct mem_process *p, struct mem_object *o)
+{
+	if (p->fate && !o->promoted && !waits_for_lifetime(m))
+		mem_count_add(&p->fate[o->row].promoted, 1, o->samples);
+	o->promoted = true;
+}
+
+static int count_collect(struct mem_model *m, struct mem_process *p, struct mem_object *o,
+			 const struct ebt_event *ev)
+{
+	/* Clocks of domains may differ. */
+	uint64_t now = EBT_OWN_TS(ev), lifetime = now > o->ns ? now - o->ns : 0;
+	int err = 0;
+	change_live(m, p, ev->ts, o, -1);
+	bool selected = !waits_for_lifetime(m) ||
+			mem_range_has(&m->opt.filter->lifetime_ns, (double)lifetime);
+	if (selected && waits_for_lifetime(m))
+		count_object(p, o);
+	if (selected && p->fate) {
+		mem_count_sub(&p->fate[o->row].live, o->samples);
+		err = mem_fate_collect(&p->fate[o->row], o->samples, lifetime);
+	}
+	mem_objects_delete(&p->objects, o);
+	return err;
+}
+
+static int change_object(struct mem_model *m, const struct ebt_event *ev)
+{
+	struct mem_process *p = ptrarray_get(&m->by_index, ev->process);
+	struct mem_object *o = p ? mem_objects_get(&p->objects, ev->arg[0]) : NULL;
+	if (!o) {
+		m->unknown++;
+		return 0;
+	}
+	if (ev->kind == EBT_COLLECT)
+		return count_collect(m, p, o, ev);
+	count_promote(m, p, o);
+	return 0;
+}
+
+static void begin(struct mem_model *m, uint64_t ts)
+{
+	m->begin = moment_at(ts);
+	uint64_t from = mem_model_begin_ns(m);
+	if (m->timeline)
+		mem_timeline_begin(m->timeline, from < ts ? from : ts);
+	if (m->opt.until.known && m->opt.until.ns < UINT64_MAX - from)
+		m->limit_ns = from + m->opt.until.ns;
 }
 
 int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n)
 {
-	if (!n)
-		return 0;
-	if (!m->begin.known)
-		m->begin = moment_at(ev[0].ts);
-	m->end = moment_at(ev[n - 1].ts);
+	if (n && !m->begin.known)
+		begin(m, ev[0].ts);
+	if (n)
+		m->end = moment_at(ev[n - 1].ts < m->limit_ns ? ev[n - 1].ts : m->limit_ns);
+	while (n && ev[n - 1].ts > m->limit_ns)
+		n--;
 	int err = 0;
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err; i++) {
 		if (ev[i].kind == EBT_ALLOC)
 			err = count_alloc(m, &ev[i]);
+		else if (m->has_objects && (ev[i].kind == EBT_PROMOTE || ev[i].kind == EBT_COLLECT))
+			err = change_object(m, &ev[i]);
+	}
 	return err;
 }
 
@@ -67,24 +178,49 @@ void mem_model_forget(struct mem_model *m, uint32_t process)
 	p->process = PROCESS_UNKNOWN;
 }
 
+/* Those that are alive. */
+static void end_objects(struct mem_model *m, struct mem_process *p)
+{
+	uint64_t now = mem_model_begin_ns(m) + mem_model_elapsed_ns(m);
+	size_t at = 0;
+	for (struct mem_object *o; (o = mem_objects_next(&p->objects, &at));) {
+		double age = now > o->ns ? (double)(now - o->ns) : 0;
+		if (waits_for_lifetime(m)) {
+			if (!mem_range_has(&m->opt.filter->lifetime_ns, age))
+				continue;
+			count_object(p, o);
+		}
+		struct mem_fate *f = p->fate ? &p->fate[o->row] : NULL;
+		if (f && (!f->oldest_ns || o->ns < f->oldest_ns))
+			f->oldest_ns = o->ns;
+	}
+}
+
 void mem_model_end(struct mem_model *m)
 {
 	size_t at = 0;
 	for (struct mem_process *p; (p = ptrarray_next(&m->by_index, &at));)
 		mem_process_know(p, m->session);
-	for (const struct mem_process *p = m->first; p; p = p->next)
+	for (struct mem_process *p = m->first; p; p = p->next) {
+		end_objects(m, p);
 		for (uint32_t i = 1; i <= p->rows; i++) {
 			struct mem_count c = mem_row_alloc(&p->row[i]);
 			mem_count_add(&m->alloc, c.objects, c.samples);
 		}
+	}
+}
+
+uint64_t mem_model_begin_ns(const struct mem_model *m)
+{
+	const struct session *s = m->session;
+	return s->run_begin.known ? s->run_begin.ns : s->start.known ? s->start.ns : m->begin.ns;
 }
 
 uint64_t mem_model_elapsed_ns(const struct mem_model *m)
 {
 	const struct session *s = m->session;
-	struct moment begin = s->run_begin.known ? s->run_begin
-			      : s->start.known	 ? s->start
-						 : m->begin;
-	struct moment end = s->run_end.known ? s->run_end : m->end;
-	return begin.known && end.ns > begin.ns ? end.ns - begin.ns : 0;
+	uint64_t begin_ns = mem_model_begin_ns(m);
+	uint64_t end_ns = s->run_end.known ? s->run_end.ns : m->end.ns;
+	uint64_t ns = m->begin.known && end_ns > begin_ns ? end_ns - begin_ns : 0;
+	return m->opt.until.known && ns > m->opt.until.ns ? m->opt.until.ns : ns;
 }

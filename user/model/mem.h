@@ -1,31 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The model of mem: of a stream of sampled allocations, by process and backtrace, how many objects
- * and samples were allocated. It counts in whole numbers; what they mean in bytes is estimated when
- * a report is made (mem_amount.h). It keeps nothing of a single event: memory grows with the number
- * of different backtraces, not with the length of the run.
+ * and samples were allocated, and on request what became of them. It counts in whole numbers; what
+ * they mean in bytes is estimated when a report is made (mem_amount.h). It keeps nothing of a single
+ * event but the objects that are alive, on request: memory grows with the numbers of different
+ * backtraces and of live sampled objects, not with the length of the run.
  *
- * Object ids are those of a process. Losses and damage are counted by the session.
+ * Object ids are those of a process. A promotion or a collection of an object of which no allocation
+ * was seen is counted apart, and changes nothing else. Losses and damage are counted by the session.
  */
 #ifndef MODEL_MEM_H
 #define MODEL_MEM_H
 
 #include "base/ptrarray.h"
 #include "core/session.h"
+#include "model/mem_filter.h"
 #include "model/mem_process.h"
+#include "model/mem_timeline.h"
 
-/* Readers use all but by_index and last. */
+/* What is counted beside allocations. */
+enum mem_needs {
+	MEM_FATES = 1, /* fate of each row: live, promoted, collected, lifetimes */
+	MEM_TIMELINE =
+		2, /* live bytes over time; the times of the lifetime filter are not known yet
+			     then, and it does not apply */
+};
+
+struct mem_options {
+	unsigned needs;			 /* of enum mem_needs */
+	struct moment until;		 /* since the begin: later events do not count */
+	const struct mem_filter *filter; /* the caller's; NULL: none */
+};
+
+/* Readers use all but opt, by_index, last, limit_ns and has_objects. */
 struct mem_model {
 	const struct session *session;
+	struct mem_options opt;
 	struct mem_process *first; /* those with allocations, in the order of their first events */
 	struct mem_process *last;
 	PTRARRAY(struct mem_process) by_index;
-	struct mem_count alloc;	  /* of all processes; its samples may be of different rates */
-	struct moment begin, end; /* of the stream: its first and last event */
+	struct mem_count alloc;	       /* of all processes; its samples may be of different rates */
+	struct moment begin, end;      /* of the stream: its first and last event, or the limit */
+	uint64_t unknown;	       /* promotions and collections of unknown objects */
+	struct mem_timeline *timeline; /* NULL: it is not made */
+	uint64_t limit_ns;
+	bool has_objects; /* there is a table of live ones */
 };
 
-/* `s` is kept. */
-void mem_model_init(struct mem_model *m, const struct session *s);
+/* `s` is kept, and the filter of the options. 0 or -ENOMEM; done() works after either. */
+int mem_model_init(struct mem_model *m, const struct session *s, const struct mem_options *o);
 void mem_model_done(struct mem_model *m);
 /* In order of time. 0 or -ENOMEM. */
 int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n);
@@ -33,7 +56,9 @@ int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n);
 void mem_model_forget(struct mem_model *m, uint32_t process);
 /* No more events: numbers are whole then. */
 void mem_model_end(struct mem_model *m);
-/* The time from the begin of the recording to the last event. */
+/* The begin of the recording, from which times are counted. */
+uint64_t mem_model_begin_ns(const struct mem_model *m);
+/* The time from there to the end, or the moment until which it counts. */
 uint64_t mem_model_elapsed_ns(const struct mem_model *m);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/mem_process.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,12 @@ void mem_process_done(struct mem_process *p, const struct session *s)
 		stacks_drop(s->stacks, p->row[i].stack);
 	strings_drop(s->strings, p->executable);
 	strings_drop(s->strings, p->context);
+	for (uint32_t i = 1; i <= p->rows && p->fate; i++)
+		free(p->fate[i].lifetime);
+	mem_objects_done(&p->objects);
 	free(p->row_of);
 	free(p->row);
+	free(p->fate);
 }
 
 static void keep_string(const struct session *s, uint32_t *kept, uint32_t id)
@@ -60,20 +65,49 @@ static bool grow_index(struct mem_process *p, uint32_t stack)
 	return true;
 }
 
-uint32_t mem_process_add_row(struct mem_process *p, const struct session *s, uint32_t stack)
+static bool grow_rows(struct mem_process *p)
+{
+	size_t cap = p->cap ? (size_t)p->cap * 2 : 64;
+	struct mem_row *row = cap <= UINT32_MAX ? realloc(p->row, cap * sizeof(*row)) : NULL;
+	if (!row)
+		return false;
+	p->row = row;
+	if (p->has_fates) {
+		struct mem_fate *fate = realloc(p->fate, cap * sizeof(*fate));
+		if (!fate)
+			return false;
+		p->fate = fate;
+	}
+	p->cap = (uint32_t)cap;
+	return true;
+}
+
+uint32_t mem_process_add_row(struct mem_process *p, const struct session *s,
+			     const struct mem_filter *f, uint32_t stack)
 {
 	if (stack >= p->stacks && !grow_index(p, stack))
 		return 0;
-	if (p->rows + 1 >= p->cap) {
-		size_t cap = p->cap ? (size_t)p->cap * 2 : 64;
-		struct mem_row *grown =
-			cap <= UINT32_MAX ? realloc(p->row, cap * sizeof(*grown)) : NULL;
-		if (!grown)
-			return 0;
-		p->row = grown;
-		p->cap = (uint32_t)cap;
-	}
-	p->row[++p->rows] = (struct mem_row){.stack = stack};
+	if (p->rows + 1 >= p->cap && !grow_rows(p))
+		return 0;
+	p->row[++p->rows] = (struct mem_row){
+		.stack = stack,
+		.selected = !f || mem_filter_stack(f, s, stack),
+	};
+	if (p->fate)
+		p->fate[p->rows] = (struct mem_fate){0};
 	stacks_hold(s->stacks, stack);
 	return p->row_of[stack] = p->rows;
+}
+
+int mem_fate_collect(struct mem_fate *f, uint64_t samples, uint64_t lifetime_ns)
+{
+	if (!f->lifetime)
+		f->lifetime = calloc(MEM_LIFETIME_TIMES, sizeof(*f->lifetime));
+	if (!f->lifetime)
+		return -ENOMEM;
+	uint64_t *n = &f->lifetime[mem_lifetime_bucket(lifetime_ns)];
+	if (__builtin_add_overflow(*n, samples, n))
+		*n = UINT64_MAX;
+	mem_count_add(&f->collected, 1, samples);
+	return 0;
 }

@@ -9,8 +9,12 @@
 
 #include "core/session.h"
 #include "model/mem_amount.h"
+#include "model/mem_filter.h"
+#include "model/mem_objects.h"
 
 #define MEM_SOURCES 3 /* enum ebt_alloc_source */
+#define MEM_LIFETIME_TIMES \
+	48 /* buckets: of 0 ns, and of each power of two; the last has all above */
 
 struct mem_count {
 	uint64_t objects, samples;
@@ -19,7 +23,15 @@ struct mem_count {
 /* What was allocated with one backtrace. */
 struct mem_row {
 	uint32_t stack; /* 0: without a backtrace */
+	bool selected;	/* by the filter's conditions on backtraces */
 	struct mem_count alloc[MEM_SOURCES];
+};
+
+/* What became of it. */
+struct mem_fate {
+	struct mem_count live, promoted, collected;
+	uint64_t oldest_ns; /* when the oldest live object was allocated, after mem_model_end() */
+	uint64_t *lifetime; /* samples of the collected objects, by bucket; NULL: none */
 };
 
 struct mem_process {
@@ -29,11 +41,14 @@ struct mem_process {
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
-	bool has_scale;	     /* false: a sample counts as a word */
-	uint32_t *row_of;    /* by stack id: the number of its row, from 1; 0: none */
-	uint32_t stacks;     /* ids below this have an entry in row_of */
-	struct mem_row *row; /* row[0] is unused */
-	uint32_t rows, cap;  /* rows: those in use are 1 .. rows */
+	bool has_scale;	       /* false: a sample counts as a word */
+	uint32_t *row_of;      /* by stack id: the number of its row, from 1; 0: none */
+	uint32_t stacks;       /* ids below this have an entry in row_of */
+	struct mem_row *row;   /* row[0] is unused */
+	struct mem_fate *fate; /* likewise; NULL: it is not counted */
+	uint32_t rows, cap;    /* rows: those in use are 1 .. rows */
+	struct mem_objects objects;
+	bool has_fates;
 };
 
 static inline void mem_count_add(struct mem_count *c, uint64_t objects, uint64_t samples)
@@ -42,6 +57,13 @@ static inline void mem_count_add(struct mem_count *c, uint64_t objects, uint64_t
 	/* Numbers of samples come from a file. */
 	if (__builtin_add_overflow(c->samples, samples, &c->samples))
 		c->samples = UINT64_MAX;
+}
+
+/* An object less, which was added before. */
+static inline void mem_count_sub(struct mem_count *c, uint64_t samples)
+{
+	c->objects--;
+	c->samples -= samples < c->samples ? samples : c->samples;
 }
 
 /* The sum over all sources. */
@@ -53,6 +75,23 @@ static inline struct mem_count mem_row_alloc(const struct mem_row *r)
 	return sum;
 }
 
+/* The bucket of a lifetime, and the least of a bucket. */
+static inline unsigned mem_lifetime_bucket(uint64_t ns)
+{
+	unsigned bits = ns ? 64 - (unsigned)__builtin_clzll(ns) : 0;
+	return bits < MEM_LIFETIME_TIMES ? bits : MEM_LIFETIME_TIMES - 1;
+}
+static inline uint64_t mem_lifetime_least(unsigned bucket)
+{
+	return bucket ? UINT64_C(1) << (bucket - 1) : 0;
+}
+
+/* The estimate of a number of samples alone. */
+static inline double mem_process_bytes(const struct mem_process *p, uint64_t samples)
+{
+	return (double)samples / p->scale.rate * p->scale.word_bytes;
+}
+
 /* Of the process that has this index now. */
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process);
 void mem_process_done(struct mem_process *p, const struct session *s);
@@ -60,14 +99,18 @@ void mem_process_done(struct mem_process *p, const struct session *s);
 void mem_process_know(struct mem_process *p, const struct session *s);
 
 uint32_t mem_process_add_row(struct mem_process *p, const struct session *s,
-			     uint32_t stack); /* private */
+			     const struct mem_filter *f, uint32_t stack); /* private */
 
-/* The number of a stack's row, which is made if there is none. 0: no memory. */
+/* The number of a stack's row, which is made if there is none; f NULL: all are selected. 0: no
+ * memory. */
 static inline uint32_t mem_process_row(struct mem_process *p, const struct session *s,
-				       uint32_t stack)
+				       const struct mem_filter *f, uint32_t stack)
 {
 	uint32_t row = stack < p->stacks ? p->row_of[stack] : 0;
-	return row ? row : mem_process_add_row(p, s, stack);
+	return row ? row : mem_process_add_row(p, s, f, stack);
 }
+
+/* Counts an object as collected. 0 or -ENOMEM. */
+int mem_fate_collect(struct mem_fate *f, uint64_t samples, uint64_t lifetime_ns);
 
 #endif

@@ -13,6 +13,21 @@ struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row)
 	return mem_row_alloc(&p->row[row]);
 }
 
+struct mem_count mem_pick_live(const struct mem_process *p, uint32_t row)
+{
+	return p->fate[row].live;
+}
+
+struct mem_count mem_pick_promoted(const struct mem_process *p, uint32_t row)
+{
+	return p->fate[row].promoted;
+}
+
+struct mem_count mem_pick_collected(const struct mem_process *p, uint32_t row)
+{
+	return p->fate[row].collected;
+}
+
 void mem_sites_done(struct mem_sites *t)
 {
 	for (uint32_t i = 0; i < t->functions; i++) {
@@ -159,6 +174,12 @@ static size_t read_stack(struct mem_sites *t, uint32_t stack)
 		t->stack = grown;
 		t->stack_cap = cap;
 	}
+}
+
+uint32_t mem_sites_site(struct mem_sites *t, uint32_t stack)
+{
+	size_t n = read_stack(t, stack);
+	return n ? t->frame[t->stack[n - 1]].function - 1 : UINT32_MAX;
 }
 
 static int count_row(struct mem_sites *t, const struct mem_process *p, uint32_t row,

@@ -69,14 +69,19 @@ struct mem_sites {
 /* What a report is about, of a row. */
 typedef struct mem_count mem_pick(const struct mem_process *p, uint32_t row);
 
-/* All that was allocated. */
+/* All that was allocated; what of it is alive, was promoted, was collected. */
 struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row);
+struct mem_count mem_pick_live(const struct mem_process *p, uint32_t row);
+struct mem_count mem_pick_promoted(const struct mem_process *p, uint32_t row);
+struct mem_count mem_pick_collected(const struct mem_process *p, uint32_t row);
 
 /* Zeroed memory is empty. 0 or -ENOMEM; done() works after either. */
 int mem_sites_make(struct mem_sites *t, const struct mem_model *m, mem_pick *pick);
 /* Then: the callers of the sites by_self[0 .. count). 0 or -ENOMEM. */
 int mem_sites_callers(struct mem_sites *t, const struct mem_model *m, mem_pick *pick,
 		      uint32_t count);
+/* The index of the function that is the site of a stack that was counted; UINT32_MAX: no memory. */
+uint32_t mem_sites_site(struct mem_sites *t, uint32_t stack);
 void mem_sites_done(struct mem_sites *t);
 
 #endif

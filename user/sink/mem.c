@@ -71,12 +71,14 @@ int mem_new(const struct session *s, int fd, mem_put *put, const struct mem_repo
 	struct mem *k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
-	int err = buf_init(&k->buf, fd, MEM_BUFFER_BYTES);
+	int err = mem_model_init(&k->model, s, &o->model);
+	if (!err)
+		err = buf_init(&k->buf, fd, MEM_BUFFER_BYTES);
 	if (err) {
+		mem_model_done(&k->model);
 		free(k);
 		return err;
 	}
-	mem_model_init(&k->model, s);
 	k->base.ops = &mem_ops;
 	k->base.out = &k->buf;
 	k->put = put;

@@ -12,6 +12,7 @@
 #include "model/mem.h"
 
 struct mem_report_options {
+	struct mem_options model;
 	uint32_t top; /* rows of a table, those with the most bytes; 0: as many as matter */
 };
 
@@ -29,7 +30,10 @@ typedef int mem_put(struct buf *b, const struct mem_view *v);
 int mem_new(const struct session *s, int fd, mem_put *put, const struct mem_report_options *o,
 	    struct sink **ret);
 
-/* The reports as text. */
+/* The reports as text. All but hotspots need MEM_FATES, the summary also MEM_TIMELINE. */
+int mem_summary_text(struct buf *b, const struct mem_view *v);
 int mem_hotspots_text(struct buf *b, const struct mem_view *v);
+int mem_live_text(struct buf *b, const struct mem_view *v);
+int mem_lifetimes_text(struct buf *b, const struct mem_view *v);
 
 #endif

@@ -144,10 +144,15 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	const struct mem_model *m = v->model;
 	const struct mem_process *first = m->first;
 	uint32_t processes = 0;
-	bool same_rate = true;
+	bool same_rate = true, selects = m->opt.filter;
 	for (const struct mem_process *p = first; p; p = p->next) {
 		processes++;
 		same_rate &= p->has_scale == first->has_scale && p->scale.rate == first->scale.rate;
+	}
+	if (first && selects && !m->alloc.objects) {
+		buf_puts(b, "No allocation passes the filter.\n");
+		put_loss(b, v->session);
+		return false;
 	}
 	if (!first) {
 		buf_puts(b, "No allocations in this recording; memtrace traces and captures of "
@@ -158,13 +163,31 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	put_process(b, v->session, first);
 	if (processes > 1)
 		mem_print(b, " and %" PRIu32 " more", processes - 1);
-	mem_print(b, ": %" PRIu64 " objects with %" PRIu64 " samples in %s, ", m->alloc.objects,
-		  m->alloc.samples, mem_ns_text((double)mem_model_elapsed_ns(m)).text);
+	mem_print(b, ": %" PRIu64 " objects%s with %" PRIu64 " samples in %s, ", m->alloc.objects,
+		  selects ? " that pass the filter" : "", m->alloc.samples,
+		  mem_ns_text((double)mem_model_elapsed_ns(m)).text);
 	if (same_rate)
 		put_rate(b, first);
 	else
 		buf_puts(b, "at different rates");
 	buf_puts(b, "\n");
 	put_loss(b, v->session);
+	if (m->unknown && !m->opt.filter)
+		mem_print(b,
+			  "%" PRIu64 " promotions and collections are of objects whose allocation "
+			  "was not seen\n",
+			  m->unknown);
 	return true;
+}
+
+uint32_t mem_sites_listed(const struct mem_sites *t, uint32_t most, uint32_t usual)
+{
+	double least = most ? 0 : MEM_SHARE_MIN * mem_sum_bytes(&t->all.sum);
+	uint32_t limit = most ? most : usual, n = 0;
+	for (; n < t->functions && (!limit || n < limit); n++) {
+		const struct mem_function *f = &t->function[t->by_self[n]];
+		if (!f->self.count.objects || mem_sum_bytes(&f->self.sum) <= least)
+			break;
+	}
+	return n;
 }

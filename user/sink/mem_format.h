@@ -28,6 +28,9 @@ static inline double mem_percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+/* The number of sites that are listed, of those with the most bytes: `most` if it is not 0, else
+ * those above the least share, but not more than `usual` (0: any number). */
+uint32_t mem_sites_listed(const struct mem_sites *t, uint32_t most, uint32_t usual);
 /* The name of a function, "$4711" for a frame that was not resolved. */
 void mem_put_function(struct buf *b, const struct session *s, const struct mem_function *f);
 /* The same with its file and the first positions of its allocations: "f (a.c:1:2-3, 4:5-6...)". */

@@ -77,27 +77,13 @@ static void put_functions(struct buf *b, const struct mem_view *v, const struct 
 	}
 }
 
-/* The number of sites that are listed, of those with the most bytes. */
-static uint32_t count_sites(const struct mem_view *v, const struct mem_sites *t)
-{
-	double whole = mem_sum_bytes(&t->all.sum);
-	uint32_t n = 0;
-	for (; n < t->functions && (!v->opt.top || n < v->opt.top); n++) {
-		const struct mem_function *f = &t->function[t->by_self[n]];
-		if (!f->self.count.objects ||
-		    (!v->opt.top && mem_sum_bytes(&f->self.sum) <= MEM_SHARE_MIN * whole))
-			break;
-	}
-	return n;
-}
-
 int mem_hotspots_text(struct buf *b, const struct mem_view *v)
 {
 	struct mem_sites sites;
 	if (!mem_put_head(b, v))
 		return 0;
 	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
-	uint32_t count = err ? 0 : count_sites(v, &sites);
+	uint32_t count = err ? 0 : mem_sites_listed(&sites, v->opt.top, 0);
 	if (!err)
 		err = mem_sites_callers(&sites, v->model, mem_pick_alloc, count);
 	if (!err) {

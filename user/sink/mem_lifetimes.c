@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How long objects live, by site: what was promoted, what is alive, and of what was collected a
+ * histogram of the bytes by lifetime, a bucket for each power of two.
+ */
+#include "sink/mem_format.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SITES_USUAL 10
+#define BAR	    40 /* columns of all bytes */
+
+/* Bytes of a site. */
+struct site_life {
+	double promoted, live, collected;
+	double by_time[MEM_LIFETIME_TIMES]; /* of those collected */
+};
+
+static void add_row(struct site_life *l, const struct mem_process *p, uint32_t row)
+{
+	const struct mem_fate *f = &p->fate[row];
+	l->promoted += mem_process_bytes(p, f->promoted.samples);
+	l->live += mem_process_bytes(p, f->live.samples);
+	l->collected += mem_process_bytes(p, f->collected.samples);
+	for (unsigned i = 0; i < MEM_LIFETIME_TIMES && f->lifetime; i++)
+		l->by_time[i] += mem_process_bytes(p, f->lifetime[i]);
+}
+
+/* Of the listed sites, by their place in the list. 0 or -ENOMEM. */
+static int add_up(const struct mem_view *v, struct mem_sites *t, uint32_t count,
+		  struct site_life *life)
+{
+	uint32_t *place = calloc((size_t)t->functions + 1, sizeof(*place));
+	int err = place ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < count && !err; i++)
+		place[t->by_self[i]] = i + 1;
+	for (const struct mem_process *p = v->model->first; p && !err; p = p->next)
+		for (uint32_t row = 1; row <= p->rows && !err; row++) {
+			if (!mem_pick_alloc(p, row).objects)
+				continue;
+			uint32_t site = mem_sites_site(t, p->row[row].stack);
+			if (site == UINT32_MAX)
+				err = -ENOMEM;
+			else if (place[site])
+				add_row(&life[place[site] - 1], p, row);
+		}
+	free(place);
+	return err;
+}
+
+/* "2.048 us to 4.096 us" */
+static void put_bucket(struct buf *b, unsigned i)
+{
+	struct mem_text least = mem_ns_text((double)mem_lifetime_least(i));
+	struct mem_text next = mem_ns_text((double)mem_lifetime_least(i + 1));
+	if (i + 1 < MEM_LIFETIME_TIMES)
+		mem_print(b, "%14s to %-10s ", least.text, next.text);
+	else
+		mem_print(b, "%14s or more       ", least.text);
+}
+
+static void put_histogram(struct buf *b, const struct site_life *l)
+{
+	static const char bar[BAR + 1] = "########################################";
+	unsigned first = 0, last = MEM_LIFETIME_TIMES;
+	while (first < last && !(l->by_time[first] > 0))
+		first++;
+	while (last > first && !(l->by_time[last - 1] > 0))
+		last--;
+	for (unsigned i = first; i < last; i++) {
+		double share = mem_percent(l->by_time[i], l->collected);
+		put_bucket(b, i);
+		mem_print(b, "%6.1f %%  %.*s\n", share, (int)(share * BAR / 100 + 0.5), bar);
+	}
+}
+
+static void put_site(struct buf *b, const struct mem_view *v, const struct mem_function *f,
+		     const struct site_life *l, double whole)
+{
+	double bytes = mem_sum_bytes(&f->self.sum);
+	mem_print(b, "\n%s (%.1f %%) at ", mem_bytes_text(bytes).text, mem_percent(bytes, whole));
+	mem_put_site(b, v->session, f);
+	mem_print(b, "\n    promoted %.1f %%, alive %.1f %% (%s), collected %.1f %%\n",
+		  mem_percent(l->promoted, bytes), mem_percent(l->live, bytes),
+		  mem_bytes_text(l->live).text, mem_percent(l->collected, bytes));
+	put_histogram(b, l);
+}
+
+int mem_lifetimes_text(struct buf *b, const struct mem_view *v)
+{
+	struct mem_sites sites;
+	if (!mem_put_head(b, v))
+		return 0;
+	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
+	uint32_t count = err ? 0 : mem_sites_listed(&sites, v->opt.top, SITES_USUAL);
+	struct site_life *life = calloc((size_t)count + 1, sizeof(*life));
+	if (!err)
+		err = life ? add_up(v, &sites, count, life) : -ENOMEM;
+	for (uint32_t i = 0; i < count && !err; i++)
+		put_site(b, v, &sites.function[sites.by_self[i]], &life[i],
+			 mem_sum_bytes(&sites.all.sum));
+	free(life);
+	mem_sites_done(&sites);
+	return err;
+}
