@@ -73,6 +73,8 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 of "stat" --interval 1s
 of "stat" --by program
 of "stat mem" --top 3
+of "mem" --filter size=1
+of "mem" --at 1s
 of "list" --events
 of "list" --prune
 of "trace" --time wall

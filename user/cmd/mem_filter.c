@@ -147,7 +147,7 @@ static int add_condition(struct mem_conditions *c, const char *text, char *why)
 		if (p.op_bytes < 4)
 			snprintf(op, sizeof(op), " %.*s ", (int)p.op_bytes, p.op);
 		if (!p.op_bytes || !*op || !strstr(keys[i].ops, op)) {
-			snprintf(why, MEM_CONDITION_WHY, "%s takes one of%s, not '%.20s'",
+			snprintf(why, MEM_CONDITION_WHY, "%s takes one of%s; not '%.20s'",
 				 keys[i].key, keys[i].ops, p.op);
 			return -EINVAL;
 		}

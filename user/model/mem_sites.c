@@ -278,13 +278,16 @@ static uint32_t *sorted(const struct mem_sites *t, bool by_total)
 int mem_sites_make(struct mem_sites *t, const struct mem_model *m, mem_pick *pick)
 {
 	*t = (struct mem_sites){.session = m->session};
-	for (const struct mem_process *p = m->first; p; p = p->next)
+	for (const struct mem_process *p = m->first; p; p = p->next) {
+		/* No sample is not the same as nothing. */
+		mem_sum_add(&t->all.sum, &p->scale, 0);
 		for (uint32_t row = 1; row <= p->rows; row++) {
 			struct mem_count c = pick(p, row);
 			int err = c.objects ? count_row(t, p, row, c) : 0;
 			if (err)
 				return err;
 		}
+	}
 	for (uint32_t i = 0; i < t->functions; i++) {
 		struct mem_function *f = &t->function[i];
 		if (f->positions)
