@@ -20,11 +20,11 @@ folders="base codec core proc runtime source model sink engine cmd"
 probe_layers="os alloc lock file slot record lifecycle probes"
 declare -A probe_files=(
 	[os]="cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler"
-	[alloc]="alloc_file alloc_writer alloc_trace"
+	[alloc]="alloc_file alloc_writer alloc_trace frame_pointers module_positions"
 	[lock]="lock"
 	[file]="stale ring_file names"
 	[slot]="gate ring_writer slot"
 	[record]="marker marker_x86_64 marker_aarch64 record"
 	[lifecycle]="settings thread recording entry process"
-	[probes]="probes user_events"
+	[probes]="probes user_events object"
 )

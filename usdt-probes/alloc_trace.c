@@ -20,7 +20,8 @@
 static struct ebt_memtrace_trace trace = {.next_id = 1};
 static uint64_t first_obj;   /* of this trace */
 static uint64_t realtime_us; /* of CLOCK_REALTIME minus CLOCK_MONOTONIC, at the start */
-static uint32_t traces;	     /* 0: no trace yet; else the number of the last one */
+static double trace_rate;
+static uint32_t traces; /* 0: no trace yet; else the number of the last one */
 
 static uint64_t lost;
 static uint64_t swept_us;
@@ -29,6 +30,11 @@ bool ebt_alloc_tracing(void)
 {
 	return __atomic_load_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], __ATOMIC_ACQUIRE) ==
 	       EBT_TRACE_ON;
+}
+
+double ebt_alloc_trace_rate(void)
+{
+	return ebt_alloc_tracing() ? trace_rate : 0;
 }
 
 /*
@@ -189,6 +195,7 @@ static int start_locked(const struct ebt_alloc_config *config)
 	first_obj = __atomic_load_n(&trace.next_id, __ATOMIC_RELAXED);
 	realtime_us = trace.start_us - clock_us(CLOCK_MONOTONIC);
 	swept_us = trace.start_us;
+	trace_rate = config->rate;
 	traces++;
 	/* Publishes all this; pairs with the acquire in ebt_alloc_tracing(). */
 	__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], EBT_TRACE_ON, __ATOMIC_RELEASE);

@@ -53,6 +53,8 @@ void ebt_alloc_trace_flush(void);
 void ebt_alloc_trace_thread_end(void);
 /* True if a trace is being written. */
 bool ebt_alloc_tracing(void);
+/* Its rate; 0: there is none. */
+double ebt_alloc_trace_rate(void);
 /* Events that were dropped. */
 uint64_t ebt_alloc_trace_lost(void);
 /* A number for an object that is not in a trace. */

@@ -44,7 +44,7 @@ struct ebt_tail {
 #define EBT_SEMAPHORE_REQUEST "ebt_gate_own+2"
 #define EBT_SEMAPHORE_NONE    "0"
 
-#define EBT_SITE(name, semaphore, args)                                          \
+#define EBT_SITE(provider, name, semaphore, args)                                \
 	"990:	nop\n"                                                             \
 	"	.pushsection .note.stapsdt,\"?\",\"note\"\n"                           \
 	"	.balign 4\n"                                                           \
@@ -54,7 +54,7 @@ struct ebt_tail {
 	"993:	.8byte 990b\n"                                                     \
 	"	.8byte _.stapsdt.base\n"                                               \
 	"	.8byte " semaphore "\n"                                          \
-	"	.asciz \"ebtrace\"\n"                                                  \
+	"	.asciz \"" provider "\"\n"                                       \
 	"	.asciz \"" name "\"\n"                                           \
 	"	.asciz \"" args "\"\n"                                           \
 	"994:	.balign 4\n"                                                       \
@@ -70,7 +70,7 @@ struct ebt_tail {
 
 #define EBT_TAIL_ARGS EBT_ARG_RING " " EBT_ARG_TS " " EBT_ARG_POS
 
-#define EBT_FIRE(marker, semaphore, args, id, name, value, bytes, tail)                        \
+#define EBT_FIRE_OF(provider, marker, semaphore, args, id, name, value, bytes, tail)           \
 	do {                                                                                   \
 		register uint64_t id_ __asm__(EBT_REG_ID) = (uint64_t)(id);                    \
 		register const char *name_ __asm__(EBT_REG_NAME) = (name);                     \
@@ -79,12 +79,15 @@ struct ebt_tail {
 		register uint64_t ring_ __asm__(EBT_REG_RING) = (tail).ring_seq;               \
 		register uint64_t ts_ __asm__(EBT_REG_TS) = (tail).ts;                         \
 		register uint64_t pos_ __asm__(EBT_REG_POS) = (tail).pos;                      \
-		__asm__ volatile(EBT_SITE(marker, semaphore, args)                             \
+		__asm__ volatile(EBT_SITE(provider, marker, semaphore, args)                   \
 				 :                                                             \
 				 : "r"(id_), "r"(name_), "r"(value_), "r"(bytes_), "r"(ring_), \
 				   "r"(ts_), "r"(pos_)                                         \
 				 : "memory");                                                  \
 	} while (0)
+
+/* A marker of our own provider. */
+#define EBT_FIRE(...) EBT_FIRE_OF("ebtrace", __VA_ARGS__)
 
 /* For a function that is a site: keeps the compiler from cloning it. */
 #if defined(__clang__)

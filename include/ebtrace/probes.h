@@ -67,8 +67,6 @@
 extern "C" {
 #endif
 
-#define EBT_API __attribute__((visibility("default")))
-
 enum ebt_phase {
 #define EBT_PHASE(id, name, stops) EBT_PHASE_##name = id,
 #include <ebtrace/events.def>

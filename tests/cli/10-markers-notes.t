@@ -3,17 +3,27 @@
 # The notes of the probe library are the marker ABI: names, registers, semaphores.
 lib=${O:-build}/libebtrace-probes.so
 notes=$(readelf -nW "$lib" | awk '
-	/Name:/ { name = $2 }
+	/Provider:/ { provider = $NF == "ebtrace" ? "" : $NF ":" }
+	/Name:/ { name = provider $2 }
 	/Semaphore:/ { sem = ($NF ~ /^0x0*$/) ? "none" : $NF }
 	/Arguments:/ { sub(/^ *Arguments: */, ""); print name "|" sem "|" $0 }' | sort)
 events=$(sed -n 's/^begin|\([^|]*\)|.*/\1/p' <<<"$notes")
+# Listeners to sampled allocations are counted apart: they switch sampling on.
+objects=$(sed -n 's/^alloc|\([^|]*\)|.*/\1/p' <<<"$notes")
+otel=$(printf '0x%016x' $((objects + 2)))
+[ "$objects" != "$events" ] || objects=shared
 request=$(printf '0x%016x' $((events + 2)))
 want=$(sort <<END
+alloc|$objects|8@%rdx 8@%r10 8@%rsi 4@%edi 4@%ecx 8@%r8 8@%r9
 alloc_sizes|$events|8@%rdx 8@%r10 4@%ecx 8@%r8 8@%r9
 begin|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
+collect|$objects|8@%rdx 4@%ecx 8@%r8 8@%r9
 counter|$events|4@%edi 8@%rsi 8@%rdx 4@%ecx 8@%r8 8@%r9
 end|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
 lifecycle|$events|4@%edi 8@%rsi -8@%rdx 4@%ecx 8@%r8 8@%r9
+otel_memory:alloc|$otel|8@%rdx 8@%r10 8@%rsi
+otel_memory:free|$otel|8@%rdx
+promote|$objects|8@%rdx 4@%ecx 8@%r8 8@%r9
 ring_request|$request|
 ring_start|none|8@%rsi 8@%r8
 ring_stop|none|8@%rsi 8@%r8

@@ -12,14 +12,20 @@ xargs -P 2 -I '{}' sh -c 'aarch64-linux-gnu-gcc -std=gnu11 -O1 -Iinclude -Iuser 
 ok $? "the library and a program of it are built for 64-bit Arm"
 
 notes=$(readelf -nW "$TMP/emit_all" | awk '
-	/Name:/ { name = $2 }
+	/Provider:/ { provider = $NF == "ebtrace" ? "" : $NF ":" }
+	/Name:/ { name = provider $2 }
 	/Arguments:/ { sub(/^ *Arguments: */, ""); print name "|" $0 }' | sort)
 want=$(sort <<END
+alloc|8@x2 8@x3 8@x1 4@x0 4@x4 8@x5 8@x6
 alloc_sizes|8@x2 8@x3 4@x4 8@x5 8@x6
 begin|4@x0 8@x1 4@x4 8@x5 8@x6
+collect|8@x2 4@x4 8@x5 8@x6
 counter|4@x0 8@x1 8@x2 4@x4 8@x5 8@x6
 end|4@x0 8@x1 4@x4 8@x5 8@x6
 lifecycle|4@x0 8@x1 -8@x2 4@x4 8@x5 8@x6
+otel_memory:alloc|8@x2 8@x3 8@x1
+otel_memory:free|8@x2
+promote|8@x2 4@x4 8@x5 8@x6
 ring_request|
 ring_start|8@x1 8@x5
 ring_stop|8@x1 8@x5

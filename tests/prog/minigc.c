@@ -15,6 +15,10 @@
  * of the starter (0), `domain_spawn` and `domain_terminate` in each domain whose thread began and
  * ended while the ring was on, `ring_stop` in domain 0. ring_stop comes at exit, after the file of
  * counts was written, and after the wait of -l.
+ *
+ * With -o it also reports its allocations to <ebtrace/alloc.h>, and the counts have for each domain
+ * the lines `objects` and `words`, what it allocated, and `alloc`, `promote`, `collect`, the sampled
+ * objects that it reported.
  */
 #include "heap/work.h"
 #include <errno.h>
@@ -154,6 +158,21 @@ static void run_threads(struct run *r)
 	gc->verified += verify_heap(gc, false);
 }
 
+static void write_objects(FILE *f, const struct domain *d)
+{
+	const struct sampled_counts *c = &d->sampled.counts;
+	const struct {
+		const char *name;
+		uint64_t n;
+	} line[] = {{"objects", c->objects},
+		    {"words", c->words},
+		    {"alloc", c->alloc},
+		    {"promote", c->promote},
+		    {"collect", c->collect}};
+	for (size_t i = 0; i < sizeof(line) / sizeof(*line); i++)
+		fprintf(f, "%d %s %llu\n", d->index, line[i].name, (unsigned long long)line[i].n);
+}
+
 static int write_counts(const struct run *r)
 {
 	static const char *const kind[EMIT_KINDS] = {
@@ -167,6 +186,8 @@ static int write_counts(const struct run *r)
 		for (int k = 0; k < EMIT_KINDS; k++)
 			fprintf(f, "%d %s %llu\n", i, kind[k],
 				(unsigned long long)r->gc.domain[i].emit.n[k]);
+		if (r->gc.sample)
+			write_objects(f, &r->gc.domain[i]);
 		if (!r->ring)
 			continue;
 		if (i == 0)
@@ -215,11 +236,12 @@ static void wait_for_word(bool line)
 static void usage(void)
 {
 	fputs("usage: minigc [-t THREADS] [-n EVENTS | -s SECONDS] [-r RATE] [-c FILE] [-S SEED]\n"
-	      "              [-N NURSERY_WORDS] [-M MAJOR_WORDS] [-wlvuq]\n"
+	      "              [-N NURSERY_WORDS] [-M MAJOR_WORDS] [-wlvuqo]\n"
 	      "  -n at least so many events in all   -r events a second a domain, 0: full speed\n"
 	      "  -c counts go to FILE                -w wait for a line on stdin, or SIGUSR1\n"
 	      "  -l stay until stdin ends or SIGTERM -v verify the heap after each major\n"
-	      "  -u user events too                  -q no summary on stderr\n",
+	      "  -u user events too                  -q no summary on stderr\n"
+	      "  -o report allocated objects\n",
 	      stderr);
 	exit(2);
 }
@@ -230,7 +252,7 @@ static void parse(struct run *r, int argc, char **argv)
 	*o = (struct options){.threads = 4, .seed = 1};
 	r->gc.nursery_words = 512;
 	r->gc.major_threshold_words = 65536;
-	for (int c; (c = getopt(argc, argv, "t:n:s:r:c:S:N:M:wlvuq")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "t:n:s:r:c:S:N:M:wlvuqo")) != -1;) {
 		switch (c) {
 		case 't':
 			o->threads = atoi(optarg);
@@ -270,6 +292,9 @@ static void parse(struct run *r, int argc, char **argv)
 			break;
 		case 'q':
 			o->quiet = true;
+			break;
+		case 'o':
+			r->gc.sample = true;
 			break;
 		default:
 			usage();

@@ -17,7 +17,8 @@ static const struct {
 	{"name", MARKER_NAME},	   {"value", MARKER_VALUE},   {"data", MARKER_VALUE},
 	{"payload", MARKER_VALUE}, {"buckets", MARKER_VALUE}, {"bytes", MARKER_LENGTH},
 	{"count", MARKER_LENGTH},  {"ring", MARKER_RING},     {"ts", MARKER_TS},
-	{"pos", MARKER_POS},
+	{"pos", MARKER_POS},	   {"object", MARKER_VALUE},  {"words", MARKER_LENGTH},
+	{"samples", MARKER_NAME},  {"source", MARKER_ID},
 };
 
 static const struct {

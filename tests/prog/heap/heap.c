@@ -30,6 +30,7 @@ void heap_done(struct gc *gc)
 		free(gc->domain[i].nursery);
 		free(gc->domain[i].remembered);
 		space_done(&gc->domain[i].space);
+		sampled_done(&gc->domain[i].sampled);
 	}
 	free(gc->mark_stack);
 	pthread_cond_destroy(&gc->changed);

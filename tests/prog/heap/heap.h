@@ -15,6 +15,7 @@
 #define MINIGC_HEAP_H
 
 #include "emit.h"
+#include "sampled.h"
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -76,6 +77,7 @@ struct domain {
 	size_t nremembered;
 	struct obj *todo; /* copied, its fields not yet */
 	struct space space;
+	struct sampled_heap sampled;
 	uint64_t minors;
 	uint64_t promoted_words;  /* since the last minor collection began */
 	uint64_t allocated_words; /* by promotion, since the last major */
@@ -88,6 +90,7 @@ struct gc {
 	size_t nursery_words;
 	uint64_t major_threshold_words;
 	bool verify;
+	bool sample; /* report allocated objects */
 
 	/* The world: `stopped` of `active` domains are at a safepoint or asleep. */
 	pthread_mutex_t lock;

@@ -68,6 +68,7 @@ __attribute__((noinline)) static void collect_stopped(struct domain *d)
 	emit_end(e, EBT_PHASE_major_mark_roots);
 	emit_begin(e, EBT_PHASE_major_mark);
 	mark_reachable(gc);
+	sampled_major(d);
 	emit_end(e, EBT_PHASE_major_mark);
 	emit_begin(e, EBT_PHASE_major_sweep);
 	for (int i = 0; i < gc->domains; i++)

@@ -31,6 +31,8 @@ struct obj *heap_alloc(struct domain *d, unsigned pointers, unsigned raw_words)
 	obj->words = (uint16_t)words;
 	obj->pointers = (uint16_t)pointers;
 	ebt_alloc(words);
+	if (d->gc->sample)
+		sampled_alloc(d, obj);
 	return obj;
 }
 
@@ -106,6 +108,7 @@ void minor_collect(struct domain *d)
 	emit_begin(e, EBT_PHASE_minor);
 	d->promoted_words = 0;
 	copy_reachable(d);
+	sampled_minor(d);
 	emit_begin(e, EBT_PHASE_minor_clear);
 	d->nremembered = 0;
 	d->next = d->nursery;
