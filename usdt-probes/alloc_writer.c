@@ -102,7 +102,8 @@ static struct ebt_alloc_writer *claim_any(uint32_t tid)
 	for (int i = 0; i < EBT_ALLOC_DOMAINS; i++) {
 		struct ebt_alloc_writer *w = &ebt_alloc_writers[i];
 		uint32_t owner = __atomic_load_n(&w->owner, __ATOMIC_RELAXED);
-		if (!w->held && has_ended(owner) && claim(w, owner, tid))
+		if (!__atomic_load_n(&w->held, __ATOMIC_RELAXED) && has_ended(owner) &&
+		    claim(w, owner, tid))
 			return w;
 	}
 	return NULL;
@@ -143,7 +144,8 @@ bool ebt_alloc_hold(struct ebt_alloc_writer *w)
 	if (self.holds == w)
 		return false;
 	for (int i = 0; !ebt_alloc_try_hold(w); i++) {
-		if (i == HOLD_YIELDS + HOLD_SLEEPS || (i == HOLD_YIELDS && has_ended(w->owner)))
+		if (i == HOLD_YIELDS + HOLD_SLEEPS ||
+		    (i == HOLD_YIELDS && has_ended(__atomic_load_n(&w->owner, __ATOMIC_RELAXED))))
 			return false;
 		if (i < HOLD_YIELDS)
 			sched_yield();

@@ -93,6 +93,54 @@ static void bench_ring(const char *clock)
 	said(name, time_custom(), "");
 }
 
+static double time_unsampled(void)
+{
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS; i++) {
+		ebt_object_alloc(3, EBT_ALLOC_MINOR, NULL);
+		__asm__ volatile("" ::: "memory");
+	}
+	return (now_ns() - t) / ROUNDS;
+}
+
+/* A backtrace whose last two frames are new. */
+static size_t twelve_frames(void *ctx, int64_t *codes, size_t max)
+{
+	int64_t *n = ctx;
+	(void)max;
+	for (int i = 0; i < 12; i++)
+		codes[i] = 0x400000 + 64 * i;
+	codes[10] += ++*n % 7;
+	return 12;
+}
+
+/* Every word is sampled: the draw, the clock, the backtrace and the file are in it. */
+static void bench_sampled(void)
+{
+	char path[64];
+	int64_t n = 0;
+	uint64_t obj = 0;
+	struct ebt_object_stacks stacks = {.backtrace = twelve_frames, .ctx = &n};
+	const char *peer = ",\"theirs\":120.6,\"peer\":\"memtrace\"";
+	snprintf(path, sizeof(path), "/dev/shm/ebtrace-bench-%d.ctf", getpid());
+	ebt_object_stacks(&stacks);
+	if (ebt_object_trace_start(path, 1, NULL))
+		return;
+	for (int i = 0; i < ROUNDS / 10; i++)
+		ebt_object_alloc(1, EBT_ALLOC_MINOR, NULL);
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS / 4; i++)
+		obj = ebt_object_alloc(1, EBT_ALLOC_MINOR, NULL);
+	said("object_alloc_sampled", (now_ns() - t) / (ROUNDS / 4.0), peer);
+	t = now_ns();
+	for (int i = 0; i < ROUNDS / 4; i++)
+		ebt_object_collect(obj, NULL);
+	said("object_collect_sampled", (now_ns() - t) / (ROUNDS / 4.0), peer);
+	ebt_object_trace_stop();
+	ebt_object_stacks(NULL);
+	unlink(path);
+}
+
 static int run_again(char *self, const char *clock)
 {
 	char command[512];
@@ -112,6 +160,9 @@ int main(int argc, char **argv)
 	double empty = time_empty();
 	double idle = time_pairs() - empty;
 	said("idle_probe", idle > 0 ? idle : 0, ",\"limit\":0.2,\"goal\":1");
+	double unsampled = time_unsampled() - empty;
+	said("object_alloc_unsampled", unsampled > 0 ? unsampled : 0, ",\"goal\":1");
+	bench_sampled();
 	bench_clocks();
 	return run_again(argv[0], "monotonic") || run_again(argv[0], "tsc");
 }
