@@ -98,7 +98,7 @@ static void fire_alloc(uint64_t obj, uint64_t words, uint64_t samples, enum ebt_
 	if (has_listener(&ebt_object_listeners.otel))
 		marker_otel_alloc(
 			address ? (uintptr_t)address : obj, words * WORD_BYTES,
-			(uint64_t)((double)samples / ebt_object_sampler.rate * WORD_BYTES));
+			(uint64_t)((double)samples / ebt_object_sampler.rate * WORD_BYTES + 0.5));
 }
 
 /* 0: the event is dropped. `fp` is the frame whose callers are the backtrace. */
@@ -200,6 +200,11 @@ int ebt_object_trace_start(const char *path, double rate, const char *context)
 int ebt_object_trace_stop(void)
 {
 	return ebt_alloc_trace_stop();
+}
+
+void ebt_object_trace_flush(void)
+{
+	ebt_alloc_trace_flush();
 }
 
 uint64_t ebt_object_lost(void)

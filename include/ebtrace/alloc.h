@@ -14,11 +14,11 @@
  *
  * The trace is a file of memtrace, one domain a thread (up to 128; more share them). It is flushed
  * about once a second while there are events, at the end of a thread and of the program. A forked
- * child does not write to it and has none until it starts one. exec() loses what is not flushed. A
- * file that cannot be written any more, as on a full disk, ends with the last whole packet, and the
- * program goes on. Probes may be used in signal handlers; one that interrupts another of the same
- * thread is dropped and counted. While a trace is written, probes of sampled allocations make
- * system calls; with listeners alone they make none.
+ * child does not write to it and has none until it starts one. exec() loses what
+ * ebt_object_trace_flush() has not written. A file that cannot be written any more, as on a full
+ * disk, ends with the last whole packet, and the program goes on. Probes may be used in signal
+ * handlers; one that interrupts another of the same thread is dropped and counted. While a trace is
+ * written, probes of sampled allocations make system calls; with listeners alone they make none.
  *
  * Environment, read when the library is loaded:
  *   EBTRACE_MEMTRACE       write a trace to this file, under the conditions of
@@ -114,6 +114,8 @@ EBT_API int ebt_object_trace_start(const char *path, double rate, const char *co
 /* Ends the trace; the library does so at exit. Returns 0, the first error of its file, or -EINVAL:
  * no trace is written. Not for signal handlers. */
 EBT_API int ebt_object_trace_stop(void);
+/* Writes what is buffered, as a program does before exec(). Not for signal handlers. */
+EBT_API void ebt_object_trace_flush(void);
 /* Sampled events of this process that are in no trace and fired no marker, since they interrupted
  * another one. */
 EBT_API uint64_t ebt_object_lost(void);

@@ -201,6 +201,22 @@ static void test_signals(void)
 	trace_done(&t);
 }
 
+static void test_flush(void)
+{
+	ebt_object_trace_start(path, 1, NULL);
+	for (int i = 0; i < 3; i++)
+		ebt_object_alloc(1, EBT_ALLOC_MINOR, NULL);
+	ebt_object_trace_flush();
+	trace_read(&t, path);
+	is(t.events, 3, "what is flushed can be read while the trace goes on");
+	trace_done(&t);
+	ebt_object_alloc(1, EBT_ALLOC_MINOR, NULL);
+	ebt_object_trace_stop();
+	trace_read(&t, path);
+	is(t.events, 4, "and what comes later is behind it");
+	trace_done(&t);
+}
+
 /* With a trace from the environment; the program's end closes it. */
 static int child_of_environment(void)
 {
@@ -243,6 +259,7 @@ int main(int argc, char **argv)
 	test_frame_pointers();
 	test_own_frames();
 	test_seed();
+	test_flush();
 	test_signals();
 	test_environment(argv);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
