@@ -17,6 +17,7 @@ enum ebt_record_type {
 	EBT_RECORD_MARKER = 1,	/* struct ebt_marker_record; site: an enum ebt_kind or ebt_site */
 	EBT_RECORD_OCAML = 2,	/* struct ebt_ocaml_record; site: enum ebt_ocaml_function */
 	EBT_RECORD_PROCESS = 3, /* struct ebt_process_record; site: enum ebt_process_change */
+	EBT_RECORD_ALLOC = 4,	/* struct ebt_alloc_record; site: enum ebt_alloc_site_kind */
 };
 
 struct ebt_record {
@@ -122,6 +123,58 @@ struct ebt_ocaml_runtime {
 	uint16_t release;     /* the tracer's own number; records carry it */
 	uint16_t reserved[3];
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
+};
+
+/*
+ * Sites at which sampled allocations are reported have a program of their own, which finds their
+ * arguments as each site's note has them. Its cookie: key of the file in the map ebt_alloc_files
+ * << 16 | the index of the site's description there. Those of otel_memory are OpenTelemetry's.
+ */
+enum ebt_alloc_site_kind {
+	EBT_ALLOC_SITE_ALLOC = 0,	/* object, words, samples, source, ring, ts */
+	EBT_ALLOC_SITE_PROMOTE = 1,	/* object, ring, ts */
+	EBT_ALLOC_SITE_COLLECT = 2,	/* object, ring, ts */
+	EBT_ALLOC_SITE_OTEL_ALLOC = 3,	/* address, bytes, bytes that the sample stands for */
+	EBT_ALLOC_SITE_OTEL_FREE = 4,	/* address */
+	EBT_ALLOC_SITE_OTEL_WEIGHT = 5, /* as OTEL_ALLOC, of an allocation reported by ALLOC, too */
+};
+#define EBT_ALLOC_COOKIE(key, index) ((uint64_t)(key) << 16 | (index))
+
+enum ebt_operand_where { EBT_OPERAND_CONSTANT, EBT_OPERAND_REGISTER, EBT_OPERAND_MEMORY };
+#define EBT_OPERAND_NONE 0xff
+
+/* The lowest `size` bytes of a constant, a register, or the memory at base + (index << shift) +
+ * number. Registers: the 64-bit words of struct pt_regs by index. */
+struct ebt_operand {
+	uint8_t size, is_signed, where; /* enum ebt_operand_where */
+	uint8_t reg, index, shift;	/* EBT_OPERAND_NONE: no base, no index */
+	uint8_t reserved[2];
+	int64_t number;
+};
+
+#define EBT_ALLOC_ARGS	6
+#define EBT_ALLOC_SITES 16 /* of a file, with different arguments */
+
+struct ebt_alloc_site {
+	uint32_t kind; /* enum ebt_alloc_site_kind */
+	uint32_t args;
+	struct ebt_operand arg[EBT_ALLOC_ARGS];
+};
+
+/* Of a file in one process. */
+struct ebt_alloc_file {
+	uint32_t slot;
+	uint32_t sites;
+	struct ebt_alloc_site site[EBT_ALLOC_SITES];
+};
+
+#define EBT_STACK_FRAMES 127 /* the kernel's own limit, unless it was changed */
+
+/* The payload of an allocation is its stack: addresses of 64 bits, the innermost first. */
+struct ebt_alloc_record {
+	struct ebt_record head;
+	uint64_t ts; /* ns, read by the kernel */
+	uint64_t arg[EBT_ALLOC_ARGS];
 };
 
 /* A payload occupies the smallest of these rooms that holds it; a longer one is cut. */

@@ -68,7 +68,7 @@ static void test_many(const char *program)
 	err = ftruncate(own, n + 1) || inspect_file(in, own, &budget, &found);
 	ok(!err && inspect_peek(in, fd, &found) == -ENOENT, "up to a number of files");
 	is(inspect_files(in), 16385, "all of which are counted");
-	is(inspect_has_probes(in, st.st_dev, st.st_ino), 0, "the newest are remembered");
+	is(inspect_has_probes(in, st.st_dev, st.st_ino, true), 0, "the newest are remembered");
 	ok(!ftruncate(own, 1) && inspect_peek(in, own, &found) == -ENOENT,
 	   "a file that has changed is not");
 	ok(!inspect_file(in, fd, &budget, &found) && inspect_peek(in, fd, &found) == 0,

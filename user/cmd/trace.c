@@ -118,6 +118,7 @@ int cmd_trace(int argc, char **argv)
 {
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
+	o.engine.allocs = ALLOCS_TOO;
 	int status = obey(&o, argc && !strcmp(argv[0], "ebtrace"));
 	opts_done(&o);
 	return status;

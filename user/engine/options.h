@@ -12,6 +12,9 @@
 
 enum engine_mode { MODE_AUTO, MODE_RING, MODE_WATERMARK, MODE_STREAM, MODE_PROBES };
 enum engine_ring_request { RING_REQUEST_AUTO, RING_REQUEST_ALWAYS, RING_REQUEST_NEVER };
+/* Sampled allocations, which come through probes alone: they are not asked for, they may be among the
+ * events, or the run is for nothing else. */
+enum engine_allocs { ALLOCS_NONE, ALLOCS_TOO, ALLOCS_ONLY };
 enum engine_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct engine_options {
@@ -34,6 +37,7 @@ struct engine_options {
 	enum engine_mode mode;
 	enum engine_attach attach;
 	enum engine_ring_request ring_request;
+	enum engine_allocs allocs;
 	enum ebt_release release;  /* of rings that do not record it; AUTO: guess */
 	uint64_t duration_ns;	   /* of a live run; 0: no limit */
 	uint64_t bpf_buffer_bytes; /* a power of two */

@@ -27,6 +27,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.hold = o->program != NULL,
+		.allocs = o->allocs != ALLOCS_NONE,
 		.watermark_only = engine_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,

@@ -6,14 +6,11 @@
  * registers that a probe does not see.
  *
  * How BPF programs read arguments: our own markers have them in fixed registers, which
- * runtime/marker_args.h verifies with this parser before a site is attached. Sites of other
- * programs have them anywhere. A program for these would have a hash map from a number of the site,
- * which its cookie carries beside the slot, to {count, struct usdt_arg[USDT_ARGS_MAX]}: the
- * attacher parses each site's string in its plan(), writes one entry for all sites with the same
- * string before the link is made, and deletes it in unplan(), when the link is closed, as
- * attach_ocaml does with struct ebt_ocaml_runtime. The program then copies a word of pt_regs by its
- * number, or reads the memory that it addresses, and extends `size` bytes by sign. There is no such
- * map as long as no program reads it.
+ * runtime/marker_args.h verifies with this parser before a site is attached. Sites of sampled
+ * allocations have them anywhere: their attacher parses each site's string in its plan(), writes the
+ * arguments as struct ebt_operand to a map, whose key and index the site's cookie is, and deletes
+ * the entry in unplan(), when the link is closed. The program (bpf/alloc.bpf.c) copies a word of
+ * pt_regs by its number, or reads the memory that it addresses, and extends `size` bytes by sign.
  */
 #ifndef PROC_USDT_ARGS_H
 #define PROC_USDT_ARGS_H

@@ -207,13 +207,13 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 	return 0;
 }
 
-int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode)
+int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, bool allocs)
 {
 	const uint64_t *at = in ? map_get(&in->newest, hash_file(dev, inode)) : NULL;
 	const struct known *k = at ? &in->file[*at] : NULL;
 	if (!k || k->inode != inode || k->dev != dev)
 		return -ENOENT;
-	return k->file.markers || k->file.release;
+	return k->file.markers || (allocs && k->file.alloc_markers) || k->file.release;
 }
 
 static int inspect_unbudgeted(struct inspect *in, int fd, struct runtime_file *ret)

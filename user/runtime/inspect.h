@@ -40,8 +40,8 @@ int inspect_file(struct inspect *in, int fd, struct inspect_budget *b, struct ru
 /* The cached result; -ENOENT: not inspected before. */
 int inspect_peek(const struct inspect *in, int fd, struct runtime_file *ret);
 /* 1 if the newest inspected file with this device and inode has markers or a runtime, else 0;
- * -ENOENT: none was inspected. */
-int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode);
+ * -ENOENT: none was inspected. allocs: markers of sampled allocations are some, too. */
+int inspect_has_probes(const struct inspect *in, uint64_t dev, uint64_t inode, bool allocs);
 /*
  * Inspects the file at a path if it has this device and inode, for the two functions above: of a
  * program that has ended only the path may be left. 0 or -errno; -ESTALE: another file, or one that

@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include "proc/elf.h"
+#include "runtime/alloc_markers.h"
 #include "runtime/ebtrace_probes.h"
 #include "runtime/ocaml.h"
 
@@ -11,7 +12,7 @@ const struct runtime *const runtimes[RUNTIMES] = {&runtime_ebtrace_probes, &runt
 
 void runtimes_recognise(int fd, struct elf *elf, struct runtime_file *ret)
 {
-	*ret = (struct runtime_file){0};
+	*ret = (struct runtime_file){.alloc_markers = elf ? alloc_markers_count(fd) : 0};
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		runtimes[i]->recognise(fd, elf, ret);
 }

@@ -16,8 +16,9 @@
 #include "runtime/inspect.h"
 #include "source/uprobe.h"
 
-enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBES };
+enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBE_ALLOC, BPF_PROBES };
 
+struct ebt_alloc_file;
 struct ebt_ocaml_runtime;
 
 #define ATTACH_REPORTED 16
@@ -27,12 +28,16 @@ struct attach_env {
 	/* Stores the addresses of an OCaml runtime for the BPF program under this key; NULL:
 	 * removes them. 0 or -errno. */
 	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
+	/* The same of a file's sites of sampled allocations. */
+	int (*set_allocs)(void *ctx, uint32_t key, const struct ebt_alloc_file *file);
 	void *ctx;
-	uint32_t last_key; /* of a runtime */
+	uint32_t last_key; /* of a runtime, and of a file's sites of allocations */
 	bool share;	   /* use one link for all processes that run a file, where possible */
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
+	bool allocs;		  /* attach to markers of sampled allocations */
+	uint32_t alloc_sites;	  /* of them that were planned so far */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also of processes under a seccomp filter */
@@ -89,7 +94,7 @@ struct attacher {
 	void (*end)(void *state);
 };
 
-#define ATTACHERS 2
+#define ATTACHERS 3
 extern const struct attacher *const attachers[ATTACHERS];
 
 #endif

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include "source/attach_alloc.h"
 #include "source/attach_markers.h"
 #include "source/attach_ocaml.h"
 
-const struct attacher *const attachers[ATTACHERS] = {&attach_markers, &attach_ocaml};
+const struct attacher *const attachers[ATTACHERS] = {&attach_markers, &attach_ocaml, &attach_alloc};

@@ -177,6 +177,7 @@ static void bpf_source_free(struct source *base)
 	bpf_targets_done(&s->in.targets);
 	bpf_kernel_free(s->kernel);
 	bpf_lanes_done(&s->in.lanes);
+	code_frames_free(s->in.code);
 	free(s);
 }
 
@@ -200,6 +201,11 @@ static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 static int set_runtime(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r)
 {
 	return bpf_kernel_set_runtime(((struct bpf_source *)ctx)->kernel, key, r);
+}
+
+static int set_allocs(void *ctx, uint32_t key, const struct ebt_alloc_file *file)
+{
+	return bpf_kernel_set_allocs(((struct bpf_source *)ctx)->kernel, key, file);
 }
 
 static uint64_t count_foreign(void *ctx, uint32_t key)
@@ -238,9 +244,11 @@ static void set_targets(struct bpf_source *s)
 	s->in.targets.by.links.ctx = s;
 	s->in.targets.by.env = (struct attach_env){
 		.set_runtime = set_runtime,
+		.set_allocs = set_allocs,
 		.ctx = s,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold ? NULL : is_ours,
+		.allocs = opt->allocs,
 		.watermark_only = opt->watermark_only,
 		.no_ring_request = opt->no_ring_request,
 		.ring_request_always = opt->ring_request_always,
@@ -277,6 +285,8 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 					    .receive = bpf_records_receive,
 					    .ctx = &s->in};
 	int err = bpf_lanes_init(&s->in.lanes);
+	if (!err)
+		err = code_frames_new(session, &s->in.code);
 	if (!err)
 		err = bpf_kernel_new(&kernel, &s->kernel);
 	if (err) {
@@ -366,4 +376,5 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->dropped_in_ring = dropped.in_ring;
 	ret->dropped = dropped.nowhere;
 	ret->sites = s->in.targets.by.links.sites;
+	ret->alloc_sites = s->in.targets.by.env.alloc_sites;
 }

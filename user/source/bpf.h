@@ -33,6 +33,7 @@ struct bpf_options {
 	enum bpf_attach attach;	  /* kind of link; AUTO: MULTI if the kernel has it */
 	bool hold;		  /* stop children while probes are inserted: see proc/hold.h */
 	bool no_follow;		  /* do not follow children */
+	bool allocs;		  /* attach to markers of sampled allocations */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
@@ -50,6 +51,7 @@ struct bpf_counts {
 	uint64_t dropped;	  /* lost, and in no ring; also emitted as EBT_LOST */
 	uint64_t events;	  /* received */
 	uint32_t sites;		  /* attached now, in all processes */
+	uint32_t alloc_sites;	  /* of sampled allocations, attached so far */
 	bool multi;		  /* uprobe_multi links, else perf-event links */
 };
 

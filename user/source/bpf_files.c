@@ -231,7 +231,7 @@ bool bpf_files_probed(const struct bpf_scanner *by, const struct bpf_files *f, u
 int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t inode,
 			    uint64_t born_ns)
 {
-	int has = inspect_has_probes(by->inspect, dev, inode);
+	int has = inspect_has_probes(by->inspect, dev, inode, by->env.allocs);
 	return has > 0 ? !bpf_links_cover(&by->links, dev, inode, born_ns) : has;
 }
 
@@ -239,7 +239,8 @@ int bpf_scanner_would_probe(const struct bpf_scanner *by, uint64_t dev, uint64_t
 static bool has_failed(const struct bpf_scanner *by, const struct bpf_files *f,
 		       const struct bpf_file *file)
 {
-	bool failed = file->starved && inspect_has_probes(by->inspect, file->dev, file->inode);
+	bool failed = file->starved &&
+		      inspect_has_probes(by->inspect, file->dev, file->inode, by->env.allocs);
 	for (unsigned i = 0; i < ATTACHERS; i++) {
 		const struct attachment *a = &file->at[i];
 		failed |= a->by && a->err && !a->left_alone && !is_in_ring(by, f, a);

@@ -45,8 +45,14 @@ static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap
 
 static struct bpf_program *program_of(const struct bpf_kernel *k, enum bpf_probe which)
 {
-	return which == BPF_PROBE_OCAML ? k->skel->progs.ebt_ocaml_function
-					: k->skel->progs.ebt_marker;
+	switch (which) {
+	case BPF_PROBE_OCAML:
+		return k->skel->progs.ebt_ocaml_function;
+	case BPF_PROBE_ALLOC:
+		return k->skel->progs.ebt_alloc;
+	default:
+		return k->skel->progs.ebt_marker;
+	}
 }
 
 static int make_perf_links(struct bpf_program *prog, const char *path, const struct link_spec *spec)
@@ -82,7 +88,8 @@ static int start_keeper(struct bpf_kernel *k)
 		.make = make_link,
 		.ctx = k,
 		.fds = {bpf_program__fd(program_of(k, BPF_PROBE_MARKER)),
-			bpf_program__fd(program_of(k, BPF_PROBE_OCAML)), -1, -1},
+			bpf_program__fd(program_of(k, BPF_PROBE_OCAML)),
+			bpf_program__fd(program_of(k, BPF_PROBE_ALLOC)), -1},
 	};
 	return link_keeper_new(&maker, &k->keeper);
 }
@@ -126,6 +133,14 @@ int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_
 			return err;
 	}
 	return bpf_map_update_elem(map, &key, r, BPF_ANY) ? -errno : 0;
+}
+
+int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_alloc_files);
+	int err = file ? bpf_map_update_elem(map, &key, file, BPF_ANY)
+		       : bpf_map_delete_elem(map, &key);
+	return err ? -errno : 0;
 }
 
 uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key)
@@ -230,7 +245,7 @@ static int set_sizes(struct bpf_kernel *k)
 	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
 	uint32_t processes = threads < pids ? threads : pids;
 	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
-					k->skel->maps.ebt_foreign};
+					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files};
 	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel, (uint32_t)k->opt.ring_bytes);
 	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
 		err = bpf_map__set_max_entries(by_process[i], processes);
@@ -250,6 +265,7 @@ static void choose_programs(struct bpf_kernel *k)
 	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_function, btf);
 	bpf_program__set_autoattach(k->skel->progs.ebt_marker, false);
 	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_function, false);
+	bpf_program__set_autoattach(k->skel->progs.ebt_alloc, false);
 	if (!btf)
 		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed, and "
 				   "OCaml programs are seen through their rings alone");

@@ -43,6 +43,8 @@ void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not followed any 
 
 /* What the program knows of an OCaml runtime; NULL: nothing any more. 0 or -errno. */
 int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r);
+/* The same of the sites of sampled allocations of a file. */
+int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file);
 /* Hits of a shared runtime by processes that are not traced. */
 uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key);
 

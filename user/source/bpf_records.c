@@ -4,6 +4,7 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -273,6 +274,26 @@ static int receive_marker(struct bpf_records *s, struct bpf_target *target,
 	return err;
 }
 
+static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_alloc_record *rec, size_t payload)
+{
+	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(target, &rec->head, rec->ts)};
+	struct alloc_context of = {s->session, s->code, target->process, target->pid,
+				   target->born_ns};
+	ev->domain = EBT_NO_DOMAIN;
+	int n = alloc_process_receive(&target->allocs, &of, rec, (const uint64_t *)(rec + 1),
+				      payload / sizeof(uint64_t), ev);
+	processes_announce(&s->session->processes, target->process);
+	for (int i = 0; i < n; i++) {
+		int err = queue(s, target, &ev[i]);
+		if (err) {
+			session_drop_event(s->session, &ev[n - 1]);
+			return err;
+		}
+	}
+	return n < 0 ? n : 0;
+}
+
 static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, uint16_t flags,
 		    uint64_t since_ns, uint64_t ts)
 {
@@ -320,48 +341,69 @@ size_t bpf_records_bytes(const struct bpf_records *s)
 	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
 }
 
+/* The bytes of a record of an event or of control before its payload; 0: it is neither. */
+static size_t body_bytes(const struct ebt_record *head)
+{
+	switch (head->type) {
+	case EBT_RECORD_MARKER:
+		return sizeof(struct ebt_marker_record);
+	case EBT_RECORD_OCAML:
+		return sizeof(struct ebt_ocaml_record);
+	case EBT_RECORD_ALLOC:
+		return sizeof(struct ebt_alloc_record);
+	}
+	return 0;
+}
+
+/* In all of them the time follows the head. */
+static uint64_t record_ns(const struct ebt_record *head)
+{
+	return ((const struct ebt_marker_record *)head)->ts;
+}
+_Static_assert(offsetof(struct ebt_ocaml_record, ts) == offsetof(struct ebt_marker_record, ts) &&
+		       offsetof(struct ebt_alloc_record, ts) ==
+			       offsetof(struct ebt_marker_record, ts),
+	       "the time is behind the head");
+
+static bool is_control(const struct ebt_record *head)
+{
+	return head->type == EBT_RECORD_MARKER && head->site >= EBT_SITE_CONTROL;
+}
+
 /* A record of a process; its time in *ret_ts. */
 static int receive_event(struct bpf_records *s, struct bpf_target *target,
 			 const struct ebt_record *head, size_t size, uint64_t *ret_ts)
 {
-	bool ocaml = head->type == EBT_RECORD_OCAML;
-	size_t body = ocaml ? sizeof(struct ebt_ocaml_record) : sizeof(struct ebt_marker_record);
-	size_t payload = payload_bytes(head, size, body);
-	if (payload == SIZE_MAX || (!ocaml && head->type != EBT_RECORD_MARKER))
+	size_t body = body_bytes(head), payload = payload_bytes(head, size, body);
+	if (!body || payload == SIZE_MAX)
 		return 0;
-	const struct ebt_marker_record *marker = (const void *)head;
-	*ret_ts = ocaml ? ((const struct ebt_ocaml_record *)head)->ts : marker->ts;
-	if (!ocaml && head->site >= EBT_SITE_CONTROL) {
+	*ret_ts = record_ns(head);
+	if (is_control(head)) {
 		receive_control(s, target, head->site, *ret_ts);
 		return 0;
 	}
 	/* While probes are removed, one at a time, the records are not complete. */
 	if (s->until_ns && *ret_ts > s->until_ns)
 		return 0;
-	return ocaml ? receive_ocaml(s, target, (const void *)head, payload)
-		     : receive_marker(s, target, marker, payload);
-}
-
-/* The time of an event's record; 0: it is none, or too short. */
-static uint64_t event_ns(const struct ebt_record *head, size_t size)
-{
-	const struct ebt_marker_record *marker = (const void *)head;
-	const struct ebt_ocaml_record *ocaml = (const void *)head;
-	if (head->type == EBT_RECORD_OCAML)
-		return size >= sizeof(*ocaml) ? ocaml->ts : 0;
-	bool is_event = head->type == EBT_RECORD_MARKER && head->site < EBT_SITE_CONTROL;
-	return is_event && size >= sizeof(*marker) ? marker->ts : 0;
+	switch (head->type) {
+	case EBT_RECORD_OCAML:
+		return receive_ocaml(s, target, (const void *)head, payload);
+	case EBT_RECORD_ALLOC:
+		return receive_alloc(s, target, (const void *)head, payload);
+	}
+	return receive_marker(s, target, (const void *)head, payload);
 }
 
 /* An event of a process that is not known, as the record of its fork was dropped. */
 static void count_stray(struct bpf_records *s, const struct ebt_record *head, size_t size)
 {
 	const struct ebt_marker_record *marker = (const void *)head;
-	uint64_t ts = event_ns(head, size);
-	if (!ts || (s->until_ns && ts > s->until_ns))
+	size_t body = body_bytes(head);
+	if (!body || size < body || is_control(head) ||
+	    (s->until_ns && record_ns(head) > s->until_ns))
 		return;
 	/* What has a position is in a ring. */
-	s->strays += head->type == EBT_RECORD_OCAML || marker->pos == EBT_NO_POS;
+	s->strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;
 }
 
 int bpf_records_receive(void *ctx, const void *data, size_t size)

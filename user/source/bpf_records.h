@@ -25,6 +25,7 @@ struct bpf_records {
 	struct session *session;
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
+	struct code_frames *code; /* the owner of this frees it */
 	size_t queue_bytes; /* limit of received events not read yet: beyond it records stay in the kernel */
 	/* ts: when it changed, ns; 0: not known. May be NULL. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);

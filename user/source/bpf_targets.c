@@ -222,7 +222,8 @@ static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_targe
 	bool known = !inspect_peek(t->by.inspect, fd, &in);
 	bool covered =
 		bpf_links_cover(&t->by.links, target->exe_dev, target->exe_inode, UINT64_MAX);
-	bool worth = known ? in.markers || (in.release && !covered)
+	bool worth = known ? in.markers || (in.alloc_markers && t->by.env.allocs) ||
+				     (in.release && !covered)
 			   : !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_size <= MAX_HELD_BYTES;
 	close(fd);
 	return worth;
@@ -367,6 +368,7 @@ void bpf_targets_release(struct bpf_targets *t,
 		bpf_targets_put_back(t, target->slot);
 		forget_path(target);
 		processes_unref(t->processes, target->process);
+		alloc_process_done(&target->allocs);
 		free(target);
 	}
 	t->ends = left;
@@ -405,8 +407,10 @@ void bpf_targets_done(struct bpf_targets *t)
 {
 	bpf_targets_detach(t);
 	for (uint32_t i = 0; i < t->slots; i++) {
-		if (t->slot[i])
-			forget_path(t->slot[i]);
+		if (!t->slot[i])
+			continue;
+		forget_path(t->slot[i]);
+		alloc_process_done(&t->slot[i]->allocs);
 		free(t->slot[i]);
 	}
 	free(t->slot);

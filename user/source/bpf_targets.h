@@ -9,6 +9,7 @@
 #ifndef SOURCE_BPF_TARGETS_H
 #define SOURCE_BPF_TARGETS_H
 
+#include "source/alloc_process.h"
 #include "source/bpf_files.h"
 #include "source/bpf_unseen.h"
 
@@ -41,6 +42,7 @@ struct bpf_target {
 	uint64_t held_ns; /* since then; 0: it runs */
 	uint8_t scans;	  /* scans since then; see young_ns() */
 	struct bpf_files files;
+	struct alloc_process allocs;
 };
 
 /* Whether the kernel has a slot, to assign it to a child. */

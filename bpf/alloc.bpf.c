@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
+/*
+ * The program of the sites at which sampled allocations are reported, ours and OpenTelemetry's. The
+ * arguments may be anywhere; the tracer has parsed each site's note. The kernel takes the stack of
+ * an allocation by frame pointers. Registers and memory belong to the traced program, which may be
+ * hostile: they are copied, never trusted.
+ */
+#include "channel.bpf.h"
+
+/* The tracer sets the size before it loads this. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 1024);
+	__type(key, uint32_t);
+	__type(value, struct ebt_alloc_file);
+} ebt_alloc_files SEC(".maps");
+
+#define USER_STACK (1ull << 8) /* BPF_F_USER_STACK */
+
+/* ctx is not dereferenced: the verifier allows that at constant offsets alone. */
+static __always_inline uint64_t read_word(const void *ctx, uint8_t number)
+{
+	uint64_t word = 0;
+	if (number != EBT_OPERAND_NONE)
+		bpf_probe_read_kernel(&word, sizeof(word), ctx + (number & 31) * sizeof(word));
+	return word;
+}
+
+/* Memory that is not present reads as 0. */
+static __always_inline uint64_t read_operand(const void *ctx, const struct ebt_operand *o)
+{
+	uint64_t value = (uint64_t)o->number;
+	if (o->where == EBT_OPERAND_REGISTER) {
+		value = read_word(ctx, o->reg);
+	} else if (o->where == EBT_OPERAND_MEMORY) {
+		uint64_t at = value + read_word(ctx, o->reg) +
+			      (read_word(ctx, o->index) << (o->shift & 63));
+		value = 0;
+		bpf_probe_read_user(&value, sizeof(value), (void *)at);
+	}
+	/* Little-endian: the lowest bytes come first. */
+	uint32_t unused = (64 - 8 * o->size) & 63;
+	value <<= unused;
+	return o->is_signed ? (uint64_t)((int64_t)value >> unused) : value >> unused;
+}
+
+static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
+				 const struct ebt_alloc_file *file,
+				 const struct ebt_alloc_site *site)
+{
+	channel_head(&rec->head, EBT_RECORD_ALLOC, file->slot, (uint16_t)site->kind);
+	rec->ts = bpf_ktime_get_ns();
+#pragma unroll
+	for (uint32_t i = 0; i < EBT_ALLOC_ARGS; i++)
+		rec->arg[i] = i < site->args ? read_operand(ctx, &site->arg[i]) : 0;
+}
+
+static __always_inline int emit(void *ctx, const struct ebt_alloc_file *file,
+				const struct ebt_alloc_site *site)
+{
+	struct ebt_alloc_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		return 0;
+	}
+	fill(rec, ctx, file, site);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The depth is known when the stack has been taken, and then it cannot be copied any more: a buffer
+ * for each CPU would be another task's as soon as this one is preempted. So there is room for all. */
+static __always_inline int emit_stack(void *ctx, const struct ebt_alloc_file *file,
+				      const struct ebt_alloc_site *site)
+{
+	const uint32_t room = EBT_STACK_FRAMES * sizeof(uint64_t);
+	struct ebt_alloc_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		return 0;
+	}
+	fill(rec, ctx, file, site);
+	long bytes = bpf_get_stack(ctx, rec + 1, room, USER_STACK);
+	rec->head.size = bytes > 0 ? (uint16_t)bytes : 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+SEC("uprobe")
+int ebt_alloc(struct pt_regs *regs)
+{
+	uint64_t cookie = bpf_get_attach_cookie(regs);
+	uint32_t key = (uint32_t)(cookie >> 16), index = cookie & (EBT_ALLOC_SITES - 1);
+	const struct ebt_alloc_file *file = bpf_map_lookup_elem(&ebt_alloc_files, &key);
+	if (!file)
+		return 0;
+	const struct ebt_alloc_site *site = &file->site[index];
+	if (site->kind == EBT_ALLOC_SITE_ALLOC || site->kind == EBT_ALLOC_SITE_OTEL_ALLOC)
+		return emit_stack(regs, file, site);
+	return emit(regs, file, site);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The markers of sampled allocations: ours (alloc, promote, collect of provider ebtrace) and those
+ * of OpenTelemetry's contract (otel_memory:alloc and free), which any allocator may have. Their
+ * arguments are where each site's note says.
+ */
+#ifndef RUNTIME_ALLOC_MARKERS_H
+#define RUNTIME_ALLOC_MARKERS_H
+
+#include <stdint.h>
+
+#include "proc/notes.h"
+#include "proc/usdt_args.h"
+
+enum alloc_marker {
+	ALLOC_MARKER_ALLOC,
+	ALLOC_MARKER_PROMOTE,
+	ALLOC_MARKER_COLLECT,
+	ALLOC_MARKER_OTEL_ALLOC,
+	ALLOC_MARKER_OTEL_FREE,
+	ALLOC_MARKERS, /* none of them */
+};
+
+/* The marker of a site; its arguments, of which there are as many as it needs, in *ret. */
+enum alloc_marker alloc_marker_of(const struct notes_site *site, struct usdt_args *ret);
+/* The number of such sites in a file. */
+uint32_t alloc_markers_count(int fd);
+
+#endif

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/alloc_process.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORD_BYTES  8
+#define MAX_BYTES   (UINT64_MAX / 4) /* of one sample */
+#define MAX_OBJECTS (1u << 26)	     /* live ones whose numbers are kept */
+
+void alloc_process_done(struct alloc_process *a)
+{
+	code_map_done(&a->code);
+	map_done(&a->objects);
+}
+
+static uint64_t words_of(uint64_t bytes)
+{
+	return bytes / WORD_BYTES + (bytes % WORD_BYTES != 0);
+}
+
+/* Says what the samples of the process are, before the first event that has some is emitted. */
+static void set_rate(const struct alloc_context *of, double rate)
+{
+	struct process *p = processes_at(&of->session->processes, of->process);
+	struct strings *strings = of->session->strings;
+	char path[32], executable[PATH_MAX] = "", host[HOST_NAME_MAX + 1] = "";
+	if (p->alloc_trace.known)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)of->pid);
+	if (readlink(path, executable, sizeof(executable) - 1) < 0)
+		*executable = 0;
+	if (gethostname(host, sizeof(host) - 1))
+		*host = 0;
+	p->alloc_trace = (struct alloc_trace){
+		.known = true,
+		.sample_rate = rate,
+		.word_bits = 8 * WORD_BYTES,
+		.executable = strings_put(strings, executable, strlen(executable)),
+		.host = strings_put(strings, host, strlen(host)),
+	};
+}
+
+/* Of one allocation both markers fire, one after the other, in its thread. */
+static void pair(struct alloc_process *a, const struct alloc_context *of)
+{
+	if (!a->alloc_tid || a->alloc_tid != a->weight_tid)
+		return;
+	double rate = (double)a->samples * WORD_BYTES / (double)a->weight;
+	if (a->samples && a->weight)
+		set_rate(of, rate < 1 ? rate : 1);
+	a->alloc_tid = a->weight_tid = 0;
+}
+
+static void put_object(struct ebt_event *ev, enum ebt_kind kind, uint64_t object)
+{
+	ev->kind = kind;
+	ev->arg[0] = object;
+}
+
+static int receive_alloc(struct alloc_process *a, const struct alloc_context *of,
+			 const struct ebt_alloc_record *rec, struct ebt_event *ev)
+{
+	put_object(ev, EBT_ALLOC, rec->arg[0]);
+	ev->arg[1] = rec->arg[1];
+	ev->pos = rec->arg[2];
+	ev->id = (uint32_t)rec->arg[3];
+	ev->domain = (uint16_t)rec->arg[4];
+	ev->ts = rec->arg[5];
+	a->alloc_tid = rec->head.tid;
+	a->samples = rec->arg[2];
+	pair(a, of);
+	return 1;
+}
+
+static int receive_weight(struct alloc_process *a, const struct alloc_context *of,
+			  const struct ebt_alloc_record *rec)
+{
+	a->weight_tid = rec->head.tid;
+	a->weight = rec->arg[2];
+	pair(a, of);
+	return 0;
+}
+
+static int receive_otel_alloc(struct alloc_process *a, const struct alloc_context *of,
+			      const struct ebt_alloc_record *rec, struct ebt_event *ev)
+{
+	uint64_t *number = map_get(&a->objects, rec->arg[0]);
+	uint64_t weight = rec->arg[2] < MAX_BYTES ? rec->arg[2] : MAX_BYTES;
+	int n = 0;
+	set_rate(of, 1);
+	/* Its address was free: that it was freed was not reported. */
+	if (number) {
+		ev[1] = ev[0];
+		put_object(&ev[n++], EBT_COLLECT, *number);
+	} else if (a->objects.count < MAX_OBJECTS) {
+		number = map_put(&a->objects, rec->arg[0]);
+		if (!number)
+			return -ENOMEM;
+	}
+	put_object(&ev[n], EBT_ALLOC, ++a->last_object);
+	if (number)
+		*number = a->last_object;
+	a->rest_bytes += weight;
+	ev[n].arg[1] = words_of(rec->arg[1]);
+	ev[n].pos = a->rest_bytes / WORD_BYTES;
+	ev[n].id = EBT_ALLOC_MAJOR;
+	a->rest_bytes %= WORD_BYTES;
+	return n + 1;
+}
+
+static int receive_otel_free(struct alloc_process *a, const struct ebt_alloc_record *rec,
+			     struct ebt_event *ev)
+{
+	const uint64_t *number = map_get(&a->objects, rec->arg[0]);
+	if (!number)
+		return 0; /* not sampled, or allocated before it was watched */
+	put_object(ev, EBT_COLLECT, *number);
+	map_delete(&a->objects, rec->arg[0]);
+	return 1;
+}
+
+static int receive(struct alloc_process *a, const struct alloc_context *of,
+		   const struct ebt_alloc_record *rec, struct ebt_event *ev)
+{
+	switch (rec->head.site) {
+	case EBT_ALLOC_SITE_ALLOC:
+		return receive_alloc(a, of, rec, ev);
+	case EBT_ALLOC_SITE_PROMOTE:
+	case EBT_ALLOC_SITE_COLLECT:
+		put_object(ev, rec->head.site == EBT_ALLOC_SITE_PROMOTE ? EBT_PROMOTE : EBT_COLLECT,
+			   rec->arg[0]);
+		ev->domain = (uint16_t)rec->arg[1];
+		ev->ts = rec->arg[2];
+		return 1;
+	case EBT_ALLOC_SITE_OTEL_ALLOC:
+		return receive_otel_alloc(a, of, rec, ev);
+	case EBT_ALLOC_SITE_OTEL_FREE:
+		return receive_otel_free(a, rec, ev);
+	case EBT_ALLOC_SITE_OTEL_WEIGHT:
+		return receive_weight(a, of, rec);
+	}
+	return 0;
+}
+
+/* Another program has other objects, and other code. */
+static void begin_program(struct alloc_process *a, uint64_t born_ns)
+{
+	map_done(&a->objects);
+	a->objects = (struct map){0};
+	a->rest_bytes = 0;
+	a->alloc_tid = a->weight_tid = 0;
+	a->code.read_ns = 0;
+	a->born_ns = born_ns;
+}
+
+int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
+			  const struct ebt_alloc_record *rec, const uint64_t *address,
+			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX])
+{
+	uint32_t stack = 0;
+	if (a->born_ns != of->born_ns)
+		begin_program(a, of->born_ns);
+	int n = receive(a, of, rec, ev);
+	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC || !addresses)
+		return n;
+	code_map_read(of->frames, &a->code, of->pid, false);
+	int err = code_frames_stack(of->frames, &a->code, of->pid, address, addresses, &stack);
+	if (err)
+		return err;
+	if (stack)
+		session_put_stack(of->session, &ev[n - 1], stack);
+	return n;
+}

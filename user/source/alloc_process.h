@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Makes events of the records of sampled allocations of one process (bpf/abi.h).
+ *
+ * Our own markers number objects, and report samples; their rate follows from the first sample that
+ * OpenTelemetry's marker reports, too, with the bytes that it stands for. Where there are only
+ * OpenTelemetry's, objects are addresses: each allocation gets a number of its own, as an address
+ * is used again. Every sample stands for a number of bytes of its own there; it is a count of
+ * samples at a rate of one a word, so that samples / rate is exact. What is less than a word is
+ * carried to the next sample.
+ */
+#ifndef SOURCE_ALLOC_PROCESS_H
+#define SOURCE_ALLOC_PROCESS_H
+
+#include "bpf/abi.h"
+#include "source/code_frames.h"
+
+/* Initialised by zeroes. */
+struct alloc_process {
+	struct code_map code;
+	uint64_t born_ns;   /* of the program that it runs, as of the last record */
+	struct map objects; /* numbers of OpenTelemetry's live objects, by address */
+	uint64_t last_object;
+	uint64_t rest_bytes; /* carried to the next sample */
+	/* The last record of an ALLOC and of an OTEL_WEIGHT, until the rate is known. */
+	uint32_t alloc_tid, weight_tid; /* 0: none */
+	uint64_t samples, weight;
+};
+
+/* How many events a record makes at most. */
+#define ALLOC_EVENTS_MAX 2
+
+struct alloc_context {
+	struct session *session;
+	struct code_frames *frames;
+	uint32_t process; /* its index in the registry */
+	pid_t pid;
+	uint64_t born_ns; /* its last fork or exec */
+};
+
+void alloc_process_done(struct alloc_process *a);
+/*
+ * Fills in the events of a record, which are zeroed but for what all events have; their stacks are
+ * the session's, to be dropped with them. addresses: its stack. Returns their number, also 0, or
+ * -ENOMEM.
+ */
+int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
+			  const struct ebt_alloc_record *rec, const uint64_t *address,
+			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX]);
+
+#endif

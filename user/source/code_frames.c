@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/code_frames.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/ptrmap.h"
+#include "proc/maps.h"
+#include "proc/symbols.h"
+
+#define READ_NS	     100000000u
+#define READ_SOON_NS 1000000u /* for an address that is in no mapping */
+#define MAX_MAPPINGS 65536
+/* A program may claim any addresses: beyond this nothing more is resolved. */
+#define MAX_FRAMES 4000000
+
+#define OF_LIBRARY UINT32_MAX /* stands for a frame of libebtrace-probes */
+
+static const char library[] = "ebt_"; /* with which its names begin */
+
+struct code_module {
+	uint64_t dev, inode;
+	struct symbols *symbols;
+	struct map frames; /* by offset: the frame, held; or OF_LIBRARY */
+};
+
+struct code_mapping {
+	uint64_t start, end, offset;
+	struct code_module *module; /* NULL: of no file */
+};
+
+struct code_frames {
+	struct session *session;
+	PTRMAP(struct code_module) modules; /* by hash_file() */
+	size_t frames;
+};
+
+int code_frames_new(struct session *session, struct code_frames **ret)
+{
+	struct code_frames *c = calloc(1, sizeof(*c));
+	if (!c)
+		return -ENOMEM;
+	c->session = session;
+	*ret = c;
+	return 0;
+}
+
+static void free_module(struct code_frames *c, struct code_module *m)
+{
+	size_t at = 0;
+	for (struct map_slot *s; (s = map_next(&m->frames, &at));)
+		if (s->value != OF_LIBRARY)
+			frames_drop(c->session->frames, (uint32_t)s->value);
+	map_done(&m->frames);
+	symbols_close(m->symbols);
+	free(m);
+}
+
+void code_frames_free(struct code_frames *c)
+{
+	size_t at = 0;
+	if (!c)
+		return;
+	for (struct code_module *m; (m = ptrmap_next(&c->modules, &at));)
+		free_module(c, m);
+	ptrmap_done(&c->modules);
+	free(c);
+}
+
+/* ---- mappings ---- */
+
+/* NULL: no memory, or another file has its key. */
+static struct code_module *find_module(struct code_frames *c, pid_t pid, const struct maps_entry *e)
+{
+	uint64_t dev = makedev(e->dev_major, e->dev_minor), key = hash_file(dev, e->inode);
+	struct code_module *m = ptrmap_get(&c->modules, key);
+	if (m)
+		return m->dev == dev && m->inode == e->inode ? m : NULL;
+	int fd = maps_open(pid, e);
+	m = calloc(1, sizeof(*m));
+	if (m)
+		*m = (struct code_module){.dev = dev, .inode = e->inode};
+	if (m && (symbols_open(fd, e->path, &m->symbols) || ptrmap_set(&c->modules, key, m))) {
+		symbols_close(m->symbols);
+		free(m);
+		m = NULL;
+	}
+	if (fd >= 0)
+		close(fd);
+	return m;
+}
+
+struct reading {
+	struct code_frames *frames;
+	struct code_map *map;
+	pid_t pid;
+};
+
+static int add_mapping(const struct maps_entry *e, void *ctx)
+{
+	struct reading *r = ctx;
+	struct code_map *map = r->map;
+	if (!e->exec || map->count == MAX_MAPPINGS)
+		return 0;
+	if (map->count == map->cap) {
+		size_t cap = map->cap ? 2 * map->cap : 32;
+		void *grown = realloc(map->mapping, cap * sizeof(*map->mapping));
+		if (!grown)
+			return -ENOMEM;
+		map->mapping = grown;
+		map->cap = cap;
+	}
+	map->mapping[map->count++] = (struct code_mapping){
+		.start = e->start,
+		.end = e->end,
+		.offset = e->offset,
+		.module = e->inode ? find_module(r->frames, r->pid, e) : NULL,
+	};
+	return 0;
+}
+
+void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool anew)
+{
+	uint64_t now = now_ns();
+	struct code_map fresh = {.read_ns = now};
+	struct reading r = {c, &fresh, pid};
+	if (!anew && map->read_ns && now - map->read_ns < READ_NS)
+		return;
+	map->read_ns = now;
+	if (maps_each(pid, add_mapping, &r) || !fresh.count) {
+		code_map_done(&fresh);
+		return;
+	}
+	code_map_done(map);
+	*map = fresh;
+}
+
+void code_map_done(struct code_map *map)
+{
+	free(map->mapping);
+	*map = (struct code_map){0};
+}
+
+static const struct code_mapping *find_mapping(const struct code_map *map, uint64_t address)
+{
+	size_t low = 0, high = map->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (map->mapping[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	const struct code_mapping *m = low < map->count ? &map->mapping[low] : NULL;
+	return m && m->start <= address ? m : NULL;
+}
+
+/* ---- frames ---- */
+
+static uint32_t put_string(struct session *s, const char *text)
+{
+	return text ? strings_put(s->strings, text, strlen(text)) : 0;
+}
+
+/* A held frame; 0: no memory. */
+static uint32_t put_frame(struct code_frames *c, uint64_t address,
+			  const struct symbols_position *from, uint32_t count)
+{
+	struct frame_position position[FRAME_POSITIONS_MAX];
+	struct frame f = {
+		.address = address, .has_address = true, .count = count, .position = position};
+	for (uint32_t i = 0; i < count; i++)
+		position[i] = (struct frame_position){
+			.function = put_string(c->session, from[i].function),
+			.file = put_string(c->session, from[i].file),
+			.line = from[i].line,
+			.start_char = from[i].column,
+			.end_char = from[i].column,
+			.has_line = from[i].line,
+			.has_chars = from[i].column,
+		};
+	uint32_t id = frames_put(c->session->frames, &f);
+	for (uint32_t i = 0; i < count; i++) {
+		strings_drop(c->session->strings, position[i].function);
+		strings_drop(c->session->strings, position[i].file);
+	}
+	return id;
+}
+
+static uint32_t unresolved(struct code_frames *c, uint64_t address)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+	return put_frame(c, address, &(struct symbols_position){.function = text}, 1);
+}
+
+static bool is_library(const struct symbols_position *p)
+{
+	return p->function && !strncmp(p->function, library, sizeof(library) - 1);
+}
+
+/* The frame of a module's instruction: OF_LIBRARY, or held by the module; 0: no memory. */
+static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint64_t offset,
+			     uint64_t address)
+{
+	const struct symbols_position *p;
+	const uint64_t *known = map_get(&m->frames, offset);
+	if (known)
+		return (uint32_t)*known;
+	uint32_t count = symbols_find(m->symbols, offset, &p);
+	if (!count)
+		return 0;
+	/* What was inlined in the program is the library's all the same. */
+	while (count && is_library(&p[count - 1]))
+		count--;
+	uint32_t frame = count ? put_frame(c, address, p, count) : OF_LIBRARY;
+	uint64_t *value = frame ? map_put(&m->frames, offset) : NULL;
+	if (!value) {
+		if (count)
+			frames_drop(c->session->frames, frame);
+		return 0;
+	}
+	*value = frame;
+	c->frames++;
+	return frame;
+}
+
+/* The frame of an address, which the caller holds unless it is OF_LIBRARY. 0: no memory. */
+static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
+			 bool returns)
+{
+	/* A return address may be that of the next line, or of the next function. */
+	uint64_t at = address - returns;
+	const struct code_mapping *m = find_mapping(map, at);
+	if (!m && now_ns() - map->read_ns > READ_SOON_NS) {
+		code_map_read(c, map, pid, true);
+		m = find_mapping(map, at);
+	}
+	if (!m || !m->module || c->frames == MAX_FRAMES)
+		return unresolved(c, address);
+	uint32_t frame = module_frame(c, m->module, at - m->start + m->offset, address);
+	if (frame && frame != OF_LIBRARY)
+		frames_hold(c->session->frames, frame);
+	return frame;
+}
+
+/* Pushes the frames, the innermost first, but for those of the library. 0: no memory, or none. */
+static uint32_t push_frames(struct stacks *stacks, const uint32_t *frame, size_t count)
+{
+	uint32_t stack = 0;
+	while (count--) {
+		if (frame[count] == OF_LIBRARY)
+			continue;
+		stack = stacks_push(stacks, stack, frame[count]);
+		if (!stack)
+			return 0;
+	}
+	return stack;
+}
+
+int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
+		      const uint64_t *address, size_t count, uint32_t *ret)
+{
+	uint32_t frame[CODE_STACK_MAX];
+	size_t n = 0, known = 0;
+	if (count > CODE_STACK_MAX)
+		count = CODE_STACK_MAX;
+	for (; n < count && (frame[n] = frame_of(c, map, pid, address[n], n > 0)); n++)
+		known += frame[n] != OF_LIBRARY;
+	uint32_t stack = n == count ? push_frames(c->session->stacks, frame, n) : 0;
+	int err = n < count || (known && !stack) ? -ENOMEM : 0;
+	while (n--)
+		if (frame[n] != OF_LIBRARY)
+			frames_drop(c->session->frames, frame[n]);
+	if (!err)
+		*ret = stack;
+	return err;
+}
