@@ -28,6 +28,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.inspect = inspect,
 		.hold = o->program != NULL,
 		.allocs = o->allocs != ALLOCS_NONE,
+		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.watermark_only = engine_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
@@ -42,6 +43,10 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
+	if (o->allocs == ALLOCS_ONLY) {
+		report_error(&e->report, "sampled allocations are read through BPF: %s", reason);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
 	if (o->mode != MODE_AUTO) {
 		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
@@ -68,6 +73,21 @@ static void note_attached(struct probing *p, pid_t pid, int markers)
 		  pid);
 }
 
+/* A process without markers of allocations has nothing for a run that is for these alone. */
+static enum engine_end check_allocs(const struct probing *p, pid_t pid)
+{
+	const struct engine_options *o = p->engine->options;
+	struct bpf_counts counts;
+	bpf_source_counts(p->source, &counts);
+	if (o->allocs != ALLOCS_ONLY || counts.alloc_sites || o->wait)
+		return ENGINE_OK;
+	report_error(&p->engine->report,
+		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
+		     "otel_memory:alloc); start it with: ebtrace mem record -o FILE -- PROGRAM",
+		     pid);
+	return ENGINE_NOTHING;
+}
+
 enum engine_end probing_attach(struct probing *p, pid_t pid)
 {
 	if (!p->source)
@@ -81,7 +101,9 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 		report_error(r, "process %d: %s", pid, reason);
 	else
 		report_at(r, LOG_VERBOSE, "process %d has no markers", pid);
-	return n < 0 && p->engine->options->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
+	if (n >= 0)
+		return check_allocs(p, pid);
+	return p->engine->options->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
 }
 
 void probing_attach_found(void *ctx, pid_t pid)

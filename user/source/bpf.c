@@ -249,6 +249,7 @@ static void set_targets(struct bpf_source *s)
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold ? NULL : is_ours,
 		.allocs = opt->allocs,
+		.allocs_only = opt->allocs_only,
 		.watermark_only = opt->watermark_only,
 		.no_ring_request = opt->no_ring_request,
 		.ring_request_always = opt->ring_request_always,

@@ -34,6 +34,7 @@ struct bpf_options {
 	bool hold;		  /* stop children while probes are inserted: see proc/hold.h */
 	bool no_follow;		  /* do not follow children */
 	bool allocs;		  /* attach to markers of sampled allocations */
+	bool allocs_only;	  /* and to nothing else */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
