@@ -18,6 +18,7 @@ minigc=$O/tests/prog/minigc
 ebtrace=$O/ebtrace
 . tests/bench/modes.sh
 . tests/bench/formats.sh
+. tests/bench/memtrace.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
 : >"$out"
@@ -109,6 +110,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_bpftrace
 	bench_convert
 	bench_capture
+	bench_memtrace
 	bench_modes
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 	[ $round -ge 1 ] || bench_growth # which takes long

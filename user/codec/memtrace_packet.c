@@ -9,58 +9,6 @@
 #define CODES_OF_WORD 256
 #define FRAMES_FIRST  (64u << 10)
 
-static const char *head_fault(const struct memtrace_head *h, uint32_t bits)
-{
-	if (bits & 7)
-		return "whole bytes in a packet";
-	if (h->bytes < h->head_bytes)
-		return "a packet not shorter than its head";
-	if (h->bytes > EBT_MEMTRACE_PACKET_BYTES)
-		return "a packet of at most 32768 bytes";
-	if (h->time_begin > h->time_end)
-		return "a packet that ends after it begins";
-	if (h->id_begin > h->id_end || h->id_end > INT64_MAX)
-		return "ids of a packet that ascend";
-	return NULL;
-}
-
-ssize_t memtrace_head(const uint8_t *p, size_t bytes, struct memtrace_head *ret,
-		      const char **expected)
-{
-	struct memtrace_head h = {.head_bytes = MEMTRACE_HEAD_BYTES};
-	uint8_t v3[MEMTRACE_HEAD_BYTES];
-	if (bytes < MEMTRACE_HEAD_BYTES)
-		return 0;
-	*expected = "the head of a packet, c11ffcc1";
-	if (memtrace_u32(p) != MEMTRACE_MAGIC)
-		return -EBADMSG;
-	h.version = memtrace_u16(p + 28);
-	*expected = "a version from 1 to 3";
-	if (!h.version || h.version > MEMTRACE_VERSION)
-		return -EPROTO;
-	memcpy(v3, p, sizeof(v3));
-	if (h.version < 3) {
-		h.head_bytes = MEMTRACE_HEAD_BYTES - 2;
-		memcpy(v3 + 40, p + 38, MEMTRACE_HEAD_BYTES - 40);
-		memset(v3 + 38, 0, 2);
-	}
-	h.bytes = memtrace_u32(p + 4) / 8;
-	h.time_begin = memtrace_u64(v3 + 8);
-	h.time_end = memtrace_u64(v3 + 16);
-	h.pid = memtrace_u64(v3 + 30);
-	h.domain = memtrace_u16(v3 + 38);
-	h.verifier = memtrace_u16(v3 + 40);
-	h.predicted = memtrace_u16(v3 + 42);
-	h.verifier_code = memtrace_int(v3 + 44);
-	h.id_begin = memtrace_u64(v3 + 52);
-	h.id_end = memtrace_u64(v3 + 60);
-	*expected = head_fault(&h, memtrace_u32(p + 4));
-	if (*expected)
-		return -EBADMSG;
-	*ret = h;
-	return h.bytes;
-}
-
 void memtrace_stream_done(struct memtrace_stream *s)
 {
 	free(s->buckets);
@@ -70,7 +18,7 @@ void memtrace_stream_done(struct memtrace_stream *s)
 void memtrace_stream_forget(struct memtrace_stream *s)
 {
 	memtrace_files_forget(&s->files);
-	s->depth_unknown = true;
+	s->depth = MEMTRACE_NO_DEPTH;
 	if (!s->buckets)
 		return;
 	s->epoch++;
@@ -98,6 +46,15 @@ static inline const uint8_t *number(const uint8_t *p, int64_t *ret)
 	}
 }
 
+/* Likewise of 1 to 3 bytes, and without a branch between them. False: it is longer. */
+static inline bool small_number(const uint8_t **p, uint64_t *ret)
+{
+	uint32_t first = **p, second = memtrace_u16(*p + 1);
+	*ret = first < 253 ? first : second;
+	*p += first < 253 ? 1 : 3;
+	return first <= 253;
+}
+
 /* Room for the codes of `words` code words; false: no memory. Only while
  * no event refers to the memory may it move. */
 static bool reserve(struct memtrace_frames *f, size_t words)
@@ -114,7 +71,8 @@ static bool reserve(struct memtrace_frames *f, size_t words)
 
 /*
  * Each word is at most 10 bytes and begins before `end`, so no read is behind the pad. A word behind
- * a bucket that is not known is the next one of any bucket, so none is known any more.
+ * a bucket that is not known is the next one of any bucket, so none is known any more. Returns the
+ * byte behind the words, beyond `end` if they are not whole.
  */
 __attribute__((always_inline)) static inline const uint8_t *
 decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, size_t words,
@@ -122,16 +80,15 @@ decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, si
 {
 	struct memtrace_bucket *b = s->buckets;
 	int64_t *to = *codes;
-	uint32_t last = 0, epoch = s->epoch;
+	uint32_t last = 0;
+	uint64_t epoch = (uint64_t)s->epoch << 32;
 	for (; words && p < end; words--) {
 		uint32_t word = memtrace_u16(p), at = word >> 2, more = word & 3;
 		p += 2;
-		if (last == MEMTRACE_LOST_BUCKET) {
-			epoch++;
-		} else {
-			b[last].next = at;
-			b[last].epoch = epoch;
-		}
+		if (__builtin_expect(last == MEMTRACE_LOST_BUCKET, 0))
+			epoch = (uint64_t)++s->epoch << 32;
+		else
+			b[last].next = epoch | at;
 		last = at;
 		if (more == 3) {
 			*to++ = b[at].code = memtrace_int(p);
@@ -142,18 +99,22 @@ decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, si
 			more = *p++;
 		*to++ = b[at].code;
 		for (; more; more--) {
-			last = b[last].epoch == epoch ? b[last].next : MEMTRACE_LOST_BUCKET;
+			uint64_t next = b[last].next ^ epoch;
+			last = next < MEMTRACE_BUCKETS ? (uint32_t)next : MEMTRACE_LOST_BUCKET;
 			*to++ = b[last].code;
 		}
 	}
-	s->epoch = epoch;
 	*codes = to;
 	return words ? end + 1 : p;
 }
 
+/* Most backtraces have a few words with no number or code behind them. */
 static inline const uint8_t *skip_words(const uint8_t *p, const uint8_t *end, size_t words)
 {
 	static const uint8_t more[4] = {2, 2, 3, 10};
+	static const uint64_t numbered[] = {0, 2, 0x20002, 0x200020002, 0x2000200020002};
+	if (words <= 4 && !(memtrace_u64(p) & numbered[words]))
+		return p + 2 * words;
 	for (; words && p < end; words--)
 		p += more[*p & 3];
 	return words ? end + 1 : p;
@@ -164,50 +125,54 @@ static bool need_buckets(struct memtrace_stream *s)
 	if (s->buckets)
 		return true;
 	s->buckets = calloc(MEMTRACE_BUCKETS + 1, sizeof(*s->buckets));
-	if (s->buckets && s->depth_unknown)
+	if (s->buckets && s->depth == MEMTRACE_NO_DEPTH)
 		memtrace_stream_forget(s);
 	return s->buckets;
 }
 
-static inline void add_backtrace(struct memtrace_stream *s, struct ebt_memtrace_event *e)
+/* How the backtrace of an alloc continues the last one, whose depth becomes its own. */
+static inline void add_backtrace(struct ebt_memtrace_event *e, uint64_t *depth)
 {
-	e->again = e->common > s->depth && !s->depth_unknown;
-	e->shared = e->again ? s->depth : e->common;
-	if (e->again)
-		return;
-	s->depth = e->common + e->frames;
-	s->depth_unknown = false;
+	bool again = e->common > *depth;
+	e->again = again;
+	e->shared = again ? *depth : e->common;
+	*depth = again ? *depth : e->common + e->frames;
 }
 
 enum { DECODED, DAMAGED, FULL, NO_MEMORY };
 
+/* An event whose backtrace is skipped. */
+static inline void set_no_frames(struct ebt_memtrace_event *e)
+{
+	e->frame = NULL;
+	e->shared = e->frames = 0;
+	e->again = false;
+}
+
 /* The caller adds the frames of an event that it keeps to those in use. Returns the byte behind the
  * code words, beyond the packet's end if they are not whole. */
-__attribute__((always_inline)) static inline const uint8_t *backtrace(struct memtrace_packet *k,
-								      bool skip, const uint8_t *p,
-								      size_t words,
-								      struct ebt_memtrace_event *e)
+static const uint8_t *backtrace(struct memtrace_packet *k, const uint8_t *p, size_t words,
+				struct ebt_memtrace_event *e)
 {
+	struct memtrace_stream *s = k->stream;
 	struct memtrace_frames *f = k->frames;
-	if (skip) {
-		e->frame = NULL;
-		e->shared = e->frames = 0;
-		e->again = false;
+	if (k->skip_backtraces) {
+		set_no_frames(e);
 		return skip_words(p, k->end, words);
 	}
 	int64_t *codes = f->codes + f->used;
 	e->frame = codes;
-	p = decode_words(k->stream, p, k->end, words, &codes);
+	p = decode_words(s, p, k->end, words, &codes);
 	e->frames = (uint32_t)(codes - e->frame);
-	add_backtrace(k->stream, e);
+	add_backtrace(e, &s->depth);
 	return p;
 }
 
 /* Whether the code words of a backtrace fit the memory for frames. */
-static inline bool has_room(const struct memtrace_packet *k, bool skip, size_t words)
+static inline bool has_room(const struct memtrace_packet *k, size_t words)
 {
 	const struct memtrace_frames *f = k->frames;
-	return skip || (f->codes && f->cap - f->used >= words * CODES_OF_WORD);
+	return k->skip_backtraces || (f->codes && f->cap - f->used >= words * CODES_OF_WORD);
 }
 
 static const char *alloc_fault(const struct ebt_memtrace_event *e, const struct memtrace_packet *k,
@@ -252,11 +217,11 @@ static int decode_alloc(struct memtrace_packet *k, unsigned code, const uint8_t 
 	k->expected = "a whole backtrace";
 	if (codes > (size_t)(k->end - p) / 2)
 		return DAMAGED;
-	if (!has_room(k, k->skip_backtraces, codes) && k->frames->used)
+	if (!has_room(k, codes) && k->frames->used)
 		return FULL;
-	if (!has_room(k, k->skip_backtraces, codes) && !reserve(k->frames, codes))
+	if (!has_room(k, codes) && !reserve(k->frames, codes))
 		return NO_MEMORY;
-	*at = backtrace(k, k->skip_backtraces, p, codes, e);
+	*at = backtrace(k, p, codes, e);
 	if (*at > k->end)
 		return DAMAGED;
 	k->frames->used += e->frames;
@@ -309,62 +274,167 @@ static inline uint64_t full_time(const struct memtrace_head *h, uint32_t low)
 	return us + (us < h->time_begin ? LOW_TIME + 1 : 0);
 }
 
-/* Decodes short allocs, promotes and collects up to the first event that is none of these, or not
- * right, or that the memory has no room for: that one is decode_event()'s. */
-__attribute__((always_inline)) static inline size_t
-decode_plain(struct memtrace_packet *k, bool skip, struct ebt_memtrace_event *ev, size_t cap)
+/* The functions of the loop over plain events are one in the machine's code. */
+#define PLAIN __attribute__((always_inline)) static inline
+/* No event is longer up to the code words of its backtrace. */
+#define PLAIN_BYTES 32
+
+/* A packet while plain events of it are decoded. Times count from the packet's begin. */
+struct plain {
+	const uint8_t *p;
+	uint32_t elapsed, span; /* us up to the last event, and to the packet's end */
+	uint64_t next_id;
+	int64_t *codes, *codes_end;
+	uint64_t depth;
+};
+
+/* False: no event can have a time that is right. */
+static inline bool plain_begin(const struct memtrace_packet *k, struct plain *s)
 {
-	struct memtrace_stream *s = k->stream;
-	const uint64_t base = k->head.time_begin & ~(uint64_t)LOW_TIME;
-	const uint64_t time_end = k->head.time_end;
-	const uint8_t *p = k->at, *end = k->end;
-	uint64_t next_id = k->next_id, last_us = s->last_us;
-	const uint16_t domain = k->head.domain;
-	size_t n = 0;
-	while (n < cap && p < end) {
-		struct ebt_memtrace_event *e = &ev[n];
-		uint32_t word = memtrace_u32(p), code = word >> MEMTRACE_TIME_BITS;
-		uint64_t us = base + (word & LOW_TIME);
-		us += us < k->head.time_begin ? LOW_TIME + 1 : 0;
-		const uint8_t *q = p + 4;
-		if (us < last_us || us > time_end)
-			break;
-		if (code - MEMTRACE_SHORT_ALLOC - 1 < MEMTRACE_SHORT_WORDS) {
-			uint8_t common = q[0], words = q[1];
-			if (common >= 253 || !has_room(k, skip, words))
-				break;
-			e->what = EBT_MEMTRACE_ALLOC;
-			e->source = EBT_ALLOC_MINOR;
-			e->words = code - MEMTRACE_SHORT_ALLOC;
-			e->samples = 1;
-			e->common = common;
-			e->obj = next_id;
-			q = backtrace(k, skip, q + 2, words, e);
-			if (q > end)
-				break;
-			k->frames->used += e->frames;
-			next_id++;
-		} else {
-			int64_t distance;
-			if (code - MEMTRACE_PROMOTE > 1)
-				break;
-			q = number(q, &distance);
-			e->obj = next_id - 1 - (uint64_t)distance;
-			if (q > end || (int64_t)e->obj < 0 ||
-			    (distance < 0 && code == MEMTRACE_PROMOTE))
-				break;
-			e->what = (uint8_t)code;
-			e->frames = 0;
-		}
-		e->time_us = last_us = us;
-		e->domain = domain;
-		p = q;
-		n++;
+	const struct memtrace_head *h = &k->head;
+	const struct memtrace_frames *f = k->frames;
+	uint64_t span = h->time_end - h->time_begin, last_us = k->stream->last_us;
+	uint64_t elapsed = last_us > h->time_begin ? last_us - h->time_begin : 0;
+	span = span < LOW_TIME ? span : LOW_TIME;
+	*s = (struct plain){
+		.p = k->at,
+		.elapsed = (uint32_t)elapsed,
+		.span = (uint32_t)span,
+		.next_id = k->next_id,
+		.codes = f->codes + f->used,
+		.codes_end = f->codes + f->cap,
+		.depth = k->stream->depth,
+	};
+	return elapsed <= span;
+}
+
+/* Behind at least one event. */
+static inline void plain_end(struct memtrace_packet *k, bool skip, const struct plain *s)
+{
+	k->at = s->p;
+	k->next_id = s->next_id;
+	k->stream->last_us = k->head.time_begin + s->elapsed;
+	if (skip)
+		return;
+	k->frames->used = (size_t)(s->codes - k->frames->codes);
+	k->stream->depth = s->depth;
+}
+
+/* The backtrace of an alloc, at `p`, and what is the same for all. False: it is not plain. */
+PLAIN bool plain_backtrace(const struct memtrace_packet *k, struct plain *s, bool skip,
+			   const uint8_t *p, size_t words, struct ebt_memtrace_event *e)
+{
+	if (skip) {
+		p = skip_words(p, k->end, words);
+		if (p > k->end)
+			return false;
+		set_no_frames(e);
+	} else {
+		int64_t *codes = s->codes;
+		if ((size_t)(s->codes_end - codes) < words * CODES_OF_WORD)
+			return false;
+		p = decode_words(k->stream, p, k->end, words, &codes);
+		if (p > k->end)
+			return false;
+		e->frame = s->codes;
+		e->frames = (uint32_t)(codes - s->codes);
+		s->codes = codes;
+		add_backtrace(e, &s->depth);
 	}
-	k->at = p;
-	k->next_id = next_id;
-	s->last_us = last_us;
-	return n;
+	e->what = EBT_MEMTRACE_ALLOC;
+	e->obj = s->next_id++;
+	s->p = p;
+	return true;
+}
+
+/* An alloc of 1 to 16 words. */
+PLAIN bool plain_short_alloc(const struct memtrace_packet *k, struct plain *s, bool skip,
+			     uint32_t code, struct ebt_memtrace_event *e)
+{
+	uint8_t common = s->p[4];
+	e->source = EBT_ALLOC_MINOR;
+	e->words = code - MEMTRACE_SHORT_ALLOC;
+	e->samples = 1;
+	e->common = common;
+	return common < 253 && plain_backtrace(k, s, skip, s->p + 6, s->p[5], e);
+}
+
+/* An alloc of any size, of small numbers. */
+PLAIN bool plain_long_alloc(const struct memtrace_packet *k, struct plain *s, bool skip,
+			    struct ebt_memtrace_event *e)
+{
+	const uint8_t *p = s->p + 4;
+	uint64_t words, samples, common;
+	if (!small_number(&p, &words) || !small_number(&p, &samples))
+		return false;
+	e->source = *p++;
+	e->words = (int64_t)words;
+	e->samples = (int64_t)samples;
+	if (e->source > EBT_ALLOC_EXTERNAL || !small_number(&p, &common))
+		return false;
+	e->common = common;
+	return plain_backtrace(k, s, skip, p + 2, memtrace_u16(p), e);
+}
+
+/* A promote or a collect of a recent object. */
+PLAIN bool plain_object(struct plain *s, uint32_t code, struct ebt_memtrace_event *e)
+{
+	uint64_t distance;
+	const uint8_t *p = s->p + 4;
+	if (!small_number(&p, &distance) || distance >= s->next_id)
+		return false;
+	e->what = (uint8_t)code;
+	e->frames = 0;
+	e->obj = s->next_id - 1 - distance;
+	s->p = p;
+	return true;
+}
+
+/* Decodes plain events up to the first one that is not: an event of another kind, or of large
+ * numbers, or with a fault, or whose codes the memory has no room for, or at the packet's very end.
+ * That one is decode_event()'s. */
+PLAIN size_t decode_plain(struct memtrace_packet *k, bool skip, struct ebt_memtrace_event *ev,
+			  size_t cap)
+{
+	struct ebt_memtrace_event *e = ev, *const e_end = ev + cap;
+	const uint64_t begin = k->head.time_begin;
+	const uint16_t domain = k->head.domain;
+	struct plain s;
+	if (k->end - k->at < PLAIN_BYTES || !plain_begin(k, &s))
+		return 0;
+	const uint8_t *last = k->end - PLAIN_BYTES;
+	for (; e < e_end && s.p <= last; e++) {
+		uint32_t word = memtrace_u32(s.p), code = word >> MEMTRACE_TIME_BITS;
+		uint32_t elapsed = (word - (uint32_t)begin) & LOW_TIME;
+		bool plain = elapsed >= s.elapsed && elapsed <= s.span;
+		if (code - MEMTRACE_SHORT_ALLOC - 1 < MEMTRACE_SHORT_WORDS)
+			plain = plain && plain_short_alloc(k, &s, skip, code, e);
+		else if (code - MEMTRACE_PROMOTE <= 1)
+			plain = plain && plain_object(&s, code, e);
+		else
+			plain = plain && code == MEMTRACE_ALLOC && plain_long_alloc(k, &s, skip, e);
+		if (!plain)
+			break;
+		s.elapsed = elapsed;
+		e->time_us = begin + elapsed;
+		e->domain = domain;
+	}
+	if (e > ev)
+		plain_end(k, skip, &s);
+	return (size_t)(e - ev);
+}
+
+/* A function each, so that the compiler keeps the state of the loop in registers. */
+static __attribute__((noinline)) size_t plain_with_codes(struct memtrace_packet *k,
+							 struct ebt_memtrace_event *ev, size_t cap)
+{
+	return decode_plain(k, false, ev, cap);
+}
+
+static __attribute__((noinline)) size_t
+plain_without_codes(struct memtrace_packet *k, struct ebt_memtrace_event *ev, size_t cap)
+{
+	return decode_plain(k, true, ev, cap);
 }
 
 /* One event of any kind, at the packet's beginning or behind plain ones. */
@@ -394,8 +464,8 @@ ssize_t memtrace_packet_events(struct memtrace_packet *k, struct ebt_memtrace_ev
 		return -ENOMEM;
 	while (n < cap && k->at < k->end) {
 		if (!k->only_locations)
-			n += k->skip_backtraces ? decode_plain(k, true, ev + n, cap - n)
-						: decode_plain(k, false, ev + n, cap - n);
+			n += k->skip_backtraces ? plain_without_codes(k, ev + n, cap - n)
+						: plain_with_codes(k, ev + n, cap - n);
 		if (n == cap || k->at >= k->end)
 			break;
 		int result = decode_next(k, &ev[n]);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * One packet of a memtrace trace: its head and its events, decoded from memory that the caller
- * owns. Pure: no I/O, no globals. What one packet leaves to the next of its domain is in a stream.
+ * One packet of a memtrace trace: its events, decoded from memory that the caller owns. Pure: no
+ * I/O, no globals. What one packet leaves to the next of its domain is in a stream.
  *
  * MEMTRACE_PAD bytes behind a packet must be readable; what they hold has no effect.
  */
 #ifndef CODEC_MEMTRACE_PACKET_H
 #define CODEC_MEMTRACE_PACKET_H
 
+#include "codec/memtrace_head.h"
 #include "codec/memtrace_locations.h"
 
 #define MEMTRACE_PAD 64
@@ -17,15 +18,21 @@
 
 struct memtrace_bucket {
 	int64_t code;
-	uint32_t next;	/* the bucket that followed this one last */
-	uint32_t epoch; /* `next` is known if this is the stream's */
+	uint64_t next; /* epoch << 32 | the bucket that followed this one last */
 };
+
+/* The bucket that follows one; MEMTRACE_LOST_BUCKET if it was set in another epoch. */
+static inline uint32_t memtrace_next_bucket(const struct memtrace_bucket *b, uint32_t epoch)
+{
+	return b->next >> 32 == epoch ? (uint32_t)b->next : MEMTRACE_LOST_BUCKET;
+}
+
+#define MEMTRACE_NO_DEPTH UINT64_MAX
 
 /* A domain's packets. */
 struct memtrace_stream {
 	uint64_t last_us;
-	uint64_t depth;			 /* of the last backtrace */
-	bool depth_unknown;		 /* because of damage */
+	uint64_t depth; /* of the last backtrace; MEMTRACE_NO_DEPTH: unknown because of damage */
 	struct memtrace_bucket *buckets; /* MEMTRACE_BUCKETS + 1; NULL before the first backtrace */
 	uint32_t epoch;
 	struct memtrace_files files;
@@ -48,13 +55,6 @@ struct memtrace_packet {
 	bool only_locations;  /* no events are returned */
 	const char *expected; /* of the error of memtrace_packet_events() */
 };
-
-/*
- * Decodes the head of a packet. Returns its length; 0: more bytes are needed; -EBADMSG, with
- * *expected; -EPROTO: of a version that is not known.
- */
-ssize_t memtrace_head(const uint8_t *p, size_t bytes, struct memtrace_head *ret,
-		      const char **expected);
 
 void memtrace_stream_done(struct memtrace_stream *s);
 /* A part of its events was not read. */

@@ -219,7 +219,8 @@ static bool verified(const struct memtrace_stream *s, const struct memtrace_head
 	if (h->verifier >= MEMTRACE_BUCKETS || h->predicted >= MEMTRACE_BUCKETS)
 		return false;
 	struct memtrace_bucket none = {0}, *b = s->buckets ? &s->buckets[h->verifier] : &none;
-	return (b->next == h->predicted || b->epoch != s->epoch) &&
+	uint32_t next = memtrace_next_bucket(b, s->epoch);
+	return (next == h->predicted || next == MEMTRACE_LOST_BUCKET) &&
 	       (b->code == h->verifier_code || b->code == EBT_MEMTRACE_UNKNOWN);
 }
 

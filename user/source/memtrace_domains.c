@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/memtrace_domains.h"
 
-#include "codec/memtrace_packet.h"
+#include "codec/memtrace_head.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
