@@ -7,7 +7,9 @@
 #include "core/name_slots.h"
 #include "core/names.h"
 #include "sink/json_args.h"
+#include "sink/ndjson_stacks.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define NDJSON_BUFFER_BYTES (128 * 1024)
@@ -17,7 +19,7 @@
 /* The longest payload whose words are sure to fit a line. */
 #define NDJSON_WORDS_BYTES (NDJSON_LINE_BYTES / 2 / JSON_WORD_BYTES * 8)
 
-enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE, WORDS_VALUE };
+enum value { NO_VALUE, UNSIGNED_VALUE, SIGNED_VALUE, WORDS_VALUE, ARGS_VALUE };
 
 /*
  * The text that the lines of one kind and name share: between ts and the number of the domain, up
@@ -28,6 +30,13 @@ struct common {
 	uint8_t middle_len,
 		rest_len; /* rest_len 0: lines of this kind or name have no such parts */
 	char middle[34], rest[80];
+};
+
+/* The keys of a kind's arguments, as they stand in a line. */
+struct keys {
+	bool has_pos; /* pos is none of them */
+	uint8_t len[KINDS_ARGS];
+	char key[KINDS_ARGS][24];
 };
 
 /* The numbers of a lane, as text. Copied whole. */
@@ -41,8 +50,10 @@ struct ndjson {
 	const struct session *session;
 	struct buf buf;
 	struct common common[NAME_SLOTS];
+	struct keys keys[EBT_KINDS];
 	struct name_slots slots;
 	PTRARRAY(struct ndjson_lane) lanes; /* that have a domain */
+	struct ndjson_stacks *stacks;
 	struct buf_high time;
 	struct json json;
 	bool has_header;
@@ -103,35 +114,6 @@ static void put_lost(struct ndjson *n, const struct ebt_event *ev)
 	}
 }
 
-/* Strings, the outermost frame first; a frame is as many as functions were inlined into it. */
-static void put_stack(struct ndjson *n, uint32_t stack)
-{
-	const struct session *s = n->session;
-	size_t depth = stacks_frames(s->stacks, stack, NULL, 0);
-	uint32_t *frame = calloc(depth, sizeof(*frame));
-	struct buf text;
-	int err = !frame || buf_init(&text, -1, BUF_ROOM_MAX) ? -ENOMEM : 0;
-	if (err) {
-		free(frame);
-		n->buf.err = n->buf.err ? n->buf.err : err;
-		return;
-	}
-	stacks_frames(s->stacks, stack, frame, depth);
-	json_key_open(&n->json, "stack", '[');
-	for (size_t i = 0; i < depth; i++) {
-		const struct frame *f = frames_get(s->frames, frame[i]);
-		for (uint32_t k = 0; k < frames_texts(f); k++) {
-			text.len = 0;
-			frames_put_text(s->frames, f, k, &text);
-			json_string(&n->json, text.data, text.len);
-		}
-	}
-	json_close(&n->json, ']');
-	n->buf.err = n->buf.err ? n->buf.err : text.err;
-	buf_done(&text);
-	free(frame);
-}
-
 static void put_damage(struct ndjson *n, const struct ebt_event *ev)
 {
 	struct json *j = &n->json;
@@ -171,6 +153,23 @@ static bool has_common_parts(const struct kind *kind)
 	       (words && kind->payload == KINDS_PAYLOAD_words);
 }
 
+/* Of such kinds all lines are parts and arguments. */
+static bool has_args_only(const struct kind *kind)
+{
+	return kind->label == KINDS_LABEL_none && kind->payload == KINDS_PAYLOAD_none &&
+	       kind->family != KINDS_stream && kind->args->name;
+}
+
+static void make_keys(struct keys *k, const struct kind *kind)
+{
+	k->has_pos = true;
+	for (unsigned i = 0; kind->args[i].name; i++) {
+		const struct kinds_arg *a = &kind->args[i];
+		k->has_pos &= a->field != KINDS_FIELD_pos;
+		k->len[i] = (uint8_t)snprintf(k->key[i], sizeof(k->key[i]), ",\"%s\":", a->name);
+	}
+}
+
 static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf *text,
 		       struct common *c)
 {
@@ -181,9 +180,10 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 	json_key(&j, "domain");
 	size_t middle = text->len;
 	j.comma = true;
+	bool args_only = has_args_only(kind);
 	if (kind->label != KINDS_LABEL_none)
 		put_id_and_name(&j, n->session, ev);
-	if (a->name)
+	if (a->name && !args_only)
 		json_key(&j, a->name);
 	if (kind->payload == KINDS_PAYLOAD_words)
 		json_args_open_words(&j);
@@ -192,10 +192,13 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 		return;
 	memcpy(c->middle, text->data, middle);
 	memcpy(c->rest, text->data + middle, rest);
-	c->value = kind->payload == KINDS_PAYLOAD_words ? WORDS_VALUE
-		   : !a->name				? NO_VALUE
-		   : a->type == KINDS_TYPE_u64		? UNSIGNED_VALUE
-							: SIGNED_VALUE;
+	if (args_only)
+		make_keys(&n->keys[ev->kind], kind);
+	c->value = args_only				  ? ARGS_VALUE
+		   : kind->payload == KINDS_PAYLOAD_words ? WORDS_VALUE
+		   : !a->name				  ? NO_VALUE
+		   : a->type == KINDS_TYPE_u64		  ? UNSIGNED_VALUE
+							  : SIGNED_VALUE;
 	c->middle_len = (uint8_t)middle;
 	c->rest_len = (uint8_t)rest;
 }
@@ -208,7 +211,8 @@ static const struct common *common_parts(struct ndjson *n, const struct ebt_even
 	if (!is_new)
 		return c;
 	*c = (struct common){0};
-	if (has_common_parts(kinds_get(ev->kind)) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
+	const struct kind *kind = kinds_get(ev->kind);
+	if ((has_common_parts(kind) || has_args_only(kind)) && !buf_init(&text, -1, BUF_ROOM_MAX)) {
 		make_parts(n, ev, &text, c);
 		buf_done(&text);
 	}
@@ -246,6 +250,67 @@ static char *format_words(const struct ndjson *n, const struct ebt_event *ev, ch
 	return p + 1;
 }
 
+static char *format_arg(char *p, const struct kinds_arg *a, uint64_t value)
+{
+	char scratch[KINDS_TEXT_BYTES];
+	if (a->type == KINDS_TYPE_u64)
+		return buf_format_u64(p, value);
+	if (a->type == KINDS_TYPE_i64)
+		return buf_format_i64(p, (int64_t)value);
+	const char *text = kinds_arg_text(a, value, scratch);
+	*p++ = '"';
+	p = json_format_raw(p, text, strlen(text));
+	*p++ = '"';
+	return p;
+}
+
+static char *format_args(const struct keys *k, const struct ebt_event *ev, char *p)
+{
+	const struct kinds_arg *a = kinds_get(ev->kind)->args;
+	for (unsigned i = 0; a[i].name; i++) {
+		uint64_t value = kinds_arg_value(ev, &a[i]);
+		if (!value && a[i].optional)
+			continue;
+		p = json_format_part(p, k->key[i], sizeof(k->key[i]), k->len[i]);
+		p = format_arg(p, &a[i], value);
+	}
+	return p;
+}
+
+/* Whose an event is. */
+static char *format_who(const struct ebt_event *ev, const struct ndjson_lane *lane, bool has_pos,
+			char *p)
+{
+	p = json_format_part(p, lane->pid, sizeof(lane->pid), lane->pid_len);
+	if (ev->tid)
+		p = JSON_FORMAT_KEY_U64(p, "tid", ev->tid);
+	if (ev->cpu != EBT_NO_CPU)
+		p = JSON_FORMAT_KEY_U64(p, "cpu", ev->cpu);
+	if (has_pos && ev->pos != EBT_NO_POS)
+		p = JSON_FORMAT_KEY_U64(p, "pos", ev->pos);
+	return p;
+}
+
+/* A line of arguments, which has a stack or none. */
+static void put_args_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c,
+			  const struct ndjson_lane *lane)
+{
+	const struct keys *k = &n->keys[ev->kind];
+	char *p = JSON_FORMAT_RAW(buf_room(&n->buf), "{\"ts\":");
+	p = buf_format_near(p, ev->ts, &n->time);
+	p = json_format_part(p, c->middle, sizeof(c->middle), c->middle_len);
+	p = json_format_part(p, lane->domain, sizeof(lane->domain), lane->domain_len);
+	p = format_args(k, ev, p);
+	p = format_who(ev, lane, k->has_pos, p);
+	if (ev->stack) {
+		json_end(&n->json, JSON_FORMAT_RAW(p, ",\"stack\":"), false);
+		int err = ndjson_stacks_put(n->stacks, &n->json, ev->stack);
+		n->buf.err = n->buf.err ? n->buf.err : err;
+		p = buf_room(&n->buf);
+	}
+	json_end(&n->json, JSON_FORMAT_RAW(p, "}\n"), false);
+}
+
 /* There is room for NDJSON_LINE_BYTES. */
 static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const struct common *c,
 			    const struct ndjson_lane *lane)
@@ -261,13 +326,7 @@ static void put_common_line(struct ndjson *n, const struct ebt_event *ev, const 
 		p = buf_format_i64(p, ev->sarg[0]);
 	else if (c->value == WORDS_VALUE)
 		p = format_words(n, ev, p);
-	p = json_format_part(p, lane->pid, sizeof(lane->pid), lane->pid_len);
-	if (ev->tid)
-		p = JSON_FORMAT_KEY_U64(p, "tid", ev->tid);
-	if (ev->cpu != EBT_NO_CPU)
-		p = JSON_FORMAT_KEY_U64(p, "cpu", ev->cpu);
-	if (ev->pos != EBT_NO_POS)
-		p = JSON_FORMAT_KEY_U64(p, "pos", ev->pos);
+	p = format_who(ev, lane, true, p);
 	json_end(&n->json, JSON_FORMAT_RAW(p, "}\n"), false);
 }
 
@@ -287,8 +346,11 @@ static void put_line(struct ndjson *n, const struct ebt_event *ev)
 		json_key_u64(j, "cpu", ev->cpu);
 	if (kinds_pos(ev) != EBT_NO_POS)
 		json_key_u64(j, "pos", ev->pos);
-	if (ev->stack)
-		put_stack(n, ev->stack);
+	if (ev->stack) {
+		json_key(j, "stack");
+		int err = ndjson_stacks_put(n->stacks, j, ev->stack);
+		n->buf.err = n->buf.err ? n->buf.err : err;
+	}
 	if (ev->flags & EBT_F_LATE)
 		json_key_bool(j, "late", true);
 	close_line(n);
@@ -300,8 +362,7 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
 		buf_flush(&n->buf);
 	bool long_payload = ev->flags & EBT_F_PAYLOAD && ev->arg[1] > NDJSON_WORDS_BYTES;
-	if (ev->domain == EBT_NO_DOMAIN || ev->stack || ev->flags & (EBT_F_LATE | EBT_F_CUT) ||
-	    long_payload) {
+	if (ev->domain == EBT_NO_DOMAIN || ev->flags & (EBT_F_LATE | EBT_F_CUT) || long_payload) {
 		put_line(n, ev);
 		return 0;
 	}
@@ -309,7 +370,9 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 	const struct ndjson_lane *lane = lane_of(n, ev);
 	if (!lane)
 		return -ENOMEM;
-	if (c->rest_len)
+	if (c->value == ARGS_VALUE)
+		put_args_line(n, ev, c, lane);
+	else if (c->rest_len && !ev->stack)
 		put_common_line(n, ev, c, lane);
 	else
 		put_line(n, ev);
@@ -354,6 +417,7 @@ static void ndjson_free(struct sink *k)
 	struct ndjson *n = (struct ndjson *)k;
 	name_slots_done(&n->slots);
 	ptrarray_free(&n->lanes);
+	ndjson_stacks_free(n->stacks);
 	buf_done(&n->buf);
 	free(n);
 }
@@ -381,8 +445,11 @@ int ndjson_new(const struct session *s, int fd, struct sink **ret)
 	struct ndjson *n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
-	int err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
+	int err = ndjson_stacks_new(s, &n->stacks);
+	if (!err)
+		err = buf_init_behind(&n->buf, fd, NDJSON_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
+		ndjson_stacks_free(n->stacks);
 		free(n);
 		return err;
 	}
