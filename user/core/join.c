@@ -359,11 +359,6 @@ static inline bool is_plain(const struct ebt_event *ev)
 	return one && ev->kind < EBT_LOST;
 }
 
-static inline bool same_ring(const struct ebt_event *a, const struct ebt_event *b)
-{
-	return a->process == b->process && a->domain == b->domain;
-}
-
 /* True if the event, which is plain, is the next of its ring, and the ring has no loss to report,
  * nor a life to begin. */
 static inline bool is_next(const struct join_ring *r, const struct ebt_event *ev)
@@ -414,8 +409,15 @@ static __attribute__((noinline)) size_t pass_rings(const struct join *j, const s
 	return (size_t)(e - ev);
 }
 
+/* True for an event that no join is about: a final one, or one of a source that is neither a ring nor
+ * BPF, without an ordinal. */
+static inline bool is_settled(const struct ebt_event *ev)
+{
+	return ev->flags & EBT_F_FINAL || (!(ev->flags & RUN_FLAGS) && ev->kind != EBT_PROCESS);
+}
+
 /*
- * Keeps the first events that need no change: final ones; and, of those that only one source sees,
+ * Keeps the first events that need no change: settled ones; and, of those that only one source sees,
  * each that is the next of its ring and is followed by another of that source, so by no partner.
  * Returns their number.
  */
@@ -424,10 +426,10 @@ static size_t pass_run(struct join *j, struct ebt_event *ev, size_t n)
 	struct ebt_event *to = &j->out[j->kept];
 	bool plain = is_plain(ev);
 	size_t i = 0;
-	while (i < n && ev[i].flags & EBT_F_FINAL)
+	while (i < n && is_settled(&ev[i]))
 		i++;
 	/* Most batches whose first and last events are of one ring hold no other. */
-	if (plain && same_ring(ev, &ev[n - 1]))
+	if (plain && ev->process == ev[n - 1].process && ev->domain == ev[n - 1].domain)
 		i = pass_ring(j, ev, n, run_word(ev));
 	if (plain)
 		i += pass_rings(j, ev + i, n - i, run_word(ev));

@@ -53,6 +53,22 @@ static bool are_plain(const struct ebt_event *ev, size_t n)
 	return !(bits & event_word(&mask));
 }
 
+/* The kinds that count_apart() is about, a bit each. */
+enum { IS_runtime, IS_user = 0, IS_stream = 1, IS_memory = 0, IS_pages = 0 };
+static const uint64_t stream_kinds = 0
+#define EBT_KIND_DEF(value, KIND, name, family, ...) | (uint64_t)IS_##family << (value)
+#include <ebtrace/events.def>
+	;
+
+/* The same of events of any kinds. */
+static bool are_counted(const struct ebt_event *ev, size_t n)
+{
+	uint64_t apart = 0;
+	for (size_t i = 0; i < n; i++)
+		apart |= (kinds_bit(ev[i].kind) & stream_kinds) | (ev[i].flags & EBT_F_LATE);
+	return !apart;
+}
+
 /* Counts losses, damage and late events up to the next loss, which begins another batch, and, in
  * *ret_own, the events of the tracing itself. Returns the number of events. */
 static size_t count_apart(struct totals *t, const struct ebt_event *ev, size_t n, size_t *ret_own)
@@ -79,7 +95,7 @@ static size_t count_batch(struct totals *t, const struct ebt_event *ev, size_t n
 	bool has_time = t->timed || ev->ts || (ev->kind != EBT_DAMAGE && ev->kind != EBT_LOST);
 	if (!t->timed)
 		t->first_ns = ev->ts;
-	if (!are_plain(ev, n))
+	if (!are_plain(ev, n) && !are_counted(ev, n))
 		n = count_apart(t, ev, has_time ? n : 1, &own);
 	t->events += n - own;
 	t->timed += has_time ? n : 0;

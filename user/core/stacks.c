@@ -54,7 +54,7 @@ uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame)
 		stacks_hold(t, parent);
 		frames_hold(t->frames, frame);
 	}
-	stacks_node(t, parent)->child = id;
+	t->recent[stacks_recent_at(parent, frame)] = id;
 	return id;
 }
 

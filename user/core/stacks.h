@@ -19,13 +19,16 @@
 struct stacks_node {
 	uint32_t parent, frame; /* frame 0: of no stack */
 	uint32_t refs;		/* of callers, and of the stacks that extend it */
-	uint32_t child;		/* the child looked up last; the id may be reused */
 };
+
+#define STACKS_RECENT_BITS 12
 
 struct stacks {
 	struct intern table;
 	struct frames *frames;
 	uint32_t reclaim_at; /* number of live stacks at which unheld ones are freed */
+	/* Stacks that were looked up lately, by a hash of parent and frame; an id may be reused. */
+	uint32_t recent[1u << STACKS_RECENT_BITS];
 };
 
 /* The frames are kept. 0 or -ENOMEM. */
@@ -37,6 +40,10 @@ static inline struct stacks_node *stacks_node(const struct stacks *t, uint32_t i
 	return (struct stacks_node *)t->table.entries + id;
 }
 
+static inline uint32_t stacks_recent_at(uint32_t parent, uint32_t frame) /* private */
+{
+	return (parent * 0x9e3779b1u ^ frame * 0x85ebca6bu) >> (32 - STACKS_RECENT_BITS);
+}
 uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame); /* private */
 
 /*
@@ -45,10 +52,10 @@ uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame); /
  */
 static inline uint32_t stacks_push(struct stacks *t, uint32_t parent, uint32_t frame)
 {
-	uint32_t child = stacks_node(t, parent)->child;
-	const struct stacks_node *n = stacks_node(t, child);
+	uint32_t id = t->recent[stacks_recent_at(parent, frame)];
+	const struct stacks_node *n = stacks_node(t, id);
 	if (n->frame == frame && n->parent == parent)
-		return child;
+		return id;
 	return stacks_push_other(t, parent, frame);
 }
 

@@ -40,6 +40,7 @@ struct memtrace_source {
 	struct map lanes; /* of a pipe: domain → index */
 	struct memtrace_codes codes;
 	uint32_t process;
+	struct ebt_event blank; /* the fields that all events have in common */
 	uint64_t newest_ns;
 	size_t queued;
 	int err;
@@ -106,10 +107,12 @@ static int enter_head(struct memtrace_source *s, const struct ebt_memtrace_reade
 	if (s->has_head || !info)
 		return 0;
 	s->has_head = true;
+	s->blank = (struct ebt_event){.pos = EBT_NO_POS, .cpu = EBT_NO_CPU};
 	uint32_t pid = info->pid <= INT32_MAX ? (uint32_t)info->pid : 0;
 	int err = processes_of(ps, pid, &s->process);
 	if (err)
 		return err;
+	s->blank.process = s->process;
 	processes_ref(ps, s->process);
 	struct process *p = processes_announce(ps, s->process);
 	const char *slash = strrchr(info->executable, '/');
@@ -136,11 +139,11 @@ static uint64_t to_ns(uint64_t us)
 	return us < UINT64_MAX / NS_OF_US ? us * NS_OF_US : UINT64_MAX - 1;
 }
 
-static int convert_alloc(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e,
-			 struct ebt_event *ret)
+/* What an alloc has that others have not. */
+static inline int convert_alloc(struct memtrace_source *s, struct lane *l,
+				struct ebt_memtrace_event *e, struct ebt_event *ret)
 {
 	uint32_t stack;
-	ret->kind = EBT_ALLOC;
 	ret->id = e->source;
 	ret->arg[1] = (uint64_t)e->words;
 	ret->pos = (uint64_t)e->samples;
@@ -151,33 +154,28 @@ static int convert_alloc(struct memtrace_source *s, struct lane *l, struct ebt_m
 	return err;
 }
 
-static int convert(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e,
-		   struct ebt_event *ret)
+static inline int convert(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e,
+			  struct ebt_event *ret)
 {
-	*ret = (struct ebt_event){
-		.ts = to_ns(e->time_us),
-		.pos = EBT_NO_POS,
-		.process = s->process,
-		.domain = e->domain,
-		.cpu = EBT_NO_CPU,
-		.arg = {e->obj},
+	static const uint16_t kind[] = {
+		[EBT_MEMTRACE_ALLOC] = EBT_ALLOC,
+		[EBT_MEMTRACE_PROMOTE] = EBT_PROMOTE,
+		[EBT_MEMTRACE_COLLECT] = EBT_COLLECT,
+		[EBT_MEMTRACE_DAMAGE] = EBT_DAMAGE,
 	};
+	*ret = s->blank;
+	ret->ts = to_ns(e->time_us);
+	ret->kind = kind[e->what];
+	ret->domain = e->domain;
+	ret->arg[0] = e->obj;
 	l->last_ns = ret->ts;
-	switch (e->what) {
-	case EBT_MEMTRACE_ALLOC:
+	if (e->what == EBT_MEMTRACE_ALLOC)
 		return convert_alloc(s, l, e, ret);
-	case EBT_MEMTRACE_PROMOTE:
-		ret->kind = EBT_PROMOTE;
-		return 0;
-	case EBT_MEMTRACE_COLLECT:
-		ret->kind = EBT_COLLECT;
-		return 0;
-	default:
-		ret->kind = EBT_DAMAGE;
+	if (e->what == EBT_MEMTRACE_DAMAGE) {
 		ret->arg[1] = ((uint64_t)e->words + 7) / 8;
 		memtrace_backtrace_forget(&l->last, s->session);
-		return 0;
 	}
+	return 0;
 }
 
 /* Whether the event is this lane's to return. Each lane of a file reads all packets: damage between

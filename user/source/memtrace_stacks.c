@@ -63,19 +63,22 @@ static uint32_t put_frame(struct session *session, int64_t code,
 	return id;
 }
 
-/* The frame of a code; 0: no memory. One that had no positions may have some by now. */
-static uint32_t frame_of(struct memtrace_codes *c, const struct ebt_memtrace_reader *r,
-			 int64_t code)
+/* One that had no positions may have some by now. */
+static __attribute__((noinline)) uint32_t find_frame(struct memtrace_codes *c,
+						     const struct ebt_memtrace_reader *r,
+						     int64_t code, bool *ret_final)
 {
 	const struct ebt_memtrace_location *l = NULL;
 	const struct frame none = {0};
+	*ret_final = false;
 	if (code == EBT_MEMTRACE_UNKNOWN) {
 		if (!c->unknown)
 			c->unknown = frames_put(c->session->frames, &none);
 		return c->unknown;
 	}
 	uint64_t *known = map_get(&c->frames, (uint64_t)code);
-	if (known && !(*known & NO_POSITIONS))
+	*ret_final = known && !(*known & NO_POSITIONS);
+	if (*ret_final)
 		return (uint32_t)*known;
 	size_t count = ebt_memtrace_locations(r, code, &l);
 	if (known && !count)
@@ -88,6 +91,21 @@ static uint32_t frame_of(struct memtrace_codes *c, const struct ebt_memtrace_rea
 	}
 	frames_drop(c->session->frames, (uint32_t)*value);
 	*value = frame | (count ? 0 : NO_POSITIONS);
+	return frame;
+}
+
+/* The frame of a code; 0: no memory. */
+static inline uint32_t frame_of(struct memtrace_codes *c, const struct ebt_memtrace_reader *r,
+				int64_t code)
+{
+	uint64_t hash = (uint64_t)code * 0x9e3779b97f4a7c15u;
+	struct memtrace_recent *recent = &c->recent[hash >> (64 - MEMTRACE_RECENT_BITS)];
+	bool is_final;
+	if (recent->code == code && recent->frame)
+		return recent->frame;
+	uint32_t frame = find_frame(c, r, code, &is_final);
+	if (is_final)
+		*recent = (struct memtrace_recent){code, frame};
 	return frame;
 }
 

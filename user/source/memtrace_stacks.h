@@ -14,10 +14,16 @@
 #define MEMTRACE_STACK_FRAMES (1u << 20)
 
 /* Frames by code: common to all domains. Initialised by zeroes and the session. */
+#define MEMTRACE_RECENT_BITS 10
 struct memtrace_codes {
 	struct session *session;
 	struct map frames; /* code → frame, held; bit 32: the code has no positions so far */
-	uint32_t unknown;  /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
+	/* Those with positions that were looked up last, by a hash of the code. */
+	struct memtrace_recent {
+		int64_t code;
+		uint32_t frame; /* 0: none */
+	} recent[1u << MEMTRACE_RECENT_BITS];
+	uint32_t unknown; /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
 };
 
 /* The last backtrace of a domain. Initialised by zeroes. */
