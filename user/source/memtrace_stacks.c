@@ -140,15 +140,17 @@ int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *
 	}
 	if (reserve(b, depth))
 		return -ENOMEM;
+	uint32_t at = shared < b->depth ? shared : b->depth, id = at ? b->stack[at - 1] : 0;
 	/* Of a shared part that was not read, as after damage, the frames are unknown. */
-	for (uint32_t i = shared < b->depth ? shared : b->depth; i < depth; i++) {
-		int64_t code = i < shared ? EBT_MEMTRACE_UNKNOWN : e->frame[i - shared];
+	for (; at < depth; at++) {
+		int64_t code = at < shared ? EBT_MEMTRACE_UNKNOWN : e->frame[at - shared];
 		uint32_t frame = frame_of(codes, r, code);
-		b->stack[i] = frame ? stacks_push(stacks, i ? b->stack[i - 1] : 0, frame) : 0;
-		if (!b->stack[i])
+		id = frame ? stacks_push(stacks, id, frame) : 0;
+		if (!id)
 			return -ENOMEM;
+		b->stack[at] = id;
 	}
-	*ret = depth ? b->stack[depth - 1] : 0;
+	*ret = id;
 	stacks_hold(stacks, *ret);
 	stacks_drop(stacks, old);
 	b->depth = depth;
