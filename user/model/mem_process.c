@@ -35,18 +35,25 @@ static void keep_string(const struct session *s, uint32_t *kept, uint32_t id)
 	*kept = id;
 }
 
+bool mem_process_scale(const struct process *p, struct mem_scale *ret)
+{
+	const struct alloc_trace *t = &p->alloc_trace;
+	/* The rate is a number of a file's. */
+	bool known = t->known && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
+	*ret = (struct mem_scale){1, 8};
+	if (known)
+		ret->rate = t->sample_rate;
+	if (t->known && t->word_bits >= 8)
+		ret->word_bytes = t->word_bits / 8;
+	return known;
+}
+
 void mem_process_know(struct mem_process *p, const struct session *s)
 {
 	const struct process *about = processes_at(&s->processes, p->process);
 	const struct alloc_trace *t = &about->alloc_trace;
 	memcpy(p->comm, about->comm, sizeof(p->comm));
-	/* The rate is a number of a file's. */
-	p->has_scale = t->known && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
-	p->scale = (struct mem_scale){1, 8};
-	if (p->has_scale)
-		p->scale.rate = t->sample_rate;
-	if (t->known && t->word_bits >= 8)
-		p->scale.word_bytes = t->word_bits / 8;
+	p->has_scale = mem_process_scale(about, &p->scale);
 	if (!t->known)
 		return;
 	keep_string(s, &p->executable, t->executable);

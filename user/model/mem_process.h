@@ -92,6 +92,9 @@ static inline double mem_process_bytes(const struct mem_process *p, uint64_t sam
 	return (double)samples / p->scale.rate * p->scale.word_bytes;
 }
 
+/* How the process is sampled, as far as the registry knows. False: the rate is not known, and a
+ * sample counts as a word. */
+bool mem_process_scale(const struct process *p, struct mem_scale *ret);
 /* Of the process that has this index now. */
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process);
 void mem_process_done(struct mem_process *p, const struct session *s);

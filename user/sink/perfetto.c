@@ -7,6 +7,7 @@
 
 #include "core/names.h"
 #include "core/tracks.h"
+#include "sink/mem_tracks.h"
 #include "sink/perfetto_tracks.h"
 
 struct perfetto {
@@ -15,7 +16,10 @@ struct perfetto {
 	struct packets packets;
 	struct tracks *spans;
 	struct perfetto_tracks tracks;
-	struct lost lost; /* of nobody knows whom */
+	struct mem_tracks memory;
+	struct packet_uuid sites; /* the track of the biggest sites */
+	unsigned site_count;	  /* slices that it has open */
+	struct lost lost;	  /* of nobody knows whom */
 	bool has_header, has_session;
 	bool late;			       /* the event at hand */
 	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: none yet */
@@ -346,6 +350,8 @@ static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	begin_trace(f, ev->ts);
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(f, &ev[i]);
+	if (!err)
+		err = mem_tracks_events(&f->memory, ev, n);
 	return err ? err : f->packets.out.err;
 }
 
@@ -372,6 +378,52 @@ static void put_summary(struct perfetto *f, uint64_t end_ns)
 	packets_end(p);
 }
 
+static int put_memory(void *ctx, const struct mem_counters_value *v)
+{
+	struct perfetto *f = ctx;
+	struct perfetto_process *p = perfetto_tracks_process(&f->tracks, v->process);
+	if (!p)
+		return -ENOMEM;
+	perfetto_tracks_memory(&f->tracks, p, MEM_TRACKS_LIVE, MEM_TRACKS_PROMOTED);
+	packets_put_event(&f->packets, PACKET_COUNTER, v->ts, &p->live, v->live_bytes);
+	packets_put_event(&f->packets, PACKET_COUNTER, v->ts, &p->promoted, v->promoted_bytes);
+	return 0;
+}
+
+/* Slices as long as the trace, below those of bigger sites: end_sites() ends them. */
+static int put_site(void *ctx, const struct mem_tracks_site *site)
+{
+	struct perfetto *f = ctx;
+	struct packets *p = &f->packets;
+	if (!site->rank) {
+		uint64_t uuid = perfetto_tracks_uuid(USE_MEMORY, 0, EBT_NO_DOMAIN, 0, 0);
+		packet_uuid_set(&f->sites, uuid);
+		packets_put_track(p, &(struct packet_track){.uuid = uuid,
+							    .parent = session_track(f),
+							    .counter = PACKET_NO_COUNTER,
+							    .name = MEM_TRACKS_SITES});
+	}
+	f->site_count++;
+	packets_begin(p, PACKET_SLICE_BEGIN, f->session->totals.first_ns, &f->sites,
+		      packets_intern(p, site->name));
+	packets_note_named(p, "bytes", site->bytes);
+	packets_note_named(p, "low_bytes", site->low_bytes);
+	packets_note_named(p, "high_bytes", site->high_bytes);
+	packets_note_named(p, "objects", site->objects);
+	packets_note_named(p, "samples", site->samples);
+	packets_end(p);
+	return 0;
+}
+
+static void end_sites(struct perfetto *f)
+{
+	for (; f->site_count; f->site_count--)
+		packets_put_event(&f->packets, PACKET_SLICE_END, f->session->totals.last_ns,
+				  &f->sites, 0);
+}
+
+static const struct mem_tracks_visitor memory_visitor = {.value = put_memory, .site = put_site};
+
 static int perfetto_end(struct sink *k)
 {
 	struct perfetto *f = (struct perfetto *)k;
@@ -382,6 +434,9 @@ static int perfetto_end(struct sink *k)
 	begin_trace(f, end_ns);
 	f->late = false;
 	int err = tracks_end(f->spans, end_ns);
+	if (!err)
+		err = mem_tracks_end(&f->memory);
+	end_sites(f);
 	perfetto_tracks_follow_names(&f->tracks);
 	put_summary(f, end_ns);
 	int written = buf_finish(&f->packets.out);
@@ -393,6 +448,7 @@ static void perfetto_free(struct sink *k)
 	struct perfetto *f = (struct perfetto *)k;
 	tracks_free(f->spans);
 	perfetto_tracks_done(&f->tracks);
+	mem_tracks_done(&f->memory);
 	packets_done(&f->packets);
 	free(f);
 }
@@ -402,6 +458,8 @@ static int perfetto_forget(struct sink *k, uint32_t process)
 	struct perfetto *f = (struct perfetto *)k;
 	f->late = false;
 	int err = tracks_forget(f->spans, process, f->session->totals.last_ns);
+	if (!err)
+		err = mem_tracks_forget(&f->memory, process);
 	perfetto_tracks_forget(&f->tracks, process);
 	return err ? err : f->packets.out.err;
 }
@@ -429,7 +487,9 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	f->base.out = &f->packets.out;
 	f->session = s;
 	perfetto_tracks_init(&f->tracks, s, &f->packets);
-	err = tracks_new(&s->processes, &visitor, f, &f->spans);
+	err = mem_tracks_init(&f->memory, s, &memory_visitor, f);
+	if (!err)
+		err = tracks_new(&s->processes, &visitor, f, &f->spans);
 	if (err) {
 		perfetto_free(&f->base);
 		return err;

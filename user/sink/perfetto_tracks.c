@@ -247,3 +247,23 @@ struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct p
 	child->name = name;
 	return child;
 }
+
+static void describe_memory(struct perfetto_tracks *t, const struct perfetto_process *p,
+			    uint32_t id, const char *name, struct packet_uuid *ret)
+{
+	packet_uuid_set(
+		ret, perfetto_tracks_uuid(USE_MEMORY, pid_of(t, p->process), EBT_NO_DOMAIN, 0, id));
+	packets_put_track(t->packets, &(struct packet_track){.uuid = ret->value,
+							     .parent = p->uuid.value,
+							     .counter = PACKET_BYTES,
+							     .name = name});
+}
+
+void perfetto_tracks_memory(struct perfetto_tracks *t, struct perfetto_process *p, const char *live,
+			    const char *promoted)
+{
+	if (p->live.value)
+		return;
+	describe_memory(t, p, 0, live, &p->live);
+	describe_memory(t, p, 1, promoted, &p->promoted);
+}

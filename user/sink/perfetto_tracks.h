@@ -21,6 +21,7 @@ enum use {
 	USE_SPANS = 3,
 	USE_COUNTER = 4,
 	USE_LOST = 5,
+	USE_MEMORY = 6,
 };
 
 /* A track of lost intervals; they must not overlap to be seen. */
@@ -32,11 +33,12 @@ struct lost {
 struct perfetto_process {
 	uint32_t process;
 	struct packet_uuid uuid;
-	const struct process *about; /* NULL: it is not announced yet */
-	const char *name;	     /* described last, in `about` */
-	char comm[32];		     /* what it was called when it was described */
-	uint64_t batch;		     /* in which its name was compared last */
-	struct lost lost;	     /* from none of its rings */
+	const struct process *about;	   /* NULL: it is not announced yet */
+	const char *name;		   /* described last, in `about` */
+	char comm[32];			   /* what it was called when it was described */
+	uint64_t batch;			   /* in which its name was compared last */
+	struct lost lost;		   /* from none of its rings */
+	struct packet_uuid live, promoted; /* of its allocations; value 0: not described yet */
 };
 
 /* A counter, or a kind of user spans, of a lane. */
@@ -78,6 +80,9 @@ uint64_t perfetto_tracks_uuid(enum use use, uint32_t pid, uint16_t domain, uint3
 			      uint32_t id);
 /* NULL: -ENOMEM. */
 struct perfetto_process *perfetto_tracks_process(struct perfetto_tracks *t, uint32_t process);
+/* Describes the tracks of the process's allocations, which have bytes. */
+void perfetto_tracks_memory(struct perfetto_tracks *t, struct perfetto_process *p, const char *live,
+			    const char *promoted);
 /* Describes the processes anew whose names have changed since their last events. */
 void perfetto_tracks_follow_names(struct perfetto_tracks *t);
 void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_process *p);

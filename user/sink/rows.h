@@ -17,6 +17,7 @@
 
 /* Numbers of rows beyond those of domains; both fit the 32 bits that viewers have for a thread. */
 #define ROWS_LOST    100000u   /* + domain, or EBT_NO_DOMAIN */
+#define ROWS_SITES   200000u   /* of allocations */
 #define ROWS_THREADS 10000000u /* + tid, 0: not known */
 /* Stands for the process of events whose process is not known. Linux has no such pid; viewers hide
  * pid 0. */

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/mem_tracks.h"
+
+#include "core/kinds.h"
+#include "sink/mem_format.h"
+#include <errno.h>
+
+#define SITES 10
+
+int mem_tracks_init(struct mem_tracks *t, const struct session *s,
+		    const struct mem_tracks_visitor *v, void *ctx)
+{
+	const struct mem_options all = {0};
+	*t = (struct mem_tracks){.visitor = v, .ctx = ctx, .counters = {.session = s}};
+	return mem_model_init(&t->model, s, &all);
+}
+
+void mem_tracks_done(struct mem_tracks *t)
+{
+	mem_counters_done(&t->counters);
+	mem_model_done(&t->model);
+}
+
+static bool is_memory(const struct ebt_event *ev)
+{
+	return ev->kind == EBT_ALLOC || ev->kind == EBT_PROMOTE || ev->kind == EBT_COLLECT;
+}
+
+int mem_tracks_events(struct mem_tracks *t, const struct ebt_event *ev, size_t n)
+{
+	struct mem_counters_value value;
+	size_t i = 0;
+	while (i < n && !is_memory(&ev[i]))
+		i++;
+	if (i == n)
+		return 0;
+	int err = mem_model_events(&t->model, ev + i, n - i);
+	for (; i < n && err >= 0; i++) {
+		err = is_memory(&ev[i]) ? mem_counters_event(&t->counters, &ev[i], &value) : 0;
+		if (err == 1)
+			err = t->visitor->value(t->ctx, &value);
+	}
+	return err;
+}
+
+int mem_tracks_forget(struct mem_tracks *t, uint32_t process)
+{
+	struct mem_counters_value value;
+	bool due = mem_counters_forget(&t->counters, process, &value);
+	mem_model_forget(&t->model, process);
+	return due ? t->visitor->value(t->ctx, &value) : 0;
+}
+
+static uint64_t to_bytes(double bytes)
+{
+	return bytes < 0x1p63 ? (uint64_t)bytes : INT64_MAX;
+}
+
+static int visit_site(struct mem_tracks *t, const struct mem_sites *sites, unsigned rank,
+		      struct buf *name)
+{
+	const struct mem_function *f = &sites->function[sites->by_self[rank]];
+	struct mem_amount a = mem_sum_amount(&f->self.sum);
+	name->len = 0;
+	mem_print(name, "%s (%.1f %%) ", mem_bytes_text(a.bytes).text,
+		  mem_percent(a.bytes, mem_sum_bytes(&sites->all.sum)));
+	mem_put_site(name, t->model.session, f);
+	struct mem_tracks_site site = {
+		.rank = rank,
+		.name = buf_str(name),
+		.bytes = to_bytes(a.bytes),
+		.low_bytes = to_bytes(a.low),
+		.high_bytes = to_bytes(a.high),
+		.objects = f->self.count.objects,
+		.samples = f->self.count.samples,
+	};
+	return name->err ? name->err : t->visitor->site(t->ctx, &site);
+}
+
+static int visit_sites(struct mem_tracks *t)
+{
+	struct mem_sites sites = {0};
+	struct buf name;
+	if (!t->model.first)
+		return 0;
+	if (buf_init(&name, -1, BUF_ROOM_MAX))
+		return -ENOMEM;
+	mem_model_end(&t->model);
+	int err = mem_sites_make(&sites, &t->model, mem_pick_alloc);
+	for (unsigned i = 0; i < SITES && i < sites.functions && !err; i++) {
+		if (!sites.function[sites.by_self[i]].self.count.objects)
+			break;
+		err = visit_site(t, &sites, i, &name);
+	}
+	mem_sites_done(&sites);
+	buf_done(&name);
+	return err;
+}
+
+int mem_tracks_end(struct mem_tracks *t)
+{
+	struct mem_counters_value value;
+	int err = 0;
+	while (!err && mem_counters_end(&t->counters, &value))
+		err = t->visitor->value(t->ctx, &value);
+	return err ? err : visit_sites(t);
+}
