@@ -3,6 +3,7 @@
 # Allocation traces of memtrace as inputs, against what memtrace's own dump prints of them.
 . tests/lib.sh
 need_command xz
+need_command perl
 ebt=$O/ebtrace
 data=tests/data/memtrace
 for path in $data/*.ctf.xz; do
@@ -34,6 +35,45 @@ done
 
 cat "$TMP/multidomain.ctf" | events - | cmp -s - "$TMP/multidomain.events"
 ok $? "a trace is read from a pipe"
+# The same trace whose first domain ends 134 s before the others begin, with its packets at the end.
+perl -e 'local $/; $_ = <STDIN>; my ($out, $last) = ("", "");
+	for (my ($at, $n) = (0, 0); $at < length; $at += $n) {
+		$n = unpack("V", substr($_, $at + 4, 4)) / 8;
+		my $packet = substr($_, $at, $n);
+		if ($at && !unpack("v", substr($packet, 38, 2))) { $last .= $packet; next }
+		substr($packet, 8, 16) = pack("Q<2", map { $_ + 4 * 2 ** 25 } unpack("Q<2", substr($packet, 8, 16))) if $at;
+		$out .= $packet;
+	}
+	print $out;
+	print STDERR $last' <"$TMP/multidomain.ctf" >"$TMP/first.ctf" 2>"$TMP/last.ctf"
+cat "$TMP/first.ctf" "$TMP/last.ctf" >"$TMP/late.ctf"
+mkfifo "$TMP/pipe"
+# late FORMAT: the output of a run that has shown others when the last packets come.
+late() {
+	"$ebt" -q -f "$1" - <"$TMP/pipe" >"$TMP/late.$1" &
+	children+=($!)
+	exec 3>"$TMP/pipe"
+	cat "$TMP/first.ctf" >&3
+	wait_for test -s "$TMP/late.$1"
+	cat "$TMP/last.ctf" >&3
+	exec 3>&-
+	wait $!
+}
+# The own time, kind, domain and object of each event.
+moments() {
+	perl -ne 'next unless /"obj":(\d+)/; my $obj = $1; my ($late) = /"late_us":(\d+)/;
+		/"ts":(\d+),"kind":"(\w+)","domain":(\d+)/;
+		print $1 - 1000 * ($late // 0), " $2 $3 $obj\n"' | sort
+}
+"$ebt" -q -f ndjson "$TMP/late.ctf" | moments >"$TMP/want"
+late ndjson
+ok $(($(grep -c '"late_us":.*"late":true' "$TMP/late.ndjson") < 1000)) \
+	"from a pipe a domain that comes long after the others is late"
+moments <"$TMP/late.ndjson" >"$TMP/got"
+same_file "$TMP/got" "$TMP/want" "its events have their own time"
+late memtrace
+"$ebt" -q -f ndjson "$TMP/late.memtrace" | moments >"$TMP/got"
+same_file "$TMP/got" "$TMP/want" "a memtrace trace of them has it, too"
 "$ebt" -q -o "$TMP/copy.ebt" "$TMP/multidomain.ctf"
 events "$TMP/copy.ebt" | cmp -s - "$TMP/multidomain.events"
 ok $? "a capture of it has the same events and backtraces"
