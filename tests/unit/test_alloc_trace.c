@@ -151,6 +151,39 @@ static void test_threads(void)
 	trace_done(&t);
 }
 
+static void *write_once(void *unused)
+{
+	(void)unused;
+	alloc_event(5, 555);
+	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
+	return NULL;
+}
+
+/* About once a second, by whichever thread has events; a minute is enough for any machine. */
+static void test_idle_thread(void)
+{
+	pthread_t thread;
+	bool seen = false;
+	pthread_barrier_init(&barrier, NULL, 2);
+	start(path);
+	if (pthread_create(&thread, NULL, write_once, NULL))
+		abort();
+	pthread_barrier_wait(&barrier);
+	for (int i = 0; i < 6000 && !seen; i++) {
+		alloc_event(1, 1);
+		usleep(10000);
+		trace_read(&t, path);
+		for (size_t k = 0; k < t.events; k++)
+			seen |= t.event[k].e.words == 5;
+		trace_done(&t);
+	}
+	ok(seen, "what a thread wrote before it fell idle is flushed while others write");
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+	ebt_alloc_trace_stop();
+}
+
 static int run_child(void (*fn)(void))
 {
 	int status;
@@ -294,6 +327,7 @@ int main(void)
 	snprintf(other, sizeof(other), "%s/other.ctf", dir);
 	test_events();
 	test_threads();
+	test_idle_thread();
 	test_fork();
 	test_signals();
 	test_full();
