@@ -168,8 +168,10 @@ bool ebt_alloc_writer_clear(struct ebt_alloc_writer *w)
 {
 	size_t codec = (ebt_memtrace_writer_bytes() + 63) & ~(size_t)63;
 	size_t frames = EBT_ALLOC_FRAMES * sizeof(int64_t), bytes = codec + 2 * frames;
-	if (w->codec) /* anonymous memory: it is zero again */
-		return !madvise(w->codec, bytes, MADV_DONTNEED);
+	if (w->codec) {
+		memset(w->codec, 0, codec);
+		return true;
+	}
 	char *memory =
 		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)

@@ -146,7 +146,9 @@ static void test_threads(void)
 	is(ebt_alloc_trace_stop(), 0, "150 threads write a trace");
 	is(read_threads(&domains), 0, "their events are in order");
 	is(t.events, THREADS * EVENTS, "and all are there");
-	is(domains, EBT_ALLOC_DOMAINS - 1, "threads beyond the domains share some; one is ours");
+	/* Ours too, if another thread happens to share it. */
+	ok(domains == EBT_ALLOC_DOMAINS || domains == EBT_ALLOC_DOMAINS - 1,
+	   "threads beyond the domains share some: %d", domains);
 	is(ebt_alloc_trace_lost(), 0, "no event was lost");
 	trace_done(&t);
 }
