@@ -2,9 +2,13 @@
 #include "base/compress.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <zlib.h>
 #include <zstd.h>
+
+#define GZIP_WINDOW_BITS (15 + 16) /* 16: of a gzip file */
+#define GZIP_MEMORY	 8	   /* zlib's default */
 
 struct compress {
 	int level;
@@ -55,6 +59,29 @@ ssize_t compress_unpack(struct compress *c, void *dst, size_t cap, const void *s
 		return -ENOMEM;
 	size_t n = ZSTD_decompressDCtx(c->unpacker, dst, cap, src, len);
 	return ZSTD_isError(n) ? -EBADMSG : (ssize_t)n;
+}
+
+int compress_gzip(struct buf *out, const void *data, size_t len)
+{
+	z_stream z = {.next_in = (Bytef *)data};
+	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS, GZIP_MEMORY,
+			 Z_DEFAULT_STRATEGY) != Z_OK)
+		return -ENOMEM;
+	int state = Z_OK;
+	while (state == Z_OK) {
+		/* zlib counts in 32 bits. */
+		size_t part = len < UINT_MAX ? len : UINT_MAX;
+		if (!z.avail_in) {
+			z.avail_in = (uInt)part;
+			len -= part;
+		}
+		z.next_out = (Bytef *)buf_room(out);
+		z.avail_out = BUF_ROOM_MAX;
+		state = deflate(&z, len ? Z_NO_FLUSH : Z_FINISH);
+		out->len += BUF_ROOM_MAX - z.avail_out;
+	}
+	deflateEnd(&z);
+	return out->err;
 }
 
 uint32_t compress_crc32(const void *data, size_t len)

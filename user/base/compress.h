@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compression (zstd), each call one independent frame, and CRC-32 (zlib). Input to unpack is not
- * trusted: no more than `cap` bytes are written. One object, one thread.
+ * Compression (zstd), each call one independent frame, and gzip files and CRC-32 (zlib). Input to
+ * unpack is not trusted: no more than `cap` bytes are written. One object, one thread.
  */
 #ifndef BASE_COMPRESS_H
 #define BASE_COMPRESS_H
 
+#include "base/buf.h"
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -21,6 +22,8 @@ size_t compress_bound(size_t len);
 ssize_t compress_pack(struct compress *c, void *dst, size_t cap, const void *src, size_t len);
 /* The length of the unpacked bytes; -EBADMSG: no frame, or more than `cap` bytes; or -ENOMEM. */
 ssize_t compress_unpack(struct compress *c, void *dst, size_t cap, const void *src, size_t len);
+/* Appends the bytes as a gzip file, without a name and a time. 0, -ENOMEM or the buffer's error. */
+int compress_gzip(struct buf *out, const void *data, size_t len);
 uint32_t compress_crc32(const void *data, size_t len);
 
 #endif

@@ -12,24 +12,73 @@
 #include "cmd/mem_record.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
+#include "cmd/print.h"
 #include "cmd/run.h"
 #include "sink/mem.h"
+#include "sink/mem_diff.h"
+#include "sink/mem_json.h"
+#include "sink/mem_pprof.h"
+
+/* What a report can be written as; the first is the default. */
+struct mem_form {
+	const char *name; /* NULL ends a list */
+	/* Of files that have it without -f, each with its dot, separated by spaces. */
+	const char *suffixes;
+	unsigned needs; /* of enum mem_needs */
+	mem_put *put;
+};
+
+#define PPROF_FORM                                             \
+	{                                                      \
+		"pprof", ".pb.gz .pprof", MEM_FATES, mem_pprof \
+	}
+
+static const struct mem_form summary_forms[] = {
+	{"text", "", MEM_FATES | MEM_TIMELINE, mem_summary_text},
+	{"json", ".json", MEM_FATES | MEM_TIMELINE, mem_summary_json},
+	PPROF_FORM,
+	{0},
+};
+static const struct mem_form hotspots_forms[] = {
+	{"text", "", 0, mem_hotspots_text},
+	{"json", ".json", 0, mem_hotspots_json},
+	PPROF_FORM,
+	{0},
+};
+static const struct mem_form live_forms[] = {
+	{"text", "", MEM_FATES, mem_live_text},
+	{"json", ".json", MEM_FATES, mem_live_json},
+	PPROF_FORM,
+	{0},
+};
+static const struct mem_form lifetimes_forms[] = {
+	{"text", "", MEM_FATES, mem_lifetimes_text},
+	{"json", ".json", MEM_FATES, mem_lifetimes_json},
+	{0},
+};
+static const struct mem_form diff_forms[] = {
+	{"text", "", 0, mem_diff_text},
+	{"json", ".json", 0, mem_diff_json},
+	{0},
+};
 
 static const struct mem_report {
 	const char *name;
 	const char *full_name; /* in messages */
 	const char *help;
-	unsigned needs; /* of enum mem_needs */
-	mem_put *text;
+	const struct mem_form *forms;
+	mem_put *before; /* of the first of two FILEs; NULL: they are one recording */
 } reports[] = {
-	{"summary", "ebtrace mem summary", "where, what is alive, what churns",
-	 MEM_FATES | MEM_TIMELINE, mem_summary_text},
+	{"summary", "ebtrace mem summary", "where, what is alive, what churns", summary_forms,
+	 NULL},
 	{"hotspots", "ebtrace mem hotspots", "where memory is allocated, by site and by function",
-	 0, mem_hotspots_text},
-	{"live", "ebtrace mem live", "what is alive at the end, or --at a time, by site", MEM_FATES,
-	 mem_live_text},
-	{"lifetimes", "ebtrace mem lifetimes", "how long objects live, by site", MEM_FATES,
-	 mem_lifetimes_text},
+	 hotspots_forms, NULL},
+	{"live", "ebtrace mem live", "what is alive at the end, or --at a time, by site",
+	 live_forms, NULL},
+	{"lifetimes", "ebtrace mem lifetimes", "how long objects live, by site", lifetimes_forms,
+	 NULL},
+	{"diff", "ebtrace mem diff", "what two FILEs allocated, compared by site", diff_forms,
+	 mem_diff_before},
 };
 #define REPORTS (sizeof(reports) / sizeof(*reports))
 
@@ -39,22 +88,30 @@ static const struct mem_report {
 struct mem_run {
 	struct opts opts;
 	const struct mem_report *report;
+	const struct mem_form *form;
 	struct mem_conditions conditions;
+	struct mem_diff *diff; /* NULL: not of this report */
 };
 
-static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
+static struct mem_report_options options_of(const struct mem_run *r)
 {
-	const struct mem_run *r = ctx;
-	struct mem_report_options mo = {
+	return (struct mem_report_options){
 		.model =
 			{
-				.needs = r->report->needs,
+				.needs = r->form->needs,
 				.until = r->opts.at,
 				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
 			},
 		.top = r->opts.top,
+		.diff = r->diff,
 	};
-	return mem_new(s, fd, r->report->text, &mo, ret);
+}
+
+static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
+{
+	const struct mem_run *r = ctx;
+	struct mem_report_options mo = options_of(r);
+	return mem_new(s, fd, r->form->put, &mo, ret);
 }
 
 static int run(const struct opts *o, struct session *session)
@@ -76,6 +133,40 @@ static int run(const struct opts *o, struct session *session)
 	if (!o->engine.file_count)
 		output_report_limit(&out);
 	return run_status(o, session, status);
+}
+
+/* Reads the first of two recordings. */
+static int run_before(const struct opts *o, struct session *session)
+{
+	const struct mem_run *r = (const struct mem_run *)o;
+	struct mem_report_options mo = options_of(r);
+	struct sink *sink;
+	if (mem_new(session, -1, r->report->before, &mo, &sink))
+		return EXIT_ERROR;
+	int status = run_into(o, session, sink);
+	if (!status && sink_end(sink))
+		status = EXIT_ERROR;
+	sink_free(sink);
+	return run_status(o, session, status);
+}
+
+/* A run for each of the two recordings, the second of which writes the report. */
+static int compare(const struct mem_run *r)
+{
+	struct mem_diff diff;
+	struct mem_run one = *r;
+	struct engine_options *e = &one.opts.engine;
+	if (mem_diff_init(&diff, r->opts.per))
+		return EXIT_ERROR;
+	one.diff = &diff;
+	e->file_count = 1;
+	int first = run_session(&one.opts, run_before), status = first;
+	if (!first || first == EXIT_LOSS) {
+		e->files++;
+		status = run_session(&one.opts, run);
+	}
+	mem_diff_done(&diff);
+	return status ? status : first;
 }
 
 /* Writes argp's text around the options: with the list of reports. */
@@ -100,6 +191,10 @@ static void write_doc(char *ret, size_t size)
 		 "  ebtrace mem live --at 10s prog.ctf         what was alive after ten seconds\n"
 		 "  ebtrace mem live --filter 'lifetime>1s,file=*.ml' prog.ctf\n"
 		 "  ebtrace mem lifetimes --filter 'function=Map.*,size>=4K' prog.ctf\n"
+		 "  ebtrace mem -o prog.pb.gz prog.ctf         a profile for pprof\n"
+		 "  ebtrace mem diff --per time old.ctf new.ctf\n"
+		 "                                             what a second allocates more, and "
+		 "where\n"
 		 "\n"
 		 "Exit status: as trace.");
 }
@@ -127,6 +222,78 @@ static int parse_filters(struct mem_run *r)
 	return 0;
 }
 
+static bool has_suffix(const char *path, const char *suffixes)
+{
+	size_t len = strlen(path), n;
+	for (const char *s = suffixes; *s; s += n + (s[n] == ' ')) {
+		n = strcspn(s, " ");
+		if (len > n && !strncmp(path + len - n, s, n))
+			return true;
+	}
+	return false;
+}
+
+/* Sets the form that the options name. 0, or an exit status after a line on stderr. */
+static int choose_form(struct mem_run *r)
+{
+	const char *path = r->opts.output;
+	const char *name = r->opts.json ? "json" : r->opts.report_format;
+	char known[64] = "";
+	r->form = r->report->forms;
+	if (!name && !path)
+		return 0;
+	for (const struct mem_form *f = r->form; f->name; f++) {
+		if (name ? !strcmp(name, f->name) : has_suffix(path, f->suffixes)) {
+			r->form = f;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 *known ? ", " : "", f->name);
+	}
+	if (!name)
+		return 0;
+	complain("mem %s has no format '%s'; it has: %s", r->report->name, name, known);
+	return EXIT_USAGE;
+}
+
+static int print_schema(void)
+{
+	struct json_line line;
+	print_json_begin(&line);
+	mem_schema(&line.json);
+	print_json_end(&line);
+	return print_end();
+}
+
+/* What the options of a report must be. 0, or EXIT_USAGE after a line on stderr. */
+static int check_report(const struct mem_run *r)
+{
+	if (!r->report->before && r->opts.has_per)
+		complain("--per applies to mem diff");
+	else if (r->report->before && r->opts.engine.file_count != 2)
+		complain("mem %s compares two FILEs", r->report->name);
+	else
+		return 0;
+	return EXIT_USAGE;
+}
+
+static int obey(struct mem_run *r)
+{
+	r->opts.engine.counts = true;
+	if (r->opts.json_schema)
+		return print_schema();
+	int status = parse_filters(r);
+	if (!status)
+		status = run_check_usage(&r->opts);
+	if (!status)
+		status = choose_form(r);
+	if (!status)
+		status = check_report(r);
+	if (status)
+		return status;
+	return r->report->before ? compare(r) : run_session(&r->opts, run);
+}
+
 int cmd_mem(int argc, char **argv)
 {
 	struct mem_run r = {.report = argc > 1 ? report_named(argv[1]) : NULL};
@@ -147,13 +314,8 @@ int cmd_mem(int argc, char **argv)
 	}
 	write_doc(doc, sizeof(doc));
 	opts_parse(&r.opts, &command, argc, argv);
-	r.opts.engine.counts = true;
 	mem_conditions_init(&r.conditions);
-	int status = parse_filters(&r);
-	if (!status)
-		status = run_check_usage(&r.opts);
-	if (!status)
-		status = run_session(&r.opts, run);
+	int status = obey(&r);
 	mem_conditions_done(&r.conditions);
 	opts_done(&r.opts);
 	return status;

@@ -48,9 +48,9 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_MEM_RECORD, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
 	{OPTS_MEM_RECORD, "rate", OPT_RATE, "P",
 	 "Probability that a word of 8 bytes is sampled; default 1e-5: a sample for 800 kB", 3},
-	{OPTS_TRACE, "format", 'f', "FORMAT",
-	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; default: by the "
-	 "suffix of FILE, else text",
+	{OPTS_TRACE | OPTS_MEM, "format", 'f', "FORMAT",
+	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; of mem: those of the report; "
+	 "default: by the suffix of FILE, else text",
 	 3},
 	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, "SIZE",
 	 "End the recording when FILE has this size: 64K, 100M", 3},
@@ -62,9 +62,9 @@ const struct option_row option_rows[] = {
 	 "Times of text: start (since the first event), delta (since the "
 	 "previous line), wall",
 	 3},
-	{OPTS_STAT | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "Print JSON", 3},
-	{RINGS, "json-schema", OPT_JSON_SCHEMA, NULL,
-	 "Print the schema of the JSON output and exit", 3},
+	{OPTS_STAT | OPTS_MEM | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "Print JSON", 3},
+	{RUN, "json-schema", OPT_JSON_SCHEMA, NULL, "Print the schema of the JSON output and exit",
+	 3},
 	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line at this interval: 1s, 100ms",
 	 3},
 	{OPTS_STAT, "by", OPT_BY, "WHAT",
@@ -73,6 +73,10 @@ const struct option_row option_rows[] = {
 	 3},
 	{OPTS_STAT | OPTS_MEM, "top", OPT_TOP, "N",
 	 "Only the N sections with the most GC time; of mem: rows with the most bytes", 3},
+	{OPTS_MEM, "per", OPT_PER, "WHAT",
+	 "Of mem diff: compare bytes of a run (the default), per time (in a second) or alloc (of "
+	 "all that was allocated)",
+	 3},
 	{RUN | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},

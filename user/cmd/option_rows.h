@@ -43,6 +43,7 @@ enum {
 	OPT_BY,
 	OPT_TOP,
 	OPT_RATE,
+	OPT_PER,
 	OPT_FILTER,
 	OPT_AT,
 };

@@ -147,6 +147,14 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	}
 }
 
+static const struct format *parse_format(struct argp_state *st, const char *name)
+{
+	const struct format *format = format_named(name);
+	if (!format)
+		refuse(st, "unknown format '%s'; known: %s", name, format_names());
+	return format;
+}
+
 /* Options of the selection and the output. */
 static error_t parse_output(int key, char *arg, struct argp_state *st)
 {
@@ -162,9 +170,10 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		o->output = arg;
 		return 0;
 	case 'f':
-		o->format = format_named(arg);
-		if (!o->format)
-			refuse(st, "unknown format '%s'; known: %s", arg, format_names());
+		if (o->command == OPTS_MEM)
+			o->report_format = arg;
+		else
+			o->format = parse_format(st, arg);
 		return 0;
 	case OPT_DOMAIN:
 		o->engine.domains[o->engine.domain_count++] =
@@ -231,6 +240,7 @@ static error_t parse_limit(int key, char *arg, struct argp_state *st)
 /* Options of mem. */
 static error_t parse_mem(int key, char *arg, struct argp_state *st)
 {
+	static const char *const pers[] = {"run", "time", "alloc", NULL};
 	struct opts *o = st->input;
 	switch (key) {
 	case OPT_FILTER:
@@ -238,6 +248,10 @@ static error_t parse_mem(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_AT:
 		o->at = moment_at(parse_time(st, arg));
+		return 0;
+	case OPT_PER:
+		o->per = (enum mem_per)parse_word(st, arg, pers, "--per");
+		o->has_per = true;
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

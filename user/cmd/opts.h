@@ -9,6 +9,7 @@
 #include "cmd/formats.h"
 #include "cmd/option_rows.h"
 #include "engine/options.h"
+#include "model/mem_diff.h"
 #include "sink/stat.h"
 #include "sink/text.h"
 #include <stdbool.h>
@@ -22,6 +23,7 @@ struct opts {
 	uint64_t max_bytes; /* of an output file; 0: no limit */
 	unsigned rotate; /* number of files of that size to keep; 0: the limit ends the recording */
 	const struct format *format; /* NULL: by the suffix of the output */
+	const char *report_format;   /* of mem; NULL: likewise */
 	uint64_t interval_ns;	     /* of stat's lines; 0: none */
 	bool json;
 	bool json_schema;
@@ -29,7 +31,9 @@ struct opts {
 	bool prune;
 	enum stat_by by;
 	uint32_t top;
-	double rate;	      /* of mem record; 0: the default */
+	double rate;	  /* of mem record; 0: the default */
+	enum mem_per per; /* of mem diff */
+	bool has_per;
 	const char **filters; /* of mem */
 	unsigned filter_count;
 	struct moment at; /* since the begin */

@@ -12,6 +12,7 @@ struct mem {
 	mem_put *put;
 	struct buf buf;
 	struct mem_model model;
+	struct display_names *names;
 	bool cancelled;
 };
 
@@ -42,7 +43,7 @@ static int mem_end(struct sink *base)
 	if (k->cancelled)
 		return 0;
 	mem_model_end(&k->model);
-	struct mem_view view = {k->model.session, &k->model, k->opt};
+	struct mem_view view = {k->model.session, &k->model, k->names, k->opt};
 	int err = k->put(&k->buf, &view);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
@@ -52,6 +53,7 @@ static void mem_free(struct sink *base)
 {
 	struct mem *k = (struct mem *)base;
 	mem_model_done(&k->model);
+	display_names_free(k->names);
 	buf_done(&k->buf);
 	free(k);
 }
@@ -73,9 +75,12 @@ int mem_new(const struct session *s, int fd, mem_put *put, const struct mem_repo
 		return -ENOMEM;
 	int err = mem_model_init(&k->model, s, &o->model);
 	if (!err)
+		err = display_names_new(s->strings, &k->names);
+	if (!err)
 		err = buf_init(&k->buf, fd, MEM_BUFFER_BYTES);
 	if (err) {
 		mem_model_done(&k->model);
+		display_names_free(k->names);
 		free(k);
 		return err;
 	}

@@ -7,19 +7,24 @@
 #define SINK_MEM_H
 
 #include "base/buf.h"
+#include "core/display_names.h"
 #include "core/session.h"
 #include "core/sink.h"
 #include "model/mem.h"
 
+struct mem_diff;
+
 struct mem_report_options {
 	struct mem_options model;
 	uint32_t top; /* rows of a table, those with the most bytes; 0: as many as matter */
+	struct mem_diff *diff; /* of the report that compares; of others NULL */
 };
 
 /* What a report prints: plain data. */
 struct mem_view {
 	const struct session *session;
 	const struct mem_model *model;
+	struct display_names *names; /* of functions */
 	struct mem_report_options opt;
 };
 

@@ -52,7 +52,7 @@ struct mem_text mem_ns_text(double ns)
 	return t;
 }
 
-static void put_foreign(struct buf *b, const char *s)
+void mem_put_text(struct buf *b, const char *s)
 {
 	size_t left = strlen(s);
 	while (left) {
@@ -66,11 +66,12 @@ static void put_foreign(struct buf *b, const char *s)
 	}
 }
 
-void mem_put_function(struct buf *b, const struct session *s, const struct mem_function *f)
+void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_function *f)
 {
-	const char *name = strings_text(s->strings, f->name);
+	const struct session *s = v->session;
+	const char *name = strings_text(s->strings, display_name(v->names, f->name));
 	if (name) {
-		put_foreign(b, name);
+		mem_put_text(b, name);
 	} else if (f->frame) {
 		const struct frame *frame = frames_get(s->frames, f->frame);
 		mem_print(b, "$%" PRIu64, frame->address);
@@ -86,15 +87,15 @@ static void put_position(struct buf *b, const struct mem_position *p)
 		mem_print(b, ":%" PRIu32 "-%" PRIu32, p->start_char, p->end_char);
 }
 
-void mem_put_site(struct buf *b, const struct session *s, const struct mem_function *f)
+void mem_put_site(struct buf *b, const struct mem_view *v, const struct mem_function *f)
 {
-	const char *file = strings_text(s->strings, f->file);
+	const char *file = strings_text(v->session->strings, f->file);
 	uint32_t lines = 0;
-	mem_put_function(b, s, f);
+	mem_put_function(b, v, f);
 	if (!file)
 		return;
 	buf_puts(b, " (");
-	put_foreign(b, file);
+	mem_put_text(b, file);
 	for (uint32_t i = 0; i < f->positions && lines <= POSITIONS; i++) {
 		if (!f->position[i].has_line)
 			continue;
@@ -112,7 +113,7 @@ static void put_process(struct buf *b, const struct session *s, const struct mem
 {
 	const char *executable = strings_text(s->strings, p->executable);
 	const char *name = executable && *executable ? executable : p->comm;
-	put_foreign(b, *name ? name : "program without a name");
+	mem_put_text(b, *name ? name : "program without a name");
 	if (p->pid)
 		mem_print(b, " [%" PRIu32 "]", p->pid);
 }

@@ -31,10 +31,12 @@ static inline double mem_percent(double part, double whole)
 /* The number of sites that are listed, of those with the most bytes: `most` if it is not 0, else
  * those above the least share, but not more than `usual` (0: any number). */
 uint32_t mem_sites_listed(const struct mem_sites *t, uint32_t most, uint32_t usual);
-/* The name of a function, "$4711" for a frame that was not resolved. */
-void mem_put_function(struct buf *b, const struct session *s, const struct mem_function *f);
+/* A text of a traced program. */
+void mem_put_text(struct buf *b, const char *s);
+/* The name of a function as its source has it, "$4711" for a frame that was not resolved. */
+void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_function *f);
 /* The same with its file and the first positions of its allocations: "f (a.c:1:2-3, 4:5-6...)". */
-void mem_put_site(struct buf *b, const struct session *s, const struct mem_function *f);
+void mem_put_site(struct buf *b, const struct mem_view *v, const struct mem_function *f);
 /* The lines above a report: the traced programs, what was sampled, what was lost. False: there is
  * no allocation, and nothing else to print. */
 bool mem_put_head(struct buf *b, const struct mem_view *v);

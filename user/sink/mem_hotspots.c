@@ -8,6 +8,7 @@
  * above everything, is not.
  */
 #include "sink/mem_format.h"
+#include "sink/mem_json.h"
 
 #include <inttypes.h>
 
@@ -39,7 +40,7 @@ static void put_callers(struct buf *b, const struct mem_view *v, const struct me
 			continue;
 		put_numbers(b, &c->measure, whole);
 		buf_puts(b, "  via ");
-		mem_put_function(b, v->session, f);
+		mem_put_function(b, v, f);
 		mem_print(b, " (%.0f %% of all it allocates)\n", 100 * of_it);
 	}
 }
@@ -53,7 +54,7 @@ static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mem_function *f = &t->function[t->by_self[i]];
 		put_numbers(b, &f->self, whole);
-		mem_put_site(b, v->session, f);
+		mem_put_site(b, v, f);
 		buf_puts(b, "\n");
 		put_callers(b, v, t, f, whole);
 	}
@@ -72,7 +73,7 @@ static void put_functions(struct buf *b, const struct mem_view *v, const struct 
 			  mem_bytes_text(total).text, mem_percent(total, whole),
 			  mem_bytes_text(self).text, mem_percent(self, whole),
 			  f->self.count.samples, f->above.count.samples);
-		mem_put_function(b, v->session, f);
+		mem_put_function(b, v, f);
 		buf_puts(b, "\n");
 	}
 }
@@ -92,6 +93,62 @@ int mem_hotspots_text(struct buf *b, const struct mem_view *v)
 			  mem_interval_text(&all).text);
 		put_sites(b, v, &sites, count);
 		put_functions(b, v, &sites);
+	}
+	mem_sites_done(&sites);
+	return err;
+}
+
+static void put_site_json(struct json *j, const struct mem_view *v, const struct mem_sites *t,
+			  const struct mem_function *f)
+{
+	json_open(j, '{');
+	mem_json_function(j, v, f);
+	mem_json_measure(j, &f->self);
+	mem_json_positions(j, f);
+	json_key_open(j, "callers", '[');
+	for (uint32_t i = 0; i < f->callers; i++) {
+		json_open(j, '{');
+		mem_json_function(j, v, &t->function[f->caller[i].function]);
+		mem_json_measure(j, &f->caller[i].measure);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void put_sites_json(struct json *j, const struct mem_view *v, const struct mem_sites *t,
+			   uint32_t count)
+{
+	mem_json_key_measure(j, "total", &t->all);
+	json_key_open(j, "sites", '[');
+	for (uint32_t i = 0; i < count; i++)
+		put_site_json(j, v, t, &t->function[t->by_self[i]]);
+	json_close(j, ']');
+	json_key_open(j, "functions", '[');
+	for (uint32_t i = 0; i < t->functions && (!v->opt.top || i < v->opt.top); i++) {
+		const struct mem_function *f = &t->function[t->by_total[i]];
+		json_open(j, '{');
+		mem_json_function(j, v, f);
+		mem_json_key_measure(j, "self", &f->self);
+		mem_json_key_measure(j, "total", &f->total);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+int mem_hotspots_json(struct buf *b, const struct mem_view *v)
+{
+	struct mem_sites sites;
+	struct json j;
+	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
+	uint32_t count = err ? 0 : mem_json_sites(v, &sites);
+	if (!err)
+		err = mem_sites_callers(&sites, v->model, mem_pick_alloc, count);
+	if (!err) {
+		mem_json_begin(&j, b, "hotspots");
+		mem_json_run(&j, v);
+		put_sites_json(&j, v, &sites, count);
+		mem_json_end(&j);
 	}
 	mem_sites_done(&sites);
 	return err;

@@ -4,6 +4,7 @@
  * histogram of the bytes by lifetime, a bucket for each power of two.
  */
 #include "sink/mem_format.h"
+#include "sink/mem_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -82,27 +83,84 @@ static void put_site(struct buf *b, const struct mem_view *v, const struct mem_f
 {
 	double bytes = mem_sum_bytes(&f->self.sum);
 	mem_print(b, "\n%s (%.1f %%) at ", mem_bytes_text(bytes).text, mem_percent(bytes, whole));
-	mem_put_site(b, v->session, f);
+	mem_put_site(b, v, f);
 	mem_print(b, "\n    promoted %.1f %%, alive %.1f %% (%s), collected %.1f %%\n",
 		  mem_percent(l->promoted, bytes), mem_percent(l->live, bytes),
 		  mem_bytes_text(l->live).text, mem_percent(l->collected, bytes));
 	put_histogram(b, l);
 }
 
-int mem_lifetimes_text(struct buf *b, const struct mem_view *v)
+static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
+		      const struct site_life *life, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		put_site(b, v, &t->function[t->by_self[i]], &life[i], mem_sum_bytes(&t->all.sum));
+}
+
+static void put_buckets(struct json *j, const struct site_life *l)
+{
+	json_key_open(j, "lifetimes", '[');
+	for (unsigned i = 0; i < MEM_LIFETIME_TIMES; i++) {
+		if (!(l->by_time[i] > 0))
+			continue;
+		json_open(j, '{');
+		json_key_u64(j, "least_ns", mem_lifetime_least(i));
+		json_key_known(j, "below_ns", i + 1 < MEM_LIFETIME_TIMES,
+			       mem_lifetime_least(i + 1));
+		json_key_double(j, "bytes", l->by_time[i]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_sites_json(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
+			   const struct site_life *life, uint32_t count)
+{
+	struct json j;
+	mem_json_begin(&j, b, "lifetimes");
+	mem_json_run(&j, v);
+	mem_json_key_measure(&j, "total", &t->all);
+	json_key_open(&j, "sites", '[');
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mem_function *f = &t->function[t->by_self[i]];
+		json_open(&j, '{');
+		mem_json_function(&j, v, f);
+		mem_json_measure(&j, &f->self);
+		json_key_double(&j, "promoted_bytes", life[i].promoted);
+		json_key_double(&j, "live_bytes", life[i].live);
+		json_key_double(&j, "collected_bytes", life[i].collected);
+		put_buckets(&j, &life[i]);
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	mem_json_end(&j);
+}
+
+/* Writes the sites in either form. */
+static int put_lifetimes(struct buf *b, const struct mem_view *v, bool json)
 {
 	struct mem_sites sites;
-	if (!mem_put_head(b, v))
-		return 0;
 	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
-	uint32_t count = err ? 0 : mem_sites_listed(&sites, v->opt.top, SITES_USUAL);
+	uint32_t count = 0;
+	if (!err)
+		count = json ? mem_json_sites(v, &sites)
+			     : mem_sites_listed(&sites, v->opt.top, SITES_USUAL);
 	struct site_life *life = calloc((size_t)count + 1, sizeof(*life));
 	if (!err)
 		err = life ? add_up(v, &sites, count, life) : -ENOMEM;
-	for (uint32_t i = 0; i < count && !err; i++)
-		put_site(b, v, &sites.function[sites.by_self[i]], &life[i],
-			 mem_sum_bytes(&sites.all.sum));
+	if (!err)
+		(json ? put_sites_json : put_sites)(b, v, &sites, life, count);
 	free(life);
 	mem_sites_done(&sites);
 	return err;
+}
+
+int mem_lifetimes_text(struct buf *b, const struct mem_view *v)
+{
+	return mem_put_head(b, v) ? put_lifetimes(b, v, false) : 0;
+}
+
+int mem_lifetimes_json(struct buf *b, const struct mem_view *v)
+{
+	return put_lifetimes(b, v, true);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is alive at the end of the recording, or at a moment of it, by site: the view of leaks. */
 #include "sink/mem_format.h"
+#include "sink/mem_json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,16 +22,21 @@ static int find_oldest(const struct mem_view *v, struct mem_sites *t, uint64_t *
 	return 0;
 }
 
+/* How long an object has been alive at the end. */
+static uint64_t age_of(const struct mem_view *v, uint64_t since_ns)
+{
+	uint64_t now = mem_model_begin_ns(v->model) + mem_model_elapsed_ns(v->model);
+	return now > since_ns ? now - since_ns : 0;
+}
+
 static void put_site(struct buf *b, const struct mem_view *v, const struct mem_function *f,
 		     double whole, uint64_t oldest_ns)
 {
 	struct mem_amount a = mem_sum_amount(&f->self.sum);
-	uint64_t now = mem_model_begin_ns(v->model) + mem_model_elapsed_ns(v->model);
-	double age = now > oldest_ns ? (double)(now - oldest_ns) : 0;
 	mem_print(b, "%11s  %24s  %6.1f %%  %9" PRIu64 "  %11s  ", mem_bytes_text(a.bytes).text,
 		  mem_interval_text(&a).text, mem_percent(a.bytes, whole), f->self.count.objects,
-		  mem_ns_text(age).text);
-	mem_put_site(b, v->session, f);
+		  mem_ns_text((double)age_of(v, oldest_ns)).text);
+	mem_put_site(b, v, f);
 	buf_puts(b, "\n");
 }
 
@@ -67,18 +73,50 @@ static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_
 	put_rest(b, t, count);
 }
 
-int mem_live_text(struct buf *b, const struct mem_view *v)
+static void put_sites_json(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
+			   const uint64_t *oldest_ns)
+{
+	struct json j;
+	mem_json_begin(&j, b, "live");
+	mem_json_run(&j, v);
+	mem_json_key_measure(&j, "total", &t->all);
+	json_key_open(&j, "sites", '[');
+	for (uint32_t i = 0, count = mem_json_sites(v, t); i < count; i++) {
+		const struct mem_function *f = &t->function[t->by_self[i]];
+		json_open(&j, '{');
+		mem_json_function(&j, v, f);
+		mem_json_measure(&j, &f->self);
+		mem_json_positions(&j, f);
+		json_key_u64(&j, "oldest_ns", age_of(v, oldest_ns[t->by_self[i]]));
+		json_close(&j, '}');
+	}
+	json_close(&j, ']');
+	mem_json_end(&j);
+}
+
+/* Writes the sites in either form. */
+static int put_live(struct buf *b, const struct mem_view *v,
+		    void (*put)(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
+				const uint64_t *oldest_ns))
 {
 	struct mem_sites sites;
-	if (!mem_put_head(b, v))
-		return 0;
 	int err = mem_sites_make(&sites, v->model, mem_pick_live);
 	uint64_t *oldest_ns = calloc((size_t)sites.functions + 1, sizeof(*oldest_ns));
 	if (!err)
 		err = oldest_ns ? find_oldest(v, &sites, oldest_ns) : -ENOMEM;
 	if (!err)
-		put_sites(b, v, &sites, oldest_ns);
+		put(b, v, &sites, oldest_ns);
 	free(oldest_ns);
 	mem_sites_done(&sites);
 	return err;
+}
+
+int mem_live_text(struct buf *b, const struct mem_view *v)
+{
+	return mem_put_head(b, v) ? put_live(b, v, put_sites) : 0;
+}
+
+int mem_live_json(struct buf *b, const struct mem_view *v)
+{
+	return put_live(b, v, put_sites_json);
 }

@@ -2,8 +2,10 @@
 /* One screen: how much was allocated and what became of it, where it was allocated, what is alive,
  * and what churns: was collected. */
 #include "sink/mem_format.h"
+#include "sink/mem_json.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define ROWS 5
 
@@ -14,39 +16,61 @@ static void put_row(struct buf *b, const char *name, const struct mem_sum *sum, 
 		  mem_interval_text(&a).text, mem_percent(a.bytes, whole));
 }
 
-static void put_totals(struct buf *b, const struct mem_view *v)
-{
-	static const char *const sources[] = {
-#define EBT_ALLOC_SOURCE_DEF(value, CONSTANT, name) [value] = "  " #name,
+static const char *const sources[] = {
+#define EBT_ALLOC_SOURCE_DEF(value, CONSTANT, name) [value] = #name,
 #include <ebtrace/events.def>
-	};
-	const struct mem_model *m = v->model;
-	const struct mem_timeline *t = m->timeline;
-	struct mem_sum all = {0}, live = {0}, promoted = {0}, source[MEM_SOURCES] = {0};
+};
+
+struct summary_sums {
+	struct mem_sum all, live, promoted, source[MEM_SOURCES];
+};
+
+static struct summary_sums add_up(const struct mem_model *m)
+{
+	struct summary_sums s = {0};
 	for (const struct mem_process *p = m->first; p; p = p->next)
 		for (uint32_t row = 1; row <= p->rows; row++) {
 			const struct mem_row *r = &p->row[row];
 			for (unsigned i = 0; i < MEM_SOURCES; i++)
-				mem_sum_add(&source[i], &p->scale, r->alloc[i].samples);
-			mem_sum_add(&live, &p->scale, p->fate[row].live.samples);
-			mem_sum_add(&promoted, &p->scale, p->fate[row].promoted.samples);
+				mem_sum_add(&s.source[i], &p->scale, r->alloc[i].samples);
+			mem_sum_add(&s.live, &p->scale, p->fate[row].live.samples);
+			mem_sum_add(&s.promoted, &p->scale, p->fate[row].promoted.samples);
 		}
 	for (unsigned i = 0; i < MEM_SOURCES; i++)
-		mem_sum_merge(&all, &source[i]);
-	double whole = mem_sum_bytes(&all);
+		mem_sum_merge(&s.all, &s.source[i]);
+	return s;
+}
+
+/* The timeline has the objects of all lifetimes. */
+static bool has_peak(const struct mem_model *m)
+{
+	return !m->opt.filter || !m->opt.filter->by_lifetime;
+}
+
+/* When the peak was, since the begin. */
+static uint64_t peak_ns(const struct mem_timeline *t)
+{
+	return t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0;
+}
+
+static void put_totals(struct buf *b, const struct mem_view *v)
+{
+	const struct mem_model *m = v->model;
+	struct summary_sums s = add_up(m);
+	double whole = mem_sum_bytes(&s.all);
 	buf_puts(b, "\n");
-	put_row(b, "allocated", &all, whole);
-	for (unsigned i = 0; i < MEM_SOURCES; i++)
-		if (mem_sum_bytes(&source[i]) > 0)
-			put_row(b, sources[i], &source[i], whole);
-	put_row(b, "promoted", &promoted, whole);
-	put_row(b, "alive", &live, whole);
-	/* The timeline has the objects of all lifetimes. */
-	if (m->opt.filter && m->opt.filter->by_lifetime)
-		return;
-	mem_print(b, "  %-12s%11s  at %s\n", "peak", mem_bytes_text(t->peak).text,
-		  mem_ns_text((double)(t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0))
-			  .text);
+	put_row(b, "allocated", &s.all, whole);
+	for (unsigned i = 0; i < MEM_SOURCES; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "  %s", sources[i]);
+		if (mem_sum_bytes(&s.source[i]) > 0)
+			put_row(b, name, &s.source[i], whole);
+	}
+	put_row(b, "promoted", &s.promoted, whole);
+	put_row(b, "alive", &s.live, whole);
+	if (has_peak(m))
+		mem_print(b, "  %-12s%11s  at %s\n", "peak", mem_bytes_text(m->timeline->peak).text,
+			  mem_ns_text((double)peak_ns(m->timeline)).text);
 }
 
 static int put_table(struct buf *b, const struct mem_view *v, const char *heading, mem_pick *pick)
@@ -65,7 +89,7 @@ static int put_table(struct buf *b, const struct mem_view *v, const char *headin
 			break;
 		mem_print(b, "%11s  %6.1f %%  ", mem_bytes_text(bytes).text,
 			  mem_percent(bytes, whole));
-		mem_put_site(b, v->session, f);
+		mem_put_site(b, v, f);
 		buf_puts(b, "\n");
 	}
 	mem_sites_done(&t);
@@ -82,5 +106,66 @@ int mem_summary_text(struct buf *b, const struct mem_view *v)
 		err = put_table(b, v, "Alive at the end, allocated at:", mem_pick_live);
 	if (!err)
 		err = put_table(b, v, "Churn, collected again, allocated at:", mem_pick_collected);
+	return err;
+}
+
+static void put_sum(struct json *j, const char *key, const struct mem_sum *sum)
+{
+	struct mem_amount a = mem_sum_amount(sum);
+	json_key_open(j, key, '{');
+	mem_json_amount(j, &a);
+	json_close(j, '}');
+}
+
+static void put_totals_json(struct json *j, const struct mem_view *v)
+{
+	const struct mem_model *m = v->model;
+	struct summary_sums s = add_up(m);
+	json_key_open(j, "totals", '{');
+	put_sum(j, "allocated", &s.all);
+	for (unsigned i = 0; i < MEM_SOURCES; i++)
+		put_sum(j, sources[i], &s.source[i]);
+	put_sum(j, "promoted", &s.promoted);
+	put_sum(j, "live", &s.live);
+	if (has_peak(m) && m->timeline) {
+		json_key_double(j, "peak_bytes", m->timeline->peak);
+		json_key_u64(j, "peak_ns", peak_ns(m->timeline));
+	} else {
+		json_key_null(j, "peak_bytes");
+		json_key_null(j, "peak_ns");
+	}
+	json_close(j, '}');
+}
+
+static int put_table_json(struct json *j, const struct mem_view *v, const char *key, mem_pick *pick)
+{
+	struct mem_sites t;
+	int err = mem_sites_make(&t, v->model, pick);
+	uint32_t count = err ? 0 : mem_json_sites(v, &t);
+	json_key_open(j, key, '[');
+	for (uint32_t i = 0; i < count; i++) {
+		const struct mem_function *f = &t.function[t.by_self[i]];
+		json_open(j, '{');
+		mem_json_function(j, v, f);
+		mem_json_measure(j, &f->self);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	mem_sites_done(&t);
+	return err;
+}
+
+int mem_summary_json(struct buf *b, const struct mem_view *v)
+{
+	struct json j;
+	mem_json_begin(&j, b, "summary");
+	mem_json_run(&j, v);
+	put_totals_json(&j, v);
+	int err = put_table_json(&j, v, "allocated_at", mem_pick_alloc);
+	if (!err)
+		err = put_table_json(&j, v, "live_at", mem_pick_live);
+	if (!err)
+		err = put_table_json(&j, v, "collected_at", mem_pick_collected);
+	mem_json_end(&j);
 	return err;
 }

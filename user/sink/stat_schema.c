@@ -2,141 +2,111 @@
 #include "sink/stat.h"
 
 #include "base/json.h"
+#include "sink/schema.h"
 #include "sink/stat_percentiles.h"
 
-#define COUNT	   "{\"type\":\"integer\",\"minimum\":0}"
-#define KNOWN	   "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
-#define STRING	   "{\"type\":\"string\"}"
-#define NUMBER	   "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
-#define SHARE	   "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":100}"
-#define TRUTH	   "{\"type\":\"boolean\"}"
-#define REF(name)  "{\"$ref\":\"#/$defs/" name "\"}"
-#define LIST(name) "{\"type\":\"array\",\"items\":" REF(name) "}"
-#define CONST(v)   "{\"const\":" v "}"
-
-/* A key of an object, and what its value is. */
-struct key {
-	const char *name, *schema; /* NULL: behind the last one */
-};
-
-static const struct key report[] = {{"kind", CONST("\"stat\"")},
-				    {"schema", CONST("1")},
-				    {"source", STRING},
-				    {"clock", STRING},
-				    {"begin_ns", COUNT},
-				    {"total", REF("total")},
-				    {"processes", LIST("process")},
-				    {0}};
+static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
+					   {"schema", SCHEMA_CONST("1")},
+					   {"source", SCHEMA_STRING},
+					   {"clock", SCHEMA_STRING},
+					   {"begin_ns", SCHEMA_COUNT},
+					   {"total", SCHEMA_REF("total")},
+					   {"processes", SCHEMA_LIST("process")},
+					   {0}};
 /* Only if processes were added up that have no element of `processes`. */
-static const struct key optional[] = {{"programs", LIST("program")}, {0}};
-static const struct key interval[] = {{"kind", CONST("\"interval\"")},
-				      {"schema", CONST("1")},
-				      {"begin_ns", COUNT},
-				      {"end_ns", COUNT},
-				      {"pauses", COUNT},
-				      {"p50_ns", KNOWN},
-				      {"p99_ns", KNOWN},
-				      {"max_ns", KNOWN},
-				      {"gc_percent", SHARE},
-				      {"minor", COUNT},
-				      {"major", COUNT},
-				      {"words_per_s", NUMBER},
-				      {"lost_events", KNOWN},
-				      {"lost_words", COUNT},
-				      {0}};
-static const struct key section[] = {{"wall_ns", COUNT},
-				     {"cpu_user_ns", KNOWN},
-				     {"cpu_system_ns", KNOWN},
-				     {"peak_rss_bytes", KNOWN},
-				     {"elapsed_ns", COUNT},
-				     {"gc_ns", COUNT},
-				     {"gc_percent", SHARE},
-				     {"coverage_percent", SHARE},
-				     {"lost", REF("lost")},
-				     {"pauses", REF("pauses")},
-				     {"collections", REF("collections")},
-				     {"words", REF("words")},
-				     {"phases", LIST("phase")},
-				     {"unmatched_ends", COUNT},
-				     {"late", COUNT},
-				     {"damaged", COUNT},
-				     {0}};
-static const struct key pid[] = {{"pid", COUNT}, {0}};
-static const struct key named[] = {{"comm", STRING}, {"producer", STRING}, {0}};
-static const struct key size[] = {{"processes", COUNT}, {0}};
-static const struct key lanes[] = {{"domains", LIST("domain")}, {0}};
-static const struct key domain[] = {{"domain", KNOWN},
-				    {"tid", KNOWN},
-				    {"elapsed_ns", COUNT},
-				    {"gc_ns", COUNT},
-				    {"gc_percent", SHARE},
-				    {"pauses", COUNT},
-				    {"coverage_percent", SHARE},
-				    {"lost", REF("lost")},
-				    {0}};
-static const struct key lost[] = {{"events", KNOWN},	     {"words", COUNT},
-				  {"history_events", KNOWN}, {"history_words", COUNT},
-				  {"unwatched_ns", COUNT},   {0}};
-static const struct key pauses[] = {{"count", COUNT},	   {"min_ns", KNOWN},
-				    {"max_ns", KNOWN},	   {"mean_ns", NUMBER},
-				    {"stddev_ns", NUMBER}, {"percentiles_ns", REF("percentiles")},
-				    {"cut", REF("cut")},   {0}};
-static const struct key cut[] = {{"start", COUNT}, {"loss", COUNT},	  {"end", COUNT},
-				 {"late", COUNT},  {"longest_ns", COUNT}, {0}};
-static const struct key collections[] = {{"minor", COUNT},
-					 {"major", COUNT},
-					 {"forced_minor", COUNT},
-					 {"forced_major", COUNT},
-					 {"compactions", COUNT},
-					 {"compactions_requested", COUNT},
-					 {0}};
-static const struct key words[] = {{"minor_allocated", KNOWN}, {"major_allocated", KNOWN},
-				   {"promoted", KNOWN},	       {"heap_last", KNOWN},
-				   {"heap_max", KNOWN},	       {0}};
-static const struct key phase[] = {
-	{"name", STRING},    {"stops", TRUTH},	 {"count", COUNT},  {"cut", COUNT},
-	{"total_ns", COUNT}, {"self_ns", COUNT}, {"max_ns", COUNT}, {0}};
+static const struct schema_key optional[] = {{"programs", SCHEMA_LIST("program")}, {0}};
+static const struct schema_key interval[] = {{"kind", SCHEMA_CONST("\"interval\"")},
+					     {"schema", SCHEMA_CONST("1")},
+					     {"begin_ns", SCHEMA_COUNT},
+					     {"end_ns", SCHEMA_COUNT},
+					     {"pauses", SCHEMA_COUNT},
+					     {"p50_ns", SCHEMA_KNOWN},
+					     {"p99_ns", SCHEMA_KNOWN},
+					     {"max_ns", SCHEMA_KNOWN},
+					     {"gc_percent", SCHEMA_SHARE},
+					     {"minor", SCHEMA_COUNT},
+					     {"major", SCHEMA_COUNT},
+					     {"words_per_s", SCHEMA_NUMBER},
+					     {"lost_events", SCHEMA_KNOWN},
+					     {"lost_words", SCHEMA_COUNT},
+					     {0}};
+static const struct schema_key section[] = {{"wall_ns", SCHEMA_COUNT},
+					    {"cpu_user_ns", SCHEMA_KNOWN},
+					    {"cpu_system_ns", SCHEMA_KNOWN},
+					    {"peak_rss_bytes", SCHEMA_KNOWN},
+					    {"elapsed_ns", SCHEMA_COUNT},
+					    {"gc_ns", SCHEMA_COUNT},
+					    {"gc_percent", SCHEMA_SHARE},
+					    {"coverage_percent", SCHEMA_SHARE},
+					    {"lost", SCHEMA_REF("lost")},
+					    {"pauses", SCHEMA_REF("pauses")},
+					    {"collections", SCHEMA_REF("collections")},
+					    {"words", SCHEMA_REF("words")},
+					    {"phases", SCHEMA_LIST("phase")},
+					    {"unmatched_ends", SCHEMA_COUNT},
+					    {"late", SCHEMA_COUNT},
+					    {"damaged", SCHEMA_COUNT},
+					    {0}};
+static const struct schema_key pid[] = {{"pid", SCHEMA_COUNT}, {0}};
+static const struct schema_key named[] = {
+	{"comm", SCHEMA_STRING}, {"producer", SCHEMA_STRING}, {0}};
+static const struct schema_key size[] = {{"processes", SCHEMA_COUNT}, {0}};
+static const struct schema_key lanes[] = {{"domains", SCHEMA_LIST("domain")}, {0}};
+static const struct schema_key domain[] = {{"domain", SCHEMA_KNOWN},
+					   {"tid", SCHEMA_KNOWN},
+					   {"elapsed_ns", SCHEMA_COUNT},
+					   {"gc_ns", SCHEMA_COUNT},
+					   {"gc_percent", SCHEMA_SHARE},
+					   {"pauses", SCHEMA_COUNT},
+					   {"coverage_percent", SCHEMA_SHARE},
+					   {"lost", SCHEMA_REF("lost")},
+					   {0}};
+static const struct schema_key lost[] = {
+	{"events", SCHEMA_KNOWN},	  {"words", SCHEMA_COUNT},
+	{"history_events", SCHEMA_KNOWN}, {"history_words", SCHEMA_COUNT},
+	{"unwatched_ns", SCHEMA_COUNT},	  {0}};
+static const struct schema_key pauses[] = {
+	{"count", SCHEMA_COUNT},      {"min_ns", SCHEMA_KNOWN},
+	{"max_ns", SCHEMA_KNOWN},     {"mean_ns", SCHEMA_NUMBER},
+	{"stddev_ns", SCHEMA_NUMBER}, {"percentiles_ns", SCHEMA_REF("percentiles")},
+	{"cut", SCHEMA_REF("cut")},   {0}};
+static const struct schema_key cut[] = {{"start", SCHEMA_COUNT},      {"loss", SCHEMA_COUNT},
+					{"end", SCHEMA_COUNT},	      {"late", SCHEMA_COUNT},
+					{"longest_ns", SCHEMA_COUNT}, {0}};
+static const struct schema_key collections[] = {{"minor", SCHEMA_COUNT},
+						{"major", SCHEMA_COUNT},
+						{"forced_minor", SCHEMA_COUNT},
+						{"forced_major", SCHEMA_COUNT},
+						{"compactions", SCHEMA_COUNT},
+						{"compactions_requested", SCHEMA_COUNT},
+						{0}};
+static const struct schema_key words[] = {
+	{"minor_allocated", SCHEMA_KNOWN}, {"major_allocated", SCHEMA_KNOWN},
+	{"promoted", SCHEMA_KNOWN},	   {"heap_last", SCHEMA_KNOWN},
+	{"heap_max", SCHEMA_KNOWN},	   {0}};
+static const struct schema_key phase[] = {{"name", SCHEMA_STRING},    {"stops", SCHEMA_TRUTH},
+					  {"count", SCHEMA_COUNT},    {"cut", SCHEMA_COUNT},
+					  {"total_ns", SCHEMA_COUNT}, {"self_ns", SCHEMA_COUNT},
+					  {"max_ns", SCHEMA_COUNT},   {0}};
 
 #define LISTS 5
 
-/* Every object has the keys of its lists, in their order, and no others. */
-static void put_object(struct json *j, const char *name, const struct key *const lists[LISTS])
-{
-	json_key_open(j, name, '{');
-	json_key_str(j, "type", "object");
-	json_key_bool(j, "additionalProperties", false);
-	json_key_open(j, "required", '[');
-	for (unsigned i = 0; lists[i]; i++)
-		for (const struct key *k = lists[i]; k->name && lists[i] != optional; k++)
-			json_string(j, k->name, strlen(k->name));
-	json_close(j, ']');
-	json_key_open(j, "properties", '{');
-	for (unsigned i = 0; lists[i]; i++) {
-		for (const struct key *k = lists[i]; k->name; k++) {
-			json_key(j, k->name);
-			json_raw(j, k->schema);
-		}
-	}
-	json_close(j, '}');
-	json_close(j, '}');
-}
-
 static void put_percentiles(struct json *j)
 {
-	struct key percentiles[STAT_PERCENTILES + 1] = {{0}};
+	struct schema_key percentiles[STAT_PERCENTILES + 1] = {{0}};
 	char names[STAT_PERCENTILES][STAT_PERCENTILE_BYTES];
 	for (unsigned i = 0; i < STAT_PERCENTILES; i++) {
 		stat_percentile_name(i, names[i]);
-		percentiles[i] = (struct key){names[i], KNOWN};
+		percentiles[i] = (struct schema_key){names[i], SCHEMA_KNOWN};
 	}
-	put_object(j, "percentiles", (const struct key *const[LISTS]){percentiles});
+	schema_object(j, "percentiles", (const struct schema_key *const[LISTS]){percentiles}, NULL);
 }
 
 void stat_schema(struct json *j)
 {
 	static const struct {
 		const char *name;
-		const struct key *lists[LISTS];
+		const struct schema_key *lists[LISTS];
 	} objects[] = {
 		{"report", {report, optional}},
 		{"interval", {interval}},
@@ -157,14 +127,14 @@ void stat_schema(struct json *j)
 		     "What 'ebtrace stat --json' writes, schema 1: the report, and with --interval "
 		     "a line of its own for each interval before it");
 	json_key_open(j, "oneOf", '[');
-	json_raw(j, REF("report"));
-	json_raw(j, REF("interval"));
+	json_raw(j, SCHEMA_REF("report"));
+	json_raw(j, SCHEMA_REF("interval"));
 	json_close(j, ']');
 	json_key_open(j, "$defs", '{');
 	for (unsigned i = 0; i < sizeof(objects) / sizeof(*objects); i++) {
 		if (objects[i].lists[0] == cut)
 			put_percentiles(j);
-		put_object(j, objects[i].name, objects[i].lists);
+		schema_object(j, objects[i].name, objects[i].lists, optional);
 	}
 	json_close(j, '}');
 	json_close(j, '}');

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The reports of mem as JSON: they follow the schema that is printed, have the numbers of memtrace's
+# own tools, and a comparison of two traces has those of the reports of each.
+. tests/lib.sh
+need_command jq
+need_command xz
+ebt=$O/ebtrace
+data=tests/data/memtrace
+for name in single multidomain; do
+	xz -dc "$data/$name.ctf.xz" >"$TMP/$name.ctf"
+done
+"$ebt" -q "$TMP/single.ctf" -e promote -e '!promote' -o "$TMP/empty.ctf" 2>/dev/null
+head -c 150000 "$TMP/single.ctf" >"$TMP/part.ctf"
+"$ebt" mem --json-schema >"$TMP/schema"
+valid() { # FILE...
+	jq -r --slurpfile s "$TMP/schema" \
+		'$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
+}
+for report in summary hotspots live lifetimes; do
+	for name in single multidomain empty; do
+		"$ebt" mem "$report" --json "$TMP/$name.ctf" >"$TMP/$report.$name" 2>"$TMP/log"
+		is "$(jq -r .report "$TMP/$report.$name")$(valid "$TMP/$report.$name")" "$report" \
+			"$report of $name follows the schema"
+	done
+done
+
+# 800 bytes for a sample.
+"$ebt" -q -f ndjson "$TMP/single.ctf" >"$TMP/events"
+samples=$(jq -s 'map(select(.kind == "alloc").samples) | add' "$TMP/events")
+is "$(jq -c '[.total.bytes, .total.samples, .programs[0].rate]' "$TMP/hotspots.single")" \
+	"[$((samples * 800)),$samples,0.01]" "hotspots has all samples and their bytes"
+is "$(jq -c '[([.sites[].bytes] | add) == .total.bytes,
+	([.sites[] | ([.positions[].bytes] | add) == .bytes] | all),
+	([.sites[] | .low < .bytes and .bytes < .high] | all)]' "$TMP/hotspots.single")" \
+	"[true,true,true]" "its sites add up to the total, and lie in their intervals"
+jq -r '.sites[] | "\(.samples) \(.symbol)"' "$TMP/hotspots.single" | sort >"$TMP/got"
+jq -r 'select(.kind == "alloc") | "\(.samples) \(.stack[-1] | sub("@.*"; ""))"' "$TMP/events" |
+	awk '{ n[$2] += $1 } END { for (s in n) print n[s], s }' | sort >"$TMP/want"
+same_file "$TMP/got" "$TMP/want" "they have the samples of the innermost functions"
+live=$(jq -s 'INDEX(.[] | select(.kind == "collect"); .obj) as $gone | map(select(.kind == "alloc" and
+	((.obj | tostring) as $obj | $gone | has($obj) | not)).samples) | add' "$TMP/events")
+is "$(jq -c '[.total.samples, ([.sites[].samples] | add)]' "$TMP/live.single")" "[$live,$live]" \
+	"live has the samples of what was not collected"
+is "$(jq '.totals.live.bytes' "$TMP/summary.single")" $((live * 800)) "so has the summary"
+is "$(jq '[.sites[] | .live_bytes + .collected_bytes] | add' "$TMP/lifetimes.single")" \
+	$((samples * 800)) "lifetimes divides all into what is alive and what was collected"
+is "$(jq '[.sites[] | ([.lifetimes[].bytes] | add // 0) == .collected_bytes] | all' \
+	"$TMP/lifetimes.single")" true "whose bytes are those of the buckets"
+is "$("$ebt" mem hotspots --json --top 2 "$TMP/single.ctf" | jq -c '[.sites, .functions | length]')" \
+	"[2,2]" "--top limits the lists"
+"$ebt" mem lifetimes -f pprof "$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
+is $? 2 "a report refuses a format that it has not"
+"$ebt" mem live -o "$TMP/live.json" "$TMP/single.ctf"
+same_file "$TMP/live.json" "$TMP/live.single" "a file with the suffix .json has the same"
+
+# Two traces. The reports of each have the same sites.
+"$ebt" mem hotspots --json "$TMP/part.ctf" >"$TMP/hotspots.part" 2>"$TMP/log"
+diff_of() { "$ebt" mem diff -q "$@" 2>"$TMP/log"; }
+expected() { # factors of both
+	jq -S -n --slurpfile a "$TMP/hotspots.part" --slurpfile b "$TMP/hotspots.single" "$@" '
+		def by_site: INDEX(.[]; .symbol + "@" + .file);
+		($a[0].sites | by_site) as $a | ($b[0].sites | by_site) as $b |
+		[$a + $b | keys[] | . as $k | {key: $k, before: (($a[$k].bytes // 0) * $fa),
+			after: (($b[$k].bytes // 0) * $fb)}] |
+		map(.change = .after - .before | map_values(if type == "number" then . * 1000 | round else . end))'
+}
+got() {
+	jq -S '[.sites[] | {key: (.symbol + "@" + .file), before: .before.value, after: .after.value,
+		change: .change.value}] | sort_by(.key) |
+		map(map_values(if type == "number" then . * 1000 | round else . end))'
+}
+factor() { jq "$2" "$TMP/hotspots.$1"; }
+for per in run time alloc; do
+	case $per in
+	run) what=1 ;;
+	time) what='1e9 / .elapsed_ns' ;;
+	alloc) what='100 / .total.bytes' ;;
+	esac
+	diff_of --json --per $per "$TMP/part.ctf" "$TMP/single.ctf" >"$TMP/diff.$per"
+	is "$(valid "$TMP/diff.$per")" "" "diff --per $per follows the schema"
+	got <"$TMP/diff.$per" >"$TMP/got"
+	expected --argjson fa "$(factor part "$what")" --argjson fb "$(factor single "$what")" >"$TMP/want"
+	same_file "$TMP/got" "$TMP/want" "its values are those of the reports"
+	is "$(jq '[.sites[].change.value | fabs] | . == (sort | reverse)' "$TMP/diff.$per")" true \
+		"the largest changes are first"
+	is "$(jq '[.sites[], .total | .noise == (.change.low <= 0 and .change.high >= 0) and
+		.change.low <= .change.value and .change.value <= .change.high] | all' "$TMP/diff.$per")" \
+		true "noise is what may be no change"
+done
+is "$(diff_of --json "$TMP/single.ctf" "$TMP/multidomain.ctf" | jq -c '[.sites[] | select(.in_before | not) |
+	[.symbol, .before.value, .before.high > 0, .ratio]]')" '[["Dune__exe__Mt_multi.emit.(fun)",0,true,null]]' \
+	"a site that is new was 0 before, or not sampled"
+# The interval of a difference, from those of the reports.
+is "$(jq -n --slurpfile d "$TMP/diff.run" --slurpfile a "$TMP/hotspots.part" --slurpfile b "$TMP/hotspots.single" '
+	def site($r): $r[0].sites[] | select(.symbol == "Stdlib__Map.Make.bal");
+	site($d) as $d | site($a) as $a | site($b) as $b |
+	($d.change.value + ((($b.high - $b.bytes) | . * .) + (($a.bytes - $a.low) | . * .) | sqrt) - $d.change.high |
+	fabs) < 0.01')" true "its interval is made of theirs"
+is "$(diff_of --json "$TMP/single.ctf" "$TMP/single.ctf" | jq -c '[([.sites[].noise] | all), .total.ratio, .total.noise]')" \
+	"[true,1,true]" "a trace and itself differ in nothing"
+diff_of "$TMP/single.ctf" "$TMP/multidomain.ctf" >"$TMP/got"
+ok $(($(grep -cE '^before: .*mt_single.exe, 8.3 MiB|^after : mt_multi, 237.8 MiB|new +Dune__exe__Mt_multi.emit|gone +Stdlib__Map.Make.bal \(map.ml\)$|more sites with changes' "$TMP/got") != 5)) \
+	"as text it names both programs, what is new and what is gone" || diag "$(<"$TMP/got")"
+diff_of --per alloc --top 1 "$TMP/single.ctf" "$TMP/multidomain.ctf" | grep -q ' +100.00 % .* new .*emit'
+ok $? "with values in per cent of what was allocated"
+diff_of "$TMP/single.ctf" >"$TMP/got"
+is $? 2 "one file cannot be compared"
+"$ebt" mem hotspots --per time "$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
+is $? 2 "other reports have no --per"
+diff_of "$TMP/none.ctf" "$TMP/single.ctf" >"$TMP/got"
+is $? 1 "a first file that is missing is an error"
+done_testing

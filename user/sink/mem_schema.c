@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/mem_json.h"
+
+#include "sink/schema.h"
+
+#define AMOUNT "{\"type\":\"number\"}"
+#define RATIO  "{\"type\":[\"number\",\"null\"]}"
+#define TEXT   "{\"type\":[\"string\",\"null\"]}"
+#define RATE   "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1}"
+#define PER    "{\"enum\":[\"run\",\"time\",\"alloc\"]}"
+#define UNIT   "{\"enum\":[\"bytes\",\"bytes/s\",\"percent\"]}"
+
+static const struct schema_key head[] = {
+	{"kind", SCHEMA_CONST("\"mem\"")}, {"schema", SCHEMA_CONST("1")}, {0}};
+#define REPORT(variable, name) \
+	static const struct schema_key variable[] = {{"report", SCHEMA_CONST("\"" name "\"")}, {0}}
+REPORT(is_summary, "summary");
+REPORT(is_hotspots, "hotspots");
+REPORT(is_live, "live");
+REPORT(is_lifetimes, "lifetimes");
+REPORT(is_diff, "diff");
+static const struct schema_key run[] = {{"programs", SCHEMA_LIST("program")},
+					{"elapsed_ns", SCHEMA_COUNT},
+					{"lost_events", SCHEMA_KNOWN},
+					{"damaged", SCHEMA_COUNT},
+					{0}};
+static const struct schema_key summary[] = {{"totals", SCHEMA_REF("totals")},
+					    {"allocated_at", SCHEMA_LIST("caller")},
+					    {"live_at", SCHEMA_LIST("caller")},
+					    {"collected_at", SCHEMA_LIST("caller")},
+					    {0}};
+static const struct schema_key totals[] = {{"allocated", SCHEMA_REF("amount")},
+#define EBT_ALLOC_SOURCE_DEF(value, CONSTANT, name) {#name, SCHEMA_REF("amount")},
+#include <ebtrace/events.def>
+					   {"promoted", SCHEMA_REF("amount")},
+					   {"live", SCHEMA_REF("amount")},
+					   {"peak_bytes", RATIO},
+					   {"peak_ns", SCHEMA_KNOWN},
+					   {0}};
+static const struct schema_key hotspots[] = {{"total", SCHEMA_REF("measure")},
+					     {"sites", SCHEMA_LIST("site")},
+					     {"functions", SCHEMA_LIST("function")},
+					     {0}};
+static const struct schema_key live[] = {
+	{"total", SCHEMA_REF("measure")}, {"sites", SCHEMA_LIST("live_site")}, {0}};
+static const struct schema_key lifetimes[] = {
+	{"total", SCHEMA_REF("measure")}, {"sites", SCHEMA_LIST("lifetimes_site")}, {0}};
+static const struct schema_key positions[] = {{"positions", SCHEMA_LIST("position")}, {0}};
+static const struct schema_key callers[] = {{"callers", SCHEMA_LIST("caller")}, {0}};
+static const struct schema_key oldest[] = {{"oldest_ns", SCHEMA_COUNT}, {0}};
+static const struct schema_key fates[] = {{"promoted_bytes", AMOUNT},
+					  {"live_bytes", AMOUNT},
+					  {"collected_bytes", AMOUNT},
+					  {"lifetimes", SCHEMA_LIST("lifetime")},
+					  {0}};
+static const struct schema_key lifetime[] = {
+	{"least_ns", SCHEMA_COUNT}, {"below_ns", SCHEMA_KNOWN}, {"bytes", AMOUNT}, {0}};
+static const struct schema_key diff[] = {{"per", PER},
+					 {"unit", UNIT},
+					 {"before", SCHEMA_REF("side")},
+					 {"after", SCHEMA_REF("side")},
+					 {"total", SCHEMA_REF("difference")},
+					 {"sites", SCHEMA_LIST("changed")},
+					 {0}};
+static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},  {"name", SCHEMA_STRING},
+					    {"context", TEXT},	    {"rate", RATE},
+					    {"word_bytes", AMOUNT}, {0}};
+static const struct schema_key name[] = {
+	{"function", SCHEMA_STRING}, {"symbol", SCHEMA_STRING}, {"file", TEXT}, {0}};
+static const struct schema_key amount[] = {
+	{"bytes", AMOUNT}, {"low", AMOUNT}, {"high", AMOUNT}, {0}};
+static const struct schema_key counts[] = {
+	{"samples", SCHEMA_COUNT}, {"objects", SCHEMA_COUNT}, {0}};
+static const struct schema_key position[] = {
+	{"line", SCHEMA_KNOWN}, {"start_char", SCHEMA_KNOWN}, {"end_char", SCHEMA_KNOWN}, {0}};
+static const struct schema_key sums[] = {
+	{"self", SCHEMA_REF("measure")}, {"total", SCHEMA_REF("measure")}, {0}};
+static const struct schema_key side[] = {{"program", TEXT}, {"elapsed_ns", SCHEMA_COUNT}, {0}};
+static const struct schema_key changed[] = {
+	{"in_before", SCHEMA_TRUTH}, {"in_after", SCHEMA_TRUTH}, {0}};
+static const struct schema_key difference[] = {
+	{"before", SCHEMA_REF("value")}, {"after", SCHEMA_REF("value")},
+	{"change", SCHEMA_REF("value")}, {"ratio", RATIO},
+	{"noise", SCHEMA_TRUTH},	 {0}};
+static const struct schema_key value[] = {
+	{"value", AMOUNT}, {"low", AMOUNT}, {"high", AMOUNT}, {0}};
+
+#define LISTS 6
+
+void mem_schema(struct json *j)
+{
+	static const struct {
+		const char *name;
+		const struct schema_key *lists[LISTS];
+	} objects[] = {
+		{"summary", {head, is_summary, run, summary}},
+		{"hotspots", {head, is_hotspots, run, hotspots}},
+		{"live", {head, is_live, run, live}},
+		{"lifetimes", {head, is_lifetimes, run, lifetimes}},
+		{"diff", {head, is_diff, diff}},
+		{"program", {program}},
+		{"measure", {amount, counts}},
+		{"amount", {amount}},
+		{"totals", {totals}},
+		{"site", {name, amount, counts, positions, callers}},
+		{"live_site", {name, amount, counts, positions, oldest}},
+		{"lifetimes_site", {name, amount, counts, fates}},
+		{"lifetime", {lifetime}},
+		{"position", {position, amount, counts}},
+		{"caller", {name, amount, counts}},
+		{"function", {name, sums}},
+		{"side", {side, amount}},
+		{"changed", {name, changed, difference}},
+		{"difference", {difference}},
+		{"value", {value}},
+	};
+	json_open(j, '{');
+	json_key_str(j, "$schema", "https://json-schema.org/draft/2020-12/schema");
+	json_key_str(j, "title",
+		     "What 'ebtrace mem --json' writes, schema 1: one report. Bytes and values "
+		     "are estimates, from low to high in 95 of 100 cases");
+	json_key_open(j, "oneOf", '[');
+	json_raw(j, SCHEMA_REF("summary"));
+	json_raw(j, SCHEMA_REF("hotspots"));
+	json_raw(j, SCHEMA_REF("live"));
+	json_raw(j, SCHEMA_REF("lifetimes"));
+	json_raw(j, SCHEMA_REF("diff"));
+	json_close(j, ']');
+	json_key_open(j, "$defs", '{');
+	for (size_t i = 0; i < sizeof(objects) / sizeof(*objects); i++)
+		schema_object(j, objects[i].name, objects[i].lists, NULL);
+	json_close(j, '}');
+	json_close(j, '}');
+}
