@@ -78,7 +78,7 @@ of "mem" --at 1s
 of "list" --events
 of "list" --prune
 of "trace" --time wall
-of "trace" --format text
+of "trace mem" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace stat" --snapshot
@@ -90,7 +90,7 @@ of "trace stat" --mode ring
 of "trace stat mem info" --pid 1
 of "trace stat mem info" --fail-on-loss
 of "trace stat info" --ocaml-version 5.3
-of "stat list info" --json
+of "stat mem list info" --json
 for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do
 	# shellcheck disable=SC2086
 	wrong "a letter of another command, $letter," $letter
