@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/mem_tracks.h"
 
+#include "core/display_names.h"
 #include "core/kinds.h"
 #include "sink/mem_format.h"
 #include <errno.h>
@@ -56,15 +57,15 @@ static uint64_t to_bytes(double bytes)
 	return bytes < 0x1p63 ? (uint64_t)bytes : INT64_MAX;
 }
 
-static int visit_site(struct mem_tracks *t, const struct mem_sites *sites, unsigned rank,
-		      struct buf *name)
+static int visit_site(struct mem_tracks *t, const struct mem_view *view,
+		      const struct mem_sites *sites, unsigned rank, struct buf *name)
 {
 	const struct mem_function *f = &sites->function[sites->by_self[rank]];
 	struct mem_amount a = mem_sum_amount(&f->self.sum);
 	name->len = 0;
 	mem_print(name, "%s (%.1f %%) ", mem_bytes_text(a.bytes).text,
 		  mem_percent(a.bytes, mem_sum_bytes(&sites->all.sum)));
-	mem_put_site(name, t->model.session, f);
+	mem_put_site(name, view, f);
 	struct mem_tracks_site site = {
 		.rank = rank,
 		.name = buf_str(name),
@@ -79,6 +80,8 @@ static int visit_site(struct mem_tracks *t, const struct mem_sites *sites, unsig
 
 static int visit_sites(struct mem_tracks *t)
 {
+	const struct session *s = t->model.session;
+	struct mem_view view = {.session = s, .model = &t->model};
 	struct mem_sites sites = {0};
 	struct buf name;
 	if (!t->model.first)
@@ -86,13 +89,16 @@ static int visit_sites(struct mem_tracks *t)
 	if (buf_init(&name, -1, BUF_ROOM_MAX))
 		return -ENOMEM;
 	mem_model_end(&t->model);
-	int err = mem_sites_make(&sites, &t->model, mem_pick_alloc);
+	int err = display_names_new(s->strings, &view.names);
+	if (!err)
+		err = mem_sites_make(&sites, &t->model, mem_pick_alloc);
 	for (unsigned i = 0; i < SITES && i < sites.functions && !err; i++) {
 		if (!sites.function[sites.by_self[i]].self.count.objects)
 			break;
-		err = visit_site(t, &sites, i, &name);
+		err = visit_site(t, &view, &sites, i, &name);
 	}
 	mem_sites_done(&sites);
+	display_names_free(view.names);
 	buf_done(&name);
 	return err;
 }
