@@ -79,6 +79,10 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
 
+# Their scripts and styles are inside them.
+$(O)/user/sink/flame_svg.o: user/sink/flame.js user/sink/flame.css
+$(O)/user/sink/mem_timeline_svg.o: user/sink/timeline.js user/sink/timeline.css
+
 # The probe library runs in other people's programs: static TLS, nothing but libc.
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 # Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
@@ -186,7 +190,7 @@ tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
-            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user
+            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \

@@ -16,8 +16,10 @@
 #include "cmd/run.h"
 #include "sink/mem.h"
 #include "sink/mem_diff.h"
+#include "sink/mem_flame.h"
 #include "sink/mem_json.h"
 #include "sink/mem_pprof.h"
+#include "sink/mem_timeline.h"
 
 /* What a report can be written as; the first is the default. */
 struct mem_form {
@@ -56,6 +58,16 @@ static const struct mem_form lifetimes_forms[] = {
 	{"json", ".json", MEM_FATES, mem_lifetimes_json},
 	{0},
 };
+static const struct mem_form flame_forms[] = {
+	{"folded", "", 0, mem_flame_folded},
+	{"svg", ".svg", 0, mem_flame_svg},
+	{0},
+};
+static const struct mem_form timeline_forms[] = {
+	{"text", "", MEM_TIMELINE, mem_timeline_text},
+	{"svg", ".svg", MEM_TIMELINE, mem_timeline_svg},
+	{0},
+};
 static const struct mem_form diff_forms[] = {
 	{"text", "", 0, mem_diff_text},
 	{"json", ".json", 0, mem_diff_json},
@@ -77,6 +89,11 @@ static const struct mem_report {
 	 live_forms, NULL},
 	{"lifetimes", "ebtrace mem lifetimes", "how long objects live, by site", lifetimes_forms,
 	 NULL},
+	{"flame", "ebtrace mem flame",
+	 "where memory is allocated, by stack: folded stacks, or a picture (-o x.svg)", flame_forms,
+	 NULL},
+	{"timeline", "ebtrace mem timeline",
+	 "live bytes over time: a chart, or a picture (-o x.svg)", timeline_forms, NULL},
 	{"diff", "ebtrace mem diff", "what two FILEs allocated, compared by site", diff_forms,
 	 mem_diff_before},
 };
@@ -188,6 +205,7 @@ static void write_doc(char *ret, size_t size)
 		 "  ebtrace mem prog.ctf                       one screen of all\n"
 		 "  ebtrace mem hotspots --top 5 -             where memory is allocated, of a "
 		 "pipe\n"
+		 "  ebtrace mem flame -o x.svg prog.ctf        an interactive picture of it\n"
 		 "  ebtrace mem live --at 10s prog.ctf         what was alive after ten seconds\n"
 		 "  ebtrace mem live --filter 'lifetime>1s,file=*.ml' prog.ctf\n"
 		 "  ebtrace mem lifetimes --filter 'function=Map.*,size>=4K' prog.ctf\n"

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Live bytes over time (model/mem_timeline.h), as text and as a picture. */
+#ifndef SINK_MEM_TIMELINE_H
+#define SINK_MEM_TIMELINE_H
+
+#include "sink/mem.h"
+#include "sink/mem_format.h"
+
+/* A chart of 80 columns, in ASCII. It needs MEM_TIMELINE, as the picture does. */
+int mem_timeline_text(struct buf *b, const struct mem_view *v);
+/* An SVG that shows time and bytes of what the mouse is on. */
+int mem_timeline_svg(struct buf *b, const struct mem_view *v);
+
+/* The round step of an axis that ends at `most`, with at most `ticks` of them: of bytes a power of
+ * two, of time 1, 2 or 5 times a power of ten. At least 1. */
+double mem_timeline_bytes_step(double most, unsigned ticks);
+double mem_timeline_time_step(double ns, unsigned ticks);
+/* Labels of the axes: as many digits as a step needs. */
+struct mem_text mem_timeline_bytes_label(double bytes);
+struct mem_text mem_timeline_time_label(double ns);
+/* "peak 1.2 MiB (1.1 MiB to 1.3 MiB) at 12.345 ms, 0.9 MiB alive at the end" */
+void mem_timeline_put_summary(struct buf *b, const struct mem_view *v);
+/* The time of all buckets. */
+double mem_timeline_ns(const struct mem_timeline *t);
+
+#endif
