@@ -80,24 +80,53 @@ static int keep_object(struct mem_model *m, struct mem_process *p, const struct 
 	return 0;
 }
 
-static inline int count_alloc(struct mem_model *m, const struct ebt_event *ev)
+static inline struct mem_process *process_of(struct mem_model *m, uint32_t process)
 {
-	struct mem_process *p = ptrarray_get(&m->by_index, ev->process);
-	if (!p)
-		p = add_process(m, ev->process);
-	uint32_t row = p ? mem_process_row(p, m->session, m->opt.filter, ev->stack) : 0;
+	struct mem_process *p = ptrarray_get(&m->by_index, process);
+	return p ? p : add_process(m, process);
+}
+
+static inline uint64_t samples_of(const struct ebt_event *ev)
+{
+	return (int64_t)ev->pos > 0 ? ev->pos : 0;
+}
+
+static inline uint8_t source_of(const struct ebt_event *ev)
+{
+	return ev->id < MEM_SOURCES ? (uint8_t)ev->id : EBT_ALLOC_EXTERNAL;
+}
+
+static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
+{
+	const struct mem_filter *f = m->opt.filter;
+	struct mem_process *p = process_of(m, ev->process);
+	uint32_t row = p ? mem_process_row(p, m->session, f, ev->stack) : 0;
 	if (!row)
 		return -ENOMEM;
-	const struct mem_filter *f = m->opt.filter;
 	if (f && (!p->row[row].selected || !mem_filter_alloc(f, ev, p->scale.word_bytes)))
 		return 0;
-	uint64_t samples = (int64_t)ev->pos > 0 ? ev->pos : 0;
-	uint32_t source = ev->id < MEM_SOURCES ? ev->id : EBT_ALLOC_EXTERNAL;
 	if (m->has_objects)
 		return keep_object(m, p, ev,
-				   &(struct mem_object){ev->arg[0], EBT_OWN_TS(ev), samples, row,
-							(uint8_t)source, false});
-	mem_count_add(&p->row[row].alloc[source], 1, samples);
+				   &(struct mem_object){ev->arg[0], EBT_OWN_TS(ev), samples_of(ev),
+							row, source_of(ev), false});
+	mem_count_add(&p->row[row].alloc[source_of(ev)], 1, samples_of(ev));
+	return 0;
+}
+
+/* Without a filter and a table of objects, which is why it is fast. */
+static int count_allocs(struct mem_model *m, const struct ebt_event *ev, size_t n)
+{
+	struct mem_process *p = NULL;
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind != EBT_ALLOC)
+			continue;
+		if (!p || ev[i].process != p->process)
+			p = process_of(m, ev[i].process);
+		uint32_t row = p ? mem_process_row(p, m->session, NULL, ev[i].stack) : 0;
+		if (!row)
+			return -ENOMEM;
+		mem_count_add(&p->row[row].alloc[source_of(&ev[i])], 1, samples_of(&ev[i]));
+	}
 	return 0;
 }
 
@@ -159,6 +188,8 @@ int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n)
 		m->end = moment_at(ev[n - 1].ts < m->limit_ns ? ev[n - 1].ts : m->limit_ns);
 	while (n && ev[n - 1].ts > m->limit_ns)
 		n--;
+	if (!m->has_objects && !m->opt.filter)
+		return count_allocs(m, ev, n);
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
 		if (ev[i].kind == EBT_ALLOC)

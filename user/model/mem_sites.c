@@ -18,11 +18,6 @@ struct mem_count mem_pick_live(const struct mem_process *p, uint32_t row)
 	return p->fate[row].live;
 }
 
-struct mem_count mem_pick_promoted(const struct mem_process *p, uint32_t row)
-{
-	return p->fate[row].promoted;
-}
-
 struct mem_count mem_pick_collected(const struct mem_process *p, uint32_t row)
 {
 	return p->fate[row].collected;

@@ -69,10 +69,9 @@ struct mem_sites {
 /* What a report is about, of a row. */
 typedef struct mem_count mem_pick(const struct mem_process *p, uint32_t row);
 
-/* All that was allocated; what of it is alive, was promoted, was collected. */
+/* All that was allocated; what of it is alive; what was collected. */
 struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row);
 struct mem_count mem_pick_live(const struct mem_process *p, uint32_t row);
-struct mem_count mem_pick_promoted(const struct mem_process *p, uint32_t row);
 struct mem_count mem_pick_collected(const struct mem_process *p, uint32_t row);
 
 /* Zeroed memory is empty. 0 or -ENOMEM; done() works after either. */
