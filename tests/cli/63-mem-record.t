@@ -38,6 +38,9 @@ is "$(grep -cE "/allocs$|context    .*/allocs threads$|sampled    1 of each word
 is "$(stat -c %a "$TMP/out.ctf")" 600 "only its user may read it"
 is "$(sed -n 's/.*; see: \(ebtrace mem .*\)/\1/p' "$TMP/stderr")" "ebtrace mem $TMP/out.ctf" \
 	"the last line names the next command"
+"$ebt" mem live --top 3 "$TMP/out.ctf" >"$TMP/live"
+is "$(grep -oE 'leak_[a-z]+ ' "$TMP/live" | sort | paste -sd' ' | tr -s ' ')" "leak_calloc leak_malloc leak_realloc " \
+	"mem live names the three first"
 record_acts "500 threads that end: each one's object" short
 record_acts "fork: what the child frees is alive, what it allocates is not there" fork
 record_acts "vfork and system: the parent's objects" vfork
@@ -107,6 +110,10 @@ record -- "$programs/own_malloc"
 is "$status $(paste -sd, "$TMP/stdout") $(grep -c 'has its own malloc' "$TMP/stderr")" "3 its own 1" \
 	"a program with its own malloc runs, and there is nothing to record"
 ok $(($(test -e "$TMP/out.ctf"; echo $?) != 1)) "there is no trace of it"
+echo before >"$TMP/kept"
+ln -sf kept "$TMP/link"
+"$ebt" mem record -q -o "$TMP/link" -- "$programs/own_malloc" >"$TMP/stdout" 2>"$TMP/stderr"
+is "$(cat "$TMP/kept")" before "nor is a file emptied for it"
 echo 'int main(void) { return 0; }' >"$TMP/main.c"
 gcc -static -o "$TMP/static" "$TMP/main.c"
 record -- "$TMP/static"
@@ -182,6 +189,6 @@ for program in "ls -la /usr/lib" "sh -c 'echo \$((1+2)); exit 7'" "sort tests/li
 	cmp -s "$TMP/stdout" "$TMP/want" && [ $status = $want ]
 	ok $? "${program%% *} runs as without, with status $want"
 done
-LD_PRELOAD=libm.so.6 record -- sh -c 'echo $LD_PRELOAD'
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=libm.so.6 record -- sh -c 'echo $LD_PRELOAD'
 is "$(cut -d: -f2 "$TMP/stdout")" libm.so.6 "the list of preloaded libraries is extended"
 done_testing

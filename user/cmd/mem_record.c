@@ -71,7 +71,8 @@ static void report_result(const struct mem_resolve_result *result)
 static int write_trace(struct mem_record *r, const struct opts *o, struct outfile *file)
 {
 	struct mem_resolve_result result;
-	int err = outfile_begin(file);
+	/* A file that is written in place is emptied by that. */
+	int err = mem_record_has_trace(r) ? outfile_begin(file) : 0;
 	if (!err)
 		err = mem_record_write(r, file->fd, &result);
 	if (err == -ENODATA) {

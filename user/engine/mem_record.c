@@ -241,6 +241,13 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 	return ENGINE_OK;
 }
 
+bool mem_record_has_trace(const struct mem_record *r)
+{
+	uint64_t events, bytes;
+	read_progress(r, &events, &bytes);
+	return bytes > 0;
+}
+
 /* memtrace's own trace. */
 static int copy_trace(const struct mem_record *r, int to)
 {

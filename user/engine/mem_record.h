@@ -50,6 +50,8 @@ struct mem_record {
  */
 enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_options *o,
 			       const struct report *report);
+/* False: mem_record_write() returns -ENODATA, and writes nothing. */
+bool mem_record_has_trace(const struct mem_record *r);
 /* Writes the trace to fd. As mem_resolve(). */
 int mem_record_write(struct mem_record *r, int fd, struct mem_resolve_result *ret);
 void mem_record_done(struct mem_record *r);
