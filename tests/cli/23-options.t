@@ -82,12 +82,12 @@ of "trace mem" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace stat" --snapshot
-of "trace stat mem" --duration 1s
+of "trace stat mem mem_record" --duration 1s
 of "trace stat" --event minor
 of "trace stat mem mem_record" --output x
 of "mem_record" --rate 1e-3
 of "trace stat" --mode ring
-of "trace stat mem info" --pid 1
+of "trace stat mem info mem_record" --pid 1
 of "trace stat mem info" --fail-on-loss
 of "trace stat info" --ocaml-version 5.3
 of "stat mem list info" --json

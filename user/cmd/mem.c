@@ -196,7 +196,7 @@ static void write_doc(char *ret, size_t size)
 		n += snprintf(ret + n, size - (size_t)n, "  %-12s%s\n", reports[i].name,
 			      reports[i].help);
 	n += snprintf(ret + n, size - (size_t)n, "  %-12s%s\n", "record",
-		      "record a program; see ebtrace mem record --help");
+		      "record a program or a process; see ebtrace mem record --help");
 	snprintf(ret + n, size - (size_t)n,
 		 "\vBytes are estimates from samples, each with the interval that holds the truth "
 		 "in 95 of 100 cases.\n"
@@ -298,6 +298,9 @@ static int check_report(const struct mem_run *r)
 static int obey(struct mem_run *r)
 {
 	r->opts.engine.counts = true;
+	/* Their markers are all that is probed; they are in no ring. */
+	r->opts.engine.allocs = ALLOCS_ONLY;
+	r->opts.engine.mode = MODE_PROBES;
 	if (r->opts.json_schema)
 		return print_schema();
 	int status = parse_filters(r);

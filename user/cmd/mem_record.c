@@ -9,23 +9,28 @@
 
 #include "base/log.h"
 #include "cmd/commands.h"
+#include "cmd/mem_running.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
 #include "engine/mem_record.h"
 
 static const struct opts_command command = {
-	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]",
+	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]\n-o FILE -p PID...",
 	"Records the allocations of a program into a memtrace trace. Each word that it allocates "
 	"is sampled with the same probability; the program is not changed, and needs no "
 	"privilege. Its children are not recorded."
 	"\vA C or C++ program that is dynamically linked is recorded by a library that is "
 	"preloaded into it: malloc and its family, new and delete, large anonymous mappings. One "
-	"that is linked with OCaml's memtrace records by itself.\n"
+	"that is linked with OCaml's memtrace records by itself. With -p a running process is "
+	"recorded until it ends or at Ctrl-C, if it has the markers ebtrace:alloc, promote and "
+	"collect, as libebtrace-probes fires them at a rate of its own, or OpenTelemetry's "
+	"otel_memory:alloc and free; that needs CAP_BPF and CAP_PERFMON, or root.\n"
 	"\n"
 	"Examples:\n"
 	"  ebtrace mem record -o out.ctf -- ./prog       then: ebtrace mem out.ctf\n"
 	"  ebtrace mem record --rate 1e-3 -o out.ctf -- ./prog   more samples, slower\n"
+	"  sudo ebtrace mem record -o out.ctf -p 1234    a running process, by its markers\n"
 	"\n"
 	"Exit status: the program's own, 128 + signal if one killed it; else as trace."};
 
@@ -127,14 +132,19 @@ int mem_record(int argc, char **argv)
 	struct outfile file;
 	int status = EXIT_USAGE;
 	opts_parse(&o, &command, argc, argv);
-	if (!o.engine.program || o.engine.file_count)
-		complain("what to record? -- PROGRAM; 'ebtrace mem record --help' shows examples");
+	if (!o.engine.program == !o.engine.pid_count || o.engine.file_count)
+		complain("what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows "
+			 "examples");
 	else if (!o.output || !strcmp(o.output, "-"))
 		complain(
 			"which file to write? -o FILE; 'ebtrace mem record --help' shows examples");
+	else if (o.engine.pid_count && o.rate)
+		complain("--rate is for -- PROGRAM; a running process has a rate of its own");
 	else
 		status = EXIT_OK;
-	if (!status) {
+	if (!status && o.engine.pid_count) {
+		status = mem_running(&o);
+	} else if (!status) {
 		/* Addresses, paths and the command line concern its user alone. */
 		mode_t mask = umask(077);
 		status = outfile_open(&file, o.output);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* ebtrace mem record: records the allocations of a program that it starts. */
+/* ebtrace mem record: records the allocations of a program that it starts, or of running processes. */
 #ifndef CMD_MEM_RECORD_H
 #define CMD_MEM_RECORD_H
 

@@ -10,7 +10,7 @@
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
-	{RUN | OPTS_INFO, "pid", 'p', "PID", "A running process (repeatable)", 1},
+	{RUN | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', "PID", "A running process (repeatable)", 1},
 	{ALL, "ring-dir", OPT_RING_DIR, "DIR", "Another directory to search for ring files", 1},
 	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
 	 "Release that wrote the rings: 5.0 to 5.5", 1},
@@ -24,8 +24,8 @@ const struct option_row option_rows[] = {
 	 "filter), always, never",
 	 1},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
-	{RUN, "duration", 'd', "TIME", "Stop after this time: 10s, 500ms, 2m", 1},
-	{RUN, "wait", OPT_WAIT, NULL,
+	{RUN | OPTS_MEM_RECORD, "duration", 'd', "TIME", "Stop after this time: 10s, 500ms, 2m", 1},
+	{RUN | OPTS_MEM_RECORD, "wait", OPT_WAIT, NULL,
 	 "With -p: wait until the process or a child of it has something to "
 	 "trace",
 	 1},
@@ -85,7 +85,7 @@ const struct option_row option_rows[] = {
 	 "Memory for the backlog of all rings together; default 256M, for "
 	 "files 64M",
 	 4},
-	{RUN, "bpf-buffer", OPT_BPF_BUFFER, "SIZE",
+	{RUN | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, "SIZE",
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4},
 	{RUN, "attach", OPT_ATTACH, "HOW", "auto, multi (one link a file), perf (one link a site)",
 	 4},

@@ -13,6 +13,7 @@
 #include "cmd/output.h"
 #include "cmd/print.h"
 #include "cmd/run.h"
+#include "cmd/trace.h"
 #include "core/loss.h"
 #include "sink/ndjson.h"
 
@@ -47,7 +48,7 @@ static void print_totals(const struct opts *o, const struct totals *t)
 	complain("%" PRIu64 " events, %s%s: %s", t->events, loss_text(t, lost), damaged, o->output);
 }
 
-static int run(const struct opts *o, struct session *session)
+int trace_session(const struct opts *o, struct session *session)
 {
 	struct output out;
 	int status = output_open(&out, o, session);
@@ -111,7 +112,7 @@ static int obey(struct opts *o, bool bare)
 		status = run_check_usage(o);
 	if (!status)
 		status = check_time(o);
-	return status ? status : run_session(o, run);
+	return status ? status : run_session(o, trace_session);
 }
 
 int cmd_trace(int argc, char **argv)

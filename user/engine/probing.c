@@ -83,7 +83,8 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 		return ENGINE_OK;
 	report_error(&p->engine->report,
 		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
-		     "otel_memory:alloc); start it with: ebtrace mem record -o FILE -- PROGRAM",
+		     "otel_memory:alloc); start it anew with: ebtrace mem record -o FILE -- "
+		     "PROGRAM",
 		     pid);
 	return ENGINE_NOTHING;
 }
