@@ -23,7 +23,8 @@ static __always_inline uint64_t read_word(const void *ctx, uint8_t number)
 {
 	uint64_t word = 0;
 	if (number != EBT_OPERAND_NONE)
-		bpf_probe_read_kernel(&word, sizeof(word), ctx + (number & 31) * sizeof(word));
+		bpf_probe_read_kernel(&word, sizeof(word),
+				      (const char *)ctx + (number & 31) * sizeof(word));
 	return word;
 }
 
@@ -36,8 +37,9 @@ static __always_inline uint64_t read_operand(const void *ctx, const struct ebt_o
 	} else if (o->where == EBT_OPERAND_MEMORY) {
 		uint64_t at = value + read_word(ctx, o->reg) +
 			      (read_word(ctx, o->index) << (o->shift & 63));
+		uint32_t bytes = o->size < sizeof(value) ? o->size : sizeof(value);
 		value = 0;
-		bpf_probe_read_user(&value, sizeof(value), (void *)at);
+		bpf_probe_read_user(&value, bytes, (void *)at);
 	}
 	/* Little-endian: the lowest bytes come first. */
 	uint32_t unused = (64 - 8 * o->size) & 63;

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The program behind the markers of sampled allocations, bpf/alloc.bpf.c, as a user program with
+ * helpers of our own: where it finds arguments, and what is in its records. */
+#include "tests/tap.h"
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* In the place of the kernel's types and of libbpf's helpers. */
+#define __VMLINUX_H__
+#define __BPF_HELPERS__
+#define SEC(name)
+#define __uint(name, val) int(*name)[val]
+#define __type(name, val) typeof(val) *name
+#define __weak		  __attribute__((weak))
+
+struct pt_regs {
+	uint64_t word[32];
+};
+
+#define THREAD 4242u
+#define KEY    9u
+#define SLOT   5u
+
+struct ebt_alloc_file;
+
+static struct {
+	bool full;
+	uint64_t cookie;
+	_Alignas(8) unsigned char rec[2048];
+	size_t reserved; /* bytes of the last record */
+	int records;	 /* submitted */
+	struct ebt_alloc_file *file;
+	long stack_bytes;
+} kernel;
+
+static void *bpf_ringbuf_reserve(void *map, uint64_t size, uint64_t flags)
+{
+	(void)map;
+	(void)flags;
+	kernel.reserved = size;
+	memset(kernel.rec, 0xa5, sizeof(kernel.rec));
+	return kernel.full ? NULL : kernel.rec;
+}
+
+static void bpf_ringbuf_submit(void *data, uint64_t flags)
+{
+	kernel.records += data == kernel.rec && flags == BPF_RB_NO_WAKEUP;
+}
+
+static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
+{
+	if ((uintptr_t)from < 4096)
+		return -14;
+	memcpy(dst, from, size);
+	return 0;
+}
+
+static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
+{
+	memcpy(dst, from, size);
+	return 0;
+}
+
+static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
+{
+	(void)map;
+	return *key == KEY ? kernel.file : NULL;
+}
+
+static long bpf_get_stack(void *ctx, void *buf, uint32_t size, uint64_t flags)
+{
+	(void)ctx;
+	if (kernel.stack_bytes > 0 && size >= (uint32_t)kernel.stack_bytes && flags == 1 << 8)
+		memset(buf, 0x11, (size_t)kernel.stack_bytes);
+	return kernel.stack_bytes;
+}
+
+static uint64_t bpf_ktime_get_ns(void)
+{
+	return 123456789;
+}
+
+static uint64_t bpf_get_attach_cookie(void *ctx)
+{
+	(void)ctx;
+	return kernel.cookie;
+}
+
+static uint64_t bpf_get_current_pid_tgid(void)
+{
+	return 77ull << 32 | THREAD;
+}
+
+static uint32_t bpf_get_smp_processor_id(void)
+{
+	return 3;
+}
+
+static long bpf_get_ns_current_pid_tgid(uint64_t dev, uint64_t ino, struct bpf_pidns_info *info,
+					uint32_t size)
+{
+	(void)dev;
+	(void)ino;
+	(void)size;
+	info->pid = 1;
+	return 0;
+}
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#include "bpf/alloc.bpf.c"
+#pragma GCC diagnostic pop
+
+#define NONE EBT_OPERAND_NONE
+#define OPERAND(bytes, sign, place, base, other, bits, n)                                    \
+	{                                                                                    \
+		.size = bytes, .is_signed = sign, .where = EBT_OPERAND_##place, .reg = base, \
+		.index = other, .shift = bits, .number = n                                   \
+	}
+
+static struct ebt_alloc_file file = {.slot = SLOT, .sites = 2};
+static struct pt_regs regs;
+
+/* Passes the marker of a site; the record, or NULL. */
+static const struct ebt_alloc_record *hit(uint32_t key, uint32_t site)
+{
+	int before = kernel.records;
+	kernel.cookie = EBT_ALLOC_COOKIE(key, site);
+	kernel.file = &file;
+	ebt_alloc(&regs);
+	return kernel.records == before + 1 ? (const struct ebt_alloc_record *)kernel.rec : NULL;
+}
+
+static void test_operands(void)
+{
+	static uint64_t memory[8] = {0, 0x1122334455667788, 0xfffffffffffffffe, 7, 42};
+	const struct {
+		const char *name;
+		struct ebt_operand o;
+		uint64_t expected;
+	} rows[] = {
+		{"8@%r12", OPERAND(8, 0, REGISTER, 3, NONE, 0, 0), 0xdead00000011},
+		{"4@%r12d", OPERAND(4, 0, REGISTER, 3, NONE, 0, 0), 0x11},
+		{"-1@%al", OPERAND(1, 1, REGISTER, 10, NONE, 0, 0), UINT64_MAX},
+		{"1@%al", OPERAND(1, 0, REGISTER, 10, NONE, 0, 0), 0xff},
+		{"8@$-5", OPERAND(8, 0, CONSTANT, NONE, NONE, 0, -5), -5ull},
+		{"-4@$-5", OPERAND(4, 1, CONSTANT, NONE, NONE, 0, -5), -5ull},
+		{"8@16(%rbp)", OPERAND(8, 0, MEMORY, 4, NONE, 0, 16), 7},
+		{"8@-8(%rbp)", OPERAND(8, 0, MEMORY, 4, NONE, 0, -8), memory[0]},
+		{"4@(%rbp)", OPERAND(4, 0, MEMORY, 4, NONE, 0, 0), 0x55667788},
+		{"-2@8(%rbp)", OPERAND(2, 1, MEMORY, 4, NONE, 0, 8), -2ull},
+		{"8@8(%rbp,%rbx,8)", OPERAND(8, 0, MEMORY, 4, 5, 3, 8), 42},
+		{"8@(,%rbx,8), not there", OPERAND(8, 0, MEMORY, NONE, 5, 3, 0), 0},
+	};
+	regs.word[3] = 0xdead00000011;
+	regs.word[10] = 0x12ff;
+	regs.word[4] = (uintptr_t)&memory[1];
+	regs.word[5] = 2;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		file.site[1] = (struct ebt_alloc_site){
+			.kind = EBT_ALLOC_SITE_COLLECT, .args = 1, .arg = {rows[i].o}};
+		const struct ebt_alloc_record *rec = hit(KEY, 1);
+		ok(rec && rec->arg[0] == rows[i].expected, "%s is read", rows[i].name);
+	}
+}
+
+static void test_records(void)
+{
+	file.site[0] = (struct ebt_alloc_site){.kind = EBT_ALLOC_SITE_ALLOC,
+					       .args = 1,
+					       .arg = {OPERAND(8, 0, CONSTANT, NONE, NONE, 0, 77)}};
+	kernel.stack_bytes = 24;
+	struct ebt_alloc_record want = {.head = {.type = EBT_RECORD_ALLOC,
+						 .slot = SLOT,
+						 .site = EBT_ALLOC_SITE_ALLOC,
+						 .size = 24,
+						 .cpu = 3,
+						 .tid = THREAD},
+					.ts = 123456789,
+					.arg = {77}};
+	const struct ebt_alloc_record *rec = hit(KEY, 0);
+	ok(rec && !memcmp(rec, &want, sizeof(want)),
+	   "an allocation: every field, and nothing of old memory");
+	ok(rec && *(const uint64_t *)(rec + 1) == 0x1111111111111111, "with its stack");
+	kernel.stack_bytes = -14;
+	rec = hit(KEY, 0);
+	ok(rec && rec->head.size == 0, "or without, if there is none");
+	rec = hit(KEY, 1);
+	ok(rec && kernel.reserved == sizeof(*rec), "a free has no room for one");
+	ok(!hit(KEY + 1, 0), "a site that is not described any more makes no record");
+	kernel.full = true;
+	ebt_dropped = (struct ebt_dropped){0};
+	ok(!hit(KEY, 0) && !hit(KEY, 1) && ebt_dropped.nowhere == 2,
+	   "records for which there is no room are counted");
+	kernel.full = false;
+}
+
+int main(void)
+{
+	test_operands();
+	test_records();
+	return tap_done();
+}
