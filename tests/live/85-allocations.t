@@ -102,4 +102,30 @@ is "$(jq -r 'select(.kind == "summary") | .lost_events' "$TMP/out")" 0 "nothing 
 is "$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  events *//p')" \
 	"1990: 1000 alloc, 0 promote, 990 collect" "a program that is started is written as a memtrace trace" ||
 	diag "$(cat "$TMP/err")"
+
+# Our own markers: three threads, and what the program reports of each.
+mkfifo "$TMP/again"
+EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -t 3 -n 6000 -w -c "$TMP/counts" <"$TMP/again" &
+program=$!
+children+=($program)
+exec 6>"$TMP/again"
+timeout 60 "$O/ebtrace" trace -v -p $program --mode probes -f ndjson -o "$TMP/out" 2>"$TMP/err" &
+tracer=$!
+wait_for attached
+echo >&6
+exec 6>&-
+wait $tracer
+counted() { awk -v what="$1" '$2 == what { n += $3 } END { print n }' "$TMP/counts"; }
+for kind in alloc promote collect; do
+	is "$(jq -s "[.[] | select(.kind == \"$kind\")] | length" "$TMP/out")" "$(counted $kind)" \
+		"minigc: each $kind that it reported is an event"
+done
+is "$(jq -s '([.[] | select(.kind == "collect") | .obj] - [.[] | select(.kind == "alloc") | .obj]) | length' "$TMP/out")" 0 \
+	"each object that is collected was allocated"
+is "$(jq -r 'select(.kind == "alloc") | .stack[-1] | sub("@.*/"; " ") | sub(":.*"; "")' "$TMP/out" | sort -u)" \
+	"sampled_alloc sampled.c" "the innermost function is that which reports, without those of the library"
+"$O/ebtrace" trace -o "$TMP/out.ctf" -- env EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -n 6000 2>"$TMP/err"
+rate=$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  sampled *\([^ ]*\) .*/\1/p')
+awk -v rate="$rate" 'BEGIN { exit !(rate > 0.0099 && rate < 0.0101) }'
+ok $? "the sample rate is that of the program" || diag "$rate"
 done_testing

@@ -77,7 +77,7 @@ ok $? "its report has the bytes of the samples: 300 * 4096 + 100 * 8192" || diag
 grep -qE '^ *1\.2 MiB .* make_and_free$' "$TMP/recorded" && grep -qE '^ *800\.0 KiB .* keep$' "$TMP/recorded"
 ok $? "and of the functions that call for them"
 
-begin report "$O/ebtrace" mem
+begin report "$O/ebtrace" mem hotspots
 end
 is $? 0 "a running process is reported without a file" || diag "$(cat "$TMP/report.err")"
 same() { sed -n '/ bytes /,$p' "$1"; }

@@ -108,9 +108,16 @@ static __attribute__((noinline, noclone)) uint64_t here(void)
 	return (uint64_t)__builtin_return_address(0);
 }
 
-static __attribute__((noinline, noclone)) uint64_t ebt_probe(void)
+static inline __attribute__((always_inline)) uint64_t in_probe(void)
 {
 	uint64_t at = here();
+	__asm__ volatile("" : "+r"(at));
+	return at;
+}
+
+static __attribute__((noinline, noclone)) uint64_t ebt_probe(void)
+{
+	uint64_t at = in_probe();
 	__asm__ volatile("" : "+r"(at));
 	return at;
 }
@@ -160,6 +167,8 @@ static void test_stacks(void)
 		 "the innermost is the instruction itself");
 	is_stack((uint64_t[]){ebt_probe(), ebt_probe(), caller()}, 3, "caller",
 		 "the innermost frames of the probes' library are left out");
+	is_stack((uint64_t[]){(uint64_t)begin, ebt_probe(), caller()}, 3, "caller",
+		 "and so are those that they call");
 	is_stack((uint64_t[]){ebt_probe()}, 1, "", "also if there are no others");
 	snprintf(text, sizeof(text), "caller 0x%llx", (unsigned long long)(uintptr_t)page + 8);
 	is_stack((uint64_t[]){(uint64_t)(uintptr_t)page + 8, caller()}, 2, text,

@@ -19,7 +19,8 @@
 /* A program may claim any addresses: beyond this nothing more is resolved. */
 #define MAX_FRAMES 4000000
 
-#define OF_LIBRARY UINT32_MAX /* stands for a frame of libebtrace-probes */
+#define LIBRARY_DEPTH 4		 /* frames from the marker to the program at most */
+#define OF_LIBRARY    UINT32_MAX /* stands for a frame of libebtrace-probes */
 
 static const char library[] = "ebt_"; /* with which its names begin */
 
@@ -215,13 +216,14 @@ static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint6
 	uint32_t count = symbols_find(m->symbols, offset, &p);
 	if (!count)
 		return 0;
-	/* What was inlined in the program is the library's all the same. */
-	while (count && is_library(&p[count - 1]))
-		count--;
-	uint32_t frame = count ? put_frame(c, address, p, count) : OF_LIBRARY;
+	/* What was inlined in the library, or of it in the program, is the library's. */
+	uint32_t own = 0;
+	while (own < count && !is_library(&p[own]))
+		own++;
+	uint32_t frame = own ? put_frame(c, address, p, own) : OF_LIBRARY;
 	uint64_t *value = frame ? map_put(&m->frames, offset) : NULL;
 	if (!value) {
-		if (count)
+		if (own)
 			frames_drop(c->session->frames, frame);
 		return 0;
 	}
@@ -249,11 +251,16 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 	return frame;
 }
 
-/* Pushes the frames, the innermost first, but for those of the library. 0: no memory, or none. */
+/* Pushes the frames, the innermost first, but for those inside of the library's. 0: no memory, or
+ * none. */
 static uint32_t push_frames(struct stacks *stacks, const uint32_t *frame, size_t count)
 {
 	uint32_t stack = 0;
-	while (count--) {
+	size_t first = 0;
+	for (size_t i = 0; i < count && i < LIBRARY_DEPTH; i++)
+		if (frame[i] == OF_LIBRARY)
+			first = i + 1;
+	while (count-- > first) {
 		if (frame[count] == OF_LIBRARY)
 			continue;
 		stack = stacks_push(stacks, stack, frame[count]);
@@ -267,13 +274,13 @@ int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
 		      const uint64_t *address, size_t count, uint32_t *ret)
 {
 	uint32_t frame[CODE_STACK_MAX];
-	size_t n = 0, known = 0;
+	size_t n = 0, library_frames = 0;
 	if (count > CODE_STACK_MAX)
 		count = CODE_STACK_MAX;
 	for (; n < count && (frame[n] = frame_of(c, map, pid, address[n], n > 0)); n++)
-		known += frame[n] != OF_LIBRARY;
+		library_frames += frame[n] == OF_LIBRARY;
 	uint32_t stack = n == count ? push_frames(c->session->stacks, frame, n) : 0;
-	int err = n < count || (known && !stack) ? -ENOMEM : 0;
+	int err = n < count || (n && !library_frames && !stack) ? -ENOMEM : 0;
 	while (n--)
 		if (frame[n] != OF_LIBRARY)
 			frames_drop(c->session->frames, frame[n]);
