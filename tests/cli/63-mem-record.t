@@ -57,6 +57,8 @@ record_acts "_exit(): all that was allocated" exit_now
 is "$status" 5 "with the program's status"
 record_acts "a program that is killed: all that was allocated" crash
 is "$status" 137 "with 128 + its signal"
+record --rate 1 -- "$allocs" unseen
+is "$status $(alive allocs.c)" "0 " "an object is released at the latest when its address is allocated again"
 record --rate 1 -- "$allocs" failing
 is "$status $(alive allocs.c)" "0 " "calls that fail allocate nothing, realloc of 0 bytes frees"
 
@@ -78,7 +80,8 @@ events | jq -n --arg words "$words" 'reduce (inputs | select(.kind == "alloc" an
 is "$(cat "$TMP/close")" true "samples divided by the rate estimate the words that were allocated"
 is "$(alive allocs.c | wc -l)" 1 "and of 1,000 freed objects none is alive"
 
-# Signals.
+# Signals. The job truncates its output when it starts, which may be late.
+rm -f "$TMP/stdout"
 "$ebt" mem record --rate 1 -o "$TMP/out.ctf" -- "$allocs" wait >"$TMP/stdout" 2>"$TMP/stderr" &
 pid=$!
 children+=($pid)
@@ -170,6 +173,7 @@ chmod 777 "$TMP/lib"
 is "$? $(grep -c 'others can replace it' "$TMP/stderr")" "1 1" "not from a folder that others can write to"
 
 # A killed ebtrace.
+rm -f "$TMP/stdout"
 XDG_RUNTIME_DIR=$TMP "$ebt" mem record -q -o "$TMP/killed.ctf" -- "$allocs" wait >"$TMP/stdout" &
 pid=$!
 wait_for test -s "$TMP/stdout"

@@ -79,7 +79,7 @@ static struct profile *unpack(const struct buf *packed)
 static const char *sample(const struct profile *p, unsigned n)
 {
 	static char line[1024];
-	char places[1024] = "", values[64] = "", label[64] = "";
+	char places[512] = "", values[256] = "", label[128] = "";
 	struct reader r = p->whole;
 	for (struct field f; reader_next(&r, &f);) {
 		if (f.number != 2 || n--)
