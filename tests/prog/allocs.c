@@ -307,6 +307,19 @@ static void act_failing(void)
 	free(p);
 }
 
+/* glibc's free() by its other name, which nobody sees; the address is allocated again at once. */
+void __libc_free(void *p);
+
+static void act_unseen(void)
+{
+	for (unsigned i = 0; i < 10; i++) {
+		sink = malloc(640);
+		__libc_free(sink);
+		sink = malloc(640);
+		free(sink);
+	}
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -318,6 +331,7 @@ static const struct {
 	{"dlopen", act_dlopen},	    {"descriptors", act_descriptors},
 	{"exit_now", act_exit_now}, {"crash", act_crash},
 	{"wait", act_wait},	    {"failing", act_failing},
+	{"unseen", act_unseen},
 };
 
 int main(int argc, char **argv)

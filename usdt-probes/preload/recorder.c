@@ -133,6 +133,22 @@ static void write_alloc(const void *address, struct ebt_memtrace_event *e, size_
 		ebt_objects_add(address, e->obj);
 }
 
+/* With the lock. */
+static void write_collect(uint64_t obj)
+{
+	struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_COLLECT, .obj = obj};
+	if (is_on())
+		write_event(&e);
+}
+
+/* An object at an address that is allocated again was released by a call that we did not see. */
+static void collect_replaced(const void *address)
+{
+	uint64_t obj;
+	if (ebt_objects_remove(address, &obj))
+		write_collect(obj);
+}
+
 /* The samples of the allocation; 0 where nothing is recorded. */
 static uint64_t draw(struct ebt_thread *t, uint64_t words)
 {
@@ -183,19 +199,12 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 		.samples = (int64_t)samples,
 	};
 	ebt_modules_store(s);
+	collect_replaced(address);
 	if (is_on())
 		write_alloc(address, &e, count);
 	t->inside = false;
 	ebt_unlock();
 	errno = err;
-}
-
-/* With the lock. */
-static void write_collect(uint64_t obj)
-{
-	struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_COLLECT, .obj = obj};
-	if (is_on())
-		write_event(&e);
 }
 
 void ebt_record_free(const void *address)
