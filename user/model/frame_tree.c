@@ -166,15 +166,16 @@ static uint32_t enter(struct frame_tree *t, uint32_t id)
 
 static void note_position(struct frame_tree_node *n, const struct frame_position *p, uint64_t value)
 {
+	bool has_line = p->has_line && p->line; /* a trace has a zero where none is known */
 	bool is_first = !n->file && !n->has_line;
-	bool is_other = p->file != n->file || p->line != n->line || p->has_line != n->has_line;
+	bool is_other = p->file != n->file || p->line != n->line || has_line != n->has_line;
 	n->more_positions |= !is_first && is_other;
 	if (!is_first && value <= n->heaviest)
 		return;
 	n->heaviest = value;
 	n->file = p->file;
 	n->line = p->line;
-	n->has_line = p->has_line;
+	n->has_line = has_line;
 }
 
 /* Leaves a stack, whose children have been left: value is theirs and its own. */

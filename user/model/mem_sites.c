@@ -93,11 +93,12 @@ static uint32_t position_of(struct mem_function *fn, const struct frame *f)
 	struct mem_position at = {0};
 	if (f && f->count) {
 		const struct frame_position *p = &f->position[f->count - 1];
+		/* A trace has zeros where a number is not known. */
 		at = (struct mem_position){.line = p->line,
 					   .start_char = p->start_char,
 					   .end_char = p->end_char,
-					   .has_line = p->has_line,
-					   .has_chars = p->has_chars};
+					   .has_line = p->has_line && p->line,
+					   .has_chars = p->has_chars && p->end_char};
 	}
 	for (uint32_t i = 0; i < fn->positions; i++)
 		if (same_position(&fn->position[i], &at))
