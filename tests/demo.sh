@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # `make demo`: minigc in four threads for about two seconds, traced; a piece of the timeline, the
 # summary, and whether every event that it emitted was delivered or reported as lost. Then the pauses
-# of a real OCaml program that was started with no preparation, attached to while it runs.
+# of a real OCaml program that was started with no preparation, attached to while it runs. Then where
+# perl, as Debian ships it, allocates memory.
 set -u
 O=${O:-build}
 tmp=$(mktemp -d)
@@ -49,19 +50,37 @@ awk -v lost="$lost" '
 		exit bad
 	}' "$tmp/delivered" "$tmp/emitted" || status=1
 
+# The pauses of an OCaml program that runs already. Its status: whether all went well.
+show_ocaml() {
+	local root status=0
+	if [ "$(id -u)" != 0 ] || ! root=$(tests/ocaml-root.sh 2>"$tmp/log"); then
+		echo "== no OCaml program is shown: needs root, and $(tail -1 "$tmp/log" 2>/dev/null)"
+		return
+	fi
+	echo "== a running OCaml 5.3 program, its ring off, no restart: ebtrace stat -p PID -d 2s"
+	dir=$(mktemp -d "$root/tmp/ebtrace.XXXXXX")
+	trap 'kill "${program:-}" 2>/dev/null; rm -rf "$tmp" "$dir"' EXIT
+	cp tests/ocaml/trees.ml "$dir"
+	chroot "$root" sh -c "cd /tmp/${dir##*/} && ocamlopt trees.ml -o trees" || return 1
+	chroot "$root" "/tmp/${dir##*/}/trees" 2 100000 >/dev/null 2>&1 &
+	program=$!
+	sleep 0.5
+	"$O/ebtrace" stat -p "$program" -d 2s -o "$tmp/stat.txt" || status=1
+	sed -n '1,45p' "$tmp/stat.txt" | sed 's/^/   /'
+	kill "$program" 2>/dev/null
+	return $status
+}
 echo
-if [ "$(id -u)" != 0 ] || ! root=$(tests/ocaml-root.sh 2>"$tmp/log"); then
-	echo "== no OCaml program is shown: needs root, and $(tail -1 "$tmp/log" 2>/dev/null)"
-	exit $status
-fi
-echo "== a running OCaml 5.3 program, its ring off, no restart: ebtrace stat -p PID -d 2s"
-dir=$(mktemp -d "$root/tmp/ebtrace.XXXXXX")
-trap 'kill "${program:-}" 2>/dev/null; rm -rf "$tmp" "$dir"' EXIT
-cp tests/ocaml/trees.ml "$dir"
-chroot "$root" sh -c "cd /tmp/${dir##*/} && ocamlopt trees.ml -o trees" || exit 1
-chroot "$root" "/tmp/${dir##*/}/trees" 2 100000 >/dev/null 2>&1 &
-program=$!
-sleep 0.5
-"$O/ebtrace" stat -p "$program" -d 2s -o "$tmp/stat.txt" || status=1
-sed -n '1,45p' "$tmp/stat.txt" | sed 's/^/   /'
+show_ocaml || status=1
+
+# A program that knows nothing of us, from recording to the picture.
+echo
+echo "== where perl allocates memory: ebtrace mem record --rate 1e-3 -o words.ctf -- perl; ebtrace mem words.ctf"
+"$O/ebtrace" mem record -q --rate 1e-3 -o "$tmp/words.ctf" -- perl -ne '$count{lc $_}++ for /\w+/g;
+	push @lines, [split] if /license/i; END { print "   ", scalar(keys %count), " words\n" }' \
+	/usr/share/common-licenses/* || status=1
+"$O/ebtrace" mem --top 5 "$tmp/words.ctf" | sed 's/^/   /'
+"$O/ebtrace" mem flame -o "$O/flame.svg" "$tmp/words.ctf" || status=1
+echo
+echo "   the same by stack, for a browser: $O/flame.svg"
 exit $status
