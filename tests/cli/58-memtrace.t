@@ -131,4 +131,13 @@ is "$("$ebt" info --json "$TMP/copy.ebt" | grep -o "$head")" \
 lines='^  (program|host|context|parameters|sampled) '
 is "$("$ebt" info "$TMP/copy.ebt" | grep -E "$lines")" "$("$ebt" info "$TMP/external.ctf" | grep -E "$lines")" \
 	"info shows it of both"
+
+# Several inputs.
+"$ebt" -q -f ndjson "$TMP/single.ctf" "$TMP/external.ctf" >"$TMP/both"
+is "$? $(jq -rs '[.[] | select(.pid).kind] | map(select(. == "alloc" or . == "promote" or . == "collect")) | length' "$TMP/both")" \
+	"0 $(cat "$TMP/single.dump" "$TMP/external.dump" | grep -cE ' (alloc|promote|collect)')" "two traces are merged into one stream"
+xz -dc tests/data/ocaml-5.3.0/a-gcchurn.events.xz >"$TMP/ring.events"
+"$ebt" -q "$TMP/single.ctf" "$TMP/ring.events" >/dev/null 2>"$TMP/log"
+is "$? $(grep -c 'the times of the inputs are of different clocks' "$TMP/log")" "1 1" \
+	"a trace and a ring, whose clocks nothing relates, are refused with the reason"
 done_testing

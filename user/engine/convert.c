@@ -88,7 +88,10 @@ static enum engine_end convert(struct convert *c)
 	signals_release(&c->signals, 0);
 	/* output_close() reports an error of the output itself. */
 	if (err && sink_flush(c->engine->sink) != err) {
-		report_error(r, "cannot continue: %s", strerror(-err));
+		report_error(r, "cannot continue: %s",
+			     err == -ENOTSUP ? "the times of the inputs are of different clocks, "
+					       "which no input relates; convert them one by one"
+					     : strerror(-err));
 		end = ENGINE_FAILED;
 	}
 	enum engine_end faults = inputs_faults(c->inputs);

@@ -38,8 +38,9 @@ struct input {
 
 /* A kind of input. */
 struct input_kind {
-	unsigned origin; /* of enum origin */
-	bool at_offsets; /* is read with pread(): a pipe is copied to memory first */
+	unsigned origin;	   /* of enum origin */
+	enum timebase_clock clock; /* of its times, unless it names another one */
+	bool at_offsets;	   /* is read with pread(): a pipe is copied to memory first */
 	bool (*recognise)(const void *head, size_t bytes);
 	/*
 	 * Opens an input that is ready, and owns its descriptor, also on failure. *source: in, the

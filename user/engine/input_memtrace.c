@@ -56,6 +56,7 @@ static enum engine_end memtrace_info(const struct engine *e, struct loop *l, str
 
 const struct input_kind input_memtrace = {
 	.origin = ORIGIN_MEMTRACE,
+	.clock = TIMEBASE_REALTIME,
 	.recognise = memtrace_is,
 	.open = memtrace_open,
 	.faults = memtrace_faults,

@@ -303,9 +303,22 @@ static enum engine_end open_one(struct inputs *ins, struct input *in)
 	return loop_add(ins->loop, &in->watch, LOOP_EDGE) ? ENGINE_FAILED : ENGINE_OK;
 }
 
+/* Inputs that all have the times of one clock are read in these. */
+static void choose_clock(struct inputs *ins)
+{
+	unsigned same = 0;
+	while (same < ins->count && ins->input[same]->kind &&
+	       ins->input[same]->kind->clock == ins->input[0]->kind->clock)
+		same++;
+	if (ins->count && same == ins->count)
+		ins->engine->session->timebase.clock = ins->input[0]->kind->clock;
+}
+
 enum engine_end inputs_open(struct inputs *ins)
 {
 	enum engine_end end = ins->failed;
+	if (!end)
+		choose_clock(ins);
 	for (unsigned i = 0; !end && i < ins->count; i++)
 		end = open_one(ins, ins->input[i]);
 	return end;
