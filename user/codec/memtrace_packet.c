@@ -301,8 +301,8 @@ static inline bool plain_begin(const struct memtrace_packet *k, struct plain *s)
 		.elapsed = (uint32_t)elapsed,
 		.span = (uint32_t)span,
 		.next_id = k->next_id,
-		.codes = f->codes + f->used,
-		.codes_end = f->codes + f->cap,
+		.codes = f->cap ? f->codes + f->used : NULL,
+		.codes_end = f->cap ? f->codes + f->cap : NULL,
 		.depth = k->stream->depth,
 	};
 	return elapsed <= span;
