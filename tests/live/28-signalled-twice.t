@@ -23,7 +23,7 @@ clean=$(text)
 for mode in ring stream; do
 	rm -f "$TMP"/out.*
 	for ((i = 0; i < RUNS; i++)); do
-		timeout 1 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out.$i" -p $program &
+		timeout 3 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out.$i" -p $program &
 		runs[i]=$!
 	done
 	wait "${runs[@]}"
@@ -32,7 +32,7 @@ for mode in ring stream; do
 	for ((i = 0; i < RUNS; i++)); do
 		(
 			"$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out.$i" -p $program &
-			sleep 1
+			sleep 3
 			kill -TERM $!
 			kill -TERM $!
 			wait $!
