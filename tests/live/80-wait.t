@@ -58,10 +58,13 @@ for mode in ring stream probes; do
 		"--mode $mode: the child of a script has a name" || diag "$(cat "$TMP/err")"
 done
 
-# 32-bit programs run here, but their addresses and registers are others.
+# Where 32-bit programs run, their addresses and registers are others.
+printf '.globl _start\n_start: xor %%ebx, %%ebx\n mov $1, %%eax\n int $0x80\n' >"$TMP/exits.s"
 printf '.globl _start\n_start: mov $29, %%eax\n int $0x80\n jmp _start\n' >"$TMP/pause.s"
 if [ "$(uname -m)" = x86_64 ] && as --32 -o "$TMP/pause.o" "$TMP/pause.s" 2>/dev/null &&
-	ld -m elf_i386 -o "$TMP/pause" "$TMP/pause.o" 2>/dev/null; then
+	ld -m elf_i386 -o "$TMP/pause" "$TMP/pause.o" 2>/dev/null &&
+	as --32 -o "$TMP/exits.o" "$TMP/exits.s" && ld -m elf_i386 -o "$TMP/exits" "$TMP/exits.o" &&
+	"$TMP/exits" 2>/dev/null; then
 	"$TMP/pause" &
 	children+=($!)
 	"$O/ebtrace" -p $! >"$TMP/out" 2>"$TMP/err"
