@@ -167,6 +167,7 @@ static bool survives_exec(void *state)
 const struct attacher attach_alloc = {
 	.name = "allocations",
 	.program = BPF_PROBE_ALLOC,
+	.samples = true,
 	.match = match,
 	.begin = begin,
 	.update = update,

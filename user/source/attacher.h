@@ -79,6 +79,7 @@ struct attacher {
 	const char *name;
 	enum bpf_probe program;
 	bool in_rings; /* events missed here are in the process's ring, if it has one */
+	bool samples;  /* the process samples for its listeners: before them nothing is missed */
 	bool changes;  /* the result of update() may change: the file is kept open for plan() */
 	bool (*match)(const struct runtime_file *what);
 	/* Makes the state for the functions below. 0 or -errno. */

@@ -176,7 +176,7 @@ static void update(struct walk *w, struct bpf_file *file)
 			maps_each(w->scan->pid, find_ring, w->files);
 		bool in_ring = a->by && (a->left_alone || (n && is_in_ring(w->by, w->files, a)));
 		w->scan->in_ring |= in_ring && file->unwatched_ns;
-		if (n > 0 && !is_in_ring(w->by, w->files, a))
+		if (n > 0 && !a->by->samples && !is_in_ring(w->by, w->files, a))
 			note_missed(w->scan, attachment_missed(a, file->unwatched_ns));
 		seen |= n > 0 || (a->by && a->left_alone);
 	}
