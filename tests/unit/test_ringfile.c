@@ -173,6 +173,24 @@ static void test_names(void)
 		is(ringfile_name_pid(row[i].name), row[i].pid, row[i].name);
 }
 
+/* The mappings can be read, and nothing can be opened beside them. */
+static void test_one_descriptor(void)
+{
+	struct ringfile found[RINGFILE_MAX];
+	char reason[RINGFILE_REASON_BYTES] = "";
+	struct rlimit had, one;
+	int next = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	close(next);
+	getrlimit(RLIMIT_NOFILE, &had);
+	one = had;
+	one.rlim_cur = (rlim_t)next + 1;
+	setrlimit(RLIMIT_NOFILE, &one);
+	int n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	setrlimit(RLIMIT_NOFILE, &had);
+	is(n, -EMFILE, "with one descriptor a ring cannot be opened");
+	ok(strstr(found->path, ".events"), "but it is known to be there: %s", found->path);
+}
+
 /* A process that could not be looked at is not one that is gone: its ring is looked for again. */
 static void test_without_descriptors(const struct stat *ring)
 {
@@ -238,6 +256,7 @@ static void test_mapped(void)
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
 	test_two(&ring);
+	test_one_descriptor();
 	test_without_descriptors(&ring);
 	unlink(path);
 	ok(!make_file(path, RING_BYTES), "another file takes the name");

@@ -290,6 +290,7 @@ static int visit(struct followed *p, void *ctx)
 	if (n == -ENOENT)
 		return 0;
 	if (n < 0) {
+		p->needs_ring |= is_our_limit(n) && *found->path;
 		note_unreadable(r, p, n, reason);
 		return 0;
 	}

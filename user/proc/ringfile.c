@@ -29,7 +29,8 @@ struct search {
 	struct ringfile *found;
 	const struct stat *wanted; /* the one file that is searched for; else NULL */
 	int n, cap;
-	int err; /* why the last mapped ring could not be opened */
+	bool mapped; /* anything: an ending process has given its memory back before it is a zombie */
+	int err;     /* why the last mapped ring could not be opened */
 	char *reason;
 };
 
@@ -54,6 +55,11 @@ static int check_file(struct search *s, int fd, const char *path)
 	return 0;
 }
 
+static void set_path(struct ringfile *found, const char *path)
+{
+	snprintf(found->path, sizeof(found->path), "%.*s", (int)sizeof(found->path) - 1, path);
+}
+
 static int add_found(struct search *s, int fd, const char *path)
 {
 	int err = check_file(s, fd, path);
@@ -62,8 +68,7 @@ static int add_found(struct search *s, int fd, const char *path)
 		return err;
 	}
 	s->found[s->n].fd = fd;
-	snprintf(s->found[s->n].path, sizeof(s->found->path), "%.*s",
-		 (int)sizeof(s->found->path) - 1, path);
+	set_path(&s->found[s->n], path);
 	s->n++;
 	return 0;
 }
@@ -119,6 +124,7 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 {
 	struct search *s = ctx;
 
+	s->mapped = true;
 	if (!is_own(s, e))
 		return 0;
 	int fd = maps_open(s->pid, e);
@@ -126,6 +132,8 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 		s->err = refuse(s, -EACCES, e->path, "has been deleted; root can read it still");
 	} else if (fd < 0) {
 		s->err = refuse(s, fd, e->path, why_not(fd));
+		if (!s->n)
+			set_path(s->found, e->path);
 	} else {
 		int err = add_found(s, fd, e->path);
 		s->err = err ? err : s->err;
@@ -150,6 +158,7 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 	struct search s = {.pid = pid, .found = ret, .cap = cap, .reason = reason};
 	struct process_status p;
 
+	*ret->path = 0;
 	process_read_status(pid, &p);
 	if (p.state == PROCESS_GONE || p.state == PROCESS_ZOMBIE || p.state == PROCESS_KERNEL) {
 		const char *what = p.state == PROCESS_ZOMBIE   ? " any more: it is a zombie"
@@ -175,6 +184,11 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 			return s.n;
 		if (dir_err != -ENOENT)
 			return dir_err;
+	}
+	if (err == -ESRCH || (!err && !s.mapped)) {
+		snprintf(reason, RINGFILE_REASON_BYTES, "no process %d any more: it is ending",
+			 (int)pid);
+		return -ESRCH;
 	}
 	if (err < 0) {
 		snprintf(reason, RINGFILE_REASON_BYTES, "process %d: its mappings: %s", (int)pid,

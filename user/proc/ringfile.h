@@ -32,10 +32,11 @@ pid_t ringfile_name_pid(const char *name);
 /*
  * Opens the rings that the process has mapped, in the order of their addresses; if there are none,
  * PID.events in `dir` (may be NULL). Returns their number, 1 to cap, else -errno and one line in
- * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or a zombie, or a kernel thread),
+ * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or an ending one, or a kernel thread),
  * -ENOENT no ring, -EACCES or -EPERM no permission (also: the file is deleted, and opening the
  * mapping is not permitted), -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD a file
- * of another user, -ESTALE not the file that is mapped.
+ * of another user, -ESTALE not the file that is mapped. After an error ret->path names a mapped
+ * ring that could not be opened; empty: none is known.
  */
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
 /*
