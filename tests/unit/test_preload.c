@@ -59,6 +59,21 @@ static void test_objects(void)
 	ok(hits < 200, "the filter misses what was removed (%u of %u hits)", hits, hits + misses);
 }
 
+/* Its bit of the filter may be an object's, so the table is asked for it. */
+static void test_null(void)
+{
+	void *object = (void *)0x100004000;
+	uint64_t obj = 0;
+	is(ebt_filter_bit((uintptr_t)object), ebt_filter_bit(0),
+	   "an object shares its bit with NULL");
+	ok(ebt_objects_add(object, 7), "it is added");
+	ok(ebt_filter_hit(NULL) && !ebt_objects_has(NULL), "NULL is no object");
+	ok(!ebt_objects_remove(NULL, &obj), "so it cannot be removed");
+	ok(ebt_filter_hit(object), "free(NULL) leaves the object's bit");
+	ok(ebt_objects_remove(object, &obj) && obj == 7,
+	   "the object is removed by its own address");
+}
+
 static void test_mappings(void)
 {
 	uint64_t obj = 0;
@@ -185,6 +200,7 @@ static void remove_files(void)
 int main(void)
 {
 	test_objects();
+	test_null();
 	test_mappings();
 	test_backtrace();
 	if (mkdtemp(dir)) {

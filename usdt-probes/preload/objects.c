@@ -47,6 +47,8 @@ static uint64_t first_slot(const struct table *t, uintptr_t address)
 
 static struct slot *find(struct table *t, uintptr_t address)
 {
+	if (address <= REMOVED)
+		return NULL; /* free(NULL): no slot is that object's */
 	for (uint64_t i = first_slot(t, address);; i = (i + 1) & (t->slots - 1)) {
 		/* The address itself was stored by this thread, or handed to it by one that did. */
 		uintptr_t a = __atomic_load_n(&t->slot[i].address, __ATOMIC_RELAXED);
