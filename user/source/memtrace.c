@@ -4,6 +4,7 @@
 #include "codec/memtrace.h"
 #include "source/memtrace_domains.h"
 #include "source/memtrace_stacks.h"
+#include "source/pipe_lanes.h"
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -22,10 +23,6 @@ struct lane {
 	struct ebt_memtrace_reader *reader; /* its own, or the pipe's */
 	off_t offset;			    /* of a file: the next byte for the reader */
 	struct memtrace_backtrace last;
-	uint64_t last_ns;
-	/* Of a pipe: events that were not merged yet. */
-	struct ebt_event *queue;
-	size_t first, count, cap;
 };
 
 struct memtrace_source {
@@ -37,12 +34,10 @@ struct memtrace_source {
 	struct ebt_memtrace_reader *reader; /* of a pipe */
 	struct lane *lane;
 	uint32_t lane_cap;
-	struct map lanes; /* of a pipe: domain → index */
+	struct pipe_lanes queues; /* of a pipe, each of the lane with its number */
 	struct memtrace_codes codes;
 	uint32_t process;
 	struct ebt_event blank; /* the fields that all events have in common */
-	uint64_t newest_ns;
-	size_t queued;
 	int err;
 	char reason[160]; /* of the first damage or the error */
 };
@@ -72,23 +67,17 @@ static int add_lane(struct memtrace_source *s, struct lane **ret)
 	return 0;
 }
 
-/* The lane of a domain of the pipe; the first domain has the lane that was there before. */
+/* The lane of a domain of the pipe. */
 static int lane_of(struct memtrace_source *s, uint16_t domain, struct lane **ret)
 {
-	uint64_t *index = map_get(&s->lanes, domain);
-	int err = 0;
-	if (index) {
-		*ret = &s->lane[*index];
-		return 0;
-	}
-	if (!s->lanes.count)
-		*ret = s->lane;
-	else
+	uint32_t index;
+	int err = pipe_lanes_of(&s->queues, domain, &index);
+	if (!err && index < s->base.lanes)
+		*ret = &s->lane[index];
+	else if (!err)
 		err = add_lane(s, ret);
-	index = err ? NULL : map_put(&s->lanes, domain);
-	if (!index)
-		return -ENOMEM;
-	*index = (uint64_t)(*ret - s->lane);
+	if (err)
+		return err;
 	(*ret)->domain = domain;
 	(*ret)->reader = s->reader;
 	return 0;
@@ -168,7 +157,6 @@ static inline int convert(struct memtrace_source *s, struct lane *l, struct ebt_
 	ret->kind = kind[e->what];
 	ret->domain = e->domain;
 	ret->arg[0] = e->obj;
-	l->last_ns = ret->ts;
 	if (e->what == EBT_MEMTRACE_ALLOC)
 		return convert_alloc(s, l, e, ret);
 	if (e->what == EBT_MEMTRACE_DAMAGE) {
@@ -243,26 +231,12 @@ static int read_file(struct memtrace_source *s, struct lane *l, struct ebt_event
 
 static int append(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e)
 {
-	if (l->first && l->first + l->count == l->cap) {
-		memmove(l->queue, l->queue + l->first, l->count * sizeof(*l->queue));
-		l->first = 0;
-	}
-	if (l->count == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : 256;
-		struct ebt_event *grown = realloc(l->queue, cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		l->queue = grown;
-		l->cap = cap;
-	}
-	int err = convert(s, l, e, &l->queue[l->first + l->count]);
-	if (err)
-		return err;
-	l->count++;
-	s->queued++;
-	if (l->last_ns > s->newest_ns)
-		s->newest_ns = l->last_ns;
-	return 0;
+	uint32_t index = (uint32_t)(l - s->lane);
+	struct ebt_event *to = pipe_lanes_room(&s->queues, index);
+	int err = to ? convert(s, l, e, to) : -ENOMEM;
+	if (!err)
+		pipe_lanes_put(&s->queues, index);
+	return err;
 }
 
 /* The events that the bytes of the pipe so far hold. 0 or -errno. */
@@ -294,7 +268,7 @@ static int memtrace_poll(struct source *base)
 	struct memtrace_source *s = of(base);
 	struct pollfd pfd = {.fd = s->fd, .events = POLLIN};
 	size_t bytes = 0;
-	while (!s->is_file && !s->finished && bytes < POLL_BYTES && s->queued < MEMTRACE_QUEUE &&
+	while (!s->is_file && !s->finished && bytes < POLL_BYTES && !pipe_lanes_full(&s->queues) &&
 	       poll(&pfd, 1, 0) > 0) {
 		size_t room;
 		void *to = ebt_memtrace_room(s->reader, &room);
@@ -316,36 +290,19 @@ static int memtrace_poll(struct source *base)
 	return 0;
 }
 
-static int read_queue(struct memtrace_source *s, struct lane *l, struct ebt_event *ev, size_t cap)
-{
-	size_t n = cap < l->count ? cap : l->count;
-	if (n)
-		memcpy(ev, l->queue + l->first, n * sizeof(*ev));
-	l->first = n == l->count ? 0 : l->first + n;
-	l->count -= n;
-	s->queued -= n;
-	if (n)
-		return (int)n;
-	return s->finished ? s->err : -EAGAIN;
-}
-
 static int memtrace_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	struct memtrace_source *s = of(base);
-	struct lane *l = &s->lane[lane];
-	return s->is_file ? read_file(s, l, ev, cap) : read_queue(s, l, ev, cap);
+	if (s->is_file)
+		return read_file(s, &s->lane[lane], ev, cap);
+	int n = pipe_lanes_take(&s->queues, lane, ev, cap);
+	return n ? n : s->finished ? s->err : -EAGAIN;
 }
 
 static uint64_t memtrace_horizon(struct source *base, uint32_t lane)
 {
 	const struct memtrace_source *s = of(base);
-	uint64_t last_ns = s->lane[lane].last_ns, window = MEMTRACE_WINDOW_NS;
-	if (s->finished)
-		return UINT64_MAX;
-	if (s->queued >= MEMTRACE_QUEUE)
-		window = 0;
-	uint64_t newest_ns = s->newest_ns > window ? s->newest_ns - window : 0;
-	return newest_ns > last_ns ? newest_ns : last_ns;
+	return s->is_file || s->finished ? UINT64_MAX : pipe_lanes_horizon(&s->queues, lane);
 }
 
 static int memtrace_stop(struct source *base)
@@ -359,16 +316,13 @@ static void memtrace_free(struct source *base)
 	struct memtrace_source *s = of(base);
 	for (uint32_t i = 0; i < base->lanes; i++) {
 		struct lane *l = &s->lane[i];
-		for (size_t k = 0; k < l->count; k++)
-			session_drop_event(s->session, &l->queue[l->first + k]);
 		memtrace_backtrace_done(&l->last, s->session);
 		if (s->is_file)
 			ebt_memtrace_reader_free(l->reader);
-		free(l->queue);
 	}
+	pipe_lanes_done(&s->queues, s->session);
 	ebt_memtrace_reader_free(s->reader);
 	memtrace_codes_done(&s->codes);
-	map_done(&s->lanes);
 	if (s->has_head)
 		processes_unref(&s->session->processes, s->process);
 	close(s->fd);
@@ -409,6 +363,8 @@ static int open_pipe(struct memtrace_source *s, const struct memtrace_options *o
 	struct lane *l;
 	size_t room;
 	int err = ebt_memtrace_reader_new(0, &s->reader);
+	if (!err)
+		err = pipe_lanes_init(&s->queues, MEMTRACE_WINDOW_NS, MEMTRACE_QUEUE);
 	if (!err)
 		err = add_lane(s, &l);
 	if (err)
