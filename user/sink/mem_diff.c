@@ -19,20 +19,20 @@ int mem_diff_before(struct buf *b, const struct mem_view *v)
 	return mem_diff_add(v->opt.diff, MEM_DIFF_BEFORE, v->model);
 }
 
-static struct mem_text amount_text(const struct mem_diff *d, double amount)
+static struct report_text amount_text(const struct mem_diff *d, double amount)
 {
-	struct mem_text t;
+	struct report_text t;
 	if (d->per == MEM_PER_ALLOC)
 		snprintf(t.text, sizeof(t.text), "%.2f %%", amount);
 	else
-		snprintf(t.text, sizeof(t.text), "%.20s%s", mem_bytes_text(amount).text,
+		snprintf(t.text, sizeof(t.text), "%.20s%s", report_bytes_text(amount).text,
 			 d->per == MEM_PER_TIME ? "/s" : "");
 	return t;
 }
 
-static struct mem_text change_text(const struct mem_diff *d, double change)
+static struct report_text change_text(const struct mem_diff *d, double change)
 {
-	struct mem_text t;
+	struct report_text t;
 	snprintf(t.text, sizeof(t.text), "%s%.30s", change < 0 ? "-" : "+",
 		 amount_text(d, fabs(change)).text);
 	return t;
@@ -48,9 +48,9 @@ static void put_numbers(struct buf *b, const struct mem_diff *d, const struct me
 	if (n->change.low < n->change.high)
 		snprintf(interval, sizeof(interval), "%.30s to %.30s",
 			 change_text(d, n->change.low).text, change_text(d, n->change.high).text);
-	mem_print(b, "%13s  %13s  %14s  %30s  %8s  %-6s", amount_text(d, before->bytes).text,
-		  amount_text(d, after->bytes).text, change_text(d, n->change.bytes).text, interval,
-		  ratio, n->is_noise ? "noise" : "");
+	report_print(b, "%13s  %13s  %14s  %30s  %8s  %-6s", amount_text(d, before->bytes).text,
+		     amount_text(d, after->bytes).text, change_text(d, n->change.bytes).text,
+		     interval, ratio, n->is_noise ? "noise" : "");
 }
 
 static const char *mark_of(const struct mem_diff_site *s)
@@ -77,27 +77,27 @@ static void put_sites(struct buf *b, const struct mem_diff *d, struct display_na
 		const char *file = strings_text(d->strings, s->file);
 		put_numbers(b, d, &s->difference);
 		buf_puts(b, mark_of(s));
-		mem_put_text(b, strings_text(d->strings, display_name(names, s->name)));
+		report_put_text(b, strings_text(d->strings, display_name(names, s->name)));
 		if (file) {
 			buf_puts(b, " (");
-			mem_put_text(b, file);
+			report_put_text(b, file);
 			buf_puts(b, ")");
 		}
 		buf_puts(b, "\n");
 	}
 	if (i < d->sites)
-		mem_print(b, "%" PRIu32 " more sites%s\n", d->sites - i,
-			  top ? "" : " with changes of at most 0.5 % of the total");
+		report_print(b, "%" PRIu32 " more sites%s\n", d->sites - i,
+			     top ? "" : " with changes of at most 0.5 % of the total");
 }
 
 static void put_side(struct buf *b, const struct mem_diff *d, unsigned side, const char *title)
 {
 	const struct mem_diff_side *s = &d->side[side];
 	const char *program = strings_text(d->strings, s->program);
-	mem_print(b, "%s: ", title);
-	mem_put_text(b, program ? program : "no allocation");
-	mem_print(b, ", %s allocated (%s) in %s\n", mem_bytes_text(s->bytes.bytes).text,
-		  mem_interval_text(&s->bytes).text, mem_ns_text((double)s->elapsed_ns).text);
+	report_print(b, "%s: ", title);
+	report_put_text(b, program ? program : "no allocation");
+	report_print(b, ", %s allocated (%s) in %s\n", report_bytes_text(s->bytes.bytes).text,
+		     mem_interval_text(&s->bytes).text, report_ns_text((double)s->elapsed_ns).text);
 }
 
 /* Adds the second side. 0 or -ENOMEM. */

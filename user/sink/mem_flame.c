@@ -82,7 +82,7 @@ static uint64_t put_tree(struct buf *b, const struct frame_tree *t, uint32_t roo
 			left_out += samples;
 		} else if (samples) {
 			buf_put(b, path->text.data, path->text.len);
-			mem_print(b, " %" PRIu64 "\n", samples);
+			report_print(b, " %" PRIu64 "\n", samples);
 		}
 	}
 	return left_out;
@@ -151,8 +151,8 @@ static struct mem_amount amount_of(const struct amounts *a, size_t program, uint
 static void put_value(void *ctx, size_t part, uint64_t samples, struct buf *b)
 {
 	struct mem_amount amount = amount_of(ctx, part, samples);
-	mem_print(b, "%s (%s), %" PRIu64 " sample%s", mem_bytes_text(amount.bytes).text,
-		  mem_interval_text(&amount).text, samples, samples == 1 ? "" : "s");
+	report_print(b, "%s (%s), %" PRIu64 " sample%s", report_bytes_text(amount.bytes).text,
+		     mem_interval_text(&amount).text, samples, samples == 1 ? "" : "s");
 }
 
 static int put_svg(struct buf *b, const struct mem_flame *flame, const char *lines)
@@ -196,8 +196,8 @@ static void put_total(struct buf *b, const struct mem_flame *flame)
 		mem_sum_add(&sum, &p->scale, flame->tree.node[p->root].total);
 	}
 	struct mem_amount all = mem_sum_amount(&sum);
-	mem_print(b, "%s allocated (%s)\n", mem_bytes_text(all.bytes).text,
-		  mem_interval_text(&all).text);
+	report_print(b, "%s allocated (%s)\n", report_bytes_text(all.bytes).text,
+		     mem_interval_text(&all).text);
 }
 
 int mem_flame_svg(struct buf *b, const struct mem_view *v)

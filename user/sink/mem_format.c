@@ -2,68 +2,19 @@
 #include "sink/mem_format.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "base/utf8.h"
 #include "core/loss.h"
 
 #define POSITIONS 3 /* of a site, at most */
 
-void mem_print(struct buf *b, const char *fmt, ...)
+struct report_text mem_interval_text(const struct mem_amount *a)
 {
-	char text[256];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	buf_puts(b, text);
-}
-
-struct mem_text mem_bytes_text(double bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
-	struct mem_text t;
-	unsigned u = 0;
-	for (; units[u + 1] && bytes >= 1024; u++)
-		bytes /= 1024;
-	snprintf(t.text, sizeof(t.text), u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
-	return t;
-}
-
-struct mem_text mem_interval_text(const struct mem_amount *a)
-{
-	struct mem_text t = {"exact"};
+	struct report_text t = {"exact"};
 	if (a->low < a->high)
-		snprintf(t.text, sizeof(t.text), "%.20s to %.20s", mem_bytes_text(a->low).text,
-			 mem_bytes_text(a->high).text);
+		snprintf(t.text, sizeof(t.text), "%.20s to %.20s", report_bytes_text(a->low).text,
+			 report_bytes_text(a->high).text);
 	return t;
-}
-
-struct mem_text mem_ns_text(double ns)
-{
-	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
-	struct mem_text t;
-	unsigned u = 0;
-	for (; units[u + 1] && ns >= 1000; u++)
-		ns /= 1000;
-	snprintf(t.text, sizeof(t.text), u ? "%.3f %s" : "%.0f %s", ns, units[u]);
-	return t;
-}
-
-void mem_put_text(struct buf *b, const char *s)
-{
-	size_t left = strlen(s);
-	while (left) {
-		size_t n = utf8_plain(s, left);
-		buf_put(b, s, n);
-		if (n == left)
-			return;
-		buf_puts(b, "?");
-		s += n + 1;
-		left -= n + 1;
-	}
 }
 
 void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_function *f)
@@ -71,10 +22,10 @@ void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_
 	const struct session *s = v->session;
 	const char *name = strings_text(s->strings, display_name(v->names, f->name));
 	if (name) {
-		mem_put_text(b, name);
+		report_put_text(b, name);
 	} else if (f->frame) {
 		const struct frame *frame = frames_get(s->frames, f->frame);
-		mem_print(b, "$%" PRIu64, frame->address);
+		report_print(b, "$%" PRIu64, frame->address);
 	} else {
 		buf_puts(b, "(no backtrace)");
 	}
@@ -82,9 +33,9 @@ void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_
 
 static void put_position(struct buf *b, const struct mem_position *p)
 {
-	mem_print(b, "%" PRIu32, p->line);
+	report_print(b, "%" PRIu32, p->line);
 	if (p->has_chars)
-		mem_print(b, ":%" PRIu32 "-%" PRIu32, p->start_char, p->end_char);
+		report_print(b, ":%" PRIu32 "-%" PRIu32, p->start_char, p->end_char);
 }
 
 void mem_put_site(struct buf *b, const struct mem_view *v, const struct mem_function *f)
@@ -95,7 +46,7 @@ void mem_put_site(struct buf *b, const struct mem_view *v, const struct mem_func
 	if (!file)
 		return;
 	buf_puts(b, " (");
-	mem_put_text(b, file);
+	report_put_text(b, file);
 	for (uint32_t i = 0; i < f->positions && lines <= POSITIONS; i++) {
 		if (!f->position[i].has_line)
 			continue;
@@ -113,9 +64,9 @@ static void put_process(struct buf *b, const struct session *s, const struct mem
 {
 	const char *executable = strings_text(s->strings, p->executable);
 	const char *name = executable && *executable ? executable : p->comm;
-	mem_put_text(b, *name ? name : "program without a name");
+	report_put_text(b, *name ? name : "program without a name");
 	if (p->pid)
-		mem_print(b, " [%" PRIu32 "]", p->pid);
+		report_print(b, " [%" PRIu32 "]", p->pid);
 }
 
 /* "1 word in 100 sampled" */
@@ -126,7 +77,7 @@ static void put_rate(struct buf *b, const struct mem_process *p)
 	else if (p->scale.rate >= 1)
 		buf_puts(b, "each word sampled");
 	else
-		mem_print(b, "1 word in %.6g sampled", 1 / p->scale.rate);
+		report_print(b, "1 word in %.6g sampled", 1 / p->scale.rate);
 }
 
 static void put_loss(struct buf *b, const struct session *s)
@@ -134,10 +85,10 @@ static void put_loss(struct buf *b, const struct session *s)
 	struct totals t = session_run_totals(s);
 	char lost[LOSS_TEXT_BYTES];
 	if (loss_is_any(&t, true))
-		mem_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
+		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
 	if (t.damaged)
-		mem_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
-			  t.damaged);
+		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
+			     t.damaged);
 }
 
 bool mem_put_head(struct buf *b, const struct mem_view *v)
@@ -163,10 +114,10 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	}
 	put_process(b, v->session, first);
 	if (processes > 1)
-		mem_print(b, " and %" PRIu32 " more", processes - 1);
-	mem_print(b, ": %" PRIu64 " objects%s with %" PRIu64 " samples in %s, ", m->alloc.objects,
-		  selects ? " that pass the filter" : "", m->alloc.samples,
-		  mem_ns_text((double)mem_model_elapsed_ns(m)).text);
+		report_print(b, " and %" PRIu32 " more", processes - 1);
+	report_print(b, ": %" PRIu64 " objects%s with %" PRIu64 " samples in %s, ",
+		     m->alloc.objects, selects ? " that pass the filter" : "", m->alloc.samples,
+		     report_ns_text((double)mem_model_elapsed_ns(m)).text);
 	if (same_rate)
 		put_rate(b, first);
 	else
@@ -174,10 +125,11 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	buf_puts(b, "\n");
 	put_loss(b, v->session);
 	if (m->unknown && !m->opt.filter)
-		mem_print(b,
-			  "%" PRIu64 " promotions and collections are of objects whose allocation "
-			  "was not seen\n",
-			  m->unknown);
+		report_print(b,
+			     "%" PRIu64
+			     " promotions and collections are of objects whose allocation "
+			     "was not seen\n",
+			     m->unknown);
 	return true;
 }
 

@@ -19,9 +19,9 @@
 static void put_numbers(struct buf *b, const struct mem_measure *m, double whole)
 {
 	struct mem_amount a = mem_sum_amount(&m->sum);
-	mem_print(b, "%11s  %24s  %6.1f %%  %9" PRIu64 "  %9" PRIu64 "  ",
-		  mem_bytes_text(a.bytes).text, mem_interval_text(&a).text,
-		  mem_percent(a.bytes, whole), m->count.samples, m->count.objects);
+	report_print(b, "%11s  %24s  %6.1f %%  %9" PRIu64 "  %9" PRIu64 "  ",
+		     report_bytes_text(a.bytes).text, mem_interval_text(&a).text,
+		     report_percent(a.bytes, whole), m->count.samples, m->count.objects);
 }
 
 static void put_callers(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
@@ -41,7 +41,7 @@ static void put_callers(struct buf *b, const struct mem_view *v, const struct me
 		put_numbers(b, &c->measure, whole);
 		buf_puts(b, "  via ");
 		mem_put_function(b, v, f);
-		mem_print(b, " (%.0f %% of all it allocates)\n", 100 * of_it);
+		report_print(b, " (%.0f %% of all it allocates)\n", 100 * of_it);
 	}
 }
 
@@ -69,10 +69,10 @@ static void put_functions(struct buf *b, const struct mem_view *v, const struct 
 	for (uint32_t i = 0; i < count && i < t->functions; i++) {
 		const struct mem_function *f = &t->function[t->by_total[i]];
 		double total = mem_sum_bytes(&f->total.sum), self = mem_sum_bytes(&f->self.sum);
-		mem_print(b, "%11s  %6.1f %%  %11s  %6.1f %%  %13" PRIu64 "  %9" PRIu64 "  ",
-			  mem_bytes_text(total).text, mem_percent(total, whole),
-			  mem_bytes_text(self).text, mem_percent(self, whole),
-			  f->self.count.samples, f->above.count.samples);
+		report_print(b, "%11s  %6.1f %%  %11s  %6.1f %%  %13" PRIu64 "  %9" PRIu64 "  ",
+			     report_bytes_text(total).text, report_percent(total, whole),
+			     report_bytes_text(self).text, report_percent(self, whole),
+			     f->self.count.samples, f->above.count.samples);
 		mem_put_function(b, v, f);
 		buf_puts(b, "\n");
 	}
@@ -89,8 +89,8 @@ int mem_hotspots_text(struct buf *b, const struct mem_view *v)
 		err = mem_sites_callers(&sites, v->model, mem_pick_alloc, count);
 	if (!err) {
 		struct mem_amount all = mem_sum_amount(&sites.all.sum);
-		mem_print(b, "%s allocated (%s)\n", mem_bytes_text(all.bytes).text,
-			  mem_interval_text(&all).text);
+		report_print(b, "%s allocated (%s)\n", report_bytes_text(all.bytes).text,
+			     mem_interval_text(&all).text);
 		put_sites(b, v, &sites, count);
 		put_functions(b, v, &sites);
 	}

@@ -55,12 +55,12 @@ static int add_up(const struct mem_view *v, struct mem_sites *t, uint32_t count,
 /* "2.048 us to 4.096 us" */
 static void put_bucket(struct buf *b, unsigned i)
 {
-	struct mem_text least = mem_ns_text((double)mem_lifetime_least(i));
-	struct mem_text next = mem_ns_text((double)mem_lifetime_least(i + 1));
+	struct report_text least = report_ns_text((double)mem_lifetime_least(i));
+	struct report_text next = report_ns_text((double)mem_lifetime_least(i + 1));
 	if (i + 1 < MEM_LIFETIME_TIMES)
-		mem_print(b, "%14s to %-10s ", least.text, next.text);
+		report_print(b, "%14s to %-10s ", least.text, next.text);
 	else
-		mem_print(b, "%14s or more       ", least.text);
+		report_print(b, "%14s or more       ", least.text);
 }
 
 static void put_histogram(struct buf *b, const struct site_life *l)
@@ -72,9 +72,9 @@ static void put_histogram(struct buf *b, const struct site_life *l)
 	while (last > first && !(l->by_time[last - 1] > 0))
 		last--;
 	for (unsigned i = first; i < last; i++) {
-		double share = mem_percent(l->by_time[i], l->collected);
+		double share = report_percent(l->by_time[i], l->collected);
 		put_bucket(b, i);
-		mem_print(b, "%6.1f %%  %.*s\n", share, (int)(share * BAR / 100 + 0.5), bar);
+		report_print(b, "%6.1f %%  %.*s\n", share, (int)(share * BAR / 100 + 0.5), bar);
 	}
 }
 
@@ -82,11 +82,12 @@ static void put_site(struct buf *b, const struct mem_view *v, const struct mem_f
 		     const struct site_life *l, double whole)
 {
 	double bytes = mem_sum_bytes(&f->self.sum);
-	mem_print(b, "\n%s (%.1f %%) at ", mem_bytes_text(bytes).text, mem_percent(bytes, whole));
+	report_print(b, "\n%s (%.1f %%) at ", report_bytes_text(bytes).text,
+		     report_percent(bytes, whole));
 	mem_put_site(b, v, f);
-	mem_print(b, "\n    promoted %.1f %%, alive %.1f %% (%s), collected %.1f %%\n",
-		  mem_percent(l->promoted, bytes), mem_percent(l->live, bytes),
-		  mem_bytes_text(l->live).text, mem_percent(l->collected, bytes));
+	report_print(b, "\n    promoted %.1f %%, alive %.1f %% (%s), collected %.1f %%\n",
+		     report_percent(l->promoted, bytes), report_percent(l->live, bytes),
+		     report_bytes_text(l->live).text, report_percent(l->collected, bytes));
 	put_histogram(b, l);
 }
 

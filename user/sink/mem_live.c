@@ -33,9 +33,10 @@ static void put_site(struct buf *b, const struct mem_view *v, const struct mem_f
 		     double whole, uint64_t oldest_ns)
 {
 	struct mem_amount a = mem_sum_amount(&f->self.sum);
-	mem_print(b, "%11s  %24s  %6.1f %%  %9" PRIu64 "  %11s  ", mem_bytes_text(a.bytes).text,
-		  mem_interval_text(&a).text, mem_percent(a.bytes, whole), f->self.count.objects,
-		  mem_ns_text((double)age_of(v, oldest_ns)).text);
+	report_print(b, "%11s  %24s  %6.1f %%  %9" PRIu64 "  %11s  ",
+		     report_bytes_text(a.bytes).text, mem_interval_text(&a).text,
+		     report_percent(a.bytes, whole), f->self.count.objects,
+		     report_ns_text((double)age_of(v, oldest_ns)).text);
 	mem_put_site(b, v, f);
 	buf_puts(b, "\n");
 }
@@ -53,9 +54,9 @@ static void put_rest(struct buf *b, const struct mem_sites *t, uint32_t count)
 	if (!objects)
 		buf_puts(b, "        0 B  at all other sites\n");
 	else
-		mem_print(b,
-			  "%11s  %24s            %9" PRIu64 "               at all other sites\n",
-			  mem_bytes_text(a.bytes).text, mem_interval_text(&a).text, objects);
+		report_print(
+			b, "%11s  %24s            %9" PRIu64 "               at all other sites\n",
+			report_bytes_text(a.bytes).text, mem_interval_text(&a).text, objects);
 }
 
 static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
@@ -63,9 +64,10 @@ static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_
 {
 	struct mem_amount all = mem_sum_amount(&t->all.sum);
 	uint32_t count = mem_sites_listed(t, v->opt.top, 0);
-	mem_print(b, "%s alive (%s) in %" PRIu64 " sampled objects at %s\n",
-		  mem_bytes_text(all.bytes).text, mem_interval_text(&all).text,
-		  t->all.count.objects, mem_ns_text((double)mem_model_elapsed_ns(v->model)).text);
+	report_print(b, "%s alive (%s) in %" PRIu64 " sampled objects at %s\n",
+		     report_bytes_text(all.bytes).text, mem_interval_text(&all).text,
+		     t->all.count.objects,
+		     report_ns_text((double)mem_model_elapsed_ns(v->model)).text);
 	buf_puts(b, "\n      alive           95 % interval     share    objects       oldest  "
 		    "allocated at\n");
 	for (uint32_t i = 0; i < count; i++)

@@ -12,8 +12,8 @@
 static void put_row(struct buf *b, const char *name, const struct mem_sum *sum, double whole)
 {
 	struct mem_amount a = mem_sum_amount(sum);
-	mem_print(b, "  %-12s%11s  %24s  %6.1f %%\n", name, mem_bytes_text(a.bytes).text,
-		  mem_interval_text(&a).text, mem_percent(a.bytes, whole));
+	report_print(b, "  %-12s%11s  %24s  %6.1f %%\n", name, report_bytes_text(a.bytes).text,
+		     mem_interval_text(&a).text, report_percent(a.bytes, whole));
 }
 
 static const char *const sources[] = {
@@ -69,8 +69,9 @@ static void put_totals(struct buf *b, const struct mem_view *v)
 	put_row(b, "promoted", &s.promoted, whole);
 	put_row(b, "alive", &s.live, whole);
 	if (has_peak(m))
-		mem_print(b, "  %-12s%11s  at %s\n", "peak", mem_bytes_text(m->timeline->peak).text,
-			  mem_ns_text((double)peak_ns(m->timeline)).text);
+		report_print(b, "  %-12s%11s  at %s\n", "peak",
+			     report_bytes_text(m->timeline->peak).text,
+			     report_ns_text((double)peak_ns(m->timeline)).text);
 }
 
 static int put_table(struct buf *b, const struct mem_view *v, const char *heading, mem_pick *pick)
@@ -79,7 +80,7 @@ static int put_table(struct buf *b, const struct mem_view *v, const char *headin
 	int err = mem_sites_make(&t, v->model, pick);
 	double whole = err ? 0 : mem_sum_bytes(&t.all.sum);
 	uint32_t rows = v->opt.top ? v->opt.top : ROWS;
-	mem_print(b, "\n%s\n", heading);
+	report_print(b, "\n%s\n", heading);
 	if (!err && !t.all.count.objects)
 		buf_puts(b, "  nothing\n");
 	for (uint32_t i = 0; i < rows && i < t.functions && !err; i++) {
@@ -87,8 +88,8 @@ static int put_table(struct buf *b, const struct mem_view *v, const char *headin
 		double bytes = mem_sum_bytes(&f->self.sum);
 		if (!f->self.count.objects)
 			break;
-		mem_print(b, "%11s  %6.1f %%  ", mem_bytes_text(bytes).text,
-			  mem_percent(bytes, whole));
+		report_print(b, "%11s  %6.1f %%  ", report_bytes_text(bytes).text,
+			     report_percent(bytes, whole));
 		mem_put_site(b, v, f);
 		buf_puts(b, "\n");
 	}

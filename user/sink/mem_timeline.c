@@ -30,22 +30,22 @@ double mem_timeline_time_step(double ns, unsigned ticks)
 	return step;
 }
 
-static struct mem_text label(double v, double by, const char *const *units)
+static struct report_text label(double v, double by, const char *const *units)
 {
-	struct mem_text t;
+	struct report_text t;
 	for (; units[1] && v >= by; units++)
 		v /= by;
 	snprintf(t.text, sizeof(t.text), "%.6g %s", v, *units);
 	return t;
 }
 
-struct mem_text mem_timeline_bytes_label(double bytes)
+struct report_text mem_timeline_bytes_label(double bytes)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
 	return label(bytes, 1024, units);
 }
 
-struct mem_text mem_timeline_time_label(double ns)
+struct report_text mem_timeline_time_label(double ns)
 {
 	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
 	return label(ns, 1000, units);
@@ -60,14 +60,14 @@ double mem_timeline_ns(const struct mem_timeline *t)
 static void put_amount(struct buf *b, const struct mem_model *m, double bytes)
 {
 	const struct mem_scale *scale = &m->first->scale;
-	buf_puts(b, mem_bytes_text(bytes).text);
+	buf_puts(b, report_bytes_text(bytes).text);
 	for (const struct mem_process *p = m->first; p; p = p->next)
 		if (p->scale.rate != scale->rate || p->scale.word_bytes != scale->word_bytes)
 			return;
 	struct mem_sum sum = {0};
 	mem_sum_add(&sum, scale, (uint64_t)llround(bytes / scale->word_bytes * scale->rate));
 	struct mem_amount a = mem_sum_amount(&sum);
-	mem_print(b, " (%s)", mem_interval_text(&a).text);
+	report_print(b, " (%s)", mem_interval_text(&a).text);
 }
 
 void mem_timeline_put_summary(struct buf *b, const struct mem_view *v)
@@ -75,9 +75,10 @@ void mem_timeline_put_summary(struct buf *b, const struct mem_view *v)
 	const struct mem_timeline *t = v->model->timeline;
 	buf_puts(b, "peak ");
 	put_amount(b, v->model, t->peak);
-	mem_print(b, " at %s, ",
-		  mem_ns_text((double)(t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0))
-			  .text);
+	report_print(
+		b, " at %s, ",
+		report_ns_text((double)(t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0))
+			.text);
 	put_amount(b, v->model, t->live > 0 ? t->live : 0);
 	buf_puts(b, " alive at the end\n");
 	if (v->model->opt.filter && v->model->opt.filter->by_lifetime)
@@ -117,9 +118,9 @@ static void put_rows(struct buf *b, const struct mem_timeline *t)
 			len = line[i] == ' ' ? len : i + 1;
 		}
 		line[len] = '\0';
-		struct mem_text text = mem_timeline_bytes_label(row * r);
-		mem_print(b, "%*s %c%s\n", LABEL, has_label ? text.text : "", has_label ? '+' : '|',
-			  line);
+		struct report_text text = mem_timeline_bytes_label(row * r);
+		report_print(b, "%*s %c%s\n", LABEL, has_label ? text.text : "",
+			     has_label ? '+' : '|', line);
 	}
 }
 
@@ -132,7 +133,7 @@ static void put_times(struct buf *b, double ns)
 	memset(labels, ' ', sizeof(labels));
 	for (unsigned i = 0; i <= TIMES && step * i <= ns && ns > 0; i++) {
 		size_t at = (size_t)(step * i / ns * (COLUMNS - 1));
-		struct mem_text text = mem_timeline_time_label(step * i);
+		struct report_text text = mem_timeline_time_label(step * i);
 		size_t len = strlen(text.text), from = at > len / 2 ? at - len / 2 : 0;
 		axis[at] = '+';
 		if (from + len <= COLUMNS)
@@ -142,7 +143,7 @@ static void put_times(struct buf *b, double ns)
 	while (len && labels[len - 1] == ' ')
 		len--;
 	labels[len] = '\0';
-	mem_print(b, "%*s +%s\n%*s  %s\n", LABEL, "0 B", axis, LABEL, "", labels);
+	report_print(b, "%*s +%s\n%*s  %s\n", LABEL, "0 B", axis, LABEL, "", labels);
 }
 
 int mem_timeline_text(struct buf *b, const struct mem_view *v)

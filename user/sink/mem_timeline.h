@@ -16,8 +16,8 @@ int mem_timeline_svg(struct buf *b, const struct mem_view *v);
 double mem_timeline_bytes_step(double most, unsigned ticks);
 double mem_timeline_time_step(double ns, unsigned ticks);
 /* Labels of the axes: as many digits as a step needs. */
-struct mem_text mem_timeline_bytes_label(double bytes);
-struct mem_text mem_timeline_time_label(double ns);
+struct report_text mem_timeline_bytes_label(double bytes);
+struct report_text mem_timeline_time_label(double ns);
 /* "peak 1.2 MiB (1.1 MiB to 1.3 MiB) at 12.345 ms, 0.9 MiB alive at the end" */
 void mem_timeline_put_summary(struct buf *b, const struct mem_view *v);
 /* The time of all buckets. */

@@ -87,7 +87,7 @@ static void put_peak(const struct chart *c)
 		  "<circle class=\"peak\" cx=\"%.1f\" cy=\"%.1f\" r=\"3.5\"/>"
 		  "<text class=\"peak\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">peak %s</text>\n",
 		  x, y, x + (is_left ? -8 : 8), y - 5, is_left ? "end" : "start",
-		  mem_bytes_text(c->t->peak).text);
+		  report_bytes_text(c->t->peak).text);
 }
 
 /* What the script shows of each point: bytes alive, at its end, and allocated in it. */

@@ -63,8 +63,8 @@ static int visit_site(struct mem_tracks *t, const struct mem_view *view,
 	const struct mem_function *f = &sites->function[sites->by_self[rank]];
 	struct mem_amount a = mem_sum_amount(&f->self.sum);
 	name->len = 0;
-	mem_print(name, "%s (%.1f %%) ", mem_bytes_text(a.bytes).text,
-		  mem_percent(a.bytes, mem_sum_bytes(&sites->all.sum)));
+	report_print(name, "%s (%.1f %%) ", report_bytes_text(a.bytes).text,
+		     report_percent(a.bytes, mem_sum_bytes(&sites->all.sum)));
 	mem_put_site(name, view, f);
 	struct mem_tracks_site site = {
 		.rank = rank,

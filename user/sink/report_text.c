@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/report_text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+void report_print(struct buf *b, const char *fmt, ...)
+{
+	char text[256];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	buf_puts(b, text);
+}
+
+struct report_text report_bytes_text(double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
+	struct report_text t;
+	unsigned u = 0;
+	for (; units[u + 1] && bytes >= 1024; u++)
+		bytes /= 1024;
+	snprintf(t.text, sizeof(t.text), u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
+	return t;
+}
+
+struct report_text report_ns_text(double ns)
+{
+	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+	struct report_text t;
+	unsigned u = 0;
+	for (; units[u + 1] && ns >= 1000; u++)
+		ns /= 1000;
+	snprintf(t.text, sizeof(t.text), u ? "%.3f %s" : "%.0f %s", ns, units[u]);
+	return t;
+}
+
+void report_put_text(struct buf *b, const char *s)
+{
+	size_t left = strlen(s);
+	while (left) {
+		size_t n = utf8_plain(s, left);
+		buf_put(b, s, n);
+		if (n == left)
+			return;
+		buf_puts(b, "?");
+		s += n + 1;
+		left -= n + 1;
+	}
+}
