@@ -13,6 +13,7 @@
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/print.h"
+#include "cmd/report_form.h"
 #include "cmd/run.h"
 #include "sink/mem.h"
 #include "sink/mem_diff.h"
@@ -21,57 +22,54 @@
 #include "sink/mem_pprof.h"
 #include "sink/mem_timeline.h"
 
-/* What a report can be written as; the first is the default. */
 struct mem_form {
-	const char *name; /* NULL ends a list */
-	/* Of files that have it without -f, each with its dot, separated by spaces. */
-	const char *suffixes;
+	struct report_form as;
 	unsigned needs; /* of enum mem_needs */
 	mem_put *put;
 };
 
-#define PPROF_FORM                                             \
-	{                                                      \
-		"pprof", ".pb.gz .pprof", MEM_FATES, mem_pprof \
+#define PPROF_FORM                                               \
+	{                                                        \
+		{"pprof", ".pb.gz .pprof"}, MEM_FATES, mem_pprof \
 	}
 
 static const struct mem_form summary_forms[] = {
-	{"text", "", MEM_FATES | MEM_TIMELINE, mem_summary_text},
-	{"json", ".json", MEM_FATES | MEM_TIMELINE, mem_summary_json},
+	{{"text", ""}, MEM_FATES | MEM_TIMELINE, mem_summary_text},
+	{{"json", ".json"}, MEM_FATES | MEM_TIMELINE, mem_summary_json},
 	PPROF_FORM,
-	{0},
+	{{0}, 0, NULL},
 };
 static const struct mem_form hotspots_forms[] = {
-	{"text", "", 0, mem_hotspots_text},
-	{"json", ".json", 0, mem_hotspots_json},
+	{{"text", ""}, 0, mem_hotspots_text},
+	{{"json", ".json"}, 0, mem_hotspots_json},
 	PPROF_FORM,
-	{0},
+	{{0}, 0, NULL},
 };
 static const struct mem_form live_forms[] = {
-	{"text", "", MEM_FATES, mem_live_text},
-	{"json", ".json", MEM_FATES, mem_live_json},
+	{{"text", ""}, MEM_FATES, mem_live_text},
+	{{"json", ".json"}, MEM_FATES, mem_live_json},
 	PPROF_FORM,
-	{0},
+	{{0}, 0, NULL},
 };
 static const struct mem_form lifetimes_forms[] = {
-	{"text", "", MEM_FATES, mem_lifetimes_text},
-	{"json", ".json", MEM_FATES, mem_lifetimes_json},
-	{0},
+	{{"text", ""}, MEM_FATES, mem_lifetimes_text},
+	{{"json", ".json"}, MEM_FATES, mem_lifetimes_json},
+	{{0}, 0, NULL},
 };
 static const struct mem_form flame_forms[] = {
-	{"folded", "", 0, mem_flame_folded},
-	{"svg", ".svg", 0, mem_flame_svg},
-	{0},
+	{{"folded", ""}, 0, mem_flame_folded},
+	{{"svg", ".svg"}, 0, mem_flame_svg},
+	{{0}, 0, NULL},
 };
 static const struct mem_form timeline_forms[] = {
-	{"text", "", MEM_TIMELINE, mem_timeline_text},
-	{"svg", ".svg", MEM_TIMELINE, mem_timeline_svg},
-	{0},
+	{{"text", ""}, MEM_TIMELINE, mem_timeline_text},
+	{{"svg", ".svg"}, MEM_TIMELINE, mem_timeline_svg},
+	{{0}, 0, NULL},
 };
 static const struct mem_form diff_forms[] = {
-	{"text", "", 0, mem_diff_text},
-	{"json", ".json", 0, mem_diff_json},
-	{0},
+	{{"text", ""}, 0, mem_diff_text},
+	{{"json", ".json"}, 0, mem_diff_json},
+	{{0}, 0, NULL},
 };
 
 static const struct mem_report {
@@ -240,38 +238,15 @@ static int parse_filters(struct mem_run *r)
 	return 0;
 }
 
-static bool has_suffix(const char *path, const char *suffixes)
-{
-	size_t len = strlen(path), n;
-	for (const char *s = suffixes; *s; s += n + (s[n] == ' ')) {
-		n = strcspn(s, " ");
-		if (len > n && !strncmp(path + len - n, s, n))
-			return true;
-	}
-	return false;
-}
-
-/* Sets the form that the options name. 0, or an exit status after a line on stderr. */
+/* Sets the form that the options name. 0, or EXIT_USAGE after a line on stderr. */
 static int choose_form(struct mem_run *r)
 {
-	const char *path = r->opts.output;
-	const char *name = r->opts.json ? "json" : r->opts.report_format;
-	char known[64] = "";
-	r->form = r->report->forms;
-	if (!name && !path)
-		return 0;
-	for (const struct mem_form *f = r->form; f->name; f++) {
-		if (name ? !strcmp(name, f->name) : has_suffix(path, f->suffixes)) {
-			r->form = f;
-			return 0;
-		}
-		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
-			 *known ? ", " : "", f->name);
-	}
-	if (!name)
-		return 0;
-	complain("mem %s has no format '%s'; it has: %s", r->report->name, name, known);
-	return EXIT_USAGE;
+	const struct mem_form *f = r->report->forms;
+	size_t chosen;
+	int status =
+		report_form_choose(&r->opts, r->report->full_name, &f->as, sizeof(*f), &chosen);
+	r->form = f + chosen;
+	return status;
 }
 
 static int print_schema(void)

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "cmd/report_form.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/message.h"
+
+static bool has_suffix(const char *path, const char *suffixes)
+{
+	size_t len = strlen(path), n;
+	for (const char *s = suffixes; *s; s += n + (s[n] == ' ')) {
+		n = strcspn(s, " ");
+		if (len > n && !strncmp(path + len - n, s, n))
+			return true;
+	}
+	return false;
+}
+
+int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
+		       size_t row_bytes, size_t *ret_row)
+{
+	const char *name = o->json ? "json" : o->report_format;
+	char known[64] = "";
+	*ret_row = 0;
+	if (!name && !o->output)
+		return 0;
+	for (size_t i = 0;; i++) {
+		const struct report_form *f =
+			(const struct report_form *)((const char *)first + i * row_bytes);
+		if (!f->name)
+			break;
+		if (name ? !strcmp(name, f->name) : has_suffix(o->output, f->suffixes)) {
+			*ret_row = i;
+			return 0;
+		}
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 *known ? ", " : "", f->name);
+	}
+	if (!name)
+		return 0;
+	complain("%s has no format '%s'; it has: %s", full_name + strlen("ebtrace "), name, known);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a report can be written as: chosen by -f, --json or the suffix of the output. */
+#ifndef CMD_REPORT_FORM_H
+#define CMD_REPORT_FORM_H
+
+#include "cmd/opts.h"
+
+/* The first member of the rows of a list; the first row is the default. */
+struct report_form {
+	const char *name; /* NULL ends a list */
+	/* Of files that have it without -f, each with its dot, separated by spaces. */
+	const char *suffixes;
+};
+
+/*
+ * Chooses the form that the options name, of a list whose rows have row_bytes, and sets *ret_row to
+ * its row. full_name is the report's in messages: "ebtrace mem live". 0, or EXIT_USAGE after a line
+ * on stderr: it has no such form, *ret_row is 0.
+ */
+int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
+		       size_t row_bytes, size_t *ret_row);
+
+#endif
