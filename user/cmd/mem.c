@@ -5,14 +5,13 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/mem_filter.h"
 #include "cmd/mem_record.h"
 #include "cmd/message.h"
-#include "cmd/output.h"
 #include "cmd/print.h"
+#include "cmd/report.h"
 #include "cmd/report_form.h"
 #include "cmd/run.h"
 #include "sink/mem.h"
@@ -99,7 +98,7 @@ static const struct mem_report {
 
 #define DOC_BYTES 4096
 
-/* A run of a report; the options are first, because run_session() passes them on. */
+/* A report, and what it is made with. */
 struct mem_run {
 	struct opts opts;
 	const struct mem_report *report;
@@ -116,53 +115,26 @@ static struct mem_report_options options_of(const struct mem_run *r)
 				.needs = r->form->needs,
 				.until = r->opts.at,
 				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
+				.wrappers = r->opts.wrappers,
 			},
 		.top = r->opts.top,
 		.diff = r->diff,
 	};
 }
 
-static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
+static int make_report(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct mem_run *r = ctx;
 	struct mem_report_options mo = options_of(r);
 	return mem_new(s, fd, r->form->put, &mo, ret);
 }
 
-static int run(const struct opts *o, struct session *session)
+/* Of the first of two recordings. */
+static int make_before(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
-	struct output_maker maker = {
-		.make = make_sink,
-		.ctx = (const struct mem_run *)o,
-		.fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO,
-	};
-	struct output out;
-	int status = output_open_made(&out, o, session, &maker);
-	if (status)
-		return status;
-	status = run_into(o, session, &out.sink);
-	/* The reason of a run that failed before its first event has been printed. */
-	if (status && !session->totals.timed)
-		sink_cancel(&out.sink);
-	status = output_close(&out, session, status);
-	if (!o->engine.file_count)
-		output_report_limit(&out);
-	return run_status(o, session, status);
-}
-
-/* Reads the first of two recordings. */
-static int run_before(const struct opts *o, struct session *session)
-{
-	const struct mem_run *r = (const struct mem_run *)o;
+	const struct mem_run *r = ctx;
 	struct mem_report_options mo = options_of(r);
-	struct sink *sink;
-	if (mem_new(session, -1, r->report->before, &mo, &sink))
-		return EXIT_ERROR;
-	int status = run_into(o, session, sink);
-	if (!status && sink_end(sink))
-		status = EXIT_ERROR;
-	sink_free(sink);
-	return run_status(o, session, status);
+	return mem_new(s, fd, r->report->before, &mo, ret);
 }
 
 /* A run for each of the two recordings, the second of which writes the report. */
@@ -175,10 +147,10 @@ static int compare(const struct mem_run *r)
 		return EXIT_ERROR;
 	one.diff = &diff;
 	e->file_count = 1;
-	int first = run_session(&one.opts, run_before), status = first;
+	int first = report_read(&one.opts, make_before, &one), status = first;
 	if (!first || first == EXIT_LOSS) {
 		e->files++;
-		status = run_session(&one.opts, run);
+		status = report_write(&one.opts, make_report, &one);
 	}
 	mem_diff_done(&diff);
 	return status ? status : first;
@@ -227,6 +199,7 @@ static const struct mem_report *report_named(const char *name)
 static int parse_filters(struct mem_run *r)
 {
 	char why[MEM_CONDITION_WHY];
+	r->conditions.filter.wrappers = r->opts.wrappers;
 	for (unsigned i = 0; i < r->opts.filter_count; i++) {
 		int err = mem_conditions_add(&r->conditions, r->opts.filters[i], why);
 		if (!err)
@@ -287,7 +260,7 @@ static int obey(struct mem_run *r)
 		status = check_report(r);
 	if (status)
 		return status;
-	return r->report->before ? compare(r) : run_session(&r->opts, run);
+	return r->report->before ? compare(r) : report_write(&r->opts, make_report, r);
 }
 
 int cmd_mem(int argc, char **argv)

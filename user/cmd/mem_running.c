@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 
 #include "cmd/formats.h"
-#include "cmd/run.h"
 #include "cmd/trace.h"
 
 int mem_running(struct opts *o)
@@ -14,7 +13,7 @@ int mem_running(struct opts *o)
 	o->engine.mode = MODE_PROBES;
 	/* Addresses, paths and the command line concern its user alone. */
 	mode_t mask = umask(077);
-	int status = run_session(o, trace_session);
+	int status = trace_run(o);
 	umask(mask);
 	return status;
 }

@@ -43,6 +43,12 @@ const struct option_row option_rows[] = {
 	 2},
 	{OPTS_MEM, "at", OPT_AT, "TIME",
 	 "Only what happened up to this time since the begin: 10s, 500ms", 2},
+	{OPTS_MEM, "wrapper", OPT_WRAPPER, "GLOB",
+	 "Functions that allocate for their callers, which are the sites; beside those that "
+	 "ebtrace(1) lists (repeatable)",
+	 2},
+	{OPTS_MEM, "no-wrappers", OPT_NO_WRAPPERS, NULL,
+	 "Only functions of --wrapper are wrappers; without it, none", 2},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
 	{RUN | OPTS_MEM_RECORD, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},

@@ -46,6 +46,8 @@ enum {
 	OPT_PER,
 	OPT_FILTER,
 	OPT_AT,
+	OPT_WRAPPER,
+	OPT_NO_WRAPPERS,
 };
 
 #define OPTION_ROWS_MAX 64

@@ -246,6 +246,12 @@ static error_t parse_mem(int key, char *arg, struct argp_state *st)
 	case OPT_FILTER:
 		o->filters[o->filter_count++] = arg;
 		return 0;
+	case OPT_WRAPPER:
+		o->wrapper_globs[o->wrappers.globs++] = arg;
+		return 0;
+	case OPT_NO_WRAPPERS:
+		o->wrappers.only_globs = true;
+		return 0;
 	case OPT_AT:
 		o->at = moment_at(parse_time(st, arg));
 		return 0;
@@ -361,6 +367,8 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 				.open_files = open_files(),
 			},
 	};
+	ret->wrapper_globs = list_for(argc, sizeof(char *));
+	ret->wrappers.glob = ret->wrapper_globs;
 	/* What follows "--" belongs to the program, options included. */
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], "--"))
@@ -386,4 +394,5 @@ void opts_done(struct opts *o)
 	free(o->engine.domains);
 	free(o->engine.threads);
 	free(o->filters);
+	free(o->wrapper_globs);
 }

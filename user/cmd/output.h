@@ -12,10 +12,12 @@
 #include "core/pace.h"
 #include "core/sink.h"
 
+/* fd stays the caller's. 0 or -errno. */
+typedef int output_make(const void *ctx, struct session *s, int fd, struct sink **ret);
+
 /* Makes the sink of a report, which writes to fd unless the options name a file. */
 struct output_maker {
-	/* fd stays the caller's. 0 or -errno. */
-	int (*make)(const void *ctx, struct session *s, int fd, struct sink **ret);
+	output_make *make;
 	const void *ctx;
 	int fd;
 };

@@ -30,13 +30,15 @@ int run_check_usage(const struct opts *o)
 	return EXIT_USAGE;
 }
 
-int run_session(const struct opts *o, int (*fn)(const struct opts *o, struct session *s))
+int run_session(const struct opts *o,
+		int (*fn)(const struct opts *o, struct session *s, const void *ctx),
+		const void *ctx)
 {
 	struct session *session;
 	engine_prepare(&o->engine);
 	if (session_new(&session))
 		return EXIT_ERROR;
-	int status = fn(o, session);
+	int status = fn(o, session, ctx);
 	session_free(session);
 	return status;
 }

@@ -11,7 +11,9 @@
  * stderr. */
 int run_check_usage(const struct opts *o);
 /* Prepares a run, makes a session, and calls fn with it, whose exit status it returns. */
-int run_session(const struct opts *o, int (*fn)(const struct opts *o, struct session *s));
+int run_session(const struct opts *o,
+		int (*fn)(const struct opts *o, struct session *s, const void *ctx),
+		const void *ctx);
 /* Moves all selected events into the sink, without ending it. Returns an exit status. */
 int run_into(const struct opts *o, struct session *session, struct sink *sink);
 /* Returns the status, or EXIT_LOSS if it is 0, events were lost and --fail-on-loss is given. */

@@ -3,12 +3,11 @@
  * ebtrace stat: prints statistics of a run instead of its events.
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/message.h"
-#include "cmd/output.h"
 #include "cmd/print.h"
+#include "cmd/report.h"
 #include "cmd/run.h"
 #include "sink/stat.h"
 
@@ -43,27 +42,6 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	return stat_new(s, fd, &so, ret);
 }
 
-static int run(const struct opts *o, struct session *session)
-{
-	struct output_maker maker = {
-		.make = make_sink,
-		.ctx = o,
-		.fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO,
-	};
-	struct output out;
-	int status = output_open_made(&out, o, session, &maker);
-	if (status)
-		return status;
-	status = run_into(o, session, &out.sink);
-	/* The reason of a run that failed before its first event has been printed. */
-	if (status && !session->totals.timed)
-		sink_cancel(&out.sink);
-	status = output_close(&out, session, status);
-	if (!o->engine.file_count && !o->engine.snapshot)
-		output_report_limit(&out);
-	return run_status(o, session, status);
-}
-
 static int obey(struct opts *o)
 {
 	o->engine.counts = true;
@@ -79,7 +57,7 @@ static int obey(struct opts *o)
 		complain("--by and --top apply to text");
 		status = EXIT_USAGE;
 	}
-	return status ? status : run_session(o, run);
+	return status ? status : report_write(o, make_sink, o);
 }
 
 int cmd_stat(int argc, char **argv)

@@ -48,9 +48,10 @@ static void print_totals(const struct opts *o, const struct totals *t)
 	complain("%" PRIu64 " events, %s%s: %s", t->events, loss_text(t, lost), damaged, o->output);
 }
 
-int trace_session(const struct opts *o, struct session *session)
+static int write_events(const struct opts *o, struct session *session, const void *ctx)
 {
 	struct output out;
+	(void)ctx;
 	int status = output_open(&out, o, session);
 	if (status)
 		return status;
@@ -73,6 +74,11 @@ int trace_session(const struct opts *o, struct session *session)
 	if (!o->engine.file_count && !o->engine.snapshot)
 		output_report_limit(&out);
 	return run_status(o, session, status);
+}
+
+int trace_run(const struct opts *o)
+{
+	return run_session(o, write_events, NULL);
 }
 
 /* Without a command the first word may be a misspelt command, or a program. */
@@ -112,7 +118,7 @@ static int obey(struct opts *o, bool bare)
 		status = run_check_usage(o);
 	if (!status)
 		status = check_time(o);
-	return status ? status : run_session(o, trace_session);
+	return status ? status : trace_run(o);
 }
 
 int cmd_trace(int argc, char **argv)

@@ -4,10 +4,9 @@
 #define CMD_TRACE_H
 
 #include "cmd/opts.h"
-#include "core/session.h"
 
 /* Writes the selected events to the output and in the format that the options name. Returns the
  * exit status. */
-int trace_session(const struct opts *o, struct session *session);
+int trace_run(const struct opts *o);
 
 #endif

@@ -20,24 +20,44 @@ static bool position_matches(const struct mem_glob *g, const struct session *s,
 	return text && !fnmatch(g->pattern, text, 0);
 }
 
-static bool glob_matches(const struct mem_glob *g, const struct session *s, uint32_t stack)
+static bool any_matches(const struct mem_glob *g, const struct session *s, uint32_t stack)
 {
 	for (; stack; stack = stacks_parent(s->stacks, stack)) {
 		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
-		uint32_t from = g->what == MEM_FILTER_SITE && f->count ? f->count - 1 : 0;
-		for (uint32_t i = from; i < f->count; i++)
+		for (uint32_t i = 0; i < f->count; i++)
 			if (position_matches(g, s, &f->position[i]))
 				return true;
-		if (g->what == MEM_FILTER_SITE && f->count)
-			return false;
 	}
 	return false;
+}
+
+static bool site_matches(const struct mem_glob *g, const struct mem_wrappers *w,
+			 const struct session *s, uint32_t stack)
+{
+	const struct frame_position *innermost = NULL;
+	for (; stack; stack = stacks_parent(s->stacks, stack)) {
+		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
+		for (uint32_t i = f->count; i-- > 0;) {
+			const struct frame_position *p = &f->position[i];
+			if (!mem_wrappers_has(w, strings_text(s->strings, p->function)))
+				return position_matches(g, s, p);
+			innermost = innermost ? innermost : p;
+		}
+	}
+	return innermost && position_matches(g, s, innermost);
+}
+
+static bool glob_matches(const struct mem_glob *g, const struct mem_filter *f,
+			 const struct session *s, uint32_t stack)
+{
+	return g->what == MEM_FILTER_SITE ? site_matches(g, &f->wrappers, s, stack)
+					  : any_matches(g, s, stack);
 }
 
 bool mem_filter_stack(const struct mem_filter *f, const struct session *s, uint32_t stack)
 {
 	for (unsigned i = 0; i < f->globs; i++)
-		if (glob_matches(&f->glob[i], s, stack) == f->glob[i].excludes)
+		if (glob_matches(&f->glob[i], f, s, stack) == f->glob[i].excludes)
 			return false;
 	return true;
 }

@@ -8,13 +8,14 @@
 #define MODEL_MEM_FILTER_H
 
 #include "core/session.h"
+#include "model/mem_wrappers.h"
 
 #define MEM_FILTER_GLOBS 16
 
 enum mem_filter_what {
 	MEM_FILTER_FUNCTION, /* any of the backtrace */
 	MEM_FILTER_FILE,     /* likewise */
-	MEM_FILTER_SITE,     /* the innermost function */
+	MEM_FILTER_SITE,     /* the innermost function that is no wrapper; all are: the innermost */
 };
 
 struct mem_glob {
@@ -35,6 +36,7 @@ struct mem_filter {
 	bool has_domain;
 	bool by_lifetime;
 	struct mem_range lifetime_ns, size_bytes;
+	struct mem_wrappers wrappers; /* of which no site is one */
 };
 
 /* A filter that everything passes. */

@@ -35,6 +35,7 @@ void mem_sites_done(struct mem_sites *t)
 	free(t->frame);
 	free(t->stack);
 	map_done(&t->by_name);
+	map_done(&t->wrapping);
 	*t = (struct mem_sites){0};
 }
 
@@ -58,10 +59,39 @@ static bool make_room(void **array, uint32_t used, uint32_t *cap, size_t bytes)
 	return true;
 }
 
-/* A number of the function, from 1; 0: no memory. */
-static uint32_t function_of(struct mem_sites *t, uint32_t id, const struct frame *f)
+/* 1 or 0, or -ENOMEM. */
+static int is_wrapper(struct mem_sites *t, uint32_t name)
 {
-	const struct frame_position *p = f && f->count ? &f->position[f->count - 1] : NULL;
+	uint64_t *known = name ? map_put(&t->wrapping, name) : NULL;
+	if (!known)
+		return name ? -ENOMEM : 0;
+	if (!*known)
+		*known = mem_wrappers_has(&t->wrappers, strings_text(t->session->strings, name))
+				 ? 2
+				 : 1;
+	return *known == 2;
+}
+
+/* Chooses the function of a frame: the innermost that is no wrapper, or the innermost. 0 or
+ * -ENOMEM. */
+static int choose_inlined(struct mem_sites *t, const struct frame *f, struct mem_frame *ret)
+{
+	for (uint32_t i = f->count; i-- > 0;) {
+		int wraps = is_wrapper(t, f->position[i].function);
+		if (wraps < 0)
+			return wraps;
+		ret->inlined = (uint8_t)i;
+		if (!wraps)
+			return 0;
+	}
+	ret->inlined = (uint8_t)(f->count - 1);
+	ret->is_wrapper = true;
+	return 0;
+}
+
+/* A number of the function at a position, from 1; 0: no memory. */
+static uint32_t function_of(struct mem_sites *t, uint32_t id, const struct frame_position *p)
+{
 	bool named = p && p->function;
 	/* Ids of strings have less than 32 bits, so no name has the key of a frame. */
 	uint64_t key = named ? (uint64_t)p->function << 32 | p->file : UINT64_C(1) << 63 | id;
@@ -87,12 +117,11 @@ static bool same_position(const struct mem_position *a, const struct mem_positio
 	       a->has_line == b->has_line && a->has_chars == b->has_chars;
 }
 
-/* A number of the position of a frame in its function, from 1; 0: no memory. */
-static uint32_t position_of(struct mem_function *fn, const struct frame *f)
+/* A number of a position in its function, from 1; 0: no memory. */
+static uint32_t position_of(struct mem_function *fn, const struct frame_position *p)
 {
 	struct mem_position at = {0};
-	if (f && f->count) {
-		const struct frame_position *p = &f->position[f->count - 1];
+	if (p) {
 		/* A trace has zeros where a number is not known. */
 		at = (struct mem_position){.line = p->line,
 					   .start_char = p->start_char,
@@ -126,8 +155,10 @@ static struct mem_frame *look_up(struct mem_sites *t, uint32_t id)
 	struct mem_frame *e = &t->frame[id];
 	if (!e->function) {
 		const struct frame *f = id ? frames_get(t->session->frames, id) : NULL;
-		e->function = function_of(t, id, f);
 		e->resolved = f && f->count;
+		if (e->resolved && choose_inlined(t, f, e))
+			return NULL;
+		e->function = function_of(t, id, e->resolved ? &f->position[e->inlined] : NULL);
 	}
 	return e->function ? e : NULL;
 }
@@ -150,8 +181,17 @@ static bool resolve(struct mem_sites *t, size_t n)
 	return true;
 }
 
-/* Reads the frames of a stack into t->stack. Returns their number, at least 1: a stack without
- * frames has frame 0. 0: no memory. */
+/* The number of frames without the innermost ones that are wrappers. */
+static size_t without_wrappers(const struct mem_sites *t, size_t n)
+{
+	size_t rest = n;
+	while (rest && t->frame[t->stack[rest - 1]].is_wrapper)
+		rest--;
+	return rest ? rest : n;
+}
+
+/* Reads the frames of a stack into t->stack, without wrappers. Returns their number, at least 1: a
+ * stack without frames has frame 0. 0: no memory. */
 static size_t read_stack(struct mem_sites *t, uint32_t stack)
 {
 	for (;;) {
@@ -159,9 +199,8 @@ static size_t read_stack(struct mem_sites *t, uint32_t stack)
 		if (n <= t->stack_cap && t->stack_cap) {
 			if (!n)
 				t->stack[0] = 0;
-			if (!resolve(t, n ? n : 1))
-				return 0;
-			return n ? n : 1;
+			n = n ? n : 1;
+			return resolve(t, n) ? without_wrappers(t, n) : 0;
 		}
 		size_t cap = n + n / 2 + 64;
 		uint32_t *grown = realloc(t->stack, cap * sizeof(*grown));
@@ -185,10 +224,12 @@ static int count_row(struct mem_sites *t, const struct mem_process *p, uint32_t 
 	struct mem_frame *inner = n ? look_up(t, t->stack[n - 1]) : NULL;
 	if (!inner)
 		return -ENOMEM;
-	uint32_t id = t->stack[n - 1];
 	struct mem_function *fn = &t->function[inner->function - 1];
-	if (!inner->position)
-		inner->position = position_of(fn, id ? frames_get(t->session->frames, id) : NULL);
+	if (!inner->position) {
+		const struct frame *f =
+			inner->resolved ? frames_get(t->session->frames, t->stack[n - 1]) : NULL;
+		inner->position = position_of(fn, f ? &f->position[inner->inlined] : NULL);
+	}
 	if (!inner->position)
 		return -ENOMEM;
 	measure_add(&t->all, &p->scale, c);
@@ -273,7 +314,7 @@ static uint32_t *sorted(const struct mem_sites *t, bool by_total)
 
 int mem_sites_make(struct mem_sites *t, const struct mem_model *m, mem_pick *pick)
 {
-	*t = (struct mem_sites){.session = m->session};
+	*t = (struct mem_sites){.session = m->session, .wrappers = m->opt.wrappers};
 	for (const struct mem_process *p = m->first; p; p = p->next) {
 		/* No sample is not the same as nothing. */
 		mem_sum_add(&t->all.sum, &p->scale, 0);

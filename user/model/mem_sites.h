@@ -4,7 +4,8 @@
  * of the backtrace) and what is allocated below it. A function that is more than once in a backtrace
  * counts once. Functions are equal if name and file are; of a frame with inlined functions the
  * innermost one counts. A frame that was not resolved counts as its caller, at most two in a row;
- * else it is a function of its own.
+ * else it is a function of its own. The innermost functions of a backtrace that wrap an allocator
+ * (mem_wrappers.h) count as the one that calls them, unless all of it are wrappers.
  *
  * A site is a function with allocations of its own, and the positions in it. Its callers are the
  * functions anywhere above it.
@@ -48,17 +49,20 @@ struct mem_function {
 /* A frame's function, and its position there. */
 struct mem_frame {
 	uint32_t function, position; /* from 1; 0: not looked up */
-	bool resolved;
+	uint8_t inlined;	     /* the index of the function among those of the frame */
+	bool resolved, is_wrapper;
 };
 
 struct mem_sites {
 	const struct session *session;
+	struct mem_wrappers wrappers;
 	struct mem_function *function;
 	uint32_t functions, function_cap;
 	uint32_t *by_self, *by_total; /* indices, those with the most bytes first */
 	struct mem_measure all;
 	/* Private. */
-	struct map by_name; /* name and file → index + 1 */
+	struct map by_name;  /* name and file → index + 1 */
+	struct map wrapping; /* names → 1, 2 that of a wrapper */
 	struct mem_frame *frame;
 	uint32_t frames;
 	uint32_t *stack; /* the frames of the backtrace that is counted */
