@@ -17,8 +17,10 @@
  * P -1, last. Pages have EBT_PAGETRACE_PAGE_BYTES; times are of CLOCK_MONOTONIC, up to 255 ns early.
  *
  * Input is untrusted. Damaged words become one event of what EBT_PAGETRACE_DAMAGE with the offset in
- * the trace and a reason; reading continues at the next word if that is certain to begin an event,
- * else at the next block. A trace has no magic number: ebt_pagetrace_is() checks its first block.
+ * the trace and a reason; reading continues at the next word if that is certain to begin an event of
+ * the same block, else at the next block. An event earlier than the one before it in its block gets
+ * that one's time: it is good, and in its place. A trace has no magic number: ebt_pagetrace_is()
+ * checks its first block.
  *
  * Not thread-safe: one reader or writer, one thread at a time.
  */
@@ -45,7 +47,10 @@ extern "C" {
 /* The largest P; larger ones are damage. */
 #define EBT_PAGETRACE_P_MAX 65533
 /* Bytes that ebt_pagetrace_is() needs. */
-#define EBT_PAGETRACE_HEAD_BYTES 16
+#define EBT_PAGETRACE_HEAD_BYTES   16
+#define EBT_PAGETRACE_REASON_BYTES 160
+/* Lanes that a file may have: two for each P. */
+#define EBT_PAGETRACE_LANES_MAX 131072
 
 enum ebt_pagetrace_what {
 	EBT_PAGETRACE_ALLOC = 1,    /* taken by the runtime, and no longer returned if they were */
@@ -65,7 +70,8 @@ struct ebt_pagetrace_event {
 /* What a reader found so far. */
 struct ebt_pagetrace_counts {
 	uint64_t blocks, events, syncs;
-	uint64_t large;	  /* of the events: those of two words */
+	uint64_t large;	 /* of the events: those of two words */
+	uint64_t raised; /* of the events: those with the time of the one before, which was later */
 	uint64_t damaged; /* EBT_PAGETRACE_DAMAGE events */
 	uint64_t damaged_bytes;
 	bool has_boot; /* a block of P -1: the program ended by itself */
@@ -104,7 +110,8 @@ const char *ebt_pagetrace_reason(const struct ebt_pagetrace_reader *r);
 /*
  * The reader in the order of time, of a trace that can be read at any offset. A lane is a P's blocks;
  * blocks of one P that go back in time, as when two processes wrote to one file, are of several
- * lanes. Memory: 24 bytes a block, and 48 KiB a lane.
+ * lanes. Memory: 16 bytes a block, 200 a lane, and the longest block of each lane that has begun and
+ * not ended.
  */
 struct ebt_pagetrace_file;
 
@@ -119,7 +126,8 @@ typedef ssize_t ebt_pagetrace_pread(void *ctx, void *to, size_t bytes, uint64_t 
 
 /*
  * Reads the whole trace once, to find its blocks. 0; -EBADMSG: this is no page trace (an empty file
- * is one without blocks); -ENOMEM; an error of pread. `reason`, of 160 bytes or NULL, is set on
+ * is one without blocks), or one of more than EBT_PAGETRACE_LANES_MAX lanes; -EFBIG: it has 2^32
+ * blocks; -ENOMEM; an error of pread. `reason`, of EBT_PAGETRACE_REASON_BYTES or NULL, is set on
  * failure. The caller frees *ret with ebt_pagetrace_close(). A file that changes meanwhile gives
  * other events or damage.
  */
@@ -129,11 +137,11 @@ void ebt_pagetrace_close(struct ebt_pagetrace_file *f); /* NULL is allowed */
 
 size_t ebt_pagetrace_lanes(const struct ebt_pagetrace_file *f,
 			   const struct ebt_pagetrace_lane **ret);
-/* The next events of one lane, in order of time: > 0, 0 at its end, or -errno. */
+/* The next events of one lane, in order of time: > 0, 0 at its end, or -errno. cap > 0. */
 ssize_t ebt_pagetrace_read_lane(struct ebt_pagetrace_file *f, size_t lane,
 				struct ebt_pagetrace_event *ev, size_t cap);
 /* The next events of all lanes, in order of time, then of P, then of the file. Not together with
- * ebt_pagetrace_read_lane(). > 0, 0 at the end, or -errno. */
+ * ebt_pagetrace_read_lane(). > 0, 0 at the end, or -errno. cap > 0. */
 ssize_t ebt_pagetrace_read_all(struct ebt_pagetrace_file *f, struct ebt_pagetrace_event *ev,
 			       size_t cap);
 /* All that the lanes have found so far; blocks, syncs and has_boot are of the whole file. */
@@ -152,7 +160,8 @@ struct ebt_pagetrace_writer {
 	void *ctx;
 	int32_t p;
 	int error;	  /* the first one; events are dropped after it */
-	uint64_t base_ns; /* of the last sync */
+	uint64_t base_ns; /* of the last time word */
+	uint64_t last_ns; /* of the last event */
 	uint32_t words;	  /* in `block` */
 	uint64_t block[EBT_PAGETRACE_BLOCK_BYTES / 8];
 };

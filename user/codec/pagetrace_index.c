@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "codec/pagetrace_index.h"
+
+#include "codec/pagetrace_walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFER_BYTES (256u << 10)
+#define NO_LANE	     UINT32_MAX
+/* Lanes of one P that a block is tried in: as many as processes write to one file, and then some. */
+#define LANES_TRIED 8
+
+/* The block that the walk is in: it joins a lane at its end, when its last time is known. */
+struct scan {
+	struct pagetrace_index *index;
+	struct pagetrace_walk walk;
+	bool in_block;
+	int32_t p;
+	uint64_t block_at, begin_ns, first_ns, last_ns, events;
+};
+
+/* Room for one entry more. */
+static int grow(void **array, uint32_t *cap, uint32_t count, size_t entry_bytes)
+{
+	if (count < *cap)
+		return 0;
+	size_t want = *cap ? 2 * (size_t)*cap : 64;
+	want = want < UINT32_MAX ? want : UINT32_MAX;
+	void *p = realloc(*array, want * entry_bytes);
+	if (!p)
+		return -ENOMEM;
+	*array = p;
+	*cap = (uint32_t)want;
+	return 0;
+}
+
+static int new_lane(struct pagetrace_index *x, int32_t p, uint32_t *ret)
+{
+	uint32_t cap = x->lanes_cap;
+	if (x->lanes == EBT_PAGETRACE_LANES_MAX) {
+		snprintf(x->reason, sizeof(x->reason), "expected no more than %d lanes",
+			 EBT_PAGETRACE_LANES_MAX);
+		return -EBADMSG;
+	}
+	int err = grow((void **)&x->lane, &cap, x->lanes, sizeof(*x->lane));
+	cap = x->lanes_cap;
+	err = err ? err : grow((void **)&x->chain, &cap, x->lanes, sizeof(*x->chain));
+	if (err)
+		return err;
+	x->lanes_cap = cap;
+	x->lane[x->lanes] = (struct ebt_pagetrace_lane){.p = p};
+	x->chain[x->lanes] = (struct pagetrace_chain){.first = PAGETRACE_NO_BLOCK};
+	*ret = x->lanes++;
+	return 0;
+}
+
+static int has_newest(struct pagetrace_index *x, int32_t p)
+{
+	uint32_t count = (uint32_t)(p + 2);
+	if (count <= x->newest_count)
+		return 0;
+	count += count / 2;
+	uint32_t *newest = realloc(x->newest, count * sizeof(*newest));
+	if (!newest)
+		return -ENOMEM;
+	memset(newest + x->newest_count, 0, (count - x->newest_count) * sizeof(*newest));
+	x->newest = newest;
+	x->newest_count = count;
+	return 0;
+}
+
+/* The lane for a block of p that begins at begin_ns, which becomes the one used last. */
+static int find_lane(struct pagetrace_index *x, int32_t p, uint64_t begin_ns, uint32_t *ret)
+{
+	int err = has_newest(x, p);
+	if (err)
+		return err;
+	uint32_t head = x->newest[p + 1] - 1, before = NO_LANE, lane = head;
+	for (int tried = 0; lane != NO_LANE && x->chain[lane].end_ns > begin_ns; tried++) {
+		before = lane;
+		lane = tried + 1 < LANES_TRIED ? x->chain[lane].older : NO_LANE;
+	}
+	if (lane == NO_LANE) {
+		err = new_lane(x, p, &lane);
+		if (err)
+			return err;
+	} else if (lane != head) {
+		x->chain[before].older = x->chain[lane].older;
+	}
+	if (lane != head)
+		x->chain[lane].older = head;
+	x->newest[p + 1] = lane + 1;
+	*ret = lane;
+	return 0;
+}
+
+static int add_block(struct pagetrace_index *x, uint64_t offset, uint32_t lane)
+{
+	struct pagetrace_chain *c = &x->chain[lane];
+	if (x->blocks == PAGETRACE_NO_BLOCK - 1)
+		return -EFBIG;
+	int err = grow((void **)&x->block, &x->blocks_cap, x->blocks, sizeof(*x->block));
+	if (err)
+		return err;
+	uint32_t block = x->blocks++;
+	x->block[block] = (struct pagetrace_block){offset, PAGETRACE_NO_BLOCK};
+	if (c->first == PAGETRACE_NO_BLOCK)
+		c->first = block;
+	else
+		x->block[c->last].next = block;
+	c->last = block;
+	return 0;
+}
+
+static int end_block(struct scan *s)
+{
+	struct pagetrace_index *x = s->index;
+	uint32_t lane = 0;
+	if (!s->in_block)
+		return 0;
+	int err = find_lane(x, s->p, s->begin_ns, &lane);
+	err = err ? err : add_block(x, s->block_at, lane);
+	if (err)
+		return err;
+	struct ebt_pagetrace_lane *l = &x->lane[lane];
+	struct pagetrace_chain *c = &x->chain[lane];
+	if (!l->blocks++)
+		c->begin_ns = s->begin_ns;
+	if (s->events) {
+		l->first_ns = l->events ? l->first_ns : s->first_ns;
+		l->last_ns = s->last_ns;
+	}
+	l->events += s->events;
+	c->end_ns = s->last_ns;
+	return 0;
+}
+
+static int next_block(struct scan *s)
+{
+	int err = end_block(s);
+	s->in_block = true;
+	s->p = s->walk.p;
+	s->block_at = s->walk.offset - EBT_PAGETRACE_HEAD_BYTES;
+	s->begin_ns = s->last_ns = s->walk.base_ns;
+	s->events = 0;
+	return err;
+}
+
+static void count_events(struct scan *s)
+{
+	uint64_t late_ns;
+	if (!s->events && pagetrace_walk_events(&s->walk, NULL, 1, UINT64_MAX, &late_ns)) {
+		s->first_ns = s->walk.last_ns;
+		s->events = 1;
+	}
+	s->events += pagetrace_walk_events(&s->walk, NULL, SIZE_MAX, UINT64_MAX, &late_ns);
+	s->last_ns = s->walk.last_ns;
+}
+
+static void set_reason(struct pagetrace_index *x, uint64_t offset, const char *expected)
+{
+	if (!*x->reason)
+		snprintf(x->reason, sizeof(x->reason), "at byte %llu: expected %s",
+			 (unsigned long long)offset, expected);
+}
+
+/* Scans the words that the walk has. */
+static int scan_words(struct scan *s)
+{
+	struct ebt_pagetrace_event damage;
+	for (;;) {
+		if (!s->walk.damage_bytes)
+			count_events(s);
+		enum pagetrace_next next = pagetrace_walk_next(&s->walk, &damage);
+		int err = next == PAGETRACE_NEXT_BLOCK ? next_block(s) : 0;
+		if (next == PAGETRACE_NEXT_DAMAGE)
+			set_reason(s->index, damage.addr, s->walk.expected);
+		if (next == PAGETRACE_NEXT_END)
+			return end_block(s);
+		if (err || next == PAGETRACE_NEXT_MORE)
+			return err;
+	}
+}
+
+static int scan_trace(struct scan *s, char *buffer, ebt_pagetrace_pread *pread, void *ctx)
+{
+	struct pagetrace_walk *k = &s->walk;
+	uint64_t *bytes = &s->index->bytes;
+	int err = 0;
+	while (!err && !k->whole) {
+		size_t kept = k->words * 8;
+		memmove(buffer, k->word, kept);
+		k->word = (const uint64_t *)buffer;
+		size_t room = BUFFER_BYTES - kept;
+		ssize_t n = pread(ctx, buffer + kept, room, *bytes);
+		if (n < 0 || (size_t)n > room)
+			return n < 0 ? (int)n : -EIO;
+		if (!*bytes && n && !ebt_pagetrace_is(buffer, (size_t)n)) {
+			set_reason(s->index, 0, "a block: a P and a time");
+			return -EBADMSG;
+		}
+		*bytes += (uint64_t)n;
+		k->words = (kept + (size_t)n) / 8;
+		k->whole = (size_t)n < room;
+		k->tail_bytes = k->whole ? (uint64_t)n % 8 : 0;
+		err = scan_words(s);
+	}
+	return err;
+}
+
+int pagetrace_index_init(struct pagetrace_index *x, ebt_pagetrace_pread *pread, void *ctx)
+{
+	*x = (struct pagetrace_index){0};
+	char *buffer = malloc(BUFFER_BYTES);
+	if (!buffer)
+		return -ENOMEM;
+	struct scan s = {.index = x, .walk = {.word = (const uint64_t *)buffer}};
+	s.walk.counts = &x->counts;
+	int err = scan_trace(&s, buffer, pread, ctx);
+	free(buffer);
+	return err;
+}
+
+void pagetrace_index_done(struct pagetrace_index *x)
+{
+	free(x->block);
+	free(x->lane);
+	free(x->chain);
+	free(x->newest);
+}
