@@ -41,8 +41,8 @@ USER_SRC  := $(call native,$(filter-out user/cmd/%,$(wildcard user/*/*.c)))
 CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 # libebtrace-preload.so: of the probe library it has the parts that need nothing of a ring.
-PRELOAD_SRC := $(wildcard usdt-probes/preload/*.c) \
-               $(addprefix usdt-probes/,sampler.c lock.c signals.c fork_mark.c)
+PRELOAD_SRC := $(call native,$(wildcard usdt-probes/preload/*.c)) \
+               $(addprefix usdt-probes/,sampler.c lock.c signals.c fork_mark.c frame_pointers.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
 # zlib and zstd, histograms libm, and names of functions libiberty, which whoever links it shall not.
@@ -149,8 +149,9 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
 # Parts of the library that is preloaded; all of it would interpose the test's own calls.
-$(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/preload/,backtrace.c mappings.c objects.c \
-                                pages.c trace_file.c))
+$(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/preload/,mappings.c objects.c pages.c trace_file.c))
+$(O)/tests/unit/test_backtrace: $(call obj,$(addprefix usdt-probes/preload/,backtrace.c backtrace_$(PROCESSOR).c \
+                                  pages.c) usdt-probes/frame_pointers.c)
 # Its allocations fail when it wants them to.
 $(O)/tests/unit/test_no_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # minigc is a program of several files; the library must come behind all of them.

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,18 +18,39 @@ static bool is_mapped(uintptr_t page)
 	return syscall(SYS_rt_sigprocmask, -1, page, NULL, 8) < 0 && errno == EINVAL;
 }
 
-static bool is_readable(uintptr_t fp)
+/* The end of what is mapped from a page on, at most `end`. */
+static uintptr_t mapped_until(uintptr_t page, uintptr_t end)
 {
-	for (uintptr_t page = fp & -PAGE_BYTES; page < fp + 2 * sizeof(uintptr_t);
-	     page += PAGE_BYTES) {
-		if (page >= low && page < high)
-			continue;
-		if (!is_mapped(page))
-			return false;
-		if (page == high)
-			high += PAGE_BYTES;
-	}
-	return true;
+	while (page < end && is_mapped(page))
+		page += PAGE_BYTES;
+	return page;
+}
+
+void ebt_stack_enter(const void *frame)
+{
+	uintptr_t page = (uintptr_t)frame & -PAGE_BYTES;
+	if (page >= low && page < high)
+		return;
+	if (page > low || low - page > FRAME_LIMIT || mapped_until(page, low) < low)
+		high = page + PAGE_BYTES;
+	low = page;
+}
+
+bool ebt_stack_has(uintptr_t address, size_t bytes)
+{
+	uintptr_t end = address + bytes;
+	if (address < low || end < address || (end > high && end - high > FRAME_LIMIT))
+		return false;
+	high = mapped_until(high, end);
+	return end <= high;
+}
+
+bool ebt_stack_record(uintptr_t fp, struct ebt_frame_record *ret)
+{
+	if (fp % sizeof(fp) || !ebt_stack_has(fp, sizeof(*ret)))
+		return false;
+	*ret = *(const struct ebt_frame_record *)fp;
+	return ret->return_address;
 }
 
 static void reverse(int64_t *a, size_t n)
@@ -44,20 +64,15 @@ static void reverse(int64_t *a, size_t n)
 
 size_t ebt_frame_pointers(const void *from, int64_t *addresses, size_t max)
 {
+	struct ebt_frame_record r;
 	uintptr_t fp = (uintptr_t)from;
 	size_t n = 0;
-	if (fp < low || fp >= high) { /* another stack, as a handler or a coroutine has */
-		low = fp & -PAGE_BYTES;
-		high = low + PAGE_BYTES;
-	}
-	while (n < max && fp % sizeof(uintptr_t) == 0 && is_readable(fp)) {
-		const uintptr_t *frame = (const uintptr_t *)fp;
-		if (!frame[1])
+	ebt_stack_enter(from);
+	while (n < max && ebt_stack_record(fp, &r)) {
+		addresses[n++] = (int64_t)r.return_address;
+		if (r.next <= fp || r.next - fp > FRAME_LIMIT)
 			break;
-		addresses[n++] = (int64_t)frame[1];
-		if (frame[0] <= fp || frame[0] - fp > FRAME_LIMIT)
-			break;
-		fp = frame[0];
+		fp = r.next;
 	}
 	reverse(addresses, n);
 	return n;

@@ -1,17 +1,34 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calling thread's return addresses, by frame pointers. Code without them ends the backtrace, or
- * skips a frame; it never faults: memory that is not known to be mapped is tested first, at the
- * price of a system call for each new page of the stack.
+ * The calling thread's stack, read by frame pointers. Nothing here faults, allocates or takes a lock:
+ * memory that is not known to be mapped is tested first, at the price of a system call for each new
+ * page of the stack. errno changes.
  */
 #ifndef EBT_FRAME_POINTERS_H
 #define EBT_FRAME_POINTERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* Writes at most `max` addresses, outermost first, of the callers of the frame at `fp`; the innermost
- * ones if there are more. Returns their number. */
+/* What a frame pointer points at. */
+struct ebt_frame_record {
+	uintptr_t next, return_address;
+};
+
+/* Before the functions below, with the address of a frame of the calling thread: a thread may have
+ * several stacks, such as those of handlers and coroutines. */
+void ebt_stack_enter(const void *frame);
+/* True if the bytes are mapped. False may also be: a MiB or more behind what was read before. */
+bool ebt_stack_has(uintptr_t address, size_t bytes);
+/* Copies a record of the stack. False: there is none at `fp`. */
+bool ebt_stack_record(uintptr_t fp, struct ebt_frame_record *ret);
+
+/*
+ * Writes at most `max` addresses, outermost first, of the callers of the frame at `fp`; the innermost
+ * ones if there are more. Returns their number. Code without frame pointers ends the chain, or skips
+ * a frame. Does not need ebt_stack_enter().
+ */
 size_t ebt_frame_pointers(const void *fp, int64_t *addresses, size_t max);
 
 #endif

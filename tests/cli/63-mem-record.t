@@ -104,6 +104,38 @@ is "$(events | jq -r 'select(.words == 100 and .kind == "alloc") | .stack[-1]' |
 	"stripped+0x@stripped:0:0-0" "a stripped program: module and offset"
 is "$(cat "$TMP/stdout") $status" "done 0" "its output and status"
 
+# Backtraces: libc's qsort() has no frame pointer, and the second call is not the first one's.
+cat >"$TMP/chain.c" <<-'END'
+	#include <alloca.h>
+	#include <stdlib.h>
+	#define CALL(...) __VA_ARGS__; __asm__ volatile("" ::: "memory")
+	void *volatile sink;
+	static volatile int bytes = 900;
+	__attribute__((noinline)) void innermost(void) { CALL(sink = malloc(bytes)); }
+	__attribute__((noinline)) int compare(const void *a, const void *b) { CALL(innermost()); return a < b; }
+	__attribute__((noinline)) void sort(void) { char two[2] = ""; CALL(qsort(two, 2, 1, compare)); }
+	__attribute__((noinline)) void on_heap(void) { CALL(sort()); }
+	__attribute__((noinline)) void on_stack(void) { sink = alloca(bytes); CALL(on_heap()); }
+	int main(void)
+	{
+		for (int i = 0; i < 3; i++, bytes += 8) {
+			CALL(on_stack());
+			CALL(on_heap());
+		}
+	}
+END
+for option in -fno-omit-frame-pointer -fomit-frame-pointer; do
+	gcc -O2 -g $option -fno-optimize-sibling-calls -o "$TMP/chain" "$TMP/chain.c"
+	record --rate 1 -- "$TMP/chain"
+	is "$(events | jq -r 'select(.kind == "alloc" and .words > 111 and .words < 117) | .stack |
+		map(select(contains("/chain.c:")) | sub("@.*"; "")) | join(" ")' | uniq -c | tr -s ' ' | paste -sd,)" \
+		"$(for i in 1 2 3; do
+			echo " 1 main on_stack on_heap sort compare innermost"
+			echo " 1 main on_heap sort compare innermost"
+		done | paste -sd,)" \
+		"${option#-f}: each backtrace has all functions"
+done
+
 # Programs that are refused, or have nothing.
 record -- "$programs/own_malloc"
 is "$status $(paste -sd, "$TMP/stdout") $(grep -c 'has its own malloc' "$TMP/stderr")" "3 its own 1" \

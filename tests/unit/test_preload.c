@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The parts of libebtrace-preload.so that work without a program: the table of sampled objects and
- * its filter against an array, mappings, backtraces, and the file that packets go to. */
+ * its filter against an array, mappings, and the file that packets go to. */
 #include <dirent.h>
 #include <ebtrace/recorder.h>
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "tests/tap.h"
-#include "usdt-probes/preload/backtrace.h"
 #include "usdt-probes/preload/mappings.h"
 #include "usdt-probes/preload/objects.h"
 #include "usdt-probes/preload/trace_file.h"
@@ -89,44 +88,6 @@ static void test_mappings(void)
 	   "a range may have several");
 }
 
-static int64_t frames[EBT_BACKTRACE_MAX];
-
-static __attribute__((noinline)) size_t trace_here(void)
-{
-	size_t count = ebt_backtrace(__builtin_return_address(0), frames);
-	__asm__ volatile("");
-	return count;
-}
-
-static __attribute__((noinline)) size_t trace_deep(unsigned depth)
-{
-	size_t count = depth ? trace_deep(depth - 1) : trace_here();
-	__asm__ volatile("");
-	return count;
-}
-
-/* True if the address is in the function: less than 200 bytes behind its start. */
-static int is_in(int64_t address, const void *function)
-{
-	return (uint64_t)address - (uint64_t)(uintptr_t)function < 200;
-}
-
-static void test_backtrace(void)
-{
-	size_t count = trace_deep(10), again;
-	int good = count > 11;
-	for (size_t i = 0; good && i < 11; i++)
-		good = is_in(frames[count - 1 - i], (const void *)(uintptr_t)trace_deep);
-	ok(good, "the innermost frames are the calls that led here");
-	ok(good && is_in(frames[count - 12], (const void *)(uintptr_t)test_backtrace),
-	   "then comes their caller");
-	again = trace_deep(20);
-	is(again, count + 10, "ten calls more are ten frames more");
-	is(trace_deep(5000), EBT_BACKTRACE_MAX, "a long stack is cut");
-	ok(is_in(frames[EBT_BACKTRACE_MAX - 1], (const void *)(uintptr_t)trace_deep),
-	   "at its outer end");
-}
-
 static char dir[] = "/tmp/ebtrace-preload.XXXXXX";
 
 static uint64_t size_of(const char *path)
@@ -202,7 +163,6 @@ int main(void)
 	test_objects();
 	test_null();
 	test_mappings();
-	test_backtrace();
 	if (mkdtemp(dir)) {
 		test_file();
 		test_file_limit();

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The calls that led to an allocation. The stack is unwound by the compiler's tables (.eh_frame),
- * which Debian's libraries and programs have; most of them have no frame pointers, and a chain of
- * those silently skips the callers of functions without. Where there is no table, as in code that
- * is compiled at run time, the chain of frame pointers is followed as far as it stays in the stack
- * and moves towards its end. Takes no lock and allocates nothing.
+ * The calls that led to an allocation, by frame pointers where they work and otherwise by unwinding
+ * with the compiler's tables (.eh_frame).
+ *
+ * A chain of frame pointers silently skips the callers of functions that have none, such as those of
+ * libc. So a step is made by the frame pointer only from a call at which the unwinder found the same
+ * next frame before: each site is unwound once. Nor is the stack followed to its end each time: the
+ * last one is kept, and where a frame has the return address, the place and the frame pointer that
+ * one had then, the frames around it are the same as well, if each return address is still in its
+ * place.
+ *
+ * Where there is no table, as in code that is compiled at run time, the frame pointers are followed
+ * as far as they stay in the stack and move towards its end. Takes no lock and allocates nothing.
  */
 #ifndef EBT_BACKTRACE_H
 #define EBT_BACKTRACE_H
@@ -17,8 +24,19 @@
 
 /*
  * Stores the addresses of the calls, the outermost first; the innermost is the one that returns to
- * `caller`. Returns their number, at most EBT_BACKTRACE_MAX.
+ * `caller`. Returns their number, at most EBT_BACKTRACE_MAX. The signals are blocked.
  */
 size_t ebt_backtrace(const void *caller, int64_t ret[EBT_BACKTRACE_MAX]);
+/* Code was loaded or unloaded: the sites are to be unwound again. */
+void ebt_backtrace_forget_sites(void);
+
+/* Of the processor, backtrace_PROCESSOR.c. */
+/* The number that the tables have for the frame pointer. */
+extern const int ebt_frame_pointer_register __attribute__((visibility("hidden")));
+/* Where the return address into a frame is stored, if its stack pointer is `stack` and the frame
+ * that it called has the frame pointer `inner`. What is there has to be compared. */
+uintptr_t ebt_return_slot(uintptr_t stack, uintptr_t inner);
+/* A return address without the bits that protect it on the stack. */
+uintptr_t ebt_return_address(uintptr_t stored);
 
 #endif

@@ -188,8 +188,10 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 	sigset_t mask;
 	ebt_signals_block(&mask);
 	t->inside = true;
-	size_t count = ebt_backtrace(caller, frames);
 	struct ebt_modules_snapshot *s = ebt_modules_snapshot();
+	if (s)
+		ebt_backtrace_forget_sites();
+	size_t count = ebt_backtrace(caller, frames);
 	lock_with(&mask);
 	struct ebt_memtrace_event e = {
 		.what = EBT_MEMTRACE_ALLOC,
