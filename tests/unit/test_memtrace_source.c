@@ -177,8 +177,47 @@ static void test_late(void)
 	model_done(m);
 }
 
+/* A packet for each of so many domains. What memtrace_source_new() returns. */
+static int open_domains(uint32_t domains)
+{
+	struct model *m = calloc(1, sizeof(*m));
+	struct ebt_memtrace_trace t = {model_store, model_locations, m, 0, 0, 0};
+	void *memory = calloc(1, ebt_memtrace_writer_bytes());
+	struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+				       .time_us = MODEL_START,
+				       .words = 1,
+				       .samples = 1,
+				       .obj = EBT_MEMTRACE_NEW_OBJ};
+	ebt_memtrace_write_info(&t, &(struct ebt_memtrace_info){.start_us = MODEL_START,
+								.executable = "a",
+								.host = "b",
+								.runtime_params = "c",
+								.context = ""});
+	for (uint32_t d = 0; d < domains; d++) {
+		struct ebt_memtrace_writer *w =
+			ebt_memtrace_writer_init(memory, &t, (uint16_t)d, MODEL_START);
+		ebt_memtrace_write(w, &e);
+		ebt_memtrace_write_flush(w, MODEL_START);
+		m->packets = 0; /* where they begin does not matter */
+	}
+	struct memtrace_options o = {.name = "a trace", .head = "", .alone = true};
+	struct memtrace_source *source;
+	struct session *session;
+	if (session_new(&session))
+		abort();
+	int err = memtrace_source_new(session, file_of(m->trace, m->bytes), &o, &source);
+	if (!err)
+		source_free(memtrace_source_base(source));
+	session_free(session);
+	free(memory);
+	model_done(m);
+	return err;
+}
+
 int main(void)
 {
+	is(open_domains(300), 0, "a file may have many domains");
+	is(open_domains(4097), -E2BIG, "but not so many that their readers take all memory");
 	test_file();
 	test_pipe();
 	test_late();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/input_memtrace.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -21,7 +22,8 @@ static enum engine_end memtrace_open(const struct engine *e, struct input *in,
 	struct memtrace_source *made;
 	int err = memtrace_source_new(e->session, in->fd, &o, &made);
 	if (err) {
-		report_error(&e->report, "'%s': %s", in->name, strerror(-err));
+		report_error(&e->report, "'%s': %s", in->name,
+			     err == -E2BIG ? "packets of more than 4096 domains" : strerror(-err));
 		return ENGINE_FAILED;
 	}
 	*source = memtrace_source_base(made);

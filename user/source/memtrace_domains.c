@@ -20,6 +20,8 @@ static int add(struct memtrace_domains *d, struct seen *seen, uint16_t domain)
 	uint64_t bit = 1ull << domain % 64, *bits = &seen->bits[domain / 64];
 	if (*bits & bit)
 		return 0;
+	if (d->count == MEMTRACE_DOMAINS_MAX)
+		return -E2BIG;
 	*bits |= bit;
 	uint16_t *grown = realloc(d->domain, (d->count + 1) * sizeof(*grown));
 	if (!grown)

@@ -5,12 +5,15 @@
 
 #include <stdint.h>
 
+#define MEMTRACE_DOMAINS_MAX 4096 /* OCaml's own limit */
+
 struct memtrace_domains {
 	uint16_t *domain; /* in the order of their first packets; the caller frees it */
 	uint32_t count;
 };
 
-/* At least one domain, 0, where no packet is found. Sets *ret also on failure. 0 or -errno. */
+/* At least one domain, 0, where no packet is found. Sets *ret also on failure. 0;
+ * -E2BIG: more than MEMTRACE_DOMAINS_MAX; -errno. */
 int memtrace_domains_read(int fd, struct memtrace_domains *ret);
 
 #endif

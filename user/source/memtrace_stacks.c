@@ -21,6 +21,7 @@ void memtrace_backtrace_forget(struct memtrace_backtrace *b, struct session *ses
 	if (b->depth)
 		stacks_drop(session->stacks, b->stack[b->depth - 1]);
 	b->depth = 0;
+	b->skipped = 0;
 }
 
 void memtrace_backtrace_done(struct memtrace_backtrace *b, struct session *session)
@@ -127,21 +128,36 @@ static uint64_t at_most(uint64_t v)
 	return v < MEMTRACE_STACK_FRAMES ? v : MEMTRACE_STACK_FRAMES;
 }
 
+/* Of the frames that a backtrace shares with the last one, those that are not left out: their number
+ * in the stack. */
+static uint32_t share(struct memtrace_backtrace *b, struct session *session, uint64_t shared)
+{
+	if (at_most(shared - (shared < b->skipped ? shared : b->skipped)) > b->depth) {
+		memtrace_backtrace_forget(b, session);
+		b->skipped =
+			shared > MEMTRACE_UNKNOWN_FRAMES ? shared - MEMTRACE_UNKNOWN_FRAMES : 0;
+	}
+	if (b->skipped > shared)
+		b->skipped = shared;
+	return (uint32_t)at_most(shared - b->skipped);
+}
+
 int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *codes,
 			   const struct ebt_memtrace_reader *r, const struct ebt_memtrace_event *e,
 			   uint32_t *ret)
 {
 	struct stacks *stacks = codes->session->stacks;
-	uint32_t shared = (uint32_t)at_most(e->shared), old = b->depth ? b->stack[b->depth - 1] : 0;
-	uint32_t depth = (uint32_t)at_most(e->shared + e->frames);
 	if (e->again) {
-		*ret = old;
+		*ret = b->depth ? b->stack[b->depth - 1] : 0;
 		return 0;
 	}
+	uint32_t shared = share(b, codes->session, e->shared);
+	uint32_t depth = (uint32_t)at_most((uint64_t)shared + e->frames);
 	if (reserve(b, depth))
 		return -ENOMEM;
+	uint32_t old = b->depth ? b->stack[b->depth - 1] : 0;
 	uint32_t at = shared < b->depth ? shared : b->depth, id = at ? b->stack[at - 1] : 0;
-	/* Of a shared part that was not read, as after damage, the frames are unknown. */
+	/* Of a shared part that was not read the frames are unknown. */
 	for (; at < depth; at++) {
 		int64_t code = at < shared ? EBT_MEMTRACE_UNKNOWN : e->frame[at - shared];
 		uint32_t frame = frame_of(codes, r, code);

@@ -12,6 +12,9 @@
 
 /* The most frames of a stack in the session; those further in are left out. */
 #define MEMTRACE_STACK_FRAMES (1u << 20)
+/* The most that stand for frames that were not read, as after damage; those further out are left
+ * out. A few bytes of a trace may claim 2^24 of them. */
+#define MEMTRACE_UNKNOWN_FRAMES 64
 
 /* Frames by code: common to all domains. Initialised by zeroes and the session. */
 #define MEMTRACE_RECENT_BITS 10
@@ -28,7 +31,8 @@ struct memtrace_codes {
 
 /* The last backtrace of a domain. Initialised by zeroes. */
 struct memtrace_backtrace {
-	uint32_t *stack; /* of the first frames: stack[i] has i + 1; the last one is held */
+	uint64_t skipped; /* its outermost frames that are left out */
+	uint32_t *stack;  /* of the first ones behind: stack[i] has i + 1; the last one is held */
 	uint32_t depth, cap;
 };
 
