@@ -213,6 +213,23 @@ ok $(($(kill -0 "$program"; echo $?) != 0)) "a program goes on if ebtrace is kil
 XDG_RUNTIME_DIR=$TMP "$ebt" list --prune >"$TMP/list"
 is "$(ls -d "$TMP"/ebtrace-run-* 2>/dev/null | wc -l)" 0 "list --prune removes its trace"
 
+# Signals that request the end.
+rm -f "$TMP/stdout"
+XDG_RUNTIME_DIR=$TMP "$ebt" mem record --rate 1 -o "$TMP/twice.ctf" -- \
+	sh -c 'trap "" INT; exec "$0" wait' "$allocs" >"$TMP/stdout" 2>"$TMP/stderr" &
+pid=$!
+wait_for test -s "$TMP/stdout"
+children+=("$(pgrep -P $pid -x allocs)")
+kill -INT $pid
+sleep 0.3 # two at one time are one request
+kill -INT $pid
+wait $pid
+is "$? $(grep -c "'.*' runs on; its trace ends here" "$TMP/stderr")" "0 1" \
+	"a second SIGINT ends the recording of a program that runs on"
+"$ebt" info "$TMP/twice.ctf" >"$TMP/info"
+is "$(grep -c 'damage     none' "$TMP/info")" 1 "with the trace of what was recorded so far"
+is "$(ls -d "$TMP"/ebtrace-run-* 2>/dev/null | wc -l)" 0 "nothing else is left"
+
 # Real programs: the same output, status and environment.
 for program in "ls -la /usr/lib" "sh -c 'echo \$((1+2)); exit 7'" "sort tests/lib.sh" "env -i PATH=$PATH seq 3"; do
 	eval "$program" >"$TMP/want"

@@ -116,9 +116,12 @@ static void end_raw(unsigned n, uint64_t us)
 	store_raw(n, &state);
 }
 
-static void ignore(void *ctx, enum log_level level, const char *fmt, va_list ap)
+static char said[300]; /* the last line of the report */
+
+static void keep_line(void *ctx, enum log_level level, const char *fmt, va_list ap)
 {
-	(void)ctx, (void)level, (void)fmt, (void)ap;
+	(void)ctx, (void)level;
+	vsnprintf(said, sizeof(said), fmt, ap);
 }
 
 /* What was made: its events, each as a line. */
@@ -163,10 +166,10 @@ static void read_made(int fd)
 
 static int resolve(void)
 {
-	static const struct report silent = {.line = ignore};
+	static const struct report to = {.line = keep_line};
 	int fd = openat(dir_fd, "made", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	struct mem_resolve run = {
-		.report = &silent, .dir_fd = dir_fd, .fd = fd, .context = "a command line"};
+		.report = &to, .dir_fd = dir_fd, .fd = fd, .context = "a command line"};
 	int err = mem_resolve(&run, &made.result);
 	read_made(fd);
 	close(fd);
@@ -239,6 +242,30 @@ static void test_damage(void)
 	is(resolve(), -ENODATA, "without a state nothing is known to be complete");
 }
 
+static void test_many_programs(void)
+{
+	begin_raw("/bin/loop", 1000);
+	alloc(1001, 1001, 1002);
+	for (unsigned n = 0; n < EBT_RECORDER_PROGRAMS; n++)
+		end_raw(n, 1001);
+	said[0] = 0;
+	is(resolve(), 0, "as many programs as are recorded are resolved");
+	is(made.result.programs, EBT_RECORDER_PROGRAMS, "all of them");
+	ok(strstr(said, "any after them are not recorded"), "and what there may be more is said");
+}
+
+static void remove_files(void)
+{
+	char name[16];
+	for (unsigned n = 0; n < EBT_RECORDER_PROGRAMS; n++) {
+		snprintf(name, sizeof(name), "%u.ctf", n);
+		unlinkat(dir_fd, name, 0);
+		snprintf(name, sizeof(name), "%u.state", n);
+		unlinkat(dir_fd, name, 0);
+	}
+	unlinkat(dir_fd, "made", 0);
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir_path))
@@ -247,9 +274,8 @@ int main(void)
 	test_programs();
 	test_own_malloc();
 	test_damage();
-	static const char *const names[] = {"0.ctf", "0.state", "1.ctf", "1.state", "made"};
-	for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
-		unlinkat(dir_fd, names[i], 0);
+	test_many_programs();
+	remove_files();
 	rmdir(dir_path);
 	return tap_done();
 }

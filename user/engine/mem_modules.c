@@ -22,7 +22,7 @@ struct module {
 
 struct mem_modules {
 	PTRMAP(struct module) by_hash;
-	const char *changed;
+	const char *changed; /* a module's path */
 };
 
 /* What the recorder says of a frame. */
@@ -136,6 +136,7 @@ static struct module *find_module(struct mem_modules *m, const char *path, const
 	memcpy(one->build_id, f->build_id, f->build_id_bytes);
 	one->next = first;
 	if (!one->path || open_symbols(m, one, f) || ptrmap_set(&m->by_hash, hash, one)) {
+		m->changed = m->changed == one->path ? NULL : m->changed;
 		free_module(one);
 		return NULL;
 	}

@@ -227,7 +227,10 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 	if (end)
 		return end;
 	int err = wait_for_end(r);
-	/* A trace that is being written may be ended by a second signal. */
+	/* Those that requested the program's end have had their effect; one more ends the writing of
+	 * its trace. */
+	if (r->signals.ends)
+		r->signals.ends = 1;
 	signals_release(&r->signals, r->ended ? 0 : r->program.pid);
 	signals_finish(&r->signals);
 	if (err) {
@@ -253,7 +256,7 @@ static int copy_trace(const struct mem_record *r, int to)
 {
 	char buffer[COPY_BYTES];
 	int err = 0;
-	int from = openat(r->dir.fd, MEMTRACE_FILE, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int from = openat(r->dir.fd, MEMTRACE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from < 0)
 		return errno == ENOENT ? -ENODATA : -errno;
 	for (ssize_t n; !err && (n = file_read(from, buffer, sizeof(buffer)));)

@@ -353,6 +353,11 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 		report_at(run->report, LOG_NORMAL,
 			  "'%s' is not the file that the program ran: its functions are offsets",
 			  changed);
+	if (r.count == EBT_RECORDER_PROGRAMS)
+		report_at(run->report, LOG_NORMAL,
+			  "the process ran %u programs, one after another by exec(): any after "
+			  "them are not recorded",
+			  r.count);
 	resolver_done(&r);
 	return err;
 }

@@ -161,7 +161,10 @@ static int64_t add_scope(struct indexing *x, Dwarf_Die *die, uint32_t depth, uin
 		x->cap = cap;
 	}
 	uint32_t number = (uint32_t)x->scopes;
+	size_t ranges = x->ranges.count;
 	int n = add_ranges(&x->ranges, die, depth, number);
+	if (n < 0)
+		x->ranges.count = ranges; /* there is no scope of this number */
 	if (n <= 0)
 		return n < 0 ? n : (int64_t)parent;
 	struct scope s = {.parent = NO_SCOPE, .function = function_of(die)};
