@@ -106,19 +106,20 @@ $(O)/bpf/ebtrace.skel.h: $(O)/bpf/ebtrace.o
 $(O)/libuser.a: $(call obj,$(USER_SRC))
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
-# The format that both sides write.
-PROBE_WRITER := $(O)/usdt-probes/memtrace_write.o
-$(PROBE_WRITER): user/codec/memtrace_write.c
+# The formats that both sides write.
+MEMTRACE_WRITER := $(O)/usdt-probes/memtrace_write.o
+PROBE_WRITERS := $(MEMTRACE_WRITER) $(O)/usdt-probes/pagetrace_write.o
+$(PROBE_WRITERS): $(O)/usdt-probes/%.o: user/codec/%.c
 	$(say) CC $<
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
-# One object, so that a program that uses any part of it gets its constructor. The writer is its own:
+# One object, so that a program that uses any part of it gets its constructor. The writers are its own:
 # a program may use libebtrace's besides.
 OBJCOPY := $(shell $(CC) -print-prog-name=objcopy)
-$(O)/libebtrace-probes.o: $(call obj,$(PROBE_SRC)) $(PROBE_WRITER)
+$(O)/libebtrace-probes.o: $(call obj,$(PROBE_SRC)) $(PROBE_WRITERS)
 	$(say) LD $@
 	$(Q)$(CC) -r -nostdlib $^ -o $@
-	$(Q)$(OBJCOPY) -w --localize-symbol='ebt_memtrace_*' $@
+	$(Q)$(OBJCOPY) -w --localize-symbol='ebt_memtrace_*' --localize-symbol='ebt_pagetrace_*' $@
 $(O)/libebtrace-probes.a: $(O)/libebtrace-probes.o
 	$(say) AR $@
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
@@ -129,7 +130,7 @@ $(O)/libebtrace-probes.so: $(O)/libebtrace-probes.o
 # The compiler must not change calls of malloc(); the unwinder must be no other library that the
 # program gets.
 $(O)/usdt-probes/preload/%.o: EBT_CFLAGS += $(addprefix -fno-builtin-,malloc calloc realloc free)
-$(O)/libebtrace-preload.so: $(call obj,$(PRELOAD_SRC)) $(PROBE_WRITER)
+$(O)/libebtrace-preload.so: $(call obj,$(PRELOAD_SRC)) $(MEMTRACE_WRITER)
 	$(say) LD $@
 	$(Q)$(CC) -shared -static-libgcc -Wl,-soname,libebtrace-preload.so -Wl,-Bsymbolic-functions \
 		-Wl,--version-script=usdt-probes/preload/exports.map $(LDFLAGS) $^ -o $@

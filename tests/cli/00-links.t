@@ -43,8 +43,8 @@ for layer in $folders; do
 	ok $? "$layer links against: ${below[$layer]:-libc}" ||
 		diag "$(grep -o 'in function.*\|undefined reference.*' "$TMP/log" | sort -u | head -20)"
 done
-# The format that both sides write.
-lower=("$O/usdt-probes/memtrace_write.o")
+# The formats that both sides write.
+lower=("$O"/usdt-probes/{memtrace,pagetrace}_write.o)
 for layer in $probe_layers; do
 	objects=()
 	for file in ${probe_files[$layer]}; do

@@ -167,6 +167,12 @@ static inline bool pt_same_counts(const struct ebt_pagetrace_counts *a,
 	       a->damaged_bytes == b->damaged_bytes && a->has_boot == b->has_boot;
 }
 
+/* Each byte of a trace is of a P, a time, an event or damage. */
+static inline bool pt_is_whole(const struct ebt_pagetrace_counts *c, size_t bytes)
+{
+	return 8 * (c->blocks + c->syncs + c->events + c->large) + c->damaged_bytes == bytes;
+}
+
 static inline void pt_free(struct pt_events *e)
 {
 	free(e->at);

@@ -65,7 +65,9 @@ static const char *expected_here(const struct pagetrace_walk *k)
 /* Whether the word behind the damaged one certainly is an event of the same block. */
 static bool stays_in_block(const struct pagetrace_walk *k)
 {
-	if (k->left < 2 || k->words < 2 || pagetrace_is_p(word_at(k, 0)))
+	uint64_t damaged = word_at(k, 0);
+	if (k->left < 2 || k->words < 2 || pagetrace_is_p(damaged) ||
+	    (damaged & PAGETRACE_TAG) == PAGETRACE_TIME)
 		return false;
 	uint64_t word = word_at(k, 1);
 	return word & PAGETRACE_WHAT && !pagetrace_may_be_pages(word) &&

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The writer of page traces, by the rules of Go's runtime, so that a complete trace of Go's that is
+ * read and written again has the same bytes:
+ *
+ *	An event 2^23 ns or more after the base has a time word before it, which is the new base.
+ *	An event that does not fit, with its second word, ends the block. The next one begins with its P
+ *	and a time, the event's own; so a time may be a block's last word.
+ */
+#include "codec/pagetrace_words.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+void ebt_pagetrace_writer_init(struct ebt_pagetrace_writer *w, int32_t p,
+			       int (*write)(void *ctx, const void *block, size_t bytes), void *ctx)
+{
+	memset(w, 0, offsetof(struct ebt_pagetrace_writer, block));
+	w->write = write;
+	w->ctx = ctx;
+	w->p = p;
+}
+
+static void put(struct ebt_pagetrace_writer *w, uint64_t word)
+{
+	w->block[w->words++] = htole64(word);
+}
+
+static void put_time(struct ebt_pagetrace_writer *w, uint64_t now_ns)
+{
+	w->base_ns = now_ns;
+	put(w, pagetrace_time_word(now_ns));
+}
+
+static void begin_block(struct ebt_pagetrace_writer *w, uint64_t now_ns)
+{
+	put(w, pagetrace_p_word(w->p));
+	put_time(w, now_ns);
+}
+
+int ebt_pagetrace_write_flush(struct ebt_pagetrace_writer *w)
+{
+	size_t bytes = w->words * sizeof(*w->block);
+	w->words = 0;
+	if (bytes && !w->error)
+		w->error = w->write(w->ctx, w->block, bytes);
+	return w->error;
+}
+
+/* What few events need. Makes room for `words` words of an event. */
+static __attribute__((noinline)) int make_room(struct ebt_pagetrace_writer *w, uint32_t words,
+					       uint64_t now_ns)
+{
+	if (w->words && now_ns - w->base_ns >= PAGETRACE_DELTA_END_NS &&
+	    w->words < PAGETRACE_BLOCK_WORDS)
+		put_time(w, now_ns);
+	if (w->words + words > PAGETRACE_BLOCK_WORDS)
+		ebt_pagetrace_write_flush(w);
+	/* After an error no block begins, so that all events get here. */
+	if (!w->words && !w->error)
+		begin_block(w, now_ns);
+	return w->error;
+}
+
+int ebt_pagetrace_write(struct ebt_pagetrace_writer *w, enum ebt_pagetrace_what what, uint64_t addr,
+			uint64_t pages, uint64_t now_ns)
+{
+	uint32_t is_large = pages >= PAGETRACE_LARGE_PAGES;
+	if (what - EBT_PAGETRACE_ALLOC > EBT_PAGETRACE_SCAVENGE - EBT_PAGETRACE_ALLOC ||
+	    addr & ~PAGETRACE_ADDR ||
+	    pages - 1 >= (PAGETRACE_ADDR_END - addr) >> PAGETRACE_PAGE_SHIFT ||
+	    now_ns >= PAGETRACE_TIME_END_NS)
+		return -EINVAL;
+	if (now_ns < w->last_ns)
+		now_ns = w->last_ns;
+	/* A block that has not begun is as one that is full. */
+	if (w->words - 1 >= PAGETRACE_BLOCK_WORDS - 1 - is_large ||
+	    now_ns - w->base_ns >= PAGETRACE_DELTA_END_NS) {
+		int err = make_room(w, 1 + is_large, now_ns);
+		if (err)
+			return err;
+	}
+	w->last_ns = now_ns;
+	uint64_t delta = (now_ns - w->base_ns) >> PAGETRACE_TIME_SHIFT;
+	uint64_t word = delta << PAGETRACE_DELTA_SHIFT | addr | what;
+	if (!is_large) {
+		put(w, word | pages << 3);
+		return 0;
+	}
+	put(w, word | PAGETRACE_LARGE);
+	put(w, pages);
+	return 0;
+}
