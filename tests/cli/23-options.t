@@ -85,7 +85,9 @@ of "trace stat" --snapshot
 of "trace stat mem mem_record" --duration 1s
 of "trace stat" --event minor
 of "trace stat mem mem_record" --output x
-of "mem_record" --rate 1e-3
+of "mem mem_record" --rate 1e-3
+of "mem" --wrapper x
+of "mem" --no-wrappers
 of "trace stat" --mode ring
 of "trace stat mem info mem_record" --pid 1
 of "trace stat mem info" --fail-on-loss

@@ -5,6 +5,7 @@
 . tests/lib.sh
 need_root
 need_command cc
+need_command jq
 
 # Waits for a byte; 300 times 4,096 bytes at one place, 100 times 8,192 at another; the first are freed.
 cat >"$TMP/allocs.c" <<'END_C'
@@ -76,6 +77,13 @@ grep -qE '^ *2\.0 MiB .* sampled \(' "$TMP/recorded"
 ok $? "its report has the bytes of the samples: 300 * 4096 + 100 * 8192" || diag "$(cat "$TMP/recorded")"
 grep -qE '^ *1\.2 MiB .* make_and_free$' "$TMP/recorded" && grep -qE '^ *800\.0 KiB .* keep$' "$TMP/recorded"
 ok $? "and of the functions that call for them"
+
+is "$(grep -cE '^ .* not known .* (sampled|make_and_free|keep)' "$TMP/recorded") $(grep -c '^Intervals are not known' "$TMP/recorded")" "1 1" \
+	"without intervals, as the rate is not known" || diag "$(cat "$TMP/recorded")"
+is "$("$O/ebtrace" mem hotspots --json "$TMP/out.ctf" | jq -c '[.programs[0].rate, .total.low, .total.bytes, (.total.objects_estimate | round)]')" \
+	"[null,null,2048000,76900]" "the objects are those of the weights: 300 * 4096 / 16 of 2 words, and 100 of 8192 bytes"
+is "$("$O/ebtrace" mem hotspots --rate 2e-3 --json "$TMP/out.ctf" | jq -c '[.programs[0].rate, .total.low < .total.bytes, .total.high > .total.bytes, .total.bytes]')" \
+	"[0.002,true,true,2048000]" "a rate that is given gives them their intervals"
 
 begin report "$O/ebtrace" mem hotspots
 end

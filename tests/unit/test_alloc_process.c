@@ -57,7 +57,8 @@ static void test_addresses(void)
 	ok(receive(OTEL_ALLOC, 0x1000, 100, 20) == 1 && is_event(ev, EBT_ALLOC, 1) &&
 		   ev->arg[1] == 13 && ev->pos == 2,
 	   "an address is an object, its bytes and its weight are words");
-	ok(sampling()->known && sampling()->sample_rate == 1, "at a rate of one a word");
+	ok(sampling()->sample_rate == 1 && alloc_trace_has_weights(sampling(), session->strings),
+	   "a sample for each word, as the trace's parameters say");
 	ok(receive(OTEL_ALLOC, 0x2000, 8, 12) == 1 && is_event(ev, EBT_ALLOC, 2) && ev->pos == 2,
 	   "what was left of a weight is added to the next");
 	ok(receive(OTEL_FREE, 0x1000) == 1 && is_event(ev, EBT_COLLECT, 1), "it is freed");
@@ -94,6 +95,7 @@ static void test_numbers(void)
 	ok(sampling()->known && sampling()->sample_rate > 0.00099 &&
 		   sampling()->sample_rate < 0.00101,
 	   "do");
+	ok(!alloc_trace_has_weights(sampling(), session->strings), "and there are no weights then");
 	ok(receive(PROMOTE, 42, 5, 8) == 1 && is_event(ev, EBT_PROMOTE, 42) && ev->domain == 5 &&
 		   ev->ts == 8,
 	   "it is promoted");

@@ -335,7 +335,8 @@ static void test_intervals(void)
 
 static void test_sums(void)
 {
-	static const struct mem_scale fine = {1, 8}, coarse = {0.01, 8}, other = {0.001, 4};
+	static const struct mem_scale fine = {1, 8, false}, coarse = {0.01, 8, false},
+				      other = {0.001, 4, false};
 	struct mem_sum s = {0}, t = {0};
 	struct mem_amount a = mem_sum_amount(&s);
 	ok(a.bytes == 0 && a.high == 0, "an empty sum is exactly 0");
@@ -364,6 +365,96 @@ static void test_sums(void)
 	ok(mem_sum_bytes(&t) >= 0x1p67, "a sum that is too large stays large");
 }
 
+#define OBJECTS	    100000
+#define OBJECT_RATE 0.01
+
+/* parameters: of the trace; header: the words that are sampled beside an object's own. */
+static void check_objects(const char *parameters, uint64_t header, uint64_t seed)
+{
+	struct mem_fixture x;
+	struct mem_sites t;
+	double variance = 0;
+	mem_fixture_begin(&x, OBJECT_RATE, &(struct mem_options){.needs = MEM_FATES});
+	processes_announce(&x.session->processes, 1)->alloc_trace.parameters =
+		strings_put(x.session->strings, parameters, strlen(parameters));
+	uint32_t stack = mem_fixture_stack(&x, "ab");
+	for (uint64_t i = 0; i < OBJECTS; i++) {
+		/* Most are small, as those of programs are. */
+		uint64_t words = 1 + random_next(&seed) % (i % 50 ? 8 : 400);
+		uint64_t samples = draw(&seed, words + header, OBJECT_RATE);
+		variance += (1 - OBJECT_RATE) / (OBJECT_RATE * (double)(words + header));
+		struct ebt_event ev = mem_alloc(i, 1, i, stack, samples);
+		ev.sarg[1] = (int64_t)words;
+		if (samples)
+			mem_fixture_push(&x, ev);
+		ev.kind = EBT_COLLECT;
+		if (samples && i % 2)
+			mem_fixture_push(&x, ev);
+	}
+	mem_model_end(&x.model);
+	int err = mem_sites_make(&t, &x.model, mem_pick_alloc);
+	ok(!err && fabs(t.all.objects - OBJECTS) < 3 * sqrt(variance),
+	   "'%s': %.0f objects are estimated, of %d", parameters, t.all.objects, OBJECTS);
+	mem_sites_done(&t);
+	err = mem_sites_make(&t, &x.model, mem_pick_live);
+	ok(!err && fabs(t.all.objects - OBJECTS / 2) < 3 * sqrt(variance / 2),
+	   "'%s': and %.0f that are alive, of %d", parameters, t.all.objects, OBJECTS / 2);
+	mem_sites_done(&t);
+	mem_fixture_done(&x);
+}
+
+static void test_objects(void)
+{
+	check_objects("", 0, 1);
+	check_objects("b=0,s=262144", 1, 2);
+}
+
+/* Allocations of 1000 samples of a word each, of objects of 10 words. */
+static struct mem_measure measure_weights(bool known, double given_rate)
+{
+	struct mem_fixture x;
+	struct mem_sites t;
+	mem_fixture_begin(&x, 1, &(struct mem_options){.rate = given_rate});
+	struct alloc_trace *trace = &processes_announce(&x.session->processes, 1)->alloc_trace;
+	trace->known = known;
+	trace->parameters =
+		strings_put(x.session->strings, ALLOC_TRACE_WEIGHTS, strlen(ALLOC_TRACE_WEIGHTS));
+	for (uint64_t i = 0; i < 5; i++) {
+		struct ebt_event ev = mem_alloc(i, 1, i, mem_fixture_stack(&x, "a"), 1000);
+		ev.sarg[1] = 10;
+		mem_fixture_push(&x, ev);
+	}
+	mem_model_end(&x.model);
+	if (mem_sites_make(&t, &x.model, mem_pick_alloc))
+		abort();
+	struct mem_measure m = t.all;
+	strings_drop(x.session->strings, known ? 0 : trace->parameters);
+	mem_sites_done(&t);
+	mem_fixture_done(&x);
+	return m;
+}
+
+static void test_weights(void)
+{
+	struct mem_measure m = measure_weights(true, 0);
+	struct mem_amount a = mem_sum_amount(&m.sum), b = mem_words(50, 0.01);
+	ok(a.bytes == 40000 && isnan(a.low) && isnan(a.high),
+	   "weights are an estimate, whose interval is not known");
+	ok(m.objects == 500, "of bytes and of objects");
+	m = measure_weights(true, 0.01);
+	a = mem_sum_amount(&m.sum);
+	ok(a.bytes == 40000 && m.objects == 500 && fabs(a.low - 8 * b.low) < 1e-6 &&
+		   fabs(a.high - 8 * b.high) < 1e-6,
+	   "with a rate it is that of the samples that the weights are of");
+	m = measure_weights(false, 0);
+	a = mem_sum_amount(&m.sum);
+	ok(a.bytes == 40000 && isnan(a.low), "a sample of an unknown rate counts as a word");
+	m = measure_weights(false, 0.01);
+	a = mem_sum_amount(&m.sum);
+	ok(a.bytes == 4e6 && a.low < a.bytes && a.bytes < a.high && m.objects == 50000,
+	   "the rate that is given is that of such samples");
+}
+
 int main(void)
 {
 	test_sites();
@@ -373,5 +464,7 @@ int main(void)
 	test_until();
 	test_intervals();
 	test_sums();
+	test_objects();
+	test_weights();
 	return tap_done();
 }

@@ -115,6 +115,7 @@ static struct mem_report_options options_of(const struct mem_run *r)
 				.needs = r->form->needs,
 				.until = r->opts.at,
 				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
+				.rate = r->opts.rate,
 				.wrappers = r->opts.wrappers,
 			},
 		.top = r->opts.top,

@@ -52,8 +52,10 @@ const struct option_row option_rows[] = {
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
 	{RUN | OPTS_MEM_RECORD, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
-	{OPTS_MEM_RECORD, "rate", OPT_RATE, "P",
-	 "Probability that a word of 8 bytes is sampled; default 1e-5: a sample for 800 kB", 3},
+	{OPTS_MEM | OPTS_MEM_RECORD, "rate", OPT_RATE, "P",
+	 "Probability that a word of 8 bytes is sampled; of mem record: default 1e-5, a sample for "
+	 "800 kB; of mem: of samples whose rate is not known",
+	 3},
 	{OPTS_TRACE | OPTS_MEM, "format", 'f', "FORMAT",
 	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; of mem: those of the report; "
 	 "default: by the suffix of FILE, else text",

@@ -31,7 +31,7 @@ struct opts {
 	bool prune;
 	enum stat_by by;
 	uint32_t top;
-	double rate;	  /* of mem record; 0: the default */
+	double rate;	  /* of mem record: 0: the default; of mem: 0: not given */
 	enum mem_per per; /* of mem diff */
 	bool has_per;
 	const char **filters; /* of mem */

@@ -9,15 +9,37 @@
 #include "core/strings.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 struct alloc_trace {
 	bool known;
-	double sample_rate; /* the probability that a word is sampled */
+	double sample_rate; /* the probability that a word is sampled; 1 with weights */
 	uint8_t word_bits;
 	uint16_t domain; /* that began the trace */
 	/* Strings, which are held. context: what the program calls the trace. */
 	uint32_t executable, host, parameters, context;
 };
+
+/*
+ * The parameters of a trace whose samples have weights, in bytes, instead of a rate: each sample of
+ * an object is a word that it stands for. Traces keep the text, whatever their format.
+ */
+#define ALLOC_TRACE_WEIGHTS "weights=otel_memory"
+
+static inline bool alloc_trace_has_weights(const struct alloc_trace *t,
+					   const struct strings *strings)
+{
+	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
+	return text && !strcmp(text, ALLOC_TRACE_WEIGHTS);
+}
+
+/* OCaml's runtime samples an object's header, too, but in its words there is none. */
+static inline bool alloc_trace_samples_header(const struct alloc_trace *t,
+					      const struct strings *strings)
+{
+	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
+	return text && *text && strcmp(text, ALLOC_TRACE_WEIGHTS) != 0;
+}
 
 /* Drops its strings, and zeroes it. Without strings `strings` may be NULL. */
 static inline void alloc_trace_done(struct alloc_trace *t, struct strings *strings)

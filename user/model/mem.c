@@ -30,7 +30,7 @@ static struct mem_process *add_process(struct mem_model *m, uint32_t process)
 	struct mem_process *p = ptrarray_make(&m->by_index, process, &is_new);
 	if (!p)
 		return NULL;
-	mem_process_init(p, m->session, process);
+	mem_process_init(p, m->session, process, m->opt.rate);
 	p->has_fates = m->opt.needs & MEM_FATES;
 	*(m->last ? &m->last->next : &m->first) = p;
 	m->last = p;
@@ -53,13 +53,13 @@ static void change_live(struct mem_model *m, const struct mem_process *p, uint64
 /* Counts an object that the filter selects, which is alive. */
 static void count_object(struct mem_process *p, const struct mem_object *o)
 {
-	mem_count_add(&p->row[o->row].alloc[o->source], 1, o->samples);
+	mem_count_add(&p->row[o->row].alloc[o->source], mem_object_count(o));
 	if (!p->fate)
 		return;
 	struct mem_fate *f = &p->fate[o->row];
-	mem_count_add(&f->live, 1, o->samples);
+	mem_count_add(&f->live, mem_object_count(o));
 	if (o->promoted)
-		mem_count_add(&f->promoted, 1, o->samples);
+		mem_count_add(&f->promoted, mem_object_count(o));
 }
 
 static int keep_object(struct mem_model *m, struct mem_process *p, const struct ebt_event *ev,
@@ -70,7 +70,7 @@ static int keep_object(struct mem_model *m, struct mem_process *p, const struct 
 		return -ENOMEM;
 	/* An id that comes again: the collection of the object before it was not seen. */
 	if (o->row && p->fate && !waits_for_lifetime(m)) {
-		mem_count_sub(&p->fate[o->row].live, o->samples);
+		mem_count_sub(&p->fate[o->row].live, mem_object_count(o));
 		change_live(m, p, ev->ts, o, -1);
 	}
 	*o = *made;
@@ -96,6 +96,12 @@ static inline uint8_t source_of(const struct ebt_event *ev)
 	return ev->id < MEM_SOURCES ? (uint8_t)ev->id : EBT_ALLOC_EXTERNAL;
 }
 
+static inline struct mem_count count_of(const struct mem_process *p, const struct ebt_event *ev)
+{
+	uint64_t samples = samples_of(ev);
+	return (struct mem_count){1, samples, mem_process_share(p, samples, ev->sarg[1], ev->id)};
+}
+
 static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 {
 	const struct mem_filter *f = m->opt.filter;
@@ -105,11 +111,16 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 		return -ENOMEM;
 	if (f && (!p->row[row].selected || !mem_filter_alloc(f, ev, p->scale.word_bytes)))
 		return 0;
+	struct mem_count one = count_of(p, ev);
+	struct mem_object made = {.id = ev->arg[0],
+				  .ns = EBT_OWN_TS(ev),
+				  .samples = one.samples,
+				  .share = one.shares,
+				  .row = row,
+				  .source = source_of(ev)};
 	if (m->has_objects)
-		return keep_object(m, p, ev,
-				   &(struct mem_object){ev->arg[0], EBT_OWN_TS(ev), samples_of(ev),
-							row, source_of(ev), false});
-	mem_count_add(&p->row[row].alloc[source_of(ev)], 1, samples_of(ev));
+		return keep_object(m, p, ev, &made);
+	mem_count_add(&p->row[row].alloc[made.source], one);
 	return 0;
 }
 
@@ -125,7 +136,7 @@ static int count_allocs(struct mem_model *m, const struct ebt_event *ev, size_t 
 		uint32_t row = p ? mem_process_row(p, m->session, NULL, ev[i].stack) : 0;
 		if (!row)
 			return -ENOMEM;
-		mem_count_add(&p->row[row].alloc[source_of(&ev[i])], 1, samples_of(&ev[i]));
+		mem_count_add(&p->row[row].alloc[source_of(&ev[i])], count_of(p, &ev[i]));
 	}
 	return 0;
 }
@@ -133,7 +144,7 @@ static int count_allocs(struct mem_model *m, const struct ebt_event *ev, size_t 
 static void count_promote(struct mem_model *m, struct mem_process *p, struct mem_object *o)
 {
 	if (p->fate && !o->promoted && !waits_for_lifetime(m))
-		mem_count_add(&p->fate[o->row].promoted, 1, o->samples);
+		mem_count_add(&p->fate[o->row].promoted, mem_object_count(o));
 	o->promoted = true;
 }
 
@@ -149,8 +160,8 @@ static int count_collect(struct mem_model *m, struct mem_process *p, struct mem_
 	if (selected && waits_for_lifetime(m))
 		count_object(p, o);
 	if (selected && p->fate) {
-		mem_count_sub(&p->fate[o->row].live, o->samples);
-		err = mem_fate_collect(&p->fate[o->row], o->samples, lifetime);
+		mem_count_sub(&p->fate[o->row].live, mem_object_count(o));
+		err = mem_fate_collect(&p->fate[o->row], o, lifetime);
 	}
 	mem_objects_delete(&p->objects, o);
 	return err;
@@ -235,8 +246,7 @@ void mem_model_end(struct mem_model *m)
 	for (struct mem_process *p = m->first; p; p = p->next) {
 		end_objects(m, p);
 		for (uint32_t i = 1; i <= p->rows; i++) {
-			struct mem_count c = mem_row_alloc(&p->row[i]);
-			mem_count_add(&m->alloc, c.objects, c.samples);
+			mem_count_add(&m->alloc, mem_row_alloc(&p->row[i]));
 		}
 	}
 }

@@ -30,6 +30,7 @@ struct mem_options {
 	unsigned needs;			 /* of enum mem_needs */
 	struct moment until;		 /* since the begin: later events do not count */
 	const struct mem_filter *filter; /* the caller's; NULL: none */
+	double rate;			 /* of samples whose own is not known; 0: it is not, too */
 	struct mem_wrappers wrappers;	 /* of allocators, which are no sites */
 };
 

@@ -59,8 +59,19 @@ struct mem_amount mem_words(uint64_t samples, double rate)
 
 static struct mem_amount part_amount(const struct mem_part *p)
 {
-	struct mem_amount a = mem_words(p->samples, p->scale.rate);
-	double unit = p->scale.word_bytes;
+	double unit = p->scale.word_bytes, words = (double)p->samples;
+	if (!(p->scale.rate > 0))
+		return (struct mem_amount){words * unit, NAN, NAN};
+	struct mem_amount a = {words, words, words};
+	if (!p->scale.weighted) {
+		a = mem_words(p->samples, p->scale.rate);
+	} else if (p->scale.rate < 1) {
+		/* The interval of as many samples as stand for so many words. */
+		struct mem_amount around = mem_words(
+			(uint64_t)llround(fmin(words * p->scale.rate, 0x1p62)), p->scale.rate);
+		a.low = fmin(around.low, words);
+		a.high = fmax(around.high, words);
+	}
 	return (struct mem_amount){a.bytes * unit, a.low * unit, a.high * unit};
 }
 
@@ -83,7 +94,7 @@ void mem_sum_add(struct mem_sum *s, const struct mem_scale *scale, uint64_t samp
 	struct mem_part added = {*scale, samples};
 	for (uint32_t i = 0; i < s->parts; i++) {
 		struct mem_part *p = &s->part[i];
-		if (p->scale.rate != scale->rate || p->scale.word_bytes != scale->word_bytes)
+		if (!mem_scale_same(&p->scale, scale))
 			continue;
 		p->samples = add_samples(p->samples, samples);
 		return;
@@ -107,8 +118,7 @@ double mem_sum_bytes(const struct mem_sum *s)
 {
 	double bytes = s->bytes;
 	for (uint32_t i = 0; i < s->parts; i++)
-		bytes += (double)s->part[i].samples / s->part[i].scale.rate *
-			 s->part[i].scale.word_bytes;
+		bytes += mem_scale_bytes(&s->part[i].scale, s->part[i].samples);
 	return bytes;
 }
 
@@ -120,5 +130,5 @@ struct mem_amount mem_sum_amount(const struct mem_sum *s)
 	for (uint32_t i = 0; i < s->parts; i++)
 		add_rest(&all, &s->part[i]);
 	double low = all.bytes - sqrt(all.below);
-	return (struct mem_amount){all.bytes, low > 0 ? low : 0, all.bytes + sqrt(all.above)};
+	return (struct mem_amount){all.bytes, low < 0 ? 0 : low, all.bytes + sqrt(all.above)};
 }

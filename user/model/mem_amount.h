@@ -6,12 +6,21 @@
  * are exact. Up to MEM_EXACT_SAMPLES samples the interval is exact (Clopper and Pearson's argument,
  * for a known rate and an unknown N), also of 0 samples; above it is the score interval (Wilson).
  *
+ * Objects are estimated by the same samples: each of an object of N words stands for 1 / rate words
+ * and so for 1 / (N rate) objects. Its samples are N rate on average, so the sum over all samples is
+ * without bias, whatever the sizes; a share is samples / N, which can be added up before the rate is
+ * known.
+ *
+ * Where the rate is not known there is an estimate if samples have weights, but no interval: its ends
+ * are NAN.
+ *
  * A sum over processes that were sampled at different rates keeps the samples of each rate apart;
  * its interval combines theirs by the squares of their distances from the estimates.
  */
 #ifndef MODEL_MEM_AMOUNT_H
 #define MODEL_MEM_AMOUNT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define MEM_EXACT_SAMPLES 50
@@ -19,9 +28,28 @@
 
 /* How a process was sampled. */
 struct mem_scale {
-	double rate; /* the chance of a word, above 0, at most 1 */
+	double rate; /* the chance of a word, above 0, at most 1; 0: not known */
 	double word_bytes;
+	bool weighted; /* a sample stands for a word, whatever the rate is */
 };
+
+/* The words that a sample stands for. */
+static inline double mem_scale_words(const struct mem_scale *s)
+{
+	return s->weighted ? 1 : 1 / s->rate;
+}
+static inline double mem_scale_bytes(const struct mem_scale *s, uint64_t samples)
+{
+	return (double)samples * mem_scale_words(s) * s->word_bytes;
+}
+static inline double mem_scale_objects(const struct mem_scale *s, double shares)
+{
+	return shares * mem_scale_words(s);
+}
+static inline bool mem_scale_same(const struct mem_scale *a, const struct mem_scale *b)
+{
+	return a->rate == b->rate && a->word_bytes == b->word_bytes && a->weighted == b->weighted;
+}
 
 /* Samples, by scale. Zeroed memory is an empty sum, which is exactly 0 bytes. */
 struct mem_sum {
@@ -36,7 +64,7 @@ struct mem_sum {
 
 struct mem_amount {
 	double bytes;
-	double low, high; /* of the interval */
+	double low, high; /* of the interval; NAN: not known */
 };
 
 /* Of 0 samples: records that the scale was in use, so that the sum is not exactly 0. */

@@ -30,15 +30,15 @@ void mem_counters_done(struct mem_counters *c)
 
 static uint64_t bytes_of(uint64_t samples, const struct mem_scale *scale)
 {
-	double bytes = (double)samples / scale->rate * scale->word_bytes;
+	double bytes = mem_scale_bytes(scale, samples);
 	return bytes < 0x1p63 ? (uint64_t)bytes : INT64_MAX;
 }
 
 static void value_of(const struct mem_counters *c, const struct mem_counted *p,
 		     struct mem_counters_value *ret)
 {
-	struct mem_scale scale;
-	mem_process_scale(processes_at(&c->session->processes, p->process), &scale);
+	struct mem_scale scale = mem_process_scale(processes_at(&c->session->processes, p->process),
+						   c->session->strings, 0);
 	*ret = (struct mem_counters_value){
 		.ts = p->changed_ns,
 		.process = p->process,

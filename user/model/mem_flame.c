@@ -29,6 +29,8 @@ static int by_program(const void *a, const void *b)
 		order = sx->rate < sy->rate ? -1 : sx->rate > sy->rate;
 	if (!order)
 		order = sx->word_bytes < sy->word_bytes ? -1 : sx->word_bytes > sy->word_bytes;
+	if (!order)
+		order = sx->weighted - sy->weighted;
 	return order;
 }
 

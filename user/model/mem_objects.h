@@ -15,6 +15,7 @@ struct mem_object {
 	uint64_t id;
 	uint64_t ns; /* when it was allocated */
 	uint64_t samples;
+	double share;	/* of mem_process_share() */
 	uint32_t row;	/* of its backtrace; 0: a free slot */
 	uint8_t source; /* enum ebt_alloc_source */
 	bool promoted;

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process)
+void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
+		      double given_rate)
 {
 	*p = (struct mem_process){
 		.process = process,
+		.given_rate = given_rate,
 		.pid = processes_pid(&s->processes, process),
 	};
 	mem_process_know(p, s);
@@ -35,17 +37,18 @@ static void keep_string(const struct session *s, uint32_t *kept, uint32_t id)
 	*kept = id;
 }
 
-bool mem_process_scale(const struct process *p, struct mem_scale *ret)
+struct mem_scale mem_process_scale(const struct process *p, const struct strings *strings,
+				   double given_rate)
 {
 	const struct alloc_trace *t = &p->alloc_trace;
+	bool has_weights = alloc_trace_has_weights(t, strings);
 	/* The rate is a number of a file's. */
-	bool known = t->known && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
-	*ret = (struct mem_scale){1, 8};
-	if (known)
-		ret->rate = t->sample_rate;
+	bool known = t->known && !has_weights && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
+	struct mem_scale s = {.rate = known ? t->sample_rate : given_rate, .word_bytes = 8};
+	s.weighted = has_weights || s.rate == 0;
 	if (t->known && t->word_bits >= 8)
-		ret->word_bytes = t->word_bits / 8;
-	return known;
+		s.word_bytes = t->word_bits / 8;
+	return s;
 }
 
 void mem_process_know(struct mem_process *p, const struct session *s)
@@ -53,7 +56,9 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	const struct process *about = processes_at(&s->processes, p->process);
 	const struct alloc_trace *t = &about->alloc_trace;
 	memcpy(p->comm, about->comm, sizeof(p->comm));
-	p->has_scale = mem_process_scale(about, &p->scale);
+	p->scale = mem_process_scale(about, s->strings, p->given_rate);
+	p->has_weights = alloc_trace_has_weights(t, s->strings);
+	p->samples_header = alloc_trace_samples_header(t, s->strings);
 	if (!t->known)
 		return;
 	keep_string(s, &p->executable, t->executable);
@@ -106,15 +111,15 @@ uint32_t mem_process_add_row(struct mem_process *p, const struct session *s,
 	return p->row_of[stack] = p->rows;
 }
 
-int mem_fate_collect(struct mem_fate *f, uint64_t samples, uint64_t lifetime_ns)
+int mem_fate_collect(struct mem_fate *f, const struct mem_object *o, uint64_t lifetime_ns)
 {
 	if (!f->lifetime)
 		f->lifetime = calloc(MEM_LIFETIME_TIMES, sizeof(*f->lifetime));
 	if (!f->lifetime)
 		return -ENOMEM;
 	uint64_t *n = &f->lifetime[mem_lifetime_bucket(lifetime_ns)];
-	if (__builtin_add_overflow(*n, samples, n))
+	if (__builtin_add_overflow(*n, o->samples, n))
 		*n = UINT64_MAX;
-	mem_count_add(&f->collected, 1, samples);
+	mem_count_add(&f->collected, mem_object_count(o));
 	return 0;
 }

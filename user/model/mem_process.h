@@ -17,7 +17,8 @@
 	48 /* buckets: of 0 ns, and of each power of two; the last has all above */
 
 struct mem_count {
-	uint64_t objects, samples;
+	uint64_t objects, samples; /* sampled objects */
+	double shares;		   /* of which mem_scale_objects() estimates all objects */
 };
 
 /* What was allocated with one backtrace. */
@@ -41,7 +42,9 @@ struct mem_process {
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
-	bool has_scale;	       /* false: a sample counts as a word */
+	double given_rate;     /* if that of its samples is not known; 0: none */
+	bool has_weights;      /* instead of a rate */
+	bool samples_header;   /* of each object, which is not in its words */
 	uint32_t *row_of;      /* by stack id: the number of its row, from 1; 0: none */
 	uint32_t stacks;       /* ids below this have an entry in row_of */
 	struct mem_row *row;   /* row[0] is unused */
@@ -51,19 +54,27 @@ struct mem_process {
 	bool has_fates;
 };
 
-static inline void mem_count_add(struct mem_count *c, uint64_t objects, uint64_t samples)
+static inline void mem_count_add(struct mem_count *c, struct mem_count more)
 {
-	c->objects += objects;
+	c->objects += more.objects;
 	/* Numbers of samples come from a file. */
-	if (__builtin_add_overflow(c->samples, samples, &c->samples))
+	if (__builtin_add_overflow(c->samples, more.samples, &c->samples))
 		c->samples = UINT64_MAX;
+	c->shares += more.shares;
 }
 
-/* An object less, which was added before. */
-static inline void mem_count_sub(struct mem_count *c, uint64_t samples)
+/* What was added before is gone. */
+static inline void mem_count_sub(struct mem_count *c, struct mem_count less)
 {
-	c->objects--;
-	c->samples -= samples < c->samples ? samples : c->samples;
+	c->objects -= less.objects;
+	c->samples -= less.samples < c->samples ? less.samples : c->samples;
+	/* What rounding leaves is no object. */
+	c->shares = c->objects && c->shares > less.shares ? c->shares - less.shares : 0;
+}
+
+static inline struct mem_count mem_object_count(const struct mem_object *o)
+{
+	return (struct mem_count){1, o->samples, o->share};
 }
 
 /* The sum over all sources. */
@@ -71,7 +82,7 @@ static inline struct mem_count mem_row_alloc(const struct mem_row *r)
 {
 	struct mem_count sum = {0};
 	for (unsigned i = 0; i < MEM_SOURCES; i++)
-		mem_count_add(&sum, r->alloc[i].objects, r->alloc[i].samples);
+		mem_count_add(&sum, r->alloc[i]);
 	return sum;
 }
 
@@ -89,14 +100,25 @@ static inline uint64_t mem_lifetime_least(unsigned bucket)
 /* The estimate of a number of samples alone. */
 static inline double mem_process_bytes(const struct mem_process *p, uint64_t samples)
 {
-	return (double)samples / p->scale.rate * p->scale.word_bytes;
+	return mem_scale_bytes(&p->scale, samples);
 }
 
-/* How the process is sampled, as far as the registry knows. False: the rate is not known, and a
- * sample counts as a word. */
-bool mem_process_scale(const struct process *p, struct mem_scale *ret);
+/* The share of an object of so many words that has so many samples. */
+static inline double mem_process_share(const struct mem_process *p, uint64_t samples, int64_t words,
+				       uint32_t source)
+{
+	double n = words > 0 ? (double)words : 0;
+	n += p->samples_header && source != EBT_ALLOC_EXTERNAL;
+	return (double)samples / (n > 1 ? n : 1);
+}
+
+/* How the process is sampled, as far as the registry knows. given_rate: that of samples whose own is
+ * not known; 0: none. */
+struct mem_scale mem_process_scale(const struct process *p, const struct strings *strings,
+				   double given_rate);
 /* Of the process that has this index now. */
-void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process);
+void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
+		      double given_rate);
 void mem_process_done(struct mem_process *p, const struct session *s);
 /* Copies what the registry knows of the process, which it has not released. */
 void mem_process_know(struct mem_process *p, const struct session *s);
@@ -114,6 +136,6 @@ static inline uint32_t mem_process_row(struct mem_process *p, const struct sessi
 }
 
 /* Counts an object as collected. 0 or -ENOMEM. */
-int mem_fate_collect(struct mem_fate *f, uint64_t samples, uint64_t lifetime_ns);
+int mem_fate_collect(struct mem_fate *f, const struct mem_object *o, uint64_t lifetime_ns);
 
 #endif

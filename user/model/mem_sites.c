@@ -41,7 +41,8 @@ void mem_sites_done(struct mem_sites *t)
 
 static void measure_add(struct mem_measure *m, const struct mem_scale *scale, struct mem_count c)
 {
-	mem_count_add(&m->count, c.objects, c.samples);
+	m->objects += mem_scale_objects(scale, c.shares);
+	mem_count_add(&m->count, (struct mem_count){c.objects, c.samples, 0});
 	mem_sum_add(&m->sum, scale, c.samples);
 }
 

@@ -17,8 +17,9 @@
 #include "model/mem.h"
 
 struct mem_measure {
-	struct mem_count count;
+	struct mem_count count; /* of processes whose scales may differ: without shares */
 	struct mem_sum sum;
+	double objects; /* the estimate of all objects */
 };
 
 struct mem_position {

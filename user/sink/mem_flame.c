@@ -179,7 +179,7 @@ static int put_svg(struct buf *b, const struct mem_flame *flame, const char *lin
 		for (uint32_t i = 0; i < flame->programs; i++) {
 			const struct mem_flame_program *p = &flame->program[i];
 			part[i] = (struct flame_part){p->name, p->root,
-						      p->scale.word_bytes / p->scale.rate};
+						      mem_scale_bytes(&p->scale, 1)};
 		}
 		err = flame_svg_put(b, &svg);
 	}

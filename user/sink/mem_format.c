@@ -2,6 +2,7 @@
 #include "sink/mem_format.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "core/loss.h"
@@ -11,6 +12,8 @@
 struct report_text mem_interval_text(const struct mem_amount *a)
 {
 	struct report_text t = {"exact"};
+	if (isnan(a->low))
+		return (struct report_text){"not known"};
 	if (a->low < a->high)
 		snprintf(t.text, sizeof(t.text), "%.20s to %.20s", report_bytes_text(a->low).text,
 			 report_bytes_text(a->high).text);
@@ -72,8 +75,10 @@ static void put_process(struct buf *b, const struct session *s, const struct mem
 /* "1 word in 100 sampled" */
 static void put_rate(struct buf *b, const struct mem_process *p)
 {
-	if (!p->has_scale)
-		buf_puts(b, "sample rate not known: a sample counts as a word of 8 bytes");
+	if (!(p->scale.rate > 0) && p->has_weights)
+		buf_puts(b, "sampled with weights at a rate that is not known");
+	else if (!(p->scale.rate > 0))
+		buf_puts(b, "sample rate not known: a sample counts as a word");
 	else if (p->scale.rate >= 1)
 		buf_puts(b, "each word sampled");
 	else
@@ -96,10 +101,11 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	const struct mem_model *m = v->model;
 	const struct mem_process *first = m->first;
 	uint32_t processes = 0;
-	bool same_rate = true, selects = m->opt.filter;
+	bool same_rate = true, no_rate = false, selects = m->opt.filter;
 	for (const struct mem_process *p = first; p; p = p->next) {
 		processes++;
-		same_rate &= p->has_scale == first->has_scale && p->scale.rate == first->scale.rate;
+		same_rate &= mem_scale_same(&p->scale, &first->scale);
+		no_rate |= !(p->scale.rate > 0);
 	}
 	if (first && selects && !m->alloc.objects) {
 		buf_puts(b, "No allocation passes the filter.\n");
@@ -123,6 +129,8 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	else
 		buf_puts(b, "at different rates");
 	buf_puts(b, "\n");
+	if (no_rate)
+		buf_puts(b, "Intervals are not known without the rate; --rate P sets it\n");
 	put_loss(b, v->session);
 	if (m->unknown && !m->opt.filter)
 		report_print(b,

@@ -2,6 +2,7 @@
 #include "sink/mem_json.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #define MEM_SCHEMA 1
@@ -59,6 +60,7 @@ void mem_json_measure(struct json *j, const struct mem_measure *m)
 	mem_json_amount(j, &a);
 	json_key_u64(j, "samples", m->count.samples);
 	json_key_u64(j, "objects", m->count.objects);
+	json_key_double(j, "objects_estimate", m->objects);
 }
 
 void mem_json_key_measure(struct json *j, const char *key, const struct mem_measure *m)
@@ -78,11 +80,7 @@ static void put_programs(struct json *j, const struct mem_view *v)
 		json_key_known(j, "pid", p->pid, p->pid);
 		json_key_str(j, "name", name && *name ? name : p->comm);
 		put_text(j, "context", strings_text(strings, p->context));
-		/* Of a format that JSON reads, and with more digits than json_double() has. */
-		char rate[32];
-		snprintf(rate, sizeof(rate), "%.17g", p->scale.rate);
-		json_key(j, "rate");
-		json_raw(j, p->has_scale ? rate : "null");
+		json_key_exact(j, "rate", p->scale.rate > 0 ? p->scale.rate : NAN);
 		json_key_double(j, "word_bytes", p->scale.word_bytes);
 		json_close(j, '}');
 	}

@@ -11,7 +11,7 @@
 
 #define COMMENT_BYTES (LOSS_TEXT_BYTES + 128)
 
-/* Pairs: the sampled objects of a row, and their bytes. */
+/* Pairs: the objects of a row, and their bytes, both estimated. */
 static const struct pprof_type types[] = {
 	{"alloc_objects", "count"},
 	{"alloc_space", "bytes"},
@@ -22,17 +22,17 @@ static mem_pick *const picks[] = {mem_pick_alloc, mem_pick_live};
 #define PICKS (sizeof(picks) / sizeof(*picks))
 _Static_assert(sizeof(types) / sizeof(*types) == 2 * PICKS, "a pair of each");
 
-/* Bytes so far, and what of them was written: the next value is the difference, so what rounding
+/* A sum so far, and what of it was written: the next value is the difference, so what rounding
  * leaves is not lost. */
 struct rounded {
-	double bytes;
+	double sum;
 	int64_t written;
 };
 
-static int64_t round_next(struct rounded *r, double bytes)
+static int64_t round_next(struct rounded *r, double more)
 {
-	r->bytes += bytes;
-	int64_t written = r->bytes < 0x1p62 ? (int64_t)llround(r->bytes) : INT64_C(1) << 62;
+	r->sum += more;
+	int64_t written = r->sum < 0x1p62 ? (int64_t)llround(r->sum) : INT64_C(1) << 62;
 	int64_t next = written - r->written;
 	r->written = written;
 	return next;
@@ -40,17 +40,17 @@ static int64_t round_next(struct rounded *r, double bytes)
 
 static void put_samples(struct pprof *out, const struct mem_model *m)
 {
-	struct rounded sums[PICKS] = {0};
+	struct rounded objects[PICKS] = {0}, bytes[PICKS] = {0};
 	bool several = m->first && m->first->next;
 	for (const struct mem_process *p = m->first; p; p = p->next) {
-		double unit = p->scale.word_bytes / p->scale.rate;
 		for (uint32_t row = 1; row <= p->rows; row++) {
 			int64_t values[2 * PICKS], any = 0;
 			for (size_t i = 0; i < PICKS; i++) {
 				struct mem_count c = picks[i](p, row);
-				values[2 * i] =
-					(int64_t)(c.objects < INT64_MAX ? c.objects : INT64_MAX);
-				values[2 * i + 1] = round_next(&sums[i], (double)c.samples * unit);
+				values[2 * i] = round_next(&objects[i],
+							   mem_scale_objects(&p->scale, c.shares));
+				values[2 * i + 1] =
+					round_next(&bytes[i], mem_process_bytes(p, c.samples));
 				any |= values[2 * i] | values[2 * i + 1];
 			}
 			if (any)
@@ -76,7 +76,7 @@ static uint64_t period_of(const struct mem_model *m)
 	double unit = 0;
 	for (const struct mem_process *p = m->first; p; p = p->next) {
 		double of_it = p->scale.word_bytes / p->scale.rate;
-		if (!p->has_scale || (unit > 0 && of_it != unit))
+		if (!(p->scale.rate > 0) || (unit > 0 && of_it != unit))
 			return 0;
 		unit = of_it;
 	}
@@ -88,8 +88,7 @@ static void put_comments(struct pprof *out, const struct mem_view *v)
 	struct totals t = session_run_totals(v->session);
 	char text[COMMENT_BYTES], lost[LOSS_TEXT_BYTES];
 	pprof_comment(out, "ebtrace " EBT_VERSION);
-	pprof_comment(out,
-		      "Bytes are estimates from samples; objects are those that were sampled.");
+	pprof_comment(out, "Bytes and objects are estimates from samples.");
 	if (loss_is_any(&t, true)) {
 		snprintf(text, sizeof(text), "Not all is counted: %s", loss_text(&t, lost));
 		pprof_comment(out, text);

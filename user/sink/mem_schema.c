@@ -67,10 +67,9 @@ static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},  {"name", SCH
 					    {"word_bytes", AMOUNT}, {0}};
 static const struct schema_key name[] = {
 	{"function", SCHEMA_STRING}, {"symbol", SCHEMA_STRING}, {"file", TEXT}, {0}};
-static const struct schema_key amount[] = {
-	{"bytes", AMOUNT}, {"low", AMOUNT}, {"high", AMOUNT}, {0}};
+static const struct schema_key amount[] = {{"bytes", AMOUNT}, {"low", RATIO}, {"high", RATIO}, {0}};
 static const struct schema_key counts[] = {
-	{"samples", SCHEMA_COUNT}, {"objects", SCHEMA_COUNT}, {0}};
+	{"samples", SCHEMA_COUNT}, {"objects", SCHEMA_COUNT}, {"objects_estimate", AMOUNT}, {0}};
 static const struct schema_key position[] = {
 	{"line", SCHEMA_KNOWN}, {"start_char", SCHEMA_KNOWN}, {"end_char", SCHEMA_KNOWN}, {0}};
 static const struct schema_key sums[] = {
@@ -82,8 +81,7 @@ static const struct schema_key difference[] = {
 	{"before", SCHEMA_REF("value")}, {"after", SCHEMA_REF("value")},
 	{"change", SCHEMA_REF("value")}, {"ratio", RATIO},
 	{"noise", SCHEMA_TRUTH},	 {0}};
-static const struct schema_key value[] = {
-	{"value", AMOUNT}, {"low", AMOUNT}, {"high", AMOUNT}, {0}};
+static const struct schema_key value[] = {{"value", AMOUNT}, {"low", RATIO}, {"high", RATIO}, {0}};
 
 #define LISTS 6
 

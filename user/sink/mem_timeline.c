@@ -62,10 +62,10 @@ static void put_amount(struct buf *b, const struct mem_model *m, double bytes)
 	const struct mem_scale *scale = &m->first->scale;
 	buf_puts(b, report_bytes_text(bytes).text);
 	for (const struct mem_process *p = m->first; p; p = p->next)
-		if (p->scale.rate != scale->rate || p->scale.word_bytes != scale->word_bytes)
+		if (!mem_scale_same(&p->scale, scale))
 			return;
 	struct mem_sum sum = {0};
-	mem_sum_add(&sum, scale, (uint64_t)llround(bytes / scale->word_bytes * scale->rate));
+	mem_sum_add(&sum, scale, (uint64_t)llround(bytes / mem_scale_bytes(scale, 1)));
 	struct mem_amount a = mem_sum_amount(&sum);
 	report_print(b, " (%s)", mem_interval_text(&a).text);
 }

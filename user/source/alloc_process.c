@@ -22,8 +22,9 @@ static uint64_t words_of(uint64_t bytes)
 	return bytes / WORD_BYTES + (bytes % WORD_BYTES != 0);
 }
 
-/* Says what the samples of the process are, before the first event that has some is emitted. */
-static void set_rate(const struct alloc_context *of, double rate)
+/* Sets what the samples of the process are, before the first event that has some is emitted;
+ * parameters as struct alloc_trace has them. */
+static void set_rate(const struct alloc_context *of, double rate, const char *parameters)
 {
 	struct process *p = processes_at(&of->session->processes, of->process);
 	struct strings *strings = of->session->strings;
@@ -41,6 +42,7 @@ static void set_rate(const struct alloc_context *of, double rate)
 		.word_bits = 8 * WORD_BYTES,
 		.executable = strings_put(strings, executable, strlen(executable)),
 		.host = strings_put(strings, host, strlen(host)),
+		.parameters = strings_put(strings, parameters, strlen(parameters)),
 	};
 }
 
@@ -51,7 +53,7 @@ static void pair(struct alloc_process *a, const struct alloc_context *of)
 		return;
 	double rate = (double)a->samples * WORD_BYTES / (double)a->weight;
 	if (a->samples && a->weight)
-		set_rate(of, rate < 1 ? rate : 1);
+		set_rate(of, rate < 1 ? rate : 1, "");
 	a->alloc_tid = a->weight_tid = 0;
 }
 
@@ -91,7 +93,7 @@ static int receive_otel_alloc(struct alloc_process *a, const struct alloc_contex
 	uint64_t *number = map_get(&a->objects, rec->arg[0]);
 	uint64_t weight = rec->arg[2] < MAX_BYTES ? rec->arg[2] : MAX_BYTES;
 	int n = 0;
-	set_rate(of, 1);
+	set_rate(of, 1, ALLOC_TRACE_WEIGHTS);
 	/* Its address was free: that it was freed was not reported. */
 	if (number) {
 		ev[1] = ev[0];

@@ -5,8 +5,8 @@
  * Our own markers number objects, and report samples; their rate follows from the first sample that
  * OpenTelemetry's marker reports, too, with the bytes that it stands for. Where there are only
  * OpenTelemetry's, objects are addresses: each allocation gets a number of its own, as an address
- * is used again. Every sample stands for a number of bytes of its own there; it is a count of
- * samples at a rate of one a word, so that samples / rate is exact. What is less than a word is
+ * is used again. Every sample stands for a number of bytes of its own there, its weight; it becomes a
+ * sample for each word of that, and the trace's parameters say so. What is less than a word is
  * carried to the next sample.
  */
 #ifndef SOURCE_ALLOC_PROCESS_H
