@@ -328,7 +328,7 @@ uint64_t ebt_alloc_write(struct ebt_alloc_writer *w, uint64_t words, uint64_t sa
 		.source = (uint8_t)source,
 		.frames = (uint32_t)(frames - common),
 		.frame = w->next + common,
-		.common = common,
+		.common = (uint32_t)common,
 		.words = (int64_t)words,
 		.samples = (int64_t)samples,
 	};

@@ -75,17 +75,17 @@ struct ebt_memtrace_event {
 	uint8_t source;	  /* ALLOC: enum ebt_alloc_source */
 	uint16_t domain;
 	/*
-	 * ALLOC: the backtrace is the first `shared` frames of the last one of the same domain, then
+	 * ALLOC: the backtrace is the first `common` frames of the last one of the same domain, then
 	 * `frames` codes from `frame`, outermost first, valid until the next call of the reader.
-	 * `shared` is at most the number of frames of that last one, unless frames of it are
-	 * unknown. With `again` the backtrace is the last one unchanged, and the codes are frames
-	 * behind some that the writer cut. Where backtraces are skipped there are no codes.
+	 * `common` is at most the number of frames of that last one, unless frames of it are
+	 * unknown, or `again` is true: the backtrace is the last one unchanged then, and the codes
+	 * are frames behind some that the writer cut. Where backtraces are skipped `frames` is 0,
+	 * and `again` and `frame` are not set.
 	 */
-	bool again;
 	uint32_t frames;
-	uint64_t shared;
+	uint32_t common; /* at most EBT_MEMTRACE_DEPTH */
+	bool again;
 	const int64_t *frame;
-	uint64_t common; /* ALLOC: what the trace records as the common prefix */
 	/* ALLOC: without the header, as recorded, so it may be negative; DAMAGE: bytes skipped. */
 	int64_t words;
 	int64_t samples; /* ALLOC: how many words of it were sampled; DAMAGE: allocations lost */
@@ -185,7 +185,7 @@ struct ebt_memtrace_writer *ebt_memtrace_writer_init(void *memory, struct ebt_me
  * error of write(), after which events are dropped.
  *
  * The backtrace of an ALLOC is the first `common` frames of the last one of this writer, then the
- * codes, which are not 0; `shared`, `again` and `domain` have no effect. What does not fit 4,096
+ * codes, which are not 0; `again` and `domain` have no effect. What does not fit 4,096
  * bytes is cut at the inner end; the next `common` still counts what was cut. obj
  * EBT_MEMTRACE_NEW_OBJ is replaced by the object's number, for promote and collect; another number
  * is kept.

@@ -145,11 +145,11 @@ static void read_made(int fd)
 	while (ebt_memtrace_read(r, &e, 1) == 1 && at < sizeof(made.text) - 100) {
 		at += (size_t)sprintf(made.text + at, "%llu %c%llu", (unsigned long long)e.time_us,
 				      "..apc"[e.what], (unsigned long long)e.obj);
-		uint64_t depth = e.what == EBT_MEMTRACE_ALLOC ? e.shared + e.frames : 0;
+		uint64_t depth = e.what == EBT_MEMTRACE_ALLOC ? e.common + e.frames : 0;
 		if (depth > DEPTH_MAX) /* of damaged ones */
 			depth = 0;
-		for (uint64_t i = e.shared; i < depth; i++)
-			stack[i] = e.frame[i - e.shared];
+		for (uint64_t i = e.common; i < depth; i++)
+			stack[i] = e.frame[i - e.common];
 		for (uint64_t i = 0; i < depth; i++) {
 			const struct ebt_memtrace_location *l;
 			size_t n = ebt_memtrace_locations(r, stack[i], &l);

@@ -40,11 +40,11 @@ static void keep_stack(struct check *c, const struct ebt_memtrace_event *e)
 	int64_t *stack = c->stack[e->domain];
 	if (e->again)
 		return;
-	for (size_t i = c->depth[e->domain]; i < e->shared && i < MODEL_DEPTH; i++)
+	for (size_t i = c->depth[e->domain]; i < e->common && i < MODEL_DEPTH; i++)
 		stack[i] = EBT_MEMTRACE_UNKNOWN;
-	for (size_t i = 0; i < e->frames && e->shared + i < MODEL_DEPTH; i++)
-		stack[e->shared + i] = e->frame[i];
-	c->depth[e->domain] = e->shared + e->frames;
+	for (size_t i = 0; i < e->frames && e->common + i < MODEL_DEPTH; i++)
+		stack[e->common + i] = e->frame[i];
+	c->depth[e->domain] = e->common + e->frames;
 }
 
 /* The stack is the model's, but for frames that are not known. */

@@ -81,11 +81,10 @@ static void print_event(struct copy *c, const struct ebt_memtrace_event *e)
 	print(t, "%010llu %010llu ", (unsigned long long)us, (unsigned long long)e->obj);
 	switch (e->what) {
 	case EBT_MEMTRACE_ALLOC:
-		print(t, "alloc%s %lld len=%lld dom=%u  %3llu:", source[e->source],
-		      (long long)e->samples, (long long)e->words, e->domain,
-		      (unsigned long long)e->common);
+		print(t, "alloc%s %lld len=%lld dom=%u  %3u:", source[e->source],
+		      (long long)e->samples, (long long)e->words, e->domain, e->common);
 		if (!e->again) {
-			stack->len = e->shared * sizeof(int64_t);
+			stack->len = e->common * sizeof(int64_t);
 			append(stack, e->frame, e->frames * sizeof(int64_t));
 		}
 		for (size_t i = 0; i < stack->len / sizeof(int64_t); i++)

@@ -30,13 +30,10 @@ static void end(struct domain *d)
 }
 
 /* An alloc whose backtrace is the last one's first frames and one more. Its stack. */
-static uint32_t add(struct domain *d, uint64_t shared, int64_t code)
+static uint32_t add(struct domain *d, uint32_t common, int64_t code)
 {
-	struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
-				       .shared = shared,
-				       .common = shared,
-				       .frame = &code,
-				       .frames = 1};
+	struct ebt_memtrace_event e = {
+		.what = EBT_MEMTRACE_ALLOC, .common = common, .frame = &code, .frames = 1};
 	uint32_t stack = 0;
 	if (memtrace_backtrace_add(&d->last, &d->codes, d->reader, &e, &stack))
 		abort();

@@ -39,9 +39,9 @@ static inline void trace_add(struct trace_file *t, const struct ebt_memtrace_eve
 	to->e = *e;
 	if (e->what != EBT_MEMTRACE_ALLOC)
 		return;
-	to->frames = e->shared + e->frames;
+	to->frames = e->common + e->frames;
 	for (uint64_t i = 0; i < to->frames && i < TRACE_FRAMES; i++)
-		to->frame[i] = i < e->shared ? last->frame[i] : e->frame[i - e->shared];
+		to->frame[i] = i < e->common ? last->frame[i] : e->frame[i - e->common];
 	*last = *to;
 }
 

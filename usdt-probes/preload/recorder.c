@@ -110,9 +110,10 @@ static void write_event(struct ebt_memtrace_event *e)
 	flush();
 }
 
-static uint64_t common_frames(size_t count)
+static uint32_t common_frames(size_t count)
 {
-	size_t most = count < recorder.last_frames ? count : recorder.last_frames, i = 0;
+	size_t most = count < recorder.last_frames ? count : recorder.last_frames;
+	uint32_t i = 0;
 	while (i < most && frames[i] == recorder.last[i])
 		i++;
 	return i;

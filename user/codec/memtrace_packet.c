@@ -108,16 +108,22 @@ decode_words(struct memtrace_stream *s, const uint8_t *p, const uint8_t *end, si
 	return words ? end + 1 : p;
 }
 
-/* Most backtraces have a few words with no number or code behind them. */
+/* The same without their codes. */
 static inline const uint8_t *skip_words(const uint8_t *p, const uint8_t *end, size_t words)
 {
 	static const uint8_t more[4] = {2, 2, 3, 10};
-	static const uint64_t numbered[] = {0, 2, 0x20002, 0x200020002, 0x2000200020002};
-	if (words <= 4 && !(memtrace_u64(p) & numbered[words]))
-		return p + 2 * words;
 	for (; words && p < end; words--)
 		p += more[*p & 3];
 	return words ? end + 1 : p;
+}
+
+#define FEW_WORDS 4
+/* Whether none of so few words has a number or a code behind it, as in most backtraces. */
+static inline bool are_bare(const uint8_t *p, size_t words)
+{
+	static const uint64_t numbered[FEW_WORDS + 1] = {0, 2, 0x20002, 0x200020002,
+							 0x2000200020002};
+	return words <= FEW_WORDS && !(memtrace_u64(p) & numbered[words]);
 }
 
 static bool need_buckets(struct memtrace_stream *s)
@@ -131,23 +137,13 @@ static bool need_buckets(struct memtrace_stream *s)
 }
 
 /* How the backtrace of an alloc continues the last one, whose depth becomes its own. */
-static inline void add_backtrace(struct ebt_memtrace_event *e, uint64_t *depth)
+static inline void add_backtrace(struct ebt_memtrace_event *e, uint32_t *depth)
 {
-	bool again = e->common > *depth;
-	e->again = again;
-	e->shared = again ? *depth : e->common;
-	*depth = again ? *depth : e->common + e->frames;
+	e->again = e->common > *depth;
+	*depth = e->again ? *depth : e->common + e->frames;
 }
 
 enum { DECODED, DAMAGED, FULL, NO_MEMORY };
-
-/* An event whose backtrace is skipped. */
-static inline void set_no_frames(struct ebt_memtrace_event *e)
-{
-	e->frame = NULL;
-	e->shared = e->frames = 0;
-	e->again = false;
-}
 
 /* The caller adds the frames of an event that it keeps to those in use. Returns the byte behind the
  * code words, beyond the packet's end if they are not whole. */
@@ -157,7 +153,7 @@ static const uint8_t *backtrace(struct memtrace_packet *k, const uint8_t *p, siz
 	struct memtrace_stream *s = k->stream;
 	struct memtrace_frames *f = k->frames;
 	if (k->skip_backtraces) {
-		set_no_frames(e);
+		e->frames = 0;
 		return skip_words(p, k->end, words);
 	}
 	int64_t *codes = f->codes + f->used;
@@ -175,14 +171,14 @@ static inline bool has_room(const struct memtrace_packet *k, size_t words)
 	return k->skip_backtraces || (f->codes && f->cap - f->used >= words * CODES_OF_WORD);
 }
 
-static const char *alloc_fault(const struct ebt_memtrace_event *e, const struct memtrace_packet *k,
-			       const uint8_t *p)
+static const char *alloc_fault(const struct memtrace_packet *k, const uint8_t *p, uint8_t source,
+			       int64_t common)
 {
 	if (p > k->end)
 		return "a whole alloc event";
-	if (e->source > EBT_ALLOC_EXTERNAL)
+	if (source > EBT_ALLOC_EXTERNAL)
 		return "an alloc's source from 0 to 2";
-	if (e->common > EBT_MEMTRACE_DEPTH)
+	if (common < 0 || common > EBT_MEMTRACE_DEPTH)
 		return "a common prefix of at most 2^24 frames";
 	return NULL;
 }
@@ -210,8 +206,8 @@ static int decode_alloc(struct memtrace_packet *k, unsigned code, const uint8_t 
 	e->obj = k->next_id;
 	e->words = words;
 	e->samples = samples;
-	e->common = (uint64_t)common;
-	k->expected = alloc_fault(e, k, p);
+	e->common = (uint32_t)common;
+	k->expected = alloc_fault(k, p, source, common);
 	if (k->expected)
 		return DAMAGED;
 	k->expected = "a whole backtrace";
@@ -279,13 +275,16 @@ static inline uint64_t full_time(const struct memtrace_head *h, uint32_t low)
 /* No event is longer up to the code words of its backtrace. */
 #define PLAIN_BYTES 32
 
-/* A packet while plain events of it are decoded. Times count from the packet's begin. */
+/* A packet while plain events of it are decoded. */
 struct plain {
-	const uint8_t *p;
-	uint32_t elapsed, span; /* us up to the last event, and to the packet's end */
+	const uint8_t *p, *end;
+	uint64_t end_us;  /* no event is later */
+	uint32_t left_us; /* from the last event until then; no event is earlier */
+	uint32_t depth;
 	uint64_t next_id;
+	uint16_t domain;
+	struct memtrace_stream *stream;
 	int64_t *codes, *codes_end;
-	uint64_t depth;
 };
 
 /* False: no event can have a time that is right. */
@@ -294,86 +293,93 @@ static inline bool plain_begin(const struct memtrace_packet *k, struct plain *s)
 	const struct memtrace_head *h = &k->head;
 	const struct memtrace_frames *f = k->frames;
 	uint64_t span = h->time_end - h->time_begin, last_us = k->stream->last_us;
-	uint64_t elapsed = last_us > h->time_begin ? last_us - h->time_begin : 0;
-	span = span < LOW_TIME ? span : LOW_TIME;
+	uint64_t end_us = h->time_begin + (span < LOW_TIME ? span : LOW_TIME);
+	uint64_t begin_us = last_us > h->time_begin ? last_us : h->time_begin;
 	*s = (struct plain){
 		.p = k->at,
-		.elapsed = (uint32_t)elapsed,
-		.span = (uint32_t)span,
+		.end = k->end,
+		.end_us = end_us,
+		.left_us = (uint32_t)(end_us - begin_us),
+		.depth = k->stream->depth,
 		.next_id = k->next_id,
+		.domain = h->domain,
+		.stream = k->stream,
 		.codes = f->cap ? f->codes + f->used : NULL,
 		.codes_end = f->cap ? f->codes + f->cap : NULL,
-		.depth = k->stream->depth,
 	};
-	return elapsed <= span;
+	return begin_us <= end_us;
 }
 
 /* Behind at least one event. */
-static inline void plain_end(struct memtrace_packet *k, bool skip, const struct plain *s)
+static inline void plain_end(struct memtrace_packet *k, const struct plain *s)
 {
 	k->at = s->p;
 	k->next_id = s->next_id;
-	k->stream->last_us = k->head.time_begin + s->elapsed;
-	if (skip)
+	k->stream->last_us = s->end_us - s->left_us;
+	if (k->skip_backtraces)
 		return;
 	k->frames->used = (size_t)(s->codes - k->frames->codes);
 	k->stream->depth = s->depth;
 }
 
 /* The backtrace of an alloc, at `p`, and what is the same for all. False: it is not plain. */
-PLAIN bool plain_backtrace(const struct memtrace_packet *k, struct plain *s, bool skip,
-			   const uint8_t *p, size_t words, struct ebt_memtrace_event *e)
+PLAIN bool plain_backtrace(struct plain *s, bool skip, const uint8_t *p, size_t words,
+			   struct ebt_memtrace_event *e)
 {
 	if (skip) {
-		p = skip_words(p, k->end, words);
-		if (p > k->end)
+		/* The bare ones are within PLAIN_BYTES. */
+		p = are_bare(p, words) ? p + 2 * words : skip_words(p, s->end, words);
+		if (p > s->end)
 			return false;
-		set_no_frames(e);
+		e->frames = 0;
 	} else {
 		int64_t *codes = s->codes;
 		if ((size_t)(s->codes_end - codes) < words * CODES_OF_WORD)
 			return false;
-		p = decode_words(k->stream, p, k->end, words, &codes);
-		if (p > k->end)
+		p = decode_words(s->stream, p, s->end, words, &codes);
+		if (p > s->end)
 			return false;
 		e->frame = s->codes;
 		e->frames = (uint32_t)(codes - s->codes);
 		s->codes = codes;
 		add_backtrace(e, &s->depth);
 	}
-	e->what = EBT_MEMTRACE_ALLOC;
 	e->obj = s->next_id++;
 	s->p = p;
 	return true;
 }
 
 /* An alloc of 1 to 16 words. */
-PLAIN bool plain_short_alloc(const struct memtrace_packet *k, struct plain *s, bool skip,
-			     uint32_t code, struct ebt_memtrace_event *e)
+PLAIN bool plain_short_alloc(struct plain *s, bool skip, uint32_t code,
+			     struct ebt_memtrace_event *e)
 {
 	uint8_t common = s->p[4];
+	e->common = common;
+	if (common >= 253 || !plain_backtrace(s, skip, s->p + 6, s->p[5], e))
+		return false;
+	e->what = EBT_MEMTRACE_ALLOC;
 	e->source = EBT_ALLOC_MINOR;
 	e->words = code - MEMTRACE_SHORT_ALLOC;
 	e->samples = 1;
-	e->common = common;
-	return common < 253 && plain_backtrace(k, s, skip, s->p + 6, s->p[5], e);
+	return true;
 }
 
 /* An alloc of any size, of small numbers. */
-PLAIN bool plain_long_alloc(const struct memtrace_packet *k, struct plain *s, bool skip,
-			    struct ebt_memtrace_event *e)
+PLAIN bool plain_long_alloc(struct plain *s, bool skip, struct ebt_memtrace_event *e)
 {
 	const uint8_t *p = s->p + 4;
 	uint64_t words, samples, common;
 	if (!small_number(&p, &words) || !small_number(&p, &samples))
 		return false;
-	e->source = *p++;
+	uint8_t source = *p++;
+	if (source > EBT_ALLOC_EXTERNAL || !small_number(&p, &common))
+		return false;
+	e->what = EBT_MEMTRACE_ALLOC;
+	e->source = source;
+	e->common = (uint32_t)common;
 	e->words = (int64_t)words;
 	e->samples = (int64_t)samples;
-	if (e->source > EBT_ALLOC_EXTERNAL || !small_number(&p, &common))
-		return false;
-	e->common = common;
-	return plain_backtrace(k, s, skip, p + 2, memtrace_u16(p), e);
+	return plain_backtrace(s, skip, p + 2, memtrace_u16(p), e);
 }
 
 /* A promote or a collect of a recent object. */
@@ -392,49 +398,59 @@ PLAIN bool plain_object(struct plain *s, uint32_t code, struct ebt_memtrace_even
 
 /* Decodes plain events up to the first one that is not: an event of another kind, or of large
  * numbers, or with a fault, or whose codes the memory has no room for, or at the packet's very end.
- * That one is decode_event()'s. */
-PLAIN size_t decode_plain(struct memtrace_packet *k, bool skip, struct ebt_memtrace_event *ev,
-			  size_t cap)
+ * That one is decode_event()'s. Returns the entry behind the last one decoded. */
+PLAIN struct ebt_memtrace_event *decode_plain(struct plain *state, bool skip,
+					      struct ebt_memtrace_event *e,
+					      const struct ebt_memtrace_event *end)
 {
-	struct ebt_memtrace_event *e = ev, *const e_end = ev + cap;
-	const uint64_t begin = k->head.time_begin;
-	const uint16_t domain = k->head.domain;
-	struct plain s;
-	if (k->end - k->at < PLAIN_BYTES || !plain_begin(k, &s))
-		return 0;
-	const uint8_t *last = k->end - PLAIN_BYTES;
-	for (; e < e_end && s.p <= last; e++) {
+	struct plain s = *state;
+	for (; e < end && s.end - s.p >= PLAIN_BYTES; e++) {
 		uint32_t word = memtrace_u32(s.p), code = word >> MEMTRACE_TIME_BITS;
-		uint32_t elapsed = (word - (uint32_t)begin) & LOW_TIME;
-		bool plain = elapsed >= s.elapsed && elapsed <= s.span;
+		uint32_t left_us = ((uint32_t)s.end_us - word) & LOW_TIME;
+		bool plain = left_us <= s.left_us;
 		if (code - MEMTRACE_SHORT_ALLOC - 1 < MEMTRACE_SHORT_WORDS)
-			plain = plain && plain_short_alloc(k, &s, skip, code, e);
+			plain = plain && plain_short_alloc(&s, skip, code, e);
 		else if (code - MEMTRACE_PROMOTE <= 1)
 			plain = plain && plain_object(&s, code, e);
 		else
-			plain = plain && code == MEMTRACE_ALLOC && plain_long_alloc(k, &s, skip, e);
+			plain = plain && code == MEMTRACE_ALLOC && plain_long_alloc(&s, skip, e);
 		if (!plain)
 			break;
-		s.elapsed = elapsed;
-		e->time_us = begin + elapsed;
-		e->domain = domain;
+		s.left_us = left_us;
+		e->time_us = s.end_us - left_us;
+		e->domain = s.domain;
 	}
-	if (e > ev)
-		plain_end(k, skip, &s);
-	return (size_t)(e - ev);
+	*state = s;
+	return e;
 }
 
 /* A function each, so that the compiler keeps the state of the loop in registers. */
-static __attribute__((noinline)) size_t plain_with_codes(struct memtrace_packet *k,
-							 struct ebt_memtrace_event *ev, size_t cap)
+static __attribute__((noinline)) struct ebt_memtrace_event *
+plain_with_codes(struct plain *s, struct ebt_memtrace_event *e,
+		 const struct ebt_memtrace_event *end)
 {
-	return decode_plain(k, false, ev, cap);
+	return decode_plain(s, false, e, end);
 }
 
-static __attribute__((noinline)) size_t
-plain_without_codes(struct memtrace_packet *k, struct ebt_memtrace_event *ev, size_t cap)
+static __attribute__((noinline)) struct ebt_memtrace_event *
+plain_without_codes(struct plain *s, struct ebt_memtrace_event *e,
+		    const struct ebt_memtrace_event *end)
 {
-	return decode_plain(k, true, ev, cap);
+	return decode_plain(s, true, e, end);
+}
+
+/* Returns the number of plain events. */
+static size_t plain_events(struct memtrace_packet *k, struct ebt_memtrace_event *ev, size_t cap)
+{
+	struct plain s;
+	if (k->only_locations || !plain_begin(k, &s))
+		return 0;
+	size_t n = (size_t)((k->skip_backtraces ? plain_without_codes(&s, ev, ev + cap)
+						: plain_with_codes(&s, ev, ev + cap)) -
+			    ev);
+	if (n)
+		plain_end(k, &s);
+	return n;
 }
 
 /* One event of any kind, at the packet's beginning or behind plain ones. */
@@ -463,9 +479,7 @@ ssize_t memtrace_packet_events(struct memtrace_packet *k, struct ebt_memtrace_ev
 	if (!k->skip_backtraces && !need_buckets(k->stream))
 		return -ENOMEM;
 	while (n < cap && k->at < k->end) {
-		if (!k->only_locations)
-			n += k->skip_backtraces ? plain_without_codes(k, ev + n, cap - n)
-						: plain_with_codes(k, ev + n, cap - n);
+		n += plain_events(k, ev + n, cap - n);
 		if (n == cap || k->at >= k->end)
 			break;
 		int result = decode_next(k, &ev[n]);

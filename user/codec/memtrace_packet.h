@@ -27,12 +27,12 @@ static inline uint32_t memtrace_next_bucket(const struct memtrace_bucket *b, uin
 	return b->next >> 32 == epoch ? (uint32_t)b->next : MEMTRACE_LOST_BUCKET;
 }
 
-#define MEMTRACE_NO_DEPTH UINT64_MAX
+#define MEMTRACE_NO_DEPTH UINT32_MAX
 
 /* A domain's packets. */
 struct memtrace_stream {
 	uint64_t last_us;
-	uint64_t depth; /* of the last backtrace; MEMTRACE_NO_DEPTH: unknown because of damage */
+	uint32_t depth; /* of the last backtrace; MEMTRACE_NO_DEPTH: unknown because of damage */
 	struct memtrace_bucket *buckets; /* MEMTRACE_BUCKETS + 1; NULL before the first backtrace */
 	uint32_t epoch;
 	struct memtrace_files files;

@@ -411,7 +411,7 @@ static void write_alloc(struct ebt_memtrace_writer *w, struct ebt_memtrace_event
 		p = put_number(p, e->samples);
 		*p++ = e->source;
 	}
-	p = put_number(p, (int64_t)e->common);
+	p = put_number(p, e->common);
 	uint8_t *count = p;
 	size_t words;
 	w->at = put_codes(w, p + (is_short ? 1 : 2), e->frame, e->frames, &words);

@@ -175,7 +175,7 @@ static int take_stack(struct resolver *r, const struct ebt_memtrace_event *e, un
 {
 	if (e->again)
 		return 0;
-	size_t shared = e->shared < r->depth ? (size_t)e->shared : r->depth;
+	size_t shared = e->common < r->depth ? e->common : r->depth;
 	if (reserve(&r->stack, &r->stack_cap, shared + e->frames + 1))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->frames; i++)
@@ -202,7 +202,7 @@ static int write_alloc(struct resolver *r, struct ebt_memtrace_event *e)
 	while (common < depth && common < r->written_depth &&
 	       r->stack[common] == r->written[common])
 		common++;
-	e->common = common;
+	e->common = (uint32_t)common;
 	e->frame = r->stack + common;
 	e->frames = (uint32_t)(depth - common);
 	if (e->frames)

@@ -167,7 +167,7 @@ static int set_backtrace(struct memtrace *m, struct domain *d, const struct ebt_
 	struct stacks *stacks = m->session->stacks;
 	if (ev->stack == d->stack) {
 		/* A common part that is longer than the stack is of one that was cut. */
-		e->common = ev->seq > d->depth ? ev->seq : d->depth;
+		e->common = ev->seq > d->depth ? ev->seq : (uint32_t)d->depth;
 		return 0;
 	}
 	size_t depth = stacks_frames(stacks, ev->stack, NULL, 0), common = 0;
@@ -179,7 +179,7 @@ static int set_backtrace(struct memtrace *m, struct domain *d, const struct ebt_
 	for (size_t i = common; i < depth; i++)
 		if (!(d->codes[i - common] = code_of(m, d->next[i])))
 			return -ENOMEM;
-	e->common = common;
+	e->common = (uint32_t)common;
 	e->frame = d->codes;
 	e->frames = (uint32_t)(depth - common);
 	stacks_hold(stacks, ev->stack);

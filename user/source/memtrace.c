@@ -136,7 +136,7 @@ static inline int convert_alloc(struct memtrace_source *s, struct lane *l,
 	ret->id = e->source;
 	ret->arg[1] = (uint64_t)e->words;
 	ret->pos = (uint64_t)e->samples;
-	ret->seq = (uint32_t)e->common;
+	ret->seq = e->common;
 	int err = memtrace_backtrace_add(&l->last, &s->codes, l->reader, e, &stack);
 	if (!err && stack)
 		session_put_stack(s->session, ret, stack);

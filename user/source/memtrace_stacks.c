@@ -151,7 +151,7 @@ int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *
 		*ret = b->depth ? b->stack[b->depth - 1] : 0;
 		return 0;
 	}
-	uint32_t shared = share(b, codes->session, e->shared);
+	uint32_t shared = share(b, codes->session, e->common);
 	uint32_t depth = (uint32_t)at_most((uint64_t)shared + e->frames);
 	if (reserve(b, depth))
 		return -ENOMEM;
