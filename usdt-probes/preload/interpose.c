@@ -53,14 +53,18 @@ EXPORT void free(void *p)
 		ebt_real.free(p);
 }
 
+/* A function of its own, so that calloc() saves no registers for it. */
+static COLD void *calloc_sampled(size_t n, size_t bytes, const void *caller)
+{
+	return record(ebt_real.calloc(n, bytes), n * bytes, caller);
+}
+
 EXPORT void *calloc(size_t n, size_t bytes)
 {
-	size_t all;
-	if (__builtin_mul_overflow(n, bytes, &all))
-		all = 0; /* it fails */
-	if (!is_due(ebt_words(all)))
+	/* If the product is too large it fails. */
+	if (!is_due(ebt_words(n * bytes)))
 		return ebt_real.calloc(n, bytes);
-	return record(ebt_real.calloc(n, bytes), all, CALLER);
+	return calloc_sampled(n, bytes, CALLER);
 }
 
 /* A new object at the old or another address. */
