@@ -265,6 +265,7 @@ $(O)/fuzz/fuzz_%: $(O)/fuzz/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(O)/fuzz/obj
 fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
 	@printf '%s\n' $^ | FUZZ_SECONDS=$(FUZZ_SECONDS) xargs -P $(JOBS) -n 1 tests/fuzz/run.sh
 
+bench: PACKAGES += heaptrack # a peer
 bench: deps ## measure, beside the peers: a table, and $(O)/bench.json
 	@$(MAKE) tests $(BENCH)
 	@O=$(O) tests/bench/run.sh

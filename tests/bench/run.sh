@@ -19,6 +19,7 @@ ebtrace=$O/ebtrace
 . tests/bench/modes.sh
 . tests/bench/formats.sh
 . tests/bench/memtrace.sh
+. tests/bench/recorder.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
 : >"$out"
@@ -111,6 +112,8 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_convert
 	bench_capture
 	bench_memtrace
+	[ $round -ge 1 ] || bench_memtrace_memory
+	bench_recorder
 	bench_modes
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 	[ $round -ge 1 ] || bench_growth # which takes long
