@@ -12,7 +12,7 @@ ebt() { "$O/ebtrace" --ocaml-version 5.3 "$@"; }
 json() { ebt -f ndjson "$@"; }
 select_events() { jq -c 'select(.ts != null and .kind != "lost")' | sed 's/"pid":[0-9]*,//'; }
 
-for command in trace mem list info; do
+for command in trace mem pages list info; do
 	"$O/ebtrace" $command --help >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$command --help succeeds"
 	grep -q '^Examples:' "$TMP/out" && grep -q "^  .*ebtrace.* " "$TMP/out"
@@ -51,11 +51,11 @@ wrong "a program and a file" "$user" -- true
 wrong "info of nothing" info
 wrong "an unknown option of list" list --bogus
 # The commands that take an option, and what is refused by the others, which say so.
-for command in trace stat mem list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
+for command in trace stat mem pages list info; do "$O/ebtrace" $command --help >"$TMP/$command.help"; done
 of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 	local command takers
 	takers=$(sed -E 's/ /, /g; s/(.*), /\1 and /; s/_/ /' <<<"$1")
-	for command in trace stat mem list info; do
+	for command in trace stat mem pages list info; do
 		grep -qE -- "^ +(-., )?$2(=|\[| |\$)" "$TMP/$command.help"
 		shown=$?
 		case " $1 " in
@@ -72,27 +72,29 @@ of() { # COMMANDS OPTION [ARGUMENT]; mem_record: mem record
 }
 of "stat" --interval 1s
 of "stat" --by program
-of "stat mem" --top 3
+of "stat mem pages" --top 3
 of "mem" --filter size=1
-of "mem" --at 1s
+of "mem pages" --at 1s
+of "pages" --from 1s
+of "pages" --to 1s
 of "list" --events
 of "list" --prune
 of "trace" --time wall
-of "trace mem" --format text
+of "trace mem pages" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace stat" --snapshot
 of "trace stat mem mem_record" --duration 1s
 of "trace stat" --event minor
-of "trace stat mem mem_record" --output x
+of "trace stat mem pages mem_record" --output x
 of "mem mem_record" --rate 1e-3
 of "mem" --wrapper x
 of "mem" --no-wrappers
 of "trace stat" --mode ring
 of "trace stat mem info mem_record" --pid 1
-of "trace stat mem info" --fail-on-loss
+of "trace stat mem pages info" --fail-on-loss
 of "trace stat info" --ocaml-version 5.3
-of "stat mem list info" --json
+of "stat mem pages list info" --json
 for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do
 	# shellcheck disable=SC2086
 	wrong "a letter of another command, $letter," $letter

@@ -25,8 +25,8 @@ for command in "" trace stat info; do
 			$command "$prog"
 	done
 done
-says 2 "no such command or file 'top'; the commands are trace, stat, list and info; to run and trace a program: ebtrace -- top" top
-says 2 "no such command or file 'top'; the commands are trace, stat, list and info; to run and trace a program: ebtrace -- top" -v top -d 1s
+says 2 "no such command or file 'top'; the commands are trace, stat, mem, pages, list and info; to run and trace a program: ebtrace -- top" top
+says 2 "no such command or file 'top'; the commands are trace, stat, mem, pages, list and info; to run and trace a program: ebtrace -- top" -v top -d 1s
 says 1 "cannot open 'gone.events': No such file or directory" gone.events
 says 1 "cannot open './top': No such file or directory" ./top
 says 1 "cannot open 'top': No such file or directory" trace top

@@ -78,20 +78,27 @@ static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned p
 
 int histogram_add(struct histogram *h, uint64_t v)
 {
+	return histogram_add_many(h, v, 1);
+}
+
+int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
+{
+	if (!n)
+		return 0;
 	unsigned g = group_of(v);
 	uint64_t *place = place_of(h, g, bucket_of(v, g));
 	if (!place)
 		return -ENOMEM;
-	++*place;
+	*place += n;
 	if (!h->count || v < h->min)
 		h->min = v;
 	if (v > h->max)
 		h->max = v;
-	h->count++;
-	h->sum += v;
+	h->count += n;
+	h->sum += (unsigned __int128)v * n;
 	double off = (double)v - h->mean;
-	h->mean += off / (double)h->count;
-	h->m2 += off * ((double)v - h->mean);
+	h->mean += off * (double)n / (double)h->count;
+	h->m2 += off * ((double)v - h->mean) * (double)n;
 	return 0;
 }
 

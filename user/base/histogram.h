@@ -28,6 +28,8 @@ void histogram_done(struct histogram *h);
 void histogram_clear(struct histogram *h);
 /* 0, or -ENOMEM: the value was not counted. */
 int histogram_add(struct histogram *h, uint64_t v);
+/* The same n times at once. */
+int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n);
 /* Adds the values of another. 0, or -ENOMEM: `h` is as before. */
 int histogram_merge(struct histogram *h, const struct histogram *other);
 /*

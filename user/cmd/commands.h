@@ -20,6 +20,7 @@ enum exit_status {
 int cmd_trace(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
+int cmd_pages(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 

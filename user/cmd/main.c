@@ -11,8 +11,8 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{"trace", "ebtrace trace", cmd_trace}, {"stat", "ebtrace stat", cmd_stat},
-	{"mem", "ebtrace mem", cmd_mem},       {"list", "ebtrace list", cmd_list},
-	{"info", "ebtrace info", cmd_info},
+	{"mem", "ebtrace mem", cmd_mem},       {"pages", "ebtrace pages", cmd_pages},
+	{"list", "ebtrace list", cmd_list},    {"info", "ebtrace info", cmd_info},
 };
 
 /*

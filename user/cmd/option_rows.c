@@ -6,12 +6,13 @@
 /* Commands that read rings; that read events; all commands. */
 #define RINGS (OPTS_TRACE | OPTS_STAT)
 #define RUN   (RINGS | OPTS_MEM)
-#define ALL   (RUN | OPTS_LIST | OPTS_INFO)
+#define ALL   (RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO)
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
 	{RUN | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', "PID", "A running process (repeatable)", 1},
-	{ALL, "ring-dir", OPT_RING_DIR, "DIR", "Another directory to search for ring files", 1},
+	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, "DIR",
+	 "Another directory to search for ring files", 1},
 	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
 	 "Release that wrote the rings: 5.0 to 5.5", 1},
 	{RINGS, "mode", OPT_MODE, "MODE",
@@ -41,7 +42,7 @@ const struct option_row option_rows[] = {
 	 "Only objects for which all hold: function=GLOB, file=GLOB, site=GLOB, != likewise, "
 	 "domain=N, lifetime>TIME, size>=SIZE (repeatable)",
 	 2},
-	{OPTS_MEM, "at", OPT_AT, "TIME",
+	{OPTS_MEM | OPTS_PAGES, "at", OPT_AT, "TIME",
 	 "Only what happened up to this time since the begin: 10s, 500ms", 2},
 	{OPTS_MEM, "wrapper", OPT_WRAPPER, "GLOB",
 	 "Functions that allocate for their callers, which are the sites; beside those that "
@@ -49,15 +50,21 @@ const struct option_row option_rows[] = {
 	 2},
 	{OPTS_MEM, "no-wrappers", OPT_NO_WRAPPERS, NULL,
 	 "Only functions of --wrapper are wrappers; without it, none", 2},
+	{OPTS_PAGES, "from", OPT_FROM, "TIME",
+	 "What happened from this time on, since the begin, on a heap of all that was before", 2},
+	{OPTS_PAGES, "to", OPT_TO, "TIME", "Only what happened up to this time, since the begin",
+	 2},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
-	{RUN | OPTS_MEM_RECORD, "output", 'o', "FILE", "Write to FILE instead of stdout", 3},
+	{RUN | OPTS_MEM_RECORD | OPTS_PAGES, "output", 'o', "FILE",
+	 "Write to FILE instead of stdout", 3},
 	{OPTS_MEM | OPTS_MEM_RECORD, "rate", OPT_RATE, "P",
 	 "Probability that a word of 8 bytes is sampled; of mem record: default 1e-5, a sample for "
 	 "800 kB; of mem: of samples whose rate is not known",
 	 3},
-	{OPTS_TRACE | OPTS_MEM, "format", 'f', "FORMAT",
-	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; of mem: those of the report; "
+	{OPTS_TRACE | OPTS_MEM | OPTS_PAGES, "format", 'f', "FORMAT",
+	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; of mem and pages: those of the "
+	 "report; "
 	 "default: by the suffix of FILE, else text",
 	 3},
 	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, "SIZE",
@@ -70,22 +77,25 @@ const struct option_row option_rows[] = {
 	 "Times of text: start (since the first event), delta (since the "
 	 "previous line), wall",
 	 3},
-	{OPTS_STAT | OPTS_MEM | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL, "Print JSON", 3},
-	{RUN, "json-schema", OPT_JSON_SCHEMA, NULL, "Print the schema of the JSON output and exit",
-	 3},
+	{OPTS_STAT | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL,
+	 "Print JSON", 3},
+	{RUN | OPTS_PAGES, "json-schema", OPT_JSON_SCHEMA, NULL,
+	 "Print the schema of the JSON output and exit", 3},
 	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line at this interval: 1s, 100ms",
 	 3},
 	{OPTS_STAT, "by", OPT_BY, "WHAT",
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3},
-	{OPTS_STAT | OPTS_MEM, "top", OPT_TOP, "N",
-	 "Only the N sections with the most GC time; of mem: rows with the most bytes", 3},
+	{OPTS_STAT | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, "N",
+	 "Only the N sections with the most GC time; of mem: rows with the most bytes; of pages: "
+	 "rows with the most pages",
+	 3},
 	{OPTS_MEM, "per", OPT_PER, "WHAT",
 	 "Of mem diff: compare bytes of a run (the default), per time (in a second) or alloc (of "
 	 "all that was allocated)",
 	 3},
-	{RUN | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
+	{RUN | OPTS_PAGES | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},
 	{0, NULL, 0, NULL, "Limits and scheduling:", 4},
@@ -127,8 +137,9 @@ static const struct {
 	enum opts_commands command;
 	const char *name;
 } commands[] = {
-	{OPTS_TRACE, "trace"}, {OPTS_STAT, "stat"}, {OPTS_MEM, "mem"},
-	{OPTS_LIST, "list"},   {OPTS_INFO, "info"}, {OPTS_MEM_RECORD, "mem record"},
+	{OPTS_TRACE, "trace"},		 {OPTS_STAT, "stat"}, {OPTS_MEM, "mem"},
+	{OPTS_PAGES, "pages"},		 {OPTS_LIST, "list"}, {OPTS_INFO, "info"},
+	{OPTS_MEM_RECORD, "mem record"},
 };
 #define COMMANDS (sizeof(commands) / sizeof(*commands))
 
@@ -161,7 +172,7 @@ bool option_refusal(int key, enum opts_commands command, char *why)
 		r++;
 	if (!r->help || r->commands & command)
 		return false;
-	char takers[64], name[16];
+	char takers[96], name[16];
 	const char *more = NULL;
 	name_commands(r->commands, takers, sizeof(takers));
 	name_commands(command, name, sizeof(name));

@@ -14,6 +14,7 @@ enum opts_commands {
 	OPTS_INFO = 8,
 	OPTS_MEM = 16,
 	OPTS_MEM_RECORD = 32,
+	OPTS_PAGES = 64,
 };
 
 /* The keys of options without a letter. */
@@ -48,6 +49,8 @@ enum {
 	OPT_AT,
 	OPT_WRAPPER,
 	OPT_NO_WRAPPERS,
+	OPT_FROM,
+	OPT_TO,
 };
 
 #define OPTION_ROWS_MAX 64

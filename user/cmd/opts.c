@@ -170,7 +170,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		o->output = arg;
 		return 0;
 	case 'f':
-		if (o->command == OPTS_MEM)
+		if (o->command == OPTS_MEM || o->command == OPTS_PAGES)
 			o->report_format = arg;
 		else
 			o->format = parse_format(st, arg);
@@ -237,7 +237,7 @@ static error_t parse_limit(int key, char *arg, struct argp_state *st)
 	}
 }
 
-/* Options of mem. */
+/* Options of mem and pages. */
 static error_t parse_mem(int key, char *arg, struct argp_state *st)
 {
 	static const char *const pers[] = {"run", "time", "alloc", NULL};
@@ -254,6 +254,12 @@ static error_t parse_mem(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_AT:
 		o->at = moment_at(parse_time(st, arg));
+		return 0;
+	case OPT_FROM:
+		o->from = moment_at(parse_time(st, arg));
+		return 0;
+	case OPT_TO:
+		o->to = moment_at(parse_time(st, arg));
 		return 0;
 	case OPT_PER:
 		o->per = (enum mem_per)parse_word(st, arg, pers, "--per");

@@ -36,9 +36,9 @@ struct opts {
 	bool has_per;
 	const char **filters; /* of mem */
 	unsigned filter_count;
-	struct moment at;	      /* since the begin */
 	const char **wrapper_globs;   /* which `wrappers` has */
 	struct mem_wrappers wrappers; /* of mem */
+	struct moment at, from, to;   /* since the begin */
 	bool events;		      /* list their names */
 	enum opts_commands command;
 };

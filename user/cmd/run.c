@@ -73,7 +73,8 @@ static void print_message(void *ctx, enum log_level level, const char *fmt, va_l
 	message_print(NULL, level, fmt, ap);
 }
 
-int run_into(const struct opts *o, struct session *session, struct sink *sink)
+int run_engine(const struct opts *o, struct session *session, struct sink *sink,
+	       enum engine_end (*fn)(struct engine *e, void *ctx), void *ctx)
 {
 	struct progress progress = {.session = session};
 	struct engine_watch watch = {
@@ -89,9 +90,20 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 		.sink = sink,
 		.watch = watched ? &watch : NULL,
 	};
-	enum engine_end end = engine_run(&e);
+	enum engine_end end = fn(&e, ctx);
 	clear_progress(&progress);
 	return message_status(&e, end);
+}
+
+static enum engine_end run_pipeline(struct engine *e, void *ctx)
+{
+	(void)ctx;
+	return engine_run(e);
+}
+
+int run_into(const struct opts *o, struct session *session, struct sink *sink)
+{
+	return run_engine(o, session, sink, run_pipeline, NULL);
 }
 
 static bool is_lossy(const struct opts *o, const struct totals *t)

@@ -6,6 +6,7 @@
 #include "cmd/opts.h"
 #include "core/session.h"
 #include "core/sink.h"
+#include "engine/context.h"
 
 /* Checks that there is exactly one of -p, -- PROGRAM and FILE. 0, or EXIT_USAGE after a line on
  * stderr. */
@@ -16,6 +17,9 @@ int run_session(const struct opts *o,
 		const void *ctx);
 /* Moves all selected events into the sink, without ending it. Returns an exit status. */
 int run_into(const struct opts *o, struct session *session, struct sink *sink);
+/* The same with a function of the caller, which moves the events. */
+int run_engine(const struct opts *o, struct session *session, struct sink *sink,
+	       enum engine_end (*fn)(struct engine *e, void *ctx), void *ctx);
 /* Returns the status, or EXIT_LOSS if it is 0, events were lost and --fail-on-loss is given. */
 int run_status(const struct opts *o, const struct session *session, int status);
 

@@ -87,10 +87,9 @@ static int refuse_word(const struct opts *o)
 	const char *word = o->engine.file_count ? o->engine.files[0] : "-";
 	if (!strcmp(word, "-") || strpbrk(word, "./") || !access(word, F_OK))
 		return 0;
-	complain(
-		"no such command or file '%s'; the commands are trace, stat, list and info; to run "
-		"and trace a program: ebtrace -- %s",
-		word, word);
+	complain("no such command or file '%s'; the commands are trace, stat, mem, pages, list and "
+		 "info; to run and trace a program: ebtrace -- %s",
+		 word, word);
 	return EXIT_USAGE;
 }
 

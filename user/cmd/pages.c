@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ebtrace pages: reports of the pages of a heap, one row each in the table of reports.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/commands.h"
+#include "cmd/message.h"
+#include "cmd/output.h"
+#include "cmd/print.h"
+#include "cmd/report_form.h"
+#include "cmd/run.h"
+#include "engine/pagetrace_feed.h"
+#include "sink/pages.h"
+#include "sink/pages_json.h"
+
+struct pages_form {
+	struct report_form as;
+	pages_put *put;
+};
+
+#define FORMS(report)                                       \
+	static const struct pages_form report##_forms[] = { \
+		{{"text", ""}, pages_##report##_text},      \
+		{{"json", ".json"}, pages_##report##_json}, \
+		{{0}, NULL},                                \
+	}
+FORMS(summary);
+FORMS(totals);
+FORMS(fragmentation);
+FORMS(occupancy);
+FORMS(churn);
+FORMS(heat);
+FORMS(lifetimes);
+FORMS(owners);
+FORMS(damage);
+
+static const struct pages_report {
+	const char *name;
+	const char *full_name; /* in messages */
+	const char *help;
+	const struct pages_form *forms;
+} reports[] = {
+	{"summary", "ebtrace pages summary", "one screen of all", summary_forms},
+	{"totals", "ebtrace pages totals",
+	 "pages allocated, free, scavenged (returned to the system) and never seen, over time",
+	 totals_forms},
+	{"fragmentation", "ebtrace pages fragmentation", "runs of free pages, by size",
+	 fragmentation_forms},
+	{"occupancy", "ebtrace pages occupancy",
+	 "how full huge pages of 2 MiB and chunks of 4 MiB are, and what keeps them",
+	 occupancy_forms},
+	{"churn", "ebtrace pages churn", "pages that were scavenged and taken again, how soon",
+	 churn_forms},
+	{"heat", "ebtrace pages heat", "how often pages were allocated, and the hottest ones",
+	 heat_forms},
+	{"lifetimes", "ebtrace pages lifetimes", "how long runs of pages live, by size",
+	 lifetimes_forms},
+	{"owners", "ebtrace pages owners", "which P frees whose pages", owners_forms},
+	{"damage", "ebtrace pages damage", "what is missing or contradicts itself", damage_forms},
+};
+#define REPORTS (sizeof(reports) / sizeof(*reports))
+
+#define DOC_BYTES 4096
+
+/* A run of a report. */
+struct pages_run {
+	struct opts opts;
+	const struct pages_report *report;
+	const struct pages_form *form;
+};
+
+static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
+{
+	const struct pages_run *r = ctx;
+	struct pages_report_options o = {
+		.model =
+			{
+				.page_bytes = EBT_PAGETRACE_PAGE_BYTES,
+				.from = r->opts.from,
+				.until = r->opts.at.known ? r->opts.at : r->opts.to,
+			},
+		.top = r->opts.top,
+	};
+	return pages_new(s, fd, r->form->put, &o, ret);
+}
+
+static int take(void *ctx, const struct ebt_pagetrace_event *ev, size_t n)
+{
+	return pages_take(ctx, ev, n);
+}
+
+static enum engine_end feed(struct engine *e, void *ctx)
+{
+	return pagetrace_feed_run(e, ctx);
+}
+
+/* A page trace that is a file: its events go to the report at once. Returns an exit status. */
+static int run_feed(const struct opts *o, struct session *session, struct output *out,
+		    struct pagetrace_feed *f)
+{
+	f->events = take;
+	f->ctx = out->inner;
+	session->origins = ORIGIN_PAGETRACE;
+	int status = run_engine(o, session, &out->sink, feed, f);
+	struct pages_trace t = {
+		.known = true,
+		.has_boot = f->counts.has_boot,
+		.bytes = f->bytes,
+		.blocks = f->counts.blocks,
+		.backwards = f->backwards,
+	};
+	pages_set_trace(out->inner, &t);
+	return status;
+}
+
+static int run(const struct opts *o, struct session *session, const void *ctx)
+{
+	struct output_maker maker = {
+		.make = make_sink,
+		.ctx = ctx,
+		.fd = STDOUT_FILENO,
+	};
+	struct output out;
+	struct pagetrace_feed f = {.fd = -1};
+	int status = output_open_made(&out, o, session, &maker);
+	if (status)
+		return status;
+	if (pagetrace_feed_open(&o->engine, &f)) {
+		status = run_feed(o, session, &out, &f);
+		pagetrace_feed_close(&f);
+	} else {
+		status = run_into(o, session, &out.sink);
+	}
+	/* The reason of a run that failed before its first event has been printed. */
+	if (status && !session->totals.timed)
+		sink_cancel(&out.sink);
+	status = output_close(&out, session, status);
+	return run_status(o, session, status);
+}
+
+/* Writes argp's text around the options: with the list of reports. */
+static void write_doc(char *ret, size_t size)
+{
+	int n = snprintf(
+		ret, size,
+		"How a heap holds its pages. FILE is a page trace of Go (GOEXPERIMENT="
+		"pagetrace, GODEBUG=pagetrace=FILE), or a capture. REPORT is one of these, "
+		"the first if there is none:\n\n");
+	for (size_t i = 0; i < REPORTS; i++)
+		n += snprintf(ret + n, size - (size_t)n, "  %-15s%s\n", reports[i].name,
+			      reports[i].help);
+	snprintf(ret + n, size - (size_t)n,
+		 "\vTimes of --at, --from and --to are since the first event. What is on the heap "
+		 "is "
+		 "of all events up to --at or --to; what happened to pages, from --from on.\n"
+		 "\n"
+		 "Examples:\n"
+		 "  ebtrace pages prog.pt                        one screen of all\n"
+		 "  ebtrace pages totals --from 1s --to 2s prog.pt\n"
+		 "                                               a second of it\n"
+		 "  ebtrace pages occupancy --at 1.5s --top 20 prog.pt\n"
+		 "                                               what kept huge pages then\n"
+		 "  ebtrace pages damage prog.pt                 whether it is complete\n"
+		 "  ebtrace pages churn --json - <prog.pt | jq .again_pages\n"
+		 "\n"
+		 "Exit status: as trace.");
+}
+
+static const struct pages_report *report_named(const char *name)
+{
+	for (size_t i = 0; i < REPORTS; i++)
+		if (!strcmp(name, reports[i].name))
+			return &reports[i];
+	return NULL;
+}
+
+/* 0, or EXIT_USAGE after a line on stderr. */
+static int check_usage(const struct pages_run *r)
+{
+	const struct opts *o = &r->opts;
+	if (o->engine.program || !o->engine.file_count)
+		complain("pages reads a FILE, '-' for standard input; 'ebtrace pages --help' shows "
+			 "examples");
+	else if (o->at.known && (o->from.known || o->to.known))
+		complain("--at excludes --from and --to");
+	else if (o->from.known && o->to.known && o->from.ns > o->to.ns)
+		complain("--from is after --to");
+	else
+		return 0;
+	return EXIT_USAGE;
+}
+
+static int print_schema(void)
+{
+	struct json_line line;
+	print_json_begin(&line);
+	pages_schema(&line.json);
+	print_json_end(&line);
+	return print_end();
+}
+
+static int obey(struct pages_run *r)
+{
+	size_t row;
+	r->opts.engine.counts = true;
+	if (r->opts.json_schema)
+		return print_schema();
+	int status = check_usage(r);
+	if (!status)
+		status = report_form_choose(&r->opts, r->report->full_name, &r->report->forms->as,
+					    sizeof(*r->report->forms), &row);
+	if (status)
+		return status;
+	r->form = r->report->forms + row;
+	return run_session(&r->opts, run, r);
+}
+
+int cmd_pages(int argc, char **argv)
+{
+	struct pages_run r = {.report = argc > 1 ? report_named(argv[1]) : NULL};
+	char doc[DOC_BYTES];
+	struct opts_command command = {OPTS_PAGES, "[REPORT] FILE...", doc};
+	if (r.report) {
+		argv[1] = (char *)r.report->full_name;
+		argc--;
+		argv++;
+	} else {
+		r.report = reports;
+	}
+	write_doc(doc, sizeof(doc));
+	opts_parse(&r.opts, &command, argc, argv);
+	int status = obey(&r);
+	opts_done(&r.opts);
+	return status;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/pages_apply.h"
+
+int pages_model_init(struct pages_model *m, const struct pages_options *o)
+{
+	*m = (struct pages_model){.opt = *o};
+	if (!m->opt.pages_max)
+		m->opt.pages_max = PAGES_TRACKED_MAX;
+	pages_heap_init(&m->heap, o->page_bytes, m->opt.pages_max);
+	m->timeline = calloc(1, sizeof(*m->timeline));
+	return m->timeline ? 0 : -ENOMEM;
+}
+
+void pages_model_done(struct pages_model *m)
+{
+	pages_heap_done(&m->heap);
+	pages_owners_done(&m->owners);
+	pages_lifetimes_done(&m->lifetimes);
+	pages_churn_done(&m->churn);
+	free(m->timeline);
+	m->timeline = NULL;
+}
+
+/* Counts what happens from now on. */
+static void begin_counting(struct pages_model *m, uint64_t ns)
+{
+	m->counting = true;
+	m->from_ns = m->end_ns = ns;
+	m->events = 0;
+	m->moved = (struct pages_moved){0};
+	memcpy(m->start, m->heap.count, sizeof(m->start));
+	m->peak = m->heap.count[PAGES_ALLOCATED];
+	m->peak_ns = ns;
+	pages_lifetimes_done(&m->lifetimes);
+	pages_churn_done(&m->churn);
+	pages_owners_clear(&m->owners);
+	pages_heap_cool(&m->heap);
+	pages_timeline_begin(m->timeline, ns, m->heap.count);
+}
+
+/* A moment of the options as a time of the trace. */
+static uint64_t time_of(const struct pages_model *m, struct moment t)
+{
+	return t.ns > UINT64_MAX - m->first_ns ? UINT64_MAX : m->first_ns + t.ns;
+}
+
+/* The first event, or a limit is reached. */
+static void turn(struct pages_model *m, uint64_t ns)
+{
+	if (!m->begun) {
+		m->begun = true;
+		m->first_ns = m->last_ns = ns;
+		begin_counting(m, ns);
+		m->counting = !m->opt.from.known;
+	}
+	uint64_t from = m->opt.from.known ? time_of(m, m->opt.from) : m->first_ns;
+	uint64_t until = m->opt.until.known ? time_of(m, m->opt.until) : UINT64_MAX;
+	if (!m->counting && ns >= from)
+		begin_counting(m, from);
+	m->ended = ns > until;
+	m->turn_ns = UINT64_MAX;
+	if (m->opt.until.known && until < UINT64_MAX)
+		m->turn_ns = until + 1;
+	if (!m->counting && from < m->turn_ns)
+		m->turn_ns = from;
+}
+
+/* Events before the first one are late ones. */
+static void note_time(struct pages_model *m, const struct ebt_pagetrace_event *ev)
+{
+	if (ev->time_ns >= m->last_ns) {
+		m->last_ns = ev->time_ns;
+		return;
+	}
+	if (ev->p == EBT_PAGETRACE_NO_P)
+		m->damage.late_boot++;
+	else
+		m->damage.late++;
+	if (ev->time_ns < m->first_ns) {
+		if (m->from_ns == m->first_ns)
+			m->from_ns = ev->time_ns;
+		m->first_ns = ev->time_ns;
+	}
+}
+
+static int take(struct pages_model *m, const struct ebt_pagetrace_event *ev)
+{
+	if (ev->what == EBT_PAGETRACE_DAMAGE) {
+		pages_damage_add(&m->damage, ev);
+		return 0;
+	}
+	bool is_late = ev->time_ns < m->last_ns;
+	note_time(m, ev);
+	if (ev->p == EBT_PAGETRACE_NO_P)
+		m->damage.has_boot = true;
+	if (ev->time_ns >= m->timeline->end_ns)
+		pages_timeline_advance(m->timeline, ev->time_ns, m->heap.count, &m->moved);
+	int err = pages_apply(m, ev, is_late);
+	uint64_t allocated = m->heap.count[PAGES_ALLOCATED];
+	pages_timeline_raise(m->timeline, allocated);
+	if (allocated > m->peak) {
+		m->peak = allocated;
+		m->peak_ns = ev->time_ns;
+	}
+	return err;
+}
+
+int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		if (ev[i].time_ns >= m->turn_ns && ev[i].what != EBT_PAGETRACE_DAMAGE && !m->ended)
+			turn(m, ev[i].time_ns);
+		if (m->ended)
+			break;
+		err = take(m, &ev[i]);
+	}
+	return err;
+}
+
+void pages_model_end(struct pages_model *m)
+{
+	if (!m->begun)
+		return;
+	m->end_ns = m->last_ns;
+	if (!m->counting)
+		begin_counting(m, time_of(m, m->opt.from));
+	else if (m->ended)
+		m->end_ns = time_of(m, m->opt.until);
+	pages_timeline_finish(m->timeline, m->heap.count, &m->moved);
+}

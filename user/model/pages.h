@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The model of pages: of a stream of allocated, freed and scavenged runs of pages, what each page of
+ * a heap is, and what happened to pages over time. Its input is the reader's own batches, in order of
+ * time; memory grows with the pages of the heap, up to a limit, not with the length of the trace.
+ *
+ * Counts of pages by state are exact at every event. What happened (moved pages, peak, timeline,
+ * lifetimes, churn, owners, allocations a page) counts from `from` on; the state is always that of
+ * all events up to `until`. An event that is in contradiction with those before it is counted as a
+ * violation (pages_damage.h), and applied. One that comes after later ones, as in a pipe, is applied
+ * when it comes; but an allocation of P -1 is as if it had come in time: in totals, timeline and
+ * peak, where the peak remains the same moment, and a free of its pages is no violation.
+ */
+#ifndef MODEL_PAGES_H
+#define MODEL_PAGES_H
+
+#include <stddef.h>
+
+#include "model/pages_model.h"
+
+/* 0 or -ENOMEM; done() works after either. */
+int pages_model_init(struct pages_model *m, const struct pages_options *o);
+void pages_model_done(struct pages_model *m);
+/* 0 or -ENOMEM. */
+int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n);
+/* No more events: numbers are whole then. */
+void pages_model_end(struct pages_model *m);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/pages_heat.h"
+
+static int add_page(struct pages_heat *t, const struct pages_page *p, uint64_t addr)
+{
+	if (p->state == PAGES_UNSEEN)
+		return 0;
+	t->pages++;
+	t->allocations += p->allocations;
+	if (!p->allocations) {
+		t->cold++;
+		return 0;
+	}
+	struct pages_heat_class *c = &t->times[pages_size_class(p->allocations)];
+	c->pages++;
+	c->allocations += p->allocations;
+	return pages_best_add(&t->page, p->allocations, addr);
+}
+
+static int add_chunk(struct pages_heat *t, const struct pages_heap *h, const struct pages_chunk *c)
+{
+	int err = 0;
+	for (uint32_t huge = 0; huge < PAGES_CHUNK_HUGE && !err; huge++) {
+		uint64_t before = t->allocations;
+		for (uint32_t i = huge * h->huge_pages; i < (huge + 1) * h->huge_pages && !err; i++)
+			err = add_page(t, &c->page[i], c->addr + ((uint64_t)i << h->page_shift));
+		if (!err && t->allocations > before)
+			err = pages_best_add(&t->huge, t->allocations - before,
+					     c->addr + ((uint64_t)huge << PAGES_HUGE_SHIFT));
+	}
+	return err;
+}
+
+int pages_heat_make(struct pages_heat *ret, const struct pages_model *m, uint32_t rows)
+{
+	uint64_t at = 0;
+	int err = 0;
+	*ret = (struct pages_heat){.page.most = rows, .huge.most = rows};
+	for (const struct pages_chunk *c; !err && (c = pages_heap_next(&m->heap, &at));)
+		err = add_chunk(ret, &m->heap, c);
+	pages_best_sort(&ret->page);
+	pages_best_sort(&ret->huge);
+	return err;
+}
+
+void pages_heat_done(struct pages_heat *h)
+{
+	pages_best_done(&h->page);
+	pages_best_done(&h->huge);
+}
+
+const struct pages_page *pages_heat_page(const struct pages_model *m, uint64_t addr)
+{
+	uint64_t at = addr >> PAGES_CHUNK_SHIFT;
+	const struct pages_chunk *c = pages_heap_next(&m->heap, &at);
+	return &c->page[(addr - c->addr) >> m->heap.page_shift];
+}

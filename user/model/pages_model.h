@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The numbers of the model of pages (pages.h), plain data for its readers. */
+#ifndef MODEL_PAGES_MODEL_H
+#define MODEL_PAGES_MODEL_H
+
+#include "core/timebase.h"
+#include "model/pages_damage.h"
+#include "model/pages_flow.h"
+#include "model/pages_heap.h"
+#include "model/pages_owners.h"
+#include "model/pages_timeline.h"
+
+/* The usual limit: 256 GiB of Go's pages, for which the model needs 512 MiB. */
+#define PAGES_TRACKED_MAX (1ull << 25)
+
+struct pages_options {
+	uint32_t page_bytes;	   /* a power of two from 4096 to 2 MiB */
+	uint64_t pages_max;	   /* the limit of pages; 0: PAGES_TRACKED_MAX */
+	struct moment from, until; /* since the first event; until: included */
+};
+
+/* What a reader knows of a whole trace beside its events. */
+struct pages_trace {
+	bool known;
+	bool has_boot; /* a block of P -1 */
+	uint64_t bytes, blocks;
+	uint64_t backwards; /* of the blocks: that go back in the time of their P */
+};
+
+/* Readers use all but turn_ns, counting and ended. */
+struct pages_model {
+	struct pages_options opt;
+	struct pages_trace trace;
+	struct pages_heap heap;
+	uint64_t events;	      /* applied, since `from` */
+	uint64_t first_ns, last_ns;   /* of the trace, up to `until`: the least, the greatest */
+	bool begun;		      /* there was an event: first_ns and last_ns are known */
+	uint64_t from_ns, end_ns;     /* what the counts are of; of times in the trace */
+	uint64_t start[PAGES_STATES]; /* pages when the counting began */
+	uint64_t peak, peak_ns;	      /* most allocated pages, when first */
+	struct pages_moved moved;
+	struct pages_timeline *timeline;
+	struct pages_owners owners;
+	struct pages_lifetimes lifetimes;
+	struct pages_churn churn;
+	struct pages_damage damage;
+	uint64_t turn_ns; /* when a limit is to be looked at */
+	bool counting, ended;
+};
+
+/* Time that the counts are of. */
+static inline uint64_t pages_model_elapsed_ns(const struct pages_model *m)
+{
+	return m->end_ns > m->from_ns ? m->end_ns - m->from_ns : 0;
+}
+/* A time of the trace since its begin. */
+static inline uint64_t pages_model_since(const struct pages_model *m, uint64_t ns)
+{
+	return ns > m->first_ns ? ns - m->first_ns : 0;
+}
+/* Of the allocated pages. */
+static inline int64_t pages_model_growth(const struct pages_model *m)
+{
+	return (int64_t)(m->heap.count[PAGES_ALLOCATED] - m->start[PAGES_ALLOCATED]);
+}
+static inline bool pages_model_has_boot(const struct pages_model *m)
+{
+	return m->trace.has_boot || m->damage.has_boot;
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/pages.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define BUFFER_BYTES 65536
+#define BATCH	     256
+#define USUAL_ROWS   10
+
+struct pages {
+	struct sink base;
+	pages_put *put;
+	uint32_t top;
+	struct buf buf;
+	struct pages_model model;
+	const struct session *session;
+	bool has_process;
+	uint32_t process; /* the one that is reported, while it is in the registry */
+	bool forgotten;	  /* it no longer is: the index may mean another one */
+	uint64_t others;
+	bool cancelled;
+};
+
+static enum ebt_pagetrace_what what_of(const struct ebt_event *ev)
+{
+	switch (ev->kind) {
+	case EBT_PAGE_ALLOC:
+		return EBT_PAGETRACE_ALLOC;
+	case EBT_PAGE_FREE:
+		return EBT_PAGETRACE_FREE;
+	case EBT_PAGE_SCAVENGE:
+		return EBT_PAGETRACE_SCAVENGE;
+	default:
+		return EBT_PAGETRACE_DAMAGE;
+	}
+}
+
+/* True if the event is of the process that is reported. */
+static bool is_own(struct pages *k, const struct ebt_event *ev)
+{
+	if (!k->has_process) {
+		k->has_process = true;
+		k->process = ev->process;
+	}
+	if (!k->forgotten && ev->process == k->process)
+		return true;
+	k->others++;
+	return false;
+}
+
+static struct ebt_pagetrace_event event_of(const struct ebt_event *ev, enum ebt_pagetrace_what what)
+{
+	return (struct ebt_pagetrace_event){
+		.time_ns = EBT_OWN_TS(ev),
+		.addr = ev->arg[0],
+		.pages = ev->arg[1],
+		.p = ev->domain == EBT_NO_DOMAIN ? EBT_PAGETRACE_NO_P : ev->domain,
+		.what = what,
+	};
+}
+
+static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)
+{
+	struct pages *k = (struct pages *)base;
+	struct ebt_pagetrace_event batch[BATCH];
+	size_t used = 0;
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++) {
+		enum ebt_pagetrace_what what = what_of(&ev[i]);
+		if (what == EBT_PAGETRACE_DAMAGE || !is_own(k, &ev[i]))
+			continue;
+		batch[used++] = event_of(&ev[i], what);
+		if (used < BATCH)
+			continue;
+		err = pages_model_events(&k->model, batch, used);
+		used = 0;
+	}
+	return err ? err : pages_model_events(&k->model, batch, used);
+}
+
+int pages_take(struct sink *base, const struct ebt_pagetrace_event *ev, size_t n)
+{
+	return pages_model_events(&((struct pages *)base)->model, ev, n);
+}
+
+void pages_set_trace(struct sink *base, const struct pages_trace *t)
+{
+	((struct pages *)base)->model.trace = *t;
+}
+
+static int pages_forget(struct sink *base, uint32_t process)
+{
+	struct pages *k = (struct pages *)base;
+	k->forgotten |= k->has_process && k->process == process;
+	return 0;
+}
+
+static int pages_flush(struct sink *base)
+{
+	return buf_flush(&((struct pages *)base)->buf);
+}
+
+static void pages_cancel(struct sink *base)
+{
+	((struct pages *)base)->cancelled = true;
+}
+
+static int pages_end(struct sink *base)
+{
+	struct pages *k = (struct pages *)base;
+	if (k->cancelled)
+		return 0;
+	pages_model_end(&k->model);
+	struct pages_view view = {
+		.session = k->session,
+		.model = &k->model,
+		.others = k->others,
+		.top = k->top ? k->top : USUAL_ROWS,
+		.has_top = k->top,
+	};
+	int err = k->put(&k->buf, &view);
+	int written = buf_finish(&k->buf);
+	return err ? err : written;
+}
+
+static void pages_free(struct sink *base)
+{
+	struct pages *k = (struct pages *)base;
+	pages_model_done(&k->model);
+	buf_done(&k->buf);
+	free(k);
+}
+
+static const struct sink_ops pages_ops = {
+	.events = pages_events,
+	.forget = pages_forget,
+	.flush = pages_flush,
+	.cancel = pages_cancel,
+	.end = pages_end,
+	.free = pages_free,
+};
+
+int pages_new(const struct session *s, int fd, pages_put *put, const struct pages_report_options *o,
+	      struct sink **ret)
+{
+	struct pages *k = calloc(1, sizeof(*k));
+	if (!k)
+		return -ENOMEM;
+	int err = pages_model_init(&k->model, &o->model);
+	if (!err)
+		err = buf_init(&k->buf, fd, BUFFER_BYTES);
+	if (err) {
+		pages_model_done(&k->model);
+		free(k);
+		return err;
+	}
+	k->base.ops = &pages_ops;
+	k->base.out = &k->buf;
+	k->session = s;
+	k->put = put;
+	k->top = o->top;
+	*ret = &k->base;
+	return 0;
+}

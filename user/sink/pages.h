@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The reports of pages (model/pages.h), each written at the end of a run: a function that prints the
+ * model's numbers. One sink runs the model for all of them. It takes events of a pipeline, of which
+ * it uses those of the first process that has any, or a reader's own batches.
+ */
+#ifndef SINK_PAGES_H
+#define SINK_PAGES_H
+
+#include "base/buf.h"
+#include "core/session.h"
+#include "core/sink.h"
+#include "model/pages.h"
+
+struct pages_report_options {
+	struct pages_options model;
+	uint32_t top; /* rows of a table; 0: the usual number */
+};
+
+/* What a report prints: plain data. */
+struct pages_view {
+	const struct session *session;
+	const struct pages_model *model;
+	uint64_t others; /* events of other processes, which are left out */
+	uint32_t top;	 /* rows of a table; not 0 */
+	bool has_top;	 /* it was asked for */
+};
+
+/* Writes a report. 0 or -ENOMEM. */
+typedef int pages_put(struct buf *b, const struct pages_view *v);
+
+/* Writes to fd, which stays the caller's. 0 or -ENOMEM. */
+int pages_new(const struct session *s, int fd, pages_put *put, const struct pages_report_options *o,
+	      struct sink **ret);
+/* Instead of events: batches of a reader, and what it found. 0 or -ENOMEM. */
+int pages_take(struct sink *k, const struct ebt_pagetrace_event *ev, size_t n);
+void pages_set_trace(struct sink *k, const struct pages_trace *t);
+
+/* The reports as text. */
+int pages_summary_text(struct buf *b, const struct pages_view *v);
+int pages_totals_text(struct buf *b, const struct pages_view *v);
+int pages_fragmentation_text(struct buf *b, const struct pages_view *v);
+int pages_occupancy_text(struct buf *b, const struct pages_view *v);
+int pages_churn_text(struct buf *b, const struct pages_view *v);
+int pages_heat_text(struct buf *b, const struct pages_view *v);
+int pages_lifetimes_text(struct buf *b, const struct pages_view *v);
+int pages_owners_text(struct buf *b, const struct pages_view *v);
+int pages_damage_text(struct buf *b, const struct pages_view *v);
+
+#endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/pages_format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/loss.h"
+
+#define BAR 30
+
+struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages)
+{
+	return report_bytes_text((double)pages * m->opt.page_bytes);
+}
+
+struct report_text pages_owner_text(const struct pages_model *m, uint32_t slot)
+{
+	struct report_text t = {"other Ps"};
+	if (slot)
+		snprintf(t.text, sizeof(t.text), "P %" PRId32, m->owners.owner[slot].p);
+	return t;
+}
+
+struct report_text pages_class_text(unsigned size_class)
+{
+	struct report_text t;
+	uint64_t least = pages_size_least(size_class), most = pages_size_most(size_class);
+	if (least == most)
+		snprintf(t.text, sizeof(t.text), "%" PRIu64, most);
+	else
+		snprintf(t.text, sizeof(t.text), "%" PRIu64 " to %" PRIu64, least, most);
+	return t;
+}
+
+const char *pages_state_text(uint8_t state)
+{
+	static const char *const names[PAGES_STATES] = {"unseen", "allocated", "free", "scavenged"};
+	return names[state];
+}
+
+struct report_text pages_time_text(const struct pages_model *m, uint64_t ns)
+{
+	return report_ns_text((double)pages_model_since(m, ns));
+}
+
+void pages_put_bar(struct buf *b, double part, double whole)
+{
+	unsigned n = whole > 0 ? (unsigned)(part * BAR / whole + 0.5) : 0;
+	char bar[BAR + 3] = "  ";
+	memset(bar + 2, '#', n);
+	bar[n + 2] = 0;
+	buf_puts(b, n ? bar : "");
+	buf_puts(b, "\n");
+}
+
+void pages_put_percentiles(struct buf *b, const struct histogram *h)
+{
+	report_print(b, "median %s, 90 %% %s, 99 %% %s, longest %s",
+		     report_ns_text((double)histogram_at(h, HISTOGRAM_WHOLE / 2)).text,
+		     report_ns_text((double)histogram_at(h, HISTOGRAM_WHOLE / 10 * 9)).text,
+		     report_ns_text((double)histogram_at(h, HISTOGRAM_WHOLE / 100 * 99)).text,
+		     report_ns_text((double)h->max).text);
+}
+
+static uint32_t count_ps(const struct pages_model *m)
+{
+	uint32_t n = 0;
+	for (uint32_t i = 1; i < m->owners.count; i++)
+		n += m->owners.owner[i].events && m->owners.owner[i].p != EBT_PAGETRACE_NO_P;
+	return n;
+}
+
+/* "from 1.000 s to 2.000 s", of options */
+static void put_window(struct buf *b, const struct pages_model *m)
+{
+	if (m->opt.from.known || m->opt.until.known)
+		report_print(b, ", from %s to %s", pages_time_text(m, m->from_ns).text,
+			     pages_time_text(m, m->end_ns).text);
+	else
+		report_print(b, " in %s", report_ns_text((double)pages_model_elapsed_ns(m)).text);
+}
+
+static void put_missing(struct buf *b, const struct pages_view *v)
+{
+	const struct pages_damage *d = &v->model->damage;
+	struct totals t = session_run_totals(v->session);
+	uint64_t violations = pages_damage_violations(d);
+	char lost[LOSS_TEXT_BYTES];
+	if (loss_is_any(&t, true))
+		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
+	if (t.damaged)
+		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
+			     t.damaged);
+	if (violations)
+		report_print(
+			b, "Events are missing: %" PRIu64 " violations; see ebtrace pages damage\n",
+			violations);
+	else if (d->fault[PAGES_SCAVENGED_UNSEEN])
+		buf_puts(b, "Events are missing; see ebtrace pages damage\n");
+	if (d->fault[PAGES_UNTRACKED])
+		report_print(b,
+			     "%" PRIu64 " events are left out: their pages are beyond any heap\n",
+			     d->fault[PAGES_UNTRACKED]);
+	if (v->others)
+		report_print(b, "%" PRIu64 " events of other processes are left out\n", v->others);
+}
+
+bool pages_put_head(struct buf *b, const struct pages_view *v)
+{
+	const struct pages_model *m = v->model;
+	if (!m->begun) {
+		buf_puts(b, "No page events in this recording. An empty file is what a Go program "
+			    "leaves that is killed before it writes its first block.\n");
+		put_missing(b, v);
+		return false;
+	}
+	uint32_t ps = count_ps(m);
+	report_print(b, "%" PRIu64 " events of %" PRIu32 " P%s", m->events, ps, ps == 1 ? "" : "s");
+	put_window(b, m);
+	report_print(b, ", pages of %s\n", report_bytes_text(m->opt.page_bytes).text);
+	put_missing(b, v);
+	return true;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Pieces of the text reports of pages. */
+#ifndef SINK_PAGES_FORMAT_H
+#define SINK_PAGES_FORMAT_H
+
+#include "model/pages_fragmentation.h"
+#include "sink/pages.h"
+#include "sink/report_text.h"
+
+/* The bytes of so many pages: "3.2 MiB" */
+struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages);
+/* A P: "P 3", "P -1", "other Ps" */
+struct report_text pages_owner_text(const struct pages_model *m, uint32_t slot);
+/* A class of sizes: "1", "3 to 4" */
+struct report_text pages_class_text(unsigned size_class);
+const char *pages_state_text(uint8_t state);
+/* A time of the trace, since its begin: "12.345 ms" */
+struct report_text pages_time_text(const struct pages_model *m, uint64_t ns);
+/* A bar of up to 30 characters for a part of a whole, and the end of the line. */
+void pages_put_bar(struct buf *b, double part, double whole);
+/* The line of percentiles of a histogram of times: "median 1.2 ms, 90 % 3.4 ms, ...". */
+void pages_put_percentiles(struct buf *b, const struct histogram *h);
+/* The lines above a report: how much was recorded, of what time, what is missing. False: there are
+ * no events, and nothing else to print. */
+bool pages_put_head(struct buf *b, const struct pages_view *v);
+
+#endif
