@@ -103,6 +103,29 @@ is "$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  events *//p')" \
 	"1990: 1000 alloc, 0 promote, 990 collect" "a program that is started is written as a memtrace trace" ||
 	diag "$(cat "$TMP/err")"
 
+# exec() releases what the old program had allocated.
+cat >"$TMP/exec.c" <<'END_C'
+#include <stdlib.h>
+#include <sys/sdt.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < (argc > 1 ? 5 : 100); i++) {
+		void *p = malloc(100);
+		STAP_PROBE3(otel_memory, alloc, p, 100, 4096);
+	}
+	if (argc == 1)
+		execl("/proc/self/exe", argv[0], "again", NULL);
+	return 0;
+}
+END_C
+cc -O1 "$TMP/exec.c" -o "$TMP/exec"
+"$O/ebtrace" trace -f ndjson -o "$TMP/out" -- "$TMP/exec" 2>"$TMP/err"
+is "$(jq -s '[.[] | select(.kind == "alloc")] | length' "$TMP/out")" 105 "two programs of one process are traced" ||
+	diag "$(cat "$TMP/err")"
+is "$(jq -s '[.[] | select(.kind == "alloc" or .kind == "collect") | .obj] | group_by(.) | map(select(length == 1) | .[0]) | map(tostring) | join(" ")' \
+	"$TMP/out")" '"101 102 103 104 105"' "the objects of the second are left"
+
 # Our own markers: three threads, and what the program reports of each.
 mkfifo "$TMP/again"
 EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -t 3 -n 6000 -w -c "$TMP/counts" <"$TMP/again" &

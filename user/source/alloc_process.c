@@ -4,12 +4,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define WORD_BYTES  8
-#define MAX_BYTES   (UINT64_MAX / 4) /* of one sample */
-#define MAX_OBJECTS (1u << 26)	     /* live ones whose numbers are kept */
+#define WORD_BYTES 8
+#define MAX_BYTES  (UINT64_MAX / 4) /* of one sample */
+/* Live ones whose numbers are kept, in 200 MB at most: they stand for TiB at any usual rate. */
+#define MAX_OBJECTS (1u << 21)
 
 void alloc_process_done(struct alloc_process *a)
 {
@@ -63,10 +65,23 @@ static void put_object(struct ebt_event *ev, enum ebt_kind kind, uint64_t object
 	ev->arg[0] = object;
 }
 
+/* Our markers' number of an object, made one of the process. */
+static uint64_t number_of(struct alloc_process *a, const struct ebt_alloc_record *rec)
+{
+	uint64_t number = a->first_object + rec->arg[0];
+	if (number > a->last_object)
+		a->last_object = number;
+	return number;
+}
+
 static int receive_alloc(struct alloc_process *a, const struct alloc_context *of,
 			 const struct ebt_alloc_record *rec, struct ebt_event *ev)
 {
-	put_object(ev, EBT_ALLOC, rec->arg[0]);
+	uint64_t number = number_of(a, rec);
+	uint64_t *kept = a->objects.count < MAX_OBJECTS ? map_put(&a->objects, rec->arg[0]) : NULL;
+	if (kept)
+		*kept = number;
+	put_object(ev, EBT_ALLOC, number);
 	ev->arg[1] = rec->arg[1];
 	ev->pos = rec->arg[2];
 	ev->id = (uint32_t)rec->arg[3];
@@ -75,6 +90,18 @@ static int receive_alloc(struct alloc_process *a, const struct alloc_context *of
 	a->alloc_tid = rec->head.tid;
 	a->samples = rec->arg[2];
 	pair(a, of);
+	return 1;
+}
+
+static int receive_change(struct alloc_process *a, const struct ebt_alloc_record *rec,
+			  struct ebt_event *ev)
+{
+	bool collect = rec->head.site == EBT_ALLOC_SITE_COLLECT;
+	put_object(ev, collect ? EBT_COLLECT : EBT_PROMOTE, number_of(a, rec));
+	ev->domain = (uint16_t)rec->arg[1];
+	ev->ts = rec->arg[2];
+	if (collect)
+		map_delete(&a->objects, rec->arg[0]);
 	return 1;
 }
 
@@ -133,11 +160,7 @@ static int receive(struct alloc_process *a, const struct alloc_context *of,
 		return receive_alloc(a, of, rec, ev);
 	case EBT_ALLOC_SITE_PROMOTE:
 	case EBT_ALLOC_SITE_COLLECT:
-		put_object(ev, rec->head.site == EBT_ALLOC_SITE_PROMOTE ? EBT_PROMOTE : EBT_COLLECT,
-			   rec->arg[0]);
-		ev->domain = (uint16_t)rec->arg[1];
-		ev->ts = rec->arg[2];
-		return 1;
+		return receive_change(a, rec, ev);
 	case EBT_ALLOC_SITE_OTEL_ALLOC:
 		return receive_otel_alloc(a, of, rec, ev);
 	case EBT_ALLOC_SITE_OTEL_FREE:
@@ -148,15 +171,29 @@ static int receive(struct alloc_process *a, const struct alloc_context *of,
 	return 0;
 }
 
-/* Another program has other objects, and other code. */
-static void begin_program(struct alloc_process *a, uint64_t born_ns)
+static int by_number(const void *a, const void *b)
 {
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	return x < y ? -1 : x > y;
+}
+
+ssize_t alloc_process_exec(struct alloc_process *a, uint64_t **ret)
+{
+	size_t at = 0, n = 0;
+	uint64_t *object = calloc(a->objects.count + 1, sizeof(*object));
+	if (!object)
+		return -ENOMEM;
+	for (const struct map_slot *s; (s = map_next(&a->objects, &at));)
+		object[n++] = s->value;
+	qsort(object, n, sizeof(*object), by_number);
 	map_done(&a->objects);
 	a->objects = (struct map){0};
+	a->first_object = a->last_object;
 	a->rest_bytes = 0;
 	a->alloc_tid = a->weight_tid = 0;
 	a->code.read_ns = 0;
-	a->born_ns = born_ns;
+	*ret = object;
+	return (ssize_t)n;
 }
 
 int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
@@ -164,8 +201,6 @@ int alloc_process_receive(struct alloc_process *a, const struct alloc_context *o
 			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX])
 {
 	uint32_t stack = 0;
-	if (a->born_ns != of->born_ns)
-		begin_program(a, of->born_ns);
 	int n = receive(a, of, rec, ev);
 	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC || !addresses)
 		return n;

@@ -8,6 +8,9 @@
  * is used again. Every sample stands for a number of bytes of its own there, its weight; it becomes a
  * sample for each word of that, and the trace's parameters say so. What is less than a word is
  * carried to the next sample.
+ *
+ * exec() releases all objects of a program, which is nowhere reported; the next one's are numbered
+ * behind them.
  */
 #ifndef SOURCE_ALLOC_PROCESS_H
 #define SOURCE_ALLOC_PROCESS_H
@@ -18,10 +21,10 @@
 /* Initialised by zeroes. */
 struct alloc_process {
 	struct code_map code;
-	uint64_t born_ns;   /* of the program that it runs, as of the last record */
-	struct map objects; /* numbers of OpenTelemetry's live objects, by address */
+	struct map objects; /* numbers of live ones, by the program's number or by address */
 	uint64_t last_object;
-	uint64_t rest_bytes; /* carried to the next sample */
+	uint64_t first_object; /* that of our markers' object 0 */
+	uint64_t rest_bytes;   /* carried to the next sample */
 	/* The last record of an ALLOC and of an OTEL_WEIGHT, until the rate is known. */
 	uint32_t alloc_tid, weight_tid; /* 0: none */
 	uint64_t samples, weight;
@@ -35,7 +38,6 @@ struct alloc_context {
 	struct code_frames *frames;
 	uint32_t process; /* its index in the registry */
 	pid_t pid;
-	uint64_t born_ns; /* its last fork or exec */
 };
 
 void alloc_process_done(struct alloc_process *a);
@@ -47,5 +49,10 @@ void alloc_process_done(struct alloc_process *a);
 int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
 			  const struct ebt_alloc_record *rec, const uint64_t *address,
 			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX]);
+/*
+ * The process runs another program. The objects of the old one, ascending, in memory that the
+ * caller frees. Their number or -ENOMEM.
+ */
+ssize_t alloc_process_exec(struct alloc_process *a, uint64_t **ret);
 
 #endif

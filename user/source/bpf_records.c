@@ -88,6 +88,25 @@ static struct process_start start_of(const struct bpf_records *s,
 				      .known = rec->start_boot_ns != 0};
 }
 
+/* What the old program of a process had allocated is gone. */
+static int collect_objects(struct bpf_records *s, struct bpf_target *target,
+			   const struct ebt_event *exec)
+{
+	uint64_t *object;
+	ssize_t n = alloc_process_exec(&target->allocs, &object);
+	struct ebt_event ev = *exec;
+	int err = n < 0 ? (int)n : 0;
+	ev.kind = EBT_COLLECT;
+	ev.id = 0;
+	for (ssize_t i = 0; i < n && !err; i++) {
+		ev.arg[0] = object[i];
+		err = bpf_lanes_add(&s->lanes, target->slot, &ev);
+	}
+	if (n >= 0)
+		free(object);
+	return err;
+}
+
 static int receive_process(struct bpf_records *s, const struct ebt_process_record *rec,
 			   size_t payload)
 {
@@ -111,6 +130,8 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		err = processes_of_ended(ps, rec->pid, &ev.process);
 	else if (!target)
 		err = processes_of(ps, rec->pid, &ev.process);
+	if (!err && target && rec->head.site == EBT_PROCESS_EXEC)
+		err = collect_objects(s, target, &ev);
 	if (!err)
 		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
@@ -278,8 +299,7 @@ static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
 			 const struct ebt_alloc_record *rec, size_t payload)
 {
 	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(target, &rec->head, rec->ts)};
-	struct alloc_context of = {s->session, s->code, target->process, target->pid,
-				   target->born_ns};
+	struct alloc_context of = {s->session, s->code, target->process, target->pid};
 	ev->domain = EBT_NO_DOMAIN;
 	int n = alloc_process_receive(&target->allocs, &of, rec, (const uint64_t *)(rec + 1),
 				      payload / sizeof(uint64_t), ev);
