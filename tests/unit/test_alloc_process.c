@@ -16,7 +16,7 @@ static struct ebt_event ev[ALLOC_EVENTS_MAX];
 static void begin(void)
 {
 	a = (struct alloc_process){0};
-	of = (struct alloc_context){.pid = getpid(), .born_ns = 1};
+	of = (struct alloc_context){.pid = getpid()};
 	if (session_new(&session) || code_frames_new(session, &of.frames) ||
 	    processes_of(&session->processes, (uint32_t)getpid(), &of.process))
 		abort();
@@ -71,8 +71,14 @@ static void test_addresses(void)
 	   "an object whose free was not reported is freed when its address is used again");
 	receive(OTEL_ALLOC, 0x4000, UINT64_MAX, UINT64_MAX);
 	ok(ev->arg[1] == UINT64_MAX / 8 + 1 && ev->pos > 1ull << 58, "no size is too large");
-	of.born_ns = 2;
-	is(receive(OTEL_FREE, 0x1000), 0, "another program has none of these objects");
+	uint64_t *object;
+	ok(alloc_process_exec(&a, &object) == 3 && object[0] == 3 && object[1] == 4 &&
+		   object[2] == 5,
+	   "those that are alive are gone when the process runs another program");
+	free(object);
+	is(receive(OTEL_FREE, 0x1000), 0, "which has none of them");
+	ok(receive(OTEL_ALLOC, 0x1000, 8, 8) == 1 && is_event(ev, EBT_ALLOC, 6),
+	   "but objects of its own");
 	end();
 }
 
@@ -100,6 +106,19 @@ static void test_numbers(void)
 		   ev->ts == 8,
 	   "it is promoted");
 	ok(receive(COLLECT, 42, 5, 9) == 1 && is_event(ev, EBT_COLLECT, 42), "and collected");
+	uint64_t *object;
+	receive(ALLOC, 50, 1, 1);
+	receive(ALLOC, 49, 1, 1);
+	ok(alloc_process_exec(&a, &object) == 2 && object[0] == 49 && object[1] == 50,
+	   "those that are alive are gone when the process runs another program");
+	free(object);
+	ok(receive(ALLOC, 1, 1, 1) == 1 && is_event(ev, EBT_ALLOC, 51),
+	   "whose objects are others, though their numbers begin anew");
+	ok(receive(PROMOTE, 1, 5, 8) == 1 && is_event(ev, EBT_PROMOTE, 51) &&
+		   receive(COLLECT, 1, 5, 9) == 1 && is_event(ev, EBT_COLLECT, 51),
+	   "as in what is reported of them");
+	is(alloc_process_exec(&a, &object), 0, "what was collected is not gone again");
+	free(object);
 	end();
 }
 
@@ -139,6 +158,8 @@ static void put_functions(uint32_t stack, char *ret, size_t size)
 	*ret = 0;
 	for (size_t i = 0; i < n; i++) {
 		const struct frame *f = frames_get(session->frames, frame[i]);
+		if (!f->count && at < size)
+			at += (size_t)snprintf(ret + at, size - at, "%s?", at ? " " : "");
 		for (uint32_t k = 0; k < f->count && at < size; k++)
 			at += (size_t)snprintf(
 				ret + at, size - at, "%s%s", at ? " " : "",
@@ -175,7 +196,8 @@ static void test_stacks(void)
 	snprintf(text, sizeof(text), "caller 0x%llx", (unsigned long long)(uintptr_t)page + 8);
 	is_stack((uint64_t[]){(uint64_t)(uintptr_t)page + 8, caller()}, 2, text,
 		 "code in no file has its address");
-	is_stack((uint64_t[]){0x10, caller()}, 2, "caller 0x10", "and so has no code at all");
+	is_stack((uint64_t[]){caller(), 0x10, 0x20, caller()}, 4, "caller ? ? caller",
+		 "what is in no mapping is one unknown frame");
 	is_stack(NULL, 0, "", "there may be no stack");
 	of.pid = 1 << 22; /* no process has this pid */
 	is_stack((uint64_t[]){caller()}, 1, "caller",

@@ -15,6 +15,7 @@
 
 #define READ_NS	     100000000u
 #define READ_SOON_NS 1000000u /* for an address that is in no mapping */
+#define READ_SHARE   16	      /* of the time goes to reading at most, 1 part in so many */
 #define MAX_MAPPINGS 65536
 /* A program may claim any addresses: beyond this nothing more is resolved. */
 #define MAX_FRAMES 4000000
@@ -38,7 +39,9 @@ struct code_mapping {
 struct code_frames {
 	struct session *session;
 	PTRMAP(struct code_module) modules; /* by hash_file() */
+	struct symbols_running running;
 	size_t frames;
+	uint32_t unknown; /* the frame of what is in no mapping, held; 0: none yet */
 };
 
 int code_frames_new(struct session *session, struct code_frames **ret)
@@ -70,6 +73,7 @@ void code_frames_free(struct code_frames *c)
 	for (struct code_module *m; (m = ptrmap_next(&c->modules, &at));)
 		free_module(c, m);
 	ptrmap_done(&c->modules);
+	frames_drop(c->session->frames, c->unknown);
 	free(c);
 }
 
@@ -86,7 +90,8 @@ static struct code_module *find_module(struct code_frames *c, pid_t pid, const s
 	m = calloc(1, sizeof(*m));
 	if (m)
 		*m = (struct code_module){.dev = dev, .inode = e->inode};
-	if (m && (symbols_open(fd, e->path, &m->symbols) || ptrmap_set(&c->modules, key, m))) {
+	if (m && (symbols_open(fd, e->path, &c->running, &m->symbols) ||
+		  ptrmap_set(&c->modules, key, m))) {
 		symbols_close(m->symbols);
 		free(m);
 		m = NULL;
@@ -125,20 +130,28 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 	return 0;
 }
 
-void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool anew)
+/* A program may have many mappings, and make them be read all the time. */
+static bool may_read(const struct code_map *map, uint64_t now, uint64_t pause_ns)
+{
+	return !map->read_ns || now - map->read_ns >= pause_ns + READ_SHARE * map->cost_ns;
+}
+
+void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon)
 {
 	uint64_t now = now_ns();
-	struct code_map fresh = {.read_ns = now};
+	struct code_map fresh = {0};
 	struct reading r = {c, &fresh, pid};
-	if (!anew && map->read_ns && now - map->read_ns < READ_NS)
+	if (!may_read(map, now, soon ? READ_SOON_NS : READ_NS))
 		return;
-	map->read_ns = now;
-	if (maps_each(pid, add_mapping, &r) || !fresh.count) {
+	int err = maps_each(pid, add_mapping, &r);
+	if (err || !fresh.count) {
 		code_map_done(&fresh);
-		return;
+	} else {
+		code_map_done(map);
+		*map = fresh;
 	}
-	code_map_done(map);
-	*map = fresh;
+	map->read_ns = now_ns();
+	map->cost_ns = map->read_ns - now;
 }
 
 void code_map_done(struct code_map *map)
@@ -232,6 +245,17 @@ static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint6
 	return frame;
 }
 
+/* Held. 0: no memory. */
+static uint32_t unknown(struct code_frames *c)
+{
+	const struct frame none = {0};
+	if (!c->unknown)
+		c->unknown = frames_put(c->session->frames, &none);
+	if (c->unknown)
+		frames_hold(c->session->frames, c->unknown);
+	return c->unknown;
+}
+
 /* The frame of an address, which the caller holds unless it is OF_LIBRARY. 0: no memory. */
 static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
 			 bool returns)
@@ -239,11 +263,13 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 	/* A return address may be that of the next line, or of the next function. */
 	uint64_t at = address - returns;
 	const struct code_mapping *m = find_mapping(map, at);
-	if (!m && now_ns() - map->read_ns > READ_SOON_NS) {
+	if (!m) {
 		code_map_read(c, map, pid, true);
 		m = find_mapping(map, at);
 	}
-	if (!m || !m->module || c->frames == MAX_FRAMES)
+	if (!m)
+		return unknown(c);
+	if (!m->module || c->frames == MAX_FRAMES)
 		return unresolved(c, address);
 	uint32_t frame = module_frame(c, m->module, at - m->start + m->offset, address);
 	if (frame && frame != OF_LIBRARY)

@@ -2,8 +2,9 @@
 /*
  * Frames and stacks in the session of addresses of code in traced processes: an address is found in
  * the mappings of its process, and resolved once for each place in a module's file. What is in no
- * file, as code that was made at run time, has its address for a name. Modules and their frames are
- * kept for the whole run, so their memory is bounded by the code there is.
+ * file, as code that was made at run time, has its address for a name. What is in no mapping, to
+ * which a register leads that is no frame pointer, is one unknown frame. Modules and their frames
+ * are kept for the whole run, so their memory is bounded by the code there is.
  */
 #ifndef SOURCE_CODE_FRAMES_H
 #define SOURCE_CODE_FRAMES_H
@@ -21,6 +22,7 @@ struct code_map {
 	struct code_mapping *mapping; /* by address */
 	size_t count, cap;
 	uint64_t read_ns; /* 0: never */
+	uint64_t cost_ns; /* the time that it took */
 };
 
 /* Keeps the session. 0 or -ENOMEM. */
@@ -28,10 +30,10 @@ int code_frames_new(struct session *session, struct code_frames **ret);
 void code_frames_free(struct code_frames *c); /* NULL is allowed */
 
 /*
- * Reads the mappings of a process, unless that was done less than 100 ms ago; `anew`: in any case.
- * Of one that has ended the last ones stay. Modules are opened now, as they may be gone later.
+ * Reads the mappings of a process, unless that was done less than 100 ms ago, `soon`: 1 ms, or took
+ * long. Of one that has ended the last ones stay. Modules are opened now, as they may be gone later.
  */
-void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool anew);
+void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon);
 void code_map_done(struct code_map *map);
 
 /*
