@@ -200,6 +200,7 @@ static void test_programs(void)
 	       "2001 a3 module+0x1@module module+0x2@module\n"
 	       "2002 c3\n",
 	       "the first one's objects are released when the second one begins");
+	ok(strstr(said, "'/nowhere/module' cannot be read"), "a module that is gone is named");
 	is(made.result.programs, 2, "both are counted");
 	is(made.result.allocs, 4, "with their allocations");
 	ok(made.result.dropped == 1 && made.result.dropped_err == 1,

@@ -51,6 +51,16 @@ static NO_INLINE uint64_t in_outer(void)
 	return at;
 }
 
+#define TEN(s) s s s s s s s s s s
+#define LONG   "n" TEN(TEN(TEN("5fold")))
+static NO_INLINE uint64_t long_named(void) __asm__(LONG);
+static NO_INLINE uint64_t long_named(void)
+{
+	uint64_t at = here();
+	__asm__ volatile("# unlike the others" : "+r"(at));
+	return at;
+}
+
 struct search {
 	uint64_t address, offset;
 };
@@ -72,11 +82,13 @@ static uint64_t offset_of(uint64_t address)
 	return s.offset;
 }
 
+static struct symbols_running running;
+
 static struct symbols *open_path(const char *path)
 {
 	struct symbols *s = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (symbols_open(fd, path, &s))
+	if (symbols_open(fd, path, &running, &s))
 		abort();
 	if (fd >= 0)
 		close(fd);
@@ -277,7 +289,7 @@ static void test_damaged(void)
 		const struct symbols_position *p = NULL;
 		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 		damage(&d, fd, 10u << round % 12);
-		if (symbols_open(fd, path, &s))
+		if (symbols_open(fd, path, &running, &s))
 			abort();
 		for (unsigned i = 0; i < ASKED; i++) {
 			d.answers += symbols_find(s, d.offset[i], &p) >= 1;
@@ -288,6 +300,50 @@ static void test_damaged(void)
 	}
 	is(d.answers, 36 * ASKED, "damaged, each of them has an answer");
 	ok(d.with_file > ASKED && d.with_file < 35 * ASKED, "some still with a file");
+}
+
+static void test_long_name(void)
+{
+	char path[PATH_MAX];
+	struct symbols *s = open_copy("strip -g copy", path);
+	const struct symbols_position *p = NULL;
+	unsigned n = symbols_find(s, offset_of(long_named() - 1), &p);
+	is(n == 1 && p->function ? strlen(p->function) : 0, 4096, "a long name is cut");
+	symbols_close(s);
+}
+
+static int count_it(pid_t child, void *ctx)
+{
+	(void)child;
+	++*(int *)ctx;
+	return 0;
+}
+
+static int children(void)
+{
+	int n = 0;
+	process_children(getpid(), count_it, &n);
+	return n;
+}
+
+static void test_running(void)
+{
+	struct symbols *s[SYMBOLS_RUNNING + 3];
+	enum { COUNT = sizeof(s) / sizeof(*s) };
+	const struct symbols_position *p = NULL;
+	unsigned found = 0;
+	uint64_t at = offset_of(in_outer() - 1);
+	for (unsigned i = 0; i < COUNT; i++) {
+		s[i] = open_path("/proc/self/exe");
+		found += symbols_find(s[i], at, &p) == 3;
+	}
+	is(found, COUNT, "many modules are read");
+	is(children(), SYMBOLS_RUNNING, "by no more processes at a time than are allowed");
+	at = offset_of(long_named() - 1);
+	ok(symbols_find(s[0], at, &p) == 1 && p->line, "one whose process was ended has a new one");
+	for (unsigned i = 0; i < COUNT; i++)
+		symbols_close(s[i]);
+	is(children(), 0, "none is left");
 }
 
 int main(void)
@@ -301,6 +357,8 @@ int main(void)
 	test_not_there();
 	test_many();
 	test_damaged();
+	test_long_name();
+	test_running();
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	if (system(command))

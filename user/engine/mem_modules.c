@@ -22,6 +22,7 @@ struct module {
 
 struct mem_modules {
 	PTRMAP(struct module) by_hash;
+	struct symbols_running running;
 	const char *changed; /* a module's path */
 };
 
@@ -101,15 +102,17 @@ static bool has_build_id(const struct symbols *s, const struct frame *f)
 static int open_symbols(struct mem_modules *m, struct module *one, const struct frame *f)
 {
 	int fd = *one->path == '/' ? regular_open(one->path, 0, 0) : -1;
-	int err = symbols_open(fd, one->path, &one->symbols);
+	int err = symbols_open(fd, one->path, &m->running, &one->symbols);
 	if (!err && fd >= 0 && !has_build_id(one->symbols, f)) {
 		symbols_close(one->symbols);
 		one->symbols = NULL;
 		m->changed = one->path;
-		err = symbols_open(-1, one->path, &one->symbols);
+		err = symbols_open(-1, one->path, &m->running, &one->symbols);
 	}
 	if (fd >= 0)
 		close(fd);
+	else if (*one->path == '/')
+		m->changed = one->path;
 	return err;
 }
 

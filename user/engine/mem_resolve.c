@@ -351,7 +351,8 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 	const char *changed = r.modules ? mem_modules_changed(r.modules) : NULL;
 	if (changed)
 		report_at(run->report, LOG_NORMAL,
-			  "'%s' is not the file that the program ran: its functions are offsets",
+			  "'%s' cannot be read, or is not the file that the program ran: its "
+			  "functions are offsets",
 			  changed);
 	if (r.count == EBT_RECORDER_PROGRAMS)
 		report_at(run->report, LOG_NORMAL,

@@ -41,6 +41,7 @@ struct symbols {
 	uint8_t build_id[SYMBOLS_BUILD_ID_BYTES];
 	size_t build_id_bytes;
 
+	struct symbols_running *running;
 	pid_t pid; /* 0: not started */
 	int socket;
 	char *buffer; /* received bytes [at, end) */
@@ -156,12 +157,13 @@ static void open_files(struct symbols *s, int fd)
 	elf_close(elf);
 }
 
-int symbols_open(int fd, const char *path, struct symbols **ret)
+int symbols_open(int fd, const char *path, struct symbols_running *running, struct symbols **ret)
 {
 	struct symbols *s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->module = s->debug = s->socket = -1;
+	s->running = running;
 	s->reading = READ_NOTHING;
 	s->path = strdup(path);
 	s->buffer = malloc(BUFFER_BYTES);
@@ -185,6 +187,9 @@ static void stop(struct symbols *s)
 		;
 	s->pid = 0;
 	s->socket = -1;
+	for (unsigned i = 0; i < SYMBOLS_RUNNING; i++)
+		if (s->running->at[i] == s)
+			s->running->at[i] = NULL;
 }
 
 void symbols_close(struct symbols *s)
@@ -212,10 +217,17 @@ static int start(struct symbols *s)
 		.debug = s->debug,
 		.symbols_only = s->reading == READ_SYMBOLS,
 	};
+	struct symbols **slot = &s->running->at[s->running->next];
+	if (*slot)
+		stop(*slot);
 	int err = symbols_worker_start(&files, &s->socket, &s->pid);
 	s->at = s->end = 0;
 	s->first_received = s->received.count;
-	return err;
+	if (err)
+		return err;
+	*slot = s;
+	s->running->next = (s->running->next + 1) % SYMBOLS_RUNNING;
+	return 0;
 }
 
 static int receive_more(struct symbols *s)
@@ -260,6 +272,8 @@ static int receive_string(struct symbols *s, const char **ret)
 		return -EBADMSG;
 	if (number == known + 1) {
 		err = receive(s, &bytes, sizeof(bytes));
+		if (!err && bytes > SYMBOLS_WORKER_TEXT)
+			err = -EBADMSG;
 		char *text = err ? NULL : calloc(1, (size_t)bytes + 1);
 		if (text)
 			err = receive(s, text, bytes);

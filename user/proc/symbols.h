@@ -25,12 +25,20 @@ struct symbols_position {
 
 struct symbols;
 
+/* The modules whose processes run. To start one more, that which was started first is ended; it is
+ * started anew when it is needed. Initialised by zeroes; outlives the modules. */
+#define SYMBOLS_RUNNING 32
+struct symbols_running {
+	struct symbols *at[SYMBOLS_RUNNING];
+	unsigned next; /* to be replaced */
+};
+
 /*
  * fd: of the module, which stays the caller's and may be closed; -1: it cannot be read. path: where
- * its separate debug file is looked for, and what it is called. 0 or -ENOMEM; a file that is no
- * module is one of which nothing is known.
+ * its separate debug file is looked for, and what it is called. Keeps `running`. 0 or -ENOMEM; a
+ * file that is no module is one of which nothing is known.
  */
-int symbols_open(int fd, const char *path, struct symbols **ret);
+int symbols_open(int fd, const char *path, struct symbols_running *running, struct symbols **ret);
 void symbols_close(struct symbols *s); /* NULL is allowed */
 /* Looks up many offsets at once, for symbols_find() to return without waiting. 0 or -ENOMEM. */
 int symbols_prepare(struct symbols *s, const uint64_t *offset, size_t count);

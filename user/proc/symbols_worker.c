@@ -146,7 +146,7 @@ static void put_string(struct answers *a, const char *s)
 	buf_put(&a->out, &number, sizeof(number));
 	if (!is_new)
 		return;
-	size_t bytes = strnlen(s, UINT16_MAX);
+	size_t bytes = strnlen(s, SYMBOLS_WORKER_TEXT);
 	buf_put(&a->out, &(uint16_t){(uint16_t)bytes}, sizeof(uint16_t));
 	buf_put(&a->out, s, bytes);
 }
