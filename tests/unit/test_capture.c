@@ -87,6 +87,7 @@ static void wild_item(struct capture_item *item)
 		p->usage_known = rnd() & 1;
 		p->user_ns = wild(), p->system_ns = wild(), p->peak_rss_bytes = wild();
 		p->end_ns = wild(), p->own_release = (uint32_t)wild();
+		p->page_bytes = (uint32_t)wild();
 		p->peak_rss_known = rnd() & 1, p->end_known = rnd() & 1;
 		break;
 	case CAPTURE_NAME:
@@ -135,8 +136,8 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 		       same_text(p->runtime, q->runtime, sizeof(p->runtime)) &&
 		       same_text(p->comm, q->comm, sizeof(p->comm)) && p->pid == q->pid &&
 		       p->release == q->release && p->own_release == q->own_release &&
-		       p->peak_rss_known == q->peak_rss_known && p->end_known == q->end_known &&
-		       p->usage_known == q->usage_known &&
+		       p->page_bytes == q->page_bytes && p->peak_rss_known == q->peak_rss_known &&
+		       p->end_known == q->end_known && p->usage_known == q->usage_known &&
 		       !memcmp(&p->user_ns, &q->user_ns, 3 * sizeof(uint64_t));
 	case CAPTURE_NAME:
 		return a->name.pid == b->name.pid && a->name.id == b->name.id &&

@@ -11,12 +11,14 @@
 #include "cmd/print.h"
 #include "engine/input_capture.h"
 #include "engine/input_memtrace.h"
+#include "engine/input_pagetrace.h"
 #include "engine/input_ring.h"
 #include "engine/inputs.h"
 
 static const struct opts_command command = {
 	OPTS_INFO, "-p PID | FILE...",
-	"Describes a ring file, a capture, a memtrace trace, or the ring of a process: "
+	"Describes a ring file, a capture, a memtrace trace, a page trace, or the ring of a "
+	"process: "
 	"format, producer, events, loss, damage."
 	"\vExamples:\n"
 	"  ebtrace info 1234.events\n"
@@ -33,6 +35,7 @@ static const struct printer {
 	{&input_ring, info_ring_text, info_ring_json, info_ring_lossy},
 	{&input_capture, info_capture_text, info_capture_json, info_capture_lossy},
 	{&input_memtrace, info_memtrace_text, info_memtrace_json, info_memtrace_lossy},
+	{&input_pagetrace, info_pagetrace_text, info_pagetrace_json, info_pagetrace_lossy},
 };
 
 static const struct printer *printer_of(const struct input_kind *kind)

@@ -29,4 +29,8 @@ void info_memtrace_text(const struct input_info *i, const struct session *sessio
 void info_memtrace_json(const struct input_info *i, const struct session *session);
 bool info_memtrace_lossy(const struct input_info *i, const struct session *session);
 
+void info_pagetrace_text(const struct input_info *i, const struct session *session);
+void info_pagetrace_json(const struct input_info *i, const struct session *session);
+bool info_pagetrace_lossy(const struct input_info *i, const struct session *session);
+
 #endif

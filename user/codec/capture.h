@@ -47,8 +47,8 @@
  *	            order. In files written before `known` existed, 0 is "not known"
  *	2 PROCESS   v pid, s producer, s runtime, s comm, v release whose numbers of phases it uses
  * (0: the canonical ones), v usage known, v user_ns, v system_ns, v peak_rss_bytes, v end_ns, v
- * known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0: not known). In files written
- * before `known` existed, 0 is "not known"
+ * known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0: not known), v bytes of a page
+ * of its heap (0: not known). In files written before `known` existed, 0 is "not known"
  *	3 NAME      v pid, v id, s name of the user event
  *	4 RECOVERED v events, v words: counted as lost before, they follow late
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
@@ -146,6 +146,7 @@ struct capture_process {
 	char producer[64], runtime[64], comm[32];
 	uint32_t release;     /* enum ebt_release: of the numbers of its phases; 0: canonical */
 	uint32_t own_release; /* enum ebt_release: of its runtime; 0: not known */
+	uint32_t page_bytes;  /* of its page events; 0: not known */
 	bool usage_known, peak_rss_known, end_known;
 	uint64_t user_ns, system_ns, peak_rss_bytes, end_ns;
 };

@@ -199,6 +199,8 @@ static int get_process(struct capture_decoder *d, const uint8_t *end, struct cap
 	p->peak_rss_known = known & 1;
 	p->end_known = known & 2;
 	p->own_release = release > UINT32_MAX ? 0 : (uint32_t)release;
+	uint64_t page_bytes = d->at < end ? get_v(d) : 0;
+	p->page_bytes = page_bytes > UINT32_MAX ? 0 : (uint32_t)page_bytes;
 	return 0;
 }
 

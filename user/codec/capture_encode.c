@@ -48,7 +48,8 @@ static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
 	p = put_v(p, s->peak_rss_bytes);
 	p = put_v(p, s->end_ns);
 	p = put_v(p, (s->peak_rss_known ? 1u : 0u) | (s->end_known ? 2u : 0u));
-	return put_v(p, s->own_release);
+	p = put_v(p, s->own_release);
+	return put_v(p, s->page_bytes);
 }
 
 static uint8_t *put_incarnation(uint8_t *p, const struct capture_incarnation *i)

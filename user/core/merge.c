@@ -425,11 +425,11 @@ static void copy_events(const struct merge *m, const uint64_t *keys, struct ebt_
 	}
 }
 
-/* A lifetime needs the own time of its events, which have room for it. */
+/* A lifetime needs the own times of its events, which have room for them. */
 static void keep_own_ts(struct ebt_event *ev, uint64_t ts)
 {
 	uint64_t us = ev->size + (ts - ev->ts) / 1000;
-	if (kinds_family(ev->kind) == KINDS_memory)
+	if (kinds_family(ev->kind) == KINDS_memory || kinds_family(ev->kind) == KINDS_pages)
 		ev->size = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 

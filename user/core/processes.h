@@ -81,6 +81,7 @@ struct process {
 	struct traits traits; /* of its runtime */
 	struct process_usage usage;
 	struct moment end; /* when its end was noticed */
+	uint32_t page_bytes; /* of its page_alloc, page_free, page_scavenge; 0: not known */
 	struct alloc_trace alloc_trace;
 
 	uint32_t refs;

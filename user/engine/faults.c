@@ -63,15 +63,27 @@ bool faults_report_capture(const struct report *r, const struct capture_source *
 	return !err;
 }
 
-bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s)
+/* reason: of the damage or the error; "": none. */
+static bool report_trace(const struct report *r, const char *what, const char *name, int err,
+			 const char *reason)
 {
-	const char *name = memtrace_source_name(s), *reason = memtrace_source_reason(s);
-	int err = memtrace_source_error(s);
 	if (err == -EBADMSG || err == -EPROTO)
 		report_error(r, "'%s' %s", name, reason);
 	else if (err)
 		report_error(r, "cannot read '%s': %s", name, strerror(-err));
 	else if (*reason)
-		report_error(r, "memtrace trace '%s': damaged %s", name, reason);
+		report_error(r, "%s '%s': damaged %s", what, name, reason);
 	return !err;
+}
+
+bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s)
+{
+	return report_trace(r, "memtrace trace", memtrace_source_name(s), memtrace_source_error(s),
+			    memtrace_source_reason(s));
+}
+
+bool faults_report_pagetrace(const struct report *r, const struct pagetrace_source *s)
+{
+	return report_trace(r, "page trace", pagetrace_source_name(s), pagetrace_source_error(s),
+			    pagetrace_source_reason(s));
 }

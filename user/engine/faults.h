@@ -8,6 +8,7 @@
 #include "engine/report.h"
 #include "source/capture.h"
 #include "source/memtrace.h"
+#include "source/pagetrace.h"
 #include "source/ring.h"
 
 /* A line for each damaged ring file. */
@@ -18,5 +19,7 @@ void faults_report_assumed(const struct report *r, struct ebt_cursor *c, const c
 bool faults_report_capture(const struct report *r, const struct capture_source *s);
 /* A line if a memtrace trace is damaged or cut. False: it was none, or could not be read. */
 bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s);
+/* The same of a page trace. */
+bool faults_report_pagetrace(const struct report *r, const struct pagetrace_source *s);
 
 #endif

@@ -6,6 +6,7 @@
 #include <ebtrace/cursor.h>
 #include <ebtrace/event.h>
 #include <ebtrace/memtrace.h>
+#include <ebtrace/pagetrace.h>
 
 #include "codec/capture.h"
 
@@ -28,6 +29,8 @@ struct input_info {
 	struct capture_fault fault; /* count 0: none */
 	/* A memtrace trace; likewise. */
 	struct ebt_memtrace_counts memtrace;
+	/* A page trace; likewise. */
+	struct ebt_pagetrace_counts pagetrace;
 	char reason[EBT_REASON_BYTES]; /* of the first damage; "": none */
 };
 

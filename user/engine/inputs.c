@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "engine/input_capture.h"
 #include "engine/input_memtrace.h"
+#include "engine/input_pagetrace.h"
 #include "engine/input_ring.h"
 
 #define COPY_MAX_BYTES (4ull << 30)
@@ -21,7 +22,8 @@
 
 /* The kinds of inputs. A file that none recognises is opened as a ring file, whose reader reports
  * what is wrong with it. */
-static const struct input_kind *const kinds[] = {&input_ring, &input_capture, &input_memtrace};
+static const struct input_kind *const kinds[] = {&input_ring, &input_capture, &input_memtrace,
+						 &input_pagetrace};
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
 
 struct input_source {

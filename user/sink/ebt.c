@@ -108,8 +108,8 @@ static bool has_changed(const struct process *a, const struct process *b)
 	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
 	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end.known != b->end.known ||
 	       a->end.ns != b->end.ns || a->alloc_trace.known != b->alloc_trace.known ||
-	       strcmp(a->producer, b->producer) || strcmp(a->runtime, b->runtime) ||
-	       strcmp(a->comm, b->comm);
+	       a->page_bytes != b->page_bytes || strcmp(a->producer, b->producer) ||
+	       strcmp(a->runtime, b->runtime) || strcmp(a->comm, b->comm);
 }
 
 /* Writes what no block has yet of a process, whether it has events or not. */
@@ -197,6 +197,7 @@ static __attribute__((noinline)) int know_last(struct ebt *e, uint32_t process)
 	/* A program that is replaced by another has new ones. */
 	bool same = k->process->traits.release == k->written.traits.release &&
 		    k->process->alloc_trace.known == k->written.alloc_trace.known &&
+		    k->process->page_bytes == k->written.page_bytes &&
 		    !memcmp(k->process->comm, k->written.comm, sizeof(k->written.comm));
 	if (same && k->block == e->block)
 		return 0;

@@ -72,6 +72,7 @@ int ebt_items_put_process(struct capture_writer *w, const struct session *s,
 	copy_text(c->comm, sizeof(c->comm), p->comm);
 	c->release = p->traits.raw_phase ? p->traits.release : 0;
 	c->own_release = p->traits.release;
+	c->page_bytes = p->page_bytes;
 	c->usage_known = p->usage.known;
 	c->user_ns = p->usage.user_ns;
 	c->system_ns = p->usage.system_ns;

@@ -94,6 +94,7 @@ static int restore_process(struct capture_source *s, const struct capture_proces
 	memcpy(p->runtime, c->runtime, sizeof(p->runtime));
 	memcpy(p->comm, c->comm, sizeof(p->comm));
 	p->traits = traits_of(c);
+	p->page_bytes = c->page_bytes;
 	p->usage = (struct process_usage){
 		.known = c->usage_known,
 		.user_ns = c->user_ns,
