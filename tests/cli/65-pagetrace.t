@@ -1,0 +1,81 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Go's page traces as inputs, against the events that an independent decoder found in them.
+. tests/lib.sh
+need_command xz
+need_command perl
+need_command jq
+ebt=$O/ebtrace
+data=tests/data/pagetrace
+for path in $data/*.pt.xz; do
+	name=$(basename "$path" .pt.xz)
+	xz -dc "$path" >"$TMP/$name.pt"
+	xz -dc "$data/$name.merged.txt.xz" >"$TMP/$name.truth"
+	[ -s "$TMP/$name.pt" ] && names="$names $name"
+done
+
+# NDJSON on stdin as the truth has it: time, P, kind, address, pages; damage and late times apart.
+events() {
+	jq -r 'select(.kind | startswith("page_")) |
+		"\(.ts - (.late_us // 0) * 1000)\t\(.domain)\t\(.kind[5:] | ascii_upcase)\t\(.addr)\t\(.pages)"' |
+		sed -e 's/SCAVENGE/SCAV/'
+}
+short() { sed -e 's/SCAVENGE/SCAV/' "$1"; }
+
+for name in $names; do
+	"$ebt" -q -f ndjson "$TMP/$name.pt" 2>"$TMP/$name.log" >"$TMP/$name.ndjson"
+	events <"$TMP/$name.ndjson" >"$TMP/$name.events"
+	cmp -s "$TMP/$name.events" <(short "$TMP/$name.truth")
+	ok $? "$name: NDJSON has the events of the truth, in the same order" ||
+		diag "$(diff "$TMP/$name.events" <(short "$TMP/$name.truth") | head -5)"
+done
+is "$(jq -r 'select(.kind == "header") | "\(.source) \(.producer) \(.clock)"' "$TMP/light-go122.ndjson")" \
+	"pagetrace go pagetrace monotonic" "the header names the source, the producer and the clock"
+is "$(jq -r 'select(.kind == "header") | .start_ns' "$TMP/light-go122.ndjson")" \
+	"$(head -1 "$TMP/light-go122.truth" | cut -f1)" "a trace starts with its earliest event"
+
+# In a pipe P -1, whose events are the earliest, comes last: they are late, and keep their time.
+name=gc-p4-go121
+cat "$TMP/$name.pt" | "$ebt" -q -f ndjson - >"$TMP/pipe.ndjson" 2>"$TMP/pipe.log"
+is "$(jq -r 'select(.late and .domain != -1) | .ts' "$TMP/pipe.ndjson" | wc -l)" 0 \
+	"a pipe: only the events of P -1 are late"
+is "$(jq -r 'select(.late) | .ts' "$TMP/pipe.ndjson" | wc -l)" \
+	"$(awk '$2 == -1' "$TMP/$name.truth" | wc -l)" "a pipe: all of them are"
+[ -z "$(jq -r '.ts // empty' "$TMP/pipe.ndjson" | awk '$1 < last { print } { last = $1 }')" ]
+ok $? "a pipe: the output is in order of time"
+cmp -s <(events <"$TMP/pipe.ndjson" | cut -f2- | sort) <(short "$TMP/$name.truth" | cut -f2- | sort)
+ok $? "a pipe: all events are there"
+
+# A FIFO is read while it is written.
+mkfifo "$TMP/fifo"
+"$ebt" -q -f ndjson "$TMP/fifo" >"$TMP/fifo.ndjson" &
+children+=($!)
+exec 3>"$TMP/fifo"
+head -c 90000 "$TMP/gcbig-p2-go122.pt" >&3
+wait_for test -s "$TMP/fifo.ndjson"
+ok $? "a FIFO: events are shown before the program ends"
+tail -c +90001 "$TMP/gcbig-p2-go122.pt" >&3
+exec 3>&-
+wait $!
+is "$(events <"$TMP/fifo.ndjson" | wc -l)" "$(wc -l <"$TMP/gcbig-p2-go122.truth")" "a FIFO: all events are there"
+
+# Damage: what is good is delivered, and one line says what is wrong where.
+like "$(cat "$TMP/fsize-go122.log")" "damaged at byte 100000" "a trace that was cut names the byte"
+is "$(jq -c 'select(.kind == "damage")' "$TMP/fsize-go122.ndjson" | wc -l)" 1 "and has one damage event"
+like "$(cat "$TMP/selfexec-go122.log")" "damaged at byte" "a hole in a trace is named"
+{ head -c 800 "$TMP/light-go122.pt"; head -c 8 /dev/zero; tail -c +801 "$TMP/light-go122.pt"; } >"$TMP/zero.pt"
+"$ebt" -q -f ndjson "$TMP/zero.pt" 2>"$TMP/zero.log" >"$TMP/zero.ndjson"
+is $? 0 "a damaged trace is read"
+like "$(cat "$TMP/zero.log")" "damaged at byte 800" "a zero word is damage at its offset"
+
+# A capture holds them all.
+"$ebt" -q -o "$TMP/gc.ebt" "$TMP/$name.pt" && "$ebt" -q -f ndjson "$TMP/gc.ebt" | events >"$TMP/gc.events"
+cmp -s "$TMP/gc.events" <(short "$TMP/$name.truth")
+ok $? "a capture has the same events"
+"$ebt" -q -f text "$TMP/light-go122.pt" | grep -q 'page_alloc'
+ok $? "text shows them"
+
+is "$("$ebt" info --json "$TMP/$name.pt" | jq -r '"\(.format) \(.page_bytes) \(.blocks) \(.has_boot) \(.kinds.page_alloc)"')" \
+	"pagetrace 8192 6 true $(grep -c ALLOC "$TMP/$name.truth")" "info describes a trace"
+like "$("$ebt" info "$TMP/kill9-go122.pt")" "did not end by itself" "info says that a program was killed"
+done_testing
