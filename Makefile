@@ -192,7 +192,7 @@ tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
-            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils
+            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \

@@ -188,5 +188,5 @@ int main(void)
 	test_pipe();
 	test_damage();
 	test_no_trace();
-	return done_testing();
+	return tap_done();
 }
