@@ -80,7 +80,7 @@ struct process {
 	char comm[32];
 	struct traits traits; /* of its runtime */
 	struct process_usage usage;
-	struct moment end; /* when its end was noticed */
+	struct moment end;   /* when its end was noticed */
 	uint32_t page_bytes; /* of its page_alloc, page_free, page_scavenge; 0: not known */
 	struct alloc_trace alloc_trace;
 

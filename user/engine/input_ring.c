@@ -61,7 +61,8 @@ static enum engine_end open_cursor(const struct engine *e, struct input *in,
 		close(again);
 	if (err)
 		report_error(&e->report, "%s%s", *reason ? reason : strerror(-err),
-			     is_other ? "; it is no capture, memtrace trace or page trace either" : "");
+			     is_other ? "; it is no capture, memtrace trace or page trace either"
+				      : "");
 	return err ? ENGINE_FAILED : ENGINE_OK;
 }
 
