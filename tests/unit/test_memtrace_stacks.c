@@ -3,6 +3,9 @@
 #include "source/memtrace_stacks.h"
 
 #include "tests/tap.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct domain {
 	struct session *session;
@@ -53,9 +56,102 @@ static uint64_t code(const struct domain *d, uint32_t stack, unsigned out)
 	return frames_get(d->session->frames, stacks_frame(d->session->stacks, stack))->address;
 }
 
+/* A trace in memory. */
+struct trace {
+	char *bytes;
+	size_t size;
+};
+
+static int store(void *ctx, const void *packet, size_t bytes)
+{
+	struct trace *t = ctx;
+	t->bytes = realloc(t->bytes, t->size + bytes);
+	memcpy(t->bytes + t->size, packet, bytes);
+	t->size += bytes;
+	return 0;
+}
+
+static size_t locate(void *ctx, int64_t code, const struct ebt_memtrace_location **ret)
+{
+	static struct ebt_memtrace_location at = {.file = "a.c", .function = "f"};
+	(void)ctx;
+	at.line = (uint32_t)code;
+	*ret = &at;
+	return 1;
+}
+
+#define CALLERS 5000
+#define CALLEE	9999999
+
+/* Each of many callers calls the same function, and once more. */
+static void write_calls(struct trace *ret)
+{
+	static const struct ebt_memtrace_info info = {.sample_rate = 1,
+						      .executable = "",
+						      .host = "",
+						      .runtime_params = "",
+						      .context = ""};
+	struct ebt_memtrace_trace t = {.write = store, .locations = locate, .ctx = ret};
+	void *memory = calloc(1, ebt_memtrace_writer_bytes());
+	ebt_memtrace_write_info(&t, &info);
+	struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &t, 0, 0);
+	for (int i = 0; i < 2 * CALLERS; i++) {
+		int64_t frame[] = {1 + i % CALLERS, CALLEE};
+		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+					       .obj = EBT_MEMTRACE_NEW_OBJ,
+					       .frame = frame,
+					       .frames = 2};
+		ebt_memtrace_write(w, &e);
+	}
+	ebt_memtrace_write_flush(w, 0);
+	free(memory);
+}
+
+/* The number of allocs of which the stack is right. */
+static unsigned right_calls(struct domain *d, const struct trace *t)
+{
+	static uint32_t stack[2 * CALLERS];
+	struct ebt_memtrace_event e;
+	unsigned n = 0, right = 0;
+	for (size_t at = 0;;) {
+		ssize_t got = ebt_memtrace_read(d->reader, &e, 1);
+		if (got == -EAGAIN) {
+			size_t room;
+			void *to = ebt_memtrace_room(d->reader, &room);
+			size_t bytes = t->size - at < room ? t->size - at : room;
+			memcpy(to, t->bytes + at, bytes);
+			ebt_memtrace_put(d->reader, bytes);
+			at += bytes;
+			if (!bytes)
+				ebt_memtrace_finish(d->reader);
+			continue;
+		}
+		if (got <= 0 || n == 2 * CALLERS ||
+		    memtrace_backtrace_add(&d->last, &d->codes, d->reader, &e, &stack[n]))
+			return right;
+		right += depth(d, stack[n]) == 2 && code(d, stack[n], 0) == CALLEE &&
+			 code(d, stack[n], 1) == 1 + n % CALLERS &&
+			 (n < CALLERS || stack[n] == stack[n - CALLERS]);
+		n++;
+	}
+}
+
+static void test_calls(void)
+{
+	struct domain d;
+	struct trace t = {0};
+	start(&d);
+	write_calls(&t);
+	is(right_calls(&d, &t), 2 * CALLERS,
+	   "a function that thousands call has a stack for each of them");
+	end(&d);
+	free(t.bytes);
+}
+
 int main(void)
 {
 	struct domain d;
+	test_calls();
 	start(&d);
 	is(depth(&d, add(&d, 3, 7)), 4,
 	   "frames that were not read have unknown ones in their place");

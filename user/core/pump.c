@@ -37,9 +37,7 @@ static void drop_events(struct session *s, struct ebt_event *ev, size_t n)
 {
 	if (!session_has_owned(s))
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (ev[i].flags & EBT_F_PAYLOAD || ev[i].stack)
-			session_drop_event(s, &ev[i]);
+	session_drop_events(s, ev, n);
 	session_reclaim(s);
 }
 

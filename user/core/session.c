@@ -170,22 +170,35 @@ bool session_has_owned(const struct session *s)
 	return s->tables->live_blobs || s->tables->live_stacks;
 }
 
-void session_drop_event(struct session *s, struct ebt_event *ev)
+static void drop_blob(struct session_tables *t, struct ebt_event *ev)
 {
-	struct session_tables *t = s->tables;
-	if (ev->stack) {
-		stacks_drop(s->stacks, ev->stack);
-		ev->stack = 0;
-		t->live_stacks--;
-	}
-	if (!(ev->flags & EBT_F_PAYLOAD))
-		return;
 	ev->flags &= (uint16_t)~EBT_F_PAYLOAD;
 	if (ev->arg[0] < t->blob_count && t->blobs[ev->arg[0]].live) {
 		t->live_bytes -= room_of(t->blobs[ev->arg[0]].class, ev->arg[1]);
 		t->live_blobs--;
 		put_slot(t, (uint32_t)ev->arg[0]);
 	}
+}
+
+void session_drop_events(struct session *s, struct ebt_event *ev, size_t n)
+{
+	struct session_tables *t = s->tables;
+	size_t stacks = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].stack) {
+			stacks_drop(s->stacks, ev[i].stack);
+			ev[i].stack = 0;
+			stacks++;
+		}
+		if (ev[i].flags & EBT_F_PAYLOAD)
+			drop_blob(t, &ev[i]);
+	}
+	t->live_stacks -= stacks;
+}
+
+void session_drop_event(struct session *s, struct ebt_event *ev)
+{
+	session_drop_events(s, ev, 1);
 }
 
 struct totals session_run_totals(const struct session *s)

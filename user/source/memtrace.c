@@ -166,13 +166,11 @@ static inline int convert(struct memtrace_source *s, struct lane *l, struct ebt_
 	return 0;
 }
 
-/* Whether the event is this lane's to return. Each lane of a file reads all packets: damage between
+/* Whether a damage is this lane's to return. Each lane of a file reads all packets: damage between
  * packets is the first one's. Keeps the reason of the first damage. */
-static bool is_of_lane(struct memtrace_source *s, const struct lane *l,
-		       const struct ebt_memtrace_event *e)
+static bool keep_damage(struct memtrace_source *s, const struct lane *l,
+			const struct ebt_memtrace_event *e)
 {
-	if (e->what != EBT_MEMTRACE_DAMAGE)
-		return true;
 	if (e->domain == EBT_NO_DOMAIN)
 		for (uint32_t i = 0; i < s->base.lanes; i++)
 			if (s->lane[i].reader == l->reader)
@@ -219,7 +217,7 @@ static int read_file(struct memtrace_source *s, struct lane *l, struct ebt_event
 		if (got >= 0)
 			err = enter_head(s, l->reader);
 		for (ssize_t i = 0; i < got && !err; i++)
-			if (is_of_lane(s, l, &from[i]))
+			if (from[i].what != EBT_MEMTRACE_DAMAGE || keep_damage(s, l, &from[i]))
 				err = convert(s, l, &from[i], &ev[n++]);
 		if (err)
 			return fail(s, l->reader, err);
@@ -253,7 +251,9 @@ static int queue_events(struct memtrace_source *s)
 			struct lane *l = s->lane;
 			if (from[i].domain != EBT_NO_DOMAIN)
 				err = lane_of(s, from[i].domain, &l);
-			if (!err && is_of_lane(s, l, &from[i]))
+			bool is_kept =
+				from[i].what != EBT_MEMTRACE_DAMAGE || keep_damage(s, l, &from[i]);
+			if (!err && is_kept)
 				err = append(s, l, &from[i]);
 		}
 		if (err)

@@ -65,9 +65,8 @@ static uint32_t put_frame(struct session *session, int64_t code,
 }
 
 /* One that had no positions may have some by now. */
-static __attribute__((noinline)) uint32_t find_frame(struct memtrace_codes *c,
-						     const struct ebt_memtrace_reader *r,
-						     int64_t code, bool *ret_final)
+static uint32_t find_frame(struct memtrace_codes *c, const struct ebt_memtrace_reader *r,
+			   int64_t code, bool *ret_final)
 {
 	const struct ebt_memtrace_location *l = NULL;
 	const struct frame none = {0};
@@ -95,26 +94,41 @@ static __attribute__((noinline)) uint32_t find_frame(struct memtrace_codes *c,
 	return frame;
 }
 
-/* The frame of a code; 0: no memory. */
-static inline uint32_t frame_of(struct memtrace_codes *c, const struct ebt_memtrace_reader *r,
-				int64_t code)
+static inline struct memtrace_recent *recent_of(struct memtrace_codes *c, uint32_t parent,
+						int64_t code)
 {
-	uint64_t hash = (uint64_t)code * 0x9e3779b97f4a7c15u;
-	struct memtrace_recent *recent = &c->recent[hash >> (64 - MEMTRACE_RECENT_BITS)];
-	bool is_final;
-	if (recent->code == code && recent->frame)
-		return recent->frame;
-	uint32_t frame = find_frame(c, r, code, &is_final);
-	if (is_final)
-		*recent = (struct memtrace_recent){code, frame};
-	return frame;
+	/* The parent is known late: little is done with it. */
+	uint64_t hash = (uint64_t)code * 0x9e3779b97f4a7c15u >> (64 - MEMTRACE_RECENT_BITS);
+	return &c->recent[(hash ^ parent) % (1u << MEMTRACE_RECENT_BITS)];
 }
 
-static int reserve(struct memtrace_backtrace *b, uint64_t depth)
+static __attribute__((noinline)) uint32_t push_other(struct memtrace_codes *c,
+						     const struct ebt_memtrace_reader *r,
+						     uint32_t parent, int64_t code)
 {
-	if (depth <= b->cap)
-		return 0;
-	uint32_t cap = depth < 64 ? 64 : (uint32_t)depth * 2;
+	bool is_final;
+	uint32_t frame = find_frame(c, r, code, &is_final);
+	uint32_t stack = frame ? stacks_push(c->session->stacks, parent, frame) : 0;
+	if (stack && is_final)
+		*recent_of(c, parent, code) = (struct memtrace_recent){code, frame, stack};
+	return stack;
+}
+
+/* The stack that extends `parent` by the frame of a code; 0: no memory. */
+static inline uint32_t push(struct memtrace_codes *c, const struct stacks *stacks,
+			    const struct ebt_memtrace_reader *r, uint32_t parent, int64_t code)
+{
+	const struct memtrace_recent *recent = recent_of(c, parent, code);
+	const struct stacks_node *n = stacks_node(stacks, recent->stack);
+	if (recent->code == code && n->parent == parent && n->frame == recent->frame &&
+	    recent->stack)
+		return recent->stack;
+	return push_other(c, r, parent, code);
+}
+
+static __attribute__((noinline)) int grow(struct memtrace_backtrace *b, uint32_t depth)
+{
+	uint32_t cap = depth < 64 ? 64 : depth * 2;
 	uint32_t *grown = realloc(b->stack, cap * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
@@ -128,47 +142,64 @@ static uint64_t at_most(uint64_t v)
 	return v < MEMTRACE_STACK_FRAMES ? v : MEMTRACE_STACK_FRAMES;
 }
 
-/* Of the frames that a backtrace shares with the last one, those that are not left out: their number
- * in the stack. */
-static uint32_t share(struct memtrace_backtrace *b, struct session *session, uint64_t shared)
+static inline uint32_t last_stack(const struct memtrace_backtrace *b)
 {
+	return b->depth ? b->stack[b->depth - 1] : 0;
+}
+
+/* Replaces the frames behind the first `shared`, which there are. 0 or -ENOMEM. */
+static inline int replace(struct memtrace_backtrace *b, struct memtrace_codes *codes,
+			  const struct ebt_memtrace_reader *r, uint32_t shared, const int64_t *code,
+			  uint32_t frames)
+{
+	struct stacks *stacks = codes->session->stacks;
+	uint32_t depth = (uint32_t)at_most((uint64_t)shared + frames), old = last_stack(b);
+	if (depth > b->cap && grow(b, depth))
+		return -ENOMEM;
+	uint32_t *stack = b->stack, id = shared ? stack[shared - 1] : 0;
+	for (uint32_t i = shared; i < depth; i++) {
+		stack[i] = id = push(codes, stacks, r, id, *code++);
+		if (!id)
+			return -ENOMEM;
+	}
+	stacks_hold(stacks, id);
+	stacks_drop(stacks, old);
+	b->depth = depth;
+	return 0;
+}
+
+/* Shares frames with a last backtrace that was not read as a whole: what it has not is unknown, as
+ * after damage. Sets *ret to how many of those shared are not left out. 0 or -ENOMEM. */
+static __attribute__((noinline)) int share_unread(struct memtrace_backtrace *b,
+						  struct memtrace_codes *codes,
+						  const struct ebt_memtrace_reader *r,
+						  uint64_t shared, uint32_t *ret)
+{
+	static const int64_t unknown = EBT_MEMTRACE_UNKNOWN;
 	if (at_most(shared - (shared < b->skipped ? shared : b->skipped)) > b->depth) {
-		memtrace_backtrace_forget(b, session);
+		memtrace_backtrace_forget(b, codes->session);
 		b->skipped =
 			shared > MEMTRACE_UNKNOWN_FRAMES ? shared - MEMTRACE_UNKNOWN_FRAMES : 0;
 	}
 	if (b->skipped > shared)
 		b->skipped = shared;
-	return (uint32_t)at_most(shared - b->skipped);
+	*ret = (uint32_t)at_most(shared - b->skipped);
+	while (b->depth < *ret)
+		if (replace(b, codes, r, b->depth, &unknown, 1))
+			return -ENOMEM;
+	return 0;
 }
 
 int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *codes,
 			   const struct ebt_memtrace_reader *r, const struct ebt_memtrace_event *e,
 			   uint32_t *ret)
 {
-	struct stacks *stacks = codes->session->stacks;
-	if (e->again) {
-		*ret = b->depth ? b->stack[b->depth - 1] : 0;
-		return 0;
-	}
-	uint32_t shared = share(b, codes->session, e->common);
-	uint32_t depth = (uint32_t)at_most((uint64_t)shared + e->frames);
-	if (reserve(b, depth))
-		return -ENOMEM;
-	uint32_t old = b->depth ? b->stack[b->depth - 1] : 0;
-	uint32_t at = shared < b->depth ? shared : b->depth, id = at ? b->stack[at - 1] : 0;
-	/* Of a shared part that was not read the frames are unknown. */
-	for (; at < depth; at++) {
-		int64_t code = at < shared ? EBT_MEMTRACE_UNKNOWN : e->frame[at - shared];
-		uint32_t frame = frame_of(codes, r, code);
-		id = frame ? stacks_push(stacks, id, frame) : 0;
-		if (!id)
-			return -ENOMEM;
-		b->stack[at] = id;
-	}
-	*ret = id;
-	stacks_hold(stacks, *ret);
-	stacks_drop(stacks, old);
-	b->depth = depth;
-	return 0;
+	uint32_t shared = e->common;
+	int err = 0;
+	if (!e->again && (b->skipped || shared > b->depth))
+		err = share_unread(b, codes, r, e->common, &shared);
+	if (!e->again && !err)
+		err = replace(b, codes, r, shared, e->frame, e->frames);
+	*ret = err ? 0 : last_stack(b);
+	return err;
 }

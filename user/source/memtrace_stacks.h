@@ -17,14 +17,15 @@
 #define MEMTRACE_UNKNOWN_FRAMES 64
 
 /* Frames by code: common to all domains. Initialised by zeroes and the session. */
-#define MEMTRACE_RECENT_BITS 10
+#define MEMTRACE_RECENT_BITS 11
 struct memtrace_codes {
 	struct session *session;
 	struct map frames; /* code → frame, held; bit 32: the code has no positions so far */
-	/* Those with positions that were looked up last, by a hash of the code. */
+	/* Stacks that were looked up lately, by a hash of their parent and the code of their innermost
+	 * frame, which has positions. An id may be reused. */
 	struct memtrace_recent {
 		int64_t code;
-		uint32_t frame; /* 0: none */
+		uint32_t frame, stack; /* 0: none */
 	} recent[1u << MEMTRACE_RECENT_BITS];
 	uint32_t unknown; /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
 };
