@@ -13,8 +13,7 @@ bench_memtrace() {
 	memtrace_seconds memtrace_dump 62.5 3 trace -q -f ndjson -o /dev/null
 	memtrace_seconds memtrace_hotspots 3.08 0.3 mem hotspots
 	memtrace_seconds memtrace_live "" "" mem live
-	! "$ebtrace" mem --help | grep -q '^ *flame ' ||
-		memtrace_seconds memtrace_flame 6.19 0.3 mem flame
+	memtrace_seconds memtrace_flame 6.19 0.3 mem flame
 	rm -f "$tmp/large.ctf"
 }
 
@@ -34,13 +33,17 @@ bench_memtrace_memory() {
 	rm -f "$tmp/many.ctf"
 }
 
-# memtrace_seconds NAME THEIRS GOAL COMMAND...: the time of ebtrace COMMAND on the large trace; memtrace
-# has no tool for it if THEIRS is empty.
+# memtrace_seconds NAME THEIRS GOAL COMMAND...: the time of ebtrace COMMAND on the large trace, the
+# least of several turns; memtrace has no tool for it if THEIRS is empty.
 memtrace_seconds() {
-	local name=$1 theirs=$2 goal=$3 wall rest
+	local name=$1 theirs=$2 goal=$3 turn wall
 	shift 3
-	"$usage" "$tmp/mem" "$ebtrace" "$@" "$tmp/large.ctf" >/dev/null ||
-		{ failed "$name"; return 0; }
-	read -r wall rest <"$tmp/mem"
+	: >"$tmp/turns"
+	for turn in 1 2 3; do
+		"$usage" "$tmp/mem" "$ebtrace" "$@" "$tmp/large.ctf" >/dev/null 2>"$tmp/err" ||
+			{ failed "$name: $(tail -1 "$tmp/err")"; return 0; }
+		cat "$tmp/mem" >>"$tmp/turns"
+	done
+	wall=$(sort -g "$tmp/turns" | head -1 | cut -d' ' -f1)
 	row $name s "$wall" "${theirs:+,\"theirs\":$theirs,\"peer\":\"memtrace\",\"goal\":$goal}"
 }
