@@ -83,6 +83,12 @@ static size_t locate(void *ctx, int64_t code, const struct ebt_memtrace_location
 #define CALLERS 5000
 #define CALLEE	9999999
 
+/* Callers in turn, then back: those that were the last are met first. */
+static unsigned caller(unsigned call)
+{
+	return 1 + (call < CALLERS ? call : 2 * CALLERS - 1 - call);
+}
+
 /* Each of many callers calls the same function, and once more. */
 static void write_calls(struct trace *ret)
 {
@@ -95,8 +101,8 @@ static void write_calls(struct trace *ret)
 	void *memory = calloc(1, ebt_memtrace_writer_bytes());
 	ebt_memtrace_write_info(&t, &info);
 	struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &t, 0, 0);
-	for (int i = 0; i < 2 * CALLERS; i++) {
-		int64_t frame[] = {1 + i % CALLERS, CALLEE};
+	for (unsigned i = 0; i < 2 * CALLERS; i++) {
+		int64_t frame[] = {caller(i), CALLEE};
 		struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
 					       .obj = EBT_MEMTRACE_NEW_OBJ,
 					       .frame = frame,
@@ -107,8 +113,18 @@ static void write_calls(struct trace *ret)
 	free(memory);
 }
 
+/* Frees the stacks that nobody holds; others get their ids. */
+static void reuse_stacks(struct domain *d)
+{
+	struct stacks *stacks = d->session->stacks;
+	uint32_t frame = stacks_frame(stacks, d->last.stack[d->last.depth - 1]), id = 0;
+	stacks_free_unheld(stacks);
+	for (int i = 0; i < 2 * CALLERS; i++)
+		id = stacks_push(stacks, id, frame);
+}
+
 /* The number of allocs of which the stack is right. */
-static unsigned right_calls(struct domain *d, const struct trace *t)
+static unsigned right_calls(struct domain *d, const struct trace *t, bool reuses)
 {
 	static uint32_t stack[2 * CALLERS];
 	struct ebt_memtrace_event e;
@@ -130,20 +146,20 @@ static unsigned right_calls(struct domain *d, const struct trace *t)
 		    memtrace_backtrace_add(&d->last, &d->codes, d->reader, &e, &stack[n]))
 			return right;
 		right += depth(d, stack[n]) == 2 && code(d, stack[n], 0) == CALLEE &&
-			 code(d, stack[n], 1) == 1 + n % CALLERS &&
-			 (n < CALLERS || stack[n] == stack[n - CALLERS]);
-		n++;
+			 code(d, stack[n], 1) == caller(n) &&
+			 (reuses || n < CALLERS || stack[n] == stack[2 * CALLERS - 1 - n]);
+		if (++n == CALLERS && reuses)
+			reuse_stacks(d);
 	}
 }
 
-static void test_calls(void)
+static void test_calls(const char *name, bool reuses)
 {
 	struct domain d;
 	struct trace t = {0};
 	start(&d);
 	write_calls(&t);
-	is(right_calls(&d, &t), 2 * CALLERS,
-	   "a function that thousands call has a stack for each of them");
+	is(right_calls(&d, &t, reuses), 2 * CALLERS, name);
 	end(&d);
 	free(t.bytes);
 }
@@ -151,7 +167,8 @@ static void test_calls(void)
 int main(void)
 {
 	struct domain d;
-	test_calls();
+	test_calls("a function that thousands call has a stack for each of them", false);
+	test_calls("also after stacks were freed, and others have their ids", true);
 	start(&d);
 	is(depth(&d, add(&d, 3, 7)), 4,
 	   "frames that were not read have unknown ones in their place");

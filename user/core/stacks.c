@@ -75,6 +75,7 @@ void stacks_free_unheld(struct stacks *t)
 	for (uint32_t id = 1; id < t->table.used; id++)
 		if (stacks_node(t, id)->frame)
 			free_from(t, id);
+	t->reclaimed++;
 	/* As many again may come, and a walk over all entries must have paid: so the work is
 	 * constant for each new stack. */
 	uint32_t most =

@@ -91,6 +91,7 @@ static uint32_t find_frame(struct memtrace_codes *c, const struct ebt_memtrace_r
 	}
 	frames_drop(c->session->frames, (uint32_t)*value);
 	*value = frame | (count ? 0 : NO_POSITIONS);
+	*ret_final = count;
 	return frame;
 }
 
@@ -110,20 +111,24 @@ static __attribute__((noinline)) uint32_t push_other(struct memtrace_codes *c,
 	uint32_t frame = find_frame(c, r, code, &is_final);
 	uint32_t stack = frame ? stacks_push(c->session->stacks, parent, frame) : 0;
 	if (stack && is_final)
-		*recent_of(c, parent, code) = (struct memtrace_recent){code, frame, stack};
+		*recent_of(c, parent, code) = (struct memtrace_recent){code, parent, stack};
 	return stack;
 }
 
 /* The stack that extends `parent` by the frame of a code; 0: no memory. */
-static inline uint32_t push(struct memtrace_codes *c, const struct stacks *stacks,
-			    const struct ebt_memtrace_reader *r, uint32_t parent, int64_t code)
+static inline uint32_t push(struct memtrace_codes *c, const struct ebt_memtrace_reader *r,
+			    uint32_t parent, int64_t code)
 {
 	const struct memtrace_recent *recent = recent_of(c, parent, code);
-	const struct stacks_node *n = stacks_node(stacks, recent->stack);
-	if (recent->code == code && n->parent == parent && n->frame == recent->frame &&
-	    recent->stack)
+	if (recent->code == code && recent->parent == parent && recent->stack)
 		return recent->stack;
 	return push_other(c, r, parent, code);
+}
+
+static __attribute__((noinline)) void forget_recent(struct memtrace_codes *c)
+{
+	memset(c->recent, 0, sizeof(c->recent));
+	c->reclaimed = c->session->stacks->reclaimed;
 }
 
 static __attribute__((noinline)) int grow(struct memtrace_backtrace *b, uint32_t depth)
@@ -156,9 +161,11 @@ static inline int replace(struct memtrace_backtrace *b, struct memtrace_codes *c
 	uint32_t depth = (uint32_t)at_most((uint64_t)shared + frames), old = last_stack(b);
 	if (depth > b->cap && grow(b, depth))
 		return -ENOMEM;
+	if (codes->reclaimed != stacks->reclaimed)
+		forget_recent(codes);
 	uint32_t *stack = b->stack, id = shared ? stack[shared - 1] : 0;
 	for (uint32_t i = shared; i < depth; i++) {
-		stack[i] = id = push(codes, stacks, r, id, *code++);
+		stack[i] = id = push(codes, r, id, *code++);
 		if (!id)
 			return -ENOMEM;
 	}

@@ -22,12 +22,13 @@ struct memtrace_codes {
 	struct session *session;
 	struct map frames; /* code → frame, held; bit 32: the code has no positions so far */
 	/* Stacks that were looked up lately, by a hash of their parent and the code of their innermost
-	 * frame, which has positions. An id may be reused. */
+	 * frame, which has positions. */
 	struct memtrace_recent {
 		int64_t code;
-		uint32_t frame, stack; /* 0: none */
+		uint32_t parent, stack; /* 0: none */
 	} recent[1u << MEMTRACE_RECENT_BITS];
-	uint32_t unknown; /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
+	uint64_t reclaimed; /* of the stacks, when the first of `recent` was put in */
+	uint32_t unknown;   /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
 };
 
 /* The last backtrace of a domain. Initialised by zeroes. */
