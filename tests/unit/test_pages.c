@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The model of pages by hand-made cases, and the sink that feeds it. */
+#include "model/pages.h"
+#include "model/pages_alive.h"
+#include "model/pages_fragmentation.h"
+#include "model/pages_heat.h"
+#include "model/pages_matrix.h"
+#include "model/pages_occupancy.h"
+#include "sink/pages.h"
+#include "tests/tap.h"
+
+#include <unistd.h>
+
+#define PAGE  EBT_PAGETRACE_PAGE_BYTES
+#define BASE  0xc000000000ull
+#define CHUNK (4u << 20)
+
+enum { A = EBT_PAGETRACE_ALLOC, F = EBT_PAGETRACE_FREE, S = EBT_PAGETRACE_SCAVENGE };
+
+struct step {
+	uint64_t ns;
+	int32_t p;
+	uint32_t what;
+	uint64_t page, pages; /* page: from BASE */
+};
+
+static void begin(struct pages_model *m)
+{
+	struct pages_options o = {.page_bytes = PAGE};
+	if (pages_model_init(m, &o))
+		ok(0, "no memory");
+}
+
+static void feed(struct pages_model *m, const struct step *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ebt_pagetrace_event ev = {s[i].ns, BASE + s[i].page * PAGE, s[i].pages,
+						 s[i].p, s[i].what};
+		if (pages_model_events(m, &ev, 1))
+			ok(0, "an event is applied");
+	}
+}
+#define FEED(m, ...)                                            \
+	do {                                                    \
+		const struct step steps[] = {__VA_ARGS__};      \
+		feed(m, steps, sizeof(steps) / sizeof(*steps)); \
+	} while (0)
+
+static void check_counts(const struct pages_model *m, uint64_t allocated, uint64_t free,
+			 uint64_t scavenged, const char *name)
+{
+	const uint64_t *n = m->heap.count;
+	ok(n[PAGES_ALLOCATED] == allocated && n[PAGES_FREE] == free &&
+		   n[PAGES_SCAVENGED] == scavenged,
+	   "%s: %llu allocated, %llu free, %llu scavenged", name,
+	   (unsigned long long)n[PAGES_ALLOCATED], (unsigned long long)n[PAGES_FREE],
+	   (unsigned long long)n[PAGES_SCAVENGED]);
+}
+
+static void test_runs(void)
+{
+	struct pages_model m;
+	struct pages_alive a;
+	begin(&m);
+	/* Across the border of two chunks. */
+	FEED(&m, {100, 0, A, 510, 4}, {110, 0, A, 520, 8}, {120, 1, A, 528, 2},
+	     {130, 1, A, 530, 3});
+	FEED(&m, {200, 1, F, 510, 4}, {210, 0, F, 520, 4}, {220, 0, F, 524, 4},
+	     {240, 0, F, 528, 5});
+	FEED(&m, {300, 0, A, 600, 8}, {310, 0, F, 603, 2});
+	pages_model_end(&m);
+	is(m.lifetimes.size[2].ns.count, 1, "a free of exactly an allocation is a lifetime");
+	is(m.lifetimes.size[2].ns.max, 100, "from the one to the other");
+	is(m.lifetimes.partial, 3, "frees of a part of a run are counted apart, also of its rest");
+	is(m.lifetimes.joined, 1, "so are frees of several runs");
+	is(m.moved.freed, 19, "their pages are freed");
+	pages_alive_make(&a, &m.heap);
+	is(a.rest, 6, "what is left of a run is no run");
+	is(m.damage.fault[PAGES_DOUBLE_FREE], 0, "none of this is a violation");
+	is(pages_model_elapsed_ns(&m), 210, "the time is that from the first event to the last");
+	pages_model_done(&m);
+}
+
+static void test_fragmentation(void)
+{
+	struct pages_model m;
+	struct pages_fragmentation f;
+	begin(&m);
+	/* In the chunks 0, 1 and 3. */
+	FEED(&m, {10, 0, A, 500, 524}, {20, 0, F, 500, 524}, {30, 0, A, 1536, 10},
+	     {40, 0, F, 1536, 10});
+	FEED(&m, {50, 0, S, 510, 4}, {60, 0, A, 1541, 1});
+	pages_fragmentation_make(&f, &m.heap);
+	ok(f.all.runs == 3 && f.all.pages == 533 && f.all.largest == 524 &&
+		   f.all.largest_addr == BASE + 500 * PAGE,
+	   "a run crosses the border of chunks, not a chunk that does not exist");
+	ok(f.free.runs == 4 && f.free.largest == 510, "scavenged pages divide those that are free");
+	ok(f.scavenged.runs == 1 && f.scavenged.size[2].pages == 4, "and are runs themselves");
+	ok(pages_fragmentation_share(&f.all) > 0.0168 && pages_fragmentation_share(&f.all) < 0.0169,
+	   "9 of 533 pages are outside the largest one");
+	pages_model_done(&m);
+}
+
+static void test_violations(void)
+{
+	struct pages_model m;
+	begin(&m);
+	FEED(&m, {100, 0, A, 0, 4}, {110, 0, A, 2, 4}, {120, 0, F, 5, 3}, {130, 0, S, 0, 8});
+	FEED(&m, {140, 0, S, 8, 2}, {150, 0, F, 8, 2}, {160, 0, S, 100, 5}, {170, 0, S, 0, 8});
+	pages_model_end(&m);
+	is(m.damage.fault[PAGES_DOUBLE_ALLOC], 1, "allocated pages that are allocated: by event");
+	is(m.damage.fault[PAGES_DOUBLE_FREE], 2, "pages freed that are not allocated: by event");
+	is(m.damage.fault[PAGES_SCAVENGED_ALLOCATED], 1, "allocated pages scavenged: by event");
+	is(m.damage.fault[PAGES_SCAVENGED_UNSEEN], 7, "unseen pages scavenged: by page");
+	is(pages_damage_violations(&m.damage), 4, "unseen pages are no violation");
+	is(m.damage.firsts, 6, "the first ones are kept");
+	is(m.damage.first[0].pages, 2, "with the pages that were wrong");
+	check_counts(&m, 0, 2, 13, "violations are applied");
+	pages_model_done(&m);
+}
+
+static void test_late_boot(void)
+{
+	struct pages_model m;
+	begin(&m);
+	FEED(&m, {1000, 0, A, 100, 10}, {1100, 0, F, 0, 3}, {1200, 1, A, 0, 2},
+	     {1300, 1, F, 110, 4});
+	is(m.damage.fault[PAGES_DOUBLE_FREE], 2, "frees of unseen pages are violations at first");
+	FEED(&m, {500, -1, A, 0, 5}, {510, -1, A, 5, 1});
+	pages_model_end(&m);
+	is(m.damage.fault[PAGES_DOUBLE_FREE], 1, "not when P -1 turns out to have allocated them");
+	is(m.damage.fault[PAGES_DOUBLE_ALLOC], 0, "nor is that a double allocation");
+	is(m.damage.firsts, 1, "nor is it listed");
+	is(m.damage.first[0].event.addr, BASE + 110 * PAGE, "the other one is");
+	check_counts(&m, 15, 5, 0, "the pages are what they were last");
+	is(m.first_ns, 500, "the trace begins with P -1");
+	is(m.damage.late_boot, 2, "its events came late");
+	is(m.damage.late, 0, "no others did");
+	/* 10 and 3 of P -1 at 1000, and then 15 without 3 and with 2. */
+	is(m.peak, 15, "the peak has its pages");
+	struct pages_page *page = &m.heap.last->page[3];
+	ok(page->owner && m.owners.owner[page->owner].p == -1 && page->since_ns == 500,
+	   "they are its, since then");
+	FEED(&m, {520, -1, A, 100, 1});
+	is(m.damage.fault[PAGES_DOUBLE_ALLOC], 1,
+	   "what another P has allocated is allocated twice");
+	pages_model_done(&m);
+}
+
+static void test_hostile(void)
+{
+	struct pages_model m;
+	struct pages_options o = {.page_bytes = PAGE, .pages_max = 8 * 512};
+	pages_model_init(&m, &o);
+	const struct ebt_pagetrace_event bad[] = {
+		{100, BASE, 1ull << 34, 0, A},
+		{100, BASE, UINT64_MAX, 0, F},
+		{100, BASE, 0, 0, A},
+		{100, BASE + 1, 1, 0, A},
+		{100, UINT64_MAX & ~(PAGE - 1ull), 2, 0, A},
+		{100, (1ull << 48) - PAGE, 2, 0, S},
+		{100, 1ull << 48, 1, 0, A},
+		{100, BASE, 1, 0, 0},
+		{100, BASE, 1, 0, 77},
+		{100, BASE, 8 * 512 + 1, 0, A},
+	};
+	size_t n = sizeof(bad) / sizeof(*bad);
+	is(pages_model_events(&m, bad, n), 0, "events of impossible pages are no error");
+	is(m.damage.fault[PAGES_UNTRACKED], n, "they are counted");
+	is(m.heap.chunks, 0, "and need no memory");
+	FEED(&m, {100, 0, A, 0, 8 * 512}, {110, 0, A, 9 * 512, 1}, {120, 0, F, 4, 4});
+	is(m.damage.fault[PAGES_UNTRACKED], n + 1, "so is one beyond the limit");
+	check_counts(&m, 8 * 512 - 4, 4, 0, "the heap at the limit goes on");
+	for (int32_t p = 0; p < 3000; p++)
+		FEED(&m, {200 + (uint64_t)p, p, F, 16 + (uint64_t)p % 512, 1},
+		     {200 + (uint64_t)p, p, A, 16 + (uint64_t)p % 512, 1});
+	struct pages_matrix t;
+	is(pages_matrix_make(&t, &m.owners, 4), 0, "thousands of Ps have a matrix");
+	ok(t.ps == 5 && t.owner[0].p == 0 && !t.owner[4].used && t.owner[4].events > 5900 &&
+		   t.freed == m.moved.freed,
+	   "in which most of them are one row");
+	pages_matrix_done(&t);
+	pages_model_end(&m);
+	pages_model_done(&m);
+}
+
+static void test_window(void)
+{
+	struct pages_model m;
+	struct pages_options o = {.page_bytes = PAGE, .from = {100, true}, .until = {200, true}};
+	pages_model_init(&m, &o);
+	FEED(&m, {1000, 0, A, 0, 8}, {1099, 1, F, 0, 2}, {1100, 0, F, 2, 2}, {1150, 0, A, 20, 9},
+	     {1200, 1, F, 20, 9}, {1201, 0, F, 4, 4}, {1300, 0, A, 4, 4});
+	pages_model_end(&m);
+	check_counts(&m, 4, 13, 0, "the state is of all events up to the end of a window");
+	is(m.start[PAGES_ALLOCATED], 6, "it began with that of all events before");
+	is(m.events, 3, "events on both borders are in it");
+	is(m.moved.freed, 11, "what happened before is not");
+	is(m.peak, 13, "the peak is that of the window");
+	is(pages_model_elapsed_ns(&m), 100, "its time is that of the options");
+	is(m.timeline->begin_ns, 1100, "the timeline begins with it");
+	struct pages_heat t;
+	is(pages_heat_make(&t, &m, 1), 0, "heat is made");
+	is(t.allocations, 9, "allocations before it are not counted");
+	pages_heat_done(&t);
+	pages_model_done(&m);
+	pages_model_init(&m, &o);
+	FEED(&m, {1000, 0, A, 0, 8}, {1050, 1, F, 0, 2});
+	pages_model_end(&m);
+	ok(!m.events && !m.moved.freed && m.start[PAGES_ALLOCATED] == 6,
+	   "of a window after the end nothing is counted");
+	pages_model_done(&m);
+}
+
+/* A heap that grows by a page every microsecond for an hour, then loses all. */
+static void test_timeline(void)
+{
+	struct pages_model m;
+	begin(&m);
+	uint64_t n = 100000, step = 36000000;
+	FEED(&m, {0, 0, A, 0, 4000}, {1, 0, F, 0, 4000});
+	for (uint64_t i = 0; i < n; i++)
+		FEED(&m, {i * step, 0, A, i % 4096, 1}, {i * step + 1, 0, F, i % 4096, 1});
+	FEED(&m, {n * step, 0, A, 0, 4096}, {n * step + 5, 0, F, 0, 4096},
+	     {n * step + 6, 0, A, 0, 4096});
+	pages_model_end(&m);
+	const struct pages_timeline *t = m.timeline;
+	uint64_t most = 0;
+	for (uint32_t i = 0; i < t->count; i++)
+		most = t->point[i].most > most ? t->point[i].most : most;
+	ok(t->count <= PAGES_TIMELINE_POINTS && t->count * t->width_ns >= n * step,
+	   "an hour has at most as many buckets as a second");
+	is(most, 4096, "a peak of 5 ns is in one of them");
+	is(t->point[0].most, 4000, "so is one that all later halvings found");
+	is(m.peak_ns, n * step, "and when it was reached first is known exactly");
+	is(t->point[t->count - 1].moved.freed, n + 4000 + 4096, "the last one has all that moved");
+	bool rises = true;
+	for (uint32_t i = 1; i < t->count; i++)
+		rises &= t->point[i].moved.freed >= t->point[i - 1].moved.freed;
+	ok(rises, "what moved never falls");
+	pages_model_done(&m);
+}
+
+static void test_occupancy(void)
+{
+	struct pages_model m;
+	struct pages_occupancy o;
+	begin(&m);
+	/* Huge pages: full; one page of P 2 and one of P 3 in free ones; half; scavenged; unseen. */
+	FEED(&m, {10, 0, A, 0, 256}, {20, 0, A, 256, 256}, {30, 0, F, 256, 256}, {40, 2, A, 300, 1},
+	     {50, 3, A, 310, 1}, {60, 3, A, 312, 1}, {70, 0, A, 512, 128}, {80, 0, A, 640, 128});
+	FEED(&m, {90, 0, F, 640, 128}, {100, 0, S, 640, 128}, {110, 0, A, 1024, 256},
+	     {120, 0, F, 1024, 256}, {130, 0, S, 1024, 256});
+	is(pages_occupancy_make(&o, &m, 5), 0, "occupancy is made");
+	const struct pages_units *h = &o.huge, *c = &o.chunk;
+	ok(h->units == 4 && h->full == 1 && h->empty == 1 && h->share[0] == 1 && h->share[4] == 1,
+	   "huge pages are full, empty, or partly allocated");
+	ok(h->whole == 2 && h->mixed == 1 && h->returned == 1, "in memory, in part, or returned");
+	ok(h->kept == 1 && h->kept_allocated == 3 && h->kept_free == 253, "one is kept by few");
+	ok(c->units == 3 && c->share[5] == 1 && c->share[2] == 1 && c->empty == 1 && !c->kept,
+	   "a chunk is as full as both of its halves");
+	const struct pages_kept *k = o.kept;
+	ok(o.kept_rows == 1 && k->addr == BASE + 256 * PAGE && k->holders == 2 &&
+		   m.owners.owner[k->holder[0].owner].p == 3 && k->holder[0].pages == 2 &&
+		   k->holder[0].first_ns == 50 && k->holder[0].last_ns == 60 &&
+		   m.owners.owner[k->holder[1].owner].p == 2,
+	   "and by whom, since when");
+	pages_occupancy_done(&o);
+	pages_model_done(&m);
+}
+
+static void test_kernel_pages(void)
+{
+	struct pages_model m;
+	struct pages_options o = {.page_bytes = 4096};
+	struct pages_occupancy c;
+	pages_model_init(&m, &o);
+	const struct ebt_pagetrace_event ev[] = {{10, 0x7f0000001000, 1023, 0, A},
+						 {20, 0x7f0000000000, 1, 0, A},
+						 {30, 0x7f0000400000, 512, 0, A}};
+	is(pages_model_events(&m, ev, 3), 0, "pages of 4 KiB are taken");
+	check_counts(&m, 1536, 0, 0, "all of them");
+	is(pages_occupancy_make(&c, &m, 1), 0, "occupancy is made");
+	ok(c.huge.units == 3 && c.huge.full == 3 && c.chunk.full == 1, "512 are a huge page");
+	pages_occupancy_done(&c);
+	pages_model_done(&m);
+}
+
+static int put_counts(struct buf *b, const struct pages_view *v)
+{
+	const struct pages_model *m = v->model;
+	char text[128];
+	snprintf(text, sizeof(text), "%d %d %d %d %d %d", (int)m->heap.count[PAGES_ALLOCATED],
+		 (int)m->heap.count[PAGES_FREE], (int)m->heap.count[PAGES_SCAVENGED],
+		 (int)v->others, (int)pages_damage_violations(&m->damage), (int)m->damage.has_boot);
+	buf_puts(b, text);
+	return 0;
+}
+
+static void test_sink(void)
+{
+	struct session *s;
+	struct sink *k;
+	struct pages_report_options o = {.model.page_bytes = PAGE};
+	char text[128] = "";
+	int fds[2];
+	if (session_new(&s) || pipe(fds) || pages_new(s, fds[1], put_counts, &o, &k)) {
+		ok(0, "a sink is made");
+		return;
+	}
+	struct ebt_event ev[6] = {
+		{.ts = 9000, .kind = EBT_PAGE_FREE, .domain = 1, .arg = {BASE, 2}},
+		{.ts = 9500, .kind = EBT_BEGIN, .domain = 1},
+		{.ts = 9600, .kind = EBT_PAGE_ALLOC, .domain = 1, .process = 7, .arg = {BASE, 2}},
+		{.ts = 9700, .kind = EBT_PAGE_SCAVENGE, .domain = 1, .arg = {BASE, 1}},
+		/* Late by 5 us: before the free. */
+		{.ts = 9800,
+		 .kind = EBT_PAGE_ALLOC,
+		 .domain = EBT_NO_DOMAIN,
+		 .size = 5,
+		 .arg = {BASE, 3}},
+	};
+	is(sink_events(k, ev, 5), 0, "events of a pipeline are taken");
+	is(sink_forget(k, 0), 0, "the process ends");
+	is(sink_events(k, ev, 1), 0, "its index is another's");
+	is(sink_end(k), 0, "the report is written");
+	ok(read(fds[0], text, sizeof(text) - 1) > 0, "to the descriptor");
+	is_str(text, "1 1 1 2 0 1", "it has the pages of the first process, and their own times");
+	sink_free(k);
+	session_free(s);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+int main(void)
+{
+	test_runs();
+	test_fragmentation();
+	test_violations();
+	test_late_boot();
+	test_hostile();
+	test_window();
+	test_timeline();
+	test_occupancy();
+	test_kernel_pages();
+	test_sink();
+	return tap_done();
+}
