@@ -221,16 +221,12 @@ static void test_not_there(void)
 
 static void test_many(void)
 {
-	static uint64_t offset[10000];
 	struct symbols *s = open_path("/proc/self/exe");
 	const struct symbols_position *p;
 	uint64_t first = offset_of((uint64_t)here), named = 0;
 	for (unsigned i = 0; i < 10000; i++)
-		offset[i] = first + i % 5000;
-	is(symbols_prepare(s, offset, 10000), 0, "ten thousand offsets are looked up at once");
-	for (unsigned i = 0; i < 10000; i++)
-		named += symbols_find(s, offset[i], &p) >= 1 && p[0].file;
-	ok(named > 5000, "and most of them have a file");
+		named += symbols_find(s, first + i % 5000, &p) >= 1 && p[0].file;
+	ok(named > 5000, "most of ten thousand offsets have a file");
 	is_inlined(s, "among others");
 	symbols_close(s);
 }

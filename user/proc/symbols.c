@@ -224,7 +224,7 @@ static int start(struct symbols *s)
 	s->at = s->end = 0;
 	s->first_received = s->received.count;
 	if (err)
-		return err;
+		return err == -ENOMEM ? -EAGAIN : err; /* for a process, not for us */
 	*slot = s;
 	s->running->next = (s->running->next + 1) % SYMBOLS_RUNNING;
 	return 0;
@@ -361,63 +361,35 @@ static int send_all(int fd, const void *data, size_t bytes)
 	return 0;
 }
 
-/* Looks up offsets by the process; the number of those that were answered in *done. */
-static int ask(struct symbols *s, const uint64_t *offset, size_t count, size_t *done)
+/* Looks up an offset by the process. */
+static int ask(struct symbols *s, uint64_t offset)
 {
-	uint32_t n = (uint32_t)count;
 	int err = s->pid ? 0 : start(s);
 	if (!err)
-		err = send_all(s->socket, &n, sizeof(n));
-	if (!err)
-		err = send_all(s->socket, offset, count * sizeof(*offset));
-	for (size_t i = 0; i < count && !err; i++) {
-		err = receive_positions(s, offset[i]);
-		*done += !err;
-	}
-	return err;
+		err = send_all(s->socket, &offset, sizeof(offset));
+	return err ? err : receive_positions(s, offset);
 }
 
-/* Looks up offsets, at most a batch of them, none of which is known. */
-static int look_up(struct symbols *s, const uint64_t *offset, size_t count)
+/* Looks up an offset that is not known. 0 or -ENOMEM. */
+static int look_up(struct symbols *s, uint64_t offset)
 {
-	size_t done = 0;
-	int err = 0;
-	while (done < count && s->reading != READ_NOTHING && err != -ENOMEM) {
-		err = ask(s, offset + done, count - done, &done);
-		if (err)
-			stop(s);
-		if (err && err != -ENOMEM) {
-			s->reading++;
-			log_at(LOG_DEBUG, "symbols of %s: %s", s->path, strerror(-err));
-		}
+	for (; s->reading != READ_NOTHING; s->reading++) {
+		int err = ask(s, offset);
+		if (!err)
+			return 0;
+		stop(s);
+		if (err == -ENOMEM)
+			return err;
+		log_at(LOG_DEBUG, "symbols of %s: %s", s->path, strerror(-err));
 	}
-	for (; done < count && err != -ENOMEM; done++) {
-		size_t first = s->positions;
-		err = add_unknown(s, offset[done]) || keep(s, offset[done], first) ? -ENOMEM : 0;
-	}
-	return err == -ENOMEM ? err : 0;
-}
-
-int symbols_prepare(struct symbols *s, const uint64_t *offset, size_t count)
-{
-	uint64_t batch[SYMBOLS_WORKER_BATCH];
-	size_t n = 0;
-	int err = 0;
-	for (size_t i = 0; i < count && !err; i++) {
-		if (!map_get(&s->found, offset[i]))
-			batch[n++] = offset[i];
-		if (n == SYMBOLS_WORKER_BATCH || (n && i + 1 == count)) {
-			err = look_up(s, batch, n);
-			n = 0;
-		}
-	}
-	return err;
+	size_t first = s->positions;
+	return add_unknown(s, offset) || keep(s, offset, first) ? -ENOMEM : 0;
 }
 
 unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret)
 {
 	const uint64_t *found = map_get(&s->found, offset);
-	if (!found && look_up(s, &offset, 1))
+	if (!found && look_up(s, offset))
 		return 0;
 	if (!found)
 		found = map_get(&s->found, offset);

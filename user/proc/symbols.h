@@ -40,8 +40,6 @@ struct symbols_running {
  */
 int symbols_open(int fd, const char *path, struct symbols_running *running, struct symbols **ret);
 void symbols_close(struct symbols *s); /* NULL is allowed */
-/* Looks up many offsets at once, for symbols_find() to return without waiting. 0 or -ENOMEM. */
-int symbols_prepare(struct symbols *s, const uint64_t *offset, size_t count);
 /*
  * The positions of the instruction at an offset, the outermost first: the last one is the
  * instruction's own, each other one is that of the call that was inlined. Of a return address

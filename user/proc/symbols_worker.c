@@ -164,17 +164,14 @@ static void put_positions(struct answers *a, const struct debug_info_position *p
 
 static void answer(const struct debug_info_files *files)
 {
-	static uint64_t offset[SYMBOLS_WORKER_BATCH];
 	struct debug_info_position position[DEBUG_INFO_POSITIONS_MAX];
 	struct debug_info *info;
 	struct answers a = {0};
-	uint32_t count;
+	uint64_t offset;
 	if (debug_info_open(files, &info) || buf_init(&a.out, FD_SOCKET, 65536))
 		return;
-	while (receive(&count, sizeof(count)) && count <= SYMBOLS_WORKER_BATCH &&
-	       receive(offset, count * sizeof(*offset)) && !a.out.err) {
-		for (uint32_t i = 0; i < count; i++)
-			put_positions(&a, position, debug_info_find(info, offset[i], position));
+	while (receive(&offset, sizeof(offset)) && !a.out.err) {
+		put_positions(&a, position, debug_info_find(info, offset, position));
 		buf_flush(&a.out);
 	}
 }
