@@ -4,6 +4,7 @@
 #include "tests/tap.h"
 
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define SITE(kind) EBT_ALLOC_SITE_##kind
@@ -206,10 +207,37 @@ static void test_stacks(void)
 	munmap(page, 4096);
 }
 
+/* Reading the mappings needs a descriptor; for a module no other is left. */
+static void test_unopened(void)
+{
+	struct rlimit had, one;
+	char text[512];
+	begin();
+	getrlimit(RLIMIT_NOFILE, &had);
+	int lowest = dup(0);
+	close(lowest);
+	one = (struct rlimit){(rlim_t)lowest + 1, had.rlim_max};
+	setrlimit(RLIMIT_NOFILE, &one);
+	code_map_read(of.frames, &a.code, of.pid, true);
+	setrlimit(RLIMIT_NOFILE, &had);
+	uint32_t stack = 0;
+	uint64_t at = caller();
+	code_frames_stack(of.frames, &a.code, of.pid, &at, 1, &stack);
+	put_functions(stack, text, sizeof(text));
+	ok(strstr(text, "test_alloc_process+0x"), "a module that cannot be opened has offsets");
+	a.code.read_ns = 0;
+	code_map_read(of.frames, &a.code, of.pid, true);
+	code_frames_stack(of.frames, &a.code, of.pid, &at, 1, &stack);
+	put_functions(stack, text, sizeof(text));
+	is_str(text, "caller", "when it can, it has functions");
+	end();
+}
+
 int main(void)
 {
 	test_addresses();
 	test_numbers();
 	test_stacks();
+	test_unopened();
 	return tap_done();
 }

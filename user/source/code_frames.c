@@ -27,6 +27,7 @@ static const char library[] = "ebt_"; /* with which its names begin */
 
 struct code_module {
 	uint64_t dev, inode;
+	bool is_open; /* its file could be opened */
 	struct symbols *symbols;
 	struct map frames; /* by offset: the frame, held; or OF_LIBRARY */
 };
@@ -54,14 +55,22 @@ int code_frames_new(struct session *session, struct code_frames **ret)
 	return 0;
 }
 
-static void free_module(struct code_frames *c, struct code_module *m)
+static void close_module(struct code_frames *c, struct code_module *m)
 {
 	size_t at = 0;
 	for (struct map_slot *s; (s = map_next(&m->frames, &at));)
 		if (s->value != OF_LIBRARY)
 			frames_drop(c->session->frames, (uint32_t)s->value);
+	c->frames -= m->frames.count;
 	map_done(&m->frames);
+	m->frames = (struct map){0};
 	symbols_close(m->symbols);
+	m->symbols = NULL;
+}
+
+static void free_module(struct code_frames *c, struct code_module *m)
+{
+	close_module(c, m);
 	free(m);
 }
 
@@ -79,25 +88,43 @@ void code_frames_free(struct code_frames *c)
 
 /* ---- mappings ---- */
 
+/* Opens the file through the process, if it is not open: that may fail as a process ends, which is
+ * no reason for others. 0 or -ENOMEM. */
+static int open_module(struct code_frames *c, struct code_module *m, pid_t pid,
+		       const struct maps_entry *e)
+{
+	struct symbols *symbols;
+	int fd = m->is_open ? -1 : maps_open(pid, e);
+	if (fd < 0 && m->symbols)
+		return 0;
+	int err = symbols_open(fd, e->path, &c->running, &symbols);
+	if (!err) {
+		close_module(c, m);
+		m->symbols = symbols;
+		m->is_open = fd >= 0;
+	}
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 /* NULL: no memory, or another file has its key. */
 static struct code_module *find_module(struct code_frames *c, pid_t pid, const struct maps_entry *e)
 {
 	uint64_t dev = makedev(e->dev_major, e->dev_minor), key = hash_file(dev, e->inode);
 	struct code_module *m = ptrmap_get(&c->modules, key);
+	if (m && (m->dev != dev || m->inode != e->inode || open_module(c, m, pid, e)))
+		return NULL;
 	if (m)
-		return m->dev == dev && m->inode == e->inode ? m : NULL;
-	int fd = maps_open(pid, e);
+		return m;
 	m = calloc(1, sizeof(*m));
-	if (m)
-		*m = (struct code_module){.dev = dev, .inode = e->inode};
-	if (m && (symbols_open(fd, e->path, &c->running, &m->symbols) ||
-		  ptrmap_set(&c->modules, key, m))) {
-		symbols_close(m->symbols);
-		free(m);
-		m = NULL;
+	if (!m)
+		return NULL;
+	*m = (struct code_module){.dev = dev, .inode = e->inode};
+	if (open_module(c, m, pid, e) || ptrmap_set(&c->modules, key, m)) {
+		free_module(c, m);
+		return NULL;
 	}
-	if (fd >= 0)
-		close(fd);
 	return m;
 }
 
