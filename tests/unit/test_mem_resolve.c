@@ -116,6 +116,7 @@ static void end_raw(unsigned n, uint64_t us)
 	store_raw(n, &state);
 }
 
+static bool ended;
 static char said[300]; /* the last line of the report */
 
 static void keep_line(void *ctx, enum log_level level, const char *fmt, va_list ap)
@@ -169,7 +170,12 @@ static int resolve(void)
 	static const struct report to = {.line = keep_line};
 	int fd = openat(dir_fd, "made", O_RDWR | O_CREAT | O_TRUNC, 0600);
 	struct mem_resolve run = {
-		.report = &to, .dir_fd = dir_fd, .fd = fd, .context = "a command line"};
+		.report = &to,
+		.dir_fd = dir_fd,
+		.ended = ended,
+		.fd = fd,
+		.context = "a command line",
+	};
 	int err = mem_resolve(&run, &made.result);
 	read_made(fd);
 	close(fd);
@@ -243,6 +249,24 @@ static void test_damage(void)
 	is(resolve(), -ENODATA, "without a state nothing is known to be complete");
 }
 
+static bool is_there(const char *name)
+{
+	return !faccessat(dir_fd, name, F_OK, 0);
+}
+
+static void test_removed(void)
+{
+	begin_raw("/bin/first", 1000);
+	alloc(1001, 1001, 1002);
+	end_raw(0, 1001);
+	resolve();
+	ok(is_there("0.ctf") && is_there("0.state"), "traces of a program that runs on stay");
+	ended = true;
+	is(resolve(), 0, "those of one that ended are resolved");
+	ok(!is_there("0.ctf") && !is_there("0.state"), "and not left behind");
+	ended = false;
+}
+
 static void test_many_programs(void)
 {
 	begin_raw("/bin/loop", 1000);
@@ -275,6 +299,7 @@ int main(void)
 	test_programs();
 	test_own_malloc();
 	test_damage();
+	test_removed();
 	test_many_programs();
 	remove_files();
 	rmdir(dir_path);

@@ -259,6 +259,8 @@ static int copy_trace(const struct mem_record *r, int to)
 	int from = openat(r->dir.fd, MEMTRACE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (from < 0)
 		return errno == ENOENT ? -ENODATA : -errno;
+	if (r->ended)
+		unlinkat(r->dir.fd, MEMTRACE_FILE, 0);
 	for (ssize_t n; !err && (n = file_read(from, buffer, sizeof(buffer)));)
 		err = n < 0 ? (int)n : file_write(to, buffer, (size_t)n);
 	close(from);
@@ -289,7 +291,12 @@ int mem_record_write(struct mem_record *r, int fd, struct mem_resolve_result *re
 	if (strlen(context) > EBT_MEMTRACE_PACKET_BYTES / 4)
 		context[EBT_MEMTRACE_PACKET_BYTES / 4] = 0;
 	struct mem_resolve resolve = {
-		.report = r->report, .dir_fd = r->dir.fd, .fd = fd, .context = context};
+		.report = r->report,
+		.dir_fd = r->dir.fd,
+		.ended = r->ended,
+		.fd = fd,
+		.context = context,
+	};
 	int err = mem_resolve(&resolve, ret);
 	free(context);
 	return err;

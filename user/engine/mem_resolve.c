@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/ptrmap.h"
 #include "engine/mem_modules.h"
+#include "engine/rundir.h"
 
 #define BATCH 256
 
@@ -342,6 +343,9 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 	int err = mem_modules_new(&r.modules);
 	if (!err)
 		err = open_programs(&r);
+	/* However ebtrace ends, they do not take memory then. */
+	if (run->ended)
+		rundir_remove_traces(run->dir_fd);
 	if (!err)
 		err = begin_trace(&r);
 	for (unsigned n = 0; n < r.count && !err; n++)

@@ -28,6 +28,7 @@ struct mem_resolve_result {
 struct mem_resolve {
 	const struct report *report;
 	int dir_fd;	     /* with the traces */
+	bool ended;	     /* the program: its traces are removed as soon as they are open */
 	int fd;		     /* the trace to be written */
 	const char *context; /* of it */
 };
