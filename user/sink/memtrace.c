@@ -11,6 +11,7 @@
 #define BUFFER_BYTES  (256u << 10)
 #define US_NS	      1000
 #define POSITIONS_MAX 255
+#define DOMAINS_MAX   512 /* each takes 230 kB; OCaml's programs have 128 unless told otherwise */
 #define UNKNOWN_NAME  "??"
 /* Codes of frames without an address, or whose address another frame has. */
 #define MADE_CODE   (1ll << 61)
@@ -127,18 +128,21 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 	return ebt_memtrace_write_info(&m->trace, &info);
 }
 
+/* Events of no domain, and of more domains than there may be, are domain 0's. */
 static struct domain *domain_of(struct memtrace *m, uint16_t number)
 {
 	bool is_new;
 	struct domain *d = ptrmap_get(&m->domains, number);
 	if (d)
 		return d;
+	bool is_full = m->domains.words.count + !ptrmap_get(&m->domains, 0) >= DOMAINS_MAX;
+	if (number && (number == EBT_NO_DOMAIN || is_full))
+		return domain_of(m, 0);
 	d = ptrmap_make(&m->domains, number, &is_new);
 	void *memory = d ? calloc(1, ebt_memtrace_writer_bytes()) : NULL;
 	if (!memory)
 		return NULL;
-	d->writer = ebt_memtrace_writer_init(
-		memory, &m->trace, number == EBT_NO_DOMAIN ? 0 : number, m->trace.start_us);
+	d->writer = ebt_memtrace_writer_init(memory, &m->trace, number, m->trace.start_us);
 	d->last_us = m->trace.start_us;
 	return d;
 }
