@@ -42,7 +42,8 @@ CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 # libebtrace-preload.so: of the probe library it has the parts that need nothing of a ring.
 PRELOAD_SRC := $(call native,$(wildcard usdt-probes/preload/*.c)) \
-               $(addprefix usdt-probes/,sampler.c lock.c signals.c fork_mark.c frame_pointers.c)
+               $(addprefix usdt-probes/,sampler.c lock.c signals.c fork_mark.c pages.c file_id.c \
+                 frame_pointers.c trace_stream.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
 # zlib and zstd, histograms libm, and names of functions libiberty, which whoever links it shall not.
@@ -150,9 +151,10 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
 # Parts of the library that is preloaded; all of it would interpose the test's own calls.
-$(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/preload/,mappings.c objects.c pages.c trace_file.c))
-$(O)/tests/unit/test_backtrace: $(call obj,$(addprefix usdt-probes/preload/,backtrace.c backtrace_$(PROCESSOR).c \
-                                  pages.c) usdt-probes/frame_pointers.c)
+$(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,mappings.c objects.c \
+                                trace_file.c) pages.c file_id.c))
+$(O)/tests/unit/test_backtrace: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,backtrace.c \
+                                  backtrace_$(PROCESSOR).c) pages.c frame_pointers.c))
 # Its allocations fail when it wants them to.
 $(O)/tests/unit/test_no_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 # minigc is a program of several files; the library must come behind all of them.
@@ -192,7 +194,8 @@ tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
-            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev
+            gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
+            python3 sqlite3
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \

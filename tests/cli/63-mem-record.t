@@ -141,6 +141,19 @@ record -- "$programs/own_malloc"
 is "$status $(paste -sd, "$TMP/stdout") $(grep -c 'has its own malloc' "$TMP/stderr")" "3 its own 1" \
 	"a program with its own malloc runs, and there is nothing to record"
 ok $(($(test -e "$TMP/out.ctf"; echo $?) != 1)) "there is no trace of it"
+cat >"$TMP/address.c" <<-'END'
+	#include <stdlib.h>
+	void *(*volatile allocate)(size_t);
+	int main(void)
+	{
+		allocate = malloc;
+		return !allocate(1234);
+	}
+END
+gcc -no-pie -fno-pie -o "$TMP/address" "$TMP/address.c"
+record --rate 1 -- "$TMP/address"
+is "$status $(events | grep -c '"words":155,')" "0 1" \
+	"one that is not position-independent and uses the address of malloc has none of its own"
 echo before >"$TMP/kept"
 ln -sf kept "$TMP/link"
 "$ebt" mem record -q -o "$TMP/link" -- "$programs/own_malloc" >"$TMP/stdout" 2>"$TMP/stderr"

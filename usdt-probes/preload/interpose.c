@@ -6,6 +6,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -154,11 +155,25 @@ EXPORT _Noreturn void _Exit(int status)
 	_exit(status);
 }
 
-__attribute__((constructor)) static void start(void)
+/*
+ * True if another definition of malloc() is before ours. The function's address may be in a program
+ * that does not define it: one that is not position-independent and uses the address has a jump there.
+ */
+static bool has_own_malloc(void)
 {
+	Dl_info unused;
+	const ElfW(Sym) *symbol = NULL;
 	void *first = dlsym(RTLD_DEFAULT, "malloc");
 	void *(*ours)(size_t) = malloc;
-	ebt_recorder_start(first != (void *)ours);
+	if (first == (void *)ours)
+		return false;
+	return !dladdr1(first, &unused, (void **)&symbol, RTLD_DL_SYMENT) || !symbol ||
+	       symbol->st_shndx != SHN_UNDEF;
+}
+
+__attribute__((constructor)) static void start(void)
+{
+	ebt_recorder_start(has_own_malloc());
 	at_quick_exit(ebt_recorder_end);
 }
 
