@@ -19,8 +19,8 @@ folders="base codec core proc runtime source model sink engine cmd"
 # Of usdt-probes/: a layer is some files, which may include and call each other and all layers before.
 probe_layers="os alloc lock file slot record lifecycle probes"
 declare -A probe_files=(
-	[os]="cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler"
-	[alloc]="alloc_file alloc_writer alloc_trace frame_pointers module_positions"
+	[os]="cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler pages file_id"
+	[alloc]="trace_stream alloc_file alloc_writer alloc_trace frame_pointers module_positions"
 	[lock]="lock"
 	[file]="stale ring_file names"
 	[slot]="gate ring_writer slot"

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "file_id.h"
 #include "fork_mark.h"
 #include "signals.h"
 
@@ -15,8 +15,7 @@
 #define LOWEST_FD 100
 
 static int file_fd = -1;
-static dev_t file_dev;
-static ino_t file_ino;
+static struct ebt_file_id file_id;
 static uint64_t file_bytes; /* where the next write goes */
 static uint64_t good_bytes; /* before the first write that failed */
 static int file_err;
@@ -39,8 +38,7 @@ static int lock_and_empty(int fd)
 		return errno == EACCES ? -EAGAIN : -errno;
 	if (ftruncate(fd, 0) < 0)
 		return -errno;
-	file_dev = st.st_dev;
-	file_ino = st.st_ino;
+	file_id = ebt_file_id_of(&st);
 	return 0;
 }
 
@@ -75,16 +73,13 @@ int ebt_alloc_file_open(const char *path)
 /* The signals are blocked. */
 static int put(const char *bytes, size_t size, uint64_t at)
 {
-	struct stat st;
-	struct rlimit limit;
 	if (!ebt_alloc_file_is_open())
 		return -ECHILD;
-	if (fstat(file_fd, &st) < 0 || st.st_dev != file_dev || st.st_ino != file_ino)
+	if (!ebt_file_id_has(&file_id, file_fd))
 		return -EBADF; /* closed by the program, and perhaps used again */
-	/* Beyond this limit a write is a signal, which kills. */
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
-	    at + size > limit.rlim_cur)
-		return -EFBIG;
+	int err = ebt_file_check_size(at + size);
+	if (err)
+		return err;
 	while (size) {
 		ssize_t n = pwrite(file_fd, bytes, size, (off_t)at);
 		if (n < 0 && errno == EINTR)
@@ -127,10 +122,9 @@ int ebt_alloc_file_write(const void *bytes, size_t size)
 
 int ebt_alloc_file_close(void)
 {
-	struct stat st;
 	int err = file_err;
 	__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], EBT_TRACE_NONE, __ATOMIC_RELEASE);
-	if (fstat(file_fd, &st) < 0 || st.st_dev != file_dev || st.st_ino != file_ino) {
+	if (!ebt_file_id_has(&file_id, file_fd)) {
 		file_fd = -1;
 		return err ? err : -EBADF;
 	}
@@ -144,9 +138,7 @@ int ebt_alloc_file_close(void)
 
 void ebt_alloc_file_forget(void)
 {
-	struct stat st;
-	if (file_fd >= 0 && !ebt_alloc_file_is_open() && !fstat(file_fd, &st) &&
-	    st.st_dev == file_dev && st.st_ino == file_ino)
+	if (file_fd >= 0 && !ebt_alloc_file_is_open() && ebt_file_id_has(&file_id, file_fd))
 		close(file_fd);
 	file_fd = -1;
 }

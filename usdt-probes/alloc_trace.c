@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -90,7 +88,7 @@ static void flush_held(struct ebt_alloc_writer *w)
 		return;
 	w->dirty = false;
 	w->flushed_us = read_clock(w);
-	ebt_memtrace_write_flush(w->codec, w->flushed_us);
+	ebt_memtrace_write_flush(w->stream.codec, w->flushed_us);
 }
 
 /* Threads that have no more events do not flush theirs. */
@@ -151,34 +149,6 @@ void ebt_alloc_trace_done(void)
 	ebt_alloc_writers_done();
 }
 
-static uint64_t clock_us(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
-}
-
-/* The trace's first packet. */
-static int write_info(const struct ebt_alloc_config *config)
-{
-	static char executable[4096], host[256];
-	ssize_t n = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
-	executable[n > 0 ? n : 0] = 0;
-	if (gethostname(host, sizeof(host) - 1))
-		*host = 0;
-	return ebt_memtrace_write_info(&trace,
-				       &(struct ebt_memtrace_info){
-					       .sample_rate = config->rate,
-					       .word_bits = 8 * sizeof(void *),
-					       .pid = (uint64_t)getpid(),
-					       .start_us = clock_us(CLOCK_REALTIME),
-					       .executable = executable,
-					       .host = host,
-					       .runtime_params = "",
-					       .context = config->context ? config->context : "",
-				       });
-}
-
 static int start_locked(const struct ebt_alloc_config *config)
 {
 	int err = ebt_alloc_file_open(config->path);
@@ -187,13 +157,13 @@ static int start_locked(const struct ebt_alloc_config *config)
 	trace.write = write_packet;
 	trace.locations = config->locations ? config->locations : no_locations;
 	trace.ctx = config->ctx;
-	err = write_info(config);
+	err = ebt_trace_begin(&trace, config->rate, config->context ? config->context : "");
 	if (err) {
 		ebt_alloc_file_close();
 		return err;
 	}
 	first_obj = __atomic_load_n(&trace.next_id, __ATOMIC_RELAXED);
-	realtime_us = trace.start_us - clock_us(CLOCK_MONOTONIC);
+	realtime_us = trace.start_us - ebt_trace_clock_us(CLOCK_MONOTONIC);
 	swept_us = trace.start_us;
 	trace_rate = config->rate;
 	traces++;
@@ -271,9 +241,9 @@ static bool prepare(struct ebt_alloc_writer *w)
 		return false;
 	w->last_us = trace.start_us;
 	w->flushed_us = read_clock(w);
-	ebt_memtrace_writer_init(w->codec, &trace, ebt_alloc_writer_domain(w), w->flushed_us);
+	ebt_trace_stream_init(&w->stream, w->memory, &trace, ebt_alloc_writer_domain(w),
+			      w->flushed_us);
 	w->dirty = false;
-	w->last_frames = 0;
 	w->trace = traces;
 	return true;
 }
@@ -318,37 +288,26 @@ int64_t *ebt_alloc_frames(struct ebt_alloc_writer *w)
 uint64_t ebt_alloc_write(struct ebt_alloc_writer *w, uint64_t words, uint64_t samples,
 			 enum ebt_alloc_source source, size_t frames)
 {
-	size_t common = 0, most = frames < w->last_frames ? frames : w->last_frames;
-	while (common < most && w->last[common] == w->next[common])
-		common++;
 	struct ebt_memtrace_event e = {
 		.time_us = read_clock(w),
 		.obj = EBT_MEMTRACE_NEW_OBJ,
 		.what = EBT_MEMTRACE_ALLOC,
 		.source = (uint8_t)source,
-		.frames = (uint32_t)(frames - common),
-		.frame = w->next + common,
-		.common = (uint32_t)common,
+		.frames = (uint32_t)frames,
+		.frame = w->next,
 		.words = (int64_t)words,
 		.samples = (int64_t)samples,
 	};
-	ebt_memtrace_write(w->codec, &e);
+	ebt_trace_stream_write(&w->stream, &e);
 	w->dirty = true;
-	int64_t *last = w->last;
-	w->last = w->next;
-	w->next = last;
-	w->last_frames = frames;
 	return e.obj;
 }
 
 void ebt_alloc_write_change(struct ebt_alloc_writer *w, enum ebt_memtrace_what what, uint64_t obj)
 {
+	struct ebt_memtrace_event e = {.time_us = read_clock(w), .obj = obj, .what = (uint8_t)what};
 	if (obj < first_obj)
 		return;
-	ebt_memtrace_write(w->codec, &(struct ebt_memtrace_event){
-					     .time_us = read_clock(w),
-					     .obj = obj,
-					     .what = (uint8_t)what,
-				     });
+	ebt_trace_stream_write(&w->stream, &e);
 	w->dirty = true;
 }

@@ -6,12 +6,12 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "fork_mark.h"
+#include "pages.h"
 
 #define HOLD_YIELDS	    50
 #define HOLD_SLEEPS	    10000
@@ -166,18 +166,15 @@ void ebt_alloc_unhold(struct ebt_alloc_writer *w)
 
 bool ebt_alloc_writer_clear(struct ebt_alloc_writer *w)
 {
-	size_t codec = (ebt_memtrace_writer_bytes() + 63) & ~(size_t)63;
-	size_t frames = EBT_ALLOC_FRAMES * sizeof(int64_t), bytes = codec + 2 * frames;
-	if (w->codec) {
-		memset(w->codec, 0, codec);
+	size_t bytes = ebt_trace_stream_bytes(EBT_ALLOC_FRAMES);
+	if (w->memory) {
+		memset(w->memory, 0, ebt_trace_stream_bytes(0));
 		return true;
 	}
-	char *memory =
-		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (memory == MAP_FAILED)
+	char *memory = ebt_pages_get(bytes + EBT_ALLOC_FRAMES * sizeof(*w->next));
+	if (!memory)
 		return false;
-	w->last = (void *)(memory + codec);
-	w->next = (void *)(memory + codec + frames);
-	__atomic_store_n(&w->codec, (void *)memory, __ATOMIC_RELEASE);
+	w->next = (void *)(memory + bytes);
+	__atomic_store_n(&w->memory, memory, __ATOMIC_RELEASE);
 	return true;
 }

@@ -11,6 +11,7 @@
 #include <ebtrace/memtrace.h>
 
 #include "clock.h"
+#include "trace_stream.h"
 
 #define EBT_ALLOC_DOMAINS 128
 #define EBT_ALLOC_FRAMES  1024 /* of a backtrace */
@@ -18,15 +19,14 @@
 struct ebt_alloc_writer {
 	uint32_t owner; /* tid; 0: free */
 	uint32_t held;
-	uint32_t trace; /* the trace that `codec` writes; 0: none */
+	uint32_t trace; /* the trace that `stream` writes; 0: none */
 	bool dirty;	/* events wait to be flushed */
 	uint64_t last_us;
 	uint64_t flushed_us;
 	struct ebt_clock clock;
-	struct ebt_memtrace_writer *codec;
-	/* Of the last alloc, and of the next one. */
-	int64_t *last, *next;
-	size_t last_frames;
+	void *memory;
+	struct ebt_trace_stream stream;
+	int64_t *next; /* the backtrace of the next alloc */
 	int saved_errno;
 } __attribute__((aligned(128)));
 
@@ -53,11 +53,11 @@ bool ebt_alloc_try_hold(struct ebt_alloc_writer *w);
  * while it held it. */
 bool ebt_alloc_hold(struct ebt_alloc_writer *w);
 void ebt_alloc_unhold(struct ebt_alloc_writer *w);
-/* Maps the memory of a held writer, or zeroes it. False: there is none. */
+/* Maps the memory of a held writer, or zeroes it, for its stream. False: there is none. */
 bool ebt_alloc_writer_clear(struct ebt_alloc_writer *w);
 static inline bool ebt_alloc_writer_is_mapped(const struct ebt_alloc_writer *w)
 {
-	return __atomic_load_n(&w->codec, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&w->memory, __ATOMIC_ACQUIRE);
 }
 static inline uint16_t ebt_alloc_writer_domain(const struct ebt_alloc_writer *w)
 {

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -203,13 +202,10 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 
 static int allocate_by_path(const struct ebt_file *file, uint64_t offset, uint64_t bytes)
 {
-	int fd = open(file->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	int fd = ebt_file_id_open(&file->id, file->path);
 	if (fd < 0)
-		return -errno;
-	struct stat st;
-	int err = -ESTALE;
-	if (!fstat(fd, &st) && st.st_ino == file->ino && st.st_dev == file->dev)
-		err = allocate(fd, offset, bytes);
+		return fd;
+	int err = allocate(fd, offset, bytes);
 	close(fd);
 	return err;
 }
@@ -244,10 +240,9 @@ static int map(struct ebt_file *file, int fd, const struct ebt_config *config, u
 	uint64_t names = data + elements * sizeof(uint64_t) * config->max_domains;
 	uint64_t ext = names + EBT_RING_NAMES_BYTES;
 	uint64_t bytes = ext + EXT_BYTES;
-	struct rlimit limit;
-	/* Beyond this limit the kernel would send SIGXFSZ, which kills. */
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < bytes)
-		return -EFBIG;
+	int err = ebt_file_check_size(bytes);
+	if (err)
+		return err;
 	struct stat st;
 	if (ftruncate(fd, (off_t)bytes) < 0 || fstat(fd, &st) < 0)
 		return -errno;
@@ -262,9 +257,8 @@ static int map(struct ebt_file *file, int fd, const struct ebt_config *config, u
 	file->ext = (struct ebt_ring_ext *)(base + ext);
 	file->max_domains = config->max_domains;
 	file->elements = elements;
-	file->dev = st.st_dev;
-	file->ino = st.st_ino;
-	int err = reserve(file, fd, 0, data);
+	file->id = ebt_file_id_of(&st);
+	err = reserve(file, fd, 0, data);
 	if (!err)
 		err = reserve(file, fd, ext, EXT_BYTES);
 	if (!err && names_bytes)
@@ -322,8 +316,7 @@ int ebt_file_reserve(const struct ebt_file *file, const void *from, uint64_t byt
 void ebt_file_remove(const struct ebt_file *file)
 {
 	struct stat st;
-	if (*file->path && !lstat(file->path, &st) && st.st_ino == file->ino &&
-	    st.st_dev == file->dev)
+	if (*file->path && !lstat(file->path, &st) && ebt_file_id_is(&file->id, &st))
 		unlink(file->path);
 }
 

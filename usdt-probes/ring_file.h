@@ -30,6 +30,8 @@
 
 #include <ebtrace/ring.h>
 
+#include "file_id.h"
+
 struct ebt_file {
 	char *base; /* NULL: no file */
 	uint64_t bytes;
@@ -39,8 +41,7 @@ struct ebt_file {
 	struct ebt_ring_ext *ext;
 	uint32_t max_domains;
 	uint64_t elements;
-	dev_t dev;
-	ino_t ino;
+	struct ebt_file_id id;
 	char path[PATH_MAX];
 };
 

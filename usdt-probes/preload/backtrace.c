@@ -7,7 +7,7 @@
 #include <unwind.h>
 
 #include "../frame_pointers.h"
-#include "pages.h"
+#include "../pages.h"
 
 #define SITES  8192u /* a power of two */
 #define STACKS 16u

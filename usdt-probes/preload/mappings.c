@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mappings.h"
 
-#include "pages.h"
+#include "../pages.h"
 
 static struct mapping {
 	uintptr_t address;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pages.h"
+#include "../pages.h"
 
 #define MODULES_MAX    1024 /* at a time */
 #define KNOWN_MAX      8192 /* in the life of the program */

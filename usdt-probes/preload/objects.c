@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stddef.h>
 
-#include "pages.h"
+#include "../pages.h"
 
 #define FIRST_SLOTS 4096u /* a power of two */
 #define EMPTY	    ((uintptr_t)0)

@@ -1,24 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder.h"
 
-#include <ebtrace/memtrace.h>
 #include <ebtrace/recorder.h>
 #include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../fork_mark.h"
 #include "../lock.h"
+#include "../pages.h"
 #include "../signals.h"
+#include "../trace_stream.h"
 #include "backtrace.h"
 #include "mappings.h"
 #include "modules.h"
-#include "pages.h"
 #include "trace_file.h"
 
 /*
@@ -37,22 +32,13 @@ static struct {
 	pid_t pid;
 	double rate;
 	struct ebt_memtrace_trace trace;
-	struct ebt_memtrace_writer *writer;
+	struct ebt_trace_stream stream;
 	struct ebt_trace_file file;
 	uint64_t now_us;
 	uint64_t flushed_us; /* each packet moves it on by FLUSH_US */
-	size_t last_frames;
-	int64_t last[EBT_BACKTRACE_MAX]; /* the last backtrace */
 } recorder;
 
 static __thread int64_t frames[EBT_BACKTRACE_MAX];
-
-static uint64_t clock_us(clockid_t clock)
-{
-	struct timespec t;
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
 
 static bool is_on(void)
 {
@@ -71,7 +57,7 @@ static void switch_off(struct ebt_thread *t)
 static void lock_with(const sigset_t *mask)
 {
 	ebt_lock(mask);
-	uint64_t now_us = clock_us(CLOCK_REALTIME); /* the clock may be set back */
+	uint64_t now_us = ebt_trace_clock_us(CLOCK_REALTIME); /* the clock may be set back */
 	recorder.now_us = now_us > recorder.now_us ? now_us : recorder.now_us;
 }
 
@@ -89,14 +75,14 @@ static int write_packet(void *ctx, const void *packet, size_t bytes)
 
 static void flush(void)
 {
-	ebt_memtrace_write_flush(recorder.writer, recorder.now_us);
+	ebt_memtrace_write_flush(recorder.stream.codec, recorder.now_us);
 }
 
 static void write_event(struct ebt_memtrace_event *e)
 {
 	struct ebt_recorder_state *s = recorder.file.state;
 	e->time_us = recorder.now_us;
-	int err = ebt_memtrace_write(recorder.writer, e);
+	int err = ebt_trace_stream_write(&recorder.stream, e);
 	s->events++;
 	s->dropped += err != 0;
 	if (err && !s->err)
@@ -110,23 +96,11 @@ static void write_event(struct ebt_memtrace_event *e)
 	flush();
 }
 
-static uint32_t common_frames(size_t count)
-{
-	size_t most = count < recorder.last_frames ? count : recorder.last_frames;
-	uint32_t i = 0;
-	while (i < most && frames[i] == recorder.last[i])
-		i++;
-	return i;
-}
-
 static void write_alloc(const void *address, struct ebt_memtrace_event *e, size_t count)
 {
 	ebt_modules_codes(frames, count);
-	e->common = common_frames(count);
-	e->frame = frames + e->common;
-	e->frames = (uint32_t)(count - e->common);
-	memcpy(recorder.last + e->common, e->frame, e->frames * sizeof(*frames));
-	recorder.last_frames = count;
+	e->frame = frames;
+	e->frames = (uint32_t)count;
 	write_event(e);
 	if (e->source == EBT_ALLOC_EXTERNAL)
 		ebt_mappings_add((uintptr_t)address, e->obj);
@@ -166,7 +140,7 @@ static uint64_t draw(struct ebt_thread *t, uint64_t words)
 	}
 	if (!t->ready) {
 		ebt_sampler_init(&t->sampler, recorder.rate,
-				 clock_us(CLOCK_MONOTONIC) ^ (uintptr_t)t);
+				 ebt_trace_clock_us(CLOCK_MONOTONIC) ^ (uintptr_t)t);
 		t->ready = true;
 		return ebt_sampler_count(&t->sampler, words);
 	}
@@ -302,31 +276,6 @@ static const char *read_environment(double *ret_rate)
 	return *end == ':' && *ret_rate > 0 ? end + 1 : NULL;
 }
 
-static int begin_trace(void)
-{
-	char executable[PATH_MAX];
-	struct utsname host;
-	ssize_t n = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
-	executable[n > 0 ? n : 0] = 0;
-	recorder.now_us = clock_us(CLOCK_REALTIME);
-	recorder.trace = (struct ebt_memtrace_trace){
-		.write = write_packet,
-		.locations = ebt_modules_locations,
-		.ctx = &recorder.file,
-	};
-	struct ebt_memtrace_info info = {
-		.sample_rate = recorder.rate,
-		.word_bits = 64,
-		.pid = (uint64_t)getpid(),
-		.start_us = recorder.now_us,
-		.executable = executable,
-		.host = uname(&host) ? "" : host.nodename,
-		.runtime_params = "",
-		.context = "",
-	};
-	return ebt_memtrace_write_info(&recorder.trace, &info);
-}
-
 /* 0 or -errno. */
 static int begin(const char *dir, bool own_malloc)
 {
@@ -335,15 +284,21 @@ static int begin(const char *dir, bool own_malloc)
 		return err;
 	recorder.pid = getpid();
 	recorder.file.state->own_malloc = own_malloc;
-	void *memory = ebt_pages_get(ebt_memtrace_writer_bytes());
+	void *memory = ebt_pages_get(ebt_trace_stream_bytes(EBT_BACKTRACE_MAX));
 	if (own_malloc || !memory)
 		return -ENOMEM;
-	err = begin_trace();
+	recorder.trace = (struct ebt_memtrace_trace){
+		.write = write_packet,
+		.locations = ebt_modules_locations,
+		.ctx = &recorder.file,
+	};
+	err = ebt_trace_begin(&recorder.trace, recorder.rate, "");
 	if (!err)
 		err = ebt_objects_init();
 	if (err)
 		return err;
-	recorder.writer = ebt_memtrace_writer_init(memory, &recorder.trace, 0, recorder.now_us);
+	recorder.now_us = recorder.trace.start_us;
+	ebt_trace_stream_init(&recorder.stream, memory, &recorder.trace, 0, recorder.now_us);
 	return 0;
 }
 

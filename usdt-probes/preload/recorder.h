@@ -2,7 +2,9 @@
 /*
  * Records the sampled allocations of one process. Each thread has a sampler; a sampled allocation
  * takes a backtrace and the recorder's lock, with signals blocked, so that no handler finds the lock
- * held by its own thread. What the unwinder may allocate is not sampled.
+ * held by its own thread. What the unwinder may allocate is not sampled. All threads are one domain
+ * of the trace: the table of objects needs the lock in any case, and under it the events of an object
+ * are written in their order, whichever threads allocate and free it and whenever the program dies.
  *
  * A child of fork() does not record, and neither takes the lock nor writes to the parent's file. A
  * child of vfork() shares the parent's memory and records for it.

@@ -5,22 +5,19 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pages.h"
+#include "../pages.h"
 
 #define WINDOW_BYTES (1u << 20)
 #define STATE_BYTES  4096
 
-/* Blocks for `bytes` more. Beyond the limit of its files the kernel would kill the program. */
+/* Blocks for `bytes` more. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
-	struct rlimit limit;
-	if (!getrlimit(RLIMIT_FSIZE, &limit) && offset + bytes > limit.rlim_cur)
-		return -EFBIG;
-	return -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+	int err = ebt_file_check_size(offset + bytes);
+	return err ? err : -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 }
 
 static int map_next(struct ebt_trace_file *f, int fd, uint64_t offset)
@@ -33,20 +30,6 @@ static int map_next(struct ebt_trace_file *f, int fd, uint64_t offset)
 	f->window = window;
 	f->window_start = offset;
 	return 0;
-}
-
-/* The file by its name, if it still has it. A descriptor or -errno. */
-static int open_again(const struct ebt_trace_file *f)
-{
-	struct stat st;
-	int fd = open(f->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) || st.st_dev != f->dev || st.st_ino != f->ino) {
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
 }
 
 static int make_state(struct ebt_trace_file *f, const char *path)
@@ -71,8 +54,7 @@ static int make_named(struct ebt_trace_file *f, const char *dir, unsigned n)
 	if (fd < 0)
 		return -errno;
 	int err = fstat(fd, &st) ? -errno : 0;
-	f->dev = st.st_dev;
-	f->ino = st.st_ino;
+	f->id = ebt_file_id_of(&st);
 	if (!err)
 		err = make_state(f, state);
 	if (!err)
@@ -92,7 +74,7 @@ int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir)
 
 static int next_window(struct ebt_trace_file *f)
 {
-	int fd = open_again(f);
+	int fd = ebt_file_id_open(&f->id, f->path);
 	if (fd < 0)
 		return fd;
 	int err = map_next(f, fd, f->window_start + WINDOW_BYTES);
@@ -122,7 +104,7 @@ int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t by
 
 void ebt_trace_file_end(struct ebt_trace_file *f)
 {
-	int fd = open_again(f);
+	int fd = ebt_file_id_open(&f->id, f->path);
 	if (fd < 0)
 		return;
 	/* It is complete with the zeros, too. */

@@ -3,7 +3,9 @@
  * The file that the recorder writes packets to, through a mapping that moves along: the program has
  * no descriptor more than without us, none that it could close and use for another file, and what
  * was written survives its death. The file grows by whole windows, whose blocks are allocated
- * before they are written to, so that a full disk is an error and no SIGBUS.
+ * before they are written to, so that a full disk is an error and no SIGBUS. The trace of a program
+ * that records itself (alloc_file.h) is no such file: others read it while it grows, and a lock is
+ * held on its descriptor.
  */
 #ifndef EBT_TRACE_FILE_H
 #define EBT_TRACE_FILE_H
@@ -11,12 +13,12 @@
 #include <ebtrace/recorder.h>
 #include <limits.h>
 #include <stddef.h>
-#include <sys/types.h>
+
+#include "../file_id.h"
 
 struct ebt_trace_file {
 	char path[PATH_MAX];
-	dev_t dev;
-	ino_t ino;
+	struct ebt_file_id id;
 	uint64_t bytes; /* written */
 	uint8_t *window;
 	uint64_t window_start;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of the recorder's own, from the kernel: no function that a program or the recorder
+ * Memory of the library's own, from the kernel: no function that a program or a recorder
  * interposes is called, and errno does not change.
  */
 #ifndef EBT_PAGES_H
