@@ -50,6 +50,7 @@ record_acts "handlers that allocate: their objects" signals
 record_acts "mappings: the one that is not unmapped" map
 is "$(events | jq -r 'select(.source == "external") | .words' | sort -n | paste -sd' ')" \
 	"131073 131073 262145 524289" "large mappings are external memory, with their sizes"
+record_acts "a thread that holds the dynamic linker's lock while it waits for one that allocates" iterate
 record_acts "a program that closes all descriptors" descriptors threads
 is "$(grep descriptors "$TMP/stdout")" "$("$allocs" descriptors | grep descriptors)" \
 	"its descriptors have the numbers that they have without ebtrace"

@@ -6,8 +6,10 @@
  */
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,6 +253,36 @@ static void act_dlopen(void)
 	open_z(open("/dev/null", O_RDONLY), "r");
 }
 
+static pthread_mutex_t waited_for = PTHREAD_MUTEX_INITIALIZER;
+static sem_t iterates;
+
+static int wait_inside(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	(void)info, (void)size, (void)ctx;
+	sem_post(&iterates);
+	pthread_mutex_lock(&waited_for);
+	pthread_mutex_unlock(&waited_for);
+	return 1;
+}
+
+static void *run_iteration(void *arg)
+{
+	dl_iterate_phdr(wait_inside, NULL);
+	return arg;
+}
+
+/* The dynamic linker's lock is held by a thread that waits for one that allocates. */
+static void act_iterate(void)
+{
+	pthread_t t;
+	pthread_mutex_lock(&waited_for);
+	pthread_create(&t, NULL, run_iteration, NULL);
+	sem_wait(&iterates);
+	leak_malloc();
+	pthread_mutex_unlock(&waited_for);
+	pthread_join(t, NULL);
+}
+
 /* Numbers of descriptors, before and after all of them are closed. */
 static void act_descriptors(void)
 {
@@ -324,13 +356,21 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } acts[] = {
-	{"threads", act_threads},   {"large", act_large},
-	{"short", act_short},	    {"fork", act_fork},
-	{"vfork", act_vfork},	    {"exec", act_exec},
-	{"signals", act_signals},   {"map", act_map},
-	{"dlopen", act_dlopen},	    {"descriptors", act_descriptors},
-	{"exit_now", act_exit_now}, {"crash", act_crash},
-	{"wait", act_wait},	    {"failing", act_failing},
+	{"threads", act_threads},
+	{"large", act_large},
+	{"short", act_short},
+	{"fork", act_fork},
+	{"vfork", act_vfork},
+	{"exec", act_exec},
+	{"signals", act_signals},
+	{"map", act_map},
+	{"dlopen", act_dlopen},
+	{"iterate", act_iterate},
+	{"descriptors", act_descriptors},
+	{"exit_now", act_exit_now},
+	{"crash", act_crash},
+	{"wait", act_wait},
+	{"failing", act_failing},
 	{"unseen", act_unseen},
 };
 

@@ -126,7 +126,7 @@ static void test_calls(void)
 {
 	call_often(1);
 	is(wrong, 0, "random calls have the unwinder's backtraces");
-	ebt_backtrace_forget_sites();
+	ebt_backtrace_forget();
 	call_often(2);
 	is(wrong, 0, "so they have when no site is known any more");
 }

@@ -22,6 +22,7 @@ struct frame {
  * nothing is called when a thread ends. */
 struct stack {
 	uint32_t busy;
+	uint32_t epoch;
 	bool cut; /* frames are missing at the outer end */
 	size_t count;
 	struct frame frame[EBT_BACKTRACE_MAX]; /* outermost first */
@@ -41,6 +42,7 @@ struct walk {
 /* Return addresses whose functions have a frame pointer there; a later one may replace another. */
 static uintptr_t sites[SITES];
 static struct stack stacks[STACKS];
+static uint32_t epoch; /* how often all was forgotten */
 
 static uintptr_t *site_of(uintptr_t address)
 {
@@ -52,10 +54,11 @@ static bool is_site(uintptr_t address)
 	return __atomic_load_n(site_of(address), __ATOMIC_RELAXED) == address;
 }
 
-void ebt_backtrace_forget_sites(void)
+void ebt_backtrace_forget(void)
 {
 	for (unsigned i = 0; i < SITES; i++)
 		__atomic_store_n(&sites[i], 0, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&epoch, 1, __ATOMIC_RELAXED);
 }
 
 /* The unwinder went from a frame to the next one: would its frame pointer have led there, too? */
@@ -129,6 +132,10 @@ static bool add_frame(struct walk *w, const struct frame *f)
 
 static void begin(struct walk *w, struct stack *s, const void *caller)
 {
+	uint32_t now = __atomic_load_n(&epoch, __ATOMIC_RELAXED);
+	if (s->epoch != now)
+		s->count = 0;
+	s->epoch = now;
 	*w = (struct walk){.stack = s, .caller = (uintptr_t)caller, .outer = s->count};
 }
 

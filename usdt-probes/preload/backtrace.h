@@ -27,8 +27,8 @@
  * `caller`. Returns their number, at most EBT_BACKTRACE_MAX. The signals are blocked.
  */
 size_t ebt_backtrace(const void *caller, int64_t ret[EBT_BACKTRACE_MAX]);
-/* Code was loaded or unloaded: the sites are to be unwound again. */
-void ebt_backtrace_forget_sites(void);
+/* Other code is where some was: forgets the sites and the last stacks. */
+void ebt_backtrace_forget(void);
 
 /* Of the processor, backtrace_PROCESSOR.c. */
 /* The number that the tables have for the frame pointer. */

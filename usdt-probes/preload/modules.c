@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "modules.h"
 
+#include <dlfcn.h>
 #include <ebtrace/recorder.h>
 #include <elf.h>
-#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
@@ -13,8 +13,8 @@
 
 #include "../pages.h"
 
-#define MODULES_MAX    1024 /* at a time */
 #define KNOWN_MAX      8192 /* in the life of the program */
+#define HEAD_BYTES     4096 /* of a module, which are mapped */
 #define SEGMENTS       4
 #define BUILD_ID_BYTES 32
 #define CHUNK_BYTES    (64u << 10)
@@ -31,21 +31,13 @@ struct module {
 	struct segment segment[SEGMENTS];
 	uint8_t build_id[BUILD_ID_BYTES];
 	uint8_t build_id_bytes;
-	uint16_t epoch; /* how many others had its addresses before */
+	const uint8_t *build_id_at; /* in the module; NULL: it has none */
+	uint16_t epoch;		    /* how many others had its addresses before */
 	const char *path;
 };
 
-struct ebt_modules_snapshot {
-	uint64_t changes; /* of the linker's list */
-	unsigned count;
-	struct module module[MODULES_MAX];
-	char path[MODULES_MAX][PATH_MAX]; /* only pages that are written to take memory */
-};
-
-static uint64_t stored_changes; /* of the snapshot that was stored last; read without the lock */
-static struct module *known;	/* all modules there ever were */
+static struct module *known; /* all modules there ever were */
 static unsigned known_count;
-static bool has_epochs;
 /* Strings that the trace's writer keeps: chunks that are never released. */
 static char *chunk;
 static size_t chunk_left;
@@ -78,28 +70,38 @@ static void read_note(struct module *m, const uint8_t *p, const uint8_t *end)
 		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(p, "GNU", 4) &&
 		    n.n_descsz <= BUILD_ID_BYTES) {
 			m->build_id_bytes = (uint8_t)n.n_descsz;
-			memcpy(m->build_id, p + name, n.n_descsz);
+			m->build_id_at = p + name;
+			memcpy(m->build_id, m->build_id_at, n.n_descsz);
 		}
 		p += name + desc;
 	}
 }
 
-static void read_headers(struct module *m, const struct dl_phdr_info *i)
+static void read_header(struct module *m, const ElfW(Phdr) * h, uint64_t base, unsigned *segments)
 {
+	uint64_t start = base + h->p_vaddr;
+	if (start < m->start || start > m->end || h->p_memsz > m->end - start)
+		return;
+	if (h->p_type == PT_NOTE)
+		read_note(m, (const uint8_t *)start, (const uint8_t *)start + h->p_memsz);
+	if (h->p_type == PT_LOAD && h->p_flags & PF_X && *segments < SEGMENTS)
+		m->segment[(*segments)++] =
+			(struct segment){start, start + h->p_memsz, h->p_offset};
+}
+
+static void read_headers(struct module *m, uint64_t base)
+{
+	const uint8_t *head = (const uint8_t *)m->start;
 	unsigned segments = 0;
-	m->start = UINT64_MAX;
-	for (unsigned k = 0; k < i->dlpi_phnum; k++) {
-		const ElfW(Phdr) *h = &i->dlpi_phdr[k];
-		uint64_t start = i->dlpi_addr + h->p_vaddr;
-		if (h->p_type == PT_NOTE)
-			read_note(m, (const uint8_t *)start, (const uint8_t *)start + h->p_memsz);
-		if (h->p_type != PT_LOAD)
-			continue;
-		m->start = start < m->start ? start : m->start;
-		m->end = start + h->p_memsz > m->end ? start + h->p_memsz : m->end;
-		if (h->p_flags & PF_X && segments < SEGMENTS)
-			m->segment[segments++] =
-				(struct segment){start, start + h->p_memsz, h->p_offset};
+	ElfW(Ehdr) e;
+	memcpy(&e, head, sizeof(e));
+	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_phentsize != sizeof(ElfW(Phdr)) ||
+	    e.e_phoff > HEAD_BYTES || e.e_phnum > (HEAD_BYTES - e.e_phoff) / sizeof(ElfW(Phdr)))
+		return;
+	for (unsigned i = 0; i < e.e_phnum; i++) {
+		ElfW(Phdr) h;
+		memcpy(&h, head + e.e_phoff + i * sizeof(h), sizeof(h));
+		read_header(m, &h, base, &segments);
 	}
 }
 
@@ -121,43 +123,6 @@ static void make_path(const char *name, char ret[PATH_MAX])
 	ret[dir + bytes] = 0;
 }
 
-static int add_module(struct dl_phdr_info *i, size_t size, void *ctx)
-{
-	struct ebt_modules_snapshot *s = ctx;
-	(void)size;
-	s->changes = i->dlpi_adds + i->dlpi_subs;
-	if (s->count == MODULES_MAX)
-		return 1;
-	struct module *m = &s->module[s->count];
-	read_headers(m, i);
-	if (m->start >= m->end)
-		return 0;
-	make_path(i->dlpi_name, s->path[s->count]);
-	m->path = s->path[s->count++];
-	return 0;
-}
-
-static int read_changes(struct dl_phdr_info *i, size_t size, void *ctx)
-{
-	(void)size;
-	*(uint64_t *)ctx = i->dlpi_adds + i->dlpi_subs;
-	return 1;
-}
-
-struct ebt_modules_snapshot *ebt_modules_snapshot(void)
-{
-	uint64_t changes = 0;
-	dl_iterate_phdr(read_changes, &changes);
-	if (changes == __atomic_load_n(&stored_changes, __ATOMIC_RELAXED))
-		return NULL;
-	struct ebt_modules_snapshot *s = ebt_pages_get(sizeof(*s));
-	int err = errno;
-	if (s)
-		dl_iterate_phdr(add_module, s);
-	errno = err;
-	return s;
-}
-
 static bool same_module(const struct module *a, const struct module *b)
 {
 	return a->start == b->start && a->end == b->end && !strcmp(a->path, b->path) &&
@@ -165,7 +130,8 @@ static bool same_module(const struct module *a, const struct module *b)
 	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
 }
 
-static void store_module(const struct module *m)
+/* The last of the known modules is the one that is at its addresses now. NULL: there is no room. */
+static const struct module *store_module(const struct module *m, bool *ret_replaced)
 {
 	unsigned epoch = 0;
 	for (unsigned i = 0; i < known_count; i++) {
@@ -174,46 +140,70 @@ static void store_module(const struct module *m)
 			struct module again = known[i];
 			memmove(known + i, known + i + 1, (known_count - i - 1) * sizeof(*known));
 			known[known_count - 1] = again;
-			return;
+			*ret_replaced = true;
+			return &known[known_count - 1];
 		}
 		if (known[i].start < m->end && m->start < known[i].end && known[i].epoch >= epoch)
 			epoch = known[i].epoch + 1u;
 	}
+	*ret_replaced |= epoch > 0;
 	const char *path =
 		known_count < KNOWN_MAX && epoch <= EPOCH_MAX ? keep_string(m->path) : NULL;
 	if (!path)
-		return;
+		return NULL;
 	known[known_count] = *m;
 	known[known_count].path = path;
-	known[known_count++].epoch = (uint16_t)epoch;
-	has_epochs |= epoch > 0;
+	known[known_count].epoch = (uint16_t)epoch;
+	return &known[known_count++];
 }
 
-void ebt_modules_store(struct ebt_modules_snapshot *s)
+/* True if the module that the linker has there is the known one. */
+static bool is_there(const struct module *m, const struct dl_find_object *o)
 {
-	if (!s)
-		return;
+	const char *name = o->dlfo_link_map->l_name;
+	size_t path = strlen(m->path), bytes = strlen(name);
+	return m->start == (uint64_t)o->dlfo_map_start && m->end == (uint64_t)o->dlfo_map_end &&
+	       bytes <= path && !strcmp(m->path + path - bytes, name) &&
+	       (!m->build_id_at || !memcmp(m->build_id_at, m->build_id, m->build_id_bytes));
+}
+
+/* The module at an address of the calling thread's stack: it is not unloaded meanwhile. */
+static const struct module *find_module(uint64_t address, bool *ret_replaced)
+{
+	static char path[PATH_MAX];
+	struct dl_find_object o;
+	if (_dl_find_object((void *)address, &o))
+		return NULL;
+	unsigned k = known_count;
+	while (k && (address < known[k - 1].start || address >= known[k - 1].end))
+		k--;
+	if (k && is_there(&known[k - 1], &o))
+		return &known[k - 1];
+	struct module m = {
+		.start = (uint64_t)o.dlfo_map_start,
+		.end = (uint64_t)o.dlfo_map_end,
+		.path = path,
+	};
+	make_path(o.dlfo_link_map->l_name, path);
+	read_headers(&m, o.dlfo_link_map->l_addr);
+	return store_module(&m, ret_replaced);
+}
+
+bool ebt_modules_codes(int64_t *frame, size_t frames)
+{
+	const struct module *m = NULL;
+	bool replaced = false;
 	if (!known)
 		known = ebt_pages_get(KNOWN_MAX * sizeof(*known));
-	for (unsigned i = 0; known && i < s->count; i++)
-		store_module(&s->module[i]);
-	__atomic_store_n(&stored_changes, s->changes, __ATOMIC_RELAXED);
-	ebt_pages_put(s, sizeof(*s));
-}
-
-void ebt_modules_codes(int64_t *frame, size_t frames)
-{
-	if (!has_epochs)
-		return;
-	for (size_t i = 0; i < frames; i++) {
+	for (size_t i = 0; known && i < frames; i++) {
 		uint64_t address = (uint64_t)frame[i];
-		unsigned k = known_count; /* of several at one address the last is the one now */
-		while (k && (address < known[k - 1].start || address >= known[k - 1].end))
-			k--;
-		if (k)
-			frame[i] = (int64_t)(address | (uint64_t)known[k - 1].epoch
-							       << EBT_RECORDER_EPOCH_SHIFT);
+		if (!m || address < m->start || address >= m->end)
+			m = find_module(address, &replaced);
+		if (m)
+			frame[i] =
+				(int64_t)(address | (uint64_t)m->epoch << EBT_RECORDER_EPOCH_SHIFT);
 	}
+	return replaced;
 }
 
 /* The module of a code, and the offset in its file; NULL: of none. */

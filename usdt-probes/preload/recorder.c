@@ -96,9 +96,20 @@ static void write_event(struct ebt_memtrace_event *e)
 	flush();
 }
 
+/* The codes of the backtrace; the number of frames. With the lock. */
+static size_t make_codes(const void *caller, size_t count)
+{
+	if (!ebt_modules_codes(frames, count))
+		return count;
+	/* The backtrace may have been made by what was known of the code that was there before. */
+	ebt_backtrace_forget();
+	count = ebt_backtrace(caller, frames);
+	ebt_modules_codes(frames, count);
+	return count;
+}
+
 static void write_alloc(const void *address, struct ebt_memtrace_event *e, size_t count)
 {
-	ebt_modules_codes(frames, count);
 	e->frame = frames;
 	e->frames = (uint32_t)count;
 	write_event(e);
@@ -163,9 +174,6 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 	sigset_t mask;
 	ebt_signals_block(&mask);
 	t->inside = true;
-	struct ebt_modules_snapshot *s = ebt_modules_snapshot();
-	if (s)
-		ebt_backtrace_forget_sites();
 	size_t count = ebt_backtrace(caller, frames);
 	lock_with(&mask);
 	struct ebt_memtrace_event e = {
@@ -175,10 +183,9 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 		.words = (int64_t)words,
 		.samples = (int64_t)samples,
 	};
-	ebt_modules_store(s);
 	collect_replaced(address);
 	if (is_on())
-		write_alloc(address, &e, count);
+		write_alloc(address, &e, make_codes(caller, count));
 	t->inside = false;
 	ebt_unlock();
 	errno = err;
