@@ -82,6 +82,7 @@ $(O)/%.o: %.c
 
 # Their scripts and styles are inside them.
 $(O)/user/sink/flame_svg.o: user/sink/flame.js user/sink/flame.css
+$(O)/user/sink/pages_html.o: user/sink/pages.js user/sink/pages.css
 $(O)/user/sink/mem_timeline_svg.o: user/sink/timeline.js user/sink/timeline.css
 
 # The probe library runs in other people's programs: static TLS, nothing but libc.

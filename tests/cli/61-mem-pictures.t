@@ -3,6 +3,7 @@
 # The pictures of mem: as text against what memtrace's own tool prints, and in a browser, used as by
 # a mouse and a keyboard.
 . tests/lib.sh
+. tests/browser.sh
 need_command xz
 need_command xmllint
 need_command chromium
@@ -55,7 +56,6 @@ is "$? $(cat "$TMP/log")" "2 ebtrace: mem timeline has no format 'folded'; it ha
 # One start for all pictures: it takes seconds.
 [ "${O##*/}" = asan ] && done_testing
 share() { awk -v total="$total" -v re="$1" '$0 ~ re { n += $NF } END { print n / total }' "$TMP/single.folded"; }
-mkdir "$TMP/chromium"
 cat >"$TMP/page.html" <<END
 <!DOCTYPE html><meta charset="utf-8"><pre id="tap"></pre>
 <iframe id="flame" src="flame.svg" width="1100" height="400"></iframe>
@@ -72,20 +72,5 @@ addEventListener('load', () => {
 });
 </script>
 END
-timeout 120 chromium --headless --no-sandbox --disable-gpu --no-first-run --disable-breakpad \
-	--disable-background-networking --disable-component-update --proxy-server=127.0.0.1:9 \
-	--user-data-dir="$TMP/chromium" --allow-file-access-from-files --enable-logging=stderr \
-	--dump-dom "file://$TMP/page.html" >"$TMP/dom" 2>"$TMP/browser.log"
-is $? 0 "the browser shows the pictures"
-sed -n '/<pre id="tap">/,/<\/pre>/p' "$TMP/dom" | sed 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' >"$TMP/tap"
-while IFS= read -r line; do
-	case $line in
-	"ok - all checks ran") ;;
-	"ok - "*) ok 0 "${line#ok - }" ;;
-	"not ok - "*) ok 1 "${line#not ok - }" ;;
-	"#"*) echo "$line" ;;
-	esac
-done <"$TMP/tap"
-is "$(grep -c '^ok - all checks ran$' "$TMP/tap")" 1 "every check ran"
-is "$(grep -c ':CONSOLE' "$TMP/browser.log")" 0 "without an error of a script" || diag "$(grep ':CONSOLE' "$TMP/browser.log")"
+checked_in_browser "$TMP/page.html"
 done_testing

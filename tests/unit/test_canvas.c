@@ -16,7 +16,8 @@ static struct canvas *begin(enum canvas_format format, struct buf *out)
 	struct canvas *c = NULL;
 	if (buf_init(out, -1, 4096))
 		abort();
-	int err = canvas_new(format, SIZE, SIZE, out, &c, reason);
+	int err = canvas_check(reason);
+	err = err ? err : canvas_new(format, SIZE, SIZE, out, &c);
 	ok(!err, "a drawing is made%s", reason);
 	if (err)
 		exit(1);

@@ -62,7 +62,7 @@ struct canvas {
 	cairo_t *pen;
 };
 
-static int load(struct canvas *c, char *reason)
+static int load(struct canvas *c)
 {
 	c->library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
 	bool whole = c->library;
@@ -74,12 +74,17 @@ static int load(struct canvas *c, char *reason)
 	}
 	FUNCTIONS(F)
 #undef F
-	if (whole)
-		return 0;
-	snprintf(reason, CANVAS_REASON_BYTES,
-		 "pictures need libcairo, which cannot be loaded: apt-get install libcairo2 (%s)",
-		 dlerror());
-	return -ENOPKG;
+	return whole ? 0 : -ENOPKG;
+}
+
+int canvas_check(char *reason)
+{
+	struct canvas c;
+	int err = load(&c);
+	if (err)
+		snprintf(reason, CANVAS_REASON_BYTES,
+			 "pictures need libcairo: apt-get install libcairo2 (%s)", dlerror());
+	return err;
 }
 
 static cairo_status_t write_bytes(void *ctx, const unsigned char *data, unsigned length)
@@ -111,14 +116,14 @@ static int make_surface(struct canvas *c, int width, int height)
 }
 
 int canvas_new(enum canvas_format format, int width, int height, struct buf *out,
-	       struct canvas **ret, char *reason)
+	       struct canvas **ret)
 {
 	struct canvas *c = calloc(1, sizeof(*c));
 	if (!c)
 		return -ENOMEM;
 	c->format = format;
 	c->out = out;
-	int err = load(c, reason);
+	int err = load(c);
 	if (!err)
 		err = make_surface(c, width, height);
 	if (err) {

@@ -32,10 +32,11 @@ struct canvas_point {
 
 struct canvas;
 
-/* Its bytes are written to `out`. 0; -ENOPKG: libcairo is not there, with a line in `reason`
- * (CANVAS_REASON_BYTES) of how to install it; -ENOMEM. */
+/* 0; -ENOPKG: libcairo cannot be loaded, with a line in `reason` (CANVAS_REASON_BYTES). */
+int canvas_check(char *reason);
+/* Its bytes are written to `out`. 0, -ENOPKG, -ENOMEM. */
 int canvas_new(enum canvas_format format, int width, int height, struct buf *out,
-	       struct canvas **ret, char *reason);
+	       struct canvas **ret);
 /* Writes what has been drawn. 0 or -errno; errors of `out` stay in it. */
 int canvas_finish(struct canvas *c);
 void canvas_free(struct canvas *c); /* NULL is allowed */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/canvas.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
@@ -16,19 +17,27 @@
 #include "engine/pagetrace_feed.h"
 #include "sink/pages.h"
 #include "sink/pages_json.h"
+#include "sink/pages_map.h"
 
 struct pages_form {
 	struct report_form as;
 	pages_put *put;
+	bool has_map, is_drawn;
 };
 
-#define FORMS(report)                                       \
-	static const struct pages_form report##_forms[] = { \
-		{{"text", ""}, pages_##report##_text},      \
-		{{"json", ".json"}, pages_##report##_json}, \
-		{{0}, NULL},                                \
+#define PICTURES                                                    \
+	{{"png", ".png"}, pages_map_png, true, true},               \
+		{{"svg", ".svg"}, pages_map_svg, true, true},       \
+	{                                                           \
+		{"html", ".html .htm"}, pages_map_html, true, false \
 	}
-FORMS(summary);
+
+#define FORMS(report)                                                     \
+	static const struct pages_form report##_forms[] = {               \
+		{{"text", ""}, pages_##report##_text, false, false},      \
+		{{"json", ".json"}, pages_##report##_json, false, false}, \
+		{{0}, NULL, false, false},                                \
+	}
 FORMS(totals);
 FORMS(fragmentation);
 FORMS(occupancy);
@@ -37,6 +46,17 @@ FORMS(heat);
 FORMS(lifetimes);
 FORMS(owners);
 FORMS(damage);
+static const struct pages_form summary_forms[] = {
+	{{"text", ""}, pages_summary_text, false, false},
+	{{"json", ".json"}, pages_summary_json, false, false},
+	PICTURES,
+	{{0}, NULL, false, false},
+};
+static const struct pages_form map_forms[] = {
+	{{"text", ""}, pages_map_text, true, false},
+	PICTURES,
+	{{0}, NULL, false, false},
+};
 
 static const struct pages_report {
 	const char *name;
@@ -61,6 +81,8 @@ static const struct pages_report {
 	 lifetimes_forms},
 	{"owners", "ebtrace pages owners", "which P frees whose pages", owners_forms},
 	{"damage", "ebtrace pages damage", "what is missing or contradicts itself", damage_forms},
+	{"map", "ebtrace pages map",
+	 "addresses over time: characters, or a picture (-o x.png, x.svg, x.html)", map_forms},
 };
 #define REPORTS (sizeof(reports) / sizeof(*reports))
 
@@ -71,6 +93,7 @@ struct pages_run {
 	struct opts opts;
 	const struct pages_report *report;
 	const struct pages_form *form;
+	struct pages_map *map; /* of a picture */
 };
 
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
@@ -82,6 +105,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 				.page_bytes = EBT_PAGETRACE_PAGE_BYTES,
 				.from = r->opts.from,
 				.until = r->opts.at.known ? r->opts.at : r->opts.to,
+				.map = r->form->has_map ? r->map : NULL,
 			},
 		.top = r->opts.top,
 	};
@@ -165,6 +189,7 @@ static void write_doc(char *ret, size_t size)
 		 "  ebtrace pages occupancy --at 1.5s --top 20 prog.pt\n"
 		 "                                               what kept huge pages then\n"
 		 "  ebtrace pages damage prog.pt                 whether it is complete\n"
+		 "  ebtrace pages -o heap.html prog.pt           a map that zooms\n"
 		 "  ebtrace pages churn --json - <prog.pt | jq .again_pages\n"
 		 "\n"
 		 "Exit status: as trace.");
@@ -216,7 +241,16 @@ static int obey(struct pages_run *r)
 	if (status)
 		return status;
 	r->form = r->report->forms + row;
-	return run_session(&r->opts, run, r);
+	char reason[CANVAS_REASON_BYTES];
+	if (r->form->is_drawn && canvas_check(reason)) {
+		complain("%s", reason);
+		return EXIT_ERROR;
+	}
+	struct pages_map map = {0};
+	r->map = &map;
+	status = run_session(&r->opts, run, r);
+	pages_map_done(&map);
+	return status;
 }
 
 int cmd_pages(int argc, char **argv)

@@ -42,6 +42,8 @@ static void begin_counting(struct pages_model *m, uint64_t ns)
 	pages_owners_clear(&m->owners);
 	pages_heap_cool(&m->heap);
 	pages_timeline_begin(m->timeline, ns, m->heap.count);
+	if (m->opt.map)
+		pages_map_begin(m->opt.map);
 }
 
 /* A moment of the options as a time of the trace. */
@@ -89,6 +91,12 @@ static void note_time(struct pages_model *m, const struct ebt_pagetrace_event *e
 	}
 }
 
+static int advance(struct pages_model *m, uint64_t ns)
+{
+	pages_timeline_advance(m->timeline, ns, m->heap.count, &m->moved);
+	return m->opt.map ? pages_map_follow(m->opt.map, m->timeline, &m->heap, false) : 0;
+}
+
 static int take(struct pages_model *m, const struct ebt_pagetrace_event *ev)
 {
 	if (ev->what == EBT_PAGETRACE_DAMAGE) {
@@ -99,9 +107,9 @@ static int take(struct pages_model *m, const struct ebt_pagetrace_event *ev)
 	note_time(m, ev);
 	if (ev->p == EBT_PAGETRACE_NO_P)
 		m->damage.has_boot = true;
-	if (ev->time_ns >= m->timeline->end_ns)
-		pages_timeline_advance(m->timeline, ev->time_ns, m->heap.count, &m->moved);
-	int err = pages_apply(m, ev, is_late);
+	int err = ev->time_ns >= m->timeline->end_ns ? advance(m, ev->time_ns) : 0;
+	if (!err)
+		err = pages_apply(m, ev, is_late);
 	uint64_t allocated = m->heap.count[PAGES_ALLOCATED];
 	pages_timeline_raise(m->timeline, allocated);
 	if (allocated > m->peak) {
@@ -124,14 +132,15 @@ int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *
 	return err;
 }
 
-void pages_model_end(struct pages_model *m)
+int pages_model_end(struct pages_model *m)
 {
 	if (!m->begun)
-		return;
+		return 0;
 	m->end_ns = m->last_ns;
 	if (!m->counting)
 		begin_counting(m, time_of(m, m->opt.from));
 	else if (m->ended)
 		m->end_ns = time_of(m, m->opt.until);
 	pages_timeline_finish(m->timeline, m->heap.count, &m->moved);
+	return m->opt.map ? pages_map_follow(m->opt.map, m->timeline, &m->heap, true) : 0;
 }

@@ -23,7 +23,7 @@ int pages_model_init(struct pages_model *m, const struct pages_options *o);
 void pages_model_done(struct pages_model *m);
 /* 0 or -ENOMEM. */
 int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n);
-/* No more events: numbers are whole then. */
-void pages_model_end(struct pages_model *m);
+/* No more events: numbers are whole then. 0 or -ENOMEM. */
+int pages_model_end(struct pages_model *m);
 
 #endif

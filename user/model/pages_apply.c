@@ -174,6 +174,7 @@ static void change_pages(struct change *c)
 			c->first_since = page->since_ns;
 		}
 		c->last_flags = page[n - 1].flags;
+		chunk->changes++;
 		change_part(c, chunk->huge[i / h->huge_pages], page, n);
 		if (is_alloc && !last)
 			page->flags |= PAGES_RUN_FIRST;
@@ -259,6 +260,7 @@ static void apply_late_boot(struct change *c)
 		uint32_t at = (uint32_t)(addr >> h->page_shift) & (h->chunk_pages - 1);
 		struct pages_page *page = &chunk->page[at];
 		uint32_t *huge = chunk->huge[at / h->huge_pages];
+		chunk->changes++;
 		page->allocations += page->allocations != UINT32_MAX;
 		if (page->state == PAGES_UNSEEN) {
 			uint8_t flags = (uint8_t)((i ? 0 : PAGES_RUN_FIRST) |

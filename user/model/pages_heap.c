@@ -38,6 +38,8 @@ static int add_chunk(struct pages_heap *h, uint64_t addr)
 	if (!c)
 		return -ENOMEM;
 	c->addr = addr;
+	c->number = (uint32_t)h->chunks;
+	c->changes = 1;
 	for (unsigned i = 0; i < PAGES_CHUNK_HUGE; i++)
 		c->huge[i][PAGES_UNSEEN] = h->huge_pages;
 	(*leaf)[index_of(addr) & (LEAF_CHUNKS - 1)] = c;

@@ -42,6 +42,8 @@ struct pages_page {
 
 struct pages_chunk {
 	uint64_t addr;
+	uint32_t number;  /* of all chunks, in the order in which they were made */
+	uint32_t changes; /* of its pages; wraps */
 	uint32_t huge[PAGES_CHUNK_HUGE][PAGES_STATES]; /* pages of each 2 MiB, by state */
 	struct pages_page page[];
 };

@@ -7,6 +7,7 @@
 #include "model/pages_damage.h"
 #include "model/pages_flow.h"
 #include "model/pages_heap.h"
+#include "model/pages_map.h"
 #include "model/pages_owners.h"
 #include "model/pages_timeline.h"
 
@@ -17,6 +18,7 @@ struct pages_options {
 	uint32_t page_bytes;	   /* a power of two from 4096 to 2 MiB */
 	uint64_t pages_max;	   /* the limit of pages; 0: PAGES_TRACKED_MAX */
 	struct moment from, until; /* since the first event; until: included */
+	struct pages_map *map;	   /* filled beside the timeline; NULL: none. The caller's */
 };
 
 /* What a reader knows of a whole trace beside its events. */

@@ -111,7 +111,7 @@ static int pages_end(struct sink *base)
 	struct pages *k = (struct pages *)base;
 	if (k->cancelled)
 		return 0;
-	pages_model_end(&k->model);
+	int err = pages_model_end(&k->model);
 	struct pages_view view = {
 		.session = k->session,
 		.model = &k->model,
@@ -119,7 +119,8 @@ static int pages_end(struct sink *base)
 		.top = k->top ? k->top : USUAL_ROWS,
 		.has_top = k->top,
 	};
-	int err = k->put(&k->buf, &view);
+	if (!err)
+		err = k->put(&k->buf, &view);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
 }

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The map of a heap: what the pages of each stretch of addresses were over time. Its columns are the
+ * buckets of a pages_timeline, each the state at the end of its bucket; a chunk has the same number
+ * of rows in each, from one a page down to one, so that all chunks together have PAGES_MAP_ROWS as
+ * long as they can. Columns between which nothing happened share their memory; at most
+ * 3 bytes * PAGES_TIMELINE_POINTS * max(PAGES_MAP_ROWS, chunks) are used.
+ */
+#ifndef MODEL_PAGES_MAP_H
+#define MODEL_PAGES_MAP_H
+
+#include <stdbool.h>
+
+#include "model/pages_timeline.h"
+
+#define PAGES_MAP_ROWS 2048
+
+/* Shares of the pages of a cell, 255: all of them. What is missing was never seen. */
+struct pages_cell {
+	uint8_t allocated, free, scavenged;
+};
+
+struct pages_map_column;
+
+/* Readers use chunks, rows and count. Zeroed memory is an empty map. */
+struct pages_map {
+	uint32_t chunks;
+	uint32_t rows;	/* of a chunk */
+	uint32_t count; /* columns */
+	uint64_t width_ns;
+	struct pages_map_column *column[PAGES_TIMELINE_POINTS];
+	uint32_t *changes; /* of each chunk, by its number, when the last column was made */
+};
+
+void pages_map_done(struct pages_map *m);
+/* Forgets all columns: the timeline has begun. */
+void pages_map_begin(struct pages_map *m);
+/*
+ * After pages_timeline_advance(): makes the columns of buckets that have ended, of the heap as it is.
+ * With `last` that of the bucket in use, too: after pages_timeline_finish(), once. 0 or -ENOMEM.
+ */
+int pages_map_follow(struct pages_map *m, const struct pages_timeline *t,
+		     const struct pages_heap *h, bool last);
+/* A cell: the row counts from the lowest address of the chunk. */
+struct pages_cell pages_map_cell(const struct pages_map *m, uint32_t column,
+				 const struct pages_chunk *c, uint32_t row);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The map of a heap as one page of HTML, with its script and its data inside. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/compress.h"
+#include "base/json.h"
+#include "sink/pages_format.h"
+#include "sink/pages_grid.h"
+#include "sink/pages_map.h"
+#include "sink/svg.h"
+
+#define COLUMNS_MAX PAGES_TIMELINE_POINTS
+#define ROWS_MAX    4096
+
+SVG_EMBED(pages_style, "user/sink/pages.css");
+SVG_EMBED(pages_script, "user/sink/pages.js");
+
+static void put_base64(struct buf *b, const uint8_t *data, size_t len)
+{
+	static const char digit[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	for (size_t i = 0; i < len; i += 3) {
+		size_t have = len - i < 3 ? len - i : 3;
+		uint32_t v = (uint32_t)data[i] << 16 | (have > 1 ? (uint32_t)data[i + 1] << 8 : 0) |
+			     (have > 2 ? data[i + 2] : 0);
+		char text[4] = {digit[v >> 18], digit[v >> 12 & 63], digit[v >> 6 & 63],
+				digit[v & 63]};
+		if (have < 3)
+			text[3] = '=';
+		if (have < 2)
+			text[2] = '=';
+		buf_put(b, text, 4);
+	}
+}
+
+/* The cells, compressed: first all shares of allocated pages, then of free, of scavenged ones. */
+static int put_cells(struct buf *b, const struct pages_grid *g)
+{
+	struct buf plane, packed;
+	size_t n = (size_t)g->columns * g->rows;
+	if (buf_init(&plane, -1, 3 * n + BUF_ROOM_MAX))
+		return -ENOMEM;
+	if (buf_init(&packed, -1, BUF_ROOM_MAX)) {
+		buf_done(&plane);
+		return -ENOMEM;
+	}
+	for (unsigned i = 0; i < 3; i++)
+		for (size_t k = 0; k < n; k++) {
+			const struct pages_cell *c = &g->cell[k];
+			uint8_t share = i == 0 ? c->allocated : i == 1 ? c->free : c->scavenged;
+			buf_put(&plane, &share, 1);
+		}
+	int err = plane.err ? plane.err : compress_gzip(&packed, plane.data, plane.len);
+	if (!err)
+		put_base64(b, (const uint8_t *)packed.data, packed.len);
+	buf_done(&plane);
+	buf_done(&packed);
+	return err;
+}
+
+static void put_points(struct json *j, const struct pages_timeline *t)
+{
+	static const enum pages_state states[] = {PAGES_ALLOCATED, PAGES_FREE, PAGES_SCAVENGED};
+	json_key_open(j, "totals", '[');
+	for (uint32_t i = 0; i < t->count; i++) {
+		json_open(j, '[');
+		for (unsigned k = 0; k < 3; k++)
+			json_u64(j, t->point[i].count[states[k]]);
+		json_close(j, ']');
+	}
+	json_close(j, ']');
+}
+
+static void put_regions(struct json *j, const struct pages_grid *g)
+{
+	json_key_open(j, "regions", '[');
+	for (uint32_t i = 0; i < g->regions; i++) {
+		char text[32];
+		snprintf(text, sizeof(text), "0x%" PRIx64, g->region[i].addr);
+		json_open(j, '{');
+		json_key_str(j, "addr", text);
+		json_key_u64(j, "row", g->region[i].row);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_facts(struct json *j, const struct pages_model *m, const struct pages_grid *g)
+{
+	static const uint32_t colours[] = {PAGES_MAP_ALLOCATED, PAGES_MAP_FREE,
+					   PAGES_MAP_SCAVENGED};
+	json_open(j, '{');
+	json_key_u64(j, "columns", g->columns);
+	json_key_u64(j, "rows", g->rows);
+	json_key_u64(j, "ns", (uint64_t)g->ns);
+	json_key_u64(j, "row_bytes", g->row_bytes);
+	json_key_u64(j, "page_bytes", 1u << m->heap.page_shift);
+	json_key_u64(j, "peak", m->peak);
+	json_key_open(j, "colours", '[');
+	for (unsigned i = 0; i < 3; i++)
+		json_u64(j, colours[i]);
+	json_close(j, ']');
+	put_regions(j, g);
+	put_points(j, m->timeline);
+	json_close(j, '}');
+}
+
+static void put_embedded(struct buf *b, const char *tag, const char *from, const char *to)
+{
+	buf_puts(b, "<");
+	buf_puts(b, tag);
+	buf_puts(b, ">\n");
+	buf_put(b, from, (size_t)(to - from));
+	buf_puts(b, "</");
+	buf_puts(b, tag);
+	buf_puts(b, ">\n");
+}
+
+int pages_map_html(struct buf *b, const struct pages_view *v)
+{
+	struct pages_grid g;
+	struct json j = {.out = b};
+	int err = pages_grid_make(&g, v->model, COLUMNS_MAX, ROWS_MAX);
+	if (err) {
+		pages_grid_done(&g);
+		return err;
+	}
+	buf_puts(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
+		    "<title>Pages of the heap</title>\n");
+	put_embedded(b, "style", pages_style, pages_style_end);
+	buf_puts(b, "<header><h1>Pages of the heap over time</h1><p id=\"info\"></p>"
+		    "<p id=\"legend\"></p><button id=\"reset\">Show all</button></header>\n"
+		    "<canvas id=\"map\" tabindex=\"0\"></canvas>\n"
+		    "<script type=\"application/json\" id=\"facts\">");
+	put_facts(&j, v->model, &g);
+	buf_puts(b, "</script>\n<script type=\"application/octet-stream\" id=\"cells\">");
+	err = put_cells(b, &g);
+	buf_puts(b, "</script>\n");
+	put_embedded(b, "script", pages_script, pages_script_end);
+	buf_puts(b, "</html>\n");
+	pages_grid_done(&g);
+	return err;
+}
