@@ -110,8 +110,8 @@ const char *ebt_pagetrace_reason(const struct ebt_pagetrace_reader *r);
 /*
  * The reader in the order of time, of a trace that can be read at any offset. A lane is a P's blocks;
  * blocks of one P that go back in time, as when two processes wrote to one file, are of several
- * lanes. Memory: 16 bytes a block, 200 a lane, and the longest block of each lane that has begun and
- * not ended.
+ * lanes. Memory: 16 bytes a block, 350 a lane, and at most 50 KiB for each lane that has begun and not
+ * ended; it is doubled when it grows.
  */
 struct ebt_pagetrace_file;
 
@@ -140,7 +140,7 @@ size_t ebt_pagetrace_lanes(const struct ebt_pagetrace_file *f,
 /* The next events of one lane, in order of time: > 0, 0 at its end, or -errno. cap > 0. */
 ssize_t ebt_pagetrace_read_lane(struct ebt_pagetrace_file *f, size_t lane,
 				struct ebt_pagetrace_event *ev, size_t cap);
-/* The next events of all lanes, in order of time, then of P, then of the file. Not together with
+/* The next events of all lanes, in order of time, then of P, then of lane. Not together with
  * ebt_pagetrace_read_lane(). > 0, 0 at the end, or -errno. cap > 0. */
 ssize_t ebt_pagetrace_read_all(struct ebt_pagetrace_file *f, struct ebt_pagetrace_event *ev,
 			       size_t cap);

@@ -20,6 +20,7 @@ ebtrace=$O/ebtrace
 . tests/bench/formats.sh
 . tests/bench/memtrace.sh
 . tests/bench/recorder.sh
+. tests/bench/pagetrace.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
 : >"$out"
@@ -114,6 +115,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_memtrace
 	[ $round -ge 1 ] || bench_memtrace_memory
 	bench_recorder
+	bench_pagetrace
 	bench_modes
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 	[ $round -ge 1 ] || bench_growth # which takes long

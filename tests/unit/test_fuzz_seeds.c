@@ -5,6 +5,7 @@
 #include "tests/fuzz/memtrace_body.h"
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
+#include "tests/fuzz/pagetrace_body.h"
 #include "tests/fuzz/ring_body.h"
 #include "tests/fuzz/symtab_body.h"
 #include "tests/fuzz/usdt_args_body.h"
@@ -130,9 +131,30 @@ static void test_memtrace(void)
 	}
 }
 
+static void test_pagetrace(void)
+{
+	static const struct {
+		const char *name;
+		size_t events, damaged, lanes;
+	} rows[] = {
+		{"pagetrace/small", 86, 0, 3},
+		{"pagetrace/large-events", 920, 0, 3},
+		{"pagetrace/damaged", 88, 4, 3},
+		{"pagetrace/processes", 600, 0, 8},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t n = load(rows[i].name);
+		struct pagetrace_body b = pagetrace_body(seed + 1, n - 1, 1 + seed[0] * 16);
+		ok(!b.end && b.events >= rows[i].events && b.damaged >= rows[i].damaged &&
+			   b.lanes == rows[i].lanes,
+		   "%s gives its events, damage and lanes", rows[i].name);
+	}
+}
+
 int main(void)
 {
 	test_memtrace();
+	test_pagetrace();
 	test_capture();
 	test_ring();
 	test_notes();

@@ -1,27 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * The reader of page traces in the order of time: a heap of lanes by the time that none of their
- * next events is earlier than. The first lane's events are copied up to the time of the runner-up.
- */
-#include "codec/pagetrace_lane.h"
+/* The reader of page traces in the order of time: its index, its lanes, and their merge. */
+#include "codec/pagetrace_merge.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct head {
-	uint64_t time_ns;
-	uint64_t offset; /* of the block: orders lanes of one P */
-	int32_t p;
-	uint32_t lane;
-};
-
 struct ebt_pagetrace_file {
 	struct pagetrace_trace trace;
 	struct pagetrace_lane *lane;
-	struct head *heap; /* NULL: not merged yet */
-	size_t heads;
+	struct pagetrace_merge *merge;	    /* NULL: not begun */
 	struct ebt_pagetrace_counts counts; /* of the lanes */
 };
 
@@ -61,11 +50,11 @@ void ebt_pagetrace_close(struct ebt_pagetrace_file *f)
 {
 	if (!f)
 		return;
+	pagetrace_merge_free(f->merge);
 	for (uint32_t i = 0; f->lane && i < f->trace.index.lanes; i++)
 		pagetrace_lane_done(&f->lane[i]);
 	pagetrace_index_done(&f->trace.index);
 	free(f->lane);
-	free(f->heap);
 	free(f);
 }
 
@@ -81,94 +70,14 @@ ssize_t ebt_pagetrace_read_lane(struct ebt_pagetrace_file *f, size_t lane,
 {
 	if (lane >= f->trace.index.lanes)
 		return -EINVAL;
-	struct pagetrace_lane *l = &f->lane[lane];
-	ssize_t n = 0;
-	while (!n && l->block != PAGETRACE_NO_BLOCK)
-		n = pagetrace_lane_read(l, &f->trace, ev, cap, UINT64_MAX);
-	return n;
-}
-
-/* Whether a's events come first if their times are equal. */
-static bool is_first(const struct head *a, const struct head *b)
-{
-	return a->p != b->p ? a->p < b->p : a->offset < b->offset;
-}
-
-static bool is_before(const struct head *a, const struct head *b)
-{
-	return a->time_ns != b->time_ns ? a->time_ns < b->time_ns : is_first(a, b);
-}
-
-static void set_head(const struct ebt_pagetrace_file *f, struct head *h, uint32_t lane)
-{
-	const struct pagetrace_lane *l = &f->lane[lane];
-	*h = (struct head){
-		.time_ns = l->next_ns,
-		.offset = f->trace.index.block[l->block].offset,
-		.p = f->trace.index.lane[lane].p,
-		.lane = lane,
-	};
-}
-
-static void sift_down(struct ebt_pagetrace_file *f, size_t i)
-{
-	struct head *heap = f->heap, moved = heap[i];
-	for (size_t child; (child = 2 * i + 1) < f->heads; i = child) {
-		child += child + 1 < f->heads && is_before(&heap[child + 1], &heap[child]);
-		if (!is_before(&heap[child], &moved))
-			break;
-		heap[i] = heap[child];
-	}
-	heap[i] = moved;
-}
-
-static int begin_merge(struct ebt_pagetrace_file *f)
-{
-	uint32_t lanes = f->trace.index.lanes;
-	f->heap = calloc(lanes + 1, sizeof(*f->heap));
-	if (!f->heap)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < lanes; i++)
-		set_head(f, &f->heap[i], i);
-	f->heads = lanes;
-	for (size_t i = lanes / 2; i-- > 0;)
-		sift_down(f, i);
-	return 0;
-}
-
-/* The last time at which the first lane still comes before all others. */
-static uint64_t first_until_ns(const struct ebt_pagetrace_file *f)
-{
-	const struct head *h = f->heap, *second = &h[1];
-	if (f->heads < 2)
-		return UINT64_MAX;
-	if (f->heads > 2 && is_before(&h[2], second))
-		second = &h[2];
-	return is_first(&h[0], second) ? second->time_ns : second->time_ns - 1;
+	return pagetrace_lane_read(&f->lane[lane], &f->trace, ev, cap);
 }
 
 ssize_t ebt_pagetrace_read_all(struct ebt_pagetrace_file *f, struct ebt_pagetrace_event *ev,
 			       size_t cap)
 {
-	int err = f->heap ? 0 : begin_merge(f);
-	if (err)
-		return err;
-	size_t n = 0;
-	while (n < cap && f->heads) {
-		uint32_t lane = f->heap[0].lane;
-		struct pagetrace_lane *l = &f->lane[lane];
-		ssize_t got = pagetrace_lane_read(l, &f->trace, ev + n, cap - n, first_until_ns(f));
-		if (got < 0)
-			return n ? (ssize_t)n : got;
-		n += (size_t)got;
-		if (l->block == PAGETRACE_NO_BLOCK)
-			f->heap[0] = f->heap[--f->heads];
-		else
-			set_head(f, &f->heap[0], lane);
-		if (f->heads)
-			sift_down(f, 0);
-	}
-	return (ssize_t)n;
+	int err = f->merge ? 0 : pagetrace_merge_new(&f->trace, f->lane, &f->merge);
+	return err ? err : pagetrace_merge_read(f->merge, ev, cap);
 }
 
 struct ebt_pagetrace_counts ebt_pagetrace_file_counts(const struct ebt_pagetrace_file *f)

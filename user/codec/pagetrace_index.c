@@ -72,26 +72,42 @@ static int has_newest(struct pagetrace_index *x, int32_t p)
 	return 0;
 }
 
+/* Of the lanes of a P that were used last, the one that ends last before begin_ns: its process wrote
+ * the block. *ret_newer is the lane that leads to it. */
+static uint32_t best_lane(const struct pagetrace_index *x, uint32_t newest, uint64_t begin_ns,
+			  uint32_t *ret_newer)
+{
+	uint32_t best = NO_LANE, newer = NO_LANE;
+	for (int tried = 0; newest != NO_LANE && tried < LANES_TRIED; tried++) {
+		const struct pagetrace_chain *c = &x->chain[newest];
+		if (c->end_ns <= begin_ns &&
+		    (best == NO_LANE || c->end_ns > x->chain[best].end_ns)) {
+			best = newest;
+			*ret_newer = newer;
+		}
+		newer = newest;
+		newest = c->older;
+	}
+	return best;
+}
+
 /* The lane for a block of p that begins at begin_ns, which becomes the one used last. */
 static int find_lane(struct pagetrace_index *x, int32_t p, uint64_t begin_ns, uint32_t *ret)
 {
 	int err = has_newest(x, p);
 	if (err)
 		return err;
-	uint32_t head = x->newest[p + 1] - 1, before = NO_LANE, lane = head;
-	for (int tried = 0; lane != NO_LANE && x->chain[lane].end_ns > begin_ns; tried++) {
-		before = lane;
-		lane = tried + 1 < LANES_TRIED ? x->chain[lane].older : NO_LANE;
-	}
+	uint32_t newest = x->newest[p + 1] - 1, newer = NO_LANE;
+	uint32_t lane = best_lane(x, newest, begin_ns, &newer);
 	if (lane == NO_LANE) {
 		err = new_lane(x, p, &lane);
 		if (err)
 			return err;
-	} else if (lane != head) {
-		x->chain[before].older = x->chain[lane].older;
+	} else if (newer != NO_LANE) {
+		x->chain[newer].older = x->chain[lane].older;
 	}
-	if (lane != head)
-		x->chain[lane].older = head;
+	if (lane != newest)
+		x->chain[lane].older = newest;
 	x->newest[p + 1] = lane + 1;
 	*ret = lane;
 	return 0;
@@ -151,12 +167,11 @@ static int next_block(struct scan *s)
 
 static void count_events(struct scan *s)
 {
-	uint64_t late_ns;
-	if (!s->events && pagetrace_walk_events(&s->walk, NULL, 1, UINT64_MAX, &late_ns)) {
+	if (!s->events && pagetrace_walk_events(&s->walk, NULL, 1)) {
 		s->first_ns = s->walk.last_ns;
 		s->events = 1;
 	}
-	s->events += pagetrace_walk_events(&s->walk, NULL, SIZE_MAX, UINT64_MAX, &late_ns);
+	s->events += pagetrace_walk_events(&s->walk, NULL, SIZE_MAX);
 	s->last_ns = s->walk.last_ns;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Where the blocks of a page trace are, found in one pass over it, and which lane each one is of:
- * those of a P, in order of time. A block that begins before the end of its P's lane goes to another
- * lane of that P, one of the few used last, or to a new one.
+ * those of a P, in order of time. When the blocks of a P go back in time, as of two processes that
+ * write to one file, the P has several lanes, and a block joins the one that ends last before it.
  */
 #ifndef CODEC_PAGETRACE_INDEX_H
 #define CODEC_PAGETRACE_INDEX_H

@@ -9,7 +9,6 @@ void pagetrace_lane_init(struct pagetrace_lane *l, const struct pagetrace_index 
 {
 	*l = (struct pagetrace_lane){
 		.block = x->chain[lane].first,
-		.next_ns = x->chain[lane].begin_ns,
 	};
 	l->walk.counts = counts;
 	l->walk.p = x->lane[lane].p;
@@ -69,25 +68,22 @@ static void close_block(struct pagetrace_lane *l, const struct pagetrace_trace *
 static void skip_block(struct pagetrace_walk *k, int32_t p)
 {
 	k->p = p;
-	k->tail_bytes += k->words * 8;
+	k->offset -= EBT_PAGETRACE_HEAD_BYTES;
+	k->tail_bytes += k->words * 8 + EBT_PAGETRACE_HEAD_BYTES;
 	k->words = 0;
 	k->left = 0;
 }
 
-ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetrace_trace *t,
-			    struct ebt_pagetrace_event *ev, size_t cap, uint64_t until_ns)
+/* Reads on in the block until cap events are read or it ends. Returns their number. */
+static size_t read_block(struct pagetrace_lane *l, const struct pagetrace_trace *t,
+			 struct ebt_pagetrace_event *ev, size_t cap)
 {
 	struct pagetrace_walk *k = &l->walk;
 	size_t n = 0;
-	int err = l->is_open || l->block == PAGETRACE_NO_BLOCK ? 0 : open_block(l, t);
-	if (err)
-		return err;
-	while (l->is_open && n < cap) {
-		uint64_t late_ns = 0;
+	while (l->is_open) {
 		int32_t p = k->p;
-		n += pagetrace_walk_events(k, ev + n, cap - n, until_ns, &late_ns);
-		l->next_ns = late_ns ? late_ns : k->last_ns;
-		if (n == cap || late_ns)
+		n += pagetrace_walk_events(k, ev + n, cap - n);
+		if (n == cap)
 			break;
 		switch (pagetrace_walk_next(k, ev + n)) {
 		case PAGETRACE_NEXT_DAMAGE:
@@ -97,9 +93,6 @@ ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetrace_tra
 			if (l->has_begun)
 				skip_block(k, p);
 			l->has_begun = true;
-			l->next_ns = k->last_ns;
-			if (l->next_ns > until_ns)
-				return (ssize_t)n;
 			break;
 		case PAGETRACE_NEXT_END:
 		case PAGETRACE_NEXT_MORE:
@@ -108,6 +101,19 @@ ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetrace_tra
 		case PAGETRACE_NEXT_EVENTS:
 			break;
 		}
+	}
+	return n;
+}
+
+ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetrace_trace *t,
+			    struct ebt_pagetrace_event *ev, size_t cap)
+{
+	size_t n = 0;
+	while (!n && l->block != PAGETRACE_NO_BLOCK) {
+		int err = l->is_open ? 0 : open_block(l, t);
+		if (err)
+			return err;
+		n = read_block(l, t, ev, cap);
 	}
 	return (ssize_t)n;
 }

@@ -29,11 +29,8 @@ void pagetrace_lane_init(struct pagetrace_lane *l, const struct pagetrace_index 
 			 struct ebt_pagetrace_counts *counts);
 void pagetrace_lane_done(struct pagetrace_lane *l);
 
-/*
- * Up to cap events of one block that are not later than until_ns. Fewer, or 0, if the next one is
- * later or the block ends, which next_ns and block show. Or -errno.
- */
+/* The next events, up to cap > 0: > 0; 0 at the end; or -errno. */
 ssize_t pagetrace_lane_read(struct pagetrace_lane *l, const struct pagetrace_trace *t,
-			    struct ebt_pagetrace_event *ev, size_t cap, uint64_t until_ns);
+			    struct ebt_pagetrace_event *ev, size_t cap);
 
 #endif

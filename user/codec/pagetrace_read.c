@@ -78,11 +78,10 @@ static ssize_t read_events(struct ebt_pagetrace_reader *r, struct ebt_pagetrace_
 			   size_t cap)
 {
 	struct pagetrace_walk *k = &r->walk;
-	uint64_t late_ns;
 	size_t n = 0;
 	while (n < cap) {
 		if (!k->damage_bytes)
-			n += pagetrace_walk_events(k, ev + n, cap - n, UINT64_MAX, &late_ns);
+			n += pagetrace_walk_events(k, ev + n, cap - n);
 		if (n == cap)
 			break;
 		enum pagetrace_next next = pagetrace_walk_next(k, ev + n);

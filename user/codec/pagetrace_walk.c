@@ -28,9 +28,8 @@ static bool has_event(const struct pagetrace_walk *k)
 {
 	struct ebt_pagetrace_counts ignored = {0};
 	struct pagetrace_walk one = *k;
-	uint64_t late_ns;
 	one.counts = &ignored;
-	pagetrace_walk_events(&one, NULL, 1, UINT64_MAX, &late_ns);
+	pagetrace_walk_events(&one, NULL, 1);
 	return one.words < k->words;
 }
 

@@ -52,58 +52,87 @@ static inline void pagetrace_walk_skip(struct pagetrace_walk *k, size_t words)
 	k->offset += words * 8;
 }
 
+/* An event of one word, of pages that end below 2^48 whatever their number. */
+static inline bool pagetrace_is_plain(uint64_t word)
+{
+	return (word & PAGETRACE_TAG) - 1 < 3 && word & (PAGETRACE_LARGE_PAGES - 1) << 3 &&
+	       !(word & PAGETRACE_ADDR_END >> 1);
+}
+
+/* Of an event of any other form: its words and pages. 0: the word is none. */
+static inline size_t pagetrace_event_words(const uint64_t *w, size_t n, uint64_t *ret_pages)
+{
+	uint64_t word = le64toh(*w), addr = word & PAGETRACE_ADDR;
+	uint64_t pages = word >> 3 & (PAGETRACE_LARGE_PAGES - 1);
+	bool is_large = pagetrace_is_large(word);
+	if (!(word & PAGETRACE_WHAT) || (word & PAGETRACE_LARGE && !is_large) || n < 1u + is_large)
+		return 0;
+	if (is_large)
+		pages = le64toh(w[1]) < PAGETRACE_LARGE_PAGES ? 0 : le64toh(w[1]);
+	*ret_pages = pages;
+	/* 0 wraps around. */
+	return pages - 1 < (PAGETRACE_ADDR_END - addr) >> PAGETRACE_PAGE_SHIFT ? 1u + is_large : 0;
+}
+
 /*
  * Decodes events, and times between them, to ev[0..cap), or only counts them if ev is NULL. Stops
- * before an event later than until_ns, whose time is *ret_late_ns then, and before any word that is
- * not good. Not while damage is pending. Returns the number of events.
+ * before any word that is not good. Not while damage is pending. Returns the number of events.
  */
 static inline __attribute__((always_inline)) size_t
-pagetrace_walk_events(struct pagetrace_walk *k, struct ebt_pagetrace_event *ev, size_t cap,
-		      uint64_t until_ns, uint64_t *ret_late_ns)
+pagetrace_walk_events(struct pagetrace_walk *k, struct ebt_pagetrace_event *ev, size_t cap)
 {
-	const uint64_t *w = k->word;
-	const size_t n = k->words < k->left ? k->words : k->left;
+	const uint64_t *const begin = k->word, *w = begin;
+	const uint64_t *const end = w + (k->words < k->left ? k->words : k->left);
 	const int32_t p = k->p;
-	uint64_t base_ns = k->base_ns, last_ns = k->last_ns;
-	size_t i = 0, events = 0, syncs = 0, large = 0, raised = 0;
-	while (i < n && events < cap) {
-		uint64_t word = le64toh(w[i]), addr = word & PAGETRACE_ADDR;
-		uint64_t pages = word >> 3 & (PAGETRACE_LARGE_PAGES - 1);
-		size_t is_large = 0;
-		if (__builtin_expect((word & PAGETRACE_TAG) - 1 > 2, 0)) {
-			if (pagetrace_is_time(word) && pagetrace_time_ns(word) >= base_ns) {
-				base_ns = pagetrace_time_ns(word);
-				syncs++;
-				i++;
-				continue;
-			}
-			if (!pagetrace_is_large(word) || i + 1 == n)
+	uint64_t base_ns = k->base_ns, last_ns = k->last_ns, pages;
+	size_t events = 0, syncs = 0, large = 0, raised = 0;
+	while (w < end && events < cap) {
+		/* Nearly all are plain, and not earlier than the one before. */
+		const uint64_t *stop = (size_t)(end - w) < cap - events ? end : w + (cap - events);
+		const uint64_t *const first = w;
+		uint64_t delta =
+			last_ns > base_ns ? (last_ns - base_ns) >> PAGETRACE_TIME_SHIFT : 0;
+		for (; w < stop; w++) {
+			uint64_t word = le64toh(*w);
+			if (!pagetrace_is_plain(word) || word >> PAGETRACE_DELTA_SHIFT < delta)
 				break;
-			pages = le64toh(w[i + 1]);
-			if (pages < PAGETRACE_LARGE_PAGES)
-				break;
-			is_large = 1;
+			delta = word >> PAGETRACE_DELTA_SHIFT;
+			if (ev)
+				ev[events + (size_t)(w - first)] = (struct ebt_pagetrace_event){
+					base_ns + (delta << PAGETRACE_TIME_SHIFT),
+					word & PAGETRACE_ADDR,
+					word >> 3 & (PAGETRACE_LARGE_PAGES - 1),
+					p,
+					word & PAGETRACE_WHAT,
+				};
 		}
-		/* 0 wraps around. */
-		if (pages - 1 >= (PAGETRACE_ADDR_END - addr) >> PAGETRACE_PAGE_SHIFT)
-			break;
-		uint64_t own_ns = base_ns + pagetrace_delta_ns(word);
-		uint64_t time_ns = own_ns > last_ns ? own_ns : last_ns;
-		if (time_ns > until_ns) {
-			*ret_late_ns = time_ns;
-			break;
+		if (w > first)
+			last_ns = base_ns + (delta << PAGETRACE_TIME_SHIFT);
+		events += (size_t)(w - first);
+		if (w == stop)
+			continue;
+		uint64_t word = le64toh(*w);
+		size_t words = pagetrace_event_words(w, (size_t)(end - w), &pages);
+		if (pagetrace_is_time(word) && pagetrace_time_ns(word) >= base_ns) {
+			base_ns = pagetrace_time_ns(word);
+			syncs++;
+			w++;
+			continue;
 		}
+		if (!words)
+			break;
+		uint64_t time_ns = base_ns + pagetrace_delta_ns(word);
+		raised += time_ns < last_ns;
+		last_ns = time_ns > last_ns ? time_ns : last_ns;
 		if (ev)
-			ev[events] = (struct ebt_pagetrace_event){time_ns, addr, pages, p,
-								  word & PAGETRACE_WHAT};
-		raised += own_ns < last_ns;
-		last_ns = time_ns;
-		large += is_large;
-		i += 1 + is_large;
+			ev[events] = (struct ebt_pagetrace_event){last_ns, word & PAGETRACE_ADDR,
+								  pages, p, word & PAGETRACE_WHAT};
+		large += words - 1;
+		w += words;
 		events++;
 	}
-	pagetrace_walk_skip(k, i);
-	k->left -= (uint32_t)i;
+	k->left -= (uint32_t)(w - begin);
+	pagetrace_walk_skip(k, (size_t)(w - begin));
 	k->base_ns = base_ns;
 	k->last_ns = last_ns;
 	k->counts->events += events;
