@@ -4,7 +4,7 @@
 #include "core/names.h"
 #include "core/tracks.h"
 #include "sink/chrome_json.h"
-#include "sink/mem_tracks.h"
+#include "sink/derived_tracks.h"
 #include "sink/rows.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct chrome {
 	const struct session *session;
 	struct tracks *tracks;
 	struct rows rows;
-	struct mem_tracks memory;
+	struct derived_tracks derived;
 	struct chrome_json out;
 };
 
@@ -248,7 +248,7 @@ static int chrome_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(c, &ev[i]);
-	return err ? err : mem_tracks_events(&c->memory, ev, n);
+	return err ? err : derived_tracks_events(&c->derived, ev, n);
 }
 
 static int chrome_flush(struct sink *k)
@@ -271,28 +271,20 @@ static void put_summary(struct chrome *c)
 	chrome_json_close_args(&c->out);
 }
 
-static void put_memory_counter(struct chrome *c, const char *name, uint32_t pid, uint64_t ts,
-			       uint64_t bytes)
-{
-	chrome_json_open(&c->out, 'C', name, "memory");
-	chrome_json_row(&c->out, pid, 0);
-	chrome_json_us(&c->out, "ts", ts);
-	chrome_json_open_args(&c->out);
-	json_key_u64(&c->out.json, "bytes", bytes);
-	chrome_json_close_args(&c->out);
-}
-
-static int put_memory(void *ctx, const struct mem_counters_value *v)
+static int put_derived(void *ctx, const struct derived_counter *v)
 {
 	struct chrome *c = ctx;
-	uint32_t pid = rows_pid(processes_pid(&c->session->processes, v->process));
-	put_memory_counter(c, MEM_TRACKS_LIVE, pid, v->ts, v->live_bytes);
-	put_memory_counter(c, MEM_TRACKS_PROMOTED, pid, v->ts, v->promoted_bytes);
+	chrome_json_open(&c->out, 'C', v->name, "memory");
+	chrome_json_row(&c->out, rows_pid(processes_pid(&c->session->processes, v->process)), 0);
+	chrome_json_us(&c->out, "ts", v->ts);
+	chrome_json_open_args(&c->out);
+	json_key_u64(&c->out.json, v->is_bytes ? "bytes" : "pages", v->value);
+	chrome_json_close_args(&c->out);
 	return c->out.buf.err;
 }
 
 /* As long as the trace: viewers draw events of one row and time below each other. */
-static int put_site(void *ctx, const struct mem_tracks_site *site)
+static int put_site(void *ctx, const struct derived_site *site)
 {
 	struct chrome *c = ctx;
 	struct json *j = &c->out.json;
@@ -301,7 +293,7 @@ static int put_site(void *ctx, const struct mem_tracks_site *site)
 	uint32_t pid = rows_pid(p ? p->pid : 0);
 	if (!site->rank)
 		chrome_json_metadata(&c->out, "thread_name", pid, ROWS_SITES, "name",
-				     MEM_TRACKS_SITES);
+				     DERIVED_SITES);
 	chrome_json_open(&c->out, 'X', site->name, "memory");
 	chrome_json_row(&c->out, pid, ROWS_SITES);
 	chrome_json_us(&c->out, "ts", t->first_ns);
@@ -316,7 +308,7 @@ static int put_site(void *ctx, const struct mem_tracks_site *site)
 	return c->out.buf.err;
 }
 
-static const struct mem_tracks_visitor memory_visitor = {.value = put_memory, .site = put_site};
+static const struct derived_visitor derived_visitor = {.counter = put_derived, .site = put_site};
 
 static int chrome_end(struct sink *k)
 {
@@ -328,7 +320,7 @@ static int chrome_end(struct sink *k)
 	for (const struct process *p = NULL; !err && (p = processes_next(&s->processes, p));)
 		err = name_process(c, p->index);
 	if (!err)
-		err = mem_tracks_end(&c->memory);
+		err = derived_tracks_end(&c->derived);
 	put_summary(c);
 	buf_puts(&c->out.buf, "\n]\n");
 	int unwritten = buf_finish(&c->out.buf);
@@ -340,7 +332,7 @@ static void chrome_free(struct sink *k)
 	struct chrome *c = (struct chrome *)k;
 	tracks_free(c->tracks);
 	rows_done(&c->rows);
-	mem_tracks_done(&c->memory);
+	derived_tracks_done(&c->derived);
 	chrome_json_done(&c->out);
 	free(c);
 }
@@ -352,7 +344,7 @@ static int chrome_forget(struct sink *k, uint32_t process)
 		put_header(c);
 	int err = tracks_forget(c->tracks, process, c->session->totals.last_ns);
 	if (!err)
-		err = mem_tracks_forget(&c->memory, process);
+		err = derived_tracks_forget(&c->derived, process);
 	if (!err && rows_has_pid(&c->rows, process))
 		err = name_process(c, process);
 	rows_forget(&c->rows, process);
@@ -380,7 +372,7 @@ int chrome_new(const struct session *s, int fd, struct sink **ret)
 	c->base.out = &c->out.buf;
 	c->session = s;
 	rows_init(&c->rows, s);
-	int err = mem_tracks_init(&c->memory, s, &memory_visitor, c);
+	int err = derived_tracks_init(&c->derived, s, &derived_visitor, c);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, c, &c->tracks);
 	if (!err)

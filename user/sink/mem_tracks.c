@@ -8,8 +8,8 @@
 
 #define SITES 10
 
-int mem_tracks_init(struct mem_tracks *t, const struct session *s,
-		    const struct mem_tracks_visitor *v, void *ctx)
+int mem_tracks_init(struct mem_tracks *t, const struct session *s, const struct derived_visitor *v,
+		    void *ctx)
 {
 	const struct mem_options all = {0};
 	*t = (struct mem_tracks){.visitor = v, .ctx = ctx, .counters = {.session = s}};
@@ -20,6 +20,23 @@ void mem_tracks_done(struct mem_tracks *t)
 {
 	mem_counters_done(&t->counters);
 	mem_model_done(&t->model);
+}
+
+static int put_value(struct mem_tracks *t, const struct mem_counters_value *v)
+{
+	struct derived_counter c = {
+		.ts = v->ts,
+		.process = v->process,
+		.id = DERIVED_LIVE,
+		.name = "live bytes (estimated)",
+		.is_bytes = true,
+		.value = v->live_bytes,
+	};
+	int err = t->visitor->counter(t->ctx, &c);
+	c.id = DERIVED_PROMOTED;
+	c.name = "promoted bytes (estimated)";
+	c.value = v->promoted_bytes;
+	return err ? err : t->visitor->counter(t->ctx, &c);
 }
 
 static bool is_memory(const struct ebt_event *ev)
@@ -39,7 +56,7 @@ int mem_tracks_events(struct mem_tracks *t, const struct ebt_event *ev, size_t n
 	for (; i < n && err >= 0; i++) {
 		err = is_memory(&ev[i]) ? mem_counters_event(&t->counters, &ev[i], &value) : 0;
 		if (err == 1)
-			err = t->visitor->value(t->ctx, &value);
+			err = put_value(t, &value);
 	}
 	return err;
 }
@@ -49,7 +66,7 @@ int mem_tracks_forget(struct mem_tracks *t, uint32_t process)
 	struct mem_counters_value value;
 	bool due = mem_counters_forget(&t->counters, process, &value);
 	mem_model_forget(&t->model, process);
-	return due ? t->visitor->value(t->ctx, &value) : 0;
+	return due ? put_value(t, &value) : 0;
 }
 
 static uint64_t to_bytes(double bytes)
@@ -66,7 +83,7 @@ static int visit_site(struct mem_tracks *t, const struct mem_view *view,
 	report_print(name, "%s (%.1f %%) ", report_bytes_text(a.bytes).text,
 		     report_percent(a.bytes, mem_sum_bytes(&sites->all.sum)));
 	mem_put_site(name, view, f);
-	struct mem_tracks_site site = {
+	struct derived_site site = {
 		.rank = rank,
 		.name = buf_str(name),
 		.bytes = to_bytes(a.bytes),
@@ -108,6 +125,6 @@ int mem_tracks_end(struct mem_tracks *t)
 	struct mem_counters_value value;
 	int err = 0;
 	while (!err && mem_counters_end(&t->counters, &value))
-		err = t->visitor->value(t->ctx, &value);
+		err = put_value(t, &value);
 	return err ? err : visit_sites(t);
 }

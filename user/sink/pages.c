@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "model/pages_event.h"
+
 #define BUFFER_BYTES 65536
 #define BATCH	     256
 #define USUAL_ROWS   10
@@ -22,20 +24,6 @@ struct pages {
 	bool cancelled;
 };
 
-static enum ebt_pagetrace_what what_of(const struct ebt_event *ev)
-{
-	switch (ev->kind) {
-	case EBT_PAGE_ALLOC:
-		return EBT_PAGETRACE_ALLOC;
-	case EBT_PAGE_FREE:
-		return EBT_PAGETRACE_FREE;
-	case EBT_PAGE_SCAVENGE:
-		return EBT_PAGETRACE_SCAVENGE;
-	default:
-		return EBT_PAGETRACE_DAMAGE;
-	}
-}
-
 /* True if the event is of the process that is reported. */
 static bool is_own(struct pages *k, const struct ebt_event *ev)
 {
@@ -49,17 +37,6 @@ static bool is_own(struct pages *k, const struct ebt_event *ev)
 	return false;
 }
 
-static struct ebt_pagetrace_event event_of(const struct ebt_event *ev, enum ebt_pagetrace_what what)
-{
-	return (struct ebt_pagetrace_event){
-		.time_ns = EBT_OWN_TS(ev),
-		.addr = ev->arg[0],
-		.pages = ev->arg[1],
-		.p = ev->domain == EBT_NO_DOMAIN ? EBT_PAGETRACE_NO_P : ev->domain,
-		.what = what,
-	};
-}
-
 static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)
 {
 	struct pages *k = (struct pages *)base;
@@ -67,11 +44,7 @@ static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)
 	size_t used = 0;
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		enum ebt_pagetrace_what what = what_of(&ev[i]);
-		if (what == EBT_PAGETRACE_DAMAGE || !is_own(k, &ev[i]))
-			continue;
-		batch[used++] = event_of(&ev[i], what);
-		if (used < BATCH)
+		if (!pages_event_of(&ev[i], &batch[used]) || !is_own(k, &ev[i]) || ++used < BATCH)
 			continue;
 		err = pages_model_events(&k->model, batch, used);
 		used = 0;

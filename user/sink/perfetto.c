@@ -7,7 +7,7 @@
 
 #include "core/names.h"
 #include "core/tracks.h"
-#include "sink/mem_tracks.h"
+#include "sink/derived_tracks.h"
 #include "sink/perfetto_tracks.h"
 
 struct perfetto {
@@ -16,7 +16,7 @@ struct perfetto {
 	struct packets packets;
 	struct tracks *spans;
 	struct perfetto_tracks tracks;
-	struct mem_tracks memory;
+	struct derived_tracks derived;
 	struct packet_uuid sites; /* the track of the biggest sites */
 	unsigned site_count;	  /* slices that it has open */
 	struct lost lost;	  /* of nobody knows whom */
@@ -351,7 +351,7 @@ static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(f, &ev[i]);
 	if (!err)
-		err = mem_tracks_events(&f->memory, ev, n);
+		err = derived_tracks_events(&f->derived, ev, n);
 	return err ? err : f->packets.out.err;
 }
 
@@ -378,20 +378,19 @@ static void put_summary(struct perfetto *f, uint64_t end_ns)
 	packets_end(p);
 }
 
-static int put_memory(void *ctx, const struct mem_counters_value *v)
+static int put_derived(void *ctx, const struct derived_counter *c)
 {
 	struct perfetto *f = ctx;
-	struct perfetto_process *p = perfetto_tracks_process(&f->tracks, v->process);
-	if (!p)
+	struct perfetto_process *p = perfetto_tracks_process(&f->tracks, c->process);
+	struct perfetto_child *track = p ? perfetto_tracks_derived(&f->tracks, p, c) : NULL;
+	if (!track)
 		return -ENOMEM;
-	perfetto_tracks_memory(&f->tracks, p, MEM_TRACKS_LIVE, MEM_TRACKS_PROMOTED);
-	packets_put_event(&f->packets, PACKET_COUNTER, v->ts, &p->live, v->live_bytes);
-	packets_put_event(&f->packets, PACKET_COUNTER, v->ts, &p->promoted, v->promoted_bytes);
+	packets_put_event(&f->packets, PACKET_COUNTER, c->ts, &track->uuid, c->value);
 	return 0;
 }
 
 /* Slices as long as the trace, below those of bigger sites: end_sites() ends them. */
-static int put_site(void *ctx, const struct mem_tracks_site *site)
+static int put_site(void *ctx, const struct derived_site *site)
 {
 	struct perfetto *f = ctx;
 	struct packets *p = &f->packets;
@@ -401,7 +400,7 @@ static int put_site(void *ctx, const struct mem_tracks_site *site)
 		packets_put_track(p, &(struct packet_track){.uuid = uuid,
 							    .parent = session_track(f),
 							    .counter = PACKET_NO_COUNTER,
-							    .name = MEM_TRACKS_SITES});
+							    .name = DERIVED_SITES});
 	}
 	f->site_count++;
 	packets_begin(p, PACKET_SLICE_BEGIN, f->session->totals.first_ns, &f->sites,
@@ -422,7 +421,7 @@ static void end_sites(struct perfetto *f)
 				  &f->sites, 0);
 }
 
-static const struct mem_tracks_visitor memory_visitor = {.value = put_memory, .site = put_site};
+static const struct derived_visitor derived_visitor = {.counter = put_derived, .site = put_site};
 
 static int perfetto_end(struct sink *k)
 {
@@ -435,7 +434,7 @@ static int perfetto_end(struct sink *k)
 	f->late = false;
 	int err = tracks_end(f->spans, end_ns);
 	if (!err)
-		err = mem_tracks_end(&f->memory);
+		err = derived_tracks_end(&f->derived);
 	end_sites(f);
 	perfetto_tracks_follow_names(&f->tracks);
 	put_summary(f, end_ns);
@@ -448,7 +447,7 @@ static void perfetto_free(struct sink *k)
 	struct perfetto *f = (struct perfetto *)k;
 	tracks_free(f->spans);
 	perfetto_tracks_done(&f->tracks);
-	mem_tracks_done(&f->memory);
+	derived_tracks_done(&f->derived);
 	packets_done(&f->packets);
 	free(f);
 }
@@ -459,7 +458,7 @@ static int perfetto_forget(struct sink *k, uint32_t process)
 	f->late = false;
 	int err = tracks_forget(f->spans, process, f->session->totals.last_ns);
 	if (!err)
-		err = mem_tracks_forget(&f->memory, process);
+		err = derived_tracks_forget(&f->derived, process);
 	perfetto_tracks_forget(&f->tracks, process);
 	return err ? err : f->packets.out.err;
 }
@@ -487,7 +486,7 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	f->base.out = &f->packets.out;
 	f->session = s;
 	perfetto_tracks_init(&f->tracks, s, &f->packets);
-	err = mem_tracks_init(&f->memory, s, &memory_visitor, f);
+	err = derived_tracks_init(&f->derived, s, &derived_visitor, f);
 	if (!err)
 		err = tracks_new(&s->processes, &visitor, f, &f->spans);
 	if (err) {

@@ -234,6 +234,8 @@ static void put_counter(struct packets *p, enum packet_unit unit)
 	size_t counter = proto_open(&p->one, DESCRIPTOR_COUNTER);
 	if (unit == PACKET_WORDS)
 		proto_put_text(&p->one, COUNTER_UNIT_NAME, "words");
+	else if (unit == PACKET_PAGES)
+		proto_put_text(&p->one, COUNTER_UNIT_NAME, "pages");
 	else if (unit != PACKET_NO_UNIT)
 		proto_put_u64(&p->one, COUNTER_UNIT, unit);
 	proto_close(&p->one, counter);

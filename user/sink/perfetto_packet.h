@@ -25,12 +25,13 @@ enum packet_type {
 	PACKET_COUNTER = 4,
 };
 
-/* CounterDescriptor.Unit, and one that it has no number for */
+/* CounterDescriptor.Unit, and some that it has no number for */
 enum packet_unit {
 	PACKET_NO_COUNTER = -1,
 	PACKET_NO_UNIT = 0,
 	PACKET_BYTES = 3,
 	PACKET_WORDS = 100,
+	PACKET_PAGES = 101,
 };
 
 /* What an event can be annotated with: names and numbers in one list. */

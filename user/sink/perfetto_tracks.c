@@ -23,13 +23,23 @@ static void free_lane(struct perfetto_lane *lane)
 	free(lane);
 }
 
+static void free_process(struct perfetto_process *p)
+{
+	if (p)
+		ptrmap_free(&p->derived);
+	free(p);
+}
+
 void perfetto_tracks_done(struct perfetto_tracks *t)
 {
 	size_t at = 0;
 	for (struct perfetto_lane *lane; (lane = ptrarray_next(&t->lanes, &at));)
 		free_lane(lane);
 	ptrarray_done(&t->lanes);
-	ptrarray_free(&t->processes);
+	at = 0;
+	for (struct perfetto_process *p; (p = ptrarray_next(&t->processes, &at));)
+		free_process(p);
+	ptrarray_done(&t->processes);
 	name_slots_done(&t->slots);
 }
 
@@ -129,7 +139,7 @@ void perfetto_tracks_follow_names(struct perfetto_tracks *t)
 
 void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_process *p)
 {
-	free(ptrarray_remove(&t->processes, p->process));
+	free_process(ptrarray_remove(&t->processes, p->process));
 }
 
 void perfetto_tracks_drop_lanes(struct perfetto_tracks *t, uint32_t process)
@@ -248,22 +258,20 @@ struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct p
 	return child;
 }
 
-static void describe_memory(struct perfetto_tracks *t, const struct perfetto_process *p,
-			    uint32_t id, const char *name, struct packet_uuid *ret)
+struct perfetto_child *perfetto_tracks_derived(struct perfetto_tracks *t,
+					       struct perfetto_process *p,
+					       const struct derived_counter *c)
 {
-	packet_uuid_set(
-		ret, perfetto_tracks_uuid(USE_MEMORY, pid_of(t, p->process), EBT_NO_DOMAIN, 0, id));
-	packets_put_track(t->packets, &(struct packet_track){.uuid = ret->value,
+	bool is_new;
+	struct perfetto_child *child = ptrmap_make(&p->derived, c->id, &is_new);
+	if (!child || !is_new)
+		return child;
+	packet_uuid_set(&child->uuid, perfetto_tracks_uuid(USE_MEMORY, pid_of(t, p->process),
+							   EBT_NO_DOMAIN, 0, c->id));
+	packets_put_track(t->packets, &(struct packet_track){.uuid = child->uuid.value,
 							     .parent = p->uuid.value,
-							     .counter = PACKET_BYTES,
-							     .name = name});
-}
-
-void perfetto_tracks_memory(struct perfetto_tracks *t, struct perfetto_process *p, const char *live,
-			    const char *promoted)
-{
-	if (p->live.value)
-		return;
-	describe_memory(t, p, 0, live, &p->live);
-	describe_memory(t, p, 1, promoted, &p->promoted);
+							     .counter = c->is_bytes ? PACKET_BYTES
+										    : PACKET_PAGES,
+							     .name = c->name});
+	return child;
 }

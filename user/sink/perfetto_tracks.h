@@ -11,6 +11,7 @@
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "core/name_slots.h"
+#include "sink/derived.h"
 #include "sink/perfetto_packet.h"
 
 /* What a track is for: a part of its uuid. Only ever appended to. */
@@ -30,21 +31,21 @@ struct lost {
 	uint64_t end_ns;
 };
 
-struct perfetto_process {
-	uint32_t process;
-	struct packet_uuid uuid;
-	const struct process *about;	   /* NULL: it is not announced yet */
-	const char *name;		   /* described last, in `about` */
-	char comm[32];			   /* what it was called when it was described */
-	uint64_t batch;			   /* in which its name was compared last */
-	struct lost lost;		   /* from none of its rings */
-	struct packet_uuid live, promoted; /* of its allocations; value 0: not described yet */
-};
-
-/* A counter, or a kind of user spans, of a lane. */
+/* A counter, or a kind of user spans, of a lane; a derived counter of a process. */
 struct perfetto_child {
 	struct packet_uuid uuid;
 	uint32_t name; /* the number of the name it was described with; 0: none yet */
+};
+
+struct perfetto_process {
+	uint32_t process;
+	struct packet_uuid uuid;
+	const struct process *about;	       /* NULL: it is not announced yet */
+	const char *name;		       /* described last, in `about` */
+	char comm[32];			       /* what it was called when it was described */
+	uint64_t batch;			       /* in which its name was compared last */
+	struct lost lost;		       /* from none of its rings */
+	PTRMAP(struct perfetto_child) derived; /* by id */
 };
 
 /* A domain, or a thread without one. */
@@ -80,9 +81,10 @@ uint64_t perfetto_tracks_uuid(enum use use, uint32_t pid, uint16_t domain, uint3
 			      uint32_t id);
 /* NULL: -ENOMEM. */
 struct perfetto_process *perfetto_tracks_process(struct perfetto_tracks *t, uint32_t process);
-/* Describes the tracks of the process's allocations, which have bytes. */
-void perfetto_tracks_memory(struct perfetto_tracks *t, struct perfetto_process *p, const char *live,
-			    const char *promoted);
+/* The track of a derived counter of the process. NULL: -ENOMEM. */
+struct perfetto_child *perfetto_tracks_derived(struct perfetto_tracks *t,
+					       struct perfetto_process *p,
+					       const struct derived_counter *c);
 /* Describes the processes anew whose names have changed since their last events. */
 void perfetto_tracks_follow_names(struct perfetto_tracks *t);
 void perfetto_tracks_drop_process(struct perfetto_tracks *t, struct perfetto_process *p);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* An event of a pipeline as the model of pages takes it. */
+#ifndef MODEL_PAGES_EVENT_H
+#define MODEL_PAGES_EVENT_H
+
+#include <ebtrace/event.h>
+#include <ebtrace/pagetrace.h>
+#include <stdbool.h>
+
+/* False: it is not of the family pages. A late event has its own time. */
+static inline bool pages_event_of(const struct ebt_event *ev, struct ebt_pagetrace_event *ret)
+{
+	uint32_t what = ev->kind == EBT_PAGE_ALLOC	? EBT_PAGETRACE_ALLOC
+			: ev->kind == EBT_PAGE_FREE	? EBT_PAGETRACE_FREE
+			: ev->kind == EBT_PAGE_SCAVENGE ? EBT_PAGETRACE_SCAVENGE
+							: 0;
+	if (!what)
+		return false;
+	*ret = (struct ebt_pagetrace_event){
+		.time_ns = EBT_OWN_TS(ev),
+		.addr = ev->arg[0],
+		.pages = ev->arg[1],
+		.p = ev->domain == EBT_NO_DOMAIN ? EBT_PAGETRACE_NO_P : ev->domain,
+		.what = what,
+	};
+	return true;
+}
+
+#endif
