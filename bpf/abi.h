@@ -18,6 +18,7 @@ enum ebt_record_type {
 	EBT_RECORD_OCAML = 2,	/* struct ebt_ocaml_record; site: enum ebt_ocaml_function */
 	EBT_RECORD_PROCESS = 3, /* struct ebt_process_record; site: enum ebt_process_change */
 	EBT_RECORD_ALLOC = 4,	/* struct ebt_alloc_record; site: enum ebt_alloc_site_kind */
+	EBT_RECORD_PAGES = 5,	/* struct ebt_page_record; site: enum ebt_page_change */
 };
 
 struct ebt_record {
@@ -66,6 +67,7 @@ struct ebt_process_record {
 	 * with its final 0, or nothing if that is longer than EBT_ROOM_PATH */
 	uint64_t device; /* in the kernel's form: the major number from bit 20 up */
 	uint64_t inode;
+	uint64_t mm; /* the new address space, as in struct ebt_page_record */
 };
 
 /*
@@ -175,6 +177,30 @@ struct ebt_alloc_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns, read by the kernel */
 	uint64_t arg[EBT_ALLOC_ARGS];
+};
+
+/*
+ * What happens to the pages of a traced process. A system call that removes pages is recorded when it
+ * is entered, as what another thread then maps at the same addresses is recorded behind it; and again
+ * when it returns, as DONE, or CHECK if it failed. Addresses are the program's own, unchecked.
+ */
+enum ebt_page_change {
+	EBT_PAGES_FAULT = 0, /* a fault has mapped them */
+	EBT_PAGES_UNMAP = 1, /* munmap, brk, a mmap over them */
+	EBT_PAGES_DROP = 2,  /* given back at once: MADV_DONTNEED */
+	EBT_PAGES_LAZY = 3,  /* given back when memory is short: MADV_FREE */
+	EBT_PAGES_MOVE = 4,  /* mremap has succeeded */
+	EBT_PAGES_CHECK =
+		5, /* whether they are mapped must be read: populated, or the call failed */
+	EBT_PAGES_DONE = 6, /* what the thread's last UNMAP, DROP or LAZY says has been done */
+};
+
+struct ebt_page_record {
+	struct ebt_record head;
+	uint64_t ts; /* ns */
+	uint64_t mm; /* differs between address spaces that exist at one time; no address */
+	uint64_t addr, bytes;  /* of a fault: the whole page, huge or not */
+	uint64_t to, to_bytes; /* MOVE: their new address; else 0 */
 };
 
 /* A payload occupies the smallest of these rooms that holds it; a longer one is cut. */

@@ -117,6 +117,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	rec->device = BPF_CORE_READ(inode, i_sb, s_dev);
 	long bytes = bpf_probe_read_kernel_str(rec + 1, EBT_ROOM_PATH, BPF_CORE_READ(bprm, interp));
 	rec->head.size = bytes > 0 && bytes < EBT_ROOM_PATH ? (uint16_t)bytes : 0;
+	rec->mm = (uint64_t)BPF_CORE_READ((struct task_struct *)ctx->args[0], mm);
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -61,6 +61,25 @@ struct user_pt_regs { /* of AArch64 */
 struct bpf_raw_tracepoint_args {
 	__u64 args[0];
 };
+struct bpf_perf_event_data {
+#if defined(__TARGET_ARCH_arm64)
+	struct user_pt_regs regs;
+#else
+	struct pt_regs regs;
+#endif
+	__u64 sample_period;
+	__u64 addr;
+};
+struct trace_event_raw_sys_enter {
+	__u64 ent;
+	long id;
+	unsigned long args[6];
+};
+struct trace_event_raw_sys_exit {
+	__u64 ent;
+	long id;
+	long ret;
+};
 struct bpf_pidns_info {
 	__u32 pid;
 	__u32 tgid;
@@ -98,6 +117,9 @@ struct thread_struct {
 	unsigned long fsbase;
 #endif
 };
+struct mm_struct {
+	unsigned long start_brk, brk;
+};
 struct task_struct {
 	struct thread_struct thread;
 	int tgid;
@@ -117,6 +139,13 @@ struct inode {
 };
 struct file {
 	struct inode *f_inode;
+};
+struct perf_sample_data {
+	uint64_t phys_addr;
+	uint64_t data_page_size;
+};
+struct bpf_perf_event_data_kern {
+	struct perf_sample_data *data;
 };
 struct linux_binprm {
 	struct file *file;

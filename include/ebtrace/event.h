@@ -42,6 +42,12 @@ enum ebt_alloc_source {
 #include <ebtrace/events.def>
 };
 
+/* An argument of EBT_PAGE_ALLOC and EBT_PAGE_FREE. */
+enum ebt_page_cause {
+#define EBT_PAGE_CAUSE_DEF(value, CONSTANT, name, help) CONSTANT = value,
+#include <ebtrace/events.def>
+};
+
 /* struct ebt_event.flags */
 enum ebt_event_flag {
 	EBT_F_RING = 1 << 0, /* read from a ring */

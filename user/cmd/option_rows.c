@@ -24,6 +24,10 @@ const struct option_row option_rows[] = {
 	 "Ask programs to switch their ring on: auto (not under a seccomp "
 	 "filter), always, never",
 	 1},
+	{OPTS_TRACE, "pages", OPT_PAGES, NULL,
+	 "Watch the pages of the address space, through the kernel, instead of events of the "
+	 "runtime",
+	 1},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
 	{RUN | OPTS_MEM_RECORD, "duration", 'd', "TIME", "Stop after this time: 10s, 500ms, 2m", 1},
 	{RUN | OPTS_MEM_RECORD, "wait", OPT_WAIT, NULL,

@@ -51,6 +51,7 @@ enum {
 	OPT_NO_WRAPPERS,
 	OPT_FROM,
 	OPT_TO,
+	OPT_PAGES,
 };
 
 #define OPTION_ROWS_MAX 64

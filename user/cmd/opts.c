@@ -127,6 +127,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 		o->engine.ring_request = (enum engine_ring_request)parse_word(
 			st, arg, ring_requests, "--ring-request");
 		return 0;
+	case OPT_PAGES:
+		o->engine.pages = true;
+		return 0;
 	case OPT_SNAPSHOT:
 		o->engine.snapshot = true;
 		return 0;

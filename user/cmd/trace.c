@@ -125,6 +125,8 @@ int cmd_trace(int argc, char **argv)
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
 	o.engine.allocs = ALLOCS_TOO;
+	if (o.engine.pages)
+		o.engine.mode = MODE_PROBES; /* they are in no ring */
 	int status = obey(&o, argc && !strcmp(argv[0], "ebtrace"));
 	opts_done(&o);
 	return status;

@@ -54,6 +54,16 @@ static const char *const alloc_sources[] = {
 #include <ebtrace/events.def>
 };
 
+static const char *const page_causes[] = {
+#define EBT_PAGE_CAUSE_DEF(value, CONSTANT, name, help) [value] = #name,
+#include <ebtrace/events.def>
+};
+
+const char *kinds_page_cause_name(uint64_t cause)
+{
+	return cause < COUNT(page_causes) ? page_causes[cause] : "unknown";
+}
+
 const char *kinds_name(uint16_t kind)
 {
 	const char *name = kinds_get(kind)->name;
@@ -104,6 +114,8 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 		break;
 	case KINDS_TYPE_alloc_source:
 		return value < COUNT(alloc_sources) ? alloc_sources[value] : "unknown";
+	case KINDS_TYPE_page_cause:
+		return kinds_page_cause_name(value);
 	}
 	return scratch;
 }

@@ -36,6 +36,7 @@ enum kinds_type {
 	KINDS_TYPE_i64,
 	KINDS_TYPE_hex,
 	KINDS_TYPE_alloc_source, /* a word of EBT_ALLOC_SOURCE_DEF */
+	KINDS_TYPE_page_cause,	 /* of EBT_PAGE_CAUSE_DEF */
 };
 
 enum kinds_field {
@@ -107,6 +108,8 @@ static inline uint64_t kinds_pos(const struct ebt_event *ev)
 	return a->name ? EBT_NO_POS : ev->pos;
 }
 
+/* Of an enum ebt_page_cause; "unknown" for what is none. */
+const char *kinds_page_cause_name(uint64_t cause);
 /* "phase", "user" …; NULL for KINDS_LABEL_none. */
 const char *kinds_label_name(enum kinds_label label);
 /* The value of an argument; of an i64 its two's complement. */

@@ -48,6 +48,7 @@ struct engine_options {
 	bool realtime;		   /* real-time scheduling, if permitted */
 	bool snapshot;		   /* read the current content of the rings, then end */
 	bool wait;		   /* until the processes have something to trace */
+	bool pages;		   /* watch the pages of address spaces, and nothing else */
 	bool counts;		   /* the report counts events: thread and CPU do not matter */
 };
 

@@ -66,6 +66,7 @@ static void put_arg(struct fxt_record *r, const struct kinds_arg *a, uint64_t va
 		fxt_record_text(r, a->name, text, strlen(text));
 		break;
 	case KINDS_TYPE_alloc_source:
+	case KINDS_TYPE_page_cause:
 		fxt_record_name(r, a->name, kinds_arg_text(a, value, scratch));
 		break;
 	}

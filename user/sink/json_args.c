@@ -15,6 +15,7 @@ static void put_arg(struct json *j, const struct kinds_arg *a, uint64_t value)
 		break;
 	case KINDS_TYPE_hex:
 	case KINDS_TYPE_alloc_source:
+	case KINDS_TYPE_page_cause:
 		json_key_str(j, a->name, kinds_arg_text(a, value, text));
 		break;
 	}

@@ -51,6 +51,7 @@ static const char *schema_of(const struct kinds_arg *a)
 	case KINDS_TYPE_hex:
 		return "{\"type\":\"string\",\"pattern\":\"^0x[0-9a-f]+$\"}";
 	case KINDS_TYPE_alloc_source:
+	case KINDS_TYPE_page_cause:
 		break;
 	}
 	return STRING;

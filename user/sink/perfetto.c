@@ -168,6 +168,7 @@ static void note_arg(struct packets *p, uint32_t note, const struct kinds_arg *a
 		packets_note_address(p, note, value);
 		break;
 	case KINDS_TYPE_alloc_source:
+	case KINDS_TYPE_page_cause:
 		packets_note_text(p, note, kinds_arg_text(a, value, scratch));
 		break;
 	}

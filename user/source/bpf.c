@@ -7,11 +7,13 @@
 #include "proc/usage.h"
 #include "source/bpf_kernel.h"
 #include "source/bpf_recover.h"
+#include "source/page_faults.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DEFAULT_RING_BYTES  (16u << 20)
 #define DEFAULT_QUEUE_BYTES (64u << 20)
@@ -31,6 +33,8 @@ struct bpf_source {
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
 	struct bpf_recover recover;
+	struct page_spaces pages;
+	struct page_faults faults;
 };
 
 static int explain(int err, const char *what, char *reason)
@@ -114,6 +118,22 @@ static int look(struct bpf_source *s)
 	return err;
 }
 
+/* For a check of page tables: everything up to now has been received. */
+static int drain(void *ctx)
+{
+	struct bpf_source *s = ctx;
+	int err = look(s);
+	return err || s->drained_ns == s->in.started_ns ? err : -EAGAIN;
+}
+
+static int check_pages(struct bpf_source *s, bool all)
+{
+	if (!s->opt.pages)
+		return 0;
+	int err = page_spaces_check(&s->pages, now_ns(), all);
+	return err ? err : s->in.error;
+}
+
 static int bpf_source_poll(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
@@ -131,6 +151,8 @@ static int bpf_source_poll(struct source *base)
 	}
 	bpf_targets_release(&s->in.targets, may_release, s);
 	put_slots_aside(s);
+	if (!err)
+		err = check_pages(s, false);
 	s->base.lanes = s->in.lanes.lanes;
 	return err;
 }
@@ -159,12 +181,15 @@ static int bpf_source_stop(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	if (s->in.stopped)
 		return 0;
+	int err = check_pages(s, true);
 	s->in.until_ns = now_ns();
+	page_faults_detach(&s->faults);
 	bpf_targets_detach(&s->in.targets);
 	bpf_kernel_stop_links(s->kernel);
 	bpf_kernel_detach(s->kernel);
 	s->in.stopped = true;
-	int err = look(s);
+	if (!err)
+		err = look(s);
 	if (!err)
 		err = bpf_recover(&s->recover, s->kernel, &s->in);
 	s->base.lanes = s->in.lanes.lanes;
@@ -174,6 +199,8 @@ static int bpf_source_stop(struct source *base)
 static void bpf_source_free(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
+	page_faults_detach(&s->faults);
+	page_spaces_done(&s->pages);
 	bpf_targets_done(&s->in.targets);
 	bpf_kernel_free(s->kernel);
 	bpf_lanes_done(&s->in.lanes);
@@ -230,6 +257,28 @@ static bool is_ours(void *ctx, uint64_t dev, uint64_t inode)
 	return !process_executing(dev, inode, is_bystander, ctx);
 }
 
+static int emit_page_event(void *ctx, const struct ebt_event *ev)
+{
+	return bpf_records_emit(&((struct bpf_source *)ctx)->in, ev);
+}
+
+static void set_pages(struct bpf_source *s)
+{
+	if (!s->opt.pages)
+		return;
+	s->pages.out = (struct page_output){
+		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
+		.flags = EBT_F_BPF,
+		.emit = emit_page_event,
+		.drain = drain,
+		.ctx = s,
+	};
+	s->in.pages = &s->pages;
+	s->in.targets.no_files = true;
+	s->in.targets.hold = false;
+	s->in.targets.unwatched = NULL;
+}
+
 static void set_targets(struct bpf_source *s)
 {
 	const struct bpf_options *opt = &s->opt;
@@ -277,12 +326,14 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	if (!s->opt.slack_ns)
 		s->opt.slack_ns = DEFAULT_SLACK_NS;
 	set_targets(s);
+	set_pages(s);
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
 	s->in.targets.by.env.share = !opt->no_follow && s->counts.multi;
 	struct bpf_kernel_options kernel = {.ring_bytes = s->opt.ring_bytes,
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
+					    .pages = opt->pages,
 					    .receive = bpf_records_receive,
 					    .ctx = &s->in};
 	int err = bpf_lanes_init(&s->in.lanes);
@@ -340,6 +391,23 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 	return target;
 }
 
+/* The number of its threads, or -errno. */
+static int attach_pages(struct bpf_source *s, struct bpf_target *target)
+{
+	if (target->pages.space)
+		return 1;
+	processes_announce(&s->in.session->processes, target->process);
+	int err = page_user_begin(&s->pages, &target->pages, target->pid, target->process,
+				  EBT_PAGE_SNAPSHOT);
+	int n = err ? err
+		    : page_faults_attach(&s->faults, bpf_kernel_fault_program(s->kernel),
+					 target->pid, !s->opt.no_follow);
+	if (n < 0)
+		return n;
+	err = page_user_check(&s->pages, &target->pages);
+	return err ? err : n;
+}
+
 int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
@@ -350,10 +418,12 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	struct bpf_target *target = add_target(s, pid);
 	if (!target)
 		return explain(-ENOMEM, what, reason);
-	int n = bpf_targets_scan(&s->in.targets, target);
+	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
+	s->base.lanes = s->in.lanes.lanes;
 	if (n >= 0)
 		return n;
 	bpf_kernel_remove(s->kernel, pid);
+	page_user_end(&s->pages, &target->pages, now_ns());
 	bpf_targets_end(&s->in.targets, target);
 	return explain(n == -ENOENT ? -ESRCH : n, what, reason);
 }
@@ -378,4 +448,5 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->dropped = dropped.nowhere;
 	ret->sites = s->in.targets.by.links.sites;
 	ret->alloc_sites = s->in.targets.by.env.alloc_sites;
+	ret->pages = s->pages.out.counts;
 }

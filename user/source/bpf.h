@@ -35,6 +35,7 @@ struct bpf_options {
 	bool no_follow;		  /* do not follow children */
 	bool allocs;		  /* attach to markers of sampled allocations */
 	bool allocs_only;	  /* and to nothing else */
+	bool pages;		  /* watch the pages of address spaces, and nothing else */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
@@ -54,6 +55,7 @@ struct bpf_counts {
 	uint32_t sites;		  /* attached now, in all processes */
 	uint32_t alloc_sites;	  /* of sampled allocations, attached so far */
 	bool multi;		  /* uprobe_multi links, else perf-event links */
+	struct page_counts pages;
 };
 
 #define BPF_REASON_BYTES 256
@@ -64,7 +66,8 @@ struct bpf_counts {
  */
 int bpf_source_new(struct session *s, const struct bpf_options *opt, struct source **ret,
 		   char *reason);
-/* Attaches to a process. The number of markers attached (0: none there yet), else -errno. */
+/* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
+ * are watched, or -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);
 int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
 /* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */

@@ -6,6 +6,7 @@
 #include "source/link_keeper.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ struct bpf_kernel {
 	struct bpf_channel channel;
 	struct link_keeper *keeper;
 	int cpus;
+	struct bpf_program *faults; /* NULL: pages are not watched */
 };
 
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
@@ -205,6 +207,11 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 	};
 }
 
+int bpf_kernel_fault_program(const struct bpf_kernel *k)
+{
+	return bpf_program__fd(k->faults);
+}
+
 int bpf_kernel_fd(const struct bpf_kernel *k)
 {
 	return bpf_map__fd(k->skel->maps.ebt_channel);
@@ -266,9 +273,39 @@ static void choose_programs(struct bpf_kernel *k)
 	bpf_program__set_autoattach(k->skel->progs.ebt_marker, false);
 	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_function, false);
 	bpf_program__set_autoattach(k->skel->progs.ebt_alloc, false);
+	for (enum bpf_probe p = 0; k->opt.pages && p < BPF_PROBES; p++)
+		bpf_program__set_autoload(program_of(k, p), false);
 	if (!btf)
 		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed, and "
 				   "OCaml programs are seen through their rings alone");
+}
+
+/* Without the kernel's types a fault does not tell a huge page from others, nor zeroes. */
+static bool has_casts(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	bool has = btf && btf__find_by_name_kind(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0;
+	btf__free(btf);
+	return has;
+}
+
+static void choose_page_programs(struct bpf_kernel *k)
+{
+	bool casts = k->opt.pages && has_casts();
+	struct bpf_program *p,
+		*of_faults[] = {k->skel->progs.ebt_page_fault_plain, k->skel->progs.ebt_page_fault};
+	bpf_object__for_each_program(p, k->skel->obj) if (bpf_program__type(p) ==
+							  BPF_PROG_TYPE_TRACEPOINT)
+		bpf_program__set_autoload(p, k->opt.pages);
+	for (int i = 0; i < 2; i++) {
+		bpf_program__set_autoload(of_faults[i], k->opt.pages && i == casts);
+		bpf_program__set_autoattach(of_faults[i], false);
+	}
+	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, k->opt.pages);
+	if (!k->opt.pages)
+		return;
+	k->faults = of_faults[casts];
+	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 static int load(struct bpf_kernel *k)
@@ -279,10 +316,11 @@ static int load(struct bpf_kernel *k)
 	k->skel->rodata->ebt_follow = !k->opt.no_follow;
 	set_pidns(k->skel);
 	choose_programs(k);
+	choose_page_programs(k);
 	int err = set_sizes(k);
 	if (!err)
 		err = ebtrace_bpf__load(k->skel);
-	if (!err)
+	if (!err && !k->opt.pages)
 		err = start_keeper(k);
 	if (!err)
 		err = ebtrace_bpf__attach(k->skel);

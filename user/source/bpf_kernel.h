@@ -20,6 +20,7 @@ struct bpf_kernel_options {
 	size_t ring_bytes; /* power of two >= a page */
 	bool multi;	   /* uprobe_multi links, else perf-event links */
 	bool no_follow;	   /* report no forks */
+	bool pages;	   /* watch pages; no links are made */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
 	void *ctx;
@@ -28,6 +29,9 @@ struct bpf_kernel_options {
 /* Forks the keeper of the links (link_keeper.h), so call it early. 0 or -errno. */
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret);
 void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
+
+/* The program of page faults: its descriptor. */
+int bpf_kernel_fault_program(const struct bpf_kernel *k);
 
 int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */
 /* As bpf_channel_read(). */

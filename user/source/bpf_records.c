@@ -30,10 +30,37 @@ struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t sl
 	return bpf_targets_add(&s->targets, slot, pid, process);
 }
 
-void bpf_records_end(struct bpf_records *s, struct bpf_target *target)
+int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev)
 {
+	s->events++;
+	return bpf_lanes_add(&s->lanes, 0, ev);
+}
+
+static void keep_error(struct bpf_records *s, int err)
+{
+	if (err && !s->error)
+		s->error = err;
+}
+
+void bpf_records_end(struct bpf_records *s, struct bpf_target *target, uint64_t ts)
+{
+	if (s->pages)
+		keep_error(s, page_user_end(s->pages, &target->pages, ts));
 	processes_end(&s->session->processes, target->process);
 	bpf_targets_end(&s->targets, target);
+}
+
+/* The child has its parent's pages: its own copies, or, as long as it shares memory, the same. */
+static int begin_pages(struct bpf_records *s, struct bpf_target *child,
+		       const struct bpf_birth *birth)
+{
+	struct page_user *parent = NULL;
+	processes_announce(&s->session->processes, child->process);
+	if (birth->parent && birth->shares_memory)
+		parent = &bpf_targets_get(&s->targets, birth->parent->slot)->pages;
+	if (parent)
+		return page_user_share(s->pages, &child->pages, child->pid, child->process, parent);
+	return page_user_begin(s->pages, &child->pages, child->pid, child->process, EBT_PAGE_FORK);
 }
 
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
@@ -46,13 +73,15 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 	/* The pid is used again: the record of its end was dropped. */
 	struct bpf_target *old = bpf_targets_find(&s->targets, pid);
 	if (old)
-		bpf_records_end(s, old);
+		bpf_records_end(s, old, s->started_ns);
 	struct bpf_target *target = bpf_records_add(s, pid, slot, &birth->start);
 	if (!target)
 		return;
 	if (parent)
 		processes_at(&s->session->processes, target->process)->parent_pid =
 			(uint32_t)parent->pid;
+	if (s->pages)
+		keep_error(s, begin_pages(s, target, birth));
 	if (birth->ts)
 		bpf_targets_fork(&s->targets, target, parent, birth->ts);
 	notify(s, pid, BPF_FORKED, birth->ts);
@@ -136,7 +165,8 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
 		struct bpf_birth birth = {target, start_of(s, rec),
-					  rec->shares_memory ? 0 : rec->ts};
+					  rec->shares_memory ? 0 : rec->ts,
+					  rec->shares_memory != 0};
 		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
 	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
 		if (!s->stopped)
@@ -144,9 +174,11 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 					 &(struct bpf_program){.dev = device(rec->device),
 							       .inode = rec->inode,
 							       .path = exec_path(rec, payload)});
+		if (s->pages)
+			err = page_user_exec(s->pages, &target->pages, rec->mm, rec->ts);
 		notify(s, pid, BPF_EXECED, rec->ts);
 	} else if (target && rec->head.site == EBT_PROCESS_EXIT) {
-		bpf_records_end(s, target);
+		bpf_records_end(s, target, rec->ts);
 		notify(s, pid, BPF_EXITED, rec->ts);
 	} else if (!target && rec->head.site == EBT_PROCESS_EXIT &&
 		   bpf_targets_claim(&s->targets, rec->head.slot)) {
@@ -371,6 +403,8 @@ static size_t body_bytes(const struct ebt_record *head)
 		return sizeof(struct ebt_ocaml_record);
 	case EBT_RECORD_ALLOC:
 		return sizeof(struct ebt_alloc_record);
+	case EBT_RECORD_PAGES:
+		return sizeof(struct ebt_page_record);
 	}
 	return 0;
 }
@@ -382,6 +416,8 @@ static uint64_t record_ns(const struct ebt_record *head)
 }
 _Static_assert(offsetof(struct ebt_ocaml_record, ts) == offsetof(struct ebt_marker_record, ts) &&
 		       offsetof(struct ebt_alloc_record, ts) ==
+			       offsetof(struct ebt_marker_record, ts) &&
+		       offsetof(struct ebt_page_record, ts) ==
 			       offsetof(struct ebt_marker_record, ts),
 	       "the time is behind the head");
 
@@ -410,6 +446,9 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 		return receive_ocaml(s, target, (const void *)head, payload);
 	case EBT_RECORD_ALLOC:
 		return receive_alloc(s, target, (const void *)head, payload);
+	case EBT_RECORD_PAGES:
+		return s->pages ? page_user_receive(s->pages, &target->pages, (const void *)head)
+				: 0;
 	}
 	return receive_marker(s, target, (const void *)head, payload);
 }

@@ -25,7 +25,8 @@ struct bpf_records {
 	struct session *session;
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
-	struct code_frames *code; /* the owner of this frees it */
+	struct code_frames *code;  /* the owner of this frees it */
+	struct page_spaces *pages; /* likewise; NULL: pages are not watched */
 	size_t queue_bytes; /* limit of received events not read yet: beyond it records stay in the kernel */
 	/* ts: when it changed, ns; 0: not known. May be NULL. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);
@@ -39,13 +40,15 @@ struct bpf_records {
 	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
 	bool stopped;
+	int error; /* the first one of events that no record stands for: poll() returns it */
 };
 
 /* How a process came to be. */
 struct bpf_birth {
 	const struct bpf_target *parent; /* NULL: not known */
 	struct process_start start;
-	uint64_t ts; /* of the fork; 0: it gets its links when it has called exec */
+	uint64_t ts;	    /* of the fork; 0: it gets its links when it has called exec */
+	bool shares_memory; /* with its parent, until it calls exec */
 };
 
 /* A callback of bpf_channel_read(): ctx is a struct bpf_records. -ENOBUFS: the queues are full;
@@ -55,8 +58,10 @@ int bpf_records_receive(void *ctx, const void *data, size_t size);
  * not known. NULL: no memory. */
 struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
 				   const struct process_start *start);
-/* The process has ended. */
-void bpf_records_end(struct bpf_records *s, struct bpf_target *target);
+/* The process has ended, at ts. */
+void bpf_records_end(struct bpf_records *s, struct bpf_target *target, uint64_t ts);
+/* Queues an event outside of any domain. 0 or -ENOMEM. */
+int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev);
 /* A process that the kernel follows already in this slot: it gets its links at the next
  * bpf_targets_scan_young(). */
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,

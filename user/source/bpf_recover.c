@@ -24,7 +24,7 @@ static void find_ends(struct bpf_kernel *k, struct bpf_records *in)
 	for (uint32_t i = 0; bpf_kernel_sees_exits(k) && i < in->targets.slots; i++) {
 		struct bpf_target *target = bpf_targets_get(&in->targets, i);
 		if (target && !bpf_kernel_find(k, target->pid, &slot))
-			bpf_records_end(in, target);
+			bpf_records_end(in, target, in->started_ns);
 	}
 }
 
@@ -40,7 +40,7 @@ void bpf_recover_late(struct bpf_kernel *k, struct bpf_records *in)
 		if (!bpf_kernel_find(k, target->pid, &slot) || slot != i)
 			continue;
 		bpf_kernel_remove(k, target->pid);
-		bpf_records_end(in, target);
+		bpf_records_end(in, target, in->started_ns);
 	}
 }
 

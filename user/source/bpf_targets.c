@@ -150,6 +150,11 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 	if (target->ended)
 		return 0;
 	target->pending = false;
+	if (t->no_files) {
+		target->scans = YOUNG_SCANS;
+		target->unmapped = true; /* not known: look whether it has ended */
+		return 0;
+	}
 	if (target->scans < YOUNG_SCANS)
 		target->scans++;
 	int err = bpf_files_scan(&t->by, &target->files, &scan);

@@ -12,6 +12,7 @@
 #include "source/alloc_process.h"
 #include "source/bpf_files.h"
 #include "source/bpf_unseen.h"
+#include "source/page_spaces.h"
 
 /* The file that a process executes; path: as it was given to exec(), NULL: not known. */
 struct bpf_program {
@@ -43,6 +44,7 @@ struct bpf_target {
 	uint8_t scans;	  /* scans since then; see young_ns() */
 	struct bpf_files files;
 	struct alloc_process allocs;
+	struct page_user pages;
 };
 
 /* Whether the kernel has a slot, to assign it to a child. */
@@ -60,7 +62,8 @@ struct bpf_targets {
 	void (*in_ring)(void *ctx, pid_t pid);
 	void *ctx;
 	struct bpf_scanner by;
-	bool hold; /* new processes, while probes are put into them */
+	bool hold;     /* new processes, while probes are put into them */
+	bool no_files; /* nothing is to be probed in files */
 
 	struct bpf_target **slot; /* NULL: free, or put aside */
 	uint32_t slots;

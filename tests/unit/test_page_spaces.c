@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Events of page records, and of checks of real page tables. */
+#include "base/clock.h"
+#include "source/page_spaces.h"
+#include "tests/tap.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096ull
+#define MM   0xfeed
+
+static char text[1 << 16];
+static uint64_t last_ts;
+static bool back;
+
+/* "a10+2" and so on: kind, page, pages, cause if there is one. */
+static int emit(void *ctx, const struct ebt_event *ev)
+{
+	(void)ctx;
+	const char *kind = ev->kind == EBT_PAGE_ALLOC ? "a" : ev->kind == EBT_PAGE_FREE ? "f" : "s";
+	size_t n = strlen(text);
+	back |= ev->ts < last_ts;
+	last_ts = ev->ts;
+	n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%llu+%llu", n ? " " : "", kind,
+			      (unsigned long long)(ev->arg[0] / PAGE),
+			      (unsigned long long)ev->arg[1]);
+	if (ev->id)
+		snprintf(text + n, sizeof(text) - n, "/%u", ev->id);
+	return 0;
+}
+
+/* What a record says: "F5+1", "M5+8>50+8". */
+struct call {
+	char change;
+	unsigned long long page, pages, to, to_pages;
+};
+
+static const char changes[] = {
+	[EBT_PAGES_FAULT] = 'F', [EBT_PAGES_UNMAP] = 'U', [EBT_PAGES_DROP] = 'D',
+	[EBT_PAGES_LAZY] = 'L',	 [EBT_PAGES_MOVE] = 'M',  [EBT_PAGES_DONE] = '.',
+};
+
+static struct call call_of(const char *said)
+{
+	struct call c = {0};
+	sscanf(said, "%c%llu+%llu>%llu+%llu", &c.change, &c.page, &c.pages, &c.to, &c.to_pages);
+	return c;
+}
+
+static int put(struct page_spaces *ps, struct page_user *u, const struct call *c, uint64_t mm,
+	       uint64_t ts)
+{
+	const char *change = memchr(changes, c->change, sizeof(changes));
+	struct ebt_page_record rec = {
+		.head = {.type = EBT_RECORD_PAGES, .site = (uint16_t)(change - changes), .tid = 1},
+		.ts = ts,
+		.mm = mm,
+		.addr = c->page * PAGE,
+		.bytes = c->pages * PAGE,
+		.to = c->to * PAGE,
+		.to_bytes = c->to_pages * PAGE,
+	};
+	return page_user_receive(ps, u, &rec);
+}
+
+static struct page_spaces new_spaces(void)
+{
+	*text = 0;
+	last_ts = 0;
+	back = false;
+	return (struct page_spaces){.out = {.page_bytes = PAGE, .emit = emit}};
+}
+
+/* Records one after the other, and the events that come of them. */
+static void check(const char *name, const char *calls, const char *want)
+{
+	struct page_spaces ps = new_spaces();
+	struct page_user u;
+	uint64_t ts = 100;
+	page_user_begin(&ps, &u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	for (const char *at = calls; at; at = strchr(at, ' ')) {
+		struct call c = call_of(at + (*at == ' '));
+		put(&ps, &u, &c, MM, ts++);
+		at++;
+	}
+	ok(!strcmp(text, want), "%s", name) || (diag("got %s", text), 1);
+	page_user_end(&ps, &u, 200);
+	ok(!ps.first && !back, "it is gone at its end");
+	page_spaces_done(&ps);
+}
+
+static void check_records(void)
+{
+	check("a fault allocates a page once", "F5+1 F5+1", "a5+1");
+	check("a huge page allocates those that are not", "F514+1 F512+512",
+	      "a514+1 a512+2 a515+509");
+	check("what was not allocated is not freed", "F5+2 F9+1 U0+100 U0+100",
+	      "a5+2 a9+1 f5+2 f9+1");
+	check("a range without end frees what is behind", "F5+2 U6+2251799813685248", "a5+2 f6+1");
+	check("what is dropped is scavenged, and allocated again", "F5+2 D0+6 F5+1",
+	      "a5+2 s5+1 a5+1");
+	check("what is lazily freed is scavenged once, and freed by nobody",
+	      "F5+2 L0+9 L0+9 D5+1 U0+9", "a5+2 s5+2");
+	check("what is lazily freed may be allocated again", "F5+2 L0+9 F6+1 U0+9",
+	      "a5+2 s5+2 a6+1 f6+1");
+	check("what moves is freed here and allocated there", "F5+2 F9+1 M5+8>50+8",
+	      "a5+2 a9+1 f5+2 f9+1 a50+2/3 a54+1/3");
+	check("what does not fit is freed", "F5+4 F51+1 M5+4>50+2",
+	      "a5+4 a51+1 f7+2 f51+1 f5+2 a50+2/3");
+	check("a shorter mapping that stays frees its end", "F5+4 M5+4>5+1", "a5+4 f6+3");
+	check("a longer one that stays frees nothing", "F5+4 M5+4>5+10", "a5+4");
+}
+
+static void check_refused(void)
+{
+	struct page_spaces ps = new_spaces();
+	struct page_user u;
+	struct ebt_page_record rec = {.mm = MM, .addr = 7 * PAGE, .bytes = PAGE};
+	page_user_begin(&ps, &u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	page_user_receive(&ps, &u, &rec);
+	rec.head.site = EBT_PAGES_UNMAP;
+	rec.addr += 8;
+	page_user_receive(&ps, &u, &rec);
+	ok(!strcmp(text, "a7+1"), "a call that does not begin at a page does nothing");
+	rec.addr = UINT64_MAX - PAGE + 1;
+	rec.bytes = UINT64_MAX;
+	page_user_receive(&ps, &u, &rec);
+	rec.head.site = 99;
+	page_user_receive(&ps, &u, &rec);
+	ok(!strcmp(text, "a7+1"), "nor do addresses that cannot be, nor calls that are unknown");
+	page_spaces_done(&ps);
+}
+
+static void check_exec(void)
+{
+	struct page_spaces ps = new_spaces();
+	struct page_user u, child;
+	struct call fault = call_of("F5+1"), other = call_of("F6+1");
+	page_user_begin(&ps, &u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	put(&ps, &u, &fault, MM, 10);
+	put(&ps, &u, &other, MM + 1, 20);
+	page_user_exec(&ps, &u, MM + 1, 30);
+	ok(!strcmp(text, "a5+1 f5+1 a6+1"),
+	   "exec frees all, also when faults come before its record");
+	page_user_share(&ps, &child, getpid(), 4, &u);
+	put(&ps, &child, &fault, MM + 1, 40);
+	page_user_end(&ps, &u, 50);
+	ok(!strcmp(text, "a5+1 f5+1 a6+1 a5+1"), "a vfork's child keeps what it shares");
+	page_user_exec(&ps, &child, MM + 2, 60);
+	page_user_end(&ps, &child, 70);
+	ok(!strcmp(text, "a5+1 f5+1 a6+1 a5+1 f5+2") && !ps.first, "until it calls exec");
+	page_spaces_done(&ps);
+}
+
+/* ---- checks ---- */
+
+struct pending {
+	struct page_spaces ps;
+	struct page_user u;
+	struct call call;
+	unsigned calls;
+};
+
+static int drain(void *ctx)
+{
+	struct pending *p = ctx;
+	if (!p->calls)
+		return 0;
+	p->calls--;
+	return put(&p->ps, &p->u, &p->call, MM, now_ns());
+}
+
+static bool said(const char *what, const char *at, unsigned pages, unsigned cause)
+{
+	char want[64];
+	snprintf(want, sizeof(want), cause ? "%s%llu+%u/%u" : "%s%llu+%u", what,
+		 (unsigned long long)(uintptr_t)at / PAGE, pages, cause);
+	return strstr(text, want);
+}
+
+static void check_tables(void)
+{
+	char *area =
+		mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pending p = {.ps = new_spaces()};
+	p.ps.out.ctx = &p;
+	madvise(area, 64 * PAGE, MADV_NOHUGEPAGE);
+	for (unsigned i = 8; i < 12; i++)
+		area[i * PAGE] = 1;
+	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	ok(!page_user_check(&p.ps, &p.u) && said("a", area + 8 * PAGE, 4, EBT_PAGE_SNAPSHOT),
+	   "the first check finds what is there");
+	area[20 * PAGE] = 1;
+	madvise(area + 9 * PAGE, PAGE, MADV_DONTNEED);
+	*text = 0;
+	ok(!page_user_check(&p.ps, &p.u) && said("a", area + 20 * PAGE, 1, EBT_PAGE_POPULATED) &&
+		   said("f", area + 9 * PAGE, 1, EBT_PAGE_GONE),
+	   "the next ones what has come and gone without a record");
+	ok(p.ps.out.counts.appeared[EBT_PAGE_POPULATED] && p.ps.out.counts.gone[EBT_PAGE_GONE] == 1,
+	   "which is counted");
+
+	/* A record that comes while page tables are read: they do not know it yet, or more. */
+	p.ps.out.drain = drain;
+	p.call = (struct call){'U', (uintptr_t)area / PAGE + 8, 1, 0, 0};
+	p.calls = 1;
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(said("f", area + 8 * PAGE, 1, 0) && !said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "what a record has touched meanwhile is as the record says");
+	/* The call has begun before the next check. */
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "a call that has not returned may not have removed its pages yet");
+	p.call.change = '.';
+	p.calls = 1;
+	page_user_check(&p.ps, &p.u);
+	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "also one that returns meanwhile");
+	page_user_check(&p.ps, &p.u);
+	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "behind its return it has");
+	ok(!back, "times never go back");
+	page_spaces_done(&p.ps);
+	munmap(area, 64 * PAGE);
+}
+
+int main(void)
+{
+	check_records();
+	check_refused();
+	check_exec();
+	check_tables();
+	return tap_done();
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Compares an address space with the kernel's page tables. Used by page_spaces.c alone. */
+#ifndef SOURCE_PAGE_CHECK_H
+#define SOURCE_PAGE_CHECK_H
+
+#include "source/page_space.h"
+
+/* The space is held; u is one of its users, and may not be any more afterwards. 0,
+ * -EAGAIN: not all records could be received, or too many; or an error of pagemap_read() or emit(). */
+int page_check(struct page_output *out, struct page_space *s, const struct page_user *u);
+
+#endif

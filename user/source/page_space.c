@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/page_space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_TOUCHED 65536 /* ranges; beyond it the check is made again */
+
+void page_event_at(struct page_event *of, uint64_t ts)
+{
+	if (ts > of->space->last_ns)
+		of->space->last_ns = ts;
+	of->ts = of->space->last_ns;
+}
+
+int page_event_emit(void *ctx, uint64_t first, uint64_t pages)
+{
+	const struct page_event *of = ctx;
+	struct ebt_event ev = {
+		.ts = of->ts,
+		.pos = EBT_NO_POS,
+		.process = of->process,
+		.tid = of->tid,
+		.kind = of->kind,
+		.domain = EBT_NO_DOMAIN,
+		.cpu = of->cpu,
+		.flags = of->out->flags,
+		.id = of->cause,
+		.arg = {first * of->out->page_bytes, pages},
+	};
+	return of->out->emit(of->out->ctx, &ev);
+}
+
+static int append(struct page_run **run, size_t *runs, size_t *room, uint64_t first, uint64_t pages)
+{
+	if (*runs == *room) {
+		size_t more = *room ? 2 * *room : 64;
+		struct page_run *p = realloc(*run, more * sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		*run = p;
+		*room = more;
+	}
+	(*run)[(*runs)++] = (struct page_run){first, pages};
+	return 0;
+}
+
+int page_runs_add(void *ctx, uint64_t first, uint64_t pages)
+{
+	struct page_runs *r = ctx;
+	return append(&r->run, &r->runs, &r->room, first, pages);
+}
+
+void page_runs_done(struct page_runs *r)
+{
+	free(r->run);
+	*r = (struct page_runs){0};
+}
+
+int page_space_touch(struct page_space *s, uint64_t first, uint64_t pages)
+{
+	struct page_run *last = s->touches ? &s->touched[s->touches - 1] : NULL;
+	if (last && last->first + last->pages == first) {
+		last->pages += pages;
+		return 0;
+	}
+	s->overrun |= s->touches == MAX_TOUCHED;
+	return s->overrun ? 0 : append(&s->touched, &s->touches, &s->room, first, pages);
+}
+
+static struct page_call *find_call(struct page_space *s, uint32_t tid)
+{
+	for (uint32_t i = 0; i < s->calls; i++)
+		if (s->call[i].tid == tid)
+			return &s->call[i];
+	return NULL;
+}
+
+int page_space_enter(struct page_space *s, uint32_t tid, uint64_t first, uint64_t pages)
+{
+	struct page_call *call = find_call(s, tid);
+	if (!call && s->calls == s->calls_room) {
+		uint32_t room = s->calls_room ? 2 * s->calls_room : 8;
+		struct page_call *more = realloc(s->call, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->call = more;
+		s->calls_room = room;
+	}
+	call = call ? call : &s->call[s->calls++];
+	*call = (struct page_call){tid, {first, pages}};
+	return 0;
+}
+
+int page_space_leave(struct page_space *s, uint32_t tid, uint64_t ts)
+{
+	struct page_call *call = find_call(s, tid);
+	if (!call)
+		return 0;
+	struct page_run run = call->run;
+	*call = s->call[--s->calls];
+	return s->held && ts >= s->check_ns ? page_space_touch(s, run.first, run.pages) : 0;
+}
