@@ -14,11 +14,17 @@ function check_timeline() {
 		'the line on top has the time of what the mouse is on');
 	tap.ok(info().includes(`at most ${(points[i][0] / (1 << 20)).toFixed(1)} MiB alive`),
 		'and its bytes');
+	const legend = () => points[i].slice(3).map((v, k) => p.byId(`band${k}`).textContent);
+	const shown = v => v < 1024 ? `${v} B` : v < 1 << 20 ? `${(v / 1024).toFixed(1)} KiB` : `${(v / (1 << 20)).toFixed(1)} MiB`;
+	tap.is(legend().join(), points[i].slice(3).map(shown).join(), 'the legend has the bytes of each site there');
+	tap.is(p.svg.querySelectorAll('.band').length, points[i].length - 3, 'and there is a band for each');
+	tap.ok(Math.abs(points[i].slice(3).reduce((a, b) => a + b) - points[i][1]) < 10, 'which add up to what is alive');
 	const line = p.byId('cursor');
 	tap.ok(line.style.visibility === 'visible' &&
 		Math.abs(line.getBoundingClientRect().x - x) < 1, 'where a line stands');
 	p.event(p.svg, 'keydown', {key: 'ArrowRight'});
 	tap.ok(info().startsWith(ms((i + 1) * data.step)), 'an arrow key moves to the next point');
 	p.event(p.svg, 'mousemove', {clientX: 5, clientY: 200});
+	tap.ok(legend().some((v, k) => v !== shown(points[i][3 + k])), 'beside it the legend has the most of each');
 	tap.is(line.style.visibility, 'hidden', 'beside the chart there is no line');
 }

@@ -48,9 +48,14 @@ mem timeline "$TMP/single.ctf" >"$TMP/timeline"
 } >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "the timeline's peak and its end are those of the trace's events"
 ok $(($(awk 'length > 80' "$TMP/timeline" | tail -n +3 | wc -l))) "its chart has 80 columns"
+# The strips of two sites: nothing, and all of their most.
+is "$(grep -cE '^ *[0-9.]+ KiB \|[ .:=+*#-]*#' "$TMP/timeline")" 9 "under it the sites have a strip each, and all others one"
+is "$(mem timeline --top 2 "$TMP/single.ctf" | tail -4 | sed -n "2p; 4p")" \
+	"$(printf '            %s\n' 'Dune__exe__Mt_single.build (progs/mt_single.ml)' 'all other sites')" \
+	"--top limits them"
 is "$(grep -c '^ *[0-9.]* [KM]iB +' "$TMP/timeline")" 6 "with labels of bytes"
 "$ebt" mem timeline -f folded "$TMP/single.ctf" 2>"$TMP/log"
-is "$? $(cat "$TMP/log")" "2 ebtrace: mem timeline has no format 'folded'; it has: text, svg" \
+is "$? $(cat "$TMP/log")" "2 ebtrace: mem timeline has no format 'folded'; it has: text, svg, json" \
 	"a format that a report does not have is refused"
 
 # One start for all pictures: it takes seconds.

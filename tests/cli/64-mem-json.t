@@ -17,7 +17,7 @@ valid() { # FILE...
 	jq -r --slurpfile s "$TMP/schema" \
 		'$s[0] as $schema | '"$(grep -v '^#' tests/stat-schema.jq)" "$@" 2>&1
 }
-for report in summary hotspots live lifetimes; do
+for report in summary hotspots live lifetimes timeline; do
 	for name in single multidomain empty; do
 		"$ebt" mem "$report" --json "$TMP/$name.ctf" >"$TMP/$report.$name" 2>"$TMP/log"
 		is "$(jq -r .report "$TMP/$report.$name")$(valid "$TMP/$report.$name")" "$report" \
@@ -53,6 +53,72 @@ is "$("$ebt" mem hotspots --json --top 2 "$TMP/single.ctf" | jq -c '[.sites, .fu
 is $? 2 "a report refuses a format that it has not"
 "$ebt" mem live -o "$TMP/live.json" "$TMP/single.ctf"
 same_file "$TMP/live.json" "$TMP/live.single" "a file with the suffix .json has the same"
+
+# Over time. The events of a microsecond are in one bucket, as its bounds are whole microseconds.
+timeline() { "$ebt" mem timeline -q --json "$@" "$TMP/single.ctf"; }
+is "$(jq -c '[([.points[].allocated_bytes] | add), (.points[-1].bytes == .live.bytes), .live.bytes,
+	([.points[].max_bytes] | max == $peak[0].totals.peak_bytes), .peak.bytes == $peak[0].totals.peak_bytes,
+	([.points[] | .low <= .bytes and .bytes <= .high] | all), (.bands | length)]' \
+	--slurpfile peak "$TMP/summary.single" "$TMP/timeline.single")" \
+	"[$((samples * 800)),true,$((live * 800)),true,true,true,8]" "the timeline has all bytes, those alive at the end and the peak"
+is "$(jq -c '. as $r | [range(.points | length) as $i |
+	([.bands[].live_bytes[$i]] | add) + .other.live_bytes[$i] == .points[$i].bytes] | all' "$TMP/timeline.single")" \
+	true "its bands add up to what is alive"
+is "$(jq '([.points[].promoted_bytes] | add) == $all[0].totals.promoted.bytes' \
+	--slurpfile all "$TMP/summary.single" "$TMP/timeline.single")" true "what is promoted is that of the summary"
+# What is alive behind each bucket, by site, of objects whose lifetime is in a range.
+truth() { # LEAST MOST
+	jq -r 'select(.obj != null) | [.kind, .ts, .obj, .samples // 0, ((.stack // ["?"])[-1] | sub("@.*"; ""))] | @tsv' \
+		"$TMP/events" | awk -F'\t' -v least="$1" -v most="$2" -v begin="$begin" -v width="$width" -v n="$points" '
+		# As numbers here are doubles, to whole microseconds.
+		function us(ns) { return int(ns / 1000 + 0.5) * 1000 }
+		function bucket(ts) { return int(us(ts - begin) / width) }
+		$1 == "alloc" { from[$3] = $2; samples[$3] = $4; site[$3] = $5; to[$3] = ""; at[++count] = $3 }
+		$1 == "collect" { to[$3] = $2 }
+		{ end = $2 }
+		END {
+			for (i = 1; i <= count; i++) {
+				k = at[i]
+				age = us((to[k] == "" ? end : to[k]) - from[k])
+				if (age < least || age > most)
+					continue
+				change[site[k], bucket(from[k])] += samples[k]
+				if (to[k] != "")
+					change[site[k], bucket(to[k])] -= samples[k]
+				sites[site[k]]
+			}
+			for (s in sites)
+				for (i = live = 0; i < n; i++)
+					print s, i, (live += change[s, i]) * 800
+		}' | LC_ALL=C sort
+}
+shown() { jq -r '.bands[] | .symbol as $s | .live_bytes | to_entries[] | "\($s) \(.key) \(.value)"' | LC_ALL=C sort; }
+begin=$(jq -s '.[0].start_ns' "$TMP/events")
+while read -r least most filter; do
+	timeline --top 1000 ${filter:+--filter "$filter"} >"$TMP/got.json"
+	width=$(jq .bucket_ns "$TMP/got.json") points=$(jq '.points | length' "$TMP/got.json")
+	shown <"$TMP/got.json" >"$TMP/got"
+	# A site of which nothing was alive at the end of any bucket has no band.
+	truth "$least" "$most" | awk 'NR == FNR { of[$1]; next } $1 in of || $3 > 0' "$TMP/got" - >"$TMP/want"
+	same_file "$TMP/got" "$TMP/want" "each site's live bytes are those of the events${filter:+, with $filter}"
+done <<-END
+	0 1e18
+	1e6 1e18 lifetime>=1ms
+	0 500000 lifetime<=500us
+END
+is "$(timeline --filter 'lifetime>=1ms,site=*Map.Make*' | jq -c '[([.points[].allocated_bytes] | add), .live.bytes]')" \
+	"$("$ebt" mem live -q --json --filter 'lifetime>=1ms,site=*Map.Make*' "$TMP/single.ctf" | jq -c --argjson all "$(
+	"$ebt" mem hotspots -q --json --filter 'lifetime>=1ms,site=*Map.Make*' "$TMP/single.ctf" | jq .total.bytes)" '[$all, .total.bytes]')" \
+	"filters by lifetime and site are those of the other reports"
+"$ebt" mem timeline --filter 'lifetime>1ms' - <"$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
+is "$? $(wc -l <"$TMP/log") $(grep -c 'needs a FILE, not a pipe or a process$' "$TMP/log")" "2 1 1" \
+	"a pipe, which cannot be read twice, has no timeline by lifetime"
+"$ebt" mem timeline --filter 'lifetime>1ms' -p 1 >"$TMP/got" 2>"$TMP/log"
+is "$? $(wc -l <"$TMP/log")" "2 1" "nor has a process"
+"$ebt" mem timeline --filter 'lifetime>1ms' "$TMP/none.ctf" >"$TMP/got" 2>"$TMP/log"
+is "$? $(wc -l <"$TMP/log")" "1 1" "a file that is missing is an error"
+"$ebt" mem timeline --filter 'lifetime>1ms' "$TMP/part.ctf" >"$TMP/got" 2>"$TMP/log"
+is "$? $(wc -l <"$TMP/log")" "0 1" "of two runs over a damaged file one reports it" || diag "$(<"$TMP/log")"
 
 # Two traces. The reports of each have the same sites.
 "$ebt" mem hotspots --json "$TMP/part.ctf" >"$TMP/hotspots.part" 2>"$TMP/log"

@@ -74,9 +74,9 @@ static void test_sites(void)
 			mem_model_forget(&x.model, 2);
 	}
 	mem_model_end(&x.model);
-	int err = mem_sites_make(&t, &x.model, mem_pick_alloc);
+	int err = mem_model_sites(&t, &x.model, mem_pick_alloc);
 	if (!err)
-		err = mem_sites_callers(&t, &x.model, mem_pick_alloc, FUNCTIONS);
+		err = mem_sites_callers(&t, x.model.first, mem_pick_alloc, FUNCTIONS);
 	ok(!err && is_naive(&t, &n), "sites, functions and callers are those of a naive count");
 	is(t.all.count.objects, EVENTS, "each object is counted once");
 	bool sorted = true;
@@ -104,7 +104,7 @@ static void test_unresolved(void)
 	mem_fixture_push(&x, mem_alloc(3, 1, 3, stacks_push(stacks, 0, bare), 1));
 	mem_fixture_push(&x, mem_alloc(4, 1, 4, 0, 1));
 	mem_model_end(&x.model);
-	int err = mem_sites_make(&t, &x.model, mem_pick_alloc);
+	int err = mem_model_sites(&t, &x.model, mem_pick_alloc);
 	ok(!err && t.functions == 3, "there are a function, a frame without a name, and no frame");
 	is(t.function[0].self.count.objects, 1, "two unresolved frames belong to their caller");
 	is(t.function[1].frame, bare, "a third one, and one without a caller, do not");
@@ -392,11 +392,11 @@ static void check_objects(const char *parameters, uint64_t header, uint64_t seed
 			mem_fixture_push(&x, ev);
 	}
 	mem_model_end(&x.model);
-	int err = mem_sites_make(&t, &x.model, mem_pick_alloc);
+	int err = mem_model_sites(&t, &x.model, mem_pick_alloc);
 	ok(!err && fabs(t.all.objects - OBJECTS) < 3 * sqrt(variance),
 	   "'%s': %.0f objects are estimated, of %d", parameters, t.all.objects, OBJECTS);
 	mem_sites_done(&t);
-	err = mem_sites_make(&t, &x.model, mem_pick_live);
+	err = mem_model_sites(&t, &x.model, mem_pick_live);
 	ok(!err && fabs(t.all.objects - OBJECTS / 2) < 3 * sqrt(variance / 2),
 	   "'%s': and %.0f that are alive, of %d", parameters, t.all.objects, OBJECTS / 2);
 	mem_sites_done(&t);
@@ -425,7 +425,7 @@ static struct mem_measure measure_weights(bool known, double given_rate)
 		mem_fixture_push(&x, ev);
 	}
 	mem_model_end(&x.model);
-	if (mem_sites_make(&t, &x.model, mem_pick_alloc))
+	if (mem_model_sites(&t, &x.model, mem_pick_alloc))
 		abort();
 	struct mem_measure m = t.all;
 	strings_drop(x.session->strings, known ? 0 : trace->parameters);

@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/mem_filter.h"
 #include "cmd/mem_record.h"
@@ -20,6 +22,7 @@
 #include "sink/mem_json.h"
 #include "sink/mem_pprof.h"
 #include "sink/mem_timeline.h"
+#include "sink/report_text.h"
 
 struct mem_form {
 	struct report_form as;
@@ -61,8 +64,9 @@ static const struct mem_form flame_forms[] = {
 	{{0}, 0, NULL},
 };
 static const struct mem_form timeline_forms[] = {
-	{{"text", ""}, MEM_TIMELINE, mem_timeline_text},
-	{{"svg", ".svg"}, MEM_TIMELINE, mem_timeline_svg},
+	{{"text", ""}, MEM_TIMELINE | MEM_BANDS, mem_timeline_text},
+	{{"svg", ".svg"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_svg},
+	{{"json", ".json"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_json},
 	{{0}, 0, NULL},
 };
 static const struct mem_form diff_forms[] = {
@@ -86,17 +90,12 @@ static const struct mem_report {
 	 live_forms, NULL},
 	{"lifetimes", "ebtrace mem lifetimes", "how long objects live, by site", lifetimes_forms,
 	 NULL},
-	{"flame", "ebtrace mem flame",
-	 "where memory is allocated, by stack: folded stacks, or a picture (-o x.svg)", flame_forms,
-	 NULL},
-	{"timeline", "ebtrace mem timeline",
-	 "live bytes over time: a chart, or a picture (-o x.svg)", timeline_forms, NULL},
+	{"flame", "ebtrace mem flame", "where memory is allocated, by stack", flame_forms, NULL},
+	{"timeline", "ebtrace mem timeline", "live bytes over time, by site", timeline_forms, NULL},
 	{"diff", "ebtrace mem diff", "what two FILEs allocated, compared by site", diff_forms,
 	 mem_diff_before},
 };
 #define REPORTS (sizeof(reports) / sizeof(*reports))
-
-#define DOC_BYTES 4096
 
 /* A report, and what it is made with. */
 struct mem_run {
@@ -104,7 +103,8 @@ struct mem_run {
 	const struct mem_report *report;
 	const struct mem_form *form;
 	struct mem_conditions conditions;
-	struct mem_diff *diff; /* NULL: not of this report */
+	struct mem_diff *diff;	   /* NULL: not of this report */
+	struct mem_choice *choice; /* of the filter's lifetimes; NULL: they are not known before */
 };
 
 static struct mem_report_options options_of(const struct mem_run *r)
@@ -115,6 +115,7 @@ static struct mem_report_options options_of(const struct mem_run *r)
 				.needs = r->form->needs,
 				.until = r->opts.at,
 				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
+				.choice = r->choice,
 				.rate = r->opts.rate,
 				.wrappers = r->opts.wrappers,
 			},
@@ -138,6 +139,57 @@ static int make_before(const void *ctx, struct session *s, int fd, struct sink *
 	return mem_new(s, fd, r->report->before, &mo, ret);
 }
 
+static int put_nothing(struct buf *b, const struct mem_view *v)
+{
+	(void)b;
+	(void)v;
+	return 0;
+}
+
+static int make_choice(const void *ctx, struct session *s, int fd, struct sink **ret)
+{
+	const struct mem_run *r = ctx;
+	struct mem_report_options mo = options_of(r);
+	mo.model.needs = MEM_CHOICE;
+	return mem_new(s, fd, put_nothing, &mo, ret);
+}
+
+/* 0, or EXIT_USAGE after a line on stderr. */
+static int check_rereadable(const struct mem_run *r)
+{
+	const struct engine_options *e = &r->opts.engine;
+	struct stat st;
+	bool good = e->file_count;
+	for (unsigned i = 0; i < e->file_count; i++)
+		good &= strcmp(e->files[i], "-") != 0 &&
+			(stat(e->files[i], &st) || S_ISREG(st.st_mode));
+	if (good)
+		return 0;
+	complain("mem %s knows the lifetime of an object before it is allocated only if it reads "
+		 "the input twice; --filter lifetime needs a FILE, not a pipe or a process",
+		 r->report->name);
+	return EXIT_USAGE;
+}
+
+/* Two runs over the same files: the first finds the objects that the filter's lifetimes select. */
+static int read_twice(const struct mem_run *r)
+{
+	struct mem_choice choice = {0};
+	struct mem_run one = *r;
+	enum log_level level = log_level;
+	int status = check_rereadable(r);
+	if (status)
+		return status;
+	one.choice = &choice;
+	/* The second run fails as the first one does, and repeats what that reports. */
+	log_level = LOG_SILENT;
+	report_read(&one.opts, make_choice, &one);
+	log_level = level;
+	status = report_write(&one.opts, make_report, &one);
+	mem_choice_done(&choice);
+	return status;
+}
+
 /* A run for each of the two recordings, the second of which writes the report. */
 static int compare(const struct mem_run *r)
 {
@@ -157,35 +209,43 @@ static int compare(const struct mem_run *r)
 	return status ? status : first;
 }
 
-/* Writes argp's text around the options: with the list of reports. */
-static void write_doc(char *ret, size_t size)
+static const char doc_tail[] =
+	"\vBytes are estimates from samples, each with the interval that holds the truth in 95 of "
+	"100 "
+	"cases. A site is the innermost function that is no wrapper of an allocator.\n"
+	"\n"
+	"Examples:\n"
+	"  ebtrace mem prog.ctf                       one screen of all\n"
+	"  ebtrace mem hotspots --top 5 -             where it is allocated, of a pipe\n"
+	"  ebtrace mem hotspots --wrapper 'pool_*' prog.ctf\n"
+	"                                             by the callers of these functions\n"
+	"  ebtrace mem flame -o x.svg prog.ctf        an interactive picture of it\n"
+	"  ebtrace mem timeline -o x.svg prog.ctf     what is alive over time, by site\n"
+	"  ebtrace mem timeline --json prog.ctf       the same as numbers\n"
+	"  ebtrace mem live --at 10s prog.ctf         what was alive after ten seconds\n"
+	"  ebtrace mem live --filter 'lifetime>1s,file=*.ml' prog.ctf\n"
+	"  ebtrace mem lifetimes --filter 'function=Map.*,size>=4K' prog.ctf\n"
+	"  ebtrace mem -o prog.pb.gz prog.ctf         a profile for pprof\n"
+	"  ebtrace mem diff --per time old.ctf new.ctf\n"
+	"                                             what grew in a second, and where\n"
+	"\n"
+	"Exit status: as trace.";
+
+/* Writes argp's text around the options: with the list of reports, and what -f may be of each. */
+static int write_doc(struct buf *b)
 {
-	int n = snprintf(ret, size,
-			 "Where sampled allocations were made. FILE is a memtrace trace or a "
-			 "capture of one. REPORT is one of these, the first if there is none:\n\n");
-	for (size_t i = 0; i < REPORTS; i++)
-		n += snprintf(ret + n, size - (size_t)n, "  %-12s%s\n", reports[i].name,
-			      reports[i].help);
-	n += snprintf(ret + n, size - (size_t)n, "  %-12s%s\n", "record",
-		      "record a program or a process; see ebtrace mem record --help");
-	snprintf(ret + n, size - (size_t)n,
-		 "\vBytes are estimates from samples, each with the interval that holds the truth "
-		 "in 95 of 100 cases.\n"
-		 "\n"
-		 "Examples:\n"
-		 "  ebtrace mem prog.ctf                       one screen of all\n"
-		 "  ebtrace mem hotspots --top 5 -             where memory is allocated, of a "
-		 "pipe\n"
-		 "  ebtrace mem flame -o x.svg prog.ctf        an interactive picture of it\n"
-		 "  ebtrace mem live --at 10s prog.ctf         what was alive after ten seconds\n"
-		 "  ebtrace mem live --filter 'lifetime>1s,file=*.ml' prog.ctf\n"
-		 "  ebtrace mem lifetimes --filter 'function=Map.*,size>=4K' prog.ctf\n"
-		 "  ebtrace mem -o prog.pb.gz prog.ctf         a profile for pprof\n"
-		 "  ebtrace mem diff --per time old.ctf new.ctf\n"
-		 "                                             what a second allocates more, and "
-		 "where\n"
-		 "\n"
-		 "Exit status: as trace.");
+	buf_puts(b, "Where sampled allocations were made. FILE is a memtrace trace or a capture of "
+		    "one. REPORT is one of these, the first if there is none; -f is one of its "
+		    "formats, the first by default:\n\n");
+	for (size_t i = 0; i < REPORTS; i++) {
+		report_print(b, "  %-11s%s\n             -f", reports[i].name, reports[i].help);
+		for (const struct mem_form *f = reports[i].forms; f->as.name; f++)
+			report_print(b, " %s%s", f->as.name, f[1].as.name ? "," : "\n");
+	}
+	report_print(b, "  %-11s%s\n", "record",
+		     "record a program or a process; see ebtrace mem record --help");
+	buf_puts(b, doc_tail);
+	return b->err;
 }
 
 static const struct mem_report *report_named(const char *name)
@@ -261,7 +321,11 @@ static int obey(struct mem_run *r)
 		status = check_report(r);
 	if (status)
 		return status;
-	return r->report->before ? compare(r) : report_write(&r->opts, make_report, r);
+	if (r->report->before)
+		return compare(r);
+	if (r->form->needs & MEM_BANDS && r->conditions.filter.by_lifetime)
+		return read_twice(r);
+	return report_write(&r->opts, make_report, r);
 }
 
 int cmd_mem(int argc, char **argv)
@@ -271,10 +335,12 @@ int cmd_mem(int argc, char **argv)
 		argv[1] = (char *)"ebtrace mem record";
 		return mem_record(argc - 1, argv + 1);
 	}
-	char doc[DOC_BYTES];
+	struct buf doc;
+	if (buf_init(&doc, -1, 4096) || write_doc(&doc))
+		return EXIT_ERROR;
 	struct opts_command command = {
 		OPTS_MEM, "[REPORT] -p PID...\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
-		doc};
+		buf_str(&doc)};
 	if (r.report) {
 		argv[1] = (char *)r.report->full_name;
 		argc--;
@@ -282,11 +348,11 @@ int cmd_mem(int argc, char **argv)
 	} else {
 		r.report = reports;
 	}
-	write_doc(doc, sizeof(doc));
 	opts_parse(&r.opts, &command, argc, argv);
 	mem_conditions_init(&r.conditions);
 	int status = obey(&r);
 	mem_conditions_done(&r.conditions);
 	opts_done(&r.opts);
+	buf_done(&doc);
 	return status;
 }

@@ -3,14 +3,25 @@
 
 #include <errno.h>
 
+#include "model/mem_bands.h"
+
+/* Objects count when their lifetimes are known. */
+static bool waits_for_lifetime(const struct mem_model *m)
+{
+	bool is_known = m->opt.choice && !(m->opt.needs & MEM_CHOICE);
+	return m->opt.filter && m->opt.filter->by_lifetime && !is_known;
+}
+
 int mem_model_init(struct mem_model *m, const struct session *s, const struct mem_options *o)
 {
 	*m = (struct mem_model){.session = s, .opt = *o, .limit_ns = UINT64_MAX};
-	bool by_lifetime = o->filter && o->filter->by_lifetime;
-	m->has_objects = o->needs || by_lifetime;
-	if (o->needs & MEM_TIMELINE)
-		m->timeline = calloc(1, sizeof(*m->timeline));
-	return o->needs & MEM_TIMELINE && !m->timeline ? -ENOMEM : 0;
+	m->has_objects = o->needs || waits_for_lifetime(m);
+	if (!(o->needs & MEM_TIMELINE) || waits_for_lifetime(m))
+		return 0;
+	m->timeline = calloc(1, sizeof(*m->timeline));
+	if (o->needs & MEM_BANDS)
+		m->bands = mem_bands_new(s, &o->wrappers);
+	return !m->timeline || (o->needs & MEM_BANDS && !m->bands) ? -ENOMEM : 0;
 }
 
 void mem_model_done(struct mem_model *m)
@@ -22,6 +33,7 @@ void mem_model_done(struct mem_model *m)
 	}
 	ptrarray_done(&m->by_index);
 	free(m->timeline);
+	mem_bands_free(m->bands);
 }
 
 static struct mem_process *add_process(struct mem_model *m, uint32_t process)
@@ -37,17 +49,28 @@ static struct mem_process *add_process(struct mem_model *m, uint32_t process)
 	return p;
 }
 
-static bool waits_for_lifetime(const struct mem_model *m)
-{
-	return m->opt.filter && m->opt.filter->by_lifetime;
-}
+enum change { ALLOCATED, COLLECTED };
 
-static void change_live(struct mem_model *m, const struct mem_process *p, uint64_t ns,
-			const struct mem_object *o, int sign)
+/* 0 or -ENOMEM. */
+static int change_live(struct mem_model *m, const struct mem_process *p, uint64_t ns,
+		       const struct mem_object *o, enum change what)
 {
 	double bytes = mem_process_bytes(p, o->samples);
-	if (m->timeline)
-		mem_timeline_add(m->timeline, ns, sign * bytes, sign > 0 ? bytes : 0);
+	if (!m->timeline)
+		return 0;
+	if (what == ALLOCATED)
+		mem_timeline_allocate(m->timeline, ns, bytes);
+	else
+		mem_timeline_collect(m->timeline, ns, bytes);
+	if (!m->bands)
+		return 0;
+	struct mem_row *row = &p->row[o->row];
+	if (!row->band)
+		row->band = mem_bands_of(m->bands, row->stack);
+	if (!row->band)
+		return -ENOMEM;
+	return mem_bands_change(m->bands, row->band, m->timeline,
+				what == ALLOCATED ? bytes : -bytes);
 }
 
 /* Counts an object that the filter selects, which is alive. */
@@ -62,22 +85,30 @@ static void count_object(struct mem_process *p, const struct mem_object *o)
 		mem_count_add(&f->promoted, mem_object_count(o));
 }
 
+/* Of an object whose lifetime is known, and selected. 0 or -ENOMEM. */
+static int select_object(struct mem_model *m, struct mem_process *p, const struct mem_object *o)
+{
+	if (m->opt.needs & MEM_CHOICE)
+		return mem_choice_add(m->opt.choice, o->number);
+	count_object(p, o);
+	return 0;
+}
+
 static int keep_object(struct mem_model *m, struct mem_process *p, const struct ebt_event *ev,
 		       const struct mem_object *made)
 {
 	struct mem_object *o = mem_objects_put(&p->objects, ev->arg[0]);
 	if (!o)
 		return -ENOMEM;
+	bool waits = waits_for_lifetime(m);
 	/* An id that comes again: the collection of the object before it was not seen. */
-	if (o->row && p->fate && !waits_for_lifetime(m)) {
+	if (o->row && p->fate && !waits)
 		mem_count_sub(&p->fate[o->row].live, mem_object_count(o));
-		change_live(m, p, ev->ts, o, -1);
-	}
+	int err = o->row ? change_live(m, p, ev->ts, o, COLLECTED) : 0;
 	*o = *made;
-	if (!waits_for_lifetime(m))
+	if (!waits)
 		count_object(p, o);
-	change_live(m, p, ev->ts, o, 1);
-	return 0;
+	return err ? err : change_live(m, p, ev->ts, o, ALLOCATED);
 }
 
 static inline struct mem_process *process_of(struct mem_model *m, uint32_t process)
@@ -105,11 +136,15 @@ static inline struct mem_count count_of(const struct mem_process *p, const struc
 static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 {
 	const struct mem_filter *f = m->opt.filter;
+	bool makes_choice = m->opt.needs & MEM_CHOICE;
+	uint64_t number = m->allocations++;
 	struct mem_process *p = process_of(m, ev->process);
 	uint32_t row = p ? mem_process_row(p, m->session, f, ev->stack) : 0;
 	if (!row)
 		return -ENOMEM;
 	if (f && (!p->row[row].selected || !mem_filter_alloc(f, ev, p->scale.word_bytes)))
+		return 0;
+	if (m->opt.choice && !makes_choice && !mem_choice_has(m->opt.choice, number))
 		return 0;
 	struct mem_count one = count_of(p, ev);
 	struct mem_object made = {.id = ev->arg[0],
@@ -118,6 +153,8 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 				  .share = one.shares,
 				  .row = row,
 				  .source = source_of(ev)};
+	if (makes_choice)
+		made.number = number;
 	if (m->has_objects)
 		return keep_object(m, p, ev, &made);
 	mem_count_add(&p->row[row].alloc[made.source], one);
@@ -141,8 +178,11 @@ static int count_allocs(struct mem_model *m, const struct ebt_event *ev, size_t 
 	return 0;
 }
 
-static void count_promote(struct mem_model *m, struct mem_process *p, struct mem_object *o)
+static void count_promote(struct mem_model *m, struct mem_process *p, struct mem_object *o,
+			  uint64_t ns)
 {
+	if (m->timeline && !o->promoted)
+		mem_timeline_promote(m->timeline, ns, mem_process_bytes(p, o->samples));
 	if (p->fate && !o->promoted && !waits_for_lifetime(m))
 		mem_count_add(&p->fate[o->row].promoted, mem_object_count(o));
 	o->promoted = true;
@@ -153,13 +193,12 @@ static int count_collect(struct mem_model *m, struct mem_process *p, struct mem_
 {
 	/* Clocks of domains may differ. */
 	uint64_t now = EBT_OWN_TS(ev), lifetime = now > o->ns ? now - o->ns : 0;
-	int err = 0;
-	change_live(m, p, ev->ts, o, -1);
+	int err = change_live(m, p, ev->ts, o, COLLECTED);
 	bool selected = !waits_for_lifetime(m) ||
 			mem_range_has(&m->opt.filter->lifetime_ns, (double)lifetime);
-	if (selected && waits_for_lifetime(m))
-		count_object(p, o);
-	if (selected && p->fate) {
+	if (!err && selected && waits_for_lifetime(m))
+		err = select_object(m, p, o);
+	if (!err && selected && p->fate) {
 		mem_count_sub(&p->fate[o->row].live, mem_object_count(o));
 		err = mem_fate_collect(&p->fate[o->row], o, lifetime);
 	}
@@ -177,7 +216,7 @@ static int change_object(struct mem_model *m, const struct ebt_event *ev)
 	}
 	if (ev->kind == EBT_COLLECT)
 		return count_collect(m, p, o, ev);
-	count_promote(m, p, o);
+	count_promote(m, p, o, ev->ts);
 	return 0;
 }
 
@@ -221,7 +260,7 @@ void mem_model_forget(struct mem_model *m, uint32_t process)
 }
 
 /* Those that are alive. */
-static void end_objects(struct mem_model *m, struct mem_process *p)
+static int end_objects(struct mem_model *m, struct mem_process *p)
 {
 	uint64_t now = mem_model_begin_ns(m) + mem_model_elapsed_ns(m);
 	size_t at = 0;
@@ -230,25 +269,32 @@ static void end_objects(struct mem_model *m, struct mem_process *p)
 		if (waits_for_lifetime(m)) {
 			if (!mem_range_has(&m->opt.filter->lifetime_ns, age))
 				continue;
-			count_object(p, o);
+			int err = select_object(m, p, o);
+			if (err)
+				return err;
 		}
 		struct mem_fate *f = p->fate ? &p->fate[o->row] : NULL;
 		if (f && (!f->oldest_ns || o->ns < f->oldest_ns))
 			f->oldest_ns = o->ns;
 	}
+	return 0;
 }
 
-void mem_model_end(struct mem_model *m)
+int mem_model_end(struct mem_model *m)
 {
 	size_t at = 0;
+	int err = 0;
 	for (struct mem_process *p; (p = ptrarray_next(&m->by_index, &at));)
 		mem_process_know(p, m->session);
-	for (struct mem_process *p = m->first; p; p = p->next) {
-		end_objects(m, p);
+	if (m->bands)
+		mem_bands_end(m->bands, m->timeline);
+	for (struct mem_process *p = m->first; p && !err; p = p->next) {
+		err = end_objects(m, p);
 		for (uint32_t i = 1; i <= p->rows; i++) {
 			mem_count_add(&m->alloc, mem_row_alloc(&p->row[i]));
 		}
 	}
+	return err;
 }
 
 uint64_t mem_model_begin_ns(const struct mem_model *m)
@@ -264,4 +310,10 @@ uint64_t mem_model_elapsed_ns(const struct mem_model *m)
 	uint64_t end_ns = s->run_end.known ? s->run_end.ns : m->end.ns;
 	uint64_t ns = m->begin.known && end_ns > begin_ns ? end_ns - begin_ns : 0;
 	return m->opt.until.known && ns > m->opt.until.ns ? m->opt.until.ns : ns;
+}
+
+int mem_model_sites(struct mem_sites *t, const struct mem_model *m, mem_pick *pick)
+{
+	*t = (struct mem_sites){.session = m->session, .wrappers = m->opt.wrappers};
+	return mem_sites_make(t, m->first, pick);
 }

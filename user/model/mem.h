@@ -14,27 +14,34 @@
 
 #include "base/ptrarray.h"
 #include "core/session.h"
+#include "model/mem_choice.h"
 #include "model/mem_filter.h"
-#include "model/mem_process.h"
+#include "model/mem_sites.h"
 #include "model/mem_timeline.h"
+
+struct mem_bands;
 
 /* What is counted beside allocations. */
 enum mem_needs {
 	MEM_FATES = 1, /* fate of each row: live, promoted, collected, lifetimes */
-	MEM_TIMELINE =
-		2, /* live bytes over time; the times of the lifetime filter are not known yet
-			     then, and it does not apply */
+	/* Live bytes over time. With the filter's lifetimes it needs the choice of another run. */
+	MEM_TIMELINE = 2,
+	MEM_BANDS = 4,	/* the same by site; only with MEM_TIMELINE */
+	MEM_CHOICE = 8, /* nothing: which objects the filter's lifetimes select */
 };
 
 struct mem_options {
 	unsigned needs;			 /* of enum mem_needs */
 	struct moment until;		 /* since the begin: later events do not count */
 	const struct mem_filter *filter; /* the caller's; NULL: none */
-	double rate;			 /* of samples whose own is not known; 0: it is not, too */
-	struct mem_wrappers wrappers;	 /* of allocators, which are no sites */
+	/* The caller's, or NULL. With MEM_CHOICE the run makes it, without it is that of the filter's
+	 * lifetimes, made by a run over the same stream with the same `until`. */
+	struct mem_choice *choice;
+	double rate;		      /* of samples whose own is not known; 0: it is not, too */
+	struct mem_wrappers wrappers; /* of allocators, which are no sites */
 };
 
-/* Readers use all but opt, by_index, last, limit_ns and has_objects. */
+/* Readers use all but opt, by_index, last, limit_ns, allocations and has_objects. */
 struct mem_model {
 	const struct session *session;
 	struct mem_options opt;
@@ -45,8 +52,10 @@ struct mem_model {
 	struct moment begin, end;      /* of the stream: its first and last event, or the limit */
 	uint64_t unknown;	       /* promotions and collections of unknown objects */
 	struct mem_timeline *timeline; /* NULL: it is not made */
+	struct mem_bands *bands;       /* likewise */
 	uint64_t limit_ns;
-	bool has_objects; /* there is a table of live ones */
+	uint64_t allocations; /* events so far */
+	bool has_objects;     /* there is a table of live ones */
 };
 
 /* `s` is kept, and the filter of the options. 0 or -ENOMEM; done() works after either. */
@@ -56,11 +65,15 @@ void mem_model_done(struct mem_model *m);
 int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n);
 /* As forget() of struct sink_ops. */
 void mem_model_forget(struct mem_model *m, uint32_t process);
-/* No more events: numbers are whole then. */
-void mem_model_end(struct mem_model *m);
+/* No more events: numbers are whole then. 0 or -ENOMEM. */
+int mem_model_end(struct mem_model *m);
 /* The begin of the recording, from which times are counted. */
 uint64_t mem_model_begin_ns(const struct mem_model *m);
 /* The time from there to the end, or the moment until which it counts. */
 uint64_t mem_model_elapsed_ns(const struct mem_model *m);
+
+/* The numbers by function (mem_sites.h), which are of the model's session. 0 or -ENOMEM;
+ * mem_sites_done() works after either. */
+int mem_model_sites(struct mem_sites *t, const struct mem_model *m, mem_pick *pick);
 
 #endif

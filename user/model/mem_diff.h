@@ -14,7 +14,7 @@
 
 #include "base/map.h"
 #include "core/strings.h"
-#include "model/mem_sites.h"
+#include "model/mem.h"
 
 enum mem_per { MEM_PER_RUN = 0, MEM_PER_TIME = 1, MEM_PER_ALLOC = 2 };
 

@@ -7,7 +7,7 @@
 #define MODEL_MEM_FLAME_H
 
 #include "model/frame_tree.h"
-#include "model/mem_sites.h"
+#include "model/mem.h"
 
 struct mem_flame_program {
 	const char *name; /* of a process of the model */

@@ -15,7 +15,10 @@ struct mem_object {
 	uint64_t id;
 	uint64_t ns; /* when it was allocated */
 	uint64_t samples;
-	double share;	/* of mem_process_share() */
+	union {
+		double share;	 /* of mem_process_share() */
+		uint64_t number; /* of the allocation, in a run that makes a choice */
+	};
 	uint32_t row;	/* of its backtrace; 0: a free slot */
 	uint8_t source; /* enum ebt_alloc_source */
 	bool promoted;

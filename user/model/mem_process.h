@@ -24,6 +24,7 @@ struct mem_count {
 /* What was allocated with one backtrace. */
 struct mem_row {
 	uint32_t stack; /* 0: without a backtrace */
+	uint32_t band;	/* mem_bands_of(); 0: not asked for yet */
 	bool selected;	/* by the filter's conditions on backtraces */
 	struct mem_count alloc[MEM_SOURCES];
 };

@@ -313,10 +313,9 @@ static uint32_t *sorted(const struct mem_sites *t, bool by_total)
 	return index;
 }
 
-int mem_sites_make(struct mem_sites *t, const struct mem_model *m, mem_pick *pick)
+int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pick *pick)
 {
-	*t = (struct mem_sites){.session = m->session, .wrappers = m->opt.wrappers};
-	for (const struct mem_process *p = m->first; p; p = p->next) {
+	for (const struct mem_process *p = first; p; p = p->next) {
 		/* No sample is not the same as nothing. */
 		mem_sum_add(&t->all.sum, &p->scale, 0);
 		for (uint32_t row = 1; row <= p->rows; row++) {
@@ -365,14 +364,14 @@ static int count_callers(struct mem_sites *t, struct map *pairs, const struct me
 	return 0;
 }
 
-int mem_sites_callers(struct mem_sites *t, const struct mem_model *m, mem_pick *pick,
+int mem_sites_callers(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
 		      uint32_t count)
 {
 	struct map pairs = {0};
 	int err = 0;
 	for (uint32_t i = 0; i < count && i < t->functions; i++)
 		t->function[t->by_self[i]].wants_callers = true;
-	for (const struct mem_process *p = m->first; p; p = p->next)
+	for (const struct mem_process *p = first; p; p = p->next)
 		for (uint32_t row = 1; row <= p->rows && !err; row++) {
 			struct mem_count c = pick(p, row);
 			err = c.objects ? count_callers(t, &pairs, p, row, c) : 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The numbers of a model of mem by function: what a function allocates itself (it is the innermost
+ * The numbers of processes (mem_process.h) by function: what a function allocates itself (it is the innermost
  * of the backtrace) and what is allocated below it. A function that is more than once in a backtrace
  * counts once. Functions are equal if name and file are; of a frame with inlined functions the
  * innermost one counts. A frame that was not resolved counts as its caller, at most two in a row;
@@ -14,7 +14,7 @@
 #define MODEL_MEM_SITES_H
 
 #include "base/map.h"
-#include "model/mem.h"
+#include "model/mem_process.h"
 
 struct mem_measure {
 	struct mem_count count; /* of processes whose scales may differ: without shares */
@@ -79,10 +79,11 @@ struct mem_count mem_pick_alloc(const struct mem_process *p, uint32_t row);
 struct mem_count mem_pick_live(const struct mem_process *p, uint32_t row);
 struct mem_count mem_pick_collected(const struct mem_process *p, uint32_t row);
 
-/* Zeroed memory is empty. 0 or -ENOMEM; done() works after either. */
-int mem_sites_make(struct mem_sites *t, const struct mem_model *m, mem_pick *pick);
+/* Zeroed memory is empty, but for the session and the wrappers, which the caller sets. first: of a
+ * list of processes. 0 or -ENOMEM; done() works after either. */
+int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pick *pick);
 /* Then: the callers of the sites by_self[0 .. count). 0 or -ENOMEM. */
-int mem_sites_callers(struct mem_sites *t, const struct mem_model *m, mem_pick *pick,
+int mem_sites_callers(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
 		      uint32_t count);
 /* The index of the function that is the site of a stack that was counted; UINT32_MAX: no memory. */
 uint32_t mem_sites_site(struct mem_sites *t, uint32_t stack);

@@ -42,9 +42,10 @@ static int mem_end(struct sink *base)
 	struct mem *k = (struct mem *)base;
 	if (k->cancelled)
 		return 0;
-	mem_model_end(&k->model);
 	struct mem_view view = {k->model.session, &k->model, k->names, k->opt};
-	int err = k->put(&k->buf, &view);
+	int err = mem_model_end(&k->model);
+	if (!err)
+		err = k->put(&k->buf, &view);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
 }

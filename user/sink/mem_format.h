@@ -3,7 +3,7 @@
 #ifndef SINK_MEM_FORMAT_H
 #define SINK_MEM_FORMAT_H
 
-#include "model/mem_sites.h"
+#include "model/mem.h"
 #include "sink/mem.h"
 #include "sink/report_text.h"
 

@@ -83,10 +83,10 @@ int mem_hotspots_text(struct buf *b, const struct mem_view *v)
 	struct mem_sites sites;
 	if (!mem_put_head(b, v))
 		return 0;
-	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
+	int err = mem_model_sites(&sites, v->model, mem_pick_alloc);
 	uint32_t count = err ? 0 : mem_sites_listed(&sites, v->opt.top, 0);
 	if (!err)
-		err = mem_sites_callers(&sites, v->model, mem_pick_alloc, count);
+		err = mem_sites_callers(&sites, v->model->first, mem_pick_alloc, count);
 	if (!err) {
 		struct mem_amount all = mem_sum_amount(&sites.all.sum);
 		report_print(b, "%s allocated (%s)\n", report_bytes_text(all.bytes).text,
@@ -140,10 +140,10 @@ int mem_hotspots_json(struct buf *b, const struct mem_view *v)
 {
 	struct mem_sites sites;
 	struct json j;
-	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
+	int err = mem_model_sites(&sites, v->model, mem_pick_alloc);
 	uint32_t count = err ? 0 : mem_json_sites(v, &sites);
 	if (!err)
-		err = mem_sites_callers(&sites, v->model, mem_pick_alloc, count);
+		err = mem_sites_callers(&sites, v->model->first, mem_pick_alloc, count);
 	if (!err) {
 		mem_json_begin(&j, b, "hotspots");
 		mem_json_run(&j, v);

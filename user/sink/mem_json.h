@@ -7,7 +7,7 @@
 #define SINK_MEM_JSON_H
 
 #include "base/json.h"
-#include "model/mem_sites.h"
+#include "model/mem.h"
 #include "sink/mem.h"
 
 /* The reports. Of what they need see mem.h. */

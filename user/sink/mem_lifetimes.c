@@ -141,7 +141,7 @@ static void put_sites_json(struct buf *b, const struct mem_view *v, const struct
 static int put_lifetimes(struct buf *b, const struct mem_view *v, bool json)
 {
 	struct mem_sites sites;
-	int err = mem_sites_make(&sites, v->model, mem_pick_alloc);
+	int err = mem_model_sites(&sites, v->model, mem_pick_alloc);
 	uint32_t count = 0;
 	if (!err)
 		count = json ? mem_json_sites(v, &sites)

@@ -102,7 +102,7 @@ static int put_live(struct buf *b, const struct mem_view *v,
 				const uint64_t *oldest_ns))
 {
 	struct mem_sites sites;
-	int err = mem_sites_make(&sites, v->model, mem_pick_live);
+	int err = mem_model_sites(&sites, v->model, mem_pick_live);
 	uint64_t *oldest_ns = calloc((size_t)sites.functions + 1, sizeof(*oldest_ns));
 	if (!err)
 		err = oldest_ns ? find_oldest(v, &sites, oldest_ns) : -ENOMEM;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "core/loss.h"
-#include "model/mem_sites.h"
+#include "model/mem.h"
 #include "sink/pprof.h"
 
 #define COMMENT_BYTES (LOSS_TEXT_BYTES + 128)

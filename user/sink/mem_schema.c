@@ -3,12 +3,13 @@
 
 #include "sink/schema.h"
 
-#define AMOUNT "{\"type\":\"number\"}"
-#define RATIO  "{\"type\":[\"number\",\"null\"]}"
-#define TEXT   "{\"type\":[\"string\",\"null\"]}"
-#define RATE   "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1}"
-#define PER    "{\"enum\":[\"run\",\"time\",\"alloc\"]}"
-#define UNIT   "{\"enum\":[\"bytes\",\"bytes/s\",\"percent\"]}"
+#define AMOUNT	"{\"type\":\"number\"}"
+#define AMOUNTS "{\"type\":\"array\",\"items\":" AMOUNT "}"
+#define RATIO	"{\"type\":[\"number\",\"null\"]}"
+#define TEXT	"{\"type\":[\"string\",\"null\"]}"
+#define RATE	"{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1}"
+#define PER	"{\"enum\":[\"run\",\"time\",\"alloc\"]}"
+#define UNIT	"{\"enum\":[\"bytes\",\"bytes/s\",\"percent\"]}"
 
 static const struct schema_key head[] = {
 	{"kind", SCHEMA_CONST("\"mem\"")}, {"schema", SCHEMA_CONST("1")}, {0}};
@@ -18,6 +19,7 @@ REPORT(is_summary, "summary");
 REPORT(is_hotspots, "hotspots");
 REPORT(is_live, "live");
 REPORT(is_lifetimes, "lifetimes");
+REPORT(is_timeline, "timeline");
 REPORT(is_diff, "diff");
 static const struct schema_key run[] = {{"programs", SCHEMA_LIST("program")},
 					{"elapsed_ns", SCHEMA_COUNT},
@@ -45,6 +47,21 @@ static const struct schema_key live[] = {
 	{"total", SCHEMA_REF("measure")}, {"sites", SCHEMA_LIST("live_site")}, {0}};
 static const struct schema_key lifetimes[] = {
 	{"total", SCHEMA_REF("measure")}, {"sites", SCHEMA_LIST("lifetimes_site")}, {0}};
+static const struct schema_key timeline[] = {{"peak", SCHEMA_REF("peak")},
+					     {"live", SCHEMA_REF("amount")},
+					     {"bucket_ns", SCHEMA_COUNT},
+					     {"points", SCHEMA_LIST("point")},
+					     {"bands", SCHEMA_LIST("band")},
+					     {"other", SCHEMA_REF("other")},
+					     {0}};
+static const struct schema_key at[] = {{"at_ns", SCHEMA_COUNT}, {0}};
+static const struct schema_key begin[] = {{"begin_ns", SCHEMA_COUNT}, {0}};
+static const struct schema_key changes[] = {{"max_bytes", AMOUNT},
+					    {"allocated_bytes", AMOUNT},
+					    {"promoted_bytes", AMOUNT},
+					    {"collected_bytes", AMOUNT},
+					    {0}};
+static const struct schema_key band[] = {{"live_bytes", AMOUNTS}, {0}};
 static const struct schema_key positions[] = {{"positions", SCHEMA_LIST("position")}, {0}};
 static const struct schema_key callers[] = {{"callers", SCHEMA_LIST("caller")}, {0}};
 static const struct schema_key oldest[] = {{"oldest_ns", SCHEMA_COUNT}, {0}};
@@ -95,6 +112,7 @@ void mem_schema(struct json *j)
 		{"hotspots", {head, is_hotspots, run, hotspots}},
 		{"live", {head, is_live, run, live}},
 		{"lifetimes", {head, is_lifetimes, run, lifetimes}},
+		{"timeline", {head, is_timeline, run, timeline}},
 		{"diff", {head, is_diff, diff}},
 		{"program", {program}},
 		{"measure", {amount, counts}},
@@ -104,6 +122,10 @@ void mem_schema(struct json *j)
 		{"live_site", {name, amount, counts, positions, oldest}},
 		{"lifetimes_site", {name, amount, counts, fates}},
 		{"lifetime", {lifetime}},
+		{"peak", {amount, at}},
+		{"point", {begin, amount, changes}},
+		{"band", {name, band}},
+		{"other", {band}},
 		{"position", {position, amount, counts}},
 		{"caller", {name, amount, counts}},
 		{"function", {name, sums}},
@@ -122,6 +144,7 @@ void mem_schema(struct json *j)
 	json_raw(j, SCHEMA_REF("hotspots"));
 	json_raw(j, SCHEMA_REF("live"));
 	json_raw(j, SCHEMA_REF("lifetimes"));
+	json_raw(j, SCHEMA_REF("timeline"));
 	json_raw(j, SCHEMA_REF("diff"));
 	json_close(j, ']');
 	json_key_open(j, "$defs", '{');

@@ -3,6 +3,7 @@
  * and what churns: was collected. */
 #include "sink/mem_format.h"
 #include "sink/mem_json.h"
+#include "sink/mem_timeline.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -41,18 +42,6 @@ static struct summary_sums add_up(const struct mem_model *m)
 	return s;
 }
 
-/* The timeline has the objects of all lifetimes. */
-static bool has_peak(const struct mem_model *m)
-{
-	return !m->opt.filter || !m->opt.filter->by_lifetime;
-}
-
-/* When the peak was, since the begin. */
-static uint64_t peak_ns(const struct mem_timeline *t)
-{
-	return t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0;
-}
-
 static void put_totals(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;
@@ -68,16 +57,16 @@ static void put_totals(struct buf *b, const struct mem_view *v)
 	}
 	put_row(b, "promoted", &s.promoted, whole);
 	put_row(b, "alive", &s.live, whole);
-	if (has_peak(m))
+	if (m->timeline)
 		report_print(b, "  %-12s%11s  at %s\n", "peak",
 			     report_bytes_text(m->timeline->peak).text,
-			     report_ns_text((double)peak_ns(m->timeline)).text);
+			     report_ns_text((double)mem_timeline_peak_ns(m->timeline)).text);
 }
 
 static int put_table(struct buf *b, const struct mem_view *v, const char *heading, mem_pick *pick)
 {
 	struct mem_sites t;
-	int err = mem_sites_make(&t, v->model, pick);
+	int err = mem_model_sites(&t, v->model, pick);
 	double whole = err ? 0 : mem_sum_bytes(&t.all.sum);
 	uint32_t rows = v->opt.top ? v->opt.top : ROWS;
 	report_print(b, "\n%s\n", heading);
@@ -128,9 +117,9 @@ static void put_totals_json(struct json *j, const struct mem_view *v)
 		put_sum(j, sources[i], &s.source[i]);
 	put_sum(j, "promoted", &s.promoted);
 	put_sum(j, "live", &s.live);
-	if (has_peak(m) && m->timeline) {
+	if (m->timeline) {
 		json_key_double(j, "peak_bytes", m->timeline->peak);
-		json_key_u64(j, "peak_ns", peak_ns(m->timeline));
+		json_key_u64(j, "peak_ns", mem_timeline_peak_ns(m->timeline));
 	} else {
 		json_key_null(j, "peak_bytes");
 		json_key_null(j, "peak_ns");
@@ -141,7 +130,7 @@ static void put_totals_json(struct json *j, const struct mem_view *v)
 static int put_table_json(struct json *j, const struct mem_view *v, const char *key, mem_pick *pick)
 {
 	struct mem_sites t;
-	int err = mem_sites_make(&t, v->model, pick);
+	int err = mem_model_sites(&t, v->model, pick);
 	uint32_t count = err ? 0 : mem_json_sites(v, &t);
 	json_key_open(j, key, '[');
 	for (uint32_t i = 0; i < count; i++) {

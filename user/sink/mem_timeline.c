@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/mem_timeline.h"
+#include "sink/mem_timeline_bands.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -56,18 +57,32 @@ double mem_timeline_ns(const struct mem_timeline *t)
 	return (double)t->count * (double)t->width_ns;
 }
 
-/* The interval is that of a number of samples, which are of one kind if all processes are. */
+uint64_t mem_timeline_peak_ns(const struct mem_timeline *t)
+{
+	return t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0;
+}
+
+struct mem_amount mem_timeline_amount(const struct mem_model *m, double bytes)
+{
+	double live = bytes > 0 ? bytes : 0;
+	struct mem_amount unknown = {live, NAN, NAN};
+	struct mem_sum sum = {0};
+	if (!m->first)
+		return (struct mem_amount){0};
+	for (const struct mem_process *p = m->first; p; p = p->next)
+		if (!mem_scale_same(&p->scale, &m->first->scale))
+			return unknown;
+	double samples = live / mem_scale_bytes(&m->first->scale, 1);
+	mem_sum_add(&sum, &m->first->scale, (uint64_t)llround(fmin(samples, 0x1p62)));
+	return mem_sum_amount(&sum);
+}
+
 static void put_amount(struct buf *b, const struct mem_model *m, double bytes)
 {
-	const struct mem_scale *scale = &m->first->scale;
-	buf_puts(b, report_bytes_text(bytes).text);
-	for (const struct mem_process *p = m->first; p; p = p->next)
-		if (!mem_scale_same(&p->scale, scale))
-			return;
-	struct mem_sum sum = {0};
-	mem_sum_add(&sum, scale, (uint64_t)llround(bytes / mem_scale_bytes(scale, 1)));
-	struct mem_amount a = mem_sum_amount(&sum);
-	report_print(b, " (%s)", mem_interval_text(&a).text);
+	struct mem_amount a = mem_timeline_amount(m, bytes);
+	buf_puts(b, report_bytes_text(a.bytes).text);
+	if (!isnan(a.low))
+		report_print(b, " (%s)", mem_interval_text(&a).text);
 }
 
 void mem_timeline_put_summary(struct buf *b, const struct mem_view *v)
@@ -75,15 +90,9 @@ void mem_timeline_put_summary(struct buf *b, const struct mem_view *v)
 	const struct mem_timeline *t = v->model->timeline;
 	buf_puts(b, "peak ");
 	put_amount(b, v->model, t->peak);
-	report_print(
-		b, " at %s, ",
-		report_ns_text((double)(t->peak_ns > t->begin_ns ? t->peak_ns - t->begin_ns : 0))
-			.text);
-	put_amount(b, v->model, t->live > 0 ? t->live : 0);
+	report_print(b, " at %s, ", report_ns_text((double)mem_timeline_peak_ns(t)).text);
+	put_amount(b, v->model, t->live);
 	buf_puts(b, " alive at the end\n");
-	if (v->model->opt.filter && v->model->opt.filter->by_lifetime)
-		buf_puts(b, "The filter's lifetimes do not apply: they are not known before the "
-			    "objects' ends.\n");
 }
 
 /* The most live bytes in column i of COLUMNS. */
@@ -146,14 +155,53 @@ static void put_times(struct buf *b, double ns)
 	report_print(b, "%*s +%s\n%*s  %s\n", LABEL, "0 B", axis, LABEL, "", labels);
 }
 
+/* A band in one line: how much of its most is alive. */
+static void put_strip(struct buf *b, const struct mem_timeline_bands *bands, uint32_t k)
+{
+	static const char levels[] = " .:-=+*#";
+	const double *live = bands->live + (size_t)k * bands->points;
+	char line[COLUMNS + 1];
+	size_t len = 0;
+	for (uint32_t i = 0; i < COLUMNS; i++) {
+		uint32_t from = i * bands->points / COLUMNS, to = (i + 1) * bands->points / COLUMNS;
+		double most = live[from];
+		for (uint32_t at = from + 1; at < to; at++)
+			most = live[at] > most ? live[at] : most;
+		line[i] = levels[(int)ceil(most / bands->most[k] * 7)];
+		len = line[i] == ' ' ? len : i + 1;
+	}
+	line[len] = '\0';
+	report_print(b, "%*s |%s\n", LABEL, report_bytes_text(bands->most[k]).text, line);
+}
+
+static void put_strips(struct buf *b, const struct mem_view *v,
+		       const struct mem_timeline_bands *bands)
+{
+	buf_puts(b, "\nAlive by site, from nothing to # at the most, which is on the left:\n");
+	for (uint32_t k = 0; k <= bands->listed; k++) {
+		if (!(bands->most[k] > 0))
+			continue;
+		put_strip(b, bands, k);
+		report_print(b, "%*s  ", LABEL, "");
+		mem_timeline_put_name(b, v, bands, k);
+		buf_puts(b, "\n");
+	}
+}
+
 int mem_timeline_text(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_timeline *t = v->model->timeline;
+	struct mem_timeline_bands bands;
 	if (!mem_put_head(b, v))
 		return 0;
+	int err = mem_timeline_bands_init(&bands, v);
+	if (err)
+		return err;
 	mem_timeline_put_summary(b, v);
 	buf_puts(b, "\n");
 	put_rows(b, t);
 	put_times(b, mem_timeline_ns(t));
+	put_strips(b, v, &bands);
+	mem_timeline_bands_done(&bands);
 	return 0;
 }

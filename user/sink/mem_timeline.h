@@ -6,10 +6,12 @@
 #include "sink/mem.h"
 #include "sink/mem_format.h"
 
-/* A chart of 80 columns, in ASCII. It needs MEM_TIMELINE, as the picture does. */
+/* A chart of 80 columns, in ASCII, and a strip for each site. It needs MEM_TIMELINE and MEM_BANDS, as
+ * the other forms do. */
 int mem_timeline_text(struct buf *b, const struct mem_view *v);
 /* An SVG that shows time and bytes of what the mouse is on. */
 int mem_timeline_svg(struct buf *b, const struct mem_view *v);
+int mem_timeline_json(struct buf *b, const struct mem_view *v);
 
 /* The round step of an axis that ends at `most`, with at most `ticks` of them: of bytes a power of
  * two, of time 1, 2 or 5 times a power of ten. At least 1. */
@@ -20,6 +22,10 @@ struct report_text mem_timeline_bytes_label(double bytes);
 struct report_text mem_timeline_time_label(double ns);
 /* "peak 1.2 MiB (1.1 MiB to 1.3 MiB) at 12.345 ms, 0.9 MiB alive at the end" */
 void mem_timeline_put_summary(struct buf *b, const struct mem_view *v);
+/* Live bytes with their interval, which is not known if there are several rates. */
+struct mem_amount mem_timeline_amount(const struct mem_model *m, double bytes);
+/* When the peak was, since the begin. */
+uint64_t mem_timeline_peak_ns(const struct mem_timeline *t);
 /* The time of all buckets. */
 double mem_timeline_ns(const struct mem_timeline *t);
 

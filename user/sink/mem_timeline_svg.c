@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/mem_timeline.h"
+#include "sink/mem_timeline_bands.h"
+
+#include <errno.h>
+#include <stdlib.h>
 
 #include "sink/mem_format.h"
 #include "sink/svg.h"
@@ -17,7 +21,9 @@ SVG_EMBED(timeline_script, "user/sink/timeline.js");
 #define BYTE_TICKS  6
 #define RATE_TICKS  2
 #define TIME_TICKS  10
-#define HEIGHT	    (TOP + LIVE_HEIGHT + GAP + RATE_HEIGHT + BELOW)
+#define CHARTS	    (TOP + LIVE_HEIGHT + GAP + RATE_HEIGHT + BELOW)
+#define ROW	    18	/* of the legend, which is below the charts */
+#define NAME	    110 /* bytes of a name there, at most */
 
 /* A chart, whose values begin at its lower end. */
 struct chart {
@@ -26,6 +32,8 @@ struct chart {
 	double ns;   /* the time of its width */
 	double most; /* the value of its height */
 	int y, height;
+	const struct mem_timeline_bands *bands;
+	double *stack; /* the upper edge of the band that is drawn */
 };
 
 static double x_of(const struct chart *c, double ns)
@@ -69,14 +77,105 @@ static double rate_of(const struct mem_timeline *t, uint32_t i)
 	return t->point[i].allocated / (double)t->width_ns * 1e9;
 }
 
-static void put_area(const struct chart *c, const char *kind, bool is_rate)
+/* The upper edge of values that hold for a bucket each. */
+static void put_steps(const struct chart *c, double (*value)(const struct chart *c, uint32_t i))
 {
-	svg_print(c->b, "<path class=\"%s\" d=\"M%d %d", kind, LEFT, c->y + c->height);
+	for (uint32_t i = 0; i < c->t->count; i++) {
+		double v = value(c, i);
+		if (!i || v != value(c, i - 1))
+			svg_print(c->b, "V%.1f", y_of(c, v));
+		/* A line across ends where the value changes. */
+		if (i + 1 == c->t->count || v != value(c, i + 1))
+			svg_print(c->b, "H%.1f", x_of(c, (double)(i + 1) * (double)c->t->width_ns));
+	}
+}
+
+static double max_of(const struct chart *c, uint32_t i)
+{
+	return c->t->point[i].max;
+}
+
+static double rate_at(const struct chart *c, uint32_t i)
+{
+	return rate_of(c->t, i);
+}
+
+static double stacked(const struct chart *c, uint32_t i)
+{
+	return c->stack[i];
+}
+
+static void put_color(struct buf *b, const struct mem_timeline_bands *bands, uint32_t k)
+{
+	/* The golden angle: neighbours differ, however many they are. */
+	if (k < bands->listed)
+		svg_print(b, "fill=\"hsl(%u,55%%,%u%%)\"", (212 + k * 137) % 360, k % 2 ? 72 : 62);
+	else
+		buf_puts(b, "fill=\"#c8c8c8\"");
+}
+
+static void put_name(struct buf *b, const struct mem_view *v,
+		     const struct mem_timeline_bands *bands, uint32_t k, size_t most)
+{
+	struct buf name;
+	if (buf_init(&name, -1, 256))
+		return;
+	mem_timeline_put_name(&name, v, bands, k);
+	bool is_long = name.len > most;
+	/* Not within a character. */
+	while (is_long && most && (name.data[most] & 0xc0) == 0x80)
+		most--;
+	if (is_long)
+		name.len = most;
+	svg_put_text(b, buf_str(&name));
+	buf_puts(b, is_long ? "..." : "");
+	buf_done(&name);
+}
+
+/* The last band is behind all others: each hides the lower part of those above it. 0 or -ENOMEM. */
+static int put_bands(struct chart *c, const struct mem_view *v)
+{
+	c->stack = calloc((size_t)c->t->count + 1, sizeof(*c->stack));
+	if (!c->stack)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < c->t->count; i++)
-		svg_print(c->b, "V%.1fH%.1f",
-			  y_of(c, is_rate ? rate_of(c->t, i) : c->t->point[i].max),
-			  x_of(c, (double)(i + 1) * (double)c->t->width_ns));
-	svg_print(c->b, "V%dZ\"/>\n", c->y + c->height);
+		for (uint32_t k = 0; k <= c->bands->listed; k++)
+			c->stack[i] += mem_timeline_band(c->bands, k, i);
+	for (uint32_t k = c->bands->listed + 1; k-- > 0;) {
+		buf_puts(c->b, "<path class=\"band\" ");
+		put_color(c->b, c->bands, k);
+		svg_print(c->b, " d=\"M%d %d", LEFT, c->y + c->height);
+		put_steps(c, stacked);
+		svg_print(c->b, "V%dZ\"><title>", c->y + c->height);
+		put_name(c->b, v, c->bands, k, SIZE_MAX);
+		buf_puts(c->b, "</title></path>\n");
+		for (uint32_t i = 0; i < c->t->count; i++)
+			c->stack[i] -= mem_timeline_band(c->bands, k, i);
+	}
+	free(c->stack);
+	svg_print(c->b, "<path class=\"live\" d=\"M%d %d", LEFT, c->y + c->height);
+	put_steps(c, max_of);
+	buf_puts(c->b, "\"/>\n");
+	return 0;
+}
+
+/* The script replaces the values by those of the moment. */
+static void put_legend(const struct chart *c, const struct mem_view *v, int y)
+{
+	for (uint32_t k = 0; k <= c->bands->listed; k++, y += ROW) {
+		svg_print(c->b, "<rect x=\"%d\" y=\"%d\" width=\"12\" height=\"12\" ", LEFT,
+			  y - 10);
+		put_color(c->b, c->bands, k);
+		svg_print(c->b,
+			  "/><text class=\"y\" id=\"band%u\" x=\"%d\" y=\"%d\">%s</text>"
+			  "<text x=\"%d\" y=\"%d\">",
+			  k, LEFT + 90, y, report_bytes_text(c->bands->most[k]).text, LEFT + 100,
+			  y);
+		put_name(c->b, v, c->bands, k, NAME);
+		buf_puts(c->b, "<title>");
+		put_name(c->b, v, c->bands, k, SIZE_MAX);
+		buf_puts(c->b, "</title></text>\n");
+	}
 }
 
 static void put_peak(const struct chart *c)
@@ -90,7 +189,8 @@ static void put_peak(const struct chart *c)
 		  report_bytes_text(c->t->peak).text);
 }
 
-/* What the script shows of each point: bytes alive, at its end, and allocated in it. */
+/* What the script shows of each point: bytes alive at most, at its end, and allocated in it; those
+ * of each band. */
 static void put_data(const struct chart *c)
 {
 	svg_print(c->b,
@@ -99,40 +199,59 @@ static void put_data(const struct chart *c)
 		  (unsigned long long)c->t->width_ns, c->ns, LEFT, SVG_WIDTH - RIGHT);
 	for (uint32_t i = 0; i < c->t->count; i++) {
 		const struct mem_point *p = &c->t->point[i];
-		svg_print(c->b, "%.0f %.0f %.0f\n", p->max, p->live, p->allocated);
+		svg_print(c->b, "%.0f %.0f %.0f", p->max, p->live, p->allocated);
+		for (uint32_t k = 0; k <= c->bands->listed; k++)
+			svg_print(c->b, " %.0f", mem_timeline_band(c->bands, k, i));
+		buf_puts(c->b, "\n");
 	}
 	buf_puts(c->b, "</metadata>\n");
 }
 
-static void put_charts(struct buf *b, const struct mem_timeline *t, int panel)
+/* 0 or -ENOMEM. */
+static int put_charts(struct buf *b, const struct mem_view *v,
+		      const struct mem_timeline_bands *bands, int panel)
 {
+	const struct mem_timeline *t = v->model->timeline;
 	double rate = 0, ns = mem_timeline_ns(t);
 	for (uint32_t i = 0; i < t->count; i++)
 		rate = rate_of(t, i) > rate ? rate_of(t, i) : rate;
 	double live_step = mem_timeline_bytes_step(t->peak, BYTE_TICKS);
 	double rate_step = mem_timeline_bytes_step(rate, RATE_TICKS);
-	struct chart live = {b, t, ns, live_step, panel + TOP, LIVE_HEIGHT};
+	struct chart live = {b, t, ns, live_step, panel + TOP, LIVE_HEIGHT, bands, NULL};
 	while (live.most < t->peak)
 		live.most += live_step;
-	struct chart rates = {
-		b, t, ns, RATE_TICKS * rate_step, panel + TOP + LIVE_HEIGHT + GAP, RATE_HEIGHT};
-	put_frame(&live, "Alive", live_step);
-	put_area(&live, "live", false);
+	struct chart rates = {.b = b,
+			      .t = t,
+			      .ns = ns,
+			      .most = RATE_TICKS * rate_step,
+			      .y = panel + TOP + LIVE_HEIGHT + GAP,
+			      .height = RATE_HEIGHT};
+	put_frame(&live, "Alive, by site; the line is the most of each moment", live_step);
+	int err = put_bands(&live, v);
 	put_peak(&live);
 	put_frame(&rates, "Allocated per second", rate_step);
-	put_area(&rates, "rate", true);
+	svg_print(b, "<path class=\"rate\" d=\"M%d %d", LEFT, rates.y + rates.height);
+	put_steps(&rates, rate_at);
+	svg_print(b, "V%dZ\"/>\n", rates.y + rates.height);
 	put_times(&rates);
+	put_legend(&live, v, panel + CHARTS + ROW / 2);
 	put_data(&live);
 	svg_print(b, "<path id=\"cursor\" class=\"cursor\" d=\"M0 %dV%d\"/>\n", live.y,
 		  rates.y + rates.height);
+	return err;
 }
 
 int mem_timeline_svg(struct buf *b, const struct mem_view *v)
 {
+	struct mem_timeline_bands bands;
 	struct buf lines;
-	int err = buf_init(&lines, -1, 256);
-	if (err)
+	int err = mem_timeline_bands_init(&bands, v);
+	if (!err)
+		err = buf_init(&lines, -1, 256);
+	if (err) {
+		mem_timeline_bands_done(&bands);
 		return err;
+	}
 	bool is_any = mem_put_head(&lines, v);
 	if (is_any)
 		mem_timeline_put_summary(&lines, v);
@@ -144,15 +263,16 @@ int mem_timeline_svg(struct buf *b, const struct mem_view *v)
 		.style_end = timeline_style_end,
 		.script = timeline_script,
 		.script_end = timeline_script_end,
-		.height = panel + HEIGHT,
+		.height = panel + CHARTS + (int)(bands.listed + 2) * ROW,
 		.unit = "bytes",
 		.total = v->model->timeline->peak,
 		.level = 1,
 	};
 	svg_open(b, &s);
 	if (is_any)
-		put_charts(b, v->model->timeline, panel);
+		err = put_charts(b, v, &bands, panel);
 	svg_close(b, &s);
 	buf_done(&lines);
-	return 0;
+	mem_timeline_bands_done(&bands);
+	return err;
 }

@@ -108,7 +108,7 @@ static int visit_sites(struct mem_tracks *t)
 	mem_model_end(&t->model);
 	int err = display_names_new(s->strings, &view.names);
 	if (!err)
-		err = mem_sites_make(&sites, &t->model, mem_pick_alloc);
+		err = mem_model_sites(&sites, &t->model, mem_pick_alloc);
 	for (unsigned i = 0; i < SITES && i < sites.functions && !err; i++) {
 		if (!sites.function[sites.by_self[i]].self.count.objects)
 			break;

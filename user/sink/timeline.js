@@ -15,6 +15,9 @@ if (!data)
 const step = +data.dataset.step, elapsed = +data.dataset.elapsed;
 const left = +data.dataset.left, right = +data.dataset.right;
 const points = data.textContent.trim().split('\n').map(line => line.split(' ').map(Number));
+const values = [];
+for (let value; (value = byId('band' + values.length));)
+	values.push({value, most: value.textContent});
 let current = -1;
 
 function scaled(value, by, units, digits) {
@@ -37,6 +40,7 @@ function show(i) {
 	cursor.style.visibility = 'visible';
 	info.textContent = `${time(begin)} to ${time(end)}  \u00b7  at most ${bytes(most)} alive, ` +
 		`${bytes(last)} at its end  \u00b7  ${bytes(allocated)} allocated`;
+	values.forEach((v, k) => v.value.textContent = bytes(points[i][3 + k]));
 }
 
 svg.addEventListener('mousemove', e => {
@@ -44,6 +48,7 @@ svg.addEventListener('mousemove', e => {
 	if (at < 0 || at > 1) {
 		cursor.style.visibility = 'hidden';
 		info.textContent = hint;
+		values.forEach(v => v.value.textContent = v.most);
 	} else {
 		show(Math.min(Math.floor(at * elapsed / step), points.length - 1));
 	}

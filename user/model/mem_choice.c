@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/mem_choice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int mem_choice_add(struct mem_choice *c, uint64_t number)
+{
+	size_t at = (size_t)(number / 64);
+	if (at >= c->words) {
+		size_t words = at + at / 2 + 64;
+		uint64_t *grown = realloc(c->word, words * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + c->words, 0, (words - c->words) * sizeof(*grown));
+		c->word = grown;
+		c->words = words;
+	}
+	c->word[at] |= UINT64_C(1) << number % 64;
+	return 0;
+}
+
+bool mem_choice_has(const struct mem_choice *c, uint64_t number)
+{
+	return number / 64 < c->words && c->word[number / 64] >> number % 64 & 1;
+}
+
+void mem_choice_done(struct mem_choice *c)
+{
+	free(c->word);
+	*c = (struct mem_choice){0};
+}
