@@ -6,33 +6,11 @@
 # breaks the rules of the format is a line that begins with "!".
 use strict;
 use warnings;
+use FindBin;
+require "$FindBin::Bin/../protoc-text.pl";
 
 my $what = shift // "";
 my %sums;
-sub bad { print "!\t@_\n" }
-
-sub text {
-	my $s = shift;
-	$s =~ s/\\([0-7]{3})/chr(oct($1))/ge;
-	$s =~ s/\\n/\n/g;
-	$s =~ s/\\(["'\\])/$1/g;
-	return $s;
-}
-
-# A message as a hash of lists: what may be repeated and what may not look the same here.
-sub message {
-	my %m;
-	while (my $line = <STDIN>) {
-		last if $line =~ /^\s*}/;
-		bad("an unknown field: $line") if $line =~ /^\s*\d/;
-		if ($line =~ /^\s*(\w+) \{/) { push @{$m{$1}}, message(); }
-		elsif ($line =~ /^\s*(\w+): "(.*)"$/) { push @{$m{$1}}, text($2); }
-		elsif ($line =~ /^\s*(\w+): (.*)$/) { push @{$m{$1}}, $2; }
-		else { bad("not understood: $line"); }
-	}
-	return \%m;
-}
-
 my $profile = message();
 my @strings = @{$profile->{string_table}};
 bad("the first string is not empty") if $strings[0] ne "";

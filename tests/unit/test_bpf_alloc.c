@@ -2,60 +2,19 @@
 /* The program behind the markers of sampled allocations, bpf/alloc.bpf.c, as a user program with
  * helpers of our own: where it finds arguments, and what is in its records. */
 #include "tests/tap.h"
-
-#include <linux/bpf.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-/* In the place of the kernel's types and of libbpf's helpers. */
-#define __VMLINUX_H__
-#define __BPF_HELPERS__
-#define SEC(name)
-#define __uint(name, val) int(*name)[val]
-#define __type(name, val) typeof(val) *name
-#define __weak		  __attribute__((weak))
+#include "tests/unit/bpf_helpers.h"
 
 struct pt_regs {
 	uint64_t word[32];
 };
 
-#define THREAD 4242u
-#define KEY    9u
-#define SLOT   5u
-
 struct ebt_alloc_file;
 
-static struct {
-	bool full;
-	uint64_t cookie;
-	_Alignas(8) unsigned char rec[2048];
-	size_t reserved; /* bytes of the last record */
-	int records;	 /* submitted */
-	struct ebt_alloc_file *file;
-	long stack_bytes;
-} kernel;
+#define KEY  9u
+#define SLOT 5u
 
-static void *bpf_ringbuf_reserve(void *map, uint64_t size, uint64_t flags)
-{
-	(void)map;
-	(void)flags;
-	kernel.reserved = size;
-	memset(kernel.rec, 0xa5, sizeof(kernel.rec));
-	return kernel.full ? NULL : kernel.rec;
-}
-
-static void bpf_ringbuf_submit(void *data, uint64_t flags)
-{
-	kernel.records += data == kernel.rec && flags == BPF_RB_NO_WAKEUP;
-}
-
-static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
-{
-	if ((uintptr_t)from < 4096)
-		return -14;
-	memcpy(dst, from, size);
-	return 0;
-}
+static struct ebt_alloc_file *found; /* in the map of files, by KEY */
+static long stack_bytes;	     /* of every stack; negative: the error of reading it */
 
 static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
 {
@@ -66,46 +25,20 @@ static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
 static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
 {
 	(void)map;
-	return *key == KEY ? kernel.file : NULL;
+	return *key == KEY ? found : NULL;
 }
 
 static long bpf_get_stack(void *ctx, void *buf, uint32_t size, uint64_t flags)
 {
 	(void)ctx;
-	if (kernel.stack_bytes > 0 && size >= (uint32_t)kernel.stack_bytes && flags == 1 << 8)
-		memset(buf, 0x11, (size_t)kernel.stack_bytes);
-	return kernel.stack_bytes;
+	if (stack_bytes > 0 && size >= (uint32_t)stack_bytes && flags == 1 << 8)
+		memset(buf, 0x11, (size_t)stack_bytes);
+	return stack_bytes;
 }
 
 static uint64_t bpf_ktime_get_ns(void)
 {
 	return 123456789;
-}
-
-static uint64_t bpf_get_attach_cookie(void *ctx)
-{
-	(void)ctx;
-	return kernel.cookie;
-}
-
-static uint64_t bpf_get_current_pid_tgid(void)
-{
-	return 77ull << 32 | THREAD;
-}
-
-static uint32_t bpf_get_smp_processor_id(void)
-{
-	return 3;
-}
-
-static long bpf_get_ns_current_pid_tgid(uint64_t dev, uint64_t ino, struct bpf_pidns_info *info,
-					uint32_t size)
-{
-	(void)dev;
-	(void)ino;
-	(void)size;
-	info->pid = 1;
-	return 0;
 }
 
 #pragma GCC diagnostic push
@@ -130,9 +63,10 @@ static const struct ebt_alloc_record *hit(uint32_t key, uint32_t site)
 {
 	int before = kernel.records;
 	kernel.cookie = EBT_ALLOC_COOKIE(key, site);
-	kernel.file = &file;
+	found = &file;
 	ebt_alloc(&regs);
-	return kernel.records == before + 1 ? (const struct ebt_alloc_record *)kernel.rec : NULL;
+	bool is_one = kernel.records == before + 1 && kernel.flags == BPF_RB_NO_WAKEUP;
+	return is_one ? (const struct ebt_alloc_record *)kernel.rec : NULL;
 }
 
 static void test_operands(void)
@@ -173,12 +107,12 @@ static void test_records(void)
 	file.site[0] = (struct ebt_alloc_site){.kind = EBT_ALLOC_SITE_ALLOC,
 					       .args = 1,
 					       .arg = {OPERAND(8, 0, CONSTANT, NONE, NONE, 0, 77)}};
-	kernel.stack_bytes = 24;
+	stack_bytes = 24;
 	struct ebt_alloc_record want = {.head = {.type = EBT_RECORD_ALLOC,
 						 .slot = SLOT,
 						 .site = EBT_ALLOC_SITE_ALLOC,
 						 .size = 24,
-						 .cpu = 3,
+						 .cpu = CPU,
 						 .tid = THREAD},
 					.ts = 123456789,
 					.arg = {77}};
@@ -186,7 +120,7 @@ static void test_records(void)
 	ok(rec && !memcmp(rec, &want, sizeof(want)),
 	   "an allocation: every field, and nothing of old memory");
 	ok(rec && *(const uint64_t *)(rec + 1) == 0x1111111111111111, "with its stack");
-	kernel.stack_bytes = -14;
+	stack_bytes = -14;
 	rec = hit(KEY, 0);
 	ok(rec && rec->head.size == 0, "or without, if there is none");
 	rec = hit(KEY, 1);

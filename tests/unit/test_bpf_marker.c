@@ -1,85 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The program behind the markers, bpf/marker.bpf.c, as a user program with helpers of our own. */
 #include "tests/tap.h"
-
-#include <linux/bpf.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-/* In the place of the kernel's types and of libbpf's helpers. */
-#define __VMLINUX_H__
-#define __BPF_HELPERS__
-#define SEC(name)
-#define __uint(name, val) int(*name)[val]
-#define __type(name, val) typeof(val) *name
-#define __weak		  __attribute__((weak))
+#include "tests/unit/bpf_helpers.h"
 
 struct pt_regs {
 	uint64_t di, si, dx, r10, cx, r8, r9;
 };
-
-#define POOL_BYTES 16384
-#define THREAD	   4242u
-#define CPU	   3u
-
-static struct {
-	bool full, unreadable;
-	uint64_t cookie;
-	_Alignas(8) unsigned char rec[POOL_BYTES];
-	size_t reserved; /* bytes of the last record */
-	int records;	 /* submitted */
-	uint64_t flags;
-} kernel;
-
-static void *bpf_ringbuf_reserve(void *map, uint64_t size, uint64_t flags)
-{
-	(void)map;
-	(void)flags;
-	kernel.reserved = size;
-	/* What an earlier record left there must not come through. */
-	memset(kernel.rec, 0xa5, sizeof(kernel.rec));
-	return kernel.full ? NULL : kernel.rec;
-}
-
-static void bpf_ringbuf_submit(void *data, uint64_t flags)
-{
-	kernel.records += data == kernel.rec;
-	kernel.flags = flags;
-}
-
-static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
-{
-	if (kernel.unreadable)
-		return -14;
-	memcpy(dst, from, size);
-	return 0;
-}
-
-static uint64_t bpf_get_attach_cookie(void *ctx)
-{
-	(void)ctx;
-	return kernel.cookie;
-}
-
-static uint64_t bpf_get_current_pid_tgid(void)
-{
-	return 77ull << 32 | THREAD;
-}
-
-static uint32_t bpf_get_smp_processor_id(void)
-{
-	return CPU;
-}
-
-static long bpf_get_ns_current_pid_tgid(uint64_t dev, uint64_t ino, struct bpf_pidns_info *info,
-					uint32_t size)
-{
-	(void)dev;
-	(void)ino;
-	(void)size;
-	info->pid = 1;
-	return 0;
-}
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"

@@ -22,17 +22,23 @@ static uint8_t *put_s(uint8_t *p, const char *s, size_t max)
 	return p + len;
 }
 
+#define PUT_ALL(p, ...)                             \
+	put_all(p, (const uint64_t[]){__VA_ARGS__}, \
+		sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
+static uint8_t *put_all(uint8_t *p, const uint64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p = put_v(p, v[i]);
+	return p;
+}
+
 static uint8_t *put_session(uint8_t *p, const struct capture_session *s)
 {
 	p = put_s(p, s->source, sizeof(s->source));
 	p = put_s(p, s->clock, sizeof(s->clock));
-	p = put_v(p, s->start_ns);
-	p = put_v(p, s->run_begin_ns);
-	p = put_v(p, s->run_end_ns);
-	p = put_v(p, s->monotonic_ns);
-	p = put_v(p, s->realtime_ns);
-	p = put_v(p, s->boottime_ns);
-	return put_v(p, s->known);
+	return PUT_ALL(p, s->start_ns, s->run_begin_ns, s->run_end_ns, s->monotonic_ns,
+		       s->realtime_ns, s->boottime_ns, s->known);
 }
 
 static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
@@ -41,23 +47,14 @@ static uint8_t *put_process(uint8_t *p, const struct capture_process *s)
 	p = put_s(p, s->producer, sizeof(s->producer));
 	p = put_s(p, s->runtime, sizeof(s->runtime));
 	p = put_s(p, s->comm, sizeof(s->comm));
-	p = put_v(p, s->release);
-	p = put_v(p, s->usage_known);
-	p = put_v(p, s->user_ns);
-	p = put_v(p, s->system_ns);
-	p = put_v(p, s->peak_rss_bytes);
-	p = put_v(p, s->end_ns);
-	p = put_v(p, (s->peak_rss_known ? 1u : 0u) | (s->end_known ? 2u : 0u));
-	p = put_v(p, s->own_release);
-	return put_v(p, s->page_bytes);
+	return PUT_ALL(p, s->release, s->usage_known, s->user_ns, s->system_ns, s->peak_rss_bytes,
+		       s->end_ns, (s->peak_rss_known ? 1u : 0u) | (s->end_known ? 2u : 0u),
+		       s->own_release, s->page_bytes);
 }
 
 static uint8_t *put_incarnation(uint8_t *p, const struct capture_incarnation *i)
 {
-	p = put_v(p, i->pid);
-	p = put_v(p, i->number);
-	p = put_v(p, i->start_known);
-	return put_v(p, i->start_boot_ns);
+	return PUT_ALL(p, i->pid, i->number, i->start_known, i->start_boot_ns);
 }
 
 static uint8_t *put_name(uint8_t *p, const struct capture_name *n)
@@ -74,18 +71,13 @@ static uint8_t *put_string(uint8_t *p, const struct capture_string *s)
 
 static uint8_t *put_frame(uint8_t *p, const struct capture_frame *f)
 {
-	p = put_v(p, f->has_address);
-	p = put_v(p, f->address);
-	p = put_v(p, f->count);
+	p = PUT_ALL(p, f->has_address, f->address, f->count);
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct capture_position *at = &f->position[i];
-		p = put_v(p, at->function);
-		p = put_v(p, at->file);
-		p = put_v(p, (at->has_line ? CAPTURE_HAS_LINE : 0u) |
-				     (at->has_chars ? CAPTURE_HAS_CHARS : 0u));
-		p = put_v(p, at->line);
-		p = put_v(p, at->start_char);
-		p = put_v(p, at->end_char);
+		p = PUT_ALL(p, at->function, at->file,
+			    (at->has_line ? CAPTURE_HAS_LINE : 0u) |
+				    (at->has_chars ? CAPTURE_HAS_CHARS : 0u),
+			    at->line, at->start_char, at->end_char);
 	}
 	return p;
 }
@@ -108,10 +100,7 @@ static uint8_t *put_alloc_trace(uint8_t *p, const struct capture_alloc_trace *t)
 {
 	uint64_t rate;
 	memcpy(&rate, &t->sample_rate, sizeof(rate));
-	p = put_v(p, t->pid);
-	p = put_v(p, rate);
-	p = put_v(p, t->word_bits);
-	p = put_v(p, t->domain);
+	p = PUT_ALL(p, t->pid, rate, t->word_bits, t->domain);
 	for (unsigned i = 0; i < CAPTURE_ALLOC_TEXTS; i++)
 		p = put_s(p, t->text[i].text, kept_bytes(&t->text[i]));
 	return p;
@@ -131,9 +120,7 @@ uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)
 	case CAPTURE_RECOVERED:
 		return put_v(put_v(p, item->recovered.events), item->recovered.words);
 	case CAPTURE_TOTALS:
-		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
-			p = put_v(p, item->totals[i]);
-		return p;
+		return put_all(p, item->totals, CAPTURE_TOTAL_COUNT);
 	case CAPTURE_STRING:
 		return put_string(p, &item->string);
 	case CAPTURE_FRAME:

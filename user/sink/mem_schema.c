@@ -100,14 +100,9 @@ static const struct schema_key difference[] = {
 	{"noise", SCHEMA_TRUTH},	 {0}};
 static const struct schema_key value[] = {{"value", AMOUNT}, {"low", RATIO}, {"high", RATIO}, {0}};
 
-#define LISTS 6
-
 void mem_schema(struct json *j)
 {
-	static const struct {
-		const char *name;
-		const struct schema_key *lists[LISTS];
-	} objects[] = {
+	static const struct schema_part objects[] = {
 		{"summary", {head, is_summary, run, summary}},
 		{"hotspots", {head, is_hotspots, run, hotspots}},
 		{"live", {head, is_live, run, live}},
@@ -134,22 +129,8 @@ void mem_schema(struct json *j)
 		{"difference", {difference}},
 		{"value", {value}},
 	};
-	json_open(j, '{');
-	json_key_str(j, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	json_key_str(j, "title",
-		     "What 'ebtrace mem --json' writes, schema 1: one report. Bytes and values "
-		     "are estimates, from low to high in 95 of 100 cases");
-	json_key_open(j, "oneOf", '[');
-	json_raw(j, SCHEMA_REF("summary"));
-	json_raw(j, SCHEMA_REF("hotspots"));
-	json_raw(j, SCHEMA_REF("live"));
-	json_raw(j, SCHEMA_REF("lifetimes"));
-	json_raw(j, SCHEMA_REF("timeline"));
-	json_raw(j, SCHEMA_REF("diff"));
-	json_close(j, ']');
-	json_key_open(j, "$defs", '{');
-	for (size_t i = 0; i < sizeof(objects) / sizeof(*objects); i++)
-		schema_object(j, objects[i].name, objects[i].lists, NULL);
-	json_close(j, '}');
-	json_close(j, '}');
+	schema_put(j,
+		   "What 'ebtrace mem --json' writes, schema 1: one report. Bytes and values "
+		   "are estimates, from low to high in 95 of 100 cases",
+		   objects, sizeof(objects) / sizeof(*objects), 6, NULL, NULL);
 }

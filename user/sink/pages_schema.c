@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/pages_json.h"
 
-#include <stdio.h>
-
 #include "sink/schema.h"
 
 #define ADDRESS	      "{\"type\":\"string\",\"pattern\":\"^0x[0-9a-f]+$\"}"
@@ -99,13 +97,9 @@ KEYS(place, {"offset", SCHEMA_COUNT}, {"bytes", SCHEMA_COUNT}, {"p", SIGNED}, {"
 KEYS(fault, {"fault", FAULT}, {"ns", SCHEMA_COUNT}, {"p", SIGNED}, {"addr", ADDRESS},
      {"pages", SCHEMA_COUNT}, {"faulty_pages", SCHEMA_COUNT});
 
-#define LISTS	7 /* and NULL */
 #define REPORTS 9
 
-static const struct {
-	const char *name;
-	const struct schema_key *lists[LISTS];
-} objects[] = {
+static const struct schema_part objects[] = {
 	/* The reports are first. */
 	{"summary", {head, is_summary, run, summary}},
 	{"totals", {head, is_totals, run, total, moved, timeline}},
@@ -140,24 +134,8 @@ static const struct {
 
 void pages_schema(struct json *j)
 {
-	json_open(j, '{');
-	json_key_str(j, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	json_key_str(
-		j, "title",
-		"What 'ebtrace pages --json' writes, schema 1: one report. Amounts are pages of "
-		"page_bytes; times are ns since start_ns; a P of null is several others");
-	json_key_open(j, "oneOf", '[');
-	for (size_t i = 0; i < REPORTS; i++) {
-		json_open(j, '{');
-		char ref[64];
-		snprintf(ref, sizeof(ref), "#/$defs/%s", objects[i].name);
-		json_key_str(j, "$ref", ref);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-	json_key_open(j, "$defs", '{');
-	for (size_t i = 0; i < sizeof(objects) / sizeof(*objects); i++)
-		schema_object(j, objects[i].name, objects[i].lists, NULL);
-	json_close(j, '}');
-	json_close(j, '}');
+	schema_put(j,
+		   "What 'ebtrace pages --json' writes, schema 1: one report. Amounts are pages of "
+		   "page_bytes; times are ns since start_ns; a P of null is several others",
+		   objects, sizeof(objects) / sizeof(*objects), REPORTS, NULL, NULL);
 }

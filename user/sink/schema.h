@@ -28,4 +28,18 @@ struct schema_key {
 void schema_object(struct json *j, const char *name, const struct schema_key *const lists[],
 		   const struct schema_key *optional);
 
+/* An object of a schema: its name in $defs, and its lists. */
+#define SCHEMA_LISTS 8
+struct schema_part {
+	const char *name;
+	const struct schema_key *lists[SCHEMA_LISTS]; /* as schema_object() has them */
+};
+
+/*
+ * Writes a JSON Schema with these objects, as a value: the first `roots` of them are what a document
+ * may be. put_more, unless it is NULL, writes further members of $defs.
+ */
+void schema_put(struct json *j, const char *title, const struct schema_part *part, size_t parts,
+		size_t roots, const struct schema_key *optional, void (*put_more)(struct json *j));
+
 #endif

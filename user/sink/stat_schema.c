@@ -89,8 +89,6 @@ static const struct schema_key phase[] = {{"name", SCHEMA_STRING},    {"stops", 
 					  {"total_ns", SCHEMA_COUNT}, {"self_ns", SCHEMA_COUNT},
 					  {"max_ns", SCHEMA_COUNT},   {0}};
 
-#define LISTS 5
-
 static void put_percentiles(struct json *j)
 {
 	struct schema_key percentiles[STAT_PERCENTILES + 1] = {{0}};
@@ -99,15 +97,13 @@ static void put_percentiles(struct json *j)
 		stat_percentile_name(i, names[i]);
 		percentiles[i] = (struct schema_key){names[i], SCHEMA_KNOWN};
 	}
-	schema_object(j, "percentiles", (const struct schema_key *const[LISTS]){percentiles}, NULL);
+	schema_object(j, "percentiles", (const struct schema_key *const[SCHEMA_LISTS]){percentiles},
+		      NULL);
 }
 
 void stat_schema(struct json *j)
 {
-	static const struct {
-		const char *name;
-		const struct schema_key *lists[LISTS];
-	} objects[] = {
+	static const struct schema_part objects[] = {
 		{"report", {report, optional}},
 		{"interval", {interval}},
 		{"total", {section}},
@@ -121,21 +117,8 @@ void stat_schema(struct json *j)
 		{"words", {words}},
 		{"phase", {phase}},
 	};
-	json_open(j, '{');
-	json_key_str(j, "$schema", "https://json-schema.org/draft/2020-12/schema");
-	json_key_str(j, "title",
-		     "What 'ebtrace stat --json' writes, schema 1: the report, and with --interval "
-		     "a line of its own for each interval before it");
-	json_key_open(j, "oneOf", '[');
-	json_raw(j, SCHEMA_REF("report"));
-	json_raw(j, SCHEMA_REF("interval"));
-	json_close(j, ']');
-	json_key_open(j, "$defs", '{');
-	for (unsigned i = 0; i < sizeof(objects) / sizeof(*objects); i++) {
-		if (objects[i].lists[0] == cut)
-			put_percentiles(j);
-		schema_object(j, objects[i].name, objects[i].lists, optional);
-	}
-	json_close(j, '}');
-	json_close(j, '}');
+	schema_put(j,
+		   "What 'ebtrace stat --json' writes, schema 1: the report, and with --interval "
+		   "a line of its own for each interval before it",
+		   objects, sizeof(objects) / sizeof(*objects), 2, optional, put_percentiles);
 }
