@@ -3,7 +3,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/array.h"
 
 /* So many unresolved frames in a row belong to the function outside of them. */
 #define UNRESOLVED_MAX 2
@@ -34,6 +35,8 @@ void mem_sites_done(struct mem_sites *t)
 	free(t->by_total);
 	free(t->frame);
 	free(t->stack);
+	free(t->path);
+	mem_tree_done(&t->tree);
 	map_done(&t->by_name);
 	map_done(&t->wrapping);
 	*t = (struct mem_sites){0};
@@ -44,20 +47,6 @@ static void measure_add(struct mem_measure *m, const struct mem_scale *scale, st
 	m->objects += mem_scale_objects(scale, c.shares);
 	mem_count_add(&m->count, (struct mem_count){c.objects, c.samples, 0});
 	mem_sum_add(&m->sum, scale, c.samples);
-}
-
-/* Room for one more in an array of *cap entries. False: no memory. */
-static bool make_room(void **array, uint32_t used, uint32_t *cap, size_t bytes)
-{
-	if (used < *cap)
-		return true;
-	size_t grown = *cap ? (size_t)*cap * 2 : 4;
-	void *to = grown <= UINT32_MAX ? realloc(*array, grown * bytes) : NULL;
-	if (!to)
-		return false;
-	*array = to;
-	*cap = (uint32_t)grown;
-	return true;
 }
 
 /* 1 or 0, or -ENOMEM. */
@@ -101,7 +90,7 @@ static uint32_t function_of(struct mem_sites *t, uint32_t id, const struct frame
 		return 0;
 	if (*number)
 		return (uint32_t)*number;
-	if (!make_room((void **)&t->function, t->functions, &t->function_cap, sizeof(*t->function)))
+	if (!array_room(t->function, t->function_cap, t->functions))
 		return 0;
 	t->function[t->functions++] = (struct mem_function){
 		.name = named ? p->function : 0,
@@ -133,8 +122,7 @@ static uint32_t position_of(struct mem_function *fn, const struct frame_position
 	for (uint32_t i = 0; i < fn->positions; i++)
 		if (same_position(&fn->position[i], &at))
 			return i + 1;
-	if (!make_room((void **)&fn->position, fn->positions, &fn->position_cap,
-		       sizeof(*fn->position)))
+	if (!array_room(fn->position, fn->position_cap, fn->positions))
 		return 0;
 	fn->position[fn->positions++] = at;
 	return fn->positions;
@@ -143,16 +131,8 @@ static uint32_t position_of(struct mem_function *fn, const struct frame_position
 /* The entry of a frame with its function. NULL: no memory. */
 static struct mem_frame *look_up(struct mem_sites *t, uint32_t id)
 {
-	if (id >= t->frames) {
-		size_t count = (size_t)id + id / 2 + 64;
-		struct mem_frame *grown =
-			count <= UINT32_MAX ? realloc(t->frame, count * sizeof(*grown)) : NULL;
-		if (!grown)
-			return NULL;
-		memset(grown + t->frames, 0, (count - t->frames) * sizeof(*grown));
-		t->frame = grown;
-		t->frames = (uint32_t)count;
-	}
+	if (!array_room(t->frame, t->frames, id))
+		return NULL;
 	struct mem_frame *e = &t->frame[id];
 	if (!e->function) {
 		const struct frame *f = id ? frames_get(t->session->frames, id) : NULL;
@@ -164,71 +144,100 @@ static struct mem_frame *look_up(struct mem_sites *t, uint32_t id)
 	return e->function ? e : NULL;
 }
 
-/* Puts the frame outside of an unresolved one in its place. */
-static bool resolve(struct mem_sites *t, size_t n)
+/* The frame that stands for a stack's innermost one, given what is known of its parent. */
+static bool know_stack(struct mem_sites *t, uint32_t id)
 {
-	uint32_t outer = 0, unresolved = 0;
-	for (size_t i = 0; i < n; i++) {
-		const struct mem_frame *e = look_up(t, t->stack[i]);
-		if (!e)
-			return false;
-		if (e->resolved) {
-			outer = t->stack[i];
-			unresolved = 0;
-		} else if (outer && unresolved++ < UNRESOLVED_MAX) {
-			t->stack[i] = outer;
-		}
+	uint32_t parent = stacks_parent(t->session->stacks, id);
+	const struct mem_stack *up = &t->stack[parent];
+	struct mem_stack s = {
+		.frame = stacks_frame(t->session->stacks, id),
+		.outer = up->outer,
+		.unresolved = up->unresolved,
+		.is_known = true,
+	};
+	const struct mem_frame *e = look_up(t, s.frame);
+	if (!e)
+		return false;
+	if (e->resolved) {
+		s.outer = s.frame;
+		s.unresolved = 0;
+	} else if (s.outer && s.unresolved < UNRESOLVED_MAX) {
+		s.frame = s.outer;
+		s.unresolved++;
 	}
+	s.end = t->frame[s.frame].is_wrapper ? up->end : id;
+	t->stack[id] = s;
 	return true;
 }
 
-/* The number of frames without the innermost ones that are wrappers. */
-static size_t without_wrappers(const struct mem_sites *t, size_t n)
+/* Ids of stacks and frames that were not held may be others' now. */
+static void forget_reclaimed(struct mem_sites *t)
 {
-	size_t rest = n;
-	while (rest && t->frame[t->stack[rest - 1]].is_wrapper)
-		rest--;
-	return rest ? rest : n;
+	if (t->reclaimed == t->session->stacks->reclaimed)
+		return;
+	for (uint32_t i = 1; i < t->stacks; i++)
+		t->stack[i].is_known = false;
+	for (uint32_t i = 1; i < t->frames; i++)
+		t->frame[i].function = t->frame[i].position = 0;
+	t->reclaimed = t->session->stacks->reclaimed;
 }
 
-/* Reads the frames of a stack into t->stack, without wrappers. Returns their number, at least 1: a
- * stack without frames has frame 0. 0: no memory. */
-static size_t read_stack(struct mem_sites *t, uint32_t stack)
+/* Looks up what a stack is, and each that it extends. False: no memory. */
+static bool know(struct mem_sites *t, uint32_t stack)
 {
-	for (;;) {
-		size_t n = stacks_frames(t->session->stacks, stack, t->stack, t->stack_cap);
-		if (n <= t->stack_cap && t->stack_cap) {
-			if (!n)
-				t->stack[0] = 0;
-			n = n ? n : 1;
-			return resolve(t, n) ? without_wrappers(t, n) : 0;
-		}
-		size_t cap = n + n / 2 + 64;
-		uint32_t *grown = realloc(t->stack, cap * sizeof(*grown));
-		if (!grown)
-			return 0;
-		t->stack = grown;
-		t->stack_cap = cap;
+	const struct stacks *stacks = t->session->stacks;
+	uint32_t n = 0;
+	for (uint32_t id = stack; id; id = stacks_parent(stacks, id)) {
+		if (!array_room(t->stack, t->stacks, id) || !array_room(t->path, t->path_cap, n))
+			return false;
+		if (t->stack[id].is_known)
+			break;
+		t->path[n++] = id;
 	}
+	while (n--)
+		if (!know_stack(t, t->path[n]))
+			return false;
+	return true;
+}
+
+/* The stack that ends with the site of a stack. *ret_frame: the frame. False: no memory. */
+static bool find_end(struct mem_sites *t, uint32_t stack, uint32_t *ret_end, uint32_t *ret_frame)
+{
+	uint32_t frame = 0;
+	if (stack) {
+		if (!know(t, stack))
+			return false;
+		if (t->stack[stack].end)
+			stack = t->stack[stack].end;
+		frame = t->stack[stack].frame;
+	}
+	*ret_end = stack;
+	*ret_frame = frame;
+	return look_up(t, frame);
 }
 
 uint32_t mem_sites_site(struct mem_sites *t, uint32_t stack)
 {
-	size_t n = read_stack(t, stack);
-	return n ? t->frame[t->stack[n - 1]].function - 1 : UINT32_MAX;
+	uint32_t end, frame;
+	forget_reclaimed(t);
+	return find_end(t, stack, &end, &frame) ? t->frame[frame].function - 1 : UINT32_MAX;
 }
 
+typedef int visit_node(struct mem_sites *t, void *ctx, uint32_t function,
+		       const struct mem_scale *scale, const struct mem_tree_node *n);
+
+/* Counts a row for its site, and in the tree. */
 static int count_row(struct mem_sites *t, const struct mem_process *p, uint32_t row,
 		     struct mem_count c)
 {
-	size_t n = read_stack(t, p->row[row].stack);
-	struct mem_frame *inner = n ? look_up(t, t->stack[n - 1]) : NULL;
-	if (!inner)
+	uint32_t end, frame;
+	if (!find_end(t, p->row[row].stack, &end, &frame))
 		return -ENOMEM;
+	struct mem_frame *inner = &t->frame[frame];
 	struct mem_function *fn = &t->function[inner->function - 1];
 	if (!inner->position) {
 		const struct frame *f =
-			inner->resolved ? frames_get(t->session->frames, t->stack[n - 1]) : NULL;
+			inner->resolved ? frames_get(t->session->frames, frame) : NULL;
 		inner->position = position_of(fn, f ? &f->position[inner->inlined] : NULL);
 	}
 	if (!inner->position)
@@ -236,21 +245,62 @@ static int count_row(struct mem_sites *t, const struct mem_process *p, uint32_t 
 	measure_add(&t->all, &p->scale, c);
 	measure_add(&fn->self, &p->scale, c);
 	measure_add(&fn->position[inner->position - 1].measure, &p->scale, c);
-	measure_add(&fn->total, &p->scale, c);
-	uint32_t self = inner->function - 1, number = ++t->number;
-	for (size_t i = n - 1; i-- > 0;) {
-		const struct mem_frame *e = look_up(t, t->stack[i]);
-		if (!e)
-			return -ENOMEM;
-		fn = &t->function[e->function - 1];
-		if (fn->seen == number)
-			continue;
-		fn->seen = number;
-		measure_add(&fn->above, &p->scale, c);
-		if (e->function - 1 != self)
-			measure_add(&fn->total, &p->scale, c);
+	return mem_tree_add(&t->tree, t->session->stacks, end, c);
+}
+
+/* Visits the outermost node of each function on each path through the tree. 0 or -ENOMEM. */
+static int walk(struct mem_sites *t, const struct mem_scale *scale, visit_node *visit, void *ctx)
+{
+	const struct mem_tree_node *node = t->tree.node;
+	int err = 0;
+	for (uint32_t at = t->tree.nodes ? node[0].child : 0, next; at && !err; at = next) {
+		uint32_t function = t->frame[t->stack[node[at].stack].frame].function - 1;
+		if (!t->function[function].on_path++)
+			err = visit(t, ctx, function, scale, &node[at]);
+		next = node[at].child;
+		while (at && !next) {
+			uint32_t frame = t->stack[node[at].stack].frame;
+			t->function[t->frame[frame].function - 1].on_path--;
+			next = node[at].next;
+			at = node[at].parent;
+		}
+	}
+	return err;
+}
+
+static int count_total(struct mem_sites *t, void *ctx, uint32_t function,
+		       const struct mem_scale *scale, const struct mem_tree_node *n)
+{
+	(void)ctx;
+	struct mem_function *fn = &t->function[function];
+	if (n->own.objects)
+		measure_add(&fn->total, scale, n->own);
+	if (n->below.objects) {
+		measure_add(&fn->total, scale, n->below);
+		measure_add(&fn->above, scale, n->below);
 	}
 	return 0;
+}
+
+static int count_process(struct mem_sites *t, const struct mem_process *p, mem_pick *pick)
+{
+	int err = 0;
+	/* No sample is not the same as nothing. */
+	mem_sum_add(&t->all.sum, &p->scale, 0);
+	for (uint32_t row = 1; row <= p->rows && !err; row++) {
+		struct mem_count c = pick(p, row);
+		err = c.objects ? count_row(t, p, row, c) : 0;
+	}
+	if (err)
+		return err;
+	mem_tree_sum(&t->tree);
+	/* Those without a backtrace, which are below nothing. */
+	if (t->tree.nodes && t->tree.node[0].own.objects)
+		measure_add(&t->function[t->frame[0].function - 1].total, &p->scale,
+			    t->tree.node[0].own);
+	err = walk(t, &p->scale, count_total, NULL);
+	mem_tree_clear(&t->tree);
+	return err;
 }
 
 /* What a function is sorted by. */
@@ -315,15 +365,11 @@ static uint32_t *sorted(const struct mem_sites *t, bool by_total)
 
 int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pick *pick)
 {
+	forget_reclaimed(t);
 	for (const struct mem_process *p = first; p; p = p->next) {
-		/* No sample is not the same as nothing. */
-		mem_sum_add(&t->all.sum, &p->scale, 0);
-		for (uint32_t row = 1; row <= p->rows; row++) {
-			struct mem_count c = pick(p, row);
-			int err = c.objects ? count_row(t, p, row, c) : 0;
-			if (err)
-				return err;
-		}
+		int err = count_process(t, p, pick);
+		if (err)
+			return err;
 	}
 	for (uint32_t i = 0; i < t->functions; i++) {
 		struct mem_function *f = &t->function[i];
@@ -335,31 +381,83 @@ int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pic
 	return t->by_self && t->by_total ? 0 : -ENOMEM;
 }
 
-/* Counts a row for each function above its site. */
-static int count_callers(struct mem_sites *t, struct map *pairs, const struct mem_process *p,
-			 uint32_t row, struct mem_count c)
+/* Counts a function above a site. ctx: the site's index. */
+static int count_caller(struct mem_sites *t, void *ctx, uint32_t function,
+			const struct mem_scale *scale, const struct mem_tree_node *n)
 {
-	size_t n = read_stack(t, p->row[row].stack);
-	if (!n)
-		return -ENOMEM;
-	uint32_t site = t->frame[t->stack[n - 1]].function - 1, number = ++t->number;
-	struct mem_function *fn = &t->function[site];
-	for (size_t i = n - 1; i-- > 0 && fn->wants_callers;) {
-		uint32_t above = t->frame[t->stack[i]].function - 1;
-		if (t->function[above].seen == number)
-			continue;
-		t->function[above].seen = number;
-		uint64_t *at = map_put(pairs, (uint64_t)site << 32 | above);
-		if (!at)
+	uint32_t site = *(const uint32_t *)ctx;
+	struct mem_function *fn = &t->function[site], *above = &t->function[function];
+	if (!n->below.objects)
+		return 0;
+	if (above->caller_of != site + 1) {
+		if (!array_room(fn->caller, fn->caller_cap, fn->callers))
 			return -ENOMEM;
-		if (!*at) {
-			if (!make_room((void **)&fn->caller, fn->callers, &fn->caller_cap,
-				       sizeof(*fn->caller)))
-				return -ENOMEM;
-			fn->caller[fn->callers++] = (struct mem_caller){.function = above};
-			*at = fn->callers;
-		}
-		measure_add(&fn->caller[*at - 1].measure, &p->scale, c);
+		above->caller_of = site + 1;
+		above->caller_at = fn->callers;
+		fn->caller[fn->callers++] = (struct mem_caller){.function = function};
+	}
+	measure_add(&fn->caller[above->caller_at].measure, scale, n->below);
+	return 0;
+}
+
+/* A row of a site of which the callers are counted. */
+struct site_row {
+	uint32_t site, process, end;
+	const struct mem_scale *scale;
+	struct mem_count count;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct site_row *x = a, *y = b;
+	if (x->site != y->site)
+		return x->site < y->site ? -1 : 1;
+	return x->process < y->process ? -1 : x->process > y->process;
+}
+
+struct site_rows {
+	struct site_row *row;
+	uint32_t rows, cap;
+};
+
+/* Adds the rows of a process that have sites with callers. 0 or -ENOMEM. */
+static int add_rows(struct mem_sites *t, struct site_rows *rows, const struct mem_process *p,
+		    uint32_t process, mem_pick *pick)
+{
+	for (uint32_t row = 1; row <= p->rows; row++) {
+		struct site_row r = {.process = process, .scale = &p->scale, .count = pick(p, row)};
+		uint32_t frame;
+		if (!r.count.objects)
+			continue;
+		if (!find_end(t, p->row[row].stack, &r.end, &frame))
+			return -ENOMEM;
+		r.site = t->frame[frame].function - 1;
+		if (!t->function[r.site].wants_callers)
+			continue;
+		if (!array_room(rows->row, rows->cap, rows->rows))
+			return -ENOMEM;
+		rows->row[rows->rows++] = r;
+	}
+	return 0;
+}
+
+/* Counts the callers of one site after the other, of each process apart. 0 or -ENOMEM. */
+static int count_rows(struct mem_sites *t, const struct site_rows *rows)
+{
+	const struct site_row *r = rows->row, *end = r + rows->rows;
+	while (r < end) {
+		const struct site_row *first = r;
+		int err = 0;
+		for (; r < end && !compare_rows(r, first) && !err; r++)
+			err = mem_tree_add(&t->tree, t->session->stacks, r->end, r->count);
+		if (err)
+			return err;
+		mem_tree_sum(&t->tree);
+		uint32_t site = first->site;
+		err = walk(t, first->scale, count_caller, &site);
+		mem_tree_clear(&t->tree);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -367,20 +465,23 @@ static int count_callers(struct mem_sites *t, struct map *pairs, const struct me
 int mem_sites_callers(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
 		      uint32_t count)
 {
-	struct map pairs = {0};
+	struct site_rows rows = {0};
+	uint32_t process = 0;
 	int err = 0;
+	forget_reclaimed(t);
 	for (uint32_t i = 0; i < count && i < t->functions; i++)
 		t->function[t->by_self[i]].wants_callers = true;
-	for (const struct mem_process *p = first; p; p = p->next)
-		for (uint32_t row = 1; row <= p->rows && !err; row++) {
-			struct mem_count c = pick(p, row);
-			err = c.objects ? count_callers(t, &pairs, p, row, c) : 0;
-		}
+	for (const struct mem_process *p = first; p && !err; p = p->next)
+		err = add_rows(t, &rows, p, process++, pick);
+	if (!err && rows.rows)
+		qsort(rows.row, rows.rows, sizeof(*rows.row), compare_rows);
+	if (!err)
+		err = count_rows(t, &rows);
 	for (uint32_t i = 0; i < count && i < t->functions; i++) {
 		struct mem_function *f = &t->function[t->by_self[i]];
 		if (f->callers)
 			qsort(f->caller, f->callers, sizeof(*f->caller), compare_callers);
 	}
-	map_done(&pairs);
+	free(rows.row);
 	return err;
 }

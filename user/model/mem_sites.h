@@ -15,6 +15,7 @@
 
 #include "base/map.h"
 #include "model/mem_process.h"
+#include "model/mem_tree.h"
 
 struct mem_measure {
 	struct mem_count count; /* of processes whose scales may differ: without shares */
@@ -43,8 +44,11 @@ struct mem_function {
 	uint32_t positions, position_cap;
 	struct mem_caller *caller; /* likewise, after mem_sites_callers() */
 	uint32_t callers, caller_cap;
-	uint32_t seen;	    /* the backtrace counted last; private */
-	bool wants_callers; /* private */
+	/* Private. */
+	bool wants_callers;
+	uint32_t on_path;   /* how often it is on the path through the tree */
+	uint32_t caller_of; /* the site, + 1, of which it is caller[caller_at] */
+	uint32_t caller_at;
 };
 
 /* A frame's function, and its position there. */
@@ -52,6 +56,15 @@ struct mem_frame {
 	uint32_t function, position; /* from 1; 0: not looked up */
 	uint8_t inlined;	     /* the index of the function among those of the frame */
 	bool resolved, is_wrapper;
+};
+
+/* A stack, as sites are found in it. */
+struct mem_stack {
+	uint32_t frame;	    /* the innermost, or the one in its place */
+	uint32_t outer;	    /* the innermost frame that is resolved; 0: none */
+	uint32_t end;	    /* the stack without the innermost wrappers; 0: all of it are */
+	uint8_t unresolved; /* frames inside of outer, as far as they matter */
+	bool is_known;
 };
 
 struct mem_sites {
@@ -66,9 +79,12 @@ struct mem_sites {
 	struct map wrapping; /* names → 1, 2 that of a wrapper */
 	struct mem_frame *frame;
 	uint32_t frames;
-	uint32_t *stack; /* the frames of the backtrace that is counted */
-	size_t stack_cap;
-	uint32_t number; /* of backtraces so far */
+	struct mem_stack *stack; /* by id */
+	uint32_t stacks;
+	uint64_t reclaimed; /* stacks->reclaimed of what is known of stacks */
+	uint32_t *path;	    /* stacks of which more is to be known */
+	uint32_t path_cap;
+	struct mem_tree tree;
 };
 
 /* What a report is about, of a row. */
