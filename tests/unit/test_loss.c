@@ -28,6 +28,7 @@ static void check(const char *name, const struct loss *l, const char *text, bool
 	is_str(loss_text(&t, got), text, name);
 	ok(loss_is_any(&t, false) == any && loss_is_any(&t, true) == any_late,
 	   "%s: whether a run with it is whole", name);
+	ok(loss_hides_events(&t) == (any_late || t.unwatched), "%s: whether its sums are", name);
 }
 
 #define L(...)                     \

@@ -136,8 +136,50 @@ static void put_samples(struct session *s, struct pprof *out)
 	pprof_sample(out, 0, (const int64_t[]){7, 8}, 0);
 }
 
+#define SAMPLES 40
+
+/* Samples of so many frames, the same again and again; what: a name that the profile has. */
+static void check_deep(unsigned frames, const char *what)
+{
+	static const struct pprof_type type = {"alloc_space", "bytes"};
+	static unsigned char bytes[1 << 20];
+	const struct pprof_head head = {
+		.type = &type, .types = 1, .period_type = type, .executable = "prog"};
+	struct session *s;
+	struct pprof *out;
+	struct buf packed;
+	if (session_new(&s) || pprof_new(s, &head, &out) || buf_init(&packed, -1, 0))
+		exit(1);
+	uint32_t stack = 0, again = frame(s, 0, "again", NULL);
+	for (unsigned i = 0; i < frames; i++)
+		stack = stacks_push(s->stacks, stack, again);
+	for (unsigned i = 0; i < SAMPLES; i++)
+		pprof_sample(out, stack, (const int64_t[]){1}, 0);
+	ok(!pprof_finish(out, &packed), "a profile of stacks of %u frames is written", frames);
+	pprof_free(out);
+	z_stream z = {.next_in = (Bytef *)packed.data, .avail_in = (uInt)packed.len};
+	if (inflateInit2(&z, 15 + 16) != Z_OK)
+		exit(1);
+	z.next_out = bytes;
+	z.avail_out = sizeof(bytes);
+	is(inflate(&z, Z_FINISH), Z_STREAM_END, "its samples have not all the frames");
+	size_t n = sizeof(bytes) - z.avail_out;
+	inflateEnd(&z);
+	ok(memmem(bytes, n, what, strlen(what)), "the others are one location: %s", what);
+	buf_done(&packed);
+	session_free(s);
+}
+
+static void test_deep(void)
+{
+	check_deep(PPROF_FRAMES_MAX, "again");
+	check_deep(PPROF_FRAMES_MAX + 3, "(3 frames left out)");
+	check_deep(100000, "(more than 65536 frames left out)");
+}
+
 int main(void)
 {
+	test_deep();
 	static const struct pprof_type types[] = {{"alloc_objects", "count"},
 						  {"alloc_space", "bytes"}};
 	const struct pprof_head head = {.type = types,

@@ -30,6 +30,11 @@ bool loss_is_any(const struct totals *t, bool spare_history)
 	return t->lost_events || t->lost_words || t->lost_uncounted > t->unwatched;
 }
 
+bool loss_hides_events(const struct totals *t)
+{
+	return loss_is_any(t, true) || t->unwatched;
+}
+
 const char *loss_text(const struct totals *t, char text[LOSS_TEXT_BYTES])
 {
 	char number[48], words[40] = "", unwatched[48] = "";

@@ -20,6 +20,9 @@ void loss_count(struct totals *t, const struct ebt_event *lost);
 /* spare_history: what was overwritten before the tracer came is none. What was not watched is
  * not. */
 bool loss_is_any(const struct totals *t, bool spare_history);
+/* Sums over the time of the trace lack something: what was lost since the tracer came, or what
+ * happened while it did not watch. */
+bool loss_hides_events(const struct totals *t);
 
 #define LOSS_TEXT_BYTES 160
 /* "0 lost", "12 lost (40 words)", "at least 12 lost (…)", "unknown number lost (40 words, 1.250 ms

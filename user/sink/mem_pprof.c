@@ -89,7 +89,7 @@ static void put_comments(struct pprof *out, const struct mem_view *v)
 	char text[COMMENT_BYTES], lost[LOSS_TEXT_BYTES];
 	pprof_comment(out, "ebtrace " EBT_VERSION);
 	pprof_comment(out, "Bytes and objects are estimates from samples.");
-	if (loss_is_any(&t, true)) {
+	if (loss_hides_events(&t)) {
 		snprintf(text, sizeof(text), "Not all is counted: %s", loss_text(&t, lost));
 		pprof_comment(out, text);
 	}

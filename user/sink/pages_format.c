@@ -87,7 +87,7 @@ static void put_missing(struct buf *b, const struct pages_view *v)
 	struct totals t = session_run_totals(v->session);
 	uint64_t violations = pages_damage_violations(d);
 	char lost[LOSS_TEXT_BYTES];
-	if (loss_is_any(&t, true))
+	if (loss_hides_events(&t))
 		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
 	if (t.damaged)
 		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",

@@ -2,6 +2,8 @@
 #include "sink/pprof.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/compress.h"
@@ -36,6 +38,9 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FI
 #define ONLY_MAPPING 1
 #define UNKNOWN_NAME "?"
 #define NO_BACKTRACE "(no backtrace)"
+/* Frames that are left out and counted: walking a stack takes time, too. */
+#define COUNTED_MAX 65536
+#define LEFT_OUT    (UINT64_C(1) << 32) /* added to their number: a location that no frame has */
 
 struct pprof {
 	const struct session *session;
@@ -203,21 +208,12 @@ static void put_line(struct pprof *p, uint64_t function, uint32_t line)
 	proto_close(&p->tables, opened);
 }
 
-static uint64_t location_of(struct pprof *p, uint32_t frame)
+static const struct frame no_frame;
+
+/* functions: of each position of the frame. made: one more, of no frame; 0: none. */
+static void put_location(struct pprof *p, uint64_t id, const struct frame *f,
+			 const uint64_t *functions, uint64_t made)
 {
-	static const struct frame none;
-	uint64_t functions[FRAME_POSITIONS_MAX];
-	bool is_new;
-	uint64_t id = number_of(p, &p->locations, frame, &is_new);
-	if (!is_new)
-		return id;
-	const struct frame *f = frame ? frames_get(p->session->frames, frame) : &none;
-	for (uint32_t i = 0; i < f->count; i++)
-		functions[i] = function_of(p, f->position[i].function, f->position[i].file);
-	/* An address alone is a location; without it a reader would have nothing to show. */
-	uint64_t made = 0;
-	if (!f->count && !f->has_address)
-		made = function_of(p, frame ? 0 : own_string(p, NO_BACKTRACE), 0);
 	size_t opened = proto_open(&p->tables, PROFILE_LOCATION);
 	proto_put_u64(&p->tables, LOCATION_ID, id);
 	proto_put_u64(&p->tables, LOCATION_MAPPING, ONLY_MAPPING);
@@ -228,6 +224,41 @@ static uint64_t location_of(struct pprof *p, uint32_t frame)
 	if (made)
 		put_line(p, made, 0);
 	proto_close(&p->tables, opened);
+}
+
+static uint64_t location_of(struct pprof *p, uint32_t frame)
+{
+	uint64_t functions[FRAME_POSITIONS_MAX];
+	bool is_new;
+	uint64_t id = number_of(p, &p->locations, frame, &is_new);
+	if (!is_new)
+		return id;
+	const struct frame *f = frame ? frames_get(p->session->frames, frame) : &no_frame;
+	for (uint32_t i = 0; i < f->count; i++)
+		functions[i] = function_of(p, f->position[i].function, f->position[i].file);
+	/* An address alone is a location; without it a reader would have nothing to show. */
+	uint64_t made = 0;
+	if (!f->count && !f->has_address)
+		made = function_of(p, frame ? 0 : own_string(p, NO_BACKTRACE), 0);
+	put_location(p, id, f, functions, made);
+	return id;
+}
+
+/* Of the frames of a stack that a sample has no room for. */
+static uint64_t location_left_out(struct pprof *p, uint32_t stack)
+{
+	const struct stacks *stacks = p->session->stacks;
+	uint32_t count = 0;
+	bool is_new;
+	for (; stack && count < COUNTED_MAX; stack = stacks_parent(stacks, stack))
+		count++;
+	uint64_t id = number_of(p, &p->locations, LEFT_OUT + count + !!stack, &is_new);
+	if (!is_new)
+		return id;
+	char name[64];
+	snprintf(name, sizeof(name), "(%s%" PRIu32 " frames left out)", stack ? "more than " : "",
+		 count);
+	put_location(p, id, &no_frame, NULL, function_of(p, own_string(p, name), 0));
 	return id;
 }
 
@@ -244,9 +275,14 @@ void pprof_sample(struct pprof *p, uint32_t stack, const int64_t *values, uint32
 	size_t sample = proto_open(&p->body, PROFILE_SAMPLE);
 	size_t opened = proto_open(&p->body, SAMPLE_LOCATIONS);
 	if (!stack)
-		put_varint(&p->body, location_of(p, 0));    /* a sample must have one */
-	for (; stack; stack = stacks_parent(stacks, stack)) /* the innermost one first */
+		put_varint(&p->body, location_of(p, 0)); /* a sample must have one */
+	/* The innermost one first. */
+	for (unsigned n = 0; stack && n < PPROF_FRAMES_MAX; n++) {
 		put_varint(&p->body, location_of(p, stacks_frame(stacks, stack)));
+		stack = stacks_parent(stacks, stack);
+	}
+	if (stack)
+		put_varint(&p->body, location_left_out(p, stack));
 	proto_close(&p->body, opened);
 	opened = proto_open(&p->body, SAMPLE_VALUES);
 	for (unsigned i = 0; i < p->types; i++)

@@ -14,6 +14,8 @@
 #include "core/session.h"
 
 #define PPROF_VALUES_MAX 8
+#define PPROF_FRAMES_MAX \
+	2048 /* of a sample; a location for those outside of them has their number */
 
 struct pprof;
 
