@@ -250,19 +250,9 @@ int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n)
 	return err;
 }
 
-void mem_model_forget(struct mem_model *m, uint32_t process)
+/* Those that are alive now. */
+static int end_objects(struct mem_model *m, struct mem_process *p, uint64_t now)
 {
-	struct mem_process *p = ptrarray_remove(&m->by_index, process);
-	if (!p)
-		return;
-	mem_process_know(p, m->session);
-	p->process = PROCESS_UNKNOWN;
-}
-
-/* Those that are alive. */
-static int end_objects(struct mem_model *m, struct mem_process *p)
-{
-	uint64_t now = mem_model_begin_ns(m) + mem_model_elapsed_ns(m);
 	size_t at = 0;
 	for (struct mem_object *o; (o = mem_objects_next(&p->objects, &at));) {
 		double age = now > o->ns ? (double)(now - o->ns) : 0;
@@ -280,8 +270,46 @@ static int end_objects(struct mem_model *m, struct mem_process *p)
 	return 0;
 }
 
+/* Adds a process that ended to a sum of such, or makes it one. 0 or -ENOMEM. */
+static int add_ended(struct mem_model *m, struct mem_process *p)
+{
+	struct mem_process *sum = NULL, *before = NULL;
+	for (struct mem_process *q = m->first; q; q = q->next) {
+		if (!sum && q->is_sum && mem_process_alike(q, p))
+			sum = q;
+		if (q->next == p)
+			before = q;
+	}
+	p->is_sum = !sum;
+	int err = sum ? mem_process_add(sum, p, m->session) : 0;
+	if (!sum || err)
+		return err;
+	/* The first process names the recording, and stays. */
+	before->next = p->next;
+	if (m->last == p)
+		m->last = before;
+	mem_process_done(p, m->session);
+	free(p);
+	return 0;
+}
+
+int mem_model_forget(struct mem_model *m, uint32_t process)
+{
+	struct mem_process *p = ptrarray_remove(&m->by_index, process);
+	if (!p)
+		return 0;
+	mem_process_know(p, m->session);
+	p->process = PROCESS_UNKNOWN;
+	int err = end_objects(m, p, m->end.ns);
+	mem_process_end(p);
+	if (err || p == m->first || m->ended++ < MEM_ENDED_APART)
+		return err;
+	return add_ended(m, p);
+}
+
 int mem_model_end(struct mem_model *m)
 {
+	uint64_t now = mem_model_begin_ns(m) + mem_model_elapsed_ns(m);
 	size_t at = 0;
 	int err = 0;
 	for (struct mem_process *p; (p = ptrarray_next(&m->by_index, &at));)
@@ -289,7 +317,7 @@ int mem_model_end(struct mem_model *m)
 	if (m->bands)
 		mem_bands_end(m->bands, m->timeline);
 	for (struct mem_process *p = m->first; p && !err; p = p->next) {
-		err = end_objects(m, p);
+		err = end_objects(m, p, now);
 		for (uint32_t i = 1; i <= p->rows; i++) {
 			mem_count_add(&m->alloc, mem_row_alloc(&p->row[i]));
 		}

@@ -4,7 +4,8 @@
  * and samples were allocated, and on request what became of them. It counts in whole numbers; what
  * they mean in bytes is estimated when a report is made (mem_amount.h). It keeps nothing of a single
  * event but the objects that are alive, on request: memory grows with the numbers of different
- * backtraces and of live sampled objects, not with the length of the run.
+ * backtraces and of live sampled objects, not with the length of the run or the number of processes
+ * that ended.
  *
  * Object ids are those of a process. A promotion or a collection of an object of which no allocation
  * was seen is counted apart, and changes nothing else. Losses and damage are counted by the session.
@@ -18,6 +19,10 @@
 #include "model/mem_filter.h"
 #include "model/mem_sites.h"
 #include "model/mem_timeline.h"
+
+/* Processes that ended are kept apart up to this number, and the first one; further ones that were
+ * sampled alike are added up. */
+#define MEM_ENDED_APART 64
 
 struct mem_bands;
 
@@ -41,7 +46,7 @@ struct mem_options {
 	struct mem_wrappers wrappers; /* of allocators, which are no sites */
 };
 
-/* Readers use all but opt, by_index, last, limit_ns, allocations and has_objects. */
+/* Readers use all but opt, by_index, last, limit_ns, allocations, ended and has_objects. */
 struct mem_model {
 	const struct session *session;
 	struct mem_options opt;
@@ -55,6 +60,7 @@ struct mem_model {
 	struct mem_bands *bands;       /* likewise */
 	uint64_t limit_ns;
 	uint64_t allocations; /* events so far */
+	uint32_t ended;	      /* processes so far, but for the first one */
 	bool has_objects;     /* there is a table of live ones */
 };
 
@@ -63,8 +69,9 @@ int mem_model_init(struct mem_model *m, const struct session *s, const struct me
 void mem_model_done(struct mem_model *m);
 /* In order of time. 0 or -ENOMEM. */
 int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n);
-/* As forget() of struct sink_ops. */
-void mem_model_forget(struct mem_model *m, uint32_t process);
+/* As forget() of struct sink_ops: what is alive stays so, as of an object that is never collected. 0
+ * or -ENOMEM. */
+int mem_model_forget(struct mem_model *m, uint32_t process);
 /* No more events: numbers are whole then. 0 or -ENOMEM. */
 int mem_model_end(struct mem_model *m);
 /* The begin of the recording, from which times are counted. */

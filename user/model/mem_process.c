@@ -2,6 +2,7 @@
 #include "model/mem_process.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@ void mem_process_init(struct mem_process *p, const struct session *s, uint32_t p
 {
 	*p = (struct mem_process){
 		.process = process,
+		.processes = 1,
 		.given_rate = given_rate,
 		.pid = processes_pid(&s->processes, process),
 	};
@@ -121,5 +123,87 @@ int mem_fate_collect(struct mem_fate *f, const struct mem_object *o, uint64_t li
 	if (__builtin_add_overflow(*n, o->samples, n))
 		*n = UINT64_MAX;
 	mem_count_add(&f->collected, mem_object_count(o));
+	return 0;
+}
+
+/* To the size that is in use; if there is no memory for that it stays. */
+static void *shrink(void *array, size_t bytes)
+{
+	void *smaller = realloc(array, bytes);
+	return smaller ? smaller : array;
+}
+
+void mem_process_end(struct mem_process *p)
+{
+	mem_objects_done(&p->objects);
+	free(p->row_of);
+	p->row_of = NULL;
+	p->stacks = 0;
+	if (!p->rows)
+		return;
+	p->cap = p->rows + 1;
+	p->row = shrink(p->row, p->cap * sizeof(*p->row));
+	if (p->fate)
+		p->fate = shrink(p->fate, p->cap * sizeof(*p->fate));
+}
+
+static void add_fate(struct mem_fate *sum, struct mem_fate *f)
+{
+	mem_count_add(&sum->live, f->live);
+	mem_count_add(&sum->promoted, f->promoted);
+	mem_count_add(&sum->collected, f->collected);
+	if (f->oldest_ns && (!sum->oldest_ns || f->oldest_ns < sum->oldest_ns))
+		sum->oldest_ns = f->oldest_ns;
+	if (!sum->lifetime) {
+		sum->lifetime = f->lifetime;
+		f->lifetime = NULL;
+	}
+	for (unsigned i = 0; f->lifetime && i < MEM_LIFETIME_TIMES; i++)
+		if (__builtin_add_overflow(sum->lifetime[i], f->lifetime[i], &sum->lifetime[i]))
+			sum->lifetime[i] = UINT64_MAX;
+}
+
+/* What the processes of a sum have in common. */
+static void add_name(struct mem_process *sum, const struct mem_process *p, const struct session *s)
+{
+	sum->pid = 0;
+	if (sum->executable != p->executable || strcmp(sum->comm, p->comm) != 0) {
+		keep_string(s, &sum->executable, 0);
+		snprintf(sum->comm, sizeof(sum->comm), "several programs");
+	}
+	if (sum->context != p->context)
+		keep_string(s, &sum->context, 0);
+}
+
+/* After mem_process_end(): a process of many rows is found by its stacks again. */
+static bool index_rows(struct mem_process *sum)
+{
+	for (uint32_t i = 1; i <= sum->rows; i++) {
+		uint32_t stack = sum->row[i].stack;
+		if (stack >= sum->stacks && !grow_index(sum, stack))
+			return false;
+		sum->row_of[stack] = i;
+	}
+	return true;
+}
+
+int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct session *s)
+{
+	if (!sum->row_of && !index_rows(sum))
+		return -ENOMEM;
+	for (uint32_t i = 1; i <= p->rows; i++) {
+		struct mem_row *row = &p->row[i];
+		if (!mem_row_alloc(row).objects)
+			continue;
+		uint32_t to = mem_process_row(sum, s, NULL, row->stack);
+		if (!to)
+			return -ENOMEM;
+		for (unsigned k = 0; k < MEM_SOURCES; k++)
+			mem_count_add(&sum->row[to].alloc[k], row->alloc[k]);
+		if (p->fate)
+			add_fate(&sum->fate[to], &p->fate[i]);
+	}
+	add_name(sum, p, s);
+	sum->processes += p->processes;
 	return 0;
 }

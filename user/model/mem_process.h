@@ -39,7 +39,8 @@ struct mem_fate {
 struct mem_process {
 	struct mem_process *next; /* in the order of their first events */
 	uint32_t process;	  /* its index; PROCESS_UNKNOWN also once it was released */
-	uint32_t pid;		  /* 0: not known */
+	uint32_t pid;		  /* 0: not known, or several */
+	uint32_t processes;	  /* that it stands for: 1, or those that ended and are added up */
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
@@ -53,6 +54,7 @@ struct mem_process {
 	uint32_t rows, cap;    /* rows: those in use are 1 .. rows */
 	struct mem_objects objects;
 	bool has_fates;
+	bool is_sum; /* of processes that ended */
 };
 
 static inline void mem_count_add(struct mem_count *c, struct mem_count more)
@@ -121,6 +123,15 @@ struct mem_scale mem_process_scale(const struct process *p, const struct strings
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
 		      double given_rate);
 void mem_process_done(struct mem_process *p, const struct session *s);
+/* No more events of it: releases all but its rows. */
+void mem_process_end(struct mem_process *p);
+/* Adds the rows of a process that ended to a sum of such, which is one itself and was sampled alike;
+ * it keeps the name if it is the same. 0 or -ENOMEM: not all was added. */
+int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct session *s);
+static inline bool mem_process_alike(const struct mem_process *a, const struct mem_process *b)
+{
+	return mem_scale_same(&a->scale, &b->scale) && a->has_weights == b->has_weights;
+}
 /* Copies what the registry knows of the process, which it has not released. */
 void mem_process_know(struct mem_process *p, const struct session *s);
 

@@ -23,8 +23,7 @@ static int mem_events(struct sink *base, const struct ebt_event *ev, size_t n)
 
 static int mem_forget(struct sink *base, uint32_t process)
 {
-	mem_model_forget(&((struct mem *)base)->model, process);
-	return 0;
+	return mem_model_forget(&((struct mem *)base)->model, process);
 }
 
 static int mem_flush(struct sink *base)

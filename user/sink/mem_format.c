@@ -103,7 +103,7 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	uint32_t processes = 0;
 	bool same_rate = true, no_rate = false, selects = m->opt.filter;
 	for (const struct mem_process *p = first; p; p = p->next) {
-		processes++;
+		processes += p->processes;
 		same_rate &= mem_scale_same(&p->scale, &first->scale);
 		no_rate |= !(p->scale.rate > 0);
 	}

@@ -78,6 +78,7 @@ static void put_programs(struct json *j, const struct mem_view *v)
 		const char *name = strings_text(strings, p->executable);
 		json_open(j, '{');
 		json_key_known(j, "pid", p->pid, p->pid);
+		json_key_u64(j, "processes", p->processes);
 		json_key_str(j, "name", name && *name ? name : p->comm);
 		put_text(j, "context", strings_text(strings, p->context));
 		json_key_exact(j, "rate", p->scale.rate > 0 ? p->scale.rate : NAN);

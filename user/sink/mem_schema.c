@@ -79,9 +79,13 @@ static const struct schema_key diff[] = {{"per", PER},
 					 {"total", SCHEMA_REF("difference")},
 					 {"sites", SCHEMA_LIST("changed")},
 					 {0}};
-static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},  {"name", SCHEMA_STRING},
-					    {"context", TEXT},	    {"rate", RATE},
-					    {"word_bytes", AMOUNT}, {0}};
+static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},
+					    {"processes", SCHEMA_COUNT},
+					    {"name", SCHEMA_STRING},
+					    {"context", TEXT},
+					    {"rate", RATE},
+					    {"word_bytes", AMOUNT},
+					    {0}};
 static const struct schema_key name[] = {
 	{"function", SCHEMA_STRING}, {"symbol", SCHEMA_STRING}, {"file", TEXT}, {0}};
 static const struct schema_key amount[] = {{"bytes", AMOUNT}, {"low", RATIO}, {"high", RATIO}, {0}};

@@ -65,8 +65,8 @@ int mem_tracks_forget(struct mem_tracks *t, uint32_t process)
 {
 	struct mem_counters_value value;
 	bool due = mem_counters_forget(&t->counters, process, &value);
-	mem_model_forget(&t->model, process);
-	return due ? put_value(t, &value) : 0;
+	int err = mem_model_forget(&t->model, process);
+	return err || !due ? err : put_value(t, &value);
 }
 
 static uint64_t to_bytes(double bytes)
