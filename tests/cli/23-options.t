@@ -84,14 +84,14 @@ of "trace mem pages" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
 of "trace stat" --snapshot
-of "trace stat mem mem_record" --duration 1s
+of "trace stat mem pages mem_record" --duration 1s
 of "trace stat" --event minor
 of "trace stat mem pages mem_record" --output x
 of "mem mem_record" --rate 1e-3
 of "mem" --wrapper x
 of "mem" --no-wrappers
 of "trace stat" --mode ring
-of "trace stat mem info mem_record" --pid 1
+of "trace stat mem pages info mem_record" --pid 1
 of "trace stat mem pages info" --fail-on-loss
 of "trace stat info" --ocaml-version 5.3
 of "stat mem pages list info" --json

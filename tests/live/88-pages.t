@@ -5,6 +5,8 @@
 . tests/lib.sh
 need_root
 need_command jq
+[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
+	skip_all "tracefs cannot be mounted"
 
 walk=$O/tests/prog/pagewalk
 

@@ -332,6 +332,76 @@ static void test_sink(void)
 	close(fds[1]);
 }
 
+/* Of an address space. */
+static struct ebt_event space_event(uint64_t ts, uint16_t kind, uint32_t cause, uint32_t tid,
+				    uint64_t page, uint64_t pages)
+{
+	return (struct ebt_event){.ts = ts,
+				  .kind = kind,
+				  .id = cause,
+				  .tid = tid,
+				  .domain = EBT_NO_DOMAIN,
+				  .flags = EBT_F_BPF,
+				  .arg = {BASE + page * 4096, pages}};
+}
+
+static int put_space(struct buf *b, const struct pages_view *v)
+{
+	const struct pages_model *m = v->model;
+	char text[256];
+	int n = snprintf(text, sizeof(text), "%u: %d-%d, %d events, %d moved, %d violations;",
+			 m->opt.page_bytes, (int)m->start[PAGES_ALLOCATED],
+			 (int)m->heap.count[PAGES_ALLOCATED], (int)m->events,
+			 (int)m->moved.allocated, (int)pages_damage_violations(&m->damage));
+	n += snprintf(text + n, sizeof(text) - (size_t)n, " file %d, gone %d;",
+		      (int)m->causes.appeared[EBT_PAGE_FILE], (int)m->causes.gone[EBT_PAGE_GONE]);
+	for (uint32_t i = 1; i < m->owners.count; i++)
+		n += snprintf(text + n, sizeof(text) - (size_t)n, " %d:%d", m->owners.owner[i].p,
+			      (int)m->owners.owner[i].allocated);
+	buf_puts(b, text);
+	return 0;
+}
+
+static void test_space(void)
+{
+	struct session *s;
+	struct sink *k;
+	struct pages_report_options o = {.model.page_bytes = PAGE};
+	char text[256] = "";
+	int fds[2];
+	uint32_t process;
+	if (session_new(&s) || pipe(fds) || processes_of(&s->processes, 5, &process) ||
+	    pages_new(s, fds[1], put_space, &o, &k)) {
+		ok(0, "a sink is made");
+		return;
+	}
+	processes_announce(&s->processes, process)->page_bytes = 4096;
+	struct ebt_event ev[] = {
+		space_event(90, EBT_PAGE_ALLOC, EBT_PAGE_DONE, 7, 100, 1),
+		space_event(100, EBT_PAGE_ALLOC, EBT_PAGE_SNAPSHOT, 0, 0, 4),
+		space_event(100, EBT_PAGE_ALLOC, EBT_PAGE_SNAPSHOT, 0, 8, 1),
+		space_event(110, EBT_PAGE_ALLOC, EBT_PAGE_DONE, 7, 5, 1),
+		/* Of a thread whose number is the same modulo 2^16; then the first one again. */
+		space_event(120, EBT_PAGE_ALLOC, EBT_PAGE_DONE, 65536 + 7, 9, 2),
+		space_event(130, EBT_PAGE_ALLOC, EBT_PAGE_DONE, 7, 11, 1),
+		space_event(140, EBT_PAGE_ALLOC, EBT_PAGE_FILE, 0, 20, 16),
+		space_event(150, EBT_PAGE_FREE, EBT_PAGE_GONE, 0, 2, 2),
+		space_event(160, EBT_PAGE_SCAVENGE, EBT_PAGE_DONE, 7, 20, 4),
+	};
+	for (size_t i = 0; i < sizeof(ev) / sizeof(*ev); i++)
+		ev[i].process = process;
+	is(sink_events(k, ev, sizeof(ev) / sizeof(*ev)), 0, "events of an address space are taken");
+	is(sink_end(k), 0, "their report is written");
+	ok(read(fds[0], text, sizeof(text) - 1) > 0, "to the descriptor");
+	is_str(text,
+	       "4096: 6-20, 6 events, 20 moved, 0 violations; file 16, gone 2; 7:2 0:16 65543:2",
+	       "with the process's size of pages, what was there at first, causes and threads");
+	sink_free(k);
+	session_free(s);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	test_runs();
@@ -344,5 +414,6 @@ int main(void)
 	test_occupancy();
 	test_kernel_pages();
 	test_sink();
+	test_space();
 	return tap_done();
 }

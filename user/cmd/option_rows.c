@@ -10,7 +10,8 @@
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
-	{RUN | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', "PID", "A running process (repeatable)", 1},
+	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', "PID",
+	 "A running process (repeatable); of pages with a FILE: the process in it", 1},
 	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, "DIR",
 	 "Another directory to search for ring files", 1},
 	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
@@ -29,12 +30,14 @@ const struct option_row option_rows[] = {
 	 "runtime",
 	 1},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
-	{RUN | OPTS_MEM_RECORD, "duration", 'd', "TIME", "Stop after this time: 10s, 500ms, 2m", 1},
+	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', "TIME",
+	 "Stop after this time: 10s, 500ms, 2m", 1},
 	{RUN | OPTS_MEM_RECORD, "wait", OPT_WAIT, NULL,
 	 "With -p: wait until the process or a child of it has something to "
 	 "trace",
 	 1},
-	{RUN, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process", 1},
+	{RUN | OPTS_PAGES, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process",
+	 1},
 	{0, NULL, 0, NULL, "Selection:", 2},
 	{RINGS, "event", 'e', "GLOB",
 	 "Only events of this name or kind; !GLOB excludes (repeatable)", 2},
@@ -107,7 +110,7 @@ const struct option_row option_rows[] = {
 	 "Memory for the backlog of all rings together; default 256M, for "
 	 "files 64M",
 	 4},
-	{RUN | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, "SIZE",
+	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, "SIZE",
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4},
 	{RUN, "attach", OPT_ATTACH, "HOW", "auto, multi (one link a file), perf (one link a site)",
 	 4},

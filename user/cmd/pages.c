@@ -86,7 +86,7 @@ static const struct pages_report {
 };
 #define REPORTS (sizeof(reports) / sizeof(*reports))
 
-#define DOC_BYTES 4096
+#define DOC_BYTES 6144
 
 /* A run of a report. */
 struct pages_run {
@@ -94,6 +94,7 @@ struct pages_run {
 	const struct pages_report *report;
 	const struct pages_form *form;
 	struct pages_map *map; /* of a picture */
+	uint32_t pid;	       /* of the process to report; 0: the first that has events */
 };
 
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
@@ -107,6 +108,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 				.until = r->opts.at.known ? r->opts.at : r->opts.to,
 				.map = r->form->has_map ? r->map : NULL,
 			},
+		.pid = r->pid,
 		.top = r->opts.top,
 	};
 	return pages_new(s, fd, r->form->put, &o, ret);
@@ -146,7 +148,8 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	struct output_maker maker = {
 		.make = make_sink,
 		.ctx = ctx,
-		.fd = STDOUT_FILENO,
+		/* The program's own output is not mixed with the report. */
+		.fd = o->engine.program ? STDERR_FILENO : STDOUT_FILENO,
 	};
 	struct output out;
 	struct pagetrace_feed f = {.fd = -1};
@@ -163,6 +166,8 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	if (status && !session->totals.timed)
 		sink_cancel(&out.sink);
 	status = output_close(&out, session, status);
+	if (!o->engine.file_count)
+		output_report_limit(&out);
 	return run_status(o, session, status);
 }
 
@@ -171,9 +176,11 @@ static void write_doc(char *ret, size_t size)
 {
 	int n = snprintf(
 		ret, size,
-		"How a heap holds its pages. FILE is a page trace of Go (GOEXPERIMENT="
-		"pagetrace, GODEBUG=pagetrace=FILE), or a capture. REPORT is one of these, "
-		"the first if there is none:\n\n");
+		"How a heap, or a whole address space, holds its pages. Of a process or program, "
+		"as root: the pages that it touches, unmaps and returns, as the kernel has them. "
+		"FILE is a page trace of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE), or a "
+		"capture (ebtrace trace --pages -o FILE.ebt). REPORT is one of these, the first if "
+		"there is none:\n\n");
 	for (size_t i = 0; i < REPORTS; i++)
 		n += snprintf(ret + n, size - (size_t)n, "  %-15s%s\n", reports[i].name,
 			      reports[i].help);
@@ -191,6 +198,8 @@ static void write_doc(char *ret, size_t size)
 		 "  ebtrace pages damage prog.pt                 whether it is complete\n"
 		 "  ebtrace pages -o heap.html prog.pt           a map that zooms\n"
 		 "  ebtrace pages churn --json - <prog.pt | jq .again_pages\n"
+		 "  sudo ebtrace pages -p 1234 -d 10s            a running process\n"
+		 "  sudo ebtrace pages -o x.html -- ./prog args  a program, as a picture\n"
 		 "\n"
 		 "Exit status: as trace.");
 }
@@ -207,9 +216,15 @@ static const struct pages_report *report_named(const char *name)
 static int check_usage(const struct pages_run *r)
 {
 	const struct opts *o = &r->opts;
-	if (o->engine.program || !o->engine.file_count)
-		complain("pages reads a FILE, '-' for standard input; 'ebtrace pages --help' shows "
+	const struct engine_options *e = &o->engine;
+	if (!e->program && !e->file_count && !e->pid_count)
+		complain("pages of what? -p PID, -- PROGRAM, or a FILE; 'ebtrace pages --help' "
+			 "shows examples");
+	else if (e->program && (e->file_count || e->pid_count))
+		complain("-- PROGRAM excludes -p PID and FILE; 'ebtrace pages --help' shows "
 			 "examples");
+	else if (e->pid_count > 1)
+		complain("pages reports one process; trace --pages records several");
 	else if (o->at.known && (o->from.known || o->to.known))
 		complain("--at excludes --from and --to");
 	else if (o->from.known && o->to.known && o->from.ns > o->to.ns)
@@ -231,7 +246,8 @@ static int print_schema(void)
 static int obey(struct pages_run *r)
 {
 	size_t row;
-	r->opts.engine.counts = true;
+	struct engine_options *e = &r->opts.engine;
+	e->counts = true;
 	if (r->opts.json_schema)
 		return print_schema();
 	int status = check_usage(r);
@@ -246,6 +262,14 @@ static int obey(struct pages_run *r)
 		complain("%s", reason);
 		return EXIT_ERROR;
 	}
+	/* Of a file, -p selects the process. */
+	if (e->pid_count)
+		r->pid = (uint32_t)e->pids[0];
+	e->pages = !e->file_count;
+	if (e->pages)
+		e->mode = MODE_PROBES; /* they are in no ring */
+	else
+		e->pid_count = 0;
 	struct pages_map map = {0};
 	r->map = &map;
 	status = run_session(&r->opts, run, r);
@@ -257,7 +281,9 @@ int cmd_pages(int argc, char **argv)
 {
 	struct pages_run r = {.report = argc > 1 ? report_named(argv[1]) : NULL};
 	char doc[DOC_BYTES];
-	struct opts_command command = {OPTS_PAGES, "[REPORT] FILE...", doc};
+	struct opts_command command = {
+		OPTS_PAGES, "[REPORT] -p PID\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
+		doc};
 	if (r.report) {
 		argv[1] = (char *)r.report->full_name;
 		argc--;

@@ -108,6 +108,12 @@ static inline uint64_t kinds_pos(const struct ebt_event *ev)
 	return a->name ? EBT_NO_POS : ev->pos;
 }
 
+enum kinds_page_causes {
+	KINDS_PAGE_CAUSES = 0 /* their number */
+#define EBT_PAGE_CAUSE_DEF(value, CONSTANT, name, help) +1
+#include <ebtrace/events.def>
+};
+
 /* Of an enum ebt_page_cause; "unknown" for what is none. */
 const char *kinds_page_cause_name(uint64_t cause);
 /* "phase", "user" …; NULL for KINDS_LABEL_none. */

@@ -55,6 +55,10 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		report_error(&e->report, "sampled allocations are read through BPF: %s", reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
+	if (o->pages) {
+		report_error(&e->report, "pages are watched through BPF: %s", reason);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
 	if (o->mode != MODE_AUTO) {
 		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
@@ -64,12 +68,12 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 }
 
 /* "12 (populated 2, file 10)" */
-static void pages_text(const uint64_t pages[PAGE_CAUSES], char *ret, size_t size)
+static void pages_text(const uint64_t pages[KINDS_PAGE_CAUSES], char *ret, size_t size)
 {
 	uint64_t sum = 0;
 	size_t at = 0;
-	char each[PAGE_CAUSES * 40] = "";
-	for (unsigned i = EBT_PAGE_POPULATED; i < PAGE_CAUSES; i++) {
+	char each[KINDS_PAGE_CAUSES * 40] = "";
+	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++) {
 		sum += pages[i];
 		if (pages[i])
 			at += (size_t)snprintf(each + at, sizeof(each) - at, "%s%s %" PRIu64,
@@ -88,7 +92,8 @@ static void report_pages(const struct probing *p)
 	bpf_source_counts(p->source, &counts);
 	pages_text(counts.pages.appeared, appeared, sizeof(appeared));
 	pages_text(counts.pages.gone, gone, sizeof(gone));
-	report_at(&p->engine->report, LOG_NORMAL,
+	/* A report has them itself. */
+	report_at(&p->engine->report, p->engine->options->counts ? LOG_VERBOSE : LOG_NORMAL,
 		  "reconciled with the page tables: %s pages appeared without a fault, %s went "
 		  "without a system call",
 		  appeared, gone);

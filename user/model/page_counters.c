@@ -45,7 +45,7 @@ bool page_counters_due(struct page_counters *c, const struct ebt_event *ev,
 	return true;
 }
 
-static int make(struct page_counters *c, uint32_t process, struct page_counted **ret)
+static int make(struct page_counters *c, uint32_t process, bool is_space, struct page_counted **ret)
 {
 	bool is_new;
 	struct page_counted *p = *ret = ptrarray_make(&c->processes, process, &is_new);
@@ -53,18 +53,19 @@ static int make(struct page_counters *c, uint32_t process, struct page_counted *
 		return p ? 0 : -ENOMEM;
 	const struct process *about = processes_at(&c->session->processes, process);
 	p->process = process;
-	return pages_model_init(
-		&p->model,
-		&(struct pages_options){.page_bytes = about && about->page_bytes
-							      ? about->page_bytes
-							      : EBT_PAGETRACE_PAGE_BYTES});
+	struct pages_options o = {
+		.is_space = is_space,
+		.page_bytes =
+			pages_page_bytes(about ? about->page_bytes : 0, EBT_PAGETRACE_PAGE_BYTES),
+	};
+	return pages_model_init(&p->model, &o);
 }
 
 int page_counters_event(struct page_counters *c, const struct ebt_event *ev)
 {
 	struct ebt_pagetrace_event e;
 	struct page_counted *p;
-	int err = make(c, ev->process, &p);
+	int err = make(c, ev->process, pages_event_of_space(ev), &p);
 	if (err || !pages_event_of(ev, &e))
 		return err;
 	p->has_change = true;

@@ -46,6 +46,22 @@ static void begin_counting(struct pages_model *m, uint64_t ns)
 		pages_map_begin(m->opt.map);
 }
 
+void pages_model_restart(struct pages_model *m)
+{
+	if (m->begun && !m->opt.from.known && !m->ended)
+		begin_counting(m, m->last_ns);
+}
+
+void pages_model_cause(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t cause)
+{
+	if (m->ended || cause >= KINDS_PAGE_CAUSES)
+		return;
+	if (ev->what == EBT_PAGETRACE_ALLOC)
+		m->causes.appeared[cause] += ev->pages;
+	else if (ev->what == EBT_PAGETRACE_FREE)
+		m->causes.gone[cause] += ev->pages;
+}
+
 /* A moment of the options as a time of the trace. */
 static uint64_t time_of(const struct pages_model *m, struct moment t)
 {

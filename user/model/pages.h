@@ -23,6 +23,19 @@ int pages_model_init(struct pages_model *m, const struct pages_options *o);
 void pages_model_done(struct pages_model *m);
 /* 0 or -ENOMEM. */
 int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n);
+/* The size of a process's pages that a model can have: as the process has it (0: not known; a capture
+ * may have any number), else `otherwise`. */
+static inline uint32_t pages_page_bytes(uint32_t of_process, uint32_t otherwise)
+{
+	bool can = of_process >= PAGES_PAGE_BYTES_MIN && of_process <= 1u << PAGES_HUGE_SHIFT &&
+		   !(of_process & (of_process - 1));
+	return can ? of_process : otherwise;
+}
+/* Unless there is a `from`: counts what happens from now on, as if that were the time of the last
+ * event. */
+void pages_model_restart(struct pages_model *m);
+/* After an event of an address space: counts its cause, an enum ebt_page_cause. */
+void pages_model_cause(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t cause);
 /* No more events: numbers are whole then. 0 or -ENOMEM. */
 int pages_model_end(struct pages_model *m);
 

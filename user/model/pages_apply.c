@@ -233,7 +233,8 @@ static void after_scavenge(struct change *c)
 	m->churn.scavenges++;
 	m->moved.returned += returned;
 	m->owners.owner[c->slot].scavenged += returned;
-	if (c->was[PAGES_ALLOCATED])
+	/* Resident pages are what a process returns; a heap has freed them before. */
+	if (c->was[PAGES_ALLOCATED] && !m->opt.is_space)
 		pages_damage_fault(&m->damage, PAGES_SCAVENGED_ALLOCATED, c->ev,
 				   c->was[PAGES_ALLOCATED]);
 	if (c->was[PAGES_UNSEEN])

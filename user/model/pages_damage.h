@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What contradicts itself or is missing in a stream of page events. In a complete trace nothing is
- * allocated twice, freed twice or scavenged while it is allocated: each of these means that events
- * are missing. Violations are counted by event, unseen pages that were scavenged by page.
+ * allocated twice, freed twice or, in a heap, scavenged while it is allocated: each of these means
+ * that events are missing. Violations are counted by event, unseen pages that were scavenged by page.
  */
 #ifndef MODEL_PAGES_DAMAGE_H
 #define MODEL_PAGES_DAMAGE_H

@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An event of a pipeline as the model of pages takes it. */
+/*
+ * An event of a pipeline as the model of pages takes it. Of a runtime's heap its P is the domain; of an
+ * address space it is the thread, 0: the kernel, by itself or at the end of the process.
+ */
 #ifndef MODEL_PAGES_EVENT_H
 #define MODEL_PAGES_EVENT_H
 
 #include <ebtrace/event.h>
 #include <ebtrace/pagetrace.h>
 #include <stdbool.h>
+
+/* Of an address space that is watched through the kernel, not of a runtime's heap. */
+static inline bool pages_event_of_space(const struct ebt_event *ev)
+{
+	return ev->domain == EBT_NO_DOMAIN && ev->flags & EBT_F_BPF;
+}
 
 /* False: it is not of the family pages. A late event has its own time. */
 static inline bool pages_event_of(const struct ebt_event *ev, struct ebt_pagetrace_event *ret)
@@ -20,7 +29,9 @@ static inline bool pages_event_of(const struct ebt_event *ev, struct ebt_pagetra
 		.time_ns = EBT_OWN_TS(ev),
 		.addr = ev->arg[0],
 		.pages = ev->arg[1],
-		.p = ev->domain == EBT_NO_DOMAIN ? EBT_PAGETRACE_NO_P : ev->domain,
+		.p = pages_event_of_space(ev)	   ? (int32_t)(ev->tid & INT32_MAX)
+		     : ev->domain == EBT_NO_DOMAIN ? EBT_PAGETRACE_NO_P
+						   : ev->domain,
 		.what = what,
 	};
 	return true;

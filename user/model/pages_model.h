@@ -3,6 +3,7 @@
 #ifndef MODEL_PAGES_MODEL_H
 #define MODEL_PAGES_MODEL_H
 
+#include "core/kinds.h"
 #include "core/timebase.h"
 #include "model/pages_damage.h"
 #include "model/pages_flow.h"
@@ -15,6 +16,7 @@
 #define PAGES_TRACKED_MAX (1ull << 25)
 
 struct pages_options {
+	bool is_space;		   /* of an address space: see pages_event.h */
 	uint32_t page_bytes;	   /* a power of two from 4096 to 2 MiB */
 	uint64_t pages_max;	   /* the limit of pages; 0: PAGES_TRACKED_MAX */
 	struct moment from, until; /* since the first event; until: included */
@@ -29,10 +31,17 @@ struct pages_trace {
 	uint64_t backwards; /* of the blocks: that go back in the time of their P */
 };
 
+/* Of an address space: pages that appeared or went for which no fault and no system call of the
+ * process stands, by enum ebt_page_cause. */
+struct pages_causes {
+	uint64_t appeared[KINDS_PAGE_CAUSES], gone[KINDS_PAGE_CAUSES];
+};
+
 /* Readers use all but turn_ns, counting and ended. */
 struct pages_model {
 	struct pages_options opt;
 	struct pages_trace trace;
+	struct pages_causes causes; /* of all events up to `until` */
 	struct pages_heap heap;
 	uint64_t events;	      /* applied, since `from` */
 	uint64_t first_ns, last_ns;   /* of the trace, up to `until`: the least, the greatest */
@@ -67,7 +76,7 @@ static inline int64_t pages_model_growth(const struct pages_model *m)
 }
 static inline bool pages_model_has_boot(const struct pages_model *m)
 {
-	return m->trace.has_boot || m->damage.has_boot;
+	return m->opt.is_space || m->trace.has_boot || m->damage.has_boot;
 }
 
 #endif

@@ -43,8 +43,17 @@ static int grow(struct pages_owners *o)
 	return 0;
 }
 
-int pages_owners_add(struct pages_owners *o, int32_t p, uint32_t *ret_slot)
+int pages_owners_find(struct pages_owners *o, int32_t p, uint32_t *ret_slot)
 {
+	uint16_t *slot = o->slots ? &o->slots[(uint16_t)(p + 1)] : NULL;
+	/* Numbers of threads share entries of the index. */
+	for (uint32_t i = 1; slot && *slot && i < o->count; i++) {
+		if (o->owner[i].p != p)
+			continue;
+		*slot = (uint16_t)i;
+		*ret_slot = i;
+		return 0;
+	}
 	if (o->count == PAGES_OWNERS_MAX) {
 		o->owner[0].used = true;
 		*ret_slot = 0;

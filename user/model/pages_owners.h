@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The processors of a runtime (Go's P) that allocate, free and scavenge pages, each with a slot of a
- * dense index, and how many pages of each which one freed. Slot 0 is of those beyond the limit of
+ * The processors of a runtime (Go's P), or threads of a process, that allocate, free and scavenge
+ * pages, each with a slot of a dense index, and how many pages of each which one freed. Slot 0 is of those beyond the limit of
  * slots, together. Zeroed memory is empty.
  */
 #ifndef MODEL_PAGES_OWNERS_H
@@ -24,12 +24,12 @@ struct pages_owners {
 	uint32_t count, cap;	   /* slots in use, slot 0 included; of the matrix */
 	struct pages_owner *owner; /* by slot */
 	uint64_t *freed;	   /* [slot that allocated * cap + slot that freed]: pages */
-	uint16_t *slots;	   /* of p + 1 modulo 2^16; 0: none yet */
+	uint16_t *slots;	   /* by p + 1 modulo 2^16: the newest of it; 0: none yet */
 };
 
 void pages_owners_done(struct pages_owners *o);
-/* Gives a P, of which -1 is one, a slot. 0 or -ENOMEM. */
-int pages_owners_add(struct pages_owners *o, int32_t p, uint32_t *ret_slot);
+/* Finds the slot of a P, of which -1 is one, or gives it one. 0 or -ENOMEM. */
+int pages_owners_find(struct pages_owners *o, int32_t p, uint32_t *ret_slot);
 /* Sets the counts to 0. */
 void pages_owners_clear(struct pages_owners *o);
 
@@ -37,8 +37,8 @@ void pages_owners_clear(struct pages_owners *o);
 static inline int pages_owners_slot(struct pages_owners *o, int32_t p, uint32_t *ret_slot)
 {
 	uint16_t slot = o->slots ? o->slots[(uint16_t)(p + 1)] : 0;
-	if (!slot)
-		return pages_owners_add(o, p, ret_slot);
+	if (!slot || o->owner[slot].p != p)
+		return pages_owners_find(o, p, ret_slot);
 	*ret_slot = slot;
 	return 0;
 }

@@ -44,7 +44,9 @@ static int put_state(struct page_tracks *t, const struct page_counters_state *s)
 		err = put(t, s, DERIVED_PAGES_FREE, "free pages", n[PAGES_FREE]);
 	if (!err)
 		err = put(t, s, DERIVED_PAGES_SCAVENGED, "scavenged pages", n[PAGES_SCAVENGED]);
-	for (uint32_t slot = 1; slot < o->count && slot <= PAGE_TRACKS_PS && !err; slot++) {
+	/* Threads come and go: too many for a track each. */
+	for (uint32_t slot = 1;
+	     !s->model->opt.is_space && slot < o->count && slot <= PAGE_TRACKS_PS && !err; slot++) {
 		char name[48];
 		int32_t p = o->owner[slot].p;
 		snprintf(name, sizeof(name), "pages allocated by P %d", p);

@@ -10,31 +10,65 @@
 #define BATCH	     256
 #define USUAL_ROWS   10
 
+/* Of an address space: the pages that were there when tracing began. */
+enum snapshot { SNAPSHOT_TO_COME, SNAPSHOT_COMES, SNAPSHOT_TAKEN };
+
 struct pages {
 	struct sink base;
 	pages_put *put;
 	uint32_t top;
+	uint32_t pid; /* see struct pages_report_options */
 	struct buf buf;
 	struct pages_model model;
 	const struct session *session;
 	bool has_process;
 	uint32_t process; /* the one that is reported, while it is in the registry */
 	bool forgotten;	  /* it no longer is: the index may mean another one */
+	enum snapshot snapshot;
 	uint64_t others;
 	bool cancelled;
 };
 
-/* True if the event is of the process that is reported. */
-static bool is_own(struct pages *k, const struct ebt_event *ev)
+/* Now it is known what the process's pages are. 0 or -ENOMEM. */
+static int choose(struct pages *k, const struct ebt_event *ev)
 {
-	if (!k->has_process) {
-		k->has_process = true;
-		k->process = ev->process;
-	}
-	if (!k->forgotten && ev->process == k->process)
+	const struct process *p = processes_at(&k->session->processes, ev->process);
+	struct pages_options o = k->model.opt;
+	k->has_process = true;
+	k->process = ev->process;
+	o.is_space = pages_event_of_space(ev);
+	o.page_bytes = pages_page_bytes(p ? p->page_bytes : 0, o.page_bytes);
+	pages_model_done(&k->model);
+	return pages_model_init(&k->model, &o);
+}
+
+/* True if the event is of the process that is reported. */
+static bool is_own(struct pages *k, const struct ebt_event *ev, int *ret_err)
+{
+	*ret_err = 0;
+	if (!k->has_process &&
+	    (!k->pid || processes_pid(&k->session->processes, ev->process) == k->pid))
+		*ret_err = choose(k, ev);
+	if (k->has_process && !k->forgotten && ev->process == k->process)
 		return true;
 	k->others++;
 	return false;
+}
+
+/* Of an address space. What the program does begins behind the snapshot. */
+static int take(struct pages *k, const struct ebt_event *ev, const struct ebt_pagetrace_event *e)
+{
+	bool is_snapshot = ev->kind == EBT_PAGE_ALLOC &&
+			   (ev->id == EBT_PAGE_SNAPSHOT || ev->id == EBT_PAGE_FORK);
+	if (k->snapshot == SNAPSHOT_COMES && !is_snapshot) {
+		k->snapshot = SNAPSHOT_TAKEN;
+		pages_model_restart(&k->model);
+	} else if (k->snapshot == SNAPSHOT_TO_COME && is_snapshot) {
+		k->snapshot = SNAPSHOT_COMES;
+	}
+	int err = pages_model_events(&k->model, e, 1);
+	pages_model_cause(&k->model, e, ev->id);
+	return err;
 }
 
 static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)
@@ -44,10 +78,14 @@ static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)
 	size_t used = 0;
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		if (!pages_event_of(&ev[i], &batch[used]) || !is_own(k, &ev[i]) || ++used < BATCH)
+		if (!pages_event_of(&ev[i], &batch[used]) || !is_own(k, &ev[i], &err) || err)
 			continue;
-		err = pages_model_events(&k->model, batch, used);
-		used = 0;
+		if (k->model.opt.is_space) {
+			err = take(k, &ev[i], &batch[used]);
+		} else if (++used == BATCH) {
+			err = pages_model_events(&k->model, batch, used);
+			used = 0;
+		}
 	}
 	return err ? err : pages_model_events(&k->model, batch, used);
 }
@@ -84,6 +122,8 @@ static int pages_end(struct sink *base)
 	struct pages *k = (struct pages *)base;
 	if (k->cancelled)
 		return 0;
+	if (k->snapshot == SNAPSHOT_COMES)
+		pages_model_restart(&k->model);
 	int err = pages_model_end(&k->model);
 	struct pages_view view = {
 		.session = k->session,
@@ -134,6 +174,7 @@ int pages_new(const struct session *s, int fd, pages_put *put, const struct page
 	k->session = s;
 	k->put = put;
 	k->top = o->top;
+	k->pid = o->pid;
 	*ret = &k->base;
 	return 0;
 }

@@ -2,7 +2,9 @@
 /*
  * The reports of pages (model/pages.h), each written at the end of a run: a function that prints the
  * model's numbers. One sink runs the model for all of them. It takes events of a pipeline, of which
- * it uses those of the first process that has any, or a reader's own batches.
+ * it uses those of one process, or a reader's own batches. The size of a page is that of the process.
+ * Of an address space, what was there when tracing began is the state at the start, and did not
+ * happen.
  */
 #ifndef SINK_PAGES_H
 #define SINK_PAGES_H
@@ -13,8 +15,9 @@
 #include "model/pages.h"
 
 struct pages_report_options {
-	struct pages_options model;
-	uint32_t top; /* rows of a table; 0: the usual number */
+	struct pages_options model; /* page_bytes: where the process has none */
+	uint32_t pid;		    /* of the process to report; 0: the first that has events */
+	uint32_t top;		    /* rows of a table; 0: the usual number */
 };
 
 /* What a report prints: plain data. */

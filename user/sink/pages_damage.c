@@ -52,8 +52,9 @@ void pages_put_damage(struct buf *b, const struct pages_view *v)
 static void put_fault(struct buf *b, const struct pages_model *m, const struct pages_fault *f)
 {
 	const struct ebt_pagetrace_event *e = &f->event;
-	report_print(b, "  %12s  P %-4" PRId32 "0x%-14" PRIx64 "%8" PRIu64 " pages, %" PRIu64,
-		     pages_time_text(m, e->time_ns).text, e->p, e->addr, e->pages, f->pages);
+	report_print(b, "  %12s  %-6s0x%-14" PRIx64 "%8" PRIu64 " pages, %" PRIu64,
+		     pages_time_text(m, e->time_ns).text, pages_p_text(m, e->p).text, e->addr,
+		     e->pages, f->pages);
 	report_print(b, " of them: %s\n", faults[f->kind].text);
 }
 
@@ -114,6 +115,7 @@ int pages_damage_json(struct buf *b, const struct pages_view *v)
 	struct json j;
 	pages_json_begin(&j, b, v, "damage");
 	pages_json_faults(&j, m);
+	pages_json_causes(&j, m);
 	json_key_known(&j, "bytes", t->known, t->bytes);
 	json_key_known(&j, "blocks", t->known, t->blocks);
 	json_key_known(&j, "backwards", t->known, t->backwards);

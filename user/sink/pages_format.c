@@ -14,12 +14,22 @@ struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages)
 	return report_bytes_text((double)pages * m->opt.page_bytes);
 }
 
+struct report_text pages_p_text(const struct pages_model *m, int32_t p)
+{
+	struct report_text t = {"the kernel"};
+	if (!m->opt.is_space)
+		snprintf(t.text, sizeof(t.text), "P %" PRId32, p);
+	else if (p)
+		snprintf(t.text, sizeof(t.text), "tid %" PRId32, p);
+	return t;
+}
+
 struct report_text pages_owner_text(const struct pages_model *m, uint32_t slot)
 {
-	struct report_text t = {"other Ps"};
 	if (slot)
-		snprintf(t.text, sizeof(t.text), "P %" PRId32, m->owners.owner[slot].p);
-	return t;
+		return pages_p_text(m, m->owners.owner[slot].p);
+	return m->opt.is_space ? (struct report_text){"other threads"}
+			       : (struct report_text){"other Ps"};
 }
 
 struct report_text pages_class_text(unsigned size_class)
@@ -63,11 +73,13 @@ void pages_put_percentiles(struct buf *b, const struct histogram *h)
 		     report_ns_text((double)h->max).text);
 }
 
+/* Without P -1, and without the kernel. */
 static uint32_t count_ps(const struct pages_model *m)
 {
+	int32_t none = m->opt.is_space ? 0 : EBT_PAGETRACE_NO_P;
 	uint32_t n = 0;
 	for (uint32_t i = 1; i < m->owners.count; i++)
-		n += m->owners.owner[i].events && m->owners.owner[i].p != EBT_PAGETRACE_NO_P;
+		n += m->owners.owner[i].events && m->owners.owner[i].p != none;
 	return n;
 }
 
@@ -106,6 +118,34 @@ static void put_missing(struct buf *b, const struct pages_view *v)
 		report_print(b, "%" PRIu64 " events of other processes are left out\n", v->others);
 }
 
+/* "12 pages appeared without a fault (populated 2, file 10)" */
+static void put_causes(struct buf *b, const uint64_t pages[KINDS_PAGE_CAUSES], const char *what)
+{
+	uint64_t sum = 0;
+	const char *before = " (";
+	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++)
+		sum += pages[i];
+	report_print(b, "%" PRIu64 " pages %s", sum, what);
+	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++) {
+		if (!pages[i])
+			continue;
+		report_print(b, "%s%s %" PRIu64, before, kinds_page_cause_name(i), pages[i]);
+		before = ", ";
+	}
+	buf_puts(b, sum ? ")" : "");
+}
+
+static void put_space(struct buf *b, const struct pages_model *m)
+{
+	buf_puts(b, "Reconciled with the page tables: ");
+	put_causes(b, m->causes.appeared, "appeared without a fault");
+	buf_puts(b, ", ");
+	put_causes(b, m->causes.gone, "went without a system call");
+	buf_puts(b,
+		 "\nAllocated pages are resident; free: unmapped or taken; scavenged: returned by "
+		 "madvise\n");
+}
+
 bool pages_put_head(struct buf *b, const struct pages_view *v)
 {
 	const struct pages_model *m = v->model;
@@ -116,9 +156,12 @@ bool pages_put_head(struct buf *b, const struct pages_view *v)
 		return false;
 	}
 	uint32_t ps = count_ps(m);
-	report_print(b, "%" PRIu64 " events of %" PRIu32 " P%s", m->events, ps, ps == 1 ? "" : "s");
+	report_print(b, "%" PRIu64 " events of %" PRIu32 " %s%s", m->events, ps,
+		     m->opt.is_space ? "thread" : "P", ps == 1 ? "" : "s");
 	put_window(b, m);
 	report_print(b, ", pages of %s\n", report_bytes_text(m->opt.page_bytes).text);
 	put_missing(b, v);
+	if (m->opt.is_space)
+		put_space(b, m);
 	return true;
 }

@@ -9,7 +9,9 @@
 
 /* The bytes of so many pages: "3.2 MiB" */
 struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages);
-/* A P: "P 3", "P -1", "other Ps" */
+/* A P: "P 3", "P -1"; a thread of an address space: "tid 1234", "the kernel". */
+struct report_text pages_p_text(const struct pages_model *m, int32_t p);
+/* The same of a slot; "other Ps", "other threads": of the slot of the rest. */
 struct report_text pages_owner_text(const struct pages_model *m, uint32_t slot);
 /* A class of sizes: "1", "3 to 4" */
 struct report_text pages_class_text(unsigned size_class);

@@ -15,6 +15,7 @@ void pages_json_begin(struct json *j, struct buf *b, const struct pages_view *v,
 	json_key_str(j, "kind", "pages");
 	json_key_u64(j, "schema", PAGES_SCHEMA);
 	json_key_str(j, "report", report);
+	json_key_str(j, "of", m->opt.is_space ? "address_space" : "heap");
 	json_key_u64(j, "page_bytes", m->opt.page_bytes);
 	json_key_u64(j, "events", m->events);
 	json_key_known(j, "start_ns", m->begun, m->first_ns);
@@ -23,6 +24,21 @@ void pages_json_begin(struct json *j, struct buf *b, const struct pages_view *v,
 	json_key_known(j, "lost_events", !t.lost_uncounted, t.lost_events);
 	json_key_u64(j, "damaged", t.damaged);
 	json_key_u64(j, "other_events", v->others);
+}
+
+/* Those of an enum ebt_page_cause but for the program's own calls. */
+static void put_causes(struct json *j, const char *key, const uint64_t pages[KINDS_PAGE_CAUSES])
+{
+	json_key_open(j, key, '{');
+	for (unsigned i = EBT_PAGE_SNAPSHOT; i < KINDS_PAGE_CAUSES; i++)
+		json_key_u64(j, kinds_page_cause_name(i), pages[i]);
+	json_close(j, '}');
+}
+
+void pages_json_causes(struct json *j, const struct pages_model *m)
+{
+	put_causes(j, "appeared", m->causes.appeared);
+	put_causes(j, "gone", m->causes.gone);
 }
 
 void pages_json_end(struct json *j)

@@ -30,14 +30,14 @@
 #define COLUMNS_MAX   PAGES_TIMELINE_POINTS
 #define ROWS_MAX      2048
 
-static const struct kind {
+static const struct shade {
 	enum pages_state state;
 	uint32_t rgb;
 	const char *name;
-} kinds[] = {{PAGES_ALLOCATED, PAGES_MAP_ALLOCATED, "allocated"},
-	     {PAGES_FREE, PAGES_MAP_FREE, "free"},
-	     {PAGES_SCAVENGED, PAGES_MAP_SCAVENGED, "returned to the system"}};
-#define KINDS (sizeof(kinds) / sizeof(*kinds))
+} shades[] = {{PAGES_ALLOCATED, PAGES_MAP_ALLOCATED, "allocated"},
+	      {PAGES_FREE, PAGES_MAP_FREE, "free"},
+	      {PAGES_SCAVENGED, PAGES_MAP_SCAVENGED, "returned to the system"}};
+#define SHADES (sizeof(shades) / sizeof(*shades))
 
 struct picture {
 	struct canvas *canvas;
@@ -124,12 +124,12 @@ static void draw_times(const struct picture *p, double top, double bottom, bool 
 	}
 }
 
-/* The sum of the first `kinds_below` kinds, in bytes. */
+/* The sum of the first `shades_below` shades, in bytes. */
 static double bytes_below(const struct picture *p, const struct pages_point *at, size_t below)
 {
 	uint64_t pages = 0;
 	for (size_t i = 0; i < below; i++)
-		pages += at->count[kinds[i].state];
+		pages += at->count[shades[i].state];
 	return (double)(pages << p->model->heap.page_shift);
 }
 
@@ -138,7 +138,7 @@ static int draw_totals(const struct picture *p)
 	const struct pages_timeline *t = p->model->timeline;
 	double most = 1;
 	for (uint32_t i = 0; i < t->count; i++) {
-		double all = bytes_below(p, &t->point[i], KINDS);
+		double all = bytes_below(p, &t->point[i], SHADES);
 		most = all > most ? all : most;
 	}
 	double step = mem_timeline_bytes_step(most, BYTE_TICKS),
@@ -146,7 +146,7 @@ static int draw_totals(const struct picture *p)
 	struct canvas_point *at = malloc((2 * (size_t)t->count + 2) * sizeof(*at));
 	if (!at)
 		return -ENOMEM;
-	for (size_t k = KINDS; k; k--) {
+	for (size_t k = SHADES; k; k--) {
 		size_t n = 0;
 		for (uint32_t i = 0; i < t->count; i++) {
 			double y = bottom - TOTALS_HEIGHT * bytes_below(p, &t->point[i], k) / most;
@@ -155,7 +155,7 @@ static int draw_totals(const struct picture *p)
 		}
 		at[n++] = (struct canvas_point){LEFT + PLOT, bottom};
 		at[n++] = (struct canvas_point){LEFT, bottom};
-		canvas_fill_area(p->canvas, at, n, kinds[k - 1].rgb);
+		canvas_fill_area(p->canvas, at, n, shades[k - 1].rgb);
 	}
 	free(at);
 	for (double v = 0; v <= most; v += step) {
@@ -182,10 +182,10 @@ static void draw_head(const struct picture *p)
 		 1u << m->heap.page_shift, pages_bytes_text(m, m->peak).text,
 		 pages_time_text(m, m->peak_ns).text);
 	canvas_draw_text(p->canvas, LEFT, 52, FONT, CANVAS_LEFT, INK, text);
-	static const double at[KINDS] = {650, 760, 838};
-	for (size_t i = 0; i < KINDS; i++) {
-		canvas_fill_rect(p->canvas, at[i], 41, 12, 12, kinds[i].rgb);
-		canvas_draw_text(p->canvas, at[i] + 18, 52, FONT, CANVAS_LEFT, INK, kinds[i].name);
+	static const double at[SHADES] = {650, 760, 838};
+	for (size_t i = 0; i < SHADES; i++) {
+		canvas_fill_rect(p->canvas, at[i], 41, 12, 12, shades[i].rgb);
+		canvas_draw_text(p->canvas, at[i] + 18, 52, FONT, CANVAS_LEFT, INK, shades[i].name);
 	}
 	canvas_draw_text(p->canvas, WIDTH - RIGHT, 52, FONT, CANVAS_RIGHT, INK,
 			 "white: never seen");

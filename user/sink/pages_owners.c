@@ -8,32 +8,34 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-void pages_put_foreign(struct buf *b, uint64_t freed, uint64_t foreign)
+void pages_put_foreign(struct buf *b, const struct pages_model *m, uint64_t freed, uint64_t foreign)
 {
 	report_print(b,
 		     "Freed: %" PRIu64 " pages, %" PRIu64
-		     " of them (%.1f %%) by another P than allocated them\n",
-		     freed, foreign, report_percent((double)foreign, (double)freed));
+		     " of them (%.1f %%) by another %s than allocated them\n",
+		     freed, foreign, report_percent((double)foreign, (double)freed),
+		     m->opt.is_space ? "thread, or the kernel," : "P");
 }
 
-static struct report_text row_text(const struct pages_matrix *t, uint32_t i)
+static struct report_text row_text(const struct pages_matrix *t, const struct pages_model *m,
+				   uint32_t i)
 {
 	struct report_text text;
 	if (t->owner[i].used)
-		snprintf(text.text, sizeof(text.text), "P %" PRId32, t->owner[i].p);
+		text = pages_p_text(m, t->owner[i].p);
 	else
 		snprintf(text.text, sizeof(text.text), "%" PRIu32 " others", t->others);
 	return text;
 }
 
-static void put_matrix(struct buf *b, const struct pages_matrix *t)
+static void put_matrix(struct buf *b, const struct pages_matrix *t, const struct pages_model *m)
 {
 	report_print(b, "\n%-12s", "Pages of");
 	for (uint32_t by = 0; by < t->ps; by++)
-		report_print(b, "%12s", row_text(t, by).text);
+		report_print(b, "%12s", row_text(t, m, by).text);
 	buf_puts(b, "  freed it\n");
 	for (uint32_t of = 0; of < t->ps; of++) {
-		report_print(b, "%-12s", row_text(t, of).text);
+		report_print(b, "%-12s", row_text(t, m, of).text);
 		for (uint32_t by = 0; by < t->ps; by++)
 			report_print(b, "%12" PRIu64, pages_matrix_at(t, of, by));
 		buf_puts(b, "\n");
@@ -47,15 +49,15 @@ int pages_owners_text(struct buf *b, const struct pages_view *v)
 		return 0;
 	int err = pages_matrix_make(&t, &v->model->owners, v->top);
 	buf_puts(b, "\n");
-	pages_put_foreign(b, t.freed, t.foreign);
+	pages_put_foreign(b, v->model, t.freed, t.foreign);
 	report_print(b, "\n%-12s%12s%12s%12s%12s\n", "Pages", "events", "allocated", "freed",
 		     "scavenged");
 	for (uint32_t i = 0; !err && i < t.ps; i++)
 		report_print(b, "%-12s%12" PRIu64 "%12" PRIu64 "%12" PRIu64 "%12" PRIu64 "\n",
-			     row_text(&t, i).text, t.owner[i].events, t.owner[i].allocated,
-			     t.owner[i].freed, t.owner[i].scavenged);
+			     row_text(&t, v->model, i).text, t.owner[i].events,
+			     t.owner[i].allocated, t.owner[i].freed, t.owner[i].scavenged);
 	if (!err)
-		put_matrix(b, &t);
+		put_matrix(b, &t, v->model);
 	pages_matrix_done(&t);
 	return err;
 }

@@ -11,6 +11,7 @@
 #define PART	      "{\"type\":\"number\",\"minimum\":0,\"maximum\":1}"
 #define COUNTS	      "{\"type\":\"array\",\"items\":" SCHEMA_COUNT "}"
 #define STATE	      "{\"enum\":[\"unseen\",\"allocated\",\"free\",\"scavenged\"]}"
+#define OF	      "{\"enum\":[\"heap\",\"address_space\"]}"
 #define FAULT                                                                              \
 	"{\"enum\":[\"double_alloc\",\"double_free\",\"scavenged_allocated\",\"scavenged_" \
 	"unseen\","                                                                        \
@@ -29,14 +30,22 @@ REPORT(heat);
 REPORT(lifetimes);
 REPORT(owners);
 REPORT(damage);
-KEYS(run, {"page_bytes", SCHEMA_COUNT}, {"events", SCHEMA_COUNT}, {"start_ns", SCHEMA_KNOWN},
-     {"from_ns", SCHEMA_KNOWN}, {"to_ns", SCHEMA_KNOWN}, {"lost_events", SCHEMA_KNOWN},
-     {"damaged", SCHEMA_COUNT}, {"other_events", SCHEMA_COUNT});
+KEYS(run, {"of", OF}, {"page_bytes", SCHEMA_COUNT}, {"events", SCHEMA_COUNT},
+     {"start_ns", SCHEMA_KNOWN}, {"from_ns", SCHEMA_KNOWN}, {"to_ns", SCHEMA_KNOWN},
+     {"lost_events", SCHEMA_KNOWN}, {"damaged", SCHEMA_COUNT}, {"other_events", SCHEMA_COUNT});
 KEYS(summary, {"totals", SCHEMA_REF("total")}, {"free_runs", SCHEMA_REF("runs")},
      {"huge", SCHEMA_REF("units")}, {"chunk", SCHEMA_REF("units")},
      {"churn", SCHEMA_REF("returned")}, {"allocations_of_pages", SCHEMA_COUNT},
      {"lifetime", SCHEMA_REF("times")}, {"freed", SCHEMA_COUNT}, {"freed_by_another", SCHEMA_COUNT},
      {"damage", SCHEMA_REF("faults")});
+KEYS(changed, {"appeared", SCHEMA_REF("causes")}, {"gone", SCHEMA_REF("causes")});
+/* clang-format off */
+static const struct schema_key causes[] = {
+#define EBT_PAGE_CAUSE_DEF(value, CONSTANT, name, help) {#name, SCHEMA_COUNT},
+#include <ebtrace/events.def>
+	{0}
+};
+/* clang-format on */
 KEYS(total, {"chunks", SCHEMA_COUNT}, {"start", SCHEMA_REF("state")}, {"end", SCHEMA_REF("state")},
      {"peak_pages", SCHEMA_COUNT}, {"peak_ns", SCHEMA_KNOWN}, {"growth_pages", SIGNED},
      {"growth_pages_per_s", RATE});
@@ -101,7 +110,7 @@ KEYS(fault, {"fault", FAULT}, {"ns", SCHEMA_COUNT}, {"p", SIGNED}, {"addr", ADDR
 
 static const struct schema_part objects[] = {
 	/* The reports are first. */
-	{"summary", {head, is_summary, run, summary}},
+	{"summary", {head, is_summary, run, summary, changed}},
 	{"totals", {head, is_totals, run, total, moved, timeline}},
 	{"fragmentation", {head, is_fragmentation, run, fragmentation}},
 	{"occupancy", {head, is_occupancy, run, occupancy}},
@@ -109,7 +118,7 @@ static const struct schema_part objects[] = {
 	{"heat", {head, is_heat, run, heat}},
 	{"lifetimes", {head, is_lifetimes, run, lifetimes}},
 	{"owners", {head, is_owners, run, owners}},
-	{"damage", {head, is_damage, run, faults, damage}},
+	{"damage", {head, is_damage, run, faults, changed, damage}},
 	{"total", {total, moved}},
 	{"point", {point, moved}},
 	{"state", {state}},
@@ -128,6 +137,7 @@ static const struct schema_part objects[] = {
 	{"owner", {owner}},
 	{"cell", {cell}},
 	{"faults", {faults}},
+	{"causes", {causes + 1}}, /* the first one is none */
 	{"place", {place}},
 	{"fault", {fault}},
 };
@@ -136,6 +146,7 @@ void pages_schema(struct json *j)
 {
 	schema_put(j,
 		   "What 'ebtrace pages --json' writes, schema 1: one report. Amounts are pages of "
-		   "page_bytes; times are ns since start_ns; a P of null is several others",
+		   "page_bytes; times are ns since start_ns; a P, or thread, of null is several "
+		   "others",
 		   objects, sizeof(objects) / sizeof(*objects), REPORTS, NULL, NULL);
 }

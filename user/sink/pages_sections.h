@@ -15,7 +15,8 @@ void pages_put_runs(struct buf *b, const struct pages_model *m, const struct pag
 		    const char *name);
 void pages_put_units(struct buf *b, const struct pages_model *m, const struct pages_units *u);
 void pages_put_churn(struct buf *b, const struct pages_model *m);
-void pages_put_foreign(struct buf *b, uint64_t freed, uint64_t foreign);
+void pages_put_foreign(struct buf *b, const struct pages_model *m, uint64_t freed,
+		       uint64_t foreign);
 void pages_put_damage(struct buf *b, const struct pages_view *v);
 
 #endif

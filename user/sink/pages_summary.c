@@ -82,7 +82,7 @@ static int put_text(struct buf *b, const struct pages_view *v, const struct part
 	pages_put_churn(b, m);
 	put_heat(b, &p->heat);
 	int err = put_lifetimes(b, m);
-	pages_put_foreign(b, p->matrix.freed, p->matrix.foreign);
+	pages_put_foreign(b, m, p->matrix.freed, p->matrix.foreign);
 	buf_puts(b, "\n");
 	pages_put_damage(b, v);
 	return err;
@@ -120,6 +120,7 @@ static int put_json(struct json *j, const struct pages_model *m, const struct pa
 	json_key_open(j, "damage", '{');
 	pages_json_faults(j, m);
 	json_close(j, '}');
+	pages_json_causes(j, m);
 	histogram_done(&all);
 	return err;
 }

@@ -343,6 +343,11 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		err = bpf_kernel_new(&kernel, &s->kernel);
 	if (err) {
 		bpf_source_free(&s->base);
+		if (err == -ENOENT && opt->pages) {
+			snprintf(reason, BPF_REASON_BYTES,
+				 "tracefs is missing: mount -t tracefs none /sys/kernel/tracing");
+			return err;
+		}
 		/* What the verifier refuses is refused for want of a capability, too. */
 		return explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
 			       reason);
@@ -396,7 +401,8 @@ static int attach_pages(struct bpf_source *s, struct bpf_target *target)
 {
 	if (target->pages.space)
 		return 1;
-	processes_announce(&s->in.session->processes, target->process);
+	processes_announce(&s->in.session->processes, target->process)->page_bytes =
+		s->pages.out.page_bytes;
 	int err = page_user_begin(&s->pages, &target->pages, target->pid, target->process,
 				  EBT_PAGE_SNAPSHOT);
 	int n = err ? err

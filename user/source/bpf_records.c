@@ -55,7 +55,8 @@ static int begin_pages(struct bpf_records *s, struct bpf_target *child,
 		       const struct bpf_birth *birth)
 {
 	struct page_user *parent = NULL;
-	processes_announce(&s->session->processes, child->process);
+	processes_announce(&s->session->processes, child->process)->page_bytes =
+		s->pages->out.page_bytes;
 	if (birth->parent && birth->shares_memory)
 		parent = &bpf_targets_get(&s->targets, birth->parent->slot)->pages;
 	if (parent)

@@ -4,12 +4,11 @@
 #define SOURCE_PAGE_SPACE_H
 
 #include "bpf/abi.h"
+#include "core/kinds.h"
 #include "source/page_set.h"
 
 #include <ebtrace/event.h>
 #include <stdbool.h>
-
-#define PAGE_CAUSES 10 /* enum ebt_page_cause */
 
 /* A process, embedded in what its source keeps of it. All zero: uses no space. */
 struct page_user {
@@ -20,10 +19,10 @@ struct page_user {
 };
 
 struct page_counts {
-	uint64_t appeared[PAGE_CAUSES]; /* pages allocated without a fault, by cause */
-	uint64_t gone[PAGE_CAUSES];	/* pages freed without a system call, by cause */
-	uint64_t known_faults;		/* faults of pages that were mapped */
-	uint64_t checks, check_ns;	/* page tables read, and the CPU time of that */
+	uint64_t appeared[KINDS_PAGE_CAUSES]; /* pages allocated without a fault, by cause */
+	uint64_t gone[KINDS_PAGE_CAUSES];     /* pages freed without a system call, by cause */
+	uint64_t known_faults;		      /* faults of pages that were mapped */
+	uint64_t checks, check_ns;	      /* page tables read, and the CPU time of that */
 };
 
 /* Where the events of spaces go. */

@@ -1,0 +1,163 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Reports of the pages of real programs, live and of captures: the resident pages are those of the
+# kernel's smaps, and what was reconciled to get there is shown.
+. tests/lib.sh
+need_root
+need_command jq
+need_command sqlite3
+need_command python3
+[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
+	skip_all "tracefs cannot be mounted"
+ebt=$O/ebtrace
+walk=$O/tests/prog/pagewalk
+python=$(python3 -c 'import sys; print(sys.executable)')
+
+rss() { awk '/^Rss:/ { n += $2 } END { print n / 4 }' "/proc/$1/smaps"; }
+stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
+now() { perl -MTime::HiRes=clock_gettime,CLOCK_MONOTONIC -e 'printf "%d\n", 1e9 * clock_gettime(CLOCK_MONOTONIC)'; }
+sum='def sum: [.populated, .file, .huge, .reused, .swapped, .gone] | add'
+
+cat >"$TMP/work.py" <<'END_PYTHON'
+import json, os, re, signal, threading
+def work():
+    kept = []
+    for i in range(40):
+        kept.append([str(k) * 20 for k in range(2000)])
+        if i % 4 == 3:
+            del kept[0]
+        json.dumps(kept[-1])
+    return kept
+threads = [threading.Thread(target=work) for i in range(2)]
+for t in threads: t.start()
+for t in threads: t.join()
+kept = work()
+os.kill(os.getpid(), signal.SIGSTOP)
+END_PYTHON
+cat >"$TMP/work.sql" <<'END_SQL'
+pragma cache_size = -8000;
+create table t(a integer primary key, b text);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 50000)
+	insert into t select x, hex(randomblob(50)) from c;
+create index i on t(b);
+select count(*) from t join t u on t.b = u.b;
+delete from t where a % 3;
+vacuum;
+.shell kill -STOP $PPID
+END_SQL
+sqlite3 :memory: ".shell true" >"$TMP/out" 2>&1 || skip_all "sqlite3 has no .shell"
+
+# real NAME PROGRAM...: from its first instruction until it stops itself; what `pages` has of that moment.
+real() {
+	local name=$1 program has ours at
+	shift
+	timeout 60 "$ebt" trace --pages -o "$TMP/$name.ebt" -- "$@" >"$TMP/out" 2>"$TMP/$name.err" <"${input:-/dev/null}" &
+	tracer=$!
+	children+=($tracer)
+	wait_for eval "program=\$(pgrep -n -f -- '${pattern//\//.}')" && wait_for stopped "$program"
+	sleep 1.5 # page tables are read once a second at least
+	has=$(rss "$program")
+	at=$(now)
+	kill -CONT "$program"
+	wait $tracer
+	is $? 0 "$name: its status is the program's"
+	"$ebt" pages --json -p "$program" "$TMP/$name.ebt" >"$TMP/$name.json"
+	"$ebt" pages --json -p "$program" --at "$((at - $(jq .start_ns "$TMP/$name.json")))ns" "$TMP/$name.ebt" >"$TMP/$name.at"
+	ours=$(jq .totals.end.allocated "$TMP/$name.at")
+	is "$ours" "$has" "$name: its resident pages are those of smaps"
+	diag "$name: $has pages resident, $(jq "$sum; .appeared | sum" "$TMP/$name.at") appeared without a fault, $(jq "$sum; .gone | sum" "$TMP/$name.at") went without a call"
+	jq -e "$sum; .of == \"address_space\" and .page_bytes == 4096 and .totals.end.allocated > 500 and
+		(.appeared | sum) > 0 and (.appeared | sum) < .totals.end.allocated" "$TMP/$name.at" >"$TMP/jq"
+	ok $? "$name: so many of them were reconciled, and the others were seen to be touched" || diag "$(cat "$TMP/$name.at")"
+	jq -e '.damage | .double_allocs + .double_frees + .scavenged_allocated + .scavenged_unseen_pages + .untracked == 0' \
+		"$TMP/$name.json" >"$TMP/jq"
+	ok $? "$name: no event is in contradiction with another" || diag "$(jq -c .damage "$TMP/$name.json")"
+	is "$(jq '.totals.end.allocated' "$TMP/$name.json")" 0 "$name: at its end all are free"
+}
+pattern="^$python $TMP/work.py" real python3 "$python" "$TMP/work.py"
+pattern="^sqlite3 $TMP/t.db" input=$TMP/work.sql real sqlite3 sqlite3 "$TMP/t.db"
+
+# ---- live ----
+timeout 60 "$ebt" pages -- "$walk" touch drop >"$TMP/said" 2>"$TMP/report"
+is $? 0 "pages -- PROGRAM: its status is the program's"
+grep -q '^alloc ' "$TMP/said" && ! grep -q '^alloc ' "$TMP/report" &&
+	grep -q 'events of 1 thread in .*, pages of 4.0 KiB' "$TMP/report" &&
+	grep -q 'Reconciled with the page tables: [0-9]* pages appeared without a fault' "$TMP/report" &&
+	grep -q 'No violation and no damage' "$TMP/report"
+ok $? "the report is apart from the program's output" || diag "$(cat "$TMP/report")"
+grep -q 'each system call of this machine takes .* more, also of other programs' "$TMP/report"
+ok $? "what others pay is told at the start"
+timeout 60 "$ebt" pages -- "$walk" kill 2>"$TMP/report"
+is $? 137 "as is that it was killed"
+
+"$walk" touch stop touch unmap drop stop >"$TMP/said" &
+program=$!
+children+=($program)
+wait_for stopped $program
+before=$(rss $program)
+timeout 60 "$ebt" pages -v --json -p $program >"$TMP/live.json" 2>"$TMP/live.err" &
+tracer=$!
+wait_for grep -q 'attached to' "$TMP/live.err"
+kill -CONT $program
+sleep 0.1
+wait_for stopped $program
+has=$(rss $program)
+kill -INT $tracer
+wait $tracer
+is "$? $(jq -c '[.totals.start.allocated, .totals.end.allocated, .totals.growth_pages]' "$TMP/live.json")" \
+	"0 [$before,$has,$((has - before))]" "Ctrl-C ends it: from what was there to what is there" || diag "$(cat "$TMP/live.err")"
+timeout 60 "$ebt" trace --pages -d 0.2s -o "$TMP/live.ebt" -p $program 2>"$TMP/err"
+timeout 60 "$ebt" pages --json -d 0.2s -p $program >"$TMP/live.json" 2>"$TMP/err"
+same='del(.start_ns, .from_ns, .to_ns) | .totals.peak_ns = 0'
+jq "$same" "$TMP/live.json" >"$TMP/a"
+"$ebt" pages --json "$TMP/live.ebt" 2>"$TMP/err" | jq "$same" >"$TMP/b"
+same_file "$TMP/b" "$TMP/a" "a capture has the report that the process has, after a time"
+for report in summary totals fragmentation occupancy churn heat lifetimes owners damage map; do
+	"$ebt" pages $report "$TMP/python3.ebt" >"$TMP/$report.out" 2>"$TMP/err" && [ -s "$TMP/$report.out" ]
+	ok $? "$report is made of a capture" || diag "$(cat "$TMP/err")"
+done
+grep -q '^tid [0-9]' "$TMP/owners.out" && grep -q '^the kernel' "$TMP/owners.out" && ! grep -q 'P [0-9]' "$TMP/owners.out"
+ok $? "the owners are threads, and the kernel" || diag "$(cat "$TMP/owners.out")"
+for picture in svg png html; do
+	timeout 60 "$ebt" pages -o "$TMP/live.$picture" -d 0.1s -p $program 2>"$TMP/err" && [ -s "$TMP/live.$picture" ]
+	ok $? "a $picture is drawn of a running process" || diag "$(cat "$TMP/err")"
+done
+kill -KILL $program
+
+# A child has an address space of its own.
+"$ebt" trace --pages -o "$TMP/fork.ebt" -- "$walk" touch fork >"$TMP/out" 2>&1
+"$ebt" "$TMP/fork.ebt" -o "$TMP/fork.ndjson" 2>"$TMP/err"
+parent=$(jq -s '[.[].pid | values][0]' "$TMP/fork.ndjson")
+child=$(jq -r 'select(.change == "fork").child' "$TMP/fork.ndjson")
+events() { jq -s "[.[] | select((.kind | startswith(\"page_\")) and .pid == $1)] | length" "$TMP/fork.ndjson"; }
+"$ebt" pages --json "$TMP/fork.ebt" >"$TMP/first.json"
+is "$(jq .other_events "$TMP/first.json")" "$(events "$child")" "the report is of the first process; the events of others are counted"
+is "$("$ebt" pages --json -p "$child" "$TMP/fork.ebt" | jq .other_events)" "$(events "$parent")" "-p selects another one of a file"
+"$ebt" pages -p "$child" "$TMP/fork.ebt" | grep -q 'No violation'
+ok $? "which begins with its parent's pages"
+
+# ---- what does not work ----
+refused() { # STATUS PATTERN SENTENCE ARGUMENTS...
+	local wanted=$1 pattern=$2 sentence=$3
+	shift 3
+	timeout 20 "$@" >"$TMP/out" 2>"$TMP/err"
+	[ $? = "$wanted" ] && grep -q -- "$pattern" "$TMP/err"
+	ok $? "$sentence" || diag "$(cat "$TMP/err")"
+}
+if command -v setpriv >/dev/null; then
+	install -m 755 "$ebt" "$TMP/ebtrace"
+	chmod 755 "$TMP"
+	nobody="setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all --ambient-caps=-all --bounding-set=-all"
+	refused 7 'pages are watched through BPF: .*CAP_BPF and CAP_PERFMON, or root' \
+		"without privilege it says what is missing" $nobody "$TMP/ebtrace" pages -p $$
+	refused 7 'CAP_BPF and CAP_PERFMON, or root' "also of a program, which is not run" \
+		$nobody "$TMP/ebtrace" pages -- touch "$TMP/was-run"
+	[ ! -e "$TMP/was-run" ]
+	ok $? "indeed"
+fi
+refused 5 'no process' "there may be no such process" "$ebt" pages -p 4194303
+refused 2 'pages of what?' "it needs something to report" "$ebt" pages
+refused 2 'pages reports one process' "one process" "$ebt" pages -p 1 -p 2
+refused 2 'excludes' "not a process and a program" "$ebt" pages -p 1 -- true
+
+done_testing
