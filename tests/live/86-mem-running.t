@@ -91,12 +91,23 @@ is $? 0 "a running process is reported without a file" || diag "$(cat "$TMP/repo
 same() { sed -n '/ bytes /,$p' "$1"; }
 is "$(same "$TMP/report.out")" "$(same "$TMP/recorded")" "with the same numbers"
 
+for program in "$TMP/allocs" "sh -c '\"\$0\"; exit 3' $TMP/allocs" "sh -c 'exec \"\$0\"' $TMP/allocs"; do
+	eval "\"$O/ebtrace\" mem hotspots -- $program" <<<x >"$TMP/started.out" 2>"$TMP/started.err"
+	is "$(grep -cE '^ *(1\.2 MiB .* make_and_free|800\.0 KiB .* keep)$' "$TMP/started.err")" 2 \
+		"the functions of a program that is started: ${program//"$TMP/"/}" || diag "$(cat "$TMP/started.err")"
+done
+"$O/ebtrace" mem -- sh -c 'echo ran; exit 3' >"$TMP/started.out" 2>"$TMP/started.err"
+is "$? $(head -1 "$TMP/started.out")" "3 ran" "one without markers runs, with its status"
+is "$(grep -v '^No alloc' "$TMP/started.err")" \
+	"ebtrace: nothing was traced: neither 'sh' nor a program that it started has markers of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: ebtrace mem record -o FILE -- PROGRAM" \
+	"and at the end one line says that there was nothing"
+
 sleep 60 &
 children+=($!)
 "$O/ebtrace" mem record -o "$TMP/none.ctf" -p $! 2>"$TMP/err"
 is $? 4 "of a process without markers nothing is recorded"
 is "$(sed "s/process $!/process N/" "$TMP/err")" \
-	"ebtrace: process N has no markers of sampled allocations (ebtrace:alloc or otel_memory:alloc); start it anew with: ebtrace mem record -o FILE -- PROGRAM" \
+	"ebtrace: process N has no markers of sampled allocations (ebtrace:alloc or otel_memory:alloc); start it anew with: ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of it, has some" \
 	"one line names what is missing"
 [ ! -e "$TMP/none.ctf" ]
 ok $? "and no file is written"

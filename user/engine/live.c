@@ -34,9 +34,8 @@ struct live {
 	struct loop *loop;
 	struct signals signals;
 	struct loop_fd signal_watch, probing_watch;
-	struct loop_timer tick;
+	struct loop_timer tick, realtime_timer;
 	struct realtime realtime;
-	struct loop_timer realtime_timer;
 	struct scan scan;
 	struct inspect *inspect; /* what is known of files */
 	struct ring_source *rings;
@@ -417,8 +416,11 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	const struct engine *e = t->engine;
 	loop_run(t->loop, wait_for_program, t);
 	program_usage(&t->program, e->session);
-	if (!end && !session_run_totals(e->session).events && !ring_files_opened(t->files) &&
-	    !t->probing.markers)
+	bool for_allocs = t->options->allocs == ALLOCS_ONLY;
+	if (!end && for_allocs && !t->probing.found_allocs)
+		refusal_report_no_allocs(&e->report, t->options->program[0]);
+	else if (!end && !for_allocs && !session_run_totals(e->session).events &&
+		 !ring_files_opened(t->files) && !t->probing.markers)
 		refusal_report_untraced(&e->report, t->options->program[0], t->program.record);
 	else if (!t->program.record && t->options->mode != MODE_PROBES)
 		recording_report_left_off(e);
@@ -428,7 +430,7 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	return ENGINE_PROGRAM;
 }
 
-/* Whatever ails us, a program of ours goes on as it would without us. */
+/* A program of ours goes on as it would without us. */
 static void report_failure(struct live *t, int err)
 {
 	const struct report *r = &t->engine->report;
@@ -451,8 +453,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 	}
 	t->stop_ns = now_ns() + t->options->duration_ns;
 	int err = trace(t);
-	/* A reader that has left is no error. */
-	if (err && err != -EPIPE) {
+	if (err && err != -EPIPE) { /* a reader that has left is no error */
 		report_failure(t, err);
 		return ENGINE_FAILED;
 	}

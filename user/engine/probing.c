@@ -105,7 +105,11 @@ static void report_pages(const struct probing *p)
 
 void probing_end(struct probing *p)
 {
+	struct bpf_counts counts = {0};
 	report_pages(p);
+	if (p->source)
+		bpf_source_counts(p->source, &counts);
+	p->found_allocs |= counts.alloc_sites > 0;
 	source_free(p->source);
 	p->source = NULL;
 }
@@ -128,12 +132,13 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 	const struct engine_options *o = p->engine->options;
 	struct bpf_counts counts;
 	bpf_source_counts(p->source, &counts);
-	if (o->allocs != ALLOCS_ONLY || counts.alloc_sites || o->wait)
+	/* A program that we start may load a library, or start another, that has some. */
+	if (o->allocs != ALLOCS_ONLY || counts.alloc_sites || o->wait || o->program)
 		return ENGINE_OK;
 	report_error(&p->engine->report,
 		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
 		     "otel_memory:alloc); start it anew with: ebtrace mem record -o FILE -- "
-		     "PROGRAM",
+		     "PROGRAM; --wait waits until it, or a child of it, has some",
 		     pid);
 	return ENGINE_NOTHING;
 }

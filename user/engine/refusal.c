@@ -160,3 +160,12 @@ void refusal_report_untraced(const struct report *r, const char *program, bool h
 		     "nothing was traced: '%s' has neither a ring file nor markers; it must %s%s",
 		     program, language_requirement, advice);
 }
+
+void refusal_report_no_allocs(const struct report *r, const char *program)
+{
+	report_error(r,
+		     "nothing was traced: neither '%s' nor a program that it started has markers "
+		     "of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: "
+		     "ebtrace mem record -o FILE -- PROGRAM",
+		     program);
+}

@@ -15,6 +15,8 @@ enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_
 void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid, bool privileged);
 /* The same for a started program that has ended; has_ring: its ring was switched on. */
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring);
+/* The same of a run that is for sampled allocations alone. */
+void refusal_report_no_allocs(const struct report *r, const char *program);
 /* The end of a run for an -errno of opening the ring of a process. */
 enum engine_end refusal_of(int err);
 
