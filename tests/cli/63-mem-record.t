@@ -139,7 +139,7 @@ done
 
 # Programs that are refused, or have nothing.
 record -- "$programs/own_malloc"
-is "$status $(paste -sd, "$TMP/stdout") $(grep -c 'has its own malloc' "$TMP/stderr")" "3 its own 1" \
+is "$status $(paste -sd, "$TMP/stdout") $(grep -c 'calls a malloc of its own' "$TMP/stderr")" "3 its own 1" \
 	"a program with its own malloc runs, and there is nothing to record"
 ok $(($(test -e "$TMP/out.ctf"; echo $?) != 1)) "there is no trace of it"
 cat >"$TMP/address.c" <<-'END'
@@ -213,6 +213,34 @@ is $? 0 "and in the lib folder beside that one's"
 chmod 777 "$TMP/lib"
 "$TMP/bin/ebtrace" mem record -o "$TMP/out.ctf" -- true 2>"$TMP/stderr"
 is "$? $(grep -c 'others can replace it' "$TMP/stderr")" "1 1" "not from a folder that others can write to"
+
+# Existing files.
+for kind in "" link; do
+	rm -f "$TMP/out.ctf" "$TMP/target"
+	echo old >"$TMP/target"
+	chmod 644 "$TMP/target"
+	if [ $kind ]; then ln -s target "$TMP/out.ctf"; else mv "$TMP/target" "$TMP/out.ctf"; fi
+	"$ebt" mem record -q --rate 1 -o "$TMP/out.ctf" -- "$allocs" exit_now >"$TMP/stdout" 2>"$TMP/stderr"
+	is "$? $(stat -Lc %a "$TMP/out.ctf") $("$ebt" info "$TMP/out.ctf" | grep -c 'damage     none')" "5 600 1" \
+		"only its user may read a trace that replaces a file of mode 0644${kind:+, by a link}"
+done
+rm -f "$TMP/out.ctf"
+
+# A full disk.
+if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=48k none "$TMP/small" 2>/dev/null; then
+	at_end "umount '$TMP/small'"
+	for name in new there; do
+		rm -f "$TMP"/small/*
+		# A file with two names is written in place.
+		[ $name = there ] && echo >"$TMP/small/there" && ln "$TMP/small/there" "$TMP/small/second"
+		"$ebt" mem record --rate 1 -o "$TMP/small/$name" -- "$allocs" threads >"$TMP/stdout" 2>"$TMP/stderr"
+		is "$? $(grep -c "cannot write '$TMP/small/$name': No space left" "$TMP/stderr")" "1 1" \
+			"$name: the disk is full: status 1, and one line" || diag "$(cat "$TMP/stderr")"
+		kept=$(ls "$TMP"/small/$name*)
+		is "$("$ebt" info "$kept" 2>&1 | grep -cE 'damage     none|alloc, ')" 2 \
+			"$name: what was written is a trace" || diag "$("$ebt" info "$kept" 2>&1)"
+	done
+fi
 
 # A killed ebtrace.
 rm -f "$TMP/stdout"

@@ -81,9 +81,12 @@ static int write_trace(struct mem_record *r, const struct opts *o, struct outfil
 	if (!err)
 		err = mem_record_write(r, file->fd, &result);
 	if (err == -ENODATA) {
-		complain(result.own_malloc ? "'%s' has its own malloc: nothing was recorded"
-					   : "'%s' recorded nothing: it ended before, or did not "
-					     "load the recorder",
+		complain(result.own_malloc
+				 ? "nothing was recorded: '%s' calls a malloc of its own "
+				   "(jemalloc, tcmalloc or the like is linked into it), which "
+				   "cannot be sampled; link it without"
+				 : "'%s' recorded nothing: it ended before, or did not "
+				   "load the recorder",
 			 o->engine.program[0]);
 		outfile_drop(file);
 		return EXIT_OK;
@@ -91,7 +94,7 @@ static int write_trace(struct mem_record *r, const struct opts *o, struct outfil
 	err = outfile_name(file, err);
 	outfile_close(file);
 	if (err)
-		return outfile_cannot_write(o->output, -err);
+		return EXIT_ERROR; /* with a line on stderr */
 	report_result(&result);
 	struct stat st;
 	if (!stat(o->output, &st) && S_ISREG(st.st_mode))
@@ -145,10 +148,7 @@ int mem_record(int argc, char **argv)
 	if (!status && o.engine.pid_count) {
 		status = mem_running(&o);
 	} else if (!status) {
-		/* Addresses, paths and the command line concern its user alone. */
-		mode_t mask = umask(077);
-		status = outfile_open(&file, o.output);
-		umask(mask);
+		status = outfile_open(&file, o.output, true);
 		if (!status)
 			status = record(&o, &file);
 	}

@@ -29,6 +29,7 @@ struct opts {
 	bool json_schema;
 	bool fail_on_loss;
 	bool prune;
+	bool is_private; /* the output: addresses, paths and command lines concern its user alone */
 	enum stat_by by;
 	uint32_t top;
 	double rate;	  /* of mem record: 0: the default; of mem: 0: not given */

@@ -109,7 +109,7 @@ static int open_part(struct outfile *f, const struct stat *old)
 	struct stat st;
 	int err = -EEXIST;
 	for (unsigned n = 0; err == -EEXIST && n < PARTS_MAX; n++)
-		err = create_part(f, old ? 0600 : 0666, n);
+		err = create_part(f, old || f->is_private ? 0600 : 0666, n);
 	if (err)
 		return err;
 	/* The lock marks the part of an active run; on a file system without locks other runs
@@ -122,7 +122,7 @@ static int open_part(struct outfile *f, const struct stat *old)
 	}
 	f->id = file_id_of(&st);
 	f->regular = true;
-	if (old)
+	if (old && !f->is_private)
 		err = copy_access(f, old);
 	if (!err && fstat(f->fd, &f->made))
 		err = -errno;
@@ -214,11 +214,14 @@ static int open_named(struct outfile *f)
 	return err ? outfile_cannot_write(f->path, -err) : 0;
 }
 
-int outfile_open(struct outfile *f, const char *path)
+int outfile_open(struct outfile *f, const char *path, bool is_private)
 {
 	const char *slash = strrchr(path, '/');
-	*f = (struct outfile){
-		.path = path, .base = slash ? slash + 1 : path, .fd = -1, .old_fd = -1};
+	*f = (struct outfile){.path = path,
+			      .base = slash ? slash + 1 : path,
+			      .fd = -1,
+			      .old_fd = -1,
+			      .is_private = is_private};
 	f->dir_fd = *path ? open_dir(path, f->base) : -ENOENT;
 	if (f->dir_fd < 0)
 		return outfile_cannot_write(path, -f->dir_fd);
@@ -230,7 +233,17 @@ int outfile_open(struct outfile *f, const char *path)
 
 int outfile_begin(struct outfile *f)
 {
-	return f->in_place && ftruncate(f->fd, 0) ? -errno : 0;
+	struct stat st;
+	if (!f->in_place)
+		return 0;
+	if (ftruncate(f->fd, 0))
+		return -errno;
+	/* Empty: who could read what was in it may not read what will be. */
+	if (!f->is_private)
+		return 0;
+	if (fstat(f->fd, &st) || (st.st_uid == geteuid() && fchmod(f->fd, 0600)))
+		return -errno;
+	return 0;
 }
 
 /* 1: the name has the same file as at the start; 0: none; -EEXIST: another one. */

@@ -34,6 +34,7 @@ struct outfile {
 	char *part;		/* path of the part; NULL: direct or in place */
 	struct file_id id;	/* of what fd writes to */
 	bool regular, in_place; /* in_place: empty it before the first byte */
+	bool is_private;	/* as outfile_open() was asked */
 	bool created;		/* in place: by us, through a dangling link */
 	bool existed;		/* part: the name had a file, `old` */
 	struct file_id old;
@@ -44,8 +45,12 @@ struct outfile {
 struct file_id file_id_of(const struct stat *st);
 bool file_id_is(const struct file_id *id, const struct stat *st);
 
-/* 0, or an exit status after a line on stderr. */
-int outfile_open(struct outfile *f, const char *path);
+/*
+ * is_private: the file is for its user alone, with the mode 0600 from its first byte on, whatever the
+ * umask and the file that it replaces have; one of another owner keeps its mode. 0, or an exit status
+ * after a line on stderr.
+ */
+int outfile_open(struct outfile *f, const char *path, bool is_private);
 /* Before the first byte is written. 0 or -errno. */
 int outfile_begin(struct outfile *f);
 /*

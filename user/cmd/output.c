@@ -311,7 +311,7 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 	};
 	int status = check_limits(o, path);
 	if (!status && path)
-		status = outfile_open(&out->file, path);
+		status = outfile_open(&out->file, path, o->is_private);
 	if (status)
 		return status;
 	if (find_inputs(o, &in)) {

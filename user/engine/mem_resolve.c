@@ -45,6 +45,7 @@ struct resolver {
 	uint64_t first_obj; /* that of its object 0 in the trace */
 	uint64_t next_obj;
 	uint64_t now_us;
+	uint64_t written_bytes; /* whole packets of the trace */
 	/* Backtraces as they are read and as they are written. */
 	int64_t *stack, *written;
 	size_t depth, stack_cap, written_depth, written_cap;
@@ -153,10 +154,16 @@ static size_t find_locations(void *ctx, int64_t code, const struct ebt_memtrace_
 	return s ? s->count : 0;
 }
 
+/* What was written before a full disk is a trace: part of a packet is none. */
 static int write_packet(void *ctx, const void *packet, size_t bytes)
 {
 	struct resolver *r = ctx;
-	return file_write(r->run->fd, packet, bytes);
+	int err = file_write(r->run->fd, packet, bytes);
+	if (!err)
+		r->written_bytes += bytes;
+	else if (ftruncate(r->run->fd, (off_t)r->written_bytes) < 0 && errno != EINVAL)
+		report_at(r->run->report, LOG_VERBOSE, "cannot cut the trace: %s", strerror(errno));
+	return err;
 }
 
 static int reserve(int64_t **array, size_t *cap, size_t want)
