@@ -104,4 +104,16 @@ is "$(mem "$TMP/empty.ctf")" "No allocations in this recording; memtrace traces 
 	"of a recording without allocations one line says so"
 mem "$TMP/none.ctf" >"$TMP/got"
 is $? 1 "a file that is missing is an error"
+
+# Where the name of a report stands.
+for words in "mem -q hotspots" "mem --top 3 live" "mem -o x record" "pages -q heat"; do
+	name=${words##* }
+	# shellcheck disable=SC2086
+	(cd "$TMP" && "$OLDPWD/$ebt" $words single.ctf) >"$TMP/got" 2>&1
+	is "$? $(cat "$TMP/got")" "2 ebtrace: the name of a report comes first: ebtrace ${words%% *} $name [OPTIONS] FILE; there is no file '$name'" \
+		"$words FILE: the name of a report comes first"
+done
+cp "$TMP/single.ctf" "$TMP/live"
+(cd "$TMP" && "$OLDPWD/$ebt" mem -q live) >"$TMP/got" 2>&1
+is $? 0 "a file may have the name of a report" || diag "$(cat "$TMP/got")"
 done_testing

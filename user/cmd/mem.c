@@ -256,6 +256,11 @@ static const struct mem_report *report_named(const char *name)
 	return NULL;
 }
 
+static bool is_report(const char *name)
+{
+	return report_named(name) || !strcmp(name, "record");
+}
+
 /* 0, or EXIT_USAGE after a line on stderr. */
 static int parse_filters(struct mem_run *r)
 {
@@ -312,7 +317,10 @@ static int obey(struct mem_run *r)
 	r->opts.engine.mode = MODE_PROBES;
 	if (r->opts.json_schema)
 		return print_schema();
-	int status = parse_filters(r);
+	int status =
+		r->report == reports ? report_check_order(&r->opts, "ebtrace mem", is_report) : 0;
+	if (!status)
+		status = parse_filters(r);
 	if (!status)
 		status = run_check_usage(&r->opts);
 	if (!status)

@@ -212,6 +212,11 @@ static const struct pages_report *report_named(const char *name)
 	return NULL;
 }
 
+static bool is_report(const char *name)
+{
+	return report_named(name);
+}
+
 /* 0, or EXIT_USAGE after a line on stderr. */
 static int check_usage(const struct pages_run *r)
 {
@@ -229,6 +234,8 @@ static int check_usage(const struct pages_run *r)
 		complain("--at excludes --from and --to");
 	else if (o->from.known && o->to.known && o->from.ns > o->to.ns)
 		complain("--from is after --to");
+	else if (r->report == reports)
+		return report_check_order(o, "ebtrace pages", is_report);
 	else
 		return 0;
 	return EXIT_USAGE;

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/message.h"
@@ -42,4 +43,19 @@ int report_form_choose(const struct opts *o, const char *full_name, const struct
 		return 0;
 	complain("%s has no format '%s'; it has: %s", full_name + strlen("ebtrace "), name, known);
 	return EXIT_USAGE;
+}
+
+int report_check_order(const struct opts *o, const char *command,
+		       bool (*is_report)(const char *name))
+{
+	for (unsigned i = 0; i < o->engine.file_count; i++) {
+		const char *name = o->engine.files[i];
+		if (!is_report(name) || !access(name, F_OK))
+			continue;
+		complain("the name of a report comes first: %s %s [OPTIONS] FILE; there is no file "
+			 "'%s'",
+			 command, name, name);
+		return EXIT_USAGE;
+	}
+	return 0;
 }

@@ -19,5 +19,12 @@ struct report_form {
  */
 int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
 		       size_t row_bytes, size_t *ret_row);
+/*
+ * For a command whose report is the default one: a FILE may be the name of another, which stands
+ * behind an option ("mem -q live FILE"). 0, or EXIT_USAGE after a line on stderr: it is the name of a
+ * report, and there is no such file.
+ */
+int report_check_order(const struct opts *o, const char *command,
+		       bool (*is_report)(const char *name));
 
 #endif
