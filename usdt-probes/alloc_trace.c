@@ -3,16 +3,25 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "alloc_file.h"
 #include "fork_mark.h"
-#include "signals.h"
+#include "output_file.h"
+#include "trace_lock.h"
 
-#define FLUSH_US      1000000
-#define LOCK_SLEEPS   50000
-#define LOCK_SLEEP_NS 100000
+#define FLUSH_US 1000000
+
+#define STATE (&ebt_fork_page[EBT_FORK_ALLOC_STATE])
+#define LOCK  (&ebt_fork_page[EBT_FORK_ALLOC_LOCK])
+
+static struct ebt_output_file file = {.state = STATE, .fd = -1};
+static struct ebt_writers writers = {.first = ebt_alloc_writers,
+				     .bytes = sizeof(*ebt_alloc_writers),
+				     .count = EBT_ALLOC_DOMAINS,
+				     .forked = &ebt_fork_page[EBT_FORK_ALLOC_WRITERS]};
+static __thread struct ebt_writer_thread self;
 
 /* Written by start, under the lock, while no writer is held. */
 static struct ebt_memtrace_trace trace = {.next_id = 1};
@@ -26,8 +35,7 @@ static uint64_t swept_us;
 
 bool ebt_alloc_tracing(void)
 {
-	return __atomic_load_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], __ATOMIC_ACQUIRE) ==
-	       EBT_TRACE_ON;
+	return __atomic_load_n(STATE, __ATOMIC_ACQUIRE) == EBT_TRACE_ON;
 }
 
 double ebt_alloc_trace_rate(void)
@@ -35,34 +43,10 @@ double ebt_alloc_trace_rate(void)
 	return ebt_alloc_tracing() ? trace_rate : 0;
 }
 
-/*
- * Serialises start and stop. It lies in the page that a child has zeroed, and the signals are
- * blocked, so no one waits for a holder that does not exist, except one that exits in the handler of
- * a fault: then -EBUSY, after some seconds.
- */
-static int lock(sigset_t *ret_mask)
-{
-	uint32_t *word = &ebt_fork_page[EBT_FORK_TRACE_LOCK];
-	ebt_signals_block(ret_mask);
-	for (int i = 0; __atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE); i++) {
-		if (i == LOCK_SLEEPS) {
-			ebt_signals_restore(ret_mask);
-			return -EBUSY;
-		}
-		nanosleep(&(struct timespec){.tv_nsec = LOCK_SLEEP_NS}, NULL);
-	}
-	return 0;
-}
-static void unlock(const sigset_t *mask)
-{
-	__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_LOCK], 0, __ATOMIC_RELEASE);
-	ebt_signals_restore(mask);
-}
-
 static int write_packet(void *ctx, const void *packet, size_t bytes)
 {
 	(void)ctx;
-	return ebt_alloc_file_write(packet, bytes);
+	return ebt_output_file_write(&file, packet, bytes);
 }
 
 static size_t no_locations(void *ctx, int64_t code, const struct ebt_memtrace_location **ret)
@@ -84,7 +68,7 @@ static uint64_t read_clock(struct ebt_alloc_writer *w)
 
 static void flush_held(struct ebt_alloc_writer *w)
 {
-	if (!w->dirty || w->trace != traces)
+	if (!w->dirty || w->base.trace != traces)
 		return;
 	w->dirty = false;
 	w->flushed_us = read_clock(w);
@@ -101,57 +85,62 @@ static void sweep(uint64_t now_us)
 		return;
 	for (int i = 0; i < EBT_ALLOC_DOMAINS; i++) {
 		struct ebt_alloc_writer *w = &ebt_alloc_writers[i];
-		if (!ebt_alloc_writer_is_mapped(w) || !ebt_alloc_try_hold(w))
+		if (!ebt_alloc_writer_is_mapped(w) || !ebt_writer_try_hold(&w->base))
 			continue;
 		if (now_us > w->flushed_us + FLUSH_US)
 			flush_held(w);
-		ebt_alloc_unhold(w);
+		ebt_writer_unhold(&self, &w->base);
 	}
 }
 
 void ebt_alloc_trace_thread_end(void)
 {
 	int saved_errno = errno;
-	if (ebt_alloc_thread_enter())
+	if (ebt_writer_enter(&self))
 		return;
-	struct ebt_alloc_writer *w = ebt_alloc_thread_release();
-	if (w && ebt_alloc_hold(w)) {
+	struct ebt_alloc_writer *w = (struct ebt_alloc_writer *)ebt_writer_release(&writers, &self);
+	if (w && ebt_writer_hold(&self, &w->base)) {
 		if (ebt_alloc_tracing())
 			flush_held(w);
-		ebt_alloc_unhold(w);
+		ebt_writer_unhold(&self, &w->base);
 	}
 	if (w)
-		__atomic_store_n(&w->owner, 0, __ATOMIC_RELEASE);
-	ebt_alloc_thread_leave();
+		ebt_writer_free(&w->base);
+	ebt_writer_leave(&self);
 	errno = saved_errno;
+}
+
+static void thread_ends(void *unused)
+{
+	(void)unused;
+	ebt_alloc_trace_thread_end();
 }
 
 /* Of kernels that do not zero the page, and for the descriptor. */
 static void child_begins(void)
 {
 	int saved_errno = errno;
-	ebt_fork_page[EBT_FORK_TRACE_STATE] = 0;
-	ebt_fork_page[EBT_FORK_TRACE_LOCK] = 0;
-	ebt_fork_page[EBT_FORK_TRACE_WRITERS] = 0;
-	ebt_alloc_file_forget();
+	*STATE = 0;
+	*LOCK = 0;
+	*writers.forked = 0;
+	ebt_output_file_forget(&file);
 	errno = saved_errno;
 }
 
 void ebt_alloc_trace_init(void)
 {
-	ebt_fork_page[EBT_FORK_TRACE_WRITERS] = 1;
-	ebt_alloc_writers_init(ebt_alloc_trace_thread_end);
+	ebt_writers_init(&writers, thread_ends);
 	pthread_atfork(NULL, NULL, child_begins);
 }
 
 void ebt_alloc_trace_done(void)
 {
-	ebt_alloc_writers_done();
+	ebt_writers_done(&writers);
 }
 
 static int start_locked(const struct ebt_alloc_config *config)
 {
-	int err = ebt_alloc_file_open(config->path);
+	int err = ebt_output_file_open(&file, config->path);
 	if (err)
 		return err;
 	trace.write = write_packet;
@@ -159,7 +148,7 @@ static int start_locked(const struct ebt_alloc_config *config)
 	trace.ctx = config->ctx;
 	err = ebt_trace_begin(&trace, config->rate, config->context ? config->context : "");
 	if (err) {
-		ebt_alloc_file_close();
+		ebt_output_file_close(&file);
 		return err;
 	}
 	first_obj = __atomic_load_n(&trace.next_id, __ATOMIC_RELAXED);
@@ -168,19 +157,19 @@ static int start_locked(const struct ebt_alloc_config *config)
 	trace_rate = config->rate;
 	traces++;
 	/* Publishes all this; pairs with the acquire in ebt_alloc_tracing(). */
-	__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], EBT_TRACE_ON, __ATOMIC_RELEASE);
+	__atomic_store_n(STATE, EBT_TRACE_ON, __ATOMIC_RELEASE);
 	return 0;
 }
 
 int ebt_alloc_trace_start(const struct ebt_alloc_config *config)
 {
 	sigset_t mask;
-	int err = lock(&mask);
+	int err = ebt_trace_lock(LOCK, &mask);
 	if (err)
 		return err;
-	ebt_alloc_writers_renew();
+	ebt_writers_renew(&writers);
 	err = start_locked(config);
-	unlock(&mask);
+	ebt_trace_unlock(LOCK, &mask);
 	return err;
 }
 
@@ -189,28 +178,27 @@ static void flush_all(void)
 {
 	for (int i = 0; i < EBT_ALLOC_DOMAINS; i++) {
 		struct ebt_alloc_writer *w = &ebt_alloc_writers[i];
-		if (!ebt_alloc_writer_is_mapped(w) || !ebt_alloc_hold(w))
+		if (!ebt_alloc_writer_is_mapped(w) || !ebt_writer_hold(&self, &w->base))
 			continue;
 		flush_held(w);
-		ebt_alloc_unhold(w);
+		ebt_writer_unhold(&self, &w->base);
 	}
 }
 
 int ebt_alloc_trace_stop(void)
 {
 	sigset_t mask;
-	int err = ebt_alloc_tracing() ? lock(&mask) : -EINVAL;
+	int err = ebt_alloc_tracing() ? ebt_trace_lock(LOCK, &mask) : -EINVAL;
 	if (err)
 		return err;
 	err = -EINVAL;
 	if (ebt_alloc_tracing()) {
 		/* Who holds a writer ends its event; who gets one later finds no trace. */
-		__atomic_store_n(&ebt_fork_page[EBT_FORK_TRACE_STATE], EBT_TRACE_OPEN,
-				 __ATOMIC_RELEASE);
+		__atomic_store_n(STATE, EBT_TRACE_OPEN, __ATOMIC_RELEASE);
 		flush_all();
-		err = ebt_alloc_file_close();
+		err = ebt_output_file_close(&file);
 	}
-	unlock(&mask);
+	ebt_trace_unlock(LOCK, &mask);
 	return err;
 }
 
@@ -235,7 +223,7 @@ uint64_t ebt_alloc_number(void)
 /* Makes a held writer one of this trace. */
 static bool prepare(struct ebt_alloc_writer *w)
 {
-	if (w->trace == traces)
+	if (w->base.trace == traces)
 		return true;
 	if (!ebt_alloc_writer_clear(w))
 		return false;
@@ -244,8 +232,20 @@ static bool prepare(struct ebt_alloc_writer *w)
 	ebt_trace_stream_init(&w->stream, w->memory, &trace, ebt_alloc_writer_domain(w),
 			      w->flushed_us);
 	w->dirty = false;
-	w->trace = traces;
+	w->base.trace = traces;
 	return true;
+}
+
+/* Its own, else one that it shares. */
+static struct ebt_alloc_writer *thread_writer(void)
+{
+	static __thread struct ebt_alloc_writer *shared;
+	struct ebt_writer *own = ebt_writer_own(&writers, &self);
+	if (own)
+		return (struct ebt_alloc_writer *)own;
+	if (!shared)
+		shared = &ebt_alloc_writers[(uint32_t)syscall(SYS_gettid) % EBT_ALLOC_DOMAINS];
+	return shared;
 }
 
 struct ebt_alloc_writer *ebt_alloc_enter(void)
@@ -253,16 +253,16 @@ struct ebt_alloc_writer *ebt_alloc_enter(void)
 	if (!ebt_alloc_tracing())
 		return NULL;
 	int saved_errno = errno;
-	if (!ebt_alloc_thread_enter()) {
-		struct ebt_alloc_writer *w = ebt_alloc_thread_writer();
-		if (ebt_alloc_hold(w)) {
+	if (!ebt_writer_enter(&self)) {
+		struct ebt_alloc_writer *w = thread_writer();
+		if (ebt_writer_hold(&self, &w->base)) {
 			if (ebt_alloc_tracing() && prepare(w)) {
 				w->saved_errno = saved_errno;
 				return w;
 			}
-			ebt_alloc_unhold(w);
+			ebt_writer_unhold(&self, &w->base);
 		}
-		ebt_alloc_thread_leave();
+		ebt_writer_leave(&self);
 	}
 	if (ebt_alloc_tracing())
 		__atomic_add_fetch(&lost, 1, __ATOMIC_RELAXED);
@@ -274,9 +274,9 @@ void ebt_alloc_leave(struct ebt_alloc_writer *w)
 {
 	int saved_errno = w->saved_errno;
 	uint64_t now_us = w->last_us;
-	ebt_alloc_unhold(w);
+	ebt_writer_unhold(&self, &w->base);
 	sweep(now_us);
-	ebt_alloc_thread_leave();
+	ebt_writer_leave(&self);
 	errno = saved_errno;
 }
 

@@ -40,7 +40,7 @@ void ebt_alloc_trace_init(void);
 /* After this no thread's end calls into a library that may be unmapped. */
 void ebt_alloc_trace_done(void);
 
-/* Opens the file (see ebt_alloc_file_open() for errors) and starts; the strings of `config` are
+/* Opens the file (see ebt_output_file_open() for errors) and starts; the strings of `config` are
  * copied. Also -EMSGSIZE: context and names fit no packet, and -EBUSY: another thread is
  * at it. Not for signal handlers. */
 int ebt_alloc_trace_start(const struct ebt_alloc_config *config);

@@ -15,13 +15,16 @@
 
 /* The words of the page. EBT_FORK_MARK is 0 in a child that has not called ebt_fork_mark_renew()
  * yet, and in a process that has not called ebt_fork_mark_init(): what a child then forgets is still
- * empty. The others are the state of an allocation trace (alloc_file.h, alloc_trace.h), of which a
- * child has none. */
+ * empty. The others are the states (output_file.h), locks (trace_lock.h) and writers (writers.h) of
+ * an allocation trace and of a page trace, of which a child has none. */
 enum {
 	EBT_FORK_MARK,
-	EBT_FORK_TRACE_STATE,
-	EBT_FORK_TRACE_LOCK,
-	EBT_FORK_TRACE_WRITERS,
+	EBT_FORK_ALLOC_STATE,
+	EBT_FORK_ALLOC_LOCK,
+	EBT_FORK_ALLOC_WRITERS,
+	EBT_FORK_PAGE_STATE,
+	EBT_FORK_PAGE_LOCK,
+	EBT_FORK_PAGE_WRITERS,
 };
 extern uint32_t ebt_fork_page[] __attribute__((visibility("hidden")));
 

@@ -4,7 +4,7 @@
  * no descriptor more than without us, none that it could close and use for another file, and what
  * was written survives its death. The file grows by whole windows, whose blocks are allocated
  * before they are written to, so that a full disk is an error and no SIGBUS. The trace of a program
- * that records itself (alloc_file.h) is no such file: others read it while it grows, and a lock is
+ * that records itself (output_file.h) is no such file: others read it while it grows, and a lock is
  * held on its descriptor.
  */
 #ifndef EBT_TRACE_FILE_H

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The file of a trace: opened for this process alone, locked as memtrace locks it, truncated, and
+ * appended to by any number of threads. Each write has its own range of the file, so writers do not
+ * wait for each other.
+ *
+ * The file belongs to the process that opened it. A forked child never writes to it, not even if a
+ * signal handler forks in the middle of a write; nor does anything write to the descriptor once the
+ * program has closed it. After the first error nothing more is written, and the file is cut to what
+ * comes before it.
+ */
+#ifndef EBT_OUTPUT_FILE_H
+#define EBT_OUTPUT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "file_id.h"
+
+/* The state word. */
+enum ebt_trace_state {
+	EBT_TRACE_NONE = 0, /* also in a child */
+	EBT_TRACE_OPEN = 1, /* the file may be written */
+	EBT_TRACE_ON = 2,   /* this or above: events are recorded */
+};
+
+/* `state` and `fd` are set before the first use: a word of the page that a child has zeroed
+ * (fork_mark.h), and -1. */
+struct ebt_output_file {
+	uint32_t *state;
+	int fd;
+	struct ebt_file_id id;
+	uint64_t bytes;	     /* where the next write goes */
+	uint64_t good_bytes; /* before the first write that failed */
+	int err;
+};
+
+/*
+ * Opens the file; it is created with mode 0600 and must be a regular file, not a symbolic link. 0;
+ * -EALREADY: this process has one; -EAGAIN: another process has locked it; -EINVAL: not regular;
+ * -errno. Calls of open and close are serialised by the caller.
+ */
+int ebt_output_file_open(struct ebt_output_file *f, const char *path);
+/* Appends; thread-safe. 0 or the first error of the file. */
+int ebt_output_file_write(struct ebt_output_file *f, const void *bytes, size_t size);
+/* Closes the file. 0 or its first error. */
+int ebt_output_file_close(struct ebt_output_file *f);
+/* In a forked child: closes the descriptor that it has of its parent's file. */
+void ebt_output_file_forget(struct ebt_output_file *f);
+
+/* True if this process has it open. */
+static inline bool ebt_output_file_is_open(const struct ebt_output_file *f)
+{
+	return __atomic_load_n(f->state, __ATOMIC_ACQUIRE) != EBT_TRACE_NONE;
+}
+
+#endif
