@@ -17,14 +17,16 @@ declare -A below=(
 folders="base codec core proc runtime source model sink engine cmd"
 
 # Of usdt-probes/: a layer is some files, which may include and call each other and all layers before.
-probe_layers="os alloc lock file slot record lifecycle probes"
+probe_layers="os trace alloc lock file slot record page lifecycle probes"
 declare -A probe_files=(
-	[os]="cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler pages file_id"
-	[alloc]="trace_stream alloc_file alloc_writer alloc_trace frame_pointers module_positions"
+	[os]="cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler pages file_id barrier"
+	[trace]="output_file trace_lock writers"
+	[alloc]="trace_stream alloc_writer alloc_trace frame_pointers module_positions"
 	[lock]="lock"
 	[file]="stale ring_file names"
 	[slot]="gate ring_writer slot"
 	[record]="marker marker_x86_64 marker_aarch64 record"
+	[page]="page_trace"
 	[lifecycle]="settings thread recording entry process"
-	[probes]="probes user_events object"
+	[probes]="probes user_events object page"
 )

@@ -18,8 +18,9 @@
 #define EBT_STATE_FORKED      4u /* the parent recorded; this child has yet to start */
 #define EBT_STATE_EPOCH_SHIFT 3
 
-/* The gate by its hidden name: the library's own, whatever the executable exports. */
+/* The gates by their hidden names: the library's own, whatever the executable exports. */
 extern struct ebt_gate ebt_gate_own __attribute__((visibility("hidden")));
+extern struct ebt_page_gate ebt_page_gate_own __attribute__((visibility("hidden")));
 
 static inline uint32_t ebt_state(void)
 {
@@ -38,6 +39,11 @@ static inline void ebt_state_set(uint32_t state)
 static inline bool ebt_traced(void)
 {
 	return __atomic_load_n(&ebt_gate_own.events, __ATOMIC_RELAXED) != 0;
+}
+/* Somebody listens to the markers of another semaphore. */
+static inline bool ebt_listened(const uint16_t *semaphore)
+{
+	return __atomic_load_n(semaphore, __ATOMIC_RELAXED) && !(ebt_state() & EBT_STATE_PAUSED);
 }
 /* A tracer asks for a ring. */
 static inline bool ebt_ring_wanted(void)

@@ -67,19 +67,14 @@ EBT_ONE_SITE static void marker_otel_free(uintptr_t address)
 		    (struct ebt_tail){0});
 }
 
-static bool has_listener(const uint16_t *semaphore)
-{
-	return __atomic_load_n(semaphore, __ATOMIC_RELAXED) && !(ebt_state() & EBT_STATE_PAUSED);
-}
-
 /* 0: nobody wants samples. */
 static double wanted_rate(void)
 {
 	double rate = ebt_alloc_trace_rate();
 	if (rate > 0)
 		return rate;
-	return has_listener(&ebt_object_listeners.ebtrace) ||
-			       has_listener(&ebt_object_listeners.otel)
+	return ebt_listened(&ebt_object_listeners.ebtrace) ||
+			       ebt_listened(&ebt_object_listeners.otel)
 		       ? listener_rate
 		       : 0;
 }
@@ -93,9 +88,9 @@ static void use_rate(double rate)
 static void fire_alloc(uint64_t obj, uint64_t words, uint64_t samples, enum ebt_alloc_source source,
 		       const void *address)
 {
-	if (has_listener(&ebt_object_listeners.ebtrace))
+	if (ebt_listened(&ebt_object_listeners.ebtrace))
 		marker_alloc(obj, words, samples, source, ebt_tail_without_ring());
-	if (has_listener(&ebt_object_listeners.otel))
+	if (ebt_listened(&ebt_object_listeners.otel))
 		marker_otel_alloc(
 			address ? (uintptr_t)address : obj, words * WORD_BYTES,
 			(uint64_t)((double)samples / ebt_object_sampler.rate * WORD_BYTES + 0.5));
@@ -160,16 +155,16 @@ static void trace_change(enum ebt_memtrace_what what, uint64_t obj)
 void ebt_emit_promote(uint64_t obj)
 {
 	trace_change(EBT_MEMTRACE_PROMOTE, obj);
-	if (has_listener(&ebt_object_listeners.ebtrace))
+	if (ebt_listened(&ebt_object_listeners.ebtrace))
 		marker_promote(obj, ebt_tail_without_ring());
 }
 
 void ebt_emit_collect(uint64_t obj, const void *address)
 {
 	trace_change(EBT_MEMTRACE_COLLECT, obj);
-	if (has_listener(&ebt_object_listeners.ebtrace))
+	if (ebt_listened(&ebt_object_listeners.ebtrace))
 		marker_collect(obj, ebt_tail_without_ring());
-	if (has_listener(&ebt_object_listeners.otel))
+	if (ebt_listened(&ebt_object_listeners.otel))
 		marker_otel_free(address ? (uintptr_t)address : obj);
 }
 

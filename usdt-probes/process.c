@@ -7,11 +7,13 @@
 #include <pthread.h>
 
 #include "alloc_trace.h"
+#include "barrier.h"
 #include "clock.h"
 #include "entry.h"
 #include "fork_mark.h"
 #include "gate.h"
 #include "lock.h"
+#include "page_trace.h"
 #include "procfs.h"
 #include "recording.h"
 #include "settings.h"
@@ -52,9 +54,10 @@ __attribute__((constructor(101))) static void library_loaded(void)
 	ebt_recording_init();
 	ebt_clock_choose(ebt_setting("EBTRACE_CLOCK", NULL));
 	ebt_threads_init();
-	ebt_slots_init();
+	ebt_barrier_init();
 	ebt_fork_mark_init();
 	ebt_alloc_trace_init();
+	ebt_page_trace_init();
 	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
 	if (ebt_setting("EBTRACE_START", "OCAML_RUNTIME_EVENTS_START"))
 		ebt_start();
@@ -66,4 +69,6 @@ __attribute__((destructor(101))) static void library_unloaded(void)
 	ebt_threads_done();
 	ebt_alloc_trace_stop();
 	ebt_alloc_trace_done();
+	ebt_page_trace_stop();
+	ebt_page_trace_done();
 }

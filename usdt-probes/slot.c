@@ -2,12 +2,13 @@
 #include "slot.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "barrier.h"
 
 __thread struct ebt_thread ebt_self;
 struct ebt_slot ebt_slots[EBT_RING_MAX_DOMAINS];
@@ -15,12 +16,6 @@ uint64_t ebt_visitors;
 
 static uint16_t first_records[EBT_RING_MAX_DOMAINS][EBT_RING_BLOCKS];
 static uint32_t slots_freed; /* when it changes, a thread without a ring may try again */
-
-void ebt_slots_init(void)
-{
-	/* Registered now: that is cheap only while the process has one thread. */
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-}
 
 static bool claim(struct ebt_slot *s, uint32_t from, uint32_t tid)
 {
@@ -145,8 +140,7 @@ bool ebt_slots_wait(uint64_t limit_ns)
 	 * The partner of the compiler barrier between a probe's store to `busy` and its load of the
 	 * state: after this, a probe either has seen the closed gate or is seen to be busy.
 	 */
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) < 0)
-		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	ebt_barrier_all();
 	uint64_t until = ebt_clock_monotonic() + limit_ns;
 	while (somebody_is_busy()) {
 		if (ebt_clock_monotonic() > until)

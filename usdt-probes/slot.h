@@ -78,7 +78,6 @@ static inline bool ebt_inside_probe(void)
 	return ebt_self.busy || (ebt_self.slot && ebt_self.slot->busy);
 }
 
-void ebt_slots_init(void);
 /*
  * Assigns the calling thread a ring of `file`, whose state word is `state`: that of its slot, or of
  * a free one. The caller is a visitor or holds the lock, and has the signals blocked.

@@ -7,6 +7,7 @@
 
 #include "alloc_trace.h"
 #include "fork_mark.h"
+#include "page_trace.h"
 #include "record.h"
 #include "signals.h"
 #include "slot.h"
@@ -53,6 +54,7 @@ void ebt_thread_end(void)
 {
 	release();
 	ebt_alloc_trace_thread_end();
+	ebt_page_trace_thread_end();
 }
 
 void ebt_threads_init(void)

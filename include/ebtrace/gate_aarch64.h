@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of the gate of <ebtrace/probes.h> on 64-bit Arm; only that header uses it. */
+/* The addresses of the gates of <ebtrace/probes.h> on 64-bit Arm; only that header uses it. */
 #ifndef EBTRACE_GATE_AARCH64_H
 #define EBTRACE_GATE_AARCH64_H
 
@@ -11,6 +11,13 @@ static inline const uint64_t *ebt_gate_word(void)
 {
 	const uint64_t *gate;
 	__asm__("adrp %0, :got:ebt_gate\n\tldr %0, [%0, #:got_lo12:ebt_gate]" : "=r"(gate));
+	return gate;
+}
+static inline const uint64_t *ebt_page_gate_word(void)
+{
+	const uint64_t *gate;
+	__asm__("adrp %0, :got:ebt_page_gate\n\tldr %0, [%0, #:got_lo12:ebt_page_gate]"
+		: "=r"(gate));
 	return gate;
 }
 

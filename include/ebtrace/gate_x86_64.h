@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The address of the gate of <ebtrace/probes.h> on x86-64; only that header uses it. */
+/* The addresses of the gates of <ebtrace/probes.h> on x86-64; only that header uses it. */
 #ifndef EBTRACE_GATE_X86_64_H
 #define EBTRACE_GATE_X86_64_H
 
@@ -11,6 +11,12 @@ static inline const uint64_t *ebt_gate_word(void)
 {
 	const uint64_t *gate;
 	__asm__("movq ebt_gate@GOTPCREL(%%rip), %0" : "=r"(gate));
+	return gate;
+}
+static inline const uint64_t *ebt_page_gate_word(void)
+{
+	const uint64_t *gate;
+	__asm__("movq ebt_page_gate@GOTPCREL(%%rip), %0" : "=r"(gate));
 	return gate;
 }
 

@@ -166,19 +166,30 @@ struct ebt_pagetrace_writer {
 	uint64_t block[EBT_PAGETRACE_BLOCK_BYTES / 8];
 };
 
+/* True if a run of pages can be written: addr is a multiple of EBT_PAGETRACE_PAGE_BYTES, pages at least
+ * 1, and all lie below 2^48. */
+static inline bool ebt_pagetrace_is_run(uint64_t addr, uint64_t pages)
+{
+	const uint64_t end = UINT64_C(1) << 48;
+	return !(addr & (EBT_PAGETRACE_PAGE_BYTES - 1)) && addr < end &&
+	       pages - 1 < (end - addr) / EBT_PAGETRACE_PAGE_BYTES;
+}
+
 /* All other fields are private. */
 void ebt_pagetrace_writer_init(struct ebt_pagetrace_writer *w, int32_t p,
 			       int (*write)(void *ctx, const void *block, size_t bytes), void *ctx);
 /*
- * Writes an event of `what` ALLOC, FREE or SCAVENGE. addr: a multiple of EBT_PAGETRACE_PAGE_BYTES
- * below 2^48; pages: at least 1; now_ns: CLOCK_MONOTONIC; an earlier time than the last one is
- * raised to it. 0; -EINVAL: an argument is out of range, nothing is written; else the first error
+ * Writes an event of `what` ALLOC, FREE or SCAVENGE of a run as ebt_pagetrace_is_run() has it. now_ns:
+ * CLOCK_MONOTONIC; an earlier time than the last one is raised to it. 0; -EINVAL: an argument is out of range, nothing is written; else the first error
  * of write().
  */
 int ebt_pagetrace_write(struct ebt_pagetrace_writer *w, enum ebt_pagetrace_what what, uint64_t addr,
 			uint64_t pages, uint64_t now_ns);
 /* Stores the block begun, if it has an event. 0 or the first error. */
 int ebt_pagetrace_write_flush(struct ebt_pagetrace_writer *w);
+/* Stores the block begun, or one without an event: that of EBT_PAGETRACE_NO_P at the end of a trace
+ * says that the program ended by itself. 0 or the first error. */
+int ebt_pagetrace_write_end(struct ebt_pagetrace_writer *w, uint64_t now_ns);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

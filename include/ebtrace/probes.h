@@ -19,6 +19,9 @@
  *   EBTRACE_PRESERVE     keep the file at exit
  *   EBTRACE_LOG_WSIZE    words of a ring, as a power of two: 9 to 27, default 16
  *   EBTRACE_MAX_DOMAINS  rings: 1 to 4096, default 128
+ *   EBTRACE_PAGETRACE    write a page trace to this file: see ebt_page_trace_start(). The variable is
+ *                        then removed from the environment: programs that this one starts would
+ *                        overwrite the file.
  * A value out of its range is replaced by the nearest limit.
  *
  * A child of fork() records into a file of its own if its parent did: its first probe makes the
@@ -93,6 +96,14 @@ static inline int ebt_enabled(void)
 	return __builtin_expect(__atomic_load_n(ebt_gate_word(), __ATOMIC_RELAXED) != 0, 0) != 0;
 }
 
+/* The gate of the probes of pages: as above, zero without a listener and without a trace. */
+struct ebt_page_gate {
+	uint16_t events; /* semaphore of the markers of pages */
+	uint16_t reserved;
+	uint32_t trace; /* not 0: a page trace is written */
+};
+extern EBT_API struct ebt_page_gate ebt_page_gate;
+
 /* The out-of-line parts of the probes below; do not call them directly. */
 EBT_API void ebt_emit_begin(enum ebt_phase phase);
 EBT_API void ebt_emit_end(enum ebt_phase phase);
@@ -104,6 +115,9 @@ EBT_API void ebt_emit_span_begin(int event);
 EBT_API void ebt_emit_span_end(int event);
 EBT_API void ebt_emit_custom(int event, const void *payload, size_t bytes);
 EBT_API void ebt_count_alloc(size_t words);
+EBT_API void ebt_emit_page_alloc(const void *addr, size_t pages);
+EBT_API void ebt_emit_page_free(const void *addr, size_t pages);
+EBT_API void ebt_emit_page_scavenge(const void *addr, size_t pages);
 
 /*
  * The calling domain enters / leaves a phase. Phases nest; the caller must pair them. An unknown
@@ -193,6 +207,67 @@ static inline void ebt_custom(int event, const void *payload, size_t bytes)
 }
 
 /*
+ * Pages of the runtime's own heap, for its page trace and for listeners to the markers page_alloc,
+ * page_free and page_scavenge; no ring has them. A page has 8 KiB (EBT_PAGETRACE_PAGE_BYTES),
+ * whatever the processor's has: a run of `pages` of them begins at `addr`, a multiple of 8 KiB. A run
+ * that does not, or that has no page, or a page at 2^48 or above, is refused: nothing is emitted, and
+ * it is counted as lost.
+ *
+ * alloc: the heap takes the pages (those that were scavenged are no longer); free: it has them back;
+ * scavenge: free ones are returned to the system. To have the events of several threads in their
+ * order, call ebt_page_alloc() after the pages were taken, the other two before they are given up, or
+ * each under the heap's lock.
+ */
+static inline int ebt_page_enabled(void)
+{
+	return __builtin_expect(__atomic_load_n(ebt_page_gate_word(), __ATOMIC_RELAXED) != 0, 0) !=
+	       0;
+}
+static inline void ebt_page_alloc(const void *addr, size_t pages)
+{
+	if (ebt_page_enabled())
+		ebt_emit_page_alloc(addr, pages);
+}
+static inline void ebt_page_free(const void *addr, size_t pages)
+{
+	if (ebt_page_enabled())
+		ebt_emit_page_free(addr, pages);
+}
+static inline void ebt_page_scavenge(const void *addr, size_t pages)
+{
+	if (ebt_page_enabled())
+		ebt_emit_page_scavenge(addr, pages);
+}
+
+/*
+ * Writes the events of pages to `path` from now on, in the format of Go's page traces
+ * (<ebtrace/pagetrace.h>), which `ebtrace pages` reads. Each thread writes as a P of its own, the
+ * lowest free number below 128, through a buffer of 32 KiB; it is written when it is full, when the
+ * thread ends, and at the end. Events of threads that got no number are of P -1, the last block
+ * of the file, which also says that the program ended by itself. What a killed program had in its
+ * buffers is not in the file; exec() loses what ebt_page_trace_flush() has not written.
+ *
+ * The file is created with mode 0600, locked, and then truncated. A forked child does not write to
+ * it and has no trace until it starts one. A file that cannot be written any more, as on a full disk,
+ * ends with the last whole block, and the program goes on. While a trace is written, the
+ * probes make system calls when a buffer is full and at a thread's first event; events in a signal
+ * handler that interrupted one of the same thread are dropped and counted. ebt_pause() does not stop
+ * it.
+ *
+ * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file; -EINVAL:
+ * no regular file; -ELOOP: a symbolic link; else -errno. Not for signal handlers.
+ */
+EBT_API int ebt_page_trace_start(const char *path);
+/* Ends the trace; the library does so at exit. Returns 0, the first error of its file, or -EINVAL: no
+ * trace is written. Not for signal handlers. */
+EBT_API int ebt_page_trace_stop(void);
+/* Writes what is buffered, as a program does before exec(). Not for signal handlers. */
+EBT_API void ebt_page_trace_flush(void);
+/* Events of pages of this process that were refused, or are missing in its page trace since they
+ * interrupted another one or found no memory. */
+EBT_API uint64_t ebt_page_lost(void);
+
+/*
  * Makes the ring file and starts recording. Directory: $EBTRACE_DIR, else
  * $OCAML_RUNTIME_EVENTS_DIR, else $XDG_RUNTIME_DIR/ebtrace, else /dev/shm/ebtrace-UID; the last
  * two are made with mode 0700 and refused if another user owns them. The file is complete before it
@@ -222,8 +297,8 @@ EBT_API const char *ebt_ring_path(void);
  * Acquires a lock; not for signal handlers.
  */
 EBT_API void ebt_runtime_name(const char *name);
-/* Releases the calling thread's ring, and its part of an allocation trace, now instead of when the
- * thread ends. */
+/* Releases the calling thread's ring, and its part of an allocation trace and of a page trace, now
+ * instead of when the thread ends. */
 EBT_API void ebt_thread_end(void);
 /* Version of the library, "1.0". */
 EBT_API const char *ebt_probes_version(void);

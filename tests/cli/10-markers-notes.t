@@ -8,10 +8,12 @@ notes=$(readelf -nW "$lib" | awk '
 	/Semaphore:/ { sem = ($NF ~ /^0x0*$/) ? "none" : $NF }
 	/Arguments:/ { sub(/^ *Arguments: */, ""); print name "|" sem "|" $0 }' | sort)
 events=$(sed -n 's/^begin|\([^|]*\)|.*/\1/p' <<<"$notes")
-# Listeners to sampled allocations are counted apart: they switch sampling on.
+# Listeners to sampled allocations are counted apart: they switch sampling on; and so are those to pages.
 objects=$(sed -n 's/^alloc|\([^|]*\)|.*/\1/p' <<<"$notes")
 otel=$(printf '0x%016x' $((objects + 2)))
 [ "$objects" != "$events" ] || objects=shared
+pages=$(sed -n 's/^page_alloc|\([^|]*\)|.*/\1/p' <<<"$notes")
+[ "$pages" != "$events" ] && [ "$pages" != "$objects" ] || pages=shared
 request=$(printf '0x%016x' $((events + 2)))
 want=$(sort <<END
 alloc|$objects|8@%rdx 8@%r10 8@%rsi 4@%edi 4@%ecx 8@%r8 8@%r9
@@ -23,6 +25,9 @@ end|$events|4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9
 lifecycle|$events|4@%edi 8@%rsi -8@%rdx 4@%ecx 8@%r8 8@%r9
 otel_memory:alloc|$otel|8@%rdx 8@%r10 8@%rsi
 otel_memory:free|$otel|8@%rdx
+page_alloc|$pages|8@%rdx 8@%r10 4@%ecx 8@%r8 8@%r9
+page_free|$pages|8@%rdx 8@%r10 4@%ecx 8@%r8 8@%r9
+page_scavenge|$pages|8@%rdx 8@%r10 4@%ecx 8@%r8 8@%r9
 promote|$objects|8@%rdx 4@%ecx 8@%r8 8@%r9
 ring_request|$request|
 ring_start|none|8@%rsi 8@%r8

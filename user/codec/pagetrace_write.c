@@ -49,6 +49,13 @@ int ebt_pagetrace_write_flush(struct ebt_pagetrace_writer *w)
 	return w->error;
 }
 
+int ebt_pagetrace_write_end(struct ebt_pagetrace_writer *w, uint64_t now_ns)
+{
+	if (!w->words && !w->error)
+		begin_block(w, now_ns > w->last_ns ? now_ns : w->last_ns);
+	return ebt_pagetrace_write_flush(w);
+}
+
 /* What few events need. Makes room for `words` words of an event. */
 static __attribute__((noinline)) int make_room(struct ebt_pagetrace_writer *w, uint32_t words,
 					       uint64_t now_ns)
@@ -69,9 +76,7 @@ int ebt_pagetrace_write(struct ebt_pagetrace_writer *w, enum ebt_pagetrace_what 
 {
 	uint32_t is_large = pages >= PAGETRACE_LARGE_PAGES;
 	if (what - EBT_PAGETRACE_ALLOC > EBT_PAGETRACE_SCAVENGE - EBT_PAGETRACE_ALLOC ||
-	    addr & ~PAGETRACE_ADDR ||
-	    pages - 1 >= (PAGETRACE_ADDR_END - addr) >> PAGETRACE_PAGE_SHIFT ||
-	    now_ns >= PAGETRACE_TIME_END_NS)
+	    !ebt_pagetrace_is_run(addr, pages) || now_ns >= PAGETRACE_TIME_END_NS)
 		return -EINVAL;
 	if (now_ns < w->last_ns)
 		now_ns = w->last_ns;

@@ -18,7 +18,8 @@ static const struct {
 	{"payload", MARKER_VALUE}, {"buckets", MARKER_VALUE}, {"bytes", MARKER_LENGTH},
 	{"count", MARKER_LENGTH},  {"ring", MARKER_RING},     {"ts", MARKER_TS},
 	{"pos", MARKER_POS},	   {"object", MARKER_VALUE},  {"words", MARKER_LENGTH},
-	{"samples", MARKER_NAME},  {"source", MARKER_ID},
+	{"samples", MARKER_NAME},  {"source", MARKER_ID},     {"address", MARKER_VALUE},
+	{"pages", MARKER_LENGTH},
 };
 
 static const struct {

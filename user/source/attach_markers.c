@@ -36,17 +36,17 @@ static const struct marker markers[] = {
 	{"watermark", EBT_SITE_WATERMARK, false},
 };
 
-/* They have an attacher of their own. */
-static bool is_allocation(const struct marker *m)
+/* Those of sampled allocations and of pages have an attacher of their own. */
+static bool has_own_attacher(const struct marker *m)
 {
-	return m->site == EBT_ALLOC || m->site == EBT_PROMOTE || m->site == EBT_COLLECT;
+	return m->event && m->site >= EBT_ALLOC && m->site <= EBT_PAGE_SCAVENGE;
 }
 
 /* NULL: we have none of this name. */
 static const struct marker *find_marker(const char *name)
 {
 	for (size_t i = 0; i < sizeof(markers) / sizeof(*markers); i++)
-		if (!strcmp(markers[i].name, name) && !is_allocation(&markers[i]))
+		if (!strcmp(markers[i].name, name) && !has_own_attacher(&markers[i]))
 			return &markers[i];
 	return NULL;
 }
