@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "signals.h"
+#include "trace_lock.h"
 
 /* Programs expect the lowest numbers for their own files. */
 #define LOWEST_FD 100
@@ -49,7 +49,7 @@ int ebt_output_file_open(struct ebt_output_file *f, const char *path)
 	}
 	f->fd = fd;
 	f->bytes = 0;
-	f->good_bytes = UINT64_MAX;
+	f->writing = 0;
 	f->err = 0;
 	__atomic_store_n(f->state, EBT_TRACE_OPEN, __ATOMIC_RELEASE);
 	return 0;
@@ -78,29 +78,21 @@ static int put(struct ebt_output_file *f, const char *bytes, size_t size, uint64
 	return 0;
 }
 
-static void fail(struct ebt_output_file *f, uint64_t at, int err)
-{
-	int none = 0;
-	uint64_t good = __atomic_load_n(&f->good_bytes, __ATOMIC_RELAXED);
-	while (at < good && !__atomic_compare_exchange_n(&f->good_bytes, &good, at, false,
-							 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
-	__atomic_compare_exchange_n(&f->err, &none, err, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
 int ebt_output_file_write(struct ebt_output_file *f, const void *bytes, size_t size)
 {
 	sigset_t mask;
 	int err = __atomic_load_n(&f->err, __ATOMIC_RELAXED);
+	/* No handler forks between the test that the file is ours and the write. */
+	if (!err)
+		err = ebt_trace_lock(&f->writing, &mask);
 	if (err)
 		return err;
-	uint64_t at = __atomic_fetch_add(&f->bytes, size, __ATOMIC_RELAXED);
-	/* No handler forks between the test that the file is ours and the write. */
-	ebt_signals_block(&mask);
-	err = put(f, bytes, size, at);
-	ebt_signals_restore(&mask);
-	if (err)
-		fail(f, at, err);
+	err = f->err ? f->err : put(f, bytes, size, f->bytes);
+	if (!err)
+		f->bytes += size;
+	else
+		__atomic_store_n(&f->err, err, __ATOMIC_RELAXED);
+	ebt_trace_unlock(&f->writing, &mask);
 	return err;
 }
 
@@ -112,8 +104,8 @@ int ebt_output_file_close(struct ebt_output_file *f)
 		f->fd = -1;
 		return err ? err : -EBADF;
 	}
-	if (f->good_bytes != UINT64_MAX && ftruncate(f->fd, (off_t)f->good_bytes) < 0 && !err)
-		err = -errno;
+	if (err)
+		(void)!ftruncate(f->fd, (off_t)f->bytes);
 	if (close(f->fd) < 0 && !err)
 		err = -errno;
 	f->fd = -1;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The file of a trace: opened for this process alone, locked as memtrace locks it, truncated, and
- * appended to by any number of threads. Each write has its own range of the file, so writers do not
- * wait for each other.
+ * appended to by any number of threads, one at a time, so that a killed program leaves no hole.
  *
  * The file belongs to the process that opened it. A forked child never writes to it, not even if a
  * signal handler forks in the middle of a write; nor does anything write to the descriptor once the
@@ -31,8 +30,8 @@ struct ebt_output_file {
 	uint32_t *state;
 	int fd;
 	struct ebt_file_id id;
-	uint64_t bytes;	     /* where the next write goes */
-	uint64_t good_bytes; /* before the first write that failed */
+	uint32_t writing; /* a lock: trace_lock.h */
+	uint64_t bytes;	  /* that are written, whole */
 	int err;
 };
 

@@ -2,10 +2,12 @@
 #include "trace_lock.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <time.h>
 
 #include "signals.h"
 
+#define LOCK_YIELDS   50
 #define LOCK_SLEEPS   50000
 #define LOCK_SLEEP_NS 100000
 
@@ -17,7 +19,10 @@ int ebt_trace_lock(uint32_t *word, sigset_t *ret_mask)
 			ebt_signals_restore(ret_mask);
 			return -EBUSY;
 		}
-		nanosleep(&(struct timespec){.tv_nsec = LOCK_SLEEP_NS}, NULL);
+		if (i < LOCK_YIELDS)
+			sched_yield();
+		else
+			nanosleep(&(struct timespec){.tv_nsec = LOCK_SLEEP_NS}, NULL);
 	}
 	return 0;
 }

@@ -245,7 +245,8 @@ static inline void ebt_page_scavenge(const void *addr, size_t pages)
  * lowest free number below 128, through a buffer of 32 KiB; it is written when it is full, when the
  * thread ends, and at the end. Events of threads that got no number are of P -1, the last block
  * of the file, which also says that the program ended by itself. What a killed program had in its
- * buffers is not in the file; exec() loses what ebt_page_trace_flush() has not written.
+ * buffers is not in the file, and what it was writing may be cut; exec() loses what
+ * ebt_page_trace_flush() has not written.
  *
  * The file is created with mode 0600, locked, and then truncated. A forked child does not write to
  * it and has no trace until it starts one. A file that cannot be written any more, as on a full disk,

@@ -446,10 +446,10 @@ static void test_ends(void)
 		   next[9] == 1 && t.counts.has_boot,
 	   "it has all events of each, and the end");
 	ok(run_again("kill", least) != 0, "a program is killed");
-	is(read_threads(path, next, &ps), 0, "its trace can be read");
-	ok(next[0] >= 16000 && !next[9] && !t.counts.has_boot &&
-		   t.counts.blocks * (EBT_PAGETRACE_BLOCK_BYTES / 8 - 2) >= t.n,
-	   "it has whole blocks, and no end");
+	size_t wrong = read_threads(path, next, &ps);
+	is(wrong, t.damaged, "its events are in order");
+	ok(t.damaged <= 1, "but for the block that was being written, they are not damaged");
+	ok(next[0] >= 16000 && !next[9] && !t.counts.has_boot, "the trace has no end");
 	is(run_again("exec", least), 0, "a program flushes and executes another");
 	is(read_threads(path, next, &ps), 0, "which does not touch its trace");
 	ok(t.n == 1 && next[9] == 1, "all is there");
