@@ -95,6 +95,7 @@ program=$!
 children+=($program)
 wait_for stopped $program
 before=$(rss $program)
+: >"$TMP/live.err"
 timeout 60 "$ebt" pages -v --json -p $program >"$TMP/live.json" 2>"$TMP/live.err" &
 tracer=$!
 wait_for grep -q 'attached to' "$TMP/live.err"
@@ -122,7 +123,47 @@ for picture in svg png html; do
 	timeout 60 "$ebt" pages -o "$TMP/live.$picture" -d 0.1s -p $program 2>"$TMP/err" && [ -s "$TMP/live.$picture" ]
 	ok $? "a $picture is drawn of a running process" || diag "$(cat "$TMP/err")"
 done
+# ---- as a page trace of Go ----
+timeout 60 "$ebt" pages -d 0.1s -o "$TMP/live.pt" -p $program 2>"$TMP/err"
+grep -q 'pages of 4 KiB were rounded to the page trace.s 8 KiB: of [0-9]* events, [0-9]* were widened' "$TMP/err" &&
+	grep -q 'no threads' "$TMP/err"
+ok $? "-o x.pt says what it rounded" || diag "$(cat "$TMP/err")"
+is "$("$ebt" pages --json "$TMP/live.pt" | jq -c '[.page_bytes, .of, .damage.has_boot]')" '[8192,"heap",true]' \
+	"what was there is of P -1"
+timeout 60 "$ebt" pages -d 0.1s -o "$TMP/live.ebt" -p $program 2>"$TMP/err"
+is "$("$ebt" pages --json "$TMP/live.ebt" | jq -c '[.page_bytes, .of, .totals.end.allocated]')" "[4096,\"address_space\",$has]" \
+	"-o x.ebt records, also from pages"
 kill -KILL $program
+wait $program 2>/dev/null
+
+# halves FILE: the most pages of 8 KiB at once of which a half is allocated, and those at the end.
+halves() {
+	perl -ne 'no warnings "portable";
+		/"kind":"page_(\w+)".*"addr":"0x(\w+)","pages":(\d+).*"pid":(\d+)/ or next;
+		my ($what, $at, $pages, $pid) = ($1, hex($2) / 4096, $3, $4);
+		$own //= $pid;
+		next if $pid != $own;
+		for my $p ($at .. $at + $pages - 1) {
+			my $q = $p >> 1;
+			$n-- if $half{$q};
+			$what eq "alloc" ? ($half{$q} |= 1 << ($p & 1)) : ($half{$q} &= ~(1 << ($p & 1)));
+			$n++ if $half{$q};
+		}
+		$most = $n if $n > $most;
+		END { printf "[%d,%d]\n", $most, $n }' "$1"
+}
+timeout 60 "$ebt" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch unmap drop move brk over populate threads churn rest >"$TMP/out" 2>&1
+for name in python3 sqlite3 walk; do
+	"$ebt" trace "$TMP/$name.ebt" -o "$TMP/$name.pt" 2>"$TMP/err"
+	"$ebt" trace "$TMP/$name.ebt" -o "$TMP/$name.ndjson" 2>"$TMP/err"
+	"$ebt" pages --json "$TMP/$name.pt" >"$TMP/$name.json" 2>"$TMP/err"
+	is "$(jq -c '.damage | [.double_allocs, .double_frees, .scavenged_allocated, .scavenged_unseen_pages, .untracked, .has_boot]' "$TMP/$name.json")" \
+		"[0,0,0,0,0,true]" "$name as a page trace is complete"
+	is "$(jq -c '[.totals.peak_pages, .totals.end.allocated]' "$TMP/$name.json")" "$(halves "$TMP/$name.ndjson")" \
+		"$name: a page is allocated while a half of it is"
+	"$ebt" pages - <"$TMP/$name.pt" 2>"$TMP/err" | grep -q 'No violation and no damage'
+	ok $? "$name: also in a pipe"
+done
 
 # A child has an address space of its own.
 "$ebt" trace --pages -o "$TMP/fork.ebt" -- "$walk" touch fork >"$TMP/out" 2>&1

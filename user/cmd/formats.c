@@ -9,6 +9,7 @@
 #include "sink/fxt.h"
 #include "sink/memtrace.h"
 #include "sink/ndjson.h"
+#include "sink/pagetrace.h"
 #include "sink/perfetto.h"
 #include "sink/text.h"
 
@@ -47,6 +48,11 @@ static int make_memtrace(struct session *s, int fd, struct sink **ret)
 	return memtrace_new(s, fd, ret);
 }
 
+static int make_pagetrace(struct session *s, int fd, struct sink **ret)
+{
+	return pagetrace_new(s, fd, ret);
+}
+
 static const struct format formats[] = {
 	{"text", ".txt .log", FORMAT_LINES, make_text},
 	{"ndjson", ".ndjson .jsonl", 0, make_ndjson},
@@ -55,6 +61,7 @@ static const struct format formats[] = {
 	{"fxt", ".fxt", FORMAT_BINARY, make_fxt},
 	{"ebt", ".ebt", FORMAT_BINARY | FORMAT_CAPTURE, make_ebt},
 	{"memtrace", ".ctf", FORMAT_BINARY, make_memtrace},
+	{"pagetrace", ".pt", FORMAT_BINARY, make_pagetrace},
 };
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))

@@ -70,7 +70,8 @@ const struct option_row option_rows[] = {
 	 "800 kB; of mem: of samples whose rate is not known",
 	 3},
 	{OPTS_TRACE | OPTS_MEM | OPTS_PAGES, "format", 'f', "FORMAT",
-	 "text, ndjson, perfetto, chrome, fxt, ebt or memtrace; of mem and pages: those of the "
+	 "text, ndjson, perfetto, chrome, fxt, ebt, memtrace or pagetrace; of mem and pages: those "
+	 "of the "
 	 "report; "
 	 "default: by the suffix of FILE, else text",
 	 3},

@@ -21,7 +21,7 @@
 
 struct pages_form {
 	struct report_form as;
-	pages_put *put;
+	pages_put *put; /* NULL: the events themselves, in this format */
 	bool has_map, is_drawn;
 };
 
@@ -50,6 +50,8 @@ static const struct pages_form summary_forms[] = {
 	{{"text", ""}, pages_summary_text, false, false},
 	{{"json", ".json"}, pages_summary_json, false, false},
 	PICTURES,
+	{{"ebt", ".ebt"}, NULL, false, false},
+	{{"pagetrace", ".pt"}, NULL, false, false},
 	{{0}, NULL, false, false},
 };
 static const struct pages_form map_forms[] = {
@@ -100,6 +102,8 @@ struct pages_run {
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct pages_run *r = ctx;
+	if (!r->form->put)
+		return format_named(r->form->as.name)->make(s, fd, ret);
 	struct pages_report_options o = {
 		.model =
 			{
@@ -145,6 +149,7 @@ static int run_feed(const struct opts *o, struct session *session, struct output
 
 static int run(const struct opts *o, struct session *session, const void *ctx)
 {
+	const struct pages_run *r = ctx;
 	struct output_maker maker = {
 		.make = make_sink,
 		.ctx = ctx,
@@ -156,7 +161,7 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	int status = output_open_made(&out, o, session, &maker);
 	if (status)
 		return status;
-	if (pagetrace_feed_open(&o->engine, &f)) {
+	if (r->form->put && pagetrace_feed_open(&o->engine, &f)) {
 		status = run_feed(o, session, &out, &f);
 		pagetrace_feed_close(&f);
 	} else {

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/pages_round.h"
+
+#include <errno.h>
+
+#include "model/pages_model.h"
+
+#define PAGE_BYTES ((uint64_t)EBT_PAGETRACE_PAGE_BYTES)
+_Static_assert(PAGE_BYTES == 2 * PAGES_ROUND_BYTES, "a page has two halves");
+
+/* What becomes of a page. */
+enum step { STEP_NONE, STEP_ALLOC, STEP_FREE, STEP_SCAVENGE, STEP_FREE_SCAVENGE };
+
+void pages_round_init(struct pages_round *r)
+{
+	*r = (struct pages_round){0};
+	pages_heap_init(&r->heap, PAGES_ROUND_BYTES, PAGES_TRACKED_MAX);
+}
+
+void pages_round_done(struct pages_round *r)
+{
+	pages_heap_done(&r->heap);
+}
+
+static enum pages_state state_of(const struct pages_page half[2])
+{
+	static const enum pages_state order[] = {PAGES_ALLOCATED, PAGES_FREE, PAGES_SCAVENGED};
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (half[0].state == order[i] || half[1].state == order[i])
+			return order[i];
+	return PAGES_UNSEEN;
+}
+
+static enum step step_of(enum pages_state from, enum pages_state to)
+{
+	if (from == to)
+		return STEP_NONE;
+	if (to == PAGES_ALLOCATED)
+		return STEP_ALLOC;
+	if (to == PAGES_FREE)
+		return STEP_FREE;
+	return from == PAGES_ALLOCATED ? STEP_FREE_SCAVENGE : STEP_SCAVENGE;
+}
+
+/* Changes the halves of the page at `at` that are the event's. */
+static enum step change(struct pages_round *r, const struct ebt_pagetrace_event *ev, uint64_t at)
+{
+	static const enum pages_state after[] = {
+		[EBT_PAGETRACE_ALLOC] = PAGES_ALLOCATED,
+		[EBT_PAGETRACE_FREE] = PAGES_FREE,
+		[EBT_PAGETRACE_SCAVENGE] = PAGES_SCAVENGED,
+	};
+	struct pages_chunk *chunk = pages_heap_chunk(&r->heap, at);
+	struct pages_page *half =
+		&chunk->page[(at >> r->heap.page_shift) & (r->heap.chunk_pages - 1)];
+	enum pages_state before = state_of(half);
+	for (uint64_t i = 0; i < 2; i++) {
+		uint64_t addr = at + i * PAGES_ROUND_BYTES;
+		if (addr >= ev->addr && (addr - ev->addr) / PAGES_ROUND_BYTES < ev->pages)
+			half[i].state = (uint8_t)after[ev->what];
+	}
+	return step_of(before, state_of(half));
+}
+
+/* Successive pages that change alike. */
+struct run {
+	enum step step;
+	struct ebt_pagetrace_event event;
+	int (*fn)(void *ctx, const struct ebt_pagetrace_event *ev);
+	void *ctx;
+	bool any;
+};
+
+static int put(struct run *run, enum ebt_pagetrace_what what)
+{
+	run->event.what = what;
+	run->any = true;
+	return run->fn(run->ctx, &run->event);
+}
+
+static int end_run(struct run *run)
+{
+	int err = 0;
+	if (run->step == STEP_ALLOC)
+		err = put(run, EBT_PAGETRACE_ALLOC);
+	if (run->step == STEP_FREE || run->step == STEP_FREE_SCAVENGE)
+		err = put(run, EBT_PAGETRACE_FREE);
+	if (!err && (run->step == STEP_SCAVENGE || run->step == STEP_FREE_SCAVENGE))
+		err = put(run, EBT_PAGETRACE_SCAVENGE);
+	run->event.pages = 0;
+	return err;
+}
+
+int pages_round_event(struct pages_round *r, const struct ebt_pagetrace_event *ev,
+		      int (*fn)(void *ctx, const struct ebt_pagetrace_event *ev), void *ctx)
+{
+	struct run run = {.event = *ev, .fn = fn, .ctx = ctx};
+	bool can = ev->what >= EBT_PAGETRACE_ALLOC && ev->what <= EBT_PAGETRACE_SCAVENGE &&
+		   ev->pages && !(ev->addr % PAGES_ROUND_BYTES);
+	int err = can ? pages_heap_reserve(&r->heap, ev->addr, ev->pages) : -ERANGE;
+	r->events++;
+	if (err == -ERANGE || err == -EFBIG) {
+		r->beyond++;
+		return 0;
+	}
+	uint64_t end = ev->addr + ev->pages * PAGES_ROUND_BYTES;
+	run.event.pages = 0;
+	for (uint64_t at = ev->addr & ~(PAGE_BYTES - 1); !err && at < end; at += PAGE_BYTES) {
+		enum step step = change(r, ev, at);
+		if (step != run.step) {
+			err = end_run(&run);
+			run.step = step;
+			run.event.addr = at;
+		}
+		run.event.pages++;
+	}
+	if (!err)
+		err = end_run(&run);
+	r->widened += (ev->addr | end) % PAGE_BYTES != 0;
+	r->without += !run.any;
+	return err;
+}
