@@ -83,6 +83,8 @@ of "trace" --time wall
 of "trace mem pages" --format text
 of "trace" --max-size 1M
 of "trace" --rotate 2
+of "trace" --trigger "pause>1s"
+of "trace" --max 3
 of "trace stat" --snapshot
 of "trace stat mem pages mem_record" --duration 1s
 of "trace stat" --event minor

@@ -68,7 +68,9 @@ static void wild_text(char *ret, size_t cap)
 static void wild_item(struct capture_item *item)
 {
 	memset(item, 0, sizeof(*item));
-	item->what = rnd() % 7 ? 1 + rnd() % 6 : CAPTURE_GONE;
+	static const enum capture_what others[] = {CAPTURE_GONE, CAPTURE_TRIGGER};
+	item->what = rnd() % 7 ? 1 + rnd() % 6 : others[rnd() % 2];
+	struct capture_trigger *t = &item->trigger;
 	struct capture_session *s = &item->session;
 	struct capture_process *p = &item->process;
 	switch (item->what) {
@@ -104,6 +106,13 @@ static void wild_item(struct capture_item *item)
 	case CAPTURE_GONE:
 		item->gone = (uint32_t)wild();
 		break;
+	case CAPTURE_TRIGGER:
+		t->pid = (uint32_t)wild(), t->domain = (uint16_t)wild();
+		t->begin_ns = wild(), t->end_ns = wild();
+		t->from_ns = wild(), t->kept_ns = wild();
+		wild_text(t->span, sizeof(t->span));
+		wild_text(t->condition, sizeof(t->condition));
+		break;
 	default:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
 			item->totals[i] = wild();
@@ -121,6 +130,7 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 	const struct capture_process *p = &a->process, *q = &b->process;
 	const struct capture_session *s = &a->session, *t = &b->session;
 	const struct capture_incarnation *i = &a->incarnation, *k = &b->incarnation;
+	const struct capture_trigger *x = &a->trigger, *y = &b->trigger;
 	if (a->what != b->what)
 		return false;
 	switch (a->what) {
@@ -151,6 +161,11 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 		return a->gone == b->gone;
 	case CAPTURE_TOTALS:
 		return !memcmp(a->totals, b->totals, sizeof(a->totals));
+	case CAPTURE_TRIGGER:
+		return x->pid == y->pid && x->domain == y->domain &&
+		       !memcmp(&x->begin_ns, &y->begin_ns, 4 * sizeof(uint64_t)) &&
+		       same_text(x->span, y->span, sizeof(x->span)) &&
+		       same_text(x->condition, y->condition, sizeof(x->condition));
 	case CAPTURE_STRING: /* see test_capture_stacks */
 	case CAPTURE_FRAME:
 	case CAPTURE_STACK:

@@ -54,6 +54,22 @@ static void print_processes(const struct session *session)
 	free(list.process);
 }
 
+/* Why a part of a run was kept. */
+static void print_trigger(const struct capture_stats *s)
+{
+	const struct capture_trigger *t = &s->trigger;
+	if (!s->triggers)
+		return;
+	print("  trigger    %s: %s of %.3f ms in process %" PRIu32, t->condition, t->span,
+	      (double)(t->end_ns - t->begin_ns) / 1e6, t->pid);
+	if (t->domain != EBT_NO_DOMAIN)
+		print(", domain %u", t->domain);
+	print("\n");
+	if (t->kept_ns > t->from_ns)
+		print("  cut        its first %.3f ms, for want of memory\n",
+		      (double)(t->kept_ns - t->from_ns) / 1e6);
+}
+
 static void print_damage(const struct input_info *i, const struct session *session)
 {
 	const struct capture_fault *f = &i->fault;
@@ -91,6 +107,7 @@ void info_capture_text(const struct input_info *i, const struct session *session
 		print("  unwatched  %.3f ms before probes were in place\n",
 		      (double)t->unwatched_ns / 1e6);
 	print_damage(i, session);
+	print_trigger(s);
 	print("  size       %" PRIu64 " bytes in %" PRIu64 " blocks, %" PRIu64 " unpacked",
 	      s->file_bytes, s->blocks, s->raw_bytes);
 	if (t->events)
@@ -127,6 +144,23 @@ static void put_json_processes(struct json *j, const struct session *session)
 	free(list.process);
 }
 
+static void put_json_trigger(struct json *j, const struct capture_stats *s)
+{
+	const struct capture_trigger *t = &s->trigger;
+	if (!s->triggers)
+		return;
+	json_key_open(j, "trigger", '{');
+	json_key_str(j, "condition", t->condition);
+	json_key_str(j, "span", t->span);
+	json_key_u64(j, "pid", t->pid);
+	json_key_i64(j, "domain", t->domain == EBT_NO_DOMAIN ? -1 : t->domain);
+	json_key_u64(j, "begin_ns", t->begin_ns);
+	json_key_u64(j, "end_ns", t->end_ns);
+	json_key_u64(j, "from_ns", t->from_ns);
+	json_key_u64(j, "kept_ns", t->kept_ns);
+	json_close(j, '}');
+}
+
 void info_capture_json(const struct input_info *i, const struct session *session)
 {
 	const struct capture_stats *s = &i->capture;
@@ -143,6 +177,7 @@ void info_capture_json(const struct input_info *i, const struct session *session
 	json_key_str(j, "producer", p ? p->producer : "");
 	json_key_bool(j, "whole", s->whole);
 	put_json_processes(j, session);
+	put_json_trigger(j, s);
 	totals_put_json(j, &session->totals, true);
 	json_key_u64(j, "blocks", s->blocks);
 	json_key_u64(j, "bytes", s->file_bytes);

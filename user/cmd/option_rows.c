@@ -106,6 +106,18 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_PAGES | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},
+	{OPTS_TRACE, "trigger", OPT_TRIGGER, "SPAN>TIME",
+	 "Keep the last seconds in memory, and write a capture, FILE.1.ebt and so on, only where a "
+	 "span takes longer: 'pause>5ms', 'major*>20ms' (repeatable)",
+	 3},
+	{OPTS_TRACE, "before", OPT_BEFORE, "TIME",
+	 "With --trigger: from so long before the span begins; default 2s", 3},
+	{OPTS_TRACE, "after", OPT_AFTER, "TIME",
+	 "With --trigger: to so long after it ends; default 1s", 3},
+	{OPTS_TRACE, "max", OPT_MAX, "N",
+	 "With --trigger: end after so many captures; default 10, 0: never", 3},
+	{OPTS_TRACE, "trigger-memory", OPT_TRIGGER_MEMORY, "SIZE",
+	 "With --trigger: memory for the last seconds, compressed; default 64M", 3},
 	{0, NULL, 0, NULL, "Limits and scheduling:", 4},
 	{RUN, "buffer", OPT_BUFFER, "SIZE",
 	 "Memory for the backlog of all rings together; default 256M, for "

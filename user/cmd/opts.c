@@ -222,6 +222,48 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	}
 }
 
+static void parse_rule(struct argp_state *st, struct opts_trigger *t, char *arg)
+{
+	const char *over = strrchr(arg, '>');
+	if (t->rules == SPAN_WATCH_RULES)
+		refuse(st, "there may be %d --trigger", SPAN_WATCH_RULES);
+	if (!over || over == arg)
+		refuse(st, "'%s' is not SPAN>TIME (like 'pause>5ms', 'minor>2ms', quoted)", arg);
+	const char *span = strndup(arg, (size_t)(over - arg));
+	if (!span)
+		refuse(st, "%s", strerror(ENOMEM));
+	t->rule[t->rules++] = (struct span_rule){arg, span, parse_time(st, over + 1)};
+}
+
+static error_t parse_trigger(int key, char *arg, struct argp_state *st)
+{
+	struct opts_trigger *t = &((struct opts *)st->input)->trigger;
+	if (key == OPT_TRIGGER) {
+		parse_rule(st, t, arg);
+		return 0;
+	}
+	switch (key) {
+	case OPT_BEFORE:
+		t->before_ns = parse_time(st, arg);
+		break;
+	case OPT_AFTER:
+		t->after_ns = parse_time(st, arg);
+		break;
+	case OPT_MAX:
+		t->max = (unsigned)parse_number(st, arg, 0, 1000000);
+		break;
+	case OPT_TRIGGER_MEMORY:
+		t->memory = parse_size(st, arg);
+		if (t->memory < 1u << 20)
+			refuse(st, "--trigger-memory must be 1M or more");
+		break;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	t->has_limits = true;
+	return 0;
+}
+
 /* Options that limit the files of an output. */
 static error_t parse_limit(int key, char *arg, struct argp_state *st)
 {
@@ -337,6 +379,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_mem(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_trigger(key, arg, st);
+	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_flag(key, st->input);
 	return err;
 }
@@ -362,6 +406,10 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 	*ret = (struct opts){
 		.command = cmd->command,
 		.filters = list_for(argc, sizeof(char *)),
+		.trigger = {.before_ns = 2000000000,
+			    .after_ns = 1000000000,
+			    .max = 10,
+			    .memory = 64 << 20},
 		.engine =
 			{
 				.pids = list_for(argc, sizeof(pid_t)),
@@ -404,4 +452,6 @@ void opts_done(struct opts *o)
 	free(o->engine.threads);
 	free(o->filters);
 	free(o->wrapper_globs);
+	for (unsigned i = 0; i < o->trigger.rules; i++)
+		free((char *)o->trigger.rule[i].span);
 }

@@ -10,10 +10,20 @@
 #include "cmd/option_rows.h"
 #include "engine/options.h"
 #include "model/mem_diff.h"
+#include "model/span_watch.h"
 #include "sink/stat.h"
 #include "sink/text.h"
 #include <stdbool.h>
 #include <stdint.h>
+
+/* --trigger and its limits. */
+struct opts_trigger {
+	struct span_rule rule[SPAN_WATCH_RULES];
+	unsigned rules; /* 0: no --trigger */
+	bool has_limits;
+	uint64_t before_ns, after_ns, memory;
+	unsigned max;
+};
 
 struct opts {
 	struct engine_options engine; /* inputs, selection, mode, limits */
@@ -41,6 +51,7 @@ struct opts {
 	struct mem_wrappers wrappers; /* of mem */
 	struct moment at, from, to;   /* since the begin */
 	bool events;		      /* list their names */
+	struct opts_trigger trigger;
 	enum opts_commands command;
 };
 

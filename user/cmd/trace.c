@@ -14,6 +14,7 @@
 #include "cmd/print.h"
 #include "cmd/run.h"
 #include "cmd/trace.h"
+#include "cmd/trigger.h"
 #include "core/loss.h"
 #include "sink/ndjson.h"
 
@@ -31,6 +32,8 @@ static const struct opts_command command = {
 	"  ebtrace list --events              names and kinds that -e can match\n"
 	"  ebtrace -o run.pftrace -- ./prog   a timeline for ui.perfetto.dev\n"
 	"  ebtrace -o run.ebt -- ./prog       a capture: every event, compressed\n"
+	"  sudo ebtrace --trigger 'pause>5ms' -o slow.ebt -p 1234\n"
+	"                                     captures of what was around long pauses alone\n"
 	"  ebtrace run.ebt -o run.ndjson      converts to another format, later\n"
 	"  ebtrace 1234.events                the ring file of an ended program\n"
 	"\n"
@@ -117,7 +120,11 @@ static int obey(struct opts *o, bool bare)
 		status = run_check_usage(o);
 	if (!status)
 		status = check_time(o);
-	return status ? status : trace_run(o);
+	if (!status)
+		status = trigger_check(o);
+	if (status)
+		return status;
+	return o->trigger.rules ? trigger_run(o) : trace_run(o);
 }
 
 int cmd_trace(int argc, char **argv)

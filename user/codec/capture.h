@@ -73,6 +73,10 @@
  *	            began the trace, s executable, s host, s parameters of the runtime, s context:
  *	            of what the process's alloc, promote and collect are samples. Behind the
  *	            PROCESS, before the first of these events; absent where it is not known
+ *	12 TRIGGER  v pid, v domain + 1 (16 bits), v begin_ns, v end_ns, v from_ns, v kept_ns, s span,
+ *	            s condition: why this part of a run was kept: of the process and domain, this span
+ *	            met the condition. The part was to begin at from_ns, and begins at kept_ns.
+ *	            Phases that were open then stand before, by their begins
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -122,6 +126,7 @@ enum capture_what {
 	CAPTURE_STACK = 9,
 	CAPTURE_GONE = 10,
 	CAPTURE_ALLOC_TRACE = 11,
+	CAPTURE_TRIGGER = 12,
 };
 
 /* Which numbers of a session are known. */
@@ -213,6 +218,13 @@ struct capture_alloc_trace {
 	struct capture_text text[CAPTURE_ALLOC_TEXTS];
 };
 
+struct capture_trigger {
+	uint32_t pid;
+	uint16_t domain;
+	uint64_t begin_ns, end_ns, from_ns, kept_ns;
+	char span[64], condition[96]; /* longer ones are cut */
+};
+
 struct capture_item {
 	enum capture_what what;
 	union {
@@ -234,6 +246,7 @@ struct capture_item {
 		struct capture_frame frame;
 		struct capture_stack stack;
 		struct capture_alloc_trace alloc_trace;
+		struct capture_trigger trigger;
 	};
 };
 
@@ -269,6 +282,10 @@ bool capture_is_full(const struct capture_writer *w);
 ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type type,
 			    const void **ret_bytes);
 
+/* Gives a whole block its place in another file: behind `before` events. Returns the number of its
+ * own. */
+uint32_t capture_block_move(void *block, uint64_t before);
+
 /* Reading. The caller feeds the bytes of a file in any portions, and reads items. */
 struct capture_reader;
 
@@ -282,6 +299,8 @@ struct capture_fault {
 struct capture_stats {
 	uint64_t blocks, raw_bytes, stored_bytes, file_bytes;
 	uint64_t missing; /* events of damaged blocks, emitted as lost */
+	uint64_t triggers;
+	struct capture_trigger trigger; /* the first of them */
 	uint32_t version;
 	bool whole; /* the END block was seen */
 	bool ended; /* the whole file was read */

@@ -95,6 +95,14 @@ bool capture_block_get(const uint8_t *p, struct capture_block *ret)
 	return true;
 }
 
+uint32_t capture_block_move(void *block, uint64_t before)
+{
+	uint8_t *p = block;
+	put64(p + 24, before);
+	put32(p + CRC_OFFSET, compress_crc32(p, CRC_OFFSET));
+	return get32(p + 32);
+}
+
 int capture_head_get(const uint8_t *p)
 {
 	if (!capture_is(p, CAPTURE_HEAD_BYTES))

@@ -328,6 +328,22 @@ static int get_alloc_trace(struct capture_decoder *d, struct capture_alloc_trace
 	return 0;
 }
 
+static int get_trigger(struct capture_decoder *d, struct capture_trigger *t)
+{
+	uint64_t pid = get_v(d), domain = get_v(d);
+	if (pid > UINT32_MAX || domain > UINT16_MAX)
+		return -EBADMSG;
+	t->pid = (uint32_t)pid;
+	t->domain = (uint16_t)(domain - 1);
+	t->begin_ns = get_v(d);
+	t->end_ns = get_v(d);
+	t->from_ns = get_v(d);
+	t->kept_ns = get_v(d);
+	if (get_s(d, t->span, sizeof(t->span)))
+		return -EBADMSG;
+	return get_s(d, t->condition, sizeof(t->condition));
+}
+
 /* 1: a known item; 0: an unknown one, which was skipped. */
 static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
 {
@@ -372,6 +388,9 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		break;
 	case CAPTURE_ALLOC_TRACE:
 		err = get_alloc_trace(d, &ret->alloc_trace);
+		break;
+	case CAPTURE_TRIGGER:
+		err = get_trigger(d, &ret->trigger);
 		break;
 	default:
 		known = 0;

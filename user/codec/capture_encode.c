@@ -106,6 +106,14 @@ static uint8_t *put_alloc_trace(uint8_t *p, const struct capture_alloc_trace *t)
 	return p;
 }
 
+static uint8_t *put_trigger(uint8_t *p, const struct capture_trigger *t)
+{
+	p = PUT_ALL(p, t->pid, (uint16_t)(t->domain + 1), t->begin_ns, t->end_ns, t->from_ns,
+		    t->kept_ns);
+	p = put_s(p, t->span, sizeof(t->span));
+	return put_s(p, t->condition, sizeof(t->condition));
+}
+
 uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)
 {
 	switch (item->what) {
@@ -131,6 +139,8 @@ uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)
 		return put_v(p, item->gone);
 	case CAPTURE_ALLOC_TRACE:
 		return put_alloc_trace(p, &item->alloc_trace);
+	case CAPTURE_TRIGGER:
+		return put_trigger(p, &item->trigger);
 	case CAPTURE_EVENT:
 		break;
 	}

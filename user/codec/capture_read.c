@@ -298,6 +298,8 @@ static int read_record(struct capture_reader *r, struct capture_item *ret)
 	if (got == 1) {
 		if (ret->what == CAPTURE_EVENT)
 			r->last_ns = ret->event.ts;
+		if (ret->what == CAPTURE_TRIGGER && !r->stats.triggers++)
+			r->stats.trigger = ret->trigger;
 		return 1;
 	}
 	if (got < 0) {

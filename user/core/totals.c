@@ -28,6 +28,19 @@ void totals_add(struct totals *t, const struct totals *next)
 #undef LAST
 }
 
+void totals_since(struct totals *t, const struct totals *earlier)
+{
+#define SUM(a, b)		  ((a) - (b))
+#define FIRST(a, b)		  (a)
+#define LAST(a, b)		  (a)
+#define X(name, sum, shown, kept) t->name = sum(t->name, earlier->name);
+	TOTALS(X)
+#undef X
+#undef SUM
+#undef FIRST
+#undef LAST
+}
+
 void totals_pack(const struct totals *t, uint64_t ret[TOTALS_KEPT])
 {
 #define X(name, sum, shown, kept) \

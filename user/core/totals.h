@@ -50,6 +50,9 @@ struct totals {
 /* Adds those of the output that follows. */
 void totals_add(struct totals *t, const struct totals *next);
 
+/* Subtracts those of an earlier moment of the same run; first_ns stays. */
+void totals_since(struct totals *t, const struct totals *earlier);
+
 #define TOTALS_KEPT 10
 /* To the numbers that a capture keeps, and back; those that it does not keep become 0. */
 void totals_pack(const struct totals *t, uint64_t ret[TOTALS_KEPT]);

@@ -3,308 +3,49 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/ptrarray.h"
-#include "base/ptrmap.h"
 #include "codec/capture.h"
-#include "core/kinds.h"
-#include "sink/ebt_items.h"
-#include "sink/ebt_packer.h"
-#include "sink/ebt_stacks.h"
+#include "sink/ebt_blocks.h"
 #include <errno.h>
 #include <stdlib.h>
 
-_Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for each total it keeps");
-
-#define EBT_LEVEL	1
-#define EBT_BLOCK_BYTES (256 * 1024)
-#define EBT_BLOCK_NS	1000000000ull
+#define EBT_BLOCK_NS 1000000000ull
 /* Blocks are written as they are closed; the buffer need only hold one that is small. */
 #define EBT_BUFFER_BYTES (64 * 1024)
-
-/* The name of a user event as the capture has it. */
-struct known_name {
-	uint64_t block;	 /* in which it was written last */
-	uint32_t string; /* held */
-};
-
-/* The process that a pid stands for in the capture. */
-struct meant {
-	uint64_t block; /* in which it was referred to last; 0: never */
-	uint32_t process;
-};
-
-/* A process as the capture has it. */
-struct known_process {
-	const struct process *process; /* NULL: it is not announced yet */
-	struct process written;
-	uint64_t block;			 /* in which it was written last; 0: never */
-	PTRMAP(struct known_name) names; /* of its user events, by id */
-};
 
 struct ebt {
 	struct sink base;
 	const struct session *session;
 	struct buf buf;
-	struct ebt_packer *packer;
-	struct capture_writer *writer; /* of the open block; the packer's */
-	struct ebt_stacks *stacks;
-	uint64_t block; /* number of the open one, from 1 */
-	bool is_open;	/* it holds something */
-	uint64_t batch; /* within one no process changes */
-	uint64_t opened_ns;
-	PTRARRAY(struct known_process) processes; /* by index */
-	PTRMAP(struct meant) meant;		  /* by pid */
-	struct known_process *last;		  /* events of one process come in runs */
-	uint32_t last_process;
-	uint64_t last_block, last_batch;
-	/* The losses that a reader of the capture counts. */
-	uint64_t lost_events, lost_words;
-	int err;
+	struct ebt_blocks *blocks;
 };
 
-/* A pid that has stood for no other process in the file needs no item. */
-static int refer_incarnation(struct ebt *e, const struct process *p)
+static int write_block(void *ctx, const void *block, size_t bytes)
 {
-	bool is_new;
-	struct meant *last = ptrmap_make(&e->meant, p->pid, &is_new);
-	if (!last)
-		return -ENOMEM;
-	bool same = last->block == e->block && last->process == p->index;
-	bool numbered = !p->plain || p->start.known;
-	bool plain = !numbered && (!last->block || last->process == p->index);
-	*last = (struct meant){e->block, p->index};
-	if (same || plain)
-		return 0;
-	struct capture_item item = {.what = CAPTURE_INCARNATION};
-	item.incarnation = (struct capture_incarnation){
-		.pid = p->pid,
-		.number = numbered ? p->number : 0,
-		.start_known = p->start.known,
-		.start_boot_ns = p->start.boot_ns,
-	};
-	return capture_put_item(e->writer, &item);
-}
-
-static int put_process(struct ebt *e, struct known_process *k)
-{
-	int err = refer_incarnation(e, k->process);
-	if (err)
-		return err;
-	k->written = *k->process;
-	k->block = e->block;
-	return ebt_items_put_process(e->writer, e->session, k->process);
-}
-
-static int know_process(struct ebt *e, uint32_t process, struct known_process **ret)
-{
-	bool is_new;
-	*ret = ptrarray_make(&e->processes, process, &is_new);
-	return *ret ? 0 : -ENOMEM;
-}
-
-static bool has_changed(const struct process *a, const struct process *b)
-{
-	return a->traits.release != b->traits.release || a->usage.known != b->usage.known ||
-	       a->usage.user_ns != b->usage.user_ns || a->usage.system_ns != b->usage.system_ns ||
-	       a->usage.peak_rss_bytes != b->usage.peak_rss_bytes || a->end.known != b->end.known ||
-	       a->end.ns != b->end.ns || a->alloc_trace.known != b->alloc_trace.known ||
-	       a->page_bytes != b->page_bytes || strcmp(a->producer, b->producer) ||
-	       strcmp(a->runtime, b->runtime) || strcmp(a->comm, b->comm);
-}
-
-/* Writes what no block has yet of a process, whether it has events or not. */
-static int put_news_of(struct ebt *e, const struct process *p)
-{
-	struct known_process *k;
-	int err = know_process(e, p->index, &k);
-	if (err)
-		return err;
-	k->process = p;
-	return k->block && !has_changed(p, &k->written) ? 0 : put_process(e, k);
-}
-
-/* Writes the block that was closed last. */
-static int write_closed(struct ebt *e)
-{
-	const void *bytes;
-	ssize_t n = ebt_packer_finish(e->packer, &bytes);
-	if (n < 0)
-		return (int)n;
-	if (n)
-		buf_put(&e->buf, bytes, (size_t)n);
+	struct ebt *e = ctx;
+	buf_put(&e->buf, block, bytes);
 	return buf_flush(&e->buf);
-}
-
-static int close_block(struct ebt *e, enum capture_block_type type)
-{
-	int err = write_closed(e);
-	if (err)
-		return err;
-	ebt_packer_close(e->packer, type);
-	e->writer = ebt_packer_open(e->packer);
-	e->block++;
-	e->is_open = false;
-	ebt_stacks_closed(e->stacks, e->writer);
-	return 0;
-}
-
-static int put_news(struct ebt *e)
-{
-	const struct processes *ps = &e->session->processes;
-	int err = 0;
-	for (const struct process *p = NULL; !err && (p = processes_next(ps, p));) {
-		err = put_news_of(e, p);
-		if (!err && capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES)
-			err = close_block(e, CAPTURE_BLOCK_EVENTS);
-	}
-	return err;
-}
-
-static int open_block(struct ebt *e)
-{
-	e->opened_ns = now_ns();
-	e->is_open = true;
-	int err = ebt_items_put_session(e->writer, e->session);
-	if (!err && e->block == 1)
-		err = put_news(e);
-	return err;
-}
-
-/* The event before was of the process, and in this block. */
-static bool is_last(const struct ebt *e, uint32_t process)
-{
-	return e->last && e->last_process == process && e->last_block == e->block;
-}
-
-static __attribute__((noinline)) int know_last(struct ebt *e, uint32_t process)
-{
-	const struct processes *ps = &e->session->processes;
-	if (!is_last(e, process)) {
-		int err = know_process(e, process, &e->last);
-		if (!err)
-			err = refer_incarnation(e, processes_at(ps, process));
-		if (err)
-			return err;
-		e->last_process = process;
-		e->last_block = e->block;
-	}
-	e->last_batch = e->batch;
-	struct known_process *k = e->last;
-	if (!k->process)
-		k->process = processes_announced(ps, process);
-	if (!k->process)
-		return 0;
-	/* A program that is replaced by another has new ones. */
-	bool same = k->process->traits.release == k->written.traits.release &&
-		    k->process->alloc_trace.known == k->written.alloc_trace.known &&
-		    k->process->page_bytes == k->written.page_bytes &&
-		    !memcmp(k->process->comm, k->written.comm, sizeof(k->written.comm));
-	if (same && k->block == e->block)
-		return 0;
-	return put_process(e, k);
-}
-
-/* Every block has itself what its events refer to. */
-static inline int refer_process(struct ebt *e, uint32_t process)
-{
-	return is_last(e, process) && e->last_batch == e->batch ? 0 : know_last(e, process);
-}
-
-static int refer_name(struct ebt *e, const struct ebt_event *ev)
-{
-	struct strings *strings = e->session->strings;
-	uint32_t string = processes_user_string(&e->session->processes, ev->process, ev->id);
-	if (!string)
-		return 0;
-	bool is_new;
-	/* refer_process() has found e->last. */
-	struct known_name *k = ptrmap_make(&e->last->names, ev->id, &is_new);
-	if (!k)
-		return -ENOMEM;
-	if (k->string == string && k->block == e->block)
-		return 0;
-	strings_hold(strings, string);
-	strings_drop(strings, k->string);
-	*k = (struct known_name){e->block, string};
-	return ebt_items_put_name(e->writer, processes_pid(&e->session->processes, ev->process),
-				  ev->id, strings_text(strings, string));
-}
-
-/* Events of a reported hole arrived late, so fewer are lost than the losses count. */
-static int settle_losses(struct ebt *e)
-{
-	const struct totals *t = &e->session->totals;
-	if (t->lost_events == e->lost_events && t->lost_words == e->lost_words)
-		return 0;
-	struct capture_item item = {.what = CAPTURE_RECOVERED};
-	item.recovered.events = e->lost_events - t->lost_events;
-	item.recovered.words = e->lost_words - t->lost_words;
-	e->lost_events = t->lost_events;
-	e->lost_words = t->lost_words;
-	return capture_put_item(e->writer, &item);
-}
-
-/* As it stands in the capture, whose block numbers stacks on its own. */
-static int put_numbered(struct ebt *e, const struct ebt_event *ev)
-{
-	struct ebt_event numbered = *ev;
-	size_t bytes = 0;
-	const void *payload = NULL;
-	numbered.pid = processes_pid(&e->session->processes, ev->process);
-	if (ev->flags & EBT_F_PAYLOAD)
-		payload = session_blob(e->session, ev, &bytes);
-	int err = ev->stack ? ebt_stacks_refer(e->stacks, ev->stack, &numbered.stack) : 0;
-	if (err)
-		return err;
-	return capture_put_event(e->writer, &numbered, payload, payload ? bytes : 0);
-}
-
-/* An event of a batch: a loss, and what is recovered of others, comes with the first (sink.h). */
-static int put_event(struct ebt *e, const struct ebt_event *ev, bool is_first)
-{
-	int err = e->is_open ? 0 : open_block(e);
-	if (!err)
-		err = refer_process(e, ev->process);
-	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
-		err = refer_name(e, ev);
-	if (!err && is_first && ev->kind == EBT_LOST) {
-		e->lost_events += ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];
-		e->lost_words += ev->arg[1];
-	}
-	if (!err && is_first)
-		err = settle_losses(e);
-	if (!err)
-		err = put_numbered(e, ev);
-	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES || capture_is_full(e->writer);
-	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
 }
 
 static int ebt_events(struct sink *k, const struct ebt_event *ev, size_t n)
 {
-	struct ebt *e = (struct ebt *)k;
-	e->batch++;
-	for (size_t i = 0; i < n && !e->err; i++)
-		e->err = put_event(e, &ev[i], !i);
-	return e->err;
+	return ebt_blocks_events(((struct ebt *)k)->blocks, ev, n);
 }
 
 /* Called at every idle moment: a block each time would be many small ones. */
 static int ebt_flush(struct sink *k)
 {
-	struct ebt *e = (struct ebt *)k;
-	if (!e->err && e->is_open && now_ns() - e->opened_ns > EBT_BLOCK_NS)
-		e->err = close_block(e, CAPTURE_BLOCK_EVENTS);
-	if (!e->err)
-		e->err = write_closed(e);
-	return e->err;
+	const struct ebt *e = (struct ebt *)k;
+	uint64_t opened_ns = ebt_blocks_opened_ns(e->blocks);
+	int err =
+		opened_ns && now_ns() - opened_ns > EBT_BLOCK_NS ? ebt_blocks_close(e->blocks) : 0;
+	return err ? err : ebt_blocks_finish(e->blocks);
 }
 
-/* Of all blocks that are closed: what is still packed counts. */
+/* Of all blocks that are closed: what is still packed counts. An error comes again. */
 static uint64_t ebt_bytes(struct sink *k)
 {
-	struct ebt *e = (struct ebt *)k;
-	if (!e->err)
-		e->err = write_closed(e);
+	const struct ebt *e = (struct ebt *)k;
+	ebt_blocks_finish(e->blocks);
 	return e->buf.passed + e->buf.len;
 }
 
@@ -313,85 +54,24 @@ static bool ebt_ready(struct sink *k)
 	return buf_ready(&((struct ebt *)k)->buf);
 }
 
-static int put_end(struct ebt *e)
+static int ebt_forget(struct sink *k, uint32_t process)
 {
-	int err = e->is_open ? close_block(e, CAPTURE_BLOCK_EVENTS) : 0;
-	if (!err)
-		err = open_block(e);
-	if (!err)
-		err = put_news(e);
-	if (!err)
-		err = settle_losses(e);
-	struct capture_item item = {.what = CAPTURE_TOTALS};
-	totals_pack(&e->session->totals, item.totals);
-	if (!err)
-		err = capture_put_item(e->writer, &item);
-	if (!err)
-		err = close_block(e, CAPTURE_BLOCK_END);
-	return err ? err : write_closed(e);
+	return ebt_blocks_forget(((struct ebt *)k)->blocks, process);
 }
 
 static int ebt_end(struct sink *k)
 {
 	struct ebt *e = (struct ebt *)k;
-	if (!e->err)
-		e->err = put_end(e);
-	int err = buf_finish(&e->buf);
-	return e->err ? e->err : err;
-}
-
-static void free_known(const struct ebt *e, struct known_process *k)
-{
-	size_t at = 0;
-	for (const struct known_name *name; k && (name = ptrmap_next(&k->names, &at));)
-		strings_drop(e->session->strings, name->string);
-	if (k)
-		ptrmap_free(&k->names);
-	free(k);
-}
-
-/* What no block has yet of a process that is in the capture or belongs there, and its end. */
-static int put_gone(struct ebt *e, const struct process *p)
-{
-	struct capture_item item = {.what = CAPTURE_GONE, .gone = p->pid};
-	if (!p->announced && !ptrarray_get(&e->processes, p->index))
-		return 0;
-	int err = e->is_open ? 0 : open_block(e);
-	if (!err && p->announced)
-		err = put_news_of(e, p);
-	if (!err)
-		err = refer_incarnation(e, p);
-	if (!err)
-		err = capture_put_item(e->writer, &item);
-	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES;
-	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
-}
-
-static int ebt_forget(struct sink *sink, uint32_t process)
-{
-	struct ebt *e = (struct ebt *)sink;
-	const struct process *p = processes_at(&e->session->processes, process);
-	if (!e->err)
-		e->err = put_gone(e, p);
-	e->last = NULL;
-	free_known(e, ptrarray_remove(&e->processes, process));
-	const struct meant *meant = ptrmap_get(&e->meant, p->pid);
-	if (meant && meant->process == process)
-		free(ptrmap_remove(&e->meant, p->pid));
-	return e->err;
+	int err = ebt_blocks_end(e->blocks, &e->session->totals);
+	int written = buf_finish(&e->buf);
+	return err ? err : written;
 }
 
 static void ebt_free(struct sink *k)
 {
 	struct ebt *e = (struct ebt *)k;
 	buf_done(&e->buf);
-	ebt_stacks_free(e->stacks);
-	ebt_packer_free(e->packer);
-	size_t at = 0;
-	for (struct known_process *p; (p = ptrarray_next(&e->processes, &at));)
-		free_known(e, p);
-	ptrarray_done(&e->processes);
-	ptrmap_free(&e->meant);
+	ebt_blocks_free(e->blocks);
 	free(e);
 }
 
@@ -411,18 +91,13 @@ int ebt_new(const struct session *s, int fd, struct sink **ret)
 	if (!e)
 		return -ENOMEM;
 	e->session = s;
-	e->block = 1;
 	e->base.ops = &ebt_ops;
-	int err = ebt_packer_new(EBT_LEVEL, &e->packer);
-	if (!err)
-		e->writer = ebt_packer_open(e->packer);
-	if (!err)
-		err = ebt_stacks_new(s, e->writer, &e->stacks);
+	struct ebt_blocks_options o = {.take = write_block, .ctx = e};
+	int err = ebt_blocks_new(s, &o, &e->blocks);
 	if (!err)
 		err = buf_init_behind(&e->buf, fd, EBT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
-		ebt_stacks_free(e->stacks);
-		ebt_packer_free(e->packer);
+		ebt_blocks_free(e->blocks);
 		free(e);
 		return err;
 	}

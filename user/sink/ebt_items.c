@@ -10,13 +10,14 @@ static void copy_text(char *dst, size_t cap, const char *src)
 	dst[len] = 0;
 }
 
-int ebt_items_put_session(struct capture_writer *w, const struct session *s)
+int ebt_items_put_session(struct capture_writer *w, const struct session *s, struct moment begin,
+			  struct moment end)
 {
 	struct capture_item item = {.what = CAPTURE_SESSION};
 	const struct moment *at = s->timebase.at;
 	const struct moment kept[] = {s->start,
-				      s->run_begin,
-				      s->run_end,
+				      begin,
+				      end,
 				      at[TIMEBASE_MONOTONIC],
 				      at[TIMEBASE_REALTIME],
 				      at[TIMEBASE_BOOTTIME]};

@@ -9,8 +9,9 @@
 #include "codec/capture.h"
 #include "core/session.h"
 
-/* 0 or -ENOMEM. */
-int ebt_items_put_session(struct capture_writer *w, const struct session *s);
+/* begin, end: of the run, or the part of it that the capture is of. 0 or -ENOMEM. */
+int ebt_items_put_session(struct capture_writer *w, const struct session *s, struct moment begin,
+			  struct moment end);
 /* With what is known of the sampling of its allocations. 0 or -ENOMEM. */
 int ebt_items_put_process(struct capture_writer *w, const struct session *s,
 			  const struct process *p);

@@ -53,8 +53,11 @@ static void restore_session(struct capture_source *s, const struct capture_sessi
 	unsigned origins = origin_parse(c->source);
 	session->origins = origins ? origins : ORIGIN_CAPTURE;
 	session->start = moment_of(c, CAPTURE_KNOWS_START, c->start_ns);
-	session->run_begin = moment_of(c, CAPTURE_KNOWS_RUN_BEGIN, c->run_begin_ns);
-	session->run_end = moment_of(c, CAPTURE_KNOWS_RUN_END, c->run_end_ns);
+	/* Of a part of a run only its first and last blocks know them. */
+	if (c->known & CAPTURE_KNOWS_RUN_BEGIN)
+		session->run_begin = moment_at(c->run_begin_ns);
+	if (c->known & CAPTURE_KNOWS_RUN_END)
+		session->run_end = moment_at(c->run_end_ns);
 	session->timebase.clock = timebase_parse(c->clock);
 	at[TIMEBASE_MONOTONIC] = moment_of(c, CAPTURE_KNOWS_MONOTONIC, c->monotonic_ns);
 	at[TIMEBASE_REALTIME] = moment_of(c, CAPTURE_KNOWS_REALTIME, c->realtime_ns);
@@ -207,6 +210,7 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		return capture_stacks_apply(&s->stacks, item);
 	case CAPTURE_ALLOC_TRACE:
 		return restore_alloc_trace(s, &item->alloc_trace);
+	case CAPTURE_TRIGGER: /* counted by the reader */
 	case CAPTURE_EVENT:
 		break;
 	}
