@@ -93,7 +93,7 @@ same() { sed -n '/ bytes /,$p' "$1"; }
 is "$(same "$TMP/report.out")" "$(same "$TMP/recorded")" "with the same numbers"
 
 for program in "$TMP/allocs" "sh -c '\"\$0\"; exit 3' $TMP/allocs" "sh -c 'exec \"\$0\"' $TMP/allocs"; do
-	eval "\"$O/ebtrace\" mem hotspots -- $program" <<<x >"$TMP/started.out" 2>"$TMP/started.err"
+	eval "\"$O/ebtrace\" mem hotspots -- $program" < <(sleep 0.5; echo) >"$TMP/started.out" 2>"$TMP/started.err"
 	is "$(grep -cE '^ *(1\.2 MiB .* make_and_free|800\.0 KiB .* keep)$' "$TMP/started.err")" 2 \
 		"the functions of a program that is started: ${program//"$TMP/"/}" || diag "$(cat "$TMP/started.err")"
 done
