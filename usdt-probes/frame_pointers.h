@@ -2,7 +2,8 @@
 /*
  * The calling thread's stack, read by frame pointers. Nothing here faults, allocates or takes a lock:
  * memory that is not known to be mapped is tested first, at the price of a system call for each new
- * page of the stack. errno changes.
+ * page of a thread's stack, and each time for each page of a stack that the program made itself. In a
+ * process that is confined (confined.h) such a test fails. errno changes.
  */
 #ifndef EBT_FRAME_POINTERS_H
 #define EBT_FRAME_POINTERS_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Memory of the library's own, from the kernel: no function that a program or a recorder
- * interposes is called, and errno does not change.
+ * interposes is called, and errno does not change. In a process that is confined (confined.h) it
+ * comes from what was reserved, and is never returned.
  */
 #ifndef EBT_PAGES_H
 #define EBT_PAGES_H
