@@ -128,8 +128,8 @@ struct ebt_ocaml_runtime {
 };
 
 /*
- * Sites at which sampled allocations are reported have a program of their own, which finds their
- * arguments as each site's note has them. Its cookie: key of the file in the map ebt_alloc_files
+ * Sites at which sampled allocations and pages of a heap are reported have a program of their own,
+ * which finds their arguments as each site's note has them. Its cookie: key of the file in the map ebt_alloc_files
  * << 16 | the index of the site's description there. Those of otel_memory are OpenTelemetry's.
  */
 enum ebt_alloc_site_kind {
@@ -139,6 +139,9 @@ enum ebt_alloc_site_kind {
 	EBT_ALLOC_SITE_OTEL_ALLOC = 3,	/* address, bytes, bytes that the sample stands for */
 	EBT_ALLOC_SITE_OTEL_FREE = 4,	/* address */
 	EBT_ALLOC_SITE_OTEL_WEIGHT = 5, /* as OTEL_ALLOC, of an allocation reported by ALLOC, too */
+	EBT_ALLOC_SITE_PAGE_ALLOC = 6,	/* address, pages, ring, ts */
+	EBT_ALLOC_SITE_PAGE_FREE = 7,
+	EBT_ALLOC_SITE_PAGE_SCAVENGE = 8,
 };
 #define EBT_ALLOC_COOKIE(key, index) ((uint64_t)(key) << 16 | (index))
 

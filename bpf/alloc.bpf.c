@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
- * The program of the sites at which sampled allocations are reported, ours and OpenTelemetry's. The
- * arguments may be anywhere; the tracer has parsed each site's note. The kernel takes the stack of
+ * The program of the sites at which sampled allocations are reported, ours and OpenTelemetry's, and
+ * pages of a heap. The arguments may be anywhere; the tracer has parsed each site's note. The kernel takes the stack of
  * an allocation by frame pointers. Registers and memory belong to the traced program, which may be
  * hostile: they are copied, never trusted.
  */

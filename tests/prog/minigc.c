@@ -19,6 +19,11 @@
  * With -o it also reports its allocations to <ebtrace/alloc.h>, and the counts have for each domain
  * the lines `objects` and `words`, what it allocated, and `alloc`, `promote`, `collect`, the sampled
  * objects that it reported.
+ *
+ * With -p its old spaces have their chunks from a pool, to which empty ones go back, and it reports
+ * these pages. The counts have for each domain the lines `page_alloc`, `page_free` and
+ * `page_scavenge`, how many runs it reported, and for domain 0 `pages_allocated`, `pages_free` and
+ * `pages_scavenged`, the pages of the heap at the end.
  */
 #include "heap/work.h"
 #include <errno.h>
@@ -173,6 +178,19 @@ static void write_objects(FILE *f, const struct domain *d)
 		fprintf(f, "%d %s %llu\n", d->index, line[i].name, (unsigned long long)line[i].n);
 }
 
+static void write_pages(FILE *f, const struct domain *d)
+{
+	const struct chunk_pool *pool = &d->gc->pool;
+	fprintf(f, "%d page_alloc %llu\n%d page_free %llu\n%d page_scavenge %llu\n", d->index,
+		(unsigned long long)d->pages.alloc, d->index, (unsigned long long)d->pages.free,
+		d->index, (unsigned long long)d->pages.scavenge);
+	if (d->index == 0)
+		fprintf(f, "0 pages_allocated %llu\n0 pages_free %llu\n0 pages_scavenged %llu\n",
+			(unsigned long long)pool_pages(pool->in_use),
+			(unsigned long long)pool_pages(pool->n - pool->scavenged),
+			(unsigned long long)pool_pages(pool->scavenged));
+}
+
 static int write_counts(const struct run *r)
 {
 	static const char *const kind[EMIT_KINDS] = {
@@ -188,6 +206,8 @@ static int write_counts(const struct run *r)
 				(unsigned long long)r->gc.domain[i].emit.n[k]);
 		if (r->gc.sample)
 			write_objects(f, &r->gc.domain[i]);
+		if (r->gc.pages)
+			write_pages(f, &r->gc.domain[i]);
 		if (!r->ring)
 			continue;
 		if (i == 0)
@@ -236,14 +256,26 @@ static void wait_for_word(bool line)
 static void usage(void)
 {
 	fputs("usage: minigc [-t THREADS] [-n EVENTS | -s SECONDS] [-r RATE] [-c FILE] [-S SEED]\n"
-	      "              [-N NURSERY_WORDS] [-M MAJOR_WORDS] [-wlvuqo]\n"
+	      "              [-N NURSERY_WORDS] [-M MAJOR_WORDS] [-wlvuqop]\n"
 	      "  -n at least so many events in all   -r events a second a domain, 0: full speed\n"
 	      "  -c counts go to FILE                -w wait for a line on stdin, or SIGUSR1\n"
 	      "  -l stay until stdin ends or SIGTERM -v verify the heap after each major\n"
 	      "  -u user events too                  -q no summary on stderr\n"
-	      "  -o report allocated objects\n",
+	      "  -o report allocated objects         -p report pages of the heap\n",
 	      stderr);
 	exit(2);
+}
+
+/* What the options leave out. */
+static void complete(struct run *r)
+{
+	struct options *o = &r->opt;
+	if (o->threads < 1 || o->threads > HEAP_MAX_DOMAINS ||
+	    r->gc.nursery_words < 2 * HEAP_MAX_WORDS)
+		usage();
+	if (!o->events && o->seconds <= 0)
+		o->events = 100000;
+	r->gc.domains = o->threads;
 }
 
 static void parse(struct run *r, int argc, char **argv)
@@ -252,7 +284,7 @@ static void parse(struct run *r, int argc, char **argv)
 	*o = (struct options){.threads = 4, .seed = 1};
 	r->gc.nursery_words = 512;
 	r->gc.major_threshold_words = 65536;
-	for (int c; (c = getopt(argc, argv, "t:n:s:r:c:S:N:M:wlvuqo")) != -1;) {
+	for (int c; (c = getopt(argc, argv, "t:n:s:r:c:S:N:M:wlvuqop")) != -1;) {
 		switch (c) {
 		case 't':
 			o->threads = atoi(optarg);
@@ -296,16 +328,16 @@ static void parse(struct run *r, int argc, char **argv)
 		case 'o':
 			r->gc.sample = true;
 			break;
+		case 'p':
+			r->gc.pages = true;
+			break;
 		default:
 			usage();
 		}
 	}
-	if (o->threads < 1 || o->threads > HEAP_MAX_DOMAINS || optind < argc ||
-	    r->gc.nursery_words < 2 * HEAP_MAX_WORDS)
+	if (optind < argc)
 		usage();
-	if (!o->events && o->seconds <= 0)
-		o->events = 100000;
-	r->gc.domains = o->threads;
+	complete(r);
 }
 
 static void prepare(struct run *r)

@@ -233,9 +233,30 @@ static void test_unopened(void)
 	end();
 }
 
+static void test_pages(void)
+{
+	begin();
+	struct process *p = processes_at(&session->processes, of.process);
+	ok(receive(PAGE_ALLOC, 0x6000, 3, EBT_NO_DOMAIN, 99) == 1 &&
+		   is_event(ev, EBT_PAGE_ALLOC, 0x6000) && ev->arg[1] == 3 && ev->ts == 99 &&
+		   ev->domain == EBT_NO_DOMAIN,
+	   "pages that a program reports are an event, with the program's time");
+	is(p->page_bytes, 8192, "its pages have 8 KiB");
+	ok(receive(PAGE_FREE, 0x6000, 2, 0, 100) == 1 && is_event(ev, EBT_PAGE_FREE, 0x6000) &&
+		   receive(PAGE_SCAVENGE, 0x6000, 1, 0, 101) == 1 &&
+		   is_event(ev, EBT_PAGE_SCAVENGE, 0x6000),
+	   "and so are those that it frees and returns");
+	ok(!receive(PAGE_ALLOC, 0x6001, 1, 0, 1) && !receive(PAGE_ALLOC, 0x6000, 0, 0, 1) &&
+		   !receive(PAGE_FREE, 1ull << 48, 1, 0, 1) &&
+		   !receive(PAGE_SCAVENGE, 0x6000, UINT64_MAX, 0, 1),
+	   "what is no run of pages is no event");
+	end();
+}
+
 int main(void)
 {
 	test_addresses();
+	test_pages();
 	test_numbers();
 	test_stacks();
 	test_unopened();

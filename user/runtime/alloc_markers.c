@@ -14,6 +14,9 @@ static const struct {
 	[ALLOC_MARKER_COLLECT] = {"ebtrace", "collect", 1 + TAIL},
 	[ALLOC_MARKER_OTEL_ALLOC] = {"otel_memory", "alloc", 3},
 	[ALLOC_MARKER_OTEL_FREE] = {"otel_memory", "free", 1},
+	[ALLOC_MARKER_PAGE_ALLOC] = {"ebtrace", "page_alloc", 2 + TAIL},
+	[ALLOC_MARKER_PAGE_FREE] = {"ebtrace", "page_free", 2 + TAIL},
+	[ALLOC_MARKER_PAGE_SCAVENGE] = {"ebtrace", "page_scavenge", 2 + TAIL},
 };
 
 enum alloc_marker alloc_marker_of(const struct notes_site *site, struct usdt_args *ret)

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The markers of sampled allocations: ours (alloc, promote, collect of provider ebtrace) and those
- * of OpenTelemetry's contract (otel_memory:alloc and free), which any allocator may have. Their
- * arguments are where each site's note says.
+ * of OpenTelemetry's contract (otel_memory:alloc and free), which any allocator may have; and those
+ * of a heap's pages (page_alloc, page_free, page_scavenge of ebtrace). Their arguments are where each
+ * site's note says.
  */
 #ifndef RUNTIME_ALLOC_MARKERS_H
 #define RUNTIME_ALLOC_MARKERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proc/notes.h"
@@ -18,8 +20,16 @@ enum alloc_marker {
 	ALLOC_MARKER_COLLECT,
 	ALLOC_MARKER_OTEL_ALLOC,
 	ALLOC_MARKER_OTEL_FREE,
+	ALLOC_MARKER_PAGE_ALLOC,
+	ALLOC_MARKER_PAGE_FREE,
+	ALLOC_MARKER_PAGE_SCAVENGE,
 	ALLOC_MARKERS, /* none of them */
 };
+
+static inline bool alloc_marker_is_of_pages(enum alloc_marker m)
+{
+	return m >= ALLOC_MARKER_PAGE_ALLOC && m < ALLOC_MARKERS;
+}
 
 /* The marker of a site; its arguments, of which there are as many as it needs, in *ret. */
 enum alloc_marker alloc_marker_of(const struct notes_site *site, struct usdt_args *ret);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/alloc_process.h"
 
+#include <ebtrace/pagetrace.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -152,6 +153,23 @@ static int receive_otel_free(struct alloc_process *a, const struct ebt_alloc_rec
 	return 1;
 }
 
+/* Of our own library, which refuses what is no run. */
+static int receive_pages(const struct alloc_context *of, const struct ebt_alloc_record *rec,
+			 enum ebt_kind kind, struct ebt_event *ev)
+{
+	struct process *p = processes_at(&of->session->processes, of->process);
+	if (!ebt_pagetrace_is_run(rec->arg[0], rec->arg[1]))
+		return 0;
+	if (!p->page_bytes)
+		p->page_bytes = EBT_PAGETRACE_PAGE_BYTES;
+	ev->kind = (uint16_t)kind;
+	ev->arg[0] = rec->arg[0];
+	ev->arg[1] = rec->arg[1];
+	ev->domain = (uint16_t)rec->arg[2];
+	ev->ts = rec->arg[3];
+	return 1;
+}
+
 static int receive(struct alloc_process *a, const struct alloc_context *of,
 		   const struct ebt_alloc_record *rec, struct ebt_event *ev)
 {
@@ -167,6 +185,12 @@ static int receive(struct alloc_process *a, const struct alloc_context *of,
 		return receive_otel_free(a, rec, ev);
 	case EBT_ALLOC_SITE_OTEL_WEIGHT:
 		return receive_weight(a, of, rec);
+	case EBT_ALLOC_SITE_PAGE_ALLOC:
+		return receive_pages(of, rec, EBT_PAGE_ALLOC, ev);
+	case EBT_ALLOC_SITE_PAGE_FREE:
+		return receive_pages(of, rec, EBT_PAGE_FREE, ev);
+	case EBT_ALLOC_SITE_PAGE_SCAVENGE:
+		return receive_pages(of, rec, EBT_PAGE_SCAVENGE, ev);
 	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Makes events of the records of sampled allocations of one process (bpf/abi.h).
+ * Makes events of the records of sampled allocations and of a heap's pages of one process
+ * (bpf/abi.h).
  *
  * Our own markers number objects, and report samples; their rate follows from the first sample that
  * OpenTelemetry's marker reports, too, with the bytes that it stands for. Where there are only

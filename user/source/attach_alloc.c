@@ -71,6 +71,9 @@ static struct ebt_alloc_site describe(enum alloc_marker marker, bool ours,
 		[ALLOC_MARKER_COLLECT] = {EBT_ALLOC_SITE_COLLECT, 3, {0, 1, 2}},
 		[ALLOC_MARKER_OTEL_ALLOC] = {EBT_ALLOC_SITE_OTEL_ALLOC, 3, {0, 1, 2}},
 		[ALLOC_MARKER_OTEL_FREE] = {EBT_ALLOC_SITE_OTEL_FREE, 1, {0}},
+		[ALLOC_MARKER_PAGE_ALLOC] = {EBT_ALLOC_SITE_PAGE_ALLOC, 4, {0, 1, 2, 3}},
+		[ALLOC_MARKER_PAGE_FREE] = {EBT_ALLOC_SITE_PAGE_FREE, 4, {0, 1, 2, 3}},
+		[ALLOC_MARKER_PAGE_SCAVENGE] = {EBT_ALLOC_SITE_PAGE_SCAVENGE, 4, {0, 1, 2, 3}},
 	};
 	struct ebt_alloc_site site = {.kind = rows[marker].kind, .args = rows[marker].args};
 	if (ours && marker == ALLOC_MARKER_OTEL_ALLOC)
@@ -101,9 +104,11 @@ static bool has_ours(const struct notes *notes)
 	return false;
 }
 
-/* The sites of a file. The number of those that were left out in *ret_refused. */
-static uint32_t plan_sites(const struct notes *notes, uint32_t key, struct ebt_alloc_file *file,
-			   struct uprobe_site *site, uint32_t *ret_refused)
+/* The sites of a file, without those of pages if it is for allocations alone. The number of those that
+ * were left out in *ret_refused. */
+static uint32_t plan_sites(const struct attach_env *env, const struct notes *notes,
+			   struct ebt_alloc_file *file, struct uprobe_site *site,
+			   uint32_t *ret_refused)
 {
 	bool ours = has_ours(notes);
 	uint32_t n = 0;
@@ -111,7 +116,8 @@ static uint32_t plan_sites(const struct notes *notes, uint32_t key, struct ebt_a
 		const struct notes_site *from = &notes->site[i];
 		struct usdt_args args;
 		enum alloc_marker marker = alloc_marker_of(from, &args);
-		if (marker == ALLOC_MARKERS || (ours && marker == ALLOC_MARKER_OTEL_FREE))
+		if (marker == ALLOC_MARKERS || (ours && marker == ALLOC_MARKER_OTEL_FREE) ||
+		    (env->allocs_only && alloc_marker_is_of_pages(marker)))
 			continue;
 		struct ebt_alloc_site is = describe(marker, ours, &args);
 		int index = find_site(file, &is);
@@ -120,7 +126,7 @@ static uint32_t plan_sites(const struct notes *notes, uint32_t key, struct ebt_a
 			site[n++] = (struct uprobe_site){
 				.offset = from->offset,
 				.semaphore = from->semaphore,
-				.cookie = EBT_ALLOC_COOKIE(key, index),
+				.cookie = EBT_ALLOC_COOKIE(env->last_key, index),
 			};
 	}
 	return n;
@@ -139,7 +145,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 	ret->site = calloc(notes.sites + 1u, sizeof(*ret->site));
 	ret->key = ++a->env->last_key;
 	if (ret->site)
-		ret->sites = plan_sites(&notes, ret->key, &file, ret->site, &refused);
+		ret->sites = plan_sites(a->env, &notes, &file, ret->site, &refused);
 	notes_done(&notes);
 	if (!ret->site)
 		return -ENOMEM;

@@ -32,6 +32,7 @@ void heap_done(struct gc *gc)
 		space_done(&gc->domain[i].space);
 		sampled_done(&gc->domain[i].sampled);
 	}
+	pool_done(&gc->pool);
 	free(gc->mark_stack);
 	pthread_cond_destroy(&gc->changed);
 	pthread_mutex_destroy(&gc->lock);

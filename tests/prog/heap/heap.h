@@ -15,6 +15,7 @@
 #define MINIGC_HEAP_H
 
 #include "emit.h"
+#include "pool.h"
 #include "sampled.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,6 +79,7 @@ struct domain {
 	struct obj *todo; /* copied, its fields not yet */
 	struct space space;
 	struct sampled_heap sampled;
+	struct pool_counts pages;
 	uint64_t minors;
 	uint64_t promoted_words;  /* since the last minor collection began */
 	uint64_t allocated_words; /* by promotion, since the last major */
@@ -91,6 +93,7 @@ struct gc {
 	uint64_t major_threshold_words;
 	bool verify;
 	bool sample; /* report allocated objects */
+	bool pages;  /* put empty chunks back into the pool, and report them */
 
 	/* The world: `stopped` of `active` domains are at a safepoint or asleep. */
 	pthread_mutex_t lock;
@@ -101,8 +104,10 @@ struct gc {
 
 	/* One old object a domain that others may take, or NULL. */
 	_Atomic(struct obj *) published[HEAP_MAX_DOMAINS];
-	/* Addresses of chunks, hashed by chunk_slot(); filled under `lock`. */
+	/* Addresses of chunks, hashed by chunk_slot(); filled under `lock`. Those in the pool have
+	 * no cells. */
 	struct chunk *chunk_set[HEAP_MAX_CHUNKS * 2];
+	struct chunk_pool pool;
 	size_t nchunks;
 	struct obj **mark_stack;
 	size_t mark_cap, mark_top;
@@ -153,8 +158,8 @@ void major_leave(struct domain *d);
 void major_push(struct gc *gc, struct obj *obj);
 
 struct obj *space_alloc(struct domain *d, unsigned words);
-/* Frees what is not marked and clears the marks. */
-void space_sweep(struct gc *gc, struct space *s);
+/* Frees what is not marked and clears the marks. By domain d, which has stopped the world. */
+void space_sweep(struct domain *d, struct space *s);
 void space_done(struct space *s);
 /* True if `obj` is the address of a cell of some old space. */
 bool space_holds(const struct gc *gc, const struct obj *obj);

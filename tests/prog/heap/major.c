@@ -72,7 +72,8 @@ __attribute__((noinline)) static void collect_stopped(struct domain *d)
 	emit_end(e, EBT_PHASE_major_mark);
 	emit_begin(e, EBT_PHASE_major_sweep);
 	for (int i = 0; i < gc->domains; i++)
-		space_sweep(gc, &gc->domain[i].space);
+		space_sweep(d, &gc->domain[i].space);
+	pool_scavenge(d);
 	emit_end(e, EBT_PHASE_major_sweep);
 	report_heap(d);
 	emit_end(e, EBT_PHASE_major);

@@ -32,12 +32,25 @@ static void free_cell(struct space *s, unsigned class, struct obj *obj)
 	s->free[class] = obj;
 }
 
-static void space_grow(struct domain *d, unsigned class)
+/* A new one is remembered; one of the pool is already. */
+static struct chunk *get_chunk(struct domain *d)
 {
 	struct gc *gc = d->gc;
-	struct chunk *c = aligned_alloc(HEAP_CHUNK_BYTES, HEAP_CHUNK_BYTES);
-	if (!c)
-		heap_fatal("out of memory");
+	pthread_mutex_lock(&gc->lock);
+	struct chunk *c = pool_take(d);
+	size_t slot = chunk_slot(c);
+	while (gc->chunk_set[slot] && gc->chunk_set[slot] != c)
+		slot = (slot + 1) % (HEAP_MAX_CHUNKS * 2);
+	if (!gc->chunk_set[slot] && gc->nchunks++ == HEAP_MAX_CHUNKS)
+		heap_fatal("too many chunks");
+	gc->chunk_set[slot] = c;
+	pthread_mutex_unlock(&gc->lock);
+	return c;
+}
+
+static void space_grow(struct domain *d, unsigned class)
+{
+	struct chunk *c = get_chunk(d);
 	memset(c, POISON, HEAP_CHUNK_BYTES);
 	c->cell_words = class_words[class];
 	c->cells = (HEAP_CHUNK_BYTES - sizeof(*c)) / 8 / c->cell_words;
@@ -47,15 +60,6 @@ static void space_grow(struct domain *d, unsigned class)
 	d->space.words += HEAP_CHUNK_BYTES / 8;
 	for (uint64_t i = c->cells; i-- > 0;)
 		free_cell(&d->space, class, chunk_cell(c, i));
-
-	pthread_mutex_lock(&gc->lock);
-	if (gc->nchunks++ == HEAP_MAX_CHUNKS)
-		heap_fatal("too many chunks");
-	size_t slot = chunk_slot(c);
-	while (gc->chunk_set[slot])
-		slot = (slot + 1) % (HEAP_MAX_CHUNKS * 2);
-	gc->chunk_set[slot] = c;
-	pthread_mutex_unlock(&gc->lock);
 }
 
 struct obj *space_alloc(struct domain *d, unsigned words)
@@ -71,26 +75,46 @@ struct obj *space_alloc(struct domain *d, unsigned words)
 	return obj;
 }
 
-void space_sweep(struct gc *gc, struct space *s)
+static bool has_live(struct chunk *c)
+{
+	for (uint64_t i = 0; i < c->cells; i++)
+		if (chunk_cell(c, i)->tag == OBJ_LIVE && chunk_cell(c, i)->marked)
+			return true;
+	return false;
+}
+
+static void sweep_chunk(struct gc *gc, struct space *s, struct chunk *c)
+{
+	unsigned class = class_of((unsigned)c->cell_words);
+	c->used_words = 0;
+	for (uint64_t i = c->cells; i-- > 0;) {
+		struct obj *obj = chunk_cell(c, i);
+		if (obj->tag == OBJ_LIVE && obj->marked) {
+			obj->marked = 0;
+			c->used_words += c->cell_words;
+			s->live_words += c->cell_words;
+			s->live_blocks++;
+			continue;
+		}
+		if (obj->tag == OBJ_LIVE && gc->verify)
+			memset(obj, POISON, c->cell_words * 8);
+		free_cell(s, class, obj);
+	}
+}
+
+void space_sweep(struct domain *d, struct space *s)
 {
 	memset(s->free, 0, sizeof(s->free));
 	s->live_words = s->live_blocks = 0;
-	for (struct chunk *c = s->chunks; c; c = c->next) {
-		unsigned class = class_of((unsigned)c->cell_words);
-		c->used_words = 0;
-		for (uint64_t i = c->cells; i-- > 0;) {
-			struct obj *obj = chunk_cell(c, i);
-			if (obj->tag == OBJ_LIVE && obj->marked) {
-				obj->marked = 0;
-				c->used_words += c->cell_words;
-				s->live_words += c->cell_words;
-				s->live_blocks++;
-				continue;
-			}
-			if (obj->tag == OBJ_LIVE && gc->verify)
-				memset(obj, POISON, c->cell_words * 8);
-			free_cell(s, class, obj);
+	for (struct chunk **at = &s->chunks, *c; (c = *at);) {
+		if (d->gc->pages && !has_live(c)) {
+			*at = c->next;
+			s->words -= HEAP_CHUNK_BYTES / 8;
+			pool_put(d, c);
+			continue;
 		}
+		sweep_chunk(d->gc, s, c);
+		at = &c->next;
 	}
 }
 
@@ -110,7 +134,7 @@ bool space_holds(const struct gc *gc, const struct obj *obj)
 	size_t slot = chunk_slot(want);
 	while (gc->chunk_set[slot] && gc->chunk_set[slot] != want)
 		slot = (slot + 1) % (HEAP_MAX_CHUNKS * 2);
-	if (!gc->chunk_set[slot])
+	if (!gc->chunk_set[slot] || !want->cells)
 		return false;
 	uintptr_t offset = (uintptr_t)obj - (uintptr_t)want->cell;
 	return (uintptr_t)obj >= (uintptr_t)want->cell && offset % (want->cell_words * 8) == 0 &&
