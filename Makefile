@@ -42,7 +42,7 @@ CMD_SRC   := $(wildcard user/cmd/*.c)
 PROBE_SRC := $(wildcard usdt-probes/*.c)
 # libebtrace-preload.so: of the probe library it has the parts that need nothing of a ring.
 PRELOAD_SRC := $(call native,$(wildcard usdt-probes/preload/*.c)) \
-               $(addprefix usdt-probes/,sampler.c lock.c signals.c fork_mark.c confined.c pages.c file_id.c \
+               $(addprefix usdt-probes/,sampler.c fork_mark.c confined.c pages.c file_id.c \
                  frame_pointers.c trace_stream.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
@@ -154,6 +154,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 # Parts of the library that is preloaded; all of it would interpose the test's own calls.
 $(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,mappings.c objects.c \
                                 trace_file.c) confined.c pages.c file_id.c))
+$(O)/tests/unit/test_section: $(call obj,usdt-probes/preload/section.c usdt-probes/confined.c)
 $(O)/tests/unit/test_backtrace: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,backtrace.c \
                                   backtrace_$(PROCESSOR).c) confined.c pages.c frame_pointers.c))
 # Its allocations fail when it wants them to.

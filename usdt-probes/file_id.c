@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "confined.h"
+
 bool ebt_file_id_has(const struct ebt_file_id *id, int fd)
 {
 	struct stat st;
@@ -14,6 +16,8 @@ bool ebt_file_id_has(const struct ebt_file_id *id, int fd)
 
 int ebt_file_id_open(const struct ebt_file_id *id, const char *path)
 {
+	if (ebt_confined())
+		return -EPERM;
 	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;

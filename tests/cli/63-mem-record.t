@@ -44,6 +44,15 @@ is "$(grep -oE 'leak_[a-z]+ ' "$TMP/live" | sort | paste -sd' ' | tr -s ' ')" "l
 record_acts "500 threads that end: each one's object" short
 record_acts "fork: what the child frees is alive, what it allocates is not there" fork
 record_acts "vfork and system: the parent's objects" vfork
+for act in confine confine_call; do
+	record_acts "$act: a program that confines itself to few system calls: what it allocates before and after" $act
+	is "$status $("$ebt" info "$TMP/out.ctf" | grep -c 'damage     none')" "0 1" "it is not killed"
+	is "$(grep -c 'could not be recorded' "$TMP/stderr")" 0 "nothing is missing"
+	[ "$(stat -c %s "$TMP/out.ctf")" -gt 1048576 ]
+	ok $? "though there is more than what fits the file that was mapped" || diag "$(stat -c %s "$TMP/out.ctf")"
+	is "$(events | jq -r 'select(.kind == "alloc" and (.stack | length) > 90) | .stack | map(select(contains("allocate_deep"))) | length' | sort -n | tail -1)" \
+		100 "and deep backtraces are whole"
+done
 record_acts "exec: only the objects of the new program are alive" exec
 is "$(events | grep -c '"words":88,.*"act_exec@[^"]*"\]')" 1 "those of the old one are in the trace, too"
 record_acts "handlers that allocate: their objects" signals

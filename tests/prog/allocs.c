@@ -15,8 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/unit/seccomp.h"
 
 #define NOINLINE __attribute__((noinline))
 #define THREADS	 8
@@ -352,6 +355,40 @@ static void act_unseen(void)
 	}
 }
 
+static NOINLINE size_t allocate_deep(unsigned depth)
+{
+	char deep[3000];
+	memset(deep, 1, sizeof(deep));
+	free(allocate(depth * 7));
+	return depth ? allocate_deep(depth - 1) + (size_t)deep[depth] : 0;
+}
+
+/* Any system call but those of malloc() and of the end kills. */
+static void confine(bool by_prctl)
+{
+	static const int calls[] = {SYS_brk,	    SYS_mmap,  SYS_munmap,     SYS_mremap,
+				    SYS_madvise,    SYS_write, SYS_exit_group, SYS_clock_gettime,
+				    SYS_newfstatat, SYS_fstat, SYS_futex,      -1};
+	leak_malloc();
+	if (!(by_prctl ? seccomp_enter : seccomp_enter_by_call)(calls, SECCOMP_RET_ALLOW,
+								SECCOMP_RET_KILL_PROCESS))
+		exit(77);
+	for (unsigned i = 0; i < 1500; i++)
+		sink = (void *)allocate_deep(i % 100);
+	leak_calloc();
+	leak_realloc();
+}
+
+static void act_confine(void)
+{
+	confine(true);
+}
+
+static void act_confine_call(void)
+{
+	confine(false);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -372,6 +409,8 @@ static const struct {
 	{"wait", act_wait},
 	{"failing", act_failing},
 	{"unseen", act_unseen},
+	{"confine", act_confine},
+	{"confine_call", act_confine_call},
 };
 
 int main(int argc, char **argv)

@@ -8,14 +8,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #define SECCOMP_MAX_CALLS 32
 
 /* Applies `listed` to the system calls in `calls` (ended by -1) and `others` to the rest:
  * SECCOMP_RET_… Irrevocable, for this thread and those that it starts. False: the kernel
- * refused. */
-__attribute__((unused)) static bool seccomp_enter(const int *calls, unsigned listed,
-						  unsigned others)
+ * refused. by_prctl: or seccomp(), which libc has no function for. */
+static inline bool seccomp_enter_as(const int *calls, unsigned listed, unsigned others,
+				    bool by_prctl)
 {
 	struct sock_filter code[2 * SECCOMP_MAX_CALLS + 2];
 	unsigned short n = 0;
@@ -28,8 +30,20 @@ __attribute__((unused)) static bool seccomp_enter(const int *calls, unsigned lis
 	}
 	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, others);
 	struct sock_fprog program = {.len = n, .filter = code};
-	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
-	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return false;
+	return !(by_prctl ? prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program)
+			  : syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+}
+
+static inline bool seccomp_enter(const int *calls, unsigned listed, unsigned others)
+{
+	return seccomp_enter_as(calls, listed, others, true);
+}
+
+static inline bool seccomp_enter_by_call(const int *calls, unsigned listed, unsigned others)
+{
+	return seccomp_enter_as(calls, listed, others, false);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../confined.h"
 #include "../pages.h"
 
 #define KNOWN_MAX      8192 /* in the life of the program */
@@ -105,16 +106,38 @@ static void read_headers(struct module *m, uint64_t base)
 	}
 }
 
+static const char *program_path(void)
+{
+	static char path[PATH_MAX];
+	if (!*path && !ebt_confined()) {
+		ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
+		path[n > 0 ? n : 0] = 0;
+	}
+	return path;
+}
+
+static bool make_table(void)
+{
+	if (!known)
+		known = ebt_pages_get(KNOWN_MAX * sizeof(*known));
+	return known;
+}
+
+void ebt_modules_prepare(void)
+{
+	program_path();
+	make_table();
+}
+
 /* The path of a module as the linker names it: "" is the program, others may be relative. */
 static void make_path(const char *name, char ret[PATH_MAX])
 {
 	if (!*name) {
-		ssize_t n = readlink("/proc/self/exe", ret, PATH_MAX - 1);
-		ret[n > 0 ? n : 0] = 0;
+		strcpy(ret, program_path());
 		return;
 	}
 	size_t dir = 0;
-	if (*name != '/' && strchr(name, '/') && getcwd(ret, PATH_MAX)) {
+	if (!ebt_confined() && *name != '/' && strchr(name, '/') && getcwd(ret, PATH_MAX)) {
 		dir = strlen(ret);
 		ret[dir++] = '/';
 	}
@@ -193,9 +216,7 @@ bool ebt_modules_codes(int64_t *frame, size_t frames)
 {
 	const struct module *m = NULL;
 	bool replaced = false;
-	if (!known)
-		known = ebt_pages_get(KNOWN_MAX * sizeof(*known));
-	for (size_t i = 0; known && i < frames; i++) {
+	for (size_t i = 0; make_table() && i < frames; i++) {
 		uint64_t address = (uint64_t)frame[i];
 		if (!m || address < m->start || address >= m->end)
 			m = find_module(address, &replaced);

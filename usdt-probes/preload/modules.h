@@ -15,6 +15,8 @@
 /* Makes codes, in place, of addresses on the calling thread's stack. True: where a module is now,
  * another one was before. */
 bool ebt_modules_codes(int64_t *frame, size_t frames);
+/* What is needed of the kernel, before a process confines itself. */
+void ebt_modules_prepare(void);
 /* For struct ebt_memtrace_trace. */
 size_t ebt_modules_locations(void *ctx, int64_t code, const struct ebt_memtrace_location **ret);
 

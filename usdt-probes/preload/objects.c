@@ -66,6 +66,15 @@ bool ebt_objects_has(const void *address)
 	return t && find(t, (uintptr_t)address);
 }
 
+bool ebt_objects_get(const void *address, uint64_t *ret)
+{
+	struct table *t = __atomic_load_n(&table, __ATOMIC_ACQUIRE);
+	const struct slot *s = t ? find(t, (uintptr_t)address) : NULL;
+	if (s)
+		*ret = s->obj;
+	return s;
+}
+
 int ebt_objects_init(void)
 {
 	sharers = ebt_pages_get(EBT_FILTER_BITS * sizeof(*sharers));

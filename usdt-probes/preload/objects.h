@@ -34,6 +34,9 @@ static inline bool ebt_filter_hit(const void *address)
 /* Exact, without a lock, for an address that nobody else frees at the same time. */
 bool ebt_objects_has(const void *address);
 
+/* The same, with its number. */
+bool ebt_objects_get(const void *address, uint64_t *ret);
+
 /* 0 or -ENOMEM. Once, before the others. */
 int ebt_objects_init(void);
 /* With the lock. An object that has the address already is replaced. False: no memory. */

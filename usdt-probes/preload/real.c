@@ -99,6 +99,19 @@ static void first_exit_now(int status)
 	ebt_real.exit_now(status);
 }
 
+static int first_prctl(int option, unsigned long a, unsigned long b, unsigned long c,
+		       unsigned long d)
+{
+	look_up();
+	return ebt_real.prctl(option, a, b, c, d);
+}
+
+static long first_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	look_up();
+	return ebt_real.syscall(number, a, b, c, d, e, f);
+}
+
 struct ebt_real ebt_real = {
 	.malloc = first_malloc,
 	.free = first_free,
@@ -113,6 +126,8 @@ struct ebt_real ebt_real = {
 	.munmap = first_munmap,
 	.mremap = first_mremap,
 	.exit_now = first_exit_now,
+	.prctl = first_prctl,
+	.syscall = first_syscall,
 };
 
 static int match_allocator(struct dl_phdr_info *i, size_t size, void *ctx)
@@ -162,6 +177,8 @@ static void look_up(void)
 		{"munmap", offsetof(struct ebt_real, munmap)},
 		{"mremap", offsetof(struct ebt_real, mremap)},
 		{"_exit", offsetof(struct ebt_real, exit_now)},
+		{"prctl", offsetof(struct ebt_real, prctl)},
+		{"syscall", offsetof(struct ebt_real, syscall)},
 	};
 	struct ebt_real found = ebt_real;
 	int err = errno;

@@ -25,6 +25,8 @@ struct ebt_real {
 	int (*munmap)(void *, size_t);
 	void *(*mremap)(void *, size_t, size_t, int, void *);
 	void (*exit_now)(int); /* _exit() */
+	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
+	long (*syscall)(long, long, long, long, long, long, long);
 };
 
 extern struct ebt_real ebt_real __attribute__((visibility("hidden")));

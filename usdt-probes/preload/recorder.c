@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../confined.h"
 #include "../fork_mark.h"
-#include "../lock.h"
 #include "../pages.h"
-#include "../signals.h"
 #include "../trace_stream.h"
 #include "backtrace.h"
 #include "mappings.h"
 #include "modules.h"
+#include "section.h"
 #include "trace_file.h"
 
 /*
@@ -22,6 +22,10 @@
  */
 #define FLUSH_US     1000 /* one packet in this time */
 #define FLUSH_CREDIT 1000 /* packets */
+
+/* For a process that confines itself: what it may write from then on, and its memory. */
+#define CONFINED_TRACE_BYTES (8u << 20)
+#define CONFINED_BYTES	     (8u << 20)
 
 enum recorder_state { EARLY, ON, OFF };
 
@@ -53,19 +57,53 @@ static void switch_off(struct ebt_thread *t)
 	t->ready = false;
 }
 
-/* With the signals blocked; ebt_unlock() restores the mask. */
-static void lock_with(const sigset_t *mask)
+static void write_collect(uint64_t obj);
+
+/* With the lock: what handlers have freed meanwhile, unless its address has another object by now. */
+static void collect_noted(void)
 {
-	ebt_lock(mask);
-	uint64_t now_us = ebt_trace_clock_us(CLOCK_REALTIME); /* the clock may be set back */
-	recorder.now_us = now_us > recorder.now_us ? now_us : recorder.now_us;
+	const void *address;
+	uint64_t obj, there;
+	while (ebt_section_next(&address, &obj))
+		if (ebt_objects_get(address, &there) && there == obj &&
+		    ebt_objects_remove(address, &obj))
+			write_collect(obj);
 }
 
-static void lock(void)
+/* In the section. False: nothing is recorded any more. */
+static bool lock_inside(void)
 {
-	sigset_t mask;
-	ebt_signals_block(&mask);
-	lock_with(&mask);
+	if (!ebt_section_lock()) {
+		struct ebt_recorder_state *s = recorder.file.state;
+		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
+		s->dropped++;
+		s->err = s->err ? s->err : ETIMEDOUT;
+		return false;
+	}
+	uint64_t now_us = ebt_trace_clock_us(CLOCK_REALTIME); /* the clock may be set back */
+	recorder.now_us = now_us > recorder.now_us ? now_us : recorder.now_us;
+	return true;
+}
+
+/* False: the thread is in the section, or nothing is recorded any more. */
+static bool lock(void)
+{
+	if (!ebt_section_enter())
+		return false;
+	if (lock_inside())
+		return true;
+	ebt_section_leave();
+	return false;
+}
+
+/* What a handler frees between the last look and the end of the section is the next look's. */
+static void unlock(void)
+{
+	do {
+		collect_noted();
+		ebt_section_unlock();
+		ebt_section_leave();
+	} while (ebt_section_any() && lock());
 }
 
 static int write_packet(void *ctx, const void *packet, size_t bytes)
@@ -145,7 +183,7 @@ static uint64_t draw(struct ebt_thread *t, uint64_t words)
 			switch_off(t);
 		return 0;
 	}
-	if (t->inside) {
+	if (ebt_section_is_inside()) {
 		t->sampler.left += (int64_t)words;
 		return 0;
 	}
@@ -170,12 +208,14 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 	uint64_t samples = draw(t, words);
 	if (!samples)
 		return;
-	/* No handler finds us inside, which it might leave by longjmp(). */
-	sigset_t mask;
-	ebt_signals_block(&mask);
-	t->inside = true;
+	if (!ebt_section_enter())
+		return;
 	size_t count = ebt_backtrace(caller, frames);
-	lock_with(&mask);
+	if (!lock_inside()) {
+		ebt_section_leave();
+		errno = err;
+		return;
+	}
 	struct ebt_memtrace_event e = {
 		.what = EBT_MEMTRACE_ALLOC,
 		.source = source,
@@ -186,9 +226,18 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 	collect_replaced(address);
 	if (is_on())
 		write_alloc(address, &e, make_codes(caller, count));
-	t->inside = false;
-	ebt_unlock();
+	unlock();
 	errno = err;
+}
+
+/* Of a sampled object: in a handler that interrupted the recorder it is removed later. */
+static bool forget(const void *address, uint64_t *ret_obj)
+{
+	if (lock())
+		return true;
+	if (ebt_section_is_inside() && ebt_objects_get(address, ret_obj))
+		ebt_section_note(address, *ret_obj);
+	return false;
 }
 
 void ebt_record_free(const void *address)
@@ -197,10 +246,11 @@ void ebt_record_free(const void *address)
 	if (!ebt_objects_has(address) || !is_on())
 		return;
 	int err = errno;
-	lock();
-	if (ebt_objects_remove(address, &obj))
-		write_collect(obj);
-	ebt_unlock();
+	if (forget(address, &obj)) {
+		if (ebt_objects_remove(address, &obj))
+			write_collect(obj);
+		unlock();
+	}
 	errno = err;
 }
 
@@ -209,9 +259,11 @@ bool ebt_record_forget(const void *address, uint64_t *ret_obj)
 	if (!ebt_objects_has(address) || !is_on())
 		return false;
 	int err = errno;
-	lock();
-	bool found = ebt_objects_remove(address, ret_obj);
-	ebt_unlock();
+	bool found = forget(address, ret_obj);
+	if (found) {
+		found = ebt_objects_remove(address, ret_obj);
+		unlock();
+	}
 	errno = err;
 	return found;
 }
@@ -219,18 +271,20 @@ bool ebt_record_forget(const void *address, uint64_t *ret_obj)
 void ebt_record_collect(uint64_t obj)
 {
 	int err = errno;
-	lock();
-	write_collect(obj);
-	ebt_unlock();
+	if (lock()) {
+		write_collect(obj);
+		unlock();
+	}
 	errno = err;
 }
 
 void ebt_record_remember(const void *address, uint64_t obj)
 {
 	int err = errno;
-	lock();
-	ebt_objects_add(address, obj);
-	ebt_unlock();
+	if (lock()) {
+		ebt_objects_add(address, obj);
+		unlock();
+	}
 	errno = err;
 }
 
@@ -247,9 +301,10 @@ void ebt_record_unmap(const void *address, size_t bytes)
 	if (!ebt_mappings_any() || !is_on())
 		return;
 	int err = errno;
-	lock();
-	collect_mappings(address, bytes);
-	ebt_unlock();
+	if (lock()) {
+		collect_mappings(address, bytes);
+		unlock();
+	}
 	errno = err;
 }
 
@@ -258,9 +313,9 @@ bool ebt_record_move_begin(void)
 	if (!ebt_mappings_any() || !is_on())
 		return false;
 	int err = errno;
-	lock();
+	bool locked = lock();
 	errno = err;
-	return true;
+	return locked;
 }
 
 void ebt_record_move_end(const void *address, size_t bytes, bool moved)
@@ -268,7 +323,7 @@ void ebt_record_move_end(const void *address, size_t bytes, bool moved)
 	int err = errno;
 	if (moved)
 		collect_mappings(address, bytes);
-	ebt_unlock();
+	unlock();
 	errno = err;
 }
 
@@ -320,13 +375,27 @@ void ebt_recorder_start(bool own_malloc)
 	__atomic_store_n(&recorder.state, state, __ATOMIC_RELEASE);
 }
 
+void ebt_recorder_confine(void)
+{
+	if (!is_on() || ebt_confined() || !lock())
+		return;
+	int err = errno;
+	ebt_modules_prepare();
+	ebt_trace_file_reserve(&recorder.file, CONFINED_TRACE_BYTES);
+	ebt_confine(ebt_pages_get(CONFINED_BYTES), CONFINED_BYTES);
+	errno = err;
+	unlock();
+}
+
 void ebt_recorder_end(void)
 {
-	if (!is_on() || getpid() != recorder.pid)
+	/* A child of vfork() may be what ends. */
+	if (!is_on() || (!ebt_confined() && getpid() != recorder.pid) || !lock())
 		return;
-	lock();
 	flush();
-	ebt_trace_file_end(&recorder.file);
-	__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
-	ebt_unlock();
+	if (!ebt_confined()) {
+		ebt_trace_file_end(&recorder.file);
+		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
+	}
+	unlock();
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Records the sampled allocations of one process. Each thread has a sampler; a sampled allocation
- * takes a backtrace and the recorder's lock, with signals blocked, so that no handler finds the lock
- * held by its own thread. What the unwinder may allocate is not sampled. All threads are one domain
+ * takes a backtrace and the recorder's lock, in a critical section (section.h). What the unwinder or a
+ * handler of a signal allocates meanwhile is not sampled. All threads are one domain
  * of the trace: the table of objects needs the lock in any case, and under it the events of an object
  * are written in their order, whichever threads allocate and free it and whenever the program dies.
  *
@@ -21,8 +21,7 @@
 
 struct ebt_thread {
 	struct ebt_sampler sampler;
-	bool ready;  /* the sampler is initialised */
-	bool inside; /* records: allocations are not sampled */
+	bool ready; /* the sampler is initialised */
 };
 
 extern __thread struct ebt_thread ebt_thread __attribute__((visibility("hidden")));
@@ -35,6 +34,11 @@ static inline uint64_t ebt_words(size_t bytes)
 
 /* Starts as the environment says; without that, nothing is ever sampled. */
 void ebt_recorder_start(bool own_malloc);
+/*
+ * Before the process confines itself by seccomp, when a system call of ours may kill it: recording goes
+ * on without any, as long as what is reserved now suffices.
+ */
+void ebt_recorder_confine(void);
 /* Writes what is buffered; nothing is recorded from then on. */
 void ebt_recorder_end(void);
 

@@ -20,15 +20,16 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return err ? err : -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 }
 
-static int map_next(struct ebt_trace_file *f, int fd, uint64_t offset)
+static int map_window(struct ebt_trace_file *f, int fd, uint64_t offset, uint64_t bytes)
 {
-	int err = allocate(fd, offset, WINDOW_BYTES);
-	uint8_t *window = err ? NULL : ebt_pages_map(fd, offset, WINDOW_BYTES);
+	int err = allocate(fd, offset, bytes);
+	uint8_t *window = err ? NULL : ebt_pages_map(fd, offset, bytes);
 	if (!window)
 		return err ? err : -ENOMEM;
-	ebt_pages_put(f->window, WINDOW_BYTES);
+	ebt_pages_put(f->window, f->window_bytes);
 	f->window = window;
 	f->window_start = offset;
+	f->window_bytes = bytes;
 	return 0;
 }
 
@@ -58,7 +59,7 @@ static int make_named(struct ebt_trace_file *f, const char *dir, unsigned n)
 	if (!err)
 		err = make_state(f, state);
 	if (!err)
-		err = map_next(f, fd, 0);
+		err = map_window(f, fd, 0, WINDOW_BYTES);
 	close(fd);
 	return err;
 }
@@ -72,14 +73,19 @@ int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir)
 	return err;
 }
 
-static int next_window(struct ebt_trace_file *f)
+static int open_window(struct ebt_trace_file *f, uint64_t offset, uint64_t bytes)
 {
 	int fd = ebt_file_id_open(&f->id, f->path);
 	if (fd < 0)
 		return fd;
-	int err = map_next(f, fd, f->window_start + WINDOW_BYTES);
+	int err = map_window(f, fd, offset, bytes);
 	close(fd);
 	return err;
+}
+
+int ebt_trace_file_reserve(struct ebt_trace_file *f, uint64_t bytes)
+{
+	return open_window(f, f->window_start, WINDOW_BYTES + bytes);
 }
 
 int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t bytes)
@@ -87,11 +93,13 @@ int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t by
 	const uint8_t *p = packet;
 	while (bytes) {
 		uint64_t at = f->bytes - f->window_start;
-		int err = at == WINDOW_BYTES ? next_window(f) : 0;
+		int err = at < f->window_bytes ? 0
+					       : open_window(f, f->window_start + at, WINDOW_BYTES);
 		if (err)
 			return err;
 		at = f->bytes - f->window_start;
-		size_t n = WINDOW_BYTES - at < bytes ? WINDOW_BYTES - at : bytes;
+		uint64_t room = f->window_bytes - at;
+		size_t n = room < bytes ? room : bytes;
 		memcpy(f->window + at, p, n);
 		f->bytes += n;
 		p += n;

@@ -21,7 +21,7 @@ struct ebt_trace_file {
 	struct ebt_file_id id;
 	uint64_t bytes; /* written */
 	uint8_t *window;
-	uint64_t window_start;
+	uint64_t window_start, window_bytes;
 	struct ebt_recorder_state *state; /* of the file beside it */
 };
 
@@ -29,6 +29,8 @@ struct ebt_trace_file {
 int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir);
 /* Appends a packet. 0 or -errno. */
 int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t bytes);
+/* So that at least `bytes` more can be written without a system call. 0 or -errno. */
+int ebt_trace_file_reserve(struct ebt_trace_file *f, uint64_t bytes);
 /* Cuts the zeros behind the last packet. */
 void ebt_trace_file_end(struct ebt_trace_file *f);
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The recorder's critical section, without a system call where no other thread is in it: signals are
+ * not blocked. A handler that interrupts its own thread in the section is refused, so it cannot wait
+ * for itself: what it allocates is not sampled, and what it frees is noted and removed when the thread
+ * leaves. A handler that leaves the section by longjmp(), which is undefined for one that interrupted
+ * malloc(), keeps the lock: the others wait for some seconds, once, and recording ends.
+ */
+#ifndef EBT_SECTION_H
+#define EBT_SECTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* False: the thread is in the section. Else it is until ebt_section_leave(). */
+bool ebt_section_enter(void);
+void ebt_section_leave(void);
+bool ebt_section_is_inside(void);
+/* In the section. False: the lock is never released. */
+bool ebt_section_lock(void);
+void ebt_section_unlock(void);
+
+/* An object that a handler frees while its thread is in the section; of too many at once some are
+ * forgotten. */
+void ebt_section_note(const void *address, uint64_t obj);
+/* With the lock, or after the section: the next of those. False: there is none. */
+bool ebt_section_next(const void **ret_address, uint64_t *ret_obj);
+bool ebt_section_any(void);
+
+#endif
