@@ -21,6 +21,7 @@ ebtrace=$O/ebtrace
 . tests/bench/memtrace.sh
 . tests/bench/recorder.sh
 . tests/bench/pagetrace.sh
+. tests/bench/pages.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
 : >"$out"
@@ -118,6 +119,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_pagetrace
 	bench_modes
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
+	[ $round -ge 1 ] || bench_pages
 	[ $round -ge 1 ] || bench_growth # which takes long
 done
 
