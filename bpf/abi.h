@@ -142,6 +142,14 @@ enum ebt_alloc_site_kind {
 	EBT_ALLOC_SITE_PAGE_ALLOC = 6,	/* address, pages, ring, ts */
 	EBT_ALLOC_SITE_PAGE_FREE = 7,
 	EBT_ALLOC_SITE_PAGE_SCAVENGE = 8,
+	/* Of an OCaml runtime that was not prepared, made by the program of struct ebt_ocaml_allocs:
+	 * samples, domain, words of the object, words that were free above the trigger, release << 16 |
+	 * enum ebt_ocaml_alloc_flag, period; the payload is a stack of struct ebt_ocaml_frame. */
+	EBT_ALLOC_SITE_OCAML_MINOR = 9,
+	EBT_ALLOC_SITE_OCAML_MAJOR = 10,
+	/* The same of words that no sample stands for: samples, 0, 0, 0, enum ebt_ocaml_rest,
+	 * period. */
+	EBT_ALLOC_SITE_OCAML_REST = 11,
 };
 #define EBT_ALLOC_COOKIE(key, index) ((uint64_t)(key) << 16 | (index))
 
@@ -181,6 +189,73 @@ struct ebt_alloc_record {
 	uint64_t ts; /* ns, read by the kernel */
 	uint64_t arg[EBT_ALLOC_ARGS];
 };
+
+/*
+ * Allocations of an OCaml runtime that was not prepared have a program of their own, at functions
+ * that native code reaches when its minor heap is used up. Its cookie: key in the map
+ * ebt_ocaml_allocs << 16 | the function.
+ */
+enum ebt_ocaml_alloc_function {
+	EBT_OCAML_ALLOC_SMALL = 0, /* half of the minor heap, or all of it, is used up */
+	EBT_OCAML_ALLOC_LARGE = 1, /* an allocation outside of the minor heap */
+	EBT_OCAML_ALLOC_COUNT = 2, /* a counter: the size of a minor heap that was emptied */
+	EBT_OCAML_ALLOC_EXIT = 3,  /* the program ends */
+	EBT_OCAML_ALLOC_FUNCTIONS
+};
+#define EBT_OCAML_ALLOC_COOKIE(key, function) ((uint64_t)(key) << 16 | (function))
+
+enum ebt_ocaml_alloc_flag {
+	EBT_OCAML_BY_OCAML = 1, /* native code allocates, not C */
+	EBT_OCAML_CUT = 2,	/* the stack is not whole */
+};
+
+enum ebt_ocaml_rest {
+	EBT_OCAML_REST_MINOR = 0, /* of minor heaps that were emptied before they were half full */
+	EBT_OCAML_REST_MAJOR = 1, /* of large allocations beyond the limit of the rate */
+};
+
+/* How a thread's domain state is found: at the thread pointer + offset, or in a module's block. */
+struct ebt_ocaml_state {
+	int64_t tls_offset;
+	uint64_t tls_module;
+	uint32_t tls;	    /* enum ebt_ocaml_tls */
+	uint32_t id_offset; /* of the domain's number in the state */
+};
+
+/* One OCaml runtime in one process. */
+struct ebt_ocaml_allocs {
+	uint64_t frames; /* address of the table of frame descriptors */
+	struct ebt_ocaml_state state;
+	uint32_t slot;			 /* of the process */
+	uint32_t trigger;		 /* offsets in the state */
+	uint32_t current_stack, c_stack; /* likewise */
+	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
+	uint32_t is_indirect; /* `frames` is a pointer to {descriptors, mask}, as in 5.0 */
+	uint16_t domain_base;
+	uint16_t release; /* the tracer's own number */
+	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor heap. */
+	uint32_t period;
+	uint32_t has_words; /* the program's: minor heaps are counted in words, not in bytes */
+};
+
+/* What a domain has allocated, in words; the key is the runtime's << 32 | the domain's number. */
+struct ebt_ocaml_domain {
+	uint64_t state;	  /* its address */
+	uint64_t emptied; /* in minor heaps that were emptied */
+	uint64_t sampled; /* samples stand for them up to here */
+	uint64_t now;	  /* at its last hit */
+	uint64_t large_rest;
+	uint64_t window_ns; /* the rate of records is limited in each window */
+	uint32_t in_window;
+	uint32_t reserved;
+};
+
+struct ebt_ocaml_frame {
+	uint64_t address;    /* to which it returns */
+	uint64_t descriptor; /* the address of its frame descriptor */
+};
+
+#define EBT_OCAML_FRAMES 127
 
 /*
  * What happens to the pages of a traced process. A system call that removes pages is recorded when it

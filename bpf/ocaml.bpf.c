@@ -5,16 +5,7 @@
  * event, and no record is made here. The thread's domain is read from the runtime's thread-local
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
-#include "channel.bpf.h"
-#include "registers.bpf.h"
-
-#include <bpf/bpf_core_read.h>
-
-#ifndef NULL
-#define NULL ((void *)0)
-#endif
-
-#define MAX_DOMAINS 4096 /* of a runtime; a larger number is none */
+#include "ocaml_state.bpf.h"
 
 /* The tracer sets the sizes before it loads these. */
 struct {
@@ -56,27 +47,12 @@ struct {
 /* Generation of the threads' caches; in .bss, which the tracer has mapped. */
 uint32_t ebt_ocaml_generation = 0;
 
-static __always_inline uint64_t user_word(uint64_t address)
-{
-	uint64_t word = 0;
-	bpf_probe_read_user(&word, sizeof(word), (void *)address);
-	return word;
-}
-
 static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
 					    struct task_struct *task)
 {
-	uint64_t at = REGS_THREAD(task);
-	if (r->tls == EBT_OCAML_TLS_NONE)
-		return EBT_NO_DOMAIN;
-	if (r->tls == EBT_OCAML_TLS_MODULE)
-		at = user_word(user_word(at + 8) + 16 * r->tls_module);
-	uint64_t state = user_word(at + r->tls_offset);
-	uint32_t id;
-	if (!state || bpf_probe_read_user(&id, sizeof(id), (void *)(state + r->id_offset)) ||
-	    id >= MAX_DOMAINS)
-		return EBT_NO_DOMAIN;
-	return (uint16_t)id + r->domain_base;
+	uint64_t state = ocaml_state(r->tls, r->tls_offset, r->tls_module, task);
+	uint16_t id = ocaml_domain(state, r->id_offset);
+	return id == EBT_NO_DOMAIN ? id : id + r->domain_base;
 }
 
 static __always_inline int is_foreign(uint32_t runtime, uint32_t *ret_slot)

@@ -108,7 +108,7 @@ children+=($!)
 "$O/ebtrace" mem record -o "$TMP/none.ctf" -p $! 2>"$TMP/err"
 is $? 4 "of a process without markers nothing is recorded"
 is "$(sed "s/process $!/process N/" "$TMP/err")" \
-	"ebtrace: process N has no markers of sampled allocations (ebtrace:alloc or otel_memory:alloc); start it anew with: ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of it, has some" \
+	"ebtrace: process N has no markers of sampled allocations (ebtrace:alloc or otel_memory:alloc) and no OCaml 5 in native code; start it anew with: ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of it, has some" \
 	"one line names what is missing"
 [ ! -e "$TMP/none.ctf" ]
 ok $? "and no file is written"

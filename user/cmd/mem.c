@@ -48,14 +48,14 @@ static const struct mem_form hotspots_forms[] = {
 	{{0}, 0, NULL},
 };
 static const struct mem_form live_forms[] = {
-	{{"text", ""}, MEM_FATES, mem_live_text},
-	{{"json", ".json"}, MEM_FATES, mem_live_json},
-	PPROF_FORM,
+	{{"text", ""}, MEM_FATES | MEM_ENDS, mem_live_text},
+	{{"json", ".json"}, MEM_FATES | MEM_ENDS, mem_live_json},
+	{{"pprof", ".pb.gz .pprof"}, MEM_FATES | MEM_ENDS, mem_pprof},
 	{{0}, 0, NULL},
 };
 static const struct mem_form lifetimes_forms[] = {
-	{{"text", ""}, MEM_FATES, mem_lifetimes_text},
-	{{"json", ".json"}, MEM_FATES, mem_lifetimes_json},
+	{{"text", ""}, MEM_FATES | MEM_ENDS, mem_lifetimes_text},
+	{{"json", ".json"}, MEM_FATES | MEM_ENDS, mem_lifetimes_json},
 	{{0}, 0, NULL},
 };
 static const struct mem_form flame_forms[] = {
@@ -65,7 +65,7 @@ static const struct mem_form flame_forms[] = {
 };
 static const struct mem_form timeline_forms[] = {
 	{{"text", ""}, MEM_TIMELINE | MEM_BANDS, mem_timeline_text},
-	{{"svg", ".svg"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_svg},
+	{{"svg", ".svg"}, MEM_TIMELINE | MEM_BANDS | MEM_ENDS, mem_timeline_svg},
 	{{"json", ".json"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_json},
 	{{0}, 0, NULL},
 };
@@ -105,6 +105,7 @@ struct mem_run {
 	struct mem_conditions conditions;
 	struct mem_diff *diff;	   /* NULL: not of this report */
 	struct mem_choice *choice; /* of the filter's lifetimes; NULL: they are not known before */
+	bool *refused;
 };
 
 static struct mem_report_options options_of(const struct mem_run *r)
@@ -120,6 +121,7 @@ static struct mem_report_options options_of(const struct mem_run *r)
 				.wrappers = r->opts.wrappers,
 			},
 		.top = r->opts.top,
+		.refused = r->refused,
 		.diff = r->diff,
 	};
 }
@@ -309,6 +311,19 @@ static int check_report(const struct mem_run *r)
 	return EXIT_USAGE;
 }
 
+static int write_report(struct mem_run *r)
+{
+	bool refused = false;
+	r->refused = &refused;
+	int status = report_write(&r->opts, make_report, r);
+	if (!refused)
+		return status;
+	complain("mem %s%s needs to know when objects are collected; periodic samples of a program "
+		 "that was not prepared do not have that",
+		 r->report->name, r->report->forms == timeline_forms ? " as a picture" : "");
+	return status ? status : EXIT_ERROR;
+}
+
 static int obey(struct mem_run *r)
 {
 	r->opts.engine.counts = true;
@@ -333,7 +348,7 @@ static int obey(struct mem_run *r)
 		return compare(r);
 	if (r->form->needs & MEM_BANDS && r->conditions.filter.by_lifetime)
 		return read_twice(r);
-	return report_write(&r->opts, make_report, r);
+	return write_report(r);
 }
 
 int cmd_mem(int argc, char **argv)

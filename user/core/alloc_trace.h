@@ -26,6 +26,17 @@ struct alloc_trace {
  */
 #define ALLOC_TRACE_WEIGHTS "weights=otel_memory"
 
+/* Those of a trace whose samples are periodic: each time that an OCaml domain has allocated so many
+ * words. Nothing is known of what became of the objects. */
+#define ALLOC_TRACE_PERIODIC "periodic=ocaml"
+
+static inline bool alloc_trace_is_periodic(const struct alloc_trace *t,
+					   const struct strings *strings)
+{
+	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
+	return text && !strcmp(text, ALLOC_TRACE_PERIODIC);
+}
+
 static inline bool alloc_trace_has_weights(const struct alloc_trace *t,
 					   const struct strings *strings)
 {

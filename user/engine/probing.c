@@ -138,8 +138,9 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 		return ENGINE_OK;
 	report_error(&p->engine->report,
 		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
-		     "otel_memory:alloc); start it anew with: ebtrace mem record -o FILE -- "
-		     "PROGRAM; --wait waits until it, or a child of it, has some",
+		     "otel_memory:alloc) and no OCaml 5 in native code; start it anew with: "
+		     "ebtrace mem record -o FILE -- PROGRAM; --wait waits until it, or a child of "
+		     "it, has some",
 		     pid);
 	return ENGINE_NOTHING;
 }

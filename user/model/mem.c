@@ -155,8 +155,11 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 				  .source = source_of(ev)};
 	if (makes_choice)
 		made.number = number;
-	if (m->has_objects)
+	if (m->has_objects && !p->is_periodic)
 		return keep_object(m, p, ev, &made);
+	if (m->timeline)
+		mem_timeline_at(m->timeline, ev->ts)->allocated +=
+			mem_process_bytes(p, one.samples);
 	mem_count_add(&p->row[row].alloc[made.source], one);
 	return 0;
 }
@@ -316,7 +319,9 @@ int mem_model_end(struct mem_model *m)
 		mem_process_know(p, m->session);
 	if (m->bands)
 		mem_bands_end(m->bands, m->timeline);
+	m->is_periodic = m->first;
 	for (struct mem_process *p = m->first; p && !err; p = p->next) {
+		m->is_periodic &= p->is_periodic;
 		err = end_objects(m, p, now);
 		for (uint32_t i = 1; i <= p->rows; i++) {
 			mem_count_add(&m->alloc, mem_row_alloc(&p->row[i]));

@@ -32,6 +32,7 @@ enum mem_needs {
 	/* Live bytes over time. With the filter's lifetimes it needs the choice of another run. */
 	MEM_TIMELINE = 2,
 	MEM_BANDS = 4,	/* the same by site; only with MEM_TIMELINE */
+	MEM_ENDS = 16,	/* reports of when objects end, which some processes' samples do not have */
 	MEM_CHOICE = 8, /* nothing: which objects the filter's lifetimes select */
 };
 
@@ -62,6 +63,7 @@ struct mem_model {
 	uint64_t allocations; /* events so far */
 	uint32_t ended;	      /* processes so far, but for the first one */
 	bool has_objects;     /* there is a table of live ones */
+	bool is_periodic;     /* all processes are sampled so: nothing is known to be alive */
 };
 
 /* `s` is kept, and the filter of the options. 0 or -ENOMEM; done() works after either. */

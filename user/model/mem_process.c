@@ -60,6 +60,7 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	memcpy(p->comm, about->comm, sizeof(p->comm));
 	p->scale = mem_process_scale(about, s->strings, p->given_rate);
 	p->has_weights = alloc_trace_has_weights(t, s->strings);
+	p->is_periodic = alloc_trace_is_periodic(t, s->strings);
 	p->samples_header = alloc_trace_samples_header(t, s->strings);
 	if (!t->known)
 		return;

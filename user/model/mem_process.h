@@ -46,6 +46,7 @@ struct mem_process {
 	struct mem_scale scale;
 	double given_rate;     /* if that of its samples is not known; 0: none */
 	bool has_weights;      /* instead of a rate */
+	bool is_periodic;      /* sampled without knowing what becomes of objects */
 	bool samples_header;   /* of each object, which is not in its words */
 	uint32_t *row_of;      /* by stack id: the number of its row, from 1; 0: none */
 	uint32_t stacks;       /* ids below this have an entry in row_of */
@@ -130,7 +131,8 @@ void mem_process_end(struct mem_process *p);
 int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct session *s);
 static inline bool mem_process_alike(const struct mem_process *a, const struct mem_process *b)
 {
-	return mem_scale_same(&a->scale, &b->scale) && a->has_weights == b->has_weights;
+	return mem_scale_same(&a->scale, &b->scale) && a->has_weights == b->has_weights &&
+	       a->is_periodic == b->is_periodic;
 }
 /* Copies what the registry knows of the process, which it has not released. */
 void mem_process_know(struct mem_process *p, const struct session *s);

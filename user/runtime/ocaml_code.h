@@ -44,5 +44,10 @@ void ocaml_code_site(struct elf *elf, uint64_t entry, unsigned arguments, uint64
 uint64_t ocaml_code_flag(struct elf *elf, uint64_t entry);
 /* Decodes caml_ml_domain_index() at `entry`. False: unknown code. */
 bool ocaml_code_read_index(struct elf *elf, uint64_t entry, struct ocaml_code_index *ret);
+/* The address of the variable that a small function returns, or a pointer to it: the lowest address
+ * of those that it uses, of `first` the first one. 0: unknown code. */
+uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first);
+/* True if the function pushes the frame pointer at once. */
+bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry);
 
 #endif

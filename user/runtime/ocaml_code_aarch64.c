@@ -36,3 +36,18 @@ bool ocaml_code_read_index(struct elf *elf, uint64_t entry, struct ocaml_code_in
 	(void)ret;
 	return false;
 }
+
+uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
+{
+	(void)elf;
+	(void)entry;
+	(void)first;
+	return 0;
+}
+
+bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)
+{
+	(void)elf;
+	(void)entry;
+	return false;
+}

@@ -156,3 +156,31 @@ bool ocaml_code_read_index(struct elf *elf, uint64_t entry, struct ocaml_code_in
 	}
 	return false;
 }
+
+uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
+{
+	struct code c;
+	struct insn in;
+	uint64_t lowest = 0;
+	if (code_open(elf, entry, &c))
+		return 0;
+	for (int i = 0; i < CODE_STEPS && code_next(&c, &in) && !in.ends; i++) {
+		uint64_t at = c.address + (uint64_t)(int64_t)in.disp;
+		if (!in.has_rm || !in.memory || !in.rip)
+			continue;
+		if (!lowest || at < lowest)
+			lowest = at;
+		if (first)
+			break;
+	}
+	return lowest;
+}
+
+bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)
+{
+	struct code c;
+	struct insn in;
+	if (code_open(elf, entry, &c) || !code_next(&c, &in))
+		return false;
+	return c.bytes[0] == 0x50 + INSN_BP && in.length == 1;
+}

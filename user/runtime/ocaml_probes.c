@@ -43,10 +43,11 @@ static uint32_t id_offset_of(enum ebt_release release)
 	}
 }
 
-/* Locates caml_state by its symbol. */
-static void read_state(struct elf *elf, const struct elf_symbol *state, struct ocaml_runtime *r)
+static void read_state(struct elf *elf, const struct elf_symbol *state, uint32_t id_offset,
+		       struct ocaml_runtime *r)
 {
-	r->id_offset = id_offset_of(r->release);
+	r->tls = OCAML_TLS_NONE;
+	r->id_offset = id_offset;
 	if (!state->found || !state->thread_local || !r->id_offset)
 		return;
 	if (elf_is_program(elf)) {
@@ -62,6 +63,17 @@ static void read_state(struct elf *elf, const struct elf_symbol *state, struct o
 		r->in_module = state->value;
 	}
 	r->offset = (int64_t)slot;
+}
+
+void ocaml_probes_use_state(struct elf *elf, struct ocaml_runtime *r)
+{
+	struct elf_symbol state = {.name = "caml_state"};
+	enum ebt_release release = r->release;
+	/* In 5.5 the number is not read there: that the state begins as in 5.4 is enough. */
+	if (release == EBT_RELEASE_OCAML_5_5)
+		release = EBT_RELEASE_OCAML_5_4;
+	elf_find(elf, &state, 1);
+	read_state(elf, &state, id_offset_of(release), r);
 }
 
 static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
@@ -97,7 +109,7 @@ static int read_runtime(struct elf *elf, struct ocaml_runtime *r)
 	}
 	struct ocaml_code_index index;
 	if (!symbol[INDEX].found || !ocaml_code_read_index(elf, symbol[INDEX].value, &index)) {
-		read_state(elf, &symbol[STATE], r);
+		read_state(elf, &symbol[STATE], id_offset_of(r->release), r);
 		return 0;
 	}
 	r->tls = index.by_slot ? OCAML_TLS_SLOT : OCAML_TLS_STATIC;

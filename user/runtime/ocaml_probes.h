@@ -64,6 +64,10 @@ int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
 struct elf;
 int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
+/* Sets how to find caml_state, where the domain's number may be read elsewhere: by its symbol, and by
+ * the release. */
+void ocaml_probes_use_state(struct elf *elf, struct ocaml_runtime *r);
+
 struct ocaml_location {
 	uint64_t flag;	    /* address in the process */
 	enum ocaml_tls tls; /* not OCAML_TLS_SLOT: it is resolved */

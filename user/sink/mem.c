@@ -43,7 +43,12 @@ static int mem_end(struct sink *base)
 		return 0;
 	struct mem_view view = {k->model.session, &k->model, k->names, k->opt};
 	int err = mem_model_end(&k->model);
-	if (!err)
+	const struct mem_filter *f = k->opt.model.filter;
+	bool needs_ends = k->opt.model.needs & MEM_ENDS || (f && f->by_lifetime);
+	bool refuses = !err && k->model.is_periodic && needs_ends;
+	if (refuses && k->opt.refused)
+		*k->opt.refused = true;
+	if (!err && !refuses)
 		err = k->put(&k->buf, &view);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;

@@ -131,6 +131,11 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	buf_puts(b, "\n");
 	if (no_rate)
 		buf_puts(b, "Intervals are not known without the rate; --rate P sets it\n");
+	if (m->is_periodic)
+		buf_puts(b,
+			 "Sampling is periodic, each time that an OCaml domain has used up half of "
+			 "its minor heap: a program that allocates with\nthe same period is "
+			 "misjudged. Nothing is known of what became of objects\n");
 	put_loss(b, v->session);
 	if (m->unknown && !m->opt.filter)
 		report_print(b,

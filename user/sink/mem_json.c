@@ -83,6 +83,7 @@ static void put_programs(struct json *j, const struct mem_view *v)
 		put_text(j, "context", strings_text(strings, p->context));
 		json_key_exact(j, "rate", p->scale.rate > 0 ? p->scale.rate : NAN);
 		json_key_double(j, "word_bytes", p->scale.word_bytes);
+		json_key_bool(j, "periodic", p->is_periodic);
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -85,6 +85,7 @@ static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},
 					    {"context", TEXT},
 					    {"rate", RATE},
 					    {"word_bytes", AMOUNT},
+					    {"periodic", SCHEMA_TRUTH},
 					    {0}};
 static const struct schema_key name[] = {
 	{"function", SCHEMA_STRING}, {"symbol", SCHEMA_STRING}, {"file", TEXT}, {0}};

@@ -55,6 +55,8 @@ static void put_totals(struct buf *b, const struct mem_view *v)
 		if (mem_sum_bytes(&s.source[i]) > 0)
 			put_row(b, name, &s.source[i], whole);
 	}
+	if (m->is_periodic)
+		return;
 	put_row(b, "promoted", &s.promoted, whole);
 	put_row(b, "alive", &s.live, whole);
 	if (m->timeline)
@@ -92,6 +94,8 @@ int mem_summary_text(struct buf *b, const struct mem_view *v)
 		return 0;
 	put_totals(b, v);
 	int err = put_table(b, v, "Allocated at:", mem_pick_alloc);
+	if (v->model->is_periodic)
+		return err;
 	if (!err)
 		err = put_table(b, v, "Alive at the end, allocated at:", mem_pick_live);
 	if (!err)

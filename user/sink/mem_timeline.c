@@ -95,7 +95,23 @@ void mem_timeline_put_summary(struct buf *b, const struct mem_view *v)
 	buf_puts(b, " alive at the end\n");
 }
 
-/* The most live bytes in column i of COLUMNS. */
+/* What is shown in each column: live bytes, or bytes allocated in a second. */
+struct columns {
+	double at[COLUMNS], most;
+};
+
+/* In column i of COLUMNS. */
+static double rate(const struct mem_timeline *t, uint32_t i)
+{
+	uint32_t from = i * t->count / COLUMNS, to = (i + 1) * t->count / COLUMNS;
+	double sum = t->point[from].allocated;
+	for (uint32_t k = from + 1; k < to; k++)
+		sum += t->point[k].allocated;
+	double ns = (double)(to > from ? to - from : 1) * (double)t->width_ns;
+	return sum / ns * 1e9;
+}
+
+/* The most live bytes. */
 static double column(const struct mem_timeline *t, uint32_t i)
 {
 	uint32_t from = i * t->count / COLUMNS, to = (i + 1) * t->count / COLUMNS;
@@ -114,16 +130,26 @@ static char cell(double bytes, double low, double row)
 	return of[n > 3 ? 3 : n];
 }
 
-static void put_rows(struct buf *b, const struct mem_timeline *t)
+static struct columns columns_of(const struct mem_model *m)
 {
-	double step = mem_timeline_bytes_step(t->peak, TICKS_MAX), row = step / ROWS_PER_TICK;
-	int rows = ROWS_PER_TICK * (int)fmax(1, ceil(t->peak / step));
+	struct columns c = {.most = m->is_periodic ? 0 : m->timeline->peak};
+	for (uint32_t i = 0; i < COLUMNS; i++) {
+		c.at[i] = m->is_periodic ? rate(m->timeline, i) : column(m->timeline, i);
+		c.most = fmax(c.most, c.at[i]);
+	}
+	return c;
+}
+
+static void put_rows(struct buf *b, const struct columns *c)
+{
+	double step = mem_timeline_bytes_step(c->most, TICKS_MAX), row = step / ROWS_PER_TICK;
+	int rows = ROWS_PER_TICK * (int)fmax(1, ceil(c->most / step));
 	for (int r = rows; r > 0; r--) {
 		bool has_label = r % ROWS_PER_TICK == 0;
 		char line[COLUMNS + 1];
 		size_t len = 0;
 		for (uint32_t i = 0; i < COLUMNS; i++) {
-			line[i] = cell(column(t, i), row * (r - 1), row);
+			line[i] = cell(c->at[i], row * (r - 1), row);
 			len = line[i] == ' ' ? len : i + 1;
 		}
 		line[len] = '\0';
@@ -197,10 +223,19 @@ int mem_timeline_text(struct buf *b, const struct mem_view *v)
 	int err = mem_timeline_bands_init(&bands, v);
 	if (err)
 		return err;
-	mem_timeline_put_summary(b, v);
+	struct columns c = columns_of(v->model);
+	if (v->model->is_periodic)
+		report_print(b, "Allocated in a second, %s at most:\n",
+			     report_bytes_text(c.most).text);
+	else
+		mem_timeline_put_summary(b, v);
 	buf_puts(b, "\n");
-	put_rows(b, t);
+	put_rows(b, &c);
 	put_times(b, mem_timeline_ns(t));
+	if (v->model->is_periodic) {
+		mem_timeline_bands_done(&bands);
+		return 0;
+	}
 	put_strips(b, v, &bands);
 	mem_timeline_bands_done(&bands);
 	return 0;

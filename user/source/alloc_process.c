@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/ocaml_stack.h"
+
 #define WORD_BYTES 8
 #define MAX_BYTES  (UINT64_MAX / 4) /* of one sample */
 /* Live ones whose numbers are kept, in 200 MB at most: they stand for TiB at any usual rate. */
@@ -27,7 +29,8 @@ static uint64_t words_of(uint64_t bytes)
 
 /* Sets what the samples of the process are, before the first event that has some is emitted;
  * parameters as struct alloc_trace has them. */
-static void set_rate(const struct alloc_context *of, double rate, const char *parameters)
+static void set_rate(const struct alloc_context *of, double rate, const char *parameters,
+		     const char *context)
 {
 	struct process *p = processes_at(&of->session->processes, of->process);
 	struct strings *strings = of->session->strings;
@@ -46,6 +49,7 @@ static void set_rate(const struct alloc_context *of, double rate, const char *pa
 		.executable = strings_put(strings, executable, strlen(executable)),
 		.host = strings_put(strings, host, strlen(host)),
 		.parameters = strings_put(strings, parameters, strlen(parameters)),
+		.context = *context ? strings_put(strings, context, strlen(context)) : 0,
 	};
 }
 
@@ -56,7 +60,7 @@ static void pair(struct alloc_process *a, const struct alloc_context *of)
 		return;
 	double rate = (double)a->samples * WORD_BYTES / (double)a->weight;
 	if (a->samples && a->weight)
-		set_rate(of, rate < 1 ? rate : 1, "");
+		set_rate(of, rate < 1 ? rate : 1, "", "");
 	a->alloc_tid = a->weight_tid = 0;
 }
 
@@ -121,7 +125,7 @@ static int receive_otel_alloc(struct alloc_process *a, const struct alloc_contex
 	uint64_t *number = map_get(&a->objects, rec->arg[0]);
 	uint64_t weight = rec->arg[2] < MAX_BYTES ? rec->arg[2] : MAX_BYTES;
 	int n = 0;
-	set_rate(of, 1, ALLOC_TRACE_WEIGHTS);
+	set_rate(of, 1, ALLOC_TRACE_WEIGHTS, "");
 	/* Its address was free: that it was freed was not reported. */
 	if (number) {
 		ev[1] = ev[0];
@@ -170,6 +174,29 @@ static int receive_pages(const struct alloc_context *of, const struct ebt_alloc_
 	return 1;
 }
 
+/* Samples of an OCaml runtime that was not prepared: never of a process with markers. */
+static int receive_ocaml(struct alloc_process *a, const struct alloc_context *of,
+			 const struct ebt_alloc_record *rec, struct ebt_event *ev)
+{
+	const struct process *p = processes_at(&of->session->processes, of->process);
+	bool is_rest = rec->head.site == EBT_ALLOC_SITE_OCAML_REST;
+	bool is_major = is_rest ? rec->arg[4] == EBT_OCAML_REST_MAJOR
+				: rec->head.site == EBT_ALLOC_SITE_OCAML_MAJOR;
+	if (rec->arg[5])
+		set_rate(of, 1 / (double)rec->arg[5], ALLOC_TRACE_PERIODIC,
+			 "periodic samples of an OCaml program that was not prepared: nothing is "
+			 "ever collected");
+	if (!alloc_trace_is_periodic(&p->alloc_trace, of->session->strings))
+		return 0;
+	put_object(ev, EBT_ALLOC, ++a->last_object);
+	ev->arg[1] = rec->arg[2];
+	ev->pos = rec->arg[0];
+	ev->id = is_major ? EBT_ALLOC_MAJOR : EBT_ALLOC_MINOR;
+	if (!is_rest)
+		ev->domain = (uint16_t)rec->arg[1];
+	return 1;
+}
+
 static int receive(struct alloc_process *a, const struct alloc_context *of,
 		   const struct ebt_alloc_record *rec, struct ebt_event *ev)
 {
@@ -191,6 +218,10 @@ static int receive(struct alloc_process *a, const struct alloc_context *of,
 		return receive_pages(of, rec, EBT_PAGE_FREE, ev);
 	case EBT_ALLOC_SITE_PAGE_SCAVENGE:
 		return receive_pages(of, rec, EBT_PAGE_SCAVENGE, ev);
+	case EBT_ALLOC_SITE_OCAML_MINOR:
+	case EBT_ALLOC_SITE_OCAML_MAJOR:
+	case EBT_ALLOC_SITE_OCAML_REST:
+		return receive_ocaml(a, of, rec, ev);
 	}
 	return 0;
 }
@@ -220,16 +251,35 @@ ssize_t alloc_process_exec(struct alloc_process *a, uint64_t **ret)
 	return (ssize_t)n;
 }
 
+/* The stack of an event. 0 or -ENOMEM. */
+static int find_stack(struct alloc_process *a, const struct alloc_context *of,
+		      const struct ebt_alloc_record *rec, const uint64_t *address, size_t addresses,
+		      struct ebt_event *ev, uint32_t *ret)
+{
+	if (rec->head.site < EBT_ALLOC_SITE_OCAML_MINOR)
+		return code_frames_stack(of->frames, &a->code, of->pid, address, addresses, ret);
+	struct ocaml_stack stack = {
+		.record = rec,
+		.frame = (const struct ebt_ocaml_frame *)address,
+		.frames = addresses / 2,
+	};
+	int err = ocaml_stack_push(of->frames, &a->code, of->pid, &stack, ret);
+	if (stack.words)
+		ev->arg[1] = stack.words;
+	return err;
+}
+
 int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
 			  const struct ebt_alloc_record *rec, const uint64_t *address,
 			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX])
 {
 	uint32_t stack = 0;
 	int n = receive(a, of, rec, ev);
-	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC || !addresses)
+	bool has_stack = addresses || rec->head.site == EBT_ALLOC_SITE_OCAML_REST;
+	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC || !has_stack)
 		return n;
 	code_map_read(of->frames, &a->code, of->pid, false);
-	int err = code_frames_stack(of->frames, &a->code, of->pid, address, addresses, &stack);
+	int err = find_stack(a, of, rec, address, addresses, &ev[n - 1], &stack);
 	if (err)
 		return err;
 	if (stack)

@@ -16,9 +16,16 @@
 #include "runtime/inspect.h"
 #include "source/uprobe.h"
 
-enum bpf_probe { BPF_PROBE_MARKER, BPF_PROBE_OCAML, BPF_PROBE_ALLOC, BPF_PROBES };
+enum bpf_probe {
+	BPF_PROBE_MARKER,
+	BPF_PROBE_OCAML,
+	BPF_PROBE_ALLOC,
+	BPF_PROBE_OCAML_ALLOC,
+	BPF_PROBES
+};
 
 struct ebt_alloc_file;
+struct ebt_ocaml_allocs;
 struct ebt_ocaml_runtime;
 
 #define ATTACH_REPORTED 16
@@ -30,6 +37,9 @@ struct attach_env {
 	int (*set_runtime)(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r);
 	/* The same of a file's sites of sampled allocations. */
 	int (*set_allocs)(void *ctx, uint32_t key, const struct ebt_alloc_file *file);
+	/* The same of a runtime whose allocations are probed; NULL: what no sample stands for is
+	 * reported, too. */
+	int (*set_ocaml_allocs)(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r);
 	void *ctx;
 	uint32_t last_key; /* of a runtime, and of a file's sites of allocations */
 	bool share;	   /* use one link for all processes that run a file, where possible */
@@ -96,7 +106,7 @@ struct attacher {
 	void (*end)(void *state);
 };
 
-#define ATTACHERS 3
+#define ATTACHERS 4
 extern const struct attacher *const attachers[ATTACHERS];
 
 #endif

@@ -6,6 +6,7 @@
 #include "proc/process.h"
 #include "proc/usage.h"
 #include "source/bpf_kernel.h"
+#include "source/bpf_ocaml.h"
 #include "source/bpf_recover.h"
 #include "source/page_faults.h"
 
@@ -235,6 +236,14 @@ static int set_allocs(void *ctx, uint32_t key, const struct ebt_alloc_file *file
 	return bpf_kernel_set_allocs(((struct bpf_source *)ctx)->kernel, key, file);
 }
 
+static int set_ocaml_allocs(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r)
+{
+	struct bpf_source *s = ctx;
+	if (!r)
+		bpf_ocaml_rest(s->kernel, &s->in, key);
+	return bpf_kernel_set_ocaml_allocs(s->kernel, key, r);
+}
+
 static uint64_t count_foreign(void *ctx, uint32_t key)
 {
 	return bpf_kernel_foreign(((struct bpf_source *)ctx)->kernel, key);
@@ -294,6 +303,7 @@ static void set_targets(struct bpf_source *s)
 	s->in.targets.by.env = (struct attach_env){
 		.set_runtime = set_runtime,
 		.set_allocs = set_allocs,
+		.set_ocaml_allocs = set_ocaml_allocs,
 		.ctx = s,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold ? NULL : is_ours,
@@ -333,6 +343,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	struct bpf_kernel_options kernel = {.ring_bytes = s->opt.ring_bytes,
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
+					    .ocaml_allocs = opt->allocs_only,
 					    .pages = opt->pages,
 					    .receive = bpf_records_receive,
 					    .ctx = &s->in};

@@ -52,6 +52,8 @@ static struct bpf_program *program_of(const struct bpf_kernel *k, enum bpf_probe
 		return k->skel->progs.ebt_ocaml_function;
 	case BPF_PROBE_ALLOC:
 		return k->skel->progs.ebt_alloc;
+	case BPF_PROBE_OCAML_ALLOC:
+		return k->skel->progs.ebt_ocaml_alloc;
 	default:
 		return k->skel->progs.ebt_marker;
 	}
@@ -91,7 +93,8 @@ static int start_keeper(struct bpf_kernel *k)
 		.ctx = k,
 		.fds = {bpf_program__fd(program_of(k, BPF_PROBE_MARKER)),
 			bpf_program__fd(program_of(k, BPF_PROBE_OCAML)),
-			bpf_program__fd(program_of(k, BPF_PROBE_ALLOC)), -1},
+			bpf_program__fd(program_of(k, BPF_PROBE_ALLOC)),
+			bpf_program__fd(program_of(k, BPF_PROBE_OCAML_ALLOC))},
 	};
 	return link_keeper_new(&maker, &k->keeper);
 }
@@ -143,6 +146,28 @@ int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_a
 	int err = file ? bpf_map_update_elem(map, &key, file, BPF_ANY)
 		       : bpf_map_delete_elem(map, &key);
 	return err ? -errno : 0;
+}
+
+int bpf_kernel_set_ocaml_allocs(struct bpf_kernel *k, uint32_t key,
+				const struct ebt_ocaml_allocs *r)
+{
+	int map = bpf_map__fd(k->skel->maps.ebt_ocaml_allocs);
+	int err = r ? bpf_map_update_elem(map, &key, r, BPF_ANY) : bpf_map_delete_elem(map, &key);
+	return err ? -errno : 0;
+}
+
+bool bpf_kernel_get_ocaml_allocs(const struct bpf_kernel *k, uint32_t key,
+				 struct ebt_ocaml_allocs *ret)
+{
+	return !bpf_map_lookup_elem(bpf_map__fd(k->skel->maps.ebt_ocaml_allocs), &key, ret);
+}
+
+bool bpf_kernel_take_domain(struct bpf_kernel *k, uint32_t key, uint32_t number,
+			    struct ebt_ocaml_domain *ret)
+{
+	uint64_t id = (uint64_t)key << 32 | number;
+	int map = bpf_map__fd(k->skel->maps.ebt_ocaml_domains);
+	return !bpf_map_lookup_elem(map, &id, ret) && !bpf_map_delete_elem(map, &id);
 }
 
 uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key)
@@ -252,7 +277,8 @@ static int set_sizes(struct bpf_kernel *k)
 	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
 	uint32_t processes = threads < pids ? threads : pids;
 	struct bpf_map *by_process[] = {k->skel->maps.ebt_traced, k->skel->maps.ebt_ocaml,
-					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files};
+					k->skel->maps.ebt_foreign, k->skel->maps.ebt_alloc_files,
+					k->skel->maps.ebt_ocaml_allocs};
 	int err = bpf_map__set_max_entries(k->skel->maps.ebt_channel, (uint32_t)k->opt.ring_bytes);
 	for (size_t i = 0; i < sizeof(by_process) / sizeof(*by_process) && !err; i++)
 		err = bpf_map__set_max_entries(by_process[i], processes);
@@ -270,9 +296,11 @@ static void choose_programs(struct bpf_kernel *k)
 	bpf_program__set_autoload(k->skel->progs.ebt_process_exec, btf);
 	bpf_program__set_autoload(k->skel->progs.ebt_process_exit, btf);
 	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_function, btf);
+	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_alloc, btf && k->opt.ocaml_allocs);
 	bpf_program__set_autoattach(k->skel->progs.ebt_marker, false);
 	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_function, false);
 	bpf_program__set_autoattach(k->skel->progs.ebt_alloc, false);
+	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_alloc, false);
 	for (enum bpf_probe p = 0; k->opt.pages && p < BPF_PROBES; p++)
 		bpf_program__set_autoload(program_of(k, p), false);
 	if (!btf)

@@ -20,6 +20,7 @@ struct bpf_kernel_options {
 	size_t ring_bytes; /* power of two >= a page */
 	bool multi;	   /* uprobe_multi links, else perf-event links */
 	bool no_follow;	   /* report no forks */
+	bool ocaml_allocs; /* load the program of OCaml allocations without markers */
 	bool pages;	   /* watch pages; no links are made */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
@@ -49,6 +50,15 @@ void bpf_kernel_detach(struct bpf_kernel *k); /* processes are not followed any 
 int bpf_kernel_set_runtime(struct bpf_kernel *k, uint32_t key, const struct ebt_ocaml_runtime *r);
 /* The same of the sites of sampled allocations of a file. */
 int bpf_kernel_set_allocs(struct bpf_kernel *k, uint32_t key, const struct ebt_alloc_file *file);
+/* The same of a runtime whose allocations are probed. */
+int bpf_kernel_set_ocaml_allocs(struct bpf_kernel *k, uint32_t key,
+				const struct ebt_ocaml_allocs *r);
+/* What the program has written there. False: there is none. */
+bool bpf_kernel_get_ocaml_allocs(const struct bpf_kernel *k, uint32_t key,
+				 struct ebt_ocaml_allocs *ret);
+/* Removes a domain of such a runtime. False: it has allocated nothing. */
+bool bpf_kernel_take_domain(struct bpf_kernel *k, uint32_t key, uint32_t number,
+			    struct ebt_ocaml_domain *ret);
 /* Hits of a shared runtime by processes that are not traced. */
 uint64_t bpf_kernel_foreign(struct bpf_kernel *k, uint32_t key);
 

@@ -2,6 +2,7 @@
 #include "source/code_frames.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/ptrmap.h"
+#include "proc/elf.h"
 #include "proc/maps.h"
 #include "proc/symbols.h"
 
@@ -29,7 +31,11 @@ struct code_module {
 	uint64_t dev, inode;
 	bool is_open; /* its file could be opened */
 	struct symbols *symbols;
-	struct map frames; /* by offset: the frame, held; or OF_LIBRARY */
+	int file;	 /* for `elf`; -1: none */
+	struct elf *elf; /* NULL: not needed so far */
+	/* By offset: the frame, held; or OF_LIBRARY. Of those of code_frames_return() by offset and
+	 * variant. */
+	struct map frames;
 };
 
 struct code_mapping {
@@ -66,6 +72,11 @@ static void close_module(struct code_frames *c, struct code_module *m)
 	m->frames = (struct map){0};
 	symbols_close(m->symbols);
 	m->symbols = NULL;
+	elf_close(m->elf);
+	m->elf = NULL;
+	if (m->file >= 0)
+		close(m->file);
+	m->file = -1;
 }
 
 static void free_module(struct code_frames *c, struct code_module *m)
@@ -102,6 +113,7 @@ static int open_module(struct code_frames *c, struct code_module *m, pid_t pid,
 		close_module(c, m);
 		m->symbols = symbols;
 		m->is_open = fd >= 0;
+		m->file = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -120,7 +132,7 @@ static struct code_module *find_module(struct code_frames *c, pid_t pid, const s
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	*m = (struct code_module){.dev = dev, .inode = e->inode};
+	*m = (struct code_module){.dev = dev, .inode = e->inode, .file = -1};
 	if (open_module(c, m, pid, e) || ptrmap_set(&c->modules, key, m)) {
 		free_module(c, m);
 		return NULL;
@@ -209,21 +221,23 @@ static uint32_t put_string(struct session *s, const char *text)
 }
 
 /* A held frame; 0: no memory. */
-static uint32_t put_frame(struct code_frames *c, uint64_t address,
-			  const struct symbols_position *from, uint32_t count)
+static uint32_t put_frame(struct code_frames *c, uint64_t address, const struct code_position *from,
+			  uint32_t count)
 {
 	struct frame_position position[FRAME_POSITIONS_MAX];
-	struct frame f = {
-		.address = address, .has_address = true, .count = count, .position = position};
+	struct frame f = {.address = address,
+			  .has_address = address != 0,
+			  .count = count,
+			  .position = position};
 	for (uint32_t i = 0; i < count; i++)
 		position[i] = (struct frame_position){
 			.function = put_string(c->session, from[i].function),
 			.file = put_string(c->session, from[i].file),
 			.line = from[i].line,
-			.start_char = from[i].column,
-			.end_char = from[i].column,
+			.start_char = from[i].start_char,
+			.end_char = from[i].end_char,
 			.has_line = from[i].line,
-			.has_chars = from[i].column,
+			.has_chars = from[i].has_chars,
 		};
 	uint32_t id = frames_put(c->session->frames, &f);
 	for (uint32_t i = 0; i < count; i++) {
@@ -237,12 +251,43 @@ static uint32_t unresolved(struct code_frames *c, uint64_t address)
 {
 	char text[32];
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
-	return put_frame(c, address, &(struct symbols_position){.function = text}, 1);
+	return put_frame(c, address, &(struct code_position){.function = text}, 1);
 }
 
 static bool is_library(const struct symbols_position *p)
 {
 	return p->function && !strncmp(p->function, library, sizeof(library) - 1);
+}
+
+static uint32_t put_symbols(struct code_frames *c, uint64_t address,
+			    const struct symbols_position *from, uint32_t count)
+{
+	struct code_position position[FRAME_POSITIONS_MAX];
+	for (uint32_t i = 0; i < count; i++)
+		position[i] = (struct code_position){
+			.function = from[i].function,
+			.file = from[i].file,
+			.line = from[i].line,
+			.start_char = from[i].column,
+			.end_char = from[i].column,
+			.has_chars = from[i].column,
+		};
+	return put_frame(c, address, position, count);
+}
+
+/* Keeps a frame for the module, which holds it. 0: no memory; the frame is dropped. */
+static uint32_t keep_frame(struct code_frames *c, struct code_module *m, uint64_t key,
+			   uint32_t frame)
+{
+	uint64_t *value = frame ? map_put(&m->frames, key) : NULL;
+	if (!value) {
+		if (frame != OF_LIBRARY)
+			frames_drop(c->session->frames, frame);
+		return 0;
+	}
+	*value = frame;
+	c->frames++;
+	return frame;
 }
 
 /* The frame of a module's instruction: OF_LIBRARY, or held by the module; 0: no memory. */
@@ -260,16 +305,7 @@ static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint6
 	uint32_t own = 0;
 	while (own < count && !is_library(&p[own]))
 		own++;
-	uint32_t frame = own ? put_frame(c, address, p, own) : OF_LIBRARY;
-	uint64_t *value = frame ? map_put(&m->frames, offset) : NULL;
-	if (!value) {
-		if (own)
-			frames_drop(c->session->frames, frame);
-		return 0;
-	}
-	*value = frame;
-	c->frames++;
-	return frame;
+	return keep_frame(c, m, offset, own ? put_symbols(c, address, p, own) : OF_LIBRARY);
 }
 
 /* Held. 0: no memory. */
@@ -283,17 +319,24 @@ static uint32_t unknown(struct code_frames *c)
 	return c->unknown;
 }
 
+static const struct code_mapping *find_again(struct code_frames *c, struct code_map *map, pid_t pid,
+					     uint64_t at)
+{
+	const struct code_mapping *m = find_mapping(map, at);
+	if (!m) {
+		code_map_read(c, map, pid, true);
+		m = find_mapping(map, at);
+	}
+	return m;
+}
+
 /* The frame of an address, which the caller holds unless it is OF_LIBRARY. 0: no memory. */
 static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
 			 bool returns)
 {
 	/* A return address may be that of the next line, or of the next function. */
 	uint64_t at = address - returns;
-	const struct code_mapping *m = find_mapping(map, at);
-	if (!m) {
-		code_map_read(c, map, pid, true);
-		m = find_mapping(map, at);
-	}
+	const struct code_mapping *m = find_again(c, map, pid, at);
 	if (!m)
 		return unknown(c);
 	if (!m->module || c->frames == MAX_FRAMES)
@@ -302,6 +345,84 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 	if (frame && frame != OF_LIBRARY)
 		frames_hold(c->session->frames, frame);
 	return frame;
+}
+
+int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes)
+{
+	const struct code_memory *m = memory;
+	uint64_t in_file = address - m->bias;
+	if (m->elf && elf_offset(m->elf, in_file))
+		return elf_read(m->elf, in_file, ret, bytes);
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/mem", m->pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ssize_t n = pread(fd, ret, bytes, (off_t)address);
+	int got = n < 0 ? -errno : (int)n;
+	close(fd);
+	return got;
+}
+
+static struct code_memory memory_of(const struct code_mapping *m, pid_t pid)
+{
+	struct code_memory memory = {.pid = pid};
+	struct code_module *of = m->module;
+	if (!of->elf && of->file >= 0 && elf_open(of->file, &of->elf))
+		of->elf = NULL;
+	memory.elf = of->elf;
+	if (of->elf)
+		memory.bias = m->start - elf_address(of->elf, m->offset);
+	return memory;
+}
+
+static uint32_t symbols_frame(struct code_frames *c, struct code_map *map, pid_t pid,
+			      uint64_t address)
+{
+	uint32_t frame = frame_of(c, map, pid, address, true);
+	return frame == OF_LIBRARY ? unresolved(c, address) : frame;
+}
+
+uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t pid,
+			    uint64_t address, const struct code_lookup *by)
+{
+	struct code_position position[FRAME_POSITIONS_MAX];
+	const struct code_mapping *m = find_again(c, map, pid, address - 1);
+	if (!m || !m->module || c->frames == MAX_FRAMES)
+		return symbols_frame(c, map, pid, address);
+	uint64_t key = (address - m->start + m->offset) | (uint64_t)(by->variant + 1u) << 48;
+	const uint64_t *known = map_get(&m->module->frames, key);
+	uint32_t frame = known ? (uint32_t)*known : 0;
+	if (!known) {
+		struct code_memory memory = memory_of(m, pid);
+		unsigned n = by->find(by->ctx, &memory, position);
+		if (!n)
+			return symbols_frame(c, map, pid, address);
+		frame = keep_frame(c, m->module, key, put_frame(c, address, position, n));
+	}
+	frames_hold(c->session->frames, frame);
+	return frame;
+}
+
+bool code_frames_memory(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
+			struct code_memory *ret)
+{
+	const struct code_mapping *m = find_again(c, map, pid, address - 1);
+	if (!m || !m->module)
+		return false;
+	*ret = memory_of(m, pid);
+	return true;
+}
+
+struct session *code_frames_session(const struct code_frames *c)
+{
+	return c->session;
+}
+
+uint32_t code_frames_named(struct code_frames *c, const char *name)
+{
+	struct code_position p = {.function = name};
+	return put_frame(c, 0, &p, 1);
 }
 
 /* Pushes the frames, the innermost first, but for those inside of the library's. 0: no memory, or

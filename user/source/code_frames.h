@@ -44,4 +44,42 @@ void code_map_done(struct code_map *map);
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
 		      const uint64_t *address, size_t count, uint32_t *ret);
 
+/* A position in the source. What is not known is NULL or 0. */
+struct code_position {
+	const char *function, *file;
+	uint32_t line, start_char, end_char;
+	bool has_chars;
+};
+
+/* Memory of a process that maps a module: what is in the module's file is read there, as the
+ * process may have ended. */
+struct code_memory {
+	struct elf *elf; /* NULL: it cannot be read */
+	uint64_t bias;	 /* of the module's addresses in the process */
+	pid_t pid;
+};
+/* Copies bytes at an address of the process; memory: a struct code_memory. Their number, which may be
+ * less, or -errno. */
+int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes);
+
+/* How a return address is resolved that has positions of its own. */
+struct code_lookup {
+	uint16_t variant; /* addresses have different positions in each; below 2^15 */
+	/* Writes the positions, the outermost first, FRAME_POSITIONS_MAX at most, whose strings are
+	 * valid until the next call. Their number; 0: as the symbols have it. */
+	unsigned (*find)(void *ctx, struct code_memory *memory, struct code_position *ret);
+	void *ctx;
+};
+
+/* The frame of a return address, which the caller holds. `find` is called once for each place in a
+ * module and variant. 0: no memory. */
+uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t pid,
+			    uint64_t address, const struct code_lookup *by);
+/* The memory around a return address. False: it is in no module. */
+bool code_frames_memory(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
+			struct code_memory *ret);
+struct session *code_frames_session(const struct code_frames *c);
+/* A frame that is only a name, which the caller holds. 0: no memory. */
+uint32_t code_frames_named(struct code_frames *c, const char *name);
+
 #endif

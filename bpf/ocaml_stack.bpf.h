@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Walks the stack of OCaml native code by the runtime's own frame descriptors, from the stack
+ * pointer that was saved when it called C: through callbacks from C, and through the stacks of
+ * effect handlers to that of the program. A descriptor is found in the runtime's hash table by the
+ * return address, and has the size of the frame.
+ *
+ * While C that a stack calls runs OCaml again, the runtime hides the stack below that one, so that no
+ * effect passes C: the walk ends there. Each call of OCaml by C has a link on the C stack, by which
+ * it is known that a walk ends too early.
+ *
+ * The program's memory is not trusted. A stack is walked upwards only, and must stay within its
+ * bounds; all steps together are limited. What does not hold ends the walk: the frames so far are
+ * right, and the stack is marked as cut.
+ */
+#ifndef EBT_OCAML_STACK_BPF_H
+#define EBT_OCAML_STACK_BPF_H
+
+#include "ocaml_state.bpf.h"
+
+#define OCAML_STEPS	   1024 /* slots of the hash table, frames and stacks */
+#define OCAML_PROBES	   64	/* slots for one return address */
+#define OCAML_CHUNK_HEADER 32	/* between the frames of a callback and the stack below it */
+#define OCAML_RETURN_TO_C  0xffff
+#define OCAML_LINK_OUTER   16 /* in a link, the address of the next one */
+
+/* Both begin as the runtime has them. */
+struct ocaml_stack_info {
+	uint64_t sp, exception, handler;
+};
+struct ocaml_descriptor {
+	uint64_t address;
+	uint16_t bytes, live;
+} __attribute__((packed));
+
+/* Beside the frames, in the record: were it on the stack, the verifier would follow each number in it
+ * through each step. */
+struct ocaml_walk {
+	struct ebt_ocaml_frame frame[EBT_OCAML_FRAMES];
+	uint64_t table; /* the slots of the hash table */
+	uint32_t mask, slot, probes;
+	uint32_t frames;
+	uint32_t first_frame;
+	uint32_t whole;	    /* the end of the last stack was reached */
+	uint64_t sp, pc;    /* of the frame to be found */
+	uint64_t low, high; /* of the current stack */
+	uint64_t link;	    /* of the call of OCaml by C that the frame is in */
+};
+
+/* Goes on with the frame below `sp`. Nonzero: there is none. */
+static __always_inline long ocaml_enter(struct ocaml_walk *w, uint64_t sp)
+{
+	uint64_t pc;
+	if (sp & 7 || sp <= w->low || sp > w->high ||
+	    bpf_probe_read_user(&pc, sizeof(pc), (void *)(sp - sizeof(pc))))
+		return 1;
+	w->low = w->sp = sp;
+	w->pc = pc;
+	w->slot = (uint32_t)(pc >> 3) & w->mask;
+	w->probes = 0;
+	return 0;
+}
+
+/* Begins with a stack, which is suspended. */
+static __always_inline long ocaml_enter_stack(struct ocaml_walk *w, uint64_t stack)
+{
+	struct ocaml_stack_info info;
+	if (bpf_probe_read_user(&info, sizeof(info), (void *)stack))
+		return 1;
+	w->low = stack;
+	w->high = info.handler;
+	return ocaml_enter(w, info.sp + w->first_frame);
+}
+
+/* The frames of a callback, or of a stack, end here. */
+static __always_inline long ocaml_end_chunk(struct ocaml_walk *w)
+{
+	uint64_t sp = w->sp + OCAML_CHUNK_HEADER, parent, outer;
+	if (bpf_probe_read_user(&outer, sizeof(outer), (void *)(w->link + OCAML_LINK_OUTER)))
+		return 1;
+	if (sp != w->high) {
+		w->link = outer;
+		return ocaml_enter(w, sp + w->first_frame);
+	}
+	/* Of the handler the fourth word. */
+	if (bpf_probe_read_user(&parent, sizeof(parent), (void *)(sp + 24)))
+		return 1;
+	w->whole = !parent && !outer;
+	return parent ? ocaml_enter_stack(w, parent) : 1;
+}
+
+/* Looks into one slot of the hash table. Nonzero: the walk ends. */
+static long ocaml_step(uint32_t step, void *ctx)
+{
+	struct ocaml_walk *w = *(struct ocaml_walk **)ctx;
+	struct ocaml_descriptor d;
+	uint64_t at;
+	(void)step;
+	if (bpf_probe_read_user(&at, sizeof(at), (void *)(w->table + 8ull * w->slot)) || !at ||
+	    bpf_probe_read_user(&d, sizeof(d), (void *)at))
+		return 1;
+	if (d.address != w->pc) {
+		w->slot = (w->slot + 1) & w->mask;
+		return ++w->probes == OCAML_PROBES;
+	}
+	if (d.bytes == OCAML_RETURN_TO_C)
+		return ocaml_end_chunk(w);
+	uint32_t n = w->frames;
+	if (n >= EBT_OCAML_FRAMES)
+		return 1;
+	w->frame[n].address = w->pc;
+	w->frame[n].descriptor = at;
+	w->frames = n + 1;
+	return ocaml_enter(w, w->sp + (d.bytes & ~3));
+}
+
+/* Reads where the hash table is. Nonzero: there is none. */
+static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct ebt_ocaml_allocs *r)
+{
+	struct {
+		uint32_t count, mask;
+		uint64_t slots;
+	} newer;
+	struct {
+		uint64_t slots;
+		uint32_t mask, unused;
+	} older;
+	if (r->is_indirect) {
+		if (bpf_probe_read_user(&older, sizeof(older), (void *)user_word(r->frames)))
+			return 1;
+		w->table = older.slots;
+		w->mask = older.mask;
+	} else {
+		if (bpf_probe_read_user(&newer, sizeof(newer), (void *)r->frames))
+			return 1;
+		w->table = newer.slots;
+		w->mask = newer.mask;
+	}
+	return !w->table || w->mask >> 31;
+}
+
+/* Walks the stack of the domain with this state: afterwards w has the frames, the innermost first, and
+ * whether they are all of them. */
+static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_ocaml_allocs *r,
+					uint64_t state)
+{
+	w->frames = w->whole = 0;
+	w->first_frame = r->first_frame;
+	w->link = user_word(state + r->c_stack);
+	if (!ocaml_find_table(w, r) && !ocaml_enter_stack(w, user_word(state + r->current_stack)))
+		bpf_loop(OCAML_STEPS, ocaml_step, &w, 0);
+}
+
+#endif

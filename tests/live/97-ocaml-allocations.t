@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Where an OCaml program that was not prepared allocates: by what its runtime does anyway. The shares
+# of its sites, its stacks as the runtime itself has them, and what no sample stands for.
+. tests/lib.sh
+need_command jq
+ocaml_root
+
+OCAML_LINK=-g ocaml_build sites tests/ocaml/sites_stubs.c
+
+timeout 120 "$O/ebtrace" mem hotspots --json -o "$TMP/shares.json" -- chroot "$ROOT" "$EXE_IN" shares 20000000 >"$TMP/truth" 2>"$TMP/err"
+is $? 0 "the allocations of a program that was not prepared are reported" || diag "$(cat "$TMP/err")"
+is "$(jq -c '.programs[0] | [.periodic, .rate * 131072]' "$TMP/shares.json")" "[true,1]" \
+	"its samples are periodic, one for half of a minor heap"
+# The interval of each site is one of 95 %: here it is widened to six times the standard error.
+awk '
+FNR == NR { words[$1] = $2; all += $2; next }
+{ got[$1] = $2; sum += $2 }
+END {
+	for (s in words) {
+		p = words[s] / all
+		error = sqrt(p * (1 - p) / sum)
+		d = got[s] / sum - p
+		printf "# %s: %.4f of all words, %.4f of the samples\n", s, p, got[s] / sum
+		if (d > 6 * error || d < -6 * error)
+			bad = 1
+	}
+	exit bad || sum < 1000
+}' "$TMP/truth" <(jq -r '.sites[] | select(.function | startswith("Sites.")) | [.function[6:], .samples] | @tsv' "$TMP/shares.json")
+ok $? "each site has its share"
+awk '{ all += $2 } END { exit !('"$(jq .total.bytes "$TMP/shares.json")"' / 8 / all > 0.95 && '"$(jq .total.bytes "$TMP/shares.json")"' / 8 / all < 1.05) }' "$TMP/truth"
+ok $? "all that it allocates is reported" || diag "$(jq -c .total "$TMP/shares.json")"
+is "$(jq -r '.sites[] | select(.function == "Sites.list") | .positions[] | "\(.line):\(.start_char)-\(.end_char)"' "$TMP/shares.json" | sort | tr '\n' ' ')" \
+	"$(awk '/inline never. list/ { at = index($0, "[ n;") - 1; printf "%d:%d-%d %d:%d-%d %d:%d-%d ", NR, at, at + 11, NR, at + 5, at + 11, NR, at + 8, at + 11 }' tests/ocaml/sites.ml | tr ' ' '\n' | sort | tr '\n' ' ' | sed 's/^ //')" \
+	"of allocations that are made at once each has its own position"
+
+strip "$EXE" -o "$EXE_DIR/stripped"
+timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/stripped.json" -- chroot "$ROOT" "${EXE_IN%/*}/stripped" shares 20000000 >/dev/null 2>"$TMP/err"
+sites() { jq -r '.sites[] | select(.function | startswith("Sites.")) | .function' "$1" | sort; }
+is "$(sites "$TMP/stripped.json")" "$(sites "$TMP/shares.json")" "a program without symbols has the same sites" ||
+	diag "$(cat "$TMP/err")"
+
+# begin ARGS...: the program, waiting for a byte, and ebtrace attached to it; end lets it run.
+runs() { [ "$(readlink "/proc/$program/exe")" = "$EXE" ]; }
+begin() {
+	rm -f "$TMP/go"
+	mkfifo "$TMP/go"
+	chroot "$ROOT" "$EXE_IN" "$@" wait <"$TMP/go" >"$TMP/printed" &
+	program=$!
+	children+=($program)
+	exec 5>"$TMP/go"
+	wait_for runs
+	timeout 120 "$O/ebtrace" mem record -v -o "$TMP/out.ctf" -p $program 2>"$TMP/err" &
+	tracer=$!
+	wait_for grep -q 'attached to' "$TMP/err"
+}
+end() {
+	echo >&5
+	exec 5>&-
+	wait $tracer
+}
+
+begin stacks 0
+end
+is $? 0 "a running program is recorded" || diag "$(cat "$TMP/err")"
+"$O/ebtrace" trace -f ndjson "$TMP/out.ctf" -o "$TMP/out.ndjson" -q
+jq -r 'select(.kind == "alloc") | [.stack[] | select(contains("@??:") | not)] |
+	select(.[-1] // "" | startswith("Sites.allocate")) | .[:-1] | join(" ")' "$TMP/out.ndjson" | sort -u >"$TMP/got"
+sort -u "$TMP/printed" >"$TMP/wanted"
+same_file "$TMP/got" "$TMP/wanted" \
+	"its stacks are those of the runtime: inlined functions, fibers, callbacks from C, other domains"
+[ "$(wc -l <"$TMP/wanted")" -ge 9 ] && awk '{ if (NF > 99) deep = 1 } END { exit !deep }' "$TMP/wanted"
+ok $? "of all these kinds"
+is "$(jq -r 'select(.kind == "alloc" and .stack[0] == "[stack not whole]@??:0:0-0") | .stack[1]' "$TMP/out.ndjson" | cut -d: -f1 | sort -u)" \
+	"Sites.from_c.(fun)@sites.ml" \
+	"those that the runtime itself cuts, below a callback from C in a fiber, are marked: no others"
+
+timeout 120 "$O/ebtrace" mem hotspots --json -o "$TMP/domains.json" -- chroot "$ROOT" "$EXE_IN" domains 400 >"$TMP/truth" 2>"$TMP/err"
+read -r first others <"$TMP/truth"
+jq -e --argjson first "$first" --argjson others "$others" '
+	def words(f): [.sites[] | select(f) | .bytes / 8] | add // 0;
+	[words(.function | startswith("Sites.")) / $first, words(.function | startswith("[in minor heaps")) / $others]
+	| . as $r | (if all(. > 0.9 and . < 1.1) then true else error($r | tojson) end)' "$TMP/domains.json" >/dev/null 2>"$TMP/jq"
+ok $? "what domains allocate that never use up half of their minor heap is a row of its own" || diag "$(cat "$TMP/jq" "$TMP/err")"
+
+for report in live lifetimes; do
+	"$O/ebtrace" mem $report "$TMP/out.ctf" >"$TMP/out" 2>"$TMP/err"
+	is "$? $(cat "$TMP/out" "$TMP/err")" \
+		"1 ebtrace: mem $report needs to know when objects are collected; periodic samples of a program that was not prepared do not have that" \
+		"mem $report refuses with the reason"
+done
+"$O/ebtrace" mem hotspots "$TMP/out.ctf" | grep -q '^Sampling is periodic'
+ok $? "the report says how the samples were taken"
+done_testing

@@ -1,0 +1,125 @@
+(* Allocates at known sites. After each line of a stack that it prints, it allocates there. *)
+external call_back : (unit -> unit) -> unit = "sites_call_back"
+
+let sink = ref (Obj.repr 0)
+let keep x = sink := Obj.repr x
+
+(* ---- shares: the sites differ in what they allocate, at random, as a period would alias ---- *)
+
+let[@inline never] pair n = keep (n, n)
+let[@inline never] list n = keep [ n; n; n ]
+let[@inline never] array n = keep (Array.make 20 n)
+let[@inline never] bytes n = keep (Bytes.create (8 * (1 + (n land 31))))
+let[@inline never] large n = keep (Array.make 1000 n)
+
+let shares n =
+  Random.init 42;
+  let words = Array.make 5 0 in
+  let add i n = words.(i) <- words.(i) + n in
+  for i = 1 to n do
+    let x = Random.bits () land 1023 in
+    if x < 500 then (pair i; add 0 3)
+    else if x < 700 then (list i; add 1 9)
+    else if x < 850 then (array i; add 2 21)
+    else if x < 1020 then (bytes i; add 3 (3 + (i land 31)))
+    else (large i; add 4 1001)
+  done;
+  Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "pair"; "list"; "array"; "bytes"; "large" |].(i) w) words
+
+(* ---- stacks ---- *)
+
+let text slot =
+  match Printexc.Slot.(location slot, name slot) with
+  | Some l, Some name ->
+    [ Printf.sprintf "%s@%s:%d:%d-%d" name l.filename l.line_number l.start_char l.end_char ]
+  | _ -> []
+
+(* The callers of the function that calls this, the outermost first. *)
+let[@inline never] show () =
+  let slots = Option.get (Printexc.backtrace_slots (Printexc.get_callstack 1000)) in
+  let all = List.concat_map text (Array.to_list slots) in
+  let rec drop = function
+    | s :: rest when not (String.starts_with ~prefix:"Sites.show" s) -> drop rest
+    | _ :: _ :: rest -> rest
+    | rest -> rest
+  in
+  print_endline (String.concat " " (List.rev (drop all)))
+
+let[@inline never] allocate () =
+  show ();
+  for i = 1 to 400_000 do keep [ i; i ] done
+
+let[@inline never] allocate_in_c () =
+  show ();
+  for i = 1 to 100_000 do keep (Bytes.create (100 + (i land 7))) done
+
+let rec deep n = if n = 0 then allocate () else (deep (n - 1); keep n)
+
+let[@inline always] inner x = allocate (); x + 1
+let[@inline always] outer x = inner x + 1
+let[@inline never] inlined () = keep (outer 1)
+
+type _ Effect.t += Ask : int Effect.t
+
+let in_fiber f =
+  Effect.Deep.match_with f ()
+    { retc = Fun.id;
+      exnc = raise;
+      effc = (fun (type a) (e : a Effect.t) ->
+        match e with
+        | Ask -> Some (fun (k : (a, _) Effect.Deep.continuation) -> Effect.Deep.continue k 1)
+        | _ -> None) }
+
+let[@inline never] fiber () =
+  in_fiber (fun () ->
+    keep (Effect.perform Ask);
+    in_fiber (fun () ->
+      keep (Effect.perform Ask);
+      allocate ();
+      keep 1);
+    keep 2);
+  keep 3
+
+let[@inline never] from_c () =
+  call_back (fun () ->
+    in_fiber (fun () -> call_back (fun () -> allocate (); allocate_in_c (); keep 1));
+    keep 2);
+  keep 3
+
+let[@inline never] guarded () = try allocate (); keep 1 with Not_found -> keep 2
+
+let stacks () =
+  deep 5;
+  deep 100;
+  inlined ();
+  fiber ();
+  from_c ();
+  guarded ();
+  allocate_in_c ();
+  Domain.join (Domain.spawn (fun () -> fiber (); from_c ()))
+
+(* ---- domains in step: only the first one uses up half of its minor heap ---- *)
+
+let unit_pairs = 4000
+
+let domains rounds =
+  let at = Array.init 4 (fun _ -> Atomic.make 0) in
+  let body i tenths () =
+    for r = 1 to rounds do
+      for k = 1 to unit_pairs * tenths / 10 do ignore (Sys.opaque_identity (k, k)) done;
+      Atomic.incr at.(i);
+      Array.iter (fun a -> while Atomic.get a < r do Domain.cpu_relax () done) at
+    done
+  in
+  let others = List.map (fun (i, t) -> Domain.spawn (body i t)) [ (1, 4); (2, 4); (3, 1) ] in
+  body 0 10 ();
+  List.iter Domain.join others;
+  Printf.printf "%d %d\n" (3 * unit_pairs * rounds) (3 * unit_pairs * rounds * 9 / 10)
+
+let () =
+  if Array.length Sys.argv > 3 then ignore (input_char stdin);
+  let n = int_of_string Sys.argv.(2) in
+  match Sys.argv.(1) with
+  | "shares" -> shares n
+  | "stacks" -> stacks ()
+  | _ -> domains n

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "runtime/ocaml_allocs.h"
+
+#include <errno.h>
+
+#include "proc/elf.h"
+#include "runtime/ocaml_code.h"
+
+static const struct {
+	const char *symbol;
+	enum ocaml_alloc_function function;
+	unsigned arguments; /* that must be intact */
+} functions[OCAML_ALLOC_SITES] = {
+	{"caml_alloc_small_dispatch", OCAML_ALLOC_SMALL, 3},
+	{"caml_alloc_shr", OCAML_ALLOC_LARGE, 1},
+	{"caml_alloc_shr_reserved", OCAML_ALLOC_LARGE, 1},
+	{"caml_alloc_shr_noexc", OCAML_ALLOC_LARGE, 1},
+	{"caml_ev_counter", OCAML_ALLOC_COUNT, 2},
+	{"caml_do_exit", OCAML_ALLOC_EXIT, 0},
+};
+enum { TABLE = OCAML_ALLOC_SITES, CALL_GC, SYMBOLS };
+
+/* A large allocation can be frequent: its function is not single-stepped. */
+static void add_sites(struct elf *elf, const struct elf_symbol *symbol, bool finds_domain,
+		      struct ocaml_allocs *ret)
+{
+	for (unsigned i = 0; i < OCAML_ALLOC_SITES; i++) {
+		struct ocaml_code_site at;
+		uint64_t flag = 0;
+		bool is_small = functions[i].function == OCAML_ALLOC_SMALL;
+		if (!symbol[i].found || (!is_small && !finds_domain))
+			continue;
+		ocaml_code_site(elf, symbol[i].value, functions[i].arguments, &flag, &at);
+		if (at.offset && (at.emulated || functions[i].function != OCAML_ALLOC_LARGE))
+			ret->site[ret->sites++] = (struct ocaml_alloc_site){
+				.function = functions[i].function, .offset = at.offset};
+	}
+}
+
+static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_allocs *ret)
+{
+	struct elf_symbol symbol[SYMBOLS] = {
+		[TABLE] = {.name = "caml_get_frame_descrs"},
+		[CALL_GC] = {.name = "caml_call_gc"},
+	};
+	for (unsigned i = 0; i < OCAML_ALLOC_SITES; i++)
+		symbol[i].name = functions[i].symbol;
+	elf_find(elf, symbol, SYMBOLS);
+	ocaml_probes_use_state(elf, r);
+	if (!symbol[0].found || !symbol[TABLE].found || !symbol[CALL_GC].found)
+		return -ENOENT;
+	bool is_5_0 = r->release == EBT_RELEASE_OCAML_5_0;
+	*ret = (struct ocaml_allocs){
+		.frames = ocaml_code_table(elf, symbol[TABLE].value, is_5_0),
+		.is_indirect = is_5_0,
+		.trigger = is_5_0 ? 16 : 32,
+		.current_stack = is_5_0 ? 32 : 40,
+		.c_stack = is_5_0 ? 56 : 64,
+		.first_frame = ocaml_code_pushes_frame(elf, symbol[CALL_GC].value) ? 16 : 8,
+	};
+	if (!ret->frames || !r->id_offset)
+		return -ENOTSUP;
+	add_sites(elf, symbol, r->tls != OCAML_TLS_NONE, ret);
+	return ret->sites && ret->site[0].function == OCAML_ALLOC_SMALL ? 0 : -ENOTSUP;
+}
+
+int ocaml_allocs_read(int fd, struct ocaml_runtime *r, struct ocaml_allocs *ret)
+{
+	struct ocaml_allocs allocs;
+	struct elf *elf;
+	int err = elf_open(fd, &elf);
+	if (err)
+		return err;
+	err = read_allocs(elf, r, &allocs);
+	elf_close(elf);
+	if (!err)
+		*ret = allocs;
+	return err;
+}

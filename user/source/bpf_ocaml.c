@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf_ocaml.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define WORD_BYTES  8
+#define MAX_DOMAINS 4096
+#define MAX_WORDS   (1ull << 40) /* of a minor heap */
+
+/* Of a process that runs, what was allocated since the domain's last hit is in its state. */
+static uint64_t words_now(const struct ebt_ocaml_domain *d, int memory)
+{
+	uint64_t young[4]; /* limit, pointer, start, end */
+	uint64_t words = d->now;
+	if (memory < 0 ||
+	    pread(memory, young, sizeof(young), (off_t)d->state) != (ssize_t)sizeof(young))
+		return words;
+	uint64_t used = (young[3] - young[1]) / WORD_BYTES;
+	if (young[1] <= young[3] && used < MAX_WORDS && d->emptied + used > words)
+		words = d->emptied + used;
+	return words;
+}
+
+static void add_rest(struct bpf_records *in, const struct ebt_ocaml_allocs *r,
+		     enum ebt_ocaml_rest what, uint64_t words)
+{
+	uint64_t samples = (words + r->period / 2) / r->period;
+	struct ebt_alloc_record rec = {
+		.head = {.type = EBT_RECORD_ALLOC,
+			 .slot = r->slot,
+			 .site = EBT_ALLOC_SITE_OCAML_REST},
+		.ts = in->until_ns ? in->until_ns : now_ns(),
+		.arg = {samples, 0, 0, 0, what, r->period},
+	};
+	if (samples)
+		bpf_records_receive(in, &rec, sizeof(rec));
+}
+
+void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
+{
+	struct ebt_ocaml_allocs r;
+	struct ebt_ocaml_domain d;
+	char path[32];
+	uint64_t minor = 0, major = 0;
+	if (!bpf_kernel_get_ocaml_allocs(k, key, &r) || !r.period)
+		return;
+	const struct bpf_target *target = bpf_targets_get(&in->targets, r.slot);
+	snprintf(path, sizeof(path), "/proc/%d/mem", target ? target->pid : 0);
+	int memory = open(path, O_RDONLY | O_CLOEXEC);
+	for (uint32_t i = 0; i < MAX_DOMAINS; i++) {
+		if (!bpf_kernel_take_domain(k, key, i, &d))
+			continue;
+		uint64_t words = words_now(&d, memory);
+		minor += words > d.sampled ? words - d.sampled : 0;
+		major += d.large_rest;
+	}
+	if (memory >= 0)
+		close(memory);
+	add_rest(in, &r, EBT_OCAML_REST_MINOR, minor);
+	add_rest(in, &r, EBT_OCAML_REST_MAJOR, major);
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/ocaml_stack.h"
+
+#include <errno.h>
+
+#include "runtime/ocaml_frames.h"
+
+#define NO_ALLOCATION (-1)
+
+/* One frame, as it is looked up. */
+struct lookup {
+	struct ocaml_position position[OCAML_POSITIONS_MAX];
+	struct ocaml_stack *stack;
+	uint64_t descriptor;
+	int allocation;
+};
+
+static struct ocaml_memory memory_of(const struct ocaml_stack *s, struct code_memory *memory)
+{
+	return (struct ocaml_memory){.read = code_memory_read,
+				     .ctx = memory,
+				     .release = (enum ebt_release)(s->record->arg[4] >> 16)};
+}
+
+static unsigned find_positions(void *ctx, struct code_memory *memory, struct code_position *ret)
+{
+	struct lookup *l = ctx;
+	struct ocaml_memory m = memory_of(l->stack, memory);
+	unsigned n = ocaml_frames_positions(&m, l->descriptor, l->allocation, l->position);
+	for (unsigned i = 0; i < n; i++) {
+		const struct ocaml_position *p = &l->position[i];
+		ret[i] = (struct code_position){
+			.function = p->function,
+			.file = p->file,
+			.line = p->line,
+			.start_char = p->start_char,
+			.end_char = p->end_char,
+			.has_chars = p->line != 0,
+		};
+	}
+	return n;
+}
+
+/* Which of the allocations that native code makes at once is the sampled one. */
+static int find_allocation(struct code_frames *c, struct code_map *map, pid_t pid,
+			   struct ocaml_stack *s)
+{
+	struct code_memory memory;
+	bool is_combined = s->record->head.site == EBT_ALLOC_SITE_OCAML_MINOR &&
+			   s->record->arg[4] & EBT_OCAML_BY_OCAML;
+	if (!is_combined || !code_frames_memory(c, map, pid, s->frame[0].address, &memory))
+		return NO_ALLOCATION;
+	struct ocaml_memory m = memory_of(s, &memory);
+	return ocaml_frames_allocation(&m, s->frame[0].descriptor, s->record->arg[3], &s->words);
+}
+
+static uint32_t frame_at(struct code_frames *c, struct code_map *map, pid_t pid,
+			 struct ocaml_stack *s, size_t i)
+{
+	struct lookup l = {
+		.stack = s,
+		.descriptor = s->frame[i].descriptor,
+		.allocation = i ? NO_ALLOCATION : find_allocation(c, map, pid, s),
+	};
+	struct code_lookup by = {
+		.variant = l.allocation < 0 ? 0 : (uint16_t)(l.allocation + 1),
+		.find = find_positions,
+		.ctx = &l,
+	};
+	return code_frames_return(c, map, pid, s->frame[i].address, &by);
+}
+
+static const char *name_of(const struct ebt_alloc_record *rec)
+{
+	if (rec->head.site != EBT_ALLOC_SITE_OCAML_REST)
+		return rec->arg[4] & EBT_OCAML_CUT ? "[stack not whole]" : NULL;
+	return rec->arg[4] == EBT_OCAML_REST_MAJOR ? "[large, beyond the limit of samples]"
+						   : "[in minor heaps, in no sample]";
+}
+
+/* Extends a stack by a frame, which is dropped. 0: no memory. */
+static uint32_t extend(struct session *s, uint32_t stack, uint32_t frame)
+{
+	uint32_t more = frame ? stacks_push(s->stacks, stack, frame) : 0;
+	frames_drop(s->frames, frame);
+	return more;
+}
+
+int ocaml_stack_push(struct code_frames *c, struct code_map *map, pid_t pid, struct ocaml_stack *s,
+		     uint32_t *ret)
+{
+	struct session *session = code_frames_session(c);
+	const char *name = name_of(s->record);
+	uint32_t stack = 0;
+	if (name) {
+		stack = extend(session, 0, code_frames_named(c, name));
+		if (!stack)
+			return -ENOMEM;
+	}
+	for (size_t i = s->frames; i-- > 0;) {
+		stack = extend(session, stack, frame_at(c, map, pid, s, i));
+		if (!stack)
+			return -ENOMEM;
+	}
+	*ret = stack;
+	return 0;
+}
