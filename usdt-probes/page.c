@@ -22,44 +22,50 @@ DEFINE_MARKER(page_alloc)
 DEFINE_MARKER(page_free)
 DEFINE_MARKER(page_scavenge)
 
-/* True if a marker is to be fired, with this tail. */
-ALWAYS_INLINE bool emit(enum ebt_pagetrace_what what, const void *addr, size_t pages,
-			struct ebt_tail *ret_tail)
+/* With a listener, or with none and no trace any more. */
+static __attribute__((noinline, cold)) void emit_slow(enum ebt_pagetrace_what what, uint64_t addr,
+						      uint64_t pages)
 {
-	uint64_t ts = 0;
-	if (unlikely(!ebt_pagetrace_is_run((uintptr_t)addr, pages))) {
+	if (!ebt_pagetrace_is_run(addr, pages)) {
 		ebt_page_trace_lose();
-		return false;
+		return;
 	}
-	if (__atomic_load_n(&ebt_page_gate_own.trace, __ATOMIC_RELAXED))
-		ts = ebt_page_trace_write(what, (uintptr_t)addr, pages);
-	if (likely(!ebt_listened(&ebt_page_gate_own.events)))
-		return false;
-	*ret_tail = ebt_tail_without_ring();
+	uint64_t ts = ebt_page_trace_write(what, addr, pages);
+	if (!ebt_listened(&ebt_page_gate_own.events))
+		return;
+	struct ebt_tail tail = ebt_tail_without_ring();
 	if (ts)
-		ret_tail->ts = ts;
-	return true;
+		tail.ts = ts;
+	if (what == EBT_PAGETRACE_ALLOC)
+		marker_page_alloc(addr, pages, tail);
+	else if (what == EBT_PAGETRACE_FREE)
+		marker_page_free(addr, pages, tail);
+	else
+		marker_page_scavenge(addr, pages, tail);
+}
+
+/* The trace refuses what is no run by itself. */
+ALWAYS_INLINE void emit(enum ebt_pagetrace_what what, const void *addr, size_t pages)
+{
+	if (likely(!__atomic_load_n(&ebt_page_gate_own.events, __ATOMIC_RELAXED)))
+		ebt_page_trace_write(what, (uintptr_t)addr, pages);
+	else
+		emit_slow(what, (uintptr_t)addr, pages);
 }
 
 void ebt_emit_page_alloc(const void *addr, size_t pages)
 {
-	struct ebt_tail tail;
-	if (emit(EBT_PAGETRACE_ALLOC, addr, pages, &tail))
-		marker_page_alloc((uintptr_t)addr, pages, tail);
+	emit(EBT_PAGETRACE_ALLOC, addr, pages);
 }
 
 void ebt_emit_page_free(const void *addr, size_t pages)
 {
-	struct ebt_tail tail;
-	if (emit(EBT_PAGETRACE_FREE, addr, pages, &tail))
-		marker_page_free((uintptr_t)addr, pages, tail);
+	emit(EBT_PAGETRACE_FREE, addr, pages);
 }
 
 void ebt_emit_page_scavenge(const void *addr, size_t pages)
 {
-	struct ebt_tail tail;
-	if (emit(EBT_PAGETRACE_SCAVENGE, addr, pages, &tail))
-		marker_page_scavenge((uintptr_t)addr, pages, tail);
+	emit(EBT_PAGETRACE_SCAVENGE, addr, pages);
 }
 
 /* Behind the constructor of process.c, and before those of the program. */

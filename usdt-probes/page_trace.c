@@ -18,8 +18,6 @@
 #define STATE (&ebt_fork_page[EBT_FORK_PAGE_STATE])
 #define LOCK  (&ebt_fork_page[EBT_FORK_PAGE_LOCK])
 
-/* A time of the format is a multiple of this. */
-#define TIME_UNIT_NS  128
 #define BUSY_SLEEPS   10000
 #define BUSY_SLEEP_NS 100000
 
@@ -79,12 +77,6 @@ static int write_block(void *ctx, const void *block, size_t bytes)
 	return err;
 }
 
-/* Cut, so that events of several threads have their order, but for those of one unit. */
-static uint64_t read_clock(struct page_writer *w)
-{
-	return ebt_clock_now(&w->clock) & ~(uint64_t)(TIME_UNIT_NS - 1);
-}
-
 /* False: the calling thread is inside an event, or in another slow part. */
 static bool enter(void)
 {
@@ -129,7 +121,7 @@ static uint64_t write_held(struct page_writer *w, enum ebt_pagetrace_what what, 
 		return 0;
 	uint32_t trace = current_trace();
 	if (trace && prepare(w, trace)) {
-		now = read_clock(w);
+		now = ebt_clock_now(&w->clock);
 		if (ebt_pagetrace_write(w->codec, what, addr, pages, now))
 			now = 0;
 	}
@@ -142,7 +134,7 @@ static __attribute__((noinline, cold)) uint64_t write_slow(enum ebt_pagetrace_wh
 {
 	int saved_errno = errno;
 	uint64_t now = 0;
-	if (!current_trace())
+	if (!current_trace() || file.err)
 		return 0;
 	if (enter()) {
 		struct page_writer *own = own_writer();
@@ -172,10 +164,14 @@ uint64_t ebt_page_trace_write(enum ebt_pagetrace_what what, uint64_t addr, uint6
 		__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
 		return write_slow(what, addr, pages);
 	}
-	uint64_t now = read_clock(w);
-	ebt_pagetrace_write(w->codec, what, addr, pages, now);
+	uint64_t now = ebt_clock_now(&w->clock);
+	int err = ebt_pagetrace_write(w->codec, what, addr, pages, now);
 	__atomic_store_n(&w->busy, 0, __ATOMIC_RELEASE);
-	return now;
+	if (likely(!err))
+		return now;
+	if (err == -EINVAL)
+		ebt_page_trace_lose();
+	return 0;
 }
 
 /* Keeps the owner of a held writer from writing. False: it is in the middle of an event, and stays
@@ -200,7 +196,7 @@ static void flush_writer(struct page_writer *w, uint32_t trace, bool end)
 		prepare(w, trace);
 	if (w->base.trace == trace && close_writer(w)) {
 		if (end)
-			ebt_pagetrace_write_end(w->codec, read_clock(w));
+			ebt_pagetrace_write_end(w->codec, ebt_clock_now(&w->clock));
 		else
 			ebt_pagetrace_write_flush(w->codec);
 	}

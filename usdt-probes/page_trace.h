@@ -32,7 +32,8 @@ void ebt_page_trace_done(void);
 /* Flushes and releases the calling thread's writer. */
 void ebt_page_trace_thread_end(void);
 
-/* Writes one event, if there is a trace. Returns its time; 0: nothing was written. */
+/* Writes one event, if there is a trace. Returns its time; 0: nothing was written, and if there is a
+ * trace that has no error, the event is counted as lost. */
 uint64_t ebt_page_trace_write(enum ebt_pagetrace_what what, uint64_t addr, uint64_t pages);
 /* Counts an event that is not written. */
 void ebt_page_trace_lose(void);

@@ -14,7 +14,8 @@
  *
  * and of blocks: P, time, events and times, at most EBT_PAGETRACE_BLOCK_BYTES. A block is one P's; in
  * a P the order of the file is the order of time. What happened before there was a P is written by
- * P -1, last. Pages have EBT_PAGETRACE_PAGE_BYTES; times are of CLOCK_MONOTONIC, up to 255 ns early.
+ * P -1, last. Pages have EBT_PAGETRACE_PAGE_BYTES; times are of CLOCK_MONOTONIC, up to 127 ns early,
+ * Go's up to 255.
  *
  * Input is untrusted. Damaged words become one event of what EBT_PAGETRACE_DAMAGE with the offset in
  * the trace and a reason; reading continues at the next word if that is certain to begin an event of
@@ -152,7 +153,7 @@ const char *ebt_pagetrace_file_reason(const struct ebt_pagetrace_file *f);
 /*
  * The writer, for one P, in memory that the caller owns: it never allocates, locks or does I/O, and
  * hands whole blocks to a function of the caller. Its blocks are those that Go's runtime would write
- * of the same events.
+ * of the same events at multiples of 128 ns; other times are cut to these.
  */
 struct ebt_pagetrace_writer {
 	/* Stores a block, whole. 0 or -errno, which the writer keeps. */

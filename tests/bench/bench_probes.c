@@ -5,6 +5,8 @@
  * when it is loaded, so the program runs itself again for each mode.
  */
 #include <ebtrace/probes.h>
+#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +95,16 @@ static void bench_ring(const char *clock)
 	said(name, time_custom(), "");
 }
 
+static double time_idle_pages(void)
+{
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS; i++) {
+		ebt_page_alloc(NULL, 1);
+		__asm__ volatile("" ::: "memory");
+	}
+	return (now_ns() - t) / ROUNDS;
+}
+
 static double time_unsampled(void)
 {
 	double t = now_ns();
@@ -141,6 +153,49 @@ static void bench_sampled(void)
 	unlink(path);
 }
 
+static double time_clock(bool tsc)
+{
+	uint64_t sum = 0;
+	struct timespec ts;
+	double t = now_ns();
+	for (int i = 0; i < ROUNDS / 4; i++) {
+		if (tsc)
+			sum += ebt_cycles();
+		else
+			clock_gettime(CLOCK_MONOTONIC, &ts);
+	}
+	__asm__ volatile("" ::"r"(sum));
+	return (now_ns() - t) / (ROUNDS / 4.0);
+}
+
+static double time_pages(void)
+{
+	double t = now_ns();
+	for (uintptr_t i = 0; i < ROUNDS / 4; i++)
+		ebt_page_alloc((const void *)(i << 13), 1);
+	return (now_ns() - t) / (ROUNDS / 4.0);
+}
+
+/* The least of some turns: the clock, the writer and the file are in it; the limit is the clock. */
+static void bench_pages(const char *clock)
+{
+	bool tsc = !strcmp(clock, "tsc");
+	double ns = INFINITY, limit = INFINITY;
+	char path[64], name[64], rest[64];
+	snprintf(path, sizeof(path), "/dev/shm/ebtrace-bench-%d.pt", getpid());
+	if (ebt_page_trace_start(path))
+		return;
+	for (int turn = 0; turn < 8; turn++) {
+		ns = fmin(ns, time_pages());
+		limit = fmin(limit, time_clock(tsc));
+	}
+	ebt_page_trace_stop();
+	unlink(path);
+	snprintf(name, sizeof(name), "page_trace_write_%s", clock);
+	snprintf(rest, sizeof(rest), ",\"limit\":%.2f,\"goal\":%d", limit, tsc ? 15 : 30);
+	said(name, ns, rest);
+}
+
 static int run_again(char *self, const char *clock)
 {
 	char command[512];
@@ -154,6 +209,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1) {
 		bench_ring(argv[1]);
+		bench_pages(argv[1]);
 		return 0;
 	}
 	time_empty();
@@ -162,6 +218,8 @@ int main(int argc, char **argv)
 	said("idle_probe", idle > 0 ? idle : 0, ",\"limit\":0.2,\"goal\":1");
 	double unsampled = time_unsampled() - empty;
 	said("object_alloc_unsampled", unsampled > 0 ? unsampled : 0, ",\"goal\":1");
+	double pages = time_idle_pages() - empty;
+	said("idle_page_probe", pages > 0 ? pages : 0, ",\"limit\":0.2,\"goal\":1");
 	bench_sampled();
 	bench_clocks();
 	return run_again(argv[0], "monotonic") || run_again(argv[0], "tsc");

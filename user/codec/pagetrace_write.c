@@ -30,8 +30,9 @@ static void put(struct ebt_pagetrace_writer *w, uint64_t word)
 
 static void put_time(struct ebt_pagetrace_writer *w, uint64_t now_ns)
 {
-	w->base_ns = now_ns;
-	put(w, pagetrace_time_word(now_ns));
+	uint64_t word = pagetrace_time_word(now_ns);
+	w->base_ns = pagetrace_time_ns(word);
+	put(w, word);
 }
 
 static void begin_block(struct ebt_pagetrace_writer *w, uint64_t now_ns)
@@ -71,30 +72,43 @@ static __attribute__((noinline)) int make_room(struct ebt_pagetrace_writer *w, u
 	return w->error;
 }
 
+static inline void put_event(struct ebt_pagetrace_writer *w, enum ebt_pagetrace_what what,
+			     uint64_t addr, uint64_t pages, uint64_t now_ns)
+{
+	uint64_t delta = (now_ns - w->base_ns) >> PAGETRACE_TIME_SHIFT;
+	uint64_t word = delta << PAGETRACE_DELTA_SHIFT | addr | what;
+	w->last_ns = now_ns;
+	if (pages < PAGETRACE_LARGE_PAGES) {
+		put(w, word | pages << 3);
+		return;
+	}
+	put(w, word | PAGETRACE_LARGE);
+	put(w, pages);
+}
+
+/* In a function of its own, so that the other one saves no registers. */
+static __attribute__((noinline)) int put_with_room(struct ebt_pagetrace_writer *w,
+						   enum ebt_pagetrace_what what, uint64_t addr,
+						   uint64_t pages, uint64_t now_ns)
+{
+	int err = make_room(w, 1 + (pages >= PAGETRACE_LARGE_PAGES), now_ns);
+	if (!err)
+		put_event(w, what, addr, pages, now_ns);
+	return err;
+}
+
 int ebt_pagetrace_write(struct ebt_pagetrace_writer *w, enum ebt_pagetrace_what what, uint64_t addr,
 			uint64_t pages, uint64_t now_ns)
 {
-	uint32_t is_large = pages >= PAGETRACE_LARGE_PAGES;
 	if (what - EBT_PAGETRACE_ALLOC > EBT_PAGETRACE_SCAVENGE - EBT_PAGETRACE_ALLOC ||
 	    !ebt_pagetrace_is_run(addr, pages) || now_ns >= PAGETRACE_TIME_END_NS)
 		return -EINVAL;
 	if (now_ns < w->last_ns)
 		now_ns = w->last_ns;
 	/* A block that has not begun is as one that is full. */
-	if (w->words - 1 >= PAGETRACE_BLOCK_WORDS - 1 - is_large ||
-	    now_ns - w->base_ns >= PAGETRACE_DELTA_END_NS) {
-		int err = make_room(w, 1 + is_large, now_ns);
-		if (err)
-			return err;
-	}
-	w->last_ns = now_ns;
-	uint64_t delta = (now_ns - w->base_ns) >> PAGETRACE_TIME_SHIFT;
-	uint64_t word = delta << PAGETRACE_DELTA_SHIFT | addr | what;
-	if (!is_large) {
-		put(w, word | pages << 3);
-		return 0;
-	}
-	put(w, word | PAGETRACE_LARGE);
-	put(w, pages);
+	if (w->words - 1 >= PAGETRACE_BLOCK_WORDS - 1 - (pages >= PAGETRACE_LARGE_PAGES) ||
+	    now_ns - w->base_ns >= PAGETRACE_DELTA_END_NS)
+		return put_with_room(w, what, addr, pages, now_ns);
+	put_event(w, what, addr, pages, now_ns);
 	return 0;
 }
