@@ -5,6 +5,7 @@
 . tests/lib.sh
 need_root
 need_file "$O/tests/prog/minigc"
+need_file "$O/tests/unit/test_page_trace"
 minigc="$O/tests/prog/minigc"
 
 # counted FILE KIND: over all domains.
@@ -27,6 +28,16 @@ is "$(jq -r '[.double_allocs, .double_frees, .scavenged_allocated, .untracked, .
 is "$("$O/ebtrace" pages --json "$TMP/heap.pt" | jq -r '.totals.end | "\(.allocated) \(.free) \(.scavenged)"')" \
 	"$(counted "$TMP/counts" pages_allocated) $(counted "$TMP/counts" pages_free) $(counted "$TMP/counts" pages_scavenged)" \
 	"allocated, free and scavenged pages at the end are the program's own"
+
+# A disk of three blocks and a bit, for a program that writes more.
+mkdir "$TMP/small"
+if mount -t tmpfs -o size=112k none "$TMP/small" 2>"$TMP/err"; then
+	at_end "umount '$TMP/small'"
+	EBTRACE_PAGETRACE="$TMP/small/full.pt" "$O/tests/unit/test_page_trace" exit >"$TMP/out"
+	is $? 0 "a program whose disk is full runs to its end"
+	is "$(stat -c %s "$TMP/small/full.pt")" $((3 * 32768)) "its trace ends with the last whole block"
+	is "$("$O/ebtrace" info "$TMP/small/full.pt" | sed -n 's/^  damage *//p')" none "and is not damaged"
+fi
 
 # ---- the markers ----
 
