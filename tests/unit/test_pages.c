@@ -362,6 +362,37 @@ static int put_space(struct buf *b, const struct pages_view *v)
 	return 0;
 }
 
+static void test_space_lifetimes(void)
+{
+	struct pages_model m;
+	struct pages_options o = {.page_bytes = PAGE, .is_space = true};
+	if (pages_model_init(&m, &o))
+		ok(0, "no memory");
+	FEED(&m, {100, 7, A, 0, 4}, {200, 8, S, 0, 4}, {300, 7, A, 0, 2}, {350, 7, F, 0, 2});
+	FEED(&m, {400, 7, A, 8, 4}, {450, 7, S, 8, 2}, {460, 7, S, 40, 1});
+	pages_model_end(&m);
+	is(m.lifetimes.size[2].ns.max, 100, "what is returned has been resident until then");
+	is(m.lifetimes.partial, 1, "also parts of runs");
+	is(m.owners.owner[1].p == 7 ? pages_owners_freed(&m.owners, 1, 2) : 0, 4,
+	   "by another thread than touched it");
+	is(m.churn.again_ns.max, 100, "and may be taken again");
+	is(m.moved.freed, 2, "it is not freed");
+	is(m.moved.returned, 7, "but returned");
+	is(pages_damage_violations(&m.damage), 0, "which is no violation");
+	is(m.damage.fault[PAGES_SCAVENGED_UNSEEN], 1, "unless nothing is known of it");
+	pages_model_done(&m);
+}
+
+static void test_page_sizes(void)
+{
+	is(pages_page_bytes(4096, 1), 4096, "pages have the process's size");
+	is(pages_page_bytes(2u << 20, 1), 2u << 20, "up to that of a huge page");
+	is(pages_page_bytes(0, 8192), 8192, "if it is known");
+	is(pages_page_bytes(4097, 8192), 8192, "and can be: it is a power of two");
+	is(pages_page_bytes(2048, 8192), 8192, "not too small");
+	is(pages_page_bytes(1u << 31, 8192), 8192, "nor too large");
+}
+
 static void test_space(void)
 {
 	struct session *s;
@@ -415,5 +446,7 @@ int main(void)
 	test_kernel_pages();
 	test_sink();
 	test_space();
+	test_space_lifetimes();
+	test_page_sizes();
 	return tap_done();
 }

@@ -10,6 +10,9 @@
  * violation (pages_damage.h), and applied. One that comes after later ones, as in a pipe, is applied
  * when it comes; but an allocation of P -1 is as if it had come in time: in totals, timeline and
  * peak, where the peak remains the same moment, and a free of its pages is no violation.
+ *
+ * A heap frees pages before it scavenges them. Of an address space those that are scavenged are
+ * resident until then: for lifetimes, and in whose pages were freed by whom, this is a free, too.
  */
 #ifndef MODEL_PAGES_H
 #define MODEL_PAGES_H

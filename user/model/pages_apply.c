@@ -127,6 +127,14 @@ static struct part scavenge_part(const struct change *c, struct pages_page *page
 	return was;
 }
 
+/* Of an address space, whose pages are resident until they are returned. */
+static struct part return_part(struct change *c, struct pages_page *page, uint32_t n)
+{
+	struct part was = free_part(c, page, n);
+	scavenge_part(c, page, n);
+	return was;
+}
+
 static const enum pages_state state_after[] = {
 	[EBT_PAGETRACE_ALLOC] = PAGES_ALLOCATED,
 	[EBT_PAGETRACE_FREE] = PAGES_FREE,
@@ -143,7 +151,7 @@ static void change_part(struct change *c, uint32_t huge[PAGES_STATES], struct pa
 	else if (c->ev->what == EBT_PAGETRACE_FREE)
 		was = free_part(c, page, n);
 	else
-		was = scavenge_part(c, page, n);
+		was = c->m->opt.is_space ? return_part(c, page, n) : scavenge_part(c, page, n);
 	uint32_t unseen = n - was.allocated - was.free - was.scavenged;
 	c->was[PAGES_UNSEEN] += unseen;
 	c->was[PAGES_ALLOCATED] += was.allocated;
@@ -203,27 +211,34 @@ static void after_alloc(struct change *c, uint64_t again)
 		pages_damage_fault(&m->damage, PAGES_DOUBLE_ALLOC, c->ev, again);
 }
 
+/* All pages of the event were allocated, and are not any more. */
+static void count_lifetime(struct change *c)
+{
+	struct pages_lifetimes *l = &c->m->lifetimes;
+	bool whole = c->first_flags & PAGES_RUN_FIRST && c->last_flags & PAGES_RUN_LAST;
+	if (whole && c->runs == 1)
+		c->err = histogram_add(&l->size[pages_size_class(c->ev->pages)].ns,
+				       elapsed(c->first_since, c->ns));
+	else if (whole)
+		l->joined++;
+	else
+		l->partial++;
+}
+
 static void after_free(struct change *c)
 {
 	struct pages_model *m = c->m;
-	struct pages_lifetimes *l = &m->lifetimes;
 	uint64_t pages = c->ev->pages, valid = c->was[PAGES_ALLOCATED];
 	count_freed(c);
 	m->moved.freed += valid;
 	m->owners.owner[c->slot].freed += valid;
-	bool whole = c->first_flags & PAGES_RUN_FIRST && c->last_flags & PAGES_RUN_LAST;
-	if (valid < pages) {
-		pages_damage_fault(&m->damage, PAGES_DOUBLE_FREE, c->ev, pages - valid);
-		if (c->was[PAGES_UNSEEN] == pages)
-			pages_damage_unseen_free(&m->damage, c->ev);
-	} else if (whole && c->runs == 1) {
-		c->err = histogram_add(&l->size[pages_size_class(pages)].ns,
-				       elapsed(c->first_since, c->ns));
-	} else if (whole) {
-		l->joined++;
-	} else {
-		l->partial++;
+	if (valid == pages) {
+		count_lifetime(c);
+		return;
 	}
+	pages_damage_fault(&m->damage, PAGES_DOUBLE_FREE, c->ev, pages - valid);
+	if (c->was[PAGES_UNSEEN] == pages)
+		pages_damage_unseen_free(&m->damage, c->ev);
 }
 
 static void after_scavenge(struct change *c)
@@ -234,9 +249,14 @@ static void after_scavenge(struct change *c)
 	m->moved.returned += returned;
 	m->owners.owner[c->slot].scavenged += returned;
 	/* Resident pages are what a process returns; a heap has freed them before. */
-	if (c->was[PAGES_ALLOCATED] && !m->opt.is_space)
+	if (m->opt.is_space) {
+		count_freed(c);
+		if (c->was[PAGES_ALLOCATED] == c->ev->pages)
+			count_lifetime(c);
+	} else if (c->was[PAGES_ALLOCATED]) {
 		pages_damage_fault(&m->damage, PAGES_SCAVENGED_ALLOCATED, c->ev,
 				   c->was[PAGES_ALLOCATED]);
+	}
 	if (c->was[PAGES_UNSEEN])
 		pages_damage_fault(&m->damage, PAGES_SCAVENGED_UNSEEN, c->ev, c->was[PAGES_UNSEEN]);
 }

@@ -16,7 +16,7 @@
 #define PAGES_TRACKED_MAX (1ull << 25)
 
 struct pages_options {
-	bool is_space;		   /* of an address space: see pages_event.h */
+	bool is_space;		   /* of an address space: see pages.h, pages_event.h */
 	uint32_t page_bytes;	   /* a power of two from 4096 to 2 MiB */
 	uint64_t pages_max;	   /* the limit of pages; 0: PAGES_TRACKED_MAX */
 	struct moment from, until; /* since the first event; until: included */

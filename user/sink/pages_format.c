@@ -115,7 +115,11 @@ static void put_missing(struct buf *b, const struct pages_view *v)
 			     "%" PRIu64 " events are left out: their pages are beyond any heap\n",
 			     d->fault[PAGES_UNTRACKED]);
 	if (v->others)
-		report_print(b, "%" PRIu64 " events of other processes are left out\n", v->others);
+		report_print(b,
+			     "%" PRIu64
+			     " events of other processes are left out; of a capture, -p PID "
+			     "selects one\n",
+			     v->others);
 }
 
 /* "12 pages appeared without a fault (populated 2, file 10)" */

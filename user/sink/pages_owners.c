@@ -11,9 +11,10 @@
 void pages_put_foreign(struct buf *b, const struct pages_model *m, uint64_t freed, uint64_t foreign)
 {
 	report_print(b,
-		     "Freed: %" PRIu64 " pages, %" PRIu64
+		     "%s: %" PRIu64 " pages, %" PRIu64
 		     " of them (%.1f %%) by another %s than allocated them\n",
-		     freed, foreign, report_percent((double)foreign, (double)freed),
+		     m->opt.is_space ? "Freed or scavenged" : "Freed", freed, foreign,
+		     report_percent((double)foreign, (double)freed),
 		     m->opt.is_space ? "thread, or the kernel," : "P");
 }
 
