@@ -19,6 +19,7 @@ enum ebt_record_type {
 	EBT_RECORD_PROCESS = 3, /* struct ebt_process_record; site: enum ebt_process_change */
 	EBT_RECORD_ALLOC = 4,	/* struct ebt_alloc_record; site: enum ebt_alloc_site_kind */
 	EBT_RECORD_PAGES = 5,	/* struct ebt_page_record; site: enum ebt_page_change */
+	EBT_RECORD_OFFCPU = 6,	/* struct ebt_offcpu_record; site: enum ebt_offcpu_reason */
 };
 
 struct ebt_record {
@@ -279,6 +280,24 @@ struct ebt_page_record {
 	uint64_t mm; /* differs between address spaces that exist at one time; no address */
 	uint64_t addr, bytes;  /* of a fault: the whole page, huge or not */
 	uint64_t to, to_bytes; /* MOVE: their new address; else 0 */
+};
+
+#define EBT_COMM_BYTES 16
+
+/* An interval in which a thread (head.tid) did not run: from `from` to `ts`, when it runs on head.cpu;
+ * times by the same clock. Numbers of threads are those of the tracer's namespace, 0: none. */
+struct ebt_offcpu_record {
+	struct ebt_record head;
+	uint64_t ts;
+	uint64_t from;
+	uint64_t woken;	    /* it could run since then; 0: it still cannot */
+	uint64_t run_delay; /* by the kernel's account, in the interval */
+	uint32_t pid; /* of the process, as a thread that ends may run behind its process's end */
+	uint32_t waker, runner;
+	int32_t syscall; /* -1: none */
+	uint32_t open;	 /* it still does not run */
+	uint32_t reserved;
+	char waker_comm[EBT_COMM_BYTES], runner_comm[EBT_COMM_BYTES];
 };
 
 /* A payload occupies the smallest of these rooms that holds it; a longer one is cut. */

@@ -6,12 +6,7 @@
  * last thread is its exit: no record of its slot comes after that one. Pids, also those in the map,
  * are the tracer's namespace's.
  */
-#include "channel.bpf.h"
-
-#include <bpf/bpf_core_read.h>
-
-/* Levels of pid namespaces that the kernel allows. */
-#define MAX_PIDNS_LEVELS 33
+#include "pidns.bpf.h"
 
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;
@@ -22,22 +17,6 @@ struct {
 	__uint(max_entries, EBT_FREE_SLOTS);
 	__type(value, uint32_t);
 } ebt_free_slots SEC(".maps");
-
-/* The pid (tgid) of the task's process in the tracer's namespace, 0 if it has none there. */
-static __always_inline uint32_t process_pid(struct task_struct *task)
-{
-	if (!ebt_pidns_ino)
-		return BPF_CORE_READ(task, tgid);
-	struct pid *pid = BPF_CORE_READ(task, group_leader, thread_pid);
-	uint32_t top = BPF_CORE_READ(pid, level);
-	for (uint32_t i = 0; i < MAX_PIDNS_LEVELS && i <= top; i++) {
-		struct upid upid = {};
-		bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]);
-		if (BPF_CORE_READ(upid.ns, ns.inum) == (uint32_t)ebt_pidns_ino)
-			return (uint32_t)upid.nr;
-	}
-	return 0;
-}
 
 /* The start of the task's process; 0: not known to this kernel by this name. */
 static __always_inline uint64_t process_start(struct task_struct *task)
@@ -68,12 +47,12 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!ebt_follow || BPF_CORE_READ(parent, tgid) == BPF_CORE_READ(child, tgid))
 		return 0;
 	struct ebt_process_record rec = {};
-	rec.pid = process_pid(parent);
+	rec.pid = pidns_process(parent);
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &rec.pid);
 	if (!slot)
 		return 0;
 	rec.head.slot = *slot;
-	uint32_t child_pid = process_pid(child), child_slot;
+	uint32_t child_pid = pidns_process(child), child_slot;
 	if (!child_pid || bpf_map_pop_elem(&ebt_free_slots, &child_slot)) {
 		__sync_fetch_and_add(&ebt_dropped.children, 1);
 		return 0;
@@ -98,7 +77,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct linux_binprm *bprm = (void *)ctx->args[2];
 	struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
-	uint32_t pid = process_pid((void *)ctx->args[0]);
+	uint32_t pid = pidns_process((void *)ctx->args[0]);
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
 	if (!slot)
 		return 0;
@@ -130,7 +109,7 @@ int ebt_process_exit(struct bpf_raw_tracepoint_args *ctx)
 	if (BPF_CORE_READ(task, signal, live.counter))
 		return 0;
 	struct ebt_process_record rec = {};
-	rec.pid = process_pid(task);
+	rec.pid = pidns_process(task);
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &rec.pid);
 	if (!slot)
 		return 0;

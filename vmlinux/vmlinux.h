@@ -25,6 +25,7 @@ typedef __u8 uint8_t;
 typedef __u16 uint16_t;
 typedef __u32 uint32_t;
 typedef __u64 uint64_t;
+typedef __s32 int32_t;
 typedef __s64 int64_t;
 #define UINT16_MAX 0xffff
 #define UINT32_MAX 0xffffffffu
@@ -32,6 +33,7 @@ typedef __s64 int64_t;
 
 enum bpf_map_type {
 	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERCPU_HASH = 5,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -120,7 +122,28 @@ struct thread_struct {
 struct mm_struct {
 	unsigned long start_brk, brk;
 };
+struct rq {
+	uint64_t clock;
+};
+struct cfs_rq {
+	struct rq *rq; /* where task groups are scheduled */
+};
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+struct sched_info {
+	unsigned long long run_delay, last_arrival, last_queued;
+};
+struct bpf_local_storage;
 struct task_struct {
+	unsigned int __state;
+	int on_cpu;
+	int pid;
+	unsigned int in_iowait : 1;
+	char comm[16];
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct bpf_local_storage *bpf_storage;
 	struct thread_struct thread;
 	int tgid;
 	uint64_t start_boottime;
@@ -129,6 +152,12 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+};
+struct pt_regs___x86 {
+	unsigned long orig_ax;
+};
+struct pt_regs___arm64 {
+	int syscallno;
 };
 struct super_block {
 	unsigned int s_dev;

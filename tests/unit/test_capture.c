@@ -19,11 +19,11 @@ static uint64_t wild(void)
 	return r % 8 == 0 ? UINT64_MAX : r % 8 == 1 ? 0 : rnd() >> r / 8 % 64;
 }
 
-static const uint16_t kinds[] = {EBT_BEGIN,	  EBT_END,	 EBT_COUNTER,	   EBT_LIFECYCLE,
-				 EBT_ALLOC_SIZES, EBT_UNIT,	 EBT_INT,	   EBT_SPAN_BEGIN,
-				 EBT_SPAN_END,	  EBT_CUSTOM,	 EBT_LOST,	   EBT_DAMAGE,
-				 EBT_PROCESS,	  EBT_ALLOC,	 EBT_PROMOTE,	   EBT_COLLECT,
-				 EBT_PAGE_ALLOC,  EBT_PAGE_FREE, EBT_PAGE_SCAVENGE};
+static const uint16_t kinds[] = {EBT_BEGIN,	  EBT_END,	 EBT_COUNTER,	    EBT_LIFECYCLE,
+				 EBT_ALLOC_SIZES, EBT_UNIT,	 EBT_INT,	    EBT_SPAN_BEGIN,
+				 EBT_SPAN_END,	  EBT_CUSTOM,	 EBT_LOST,	    EBT_DAMAGE,
+				 EBT_PROCESS,	  EBT_ALLOC,	 EBT_PROMOTE,	    EBT_COLLECT,
+				 EBT_PAGE_ALLOC,  EBT_PAGE_FREE, EBT_PAGE_SCAVENGE, EBT_OFFCPU};
 
 static void wild_event(struct capture_item *item)
 {

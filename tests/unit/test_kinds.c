@@ -112,6 +112,9 @@ static void check_args(void)
 	check_text(KINDS_TYPE_alloc_source, 3, "unknown");
 	check_text(KINDS_TYPE_page_cause, EBT_PAGE_FORK, "fork");
 	check_text(KINDS_TYPE_page_cause, 10, "unknown");
+	check_text(KINDS_TYPE_offcpu_reason, EBT_OFFCPU_FAULT, "page_fault");
+	check_text(KINDS_TYPE_offcpu_reason, 6, "unknown");
+	check_text(KINDS_TYPE_syscall, 1, "0");
 	const struct kinds_arg *child = kinds_get(EBT_PROCESS)->args;
 	ev = (struct ebt_event){.kind = EBT_PROCESS, .arg = {0, 1}};
 	ok(!kinds_arg_is_present(&ev, child), "an optional argument that is 0 is absent");

@@ -57,6 +57,7 @@ enum {
 	OPT_AFTER,
 	OPT_MAX,
 	OPT_TRIGGER_MEMORY,
+	OPT_BLAME,
 };
 
 #define OPTION_ROWS_MAX 64

@@ -130,6 +130,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	case OPT_PAGES:
 		o->engine.pages = true;
 		return 0;
+	case OPT_BLAME:
+		o->engine.blame = true;
+		return 0;
 	case OPT_SNAPSHOT:
 		o->engine.snapshot = true;
 		return 0;

@@ -16,6 +16,7 @@ enum {
 	KIND_OF_stream = CAPTURE_UNCOUNTED,
 	KIND_OF_memory = CAPTURE_COUNTED,
 	KIND_OF_pages = CAPTURE_COUNTED,
+	KIND_OF_sched = CAPTURE_COUNTED,
 };
 const uint8_t capture_kinds[EBT_KINDS] = {
 #define EBT_KIND_DEF(value, KIND, name, family, ...) [value] = KIND_OF_##family,

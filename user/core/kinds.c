@@ -64,6 +64,16 @@ const char *kinds_page_cause_name(uint64_t cause)
 	return cause < COUNT(page_causes) ? page_causes[cause] : "unknown";
 }
 
+static const char *const offcpu_reasons[] = {
+#define EBT_OFFCPU_REASON_DEF(value, CONSTANT, name, help) [value] = #name,
+#include <ebtrace/events.def>
+};
+
+const char *kinds_offcpu_reason_name(uint64_t reason)
+{
+	return reason < COUNT(offcpu_reasons) ? offcpu_reasons[reason] : "unknown";
+}
+
 const char *kinds_name(uint16_t kind)
 {
 	const char *name = kinds_get(kind)->name;
@@ -95,8 +105,9 @@ uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a)
 		return ev->size;
 	case KINDS_FIELD_pos:
 		return ev->pos;
+	default:
+		return 0;
 	}
-	return 0;
 }
 
 const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
@@ -104,6 +115,7 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 {
 	switch ((enum kinds_type)a->type) {
 	case KINDS_TYPE_u64:
+	case KINDS_TYPE_flag:
 		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRIu64, value);
 		break;
 	case KINDS_TYPE_i64:
@@ -116,6 +128,13 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 		return value < COUNT(alloc_sources) ? alloc_sources[value] : "unknown";
 	case KINDS_TYPE_page_cause:
 		return kinds_page_cause_name(value);
+	case KINDS_TYPE_offcpu_reason:
+		return kinds_offcpu_reason_name(value);
+	case KINDS_TYPE_syscall:
+		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRIu64, value - 1);
+		break;
+	case KINDS_TYPE_text:
+		return "";
 	}
 	return scratch;
 }

@@ -19,6 +19,7 @@ enum kinds_family {
 	KINDS_stream, /* of the tracing itself: passes every filter, and is not counted */
 	KINDS_memory,
 	KINDS_pages,
+	KINDS_sched,
 };
 
 /* What the id of an event is a number of, and so names the event. */
@@ -35,8 +36,12 @@ enum kinds_type {
 	KINDS_TYPE_u64,
 	KINDS_TYPE_i64,
 	KINDS_TYPE_hex,
-	KINDS_TYPE_alloc_source, /* a word of EBT_ALLOC_SOURCE_DEF */
-	KINDS_TYPE_page_cause,	 /* of EBT_PAGE_CAUSE_DEF */
+	KINDS_TYPE_alloc_source,  /* a word of EBT_ALLOC_SOURCE_DEF */
+	KINDS_TYPE_page_cause,	  /* of EBT_PAGE_CAUSE_DEF */
+	KINDS_TYPE_offcpu_reason, /* of EBT_OFFCPU_REASON_DEF */
+	KINDS_TYPE_syscall,	  /* a system call's number, plus 1 */
+	KINDS_TYPE_flag,	  /* 1 */
+	KINDS_TYPE_text,
 };
 
 enum kinds_field {
@@ -46,9 +51,23 @@ enum kinds_field {
 	KINDS_FIELD_seq,
 	KINDS_FIELD_size,
 	KINDS_FIELD_pos,
+	/* Of the payload: core/event_args. */
+	KINDS_FIELD_word0,
+	KINDS_FIELD_word1,
+	KINDS_FIELD_word2,
+	KINDS_FIELD_word3,
+	KINDS_FIELD_word4,
+	KINDS_FIELD_word5,
+	KINDS_FIELD_text0,
+	KINDS_FIELD_text1,
 };
 
-enum kinds_payload { KINDS_PAYLOAD_none, KINDS_PAYLOAD_words, KINDS_PAYLOAD_bytes };
+enum kinds_payload {
+	KINDS_PAYLOAD_none,
+	KINDS_PAYLOAD_words,
+	KINDS_PAYLOAD_bytes,
+	KINDS_PAYLOAD_args,
+};
 
 enum kinds_unit {
 	KINDS_UNIT_count,
@@ -58,7 +77,7 @@ enum kinds_unit {
 	KINDS_UNIT_work,
 };
 
-#define KINDS_ARGS 6
+#define KINDS_ARGS 11
 
 struct kinds_arg {
 	const char *name; /* NULL: behind the last one */
@@ -116,9 +135,11 @@ enum kinds_page_causes {
 
 /* Of an enum ebt_page_cause; "unknown" for what is none. */
 const char *kinds_page_cause_name(uint64_t cause);
+/* The same of an enum ebt_offcpu_reason. */
+const char *kinds_offcpu_reason_name(uint64_t reason);
 /* "phase", "user" …; NULL for KINDS_LABEL_none. */
 const char *kinds_label_name(enum kinds_label label);
-/* The value of an argument; of an i64 its two's complement. */
+/* The value of an argument; of an i64 its two's complement, of one of the payload 0. */
 uint64_t kinds_arg_value(const struct ebt_event *ev, const struct kinds_arg *a);
 /* Whether an event has the argument: false for an optional one that is 0. */
 static inline bool kinds_arg_is_present(const struct ebt_event *ev, const struct kinds_arg *a)
@@ -126,8 +147,8 @@ static inline bool kinds_arg_is_present(const struct ebt_event *ev, const struct
 	return !a->optional || kinds_arg_value(ev, a);
 }
 #define KINDS_TEXT_BYTES 24
-/* A value as text, static or in `scratch`: decimal digits, "0x" and hexadecimal ones, or the word
- * that it stands for, "unknown" beyond the last. */
+/* A value, which is no text, as text, static or in `scratch`: decimal digits, "0x" and hexadecimal
+ * ones, or the word that it stands for, "unknown" beyond the last. */
 const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 			   char scratch[KINDS_TEXT_BYTES]);
 

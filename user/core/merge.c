@@ -429,7 +429,8 @@ static void copy_events(const struct merge *m, const uint64_t *keys, struct ebt_
 static void keep_own_ts(struct ebt_event *ev, uint64_t ts)
 {
 	uint64_t us = ev->size + (ts - ev->ts) / 1000;
-	if (kinds_family(ev->kind) == KINDS_memory || kinds_family(ev->kind) == KINDS_pages)
+	enum kinds_family family = kinds_family(ev->kind);
+	if (family == KINDS_memory || family == KINDS_pages || family == KINDS_sched)
 		ev->size = us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
 }
 

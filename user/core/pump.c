@@ -52,7 +52,7 @@ static bool are_plain(const struct ebt_event *ev, size_t n)
 }
 
 /* The kinds that count_apart() is about, a bit each. */
-enum { IS_runtime, IS_user = 0, IS_stream = 1, IS_memory = 0, IS_pages = 0 };
+enum { IS_runtime, IS_user = 0, IS_stream = 1, IS_memory = 0, IS_pages = 0, IS_sched = 0 };
 static const uint64_t stream_kinds = 0
 #define EBT_KIND_DEF(value, KIND, name, family, ...) | (uint64_t)IS_##family << (value)
 #include <ebtrace/events.def>

@@ -227,12 +227,12 @@ static enum engine_end check_something(struct live *t)
 	const char *reason;
 	/* A ring file whose header is still empty is about to be written. */
 	for (int i = 0;
-	     i < 20 && ring_files_error(t->files, &reason) == -EAGAIN && !t->probing.markers; i++) {
+	     i < 20 && ring_files_error(t->files, &reason) == -EAGAIN && !t->probing.sees; i++) {
 		usleep(5000);
 		if (ring_files_opened(t->files) || ring_files_scan(t->files, UINT64_MAX))
 			break;
 	}
-	if (ring_files_opened(t->files) || t->probing.markers)
+	if (ring_files_opened(t->files) || t->probing.sees)
 		return ENGINE_OK;
 	int err = ring_files_error(t->files, &reason);
 	if (err == -EAGAIN && t->options->wait)
@@ -420,7 +420,7 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	if (!end && for_allocs && !t->probing.found_allocs)
 		refusal_report_no_allocs(&e->report, t->options->program[0]);
 	else if (!end && !for_allocs && !session_run_totals(e->session).events &&
-		 !ring_files_opened(t->files) && !t->probing.markers)
+		 !ring_files_opened(t->files) && !t->probing.sees)
 		refusal_report_untraced(&e->report, t->options->program[0], t->program.record);
 	else if (!t->program.record && t->options->mode != MODE_PROBES)
 		recording_report_left_off(e);
@@ -458,7 +458,7 @@ static enum engine_end trace_to_the_end(struct live *t)
 		return ENGINE_FAILED;
 	}
 	bool waited = t->options->wait && !t->has_program;
-	if (!waited || ring_files_opened(t->files) || t->probing.markers || session->totals.events)
+	if (!waited || ring_files_opened(t->files) || t->probing.sees || session->totals.events)
 		return ENGINE_OK;
 	report_error(&t->engine->report, "nothing to trace has come");
 	return ENGINE_NOTHING;

@@ -49,6 +49,7 @@ struct engine_options {
 	bool snapshot;		   /* read the current content of the rings, then end */
 	bool wait;		   /* until the processes have something to trace */
 	bool pages;		   /* watch the pages of address spaces, and nothing else */
+	bool blame;		   /* record when threads do not run */
 	bool counts;		   /* the report counts events: thread and CPU do not matter */
 };
 

@@ -33,6 +33,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.allocs = o->allocs != ALLOCS_NONE,
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
+		.offcpu = o->blame,
 		.watermark_only = engine_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
@@ -49,6 +50,9 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 			  "watching pages: meanwhile each system call of this machine takes 50 to "
 			  "80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
 			  "also of other programs");
+	if (!err && bpf_source_offcpu_error(p->source, reason))
+		report_at(&e->report, LOG_NORMAL,
+			  "%s; it is not recorded when threads do not run, the rest is", reason);
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
@@ -64,7 +68,13 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
-	memcpy(p->missing, reason, sizeof(reason));
+	if (o->blame)
+		report_at(&e->report, LOG_NORMAL,
+			  "%s; reading the rings alone: it is not recorded when threads do not "
+			  "run",
+			  reason);
+	else
+		memcpy(p->missing, reason, sizeof(reason));
 	return ENGINE_OK;
 }
 
@@ -122,7 +132,7 @@ uint64_t probing_known_ns(const struct probing *p)
 
 static void note_attached(struct probing *p, pid_t pid, int markers)
 {
-	p->markers += (uint32_t)markers;
+	p->sees = true;
 	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d %s of process %d", markers,
 		  p->engine->options->pages ? "threads" : "markers", pid);
 }
@@ -150,8 +160,10 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 	if (!p->source)
 		return ENGINE_OK;
 	const struct report *r = &p->engine->report;
+	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = bpf_source_attach(p->source, pid, reason);
+	p->sees |= n >= 0 && o->blame && !bpf_source_offcpu_error(p->source, reason);
 	if (n > 0)
 		note_attached(p, pid, n);
 	else if (n < 0)
@@ -160,7 +172,7 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 		report_at(r, LOG_VERBOSE, "process %d has no markers", pid);
 	if (n >= 0)
 		return check_allocs(p, pid);
-	return p->engine->options->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
+	return o->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
 }
 
 void probing_attach_found(void *ctx, pid_t pid)

@@ -9,7 +9,7 @@
 struct probing {
 	const struct engine *engine;
 	struct source *source;		/* NULL: rings are read without BPF */
-	uint32_t markers;		/* attached so far, in all processes */
+	bool sees;			/* something of some process can be recorded */
 	bool found_allocs;		/* markers of sampled allocations; after probing_end() */
 	char missing[EBT_REASON_BYTES]; /* why there is no source, until it is reported */
 };

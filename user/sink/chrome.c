@@ -219,6 +219,9 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 		err = tracks_push(c->tracks, ev);
 		put_lost(c, ev, row);
 		return err;
+	case EBT_OFFCPU:
+		chrome_json_offcpu(&c->out, ev, row);
+		return 0;
 	case EBT_PROCESS:
 		err = tracks_push(c->tracks, ev);
 		if (!err)

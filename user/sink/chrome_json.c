@@ -2,6 +2,7 @@
 #include "sink/chrome_json.h"
 
 #include "core/names.h"
+#include "core/offcpu.h"
 #include "core/sink.h"
 #include "sink/json_args.h"
 #include "sink/rows.h"
@@ -86,6 +87,20 @@ void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev, cons
 	chrome_json_row(c, row->pid, row->tid);
 	chrome_json_us(c, "ts", ev->ts);
 	json_key_str(&c->json, "s", ev->kind == EBT_PROCESS ? "p" : "t");
+	chrome_json_open_args(c);
+	json_args(&c->json, c->session, ev);
+	chrome_json_who(c, ev);
+	chrome_json_close_args(c);
+}
+
+void chrome_json_offcpu(struct chrome_json *c, const struct ebt_event *ev, const struct row *row)
+{
+	struct offcpu o;
+	offcpu_get(c->session, ev, &o);
+	chrome_json_open(c, 'X', kinds_offcpu_reason_name(o.reason), rows_category(ev->kind));
+	chrome_json_row(c, row->pid, row->tid);
+	chrome_json_us(c, "ts", o.begin_ns);
+	chrome_json_us(c, "dur", o.end_ns - o.begin_ns);
 	chrome_json_open_args(c);
 	json_args(&c->json, c->session, ev);
 	chrome_json_who(c, ev);

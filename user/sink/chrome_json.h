@@ -48,6 +48,9 @@ void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid,
 			  const char *key, const char *value);
 void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev, const struct row *row);
 
+/* The interval of an EBT_OFFCPU. */
+void chrome_json_offcpu(struct chrome_json *c, const struct ebt_event *ev, const struct row *row);
+
 /*
  * The fast way for EBT_BEGIN, EBT_END and EBT_COUNTER: all up to the time at once, returned is
  * where more may be added, less than 512 bytes. It is closed by chrome_json_close(). Never NULL.

@@ -3,6 +3,7 @@
 
 #include "core/name_slots.h"
 #include "core/names.h"
+#include "core/offcpu.h"
 #include "core/tracks.h"
 #include "sink/fxt_args.h"
 #include "sink/fxt_spans.h"
@@ -179,6 +180,25 @@ static int put_lost(struct fxt *f, const struct ebt_event *ev)
 	return 0;
 }
 
+static int put_offcpu(struct fxt *f, const struct ebt_event *ev)
+{
+	struct fxt_record *r = &f->record;
+	struct fxt_thread t;
+	struct fxt_string category, name;
+	struct offcpu o;
+	if (thread_of_event(f, ev, &t))
+		return -ENOMEM;
+	offcpu_get(f->session, ev, &o);
+	fxt_record_literal(r, rows_category(ev->kind), &category);
+	fxt_record_string(r, kinds_offcpu_reason_name(o.reason), &name);
+	fxt_record_event(r, FXT_DURATION_COMPLETE, o.begin_ns, &t, &category, &name);
+	fxt_args_who(r, ev);
+	fxt_args(r, f->session, ev);
+	fxt_record_word(r, o.end_ns);
+	fxt_record_close(r);
+	return 0;
+}
+
 static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
 		     const struct fxt_span *s)
 {
@@ -280,6 +300,8 @@ static int put_event(struct fxt *f, const struct ebt_event *ev)
 		return tracks_push(f->tracks, ev);
 	case EBT_COUNTER:
 		return put_counter(f, ev);
+	case EBT_OFFCPU:
+		return put_offcpu(f, ev);
 	case EBT_LOST:
 		err = tracks_push(f->tracks, ev);
 		return err ? err : put_lost(f, ev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/fxt_args.h"
 
-#include "core/kinds.h"
+#include "core/event_args.h"
 
 /* Decimal digits of a word, and a comma. */
 #define DIGITS_BYTES 21
@@ -50,24 +50,33 @@ static void put_words(struct fxt_record *r, const struct session *session,
 		fxt_record_u64(r, "cut", 1);
 }
 
-static void put_arg(struct fxt_record *r, const struct kinds_arg *a, uint64_t value)
+static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 {
+	const struct kinds_arg *a = arg->arg;
 	char scratch[KINDS_TEXT_BYTES];
 	const char *text;
 	switch ((enum kinds_type)a->type) {
 	case KINDS_TYPE_u64:
-		fxt_record_u64(r, a->name, value);
+	case KINDS_TYPE_flag:
+		fxt_record_u64(r, a->name, arg->value);
+		break;
+	case KINDS_TYPE_syscall:
+		fxt_record_u64(r, a->name, arg->value - 1);
 		break;
 	case KINDS_TYPE_i64:
-		fxt_record_i64(r, a->name, (int64_t)value);
+		fxt_record_i64(r, a->name, (int64_t)arg->value);
 		break;
 	case KINDS_TYPE_hex:
-		text = kinds_arg_text(a, value, scratch);
+		text = kinds_arg_text(a, arg->value, scratch);
 		fxt_record_text(r, a->name, text, strlen(text));
 		break;
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
-		fxt_record_name(r, a->name, kinds_arg_text(a, value, scratch));
+	case KINDS_TYPE_offcpu_reason:
+		fxt_record_name(r, a->name, kinds_arg_text(a, arg->value, scratch));
+		break;
+	case KINDS_TYPE_text:
+		fxt_record_name(r, a->name, arg->text);
 		break;
 	}
 }
@@ -75,9 +84,9 @@ static void put_arg(struct fxt_record *r, const struct kinds_arg *a, uint64_t va
 void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev)
 {
 	const struct kind *kind = kinds_get(ev->kind);
-	for (const struct kinds_arg *a = kind->args; a->name; a++)
-		if (kinds_arg_is_present(ev, a))
-			put_arg(r, a, kinds_arg_value(ev, a));
+	struct event_arg arg;
+	for (unsigned at = 0; event_args_next(session, ev, &at, &arg);)
+		put_arg(r, &arg);
 	if (kind->payload == KINDS_PAYLOAD_words)
 		put_words(r, session, ev);
 	else if (kind->payload == KINDS_PAYLOAD_bytes)

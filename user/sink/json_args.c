@@ -1,22 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/json_args.h"
 
-#include "core/kinds.h"
+#include "core/event_args.h"
 
-static void put_arg(struct json *j, const struct kinds_arg *a, uint64_t value)
+static void put_arg(struct json *j, const struct event_arg *a)
 {
 	char text[KINDS_TEXT_BYTES];
-	switch ((enum kinds_type)a->type) {
+	switch ((enum kinds_type)a->arg->type) {
 	case KINDS_TYPE_u64:
-		json_key_u64(j, a->name, value);
+		json_key_u64(j, a->arg->name, a->value);
+		break;
+	case KINDS_TYPE_syscall:
+		json_key_u64(j, a->arg->name, a->value - 1);
 		break;
 	case KINDS_TYPE_i64:
-		json_key_i64(j, a->name, (int64_t)value);
+		json_key_i64(j, a->arg->name, (int64_t)a->value);
+		break;
+	case KINDS_TYPE_flag:
+		json_key_bool(j, a->arg->name, a->value != 0);
 		break;
 	case KINDS_TYPE_hex:
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
-		json_key_str(j, a->name, kinds_arg_text(a, value, text));
+	case KINDS_TYPE_offcpu_reason:
+		json_key_str(j, a->arg->name, kinds_arg_text(a->arg, a->value, text));
+		break;
+	case KINDS_TYPE_text:
+		json_key_str(j, a->arg->name, a->text);
 		break;
 	}
 }
@@ -49,9 +59,9 @@ static void put_payload(struct json *j, const struct session *s, const struct eb
 void json_args(struct json *j, const struct session *s, const struct ebt_event *ev)
 {
 	const struct kind *kind = kinds_get(ev->kind);
-	for (const struct kinds_arg *a = kind->args; a->name; a++)
-		if (kinds_arg_is_present(ev, a))
-			put_arg(j, a, kinds_arg_value(ev, a));
-	if (kind->payload != KINDS_PAYLOAD_none)
+	struct event_arg arg;
+	for (unsigned at = 0; event_args_next(s, ev, &at, &arg);)
+		put_arg(j, &arg);
+	if (kind->payload == KINDS_PAYLOAD_words || kind->payload == KINDS_PAYLOAD_bytes)
 		put_payload(j, s, ev, kind->payload);
 }

@@ -47,11 +47,16 @@ static const char *schema_of(const struct kinds_arg *a)
 	switch ((enum kinds_type)a->type) {
 	case KINDS_TYPE_u64:
 	case KINDS_TYPE_i64:
+	case KINDS_TYPE_syscall:
 		return INTEGER;
+	case KINDS_TYPE_flag:
+		return TRUE;
 	case KINDS_TYPE_hex:
 		return "{\"type\":\"string\",\"pattern\":\"^0x[0-9a-f]+$\"}";
 	case KINDS_TYPE_alloc_source:
 	case KINDS_TYPE_page_cause:
+	case KINDS_TYPE_offcpu_reason:
+	case KINDS_TYPE_text:
 		break;
 	}
 	return STRING;
@@ -121,7 +126,10 @@ static void put_name(struct json *j, const char *name)
 static void put_kind(struct json *j, const struct kind *kind)
 {
 	static const char *const payloads[] = {
-		[KINDS_PAYLOAD_words] = "values", [KINDS_PAYLOAD_bytes] = "data"};
+		[KINDS_PAYLOAD_words] = "values",
+		[KINDS_PAYLOAD_bytes] = "data",
+		[KINDS_PAYLOAD_args] = NULL,
+	};
 	json_open(j, '{');
 	json_key_open(j, "properties", '{');
 	json_key_open(j, "kind", '{');

@@ -6,14 +6,17 @@
 #include <stdlib.h>
 
 #include "core/names.h"
+#include "core/offcpu.h"
 #include "core/tracks.h"
 #include "sink/derived_tracks.h"
+#include "sink/perfetto_args.h"
 #include "sink/perfetto_tracks.h"
 
 struct perfetto {
 	struct sink base;
 	const struct session *session;
 	struct packets packets;
+	struct perfetto_args args;
 	struct tracks *spans;
 	struct perfetto_tracks tracks;
 	struct derived_tracks derived;
@@ -21,8 +24,7 @@ struct perfetto {
 	unsigned site_count;	  /* slices that it has open */
 	struct lost lost;	  /* of nobody knows whom */
 	bool has_header, has_session;
-	bool late;			       /* the event at hand */
-	uint32_t notes[EBT_KINDS][KINDS_ARGS]; /* of each argument; 0: none yet */
+	bool late; /* the event at hand */
 };
 
 /* Thread and CPU are written with the first event of a lane, and when they change. */
@@ -132,59 +134,6 @@ static int put_counter(struct perfetto *f, const struct ebt_event *ev)
 	return 0;
 }
 
-static void note_payload(struct perfetto *f, const struct ebt_event *ev, enum kinds_payload payload)
-{
-	size_t bytes = 0;
-	const void *data = session_blob(f->session, ev, &bytes);
-	if (payload == KINDS_PAYLOAD_words)
-		packets_note_words(&f->packets, PACKET_NOTE_VALUES, data, data ? bytes : 0);
-	else
-		packets_note_bytes(&f->packets, data, data ? bytes : 0);
-	if (ev->flags & EBT_F_CUT)
-		packets_note_true(&f->packets, PACKET_NOTE_TRUNCATED);
-}
-
-/* Writes the names of the arguments, before the event that has them is opened. */
-static void know_args(struct perfetto *f, const struct ebt_event *ev)
-{
-	const struct kind *kind = kinds_get(ev->kind);
-	uint32_t *notes = f->notes[ev->kind % EBT_KINDS];
-	for (size_t i = 0; kind->args[i].name; i++)
-		if (!packets_know_note(&f->packets, notes[i]))
-			notes[i] = packets_intern_note(&f->packets, kind->args[i].name);
-}
-
-static void note_arg(struct packets *p, uint32_t note, const struct kinds_arg *a, uint64_t value)
-{
-	char scratch[KINDS_TEXT_BYTES];
-	switch ((enum kinds_type)a->type) {
-	case KINDS_TYPE_u64:
-		packets_note_u64(p, note, value);
-		break;
-	case KINDS_TYPE_i64:
-		packets_note_i64(p, note, (int64_t)value);
-		break;
-	case KINDS_TYPE_hex:
-		packets_note_address(p, note, value);
-		break;
-	case KINDS_TYPE_alloc_source:
-	case KINDS_TYPE_page_cause:
-		packets_note_text(p, note, kinds_arg_text(a, value, scratch));
-		break;
-	}
-}
-
-static void note_args(struct perfetto *f, const struct ebt_event *ev)
-{
-	const struct kind *kind = kinds_get(ev->kind);
-	const uint32_t *note = f->notes[ev->kind % EBT_KINDS];
-	for (const struct kinds_arg *a = kind->args; a->name; a++, note++)
-		if (kinds_arg_is_present(ev, a))
-			note_arg(&f->packets, *note, a, kinds_arg_value(ev, a));
-	if (kind->payload != KINDS_PAYLOAD_none)
-		note_payload(f, ev, kind->payload);
-}
-
 /* An event of a lane without a duration. */
 static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 {
@@ -197,11 +146,35 @@ static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 		packets_put_event(p, PACKET_INSTANT, ev->ts, &lane->uuid, name);
 		return 0;
 	}
-	know_args(f, ev);
+	perfetto_args_know(&f->args, ev);
 	packets_begin(p, PACKET_INSTANT, ev->ts, &lane->uuid, name);
-	note_args(f, ev);
+	perfetto_args_note(&f->args, ev);
 	note_news(f, lane, ev);
 	packets_end(p);
+	return 0;
+}
+
+/* A slice of the thread's own track, whose intervals follow each other. */
+static int put_offcpu(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct packets *p = &f->packets;
+	struct perfetto_lane *lane = perfetto_tracks_lane(&f->tracks, ev);
+	struct offcpu o;
+	if (!lane)
+		return -ENOMEM;
+	const struct packet_uuid *uuid = perfetto_tracks_offcpu(&f->tracks, lane, ev);
+	offcpu_get(f->session, ev, &o);
+	uint32_t name = packets_intern(p, kinds_offcpu_reason_name(o.reason));
+	perfetto_args_know(&f->args, ev);
+	/* Those of a forged capture might overlap. */
+	uint64_t last_ns = lane->offcpu_end_ns;
+	uint64_t begin_ns = o.begin_ns > last_ns ? o.begin_ns : last_ns;
+	lane->offcpu_end_ns = o.end_ns > begin_ns ? o.end_ns : begin_ns;
+	packets_begin(p, PACKET_SLICE_BEGIN, begin_ns, uuid, name);
+	perfetto_args_note(&f->args, ev);
+	note_news(f, lane, ev);
+	packets_end(p);
+	packets_put_event(p, PACKET_SLICE_END, lane->offcpu_end_ns, uuid, 0);
 	return 0;
 }
 
@@ -281,9 +254,9 @@ static int put_process(struct perfetto *f, const struct ebt_event *ev)
 	bool damage = ev->kind == EBT_DAMAGE;
 	char scratch[NAMES_MADE_BYTES];
 	uint32_t name = packets_intern(p, names_label(f->session, ev, scratch));
-	know_args(f, ev);
+	perfetto_args_know(&f->args, ev);
 	packets_begin(p, PACKET_INSTANT, ev->ts, &process->uuid, name);
-	note_args(f, ev);
+	perfetto_args_note(&f->args, ev);
 	if (damage && ev->domain != EBT_NO_DOMAIN)
 		packets_note_u64(p, PACKET_NOTE_DOMAIN, ev->domain);
 	packets_end(p);
@@ -338,6 +311,8 @@ static int one_event(struct perfetto *f, const struct ebt_event *ev)
 		return err ? err : put_process(f, ev);
 	case EBT_DAMAGE:
 		return put_process(f, ev);
+	case EBT_OFFCPU:
+		return put_offcpu(f, ev);
 	default:
 		return put_instant(f, ev);
 	}
@@ -486,6 +461,7 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	f->base.ops = &perfetto_ops;
 	f->base.out = &f->packets.out;
 	f->session = s;
+	perfetto_args_init(&f->args, s, &f->packets);
 	perfetto_tracks_init(&f->tracks, s, &f->packets);
 	err = derived_tracks_init(&f->derived, s, &derived_visitor, f);
 	if (!err)

@@ -258,6 +258,23 @@ struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct p
 	return child;
 }
 
+const struct packet_uuid *perfetto_tracks_offcpu(struct perfetto_tracks *t,
+						 struct perfetto_lane *lane,
+						 const struct ebt_event *ev)
+{
+	struct packet_track track = {.uuid = perfetto_tracks_uuid(USE_OFFCPU,
+								  pid_of(t, ev->process),
+								  ev->domain, ev->tid, 0),
+				     .parent = lane->uuid.value,
+				     .counter = PACKET_NO_COUNTER,
+				     .name = "off CPU"};
+	if (lane->offcpu.len)
+		return &lane->offcpu;
+	packet_uuid_set(&lane->offcpu, track.uuid);
+	packets_put_track(t->packets, &track);
+	return &lane->offcpu;
+}
+
 struct perfetto_child *perfetto_tracks_derived(struct perfetto_tracks *t,
 					       struct perfetto_process *p,
 					       const struct derived_counter *c)

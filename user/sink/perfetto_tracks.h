@@ -23,6 +23,7 @@ enum use {
 	USE_COUNTER = 4,
 	USE_LOST = 5,
 	USE_MEMORY = 6,
+	USE_OFFCPU = 7,
 };
 
 /* A track of lost intervals; they must not overlap to be seen. */
@@ -58,6 +59,8 @@ struct perfetto_lane {
 	uint16_t cpu;
 	struct lost lost;
 	PTRMAP(struct perfetto_child) counters, spans; /* by id */
+	struct packet_uuid offcpu;		       /* len 0: not described yet */
+	uint64_t offcpu_end_ns;			       /* of its last slice */
 };
 
 struct perfetto_tracks {
@@ -110,6 +113,10 @@ struct perfetto_lane *perfetto_tracks_lane(struct perfetto_tracks *t, const stru
 /* The track of the event's counter or kind of user spans. NULL: -ENOMEM. */
 struct perfetto_child *perfetto_tracks_child(struct perfetto_tracks *t, struct perfetto_lane *lane,
 					     const struct ebt_event *ev);
+/* The track of the intervals in which the lane's thread did not run, described at the first call. */
+const struct packet_uuid *perfetto_tracks_offcpu(struct perfetto_tracks *t,
+						 struct perfetto_lane *lane,
+						 const struct ebt_event *ev);
 /* The number of the event's name. */
 uint32_t perfetto_tracks_name(struct perfetto_tracks *t, const struct ebt_event *ev);
 

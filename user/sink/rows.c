@@ -17,6 +17,7 @@ void rows_done(struct rows *r)
 {
 	ptrarray_free(&r->lanes);
 	ptrarray_free(&r->lost);
+	ptrarray_free(&r->offcpu);
 	ptrarray_free(&r->processes);
 }
 
@@ -31,6 +32,7 @@ void rows_forget(struct rows *r, uint32_t process)
 	for (uint32_t l = processes_first_lane(ps, process); l; l = processes_next_lane(ps, l)) {
 		free(ptrarray_remove(&r->lanes, l));
 		free(ptrarray_remove(&r->lost, l));
+		free(ptrarray_remove(&r->offcpu, l));
 	}
 	free(ptrarray_remove(&r->processes, process));
 }
@@ -64,10 +66,25 @@ static struct row *row_of_losses(struct rows *r, const struct ebt_event *ev, boo
 	return row;
 }
 
+static struct row *row_off_cpu(struct rows *r, const struct ebt_event *ev, bool *ret_new)
+{
+	const struct processes *ps = &r->session->processes;
+	uint32_t lane = processes_lane_of(ps, ev);
+	*ret_new = false;
+	struct row *row = lane ? ptrarray_make(&r->offcpu, lane, ret_new) : NULL;
+	if (row && *ret_new)
+		*row = (struct row){.pid = processes_pid(ps, ev->process),
+				    .tid = ROWS_OFFCPU + ev->tid,
+				    .number = ++r->count};
+	return row;
+}
+
 struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new)
 {
 	if (ev->kind == EBT_LOST)
 		return row_of_losses(r, ev, ret_new);
+	if (ev->kind == EBT_OFFCPU)
+		return row_off_cpu(r, ev, ret_new);
 	return rows_of_lane(r, processes_lane_of(&r->session->processes, ev), ret_new);
 }
 
@@ -75,6 +92,8 @@ void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES])
 {
 	if (tid == ROWS_THREADS)
 		snprintf(ret, ROWS_NAME_BYTES, "process");
+	else if (tid >= ROWS_OFFCPU)
+		snprintf(ret, ROWS_NAME_BYTES, "off CPU (thread %u)", tid - ROWS_OFFCPU);
 	else if (tid > ROWS_THREADS)
 		snprintf(ret, ROWS_NAME_BYTES, "thread %u", tid - ROWS_THREADS);
 	else if (tid == ROWS_LOST + EBT_NO_DOMAIN)

@@ -19,6 +19,7 @@
 #define ROWS_LOST    100000u   /* + domain, or EBT_NO_DOMAIN */
 #define ROWS_SITES   200000u   /* of allocations */
 #define ROWS_THREADS 10000000u /* + tid, 0: not known */
+#define ROWS_OFFCPU  20000000u /* + tid: when the thread does not run */
 /* Stands for the process of events whose process is not known. Linux has no such pid; viewers hide
  * pid 0. */
 #define ROWS_NO_PID 4194304u
@@ -35,8 +36,8 @@ struct rows_process;
 
 struct rows {
 	const struct session *session;
-	PTRARRAY(struct row) lanes, lost;	 /* by lane */
-	PTRARRAY(struct rows_process) processes; /* by index */
+	PTRARRAY(struct row) lanes, lost, offcpu; /* by lane */
+	PTRARRAY(struct rows_process) processes;  /* by index */
 	uint32_t count;
 };
 
@@ -55,11 +56,12 @@ void rows_init(struct rows *r, const struct session *s);
 void rows_done(struct rows *r);
 /* The row of a lane; *ret_new: it was not known before. NULL: -ENOMEM, also of lane 0. */
 struct row *rows_of_lane(struct rows *r, uint32_t lane, bool *ret_new);
-/* The same of an event's lane; of a loss the row of the losses of its domain. */
+/* The same of an event's lane; of a loss the row of the losses of its domain, of an EBT_OFFCPU the
+ * row of its thread off CPU. */
 struct row *rows_of(struct rows *r, const struct ebt_event *ev, bool *ret_new);
 /* Releases the rows and the name of a process that has ended. */
 void rows_forget(struct rows *r, uint32_t process);
-/* "domain 3", "thread 4711", "lost events (domain 3)". */
+/* "domain 3", "thread 4711", "lost events (domain 3)", "off CPU (thread 4711)". */
 void rows_name(uint32_t tid, char ret[ROWS_NAME_BYTES]);
 
 /* The name to show for a process; p NULL: nothing is known of it. Valid as long as p is. */

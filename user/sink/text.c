@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/ptrarray.h"
 #include "base/utf8.h"
+#include "core/event_args.h"
 #include "core/loss.h"
 #include "core/name_slots.h"
 #include "core/names.h"
@@ -178,9 +179,15 @@ static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 }
 
 /* The one argument of most kinds, " = 5", and any other, " words=5". */
-static void put_arg(struct text *t, const struct kinds_arg *a, uint64_t value)
+static void put_arg(struct text *t, const struct event_arg *arg)
 {
+	const struct kinds_arg *a = arg->arg;
 	char scratch[KINDS_TEXT_BYTES];
+	if (a->type == KINDS_TYPE_flag) {
+		put(t, " ");
+		put(t, a->name);
+		return;
+	}
 	if (!strcmp(a->name, "value")) {
 		put(t, " = ");
 	} else {
@@ -189,9 +196,9 @@ static void put_arg(struct text *t, const struct kinds_arg *a, uint64_t value)
 		put(t, "=");
 	}
 	if (a->type == KINDS_TYPE_u64)
-		put_u64(t, value);
+		put_u64(t, arg->value);
 	else
-		put(t, kinds_arg_text(a, value, scratch));
+		put(t, arg->text ? arg->text : kinds_arg_text(a, arg->value, scratch));
 }
 
 static void put_args(struct text *t, const struct ebt_event *ev)
@@ -199,9 +206,9 @@ static void put_args(struct text *t, const struct ebt_event *ev)
 	const struct kind *kind = kinds_get(ev->kind);
 	size_t bytes = 0;
 	const unsigned char *data = session_blob(t->session, ev, &bytes);
-	for (const struct kinds_arg *a = kind->args; a->name; a++)
-		if (kinds_arg_is_present(ev, a))
-			put_arg(t, a, kinds_arg_value(ev, a));
+	struct event_arg arg;
+	for (unsigned at = 0; event_args_next(t->session, ev, &at, &arg);)
+		put_arg(t, &arg);
 	if (kind->payload == KINDS_PAYLOAD_words) {
 		put_words(t, data, data ? bytes : 0);
 	} else if (kind->payload == KINDS_PAYLOAD_bytes) {

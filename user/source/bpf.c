@@ -183,7 +183,10 @@ static int bpf_source_stop(struct source *base)
 	if (s->in.stopped)
 		return 0;
 	int err = check_pages(s, true);
+	if (!err)
+		err = bpf_source_flush_offcpu(base);
 	s->in.until_ns = now_ns();
+	bpf_kernel_stop_offcpu(s->kernel);
 	page_faults_detach(&s->faults);
 	bpf_targets_detach(&s->in.targets);
 	bpf_kernel_stop_links(s->kernel);
@@ -345,6 +348,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 					    .no_follow = opt->no_follow,
 					    .ocaml_allocs = opt->allocs_only,
 					    .pages = opt->pages,
+					    .offcpu = opt->offcpu,
 					    .receive = bpf_records_receive,
 					    .ctx = &s->in};
 	int err = bpf_lanes_init(&s->in.lanes);
@@ -436,6 +440,10 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	if (!target)
 		return explain(-ENOMEM, what, reason);
 	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
+	int err = s->opt.offcpu && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
+	if (err)
+		log_at(LOG_NORMAL, "pid %d: its threads are not all known: %s", pid,
+		       strerror(-err));
 	s->base.lanes = s->in.lanes.lanes;
 	if (n >= 0)
 		return n;
@@ -443,6 +451,27 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	page_user_end(&s->pages, &target->pages, now_ns());
 	bpf_targets_end(&s->in.targets, target);
 	return explain(n == -ENOENT ? -ESRCH : n, what, reason);
+}
+
+int bpf_source_offcpu_error(struct source *base, char *reason)
+{
+	int err = bpf_kernel_offcpu_error(((struct bpf_source *)base)->kernel);
+	return err ? explain(err, "cannot attach to the scheduler's tracepoints", reason) : 0;
+}
+
+int bpf_source_flush_offcpu(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (!s->opt.offcpu || s->in.stopped)
+		return 0;
+	/* First, so that there is room. */
+	int err = look(s);
+	if (!err)
+		err = bpf_kernel_flush_offcpu(s->kernel);
+	if (!err)
+		err = look(s);
+	s->base.lanes = s->in.lanes.lanes;
+	return err;
 }
 
 int bpf_source_fd(struct source *base)

@@ -36,6 +36,7 @@ struct bpf_options {
 	bool allocs;		  /* attach to markers of sampled allocations */
 	bool allocs_only;	  /* and to nothing else */
 	bool pages;		  /* watch the pages of address spaces, and nothing else */
+	bool offcpu;		  /* record when threads do not run */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */
@@ -69,6 +70,11 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 /* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
  * are watched, or -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);
+/* 0, also if they are not wanted; else why there are no EBT_OFFCPU events: -errno and `reason`. */
+int bpf_source_offcpu_error(struct source *s, char *reason);
+/* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
+ * interval of its own. 0 or -errno. */
+int bpf_source_flush_offcpu(struct source *s);
 int bpf_source_fd(struct source *s); /* readable when source_poll() should be called at once */
 /* Every event up to this time (CLOCK_MONOTONIC, ns) that was not dropped has been received. */
 uint64_t bpf_source_complete_ns(struct source *s);

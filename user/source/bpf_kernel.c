@@ -18,7 +18,8 @@
 #include "ebtrace.skel.h"
 
 #define INITIAL_PIDNS_INO 0xeffffffcu
-#define MIN_PROCESSES	  16384u     /* that maps have room for */
+#define MIN_PROCESSES	  16384u /* that maps have room for */
+#define OFFCPU_PROGRAMS	  6
 #define MAX_PROCESSES	  (4u << 20) /* the kernel's own limit of pids */
 
 struct bpf_kernel {
@@ -28,6 +29,8 @@ struct bpf_kernel {
 	struct link_keeper *keeper;
 	int cpus;
 	struct bpf_program *faults; /* NULL: pages are not watched */
+	struct bpf_link *offcpu[OFFCPU_PROGRAMS];
+	int offcpu_error; /* 0 or -errno */
 };
 
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
@@ -247,6 +250,75 @@ int bpf_kernel_read(struct bpf_kernel *k)
 	return bpf_channel_read(&k->channel, k->opt.receive, k->opt.ctx);
 }
 
+/* ---- when threads do not run ---- */
+
+/* The walks first, the switches last. */
+static void list_offcpu_programs(const struct ebtrace_bpf *skel,
+				 struct bpf_program *ret[OFFCPU_PROGRAMS])
+{
+	ret[0] = skel->progs.ebt_offcpu_begin;
+	ret[1] = skel->progs.ebt_offcpu_flush;
+	ret[2] = skel->progs.ebt_offcpu_fork;
+	ret[3] = skel->progs.ebt_offcpu_waking;
+	ret[4] = skel->progs.ebt_offcpu_exit;
+	ret[5] = skel->progs.ebt_offcpu_switch;
+}
+
+/* Behind the program that follows forks. */
+static int attach_offcpu(struct bpf_kernel *k)
+{
+	struct bpf_program *programs[OFFCPU_PROGRAMS];
+	list_offcpu_programs(k->skel, programs);
+	for (unsigned i = 0; i < OFFCPU_PROGRAMS; i++) {
+		k->offcpu[i] = bpf_program__attach(programs[i]);
+		if (k->offcpu[i])
+			continue;
+		int err = -errno;
+		bpf_kernel_stop_offcpu(k);
+		return err;
+	}
+	return 0;
+}
+
+void bpf_kernel_stop_offcpu(struct bpf_kernel *k)
+{
+	for (unsigned i = OFFCPU_PROGRAMS; i--;) {
+		bpf_link__destroy(k->offcpu[i]);
+		k->offcpu[i] = NULL;
+	}
+}
+
+/* The programs write nothing: a read ends when they have seen all threads. */
+static int walk(const struct bpf_link *link)
+{
+	char byte;
+	int fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	if (fd < 0)
+		return link ? -errno : 0;
+	ssize_t n;
+	do
+		n = read(fd, &byte, sizeof(byte));
+	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
+	int err = n < 0 ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int bpf_kernel_begin_offcpu(struct bpf_kernel *k)
+{
+	return walk(k->offcpu[0]);
+}
+
+int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
+{
+	return walk(k->offcpu[1]);
+}
+
+int bpf_kernel_offcpu_error(const struct bpf_kernel *k)
+{
+	return k->offcpu_error;
+}
+
 /* ---- set-up ---- */
 
 static void set_pidns(struct ebtrace_bpf *skel)
@@ -336,6 +408,19 @@ static void choose_page_programs(struct bpf_kernel *k)
 	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
+static int choose_offcpu_programs(struct bpf_kernel *k)
+{
+	struct bpf_program *programs[OFFCPU_PROGRAMS];
+	list_offcpu_programs(k->skel, programs);
+	for (unsigned i = 0; i < OFFCPU_PROGRAMS; i++) {
+		bpf_program__set_autoload(programs[i], k->opt.offcpu);
+		bpf_program__set_autoattach(programs[i], false);
+	}
+	bpf_map__set_autocreate(k->skel->maps.ebt_threads, k->opt.offcpu);
+	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, k->opt.offcpu);
+	return bpf_map__set_max_entries(k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus);
+}
+
 static int load(struct bpf_kernel *k)
 {
 	k->skel = ebtrace_bpf__open();
@@ -345,13 +430,36 @@ static int load(struct bpf_kernel *k)
 	set_pidns(k->skel);
 	choose_programs(k);
 	choose_page_programs(k);
-	int err = set_sizes(k);
+	int err = choose_offcpu_programs(k);
 	if (!err)
-		err = ebtrace_bpf__load(k->skel);
+		err = set_sizes(k);
+	return err ? err : ebtrace_bpf__load(k->skel);
+}
+
+/* A kernel may refuse the programs of the scheduler's tracepoints alone: then the others run without
+ * them. */
+static int load_without_offcpu(struct bpf_kernel *k, int err)
+{
+	if (!k->opt.offcpu)
+		return err;
+	ebtrace_bpf__destroy(k->skel);
+	k->skel = NULL;
+	k->opt.offcpu = false;
+	k->offcpu_error = err;
+	return load(k);
+}
+
+static int begin(struct bpf_kernel *k)
+{
+	int err = load(k);
+	if (err)
+		err = load_without_offcpu(k, err);
 	if (!err && !k->opt.pages)
 		err = start_keeper(k);
 	if (!err)
 		err = ebtrace_bpf__attach(k->skel);
+	if (!err && k->opt.offcpu)
+		k->offcpu_error = attach_offcpu(k);
 	return err ? err : bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
 }
 
@@ -363,7 +471,7 @@ int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret
 	k->opt = *opt;
 	k->cpus = libbpf_num_possible_cpus();
 	libbpf_set_print(log_libbpf);
-	int err = k->cpus < 0 ? k->cpus : load(k);
+	int err = k->cpus < 0 ? k->cpus : begin(k);
 	if (err) {
 		bpf_kernel_free(k);
 		return err;
@@ -378,6 +486,7 @@ void bpf_kernel_free(struct bpf_kernel *k)
 		return;
 	bpf_kernel_stop_links(k);
 	bpf_channel_close(&k->channel);
+	bpf_kernel_stop_offcpu(k);
 	ebtrace_bpf__destroy(k->skel);
 	free(k);
 }

@@ -22,6 +22,7 @@ struct bpf_kernel_options {
 	bool no_follow;	   /* report no forks */
 	bool ocaml_allocs; /* load the program of OCaml allocations without markers */
 	bool pages;	   /* watch pages; no links are made */
+	bool offcpu;	   /* record when threads do not run */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
 	void *ctx;
@@ -33,6 +34,15 @@ void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
 
 /* The program of page faults: its descriptor. */
 int bpf_kernel_fault_program(const struct bpf_kernel *k);
+
+/* 0, also if it is not wanted; else -errno: why it is not recorded when threads do not run. */
+int bpf_kernel_offcpu_error(const struct bpf_kernel *k);
+/* Walks over all threads. Begin: with those of traced processes that are not known yet; flush: makes a
+ * record of each interval that is open. 0 or -errno. */
+int bpf_kernel_begin_offcpu(struct bpf_kernel *k);
+int bpf_kernel_flush_offcpu(struct bpf_kernel *k);
+/* Records no more of them. */
+void bpf_kernel_stop_offcpu(struct bpf_kernel *k);
 
 int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */
 /* As bpf_channel_read(). */

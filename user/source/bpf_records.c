@@ -4,7 +4,6 @@
 #include "base/clock.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,9 @@
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
+#include "core/offcpu.h"
 #include "proc/usage.h"
+#include "source/bpf_record.h"
 #include "source/release.h"
 
 static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change, uint64_t ts)
@@ -92,14 +93,6 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 static uint64_t device(uint64_t of_kernel)
 {
 	return makedev((unsigned)(of_kernel >> 20), (unsigned)(of_kernel & 0xfffff));
-}
-
-/* The payload of a record whose body has `body` bytes; SIZE_MAX: the record is too short. */
-static size_t payload_bytes(const struct ebt_record *head, size_t size, size_t body)
-{
-	if (size < body)
-		return SIZE_MAX;
-	return head->size < size - body ? head->size : size - body;
 }
 
 /* NULL: not known. */
@@ -347,6 +340,37 @@ static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
 	return n < 0 ? n : 0;
 }
 
+static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
+			  const struct ebt_offcpu_record *rec)
+{
+	if ((pid_t)rec->pid != target->pid)
+		return 0;
+	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
+	struct offcpu o = {
+		.begin_ns = rec->from < rec->ts ? rec->from : rec->ts,
+		.end_ns = rec->ts,
+		.run_delay_ns = rec->run_delay,
+		.reason = (enum ebt_offcpu_reason)rec->head.site,
+		.syscall = rec->syscall,
+		.waker = rec->waker,
+		.runner = rec->runner,
+		.open = rec->open,
+	};
+	if (rec->woken && rec->woken < rec->ts)
+		o.wait_ns = rec->ts - (rec->woken > o.begin_ns ? rec->woken : o.begin_ns);
+	memcpy(o.waker_comm, rec->waker_comm, sizeof(o.waker_comm));
+	memcpy(o.runner_comm, rec->runner_comm, sizeof(o.runner_comm));
+	ev.kind = EBT_OFFCPU;
+	ev.domain = EBT_NO_DOMAIN;
+	processes_announce(&s->session->processes, target->process);
+	int err = offcpu_put(s->session, &ev, &o);
+	if (!err)
+		err = queue(s, target, &ev);
+	if (err)
+		session_drop_event(s->session, &ev);
+	return err;
+}
+
 static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, uint16_t flags,
 		    uint64_t since_ns, uint64_t ts)
 {
@@ -394,48 +418,15 @@ size_t bpf_records_bytes(const struct bpf_records *s)
 	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
 }
 
-/* The bytes of a record of an event or of control before its payload; 0: it is neither. */
-static size_t body_bytes(const struct ebt_record *head)
-{
-	switch (head->type) {
-	case EBT_RECORD_MARKER:
-		return sizeof(struct ebt_marker_record);
-	case EBT_RECORD_OCAML:
-		return sizeof(struct ebt_ocaml_record);
-	case EBT_RECORD_ALLOC:
-		return sizeof(struct ebt_alloc_record);
-	case EBT_RECORD_PAGES:
-		return sizeof(struct ebt_page_record);
-	}
-	return 0;
-}
-
-/* In all of them the time follows the head. */
-static uint64_t record_ns(const struct ebt_record *head)
-{
-	return ((const struct ebt_marker_record *)head)->ts;
-}
-_Static_assert(offsetof(struct ebt_ocaml_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		       offsetof(struct ebt_alloc_record, ts) ==
-			       offsetof(struct ebt_marker_record, ts) &&
-		       offsetof(struct ebt_page_record, ts) ==
-			       offsetof(struct ebt_marker_record, ts),
-	       "the time is behind the head");
-
-static bool is_control(const struct ebt_record *head)
-{
-	return head->type == EBT_RECORD_MARKER && head->site >= EBT_SITE_CONTROL;
-}
-
 /* A record of a process; its time in *ret_ts. */
 static int receive_event(struct bpf_records *s, struct bpf_target *target,
 			 const struct ebt_record *head, size_t size, uint64_t *ret_ts)
 {
-	size_t body = body_bytes(head), payload = payload_bytes(head, size, body);
+	size_t body = bpf_record_body(head), payload = bpf_record_payload(head, size, body);
 	if (!body || payload == SIZE_MAX)
 		return 0;
-	*ret_ts = record_ns(head);
-	if (is_control(head)) {
+	*ret_ts = bpf_record_ns(head);
+	if (bpf_record_is_control(head)) {
 		receive_control(s, target, head->site, *ret_ts);
 		return 0;
 	}
@@ -450,6 +441,8 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 	case EBT_RECORD_PAGES:
 		return s->pages ? page_user_receive(s->pages, &target->pages, (const void *)head)
 				: 0;
+	case EBT_RECORD_OFFCPU:
+		return receive_offcpu(s, target, (const void *)head);
 	}
 	return receive_marker(s, target, (const void *)head, payload);
 }
@@ -458,9 +451,9 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 static void count_stray(struct bpf_records *s, const struct ebt_record *head, size_t size)
 {
 	const struct ebt_marker_record *marker = (const void *)head;
-	size_t body = body_bytes(head);
-	if (!body || size < body || is_control(head) ||
-	    (s->until_ns && record_ns(head) > s->until_ns))
+	size_t body = bpf_record_body(head);
+	if (!body || size < body || bpf_record_is_control(head) ||
+	    (s->until_ns && bpf_record_ns(head) > s->until_ns))
 		return;
 	/* What has a position is in a ring. */
 	s->strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;
@@ -475,7 +468,7 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	if (size < sizeof(*head))
 		return 0;
 	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
-	size_t payload = payload_bytes(head, size, sizeof(struct ebt_process_record));
+	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = ((const struct ebt_process_record *)data)->ts;
 		err = receive_process(s, data, payload);

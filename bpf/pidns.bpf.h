@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/* Numbers of processes and threads in the tracer's pid namespace; 0: it has none there. */
+#ifndef EBTRACE_PIDNS_BPF_H
+#define EBTRACE_PIDNS_BPF_H
+
+#include "channel.bpf.h"
+
+#include <bpf/bpf_core_read.h>
+
+/* Levels of pid namespaces that the kernel allows. */
+#define MAX_PIDNS_LEVELS 33
+
+/* Where the tracer is not in the initial namespace. */
+static __always_inline uint32_t pidns_number(struct pid *pid)
+{
+	uint32_t top = BPF_CORE_READ(pid, level);
+	for (uint32_t i = 0; i < MAX_PIDNS_LEVELS && i <= top; i++) {
+		struct upid upid = {};
+		bpf_core_read(&upid, sizeof(upid), &pid->numbers[i]);
+		if (BPF_CORE_READ(upid.ns, ns.inum) == (uint32_t)ebt_pidns_ino)
+			return (uint32_t)upid.nr;
+	}
+	return 0;
+}
+
+/* Of the task's process (tgid). */
+static __always_inline uint32_t pidns_process(struct task_struct *task)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)BPF_CORE_READ(task, tgid);
+	return pidns_number(BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
+/* Of the task itself, to which the program has a typed pointer. */
+static __always_inline uint32_t pidns_thread(struct task_struct *task)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)task->pid;
+	return pidns_number(BPF_CORE_READ(task, thread_pid));
+}
+
+#endif

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
+/*
+ * Records the intervals in which threads of traced processes do not run, each when the thread runs
+ * again. Such a thread has task storage, which it gets at its birth or when its process is attached
+ * to, never while the scheduler's locks are held; a switch or a wake-up of any other thread ends at
+ * the check for it.
+ *
+ *	running --switch out--> off --waking--> woken --switch in--> running: record
+ *	        --preempted---> woken
+ *
+ * `from` is 0 exactly while the thread runs. sched_waking rather than sched_wakeup: it is always
+ * executed by the waker, while an idle CPU executes the other for a thread that is sent to it. The
+ * waking may come before the switch of a thread that is about to sleep; so its time counts from
+ * `from` on only, and the last one before a switch in is the one that has woken the thread.
+ */
+#include "channel.bpf.h"
+#include "pidns.bpf.h"
+
+/* Of the kernel's task states. */
+#define STATE_UNINTERRUPTIBLE 0x0002
+#define STATE_STOPPED	      0x800c /* stopped, traced, frozen */
+#define STATE_DEAD	      0x0080
+
+#define CPU_WAITERS 8 /* preempted threads of a CPU for which runners are compared */
+
+struct thread {
+	uint64_t from;	    /* it does not run since then; 0: it runs */
+	uint64_t woken;	    /* of its last waking */
+	uint64_t run_delay; /* the kernel's account at `from` */
+	uint32_t slot;	    /* of its process */
+	uint32_t waker;
+	int32_t syscall;
+	uint32_t reason; /* enum ebt_offcpu_reason */
+	uint32_t waiter; /* 1 + its index among the waiters of wait_cpu; 0: none */
+	uint32_t wait_cpu;
+	char waker_comm[EBT_COMM_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct thread);
+} ebt_threads SEC(".maps");
+
+/* Who ran the longest on a CPU since a thread of ours was preempted there. Slots are used by switches
+ * on this CPU, and given back by the thread's next run on any. */
+struct runner {
+	uint64_t ns;
+	uint32_t tid;
+	char comm[EBT_COMM_BYTES];
+};
+struct cpu_waiters {
+	uint32_t used; /* a bit each */
+	struct runner runner[CPU_WAITERS];
+};
+
+/* By CPU; the tracer sets the size before it loads this. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct cpu_waiters);
+} ebt_cpu_waiters SEC(".maps");
+
+typedef uint64_t __attribute__((may_alias)) comm_word;
+
+static __always_inline void copy_comm(char *to, const struct task_struct *task)
+{
+	((comm_word *)to)[0] = *(const comm_word *)&task->comm[0];
+	((comm_word *)to)[1] = *(const comm_word *)&task->comm[8];
+}
+
+/* Of the run queue of the CPU at hand, as the kernel has read it for this switch. 0: not known. */
+static __always_inline uint64_t queue_clock(const struct task_struct *next)
+{
+	if (!bpf_core_field_exists(next->se.cfs_rq->rq))
+		return 0;
+	return next->se.cfs_rq->rq->clock;
+}
+
+static __always_inline int32_t syscall_of(struct task_struct *task)
+{
+	void *regs = (void *)bpf_task_pt_regs(task);
+#if defined(__TARGET_ARCH_arm64)
+	return ((struct pt_regs___arm64 *)regs)->syscallno;
+#else
+	return (int32_t)((struct pt_regs___x86 *)regs)->orig_ax;
+#endif
+}
+
+static __always_inline uint32_t reason_of(struct task_struct *task, uint32_t state, int32_t syscall)
+{
+	if (state & STATE_STOPPED)
+		return EBT_OFFCPU_STOPPED;
+	if (syscall < 0)
+		return EBT_OFFCPU_FAULT;
+	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		return EBT_OFFCPU_IOWAIT;
+	return state & STATE_UNINTERRUPTIBLE ? EBT_OFFCPU_UNINTERRUPTIBLE : EBT_OFFCPU_SLEEP;
+}
+
+/* ---- who ran instead ---- */
+
+/* `task` has run until now. */
+static __always_inline void note_run(struct cpu_waiters *w, struct task_struct *task,
+				     uint64_t clock)
+{
+	uint64_t arrival = task->sched_info.last_arrival;
+	uint64_t ns = clock > arrival ? clock - arrival : 1;
+	uint32_t used = w->used;
+	if (!task->pid)
+		return;
+	for (uint32_t i = 0; i < CPU_WAITERS; i++) {
+		if (!(used >> i & 1) || w->runner[i].ns >= ns)
+			continue;
+		w->runner[i].ns = ns;
+		w->runner[i].tid = pidns_thread(task);
+		copy_comm(w->runner[i].comm, task);
+	}
+}
+
+/* Until one has run, the runner is the one that begins to. */
+static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *w, uint32_t cpu,
+					  struct task_struct *next)
+{
+	for (uint32_t i = 0; i < CPU_WAITERS; i++) {
+		if (w->used >> i & 1)
+			continue;
+		w->runner[i].ns = 0;
+		w->runner[i].tid = pidns_thread(next);
+		copy_comm(w->runner[i].comm, next);
+		__sync_fetch_and_or(&w->used, 1u << i);
+		t->waiter = i + 1;
+		t->wait_cpu = cpu;
+		return;
+	}
+}
+
+static __always_inline void end_waiting(struct thread *t, struct ebt_offcpu_record *rec)
+{
+	uint32_t cpu = t->wait_cpu, i = t->waiter - 1;
+	t->waiter = 0;
+	struct cpu_waiters *w = bpf_map_lookup_elem(&ebt_cpu_waiters, &cpu);
+	if (!w || i >= CPU_WAITERS)
+		return;
+	if (rec) {
+		rec->runner = w->runner[i].tid;
+		__builtin_memcpy(rec->runner_comm, w->runner[i].comm, EBT_COMM_BYTES);
+	}
+	__sync_fetch_and_and(&w->used, ~(1u << i));
+}
+
+/* ---- records ---- */
+
+/* A thread that has left its CPU at `from`: what is known of the interval that ends at ts. */
+static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thread *t,
+				 struct task_struct *task, uint64_t from, uint64_t ts)
+{
+	uint64_t woken = t->woken;
+	rec->head.type = EBT_RECORD_OFFCPU;
+	rec->head.size = 0;
+	rec->head.slot = t->slot;
+	rec->head.site = (uint16_t)t->reason;
+	rec->head.tid = pidns_thread(task);
+	rec->ts = ts;
+	rec->from = from;
+	rec->pid = pidns_process(task);
+	rec->syscall = t->syscall;
+	rec->runner = rec->waker = rec->reserved = 0;
+	__builtin_memset(rec->runner_comm, 0, EBT_COMM_BYTES);
+	__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
+	if (t->reason == EBT_OFFCPU_PREEMPTED) {
+		rec->woken = from;
+		return;
+	}
+	rec->woken = woken > from && woken < ts ? woken : 0;
+	rec->waker = t->waker;
+	__builtin_memcpy(rec->waker_comm, t->waker_comm, EBT_COMM_BYTES);
+}
+
+/* It runs since ts. before: who ran there before it; NULL: not known. */
+static __always_inline void emit(struct thread *t, struct task_struct *task,
+				 struct task_struct *before, uint64_t from, uint64_t ts,
+				 uint64_t run_delay)
+{
+	struct ebt_offcpu_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		if (t->waiter)
+			end_waiting(t, 0);
+		return;
+	}
+	fill(rec, t, task, from, ts);
+	rec->head.cpu = (uint16_t)bpf_get_smp_processor_id();
+	rec->open = 0;
+	rec->run_delay = run_delay;
+	/* Woken before its switch was seen. */
+	if (!rec->woken)
+		rec->woken = from;
+	if (t->waiter) {
+		end_waiting(t, rec);
+	} else if (t->reason != EBT_OFFCPU_PREEMPTED && before && before->pid) {
+		rec->runner = pidns_thread(before);
+		copy_comm(rec->runner_comm, before);
+	}
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+/* The thread has run and its switch in was not seen: some kernels hide switches out of some threads,
+ * and a program is not run inside itself. The kernel's own account has both times. */
+static __always_inline void emit_late(struct thread *t, struct task_struct *task, uint64_t now)
+{
+	uint64_t from = t->from, clock = queue_clock(task), arrival = task->sched_info.last_arrival;
+	uint64_t ts = now - (clock > arrival ? clock - arrival : 0);
+	if (!clock || ts <= from || __sync_val_compare_and_swap(&t->from, from, 0) != from)
+		return;
+	emit(t, task, 0, from, ts, task->sched_info.run_delay - t->run_delay);
+}
+
+/* ---- switches ---- */
+
+static __always_inline void leave(struct thread *t, struct task_struct *prev,
+				  struct task_struct *next, uint32_t state, uint64_t now)
+{
+	if (t->slot == EBT_NO_SLOT)
+		return;
+	if (t->from)
+		emit_late(t, prev, now);
+	if (state & STATE_DEAD)
+		return;
+	int32_t syscall = syscall_of(prev);
+	t->syscall = syscall < 0 ? -1 : syscall;
+	t->reason = state ? reason_of(prev, state, syscall) : EBT_OFFCPU_PREEMPTED;
+	t->run_delay = prev->sched_info.run_delay;
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct cpu_waiters *w = bpf_map_lookup_elem(&ebt_cpu_waiters, &cpu);
+	if (w && !state)
+		begin_waiting(t, w, cpu, next);
+	t->from = now;
+}
+
+static __always_inline void arrive(struct thread *t, struct task_struct *prev,
+				   struct task_struct *next, uint64_t now)
+{
+	/* Atomic: a flush of open intervals may be at it. */
+	uint64_t from = __sync_lock_test_and_set(&t->from, 0);
+	if (!from)
+		return;
+	/* The kernel adds the wait that ends now to its account after this. */
+	uint64_t clock = queue_clock(next), queued = next->sched_info.last_queued;
+	uint64_t delay = next->sched_info.run_delay - t->run_delay;
+	if (!clock)
+		delay += t->woken > from ? now - t->woken : 0;
+	else if (queued && clock > queued)
+		delay += clock - queued;
+	emit(t, next, prev, from, now, delay);
+}
+
+/* Arguments: whether it is preempted, who runs until now and from now on, and the state of the former
+ * (Linux 5.18). */
+SEC("tp_btf/sched_switch")
+int ebt_offcpu_switch(uint64_t *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1], *next = (void *)ctx[2];
+	struct thread *out = 0, *in = 0;
+	uint32_t cpu = bpf_get_smp_processor_id();
+	struct cpu_waiters *w = bpf_map_lookup_elem(&ebt_cpu_waiters, &cpu);
+	if (prev->bpf_storage)
+		out = bpf_task_storage_get(&ebt_threads, prev, 0, 0);
+	if (next->bpf_storage)
+		in = bpf_task_storage_get(&ebt_threads, next, 0, 0);
+	if (w && w->used)
+		note_run(w, prev, queue_clock(next));
+	if (out)
+		leave(out, prev, next, ctx[0] & 1 ? 0 : (uint32_t)ctx[3], bpf_ktime_get_ns());
+	if (in)
+		arrive(in, prev, next, bpf_ktime_get_ns());
+	return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int ebt_offcpu_waking(uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	if (!task->bpf_storage)
+		return 0;
+	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
+	if (!t)
+		return 0;
+	struct task_struct *waker = bpf_get_current_task_btf();
+	t->woken = bpf_ktime_get_ns();
+	t->waker = pidns_thread(waker);
+	copy_comm(t->waker_comm, waker);
+	return 0;
+}
+
+/* ---- threads ---- */
+
+static __always_inline struct thread *adopt(struct task_struct *task)
+{
+	uint32_t pid = pidns_process(task);
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	struct thread *t = 0;
+	if (slot)
+		t = bpf_task_storage_get(&ebt_threads, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (t)
+		t->slot = *slot;
+	return t;
+}
+
+/* Attached behind ebt_process_fork, which adds a child to the traced ones. */
+SEC("tp_btf/sched_process_fork")
+int ebt_offcpu_fork(uint64_t *ctx)
+{
+	adopt((struct task_struct *)ctx[1]);
+	return 0;
+}
+
+/* No record follows that of the process's end. */
+SEC("tp_btf/sched_process_exit")
+int ebt_offcpu_exit(uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
+	if (!t)
+		return 0;
+	if (t->from)
+		emit_late(t, task, bpf_ktime_get_ns());
+	t->slot = EBT_NO_SLOT;
+	return 0;
+}
+
+/* The threads of processes that were attached to. What they wait for they have begun before. */
+SEC("iter/task")
+int ebt_offcpu_begin(uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[1];
+	if (!task)
+		return 0;
+	if (bpf_task_storage_get(&ebt_threads, task, 0, 0))
+		return 0;
+	struct thread *t = adopt(task);
+	uint32_t state = task->__state;
+	if (!t || task->on_cpu || state & STATE_DEAD)
+		return 0;
+	int32_t syscall = syscall_of(task);
+	t->syscall = syscall < 0 ? -1 : syscall;
+	t->reason = state ? reason_of(task, state, syscall) : EBT_OFFCPU_PREEMPTED;
+	t->run_delay = task->sched_info.run_delay;
+	__sync_val_compare_and_swap(&t->from, 0, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* Records the intervals that are open, which go on as new ones. */
+SEC("iter/task")
+int ebt_offcpu_flush(uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[1];
+	if (!task)
+		return 0;
+	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
+	if (!t || t->slot == EBT_NO_SLOT)
+		return 0;
+	uint64_t now = bpf_ktime_get_ns(), from = t->from;
+	if (from && task->on_cpu)
+		emit_late(t, task, now);
+	if (!from || task->on_cpu || __sync_val_compare_and_swap(&t->from, from, now) != from)
+		return 0;
+	struct ebt_offcpu_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		return 0;
+	}
+	fill(rec, t, task, from, now);
+	rec->head.cpu = EBT_NO_CPU;
+	rec->open = 1;
+	if (!rec->woken)
+		rec->waker = 0;
+	if (!rec->woken)
+		__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
+	rec->run_delay = task->sched_info.run_delay - t->run_delay;
+	t->run_delay += rec->run_delay;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * offcpu FILE STEP...: does not run, for a known reason in each step, and prints of each
+ *	step tid begin_ns end_ns switches wait_ns off_ns syscall waker
+ * by CLOCK_MONOTONIC, getrusage, /proc/self/task/TID/schedstat and the thread's CPU time: what the
+ * kernel has counted from begin to end. syscall, waker: -1 where there is none. `stop` stops it.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ROUNDS	   40
+#define FILE_BYTES (16u << 20)
+#define SPIN_NS	   200000000ull
+
+struct counters {
+	uint64_t ns, switches, wait_ns, cpu_ns;
+};
+
+static const char *path;
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void count(struct counters *c)
+{
+	char name[64];
+	unsigned long long ran = 0, waited = 0;
+	struct rusage u;
+	snprintf(name, sizeof(name), "/proc/self/task/%d/schedstat", (int)gettid());
+	FILE *f = fopen(name, "re");
+	if (!f || fscanf(f, "%llu %llu", &ran, &waited) != 2)
+		exit(1);
+	fclose(f);
+	getrusage(RUSAGE_THREAD, &u);
+	c->wait_ns = waited;
+	c->switches = (uint64_t)(u.ru_nvcsw + u.ru_nivcsw);
+	c->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	c->ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* A moment at which the counters are those, as no switch came between them and the clock. */
+static void read_counters(struct counters *ret)
+{
+	struct counters after;
+	do {
+		count(ret);
+		count(&after);
+	} while (after.switches != ret->switches || after.wait_ns != ret->wait_ns);
+}
+
+static void print_step(const char *step, const struct counters *a, const struct counters *b,
+		       long syscall, int waker)
+{
+	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %ld %d\n", step,
+	       (int)gettid(), a->ns, b->ns, b->switches - a->switches, b->wait_ns - a->wait_ns,
+	       b->ns - a->ns - (b->cpu_ns - a->cpu_ns), syscall, waker);
+	fflush(stdout);
+}
+
+/* ---- steps ---- */
+
+static void nap(long ns)
+{
+	struct timespec t = {0, ns};
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
+}
+
+static void do_sleep(void)
+{
+	struct counters a, b;
+	read_counters(&a);
+	for (int i = 0; i < ROUNDS; i++)
+		nap(2000000);
+	read_counters(&b);
+	print_step("sleep", &a, &b, SYS_clock_nanosleep, -1);
+}
+
+static _Atomic uint32_t word;
+static int holder;
+
+static void *wait_for_word(void *arg)
+{
+	struct counters a, b;
+	(void)arg;
+	prctl(PR_SET_NAME, "waiter");
+	read_counters(&a);
+	for (uint32_t i = 0; i < ROUNDS; i++)
+		while (atomic_load(&word) == i)
+			syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, i, NULL, NULL, 0);
+	read_counters(&b);
+	print_step("futex", &a, &b, SYS_futex, holder);
+	return NULL;
+}
+
+/* The word is held for 3 ms at a time, by running: so the waker is the holder. */
+static void do_futex(void)
+{
+	pthread_t waiter;
+	holder = (int)gettid();
+	pthread_create(&waiter, NULL, wait_for_word, NULL);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (uint64_t until = clock_ns(CLOCK_MONOTONIC) + 3000000;
+		     clock_ns(CLOCK_MONOTONIC) < until;)
+			;
+		atomic_fetch_add(&word, 1);
+		syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	}
+	pthread_join(waiter, NULL);
+}
+
+static void pin(int cpu)
+{
+	cpu_set_t set;
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void spin(uint64_t ns)
+{
+	uint64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
+		;
+}
+
+/* A child process runs on the same CPU. */
+static void do_preempt(void)
+{
+	struct counters a, b;
+	cpu_set_t was;
+	int cpu = sched_getcpu();
+	sched_getaffinity(0, sizeof(was), &was);
+	pin(cpu);
+	pid_t hog = fork();
+	if (!hog) {
+		prctl(PR_SET_NAME, "hog");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			spin(SPIN_NS);
+	}
+	read_counters(&a);
+	spin(SPIN_NS);
+	read_counters(&b);
+	print_step("preempt", &a, &b, -1, -1);
+	kill(hog, SIGKILL);
+	waitpid(hog, NULL, 0);
+	sched_setaffinity(0, sizeof(was), &was);
+}
+
+static void do_fsync(void)
+{
+	struct counters a, b;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	read_counters(&a);
+	for (int i = 0; i < ROUNDS; i++)
+		if (pwrite(fd, &i, sizeof(i), i * 4096) < 0 || fsync(fd))
+			exit(1);
+	read_counters(&b);
+	print_step("fsync", &a, &b, SYS_fsync, -1);
+	close(fd);
+}
+
+static void do_fault(void)
+{
+	struct counters a, b;
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	static char block[1 << 20];
+	memset(block, 1, sizeof(block));
+	for (unsigned at = 0; at < FILE_BYTES; at += sizeof(block))
+		if (pwrite(fd, block, sizeof(block), at) < 0)
+			exit(1);
+	fsync(fd);
+	char *map = mmap(NULL, FILE_BYTES, PROT_READ, MAP_SHARED, fd, 0);
+	madvise(map, FILE_BYTES, MADV_RANDOM);
+	posix_fadvise(fd, 0, FILE_BYTES, POSIX_FADV_DONTNEED);
+	volatile unsigned sum = 0;
+	read_counters(&a);
+	for (unsigned at = 0; at < FILE_BYTES; at += 16 * 4096)
+		sum += (unsigned)map[at];
+	read_counters(&b);
+	print_step("fault", &a, &b, -1, -1);
+	munmap(map, FILE_BYTES);
+	close(fd);
+}
+
+static void *sleep_long(void *arg)
+{
+	prctl(PR_SET_NAME, "sleeper");
+	printf("sleeper %d\n", (int)gettid());
+	fflush(stdout);
+	pause();
+	return arg;
+}
+
+/* A thread that sleeps from here on to the end. */
+static void do_sleeper(void)
+{
+	pthread_t sleeper;
+	pthread_create(&sleeper, NULL, sleep_long, NULL);
+	nap(20000000);
+}
+
+static void do_child(void)
+{
+	pid_t child = fork();
+	if (!child) {
+		do_sleep();
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
+static void do_stop(void)
+{
+	kill(getpid(), SIGSTOP);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		void (*fn)(void);
+	} steps[] = {{"sleep", do_sleep}, {"futex", do_futex}, {"preempt", do_preempt},
+		     {"fsync", do_fsync}, {"fault", do_fault}, {"sleeper", do_sleeper},
+		     {"child", do_child}, {"stop", do_stop}};
+	if (argc < 3)
+		return 2;
+	path = argv[1];
+	for (int i = 2; i < argc; i++)
+		for (size_t s = 0; s < sizeof(steps) / sizeof(*steps); s++)
+			if (!strcmp(argv[i], steps[s].name))
+				steps[s].fn();
+	return 0;
+}

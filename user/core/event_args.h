@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The arguments of an event, those in its payload included, in the order of events.def. A payload of
+ * arguments is EVENT_ARGS_WORDS words of 64 bits and EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES,
+ * cut or padded with zeroes. It may come from a capture: what it does not hold is absent, or 0.
+ */
+#ifndef CORE_EVENT_ARGS_H
+#define CORE_EVENT_ARGS_H
+
+#include "core/kinds.h"
+#include "core/session.h"
+
+#define EVENT_ARGS_WORDS      6
+#define EVENT_ARGS_TEXTS      2
+#define EVENT_ARGS_TEXT_BYTES 16
+
+struct event_args_payload {
+	uint64_t word[EVENT_ARGS_WORDS];
+	char text[EVENT_ARGS_TEXTS][EVENT_ARGS_TEXT_BYTES]; /* not always with a final 0 */
+};
+
+struct event_arg {
+	const struct kinds_arg *arg;
+	uint64_t value;
+	const char *text; /* in `scratch`, safe for a terminal; NULL: it is no text */
+	char scratch[EVENT_ARGS_TEXT_BYTES + 1];
+};
+
+/* The payload of an event whose kind has one of arguments; all zero if it has not. */
+void event_args_payload(const struct session *s, const struct ebt_event *ev,
+			struct event_args_payload *ret);
+/* The next argument that the event has; *at is 0 at first, and then 1 more than the argument's place
+ * among those of the kind. False: no more. */
+bool event_args_next(const struct session *s, const struct ebt_event *ev, unsigned *at,
+		     struct event_arg *ret);
+
+#endif

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/bpf_record.h"
+
+#include <stddef.h>
+
+size_t bpf_record_body(const struct ebt_record *head)
+{
+	switch (head->type) {
+	case EBT_RECORD_MARKER:
+		return sizeof(struct ebt_marker_record);
+	case EBT_RECORD_OCAML:
+		return sizeof(struct ebt_ocaml_record);
+	case EBT_RECORD_ALLOC:
+		return sizeof(struct ebt_alloc_record);
+	case EBT_RECORD_PAGES:
+		return sizeof(struct ebt_page_record);
+	case EBT_RECORD_OFFCPU:
+		return sizeof(struct ebt_offcpu_record);
+	}
+	return 0;
+}
+
+/* In all of them the time follows the head. */
+uint64_t bpf_record_ns(const struct ebt_record *head)
+{
+	return ((const struct ebt_marker_record *)head)->ts;
+}
+_Static_assert(
+	offsetof(struct ebt_ocaml_record, ts) == offsetof(struct ebt_marker_record, ts) &&
+		offsetof(struct ebt_alloc_record, ts) == offsetof(struct ebt_marker_record, ts) &&
+		offsetof(struct ebt_page_record, ts) == offsetof(struct ebt_marker_record, ts) &&
+		offsetof(struct ebt_offcpu_record, ts) == offsetof(struct ebt_marker_record, ts),
+	"the time is behind the head");
+
+bool bpf_record_is_control(const struct ebt_record *head)
+{
+	return head->type == EBT_RECORD_MARKER && head->site >= EBT_SITE_CONTROL;
+}
+
+size_t bpf_record_payload(const struct ebt_record *head, size_t size, size_t body)
+{
+	if (size < body)
+		return SIZE_MAX;
+	return head->size < size - body ? head->size : size - body;
+}
