@@ -206,6 +206,13 @@ static inline void ebt_custom(int event, const void *payload, size_t bytes)
 		ebt_emit_custom(event, payload, bytes);
 }
 
+/* True if a probe of pages would be written or traced now. */
+static inline int ebt_page_enabled(void)
+{
+	return __builtin_expect(__atomic_load_n(ebt_page_gate_word(), __ATOMIC_RELAXED) != 0, 0) !=
+	       0;
+}
+
 /*
  * Pages of the runtime's own heap, for its page trace and for listeners to the markers page_alloc,
  * page_free and page_scavenge; no ring has them. A page has 8 KiB (EBT_PAGETRACE_PAGE_BYTES),
@@ -218,11 +225,6 @@ static inline void ebt_custom(int event, const void *payload, size_t bytes)
  * order, call ebt_page_alloc() after the pages were taken, the other two before they are given up, or
  * each under the heap's lock.
  */
-static inline int ebt_page_enabled(void)
-{
-	return __builtin_expect(__atomic_load_n(ebt_page_gate_word(), __ATOMIC_RELAXED) != 0, 0) !=
-	       0;
-}
 static inline void ebt_page_alloc(const void *addr, size_t pages)
 {
 	if (ebt_page_enabled())
@@ -250,10 +252,10 @@ static inline void ebt_page_scavenge(const void *addr, size_t pages)
  *
  * The file is created with mode 0600, locked, and then truncated. A forked child does not write to
  * it and has no trace until it starts one. A file that cannot be written any more, as on a full disk,
- * ends with the last whole block, and the program goes on. While a trace is written, the
- * probes make system calls when a buffer is full and at a thread's first event; events in a signal
- * handler that interrupted one of the same thread are dropped and counted. ebt_pause() does not stop
- * it.
+ * ends with the last whole block, and the program goes on. While a trace is written, the probes make
+ * system calls when a buffer is full and at a thread's first event, and so does the end of a thread or
+ * of the program. Events in a signal handler that interrupted one of the same thread are dropped and
+ * counted; if it ends the program, its thread's buffer is lost. ebt_pause() does not stop the trace.
  *
  * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file; -EINVAL:
  * no regular file; -ELOOP: a symbolic link; else -errno. Not for signal handlers.
