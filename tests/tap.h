@@ -6,12 +6,20 @@
 #ifndef TESTS_TAP_H
 #define TESTS_TAP_H
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 static int tap_run, tap_failed;
+
+/* kill() of a child that could not be started would end all processes of the machine. */
+__attribute__((unused)) static int kill_child(pid_t pid, int signo)
+{
+	return pid > 0 ? kill(pid, signo) : -1;
+}
 
 __attribute__((format(printf, 1, 2), unused)) static void diag(const char *fmt, ...)
 {

@@ -212,7 +212,7 @@ int main(void)
 	test_exec(pid);
 	test_child(pid);
 	test_starved(pid);
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 	processes_done(&registry);
 	return tap_done();

@@ -326,7 +326,7 @@ static void check_two(const char *path)
 	stop(session, s, &seen);
 	is(seen.begin, ROUNDS, "the second received everything");
 	is_str(ask(&p, 's'), "3 cc", "after it detached, the other's links still stand");
-	kill(other, SIGKILL);
+	kill_child(other, SIGKILL);
 	waitpid(other, NULL, 0);
 	for (int i = 0; i < 500 && strcmp(ask(&p, 's'), "0 90"); i++)
 		usleep(10000);

@@ -460,7 +460,7 @@ int main(void)
 	test_payload();
 	test_marker();
 	test_ocaml();
-	kill(child, SIGKILL);
+	kill_child(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	return tap_done();
 }

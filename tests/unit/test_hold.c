@@ -132,14 +132,14 @@ static void test_stopped(void)
 {
 	int status;
 	pid_t pid = running_child();
-	kill(pid, SIGSTOP);
+	kill_child(pid, SIGSTOP);
 	is(wait_state(pid, "T"), 'T', "a process that job control has stopped");
 	is(hold_begin(pid), 0, "is held");
 	is(end_hold(pid), 0, "and let go");
 	is(wait_state(pid, "T"), 'T', "is stopped still");
-	kill(pid, SIGCONT);
+	kill_child(pid, SIGCONT);
 	is(wait_state(pid, "RS") != 'T', 1, "and can be continued");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	is(WTERMSIG(status), SIGKILL, "and killed");
 
@@ -147,7 +147,7 @@ static void test_stopped(void)
 	is(hold_begin(pid), 0, "held with signals blocked");
 	for (int i = 0; i < 30; i++)
 		sigqueue(pid, SIGRTMIN, (union sigval){0});
-	kill(pid, SIGTERM);
+	kill_child(pid, SIGTERM);
 	is(end_hold(pid), 0, "let go");
 	waitpid(pid, &status, 0);
 	is(WEXITSTATUS(status), 31, "those that waited are delivered, each once");
@@ -158,7 +158,7 @@ static void test_deaths(void)
 	int status;
 	pid_t pid = running_child();
 	is(hold_begin(pid), 0, "a child that is killed");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	is(end_hold(pid), 0, "while it is held");
 	is(waitpid(pid, &status, 0), pid, "has its end left to who waits for it");
 	is(WTERMSIG(status), SIGKILL, "and its status");
@@ -177,7 +177,7 @@ static void test_deaths(void)
 	}
 	is(read(pipes[0], &pid, sizeof(pid)), sizeof(pid), "a grandchild");
 	is(hold_begin(pid), 0, "is held");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	is(end_hold(pid), 0, "and killed meanwhile");
 	waitpid(parent, &status, 0);
 	is(WEXITSTATUS(status), SIGKILL, "its parent gets its status");
@@ -194,7 +194,7 @@ static void test_refusals(void)
 	int status;
 	waitpid(pid, &status, 0);
 	is(hold_begin(pid), -EPERM, "what is traced already is left alone");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	is(hold_begin(pid), -EPERM, "and what has ended");
 
@@ -206,7 +206,7 @@ static void test_refusals(void)
 	waitpid(holder, &status, 0);
 	/* Not a child of the holder's, but of ours: it may refuse with ptrace_scope set. */
 	is(wait_state(pid, "RS") != 't', 1, "the end of who holds it lets it go");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 }
 
@@ -244,7 +244,7 @@ static pid_t start_as_user(const char *path, const char **ret_said)
 
 static void end_child(pid_t pid)
 {
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 

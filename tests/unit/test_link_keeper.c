@@ -126,7 +126,7 @@ static void test_left_open(void)
 	alarm(0);
 	is(got(0, false), 2, "nobody closes it: it is gone all the same when the keeper is");
 	close(link);
-	kill(child, SIGKILL);
+	kill_child(child, SIGKILL);
 	waitpid(child, NULL, 0);
 	close(pipe_in);
 }
@@ -153,7 +153,7 @@ static void test_dead_tracer(void)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", tracer, said[1]);
 	pipe_in = open(path, O_RDONLY | O_CLOEXEC);
 	is(got(2, false), 1, "which stand");
-	kill(tracer, SIGKILL);
+	kill_child(tracer, SIGKILL);
 	waitpid(tracer, NULL, 0);
 	is(got(0, true), 2, "it is killed: they go by themselves");
 	close(pipe_in);
@@ -188,12 +188,12 @@ static void test_dead_keeper(void)
 		fclose(f);
 	for (int signo = 1; pid > 0 && signo < 32; signo++)
 		if (signo != SIGKILL && signo != SIGSTOP)
-			kill(pid, signo);
+			kill_child(pid, signo);
 	int more = attach(k, 0, 1);
 	ok(link >= 0 && more >= 0, "no signal ends it");
 	close(more);
 	if (pid > 0)
-		kill(pid, SIGKILL);
+		kill_child(pid, SIGKILL);
 	is(got(2, false), 1, "but SIGKILL, and the links stand");
 	ok(attach(k, 0, 1) < 0 && attach(k, 0, MANY) < 0, "no more can be made then");
 	close(link);

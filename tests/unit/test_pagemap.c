@@ -72,7 +72,7 @@ static void check_ended(void)
 	}
 	int dir = pagemap_open(child);
 	ok(dir >= 0, "another process's directory is opened");
-	kill(child, SIGKILL);
+	kill_child(child, SIGKILL);
 	siginfo_t si;
 	waitid(P_PID, (id_t)child, &si, WEXITED | WNOWAIT);
 	ok(pagemap_open(child) == -ESRCH, "one that has ended has none");

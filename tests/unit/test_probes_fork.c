@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 		_exit(1);
 	}
 	ok(read(go[0], &c, 1) == 1, "a child writes 100 events");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	is(WTERMSIG(wait_for(pid)), SIGKILL, "and is killed");
 	snprintf(path, sizeof(path), "%s/%d.events", getenv("EBTRACE_DIR"), pid);
 	struct dump dead;

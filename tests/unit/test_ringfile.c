@@ -51,7 +51,7 @@ static void test_gone(void)
 	pid_t pid = start_idle();
 	siginfo_t info;
 	check_refused(pid, -ENOENT, "has no ring", "a process without a ring");
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 	check_refused(pid, -ESRCH, "zombie", "a zombie");
 	waitpid(pid, NULL, 0);
@@ -93,7 +93,7 @@ static void test_dir(void)
 	if (!ok(err < 0 && strstr(reason, path), "it is refused, and the reason names it"))
 		diag("error %d; '%s'", err, reason);
 	unlink(path);
-	kill(pid, SIGKILL);
+	kill_child(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
 

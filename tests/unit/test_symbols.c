@@ -184,7 +184,7 @@ static void test_debug_file(void)
 
 static int kill_it(pid_t child, void *ctx)
 {
-	*(int *)ctx += !kill(child, SIGKILL);
+	*(int *)ctx += !kill_child(child, SIGKILL);
 	return 0;
 }
 
