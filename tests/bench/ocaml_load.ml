@@ -55,7 +55,9 @@ let rec pairs depth n =
 let () =
   prerr_endline "ready";
   (try ignore (input_line stdin) with End_of_file -> ());
-  let t = Unix.gettimeofday () in
+  (* The cost of a sample is its CPU time, whatever else runs. *)
+  let clock = if Sys.argv.(1) = "pairs" then Sys.time else Unix.gettimeofday in
+  let t = clock () in
   let arg i = int_of_string Sys.argv.(i) in
   (match Sys.argv.(1) with
    | "trees" -> trees (arg 2) (arg 3)
@@ -64,4 +66,4 @@ let () =
    | "busy" -> busy (arg 2)
    | "pairs" -> pairs 9 (arg 2)
    | what -> failwith what);
-  Printf.printf "%.6f\n" (Unix.gettimeofday () -. t)
+  Printf.printf "%.6f\n" (clock () -. t)
