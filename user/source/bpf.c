@@ -51,6 +51,18 @@ static int explain(int err, const char *what, char *reason)
 	return err;
 }
 
+/* Tracepoints of system calls are attached by way of tracefs, which is root's. */
+static int explain_pages(int err, char *reason)
+{
+	const char *why = err == -EPERM || err == -EACCES
+				  ? "needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
+			  : err == -ENOENT
+				  ? "tracefs is missing: mount -t tracefs none /sys/kernel/tracing"
+				  : strerror(-err);
+	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s", why);
+	return err == -EACCES ? -EPERM : err;
+}
+
 /* ---- poll ---- */
 
 /* A process lived, and its probes were not in place. */
@@ -358,11 +370,8 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		err = bpf_kernel_new(&kernel, &s->kernel);
 	if (err) {
 		bpf_source_free(&s->base);
-		if (err == -ENOENT && opt->pages) {
-			snprintf(reason, BPF_REASON_BYTES,
-				 "tracefs is missing: mount -t tracefs none /sys/kernel/tracing");
-			return err;
-		}
+		if (opt->pages)
+			return explain_pages(err, reason);
 		/* What the verifier refuses is refused for want of a capability, too. */
 		return explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
 			       reason);
