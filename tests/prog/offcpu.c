@@ -4,6 +4,7 @@
  *	step tid begin_ns end_ns switches wait_ns off_ns syscall waker
  * by CLOCK_MONOTONIC, getrusage, /proc/self/task/TID/schedstat and the thread's CPU time: what the
  * kernel has counted from begin to end. syscall, waker: -1 where there is none. `stop` stops it.
+ * In tests/prog/blamed each step is a pause, too.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -30,6 +31,15 @@
 struct counters {
 	uint64_t ns, switches, wait_ns, cpu_ns;
 };
+
+#ifdef BLAMED
+#include <ebtrace/probes.h>
+#define begin_pause() ebt_begin(EBT_PHASE_major)
+#define end_pause()   ebt_end(EBT_PHASE_major)
+#else
+#define begin_pause() (void)0
+#define end_pause()   (void)0
+#endif
 
 static const char *path;
 
@@ -67,6 +77,18 @@ static void read_counters(struct counters *ret)
 	} while (after.switches != ret->switches || after.wait_ns != ret->wait_ns);
 }
 
+static void begin_step(struct counters *ret)
+{
+	read_counters(ret);
+	begin_pause();
+}
+
+static void end_step(struct counters *ret)
+{
+	end_pause();
+	read_counters(ret);
+}
+
 static void print_step(const char *step, const struct counters *a, const struct counters *b,
 		       long syscall, int waker)
 {
@@ -87,10 +109,10 @@ static void nap(long ns)
 static void do_sleep(void)
 {
 	struct counters a, b;
-	read_counters(&a);
+	begin_step(&a);
 	for (int i = 0; i < ROUNDS; i++)
 		nap(2000000);
-	read_counters(&b);
+	end_step(&b);
 	print_step("sleep", &a, &b, SYS_clock_nanosleep, -1);
 }
 
@@ -102,11 +124,11 @@ static void *wait_for_word(void *arg)
 	struct counters a, b;
 	(void)arg;
 	prctl(PR_SET_NAME, "waiter");
-	read_counters(&a);
+	begin_step(&a);
 	for (uint32_t i = 0; i < ROUNDS; i++)
 		while (atomic_load(&word) == i)
 			syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, i, NULL, NULL, 0);
-	read_counters(&b);
+	end_step(&b);
 	print_step("futex", &a, &b, SYS_futex, holder);
 	return NULL;
 }
@@ -157,9 +179,9 @@ static void do_preempt(void)
 		for (;;)
 			spin(SPIN_NS);
 	}
-	read_counters(&a);
+	begin_step(&a);
 	spin(SPIN_NS);
-	read_counters(&b);
+	end_step(&b);
 	print_step("preempt", &a, &b, -1, -1);
 	kill(hog, SIGKILL);
 	waitpid(hog, NULL, 0);
@@ -170,11 +192,11 @@ static void do_fsync(void)
 {
 	struct counters a, b;
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	read_counters(&a);
+	begin_step(&a);
 	for (int i = 0; i < ROUNDS; i++)
 		if (pwrite(fd, &i, sizeof(i), i * 4096) < 0 || fsync(fd))
 			exit(1);
-	read_counters(&b);
+	end_step(&b);
 	print_step("fsync", &a, &b, SYS_fsync, -1);
 	close(fd);
 }
@@ -193,10 +215,10 @@ static void do_fault(void)
 	madvise(map, FILE_BYTES, MADV_RANDOM);
 	posix_fadvise(fd, 0, FILE_BYTES, POSIX_FADV_DONTNEED);
 	volatile unsigned sum = 0;
-	read_counters(&a);
+	begin_step(&a);
 	for (unsigned at = 0; at < FILE_BYTES; at += 16 * 4096)
 		sum += (unsigned)map[at];
-	read_counters(&b);
+	end_step(&b);
 	print_step("fault", &a, &b, -1, -1);
 	munmap(map, FILE_BYTES);
 	close(fd);
@@ -234,14 +256,54 @@ static void do_stop(void)
 	kill(getpid(), SIGSTOP);
 }
 
+#ifdef BLAMED
+static pthread_barrier_t barrier;
+
+/* arg: how long it is held up before it arrives. */
+static void *collect(void *arg)
+{
+	struct counters a, b;
+	long held_ns = *(const long *)arg;
+	ebt_begin(EBT_PHASE_domain_condition_wait);
+	pthread_barrier_wait(&barrier);
+	ebt_end(EBT_PHASE_domain_condition_wait);
+	begin_step(&a);
+	if (held_ns)
+		nap(held_ns);
+	ebt_begin(EBT_PHASE_stw_api_barrier);
+	pthread_barrier_wait(&barrier);
+	ebt_end(EBT_PHASE_stw_api_barrier);
+	end_step(&b);
+	print_step(held_ns ? "held" : "barrier", &a, &b, -1, -1);
+	return NULL;
+}
+
+/* Three collect; one of them is held up, by a sleep. */
+static void do_barrier(void)
+{
+	static const long held_ns[] = {0, 0, 60000000};
+	pthread_t thread[3];
+	pthread_barrier_init(&barrier, NULL, 3);
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread[i], NULL, collect, (void *)&held_ns[i]);
+	for (int i = 0; i < 3; i++)
+		pthread_join(thread[i], NULL);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*fn)(void);
-	} steps[] = {{"sleep", do_sleep}, {"futex", do_futex}, {"preempt", do_preempt},
-		     {"fsync", do_fsync}, {"fault", do_fault}, {"sleeper", do_sleeper},
-		     {"child", do_child}, {"stop", do_stop}};
+	} steps[] = {
+		{"sleep", do_sleep},	 {"futex", do_futex}, {"preempt", do_preempt},
+		{"fsync", do_fsync},	 {"fault", do_fault}, {"sleeper", do_sleeper},
+		{"child", do_child},	 {"stop", do_stop},
+#ifdef BLAMED
+		{"barrier", do_barrier},
+#endif
+	};
 	if (argc < 3)
 		return 2;
 	path = argv[1];

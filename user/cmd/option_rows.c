@@ -29,8 +29,9 @@ const struct option_row option_rows[] = {
 	 "Watch the pages of the address space, through the kernel, instead of events of the "
 	 "runtime",
 	 1},
-	{OPTS_TRACE, "blame", OPT_BLAME, NULL,
-	 "Record when threads do not run, why, who woke them and who ran instead (needs privilege)",
+	{RINGS, "blame", OPT_BLAME, NULL,
+	 "Record when threads do not run, why, who woke them and who ran instead (needs "
+	 "privilege); stat: report what pauses were made of",
 	 1},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', "TIME",

@@ -25,8 +25,10 @@ int run_check_usage(const struct opts *o)
 			 "examples");
 	else if (o->engine.snapshot && o->engine.program)
 		complain("--snapshot needs a running process");
-	else if (o->engine.blame && (o->engine.file_count || o->engine.snapshot))
+	else if (o->engine.blame && o->engine.file_count && o->command == OPTS_TRACE)
 		complain("--blame needs processes that run: -p PID, or -- PROGRAM");
+	else if (o->engine.blame && o->engine.snapshot)
+		complain("--blame needs processes that run; --snapshot is of what was");
 	else if (o->engine.blame && o->engine.mode == MODE_RING)
 		complain("--blame needs more than rings: not with --mode ring");
 	else

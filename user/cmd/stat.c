@@ -2,7 +2,9 @@
 /*
  * ebtrace stat: prints statistics of a run instead of its events.
  */
+#include <sched.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cmd/commands.h"
 #include "cmd/message.h"
@@ -26,9 +28,19 @@ static const struct opts_command command = {
 	"  sudo ebtrace stat -p 1234 -d 10s      ten seconds of a running process\n"
 	"  ebtrace stat -p 1234 --interval 1s    a line a second, and the report\n"
 	"  ebtrace stat --top 3 -- dune build    the programs with the most GC time\n"
+	"  sudo ebtrace stat --blame -p 1234     what pauses were made of\n"
 	"  ebtrace stat --json 1234.events       the ring file of an ended program\n"
 	"\n"
 	"Exit status: as trace."};
+
+#define BLAME_LONGEST 5 /* pauses */
+
+/* That this process may use; 0: not known. */
+static unsigned cpus(void)
+{
+	cpu_set_t set;
+	return sched_getaffinity(0, sizeof(set), &set) ? 0 : (unsigned)CPU_COUNT(&set);
+}
 
 static int make_sink(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
@@ -38,6 +50,10 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.interval_ns = o->interval_ns,
 		.by = o->by,
 		.top = o->top,
+		.blame = !o->engine.blame ? 0
+			 : o->top	  ? o->top
+					  : BLAME_LONGEST,
+		.cpus = o->engine.file_count ? 0 : cpus(),
 	};
 	return stat_new(s, fd, &so, ret);
 }
@@ -53,7 +69,11 @@ static int obey(struct opts *o)
 		return print_end();
 	}
 	int status = run_check_usage(o);
-	if (!status && o->json && (o->by || o->top)) {
+	/* Parts of a pause are those of its thread, which no ring of OCaml's knows. Without privilege
+	 * only rings can be read. */
+	if (o->engine.blame && o->engine.mode == MODE_AUTO && !geteuid())
+		o->engine.mode = MODE_PROBES;
+	if (!status && o->json && (o->by || (o->top && !o->engine.blame))) {
 		complain("--by and --top apply to text");
 		status = EXIT_USAGE;
 	}

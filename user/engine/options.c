@@ -14,6 +14,6 @@ size_t engine_buffer_bytes(const struct engine_options *o)
 bool engine_watermarks(const struct engine_options *o)
 {
 	/* Watermarks do not report threads. */
-	bool counts = o->counts && !o->thread_count;
+	bool counts = o->counts && !o->thread_count && !o->blame;
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
 }

@@ -6,15 +6,16 @@
 #include "base/json.h"
 
 /* What a value is. */
-#define SCHEMA_COUNT	  "{\"type\":\"integer\",\"minimum\":0}"
-#define SCHEMA_KNOWN	  "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
-#define SCHEMA_STRING	  "{\"type\":\"string\"}"
-#define SCHEMA_NUMBER	  "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
-#define SCHEMA_SHARE	  "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":100}"
-#define SCHEMA_TRUTH	  "{\"type\":\"boolean\"}"
-#define SCHEMA_REF(name)  "{\"$ref\":\"#/$defs/" name "\"}"
-#define SCHEMA_LIST(name) "{\"type\":\"array\",\"items\":" SCHEMA_REF(name) "}"
-#define SCHEMA_CONST(v)	  "{\"const\":" v "}"
+#define SCHEMA_COUNT	   "{\"type\":\"integer\",\"minimum\":0}"
+#define SCHEMA_KNOWN	   "{\"type\":[\"integer\",\"null\"],\"minimum\":0}"
+#define SCHEMA_STRING	   "{\"type\":\"string\"}"
+#define SCHEMA_NUMBER	   "{\"type\":[\"number\",\"null\"],\"minimum\":0}"
+#define SCHEMA_SHARE	   "{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":100}"
+#define SCHEMA_TRUTH	   "{\"type\":\"boolean\"}"
+#define SCHEMA_REF(name)   "{\"$ref\":\"#/$defs/" name "\"}"
+#define SCHEMA_MAYBE(name) "{\"oneOf\":[{\"type\":\"null\"}," SCHEMA_REF(name) "]}"
+#define SCHEMA_LIST(name)  "{\"type\":\"array\",\"items\":" SCHEMA_REF(name) "}"
+#define SCHEMA_CONST(v)	   "{\"const\":" v "}"
 
 /* A key of an object, and what its value is. */
 struct schema_key {

@@ -26,6 +26,7 @@ struct stat {
 	struct stat_options opt;
 	struct buf buf;
 	struct stat_model model;
+	struct blame *blame;	 /* NULL: not asked for */
 	struct histogram pauses; /* of the line that is being counted */
 	struct marks marks;
 	uint64_t line_ns; /* when it ends; 0: not begun */
@@ -99,9 +100,9 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 {
 	struct stat *k = (struct stat *)base;
-	if (!k->opt.interval_ns)
+	int err = k->blame ? blame_events(k->blame, ev, n) : 0;
+	if (!err && !k->opt.interval_ns)
 		return stat_model_events(&k->model, ev, n);
-	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
 		if (ev[i].ts >= k->line_ns)
 			put_lines(k, ev[i].ts);
@@ -121,7 +122,10 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 
 static int stat_forget(struct sink *base, uint32_t process)
 {
-	return stat_model_forget(&((struct stat *)base)->model, process);
+	struct stat *k = (struct stat *)base;
+	int err = k->blame ? blame_forget(k->blame, process) : 0;
+	int forgotten = stat_model_forget(&k->model, process);
+	return err ? err : forgotten;
 }
 
 static int stat_flush(struct sink *base)
@@ -150,6 +154,8 @@ static int put_report(struct stat *k)
 		.model = &k->model,
 		.total = total,
 		.sections = &sections,
+		.blame = k->blame,
+		.cpus = k->opt.cpus,
 		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
 	};
 	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.stream.now_ns;
@@ -178,6 +184,7 @@ static void stat_free(struct sink *base)
 {
 	struct stat *k = (struct stat *)base;
 	stat_model_done(&k->model);
+	blame_free(k->blame);
 	histogram_done(&k->pauses);
 	buf_done(&k->buf);
 	free(k);
@@ -205,9 +212,12 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 	if (!k)
 		return -ENOMEM;
 	int err = stat_model_init(&k->model, s, o->top);
+	if (!err && o->blame)
+		err = blame_new(s, o->blame, &k->blame);
 	if (!err)
 		err = buf_init_behind(&k->buf, fd, STAT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
+		blame_free(k->blame);
 		stat_model_done(&k->model);
 		free(k);
 		return err;

@@ -182,6 +182,8 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 			put_program(&j, g);
 		json_close(&j, ']');
 	}
+	if (r->blame)
+		stat_blame_json(&j, r->blame);
 	json_close(&j, '}');
 	buf_puts(b, "\n");
 }

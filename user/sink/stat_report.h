@@ -4,6 +4,7 @@
 #define SINK_STAT_REPORT_H
 
 #include "model/stat.h"
+#include "sink/stat_blame.h"
 #include "sink/stat_sections.h"
 
 /* A line of --interval: the stretch since the line before. */
@@ -21,7 +22,9 @@ struct stat_report {
 	const struct stat_numbers *total;
 	const struct stat_sections *sections; /* of the text; JSON has all processes */
 	uint64_t wall_ns;
-	uint64_t begin_ns; /* on the session's clock */
+	uint64_t begin_ns;   /* on the session's clock */
+	struct blame *blame; /* NULL: not asked for */
+	unsigned cpus;	     /* of the machine that the run was on; 0: not known */
 };
 
 #endif

@@ -2,6 +2,7 @@
 #include "sink/stat.h"
 
 #include "base/json.h"
+#include "model/blame_parts.h"
 #include "sink/schema.h"
 #include "sink/stat_percentiles.h"
 
@@ -13,8 +14,10 @@ static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"total", SCHEMA_REF("total")},
 					   {"processes", SCHEMA_LIST("process")},
 					   {0}};
-/* Only if processes were added up that have no element of `processes`. */
-static const struct schema_key optional[] = {{"programs", SCHEMA_LIST("program")}, {0}};
+/* programs: only if processes were added up that have no element of `processes`; blame: only with
+ * --blame. */
+static const struct schema_key optional[] = {
+	{"programs", SCHEMA_LIST("program")}, {"blame", SCHEMA_REF("blame")}, {0}};
 static const struct schema_key interval[] = {{"kind", SCHEMA_CONST("\"interval\"")},
 					     {"schema", SCHEMA_CONST("1")},
 					     {"begin_ns", SCHEMA_COUNT},
@@ -89,6 +92,35 @@ static const struct schema_key phase[] = {{"name", SCHEMA_STRING},    {"stops", 
 					  {"total_ns", SCHEMA_COUNT}, {"self_ns", SCHEMA_COUNT},
 					  {"max_ns", SCHEMA_COUNT},   {0}};
 
+static const struct schema_key blame[] = {{"known", SCHEMA_TRUTH}, {0}};
+static const struct schema_key blame_sum[] = {{"pauses", SCHEMA_COUNT},
+					      {"pause_ns", SCHEMA_COUNT},
+					      {"parts_ns", SCHEMA_REF("parts")},
+					      {0}};
+static const struct schema_key blame_lists[] = {
+	{"phases", SCHEMA_LIST("blamed_phase")}, {"longest", SCHEMA_LIST("blamed_pause")}, {0}};
+static const struct schema_key blamed_phase[] = {{"name", SCHEMA_STRING}, {0}};
+static const struct schema_key parts[] = {
+#define X(CONSTANT, key, text) {#key, SCHEMA_COUNT},
+	BLAME_PARTS_LIST(X)
+#undef X
+		{0}};
+static const struct schema_key split[] = {
+	{"parts_ns", SCHEMA_REF("parts")}, {"cause", SCHEMA_MAYBE("cause")}, {0}};
+static const struct schema_key cause[] = {{"part", SCHEMA_STRING},   {"ns", SCHEMA_COUNT},
+					  {"syscall", SCHEMA_KNOWN}, {"tid", SCHEMA_KNOWN},
+					  {"comm", SCHEMA_STRING},   {0}};
+static const struct schema_key blamed_pause[] = {{"begin_ns", SCHEMA_COUNT},
+						 {"ns", SCHEMA_COUNT},
+						 {"pid", SCHEMA_COUNT},
+						 {"domain", SCHEMA_KNOWN},
+						 {"tid", SCHEMA_KNOWN},
+						 {"phase", SCHEMA_STRING},
+						 {"waited_for", SCHEMA_MAYBE("culprit")},
+						 {0}};
+static const struct schema_key culprit[] = {
+	{"domain", SCHEMA_KNOWN}, {"tid", SCHEMA_KNOWN}, {"ns", SCHEMA_COUNT}, {0}};
+
 static void put_percentiles(struct json *j)
 {
 	struct schema_key percentiles[STAT_PERCENTILES + 1] = {{0}};
@@ -116,6 +148,12 @@ void stat_schema(struct json *j)
 		{"collections", {collections}},
 		{"words", {words}},
 		{"phase", {phase}},
+		{"blame", {blame, blame_sum, blame_lists}},
+		{"blamed_phase", {blamed_phase, blame_sum}},
+		{"parts", {parts}},
+		{"cause", {cause}},
+		{"blamed_pause", {blamed_pause, split}},
+		{"culprit", {culprit, split}},
 	};
 	schema_put(j,
 		   "What 'ebtrace stat --json' writes, schema 1: the report, and with --interval "

@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What pauses were made of, for causes made on purpose: against the kernel's own counters and the
+# thread's clock.
+. tests/lib.sh
+need_root
+need_command jq
+
+prog=$O/tests/prog/blamed
+
+# parts STEP PART: the share of the part in the pause, and the truth: both in percent of the pause.
+# said: step tid begin end switches wait off syscall waker
+blame() {
+	timeout 60 "$O/ebtrace" stat --blame --json -o "$TMP/$1.json" -- "$prog" "$TMP/file" "$1" >"$TMP/$1.said" 2>"$TMP/$1.err"
+	is $? 0 "$1: the program and the report end well" || cat "$TMP/$1.err"
+	jq -e '[.blame.longest[] | .ns == ([.parts_ns[]] | add)] | all and length > 0' "$TMP/$1.json" >"$TMP/jq"
+	ok $? "$1: parts add up to the pause"
+	jq -e '.blame | .known and .pause_ns == ([.parts_ns[]] | add)' "$TMP/$1.json" >"$TMP/jq"
+	ok $? "$1: so do those of all pauses"
+}
+# Within 1 % of the pause, and 20 us for each switch, in which an idle CPU may have to wake up.
+share_of() {
+	local step=$1 part=$2 truth=$3 name=$4 got
+	got=$(awk -v step="$step" '$1 == step { print $2, $3, $4, $5, $6, $7 }' "$TMP/$step.said" | {
+		read -r tid begin end switches wait off
+		jq -r --arg part "$part" --arg truth "$truth" --argjson tid "$tid" --argjson wait "$wait" \
+			--argjson off "$off" --argjson n "$switches" '.blame.longest[] | select(.tid == $tid)
+			| (if $truth == "wait" then $wait else $off - $wait end) as $want
+			| (.parts_ns[$part] - $want | fabs) as $wrong
+			| if $wrong <= .ns * 0.01 + $n * 20000 and .parts_ns[$part] > .ns / 5 then "right"
+			  else "\(.parts_ns) of \(.ns), truth \($want)" end' "$TMP/$step.json"
+	})
+	is "$got" right "$name"
+}
+
+blame sleep
+share_of sleep sleep off "a sleep in a pause"
+blame futex
+share_of futex futex off "a futex that another thread holds"
+is "$(jq -r '.blame.longest[0].cause.syscall' "$TMP/futex.json")" "$(awk '{ print $8 }' "$TMP/futex.said")" "its cause is that call"
+is "$(jq -r '.blame.longest[0].cause.tid' "$TMP/futex.json")" "$(awk '{ print $9 }' "$TMP/futex.said")" "and the holder, who woke it"
+blame preempt
+share_of preempt run_queue wait "a hog on the same CPU"
+"$O/ebtrace" stat --blame -- "$prog" "$TMP/file" preempt 2>&1 >"$TMP/said" | grep -q '^  The longest pause took .* its thread had no CPU for'
+ok $? "a sentence says so"
+blame fsync
+share_of fsync io off "a disk"
+blame fault
+share_of fault page_fault off "major faults"
+
+blame barrier
+held=$(awk '$1 == "held" { print $2 }' "$TMP/barrier.said")
+is "$(jq -r --argjson held "$held" '[.blame.longest[] | select(.tid != $held)] | length' "$TMP/barrier.json")" 2 "two threads wait for the third"
+is "$(jq -r --argjson held "$held" '[.blame.longest[] | select(.tid != $held) | .waited_for.tid == $held] | all' \
+	"$TMP/barrier.json")" true "the last to arrive is named"
+jq -e --argjson held "$held" '[.blame.longest[] | select(.tid != $held)
+	| (.parts_ns.domain > 59000000) and (.waited_for.parts_ns.sleep > .waited_for.ns * 0.98)] | all' "$TMP/barrier.json" >"$TMP/jq"
+ok $? "with what it did meanwhile: it slept" || jq -c .blame "$TMP/barrier.json"
+is "$(jq -r --argjson held "$held" '[.blame.longest[] | select(.tid == $held)][0].waited_for' "$TMP/barrier.json")" null "who waited for nobody"
+
+"$O/ebtrace" stat --json-schema >"$TMP/schema"
+wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' \
+	"$TMP/barrier.json" "$TMP/futex.json" 2>&1)
+is "$wrong" "" "the JSON is valid by its schema"
+
+# ---- of a capture, and without privilege ----
+
+timeout 60 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/said" 2>"$TMP/err"
+"$O/ebtrace" stat --blame --json "$TMP/run.ebt" >"$TMP/capture.json"
+jq -e '.blame | .known and (.parts_ns.sleep > 50000000) and (.parts_ns.futex > 50000000) and .parts_ns.unknown < .pause_ns / 100' \
+	"$TMP/capture.json" >"$TMP/jq"
+ok $? "a capture has what a pause was made of" || jq -c .blame "$TMP/capture.json"
+if command -v setpriv >/dev/null; then
+	mkdir -m 777 "$TMP/rings"
+	chmod 755 "$TMP"
+	setpriv --reuid 65534 --regid 65534 --clear-groups env EBTRACE_DIR="$TMP/rings" \
+		"$O/ebtrace" stat --blame -- "$prog" /dev/null sleep >"$TMP/out" 2>"$TMP/err"
+	grep -q 'nothing is known of when threads ran\|not recorded when threads do not run' "$TMP/err"
+	ok $? "without privilege a line says that nothing is known" || cat "$TMP/err"
+	grep -q '^    not known  *[0-9.]* ms  100.00 %' "$TMP/err"
+	ok $? "and pauses are reported"
+fi
+done_testing

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What pauses were made of, from begins, ends and intervals without a CPU. Times are in microseconds. */
+#include "core/event_args.h"
+#include "model/blame.h"
+#include "model/phases.h"
+#include "tests/random.h"
+#include "tests/tap.h"
+#include "tests/unit/processes_fixture.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#define US	1000u
+#define TIDS	100 /* the thread of domain n is TIDS + n */
+#define LONGEST 3
+
+struct run {
+	struct session *session;
+	struct blame *blame;
+};
+
+static void begin(struct run *r)
+{
+	if (session_new(&r->session) || enter_processes(r->session, 2) ||
+	    blame_new(r->session, LONGEST, &r->blame))
+		abort();
+}
+
+static void done(struct run *r)
+{
+	blame_free(r->blame);
+	session_free(r->session);
+}
+
+static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us)
+{
+	struct ebt_event ev = {.ts = us * US,
+			       .pos = EBT_NO_POS,
+			       .kind = kind,
+			       .id = id,
+			       .process = 1,
+			       .domain = domain,
+			       .tid = TIDS + domain,
+			       .cpu = EBT_NO_CPU};
+	if (blame_events(r->blame, &ev, 1))
+		abort();
+}
+
+/* The thread of a domain did not run; of it `wait` at the end for want of a CPU. call: plus 1. */
+static void off(struct run *r, uint16_t domain, uint64_t from, uint64_t until, uint64_t wait,
+		enum ebt_offcpu_reason reason, long call)
+{
+	struct event_args_payload p = {.word = {wait * US, 0, (uint64_t)call, 71, 72, 0},
+				       .text = {"waker", "runner"}};
+	struct ebt_event ev = {.ts = until * US,
+			       .pos = (until - from) * US,
+			       .kind = EBT_OFFCPU,
+			       .id = reason,
+			       .process = 1,
+			       .domain = EBT_NO_DOMAIN,
+			       .tid = TIDS + domain,
+			       .cpu = EBT_NO_CPU};
+	if (session_put_blob(r->session, &ev, &p, sizeof(p)) || blame_events(r->blame, &ev, 1))
+		abort();
+	session_drop_event(r->session, &ev);
+}
+
+static unsigned part(const struct blame_split *s, enum blame_part p)
+{
+	return (unsigned)(s->ns[p] / US);
+}
+
+static uint64_t sum(const uint64_t *ns)
+{
+	uint64_t all = 0;
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		all += ns[i];
+	return all;
+}
+
+static const struct blame_pause *longest(const struct run *r)
+{
+	uint32_t n;
+	const struct blame_pause *p = blame_longest(r->blame, &n);
+	return n ? p : NULL;
+}
+
+static void test_one(void)
+{
+	struct run r;
+	begin(&r);
+	off(&r, 0, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 10);
+	push(&r, EBT_BEGIN, PHASE_minor_local_roots, 0, 12);
+	off(&r, 0, 20, 27, 2, EBT_OFFCPU_SLEEP, SYS_futex + 1);
+	off(&r, 1, 20, 40, 20, EBT_OFFCPU_PREEMPTED, 0);
+	off(&r, 0, 30, 41, 11, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_END, PHASE_minor_local_roots, 0, 45);
+	off(&r, 0, 46, 50, 1, EBT_OFFCPU_IOWAIT, 0);
+	push(&r, EBT_END, PHASE_minor, 0, 60);
+	off(&r, 0, 70, 80, 0, EBT_OFFCPU_SLEEP, SYS_nanosleep + 1);
+	const struct blame_pause *p = longest(&r);
+	ok(p && p->end_ns - p->begin_ns == 50 * US && p->row == phases_row(PHASE_minor) &&
+		   p->tid == TIDS && p->domain == 0,
+	   "a pause is the outermost phase that stops, of its thread");
+	is(part(&p->split, BLAME_WAIT), 2 + 11 + 1, "it waited for a CPU");
+	is(part(&p->split, BLAME_FUTEX), 5, "was blocked on a futex");
+	is(part(&p->split, BLAME_IO), 3, "and for a device");
+	is(part(&p->split, BLAME_CPU), 28, "the rest was on the CPU");
+	is(sum(p->split.ns), 50 * US, "parts add up");
+	ok(p->split.longest.part == BLAME_WAIT && p->split.longest.tid == 72 &&
+		   !strcmp(p->split.longest.comm, "runner"),
+	   "the longest piece was behind the thread that ran instead");
+	is(blame_of_row(r.blame, PHASE_minor)->pauses, 1, "it is counted by its phase");
+	done(&r);
+}
+
+static void test_unknown(void)
+{
+	struct run r;
+	begin(&r);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 10);
+	push(&r, EBT_END, PHASE_minor, 0, 20);
+	ok(!blame_is_known(r.blame) && part(&longest(&r)->split, BLAME_UNKNOWN) == 10,
+	   "without any interval nothing is known");
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 30);
+	off(&r, 1, 45, 46, 0, EBT_OFFCPU_SLEEP, 0);
+	push(&r, EBT_END, PHASE_minor, 0, 60);
+	const struct blame_pause *p = longest(&r);
+	is(part(&p->split, BLAME_UNKNOWN), 15, "nor what was before the first");
+	is(part(&p->split, BLAME_CPU), 15, "behind it a thread without intervals ran");
+	done(&r);
+}
+
+/* Domains 0 to 2 arrive at 10, 14 and 40; the last had no CPU. They leave in another order. */
+static void test_barrier(void)
+{
+	struct run r;
+	begin(&r);
+	off(&r, 0, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_stw_leader, 0, 9);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 0, 10);
+	push(&r, EBT_BEGIN, PHASE_stw_handler, 1, 13);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 1, 14);
+	off(&r, 2, 8, 37, 29, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_stw_handler, 2, 39);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 2, 40);
+	push(&r, EBT_END, PHASE_stw_api_barrier, 1, 41);
+	push(&r, EBT_END, PHASE_stw_api_barrier, 2, 43);
+	push(&r, EBT_END, PHASE_stw_handler, 1, 50);
+	/* Domain 1 is at the next one before domain 0 has left the first. */
+	push(&r, EBT_BEGIN, PHASE_stw_handler, 1, 51);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 1, 52);
+	off(&r, 0, 41, 60, 19, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_END, PHASE_stw_api_barrier, 0, 61);
+	push(&r, EBT_END, PHASE_stw_leader, 0, 70);
+	const struct blame_pause *p = longest(&r);
+	is(part(&p->split, BLAME_DOMAIN), 30, "the leader waited until the last has arrived");
+	is(part(&p->split, BLAME_WAIT), 19, "what is behind that is its own");
+	is(sum(p->split.ns), 61 * US, "parts add up");
+	ok(p->culprit.domain == 2 && p->culprit.tid == TIDS + 2, "the last domain is named");
+	is(part(&p->culprit.split, BLAME_WAIT), 27, "which had no CPU while it was waited for");
+	is(part(&p->culprit.split, BLAME_CPU), 3, "and ran then");
+	push(&r, EBT_END, PHASE_stw_handler, 2, 71);
+	push(&r, EBT_END, PHASE_stw_api_barrier, 1, 72);
+	push(&r, EBT_END, PHASE_stw_handler, 1, 73);
+	is(blame_total(r.blame)->ns[BLAME_DOMAIN] / US, 30 + 26, "nobody waits for the last one");
+	is(blame_total(r.blame)->pauses, 4, "all pauses are counted");
+	is(sum(blame_total(r.blame)->ns), blame_total(r.blame)->pause_ns, "and add up");
+	done(&r);
+}
+
+/* Many pauses at random, in which anything happens: parts add up, and the longest are kept. */
+static void test_random(void)
+{
+	struct run r;
+	uint64_t state = 5, us = 100, most[LONGEST] = {0}, all = 0;
+	begin(&r);
+	for (unsigned i = 0; i < 5000; i++) {
+		uint16_t domain = (uint16_t)(random_next(&state) % 3);
+		uint64_t from = us;
+		push(&r, EBT_BEGIN, PHASE_major, domain, us += random_next(&state) % 10);
+		from = us;
+		for (uint64_t k = random_next(&state) % 5; k--;) {
+			uint64_t a = us + random_next(&state) % 10,
+				 b = a + random_next(&state) % 50;
+			off(&r, domain, a, b, random_next(&state) % 60,
+			    (enum ebt_offcpu_reason)(random_next(&state) % 7),
+			    (long)(random_next(&state) % 400));
+			us = b;
+		}
+		push(&r, EBT_END, PHASE_major, domain, us += random_next(&state) % 30);
+		uint64_t ns = (us - from) * US;
+		all += ns;
+		for (unsigned k = 0; k < LONGEST; k++)
+			if (ns > most[k]) {
+				uint64_t other = most[k];
+				most[k] = ns;
+				ns = other;
+			}
+	}
+	uint32_t n;
+	const struct blame_pause *p = blame_longest(r.blame, &n);
+	bool same = n == LONGEST;
+	for (uint32_t i = 0; i < n; i++)
+		same &= p[i].end_ns - p[i].begin_ns == most[i] && sum(p[i].split.ns) == most[i];
+	ok(same, "the longest pauses are kept, the longest first");
+	is(blame_total(r.blame)->pause_ns, all, "the sum is that of all");
+	is(sum(blame_total(r.blame)->ns), all, "and of their parts");
+	done(&r);
+}
+
+static void test_forget(void)
+{
+	struct run r;
+	begin(&r);
+	push(&r, EBT_BEGIN, PHASE_stw_leader, 0, 9);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 0, 10);
+	off(&r, 1, 20, 40, 20, EBT_OFFCPU_PREEMPTED, 0);
+	ok(!blame_forget(r.blame, 1), "a process may end in a pause");
+	push(&r, EBT_END, PHASE_stw_leader, 0, 50);
+	is(blame_total(r.blame)->pauses, 0, "which is not counted then");
+	done(&r);
+}
+
+int main(void)
+{
+	test_one();
+	test_unknown();
+	test_barrier();
+	test_random();
+	test_forget();
+	return tap_done();
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/blame.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/ptrarray.h"
+#include "base/ptrmap.h"
+#include "core/event_args.h"
+#include "core/tracks.h"
+#include "model/off_cpu.h"
+#include "model/phases.h"
+
+#define WAITS_MAX 256 /* of a pause; further ones are its own time */
+/* A thread's intervals are dropped when so many have come that no pause needs. */
+#define TRIM_AT 64
+
+/* Arrivals at a barrier. */
+struct section {
+	uint32_t refs; /* lanes inside, and the process while it is open */
+	bool is_closed;
+	uint64_t last_ns;
+	uint32_t last_lane, last_tid;
+	uint16_t last_domain;
+};
+
+enum { API_BARRIER, LEAVE_BARRIER, BARRIERS };
+
+/* A stretch in which a pause waited for another domain. */
+struct wait {
+	uint64_t from, to;
+};
+
+/* What is kept of a track of phases. */
+struct lane {
+	struct lane *next; /* of its process */
+	bool is_paused;
+	uint32_t stopping; /* open phases that stop the mutator */
+	struct blame_pause pause;
+	struct wait wait[WAITS_MAX];
+	uint32_t waits;
+	struct section *inside; /* the barrier that it is at; NULL: none */
+};
+
+struct task {
+	struct off_cpu off_cpu;
+};
+
+struct family {
+	struct lane *lanes;
+	struct section *section[BARRIERS]; /* the open one; NULL: none */
+	PTRMAP(struct task) tasks;	   /* by tid */
+};
+
+struct blame {
+	const struct session *session;
+	struct tracks *tracks;
+	PTRARRAY(struct family) families; /* by process */
+	struct blame_sum total, of_row[PHASES + 1];
+	struct blame_pause *longest; /* a heap, the shortest of them first */
+	uint32_t longest_max, longest_count;
+	uint64_t known_from; /* the first interval's begin */
+	bool is_known;
+};
+
+static int barrier_of(uint32_t id)
+{
+	return id == PHASE_stw_api_barrier	 ? API_BARRIER
+	       : id == PHASE_minor_leave_barrier ? LEAVE_BARRIER
+						 : BARRIERS;
+}
+
+static void drop_section(struct section *s)
+{
+	if (s && !--s->refs)
+		free(s);
+}
+
+static struct family *family_of(struct blame *b, uint32_t process)
+{
+	bool is_new;
+	return ptrarray_make(&b->families, process, &is_new);
+}
+
+/* The lane arrives at a barrier. */
+static int arrive(struct family *f, struct lane *l, const struct track *t, int barrier, uint64_t ns)
+{
+	struct section *s = f->section[barrier];
+	drop_section(l->inside);
+	l->inside = NULL;
+	if (s && s->is_closed) {
+		drop_section(s);
+		s = NULL;
+	}
+	if (!s) {
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return -ENOMEM;
+		s->refs = 1;
+	}
+	f->section[barrier] = s;
+	s->refs++;
+	s->last_ns = ns;
+	s->last_lane = t->lane;
+	s->last_tid = t->tid;
+	s->last_domain = t->domain;
+	l->inside = s;
+	return 0;
+}
+
+static void split_time(struct blame *b, struct family *f, uint32_t tid, uint64_t from, uint64_t to,
+		       struct blame_split *ret)
+{
+	const struct task *task = tid ? ptrmap_get(&f->tasks, tid) : NULL;
+	uint64_t known = b->is_known && tid ? b->known_from : UINT64_MAX;
+	uint64_t unknown = known >= to ? to - from : known > from ? known - from : 0;
+	static const struct off_cpu none;
+	ret->ns[BLAME_UNKNOWN] += unknown;
+	off_cpu_split(task ? &task->off_cpu : &none, from + unknown, to, ret);
+}
+
+/* The lane leaves the barrier. */
+static void leave(struct blame *b, struct family *f, struct lane *l, const struct track *t,
+		  uint64_t begin_ns)
+{
+	struct section *s = l->inside;
+	if (!s)
+		return;
+	s->is_closed = true;
+	l->inside = NULL;
+	if (s->last_lane != t->lane && s->last_ns > begin_ns && l->is_paused &&
+	    l->waits < WAITS_MAX) {
+		uint64_t ns = s->last_ns - begin_ns;
+		l->wait[l->waits++] = (struct wait){begin_ns, s->last_ns};
+		l->pause.split.ns[BLAME_DOMAIN] += ns;
+		if (ns > l->pause.culprit.ns) {
+			struct blame_culprit c = {
+				.ns = ns, .domain = s->last_domain, .tid = s->last_tid};
+			split_time(b, f, s->last_tid, begin_ns, s->last_ns, &c.split);
+			l->pause.culprit = c;
+		}
+	}
+	drop_section(s);
+}
+
+/* The first of the heap is the shortest. */
+static void sift(struct blame_pause *heap, uint32_t count, uint32_t i)
+{
+	for (;;) {
+		uint32_t least = i;
+		for (uint32_t c = 2 * i + 1; c <= 2 * i + 2 && c < count; c++)
+			if (heap[c].end_ns - heap[c].begin_ns <
+			    heap[least].end_ns - heap[least].begin_ns)
+				least = c;
+		if (least == i)
+			return;
+		struct blame_pause p = heap[i];
+		heap[i] = heap[least];
+		heap[least] = p;
+		i = least;
+	}
+}
+
+static void keep_longest(struct blame *b, const struct blame_pause *p)
+{
+	uint64_t ns = p->end_ns - p->begin_ns;
+	if (b->longest_count < b->longest_max) {
+		b->longest[b->longest_count++] = *p;
+		for (uint32_t i = b->longest_count / 2; i-- > 0;)
+			sift(b->longest, b->longest_count, i);
+	} else if (b->longest_max && ns > b->longest[0].end_ns - b->longest[0].begin_ns) {
+		b->longest[0] = *p;
+		sift(b->longest, b->longest_count, 0);
+	}
+}
+
+static void add(struct blame_sum *s, const struct blame_pause *p)
+{
+	s->pauses++;
+	s->pause_ns += p->end_ns - p->begin_ns;
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		s->ns[i] += p->split.ns[i];
+}
+
+static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
+		      uint64_t end_ns)
+{
+	struct blame_pause *p = &l->pause;
+	uint64_t from = p->begin_ns;
+	p->end_ns = end_ns;
+	p->tid = tid;
+	for (uint32_t i = 0; i < l->waits; i++) {
+		split_time(b, f, tid, from, l->wait[i].from, &p->split);
+		from = l->wait[i].to;
+	}
+	split_time(b, f, tid, from, end_ns, &p->split);
+	add(&b->total, p);
+	add(&b->of_row[p->row], p);
+	keep_longest(b, p);
+}
+
+static struct lane *lane_of(struct blame *b, struct track *t)
+{
+	struct family *f = family_of(b, t->process);
+	if (t->user || !f)
+		return t->user;
+	struct lane *l = calloc(1, sizeof(*l));
+	if (!l)
+		return NULL;
+	l->next = f->lanes;
+	f->lanes = l;
+	return t->user = l;
+}
+
+static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
+		    const struct ebt_event *ev)
+{
+	struct blame *b = ctx;
+	uint32_t row = phases_row(ev->id);
+	int barrier = barrier_of(ev->id);
+	(void)depth;
+	if (ev->kind != EBT_BEGIN)
+		return 0;
+	struct lane *l = lane_of(b, t);
+	struct family *f = family_of(b, t->process);
+	if (!l || !f)
+		return -ENOMEM;
+	if (barrier < BARRIERS) {
+		int err = arrive(f, l, t, barrier, ev->ts);
+		if (err)
+			return err;
+	}
+	s->user = phases_stop(row);
+	if (!s->user || l->stopping++)
+		return 0;
+	l->is_paused = true;
+	l->waits = 0;
+	l->pause = (struct blame_pause){
+		.pid = processes_pid(&b->session->processes, t->process),
+		.domain = t->domain,
+		.row = row,
+		.begin_ns = ev->ts,
+	};
+	return 0;
+}
+
+static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
+		  uint64_t end_ns, enum track_end how)
+{
+	struct blame *b = ctx;
+	struct lane *l = t->user;
+	struct family *f = family_of(b, t->process);
+	(void)depth;
+	if (t->span != TRACK_PHASES || !l || !f)
+		return f ? 0 : -ENOMEM;
+	if (barrier_of(s->id) < BARRIERS)
+		leave(b, f, l, t, s->begin_ns);
+	if (!s->user || --l->stopping)
+		return 0;
+	if (l->is_paused && how == TRACK_ENDED)
+		end_pause(b, f, l, t->tid, end_ns);
+	l->is_paused = false;
+	return 0;
+}
+
+static void on_forget(void *ctx, struct track *t)
+{
+	struct blame *b = ctx;
+	struct family *f = ptrarray_get(&b->families, t->process);
+	struct lane *l = t->span == TRACK_PHASES ? t->user : NULL;
+	for (struct lane **at = f && l ? &f->lanes : NULL; at && *at; at = &(*at)->next)
+		if (*at == l) {
+			*at = l->next;
+			break;
+		}
+	if (l)
+		drop_section(l->inside);
+	free(l);
+}
+
+static const struct tracks_visitor visitor = {
+	.begin = on_begin, .end = on_end, .forget = on_forget};
+
+int blame_new(const struct session *s, uint32_t longest, struct blame **ret)
+{
+	struct blame *b = calloc(1, sizeof(*b));
+	if (!b)
+		return -ENOMEM;
+	b->session = s;
+	b->longest_max = longest;
+	b->longest = calloc(longest + 1u, sizeof(*b->longest));
+	if (!b->longest || tracks_new(&s->processes, &visitor, b, &b->tracks)) {
+		blame_free(b);
+		return -ENOMEM;
+	}
+	tracks_by_thread(b->tracks);
+	*ret = b;
+	return 0;
+}
+
+static void free_family(struct family *f)
+{
+	size_t at = 0;
+	if (!f)
+		return;
+	for (struct task *t; (t = ptrmap_next(&f->tasks, &at));)
+		off_cpu_done(&t->off_cpu);
+	ptrmap_free(&f->tasks);
+	for (int i = 0; i < BARRIERS; i++)
+		drop_section(f->section[i]);
+	free(f);
+}
+
+void blame_free(struct blame *b)
+{
+	if (!b)
+		return;
+	tracks_free(b->tracks);
+	size_t at = 0;
+	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
+		free_family(f);
+	ptrarray_done(&b->families);
+	free(b->longest);
+	free(b);
+}
+
+int blame_forget(struct blame *b, uint32_t process)
+{
+	int err = tracks_forget(b->tracks, process, 0);
+	free_family(ptrarray_remove(&b->families, process));
+	return err;
+}
+
+/* Since when an open pause of the process may ask for intervals. */
+static uint64_t needed_from(const struct family *f, uint64_t now_ns)
+{
+	uint64_t ns = now_ns;
+	for (const struct lane *l = f->lanes; l; l = l->next)
+		if (l->is_paused && l->pause.begin_ns < ns)
+			ns = l->pause.begin_ns;
+	return ns;
+}
+
+static enum blame_part blocked_part(uint32_t reason, int32_t syscall)
+{
+	switch (reason) {
+	case EBT_OFFCPU_IOWAIT:
+		return BLAME_IO;
+	case EBT_OFFCPU_FAULT:
+		return BLAME_FAULT;
+	case EBT_OFFCPU_STOPPED:
+		return BLAME_STOPPED;
+	default:
+		return syscall == BLAME_NO_CALL ? BLAME_FAULT : blame_part_of_call(syscall);
+	}
+}
+
+static int add_interval(struct blame *b, const struct ebt_event *ev)
+{
+	struct event_args_payload p;
+	struct family *f = family_of(b, ev->process);
+	bool is_new;
+	struct task *task = f && ev->tid ? ptrmap_make(&f->tasks, ev->tid, &is_new) : NULL;
+	if (!task)
+		return f ? 0 : -ENOMEM;
+	event_args_payload(b->session, ev, &p);
+	uint64_t until = EBT_OWN_TS(ev);
+	struct off_cpu_interval i = {
+		.from = ev->pos < until ? until - ev->pos : 0,
+		.until = until,
+		.wait_ns = p.word[0],
+		.run_delay_ns = p.word[1],
+		.syscall = p.word[2] && p.word[2] <= INT32_MAX ? (int32_t)p.word[2] - 1
+							       : BLAME_NO_CALL,
+		.waker = (uint32_t)p.word[3],
+		.runner = (uint32_t)p.word[4],
+	};
+	i.blocked = blocked_part(ev->id, i.syscall);
+	if (ev->id == EBT_OFFCPU_PREEMPTED)
+		i.wait_ns = ev->pos;
+	memcpy(i.waker_comm, p.text[0], sizeof(i.waker_comm));
+	memcpy(i.runner_comm, p.text[1], sizeof(i.runner_comm));
+	if (!b->is_known || i.from < b->known_from)
+		b->known_from = i.from;
+	b->is_known = true;
+	if (task->off_cpu.count > TRIM_AT)
+		off_cpu_trim(&task->off_cpu, needed_from(f, i.from));
+	return off_cpu_add(&task->off_cpu, &i);
+}
+
+int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
+{
+	int err = 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = ev[i].kind == EBT_OFFCPU ? add_interval(b, &ev[i])
+					       : tracks_push(b->tracks, &ev[i]);
+	return err;
+}
+
+const struct blame_sum *blame_total(const struct blame *b)
+{
+	return &b->total;
+}
+
+const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row)
+{
+	return &b->of_row[row];
+}
+
+static int compare_pauses(const void *a, const void *b)
+{
+	const struct blame_pause *x = a, *y = b;
+	uint64_t p = x->end_ns - x->begin_ns, q = y->end_ns - y->begin_ns;
+	if (p != q)
+		return p < q ? 1 : -1;
+	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+}
+
+const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
+{
+	*ret_count = b->longest_count;
+	qsort(b->longest, b->longest_count, sizeof(*b->longest), compare_pauses);
+	return b->longest;
+}
+
+bool blame_is_known(const struct blame *b)
+{
+	return b->is_known;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What pauses were made of: each pause (phases.h) is split into the time on a CPU, waiting for one,
+ * blocked by reason, and waiting for another domain; parts add up to the pause. It needs intervals
+ * without a CPU (EBT_OFFCPU) and the thread of a pause; where one of them lacks, the part is not
+ * known.
+ *
+ * A domain waits for another one in phases that are barriers: all participants begin the phase when
+ * they arrive, and none leaves it before the last has. So the last one to begin it was waited for,
+ * from the begin of each other's phase to its own; what is behind that is the waiting domain's own
+ * time. What the last one did meanwhile is split, too: a domain that had no CPU is told from one that
+ * was long in its own code. A section of arrivals ends when the first participant leaves.
+ *
+ * Pauses of which an end was not seen, and those that a loss cut, are not split.
+ */
+#ifndef MODEL_BLAME_H
+#define MODEL_BLAME_H
+
+#include "core/session.h"
+#include "model/blame_parts.h"
+#include "model/ids.h"
+
+/* Another domain that was waited for; the longest such wait of a pause. */
+struct blame_culprit {
+	uint64_t ns; /* 0: none */
+	uint16_t domain;
+	uint32_t tid;		  /* 0: not known */
+	struct blame_split split; /* of its time while it was waited for */
+};
+
+struct blame_pause {
+	uint32_t pid, tid; /* tid 0: not known */
+	uint16_t domain;
+	uint32_t row; /* phases_row() of the outermost phase */
+	uint64_t begin_ns, end_ns;
+	struct blame_split split;
+	struct blame_culprit culprit;
+};
+
+struct blame_sum {
+	uint64_t pauses, pause_ns;
+	uint64_t ns[BLAME_PARTS];
+};
+
+struct blame;
+
+/* longest: so many pauses are kept. The session is kept. 0 or -ENOMEM. */
+int blame_new(const struct session *s, uint32_t longest, struct blame **ret);
+void blame_free(struct blame *b); /* NULL is allowed */
+/* In order of time. 0 or -ENOMEM. */
+int blame_events(struct blame *b, const struct ebt_event *ev, size_t n);
+/* As forget() of struct sink_ops. 0 or -ENOMEM. */
+int blame_forget(struct blame *b, uint32_t process);
+
+/* All pauses, and those of a row (PHASES: unknown ones). */
+const struct blame_sum *blame_total(const struct blame *b);
+const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row);
+/* The longest pauses, the longest first. Sorts them; valid until the next event. */
+const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count);
+/* Whether there was any interval without a CPU: else nothing is known. */
+bool blame_is_known(const struct blame *b);
+
+#endif

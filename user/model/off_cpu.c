@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/off_cpu.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/array.h"
+
+static void drop(struct off_cpu *o, uint32_t n)
+{
+	o->first += n;
+	o->count -= n;
+	if (o->first >= o->cap / 2) {
+		memmove(o->at, o->at + o->first, o->count * sizeof(*o->at));
+		o->first = 0;
+	}
+}
+
+int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i)
+{
+	if (o->count == OFF_CPU_KEPT) {
+		o->known_from = o->at[o->first].until;
+		drop(o, 1);
+	}
+	if (!array_room(o->at, o->cap, o->first + o->count))
+		return -ENOMEM;
+	o->at[o->first + o->count++] = *i;
+	return 0;
+}
+
+void off_cpu_trim(struct off_cpu *o, uint64_t before_ns)
+{
+	uint32_t n = 0;
+	while (n < o->count && o->at[o->first + n].until < before_ns)
+		n++;
+	if (n)
+		drop(o, n);
+}
+
+void off_cpu_done(struct off_cpu *o)
+{
+	free(o->at);
+	*o = (struct off_cpu){0};
+}
+
+static uint64_t overlap(uint64_t from, uint64_t to, uint64_t begin, uint64_t end)
+{
+	from = from > begin ? from : begin;
+	to = to < end ? to : end;
+	return to > from ? to - from : 0;
+}
+
+static void consider(struct blame_split *s, const struct off_cpu_interval *i, enum blame_part part,
+		     uint64_t ns)
+{
+	s->ns[part] += ns;
+	if (ns <= s->longest.ns)
+		return;
+	bool waits = part == BLAME_WAIT;
+	s->longest = (struct blame_cause){
+		.part = part,
+		.ns = ns,
+		.syscall = i->syscall,
+		.tid = waits ? i->runner : i->waker,
+	};
+	memcpy(s->longest.comm, waits ? i->runner_comm : i->waker_comm, BLAME_COMM_BYTES);
+	s->longest.comm[BLAME_COMM_BYTES - 1] = '\0';
+}
+
+/* The first interval that ends behind a moment. */
+static uint32_t first_behind(const struct off_cpu *o, uint64_t ns)
+{
+	uint32_t low = 0, high = o->count;
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+		if (o->at[o->first + mid].until <= ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct blame_split *ret)
+{
+	uint64_t unknown = overlap(from, to, 0, o->known_from),
+		 cpu = overlap(from, to, 0, UINT64_MAX);
+	cpu -= unknown;
+	ret->ns[BLAME_UNKNOWN] += unknown;
+	from += unknown;
+	for (uint32_t k = first_behind(o, from); k < o->count; k++) {
+		const struct off_cpu_interval *i = &o->at[o->first + k];
+		if (i->from >= to)
+			break;
+		uint64_t length = i->until - i->from, wait = i->wait_ns;
+		bool preempted = wait >= length;
+		if (!preempted && i->run_delay_ns > wait)
+			wait = i->run_delay_ns;
+		wait = wait < length ? wait : length;
+		uint64_t waits = overlap(from, to, i->until - wait, i->until);
+		uint64_t blocked = overlap(from, to, i->from, i->until - wait);
+		cpu -= waits + blocked;
+		/* What the kernel counts beyond the interval was before it. */
+		uint64_t more = preempted && i->run_delay_ns > wait ? i->run_delay_ns - wait : 0;
+		more = i->from < from ? 0 : more < cpu ? more : cpu;
+		more = i->from - from < more ? i->from - from : more;
+		cpu -= more;
+		if (waits + more)
+			consider(ret, i, BLAME_WAIT, waits + more);
+		if (blocked)
+			consider(ret, i, i->blocked, blocked);
+	}
+	ret->ns[BLAME_CPU] += cpu;
+}

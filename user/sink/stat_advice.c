@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the figures of a run suggest. Each line names its figures and the entry of ADVICE in the manual
+ * that explains it; nothing is suggested by fewer than ADVICE_PAUSES pauses.
+ */
+#include <inttypes.h>
+
+#include "model/phases.h"
+#include "sink/report_text.h"
+#include "sink/stat_blame.h"
+#include "sink/stat_report.h"
+
+#define ADVICE_PAUSES 10
+
+/* What is compared, in per cent of the pauses' time or as it is said. */
+#define WAIT_MANY     10
+#define DOMAIN_MANY   20
+#define FAULT_MANY    10
+#define PROMOTED_MANY 20 /* of the words of the minor heap */
+#define MAJOR_MANY    50 /* of the GC time */
+
+static double part_percent(const struct blame_sum *s, enum blame_part part)
+{
+	return report_percent((double)s->ns[part], (double)s->pause_ns);
+}
+
+static uint32_t most_domains(const struct stat_model *m)
+{
+	uint32_t most = 0;
+	for (const struct stat_process *p = m->processes.first; p; p = p->next) {
+		uint32_t n = 0;
+		for (const struct stat_lane *l = p->lanes; l; l = l->next)
+			n += !l->is_thread;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static void advise_of_pauses(struct buf *b, const struct stat_report *r)
+{
+	const struct blame_sum *s = blame_total(r->blame);
+	uint32_t domains = most_domains(r->model);
+	double wait = part_percent(s, BLAME_WAIT), domain = part_percent(s, BLAME_DOMAIN);
+	double fault = part_percent(s, BLAME_FAULT) + part_percent(s, BLAME_MEMORY);
+	if (s->pauses < ADVICE_PAUSES)
+		return;
+	if (wait >= WAIT_MANY)
+		report_print(b,
+			     "  [cpu] %.1f %% of the pauses' time waits for a CPU: others run in "
+			     "its place. Give the process CPUs of its own, or more weight.\n",
+			     wait);
+	if (r->cpus && domains > r->cpus)
+		report_print(b,
+			     "  [domains] %" PRIu32 " domains on %u CPUs: each collection needs "
+			     "all of them at once. Use as many as there are CPUs.\n",
+			     domains, r->cpus);
+	if (domain >= DOMAIN_MANY)
+		report_print(b,
+			     "  [barrier] %.1f %% of the pauses' time waits for the last domain "
+			     "to arrive. See above what it did.\n",
+			     domain);
+	if (fault >= FAULT_MANY)
+		report_print(b,
+			     "  [memory] %.1f %% of the pauses' time waits for memory: page "
+			     "faults, and calls that map and return it.\n",
+			     fault);
+}
+
+static uint64_t major_ns(const struct stat_numbers *n)
+{
+	static const uint32_t rows[] = {PHASE_major_sweep, PHASE_major_mark, PHASE_major_mark_roots,
+					PHASE_major_ephe_mark, PHASE_major_ephe_sweep};
+	uint64_t ns = 0;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		ns += n->phases[rows[i]].total_ns;
+	return ns;
+}
+
+static void advise_of_heap(struct buf *b, const struct stat_numbers *n)
+{
+	struct stat_words minor = stat_numbers_minor_words(n),
+			  promoted = stat_numbers_promoted_words(n);
+	double share = report_percent((double)promoted.words, (double)minor.words);
+	double major = report_percent((double)major_ns(n), (double)n->gc_ns);
+	if (stat_numbers_minors(n) < ADVICE_PAUSES)
+		return;
+	if (promoted.seen && share >= PROMOTED_MANY)
+		report_print(b,
+			     "  [minor-heap] %.1f %% of the words of the minor heap are promoted. "
+			     "In a larger one (s= of OCAMLRUNPARAM) more die before.\n",
+			     share);
+	if (major >= MAJOR_MANY)
+		report_print(b,
+			     "  [major] %.1f %% of the GC time marks and sweeps the major heap. A "
+			     "larger o= of OCAMLRUNPARAM trades memory for it.\n",
+			     major);
+}
+
+void stat_advice_text(struct buf *b, const struct stat_report *r)
+{
+	struct buf lines;
+	if (buf_init(&lines, -1, 1024))
+		return;
+	advise_of_pauses(&lines, r);
+	advise_of_heap(&lines, r->total);
+	if (lines.len)
+		report_print(b, "\nWhat the figures suggest (ADVICE in ebtrace(1)):\n");
+	buf_put(b, lines.data, lines.len);
+	buf_done(&lines);
+}

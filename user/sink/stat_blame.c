@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sink/stat_blame.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "model/phases.h"
+#include "sink/report_text.h"
+
+/* Columns of the table by phase: some parts together. */
+static const struct {
+	const char *head;
+	unsigned parts; /* a bit each */
+} columns[] = {
+	{"on CPU", 1u << BLAME_CPU},
+	{"CPU wait", 1u << BLAME_WAIT},
+	{"domain", 1u << BLAME_DOMAIN},
+	{"fault", 1u << BLAME_FAULT},
+	{"blocked", 1u << BLAME_FUTEX | 1u << BLAME_IO | 1u << BLAME_MEMORY | 1u << BLAME_SLEEP |
+			    1u << BLAME_CALL | 1u << BLAME_STOPPED},
+	{"unknown", 1u << BLAME_UNKNOWN},
+};
+#define COLUMNS (sizeof(columns) / sizeof(*columns))
+
+static double share_of(const struct blame_sum *s, unsigned parts)
+{
+	uint64_t ns = 0;
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		ns += parts >> i & 1 ? s->ns[i] : 0;
+	return report_percent((double)ns, (double)s->pause_ns);
+}
+
+static void put_parts(struct buf *b, const struct blame_sum *s)
+{
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		if (s->ns[i])
+			report_print(b, "    %-30s %14s  %6.2f %%\n", blame_part_text(i),
+				     report_ns_text((double)s->ns[i]).text, share_of(s, 1u << i));
+}
+
+static void put_rows(struct buf *b, const struct blame *m)
+{
+	report_print(b, "\n  %-28s %8s %14s", "pauses by outermost phase", "pauses", "time");
+	for (unsigned i = 0; i < COLUMNS; i++)
+		report_print(b, " %8s", columns[i].head);
+	buf_puts(b, "\n");
+	for (uint32_t row = 0; row <= PHASES; row++) {
+		const struct blame_sum *s = blame_of_row(m, row);
+		if (!s->pauses)
+			continue;
+		report_print(b, "    %-26s %8" PRIu64 " %14s", phases_name(row), s->pauses,
+			     report_ns_text((double)s->pause_ns).text);
+		for (unsigned i = 0; i < COLUMNS; i++)
+			report_print(b, " %6.1f %%", share_of(s, columns[i].parts));
+		buf_puts(b, "\n");
+	}
+}
+
+/* ", of it 3.2 ms at once behind coqc (4711)", ", woken by ..." */
+static void put_cause(struct buf *b, const struct blame_cause *c)
+{
+	const char *call = c->syscall == BLAME_NO_CALL ? NULL : blame_call_name(c->syscall);
+	report_print(b, "%s", report_ns_text((double)c->ns).text);
+	if (call && c->part != BLAME_WAIT)
+		report_print(b, " in %s", call);
+	else if (c->syscall != BLAME_NO_CALL && c->part != BLAME_WAIT)
+		report_print(b, " in system call %d", c->syscall);
+	if (!c->tid && !*c->comm)
+		return;
+	buf_puts(b, c->part == BLAME_WAIT ? " behind " : ", woken by ");
+	report_put_text(b, *c->comm ? c->comm : "thread");
+	if (c->tid)
+		report_print(b, " (%" PRIu32 ")", c->tid);
+}
+
+static void put_split(struct buf *b, const struct blame_split *s, const char *indent)
+{
+	const char *sep = indent;
+	for (unsigned i = 0; i < BLAME_PARTS; i++) {
+		if (!s->ns[i])
+			continue;
+		report_print(b, "%s%s %s", sep, report_ns_text((double)s->ns[i]).text,
+			     blame_part_text(i));
+		if (s->longest.ns && s->longest.part == i) {
+			buf_puts(b, " (longest ");
+			put_cause(b, &s->longest);
+			buf_puts(b, ")");
+		}
+		sep = ", ";
+	}
+	buf_puts(b, "\n");
+}
+
+static void put_culprit(struct buf *b, const struct blame_culprit *c)
+{
+	if (c->domain != EBT_NO_DOMAIN)
+		report_print(b, "domain %u", c->domain);
+	else
+		report_print(b, "thread %" PRIu32, c->tid);
+}
+
+static void put_pause(struct buf *b, const struct blame_pause *p, uint64_t begin_ns)
+{
+	uint64_t at = p->begin_ns > begin_ns ? p->begin_ns - begin_ns : 0;
+	report_print(b, "    %s at %.6f s, process %" PRIu32,
+		     report_ns_text((double)(p->end_ns - p->begin_ns)).text, (double)at / 1e9,
+		     p->pid);
+	if (p->domain != EBT_NO_DOMAIN)
+		report_print(b, ", domain %u", p->domain);
+	if (p->tid)
+		report_print(b, ", thread %" PRIu32, p->tid);
+	report_print(b, ", %s\n", phases_name(p->row));
+	put_split(b, &p->split, "      ");
+	if (!p->culprit.ns)
+		return;
+	buf_puts(b, "      ");
+	put_culprit(b, &p->culprit);
+	report_print(b, " came %s late: ", report_ns_text((double)p->culprit.ns).text);
+	put_split(b, &p->culprit.split, "");
+}
+
+static unsigned largest(const struct blame_split *s)
+{
+	unsigned best = BLAME_CPU;
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		best = s->ns[i] > s->ns[best] ? i : best;
+	return best;
+}
+
+/* What a thread did for most of a stretch, as the end of a sentence. */
+static void put_doing(struct buf *b, const struct blame_split *s)
+{
+	static const char *const doing[] = {
+		[BLAME_CPU] = "ran on its CPU",
+		[BLAME_WAIT] = "had no CPU",
+		[BLAME_DOMAIN] = "waited for another domain",
+		[BLAME_FUTEX] = "was blocked on a futex",
+		[BLAME_IO] = "was blocked in input or output",
+		[BLAME_MEMORY] = "was blocked in calls that change its memory",
+		[BLAME_SLEEP] = "slept",
+		[BLAME_CALL] = "was blocked in a system call",
+		[BLAME_FAULT] = "waited for memory",
+		[BLAME_STOPPED] = "was stopped",
+		[BLAME_UNKNOWN] = "did what is not known",
+	};
+	unsigned part = largest(s);
+	report_print(b, "%s for %s of it", doing[part], report_ns_text((double)s->ns[part]).text);
+	if (s->longest.ns && s->longest.part == part) {
+		buf_puts(b, ", ");
+		put_cause(b, &s->longest);
+	}
+}
+
+void stat_blame_sentence(struct buf *b, const struct blame_pause *p)
+{
+	bool by_other = largest(&p->split) == BLAME_DOMAIN && p->culprit.ns;
+	report_print(b, "The longest pause took %s: ",
+		     report_ns_text((double)(p->end_ns - p->begin_ns)).text);
+	if (!by_other) {
+		buf_puts(b, "its thread ");
+		put_doing(b, &p->split);
+	} else {
+		report_print(b, "for %s of it the others waited for ",
+			     report_ns_text((double)p->culprit.ns).text);
+		put_culprit(b, &p->culprit);
+		buf_puts(b, ", which ");
+		put_doing(b, &p->culprit.split);
+	}
+	buf_puts(b, ".\n");
+}
+
+void stat_blame_text(struct buf *b, struct blame *m, uint64_t begin_ns)
+{
+	const struct blame_sum *total = blame_total(m);
+	uint32_t n;
+	report_print(b, "What pauses were made of: %" PRIu64 " whole pauses, %s\n", total->pauses,
+		     report_ns_text((double)total->pause_ns).text);
+	if (!blame_is_known(m))
+		buf_puts(b,
+			 "  (nothing is known of when threads ran: see --blame in ebtrace(1))\n");
+	if (!total->pauses)
+		return;
+	put_parts(b, total);
+	put_rows(b, m);
+	const struct blame_pause *p = blame_longest(m, &n);
+	buf_puts(b, "\n  longest pauses\n");
+	for (uint32_t i = 0; i < n; i++)
+		put_pause(b, &p[i], begin_ns);
+	buf_puts(b, "\n  ");
+	stat_blame_sentence(b, p);
+}
+
+static void json_parts(struct json *j, const uint64_t *ns)
+{
+	json_key_open(j, "parts_ns", '{');
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		json_key_u64(j, blame_part_key(i), ns[i]);
+	json_close(j, '}');
+}
+
+static void json_split(struct json *j, const struct blame_split *s)
+{
+	const struct blame_cause *c = &s->longest;
+	json_parts(j, s->ns);
+	if (!c->ns) {
+		json_key_null(j, "cause");
+		return;
+	}
+	json_key_open(j, "cause", '{');
+	json_key_str(j, "part", blame_part_key(c->part));
+	json_key_u64(j, "ns", c->ns);
+	json_key_known(j, "syscall", c->syscall != BLAME_NO_CALL, (uint64_t)c->syscall);
+	json_key_known(j, "tid", c->tid, c->tid);
+	json_key_str(j, "comm", c->comm);
+	json_close(j, '}');
+}
+
+static void json_pause(struct json *j, const struct blame_pause *p)
+{
+	json_open(j, '{');
+	json_key_u64(j, "begin_ns", p->begin_ns);
+	json_key_u64(j, "ns", p->end_ns - p->begin_ns);
+	json_key_u64(j, "pid", p->pid);
+	json_key_known(j, "domain", p->domain != EBT_NO_DOMAIN, p->domain);
+	json_key_known(j, "tid", p->tid, p->tid);
+	json_key_str(j, "phase", phases_name(p->row));
+	json_split(j, &p->split);
+	if (p->culprit.ns) {
+		json_key_open(j, "waited_for", '{');
+		json_key_known(j, "domain", p->culprit.domain != EBT_NO_DOMAIN, p->culprit.domain);
+		json_key_known(j, "tid", p->culprit.tid, p->culprit.tid);
+		json_key_u64(j, "ns", p->culprit.ns);
+		json_split(j, &p->culprit.split);
+		json_close(j, '}');
+	} else {
+		json_key_null(j, "waited_for");
+	}
+	json_close(j, '}');
+}
+
+static void json_sum(struct json *j, const struct blame_sum *s)
+{
+	json_key_u64(j, "pauses", s->pauses);
+	json_key_u64(j, "pause_ns", s->pause_ns);
+	json_parts(j, s->ns);
+}
+
+void stat_blame_json(struct json *j, struct blame *m)
+{
+	uint32_t n;
+	const struct blame_pause *p = blame_longest(m, &n);
+	json_key_open(j, "blame", '{');
+	json_key_bool(j, "known", blame_is_known(m));
+	json_sum(j, blame_total(m));
+	json_key_open(j, "phases", '[');
+	for (uint32_t row = 0; row <= PHASES; row++) {
+		const struct blame_sum *s = blame_of_row(m, row);
+		if (!s->pauses)
+			continue;
+		json_open(j, '{');
+		json_key_str(j, "name", phases_name(row));
+		json_sum(j, s);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_key_open(j, "longest", '[');
+	for (uint32_t i = 0; i < n; i++)
+		json_pause(j, &p[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
