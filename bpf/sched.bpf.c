@@ -21,7 +21,7 @@
 #define STATE_STOPPED	      0x800c /* stopped, traced, frozen */
 #define STATE_DEAD	      0x0080
 
-#define CPU_WAITERS 8 /* preempted threads of a CPU for which runners are compared */
+#define CPU_WAITERS 4 /* preempted threads of a CPU for which runners are compared */
 
 struct thread {
 	uint64_t from;	    /* it does not run since then; 0: it runs */
@@ -121,7 +121,7 @@ static __always_inline void note_run(struct cpu_waiters *w, struct task_struct *
 }
 
 /* Until one has run, the runner is the one that begins to. */
-static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *w, uint32_t cpu,
+static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *w,
 					  struct task_struct *next)
 {
 	for (uint32_t i = 0; i < CPU_WAITERS; i++) {
@@ -132,7 +132,7 @@ static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *
 		copy_comm(w->runner[i].comm, next);
 		__sync_fetch_and_or(&w->used, 1u << i);
 		t->waiter = i + 1;
-		t->wait_cpu = cpu;
+		t->wait_cpu = bpf_get_smp_processor_id();
 		return;
 	}
 }
@@ -221,7 +221,8 @@ static __always_inline void emit_late(struct thread *t, struct task_struct *task
 /* ---- switches ---- */
 
 static __always_inline void leave(struct thread *t, struct task_struct *prev,
-				  struct task_struct *next, uint32_t state, uint64_t now)
+				  struct task_struct *next, struct cpu_waiters *w, uint32_t state,
+				  uint64_t now)
 {
 	if (t->slot == EBT_NO_SLOT)
 		return;
@@ -233,10 +234,8 @@ static __always_inline void leave(struct thread *t, struct task_struct *prev,
 	t->syscall = syscall < 0 ? -1 : syscall;
 	t->reason = state ? reason_of(prev, state, syscall) : EBT_OFFCPU_PREEMPTED;
 	t->run_delay = prev->sched_info.run_delay;
-	uint32_t cpu = bpf_get_smp_processor_id();
-	struct cpu_waiters *w = bpf_map_lookup_elem(&ebt_cpu_waiters, &cpu);
 	if (w && !state)
-		begin_waiting(t, w, cpu, next);
+		begin_waiting(t, w, next);
 	t->from = now;
 }
 
@@ -272,10 +271,16 @@ int ebt_offcpu_switch(uint64_t *ctx)
 		in = bpf_task_storage_get(&ebt_threads, next, 0, 0);
 	if (w && w->used)
 		note_run(w, prev, queue_clock(next));
+	/* The compiler would combine the pointers, which the verifier refuses. */
+	uint64_t any = in != 0;
+	asm volatile("" : "+r"(any));
+	if (!out && !any)
+		return 0;
+	uint64_t now = bpf_ktime_get_ns();
 	if (out)
-		leave(out, prev, next, ctx[0] & 1 ? 0 : (uint32_t)ctx[3], bpf_ktime_get_ns());
+		leave(out, prev, next, w, ctx[0] & 1 ? 0 : (uint32_t)ctx[3], now);
 	if (in)
-		arrive(in, prev, next, bpf_ktime_get_ns());
+		arrive(in, prev, next, now);
 	return 0;
 }
 

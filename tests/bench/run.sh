@@ -22,6 +22,7 @@ ebtrace=$O/ebtrace
 . tests/bench/recorder.sh
 . tests/bench/pagetrace.sh
 . tests/bench/pages.sh
+. tests/bench/blame.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
 : >"$out"
@@ -120,6 +121,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	bench_modes
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 	[ $round -ge 1 ] || bench_pages
+	[ $round -ge 1 ] || bench_blame
 	[ $round -ge 1 ] || bench_growth # which takes long
 done
 

@@ -53,6 +53,7 @@ stopped() { grep -q '^State:.*T' "/proc/$1/status"; }
 program=$!
 children+=($program)
 wait_for stopped $program
+touch "$TMP/running.err"
 timeout 60 "$O/ebtrace" trace --blame -v -f ndjson -o "$TMP/running.ndjson" -p $program 2>"$TMP/running.err" &
 tracer=$!
 wait_for grep -q 'has no markers' "$TMP/running.err"

@@ -456,6 +456,8 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 int bpf_source_offcpu_error(struct source *base, char *reason)
 {
 	int err = bpf_kernel_offcpu_error(((struct bpf_source *)base)->kernel);
+	/* The verifier took the others: it is not for want of a capability. */
+	err = err == -EACCES ? -ENOTSUP : err;
 	return err ? explain(err, "cannot attach to the scheduler's tracepoints", reason) : 0;
 }
 

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# What it costs that it is recorded when threads do not run (--blame): sourced by run.sh. Of a traced
+# process and of a bystander, what a switch takes longer than with no program at all, and a wake-up: what
+# a switch with one takes longer than that.
+blame_turns=5
+
+# blame_run NAME COMMAND...: a line of $tmp/blame_NAME, of the command's own number
+blame_run() {
+	local name=$1
+	shift
+	rm -f "$tmp/cost"
+	"$@" >/dev/null 2>"$tmp/err" && cat "$tmp/cost" >>"$tmp/blame_$name" ||
+		{ failed "blame $name: $(tail -1 "$tmp/err")"; return 1; }
+}
+
+# While the threads of a process that sleeps are watched.
+blame_watched() {
+	local watcher victim status
+	sleep 1000 &
+	victim=$!
+	: >"$tmp/watch.log"
+	"$ebtrace" trace --blame -v -f ndjson -o /dev/null -p $victim 2>"$tmp/watch.log" &
+	watcher=$!
+	wait_until grep -q 'has no markers' "$tmp/watch.log"
+	"$@"
+	status=$?
+	kill -INT $watcher
+	wait $watcher
+	kill $victim
+	wait $victim 2>/dev/null
+	return $status
+}
+
+blame_traced() { "$ebtrace" trace --blame -q -f ebt -o "$tmp/blame.ebt" -- "$@"; }
+blame_least() { sort -g "$tmp/blame_$1" | head -1; } # of medians
+
+bench_blame() {
+	local turn kind who loop=$O/tests/bench/bench_switch
+	rm -f "$tmp"/blame_*
+	for ((turn = 0; turn < blame_turns; turn++)); do
+		for kind in yield wake; do
+			blame_run ${kind}_bare "$loop" $kind "$tmp/cost" || return 0
+			blame_run ${kind}_bystander blame_watched "$loop" $kind "$tmp/cost" || return 0
+			blame_run ${kind}_traced blame_traced "$loop" $kind "$tmp/cost" || return 0
+		done
+	done
+	for who in traced bystander; do
+		local added
+		added=$(calc "$(blame_least yield_$who) - $(blame_least yield_bare)")
+		row blame_switch_$who ns "$added" ",\"goal\":$([ $who = traced ] && echo 300 || echo 100)"
+		row blame_wakeup_$who ns \
+			"$(calc "$(blame_least wake_$who) - $(blame_least wake_bare) - $added")" \
+			",\"goal\":$([ $who = traced ] && echo 110 || echo 70)"
+	done
+}
