@@ -90,6 +90,14 @@ ok $? "what others pay is told at the start"
 timeout 60 "$ebt" pages -- "$walk" kill 2>"$TMP/report"
 is $? 137 "as is that it was killed"
 
+# Probes are removed slower than the program ends.
+good=0
+for i in 1 2 3; do
+	timeout 60 "$ebt" pages --json -d 0.2s -o "$TMP/cut.json" -- sh -c 'sleep 0.4; exit 3' 2>"$TMP/err"
+	[ $? = 3 ] && [ "$(jq '.totals.end.allocated > 0' "$TMP/cut.json")" = true ] && good=$((good + 1))
+done
+is $good 3 "-d ends the trace, and the program goes on to its end" || diag "$(cat "$TMP/err" "$TMP/cut.json")"
+
 "$walk" touch stop touch unmap drop stop >"$TMP/said" &
 program=$!
 children+=($program)

@@ -226,8 +226,25 @@ static void check_tables(void)
 	munmap(area, 64 * PAGE);
 }
 
+/* It ends while the probes are removed, which takes longer than the trace may. */
+static void check_limit(void)
+{
+	struct page_spaces ps = new_spaces();
+	struct page_user u;
+	struct call c = call_of("F5+2");
+	ps.out.until_ns = 150;
+	page_user_begin(&ps, &u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	put(&ps, &u, &c, MM, 100);
+	page_user_end(&ps, &u, 200);
+	ok(!strcmp(text, "a5+2"), "no event is later than the end of the trace") ||
+		(diag("got %s", text), 1);
+	ok(!ps.first, "though its space is gone");
+	page_spaces_done(&ps);
+}
+
 int main(void)
 {
+	check_limit();
 	check_records();
 	check_refused();
 	check_exec();

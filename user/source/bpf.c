@@ -185,7 +185,7 @@ static int bpf_source_stop(struct source *base)
 	int err = check_pages(s, true);
 	if (!err)
 		err = bpf_source_flush_offcpu(base);
-	s->in.until_ns = now_ns();
+	s->in.until_ns = s->pages.out.until_ns = now_ns();
 	bpf_kernel_stop_offcpu(s->kernel);
 	page_faults_detach(&s->faults);
 	bpf_targets_detach(&s->in.targets);

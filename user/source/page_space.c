@@ -16,6 +16,8 @@ void page_event_at(struct page_event *of, uint64_t ts)
 int page_event_emit(void *ctx, uint64_t first, uint64_t pages)
 {
 	const struct page_event *of = ctx;
+	if (of->out->until_ns && of->ts > of->out->until_ns)
+		return 0;
 	struct ebt_event ev = {
 		.ts = of->ts,
 		.pos = EBT_NO_POS,

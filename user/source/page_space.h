@@ -30,6 +30,8 @@ struct page_output {
 	uint32_t page_bytes;
 	uint16_t flags; /* enum ebt_event_flag of all events */
 	bool plain;	/* see pagemap_read() */
+	/* No event is later, as of the end of a process while probes are removed; 0: no limit. */
+	uint64_t until_ns;
 	/* Queues an event. 0 or -errno. */
 	int (*emit)(void *ctx, const struct ebt_event *ev);
 	/* Receives all records that there are now; -EAGAIN: not all. It may call page_user_*(). NULL:
