@@ -90,7 +90,8 @@ $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
 # Stacks from inside a probe are walked by frame pointers, by BPF and by bpftrace.
 $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 # A BPF program compiled for user space, with helpers of the test's own.
-$(O)/tests/unit/test_bpf_marker.o $(O)/tests/unit/test_bpf_alloc.o $(O)/tests/unit/test_bpf_sched.o: EBT_CFLAGS += -Ivmlinux
+$(O)/tests/unit/test_bpf_marker.o $(O)/tests/unit/test_bpf_alloc.o $(O)/tests/unit/test_bpf_sched.o \
+$(O)/tests/unit/test_bpf_ocaml_alloc.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH)
@@ -258,7 +259,7 @@ FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
            $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c usdt_args.c usdt_text.c \
              usdt_operand_x86_64.c debug_info.c segments.c symtab.c) \
-           $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c))
+           $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c ocaml_frames.c))
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -MMD -MP
 $(O)/fuzz/obj/%.o: %.c

@@ -50,8 +50,9 @@ extern "C" {
 /* Bytes that ebt_pagetrace_is() needs. */
 #define EBT_PAGETRACE_HEAD_BYTES   16
 #define EBT_PAGETRACE_REASON_BYTES 160
-/* Lanes that a file may have: two for each P. */
-#define EBT_PAGETRACE_LANES_MAX 131072
+/* Lanes that a file may have: of 16 processes with 1,024 Ps each, as lanes that overlap in time need a
+ * block's memory each. */
+#define EBT_PAGETRACE_LANES_MAX 16384
 
 enum ebt_pagetrace_what {
 	EBT_PAGETRACE_ALLOC = 1,    /* taken by the runtime, and no longer returned if they were */

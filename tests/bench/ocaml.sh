@@ -260,8 +260,25 @@ bench_ocaml_1M() {
 	row ocaml_slowdown_1M x "$(calc "$wall / $base")" ',"goal":1.02'
 }
 
+# What sampling its allocations costs a program that does nothing else; and a sample, with its stack,
+# where they are as dense as their rate may be.
+bench_ocaml_allocs() {
+	local base
+	load_alone off pairs 300000000 || return 0
+	base=$wall
+	load_traced off "mem record -o $tmp/x.ctf" pairs 300000000 || return 0
+	row ocaml_allocs_slowdown x "$(calc "$wall / $base")" ',"limit":1'
+	export OCAMLRUNPARAM=s=128k
+	load_alone off pairs 300000000 && base=$wall &&
+		load_traced off "mem record -o $tmp/x.ctf" pairs 300000000 &&
+		row ocaml_alloc_sample us "$(calc "($wall - $base) * 1e6 / $events")" ',"goal":5'
+	unset OCAMLRUNPARAM
+	rm -f "$tmp/x.ctf"
+}
+
 bench_ocaml_programs() {
 	[ -n "$ocaml_load" ] || return 0
+	bench_ocaml_allocs
 	bench_ocaml_probes
 	bench_ocaml_real
 	bench_ocaml_bystander

@@ -38,7 +38,7 @@ is "$(grep -o '"regions":[^]]*]' "$TMP/regions.html")" \
 "$ebt" pages -f html "$TMP/gc.pt" --from 100ms --to 200ms >"$TMP/part.html"
 is "$(grep -o '"ns":[0-9]*' "$TMP/part.html" | cut -c6-8)" 100 "--from and --to: the map of that time"
 "$ebt" pages -f webp "$TMP/gc.pt" 2>"$TMP/log"
-is "$? $(cat "$TMP/log")" "2 ebtrace: pages summary has no format 'webp'; it has: text, json, png, svg, html" \
+is "$? $(cat "$TMP/log")" "2 ebtrace: pages summary has no format 'webp'; it has: text, json, png, svg, html, ebt, pagetrace" \
 	"a format that there is not is refused"
 "$ebt" pages -f png "$TMP/gc.pt" >/dev/full 2>"$TMP/log"
 is "$?" 1 "a full disk is an error"

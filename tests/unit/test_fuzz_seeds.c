@@ -5,6 +5,7 @@
 #include "tests/fuzz/memtrace_body.h"
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
+#include "tests/fuzz/ocaml_frames_body.h"
 #include "tests/fuzz/pagetrace_body.h"
 #include "tests/fuzz/ring_body.h"
 #include "tests/fuzz/symtab_body.h"
@@ -109,6 +110,19 @@ static void test_ocaml(void)
 	is(ocaml_body(seed, n / 2), 0, "but not half of one");
 }
 
+static void test_ocaml_frames(void)
+{
+	static const char *const names[] = {"ocaml_frames/ocaml-5.1", "ocaml_frames/ocaml-5.3"};
+	for (size_t i = 0; i < 2; i++) {
+		struct ocaml_frames_body b = ocaml_frames_body(seed, load(names[i]));
+		ok(b.lines > 80 && b.inlined >= 1 && b.allocations > 10,
+		   "%s gives positions in its source, inlined ones and allocations", names[i]);
+		if (b.lines <= 80)
+			diag("%zu lines, %zu inlined, %zu allocations", b.lines, b.inlined,
+			     b.allocations);
+	}
+}
+
 static void test_memtrace(void)
 {
 	static const struct {
@@ -159,6 +173,7 @@ int main(void)
 	test_ring();
 	test_notes();
 	test_ocaml();
+	test_ocaml_frames();
 	test_usdt_args();
 	test_symtab();
 	return tap_done();

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ struct run {
 	struct session *session;
 	struct memtrace_source *source;
 	struct merge *merge;
-	size_t events, late, out_of_order, wrong_stacks;
+	size_t events, late, out_of_order, wrong_stacks, unnamed;
 	uint64_t late_ns[2]; /* the own times of late events */
 	uint64_t last_ns;
 };
@@ -64,6 +65,9 @@ static bool drain(struct run *r, const struct model *m)
 			r->last_ns = ev[i].ts;
 			if (m && ev[i].kind == EBT_ALLOC)
 				r->wrong_stacks += !same_stack(r, m, &ev[i]);
+			uint32_t frame =
+				ev[i].stack ? stacks_frame(r->session->stacks, ev[i].stack) : 0;
+			r->unnamed += frame && !frames_get(r->session->frames, frame)->count;
 			session_drop_event(r->session, &ev[i]);
 		}
 	return n == -EAGAIN;
@@ -177,13 +181,16 @@ static void test_late(void)
 	model_done(m);
 }
 
-/* A packet for each of so many domains. What memtrace_source_new() returns. */
-static int open_domains(uint32_t domains)
+/* A packet of an event for each of so many domains, and one of `last` for the last one. */
+static struct model *many_domains(uint32_t domains, unsigned last, unsigned frames)
 {
 	struct model *m = calloc(1, sizeof(*m));
 	struct ebt_memtrace_trace t = {model_store, model_locations, m, 0, 0, 0};
 	void *memory = calloc(1, ebt_memtrace_writer_bytes());
+	int64_t code;
 	struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+				       .frame = &code,
+				       .frames = frames,
 				       .time_us = MODEL_START,
 				       .words = 1,
 				       .samples = 1,
@@ -193,13 +200,28 @@ static int open_domains(uint32_t domains)
 								.host = "b",
 								.runtime_params = "c",
 								.context = ""});
+	for (int i = 0; i < MODEL_NAMES; i++)
+		snprintf(m->name[i], sizeof(m->name[i]), "name%d", i);
 	for (uint32_t d = 0; d < domains; d++) {
+		code = 0x10000001ll * (2 + 3 * d); /* of one position */
+		memset(memory, 0, ebt_memtrace_writer_bytes());
 		struct ebt_memtrace_writer *w =
 			ebt_memtrace_writer_init(memory, &t, (uint16_t)d, MODEL_START);
-		ebt_memtrace_write(w, &e);
+		for (unsigned i = 0; i < (d + 1 < domains ? 1 : last); i++) {
+			e.obj = EBT_MEMTRACE_NEW_OBJ;
+			ebt_memtrace_write(w, &e);
+		}
 		ebt_memtrace_write_flush(w, MODEL_START);
 		m->packets = 0; /* where they begin does not matter */
 	}
+	free(memory);
+	return m;
+}
+
+/* What memtrace_source_new() returns. */
+static int open_domains(uint32_t domains)
+{
+	struct model *m = many_domains(domains, 1, 0);
 	struct memtrace_options o = {.name = "a trace", .head = "", .alone = true};
 	struct memtrace_source *source;
 	struct session *session;
@@ -209,15 +231,58 @@ static int open_domains(uint32_t domains)
 	if (!err)
 		source_free(memtrace_source_base(source));
 	session_free(session);
-	free(memory);
 	model_done(m);
 	return err;
 }
 
+static size_t heap_bytes(void)
+{
+	struct mallinfo2 i = mallinfo2();
+	return i.uordblks + i.hblkhd;
+}
+
+static void test_memory(uint32_t domains, unsigned last)
+{
+	struct model *m = many_domains(domains, last, 0);
+	int fd = file_of(m->trace, m->bytes);
+	struct run r;
+	size_t before = heap_bytes();
+	start(&r, fd);
+	size_t opened = heap_bytes() - before;
+	ok(opened < 40u << 20, "%u domains: readers take %zu kB together", domains, opened >> 10);
+	while (drain(&r, NULL))
+		;
+	is(r.events, domains - 1 + last, "and read all events");
+	end(&r);
+	model_done(m);
+}
+
+/* Each domain's packet has positions, which are not kept for each reader again. */
+static void test_positions(uint32_t domains, size_t max_mib)
+{
+	struct model *m = many_domains(domains, 1, 1);
+	int fd = file_of(m->trace, m->bytes);
+	struct run r;
+	size_t before = heap_bytes();
+	start(&r, fd);
+	while (drain(&r, NULL))
+		;
+	is(r.events, domains, "all domains have positions");
+	is(r.unnamed, 0, "each backtrace has its position");
+	size_t mib = (heap_bytes() - before) >> 20;
+	ok(mib < max_mib, "%u domains take %zu MiB", domains, mib);
+	end(&r);
+	model_done(m);
+}
+
 int main(void)
 {
+	test_positions(64, 200);
+	test_positions(400, 400);
 	is(open_domains(300), 0, "a file may have many domains");
 	is(open_domains(4097), -E2BIG, "but not so many that their readers take all memory");
+	test_memory(2000, 1);
+	test_memory(1000, 4000); /* a packet has more than a reader's buffer at first */
 	test_file();
 	test_pipe();
 	test_late();

@@ -100,6 +100,7 @@ static void test_forms(void)
 		of_heap[i].domain = (uint16_t)(3 - i % 2);
 	}
 	of_heap[1].domain = EBT_NO_DOMAIN;
+	of_heap[1].flags = EBT_F_BPF; /* of a marker */
 	check("those of a heap are as they are, also in contradiction", 8192, of_heap, n,
 	      "-1 A1+2, 3 A0+4, 3 A8+1, 3 S0+2, 2 F8+1");
 }

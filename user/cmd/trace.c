@@ -36,6 +36,8 @@ static const struct opts_command command = {
 	"                                     captures of what was around long pauses alone\n"
 	"  ebtrace run.ebt -o run.ndjson      converts to another format, later\n"
 	"  ebtrace 1234.events                the ring file of an ended program\n"
+	"  sudo ebtrace trace --pages -o x.ebt -p 1234\n"
+	"                                     its address space, for: ebtrace pages x.ebt\n"
 	"\n"
 	"Exit status: 0; 1 error; 2 usage; 3 loss, with --fail-on-loss; 4 nothing to trace; 5 no "
 	"such "

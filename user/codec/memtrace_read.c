@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "codec/memtrace_read.h"
+
 #include "codec/memtrace_packet.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BUFFER_BYTES (256u << 10)
 #define DOMAINS_MAX  4096 /* OCaml's own limit */
 #define REASON_BYTES 160
 
 struct ebt_memtrace_reader {
 	unsigned flags;
-	bool has_selected;
+	bool has_selected, alone;
 	uint16_t selected; /* domain */
 	uint8_t *buffer;
+	size_t cap;	   /* of it, without the pad */
 	size_t begin, end; /* the bytes that are not read yet */
 	uint64_t offset;   /* of buffer[begin] in the trace */
 	bool finished;	   /* no more bytes will be put */
+	bool may_skip;	   /* the caller leaves out bytes: */
+	uint64_t skip;
 	bool has_info;
 	int err;
 
@@ -38,19 +42,25 @@ struct ebt_memtrace_reader {
 	char reason[REASON_BYTES];
 };
 
-int ebt_memtrace_reader_new(unsigned flags, struct ebt_memtrace_reader **ret)
+int memtrace_reader_new_small(unsigned flags, size_t bytes, struct ebt_memtrace_reader **ret)
 {
 	struct ebt_memtrace_reader *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->flags = flags;
-	r->buffer = calloc(1, BUFFER_BYTES + MEMTRACE_PAD);
+	r->cap = bytes;
+	r->buffer = calloc(1, r->cap + MEMTRACE_PAD);
 	if (!r->buffer) {
 		free(r);
 		return -ENOMEM;
 	}
 	*ret = r;
 	return 0;
+}
+
+int ebt_memtrace_reader_new(unsigned flags, struct ebt_memtrace_reader **ret)
+{
+	return memtrace_reader_new_small(flags, MEMTRACE_BUFFER_BYTES, ret);
 }
 
 void ebt_memtrace_reader_free(struct ebt_memtrace_reader *r)
@@ -74,6 +84,25 @@ void ebt_memtrace_select(struct ebt_memtrace_reader *r, uint16_t domain)
 	r->selected = domain;
 }
 
+static void grow(struct ebt_memtrace_reader *r)
+{
+	size_t cap = 2 * r->cap < MEMTRACE_BUFFER_BYTES ? 2 * r->cap : MEMTRACE_BUFFER_BYTES;
+	uint8_t *buffer = realloc(r->buffer, cap + MEMTRACE_PAD);
+	if (!buffer) {
+		r->err = r->err ? r->err : -ENOMEM;
+		return;
+	}
+	memset(buffer + r->cap + MEMTRACE_PAD, 0, cap - r->cap);
+	r->buffer = buffer;
+	r->cap = cap;
+}
+
+void memtrace_reader_select_alone(struct ebt_memtrace_reader *r, uint16_t domain)
+{
+	ebt_memtrace_select(r, domain);
+	r->alone = true;
+}
+
 void *ebt_memtrace_room(struct ebt_memtrace_reader *r, size_t *ret_bytes)
 {
 	/* An unread packet stays where it is: packet.at points into it. */
@@ -82,7 +111,10 @@ void *ebt_memtrace_room(struct ebt_memtrace_reader *r, size_t *ret_bytes)
 		r->end -= r->begin;
 		r->begin = 0;
 	}
-	*ret_bytes = BUFFER_BYTES - r->end;
+	/* Full, without a whole packet. */
+	if (!r->in_packet && r->end == r->cap && r->cap < MEMTRACE_BUFFER_BYTES)
+		grow(r);
+	*ret_bytes = r->cap - r->end;
 	return r->buffer + r->end;
 }
 
@@ -118,6 +150,15 @@ static void forget(struct ebt_memtrace_reader *r, uint16_t domain)
 		return;
 	while ((s = ptrmap_next(&r->streams, &at)))
 		memtrace_stream_forget(s);
+}
+
+uint64_t memtrace_reader_skip(struct ebt_memtrace_reader *r)
+{
+	uint64_t skip = r->skip;
+	r->may_skip = true;
+	r->skip = 0;
+	r->offset += skip;
+	return skip;
 }
 
 static void report_damage(struct ebt_memtrace_reader *r, uint16_t domain, uint64_t offset,
@@ -224,6 +265,19 @@ static bool verified(const struct memtrace_stream *s, const struct memtrace_head
 	       (b->code == h->verifier_code || b->code == EBT_MEMTRACE_UNKNOWN);
 }
 
+static bool is_of_others(const struct ebt_memtrace_reader *r, const struct memtrace_head *h)
+{
+	return r->has_selected && h->domain != r->selected;
+}
+
+/* They are of interest to each domain. */
+static bool has_locations(const struct ebt_memtrace_reader *r, const struct memtrace_head *h)
+{
+	return !r->alone && h->bytes >= h->head_bytes + 4u &&
+	       memtrace_u32(r->buffer + r->begin + h->head_bytes) >> MEMTRACE_TIME_BITS ==
+		       MEMTRACE_LOCATION;
+}
+
 static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_head *h)
 {
 	if (h->pid != r->info.pid) {
@@ -233,10 +287,8 @@ static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_hea
 	}
 	r->counts.packets++;
 	const uint8_t *p = r->buffer + r->begin;
-	bool others = r->has_selected && h->domain != r->selected;
-	if (others &&
-	    (h->bytes < h->head_bytes + 4u ||
-	     memtrace_u32(p + h->head_bytes) >> MEMTRACE_TIME_BITS != MEMTRACE_LOCATION)) {
+	bool others = is_of_others(r, h);
+	if (others && !has_locations(r, h)) {
 		advance(r, h->bytes);
 		return 0;
 	}
@@ -342,6 +394,12 @@ static int next_packet(struct ebt_memtrace_reader *r)
 	}
 	if (n && (size_t)n <= bytes)
 		return r->has_info ? begin_packet(r, &h) : read_info(r, &h);
+	if (n && !r->finished && r->may_skip && r->has_info && is_of_others(r, &h) &&
+	    bytes >= h.head_bytes + 4u && !has_locations(r, &h)) {
+		r->counts.packets++;
+		r->skip = h.bytes - bytes;
+		advance(r, bytes);
+	}
 	if (!r->finished)
 		return -EAGAIN;
 	if (!bytes && r->has_info)

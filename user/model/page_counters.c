@@ -45,19 +45,19 @@ bool page_counters_due(struct page_counters *c, const struct ebt_event *ev,
 	return true;
 }
 
-static int make(struct page_counters *c, uint32_t process, bool is_space, struct page_counted **ret)
+static int make(struct page_counters *c, const struct ebt_event *ev, struct page_counted **ret)
 {
 	bool is_new;
-	struct page_counted *p = *ret = ptrarray_make(&c->processes, process, &is_new);
+	struct page_counted *p = *ret = ptrarray_make(&c->processes, ev->process, &is_new);
 	if (!p || !is_new)
 		return p ? 0 : -ENOMEM;
-	const struct process *about = processes_at(&c->session->processes, process);
-	p->process = process;
+	const struct process *about = processes_at(&c->session->processes, ev->process);
+	p->process = ev->process;
 	struct pages_options o = {
-		.is_space = is_space,
 		.page_bytes =
 			pages_page_bytes(about ? about->page_bytes : 0, EBT_PAGETRACE_PAGE_BYTES),
 	};
+	o.is_space = pages_event_of_space(ev, o.page_bytes);
 	return pages_model_init(&p->model, &o);
 }
 
@@ -65,8 +65,8 @@ int page_counters_event(struct page_counters *c, const struct ebt_event *ev)
 {
 	struct ebt_pagetrace_event e;
 	struct page_counted *p;
-	int err = make(c, ev->process, pages_event_of_space(ev), &p);
-	if (err || !pages_event_of(ev, &e))
+	int err = make(c, ev, &p);
+	if (err || !pages_event_of(ev, p->model.opt.is_space, &e))
 		return err;
 	p->has_change = true;
 	p->changed_ns = ev->ts;

@@ -10,14 +10,17 @@
 #include <ebtrace/pagetrace.h>
 #include <stdbool.h>
 
-/* Of an address space that is watched through the kernel, not of a runtime's heap. */
-static inline bool pages_event_of_space(const struct ebt_event *ev)
+/* Of an address space that is watched through the kernel, not of a runtime's heap, whose markers are
+ * seen by BPF, too, but have pages of 8 KiB, as no kernel has them. page_bytes: of the process. */
+static inline bool pages_event_of_space(const struct ebt_event *ev, uint32_t page_bytes)
 {
-	return ev->domain == EBT_NO_DOMAIN && ev->flags & EBT_F_BPF;
+	return ev->domain == EBT_NO_DOMAIN && ev->flags & EBT_F_BPF && page_bytes &&
+	       page_bytes != EBT_PAGETRACE_PAGE_BYTES;
 }
 
 /* False: it is not of the family pages. A late event has its own time. */
-static inline bool pages_event_of(const struct ebt_event *ev, struct ebt_pagetrace_event *ret)
+static inline bool pages_event_of(const struct ebt_event *ev, bool is_space,
+				  struct ebt_pagetrace_event *ret)
 {
 	uint32_t what = ev->kind == EBT_PAGE_ALLOC	? EBT_PAGETRACE_ALLOC
 			: ev->kind == EBT_PAGE_FREE	? EBT_PAGETRACE_FREE
@@ -29,7 +32,7 @@ static inline bool pages_event_of(const struct ebt_event *ev, struct ebt_pagetra
 		.time_ns = EBT_OWN_TS(ev),
 		.addr = ev->arg[0],
 		.pages = ev->arg[1],
-		.p = pages_event_of_space(ev)	   ? (int32_t)(ev->tid & INT32_MAX)
+		.p = is_space			   ? (int32_t)(ev->tid & INT32_MAX)
 		     : ev->domain == EBT_NO_DOMAIN ? EBT_PAGETRACE_NO_P
 						   : ev->domain,
 		.what = what,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "sink/axis.h"
 #include "sink/mem_format.h"
 
 #define LABEL	      10 /* columns of a label on the left */
@@ -13,44 +14,6 @@
 #define TICKS_MAX     8 /* labels on the left */
 #define ROWS_PER_TICK 2
 #define TIMES	      4 /* labels below */
-
-double mem_timeline_bytes_step(double most, unsigned ticks)
-{
-	double step = 1;
-	while (step * ticks < most)
-		step *= 2;
-	return step;
-}
-
-double mem_timeline_time_step(double ns, unsigned ticks)
-{
-	static const double factor[] = {2, 2.5, 2};
-	double step = 1;
-	for (unsigned i = 0; step * ticks < ns; i = (i + 1) % 3)
-		step *= factor[i];
-	return step;
-}
-
-static struct report_text label(double v, double by, const char *const *units)
-{
-	struct report_text t;
-	for (; units[1] && v >= by; units++)
-		v /= by;
-	snprintf(t.text, sizeof(t.text), "%.6g %s", v, *units);
-	return t;
-}
-
-struct report_text mem_timeline_bytes_label(double bytes)
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", NULL};
-	return label(bytes, 1024, units);
-}
-
-struct report_text mem_timeline_time_label(double ns)
-{
-	static const char *const units[] = {"ns", "us", "ms", "s", NULL};
-	return label(ns, 1000, units);
-}
 
 double mem_timeline_ns(const struct mem_timeline *t)
 {
@@ -142,7 +105,7 @@ static struct columns columns_of(const struct mem_model *m)
 
 static void put_rows(struct buf *b, const struct columns *c)
 {
-	double step = mem_timeline_bytes_step(c->most, TICKS_MAX), row = step / ROWS_PER_TICK;
+	double step = axis_bytes_step(c->most, TICKS_MAX), row = step / ROWS_PER_TICK;
 	int rows = ROWS_PER_TICK * (int)fmax(1, ceil(c->most / step));
 	for (int r = rows; r > 0; r--) {
 		bool has_label = r % ROWS_PER_TICK == 0;
@@ -153,7 +116,7 @@ static void put_rows(struct buf *b, const struct columns *c)
 			len = line[i] == ' ' ? len : i + 1;
 		}
 		line[len] = '\0';
-		struct report_text text = mem_timeline_bytes_label(row * r);
+		struct report_text text = axis_bytes_label(row * r);
 		report_print(b, "%*s %c%s\n", LABEL, has_label ? text.text : "",
 			     has_label ? '+' : '|', line);
 	}
@@ -161,14 +124,14 @@ static void put_rows(struct buf *b, const struct columns *c)
 
 static void put_times(struct buf *b, double ns)
 {
-	double step = mem_timeline_time_step(ns, TIMES);
+	double step = axis_time_step(ns, TIMES);
 	char axis[COLUMNS + 1], labels[COLUMNS + 32];
 	memset(axis, '-', COLUMNS);
 	axis[COLUMNS] = '\0';
 	memset(labels, ' ', sizeof(labels));
 	for (unsigned i = 0; i <= TIMES && step * i <= ns && ns > 0; i++) {
 		size_t at = (size_t)(step * i / ns * (COLUMNS - 1));
-		struct report_text text = mem_timeline_time_label(step * i);
+		struct report_text text = axis_time_label(step * i);
 		size_t len = strlen(text.text), from = at > len / 2 ? at - len / 2 : 0;
 		axis[at] = '+';
 		if (from + len <= COLUMNS)

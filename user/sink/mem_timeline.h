@@ -13,13 +13,6 @@ int mem_timeline_text(struct buf *b, const struct mem_view *v);
 int mem_timeline_svg(struct buf *b, const struct mem_view *v);
 int mem_timeline_json(struct buf *b, const struct mem_view *v);
 
-/* The round step of an axis that ends at `most`, with at most `ticks` of them: of bytes a power of
- * two, of time 1, 2 or 5 times a power of ten. At least 1. */
-double mem_timeline_bytes_step(double most, unsigned ticks);
-double mem_timeline_time_step(double ns, unsigned ticks);
-/* Labels of the axes: as many digits as a step needs. */
-struct report_text mem_timeline_bytes_label(double bytes);
-struct report_text mem_timeline_time_label(double ns);
 /* "peak 1.2 MiB (1.1 MiB to 1.3 MiB) at 12.345 ms, 0.9 MiB alive at the end" */
 void mem_timeline_put_summary(struct buf *b, const struct mem_view *v);
 /* Live bytes with their interval, which is not known if there are several rates. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "sink/axis.h"
 #include "sink/mem_format.h"
 #include "sink/svg.h"
 
@@ -56,19 +57,19 @@ static void put_frame(const struct chart *c, const char *title, double step)
 			  "<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
 			  "<text class=\"y\" x=\"%d\" y=\"%.1f\">%s</text>\n",
 			  LEFT, y_of(c, v), SVG_WIDTH - RIGHT, LEFT - 8, y_of(c, v) + 4,
-			  mem_timeline_bytes_label(v).text);
+			  axis_bytes_label(v).text);
 }
 
 static void put_times(const struct chart *c)
 {
-	double step = mem_timeline_time_step(c->ns, TIME_TICKS);
+	double step = axis_time_step(c->ns, TIME_TICKS);
 	for (unsigned i = 0; i <= TIME_TICKS && step * i <= c->ns; i++) {
 		double x = x_of(c, step * i);
 		svg_print(c->b,
 			  "<path class=\"grid\" d=\"M%.1f %dv6\"/>"
 			  "<text class=\"x\" x=\"%.1f\" y=\"%d\">%s</text>\n",
 			  x, c->y + c->height, x, c->y + c->height + 20,
-			  mem_timeline_time_label(step * i).text);
+			  axis_time_label(step * i).text);
 	}
 }
 
@@ -215,8 +216,8 @@ static int put_charts(struct buf *b, const struct mem_view *v,
 	double rate = 0, ns = mem_timeline_ns(t);
 	for (uint32_t i = 0; i < t->count; i++)
 		rate = rate_of(t, i) > rate ? rate_of(t, i) : rate;
-	double live_step = mem_timeline_bytes_step(t->peak, BYTE_TICKS);
-	double rate_step = mem_timeline_bytes_step(rate, RATE_TICKS);
+	double live_step = axis_bytes_step(t->peak, BYTE_TICKS);
+	double rate_step = axis_bytes_step(rate, RATE_TICKS);
 	struct chart live = {b, t, ns, live_step, panel + TOP, LIVE_HEIGHT, bands, NULL};
 	while (live.most < t->peak)
 		live.most += live_step;

@@ -36,8 +36,8 @@ static int choose(struct pages *k, const struct ebt_event *ev)
 	struct pages_options o = k->model.opt;
 	k->has_process = true;
 	k->process = ev->process;
-	o.is_space = pages_event_of_space(ev);
 	o.page_bytes = pages_page_bytes(p ? p->page_bytes : 0, o.page_bytes);
+	o.is_space = pages_event_of_space(ev, o.page_bytes);
 	pages_model_done(&k->model);
 	return pages_model_init(&k->model, &o);
 }
@@ -78,7 +78,8 @@ static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)
 	size_t used = 0;
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
-		if (!pages_event_of(&ev[i], &batch[used]) || !is_own(k, &ev[i], &err) || err)
+		if (kinds_family(ev[i].kind) != KINDS_pages || !is_own(k, &ev[i], &err) || err ||
+		    !pages_event_of(&ev[i], k->model.opt.is_space, &batch[used]))
 			continue;
 		if (k->model.opt.is_space) {
 			err = take(k, &ev[i], &batch[used]);

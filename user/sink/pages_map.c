@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/canvas.h"
-#include "sink/mem_timeline.h"
+#include "sink/axis.h"
 #include "sink/pages_format.h"
 #include "sink/pages_grid.h"
 
@@ -113,13 +113,13 @@ static void draw_addresses(const struct picture *p)
 
 static void draw_times(const struct picture *p, double top, double bottom, bool labels)
 {
-	double step = mem_timeline_time_step(p->grid.ns, TICKS);
+	double step = axis_time_step(p->grid.ns, TICKS);
 	for (unsigned i = 0; i <= TICKS && step * i <= p->grid.ns; i++) {
 		double x = LEFT + PLOT * (step * i / p->grid.ns);
 		if (labels)
 			draw_line(p, x, top, x, bottom, GRID);
 		draw_line(p, x, bottom, x, bottom + 5, INK);
-		struct report_text text = mem_timeline_time_label(step * i);
+		struct report_text text = axis_time_label(step * i);
 		canvas_draw_text(p->canvas, x, bottom + 20, FONT, CANVAS_MIDDLE, INK, text.text);
 	}
 }
@@ -141,8 +141,7 @@ static int draw_totals(const struct picture *p)
 		double all = bytes_below(p, &t->point[i], SHADES);
 		most = all > most ? all : most;
 	}
-	double step = mem_timeline_bytes_step(most, BYTE_TICKS),
-	       bottom = TOTALS_TOP + TOTALS_HEIGHT;
+	double step = axis_bytes_step(most, BYTE_TICKS), bottom = TOTALS_TOP + TOTALS_HEIGHT;
 	struct canvas_point *at = malloc((2 * (size_t)t->count + 2) * sizeof(*at));
 	if (!at)
 		return -ENOMEM;
@@ -162,7 +161,7 @@ static int draw_totals(const struct picture *p)
 		double y = bottom - TOTALS_HEIGHT * v / most;
 		draw_line(p, LEFT - 5, y, LEFT, y, INK);
 		canvas_draw_text(p->canvas, LEFT - 8, y + 4, FONT, CANVAS_RIGHT, INK,
-				 mem_timeline_bytes_label(v).text);
+				 axis_bytes_label(v).text);
 	}
 	return 0;
 }

@@ -103,8 +103,8 @@ static void choose(struct pagetrace *t, const struct ebt_event *ev)
 	timebase_shift(&t->session->timebase, &monotonic, &t->shift_ns);
 	t->has_process = true;
 	t->process = ev->process;
-	t->is_space = pages_event_of_space(ev);
 	t->page_bytes = pages_page_bytes(p ? p->page_bytes : 0, EBT_PAGETRACE_PAGE_BYTES);
+	t->is_space = pages_event_of_space(ev, t->page_bytes);
 }
 
 static bool is_own(struct pagetrace *t, const struct ebt_event *ev)
@@ -133,7 +133,8 @@ static int pagetrace_events(struct sink *k, const struct ebt_event *ev, size_t n
 	struct pagetrace *t = (struct pagetrace *)k;
 	struct ebt_pagetrace_event e;
 	for (size_t i = 0; i < n && !t->err; i++) {
-		if (!pages_event_of(&ev[i], &e) || !is_own(t, &ev[i]))
+		if (kinds_family(ev[i].kind) != KINDS_pages || !is_own(t, &ev[i]) ||
+		    !pages_event_of(&ev[i], t->is_space, &e))
 			continue;
 		if (t->is_space)
 			e.p = p_of_space(t, &ev[i]);

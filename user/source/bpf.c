@@ -7,6 +7,7 @@
 #include "proc/usage.h"
 #include "source/bpf_kernel.h"
 #include "source/bpf_ocaml.h"
+#include "source/bpf_reason.h"
 #include "source/bpf_recover.h"
 #include "source/page_faults.h"
 
@@ -37,19 +38,6 @@ struct bpf_source {
 	struct page_spaces pages;
 	struct page_faults faults;
 };
-
-static int explain(int err, const char *what, char *reason)
-{
-	const char *why = strerror(-err);
-	if (err == -EPERM)
-		why = "needs CAP_BPF and CAP_PERFMON, or root";
-	else if (err == -EACCES)
-		why = "its files are not ours to read: needs its user, CAP_SYS_PTRACE, or root";
-	else if (err == -ESRCH)
-		why = "no such process";
-	snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
-	return err;
-}
 
 /* ---- poll ---- */
 
@@ -326,7 +314,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 {
 	struct bpf_source *s = calloc(1, sizeof(*s));
 	if (!s)
-		return explain(-ENOMEM, "bpf", reason);
+		return bpf_explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
 	s->in.session = session;
 	s->in.boottime_offset_ns = usage_boottime_offset_ns();
@@ -358,14 +346,11 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		err = bpf_kernel_new(&kernel, &s->kernel);
 	if (err) {
 		bpf_source_free(&s->base);
-		if (err == -ENOENT && opt->pages) {
-			snprintf(reason, BPF_REASON_BYTES,
-				 "tracefs is missing: mount -t tracefs none /sys/kernel/tracing");
-			return err;
-		}
+		if (opt->pages)
+			return bpf_explain_pages(err, reason);
 		/* What the verifier refuses is refused for want of a capability, too. */
-		return explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
-			       reason);
+		return bpf_explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
+				   reason);
 	}
 	s->base.lanes = s->in.lanes.lanes;
 	put_slots_aside(s);
@@ -435,10 +420,10 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	char what[64];
 	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
 	if (pid <= 0 || s->in.stopped)
-		return explain(-EINVAL, what, reason);
+		return bpf_explain(-EINVAL, what, reason);
 	struct bpf_target *target = add_target(s, pid);
 	if (!target)
-		return explain(-ENOMEM, what, reason);
+		return bpf_explain(-ENOMEM, what, reason);
 	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
 	int err = s->opt.offcpu && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
 	if (err)
@@ -450,7 +435,7 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	bpf_kernel_remove(s->kernel, pid);
 	page_user_end(&s->pages, &target->pages, now_ns());
 	bpf_targets_end(&s->in.targets, target);
-	return explain(n == -ENOENT ? -ESRCH : n, what, reason);
+	return bpf_explain(n == -ENOENT ? -ESRCH : n, what, reason);
 }
 
 int bpf_source_offcpu_error(struct source *base, char *reason)
@@ -458,7 +443,7 @@ int bpf_source_offcpu_error(struct source *base, char *reason)
 	int err = bpf_kernel_offcpu_error(((struct bpf_source *)base)->kernel);
 	/* The verifier took the others: it is not for want of a capability. */
 	err = err == -EACCES ? -ENOTSUP : err;
-	return err ? explain(err, "cannot attach to the scheduler's tracepoints", reason) : 0;
+	return err ? bpf_explain(err, "cannot attach to the scheduler's tracepoints", reason) : 0;
 }
 
 int bpf_source_flush_offcpu(struct source *base)

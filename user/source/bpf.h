@@ -15,6 +15,7 @@
 
 #include "core/session.h"
 #include "core/source.h"
+#include "source/bpf_reason.h"
 #include "source/bpf_records.h"
 
 #include <ebtrace/cursor.h>
@@ -58,8 +59,6 @@ struct bpf_counts {
 	bool multi;		  /* uprobe_multi links, else perf-event links */
 	struct page_counts pages;
 };
-
-#define BPF_REASON_BYTES 256
 
 /*
  * Loads the programs. `s` must outlive the source. 0, else -errno and `reason` (BPF_REASON_BYTES)

@@ -2,6 +2,7 @@
 #include "source/memtrace.h"
 
 #include "codec/memtrace.h"
+#include "codec/memtrace_read.h"
 #include "source/memtrace_domains.h"
 #include "source/memtrace_stacks.h"
 #include "source/pipe_lanes.h"
@@ -16,6 +17,11 @@
 #define BATCH	   128
 #define POLL_BYTES (1u << 20) /* of a pipe at most, between two rounds of read() */
 #define NS_OF_US   1000
+/* Of all lanes of a file; of one at least. */
+#define BUFFERS_BYTES ((size_t)16 << 20)
+#define BUFFER_MIN    ((size_t)4 << 10)
+#define DOMAINS_FEW   64 /* each reader keeps positions and their tables of all others */
+#define PEEK_BYTES    ((size_t)1 << 10)
 
 /* The events of a domain. */
 struct lane {
@@ -31,7 +37,8 @@ struct memtrace_source {
 	char *name;
 	int fd;
 	bool alone, is_file, finished, has_head;
-	struct ebt_memtrace_reader *reader; /* of a pipe */
+	/* Of a pipe; of a file with many domains it has read all positions. */
+	struct ebt_memtrace_reader *reader;
 	struct lane *lane;
 	uint32_t lane_cap;
 	struct pipe_lanes queues; /* of a pipe, each of the lane with its number */
@@ -137,7 +144,8 @@ static inline int convert_alloc(struct memtrace_source *s, struct lane *l,
 	ret->arg[1] = (uint64_t)e->words;
 	ret->pos = (uint64_t)e->samples;
 	ret->seq = e->common;
-	int err = memtrace_backtrace_add(&l->last, &s->codes, l->reader, e, &stack);
+	const struct ebt_memtrace_reader *positions = s->reader ? s->reader : l->reader;
+	int err = memtrace_backtrace_add(&l->last, &s->codes, positions, e, &stack);
 	if (!err && stack)
 		session_put_stack(s->session, ret, stack);
 	return err;
@@ -197,6 +205,12 @@ static int fill(struct memtrace_source *s, struct lane *l)
 {
 	size_t room;
 	void *to = ebt_memtrace_room(l->reader, &room);
+	/* Damage between packets is the first lane's, which reads all. */
+	bool reads_all = l == s->lane || l->reader == s->reader;
+	uint64_t skip = reads_all ? 0 : memtrace_reader_skip(l->reader);
+	l->offset += (off_t)skip;
+	if (skip && room > PEEK_BYTES)
+		room = PEEK_BYTES; /* the next packet may be another domain's, too */
 	ssize_t n = pread(s->fd, to, room, l->offset);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
@@ -339,19 +353,48 @@ static const struct source_ops memtrace_ops = {
 	.free = memtrace_free,
 };
 
+/* So that many readers together have as much as a few. */
+static size_t buffer_bytes(uint32_t readers)
+{
+	size_t bytes = BUFFERS_BYTES / readers;
+	bytes = bytes > BUFFER_MIN ? bytes : BUFFER_MIN;
+	return bytes < MEMTRACE_BUFFER_BYTES ? bytes : MEMTRACE_BUFFER_BYTES;
+}
+
+/* Reads the whole file for its positions. What is wrong with it the first lane finds, too. */
+static int read_positions(struct memtrace_source *s)
+{
+	struct ebt_memtrace_event unused[BATCH];
+	struct lane all = {0};
+	int err = ebt_memtrace_reader_new(EBT_MEMTRACE_SKIP_BACKTRACES, &s->reader);
+	all.reader = s->reader;
+	while (!err) {
+		ssize_t n = ebt_memtrace_read(s->reader, unused, BATCH);
+		if (n != -EAGAIN && n <= 0)
+			return n == -ENOMEM ? -ENOMEM : 0;
+		err = n == -EAGAIN ? fill(s, &all) : 0;
+	}
+	return err;
+}
+
 /* A lane with a reader for each domain of the file. */
 static int open_lanes(struct memtrace_source *s)
 {
 	struct memtrace_domains domains;
 	int err = memtrace_domains_read(s->fd, &domains);
+	bool many = domains.count > DOMAINS_FEW;
+	if (!err && many)
+		err = read_positions(s);
 	for (uint32_t i = 0; i < domains.count && !err; i++) {
 		struct lane *l;
 		err = add_lane(s, &l);
 		if (err)
 			break;
 		l->domain = domains.domain[i];
-		err = ebt_memtrace_reader_new(0, &l->reader);
-		if (!err && domains.count > 1)
+		err = memtrace_reader_new_small(0, buffer_bytes(domains.count), &l->reader);
+		if (!err && many)
+			memtrace_reader_select_alone(l->reader, l->domain);
+		else if (!err && domains.count > 1)
 			ebt_memtrace_select(l->reader, l->domain);
 	}
 	free(domains.domain);

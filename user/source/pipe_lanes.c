@@ -59,11 +59,12 @@ int pipe_lanes_of(struct pipe_lanes *p, uint16_t domain, uint32_t *ret)
 struct ebt_event *pipe_lanes_room(struct pipe_lanes *p, uint32_t lane)
 {
 	struct pipe_lane *l = &p->lane[lane];
-	if (l->first && l->first + l->count == l->cap) {
+	/* Not for each event that was taken: at most as many are moved as were taken since. */
+	if (l->first >= l->cap / 2 && l->first + l->count == l->cap && l->cap) {
 		memmove(l->queue, l->queue + l->first, l->count * sizeof(*l->queue));
 		l->first = 0;
 	}
-	if (l->count == l->cap) {
+	if (l->first + l->count == l->cap) {
 		size_t cap = l->cap ? 2 * l->cap : FIRST_EVENTS;
 		struct ebt_event *grown = realloc(l->queue, cap * sizeof(*grown));
 		if (!grown)
