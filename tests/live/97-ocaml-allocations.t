@@ -71,6 +71,8 @@ same_file "$TMP/got" "$TMP/wanted" \
 	"its stacks are those of the runtime: inlined functions, fibers, callbacks from C, other domains"
 [ "$(wc -l <"$TMP/wanted")" -ge 9 ] && awk '{ if (NF > 99) deep = 1 } END { exit !deep }' "$TMP/wanted"
 ok $? "of all these kinds"
+is "$(jq -r 'select(.kind == "alloc") | .stack[]' "$TMP/out.ndjson" | grep -c '^caml_')" 0 \
+	"without functions that the compiler has made"
 is "$(jq -r 'select(.kind == "alloc" and .stack[0] == "[stack not whole]@??:0:0-0") | .stack[1]' "$TMP/out.ndjson" | cut -d: -f1 | sort -u)" \
 	"Sites.from_c.(fun)@sites.ml" \
 	"those that the runtime itself cuts, below a callback from C in a fiber, are marked: no others"
@@ -82,6 +84,12 @@ jq -e --argjson first "$first" --argjson others "$others" '
 	[words(.function | startswith("Sites.")) / $first, words(.function | startswith("[in minor heaps")) / $others]
 	| . as $r | (if all(. > 0.9 and . < 1.1) then true else error($r | tojson) end)' "$TMP/domains.json" >/dev/null 2>"$TMP/jq"
 ok $? "what domains allocate that never use up half of their minor heap is a row of its own" || diag "$(cat "$TMP/jq" "$TMP/err")"
+
+timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
+# A large allocation may be sampled, at random.
+is "$(jq -c '[.sites[] | select(.function | endswith(".large") | not) | .function, .samples]' "$TMP/tiny.json")" \
+	'["[in minor heaps, in no sample]",1]' \
+	"so is all that a program allocates that ends before its first sample" || diag "$(cat "$TMP/truth" "$TMP/err")"
 
 for report in live lifetimes; do
 	"$O/ebtrace" mem $report "$TMP/out.ctf" >"$TMP/out" 2>"$TMP/err"

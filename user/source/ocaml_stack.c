@@ -2,6 +2,7 @@
 #include "source/ocaml_stack.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "runtime/ocaml_frames.h"
 
@@ -78,6 +79,17 @@ static const char *name_of(const struct ebt_alloc_record *rec)
 						   : "[in minor heaps, in no sample]";
 }
 
+/* Functions that the compiler makes for partial applications and for the program's start have no
+ * positions; the runtime itself does not show them. */
+static bool is_glue(const struct session *s, uint32_t id)
+{
+	static const char glue[] = "caml_";
+	const struct frame *f = id ? frames_get(s->frames, id) : NULL;
+	const struct frame_position *p = f && f->count == 1 ? f->position : NULL;
+	const char *name = p && !p->file ? strings_text(s->strings, p->function) : NULL;
+	return name && !strncmp(name, glue, sizeof(glue) - 1);
+}
+
 /* Extends a stack by a frame, which is dropped. 0: no memory. */
 static uint32_t extend(struct session *s, uint32_t stack, uint32_t frame)
 {
@@ -98,7 +110,12 @@ int ocaml_stack_push(struct code_frames *c, struct code_map *map, pid_t pid, str
 			return -ENOMEM;
 	}
 	for (size_t i = s->frames; i-- > 0;) {
-		stack = extend(session, stack, frame_at(c, map, pid, s, i));
+		uint32_t frame = frame_at(c, map, pid, s, i);
+		if (is_glue(session, frame) && (i || stack)) {
+			frames_drop(session->frames, frame);
+			continue;
+		}
+		stack = extend(session, stack, frame);
 		if (!stack)
 			return -ENOMEM;
 	}

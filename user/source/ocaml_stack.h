@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Stacks in the session of OCaml native code, whose frames have descriptors (bpf/abi.h). Frames are
- * named by the descriptors' debug information (runtime/ocaml_frames.h), else by symbols. A stack
+ * named by the descriptors' debug information (runtime/ocaml_frames.h), else by symbols; glue that the
+ * compiler makes is left out. A stack
  * that is not whole has a frame outside of all others that says so, and words that no sample stands
  * for have one frame, their name.
  */
