@@ -128,11 +128,24 @@ static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
+/* Where collections cannot be counted, as the domain is only found among the arguments here, a heap
+ * that is much less used than when it was sampled last has been emptied since. */
+static __always_inline void notice_emptied(struct hit *h)
+{
+	struct ebt_ocaml_domain *d = h->domain;
+	uint64_t used = d->now - d->emptied, heap = (h->young.end - h->young.start) / WORD_BYTES;
+	if (d->now + heap / 4 >= d->sampled)
+		return;
+	d->emptied = d->sampled;
+	d->now = d->emptied + used;
+}
+
 /* The object is counted in young.ptr already. */
 static __always_inline int sample_small(struct hit *h, uint64_t words, uint32_t flags)
 {
 	uint64_t ts = bpf_ktime_get_ns(), trigger = user_word(h->state + h->r->trigger);
 	struct ebt_ocaml_domain *d = h->domain;
+	notice_emptied(h);
 	if (h->young.ptr >= trigger || words >= MAX_WORDS || d->now <= d->sampled ||
 	    is_beyond_rate(d, ts))
 		return 0;

@@ -263,6 +263,25 @@ static void test_samples(void)
 	ok(rec && rec->arg[0] == 3, "at random one more where it is no multiple: 1,025 words");
 }
 
+static void test_uncounted(void)
+{
+	begin();
+	dice = 0;
+	uint64_t sum = 0;
+	for (int i = 0; i < 10; i++) {
+		state[4] = (uintptr_t)(heap + HEAP / 2);
+		const struct ebt_alloc_record *rec = allocate(1, 512);
+		sum += rec ? rec->arg[0] : 0;
+		rec = allocate(1, 511);
+		sum += rec ? rec->arg[0] : 0;
+		state[4] = (uintptr_t)heap + 8;
+		rec = allocate(1, 0);
+		sum += rec ? rec->arg[0] : 0;
+	}
+	is(domain_is.sampled, 10 * HEAP, "heaps whose collection is not counted are sampled");
+	ok(sum >= 20 && sum <= 30, "all of them");
+}
+
 static void test_words(void)
 {
 	begin();
@@ -387,6 +406,7 @@ static void test_hostile(void)
 int main(void)
 {
 	test_samples();
+	test_uncounted();
 	test_words();
 	test_large();
 	test_walks();
