@@ -91,6 +91,14 @@ is "$(jq -c '[.sites[] | select(.function | endswith(".large") | not) | .functio
 	'["[in minor heaps, in no sample]",1]' \
 	"so is all that a program allocates that ends before its first sample" || diag "$(cat "$TMP/truth" "$TMP/err")"
 
+ocaml_build_here sites tests/ocaml/sites_stubs.c
+timeout 60 "$O/ebtrace" mem record -o "$TMP/program.ctf" -- "$EXE" shares 1000000 >"$TMP/truth" 2>"$TMP/err"
+is "$? $("$O/ebtrace" info "$TMP/program.ctf" | sed -n 's/^  parameters *//p')" "0 periodic=ocaml" \
+	"mem record records such a program in the same way" || diag "$(cat "$TMP/err")"
+timeout 60 "$O/ebtrace" mem record --rate 1e-3 -o "$TMP/program.ctf" -- "$EXE" shares 1000 >"$TMP/truth" 2>"$TMP/err"
+is "$? $(grep -c 'its dynamic linker' "$TMP/err")" "4 1" \
+	"with a rate malloc is recorded, for which a library is preloaded: not into this one" || diag "$(cat "$TMP/err")"
+
 for report in live lifetimes; do
 	"$O/ebtrace" mem $report "$TMP/out.ctf" >"$TMP/out" 2>"$TMP/err"
 	is "$? $(cat "$TMP/out" "$TMP/err")" \

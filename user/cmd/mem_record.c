@@ -2,6 +2,7 @@
 #include "cmd/mem_record.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +15,10 @@
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
 #include "engine/mem_record.h"
+#include "proc/executable.h"
+#include "proc/preload.h"
+#include "proc/regular.h"
+#include "runtime/ocaml_allocs.h"
 
 static const struct opts_command command = {
 	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]\n-o FILE -p PID...",
@@ -22,7 +27,9 @@ static const struct opts_command command = {
 	"privilege. Its children are not recorded."
 	"\vA C or C++ program that is dynamically linked is recorded by a library that is "
 	"preloaded into it: malloc and its family, new and delete, large anonymous mappings. One "
-	"that is linked with OCaml's memtrace records by itself. With -p a running process is "
+	"that is linked with OCaml's memtrace records by itself; of another native program of "
+	"OCaml 5, started by root without --rate, the allocations in OCaml's heap are sampled. "
+	"With -p a running process is "
 	"recorded until it ends or at Ctrl-C, if it has the markers ebtrace:alloc, promote and "
 	"collect, as libebtrace-probes fires them at a rate of its own, or OpenTelemetry's "
 	"otel_memory:alloc and free, or is a native program of OCaml 5, of which its runtime "
@@ -130,6 +137,24 @@ static int record(const struct opts *o, struct outfile *file)
 	return status ? status : r.status;
 }
 
+/* A native program of OCaml 5 without memtrace: its heap is not malloc's, and only its runtime can
+ * tell, which needs the privilege to probe it. */
+static bool is_ocaml(const struct opts *o)
+{
+	char path[PATH_MAX];
+	struct ocaml_runtime runtime;
+	struct ocaml_allocs allocs;
+	if (o->rate || geteuid() || !executable_find(o->engine.program[0], path, sizeof(path)) ||
+	    preload_has_memtrace(path))
+		return false;
+	int fd = regular_open(path, 0, 0);
+	if (fd < 0)
+		return false;
+	bool is = !ocaml_probes_read(fd, &runtime) && !ocaml_allocs_read(fd, &runtime, &allocs);
+	close(fd);
+	return is;
+}
+
 int mem_record(int argc, char **argv)
 {
 	struct opts o;
@@ -146,7 +171,7 @@ int mem_record(int argc, char **argv)
 		complain("--rate is for -- PROGRAM; a running process has a rate of its own");
 	else
 		status = EXIT_OK;
-	if (!status && o.engine.pid_count) {
+	if (!status && (o.engine.pid_count || is_ocaml(&o))) {
 		status = mem_running(&o);
 	} else if (!status) {
 		status = outfile_open(&file, o.output, true);
