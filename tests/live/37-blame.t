@@ -70,6 +70,26 @@ timeout 60 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog"
 jq -e '.blame | .known and (.parts_ns.sleep > 50000000) and (.parts_ns.futex > 50000000) and .parts_ns.unknown < .pause_ns / 100' \
 	"$TMP/capture.json" >"$TMP/jq"
 ok $? "a capture has what a pause was made of" || jq -c .blame "$TMP/capture.json"
+# ---- as events ----
+
+"$O/ebtrace" -q "$TMP/run.ebt" -e pause -f ndjson | grep '"kind":"pause"' >"$TMP/pauses"
+is "$(jq -r --slurpfile report "$TMP/capture.json" -s 'length == $report[0].blame.pauses' "$TMP/pauses")" true \
+	"trace --blame has an event for each pause"
+is "$(jq -r 'select(.duration_ns != ([to_entries[] | select(.key | test("^(cpu|run_queue|domain|futex|io|memory|sleep|other_call|page_fault|stopped|unknown)_ns$")).value] | add)) | "\(.ts) does not add up"' "$TMP/pauses")" "" \
+	"parts add up"
+is "$(jq -s 'map(.futex_ns // 0) | add' "$TMP/pauses")" "$(jq .blame.parts_ns.futex "$TMP/capture.json")" "and are those of stat"
+n=$(wc -l <"$TMP/pauses")
+is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause | grep -c ' pause major duration_ns=')" "$n" "text has them"
+is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause -f chrome | jq '[.[] | select(.args.futex_ns or .args.sleep_ns)] | length')" "$n" "so has Chrome's JSON, with arguments"
+"$O/ebtrace" -q "$TMP/run.ebt" -e pause -f fxt -o "$TMP/fxt"
+"$O/tests/prog/fxt_dump" "$TMP/fxt" | grep -q futex_ns
+ok $? "so has Fuchsia's format"
+if command -v protoc >/dev/null; then
+	"$O/ebtrace" -q "$TMP/run.ebt" -e pause -f perfetto | protoc -I tests/perfetto --decode=perfetto.protos.Trace \
+		tests/perfetto/trace.proto >"$TMP/perfetto"
+	is "$(grep -c 'name: "\(sleep\|futex\)_ns"' "$TMP/perfetto")" 2 "and Perfetto's"
+fi
+
 if command -v setpriv >/dev/null; then
 	mkdir -m 777 "$TMP/rings"
 	chmod 755 "$TMP"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What pauses were made of, from begins, ends and intervals without a CPU. Times are in microseconds. */
-#include "core/event_args.h"
+#include "core/offcpu.h"
 #include "model/blame.h"
 #include "model/phases.h"
 #include "tests/random.h"
@@ -52,17 +52,22 @@ static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uin
 static void off(struct run *r, uint16_t domain, uint64_t from, uint64_t until, uint64_t wait,
 		enum ebt_offcpu_reason reason, long call)
 {
-	struct event_args_payload p = {.word = {wait * US, 0, (uint64_t)call, 71, 72, 0},
-				       .text = {"waker", "runner"}};
+	struct offcpu o = {.begin_ns = from * US,
+			   .end_ns = until * US,
+			   .wait_ns = wait * US,
+			   .reason = reason,
+			   .syscall = (int32_t)call - 1,
+			   .waker = 71,
+			   .runner = 72,
+			   .waker_comm = "waker",
+			   .runner_comm = "runner"};
 	struct ebt_event ev = {.ts = until * US,
-			       .pos = (until - from) * US,
 			       .kind = EBT_OFFCPU,
-			       .id = reason,
 			       .process = 1,
 			       .domain = EBT_NO_DOMAIN,
 			       .tid = TIDS + domain,
 			       .cpu = EBT_NO_CPU};
-	if (session_put_blob(r->session, &ev, &p, sizeof(p)) || blame_events(r->blame, &ev, 1))
+	if (offcpu_put(r->session, &ev, &o) || blame_events(r->blame, &ev, 1))
 		abort();
 	session_drop_event(r->session, &ev);
 }

@@ -31,13 +31,13 @@ static void check(const char *name, const struct row *r, uint64_t from, uint64_t
 	struct blame_split s = {0};
 	char got[128];
 	for (; r->until; r++) {
-		struct off_cpu_interval i = {.from = r->from * US,
-					     .until = r->until * US,
-					     .wait_ns = r->wait * US,
-					     .run_delay_ns = r->delay * US,
-					     .blocked = r->blocked,
-					     .runner = 7,
-					     .waker = 8};
+		struct off_cpu_interval i = {.of = {.begin_ns = r->from * US,
+						    .end_ns = r->until * US,
+						    .wait_ns = r->wait * US,
+						    .run_delay_ns = r->delay * US,
+						    .runner = 7,
+						    .waker = 8},
+					     .blocked = r->blocked};
 		if (off_cpu_add(&o, &i))
 			abort();
 	}
@@ -103,7 +103,8 @@ static void test_random(void)
 			for (uint64_t i = from; i < until; i++)
 				line[i] = (uint8_t)(i < until - wait ? blocked : BLAME_WAIT);
 			struct off_cpu_interval i = {
-				.from = from, .until = until, .wait_ns = wait, .blocked = blocked};
+				.of = {.begin_ns = from, .end_ns = until, .wait_ns = wait},
+				.blocked = blocked};
 			at = until;
 			if (off_cpu_add(&o, &i))
 				abort();
@@ -128,7 +129,7 @@ static void test_limit(void)
 {
 	struct off_cpu o = {0};
 	for (uint64_t i = 0; i < 3 * OFF_CPU_KEPT; i++) {
-		struct off_cpu_interval k = {.from = 10 * i, .until = 10 * i + 5};
+		struct off_cpu_interval k = {.of = {.begin_ns = 10 * i, .end_ns = 10 * i + 5}};
 		if (off_cpu_add(&o, &k))
 			abort();
 	}

@@ -17,6 +17,7 @@
 #include "cmd/trigger.h"
 #include "core/loss.h"
 #include "sink/ndjson.h"
+#include "sink/pause_events.h"
 
 static const struct opts_command command = {
 	OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
@@ -53,6 +54,22 @@ static void print_totals(const struct opts *o, const struct totals *t)
 	complain("%" PRIu64 " events, %s%s: %s", t->events, loss_text(t, lost), damaged, o->output);
 }
 
+/* With --blame the pauses say what they were made of. */
+static int run_explained(const struct opts *o, struct session *session, struct sink *sink)
+{
+	struct sink *explained;
+	if (!o->engine.blame)
+		return run_into(o, session, sink);
+	int err = pause_events_new(session, sink, &explained);
+	if (err) {
+		complain("%s", strerror(-err));
+		return EXIT_ERROR;
+	}
+	int status = run_into(o, session, explained);
+	sink_free(explained);
+	return status;
+}
+
 static int write_events(const struct opts *o, struct session *session, const void *ctx)
 {
 	struct output out;
@@ -60,7 +77,7 @@ static int write_events(const struct opts *o, struct session *session, const voi
 	int status = output_open(&out, o, session);
 	if (status)
 		return status;
-	status = run_into(o, session, &out.sink);
+	status = run_explained(o, session, &out.sink);
 	bool wall = o->time == TEXT_TIME_WALL && session->totals.timed;
 	if (wall && !session->timebase.at[TIMEBASE_REALTIME].known)
 		complain("a ring file has no time of day; times are seconds since its first "

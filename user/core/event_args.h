@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The arguments of an event, those in its payload included, in the order of events.def. A payload of
- * arguments is EVENT_ARGS_WORDS words of 64 bits and EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES,
- * cut or padded with zeroes. It may come from a capture: what it does not hold is absent, or 0.
+ * arguments is EVENT_ARGS_TEXTS names of EVENT_ARGS_TEXT_BYTES, cut or padded with zeroes, and as many
+ * words of 64 bits as the kind has, at most EVENT_ARGS_WORDS. It may come from a capture: what it does not hold is absent, or 0.
  */
 #ifndef CORE_EVENT_ARGS_H
 #define CORE_EVENT_ARGS_H
 
 #include "core/kinds.h"
 #include "core/session.h"
+#include <stddef.h>
 
-#define EVENT_ARGS_WORDS      6
+#define EVENT_ARGS_WORDS      14
 #define EVENT_ARGS_TEXTS      2
 #define EVENT_ARGS_TEXT_BYTES 16
 
 struct event_args_payload {
-	uint64_t word[EVENT_ARGS_WORDS];
 	char text[EVENT_ARGS_TEXTS][EVENT_ARGS_TEXT_BYTES]; /* not always with a final 0 */
+	uint64_t word[EVENT_ARGS_WORDS];
 };
+
+/* The bytes of one with so many words. */
+#define EVENT_ARGS_BYTES(words) (offsetof(struct event_args_payload, word) + 8 * (words))
 
 struct event_arg {
 	const struct kinds_arg *arg;

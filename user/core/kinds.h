@@ -58,6 +58,14 @@ enum kinds_field {
 	KINDS_FIELD_word3,
 	KINDS_FIELD_word4,
 	KINDS_FIELD_word5,
+	KINDS_FIELD_word6,
+	KINDS_FIELD_word7,
+	KINDS_FIELD_word8,
+	KINDS_FIELD_word9,
+	KINDS_FIELD_word10,
+	KINDS_FIELD_word11,
+	KINDS_FIELD_word12,
+	KINDS_FIELD_word13,
 	KINDS_FIELD_text0,
 	KINDS_FIELD_text1,
 };
@@ -77,7 +85,7 @@ enum kinds_unit {
 	KINDS_UNIT_work,
 };
 
-#define KINDS_ARGS 11
+#define KINDS_ARGS 16
 
 struct kinds_arg {
 	const char *name; /* NULL: behind the last one */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* By their place in events.def. */
-enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN };
+enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, WORDS };
 enum { WAKER_COMM, RUNNER_COMM };
 
 int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
@@ -21,7 +21,7 @@ int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
 	memcpy(p.text[RUNNER_COMM], o->runner_comm, EVENT_ARGS_TEXT_BYTES);
 	ev->pos = o->end_ns - o->begin_ns;
 	ev->id = o->reason;
-	return session_put_blob(s, ev, &p, sizeof(p));
+	return session_put_blob(s, ev, &p, EVENT_ARGS_BYTES(WORDS));
 }
 
 void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offcpu *ret)

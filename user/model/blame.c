@@ -8,7 +8,6 @@
 #include "base/array.h"
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
-#include "core/event_args.h"
 #include "core/tracks.h"
 #include "model/off_cpu.h"
 #include "model/phases.h"
@@ -63,6 +62,8 @@ struct blame {
 	uint32_t longest_max, longest_count;
 	uint64_t known_from; /* the first interval's begin */
 	bool is_known;
+	blame_on_pause *on_pause;
+	void *ctx;
 };
 
 static int barrier_of(uint32_t id)
@@ -199,6 +200,8 @@ static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_
 	add(&b->total, p);
 	add(&b->of_row[p->row], p);
 	keep_longest(b, p);
+	if (b->on_pause)
+		b->on_pause(b->ctx, p);
 }
 
 static struct lane *lane_of(struct blame *b, struct track *t)
@@ -239,7 +242,9 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	l->waits = 0;
 	l->pause = (struct blame_pause){
 		.pid = processes_pid(&b->session->processes, t->process),
+		.process = t->process,
 		.domain = t->domain,
+		.phase = ev->id,
 		.row = row,
 		.begin_ns = ev->ts,
 	};
@@ -298,6 +303,12 @@ int blame_new(const struct session *s, uint32_t longest, struct blame **ret)
 	tracks_by_thread(b->tracks);
 	*ret = b;
 	return 0;
+}
+
+void blame_watch(struct blame *b, blame_on_pause *fn, void *ctx)
+{
+	b->on_pause = fn;
+	b->ctx = ctx;
 }
 
 static void free_family(struct family *f)
@@ -359,34 +370,21 @@ static enum blame_part blocked_part(uint32_t reason, int32_t syscall)
 
 static int add_interval(struct blame *b, const struct ebt_event *ev)
 {
-	struct event_args_payload p;
 	struct family *f = family_of(b, ev->process);
 	bool is_new;
 	struct task *task = f && ev->tid ? ptrmap_make(&f->tasks, ev->tid, &is_new) : NULL;
 	if (!task)
-		return f ? 0 : -ENOMEM;
-	event_args_payload(b->session, ev, &p);
-	uint64_t until = EBT_OWN_TS(ev);
-	struct off_cpu_interval i = {
-		.from = ev->pos < until ? until - ev->pos : 0,
-		.until = until,
-		.wait_ns = p.word[0],
-		.run_delay_ns = p.word[1],
-		.syscall = p.word[2] && p.word[2] <= INT32_MAX ? (int32_t)p.word[2] - 1
-							       : BLAME_NO_CALL,
-		.waker = (uint32_t)p.word[3],
-		.runner = (uint32_t)p.word[4],
-	};
-	i.blocked = blocked_part(ev->id, i.syscall);
-	if (ev->id == EBT_OFFCPU_PREEMPTED)
-		i.wait_ns = ev->pos;
-	memcpy(i.waker_comm, p.text[0], sizeof(i.waker_comm));
-	memcpy(i.runner_comm, p.text[1], sizeof(i.runner_comm));
-	if (!b->is_known || i.from < b->known_from)
-		b->known_from = i.from;
+		return f && !ev->tid ? 0 : -ENOMEM;
+	struct off_cpu_interval i;
+	offcpu_get(b->session, ev, &i.of);
+	i.blocked = blocked_part(i.of.reason, i.of.syscall);
+	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
+		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
+	if (!b->is_known || i.of.begin_ns < b->known_from)
+		b->known_from = i.of.begin_ns;
 	b->is_known = true;
 	if (task->off_cpu.count > TRIM_AT)
-		off_cpu_trim(&task->off_cpu, needed_from(f, i.from));
+		off_cpu_trim(&task->off_cpu, needed_from(f, i.of.begin_ns));
 	return off_cpu_add(&task->off_cpu, &i);
 }
 

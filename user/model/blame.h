@@ -31,7 +31,8 @@ struct blame_culprit {
 struct blame_pause {
 	uint32_t pid, tid; /* tid 0: not known */
 	uint16_t domain;
-	uint32_t row; /* phases_row() of the outermost phase */
+	uint32_t process;    /* its index */
+	uint32_t phase, row; /* the outermost phase, and its phases_row() */
 	uint64_t begin_ns, end_ns;
 	struct blame_split split;
 	struct blame_culprit culprit;
@@ -47,6 +48,9 @@ struct blame;
 /* longest: so many pauses are kept. The session is kept. 0 or -ENOMEM. */
 int blame_new(const struct session *s, uint32_t longest, struct blame **ret);
 void blame_free(struct blame *b); /* NULL is allowed */
+/* Calls fn for each pause, when blame_events() is given its end. */
+typedef void blame_on_pause(void *ctx, const struct blame_pause *p);
+void blame_watch(struct blame *b, blame_on_pause *fn, void *ctx);
 /* In order of time. 0 or -ENOMEM. */
 int blame_events(struct blame *b, const struct ebt_event *ev, size_t n);
 /* As forget() of struct sink_ops. 0 or -ENOMEM. */

@@ -38,7 +38,7 @@ enum blame_part blame_part_of_call(long number);
 const char *blame_call_name(long number);
 
 #define BLAME_COMM_BYTES 16
-#define BLAME_NO_CALL	 (-1)
+#define BLAME_NO_CALL	 (-1) /* as OFFCPU_NO_SYSCALL */
 
 /* One stretch without a CPU. */
 struct blame_cause {

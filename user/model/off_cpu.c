@@ -19,7 +19,7 @@ static void drop(struct off_cpu *o, uint32_t n)
 int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i)
 {
 	if (o->count == OFF_CPU_KEPT) {
-		o->known_from = o->at[o->first].until;
+		o->known_from = o->at[o->first].of.end_ns;
 		drop(o, 1);
 	}
 	if (!array_room(o->at, o->cap, o->first + o->count))
@@ -31,7 +31,7 @@ int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i)
 void off_cpu_trim(struct off_cpu *o, uint64_t before_ns)
 {
 	uint32_t n = 0;
-	while (n < o->count && o->at[o->first + n].until < before_ns)
+	while (n < o->count && o->at[o->first + n].of.end_ns < before_ns)
 		n++;
 	if (n)
 		drop(o, n);
@@ -60,11 +60,10 @@ static void consider(struct blame_split *s, const struct off_cpu_interval *i, en
 	s->longest = (struct blame_cause){
 		.part = part,
 		.ns = ns,
-		.syscall = i->syscall,
-		.tid = waits ? i->runner : i->waker,
+		.syscall = i->of.syscall,
+		.tid = waits ? i->of.runner : i->of.waker,
 	};
-	memcpy(s->longest.comm, waits ? i->runner_comm : i->waker_comm, BLAME_COMM_BYTES);
-	s->longest.comm[BLAME_COMM_BYTES - 1] = '\0';
+	memcpy(s->longest.comm, waits ? i->of.runner_comm : i->of.waker_comm, BLAME_COMM_BYTES);
 }
 
 /* The first interval that ends behind a moment. */
@@ -73,7 +72,7 @@ static uint32_t first_behind(const struct off_cpu *o, uint64_t ns)
 	uint32_t low = 0, high = o->count;
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
-		if (o->at[o->first + mid].until <= ns)
+		if (o->at[o->first + mid].of.end_ns <= ns)
 			low = mid + 1;
 		else
 			high = mid;
@@ -90,20 +89,21 @@ void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct b
 	from += unknown;
 	for (uint32_t k = first_behind(o, from); k < o->count; k++) {
 		const struct off_cpu_interval *i = &o->at[o->first + k];
-		if (i->from >= to)
+		uint64_t begin = i->of.begin_ns, end = i->of.end_ns, length = end - begin;
+		uint64_t wait = i->of.wait_ns, delay = i->of.run_delay_ns;
+		if (begin >= to)
 			break;
-		uint64_t length = i->until - i->from, wait = i->wait_ns;
 		bool preempted = wait >= length;
-		if (!preempted && i->run_delay_ns > wait)
-			wait = i->run_delay_ns;
+		if (!preempted && delay > wait)
+			wait = delay;
 		wait = wait < length ? wait : length;
-		uint64_t waits = overlap(from, to, i->until - wait, i->until);
-		uint64_t blocked = overlap(from, to, i->from, i->until - wait);
+		uint64_t waits = overlap(from, to, end - wait, end);
+		uint64_t blocked = overlap(from, to, begin, end - wait);
 		cpu -= waits + blocked;
 		/* What the kernel counts beyond the interval was before it. */
-		uint64_t more = preempted && i->run_delay_ns > wait ? i->run_delay_ns - wait : 0;
-		more = i->from < from ? 0 : more < cpu ? more : cpu;
-		more = i->from - from < more ? i->from - from : more;
+		uint64_t more = preempted && delay > wait ? delay - wait : 0;
+		more = begin < from ? 0 : more < cpu ? more : cpu;
+		more = begin - from < more ? begin - from : more;
 		cpu -= more;
 		if (waits + more)
 			consider(ret, i, BLAME_WAIT, waits + more);

@@ -9,16 +9,12 @@
 #ifndef MODEL_OFF_CPU_H
 #define MODEL_OFF_CPU_H
 
+#include "core/offcpu.h"
 #include "model/blame_parts.h"
 
 struct off_cpu_interval {
-	uint64_t from, until;
-	uint64_t wait_ns;	 /* of it, at its end */
-	uint64_t run_delay_ns;	 /* by the kernel's account */
+	struct offcpu of;	 /* wait_ns: of a thread that was preempted all of it */
 	enum blame_part blocked; /* what the rest is */
-	int32_t syscall;	 /* BLAME_NO_CALL: none */
-	uint32_t waker, runner;
-	char waker_comm[BLAME_COMM_BYTES], runner_comm[BLAME_COMM_BYTES];
 };
 
 #define OFF_CPU_KEPT (1u << 14) /* intervals; what is before the oldest one is not known then */

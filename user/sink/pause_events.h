@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Adds events of kind EBT_PAUSE to a stream, behind the ends of pauses: what they were made of
+ * (model/blame.h). They count as events of the output.
+ */
+#ifndef SINK_PAUSE_EVENTS_H
+#define SINK_PAUSE_EVENTS_H
+
+#include "core/session.h"
+#include "core/sink.h"
+
+/* A sink before another one, which stays the caller's. Ending and freeing it leave the other alone.
+ * 0 or -ENOMEM. */
+int pause_events_new(struct session *s, struct sink *next, struct sink **ret);
+
+#endif
