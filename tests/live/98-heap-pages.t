@@ -11,7 +11,7 @@ minigc="$O/tests/prog/minigc"
 # counted FILE KIND: over all domains.
 counted() { awk -v what="$2" '$2 == what { n += $3 } END { print n }' "$1"; }
 
-EBTRACE_PAGETRACE="$TMP/heap.pt" "$minigc" -p -q -t 4 -n 2000000 -M 200000 -c "$TMP/counts"
+EBTRACE_PAGETRACE="$TMP/heap.pt" "$minigc" -p -q -t 3 -n 1000000 -N 2048 -M 400000 -c "$TMP/counts"
 ok $? "a program writes a page trace of its heap"
 is "$(stat -c %a "$TMP/heap.pt")" 600 "for its user alone"
 "$O/ebtrace" info "$TMP/heap.pt" >"$TMP/info"
@@ -20,7 +20,7 @@ ok $? "info names the format" || diag "$(<"$TMP/info")"
 runs="$(counted "$TMP/counts" page_alloc) page_alloc, $(counted "$TMP/counts" page_free) page_free"
 grep -q ": $runs, $(counted "$TMP/counts" page_scavenge) page_scavenge\$" "$TMP/info"
 ok $? "with every event that the program counted" || diag "$(<"$TMP/info")" "$runs"
-[ "$(counted "$TMP/counts" page_scavenge)" -gt 50 ]
+[ "$(counted "$TMP/counts" page_scavenge)" -gt 20 ]
 ok $? "which are more than a few"
 "$O/ebtrace" pages damage --json "$TMP/heap.pt" >"$TMP/damage"
 is "$(jq -r '[.double_allocs, .double_frees, .scavenged_allocated, .untracked, .damages, .has_boot] | join(" ")' \
@@ -47,7 +47,7 @@ traced() {
 	local name=$1
 	shift
 	mkfifo "$TMP/$name.go"
-	EBTRACE_PAGETRACE="$TMP/$name.pt" "$minigc" -p -q -t 3 -n 300000 -M 200000 -w -c "$TMP/$name.counts" \
+	EBTRACE_PAGETRACE="$TMP/$name.pt" "$minigc" -p -q -t 3 -n 300000 -N 2048 -M 400000 -w -c "$TMP/$name.counts" \
 		<"$TMP/$name.go" 2>"$TMP/$name.ready" &
 	local program=$!
 	children+=($program)
@@ -73,10 +73,28 @@ for mode in stream probes; do
 		"$mode: all that the program counted"
 	is "$(jq -s '[.[] | select(.kind | startswith("page_")) | select(.tid == null or .cpu == null)] | length' \
 		"$TMP/$mode.ndjson")" 0 "$mode: each with its thread and its CPU"
-	is "$(jq -s '[.[] | select(.kind == "page_alloc") | .tid] | unique | length' "$TMP/$mode.ndjson")" 3 \
-		"$mode: of all threads"
+	# One that is not scheduled may find no work left.
+	[ "$(jq -s '[.[] | select(.kind == "page_alloc") | .tid] | unique | length' "$TMP/$mode.ndjson")" -gt 1 ]
+	ok $? "$mode: of several threads"
 	is "$(jq -r 'select(.kind == "summary") | .lost_events' "$TMP/$mode.ndjson")" 0 "$mode: nothing is lost"
 done
+
+# What is left at the end, of a capture and of the page trace that is made of it.
+timeout 60 "$O/ebtrace" trace -e 'page_*' -o "$TMP/markers.ebt" -- \
+	"$minigc" -p -q -t 3 -n 300000 -N 2048 -M 400000 -c "$TMP/counts" 2>"$TMP/err"
+"$O/ebtrace" trace -f pagetrace -o "$TMP/markers.pt" "$TMP/markers.ebt" 2>"$TMP/err"
+for file in markers.ebt markers.pt; do
+	is "$("$O/ebtrace" pages --json "$TMP/$file" |
+		jq -r '"\(.of) \(.totals.end.allocated) \(.totals.end.free) \(.totals.end.scavenged)"')" \
+		"heap $(counted "$TMP/counts" pages_allocated) $(counted "$TMP/counts" pages_free) $(counted "$TMP/counts" pages_scavenged)" \
+		"$file: the markers are of a heap, with the program's own totals"
+	"$O/ebtrace" pages damage --json "$TMP/$file" >"$TMP/damage"
+	is "$(jq -r '[.double_allocs, .double_frees, .scavenged_allocated] | join(" ")' "$TMP/damage")" \
+		"0 0 0" "$file: without a violation"
+done
+"$O/ebtrace" pages damage "$TMP/markers.ebt" | grep -q 'the trace is complete'
+ok $? "the capture is complete"
+is "$("$O/ebtrace" pages --json "$TMP/markers.ebt" | jq .page_bytes)" 8192 "its pages have 8 KiB"
 
 "$O/ebtrace" list "$minigc" >"$TMP/list"
 is "$(grep -c '^ebtrace:page_\(alloc\|free\|scavenge\) .*semaphore' "$TMP/list")" 3 "list shows the markers"
@@ -86,7 +104,7 @@ if command -v bpftrace >"$TMP/which"; then
 	minigc=$(realpath "$minigc")
 	bpftrace -e "usdt:$minigc:ebtrace:page_alloc { @taken = sum(arg1); @odd = sum(arg0 % 8192); }
 		usdt:$minigc:ebtrace:page_free { @freed = sum(arg1); }" \
-		-c "$minigc -p -q -t 3 -n 300000 -M 200000 -c $TMP/counts" >"$TMP/out" 2>"$TMP/log"
+		-c "$minigc -p -q -t 3 -n 300000 -N 2048 -M 400000 -c $TMP/counts" >"$TMP/out" 2>"$TMP/log"
 	value() { awk -v m="@$1:" '$1 == m { print $2 }' "$TMP/out"; }
 	is "$(value taken) $(value odd)" "$(($(counted "$TMP/counts" page_alloc) * 8)) 0" \
 		"a one-liner of bpftrace adds up the pages that were allocated" || diag "$(tail -3 "$TMP/log")"

@@ -183,8 +183,9 @@ static void write_doc(char *ret, size_t size)
 		ret, size,
 		"How a heap, or a whole address space, holds its pages. Of a process or program, "
 		"as root: the pages that it touches, unmaps and returns, as the kernel has them. "
-		"FILE is a page trace of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE), or a "
-		"capture (ebtrace trace --pages -o FILE.ebt). REPORT is one of these, the first if "
+		"FILE is a page trace of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE) or of "
+		"libebtrace-probes (EBTRACE_PAGETRACE=FILE), or a capture (ebtrace trace --pages "
+		"-o FILE.ebt). REPORT is one of these, the first if "
 		"there is none:\n\n");
 	for (size_t i = 0; i < REPORTS; i++)
 		n += snprintf(ret + n, size - (size_t)n, "  %-15s%s\n", reports[i].name,
