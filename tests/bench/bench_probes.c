@@ -153,30 +153,34 @@ static void bench_sampled(void)
 	unlink(path);
 }
 
+/* A turn fits into the time that a thread runs at once. */
+#define PAGE_ROUNDS 50000
+#define PAGE_TURNS  60
+
 static double time_clock(bool tsc)
 {
 	uint64_t sum = 0;
 	struct timespec ts;
 	double t = now_ns();
-	for (int i = 0; i < ROUNDS / 4; i++) {
+	for (int i = 0; i < PAGE_ROUNDS; i++) {
 		if (tsc)
 			sum += ebt_cycles();
 		else
 			clock_gettime(CLOCK_MONOTONIC, &ts);
 	}
 	__asm__ volatile("" ::"r"(sum));
-	return (now_ns() - t) / (ROUNDS / 4.0);
+	return (now_ns() - t) / PAGE_ROUNDS;
 }
 
 static double time_pages(void)
 {
 	double t = now_ns();
-	for (uintptr_t i = 0; i < ROUNDS / 4; i++)
+	for (uintptr_t i = 0; i < PAGE_ROUNDS; i++)
 		ebt_page_alloc((const void *)(i << 13), 1);
-	return (now_ns() - t) / (ROUNDS / 4.0);
+	return (now_ns() - t) / PAGE_ROUNDS;
 }
 
-/* The least of some turns: the clock, the writer and the file are in it; the limit is the clock. */
+/* The least of many short turns: the clock, the writer and the file are in it; the limit is the clock. */
 static void bench_pages(const char *clock)
 {
 	bool tsc = !strcmp(clock, "tsc");
@@ -185,7 +189,7 @@ static void bench_pages(const char *clock)
 	snprintf(path, sizeof(path), "/dev/shm/ebtrace-bench-%d.pt", getpid());
 	if (ebt_page_trace_start(path))
 		return;
-	for (int turn = 0; turn < 8; turn++) {
+	for (int turn = 0; turn < PAGE_TURNS; turn++) {
 		ns = fmin(ns, time_pages());
 		limit = fmin(limit, time_clock(tsc));
 	}
