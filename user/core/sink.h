@@ -51,6 +51,9 @@ struct sink {
 	const struct sink_ops *ops;
 	const struct buf *out; /* NULL: what it writes is not counted */
 	size_t batch_max;      /* events() takes at most so many at once; 0: any number */
+	/* Set by the sink: a live run is to emit the intervals that are open now (EBT_OFFCPU), which it
+	 * clears. */
+	bool wants_open;
 };
 
 static inline int sink_events(struct sink *k, const struct ebt_event *ev, size_t n)

@@ -167,6 +167,7 @@ static int64_t step(void *ctx)
 	int moved = pump_step(t->pump);
 	if (moved < 0 && moved != -EAGAIN)
 		return moved;
+	probing_emit_open(&t->probing, t->engine->sink);
 	if (is_over(t, now)) {
 		loop_stop(t->loop);
 		return 0;
@@ -180,7 +181,6 @@ static int64_t step(void *ctx)
 	return err ? err : (int64_t)(wait ? wait : INTERVAL_MIN_NS);
 }
 
-/* What is left behind the end. */
 static int64_t drain(void *ctx)
 {
 	struct live *t = ctx;

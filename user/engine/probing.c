@@ -186,6 +186,17 @@ void probing_attach_found(void *ctx, pid_t pid)
 		note_attached(p, pid, n);
 }
 
+void probing_emit_open(struct probing *p, struct sink *k)
+{
+	if (!k->wants_open)
+		return;
+	k->wants_open = false;
+	int err = p->source ? bpf_source_flush_offcpu(p->source) : 0;
+	if (err)
+		report_at(&p->engine->report, LOG_VERBOSE, "open intervals are not shown: %s",
+			  strerror(-err));
+}
+
 /* A program without markers is not probed while its ring is on, by anybody. */
 static bool has_markers(const struct session *session)
 {

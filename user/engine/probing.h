@@ -33,6 +33,8 @@ uint64_t probing_known_ns(const struct probing *p);
 enum engine_end probing_attach(struct probing *p, pid_t pid);
 /* Attaches to a process found by following; p is a struct probing. */
 void probing_attach_found(void *p, pid_t pid);
+/* Emits the intervals in which threads do not run that are open, if the sink wants them. */
+void probing_emit_open(struct probing *p, struct sink *k);
 /*
  * Reports once why there is no source, if some process has markers, to whose events BPF would add
  * thread and CPU. Only with -v for reports that need neither.

@@ -216,6 +216,7 @@ static int end_capture(struct trigger *t)
 
 static int found(struct trigger *t, const struct span_hit *hit)
 {
+	t->base.wants_open = true;
 	int err = t->is_writing ? 0 : begin_capture(t, hit);
 	uint64_t until_ns = hit->end_ns + t->opt.after_ns;
 	t->until_ns = until_ns < hit->end_ns ? UINT64_MAX : until_ns;
