@@ -105,6 +105,11 @@ for report in live lifetimes; do
 		"1 ebtrace: mem $report needs to know when objects are collected; periodic samples of a program that was not prepared do not have that" \
 		"mem $report refuses with the reason"
 done
+"$O/ebtrace" mem timeline -o "$TMP/timeline.svg" "$TMP/out.ctf"
+is "$? $(grep -c 'Allocated per second' "$TMP/timeline.svg") $(grep -c 'Alive' "$TMP/timeline.svg")" "0 1 0" \
+	"mem timeline draws the rate of allocation alone"
+"$O/ebtrace" mem timeline "$TMP/out.ctf" | grep -q '^Allocated in a second, [1-9]'
+ok $? "as it does in text"
 "$O/ebtrace" mem hotspots "$TMP/out.ctf" | grep -q '^Sampling is periodic'
 ok $? "the report says how the samples were taken"
 done_testing

@@ -65,7 +65,7 @@ static const struct mem_form flame_forms[] = {
 };
 static const struct mem_form timeline_forms[] = {
 	{{"text", ""}, MEM_TIMELINE | MEM_BANDS, mem_timeline_text},
-	{{"svg", ".svg"}, MEM_TIMELINE | MEM_BANDS | MEM_ENDS, mem_timeline_svg},
+	{{"svg", ".svg"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_svg},
 	{{"json", ".json"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_json},
 	{{0}, 0, NULL},
 };
@@ -318,9 +318,9 @@ static int write_report(struct mem_run *r)
 	int status = report_write(&r->opts, make_report, r);
 	if (!refused)
 		return status;
-	complain("mem %s%s needs to know when objects are collected; periodic samples of a program "
+	complain("mem %s needs to know when objects are collected; periodic samples of a program "
 		 "that was not prepared do not have that",
-		 r->report->name, r->report->forms == timeline_forms ? " as a picture" : "");
+		 r->report->name);
 	return status ? status : EXIT_ERROR;
 }
 

@@ -63,10 +63,9 @@ struct columns {
 	double at[COLUMNS], most;
 };
 
-/* In column i of COLUMNS. */
-static double rate(const struct mem_timeline *t, uint32_t i)
+double mem_timeline_rate(const struct mem_timeline *t, uint32_t i, uint32_t columns)
 {
-	uint32_t from = i * t->count / COLUMNS, to = (i + 1) * t->count / COLUMNS;
+	uint32_t from = i * t->count / columns, to = (i + 1) * t->count / columns;
 	double sum = t->point[from].allocated;
 	for (uint32_t k = from + 1; k < to; k++)
 		sum += t->point[k].allocated;
@@ -97,7 +96,8 @@ static struct columns columns_of(const struct mem_model *m)
 {
 	struct columns c = {.most = m->is_periodic ? 0 : m->timeline->peak};
 	for (uint32_t i = 0; i < COLUMNS; i++) {
-		c.at[i] = m->is_periodic ? rate(m->timeline, i) : column(m->timeline, i);
+		c.at[i] = m->is_periodic ? mem_timeline_rate(m->timeline, i, COLUMNS)
+					 : column(m->timeline, i);
 		c.most = fmax(c.most, c.at[i]);
 	}
 	return c;

@@ -3,6 +3,7 @@
 #include "sink/mem_timeline_bands.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "sink/axis.h"
@@ -22,6 +23,7 @@ SVG_EMBED(timeline_script, "user/sink/timeline.js");
 #define BYTE_TICKS  6
 #define RATE_TICKS  2
 #define TIME_TICKS  10
+#define RATES	    150 /* columns, where the rate is all there is */
 #define CHARTS	    (TOP + LIVE_HEIGHT + GAP + RATE_HEIGHT + BELOW)
 #define ROW	    18	/* of the legend, which is below the charts */
 #define NAME	    110 /* bytes of a name there, at most */
@@ -242,6 +244,48 @@ static int put_charts(struct buf *b, const struct mem_view *v,
 	return err;
 }
 
+/* Of periodic samples, which do not have what is alive: the rate alone. */
+static void put_rate_chart(struct buf *b, const struct mem_view *v, int panel)
+{
+	const struct mem_timeline *t = v->model->timeline;
+	double most = 0;
+	for (uint32_t i = 0; i < RATES; i++)
+		most = fmax(most, mem_timeline_rate(t, i, RATES));
+	double step = axis_bytes_step(most, BYTE_TICKS);
+	struct chart c = {.b = b,
+			  .t = t,
+			  .ns = mem_timeline_ns(t),
+			  .most = step * fmax(1, ceil(most / step)),
+			  .y = panel + TOP,
+			  .height = LIVE_HEIGHT};
+	put_frame(&c, "Allocated per second", step);
+	svg_print(b, "<path class=\"rate\" d=\"M%d %d", LEFT, c.y + c.height);
+	for (uint32_t i = 0; i < RATES; i++)
+		svg_print(b, "V%.1fH%.1f", y_of(&c, mem_timeline_rate(t, i, RATES)),
+			  x_of(&c, (i + 1) * c.ns / RATES));
+	svg_print(b, "V%dZ\"/>\n", c.y + c.height);
+	put_times(&c);
+}
+
+static void put_rate_picture(struct buf *b, const struct mem_view *v, struct buf *lines)
+{
+	int panel = svg_panel_height(buf_str(lines));
+	struct svg s = {
+		.title = "Allocation over time",
+		.lines = buf_str(lines),
+		.style = timeline_style,
+		.style_end = timeline_style_end,
+		.script = timeline_script,
+		.script_end = timeline_script_end,
+		.height = panel + TOP + LIVE_HEIGHT + BELOW,
+		.unit = "bytes",
+		.level = 1,
+	};
+	svg_open(b, &s);
+	put_rate_chart(b, v, panel);
+	svg_close(b, &s);
+}
+
 int mem_timeline_svg(struct buf *b, const struct mem_view *v)
 {
 	struct mem_timeline_bands bands;
@@ -254,6 +298,12 @@ int mem_timeline_svg(struct buf *b, const struct mem_view *v)
 		return err;
 	}
 	bool is_any = mem_put_head(&lines, v);
+	if (is_any && v->model->is_periodic) {
+		put_rate_picture(b, v, &lines);
+		buf_done(&lines);
+		mem_timeline_bands_done(&bands);
+		return 0;
+	}
 	if (is_any)
 		mem_timeline_put_summary(&lines, v);
 	int panel = svg_panel_height(buf_str(&lines));

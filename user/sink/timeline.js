@@ -8,7 +8,7 @@ const byId = id => document.getElementById(id);
 const data = byId('data'), info = byId('info'), cursor = byId('cursor');
 const hint = 'Point at the chart, or use the arrow keys, to read time and bytes.';
 byId('tools').style.display = '';
-info.textContent = hint;
+info.textContent = data ? hint : '';
 svg.dataset.ready = 'yes';
 if (!data)
 	return;
