@@ -2,8 +2,9 @@
 # What watching pages through the kernel costs: sourced by run.sh.
 # pages_bystander_*: what a system call of a program that is not traced takes longer: of one that is
 # not of memory, and of a pair of mmap and munmap; beside bpftrace with the same ten tracepoints.
-# pages_*: the same pair, or a page fault, of a traced program; pages_slowdown_*: its wall time beside
-# its own. Beside perf trace -F all, else, faults alone, bpftrace at the tracepoint of page faults.
+# pages_*: the same pair, or a page fault, of a traced program; pages_slowdown_*: its wall time, and
+# pages_cpu_* its CPU time, beside its own. Beside perf trace -F all, else, faults alone, bpftrace at
+# the tracepoint of page faults.
 pages_turns=3
 
 pages_calls=(munmap mmap mremap brk madvise)
@@ -56,9 +57,10 @@ pages_run() {
 		{ failed "pages $name $kind: $(tail -1 "$tmp/err")"; return 1; }
 }
 
-pages_least() { sort -g "$tmp/pages_$1" | head -1 | cut -d' ' -f1; }
+# pages_least NAME_KIND [FIELD]: 1, or of programs 2, their CPU time
+pages_least() { cut -d' ' -f"${2:-1}" "$tmp/pages_$1" | sort -g | head -1; }
 pages_added() { calc "$(pages_least "${1}_$2") - $(pages_least "${1}_bare")"; }
-pages_ratio() { calc "$(pages_least "${1}_$2") / $(pages_least "${1}_bare")"; }
+pages_ratio() { calc "$(pages_least "${1}_$2" "$3") / $(pages_least "${1}_bare" "$3")"; }
 
 pages_ours() { "$ebtrace" trace --pages -q -f ebt -o "$tmp/pages.ebt" -- "$@"; }
 pages_reported() { "$ebtrace" pages -q -o "$tmp/pages.txt" -- "$@"; }
@@ -72,7 +74,7 @@ pages_theirs() {
 }
 
 bench_pages() {
-	local turn kind theirs loop=$O/tests/bench/bench_pages
+	local turn kind loop=$O/tests/bench/bench_pages
 	command -v bpftrace >/dev/null || { failed "no bpftrace"; return 0; }
 	pages_peer="perf trace -F all"
 	perf trace -F all --no-syscalls -o "$tmp/pages.peer" -- true >/dev/null 2>&1 || pages_peer=bpftrace
@@ -97,13 +99,19 @@ bench_pages() {
 	row pages_munmap ns "$(pages_added munmap traced)"
 	row pages_fault ns "$(pages_added fault ours)" ",\"theirs\":$(pages_added fault theirs),\"peer\":\"$pages_peer\""
 	for kind in python3 sqlite3; do
-		theirs=
-		[ "$pages_peer" = bpftrace ] || theirs=",\"theirs\":$(pages_ratio $kind theirs),\"peer\":\"$pages_peer\""
-		row pages_slowdown_$kind x "$(pages_ratio $kind ours)" ",\"limit\":1$theirs"
+		pages_program_rows $kind slowdown 1
+		pages_program_rows $kind cpu 2
 	done
 }
 
-# bench_pages_program NAME COMMAND...: its wall time, by bench_usage, which is watched, too
+# pages_program_rows PROGRAM WHAT FIELD
+pages_program_rows() {
+	local theirs=
+	[ "$pages_peer" = bpftrace ] || theirs=",\"theirs\":$(pages_ratio "$1" theirs "$3"),\"peer\":\"$pages_peer\""
+	row "pages_$2_$1" x "$(pages_ratio "$1" ours "$3")" ",\"limit\":1$theirs"
+}
+
+# bench_pages_program NAME COMMAND...: its times, by bench_usage, which is watched, too
 bench_pages_program() {
 	local name=$1
 	shift
