@@ -18,16 +18,16 @@ blame() {
 	jq -e '.blame | .known and .pause_ns == ([.parts_ns[]] | add)' "$TMP/$1.json" >"$TMP/jq"
 	ok $? "$1: so do those of all pauses"
 }
-# Within 1 % of the pause, and 20 us for each switch, in which an idle CPU may have to wake up.
+# Within `percent` of the pause, and 20 us for each switch, in which an idle CPU may have to wake up.
 share_of() {
-	local step=$1 part=$2 truth=$3 name=$4 got
+	local step=$1 part=$2 truth=$3 name=$4 percent=${5:-1} got
 	got=$(awk -v step="$step" '$1 == step { print $2, $3, $4, $5, $6, $7 }' "$TMP/$step.said" | {
 		read -r tid begin end switches wait off
-		jq -r --arg part "$part" --arg truth "$truth" --argjson tid "$tid" --argjson wait "$wait" \
+		jq -r --argjson percent "$percent" --arg part "$part" --arg truth "$truth" --argjson tid "$tid" --argjson wait "$wait" \
 			--argjson off "$off" --argjson n "$switches" '.blame.longest[] | select(.tid == $tid)
 			| (if $truth == "wait" then $wait else $off - $wait end) as $want
 			| (.parts_ns[$part] - $want | fabs) as $wrong
-			| if $wrong <= .ns * 0.01 + $n * 20000 and .parts_ns[$part] > .ns / 5 then "right"
+			| if $wrong <= .ns * $percent / 100 + ($n | if . > 100 then 100 else . end) * 20000 and .parts_ns[$part] > .ns / 50 then "right"
 			  else "\(.parts_ns) of \(.ns), truth \($want)" end' "$TMP/$step.json"
 	})
 	is "$got" right "$name"
@@ -43,6 +43,10 @@ blame preempt
 share_of preempt run_queue wait "a hog on the same CPU"
 "$O/ebtrace" stat --blame -- "$prog" "$TMP/file" preempt 2>&1 >"$TMP/said" | grep -q '^  The longest pause took .* its thread had no CPU for'
 ok $? "a sentence says so"
+blame pinged
+share_of pinged run_queue wait "short preemptions by thousands a second" 2
+[ "$(awk '{ print $5 }' "$TMP/pinged.said")" -gt 200 ]
+ok $? "there were as many" || cat "$TMP/pinged.said"
 blame fsync
 share_of fsync io off "a disk"
 blame fault

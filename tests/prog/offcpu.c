@@ -188,6 +188,50 @@ static void do_preempt(void)
 	sched_setaffinity(0, sizeof(was), &was);
 }
 
+/* Woken from another CPU some 3,500 times a second, a child preempts this thread. */
+static void do_pinged(void)
+{
+	struct counters a, b;
+	cpu_set_t was;
+	int cpu = sched_getcpu(), ping[2];
+	char byte = 0;
+	sched_getaffinity(0, sizeof(was), &was);
+	if (pipe(ping))
+		exit(1);
+	pin(cpu);
+	pid_t pinged = fork();
+	if (!pinged) {
+		struct sched_param p = {.sched_priority = 1};
+		prctl(PR_SET_NAME, "pinged");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (sched_setscheduler(0, SCHED_FIFO, &p))
+			_exit(1);
+		while (read(ping[0], &byte, 1) == 1)
+			;
+		_exit(0);
+	}
+	pid_t pinger = fork();
+	if (!pinger) {
+		prctl(PR_SET_NAME, "pinger");
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		prctl(PR_SET_TIMERSLACK, 1ul);
+		pin(!cpu);
+		while (write(ping[1], &byte, 1) == 1)
+			nap(285000 - 60000);
+		_exit(0);
+	}
+	nap(20000000);
+	begin_step(&a);
+	spin(SPIN_NS);
+	end_step(&b);
+	print_step("pinged", &a, &b, -1, -1);
+	kill(pinger, SIGKILL);
+	kill(pinged, SIGKILL);
+	while (wait(NULL) > 0)
+		;
+	sched_setaffinity(0, sizeof(was), &was);
+}
+
 static void do_fsync(void)
 {
 	struct counters a, b;
@@ -298,8 +342,8 @@ int main(int argc, char **argv)
 		void (*fn)(void);
 	} steps[] = {
 		{"sleep", do_sleep},	 {"futex", do_futex}, {"preempt", do_preempt},
-		{"fsync", do_fsync},	 {"fault", do_fault}, {"sleeper", do_sleeper},
-		{"child", do_child},	 {"stop", do_stop},
+		{"fsync", do_fsync},	 {"fault", do_fault}, {"pinged", do_pinged},
+		{"sleeper", do_sleeper}, {"child", do_child}, {"stop", do_stop},
 #ifdef BLAMED
 		{"barrier", do_barrier},
 #endif
