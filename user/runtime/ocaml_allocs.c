@@ -6,11 +6,13 @@
 #include "proc/elf.h"
 #include "runtime/ocaml_code.h"
 
+#define OCAML_ALLOC_FUNCTIONS 6
+
 static const struct {
 	const char *symbol;
 	enum ocaml_alloc_function function;
 	unsigned arguments; /* that must be intact */
-} functions[OCAML_ALLOC_SITES] = {
+} functions[OCAML_ALLOC_FUNCTIONS] = {
 	{"caml_alloc_small_dispatch", OCAML_ALLOC_SMALL, 3},
 	{"caml_alloc_shr", OCAML_ALLOC_LARGE, 1},
 	{"caml_alloc_shr_reserved", OCAML_ALLOC_LARGE, 1},
@@ -18,17 +20,43 @@ static const struct {
 	{"caml_ev_counter", OCAML_ALLOC_COUNT, 2},
 	{"caml_do_exit", OCAML_ALLOC_EXIT, 0},
 };
-enum { TABLE = OCAML_ALLOC_SITES, CALL_GC, SYMBOLS };
+enum { TABLE = OCAML_ALLOC_FUNCTIONS, CALL_GC, SYMBOLS };
+
+#define COUNTER_BYTES 5 /* minor_allocated, as all releases number it */
+#define COUNTER_WORDS 26
+
+/*
+ * A domain counts its words when its minor heap has been emptied. That call alone is probed, as the
+ * function is called for a dozen of counters in each collection, and else the function. False: the
+ * call was not found.
+ */
+static bool add_counting(struct elf *elf, const struct elf_symbol *dispatch,
+			 const struct elf_symbol *counter, struct ocaml_allocs *ret)
+{
+	static const uint8_t counters[] = {COUNTER_BYTES, COUNTER_WORDS};
+	uint32_t before = ret->sites;
+	for (unsigned i = 0; i < sizeof(counters); i++) {
+		uint64_t at = ocaml_code_call(elf, dispatch->value, counter->value, counters[i]);
+		uint64_t offset = at ? elf_offset(elf, at) : 0;
+		if (offset)
+			ret->site[ret->sites++] = (struct ocaml_alloc_site){
+				.function = OCAML_ALLOC_COUNT, .offset = offset};
+	}
+	return ret->sites > before;
+}
 
 /* A large allocation can be frequent: its function is not single-stepped. */
 static void add_sites(struct elf *elf, const struct elf_symbol *symbol, bool finds_domain,
 		      struct ocaml_allocs *ret)
 {
-	for (unsigned i = 0; i < OCAML_ALLOC_SITES; i++) {
+	for (unsigned i = 0; i < OCAML_ALLOC_FUNCTIONS; i++) {
 		struct ocaml_code_site at;
 		uint64_t flag = 0;
 		bool is_small = functions[i].function == OCAML_ALLOC_SMALL;
 		if (!symbol[i].found || (!is_small && !finds_domain))
+			continue;
+		if (functions[i].function == OCAML_ALLOC_COUNT &&
+		    add_counting(elf, &symbol[0], &symbol[i], ret))
 			continue;
 		ocaml_code_site(elf, symbol[i].value, functions[i].arguments, &flag, &at);
 		if (at.offset && (at.emulated || functions[i].function != OCAML_ALLOC_LARGE))
@@ -43,7 +71,7 @@ static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_al
 		[TABLE] = {.name = "caml_get_frame_descrs"},
 		[CALL_GC] = {.name = "caml_call_gc"},
 	};
-	for (unsigned i = 0; i < OCAML_ALLOC_SITES; i++)
+	for (unsigned i = 0; i < OCAML_ALLOC_FUNCTIONS; i++)
 		symbol[i].name = functions[i].symbol;
 	elf_find(elf, symbol, SYMBOLS);
 	ocaml_probes_use_state(elf, r);

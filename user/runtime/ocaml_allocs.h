@@ -17,7 +17,7 @@ enum ocaml_alloc_function {
 	OCAML_ALLOC_EXIT,  /* the program ends */
 };
 
-#define OCAML_ALLOC_SITES 6
+#define OCAML_ALLOC_SITES 8
 
 struct ocaml_alloc_site {
 	enum ocaml_alloc_function function;

@@ -3,11 +3,15 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <string.h>
 
 #include "proc/insn_x86_64.h"
 
 #define CODE_BYTES 160 /* of a function that are decoded */
 #define CODE_STEPS 32
+
+#define CALL_AROUND  8192 /* bytes of code that are searched for a call, on each side */
+#define CALL_BETWEEN 8	  /* between the load of its argument and the call */
 
 const uint32_t ocaml_code_offset_slot = R_X86_64_TPOFF64;
 const uint32_t ocaml_code_module_slot = R_X86_64_DTPMOD64;
@@ -174,6 +178,28 @@ uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
 			break;
 	}
 	return lowest;
+}
+
+/* `mov $argument,%edi`, a few bytes, and the call: found by its bytes, as nothing is known of where
+ * instructions begin there. */
+uint64_t ocaml_code_call(struct elf *elf, uint64_t around, uint64_t function, uint8_t argument)
+{
+	uint8_t code[2 * CALL_AROUND];
+	const uint8_t load[] = {0xbf, argument, 0, 0, 0};
+	uint64_t from = around > CALL_AROUND ? around - CALL_AROUND : 0;
+	int n = elf_read(elf, from, code, sizeof(code));
+	for (int i = 0; i + (int)sizeof(load) + CALL_BETWEEN + 5 <= n; i++) {
+		if (memcmp(code + i, load, sizeof(load)) != 0)
+			continue;
+		for (int at = i + (int)sizeof(load), k = 0; k <= CALL_BETWEEN; k++, at++) {
+			int32_t to;
+			memcpy(&to, code + at + 1, sizeof(to));
+			uint64_t next = from + (uint64_t)at + 5;
+			if (code[at] == 0xe8 && next + (uint64_t)(int64_t)to == function)
+				return next - 5;
+		}
+	}
+	return 0;
 }
 
 bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)
