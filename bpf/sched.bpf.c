@@ -21,6 +21,8 @@
 #define STATE_STOPPED	      0x800c /* stopped, traced, frozen */
 #define STATE_DEAD	      0x0080
 
+#define STACK_BYTES \
+	(32 << 10)    /* of a thread in the kernel, at most; none begins so near to another's */
 #define CPU_WAITERS 4 /* preempted threads of a CPU for which runners are compared */
 
 struct thread {
@@ -30,8 +32,10 @@ struct thread {
 	uint32_t slot;	    /* of its process */
 	uint32_t waker;
 	int32_t syscall;
-	uint32_t reason; /* enum ebt_offcpu_reason */
-	uint32_t waiter; /* 1 + its index among the waiters of wait_cpu; 0: none */
+	uint32_t reason;    /* enum ebt_offcpu_reason */
+	uint32_t interrupt; /* it was woken in one */
+	void *scratch;	    /* of in_interrupt() */
+	uint32_t waiter;    /* 1 + its index among the waiters of wait_cpu; 0: none */
 	uint32_t wait_cpu;
 	char waker_comm[EBT_COMM_BYTES];
 };
@@ -63,12 +67,12 @@ struct {
 	__type(value, struct cpu_waiters);
 } ebt_cpu_waiters SEC(".maps");
 
-typedef uint64_t __attribute__((may_alias)) comm_word;
+typedef uint64_t __attribute__((may_alias)) any_word;
 
 static __always_inline void copy_comm(char *to, const struct task_struct *task)
 {
-	((comm_word *)to)[0] = *(const comm_word *)&task->comm[0];
-	((comm_word *)to)[1] = *(const comm_word *)&task->comm[8];
+	((any_word *)to)[0] = *(const any_word *)&task->comm[0];
+	((any_word *)to)[1] = *(const any_word *)&task->comm[8];
 }
 
 /* Of the run queue of the CPU at hand, as the kernel has read it for this switch. 0: not known. */
@@ -167,7 +171,7 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	rec->from = from;
 	rec->pid = pidns_process(task);
 	rec->syscall = t->syscall;
-	rec->runner = rec->waker = rec->reserved = 0;
+	rec->runner = rec->waker = rec->interrupt = 0;
 	__builtin_memset(rec->runner_comm, 0, EBT_COMM_BYTES);
 	__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
 	if (t->reason == EBT_OFFCPU_PREEMPTED) {
@@ -176,6 +180,7 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	}
 	rec->woken = woken > from && woken < ts ? woken : 0;
 	rec->waker = t->waker;
+	rec->interrupt = t->interrupt;
 	__builtin_memcpy(rec->waker_comm, t->waker_comm, EBT_COMM_BYTES);
 }
 
@@ -284,6 +289,18 @@ int ebt_offcpu_switch(uint64_t *ctx)
 	return 0;
 }
 
+/* Not by the current thread itself: on the stack of interrupts, or on the thread's own above its user
+ * mode, as faults are, too. The kernel's count of interrupts is not to be had by all of its builds. */
+static __always_inline uint32_t in_interrupt(struct thread *t, struct task_struct *task)
+{
+	uint64_t here;
+	/* Of a program that has little on its stack, this is the thread's, or that of interrupts.
+	 * Through memory, or the verifier does not let an address be a number. */
+	*(void *volatile *)&t->scratch = &here;
+	uint64_t depth = *(volatile any_word *)&t->scratch - (uint64_t)task->stack;
+	return depth >= STACK_BYTES || syscall_of(task) < 0;
+}
+
 SEC("tp_btf/sched_waking")
 int ebt_offcpu_waking(uint64_t *ctx)
 {
@@ -296,6 +313,7 @@ int ebt_offcpu_waking(uint64_t *ctx)
 	struct task_struct *waker = bpf_get_current_task_btf();
 	t->woken = bpf_ktime_get_ns();
 	t->waker = pidns_thread(waker);
+	t->interrupt = in_interrupt(t, waker);
 	copy_comm(t->waker_comm, waker);
 	return 0;
 }
@@ -381,7 +399,7 @@ int ebt_offcpu_flush(uint64_t *ctx)
 	rec->head.cpu = EBT_NO_CPU;
 	rec->open = 1;
 	if (!rec->woken)
-		rec->waker = 0;
+		rec->waker = rec->interrupt = 0;
 	if (!rec->woken)
 		__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
 	rec->run_delay = task->sched_info.run_delay - t->run_delay;

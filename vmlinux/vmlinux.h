@@ -137,6 +137,7 @@ struct sched_info {
 struct bpf_local_storage;
 struct task_struct {
 	unsigned int __state;
+	void *stack;
 	int on_cpu;
 	int pid;
 	unsigned int in_iowait : 1;

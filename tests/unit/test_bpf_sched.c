@@ -44,6 +44,7 @@ struct task_struct {
 		uint64_t run_delay, last_arrival, last_queued;
 	} sched_info;
 	void *bpf_storage; /* a struct thread */
+	void *stack;
 	long syscall;
 };
 
@@ -173,8 +174,13 @@ static void switch_to(uint64_t t, struct task_struct *prev, struct task_struct *
 	next->sched_info.last_arrival = queue.clock;
 }
 
+/* By the waker itself, in a system call on its own stack. */
 static void wake(uint64_t t, struct task_struct *waker, struct task_struct *task)
 {
+	if (!waker->stack)
+		waker->stack = (char *)__builtin_frame_address(0) - (16 << 10);
+	if (waker != &idle && waker->syscall < 0)
+		waker->syscall = 1;
 	uint64_t args[] = {(uintptr_t)task};
 	time_ns = t;
 	current = waker;
@@ -249,6 +255,39 @@ static void test_early_waking(void)
 	switch_to(2300, &idle, &a, false, 0);
 	is(last()->waker, 9, "a waking before the switch is that of the sleep");
 	check_interval("which it ends at its begin", 2000, 2000, 2300, 0);
+}
+
+static void test_interrupts(void)
+{
+	struct task_struct a = make(701, PROCESS, "a"), b = make(9, 9, "b");
+	char *mine = (char *)__builtin_frame_address(0) - (16 << 10);
+	static const struct {
+		const char *name;
+		bool elsewhere;
+		long syscall;
+		uint32_t interrupt;
+	} rows[] = {
+		{"a thread that wakes another in a system call", false, 1, 0},
+		{"an interrupt of a system call, on a stack of its own", true, 1, 1},
+		{"an interrupt of a program, on the thread's stack", false, -1, 1},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		uint64_t args[] = {(uintptr_t)&a};
+		reset();
+		a.bpf_storage = NULL;
+		born(&a);
+		switch_to(1000, &idle, &a, false, 0);
+		switch_to(2000, &a, &b, false, 1);
+		b.stack = rows[i].elsewhere ? mine - (1 << 20) : mine;
+		b.syscall = rows[i].syscall;
+		time_ns = 2500;
+		current = &b;
+		ebt_offcpu_waking(args);
+		switch_to(2600, &b, &a, false, 1);
+		ok(kernel.records == 1 && last()->waker == 9 &&
+			   last()->interrupt == rows[i].interrupt,
+		   "%s", rows[i].name);
+	}
 }
 
 static void test_preempted(void)
@@ -411,6 +450,21 @@ static void test_flush(void)
 	check_interval("where it was cut the rest begins", 2000, 2400, 2500, 100);
 	ebt_offcpu_begin(of_a);
 	is(storage[0].from, 0, "a thread that is known is left alone");
+	switch_to(3000, &a, &idle, false, 1);
+	a.on_cpu = 1;
+	time_ns = 3100;
+	ebt_offcpu_flush(of_a);
+	is(kernel.records, 0, "nor is one reported that is just leaving its CPU");
+	a.on_cpu = 0;
+	ebt_offcpu_flush(of_a);
+	ok(last()->open && !last()->waker && !*last()->waker_comm,
+	   "who woke it before is not who has not woken it yet");
+	kernel.records = 0;
+	switch_to(4000, &idle, &b, false, 0);
+	switch_to(5000, &b, &idle, false, 0x80);
+	b.on_cpu = 0;
+	ebt_offcpu_flush(of_b);
+	is(kernel.records, 0, "a thread that has ended has none that is open");
 }
 
 static void test_full(void)
@@ -431,6 +485,7 @@ int main(void)
 {
 	test_sleep();
 	test_early_waking();
+	test_interrupts();
 	test_preempted();
 	test_many_waiters();
 	test_reasons();

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* By their place in events.def. */
-enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, WORDS };
+enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, INTERRUPT, WORDS };
 enum { WAKER_COMM, RUNNER_COMM };
 
 int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
@@ -16,6 +16,7 @@ int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
 					       [WAKER] = o->waker,
 					       [RUNNER] = o->runner,
 					       [OPEN] = o->open,
+					       [INTERRUPT] = o->interrupt,
 				       }};
 	memcpy(p.text[WAKER_COMM], o->waker_comm, EVENT_ARGS_TEXT_BYTES);
 	memcpy(p.text[RUNNER_COMM], o->runner_comm, EVENT_ARGS_TEXT_BYTES);
@@ -39,6 +40,7 @@ void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offc
 		.waker = (uint32_t)p.word[WAKER],
 		.runner = (uint32_t)p.word[RUNNER],
 		.open = p.word[OPEN],
+		.interrupt = p.word[INTERRUPT],
 	};
 	memcpy(ret->waker_comm, p.text[WAKER_COMM], EVENT_ARGS_TEXT_BYTES);
 	memcpy(ret->runner_comm, p.text[RUNNER_COMM], EVENT_ARGS_TEXT_BYTES);

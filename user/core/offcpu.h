@@ -18,7 +18,8 @@ struct offcpu {
 	int32_t syscall;
 	uint32_t waker, runner; /* 0: none, or not known */
 	char waker_comm[EVENT_ARGS_TEXT_BYTES], runner_comm[EVENT_ARGS_TEXT_BYTES];
-	bool open; /* it has not ended */
+	bool interrupt; /* it was woken in one, while waker ran */
+	bool open;	/* it has not ended */
 };
 
 /* Makes it the arguments of an event of kind EBT_OFFCPU, whose ts is end_ns. 0 or -ENOMEM. */

@@ -354,6 +354,7 @@ static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
 		.syscall = rec->syscall,
 		.waker = rec->waker,
 		.runner = rec->runner,
+		.interrupt = rec->interrupt,
 		.open = rec->open,
 	};
 	if (rec->woken && rec->woken < rec->ts)
