@@ -36,7 +36,7 @@ void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offc
 		.wait_ns = p.word[WAIT] < duration_ns ? p.word[WAIT] : duration_ns,
 		.run_delay_ns = p.word[RUN_DELAY],
 		.reason = (enum ebt_offcpu_reason)ev->id,
-		.syscall = (int32_t)p.word[SYSCALL] - 1,
+		.syscall = (int32_t)(uint32_t)(p.word[SYSCALL] - 1),
 		.waker = (uint32_t)p.word[WAKER],
 		.runner = (uint32_t)p.word[RUNNER],
 		.open = p.word[OPEN],
