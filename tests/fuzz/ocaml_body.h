@@ -7,7 +7,7 @@
 #ifndef FUZZ_OCAML_BODY_H
 #define FUZZ_OCAML_BODY_H
 
-#include "runtime/ocaml_probes.h"
+#include "runtime/ocaml_allocs.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -20,7 +20,10 @@ static unsigned ocaml_body(const uint8_t *data, size_t size)
 	if (pwrite(fd, data, size, 0) == (ssize_t)size && !ocaml_probes_read(fd, &r)) {
 		struct maps_entry e = {.start = 0x1000, .end = 0x2000};
 		struct ocaml_location place;
+		struct ocaml_allocs allocs;
 		ocaml_probes_locate(fd, &r, getpid(), &e, &place);
+		struct ocaml_runtime again = r;
+		ocaml_allocs_read(fd, &again, &allocs);
 	}
 	close(fd);
 	return r.sites;

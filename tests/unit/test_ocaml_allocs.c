@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Where runtime/ocaml_allocs finds what it probes, in runtimes that are assembled here. */
+#include "runtime/ocaml_allocs.h"
+#include "tests/unit/assembled.h"
+
+#define MARK_5_3 MARK("caml_ml_runtime_events_path")
+#define LARGE	 FUNCTION("caml_alloc_shr", "mov %rsi, %rax\nlarge: push %rbx\n")
+#define SMALL	 FUNCTION("caml_alloc_small_dispatch", "endbr64\nsmall: push %r15\n")
+#define COUNTER	 FUNCTION("caml_ev_counter", "counter: push %rbx\nmov (%rdi), %rbx\n")
+#define EXIT	 FUNCTION("caml_do_exit", "exit: push %rbx\n")
+#define TABLE	 FUNCTION("caml_get_frame_descrs", "endbr64\nlea frames(%rip), %rax\n")
+#define CALL_GC	 FUNCTION("caml_call_gc", "mov %r15, 8(%r14)\n")
+#define FRAMES	 ".data\n.balign 16\nbefore: .quad 0, 0\nframes: .quad 0, 0\n.text\n"
+#define EMPTIES                                                                            \
+	FUNCTION("empties", "mov $4, %edi\ncall caml_ev_counter\nmov $5, %edi\nmov %r15, " \
+			    "%rsi\nhere: call caml_ev_counter\n")
+#define RUNTIME TEXT PLAIN MARK_5_3 LARGE SMALL COUNTER EXIT FRAMES FLAG STATE
+
+static struct ocaml_allocs allocs;
+
+static int read_allocs(const char *text)
+{
+	int err = read_program(text, STATIC);
+	memset(&allocs, 0, sizeof(allocs));
+	return err ? err : ocaml_allocs_read(fd, &r, &allocs);
+}
+
+static bool has_site(enum ocaml_alloc_function function, const char *label)
+{
+	unsigned n = 0;
+	bool is_there = false;
+	for (uint32_t i = 0; i < allocs.sites; i++) {
+		n += allocs.site[i].function == function;
+		is_there |= allocs.site[i].function == function &&
+			    allocs.site[i].offset == offset_of(label);
+	}
+	return n == 1 && is_there;
+}
+
+static void test_sites(void)
+{
+	is(read_allocs(RUNTIME TABLE CALL_GC EMPTIES), 0, "a runtime is read");
+	ok(has_site(OCAML_ALLOC_SMALL, "small") && has_site(OCAML_ALLOC_LARGE, "large") &&
+		   has_site(OCAML_ALLOC_EXIT, "exit"),
+	   "its functions are probed where the kernel emulates an instruction");
+	ok(has_site(OCAML_ALLOC_COUNT, "here"), "of the counters the one call that is needed");
+	is(allocs.frames, address_of("frames"), "the table is the one whose address is returned");
+	ok(!allocs.is_indirect && allocs.trigger == 32 && allocs.current_stack == 40 &&
+		   allocs.c_stack == 64 && allocs.first_frame == 8,
+	   "with the offsets of OCaml 5.3");
+	ok(r.tls == OCAML_TLS_STATIC && r.id_offset == 288, "the state is caml_state");
+	is(read_allocs(RUNTIME TABLE CALL_GC), 0, "where no such call is found");
+	ok(has_site(OCAML_ALLOC_COUNT, "counter"), "the function is probed");
+}
+
+static void test_releases(void)
+{
+	is(read_allocs(TEXT PLAIN LARGE SMALL FRAMES FLAG STATE CALL_GC FUNCTION(
+		   "caml_get_frame_descrs", "mov frames(%rip), %rbx\nmov before(%rip), %rax\n")),
+	   0, "OCaml 5.0");
+	ok(allocs.is_indirect && allocs.trigger == 16 && allocs.current_stack == 32 &&
+		   allocs.c_stack == 56 && allocs.frames == address_of("frames"),
+	   "has a pointer to its table, which it loads first, and no trigger");
+	is(read_allocs(RUNTIME CALL_GC FUNCTION(
+		   "caml_get_frame_descrs",
+		   "mov 8+frames(%rip), %rdx\nmov frames(%rip), %rax\nmov %rdi, %rcx\n")),
+	   0, "OCaml 5.1 returns the table itself");
+	is(allocs.frames, address_of("frames"), "which begins at the lowest address");
+	is(read_allocs(RUNTIME TABLE FUNCTION("caml_call_gc", "push %rbp\nmov %rsp, %rbp\n")), 0,
+	   "with frame pointers");
+	is(allocs.first_frame, 16, "a stack's first frame is a word further");
+}
+
+static void test_unknown(void)
+{
+	is(read_allocs(RUNTIME TABLE), -ENOENT, "a runtime without native code has none of that");
+	is(read_allocs(RUNTIME CALL_GC FUNCTION("caml_get_frame_descrs", "mov %rdi, %rax\n")),
+	   -ENOTSUP, "code that is unknown is refused");
+	is(read_allocs(TEXT PLAIN SMALL LARGE COUNTER FRAMES FLAG TABLE CALL_GC), 0,
+	   "without caml_state");
+	ok(allocs.sites == 1 && has_site(OCAML_ALLOC_SMALL, "small"),
+	   "only the function that is called with it is probed");
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_sites();
+	test_releases();
+	test_unknown();
+	char cmd[64];
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	return system(cmd) ? 1 : tap_done();
+}
