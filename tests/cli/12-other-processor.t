@@ -5,7 +5,7 @@
 need_command aarch64-linux-gnu-gcc
 need_command qemu-aarch64
 
-printf '%s\n' usdt-probes/*.c user/codec/memtrace_write.c tests/prog/emit_all.c >"$TMP/sources"
+printf '%s\n' usdt-probes/*.c user/codec/{memtrace,pagetrace}_write.c tests/prog/emit_all.c >"$TMP/sources"
 xargs -P 2 -I '{}' sh -c 'aarch64-linux-gnu-gcc -std=gnu11 -O1 -Iinclude -Iuser -I. -D_GNU_SOURCE \
 	-DEBT_VERSION="\"1.0\"" -c "$1" -o "$2/$(basename "$1" .c).o"' sh '{}' "$TMP" <"$TMP/sources" &&
 	aarch64-linux-gnu-gcc -static "$TMP"/*.o -pthread -o "$TMP/emit_all"
@@ -25,6 +25,9 @@ end|4@x0 8@x1 4@x4 8@x5 8@x6
 lifecycle|4@x0 8@x1 -8@x2 4@x4 8@x5 8@x6
 otel_memory:alloc|8@x2 8@x3 8@x1
 otel_memory:free|8@x2
+page_alloc|8@x2 8@x3 4@x4 8@x5 8@x6
+page_free|8@x2 8@x3 4@x4 8@x5 8@x6
+page_scavenge|8@x2 8@x3 4@x4 8@x5 8@x6
 promote|8@x2 4@x4 8@x5 8@x6
 ring_request|
 ring_start|8@x1 8@x5
