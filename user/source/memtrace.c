@@ -407,7 +407,7 @@ static int open_pipe(struct memtrace_source *s, const struct memtrace_options *o
 	size_t room;
 	int err = ebt_memtrace_reader_new(0, &s->reader);
 	if (!err)
-		err = pipe_lanes_init(&s->queues, MEMTRACE_WINDOW_NS, MEMTRACE_QUEUE);
+		err = pipe_lanes_init(&s->queues, MEMTRACE_WINDOW_NS, MEMTRACE_QUEUE, false);
 	if (!err)
 		err = add_lane(s, &l);
 	if (err)

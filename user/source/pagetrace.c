@@ -233,7 +233,7 @@ static int open_pipe(struct pagetrace_source *s, const struct pagetrace_options 
 	size_t room;
 	int err = ebt_pagetrace_reader_new(&s->reader);
 	if (!err)
-		err = pipe_lanes_init(&s->queues, PAGETRACE_WINDOW_NS, PAGETRACE_QUEUE);
+		err = pipe_lanes_init(&s->queues, PAGETRACE_WINDOW_NS, PAGETRACE_QUEUE, true);
 	if (err)
 		return err;
 	memcpy(ebt_pagetrace_room(s->reader, &room), o->head, o->head_bytes);

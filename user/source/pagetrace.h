@@ -6,7 +6,8 @@
  * A file has a lane for each P, and its events are exactly in order of time. A pipe is read once,
  * block after block: a P that has written nothing for PAGETRACE_WINDOW_NS of the trace, or while
  * PAGETRACE_QUEUE events of others wait, does not hold up the others any more, and its events are
- * late. Those of P -1, which are the earliest and come last, always are.
+ * late. That a P is there is not known before its first block, so events wait for one that is not
+ * known, too. Those of P -1, which are the earliest and come last, always are.
  */
 #ifndef SOURCE_PAGETRACE_H
 #define SOURCE_PAGETRACE_H

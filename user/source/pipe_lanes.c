@@ -22,9 +22,9 @@ static int add_lane(struct pipe_lanes *p)
 	return 0;
 }
 
-int pipe_lanes_init(struct pipe_lanes *p, uint64_t window_ns, size_t max)
+int pipe_lanes_init(struct pipe_lanes *p, uint64_t window_ns, size_t max, bool spare)
 {
-	*p = (struct pipe_lanes){.window_ns = window_ns, .max = max};
+	*p = (struct pipe_lanes){.window_ns = window_ns, .max = max, .spare = spare};
 	return add_lane(p);
 }
 
@@ -47,12 +47,13 @@ int pipe_lanes_of(struct pipe_lanes *p, uint16_t domain, uint32_t *ret)
 		*ret = (uint32_t)*index;
 		return 0;
 	}
-	if (p->by_domain.count && add_lane(p))
+	uint32_t domains = (uint32_t)p->by_domain.count;
+	if (p->count < domains + 1 + p->spare && add_lane(p))
 		return -ENOMEM;
 	index = map_put(&p->by_domain, domain);
 	if (!index)
 		return -ENOMEM;
-	*index = *ret = p->count - 1;
+	*index = *ret = domains;
 	return 0;
 }
 

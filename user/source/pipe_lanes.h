@@ -3,7 +3,8 @@
  * The lanes of a trace that is read once, from a pipe, and whose blocks follow one another domain by
  * domain, so that a block begins earlier than many before it. Events wait in a queue of their
  * domain. A domain that has written nothing for `window_ns` of the trace's time, or while `max`
- * events of others wait, does not hold up the others any more: its events are late.
+ * events of others wait, does not hold up the others any more: its events are late. With `spare`
+ * the same holds for a domain that has written nothing at all: the last lane is the next one's.
  */
 #ifndef SOURCE_PIPE_LANES_H
 #define SOURCE_PIPE_LANES_H
@@ -26,10 +27,11 @@ struct pipe_lanes {
 	struct map by_domain; /* domain → index */
 	uint64_t window_ns, newest_ns;
 	size_t max, queued;
+	bool spare;
 };
 
 /* One lane, which the first domain will have. 0 or -ENOMEM. */
-int pipe_lanes_init(struct pipe_lanes *p, uint64_t window_ns, size_t max);
+int pipe_lanes_init(struct pipe_lanes *p, uint64_t window_ns, size_t max, bool spare);
 /* Drops the payloads of events that wait. */
 void pipe_lanes_done(struct pipe_lanes *p, struct session *session);
 /* The lane of a domain, which may be new. 0 or -ENOMEM. */
