@@ -119,6 +119,15 @@ bench_ocaml_probes() {
 			"($wall - $base) * 1e9 / $events"),\"peer\":\"bpftrace at the symbols\""
 }
 
+# What it costs such a program that its pauses are explained, beside statistics alone.
+bench_ocaml_blame() {
+	local base
+	load_traced off "stat --json" "${trees[@]}" || return 0
+	base=$wall
+	load_traced off "stat --json --blame" "${trees[@]}" || return 0
+	row ocaml_stat_blame x "$(calc "$wall / $base")" ',"limit":1,"goal":1.01'
+}
+
 # What probes cost programs that people run, in CPU time of their own, if they are in the root
 # (apt-get install coq ocamlformat). The peer is their own ring, which nobody reads.
 bench_ocaml_real() {
@@ -280,6 +289,7 @@ bench_ocaml_programs() {
 	[ -n "$ocaml_load" ] || return 0
 	bench_ocaml_allocs
 	bench_ocaml_probes
+	bench_ocaml_blame
 	bench_ocaml_real
 	bench_ocaml_bystander
 	bench_ocaml_lossless
