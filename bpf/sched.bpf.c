@@ -67,7 +67,7 @@ struct {
 	__type(value, struct cpu_waiters);
 } ebt_cpu_waiters SEC(".maps");
 
-typedef uint64_t __attribute__((may_alias)) any_word;
+typedef uint64_t __attribute__((may_alias, aligned(4))) any_word;
 
 static __always_inline void copy_comm(char *to, const struct task_struct *task)
 {
