@@ -136,7 +136,8 @@ static void drop_empty(struct page_set *s, size_t from, size_t to)
 		else
 			free(s->chunk[i].bits);
 	}
-	memmove(s->chunk + left, s->chunk + to, (s->chunks - to) * sizeof(*s->chunk));
+	if (left != to)
+		memmove(s->chunk + left, s->chunk + to, (s->chunks - to) * sizeof(*s->chunk));
 	s->chunks -= to - left;
 }
 
