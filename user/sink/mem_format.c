@@ -134,8 +134,9 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	if (m->is_periodic)
 		buf_puts(b,
 			 "Sampling is periodic, each time that an OCaml domain has used up half of "
-			 "its minor heap: a program that allocates with\nthe same period is "
-			 "misjudged. Nothing is known of what became of objects\n");
+			 "its minor heap (OCaml 5.0: all of it):\na program that allocates with "
+			 "the same "
+			 "period is misjudged. Nothing is known of what became of objects\n");
 	put_loss(b, v->session);
 	if (m->unknown && !m->opt.filter)
 		report_print(b,

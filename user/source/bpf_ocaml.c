@@ -9,6 +9,7 @@
 
 #define WORD_BYTES  8
 #define MAX_DOMAINS 4096
+#define MAX_ABSENT  128		 /* numbers in a row: the runtime takes the lowest ones */
 #define MAX_WORDS   (1ull << 40) /* of a minor heap */
 
 /* Of a process that runs, what was allocated since the domain's last hit is in its state. */
@@ -51,9 +52,10 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 	const struct bpf_target *target = bpf_targets_get(&in->targets, r.slot);
 	snprintf(path, sizeof(path), "/proc/%d/mem", target ? target->pid : 0);
 	int memory = open(path, O_RDONLY | O_CLOEXEC);
-	for (uint32_t i = 0; i < MAX_DOMAINS; i++) {
+	for (uint32_t i = 0, absent = 0; i < MAX_DOMAINS && absent < MAX_ABSENT; i++, absent++) {
 		if (!bpf_kernel_take_domain(k, key, i, &d))
 			continue;
+		absent = 0;
 		uint64_t words = words_now(&d, memory);
 		minor += words > d.sampled ? words - d.sampled : 0;
 		major += d.large_rest;
