@@ -27,9 +27,14 @@ static uint64_t words_now(const struct ebt_ocaml_domain *d, int memory)
 }
 
 static void add_rest(struct bpf_records *in, const struct ebt_ocaml_allocs *r,
-		     enum ebt_ocaml_rest what, uint64_t words)
+		     enum ebt_ocaml_rest what, uint64_t words, double *carry)
 {
-	uint64_t samples = (words + r->period / 2) / r->period;
+	uint64_t samples = words / r->period;
+	*carry += (double)(words % r->period) / r->period;
+	if (*carry >= 1) {
+		samples++;
+		*carry -= 1;
+	}
 	struct ebt_alloc_record rec = {
 		.head = {.type = EBT_RECORD_ALLOC,
 			 .slot = r->slot,
@@ -41,7 +46,7 @@ static void add_rest(struct bpf_records *in, const struct ebt_ocaml_allocs *r,
 		bpf_records_receive(in, &rec, sizeof(rec));
 }
 
-void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
+void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key, double *carry)
 {
 	struct ebt_ocaml_allocs r;
 	struct ebt_ocaml_domain d;
@@ -62,6 +67,6 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 	}
 	if (memory >= 0)
 		close(memory);
-	add_rest(in, &r, EBT_OCAML_REST_MINOR, minor);
-	add_rest(in, &r, EBT_OCAML_REST_MAJOR, major);
+	add_rest(in, &r, EBT_OCAML_REST_MINOR, minor, carry);
+	add_rest(in, &r, EBT_OCAML_REST_MAJOR, major, carry);
 }

@@ -10,7 +10,11 @@
 #include "source/bpf_kernel.h"
 #include "source/bpf_records.h"
 
-/* The probes of the runtime are about to be removed: adds the records of the rest. */
-void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key);
+/*
+ * The probes of the runtime are about to be removed: adds the records of the rest. carry: the part of a
+ * sample that was left over by the runtimes before, of which each may have little; initially 0.5, so
+ * that the first one's is rounded.
+ */
+void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key, double *carry);
 
 #endif
