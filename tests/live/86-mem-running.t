@@ -40,7 +40,6 @@ int main(void)
 		make_and_free();
 	for (int i = 0; i < 100; i++)
 		keep();
-	usleep(300000); /* addresses become functions as long as it runs */
 	return 0;
 }
 END_C

@@ -344,6 +344,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	int err = bpf_lanes_init(&s->in.lanes);
 	if (!err)
 		err = code_frames_new(session, &s->in.code);
+	s->in.targets.code = s->in.code;
 	if (!err)
 		err = bpf_kernel_new(&kernel, &s->kernel);
 	if (err) {

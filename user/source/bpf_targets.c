@@ -166,6 +166,9 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 			     target->held_ns ? target->held_ns : now_ns());
 	if (scan.in_ring && t->in_ring)
 		t->in_ring(t->ctx, target->pid);
+	/* Its files can be read when it has ended, if they were opened before. */
+	if (scan.sites > 0 && t->by.env.allocs && t->code)
+		code_map_read(t->code, &target->allocs.code, target->pid, false);
 	/* Of one that has just ended nothing is mapped. */
 	if (scan.mappings) {
 		target->scanned_ns = begin;

@@ -62,8 +62,9 @@ struct bpf_targets {
 	void (*in_ring)(void *ctx, pid_t pid);
 	void *ctx;
 	struct bpf_scanner by;
-	bool hold;     /* new processes, while probes are put into them */
-	bool no_files; /* nothing is to be probed in files */
+	struct code_frames *code; /* of the stacks of allocations; NULL: there are none */
+	bool hold;		  /* new processes, while probes are put into them */
+	bool no_files;		  /* nothing is to be probed in files */
 
 	struct bpf_target **slot; /* NULL: free, or put aside */
 	uint32_t slots;
