@@ -91,6 +91,15 @@ is $? 0 "a running process is reported without a file" || diag "$(cat "$TMP/repo
 same() { sed -n '/ bytes /,$p' "$1"; }
 is "$(same "$TMP/report.out")" "$(same "$TMP/recorded")" "with the same numbers"
 
+begin stopped "$O/ebtrace" mem hotspots
+pkill -STOP -P $tracer
+echo >&5
+exec 5>&-
+wait $program
+pkill -CONT -P $tracer
+wait $tracer
+is "$(same "$TMP/stopped.out")" "$(same "$TMP/recorded")" "also if it has ended before the first record is read"
+
 for program in "$TMP/allocs" "sh -c '\"\$0\"; exit 3' $TMP/allocs" "sh -c 'exec \"\$0\"' $TMP/allocs"; do
 	eval "\"$O/ebtrace\" mem hotspots -- $program" < <(sleep 0.5; echo) >"$TMP/started.out" 2>"$TMP/started.err"
 	is "$(grep -cE '^ *(1\.2 MiB .* make_and_free|800\.0 KiB .* keep)$' "$TMP/started.err")" 2 \
