@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define WORD_BYTES  8
 #define MAX_DOMAINS 4096
@@ -67,6 +68,9 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key, 
 	}
 	if (memory >= 0)
 		close(memory);
+	log_at(LOG_VERBOSE,
+	       "pid %d: no sample stands for %llu words in minor heaps and %llu large ones",
+	       target ? target->pid : 0, (unsigned long long)minor, (unsigned long long)major);
 	add_rest(in, &r, EBT_OCAML_REST_MINOR, minor, carry);
 	add_rest(in, &r, EBT_OCAML_REST_MAJOR, major, carry);
 }
