@@ -91,11 +91,12 @@ is "$(jq -c '[.sites[] | select(.function | endswith(".large") | not) | .functio
 	'["[in minor heaps, in no sample]",1]' \
 	"so is all that a program allocates that ends before its first sample" || diag "$(cat "$TMP/truth" "$TMP/err")"
 
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
+# One may end before it is probed.
+timeout 60 "$O/ebtrace" mem hotspots -v --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
 awk -v got="$(jq '[.sites[] | select(.function | startswith("[in minor heaps")) | .samples] | add' "$TMP/tiny.json")" '
-	$1 != "large" { words += $2 }
-	END { printf "# %d samples, %.2f periods\n", got, words / 131072; d = got - words / 131072; exit d < -1 || d > 1 }' "$TMP/truth"
-ok $? "of many such programs the sum is right"
+	/no sample stands/ { words += $(NF - 8) }
+	END { printf "# %d samples, %.2f periods\n", got, words / 131072; d = got - words / 131072; exit words < 90000 || d < -1 || d > 1 }' "$TMP/err"
+ok $? "of many such programs the sum is right" || diag "$(cat "$TMP/err")"
 
 ocaml_build_here sites tests/ocaml/sites_stubs.c
 timeout 60 "$O/ebtrace" mem record -o "$TMP/program.ctf" -- "$EXE" shares 1000000 >"$TMP/truth" 2>"$TMP/err"
