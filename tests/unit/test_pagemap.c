@@ -42,11 +42,21 @@ static int stop_at_once(void *ctx, const struct pagemap_run *run)
 	return 42;
 }
 
+/* What is around the area is read, too, but not what a sanitizer has mapped: it takes minutes. */
+#ifdef __SANITIZE_ADDRESS__
+#define AROUND (64u << 20)
+#else
+#define AROUND (PAGEMAP_END / 2)
+#endif
+
 static void check(char *area, bool plain)
 {
+	uint64_t at = (uint64_t)(uintptr_t)area;
+	uint64_t from = plain && at > AROUND ? at - AROUND : 0;
+	uint64_t to = plain && at < PAGEMAP_END - AROUND ? at + AROUND : PAGEMAP_END;
 	int dir = pagemap_open(getpid());
 	struct seen s = {.base = area};
-	int err = pagemap_read(dir, 0, PAGEMAP_END, plain, note, &s);
+	int err = pagemap_read(dir, from, to, plain, note, &s);
 	bool good = !err && !s.bad;
 	for (unsigned i = 0; i < PAGES; i++)
 		good &= s.mapped[i] == (i % 2 == 0);

@@ -113,6 +113,10 @@ static int scan(int fd, uint64_t from, uint64_t to,
 			if (err)
 				return err;
 		}
+		/* With room left, all was read: walk_end may then be where the kernel's own buffer was
+		 * full before. */
+		if (n >= 0 && n < REGIONS)
+			return 0;
 		if (arg.walk_end <= arg.start)
 			return n < 0 ? -EINTR : 0;
 		arg.start = arg.walk_end;
