@@ -20,6 +20,7 @@ enum ebt_record_type {
 	EBT_RECORD_ALLOC = 4,	/* struct ebt_alloc_record; site: enum ebt_alloc_site_kind */
 	EBT_RECORD_PAGES = 5,	/* struct ebt_page_record; site: enum ebt_page_change */
 	EBT_RECORD_OFFCPU = 6,	/* struct ebt_offcpu_record; site: enum ebt_offcpu_reason */
+	EBT_RECORD_STACK = 7,	/* struct ebt_stack_record; site: enum ebt_stack_frames */
 };
 
 struct ebt_record {
@@ -298,6 +299,26 @@ struct ebt_offcpu_record {
 	uint32_t open;	    /* it still does not run */
 	uint32_t interrupt; /* it was woken in one, while waker ran */
 	char waker_comm[EBT_COMM_BYTES], runner_comm[EBT_COMM_BYTES];
+};
+
+/*
+ * The stack of an event, before the event's own record, which is the next of that thread and has the
+ * same time. The payload of frames of C: addresses of 64 bits, the innermost first.
+ */
+enum ebt_stack_frames { EBT_STACK_OF_C = 0 };
+
+struct ebt_stack_record {
+	struct ebt_record head;
+	uint64_t ts;
+};
+
+/* Which events get a stack: bits by enum ebt_kind, of all events of a kind, and of single ids by the
+ * numbering of a release. */
+#define EBT_STACK_RELEASES 7 /* our own, OCaml 5.0 to 5.5 */
+#define EBT_STACK_IDS	   256
+struct ebt_stack_choice {
+	uint64_t kinds;
+	uint64_t ids[EBT_STACK_RELEASES][EBT_STACK_IDS];
 };
 
 /* A payload occupies the smallest of these rooms that holds it; a longer one is cut. */

@@ -7,6 +7,7 @@
  */
 #include "channel.bpf.h"
 #include "registers.bpf.h"
+#include "stacks.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -75,6 +76,8 @@ int ebt_marker(struct pt_regs *regs)
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	uint16_t site = (uint16_t)cookie;
 
+	if (stack_wanted(0, site, (uint32_t)REGS_ID(regs)))
+		stack_emit_c(regs, (uint32_t)(cookie >> 16), REGS_TS(regs));
 	if (site != EBT_CUSTOM && site != EBT_ALLOC_SIZES && site < EBT_SITE_CONTROL)
 		return emit(regs, cookie);
 	if (site >= EBT_SITE_CONTROL)

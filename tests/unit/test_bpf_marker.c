@@ -7,6 +7,15 @@ struct pt_regs {
 	uint64_t di, si, dx, r10, cx, r8, r9;
 };
 
+static long bpf_get_stack(void *ctx, void *buf, uint32_t size, uint64_t flags)
+{
+	(void)ctx;
+	(void)buf;
+	(void)size;
+	(void)flags;
+	return -14;
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"

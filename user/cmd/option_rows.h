@@ -58,6 +58,7 @@ enum {
 	OPT_MAX,
 	OPT_TRIGGER_MEMORY,
 	OPT_BLAME,
+	OPT_STACK,
 };
 
 #define OPTION_ROWS_MAX 64

@@ -133,6 +133,11 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	case OPT_BLAME:
 		o->engine.blame = true;
 		return 0;
+	case OPT_STACK:
+		o->engine.stacks = true;
+		if (arg)
+			o->engine.stack_globs[o->engine.stack_glob_count++] = arg;
+		return 0;
 	case OPT_SNAPSHOT:
 		o->engine.snapshot = true;
 		return 0;
@@ -366,7 +371,12 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 			continue;
 		bool own = !r->commands || r->commands & command;
 		*ret++ = (struct argp_option){
-			r->name, r->key, r->argument, own ? 0 : OPTION_HIDDEN, r->help, r->group};
+			r->name,
+			r->key,
+			r->argument,
+			(own ? 0 : OPTION_HIDDEN) | (r->key == OPT_STACK ? OPTION_ARG_OPTIONAL : 0),
+			r->help,
+			r->group};
 	}
 	*ret = (struct argp_option){0};
 }
@@ -418,6 +428,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 				.pids = list_for(argc, sizeof(pid_t)),
 				.files = list_for(argc, sizeof(char *)),
 				.globs = list_for(argc, sizeof(char *)),
+				.stack_globs = list_for(argc, sizeof(char *)),
 				.domains = list_for(argc, sizeof(uint16_t)),
 				.threads = list_for(argc, sizeof(uint32_t)),
 				.bpf_buffer_bytes = 16 << 20,
@@ -451,6 +462,7 @@ void opts_done(struct opts *o)
 	free(o->engine.pids);
 	free(o->engine.files);
 	free(o->engine.globs);
+	free(o->engine.stack_globs);
 	free(o->engine.domains);
 	free(o->engine.threads);
 	free(o->filters);

@@ -25,6 +25,11 @@ int run_check_usage(const struct opts *o)
 			 "examples");
 	else if (o->engine.snapshot && o->engine.program)
 		complain("--snapshot needs a running process");
+	else if (o->engine.stacks && (o->engine.file_count || o->engine.snapshot))
+		complain("--stack needs processes that run: -p PID, or -- PROGRAM");
+	else if (o->engine.stacks &&
+		 (o->engine.mode == MODE_RING || o->engine.mode == MODE_WATERMARK))
+		complain("--stack needs a probe for each event: --mode stream or probes");
 	else if (o->engine.blame && o->engine.file_count && o->command == OPTS_TRACE)
 		complain("--blame needs processes that run: -p PID, or -- PROGRAM");
 	else if (o->engine.blame && o->engine.snapshot)

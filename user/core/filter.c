@@ -146,6 +146,11 @@ static bool name_passes(struct filter *f, const struct ebt_event *ev)
 	return *wanted;
 }
 
+bool filter_names(struct filter *f, const struct ebt_event *ev)
+{
+	return name_passes(f, ev);
+}
+
 static bool is_span(const struct ebt_event *ev)
 {
 	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_SPAN_BEGIN ||

@@ -18,6 +18,8 @@ void filter_free(struct filter *f);
 int filter_add_glob(struct filter *f, const char *pattern);
 int filter_add_domain(struct filter *f, uint16_t domain);
 int filter_add_thread(struct filter *f, uint32_t tid);
+/* True if the globs select the event. */
+bool filter_names(struct filter *f, const struct ebt_event *ev);
 /* Events that did not pass because threads were selected and theirs is not known. */
 uint64_t filter_threadless(const struct filter *f);
 /* Only spans pass, and none that is shorter (core/spans.h). Before the first event. 0 or

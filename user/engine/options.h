@@ -50,7 +50,10 @@ struct engine_options {
 	bool wait;		   /* until the processes have something to trace */
 	bool pages;		   /* watch the pages of address spaces, and nothing else */
 	bool blame;		   /* record when threads do not run */
-	bool counts;		   /* the report counts events: thread and CPU do not matter */
+	bool stacks;		   /* events get their stacks, those that these globs select: */
+	const char **stack_globs;
+	unsigned stack_glob_count;
+	bool counts; /* the report counts events: thread and CPU do not matter */
 };
 
 /* The names of the modes, indexed by mode; then NULL. */

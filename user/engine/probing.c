@@ -13,6 +13,36 @@
  * by then. */
 #define RING_START_NS 150000000ull
 
+/* Begins without a source, where that is of use. */
+static enum engine_end begin_without(struct probing *p, int err, const char *reason)
+{
+	const struct engine *e = p->engine;
+	const struct engine_options *o = e->options;
+	if (o->allocs == ALLOCS_ONLY) {
+		report_error(&e->report, "sampled allocations are read through BPF: %s", reason);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
+	if (o->pages) {
+		report_error(&e->report, "pages are watched through BPF: %s", reason);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
+	if (o->mode != MODE_AUTO) {
+		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
+		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
+	}
+	if (o->stacks)
+		report_at(&e->report, LOG_NORMAL,
+			  "%s; reading the rings alone: events get no stacks", reason);
+	else if (o->blame)
+		report_at(&e->report, LOG_NORMAL,
+			  "%s; reading the rings alone: it is not recorded when threads do not "
+			  "run",
+			  reason);
+	else
+		snprintf(p->missing, sizeof(p->missing), "%s", reason);
+	return ENGINE_OK;
+}
+
 enum engine_end
 probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
 	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts), void *ctx)
@@ -34,6 +64,9 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
 		.offcpu = o->blame,
+		.stacks = o->stacks,
+		.stack_globs = o->stack_globs,
+		.stack_glob_count = o->stack_glob_count,
 		.watermark_only = engine_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,
@@ -56,26 +89,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
-	if (o->allocs == ALLOCS_ONLY) {
-		report_error(&e->report, "sampled allocations are read through BPF: %s", reason);
-		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
-	}
-	if (o->pages) {
-		report_error(&e->report, "pages are watched through BPF: %s", reason);
-		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
-	}
-	if (o->mode != MODE_AUTO) {
-		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
-		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
-	}
-	if (o->blame)
-		report_at(&e->report, LOG_NORMAL,
-			  "%s; reading the rings alone: it is not recorded when threads do not "
-			  "run",
-			  reason);
-	else
-		memcpy(p->missing, reason, sizeof(reason));
-	return ENGINE_OK;
+	return begin_without(p, err, reason);
 }
 
 /* "12 (populated 2, file 10)" */

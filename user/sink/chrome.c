@@ -119,7 +119,7 @@ static void put_phase_begin(struct chrome *c, const struct track *t, const struc
 			    const struct ebt_event *ev)
 {
 	char *p = chrome_json_common(&c->out, ev, row_of(c, t), s->begin_ns);
-	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE) {
+	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE || ev->stack) {
 		json_end(&c->out.json, p, true);
 		chrome_json_open_args(&c->out);
 		chrome_json_who(&c->out, ev);

@@ -4,6 +4,7 @@
 #include "core/names.h"
 #include "core/offcpu.h"
 #include "core/sink.h"
+#include "sink/event_stack.h"
 #include "sink/json_args.h"
 #include "sink/rows.h"
 
@@ -69,7 +70,6 @@ void chrome_json_metadata(struct chrome_json *c, const char *what, uint32_t pid,
 	chrome_json_close_args(c);
 }
 
-/* Thread and CPU, where they are known. */
 void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
 {
 	if (ev->tid)
@@ -78,6 +78,8 @@ void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev)
 		json_key_u64(&c->json, "cpu", ev->cpu);
 	if (ev->flags & EBT_F_LATE)
 		json_key_bool(&c->json, "late", true);
+	if (event_stack_is_shown(ev))
+		event_stack_json(c->session, ev->stack, &c->json);
 }
 
 void chrome_json_instant(struct chrome_json *c, const struct ebt_event *ev, const struct row *row)

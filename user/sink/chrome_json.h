@@ -40,7 +40,7 @@ void chrome_json_row(struct chrome_json *c, uint32_t pid, uint32_t tid);
 /* A time in microseconds with exactly three digits behind the point. */
 void chrome_json_us(struct chrome_json *c, const char *key, uint64_t ns);
 void chrome_json_open_args(struct chrome_json *c);
-/* Thread and CPU, where they are known, as args. */
+/* Thread, CPU and stack, where they are known, as args. */
 void chrome_json_who(struct chrome_json *c, const struct ebt_event *ev);
 void chrome_json_close_args(struct chrome_json *c); /* and the event */
 

@@ -9,6 +9,7 @@
 #include "core/offcpu.h"
 #include "core/tracks.h"
 #include "sink/derived_tracks.h"
+#include "sink/event_stack.h"
 #include "sink/perfetto_args.h"
 #include "sink/perfetto_tracks.h"
 
@@ -31,8 +32,19 @@ struct perfetto {
 static bool has_news(const struct perfetto *f, const struct perfetto_lane *lane,
 		     const struct ebt_event *ev)
 {
-	return f->late || (ev->tid && ev->tid != lane->tid) ||
+	return f->late || event_stack_is_shown(ev) || (ev->tid && ev->tid != lane->tid) ||
 	       (ev->cpu != EBT_NO_CPU && ev->cpu != lane->cpu);
+}
+
+/* A line for each frame, the innermost first. */
+static void note_stack(struct perfetto *f, const struct ebt_event *ev)
+{
+	struct buf text;
+	if (buf_init(&text, -1, BUF_ROOM_MAX))
+		return;
+	event_stack_lines(f->session, ev->stack, "", &text);
+	packets_note_text(&f->packets, PACKET_NOTE_STACK, buf_str(&text));
+	buf_done(&text);
 }
 
 static void note_news(struct perfetto *f, struct perfetto_lane *lane, const struct ebt_event *ev)
@@ -43,6 +55,8 @@ static void note_news(struct perfetto *f, struct perfetto_lane *lane, const stru
 		packets_note_u64(&f->packets, PACKET_NOTE_CPU, lane->cpu = ev->cpu);
 	if (f->late)
 		packets_note_true(&f->packets, PACKET_NOTE_LATE);
+	if (event_stack_is_shown(ev))
+		note_stack(f, ev);
 }
 
 /* `user` of a track is its lane, of a track of user spans the child; NULL before its first begin. */

@@ -55,7 +55,8 @@ enum packet_unit {
 	X(LOST_WORDS, lost_words)         \
 	X(HISTORY_EVENTS, history_events) \
 	X(HISTORY_WORDS, history_words)   \
-	X(DAMAGED, damaged)
+	X(DAMAGED, damaged)               \
+	X(STACK, stack)
 
 enum packet_note {
 	PACKET_NOTE_NONE,

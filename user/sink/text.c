@@ -9,6 +9,7 @@
 #include "core/name_slots.h"
 #include "core/names.h"
 #include "core/tracks.h"
+#include "sink/event_stack.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 /* Lines are indented by no more open spans than these. */
 #define TEXT_MAX_DEPTH	32
 #define LABEL_BYTES	46
+#define STACK_INDENT	"        at "
 #define TEXT_WORD_BYTES 21
 /* The longest payload whose words are sure to fit a line. */
 #define TEXT_WORDS_BYTES (TEXT_LINE_BYTES / 2 / TEXT_WORD_BYTES * 8)
@@ -365,6 +367,8 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	t->buf.len = (size_t)(p - t->buf.data);
 	if (!label)
 		put_what(t, ev);
+	if (event_stack_is_shown(ev))
+		event_stack_lines(t->session, ev->stack, STACK_INDENT, &t->buf);
 	return err ? err : t->buf.err;
 }
 

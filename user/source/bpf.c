@@ -197,6 +197,7 @@ static void bpf_source_free(struct source *base)
 	bpf_targets_done(&s->in.targets);
 	bpf_kernel_free(s->kernel);
 	bpf_lanes_done(&s->in.lanes);
+	event_stacks_free(s->in.stacks);
 	code_frames_free(s->in.code);
 	free(s);
 }
@@ -345,6 +346,11 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	if (!err)
 		err = code_frames_new(session, &s->in.code);
 	s->in.targets.code = s->in.code;
+	if (!err && opt->stacks)
+		err = event_stacks_new(session, opt->stack_globs, opt->stack_glob_count,
+				       &s->in.stacks);
+	if (s->in.stacks)
+		kernel.stacks = event_stacks_choice(s->in.stacks);
 	if (!err)
 		err = bpf_kernel_new(&kernel, &s->kernel);
 	if (err) {

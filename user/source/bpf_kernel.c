@@ -427,6 +427,9 @@ static int load(struct bpf_kernel *k)
 	if (!k->skel)
 		return -errno;
 	k->skel->rodata->ebt_follow = !k->opt.no_follow;
+	k->skel->rodata->ebt_stacks_on = k->opt.stacks != NULL;
+	if (k->opt.stacks)
+		k->skel->rodata->ebt_stacks = *k->opt.stacks;
 	set_pidns(k->skel);
 	choose_programs(k);
 	choose_page_programs(k);

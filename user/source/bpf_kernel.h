@@ -23,6 +23,7 @@ struct bpf_kernel_options {
 	bool ocaml_allocs; /* load the program of OCaml allocations without markers */
 	bool pages;	   /* watch pages; no links are made */
 	bool offcpu;	   /* record when threads do not run */
+	const struct ebt_stack_choice *stacks; /* which events get one; NULL: none. Kept */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
 	void *ctx;

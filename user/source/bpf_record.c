@@ -16,6 +16,8 @@ size_t bpf_record_body(const struct ebt_record *head)
 		return sizeof(struct ebt_page_record);
 	case EBT_RECORD_OFFCPU:
 		return sizeof(struct ebt_offcpu_record);
+	case EBT_RECORD_STACK:
+		return sizeof(struct ebt_stack_record);
 	}
 	return 0;
 }
@@ -29,7 +31,8 @@ _Static_assert(
 	offsetof(struct ebt_ocaml_record, ts) == offsetof(struct ebt_marker_record, ts) &&
 		offsetof(struct ebt_alloc_record, ts) == offsetof(struct ebt_marker_record, ts) &&
 		offsetof(struct ebt_page_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_offcpu_record, ts) == offsetof(struct ebt_marker_record, ts),
+		offsetof(struct ebt_offcpu_record, ts) == offsetof(struct ebt_marker_record, ts) &&
+		offsetof(struct ebt_stack_record, ts) == offsetof(struct ebt_marker_record, ts),
 	"the time is behind the head");
 
 bool bpf_record_is_control(const struct ebt_record *head)

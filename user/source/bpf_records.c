@@ -216,6 +216,8 @@ static void name_runtime(struct bpf_records *s, struct bpf_target *target, enum 
 
 static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_event *ev)
 {
+	if (s->stacks)
+		event_stacks_give(s->stacks, target->slot, ev);
 	/* Lane 0 holds back what is newer than its horizon: for ever, if the traced program says
 	 * that it comes from the future. */
 	if (ev->domain == EBT_NO_DOMAIN && ev->ts > s->started_ns) {
@@ -340,6 +342,13 @@ static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
 	return n < 0 ? n : 0;
 }
 
+static int receive_stack(struct bpf_records *s, struct bpf_target *target,
+			 const struct ebt_stack_record *rec, size_t payload)
+{
+	struct event_stacks_of of = {s->code, &target->allocs.code, &target->calls, target->pid};
+	return s->stacks ? event_stacks_receive(s->stacks, &of, rec, payload) : 0;
+}
+
 static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
 			  const struct ebt_offcpu_record *rec)
 {
@@ -442,6 +451,8 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 	case EBT_RECORD_PAGES:
 		return s->pages ? page_user_receive(s->pages, &target->pages, (const void *)head)
 				: 0;
+	case EBT_RECORD_STACK:
+		return receive_stack(s, target, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
 		return receive_offcpu(s, target, (const void *)head);
 	}
@@ -453,7 +464,7 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 {
 	const struct ebt_marker_record *marker = (const void *)head;
 	size_t body = bpf_record_body(head);
-	if (!body || size < body || bpf_record_is_control(head) ||
+	if (!body || size < body || bpf_record_is_control(head) || head->type == EBT_RECORD_STACK ||
 	    (s->until_ns && bpf_record_ns(head) > s->until_ns))
 		return;
 	/* What has a position is in a ring. */

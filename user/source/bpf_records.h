@@ -25,8 +25,9 @@ struct bpf_records {
 	struct session *session;
 	struct bpf_targets targets;
 	struct bpf_lanes lanes;
-	struct code_frames *code;  /* the owner of this frees it */
-	struct page_spaces *pages; /* likewise; NULL: pages are not watched */
+	struct code_frames *code;    /* the owner of this frees it */
+	struct event_stacks *stacks; /* likewise; NULL: no event gets a stack */
+	struct page_spaces *pages;   /* likewise; NULL: pages are not watched */
 	size_t queue_bytes; /* limit of received events not read yet: beyond it records stay in the kernel */
 	/* ts: when it changed, ns; 0: not known. May be NULL. */
 	void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts);

@@ -12,6 +12,7 @@
 #include "source/alloc_process.h"
 #include "source/bpf_files.h"
 #include "source/bpf_unseen.h"
+#include "source/event_stacks.h"
 #include "source/page_spaces.h"
 
 /* The file that a process executes; path: as it was given to exec(), NULL: not known. */
@@ -44,6 +45,7 @@ struct bpf_target {
 	uint8_t scans;	  /* scans since then; see young_ns() */
 	struct bpf_files files;
 	struct alloc_process allocs;
+	struct event_calls calls;
 	struct page_user pages;
 };
 

@@ -334,6 +334,8 @@ static const struct code_mapping *find_again(struct code_frames *c, struct code_
 static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
 			 bool returns)
 {
+	if (address == CODE_CUT)
+		return code_frames_named(c, CODE_CUT_NAME);
 	/* A return address may be that of the next line, or of the next function. */
 	uint64_t at = address - returns;
 	const struct code_mapping *m = find_again(c, map, pid, at);
@@ -412,6 +414,11 @@ bool code_frames_memory(struct code_frames *c, struct code_map *map, pid_t pid, 
 		return false;
 	*ret = memory_of(m, pid);
 	return true;
+}
+
+bool code_frames_is_code(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address)
+{
+	return find_again(c, map, pid, address) != NULL;
 }
 
 struct session *code_frames_session(const struct code_frames *c)

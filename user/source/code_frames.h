@@ -13,6 +13,9 @@
 #include <sys/types.h>
 
 #define CODE_STACK_MAX 128 /* of more addresses the innermost */
+/* In place of the outermost address: a frame that says that the stack ends too early. */
+#define CODE_CUT      UINT64_MAX
+#define CODE_CUT_NAME "[stack not whole]"
 
 struct code_frames;
 struct code_module;
@@ -78,6 +81,8 @@ uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t p
 /* The memory around a return address. False: it is in no module. */
 bool code_frames_memory(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address,
 			struct code_memory *ret);
+/* True if the address is in a mapping that is executable. */
+bool code_frames_is_code(struct code_frames *c, struct code_map *map, pid_t pid, uint64_t address);
 struct session *code_frames_session(const struct code_frames *c);
 /* A frame that is only a name, which the caller holds. 0: no memory. */
 uint32_t code_frames_named(struct code_frames *c, const char *name);

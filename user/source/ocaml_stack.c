@@ -74,7 +74,7 @@ static uint32_t frame_at(struct code_frames *c, struct code_map *map, pid_t pid,
 static const char *name_of(const struct ebt_alloc_record *rec)
 {
 	if (rec->head.site != EBT_ALLOC_SITE_OCAML_REST)
-		return rec->arg[4] & EBT_OCAML_CUT ? "[stack not whole]" : NULL;
+		return rec->arg[4] & EBT_OCAML_CUT ? CODE_CUT_NAME : NULL;
 	return rec->arg[4] == EBT_OCAML_REST_MAJOR ? "[large, beyond the limit of samples]"
 						   : "[in minor heaps, in no sample]";
 }

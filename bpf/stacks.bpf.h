@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * Stacks of events, each a record of its own before that of its event, so that events without one
+ * cost nothing more. The tracer chooses the events before it loads the programs: where it has chosen
+ * none, the verifier removes the code.
+ */
+#ifndef EBT_STACKS_BPF_H
+#define EBT_STACKS_BPF_H
+
+#include "channel.bpf.h"
+
+#define USER_STACK (1ull << 8) /* BPF_F_USER_STACK */
+
+/* Set before load. */
+const volatile uint32_t ebt_stacks_on __weak = 0;
+const volatile struct ebt_stack_choice ebt_stacks __weak = {};
+
+/* release: an index of the choice's. */
+static __always_inline int stack_wanted(uint32_t release, uint32_t kind, uint32_t id)
+{
+	if (!ebt_stacks_on || kind >= EBT_KINDS)
+		return 0;
+	uint64_t kinds = ebt_stacks.kinds;
+	uint32_t at = id;
+	/* The verifier must see the bound: the compiler has other ways to test it. */
+	asm volatile("" : "+r"(at));
+	at &= EBT_STACK_IDS - 1;
+	if (release < EBT_STACK_RELEASES && at == id)
+		kinds |= ebt_stacks.ids[release][at];
+	return kinds >> kind & 1;
+}
+
+/* By frame pointers. The depth is known when the stack has been taken: there is room for all. */
+static __always_inline void stack_emit_c(void *ctx, uint32_t slot, uint64_t ts)
+{
+	const uint32_t room = EBT_STACK_FRAMES * sizeof(uint64_t);
+	struct ebt_stack_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
+	if (!rec)
+		return;
+	channel_head(&rec->head, EBT_RECORD_STACK, slot, EBT_STACK_OF_C);
+	rec->ts = ts;
+	long bytes = bpf_get_stack(ctx, rec + 1, room, USER_STACK);
+	rec->head.size = bytes > 0 ? (uint16_t)bytes : 0;
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
+#endif

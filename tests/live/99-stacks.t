@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Stacks of events of any kind: the functions and lines that a program printed, in every format that
+# has room for them, of the chosen events alone; what cannot be right is cut and marked.
+. tests/lib.sh
+need_root
+need_command jq
+need_command setpriv
+
+chmod 755 "$TMP"
+install -m 755 "$O/ebtrace" "$O/tests/prog/nested" "$TMP"
+# run ARGS...: ebtrace with nested, 3 functions deeper and 2 rounds; its lines in printed.
+run() { { echo; sleep 0.3; } | timeout 60 "$O/ebtrace" "$@" -- "$TMP/nested" 3 2 >"$TMP/printed" 2>"$TMP/err"; }
+# functions NDJSON KIND: "function line" of the stacks of a kind's events, as nested prints them.
+functions() {
+	jq -r --arg kind "$2" 'select(.kind == $kind and .domain == 0) | .stack // [] | reverse[] |
+		select(contains("nested.c:")) | sub("@.*nested\\.c:"; " ") | sub(":.*"; "")' "$1"
+}
+
+run --stack -o "$TMP/all.ndjson" -q
+is $? 0 "a program is traced with stacks" || diag "$(cat "$TMP/err")"
+cat "$TMP/printed" "$TMP/printed" >"$TMP/wanted"
+functions "$TMP/all.ndjson" begin >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "the begins have the stacks that the program has printed, by function and line"
+functions "$TMP/all.ndjson" end | sed 's/^inner .*/inner/' >"$TMP/got"
+sed 's/^inner .*/inner/' "$TMP/wanted" >"$TMP/wanted.end"
+same_file "$TMP/got" "$TMP/wanted.end" "so have the ends, from their own line"
+is "$(jq -r 'select(.kind == "begin") | .stack[]' "$TMP/all.ndjson" | grep -c -e ebt_ -e 'not whole')" 0 \
+	"no frame is of the library, and no stack is cut"
+
+run '--stack=minor' -o "$TMP/some.ndjson" -q
+is "$(jq -r 'select(.stack and .kind != "process") | "\(.kind) \(.name)"' "$TMP/some.ndjson" | sort -u | tr '\n' ' ')" \
+	"begin minor end minor " "--stack=GLOB: events of this name alone"
+run '--stack=!end' '--stack=!lifecycle' -o "$TMP/some.ndjson" -q
+is "$(jq -r 'select(.stack) | .kind' "$TMP/some.ndjson" | sort -u | tr '\n' ' ')" "begin counter " \
+	"--stack=!GLOB: all but those"
+run -o "$TMP/none.ndjson" -q
+is "$(grep -c '"stack"' "$TMP/none.ndjson")" 0 "without --stack no event has one"
+
+run --stack=begin -o "$TMP/x.ebt" -q
+mv "$TMP/nested" "$TMP/elsewhere"
+"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.ndjson" -q
+functions "$TMP/x.ndjson" begin >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "a capture has them, also when the program's file is gone"
+"$O/ebtrace" "$TMP/x.ebt" >"$TMP/x.txt"
+grep -A 6 'begin minor' "$TMP/x.txt" | sed -n 's/^ *at \(.*\)@.*nested\.c:\([0-9]*\).*/\1 \2/p' >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "text has them, a line for each frame"
+"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.json" -q
+jq -r '.[] | select(.ph == "B") | .args.stack[] | select(contains("nested.c:")) |
+	sub("@.*nested\\.c:"; " ") | sub(":.*"; "")' "$TMP/x.json" >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "so has Chrome's JSON, in the arguments"
+"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.pftrace" -q
+strings -n 4 "$TMP/x.pftrace" | grep -o '[a-z]*@.*nested\.c:[0-9]*' | sed 's/@.*:/ /' >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "and Perfetto, as an annotation"
+mv "$TMP/elsewhere" "$TMP/nested"
+
+if [ "$(uname -m)" = x86_64 ]; then
+	# Its frame pointer leads to an address inside of main that is behind no call.
+	cat >"$TMP/broken.c" <<'END_C'
+#include <ebtrace/probes.h>
+void broken(void);
+__asm__(".data\n.balign 8\nfake: .quad 0, main + 1\n.text\n.globl broken\n.type broken, @function\n"
+	"broken: push %rbp\nlea fake(%rip), %rbp\nmov $11, %edi\ncall ebt_emit_begin\n"
+	"pop %rbp\nret\n.size broken, . - broken\n");
+int main(void)
+{
+	if (ebt_enabled())
+		broken();
+	return 0;
+}
+END_C
+	cc -g -Iinclude "$TMP/broken.c" "$O/libebtrace-probes.a" -pthread -o "$TMP/broken" || diag "it does not compile"
+	timeout 60 "$O/ebtrace" --stack=begin -f ndjson -q -o "$TMP/broken.ndjson" -- "$TMP/broken"
+	is "$(jq -r 'select(.kind == "begin") | .stack[] | sub("@.*"; "")' "$TMP/broken.ndjson" | tr '\n' ' ')" \
+		"[stack not whole] broken " "what is behind no call is left out, and the stack is marked"
+fi
+
+echo | setpriv --reuid 65534 --regid 65534 --clear-groups env -C / TMPDIR=/tmp \
+	"$TMP/ebtrace" --stack -f ndjson -- "$TMP/nested" 0 1 >"$TMP/plain" 2>"$TMP/err"
+is "$(grep -c 'events get no stacks' "$TMP/err") $(wc -l <"$TMP/err")" "1 1" \
+	"without privilege one line says that there are no stacks" || diag "$(cat "$TMP/err")"
+is "$(grep -c '"kind":"begin"' "$TMP/plain")" 1 "and the events are traced"
+
+for wrong in "--mode ring -p 1" "--mode watermark -p 1" "--snapshot -p 1" "$TMP/x.ebt"; do
+	"$O/ebtrace" --stack $wrong >/dev/null 2>"$TMP/err"
+	is "$? $(grep -c -e --stack "$TMP/err")" "2 1" "--stack ${wrong##*/} is refused"
+done
+
+done_testing

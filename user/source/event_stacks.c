@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/event_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/ring_ids.h"
+#include "core/filter.h"
+#include "core/kinds.h"
+#include "proc/return_address.h"
+
+/* Threads that have emitted a stack and not yet its event. Of an event that was dropped the stack
+ * stays until it is replaced. */
+#define PENDING 256
+
+#define MAX_CALLS 65536 /* known of a process */
+enum { CALL = 1, NO_CALL = 2 };
+
+struct pending {
+	uint64_t ts;
+	uint32_t slot, tid;
+	uint32_t stack; /* held; 0: this entry is free */
+};
+
+struct event_stacks {
+	struct session *session;
+	struct filter *filter; /* NULL: all events */
+	struct ebt_stack_choice choice;
+	struct pending pending[PENDING];
+	unsigned oldest, used; /* entries that may be in use */
+};
+
+void event_calls_done(struct event_calls *c)
+{
+	map_done(&c->known);
+	*c = (struct event_calls){0};
+}
+
+/* ---- the choice ---- */
+
+static bool is_chosen(const struct event_stacks *s, uint16_t kind, uint32_t id)
+{
+	struct ebt_event ev = {.kind = kind, .id = id, .domain = EBT_NO_DOMAIN};
+	return filter_names(s->filter, &ev);
+}
+
+static void choose_id(struct event_stacks *s, unsigned release, uint16_t kind, uint32_t id,
+		      uint32_t number)
+{
+	if (number < EBT_STACK_IDS && is_chosen(s, kind, id))
+		s->choice.ids[release][number] |= 1ull << kind;
+}
+
+static void choose_phases(struct event_stacks *s, uint16_t kind)
+{
+	for (unsigned release = 0; release < EBT_STACK_RELEASES; release++) {
+		uint32_t count;
+		const uint16_t *canonical = ring_canonical_phases(
+			release ? EBT_RELEASE_OCAML_5_0 + (release - 1) : EBT_RELEASE_OCAML_5_5,
+			&count);
+		for (uint32_t i = 0; i < count; i++)
+			choose_id(s, release, kind, canonical[i], i);
+	}
+}
+
+static void choose_numbers(struct event_stacks *s, uint16_t kind, uint32_t count)
+{
+	for (unsigned release = 0; release < EBT_STACK_RELEASES; release++)
+		for (uint32_t i = 0; i < count; i++)
+			choose_id(s, release, kind, i, i);
+}
+
+static void choose(struct event_stacks *s)
+{
+	if (!s->filter) {
+		s->choice.kinds = UINT64_MAX;
+		return;
+	}
+	for (uint16_t kind = 0; kind < EBT_KINDS; kind++) {
+		if (kind == EBT_BEGIN || kind == EBT_END)
+			choose_phases(s, kind);
+		else if (kind == EBT_COUNTER)
+			choose_numbers(s, kind, ring_counters());
+		else if (kind == EBT_LIFECYCLE)
+			choose_numbers(s, kind, ring_lifecycles());
+		else if (kinds_get(kind)->label != KINDS_LABEL_none || is_chosen(s, kind, 0))
+			s->choice.kinds |= 1ull << kind;
+	}
+}
+
+int event_stacks_new(struct session *session, const char *const *globs, unsigned count,
+		     struct event_stacks **ret)
+{
+	struct event_stacks *s = calloc(1, sizeof(*s));
+	int err = s ? 0 : -ENOMEM;
+	if (s)
+		s->session = session;
+	if (!err && count)
+		err = filter_new(session, (struct event_handler){0}, &s->filter);
+	for (unsigned i = 0; i < count && !err; i++)
+		err = filter_add_glob(s->filter, globs[i]);
+	if (err) {
+		event_stacks_free(s);
+		return err;
+	}
+	choose(s);
+	*ret = s;
+	return 0;
+}
+
+void event_stacks_free(struct event_stacks *s)
+{
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->used; i++)
+		stacks_drop(s->session->stacks, s->pending[i].stack);
+	filter_free(s->filter);
+	free(s);
+}
+
+const struct ebt_stack_choice *event_stacks_choice(const struct event_stacks *s)
+{
+	return &s->choice;
+}
+
+/* ---- stacks ---- */
+
+static bool reads_call(const struct event_stacks_of *of, uint64_t address)
+{
+	uint8_t code[RETURN_ADDRESS_BYTES];
+	struct code_memory memory;
+	/* What is in no file was made at run time. */
+	if (!code_frames_memory(of->frames, of->map, of->pid, address, &memory))
+		return code_frames_is_code(of->frames, of->map, of->pid, address);
+	return code_memory_read(&memory, address - sizeof(code), code, sizeof(code)) ==
+		       sizeof(code) &&
+	       return_address_follows_call(code);
+}
+
+static bool is_return(const struct event_stacks_of *of, uint64_t address)
+{
+	struct event_calls *c = of->calls;
+	if (c->read_ns != of->map->read_ns || c->known.count >= MAX_CALLS) {
+		event_calls_done(c);
+		c->read_ns = of->map->read_ns;
+	}
+	const uint64_t *known = map_get(&c->known, address);
+	if (known)
+		return *known == CALL;
+	bool is_call = reads_call(of, address);
+	uint64_t *value = map_put(&c->known, address);
+	if (value)
+		*value = is_call ? CALL : NO_CALL;
+	return is_call;
+}
+
+/* Copies the addresses that can be right. */
+static size_t check(const struct event_stacks_of *of, const uint64_t *address, size_t count,
+		    uint64_t ret[CODE_STACK_MAX])
+{
+	size_t n = 0;
+	while (n < count && (n ? is_return(of, address[n])
+			       : code_frames_is_code(of->frames, of->map, of->pid, *address)))
+		ret[n] = address[n], n++;
+	if (n < count || n == EBT_STACK_FRAMES)
+		ret[n++] = CODE_CUT;
+	return n;
+}
+
+static struct pending *find(struct event_stacks *s, uint32_t slot, uint32_t tid)
+{
+	for (unsigned i = 0; i < s->used; i++)
+		if (s->pending[i].stack && s->pending[i].slot == slot && s->pending[i].tid == tid)
+			return &s->pending[i];
+	return NULL;
+}
+
+/* The entry for a thread's new stack, which has none now. */
+static struct pending *replace(struct event_stacks *s, uint32_t slot, uint32_t tid)
+{
+	struct pending *p = find(s, slot, tid);
+	for (unsigned i = 0; !p && i < s->used; i++)
+		if (!s->pending[i].stack)
+			p = &s->pending[i];
+	if (!p && s->used < PENDING)
+		p = &s->pending[s->used++];
+	if (!p)
+		p = &s->pending[s->oldest++ % PENDING];
+	stacks_drop(s->session->stacks, p->stack);
+	p->stack = 0;
+	return p;
+}
+
+int event_stacks_receive(struct event_stacks *s, const struct event_stacks_of *of,
+			 const struct ebt_stack_record *rec, size_t payload)
+{
+	uint64_t address[CODE_STACK_MAX];
+	uint32_t stack = 0;
+	size_t count = payload / sizeof(uint64_t);
+	code_map_read(of->frames, of->map, of->pid, false);
+	if (!count || !of->map->count)
+		return 0;
+	if (count > EBT_STACK_FRAMES)
+		count = EBT_STACK_FRAMES;
+	count = check(of, (const uint64_t *)(rec + 1), count, address);
+	int err = code_frames_stack(of->frames, of->map, of->pid, address, count, &stack);
+	if (err || !stack)
+		return err;
+	stacks_hold(s->session->stacks, stack);
+	stacks_reclaim(s->session->stacks);
+	*replace(s, rec->head.slot, rec->head.tid) = (struct pending){
+		.ts = rec->ts, .slot = rec->head.slot, .tid = rec->head.tid, .stack = stack};
+	return 0;
+}
+
+void event_stacks_give(struct event_stacks *s, uint32_t slot, struct ebt_event *ev)
+{
+	struct pending *p = find(s, slot, ev->tid);
+	if (!p)
+		return;
+	if (p->ts == ev->ts && (!s->filter || filter_names(s->filter, ev)))
+		session_put_stack(s->session, ev, p->stack);
+	stacks_drop(s->session->stacks, p->stack);
+	p->stack = 0;
+}
