@@ -45,6 +45,13 @@ is "$after" 0 "none comes after the end of its process"
 timeout 60 "$O/ebtrace" trace --blame --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$prog" "$TMP/file" child >"$TMP/out" 2>&1
 is "$(jq -r 'select(.kind == "offcpu").pid' "$TMP/alone.ndjson" | sort -u | wc -l)" 1 "with --no-follow it is not traced"
 
+if unshare -p -f --mount-proc true 2>/dev/null; then
+	timeout 60 unshare -p -f --mount-proc "$O/ebtrace" trace --blame -f ndjson -o "$TMP/inside.ndjson" -- \
+		"$prog" "$TMP/file" futex child >"$TMP/inside.said" 2>"$TMP/err"
+	is "$(perl tests/live/offcpu.pl "$TMP/inside.said" "$TMP/inside.ndjson")" ok \
+		"in another pid namespace threads have its numbers"
+fi
+
 # ---- running processes ----
 
 stopped() { grep -q '^State:.*T' "/proc/$1/status"; }

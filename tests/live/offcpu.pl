@@ -12,6 +12,7 @@ while (<$in>) {
 	next unless /"kind":"offcpu"/;
 	my %e = /"(\w+)":("[^"]*"|[^,}]+)/g;
 	s/^"(.*)"$/$1/ for values %e;
+	$e{ts} -= 1000 * ($e{late_us} // 0); # of one that was late, its own
 	push @intervals, \%e;
 }
 
