@@ -114,6 +114,8 @@ static void check_args(void)
 	check_text(KINDS_TYPE_page_cause, 10, "unknown");
 	check_text(KINDS_TYPE_offcpu_reason, EBT_OFFCPU_FAULT, "page_fault");
 	check_text(KINDS_TYPE_offcpu_reason, 6, "unknown");
+	check_text(KINDS_TYPE_phase, 11, "minor");
+	check_text(KINDS_TYPE_phase, EBT_UNKNOWN_ID, "unknown");
 	check_text(KINDS_TYPE_syscall, 1, "0");
 	const struct kinds_arg *child = kinds_get(EBT_PROCESS)->args;
 	ev = (struct ebt_event){.kind = EBT_PROCESS, .arg = {0, 1}};

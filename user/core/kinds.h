@@ -39,6 +39,7 @@ enum kinds_type {
 	KINDS_TYPE_alloc_source,  /* a word of EBT_ALLOC_SOURCE_DEF */
 	KINDS_TYPE_page_cause,	  /* of EBT_PAGE_CAUSE_DEF */
 	KINDS_TYPE_offcpu_reason, /* of EBT_OFFCPU_REASON_DEF */
+	KINDS_TYPE_phase,	  /* a canonical id */
 	KINDS_TYPE_syscall,	  /* a system call's number, plus 1 */
 	KINDS_TYPE_flag,	  /* 1 */
 	KINDS_TYPE_text,
@@ -85,7 +86,7 @@ enum kinds_unit {
 	KINDS_UNIT_work,
 };
 
-#define KINDS_ARGS 16
+#define KINDS_ARGS 17
 
 struct kinds_arg {
 	const char *name; /* NULL: behind the last one */
