@@ -37,8 +37,10 @@ blame sleep
 share_of sleep sleep off "a sleep in a pause"
 blame futex
 share_of futex futex off "a futex that another thread holds"
-is "$(jq -r '.blame.longest[0].cause.syscall' "$TMP/futex.json")" "$(awk '{ print $8 }' "$TMP/futex.said")" "its cause is that call"
-is "$(jq -r '.blame.longest[0].cause.tid' "$TMP/futex.json")" "$(awk '{ print $9 }' "$TMP/futex.said")" "and the holder, who woke it"
+# On a busy machine the longest piece may be a wait for a CPU.
+longest=$(jq -r '.blame.longest[0].cause | if .part == "futex" then "\(.syscall) \(.tid)" else .part end' "$TMP/futex.json")
+[ "$longest" = run_queue ] || [ "$longest" = "$(awk '{ print $8, $9 }' "$TMP/futex.said")" ]
+ok $? "its cause is that call, and the holder, who woke it" || diag "$longest"
 blame preempt
 share_of preempt run_queue wait "a hog on the same CPU"
 "$O/ebtrace" stat --blame -- "$prog" "$TMP/file" preempt 2>&1 >"$TMP/said" | grep -q '^  The longest pause took .* its thread had no CPU for'
