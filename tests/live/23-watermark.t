@@ -21,7 +21,7 @@ children+=("$tracer")
 wait_for grep -q 'attached to' "$TMP/log"
 
 # The traps in the program's memory: its sites are nops but for those of the control markers, and of
-# sampled allocations, which are rare and in no ring.
+# sampled allocations and pages, which are rare and in no ring.
 # Of each note: its name, and the byte at its site (offset from the start of the mapped file).
 base=$(awk '/minigc/ { split($1, a, "-"); print a[1]; exit }' "/proc/$program/maps")
 readelf -n "$gc" | awk '/Name:/ { name = $2 } /Location:/ { sub(",", "", $2); print name, $2 }' >"$TMP/sites"
@@ -30,9 +30,9 @@ while read -r name at; do
   echo "$name ${byte# }"
 done <"$TMP/sites" | sort >"$TMP/bytes"
 diag "$(tr '\n' ';' <"$TMP/bytes")"
-is "$(awk '$2 == "cc" { print $1 }' "$TMP/bytes" | xargs)" "alloc alloc collect promote ring_request ring_start ring_stop watermark" \
-  "the markers of control and of sampled allocations are breakpoints"
-is "$(awk '$2 == "90" { n++ } END { print n }' "$TMP/bytes")" "$(($(wc -l <"$TMP/bytes") - 8))" \
+is "$(awk '$2 == "cc" { print $1 }' "$TMP/bytes" | xargs)" "alloc alloc collect page_alloc page_free page_scavenge promote ring_request ring_start ring_stop watermark" \
+  "the markers of control, of sampled allocations and of pages are breakpoints"
+is "$(awk '$2 == "90" { n++ } END { print n }' "$TMP/bytes")" "$(($(wc -l <"$TMP/bytes") - 11))" \
   "every other marker is a nop"
 echo >&8
 wait_for test -s "$TMP/late.counts"
