@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "codec/memtrace.h"
 #include "core/merge.h"
 #include "tests/tap.h"
 #include "tests/unit/memtrace_model.h"
@@ -16,7 +17,7 @@ struct run {
 	struct session *session;
 	struct memtrace_source *source;
 	struct merge *merge;
-	size_t events, late, out_of_order, wrong_stacks, unnamed;
+	size_t events, damages, late, out_of_order, wrong_stacks, unnamed;
 	uint64_t late_ns[2]; /* the own times of late events */
 	uint64_t last_ns;
 };
@@ -58,7 +59,8 @@ static bool drain(struct run *r, const struct model *m)
 	merge_poll(r->merge);
 	while ((n = merge_batch(r->merge, &ev)) > 0)
 		for (int i = 0; i < n; i++) {
-			r->events++;
+			r->events += ev[i].kind != EBT_DAMAGE;
+			r->damages += ev[i].kind == EBT_DAMAGE;
 			if (ev[i].flags & EBT_F_LATE)
 				r->late_ns[r->late++ % 2] = EBT_OWN_TS(&ev[i]);
 			r->out_of_order += ev[i].ts < r->last_ns;
@@ -218,6 +220,35 @@ static struct model *many_domains(uint32_t domains, unsigned last, unsigned fram
 	return m;
 }
 
+/* Domains take turns, so that each one's packets are apart, and `broken` of the packets' heads are not
+ * heads: what is in order, and what is lost with them, is known by the number of packets. */
+static void test_turns(uint32_t domains, unsigned turns, unsigned broken)
+{
+	struct model *m = many_domains(domains, 1, 0);
+	size_t info = memtrace_u32(m->trace + 4) / 8, turn = m->bytes - info;
+	m->trace = realloc(m->trace, info + turns * turn);
+	if (!m->trace)
+		abort();
+	for (unsigned i = 1; i < turns; i++)
+		memcpy(m->trace + info + i * turn, m->trace + info, turn);
+	size_t step = turns * turn / (broken + 1), at = info;
+	for (unsigned i = 1; i <= broken; i++) {
+		while (at < info + i * step)
+			at += memtrace_u32(m->trace + at + 4) / 8;
+		m->trace[at] ^= 1;
+		at += memtrace_u32(m->trace + at + 4) / 8;
+	}
+	struct run r;
+	start(&r, file_of(m->trace, info + turns * turn));
+	while (drain(&r, NULL))
+		;
+	ok(r.events == domains * turns - broken && r.damages == broken,
+	   "%u domains in turn, %u heads broken: all other events (%zu)", domains, broken,
+	   r.events);
+	end(&r);
+	model_done(m);
+}
+
 /* What memtrace_source_new() returns. */
 static int open_domains(uint32_t domains)
 {
@@ -281,6 +312,8 @@ int main(void)
 	test_positions(400, 400);
 	is(open_domains(300), 0, "a file may have many domains");
 	is(open_domains(4097), -E2BIG, "but not so many that their readers take all memory");
+	test_turns(100, 30, 0);
+	test_turns(100, 30, 7);
 	test_memory(2000, 1);
 	test_memory(1000, 4000); /* a packet has more than a reader's buffer at first */
 	test_file();

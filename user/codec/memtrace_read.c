@@ -161,6 +161,14 @@ uint64_t memtrace_reader_skip(struct ebt_memtrace_reader *r)
 	return skip;
 }
 
+bool memtrace_reader_leave_out(struct ebt_memtrace_reader *r, uint64_t bytes)
+{
+	if (!r->has_info || r->begin != r->end)
+		return false;
+	r->offset += bytes;
+	return true;
+}
+
 static void report_damage(struct ebt_memtrace_reader *r, uint16_t domain, uint64_t offset,
 			  uint64_t bytes, uint64_t allocs, const char *expected)
 {

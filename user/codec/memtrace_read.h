@@ -4,6 +4,7 @@
 #define CODEC_MEMTRACE_READ_H
 
 #include <ebtrace/memtrace.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The buffer of a reader, which holds several packets. */
@@ -23,5 +24,8 @@ void memtrace_reader_select_alone(struct ebt_memtrace_reader *r, uint16_t domain
  * call, before the first event, returns 0.
  */
 uint64_t memtrace_reader_skip(struct ebt_memtrace_reader *r);
+/* Leaves out so many more, which have none of its packets. False: it cannot now, as it has bytes of what
+ * may be a packet that they belong to. */
+bool memtrace_reader_leave_out(struct ebt_memtrace_reader *r, uint64_t bytes);
 
 #endif

@@ -4,6 +4,7 @@
 #include "codec/memtrace.h"
 #include "codec/memtrace_read.h"
 #include "source/memtrace_domains.h"
+#include "source/memtrace_index.h"
 #include "source/memtrace_stacks.h"
 #include "source/pipe_lanes.h"
 #include <errno.h>
@@ -28,6 +29,7 @@ struct lane {
 	uint16_t domain;
 	struct ebt_memtrace_reader *reader; /* its own, or the pipe's */
 	off_t offset;			    /* of a file: the next byte for the reader */
+	struct memtrace_index_at at;	    /* there */
 	struct memtrace_backtrace last;
 };
 
@@ -39,6 +41,7 @@ struct memtrace_source {
 	bool alone, is_file, finished, has_head;
 	/* Of a pipe; of a file with many domains it has read all positions. */
 	struct ebt_memtrace_reader *reader;
+	struct memtrace_index *index; /* of a file with many domains; NULL: none */
 	struct lane *lane;
 	uint32_t lane_cap;
 	struct pipe_lanes queues; /* of a pipe, each of the lane with its number */
@@ -195,9 +198,25 @@ static int fail(struct memtrace_source *s, const struct ebt_memtrace_reader *r, 
 {
 	if (!s->err && *ebt_memtrace_reason(r))
 		snprintf(s->reason, sizeof(s->reason), "%s", ebt_memtrace_reason(r));
-	if (!s->err)
-		s->err = err;
+	s->err = s->err ? s->err : err;
 	return err;
+}
+
+/* Moves a lane on to the next bytes that its reader needs. How many of them to read at most; 0: there
+ * are none. */
+static size_t follow_index(struct memtrace_source *s, struct lane *l, size_t room)
+{
+	struct memtrace_extent e;
+	uint64_t offset = (uint64_t)l->offset;
+	bool more = memtrace_index_next(s->index, &l->at, l->domain, offset, &e);
+	if (!ebt_memtrace_info(l->reader))
+		return room < PEEK_BYTES ? room : PEEK_BYTES;
+	uint64_t gap = more && e.begin > offset ? e.begin - offset : 0;
+	if ((gap || !more) && !memtrace_reader_leave_out(l->reader, gap))
+		return room;
+	l->offset += (off_t)gap;
+	uint64_t most = more ? e.end - (offset + gap) : 0;
+	return room < most ? room : (size_t)most;
 }
 
 /* Reads more bytes of the file for a lane. 0 or -errno. */
@@ -211,6 +230,8 @@ static int fill(struct memtrace_source *s, struct lane *l)
 	l->offset += (off_t)skip;
 	if (skip && room > PEEK_BYTES)
 		room = PEEK_BYTES; /* the next packet may be another domain's, too */
+	if (s->index && !reads_all)
+		room = follow_index(s, l, room);
 	ssize_t n = pread(s->fd, to, room, l->offset);
 	if (n < 0)
 		return errno == EINTR ? 0 : -errno;
@@ -337,6 +358,7 @@ static void memtrace_free(struct source *base)
 	pipe_lanes_done(&s->queues, s->session);
 	ebt_memtrace_reader_free(s->reader);
 	memtrace_codes_done(&s->codes);
+	memtrace_index_free(s->index);
 	if (s->has_head)
 		processes_unref(&s->session->processes, s->process);
 	close(s->fd);
@@ -361,8 +383,8 @@ static size_t buffer_bytes(uint32_t readers)
 	return bytes < MEMTRACE_BUFFER_BYTES ? bytes : MEMTRACE_BUFFER_BYTES;
 }
 
-/* Reads the whole file for its positions. What is wrong with it the first lane finds, too. */
-static int read_positions(struct memtrace_source *s)
+/* Reads the whole file for its positions and its index. What is wrong with it the first lane finds, too. */
+static int read_whole(struct memtrace_source *s)
 {
 	struct ebt_memtrace_event unused[BATCH];
 	struct lane all = {0};
@@ -371,7 +393,7 @@ static int read_positions(struct memtrace_source *s)
 	while (!err) {
 		ssize_t n = ebt_memtrace_read(s->reader, unused, BATCH);
 		if (n != -EAGAIN && n <= 0)
-			return n == -ENOMEM ? -ENOMEM : 0;
+			return n == -ENOMEM ? -ENOMEM : memtrace_index_new(s->fd, &s->index);
 		err = n == -EAGAIN ? fill(s, &all) : 0;
 	}
 	return err;
@@ -384,7 +406,7 @@ static int open_lanes(struct memtrace_source *s)
 	int err = memtrace_domains_read(s->fd, &domains);
 	bool many = domains.count > DOMAINS_FEW;
 	if (!err && many)
-		err = read_positions(s);
+		err = read_whole(s);
 	for (uint32_t i = 0; i < domains.count && !err; i++) {
 		struct lane *l;
 		err = add_lane(s, &l);

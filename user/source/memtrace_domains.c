@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/memtrace_domains.h"
 
-#include "codec/memtrace_head.h"
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -62,13 +61,13 @@ static ssize_t window_at(struct window *w, off_t at, bool much, const uint8_t **
 	return w->count - skip < MEMTRACE_HEAD_BYTES ? 0 : (ssize_t)(w->count - skip);
 }
 
-int memtrace_domains_read(int fd, struct memtrace_domains *ret)
+int memtrace_packets_each(int fd,
+			  int (*fn)(void *ctx, uint64_t offset, const struct memtrace_head *h),
+			  void *ctx)
 {
-	struct seen seen = {0};
 	struct window w = {.fd = fd, .bytes = malloc(WINDOW_BYTES)};
 	int err = w.bytes ? 0 : -ENOMEM;
 	bool searching = false;
-	*ret = (struct memtrace_domains){0};
 	for (off_t at = 0; !err;) {
 		struct memtrace_head h;
 		const char *expected;
@@ -79,17 +78,39 @@ int memtrace_domains_read(int fd, struct memtrace_domains *ret)
 			break;
 		}
 		ssize_t packet = memtrace_head(p, (size_t)n, &h, &expected);
-		searching = packet <= 0;
-		if (!searching) {
-			err = add(ret, &seen, h.domain);
+		bool is_packet = packet > 0;
+		if (is_packet || !searching)
+			err = fn(ctx, (uint64_t)at, is_packet ? &h : NULL);
+		searching = !is_packet;
+		if (is_packet) {
 			at += packet;
 			continue;
 		}
 		const uint8_t *next = memchr(p + 1, MEMTRACE_MAGIC & 0xff, (size_t)n - 1);
 		at += next ? next - p : n;
 	}
-	if (!err && !ret->count)
-		err = add(ret, &seen, 0);
 	free(w.bytes);
+	return err;
+}
+
+struct reading {
+	struct memtrace_domains *domains;
+	struct seen seen;
+};
+
+static int note_packet(void *ctx, uint64_t offset, const struct memtrace_head *h)
+{
+	struct reading *r = ctx;
+	(void)offset;
+	return h ? add(r->domains, &r->seen, h->domain) : 0;
+}
+
+int memtrace_domains_read(int fd, struct memtrace_domains *ret)
+{
+	struct reading r = {.domains = ret};
+	*ret = (struct memtrace_domains){0};
+	int err = memtrace_packets_each(fd, note_packet, &r);
+	if (!err && !ret->count)
+		err = add(ret, &r.seen, 0);
 	return err;
 }

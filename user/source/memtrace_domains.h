@@ -3,6 +3,7 @@
 #ifndef SOURCE_MEMTRACE_DOMAINS_H
 #define SOURCE_MEMTRACE_DOMAINS_H
 
+#include "codec/memtrace_head.h"
 #include <stdint.h>
 
 #define MEMTRACE_DOMAINS_MAX 4096 /* OCaml's own limit */
@@ -12,6 +13,11 @@ struct memtrace_domains {
 	uint32_t count;
 };
 
+/* Calls fn for each packet, and for each place where a packet is looked for as none begins there
+ * (h is NULL), until it returns non-zero. Returns that, 0 or -errno. */
+int memtrace_packets_each(int fd,
+			  int (*fn)(void *ctx, uint64_t offset, const struct memtrace_head *h),
+			  void *ctx);
 /* At least one domain, 0, where no packet is found. Sets *ret also on failure. 0;
  * -E2BIG: more than MEMTRACE_DOMAINS_MAX; -errno. */
 int memtrace_domains_read(int fd, struct memtrace_domains *ret);
