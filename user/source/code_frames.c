@@ -18,6 +18,7 @@
 #define READ_NS	     100000000u
 #define READ_SOON_NS 1000000u /* for an address that is in no mapping */
 #define READ_SHARE   16	      /* of the time goes to reading at most, 1 part in so many */
+#define EARLY_READS  16	      /* of a process that maps its libraries, without a pause */
 #define MAX_MAPPINGS 65536
 /* A program may claim any addresses: beyond this nothing more is resolved. */
 #define MAX_FRAMES 4000000
@@ -180,8 +181,10 @@ void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool 
 	uint64_t now = now_ns();
 	struct code_map fresh = {0};
 	struct reading r = {c, &fresh, pid};
-	if (!may_read(map, now, soon ? READ_SOON_NS : READ_NS))
+	bool early = soon && map->early < EARLY_READS;
+	if (!early && !may_read(map, now, soon ? READ_SOON_NS : READ_NS))
 		return;
+	fresh.early = map->early += early;
 	int err = maps_each(pid, add_mapping, &r);
 	if (err || !fresh.count) {
 		code_map_done(&fresh);

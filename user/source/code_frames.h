@@ -26,6 +26,7 @@ struct code_map {
 	size_t count, cap;
 	uint64_t read_ns; /* 0: never */
 	uint64_t cost_ns; /* the time that it took */
+	unsigned early;	  /* how often they were read without a pause */
 };
 
 /* Keeps the session. 0 or -ENOMEM. */

@@ -132,7 +132,7 @@ static bool reads_call(const struct event_stacks_of *of, uint64_t address)
 	struct code_memory memory;
 	/* What is in no file was made at run time. */
 	if (!code_frames_memory(of->frames, of->map, of->pid, address, &memory))
-		return code_frames_is_code(of->frames, of->map, of->pid, address);
+		return true;
 	return code_memory_read(&memory, address - sizeof(code), code, sizeof(code)) ==
 		       sizeof(code) &&
 	       return_address_follows_call(code);
@@ -148,6 +148,9 @@ static bool is_return(const struct event_stacks_of *of, uint64_t address)
 	const uint64_t *known = map_get(&c->known, address);
 	if (known)
 		return *known == CALL;
+	/* What is mapped soon is code then. */
+	if (!code_frames_is_code(of->frames, of->map, of->pid, address))
+		return false;
 	bool is_call = reads_call(of, address);
 	uint64_t *value = map_put(&c->known, address);
 	if (value)
