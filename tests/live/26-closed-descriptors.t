@@ -23,11 +23,12 @@ exec "$@"
 END
 modes=ring
 [ "$(id -u)" = 0 ] && modes="ring stream"
+# The program runs for a quarter of a second: what the shell starts is not watched in its first ms.
 for fd in 0 1 2; do
 	for mode in $modes; do
 		rm -f "$TMP"/look.closed "$TMP"/out*
 		run $fd "$O/ebtrace" -v --mode $mode -f ndjson -o "$TMP/out" -- \
-			sh "$TMP/look" "$gc" -q -t 1 -n 500 -c /dev/null >"$TMP/said" 2>&1
+			sh "$TMP/look" "$gc" -q -t 1 -n 500 -r 2000 -c /dev/null >"$TMP/said" 2>&1
 		is $? 0 "$mode: ${names[fd]} is closed: the program is traced" || diag "$(cat "$TMP/said")"
 		is "$(cat "$TMP/look.closed")" "$fd " "$mode: the program finds ${names[fd]} closed"
 		jq -es '[.[] | select(.kind == "begin")] | length > 0' "$TMP/out" >/dev/null
