@@ -109,6 +109,14 @@ enum ebt_ocaml_tls {
 	EBT_OCAML_TLS_MODULE = 2, /* at offset in the thread's block of a module (glibc) */
 };
 
+/* How the stacks of its native code are walked. */
+struct ebt_ocaml_stacks {
+	uint64_t frames; /* address of the table of frame descriptors; 0: they are not */
+	uint32_t current_stack, c_stack; /* offsets in the state */
+	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
+	uint32_t is_indirect; /* `frames` is a pointer to {descriptors, mask}, as in 5.0 */
+};
+
 /*
  * One OCaml runtime in one process; or, where slot is EBT_NO_SLOT, in all traced processes that run
  * the file: the slot then is that of the process in ebt_traced, and `flag` and `site` are addresses
@@ -126,6 +134,7 @@ struct ebt_ocaml_runtime {
 	uint16_t user_event;  /* index of the event among the arguments of the user-event write */
 	uint16_t release;     /* the tracer's own number; records carry it */
 	uint16_t reserved[3];
+	struct ebt_ocaml_stacks stacks;
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
 };
 
@@ -226,13 +235,10 @@ struct ebt_ocaml_state {
 
 /* One OCaml runtime in one process. */
 struct ebt_ocaml_allocs {
-	uint64_t frames; /* address of the table of frame descriptors */
+	struct ebt_ocaml_stacks stacks;
 	struct ebt_ocaml_state state;
-	uint32_t slot;			 /* of the process */
-	uint32_t trigger;		 /* offsets in the state */
-	uint32_t current_stack, c_stack; /* likewise */
-	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
-	uint32_t is_indirect; /* `frames` is a pointer to {descriptors, mask}, as in 5.0 */
+	uint32_t slot;	  /* of the process */
+	uint32_t trigger; /* offset in the state */
 	uint16_t domain_base;
 	uint16_t release; /* the tracer's own number */
 	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor heap. */
@@ -303,18 +309,23 @@ struct ebt_offcpu_record {
 
 /*
  * The stack of an event, before the event's own record, which is the next of that thread and has the
- * same time. The payload of frames of C: addresses of 64 bits, the innermost first.
+ * same time. The payload, the innermost first: addresses of 64 bits of C, struct ebt_ocaml_frame of OCaml.
  */
-enum ebt_stack_frames { EBT_STACK_OF_C = 0 };
+enum ebt_stack_frames {
+	EBT_STACK_OF_C = 0,
+	EBT_STACK_OF_OCAML = 1,
+	EBT_STACK_OF_OCAML_CUT = 2, /* it is not whole */
+};
 
 struct ebt_stack_record {
 	struct ebt_record head;
 	uint64_t ts;
+	uint64_t release; /* of OCaml, as in struct ebt_ocaml_record */
 };
 
 /* Which events get a stack: bits by enum ebt_kind, of all events of a kind, and of single ids by the
  * numbering of a release. */
-#define EBT_STACK_RELEASES 7 /* our own, OCaml 5.0 to 5.5 */
+#define EBT_STACK_RELEASES 8 /* our own, OCaml 5.0 to 5.5, none */
 #define EBT_STACK_IDS	   256
 struct ebt_stack_choice {
 	uint64_t kinds;

@@ -5,7 +5,8 @@
  * event, and no record is made here. The thread's domain is read from the runtime's thread-local
  * state. All addresses come from the traced program: they are copied from, never trusted.
  */
-#include "ocaml_state.bpf.h"
+#include "ocaml_stack.bpf.h"
+#include "stacks.bpf.h"
 
 /* The tracer sets the sizes before it loads these. */
 struct {
@@ -43,6 +44,9 @@ struct {
 	__type(key, int);
 	__type(value, struct thread);
 } ebt_thread SEC(".maps");
+
+/* Releases as a struct ebt_stack_choice has them: OCaml 5.0, which the tracer numbers 50, is 1. */
+#define FIRST_RELEASE 49
 
 /* Generation of the threads' caches; in .bss, which the tracer has mapped. */
 uint32_t ebt_ocaml_generation = 0;
@@ -115,6 +119,33 @@ static __always_inline void fill(struct ebt_ocaml_record *rec, uint64_t ts, uint
 	rec->release = t->release;
 }
 
+/* The stack of a domain, from where its OCaml code has called C. */
+static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cookie, uint64_t ts,
+				       const struct thread *t)
+{
+	uint32_t key = t->runtime;
+	const struct ebt_ocaml_runtime *r = bpf_map_lookup_elem(&ebt_ocaml, &key);
+	if (!r || !r->stacks.frames)
+		return;
+	uint64_t frames = r->stacks.frames;
+	if (r->slot == EBT_NO_SLOT)
+		frames += REGS_IP(regs) - r->site[cookie & 7];
+	uint64_t state =
+		ocaml_state(r->tls, r->tls_offset, r->tls_module, bpf_get_current_task_btf());
+	struct ebt_stack_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct ocaml_walk), 0);
+	if (!rec)
+		return;
+	channel_head(&rec->head, EBT_RECORD_STACK, t->slot, 0);
+	rec->ts = ts;
+	rec->release = t->release;
+	struct ocaml_walk *w = (struct ocaml_walk *)(rec + 1);
+	ocaml_stack(w, &r->stacks, frames, state);
+	rec->head.site = w->whole ? EBT_STACK_OF_OCAML : EBT_STACK_OF_OCAML_CUT;
+	rec->head.size = (uint16_t)(w->frames * sizeof(struct ebt_ocaml_frame));
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
 static __always_inline int emit(const struct pt_regs *regs, uint64_t ts, uint16_t site,
 				uint16_t kind, const struct thread *t)
 {
@@ -174,6 +205,34 @@ static __always_inline int emit_user(const struct pt_regs *regs, uint64_t ts,
 	return 0;
 }
 
+/* Which kind a user event has costs a read of memory: they are chosen together. */
+#define USER_KINDS                                                                            \
+	(1ull << EBT_UNIT | 1ull << EBT_INT | 1ull << EBT_SPAN_BEGIN | 1ull << EBT_SPAN_END | \
+	 1ull << EBT_CUSTOM)
+
+static __always_inline int is_chosen(const struct pt_regs *regs, uint64_t cookie,
+				     const struct thread *t)
+{
+	uint32_t id = (uint32_t)REGS_CALL_0(regs), release = t->release - FIRST_RELEASE;
+	if (!ebt_stacks_on)
+		return 0;
+	switch ((uint8_t)cookie) {
+	case EBT_OCAML_BEGIN:
+		return stack_wanted(release, EBT_BEGIN, id);
+	case EBT_OCAML_END:
+		return stack_wanted(release, EBT_END, id);
+	case EBT_OCAML_COUNTER:
+		return stack_wanted(release, EBT_COUNTER, id);
+	case EBT_OCAML_LIFECYCLE:
+		return stack_wanted(release, EBT_LIFECYCLE, id);
+	case EBT_OCAML_ALLOC_FLUSH:
+		return ebt_stacks.kinds >> EBT_ALLOC_SIZES & 1;
+	case EBT_OCAML_USER_WRITE:
+		return (ebt_stacks.kinds & USER_KINDS) != 0;
+	}
+	return 0;
+}
+
 SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
@@ -193,6 +252,8 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
 		return 0;
 
+	if (is_chosen(regs, cookie, &t))
+		emit_stack(regs, cookie, ts, &t);
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:
 		return emit(regs, ts, EBT_OCAML_BEGIN, EBT_BEGIN, &t);

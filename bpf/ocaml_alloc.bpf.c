@@ -75,7 +75,7 @@ static __always_inline int look(uint32_t key, uint64_t state, struct hit *ret)
 	if (!bytes || bytes / WORD_BYTES >= MAX_WORDS || ret->young.ptr > ret->young.end)
 		return 1;
 	if (!ret->r->period) {
-		uint64_t period = bytes / WORD_BYTES / (ret->r->is_indirect ? 1 : 2);
+		uint64_t period = bytes / WORD_BYTES / (ret->r->stacks.is_indirect ? 1 : 2);
 		ret->r->period = period < 1	       ? 1
 				 : period > MAX_PERIOD ? MAX_PERIOD
 						       : (uint32_t)period;
@@ -122,7 +122,7 @@ static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site
 	rec->arg[3] = arg[2];
 	rec->arg[5] = h->r->period;
 	struct ocaml_walk *w = (struct ocaml_walk *)(rec + 1);
-	ocaml_stack(w, h->r, h->state);
+	ocaml_stack(w, &h->r->stacks, h->r->stacks.frames, h->state);
 	rec->arg[4] = (uint64_t)h->r->release << 16 | arg[3] | (w->whole ? 0 : EBT_OCAML_CUT);
 	rec->head.size = (uint16_t)(w->frames * sizeof(struct ebt_ocaml_frame));
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

@@ -114,8 +114,9 @@ static long ocaml_step(uint32_t step, void *ctx)
 	return ocaml_enter(w, w->sp + (d.bytes & ~3));
 }
 
-/* Reads where the hash table is. Nonzero: there is none. */
-static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct ebt_ocaml_allocs *r)
+/* Reads where the hash table is, of which `frames` is the address in the process. Nonzero: there is none. */
+static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
+					     uint64_t frames)
 {
 	struct {
 		uint32_t count, mask;
@@ -126,12 +127,12 @@ static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct 
 		uint32_t mask, unused;
 	} older;
 	if (r->is_indirect) {
-		if (bpf_probe_read_user(&older, sizeof(older), (void *)user_word(r->frames)))
+		if (bpf_probe_read_user(&older, sizeof(older), (void *)user_word(frames)))
 			return 1;
 		w->table = older.slots;
 		w->mask = older.mask;
 	} else {
-		if (bpf_probe_read_user(&newer, sizeof(newer), (void *)r->frames))
+		if (bpf_probe_read_user(&newer, sizeof(newer), (void *)frames))
 			return 1;
 		w->table = newer.slots;
 		w->mask = newer.mask;
@@ -141,13 +142,14 @@ static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct 
 
 /* Walks the stack of the domain with this state: afterwards w has the frames, the innermost first, and
  * whether they are all of them. */
-static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_ocaml_allocs *r,
-					uint64_t state)
+static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
+					uint64_t frames, uint64_t state)
 {
 	w->frames = w->whole = 0;
 	w->first_frame = r->first_frame;
 	w->link = user_word(state + r->c_stack);
-	if (!ocaml_find_table(w, r) && !ocaml_enter_stack(w, user_word(state + r->current_stack)))
+	if (!ocaml_find_table(w, r, frames) &&
+	    !ocaml_enter_stack(w, user_word(state + r->current_stack)))
 		bpf_loop(OCAML_STEPS, ocaml_step, &w, 0);
 }
 

@@ -21,12 +21,11 @@ static __always_inline int stack_wanted(uint32_t release, uint32_t kind, uint32_
 	if (!ebt_stacks_on || kind >= EBT_KINDS)
 		return 0;
 	uint64_t kinds = ebt_stacks.kinds;
-	uint32_t at = id;
-	/* The verifier must see the bound: the compiler has other ways to test it. */
-	asm volatile("" : "+r"(at));
-	at &= EBT_STACK_IDS - 1;
-	if (release < EBT_STACK_RELEASES && at == id)
-		kinds |= ebt_stacks.ids[release][at];
+	if (release < EBT_STACK_RELEASES && id < EBT_STACK_IDS) {
+		/* The compiler may test the bound in ways that the verifier does not see. */
+		asm volatile("" : "+r"(id), "+r"(release));
+		kinds |= ebt_stacks.ids[release & 7][id & (EBT_STACK_IDS - 1)];
+	}
 	return kinds >> kind & 1;
 }
 
@@ -39,6 +38,7 @@ static __always_inline void stack_emit_c(void *ctx, uint32_t slot, uint64_t ts)
 		return;
 	channel_head(&rec->head, EBT_RECORD_STACK, slot, EBT_STACK_OF_C);
 	rec->ts = ts;
+	rec->release = 0;
 	long bytes = bpf_get_stack(ctx, rec + 1, room, USER_STACK);
 	rec->head.size = bytes > 0 ? (uint16_t)bytes : 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

@@ -160,13 +160,13 @@ static void call(struct stack *s, unsigned function)
 static void begin(void)
 {
 	runtime_is = (struct ebt_ocaml_allocs){
-		.frames = (uintptr_t)&table,
+		.stacks.frames = (uintptr_t)&table,
 		.state = {.tls = EBT_OCAML_TLS_STATIC, .tls_offset = 0, .id_offset = 16 * 8},
 		.slot = SLOT,
 		.trigger = 32,
-		.current_stack = 40,
-		.c_stack = 64,
-		.first_frame = 8,
+		.stacks.current_stack = 40,
+		.stacks.c_stack = 64,
+		.stacks.first_frame = 8,
 		.release = 53,
 	};
 	runtime = &runtime_is;
@@ -349,7 +349,7 @@ static void test_walks(void)
 	link_words[1][2] = (uintptr_t)link_words[0];
 	is_walk("4*", "but not while C that OCaml has called runs OCaml");
 	begin();
-	runtime_is.first_frame = 16;
+	runtime_is.stacks.first_frame = 16;
 	call(&stacks[0], 2);
 	push(&stacks[0], 0x1234);
 	is_walk("2", "with frame pointers");

@@ -252,6 +252,15 @@ ssize_t alloc_process_exec(struct alloc_process *a, uint64_t **ret)
 	return (ssize_t)n;
 }
 
+/* Words that no sample stands for have one frame, their name. */
+static const char *name_of(const struct ebt_alloc_record *rec)
+{
+	if (rec->head.site != EBT_ALLOC_SITE_OCAML_REST)
+		return rec->arg[4] & EBT_OCAML_CUT ? CODE_CUT_NAME : NULL;
+	return rec->arg[4] == EBT_OCAML_REST_MAJOR ? "[large, beyond the limit of samples]"
+						   : "[in minor heaps, in no sample]";
+}
+
 /* The stack of an event. 0 or -ENOMEM. */
 static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 		      const struct ebt_alloc_record *rec, const uint64_t *address, size_t addresses,
@@ -260,7 +269,11 @@ static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 	if (rec->head.site < EBT_ALLOC_SITE_OCAML_MINOR)
 		return code_frames_stack(of->frames, &a->code, of->pid, address, addresses, ret);
 	struct ocaml_stack stack = {
-		.record = rec,
+		.release = (uint16_t)(rec->arg[4] >> 16),
+		.outer = name_of(rec),
+		.is_combined = rec->head.site == EBT_ALLOC_SITE_OCAML_MINOR &&
+			       rec->arg[4] & EBT_OCAML_BY_OCAML,
+		.free_words = rec->arg[3],
 		.frame = (const struct ebt_ocaml_frame *)address,
 		.frames = addresses / 2,
 	};

@@ -19,7 +19,8 @@ struct file_runtime {
 	uint64_t after_ns; /* not to be probed before */
 	struct ocaml_runtime runtime;
 	struct ocaml_location location;
-	bool reported; /* what its probes lack */
+	struct ocaml_allocs allocs; /* how its stacks are walked; zeroes: they are not */
+	bool reported;		    /* what its probes lack */
 };
 
 static bool match(const struct runtime_file *what)
@@ -35,6 +36,29 @@ static uint64_t probe_after(const struct attach_env *env, const struct attach_pr
 	    process_getenv(process->pid, "OCAML_RUNTIME_EVENTS_START", one, sizeof(one)) < 0)
 		return 0;
 	return process->since_ns + env->own_ring_ns;
+}
+
+struct ebt_ocaml_stacks attach_ocaml_stacks(const struct ocaml_allocs *a, uint64_t bias)
+{
+	return (struct ebt_ocaml_stacks){
+		.frames = a->frames ? a->frames + bias : 0,
+		.current_stack = a->current_stack,
+		.c_stack = a->c_stack,
+		.first_frame = a->first_frame,
+		.is_indirect = a->is_indirect,
+	};
+}
+
+static void find_stacks(struct file_runtime *o, const struct attach_file *file)
+{
+	struct ocaml_runtime r = o->runtime;
+	int err = ocaml_allocs_read(file->fd, &r, &o->allocs);
+	if (!err)
+		o->runtime = r;
+	else
+		log_at(LOG_NORMAL, "process %d: %s: its events get no stacks: %s", o->pid,
+		       ring_release_name(r.release),
+		       err == -ENOENT ? "it is no native code" : "its code is unknown");
 }
 
 static int begin(struct attach_env *env, const struct attach_process *process,
@@ -53,6 +77,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->after_ns = probe_after(env, process);
 	if (env->release)
 		o->runtime.release = env->release;
+	if (env->stacks)
+		find_stacks(o, file);
 	ocaml_probes_locate(file->fd, &o->runtime, process->pid, file->map, &o->location);
 	log_at(LOG_VERBOSE, "pid %d: %s holds %s", process->pid, file->map->path,
 	       ring_release_name(o->runtime.release));
@@ -89,11 +115,13 @@ static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shar
 		.domain_base = o->domain_base,
 		.user_event = o->runtime.release >= EBT_RELEASE_OCAML_5_2,
 		.release = (uint16_t)o->runtime.release,
+		.stacks = attach_ocaml_stacks(&o->allocs, o->location.flag - o->runtime.flag),
 	};
 	if (shared) {
 		r.slot = EBT_NO_SLOT;
 		r.flag = o->runtime.flag;
 		r.domain_base = 0;
+		r.stacks = attach_ocaml_stacks(&o->allocs, 0);
 		for (unsigned i = 0; i < o->runtime.sites; i++)
 			r.site[o->runtime.site[i].function] = o->runtime.site[i].address;
 	}

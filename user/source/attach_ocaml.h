@@ -7,10 +7,15 @@
 #ifndef SOURCE_ATTACH_OCAML_H
 #define SOURCE_ATTACH_OCAML_H
 
+#include "bpf/abi.h"
+#include "runtime/ocaml_allocs.h"
 #include "source/attacher.h"
 
 /* The domains of runtime n (from 0) of a process are numbered from n times this. */
 #define ATTACH_OCAML_DOMAINS 128
+
+/* How stacks are walked of a runtime whose addresses are moved by `bias` in the process. */
+struct ebt_ocaml_stacks attach_ocaml_stacks(const struct ocaml_allocs *a, uint64_t bias);
 
 extern const struct attacher attach_ocaml;
 

@@ -62,7 +62,7 @@ static enum attach_when update(void *state, uint64_t now_ns)
 static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
 {
 	return (struct ebt_ocaml_allocs){
-		.frames = o->allocs.frames + o->location.flag - o->runtime.flag,
+		.stacks = attach_ocaml_stacks(&o->allocs, o->location.flag - o->runtime.flag),
 		.state =
 			{
 				.tls_offset = o->location.offset,
@@ -74,10 +74,6 @@ static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
 			},
 		.slot = o->slot,
 		.trigger = o->allocs.trigger,
-		.current_stack = o->allocs.current_stack,
-		.c_stack = o->allocs.c_stack,
-		.first_frame = o->allocs.first_frame,
-		.is_indirect = o->allocs.is_indirect,
 		.domain_base = o->domain_base,
 		.release = (uint16_t)o->runtime.release,
 	};

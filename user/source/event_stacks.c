@@ -9,6 +9,7 @@
 #include "core/filter.h"
 #include "core/kinds.h"
 #include "proc/return_address.h"
+#include "source/ocaml_stack.h"
 
 /* Threads that have emitted a stack and not yet its event. Of an event that was dropped the stack
  * stays until it is replaced. */
@@ -57,7 +58,8 @@ static void choose_phases(struct event_stacks *s, uint16_t kind)
 	for (unsigned release = 0; release < EBT_STACK_RELEASES; release++) {
 		uint32_t count;
 		const uint16_t *canonical = ring_canonical_phases(
-			release ? EBT_RELEASE_OCAML_5_0 + (release - 1) : EBT_RELEASE_OCAML_5_5,
+			release && release <= 6 ? EBT_RELEASE_OCAML_5_0 + (release - 1)
+						: EBT_RELEASE_OCAML_5_5,
 			&count);
 		for (uint32_t i = 0; i < count; i++)
 			choose_id(s, release, kind, canonical[i], i);
@@ -195,19 +197,40 @@ static struct pending *replace(struct event_stacks *s, uint32_t slot, uint32_t t
 	return p;
 }
 
-int event_stacks_receive(struct event_stacks *s, const struct event_stacks_of *of,
-			 const struct ebt_stack_record *rec, size_t payload)
+static int push_c(const struct event_stacks_of *of, const struct ebt_stack_record *rec,
+		  size_t payload, uint32_t *ret)
 {
 	uint64_t address[CODE_STACK_MAX];
-	uint32_t stack = 0;
 	size_t count = payload / sizeof(uint64_t);
-	code_map_read(of->frames, of->map, of->pid, false);
-	if (!count || !of->map->count)
+	if (!count)
 		return 0;
 	if (count > EBT_STACK_FRAMES)
 		count = EBT_STACK_FRAMES;
 	count = check(of, (const uint64_t *)(rec + 1), count, address);
-	int err = code_frames_stack(of->frames, of->map, of->pid, address, count, &stack);
+	return code_frames_stack(of->frames, of->map, of->pid, address, count, ret);
+}
+
+static int push_ocaml(const struct event_stacks_of *of, const struct ebt_stack_record *rec,
+		      size_t payload, uint32_t *ret)
+{
+	struct ocaml_stack stack = {
+		.frame = (const struct ebt_ocaml_frame *)(rec + 1),
+		.frames = payload / sizeof(struct ebt_ocaml_frame),
+		.release = (uint16_t)rec->release,
+		.outer = rec->head.site == EBT_STACK_OF_OCAML_CUT ? CODE_CUT_NAME : NULL,
+	};
+	return stack.frames ? ocaml_stack_push(of->frames, of->map, of->pid, &stack, ret) : 0;
+}
+
+int event_stacks_receive(struct event_stacks *s, const struct event_stacks_of *of,
+			 const struct ebt_stack_record *rec, size_t payload)
+{
+	uint32_t stack = 0;
+	code_map_read(of->frames, of->map, of->pid, false);
+	if (!of->map->count)
+		return 0;
+	int err = rec->head.site == EBT_STACK_OF_C ? push_c(of, rec, payload, &stack)
+						   : push_ocaml(of, rec, payload, &stack);
 	if (err || !stack)
 		return err;
 	stacks_hold(s->session->stacks, stack);

@@ -18,9 +18,8 @@ struct lookup {
 
 static struct ocaml_memory memory_of(const struct ocaml_stack *s, struct code_memory *memory)
 {
-	return (struct ocaml_memory){.read = code_memory_read,
-				     .ctx = memory,
-				     .release = (enum ebt_release)(s->record->arg[4] >> 16)};
+	return (struct ocaml_memory){
+		.read = code_memory_read, .ctx = memory, .release = (enum ebt_release)s->release};
 }
 
 static unsigned find_positions(void *ctx, struct code_memory *memory, struct code_position *ret)
@@ -47,12 +46,10 @@ static int find_allocation(struct code_frames *c, struct code_map *map, pid_t pi
 			   struct ocaml_stack *s)
 {
 	struct code_memory memory;
-	bool is_combined = s->record->head.site == EBT_ALLOC_SITE_OCAML_MINOR &&
-			   s->record->arg[4] & EBT_OCAML_BY_OCAML;
-	if (!is_combined || !code_frames_memory(c, map, pid, s->frame[0].address, &memory))
+	if (!s->is_combined || !code_frames_memory(c, map, pid, s->frame[0].address, &memory))
 		return NO_ALLOCATION;
 	struct ocaml_memory m = memory_of(s, &memory);
-	return ocaml_frames_allocation(&m, s->frame[0].descriptor, s->record->arg[3], &s->words);
+	return ocaml_frames_allocation(&m, s->frame[0].descriptor, s->free_words, &s->words);
 }
 
 static uint32_t frame_at(struct code_frames *c, struct code_map *map, pid_t pid,
@@ -69,14 +66,6 @@ static uint32_t frame_at(struct code_frames *c, struct code_map *map, pid_t pid,
 		.ctx = &l,
 	};
 	return code_frames_return(c, map, pid, s->frame[i].address, &by);
-}
-
-static const char *name_of(const struct ebt_alloc_record *rec)
-{
-	if (rec->head.site != EBT_ALLOC_SITE_OCAML_REST)
-		return rec->arg[4] & EBT_OCAML_CUT ? CODE_CUT_NAME : NULL;
-	return rec->arg[4] == EBT_OCAML_REST_MAJOR ? "[large, beyond the limit of samples]"
-						   : "[in minor heaps, in no sample]";
 }
 
 /* Functions that the compiler makes for partial applications and for the program's start have no
@@ -102,10 +91,9 @@ int ocaml_stack_push(struct code_frames *c, struct code_map *map, pid_t pid, str
 		     uint32_t *ret)
 {
 	struct session *session = code_frames_session(c);
-	const char *name = name_of(s->record);
 	uint32_t stack = 0;
-	if (name) {
-		stack = extend(session, 0, code_frames_named(c, name));
+	if (s->outer) {
+		stack = extend(session, 0, code_frames_named(c, s->outer));
 		if (!stack)
 			return -ENOMEM;
 	}
