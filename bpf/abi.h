@@ -345,6 +345,7 @@ struct ebt_dropped {
 	uint64_t in_ring;  /* events that are in a ring of their process too */
 	uint64_t nowhere;  /* events that are in no ring: lost */
 	uint64_t control;  /* control records, which are no events */
+	uint64_t stacks;   /* of events, which may be there without */
 	uint64_t children; /* no records: children of traced processes for which no slot was left */
 };
 

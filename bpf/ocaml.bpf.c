@@ -134,8 +134,10 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 		ocaml_state(r->tls, r->tls_offset, r->tls_module, bpf_get_current_task_btf());
 	struct ebt_stack_record *rec =
 		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct ocaml_walk), 0);
-	if (!rec)
+	if (!rec) {
+		__sync_fetch_and_add(&ebt_dropped.stacks, 1);
 		return;
+	}
 	channel_head(&rec->head, EBT_RECORD_STACK, t->slot, 0);
 	rec->ts = ts;
 	rec->release = t->release;

@@ -34,8 +34,10 @@ static __always_inline void stack_emit_c(void *ctx, uint32_t slot, uint64_t ts)
 {
 	const uint32_t room = EBT_STACK_FRAMES * sizeof(uint64_t);
 	struct ebt_stack_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
-	if (!rec)
+	if (!rec) {
+		__sync_fetch_and_add(&ebt_dropped.stacks, 1);
 		return;
+	}
 	channel_head(&rec->head, EBT_RECORD_STACK, slot, EBT_STACK_OF_C);
 	rec->ts = ts;
 	rec->release = 0;

@@ -23,6 +23,7 @@ ebtrace=$O/ebtrace
 . tests/bench/pagetrace.sh
 . tests/bench/pages.sh
 . tests/bench/blame.sh
+. tests/bench/stacks.sh
 . tests/bench/ocaml.sh
 . tests/bench/growth.sh
 : >"$out"
@@ -122,6 +123,7 @@ for ((round = 0; round < ROUNDS; round++)); do
 	[ $round -ge "$OCAML_ROUNDS" ] || bench_ocaml_programs
 	[ $round -ge 1 ] || bench_pages
 	[ $round -ge 1 ] || bench_blame
+	bench_stacks
 	[ $round -ge 1 ] || bench_growth # which takes long
 done
 

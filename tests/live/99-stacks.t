@@ -81,6 +81,10 @@ is "$(grep -c 'events get no stacks' "$TMP/err") $(wc -l <"$TMP/err")" "1 1" \
 	"without privilege one line says that there are no stacks" || diag "$(cat "$TMP/err")"
 is "$(grep -c '"kind":"begin"' "$TMP/plain")" 1 "and the events are traced"
 
+echo | timeout 60 "$O/ebtrace" --stack --mode probes --bpf-buffer 4K -o "$TMP/lost.ebt" -- "$TMP/nested" 20 5000 >/dev/null 2>"$TMP/err"
+is "$(grep -c '^ebtrace: [0-9]* stacks were lost' "$TMP/err")" 1 "stacks for which there was no room are counted" ||
+	diag "$(cat "$TMP/err")"
+
 for wrong in "--mode ring -p 1" "--mode watermark -p 1" "--snapshot -p 1" "$TMP/x.ebt"; do
 	"$O/ebtrace" --stack $wrong >/dev/null 2>"$TMP/err"
 	is "$? $(grep -c -e --stack "$TMP/err")" "2 1" "--stack ${wrong##*/} is refused"

@@ -4,11 +4,14 @@
  * innermost first. Compiled with frame pointers; DEPTH further functions lie between. Waits for a byte
  * before it begins, and for the end of its input before it ends.
  *
- *     nested DEPTH ROUNDS
+ *     nested DEPTH ROUNDS [FILE]
+ *
+ * FILE gets the CPU time of an event, in ns.
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #define APART	__attribute__((noinline, noclone))
@@ -44,13 +47,19 @@ int main(int argc, char **argv)
 	printf("inner %d\nmiddle %d\n", INNER_LINE, MIDDLE_LINE);
 	for (int i = 0; i < depth; i++)
 		printf("middle %d\n", DEEPER_LINE);
-	printf("main %d\n", __LINE__ + 5);
+	printf("main %d\n", __LINE__ + 6);
 	fflush(stdout);
 	if (read(0, &byte, 1) != 1)
 		return 1;
+	clock_t begin = clock();
 	for (int i = 0; i < rounds; i++) {
 		int n = middle(i, depth);
 		KEEP(n);
+	}
+	FILE *cost = argc > 3 ? fopen(argv[3], "w") : NULL;
+	if (cost) {
+		fprintf(cost, "%.0f\n", (double)(clock() - begin) * 1000 / (3.0 * rounds));
+		fclose(cost);
 	}
 	while (read(0, &byte, 1) > 0)
 		;

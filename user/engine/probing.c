@@ -134,6 +134,11 @@ void probing_end(struct probing *p)
 	report_pages(p);
 	if (p->source)
 		bpf_source_counts(p->source, &counts);
+	if (counts.dropped_stacks)
+		report_at(&p->engine->report, LOG_NORMAL,
+			  "%" PRIu64
+			  " stacks were lost, as the BPF buffer had no room (--bpf-buffer)",
+			  counts.dropped_stacks);
 	p->found_allocs |= counts.alloc_sites > 0;
 	source_free(p->source);
 	p->source = NULL;

@@ -489,6 +489,7 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->events = s->in.events;
 	ret->dropped_in_ring = dropped.in_ring;
 	ret->dropped = dropped.nowhere;
+	ret->dropped_stacks = dropped.stacks;
 	ret->sites = s->in.targets.by.links.sites;
 	ret->alloc_sites = s->in.targets.by.env.alloc_sites;
 	ret->pages = s->pages.out.counts;

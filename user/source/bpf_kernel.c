@@ -231,6 +231,7 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 		.in_ring = __atomic_load_n(&d->in_ring, __ATOMIC_RELAXED),
 		.nowhere = __atomic_load_n(&d->nowhere, __ATOMIC_RELAXED),
 		.control = __atomic_load_n(&d->control, __ATOMIC_RELAXED),
+		.stacks = __atomic_load_n(&d->stacks, __ATOMIC_RELAXED),
 		.children = __atomic_load_n(&d->children, __ATOMIC_RELAXED),
 	};
 }
