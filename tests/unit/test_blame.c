@@ -7,6 +7,7 @@
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,6 +231,28 @@ static void test_forget(void)
 	done(&r);
 }
 
+/* A program that starts threads for ever, while one of them pauses now and then. */
+static void test_threads(void)
+{
+	struct run r;
+	begin(&r);
+	size_t before = 0;
+	for (unsigned i = 0; i < 200000; i++) {
+		uint64_t us = 10 + 10ull * i;
+		if (i % 1000 == 0)
+			push(&r, EBT_BEGIN, PHASE_major, 0, us);
+		off(&r, (uint16_t)(i % 60000), us + 1, us + 3, 1, EBT_OFFCPU_SLEEP, 0);
+		if (i % 1000 == 1)
+			push(&r, EBT_END, PHASE_major, 0, us + 5);
+		if (i == 5000)
+			before = mallinfo2().uordblks;
+	}
+	ok(mallinfo2().uordblks < before + (1 << 20), "threads that have ended are forgotten");
+	is(sum(blame_total(r.blame)->ns), blame_total(r.blame)->pause_ns,
+	   "pauses add up meanwhile");
+	done(&r);
+}
+
 int main(void)
 {
 	test_one();
@@ -237,5 +260,6 @@ int main(void)
 	test_barrier();
 	test_random();
 	test_forget();
+	test_threads();
 	return tap_done();
 }

@@ -141,10 +141,34 @@ static void test_limit(void)
 	off_cpu_done(&o);
 }
 
+/* As a hostile capture may have them. */
+static void test_overlaps(void)
+{
+	struct off_cpu o = {0};
+	uint64_t state = 17;
+	unsigned added = 0;
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t from = random_next(&state) % 5000;
+		struct off_cpu_interval k = {.of = {.begin_ns = from,
+						    .end_ns = from + random_next(&state) % 900,
+						    .wait_ns = random_next(&state),
+						    .run_delay_ns = random_next(&state)},
+					     .blocked = BLAME_IO};
+		struct blame_split s = {0};
+		if (off_cpu_add(&o, &k))
+			abort();
+		off_cpu_split(&o, 1000, 4000, &s);
+		added += sum(&s) == 3000;
+	}
+	is(added, 1000, "intervals in any order that overlap add up, too");
+	off_cpu_done(&o);
+}
+
 int main(void)
 {
 	test_rules();
 	test_random();
 	test_limit();
+	test_overlaps();
 	return tap_done();
 }

@@ -14,7 +14,8 @@
 
 #define WAITS_MAX 256 /* of a pause; further ones are its own time */
 /* A thread's intervals are dropped when so many have come that no pause needs. */
-#define TRIM_AT 64
+#define TRIM_AT	 64
+#define SWEEP_AT 256 /* threads */
 
 /* Arrivals at a barrier. */
 struct section {
@@ -44,6 +45,7 @@ struct lane {
 };
 
 struct task {
+	uint32_t tid;
 	struct off_cpu off_cpu;
 };
 
@@ -51,6 +53,7 @@ struct family {
 	struct lane *lanes;
 	struct section *section[BARRIERS]; /* the open one; NULL: none */
 	PTRMAP(struct task) tasks;	   /* by tid */
+	uint32_t task_count, sweep_at;
 };
 
 struct blame {
@@ -311,14 +314,20 @@ void blame_watch(struct blame *b, blame_on_pause *fn, void *ctx)
 	b->ctx = ctx;
 }
 
+static void free_task(struct task *t)
+{
+	off_cpu_done(&t->off_cpu);
+	free(t);
+}
+
 static void free_family(struct family *f)
 {
 	size_t at = 0;
 	if (!f)
 		return;
 	for (struct task *t; (t = ptrmap_next(&f->tasks, &at));)
-		off_cpu_done(&t->off_cpu);
-	ptrmap_free(&f->tasks);
+		free_task(t);
+	ptrmap_done(&f->tasks);
 	for (int i = 0; i < BARRIERS; i++)
 		drop_section(f->section[i]);
 	free(f);
@@ -354,6 +363,44 @@ static uint64_t needed_from(const struct family *f, uint64_t now_ns)
 	return ns;
 }
 
+/* Forgets the threads of which no pause needs an interval: most have ended, and who has not will have
+ * its next one. 0 or -ENOMEM. */
+static int sweep(struct family *f, uint64_t needed_ns)
+{
+	PTRMAP(struct task) left = {{0}};
+	size_t at = 0;
+	int err = 0;
+	f->task_count = 0;
+	for (struct task *t; (t = ptrmap_next(&f->tasks, &at));) {
+		off_cpu_trim(&t->off_cpu, needed_ns);
+		bool keeps = t->off_cpu.count && !err;
+		if (keeps)
+			err = ptrmap_set(&left, t->tid, t);
+		if (!keeps || err)
+			free_task(t);
+		else
+			f->task_count++;
+	}
+	ptrmap_done(&f->tasks);
+	f->tasks.words = left.words;
+	f->sweep_at = f->task_count * 2 > SWEEP_AT ? f->task_count * 2 : SWEEP_AT;
+	return err;
+}
+
+/* The thread of an interval, made if it is new. NULL: no memory. */
+static struct task *task_of(struct family *f, uint32_t tid, uint64_t ns)
+{
+	bool is_new;
+	if (f->task_count > f->sweep_at && sweep(f, needed_from(f, ns)))
+		return NULL;
+	struct task *t = ptrmap_make(&f->tasks, tid, &is_new);
+	if (t && is_new) {
+		t->tid = tid;
+		f->task_count++;
+	}
+	return t;
+}
+
 static enum blame_part blocked_part(uint32_t reason, int32_t syscall)
 {
 	switch (reason) {
@@ -371,12 +418,11 @@ static enum blame_part blocked_part(uint32_t reason, int32_t syscall)
 static int add_interval(struct blame *b, const struct ebt_event *ev)
 {
 	struct family *f = family_of(b, ev->process);
-	bool is_new;
-	struct task *task = f && ev->tid ? ptrmap_make(&f->tasks, ev->tid, &is_new) : NULL;
-	if (!task)
-		return f && !ev->tid ? 0 : -ENOMEM;
 	struct off_cpu_interval i;
 	offcpu_get(b->session, ev, &i.of);
+	struct task *task = f && ev->tid ? task_of(f, ev->tid, i.of.begin_ns) : NULL;
+	if (!task)
+		return f && !ev->tid ? 0 : -ENOMEM;
 	i.blocked = blocked_part(i.of.reason, i.of.syscall);
 	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
 		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;

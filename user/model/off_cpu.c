@@ -99,7 +99,11 @@ void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct b
 		wait = wait < length ? wait : length;
 		uint64_t waits = overlap(from, to, end - wait, end);
 		uint64_t blocked = overlap(from, to, begin, end - wait);
-		cpu -= waits + blocked;
+		/* Intervals of a capture may overlap: parts add up nevertheless. */
+		waits = waits < cpu ? waits : cpu;
+		cpu -= waits;
+		blocked = blocked < cpu ? blocked : cpu;
+		cpu -= blocked;
 		/* What the kernel counts beyond the interval was before it. */
 		uint64_t more = preempted && delay > wait ? delay - wait : 0;
 		more = begin < from ? 0 : more < cpu ? more : cpu;
