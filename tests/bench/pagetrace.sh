@@ -7,5 +7,19 @@ bench_pagetrace() {
 	xz -dc tests/data/pagetrace/gcbig-p2-go122.pt.xz >"$tmp/seed.pt" &&
 		"$O/tests/bench/bench_pagetrace" "$tmp/seed.pt" "$tmp/large.pt" $pagetrace_bytes >>"$out" ||
 		failed "bench_pagetrace failed"
+	bench_pages_summary
 	rm -f "$tmp/large.pt"
+}
+
+# Of the trace by CPU time, the least of several turns: the report on one screen.
+bench_pages_summary() {
+	local turn least
+	rm -f "$tmp/summary"
+	for ((turn = 0; turn < 3; turn++)); do
+		"$usage" "$tmp/cost" "$ebtrace" pages -q -o "$tmp/summary.txt" "$tmp/large.pt" &&
+			cat "$tmp/cost" >>"$tmp/summary" ||
+			{ failed "pages summary of a page trace failed"; return 0; }
+	done
+	least=$(cut -d' ' -f2 "$tmp/summary" | sort -g | head -1)
+	row pages_summary MB/s "$(calc "$(stat -c %s "$tmp/large.pt") / 1e6 / $least")" ',"goal":300'
 }

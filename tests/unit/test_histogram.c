@@ -82,12 +82,14 @@ static void check_moments(const struct histogram *h, const uint64_t *v, uint64_t
 static void check(const char *name, uint64_t (*draw)(void))
 {
 	static uint64_t v[VALUES];
-	struct histogram h = {0}, halves[2];
+	struct histogram h = {0}, counted = {0}, halves[2];
 	memset(halves, 0, sizeof(halves));
 	int err = 0;
 	for (unsigned i = 0; i < VALUES; i++) {
 		v[i] = draw();
 		err |= histogram_add(&h, v[i]) | histogram_add(&halves[i % 3 == 0], v[i]);
+		histogram_prefetch(&counted, v[i]);
+		err |= histogram_count(&counted, v[i], 1);
 	}
 	qsort(v, VALUES, sizeof(*v), by_value);
 	is(err, 0, name);
@@ -95,6 +97,11 @@ static void check(const char *name, uint64_t (*draw)(void))
 	is(histogram_at(&h, 0), v[0], "0 % is the minimum");
 	is(histogram_at(&h, HISTOGRAM_WHOLE), v[VALUES - 1], "100 % is the maximum");
 	check_moments(&h, v, VALUES, name);
+	is(wrong_percentiles(&counted, v, VALUES), 0, "those of a quick count are the same");
+	ok(counted.count == h.count && counted.sum == h.sum && counted.min == h.min &&
+		   counted.max == h.max,
+	   "so are its count, sum, min and max");
+	histogram_done(&counted);
 	is(histogram_merge(&halves[0], &halves[1]), 0, "two halves are merged");
 	is(wrong_percentiles(&halves[0], v, VALUES), 0, "the merged percentiles are the same");
 	check_moments(&halves[0], v, VALUES, "merged");

@@ -76,12 +76,15 @@ static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned p
 	return h->groups[g] ? h->groups[g]->pages[page] : NULL;
 }
 
-int histogram_add(struct histogram *h, uint64_t v)
+void histogram_prefetch(const struct histogram *h, uint64_t v)
 {
-	return histogram_add_many(h, v, 1);
+	unsigned g = group_of(v), bucket = bucket_of(v, g);
+	const uint64_t *page = page_of(h, g, bucket / PAGE);
+	if (page)
+		__builtin_prefetch(page + bucket % PAGE, 1);
 }
 
-int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
+int histogram_count(struct histogram *h, uint64_t v, uint64_t n)
 {
 	if (!n)
 		return 0;
@@ -96,6 +99,19 @@ int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
 		h->max = v;
 	h->count += n;
 	h->sum += (unsigned __int128)v * n;
+	return 0;
+}
+
+int histogram_add(struct histogram *h, uint64_t v)
+{
+	return histogram_add_many(h, v, 1);
+}
+
+int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n)
+{
+	int err = histogram_count(h, v, n);
+	if (err || !n)
+		return err;
 	double off = (double)v - h->mean;
 	h->mean += off * (double)n / (double)h->count;
 	h->m2 += off * ((double)v - h->mean) * (double)n;

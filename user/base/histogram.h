@@ -30,6 +30,10 @@ void histogram_clear(struct histogram *h);
 int histogram_add(struct histogram *h, uint64_t v);
 /* The same n times at once. */
 int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n);
+/* The same, except for the standard deviation, which costs a division: that of `h` has no meaning. */
+int histogram_count(struct histogram *h, uint64_t v, uint64_t n);
+/* This value is added soon. */
+void histogram_prefetch(const struct histogram *h, uint64_t v);
 /* Adds the values of another. 0, or -ENOMEM: `h` is as before. */
 int histogram_merge(struct histogram *h, const struct histogram *other);
 /*

@@ -7,6 +7,9 @@
 
 #include "model/pages_apply.h"
 
+/* Events of a batch whose pages are fetched into the cache while others are applied. */
+#define AHEAD 8
+
 int pages_model_init(struct pages_model *m, const struct pages_options *o)
 {
 	*m = (struct pages_model){.opt = *o};
@@ -143,9 +146,12 @@ int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *
 			turn(m, ev[i].time_ns);
 		if (m->ended)
 			break;
+		if (n - i > AHEAD)
+			pages_heap_prefetch(&m->heap, ev[i + AHEAD].addr, ev[i + AHEAD].pages);
 		err = take(m, &ev[i]);
 	}
-	return err;
+	int settled = pages_lifetimes_settle(&m->lifetimes);
+	return err ? err : settled;
 }
 
 int pages_model_end(struct pages_model *m)

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+/* Of what has a variant for each kind of event. */
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+
 /* An event that is being applied, part by part: a part lies in one huge page. */
 struct change {
 	struct pages_model *m;
@@ -26,12 +29,12 @@ static inline uint64_t elapsed(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-static void count_again(struct change *c)
+static __attribute__((noinline)) void count_again(struct change *c)
 {
 	if (!c->again)
 		return;
 	uint64_t ns = elapsed(c->again_since, c->ns);
-	int err = histogram_add_many(&c->m->churn.again_ns, ns, c->again);
+	int err = histogram_count(&c->m->churn.again_ns, ns, c->again);
 	c->err = c->err ? c->err : err;
 	c->m->churn.again[pages_time_class(ns)] += c->again;
 	c->again = 0;
@@ -44,23 +47,33 @@ static void count_freed(struct change *c)
 	c->freed = 0;
 }
 
-/* Pages of one part, by their state before. Those that no event was about are the rest. */
-struct part {
-	uint32_t allocated, free, scavenged;
-};
+/*
+ * Pages of one part, counted by their state before: 16 bits a state, enough for the 512 pages that a
+ * huge page has at most. One addition a page, no branch.
+ */
+#define PART_BITS 16
+_Static_assert(PAGES_CHUNK_HUGE == 2, "change_pages() compares, for a division");
+_Static_assert(1u << (PAGES_HUGE_SHIFT - 12) < 1u << PART_BITS, "a part's pages in 16 bits");
+
+static inline uint64_t one_of(uint8_t state)
+{
+	return 1ull << state * PART_BITS;
+}
+
+static inline uint64_t part_pages(uint64_t part, enum pages_state state)
+{
+	return part >> state * PART_BITS & ((1u << PART_BITS) - 1);
+}
 
 /* Locals, because a store to a page might change what a pointer leads to. */
-static struct part alloc_part(struct change *c, struct pages_page *page, uint32_t n)
+static ALWAYS_INLINE uint64_t alloc_part(struct change *c, struct pages_page *page, uint32_t n)
 {
-	struct part was = {0};
-	uint64_t ns = c->ns;
+	uint64_t was = 0, ns = c->ns;
 	uint16_t slot = (uint16_t)c->slot;
 	for (struct pages_page *p = page; p < page + n; p++) {
 		struct pages_page old = *p;
-		was.allocated += old.state == PAGES_ALLOCATED;
-		was.free += old.state == PAGES_FREE;
-		was.scavenged += old.state == PAGES_SCAVENGED;
-		if (old.state == PAGES_SCAVENGED) {
+		was += one_of(old.state);
+		if (__builtin_expect(old.state == PAGES_SCAVENGED, 0)) {
 			if (old.since_ns != c->again_since)
 				count_again(c);
 			c->again_since = old.since_ns;
@@ -77,17 +90,14 @@ static struct part alloc_part(struct change *c, struct pages_page *page, uint32_
 	return was;
 }
 
-static struct part free_part(struct change *c, struct pages_page *page, uint32_t n)
+static ALWAYS_INLINE uint64_t free_part(struct change *c, struct pages_page *page, uint32_t n)
 {
-	struct part was = {0};
-	uint64_t ns = c->ns, freed = c->freed;
+	uint64_t was = 0, ns = c->ns, freed = c->freed;
 	uint32_t runs = 0;
 	for (struct pages_page *p = page; p < page + n; p++) {
 		struct pages_page old = *p;
 		uint8_t flags = old.flags & PAGES_FREED_UNSEEN;
-		was.allocated += old.state == PAGES_ALLOCATED;
-		was.free += old.state == PAGES_FREE;
-		was.scavenged += old.state == PAGES_SCAVENGED;
+		was += one_of(old.state);
 		runs += old.flags & PAGES_RUN_FIRST;
 		if (old.state == PAGES_ALLOCATED) {
 			if (old.owner != c->owner) {
@@ -109,15 +119,13 @@ static struct part free_part(struct change *c, struct pages_page *page, uint32_t
 	return was;
 }
 
-static struct part scavenge_part(const struct change *c, struct pages_page *page, uint32_t n)
+static ALWAYS_INLINE uint64_t scavenge_part(const struct change *c, struct pages_page *page,
+					    uint32_t n)
 {
-	struct part was = {0};
-	uint64_t ns = c->ns;
+	uint64_t was = 0, ns = c->ns;
 	for (struct pages_page *p = page; p < page + n; p++) {
 		uint8_t state = p->state;
-		was.allocated += state == PAGES_ALLOCATED;
-		was.free += state == PAGES_FREE;
-		was.scavenged += state == PAGES_SCAVENGED;
+		was += one_of(state);
 		/* Memory that is returned again was returned before. */
 		if (state != PAGES_SCAVENGED)
 			p->since_ns = ns;
@@ -128,73 +136,71 @@ static struct part scavenge_part(const struct change *c, struct pages_page *page
 }
 
 /* Of an address space, whose pages are resident until they are returned. */
-static struct part return_part(struct change *c, struct pages_page *page, uint32_t n)
+static uint64_t return_part(struct change *c, struct pages_page *page, uint32_t n)
 {
-	struct part was = free_part(c, page, n);
+	uint64_t was = free_part(c, page, n);
 	scavenge_part(c, page, n);
 	return was;
 }
 
-static const enum pages_state state_after[] = {
-	[EBT_PAGETRACE_ALLOC] = PAGES_ALLOCATED,
-	[EBT_PAGETRACE_FREE] = PAGES_FREE,
-	[EBT_PAGETRACE_SCAVENGE] = PAGES_SCAVENGED,
-};
-
 /* Pages of one huge page. */
-static void change_part(struct change *c, uint32_t huge[PAGES_STATES], struct pages_page *page,
-			uint32_t n)
+static ALWAYS_INLINE uint64_t change_part(struct change *c, struct pages_page *page, uint32_t n,
+					  enum pages_state to)
 {
-	struct part was;
-	if (c->ev->what == EBT_PAGETRACE_ALLOC)
-		was = alloc_part(c, page, n);
-	else if (c->ev->what == EBT_PAGETRACE_FREE)
-		was = free_part(c, page, n);
-	else
-		was = c->m->opt.is_space ? return_part(c, page, n) : scavenge_part(c, page, n);
-	uint32_t unseen = n - was.allocated - was.free - was.scavenged;
-	c->was[PAGES_UNSEEN] += unseen;
-	c->was[PAGES_ALLOCATED] += was.allocated;
-	c->was[PAGES_FREE] += was.free;
-	c->was[PAGES_SCAVENGED] += was.scavenged;
-	huge[PAGES_UNSEEN] -= unseen;
-	huge[PAGES_ALLOCATED] -= was.allocated;
-	huge[PAGES_FREE] -= was.free;
-	huge[PAGES_SCAVENGED] -= was.scavenged;
-	huge[state_after[c->ev->what]] += n;
+	if (to == PAGES_ALLOCATED)
+		return alloc_part(c, page, n);
+	if (to == PAGES_FREE)
+		return free_part(c, page, n);
+	return c->m->opt.is_space ? return_part(c, page, n) : scavenge_part(c, page, n);
 }
 
-/* Changes all pages of the event, whose chunks exist. */
-static void change_pages(struct change *c)
+/* Pages of a part that leave a state. */
+static inline void take_part(uint64_t was[PAGES_STATES], uint32_t huge[PAGES_STATES], uint64_t part,
+			     enum pages_state state)
+{
+	was[state] += part_pages(part, state);
+	huge[state] -= (uint32_t)part_pages(part, state);
+}
+
+/* Changes all pages of the event, whose chunks exist, to a state, which the compiler knows. */
+static ALWAYS_INLINE void change_pages(struct change *c, enum pages_state to)
 {
 	struct pages_heap *h = &c->m->heap;
-	uint64_t addr = c->ev->addr, left = c->ev->pages;
+	uint64_t addr = c->ev->addr, left = c->ev->pages, was[PAGES_STATES] = {0};
 	struct pages_page *last = NULL;
-	bool is_alloc = c->ev->what == EBT_PAGETRACE_ALLOC;
 	while (left) {
 		struct pages_chunk *chunk = pages_heap_chunk(h, addr);
 		uint32_t i = (uint32_t)(addr >> h->page_shift) & (h->chunk_pages - 1);
 		uint32_t room = h->huge_pages - (i & (h->huge_pages - 1));
 		uint32_t n = left < room ? (uint32_t)left : room;
 		struct pages_page *page = &chunk->page[i];
+		uint32_t *huge = chunk->huge[i >= h->huge_pages];
 		if (!last) {
 			c->first_flags = page->flags;
 			c->first_since = page->since_ns;
+			c->owner = page->owner;
 		}
 		c->last_flags = page[n - 1].flags;
 		chunk->changes++;
-		change_part(c, chunk->huge[i / h->huge_pages], page, n);
-		if (is_alloc && !last)
+		uint64_t part = change_part(c, page, n, to);
+		take_part(was, huge, part, PAGES_UNSEEN);
+		take_part(was, huge, part, PAGES_ALLOCATED);
+		take_part(was, huge, part, PAGES_FREE);
+		take_part(was, huge, part, PAGES_SCAVENGED);
+		huge[to] += n;
+		if (to == PAGES_ALLOCATED && !last)
 			page->flags |= PAGES_RUN_FIRST;
 		last = page + n - 1;
 		addr += (uint64_t)n << h->page_shift;
 		left -= n;
 	}
-	if (is_alloc)
+	if (to == PAGES_ALLOCATED)
 		last->flags |= PAGES_RUN_LAST;
-	for (unsigned s = 0; s < PAGES_STATES; s++)
-		h->count[s] -= c->was[s];
-	h->count[state_after[c->ev->what]] += c->ev->pages;
+	for (unsigned s = 0; s < PAGES_STATES; s++) {
+		h->count[s] -= was[s];
+		c->was[s] = was[s];
+	}
+	h->count[to] += c->ev->pages;
 }
 
 /* Of the pages of the event, `again` were allocated. */
@@ -217,8 +223,7 @@ static void count_lifetime(struct change *c)
 	struct pages_lifetimes *l = &c->m->lifetimes;
 	bool whole = c->first_flags & PAGES_RUN_FIRST && c->last_flags & PAGES_RUN_LAST;
 	if (whole && c->runs == 1)
-		c->err = histogram_add(&l->size[pages_size_class(c->ev->pages)].ns,
-				       elapsed(c->first_since, c->ns));
+		c->err = pages_lifetimes_add(l, c->ev->pages, elapsed(c->first_since, c->ns));
 	else if (whole)
 		l->joined++;
 	else
@@ -323,7 +328,12 @@ static int check(struct pages_model *m, const struct ebt_pagetrace_event *ev)
 
 int pages_apply(struct pages_model *m, const struct ebt_pagetrace_event *ev, bool is_late)
 {
-	struct change c = {.m = m, .ev = ev, .ns = ev->time_ns};
+	struct change c; /* cleared field by field: that costs less than all of it at once */
+	c.m = m;
+	c.ev = ev;
+	c.ns = ev->time_ns;
+	c.runs = c.again = c.again_since = c.freed = 0;
+	c.err = 0;
 	int err = check(m, ev);
 	if (err == -ERANGE || err == -EFBIG) {
 		pages_damage_fault(&m->damage, PAGES_UNTRACKED, ev, ev->pages);
@@ -339,12 +349,15 @@ int pages_apply(struct pages_model *m, const struct ebt_pagetrace_event *ev, boo
 		apply_late_boot(&c);
 		return 0;
 	}
-	change_pages(&c);
-	if (ev->what == EBT_PAGETRACE_ALLOC)
+	if (ev->what == EBT_PAGETRACE_ALLOC) {
+		change_pages(&c, PAGES_ALLOCATED);
 		after_alloc(&c, c.was[PAGES_ALLOCATED]);
-	else if (ev->what == EBT_PAGETRACE_FREE)
+	} else if (ev->what == EBT_PAGETRACE_FREE) {
+		change_pages(&c, PAGES_FREE);
 		after_free(&c);
-	else
+	} else {
+		change_pages(&c, PAGES_SCAVENGED);
 		after_scavenge(&c);
+	}
 	return c.err;
 }

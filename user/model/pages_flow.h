@@ -16,8 +16,18 @@ struct pages_size_class {
 	struct histogram ns;  /* from an allocation to the free of exactly its pages */
 };
 
+/* Of one run: to be counted at the end of the batch of events. */
+struct pages_lifetime {
+	uint64_t ns;
+	unsigned size_class;
+};
+#define PAGES_LIFETIMES_WAITING 64
+
 struct pages_lifetimes {
 	struct pages_size_class size[PAGES_SIZE_CLASSES];
+	/* Counters of the histograms are fetched into the cache before any of them is counted. */
+	struct pages_lifetime waiting[PAGES_LIFETIMES_WAITING];
+	unsigned waiting_count;
 	uint64_t partial; /* frees of a part of a run */
 	uint64_t joined;  /* of several whole runs */
 };
@@ -50,6 +60,24 @@ static inline uint64_t pages_size_most(unsigned size_class)
 static inline uint64_t pages_size_least(unsigned size_class)
 {
 	return size_class ? (1ull << (size_class - 1)) + 1 : 1;
+}
+
+/* Counts those that wait. 0 or -ENOMEM. */
+static inline int pages_lifetimes_settle(struct pages_lifetimes *l)
+{
+	int err = 0;
+	for (unsigned i = 0; i < l->waiting_count; i++)
+		histogram_prefetch(&l->size[l->waiting[i].size_class].ns, l->waiting[i].ns);
+	for (unsigned i = 0; i < l->waiting_count && !err; i++)
+		err = histogram_count(&l->size[l->waiting[i].size_class].ns, l->waiting[i].ns, 1);
+	l->waiting_count = 0;
+	return err;
+}
+
+static inline int pages_lifetimes_add(struct pages_lifetimes *l, uint64_t pages, uint64_t ns)
+{
+	l->waiting[l->waiting_count++] = (struct pages_lifetime){ns, pages_size_class(pages)};
+	return l->waiting_count == PAGES_LIFETIMES_WAITING ? pages_lifetimes_settle(l) : 0;
 }
 
 static inline void pages_lifetimes_done(struct pages_lifetimes *l)

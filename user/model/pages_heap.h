@@ -86,4 +86,23 @@ static inline struct pages_chunk *pages_heap_chunk(struct pages_heap *h, uint64_
 	return c;
 }
 
+/* These pages, of any address, are used soon. Of a long run, its begin and its end. */
+static inline void pages_heap_prefetch(const struct pages_heap *h, uint64_t addr, uint64_t pages)
+{
+	uint64_t i = addr >> PAGES_CHUNK_SHIFT;
+	if (addr >> PAGES_ADDRESS_BITS || !h->leaf[i >> PAGES_LEAF_BITS])
+		return;
+	const struct pages_chunk *c =
+		h->leaf[i >> PAGES_LEAF_BITS][i & ((1u << PAGES_LEAF_BITS) - 1)];
+	if (!c)
+		return;
+	uint64_t first = (addr >> h->page_shift) & (h->chunk_pages - 1);
+	uint64_t room = h->chunk_pages - first, n = pages < room ? pages : room;
+	__builtin_prefetch(&c->page[first], 1);
+	if (n > 4)
+		__builtin_prefetch(&c->page[first + 4], 1);
+	if (n > 1)
+		__builtin_prefetch(&c->page[first + n - 1], 1);
+}
+
 #endif
