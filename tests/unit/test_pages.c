@@ -147,6 +147,28 @@ static void test_late_boot(void)
 	pages_model_done(&m);
 }
 
+/* Of one batch, whose lifetimes are counted together: more of them than wait at a time. */
+static void test_batch(void)
+{
+	enum { RUNS = 3 * PAGES_LIFETIMES_WAITING + 7 };
+	static struct ebt_pagetrace_event ev[2 * RUNS];
+	struct pages_model m;
+	begin(&m);
+	for (uint64_t i = 0; i < RUNS; i++) {
+		uint64_t addr = BASE + i * CHUNK / 4, pages = 1 + i % 2;
+		ev[i] = (struct ebt_pagetrace_event){i, addr, pages, 0, A};
+		ev[RUNS + i] = (struct ebt_pagetrace_event){RUNS + 2 * i, addr, pages, 0, F};
+	}
+	is(pages_model_events(&m, ev, 2 * RUNS), 0, "a batch of many runs is applied");
+	const struct histogram *one = &m.lifetimes.size[0].ns, *two = &m.lifetimes.size[1].ns;
+	is(one->count, (RUNS + 1) / 2, "every lifetime of a page is counted before it returns");
+	is(two->count, RUNS / 2, "so is every one of two pages");
+	is(one->sum + two->sum, RUNS * RUNS + RUNS * (RUNS - 1) / 2, "their sum is exact");
+	ok(one->min == RUNS && one->max == 2 * RUNS - 1, "so are the shortest and the longest");
+	pages_model_end(&m);
+	pages_model_done(&m);
+}
+
 static void test_hostile(void)
 {
 	struct pages_model m;
@@ -439,6 +461,7 @@ int main(void)
 	test_fragmentation();
 	test_violations();
 	test_late_boot();
+	test_batch();
 	test_hostile();
 	test_window();
 	test_timeline();
