@@ -20,7 +20,11 @@ while [ ! -e "$2/go" ]; do sleep 0.05; done
 while [ ! -e "$2/end" ]; do sleep 0.05; done
 END
 
-descriptors() { ls "/proc/$tracer/fd" | wc -l; }
+# Files with code stay open for the names of functions, each once, and with its symbols: not those of
+# each child. Whether one of the first children lived long enough to be read is a race.
+open_files() { find "/proc/$tracer/fd" -type l -printf '%l\n' 2>"$TMP/fds"; }
+is_code() { grep "$1" -e "^$PWD/$O/" -e "^$O/" -e '^/usr/lib' -e '^/lib'; }
+descriptors() { open_files | is_code -v | wc -l; }
 same_descriptors() { [ "$(descriptors)" -le "$before" ]; }
 rings() { find "$XDG_RUNTIME_DIR" -name '*.events' | wc -l; }
 no_rings() { [ "$(rings)" = 0 ]; }
@@ -49,6 +53,7 @@ for mode in ring watermark stream probes auto; do
 	wait_for same_descriptors
 	ok $? "$mode: behind $n children the tracer has as many descriptors as before them" ||
 		diag "$before, then $(descriptors)"
+	is "$(open_files | is_code -h | sort | uniq -c | awk '$1 > 2')" "" "$mode: nor is a file with code open for each"
 	wait_for no_rings
 	ok $? "$mode: their ring files are removed while the trace goes on" || diag "$(rings) are left"
 	if [ $mode != ring ]; then
