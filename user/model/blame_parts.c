@@ -106,11 +106,3 @@ const char *blame_call_name(long number)
 			return calls[i].name;
 	return NULL;
 }
-
-void blame_split_add(struct blame_split *s, const struct blame_split *more)
-{
-	for (unsigned i = 0; i < BLAME_PARTS; i++)
-		s->ns[i] += more->ns[i];
-	if (more->longest.ns > s->longest.ns)
-		s->longest = more->longest;
-}

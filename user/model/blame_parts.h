@@ -56,6 +56,4 @@ struct blame_split {
 	struct blame_cause longest; /* without a CPU */
 };
 
-void blame_split_add(struct blame_split *s, const struct blame_split *more);
-
 #endif
