@@ -214,7 +214,7 @@ static void test_overlap(void)
 	free(r);
 }
 
-/* Names that hardly compress: user spans would do, too. */
+/* Spans at random, which hardly compress. */
 static void test_memory(void)
 {
 	struct trigger_options o = usual;
