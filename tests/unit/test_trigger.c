@@ -214,8 +214,8 @@ static void test_overlap(void)
 	free(r);
 }
 
-/* Spans at random, which hardly compress. */
-static void test_memory(void)
+/* Spans at random, which hardly compress: blocks end by their age, or because they are full. */
+static void test_memory(uint64_t gap_ns, const char *how)
 {
 	struct trigger_options o = usual;
 	struct run *r;
@@ -223,18 +223,19 @@ static void test_memory(void)
 	o.memory = MEMORY;
 	r = begin(&o);
 	for (unsigned i = 0; i < 200000; i++) {
-		uint64_t ns = random_next(&state) % 4000;
+		uint64_t ns = random_next(&state) % gap_ns;
 		push_span(r, (uint32_t)(random_next(&state) % PHASES), ns, ns / 2);
 	}
 	push_span(r, PHASE_minor, 1000, LONG_NS);
 	uint64_t from = r->now - LONG_NS - BEFORE_NS;
 	end(r);
 	const struct part *p = &r->part[0];
-	ok(r->parts == 1 && !p->faulty && p->told.is_cut, "what memory has no room for is cut");
+	ok(r->parts == 1 && !p->faulty && p->told.is_cut, "%s: what memory has no room for is cut",
+	   how);
 	ok(p->trigger.from_ns == from && p->trigger.kept_ns > from,
-	   "and the capture says since when it was kept");
+	   "%s: and the capture says since when it was kept", how);
 	ok(p->stats.stored_bytes > MEMORY / 2 && p->stats.stored_bytes < MEMORY + BLOCK_BYTES,
-	   "it has what memory has, and the block that was open");
+	   "%s: it has what memory has, and the block that was open", how);
 	free(r);
 }
 
@@ -271,7 +272,8 @@ int main(void)
 {
 	test_ten();
 	test_overlap();
-	test_memory();
+	test_memory(8000, "events of seconds");
+	test_memory(200, "events at full speed");
 	test_rules();
 	return tap_done();
 }

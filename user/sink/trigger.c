@@ -44,26 +44,26 @@ static int write_block(void *ctx, const void *block, size_t bytes)
 	return buf_flush(&t->out);
 }
 
-static int take_block(void *ctx, const void *block, size_t bytes)
-{
-	struct trigger *t = ctx;
-	int err = capture_ring_fill(&t->ring, block, bytes);
-	return !err && t->is_writing ? write_block(t, block, bytes) : err;
-}
-
 static uint64_t minus(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
-static int close_open(struct trigger *t)
+/* Every block comes here, whether it was full or old: what it makes superfluous is dropped. */
+static int take_block(void *ctx, const void *block, size_t bytes)
 {
-	int err = ebt_blocks_close(t->blocks);
-	t->block = 0;
+	struct trigger *t = ctx;
+	int err = capture_ring_fill(&t->ring, block, bytes);
 	uint64_t oldest_ns = span_watch_oldest_ns(t->watch);
 	uint64_t needed_ns = oldest_ns < t->last_ns ? oldest_ns : t->last_ns;
 	capture_ring_trim(&t->ring, minus(needed_ns, t->opt.before_ns));
-	return err;
+	return !err && t->is_writing ? write_block(t, block, bytes) : err;
+}
+
+static int close_open(struct trigger *t)
+{
+	t->block = 0;
+	return ebt_blocks_close(t->blocks);
 }
 
 /* The open block will get something that happened at ts. */
