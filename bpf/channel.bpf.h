@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
+#include "pidns.bpf.h"
 
 /* The tracer sets the size before it loads this. */
 struct {
@@ -33,39 +34,12 @@ struct {
 /* In .bss, which the tracer has mapped: reading it costs no system call. */
 struct ebt_dropped ebt_dropped __weak = {};
 
-/* Set before load if the tracer is not in the initial pid namespace: see channel_tid(). */
-const volatile uint64_t ebt_pidns_dev __weak = 0;
-const volatile uint64_t ebt_pidns_ino __weak = 0;
-
 static __always_inline void channel_drop_event(uint64_t pos)
 {
 	if (pos == EBT_NO_POS)
 		__sync_fetch_and_add(&ebt_dropped.nowhere, 1);
 	else
 		__sync_fetch_and_add(&ebt_dropped.in_ring, 1);
-}
-
-/* The tid in the tracer's pid namespace; 0 if it has none there. The verifier removes the second
- * half if the namespace is the initial one. */
-static __always_inline uint32_t channel_tid(void)
-{
-	if (!ebt_pidns_ino)
-		return (uint32_t)bpf_get_current_pid_tgid();
-	struct bpf_pidns_info info = {};
-	if (bpf_get_ns_current_pid_tgid(ebt_pidns_dev, ebt_pidns_ino, &info, sizeof(info)))
-		return 0;
-	return info.pid;
-}
-
-/* The same for the process. */
-static __always_inline uint32_t channel_pid(void)
-{
-	if (!ebt_pidns_ino)
-		return (uint32_t)(bpf_get_current_pid_tgid() >> 32);
-	struct bpf_pidns_info info = {};
-	if (bpf_get_ns_current_pid_tgid(ebt_pidns_dev, ebt_pidns_ino, &info, sizeof(info)))
-		return 0;
-	return info.tgid;
 }
 
 static __always_inline void channel_head(struct ebt_record *head, uint16_t type, uint32_t slot,
@@ -76,7 +50,7 @@ static __always_inline void channel_head(struct ebt_record *head, uint16_t type,
 	head->slot = slot;
 	head->site = site;
 	head->cpu = (uint16_t)bpf_get_smp_processor_id();
-	head->tid = channel_tid();
+	head->tid = pidns_current_thread();
 }
 
 #endif

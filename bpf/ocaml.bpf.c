@@ -61,7 +61,7 @@ static __always_inline uint16_t read_domain(const struct ebt_ocaml_runtime *r,
 
 static __always_inline int is_foreign(uint32_t runtime, uint32_t *ret_slot)
 {
-	uint32_t pid = channel_pid();
+	uint32_t pid = pidns_current_process();
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
 	if (slot) {
 		*ret_slot = *slot;

@@ -46,7 +46,7 @@ struct {
 /* 0: the current process is not traced. */
 static __always_inline int traced_slot(uint32_t *ret)
 {
-	uint32_t pid = channel_pid();
+	uint32_t pid = pidns_current_process();
 	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
 	if (!slot)
 		return 0;

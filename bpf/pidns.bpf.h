@@ -3,14 +3,18 @@
 #ifndef EBTRACE_PIDNS_BPF_H
 #define EBTRACE_PIDNS_BPF_H
 
-#include "channel.bpf.h"
-
+#include "vmlinux.h"
 #include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
 
 /* Levels of pid namespaces that the kernel allows. */
 #define MAX_PIDNS_LEVELS 33
 
-/* Where the tracer is not in the initial namespace. */
+/* Set before load if the tracer is not in the initial namespace; then the verifier keeps the code for
+ * this. */
+const volatile uint64_t ebt_pidns_ino __weak = 0;
+
+/* bpf_get_ns_current_pid_tgid() has no number for tasks in namespaces below the tracer's. */
 static __always_inline uint32_t pidns_number(struct pid *pid)
 {
 	uint32_t top = BPF_CORE_READ(pid, level);
@@ -37,6 +41,20 @@ static __always_inline uint32_t pidns_thread(struct task_struct *task)
 	if (!ebt_pidns_ino)
 		return (uint32_t)task->pid;
 	return pidns_number(BPF_CORE_READ(task, thread_pid));
+}
+
+static __always_inline uint32_t pidns_current_process(void)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)(bpf_get_current_pid_tgid() >> 32);
+	return pidns_process(bpf_get_current_task_btf());
+}
+
+static __always_inline uint32_t pidns_current_thread(void)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)bpf_get_current_pid_tgid();
+	return pidns_thread(bpf_get_current_task_btf());
 }
 
 #endif

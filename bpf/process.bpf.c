@@ -6,7 +6,7 @@
  * last thread is its exit: no record of its slot comes after that one. Pids, also those in the map,
  * are the tracer's namespace's.
  */
-#include "pidns.bpf.h"
+#include "channel.bpf.h"
 
 /* Follow children; set before load. */
 const volatile uint8_t ebt_follow = 1;

@@ -14,7 +14,6 @@
  * `from` on only, and the last one before a switch in is the one that has woken the thread.
  */
 #include "channel.bpf.h"
-#include "pidns.bpf.h"
 
 /* Of the kernel's task states. */
 #define STATE_UNINTERRUPTIBLE 0x0002

@@ -140,6 +140,9 @@ whole nested
 threads_known nested
 [ "$(jq -s '[.[] | select(.kind == "begin") | .pid, .tid] | max' "$TMP/nested.ndjson")" -lt 100 ]
 ok $? "nested: numbers are those of the tracer's own namespace"
+unshare -pf --mount-proc "$O/ebtrace" -q --mode stream -f ndjson -o "$TMP/deep.ndjson" -- \
+  unshare -pf "$gc" -q -t 2 -n 20000 -c "$TMP/deep.counts"
+threads_known deep
 
 # Children: those that are there already, those that come, and exec.
 mkfifo "$TMP/family.in" "$TMP/later.in" "$TMP/exec.in"

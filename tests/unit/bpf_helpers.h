@@ -72,14 +72,11 @@ static uint32_t bpf_get_smp_processor_id(void)
 	return CPU;
 }
 
-static long bpf_get_ns_current_pid_tgid(uint64_t dev, uint64_t ino, struct bpf_pidns_info *info,
-					uint32_t size)
-{
-	(void)dev;
-	(void)ino;
-	(void)size;
-	info->pid = 1;
-	return 0;
-}
+/* The tracer is in the initial pid namespace. */
+#define EBTRACE_PIDNS_BPF_H
+#define pidns_process(task)	((uint32_t)(task)->tgid)
+#define pidns_thread(task)	((uint32_t)(task)->pid)
+#define pidns_current_process() ((uint32_t)(bpf_get_current_pid_tgid() >> 32))
+#define pidns_current_thread()	((uint32_t)bpf_get_current_pid_tgid())
 
 #endif

@@ -9,20 +9,12 @@
 #define __BPF_CORE_READ_H__
 #define bpf_core_field_exists(field)	    true
 #define BPF_CORE_READ_BITFIELD(task, field) (task)->field
-#define bpf_core_read(to, size, from)	    ((void)(to), (void)(from))
 
 struct rq {
 	uint64_t clock;
 };
 struct cfs_rq {
 	struct rq *rq;
-};
-struct pid {
-	uint32_t level;
-	struct upid {
-		int nr;
-		const void *ns;
-	} numbers[1];
 };
 struct pt_regs___x86 {
 	unsigned long orig_ax;
@@ -47,22 +39,6 @@ struct task_struct {
 	void *stack;
 	long syscall;
 };
-
-/* What is read of other namespaces than the tracer's is not of this test. */
-#define BPF_CORE_READ(from, field, ...) READ_##field(from)
-#define READ_tgid(task)			(task)->tgid
-#define READ_level(pid)			0
-#define READ_thread_pid(task)		NULL
-#define READ_group_leader(task)		NULL
-
-static uint32_t no_inum(const void *ns)
-{
-	(void)ns;
-	return 0;
-}
-static const struct {
-	uint32_t (*inum)(const void *ns);
-} READ_ns = {no_inum};
 
 #define PROCESS 700
 #define SLOT	5u

@@ -325,10 +325,8 @@ int bpf_kernel_offcpu_error(const struct bpf_kernel *k)
 static void set_pidns(struct ebtrace_bpf *skel)
 {
 	struct stat st;
-	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS_INO) {
-		skel->rodata->ebt_pidns_dev = st.st_dev;
+	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS_INO)
 		skel->rodata->ebt_pidns_ino = st.st_ino;
-	}
 }
 
 static uint32_t read_limit(const char *path)
