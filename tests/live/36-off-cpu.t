@@ -17,10 +17,15 @@ blame() {
 		>"$TMP/$name.said" 2>"$TMP/$name.err"
 }
 
+# The CPU time of a thread lacks what the host of a virtual machine has taken from it while it ran
+# (steal), so its clock may say more than the scheduler knows of: then it runs once more.
 intervals_of() {
 	local sentence=$1 got
-	blame "$2" "$2"
-	got=$(perl tests/live/offcpu.pl "$TMP/$2.said" "$TMP/$2.ndjson")
+	for _ in 1 2 3; do
+		blame "$2" "$2"
+		got=$(perl tests/live/offcpu.pl "$TMP/$2.said" "$TMP/$2.ndjson")
+		[[ $got =~ ^[^:]*:" "[0-9]*" ns off CPU, the thread's clock says more: "[0-9]*$ ]] || break
+	done
 	[ "$got" = ok ]
 	ok $? "$sentence" || diag "$got"
 }
