@@ -35,6 +35,14 @@ static __always_inline uint32_t pidns_process(struct task_struct *task)
 	return pidns_number(BPF_CORE_READ(task, group_leader, thread_pid));
 }
 
+/* The same by a typed pointer to the task. */
+static __always_inline uint32_t pidns_process_of(struct task_struct *task)
+{
+	if (!ebt_pidns_ino)
+		return (uint32_t)task->tgid;
+	return pidns_number(BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
 /* Of the task itself, to which the program has a typed pointer. */
 static __always_inline uint32_t pidns_thread(struct task_struct *task)
 {

@@ -46,15 +46,18 @@ struct {
 	__type(value, struct thread);
 } ebt_threads SEC(".maps");
 
-/* Who ran the longest on a CPU since a thread of ours was preempted there. Slots are used by switches
- * on this CPU, and given back by the thread's next run on any. */
+/* Who ran the longest on a CPU since a thread of ours was preempted there. A slot is taken by switches
+ * on this CPU alone, and given back by its owner's next run on any: plain stores are enough. */
 struct runner {
 	uint64_t ns;
 	uint32_t tid;
 	char comm[EBT_COMM_BYTES];
 };
 struct cpu_waiters {
-	uint32_t used; /* a bit each */
+	union {
+		uint8_t used[CPU_WAITERS];
+		uint32_t any_used;
+	};
 	struct runner runner[CPU_WAITERS];
 };
 
@@ -111,11 +114,10 @@ static __always_inline void note_run(struct cpu_waiters *w, struct task_struct *
 {
 	uint64_t arrival = task->sched_info.last_arrival;
 	uint64_t ns = clock > arrival ? clock - arrival : 1;
-	uint32_t used = w->used;
 	if (!task->pid)
 		return;
 	for (uint32_t i = 0; i < CPU_WAITERS; i++) {
-		if (!(used >> i & 1) || w->runner[i].ns >= ns)
+		if (!w->used[i] || w->runner[i].ns >= ns)
 			continue;
 		w->runner[i].ns = ns;
 		w->runner[i].tid = pidns_thread(task);
@@ -128,12 +130,12 @@ static __always_inline void begin_waiting(struct thread *t, struct cpu_waiters *
 					  struct task_struct *next)
 {
 	for (uint32_t i = 0; i < CPU_WAITERS; i++) {
-		if (w->used >> i & 1)
+		if (w->used[i])
 			continue;
 		w->runner[i].ns = 0;
 		w->runner[i].tid = pidns_thread(next);
 		copy_comm(w->runner[i].comm, next);
-		__sync_fetch_and_or(&w->used, 1u << i);
+		w->used[i] = 1;
 		t->waiter = i + 1;
 		t->wait_cpu = bpf_get_smp_processor_id();
 		return;
@@ -151,7 +153,7 @@ static __always_inline void end_waiting(struct thread *t, struct ebt_offcpu_reco
 		rec->runner = w->runner[i].tid;
 		__builtin_memcpy(rec->runner_comm, w->runner[i].comm, EBT_COMM_BYTES);
 	}
-	__sync_fetch_and_and(&w->used, ~(1u << i));
+	w->used[i] = 0;
 }
 
 /* ---- records ---- */
@@ -168,7 +170,7 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	rec->head.tid = pidns_thread(task);
 	rec->ts = ts;
 	rec->from = from;
-	rec->pid = pidns_process(task);
+	rec->pid = pidns_process_of(task);
 	rec->syscall = t->syscall;
 	rec->runner = rec->waker = rec->interrupt = 0;
 	__builtin_memset(rec->runner_comm, 0, EBT_COMM_BYTES);
@@ -273,7 +275,7 @@ int ebt_offcpu_switch(uint64_t *ctx)
 		out = bpf_task_storage_get(&ebt_threads, prev, 0, 0);
 	if (next->bpf_storage)
 		in = bpf_task_storage_get(&ebt_threads, next, 0, 0);
-	if (w && w->used)
+	if (w && w->any_used)
 		note_run(w, prev, queue_clock(next));
 	/* The compiler would combine the pointers, which the verifier refuses. */
 	uint64_t any = in != 0;

@@ -75,6 +75,7 @@ static uint32_t bpf_get_smp_processor_id(void)
 /* The tracer is in the initial pid namespace. */
 #define EBTRACE_PIDNS_BPF_H
 #define pidns_process(task)	((uint32_t)(task)->tgid)
+#define pidns_process_of(task)	pidns_process(task)
 #define pidns_thread(task)	((uint32_t)(task)->pid)
 #define pidns_current_process() ((uint32_t)(bpf_get_current_pid_tgid() >> 32))
 #define pidns_current_thread()	((uint32_t)bpf_get_current_pid_tgid())

@@ -283,7 +283,7 @@ static void test_preempted(void)
 	   "nobody woke it, it was in no system call");
 	is(r->runner, 10, "who ran the longest in its place");
 	is_str(r->runner_comm, "long", "its name");
-	is(waiters.used, 0, "its place among the waiters is free");
+	is(waiters.any_used, 0, "its place among the waiters is free");
 	check_interval("it could run all the time", 2000, 2000, 3000, 1000);
 	switch_to(4000, &a, &b, false, 0);
 	switch_to(4500, &b, &a, false, 1);
@@ -309,7 +309,7 @@ static void test_many_waiters(void)
 		switch_to(5000 + 10u * (unsigned)i, &t[i - 1], &t[i], false, 1);
 	is(kernel.records, CPU_WAITERS + 2,
 	   "each has its interval, also beyond the places for runners");
-	is(waiters.used, 0, "no place is kept");
+	is(waiters.any_used, 0, "no place is kept");
 }
 
 static void test_reasons(void)
@@ -354,7 +354,7 @@ static void test_bystanders(void)
 	switch_to(1000, &a, &b, false, 1);
 	wake(1500, &b, &a);
 	switch_to(2000, &b, &a, true, 0);
-	ok(!kernel.records && !stored && !waiters.used, "others leave no trace");
+	ok(!kernel.records && !stored && !waiters.any_used, "others leave no trace");
 	struct task_struct t = make(701, PROCESS, "t");
 	born(&t);
 	switch_to(3000, &a, &t, false, 1);
@@ -453,7 +453,7 @@ static void test_full(void)
 	kernel.full = true;
 	uint64_t before = ebt_dropped.nowhere;
 	switch_to(3000, &b, &a, false, 1);
-	ok(ebt_dropped.nowhere == before + 1 && !waiters.used,
+	ok(ebt_dropped.nowhere == before + 1 && !waiters.any_used,
 	   "without room it is counted as lost, and nothing is kept");
 }
 
