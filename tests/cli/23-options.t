@@ -210,4 +210,9 @@ for kind in header begin end counter lifecycle unit int span_begin span_end cust
 	jq -e --arg k $kind -n 'first(inputs | select(.kind == $k))' "$TMP/lines" >/dev/null
 	ok $? "the schema was tried on $kind"
 done
+broken=$(for command in trace stat mem "mem record" pages list info; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" $command --help | awk -v of="$command" '/^[^ ]/ && was ~ /^  / && was !~ /^  or:/ { print of ": " $0 } { was = $0 }'
+done)
+is "$broken" "" "no line of a --help is longer than 79 characters"
 done_testing

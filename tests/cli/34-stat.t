@@ -146,6 +146,11 @@ ok $? "a phase that is in no table is reported to count as a pause"
 # Where the report goes, and what stat refuses.
 "$O/ebtrace" stat -o "$TMP/report" --ocaml-version 5.3 "$TMP/ring" >"$TMP/out" 2>/dev/null
 is "$? $(wc -c <"$TMP/out") $(test -s "$TMP/report" && echo report)" "0 0 report" "-o writes the report to a file"
+"$O/ebtrace" stat -o "$TMP/report.json" --ocaml-version 5.3 "$TMP/ring" 2>/dev/null
+"$O/ebtrace" stat --json --ocaml-version 5.3 "$TMP/ring" >"$TMP/want" 2>/dev/null
+same_file "$TMP/report.json" "$TMP/want" "and as JSON, if it has that suffix"
+"$O/ebtrace" stat -o "$TMP/report.pftrace" "$TMP/ring" 2>/dev/null
+is "$? $(test -e "$TMP/report.pftrace" || echo none)" "2 none" "under a name of another format there is no report"
 "$O/ebtrace" stat -- sh -c 'echo mine' >"$TMP/out" 2>"$TMP/err"
 is "$(cat "$TMP/out")" mine "a program's own output has stdout for itself"
 "$O/ebtrace" stat >/dev/null 2>"$TMP/err"

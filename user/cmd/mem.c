@@ -230,6 +230,7 @@ static const char doc_tail[] =
 	"  ebtrace mem -o prog.pb.gz prog.ctf         a profile for pprof\n"
 	"  ebtrace mem diff --per time old.ctf new.ctf\n"
 	"                                             what grew in a second, and where\n"
+	"  sudo ebtrace mem hotspots -d 10s -p 1234   of a running OCaml 5 program\n"
 	"\n"
 	"Exit status: as trace.";
 

@@ -38,7 +38,7 @@ static const struct opts_command command = {
 	"Examples:\n"
 	"  ebtrace mem record -o out.ctf -- ./prog       then: ebtrace mem out.ctf\n"
 	"  ebtrace mem record --rate 1e-3 -o out.ctf -- ./prog   more samples, slower\n"
-	"  sudo ebtrace mem record -o out.ctf -p 1234    a running process, by its markers\n"
+	"  sudo ebtrace mem record -o out.ctf -p 1234    a running process\n"
 	"\n"
 	"Exit status: the program's own, 128 + signal if one killed it; else as trace."};
 

@@ -68,13 +68,11 @@ static const struct pages_report {
 } reports[] = {
 	{"summary", "ebtrace pages summary", "one screen of all", summary_forms},
 	{"totals", "ebtrace pages totals",
-	 "pages allocated, free, scavenged (returned to the system) and never seen, over time",
-	 totals_forms},
+	 "pages allocated, free and scavenged (returned), over time", totals_forms},
 	{"fragmentation", "ebtrace pages fragmentation", "runs of free pages, by size",
 	 fragmentation_forms},
 	{"occupancy", "ebtrace pages occupancy",
-	 "how full huge pages of 2 MiB and chunks of 4 MiB are, and what keeps them",
-	 occupancy_forms},
+	 "how full huge pages and chunks of 4 MiB are; what keeps them", occupancy_forms},
 	{"churn", "ebtrace pages churn", "pages that were scavenged and taken again, how soon",
 	 churn_forms},
 	{"heat", "ebtrace pages heat", "how often pages were allocated, and the hottest ones",
@@ -83,8 +81,8 @@ static const struct pages_report {
 	 lifetimes_forms},
 	{"owners", "ebtrace pages owners", "which P frees whose pages", owners_forms},
 	{"damage", "ebtrace pages damage", "what is missing or contradicts itself", damage_forms},
-	{"map", "ebtrace pages map",
-	 "addresses over time: characters, or a picture (-o x.png, x.svg, x.html)", map_forms},
+	{"map", "ebtrace pages map", "addresses over time: characters; -o x.png, x.svg, x.html",
+	 map_forms},
 };
 #define REPORTS (sizeof(reports) / sizeof(*reports))
 
@@ -161,7 +159,8 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	int status = output_open_made(&out, o, session, &maker);
 	if (status)
 		return status;
-	if (r->form->put && pagetrace_feed_open(&o->engine, &f)) {
+	/* A page trace is of no process that could be selected. */
+	if (r->form->put && !r->pid && pagetrace_feed_open(&o->engine, &f)) {
 		status = run_feed(o, session, &out, &f);
 		pagetrace_feed_close(&f);
 	} else {

@@ -6,17 +6,27 @@
 #include <unistd.h>
 
 #include "cmd/commands.h"
+#include "cmd/formats.h"
 #include "cmd/message.h"
+
+/* Of files that some report can be; those of events are in cmd/formats.c. */
+#define SUFFIXES ".json .svg .png .html .htm .folded .pb.gz .pprof"
 
 static bool has_suffix(const char *path, const char *suffixes)
 {
 	size_t len = strlen(path), n;
 	for (const char *s = suffixes; *s; s += n + (s[n] == ' ')) {
 		n = strcspn(s, " ");
-		if (len > n && !strncmp(path + len - n, s, n))
+		if (n && len > n && !strncmp(path + len - n, s, n))
 			return true;
 	}
 	return false;
+}
+
+/* The suffix promises a format: what would be written is another one. */
+static bool is_of_others(const char *path)
+{
+	return has_suffix(path, SUFFIXES) || format_of_path(path) != format_named("text");
 }
 
 int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
@@ -39,9 +49,10 @@ int report_form_choose(const struct opts *o, const char *full_name, const struct
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 *known ? ", " : "", f->name);
 	}
-	if (!name)
+	if (!name && !is_of_others(o->output))
 		return 0;
-	complain("%s has no format '%s'; it has: %s", full_name + strlen("ebtrace "), name, known);
+	complain("%s has no format '%s'; it has: %s", full_name + strlen("ebtrace "),
+		 name ? name : strrchr(o->output, '.'), known);
 	return EXIT_USAGE;
 }
 

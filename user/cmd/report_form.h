@@ -15,7 +15,7 @@ struct report_form {
 /*
  * Chooses the form that the options name, of a list whose rows have row_bytes, and sets *ret_row to
  * its row. full_name is the report's in messages: "ebtrace mem live". 0, or EXIT_USAGE after a line
- * on stderr: it has no such form, *ret_row is 0.
+ * on stderr: it has no such form, also that of a suffix that has a meaning elsewhere; *ret_row is 0.
  */
 int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
 		       size_t row_bytes, size_t *ret_row);

@@ -10,6 +10,7 @@
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
+#include "cmd/report_form.h"
 #include "cmd/run.h"
 #include "sink/stat.h"
 
@@ -68,7 +69,12 @@ static int obey(struct opts *o)
 		print_json_end(&line);
 		return print_end();
 	}
+	static const struct report_form forms[] = {{"text", ""}, {"json", ".json"}, {NULL, NULL}};
+	size_t form;
 	int status = run_check_usage(o);
+	if (!status)
+		status = report_form_choose(o, "ebtrace stat", forms, sizeof(*forms), &form);
+	o->json = !status && form;
 	/* Parts of a pause are those of its thread, which no ring of OCaml's knows. Without privilege
 	 * only rings can be read. */
 	if (o->engine.blame && o->engine.mode == MODE_AUTO && !geteuid())

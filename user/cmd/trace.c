@@ -22,7 +22,8 @@
 static const struct opts_command command = {
 	OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
 	"Shows what a language runtime does inside a process: GC phases, counters, user events."
-	"\vCommands: trace (the default), stat, list, info; see 'ebtrace COMMAND --help'.\n"
+	"\vCommands: trace (the default), stat, mem, pages, list, info; see 'ebtrace COMMAND "
+	"--help'.\n"
 	"\n"
 	"Examples:\n"
 	"  sudo ebtrace -p 1234               a running process, with threads and CPUs\n"
@@ -34,15 +35,17 @@ static const struct opts_command command = {
 	"  ebtrace -o run.pftrace -- ./prog   a timeline for ui.perfetto.dev\n"
 	"  ebtrace -o run.ebt -- ./prog       a capture: every event, compressed\n"
 	"  sudo ebtrace --trigger 'pause>5ms' -o slow.ebt -p 1234\n"
-	"                                     captures of what was around long pauses alone\n"
+	"                                     only what was around long pauses\n"
+	"  sudo ebtrace --blame -o run.pftrace -p 1234\n"
+	"                                     when its threads did not run, and why\n"
+	"  sudo ebtrace --stack=begin -p 1234 and who asked for the collections\n"
 	"  ebtrace run.ebt -o run.ndjson      converts to another format, later\n"
 	"  ebtrace 1234.events                the ring file of an ended program\n"
 	"  sudo ebtrace trace --pages -o x.ebt -p 1234\n"
-	"                                     its address space, for: ebtrace pages x.ebt\n"
+	"                                     its address space, for ebtrace pages\n"
 	"\n"
 	"Exit status: 0; 1 error; 2 usage; 3 loss, with --fail-on-loss; 4 nothing to trace; 5 no "
-	"such "
-	"process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own."};
+	"such process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own."};
 
 static void print_totals(const struct opts *o, const struct totals *t)
 {

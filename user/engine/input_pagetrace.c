@@ -19,6 +19,13 @@ static enum engine_end pagetrace_open(const struct engine *e, struct input *in,
 		.alone = in->alone,
 	};
 	struct pagetrace_source *made;
+	if (*source) {
+		report_error(&e->report,
+			     "'%s' is a second page trace: they do not say of which "
+			     "process they are, so only one can be read at a time",
+			     in->name);
+		return ENGINE_MISUSED;
+	}
 	int err = pagetrace_source_new(e->session, in->fd, &o, &made);
 	if (err) {
 		report_error(&e->report, "cannot read '%s': %s", in->name, strerror(-err));
@@ -36,7 +43,7 @@ static bool pagetrace_faults(const struct report *r, struct source *source)
 static enum engine_end pagetrace_info(const struct engine *e, struct loop *l, struct input *in,
 				      struct input_info *ret)
 {
-	struct source *source;
+	struct source *source = NULL;
 	ret->name = in->name;
 	in->alone = true;
 	enum engine_end end = pagetrace_open(e, in, &source);

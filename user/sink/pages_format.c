@@ -154,8 +154,11 @@ bool pages_put_head(struct buf *b, const struct pages_view *v)
 {
 	const struct pages_model *m = v->model;
 	if (!m->begun) {
-		buf_puts(b, "No page events in this recording. An empty file is what a Go program "
-			    "leaves that is killed before it writes its first block.\n");
+		buf_puts(b, "No page events in this recording.");
+		if (!v->others && !m->opt.is_space)
+			buf_puts(b, " An empty file is what a Go program leaves that is killed "
+				    "before it writes its first block.");
+		buf_puts(b, "\n");
 		put_missing(b, v);
 		return false;
 	}
