@@ -309,7 +309,8 @@ struct ebt_offcpu_record {
 
 /*
  * The stack of an event, before the event's own record, which is the next of that thread and has the
- * same time. The payload, the innermost first: addresses of 64 bits of C, struct ebt_ocaml_frame of OCaml.
+ * same time. The payload: a struct ebt_stack_memory; then of C a struct ebt_stack_links, of OCaml a
+ * struct ebt_ocaml_frame for each frame, the innermost first.
  */
 enum ebt_stack_frames {
 	EBT_STACK_OF_C = 0,
@@ -321,6 +322,33 @@ struct ebt_stack_record {
 	struct ebt_record head;
 	uint64_t ts;
 	uint64_t release; /* of OCaml, as in struct ebt_ocaml_record */
+};
+
+#define EBT_STACK_WORDS 128 /* a power of 2 */
+#define EBT_TAIL_WORDS	128
+
+/* Registers, and the stack from its pointer on. */
+struct ebt_stack_memory {
+	uint64_t ip, sp, fp;
+	uint64_t
+		high; /* where the C on top of OCaml begins; 0: it is the program's or thread's own */
+	uint64_t words; /* that could be copied */
+	uint64_t word[EBT_STACK_WORDS];
+};
+
+/*
+ * Two words for each frame pointer that was followed, from the register on: at sp + at[i] is the next
+ * frame pointer, which is sp + at[i + 1], of the last one `next`, and behind it address[i]. And the
+ * stack behind the last one and the memory above.
+ */
+struct ebt_stack_links {
+	uint64_t links;
+	uint64_t next;
+	uint64_t tail, tail_words;
+	uint64_t address[EBT_STACK_FRAMES];
+	uint32_t at[EBT_STACK_FRAMES];
+	uint32_t reserved;
+	uint64_t tail_word[EBT_TAIL_WORDS];
 };
 
 /* Which events get a stack: bits by enum ebt_kind, of all events of a kind, and of single ids by the

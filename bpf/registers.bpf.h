@@ -4,7 +4,8 @@
  *   REGS_ID, REGS_VALUE, REGS_BYTES, REGS_RING, REGS_TS, REGS_POS
  *                       the arguments of a marker, as usdt-probes/marker.h assigns them
  *   REGS_CALL_0, _1, _2 the arguments of the probed function, while they are intact
- *   REGS_RESULT, REGS_IP
+ *   REGS_RESULT, REGS_IP, REGS_SP
+ *   REGS_FP             what is the frame pointer of code that has one
  *   REGS_THREAD(task)   the thread pointer, with which thread-local storage is found
  */
 #ifndef EBT_REGISTERS_BPF_H

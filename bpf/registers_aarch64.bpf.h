@@ -18,6 +18,8 @@
 #define REGS_CALL_2(regs) (REGS_USER(regs)->regs[2])
 #define REGS_RESULT(regs) (REGS_USER(regs)->regs[0])
 #define REGS_IP(regs)	  (REGS_USER(regs)->pc)
+#define REGS_SP(regs)	  (REGS_USER(regs)->sp)
+#define REGS_FP(regs)	  (REGS_USER(regs)->regs[29])
 
 #define REGS_THREAD(task) BPF_CORE_READ(task, thread.uw.tp_value)
 

@@ -15,6 +15,8 @@
 #define REGS_CALL_2(regs) ((regs)->dx)
 #define REGS_RESULT(regs) ((regs)->ax)
 #define REGS_IP(regs)	  ((regs)->ip)
+#define REGS_SP(regs)	  ((regs)->sp)
+#define REGS_FP(regs)	  ((regs)->bp)
 
 #define REGS_THREAD(task) BPF_CORE_READ(task, thread.fsbase)
 

@@ -7,9 +7,7 @@
 #ifndef EBT_STACKS_BPF_H
 #define EBT_STACKS_BPF_H
 
-#include "channel.bpf.h"
-
-#define USER_STACK (1ull << 8) /* BPF_F_USER_STACK */
+#include "c_stack.bpf.h"
 
 /* Set before load. */
 const volatile uint32_t ebt_stacks_on __weak = 0;
@@ -29,11 +27,10 @@ static __always_inline int stack_wanted(uint32_t release, uint32_t kind, uint32_
 	return kinds >> kind & 1;
 }
 
-/* By frame pointers. The depth is known when the stack has been taken: there is room for all. */
-static __always_inline void stack_emit_c(void *ctx, uint32_t slot, uint64_t ts)
+static __always_inline void stack_emit_c(const struct pt_regs *regs, uint32_t slot, uint64_t ts)
 {
-	const uint32_t room = EBT_STACK_FRAMES * sizeof(uint64_t);
-	struct ebt_stack_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
+	struct ebt_stack_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct c_stack_walk), 0);
 	if (!rec) {
 		__sync_fetch_and_add(&ebt_dropped.stacks, 1);
 		return;
@@ -41,8 +38,10 @@ static __always_inline void stack_emit_c(void *ctx, uint32_t slot, uint64_t ts)
 	channel_head(&rec->head, EBT_RECORD_STACK, slot, EBT_STACK_OF_C);
 	rec->ts = ts;
 	rec->release = 0;
-	long bytes = bpf_get_stack(ctx, rec + 1, room, USER_STACK);
-	rec->head.size = bytes > 0 ? (uint16_t)bytes : 0;
+	rec->head.size = sizeof(struct c_stack_walk);
+	struct c_stack_walk *w = (struct c_stack_walk *)(rec + 1);
+	c_stack_memory(&w->memory, regs, 0);
+	c_stack_links(w);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 

@@ -75,6 +75,85 @@ END_C
 		"[stack not whole] broken " "what is behind no call is left out, and the stack is marked"
 fi
 
+# build NAME OPTIONS...: nested, as nested-NAME, compiled so.
+build() {
+	local name=$1
+	shift
+	cc -g -O2 -Iinclude "$@" tests/prog/nested.c "$O/libebtrace-probes.a" -pthread -o "$TMP/nested-$name" ||
+		diag "it does not compile"
+}
+# trace NAME DEPTH: the stacks of begins of nested-NAME, in NAME.ndjson; its lines in printed.
+trace() {
+	{ echo; sleep 1; } | timeout 60 "$O/ebtrace" --stack=begin -e begin -q -o "$TMP/$1.ndjson" -- \
+		"$TMP/nested-$1" "$2" 1 >"$TMP/printed" 2>"$TMP/err"
+	functions "$TMP/$1.ndjson" begin >"$TMP/got"
+}
+marks() { jq -r 'select(.kind == "begin") | [.stack[] | select(startswith("["))] | join(",")' "$TMP/$1.ndjson"; }
+
+build omit -fomit-frame-pointer
+trace omit 3
+same_file "$TMP/got" "$TMP/printed" "functions without frame pointers are found by their unwind information"
+is "$(marks omit)" "" "up to the program's start"
+strip -o "$TMP/nested-stripped" "$TMP/nested-omit"
+trace stripped 3
+is "$(jq -r 'select(.kind == "begin") | [.stack[] | select(startswith("nested-stripped+"))] | length >= 7' "$TMP/stripped.ndjson") $(marks stripped)" \
+	"true " "also of a stripped program, whole"
+trace omit 120
+is "$(marks omit)" "[stack not whole]" "a stack of such functions that is too long to be copied is marked"
+head -n "$(wc -l <"$TMP/got")" "$TMP/printed" >"$TMP/wanted"
+same_file "$TMP/got" "$TMP/wanted" "its innermost frames are right"
+is "$(($(wc -l <"$TMP/got") > 20))" 1 "and many"
+
+build bare -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables
+trace bare 3
+is "$(marks bare) $(cat "$TMP/got")" "[stack not whole] $(head -1 "$TMP/printed")" \
+	"without frame pointers and unwind information a stack is cut behind the first function"
+build pointers -fno-omit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables
+trace pointers 100
+same_file "$TMP/got" "$TMP/printed" "frame pointers alone do, also far up"
+
+cat >"$TMP/called.c" <<'END_C'
+#include <ebtrace/probes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int compare(const void *a, const void *b)
+{
+	static int once;
+	if (!once++)
+		ebt_begin(EBT_PHASE_minor);
+	return *(const int *)a - *(const int *)b;
+}
+static void on_signal(int signo)
+{
+	ebt_begin(EBT_PHASE_major);
+	(void)signo;
+}
+static void *sort(void *unused)
+{
+	int v[] = {3, 1, 2};
+	qsort(v, 3, sizeof(*v), compare);
+	raise(SIGUSR1);
+	return unused;
+}
+int main(void)
+{
+	char byte;
+	pthread_t t;
+	signal(SIGUSR1, on_signal);
+	if (read(0, &byte, 1) != 1 || pthread_create(&t, 0, sort, 0) || pthread_join(t, 0))
+		return 1;
+	return read(0, &byte, 1) != 0;
+}
+END_C
+cc -g -O1 -fno-omit-frame-pointer -Iinclude "$TMP/called.c" "$O/libebtrace-probes.a" -pthread -o "$TMP/called"
+{ echo; sleep 1; } | timeout 60 "$O/ebtrace" --stack=begin -e begin -q -o "$TMP/called.ndjson" -- "$TMP/called" 2>"$TMP/err"
+is "$(jq -r 'select(.name == "minor") | .stack | map(sub("@.*"; "")) | map(select(IN("sort", "compare") or startswith("["))) | join(" ")' "$TMP/called.ndjson")" \
+	"sort compare" "a function that a library calls has its callers, up to the thread's start"
+is "$(jq -r 'select(.name == "major") | .stack | map(sub("@.*"; "")) | last' "$TMP/called.ndjson")" on_signal \
+	"one that runs for a signal has a stack"
+
 echo | setpriv --reuid 65534 --regid 65534 --clear-groups env -C / TMPDIR=/tmp \
 	"$TMP/ebtrace" --stack -f ndjson -- "$TMP/nested" 0 1 >"$TMP/plain" 2>"$TMP/err"
 is "$(grep -c 'events get no stacks' "$TMP/err") $(wc -l <"$TMP/err")" "1 1" \

@@ -25,6 +25,7 @@
 
 static struct {
 	bool full, unreadable; /* the ring buffer; memory of the traced process */
+	uintptr_t low, high;   /* all of that memory; 0: it has no bounds */
 	uint64_t cookie;
 	_Alignas(8) unsigned char rec[POOL_BYTES];
 	size_t reserved; /* bytes of the last record */
@@ -50,13 +51,15 @@ static void bpf_ringbuf_submit(void *data, uint64_t flags)
 
 static long bpf_probe_read_user(void *dst, uint32_t size, const void *from)
 {
-	if (kernel.unreadable || (uintptr_t)from < 4096)
+	uintptr_t at = (uintptr_t)from;
+	if (kernel.unreadable || at < 4096 ||
+	    (kernel.high && (at < kernel.low || at > kernel.high || kernel.high - at < size)))
 		return -14;
 	memcpy(dst, from, size);
 	return 0;
 }
 
-static uint64_t bpf_get_attach_cookie(void *ctx)
+__attribute__((unused)) static uint64_t bpf_get_attach_cookie(void *ctx)
 {
 	(void)ctx;
 	return kernel.cookie;

@@ -4,16 +4,16 @@
 #include "tests/unit/bpf_helpers.h"
 
 struct pt_regs {
-	uint64_t di, si, dx, r10, cx, r8, r9;
+	uint64_t di, si, dx, r10, cx, r8, r9, ip, sp, bp;
 };
 
-static long bpf_get_stack(void *ctx, void *buf, uint32_t size, uint64_t flags)
+static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, uint64_t flags)
 {
+	(void)count;
+	(void)fn;
 	(void)ctx;
-	(void)buf;
-	(void)size;
 	(void)flags;
-	return -14;
+	return -22;
 }
 
 #pragma GCC diagnostic push

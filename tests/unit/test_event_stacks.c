@@ -5,6 +5,7 @@
 #include "tests/tap.h"
 
 #include <errno.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define SLOT 3u
@@ -32,20 +33,65 @@ static void end(void)
 	session_free(session);
 }
 
-/* Returns where it was called. */
-__attribute__((noinline)) static uint64_t here(void)
+#define DEEPEST 100u
+
+struct payload {
+	struct ebt_stack_memory memory;
+	struct ebt_stack_links links;
+};
+
+/* Our stacks, by the number of functions between the first one and here. */
+static struct payload own[DEEPEST + 1];
+static size_t frames; /* of the first */
+
+/* The registers as they are where getcontext() returns, and the memory behind. */
+__attribute__((noinline, no_sanitize("address"))) static void copy_stack(struct payload *p)
 {
-	return (uint64_t)__builtin_return_address(0);
+	ucontext_t at;
+	if (getcontext(&at))
+		abort();
+#if defined(__aarch64__)
+	p->memory = (struct ebt_stack_memory){
+		.ip = at.uc_mcontext.pc, .sp = at.uc_mcontext.sp, .fp = at.uc_mcontext.regs[29]};
+#else
+	p->memory = (struct ebt_stack_memory){.ip = (uint64_t)at.uc_mcontext.gregs[REG_RIP],
+					      .sp = (uint64_t)at.uc_mcontext.gregs[REG_RSP],
+					      .fp = (uint64_t)at.uc_mcontext.gregs[REG_RBP]};
+#endif
+	const uint64_t *from = (const uint64_t *)p->memory.sp;
+	p->memory.words = EBT_STACK_WORDS;
+	p->links.tail = p->memory.sp + EBT_STACK_WORDS * 8;
+	p->links.tail_words = EBT_TAIL_WORDS;
+	for (size_t i = 0; i < EBT_STACK_WORDS; i++)
+		p->memory.word[i] = from[i];
+	for (size_t i = 0; i < EBT_TAIL_WORDS; i++)
+		p->links.tail_word[i] = from[EBT_STACK_WORDS + i];
 }
 
-static int receive(uint32_t tid, uint64_t ts, const uint64_t *address, size_t count)
+__attribute__((noinline)) static unsigned deeper(struct payload *p, unsigned depth)
+{
+	if (depth)
+		depth = deeper(p, depth - 1) + 1;
+	else
+		copy_stack(p);
+	__asm__ volatile("" : "+r"(depth));
+	return depth;
+}
+
+static int receive_copy(uint32_t tid, uint64_t ts, const struct payload *p, size_t bytes)
 {
 	struct {
 		struct ebt_stack_record rec;
-		uint64_t address[EBT_STACK_FRAMES];
-	} r = {.rec = {.head = {.type = EBT_RECORD_STACK, .slot = SLOT, .tid = tid}, .ts = ts}};
-	memcpy(r.address, address, count * sizeof(*address));
-	return event_stacks_receive(s, &of, &r.rec, count * sizeof(*address));
+		struct payload payload;
+	} r = {.rec = {.head = {.type = EBT_RECORD_STACK, .slot = SLOT, .tid = tid}, .ts = ts},
+	       .payload = *p};
+	return event_stacks_receive(s, &of, &r.rec, bytes);
+}
+
+/* Our stack with so many functions more than the first. */
+static int receive(uint32_t tid, uint64_t ts, size_t more)
+{
+	return receive_copy(tid, ts, &own[more], sizeof(own[more]));
 }
 
 /* The number of frames that an event gets. */
@@ -60,41 +106,69 @@ static size_t give(uint32_t slot, uint32_t tid, uint64_t ts, uint16_t kind)
 
 static void test_pairs(void)
 {
-	uint64_t at[3] = {here(), here(), here()};
 	begin(NULL, 0);
-	ok(!receive(7, 100, at, 3) && !receive(8, 100, at, 2), "stacks of two threads");
-	ok(give(SLOT, 8, 100, EBT_BEGIN) == 2 && give(SLOT, 7, 100, EBT_BEGIN) == 3,
+	receive(7, 99, 0);
+	frames = give(SLOT, 7, 99, EBT_BEGIN);
+	ok(frames >= 4, "a stack has its functions");
+	ok(!receive(7, 100, 3) && !receive(8, 100, 2), "stacks of two threads");
+	ok(give(SLOT, 8, 100, EBT_BEGIN) == frames + 2 &&
+		   give(SLOT, 7, 100, EBT_BEGIN) == frames + 3,
 	   "each is given to the event of its thread");
 	ok(give(SLOT, 7, 100, EBT_BEGIN) == 0, "once");
-	receive(7, 200, at, 3);
+	receive(7, 200, 3);
 	ok(give(SLOT, 7, 201, EBT_BEGIN) == 0 && give(SLOT, 7, 200, EBT_BEGIN) == 0,
 	   "that of an event that was lost is given to no other");
-	receive(7, 300, at, 3);
+	receive(7, 300, 3);
 	ok(give(SLOT + 1, 7, 300, EBT_BEGIN) == 0, "nor to another process's");
-	receive(7, 301, at, 2);
-	ok(give(SLOT, 7, 301, EBT_BEGIN) == 2, "a thread's next one replaces it");
+	receive(7, 301, 2);
+	ok(give(SLOT, 7, 301, EBT_BEGIN) == frames + 2, "a thread's next one replaces it");
 	for (uint32_t tid = 1; tid < 2000; tid++)
-		receive(tid, 400, at, 1 + tid % 3);
-	ok(give(SLOT, 1999, 400, EBT_BEGIN) == 2, "of many that wait the last ones stay");
+		receive(tid, 400, tid % 3);
+	ok(give(SLOT, 1999, 400, EBT_BEGIN) == frames + 1, "of many that wait the last ones stay");
 	end();
+}
+
+static const char *outermost(uint64_t ts)
+{
+	static char name[64];
+	struct ebt_event ev = {.ts = ts, .tid = 7, .kind = EBT_BEGIN, .id = 11, .domain = 0};
+	uint32_t frame = 0;
+	event_stacks_give(s, SLOT, &ev);
+	for (uint32_t at = ev.stack; at; at = stacks_parent(session->stacks, at))
+		frame = stacks_frame(session->stacks, at);
+	const struct frame *f = frame ? frames_get(session->frames, frame) : NULL;
+	snprintf(name, sizeof(name), "%s",
+		 f && f->count ? strings_text(session->strings, f->position->function) : "");
+	session_drop_event(session, &ev);
+	return name;
 }
 
 static void test_cuts(void)
 {
-	uint64_t good = here(), at[EBT_STACK_FRAMES];
+	struct payload p = own[2];
 	begin(NULL, 0);
-	receive(7, 1, (uint64_t[]){good, good, 4096, good}, 4);
-	ok(give(SLOT, 7, 1, EBT_BEGIN) == 3,
-	   "what is mapped nowhere ends a stack, which is marked");
-	receive(7, 2, (uint64_t[]){good, good, good - 1, good}, 4);
-	ok(give(SLOT, 7, 2, EBT_BEGIN) == 3, "so does what is behind no call");
-	receive(7, 3, (uint64_t[]){4096, good}, 2);
-	ok(give(SLOT, 7, 3, EBT_BEGIN) == 1, "also at once");
-	for (size_t i = 0; i < EBT_STACK_FRAMES; i++)
-		at[i] = good;
-	receive(7, 4, at, EBT_STACK_FRAMES);
-	ok(give(SLOT, 7, 4, EBT_BEGIN) == EBT_STACK_FRAMES + 1, "one without an end is marked");
-	ok(!receive(7, 5, at, 0) && give(SLOT, 7, 5, EBT_BEGIN) == 0, "an empty one is none");
+	receive(7, 1, 2);
+	ok(strcmp(outermost(1), CODE_CUT_NAME) != 0,
+	   "one that reaches the program's start is whole");
+	p.links.tail_words = 0;
+	p.memory.words = 30;
+	receive_copy(7, 2, &p, sizeof(p));
+	ok(!strcmp(outermost(2), CODE_CUT_NAME), "one of which memory is missing is marked");
+	p = own[2];
+	for (size_t i = 0; i < EBT_STACK_WORDS; i++)
+		if (p.memory.word[i] >> 12 == (uint64_t)deeper >> 12)
+			p.memory.word[i] = p.memory.word[i] & 1 ? 4096 : (uint64_t)deeper;
+	receive_copy(7, 3, &p, sizeof(p));
+	size_t n = give(SLOT, 7, 3, EBT_BEGIN);
+	ok(n && n < frames, "so is one with an address behind no call, before that");
+	p.memory.ip = 4096;
+	receive_copy(7, 4, &p, sizeof(p));
+	ok(give(SLOT, 7, 4, EBT_BEGIN) == 1, "also at once");
+	ok(!receive_copy(7, 5, &p, sizeof(p) - 8) && give(SLOT, 7, 5, EBT_BEGIN) == 0,
+	   "a record that is too short is none");
+	receive(7, 6, DEEPEST);
+	ok(!strcmp(outermost(6), CODE_CUT_NAME),
+	   "one that is longer than what is copied is marked");
 	end();
 }
 
@@ -107,16 +181,17 @@ static void test_choice(void)
 	   "by the numbers of each release");
 	ok(!(c->kinds >> EBT_BEGIN & 1) && !(c->kinds >> EBT_END & 1) && c->kinds >> EBT_UNIT & 1,
 	   "of user events by kind");
-	uint64_t at = here();
-	receive(7, 1, &at, 1);
+	receive(7, 1, 0);
 	ok(give(SLOT, 7, 1, EBT_END) == 0, "what is not selected gets none");
-	receive(7, 2, &at, 1);
-	ok(give(SLOT, 7, 2, EBT_BEGIN) == 1, "what is selected has one");
+	receive(7, 2, 0);
+	ok(give(SLOT, 7, 2, EBT_BEGIN) == frames, "what is selected has one");
 	end();
 }
 
 int main(void)
 {
+	for (unsigned i = 0; i <= DEEPEST; i++)
+		deeper(&own[i], i);
 	test_pairs();
 	test_cuts();
 	test_choice();

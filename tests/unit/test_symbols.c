@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -147,6 +148,35 @@ static void test_own(void)
 	   "a function's first instruction is on the line where it begins");
 	is_one(s, 1, "exe+0x1", "what is no code is the module and the offset");
 	is_one(s, UINT64_MAX, "exe+0xffffffffffffffff", "so is what is behind its end");
+	symbols_close(s);
+}
+
+static void test_unwinding(void)
+{
+	struct symbols *s = open_path("/proc/self/exe");
+	struct unwind_rule rule;
+	uint64_t inside = offset_of(in_outer() - 1);
+	ok(!symbols_unwind(s, inside, &rule) &&
+		   (rule.kind == UNWIND_BY_SP || rule.kind == UNWIND_BY_FP) && rule.cfa >= 8 &&
+		   rule.pc < 0,
+	   "where a function calls, its frame and the return address are found");
+#if defined(__x86_64__)
+	ok(!symbols_unwind(s, offset_of((uint64_t)here), &rule) && rule.kind == UNWIND_BY_SP &&
+		   rule.cfa == 8 && rule.pc == -8 && !rule.has_fp,
+	   "at its first instruction the frame has nothing but that");
+	is_one(s, 1, "exe+0x1", "names are known besides");
+#endif
+	ok(!symbols_unwind(s, getauxval(AT_ENTRY) ? offset_of(getauxval(AT_ENTRY)) : 0, &rule) &&
+		   rule.kind == UNWIND_OUTERMOST,
+	   "the program's first function has no caller");
+	ok(!symbols_unwind(s, 1, &rule) && rule.kind == UNWIND_UNKNOWN &&
+		   !symbols_unwind(s, UINT64_MAX, &rule) && rule.kind == UNWIND_UNKNOWN,
+	   "of what is no code nothing is known");
+	symbols_close(s);
+	char path[PATH_MAX];
+	s = open_copy("strip copy", path);
+	ok(!symbols_unwind(s, inside, &rule) && rule.kind != UNWIND_UNKNOWN,
+	   "without symbols it is known, too");
 	symbols_close(s);
 }
 
@@ -347,6 +377,7 @@ int main(void)
 	if (!mkdtemp(folder))
 		return skip_all("no folder");
 	test_own();
+	test_unwinding();
 	test_stripped();
 	test_debug_file();
 	test_crash();

@@ -37,6 +37,7 @@ struct debug_info {
 	Elf *module, *debug;
 	Dwarf *dwarf; /* NULL: none */
 	struct symtab *symtab;
+	Dwarf_CFI *cfi; /* NULL: none */
 	struct unit *unit;
 	size_t units;
 	struct segment *segment; /* values: units */
@@ -281,6 +282,8 @@ int debug_info_open(const struct debug_info_files *files, struct debug_info **re
 		d->debug = elf_begin(files->debug, ELF_C_READ, NULL);
 	if (!err)
 		err = open_symtab(d);
+	if (!err)
+		d->cfi = dwarf_getcfi_elf(d->module);
 	if (!err && !files->symbols_only)
 		err = open_dwarf(d);
 	if (err) {
@@ -302,6 +305,7 @@ void debug_info_close(struct debug_info *d)
 	free(d->unit);
 	free(d->segment);
 	symtab_free(d->symtab);
+	dwarf_cfi_end(d->cfi);
 	dwarf_end(d->dwarf);
 	elf_end(d->debug);
 	elf_end(d->module);
@@ -379,4 +383,91 @@ unsigned debug_info_find(struct debug_info *d, uint64_t offset,
 	for (unsigned i = 0; i < n; i++)
 		ret[i] = outermost[i];
 	return n;
+}
+
+/* ---- unwinding ---- */
+
+#if defined(__aarch64__)
+enum { REGISTER_FP = 29, REGISTER_SP = 31 };
+#else
+enum { REGISTER_FP = 6, REGISTER_SP = 7 };
+#endif
+
+#define MAX_FRAME_BYTES (1 << 20)
+
+static bool fits(uint64_t number, int32_t *ret)
+{
+	int64_t n = (int64_t)number;
+	*ret = (int32_t)n;
+	return n > -MAX_FRAME_BYTES && n < MAX_FRAME_BYTES;
+}
+
+/* A frame's end at a distance from a register. */
+static enum unwind_kind find_cfa(Dwarf_Frame *frame, int32_t *ret)
+{
+	Dwarf_Op *op;
+	size_t count;
+	if (dwarf_frame_cfa(frame, &op, &count) || count != 1)
+		return UNWIND_OTHERWISE;
+	bool is_long = op->atom == DW_OP_bregx;
+	if (!is_long && (op->atom < DW_OP_breg0 || op->atom > DW_OP_breg31))
+		return UNWIND_OTHERWISE;
+	uint64_t number = is_long ? op->number : (uint64_t)op->atom - DW_OP_breg0;
+	if (!fits(is_long ? op->number2 : op->number, ret))
+		return UNWIND_OTHERWISE;
+	return number == REGISTER_SP   ? UNWIND_BY_SP
+	       : number == REGISTER_FP ? UNWIND_BY_FP
+				       : UNWIND_OTHERWISE;
+}
+
+enum saved { SAVED_NOT, SAVED_LOST, SAVED_AT, SAVED_OTHERWISE };
+
+/* Where the caller's register is, from the frame's end. */
+static enum saved find_saved(Dwarf_Frame *frame, int number, int32_t *ret)
+{
+	Dwarf_Op room[3], *op;
+	size_t count;
+	*ret = 0;
+	if (dwarf_frame_register(frame, number, room, &op, &count))
+		return SAVED_OTHERWISE;
+	if (!count)
+		return op ? SAVED_LOST : SAVED_NOT;
+	if (op[0].atom != DW_OP_call_frame_cfa)
+		return SAVED_OTHERWISE;
+	if (count == 1)
+		return SAVED_AT;
+	return count == 2 && op[1].atom == DW_OP_plus_uconst && fits(op[1].number, ret)
+		       ? SAVED_AT
+		       : SAVED_OTHERWISE;
+}
+
+static struct unwind_rule rule_of(Dwarf_Frame *frame)
+{
+	struct unwind_rule rule = {.kind = UNWIND_OTHERWISE};
+	bool is_signal;
+	int number = dwarf_frame_info(frame, NULL, NULL, &is_signal);
+	if (number < 0)
+		return rule;
+	enum saved pc = find_saved(frame, number, &rule.pc);
+	enum saved fp = find_saved(frame, REGISTER_FP, &rule.fp);
+	if (pc == SAVED_LOST)
+		return (struct unwind_rule){.kind = UNWIND_OUTERMOST};
+	rule.has_fp = fp == SAVED_AT;
+	if (is_signal || pc != SAVED_AT || fp == SAVED_OTHERWISE)
+		return rule;
+	rule.kind = find_cfa(frame, &rule.cfa);
+	return rule;
+}
+
+struct unwind_rule debug_info_unwind(struct debug_info *d, uint64_t offset)
+{
+	struct unwind_rule rule = {.kind = UNWIND_UNKNOWN};
+	uint64_t address;
+	Dwarf_Frame *frame;
+	if (!d->cfi || !address_of(d->module, offset, &address) ||
+	    dwarf_cfi_addrframe(d->cfi, address, &frame))
+		return rule;
+	rule = rule_of(frame);
+	free(frame);
+	return rule;
 }

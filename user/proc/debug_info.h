@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proc/unwind.h"
+
 #define DEBUG_INFO_POSITIONS_MAX 64
 
 struct debug_info_position {
@@ -37,5 +39,7 @@ void debug_info_close(struct debug_info *d); /* NULL is allowed */
  */
 unsigned debug_info_find(struct debug_info *d, uint64_t offset,
 			 struct debug_info_position ret[DEBUG_INFO_POSITIONS_MAX]);
+/* How the stack is unwound from the instruction at an offset. */
+struct unwind_rule debug_info_unwind(struct debug_info *d, uint64_t offset);
 
 #endif

@@ -53,6 +53,9 @@ struct symbols {
 	struct symbols_position *position;
 	size_t positions, positions_cap;
 	struct map found; /* by offset: the first position << 8 | their number */
+	struct unwind_rule *rule;
+	size_t rules, rules_cap;
+	struct map unwound; /* by offset: the index of a rule */
 };
 
 static void *grow(void *array, size_t count, size_t *cap, size_t bytes)
@@ -201,6 +204,8 @@ void symbols_close(struct symbols *s)
 	free_texts(&s->made);
 	free(s->position);
 	map_done(&s->found);
+	free(s->rule);
+	map_done(&s->unwound);
 	if (s->module >= 0)
 		close(s->module);
 	if (s->debug >= 0)
@@ -361,20 +366,50 @@ static int send_all(int fd, const void *data, size_t bytes)
 	return 0;
 }
 
+static int keep_rule(struct symbols *s, uint64_t offset, const struct unwind_rule *rule)
+{
+	void *grown = grow(s->rule, s->rules, &s->rules_cap, sizeof(*s->rule));
+	if (!grown)
+		return -ENOMEM;
+	s->rule = grown;
+	uint64_t *index = map_put(&s->unwound, offset);
+	if (!index)
+		return -ENOMEM;
+	s->rule[s->rules] = *rule;
+	*index = s->rules++;
+	return 0;
+}
+
+static int receive_rule(struct symbols *s, uint64_t request)
+{
+	struct unwind_rule rule;
+	int err = receive(s, &rule, sizeof(rule));
+	return err ? err : keep_rule(s, request & ~SYMBOLS_WORKER_UNWIND, &rule);
+}
+
 /* Looks up an offset by the process. */
-static int ask(struct symbols *s, uint64_t offset)
+static int ask(struct symbols *s, uint64_t request)
 {
 	int err = s->pid ? 0 : start(s);
 	if (!err)
-		err = send_all(s->socket, &offset, sizeof(offset));
-	return err ? err : receive_positions(s, offset);
+		err = send_all(s->socket, &request, sizeof(request));
+	if (err)
+		return err;
+	return request & SYMBOLS_WORKER_UNWIND ? receive_rule(s, request)
+					       : receive_positions(s, request);
 }
 
-/* Looks up an offset that is not known. 0 or -ENOMEM. */
-static int look_up(struct symbols *s, uint64_t offset)
+static int keep_unknown(struct symbols *s, uint64_t offset)
+{
+	size_t first = s->positions;
+	return add_unknown(s, offset) || keep(s, offset, first) ? -ENOMEM : 0;
+}
+
+/* Looks up what is not known. 0 or -ENOMEM. */
+static int look_up(struct symbols *s, uint64_t request)
 {
 	for (; s->reading != READ_NOTHING; s->reading++) {
-		int err = ask(s, offset);
+		int err = ask(s, request);
 		if (!err)
 			return 0;
 		stop(s);
@@ -382,14 +417,28 @@ static int look_up(struct symbols *s, uint64_t offset)
 			return err;
 		log_at(LOG_DEBUG, "symbols of %s: %s", s->path, strerror(-err));
 	}
-	size_t first = s->positions;
-	return add_unknown(s, offset) || keep(s, offset, first) ? -ENOMEM : 0;
+	if (request & SYMBOLS_WORKER_UNWIND)
+		return keep_rule(s, request & ~SYMBOLS_WORKER_UNWIND, &(struct unwind_rule){0});
+	return keep_unknown(s, request);
+}
+
+int symbols_unwind(struct symbols *s, uint64_t offset, struct unwind_rule *ret)
+{
+	const uint64_t *known = map_get(&s->unwound, offset &= ~SYMBOLS_WORKER_UNWIND);
+	if (!known && look_up(s, offset | SYMBOLS_WORKER_UNWIND))
+		return -ENOMEM;
+	if (!known)
+		known = map_get(&s->unwound, offset);
+	*ret = s->rule[*known];
+	return 0;
 }
 
 unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret)
 {
 	const uint64_t *found = map_get(&s->found, offset);
-	if (!found && look_up(s, offset))
+	/* No file is so long. */
+	if (!found &&
+	    (offset & SYMBOLS_WORKER_UNWIND ? keep_unknown(s, offset) : look_up(s, offset)))
 		return 0;
 	if (!found)
 		found = map_get(&s->found, offset);

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "proc/unwind.h"
+
 #define SYMBOLS_BUILD_ID_BYTES 32
 
 struct symbols_position {
@@ -47,6 +49,8 @@ void symbols_close(struct symbols *s); /* NULL is allowed */
  * are valid until the next call, their strings until symbols_close().
  */
 unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret);
+/* How a stack is unwound from the instruction at an offset, as symbols_find() has it. 0 or -ENOMEM. */
+int symbols_unwind(struct symbols *s, uint64_t offset, struct unwind_rule *ret);
 /* The module's build id. Returns its bytes; 0: it has none. */
 size_t symbols_build_id(const struct symbols *s, const uint8_t **ret);
 

@@ -162,6 +162,11 @@ static void put_positions(struct answers *a, const struct debug_info_position *p
 	}
 }
 
+static void put_rule(struct answers *a, struct unwind_rule rule)
+{
+	buf_put(&a->out, &rule, sizeof(rule));
+}
+
 static void answer(const struct debug_info_files *files)
 {
 	struct debug_info_position position[DEBUG_INFO_POSITIONS_MAX];
@@ -171,7 +176,10 @@ static void answer(const struct debug_info_files *files)
 	if (debug_info_open(files, &info) || buf_init(&a.out, FD_SOCKET, 65536))
 		return;
 	while (receive(&offset, sizeof(offset)) && !a.out.err) {
-		put_positions(&a, position, debug_info_find(info, offset, position));
+		if (offset & SYMBOLS_WORKER_UNWIND)
+			put_rule(&a, debug_info_unwind(info, offset & ~SYMBOLS_WORKER_UNWIND));
+		else
+			put_positions(&a, position, debug_info_find(info, offset, position));
 		buf_flush(&a.out);
 	}
 }

@@ -339,6 +339,8 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 {
 	if (address == CODE_CUT)
 		return code_frames_named(c, CODE_CUT_NAME);
+	if (address == CODE_GAP)
+		return code_frames_named(c, CODE_GAP_NAME);
 	/* A return address may be that of the next line, or of the next function. */
 	uint64_t at = address - returns;
 	const struct code_mapping *m = find_again(c, map, pid, at);
@@ -424,6 +426,17 @@ bool code_frames_is_code(struct code_frames *c, struct code_map *map, pid_t pid,
 	return find_again(c, map, pid, address) != NULL;
 }
 
+struct unwind_rule code_frames_unwind(struct code_frames *c, struct code_map *map, pid_t pid,
+				      uint64_t address, bool is_innermost)
+{
+	struct unwind_rule rule = {.kind = UNWIND_UNKNOWN};
+	uint64_t at = address - !is_innermost;
+	const struct code_mapping *m = find_again(c, map, pid, at);
+	if (m && m->module)
+		symbols_unwind(m->module->symbols, at - m->start + m->offset, &rule);
+	return rule;
+}
+
 struct session *code_frames_session(const struct code_frames *c)
 {
 	return c->session;
@@ -437,9 +450,10 @@ uint32_t code_frames_named(struct code_frames *c, const char *name)
 
 /* Pushes the frames, the innermost first, but for those inside of the library's. 0: no memory, or
  * none. */
-static uint32_t push_frames(struct stacks *stacks, const uint32_t *frame, size_t count)
+static uint32_t push_frames(struct stacks *stacks, uint32_t outer, const uint32_t *frame,
+			    size_t count)
 {
-	uint32_t stack = 0;
+	uint32_t stack = outer;
 	size_t first = 0;
 	for (size_t i = 0; i < count && i < LIBRARY_DEPTH; i++)
 		if (frame[i] == OF_LIBRARY)
@@ -455,7 +469,7 @@ static uint32_t push_frames(struct stacks *stacks, const uint32_t *frame, size_t
 }
 
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
-		      const uint64_t *address, size_t count, uint32_t *ret)
+		      const uint64_t *address, size_t count, uint32_t outer, uint32_t *ret)
 {
 	uint32_t frame[CODE_STACK_MAX];
 	size_t n = 0, library_frames = 0;
@@ -463,7 +477,7 @@ int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
 		count = CODE_STACK_MAX;
 	for (; n < count && (frame[n] = frame_of(c, map, pid, address[n], n > 0)); n++)
 		library_frames += frame[n] == OF_LIBRARY;
-	uint32_t stack = n == count ? push_frames(c->session->stacks, frame, n) : 0;
+	uint32_t stack = n == count ? push_frames(c->session->stacks, outer, frame, n) : 0;
 	int err = n < count || (n && !library_frames && !stack) ? -ENOMEM : 0;
 	while (n--)
 		if (frame[n] != OF_LIBRARY)

@@ -10,12 +10,16 @@
 #define SOURCE_CODE_FRAMES_H
 
 #include "core/session.h"
+#include "proc/unwind.h"
 #include <sys/types.h>
 
 #define CODE_STACK_MAX 128 /* of more addresses the innermost */
 /* In place of the outermost address: a frame that says that the stack ends too early. */
 #define CODE_CUT      UINT64_MAX
 #define CODE_CUT_NAME "[stack not whole]"
+/* And between two: that frames are missing there. */
+#define CODE_GAP      UNWIND_GAP
+#define CODE_GAP_NAME "[frames missing]"
 
 struct code_frames;
 struct code_module;
@@ -41,12 +45,15 @@ void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool 
 void code_map_done(struct code_map *map);
 
 /*
- * The stack of addresses of a process, the innermost first, without the innermost frames that are
- * of libebtrace-probes. It is valid until the next stacks_reclaim() unless it is held. An address
- * that is in no mapping makes them be read again. 0 or -ENOMEM.
+ * The stack that extends `outer` (0: none) by the addresses of a process, the innermost first, without
+ * the innermost frames that are of libebtrace-probes. It is valid until the next stacks_reclaim()
+ * unless it is held. An address that is in no mapping makes them be read again. 0 or -ENOMEM.
  */
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
-		      const uint64_t *address, size_t count, uint32_t *ret);
+		      const uint64_t *address, size_t count, uint32_t outer, uint32_t *ret);
+/* How the stack is unwound from an address, which the function returns to unless it is the innermost. */
+struct unwind_rule code_frames_unwind(struct code_frames *c, struct code_map *map, pid_t pid,
+				      uint64_t address, bool is_innermost);
 
 /* A position in the source. What is not known is NULL or 0. */
 struct code_position {

@@ -160,17 +160,48 @@ static bool is_return(const struct event_stacks_of *of, uint64_t address)
 	return is_call;
 }
 
-/* Copies the addresses that can be right. */
-static size_t check(const struct event_stacks_of *of, const uint64_t *address, size_t count,
-		    uint64_t ret[CODE_STACK_MAX])
+static bool is_valid(void *ctx, uint64_t address, bool is_innermost)
 {
-	size_t n = 0;
-	while (n < count && (n ? is_return(of, address[n])
-			       : code_frames_is_code(of->frames, of->map, of->pid, *address)))
-		ret[n] = address[n], n++;
-	if (n < count || n == EBT_STACK_FRAMES)
-		ret[n++] = CODE_CUT;
-	return n;
+	const struct event_stacks_of *of = ctx;
+	return is_innermost ? code_frames_is_code(of->frames, of->map, of->pid, address)
+			    : is_return(of, address);
+}
+
+static struct unwind_rule rule_at(void *ctx, uint64_t address, bool is_innermost)
+{
+	const struct event_stacks_of *of = ctx;
+	return code_frames_unwind(of->frames, of->map, of->pid, address, is_innermost);
+}
+
+struct unwind_image event_stacks_image(const struct ebt_stack_memory *m,
+				       const struct ebt_stack_links *l)
+{
+	struct unwind_image image = {
+		.pc = m->ip,
+		.sp = m->sp,
+		.fp = m->fp,
+		.high = m->high,
+		.block = {{m->sp, m->word,
+			   m->words < EBT_STACK_WORDS ? m->words : EBT_STACK_WORDS}},
+	};
+	if (!l)
+		return image;
+	image.block[1] = (struct unwind_block){l->tail, l->tail_word,
+					       l->tail_words < EBT_TAIL_WORDS ? l->tail_words
+									      : EBT_TAIL_WORDS};
+	image.address = l->address;
+	image.at = l->at;
+	image.links = l->links < EBT_STACK_FRAMES ? l->links : EBT_STACK_FRAMES;
+	image.from = m->sp;
+	image.next = l->next;
+	return image;
+}
+
+static size_t unwind_stack(const struct event_stacks_of *of, const struct unwind_image *image,
+			   uint64_t ret[CODE_STACK_MAX], enum unwind_end *ret_end)
+{
+	struct unwind_code code = {is_valid, rule_at, (void *)of};
+	return unwind(image, &code, ret, CODE_STACK_MAX - 1, ret_end);
 }
 
 static struct pending *find(struct event_stacks *s, uint32_t slot, uint32_t tid)
@@ -201,13 +232,16 @@ static int push_c(const struct event_stacks_of *of, const struct ebt_stack_recor
 		  size_t payload, uint32_t *ret)
 {
 	uint64_t address[CODE_STACK_MAX];
-	size_t count = payload / sizeof(uint64_t);
-	if (!count)
+	enum unwind_end end;
+	const struct ebt_stack_memory *m = (const void *)(rec + 1);
+	const struct ebt_stack_links *l = (const void *)(m + 1);
+	if (payload < sizeof(*m) + sizeof(*l))
 		return 0;
-	if (count > EBT_STACK_FRAMES)
-		count = EBT_STACK_FRAMES;
-	count = check(of, (const uint64_t *)(rec + 1), count, address);
-	return code_frames_stack(of->frames, of->map, of->pid, address, count, ret);
+	struct unwind_image image = event_stacks_image(m, l);
+	size_t count = unwind_stack(of, &image, address, &end);
+	if (end == UNWIND_CUT)
+		address[count++] = CODE_CUT;
+	return code_frames_stack(of->frames, of->map, of->pid, address, count, 0, ret);
 }
 
 static int push_ocaml(const struct event_stacks_of *of, const struct ebt_stack_record *rec,

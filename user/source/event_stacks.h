@@ -2,9 +2,9 @@
 /*
  * Stacks of events of any kind: chooses for the BPF programs which events get one, makes stacks of the
  * session of their records (struct ebt_stack_record), and gives each to its event, which is the next
- * one of its thread. Functions that were compiled without frame pointers lead the kernel astray: a
- * stack ends before the first address that is in no code, or is not behind a call, and has an
- * outermost frame that says so.
+ * one of its thread. The stack of C is unwound as proc/unwind.h has it: it ends before the first address
+ * that is in no code, or is not behind a call; unless that is at the program's or the thread's start, it
+ * has an outermost frame that says so.
  */
 #ifndef SOURCE_EVENT_STACKS_H
 #define SOURCE_EVENT_STACKS_H
@@ -34,6 +34,9 @@ struct event_stacks_of {
 int event_stacks_new(struct session *session, const char *const *globs, unsigned count,
 		     struct event_stacks **ret);
 void event_stacks_free(struct event_stacks *s); /* NULL is allowed */
+/* What a record has of a stack; links: NULL: none. It refers to both. */
+struct unwind_image event_stacks_image(const struct ebt_stack_memory *m,
+				       const struct ebt_stack_links *links);
 /* For the BPF programs. Of user events by their kind alone: their names come later. */
 const struct ebt_stack_choice *event_stacks_choice(const struct event_stacks *s);
 /* Keeps the stack of a record until its event comes. 0 or -ENOMEM. */
