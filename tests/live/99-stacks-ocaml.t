@@ -12,7 +12,7 @@ OCAML_LINK=-g ocaml_build calls
 run() {
 	local name=$1 exe=$2
 	shift 2
-	{ echo; sleep 0.5; } | timeout 60 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
+	{ echo; sleep 1; } | timeout 60 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
 }
 # collections NAME: the stacks of explicit collections, of the innermost frame the line alone.
 collections() {

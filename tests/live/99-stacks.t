@@ -10,7 +10,7 @@ need_command setpriv
 chmod 755 "$TMP"
 install -m 755 "$O/ebtrace" "$O/tests/prog/nested" "$TMP"
 # run ARGS...: ebtrace with nested, 3 functions deeper and 2 rounds; its lines in printed.
-run() { { echo; sleep 0.3; } | timeout 60 "$O/ebtrace" "$@" -- "$TMP/nested" 3 2 >"$TMP/printed" 2>"$TMP/err"; }
+run() { { echo; sleep 1; } | timeout 60 "$O/ebtrace" "$@" -- "$TMP/nested" 3 2 >"$TMP/printed" 2>"$TMP/err"; }
 # functions NDJSON KIND: "function line" of the stacks of a kind's events, as nested prints them.
 functions() {
 	jq -r --arg kind "$2" 'select(.kind == $kind and .domain == 0) | .stack // [] | reverse[] |
