@@ -221,7 +221,8 @@ enum ebt_ocaml_alloc_flag {
 };
 
 enum ebt_ocaml_rest {
-	EBT_OCAML_REST_MINOR = 0, /* of minor heaps that were emptied before they were half full */
+	EBT_OCAML_REST_MINOR = 0, /* of minor heaps that were emptied before they were half full, or
+				   * beyond the limit of the rate */
 	EBT_OCAML_REST_MAJOR = 1, /* of large allocations beyond the limit of the rate */
 };
 
@@ -248,14 +249,14 @@ struct ebt_ocaml_allocs {
 
 /* What a domain has allocated, in words; the key is the runtime's << 32 | the domain's number. */
 struct ebt_ocaml_domain {
-	uint64_t state;	  /* its address */
-	uint64_t emptied; /* in minor heaps that were emptied */
-	uint64_t sampled; /* samples stand for them up to here */
-	uint64_t now;	  /* at its last hit */
-	uint64_t large_rest;
-	uint64_t window_ns; /* the rate of records is limited in each window */
+	uint64_t state;			 /* its address */
+	uint64_t emptied;		 /* in minor heaps that were emptied */
+	uint64_t sampled;		 /* samples stand for them up to here */
+	uint64_t now;			 /* at its last hit */
+	uint64_t small_rest, large_rest; /* beyond the limit of the rate */
+	uint64_t window_ns;		 /* the rate of records is limited in each window */
 	uint32_t in_window;
-	uint32_t reserved;
+	uint32_t every; /* one sample in so many is taken; 0: each */
 };
 
 struct ebt_ocaml_frame {

@@ -7,6 +7,10 @@
  * other domains' collections, too; then the trigger is not reached. Allocations outside of the minor
  * heap are sampled by their size, at the same rate.
  *
+ * Of a domain that makes more samples than it may, one in so many is taken, at random, which stands for
+ * as many: chosen by how many there were before, so that what a site has allocated is estimated without
+ * bias. What is beyond that as well is counted, as words that no sample stands for.
+ *
  * All addresses come from the traced program: memory is copied, never trusted.
  */
 #include "ocaml_stack.bpf.h"
@@ -21,7 +25,9 @@
 #define NO_ELEMENT 1 /* BPF_NOEXIST */
 
 #define WINDOW_NS     100000000
-#define MAX_IN_WINDOW 2000
+#define USUAL	      50 /* samples in a window: at each multiple, half as many are taken on */
+#define MAX_EVERY     64
+#define MAX_IN_WINDOW 800
 
 /* The tracer sets the sizes before it loads these. */
 struct {
@@ -96,13 +102,27 @@ static __always_inline uint64_t samples_of(uint64_t words, uint32_t period)
 	return words / period + (bpf_get_prandom_u32() % period < words % period);
 }
 
-static __always_inline int is_beyond_rate(struct ebt_ocaml_domain *d, uint64_t ts)
+/* Whether an allocation that stands for `words` is taken, for how many that do; 0: it is not. `rest`
+ * counts the words beyond the limit. */
+static __always_inline uint32_t choose(struct ebt_ocaml_domain *d, uint64_t ts, uint64_t words,
+				       uint64_t *rest)
 {
-	if (ts - d->window_ns >= WINDOW_NS) {
+	uint64_t windows = (ts - d->window_ns) / WINDOW_NS;
+	if (windows) {
 		d->window_ns = ts;
 		d->in_window = 0;
+		d->every = windows < 32 ? d->every >> windows : 0;
 	}
-	return d->in_window++ >= MAX_IN_WINDOW;
+	uint32_t every = d->every ? d->every : 1;
+	if (bpf_get_prandom_u32() % every)
+		return 0;
+	if (d->in_window >= MAX_IN_WINDOW) {
+		*rest += words * every;
+		return 0;
+	}
+	if (++d->in_window % USUAL == 0 && every < MAX_EVERY)
+		d->every = 2 * every;
+	return every;
 }
 
 static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site,
@@ -146,12 +166,14 @@ static __always_inline int sample_small(struct hit *h, uint64_t words, uint32_t 
 	uint64_t ts = bpf_ktime_get_ns(), trigger = user_word(h->state + h->r->trigger);
 	struct ebt_ocaml_domain *d = h->domain;
 	notice_emptied(h);
-	if (h->young.ptr >= trigger || words >= MAX_WORDS || d->now <= d->sampled ||
-	    is_beyond_rate(d, ts))
+	if (h->young.ptr >= trigger || words >= MAX_WORDS || d->now <= d->sampled)
 		return 0;
 	uint64_t samples = samples_of(d->now - d->sampled, h->r->period);
 	uint64_t free = h->young.ptr + (words + 1) * WORD_BYTES - trigger;
 	d->sampled = d->now;
+	if (!samples)
+		return 0;
+	samples *= choose(d, ts, samples * h->r->period, &d->small_rest);
 	if (samples)
 		emit(h, ts, EBT_ALLOC_SITE_OCAML_MINOR,
 		     (uint64_t[4]){samples, words, free / WORD_BYTES,
@@ -162,14 +184,14 @@ static __always_inline int sample_small(struct hit *h, uint64_t words, uint32_t 
 static __always_inline int sample_large(struct hit *h, uint64_t words)
 {
 	uint64_t ts = bpf_ktime_get_ns();
+	struct ebt_ocaml_domain *d = h->domain;
 	if (words >= MAX_WORDS)
 		return 0;
 	uint64_t samples = samples_of(words + 1, h->r->period);
 	if (!samples)
 		return 0;
-	if (is_beyond_rate(h->domain, ts))
-		h->domain->large_rest += samples * h->r->period;
-	else
+	samples *= choose(d, ts, samples * h->r->period, &d->large_rest);
+	if (samples)
 		emit(h, ts, EBT_ALLOC_SITE_OCAML_MAJOR, (uint64_t[4]){samples, words, 0, 0});
 	return 0;
 }

@@ -26,6 +26,41 @@ let shares n =
   done;
   Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "pair"; "list"; "array"; "bytes"; "large" |].(i) w) words
 
+(* ---- the same two sites in turn: 5 words and 2 ---- *)
+
+let[@inline never] four n = keep (n, n, n, n)
+let[@inline never] one n = keep (ref n)
+
+let in_turn n =
+  for i = 1 to n do four i; one i done;
+  Printf.printf "four %d\none %d\n" (5 * n) (2 * n)
+
+(* Of 1024 times one is followed by a pair, at random. *)
+let apart n =
+  Random.init 42;
+  let pairs = ref 0 in
+  for i = 1 to n do
+    four i; one i;
+    if Random.bits () land 1023 = 0 then (pair i; incr pairs)
+  done;
+  Printf.printf "four %d\none %d\npair %d\n" (5 * n) (2 * n) (3 * !pairs)
+
+(* ---- four sites, at random, of 65.6, 26.2, 4.9 and 3.3 % of all words ---- *)
+
+let in_four n =
+  Random.init 42;
+  let words = Array.make 4 0 in
+  let add i n = words.(i) <- words.(i) + n in
+  for i = 1 to n do
+    let x = Random.bits () land 1023 in
+    if x < 504 then (four i; add 0 5)
+    else if x < 840 then (pair i; add 1 3)
+    else if x < 932 then (one i; add 2 2)
+    else if x < 1010 then ()
+    else (list i; add 3 9)
+  done;
+  Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "four"; "pair"; "one"; "list" |].(i) w) words
+
 (* ---- stacks ---- *)
 
 let text slot =
@@ -121,5 +156,8 @@ let () =
   let n = int_of_string Sys.argv.(2) in
   match Sys.argv.(1) with
   | "shares" -> shares n
+  | "in_turn" -> in_turn n
+  | "apart" -> apart n
+  | "in_four" -> in_four n
   | "stacks" -> stacks ()
   | _ -> domains n

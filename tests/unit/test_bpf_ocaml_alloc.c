@@ -25,7 +25,7 @@ struct task_struct {
 static struct task_struct thread;
 static struct ebt_ocaml_allocs *runtime;
 static struct ebt_ocaml_domain *domain;
-static uint32_t dice; /* what is drawn at random */
+static uint32_t dice, dice_shift; /* what is drawn at random */
 static uint64_t now = 1000000000;
 static unsigned steps;
 
@@ -39,7 +39,7 @@ static long bpf_map_update_elem(void *map, const void *key, const void *value, u
 
 static uint32_t bpf_get_prandom_u32(void)
 {
-	return dice;
+	return dice >> dice_shift;
 }
 
 static uint64_t bpf_ktime_get_ns(void)
@@ -313,13 +313,56 @@ static void test_large(void)
 	rec = hit(EBT_OCAML_ALLOC_LARGE, 10 * 512 - 1, 0, 0);
 	ok(rec && rec->arg[0] == 10, "more are more samples");
 	ok(!hit(EBT_OCAML_ALLOC_LARGE, UINT64_MAX, 0, 0), "no object is that large");
-	int before = kernel.records;
-	for (int i = 0; i < 2 * MAX_IN_WINDOW; i++)
-		hit(EBT_OCAML_ALLOC_LARGE, 511, 0, 0);
-	is(kernel.records - before, MAX_IN_WINDOW - 2, "their records are limited");
-	is(domain_is.large_rest, (MAX_IN_WINDOW + 2) * 512, "and the words of the others counted");
-	now += WINDOW_NS;
-	ok(hit(EBT_OCAML_ALLOC_LARGE, 511, 0, 0), "until some time has passed");
+}
+
+/* So many large allocations of a period each; the samples that there are of them. */
+static uint64_t allocate_large(int n, int *ret_records)
+{
+	uint64_t samples = 0;
+	int records = kernel.records;
+	for (int i = 0; i < n; i++) {
+		dice = dice * 1664525 + 1013904223;
+		const struct ebt_alloc_record *rec = hit(EBT_OCAML_ALLOC_LARGE, 511, 0, 0);
+		samples += rec ? rec->arg[0] : 0;
+	}
+	*ret_records = kernel.records - records;
+	return samples;
+}
+
+static void test_many(void)
+{
+	int records, few;
+	begin();
+	dice_shift = 16;
+	allocate_large(USUAL, &records);
+	ok(records == USUAL && domain_is.every == 2, "a usual number of samples is taken, each");
+	uint64_t samples = allocate_large(10000, &records);
+	ok(records < 500 && domain_is.every == MAX_EVERY, "of more only some: %d of 10,000",
+	   records);
+	ok(samples > 9000 && samples < 11000, "which stand for all: %llu",
+	   (unsigned long long)samples);
+	samples += allocate_large(90000, &records);
+	ok(domain_is.in_window == MAX_IN_WINDOW && domain_is.large_rest > 100 * 512,
+	   "their number is limited");
+	uint64_t rest = domain_is.large_rest / 512;
+	ok(samples + rest > 90000 && samples + rest < 110000,
+	   "the words of the others are counted: %llu + %llu", (unsigned long long)samples,
+	   (unsigned long long)rest);
+	ok(!domain_is.small_rest, "of large ones apart");
+	now += 3ull * WINDOW_NS;
+	allocate_large(100, &few);
+	ok(few > 4 && few < 30 && domain_is.every == MAX_EVERY / 8,
+	   "when there were fewer for some time more are taken: %d of 100", few);
+	now += 100ull * WINDOW_NS;
+	allocate_large(10, &few);
+	is(few, 10, "and each after a long time");
+	state[4] = (uintptr_t)(heap + HEAP / 2);
+	domain_is.every = MAX_EVERY;
+	domain_is.in_window = MAX_IN_WINDOW;
+	dice = MAX_EVERY << dice_shift;
+	ok(!allocate(1, 511) && domain_is.small_rest == 512 * MAX_EVERY,
+	   "likewise of the minor heap");
+	dice_shift = 0;
 }
 
 static void test_walks(void)
@@ -409,6 +452,7 @@ int main(void)
 	test_uncounted();
 	test_words();
 	test_large();
+	test_many();
 	test_walks();
 	test_hostile();
 	return tap_done();

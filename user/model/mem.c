@@ -133,6 +133,17 @@ static inline struct mem_count count_of(const struct mem_process *p, const struc
 	return (struct mem_count){1, samples, mem_process_share(p, samples, ev->sarg[1], ev->id)};
 }
 
+/* The sum of words that no sample stands for is of objects of no size. */
+static inline void add_alloc(struct mem_process *p, uint32_t row, const struct ebt_event *ev,
+			     struct mem_count one)
+{
+	mem_count_add(&p->row[row].alloc[source_of(ev)], one);
+	if (p->is_periodic && ev->id == EBT_ALLOC_MINOR && ev->arg[1]) {
+		p->small_samples += (double)one.samples;
+		p->small_squares += (double)one.samples * (double)one.samples;
+	}
+}
+
 static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 {
 	const struct mem_filter *f = m->opt.filter;
@@ -160,7 +171,7 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 	if (m->timeline)
 		mem_timeline_at(m->timeline, ev->ts)->allocated +=
 			mem_process_bytes(p, one.samples);
-	mem_count_add(&p->row[row].alloc[made.source], one);
+	add_alloc(p, row, ev, one);
 	return 0;
 }
 
@@ -176,7 +187,7 @@ static int count_allocs(struct mem_model *m, const struct ebt_event *ev, size_t 
 		uint32_t row = p ? mem_process_row(p, m->session, NULL, ev[i].stack) : 0;
 		if (!row)
 			return -ENOMEM;
-		mem_count_add(&p->row[row].alloc[source_of(&ev[i])], count_of(p, &ev[i]));
+		add_alloc(p, row, &ev[i], count_of(p, &ev[i]));
 	}
 	return 0;
 }
@@ -322,6 +333,7 @@ int mem_model_end(struct mem_model *m)
 	m->is_periodic = m->first;
 	for (struct mem_process *p = m->first; p && !err; p = p->next) {
 		m->is_periodic &= p->is_periodic;
+		mem_process_settle(p);
 		err = end_objects(m, p, now);
 		for (uint32_t i = 1; i <= p->rows; i++) {
 			mem_count_add(&m->alloc, mem_row_alloc(&p->row[i]));

@@ -57,18 +57,19 @@ struct mem_amount mem_words(uint64_t samples, double rate)
 	return a;
 }
 
-static struct mem_amount part_amount(const struct mem_part *p)
+struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t samples)
 {
-	double unit = p->scale.word_bytes, words = (double)p->samples;
-	if (!(p->scale.rate > 0))
+	double unit = scale->word_bytes, words = (double)samples * mem_scale_words(scale);
+	double rate = scale->each > 1 ? scale->rate / scale->each : scale->rate;
+	if (!(rate > 0))
 		return (struct mem_amount){words * unit, NAN, NAN};
 	struct mem_amount a = {words, words, words};
-	if (!p->scale.weighted) {
-		a = mem_words(p->samples, p->scale.rate);
-	} else if (p->scale.rate < 1) {
+	if (!scale->weighted && rate == scale->rate) {
+		a = mem_words(samples, rate);
+	} else if (rate < 1) {
 		/* The interval of as many samples as stand for so many words. */
-		struct mem_amount around = mem_words(
-			(uint64_t)llround(fmin(words * p->scale.rate, 0x1p62)), p->scale.rate);
+		struct mem_amount around =
+			mem_words((uint64_t)llround(fmin(words * rate, 0x1p62)), rate);
 		a.low = fmin(around.low, words);
 		a.high = fmax(around.high, words);
 	}
@@ -77,7 +78,7 @@ static struct mem_amount part_amount(const struct mem_part *p)
 
 static void add_rest(struct mem_sum *s, const struct mem_part *p)
 {
-	struct mem_amount a = part_amount(p);
+	struct mem_amount a = mem_scale_amount(&p->scale, p->samples);
 	s->bytes += a.bytes;
 	s->below += (a.bytes - a.low) * (a.bytes - a.low);
 	s->above += (a.high - a.bytes) * (a.high - a.bytes);
@@ -126,7 +127,7 @@ struct mem_amount mem_sum_amount(const struct mem_sum *s)
 {
 	struct mem_sum all = *s;
 	if (s->parts == 1 && !s->above)
-		return part_amount(&s->part[0]);
+		return mem_scale_amount(&s->part[0].scale, s->part[0].samples);
 	for (uint32_t i = 0; i < s->parts; i++)
 		add_rest(&all, &s->part[i]);
 	double low = all.bytes - sqrt(all.below);

@@ -11,6 +11,9 @@
  * without bias, whatever the sizes; a share is samples / N, which can be added up before the rate is
  * known.
  *
+ * Samples that are taken together are no more certain than one: the interval is that of fewer samples at
+ * a lower rate.
+ *
  * Where the rate is not known there is an estimate if samples have weights, but no interval: its ends
  * are NAN.
  *
@@ -31,12 +34,18 @@ struct mem_scale {
 	double rate; /* the chance of a word, above 0, at most 1; 0: not known */
 	double word_bytes;
 	bool weighted; /* a sample stands for a word, whatever the rate is */
+	double each;   /* so many samples are taken as one, at the same place; 0: 1 */
 };
 
 /* The words that a sample stands for. */
 static inline double mem_scale_words(const struct mem_scale *s)
 {
 	return s->weighted ? 1 : 1 / s->rate;
+}
+/* From one that is taken to the next. */
+static inline double mem_scale_between(const struct mem_scale *s)
+{
+	return mem_scale_words(s) * (s->each > 1 ? s->each : 1);
 }
 static inline double mem_scale_bytes(const struct mem_scale *s, uint64_t samples)
 {
@@ -48,7 +57,8 @@ static inline double mem_scale_objects(const struct mem_scale *s, double shares)
 }
 static inline bool mem_scale_same(const struct mem_scale *a, const struct mem_scale *b)
 {
-	return a->rate == b->rate && a->word_bytes == b->word_bytes && a->weighted == b->weighted;
+	return a->rate == b->rate && a->word_bytes == b->word_bytes && a->weighted == b->weighted &&
+	       a->each == b->each;
 }
 
 /* Samples, by scale. Zeroed memory is an empty sum, which is exactly 0 bytes. */
@@ -73,7 +83,9 @@ void mem_sum_merge(struct mem_sum *s, const struct mem_sum *other);
 /* The estimate alone. */
 double mem_sum_bytes(const struct mem_sum *s);
 struct mem_amount mem_sum_amount(const struct mem_sum *s);
-/* The amount of one scale, in words. */
+/* The amount of one scale. */
+struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t samples);
+/* The same in words, of independent samples. */
 struct mem_amount mem_words(uint64_t samples, double rate);
 
 #endif

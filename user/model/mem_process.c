@@ -68,6 +68,12 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	keep_string(s, &p->context, t->context);
 }
 
+void mem_process_settle(struct mem_process *p)
+{
+	if (p->small_squares > p->small_samples)
+		p->scale.each = p->small_squares / p->small_samples;
+}
+
 static bool grow_index(struct mem_process *p, uint32_t stack)
 {
 	size_t count = (size_t)stack + stack / 2 + 64;
@@ -205,6 +211,8 @@ int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct
 			add_fate(&sum->fate[to], &p->fate[i]);
 	}
 	add_name(sum, p, s);
+	sum->small_samples += p->small_samples;
+	sum->small_squares += p->small_squares;
 	sum->processes += p->processes;
 	return 0;
 }

@@ -44,6 +44,9 @@ struct mem_process {
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
+	/* Of periodic samples of small objects, which stand for several where they are many: their number,
+	 * and the sum of the squares of those taken together. */
+	double small_samples, small_squares;
 	double given_rate;     /* if that of its samples is not known; 0: none */
 	bool has_weights;      /* instead of a rate */
 	bool is_periodic;      /* sampled without knowing what becomes of objects */
@@ -124,6 +127,8 @@ struct mem_scale mem_process_scale(const struct process *p, const struct strings
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
 		      double given_rate);
 void mem_process_done(struct mem_process *p, const struct session *s);
+/* After all events: how many samples were taken as one. */
+void mem_process_settle(struct mem_process *p);
 /* No more events of it: releases all but its rows. */
 void mem_process_end(struct mem_process *p);
 /* Adds the rows of a process that ended to a sum of such, which is one itself and was sampled alike;

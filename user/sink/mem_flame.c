@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,13 +140,12 @@ struct amounts {
 static struct mem_amount amount_of(const struct amounts *a, size_t program, uint64_t samples)
 {
 	const struct mem_scale *scale = &a->flame->program[program].scale;
-	struct mem_amount other = {0}, *words = samples <= MEM_EXACT_SAMPLES
-							? &a->few[program][samples]
-							: &other;
-	if (words->high <= 0)
-		*words = mem_words(samples, scale->rate);
-	return (struct mem_amount){words->bytes * scale->word_bytes, words->low * scale->word_bytes,
-				   words->high * scale->word_bytes};
+	struct mem_amount other = {0}, *amount = samples <= MEM_EXACT_SAMPLES
+							 ? &a->few[program][samples]
+							 : &other;
+	if (!(amount->high > 0 || isnan(amount->high)))
+		*amount = mem_scale_amount(scale, samples);
+	return *amount;
 }
 
 static void put_value(void *ctx, size_t part, uint64_t samples, struct buf *b)

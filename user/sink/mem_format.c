@@ -82,7 +82,7 @@ static void put_rate(struct buf *b, const struct mem_process *p)
 	else if (p->scale.rate >= 1)
 		buf_puts(b, "each word sampled");
 	else
-		report_print(b, "1 word in %.6g sampled", 1 / p->scale.rate);
+		report_print(b, "1 word in %.6g sampled", mem_scale_between(&p->scale));
 }
 
 static void put_loss(struct buf *b, const struct session *s)
@@ -132,11 +132,10 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	if (no_rate)
 		buf_puts(b, "Intervals are not known without the rate; --rate P sets it\n");
 	if (m->is_periodic)
-		buf_puts(b,
-			 "Sampling is periodic, each time that an OCaml domain has used up half of "
-			 "its minor heap (OCaml 5.0: all of it):\na program that allocates with "
-			 "the same "
-			 "period is misjudged. Nothing is known of what became of objects\n");
+		buf_puts(b, "Sampling is periodic, where an OCaml domain has used up half of its "
+			    "minor heap (OCaml 5.0: all of it), of many such places\nat random: a "
+			    "program that allocates with the same period is misjudged. Nothing is "
+			    "known of what became of objects\n");
 	put_loss(b, v->session);
 	if (m->unknown && !m->opt.filter)
 		report_print(b,

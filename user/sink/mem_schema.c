@@ -86,6 +86,7 @@ static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},
 					    {"rate", RATE},
 					    {"word_bytes", AMOUNT},
 					    {"periodic", SCHEMA_TRUTH},
+					    {"words_between_samples", SCHEMA_KNOWN},
 					    {0}};
 static const struct schema_key name[] = {
 	{"function", SCHEMA_STRING}, {"symbol", SCHEMA_STRING}, {"file", TEXT}, {0}};

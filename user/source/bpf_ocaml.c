@@ -64,6 +64,7 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key, 
 		absent = 0;
 		uint64_t words = words_now(&d, memory);
 		minor += words > d.sampled ? words - d.sampled : 0;
+		minor += d.small_rest;
 		major += d.large_rest;
 	}
 	if (memory >= 0)
