@@ -28,4 +28,27 @@ blame() {
 }
 blame unprepared A=1
 blame ring OCAML_RUNTIME_EVENTS_START=1
+
+# ---- who asked ----
+
+OCAML_LINK=-g ocaml_build calls
+# On a busy machine the longest pause may be that of a domain that takes part in one.
+for _ in 1 2 3 4 5; do
+	{ echo; sleep 0.5; } | timeout 60 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+	grep -q '^  The longest pause took .*; Gc.full_major was called from calls.ml:20 (Calls.collect).$' "$TMP/err" && break
+done
+ok $? "the sentence says which line asked for the longest pause" || cat "$TMP/err"
+grep -A1 '^        at Calls.collect@calls.ml:20:41-57' "$TMP/err" | grep -q -e '^        at Calls@calls.ml:' -e '^        at Calls.[(a-z]'
+ok $? "under a pause stand the lines that led to it"
+{ echo; sleep 0.5; } | timeout 60 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+jq -r '.blame.longest[] | select(.stack[-1] // "" | test("^Calls.collect@calls.ml:20:41-57$")) | .stack[:-1] | join(" ")' \
+	"$TMP/calls.json" | sort >"$TMP/got"
+sed 's/ [^ ]*$//' "$TMP/calls" | sort >"$TMP/wanted"
+same_file "$TMP/got" "$TMP/wanted" "JSON has the whole stack of each: as the program itself has printed it"
+is "$(jq '[.blame.longest[] | select(.phase == "minor" and .stack != [])] | length' "$TMP/calls.json")" 0 \
+	"phases that nobody asked for have none"
+ocaml_build gcwork
+timeout 60 "$O/ebtrace" stat --blame --stack --json -o "$TMP/all.json" -- chroot "$ROOT" "$EXE_IN" 1 50 >"$TMP/out" 2>"$TMP/err"
+jq -e '.blame.longest | length > 0 and all(.stack | any(test("^Gcwork[.@]")))' "$TMP/all.json" >"$TMP/jq"
+ok $? "with --stack all have" || jq -c '.blame.longest[].stack' "$TMP/all.json"
 done_testing

@@ -35,7 +35,8 @@ static void done(struct run *r)
 	session_free(r->session);
 }
 
-static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us)
+static void push_with(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us,
+		      uint32_t stack)
 {
 	struct ebt_event ev = {.ts = us * US,
 			       .pos = EBT_NO_POS,
@@ -44,9 +45,15 @@ static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uin
 			       .process = 1,
 			       .domain = domain,
 			       .tid = TIDS + domain,
+			       .stack = stack,
 			       .cpu = EBT_NO_CPU};
 	if (blame_events(r->blame, &ev, 1))
 		abort();
+}
+
+static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us)
+{
+	push_with(r, kind, id, domain, us, 0);
 }
 
 /* The thread of a domain did not run; of it `wait` at the end for want of a CPU. call: plus 1. */
@@ -231,6 +238,48 @@ static void test_forget(void)
 	done(&r);
 }
 
+static uint32_t stack_of(struct run *r, uint64_t address)
+{
+	struct frame f = {.address = address, .has_address = true};
+	uint32_t frame = frames_put(r->session->frames, &f);
+	uint32_t stack = stacks_push(r->session->stacks, 0, frame);
+	frames_drop(r->session->frames, frame);
+	return stack;
+}
+
+/* Of which nobody else has a reference. */
+static void test_stacks(void)
+{
+	struct run r;
+	begin(&r);
+	for (uint64_t i = 1; i <= 5000; i++) {
+		uint64_t us = 100000 * i;
+		push(&r, EBT_BEGIN, PHASE_stw_leader, 0, us);
+		push_with(&r, EBT_BEGIN, PHASE_major, 0, us + 1, stack_of(&r, 2 * i));
+		push_with(&r, EBT_BEGIN, PHASE_major_sweep, 0, us + 2, stack_of(&r, 2 * i + 1));
+		push(&r, EBT_END, PHASE_major_sweep, 0, us + 3);
+		push(&r, EBT_END, PHASE_major, 0, us + 4);
+		push(&r, EBT_END, PHASE_stw_leader, 0, us + 10 + i);
+		stacks_reclaim(r.session->stacks);
+	}
+	const struct stacks *stacks = r.session->stacks;
+	uint32_t n;
+	const struct blame_pause *p = blame_longest(r.blame, &n);
+	bool right = n == LONGEST;
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t frame = stacks_frame(stacks, p[i].stack);
+		right &= frames_get(r.session->frames, frame)->address == 2 * (5000 - i);
+	}
+	ok(right, "a pause has the stack of its outermost phase that has one");
+	stacks_free_unheld(r.session->stacks);
+	is(stacks_count(stacks), LONGEST, "those of others are given back");
+	push_with(&r, EBT_BEGIN, PHASE_major, 0, 1000000000, stack_of(&r, 1));
+	ok(!blame_forget(r.blame, 1), "a process ends in a pause");
+	stacks_free_unheld(r.session->stacks);
+	is(stacks_count(stacks), LONGEST, "and so is its stack");
+	done(&r);
+}
+
 /* A program that starts threads for ever, while one of them pauses now and then. */
 static void test_threads(void)
 {
@@ -260,6 +309,7 @@ int main(void)
 	test_barrier();
 	test_random();
 	test_forget();
+	test_stacks();
 	test_threads();
 	return tap_done();
 }

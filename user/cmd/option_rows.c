@@ -33,9 +33,9 @@ const struct option_row option_rows[] = {
 	 "Record when threads do not run, why, who woke them and who ran instead (needs "
 	 "privilege); stat: report what pauses were made of",
 	 1},
-	{OPTS_TRACE, "stack", OPT_STACK, "GLOB",
+	{RINGS, "stack", OPT_STACK, "GLOB",
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
-	 "(repeatable; needs privilege)",
+	 "(repeatable; needs privilege); stat --blame: of begins, for the longest pauses",
 	 1},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
 	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', "TIME",

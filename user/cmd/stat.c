@@ -59,6 +59,23 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	return stat_new(s, fd, &so, ret);
 }
 
+/*
+ * Parts of a pause are those of its thread, which no ring of OCaml's knows. Without privilege only
+ * rings can be read. Who asked for a collection is rare enough to be recorded always; who else caused
+ * one, on request.
+ */
+static void prepare_blame(struct engine_options *e)
+{
+	if (e->mode == MODE_AUTO && !geteuid())
+		e->mode = MODE_PROBES;
+	if (e->stack_glob_count)
+		return;
+	bool can = !e->file_count && (e->mode == MODE_PROBES || e->mode == MODE_STREAM);
+	if (e->stacks || can)
+		e->stack_globs[e->stack_glob_count++] = e->stacks ? "begin" : "explicit_*";
+	e->stacks |= can;
+}
+
 static int obey(struct opts *o)
 {
 	o->engine.counts = true;
@@ -75,10 +92,12 @@ static int obey(struct opts *o)
 	if (!status)
 		status = report_form_choose(o, "ebtrace stat", forms, sizeof(*forms), &form);
 	o->json = !status && form;
-	/* Parts of a pause are those of its thread, which no ring of OCaml's knows. Without privilege
-	 * only rings can be read. */
-	if (o->engine.blame && o->engine.mode == MODE_AUTO && !geteuid())
-		o->engine.mode = MODE_PROBES;
+	if (!status && o->engine.stacks && !o->engine.blame) {
+		complain("--stack shows the stacks of pauses: it needs --blame");
+		status = EXIT_USAGE;
+	}
+	if (o->engine.blame)
+		prepare_blame(&o->engine);
 	if (!status && o->json && (o->by || (o->top && !o->engine.blame))) {
 		complain("--by and --top apply to text");
 		status = EXIT_USAGE;

@@ -30,14 +30,11 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
-	if (o->stacks)
-		report_at(&e->report, LOG_NORMAL,
-			  "%s; reading the rings alone: events get no stacks", reason);
-	else if (o->blame)
-		report_at(&e->report, LOG_NORMAL,
-			  "%s; reading the rings alone: it is not recorded when threads do not "
-			  "run",
-			  reason);
+	if (o->blame || o->stacks)
+		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s", reason,
+			  o->blame ? "it is not recorded when threads do not run" : "",
+			  o->blame && o->stacks ? ", and " : "",
+			  o->stacks ? "events get no stacks" : "");
 	else
 		snprintf(p->missing, sizeof(p->missing), "%s", reason);
 	return ENGINE_OK;

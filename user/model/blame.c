@@ -9,6 +9,7 @@
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "core/tracks.h"
+#include "model/longest_pauses.h"
 #include "model/off_cpu.h"
 #include "model/phases.h"
 
@@ -61,8 +62,7 @@ struct blame {
 	struct tracks *tracks;
 	PTRARRAY(struct family) families; /* by process */
 	struct blame_sum total, of_row[PHASES + 1];
-	struct blame_pause *longest; /* a heap, the shortest of them first */
-	uint32_t longest_max, longest_count;
+	struct longest_pauses longest;
 	uint64_t known_from; /* the first interval's begin */
 	bool is_known;
 	blame_on_pause *on_pause;
@@ -149,37 +149,6 @@ static void leave(struct blame *b, struct family *f, struct lane *l, const struc
 	drop_section(s);
 }
 
-/* The first of the heap is the shortest. */
-static void sift(struct blame_pause *heap, uint32_t count, uint32_t i)
-{
-	for (;;) {
-		uint32_t least = i;
-		for (uint32_t c = 2 * i + 1; c <= 2 * i + 2 && c < count; c++)
-			if (heap[c].end_ns - heap[c].begin_ns <
-			    heap[least].end_ns - heap[least].begin_ns)
-				least = c;
-		if (least == i)
-			return;
-		struct blame_pause p = heap[i];
-		heap[i] = heap[least];
-		heap[least] = p;
-		i = least;
-	}
-}
-
-static void keep_longest(struct blame *b, const struct blame_pause *p)
-{
-	uint64_t ns = p->end_ns - p->begin_ns;
-	if (b->longest_count < b->longest_max) {
-		b->longest[b->longest_count++] = *p;
-		for (uint32_t i = b->longest_count / 2; i-- > 0;)
-			sift(b->longest, b->longest_count, i);
-	} else if (b->longest_max && ns > b->longest[0].end_ns - b->longest[0].begin_ns) {
-		b->longest[0] = *p;
-		sift(b->longest, b->longest_count, 0);
-	}
-}
-
 static void add(struct blame_sum *s, const struct blame_pause *p)
 {
 	s->pauses++;
@@ -202,9 +171,24 @@ static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_
 	split_time(b, f, tid, from, end_ns, &p->split);
 	add(&b->total, p);
 	add(&b->of_row[p->row], p);
-	keep_longest(b, p);
+	longest_pauses_add(&b->longest, p);
 	if (b->on_pause)
 		b->on_pause(b->ctx, p);
+}
+
+/* Of the phases of a pause the stack of the outermost one that has any. */
+static void note_stack(struct blame *b, struct lane *l, uint32_t stack)
+{
+	if (!l->is_paused || l->pause.stack)
+		return;
+	stacks_hold(b->session->stacks, stack);
+	l->pause.stack = stack;
+}
+
+static void drop_stack(struct blame *b, struct lane *l)
+{
+	stacks_drop(b->session->stacks, l->pause.stack);
+	l->pause.stack = 0;
 }
 
 static struct lane *lane_of(struct blame *b, struct track *t)
@@ -239,8 +223,10 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 			return err;
 	}
 	s->user = phases_stop(row);
-	if (!s->user || l->stopping++)
+	if (!s->user || l->stopping++) {
+		note_stack(b, l, ev->stack);
 		return 0;
+	}
 	l->is_paused = true;
 	l->waits = 0;
 	l->pause = (struct blame_pause){
@@ -251,6 +237,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 		.row = row,
 		.begin_ns = ev->ts,
 	};
+	note_stack(b, l, ev->stack);
 	return 0;
 }
 
@@ -269,6 +256,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		return 0;
 	if (l->is_paused && how == TRACK_ENDED)
 		end_pause(b, f, l, t->tid, end_ns);
+	drop_stack(b, l);
 	l->is_paused = false;
 	return 0;
 }
@@ -283,8 +271,10 @@ static void on_forget(void *ctx, struct track *t)
 			*at = l->next;
 			break;
 		}
-	if (l)
-		drop_section(l->inside);
+	if (!l)
+		return;
+	drop_section(l->inside);
+	drop_stack(b, l);
 	free(l);
 }
 
@@ -297,9 +287,8 @@ int blame_new(const struct session *s, uint32_t longest, struct blame **ret)
 	if (!b)
 		return -ENOMEM;
 	b->session = s;
-	b->longest_max = longest;
-	b->longest = calloc(longest + 1u, sizeof(*b->longest));
-	if (!b->longest || tracks_new(&s->processes, &visitor, b, &b->tracks)) {
+	if (longest_pauses_init(&b->longest, s->stacks, longest) ||
+	    tracks_new(&s->processes, &visitor, b, &b->tracks)) {
 		blame_free(b);
 		return -ENOMEM;
 	}
@@ -342,7 +331,7 @@ void blame_free(struct blame *b)
 	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
 		free_family(f);
 	ptrarray_done(&b->families);
-	free(b->longest);
+	longest_pauses_done(&b->longest);
 	free(b);
 }
 
@@ -453,20 +442,11 @@ const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row)
 	return &b->of_row[row];
 }
 
-static int compare_pauses(const void *a, const void *b)
-{
-	const struct blame_pause *x = a, *y = b;
-	uint64_t p = x->end_ns - x->begin_ns, q = y->end_ns - y->begin_ns;
-	if (p != q)
-		return p < q ? 1 : -1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
-}
-
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
 {
-	*ret_count = b->longest_count;
-	qsort(b->longest, b->longest_count, sizeof(*b->longest), compare_pauses);
-	return b->longest;
+	longest_pauses_sort(&b->longest);
+	*ret_count = b->longest.count;
+	return b->longest.at;
 }
 
 bool blame_is_known(const struct blame *b)

@@ -15,6 +15,7 @@
 #define SCHEMA_REF(name)   "{\"$ref\":\"#/$defs/" name "\"}"
 #define SCHEMA_MAYBE(name) "{\"oneOf\":[{\"type\":\"null\"}," SCHEMA_REF(name) "]}"
 #define SCHEMA_LIST(name)  "{\"type\":\"array\",\"items\":" SCHEMA_REF(name) "}"
+#define SCHEMA_STRINGS	   "{\"type\":\"array\",\"items\":" SCHEMA_STRING "}"
 #define SCHEMA_CONST(v)	   "{\"const\":" v "}"
 
 /* A key of an object, and what its value is. */

@@ -151,6 +151,7 @@ static int put_report(struct stat *k)
 	if (!err && !k->opt.json)
 		err = stat_sections_make(&k->model, k->opt.by, k->opt.top, &sections);
 	struct stat_report r = {
+		.session = s,
 		.model = &k->model,
 		.total = total,
 		.sections = &sections,

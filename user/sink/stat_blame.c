@@ -3,9 +3,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "model/phases.h"
 #include "sink/report_text.h"
+
+#define STACK_LINES 6 /* of a pause, in text */
 
 /* Columns of the table by phase: some parts together. */
 static const struct {
@@ -99,7 +103,30 @@ static void put_culprit(struct buf *b, const struct blame_culprit *c)
 		report_print(b, "thread %" PRIu32, c->tid);
 }
 
-static void put_pause(struct buf *b, const struct blame_pause *p, uint64_t begin_ns)
+/* Of functions that were inlined the innermost is the last position. */
+static void put_stack(struct buf *b, const struct session *s, uint32_t stack)
+{
+	uint32_t lines = 0;
+	for (; stack; stack = stacks_parent(s->stacks, stack)) {
+		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
+		for (uint32_t i = frames_texts(f); i-- > 0;) {
+			struct buf one;
+			if (lines++ >= STACK_LINES || buf_init(&one, -1, BUF_ROOM_MAX))
+				continue;
+			frames_put_text(s->frames, f, i, &one);
+			buf_put(&one, "", 1);
+			buf_puts(b, "        at ");
+			report_put_text(b, one.data);
+			buf_puts(b, "\n");
+			buf_done(&one);
+		}
+	}
+	if (lines > STACK_LINES)
+		report_print(b, "        (%" PRIu32 " more)\n", lines - STACK_LINES);
+}
+
+static void put_pause(struct buf *b, const struct session *s, const struct blame_pause *p,
+		      uint64_t begin_ns)
 {
 	uint64_t at = p->begin_ns > begin_ns ? p->begin_ns - begin_ns : 0;
 	report_print(b, "    %s at %.6f s, process %" PRIu32,
@@ -111,12 +138,13 @@ static void put_pause(struct buf *b, const struct blame_pause *p, uint64_t begin
 		report_print(b, ", thread %" PRIu32, p->tid);
 	report_print(b, ", %s\n", phases_name(p->row));
 	put_split(b, &p->split, "      ");
-	if (!p->culprit.ns)
-		return;
-	buf_puts(b, "      ");
-	put_culprit(b, &p->culprit);
-	report_print(b, " came %s late: ", report_ns_text((double)p->culprit.ns).text);
-	put_split(b, &p->culprit.split, "");
+	if (p->culprit.ns) {
+		buf_puts(b, "      ");
+		put_culprit(b, &p->culprit);
+		report_print(b, " came %s late: ", report_ns_text((double)p->culprit.ns).text);
+		put_split(b, &p->culprit.split, "");
+	}
+	put_stack(b, s, p->stack);
 }
 
 static unsigned largest(const struct blame_split *s)
@@ -151,7 +179,50 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 	}
 }
 
-void stat_blame_sentence(struct buf *b, const struct blame_pause *p)
+/* The innermost position of a stack with a file; NULL: none has. */
+static const struct frame_position *innermost(const struct session *s, uint32_t stack)
+{
+	for (; stack; stack = stacks_parent(s->stacks, stack)) {
+		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
+		if (f->count && f->position[f->count - 1].file)
+			return &f->position[f->count - 1];
+	}
+	return NULL;
+}
+
+/* Where the pause began, and what was called there if that is how it came about. */
+static void put_origin(struct buf *b, const struct session *s, const struct blame_pause *p)
+{
+	static const char *const calls[PHASES + 1] = {
+		[PHASE_explicit_gc_set] = "Gc.set",
+		[PHASE_explicit_gc_stat] = "Gc.stat",
+		[PHASE_explicit_gc_minor] = "Gc.minor",
+		[PHASE_explicit_gc_major] = "Gc.major",
+		[PHASE_explicit_gc_full_major] = "Gc.full_major",
+		[PHASE_explicit_gc_compact] = "Gc.compact",
+		[PHASE_explicit_gc_major_slice] = "Gc.major_slice",
+	};
+	const struct frame_position *at = innermost(s, p->stack);
+	if (!at)
+		return;
+	const char *file = strings_text(s->strings, at->file);
+	size_t len = strlen(file);
+	bool is_ocaml = len > 3 && !strcmp(file + len - 3, ".ml");
+	if (calls[p->row] && is_ocaml)
+		report_print(b, "; %s was called from ", calls[p->row]);
+	else
+		buf_puts(b, "; it began at ");
+	report_put_text(b, file);
+	if (at->has_line)
+		report_print(b, ":%" PRIu32, at->line);
+	if (at->function) {
+		buf_puts(b, " (");
+		report_put_text(b, strings_text(s->strings, at->function));
+		buf_puts(b, ")");
+	}
+}
+
+static void put_sentence(struct buf *b, const struct session *s, const struct blame_pause *p)
 {
 	bool by_other = largest(&p->split) == BLAME_DOMAIN && p->culprit.ns;
 	report_print(b, "The longest pause took %s: ",
@@ -166,10 +237,11 @@ void stat_blame_sentence(struct buf *b, const struct blame_pause *p)
 		buf_puts(b, ", which ");
 		put_doing(b, &p->culprit.split);
 	}
+	put_origin(b, s, p);
 	buf_puts(b, ".\n");
 }
 
-void stat_blame_text(struct buf *b, struct blame *m, uint64_t begin_ns)
+void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, uint64_t begin_ns)
 {
 	const struct blame_sum *total = blame_total(m);
 	uint32_t n;
@@ -185,9 +257,9 @@ void stat_blame_text(struct buf *b, struct blame *m, uint64_t begin_ns)
 	const struct blame_pause *p = blame_longest(m, &n);
 	buf_puts(b, "\n  longest pauses\n");
 	for (uint32_t i = 0; i < n; i++)
-		put_pause(b, &p[i], begin_ns);
+		put_pause(b, s, &p[i], begin_ns);
 	buf_puts(b, "\n  ");
-	stat_blame_sentence(b, p);
+	put_sentence(b, s, p);
 }
 
 static void json_parts(struct json *j, const uint64_t *ns)
@@ -215,7 +287,30 @@ static void json_split(struct json *j, const struct blame_split *s)
 	json_close(j, '}');
 }
 
-static void json_pause(struct json *j, const struct blame_pause *p)
+/* As in NDJSON, the outermost function first. */
+static void json_stack(struct json *j, const struct session *s, uint32_t stack)
+{
+	struct buf text;
+	size_t count = stacks_frames(s->stacks, stack, NULL, 0);
+	uint32_t *frames = calloc(count + 1, sizeof(*frames));
+	json_key_open(j, "stack", '[');
+	if (frames && !buf_init(&text, -1, BUF_ROOM_MAX)) {
+		stacks_frames(s->stacks, stack, frames, count);
+		for (size_t k = 0; k < count; k++) {
+			const struct frame *f = frames_get(s->frames, frames[k]);
+			for (uint32_t i = 0; i < frames_texts(f); i++) {
+				text.len = 0;
+				frames_put_text(s->frames, f, i, &text);
+				json_string(j, text.data, text.len);
+			}
+		}
+		buf_done(&text);
+	}
+	json_close(j, ']');
+	free(frames);
+}
+
+static void json_pause(struct json *j, const struct session *s, const struct blame_pause *p)
 {
 	json_open(j, '{');
 	json_key_u64(j, "begin_ns", p->begin_ns);
@@ -235,6 +330,7 @@ static void json_pause(struct json *j, const struct blame_pause *p)
 	} else {
 		json_key_null(j, "waited_for");
 	}
+	json_stack(j, s, p->stack);
 	json_close(j, '}');
 }
 
@@ -245,7 +341,7 @@ static void json_sum(struct json *j, const struct blame_sum *s)
 	json_parts(j, s->ns);
 }
 
-void stat_blame_json(struct json *j, struct blame *m)
+void stat_blame_json(struct json *j, const struct session *s, struct blame *m)
 {
 	uint32_t n;
 	const struct blame_pause *p = blame_longest(m, &n);
@@ -254,18 +350,18 @@ void stat_blame_json(struct json *j, struct blame *m)
 	json_sum(j, blame_total(m));
 	json_key_open(j, "phases", '[');
 	for (uint32_t row = 0; row <= PHASES; row++) {
-		const struct blame_sum *s = blame_of_row(m, row);
-		if (!s->pauses)
+		const struct blame_sum *sum = blame_of_row(m, row);
+		if (!sum->pauses)
 			continue;
 		json_open(j, '{');
 		json_key_str(j, "name", phases_name(row));
-		json_sum(j, s);
+		json_sum(j, sum);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
 	json_key_open(j, "longest", '[');
 	for (uint32_t i = 0; i < n; i++)
-		json_pause(j, &p[i]);
+		json_pause(j, s, &p[i]);
 	json_close(j, ']');
 	json_close(j, '}');
 }

@@ -9,11 +9,9 @@
 struct stat_report;
 
 /* begin_ns: of the run, from which times are counted. */
-void stat_blame_text(struct buf *b, struct blame *m, uint64_t begin_ns);
+void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, uint64_t begin_ns);
 /* As the member "blame" of the open object. */
-void stat_blame_json(struct json *j, struct blame *m);
-/* A sentence about a pause, with a final dot; at most 255 bytes. */
-void stat_blame_sentence(struct buf *b, const struct blame_pause *p);
+void stat_blame_json(struct json *j, const struct session *s, struct blame *m);
 /* What the figures suggest, a line each; nothing if they suggest nothing. */
 void stat_advice_text(struct buf *b, const struct stat_report *r);
 

@@ -183,7 +183,7 @@ void stat_json_report(struct buf *b, const struct stat_report *r)
 		json_close(&j, ']');
 	}
 	if (r->blame)
-		stat_blame_json(&j, r->blame);
+		stat_blame_json(&j, r->session, r->blame);
 	json_close(&j, '}');
 	buf_puts(b, "\n");
 }

@@ -18,6 +18,7 @@ struct stat_line {
 };
 
 struct stat_report {
+	const struct session *session;
 	const struct stat_model *model;
 	const struct stat_numbers *total;
 	const struct stat_sections *sections; /* of the text; JSON has all processes */

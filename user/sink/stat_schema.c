@@ -117,6 +117,7 @@ static const struct schema_key blamed_pause[] = {{"begin_ns", SCHEMA_COUNT},
 						 {"tid", SCHEMA_KNOWN},
 						 {"phase", SCHEMA_STRING},
 						 {"waited_for", SCHEMA_MAYBE("culprit")},
+						 {"stack", SCHEMA_STRINGS},
 						 {0}};
 static const struct schema_key culprit[] = {
 	{"domain", SCHEMA_KNOWN}, {"tid", SCHEMA_KNOWN}, {"ns", SCHEMA_COUNT}, {0}};

@@ -335,7 +335,7 @@ void stat_text_report(struct buf *b, const struct stat_report *r)
 	buf_puts(b, "\n");
 	if (!r->blame)
 		return;
-	stat_blame_text(b, r->blame, r->begin_ns);
+	stat_blame_text(b, r->session, r->blame, r->begin_ns);
 	stat_advice_text(b, r);
 	buf_puts(b, "\n");
 }
