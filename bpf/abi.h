@@ -32,7 +32,19 @@ struct ebt_record {
 	uint32_t tid; /* in the tracer's pid namespace; 0: it has no number there */
 };
 
-/* Copies of the program's registers, unchecked. */
+/*
+ * What the kernel counted of a thread in a pause of its mutator: the payload of the end of the
+ * outermost phase, of markers and of OCaml. What a kernel does not count is EBT_USAGE_UNKNOWN.
+ */
+#define EBT_USAGE_UNKNOWN UINT64_MAX
+struct ebt_usage {
+	uint64_t run_delay;		 /* ns, waiting on a run queue */
+	uint64_t voluntary, involuntary; /* context switches */
+	uint64_t minor_faults, major_faults;
+	uint64_t migrations; /* to another CPU */
+};
+
+/* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_usage as payload. */
 struct ebt_marker_record {
 	struct ebt_record head;
 	uint64_t ts;	/* ns */
@@ -42,7 +54,7 @@ struct ebt_marker_record {
 	uint64_t value; /* of kinds with a payload: its bytes in the program; of others: anything */
 };
 
-/* Of user events the payload is the name, with its final 0. */
+/* Of user events the payload is the name, with its final 0; of the end of a pause a struct ebt_usage. */
 struct ebt_ocaml_record {
 	struct ebt_record head;
 	uint64_t ts;	  /* ns */
@@ -134,6 +146,7 @@ struct ebt_ocaml_runtime {
 	uint16_t user_event;  /* index of the event among the arguments of the user-event write */
 	uint16_t release;     /* the tracer's own number; records carry it */
 	uint16_t reserved[3];
+	uint64_t phases_run; /* a bit each by their number: the mutator may run in them */
 	struct ebt_ocaml_stacks stacks;
 	uint64_t site[8]; /* by enum ebt_ocaml_function */
 };

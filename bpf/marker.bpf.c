@@ -8,8 +8,24 @@
 #include "channel.bpf.h"
 #include "registers.bpf.h"
 #include "stacks.bpf.h"
+#include "usage.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct usage_pause);
+} ebt_pauses SEC(".maps");
+
+/* A bit for each phase in which the mutator may run. */
+#define BIT_stops(id) 0
+#define BIT_runs(id)  1ull << (id)
+static const uint64_t phases_run = 0
+#define EBT_PHASE(id, name, mutator) | BIT_##mutator(id)
+#include <ebtrace/events.def>
+	;
 
 static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_regs *regs,
 				 uint64_t cookie)
@@ -30,6 +46,42 @@ static __always_inline int emit(const struct pt_regs *regs, uint64_t cookie)
 		return 0;
 	}
 	fill(rec, regs, cookie);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The phases of a thread, which nest: the first one that stops the mutator begins its pause. */
+static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cookie)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	uint32_t phase = (uint32_t)REGS_ID(regs);
+	if (phase >= 64 || !(phases_run >> phase & 1)) {
+		struct usage_pause *p =
+			bpf_task_storage_get(&ebt_pauses, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		if (p)
+			usage_begin(p, phase, task);
+	}
+	return emit(regs, cookie);
+}
+
+static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct usage_pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
+	if (!p || !usage_end(p, (uint32_t)REGS_ID(regs)))
+		return emit(regs, cookie);
+
+	struct ebt_usage *u;
+	struct ebt_marker_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(*u), 0);
+	if (!rec) {
+		channel_drop_event(REGS_POS(regs));
+		return 0;
+	}
+	fill(rec, regs, cookie);
+	rec->head.size = sizeof(*u);
+	u = (struct ebt_usage *)(rec + 1);
+	usage_of(u, p, task);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
@@ -78,6 +130,10 @@ int ebt_marker(struct pt_regs *regs)
 
 	if (stack_wanted(0, site, (uint32_t)REGS_ID(regs)))
 		stack_emit_c(regs, (uint32_t)(cookie >> 16), REGS_TS(regs));
+	if (site == EBT_BEGIN)
+		return emit_begin(regs, cookie);
+	if (site == EBT_END)
+		return emit_end(regs, cookie);
 	if (site != EBT_CUSTOM && site != EBT_ALLOC_SIZES && site < EBT_SITE_CONTROL)
 		return emit(regs, cookie);
 	if (site >= EBT_SITE_CONTROL)

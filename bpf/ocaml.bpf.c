@@ -7,6 +7,7 @@
  */
 #include "ocaml_stack.bpf.h"
 #include "stacks.bpf.h"
+#include "usage.bpf.h"
 
 /* The tracer sets the sizes before it loads these. */
 struct {
@@ -36,13 +37,19 @@ struct thread {
 	uint16_t domain;
 	uint16_t release;
 	uint32_t user_event;
+	uint64_t phases_run;
+};
+
+struct thread_state {
+	struct thread thread;
+	struct usage_pause pause;
 };
 
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct thread);
+	__type(value, struct thread_state);
 } ebt_thread SEC(".maps");
 
 /* Releases as a struct ebt_stack_choice has them: OCaml 5.0, which the tracer numbers 50, is 1. */
@@ -73,9 +80,10 @@ static __always_inline int is_foreign(uint32_t runtime, uint32_t *ret_slot)
 	return 1;
 }
 
-/* Nonzero: the hit is not of a traced process. */
+/* Nonzero: the hit is not of a traced process. *ret_state: what is kept of the thread, or NULL. */
 static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
-				 struct task_struct *task, struct thread *ret)
+				 struct task_struct *task, struct thread *ret,
+				 struct thread_state **ret_state)
 {
 	uint32_t key = (uint32_t)(cookie >> 16), slot;
 	uint32_t generation = ebt_ocaml_generation;
@@ -92,6 +100,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 		if (flag)
 			flag += REGS_IP(regs) - r->site[cookie & 7];
 	}
+	*ret_state = NULL;
 	ret->exec_id = task->self_exec_id;
 	ret->flag = flag;
 	ret->generation = generation;
@@ -100,13 +109,17 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 	ret->domain = read_domain(r, task);
 	ret->release = r->release;
 	ret->user_event = r->user_event;
+	ret->phases_run = r->phases_run;
 	/* A thread belongs to one domain for life, but may have none yet. */
 	if (ret->domain == EBT_NO_DOMAIN && r->tls != EBT_OCAML_TLS_NONE)
 		return 0;
-	struct thread *known =
+	struct thread_state *known =
 		bpf_task_storage_get(&ebt_thread, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (known)
-		*known = *ret;
+	if (known) {
+		known->thread = *ret;
+		known->pause.depth = 0;
+	}
+	*ret_state = known;
 	return 0;
 }
 
@@ -162,6 +175,36 @@ static __always_inline int emit(const struct pt_regs *regs, uint64_t ts, uint16_
 	rec->value = REGS_CALL_1(regs);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
+}
+
+/* The end of a pause. */
+static __always_inline int emit_pause(const struct pt_regs *regs, uint64_t ts,
+				      const struct thread *t, const struct usage_pause *p,
+				      struct task_struct *task)
+{
+	struct ebt_usage *u;
+	struct ebt_ocaml_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(*u), 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		return 0;
+	}
+	fill(rec, ts, EBT_OCAML_END, t);
+	rec->head.size = sizeof(*u);
+	rec->kind = EBT_END;
+	rec->id = (uint32_t)REGS_CALL_0(regs);
+	rec->value = 0;
+	u = (struct ebt_usage *)(rec + 1);
+	usage_of(u, p, task);
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+static __always_inline void begin_phase(struct usage_pause *p, uint32_t phase,
+					const struct thread *t, struct task_struct *task)
+{
+	if (phase >= 64 || !(t->phases_run >> (phase & 63) & 1))
+		usage_begin(p, phase, task);
 }
 
 /* The kind of a user event: its type is a constant, or a block for the types of the user. */
@@ -235,31 +278,44 @@ static __always_inline int is_chosen(const struct pt_regs *regs, uint64_t cookie
 	return 0;
 }
 
+/* Its own ring has the event, as it will have the end of a pause that has begun. */
+static __always_inline int leave_to_ring(struct thread_state *known)
+{
+	if (known)
+		known->pause.depth = 0;
+	return 0;
+}
+
 SEC("uprobe")
 int ebt_ocaml_function(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
-	if (cookie & EBT_OCAML_FLAG_IN_AX && REGS_RESULT(regs))
-		return 0;
 	/* Time stamp first, then the reservation: records of a domain are in order of both. */
 	uint64_t ts = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
-	const struct thread *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
+	struct thread_state *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
 	struct thread t;
-	if (known && known->runtime == (uint32_t)(cookie >> 16) &&
-	    known->generation == ebt_ocaml_generation && known->exec_id == task->self_exec_id)
-		t = *known;
-	else if (learn(regs, cookie, task, &t))
+	if (cookie & EBT_OCAML_FLAG_IN_AX && REGS_RESULT(regs))
+		return leave_to_ring(known);
+	if (known && known->thread.runtime == (uint32_t)(cookie >> 16) &&
+	    known->thread.generation == ebt_ocaml_generation &&
+	    known->thread.exec_id == task->self_exec_id)
+		t = known->thread;
+	else if (learn(regs, cookie, task, &t, &known))
 		return 0;
 	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
-		return 0;
+		return leave_to_ring(known);
 
 	if (is_chosen(regs, cookie, &t))
 		emit_stack(regs, cookie, ts, &t);
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:
+		if (known)
+			begin_phase(&known->pause, (uint32_t)REGS_CALL_0(regs), &t, task);
 		return emit(regs, ts, EBT_OCAML_BEGIN, EBT_BEGIN, &t);
 	case EBT_OCAML_END:
+		if (known && usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs)))
+			return emit_pause(regs, ts, &t, &known->pause, task);
 		return emit(regs, ts, EBT_OCAML_END, EBT_END, &t);
 	case EBT_OCAML_COUNTER:
 		return emit(regs, ts, EBT_OCAML_COUNTER, EBT_COUNTER, &t);

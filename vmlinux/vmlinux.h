@@ -130,6 +130,7 @@ struct cfs_rq {
 };
 struct sched_entity {
 	struct cfs_rq *cfs_rq;
+	uint64_t nr_migrations;
 };
 struct sched_info {
 	unsigned long long run_delay, last_arrival, last_queued;
@@ -147,6 +148,8 @@ struct task_struct {
 	struct bpf_local_storage *bpf_storage;
 	struct thread_struct thread;
 	int tgid;
+	unsigned long nvcsw, nivcsw;
+	unsigned long min_flt, maj_flt;
 	uint64_t start_boottime;
 	uint64_t self_exec_id;
 	struct task_struct *group_leader;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * offcpu FILE STEP...: does not run, for a known reason in each step, and prints of each
- *	step tid begin_ns end_ns switches wait_ns off_ns syscall waker
+ *	step tid begin_ns end_ns switches wait_ns off_ns syscall waker voluntary involuntary minor major
  * by CLOCK_MONOTONIC, getrusage, /proc/self/task/TID/schedstat and the thread's CPU time: what the
  * kernel has counted from begin to end. syscall, waker: -1 where there is none. `stop` stops it.
  * In tests/prog/blamed each step is a pause, too.
@@ -24,12 +24,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#define ROUNDS	   40
-#define FILE_BYTES (16u << 20)
-#define SPIN_NS	   200000000ull
+#define ROUNDS	    40
+#define FILE_BYTES  (16u << 20)
+#define TOUCH_BYTES (1u << 20)
+#define SPIN_NS	    200000000ull
 
 struct counters {
 	uint64_t ns, switches, wait_ns, cpu_ns;
+	struct rusage usage;
 };
 
 #ifdef BLAMED
@@ -54,15 +56,14 @@ static void count(struct counters *c)
 {
 	char name[64];
 	unsigned long long ran = 0, waited = 0;
-	struct rusage u;
 	snprintf(name, sizeof(name), "/proc/self/task/%d/schedstat", (int)gettid());
 	FILE *f = fopen(name, "re");
 	if (!f || fscanf(f, "%llu %llu", &ran, &waited) != 2)
 		exit(1);
 	fclose(f);
-	getrusage(RUSAGE_THREAD, &u);
+	getrusage(RUSAGE_THREAD, &c->usage);
 	c->wait_ns = waited;
-	c->switches = (uint64_t)(u.ru_nvcsw + u.ru_nivcsw);
+	c->switches = (uint64_t)(c->usage.ru_nvcsw + c->usage.ru_nivcsw);
 	c->cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	c->ns = clock_ns(CLOCK_MONOTONIC);
 }
@@ -92,9 +93,12 @@ static void end_step(struct counters *ret)
 static void print_step(const char *step, const struct counters *a, const struct counters *b,
 		       long syscall, int waker)
 {
-	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %ld %d\n", step,
+	const struct rusage *u = &a->usage, *v = &b->usage;
+	printf("%s %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %ld %d", step,
 	       (int)gettid(), a->ns, b->ns, b->switches - a->switches, b->wait_ns - a->wait_ns,
 	       b->ns - a->ns - (b->cpu_ns - a->cpu_ns), syscall, waker);
+	printf(" %ld %ld %ld %ld\n", v->ru_nvcsw - u->ru_nvcsw, v->ru_nivcsw - u->ru_nivcsw,
+	       v->ru_minflt - u->ru_minflt, v->ru_majflt - u->ru_majflt);
 	fflush(stdout);
 }
 
@@ -268,6 +272,24 @@ static void do_fault(void)
 	close(fd);
 }
 
+/* What was given back is touched again. */
+static void do_touch(void)
+{
+	struct counters a, b;
+	char *map =
+		mmap(NULL, TOUCH_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	madvise(map, TOUCH_BYTES, MADV_NOHUGEPAGE);
+	begin_step(&a);
+	for (int i = 0; i < ROUNDS; i++) {
+		for (unsigned at = 0; at < TOUCH_BYTES; at += 4096)
+			((volatile char *)map)[at] = 1;
+		madvise(map, TOUCH_BYTES, MADV_DONTNEED);
+	}
+	end_step(&b);
+	print_step("touch", &a, &b, -1, -1);
+	munmap(map, TOUCH_BYTES);
+}
+
 static void *sleep_long(void *arg)
 {
 	prctl(PR_SET_NAME, "sleeper");
@@ -344,6 +366,7 @@ int main(int argc, char **argv)
 		{"sleep", do_sleep},	 {"futex", do_futex}, {"preempt", do_preempt},
 		{"fsync", do_fsync},	 {"fault", do_fault}, {"pinged", do_pinged},
 		{"sleeper", do_sleeper}, {"child", do_child}, {"stop", do_stop},
+		{"touch", do_touch},
 #ifdef BLAMED
 		{"barrier", do_barrier},
 #endif

@@ -36,7 +36,7 @@ static void done(struct run *r)
 }
 
 static void push_with(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us,
-		      uint32_t stack)
+		      uint32_t stack, const struct pause_usage *u)
 {
 	struct ebt_event ev = {.ts = us * US,
 			       .pos = EBT_NO_POS,
@@ -47,13 +47,15 @@ static void push_with(struct run *r, uint16_t kind, uint32_t id, uint16_t domain
 			       .tid = TIDS + domain,
 			       .stack = stack,
 			       .cpu = EBT_NO_CPU};
-	if (blame_events(r->blame, &ev, 1))
+	if ((u && pause_usage_put(r->session, &ev, u)) || blame_events(r->blame, &ev, 1))
 		abort();
+	if (u)
+		session_drop_event(r->session, &ev);
 }
 
 static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uint64_t us)
 {
-	push_with(r, kind, id, domain, us, 0);
+	push_with(r, kind, id, domain, us, 0, NULL);
 }
 
 /* The thread of a domain did not run; of it `wait` at the end for want of a CPU. call: plus 1. */
@@ -255,8 +257,9 @@ static void test_stacks(void)
 	for (uint64_t i = 1; i <= 5000; i++) {
 		uint64_t us = 100000 * i;
 		push(&r, EBT_BEGIN, PHASE_stw_leader, 0, us);
-		push_with(&r, EBT_BEGIN, PHASE_major, 0, us + 1, stack_of(&r, 2 * i));
-		push_with(&r, EBT_BEGIN, PHASE_major_sweep, 0, us + 2, stack_of(&r, 2 * i + 1));
+		push_with(&r, EBT_BEGIN, PHASE_major, 0, us + 1, stack_of(&r, 2 * i), NULL);
+		push_with(&r, EBT_BEGIN, PHASE_major_sweep, 0, us + 2, stack_of(&r, 2 * i + 1),
+			  NULL);
 		push(&r, EBT_END, PHASE_major_sweep, 0, us + 3);
 		push(&r, EBT_END, PHASE_major, 0, us + 4);
 		push(&r, EBT_END, PHASE_stw_leader, 0, us + 10 + i);
@@ -273,7 +276,7 @@ static void test_stacks(void)
 	ok(right, "a pause has the stack of its outermost phase that has one");
 	stacks_free_unheld(r.session->stacks);
 	is(stacks_count(stacks), LONGEST, "those of others are given back");
-	push_with(&r, EBT_BEGIN, PHASE_major, 0, 1000000000, stack_of(&r, 1));
+	push_with(&r, EBT_BEGIN, PHASE_major, 0, 1000000000, stack_of(&r, 1), NULL);
 	ok(!blame_forget(r.blame, 1), "a process ends in a pause");
 	stacks_free_unheld(r.session->stacks);
 	is(stacks_count(stacks), LONGEST, "and so is its stack");
@@ -302,9 +305,87 @@ static void test_threads(void)
 	done(&r);
 }
 
+/* A pause of 100 us of domain 0, in which the kernel counted a wait for a CPU and voluntary switches;
+ * known: intervals are, and one of 10 us before its end was a wait for a CPU. */
+static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t voluntary)
+{
+	struct run r;
+	struct pause_usage u = {
+		{[PAUSE_RUN_DELAY] = delay_us == PAUSE_UNKNOWN ? PAUSE_UNKNOWN : delay_us * US,
+		 [PAUSE_VOLUNTARY] = voluntary,
+		 [PAUSE_MINOR_FAULTS] = 7}};
+	begin(&r);
+	if (known)
+		off(&r, 0, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 100);
+	if (known)
+		off(&r, 0, 150, 160, 10, EBT_OFFCPU_PREEMPTED, 0);
+	push_with(&r, EBT_END, PHASE_minor, 0, 200, 0, &u);
+	struct blame_pause p = *longest(&r);
+	const struct blame_sum *total = blame_total(r.blame);
+	ok(sum(p.split.ns) == 100 * US && total->counted == 1 &&
+		   total->usage.count[PAUSE_MINOR_FAULTS] == 7 &&
+		   total->never_blocked == (!voluntary && delay_us != PAUSE_UNKNOWN),
+	   "the counts of a pause are those of the sum, and its parts add up");
+	done(&r);
+	return p;
+}
+
+static void test_counted(void)
+{
+	struct blame_pause p = counted(false, 30, 0);
+	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_CPU) == 70,
+	   "without intervals: who never blocked was on the CPU, or waited for it");
+	p = counted(false, 30, 2);
+	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_UNKNOWN) == 70,
+	   "who did was so for an unknown time");
+	p = counted(false, 500, 0);
+	ok(part(&p.split, BLAME_WAIT) == 100, "a wait is at most as long as its pause");
+	p = counted(false, PAUSE_UNKNOWN, 0);
+	ok(part(&p.split, BLAME_UNKNOWN) == 100, "a wait that is not counted is not known");
+	p = counted(true, 30, 0);
+	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_CPU) == 70,
+	   "where intervals lack some of the wait, the kernel's count is the truth");
+	p = counted(true, 4, 2);
+	ok(part(&p.split, BLAME_WAIT) == 10 && part(&p.split, BLAME_CPU) == 90,
+	   "where it lacks some, the intervals are: an idle CPU wakes up in no queue");
+}
+
+/* Domain 0 waits 60 us for domain 1 in a pause of 100 us. */
+static struct blame_pause counted_barrier(uint64_t delay_us)
+{
+	struct run r;
+	struct pause_usage u = {{[PAUSE_RUN_DELAY] = delay_us * US}};
+	begin(&r);
+	push(&r, EBT_BEGIN, PHASE_stw_leader, 0, 100);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 0, 110);
+	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 1, 170);
+	push(&r, EBT_END, PHASE_stw_api_barrier, 0, 171);
+	push_with(&r, EBT_END, PHASE_stw_leader, 0, 200, 0, &u);
+	struct blame_pause p = *longest(&r);
+	is(sum(p.split.ns), 100 * US, "with a wait for another domain, too");
+	done(&r);
+	return p;
+}
+
+static void test_counted_barrier(void)
+{
+	struct blame_pause p = counted_barrier(0);
+	ok(part(&p.split, BLAME_DOMAIN) == 60 && part(&p.split, BLAME_CPU) == 40,
+	   "who never waited for a CPU was on it but for the wait for a domain");
+	p = counted_barrier(25);
+	ok(part(&p.split, BLAME_CPU) == 15 && part(&p.split, BLAME_UNKNOWN) == 25,
+	   "a wait for a CPU may have been in that for a domain");
+	p = counted_barrier(90);
+	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_UNKNOWN) == 10,
+	   "but for what is longer than that");
+}
+
 int main(void)
 {
 	test_one();
+	test_counted();
+	test_counted_barrier();
 	test_unknown();
 	test_barrier();
 	test_random();

@@ -16,6 +16,41 @@ static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, ui
 	return -22;
 }
 
+/* What the kernel counts; `has_run_delay` false: this one does not count the wait for a CPU. */
+#define BPF_MAP_TYPE_TASK_STORAGE      29
+#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
+#define __BPF_CORE_READ_H__
+#define bpf_core_field_exists(field) (&(field) != &thread.sched_info.run_delay || has_run_delay)
+struct task_struct {
+	struct {
+		uint64_t run_delay;
+	} sched_info;
+	uint64_t nvcsw, nivcsw, min_flt, maj_flt;
+	struct {
+		uint64_t nr_migrations;
+	} se;
+};
+static struct task_struct thread;
+static bool has_run_delay = true;
+
+static struct task_struct *bpf_get_current_task_btf(void)
+{
+	return &thread;
+}
+
+/* Of one thread; memory is zeroed, as the kernel's is. */
+static bool has_storage, no_storage;
+static void *bpf_task_storage_get(void *map, struct task_struct *of, void *value, uint64_t flags)
+{
+	static uint64_t storage[32];
+	(void)map;
+	(void)value;
+	if (of != &thread || no_storage || (!has_storage && !flags))
+		return NULL;
+	has_storage = true;
+	return storage;
+}
+
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -137,10 +172,72 @@ static void check_drops(void)
 	ok(ebt_dropped.control == 1, "a control record dropped: 1 is counted so");
 }
 
+/* Passes a phase's marker while the kernel's counts grow by 1, 2, 3, ... Its usage, or NULL. */
+static const struct ebt_usage *pass(uint16_t site, uint32_t phase)
+{
+	struct pt_regs regs = in_ring;
+	regs.di = phase;
+	const struct ebt_marker_record *rec = hit(site, &regs);
+	bool has_usage = rec && rec->head.size == sizeof(struct ebt_usage);
+	if (!rec || (rec->head.size && !has_usage) ||
+	    kernel.reserved != sizeof(*rec) + rec->head.size)
+		return NULL;
+	thread.sched_info.run_delay += 1;
+	thread.nvcsw += 2;
+	thread.nivcsw += 3;
+	thread.min_flt += 4;
+	thread.maj_flt += 5;
+	thread.se.nr_migrations += 6;
+	return has_usage ? (const struct ebt_usage *)(rec + 1) : NULL;
+}
+
+static bool is_usage(const struct ebt_usage *u, uint64_t times)
+{
+	return u && u->run_delay == times && u->voluntary == 2 * times &&
+	       u->involuntary == 3 * times && u->minor_faults == 4 * times &&
+	       u->major_faults == 5 * times && u->migrations == 6 * times;
+}
+
+enum { MINOR = 11, ROOTS = 12, CONDITION_WAIT = 42, NO_PHASE = 1000 };
+
+static void check_usage(void)
+{
+	thread.nvcsw = 1000;
+	ok(!pass(EBT_END, MINOR), "an end without a begin: nothing was counted");
+	ok(!pass(EBT_BEGIN, MINOR) && !pass(EBT_BEGIN, ROOTS) && !pass(EBT_END, ROOTS),
+	   "what is inside of a pause has no counts");
+	ok(is_usage(pass(EBT_END, MINOR), 3),
+	   "the end of the outermost phase has all of the pause");
+	pass(EBT_BEGIN, MINOR);
+	pass(EBT_BEGIN, MINOR);
+	ok(!pass(EBT_END, MINOR) && is_usage(pass(EBT_END, MINOR), 3),
+	   "also where a phase is inside one of its kind");
+	pass(EBT_BEGIN, MINOR);
+	pass(EBT_BEGIN, ROOTS);
+	ok(is_usage(pass(EBT_END, MINOR), 2), "also where an inner one has no end");
+	pass(EBT_BEGIN, CONDITION_WAIT);
+	pass(EBT_BEGIN, MINOR);
+	ok(is_usage(pass(EBT_END, MINOR), 1) && !pass(EBT_END, CONDITION_WAIT),
+	   "a phase in which the mutator may run is no pause");
+	pass(EBT_BEGIN, NO_PHASE);
+	ok(is_usage(pass(EBT_END, NO_PHASE), 1), "an unknown phase is");
+	has_run_delay = false;
+	pass(EBT_BEGIN, MINOR);
+	const struct ebt_usage *u = pass(EBT_END, MINOR);
+	ok(u && u->run_delay == EBT_USAGE_UNKNOWN && u->voluntary == 2,
+	   "what the kernel does not count is not known, and the rest is");
+	has_run_delay = true;
+	no_storage = true;
+	ok(!pass(EBT_BEGIN, MINOR) && !pass(EBT_END, MINOR),
+	   "no memory: no counts, and all events");
+	no_storage = false;
+}
+
 int main(void)
 {
-	check_plain("begin", EBT_BEGIN);
+	check_usage();
 	check_plain("end", EBT_END);
+	check_plain("begin", EBT_BEGIN);
 	check_plain("counter", EBT_COUNTER);
 	check_plain("lifecycle", EBT_LIFECYCLE);
 	check_plain("user_unit", EBT_UNIT);

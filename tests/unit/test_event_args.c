@@ -2,6 +2,7 @@
 /* Arguments of events in their payloads: of an interval off CPU, there and back, and of payloads that
  * nobody of ours has written. */
 #include "core/offcpu.h"
+#include "core/pause_usage.h"
 #include "core/session.h"
 
 #include "tests/tap.h"
@@ -84,6 +85,33 @@ static void test_absent(void)
 	       "nor is there anything without a payload");
 }
 
+static void test_pause(void)
+{
+	static const struct pause_usage counted = {{[PAUSE_RUN_DELAY] = 5000000000000,
+						    [PAUSE_VOLUNTARY] = 0,
+						    [PAUSE_INVOLUNTARY] = 3,
+						    [PAUSE_MINOR_FAULTS] = PAUSE_UNKNOWN,
+						    [PAUSE_MAJOR_FAULTS] = 1,
+						    [PAUSE_MIGRATIONS] = 2}};
+	struct ebt_event ev = {.kind = EBT_END};
+	struct pause_usage u;
+	ok(!pause_usage_get(session, &ev, &u), "the end of a phase has no counts");
+	is_str(args_of(&ev), "", "nor arguments");
+	is(pause_usage_put(session, &ev, &counted), 0, "that of a pause may");
+	ok(pause_usage_get(session, &ev, &u) && !memcmp(&u, &counted, sizeof(u)),
+	   "they come back, whatever their size");
+	is_str(args_of(&ev),
+	       "run_delay_ns=5000000000000 voluntary_switches=0 involuntary_switches=3 "
+	       "major_faults=1 migrations=2 ",
+	       "what is 0 is an argument, what is not known is none");
+	session_drop_event(session, &ev);
+	ev.flags = 0;
+	session_put_blob(session, &ev, "short", 5);
+	ok(pause_usage_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == PAUSE_UNKNOWN,
+	   "of a payload that is too short nothing is known");
+	session_drop_event(session, &ev);
+}
+
 static void test_forged(void)
 {
 	unsigned char bytes[200];
@@ -110,6 +138,7 @@ int main(void)
 		return 1;
 	test_round_trip();
 	test_absent();
+	test_pause();
 	test_forged();
 	session_free(session);
 	return tap_done();

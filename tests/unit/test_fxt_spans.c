@@ -55,7 +55,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		  uint64_t end_ns, enum track_end how)
 {
 	(void)depth;
-	return fxt_spans_end(&((struct run *)ctx)->spans, t, s, end_ns, how);
+	return fxt_spans_end(&((struct run *)ctx)->spans, t, s, end_ns, how, NULL);
 }
 
 static void on_forget(void *ctx, struct track *t)

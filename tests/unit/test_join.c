@@ -184,6 +184,26 @@ static void test_pid_again(void)
 	end();
 }
 
+/* Of the end of a pause BPF has what the kernel counted, and the ring nothing. */
+static void test_payload_of_bpf(void)
+{
+	static const char counts[] = "counts";
+	for (int order = 0; order < 2; order++) {
+		begin();
+		struct ebt_event pair[2] = {event(order ? B : R, 0, 10),
+					    event(order ? R : B, 0, 10)};
+		struct ebt_event *of_bpf = &pair[!order];
+		pair[0].kind = pair[1].kind = EBT_END;
+		session_put_blob(session, of_bpf, counts, sizeof(counts));
+		join_events(join, pair, 2);
+		join_flush(join);
+		ok(outs == 1 && out[0].flags & EBT_F_PAYLOAD && out[0].arg[1] == sizeof(counts),
+		   "a payload that BPF alone has, as the counts of a pause, is kept");
+		is(session_blob_bytes(session), 0, "and there is no other");
+		end();
+	}
+}
+
 /* BPF's half was cut, and it may come first; both may be part of what is held. */
 static void test_cut_half(void)
 {
@@ -293,6 +313,7 @@ int main(void)
 	test_duplicates();
 	test_restart_and_wrap();
 	test_pid_again();
+	test_payload_of_bpf();
 	test_cut_half();
 	test_others();
 	return tap_done();

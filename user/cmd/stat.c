@@ -51,9 +51,8 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.interval_ns = o->interval_ns,
 		.by = o->by,
 		.top = o->top,
-		.blame = !o->engine.blame ? 0
-			 : o->top	  ? o->top
-					  : BLAME_LONGEST,
+		.blame = o->engine.blame,
+		.longest = o->top ? o->top : BLAME_LONGEST,
 		.cpus = o->engine.file_count ? 0 : cpus(),
 	};
 	return stat_new(s, fd, &so, ret);

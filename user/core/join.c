@@ -16,8 +16,7 @@ struct join {
 	struct join_rings rings;
 	struct ebt_event pending; /* held for its partner, between batches */
 	bool has_pending;
-	/* Of the batch: out[0..kept-1] is to be emitted; the events behind it are done, up to the
-	 * one that is delivered. */
+	/* Of the batch out[0..kept-1] is to be emitted; what is behind, up to the delivered one, is done. */
 	struct ebt_event *out;
 	size_t kept;
 };
@@ -27,8 +26,7 @@ int join_new(struct session *s, struct event_handler out, struct join **ret)
 	struct join *j = calloc(1, sizeof(*j));
 	if (!j)
 		return -ENOMEM;
-	j->session = s;
-	j->handler = out;
+	*j = (struct join){.session = s, .handler = out};
 	*ret = j;
 	return 0;
 }
@@ -109,8 +107,7 @@ static int put_loss(struct join *j, struct ebt_event *lost, struct ebt_event *ev
 /* The position behind the ring's last event; EBT_NO_POS: not known. */
 static uint64_t next_pos(const struct join_ring *r)
 {
-	bool known = r->last_pos != EBT_NO_POS && r->last_size;
-	return known ? r->last_pos + r->last_size : EBT_NO_POS;
+	return r->last_pos == EBT_NO_POS || !r->last_size ? EBT_NO_POS : r->last_pos + r->last_size;
 }
 
 /* `from`: where the hole begins; EBT_NO_POS: not known. */
@@ -256,8 +253,11 @@ static void combine(struct join *j, struct ebt_event *held, struct ebt_event *ev
 	ring.cpu = bpf.cpu;
 	ring.stack = bpf.stack;
 	bpf.stack = 0;
-	session_drop_event(j->session, &bpf);
-	/* BPF's payload may be cut; what is kept is the ring's. */
+	/* A payload that both have may be cut in BPF's. */
+	if (ring.flags & EBT_F_PAYLOAD)
+		session_drop_event(j->session, &bpf);
+	else if (bpf.flags & EBT_F_PAYLOAD)
+		memcpy(ring.arg, bpf.arg, sizeof(ring.arg));
 	ring.flags |= bpf.flags & (uint16_t)~EBT_F_CUT;
 	*ev = ring;
 }

@@ -132,6 +132,7 @@ const char *kinds_arg_text(const struct kinds_arg *a, uint64_t value,
 		return kinds_offcpu_reason_name(value);
 	case KINDS_TYPE_phase:
 		return value < COUNT(phases) ? phases[value].name : "unknown";
+	case KINDS_TYPE_count:
 	case KINDS_TYPE_syscall:
 		snprintf(scratch, KINDS_TEXT_BYTES, "%" PRIu64, value - 1);
 		break;

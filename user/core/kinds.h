@@ -40,6 +40,7 @@ enum kinds_type {
 	KINDS_TYPE_page_cause,	  /* of EBT_PAGE_CAUSE_DEF */
 	KINDS_TYPE_offcpu_reason, /* of EBT_OFFCPU_REASON_DEF */
 	KINDS_TYPE_phase,	  /* a canonical id */
+	KINDS_TYPE_count,	  /* plus 1 */
 	KINDS_TYPE_syscall,	  /* a system call's number, plus 1 */
 	KINDS_TYPE_flag,	  /* 1 */
 	KINDS_TYPE_text,
@@ -110,6 +111,12 @@ extern const struct kind kinds_table[EBT_KINDS];
 static inline const struct kind *kinds_get(uint16_t kind)
 {
 	return &kinds_table[kind < EBT_KINDS ? kind : EBT_KIND_NONE];
+}
+
+/* Whether events of the kind have arguments only where they have a payload. */
+static inline bool kinds_may_be_bare(const struct kind *k)
+{
+	return k->payload == KINDS_PAYLOAD_args && k->label != KINDS_LABEL_none;
 }
 
 static inline enum kinds_family kinds_family(uint16_t kind)

@@ -9,7 +9,6 @@
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "core/tracks.h"
-#include "model/longest_pauses.h"
 #include "model/off_cpu.h"
 #include "model/phases.h"
 
@@ -63,7 +62,8 @@ struct blame {
 	PTRARRAY(struct family) families; /* by process */
 	struct blame_sum total, of_row[PHASES + 1];
 	struct longest_pauses longest;
-	uint64_t known_from; /* the first interval's begin */
+	const struct ebt_event *end; /* the event at hand, with which a pause may end */
+	uint64_t known_from;	     /* the first interval's begin */
 	bool is_known;
 	blame_on_pause *on_pause;
 	void *ctx;
@@ -155,6 +155,38 @@ static void add(struct blame_sum *s, const struct blame_pause *p)
 	s->pause_ns += p->end_ns - p->begin_ns;
 	for (unsigned i = 0; i < BLAME_PARTS; i++)
 		s->ns[i] += p->split.ns[i];
+	if (!p->has_usage)
+		return;
+	s->counted++;
+	s->never_blocked += pause_usage_never_blocked(&p->usage);
+	pause_usage_add(&s->usage, &p->usage);
+}
+
+static void move(uint64_t *from, uint64_t *to, uint64_t ns)
+{
+	ns = ns < *from ? ns : *from;
+	*from -= ns;
+	*to += ns;
+}
+
+/*
+ * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some of
+ * the wait for a CPU. They hold what a thread did while it waited for another domain, too: as much of
+ * the wait for a CPU may have been there, and the rest was not.
+ */
+static void correct(struct blame_split *s, const struct pause_usage *u)
+{
+	uint64_t *ns = s->ns, delay = u->count[PAUSE_RUN_DELAY];
+	if (delay == PAUSE_UNKNOWN)
+		return;
+	uint64_t doubt = delay < ns[BLAME_DOMAIN] ? delay : ns[BLAME_DOMAIN];
+	uint64_t least = delay - doubt, unknown = ns[BLAME_UNKNOWN];
+	uint64_t more = least > ns[BLAME_WAIT] ? least - ns[BLAME_WAIT] : 0;
+	move(&ns[BLAME_UNKNOWN], &ns[BLAME_WAIT], more);
+	move(&ns[BLAME_CPU], &ns[BLAME_WAIT], more > unknown ? more - unknown : 0);
+	unknown = ns[BLAME_UNKNOWN];
+	if (pause_usage_never_blocked(u) && unknown > doubt)
+		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
 }
 
 static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
@@ -169,6 +201,9 @@ static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_
 		from = l->wait[i].to;
 	}
 	split_time(b, f, tid, from, end_ns, &p->split);
+	p->has_usage = pause_usage_get(b->session, b->end, &p->usage);
+	if (p->has_usage)
+		correct(&p->split, &p->usage);
 	add(&b->total, p);
 	add(&b->of_row[p->row], p);
 	longest_pauses_add(&b->longest, p);
@@ -426,9 +461,11 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
 {
 	int err = 0;
-	for (size_t i = 0; i < n && !err; i++)
+	for (size_t i = 0; i < n && !err; i++) {
+		b->end = &ev[i];
 		err = ev[i].kind == EBT_OFFCPU ? add_interval(b, &ev[i])
 					       : tracks_push(b->tracks, &ev[i]);
+	}
 	return err;
 }
 

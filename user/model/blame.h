@@ -2,8 +2,9 @@
 /*
  * What pauses were made of: each pause (phases.h) is split into the time on a CPU, waiting for one,
  * blocked by reason, and waiting for another domain; parts add up to the pause. It needs intervals
- * without a CPU (EBT_OFFCPU) and the thread of a pause; where one of them lacks, the part is not
- * known.
+ * without a CPU (EBT_OFFCPU) and the thread of a pause, or what the kernel counted in it
+ * (pause_usage.h): a pause without a voluntary switch was on a CPU, or waited for one. Where both
+ * lack, the part is not known.
  *
  * A domain waits for another one in phases that are barriers: all participants begin the phase when
  * they arrive, and none leaves it before the last has. So the last one to begin it was waited for,
@@ -16,32 +17,14 @@
 #ifndef MODEL_BLAME_H
 #define MODEL_BLAME_H
 
-#include "core/session.h"
-#include "model/blame_parts.h"
-#include "model/ids.h"
-
-/* Another domain that was waited for; the longest such wait of a pause. */
-struct blame_culprit {
-	uint64_t ns; /* 0: none */
-	uint16_t domain;
-	uint32_t tid;		  /* 0: not known */
-	struct blame_split split; /* of its time while it was waited for */
-};
-
-struct blame_pause {
-	uint32_t pid, tid; /* tid 0: not known */
-	uint16_t domain;
-	uint32_t process;    /* its index */
-	uint32_t phase, row; /* the outermost phase, and its phases_row() */
-	uint64_t begin_ns, end_ns;
-	uint32_t stack; /* where it began; 0: not recorded */
-	struct blame_split split;
-	struct blame_culprit culprit;
-};
+#include "model/longest_pauses.h"
 
 struct blame_sum {
 	uint64_t pauses, pause_ns;
 	uint64_t ns[BLAME_PARTS];
+	/* Of the pauses of which the kernel's counts are known. */
+	uint64_t counted, never_blocked;
+	struct pause_usage usage;
 };
 
 struct blame;
@@ -62,7 +45,7 @@ const struct blame_sum *blame_total(const struct blame *b);
 const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row);
 /* The longest pauses, the longest first. Sorts them; valid until the next event. */
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count);
-/* Whether there was any interval without a CPU: else nothing is known. */
+/* Whether there was any interval without a CPU. */
 bool blame_is_known(const struct blame *b);
 
 #endif

@@ -1,9 +1,32 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The longest of many pauses (blame.h), with a reference to the stack of each. */
+/* A pause with what it was made of, and the longest of many, with a reference to the stack of each. */
 #ifndef MODEL_LONGEST_PAUSES_H
 #define MODEL_LONGEST_PAUSES_H
 
-#include "model/blame.h"
+#include "core/pause_usage.h"
+#include "model/blame_parts.h"
+#include "model/ids.h"
+
+/* Another domain that was waited for; the longest such wait of a pause. */
+struct blame_culprit {
+	uint64_t ns; /* 0: none */
+	uint16_t domain;
+	uint32_t tid;		  /* 0: not known */
+	struct blame_split split; /* of its time while it was waited for */
+};
+
+struct blame_pause {
+	uint32_t pid, tid; /* tid 0: not known */
+	uint16_t domain;
+	uint32_t process;    /* its index */
+	uint32_t phase, row; /* the outermost phase, and its phases_row() */
+	uint64_t begin_ns, end_ns;
+	uint32_t stack; /* where it began; 0: not recorded */
+	struct blame_split split;
+	struct blame_culprit culprit;
+	bool has_usage;
+	struct pause_usage usage;
+};
 
 struct longest_pauses {
 	struct stacks *stacks;

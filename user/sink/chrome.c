@@ -5,6 +5,7 @@
 #include "core/tracks.h"
 #include "sink/chrome_json.h"
 #include "sink/derived_tracks.h"
+#include "sink/json_args.h"
 #include "sink/rows.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct chrome {
 	struct rows rows;
 	struct derived_tracks derived;
 	struct chrome_json out;
+	const struct ebt_event *end; /* the event at hand, with which spans may end */
 };
 
 static int name_process(struct chrome *c, uint32_t process)
@@ -135,6 +137,13 @@ static void put_phase_end(struct chrome *c, const struct track *t, const struct 
 	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .process = t->process};
 	char *p = chrome_json_common(&c->out, &ev, row_of(c, t), end_ns);
 	const char *reason = rows_cut(how);
+	if (how == TRACK_ENDED && c->end->flags & EBT_F_PAYLOAD) {
+		json_end(&c->out.json, p, true);
+		chrome_json_open_args(&c->out);
+		json_args(&c->out.json, c->session, c->end);
+		chrome_json_close_args(&c->out);
+		return;
+	}
 	if (reason) {
 		p = JSON_FORMAT_RAW(p, ",\"args\":{\"cut\":\"");
 		p = json_format_raw(p, reason, strlen(reason));
@@ -236,6 +245,7 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 
 static int one_event(struct chrome *c, const struct ebt_event *ev)
 {
+	c->end = ev;
 	if (!c->out.started)
 		put_header(c);
 	/* What is written holds whole events, so that an interruption leaves no half of one. */

@@ -29,6 +29,7 @@ struct fxt {
 	struct fxt_record record;
 	struct name_slots slots;
 	struct name names[NAME_SLOTS];
+	const struct ebt_event *end; /* the event at hand, with which phases may end */
 	bool started;
 };
 
@@ -221,6 +222,9 @@ static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
 		fxt_args_who(r, &ev);
 	if (type != FXT_DURATION_BEGIN && rows_cut(s->how))
 		fxt_record_name(r, "cut", rows_cut(s->how));
+	for (unsigned i = 0; type != FXT_DURATION_BEGIN && s->has_usage && i < PAUSE_COUNTS; i++)
+		if (s->usage.count[i] != PAUSE_UNKNOWN)
+			fxt_record_u64(r, pause_usage_key(i), s->usage.count[i]);
 	if (type == FXT_DURATION_COMPLETE)
 		fxt_record_word(r, s->end_ns);
 	fxt_record_close(r);
@@ -268,9 +272,12 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		  uint64_t end_ns, enum track_end how)
 {
 	struct fxt *f = ctx;
+	struct pause_usage usage;
 	(void)depth;
-	if (t->span == TRACK_PHASES)
-		return fxt_spans_end(&f->spans, t, s, end_ns, how);
+	if (t->span == TRACK_PHASES) {
+		bool has_usage = how == TRACK_ENDED && pause_usage_get(f->session, f->end, &usage);
+		return fxt_spans_end(&f->spans, t, s, end_ns, how, has_usage ? &usage : NULL);
+	}
 	int err = open_span(f, t, end_ns, FXT_ASYNC_END, rows_end_span(&f->rows, t));
 	if (err)
 		return err;
@@ -323,6 +330,7 @@ static void start(struct fxt *f)
 
 static int one_event(struct fxt *f, const struct ebt_event *ev)
 {
+	f->end = ev;
 	if (!f->started)
 		start(f);
 	int err = fxt_spans_advance(&f->spans, ev->ts);

@@ -60,6 +60,7 @@ static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 	case KINDS_TYPE_flag:
 		fxt_record_u64(r, a->name, arg->value);
 		break;
+	case KINDS_TYPE_count:
 	case KINDS_TYPE_syscall:
 		fxt_record_u64(r, a->name, arg->value - 1);
 		break;

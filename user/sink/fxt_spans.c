@@ -135,19 +135,25 @@ int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
 }
 
 int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, uint64_t end_ns,
-		  enum track_end how)
+		  enum track_end how, const struct pause_usage *usage)
 {
 	struct fxt_held *h = t->user;
 	if (!h || s->user == NONE)
 		return -ENOMEM;		 /* as its begin returned */
 	if (s->user < h->base + h->at) { /* it is written, and so is all that was inside */
-		struct fxt_span written = {.id = s->id, .end_ns = end_ns, .how = how};
+		struct fxt_span written = {
+			.id = s->id, .end_ns = end_ns, .how = how, .has_usage = usage};
+		if (usage)
+			written.usage = *usage;
 		return f->write(f->ctx, t, FXT_DURATION_END, &written);
 	}
 	uint32_t i = (uint32_t)(s->user - h->base);
 	h->span[i].end_ns = end_ns;
 	h->span[i].how = how;
 	h->span[i].ended = true;
+	h->span[i].has_usage = usage;
+	if (usage)
+		h->span[i].usage = *usage;
 	return i == h->at ? write_on(f, h) : 0;
 }
 

@@ -11,6 +11,7 @@
 #ifndef SINK_FXT_SPANS_H
 #define SINK_FXT_SPANS_H
 
+#include "core/pause_usage.h"
 #include "core/tracks.h"
 #include "sink/fxt_record.h"
 
@@ -24,6 +25,8 @@ struct fxt_span {
 	uint16_t cpu; /* EBT_NO_CPU: likewise */
 	bool late, ended;
 	enum track_end how;
+	bool has_usage; /* of the pause that ends with it */
+	struct pause_usage usage;
 };
 
 /* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. A return value other than 0 ends the
@@ -44,8 +47,9 @@ void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx);
  * to this module. */
 int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
 		    const struct ebt_event *ev);
+/* usage: of the pause that ends with the phase, or NULL. */
 int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span *s, uint64_t end_ns,
-		  enum track_end how);
+		  enum track_end how, const struct pause_usage *usage);
 void fxt_spans_forget(struct fxt_spans *f, struct track *t);
 
 /* Writes the begins of the phases that have been open for too long at this moment. Before each

@@ -10,6 +10,7 @@ static void put_arg(struct json *j, const struct event_arg *a)
 	case KINDS_TYPE_u64:
 		json_key_u64(j, a->arg->name, a->value);
 		break;
+	case KINDS_TYPE_count:
 	case KINDS_TYPE_syscall:
 		json_key_u64(j, a->arg->name, a->value - 1);
 		break;

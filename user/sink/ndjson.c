@@ -140,7 +140,8 @@ static void put_body(struct ndjson *n, const struct ebt_event *ev)
 /*
  * Nearly all events are of a few kinds, with a few ids: what their lines have in common is written
  * once, by the code that writes every other line, and copied from then on. That is so for kinds
- * with a name and at most one number, or with nothing but an array of words.
+ * with a name and at most one number, or with nothing but an array of words, and for events that
+ * lack the arguments of others of their kind.
  */
 static bool has_common_parts(const struct kind *kind)
 {
@@ -149,7 +150,8 @@ static bool has_common_parts(const struct kind *kind)
 	bool simple = !a->name || (!a[1].name && !a->optional && a->field == KINDS_FIELD_arg0 &&
 				   (a->type == KINDS_TYPE_u64 || a->type == KINDS_TYPE_i64));
 	bool words = kind->label == KINDS_LABEL_none && !a->name;
-	return (named && simple && kind->payload == KINDS_PAYLOAD_none) ||
+	return kinds_may_be_bare(kind) ||
+	       (named && simple && kind->payload == KINDS_PAYLOAD_none) ||
 	       (words && kind->payload == KINDS_PAYLOAD_words);
 }
 
@@ -175,6 +177,7 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 {
 	const struct kind *kind = kinds_get(ev->kind);
 	const struct kinds_arg *a = kind->args;
+	bool has_value = a->name && !kinds_may_be_bare(kind);
 	struct json j = {.out = text, .comma = true};
 	json_key_str(&j, "kind", kinds_name(ev->kind));
 	json_key(&j, "domain");
@@ -183,7 +186,7 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 	bool args_only = has_args_only(kind);
 	if (kind->label != KINDS_LABEL_none)
 		put_id_and_name(&j, n->session, ev);
-	if (a->name && !args_only)
+	if (has_value && !args_only)
 		json_key(&j, a->name);
 	if (kind->payload == KINDS_PAYLOAD_words)
 		json_args_open_words(&j);
@@ -196,7 +199,7 @@ static void make_parts(struct ndjson *n, const struct ebt_event *ev, struct buf 
 		make_keys(&n->keys[ev->kind], kind);
 	c->value = args_only				  ? ARGS_VALUE
 		   : kind->payload == KINDS_PAYLOAD_words ? WORDS_VALUE
-		   : !a->name				  ? NO_VALUE
+		   : !has_value				  ? NO_VALUE
 		   : a->type == KINDS_TYPE_u64		  ? UNSIGNED_VALUE
 							  : SIGNED_VALUE;
 	c->middle_len = (uint8_t)middle;
@@ -361,8 +364,10 @@ static int one_event(struct ndjson *n, const struct ebt_event *ev)
 	/* What is written holds whole lines, so that an interruption leaves no half of one. */
 	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
 		buf_flush(&n->buf);
-	bool long_payload = ev->flags & EBT_F_PAYLOAD && ev->arg[1] > NDJSON_WORDS_BYTES;
-	if (ev->domain == EBT_NO_DOMAIN || ev->flags & (EBT_F_LATE | EBT_F_CUT) || long_payload) {
+	bool is_apart =
+		ev->flags & EBT_F_PAYLOAD && (ev->arg[1] > NDJSON_WORDS_BYTES ||
+					      kinds_get(ev->kind)->payload == KINDS_PAYLOAD_args);
+	if (ev->domain == EBT_NO_DOMAIN || ev->flags & (EBT_F_LATE | EBT_F_CUT) || is_apart) {
 		put_line(n, ev);
 		return 0;
 	}

@@ -47,6 +47,7 @@ static const char *schema_of(const struct kinds_arg *a)
 	switch ((enum kinds_type)a->type) {
 	case KINDS_TYPE_u64:
 	case KINDS_TYPE_i64:
+	case KINDS_TYPE_count:
 	case KINDS_TYPE_syscall:
 		return INTEGER;
 	case KINDS_TYPE_flag:

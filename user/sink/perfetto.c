@@ -25,7 +25,8 @@ struct perfetto {
 	unsigned site_count;	  /* slices that it has open */
 	struct lost lost;	  /* of nobody knows whom */
 	bool has_header, has_session;
-	bool late; /* the event at hand */
+	const struct ebt_event *end; /* the event at hand, with which spans may end */
+	bool late;		     /* it is */
 };
 
 /* Thread and CPU are written with the first event of a lane, and when they change. */
@@ -121,11 +122,16 @@ static inline int on_end(void *ctx, struct track *t, const struct track_span *s,
 	if (!t->user) /* there was no memory when it began, and the begin returned that */
 		return -ENOMEM;
 	const struct packet_uuid *uuid = uuid_of(t);
-	if (how == TRACK_ENDED && !f->late) {
+	bool has_args = how == TRACK_ENDED && f->end->flags & EBT_F_PAYLOAD;
+	if (how == TRACK_ENDED && !f->late && !has_args) {
 		packets_put_event(p, PACKET_SLICE_END, end_ns, uuid, 0);
 		return 0;
 	}
+	if (has_args)
+		perfetto_args_know(&f->args, f->end);
 	packets_begin(p, PACKET_SLICE_END, end_ns, uuid, 0);
+	if (has_args)
+		perfetto_args_note(&f->args, f->end);
 	if (why[how])
 		packets_note_text(p, PACKET_NOTE_CUT, why[how]);
 	if (f->late && how <= TRACK_OUTER)
@@ -308,6 +314,7 @@ static int one_event(struct perfetto *f, const struct ebt_event *ev)
 {
 	int err;
 	f->late = ev->flags & EBT_F_LATE;
+	f->end = ev;
 	switch (ev->kind) {
 	case EBT_BEGIN:
 	case EBT_END:

@@ -38,6 +38,7 @@ static void note_arg(struct packets *p, uint32_t note, const struct event_arg *a
 	case KINDS_TYPE_u64:
 		packets_note_u64(p, note, a->value);
 		break;
+	case KINDS_TYPE_count:
 	case KINDS_TYPE_syscall:
 		packets_note_u64(p, note, a->value - 1);
 		break;

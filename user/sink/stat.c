@@ -26,7 +26,7 @@ struct stat {
 	struct stat_options opt;
 	struct buf buf;
 	struct stat_model model;
-	struct blame *blame;	 /* NULL: not asked for */
+	struct blame *blame;	 /* NULL: not asked for, and no probe stands at pauses */
 	struct histogram pauses; /* of the line that is being counted */
 	struct marks marks;
 	uint64_t line_ns; /* when it ends; 0: not begun */
@@ -97,10 +97,23 @@ static void put_lines(struct stat *k, uint64_t now_ns)
 	}
 }
 
+/* Where a probe stands at pauses the kernel's counts come with them, asked for or not. */
+static bool has_probes(const struct ebt_event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (ev[i].kind == EBT_BEGIN && ev[i].flags & EBT_F_BPF)
+			return true;
+	return false;
+}
+
 static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 {
 	struct stat *k = (struct stat *)base;
-	int err = k->blame ? blame_events(k->blame, ev, n) : 0;
+	int err = 0;
+	if (!k->blame && has_probes(ev, n))
+		err = blame_new(k->session, k->opt.longest, &k->blame);
+	if (k->blame)
+		err = blame_events(k->blame, ev, n);
 	if (!err && !k->opt.interval_ns)
 		return stat_model_events(&k->model, ev, n);
 	for (size_t i = 0; i < n && !err; i++) {
@@ -155,7 +168,8 @@ static int put_report(struct stat *k)
 		.model = &k->model,
 		.total = total,
 		.sections = &sections,
-		.blame = k->blame,
+		.blame = k->opt.blame || (k->blame && blame_total(k->blame)->counted) ? k->blame
+										      : NULL,
 		.cpus = k->opt.cpus,
 		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
 	};
@@ -214,7 +228,7 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 		return -ENOMEM;
 	int err = stat_model_init(&k->model, s, o->top);
 	if (!err && o->blame)
-		err = blame_new(s, o->blame, &k->blame);
+		err = blame_new(s, o->longest, &k->blame);
 	if (!err)
 		err = buf_init_behind(&k->buf, fd, STAT_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {

@@ -16,7 +16,8 @@ struct stat_options {
 	enum stat_by by;      /* of the text */
 	uint32_t top;	      /* so many sections, those with the most GC time; 0: all */
 	uint64_t interval_ns; /* 0: no lines but the report */
-	uint32_t blame;	      /* what pauses were made of, and so many of the longest; 0: no */
+	bool blame;	      /* what pauses were made of, also where nothing was counted in them */
+	uint32_t longest;     /* so many pauses each with what it was made of */
 	unsigned cpus;	      /* that the run may use; 0: not known */
 };
 

@@ -42,6 +42,38 @@ static void put_parts(struct buf *b, const struct blame_sum *s)
 				     report_ns_text((double)s->ns[i]).text, share_of(s, 1u << i));
 }
 
+static void put_counts(struct buf *b, const struct pause_usage *u)
+{
+	static const char *const text[] = {
+		[PAUSE_VOLUNTARY] = "voluntary and", [PAUSE_INVOLUNTARY] = "involuntary switches,",
+		[PAUSE_MINOR_FAULTS] = "minor and",  [PAUSE_MAJOR_FAULTS] = "major page faults,",
+		[PAUSE_MIGRATIONS] = "migrations",
+	};
+	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_COUNTS; i++) {
+		if (u->count[i] == PAUSE_UNKNOWN)
+			report_print(b, " unknown %s", text[i]);
+		else
+			report_print(b, " %" PRIu64 " %s", u->count[i], text[i]);
+	}
+}
+
+static bool any_count(const struct pause_usage *u)
+{
+	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_COUNTS; i++)
+		if (u->count[i] && u->count[i] != PAUSE_UNKNOWN)
+			return true;
+	return false;
+}
+
+static void put_counted(struct buf *b, const struct blame_sum *s)
+{
+	if (!s->counted)
+		return;
+	report_print(b, "    counted in %" PRIu64 " pauses:", s->counted);
+	put_counts(b, &s->usage);
+	report_print(b, "\n    %" PRIu64 " of them never blocked\n", s->never_blocked);
+}
+
 static void put_rows(struct buf *b, const struct blame *m)
 {
 	report_print(b, "\n  %-28s %8s %14s", "pauses by outermost phase", "pauses", "time");
@@ -138,6 +170,11 @@ static void put_pause(struct buf *b, const struct session *s, const struct blame
 		report_print(b, ", thread %" PRIu32, p->tid);
 	report_print(b, ", %s\n", phases_name(p->row));
 	put_split(b, &p->split, "      ");
+	if (p->has_usage && any_count(&p->usage)) {
+		buf_puts(b, "     ");
+		put_counts(b, &p->usage);
+		buf_puts(b, "\n");
+	}
 	if (p->culprit.ns) {
 		buf_puts(b, "      ");
 		put_culprit(b, &p->culprit);
@@ -248,11 +285,15 @@ void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, ui
 	report_print(b, "What pauses were made of: %" PRIu64 " whole pauses, %s\n", total->pauses,
 		     report_ns_text((double)total->pause_ns).text);
 	if (!blame_is_known(m))
-		buf_puts(b,
-			 "  (nothing is known of when threads ran: see --blame in ebtrace(1))\n");
+		buf_puts(b, total->counted
+				    ? "  (by the kernel's counts alone: --blame adds what threads "
+				      "waited for)\n"
+				    : "  (nothing is known of when threads ran: see --blame in "
+				      "ebtrace(1))\n");
 	if (!total->pauses)
 		return;
 	put_parts(b, total);
+	put_counted(b, total);
 	put_rows(b, m);
 	const struct blame_pause *p = blame_longest(m, &n);
 	buf_puts(b, "\n  longest pauses\n");
@@ -268,6 +309,12 @@ static void json_parts(struct json *j, const uint64_t *ns)
 	for (unsigned i = 0; i < BLAME_PARTS; i++)
 		json_key_u64(j, blame_part_key(i), ns[i]);
 	json_close(j, '}');
+}
+
+static void json_counts(struct json *j, const struct pause_usage *u)
+{
+	for (unsigned i = 0; i < PAUSE_COUNTS; i++)
+		json_key_known(j, pause_usage_key(i), u->count[i] != PAUSE_UNKNOWN, u->count[i]);
 }
 
 static void json_split(struct json *j, const struct blame_split *s)
@@ -320,6 +367,13 @@ static void json_pause(struct json *j, const struct session *s, const struct bla
 	json_key_known(j, "tid", p->tid, p->tid);
 	json_key_str(j, "phase", phases_name(p->row));
 	json_split(j, &p->split);
+	if (p->has_usage) {
+		json_key_open(j, "counted", '{');
+		json_counts(j, &p->usage);
+		json_close(j, '}');
+	} else {
+		json_key_null(j, "counted");
+	}
 	if (p->culprit.ns) {
 		json_key_open(j, "waited_for", '{');
 		json_key_known(j, "domain", p->culprit.domain != EBT_NO_DOMAIN, p->culprit.domain);
@@ -339,6 +393,15 @@ static void json_sum(struct json *j, const struct blame_sum *s)
 	json_key_u64(j, "pauses", s->pauses);
 	json_key_u64(j, "pause_ns", s->pause_ns);
 	json_parts(j, s->ns);
+	if (!s->counted) {
+		json_key_null(j, "counted");
+		return;
+	}
+	json_key_open(j, "counted", '{');
+	json_key_u64(j, "pauses", s->counted);
+	json_key_u64(j, "never_blocked", s->never_blocked);
+	json_counts(j, &s->usage);
+	json_close(j, '}');
 }
 
 void stat_blame_json(struct json *j, const struct session *s, struct blame *m)

@@ -24,7 +24,7 @@ struct stat_report {
 	const struct stat_sections *sections; /* of the text; JSON has all processes */
 	uint64_t wall_ns;
 	uint64_t begin_ns;   /* on the session's clock */
-	struct blame *blame; /* NULL: not asked for */
+	struct blame *blame; /* NULL: not asked for, and nothing was counted */
 	unsigned cpus;	     /* of the machine that the run was on; 0: not known */
 };
 

@@ -2,6 +2,7 @@
 #include "sink/stat.h"
 
 #include "base/json.h"
+#include "core/pause_usage.h"
 #include "model/blame_parts.h"
 #include "sink/schema.h"
 #include "sink/stat_percentiles.h"
@@ -15,7 +16,7 @@ static const struct schema_key report[] = {{"kind", SCHEMA_CONST("\"stat\"")},
 					   {"processes", SCHEMA_LIST("process")},
 					   {0}};
 /* programs: only if processes were added up that have no element of `processes`; blame: only with
- * --blame. */
+ * --blame, or where a probe stood at pauses. */
 static const struct schema_key optional[] = {
 	{"programs", SCHEMA_LIST("program")}, {"blame", SCHEMA_REF("blame")}, {0}};
 static const struct schema_key interval[] = {{"kind", SCHEMA_CONST("\"interval\"")},
@@ -96,7 +97,15 @@ static const struct schema_key blame[] = {{"known", SCHEMA_TRUTH}, {0}};
 static const struct schema_key blame_sum[] = {{"pauses", SCHEMA_COUNT},
 					      {"pause_ns", SCHEMA_COUNT},
 					      {"parts_ns", SCHEMA_REF("parts")},
+					      {"counted", SCHEMA_MAYBE("counted_sum")},
 					      {0}};
+static const struct schema_key counted_sum[] = {
+	{"pauses", SCHEMA_COUNT}, {"never_blocked", SCHEMA_COUNT}, {0}};
+static const struct schema_key counted[] = {
+#define X(CONSTANT, key) {#key, SCHEMA_KNOWN},
+	PAUSE_USAGE_LIST(X)
+#undef X
+		{0}};
 static const struct schema_key blame_lists[] = {
 	{"phases", SCHEMA_LIST("blamed_phase")}, {"longest", SCHEMA_LIST("blamed_pause")}, {0}};
 static const struct schema_key blamed_phase[] = {{"name", SCHEMA_STRING}, {0}};
@@ -116,6 +125,7 @@ static const struct schema_key blamed_pause[] = {{"begin_ns", SCHEMA_COUNT},
 						 {"domain", SCHEMA_KNOWN},
 						 {"tid", SCHEMA_KNOWN},
 						 {"phase", SCHEMA_STRING},
+						 {"counted", SCHEMA_MAYBE("counted")},
 						 {"waited_for", SCHEMA_MAYBE("culprit")},
 						 {"stack", SCHEMA_STRINGS},
 						 {0}};
@@ -153,6 +163,8 @@ void stat_schema(struct json *j)
 		{"blamed_phase", {blamed_phase, blame_sum}},
 		{"parts", {parts}},
 		{"cause", {cause}},
+		{"counted_sum", {counted_sum, counted}},
+		{"counted", {counted}},
 		{"blamed_pause", {blamed_pause, split}},
 		{"culprit", {culprit, split}},
 	};

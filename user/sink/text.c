@@ -185,6 +185,9 @@ static void put_arg(struct text *t, const struct event_arg *arg)
 {
 	const struct kinds_arg *a = arg->arg;
 	char scratch[KINDS_TEXT_BYTES];
+	/* Most counts of a pause are none. */
+	if (a->type == KINDS_TYPE_count && arg->value == 1)
+		return;
 	if (a->type == KINDS_TYPE_flag) {
 		put(t, " ");
 		put(t, a->name);
@@ -248,6 +251,8 @@ static void put_label(struct text *t, const struct ebt_event *ev)
 static enum rest rest_of(const struct kind *kind)
 {
 	const struct kinds_arg *a = kind->args;
+	if (kinds_may_be_bare(kind))
+		return REST_NONE;
 	if (kind->payload == KINDS_PAYLOAD_bytes || kind->family == KINDS_stream)
 		return REST_ARGS;
 	if (!a->name)
@@ -334,7 +339,9 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 static const struct label *plain_label(struct text *t, const struct ebt_event *ev)
 {
 	bool is_long = ev->flags & EBT_F_PAYLOAD && ev->arg[1] > TEXT_WORDS_BYTES;
-	if (ev->flags & (EBT_F_LATE | EBT_F_CUT) || is_long)
+	bool has_args =
+		ev->flags & EBT_F_PAYLOAD && kinds_get(ev->kind)->payload == KINDS_PAYLOAD_args;
+	if (ev->flags & (EBT_F_LATE | EBT_F_CUT) || is_long || has_args)
 		return NULL;
 	const struct label *l = label_of(t, ev);
 	return l->len && l->rest != REST_ARGS ? l : NULL;

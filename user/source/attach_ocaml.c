@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
+#include "core/kinds.h"
 #include "proc/process.h"
 #include "runtime/ocaml_probes.h"
 
@@ -101,6 +102,17 @@ static bool is_shareable(const void *state)
 	       (o->runtime.tls == OCAML_TLS_STATIC || o->runtime.tls == OCAML_TLS_NONE);
 }
 
+/* As its release numbers them. */
+static uint64_t phases_run(enum ebt_release release)
+{
+	uint32_t known;
+	const uint16_t *canonical = ring_canonical_phases(release, &known);
+	uint64_t bits = 0;
+	for (uint32_t i = 0; canonical && i < known && i < 64; i++)
+		bits |= (uint64_t)!kinds_phase_stops(canonical[i]) << i;
+	return bits;
+}
+
 static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shared)
 {
 	struct ebt_ocaml_runtime r = {
@@ -115,6 +127,7 @@ static struct ebt_ocaml_runtime describe(const struct file_runtime *o, bool shar
 		.domain_base = o->domain_base,
 		.user_event = o->runtime.release >= EBT_RELEASE_OCAML_5_2,
 		.release = (uint16_t)o->runtime.release,
+		.phases_run = phases_run(o->runtime.release),
 		.stacks = attach_ocaml_stacks(&o->allocs, o->location.flag - o->runtime.flag),
 	};
 	if (shared) {

@@ -11,8 +11,8 @@
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
-#include "core/offcpu.h"
 #include "proc/usage.h"
+#include "source/bpf_account.h"
 #include "source/bpf_record.h"
 #include "source/release.h"
 
@@ -284,13 +284,19 @@ static int receive_ocaml(struct bpf_records *s, struct bpf_target *target,
 	processes_announce(&s->session->processes, target->process);
 	if (!target->named)
 		name_runtime(s, target, (enum ebt_release)rec->release);
-	if (payload) {
+	if (payload && ev.kind != EBT_END) {
 		size_t bytes = payload < EBT_ROOM_NAME ? payload : EBT_ROOM_NAME;
 		memcpy(name, rec + 1, bytes);
 		name[bytes] = 0;
 		err = processes_set_user_name(&s->session->processes, ev.process, ev.id, name);
 	}
-	return err ? err : queue(s, target, &ev);
+	if (!err)
+		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
+	if (!err)
+		err = queue(s, target, &ev);
+	if (err)
+		session_drop_event(s->session, &ev);
+	return err;
 }
 
 /* The kinds whose value is one; in the others the register holds whatever the caller left there. */
@@ -316,6 +322,8 @@ static int receive_marker(struct bpf_records *s, struct bpf_target *target,
 			ev.flags |= EBT_F_CUT;
 		err = session_put_blob(s->session, &ev, rec + 1, payload);
 	}
+	if (!err)
+		err = bpf_account_pause(s->session, &ev, rec + 1, payload, &s->lacks_usage);
 	if (!err)
 		err = queue(s, target, &ev);
 	if (err)
@@ -355,25 +363,10 @@ static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
 	if ((pid_t)rec->pid != target->pid)
 		return 0;
 	struct ebt_event ev = new_event(target, &rec->head, rec->ts);
-	struct offcpu o = {
-		.begin_ns = rec->from < rec->ts ? rec->from : rec->ts,
-		.end_ns = rec->ts,
-		.run_delay_ns = rec->run_delay,
-		.reason = (enum ebt_offcpu_reason)rec->head.site,
-		.syscall = rec->syscall,
-		.waker = rec->waker,
-		.runner = rec->runner,
-		.interrupt = rec->interrupt,
-		.open = rec->open,
-	};
-	if (rec->woken && rec->woken < rec->ts)
-		o.wait_ns = rec->ts - (rec->woken > o.begin_ns ? rec->woken : o.begin_ns);
-	memcpy(o.waker_comm, rec->waker_comm, sizeof(o.waker_comm));
-	memcpy(o.runner_comm, rec->runner_comm, sizeof(o.runner_comm));
 	ev.kind = EBT_OFFCPU;
 	ev.domain = EBT_NO_DOMAIN;
 	processes_announce(&s->session->processes, target->process);
-	int err = offcpu_put(s->session, &ev, &o);
+	int err = bpf_account_offcpu(s->session, &ev, rec);
 	if (!err)
 		err = queue(s, target, &ev);
 	if (err)

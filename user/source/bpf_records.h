@@ -41,7 +41,8 @@ struct bpf_records {
 	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
 	bool stopped;
-	int error; /* the first one of events that no record stands for: poll() returns it */
+	bool lacks_usage; /* the kernel does not count all; it has been said */
+	int error;	  /* the first one of events that no record stands for: poll() returns it */
 };
 
 /* How a process came to be. */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
+/*
+ * What the kernel has counted of a thread in each of its pauses: read from its task at the begin and
+ * at the end of the outermost phase that stops the mutator, where a probe stands anyway. A begin and
+ * an end that are not of the outermost phase cost one comparison. An outermost phase of which the end
+ * is not seen (a ring was switched on, an exception passed through C) ends with the next end of its
+ * kind, as it does for whoever reads the events.
+ */
+#ifndef EBT_USAGE_BPF_H
+#define EBT_USAGE_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "abi.h"
+
+/* Members of struct ebt_usage, and what they are of a struct task_struct. */
+#define USAGE_MEMBERS(X)                   \
+	X(run_delay, sched_info.run_delay) \
+	X(voluntary, nvcsw)                \
+	X(involuntary, nivcsw)             \
+	X(minor_faults, min_flt)           \
+	X(major_faults, maj_flt)           \
+	X(migrations, se.nr_migrations)
+
+/* The pause of a thread. Zeroed memory: it is in none. */
+struct usage_pause {
+	uint32_t phase; /* the outermost */
+	uint32_t depth; /* phases of this number that are open; 0: no pause */
+	struct ebt_usage begin;
+};
+
+/* What has been counted of the thread up to now. */
+static __always_inline void usage_read(struct ebt_usage *u, struct task_struct *task)
+{
+#define READ(member, of_task) \
+	u->member = bpf_core_field_exists(task->of_task) ? task->of_task : EBT_USAGE_UNKNOWN;
+	USAGE_MEMBERS(READ)
+#undef READ
+}
+
+/* What has been counted since the pause began. */
+static __always_inline void usage_of(struct ebt_usage *u, const struct usage_pause *p,
+				     struct task_struct *task)
+{
+	usage_read(u, task);
+#define SUBTRACT(member, of_task)                 \
+	if (bpf_core_field_exists(task->of_task)) \
+		u->member -= p->begin.member;
+	USAGE_MEMBERS(SUBTRACT)
+#undef SUBTRACT
+}
+
+/* A phase begins that stops the mutator. */
+static __always_inline void usage_begin(struct usage_pause *p, uint32_t phase,
+					struct task_struct *task)
+{
+	if (!p->depth) {
+		p->phase = phase;
+		p->depth = 1;
+		usage_read(&p->begin, task);
+	} else if (p->phase == phase) {
+		p->depth++;
+	}
+}
+
+/* A phase ends. Nonzero: the pause does. */
+static __always_inline int usage_end(struct usage_pause *p, uint32_t phase)
+{
+	return p->depth && p->phase == phase && !--p->depth;
+}
+
+#endif
