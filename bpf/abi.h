@@ -324,7 +324,7 @@ struct ebt_offcpu_record {
 /*
  * The stack of an event, before the event's own record, which is the next of that thread and has the
  * same time. The payload: a struct ebt_stack_memory; then of C a struct ebt_stack_links, of OCaml a
- * struct ebt_ocaml_frame for each frame, the innermost first.
+ * struct ebt_ocaml_callbacks and a struct ebt_ocaml_frame for each frame, the innermost first.
  */
 enum ebt_stack_frames {
 	EBT_STACK_OF_C = 0,
@@ -363,6 +363,23 @@ struct ebt_stack_links {
 	uint32_t at[EBT_STACK_FRAMES];
 	uint32_t reserved;
 	uint64_t tail_word[EBT_TAIL_WORDS];
+};
+
+#define EBT_OCAML_CALLBACKS 3 /* the innermost */
+#define EBT_CALLBACK_WORDS  64
+
+/* Where C that OCaml had called has called OCaml: `frames` frames are inside of that call. The memory
+ * of the C stack from the call's link up; `high` is that of C's own call. */
+struct ebt_ocaml_callback {
+	uint64_t link, high;
+	uint64_t frames;
+	uint64_t words;
+	uint64_t word[EBT_CALLBACK_WORDS];
+};
+
+struct ebt_ocaml_callbacks {
+	uint64_t count;
+	struct ebt_ocaml_callback callback[EBT_OCAML_CALLBACKS];
 };
 
 /* Which events get a stack: bits by enum ebt_kind, of all events of a kind, and of single ids by the

@@ -132,7 +132,32 @@ static __always_inline void fill(struct ebt_ocaml_record *rec, uint64_t ts, uint
 	rec->release = t->release;
 }
 
-/* The stack of a domain, from where its OCaml code has called C. */
+/* What is recorded of a stack; the walk begins with its frames. */
+struct stack_body {
+	struct ebt_stack_memory memory;
+	struct ebt_ocaml_callbacks callbacks;
+	struct ocaml_walk walk;
+};
+
+/* The memory between the calls of OCaml by C and those of C by OCaml. */
+static __always_inline void copy_callbacks(struct stack_body *b)
+{
+	uint32_t n = b->walk.callbacks;
+	if (n > EBT_OCAML_CALLBACKS)
+		n = EBT_OCAML_CALLBACKS;
+	b->callbacks.count = n;
+	for (uint32_t i = 0; i < EBT_OCAML_CALLBACKS; i++) {
+		struct ebt_ocaml_callback *c = &b->callbacks.callback[i];
+		if (i >= n)
+			break;
+		c->link = b->walk.callback[i].link;
+		c->high = b->walk.callback[i].outer;
+		c->frames = b->walk.callback[i].frames;
+		c->words = c_stack_copy(c->word, c->link, EBT_CALLBACK_WORDS);
+	}
+}
+
+/* The stack of a domain, from where its OCaml code has called C, and that of C since. */
 static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cookie, uint64_t ts,
 				       const struct thread *t)
 {
@@ -146,7 +171,7 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 	uint64_t state =
 		ocaml_state(r->tls, r->tls_offset, r->tls_module, bpf_get_current_task_btf());
 	struct ebt_stack_record *rec =
-		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct ocaml_walk), 0);
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct stack_body), 0);
 	if (!rec) {
 		__sync_fetch_and_add(&ebt_dropped.stacks, 1);
 		return;
@@ -154,10 +179,14 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 	channel_head(&rec->head, EBT_RECORD_STACK, t->slot, 0);
 	rec->ts = ts;
 	rec->release = t->release;
-	struct ocaml_walk *w = (struct ocaml_walk *)(rec + 1);
+	struct stack_body *b = (struct stack_body *)(rec + 1);
+	struct ocaml_walk *w = &b->walk;
+	c_stack_memory(&b->memory, regs, user_word(state + r->stacks.c_stack));
 	ocaml_stack(w, &r->stacks, frames, state);
+	copy_callbacks(b);
 	rec->head.site = w->whole ? EBT_STACK_OF_OCAML : EBT_STACK_OF_OCAML_CUT;
-	rec->head.size = (uint16_t)(w->frames * sizeof(struct ebt_ocaml_frame));
+	rec->head.size = (uint16_t)(offsetof(struct stack_body, walk) +
+				    w->frames * sizeof(struct ebt_ocaml_frame));
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 

@@ -23,6 +23,7 @@
 #define OCAML_CHUNK_HEADER 32	/* between the frames of a callback and the stack below it */
 #define OCAML_RETURN_TO_C  0xffff
 #define OCAML_LINK_OUTER   16 /* in a link, the address of the next one */
+#define OCAML_CALLBACKS	   4  /* noted; a power of 2 */
 
 /* Both begin as the runtime has them. */
 struct ocaml_stack_info {
@@ -45,6 +46,11 @@ struct ocaml_walk {
 	uint64_t sp, pc;    /* of the frame to be found */
 	uint64_t low, high; /* of the current stack */
 	uint64_t link;	    /* of the call of OCaml by C that the frame is in */
+	uint32_t callbacks; /* such calls by C that OCaml called */
+	struct {
+		uint64_t link, outer;
+		uint32_t frames;
+	} callback[OCAML_CALLBACKS];
 };
 
 /* Goes on with the frame below `sp`. Nonzero: there is none. */
@@ -72,6 +78,20 @@ static __always_inline long ocaml_enter_stack(struct ocaml_walk *w, uint64_t sta
 	return ocaml_enter(w, info.sp + w->first_frame);
 }
 
+static __always_inline void ocaml_note_callback(struct ocaml_walk *w, uint64_t outer)
+{
+	uint32_t n = w->callbacks;
+	if (n >= OCAML_CALLBACKS)
+		return;
+	/* The compiler may test the bound in ways that the verifier does not see. */
+	asm volatile("" : "+r"(n));
+	n &= OCAML_CALLBACKS - 1;
+	w->callback[n].link = w->link;
+	w->callback[n].outer = outer;
+	w->callback[n].frames = w->frames;
+	w->callbacks++;
+}
+
 /* The frames of a callback, or of a stack, end here. */
 static __always_inline long ocaml_end_chunk(struct ocaml_walk *w)
 {
@@ -79,6 +99,7 @@ static __always_inline long ocaml_end_chunk(struct ocaml_walk *w)
 	if (bpf_probe_read_user(&outer, sizeof(outer), (void *)(w->link + OCAML_LINK_OUTER)))
 		return 1;
 	if (sp != w->high) {
+		ocaml_note_callback(w, outer);
 		w->link = outer;
 		return ocaml_enter(w, sp + w->first_frame);
 	}
@@ -145,7 +166,7 @@ static __always_inline long ocaml_find_table(struct ocaml_walk *w, const struct 
 static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_ocaml_stacks *r,
 					uint64_t frames, uint64_t state)
 {
-	w->frames = w->whole = 0;
+	w->frames = w->whole = w->callbacks = 0;
 	w->first_frame = r->first_frame;
 	w->link = user_word(state + r->c_stack);
 	if (!ocaml_find_table(w, r, frames) &&

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Stacks of events of OCaml 5 native code that was not prepared: where it collects, as the runtime itself
-# has it, in functions that were inlined, in fibers and in other domains, also without symbols.
+# has it, in functions that were inlined, in fibers and in other domains, also without symbols; with the C
+# that OCaml has called, which has no frame pointers.
 . tests/lib.sh
 need_command jq
 ocaml_root
@@ -14,10 +15,10 @@ run() {
 	shift 2
 	{ echo; sleep 1; } | timeout 60 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
 }
-# collections NAME: the stacks of explicit collections, of the innermost frame the line alone.
+# collections NAME: the OCaml in stacks of explicit collections, of the innermost frame the line alone.
 collections() {
 	jq -r 'select(.kind == "begin" and .name == "explicit_gc_full_major") | .stack // [] |
-		map(select(startswith("[") | not)) | .[-1] |= sub("(?<l>:[0-9]+):.*"; "\(.l)") | join(" ")' "$TMP/$1.ndjson"
+		map(select(contains(".ml:"))) | .[-1] |= sub("(?<l>:[0-9]+):.*"; "\(.l)") | join(" ")' "$TMP/$1.ndjson"
 }
 
 run all "$EXE_IN" --stack
@@ -26,8 +27,19 @@ sed 's/:[0-9]*-[0-9]*$//' "$TMP/all.printed" >"$TMP/wanted"
 is "$(wc -l <"$TMP/wanted")" 5 "it collects at five places"
 collections all >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "the begin of each collection has the stack that the program has printed"
-is "$(jq -r 'select(.stack) | .stack | join(" ")' "$TMP/all.ndjson" | grep -c -e ' caml_' -e '\$[0-9]')" 0 \
-	"no stack has functions that the compiler has made, or addresses"
+is "$(jq -r 'select(.stack) | [.stack[] | contains(".ml:")] | map(tostring) | join(" ")' "$TMP/all.ndjson" |
+	grep -cvE '^(true ?)*(false ?)*$')" 0 "between functions of OCaml are none that the compiler has made"
+is "$(jq -r 'select(.stack) | .stack[] | select(startswith("[") or test("^[0$]"))' "$TMP/all.ndjson" | sort -u)" "" \
+	"nothing is missing in any stack, and none has addresses"
+# called NAME: the C of stacks of explicit collections, the runtime's own function and that of the event.
+called() {
+	jq -r 'select(.kind == "begin" and .name == "explicit_gc_full_major") | .stack |
+		map(select(contains(".ml:") | not) | sub("@.*"; "")) | "\(length) \(first) \(last)"' "$TMP/$1.ndjson" | sort | uniq -c
+}
+is "$(called all)" "$(echo "      5 3 caml_gc_full_major caml_ev_begin")" "the C that OCaml has called is on top"
+is "$(jq -r 'select(.name == "minor" and .kind == "begin") | .stack // [] | map(select(contains("caml_"))) | "\(first) \(last)"' \
+	"$TMP/all.ndjson" | sort | uniq -c | sort -rn | sed -n '1s/^ *[0-9]* //p')" "caml_gc_full_major caml_ev_begin" \
+	"also of what it calls itself, without frame pointers"
 
 run some "$EXE_IN" --stack='explicit_*'
 is "$(jq -r 'select(.stack) | .name' "$TMP/some.ndjson" | sort -u)" explicit_gc_full_major \
@@ -39,13 +51,18 @@ strip "$EXE" -o "$EXE_DIR/stripped"
 run stripped "${EXE_IN%/*}/stripped" --stack='explicit_*'
 collections stripped >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "a program without symbols has them, too" || diag "$(cat "$TMP/err")"
+is "$(called stripped)" "$(called all)" "with the same C"
 
 OCAML_LINK=-g ocaml_build sites tests/ocaml/sites_stubs.c
 timeout 120 "$O/ebtrace" -q --stack=minor -e minor -o "$TMP/sites.ndjson" -- chroot "$ROOT" "$EXE_IN" stacks 0 >"$TMP/sites.printed" 2>"$TMP/err"
-jq -r 'select(.kind == "begin") | [.stack // [] | .[] | select(startswith("[") | not)] |
+jq -r 'select(.kind == "begin") | [.stack // [] | .[] | select(contains(".ml:"))] |
 	select(.[-1] // "" | startswith("Sites.allocate")) | .[:-1] | join(" ")' "$TMP/sites.ndjson" | sort -u >"$TMP/got"
 sort -u "$TMP/sites.printed" >"$TMP/wanted"
 same_file "$TMP/got" "$TMP/wanted" "minor collections by allocations, from C, in callbacks from C and in effect handlers"
+is "$(jq -r 'select(.kind == "begin") | .stack // [] | map(sub("[@:].*"; "")) | . as $s | index("sites_call_back") // empty |
+	$s[. - 1:. + 4] | join(" ")' "$TMP/sites.ndjson" | sort -u)" \
+	"Sites.from_c.(fun) sites_call_back caml_callback caml_callback_exn Sites.from_c.(fun)" \
+	"the C that calls back is between the OCaml that called it, and what it calls"
 is "$(jq -r '.stack // [] | select(.[0] == "[stack not whole]") | .[1]' "$TMP/sites.ndjson" | cut -d: -f1 | sort -u)" \
 	"Sites.from_c.(fun)@sites.ml" "what the runtime itself cuts is marked"
 

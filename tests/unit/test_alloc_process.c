@@ -222,12 +222,13 @@ static void test_unopened(void)
 	setrlimit(RLIMIT_NOFILE, &had);
 	uint32_t stack = 0;
 	uint64_t at = caller();
-	code_frames_stack(of.frames, &a.code, of.pid, &at, 1, 0, &stack);
+	struct code_stack one_address = {&at, 1, false, 0};
+	code_frames_stack(of.frames, &a.code, of.pid, &one_address, &stack);
 	put_functions(stack, text, sizeof(text));
 	ok(strstr(text, "test_alloc_process+0x"), "a module that cannot be opened has offsets");
 	a.code.read_ns = 0;
 	code_map_read(of.frames, &a.code, of.pid, true);
-	code_frames_stack(of.frames, &a.code, of.pid, &at, 1, 0, &stack);
+	code_frames_stack(of.frames, &a.code, of.pid, &one_address, &stack);
 	put_functions(stack, text, sizeof(text));
 	is_str(text, "caller", "when it can, it has functions");
 	end();

@@ -379,6 +379,11 @@ static void test_walks(void)
 	state[8] = (uintptr_t)link_words[1];
 	link_words[1][2] = (uintptr_t)link_words[0];
 	is_walk("2 1", "below a callback from C it goes on");
+	const struct ocaml_walk *w =
+		(const void *)((const struct ebt_alloc_record *)kernel.rec + 1);
+	ok(w->callbacks == 1 && w->callback[0].link == state[8] && w->callback[0].frames == 1 &&
+		   w->callback[0].outer == link_words[1][2],
+	   "which is noted");
 	begin();
 	call(&stacks[0], 1);
 	begin_stack(&stacks[1], &stacks[0]);

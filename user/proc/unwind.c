@@ -102,13 +102,13 @@ size_t unwind(const struct unwind_image *image, const struct unwind_code *code, 
 	size_t n = 0, sure = 0;
 	bool gap = false, has_gap = false;
 	*ret_end = UNWIND_CUT;
-	while (n + gap < cap && code->is_valid(code->ctx, r.pc, !n)) {
+	while (n + gap < cap && code->is_valid(code->ctx, r.pc, !n && !image->returns)) {
 		if (gap && !has_gap)
 			sure = n;
 		has_gap |= gap;
 		if (gap)
 			ret[n++] = UNWIND_GAP;
-		struct unwind_rule rule = code->rule(code->ctx, r.pc, !n);
+		struct unwind_rule rule = code->rule(code->ctx, r.pc, !n && !image->returns);
 		ret[n++] = r.pc;
 		if (is_end(&rule, &r)) {
 			*ret_end = UNWIND_WHOLE;

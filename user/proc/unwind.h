@@ -45,6 +45,7 @@ struct unwind_block {
  * which is the i + 1st, `next` in the end, and behind it address[i]. */
 struct unwind_image {
 	uint64_t pc, sp, fp;
+	bool returns;  /* to `pc`, which is no innermost one */
 	uint64_t high; /* a caller whose stack begins here is of another kind; 0: none */
 	struct unwind_block block[UNWIND_BLOCKS];
 	const uint64_t *address;

@@ -17,6 +17,22 @@
 #define OCAML_NAME_BYTES    256
 #define OCAML_LENGTHS_MAX   255
 
+/*
+ * When C calls OCaml, the runtime saves registers on the stack of C, and links what it has saved. The
+ * words from the link on at which the return address into C and C's frame pointer are, by the ways in
+ * which a runtime may be compiled.
+ */
+struct ocaml_link {
+	uint8_t pc, fp;
+};
+#if defined(__aarch64__)
+#define OCAML_LINKS 1 /* not known */
+static const struct ocaml_link ocaml_links[OCAML_LINKS] = {{0, 0}};
+#else
+#define OCAML_LINKS 2 /* without frame pointers, with */
+static const struct ocaml_link ocaml_links[OCAML_LINKS] = {{9, 7}, {10, 9}};
+#endif
+
 struct ocaml_memory {
 	/* Copies bytes at an address. Their number, which may be less, or -errno. */
 	int (*read)(void *ctx, uint64_t address, void *ret, size_t bytes);

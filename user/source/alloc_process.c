@@ -267,7 +267,8 @@ static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 		      struct ebt_event *ev, uint32_t *ret)
 {
 	if (rec->head.site < EBT_ALLOC_SITE_OCAML_MINOR)
-		return code_frames_stack(of->frames, &a->code, of->pid, address, addresses, 0, ret);
+		return code_frames_stack(of->frames, &a->code, of->pid,
+					 &(struct code_stack){address, addresses, false, 0}, ret);
 	struct ocaml_stack stack = {
 		.release = (uint16_t)(rec->arg[4] >> 16),
 		.outer = name_of(rec),

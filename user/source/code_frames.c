@@ -469,15 +469,15 @@ static uint32_t push_frames(struct stacks *stacks, uint32_t outer, const uint32_
 }
 
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
-		      const uint64_t *address, size_t count, uint32_t outer, uint32_t *ret)
+		      const struct code_stack *s, uint32_t *ret)
 {
 	uint32_t frame[CODE_STACK_MAX];
-	size_t n = 0, library_frames = 0;
+	size_t n = 0, library_frames = 0, count = s->count;
 	if (count > CODE_STACK_MAX)
 		count = CODE_STACK_MAX;
-	for (; n < count && (frame[n] = frame_of(c, map, pid, address[n], n > 0)); n++)
+	for (; n < count && (frame[n] = frame_of(c, map, pid, s->address[n], n || s->returns)); n++)
 		library_frames += frame[n] == OF_LIBRARY;
-	uint32_t stack = n == count ? push_frames(c->session->stacks, outer, frame, n) : 0;
+	uint32_t stack = n == count ? push_frames(c->session->stacks, s->outer, frame, n) : 0;
 	int err = n < count || (n && !library_frames && !stack) ? -ENOMEM : 0;
 	while (n--)
 		if (frame[n] != OF_LIBRARY)

@@ -44,13 +44,21 @@ void code_frames_free(struct code_frames *c); /* NULL is allowed */
 void code_map_read(struct code_frames *c, struct code_map *map, pid_t pid, bool soon);
 void code_map_done(struct code_map *map);
 
+/* Addresses of a process, the innermost first. */
+struct code_stack {
+	const uint64_t *address;
+	size_t count;
+	bool returns;	/* the first one is a return address, as the others are */
+	uint32_t outer; /* the stack that they extend; 0: none */
+};
+
 /*
- * The stack that extends `outer` (0: none) by the addresses of a process, the innermost first, without
- * the innermost frames that are of libebtrace-probes. It is valid until the next stacks_reclaim()
- * unless it is held. An address that is in no mapping makes them be read again. 0 or -ENOMEM.
+ * The stack without the innermost frames that are of libebtrace-probes. It is valid until the next
+ * stacks_reclaim() unless it is held. An address that is in no mapping makes them be read again. 0 or
+ * -ENOMEM.
  */
 int code_frames_stack(struct code_frames *c, struct code_map *map, pid_t pid,
-		      const uint64_t *address, size_t count, uint32_t outer, uint32_t *ret);
+		      const struct code_stack *s, uint32_t *ret);
 /* How the stack is unwound from an address, which the function returns to unless it is the innermost. */
 struct unwind_rule code_frames_unwind(struct code_frames *c, struct code_map *map, pid_t pid,
 				      uint64_t address, bool is_innermost);

@@ -9,6 +9,7 @@
 #include "core/filter.h"
 #include "core/kinds.h"
 #include "proc/return_address.h"
+#include "runtime/ocaml_frames.h"
 #include "source/ocaml_stack.h"
 
 /* Threads that have emitted a stack and not yet its event. Of an event that was dropped the stack
@@ -241,19 +242,90 @@ static int push_c(const struct event_stacks_of *of, const struct ebt_stack_recor
 	size_t count = unwind_stack(of, &image, address, &end);
 	if (end == UNWIND_CUT)
 		address[count++] = CODE_CUT;
-	return code_frames_stack(of->frames, of->map, of->pid, address, count, 0, ret);
+	struct code_stack stack = {address, count, false, 0};
+	return code_frames_stack(of->frames, of->map, of->pid, &stack, ret);
+}
+
+/* C that OCaml calls is deeper than this only if its thread is not that of the OCaml code. */
+#define MOST_OF_C (8u << 20)
+
+/* Of a stack with OCaml. */
+struct parts {
+	struct ocaml_stack_c c[1 + EBT_OCAML_CALLBACKS];
+	uint64_t address[1 + EBT_OCAML_CALLBACKS][CODE_STACK_MAX];
+	size_t count;
+};
+
+static void add_part(const struct event_stacks_of *of, struct parts *p,
+		     const struct unwind_image *image, size_t frames)
+{
+	enum unwind_end end;
+	uint64_t *address = p->address[p->count];
+	size_t n = unwind_stack(of, image, address, &end);
+	if (end != UNWIND_HIGH)
+		address[n++] = CODE_GAP;
+	p->c[p->count++] = (struct ocaml_stack_c){frames, {address, n, image->returns, 0}};
+}
+
+/* The registers of the C that has called OCaml are where that call has left them. False: they are not. */
+static bool is_callback(const struct event_stacks_of *of, const struct ebt_ocaml_callback *c,
+			struct unwind_image *ret)
+{
+	size_t words = c->words < EBT_CALLBACK_WORDS ? c->words : EBT_CALLBACK_WORDS;
+	for (size_t i = 0; i < OCAML_LINKS; i++) {
+		const struct ocaml_link *l = &ocaml_links[i];
+		if (!l->pc || l->pc >= words || !is_return(of, c->word[l->pc]))
+			continue;
+		*ret = (struct unwind_image){
+			.pc = c->word[l->pc],
+			.sp = c->link + 8 * (l->pc + 1),
+			.fp = c->word[l->fp],
+			.returns = true,
+			.high = c->high,
+			.block = {{c->link, c->word, words}},
+		};
+		return true;
+	}
+	return false;
+}
+
+static void add_callbacks(const struct event_stacks_of *of, struct parts *p,
+			  const struct ebt_ocaml_callbacks *callbacks)
+{
+	static const uint64_t gap = CODE_GAP;
+	for (size_t i = 0; i < callbacks->count && i < EBT_OCAML_CALLBACKS; i++) {
+		const struct ebt_ocaml_callback *c = &callbacks->callback[i];
+		struct unwind_image image;
+		if (is_callback(of, c, &image))
+			add_part(of, p, &image, c->frames);
+		else
+			p->c[p->count++] = (struct ocaml_stack_c){c->frames, {&gap, 1, true, 0}};
+	}
 }
 
 static int push_ocaml(const struct event_stacks_of *of, const struct ebt_stack_record *rec,
 		      size_t payload, uint32_t *ret)
 {
+	struct parts parts;
+	const struct ebt_stack_memory *m = (const void *)(rec + 1);
+	const struct ebt_ocaml_callbacks *callbacks = (const void *)(m + 1);
+	size_t fixed = sizeof(*m) + sizeof(*callbacks);
+	if (payload < fixed + sizeof(struct ebt_ocaml_frame))
+		return 0;
+	struct unwind_image image = event_stacks_image(m, NULL);
+	parts.count = 0;
+	if (m->high > m->sp && m->high - m->sp < MOST_OF_C)
+		add_part(of, &parts, &image, 0);
+	add_callbacks(of, &parts, callbacks);
 	struct ocaml_stack stack = {
-		.frame = (const struct ebt_ocaml_frame *)(rec + 1),
-		.frames = payload / sizeof(struct ebt_ocaml_frame),
+		.frame = (const struct ebt_ocaml_frame *)(callbacks + 1),
+		.frames = (payload - fixed) / sizeof(struct ebt_ocaml_frame),
+		.c = parts.c,
+		.c_count = parts.count,
 		.release = (uint16_t)rec->release,
 		.outer = rec->head.site == EBT_STACK_OF_OCAML_CUT ? CODE_CUT_NAME : NULL,
 	};
-	return stack.frames ? ocaml_stack_push(of->frames, of->map, of->pid, &stack, ret) : 0;
+	return ocaml_stack_push(of->frames, of->map, of->pid, &stack, ret);
 }
 
 int event_stacks_receive(struct event_stacks *s, const struct event_stacks_of *of,

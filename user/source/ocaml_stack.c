@@ -87,17 +87,34 @@ static uint32_t extend(struct session *s, uint32_t stack, uint32_t frame)
 	return more;
 }
 
+/* Extends a stack by the C that has `frames` frames of OCaml inside, of the first *left. 0 or -ENOMEM. */
+static int extend_c(struct code_frames *c, struct code_map *map, pid_t pid,
+		    const struct ocaml_stack *s, size_t frames, size_t *left, uint32_t *stack)
+{
+	int err = 0;
+	for (; *left && s->c[*left - 1].frames >= frames && !err; --*left) {
+		struct code_stack part = s->c[*left - 1].code;
+		part.outer = *stack;
+		err = code_frames_stack(c, map, pid, &part, stack);
+	}
+	return err;
+}
+
 int ocaml_stack_push(struct code_frames *c, struct code_map *map, pid_t pid, struct ocaml_stack *s,
 		     uint32_t *ret)
 {
 	struct session *session = code_frames_session(c);
 	uint32_t stack = 0;
+	size_t left = s->c_count;
 	if (s->outer) {
 		stack = extend(session, 0, code_frames_named(c, s->outer));
 		if (!stack)
 			return -ENOMEM;
 	}
 	for (size_t i = s->frames; i-- > 0;) {
+		int err = extend_c(c, map, pid, s, i + 1, &left, &stack);
+		if (err)
+			return err;
 		uint32_t frame = frame_at(c, map, pid, s, i);
 		if (is_glue(session, frame) && (i || stack)) {
 			frames_drop(session->frames, frame);
@@ -107,6 +124,7 @@ int ocaml_stack_push(struct code_frames *c, struct code_map *map, pid_t pid, str
 		if (!stack)
 			return -ENOMEM;
 	}
+	int err = extend_c(c, map, pid, s, 0, &left, &stack);
 	*ret = stack;
-	return 0;
+	return err;
 }

@@ -11,9 +11,17 @@
 #include "bpf/abi.h"
 #include "source/code_frames.h"
 
+/* C between OCaml, or on top of it. */
+struct ocaml_stack_c {
+	size_t frames; /* of OCaml inside of it */
+	struct code_stack code;
+};
+
 struct ocaml_stack {
 	const struct ebt_ocaml_frame *frame; /* the innermost first */
 	size_t frames;
+	const struct ocaml_stack_c *c; /* the innermost first */
+	size_t c_count;
 	uint16_t release;    /* enum ebt_release */
 	const char *outer;   /* the name of a frame outside of all others; NULL: none */
 	bool is_combined;    /* the innermost may make several allocations at once, */
