@@ -216,15 +216,28 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 	}
 }
 
-/* The innermost position of a stack with a file; NULL: none has. */
+static bool is_ocaml(const struct session *s, const struct frame_position *p)
+{
+	const char *file = strings_text(s->strings, p->file);
+	size_t len = strlen(file);
+	return len > 3 && !strcmp(file + len - 3, ".ml");
+}
+
+/* The innermost position of a stack with a file, of OCaml if it has any: C on top of that is the
+ * runtime's. NULL: none has. */
 static const struct frame_position *innermost(const struct session *s, uint32_t stack)
 {
+	const struct frame_position *first = NULL;
 	for (; stack; stack = stacks_parent(s->stacks, stack)) {
 		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
-		if (f->count && f->position[f->count - 1].file)
-			return &f->position[f->count - 1];
+		const struct frame_position *p = f->count ? &f->position[f->count - 1] : NULL;
+		if (!p || !p->file)
+			continue;
+		if (is_ocaml(s, p))
+			return p;
+		first = first ? first : p;
 	}
-	return NULL;
+	return first;
 }
 
 /* Where the pause began, and what was called there if that is how it came about. */
@@ -242,14 +255,11 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 	const struct frame_position *at = innermost(s, p->stack);
 	if (!at)
 		return;
-	const char *file = strings_text(s->strings, at->file);
-	size_t len = strlen(file);
-	bool is_ocaml = len > 3 && !strcmp(file + len - 3, ".ml");
-	if (calls[p->row] && is_ocaml)
+	if (calls[p->row] && is_ocaml(s, at))
 		report_print(b, "; %s was called from ", calls[p->row]);
 	else
 		buf_puts(b, "; it began at ");
-	report_put_text(b, file);
+	report_put_text(b, strings_text(s->strings, at->file));
 	if (at->has_line)
 		report_print(b, ":%" PRIu32, at->line);
 	if (at->function) {
