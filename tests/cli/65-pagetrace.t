@@ -37,8 +37,24 @@ is "$(jq -r 'select(.kind == "header") | .start_ns' "$TMP/light-go122.ndjson")" 
 name=gc-p4-go121
 # Its first block is read before the other Ps' are written.
 { head -c 40000 "$TMP/$name.pt"; sleep 0.3; tail -c +40001 "$TMP/$name.pt"; } |
-	"$ebt" -q -f ndjson - 2>"$TMP/pipe.log" | events | cmp -s - <(short "$TMP/$name.truth")
+	"$ebt" -q -f ndjson - 2>"$TMP/pipe.log" >"$TMP/pipe.ndjson"
+events <"$TMP/pipe.ndjson" | cmp -s - <(short "$TMP/$name.truth")
 ok $? "a pipe: a trace as short as the window is in order"
+is "$(jq -r 'select(.kind == "header") | .start_ns' "$TMP/pipe.ndjson")" "$(head -1 "$TMP/$name.truth" | cut -f1)" \
+	"a pipe: it starts with its earliest event, too"
+# Its window is not over when a signal comes, and its writer goes on.
+mkfifo "$TMP/cut"
+"$ebt" -f ndjson "$TMP/cut" >"$TMP/cut.ndjson" 2>"$TMP/cut.log" &
+reader=$!
+children+=($reader)
+exec 3>"$TMP/cut"
+head -c 40000 "$TMP/$name.pt" >&3
+sleep 0.3
+kill -INT $reader
+wait $reader
+is "$? $(events <"$TMP/cut.ndjson" | wc -l)" "0 $(head -c 40000 "$TMP/$name.pt" | "$ebt" -q -f ndjson - | events | wc -l)" \
+	"a pipe: what has come until Ctrl-C is shown"
+exec 3>&-
 # In a longer one P -1, whose events are the earliest and come last, is late.
 mkfifo "$TMP/late"
 "$ebt" -q -f ndjson "$TMP/late" >"$TMP/pipe.ndjson" &

@@ -21,14 +21,20 @@ struct convert {
 	struct loop_fd signal_watch;
 	struct loop_timer grace; /* set by the first signal */
 	struct inputs *inputs;
-	bool passing; /* the inputs have begun */
-	bool cut;     /* ended by a signal */
+	struct pump *pump; /* while events are passed */
+	bool passing;	   /* the inputs have begun */
+	bool cut;	   /* ended by a signal */
 };
 
+/* Nothing more is read. What was read of a pipe, and waits for others that may be before it, is
+ * passed on: then the run ends by itself. */
 static int on_grace(void *ctx)
 {
 	struct convert *c = ctx;
+	bool drains = !c->cut && c->pump && inputs_have_pipe(c->inputs);
 	c->cut = true;
+	if (drains)
+		return pump_stop(c->pump);
 	loop_stop(c->loop);
 	return 0;
 }
@@ -55,8 +61,10 @@ static int pass_through(struct convert *c)
 		pump_replay(p);
 		err = inputs_pump(c->inputs, p);
 	}
+	c->pump = err ? NULL : p;
 	if (!err)
 		err = pipeline_run(c->engine, c->loop, p);
+	c->pump = NULL;
 	pipeline_free(c->engine, p);
 	return err;
 }

@@ -71,13 +71,6 @@ static void convert(const struct pagetrace_source *s, const struct ebt_pagetrace
 	};
 }
 
-/* The start of the session is that of the trace. */
-static void note_start(struct pagetrace_source *s, const struct ebt_event *ev)
-{
-	if (s->alone && !s->session->start.known && ev->kind != EBT_DAMAGE)
-		s->session->start = moment_at(ev->ts);
-}
-
 static int fail(struct pagetrace_source *s, int err, const char *reason)
 {
 	if (!s->err)
@@ -107,7 +100,6 @@ static int queue_events(struct pagetrace_source *s)
 			if (!to)
 				return fail(s, -ENOMEM, "");
 			convert(s, &from[i], to);
-			note_start(s, to);
 			pipe_lanes_put(&s->queues, lane);
 		}
 		s->base.lanes = s->queues.count;
