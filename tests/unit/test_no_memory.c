@@ -4,14 +4,22 @@
  * crash, and either says so or writes what it writes otherwise. The allocators are wrapped by the
  * linker (see the Makefile), those inside of libc are not.
  */
+#include "core/offcpu.h"
 #include "core/session.h"
+#include "model/ids.h"
 #include "sink/chrome.h"
 #include "sink/ebt.h"
 #include "sink/fxt.h"
+#include "sink/mem.h"
+#include "sink/memtrace.h"
 #include "sink/ndjson.h"
+#include "sink/pages.h"
+#include "sink/pagetrace.h"
+#include "sink/pause_events.h"
 #include "sink/perfetto.h"
 #include "sink/stat.h"
 #include "sink/text.h"
+#include "sink/trigger.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
@@ -57,9 +65,65 @@ void *__wrap_realloc(void *p, size_t size)
 	return fails() ? NULL : __real_realloc(p, size);
 }
 
+static int open_capture(void *ctx, const struct trigger_capture *c, int *ret)
+{
+	(void)c;
+	*ret = *(int *)ctx;
+	return 0;
+}
+
+static int close_capture(void *ctx, const struct trigger_capture *c, int err)
+{
+	(void)ctx;
+	(void)c;
+	return err;
+}
+
+static int make_trigger(struct session *s, int *fd, struct sink **ret)
+{
+	static const struct span_rule rule = {"pause>60ns", "pause", 60};
+	struct trigger_options o = {
+		.rule = &rule,
+		.rules = 1,
+		.before_ns = 500,
+		.after_ns = 100,
+		.memory = 1 << 20,
+		.open = open_capture,
+		.close = close_capture,
+		.ctx = fd,
+	};
+	return trigger_new(s, &o, ret);
+}
+
+/* A sink behind which a text stands. */
+static int make_pauses(struct session *s, int fd, struct sink **ret, struct sink **behind)
+{
+	int err = text_new(s, fd, behind);
+	return err ? err : pause_events_new(s, *behind, ret);
+}
+
+static int make_mem(struct session *s, int fd, struct sink **ret)
+{
+	struct mem_report_options o = {.model = {.needs = MEM_FATES | MEM_TIMELINE}};
+	return mem_new(s, fd, mem_summary_text, &o, ret);
+}
+
 static int make(const char *name, struct session *s, int fd, struct sink **ret)
 {
-	struct stat_options so = {.json = !strcmp(name, "stat --json"), .interval_ns = 100};
+	struct stat_options so = {
+		.json = !strcmp(name, "stat --json"),
+		.interval_ns = 100,
+		.blame = !strcmp(name, "stat --blame") ? 3 : 0,
+	};
+	struct pages_report_options po = {.model = {.page_bytes = 8192}};
+	if (!strcmp(name, "pages"))
+		return pages_new(s, fd, pages_summary_text, &po, ret);
+	if (!strcmp(name, "mem"))
+		return make_mem(s, fd, ret);
+	if (!strcmp(name, "memtrace"))
+		return memtrace_new(s, fd, ret);
+	if (!strcmp(name, "pagetrace"))
+		return pagetrace_new(s, fd, ret);
 	if (!strcmp(name, "text"))
 		return text_new(s, fd, ret);
 	if (!strcmp(name, "ndjson"))
@@ -95,6 +159,22 @@ static const struct ebt_event story[] = {
 	{.kind = EBT_BEGIN, .id = 60 | EBT_UNKNOWN_ID, .domain = EBT_NO_DOMAIN, .tid = 6},
 	{.kind = EBT_LOST, .domain = EBT_NO_DOMAIN, .arg = {EBT_LOST_UNCOUNTED, 30}},
 	{.kind = EBT_PROCESS, .id = EBT_PROCESS_EXEC, .domain = EBT_NO_DOMAIN},
+	{.kind = EBT_OFFCPU, .tid = 5},
+	{.kind = EBT_BEGIN, .id = PHASE_minor, .tid = 5},
+	{.kind = EBT_BEGIN, .id = PHASE_stw_api_barrier, .tid = 5},
+	{.kind = EBT_OFFCPU, .tid = 5},
+	{.kind = EBT_END, .id = PHASE_stw_api_barrier, .tid = 5},
+	{.kind = EBT_BEGIN, .id = PHASE_stw_api_barrier, .tid = 5},
+	{.kind = EBT_END, .id = PHASE_stw_api_barrier, .tid = 5},
+	{.kind = EBT_END, .id = PHASE_minor, .tid = 5},
+	{.kind = EBT_ALLOC, .arg = {1, 3}, .pos = 2},
+	{.kind = EBT_ALLOC, .arg = {2, 300}, .pos = 1},
+	{.kind = EBT_PROMOTE, .arg = {1}},
+	{.kind = EBT_COLLECT, .arg = {2}},
+	{.kind = EBT_PAGE_ALLOC, .arg = {0xc000000000, 5}},
+	{.kind = EBT_PAGE_FREE, .arg = {0xc000000000, 3}},
+	{.kind = EBT_PAGE_SCAVENGE, .arg = {0xc000000000, 1}},
+	{.kind = EBT_PAGE_ALLOC, .arg = {0xd000000000, 1}},
 	{.kind = EBT_BEGIN, .id = 12},
 	{.kind = EBT_SPAN_BEGIN, .id = 4},
 };
@@ -108,13 +188,16 @@ static int tell(struct session *s, struct sink *k, uint32_t pid, uint64_t *ts)
 		struct ebt_event ev = story[i];
 		ev.pid = pid;
 		ev.ts = *ts += 50;
-		ev.pos = ev.kind == EBT_LOST ? *ts - 20 : EBT_NO_POS;
+		ev.pos = ev.kind == EBT_LOST ? *ts - 20 : ev.pos ? ev.pos : EBT_NO_POS;
 		ev.domain = ev.domain == EBT_NO_DOMAIN ? EBT_NO_DOMAIN : (uint16_t)(pid % 3);
 		if (ev.flags & EBT_F_PAYLOAD) {
 			ev.flags &= (uint16_t)~EBT_F_PAYLOAD;
 			if (session_put_blob(s, &ev, payload, sizeof(payload)))
 				abort();
 		}
+		struct offcpu off = {.begin_ns = ev.ts - 40, .end_ns = ev.ts, .wait_ns = 10};
+		if (ev.kind == EBT_OFFCPU && offcpu_put(s, &ev, &off))
+			abort();
 		struct ebt_event copy = ev;
 		s->totals.events++;
 		s->totals.first_ns = s->totals.timed++ ? s->totals.first_ns : ev.ts;
@@ -133,7 +216,7 @@ static int tell(struct session *s, struct sink *k, uint32_t pid, uint64_t *ts)
 static int run(const char *name, int fd)
 {
 	struct session *s;
-	struct sink *k;
+	struct sink *k, *behind = NULL;
 	uint64_t ts = 1000;
 	if (session_new(&s) || enter_processes(s, 46))
 		abort();
@@ -147,18 +230,22 @@ static int run(const char *name, int fd)
 			processes_set_user_name(&s->processes, pid, id, "a user event");
 	}
 	counting = true;
-	int err = make(name, s, fd, &k);
+	int err = !strcmp(name, "pauses")    ? make_pauses(s, fd, &k, &behind)
+		  : !strcmp(name, "trigger") ? make_trigger(s, &fd, &k)
+					     : make(name, s, fd, &k);
 	counting = false;
 	if (!err) {
 		for (uint32_t pid = 40; !err && pid < 46; pid++)
 			err = tell(s, k, pid, &ts);
 		s->run_end = moment_at(ts + 100);
 		counting = true;
-		int end = sink_end(k);
+		int end = sink_end(k), end_behind = behind ? sink_end(behind) : 0;
+		end = end ? end : end_behind;
 		counting = false;
 		err = err ? err : end;
 		sink_free(k);
 	}
+	sink_free(behind);
 	session_free(s);
 	return err;
 }
@@ -205,8 +292,10 @@ static bool survives(const char *name, bool persistent)
 
 int main(void)
 {
-	static const char *const names[] = {"text", "ndjson", "perfetto", "chrome",
-					    "fxt",  "ebt",    "stat",	  "stat --json"};
+	static const char *const names[] = {"text",	    "ndjson", "perfetto", "chrome",
+					    "fxt",	    "ebt",    "stat",	  "stat --json",
+					    "stat --blame", "pauses", "trigger",  "mem",
+					    "memtrace",	    "pages",  "pagetrace"};
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		for (int persistent = 0; persistent < 2; persistent++) {
 			fflush(stdout);

@@ -96,7 +96,7 @@ static int arrive(struct family *f, struct lane *l, const struct track *t, int b
 	l->inside = NULL;
 	if (s && s->is_closed) {
 		drop_section(s);
-		s = NULL;
+		s = f->section[barrier] = NULL;
 	}
 	if (!s) {
 		s = calloc(1, sizeof(*s));

@@ -28,65 +28,64 @@ static const struct {
 	enum blame_part part;
 	const char *name;
 } calls[] = {
-#define CALL(name, part) {SYS_##name, part, #name},
-	CALL(futex, BLAME_FUTEX)
+#define CALL(name, part)                \
+	{                               \
+		SYS_##name, part, #name \
+	}
+	CALL(futex, BLAME_FUTEX),
 #ifdef SYS_futex_waitv
-		CALL(futex_waitv, BLAME_FUTEX)
+	CALL(futex_waitv, BLAME_FUTEX),
 #endif
-			CALL(read, BLAME_IO) CALL(write, BLAME_IO) CALL(pread64, BLAME_IO) CALL(
-				pwrite64,
-				BLAME_IO) CALL(readv,
-					       BLAME_IO) CALL(writev,
-							      BLAME_IO) CALL(preadv,
-									     BLAME_IO) CALL(pwritev,
-											    BLAME_IO)
-				CALL(fsync, BLAME_IO) CALL(fdatasync, BLAME_IO) CALL(sync, BLAME_IO) CALL(
-					syncfs,
-					BLAME_IO) CALL(msync,
-						       BLAME_IO) CALL(sync_file_range,
-								      BLAME_IO) CALL(sendfile,
-										     BLAME_IO)
-					CALL(splice, BLAME_IO) CALL(recvfrom, BLAME_IO) CALL(
-						recvmsg,
-						BLAME_IO) CALL(sendto,
-							       BLAME_IO) CALL(sendmsg,
-									      BLAME_IO) CALL(accept4,
-											     BLAME_IO)
-						CALL(io_getevents, BLAME_IO) CALL(
-							ppoll,
-							BLAME_IO) CALL(pselect6,
-								       BLAME_IO) CALL(epoll_pwait,
-										      BLAME_IO)
+	CALL(read, BLAME_IO),
+	CALL(write, BLAME_IO),
+	CALL(pread64, BLAME_IO),
+	CALL(pwrite64, BLAME_IO),
+	CALL(readv, BLAME_IO),
+	CALL(writev, BLAME_IO),
+	CALL(preadv, BLAME_IO),
+	CALL(pwritev, BLAME_IO),
+	CALL(fsync, BLAME_IO),
+	CALL(fdatasync, BLAME_IO),
+	CALL(sync, BLAME_IO),
+	CALL(syncfs, BLAME_IO),
+	CALL(msync, BLAME_IO),
+	CALL(sync_file_range, BLAME_IO),
+	CALL(sendfile, BLAME_IO),
+	CALL(splice, BLAME_IO),
+	CALL(recvfrom, BLAME_IO),
+	CALL(recvmsg, BLAME_IO),
+	CALL(sendto, BLAME_IO),
+	CALL(sendmsg, BLAME_IO),
+	CALL(accept4, BLAME_IO),
+	CALL(io_getevents, BLAME_IO),
+	CALL(ppoll, BLAME_IO),
+	CALL(pselect6, BLAME_IO),
+	CALL(epoll_pwait, BLAME_IO),
 #ifdef SYS_poll
-							CALL(poll, BLAME_IO) CALL(select, BLAME_IO) CALL(
-								epoll_wait,
-								BLAME_IO) CALL(accept,
-									       BLAME_IO) CALL(open,
-											      BLAME_IO)
+	CALL(poll, BLAME_IO),
+	CALL(select, BLAME_IO),
+	CALL(epoll_wait, BLAME_IO),
+	CALL(accept, BLAME_IO),
+	CALL(open, BLAME_IO),
 #endif
 #ifdef SYS_io_uring_enter
-								CALL(io_uring_enter, BLAME_IO)
+	CALL(io_uring_enter, BLAME_IO),
 #endif
-									CALL(openat, BLAME_IO) CALL(mmap, BLAME_MEMORY) CALL(
-										munmap,
-										BLAME_MEMORY) CALL(mremap,
-												   BLAME_MEMORY) CALL(mprotect,
-														      BLAME_MEMORY)
-										CALL(madvise, BLAME_MEMORY) CALL(
-											brk,
-											BLAME_MEMORY) CALL(mlock,
-													   BLAME_MEMORY)
-											CALL(munlock, BLAME_MEMORY) CALL(
-												nanosleep,
-												BLAME_SLEEP) CALL(clock_nanosleep,
-														  BLAME_SLEEP)
-												CALL(sched_yield, BLAME_CALL) CALL(
-													wait4,
-													BLAME_CALL)
-													CALL(waitid,
-													     BLAME_CALL)
-														CALL(membarrier,
-														     BLAME_CALL)
+	CALL(openat, BLAME_IO),
+	CALL(mmap, BLAME_MEMORY),
+	CALL(munmap, BLAME_MEMORY),
+	CALL(mremap, BLAME_MEMORY),
+	CALL(mprotect, BLAME_MEMORY),
+	CALL(madvise, BLAME_MEMORY),
+	CALL(brk, BLAME_MEMORY),
+	CALL(mlock, BLAME_MEMORY),
+	CALL(munlock, BLAME_MEMORY),
+	CALL(nanosleep, BLAME_SLEEP),
+	CALL(clock_nanosleep, BLAME_SLEEP),
+	CALL(sched_yield, BLAME_CALL),
+	CALL(wait4, BLAME_CALL),
+	CALL(waitid, BLAME_CALL),
+	CALL(membarrier, BLAME_CALL),
 #undef CALL
 };
 #define CALLS (sizeof(calls) / sizeof(*calls))

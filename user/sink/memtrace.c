@@ -270,7 +270,8 @@ static int memtrace_end(struct sink *k)
 	if (!m->has_head && !m->err)
 		m->err = put_head(m, first ? first->index : PROCESS_UNKNOWN, 0);
 	for (struct domain *d; (d = ptrmap_next(&m->domains, &at));)
-		ebt_memtrace_write_flush(d->writer, m->last_us);
+		if (d->writer) /* not where there was no memory for one */
+			ebt_memtrace_write_flush(d->writer, m->last_us);
 	int err = buf_finish(&m->buf);
 	return m->err ? m->err : err;
 }
