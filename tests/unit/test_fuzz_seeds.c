@@ -3,6 +3,7 @@
  * nothing. */
 #include "tests/fuzz/capture_body.h"
 #include "tests/fuzz/memtrace_body.h"
+#include "tests/fuzz/memtrace_index_body.h"
 #include "tests/fuzz/notes_body.h"
 #include "tests/fuzz/ocaml_body.h"
 #include "tests/fuzz/ocaml_frames_body.h"
@@ -123,6 +124,18 @@ static void test_ocaml_frames(void)
 	}
 }
 
+static void test_memtrace_index(void)
+{
+	struct memtrace_index_body *b = memtrace_index_body(seed, load("memtrace_index/many"));
+	ok(b->domains == 70 && b->places == 140 + b->damages && b->damages == 6,
+	   "two packets of each of 70 domains, and places without one");
+	ok(b->extents > 140 + 70 * b->damages, "are found by the index of each domain");
+	free(b);
+	b = memtrace_index_body(seed, load("memtrace_index/cut"));
+	ok(b->domains > 20 && b->damages > 1, "of a trace without its middle and its end, too");
+	free(b);
+}
+
 static void test_memtrace(void)
 {
 	static const struct {
@@ -168,6 +181,7 @@ static void test_pagetrace(void)
 int main(void)
 {
 	test_memtrace();
+	test_memtrace_index();
 	test_pagetrace();
 	test_capture();
 	test_ring();
