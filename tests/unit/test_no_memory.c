@@ -113,7 +113,7 @@ static int make(const char *name, struct session *s, int fd, struct sink **ret)
 	struct stat_options so = {
 		.json = !strcmp(name, "stat --json"),
 		.interval_ns = 100,
-		.blame = !strcmp(name, "stat --blame") ? 3 : 0,
+		.blame = !strcmp(name, "stat --blame"),
 	};
 	struct pages_report_options po = {.model = {.page_bytes = 8192}};
 	if (!strcmp(name, "pages"))
