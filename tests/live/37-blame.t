@@ -75,6 +75,20 @@ wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' 
 	"$TMP/barrier.json" "$TMP/futex.json" 2>&1)
 is "$wrong" "" "the JSON is valid by its schema"
 
+# ---- of a pause that lasts ----
+
+timeout 60 "$O/ebtrace" stat --blame --json --interval 100ms -o "$TMP/hold.json" -- "$prog" "$TMP/file" hold >"$TMP/said" 2>"$TMP/err"
+jq -c 'select(.kind == "interval").open | values' "$TMP/hold.json" >"$TMP/open"
+jq -e -s 'length > 3 and (map(.begin_ns) | unique | length == 1) and map(.ns) == (map(.ns) | sort)' "$TMP/open" >"$TMP/jq"
+ok $? "at the end of each interval a pause is shown that is open" || cat "$TMP/open"
+is "$(jq -s 'all(.ns == ([.parts_ns[]] | add))' "$TMP/open")" true "with parts that add up to what it has lasted"
+jq -e -s 'any(.ns > 300000000 and .parts_ns.sleep > .ns / 2)' "$TMP/open" >"$TMP/jq"
+ok $? "and the sleep that has not ended" || cat "$TMP/open"
+jq -e -s '[.[] | select(.ns > 100000000)] | all(.parts_ns.cpu < .ns / 2)' "$TMP/open" >"$TMP/jq"
+ok $? "which is not taken for time on a CPU" || cat "$TMP/open"
+wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/hold.json" 2>&1)
+is "$wrong" "" "the JSON of intervals is valid by its schema"
+
 # ---- of a capture, and without privilege ----
 
 timeout 60 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/said" 2>"$TMP/err"

@@ -344,6 +344,14 @@ static void *collect(void *arg)
 	return NULL;
 }
 
+/* One long interval. */
+static void do_hold(void)
+{
+	begin_pause();
+	nap(800000000);
+	end_pause();
+}
+
 /* Three collect; one of them is held up, by a sleep. */
 static void do_barrier(void)
 {
@@ -368,7 +376,7 @@ int main(int argc, char **argv)
 		{"sleeper", do_sleeper}, {"child", do_child}, {"stop", do_stop},
 		{"touch", do_touch},
 #ifdef BLAMED
-		{"barrier", do_barrier},
+		{"barrier", do_barrier}, {"hold", do_hold},
 #endif
 	};
 	if (argc < 3)

@@ -160,7 +160,12 @@ static int front_advance(struct sink *k, uint64_t horizon_ns)
 static int front_tick(struct sink *k, uint64_t now)
 {
 	const struct output *out = of_sink(k);
-	return out->begun && !out->err ? sink_tick(out->inner, now) : out->err;
+	if (!out->begun || out->err)
+		return out->err;
+	int err = sink_tick(out->inner, now);
+	k->wants_open |= out->inner->wants_open;
+	out->inner->wants_open = false;
+	return err;
 }
 
 static int front_forget(struct sink *k, uint32_t process)

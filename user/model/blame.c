@@ -7,15 +7,11 @@
 
 #include "base/array.h"
 #include "base/ptrarray.h"
-#include "base/ptrmap.h"
 #include "core/tracks.h"
-#include "model/off_cpu.h"
 #include "model/phases.h"
+#include "model/thread_times.h"
 
 #define WAITS_MAX 256 /* of a pause; further ones are its own time */
-/* A thread's intervals are dropped when so many have come that no pause needs. */
-#define TRIM_AT	 64
-#define SWEEP_AT 256 /* threads */
 
 /* Arrivals at a barrier. */
 struct section {
@@ -44,16 +40,10 @@ struct lane {
 	struct section *inside; /* the barrier that it is at; NULL: none */
 };
 
-struct task {
-	uint32_t tid;
-	struct off_cpu off_cpu;
-};
-
 struct family {
 	struct lane *lanes;
 	struct section *section[BARRIERS]; /* the open one; NULL: none */
-	PTRMAP(struct task) tasks;	   /* by tid */
-	uint32_t task_count, sweep_at;
+	struct thread_times times;
 };
 
 struct blame {
@@ -117,12 +107,12 @@ static int arrive(struct family *f, struct lane *l, const struct track *t, int b
 static void split_time(struct blame *b, struct family *f, uint32_t tid, uint64_t from, uint64_t to,
 		       struct blame_split *ret)
 {
-	const struct task *task = tid ? ptrmap_get(&f->tasks, tid) : NULL;
+	const struct off_cpu *known_of = tid ? thread_times_get(&f->times, tid) : NULL;
 	uint64_t known = b->is_known && tid ? b->known_from : UINT64_MAX;
 	uint64_t unknown = known >= to ? to - from : known > from ? known - from : 0;
 	static const struct off_cpu none;
 	ret->ns[BLAME_UNKNOWN] += unknown;
-	off_cpu_split(task ? &task->off_cpu : &none, from + unknown, to, ret);
+	off_cpu_split(known_of ? known_of : &none, from + unknown, to, ret);
 }
 
 /* The lane leaves the barrier. */
@@ -189,10 +179,10 @@ static void correct(struct blame_split *s, const struct pause_usage *u)
 		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
 }
 
-static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
-		      uint64_t end_ns)
+/* The pause of a lane, as if it ended. */
+static void split_pause(struct blame *b, struct family *f, const struct lane *l, uint32_t tid,
+			uint64_t end_ns, struct blame_pause *p)
 {
-	struct blame_pause *p = &l->pause;
 	uint64_t from = p->begin_ns;
 	p->end_ns = end_ns;
 	p->tid = tid;
@@ -201,6 +191,13 @@ static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_
 		from = l->wait[i].to;
 	}
 	split_time(b, f, tid, from, end_ns, &p->split);
+}
+
+static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
+		      uint64_t end_ns)
+{
+	struct blame_pause *p = &l->pause;
+	split_pause(b, f, l, tid, end_ns, p);
 	p->has_usage = pause_usage_get(b->session, b->end, &p->usage);
 	if (p->has_usage)
 		correct(&p->split, &p->usage);
@@ -267,6 +264,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	l->pause = (struct blame_pause){
 		.pid = processes_pid(&b->session->processes, t->process),
 		.process = t->process,
+		.tid = t->tid,
 		.domain = t->domain,
 		.phase = ev->id,
 		.row = row,
@@ -338,20 +336,11 @@ void blame_watch(struct blame *b, blame_on_pause *fn, void *ctx)
 	b->ctx = ctx;
 }
 
-static void free_task(struct task *t)
-{
-	off_cpu_done(&t->off_cpu);
-	free(t);
-}
-
 static void free_family(struct family *f)
 {
-	size_t at = 0;
 	if (!f)
 		return;
-	for (struct task *t; (t = ptrmap_next(&f->tasks, &at));)
-		free_task(t);
-	ptrmap_done(&f->tasks);
+	thread_times_done(&f->times);
 	for (int i = 0; i < BARRIERS; i++)
 		drop_section(f->section[i]);
 	free(f);
@@ -387,44 +376,6 @@ static uint64_t needed_from(const struct family *f, uint64_t now_ns)
 	return ns;
 }
 
-/* Forgets the threads of which no pause needs an interval: most have ended, and who has not will have
- * its next one. 0 or -ENOMEM. */
-static int sweep(struct family *f, uint64_t needed_ns)
-{
-	PTRMAP(struct task) left = {{0}};
-	size_t at = 0;
-	int err = 0;
-	f->task_count = 0;
-	for (struct task *t; (t = ptrmap_next(&f->tasks, &at));) {
-		off_cpu_trim(&t->off_cpu, needed_ns);
-		bool keeps = t->off_cpu.count && !err;
-		if (keeps)
-			err = ptrmap_set(&left, t->tid, t);
-		if (!keeps || err)
-			free_task(t);
-		else
-			f->task_count++;
-	}
-	ptrmap_done(&f->tasks);
-	f->tasks.words = left.words;
-	f->sweep_at = f->task_count * 2 > SWEEP_AT ? f->task_count * 2 : SWEEP_AT;
-	return err;
-}
-
-/* The thread of an interval, made if it is new. NULL: no memory. */
-static struct task *task_of(struct family *f, uint32_t tid, uint64_t ns)
-{
-	bool is_new;
-	if (f->task_count > f->sweep_at && sweep(f, needed_from(f, ns)))
-		return NULL;
-	struct task *t = ptrmap_make(&f->tasks, tid, &is_new);
-	if (t && is_new) {
-		t->tid = tid;
-		f->task_count++;
-	}
-	return t;
-}
-
 static enum blame_part blocked_part(uint32_t reason, int32_t syscall)
 {
 	switch (reason) {
@@ -444,18 +395,18 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 	struct family *f = family_of(b, ev->process);
 	struct off_cpu_interval i;
 	offcpu_get(b->session, ev, &i.of);
-	struct task *task = f && ev->tid ? task_of(f, ev->tid, i.of.begin_ns) : NULL;
-	if (!task)
-		return f && !ev->tid ? 0 : -ENOMEM;
+	if (!f || !ev->tid)
+		return f ? 0 : -ENOMEM;
 	i.blocked = blocked_part(i.of.reason, i.of.syscall);
 	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
 		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
 	if (!b->is_known || i.of.begin_ns < b->known_from)
 		b->known_from = i.of.begin_ns;
 	b->is_known = true;
-	if (task->off_cpu.count > TRIM_AT)
-		off_cpu_trim(&task->off_cpu, needed_from(f, i.of.begin_ns));
-	return off_cpu_add(&task->off_cpu, &i);
+	int err = 0;
+	if (thread_times_is_due(&f->times, ev->tid))
+		err = thread_times_trim(&f->times, ev->tid, needed_from(f, i.of.begin_ns));
+	return err ? err : thread_times_add(&f->times, ev->tid, &i);
 }
 
 int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
@@ -484,6 +435,39 @@ const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
 	longest_pauses_sort(&b->longest);
 	*ret_count = b->longest.count;
 	return b->longest.at;
+}
+
+/* What a thread does that was without a CPU when that was recorded last. */
+static void split_rest(struct family *f, struct blame_pause *p)
+{
+	const struct off_cpu *o = p->tid ? thread_times_get(&f->times, p->tid) : NULL;
+	uint64_t from = o ? off_cpu_open_until(o) : 0;
+	if (!from || from >= p->end_ns)
+		return;
+	uint64_t ns = p->end_ns - (from > p->begin_ns ? from : p->begin_ns);
+	ns = ns < p->split.ns[BLAME_CPU] ? ns : p->split.ns[BLAME_CPU];
+	p->split.ns[BLAME_CPU] -= ns;
+	p->split.ns[BLAME_UNKNOWN] += ns;
+}
+
+bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
+{
+	struct lane *longest = NULL;
+	struct family *of = NULL;
+	size_t at = 0;
+	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
+		for (struct lane *l = f->lanes; l; l = l->next)
+			if (l->is_paused && l->pause.begin_ns < now_ns &&
+			    (!longest || l->pause.begin_ns < longest->pause.begin_ns)) {
+				longest = l;
+				of = f;
+			}
+	if (!longest)
+		return false;
+	*ret = longest->pause;
+	split_pause(b, of, longest, ret->tid, now_ns, ret);
+	split_rest(of, ret);
+	return true;
 }
 
 bool blame_is_known(const struct blame *b)

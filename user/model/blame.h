@@ -45,6 +45,11 @@ const struct blame_sum *blame_total(const struct blame *b);
 const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row);
 /* The longest pauses, the longest first. Sorts them; valid until the next event. */
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count);
+/*
+ * The longest pause that is open at a moment, split up to it; false: none is. Of a thread without a CPU it
+ * is known only as far as its open interval was recorded.
+ */
+bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret);
 /* Whether there was any interval without a CPU. */
 bool blame_is_known(const struct blame *b);
 

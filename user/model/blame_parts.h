@@ -45,7 +45,8 @@ struct blame_cause {
 	enum blame_part part;
 	uint64_t ns;	 /* 0: there is none */
 	int32_t syscall; /* BLAME_NO_CALL: none */
-	/* Of BLAME_WAIT the thread that ran in its place; else the one that woke it. tid 0: not known. */
+	/* Of BLAME_WAIT the thread that ran in its place; else the one that woke it, unless an interrupt
+	 * did. tid 0: none, or not known. */
 	uint32_t tid;
 	char comm[BLAME_COMM_BYTES]; /* with a NUL */
 };

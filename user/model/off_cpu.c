@@ -37,6 +37,12 @@ void off_cpu_trim(struct off_cpu *o, uint64_t before_ns)
 		drop(o, n);
 }
 
+uint64_t off_cpu_open_until(const struct off_cpu *o)
+{
+	const struct offcpu *last = o->count ? &o->at[o->first + o->count - 1].of : NULL;
+	return last && last->open ? last->end_ns : 0;
+}
+
 void off_cpu_done(struct off_cpu *o)
 {
 	free(o->at);
@@ -56,14 +62,14 @@ static void consider(struct blame_split *s, const struct off_cpu_interval *i, en
 	s->ns[part] += ns;
 	if (ns <= s->longest.ns)
 		return;
-	bool waits = part == BLAME_WAIT;
-	s->longest = (struct blame_cause){
-		.part = part,
-		.ns = ns,
-		.syscall = i->of.syscall,
-		.tid = waits ? i->of.runner : i->of.waker,
-	};
-	memcpy(s->longest.comm, waits ? i->of.runner_comm : i->of.waker_comm, BLAME_COMM_BYTES);
+	s->longest = (struct blame_cause){.part = part, .ns = ns, .syscall = i->of.syscall};
+	if (part == BLAME_WAIT) {
+		s->longest.tid = i->of.runner;
+		memcpy(s->longest.comm, i->of.runner_comm, BLAME_COMM_BYTES);
+	} else if (!i->of.interrupt) {
+		s->longest.tid = i->of.waker;
+		memcpy(s->longest.comm, i->of.waker_comm, BLAME_COMM_BYTES);
+	}
 }
 
 /* The first interval that ends behind a moment. */

@@ -11,6 +11,7 @@
 #define STAT_BUFFER_BYTES 65536
 /* A stretch without events that is longer than so many intervals is one line. */
 #define STAT_QUIET_LINES 100
+#define OPEN_NS		 20000000ull
 /* Lines between two headings. */
 #define STAT_HEADING 20
 
@@ -29,7 +30,8 @@ struct stat {
 	struct blame *blame;	 /* NULL: not asked for, and no probe stands at pauses */
 	struct histogram pauses; /* of the line that is being counted */
 	struct marks marks;
-	uint64_t line_ns; /* when it ends; 0: not begun */
+	uint64_t line_ns;    /* when it ends; 0: not begun */
+	uint64_t open_of_ns; /* line_ns of the last line for which open intervals were asked for */
 	uint64_t begin_ns;
 	unsigned lines;
 	bool cancelled;
@@ -55,6 +57,8 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 	if (now.of.gc_ns < was->of.gc_ns)
 		now.of.gc_ns = was->of.gc_ns;
 	double seconds = (double)(end_ns - begin_ns) / 1e9;
+	struct blame_pause open;
+	bool has_open = k->blame && blame_open(k->blame, end_ns, &open);
 	struct stat_line line = {
 		.begin_ns = begin_ns - k->begin_ns,
 		.end_ns = end_ns - k->begin_ns,
@@ -69,6 +73,8 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		.lost_events = gained(now.lost_events, was->lost_events),
 		.lost_words = gained(now.lost_words, was->lost_words),
 		.lost_uncounted = gained(now.lost_uncounted, was->lost_uncounted),
+		.session = k->session,
+		.open = has_open ? &open : NULL,
 	};
 	if (k->opt.json)
 		stat_json_line(&k->buf, &line);
@@ -112,14 +118,16 @@ static int stat_events(struct sink *base, const struct ebt_event *ev, size_t n)
 	int err = 0;
 	if (!k->blame && has_probes(ev, n))
 		err = blame_new(k->session, k->opt.longest, &k->blame);
-	if (k->blame)
-		err = blame_events(k->blame, ev, n);
-	if (!err && !k->opt.interval_ns)
-		return stat_model_events(&k->model, ev, n);
+	if (!err && !k->opt.interval_ns) {
+		err = k->blame ? blame_events(k->blame, ev, n) : 0;
+		return err ? err : stat_model_events(&k->model, ev, n);
+	}
 	for (size_t i = 0; i < n && !err; i++) {
 		if (ev[i].ts >= k->line_ns)
 			put_lines(k, ev[i].ts);
-		err = stat_model_events(&k->model, &ev[i], 1);
+		err = k->blame ? blame_events(k->blame, &ev[i], 1) : 0;
+		if (!err)
+			err = stat_model_events(&k->model, &ev[i], 1);
 	}
 	return err;
 }
@@ -130,6 +138,19 @@ static int stat_advance(struct sink *base, uint64_t now_ns)
 	bool lines = k->opt.interval_ns && now_ns != UINT64_MAX && k->session->run_begin.known;
 	if (lines && now_ns >= k->line_ns)
 		put_lines(k, now_ns);
+	return 0;
+}
+
+/* Shortly before a line ends it is recorded which threads are without a CPU. */
+static int stat_tick(struct sink *base, uint64_t now_ns)
+{
+	struct stat *k = (struct stat *)base;
+	uint64_t ahead = k->opt.interval_ns / 4 < OPEN_NS ? k->opt.interval_ns / 4 : OPEN_NS;
+	if (!k->blame || !k->opt.interval_ns || !k->line_ns || k->open_of_ns == k->line_ns ||
+	    now_ns + ahead < k->line_ns)
+		return 0;
+	k->open_of_ns = k->line_ns;
+	k->base.wants_open = true;
 	return 0;
 }
 
@@ -213,6 +234,7 @@ static void stat_cancel(struct sink *base)
 static const struct sink_ops stat_ops = {
 	.events = stat_events,
 	.advance = stat_advance,
+	.tick = stat_tick,
 	.forget = stat_forget,
 	.flush = stat_flush,
 	.ready = stat_ready,

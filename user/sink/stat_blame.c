@@ -157,18 +157,32 @@ static void put_stack(struct buf *b, const struct session *s, uint32_t stack)
 		report_print(b, "        (%" PRIu32 " more)\n", lines - STACK_LINES);
 }
 
-static void put_pause(struct buf *b, const struct session *s, const struct blame_pause *p,
-		      uint64_t begin_ns)
+static void put_whose(struct buf *b, const struct blame_pause *p)
 {
-	uint64_t at = p->begin_ns > begin_ns ? p->begin_ns - begin_ns : 0;
-	report_print(b, "    %s at %.6f s, process %" PRIu32,
-		     report_ns_text((double)(p->end_ns - p->begin_ns)).text, (double)at / 1e9,
-		     p->pid);
+	report_print(b, ", process %" PRIu32, p->pid);
 	if (p->domain != EBT_NO_DOMAIN)
 		report_print(b, ", domain %u", p->domain);
 	if (p->tid)
 		report_print(b, ", thread %" PRIu32, p->tid);
-	report_print(b, ", %s\n", phases_name(p->row));
+	report_print(b, ", %s", phases_name(p->row));
+}
+
+void stat_blame_open_text(struct buf *b, const struct blame_pause *p)
+{
+	report_print(b, "          open: a pause of %s so far",
+		     report_ns_text((double)(p->end_ns - p->begin_ns)).text);
+	put_whose(b, p);
+	put_split(b, &p->split, ": ");
+}
+
+static void put_pause(struct buf *b, const struct session *s, const struct blame_pause *p,
+		      uint64_t begin_ns)
+{
+	uint64_t at = p->begin_ns > begin_ns ? p->begin_ns - begin_ns : 0;
+	report_print(b, "    %s at %.6f s", report_ns_text((double)(p->end_ns - p->begin_ns)).text,
+		     (double)at / 1e9);
+	put_whose(b, p);
+	buf_puts(b, "\n");
 	put_split(b, &p->split, "      ");
 	if (p->has_usage && any_count(&p->usage)) {
 		buf_puts(b, "     ");
@@ -396,6 +410,16 @@ static void json_pause(struct json *j, const struct session *s, const struct bla
 	}
 	json_stack(j, s, p->stack);
 	json_close(j, '}');
+}
+
+void stat_blame_open_json(struct json *j, const struct session *s, const struct blame_pause *p)
+{
+	if (!p) {
+		json_key_null(j, "open");
+		return;
+	}
+	json_key(j, "open");
+	json_pause(j, s, p);
 }
 
 static void json_sum(struct json *j, const struct blame_sum *s)

@@ -12,6 +12,9 @@ struct stat_report;
 void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, uint64_t begin_ns);
 /* As the member "blame" of the open object. */
 void stat_blame_json(struct json *j, const struct session *s, struct blame *m);
+/* A pause that is open at the end of an interval: a line of text; the member "open", null if it is NULL. */
+void stat_blame_open_text(struct buf *b, const struct blame_pause *p);
+void stat_blame_open_json(struct json *j, const struct session *s, const struct blame_pause *p);
 /* What the figures suggest, a line each; nothing if they suggest nothing. */
 void stat_advice_text(struct buf *b, const struct stat_report *r);
 

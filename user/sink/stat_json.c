@@ -211,6 +211,7 @@ void stat_json_line(struct buf *b, const struct stat_line *l)
 		json_key_null(&j, "words_per_s");
 	json_key_known(&j, "lost_events", !l->lost_uncounted, l->lost_events);
 	json_key_u64(&j, "lost_words", l->lost_words);
+	stat_blame_open_json(&j, l->session, l->open);
 	json_close(&j, '}');
 	buf_puts(b, "\n");
 }

@@ -15,6 +15,8 @@ struct stat_line {
 	uint64_t minors, majors;
 	double words_per_s; /* allocated in the minor heaps; negative: not known */
 	uint64_t lost_events, lost_words, lost_uncounted;
+	const struct session *session;
+	const struct blame_pause *open; /* the longest at its end; NULL: none, or not asked for */
 };
 
 struct stat_report {

@@ -33,6 +33,7 @@ static const struct schema_key interval[] = {{"kind", SCHEMA_CONST("\"interval\"
 					     {"words_per_s", SCHEMA_NUMBER},
 					     {"lost_events", SCHEMA_KNOWN},
 					     {"lost_words", SCHEMA_COUNT},
+					     {"open", SCHEMA_MAYBE("blamed_pause")},
 					     {0}};
 static const struct schema_key section[] = {{"wall_ns", SCHEMA_COUNT},
 					    {"cpu_user_ns", SCHEMA_KNOWN},

@@ -88,6 +88,8 @@ void stat_text_line(struct buf *b, const struct stat_line *l, bool heading)
 		buf_puts(b, "       ?\n");
 	else
 		put(b, "%8" PRIu64 "\n", l->lost_events);
+	if (l->open)
+		stat_blame_open_text(b, l->open);
 }
 
 static void put_row(struct buf *b, const char *name, const char *value, const char *more)
