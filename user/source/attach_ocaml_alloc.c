@@ -41,13 +41,12 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	if (env->release)
 		o->runtime.release = env->release;
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
-	if (err) {
+	/* The program runs on, and may start others. */
+	if (err)
 		log_at(LOG_NORMAL, "process %d: %s: its allocations cannot be probed: %s",
 		       process->pid, ring_release_name(o->runtime.release),
-		       err == -ENOENT ? "it is no native code" : "its code is unknown");
-		free(o);
-		return err;
-	}
+		       err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"
+				      : "its code is unknown");
 	ocaml_probes_locate(file->fd, &o->runtime, process->pid, file->map, &o->location);
 	return 0;
 }
@@ -56,7 +55,7 @@ static enum attach_when update(void *state, uint64_t now_ns)
 {
 	const struct file_ocaml_allocs *o = state;
 	(void)now_ns;
-	return o->env->allocs_only ? ATTACH_NOW : ATTACH_LATER;
+	return o->allocs.sites ? ATTACH_NOW : ATTACH_LATER;
 }
 
 static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
