@@ -2,6 +2,7 @@
 /* The source of rings, over a live ring and over one whose file is truncated under it. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -57,6 +58,72 @@ static void test_live(struct session *session)
 	ring_source_finish(s, we);
 	drain(base, &t);
 	ok(t.events >= 100 && !t.damage && !t.end, "finished, it gives all and ends");
+	source_free(base);
+}
+
+static pthread_barrier_t looked;
+static pid_t second;
+
+/* Emits before a look at its ring, and behind it. */
+static void *emit(void *arg)
+{
+	second = gettid();
+	ebt_begin(EBT_PHASE_major);
+	pthread_barrier_wait(&looked);
+	pthread_barrier_wait(&looked);
+	ebt_end(EBT_PHASE_major);
+	return arg;
+}
+
+/* How many phases have another thread than the one whose ring they are in; all: of how many. */
+static int wrong_threads(struct source *base, int *all)
+{
+	struct ebt_event ev[100];
+	int wrong = 0;
+	source_poll(base);
+	for (uint32_t lane = 1; lane < base->lanes; lane++)
+		for (int n; (n = source_read(base, lane, ev, 100)) > 0;)
+			for (int i = 0; i < n; i++) {
+				pid_t of = ev[i].id == EBT_PHASE_minor ? getpid() : second;
+				bool is_phase = ev[i].kind == EBT_BEGIN || ev[i].kind == EBT_END;
+				*all += is_phase;
+				wrong += is_phase && ev[i].tid != (uint32_t)of;
+			}
+	return wrong;
+}
+
+static void test_threads(struct session *session)
+{
+	struct ring_source *s;
+	struct ebt_cursor *c = NULL;
+	uint32_t we = PROCESS_UNKNOWN;
+	pthread_t thread[2];
+	int all = 0, wrong = 0;
+	pthread_barrier_init(&looked, NULL, 2);
+	ok(!processes_of(&session->processes, (uint32_t)getpid(), &we) &&
+		   !ring_source_new(session, 1 << 20, &s),
+	   "a source is made");
+	ring_source_know_threads(s);
+	ok(!ebt_cursor_open_pid(0, NULL, EBT_RELEASE_AUTO, &c, NULL) &&
+		   !ring_source_add(s, c, "test", we, true),
+	   "that knows threads");
+	struct source *base = ring_source_base(s);
+	/* The second one gets the ring of the first. */
+	for (int i = 0; i < 2; i++) {
+		ebt_begin(EBT_PHASE_minor);
+		pthread_create(&thread[i], NULL, emit, NULL);
+		pthread_barrier_wait(&looked);
+		usleep(2 * RING_SLACK_NS / 1000);
+		wrong += wrong_threads(base, &all);
+		pthread_barrier_wait(&looked);
+		ebt_end(EBT_PHASE_minor);
+		pthread_join(thread[i], NULL);
+		usleep(2 * RING_SLACK_NS / 1000);
+		wrong += wrong_threads(base, &all);
+	}
+	ok(all >= 8 && !wrong, "phases have the thread whose ring they are in (%d of %d not)",
+	   wrong, all);
+	ring_source_finish(s, we);
 	source_free(base);
 }
 
@@ -254,6 +321,7 @@ int main(void)
 	bool made = !session_new(&session) && !enter_processes(session, 8);
 	if (!ok(made && !ebt_start(), "a ring is recorded"))
 		return tap_done();
+	test_threads(session);
 	test_live(session);
 	test_truncated(session);
 	test_many(session, 1 << 26, 0);

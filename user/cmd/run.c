@@ -34,8 +34,6 @@ int run_check_usage(const struct opts *o)
 		complain("--blame needs processes that run: -p PID, or -- PROGRAM");
 	else if (o->engine.blame && o->engine.snapshot)
 		complain("--blame needs processes that run; --snapshot is of what was");
-	else if (o->engine.blame && o->engine.mode == MODE_RING)
-		complain("--blame needs more than rings: not with --mode ring");
 	else
 		return 0;
 	return EXIT_USAGE;

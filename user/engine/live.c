@@ -357,8 +357,10 @@ static int add_probing(struct live *t)
 	int err = pump_add_source(t->pump, t->probing.source);
 	if (!err)
 		err = watch(t, &t->probing_watch, bpf_source_fd(t->probing.source), on_probing);
-	if (!err && !engine_watermarks(t->options))
+	if (!err && engine_sees_events(t->options))
 		ring_source_ringless_seen(t->rings);
+	if (t->options->blame)
+		ring_source_know_threads(t->rings);
 	return err;
 }
 
@@ -380,9 +382,7 @@ static enum engine_end begin(struct live *t)
 					    t->inspect, on_bpf_change, t);
 	if (!end && t->probing.source && add_probing(t))
 		end = ENGINE_FAILED;
-	if (end)
-		return end;
-	return o->program ? start_program(t) : add_processes(t);
+	return end ? end : o->program ? start_program(t) : add_processes(t);
 }
 
 /* Before the program is waited for, so that no probe stays armed. */

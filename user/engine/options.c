@@ -17,3 +17,8 @@ bool engine_watermarks(const struct engine_options *o)
 	bool counts = o->counts && !o->thread_count && !o->blame;
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
 }
+
+bool engine_sees_events(const struct engine_options *o)
+{
+	return o->mode != MODE_RING && !engine_watermarks(o);
+}

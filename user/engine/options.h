@@ -63,5 +63,7 @@ extern const char *const engine_mode_names[];
 size_t engine_buffer_bytes(const struct engine_options *o);
 /* True if markers only wake the reader of rings. */
 bool engine_watermarks(const struct engine_options *o);
+/* True if a probe sees each event, whether or not a ring has it. */
+bool engine_sees_events(const struct engine_options *o);
 
 #endif

@@ -26,7 +26,7 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		report_error(&e->report, "pages are watched through BPF: %s", reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
-	if (o->mode != MODE_AUTO) {
+	if (o->mode != MODE_AUTO && o->mode != MODE_RING) {
 		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
@@ -46,7 +46,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 {
 	const struct engine_options *o = e->options;
 	*p = (struct probing){.engine = e};
-	if (o->mode == MODE_RING)
+	if (o->mode == MODE_RING && !o->blame)
 		return ENGINE_OK;
 	struct bpf_options bo = {
 		.ring_bytes = o->bpf_buffer_bytes,
@@ -57,10 +57,11 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.no_follow = !o->follow,
 		.inspect = inspect,
 		.hold = o->program != NULL && !o->pages,
-		.allocs = o->allocs != ALLOCS_NONE,
+		.allocs = o->allocs != ALLOCS_NONE && o->mode != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,
 		.pages = o->pages,
 		.offcpu = o->blame,
+		.no_probes = o->mode == MODE_RING,
 		.stacks = o->stacks,
 		.stack_globs = o->stack_globs,
 		.stack_glob_count = o->stack_glob_count,

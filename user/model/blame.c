@@ -79,7 +79,8 @@ static struct family *family_of(struct blame *b, uint32_t process)
 }
 
 /* The lane arrives at a barrier. */
-static int arrive(struct family *f, struct lane *l, const struct track *t, int barrier, uint64_t ns)
+static int arrive(struct family *f, struct lane *l, const struct track *t, int barrier,
+		  const struct ebt_event *ev)
 {
 	struct section *s = f->section[barrier];
 	drop_section(l->inside);
@@ -96,9 +97,9 @@ static int arrive(struct family *f, struct lane *l, const struct track *t, int b
 	}
 	f->section[barrier] = s;
 	s->refs++;
-	s->last_ns = ns;
+	s->last_ns = ev->ts;
 	s->last_lane = t->lane;
-	s->last_tid = t->tid;
+	s->last_tid = ev->tid;
 	s->last_domain = t->domain;
 	l->inside = s;
 	return 0;
@@ -250,7 +251,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	if (!l || !f)
 		return -ENOMEM;
 	if (barrier < BARRIERS) {
-		int err = arrive(f, l, t, barrier, ev->ts);
+		int err = arrive(f, l, t, barrier, ev);
 		if (err)
 			return err;
 	}
@@ -264,7 +265,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	l->pause = (struct blame_pause){
 		.pid = processes_pid(&b->session->processes, t->process),
 		.process = t->process,
-		.tid = t->tid,
+		.tid = ev->tid,
 		.domain = t->domain,
 		.phase = ev->id,
 		.row = row,
@@ -288,7 +289,7 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	if (!s->user || --l->stopping)
 		return 0;
 	if (l->is_paused && how == TRACK_ENDED)
-		end_pause(b, f, l, t->tid, end_ns);
+		end_pause(b, f, l, b->end->tid ? b->end->tid : l->pause.tid, end_ns);
 	drop_stack(b, l);
 	l->is_paused = false;
 	return 0;

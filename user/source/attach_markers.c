@@ -118,7 +118,8 @@ static const struct marker *wanted_marker(const struct file_markers *of, const c
 {
 	bool spare = of->filtered && !of->env->ring_request_always;
 	const struct marker *m = find_marker(name);
-	if (of->env->allocs_only || (m && m->event && of->env->watermark_only && !spare))
+	if (of->env->allocs_only || of->env->no_probes ||
+	    (m && m->event && of->env->watermark_only && !spare))
 		return NULL;
 	if (m && m->site == EBT_SITE_RING_REQUEST && (of->env->no_ring_request || spare))
 		return NULL;

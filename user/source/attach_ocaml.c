@@ -92,7 +92,8 @@ static enum attach_when update(void *state, uint64_t now_ns)
 	struct file_runtime *o = state;
 	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->pid, &o->location) > 0)
 		return ATTACH_NOT;
-	return now_ns < o->after_ns || o->env->allocs_only ? ATTACH_LATER : ATTACH_NOW;
+	bool never = o->env->allocs_only || o->env->no_probes;
+	return now_ns < o->after_ns || never ? ATTACH_LATER : ATTACH_NOW;
 }
 
 static bool is_shareable(const void *state)

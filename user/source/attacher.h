@@ -48,6 +48,7 @@ struct attach_env {
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);
 	bool allocs;		  /* attach to markers of sampled allocations */
 	bool allocs_only;	  /* and to nothing else */
+	bool no_probes;		  /* to nothing at all */
 	bool stacks;		  /* events get their stacks */
 	uint32_t alloc_sites;	  /* of them that were planned so far */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */

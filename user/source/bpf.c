@@ -302,6 +302,7 @@ static void set_targets(struct bpf_source *s)
 		.is_ours = opt->hold ? NULL : is_ours,
 		.allocs = opt->allocs,
 		.allocs_only = opt->allocs_only,
+		.no_probes = opt->no_probes,
 		.stacks = opt->stacks,
 		.watermark_only = opt->watermark_only,
 		.no_ring_request = opt->no_ring_request,

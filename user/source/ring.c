@@ -41,7 +41,7 @@ struct ring_source {
 	struct ring_fill fill;
 	uint64_t idle_ns;      /* between looks at rings that do not fill */
 	bool stopped, follows; /* follows: has had a live file, more may come */
-	bool ringless_seen;
+	bool ringless_seen, knows_threads;
 	bool reported_full;	   /* that the budget is used up */
 	struct ring_losses losses; /* lane 0 */
 };
@@ -65,6 +65,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 	if (err)
 		return err;
 	(*ret)->file = f;
+	(*ret)->has_owners = s->knows_threads && f->has_tids;
 	f->lanes++;
 	uint32_t lane = ring_lanes_put(&s->lanes, *ret);
 	s->base.lanes = s->lanes.count;
@@ -148,8 +149,11 @@ static int take_file(struct ring_source *s, struct ring_file *f)
 	for (uint32_t d = 0; d < f->used; d++) {
 		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
-		int err = ring_lane_fetch(s->lanes.lane[f->rings[d].lane - 1], f->cursor, d,
-					  !s->follows);
+		struct ring_lane *lane = s->lanes.lane[f->rings[d].lane - 1];
+		const struct cursor_ring *r = cursor_ring(f->cursor, d);
+		if (lane->has_owners && r->generation)
+			ring_owners_look(&lane->owners, r->tail, r->generation, r->owner);
+		int err = ring_lane_fetch(lane, f->cursor, d, !s->follows);
 		if (err)
 			return err;
 	}
@@ -438,6 +442,8 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	f->bytes = bytes;
 	s->follows |= live;
 	ring_file_describe(f, p);
+	const struct ring_ext *ext = cursor_ext(f->cursor);
+	f->has_tids = live && ext && ext->pid == p->pid;
 	f->number = s->added++;
 	f->place = s->file_count;
 	processes_ref(&s->session->processes, process);
@@ -481,6 +487,11 @@ bool ring_source_damage(const struct ring_source *s, uint32_t *at, struct ring_d
 	*at = best.number + 1;
 	*ret = best.damage;
 	return true;
+}
+
+void ring_source_know_threads(struct ring_source *s)
+{
+	s->knows_threads = true;
 }
 
 void ring_source_ringless_seen(struct ring_source *s)

@@ -4,6 +4,11 @@
 #include "core/kinds.h"
 #include "source/ring_file.h"
 
+enum {
+#define EBT_LIFECYCLE_ID(number, name, help) LIFECYCLE_##name = number,
+#include <ebtrace/events.def>
+};
+
 static int enter_event(struct session *s, struct ring_lane *lane, struct ebt_event *ev,
 		       const void *payloads)
 {
@@ -27,6 +32,15 @@ static bool is_counted(const struct ebt_event *ev)
 	return ev->flags & EBT_F_SEQ || (ev->kind == EBT_LOST && ev->arg[0] != EBT_LOST_UNCOUNTED);
 }
 
+static void enter_thread(struct ring_owners *o, struct ebt_event *ev)
+{
+	bool spawns = ev->kind == EBT_LIFECYCLE && ev->id == LIFECYCLE_domain_spawn;
+	if (ev->kind >= EBT_LOST)
+		ring_owners_lose(o);
+	else
+		ev->tid = ring_owners_next(o, ev->pos, spawns);
+}
+
 int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_event *ev, uint32_t n,
 	       const void *payloads)
 {
@@ -35,6 +49,8 @@ int ring_enter(struct session *s, struct ring_lane *lane, struct ebt_event *ev, 
 	for (uint32_t i = 0; i < n && !err; i++)
 		if (ev[i].kind >= EBT_ALLOC_SIZES)
 			err = enter_event(s, lane, &ev[i], payloads);
+	for (uint32_t i = 0; i < n && lane->has_owners; i++)
+		enter_thread(&lane->owners, &ev[i]);
 	for (uint32_t i = 0; i < n && !lane->begun; i++) {
 		lane->begun = is_counted(&ev[i]);
 		ev[i].flags |= lane->begun ? EBT_F_FIRST : 0;

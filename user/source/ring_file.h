@@ -27,6 +27,7 @@ struct ring_file {
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_update;
+	bool has_tids;				 /* numbers of threads in it are ours */
 	bool looked;				 /* in the present poll */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
 	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */

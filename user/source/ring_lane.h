@@ -9,6 +9,7 @@
 #define SOURCE_RING_LANE_H
 
 #include "source/cursor.h"
+#include "source/ring_owners.h"
 
 #define RING_LANE_BATCH	     64
 #define RING_LANE_STEP_WORDS 65536 /* as many as OCaml's and our default ring has */
@@ -42,6 +43,8 @@ struct ring_lane {
 	uint32_t domain;
 	uint64_t last_ns; /* of the last event that was read */
 	bool begun;	  /* its EBT_F_FIRST was emitted */
+	bool has_owners;  /* events get their thread */
+	struct ring_owners owners;
 	struct ring_decoder decoder;
 	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;

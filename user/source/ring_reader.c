@@ -90,6 +90,14 @@ static void look_at(struct ring_reader *rr, uint32_t d, bool early_writing,
 	r->tail = h->tail;
 }
 
+static void note_owner(struct cursor_ring *r, const struct ebt_ring_header *early,
+		       const struct ebt_ring_header *now)
+{
+	bool same = early->generation == now->generation && early->owner_tid == now->owner_tid;
+	r->generation = same ? now->generation : 0;
+	r->owner = same ? (uint32_t)now->owner_tid : 0;
+}
+
 /* The present end of the file, at most `missing`, an offset that could not be read. */
 static uint64_t file_end(const struct ring_reader *rr, uint64_t missing)
 {
@@ -130,6 +138,8 @@ static int look_from(struct ring_reader *rr, uint32_t first, uint32_t n)
 	if (got < 0)
 		return (int)got;
 	uint32_t whole = (uint32_t)((size_t)(got < before ? got : before) / sizeof(*now));
+	for (uint32_t i = 0; i < whole && rr->has_ext; i++)
+		note_owner(&rr->ring[first + i], &early[i], &now[i]);
 	for (uint32_t i = 0; i < whole; i++)
 		look_at(rr, first + i, rr->has_ext && early[i].writing, &now[i]);
 	/* R1 of ring.h: partner of the writer's W3; the words below the tails read above are

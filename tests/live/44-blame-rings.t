@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What pauses were made of where no probe stands at them: the rings of our own library say which thread
+# writes them; those of OCaml do not.
+. tests/lib.sh
+need_root
+need_command jq
+need_command taskset
+
+taskset -c 0 "$BASH" -c 'echo >&9; while :; do :; done' 9>"$TMP/hogs" &
+hog=$!
+children+=($hog)
+wait_for test -s "$TMP/hogs"
+
+# The parts of what a thread waited for are known: of a part that is not known there is less than 5 %, as
+# what runs before the first look at a ring, and between the last one and the end of a thread.
+for mode in watermark ring; do
+	taskset -c 0 timeout 100 "$O/ebtrace" stat --blame --mode $mode --top 100000 --json -o "$TMP/$mode.json" -- \
+		"$O/tests/prog/minigc" -q -t 3 -n 300000 -c "$TMP/counts" >"$TMP/out" 2>"$TMP/err"
+	is $? 0 "$mode: the program ends well" || cat "$TMP/err"
+	jq -e '.blame | .known and .pauses > 1000 and .parts_ns.unknown < .pause_ns / 20 and .pause_ns == ([.parts_ns[]] | add)' \
+		"$TMP/$mode.json" >"$TMP/jq"
+	ok $? "$mode: the parts of pauses are known, and add up" || jq -c '.blame | del(.longest)' "$TMP/$mode.json"
+	jq -e '[.blame.longest[] | {domain, tid}] | unique | map(select(.tid)) | length == 3 and (map(.tid) | unique | length == 3)' \
+		"$TMP/$mode.json" >"$TMP/jq"
+	ok $? "$mode: each domain has a thread of its own" || jq -c '[.blame.longest[] | {domain, tid}] | unique' "$TMP/$mode.json"
+	jq -e '.processes[0].pid as $pid | [.blame.longest[] | select(.domain == 0 and .tid) | .tid == $pid] | all and length > 0' \
+		"$TMP/$mode.json" >"$TMP/jq"
+	ok $? "$mode: the first is that of the program" || jq -c '[.blame.longest[] | {domain, tid}] | unique' "$TMP/$mode.json"
+	jq -e --argjson hog "$hog" '.blame.longest | any(.cause.tid == $hog and .cause.part == "run_queue")' "$TMP/$mode.json" >"$TMP/jq"
+	ok $? "$mode: pauses name the hog" || jq -c '.blame.longest[0:3]' "$TMP/$mode.json"
+	is "$(jq .blame.counted "$TMP/$mode.json")" null "$mode: nothing is counted where no probe stands"
+done
+
+# Threads that were there before us, and one after the other in one ring.
+"$O/tests/prog/minigc" -q -t 2 -s 4 -r 20000 -c "$TMP/counts" >"$TMP/out" 2>&1 &
+program=$!
+children+=($program)
+sleep 0.5
+timeout 60 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$TMP/late.json" -d 2 -p $program 2>"$TMP/err"
+is $? 0 "a program that runs already is watched" || cat "$TMP/err"
+jq -e --argjson pid "$program" '.blame | .pauses > 10 and .parts_ns.unknown < .pause_ns / 5
+	and ([.longest[] | select(.domain == 0 and .tid) | .tid == $pid] | all and length > 0)' "$TMP/late.json" >"$TMP/jq"
+ok $? "its threads are known" || jq -c '.blame | del(.longest)' "$TMP/late.json"
+
+# ---- rings of OCaml ----
+
+ocaml_root
+ocaml_build gcwork
+timeout 100 "$O/ebtrace" stat --blame --mode watermark --json -o "$TMP/ocaml.json" -- \
+	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp "$EXE_IN" 2 400 >"$TMP/out" 2>"$TMP/err"
+is $? 0 "OCaml: the program ends well" || cat "$TMP/err"
+jq -e '.blame | .pauses > 20 and .parts_ns.unknown + .parts_ns.domain == .pause_ns and all(.longest[]; .tid == null)' \
+	"$TMP/ocaml.json" >"$TMP/jq"
+ok $? "OCaml: the thread of a domain is not known, and what it did is not guessed" || jq -c .blame "$TMP/ocaml.json"
+done_testing
