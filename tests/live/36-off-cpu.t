@@ -101,6 +101,11 @@ is "$(perl tests/live/offcpu.pl "$TMP/said" "$TMP/whole.ndjson")" ok "a capture 
 n=$(grep -c '"kind":"offcpu"' "$TMP/whole.ndjson")
 is "$("$O/ebtrace" "$TMP/whole.ebt" | grep -c ' offcpu duration_ns=[0-9]* reason=')" "$n" "text has them"
 is "$("$O/ebtrace" "$TMP/whole.ebt" -e offcpu -f ndjson | grep -c '"kind":"offcpu"')" "$n" "-e offcpu selects them"
+for limit in 1000000 2500000; do
+	"$O/ebtrace" "$TMP/whole.ebt" --min-duration "${limit}ns" -f ndjson | jq -c 'select(.kind == "offcpu")' >"$TMP/got"
+	jq -c --argjson limit $limit 'select(.kind == "offcpu" and .duration_ns >= $limit)' "$TMP/whole.ndjson" >"$TMP/want"
+	same_file "$TMP/got" "$TMP/want" "--min-duration $limit: those that last so long"
+done
 is "$("$O/ebtrace" "$TMP/whole.ebt" -e '!offcpu' -f ndjson | grep -c '"kind":"offcpu"')" 0 "-e !offcpu excludes them"
 jq -r 'select(.kind == "offcpu") | "\(.tid) \(.reason) \(.ts - .duration_ns) \(.duration_ns)"' "$TMP/whole.ndjson" |
 	sort >"$TMP/want"
@@ -130,8 +135,6 @@ ok $? "list --events has the kind"
 
 # ---- where it cannot be had ----
 
-"$O/ebtrace" trace --blame --mode ring -- true >"$TMP/out" 2>&1
-is $? 2 "not with --mode ring"
 "$O/ebtrace" trace --blame "$TMP/whole.ebt" >"$TMP/out" 2>&1
 is $? 2 "not of a file"
 if command -v setpriv >/dev/null; then

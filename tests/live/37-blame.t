@@ -89,6 +89,14 @@ ok $? "which is not taken for time on a CPU" || cat "$TMP/open"
 wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/hold.json" 2>&1)
 is "$wrong" "" "the JSON of intervals is valid by its schema"
 
+# ---- with a limit ----
+
+timeout 60 "$O/ebtrace" trace --blame --mode probes --min-duration 30ms -f ndjson -o "$TMP/limit.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
+jq -e -s '[.[] | select(.kind == "offcpu")] | length > 0 and all(.duration_ns >= 30000000)' "$TMP/limit.ndjson" >"$TMP/jq"
+ok $? "--min-duration shows the long intervals"
+jq -e -s '[.[] | select(.kind == "pause")] | length == 2 and all(.sleep_ns > .duration_ns / 2)' "$TMP/limit.ndjson" >"$TMP/jq"
+ok $? "and pauses are made of the short ones, too" || jq -c 'select(.kind == "pause")' "$TMP/limit.ndjson"
+
 # ---- of a capture, and without privilege ----
 
 timeout 60 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/said" 2>"$TMP/err"

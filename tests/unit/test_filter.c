@@ -289,6 +289,27 @@ static void test_names(void)
 	finish();
 }
 
+static int interval(enum ebt_kind kind, uint64_t duration_ns)
+{
+	struct ebt_event ev = {.ts = 5000, .pos = duration_ns, .kind = kind, .process = 1};
+	int before = out_count;
+	if (filter_events(filter, &ev, 1))
+		abort();
+	return out_count - before;
+}
+
+static void test_intervals(void)
+{
+	start(100);
+	ok(interval(EBT_OFFCPU, 100) && !interval(EBT_OFFCPU, 99),
+	   "an interval without a CPU passes by its own length");
+	ok(interval(EBT_PAUSE, 100) && !interval(EBT_PAUSE, 99), "so does a pause");
+	filter_keep_short_offcpu(filter);
+	ok(interval(EBT_OFFCPU, 99) && !interval(EBT_PAUSE, 99),
+	   "short intervals pass where pauses are made of them");
+	finish();
+}
+
 int main(void)
 {
 	test_random();
@@ -297,5 +318,6 @@ int main(void)
 	test_threads();
 	test_kinds();
 	test_names();
+	test_intervals();
 	return tap_done();
 }

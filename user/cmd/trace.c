@@ -63,7 +63,7 @@ static int run_explained(const struct opts *o, struct session *session, struct s
 	struct sink *explained;
 	if (!o->engine.blame)
 		return run_into(o, session, sink);
-	int err = pause_events_new(session, sink, &explained);
+	int err = pause_events_new(session, sink, o->engine.min_duration_ns, &explained);
 	if (err) {
 		complain("%s", strerror(-err));
 		return EXIT_ERROR;

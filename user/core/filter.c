@@ -23,6 +23,7 @@ struct filter {
 	uint64_t threadless;
 	struct spans *spans; /* NULL: spans of any length pass */
 	uint64_t min_ns;     /* theirs */
+	bool keep_short_offcpu;
 };
 
 int filter_new(struct session *s, struct event_handler out, struct filter **ret)
@@ -98,6 +99,11 @@ int filter_set_min_duration(struct filter *f, uint64_t ns)
 	return spans_new(&f->session->processes, f->out, ns, &f->spans);
 }
 
+void filter_keep_short_offcpu(struct filter *f)
+{
+	f->keep_short_offcpu = true;
+}
+
 static bool domain_passes(const struct filter *f, uint16_t domain)
 {
 	for (size_t i = 0; i < f->domain_count; i++)
@@ -157,11 +163,20 @@ static bool is_span(const struct ebt_event *ev)
 	       ev->kind == EBT_SPAN_END;
 }
 
+static bool lasts(const struct filter *f, const struct ebt_event *ev)
+{
+	if (ev->kind == EBT_OFFCPU && f->keep_short_offcpu)
+		return true;
+	if (ev->kind == EBT_OFFCPU || ev->kind == EBT_PAUSE)
+		return ev->pos >= f->min_ns;
+	return is_span(ev);
+}
+
 static bool passes(struct filter *f, const struct ebt_event *ev)
 {
 	if (kinds_family(ev->kind) == KINDS_stream)
 		return true;
-	return (!f->spans || is_span(ev)) && domain_passes(f, ev->domain) && name_passes(f, ev) &&
+	return (!f->spans || lasts(f, ev)) && domain_passes(f, ev->domain) && name_passes(f, ev) &&
 	       thread_passes(f, ev->tid);
 }
 

@@ -22,9 +22,11 @@ int filter_add_thread(struct filter *f, uint32_t tid);
 bool filter_names(struct filter *f, const struct ebt_event *ev);
 /* Events that did not pass because threads were selected and theirs is not known. */
 uint64_t filter_threadless(const struct filter *f);
-/* Only spans pass, and none that is shorter (core/spans.h). Before the first event. 0 or
- * -ENOMEM. */
+/* Only spans pass, and none that is shorter (core/spans.h), nor an interval that is one event
+ * (EBT_OFFCPU, EBT_PAUSE). Before the first event. 0 or -ENOMEM. */
 int filter_set_min_duration(struct filter *f, uint64_t ns);
+/* But short intervals without a CPU pass, of which pauses are made (model/blame.h). */
+void filter_keep_short_offcpu(struct filter *f);
 /* No event before this moment will follow. 0 or the error of the event handler. */
 int filter_advance(struct filter *f, uint64_t now_ns);
 /* The longest time, by that of the stream, that events wait here. */

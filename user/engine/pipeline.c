@@ -25,6 +25,8 @@ int pipeline_new(const struct engine *e, struct pump **ret)
 		err = filter_add_thread(f, o->threads[i]);
 	if (!err)
 		err = filter_set_min_duration(f, o->min_duration_ns);
+	if (o->blame)
+		filter_keep_short_offcpu(f);
 	if (!err)
 		err = pump_add_sink(p, e->sink);
 	if (err)

@@ -19,6 +19,7 @@ struct pause_events {
 	struct session *session;
 	struct sink *next;
 	struct blame *blame;
+	uint64_t min_ns;	/* shorter intervals without a CPU are not passed on */
 	struct ebt_event event; /* of the pause that ended */
 	bool has_event;
 	int err;
@@ -68,6 +69,10 @@ static int pause_events_events(struct sink *base, const struct ebt_event *ev, si
 	size_t from = 0;
 	for (size_t i = 0; i < n && !k->err; i++) {
 		k->err = blame_events(k->blame, &ev[i], 1);
+		if (!k->err && ev[i].kind == EBT_OFFCPU && ev[i].pos < k->min_ns) {
+			k->err = i > from ? sink_events(k->next, ev + from, i - from) : 0;
+			from = i + 1;
+		}
 		if (k->err || !k->has_event)
 			continue;
 		k->err = sink_events(k->next, ev + from, i + 1 - from);
@@ -143,7 +148,7 @@ static const struct sink_ops pause_events_ops = {
 	.free = pause_events_free,
 };
 
-int pause_events_new(struct session *s, struct sink *next, struct sink **ret)
+int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, struct sink **ret)
 {
 	struct pause_events *k = calloc(1, sizeof(*k));
 	if (!k)
@@ -151,6 +156,7 @@ int pause_events_new(struct session *s, struct sink *next, struct sink **ret)
 	k->base = (struct sink){.ops = &pause_events_ops, .batch_max = next->batch_max};
 	k->session = s;
 	k->next = next;
+	k->min_ns = min_ns;
 	if (blame_new(s, 0, &k->blame)) {
 		free(k);
 		return -ENOMEM;

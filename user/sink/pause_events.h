@@ -10,7 +10,7 @@
 #include "core/sink.h"
 
 /* A sink before another one, which stays the caller's. Ending and freeing it leave the other alone.
- * 0 or -ENOMEM. */
-int pause_events_new(struct session *s, struct sink *next, struct sink **ret);
+ * Intervals without a CPU that are shorter than min_ns are used, but not passed on. 0 or -ENOMEM. */
+int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, struct sink **ret);
 
 #endif

@@ -359,9 +359,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		bpf_source_free(&s->base);
 		if (opt->pages)
 			return bpf_explain_pages(err, reason);
-		/* What the verifier refuses is refused for want of a capability, too. */
-		return bpf_explain(err == -EACCES ? -EPERM : err, "cannot load the BPF programs",
-				   reason);
+		return bpf_explain_load(err, reason);
 	}
 	s->base.lanes = s->in.lanes.lanes;
 	put_slots_aside(s);
