@@ -37,11 +37,25 @@ is "$(jq -r 'select(.stack) | .kind' "$TMP/some.ndjson" | sort -u | tr '\n' ' ')
 run -o "$TMP/none.ndjson" -q
 is "$(grep -c '"stack"' "$TMP/none.ndjson")" 0 "without --stack no event has one"
 
+# The modules that the stacks of a trace are of.
+modules() { jq -r 'select(.kind == "module") | "\(.path) \(.build_id)"' "$1" | sort; }
+build_id() { readelf -n "$1" | sed -n "s|^ *Build ID: |$2 |p"; }
+{
+	build_id "$TMP/nested" "$TMP/nested"
+	libc=$(sed -n 's/.* \(\/[^ ]*libc[.-][^ ]*\)$/\1/p' /proc/self/maps | head -1)
+	build_id "$libc" "$libc"
+} | sort >"$TMP/modules"
+modules "$TMP/all.ndjson" | grep -v /ld- >"$TMP/got" # that starts the program
+same_file "$TMP/got" "$TMP/modules" "the modules of stacks are there, each once, with their build ids"
+is "$(jq -r 'select(.stack or .kind == "module") | .kind' "$TMP/all.ndjson" | head -1)" module "before the first stack"
+
 run --stack=begin -o "$TMP/x.ebt" -q
 mv "$TMP/nested" "$TMP/elsewhere"
 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.ndjson" -q
 functions "$TMP/x.ndjson" begin >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "a capture has them, also when the program's file is gone"
+modules "$TMP/x.ndjson" >"$TMP/got"
+same_file "$TMP/got" "$TMP/modules" "and the modules"
 "$O/ebtrace" "$TMP/x.ebt" >"$TMP/x.txt"
 grep -A 6 'begin minor' "$TMP/x.txt" | sed -n 's/^ *at \(.*\)@.*nested\.c:\([0-9]*\).*/\1 \2/p' >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "text has them, a line for each frame"

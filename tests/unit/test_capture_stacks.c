@@ -50,7 +50,12 @@ static uint32_t draw_frame(struct session *s)
 			.end_char = n % 9 ? n : 0,
 		};
 	}
+	if (n % 3)
+		f.module = (struct frame_module){put(s, n % 2 ? "/lib/a" : "/lib/b"),
+						 n % 2 ? put(s, "12ab") : 0, n};
 	uint32_t id = frames_put(s->frames, &f);
+	strings_drop(s->strings, f.module.path);
+	strings_drop(s->strings, f.module.build_id);
 	for (uint32_t i = 0; i < f.count; i++) {
 		strings_drop(s->strings, position[i].function);
 		strings_drop(s->strings, position[i].file);
@@ -89,6 +94,10 @@ static uint64_t look_of(const struct session *s, uint32_t stack)
 		}
 		buf_put_u64(&text, f->address);
 		buf_put_u64(&text, f->has_address);
+		buf_puts(&text, f->module.path ? strings_text(s->strings, f->module.path) : "-");
+		buf_puts(&text,
+			 f->module.build_id ? strings_text(s->strings, f->module.build_id) : "-");
+		buf_put_u64(&text, f->module.offset);
 	}
 	for (size_t i = 0; i < text.len; i++)
 		sum = (sum ^ (unsigned char)text.data[i]) * 0x100000001b3ull;

@@ -121,6 +121,23 @@ static uint32_t frame(struct session *s, uint64_t address, const char *outer, co
 	return frames_put(s->frames, &f);
 }
 
+/* "FILE BUILD-ID" of the mapping of the location with this address. */
+static const char *mapping(const struct profile *p, uint64_t address)
+{
+	static char found[64];
+	uint64_t id = 0;
+	struct reader r = p->whole;
+	for (struct field f; reader_next(&r, &f);)
+		if (f.number == 4 && number(&f, 3) == address)
+			id = number(&f, 2);
+	r = p->whole;
+	for (struct field f; reader_next(&r, &f);)
+		if (f.number == 3 && number(&f, 1) == id)
+			snprintf(found, sizeof(found), "%s %s", text(p, number(&f, 5)),
+				 text(p, number(&f, 6)));
+	return found;
+}
+
 static void put_samples(struct session *s, struct pprof *out)
 {
 	uint32_t main = stacks_push(s->stacks, 0, frame(s, 0x10, "main", NULL)),
@@ -134,6 +151,11 @@ static void put_samples(struct session *s, struct pprof *out)
 	pprof_sample(out, unknown, (const int64_t[]){3, 4}, 12);
 	pprof_sample(out, broken, (const int64_t[]){5, 6}, 0);
 	pprof_sample(out, 0, (const int64_t[]){7, 8}, 0);
+	struct frame mapped = {.address = 0x30,
+			       .has_address = true,
+			       .module = {put(s, "/lib/x.so"), put(s, "12ab"), 0x1030}};
+	uint32_t in_module = stacks_push(s->stacks, main, frames_put(s->frames, &mapped));
+	pprof_sample(out, in_module, (const int64_t[]){9, 9}, 0);
 }
 
 #define SAMPLES 40
@@ -210,6 +232,8 @@ int main(void)
 	       "bytes of a name that are not UTF-8 are replaced");
 	is_str(sample(p, 4), "7 8 [(no backtrace)/(no backtrace):0]; ",
 	       "a sample without a backtrace has a location");
+	is_str(mapping(p, 0x30), "/lib/x.so 12ab", "a frame of a known module has its mapping");
+	is_str(mapping(p, 0x10), "prog ", "others have that of the program");
 	for (unsigned i = 0; i < p->texts; i++)
 		free(p->text[i]);
 	free(p);

@@ -61,7 +61,9 @@
  *	7 STRING    s text: string number n of the block, the first is 1
  *	8 FRAME     v address known, v address, v count of positions in the source, the outermost
  *	            inlined first, each: v function, v file (strings; 0: not known), v known
- *	            (1: line, 2: columns), v line, v first, v last column. Numbered like strings
+ *	            (1: line, 2: columns), v line, v first, v last column; then of the module that
+ *	            the code was mapped from v path, v build id (strings; 0: not known), v offset
+ *	            in its file, absent in files written before it existed. Numbered like strings
  *	9 STACK     v parent (0: none), v count, then `count` v frame: each defines a stack that is
  *	            one frame longer than the previous one, the first longer than the parent.
  *	            Numbered like strings; a stack number that its block does not define is 0
@@ -188,6 +190,8 @@ struct capture_frame {
 	bool has_address;
 	uint32_t count;
 	const struct capture_position *position;
+	uint32_t path, build_id; /* of the module: numbers of strings; 0: not known */
+	uint64_t offset;
 };
 
 struct capture_stack {

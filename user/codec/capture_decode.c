@@ -276,6 +276,12 @@ static int get_frame(struct capture_decoder *d, const uint8_t *end, struct captu
 	for (uint32_t i = 0; i < count; i++)
 		if (d->at >= end || get_position(d, &d->position[i]))
 			return -EBADMSG;
+	uint64_t path = d->at < end ? get_v(d) : 0, build_id = d->at < end ? get_v(d) : 0;
+	if (path > d->strings || build_id > d->strings)
+		return -EBADMSG;
+	f->path = (uint32_t)path;
+	f->build_id = (uint32_t)build_id;
+	f->offset = d->at < end ? get_v(d) : 0;
 	f->number = ++d->frames;
 	f->count = (uint32_t)count;
 	f->position = d->position;

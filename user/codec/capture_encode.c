@@ -79,7 +79,7 @@ static uint8_t *put_frame(uint8_t *p, const struct capture_frame *f)
 				    (at->has_chars ? CAPTURE_HAS_CHARS : 0u),
 			    at->line, at->start_char, at->end_char);
 	}
-	return p;
+	return PUT_ALL(p, f->path, f->build_id, f->offset);
 }
 
 static uint8_t *put_stack(uint8_t *p, const struct capture_stack *s)

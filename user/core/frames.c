@@ -58,7 +58,9 @@ static bool is_same_position(const struct frame_position *a, const struct frame_
 
 static bool is_same(const struct frame *a, const struct frame *b)
 {
-	if (a->address != b->address || a->has_address != b->has_address || a->count != b->count)
+	if (a->address != b->address || a->has_address != b->has_address || a->count != b->count ||
+	    a->module.path != b->module.path || a->module.build_id != b->module.build_id ||
+	    a->module.offset != b->module.offset)
 		return false;
 	for (uint32_t i = 0; i < a->count; i++)
 		if (!is_same_position(&a->position[i], &b->position[i]))
@@ -69,6 +71,8 @@ static bool is_same(const struct frame *a, const struct frame *b)
 static uint32_t hash_of(const struct frame *f)
 {
 	uint64_t h = hash_u64(hash_u64(hash_start(), f->address), f->count);
+	h = hash_u64(h, (uint64_t)f->module.path << 32 | f->module.build_id);
+	h = hash_u64(h, f->module.offset);
 	for (uint32_t i = 0; i < f->count; i++) {
 		const struct frame_position *p = &f->position[i];
 		h = hash_u64(h, (uint64_t)p->function << 32 | p->file);
@@ -110,6 +114,8 @@ uint32_t frames_put(struct frames *t, const struct frame *frame)
 		strings_hold(t->strings, copy[i].function);
 		strings_hold(t->strings, copy[i].file);
 	}
+	strings_hold(t->strings, frame->module.path);
+	strings_hold(t->strings, frame->module.build_id);
 	return id;
 }
 
@@ -127,6 +133,8 @@ void frames_drop(struct frames *t, uint32_t id)
 		strings_drop(t->strings, f->position[i].function);
 		strings_drop(t->strings, f->position[i].file);
 	}
+	strings_drop(t->strings, f->module.path);
+	strings_drop(t->strings, f->module.build_id);
 	free((void *)f->position);
 	intern_remove_counted(&t->table, id);
 }

@@ -21,11 +21,18 @@ struct frame_position {
 	bool has_line, has_chars; /* what is not known is 0 */
 };
 
+/* The file that the code was mapped from, when the stack was recorded. */
+struct frame_module {
+	uint32_t path, build_id; /* strings, the latter in hexadecimal; 0: not known */
+	uint64_t offset;	 /* of the instruction in the file; of a return address 1 less */
+};
+
 struct frame {
 	uint64_t address; /* 0 if it is not known */
 	bool has_address;
 	uint32_t count; /* of positions, at most FRAME_POSITIONS_MAX */
 	const struct frame_position *position;
+	struct frame_module module;
 };
 
 struct frames;

@@ -121,7 +121,8 @@ static int refer_frame(struct ebt_stacks *s, uint32_t id, uint32_t *ret_number)
 				    .frame = {.address = f->address,
 					      .has_address = f->has_address,
 					      .count = f->count,
-					      .position = position}};
+					      .position = position,
+					      .offset = f->module.offset}};
 	int err = 0;
 	for (uint32_t i = 0; i < f->count && !err; i++) {
 		const struct frame_position *p = &f->position[i];
@@ -135,6 +136,10 @@ static int refer_frame(struct ebt_stacks *s, uint32_t id, uint32_t *ret_number)
 		if (!err)
 			err = refer_string(s, p->file, &to->file);
 	}
+	if (!err)
+		err = refer_string(s, f->module.path, &item.frame.path);
+	if (!err)
+		err = refer_string(s, f->module.build_id, &item.frame.build_id);
 	if (!err)
 		err = capture_put_item(s->writer, &item);
 	if (!err)

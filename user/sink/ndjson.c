@@ -359,11 +359,33 @@ static void put_line(struct ndjson *n, const struct ebt_event *ev)
 	close_line(n);
 }
 
-static int one_event(struct ndjson *n, const struct ebt_event *ev)
+/* What is written holds whole lines, so that an interruption leaves no half of one. */
+static void make_room(struct ndjson *n)
 {
-	/* What is written holds whole lines, so that an interruption leaves no half of one. */
 	if (n->buf.cap - n->buf.len < NDJSON_LINE_BYTES)
 		buf_flush(&n->buf);
+}
+
+/* A line for each module that the event's stack is the first to have. */
+static void put_modules(struct ndjson *n, const struct ebt_event *ev)
+{
+	const struct strings *strings = n->session->strings;
+	for (const struct frame_module *m; (m = ndjson_stacks_module(n->stacks, ev->stack));) {
+		make_room(n);
+		open_line(n);
+		json_key_str(&n->json, "kind", "module");
+		json_key_str(&n->json, "path", strings_text(strings, m->path));
+		if (m->build_id)
+			json_key_str(&n->json, "build_id", strings_text(strings, m->build_id));
+		close_line(n);
+	}
+}
+
+static int one_event(struct ndjson *n, const struct ebt_event *ev)
+{
+	if (ev->stack)
+		put_modules(n, ev);
+	make_room(n);
 	bool is_apart =
 		ev->flags & EBT_F_PAYLOAD && (ev->arg[1] > NDJSON_WORDS_BYTES ||
 					      kinds_get(ev->kind)->payload == KINDS_PAYLOAD_args);

@@ -40,6 +40,8 @@ static const struct {
 	{"values", "{\"type\":\"array\",\"items\":{\"type\":\"integer\"}}"},
 	{"data", "{\"type\":\"string\",\"pattern\":\"^([0-9a-f]{2})*$\"}"},
 	{"what", STRING}, /* of damage */
+	{"path", STRING}, /* of a module */
+	{"build_id", "{\"type\":\"string\",\"pattern\":\"^([0-9a-f]{2})+$\"}"},
 };
 
 static const char *schema_of(const struct kinds_arg *a)
@@ -173,6 +175,7 @@ void ndjson_schema(struct json *j)
 		    "[\"schema\",\"source\",\"pid\",\"clock\",\"start_ns\"]}");
 	json_raw(j, "{\"properties\":{\"kind\":{\"const\":\"summary\"}},\"required\":"
 		    "[\"events\",\"lost_events\",\"lost_words\",\"late\",\"damaged\"]}");
+	json_raw(j, "{\"properties\":{\"kind\":{\"const\":\"module\"}},\"required\":[\"path\"]}");
 	for (uint16_t k = 0; k < EBT_KINDS; k++)
 		if (kinds_get(k)->name)
 			put_kind(j, kinds_get(k));

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/map.h"
+
 #define FRAMES 4096 /* kept */
 
 /* The strings of a frame, with commas between them. */
@@ -21,6 +23,7 @@ struct ndjson_stacks {
 	uint32_t *frame;
 	size_t *end;
 	size_t depth, cap;
+	struct map modules; /* path << 32 | build id of those returned; both are held */
 	struct buf text;
 	uint32_t *next; /* the frames of the stack at hand; cap of them */
 };
@@ -45,6 +48,12 @@ void ndjson_stacks_free(struct ndjson_stacks *k)
 		frames_drop(k->session->frames, k->frames[i].frame);
 		free(k->frames[i].text);
 	}
+	size_t at = 0;
+	for (const struct map_slot *s; (s = map_next(&k->modules, &at));) {
+		strings_drop(k->session->strings, (uint32_t)(s->key >> 32));
+		strings_drop(k->session->strings, (uint32_t)s->key);
+	}
+	map_done(&k->modules);
 	stacks_drop(k->session->stacks, k->stack);
 	buf_done(&k->text);
 	free(k->frame);
@@ -128,6 +137,27 @@ static int make_stack(struct ndjson_stacks *k, uint32_t stack)
 	stacks_drop(k->session->stacks, k->stack);
 	k->stack = stack;
 	return 0;
+}
+
+const struct frame_module *ndjson_stacks_module(struct ndjson_stacks *k, uint32_t stack)
+{
+	const struct session *s = k->session;
+	/* Of the last stack all are. */
+	for (; stack && stack != k->stack; stack = stacks_parent(s->stacks, stack)) {
+		const struct frame_module *m =
+			&frames_get(s->frames, stacks_frame(s->stacks, stack))->module;
+		uint64_t key = (uint64_t)m->path << 32 | m->build_id;
+		if (!m->path || map_get(&k->modules, key))
+			continue;
+		uint64_t *known = map_put(&k->modules, key);
+		if (!known)
+			return NULL;
+		*known = 1;
+		strings_hold(s->strings, m->path);
+		strings_hold(s->strings, m->build_id);
+		return m;
+	}
+	return NULL;
 }
 
 int ndjson_stacks_put(struct ndjson_stacks *k, struct json *j, uint32_t stack)

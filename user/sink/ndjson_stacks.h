@@ -15,6 +15,8 @@ struct ndjson_stacks;
 /* Keeps the session. 0 or -ENOMEM. */
 int ndjson_stacks_new(const struct session *s, struct ndjson_stacks **ret);
 void ndjson_stacks_free(struct ndjson_stacks *k); /* NULL is allowed */
+/* The next module of a stack's frames that was not returned before, by its first frame; NULL: none. */
+const struct frame_module *ndjson_stacks_module(struct ndjson_stacks *k, uint32_t stack);
 /* Writes a stack as a value. 0 or -ENOMEM, with an empty array written. */
 int ndjson_stacks_put(struct ndjson_stacks *k, struct json *j, uint32_t stack);
 

@@ -29,13 +29,19 @@ enum {
 enum { VALUE_TYPE = 1, VALUE_UNIT = 2 };
 enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
 enum { LABEL_KEY = 1, LABEL_NUMBER = 3 };
-enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_FUNCTIONS = 7, MAPPING_INLINED = 10 };
+enum {
+	MAPPING_ID = 1,
+	MAPPING_FILE = 5,
+	MAPPING_BUILD_ID = 6,
+	MAPPING_FUNCTIONS = 7,
+	MAPPING_INLINED = 10
+};
 enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_ADDRESS = 3, LOCATION_LINE = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
 
 #define BUFFER_BYTES 65536
-#define ONLY_MAPPING 1
+#define MAIN_MAPPING 1 /* the executable's, and that of frames of which none is known */
 #define UNKNOWN_NAME "?"
 #define NO_BACKTRACE "(no backtrace)"
 /* Frames that are left out and counted: walking a stack takes time, too. */
@@ -50,6 +56,7 @@ struct pprof {
 	struct buf texts;		 /* the table of strings */
 	struct map strings;		 /* of the session, held → index of the table */
 	struct map locations, functions; /* frame, name and file → id */
+	struct map mappings; /* path and build id of a module → id, less MAIN_MAPPING */
 	unsigned types;
 	int err;
 };
@@ -109,16 +116,31 @@ static void put_type(struct pprof *p, uint32_t field, const struct pprof_type *t
 	proto_close(&p->body, opened);
 }
 
-/* One mapping for all, which says that names are known: readers look for no symbols then. */
-static void put_mapping(struct pprof *p, const char *executable)
+/* A mapping says that names are known: readers look for no symbols then. */
+static void put_mapping(struct pprof *p, struct buf *to, uint64_t id, uint32_t path,
+			uint32_t build_id)
 {
-	uint64_t file = text_of(p, executable);
-	size_t opened = proto_open(&p->body, PROFILE_MAPPING);
-	proto_put_u64(&p->body, MAPPING_ID, ONLY_MAPPING);
-	proto_put_u64(&p->body, MAPPING_FILE, file);
+	uint64_t file = string_of(p, path), build = string_of(p, build_id);
+	size_t opened = proto_open(to, PROFILE_MAPPING);
+	proto_put_u64(to, MAPPING_ID, id);
+	proto_put_u64(to, MAPPING_FILE, file);
+	if (build)
+		proto_put_u64(to, MAPPING_BUILD_ID, build);
 	for (uint32_t field = MAPPING_FUNCTIONS; field <= MAPPING_INLINED; field++)
-		proto_put_u64(&p->body, field, true);
-	proto_close(&p->body, opened);
+		proto_put_u64(to, field, true);
+	proto_close(to, opened);
+}
+
+static uint64_t mapping_of(struct pprof *p, const struct frame_module *m)
+{
+	bool is_new;
+	if (!m->path)
+		return MAIN_MAPPING;
+	uint64_t id = MAIN_MAPPING +
+		      number_of(p, &p->mappings, (uint64_t)m->path << 32 | m->build_id, &is_new);
+	if (is_new)
+		put_mapping(p, &p->tables, id, m->path, m->build_id);
+	return id;
 }
 
 static void put_head(struct pprof *p, const struct pprof_head *h)
@@ -126,7 +148,7 @@ static void put_head(struct pprof *p, const struct pprof_head *h)
 	proto_put_text(&p->texts, PROFILE_STRING, "");
 	for (unsigned i = 0; i < h->types; i++)
 		put_type(p, PROFILE_SAMPLE_TYPE, &h->type[i]);
-	put_mapping(p, h->executable);
+	put_mapping(p, &p->body, MAIN_MAPPING, own_string(p, h->executable), 0);
 	if (h->start.known)
 		proto_put_u64(&p->body, PROFILE_TIME_NANOS, h->start.ns);
 	proto_put_u64(&p->body, PROFILE_DURATION_NANOS, h->duration_ns);
@@ -168,6 +190,7 @@ void pprof_free(struct pprof *p)
 	map_done(&p->strings);
 	map_done(&p->locations);
 	map_done(&p->functions);
+	map_done(&p->mappings);
 	buf_done(&p->body);
 	buf_done(&p->tables);
 	buf_done(&p->texts);
@@ -214,9 +237,10 @@ static const struct frame no_frame;
 static void put_location(struct pprof *p, uint64_t id, const struct frame *f,
 			 const uint64_t *functions, uint64_t made)
 {
+	uint64_t mapping = mapping_of(p, &f->module);
 	size_t opened = proto_open(&p->tables, PROFILE_LOCATION);
 	proto_put_u64(&p->tables, LOCATION_ID, id);
-	proto_put_u64(&p->tables, LOCATION_MAPPING, ONLY_MAPPING);
+	proto_put_u64(&p->tables, LOCATION_MAPPING, mapping);
 	if (f->has_address)
 		proto_put_u64(&p->tables, LOCATION_ADDRESS, f->address);
 	for (uint32_t i = f->count; i-- > 0;) /* the innermost one first */

@@ -72,7 +72,10 @@ static int apply_frame(struct capture_stacks *s, const struct capture_frame *c)
 	struct frame f = {.address = c->has_address ? c->address : 0,
 			  .has_address = c->has_address,
 			  .count = c->count,
-			  .position = position};
+			  .position = position,
+			  .module = {.path = id_of(&s->strings, c->path),
+				     .build_id = id_of(&s->strings, c->build_id),
+				     .offset = c->offset}};
 	uint32_t id = frames_put(frames, &f), old;
 	int err = id ? set_id(&s->frames, c->number, id, &old) : -ENOMEM;
 	frames_drop(frames, err ? id : old);

@@ -32,8 +32,9 @@ struct code_module {
 	uint64_t dev, inode;
 	bool is_open; /* its file could be opened */
 	struct symbols *symbols;
-	int file;	 /* for `elf`; -1: none */
-	struct elf *elf; /* NULL: not needed so far */
+	int file;		 /* for `elf`; -1: none */
+	struct elf *elf;	 /* NULL: not needed so far */
+	uint32_t path, build_id; /* strings of the session, held; 0: not known */
 	/* By offset: the frame, held; or OF_LIBRARY. Of those of code_frames_return() by offset and
 	 * variant. */
 	struct map frames;
@@ -73,6 +74,9 @@ static void close_module(struct code_frames *c, struct code_module *m)
 	m->frames = (struct map){0};
 	symbols_close(m->symbols);
 	m->symbols = NULL;
+	strings_drop(c->session->strings, m->path);
+	strings_drop(c->session->strings, m->build_id);
+	m->path = m->build_id = 0;
 	elf_close(m->elf);
 	m->elf = NULL;
 	if (m->file >= 0)
@@ -100,6 +104,22 @@ void code_frames_free(struct code_frames *c)
 
 /* ---- mappings ---- */
 
+static uint32_t put_string(struct session *s, const char *text)
+{
+	return text ? strings_put(s->strings, text, strlen(text)) : 0;
+}
+
+static void name_module(struct code_frames *c, struct code_module *m, const char *path)
+{
+	char text[2 * SYMBOLS_BUILD_ID_BYTES + 1];
+	const uint8_t *id;
+	size_t bytes = symbols_build_id(m->symbols, &id);
+	for (size_t i = 0; i < bytes; i++)
+		snprintf(text + 2 * i, 3, "%02x", id[i]);
+	m->path = put_string(c->session, path);
+	m->build_id = put_string(c->session, bytes ? text : NULL);
+}
+
 /* Opens the file through the process, if it is not open: that may fail as a process ends, which is
  * no reason for others. 0 or -ENOMEM. */
 static int open_module(struct code_frames *c, struct code_module *m, pid_t pid,
@@ -115,6 +135,7 @@ static int open_module(struct code_frames *c, struct code_module *m, pid_t pid,
 		m->symbols = symbols;
 		m->is_open = fd >= 0;
 		m->file = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+		name_module(c, m, e->path);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -218,13 +239,9 @@ static const struct code_mapping *find_mapping(const struct code_map *map, uint6
 
 /* ---- frames ---- */
 
-static uint32_t put_string(struct session *s, const char *text)
-{
-	return text ? strings_put(s->strings, text, strlen(text)) : 0;
-}
-
 /* A held frame; 0: no memory. */
-static uint32_t put_frame(struct code_frames *c, uint64_t address, const struct code_position *from,
+static uint32_t put_frame(struct code_frames *c, uint64_t address,
+			  const struct frame_module *module, const struct code_position *from,
 			  uint32_t count)
 {
 	struct frame_position position[FRAME_POSITIONS_MAX];
@@ -232,6 +249,8 @@ static uint32_t put_frame(struct code_frames *c, uint64_t address, const struct 
 			  .has_address = address != 0,
 			  .count = count,
 			  .position = position};
+	if (module)
+		f.module = *module;
 	for (uint32_t i = 0; i < count; i++)
 		position[i] = (struct frame_position){
 			.function = put_string(c->session, from[i].function),
@@ -254,7 +273,7 @@ static uint32_t unresolved(struct code_frames *c, uint64_t address)
 {
 	char text[32];
 	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
-	return put_frame(c, address, &(struct code_position){.function = text}, 1);
+	return put_frame(c, address, NULL, &(struct code_position){.function = text}, 1);
 }
 
 static bool is_library(const struct symbols_position *p)
@@ -263,7 +282,8 @@ static bool is_library(const struct symbols_position *p)
 }
 
 static uint32_t put_symbols(struct code_frames *c, uint64_t address,
-			    const struct symbols_position *from, uint32_t count)
+			    const struct frame_module *module, const struct symbols_position *from,
+			    uint32_t count)
 {
 	struct code_position position[FRAME_POSITIONS_MAX];
 	for (uint32_t i = 0; i < count; i++)
@@ -275,7 +295,7 @@ static uint32_t put_symbols(struct code_frames *c, uint64_t address,
 			.end_char = from[i].column,
 			.has_chars = from[i].column,
 		};
-	return put_frame(c, address, position, count);
+	return put_frame(c, address, module, position, count);
 }
 
 /* Keeps a frame for the module, which holds it. 0: no memory; the frame is dropped. */
@@ -308,7 +328,8 @@ static uint32_t module_frame(struct code_frames *c, struct code_module *m, uint6
 	uint32_t own = 0;
 	while (own < count && !is_library(&p[own]))
 		own++;
-	return keep_frame(c, m, offset, own ? put_symbols(c, address, p, own) : OF_LIBRARY);
+	struct frame_module of = {m->path, m->build_id, offset};
+	return keep_frame(c, m, offset, own ? put_symbols(c, address, &of, p, own) : OF_LIBRARY);
 }
 
 /* Held. 0: no memory. */
@@ -354,23 +375,6 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 	return frame;
 }
 
-int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes)
-{
-	const struct code_memory *m = memory;
-	uint64_t in_file = address - m->bias;
-	if (m->elf && elf_offset(m->elf, in_file))
-		return elf_read(m->elf, in_file, ret, bytes);
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/mem", m->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ssize_t n = pread(fd, ret, bytes, (off_t)address);
-	int got = n < 0 ? -errno : (int)n;
-	close(fd);
-	return got;
-}
-
 static struct code_memory memory_of(const struct code_mapping *m, pid_t pid)
 {
 	struct code_memory memory = {.pid = pid};
@@ -405,7 +409,9 @@ uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t p
 		unsigned n = by->find(by->ctx, &memory, position);
 		if (!n)
 			return symbols_frame(c, map, pid, address);
-		frame = keep_frame(c, m->module, key, put_frame(c, address, position, n));
+		struct frame_module of = {m->module->path, m->module->build_id,
+					  address - 1 - m->start + m->offset};
+		frame = keep_frame(c, m->module, key, put_frame(c, address, &of, position, n));
 	}
 	frames_hold(c->session->frames, frame);
 	return frame;
@@ -445,7 +451,7 @@ struct session *code_frames_session(const struct code_frames *c)
 uint32_t code_frames_named(struct code_frames *c, const char *name)
 {
 	struct code_position p = {.function = name};
-	return put_frame(c, 0, &p, 1);
+	return put_frame(c, 0, NULL, &p, 1);
 }
 
 /* Pushes the frames, the innermost first, but for those inside of the library's. 0: no memory, or

@@ -10,6 +10,7 @@
 #define SOURCE_CODE_FRAMES_H
 
 #include "core/session.h"
+#include "proc/code_memory.h"
 #include "proc/unwind.h"
 #include <sys/types.h>
 
@@ -69,17 +70,6 @@ struct code_position {
 	uint32_t line, start_char, end_char;
 	bool has_chars;
 };
-
-/* Memory of a process that maps a module: what is in the module's file is read there, as the
- * process may have ended. */
-struct code_memory {
-	struct elf *elf; /* NULL: it cannot be read */
-	uint64_t bias;	 /* of the module's addresses in the process */
-	pid_t pid;
-};
-/* Copies bytes at an address of the process; memory: a struct code_memory. Their number, which may be
- * less, or -errno. */
-int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes);
 
 /* How a return address is resolved that has positions of its own. */
 struct code_lookup {
