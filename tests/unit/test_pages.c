@@ -138,12 +138,16 @@ static void test_late_boot(void)
 	is(m.damage.late, 0, "no others did");
 	/* 10 and 3 of P -1 at 1000, and then 15 without 3 and with 2. */
 	is(m.peak, 15, "the peak has its pages");
-	struct pages_page *page = &m.heap.last->page[3];
+	struct pages_page page[1], heat[7];
+	pages_heap_read(pages_heap_chunk(&m.heap, BASE), 3, 1, page);
 	ok(page->owner && m.owners.owner[page->owner].p == -1 && page->since_ns == 500,
 	   "they are its, since then");
 	FEED(&m, {520, -1, A, 100, 1});
 	is(m.damage.fault[PAGES_DOUBLE_ALLOC], 1,
 	   "what another P has allocated is allocated twice");
+	pages_heap_read(pages_heap_chunk(&m.heap, BASE), 0, 7, heat);
+	ok(heat[0].allocations == 2 && heat[5].allocations == 1 && !heat[6].allocations,
+	   "its pages, and no others, have been allocated once more");
 	pages_model_done(&m);
 }
 
@@ -305,6 +309,15 @@ static void test_kernel_pages(void)
 	is(pages_occupancy_make(&c, &m, 1), 0, "occupancy is made");
 	ok(c.huge.units == 3 && c.huge.full == 3 && c.chunk.full == 1, "512 are a huge page");
 	pages_occupancy_done(&c);
+	pages_model_done(&m);
+	o.page_bytes = 2u << 20;
+	pages_model_init(&m, &o);
+	const struct ebt_pagetrace_event huge[] = {{10, 3ull << 21, 2, 0, A},
+						   {20, 3ull << 21, 2, 0, F},
+						   {UINT64_MAX, 5ull << 21, 1, 0, A}};
+	is(pages_model_events(&m, huge, 3), 0, "so are pages of 2 MiB, of which a chunk has two");
+	check_counts(&m, 1, 2, 0, "all of them, at any time");
+	is(m.lifetimes.size[1].ns.sum, 10, "a run that lies in two chunks has one lifetime");
 	pages_model_done(&m);
 }
 

@@ -58,17 +58,16 @@ void histogram_clear(struct histogram *h)
 				memset(groups[g]->pages[i], 0, PAGE * sizeof(uint64_t));
 }
 
-/* The counter of a bucket, allocated if it is new. NULL: no memory. */
-static uint64_t *place_of(struct histogram *h, unsigned g, unsigned bucket)
+/* The counters of a page, allocated if they are new. NULL: no memory. */
+static __attribute__((noinline)) uint64_t *add_page(struct histogram *h, unsigned g, unsigned page)
 {
 	if (!h->groups[g])
 		h->groups[g] = calloc(1, sizeof(*h->groups[g]));
 	if (!h->groups[g])
 		return NULL;
-	uint64_t **page = &h->groups[g]->pages[bucket / PAGE];
-	if (!*page)
-		*page = calloc(PAGE, sizeof(**page));
-	return *page ? *page + bucket % PAGE : NULL;
+	if (!h->groups[g]->pages[page])
+		h->groups[g]->pages[page] = calloc(PAGE, sizeof(uint64_t));
+	return h->groups[g]->pages[page];
 }
 
 static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned page)
@@ -76,30 +75,25 @@ static const uint64_t *page_of(const struct histogram *h, unsigned g, unsigned p
 	return h->groups[g] ? h->groups[g]->pages[page] : NULL;
 }
 
-void histogram_prefetch(const struct histogram *h, uint64_t v)
+uint64_t *histogram_place(struct histogram *h, uint64_t v)
 {
 	unsigned g = group_of(v), bucket = bucket_of(v, g);
-	const uint64_t *page = page_of(h, g, bucket / PAGE);
-	if (page)
-		__builtin_prefetch(page + bucket % PAGE, 1);
+	struct histogram_group *group = h->groups[g];
+	uint64_t *page = group ? group->pages[bucket / PAGE] : NULL;
+	if (!page)
+		page = add_page(h, g, bucket / PAGE);
+	if (!page)
+		return NULL;
+	__builtin_prefetch(page + bucket % PAGE, 1);
+	return page + bucket % PAGE;
 }
 
 int histogram_count(struct histogram *h, uint64_t v, uint64_t n)
 {
-	if (!n)
-		return 0;
-	unsigned g = group_of(v);
-	uint64_t *place = place_of(h, g, bucket_of(v, g));
-	if (!place)
-		return -ENOMEM;
-	*place += n;
-	if (!h->count || v < h->min)
-		h->min = v;
-	if (v > h->max)
-		h->max = v;
-	h->count += n;
-	h->sum += (unsigned __int128)v * n;
-	return 0;
+	uint64_t *place = n ? histogram_place(h, v) : NULL;
+	if (place)
+		histogram_count_at(h, place, v, n);
+	return place || !n ? 0 : -ENOMEM;
 }
 
 int histogram_add(struct histogram *h, uint64_t v)
@@ -123,8 +117,7 @@ int histogram_merge(struct histogram *h, const struct histogram *other)
 	if (!other->count)
 		return 0;
 	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++)
-		if (page_of(other, i / PAGES, i % PAGES) &&
-		    !place_of(h, i / PAGES, i % PAGES * PAGE))
+		if (page_of(other, i / PAGES, i % PAGES) && !add_page(h, i / PAGES, i % PAGES))
 			return -ENOMEM;
 	for (unsigned i = 0; i < HISTOGRAM_GROUPS * PAGES; i++) {
 		const uint64_t *page = page_of(other, i / PAGES, i % PAGES);

@@ -32,8 +32,21 @@ int histogram_add(struct histogram *h, uint64_t v);
 int histogram_add_many(struct histogram *h, uint64_t v, uint64_t n);
 /* The same, except for the standard deviation, which costs a division: that of `h` has no meaning. */
 int histogram_count(struct histogram *h, uint64_t v, uint64_t n);
-/* This value is added soon. */
-void histogram_prefetch(const struct histogram *h, uint64_t v);
+/*
+ * The same in two steps, with time between them: the place of a value, which is fetched into the cache
+ * (NULL: no memory), valid until the histogram is cleared or done; and the count, n > 0.
+ */
+uint64_t *histogram_place(struct histogram *h, uint64_t v);
+static inline void histogram_count_at(struct histogram *h, uint64_t *place, uint64_t v, uint64_t n)
+{
+	*place += n;
+	if (!h->count || v < h->min)
+		h->min = v;
+	if (v > h->max)
+		h->max = v;
+	h->count += n;
+	h->sum += (unsigned __int128)v * n;
+}
 /* Adds the values of another. 0, or -ENOMEM: `h` is as before. */
 int histogram_merge(struct histogram *h, const struct histogram *other);
 /*

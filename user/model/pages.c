@@ -7,9 +7,6 @@
 
 #include "model/pages_apply.h"
 
-/* Events of a batch whose pages are fetched into the cache while others are applied. */
-#define AHEAD 8
-
 int pages_model_init(struct pages_model *m, const struct pages_options *o)
 {
 	*m = (struct pages_model){.opt = *o};
@@ -92,66 +89,32 @@ static void turn(struct pages_model *m, uint64_t ns)
 		m->turn_ns = from;
 }
 
-/* Events before the first one are late ones. */
-static void note_time(struct pages_model *m, const struct ebt_pagetrace_event *ev)
-{
-	if (ev->time_ns >= m->last_ns) {
-		m->last_ns = ev->time_ns;
-		return;
-	}
-	if (ev->p == EBT_PAGETRACE_NO_P)
-		m->damage.late_boot++;
-	else
-		m->damage.late++;
-	if (ev->time_ns < m->first_ns) {
-		if (m->from_ns == m->first_ns)
-			m->from_ns = ev->time_ns;
-		m->first_ns = ev->time_ns;
-	}
-}
-
 static int advance(struct pages_model *m, uint64_t ns)
 {
 	pages_timeline_advance(m->timeline, ns, m->heap.count, &m->moved);
 	return m->opt.map ? pages_map_follow(m->opt.map, m->timeline, &m->heap, false) : 0;
 }
 
-static int take(struct pages_model *m, const struct ebt_pagetrace_event *ev)
-{
-	if (ev->what == EBT_PAGETRACE_DAMAGE) {
-		pages_damage_add(&m->damage, ev);
-		return 0;
-	}
-	bool is_late = ev->time_ns < m->last_ns;
-	note_time(m, ev);
-	if (ev->p == EBT_PAGETRACE_NO_P)
-		m->damage.has_boot = true;
-	int err = ev->time_ns >= m->timeline->end_ns ? advance(m, ev->time_ns) : 0;
-	if (!err)
-		err = pages_apply(m, ev, is_late);
-	uint64_t allocated = m->heap.count[PAGES_ALLOCATED];
-	pages_timeline_raise(m->timeline, allocated);
-	if (allocated > m->peak) {
-		m->peak = allocated;
-		m->peak_ns = ev->time_ns;
-	}
-	return err;
-}
-
 int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n)
 {
 	int err = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		if (ev[i].time_ns >= m->turn_ns && ev[i].what != EBT_PAGETRACE_DAMAGE && !m->ended)
-			turn(m, ev[i].time_ns);
+	for (size_t i = 0, applied; i < n && !err; i += applied) {
+		uint64_t ns = ev[i].time_ns;
+		bool is_event = ev[i].what != EBT_PAGETRACE_DAMAGE;
+		if (is_event && ns >= m->turn_ns && !m->ended)
+			turn(m, ns);
 		if (m->ended)
 			break;
-		if (n - i > AHEAD)
-			pages_heap_prefetch(&m->heap, ev[i + AHEAD].addr, ev[i + AHEAD].pages);
-		err = take(m, &ev[i]);
+		if (is_event && ns >= m->timeline->end_ns)
+			err = advance(m, ns);
+		uint64_t limit =
+			m->timeline->end_ns < m->turn_ns ? m->timeline->end_ns : m->turn_ns;
+		applied = 0;
+		if (!err)
+			err = pages_apply(m, ev + i, n - i, limit, &applied);
 	}
-	int settled = pages_lifetimes_settle(&m->lifetimes);
-	return err ? err : settled;
+	pages_lifetimes_settle(&m->lifetimes);
+	return err;
 }
 
 int pages_model_end(struct pages_model *m)

@@ -6,22 +6,28 @@
 /* Of what has a variant for each kind of event. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* An event that is being applied, part by part: a part lies in one huge page. */
+/* Events whose pages are fetched into the cache while those before them are applied. */
+#define AHEAD 8
+
+/* An event that is being applied. */
 struct change {
 	struct pages_model *m;
 	const struct ebt_pagetrace_event *ev;
 	uint64_t ns;
-	uint32_t slot;		    /* of its P */
-	uint64_t was[PAGES_STATES]; /* its pages, by the state before */
-	uint64_t runs;		    /* first pages of runs among them */
-	uint8_t first_flags, last_flags;
-	uint64_t first_since;
-	/* Successive pages of one kind, counted together: taken again after one scavenge; freed, of
-	 * one owner. */
-	uint64_t again, again_since;
-	uint64_t freed;
-	uint16_t owner;
+	uint32_t slot;		     /* of its P */
+	uint64_t was[PAGES_STATES];  /* its pages, by the state before */
+	uint64_t runs;		     /* that begin in it */
+	uint8_t first_run, last_run; /* flags of its first, of its last page */
+	uint64_t first_since;	     /* of its first page */
 	int err;
+};
+
+/* Those pages of an event that lie in one group: [begin, end) of it. */
+struct part {
+	struct pages_group *group;
+	struct pages_piece *piece; /* by page of the group */
+	unsigned begin, end;
+	uint64_t pages; /* a bit each */
 };
 
 static inline uint64_t elapsed(uint64_t from, uint64_t to)
@@ -29,199 +35,125 @@ static inline uint64_t elapsed(uint64_t from, uint64_t to)
 	return to > from ? to - from : 0;
 }
 
-static __attribute__((noinline)) void count_again(struct change *c)
+/* Pages that are taken again after one scavenge. 0 or -ENOMEM. */
+static __attribute__((noinline)) int count_again(struct pages_churn *c, uint64_t since, uint64_t ns,
+						 uint64_t pages)
 {
-	if (!c->again)
+	uint64_t after = elapsed(since, ns);
+	c->again[pages_time_class(after)] += pages;
+	return histogram_count(&c->again_ns, after, pages);
+}
+
+static inline void count_freed(struct pages_owners *o, uint16_t owner, uint32_t by, uint64_t pages)
+{
+	o->freed[(uint64_t)owner * o->cap + by] += pages;
+}
+
+/* Applies the event to a piece, which lies in it: the pages [first, end) of the group. Of an address
+ * space pages are resident until they are returned: that frees them. */
+static ALWAYS_INLINE void change_piece(struct change *c, const struct part *p, unsigned first,
+				       unsigned end, enum pages_state to)
+{
+	struct pages_piece *piece = &p->piece[first];
+	enum pages_state state = piece->kind.state;
+	bool frees = to == PAGES_FREE || (to == PAGES_SCAVENGED && c->m->opt.is_space);
+	c->was[state] += end - first;
+	if (to == PAGES_ALLOCATED) {
+		if (state == PAGES_SCAVENGED)
+			c->err |= count_again(&c->m->churn, piece->since_ns, c->ns, end - first);
 		return;
-	uint64_t ns = elapsed(c->again_since, c->ns);
-	int err = histogram_count(&c->m->churn.again_ns, ns, c->again);
-	c->err = c->err ? c->err : err;
-	c->m->churn.again[pages_time_class(ns)] += c->again;
-	c->again = 0;
-}
-
-static void count_freed(struct change *c)
-{
-	struct pages_owners *o = &c->m->owners;
-	o->freed[(uint64_t)c->owner * o->cap + c->slot] += c->freed;
-	c->freed = 0;
-}
-
-/*
- * Pages of one part, counted by their state before: 16 bits a state, enough for the 512 pages that a
- * huge page has at most. One addition a page, no branch.
- */
-#define PART_BITS 16
-_Static_assert(PAGES_CHUNK_HUGE == 2, "change_pages() compares, for a division");
-_Static_assert(1u << (PAGES_HUGE_SHIFT - 12) < 1u << PART_BITS, "a part's pages in 16 bits");
-
-static inline uint64_t one_of(uint8_t state)
-{
-	return 1ull << state * PART_BITS;
-}
-
-static inline uint64_t part_pages(uint64_t part, enum pages_state state)
-{
-	return part >> state * PART_BITS & ((1u << PART_BITS) - 1);
-}
-
-/* Locals, because a store to a page might change what a pointer leads to. */
-static ALWAYS_INLINE uint64_t alloc_part(struct change *c, struct pages_page *page, uint32_t n)
-{
-	uint64_t was = 0, ns = c->ns;
-	uint16_t slot = (uint16_t)c->slot;
-	for (struct pages_page *p = page; p < page + n; p++) {
-		struct pages_page old = *p;
-		was += one_of(old.state);
-		if (__builtin_expect(old.state == PAGES_SCAVENGED, 0)) {
-			if (old.since_ns != c->again_since)
-				count_again(c);
-			c->again_since = old.since_ns;
-			c->again++;
-		}
-		*p = (struct pages_page){
-			.since_ns = ns,
-			.allocations = old.allocations + (old.allocations != UINT32_MAX),
-			.owner = slot,
-			.state = PAGES_ALLOCATED,
-			.flags = old.flags & PAGES_FREED_UNSEEN,
-		};
 	}
-	return was;
+	if (frees && state == PAGES_ALLOCATED)
+		count_freed(&c->m->owners, piece->kind.owner, c->slot, end - first);
+	if (frees && state == PAGES_UNSEEN)
+		p->group->freed_unseen |= pages_bits(first, end);
+	/* Memory that is returned again was returned before. */
+	if (frees || state != PAGES_SCAVENGED)
+		piece->since_ns = c->ns;
+	c->runs += piece->kind.run & PAGES_RUN_FIRST;
+	c->last_run = piece->kind.run;
+	piece->kind.state = (uint8_t)to;
+	piece->kind.run = 0;
 }
 
-static ALWAYS_INLINE uint64_t free_part(struct change *c, struct pages_page *page, uint32_t n)
+/* run: what the part has of an allocation's. */
+static ALWAYS_INLINE void change_part(struct change *c, const struct part *p, enum pages_state to,
+				      uint8_t run)
 {
-	uint64_t was = 0, ns = c->ns, freed = c->freed;
-	uint32_t runs = 0;
-	for (struct pages_page *p = page; p < page + n; p++) {
-		struct pages_page old = *p;
-		uint8_t flags = old.flags & PAGES_FREED_UNSEEN;
-		was += one_of(old.state);
-		runs += old.flags & PAGES_RUN_FIRST;
-		if (old.state == PAGES_ALLOCATED) {
-			if (old.owner != c->owner) {
-				c->freed = freed;
-				count_freed(c);
-				c->owner = old.owner;
-				freed = 0;
-			}
-			freed++;
-		} else if (old.state == PAGES_UNSEEN) {
-			flags = PAGES_FREED_UNSEEN;
-		}
-		p->since_ns = ns;
-		p->state = PAGES_FREE;
-		p->flags = flags;
+	struct pages_group *g = p->group;
+	struct pages_piece *piece = &p->piece[p->begin];
+	if (p->end < PAGES_GROUP)
+		pages_piece_cut(g, p->piece, p->end);
+	pages_piece_cut(g, p->piece, p->begin);
+	if (run & PAGES_RUN_FIRST) {
+		c->first_run = piece->kind.run;
+		c->first_since = piece->since_ns;
 	}
-	c->freed = freed;
-	c->runs += runs;
-	return was;
-}
-
-static ALWAYS_INLINE uint64_t scavenge_part(const struct change *c, struct pages_page *page,
-					    uint32_t n)
-{
-	uint64_t was = 0, ns = c->ns;
-	for (struct pages_page *p = page; p < page + n; p++) {
-		uint8_t state = p->state;
-		was += one_of(state);
-		/* Memory that is returned again was returned before. */
-		if (state != PAGES_SCAVENGED)
-			p->since_ns = ns;
-		p->state = PAGES_SCAVENGED;
-		p->flags &= PAGES_FREED_UNSEEN;
+	unsigned first = p->begin;
+	for (uint64_t more = g->pieces & p->pages & (p->pages << 1); more; more &= more - 1) {
+		unsigned next = (unsigned)__builtin_ctzll(more);
+		change_piece(c, p, first, next, to);
+		first = next;
 	}
-	return was;
+	change_piece(c, p, first, p->end, to);
+	if (to != PAGES_ALLOCATED)
+		return;
+	/* Pages that are allocated together are one piece. */
+	g->pieces = (g->pieces & ~p->pages) | 1ull << p->begin;
+	piece->since_ns = c->ns;
+	piece->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run};
+	piece->heat++;
+	if (p->end < PAGES_GROUP)
+		p->piece[p->end].heat--;
 }
 
-/* Of an address space, whose pages are resident until they are returned. */
-static uint64_t return_part(struct change *c, struct pages_page *page, uint32_t n)
+/* Those of `left` pages that lie in the group of the first one. */
+static ALWAYS_INLINE struct part part_at(const struct pages_heap *h, struct pages_place at,
+					 uint64_t left)
 {
-	uint64_t was = free_part(c, page, n);
-	scavenge_part(c, page, n);
-	return was;
+	unsigned begin = at.page & (PAGES_GROUP - 1);
+	uint64_t room = h->group_pages - begin, pages = left < room ? left : room;
+	unsigned end = begin + (unsigned)pages;
+	at.chunk->changes++;
+	return (struct part){&at.chunk->group[at.page >> PAGES_GROUP_SHIFT],
+			     &at.chunk->piece[at.page - begin], begin, end, pages_bits(begin, end)};
 }
 
-/* Pages of one huge page. */
-static ALWAYS_INLINE uint64_t change_part(struct change *c, struct pages_page *page, uint32_t n,
-					  enum pages_state to)
+/* The same of pages whose chunks exist. */
+static struct part part_of(const struct pages_heap *h, uint64_t addr, uint64_t left)
 {
-	if (to == PAGES_ALLOCATED)
-		return alloc_part(c, page, n);
-	if (to == PAGES_FREE)
-		return free_part(c, page, n);
-	return c->m->opt.is_space ? return_part(c, page, n) : scavenge_part(c, page, n);
+	struct pages_place at = {pages_heap_chunk(h, addr), pages_heap_index(h, addr)};
+	return part_at(h, at, left);
 }
 
-/* Pages of a part that leave a state. */
-static inline void take_part(uint64_t was[PAGES_STATES], uint32_t huge[PAGES_STATES], uint64_t part,
-			     enum pages_state state)
-{
-	was[state] += part_pages(part, state);
-	huge[state] -= (uint32_t)part_pages(part, state);
-}
-
-/* Changes all pages of the event, whose chunks exist, to a state, which the compiler knows. */
-static ALWAYS_INLINE void change_pages(struct change *c, enum pages_state to)
+/* Changes all pages of the event, whose chunks exist, to a state, which the compiler knows. p: the
+ * first of its parts. */
+static ALWAYS_INLINE void change_pages(struct change *c, struct part p, enum pages_state to)
 {
 	struct pages_heap *h = &c->m->heap;
-	uint64_t addr = c->ev->addr, left = c->ev->pages, was[PAGES_STATES] = {0};
-	struct pages_page *last = NULL;
-	while (left) {
-		struct pages_chunk *chunk = pages_heap_chunk(h, addr);
-		uint32_t i = (uint32_t)(addr >> h->page_shift) & (h->chunk_pages - 1);
-		uint32_t room = h->huge_pages - (i & (h->huge_pages - 1));
-		uint32_t n = left < room ? (uint32_t)left : room;
-		struct pages_page *page = &chunk->page[i];
-		uint32_t *huge = chunk->huge[i >= h->huge_pages];
-		if (!last) {
-			c->first_flags = page->flags;
-			c->first_since = page->since_ns;
-			c->owner = page->owner;
-		}
-		c->last_flags = page[n - 1].flags;
-		chunk->changes++;
-		uint64_t part = change_part(c, page, n, to);
-		take_part(was, huge, part, PAGES_UNSEEN);
-		take_part(was, huge, part, PAGES_ALLOCATED);
-		take_part(was, huge, part, PAGES_FREE);
-		take_part(was, huge, part, PAGES_SCAVENGED);
-		huge[to] += n;
-		if (to == PAGES_ALLOCATED && !last)
-			page->flags |= PAGES_RUN_FIRST;
-		last = page + n - 1;
-		addr += (uint64_t)n << h->page_shift;
-		left -= n;
+	uint64_t addr = c->ev->addr, left = c->ev->pages;
+	uint8_t run = PAGES_RUN_FIRST;
+	for (;;) {
+		left -= p.end - p.begin;
+		change_part(c, &p, to, run | (left ? 0 : PAGES_RUN_LAST));
+		if (!left)
+			break;
+		addr += (uint64_t)(p.end - p.begin) << h->page_shift;
+		p = part_of(h, addr, left);
+		run = 0;
 	}
-	if (to == PAGES_ALLOCATED)
-		last->flags |= PAGES_RUN_LAST;
-	for (unsigned s = 0; s < PAGES_STATES; s++) {
-		h->count[s] -= was[s];
-		c->was[s] = was[s];
-	}
+	h->count[PAGES_UNSEEN] -= c->was[PAGES_UNSEEN];
+	h->count[PAGES_ALLOCATED] -= c->was[PAGES_ALLOCATED];
+	h->count[PAGES_FREE] -= c->was[PAGES_FREE];
+	h->count[PAGES_SCAVENGED] -= c->was[PAGES_SCAVENGED];
 	h->count[to] += c->ev->pages;
-}
-
-/* Of the pages of the event, `again` were allocated. */
-static void after_alloc(struct change *c, uint64_t again)
-{
-	struct pages_model *m = c->m;
-	struct pages_size_class *size = &m->lifetimes.size[pages_size_class(c->ev->pages)];
-	count_again(c);
-	size->runs++;
-	size->pages += c->ev->pages;
-	m->moved.allocated += c->ev->pages - again;
-	m->owners.owner[c->slot].allocated += c->ev->pages;
-	if (again)
-		pages_damage_fault(&m->damage, PAGES_DOUBLE_ALLOC, c->ev, again);
 }
 
 /* All pages of the event were allocated, and are not any more. */
 static void count_lifetime(struct change *c)
 {
 	struct pages_lifetimes *l = &c->m->lifetimes;
-	bool whole = c->first_flags & PAGES_RUN_FIRST && c->last_flags & PAGES_RUN_LAST;
+	bool whole = c->first_run & PAGES_RUN_FIRST && c->last_run & PAGES_RUN_LAST;
 	if (whole && c->runs == 1)
 		c->err = pages_lifetimes_add(l, c->ev->pages, elapsed(c->first_since, c->ns));
 	else if (whole)
@@ -230,11 +162,41 @@ static void count_lifetime(struct change *c)
 		l->partial++;
 }
 
-static void after_free(struct change *c)
+static inline void note_peak(struct pages_model *m, uint64_t ns)
+{
+	uint64_t allocated = m->heap.count[PAGES_ALLOCATED];
+	pages_timeline_raise(m->timeline, allocated);
+	if (allocated > m->peak) {
+		m->peak = allocated;
+		m->peak_ns = ns;
+	}
+}
+
+/* Of the pages of the event, which are applied, `again` were allocated. */
+static inline void count_alloc(struct pages_model *m, const struct ebt_pagetrace_event *ev,
+			       uint32_t slot, uint64_t again)
+{
+	struct pages_size_class *size = &m->lifetimes.size[pages_size_class(ev->pages)];
+	size->runs++;
+	size->pages += ev->pages;
+	m->moved.allocated += ev->pages - again;
+	m->owners.owner[slot].allocated += ev->pages;
+	note_peak(m, ev->time_ns);
+	if (again)
+		pages_damage_fault(&m->damage, PAGES_DOUBLE_ALLOC, ev, again);
+}
+
+static void apply_alloc(struct change *c, struct part p)
+{
+	change_pages(c, p, PAGES_ALLOCATED);
+	count_alloc(c->m, c->ev, c->slot, c->was[PAGES_ALLOCATED]);
+}
+
+static void apply_free(struct change *c, struct part p)
 {
 	struct pages_model *m = c->m;
+	change_pages(c, p, PAGES_FREE);
 	uint64_t pages = c->ev->pages, valid = c->was[PAGES_ALLOCATED];
-	count_freed(c);
 	m->moved.freed += valid;
 	m->owners.owner[c->slot].freed += valid;
 	if (valid == pages) {
@@ -246,22 +208,20 @@ static void after_free(struct change *c)
 		pages_damage_unseen_free(&m->damage, c->ev);
 }
 
-static void after_scavenge(struct change *c)
+static void apply_scavenge(struct change *c, struct part p)
 {
 	struct pages_model *m = c->m;
+	change_pages(c, p, PAGES_SCAVENGED);
 	uint64_t returned = c->ev->pages - c->was[PAGES_SCAVENGED];
 	m->churn.scavenges++;
 	m->moved.returned += returned;
 	m->owners.owner[c->slot].scavenged += returned;
 	/* Resident pages are what a process returns; a heap has freed them before. */
-	if (m->opt.is_space) {
-		count_freed(c);
-		if (c->was[PAGES_ALLOCATED] == c->ev->pages)
-			count_lifetime(c);
-	} else if (c->was[PAGES_ALLOCATED]) {
+	if (m->opt.is_space && c->was[PAGES_ALLOCATED] == c->ev->pages)
+		count_lifetime(c);
+	else if (c->was[PAGES_ALLOCATED] && !m->opt.is_space)
 		pages_damage_fault(&m->damage, PAGES_SCAVENGED_ALLOCATED, c->ev,
 				   c->was[PAGES_ALLOCATED]);
-	}
 	if (c->was[PAGES_UNSEEN])
 		pages_damage_fault(&m->damage, PAGES_SCAVENGED_UNSEEN, c->ev, c->was[PAGES_UNSEEN]);
 }
@@ -274,90 +234,205 @@ static void amend(struct pages_model *m, uint64_t ns, uint64_t to, uint64_t page
 		m->peak += pages;
 }
 
+/* A page of such an allocation; run: its flags. */
+static void apply_late_page(struct change *c, uint64_t addr, uint8_t run)
+{
+	struct pages_model *m = c->m;
+	struct part p = part_of(&m->heap, addr, 1);
+	struct pages_piece *page = &p.piece[p.begin];
+	uint64_t freed_ns;
+	if (p.end < PAGES_GROUP) {
+		pages_piece_cut(p.group, p.piece, p.end);
+		p.piece[p.end].heat--;
+	}
+	pages_piece_cut(p.group, p.piece, p.begin);
+	page->heat++;
+	if (page->kind.state == PAGES_UNSEEN) {
+		page->since_ns = c->ns;
+		page->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run};
+		c->was[PAGES_UNSEEN]++;
+	} else if (p.group->freed_unseen & p.pages) {
+		p.group->freed_unseen &= ~p.pages;
+		if (pages_damage_explain(&m->damage, addr, m->heap.page_shift, &freed_ns))
+			amend(m, c->ns, freed_ns, 1);
+	} else {
+		c->was[PAGES_ALLOCATED]++;
+	}
+}
+
 /* An allocation of P -1 that should have come before all other events. */
 static void apply_late_boot(struct change *c)
 {
 	struct pages_model *m = c->m;
-	struct pages_heap *h = &m->heap;
-	uint64_t again = 0, made = 0;
-	for (uint64_t i = 0; i < c->ev->pages; i++) {
-		uint64_t addr = c->ev->addr + (i << h->page_shift), freed_ns;
-		struct pages_chunk *chunk = pages_heap_chunk(h, addr);
-		uint32_t at = (uint32_t)(addr >> h->page_shift) & (h->chunk_pages - 1);
-		struct pages_page *page = &chunk->page[at];
-		uint32_t *huge = chunk->huge[at / h->huge_pages];
-		chunk->changes++;
-		page->allocations += page->allocations != UINT32_MAX;
-		if (page->state == PAGES_UNSEEN) {
-			uint8_t flags = (uint8_t)((i ? 0 : PAGES_RUN_FIRST) |
-						  (i + 1 < c->ev->pages ? 0 : PAGES_RUN_LAST));
-			*page = (struct pages_page){c->ns, page->allocations, (uint16_t)c->slot,
-						    PAGES_ALLOCATED, flags};
-			huge[PAGES_UNSEEN]--;
-			huge[PAGES_ALLOCATED]++;
-			made++;
-		} else if (page->flags & PAGES_FREED_UNSEEN) {
-			page->flags &= (uint8_t)~PAGES_FREED_UNSEEN;
-			if (pages_damage_explain(&m->damage, addr, h->page_shift, &freed_ns))
-				amend(m, c->ns, freed_ns, 1);
-		} else {
-			again++;
-		}
-	}
-	h->count[PAGES_UNSEEN] -= made;
-	h->count[PAGES_ALLOCATED] += made;
+	uint64_t last = c->ev->pages - 1;
+	for (uint64_t i = 0; i <= last; i++)
+		apply_late_page(c, c->ev->addr + (i << m->heap.page_shift),
+				(i ? 0 : PAGES_RUN_FIRST) | (i < last ? 0 : PAGES_RUN_LAST));
+	uint64_t made = c->was[PAGES_UNSEEN];
+	m->heap.count[PAGES_UNSEEN] -= made;
+	m->heap.count[PAGES_ALLOCATED] += made;
 	amend(m, c->ns, UINT64_MAX, made);
-	after_alloc(c, again);
+	count_alloc(m, c->ev, c->slot, c->was[PAGES_ALLOCATED]);
 }
 
-/* 0, -ERANGE or -EFBIG: it cannot be applied, -ENOMEM. */
-static int check(struct pages_model *m, const struct ebt_pagetrace_event *ev)
+/* Makes the chunks of an event. 0, -ERANGE or -EFBIG: it cannot be applied, -ENOMEM. */
+static int make_chunks(struct pages_model *m, const struct ebt_pagetrace_event *ev)
 {
-	struct pages_heap *h = &m->heap;
 	if (ev->what < EBT_PAGETRACE_ALLOC || ev->what > EBT_PAGETRACE_SCAVENGE)
 		return -ERANGE;
-	if (!ev->pages || ev->addr & ((1ull << h->page_shift) - 1))
+	if (!ev->pages || ev->addr & m->heap.page_rest)
 		return -ERANGE;
-	/* In most cases it lies in one chunk, which exists. */
-	uint64_t last = ev->addr + ((ev->pages - 1) << h->page_shift);
-	if (ev->pages <= h->chunk_pages && last >> PAGES_ADDRESS_BITS == 0 &&
-	    (ev->addr ^ last) >> PAGES_CHUNK_SHIFT == 0 && pages_heap_chunk(h, ev->addr))
-		return 0;
-	return pages_heap_reserve(h, ev->addr, ev->pages);
+	return pages_heap_reserve(&m->heap, ev->addr, ev->pages);
 }
 
-int pages_apply(struct pages_model *m, const struct ebt_pagetrace_event *ev, bool is_late)
+/* Whether it cannot be applied: *err is what make_chunks() says. */
+static bool is_untracked(struct pages_model *m, const struct ebt_pagetrace_event *ev, int *err)
 {
-	struct change c; /* cleared field by field: that costs less than all of it at once */
-	c.m = m;
-	c.ev = ev;
-	c.ns = ev->time_ns;
-	c.runs = c.again = c.again_since = c.freed = 0;
-	c.err = 0;
-	int err = check(m, ev);
-	if (err == -ERANGE || err == -EFBIG) {
-		pages_damage_fault(&m->damage, PAGES_UNTRACKED, ev, ev->pages);
-		return 0;
+	*err = make_chunks(m, ev);
+	if (*err != -ERANGE && *err != -EFBIG)
+		return false;
+	*err = 0;
+	pages_damage_fault(&m->damage, PAGES_UNTRACKED, ev, ev->pages);
+	return true;
+}
+
+/* Any event. */
+static __attribute__((noinline)) int
+apply_any(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t slot, bool is_late)
+{
+	struct change c = {.m = m, .ev = ev, .ns = ev->time_ns, .slot = slot};
+	struct part p = part_of(&m->heap, ev->addr, ev->pages);
+	if (is_late && ev->p == EBT_PAGETRACE_NO_P && ev->what == EBT_PAGETRACE_ALLOC)
+		apply_late_boot(&c);
+	else if (ev->what == EBT_PAGETRACE_ALLOC)
+		apply_alloc(&c, p);
+	else if (ev->what == EBT_PAGETRACE_FREE)
+		apply_free(&c, p);
+	else
+		apply_scavenge(&c, p);
+	return c.err;
+}
+
+/* Most frees are of the run of one allocation that lies in one group: a piece, which remains one.
+ * Whether it is so: it is freed then. */
+static ALWAYS_INLINE bool free_run(struct pages_model *m, const struct ebt_pagetrace_event *ev,
+				   const struct part *p, uint32_t slot, int *err)
+{
+	struct pages_piece *piece = &p->piece[p->begin];
+	uint64_t pages = p->end - p->begin, behind = p->pages << 1 & ~p->pages;
+	if ((p->group->pieces & (p->pages | behind)) != (1ull << p->begin | behind) ||
+	    piece->kind.run != (PAGES_RUN_FIRST | PAGES_RUN_LAST) || ev->pages != pages)
+		return false;
+	*err = pages_lifetimes_add(&m->lifetimes, pages, elapsed(piece->since_ns, ev->time_ns));
+	count_freed(&m->owners, piece->kind.owner, slot, pages);
+	m->heap.count[PAGES_ALLOCATED] -= pages;
+	m->heap.count[PAGES_FREE] += pages;
+	m->moved.freed += pages;
+	m->owners.owner[slot].freed += pages;
+	piece->since_ns = ev->time_ns;
+	piece->kind.state = PAGES_FREE;
+	piece->kind.run = 0;
+	return true;
+}
+
+/* Most allocations take pages of one piece that are free. Whether it is so. */
+static ALWAYS_INLINE bool alloc_run(struct pages_model *m, const struct ebt_pagetrace_event *ev,
+				    const struct part *p, uint32_t slot, int *err)
+{
+	struct pages_piece *piece = &p->piece[p->begin];
+	const struct pages_piece *of = &p->piece[pages_piece_first(p->group, p->begin)];
+	enum pages_state state = of->kind.state;
+	uint64_t pages = p->end - p->begin;
+	if (p->group->pieces & p->pages & p->pages << 1 || state < PAGES_FREE || ev->pages != pages)
+		return false;
+	*err = state == PAGES_FREE ? 0 : count_again(&m->churn, of->since_ns, ev->time_ns, pages);
+	if (p->end < PAGES_GROUP) {
+		pages_piece_cut(p->group, p->piece, p->end);
+		p->piece[p->end].heat--;
 	}
+	p->group->pieces |= 1ull << p->begin;
+	piece->since_ns = ev->time_ns;
+	piece->kind = (struct pages_kind){(uint16_t)slot, PAGES_ALLOCATED,
+					  PAGES_RUN_FIRST | PAGES_RUN_LAST};
+	piece->heat++;
+	m->heap.count[state] -= pages;
+	m->heap.count[PAGES_ALLOCATED] += pages;
+	count_alloc(m, ev, slot, 0);
+	return true;
+}
+
+static ALWAYS_INLINE int apply_event(struct pages_model *m, const struct ebt_pagetrace_event *ev,
+				     struct pages_place at, bool is_late)
+{
+	uint32_t slot;
+	int err = 0;
+	if (!at.chunk && is_untracked(m, ev, &err))
+		return 0;
 	if (!err)
-		err = pages_owners_slot(&m->owners, ev->p, &c.slot);
+		err = pages_owners_slot(&m->owners, ev->p, &slot);
 	if (err)
 		return err;
 	m->events++;
-	m->owners.owner[c.slot].events++;
-	if (is_late && ev->p == EBT_PAGETRACE_NO_P && ev->what == EBT_PAGETRACE_ALLOC) {
-		apply_late_boot(&c);
-		return 0;
+	m->owners.owner[slot].events++;
+	if (at.chunk && !is_late) {
+		struct part p = part_at(&m->heap, at, ev->pages);
+		if (ev->what == EBT_PAGETRACE_FREE && free_run(m, ev, &p, slot, &err))
+			return err;
+		if (ev->what == EBT_PAGETRACE_ALLOC && alloc_run(m, ev, &p, slot, &err))
+			return err;
 	}
-	if (ev->what == EBT_PAGETRACE_ALLOC) {
-		change_pages(&c, PAGES_ALLOCATED);
-		after_alloc(&c, c.was[PAGES_ALLOCATED]);
-	} else if (ev->what == EBT_PAGETRACE_FREE) {
-		change_pages(&c, PAGES_FREE);
-		after_free(&c);
-	} else {
-		change_pages(&c, PAGES_SCAVENGED);
-		after_scavenge(&c);
+	return apply_any(m, ev, slot, is_late);
+}
+
+/* Events before the first one are late ones. Whether this one is late. */
+static inline bool note_time(struct pages_model *m, const struct ebt_pagetrace_event *ev)
+{
+	bool is_boot = ev->p == EBT_PAGETRACE_NO_P;
+	m->damage.has_boot |= is_boot;
+	if (ev->time_ns >= m->last_ns) {
+		m->last_ns = ev->time_ns;
+		return false;
 	}
-	return c.err;
+	if (is_boot)
+		m->damage.late_boot++;
+	else
+		m->damage.late++;
+	if (ev->time_ns < m->first_ns) {
+		if (m->from_ns == m->first_ns)
+			m->from_ns = ev->time_ns;
+		m->first_ns = ev->time_ns;
+	}
+	return true;
+}
+
+/* Where an event is, whose pages are used soon. */
+static inline struct pages_place find(const struct pages_model *m,
+				      const struct ebt_pagetrace_event *ev)
+{
+	bool can = ev->pages && ev->what - EBT_PAGETRACE_ALLOC < PAGES_STATES - 1;
+	return can ? pages_heap_find(&m->heap, ev->addr, ev->pages) : (struct pages_place){NULL, 0};
+}
+
+int pages_apply(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n,
+		uint64_t limit_ns, size_t *ret_applied)
+{
+	struct pages_place found[AHEAD];
+	size_t i;
+	int err = 0;
+	for (i = 0; i < AHEAD && i < n; i++)
+		found[i] = find(m, &ev[i]);
+	for (i = 0; i < n && !err; i++) {
+		struct pages_place at = found[i % AHEAD];
+		if (n - i > AHEAD)
+			found[i % AHEAD] = find(m, &ev[i + AHEAD]);
+		if (ev[i].what == EBT_PAGETRACE_DAMAGE) {
+			pages_damage_add(&m->damage, &ev[i]);
+			continue;
+		}
+		if (ev[i].time_ns >= limit_ns && i)
+			break;
+		err = apply_event(m, &ev[i], at, note_time(m, &ev[i]));
+	}
+	*ret_applied = i;
+	return err;
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Applies one event to the pages that it names, and counts what it does to each. Private to the
- * model of pages. */
+/* Applies events to the pages that they name, and counts what they do to each. Private to the model
+ * of pages. */
 #ifndef MODEL_PAGES_APPLY_H
 #define MODEL_PAGES_APPLY_H
 
 #include "model/pages_model.h"
 
-/* is_late: later events have been applied. 0 or -ENOMEM. */
-int pages_apply(struct pages_model *m, const struct ebt_pagetrace_event *ev, bool is_late);
+/* Applies the first event, and those behind it that are before one at or after limit_ns. Sets
+ * *ret_applied to their number, damages included. 0 or -ENOMEM. */
+int pages_apply(struct pages_model *m, const struct ebt_pagetrace_event *ev, size_t n,
+		uint64_t limit_ns, size_t *ret_applied);
 
 #endif

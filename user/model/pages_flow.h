@@ -6,6 +6,8 @@
 #ifndef MODEL_PAGES_FLOW_H
 #define MODEL_PAGES_FLOW_H
 
+#include <errno.h>
+
 #include "base/histogram.h"
 
 /* Of runs: 1 page, 2, 3-4, 5-8, ... */
@@ -16,16 +18,16 @@ struct pages_size_class {
 	struct histogram ns;  /* from an allocation to the free of exactly its pages */
 };
 
-/* Of one run: to be counted at the end of the batch of events. */
+/* Of one run: to be counted at the end of the batch of events, when its place in the histogram has
+ * come into the cache. */
 struct pages_lifetime {
-	uint64_t ns;
-	unsigned size_class;
+	uint64_t ns, *place;
+	struct histogram *of;
 };
 #define PAGES_LIFETIMES_WAITING 64
 
 struct pages_lifetimes {
 	struct pages_size_class size[PAGES_SIZE_CLASSES];
-	/* Counters of the histograms are fetched into the cache before any of them is counted. */
 	struct pages_lifetime waiting[PAGES_LIFETIMES_WAITING];
 	unsigned waiting_count;
 	uint64_t partial; /* frees of a part of a run */
@@ -42,9 +44,10 @@ struct pages_churn {
 	uint64_t again[PAGES_TIME_CLASSES]; /* pages, by that time */
 };
 
+/* pages: at least 1, below 2^63. The bits that one less has: without a branch. */
 static inline unsigned pages_size_class(uint64_t pages)
 {
-	return pages < 2 ? 0 : 64 - (unsigned)__builtin_clzll(pages - 1);
+	return 63 - (unsigned)__builtin_clzll((pages - 1) << 1 | 1);
 }
 
 static inline unsigned pages_time_class(uint64_t ns)
@@ -62,22 +65,25 @@ static inline uint64_t pages_size_least(unsigned size_class)
 	return size_class ? (1ull << (size_class - 1)) + 1 : 1;
 }
 
-/* Counts those that wait. 0 or -ENOMEM. */
-static inline int pages_lifetimes_settle(struct pages_lifetimes *l)
+/* Counts those that wait. */
+static inline void pages_lifetimes_settle(struct pages_lifetimes *l)
 {
-	int err = 0;
-	for (unsigned i = 0; i < l->waiting_count; i++)
-		histogram_prefetch(&l->size[l->waiting[i].size_class].ns, l->waiting[i].ns);
-	for (unsigned i = 0; i < l->waiting_count && !err; i++)
-		err = histogram_count(&l->size[l->waiting[i].size_class].ns, l->waiting[i].ns, 1);
+	for (const struct pages_lifetime *w = l->waiting; w < l->waiting + l->waiting_count; w++)
+		histogram_count_at(w->of, w->place, w->ns, 1);
 	l->waiting_count = 0;
-	return err;
 }
 
+/* 0 or -ENOMEM. */
 static inline int pages_lifetimes_add(struct pages_lifetimes *l, uint64_t pages, uint64_t ns)
 {
-	l->waiting[l->waiting_count++] = (struct pages_lifetime){ns, pages_size_class(pages)};
-	return l->waiting_count == PAGES_LIFETIMES_WAITING ? pages_lifetimes_settle(l) : 0;
+	struct histogram *of = &l->size[pages_size_class(pages)].ns;
+	uint64_t *place = histogram_place(of, ns);
+	if (!place)
+		return -ENOMEM;
+	l->waiting[l->waiting_count++] = (struct pages_lifetime){ns, place, of};
+	if (l->waiting_count == PAGES_LIFETIMES_WAITING)
+		pages_lifetimes_settle(l);
+	return 0;
 }
 
 static inline void pages_lifetimes_done(struct pages_lifetimes *l)

@@ -26,7 +26,7 @@ static void finish(struct run *r)
 	r->pages = 0;
 }
 
-static inline void extend(struct run *r, bool belongs, uint64_t addr)
+static inline void extend(struct run *r, bool belongs, uint64_t addr, uint32_t pages)
 {
 	if (!belongs) {
 		finish(r);
@@ -34,7 +34,7 @@ static inline void extend(struct run *r, bool belongs, uint64_t addr)
 	}
 	if (!r->pages)
 		r->addr = addr;
-	r->pages++;
+	r->pages += pages;
 }
 
 void pages_fragmentation_make(struct pages_fragmentation *ret, const struct pages_heap *h)
@@ -45,19 +45,18 @@ void pages_fragmentation_make(struct pages_fragmentation *ret, const struct page
 	*ret = (struct pages_fragmentation){0};
 	for (const struct pages_chunk *c; (c = pages_heap_next(h, &at));) {
 		/* Between chunks nothing was seen. */
-		bool follows = c->addr == next;
+		if (c->addr != next) {
+			finish(&all);
+			finish(&free);
+			finish(&scavenged);
+		}
 		next = c->addr + ((uint64_t)h->chunk_pages << h->page_shift);
-		for (uint32_t i = 0; i < h->chunk_pages; i++) {
+		for (uint32_t i = 0, n; i < h->chunk_pages; i += n) {
 			uint64_t addr = c->addr + ((uint64_t)i << h->page_shift);
-			uint8_t state = c->page[i].state;
-			if (!i && !follows) {
-				finish(&all);
-				finish(&free);
-				finish(&scavenged);
-			}
-			extend(&all, state == PAGES_FREE || state == PAGES_SCAVENGED, addr);
-			extend(&free, state == PAGES_FREE, addr);
-			extend(&scavenged, state == PAGES_SCAVENGED, addr);
+			enum pages_state state = pages_heap_piece(c, i, h->chunk_pages - i, &n);
+			extend(&all, state == PAGES_FREE || state == PAGES_SCAVENGED, addr, n);
+			extend(&free, state == PAGES_FREE, addr, n);
+			extend(&scavenged, state == PAGES_SCAVENGED, addr, n);
 		}
 	}
 	finish(&all);

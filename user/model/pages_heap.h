@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The pages of a heap by address: what each one is, since when, and whose. Memory is allocated in
- * chunks of 4 MiB of addresses when a page of one is first used, 16 bytes a page, up to a limit of
+ * chunks of 4 MiB of addresses when a page of one is first used, 17 bytes a page, up to a limit of
  * pages. Every page of a chunk counts in one of the states, so the counts are exact at every moment.
+ *
+ * An event is about a run of pages, so pages are not kept one by one: those of a group of 64 are cut
+ * into pieces, of which all pages have the state, the time and the owner that are noted at the first
+ * one. An event costs what the pieces cost that it begins, ends and covers, not what its pages would.
  */
 #ifndef MODEL_PAGES_HEAP_H
 #define MODEL_PAGES_HEAP_H
@@ -17,6 +21,7 @@
 #define PAGES_LEAF_BITS	     13
 #define PAGES_LEAVES	     (1u << (PAGES_ADDRESS_BITS - PAGES_CHUNK_SHIFT - PAGES_LEAF_BITS))
 #define PAGES_PAGE_BYTES_MIN 4096
+#define PAGES_HUGE_PAGES_MAX (1u << (PAGES_HUGE_SHIFT - 12)) /* of any page size */
 
 enum pages_state {
 	PAGES_UNSEEN = 0, /* no event was about it */
@@ -32,6 +37,7 @@ enum pages_flag {
 	PAGES_FREED_UNSEEN = 4, /* its first event was a free: an allocation is missing, or late */
 };
 
+/* A page, for a reader. */
 struct pages_page {
 	uint64_t since_ns; /* of the event that gave it its state */
 	uint32_t allocations;
@@ -40,22 +46,47 @@ struct pages_page {
 	uint8_t flags;	/* enum pages_flag */
 };
 
+#define PAGES_GROUP_SHIFT 6
+#define PAGES_GROUP	  (1u << PAGES_GROUP_SHIFT) /* pages, a bit each */
+
+struct pages_group {
+	uint64_t pieces;       /* first pages of pieces: that of the group is one */
+	uint64_t freed_unseen; /* pages with that flag */
+};
+
+/* What all pages of a piece are; but the flags of runs are its first and its last page's. */
+struct pages_kind {
+	uint16_t owner; /* who allocated them last */
+	uint8_t state;	/* enum pages_state */
+	uint8_t run;	/* PAGES_RUN_FIRST, PAGES_RUN_LAST */
+};
+
+/* By page: of the first of a piece; but the heat of each one. */
+struct pages_piece {
+	uint64_t since_ns;
+	struct pages_kind kind;
+	/* Allocations of the page, less those of the one before it in the group, modulo 2^32. */
+	uint32_t heat;
+};
+_Static_assert(sizeof(struct pages_piece) == 16, "of every page");
+
 struct pages_chunk {
 	uint64_t addr;
-	uint32_t number;  /* of all chunks, in the order in which they were made */
-	uint32_t changes; /* of its pages; wraps */
-	uint32_t huge[PAGES_CHUNK_HUGE][PAGES_STATES]; /* pages of each 2 MiB, by state */
-	struct pages_page page[];
+	uint32_t number;	    /* of all chunks, in the order in which they were made */
+	uint32_t changes;	    /* of its pages; wraps */
+	struct pages_piece *piece;  /* by page, and one more */
+	struct pages_group group[]; /* the pieces are behind them */
 };
 
 /* Readers use page_shift, chunk_pages, huge_pages, chunks and count. */
 struct pages_heap {
 	unsigned page_shift;
+	uint32_t page_rest;		  /* bits of an address within a page */
 	uint32_t chunk_pages, huge_pages; /* pages of a chunk, of a huge page */
+	uint32_t group_pages; /* of a group: PAGES_GROUP, or a chunk's if that has fewer */
 	uint64_t chunks;
 	uint64_t count[PAGES_STATES]; /* pages of all chunks */
 	uint64_t chunks_max;
-	struct pages_chunk *last; /* of the last look-up */
 	struct pages_chunk **leaf[PAGES_LEAVES];
 };
 
@@ -72,37 +103,88 @@ int pages_heap_reserve(struct pages_heap *h, uint64_t addr, uint64_t pages);
 const struct pages_chunk *pages_heap_next(const struct pages_heap *h, uint64_t *at);
 /* Sets the number of allocations of all pages to 0. */
 void pages_heap_cool(struct pages_heap *h);
+/* Copies pages [first, first + pages) of a chunk. */
+void pages_heap_read(const struct pages_chunk *c, uint32_t first, uint32_t pages,
+		     struct pages_page *ret);
+/* The state of a page of a chunk, and how many pages from it on are known to have it, at most `most`,
+ * which is not beyond the chunk. */
+enum pages_state pages_heap_piece(const struct pages_chunk *c, uint32_t page, uint32_t most,
+				  uint32_t *ret_pages);
+/* Adds the pages of a chunk, [first, first + pages), to ret, by state. */
+void pages_heap_count(const struct pages_chunk *c, uint32_t first, uint32_t pages,
+		      uint32_t ret[PAGES_STATES]);
 
 /* The chunk of an address below 2^48; NULL: none. */
-static inline struct pages_chunk *pages_heap_chunk(struct pages_heap *h, uint64_t addr)
+static inline struct pages_chunk *pages_heap_chunk(const struct pages_heap *h, uint64_t addr)
 {
 	uint64_t i = addr >> PAGES_CHUNK_SHIFT;
-	if (h->last && h->last->addr >> PAGES_CHUNK_SHIFT == i)
-		return h->last;
 	struct pages_chunk **leaf = h->leaf[i >> PAGES_LEAF_BITS];
-	struct pages_chunk *c = leaf ? leaf[i & ((1u << PAGES_LEAF_BITS) - 1)] : NULL;
-	if (c)
-		h->last = c;
-	return c;
+	return leaf ? leaf[i & ((1u << PAGES_LEAF_BITS) - 1)] : NULL;
 }
 
-/* These pages, of any address, are used soon. Of a long run, its begin and its end. */
-static inline void pages_heap_prefetch(const struct pages_heap *h, uint64_t addr, uint64_t pages)
+/* The index of the page of an address in its chunk. */
+static inline uint32_t pages_heap_index(const struct pages_heap *h, uint64_t addr)
 {
-	uint64_t i = addr >> PAGES_CHUNK_SHIFT;
-	if (addr >> PAGES_ADDRESS_BITS || !h->leaf[i >> PAGES_LEAF_BITS])
+	return (uint32_t)(addr >> h->page_shift) & (h->chunk_pages - 1);
+}
+
+/* The bits of the pages [first, end) of a group, at least one. */
+static inline uint64_t pages_bits(unsigned first, unsigned end)
+{
+	return ~0ull >> (PAGES_GROUP - (end - first)) << first;
+}
+
+/* The first page of the piece that holds a page of the group. */
+static inline unsigned pages_piece_first(const struct pages_group *g, unsigned page)
+{
+	return 63 - (unsigned)__builtin_clzll(g->pieces & ((2ull << page) - 1));
+}
+
+/* A piece begins at this page of the group, whose pages are at `piece`; nothing else changes. */
+static inline void pages_piece_cut(struct pages_group *g, struct pages_piece *piece, unsigned page)
+{
+	if (g->pieces >> page & 1)
 		return;
-	const struct pages_chunk *c =
-		h->leaf[i >> PAGES_LEAF_BITS][i & ((1u << PAGES_LEAF_BITS) - 1)];
-	if (!c)
-		return;
-	uint64_t first = (addr >> h->page_shift) & (h->chunk_pages - 1);
-	uint64_t room = h->chunk_pages - first, n = pages < room ? pages : room;
-	__builtin_prefetch(&c->page[first], 1);
-	if (n > 4)
-		__builtin_prefetch(&c->page[first + 4], 1);
-	if (n > 1)
-		__builtin_prefetch(&c->page[first + n - 1], 1);
+	struct pages_piece *left = &piece[pages_piece_first(g, page)], *right = &piece[page];
+	right->since_ns = left->since_ns;
+	right->kind = left->kind;
+	right->kind.run &= PAGES_RUN_LAST;
+	left->kind.run &= PAGES_RUN_FIRST;
+	g->pieces |= 1ull << page;
+}
+
+/* Sets the state of a page of a chunk, whose counts remain. */
+static inline void pages_heap_set(struct pages_chunk *c, uint32_t page, enum pages_state state)
+{
+	struct pages_group *g = &c->group[page >> PAGES_GROUP_SHIFT];
+	unsigned in = page & (PAGES_GROUP - 1);
+	struct pages_piece *piece = &c->piece[page - in];
+	if (in + 1 < PAGES_GROUP)
+		pages_piece_cut(g, piece, in + 1);
+	pages_piece_cut(g, piece, in);
+	piece[in].kind.state = (uint8_t)state;
+}
+
+/* Where pages are. */
+struct pages_place {
+	struct pages_chunk *chunk; /* NULL: in none that exists, or not in one alone */
+	uint32_t page;		   /* of the chunk: the first */
+};
+
+/* These pages are used soon: the first of them, and the one behind them, are fetched into the cache. */
+static inline struct pages_place pages_heap_find(const struct pages_heap *h, uint64_t addr,
+						 uint64_t pages)
+{
+	struct pages_place ret = {NULL, pages_heap_index(h, addr)};
+	if (addr >> PAGES_ADDRESS_BITS || addr & h->page_rest || pages > h->chunk_pages - ret.page)
+		return ret;
+	ret.chunk = pages_heap_chunk(h, addr);
+	if (!ret.chunk)
+		return ret;
+	__builtin_prefetch(&ret.chunk->group[ret.page >> PAGES_GROUP_SHIFT], 1);
+	__builtin_prefetch(&ret.chunk->piece[ret.page], 1);
+	__builtin_prefetch(&ret.chunk->piece[ret.page + pages], 1);
+	return ret;
 }
 
 #endif

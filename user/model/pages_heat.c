@@ -19,14 +19,16 @@ static int add_page(struct pages_heat *t, const struct pages_page *p, uint64_t a
 
 static int add_chunk(struct pages_heat *t, const struct pages_heap *h, const struct pages_chunk *c)
 {
+	struct pages_page page[PAGES_HUGE_PAGES_MAX];
 	int err = 0;
 	for (uint32_t huge = 0; huge < PAGES_CHUNK_HUGE && !err; huge++) {
 		uint64_t before = t->allocations;
-		for (uint32_t i = huge * h->huge_pages; i < (huge + 1) * h->huge_pages && !err; i++)
-			err = add_page(t, &c->page[i], c->addr + ((uint64_t)i << h->page_shift));
+		uint64_t addr = c->addr + ((uint64_t)huge << PAGES_HUGE_SHIFT);
+		pages_heap_read(c, huge * h->huge_pages, h->huge_pages, page);
+		for (uint32_t i = 0; i < h->huge_pages && !err; i++)
+			err = add_page(t, &page[i], addr + ((uint64_t)i << h->page_shift));
 		if (!err && t->allocations > before)
-			err = pages_best_add(&t->huge, t->allocations - before,
-					     c->addr + ((uint64_t)huge << PAGES_HUGE_SHIFT));
+			err = pages_best_add(&t->huge, t->allocations - before, addr);
 	}
 	return err;
 }
@@ -49,9 +51,10 @@ void pages_heat_done(struct pages_heat *h)
 	pages_best_done(&h->huge);
 }
 
-const struct pages_page *pages_heat_page(const struct pages_model *m, uint64_t addr)
+struct pages_page pages_heat_page(const struct pages_model *m, uint64_t addr)
 {
 	uint64_t at = addr >> PAGES_CHUNK_SHIFT;
-	const struct pages_chunk *c = pages_heap_next(&m->heap, &at);
-	return &c->page[(addr - c->addr) >> m->heap.page_shift];
+	struct pages_page page;
+	pages_heap_read(pages_heap_next(&m->heap, &at), pages_heap_index(&m->heap, addr), 1, &page);
+	return page;
 }

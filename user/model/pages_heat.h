@@ -23,6 +23,6 @@ struct pages_heat {
 int pages_heat_make(struct pages_heat *ret, const struct pages_model *m, uint32_t rows);
 void pages_heat_done(struct pages_heat *h);
 /* The page at an address that is in a chunk. */
-const struct pages_page *pages_heat_page(const struct pages_model *m, uint64_t addr);
+struct pages_page pages_heat_page(const struct pages_model *m, uint64_t addr);
 
 #endif

@@ -38,7 +38,7 @@ static uint8_t share(uint64_t part, uint64_t whole)
 	return (uint8_t)((part * 255 + whole / 2) / whole);
 }
 
-static struct pages_cell cell_of(const uint64_t n[PAGES_STATES], uint32_t pages)
+static struct pages_cell cell_of(const uint32_t n[PAGES_STATES], uint32_t pages)
 {
 	return (struct pages_cell){share(n[PAGES_ALLOCATED], pages), share(n[PAGES_FREE], pages),
 				   share(n[PAGES_SCAVENGED], pages)};
@@ -50,13 +50,8 @@ static void read_chunk(const struct pages_heap *h, const struct pages_chunk *c, 
 {
 	uint32_t pages = h->chunk_pages / rows;
 	for (uint32_t row = 0; row < rows; row++) {
-		uint64_t n[PAGES_STATES] = {0};
-		for (uint32_t i = 0; i < pages && pages < h->huge_pages; i++)
-			n[c->page[row * pages + i].state]++;
-		/* Of whole huge pages the numbers are known. */
-		for (uint32_t k = 0; k < pages / h->huge_pages; k++)
-			for (unsigned s = 0; s < PAGES_STATES; s++)
-				n[s] += c->huge[row * (pages / h->huge_pages) + k][s];
+		uint32_t n[PAGES_STATES] = {0};
+		pages_heap_count(c, row * pages, pages, n);
 		ret[row] = cell_of(n, pages);
 	}
 }

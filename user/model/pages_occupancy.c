@@ -49,10 +49,12 @@ static struct pages_units units(const struct pages_heap *h, unsigned shift)
 static int add_chunk(struct pages_occupancy *o, struct pages_best *best,
 		     const struct pages_chunk *c)
 {
+	uint32_t pages = o->huge.pages;
 	uint32_t all[PAGES_STATES] = {0};
 	int err = 0;
 	for (unsigned i = 0; i < PAGES_CHUNK_HUGE && !err; i++) {
-		const uint32_t *count = c->huge[i];
+		uint32_t count[PAGES_STATES] = {0};
+		pages_heap_count(c, i * pages, pages, count);
 		for (unsigned s = 0; s < PAGES_STATES; s++)
 			all[s] += count[s];
 		add_unit(&o->huge, count);
@@ -111,12 +113,14 @@ static int keep_best(struct pages_occupancy *o, const struct pages_heap *h,
 	if (!o->kept)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < best->count; i++) {
+		struct pages_page page[PAGES_HUGE_PAGES_MAX];
 		struct pages_kept *k = &o->kept[o->kept_rows++];
 		k->addr = best->row[i].addr;
 		const struct pages_chunk *c = chunk_at(h, k->addr);
-		uint32_t huge = (uint32_t)((k->addr - c->addr) >> PAGES_HUGE_SHIFT);
-		memcpy(k->count, c->huge[huge], sizeof(k->count));
-		find_holders(k, c->page + (size_t)huge * h->huge_pages, h->huge_pages);
+		uint32_t first = pages_heap_index(h, k->addr);
+		pages_heap_count(c, first, h->huge_pages, k->count);
+		pages_heap_read(c, first, h->huge_pages, page);
+		find_holders(k, page, h->huge_pages);
 	}
 	return 0;
 }

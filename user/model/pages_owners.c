@@ -20,7 +20,7 @@ static int grow(struct pages_owners *o)
 	uint32_t cap = o->cap ? 2 * o->cap : FIRST_CAP;
 	struct pages_owner *owner = calloc(cap, sizeof(*owner));
 	uint64_t *freed = calloc((size_t)cap * cap, sizeof(*freed));
-	uint16_t *slots = o->slots ? o->slots : calloc(PAGES_OWNERS_PS, sizeof(*slots));
+	struct pages_slot *slots = o->slots ? o->slots : calloc(PAGES_OWNERS_PS, sizeof(*slots));
 	if (!owner || !freed || !slots) {
 		free(owner);
 		free(freed);
@@ -45,12 +45,12 @@ static int grow(struct pages_owners *o)
 
 int pages_owners_find(struct pages_owners *o, int32_t p, uint32_t *ret_slot)
 {
-	uint16_t *slot = o->slots ? &o->slots[(uint16_t)(p + 1)] : NULL;
+	struct pages_slot *slot = o->slots ? &o->slots[(uint16_t)(p + 1)] : NULL;
 	/* Numbers of threads share entries of the index. */
-	for (uint32_t i = 1; slot && *slot && i < o->count; i++) {
+	for (uint32_t i = 1; slot && slot->slot && i < o->count; i++) {
 		if (o->owner[i].p != p)
 			continue;
-		*slot = (uint16_t)i;
+		*slot = (struct pages_slot){p, i};
 		*ret_slot = i;
 		return 0;
 	}
@@ -62,7 +62,7 @@ int pages_owners_find(struct pages_owners *o, int32_t p, uint32_t *ret_slot)
 	if (o->count == o->cap && grow(o))
 		return -ENOMEM;
 	o->owner[o->count] = (struct pages_owner){.p = p, .used = true};
-	o->slots[(uint16_t)(p + 1)] = (uint16_t)o->count;
+	o->slots[(uint16_t)(p + 1)] = (struct pages_slot){p, o->count};
 	*ret_slot = o->count++;
 	return 0;
 }

@@ -8,6 +8,7 @@
 #define MODEL_PAGES_OWNERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define PAGES_OWNERS_MAX 1024 /* slots */
@@ -20,11 +21,16 @@ struct pages_owner {
 	uint64_t allocated, freed, scavenged; /* pages, by it */
 };
 
+struct pages_slot {
+	int32_t p;
+	uint32_t slot; /* 0: there is none yet */
+};
+
 struct pages_owners {
 	uint32_t count, cap;	   /* slots in use, slot 0 included; of the matrix */
 	struct pages_owner *owner; /* by slot */
 	uint64_t *freed;	   /* [slot that allocated * cap + slot that freed]: pages */
-	uint16_t *slots;	   /* by p + 1 modulo 2^16: the newest of it; 0: none yet */
+	struct pages_slot *slots;  /* by p + 1 modulo 2^16: the newest of it */
 };
 
 void pages_owners_done(struct pages_owners *o);
@@ -36,10 +42,10 @@ void pages_owners_clear(struct pages_owners *o);
 /* 0 or -ENOMEM. */
 static inline int pages_owners_slot(struct pages_owners *o, int32_t p, uint32_t *ret_slot)
 {
-	uint16_t slot = o->slots ? o->slots[(uint16_t)(p + 1)] : 0;
-	if (!slot || o->owner[slot].p != p)
+	const struct pages_slot *s = o->slots ? &o->slots[(uint16_t)(p + 1)] : NULL;
+	if (!s || s->p != p || !s->slot)
 		return pages_owners_find(o, p, ret_slot);
-	*ret_slot = slot;
+	*ret_slot = s->slot;
 	return 0;
 }
 

@@ -22,11 +22,11 @@ void pages_round_done(struct pages_round *r)
 	pages_heap_done(&r->heap);
 }
 
-static enum pages_state state_of(const struct pages_page half[2])
+static enum pages_state state_of(const enum pages_state half[2])
 {
 	static const enum pages_state order[] = {PAGES_ALLOCATED, PAGES_FREE, PAGES_SCAVENGED};
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (half[0].state == order[i] || half[1].state == order[i])
+		if (half[0] == order[i] || half[1] == order[i])
 			return order[i];
 	return PAGES_UNSEEN;
 }
@@ -51,13 +51,16 @@ static enum step change(struct pages_round *r, const struct ebt_pagetrace_event 
 		[EBT_PAGETRACE_SCAVENGE] = PAGES_SCAVENGED,
 	};
 	struct pages_chunk *chunk = pages_heap_chunk(&r->heap, at);
-	struct pages_page *half =
-		&chunk->page[(at >> r->heap.page_shift) & (r->heap.chunk_pages - 1)];
+	uint32_t first = pages_heap_index(&r->heap, at), one;
+	enum pages_state half[2] = {pages_heap_piece(chunk, first, 1, &one),
+				    pages_heap_piece(chunk, first + 1, 1, &one)};
 	enum pages_state before = state_of(half);
-	for (uint64_t i = 0; i < 2; i++) {
-		uint64_t addr = at + i * PAGES_ROUND_BYTES;
-		if (addr >= ev->addr && (addr - ev->addr) / PAGES_ROUND_BYTES < ev->pages)
-			half[i].state = (uint8_t)after[ev->what];
+	for (uint32_t i = 0; i < 2; i++) {
+		uint64_t addr = at + i * (uint64_t)PAGES_ROUND_BYTES;
+		if (addr < ev->addr || (addr - ev->addr) / PAGES_ROUND_BYTES >= ev->pages)
+			continue;
+		half[i] = after[ev->what];
+		pages_heap_set(chunk, first + i, half[i]);
 	}
 	return step_of(before, state_of(half));
 }

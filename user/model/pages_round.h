@@ -3,7 +3,7 @@
  * Pages of 4 KiB as pages of 8 KiB, which is lossy. A page is allocated while one of its halves is.
  * When none is any more it is freed, and scavenged, too, if no half that was ever used is merely
  * free; so events that are in order stay so, and those of pages that do not change are left out.
- * Memory grows with the pages, 16 bytes each.
+ * Memory grows with the pages, 17 bytes each.
  */
 #ifndef MODEL_PAGES_ROUND_H
 #define MODEL_PAGES_ROUND_H

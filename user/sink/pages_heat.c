@@ -35,10 +35,10 @@ int pages_heat_text(struct buf *b, const struct pages_view *v)
 	put_times(b, &t);
 	buf_puts(b, "\nThe pages with the most allocations:\n");
 	for (uint32_t i = 0; i < t.page.count; i++) {
-		const struct pages_page *p = pages_heat_page(m, t.page.row[i].addr);
+		struct pages_page p = pages_heat_page(m, t.page.row[i].addr);
 		report_print(b, "  0x%-14" PRIx64 "%12" PRIu64 "  %s, by %s last\n",
-			     t.page.row[i].addr, t.page.row[i].value, pages_state_text(p->state),
-			     pages_owner_text(m, p->owner).text);
+			     t.page.row[i].addr, t.page.row[i].value, pages_state_text(p.state),
+			     pages_owner_text(m, p.owner).text);
 	}
 	buf_puts(b, "\nThe huge pages of 2 MiB with the most, of all their pages:\n");
 	for (uint32_t i = 0; i < t.huge.count; i++)
@@ -53,12 +53,12 @@ static void put_hottest(struct json *j, const struct pages_model *m, const struc
 {
 	json_key_open(j, "hottest_pages", '[');
 	for (uint32_t i = 0; i < t->page.count; i++) {
-		const struct pages_page *p = pages_heat_page(m, t->page.row[i].addr);
+		struct pages_page p = pages_heat_page(m, t->page.row[i].addr);
 		json_open(j, '{');
 		pages_json_addr(j, "addr", t->page.row[i].addr);
 		json_key_u64(j, "allocations", t->page.row[i].value);
-		json_key_str(j, "state", pages_state_text(p->state));
-		pages_json_owner(j, "p", m, p->owner);
+		json_key_str(j, "state", pages_state_text(p.state));
+		pages_json_owner(j, "p", m, p.owner);
 		json_close(j, '}');
 	}
 	json_close(j, ']');
