@@ -66,4 +66,35 @@ is "$(jq -r 'select(.kind == "begin") | .stack // [] | map(sub("[@:].*"; "")) | 
 is "$(jq -r '.stack // [] | select(.[0] == "[stack not whole]") | .[1]' "$TMP/sites.ndjson" | cut -d: -f1 | sort -u)" \
 	"Sites.from_c.(fun)@sites.ml" "what the runtime itself cuts is marked"
 
+# ---- a plug-in, callbacks, and domains at once ----
+
+DIR=$(mktemp -d "$ROOT/tmp/ebtrace.XXXXXX")
+chmod 755 "$DIR"
+at_end "rm -rf '$DIR'"
+cp tests/ocaml/{collects.ml,plug.ml,plugged.ml,plugged_stubs.c} "$DIR"
+IN=/tmp/${DIR##*/}
+chroot "$ROOT" sh -c "cd $IN && ocamlopt -g -linkall -I +dynlink dynlink.cmxa collects.ml plugged_stubs.c plugged.ml -o plugged &&
+	ocamlopt -g -shared plug.ml -o plug.cmxs" >"$TMP/build.log" 2>&1
+ok $? "a program with a plug-in compiles" || diag "$(cat "$TMP/build.log")"
+{ echo; sleep 1; } | timeout 60 "$O/ebtrace" -q -o "$TMP/plugged.ndjson" --stack -- \
+	chroot "$ROOT" sh -c "cd $IN && exec ./plugged" >"$TMP/plugged.printed" 2>"$TMP/err"
+# Without characters of the innermost, which has called show() where it collects.
+sed 's/:[0-9]*-[0-9]*$//' "$TMP/plugged.printed" | sort >"$TMP/wanted"
+collections plugged | sort >"$TMP/got"
+is "$(wc -l <"$TMP/wanted")" 35 "it collects in all of them"
+same_file "$TMP/got" "$TMP/wanted" "in a plug-in, in callbacks from C and in four domains the stacks are those that the program has printed"
+is "$(grep -c 'Plug.itself@plug.ml' "$TMP/got") $(grep -c 'Plug.inlined@plug.ml:[0-9:-]* Plug.inner@plug.ml' "$TMP/got")" "2 1" \
+	"with the functions of the plug-in, also such that were inlined"
+# between FUNCTION: what is around C of the stubs, once for each time it is in a stack.
+between() {
+	jq -r --arg f "$1" 'select(.kind == "begin" and .name == "explicit_gc_full_major") | .stack | map(sub("[@:].*"; "")) |
+		. as $s | indices($f)[] | $s[. - 1:. + 4] | join(" ")' "$TMP/plugged.ndjson" | sort -u
+}
+is "$(between plugged_call_back)" "$(printf 'Plugged.from_c%s plugged_call_back caml_callback caml_callback_exn Plugged.from_c.(fun)\n' '' '.(fun)' | sort)" \
+	"each C that calls back is in its place"
+is "$(jq -r 'select(.kind == "begin" and .name == "explicit_gc_full_major") | .stack | map(sub("[@:].*"; "")) |
+	select(any(. == "Plugged.from_deep_c")) | join(" ") | sub(" caml_gc_full_major.*"; "")' "$TMP/plugged.ndjson")" \
+	"Plugged Plugged.from_deep_c [frames missing] plugged_call_back_deep caml_callback caml_callback_exn Plugged.from_deep_c.(fun) Collects.collect" \
+	"where C has more on its stack than is recorded, the gap is marked"
+
 done_testing
