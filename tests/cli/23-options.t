@@ -210,6 +210,11 @@ for kind in header begin end counter lifecycle unit int span_begin span_end cust
 	jq -e --arg k $kind -n 'first(inputs | select(.kind == $k))' "$TMP/lines" >/dev/null
 	ok $? "the schema was tried on $kind"
 done
+for bad in "--pages --snapshot -p 1" "--pages README.md" "--pages --stack -p 1" "--pages --mode ring -p 1"; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" trace $bad >"$TMP/out" 2>"$TMP/err"
+	is "$? $(grep -c -- '--pages' "$TMP/err")" "2 1" "trace $bad is a usage error"
+done
 broken=$(for command in trace stat mem "mem record" pages list info; do
 	# shellcheck disable=SC2086
 	"$O/ebtrace" $command --help | awk -v of="$command" '/^[^ ]/ && was ~ /^  / && was !~ /^  or:/ { print of ": " $0 } { was = $0 }'

@@ -114,6 +114,7 @@ static int make(const char *name, struct session *s, int fd, struct sink **ret)
 		.json = !strcmp(name, "stat --json"),
 		.interval_ns = 100,
 		.blame = !strcmp(name, "stat --blame"),
+		.longest = 3,
 	};
 	struct pages_report_options po = {.model = {.page_bytes = 8192}};
 	if (!strcmp(name, "pages"))

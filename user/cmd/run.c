@@ -32,6 +32,12 @@ int run_check_usage(const struct opts *o)
 		complain("--stack needs a probe for each event: --mode stream or probes");
 	else if (o->engine.blame && o->engine.file_count && o->command == OPTS_TRACE)
 		complain("--blame needs processes that run: -p PID, or -- PROGRAM");
+	else if (o->engine.pages && (o->engine.file_count || o->engine.snapshot))
+		complain("--pages needs processes that run; ebtrace pages reports those of a FILE");
+	else if (o->engine.pages && o->engine.stacks)
+		complain("--pages excludes --stack: what touches a page has none");
+	else if (o->engine.pages && o->engine.mode != MODE_AUTO && o->engine.mode != MODE_PROBES)
+		complain("--pages watches through probes: pages are in no ring");
 	else if (o->engine.blame && o->engine.snapshot)
 		complain("--blame needs processes that run; --snapshot is of what was");
 	else

@@ -146,6 +146,8 @@ static int obey(struct opts *o, bool bare)
 		status = trigger_check(o);
 	if (status)
 		return status;
+	if (o->engine.pages)
+		o->engine.mode = MODE_PROBES; /* they are in no ring */
 	return o->trigger.rules ? trigger_run(o) : trace_run(o);
 }
 
@@ -154,8 +156,6 @@ int cmd_trace(int argc, char **argv)
 	struct opts o;
 	opts_parse(&o, &command, argc, argv);
 	o.engine.allocs = ALLOCS_TOO;
-	if (o.engine.pages)
-		o.engine.mode = MODE_PROBES; /* they are in no ring */
 	int status = obey(&o, argc && !strcmp(argv[0], "ebtrace"));
 	opts_done(&o);
 	return status;
