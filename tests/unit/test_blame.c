@@ -132,6 +132,20 @@ static void test_one(void)
 	done(&r);
 }
 
+static void test_many(void)
+{
+	struct run r;
+	begin(&r);
+	off(&r, 0, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 10);
+	for (uint64_t i = 1; i <= 1000; i++)
+		off(&r, 0, 10 * i, 10 * i + 4, 4, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_END, PHASE_minor, 0, 10010);
+	is(part(&longest(&r)->split, BLAME_WAIT), 4000,
+	   "no interval is forgotten before its pause ends");
+	done(&r);
+}
+
 static void test_unknown(void)
 {
 	struct run r;
@@ -384,6 +398,7 @@ static void test_counted_barrier(void)
 int main(void)
 {
 	test_one();
+	test_many();
 	test_counted();
 	test_counted_barrier();
 	test_unknown();

@@ -71,6 +71,8 @@ static void test_rules(void)
 	      30, "cpu 12 wait 8 futex 0 io 0 by 7");
 	check("but not what was before the stretch", R({11, 20, 9, 99, f}), 10, 30,
 	      "cpu 10 wait 10 futex 0 io 0 by 7");
+	check("nor what was before an interval that the stretch begins in", R({5, 20, 15, 40, f}),
+	      10, 30, "cpu 10 wait 10 futex 0 io 0 by 7");
 	check("one that was blocked waits at the end", R({12, 20, 3, 0, f}), 10, 30,
 	      "cpu 12 wait 3 futex 5 io 0 by 8");
 	check("as long as the kernel says, if that is longer", R({12, 20, 1, 6, f}), 10, 30,

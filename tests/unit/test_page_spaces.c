@@ -221,6 +221,14 @@ static void check_tables(void)
 	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "also one that returns meanwhile");
 	page_user_check(&p.ps, &p.u);
 	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "behind its return it has");
+	p.call = (struct call){'F', (uintptr_t)area / PAGE + 30, 1, 0, 0};
+	p.calls = 1;
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(said("a", area + 30 * PAGE, 1, 0) && !said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE),
+	   "a fault that comes while they are read is not undone");
+	page_user_check(&p.ps, &p.u);
+	ok(said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE), "the next reading finds its page gone");
 	ok(!back, "times never go back");
 	page_spaces_done(&p.ps);
 	munmap(area, 64 * PAGE);

@@ -119,11 +119,12 @@ static struct run *begin(const struct trigger_options *o)
 static void push(struct run *r, uint16_t kind, uint32_t id, uint64_t after_ns)
 {
 	struct totals *t = &r->session->totals;
+	r->now += after_ns;
 	struct ebt_event ev = {.kind = kind,
 			       .id = id,
-			       .ts = r->now += after_ns,
+			       .ts = r->now,
 			       .process = 1,
-			       .pos = EBT_NO_POS,
+			       .pos = kind == EBT_LOST ? r->now - 1000 : EBT_NO_POS,
 			       .cpu = EBT_NO_CPU,
 			       .domain = 0};
 	if (!t->timed++)
@@ -239,6 +240,27 @@ static void test_memory(uint64_t gap_ns, const char *how)
 	free(r);
 }
 
+/* At the begin of a stream, at its limit, cut by a loss; the time after it passes without events. */
+static void test_edges(void)
+{
+	struct run *r = begin(&usual);
+	push_span(r, PHASE_minor, 1000, LIMIT_NS);
+	push(r, EBT_BEGIN, PHASE_minor, 1000);
+	push(r, EBT_LOST, 0, LONG_NS);
+	push(r, EBT_END, PHASE_minor, 1000);
+	push(r, EBT_BEGIN, PHASE_domain_condition_wait, 1000);
+	is(trigger_count(r->sink), 0, "neither a span of the limit nor one that a loss has cut");
+	push_span(r, PHASE_minor, 1000, LIMIT_NS + 1);
+	ok(!sink_advance(r->sink, r->now + AFTER_NS) && !r->parts,
+	   "a capture waits for what follows");
+	ok(!sink_advance(r->sink, r->now + AFTER_NS + 1) && r->parts == 1,
+	   "but not for another event");
+	ok(!r->part[0].told.is_cut && r->part[0].events == 8,
+	   "what was not before the stream is not missing");
+	end(r);
+	free(r);
+}
+
 static void test_rules(void)
 {
 	static const struct span_rule rules[] = {{"minor_l*>1us", "minor_l*", 1000},
@@ -274,6 +296,7 @@ int main(void)
 	test_overlap();
 	test_memory(8000, "events of seconds");
 	test_memory(200, "events at full speed");
+	test_edges();
 	test_rules();
 	return tap_done();
 }

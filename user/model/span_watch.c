@@ -90,7 +90,7 @@ static void check(struct span_watch *w, const struct entry *e, const struct trac
 	const char *name;
 	uint64_t ns = end_ns - begin_ns;
 	const struct span_rule *r = rule_of(w, e, ns, &name);
-	if (!r || (w->has_hit && ns <= w->hit->end_ns - w->hit->begin_ns))
+	if (!r)
 		return;
 	w->has_hit = true;
 	*w->hit = (struct span_hit){

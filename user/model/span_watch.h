@@ -32,8 +32,7 @@ struct span_watch;
 int span_watch_new(const struct session *s, const struct span_rule *rule, unsigned rules,
 		   struct span_watch **ret);
 void span_watch_free(struct span_watch *w); /* NULL is allowed */
-/* In order of time. 1: *ret is the longest span that the event ended of those over their limits; 0:
- * none; -ENOMEM. */
+/* In order of time. 1: *ret is the span that the event has ended, over a limit; 0: none; -ENOMEM. */
 int span_watch_push(struct span_watch *w, const struct ebt_event *ev, struct span_hit *ret);
 /* The process has ended. 0 or -ENOMEM. */
 int span_watch_forget(struct span_watch *w, uint32_t process);
