@@ -240,6 +240,25 @@ static void test_memory(uint64_t gap_ns, const char *how)
 	free(r);
 }
 
+/* Its blocks are older than `before` when it ends. */
+static void test_long(void)
+{
+	struct trigger_options o = usual;
+	o.before_ns = 1000000;
+	struct run *r = begin(&o);
+	for (unsigned i = 0; i < 100; i++)
+		push_span(r, PHASE_minor, 999000, SHORT_NS);
+	push(r, EBT_BEGIN, PHASE_major, 1000);
+	uint64_t from = r->now - o.before_ns;
+	for (unsigned i = 0; i < 100; i++)
+		push_span(r, PHASE_major_slice, 999000, SHORT_NS);
+	push(r, EBT_END, PHASE_major, 1000);
+	end(r);
+	ok(r->parts == 1 && !r->part[0].told.is_cut && r->part[0].told.kept_ns <= from,
+	   "a pause longer than what is kept has what was before it");
+	free(r);
+}
+
 /* At the begin of a stream, at its limit, cut by a loss; the time after it passes without events. */
 static void test_edges(void)
 {
@@ -296,6 +315,7 @@ int main(void)
 	test_overlap();
 	test_memory(8000, "events of seconds");
 	test_memory(200, "events at full speed");
+	test_long();
 	test_edges();
 	test_rules();
 	return tap_done();

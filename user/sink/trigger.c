@@ -49,15 +49,22 @@ static uint64_t minus(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/* Every block comes here, whether it was full or old: what it makes superfluous is dropped. */
 static int take_block(void *ctx, const void *block, size_t bytes)
 {
 	struct trigger *t = ctx;
 	int err = capture_ring_fill(&t->ring, block, bytes);
+	/* The limit is kept at each block. Which are too old, trim() finds: here a span may just have
+	 * ended that needs them. */
+	capture_ring_trim(&t->ring, 0);
+	return !err && t->is_writing ? write_block(t, block, bytes) : err;
+}
+
+/* Drops what no span that is open, or will begin, needs. */
+static void trim(struct trigger *t)
+{
 	uint64_t oldest_ns = span_watch_oldest_ns(t->watch);
 	uint64_t needed_ns = oldest_ns < t->last_ns ? oldest_ns : t->last_ns;
 	capture_ring_trim(&t->ring, minus(needed_ns, t->opt.before_ns));
-	return !err && t->is_writing ? write_block(t, block, bytes) : err;
 }
 
 static int close_open(struct trigger *t)
@@ -76,6 +83,8 @@ static int open_block(struct trigger *t, uint64_t ts)
 	}
 	if (t->block)
 		return 0;
+	/* However the one before was closed: it was old, or full. */
+	trim(t);
 	struct ebt_event *open;
 	uint32_t opens;
 	int err = span_watch_open(t->watch, &open, &opens);
