@@ -58,7 +58,7 @@ static void put_line(struct stat *k, uint64_t begin_ns, uint64_t end_ns)
 		now.of.gc_ns = was->of.gc_ns;
 	double seconds = (double)(end_ns - begin_ns) / 1e9;
 	struct blame_pause open;
-	bool has_open = k->blame && blame_open(k->blame, end_ns, &open);
+	bool has_open = k->opt.blame && blame_open(k->blame, end_ns, &open);
 	struct stat_line line = {
 		.begin_ns = begin_ns - k->begin_ns,
 		.end_ns = end_ns - k->begin_ns,
@@ -146,7 +146,7 @@ static int stat_tick(struct sink *base, uint64_t now_ns)
 {
 	struct stat *k = (struct stat *)base;
 	uint64_t ahead = k->opt.interval_ns / 4 < OPEN_NS ? k->opt.interval_ns / 4 : OPEN_NS;
-	if (!k->blame || !k->opt.interval_ns || !k->line_ns || k->open_of_ns == k->line_ns ||
+	if (!k->opt.blame || !k->opt.interval_ns || !k->line_ns || k->open_of_ns == k->line_ns ||
 	    now_ns + ahead < k->line_ns)
 		return 0;
 	k->open_of_ns = k->line_ns;
