@@ -66,6 +66,10 @@ same_file "$TMP/got" "$TMP/wanted" "so has Chrome's JSON, in the arguments"
 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.pftrace" -q
 strings -n 4 "$TMP/x.pftrace" | grep -o '[a-z]*@.*nested\.c:[0-9]*' | sed 's/@.*:/ /' >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "and Perfetto, as an annotation"
+"$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.fxt" -q
+"$O/tests/prog/fxt_dump" "$TMP/x.fxt" >"$TMP/x.dump" || diag "$(tail -1 "$TMP/x.dump")"
+grep -o 'stack=.*' "$TMP/x.dump" | sed 's/\\x0a/ /g' | grep -o '[a-z]*@[^@]*nested\.c:[0-9]*' | sed 's/@.*:/ /' >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "and FXT, in the arguments of the phase"
 mv "$TMP/elsewhere" "$TMP/nested"
 
 if [ "$(uname -m)" = x86_64 ]; then

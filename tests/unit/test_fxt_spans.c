@@ -3,6 +3,7 @@
  * Phases held until they end: which become one record, which two, and in what order. The phases
  * come through core/tracks, as in the sink.
  */
+#include "sink/fxt_args.h"
 #include "sink/fxt_spans.h"
 
 #include "tests/tap.h"
@@ -11,6 +12,9 @@
 
 struct run {
 	struct processes processes;
+	struct strings *strings;
+	struct frames *frames;
+	struct stacks *stacks;
 	struct fxt_spans spans;
 	struct tracks *tracks;
 	char text[1 << 16]; /* what was written: "X 11 10-20 " */
@@ -34,6 +38,12 @@ static int record(void *ctx, const struct track *t, enum fxt_event_type type,
 	else
 		n = snprintf(to, room, "X%u.%u %llu-%llu%s;", t->domain, s->id, begin, end,
 			     cuts[s->how]);
+	if (type != FXT_DURATION_END && s->stack) {
+		r->len += (size_t)n;
+		n = snprintf(r->text + r->len - 1, sizeof(r->text) - r->len, " stack %u;",
+			     s->stack) -
+		    1;
+	}
 	if (type != FXT_DURATION_END && s->tid) {
 		r->len += (size_t)n;
 		n = snprintf(r->text + r->len - 1, sizeof(r->text) - r->len, " tid %u;", s->tid) -
@@ -68,10 +78,12 @@ static struct run *start(void)
 	struct run *r = calloc(1, sizeof(*r));
 	static const struct tracks_visitor v = {on_begin, on_end, on_forget};
 	uint32_t process;
-	if (!r || processes_init(&r->processes, NULL) || processes_of(&r->processes, 1, &process) ||
+	if (!r || strings_new(&r->strings) || frames_new(r->strings, &r->frames) ||
+	    stacks_new(r->frames, &r->stacks) || processes_init(&r->processes, NULL) ||
+	    processes_of(&r->processes, 1, &process) ||
 	    tracks_new(&r->processes, &v, r, &r->tracks))
 		abort();
-	fxt_spans_init(&r->spans, record, r);
+	fxt_spans_init(&r->spans, record, r, r->stacks);
 	return r;
 }
 
@@ -95,6 +107,14 @@ static void push(struct run *r, struct ebt_event ev)
 static void done(struct run *r)
 {
 	tracks_free(r->tracks);
+	uint32_t refs = 0;
+	for (uint32_t id = 1; id <= stacks_count(r->stacks); id++)
+		refs += stacks_node(r->stacks, id)->refs;
+	if (refs)
+		ok(false, "stacks are dropped: %u are not", refs);
+	stacks_free(r->stacks);
+	frames_free(r->frames);
+	strings_free(r->strings);
 	processes_done(&r->processes);
 	free(r);
 }
@@ -166,6 +186,75 @@ static void check_advance(void)
 	done(r);
 }
 
+static void check_stacks(void)
+{
+	struct run *r = start();
+	struct frame f = {.address = 7, .has_address = true};
+	uint32_t frame = frames_put(r->frames, &f);
+	uint32_t stack = stacks_push(r->stacks, 0, frame);
+	frames_drop(r->frames, frame);
+	push(r, B(0, 1, 7, .stack = stack));
+	push(r, B(0, 2, 8, .stack = stack));
+	push(r, B(0, 3, 9));
+	is(stacks_node(r->stacks, stack)->refs, 2, "the stacks of begins are held");
+	push(r, E(0, 4, 9));
+	push(r, E(0, 5, 8));
+	push(r, E(0, 6, 7));
+	is_str(r->text, "X0.7 1-6 stack 1;X0.8 2-5 stack 1;X0.9 3-4;", "until they are written");
+	push(r, B(0, SECOND, 7, .stack = stack));
+	done(r);
+}
+
+/* A stack of `frames` functions in a record that has `words` words already. */
+static size_t put_stack(unsigned frames, unsigned words, struct buf *out)
+{
+	struct session *session;
+	struct fxt_record r = {0};
+	struct fxt_string name = {0};
+	uint32_t stack = 0;
+	if (session_new(&session) || buf_init(out, -1, 4096) || fxt_record_init(&r, out))
+		abort();
+	for (unsigned i = 0; i < frames; i++) {
+		char text[200];
+		int n = snprintf(text, sizeof(text), "%0150u\xff", i);
+		struct frame_position p = {.function =
+						   strings_put(session->strings, text, (size_t)n)};
+		stack = stacks_push(
+			session->stacks, stack,
+			frames_put(session->frames, &(struct frame){.count = 1, .position = &p}));
+	}
+	fxt_record_event(&r, FXT_INSTANT, 1, &(struct fxt_thread){.index = 1}, &name, &name);
+	while (words--)
+		fxt_record_word(&r, 0);
+	out->len = 0; /* of the strings before it */
+	fxt_args_stack(&r, session, stack);
+	fxt_record_close(&r);
+	fxt_record_done(&r);
+	session_free(session);
+	return out->len / 8;
+}
+
+static void check_long_stacks(void)
+{
+	struct buf out;
+	size_t words = put_stack(3, 0, &out);
+	ok(words > 50 && words < 100 && !memmem(out.data, out.len, "...", 3),
+	   "a stack is a string");
+	buf_done(&out);
+	words = put_stack(1000, 0, &out);
+	const char *more = memmem(out.data, out.len, "\n...", 4);
+	ok(words > 3000 && words <= FXT_RECORD_WORDS && more && !strnlen(more + 4, 1) &&
+		   memmem(out.data, out.len, "0000999\xef", 8),
+	   "of one that is too long the innermost functions are there");
+	buf_done(&out);
+	words = put_stack(1000, 3000, &out);
+	ok(words > 3500 && words <= FXT_RECORD_WORDS, "as many as there is room for");
+	buf_done(&out);
+	words = put_stack(1000, 4050, &out);
+	ok(words < 4070, "or none");
+	buf_done(&out);
+}
+
 /* A phase with more inside it than are held. */
 static void check_bound(void)
 {
@@ -190,6 +279,8 @@ int main(void)
 {
 	check_rows();
 	check_advance();
+	check_stacks();
+	check_long_stacks();
 	check_bound();
 	return tap_done();
 }

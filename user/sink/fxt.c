@@ -5,6 +5,7 @@
 #include "core/names.h"
 #include "core/offcpu.h"
 #include "core/tracks.h"
+#include "sink/event_stack.h"
 #include "sink/fxt_args.h"
 #include "sink/fxt_spans.h"
 #include "sink/rows.h"
@@ -139,6 +140,8 @@ static int put_instant(struct fxt *f, const struct ebt_event *ev)
 	fxt_record_event(r, FXT_INSTANT, ev->ts, &t, &category, &name);
 	fxt_args_who(r, ev);
 	fxt_args(r, f->session, ev);
+	if (event_stack_is_shown(ev))
+		fxt_args_stack(r, f->session, ev->stack);
 	fxt_record_close(r);
 	return 0;
 }
@@ -225,6 +228,7 @@ static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
 	for (unsigned i = 0; type != FXT_DURATION_BEGIN && s->has_usage && i < PAUSE_COUNTS; i++)
 		if (s->usage.count[i] != PAUSE_UNKNOWN)
 			fxt_record_u64(r, pause_usage_key(i), s->usage.count[i]);
+	fxt_args_stack(r, f->session, s->stack);
 	if (type == FXT_DURATION_COMPLETE)
 		fxt_record_word(r, s->end_ns);
 	fxt_record_close(r);
@@ -264,6 +268,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	if (err)
 		return err;
 	fxt_args_who(&f->record, ev);
+	fxt_args_stack(&f->record, f->session, ev->stack);
 	close_span(f, t);
 	return 0;
 }
@@ -449,7 +454,7 @@ int fxt_new(const struct session *s, int fd, struct sink **ret)
 	f->base.out = &f->buf;
 	f->session = s;
 	rows_init(&f->rows, s);
-	fxt_spans_init(&f->spans, put_phase, f);
+	fxt_spans_init(&f->spans, put_phase, f, s->stacks);
 	name_slots_init(&f->slots, s);
 	int err = tracks_new(&s->processes, &visitor, f, &f->tracks);
 	if (!err)

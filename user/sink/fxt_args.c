@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/fxt_args.h"
 
+#include "base/utf8.h"
 #include "core/event_args.h"
+#include "sink/event_stack.h"
 
 /* Decimal digits of a word, and a comma. */
 #define DIGITS_BYTES 21
+/* What follows a stack in its record, and its key. */
+#define REST_WORDS 64
+#define ROOM_LEAST 1024 /* for less there is no stack */
 
 void fxt_args_who(struct fxt_record *r, const struct ebt_event *ev)
 {
@@ -81,6 +86,31 @@ static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 		fxt_record_name(r, a->name, arg->text);
 		break;
 	}
+}
+
+void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_t stack)
+{
+	static const char more[] = "...";
+	const size_t words = FXT_RECORD_WORDS - REST_WORDS;
+	size_t room = r->count < words ? (words - r->count) * sizeof(uint64_t) : 0;
+	char value[FXT_VALUE_BYTES];
+	struct buf text;
+	bool is_cut;
+	if (!stack || room < ROOM_LEAST || buf_init(&text, -1, BUF_ROOM_MAX))
+		return;
+	event_stack_lines(session, stack, "", &text);
+	if (room > sizeof(value))
+		room = sizeof(value);
+	size_t len = utf8_copy(value, room - strlen(more), text.data, text.len ? text.len - 1 : 0,
+			       &is_cut);
+	if (is_cut) {
+		while (len && value[len - 1] != '\n')
+			len--;
+		memcpy(value + len, more, strlen(more));
+		len += strlen(more);
+	}
+	fxt_record_text(r, "stack", value, len);
+	buf_done(&text);
 }
 
 void fxt_args(struct fxt_record *r, const struct session *session, const struct ebt_event *ev)

@@ -22,9 +22,10 @@ struct fxt_held {
 	bool listed;
 };
 
-void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx)
+void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx,
+		    struct stacks *stacks)
 {
-	*f = (struct fxt_spans){.write = write, .ctx = ctx};
+	*f = (struct fxt_spans){.write = write, .ctx = ctx, .stacks = stacks};
 }
 
 static void unlist(struct fxt_spans *f, struct fxt_held *h)
@@ -68,7 +69,10 @@ static struct fxt_held *held_of(struct track *t)
 static int write_first(struct fxt_spans *f, struct fxt_held *h)
 {
 	const struct fxt_span *s = &h->span[h->at++];
-	return f->write(f->ctx, h->track, s->ended ? FXT_DURATION_COMPLETE : FXT_DURATION_BEGIN, s);
+	int err = f->write(f->ctx, h->track, s->ended ? FXT_DURATION_COMPLETE : FXT_DURATION_BEGIN,
+			   s);
+	stacks_drop(f->stacks, s->stack);
+	return err;
 }
 
 /* Writes the first, and then those that have ended up to one that is open. */
@@ -126,7 +130,9 @@ int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
 		.tid = ev->tid != h->tid ? ev->tid : 0,
 		.cpu = ev->cpu != h->cpu ? ev->cpu : EBT_NO_CPU,
 		.late = ev->flags & EBT_F_LATE,
+		.stack = ev->stack,
 	};
+	stacks_hold(f->stacks, ev->stack);
 	h->tid = ev->tid ? ev->tid : h->tid;
 	h->cpu = ev->cpu != EBT_NO_CPU ? ev->cpu : h->cpu;
 	if (!h->listed)
@@ -163,6 +169,8 @@ void fxt_spans_forget(struct fxt_spans *f, struct track *t)
 	if (!h)
 		return;
 	unlist(f, h);
+	while (h->at < h->count)
+		stacks_drop(f->stacks, h->span[h->at++].stack);
 	free(h->span);
 	free(h);
 	t->user = NULL;

@@ -12,6 +12,7 @@
 #define SINK_FXT_SPANS_H
 
 #include "core/pause_usage.h"
+#include "core/stacks.h"
 #include "core/tracks.h"
 #include "sink/fxt_record.h"
 
@@ -25,6 +26,7 @@ struct fxt_span {
 	uint16_t cpu; /* EBT_NO_CPU: likewise */
 	bool late, ended;
 	enum track_end how;
+	uint32_t stack; /* of the begin; held */
 	bool has_usage; /* of the pause that ends with it */
 	struct pause_usage usage;
 };
@@ -37,11 +39,13 @@ typedef int fxt_spans_write_fn(void *ctx, const struct track *t, enum fxt_event_
 struct fxt_spans {
 	fxt_spans_write_fn *write;
 	void *ctx;
+	struct stacks *stacks;
 	struct fxt_held *first, *last; /* that hold a phase, by the begin of their first */
 };
 
-/* Memory is that of the tracks: fxt_spans_forget() releases it. */
-void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx);
+/* Keeps the stacks. Memory is that of the tracks: fxt_spans_forget() releases it. */
+void fxt_spans_init(struct fxt_spans *f, fxt_spans_write_fn *write, void *ctx,
+		    struct stacks *stacks);
 
 /* The calls of a tracks_visitor for a track of phases. `user` of the track and of its spans belong
  * to this module. */
