@@ -43,6 +43,14 @@ jq -e --argjson pid "$program" '.blame | .pauses > 10 and .parts_ns.unknown < .p
 	and ([.longest[] | select(.domain == 0 and .tid) | .tid == $pid] | all and length > 0)' "$TMP/late.json" >"$TMP/jq"
 ok $? "its threads are known" || jq -c '.blame | del(.longest)' "$TMP/late.json"
 
+# In another pid namespace, where threads have other numbers.
+timeout 60 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$TMP/inner.json" -- \
+	unshare -p -f "$O/tests/prog/minigc" -q -t 2 -n 300000 -c "$TMP/counts" >"$TMP/out" 2>"$TMP/err"
+is $? 0 "a program in another pid namespace is watched" || cat "$TMP/err"
+jq -e '(.processes[] | select(.comm == "minigc") | .pid) as $pid | .blame | .pauses > 1000 and .parts_ns.unknown < .pause_ns / 5
+	and ([.longest[] | select(.domain == 0 and .tid) | .tid == $pid] | all and length > 0)' "$TMP/inner.json" >"$TMP/jq"
+ok $? "its threads are known by their numbers here" || jq -c '[.processes[].pid, .blame | del(.longest)]' "$TMP/inner.json"
+
 # ---- rings of OCaml ----
 
 ocaml_root

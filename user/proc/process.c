@@ -132,6 +132,23 @@ pid_t process_inner_pid(pid_t pid)
 	return inner > 0 && inner <= INT32_MAX ? (pid_t)inner : pid;
 }
 
+pid_t process_outer_thread(pid_t pid, pid_t inner)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	DIR *tasks = opendir(path);
+	struct dirent *e;
+	pid_t found = 0;
+	for (unsigned i = 0; tasks && !found && i < MAX_THREADS && (e = readdir(tasks)); i++) {
+		pid_t tid = isdigit((unsigned char)*e->d_name) ? atoi(e->d_name) : 0;
+		if (tid && process_inner_pid(tid) == inner)
+			found = tid;
+	}
+	if (tasks)
+		closedir(tasks);
+	return found;
+}
+
 pid_t process_parent(pid_t pid)
 {
 	char stat[512];

@@ -43,6 +43,10 @@ bool process_pidfd_has_ended(int pidfd);
 /* Its pid in its own pid namespace; `pid` if that cannot be read. */
 pid_t process_inner_pid(pid_t pid);
 
+/* The thread of the process that has this number in the process's own pid namespace; 0: none has, or
+ * it cannot be read. */
+pid_t process_outer_thread(pid_t pid, pid_t inner);
+
 /* The process that it is a child of; 0: none, or it cannot be read. */
 pid_t process_parent(pid_t pid);
 

@@ -65,7 +65,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 	if (err)
 		return err;
 	(*ret)->file = f;
-	(*ret)->has_owners = s->knows_threads && f->has_tids;
+	(*ret)->has_owners = f->pid;
 	f->lanes++;
 	uint32_t lane = ring_lanes_put(&s->lanes, *ret);
 	s->base.lanes = s->lanes.count;
@@ -150,9 +150,8 @@ static int take_file(struct ring_source *s, struct ring_file *f)
 		if (!f->rings[d].lane || !ring_file_has_news(f, d))
 			continue;
 		struct ring_lane *lane = s->lanes.lane[f->rings[d].lane - 1];
-		const struct cursor_ring *r = cursor_ring(f->cursor, d);
-		if (lane->has_owners && r->generation)
-			ring_owners_look(&lane->owners, r->tail, r->generation, r->owner);
+		if (lane->has_owners)
+			ring_file_look_at_owner(f, d, &lane->owners);
 		int err = ring_lane_fetch(lane, f->cursor, d, !s->follows);
 		if (err)
 			return err;
@@ -439,11 +438,11 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	}
 	if (err)
 		return err;
+	if (s->knows_threads)
+		ring_file_know_threads(f, (pid_t)p->pid);
 	f->bytes = bytes;
 	s->follows |= live;
 	ring_file_describe(f, p);
-	const struct ring_ext *ext = cursor_ext(f->cursor);
-	f->has_tids = live && ext && ext->pid == p->pid;
 	f->number = s->added++;
 	f->place = s->file_count;
 	processes_ref(&s->session->processes, process);

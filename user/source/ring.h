@@ -52,8 +52,8 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
  * reported as lost. Before the first poll.
  */
 void ring_source_ringless_seen(struct ring_source *s);
-/* From here on events of live rings have the thread that wrote them, where the ring says who owns it
- * in the numbers of our own namespace. Before the first file. */
+/* Events of live rings have the thread that wrote them, where the ring says who owns it. Before the
+ * first file. */
 void ring_source_know_threads(struct ring_source *s);
 /*
  * All ring files that there were at this time (CLOCK_MONOTONIC, ns) have been added, but for those

@@ -12,6 +12,9 @@
 #define MAX_HOLD_NS 1000000000ull
 /* Producers take the first free ring. One that takes another is found after so long. */
 #define WHOLE_LOOK_NS 16000000ull
+/* Numbers of threads of another namespace that are asked for: each reads the status of all threads. */
+#define ASKED_MAX 64u
+#define ASKED_NS  1000000000ull
 
 size_t ring_file_bytes(const struct ebt_cursor *c)
 {
@@ -127,6 +130,42 @@ bool ring_file_has_news(const struct ring_file *f, uint32_t domain)
 {
 	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
 	return r->tail != r->pos || r->notice;
+}
+
+/* 0: not known. */
+static uint32_t owner_of(struct ring_file *f, struct ring_watch *w, uint32_t inner)
+{
+	if (!f->is_inner || !inner)
+		return inner;
+	if (w->owner == inner)
+		return w->outer_owner;
+	if (f->update_ns - f->asked_ns > ASKED_NS) {
+		f->asked_ns = f->update_ns;
+		f->asked = 0;
+	}
+	if (f->asked == ASKED_MAX)
+		return 0;
+	f->asked++;
+	w->owner = inner;
+	w->outer_owner = (uint32_t)process_outer_thread(f->pid, (pid_t)inner);
+	return w->outer_owner;
+}
+
+void ring_file_know_threads(struct ring_file *f, pid_t pid)
+{
+	const struct ring_ext *ext = cursor_ext(f->cursor);
+	if (!f->live || !ext || ext->pid != (uint64_t)process_inner_pid(pid))
+		return;
+	f->pid = pid;
+	f->is_inner = ext->pid != (uint64_t)pid;
+}
+
+void ring_file_look_at_owner(struct ring_file *f, uint32_t domain, struct ring_owners *o)
+{
+	const struct cursor_ring *r = cursor_ring(f->cursor, domain);
+	if (r->generation)
+		ring_owners_look(o, r->tail, r->generation,
+				 owner_of(f, &f->rings[domain], r->owner));
 }
 
 void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,

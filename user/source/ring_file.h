@@ -10,6 +10,7 @@
 #include "source/cursor.h"
 #include "source/ring_damages.h"
 #include "source/ring_losses.h"
+#include "source/ring_owners.h"
 
 struct ring_watch {
 	uint64_t tail;	    /* at the last look */
@@ -17,6 +18,7 @@ struct ring_watch {
 	uint64_t safe_ns;   /* no older event will be written */
 	uint32_t lane;	    /* + 1; 0: none yet */
 	bool unread;	    /* it never had a lane; the words at its end are counted as lost */
+	uint32_t owner, outer_owner; /* of a ring file that is_inner: the same thread */
 };
 
 struct ring_file {
@@ -27,7 +29,10 @@ struct ring_file {
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_update;
-	bool has_tids;				 /* numbers of threads in it are ours */
+	pid_t pid; /* of the process, if threads are to be known: see ring_file_know_threads() */
+	bool is_inner;	/* its threads have the numbers of a pid namespace that is not ours */
+	unsigned asked; /* threads, since asked_ns */
+	uint64_t asked_ns;
 	bool looked;				 /* in the present poll */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */
 	uint64_t began_ns;  /* of a live file: no older event was returned when it was added */
@@ -65,6 +70,12 @@ bool ring_file_is_due(const struct ring_file *f, uint64_t now_ns, uint64_t idle_
 bool ring_file_update(struct ring_file *f, uint64_t update_ns, struct ring_fill *fill);
 /* True if a ring holds words or damage that were not fetched. */
 bool ring_file_has_news(const struct ring_file *f, uint32_t domain);
+
+/* The owners of its rings are to be known. Without effect if it does not have the number that the
+ * process has in its own pid namespace. */
+void ring_file_know_threads(struct ring_file *f, pid_t pid);
+/* Adds to *o who owns a ring, by the last look at it. */
+void ring_file_look_at_owner(struct ring_file *f, uint32_t domain, struct ring_owners *o);
 
 /* Counts a damage; the first one of a file is kept for the report. */
 void ring_file_damage(struct ring_file *f, uint64_t offset, const char *expected,
