@@ -34,9 +34,25 @@ blame_watched() {
 blame_traced() { "$ebtrace" trace --blame -q -f ebt -o "$tmp/blame.ebt" -- "$@"; }
 blame_least() { sort -g "$tmp/blame_$1" | head -1; } # of medians
 
+# CPU time of a program that collects all the time, in ms; the reports alone.
+blame_stat() { "$ebtrace" stat --json "$@" -o "$tmp/stat.json" -- "$minigc" -q -t 2 -n 1000000 -c /dev/null; }
+blame_stat_cost() {
+	blame_stat "$@" && jq -s '.[-1].total | (.cpu_user_ns + .cpu_system_ns) / 1e6' "$tmp/stat.json" >"$tmp/cost"
+}
+
+bench_blame_stat() {
+	local turn
+	for ((turn = 0; turn < blame_turns; turn++)); do
+		blame_run stat_plain blame_stat_cost || return 0
+		blame_run stat_explained blame_stat_cost --blame || return 0
+	done
+	row stat_blame x "$(calc "$(blame_least stat_explained) / $(blame_least stat_plain)")" ',"limit":1,"goal":1.01'
+}
+
 bench_blame() {
 	local turn kind who loop=$O/tests/bench/bench_switch
 	rm -f "$tmp"/blame_*
+	bench_blame_stat
 	for ((turn = 0; turn < blame_turns; turn++)); do
 		for kind in yield wake; do
 			blame_run ${kind}_bare "$loop" $kind "$tmp/cost" || return 0

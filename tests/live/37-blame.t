@@ -89,6 +89,14 @@ ok $? "which is not taken for time on a CPU" || cat "$TMP/open"
 wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/hold.json" 2>&1)
 is "$wrong" "" "the JSON of intervals is valid by its schema"
 
+# ---- what it costs ----
+
+"$O/ebtrace" stat --blame --json -o "$TMP/own.json" -- "$O/tests/prog/minigc" -q -t 2 -n 20000 -c /dev/null 2>"$TMP/err"
+is "$(jq -r '.source, (.blame | .pauses > 10 and .parts_ns.unknown < .pause_ns / 100)' "$TMP/own.json" | paste -sd' ')" "ring+bpf true" \
+	"of our own probes events come from the rings, without a trap, and yet it is known whose they are"
+"$O/ebtrace" stat --blame --stack --json -o "$TMP/own.json" -- "$O/tests/prog/minigc" -q -t 2 -n 20000 -c /dev/null 2>"$TMP/err"
+is "$(jq -r '.source, (.blame.longest | all(.stack != []))' "$TMP/own.json" | paste -sd' ')" "bpf true" "but through probes for stacks"
+
 # ---- with a limit ----
 
 timeout 60 "$O/ebtrace" trace --blame --mode probes --min-duration 30ms -f ndjson -o "$TMP/limit.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"

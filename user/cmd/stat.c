@@ -2,6 +2,8 @@
 /*
  * ebtrace stat: prints statistics of a run instead of its events.
  */
+#include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -12,6 +14,8 @@
 #include "cmd/report.h"
 #include "cmd/report_form.h"
 #include "cmd/run.h"
+#include "proc/executable.h"
+#include "runtime/runtimes.h"
 #include "sink/stat.h"
 
 static const struct opts_command command = {
@@ -58,6 +62,28 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 	return stat_new(s, fd, &so, ret);
 }
 
+static bool has_threads(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool has = fd >= 0 && runtimes_rings_have_threads(fd);
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+/* Whether the rings of all that is traced say which thread writes them. */
+static bool rings_have_threads(const struct engine_options *e)
+{
+	char path[PATH_MAX];
+	for (unsigned i = 0; i < e->pid_count; i++) {
+		snprintf(path, sizeof(path), "/proc/%d/exe", (int)e->pids[i]);
+		if (!has_threads(path))
+			return false;
+	}
+	return !e->program ||
+	       (executable_find(e->program[0], path, sizeof(path)) && has_threads(path));
+}
+
 /*
  * Parts of a pause are those of its thread, which no ring of OCaml's knows. Without privilege only
  * rings can be read. Who asked for a collection is rare enough to be recorded always; who else caused
@@ -65,7 +91,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
  */
 static void prepare_blame(struct engine_options *e)
 {
-	if (e->mode == MODE_AUTO && !geteuid())
+	if (e->mode == MODE_AUTO && !geteuid() && (e->stacks || !rings_have_threads(e)))
 		e->mode = MODE_PROBES;
 	if (e->stack_glob_count)
 		return;

@@ -13,8 +13,8 @@ size_t engine_buffer_bytes(const struct engine_options *o)
 
 bool engine_watermarks(const struct engine_options *o)
 {
-	/* Watermarks do not report threads. */
-	bool counts = o->counts && !o->thread_count && !o->blame;
+	/* Watermarks do not report threads; of which our own rings say enough for statistics. */
+	bool counts = o->counts && !o->thread_count;
 	return o->mode == MODE_WATERMARK || (o->mode == MODE_AUTO && counts);
 }
 

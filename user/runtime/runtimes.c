@@ -58,6 +58,19 @@ bool runtimes_may_have_ring(int fd)
 	return has || runtimes_hidden(fd);
 }
 
+bool runtimes_rings_have_threads(int fd)
+{
+	struct elf *elf;
+	struct runtime_file file;
+	if (elf_open(fd, &elf))
+		return false;
+	runtimes_recognise(fd, elf, &file);
+	bool own = file.markers || needs_library(elf, &runtime_ebtrace_probes);
+	bool other = file.release || needs_library(elf, &runtime_ocaml);
+	elf_close(elf);
+	return own && !other && !runtimes_hidden(fd);
+}
+
 bool runtimes_explain(int fd, char *ret_text)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++)

@@ -13,6 +13,8 @@ enum ebt_release runtimes_release(int fd);
 const struct language *runtimes_hidden(int fd);
 /* True if a program may have a ring: its own file contains a runtime, or needs a library of one. */
 bool runtimes_may_have_ring(int fd);
+/* True if it is a program of our own probes alone, whose rings say which thread writes them. */
+bool runtimes_rings_have_threads(int fd);
 /* explain() and describe() of struct runtime, of the first that has something to report. */
 bool runtimes_explain(int fd, char *ret_text);
 bool runtimes_describe(int fd, char *ret_text);
