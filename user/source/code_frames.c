@@ -22,6 +22,8 @@
 #define MAX_MAPPINGS 65536
 /* A program may claim any addresses: beyond this nothing more is resolved. */
 #define MAX_FRAMES 4000000
+/* Nor is code so far behind in a file: the bits above are the variants of frames. */
+#define MAX_OFFSET (1ull << 47)
 
 #define LIBRARY_DEPTH 4		 /* frames from the marker to the program at most */
 #define OF_LIBRARY    UINT32_MAX /* stands for a frame of libebtrace-probes */
@@ -186,7 +188,8 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 		.start = e->start,
 		.end = e->end,
 		.offset = e->offset,
-		.module = e->inode ? find_module(r->frames, r->pid, e) : NULL,
+		.module = e->inode && e->offset < MAX_OFFSET ? find_module(r->frames, r->pid, e)
+							     : NULL,
 	};
 	return 0;
 }
