@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "engine/signals.h"
 #include "proc/regular.h"
 
@@ -52,21 +53,7 @@ static bool is_cut(struct run *r)
 static ssize_t read_at(void *ctx, void *to, size_t bytes, uint64_t offset)
 {
 	struct run *r = ctx;
-	size_t done = 0;
-	if (is_cut(r))
-		return -EINTR;
-	while (done < bytes) {
-		ssize_t n =
-			pread(r->feed->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return is_cut(r) ? -EINTR : file_read_at(r->feed->fd, to, bytes, offset);
 }
 
 static void count_events(struct totals *t, const struct ebt_pagetrace_event *ev, size_t n,

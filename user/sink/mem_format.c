@@ -5,8 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/loss.h"
-
 #define POSITIONS 3 /* of a site, at most */
 
 struct report_text mem_interval_text(const struct mem_amount *a)
@@ -85,17 +83,6 @@ static void put_rate(struct buf *b, const struct mem_process *p)
 		report_print(b, "1 word in %.6g sampled", mem_scale_between(&p->scale));
 }
 
-static void put_loss(struct buf *b, const struct session *s)
-{
-	struct totals t = session_run_totals(s);
-	char lost[LOSS_TEXT_BYTES];
-	if (loss_hides_events(&t))
-		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
-	if (t.damaged)
-		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
-			     t.damaged);
-}
-
 bool mem_put_head(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;
@@ -109,13 +96,13 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	}
 	if (first && selects && !m->alloc.objects) {
 		buf_puts(b, "No allocation passes the filter.\n");
-		put_loss(b, v->session);
+		report_put_loss(b, v->session);
 		return false;
 	}
 	if (!first) {
 		buf_puts(b, "No allocations in this recording; memtrace traces and captures of "
 			    "them have some.\n");
-		put_loss(b, v->session);
+		report_put_loss(b, v->session);
 		return false;
 	}
 	put_process(b, v->session, first);
@@ -136,7 +123,7 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 			    "minor heap (OCaml 5.0: all of it), of many such places\nat random: a "
 			    "program that allocates with the same period is misjudged. Nothing is "
 			    "known of what became of objects\n");
-	put_loss(b, v->session);
+	report_put_loss(b, v->session);
 	if (m->unknown && !m->opt.filter)
 		report_print(b,
 			     "%" PRIu64

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/loss.h"
-
 #define BAR 30
 
 struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages)
@@ -96,14 +94,8 @@ static void put_window(struct buf *b, const struct pages_model *m)
 static void put_missing(struct buf *b, const struct pages_view *v)
 {
 	const struct pages_damage *d = &v->model->damage;
-	struct totals t = session_run_totals(v->session);
 	uint64_t violations = pages_damage_violations(d);
-	char lost[LOSS_TEXT_BYTES];
-	if (loss_hides_events(&t))
-		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
-	if (t.damaged)
-		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
-			     t.damaged);
+	report_put_loss(b, v->session);
 	if (violations)
 		report_print(
 			b, "Events are missing: %" PRIu64 " violations; see ebtrace pages damage\n",

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/report_text.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
+#include "core/loss.h"
 
 void report_print(struct buf *b, const char *fmt, ...)
 {
@@ -51,4 +53,15 @@ void report_put_text(struct buf *b, const char *s)
 		s += n + 1;
 		left -= n + 1;
 	}
+}
+
+void report_put_loss(struct buf *b, const struct session *s)
+{
+	struct totals t = session_run_totals(s);
+	char lost[LOSS_TEXT_BYTES];
+	if (loss_hides_events(&t))
+		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
+	if (t.damaged)
+		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
+			     t.damaged);
 }

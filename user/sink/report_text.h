@@ -5,6 +5,7 @@
 #define SINK_REPORT_TEXT_H
 
 #include "base/buf.h"
+#include "core/session.h"
 
 struct report_text {
 	char text[48];
@@ -16,6 +17,8 @@ void report_print(struct buf *b, const char *fmt, ...) __attribute__((format(pri
 struct report_text report_bytes_text(double bytes);
 /* "12.345 ms" */
 struct report_text report_ns_text(double ns);
+/* Lines that say that losses or damage make the numbers too small; nothing where there are none. */
+void report_put_loss(struct buf *b, const struct session *s);
 /* A text of a traced program. */
 void report_put_text(struct buf *b, const char *s);
 

@@ -2,21 +2,11 @@
 #include "sink/stat_text.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "base/utf8.h"
+#include "sink/report_text.h"
 #include "sink/stat_percentiles.h"
-
-static __attribute__((format(printf, 2, 3))) void put(struct buf *b, const char *fmt, ...)
-{
-	char text[256];
-	va_list ap;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	buf_puts(b, text);
-}
 
 struct shown {
 	char text[24];
@@ -79,24 +69,27 @@ void stat_text_line(struct buf *b, const struct stat_line *l, bool heading)
 	struct shown words = {"n/a"};
 	if (l->words_per_s >= 0)
 		words = show_count(l->words_per_s);
-	put(b, "%8.3f  %8" PRIu64 "  %10s  %10s  %10s  %6.2f  %5" PRIu64 "  %5" PRIu64 "  %8s  ",
-	    (double)l->end_ns / 1e9, h->count, h->count ? p50.text : "-", h->count ? p99.text : "-",
-	    h->count ? max.text : "-", l->gc_percent, l->minors, l->majors, words.text);
+	report_print(b,
+		     "%8.3f  %8" PRIu64 "  %10s  %10s  %10s  %6.2f  %5" PRIu64 "  %5" PRIu64
+		     "  %8s  ",
+		     (double)l->end_ns / 1e9, h->count, h->count ? p50.text : "-",
+		     h->count ? p99.text : "-", h->count ? max.text : "-", l->gc_percent, l->minors,
+		     l->majors, words.text);
 	if (l->lost_words && (!l->lost_events || l->lost_uncounted))
-		put(b, "%7" PRIu64 "w\n", l->lost_words);
+		report_print(b, "%7" PRIu64 "w\n", l->lost_words);
 	else if (l->lost_uncounted)
 		buf_puts(b, "       ?\n");
 	else
-		put(b, "%8" PRIu64 "\n", l->lost_events);
+		report_print(b, "%8" PRIu64 "\n", l->lost_events);
 	if (l->open)
 		stat_blame_open_text(b, l->open);
 }
 
 static void put_row(struct buf *b, const char *name, const char *value, const char *more)
 {
-	put(b, "  %-18s %14s", name, value);
+	report_print(b, "  %-18s %14s", name, value);
 	if (*more)
-		put(b, "  %s", more);
+		report_print(b, "  %s", more);
 	buf_puts(b, "\n");
 }
 
@@ -157,11 +150,12 @@ static void put_coverage(struct buf *b, const struct stat_numbers *n)
 		*more = 0;
 	put_row(b, "coverage", covered, more);
 	if (history)
-		put(b, "%soverwritten before it was read: %s\n", indent,
-		    show_loss(l->history_events, history_uncounted, l->history_words).text);
+		report_print(
+			b, "%soverwritten before it was read: %s\n", indent,
+			show_loss(l->history_events, history_uncounted, l->history_words).text);
 	if (l->unwatched)
-		put(b, "%snot watched: %s before probes were in place\n", indent,
-		    show_ns((double)l->unwatched_ns).text);
+		report_print(b, "%snot watched: %s before probes were in place\n", indent,
+			     show_ns((double)l->unwatched_ns).text);
 }
 
 static void put_lanes(struct buf *b, const struct stat_process *p)
@@ -176,9 +170,11 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 		if (l->elapsed_ns)
 			snprintf(covered, sizeof(covered), "%.2f %%",
 				 100 - stat_numbers_percent(l->uncovered_ns, l->elapsed_ns));
-		put(b, "  %6s  %16s%16s  %6.2f  %10" PRIu64 "  %9s\n", name,
-		    show_ns((double)l->elapsed_ns).text, show_ns((double)l->pauses.gc_ns).text,
-		    stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns), l->pauses.count, covered);
+		report_print(b, "  %6s  %16s%16s  %6.2f  %10" PRIu64 "  %9s\n", name,
+			     show_ns((double)l->elapsed_ns).text,
+			     show_ns((double)l->pauses.gc_ns).text,
+			     stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns), l->pauses.count,
+			     covered);
 	}
 	if (one_for_all)
 		buf_puts(b,
@@ -190,49 +186,51 @@ static void put_pauses(struct buf *b, const struct stat_pauses *p)
 {
 	const struct histogram *h = &p->whole;
 	const uint64_t *cut = p->cut;
-	put(b, "\n  pauses %" PRIu64, h->count);
+	report_print(b, "\n  pauses %" PRIu64, h->count);
 	if (cut[STAT_CUT_START] || cut[STAT_CUT_LOSS] || cut[STAT_CUT_END])
-		put(b,
-		    "; cut, and not in the percentiles: %" PRIu64 " at the begin, %" PRIu64
-		    " by loss, %" PRIu64 " at the end (%s or more)",
-		    cut[STAT_CUT_START], cut[STAT_CUT_LOSS], cut[STAT_CUT_END],
-		    show_ns((double)p->cut_max_ns).text);
+		report_print(b,
+			     "; cut, and not in the percentiles: %" PRIu64 " at the begin, %" PRIu64
+			     " by loss, %" PRIu64 " at the end (%s or more)",
+			     cut[STAT_CUT_START], cut[STAT_CUT_LOSS], cut[STAT_CUT_END],
+			     show_ns((double)p->cut_max_ns).text);
 	if (cut[STAT_CUT_LATE])
-		put(b, "\n  and %" PRIu64 " of unknown length, as one of their events came late",
-		    cut[STAT_CUT_LATE]);
+		report_print(b,
+			     "\n  and %" PRIu64
+			     " of unknown length, as one of their events came late",
+			     cut[STAT_CUT_LATE]);
 	buf_puts(b, "\n");
 	if (!h->count)
 		return;
-	put(b, "  min %s, max %s, mean %s, standard deviation %s\n", show_ns((double)h->min).text,
-	    show_ns((double)h->max).text, show_ns(histogram_mean(h)).text,
-	    show_ns(histogram_stddev(h)).text);
+	report_print(b, "  min %s, max %s, mean %s, standard deviation %s\n",
+		     show_ns((double)h->min).text, show_ns((double)h->max).text,
+		     show_ns(histogram_mean(h)).text, show_ns(histogram_stddev(h)).text);
 	for (unsigned i = 0; i < STAT_PERCENTILES; i++)
-		put(b, "  %10s %%  %14s\n", show_percentile(stat_percentiles[i]).text,
-		    show_ns((double)histogram_at(h, stat_percentiles[i])).text);
+		report_print(b, "  %10s %%  %14s\n", show_percentile(stat_percentiles[i]).text,
+			     show_ns((double)histogram_at(h, stat_percentiles[i])).text);
 }
 
 static void put_work(struct buf *b, const struct stat_numbers *n)
 {
 	const struct stat_phase *ph = n->phases;
-	put(b,
-	    "\n  collections        %" PRIu64 " minor, %" PRIu64 " major; forced %" PRIu64
-	    " minor, %" PRIu64 " major\n",
-	    stat_numbers_minors(n), stat_numbers_majors(n), ph[PHASE_explicit_gc_minor].begun,
-	    stat_numbers_forced_majors(n));
-	put(b, "  compactions        %" PRIu64 ", requested %" PRIu64 "\n", n->compactions,
-	    ph[PHASE_explicit_gc_compact].begun);
+	report_print(b,
+		     "\n  collections        %" PRIu64 " minor, %" PRIu64 " major; forced %" PRIu64
+		     " minor, %" PRIu64 " major\n",
+		     stat_numbers_minors(n), stat_numbers_majors(n),
+		     ph[PHASE_explicit_gc_minor].begun, stat_numbers_forced_majors(n));
+	report_print(b, "  compactions        %" PRIu64 ", requested %" PRIu64 "\n", n->compactions,
+		     ph[PHASE_explicit_gc_compact].begun);
 	struct stat_words minor = stat_numbers_minor_words(n),
 			  promoted = stat_numbers_promoted_words(n);
 	/* Promoted words are allocated there: the runtime did not count all. */
 	bool too_few = n->major_words.seen && promoted.words > n->major_words.words;
-	put(b, "  words allocated    %s in the minor heap, %s%s in the major heap\n",
-	    show_words(&minor).text, too_few ? "at least " : "",
-	    show_words(too_few ? &promoted : &n->major_words).text);
-	put(b, "  words promoted     %s", show_words(&promoted).text);
+	report_print(b, "  words allocated    %s in the minor heap, %s%s in the major heap\n",
+		     show_words(&minor).text, too_few ? "at least " : "",
+		     show_words(too_few ? &promoted : &n->major_words).text);
+	report_print(b, "  words promoted     %s", show_words(&promoted).text);
 	if (promoted.seen && minor.words)
-		put(b, " (%.2f %%)", stat_numbers_percent(promoted.words, minor.words));
-	put(b, "\n  heap words         %s at the end, %s at most\n", show_words(&n->heap).text,
-	    show_words(&n->heap_max).text);
+		report_print(b, " (%.2f %%)", stat_numbers_percent(promoted.words, minor.words));
+	report_print(b, "\n  heap words         %s at the end, %s at most\n",
+		     show_words(&n->heap).text, show_words(&n->heap_max).text);
 }
 
 /* The phase of the most time of those that are not done. */
@@ -256,11 +254,11 @@ static void put_phases(struct buf *b, const struct stat_numbers *n)
 		    "             max\n");
 	for (uint32_t i; (i = next_phase(n, done)) <= PHASES; done[i] = true) {
 		const struct stat_phase *ph = &n->phases[i];
-		put(b, "  %-30s %10" PRIu64 "%16s%16s%16s", phases_name(i), ph->count,
-		    show_ns((double)ph->total_ns).text, show_ns((double)ph->self_ns).text,
-		    show_ns((double)ph->max_ns).text);
+		report_print(b, "  %-30s %10" PRIu64 "%16s%16s%16s", phases_name(i), ph->count,
+			     show_ns((double)ph->total_ns).text, show_ns((double)ph->self_ns).text,
+			     show_ns((double)ph->max_ns).text);
 		if (ph->cut)
-			put(b, "  + %" PRIu64 " cut", ph->cut);
+			report_print(b, "  + %" PRIu64 " cut", ph->cut);
 		if (!phases_stop(i))
 			buf_puts(b, "  (no pause)");
 		buf_puts(b, "\n");
@@ -280,11 +278,11 @@ static void put_section(struct buf *b, const struct stat_numbers *n,
 	put_work(b, n);
 	put_phases(b, n);
 	if (n->unmatched)
-		put(b, "  (%" PRIu64 " ends without a begin)\n", n->unmatched);
+		report_print(b, "  (%" PRIu64 " ends without a begin)\n", n->unmatched);
 	if (n->damaged)
-		put(b, "  (%" PRIu64 " damaged places)\n", n->damaged);
+		report_print(b, "  (%" PRIu64 " damaged places)\n", n->damaged);
 	if (n->late)
-		put(b, "  (%" PRIu64 " events came late)\n", n->late);
+		report_print(b, "  (%" PRIu64 " events came late)\n", n->late);
 }
 
 /* What a program calls itself may hold anything. */
@@ -294,7 +292,7 @@ static void put_foreign(struct buf *b, const char *before, const char *name, con
 	snprintf(plain, sizeof(plain), "%s", name);
 	utf8_disarm(plain);
 	if (*plain)
-		put(b, "%s%s%s", before, plain, after);
+		report_print(b, "%s%s%s", before, plain, after);
 }
 
 static void put_heading(struct buf *b, const struct stat_section *s)
@@ -302,10 +300,10 @@ static void put_heading(struct buf *b, const struct stat_section *s)
 	const struct stat_program *g = s->program;
 	if (g) {
 		put_foreign(b, "\nProgram ", *g->comm ? g->comm : "without a name", "");
-		put(b, ", %u process%s", g->processes, g->processes == 1 ? "" : "es");
+		report_print(b, ", %u process%s", g->processes, g->processes == 1 ? "" : "es");
 		put_foreign(b, ", ", g->producer, "");
 	} else {
-		put(b, "\nProcess %u", s->process->pid);
+		report_print(b, "\nProcess %u", s->process->pid);
 		put_foreign(b, " (", s->process->comm, ")");
 		put_foreign(b, ", ", s->process->producer, "");
 	}
@@ -325,13 +323,15 @@ void stat_text_report(struct buf *b, const struct stat_report *r)
 		put_section(b, s->numbers, s->process, one ? r->wall_ns : s->wall_ns);
 	}
 	if (all->shown < all->count)
-		put(b, "\n(%u more %s with less GC time; --top %u shows them)\n",
-		    all->count - all->shown, all->programs ? "programs" : "processes", all->count);
+		report_print(b, "\n(%u more %s with less GC time; --top %u shows them)\n",
+			     all->count - all->shown, all->programs ? "programs" : "processes",
+			     all->count);
 	if (processes > 1) {
-		put(b, "\nAll %u processes%s:\n\n", processes,
-		    !all->programs	       ? ""
-		    : r->model->programs.count ? " (--by process shows those with the most GC time)"
-					       : " (--by process shows each)");
+		report_print(b, "\nAll %u processes%s:\n\n", processes,
+			     !all->programs ? ""
+			     : r->model->programs.count
+				     ? " (--by process shows those with the most GC time)"
+				     : " (--by process shows each)");
 		put_section(b, r->total, NULL, r->wall_ns);
 	}
 	buf_puts(b, "\n");

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 #define BATCH	   256
 #define POLL_BYTES (1u << 20) /* of a pipe at most, between two rounds of read() */
 
@@ -188,19 +190,7 @@ static const struct source_ops pagetrace_ops = {
 
 static ssize_t read_at(void *ctx, void *to, size_t bytes, uint64_t offset)
 {
-	const struct pagetrace_source *s = ctx;
-	size_t done = 0;
-	while (done < bytes) {
-		ssize_t n = pread(s->fd, (char *)to + done, bytes - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += (size_t)n;
-	}
-	return (ssize_t)done;
+	return file_read_at(((const struct pagetrace_source *)ctx)->fd, to, bytes, offset);
 }
 
 static int open_file(struct pagetrace_source *s)
