@@ -20,10 +20,21 @@
 
 #define OCAML_STEPS	   1024 /* slots of the hash table, frames and stacks */
 #define OCAML_PROBES	   64	/* slots for one return address */
+#define OCAML_AHEAD	   32	/* words of a stack that are read at once */
+#define OCAML_KNOWN	   4096 /* descriptors that are remembered */
 #define OCAML_CHUNK_HEADER 32	/* between the frames of a callback and the stack below it */
 #define OCAML_RETURN_TO_C  0xffff
 #define OCAML_LINK_OUTER   16 /* in a link, the address of the next one */
 #define OCAML_CALLBACKS	   4  /* noted; a power of 2 */
+
+/* Where the descriptors of return addresses were, of all programs: each has the address, so a wrong one
+ * is noticed when it is read. The runtime's table has long chains, and is not in the cache. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OCAML_KNOWN);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} ebt_ocaml_descriptors __weak SEC(".maps");
 
 /* Both begin as the runtime has them. */
 struct ocaml_stack_info {
@@ -46,6 +57,8 @@ struct ocaml_walk {
 	uint64_t sp, pc;    /* of the frame to be found */
 	uint64_t low, high; /* of the current stack */
 	uint64_t link;	    /* of the call of OCaml by C that the frame is in */
+	uint64_t from;	    /* address of the words that were read, of which so many bytes hold: */
+	uint64_t held, word[OCAML_AHEAD];
 	uint32_t callbacks; /* such calls by C that OCaml called */
 	struct {
 		uint64_t link, outer;
@@ -53,16 +66,31 @@ struct ocaml_walk {
 	} callback[OCAML_CALLBACKS];
 };
 
+/* Reads words of a stack, or the first one alone, where it ends. Nonzero: none. */
+static __always_inline long ocaml_read(struct ocaml_walk *w, uint64_t from)
+{
+	w->from = from;
+	w->held = sizeof(w->word);
+	if (!bpf_probe_read_user(w->word, sizeof(w->word), (void *)from))
+		return 0;
+	w->held = sizeof(w->word[0]);
+	return bpf_probe_read_user(w->word, sizeof(w->word[0]), (void *)from);
+}
+
 /* Goes on with the frame below `sp`. Nonzero: there is none. */
 static __always_inline long ocaml_enter(struct ocaml_walk *w, uint64_t sp)
 {
-	uint64_t pc;
-	if (sp & 7 || sp <= w->low || sp > w->high ||
-	    bpf_probe_read_user(&pc, sizeof(pc), (void *)(sp - sizeof(pc))))
+	uint64_t at = sp - sizeof(w->pc) - w->from;
+	if (sp & 7 || sp <= w->low || sp > w->high)
 		return 1;
+	if (at >= w->held) {
+		if (ocaml_read(w, sp - sizeof(w->pc)))
+			return 1;
+		at = 0;
+	}
 	w->low = w->sp = sp;
-	w->pc = pc;
-	w->slot = (uint32_t)(pc >> 3) & w->mask;
+	w->pc = w->word[at / sizeof(w->pc) % OCAML_AHEAD];
+	w->slot = (uint32_t)(w->pc >> 3) & w->mask;
 	w->probes = 0;
 	return 0;
 }
@@ -110,19 +138,27 @@ static __always_inline long ocaml_end_chunk(struct ocaml_walk *w)
 	return parent ? ocaml_enter_stack(w, parent) : 1;
 }
 
-/* Looks into one slot of the hash table. Nonzero: the walk ends. */
+/* Looks where the descriptor was the last time, or into one slot of the hash table. Nonzero: the walk
+ * ends. */
 static long ocaml_step(uint32_t step, void *ctx)
 {
 	struct ocaml_walk *w = *(struct ocaml_walk **)ctx;
 	struct ocaml_descriptor d;
-	uint64_t at;
+	uint32_t place = (uint32_t)(w->pc ^ w->pc >> 12) % OCAML_KNOWN;
+	uint64_t *known = bpf_map_lookup_elem(&ebt_ocaml_descriptors, &place);
+	uint64_t at = known ? *known : 0;
 	(void)step;
-	if (bpf_probe_read_user(&at, sizeof(at), (void *)(w->table + 8ull * w->slot)) || !at ||
-	    bpf_probe_read_user(&d, sizeof(d), (void *)at))
-		return 1;
-	if (d.address != w->pc) {
-		w->slot = (w->slot + 1) & w->mask;
-		return ++w->probes == OCAML_PROBES;
+	if (!at || w->probes || bpf_probe_read_user(&d, sizeof(d), (void *)at) ||
+	    d.address != w->pc) {
+		if (bpf_probe_read_user(&at, sizeof(at), (void *)(w->table + 8ull * w->slot)) ||
+		    !at || bpf_probe_read_user(&d, sizeof(d), (void *)at))
+			return 1;
+		if (d.address != w->pc) {
+			w->slot = (w->slot + 1) & w->mask;
+			return ++w->probes == OCAML_PROBES;
+		}
+		if (known)
+			*known = at;
 	}
 	if (d.bytes == OCAML_RETURN_TO_C)
 		return ocaml_end_chunk(w);
@@ -167,6 +203,7 @@ static __always_inline void ocaml_stack(struct ocaml_walk *w, const struct ebt_o
 					uint64_t frames, uint64_t state)
 {
 	w->frames = w->whole = w->callbacks = 0;
+	w->from = w->held = 0;
 	w->first_frame = r->first_frame;
 	w->link = user_word(state + r->c_stack);
 	if (!ocaml_find_table(w, r, frames) &&

@@ -269,17 +269,21 @@ bench_ocaml_1M() {
 	row ocaml_slowdown_1M x "$(calc "$wall / $base")" ',"goal":1.02'
 }
 
-# What sampling its allocations costs a program that does nothing else; and a sample, with its stack,
-# where they are as dense as their rate may be.
+# What sampling its allocations costs a program that does nothing else, and one that collects garbage;
+# and a sample, with its stack of twelve frames: in bursts of 40 halves of a minor heap, of which each
+# is a sample.
 bench_ocaml_allocs() {
 	local base
 	load_alone off pairs 300000000 || return 0
 	base=$wall
 	load_traced off "mem record -o $tmp/x.ctf" pairs 300000000 || return 0
-	row ocaml_allocs_slowdown x "$(calc "$wall / $base")" ',"limit":1'
-	export OCAMLRUNPARAM=s=128k
-	load_alone off pairs 300000000 && base=$wall &&
-		load_traced off "mem record -o $tmp/x.ctf" pairs 300000000 &&
+	row ocaml_allocs_slowdown x "$(calc "$wall / $base")" ',"limit":1,"goal":1.03'
+	load_alone off "${trees[@]}" && base=$wall &&
+		load_traced off "mem record -o $tmp/x.ctf" "${trees[@]}" &&
+		row ocaml_allocs_trees x "$(calc "$wall / $base")" ',"limit":1,"goal":1.03'
+	export OCAMLRUNPARAM=s=32k
+	load_alone off bursts 60 218453 && base=$wall &&
+		load_traced off "mem record -o $tmp/x.ctf" bursts 60 218453 &&
 		row ocaml_alloc_sample us "$(calc "($wall - $base) * 1e6 / $events")" ',"goal":5'
 	unset OCAMLRUNPARAM
 	rm -f "$tmp/x.ctf"

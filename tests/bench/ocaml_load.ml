@@ -1,7 +1,7 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
 (* What is traced: says "ready", reads a line, does what its arguments say, and prints how many
    seconds that took. usage: load trees DEPTH ROUNDS | minor N | paced N RATE | busy N |
-   pairs N *)
+   pairs N | bursts N PAIRS *)
 open Runtime_events
 
 type User.tag += Tag
@@ -52,11 +52,18 @@ let rec pairs depth n =
   if depth = 0 then for i = 1 to n do ignore (Sys.opaque_identity (i, i)) done
   else begin pairs (depth - 1) n; ignore (Sys.opaque_identity depth) end
 
+(* N times so many pairs, with a pause of a tenth of a second. *)
+let bursts n m =
+  for _ = 1 to n do
+    pairs 9 m;
+    Unix.sleepf 0.1
+  done
+
 let () =
   prerr_endline "ready";
   (try ignore (input_line stdin) with End_of_file -> ());
   (* The cost of a sample is its CPU time, whatever else runs. *)
-  let clock = if Sys.argv.(1) = "pairs" then Sys.time else Unix.gettimeofday in
+  let clock = if List.mem Sys.argv.(1) [ "pairs"; "bursts" ] then Sys.time else Unix.gettimeofday in
   let t = clock () in
   let arg i = int_of_string Sys.argv.(i) in
   (match Sys.argv.(1) with
@@ -65,5 +72,6 @@ let () =
    | "paced" -> paced (arg 2) (arg 3)
    | "busy" -> busy (arg 2)
    | "pairs" -> pairs 9 (arg 2)
+   | "bursts" -> bursts (arg 2) (arg 3)
    | what -> failwith what);
   Printf.printf "%.6f\n" (clock () -. t)

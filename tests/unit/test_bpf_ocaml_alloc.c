@@ -6,6 +6,7 @@
 #include "tests/unit/bpf_helpers.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 struct pt_regs {
 	uint64_t di, si, dx, ax, ip, r8, r9, r10, cx;
@@ -63,9 +64,12 @@ static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, ui
 #pragma GCC diagnostic pop
 
 static struct ebt_ocaml_domain domain_is;
+static uint64_t known[OCAML_KNOWN];
 
 static void *bpf_map_lookup_elem(void *map, const void *key)
 {
+	if (map == &ebt_ocaml_descriptors)
+		return &known[*(const uint32_t *)key];
 	if (map == &ebt_ocaml_allocs)
 		return *(const uint32_t *)key == KEY ? runtime : NULL;
 	return *(const uint64_t *)key == ((uint64_t)KEY << 32 | DOMAIN) ? domain : NULL;
@@ -171,6 +175,7 @@ static void begin(void)
 	};
 	runtime = &runtime_is;
 	domain = NULL;
+	memset(known, 0, sizeof(known));
 	dice = UINT32_MAX;
 	table.count = CALLS + 1;
 	table.mask = SLOTS - 1;
@@ -331,31 +336,24 @@ static uint64_t allocate_large(int n, int *ret_records)
 
 static void test_many(void)
 {
-	int records, few;
+	int records;
 	begin();
 	dice_shift = 16;
 	allocate_large(USUAL, &records);
-	ok(records == USUAL && domain_is.every == 2, "a usual number of samples is taken, each");
+	ok(records == USUAL && domain_is.every == 2, "a usual number is taken, each");
 	uint64_t samples = allocate_large(10000, &records);
 	ok(records < 500 && domain_is.every == MAX_EVERY, "of more only some: %d of 10,000",
 	   records);
 	ok(samples > 9000 && samples < 11000, "which stand for all: %llu",
 	   (unsigned long long)samples);
-	samples += allocate_large(90000, &records);
-	ok(domain_is.in_window == MAX_IN_WINDOW && domain_is.large_rest > 100 * 512,
-	   "their number is limited");
-	uint64_t rest = domain_is.large_rest / 512;
-	ok(samples + rest > 90000 && samples + rest < 110000,
-	   "the words of the others are counted: %llu + %llu", (unsigned long long)samples,
-	   (unsigned long long)rest);
-	ok(!domain_is.small_rest, "of large ones apart");
+	samples += allocate_large(90000, &records) + domain_is.large_rest / 512;
+	ok(domain_is.in_window == MAX_IN_WINDOW && domain_is.large_rest > 100 * 512 &&
+		   samples > 90000 && samples < 110000,
+	   "the words of those beyond a limit are counted: %llu", (unsigned long long)samples);
 	now += 3ull * WINDOW_NS;
-	allocate_large(100, &few);
-	ok(few > 4 && few < 30 && domain_is.every == MAX_EVERY / 8,
-	   "when there were fewer for some time more are taken: %d of 100", few);
-	now += 100ull * WINDOW_NS;
-	allocate_large(10, &few);
-	is(few, 10, "and each after a long time");
+	allocate_large(100, &records);
+	ok(records > 4 && records < 30 && domain_is.every == MAX_EVERY / 8,
+	   "when there were fewer for some time more are taken: %d of 100", records);
 	state[4] = (uintptr_t)(heap + HEAP / 2);
 	domain_is.every = MAX_EVERY;
 	domain_is.in_window = MAX_IN_WINDOW;
@@ -401,6 +399,41 @@ static void test_walks(void)
 	call(&stacks[0], 2);
 	push(&stacks[0], 0x1234);
 	is_walk("2", "with frame pointers");
+}
+
+static void test_known(void)
+{
+	begin();
+	call(&stacks[0], 2);
+	is_walk("2", "a stack is walked");
+	memset(table_slots, 0, sizeof(table_slots));
+	is_walk("2", "and again by what is known of its descriptors");
+	begin();
+	call(&stacks[0], 2);
+	for (unsigned i = 0; i < OCAML_KNOWN; i++)
+		known[i] = i % 2 ? (uintptr_t)descriptor[1] : 8;
+	is_walk("2", "what is known of another's, or cannot be read, is not used");
+}
+
+/* Behind the stack nothing can be read. */
+static void test_end(void)
+{
+	static const int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	struct stack *s = mmap(NULL, sizeof(*s), prot, flags, -1, 0);
+	unsigned whole = 0;
+	begin();
+	kernel.low = 4096;
+	kernel.high = (uintptr_t)(s + 1);
+	begin_stack(s, NULL);
+	begin_chunk(s);
+	state[5] = (uintptr_t)s;
+	for (unsigned i = 1; i <= 2 * OCAML_AHEAD; i++) {
+		call(s, 0);
+		whole += strlen(walk()) == 2 * i - 1;
+	}
+	is(whole, 2 * OCAML_AHEAD, "a stack is read up to its end");
+	kernel.low = kernel.high = 0;
+	munmap(s, sizeof(*s));
 }
 
 static void test_hostile(void)
@@ -459,6 +492,8 @@ int main(void)
 	test_large();
 	test_many();
 	test_walks();
+	test_known();
+	test_end();
 	test_hostile();
 	return tap_done();
 }
