@@ -2,6 +2,7 @@
 /* Stacks of this process, made here, on their way to the events that they are of. */
 #include "core/kinds.h"
 #include "source/event_stacks.h"
+#include "tests/random.h"
 #include "tests/tap.h"
 
 #include <errno.h>
@@ -172,6 +173,41 @@ static void test_cuts(void)
 	end();
 }
 
+/* Of OCaml, which has its own frames below those of C. */
+static void test_hostile(void)
+{
+	static union {
+		struct ebt_stack_record rec;
+		uint64_t word[1000];
+		struct payload payload;
+	} r;
+	uint64_t state = 7;
+	unsigned given = 0;
+	begin(NULL, 0);
+	for (unsigned i = 0; i < 3000; i++) {
+		const uint64_t *from = (const uint64_t *)&own[i % DEEPEST];
+		for (size_t w = 0; w < sizeof(r) / 8; w++) {
+			uint64_t n = random_next(&state);
+			r.word[w] = n % 8 == 0	 ? n >> n % 64
+				    : n % 8 == 1 ? own[n % DEEPEST].memory.ip
+						 : from[(w + n % 3) % (sizeof(own[0]) / 8)];
+		}
+		memcpy(&r.rec + 1, &own[i % DEEPEST].memory, i % 2 ? 64 : 0);
+		r.rec.head = (struct ebt_record){.type = EBT_RECORD_STACK,
+						 .slot = SLOT,
+						 .site = (uint16_t)(i % 3),
+						 .tid = 7};
+		r.rec.ts = i;
+		r.rec.release = i % 2 ? 0 : EBT_RELEASE_OCAML_5_3;
+		size_t bytes = random_next(&state) % (sizeof(r) - sizeof(r.rec));
+		if (event_stacks_receive(s, &of, &r.rec, bytes))
+			abort();
+		given += give(SLOT, 7, i, EBT_BEGIN) > 0;
+	}
+	ok(given > 100, "any record gives a stack or none");
+	end();
+}
+
 static void test_choice(void)
 {
 	begin((const char *const[]){"minor", "!end", "unit"}, 3);
@@ -194,6 +230,7 @@ int main(void)
 		deeper(&own[i], i);
 	test_pairs();
 	test_cuts();
+	test_hostile();
 	test_choice();
 	return tap_done();
 }

@@ -10,6 +10,7 @@
 #include "tests/fuzz/pagetrace_body.h"
 #include "tests/fuzz/ring_body.h"
 #include "tests/fuzz/symtab_body.h"
+#include "tests/fuzz/unwind_body.h"
 #include "tests/fuzz/usdt_args_body.h"
 #include "tests/tap.h"
 
@@ -111,6 +112,16 @@ static void test_ocaml(void)
 	is(ocaml_body(seed, n / 2), 0, "but not half of one");
 }
 
+static void test_unwind(void)
+{
+	struct unwind_body b = unwind_body(seed, load("unwind/whole"));
+	ok(b.end == UNWIND_WHOLE && b.frames == 10, "a stack of all sorts of functions is whole");
+	b = unwind_body(seed, load("unwind/called"));
+	ok(b.end == UNWIND_HIGH && b.frames == 4, "one on top of another ends there");
+	b = unwind_body(seed, load("unwind/links"));
+	ok(b.end == UNWIND_WHOLE && b.frames == 13, "one of frame pointers is whole");
+}
+
 static void test_ocaml_frames(void)
 {
 	static const char *const names[] = {"ocaml_frames/ocaml-5.1", "ocaml_frames/ocaml-5.3"};
@@ -188,6 +199,7 @@ int main(void)
 	test_notes();
 	test_ocaml();
 	test_ocaml_frames();
+	test_unwind();
 	test_usdt_args();
 	test_symtab();
 	return tap_done();

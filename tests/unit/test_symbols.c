@@ -267,7 +267,7 @@ struct damage {
 	char bytes[1 << 21];
 	size_t size;
 	uint64_t random, offset[ASKED];
-	unsigned answers, with_file;
+	unsigned answers, with_file, rules;
 };
 
 /* The first offsets that have a file in the undamaged program. */
@@ -320,11 +320,14 @@ static void test_damaged(void)
 		for (unsigned i = 0; i < ASKED; i++) {
 			d.answers += symbols_find(s, d.offset[i], &p) >= 1;
 			d.with_file += p[0].file != NULL;
+			struct unwind_rule rule;
+			d.rules += !symbols_unwind(s, d.offset[i], &rule);
 		}
 		symbols_close(s);
 		close(fd);
 	}
 	is(d.answers, 36 * ASKED, "damaged, each of them has an answer");
+	is(d.rules, 36 * ASKED, "and a rule");
 	ok(d.with_file > ASKED && d.with_file < 35 * ASKED, "some still with a file");
 }
 
