@@ -29,6 +29,20 @@ blame() {
 blame unprepared A=1
 blame ring OCAML_RUNTIME_EVENTS_START=1
 
+# ---- a domain that is long in C ----
+
+ocaml_build held tests/ocaml/held_stubs.c
+timeout 60 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/held.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
+jq -c '.blame.longest[] | select(.domain == 0 and .waited_for.ns > 10000000)' "$TMP/held.json" >"$TMP/held"
+jq -e -s 'length > 5 and all(.parts_ns.domain > .ns / 2 and .waited_for.domain == 1)' "$TMP/held" >"$TMP/jq"
+ok $? "collections wait for a domain that is in C: it is named" || cat "$TMP/held"
+jq -e -s '(map(.waited_for.parts_ns | .cpu) | add) + (map(.waited_for.parts_ns.run_queue) | add) > (map(.waited_for.ns) | add) * 0.99
+	and any(.waited_for.parts_ns.cpu > 10000000)' "$TMP/held" >"$TMP/jq"
+ok $? "and it ran there, or waited for a CPU: it was not blocked" || cat "$TMP/held"
+timeout 60 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
+grep -q '^  The longest pause took .*: for .* of it the others waited for domain 1, which \(ran on its CPU\|had no CPU\) for' "$TMP/err"
+ok $? "a sentence says so" || grep 'The longest' "$TMP/err"
+
 # ---- who asked ----
 
 OCAML_LINK=-g ocaml_build calls

@@ -325,7 +325,7 @@ static void do_stop(void)
 #ifdef BLAMED
 static pthread_barrier_t barrier;
 
-/* arg: how long it is held up before it arrives. */
+/* arg: how long it is held up before it arrives, asleep; negative: by what it does. */
 static void *collect(void *arg)
 {
 	struct counters a, b;
@@ -334,8 +334,10 @@ static void *collect(void *arg)
 	pthread_barrier_wait(&barrier);
 	ebt_end(EBT_PHASE_domain_condition_wait);
 	begin_step(&a);
-	if (held_ns)
+	if (held_ns > 0)
 		nap(held_ns);
+	else if (held_ns)
+		spin((uint64_t)-held_ns);
 	ebt_begin(EBT_PHASE_stw_api_barrier);
 	pthread_barrier_wait(&barrier);
 	ebt_end(EBT_PHASE_stw_api_barrier);
@@ -352,16 +354,25 @@ static void do_hold(void)
 	end_pause();
 }
 
-/* Three collect; one of them is held up, by a sleep. */
-static void do_barrier(void)
+/* Three collect; one of them is held up. */
+static void hold_up(const long held_ns[3])
 {
-	static const long held_ns[] = {0, 0, 60000000};
 	pthread_t thread[3];
 	pthread_barrier_init(&barrier, NULL, 3);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread[i], NULL, collect, (void *)&held_ns[i]);
 	for (int i = 0; i < 3; i++)
 		pthread_join(thread[i], NULL);
+}
+
+static void do_barrier(void)
+{
+	hold_up((const long[]){0, 0, 60000000});
+}
+
+static void do_busy(void)
+{
+	hold_up((const long[]){0, 0, -60000000});
 }
 #endif
 
@@ -376,7 +387,7 @@ int main(int argc, char **argv)
 		{"sleeper", do_sleeper}, {"child", do_child}, {"stop", do_stop},
 		{"touch", do_touch},
 #ifdef BLAMED
-		{"barrier", do_barrier}, {"hold", do_hold},
+		{"barrier", do_barrier}, {"busy", do_busy},   {"hold", do_hold},
 #endif
 	};
 	if (argc < 3)
