@@ -105,7 +105,8 @@ struct ebt_ring_header {
 	uint64_t owner_tid;  /* the thread that writes now; 0: none */
 	uint64_t generation; /* threads that have owned this ring */
 	uint64_t writing;    /* see above */
-	uint64_t spare[3];
+	uint64_t last_tid;   /* the last owner, also when it has ended; 0: not known */
+	uint64_t spare[2];
 };
 
 static inline uint64_t ebt_ring_event_header(uint64_t words, uint64_t user, uint64_t type,

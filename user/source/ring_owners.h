@@ -39,7 +39,7 @@ struct ring_owners {
 	bool inside;		/* an event between from and until of at[0] has been seen */
 };
 
-/* A look has found that tail and, all the while, this generation. tid 0: the owner has ended. */
+/* A look has found that tail and, all the while, this generation. tid 0: its owner is not known. */
 void ring_owners_look(struct ring_owners *o, uint64_t tail, uint64_t generation, uint32_t tid);
 /* The thread of the next event, at this position; 0: not known. spawns: it is a domain_spawn. */
 uint32_t ring_owners_next(struct ring_owners *o, uint64_t pos, bool spawns);

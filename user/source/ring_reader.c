@@ -93,9 +93,10 @@ static void look_at(struct ring_reader *rr, uint32_t d, bool early_writing,
 static void note_owner(struct cursor_ring *r, const struct ebt_ring_header *early,
 		       const struct ebt_ring_header *now)
 {
-	bool same = early->generation == now->generation && early->owner_tid == now->owner_tid;
+	bool same = early->generation == now->generation && early->last_tid == now->last_tid;
 	r->generation = same ? now->generation : 0;
-	r->owner = same ? (uint32_t)now->owner_tid : 0;
+	/* Libraries before this one have none. */
+	r->owner = (uint32_t)(now->last_tid ? now->last_tid : now->owner_tid);
 }
 
 /* The present end of the file, at most `missing`, an offset that could not be read. */

@@ -23,7 +23,8 @@ struct cursor_ring {
 	bool writing;
 	bool notice; /* the next fetch reports damage, even without words */
 	/* With an extension block: as it was all the while from before tail was read until behind it;
-	 * generation 0: it changed, or is not known. owner 0: none. */
+	 * generation 0: it changed, or is not known. owner: of that generation, also if it has ended; 0:
+	 * not known. */
 	uint64_t generation;
 	uint32_t owner;
 };
