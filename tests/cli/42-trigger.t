@@ -56,6 +56,13 @@ ok $? "info says what it is about"
 is "$? $(find "$dir" -type f | wc -l)" "0 $((captures + 2))" "--max ends the run; files of an earlier one are kept"
 grep -q 'that was the last of --max 2 captures' "$TMP/err"
 ok $? "and this is said"
+(
+	trap '' XFSZ
+	ulimit -f 1
+	exec "$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 3s -o "$dir/full.ebt" 2>"$TMP/err"
+)
+is "$? $(grep -c "cannot write '$dir/full.1.ebt': File too large" "$TMP/err") $(ls "$dir"/full*)" "1 1 $dir/full.1.ebt.part" \
+	"a capture that cannot be written ends the run, which is said once"
 rm "$dir"/*
 "$O/ebtrace" "$ring" --trigger 'pause>10s' --trigger 'minor_l*>9s' -o "$dir/run.ebt" 2>"$TMP/err"
 is "$? $(files)" "0 *" "without such a span there is no file"

@@ -118,7 +118,6 @@ static int close_file(void *ctx, const struct trigger_capture *c, int err)
 	outfile_close(&f->file);
 	f->is_open = false;
 	if (err) {
-		outfile_cannot_write(f->path, -err);
 		f->failed = true;
 		return err;
 	}
