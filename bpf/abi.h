@@ -207,7 +207,7 @@ struct ebt_alloc_file {
 
 #define EBT_STACK_FRAMES 127 /* the kernel's own limit, unless it was changed */
 
-/* The payload of an allocation is its stack: addresses of 64 bits, the innermost first. */
+/* The payload of an allocation is its stack, as of a struct ebt_stack_record of C. */
 struct ebt_alloc_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns, read by the kernel */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only)
 /*
  * The program of the sites at which sampled allocations are reported, ours and OpenTelemetry's, and
- * pages of a heap. The arguments may be anywhere; the tracer has parsed each site's note. The kernel takes the stack of
- * an allocation by frame pointers. Registers and memory belong to the traced program, which may be
- * hostile: they are copied, never trusted.
+ * pages of a heap. The arguments may be anywhere; the tracer has parsed each site's note. An allocation
+ * has its stack. Registers and memory belong to the traced program, which may be hostile: they are
+ * copied, never trusted.
  */
-#include "channel.bpf.h"
+#include "c_stack.bpf.h"
 
 /* The tracer sets the size before it loads this. */
 struct {
@@ -15,8 +15,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct ebt_alloc_file);
 } ebt_alloc_files SEC(".maps");
-
-#define USER_STACK (1ull << 8) /* BPF_F_USER_STACK */
 
 /* ctx is not dereferenced: the verifier allows that at constant offsets alone. */
 static __always_inline uint64_t read_word(const void *ctx, uint8_t number)
@@ -71,20 +69,20 @@ static __always_inline int emit(void *ctx, const struct ebt_alloc_file *file,
 	return 0;
 }
 
-/* The depth is known when the stack has been taken, and then it cannot be copied any more: a buffer
- * for each CPU would be another task's as soon as this one is preempted. So there is room for all. */
-static __always_inline int emit_stack(void *ctx, const struct ebt_alloc_file *file,
+static __always_inline int emit_stack(const struct pt_regs *regs, const struct ebt_alloc_file *file,
 				      const struct ebt_alloc_site *site)
 {
-	const uint32_t room = EBT_STACK_FRAMES * sizeof(uint64_t);
-	struct ebt_alloc_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
+	struct ebt_alloc_record *rec =
+		bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + sizeof(struct c_stack_walk), 0);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;
 	}
-	fill(rec, ctx, file, site);
-	long bytes = bpf_get_stack(ctx, rec + 1, room, USER_STACK);
-	rec->head.size = bytes > 0 ? (uint16_t)bytes : 0;
+	fill(rec, (void *)regs, file, site);
+	rec->head.size = sizeof(struct c_stack_walk);
+	struct c_stack_walk *w = (struct c_stack_walk *)(rec + 1);
+	c_stack_memory(&w->memory, regs, 0);
+	c_stack_links(w);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }

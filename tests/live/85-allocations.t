@@ -62,7 +62,7 @@ int main(void)
 	return 0;
 }
 END_C
-cc -O1 -g -fno-omit-frame-pointer "$TMP/allocs.c" -o "$TMP/allocs"
+cc -O1 -g -fomit-frame-pointer "$TMP/allocs.c" -o "$TMP/allocs"
 ok $? "a program with markers otel_memory of <sys/sdt.h> is compiled"
 readelf -nW "$TMP/allocs" | grep -A2 'Name: alloc' | grep -q '%[a-z]*\b.*(%'
 ok $? "one argument is in a register, one in memory"
@@ -95,7 +95,8 @@ is "$(jq -r 'select(.kind == "alloc") | .stack | map(sub(".*/"; "") | sub(":[0-9
 	"$TMP/out" | sort | uniq -c | awk '{ print $1, $2 }' | xargs)" \
 	"$(printf '500 %s\n' "$small" "$large" | sort | xargs)" "each has the line that called for it"
 is "$(jq -r 'select(.kind == "alloc") | .stack | map(sub("@.*"; "")) | .[-3:] | join(" ")' "$TMP/out" | sort -u | xargs -d'\n')" \
-	"main make_large sampled main make_small sampled" "and the functions around it"
+	"main make_large sampled main make_small sampled" "and the functions around it, without frame pointers"
+is "$(grep -c -e 'stack not whole' -e 'frames missing' "$TMP/out")" 0 "no stack is cut"
 is "$(jq -r 'select(.kind == "summary") | .lost_events' "$TMP/out")" 0 "nothing is lost"
 
 "$O/ebtrace" trace -o "$TMP/out.ctf" -- "$TMP/allocs" <<<x >"$TMP/counts" 2>"$TMP/err"

@@ -43,7 +43,7 @@ static int receive_of(uint32_t tid, enum ebt_alloc_site_kind kind, const uint64_
 	memcpy(rec.arg, arg, 4 * sizeof(*arg));
 	memset(ev, 0, sizeof(ev));
 	ev->ts = rec.ts;
-	return alloc_process_receive(&a, &of, &rec, NULL, 0, ev);
+	return alloc_process_receive(&a, &of, &rec, 0, ev);
 }
 #define receive(kind, ...) receive_of(1, SITE(kind), (uint64_t[4]){__VA_ARGS__})
 
@@ -90,7 +90,7 @@ static void test_numbers(void)
 				       .ts = 7,
 				       .arg = {42, 100, 3, EBT_ALLOC_MINOR, 5, 6}};
 	memset(ev, 0, sizeof(ev));
-	ok(alloc_process_receive(&a, &of, &rec, NULL, 0, ev) == 1 && is_event(ev, EBT_ALLOC, 42) &&
+	ok(alloc_process_receive(&a, &of, &rec, 0, ev) == 1 && is_event(ev, EBT_ALLOC, 42) &&
 		   ev->arg[1] == 100 && ev->pos == 3 && ev->id == EBT_ALLOC_MINOR &&
 		   ev->domain == 5 && ev->ts == 6,
 	   "our markers have the object's number, words, samples, source, domain and time");
@@ -171,13 +171,12 @@ static void put_functions(uint32_t stack, char *ret, size_t size)
 static void is_stack(const uint64_t *address, size_t count, const char *expected, const char *name)
 {
 	char text[1024];
-	struct ebt_alloc_record rec = {.head = {.site = SITE(OTEL_ALLOC)}, .arg = {0x1000, 8, 8}};
-	memset(ev, 0, sizeof(ev));
-	int n = alloc_process_receive(&a, &of, &rec, address, count, ev);
-	put_functions(n > 0 ? ev[n - 1].stack : 0, text, sizeof(text));
+	struct code_stack code = {address, count, false, 0};
+	uint32_t stack = 0;
+	code_map_read(of.frames, &a.code, of.pid, false);
+	int err = code_frames_stack(of.frames, &a.code, of.pid, &code, &stack);
+	put_functions(err ? 0 : stack, text, sizeof(text));
 	is_str(text, expected, name);
-	if (n > 0)
-		session_drop_event(session, &ev[n - 1]);
 }
 
 static void test_stacks(void)

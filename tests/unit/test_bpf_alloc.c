@@ -5,7 +5,12 @@
 #include "tests/unit/bpf_helpers.h"
 
 struct pt_regs {
-	uint64_t word[32];
+	union {
+		uint64_t word[32];
+		struct {
+			uint64_t di, si, dx, r10, cx, r8, r9, ip, sp, bp, ax;
+		};
+	};
 };
 
 struct ebt_alloc_file;
@@ -14,7 +19,6 @@ struct ebt_alloc_file;
 #define SLOT 5u
 
 static struct ebt_alloc_file *found; /* in the map of files, by KEY */
-static long stack_bytes;	     /* of every stack; negative: the error of reading it */
 
 static long bpf_probe_read_kernel(void *dst, uint32_t size, const void *from)
 {
@@ -28,12 +32,13 @@ static void *bpf_map_lookup_elem(void *map, const uint32_t *key)
 	return *key == KEY ? found : NULL;
 }
 
-static long bpf_get_stack(void *ctx, void *buf, uint32_t size, uint64_t flags)
+static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, uint64_t flags)
 {
-	(void)ctx;
-	if (stack_bytes > 0 && size >= (uint32_t)stack_bytes && flags == 1 << 8)
-		memset(buf, 0x11, (size_t)stack_bytes);
-	return stack_bytes;
+	uint32_t i = 0;
+	(void)flags;
+	while (i < count && !fn(i, ctx))
+		i++;
+	return i;
 }
 
 static uint64_t bpf_ktime_get_ns(void)
@@ -107,11 +112,13 @@ static void test_records(void)
 	file.site[0] = (struct ebt_alloc_site){.kind = EBT_ALLOC_SITE_ALLOC,
 					       .args = 1,
 					       .arg = {OPERAND(8, 0, CONSTANT, NONE, NONE, 0, 77)}};
-	stack_bytes = 24;
+	static uint64_t stack[EBT_STACK_WORDS + EBT_TAIL_WORDS] = {[7] = 1234};
+	regs.sp = (uint64_t)stack;
+	regs.ip = 4711;
 	struct ebt_alloc_record want = {.head = {.type = EBT_RECORD_ALLOC,
 						 .slot = SLOT,
 						 .site = EBT_ALLOC_SITE_ALLOC,
-						 .size = 24,
+						 .size = sizeof(struct c_stack_walk),
 						 .cpu = CPU,
 						 .tid = THREAD},
 					.ts = 123456789,
@@ -119,10 +126,15 @@ static void test_records(void)
 	const struct ebt_alloc_record *rec = hit(KEY, 0);
 	ok(rec && !memcmp(rec, &want, sizeof(want)),
 	   "an allocation: every field, and nothing of old memory");
-	ok(rec && *(const uint64_t *)(rec + 1) == 0x1111111111111111, "with its stack");
-	stack_bytes = -14;
+	const struct c_stack_walk *w = (const void *)(rec + 1);
+	ok(w->memory.ip == 4711 && w->memory.sp == regs.sp && w->memory.words == EBT_STACK_WORDS &&
+		   w->memory.word[7] == 1234 && w->links.tail_words == EBT_TAIL_WORDS,
+	   "with its stack");
+	kernel.unreadable = true;
 	rec = hit(KEY, 0);
-	ok(rec && rec->head.size == 0, "or without, if there is none");
+	kernel.unreadable = false;
+	ok(rec && !w->memory.words && !w->links.tail_words && !w->links.links,
+	   "or its first function alone, if it cannot be read");
 	rec = hit(KEY, 1);
 	ok(rec && kernel.reserved == sizeof(*rec), "a free has no room for one");
 	ok(!hit(KEY + 1, 0), "a site that is not described any more makes no record");

@@ -30,7 +30,7 @@ static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, ui
 #include "bpf/stacks.bpf.h"
 #pragma GCC diagnostic pop
 
-#include "source/event_stacks.h"
+#include "source/c_stack.h"
 
 #define WORDS 16384u
 #define MANY  1000u /* stacks */
@@ -128,7 +128,7 @@ static size_t unwind_it(enum unwind_end *ret_end)
 	if (rec->head.size != sizeof(walk))
 		abort();
 	memcpy(&walk, rec + 1, sizeof(walk));
-	struct unwind_image image = event_stacks_image(&walk.memory, &walk.links);
+	struct unwind_image image = c_stack_image(&walk.memory, &walk.links);
 	return unwind(&image, &code, got, CODE_STACK_MAX - 1, ret_end);
 }
 
@@ -202,7 +202,7 @@ static void test_bounds(void)
 		for (size_t w = 0; w < sizeof(walk) / 8; w++)
 			((uint64_t *)&walk)[w] = junk();
 		struct unwind_code code = {is_valid, rule_at, NULL};
-		struct unwind_image image = event_stacks_image(&walk.memory, &walk.links);
+		struct unwind_image image = c_stack_image(&walk.memory, &walk.links);
 		image.pc = CODE(FP, 0);
 		wrong += unwind(&image, &code, got, 20, &end) > 20;
 	}
@@ -221,7 +221,7 @@ static void test_high(void)
 	struct unwind_code code = {is_valid, rule_at, NULL};
 	make(10, 1u << SAME | 1u << OTHER, 6);
 	size_t n = unwind_it(&end);
-	struct unwind_image image = event_stacks_image(&walk.memory, NULL);
+	struct unwind_image image = c_stack_image(&walk.memory, NULL);
 	/* The end of the fourth frame. */
 	uint64_t high = image.sp;
 	for (size_t i = 0; i < 4; i++)

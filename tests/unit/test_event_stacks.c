@@ -14,12 +14,12 @@
 static struct session *session;
 static struct event_stacks *s;
 static struct code_map map;
-static struct event_calls calls;
-static struct event_stacks_of of;
+static struct c_stack_calls calls;
+static struct c_stack_of of;
 
 static void begin(const char *const *globs, unsigned count)
 {
-	of = (struct event_stacks_of){.map = &map, .calls = &calls, .pid = getpid()};
+	of = (struct c_stack_of){.map = &map, .calls = &calls, .pid = getpid()};
 	if (session_new(&session) || code_frames_new(session, &of.frames) ||
 	    event_stacks_new(session, globs, count, &s))
 		abort();
@@ -28,7 +28,7 @@ static void begin(const char *const *globs, unsigned count)
 static void end(void)
 {
 	event_stacks_free(s);
-	event_calls_done(&calls);
+	c_stack_calls_done(&calls);
 	code_map_done(&map);
 	code_frames_free(of.frames);
 	session_free(session);

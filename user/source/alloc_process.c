@@ -19,6 +19,7 @@
 void alloc_process_done(struct alloc_process *a)
 {
 	code_map_done(&a->code);
+	c_stack_calls_done(&a->calls);
 	map_done(&a->objects);
 }
 
@@ -263,20 +264,20 @@ static const char *name_of(const struct ebt_alloc_record *rec)
 
 /* The stack of an event. 0 or -ENOMEM. */
 static int find_stack(struct alloc_process *a, const struct alloc_context *of,
-		      const struct ebt_alloc_record *rec, const uint64_t *address, size_t addresses,
-		      struct ebt_event *ev, uint32_t *ret)
+		      const struct ebt_alloc_record *rec, size_t payload, struct ebt_event *ev,
+		      uint32_t *ret)
 {
+	struct c_stack_of c = {of->frames, &a->code, &a->calls, of->pid};
 	if (rec->head.site < EBT_ALLOC_SITE_OCAML_MINOR)
-		return code_frames_stack(of->frames, &a->code, of->pid,
-					 &(struct code_stack){address, addresses, false, 0}, ret);
+		return c_stack_push(&c, rec + 1, payload, ret);
 	struct ocaml_stack stack = {
 		.release = (uint16_t)(rec->arg[4] >> 16),
 		.outer = name_of(rec),
 		.is_combined = rec->head.site == EBT_ALLOC_SITE_OCAML_MINOR &&
 			       rec->arg[4] & EBT_OCAML_BY_OCAML,
 		.free_words = rec->arg[3],
-		.frame = (const struct ebt_ocaml_frame *)address,
-		.frames = addresses / 2,
+		.frame = (const struct ebt_ocaml_frame *)(rec + 1),
+		.frames = payload / sizeof(struct ebt_ocaml_frame),
 	};
 	int err = ocaml_stack_push(of->frames, &a->code, of->pid, &stack, ret);
 	if (stack.words)
@@ -285,16 +286,16 @@ static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 }
 
 int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
-			  const struct ebt_alloc_record *rec, const uint64_t *address,
-			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX])
+			  const struct ebt_alloc_record *rec, size_t payload,
+			  struct ebt_event ev[ALLOC_EVENTS_MAX])
 {
 	uint32_t stack = 0;
 	int n = receive(a, of, rec, ev);
-	bool has_stack = addresses || rec->head.site == EBT_ALLOC_SITE_OCAML_REST;
+	bool has_stack = payload || rec->head.site == EBT_ALLOC_SITE_OCAML_REST;
 	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC || !has_stack)
 		return n;
 	code_map_read(of->frames, &a->code, of->pid, false);
-	int err = find_stack(a, of, rec, address, addresses, &ev[n - 1], &stack);
+	int err = find_stack(a, of, rec, payload, &ev[n - 1], &stack);
 	if (err)
 		return err;
 	if (stack)

@@ -17,11 +17,12 @@
 #define SOURCE_ALLOC_PROCESS_H
 
 #include "bpf/abi.h"
-#include "source/code_frames.h"
+#include "source/c_stack.h"
 
 /* Initialised by zeroes. */
 struct alloc_process {
 	struct code_map code;
+	struct c_stack_calls calls;
 	struct map objects; /* numbers of live ones, by the program's number or by address */
 	uint64_t last_object;
 	uint64_t first_object; /* that of our markers' object 0 */
@@ -44,12 +45,12 @@ struct alloc_context {
 void alloc_process_done(struct alloc_process *a);
 /*
  * Fills in the events of a record, which are zeroed but for what all events have; their stacks are
- * the session's, to be dropped with them. addresses: its stack. Returns their number, also 0, or
+ * the session's, to be dropped with them. payload: its bytes. Returns their number, also 0, or
  * -ENOMEM.
  */
 int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
-			  const struct ebt_alloc_record *rec, const uint64_t *address,
-			  size_t addresses, struct ebt_event ev[ALLOC_EVENTS_MAX]);
+			  const struct ebt_alloc_record *rec, size_t payload,
+			  struct ebt_event ev[ALLOC_EVENTS_MAX]);
 /*
  * The process runs another program. The objects of the old one, ascending, in memory that the
  * caller frees. Their number or -ENOMEM.

@@ -337,8 +337,7 @@ static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
 	struct ebt_event ev[ALLOC_EVENTS_MAX] = {new_event(target, &rec->head, rec->ts)};
 	struct alloc_context of = {s->session, s->code, target->process, target->pid};
 	ev->domain = EBT_NO_DOMAIN;
-	int n = alloc_process_receive(&target->allocs, &of, rec, (const uint64_t *)(rec + 1),
-				      payload / sizeof(uint64_t), ev);
+	int n = alloc_process_receive(&target->allocs, &of, rec, payload, ev);
 	processes_announce(&s->session->processes, target->process);
 	for (int i = 0; i < n; i++) {
 		int err = queue(s, target, &ev[i]);
@@ -353,7 +352,7 @@ static int receive_alloc(struct bpf_records *s, struct bpf_target *target,
 static int receive_stack(struct bpf_records *s, struct bpf_target *target,
 			 const struct ebt_stack_record *rec, size_t payload)
 {
-	struct event_stacks_of of = {s->code, &target->allocs.code, &target->calls, target->pid};
+	struct c_stack_of of = {s->code, &target->allocs.code, &target->allocs.calls, target->pid};
 	return s->stacks ? event_stacks_receive(s->stacks, &of, rec, payload) : 0;
 }
 

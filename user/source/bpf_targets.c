@@ -377,7 +377,6 @@ void bpf_targets_release(struct bpf_targets *t,
 		forget_path(target);
 		processes_unref(t->processes, target->process);
 		alloc_process_done(&target->allocs);
-		event_calls_done(&target->calls);
 		free(target);
 	}
 	t->ends = left;
@@ -420,7 +419,6 @@ void bpf_targets_done(struct bpf_targets *t)
 			continue;
 		forget_path(t->slot[i]);
 		alloc_process_done(&t->slot[i]->allocs);
-		event_calls_done(&t->slot[i]->calls);
 		free(t->slot[i]);
 	}
 	free(t->slot);

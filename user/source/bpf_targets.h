@@ -45,7 +45,6 @@ struct bpf_target {
 	uint8_t scans;	  /* scans since then; see young_ns() */
 	struct bpf_files files;
 	struct alloc_process allocs;
-	struct event_calls calls;
 	struct page_user pages;
 };
 

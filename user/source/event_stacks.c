@@ -8,16 +8,12 @@
 #include "codec/ring_ids.h"
 #include "core/filter.h"
 #include "core/kinds.h"
-#include "proc/return_address.h"
 #include "runtime/ocaml_frames.h"
 #include "source/ocaml_stack.h"
 
 /* Threads that have emitted a stack and not yet its event. Of an event that was dropped the stack
  * stays until it is replaced. */
 #define PENDING 256
-
-#define MAX_CALLS 65536 /* known of a process */
-enum { CALL = 1, NO_CALL = 2 };
 
 struct pending {
 	uint64_t ts;
@@ -32,12 +28,6 @@ struct event_stacks {
 	struct pending pending[PENDING];
 	unsigned oldest, used; /* entries that may be in use */
 };
-
-void event_calls_done(struct event_calls *c)
-{
-	map_done(&c->known);
-	*c = (struct event_calls){0};
-}
 
 /* ---- the choice ---- */
 
@@ -129,82 +119,6 @@ const struct ebt_stack_choice *event_stacks_choice(const struct event_stacks *s)
 
 /* ---- stacks ---- */
 
-static bool reads_call(const struct event_stacks_of *of, uint64_t address)
-{
-	uint8_t code[RETURN_ADDRESS_BYTES];
-	struct code_memory memory;
-	/* What is in no file was made at run time. */
-	if (!code_frames_memory(of->frames, of->map, of->pid, address, &memory))
-		return true;
-	return code_memory_read(&memory, address - sizeof(code), code, sizeof(code)) ==
-		       sizeof(code) &&
-	       return_address_follows_call(code);
-}
-
-static bool is_return(const struct event_stacks_of *of, uint64_t address)
-{
-	struct event_calls *c = of->calls;
-	if (c->read_ns != of->map->read_ns || c->known.count >= MAX_CALLS) {
-		event_calls_done(c);
-		c->read_ns = of->map->read_ns;
-	}
-	const uint64_t *known = map_get(&c->known, address);
-	if (known)
-		return *known == CALL;
-	/* What is mapped soon is code then. */
-	if (!code_frames_is_code(of->frames, of->map, of->pid, address))
-		return false;
-	bool is_call = reads_call(of, address);
-	uint64_t *value = map_put(&c->known, address);
-	if (value)
-		*value = is_call ? CALL : NO_CALL;
-	return is_call;
-}
-
-static bool is_valid(void *ctx, uint64_t address, bool is_innermost)
-{
-	const struct event_stacks_of *of = ctx;
-	return is_innermost ? code_frames_is_code(of->frames, of->map, of->pid, address)
-			    : is_return(of, address);
-}
-
-static struct unwind_rule rule_at(void *ctx, uint64_t address, bool is_innermost)
-{
-	const struct event_stacks_of *of = ctx;
-	return code_frames_unwind(of->frames, of->map, of->pid, address, is_innermost);
-}
-
-struct unwind_image event_stacks_image(const struct ebt_stack_memory *m,
-				       const struct ebt_stack_links *l)
-{
-	struct unwind_image image = {
-		.pc = m->ip,
-		.sp = m->sp,
-		.fp = m->fp,
-		.high = m->high,
-		.block = {{m->sp, m->word,
-			   m->words < EBT_STACK_WORDS ? m->words : EBT_STACK_WORDS}},
-	};
-	if (!l)
-		return image;
-	image.block[1] = (struct unwind_block){l->tail, l->tail_word,
-					       l->tail_words < EBT_TAIL_WORDS ? l->tail_words
-									      : EBT_TAIL_WORDS};
-	image.address = l->address;
-	image.at = l->at;
-	image.links = l->links < EBT_STACK_FRAMES ? l->links : EBT_STACK_FRAMES;
-	image.from = m->sp;
-	image.next = l->next;
-	return image;
-}
-
-static size_t unwind_stack(const struct event_stacks_of *of, const struct unwind_image *image,
-			   uint64_t ret[CODE_STACK_MAX], enum unwind_end *ret_end)
-{
-	struct unwind_code code = {is_valid, rule_at, (void *)of};
-	return unwind(image, &code, ret, CODE_STACK_MAX - 1, ret_end);
-}
-
 static struct pending *find(struct event_stacks *s, uint32_t slot, uint32_t tid)
 {
 	for (unsigned i = 0; i < s->used; i++)
@@ -229,23 +143,6 @@ static struct pending *replace(struct event_stacks *s, uint32_t slot, uint32_t t
 	return p;
 }
 
-static int push_c(const struct event_stacks_of *of, const struct ebt_stack_record *rec,
-		  size_t payload, uint32_t *ret)
-{
-	uint64_t address[CODE_STACK_MAX];
-	enum unwind_end end;
-	const struct ebt_stack_memory *m = (const void *)(rec + 1);
-	const struct ebt_stack_links *l = (const void *)(m + 1);
-	if (payload < sizeof(*m) + sizeof(*l))
-		return 0;
-	struct unwind_image image = event_stacks_image(m, l);
-	size_t count = unwind_stack(of, &image, address, &end);
-	if (end == UNWIND_CUT)
-		address[count++] = CODE_CUT;
-	struct code_stack stack = {address, count, false, 0};
-	return code_frames_stack(of->frames, of->map, of->pid, &stack, ret);
-}
-
 /* C that OCaml calls is deeper than this only if its thread is not that of the OCaml code. */
 #define MOST_OF_C (8u << 20)
 
@@ -256,25 +153,25 @@ struct parts {
 	size_t count;
 };
 
-static void add_part(const struct event_stacks_of *of, struct parts *p,
-		     const struct unwind_image *image, size_t frames)
+static void add_part(const struct c_stack_of *of, struct parts *p, const struct unwind_image *image,
+		     size_t frames)
 {
 	enum unwind_end end;
 	uint64_t *address = p->address[p->count];
-	size_t n = unwind_stack(of, image, address, &end);
+	size_t n = c_stack_unwind(of, image, address, &end);
 	if (end != UNWIND_HIGH)
 		address[n++] = CODE_GAP;
 	p->c[p->count++] = (struct ocaml_stack_c){frames, {address, n, image->returns, 0}};
 }
 
 /* The registers of the C that has called OCaml are where that call has left them. False: they are not. */
-static bool is_callback(const struct event_stacks_of *of, const struct ebt_ocaml_callback *c,
+static bool is_callback(const struct c_stack_of *of, const struct ebt_ocaml_callback *c,
 			struct unwind_image *ret)
 {
 	size_t words = c->words < EBT_CALLBACK_WORDS ? c->words : EBT_CALLBACK_WORDS;
 	for (size_t i = 0; i < OCAML_LINKS; i++) {
 		const struct ocaml_link *l = &ocaml_links[i];
-		if (!l->pc || l->pc >= words || !is_return(of, c->word[l->pc]))
+		if (!l->pc || l->pc >= words || !c_stack_is_return(of, c->word[l->pc]))
 			continue;
 		*ret = (struct unwind_image){
 			.pc = c->word[l->pc],
@@ -289,7 +186,7 @@ static bool is_callback(const struct event_stacks_of *of, const struct ebt_ocaml
 	return false;
 }
 
-static void add_callbacks(const struct event_stacks_of *of, struct parts *p,
+static void add_callbacks(const struct c_stack_of *of, struct parts *p,
 			  const struct ebt_ocaml_callbacks *callbacks)
 {
 	static const uint64_t gap = CODE_GAP;
@@ -303,7 +200,7 @@ static void add_callbacks(const struct event_stacks_of *of, struct parts *p,
 	}
 }
 
-static int push_ocaml(const struct event_stacks_of *of, const struct ebt_stack_record *rec,
+static int push_ocaml(const struct c_stack_of *of, const struct ebt_stack_record *rec,
 		      size_t payload, uint32_t *ret)
 {
 	struct parts parts;
@@ -312,7 +209,7 @@ static int push_ocaml(const struct event_stacks_of *of, const struct ebt_stack_r
 	size_t fixed = sizeof(*m) + sizeof(*callbacks);
 	if (payload < fixed + sizeof(struct ebt_ocaml_frame))
 		return 0;
-	struct unwind_image image = event_stacks_image(m, NULL);
+	struct unwind_image image = c_stack_image(m, NULL);
 	parts.count = 0;
 	if (m->high > m->sp && m->high - m->sp < MOST_OF_C)
 		add_part(of, &parts, &image, 0);
@@ -328,14 +225,14 @@ static int push_ocaml(const struct event_stacks_of *of, const struct ebt_stack_r
 	return ocaml_stack_push(of->frames, of->map, of->pid, &stack, ret);
 }
 
-int event_stacks_receive(struct event_stacks *s, const struct event_stacks_of *of,
+int event_stacks_receive(struct event_stacks *s, const struct c_stack_of *of,
 			 const struct ebt_stack_record *rec, size_t payload)
 {
 	uint32_t stack = 0;
 	code_map_read(of->frames, of->map, of->pid, false);
 	if (!of->map->count)
 		return 0;
-	int err = rec->head.site == EBT_STACK_OF_C ? push_c(of, rec, payload, &stack)
+	int err = rec->head.site == EBT_STACK_OF_C ? c_stack_push(of, rec + 1, payload, &stack)
 						   : push_ocaml(of, rec, payload, &stack);
 	if (err || !stack)
 		return err;
