@@ -129,7 +129,8 @@ bench_ocaml_blame() {
 }
 
 # What probes cost programs that people run, in CPU time of their own, if they are in the root
-# (apt-get install coq ocamlformat). The peer is their own ring, which nobody reads.
+# (apt-get install coq ocamlformat). The peer is their own ring, which nobody reads. And what it costs
+# that their allocations are sampled.
 bench_ocaml_real() {
 	local name command alone probed ring
 	for name in coqc ocamlformat; do
@@ -148,6 +149,11 @@ bench_ocaml_real() {
 		read -r _ probed _ <"$tmp/probed"
 		row "ocaml_real_$name" x "$(calc "$probed / $alone")" \
 			",\"theirs\":$(calc "$ring / $alone"),\"peer\":\"OCaml's ring, unread\",\"goal\":1.03"
+		"$ebtrace" mem hotspots -q -o /dev/null -- "$usage" "$tmp/probed" chroot "$root" sh -c \
+			"$command" >/dev/null 2>"$tmp/err" ||
+			{ failed "ocaml_allocs_$name: $(tail -1 "$tmp/err")"; continue; }
+		read -r _ probed _ <"$tmp/probed"
+		row "ocaml_allocs_$name" x "$(calc "$probed / $alone")" ',"limit":1,"goal":1.03'
 	done
 }
 

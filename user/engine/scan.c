@@ -44,7 +44,7 @@ void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_fi
 		.follow = f,
 		.files = files,
 		.probing = p,
-		.hurried = hurried,
+		.hurried = hurried && p->engine->options->mode != MODE_PROBES,
 		.timer = {.fn = on_timer, .ctx = s},
 	};
 	set(s, now_ns());

@@ -15,7 +15,8 @@ struct scan {
 	struct follow *follow;
 	struct ring_files *files;
 	struct probing *probing;
-	bool hurried; /* the first ring, of a program of ours, may wrap within milliseconds */
+	/* The first ring, of a program of ours, may wrap within milliseconds. */
+	bool hurried;
 	struct loop_timer timer;
 	uint64_t at_ns; /* of the next scan */
 	uint64_t
