@@ -76,7 +76,8 @@ static void on_forget(void *ctx, struct track *t)
 static struct run *start(void)
 {
 	struct run *r = calloc(1, sizeof(*r));
-	static const struct tracks_visitor v = {on_begin, on_end, on_forget};
+	static const struct tracks_visitor v = {
+		.begin = on_begin, .end = on_end, .forget = on_forget};
 	uint32_t process;
 	if (!r || strings_new(&r->strings) || frames_new(r->strings, &r->frames) ||
 	    stacks_new(r->frames, &r->stacks) || processes_init(&r->processes, NULL) ||

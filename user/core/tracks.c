@@ -285,6 +285,8 @@ static __attribute__((noinline)) int end_outer(struct tracks *t, struct stack *s
 	while (at && s->track.open[at - 1].id != ev->id)
 		at--;
 	int err = 0;
+	if (!at && t->visitor->orphan)
+		t->visitor->orphan(t->ctx, &s->track, ev);
 	while (at && !err && s->track.depth > at)
 		err = pop(t, s, now, TRACK_OUTER);
 	return at && !err ? pop(t, s, now, TRACK_ENDED) : err;

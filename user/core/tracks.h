@@ -63,6 +63,8 @@ struct tracks_visitor {
 	/* depth: spans that are still open around it. */
 	int (*end)(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 		   uint64_t end_ns, enum track_end how);
+	/* An end whose begin was not seen: no span of its id is open. May be NULL. */
+	void (*orphan)(void *ctx, struct track *t, const struct ebt_event *ev);
 	/* The track will not be used any more; its spans have ended, or tracks_free() was called.
 	 * May be NULL. */
 	void (*forget)(void *ctx, struct track *t);

@@ -8,7 +8,7 @@
 #include "base/array.h"
 #include "base/ptrarray.h"
 #include "core/tracks.h"
-#include "model/phases.h"
+#include "model/pauses.h"
 #include "model/thread_times.h"
 
 #define WAITS_MAX 256 /* of a pause; further ones are its own time */
@@ -38,6 +38,8 @@ struct lane {
 	struct wait wait[WAITS_MAX];
 	uint32_t waits;
 	struct section *inside; /* the barrier that it is at; NULL: none */
+	uint64_t since_ns;
+	struct held_pauses held;
 };
 
 struct family {
@@ -50,10 +52,10 @@ struct blame {
 	const struct session *session;
 	struct tracks *tracks;
 	PTRARRAY(struct family) families; /* by process */
-	struct blame_sum total, of_row[PHASES + 1];
-	struct longest_pauses longest;
+	struct blame_sums sums;
 	const struct ebt_event *end; /* the event at hand, with which a pause may end */
 	uint64_t known_from;	     /* the first interval's begin */
+	uint64_t lost_ns;	     /* of the last loss; 0: there was none */
 	bool is_known;
 	blame_on_pause *on_pause;
 	void *ctx;
@@ -140,19 +142,6 @@ static void leave(struct blame *b, struct family *f, struct lane *l, const struc
 	drop_section(s);
 }
 
-static void add(struct blame_sum *s, const struct blame_pause *p)
-{
-	s->pauses++;
-	s->pause_ns += p->end_ns - p->begin_ns;
-	for (unsigned i = 0; i < BLAME_PARTS; i++)
-		s->ns[i] += p->split.ns[i];
-	if (!p->has_usage)
-		return;
-	s->counted++;
-	s->never_blocked += pause_usage_never_blocked(&p->usage);
-	pause_usage_add(&s->usage, &p->usage);
-}
-
 static void move(uint64_t *from, uint64_t *to, uint64_t ns)
 {
 	ns = ns < *from ? ns : *from;
@@ -194,19 +183,36 @@ static void split_pause(struct blame *b, struct family *f, const struct lane *l,
 	split_time(b, f, tid, from, end_ns, &p->split);
 }
 
-static void end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
-		      uint64_t end_ns)
+static void settle_all(struct blame *b)
+{
+	size_t at = 0;
+	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
+		for (struct lane *l = f->lanes; l; l = l->next)
+			blame_sums_settle(&b->sums, &l->held);
+}
+
+/* Whether a pause may be a part of one whose begin was not seen. */
+static bool is_unsure(const struct blame *b, const struct lane *l, uint64_t end_ns)
+{
+	uint64_t since = l->since_ns > b->lost_ns ? l->since_ns : b->lost_ns;
+	return end_ns - since <= PAUSES_HELD_NS && l->held.count < PAUSES_HELD_MAX;
+}
+
+static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
+		     uint64_t end_ns)
 {
 	struct blame_pause *p = &l->pause;
 	split_pause(b, f, l, tid, end_ns, p);
 	p->has_usage = pause_usage_get(b->session, b->end, &p->usage);
 	if (p->has_usage)
 		correct(&p->split, &p->usage);
-	add(&b->total, p);
-	add(&b->of_row[p->row], p);
-	longest_pauses_add(&b->longest, p);
 	if (b->on_pause)
 		b->on_pause(b->ctx, p);
+	if (is_unsure(b, l, end_ns))
+		return blame_sums_hold(&b->sums, &l->held, p);
+	blame_sums_settle(&b->sums, &l->held);
+	blame_sums_add(&b->sums, p);
+	return 0;
 }
 
 /* Of the phases of a pause the stack of the outermost one that has any. */
@@ -224,7 +230,7 @@ static void drop_stack(struct blame *b, struct lane *l)
 	l->pause.stack = 0;
 }
 
-static struct lane *lane_of(struct blame *b, struct track *t)
+static struct lane *lane_of(struct blame *b, struct track *t, uint64_t now_ns)
 {
 	struct family *f = family_of(b, t->process);
 	if (t->user || !f)
@@ -232,6 +238,7 @@ static struct lane *lane_of(struct blame *b, struct track *t)
 	struct lane *l = calloc(1, sizeof(*l));
 	if (!l)
 		return NULL;
+	l->since_ns = now_ns;
 	l->next = f->lanes;
 	f->lanes = l;
 	return t->user = l;
@@ -246,7 +253,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	(void)depth;
 	if (ev->kind != EBT_BEGIN)
 		return 0;
-	struct lane *l = lane_of(b, t);
+	struct lane *l = lane_of(b, t, ev->ts);
 	struct family *f = family_of(b, t->process);
 	if (!l || !f)
 		return -ENOMEM;
@@ -288,11 +295,21 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 		leave(b, f, l, t, s->begin_ns);
 	if (!s->user || --l->stopping)
 		return 0;
+	int err = 0;
 	if (l->is_paused && how == TRACK_ENDED)
-		end_pause(b, f, l, b->end->tid ? b->end->tid : l->pause.tid, end_ns);
+		err = end_pause(b, f, l, b->end->tid ? b->end->tid : l->pause.tid, end_ns);
 	drop_stack(b, l);
 	l->is_paused = false;
-	return 0;
+	return err;
+}
+
+/* A pause ends whose begin was not seen: those that are held were its parts. */
+static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
+{
+	struct blame *b = ctx;
+	struct lane *l = t->span == TRACK_PHASES ? t->user : NULL;
+	if (l && !l->stopping && phases_stop(phases_row(ev->id)))
+		blame_sums_drop(&b->sums, &l->held);
 }
 
 static void on_forget(void *ctx, struct track *t)
@@ -309,11 +326,12 @@ static void on_forget(void *ctx, struct track *t)
 		return;
 	drop_section(l->inside);
 	drop_stack(b, l);
+	blame_sums_settle(&b->sums, &l->held);
 	free(l);
 }
 
 static const struct tracks_visitor visitor = {
-	.begin = on_begin, .end = on_end, .forget = on_forget};
+	.begin = on_begin, .end = on_end, .orphan = on_orphan, .forget = on_forget};
 
 int blame_new(const struct session *s, uint32_t longest, struct blame **ret)
 {
@@ -321,7 +339,7 @@ int blame_new(const struct session *s, uint32_t longest, struct blame **ret)
 	if (!b)
 		return -ENOMEM;
 	b->session = s;
-	if (longest_pauses_init(&b->longest, s->stacks, longest) ||
+	if (blame_sums_init(&b->sums, s->stacks, longest) ||
 	    tracks_new(&s->processes, &visitor, b, &b->tracks)) {
 		blame_free(b);
 		return -ENOMEM;
@@ -356,7 +374,7 @@ void blame_free(struct blame *b)
 	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
 		free_family(f);
 	ptrarray_done(&b->families);
-	longest_pauses_done(&b->longest);
+	blame_sums_done(&b->sums);
 	free(b);
 }
 
@@ -377,20 +395,6 @@ static uint64_t needed_from(const struct family *f, uint64_t now_ns)
 	return ns;
 }
 
-static enum blame_part blocked_part(uint32_t reason, int32_t syscall)
-{
-	switch (reason) {
-	case EBT_OFFCPU_IOWAIT:
-		return BLAME_IO;
-	case EBT_OFFCPU_FAULT:
-		return BLAME_FAULT;
-	case EBT_OFFCPU_STOPPED:
-		return BLAME_STOPPED;
-	default:
-		return syscall == BLAME_NO_CALL ? BLAME_FAULT : blame_part_of_call(syscall);
-	}
-}
-
 static int add_interval(struct blame *b, const struct ebt_event *ev)
 {
 	struct family *f = family_of(b, ev->process);
@@ -398,7 +402,7 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 	offcpu_get(b->session, ev, &i.of);
 	if (!f || !ev->tid)
 		return f ? 0 : -ENOMEM;
-	i.blocked = blocked_part(i.of.reason, i.of.syscall);
+	i.blocked = blame_part_of_block(i.of.reason, i.of.syscall);
 	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
 		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
 	if (!b->is_known || i.of.begin_ns < b->known_from)
@@ -415,27 +419,34 @@ int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++) {
 		b->end = &ev[i];
+		if (ev[i].kind == EBT_LOST) {
+			settle_all(b);
+			b->lost_ns = ev[i].ts;
+		}
 		err = ev[i].kind == EBT_OFFCPU ? add_interval(b, &ev[i])
 					       : tracks_push(b->tracks, &ev[i]);
 	}
 	return err;
 }
 
-const struct blame_sum *blame_total(const struct blame *b)
+const struct blame_sum *blame_total(struct blame *b)
 {
-	return &b->total;
+	settle_all(b);
+	return &b->sums.total;
 }
 
-const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row)
+const struct blame_sum *blame_of_row(struct blame *b, uint32_t row)
 {
-	return &b->of_row[row];
+	settle_all(b);
+	return &b->sums.of_row[row];
 }
 
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
 {
-	longest_pauses_sort(&b->longest);
-	*ret_count = b->longest.count;
-	return b->longest.at;
+	settle_all(b);
+	longest_pauses_sort(&b->sums.longest);
+	*ret_count = b->sums.longest.count;
+	return b->sums.longest.at;
 }
 
 /* What a thread does that was without a CPU when that was recorded last. */

@@ -12,20 +12,13 @@
  * time. What the last one did meanwhile is split, too: a domain that had no CPU is told from one that
  * was long in its own code. A section of arrivals ends when the first participant leaves.
  *
- * Pauses of which an end was not seen, and those that a loss cut, are not split.
+ * Pauses of which an end was not seen, and those that a loss cut, are not split. Nor are those of which
+ * the begin was not seen, or what lies inside of them, as far as that turns out in time (pauses.h).
  */
 #ifndef MODEL_BLAME_H
 #define MODEL_BLAME_H
 
-#include "model/longest_pauses.h"
-
-struct blame_sum {
-	uint64_t pauses, pause_ns;
-	uint64_t ns[BLAME_PARTS];
-	/* Of the pauses of which the kernel's counts are known. */
-	uint64_t counted, never_blocked;
-	struct pause_usage usage;
-};
+#include "model/blame_sums.h"
 
 struct blame;
 
@@ -40,9 +33,10 @@ int blame_events(struct blame *b, const struct ebt_event *ev, size_t n);
 /* As forget() of struct sink_ops. 0 or -ENOMEM. */
 int blame_forget(struct blame *b, uint32_t process);
 
-/* All pauses, and those of a row (PHASES: unknown ones). */
-const struct blame_sum *blame_total(const struct blame *b);
-const struct blame_sum *blame_of_row(const struct blame *b, uint32_t row);
+/* All pauses, and those of a row (PHASES: unknown ones), also those that might yet turn out to be parts of
+ * one whose begin was not seen: read at the end. */
+const struct blame_sum *blame_total(struct blame *b);
+const struct blame_sum *blame_of_row(struct blame *b, uint32_t row);
 /* The longest pauses, the longest first. Sorts them; valid until the next event. */
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count);
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/blame_parts.h"
 
+#include <ebtrace/event.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 
@@ -104,4 +105,18 @@ const char *blame_call_name(long number)
 		if (calls[i].number == number)
 			return calls[i].name;
 	return NULL;
+}
+
+enum blame_part blame_part_of_block(uint32_t reason, int32_t syscall)
+{
+	switch (reason) {
+	case EBT_OFFCPU_IOWAIT:
+		return BLAME_IO;
+	case EBT_OFFCPU_FAULT:
+		return BLAME_FAULT;
+	case EBT_OFFCPU_STOPPED:
+		return BLAME_STOPPED;
+	default:
+		return syscall == BLAME_NO_CALL ? BLAME_FAULT : blame_part_of_call(syscall);
+	}
 }

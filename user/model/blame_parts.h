@@ -34,6 +34,8 @@ const char *blame_part_key(unsigned part);
 const char *blame_part_text(unsigned part);
 /* The part of a thread that is blocked in a system call of the machine, by its number. */
 enum blame_part blame_part_of_call(long number);
+/* The part of a thread that is blocked, by its enum ebt_offcpu_reason and its system call. */
+enum blame_part blame_part_of_block(uint32_t reason, int32_t syscall);
 /* Its name, of those that block for long; NULL: another. Static. */
 const char *blame_call_name(long number);
 

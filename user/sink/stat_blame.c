@@ -74,7 +74,7 @@ static void put_counted(struct buf *b, const struct blame_sum *s)
 	report_print(b, "\n    %" PRIu64 " of them never blocked\n", s->never_blocked);
 }
 
-static void put_rows(struct buf *b, const struct blame *m)
+static void put_rows(struct buf *b, struct blame *m)
 {
 	report_print(b, "\n  %-28s %8s %14s", "pauses by outermost phase", "pauses", "time");
 	for (unsigned i = 0; i < COLUMNS; i++)

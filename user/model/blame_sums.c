@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "model/blame_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest)
+{
+	*s = (struct blame_sums){0};
+	return longest_pauses_init(&s->longest, stacks, longest);
+}
+
+void blame_sums_done(struct blame_sums *s)
+{
+	longest_pauses_done(&s->longest);
+}
+
+static void add(struct blame_sum *s, const struct blame_pause *p)
+{
+	s->pauses++;
+	s->pause_ns += p->end_ns - p->begin_ns;
+	for (unsigned i = 0; i < BLAME_PARTS; i++)
+		s->ns[i] += p->split.ns[i];
+	if (!p->has_usage)
+		return;
+	s->counted++;
+	s->never_blocked += pause_usage_never_blocked(&p->usage);
+	pause_usage_add(&s->usage, &p->usage);
+}
+
+void blame_sums_add(struct blame_sums *s, const struct blame_pause *p)
+{
+	add(&s->total, p);
+	add(&s->of_row[p->row], p);
+	longest_pauses_add(&s->longest, p);
+}
+
+int blame_sums_hold(struct blame_sums *s, struct held_pauses *h, const struct blame_pause *p)
+{
+	if (h->count == h->cap) {
+		uint32_t cap = h->cap ? 4 * h->cap : 4; /* few lanes hold many */
+		struct blame_pause *at = realloc(h->at, cap * sizeof(*at));
+		if (!at)
+			return -ENOMEM;
+		h->at = at;
+		h->cap = cap;
+	}
+	stacks_hold(s->longest.stacks, p->stack);
+	h->at[h->count++] = *p;
+	return 0;
+}
+
+void blame_sums_settle(struct blame_sums *s, struct held_pauses *h)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		blame_sums_add(s, &h->at[i]);
+	blame_sums_drop(s, h);
+}
+
+void blame_sums_drop(struct blame_sums *s, struct held_pauses *h)
+{
+	for (uint32_t i = 0; i < h->count; i++)
+		stacks_drop(s->longest.stacks, h->at[i].stack);
+	free(h->at);
+	*h = (struct held_pauses){0};
+}
