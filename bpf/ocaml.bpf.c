@@ -157,6 +157,14 @@ static __always_inline void copy_callbacks(struct stack_body *b)
 	}
 }
 
+/* Where the C that OCaml has called begins; 0: not in the stack of this thread, which collects for the
+ * domain. A thread's descriptor is above its stack. */
+static __always_inline uint64_t begin_of_c(uint64_t c_stack, uint64_t sp, struct task_struct *task)
+{
+	uint64_t thread = REGS_THREAD(task);
+	return sp < thread && thread < c_stack ? 0 : c_stack;
+}
+
 /* The stack of a domain, from where its OCaml code has called C, and that of C since. */
 static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cookie, uint64_t ts,
 				       const struct thread *t)
@@ -181,7 +189,9 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 	rec->release = t->release;
 	struct stack_body *b = (struct stack_body *)(rec + 1);
 	struct ocaml_walk *w = &b->walk;
-	c_stack_memory(&b->memory, regs, user_word(state + r->stacks.c_stack));
+	c_stack_memory(&b->memory, regs,
+		       begin_of_c(user_word(state + r->stacks.c_stack), REGS_SP(regs),
+				  bpf_get_current_task_btf()));
 	ocaml_stack(w, &r->stacks, frames, state);
 	copy_callbacks(b);
 	rec->head.site = w->whole ? EBT_STACK_OF_OCAML : EBT_STACK_OF_OCAML_CUT;

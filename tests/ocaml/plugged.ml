@@ -18,6 +18,12 @@ let () =
   Dynlink.loadfile_private "plug.cmxs";
   from_c ();
   from_deep_c ();
+  let held = Mutex.create () in
+  Mutex.lock held;
+  let waiting = Domain.spawn (fun () -> Mutex.lock held; ignore (Sys.opaque_identity 0)) in
+  for _ = 1 to 10 do deep 1 done;
+  Mutex.unlock held;
+  Domain.join waiting;
   let work n () = for _ = 1 to 5 do deep n; if n > 1 then from_c () done in
   List.init 4 (fun n -> Domain.spawn (work n)) |> List.iter Domain.join;
   try while true do ignore (input_char stdin) done with End_of_file -> ()

@@ -173,6 +173,36 @@ static void test_cuts(void)
 	end();
 }
 
+/* A frame of OCaml, and C whose stack begins so many bytes behind its pointer. */
+static size_t give_ocaml(uint64_t ts, uint64_t high)
+{
+	struct {
+		struct ebt_stack_record rec;
+		struct ebt_stack_memory memory;
+		struct ebt_ocaml_callbacks callbacks;
+		struct ebt_ocaml_frame frame;
+	} r = {.rec = {.head = {.type = EBT_RECORD_STACK,
+				.slot = SLOT,
+				.site = EBT_STACK_OF_OCAML,
+				.tid = 7},
+		       .ts = ts,
+		       .release = EBT_RELEASE_OCAML_5_3},
+	       .memory = own[0].memory,
+	       .frame = {.address = own[0].memory.ip}};
+	r.memory.high = high ? r.memory.sp + high : 0;
+	event_stacks_receive(s, &of, &r.rec, sizeof(r) - sizeof(r.rec));
+	return give(SLOT, 7, ts, EBT_BEGIN);
+}
+
+static void test_ocaml(void)
+{
+	begin(NULL, 0);
+	is(give_ocaml(1, 0), 1, "OCaml has its own frames");
+	ok(give_ocaml(2, 40) >= 3, "C is on top, with a gap where its stack does not fit");
+	is(give_ocaml(3, 64 << 20), 1, "but not if it is elsewhere");
+	end();
+}
+
 /* Of OCaml, which has its own frames below those of C. */
 static void test_hostile(void)
 {
@@ -230,6 +260,7 @@ int main(void)
 		deeper(&own[i], i);
 	test_pairs();
 	test_cuts();
+	test_ocaml();
 	test_hostile();
 	test_choice();
 	return tap_done();
