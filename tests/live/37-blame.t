@@ -21,17 +21,18 @@ blame() {
 # Within `percent` of the pause, and, where it is blocked, 50 us for each switch (100 at most), as the
 # CPU time of a thread begins where the kernel decides to run it. What it counts as waiting for a CPU
 # lacks the time in which an idle one wakes up, which is waiting here: of a thread that is blocked (off)
-# both together are compared, and it is blocked at most as long as by the kernel's account.
+# both together are compared, and it is blocked at most as long as by the kernel's account. What lies between
+# the account and the pause may be either.
 share_of() {
 	local step=$1 part=$2 truth=$3 name=$4 percent=${5:-1} got
 	got=$(awk -v step="$step" '$1 == step { print $2, $3, $4, $5, $6, $7 }' "$TMP/$step.said" | {
 		read -r tid begin end switches wait off
 		jq -r --argjson percent "$percent" --arg part "$part" --arg truth "$truth" --argjson tid "$tid" --argjson wait "$wait" \
-			--argjson off "$off" --argjson n "$switches" '.blame.longest[] | select(.tid == $tid)
+			--argjson off "$off" --argjson n "$switches" --argjson around $((end - begin)) '.blame.longest[] | select(.tid == $tid)
 			| (if $truth == "wait" then .parts_ns[$part] - $wait | fabs
 			   else [(.parts_ns[$part] + .parts_ns.run_queue - $off | fabs), .parts_ns[$part] - ($off - $wait)] | max
 			   end) as $wrong
-			| if $wrong <= .ns * $percent / 100 + (if $truth == "wait" then 0 else ([$n, 100] | min) * 50000 end) and .parts_ns[$part] > .ns / 50 then "right"
+			| if $wrong <= .ns * $percent / 100 + ($around - .ns) + (if $truth == "wait" then 0 else ([$n, 100] | min) * 50000 end) and .parts_ns[$part] > .ns / 50 then "right"
 			  else "\(.parts_ns) of \(.ns), off \($off) wait \($wait)" end' "$TMP/$step.json"
 	})
 	is "$got" right "$name"
@@ -93,6 +94,8 @@ jq -e -s 'any(.ns > 300000000 and .parts_ns.sleep > .ns / 2)' "$TMP/open" >"$TMP
 ok $? "and the sleep that has not ended" || cat "$TMP/open"
 jq -e -s '[.[] | select(.ns > 100000000)] | all(.parts_ns.cpu < .ns / 2)' "$TMP/open" >"$TMP/jq"
 ok $? "which is not taken for time on a CPU" || cat "$TMP/open"
+jq -e 'select(.kind == "stat").blame.longest[0] | .cause.part == "sleep" and .cause.ns > 700000000' "$TMP/hold.json" >"$TMP/jq"
+ok $? "in the report the sleep is one" || jq -c 'select(.kind == "stat").blame.longest' "$TMP/hold.json"
 wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' "$TMP/hold.json" 2>&1)
 is "$wrong" "" "the JSON of intervals is valid by its schema"
 

@@ -2,6 +2,7 @@
 /* What pauses were made of, from begins, ends and intervals without a CPU. Times are in microseconds. */
 #include "core/offcpu.h"
 #include "model/blame.h"
+#include "model/off_cpu.h"
 #include "model/phases.h"
 #include "tests/random.h"
 #include "tests/tap.h"
@@ -241,6 +242,39 @@ static void test_random(void)
 	done(&r);
 }
 
+/* A sleep of 30 us and a wait of 10, which was recorded in pieces; then another one. */
+static void test_pieces(void)
+{
+	static const struct {
+		uint64_t from, until, wait;
+		bool open;
+	} pieces[] = {{10, 20, 0, true},
+		      {20, 35, 0, true},
+		      {35, 45, 5, true},
+		      {45, 50, 5, false},
+		      {50, 53, 1, false}};
+	struct off_cpu o = {0};
+	struct blame_split s = {.ns = {0}};
+	int err = 0;
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		struct off_cpu_interval one = {.of = {.begin_ns = pieces[i].from,
+						      .end_ns = pieces[i].until,
+						      .wait_ns = pieces[i].wait,
+						      .open = pieces[i].open,
+						      .reason = EBT_OFFCPU_SLEEP},
+					       .blocked = BLAME_SLEEP};
+		err |= off_cpu_add(&o, &one);
+		if (i == 1)
+			is(off_cpu_open_until(&o), 35,
+			   "an interval is open until it was recorded last");
+	}
+	off_cpu_split(&o, 0, 60, &s);
+	ok(!err && s.ns[BLAME_SLEEP] == 32 && s.ns[BLAME_WAIT] == 11 && s.ns[BLAME_CPU] == 17,
+	   "pieces of an open interval add up");
+	is(s.longest.ns, 30, "and are one cause");
+	off_cpu_done(&o);
+}
+
 static void test_forget(void)
 {
 	struct run r;
@@ -446,6 +480,7 @@ int main(void)
 	test_unknown();
 	test_barrier();
 	test_random();
+	test_pieces();
 	test_forget();
 	test_stacks();
 	test_threads();

@@ -16,8 +16,29 @@ static void drop(struct off_cpu *o, uint32_t n)
 	}
 }
 
+/* An interval that was recorded while it was open, and goes on. */
+static bool goes_on(const struct off_cpu *o, const struct off_cpu_interval *i)
+{
+	const struct off_cpu_interval *last = o->count ? &o->at[o->first + o->count - 1] : NULL;
+	return last && last->of.open && last->of.end_ns == i->of.begin_ns &&
+	       last->blocked == i->blocked && last->of.reason == i->of.reason;
+}
+
+static void append(struct off_cpu_interval *last, const struct off_cpu_interval *i)
+{
+	struct offcpu whole = i->of;
+	whole.begin_ns = last->of.begin_ns;
+	whole.wait_ns += last->of.wait_ns;
+	whole.run_delay_ns += last->of.run_delay_ns;
+	last->of = whole;
+}
+
 int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i)
 {
+	if (goes_on(o, i)) {
+		append(&o->at[o->first + o->count - 1], i);
+		return 0;
+	}
 	if (o->count == OFF_CPU_KEPT) {
 		o->known_from = o->at[o->first].of.end_ns;
 		drop(o, 1);

@@ -4,7 +4,8 @@
  * can be split into parts. An interval ends with a wait for a CPU, which is all of it if the thread was
  * preempted, and is blocked before. By the kernel's own account the wait may be longer than the thread
  * was off its CPU: what lies between the decision to preempt it and the switch is waiting, too.
- * Intervals come in the order of their ends and do not overlap. Zeroed memory has none.
+ * Intervals come in the order of their ends and do not overlap; one that was recorded in pieces, as it was
+ * open, is one. Zeroed memory has none.
  */
 #ifndef MODEL_OFF_CPU_H
 #define MODEL_OFF_CPU_H
