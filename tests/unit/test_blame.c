@@ -366,7 +366,7 @@ static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t volunt
 	if (known)
 		off(&r, 0, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
 	push(&r, EBT_BEGIN, PHASE_minor, 0, 100);
-	if (known)
+	if (known && delay_us)
 		off(&r, 0, 150, 160, 10, EBT_OFFCPU_PREEMPTED, 0);
 	push_with(&r, EBT_END, PHASE_minor, 0, 200, 0, &u);
 	struct blame_pause p = *longest(&r);
@@ -397,6 +397,9 @@ static void test_counted(void)
 	p = counted(true, 4, 2);
 	ok(part(&p.split, BLAME_WAIT) == 10 && part(&p.split, BLAME_CPU) == 90,
 	   "where it lacks some, the intervals are: an idle CPU wakes up in no queue");
+	p = counted(true, 0, 1);
+	ok(part(&p.split, BLAME_UNKNOWN) == 100,
+	   "who blocked, in no known interval, did so for an unknown time");
 }
 
 /* Domain 0 waits 60 us for domain 1 in a pause of 100 us. */

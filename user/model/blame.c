@@ -167,6 +167,10 @@ static void correct(struct blame_split *s, const struct pause_usage *u)
 	unknown = ns[BLAME_UNKNOWN];
 	if (pause_usage_never_blocked(u) && unknown > doubt)
 		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
+	/* It blocked, and no interval says so. */
+	uint64_t switches = u->count[PAUSE_VOLUNTARY];
+	if (switches && switches != PAUSE_UNKNOWN && !s->longest.ns && !ns[BLAME_DOMAIN])
+		move(&ns[BLAME_CPU], &ns[BLAME_UNKNOWN], ns[BLAME_CPU]);
 }
 
 /* The pause of a lane, as if it ended. */
