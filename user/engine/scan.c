@@ -3,7 +3,11 @@
 
 #include "base/clock.h"
 
-#define FIRST_NS 250000ull
+/* While a program of ours has no ring: so often at first, later so many times while as much time passes
+ * as has passed, up to a time in which few rings wrap. */
+#define FIRST_NS     250000ull
+#define FIRST_MAX_NS 8000000ull
+#define FIRST_SHARE  32
 /* A program has its ring so long after it has begun. */
 #define BEGINS_NS 2000000ull
 /* A scan that takes so long (of 60,000 mappings), and those that come sooner than by the clock,
@@ -17,6 +21,14 @@ static void set(struct scan *s, uint64_t at_ns)
 	loop_timer_set(s->loop, &s->timer, at_ns);
 }
 
+/* How long it is until the next look for the ring of a program that has none yet. */
+static uint64_t first_period(const struct scan *s, uint64_t now)
+{
+	uint64_t ns = (now - s->began_ns) / FIRST_SHARE;
+	ns = ns > FIRST_NS ? ns : FIRST_NS;
+	return ns < FIRST_MAX_NS ? ns : FIRST_MAX_NS;
+}
+
 static int on_timer(void *ctx)
 {
 	struct scan *s = ctx;
@@ -25,7 +37,9 @@ static int on_timer(void *ctx)
 	uint64_t begin = now_ns();
 	int err = ring_files_scan(s->files, probing_known_ns(s->probing));
 	bool young = begin < s->young_until_ns;
-	uint64_t next = begin + (waiting ? FIRST_NS : young ? BEGINS_NS : RING_FILES_SCAN_NS);
+	uint64_t next = begin + (waiting ? first_period(s, begin)
+				 : young ? BEGINS_NS
+					 : RING_FILES_SCAN_NS);
 	if (ring_files_opened(s->files))
 		probing_report_missing(s->probing);
 	follow_found(s->follow, probing_attach_found, s->probing);
@@ -46,8 +60,9 @@ void scan_begin(struct scan *s, struct loop *l, struct follow *f, struct ring_fi
 		.probing = p,
 		.hurried = hurried && p->engine->options->mode != MODE_PROBES,
 		.timer = {.fn = on_timer, .ctx = s},
+		.began_ns = now_ns(),
 	};
-	set(s, now_ns());
+	set(s, s->began_ns);
 }
 
 void scan_end(struct scan *s)

@@ -17,6 +17,7 @@ struct scan {
 	struct probing *probing;
 	/* The first ring, of a program of ours, may wrap within milliseconds. */
 	bool hurried;
+	uint64_t began_ns;
 	struct loop_timer timer;
 	uint64_t at_ns; /* of the next scan */
 	uint64_t
