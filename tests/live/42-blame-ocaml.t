@@ -29,6 +29,23 @@ blame() {
 blame unprepared A=1
 blame ring OCAML_RUNTIME_EVENTS_START=1
 
+# ---- root whom BPF is refused ----
+
+# chroot needs privileges of its own, so the program is started before.
+OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp chroot "$ROOT" "$EXE_IN" 2 400000 >"$TMP/out" 2>&1 &
+program=$!
+children+=($program)
+wait_for test -e "$ROOT/tmp/$program.events"
+timeout 60 setpriv --bounding-set -bpf,-perfmon,-sys_admin --inh-caps -all "$O/ebtrace" stat --blame -d 1 --json \
+	-p "$program" -o "$TMP/refused.json" 2>"$TMP/err"
+is $? 0 "root without these capabilities: the ring is read" || cat "$TMP/err"
+grep -q 'needs CAP_BPF and CAP_PERFMON, or root; reading the rings alone: it is not recorded when threads do not run' "$TMP/err" &&
+	[ "$(grep -c . "$TMP/err")" = 1 ]
+ok $? "one line says what is missing" || cat "$TMP/err"
+jq -e '.blame | .pauses > 0 and .parts_ns.unknown + .parts_ns.domain == .pause_ns' "$TMP/refused.json" >"$TMP/jq"
+ok $? "and what pauses were made of is not known, but for waits for another domain" || jq -c .blame "$TMP/refused.json"
+kill $program
+
 # ---- a domain that is long in C ----
 
 ocaml_build held tests/ocaml/held_stubs.c

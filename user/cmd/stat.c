@@ -14,6 +14,7 @@
 #include "cmd/report.h"
 #include "cmd/report_form.h"
 #include "cmd/run.h"
+#include "engine/probing.h"
 #include "proc/executable.h"
 #include "runtime/runtimes.h"
 #include "sink/stat.h"
@@ -85,13 +86,13 @@ static bool rings_have_threads(const struct engine_options *e)
 }
 
 /*
- * Parts of a pause are those of its thread, which no ring of OCaml's knows. Without privilege only
+ * Parts of a pause are those of its thread, which no ring of OCaml's knows. Where BPF is refused only
  * rings can be read. Who asked for a collection is rare enough to be recorded always; who else caused
  * one, on request.
  */
 static void prepare_blame(struct engine_options *e)
 {
-	if (e->mode == MODE_AUTO && !geteuid() && (e->stacks || !rings_have_threads(e)))
+	if (e->mode == MODE_AUTO && (e->stacks || !rings_have_threads(e)) && probing_is_allowed())
 		e->mode = MODE_PROBES;
 	if (e->stack_glob_count)
 		return;

@@ -7,11 +7,17 @@
 #include <string.h>
 
 #include "core/kinds.h"
+#include "source/bpf_kernel.h"
 #include "source/ring.h"
 
 /* The started program switches its ring on when it starts; its functions are probed if it has not
  * by then. */
 #define RING_START_NS 150000000ull
+
+bool probing_is_allowed(void)
+{
+	return bpf_kernel_allows();
+}
 
 /* Begins without a source, where that is of use. */
 static enum engine_end begin_without(struct probing *p, int err, const char *reason)

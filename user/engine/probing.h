@@ -14,6 +14,8 @@ struct probing {
 	char missing[EBT_REASON_BYTES]; /* why there is no source, until it is reported */
 };
 
+/* Whether there can be one at all: the kernel and our privileges allow it. */
+bool probing_is_allowed(void);
 /*
  * Makes the source if the mode requires or allows it. changed and ctx: as in struct bpf_options.
  * record: the started program switches its own ring on. All pointers outlive the source. ENGINE_OK,

@@ -465,6 +465,11 @@ static int begin(struct bpf_kernel *k)
 	return err ? err : bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
 }
 
+bool bpf_kernel_allows(void)
+{
+	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_KPROBE, NULL) == 1;
+}
+
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)
 {
 	struct bpf_kernel *k = calloc(1, sizeof(*k));

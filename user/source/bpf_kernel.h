@@ -29,6 +29,8 @@ struct bpf_kernel_options {
 	void *ctx;
 };
 
+/* Whether we may load programs of this kind at all. */
+bool bpf_kernel_allows(void);
 /* Forks the keeper of the links (link_keeper.h), so call it early. 0 or -errno. */
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret);
 void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
