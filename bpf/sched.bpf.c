@@ -50,8 +50,8 @@ struct {
  * on this CPU alone, and given back by its owner's next run on any: plain stores are enough. */
 struct runner {
 	uint64_t ns;
-	uint32_t tid;
 	char comm[EBT_COMM_BYTES];
+	uint32_t tid;
 };
 struct cpu_waiters {
 	union {
@@ -69,12 +69,14 @@ struct {
 	__type(value, struct cpu_waiters);
 } ebt_cpu_waiters SEC(".maps");
 
-typedef uint64_t __attribute__((may_alias, aligned(4))) any_word;
+typedef uint64_t __attribute__((may_alias)) any_word;
 
+/* By words, each of which is a checked load: of &task->comm[8] the compiler would load the bytes. */
 static __always_inline void copy_comm(char *to, const struct task_struct *task)
 {
-	((any_word *)to)[0] = *(const any_word *)&task->comm[0];
-	((any_word *)to)[1] = *(const any_word *)&task->comm[8];
+	const any_word *from = (const any_word *)task->comm;
+	((any_word *)to)[0] = from[0];
+	((any_word *)to)[1] = from[1];
 }
 
 /* Of the run queue of the CPU at hand, as the kernel has read it for this switch. 0: not known. */
