@@ -37,7 +37,8 @@ struct debug_info {
 	Elf *module, *debug;
 	Dwarf *dwarf; /* NULL: none */
 	struct symtab *symtab;
-	Dwarf_CFI *cfi; /* NULL: none */
+	Dwarf_CFI *cfi; /* NULL: none, or not asked for yet */
+	bool cfi_known;
 	struct unit *unit;
 	size_t units;
 	struct segment *segment; /* values: units */
@@ -282,8 +283,6 @@ int debug_info_open(const struct debug_info_files *files, struct debug_info **re
 		d->debug = elf_begin(files->debug, ELF_C_READ, NULL);
 	if (!err)
 		err = open_symtab(d);
-	if (!err)
-		d->cfi = dwarf_getcfi_elf(d->module);
 	if (!err && !files->symbols_only)
 		err = open_dwarf(d);
 	if (err) {
@@ -464,6 +463,9 @@ struct unwind_rule debug_info_unwind(struct debug_info *d, uint64_t offset)
 	struct unwind_rule rule = {.kind = UNWIND_UNKNOWN};
 	uint64_t address;
 	Dwarf_Frame *frame;
+	if (!d->cfi_known)
+		d->cfi = dwarf_getcfi_elf(d->module);
+	d->cfi_known = true;
 	if (!d->cfi || !address_of(d->module, offset, &address) ||
 	    dwarf_cfi_addrframe(d->cfi, address, &frame))
 		return rule;
