@@ -136,7 +136,8 @@ itself "a file into a link to itself" "$O/ebtrace" "$dir/run.ebt" -o "$dir/link.
 itself "a file read through a link" "$O/ebtrace" "$dir/link.ebt" -o "$dir/run.ebt"
 itself "the second of two inputs" "$O/ebtrace" "$TMP/2.events" "$dir/more.ebt" -o "$dir/../dir/more.ebt"
 itself "a file on standard input" "$O/ebtrace" - -o "$dir/run.ebt" <"$dir/run.ebt"
-itself "a report into the capture" "$O/ebtrace" stat "$dir/run.ebt" -o "$dir/run.ebt"
+cp "$TMP/want.ebt" "$dir/run"
+itself "a report into the capture" "$O/ebtrace" stat "$dir/run" -o "$dir/run"
 append() { "$O/ebtrace" "$dir/run.ebt" -f ebt >>"$dir/run.ebt"; }
 itself "a file at the end of itself" append
 through() { "$O/ebtrace" "$dir/run.ebt" -f ebt -o /dev/stdout 1<>"$dir/run.ebt"; }
