@@ -140,8 +140,17 @@ whole nested
 threads_known nested
 [ "$(jq -s '[.[] | select(.kind == "begin") | .pid, .tid] | max' "$TMP/nested.ndjson")" -lt 100 ]
 ok $? "nested: numbers are those of the tracer's own namespace"
-unshare -pf --mount-proc "$O/ebtrace" -q --mode stream -f ndjson -o "$TMP/deep.ndjson" -- \
-  unshare -pf "$gc" -q -t 2 -n 20000 -c "$TMP/deep.counts"
+# In one below that, the program is a child, which is attached to while it begins: it waits.
+mkfifo "$TMP/deep.in"
+unshare -pf --mount-proc "$O/ebtrace" -v --mode stream -f ndjson -o "$TMP/deep.ndjson" -- \
+  unshare -pf "$gc" -q -w -t 2 -n 20000 -c "$TMP/deep.counts" <"$TMP/deep.in" 2>"$TMP/deep.log" &
+deep=$!
+children+=("$deep")
+exec 8>"$TMP/deep.in"
+wait_for grep -q 'attached to [1-9]' "$TMP/deep.log" || diag "$(cat "$TMP/deep.log")"
+echo >&8
+exec 8>&-
+wait "$deep"
 threads_known deep
 
 # Children: those that are there already, those that come, and exec.
