@@ -51,11 +51,13 @@ kill $program
 ocaml_build held tests/ocaml/held_stubs.c
 timeout 60 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/held.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
 jq -c '.blame.longest[] | select(.domain == 0 and .waited_for.ns > 10000000)' "$TMP/held.json" >"$TMP/held"
-jq -e -s 'length > 5 and all(.parts_ns.domain > .ns / 2 and .waited_for.domain == 1)' "$TMP/held" >"$TMP/jq"
-ok $? "collections wait for a domain that is in C: it is named" || cat "$TMP/held"
+# On a busy machine the domain that waits may have no CPU when it need not wait any more.
+jq -e -s 'length > 5 and all(.parts_ns.domain >= .waited_for.ns and .waited_for.domain == 1
+	and .parts_ns.domain + .parts_ns.run_queue > .ns / 2)' "$TMP/held" >"$TMP/jq"
+ok $? "collections wait for a domain that is in C: it is named" || diag "$(cat "$TMP/held")"
 jq -e -s '(map(.waited_for.parts_ns | .cpu) | add) + (map(.waited_for.parts_ns.run_queue) | add) > (map(.waited_for.ns) | add) * 0.99
 	and any(.waited_for.parts_ns.cpu > 10000000)' "$TMP/held" >"$TMP/jq"
-ok $? "and it ran there, or waited for a CPU: it was not blocked" || cat "$TMP/held"
+ok $? "and it ran there, or waited for a CPU: it was not blocked" || diag "$(cat "$TMP/held")"
 timeout 60 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
 grep -q '^  The longest pause took .*: for .* of it the others waited for domain 1, which \(ran on its CPU\|had no CPU\) for' "$TMP/err"
 ok $? "a sentence says so" || grep 'The longest' "$TMP/err"
