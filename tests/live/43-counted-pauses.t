@@ -14,27 +14,30 @@ is $? 0 "the program and the trace end well" || cat "$TMP/err"
 "$O/ebtrace" stat --json "$TMP/run.ebt" >"$TMP/report"
 "$O/ebtrace" -q -f ndjson -e end "$TMP/run.ebt" | grep '"name":"major"' >"$TMP/ends"
 
-# pause STEP FILTER: a jq filter on the step's pause, and the program's own account $s of it; 50 us and
-# two switches for what comes between them.
+# pause STEP FILTER: a jq filter on the step's pause, and the program's own account $s of it. What lies
+# between the two, $outside ns in which the thread may lose its CPU as well, may be waiting or not; 50 us
+# and two switches for the reading of counters, and a switch more for each ms outside.
 pause() {
 	local account
 	account=$(awk -v step="$1" '$1 == step { printf "{\"begin\":%s,\"end\":%s,\"wait\":%s,\"off\":%s,\"voluntary\":%s,\"involuntary\":%s,\"minor\":%s,\"major\":%s}",
 		$3, $4, $6, $7, $10, $11, $12, $13 }' "$TMP/said")
 	jq -e --argjson s "$account" 'def near($x; $y; $most): ($x - $y | fabs) <= $most;
-		[.blame.longest[] | select(.begin_ns >= $s.begin and .begin_ns + .ns <= $s.end)][0] | '"$2" "$TMP/report" >"$TMP/jq"
+		[.blame.longest[] | select(.begin_ns >= $s.begin and .begin_ns + .ns <= $s.end)][0]
+		| ($s.end - $s.begin - .ns) as $outside | '"$2" "$TMP/report" >"$TMP/jq"
 	ok $? "$1: $3" || { echo "# $account"; jq -c '.blame.longest[]' "$TMP/report"; }
 }
-counts='near(.counted.voluntary_switches; $s.voluntary; 2) and near(.counted.involuntary_switches; $s.involuntary; 2)
-	and near(.counted.run_delay_ns; $s.wait; 50000 + .ns / 100)'
+counts='near(.counted.voluntary_switches; $s.voluntary; 2)
+	and near(.counted.involuntary_switches; $s.involuntary; 2 + $outside / 1000000)
+	and near(.counted.run_delay_ns; $s.wait; 50000 + .ns / 100 + $outside)'
 for step in sleep preempt pinged touch fault; do
 	pause $step "$counts" "switches and the wait for a CPU are those of the thread's own account"
 	pause $step '([.parts_ns[]] | add) == .ns' "its parts add up"
 	pause $step 'near(.parts_ns.run_queue; .counted.run_delay_ns; 0) or .counted.run_delay_ns > .ns' "who waited for a CPU is known"
 done
-pause sleep '.counted.voluntary_switches >= 40 and .parts_ns.cpu == 0 and .parts_ns.unknown > .ns / 2' \
+pause sleep '.counted.voluntary_switches >= 40 and .parts_ns.cpu == 0 and .parts_ns.unknown > 75000000' \
 	"what blocked it is not known"
 for step in preempt pinged; do
-	pause $step '.counted.voluntary_switches > 0 or (.parts_ns.unknown == 0 and near(.parts_ns.cpu; .ns - $s.off; 50000 + .ns / 50))' \
+	pause $step '.counted.voluntary_switches > 0 or (.parts_ns.unknown == 0 and near(.parts_ns.cpu; .ns - $s.off; 50000 + .ns / 50 + $outside))' \
 		"a thread that never blocked was on its CPU for the rest, as its CPU time says"
 done
 pause pinged '.counted.involuntary_switches > 200' "there were many short preemptions"
