@@ -222,8 +222,8 @@ static void do_pinged(void)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_TIMERSLACK, 1ul);
 		pin(!cpu);
-		if (sched_setscheduler(0, SCHED_FIFO,
-				       &p)) /* what else runs there does not delay it */
+		/* What else runs there does not delay it. */
+		if (sched_setscheduler(0, SCHED_FIFO, &p))
 			_exit(1);
 		while (write(ping[1], &byte, 1) == 1)
 			nap(285000 - 60000);
