@@ -31,14 +31,14 @@ struct wait {
 
 /* What is kept of a track of phases. */
 struct lane {
-	struct lane *next; /* of its process */
+	struct lane *next, *prev; /* of its process */
 	bool is_paused;
 	uint32_t stopping; /* open phases that stop the mutator */
 	struct blame_pause pause;
-	struct wait wait[WAITS_MAX];
-	uint32_t waits;
-	struct section *inside; /* the barrier that it is at; NULL: none */
-	uint64_t since_ns;
+	struct wait *wait; /* few lanes have any */
+	uint32_t waits, wait_room;
+	struct section *inside;	   /* the barrier that it is at; NULL: none */
+	uint64_t since_ns, losses; /* losses: of which it knows */
 	struct held_pauses held;
 };
 
@@ -55,7 +55,7 @@ struct blame {
 	struct blame_sums sums;
 	const struct ebt_event *end; /* the event at hand, with which a pause may end */
 	uint64_t known_from;	     /* the first interval's begin */
-	uint64_t lost_ns;	     /* of the last loss; 0: there was none */
+	uint64_t losses, lost_ns;    /* the time of the last one */
 	bool is_known;
 	blame_on_pause *on_pause;
 	void *ctx;
@@ -118,17 +118,20 @@ static void split_time(struct blame *b, struct family *f, uint32_t tid, uint64_t
 	off_cpu_split(known_of ? known_of : &none, from + unknown, to, ret);
 }
 
-/* The lane leaves the barrier. */
-static void leave(struct blame *b, struct family *f, struct lane *l, const struct track *t,
-		  uint64_t begin_ns)
+/* The lane leaves the barrier. 0 or -ENOMEM. */
+static int leave(struct blame *b, struct family *f, struct lane *l, const struct track *t,
+		 uint64_t begin_ns)
 {
 	struct section *s = l->inside;
+	int err = 0;
 	if (!s)
-		return;
+		return 0;
 	s->is_closed = true;
 	l->inside = NULL;
-	if (s->last_lane != t->lane && s->last_ns > begin_ns && l->is_paused &&
-	    l->waits < WAITS_MAX) {
+	bool waited = s->last_lane != t->lane && s->last_ns > begin_ns && l->is_paused;
+	if (waited && l->waits < WAITS_MAX && !array_room(l->wait, l->wait_room, l->waits)) {
+		err = -ENOMEM;
+	} else if (waited && l->waits < WAITS_MAX) {
 		uint64_t ns = s->last_ns - begin_ns;
 		l->wait[l->waits++] = (struct wait){begin_ns, s->last_ns};
 		l->pause.split.ns[BLAME_DOMAIN] += ns;
@@ -140,37 +143,7 @@ static void leave(struct blame *b, struct family *f, struct lane *l, const struc
 		}
 	}
 	drop_section(s);
-}
-
-static void move(uint64_t *from, uint64_t *to, uint64_t ns)
-{
-	ns = ns < *from ? ns : *from;
-	*from -= ns;
-	*to += ns;
-}
-
-/*
- * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some of
- * the wait for a CPU. They hold what a thread did while it waited for another domain, too: as much of
- * the wait for a CPU may have been there, and the rest was not.
- */
-static void correct(struct blame_split *s, const struct pause_usage *u)
-{
-	uint64_t *ns = s->ns, delay = u->count[PAUSE_RUN_DELAY];
-	if (delay == PAUSE_UNKNOWN)
-		return;
-	uint64_t doubt = delay < ns[BLAME_DOMAIN] ? delay : ns[BLAME_DOMAIN];
-	uint64_t least = delay - doubt, unknown = ns[BLAME_UNKNOWN];
-	uint64_t more = least > ns[BLAME_WAIT] ? least - ns[BLAME_WAIT] : 0;
-	move(&ns[BLAME_UNKNOWN], &ns[BLAME_WAIT], more);
-	move(&ns[BLAME_CPU], &ns[BLAME_WAIT], more > unknown ? more - unknown : 0);
-	unknown = ns[BLAME_UNKNOWN];
-	if (pause_usage_never_blocked(u) && unknown > doubt)
-		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
-	/* It blocked, and no interval says so. */
-	uint64_t switches = u->count[PAUSE_VOLUNTARY];
-	if (switches && switches != PAUSE_UNKNOWN && !s->longest.ns && !ns[BLAME_DOMAIN])
-		move(&ns[BLAME_CPU], &ns[BLAME_UNKNOWN], ns[BLAME_CPU]);
+	return err;
 }
 
 /* The pause of a lane, as if it ended. */
@@ -202,6 +175,14 @@ static bool is_unsure(const struct blame *b, const struct lane *l, uint64_t end_
 	return end_ns - since <= PAUSES_HELD_NS && l->held.count < PAUSES_HELD_MAX;
 }
 
+/* Pauses that were held before the last loss were some. */
+static void know_losses(struct blame *b, struct lane *l)
+{
+	if (l->losses != b->losses)
+		blame_sums_settle(&b->sums, &l->held);
+	l->losses = b->losses;
+}
+
 static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
 		     uint64_t end_ns)
 {
@@ -209,9 +190,10 @@ static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t
 	split_pause(b, f, l, tid, end_ns, p);
 	p->has_usage = pause_usage_get(b->session, b->end, &p->usage);
 	if (p->has_usage)
-		correct(&p->split, &p->usage);
+		blame_split_correct(&p->split, &p->usage);
 	if (b->on_pause)
 		b->on_pause(b->ctx, p);
+	know_losses(b, l);
 	if (is_unsure(b, l, end_ns))
 		return blame_sums_hold(&b->sums, &l->held, p);
 	blame_sums_settle(&b->sums, &l->held);
@@ -244,6 +226,8 @@ static struct lane *lane_of(struct blame *b, struct track *t, uint64_t now_ns)
 		return NULL;
 	l->since_ns = now_ns;
 	l->next = f->lanes;
+	if (l->next)
+		l->next->prev = l;
 	f->lanes = l;
 	return t->user = l;
 }
@@ -295,12 +279,10 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	(void)depth;
 	if (t->span != TRACK_PHASES || !l || !f)
 		return f ? 0 : -ENOMEM;
-	if (barrier_of(s->id) < BARRIERS)
-		leave(b, f, l, t, s->begin_ns);
+	int err = barrier_of(s->id) < BARRIERS ? leave(b, f, l, t, s->begin_ns) : 0;
 	if (!s->user || --l->stopping)
-		return 0;
-	int err = 0;
-	if (l->is_paused && how == TRACK_ENDED)
+		return err;
+	if (!err && l->is_paused && how == TRACK_ENDED)
 		err = end_pause(b, f, l, b->end->tid ? b->end->tid : l->pause.tid, end_ns);
 	drop_stack(b, l);
 	l->is_paused = false;
@@ -312,8 +294,10 @@ static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 {
 	struct blame *b = ctx;
 	struct lane *l = t->span == TRACK_PHASES ? t->user : NULL;
-	if (l && !l->stopping && phases_stop(phases_row(ev->id)))
-		blame_sums_drop(&b->sums, &l->held);
+	if (!l || l->stopping || !phases_stop(phases_row(ev->id)))
+		return;
+	know_losses(b, l);
+	blame_sums_drop(&b->sums, &l->held);
 }
 
 static void on_forget(void *ctx, struct track *t)
@@ -321,16 +305,18 @@ static void on_forget(void *ctx, struct track *t)
 	struct blame *b = ctx;
 	struct family *f = ptrarray_get(&b->families, t->process);
 	struct lane *l = t->span == TRACK_PHASES ? t->user : NULL;
-	for (struct lane **at = f && l ? &f->lanes : NULL; at && *at; at = &(*at)->next)
-		if (*at == l) {
-			*at = l->next;
-			break;
-		}
 	if (!l)
 		return;
+	if (l->next)
+		l->next->prev = l->prev;
+	if (l->prev)
+		l->prev->next = l->next;
+	else if (f)
+		f->lanes = l->next;
 	drop_section(l->inside);
 	drop_stack(b, l);
 	blame_sums_settle(&b->sums, &l->held);
+	free(l->wait);
 	free(l);
 }
 
@@ -424,7 +410,7 @@ int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
 	for (size_t i = 0; i < n && !err; i++) {
 		b->end = &ev[i];
 		if (ev[i].kind == EBT_LOST) {
-			settle_all(b);
+			b->losses++;
 			b->lost_ns = ev[i].ts;
 		}
 		err = ev[i].kind == EBT_OFFCPU ? add_interval(b, &ev[i])

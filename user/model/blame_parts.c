@@ -120,3 +120,29 @@ enum blame_part blame_part_of_block(uint32_t reason, int32_t syscall)
 		return syscall == BLAME_NO_CALL ? BLAME_FAULT : blame_part_of_call(syscall);
 	}
 }
+
+static void move(uint64_t *from, uint64_t *to, uint64_t ns)
+{
+	ns = ns < *from ? ns : *from;
+	*from -= ns;
+	*to += ns;
+}
+
+void blame_split_correct(struct blame_split *s, const struct pause_usage *u)
+{
+	uint64_t *ns = s->ns, delay = u->count[PAUSE_RUN_DELAY];
+	if (delay == PAUSE_UNKNOWN)
+		return;
+	uint64_t doubt = delay < ns[BLAME_DOMAIN] ? delay : ns[BLAME_DOMAIN];
+	uint64_t least = delay - doubt, unknown = ns[BLAME_UNKNOWN];
+	uint64_t more = least > ns[BLAME_WAIT] ? least - ns[BLAME_WAIT] : 0;
+	move(&ns[BLAME_UNKNOWN], &ns[BLAME_WAIT], more);
+	move(&ns[BLAME_CPU], &ns[BLAME_WAIT], more > unknown ? more - unknown : 0);
+	unknown = ns[BLAME_UNKNOWN];
+	if (pause_usage_never_blocked(u) && unknown > doubt)
+		move(&ns[BLAME_UNKNOWN], &ns[BLAME_CPU], unknown - doubt);
+	/* It blocked, and no interval says so. */
+	uint64_t switches = u->count[PAUSE_VOLUNTARY];
+	if (switches && switches != PAUSE_UNKNOWN && !s->longest.ns && !ns[BLAME_DOMAIN])
+		move(&ns[BLAME_CPU], &ns[BLAME_UNKNOWN], ns[BLAME_CPU]);
+}

@@ -3,6 +3,8 @@
 #ifndef MODEL_BLAME_PARTS_H
 #define MODEL_BLAME_PARTS_H
 
+#include "core/pause_usage.h"
+
 #include <stdint.h>
 
 /*
@@ -58,5 +60,12 @@ struct blame_split {
 	uint64_t ns[BLAME_PARTS];
 	struct blame_cause longest; /* without a CPU */
 };
+
+/*
+ * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some of
+ * the wait for a CPU. They hold what a thread did while it waited for another domain, too: as much of
+ * the wait for a CPU may have been there, and the rest was not.
+ */
+void blame_split_correct(struct blame_split *s, const struct pause_usage *u);
 
 #endif
