@@ -20,7 +20,8 @@ static void handle(int signo)
 	(void)signo;
 	if (!ebt_section_enter()) {
 		refused++;
-		ebt_section_note(&noted, ++noted);
+		/* Where the machine is held up there may be more than there is room for. */
+		noted += ebt_section_note(&noted, noted + 1);
 		return;
 	}
 	entered++;
@@ -50,7 +51,7 @@ static void test_handler(void)
 /* Notes without a hole, and none twice. */
 static void test_interrupted(void)
 {
-	struct itimerval timer = {{0, 50}, {0, 50}};
+	struct itimerval timer = {{0, 200}, {0, 200}};
 	const void *address;
 	uint64_t obj, before = noted, sum = 0, want = 0;
 	refused = entered = 0;

@@ -69,16 +69,17 @@ void ebt_section_unlock(void)
 
 /* Handlers interrupt each other and the thread, but each ends before what it interrupted goes on: an
  * entry is complete before anybody else looks at it. */
-void ebt_section_note(const void *address, uint64_t obj)
+bool ebt_section_note(const void *address, uint64_t obj)
 {
 	unsigned n = __atomic_load_n(&self.notes, __ATOMIC_RELAXED);
 	do {
 		if (n == NOTES)
-			return;
+			return false;
 	} while (!__atomic_compare_exchange_n(&self.notes, &n, n + 1, false, __ATOMIC_RELAXED,
 					      __ATOMIC_RELAXED));
 	self.note[n].address = address;
 	self.note[n].obj = obj;
+	return true;
 }
 
 bool ebt_section_any(void)

@@ -20,9 +20,9 @@ bool ebt_section_is_inside(void);
 bool ebt_section_lock(void);
 void ebt_section_unlock(void);
 
-/* An object that a handler frees while its thread is in the section; of too many at once some are
- * forgotten. */
-void ebt_section_note(const void *address, uint64_t obj);
+/* An object that a handler frees while its thread is in the section. False: there were too many at once,
+ * and it is forgotten. */
+bool ebt_section_note(const void *address, uint64_t obj);
 /* With the lock, or after the section: the next of those. False: there is none. */
 bool ebt_section_next(const void **ret_address, uint64_t *ret_obj);
 bool ebt_section_any(void);
