@@ -234,6 +234,57 @@ static void check_tables(void)
 	munmap(area, 64 * PAGE);
 }
 
+/* More records than are kept come while the page tables are read. */
+static int drain_many(void *ctx)
+{
+	struct pending *p = ctx;
+	int err = 0;
+	for (unsigned i = 0; i < p->calls && !err; i++) {
+		struct call c = {'U', 2ull * i, 1, 0, 0};
+		err = put(&p->ps, &p->u, &c, MM, now_ns());
+	}
+	return err;
+}
+
+static void check_overrun(void)
+{
+	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pending p = {.ps = new_spaces(), .calls = 70000};
+	p.ps.out.ctx = &p;
+	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	page_user_check(&p.ps, &p.u);
+	p.ps.out.drain = drain_many;
+	*page = 1;
+	*text = 0;
+	is(page_user_check(&p.ps, &p.u), -EAGAIN,
+	   "a check during which too many records come is made again");
+	is_str(text, "", "nothing follows from it");
+	ok(p.u.space->urgent, "soon");
+	p.calls = 0;
+	ok(!page_spaces_check(&p.ps, UINT64_MAX, false) && said("a", page, 1, EBT_PAGE_POPULATED),
+	   "and the next one finds what it would have found");
+	page_spaces_done(&p.ps);
+	munmap(page, PAGE);
+}
+
+static void check_share(void)
+{
+	struct page_spaces ps = new_spaces();
+	struct page_user u;
+	struct ebt_page_record failed = {.head = {.site = EBT_PAGES_CHECK}, .mm = MM};
+	uint64_t begin = now_ns();
+	page_user_begin(&ps, &u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	page_spaces_check(&ps, begin, false);
+	is(ps.out.counts.checks, 1, "a new space is checked at once");
+	uint64_t end = now_ns(), cost = ps.out.counts.check_ns;
+	page_user_receive(&ps, &u, &failed);
+	page_spaces_check(&ps, begin + 10 * cost, false);
+	is(ps.out.counts.checks, 1, "urgent checks use a tenth of a CPU at most");
+	page_spaces_check(&ps, end + 10 * cost, false);
+	is(ps.out.counts.checks, 2, "and that much of it");
+	page_spaces_done(&ps);
+}
+
 /* It ends while the probes are removed, which takes longer than the trace may. */
 static void check_limit(void)
 {
@@ -257,5 +308,7 @@ int main(void)
 	check_refused();
 	check_exec();
 	check_tables();
+	check_overrun();
+	check_share();
 	return tap_done();
 }

@@ -309,8 +309,35 @@ static void test_rules(void)
 	free(r);
 }
 
+/* What is kept in memory follows from it. */
+static void test_oldest(void)
+{
+	struct run *r = begin(&usual);
+	struct span_watch *w;
+	struct span_hit hit;
+	struct ebt_event ev = {.kind = EBT_BEGIN, .process = 1, .ts = 1000};
+	if (span_watch_new(r->session, &pauses, 1, &w))
+		abort();
+	ev.id = PHASE_domain_condition_wait;
+	span_watch_push(w, &ev, &hit);
+	ok(span_watch_oldest_ns(w) == UINT64_MAX,
+	   "a span that no rule is about needs nothing of what was before");
+	ev.id = PHASE_minor;
+	ev.ts = 2000;
+	span_watch_push(w, &ev, &hit);
+	ok(span_watch_oldest_ns(w) == 2000, "one that may last too long does");
+	ev.id = PHASE_minor_local_roots;
+	ev.ts = 3000;
+	span_watch_push(w, &ev, &hit);
+	ok(span_watch_oldest_ns(w) == 2000, "the oldest of them counts");
+	span_watch_free(w);
+	end(r);
+	free(r);
+}
+
 int main(void)
 {
+	test_oldest();
 	test_ten();
 	test_overlap();
 	test_memory(8000, "events of seconds");
