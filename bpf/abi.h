@@ -42,6 +42,7 @@ struct ebt_usage {
 	uint64_t voluntary, involuntary; /* context switches */
 	uint64_t minor_faults, major_faults;
 	uint64_t migrations; /* to another CPU */
+	uint64_t fault_ns;   /* on a CPU, in page faults; only if they are measured */
 };
 
 /* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_usage as payload. */

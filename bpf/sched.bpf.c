@@ -14,6 +14,7 @@
  * `from` on only, and the last one before a switch in is the one that has woken the thread.
  */
 #include "channel.bpf.h"
+#include "faults.bpf.h"
 
 /* Of the kernel's task states. */
 #define STATE_UNINTERRUPTIBLE 0x0002
@@ -193,6 +194,7 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 				 uint64_t run_delay)
 {
 	struct ebt_offcpu_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	faults_leave_out(task, ts - from);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		if (t->waiter)
@@ -394,6 +396,7 @@ int ebt_offcpu_flush(uint64_t *ctx)
 	if (!from || task->on_cpu || __sync_val_compare_and_swap(&t->from, from, now) != from)
 		return 0;
 	struct ebt_offcpu_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	faults_leave_out(task, now - from);
 	if (!rec) {
 		channel_drop_event(EBT_NO_POS);
 		return 0;

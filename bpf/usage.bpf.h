@@ -14,8 +14,9 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
+#include "faults.bpf.h"
 
-/* Members of struct ebt_usage, and what they are of a struct task_struct. */
+/* Members of struct ebt_usage that the kernel counts, and what they are of a struct task_struct. */
 #define USAGE_MEMBERS(X)                   \
 	X(run_delay, sched_info.run_delay) \
 	X(voluntary, nvcsw)                \
@@ -38,6 +39,7 @@ static __always_inline void usage_read(struct ebt_usage *u, struct task_struct *
 	u->member = bpf_core_field_exists(task->of_task) ? task->of_task : EBT_USAGE_UNKNOWN;
 	USAGE_MEMBERS(READ)
 #undef READ
+	u->fault_ns = ebt_faults_on ? faults_time(task) : EBT_USAGE_UNKNOWN;
 }
 
 /* What has been counted since the pause began. */
@@ -50,6 +52,8 @@ static __always_inline void usage_of(struct ebt_usage *u, const struct usage_pau
 		u->member -= p->begin.member;
 	USAGE_MEMBERS(SUBTRACT)
 #undef SUBTRACT
+	if (ebt_faults_on)
+		u->fault_ns -= p->begin.fault_ns;
 }
 
 /* A phase begins that stops the mutator. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the scheduler does, alone: yield (two threads of one CPU switch to each other), wake (the same,
- * but each sleeps until the other wakes it). Arguments: which, and a file, into which goes what one
- * switch takes, in ns: the median of several runs, which are short: a tracer has time to read between
- * them.
+ * What the kernel does, alone: fault (new pages are touched), yield (two threads of one CPU switch to
+ * each other), wake (the same, but each sleeps until the other wakes it). Arguments: which, and a file,
+ * into which goes what one switch or fault takes, in ns: the median of several runs, which are short: a
+ * tracer has time to read between them.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -68,7 +69,7 @@ static void *other(void *arg)
 }
 
 /* ns of a switch. */
-static double run(void)
+static double run_switches(void)
 {
 	pthread_t thread;
 	pthread_create(&thread, NULL, other, NULL);
@@ -77,6 +78,22 @@ static double run(void)
 	play(0);
 	pthread_join(thread, NULL);
 	return (now_ns() - begin) / (double)(switches() - before);
+}
+
+/* ns of a fault. */
+static double run_faults(void)
+{
+	const size_t bytes = ROUNDS * 4096ul;
+	char *map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED)
+		exit(1);
+	madvise(map, bytes, MADV_NOHUGEPAGE);
+	double begin = now_ns();
+	for (size_t at = 0; at < bytes; at += 4096)
+		((volatile char *)map)[at] = 1;
+	double ns = (now_ns() - begin) / ROUNDS;
+	munmap(map, bytes);
+	return ns;
 }
 
 static int compare(const void *a, const void *b)
@@ -88,8 +105,10 @@ static int compare(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	double ns[RUNS];
-	if (argc != 3 || (strcmp(argv[1], "yield") != 0 && strcmp(argv[1], "wake") != 0))
+	if (argc != 3 || (strcmp(argv[1], "yield") != 0 && strcmp(argv[1], "wake") != 0 &&
+			  strcmp(argv[1], "fault") != 0))
 		return 2;
+	double (*run)(void) = strcmp(argv[1], "fault") != 0 ? run_switches : run_faults;
 	sleeps = !strcmp(argv[1], "wake");
 	cpu_set_t set;
 	CPU_ZERO(&set);

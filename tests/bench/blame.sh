@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # What it costs that it is recorded when threads do not run (--blame): sourced by run.sh. Of a traced
 # process and of a bystander, what a switch takes longer than with no program at all, and a wake-up: what
-# a switch with one takes longer than that.
+# a switch with one takes longer than that; and a page fault (--blame=faults).
 blame_turns=5
+blame_option=--blame
 
 # blame_run NAME COMMAND...: a line of $tmp/blame_NAME, of the command's own number
 blame_run() {
@@ -19,7 +20,7 @@ blame_watched() {
 	sleep 1000 &
 	victim=$!
 	: >"$tmp/watch.log"
-	"$ebtrace" trace --blame -v -f ndjson -o /dev/null -p $victim 2>"$tmp/watch.log" &
+	"$ebtrace" trace $blame_option -v -f ndjson -o /dev/null -p $victim 2>"$tmp/watch.log" &
 	watcher=$!
 	wait_until grep -q 'has no markers' "$tmp/watch.log"
 	"$@"
@@ -31,7 +32,7 @@ blame_watched() {
 	return $status
 }
 
-blame_traced() { "$ebtrace" trace --blame -q -f ebt -o "$tmp/blame.ebt" -- "$@"; }
+blame_traced() { "$ebtrace" trace $blame_option -q -f ebt -o "$tmp/blame.ebt" -- "$@"; }
 blame_least() { sort -g "$tmp/blame_$1" | head -1; } # of medians
 
 # CPU time of a program that collects all the time, in ms; the reports alone.
@@ -60,6 +61,11 @@ bench_blame() {
 			blame_run ${kind}_traced blame_traced "$loop" $kind "$tmp/cost" || return 0
 		done
 	done
+	for ((turn = 0; turn < blame_turns; turn++)); do
+		blame_run fault_bare "$loop" fault "$tmp/cost" || return 0
+		blame_option=--blame=faults blame_run fault_bystander blame_watched "$loop" fault "$tmp/cost" || return 0
+		blame_option=--blame=faults blame_run fault_traced blame_traced "$loop" fault "$tmp/cost" || return 0
+	done
 	for who in traced bystander; do
 		local added
 		added=$(calc "$(blame_least yield_$who) - $(blame_least yield_bare)")
@@ -67,5 +73,6 @@ bench_blame() {
 		row blame_wakeup_$who ns \
 			"$(calc "$(blame_least wake_$who) - $(blame_least wake_bare) - $added")" \
 			",\"goal\":$([ $who = traced ] && echo 110 || echo 70)"
+		row blame_fault_$who ns "$(calc "$(blame_least fault_$who) - $(blame_least fault_bare)")" ''
 	done
 }

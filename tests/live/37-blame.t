@@ -78,9 +78,39 @@ jq -e --argjson held "${held:-0}" '[.blame.longest[] | select(.tid != $held)] | 
 	and .waited_for.parts_ns.cpu > .waited_for.ns / 10)' "$TMP/busy.json" >"$TMP/jq"
 ok $? "one that is late because it was busy is told from one that slept" || jq -c .blame "$TMP/busy.json"
 
+# ---- the time of page faults, on request ----
+
+# faults STEP FILTER NAME: of the step's pause and the thread's own account of its page faults
+faults() {
+	local step=$1 minor
+	timeout 60 "$O/ebtrace" stat --blame=faults --json -o "$TMP/faults.json" -- "$prog" "$TMP/file" "$step" >"$TMP/faults.said" 2>"$TMP/faults.err"
+	minor=$(awk -v step="$step" '$1 == step { print $12 }' "$TMP/faults.said")
+	jq -e --argjson minor "${minor:-0}" '.blame.longest[0] | .ns == ([.parts_ns[]] | add) and .counted.fault_ns >= .parts_ns.page_fault_cpu
+		and ('"$2"')' "$TMP/faults.json" >"$TMP/jq"
+	ok $? "$3" || jq -c .blame.longest "$TMP/faults.json"
+}
+is "$(jq -r '.blame | .parts_ns.page_fault_cpu, .longest[0].counted.fault_ns' "$TMP/fault.json" | paste -sd' ')" "0 null" \
+	"page faults on a CPU are not timed unless that is asked for"
+faults touch '(.counted.minor_faults - $minor | fabs) <= 30 and .counted.minor_faults >= 10240 and .parts_ns.cpu > 0
+	and .parts_ns.page_fault_cpu > (.parts_ns.cpu + .parts_ns.page_fault_cpu) / 5' \
+	"--blame=faults: what touches pages that were given back is in page faults"
+grep -q 'timing page faults: .* ns more' "$TMP/faults.err"
+ok $? "a line says who pays for that" || cat "$TMP/faults.err"
+faults fault '.counted.major_faults > 100 and .parts_ns.page_fault > 0 and .parts_ns.page_fault_cpu > 0
+	and .parts_ns.page_fault_cpu == .counted.fault_ns' "the wait for a disk in a page fault is no time on a CPU"
+faults guard '.parts_ns.sleep > 60000000 and .parts_ns.page_fault_cpu < (.parts_ns.cpu + .parts_ns.page_fault_cpu) / 100' \
+	"a fault that fails is not timed, nor is the handler of its signal"
+cp "$TMP/faults.json" "$TMP/guard.json"
+timeout 60 "$O/ebtrace" trace --blame=faults --mode stream -f ndjson -o "$TMP/faults.ndjson" -- "$prog" "$TMP/file" touch >"$TMP/said" 2>"$TMP/err"
+is "$(jq -s '[.[] | select(.kind == "pause")] | length == 1 and all(.page_fault_cpu_ns > 0
+	and ([to_entries[] | select(.key | test("^(cpu|page_fault_cpu|run_queue|unknown)_ns$")).value] | add) == .duration_ns)' "$TMP/faults.ndjson")" true \
+	"trace has it as an argument of the pause" || jq -c 'select(.kind == "pause")' "$TMP/faults.ndjson"
+"$O/ebtrace" stat --blame=faults --mode ring -- "$prog" "$TMP/file" touch >"$TMP/said" 2>"$TMP/err"
+is $? 2 "where no probe stands at pauses it is refused" || cat "$TMP/err"
+
 "$O/ebtrace" stat --json-schema >"$TMP/schema"
 wrong=$(jq -r --slurpfile s "$TMP/schema" '$s[0] as $schema | ('"$(grep -v '^#' tests/stat-schema.jq)"')' \
-	"$TMP/barrier.json" "$TMP/futex.json" 2>&1)
+	"$TMP/barrier.json" "$TMP/futex.json" "$TMP/guard.json" 2>&1)
 is "$wrong" "" "the JSON is valid by its schema"
 
 # ---- of a pause that lasts ----
@@ -127,7 +157,7 @@ ok $? "a capture has what a pause was made of" || jq -c .blame "$TMP/capture.jso
 "$O/ebtrace" -q "$TMP/run.ebt" -e pause -f ndjson | grep '"kind":"pause"' >"$TMP/pauses"
 is "$(jq -r --slurpfile report "$TMP/capture.json" -s 'length == $report[0].blame.pauses' "$TMP/pauses")" true \
 	"trace --blame has an event for each pause"
-is "$(jq -r 'select(.duration_ns != ([to_entries[] | select(.key | test("^(cpu|run_queue|domain|futex|io|memory|sleep|other_call|page_fault|stopped|unknown)_ns$")).value] | add)) | "\(.ts) does not add up"' "$TMP/pauses")" "" \
+is "$(jq -r 'select(.duration_ns != ([to_entries[] | select(.key | test("^(cpu|page_fault_cpu|run_queue|domain|futex|io|memory|sleep|other_call|page_fault|stopped|unknown)_ns$")).value] | add)) | "\(.ts) does not add up"' "$TMP/pauses")" "" \
 	"parts add up"
 is "$(jq -s 'map(.futex_ns // 0) | add' "$TMP/pauses")" "$(jq .blame.parts_ns.futex "$TMP/capture.json")" "and are those of stat"
 n=$(wc -l <"$TMP/pauses")

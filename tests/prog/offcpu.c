@@ -295,6 +295,37 @@ static void do_touch(void)
 	munmap(map, TOUCH_BYTES);
 }
 
+#ifdef BLAMED
+/* Each fault fails, and a signal's handler maps the page: it has no end, and what the
+ * handler does is no fault. */
+static char *guarded;
+
+static void unguard(int signal)
+{
+	(void)signal;
+	mprotect(guarded, 4096, PROT_READ | PROT_WRITE);
+	nap(2000000);
+	spin(2000000);
+}
+
+static void do_guard(void)
+{
+	struct counters a, b;
+	struct sigaction on_fault = {.sa_handler = unguard}, was;
+	guarded = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGSEGV, &on_fault, &was);
+	begin_step(&a);
+	for (int i = 0; i < ROUNDS; i++) {
+		mprotect(guarded, 4096, PROT_NONE);
+		*(volatile char *)guarded = 1;
+	}
+	end_step(&b);
+	sigaction(SIGSEGV, &was, NULL);
+	print_step("guard", &a, &b, SYS_clock_nanosleep, -1);
+	munmap(guarded, 4096);
+}
+#endif
+
 static void *sleep_long(void *arg)
 {
 	prctl(PR_SET_NAME, "sleeper");
@@ -393,6 +424,7 @@ int main(int argc, char **argv)
 		{"touch", do_touch},
 #ifdef BLAMED
 		{"barrier", do_barrier}, {"busy", do_busy},   {"hold", do_hold},
+		{"guard", do_guard},
 #endif
 	};
 	if (argc < 3)

@@ -353,15 +353,16 @@ static void test_threads(void)
 	done(&r);
 }
 
-/* A pause of 100 us of domain 0, in which the kernel counted a wait for a CPU and voluntary switches;
- * known: intervals are, and one of 10 us before its end was a wait for a CPU. */
+/* A pause of 100 us of domain 0, in which the kernel counted a wait for a CPU, voluntary switches
+ * and 20 us of page faults; known: intervals are, and one of 10 us before its end was a wait for a CPU. */
 static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t voluntary)
 {
 	struct run r;
 	struct pause_usage u = {
 		{[PAUSE_RUN_DELAY] = delay_us == PAUSE_UNKNOWN ? PAUSE_UNKNOWN : delay_us * US,
 		 [PAUSE_VOLUNTARY] = voluntary,
-		 [PAUSE_MINOR_FAULTS] = 7}};
+		 [PAUSE_MINOR_FAULTS] = 7,
+		 [PAUSE_FAULT_NS] = 20 * US}};
 	begin(&r);
 	if (known)
 		off(&r, 0, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
@@ -382,20 +383,22 @@ static struct blame_pause counted(bool known, uint64_t delay_us, uint64_t volunt
 static void test_counted(void)
 {
 	struct blame_pause p = counted(false, 30, 0);
-	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_CPU) == 70,
+	ok(part(&p.split, BLAME_FAULT_CPU) == 20, "page faults are a part of the time on a CPU");
+	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_CPU) == 50,
 	   "without intervals: who never blocked was on the CPU, or waited for it");
 	p = counted(false, 30, 2);
 	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_UNKNOWN) == 70,
 	   "who did was so for an unknown time");
 	p = counted(false, 500, 0);
+	ok(!part(&p.split, BLAME_FAULT_CPU), "and never more than that");
 	ok(part(&p.split, BLAME_WAIT) == 100, "a wait is at most as long as its pause");
 	p = counted(false, PAUSE_UNKNOWN, 0);
 	ok(part(&p.split, BLAME_UNKNOWN) == 100, "a wait that is not counted is not known");
 	p = counted(true, 30, 0);
-	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_CPU) == 70,
+	ok(part(&p.split, BLAME_WAIT) == 30 && part(&p.split, BLAME_CPU) == 50,
 	   "where intervals lack some of the wait, the kernel's count is the truth");
 	p = counted(true, 4, 2);
-	ok(part(&p.split, BLAME_WAIT) == 10 && part(&p.split, BLAME_CPU) == 90,
+	ok(part(&p.split, BLAME_WAIT) == 10 && part(&p.split, BLAME_CPU) == 70,
 	   "where it lacks some, the intervals are: an idle CPU wakes up in no queue");
 	p = counted(true, 0, 1);
 	ok(part(&p.split, BLAME_UNKNOWN) == 100,
@@ -406,7 +409,8 @@ static void test_counted(void)
 static struct blame_pause counted_barrier(uint64_t delay_us)
 {
 	struct run r;
-	struct pause_usage u = {{[PAUSE_RUN_DELAY] = delay_us * US}};
+	struct pause_usage u = {
+		{[PAUSE_RUN_DELAY] = delay_us * US, [PAUSE_FAULT_NS] = PAUSE_UNKNOWN}};
 	begin(&r);
 	push(&r, EBT_BEGIN, PHASE_stw_leader, 0, 100);
 	push(&r, EBT_BEGIN, PHASE_stw_api_barrier, 0, 110);

@@ -8,7 +8,7 @@
 int main(void)
 {
 	struct session *session;
-	struct ebt_usage counted = {1, 2, 3, 4, 5, 6};
+	struct ebt_usage counted = {1, 2, 3, 4, 5, 6, 7};
 	struct pause_usage u;
 	bool lacks = false;
 	if (session_new(&session))
@@ -20,7 +20,7 @@ int main(void)
 		   pause_usage_get(session, &ev, &u) && u.count[PAUSE_RUN_DELAY] == 1 &&
 		   u.count[PAUSE_VOLUNTARY] == 2 && u.count[PAUSE_INVOLUNTARY] == 3 &&
 		   u.count[PAUSE_MINOR_FAULTS] == 4 && u.count[PAUSE_MAJOR_FAULTS] == 5 &&
-		   u.count[PAUSE_MIGRATIONS] == 6,
+		   u.count[PAUSE_MIGRATIONS] == 6 && u.count[PAUSE_FAULT_NS] == 7,
 	   "the end of a pause has what was counted in it");
 	ok(!lacks, "nothing lacks");
 	session_drop_event(session, &ev);

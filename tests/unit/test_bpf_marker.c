@@ -195,7 +195,8 @@ static bool is_usage(const struct ebt_usage *u, uint64_t times)
 {
 	return u && u->run_delay == times && u->voluntary == 2 * times &&
 	       u->involuntary == 3 * times && u->minor_faults == 4 * times &&
-	       u->major_faults == 5 * times && u->migrations == 6 * times;
+	       u->major_faults == 5 * times && u->migrations == 6 * times &&
+	       u->fault_ns == EBT_USAGE_UNKNOWN;
 }
 
 enum { MINOR = 11, ROOTS = 12, CONDITION_WAIT = 42, NO_PHASE = 1000 };

@@ -92,7 +92,8 @@ static void test_pause(void)
 						    [PAUSE_INVOLUNTARY] = 3,
 						    [PAUSE_MINOR_FAULTS] = PAUSE_UNKNOWN,
 						    [PAUSE_MAJOR_FAULTS] = 1,
-						    [PAUSE_MIGRATIONS] = 2}};
+						    [PAUSE_MIGRATIONS] = 2,
+						    [PAUSE_FAULT_NS] = PAUSE_UNKNOWN}};
 	struct ebt_event ev = {.kind = EBT_END};
 	struct pause_usage u;
 	ok(!pause_usage_get(session, &ev, &u), "the end of a phase has no counts");

@@ -29,9 +29,9 @@ const struct option_row option_rows[] = {
 	 "Watch the pages of the address space, through the kernel, instead of events of the "
 	 "runtime",
 	 1},
-	{RINGS, "blame", OPT_BLAME, NULL,
+	{RINGS, "blame", OPT_BLAME, "faults",
 	 "Record when threads do not run, why, who woke them and who ran instead (needs "
-	 "privilege); stat: report what pauses were made of",
+	 "privilege); stat: report what pauses were made of; =faults: with the time of page faults",
 	 1},
 	{RINGS, "stack", OPT_STACK, "GLOB",
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "

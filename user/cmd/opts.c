@@ -83,6 +83,8 @@ static double parse_rate(struct argp_state *st, const char *text)
 	return v;
 }
 
+static const char *const blame_more[] = {"faults", NULL};
+
 static int parse_word(struct argp_state *st, const char *text, const char *const words[],
 		      const char *what)
 {
@@ -132,6 +134,7 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 		return 0;
 	case OPT_BLAME:
 		o->engine.blame = true;
+		o->engine.faults |= arg && !parse_word(st, arg, blame_more, "--blame");
 		return 0;
 	case OPT_STACK:
 		o->engine.stacks = true;
@@ -363,6 +366,12 @@ static void check_command(int key, const struct argp_state *st)
 		refuse(st, "%s", why);
 }
 
+/* Its argument may be left out. */
+static bool is_optional(int key)
+{
+	return key == OPT_STACK || key == OPT_BLAME;
+}
+
 /* --help lists the command's own options; those of other commands are parsed to be refused. */
 static void fill_options(enum opts_commands command, struct argp_option *ret)
 {
@@ -374,7 +383,7 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 			r->name,
 			r->key,
 			r->argument,
-			(own ? 0 : OPTION_HIDDEN) | (r->key == OPT_STACK ? OPTION_ARG_OPTIONAL : 0),
+			(own ? 0 : OPTION_HIDDEN) | (is_optional(r->key) ? OPTION_ARG_OPTIONAL : 0),
 			r->help,
 			r->group};
 	}

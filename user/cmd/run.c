@@ -30,6 +30,10 @@ int run_check_usage(const struct opts *o)
 	else if (o->engine.stacks &&
 		 (o->engine.mode == MODE_RING || o->engine.mode == MODE_WATERMARK))
 		complain("--stack needs a probe for each event: --mode stream or probes");
+	else if (o->engine.faults && (o->engine.file_count || o->engine.mode == MODE_RING ||
+				      o->engine.mode == MODE_WATERMARK))
+		complain("--blame=faults needs processes that run, and a probe at each pause: "
+			 "--mode stream or probes");
 	else if (o->engine.blame && o->engine.file_count && o->command == OPTS_TRACE)
 		complain("--blame needs processes that run: -p PID, or -- PROGRAM");
 	else if (o->engine.pages && (o->engine.file_count || o->engine.snapshot))

@@ -92,7 +92,8 @@ static bool rings_have_threads(const struct engine_options *e)
  */
 static void prepare_blame(struct engine_options *e)
 {
-	if (e->mode == MODE_AUTO && (e->stacks || !rings_have_threads(e)) && probing_is_allowed())
+	bool probes = e->stacks || e->faults || !rings_have_threads(e);
+	if (e->mode == MODE_AUTO && probes && probing_is_allowed())
 		e->mode = MODE_PROBES;
 	if (e->stack_glob_count)
 		return;

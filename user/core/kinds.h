@@ -68,6 +68,7 @@ enum kinds_field {
 	KINDS_FIELD_word11,
 	KINDS_FIELD_word12,
 	KINDS_FIELD_word13,
+	KINDS_FIELD_word14,
 	KINDS_FIELD_text0,
 	KINDS_FIELD_text1,
 };

@@ -15,7 +15,8 @@
 	X(PAUSE_INVOLUNTARY, involuntary_switches) \
 	X(PAUSE_MINOR_FAULTS, minor_faults)        \
 	X(PAUSE_MAJOR_FAULTS, major_faults)        \
-	X(PAUSE_MIGRATIONS, migrations)
+	X(PAUSE_MIGRATIONS, migrations)            \
+	X(PAUSE_FAULT_NS, fault_ns)
 
 enum pause_count {
 #define X(CONSTANT, key) CONSTANT,

@@ -22,7 +22,7 @@ struct followed {
 	struct followed_usage usage;
 	/* The reader's of its ring files: */
 	struct known_ring *rings; /* that it has mapped, as long as it runs */
-	bool has_ring, told_mixed, told_many;
+	bool has_ring, told_mixed, told_many, told_unexplained;
 	uint64_t opened_ns;	  /* a ring of the program that it ran then was found; 0: none */
 	bool needs_ring;	  /* one that is there has what nobody else has seen */
 	uint64_t unread_ns;	  /* its ring has been left out since then; 0: it has not */

@@ -15,11 +15,9 @@
 #include <unistd.h>
 
 #include "proc/maps.h"
+#include "proc/process.h"
 #include "proc/ringfile.h"
 #include "source/ring_header.h"
-
-/* The inode of the machine's own pid namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
-#define INITIAL_PID_NS 0xeffffffcu
 
 static void add_file(struct leftover *l, unsigned dir, const char *name, pid_t pid)
 {
@@ -147,12 +145,6 @@ static void find_mapped(struct leftover *l)
 		closedir(d);
 }
 
-static bool in_initial_pid_ns(void)
-{
-	struct stat st;
-	return !stat("/proc/self/ns/pid", &st) && st.st_ino == INITIAL_PID_NS;
-}
-
 /* NULL if the open file is a ring that may have been left by process `pid`. */
 static const char *not_a_ring(int fd, const struct leftover_file *f)
 {
@@ -187,7 +179,7 @@ static enum leftover_verdict judge_open(const struct leftover *l, struct leftove
 		return doubt(f, reason);
 	if (!kill(f->pid, 0) || errno != ESRCH)
 		return doubt(f, "a process of that number lives");
-	if (!dir->private && !in_initial_pid_ns())
+	if (!dir->private && process_own_pidns() != PROCESS_INITIAL_PIDNS)
 		return doubt(f, "its process may live in another pid namespace");
 	return LEFTOVER_STALE;
 }

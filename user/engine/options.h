@@ -50,6 +50,7 @@ struct engine_options {
 	bool wait;		   /* until the processes have something to trace */
 	bool pages;		   /* watch the pages of address spaces, and nothing else */
 	bool blame;		   /* record when threads do not run */
+	bool faults;		   /* and measure their page faults in pauses */
 	bool stacks;		   /* events get their stacks, those that these globs select: */
 	const char **stack_globs;
 	unsigned stack_glob_count;

@@ -270,6 +270,7 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 	ring_files_process_added(r, p->pid); /* as whoever it runs by now */
 	p->has_ring = true;
 	p->opened_ns = seen_ns;
+	ring_warnings_unexplained(r->engine, p);
 	return read_ring(r, found->fd, found->path, p, p->pid, k);
 }
 

@@ -3,6 +3,8 @@
 
 #include <sys/stat.h>
 
+#include "runtime/language.h"
+
 /* The first that is the same file as one before it; n: none is. */
 static int find_same(const struct ringfile *found, int n)
 {
@@ -34,4 +36,18 @@ void ring_warnings_report(const struct report *r, struct followed *p, const stru
 			  "process %d has %d rings: others that it may have are not read", p->pid,
 			  n);
 	p->told_many |= n == RINGFILE_MAX;
+}
+
+void ring_warnings_unexplained(const struct engine *e, struct followed *p)
+{
+	const struct engine_options *o = e->options;
+	const struct traits_language *language = language_traits(p->release).language;
+	if (p->told_unexplained || !(o->blame || o->stacks) ||
+	    !(e->session->origins & ORIGIN_BPF) || !language || language->has_markers)
+		return;
+	report_at(&e->report, LOG_NORMAL,
+		  "process %d: its ring is on, and is read; for %s%s%s choose --mode probes",
+		  p->pid, o->blame ? "what its pauses were made of" : "",
+		  o->blame && o->stacks ? " and " : "", o->stacks ? "its stacks" : "");
+	p->told_unexplained = true;
 }

@@ -12,5 +12,7 @@
 /* The n rings, RINGFILE_MAX at most, were found open in the process. */
 void ring_warnings_report(const struct report *r, struct followed *p, const struct ringfile *found,
 			  int n);
+/* The ring of a process is read, and has not what --blame or --stack want. */
+void ring_warnings_unexplained(const struct engine *e, struct followed *p);
 
 #endif

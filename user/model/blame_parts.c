@@ -128,11 +128,9 @@ static void move(uint64_t *from, uint64_t *to, uint64_t ns)
 	*to += ns;
 }
 
-void blame_split_correct(struct blame_split *s, const struct pause_usage *u)
+static void correct_waits(struct blame_split *s, const struct pause_usage *u)
 {
 	uint64_t *ns = s->ns, delay = u->count[PAUSE_RUN_DELAY];
-	if (delay == PAUSE_UNKNOWN)
-		return;
 	uint64_t doubt = delay < ns[BLAME_DOMAIN] ? delay : ns[BLAME_DOMAIN];
 	uint64_t least = delay - doubt, unknown = ns[BLAME_UNKNOWN];
 	uint64_t more = least > ns[BLAME_WAIT] ? least - ns[BLAME_WAIT] : 0;
@@ -145,4 +143,13 @@ void blame_split_correct(struct blame_split *s, const struct pause_usage *u)
 	uint64_t switches = u->count[PAUSE_VOLUNTARY];
 	if (switches && switches != PAUSE_UNKNOWN && !s->longest.ns && !ns[BLAME_DOMAIN])
 		move(&ns[BLAME_CPU], &ns[BLAME_UNKNOWN], ns[BLAME_CPU]);
+}
+
+void blame_split_correct(struct blame_split *s, const struct pause_usage *u)
+{
+	uint64_t faults = u->count[PAUSE_FAULT_NS];
+	if (u->count[PAUSE_RUN_DELAY] != PAUSE_UNKNOWN)
+		correct_waits(s, u);
+	if (faults != PAUSE_UNKNOWN)
+		move(&s->ns[BLAME_CPU], &s->ns[BLAME_FAULT_CPU], faults);
 }

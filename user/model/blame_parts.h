@@ -11,17 +11,18 @@
  * X(CONSTANT, key, text): key of JSON and of arguments; text of reports. Parts are disjoint, and add up
  * to the stretch.
  */
-#define BLAME_PARTS_LIST(X)                                   \
-	X(BLAME_CPU, cpu, "on CPU")                           \
-	X(BLAME_WAIT, run_queue, "waiting for a CPU")         \
-	X(BLAME_DOMAIN, domain, "waiting for another domain") \
-	X(BLAME_FUTEX, futex, "blocked: futex")               \
-	X(BLAME_IO, io, "blocked: input, output")             \
-	X(BLAME_MEMORY, memory, "blocked: memory calls")      \
-	X(BLAME_SLEEP, sleep, "blocked: sleep")               \
-	X(BLAME_CALL, other_call, "blocked: other calls")     \
-	X(BLAME_FAULT, page_fault, "blocked: page faults")    \
-	X(BLAME_STOPPED, stopped, "stopped")                  \
+#define BLAME_PARTS_LIST(X)                                       \
+	X(BLAME_CPU, cpu, "on CPU")                               \
+	X(BLAME_FAULT_CPU, page_fault_cpu, "on CPU: page faults") \
+	X(BLAME_WAIT, run_queue, "waiting for a CPU")             \
+	X(BLAME_DOMAIN, domain, "waiting for another domain")     \
+	X(BLAME_FUTEX, futex, "blocked: futex")                   \
+	X(BLAME_IO, io, "blocked: input, output")                 \
+	X(BLAME_MEMORY, memory, "blocked: memory calls")          \
+	X(BLAME_SLEEP, sleep, "blocked: sleep")                   \
+	X(BLAME_CALL, other_call, "blocked: other calls")         \
+	X(BLAME_FAULT, page_fault, "blocked: page faults")        \
+	X(BLAME_STOPPED, stopped, "stopped")                      \
 	X(BLAME_UNKNOWN, unknown, "not known")
 
 enum blame_part {
@@ -64,7 +65,8 @@ struct blame_split {
 /*
  * The kernel's counts of the whole pause are the truth where intervals are not known, or lack some of
  * the wait for a CPU. They hold what a thread did while it waited for another domain, too: as much of
- * the wait for a CPU may have been there, and the rest was not.
+ * the wait for a CPU may have been there, and the rest was not. Of the time on a CPU the part is told that
+ * page faults took, if it was measured.
  */
 void blame_split_correct(struct blame_split *s, const struct pause_usage *u);
 

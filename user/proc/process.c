@@ -247,3 +247,9 @@ bool process_is_filtered(pid_t pid)
 		closedir(tasks);
 	return filtered;
 }
+
+uint64_t process_own_pidns(void)
+{
+	struct stat st;
+	return stat("/proc/self/ns/pid", &st) ? 0 : st.st_ino;
+}

@@ -68,4 +68,9 @@ ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap);
  * that the program itself does not make. */
 bool process_is_filtered(pid_t pid);
 
+/* The inode of the machine's own pid namespace (PROC_PID_INIT_INO in include/linux/proc_ns.h). */
+#define PROCESS_INITIAL_PIDNS 0xeffffffcu
+/* That of the caller's; 0: not known. */
+uint64_t process_own_pidns(void);
+
 #endif

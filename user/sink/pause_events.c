@@ -8,11 +8,13 @@
 #include "core/event_args.h"
 #include "model/blame.h"
 
-/* Words of the payload, behind the parts, by their place in events.def. */
-enum { CAUSE_NS = BLAME_PARTS, CAUSE_TID, LATE_TID, WORDS };
+/* Words of the payload, behind the parts, by their place in events.def. The time of page faults is the
+ * last one: earlier captures do not have it. */
+enum { CAUSE_NS = BLAME_PARTS - 1, CAUSE_TID, LATE_TID, FAULT_CPU_NS, WORDS };
 
-_Static_assert(BLAME_CPU == 0 && BLAME_UNKNOWN == 10 && WORDS == EVENT_ARGS_WORDS,
-	       "events.def has the parts in this order");
+_Static_assert(BLAME_CPU == 0 && BLAME_FAULT_CPU == 1 && BLAME_UNKNOWN == 11 &&
+		       WORDS == EVENT_ARGS_WORDS,
+	       "events.def has the other parts in this order");
 
 struct pause_events {
 	struct sink base;
@@ -40,7 +42,8 @@ static void on_pause(void *ctx, const struct blame_pause *p)
 		.cpu = EBT_NO_CPU,
 		.id = p->phase,
 	};
-	memcpy(args.word, p->split.ns, sizeof(p->split.ns));
+	for (unsigned i = 0, word = 0; i < BLAME_PARTS; i++)
+		args.word[i == BLAME_FAULT_CPU ? FAULT_CPU_NS : word++] = p->split.ns[i];
 	args.word[CAUSE_NS] = c->ns;
 	args.word[CAUSE_TID] = c->ns ? c->tid : 0;
 	args.word[LATE_TID] = p->culprit.ns ? p->culprit.tid : 0;

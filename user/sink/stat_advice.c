@@ -41,7 +41,8 @@ static void advise_of_pauses(struct buf *b, const struct stat_report *r)
 	const struct blame_sum *s = blame_total(r->blame);
 	uint32_t domains = most_domains(r->model);
 	double wait = part_percent(s, BLAME_WAIT), domain = part_percent(s, BLAME_DOMAIN);
-	double fault = part_percent(s, BLAME_FAULT) + part_percent(s, BLAME_MEMORY);
+	double fault = part_percent(s, BLAME_FAULT) + part_percent(s, BLAME_FAULT_CPU) +
+		       part_percent(s, BLAME_MEMORY);
 	if (s->pauses < ADVICE_PAUSES)
 		return;
 	if (wait >= WAIT_MANY)

@@ -19,7 +19,7 @@ static const struct {
 	{"on CPU", 1u << BLAME_CPU},
 	{"CPU wait", 1u << BLAME_WAIT},
 	{"domain", 1u << BLAME_DOMAIN},
-	{"fault", 1u << BLAME_FAULT},
+	{"fault", 1u << BLAME_FAULT_CPU | 1u << BLAME_FAULT},
 	{"blocked", 1u << BLAME_FUTEX | 1u << BLAME_IO | 1u << BLAME_MEMORY | 1u << BLAME_SLEEP |
 			    1u << BLAME_CALL | 1u << BLAME_STOPPED},
 	{"unknown", 1u << BLAME_UNKNOWN},
@@ -49,7 +49,7 @@ static void put_counts(struct buf *b, const struct pause_usage *u)
 		[PAUSE_MINOR_FAULTS] = "minor and",  [PAUSE_MAJOR_FAULTS] = "major page faults,",
 		[PAUSE_MIGRATIONS] = "migrations",
 	};
-	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_COUNTS; i++) {
+	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_FAULT_NS; i++) {
 		if (u->count[i] == PAUSE_UNKNOWN)
 			report_print(b, " unknown %s", text[i]);
 		else
@@ -59,7 +59,7 @@ static void put_counts(struct buf *b, const struct pause_usage *u)
 
 static bool any_count(const struct pause_usage *u)
 {
-	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_COUNTS; i++)
+	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_FAULT_NS; i++)
 		if (u->count[i] && u->count[i] != PAUSE_UNKNOWN)
 			return true;
 	return false;
@@ -211,6 +211,7 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 {
 	static const char *const doing[] = {
 		[BLAME_CPU] = "ran on its CPU",
+		[BLAME_FAULT_CPU] = "ran in page faults",
 		[BLAME_WAIT] = "had no CPU",
 		[BLAME_DOMAIN] = "waited for another domain",
 		[BLAME_FUTEX] = "was blocked on a futex",

@@ -342,6 +342,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 					    .ocaml_allocs = opt->allocs_only,
 					    .pages = opt->pages,
 					    .offcpu = opt->offcpu,
+					    .faults = opt->faults,
 					    .receive = bpf_records_receive,
 					    .ctx = &s->in};
 	int err = bpf_lanes_init(&s->in.lanes);
@@ -361,6 +362,8 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 			return bpf_explain_pages(err, reason);
 		return bpf_explain_load(err, reason);
 	}
+	s->faults.children = !opt->no_follow;
+	bpf_kernel_fault_programs(s->kernel, &s->faults.begin, &s->faults.end);
 	s->base.lanes = s->in.lanes.lanes;
 	put_slots_aside(s);
 	s->rescan_ns = s->recover.since_ns = s->in.lost_since_ns = now_ns();
@@ -399,6 +402,9 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 	}
 	if (err)
 		log_at(LOG_VERBOSE, "pid %d: children are not followed: %s", pid, strerror(-err));
+	/* Children inherit it. */
+	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
+		log_at(LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, strerror(-err));
 	target = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
 	if (!target)
 		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);
@@ -414,9 +420,7 @@ static int attach_pages(struct bpf_source *s, struct bpf_target *target)
 		s->pages.out.page_bytes;
 	int err = page_user_begin(&s->pages, &target->pages, target->pid, target->process,
 				  EBT_PAGE_SNAPSHOT);
-	int n = err ? err
-		    : page_faults_attach(&s->faults, bpf_kernel_fault_program(s->kernel),
-					 target->pid, !s->opt.no_follow);
+	int n = err ? err : page_faults_attach(&s->faults, target->pid);
 	if (n < 0)
 		return n;
 	err = page_user_check(&s->pages, &target->pages);

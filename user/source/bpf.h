@@ -38,6 +38,7 @@ struct bpf_options {
 	bool allocs_only;	 /* and to nothing else */
 	bool pages;		 /* watch the pages of address spaces, and nothing else */
 	bool offcpu;		 /* record when threads do not run */
+	bool faults;		 /* and measure their page faults in pauses */
 	bool no_probes;		 /* attach to nothing */
 	bool stacks;		 /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */

@@ -49,5 +49,6 @@ int bpf_account_pause(struct session *s, struct ebt_event *ev, const void *paylo
 				       [PAUSE_MINOR_FAULTS] = u.minor_faults,
 				       [PAUSE_MAJOR_FAULTS] = u.major_faults,
 				       [PAUSE_MIGRATIONS] = u.migrations,
+				       [PAUSE_FAULT_NS] = u.fault_ns,
 			       }});
 }

@@ -2,6 +2,7 @@
 #include "source/bpf_kernel.h"
 
 #include "base/log.h"
+#include "proc/process.h"
 #include "source/bpf_channel.h"
 #include "source/link_keeper.h"
 
@@ -12,15 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ebtrace.skel.h"
 
-#define INITIAL_PIDNS_INO 0xeffffffcu
-#define MIN_PROCESSES	  16384u /* that maps have room for */
-#define OFFCPU_PROGRAMS	  6
-#define MAX_PROCESSES	  (4u << 20) /* the kernel's own limit of pids */
+#define MIN_PROCESSES	16384u /* that maps have room for */
+#define OFFCPU_PROGRAMS 6
+#define MAX_PROCESSES	(4u << 20) /* the kernel's own limit of pids */
 
 struct bpf_kernel {
 	struct bpf_kernel_options opt;
@@ -28,7 +27,7 @@ struct bpf_kernel {
 	struct bpf_channel channel;
 	struct link_keeper *keeper;
 	int cpus;
-	struct bpf_program *faults; /* NULL: pages are not watched */
+	struct bpf_program *fault_end; /* NULL: no fault is of interest */
 	struct bpf_link *offcpu[OFFCPU_PROGRAMS];
 	int offcpu_error; /* 0 or -errno */
 };
@@ -236,9 +235,10 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 	};
 }
 
-int bpf_kernel_fault_program(const struct bpf_kernel *k)
+void bpf_kernel_fault_programs(const struct bpf_kernel *k, int *ret_begin, int *ret_end)
 {
-	return bpf_program__fd(k->faults);
+	*ret_begin = bpf_program__fd(k->skel->progs.ebt_fault_begin);
+	*ret_end = bpf_program__fd(k->fault_end);
 }
 
 int bpf_kernel_fd(const struct bpf_kernel *k)
@@ -322,13 +322,6 @@ int bpf_kernel_offcpu_error(const struct bpf_kernel *k)
 
 /* ---- set-up ---- */
 
-static void set_pidns(struct ebtrace_bpf *skel)
-{
-	struct stat st;
-	if (!stat("/proc/self/ns/pid", &st) && st.st_ino != INITIAL_PIDNS_INO)
-		skel->rodata->ebt_pidns_ino = st.st_ino;
-}
-
 static uint32_t read_limit(const char *path)
 {
 	unsigned long n = 0;
@@ -358,9 +351,12 @@ static int set_sizes(struct bpf_kernel *k)
 
 static void choose_programs(struct bpf_kernel *k)
 {
-	for (enum bpf_probe p = 0; k->opt.multi && p < BPF_PROBES; p++)
-		bpf_program__set_expected_attach_type(
-			program_of(k, p), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	for (enum bpf_probe p = 0; p < BPF_PROBES; p++) {
+		bpf_program__set_autoattach(program_of(k, p), false);
+		if (k->opt.multi)
+			bpf_program__set_expected_attach_type(
+				program_of(k, p), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
+	}
 	/* Without the kernel's BTF the markers can be had still, but no child can be followed. */
 	bool btf = !access("/sys/kernel/btf/vmlinux", R_OK);
 	bpf_program__set_autoload(k->skel->progs.ebt_process_fork, btf);
@@ -368,10 +364,6 @@ static void choose_programs(struct bpf_kernel *k)
 	bpf_program__set_autoload(k->skel->progs.ebt_process_exit, btf);
 	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_function, btf);
 	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_alloc, btf && k->opt.ocaml_allocs);
-	bpf_program__set_autoattach(k->skel->progs.ebt_marker, false);
-	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_function, false);
-	bpf_program__set_autoattach(k->skel->progs.ebt_alloc, false);
-	bpf_program__set_autoattach(k->skel->progs.ebt_ocaml_alloc, false);
 	for (enum bpf_probe p = 0; k->opt.pages && p < BPF_PROBES; p++)
 		bpf_program__set_autoload(program_of(k, p), false);
 	if (!btf)
@@ -388,22 +380,28 @@ static bool has_casts(void)
 	return has;
 }
 
-static void choose_page_programs(struct bpf_kernel *k)
+static void choose_fault_programs(struct bpf_kernel *k)
 {
 	bool casts = k->opt.pages && has_casts();
-	struct bpf_program *p,
-		*of_faults[] = {k->skel->progs.ebt_page_fault_plain, k->skel->progs.ebt_page_fault};
+	struct bpf_program *p;
+	const struct {
+		struct bpf_program *program;
+		bool on;
+	} of_faults[] = {{k->skel->progs.ebt_page_fault_plain, k->opt.pages && !casts},
+			 {k->skel->progs.ebt_page_fault, casts},
+			 {k->skel->progs.ebt_fault_begin, k->opt.faults},
+			 {k->skel->progs.ebt_fault_end, k->opt.faults}};
 	bpf_object__for_each_program(p, k->skel->obj) if (bpf_program__type(p) ==
 							  BPF_PROG_TYPE_TRACEPOINT)
 		bpf_program__set_autoload(p, k->opt.pages);
-	for (int i = 0; i < 2; i++) {
-		bpf_program__set_autoload(of_faults[i], k->opt.pages && i == casts);
-		bpf_program__set_autoattach(of_faults[i], false);
+	k->fault_end = NULL;
+	for (int i = 0; i < 4; i++) {
+		bpf_program__set_autoload(of_faults[i].program, of_faults[i].on);
+		bpf_program__set_autoattach(of_faults[i].program, false);
+		k->fault_end = of_faults[i].on ? of_faults[i].program : k->fault_end;
 	}
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, k->opt.pages);
-	if (!k->opt.pages)
-		return;
-	k->faults = of_faults[casts];
+	k->skel->rodata->ebt_faults_on = k->opt.faults;
 	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -429,9 +427,10 @@ static int load(struct bpf_kernel *k)
 	k->skel->rodata->ebt_stacks_on = k->opt.stacks != NULL;
 	if (k->opt.stacks)
 		k->skel->rodata->ebt_stacks = *k->opt.stacks;
-	set_pidns(k->skel);
+	uint64_t pidns = process_own_pidns();
+	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;
 	choose_programs(k);
-	choose_page_programs(k);
+	choose_fault_programs(k);
 	int err = choose_offcpu_programs(k);
 	if (!err)
 		err = set_sizes(k);
@@ -446,7 +445,7 @@ static int load_without_offcpu(struct bpf_kernel *k, int err)
 		return err;
 	ebtrace_bpf__destroy(k->skel);
 	k->skel = NULL;
-	k->opt.offcpu = false;
+	k->opt.offcpu = k->opt.faults = false;
 	k->offcpu_error = err;
 	return load(k);
 }

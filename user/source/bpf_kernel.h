@@ -23,6 +23,7 @@ struct bpf_kernel_options {
 	bool ocaml_allocs; /* load the program of OCaml allocations without markers */
 	bool pages;	   /* watch pages; no links are made */
 	bool offcpu;	   /* record when threads do not run */
+	bool faults;	   /* and measure their page faults */
 	const struct ebt_stack_choice *stacks; /* which events get one; NULL: none. Kept */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
@@ -35,8 +36,8 @@ bool bpf_kernel_allows(void);
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret);
 void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
 
-/* The program of page faults: its descriptor. */
-int bpf_kernel_fault_program(const struct bpf_kernel *k);
+/* The programs of page faults: their descriptors; < 0: not loaded. */
+void bpf_kernel_fault_programs(const struct bpf_kernel *k, int *ret_begin, int *ret_end);
 
 /* 0, also if it is not wanted; else -errno: why it is not recorded when threads do not run. */
 int bpf_kernel_offcpu_error(const struct bpf_kernel *k);

@@ -16,8 +16,9 @@
  * events of their parents are inherited by. */
 #define MAX_ROUNDS 100
 
-/* Both kinds are counted at the end of a fault that has mapped a page. */
-static const uint64_t kinds[] = {PERF_COUNT_SW_PAGE_FAULTS_MIN, PERF_COUNT_SW_PAGE_FAULTS_MAJ};
+/* The first is counted when a fault begins to be handled, the others when it has mapped a page. */
+static const uint64_t kinds[] = {PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS_MIN,
+				 PERF_COUNT_SW_PAGE_FAULTS_MAJ};
 
 static int keep(struct page_faults *f, int fd)
 {
@@ -34,7 +35,7 @@ static int keep(struct page_faults *f, int fd)
 }
 
 /* Off until it has its program: what inherits it then has it, too. */
-static int open_event(struct page_faults *f, int program, pid_t tid, uint64_t kind, bool children)
+static int open_event(struct page_faults *f, pid_t tid, uint64_t kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -42,16 +43,17 @@ static int open_event(struct page_faults *f, int program, pid_t tid, uint64_t ki
 		.config = kind,
 		.sample_period = 1,
 		/* What the program finds in the sample. */
-		.sample_type =
-			PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_DATA_PAGE_SIZE,
+		.sample_type = f->begin >= 0 ? 0
+					     : PERF_SAMPLE_ADDR | PERF_SAMPLE_PHYS_ADDR |
+						       PERF_SAMPLE_DATA_PAGE_SIZE,
 		.disabled = 1,
 		.inherit = 1,
-		.inherit_thread = !children,
+		.inherit_thread = !f->children,
 	};
 	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	int err = 0;
+	int err = 0, program = kind == PERF_COUNT_SW_PAGE_FAULTS ? f->begin : f->end;
 	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) || ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
 		err = -errno;
 	if (!err)
@@ -62,10 +64,10 @@ static int open_event(struct page_faults *f, int program, pid_t tid, uint64_t ki
 }
 
 /* 1, or 0 if the thread has ended. */
-static int attach_thread(struct page_faults *f, int program, pid_t tid, bool children)
+static int attach_thread(struct page_faults *f, pid_t tid)
 {
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		int err = open_event(f, program, tid, kinds[i], children);
+	for (size_t i = f->begin < 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		int err = open_event(f, tid, kinds[i]);
 		if (err)
 			return err == -ESRCH ? 0 : err;
 	}
@@ -73,8 +75,7 @@ static int attach_thread(struct page_faults *f, int program, pid_t tid, bool chi
 }
 
 /* Those that are new. Their number, or -errno. */
-static int attach_new(struct page_faults *f, int program, DIR *tasks, struct map *known,
-		      bool children)
+static int attach_new(struct page_faults *f, DIR *tasks, struct map *known)
 {
 	int threads = 0;
 	rewinddir(tasks);
@@ -84,7 +85,7 @@ static int attach_new(struct page_faults *f, int program, DIR *tasks, struct map
 			continue;
 		if (!map_put(known, (uint64_t)tid))
 			return -ENOMEM;
-		int n = attach_thread(f, program, tid, children);
+		int n = attach_thread(f, tid);
 		if (n < 0)
 			return n;
 		threads += n;
@@ -92,7 +93,7 @@ static int attach_new(struct page_faults *f, int program, DIR *tasks, struct map
 	return threads;
 }
 
-int page_faults_attach(struct page_faults *f, int program, pid_t pid, bool children)
+int page_faults_attach(struct page_faults *f, pid_t pid)
 {
 	char path[32];
 	struct map known = {0};
@@ -102,7 +103,7 @@ int page_faults_attach(struct page_faults *f, int program, pid_t pid, bool child
 	if (!tasks)
 		return errno == ENOENT ? -ESRCH : -errno;
 	for (int i = 0; n > 0 && i < MAX_ROUNDS; i++) {
-		n = attach_new(f, program, tasks, &known, children);
+		n = attach_new(f, tasks, &known);
 		threads += n > 0 ? n : 0;
 	}
 	map_done(&known);
@@ -115,5 +116,6 @@ void page_faults_detach(struct page_faults *f)
 	for (uint32_t i = 0; i < f->fds; i++)
 		close(f->fd[i]);
 	free(f->fd);
-	*f = (struct page_faults){0};
+	f->fd = NULL;
+	f->fds = f->room = 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Runs a BPF program at the end of each page fault of chosen processes, by perf events of their
- * threads: nobody else pays for it. Threads and children that come later inherit them.
+ * Runs a BPF program at the end of each page fault of chosen processes, and one where the kernel begins
+ * to handle it, by perf events of their threads: no program runs for others. Threads and children that
+ * come later inherit them.
  */
 #ifndef SOURCE_PAGE_FAULTS_H
 #define SOURCE_PAGE_FAULTS_H
@@ -10,15 +11,17 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* All zero: nothing. Fields are private. */
+/* Zero but for the first: nothing is attached. */
 struct page_faults {
+	int begin, end; /* descriptors of the programs; begin < 0: none */
+	bool children;	/* they inherit the events, not threads alone */
+	/* Private. */
 	int *fd;
 	uint32_t fds, room;
 };
 
-/* program: a descriptor of the program. children: they inherit the events, not threads alone. The
- * number of threads, -ESRCH, or -errno: those that have events keep them. */
-int page_faults_attach(struct page_faults *f, int program, pid_t pid, bool children);
+/* The number of threads, -ESRCH, or -errno: those that have events keep them. */
+int page_faults_attach(struct page_faults *f, pid_t pid);
 void page_faults_detach(struct page_faults *f);
 
 #endif
