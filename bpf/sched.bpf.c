@@ -98,15 +98,26 @@ static __always_inline int32_t syscall_of(struct task_struct *task)
 #endif
 }
 
-static __always_inline uint32_t reason_of(struct task_struct *task, uint32_t state, int32_t syscall)
+/* Why it does not run from now on. The system call of one that could run on is not read: that is a
+ * call into the kernel at each switch. */
+static __always_inline void note_reason(struct thread *t, struct task_struct *task, uint32_t state)
 {
+	t->syscall = -1;
+	t->reason = EBT_OFFCPU_PREEMPTED;
+	if (!state)
+		return;
+	int32_t syscall = syscall_of(task);
+	if (syscall >= 0)
+		t->syscall = syscall;
 	if (state & STATE_STOPPED)
-		return EBT_OFFCPU_STOPPED;
-	if (syscall < 0)
-		return EBT_OFFCPU_FAULT;
-	if (BPF_CORE_READ_BITFIELD(task, in_iowait))
-		return EBT_OFFCPU_IOWAIT;
-	return state & STATE_UNINTERRUPTIBLE ? EBT_OFFCPU_UNINTERRUPTIBLE : EBT_OFFCPU_SLEEP;
+		t->reason = EBT_OFFCPU_STOPPED;
+	else if (syscall < 0)
+		t->reason = EBT_OFFCPU_FAULT;
+	else if (BPF_CORE_READ_BITFIELD(task, in_iowait))
+		t->reason = EBT_OFFCPU_IOWAIT;
+	else
+		t->reason = state & STATE_UNINTERRUPTIBLE ? EBT_OFFCPU_UNINTERRUPTIBLE
+							  : EBT_OFFCPU_SLEEP;
 }
 
 /* ---- who ran instead ---- */
@@ -240,24 +251,23 @@ static __always_inline void leave(struct thread *t, struct task_struct *prev,
 		emit_late(t, prev, now);
 	if (state & STATE_DEAD)
 		return;
-	int32_t syscall = syscall_of(prev);
-	t->syscall = syscall < 0 ? -1 : syscall;
-	t->reason = state ? reason_of(prev, state, syscall) : EBT_OFFCPU_PREEMPTED;
+	note_reason(t, prev, state);
 	t->run_delay = prev->sched_info.run_delay;
 	if (w && !state)
 		begin_waiting(t, w, next);
 	t->from = now;
 }
 
+/* clock: that of the run queue. */
 static __always_inline void arrive(struct thread *t, struct task_struct *prev,
-				   struct task_struct *next, uint64_t now)
+				   struct task_struct *next, uint64_t clock, uint64_t now)
 {
 	/* Atomic: a flush of open intervals may be at it. */
 	uint64_t from = __sync_lock_test_and_set(&t->from, 0);
 	if (!from)
 		return;
 	/* The kernel adds the wait that ends now to its account after this. */
-	uint64_t clock = queue_clock(next), queued = next->sched_info.last_queued;
+	uint64_t queued = next->sched_info.last_queued;
 	uint64_t delay = next->sched_info.run_delay - t->run_delay;
 	if (!clock)
 		delay += t->woken > from ? now - t->woken : 0;
@@ -279,8 +289,10 @@ int ebt_offcpu_switch(uint64_t *ctx)
 		out = bpf_task_storage_get(&ebt_threads, prev, 0, 0);
 	if (next->bpf_storage)
 		in = bpf_task_storage_get(&ebt_threads, next, 0, 0);
-	if (w && w->any_used)
-		note_run(w, prev, queue_clock(next));
+	int waited_for = w && w->any_used;
+	uint64_t clock = in || waited_for ? queue_clock(next) : 0;
+	if (waited_for)
+		note_run(w, prev, clock);
 	/* The compiler would combine the pointers, which the verifier refuses. */
 	uint64_t any = in != 0;
 	asm volatile("" : "+r"(any));
@@ -290,7 +302,7 @@ int ebt_offcpu_switch(uint64_t *ctx)
 	if (out)
 		leave(out, prev, next, w, ctx[0] & 1 ? 0 : (uint32_t)ctx[3], now);
 	if (in)
-		arrive(in, prev, next, now);
+		arrive(in, prev, next, clock, now);
 	return 0;
 }
 
@@ -372,9 +384,7 @@ int ebt_offcpu_begin(uint64_t *ctx)
 	uint32_t state = task->__state;
 	if (!t || task->on_cpu || state & STATE_DEAD)
 		return 0;
-	int32_t syscall = syscall_of(task);
-	t->syscall = syscall < 0 ? -1 : syscall;
-	t->reason = state ? reason_of(task, state, syscall) : EBT_OFFCPU_PREEMPTED;
+	note_reason(t, task, state);
 	t->run_delay = task->sched_info.run_delay;
 	__sync_val_compare_and_swap(&t->from, 0, bpf_ktime_get_ns());
 	return 0;

@@ -272,6 +272,7 @@ static void test_preempted(void)
 			   c = make(10, 10, "long");
 	reset();
 	born(&a);
+	a.syscall = 24;
 	switch_to(1000, &idle, &a, false, 0);
 	switch_to(2000, &a, &b, true, 1);
 	switch_to(2100, &b, &c, false, 1);
@@ -280,7 +281,7 @@ static void test_preempted(void)
 	const struct ebt_offcpu_record *r = last();
 	is(r->head.site, EBT_OFFCPU_PREEMPTED, "a preempted thread, whatever its state is");
 	ok(r->syscall == -1 && !r->waker && !*r->waker_comm,
-	   "nobody woke it, it was in no system call");
+	   "nobody woke it, it waited in no system call");
 	is(r->runner, 10, "who ran the longest in its place");
 	is_str(r->runner_comm, "long", "its name");
 	is(waiters.any_used, 0, "its place among the waiters is free");
