@@ -10,8 +10,11 @@ prog=$O/tests/prog/blamed
 
 # parts STEP PART: the share of the part in the pause, and the truth: both in percent of the pause.
 # said: step tid begin end switches wait off syscall waker
-blame() {
+run_step() {
 	timeout 60 "$O/ebtrace" stat --blame --json -o "$TMP/$1.json" -- "$prog" "$TMP/file" "$1" >"$TMP/$1.said" 2>"$TMP/$1.err"
+}
+blame() {
+	run_step "$1"
 	is $? 0 "$1: the program and the report end well" || cat "$TMP/$1.err"
 	jq -e '[.blame.longest[] | .ns == ([.parts_ns[]] | add)] | all and length > 0' "$TMP/$1.json" >"$TMP/jq"
 	ok $? "$1: parts add up to the pause"
@@ -23,18 +26,29 @@ blame() {
 # lacks the time in which an idle one wakes up, which is waiting here: of a thread that is blocked (off)
 # both together are compared, and it is blocked at most as long as by the kernel's account. What lies between
 # the account and the pause may be either.
-share_of() {
-	local step=$1 part=$2 truth=$3 name=$4 percent=${5:-1} got
-	got=$(awk -v step="$step" '$1 == step { print $2, $3, $4, $5, $6, $7 }' "$TMP/$step.said" | {
+compare() { # STEP PART TRUTH PERCENT
+	awk -v step="$1" '$1 == step { print $2, $3, $4, $5, $6, $7 }' "$TMP/$1.said" | {
 		read -r tid begin end switches wait off
-		jq -r --argjson percent "$percent" --arg part "$part" --arg truth "$truth" --argjson tid "$tid" --argjson wait "$wait" \
+		jq -r --arg part "$2" --arg truth "$3" --argjson percent "$4" --argjson tid "$tid" --argjson wait "$wait" \
 			--argjson off "$off" --argjson n "$switches" --argjson around $((end - begin)) '.blame.longest[] | select(.tid == $tid)
+			| (.ns * $percent / 100 + ($around - .ns) + (if $truth == "wait" then 0 else ([$n, 100] | min) * 50000 end)) as $allowed
 			| (if $truth == "wait" then .parts_ns[$part] - $wait | fabs
 			   else [(.parts_ns[$part] + .parts_ns.run_queue - $off | fabs), .parts_ns[$part] - ($off - $wait)] | max
 			   end) as $wrong
-			| if $wrong <= .ns * $percent / 100 + ($around - .ns) + (if $truth == "wait" then 0 else ([$n, 100] | min) * 50000 end) and .parts_ns[$part] > .ns / 50 then "right"
-			  else "\(.parts_ns) of \(.ns), off \($off) wait \($wait)" end' "$TMP/$step.json"
-	})
+			| if $wrong <= $allowed and .parts_ns[$part] > .ns / 50 then "right"
+			  elif $truth == "off" and $off - .parts_ns[$part] - .parts_ns.run_queue > $allowed then "stolen? \(.parts_ns) of \(.ns), off \($off) wait \($wait)"
+			  else "\(.parts_ns) of \(.ns), off \($off) wait \($wait)" end' "$TMP/$1.json"
+	}
+}
+# The CPU time of a thread lacks what the host of a virtual machine has taken from it while it ran
+# (steal), so its clock may say more than the scheduler knows of: then it runs once more.
+share_of() {
+	local step=$1 part=$2 truth=$3 name=$4 percent=${5:-1} got
+	for _ in 1 2 3; do
+		got=$(compare "$step" "$part" "$truth" "$percent")
+		[[ $got = stolen* ]] || break
+		run_step "$step"
+	done
 	is "$got" right "$name"
 }
 
