@@ -16,6 +16,8 @@ struct traits_language {
 	const char *name; /* "ocaml" */
 	/* An environment variable, with its value, that makes the rings of a program larger. */
 	const char *larger_ring;
+	/* What makes the minor heap larger, and major collections less frequent; NULL: nothing does. */
+	const char *minor_heap_setting, *major_pace_setting;
 	bool has_markers;	/* its programs have USDT markers of provider ebtrace */
 	bool heap_is_by_domain; /* its heap counters are of one domain's part; false: of the whole */
 	bool minor_is_shared;	/* all domains take part in each minor collection */

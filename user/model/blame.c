@@ -193,6 +193,9 @@ static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t
 		blame_split_correct(&p->split, &p->usage);
 	if (b->on_pause)
 		b->on_pause(b->ctx, p);
+	/* Rings hold what was before the run, which stat does not count. */
+	if (b->session->run_begin.known && p->begin_ns < b->session->run_begin.ns)
+		return 0;
 	know_losses(b, l);
 	if (is_unsure(b, l, end_ns))
 		return blame_sums_hold(&b->sums, &l->held, p);
@@ -429,6 +432,16 @@ const struct blame_sum *blame_of_row(struct blame *b, uint32_t row)
 {
 	settle_all(b);
 	return &b->sums.of_row[row];
+}
+
+const struct blame_runner *blame_runner(struct blame *b)
+{
+	settle_all(b);
+	const struct blame_runner *most = b->sums.runners;
+	for (unsigned i = 1; i < BLAME_RUNNERS; i++)
+		if (b->sums.runners[i].ns > most->ns)
+			most = &b->sums.runners[i];
+	return most->ns ? most : NULL;
 }
 
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)

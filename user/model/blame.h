@@ -12,7 +12,8 @@
  * time. What the last one did meanwhile is split, too: a domain that had no CPU is told from one that
  * was long in its own code. A section of arrivals ends when the first participant leaves.
  *
- * Pauses of which an end was not seen, and those that a loss cut, are not split. Nor are those of which
+ * Pauses of which an end was not seen, and those that a loss cut, are not split. Those that began before
+ * the run are not in the sums. Nor are those of which
  * the begin was not seen, or what lies inside of them, as far as that turns out in time (pauses.h).
  */
 #ifndef MODEL_BLAME_H
@@ -37,6 +38,8 @@ int blame_forget(struct blame *b, uint32_t process);
  * one whose begin was not seen: read at the end. */
 const struct blame_sum *blame_total(struct blame *b);
 const struct blame_sum *blame_of_row(struct blame *b, uint32_t row);
+/* Who ran the most while pauses waited for a CPU; NULL: nobody is known. */
+const struct blame_runner *blame_runner(struct blame *b);
 /* The longest pauses, the longest first. Sorts them; valid until the next event. */
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count);
 /*

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest)
 {
@@ -28,8 +29,26 @@ static void add(struct blame_sum *s, const struct blame_pause *p)
 	pause_usage_add(&s->usage, &p->usage);
 }
 
+static void add_runner(struct blame_sums *s, const struct blame_cause *c)
+{
+	struct blame_runner *least = s->runners;
+	if (c->part != BLAME_WAIT || !*c->comm)
+		return;
+	for (unsigned i = 0; i < BLAME_RUNNERS; i++) {
+		struct blame_runner *r = &s->runners[i];
+		if (!memcmp(r->comm, c->comm, sizeof(r->comm))) {
+			r->ns += c->ns;
+			return;
+		}
+		least = r->ns < least->ns ? r : least;
+	}
+	*least = (struct blame_runner){.ns = c->ns};
+	memcpy(least->comm, c->comm, sizeof(least->comm));
+}
+
 void blame_sums_add(struct blame_sums *s, const struct blame_pause *p)
 {
+	add_runner(s, &p->split.longest);
 	add(&s->total, p);
 	add(&s->of_row[p->row], p);
 	longest_pauses_add(&s->longest, p);

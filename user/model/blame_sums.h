@@ -18,7 +18,16 @@ struct blame_sum {
 	struct pause_usage usage;
 };
 
+/* Who ran while pauses waited for a CPU, by the name of the thread. */
+struct blame_runner {
+	char comm[BLAME_COMM_BYTES]; /* with a NUL; empty: none */
+	uint64_t ns;		     /* at least: of each pause its longest wait counts */
+};
+
+#define BLAME_RUNNERS 32 /* of more names those of the least time are forgotten */
+
 struct blame_sums {
+	struct blame_runner runners[BLAME_RUNNERS];
 	struct blame_sum total, of_row[PHASES + 1]; /* PHASES: unknown ones */
 	struct longest_pauses longest;
 };

@@ -41,6 +41,8 @@ const struct language languages[LANGUAGES] = {
 		{
 			.traits = {.name = "ocaml",
 				   .larger_ring = "OCAMLRUNPARAM=e=18",
+				   .minor_heap_setting = "s= of OCAMLRUNPARAM",
+				   .major_pace_setting = "a larger o= of OCAMLRUNPARAM",
 				   .heap_is_by_domain = true,
 				   .minor_is_shared = true},
 			.start = "OCAML_RUNTIME_EVENTS_START",

@@ -36,6 +36,19 @@ static uint32_t most_domains(const struct stat_model *m)
 	return most;
 }
 
+static void advise_of_cpus(struct buf *b, const struct stat_report *r, double wait)
+{
+	const struct blame_sum *s = blame_total(r->blame);
+	const struct blame_runner *most = blame_runner(r->blame);
+	report_print(b, "  [cpu] %.1f %% of the pauses' time waits for a CPU", wait);
+	if (most) {
+		report_print(b, ", at least %.1f %% behind ",
+			     report_percent((double)most->ns, (double)s->pause_ns));
+		report_put_text(b, most->comm);
+	}
+	buf_puts(b, ". Give the process CPUs of its own, or more weight.\n");
+}
+
 static void advise_of_pauses(struct buf *b, const struct stat_report *r)
 {
 	const struct blame_sum *s = blame_total(r->blame);
@@ -46,15 +59,12 @@ static void advise_of_pauses(struct buf *b, const struct stat_report *r)
 	if (s->pauses < ADVICE_PAUSES)
 		return;
 	if (wait >= WAIT_MANY)
-		report_print(b,
-			     "  [cpu] %.1f %% of the pauses' time waits for a CPU: others run in "
-			     "its place. Give the process CPUs of its own, or more weight.\n",
-			     wait);
+		advise_of_cpus(b, r, wait);
 	if (r->cpus && domains > r->cpus)
 		report_print(b,
-			     "  [domains] %" PRIu32 " domains on %u CPUs: each collection needs "
+			     "  [domains] %" PRIu32 " domains on %u CPU%s: each collection needs "
 			     "all of them at once. Use as many as there are CPUs.\n",
-			     domains, r->cpus);
+			     domains, r->cpus, r->cpus > 1 ? "s" : "");
 	if (domain >= DOMAIN_MANY)
 		report_print(b,
 			     "  [barrier] %.1f %% of the pauses' time waits for the last domain "
@@ -77,24 +87,48 @@ static uint64_t major_ns(const struct stat_numbers *n)
 	return ns;
 }
 
-static void advise_of_heap(struct buf *b, const struct stat_numbers *n)
+/* What sets the minor heap's size, and the pace of the major collection, in the languages of the run, in
+ * parentheses. */
+static void put_setting(struct buf *b, const struct session *s, bool minor)
 {
+	struct process_kind kind;
+	for (size_t at = 0; processes_next_kind(&s->processes, &at, &kind);) {
+		const struct traits_language *l = kind.traits.language;
+		const char *setting = !l      ? NULL
+				      : minor ? l->minor_heap_setting
+					      : l->major_pace_setting;
+		if (!setting)
+			continue;
+		report_print(b, " (%s)", setting);
+		return;
+	}
+}
+
+static void advise_of_heap(struct buf *b, const struct stat_report *r)
+{
+	const struct stat_numbers *n = r->total;
 	struct stat_words minor = stat_numbers_minor_words(n),
 			  promoted = stat_numbers_promoted_words(n);
 	double share = report_percent((double)promoted.words, (double)minor.words);
 	double major = report_percent((double)major_ns(n), (double)n->gc_ns);
 	if (stat_numbers_minors(n) < ADVICE_PAUSES)
 		return;
-	if (promoted.seen && share >= PROMOTED_MANY)
+	if (promoted.seen && share >= PROMOTED_MANY) {
 		report_print(b,
 			     "  [minor-heap] %.1f %% of the words of the minor heap are promoted. "
-			     "In a larger one (s= of OCAMLRUNPARAM) more die before.\n",
+			     "In a larger minor heap",
 			     share);
-	if (major >= MAJOR_MANY)
+		put_setting(b, r->session, true);
+		buf_puts(b, " more of them die before they are copied.\n");
+	}
+	if (major >= MAJOR_MANY) {
 		report_print(b,
 			     "  [major] %.1f %% of the GC time marks and sweeps the major heap. A "
-			     "larger o= of OCAMLRUNPARAM trades memory for it.\n",
+			     "slower pace",
 			     major);
+		put_setting(b, r->session, false);
+		buf_puts(b, " does less of it, for more memory.\n");
+	}
 }
 
 void stat_advice_text(struct buf *b, const struct stat_report *r)
@@ -103,7 +137,7 @@ void stat_advice_text(struct buf *b, const struct stat_report *r)
 	if (buf_init(&lines, -1, 1024))
 		return;
 	advise_of_pauses(&lines, r);
-	advise_of_heap(&lines, r->total);
+	advise_of_heap(&lines, r);
 	if (lines.len)
 		report_print(b, "\nWhat the figures suggest (ADVICE in ebtrace(1)):\n");
 	buf_put(b, lines.data, lines.len);

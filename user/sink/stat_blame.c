@@ -92,11 +92,10 @@ static void put_rows(struct buf *b, struct blame *m)
 	}
 }
 
-/* ", of it 3.2 ms at once behind coqc (4711)", ", woken by ..." */
+/* " behind coqc (4711)", " in futex, woken by ..." */
 static void put_cause(struct buf *b, const struct blame_cause *c)
 {
 	const char *call = c->syscall == BLAME_NO_CALL ? NULL : blame_call_name(c->syscall);
-	report_print(b, "%s", report_ns_text((double)c->ns).text);
 	if (call && c->part != BLAME_WAIT)
 		report_print(b, " in %s", call);
 	else if (c->syscall != BLAME_NO_CALL && c->part != BLAME_WAIT)
@@ -118,7 +117,7 @@ static void put_split(struct buf *b, const struct blame_split *s, const char *in
 		report_print(b, "%s%s %s", sep, report_ns_text((double)s->ns[i]).text,
 			     blame_part_text(i));
 		if (s->longest.ns && s->longest.part == i) {
-			buf_puts(b, " (longest ");
+			report_print(b, " (longest %s", report_ns_text((double)s->longest.ns).text);
 			put_cause(b, &s->longest);
 			buf_puts(b, ")");
 		}
@@ -206,7 +205,7 @@ static unsigned largest(const struct blame_split *s)
 	return best;
 }
 
-/* What a thread did for most of a stretch, as the end of a sentence. */
+/* What a thread did for most of a stretch, as the end of a sentence: "had no CPU for 2.1 ms of it". */
 static void put_doing(struct buf *b, const struct blame_split *s)
 {
 	static const char *const doing[] = {
@@ -221,12 +220,17 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 		[BLAME_CALL] = "was blocked in a system call",
 		[BLAME_FAULT] = "waited for memory",
 		[BLAME_STOPPED] = "was stopped",
-		[BLAME_UNKNOWN] = "did what is not known",
 	};
 	unsigned part = largest(s);
+	if (part == BLAME_UNKNOWN) {
+		report_print(b, "did in %s of it is not known",
+			     report_ns_text((double)s->ns[part]).text);
+		return;
+	}
 	report_print(b, "%s for %s of it", doing[part], report_ns_text((double)s->ns[part]).text);
 	if (s->longest.ns && s->longest.part == part) {
-		buf_puts(b, ", ");
+		if (s->longest.ns != s->ns[part])
+			report_print(b, ", %s", report_ns_text((double)s->longest.ns).text);
 		put_cause(b, &s->longest);
 	}
 }
@@ -290,13 +294,15 @@ static void put_sentence(struct buf *b, const struct session *s, const struct bl
 	report_print(b, "The longest pause took %s: ",
 		     report_ns_text((double)(p->end_ns - p->begin_ns)).text);
 	if (!by_other) {
-		buf_puts(b, "its thread ");
+		bool known = largest(&p->split) != BLAME_UNKNOWN;
+		buf_puts(b, known ? "its thread " : "what its thread ");
 		put_doing(b, &p->split);
 	} else {
+		bool known = largest(&p->culprit.split) != BLAME_UNKNOWN;
 		report_print(b, "for %s of it the others waited for ",
 			     report_ns_text((double)p->culprit.ns).text);
 		put_culprit(b, &p->culprit);
-		buf_puts(b, ", which ");
+		buf_puts(b, known ? ", which " : "; what that ");
 		put_doing(b, &p->culprit.split);
 	}
 	put_origin(b, s, p);
