@@ -55,7 +55,7 @@ version-2 0 0 253 1
 misaligned-offsets 0 48 253 10304
 truncated-file 0 8398912 253 9447488
 truncated-100 1 100 0 9447488
-empty 1 0 0 64
+empty 1 0 0 a
 END
 is "$(ls "$TMP"/*.events | wc -l)" "$(ls tests/data/ocaml-corrupt/*.xz | wc -l)" "every damaged file is in the table"
 

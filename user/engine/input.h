@@ -24,10 +24,11 @@ struct input {
 	/* Of a pipe: the bytes read so far. */
 	uint8_t head[INPUT_HEAD_BYTES];
 	size_t head_bytes;
-	bool is_pipe; /* or a socket or a terminal */
-	bool alone;   /* there is no other input */
-	bool ready;   /* open() may be called */
-	bool guessed; /* its release was guessed from its content */
+	bool is_pipe;	 /* or a socket or a terminal */
+	bool alone;	 /* there is no other input */
+	bool ready;	 /* open() may be called */
+	bool guessed;	 /* its release was guessed from its content */
+	bool recognised; /* its head is that of its kind; else it is opened as a ring file */
 	/* private: */
 	bool is_stdin;
 	struct inputs *inputs;

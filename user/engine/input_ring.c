@@ -53,16 +53,19 @@ static enum engine_end open_cursor(const struct engine *e, struct input *in,
 	enum ebt_release release = e->options->release;
 	int again = release ? -1 : dup(in->fd);
 	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
-	bool is_other = err == -EBADMSG || err == -EPROTO;
+	bool is_other = !in->recognised && (err == -EBADMSG || err == -EPROTO);
 	in->fd = -1;
 	if (!err && again >= 0)
 		err = reopen_as_guessed(e, again, in, ret);
 	if (again >= 0)
 		close(again);
-	if (err)
-		report_error(&e->report, "%s%s", *reason ? reason : strerror(-err),
-			     is_other ? "; it is no capture, memtrace trace or page trace either"
-				      : "");
+	if (is_other)
+		report_error(&e->report,
+			     "'%s' is no trace: at byte 0, expected a ring file of version 1, a "
+			     "capture, a memtrace trace or a page trace",
+			     in->name);
+	else if (err)
+		report_error(&e->report, "%s", *reason ? reason : strerror(-err));
 	return err ? ENGINE_FAILED : ENGINE_OK;
 }
 

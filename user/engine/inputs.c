@@ -20,8 +20,8 @@
 #define READ_BYTES     65536
 #define IDLE_NS	       1000000000
 
-/* The kinds of inputs. A file that none recognises is opened as a ring file, whose reader reports
- * what is wrong with it. */
+/* The kinds of inputs. A file that none recognises is opened as a ring file: its header may not have
+ * been written yet. */
 static const struct input_kind *const kinds[] = {&input_ring, &input_capture, &input_memtrace,
 						 &input_pagetrace};
 #define KINDS (sizeof(kinds) / sizeof(*kinds))
@@ -75,12 +75,13 @@ void inputs_free(struct inputs *ins)
 	free(ins);
 }
 
-static const struct input_kind *recognise(const void *head, size_t bytes)
+static void recognise(struct input *in, const void *head, size_t bytes)
 {
-	for (unsigned i = 0; i < KINDS; i++)
-		if (kinds[i]->recognise(head, bytes))
-			return kinds[i];
-	return kinds[0];
+	unsigned i = 0;
+	while (i < KINDS && !kinds[i]->recognise(head, bytes))
+		i++;
+	in->recognised = i < KINDS;
+	in->kind = kinds[in->recognised ? i : 0];
 }
 
 static enum engine_end cannot_open(const struct input *in, int err)
@@ -109,7 +110,7 @@ static int read_head(struct input *in)
 	in->head_bytes += (size_t)n;
 	if (n && in->head_bytes < sizeof(in->head))
 		return 0;
-	in->kind = recognise(in->head, in->head_bytes);
+	recognise(in, in->head, in->head_bytes);
 	if (!in->kind->at_offsets) {
 		set_ready(in);
 		return 0;
@@ -201,7 +202,7 @@ static int begin_reading(struct input *in)
 	ssize_t n = 0;
 	if (S_ISREG(st.st_mode))
 		n = pread(in->fd, head, sizeof(head), lseek(in->fd, 0, SEEK_CUR));
-	in->kind = recognise(head, n > 0 ? (size_t)n : 0);
+	recognise(in, head, n > 0 ? (size_t)n : 0);
 	set_ready(in);
 	return 0;
 }

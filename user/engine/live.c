@@ -244,7 +244,7 @@ static enum engine_end check_something(struct live *t)
 	if (t->options->wait)
 		return ENGINE_OK;
 	refusal_report_nothing(&t->engine->report, t->inspect, t->options->pids[0],
-			       t->probing.source != NULL);
+			       t->probing.source ? NULL : t->probing.unprobed);
 	return ENGINE_NOTHING;
 }
 

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/kinds.h"
 #include "source/bpf_kernel.h"
@@ -36,6 +37,8 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
+	if ((err != -EPERM && err != -EACCES) || !geteuid())
+		snprintf(p->unprobed, sizeof(p->unprobed), "%s", reason);
 	if (o->blame || o->stacks)
 		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s", reason,
 			  o->blame ? "it is not recorded when threads do not run" : "",
@@ -83,11 +86,6 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	};
 	char reason[EBT_REASON_BYTES] = "";
 	int err = bpf_source_new(e->session, &bo, &p->source, reason);
-	if (!err && o->pages)
-		report_at(&e->report, LOG_NORMAL,
-			  "watching pages: meanwhile each system call of this machine takes 50 to "
-			  "80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
-			  "also of other programs");
 	if (!err && o->faults)
 		report_at(&e->report, LOG_NORMAL,
 			  "timing page faults: meanwhile each one of the traced processes takes "
@@ -160,6 +158,11 @@ uint64_t probing_known_ns(const struct probing *p)
 
 static void note_attached(struct probing *p, pid_t pid, int markers)
 {
+	if (p->engine->options->pages && !p->sees)
+		report_at(&p->engine->report, LOG_NORMAL,
+			  "watching pages: meanwhile each system call of this machine takes 50 to "
+			  "80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
+			  "also of other programs");
 	p->sees = true;
 	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d %s of process %d", markers,
 		  p->engine->options->pages ? "threads" : "markers", pid);

@@ -8,10 +8,11 @@
 
 struct probing {
 	const struct engine *engine;
-	struct source *source;		/* NULL: rings are read without BPF */
-	bool sees;			/* something of some process can be recorded */
-	bool found_allocs;		/* markers of sampled allocations; after probing_end() */
-	char missing[EBT_REASON_BYTES]; /* why there is no source, until it is reported */
+	struct source *source;		 /* NULL: rings are read without BPF */
+	bool sees;			 /* something of some process can be recorded */
+	bool found_allocs;		 /* markers of sampled allocations; after probing_end() */
+	char missing[EBT_REASON_BYTES];	 /* why there is no source, until it is reported */
+	char unprobed[EBT_REASON_BYTES]; /* why not even root would have one; else empty */
 };
 
 /* Whether there can be one at all: the kernel and our privileges allow it. */

@@ -107,47 +107,52 @@ static bool report_executable(const struct report *r, pid_t pid)
 }
 
 /* A process whose runtime is recognised, but neither its ring nor its functions can be read. */
-static void report_off(const struct report *r, pid_t pid, enum ebt_release release, bool privileged)
+static void report_off(const struct report *r, pid_t pid, const char *name, const char *start,
+		       const char *unprobed)
 {
-	const char *name = ring_release_name(release), *start = language_of(release)->start;
-	if (privileged)
+	if (!unprobed)
 		report_error(r,
-			     "process %d is %s, its ring is off, and its functions cannot be "
+			     "process %d %s, its ring is off, and its functions cannot be "
 			     "probed; start it with %s=1, or with: ebtrace -- PROGRAM",
 			     pid, name, start);
+	else if (*unprobed)
+		report_error(r,
+			     "process %d %s, and its ring is off; %s; start it with %s=1, or "
+			     "with: ebtrace -- PROGRAM",
+			     pid, name, unprobed, start);
 	else
 		report_error(r,
-			     "process %d is %s, and its ring is off; try: sudo ebtrace -p %d, or "
+			     "process %d %s, and its ring is off; try: sudo ebtrace -p %d, or "
 			     "start it with %s=1, or with: ebtrace -- PROGRAM",
 			     pid, name, pid, start);
 }
 
-void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid, bool privileged)
+void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid,
+			    const char *unprobed)
 {
+	char is[RUNTIME_TEXT_BYTES];
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
 	const struct language *stripped = NULL;
-	if (files.release)
-		report_off(r, pid, files.release, privileged);
-	else if (files.markers && !privileged)
-		report_error(r,
-			     "process %d links libebtrace-probes, and its ring is off; try: sudo "
-			     "ebtrace -p %d, or start it with EBTRACE_START=1, or with: ebtrace -- "
-			     "PROGRAM",
-			     pid, pid);
-	else if ((stripped = stripped_language(pid)))
+	if (files.release) {
+		snprintf(is, sizeof(is), "is %s", ring_release_name(files.release));
+		report_off(r, pid, is, language_of(files.release)->start, unprobed);
+	} else if (files.markers && unprobed) {
+		report_off(r, pid, "links libebtrace-probes", "EBTRACE_START", unprobed);
+	} else if ((stripped = stripped_language(pid))) {
 		report_error(
 			r,
 			"process %d is %s whose symbols have all been stripped: its functions "
 			"cannot be found; start it with %s=1, or with: ebtrace -- PROGRAM, or link "
 			"it without -s",
 			pid, stripped->program, stripped->start);
-	else if (!report_executable(r, pid))
+	} else if (!report_executable(r, pid)) {
 		report_error(
 			r,
 			"process %d has nothing to trace: no ring file, and no markers that could "
 			"be used; %s; --wait waits until it, or a child of it, has something",
 			pid, language_advice);
+	}
 }
 
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring)

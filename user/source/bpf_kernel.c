@@ -357,18 +357,9 @@ static void choose_programs(struct bpf_kernel *k)
 			bpf_program__set_expected_attach_type(
 				program_of(k, p), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 	}
-	/* Without the kernel's BTF the markers can be had still, but no child can be followed. */
-	bool btf = !access("/sys/kernel/btf/vmlinux", R_OK);
-	bpf_program__set_autoload(k->skel->progs.ebt_process_fork, btf);
-	bpf_program__set_autoload(k->skel->progs.ebt_process_exec, btf);
-	bpf_program__set_autoload(k->skel->progs.ebt_process_exit, btf);
-	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_function, btf);
-	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_alloc, btf && k->opt.ocaml_allocs);
+	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_alloc, k->opt.ocaml_allocs);
 	for (enum bpf_probe p = 0; k->opt.pages && p < BPF_PROBES; p++)
 		bpf_program__set_autoload(program_of(k, p), false);
-	if (!btf)
-		log_at(LOG_NORMAL, "this kernel has no BTF: child processes are not followed, and "
-				   "OCaml programs are seen through their rings alone");
 }
 
 /* Without the kernel's types a fault does not tell a huge page from others, nor zeroes. */
@@ -466,7 +457,12 @@ static int begin(struct bpf_kernel *k)
 
 bool bpf_kernel_allows(void)
 {
-	return libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_KPROBE, NULL) == 1;
+	libbpf_set_print(log_libbpf);
+	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_KPROBE, NULL) != 1)
+		return false;
+	struct btf *btf = btf__load_vmlinux_btf();
+	btf__free(btf);
+	return btf != NULL;
 }
 
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)

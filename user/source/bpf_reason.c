@@ -35,9 +35,17 @@ static bool has_capabilities(void)
 	return all & 1ull << CAP_SYS_ADMIN || (all & NEEDED) == NEEDED;
 }
 
+/* What libbpf returns where it finds no BTF. */
+static const char without_btf[] =
+	"this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux), which they need";
+
 int bpf_explain_load(int err, char *reason)
 {
 	static const char what[] = "cannot load the BPF programs";
+	if (err == -ESRCH) {
+		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, without_btf);
+		return -ENOTSUP;
+	}
 	if ((err != -EACCES && err != -EINVAL) || !has_capabilities())
 		return bpf_explain(err == -EACCES ? -EPERM : err, what, reason);
 	snprintf(reason, BPF_REASON_BYTES, "%s: this kernel's verifier refuses them", what);
@@ -50,7 +58,8 @@ int bpf_explain_pages(int err, char *reason)
 				  ? "needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
 			  : err == -ENOENT
 				  ? "tracefs is missing: mount -t tracefs none /sys/kernel/tracing"
-				  : strerror(-err);
+			  : err == -ESRCH ? without_btf
+					  : strerror(-err);
 	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s", why);
 	return err == -EACCES ? -EPERM : err;
 }
