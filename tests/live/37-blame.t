@@ -85,11 +85,12 @@ jq -e --argjson held "$held" '[.blame.longest[] | select(.tid != $held)
 ok $? "with what it did meanwhile: it slept" || jq -c .blame "$TMP/barrier.json"
 is "$(jq -r --argjson held "$held" '[.blame.longest[] | select(.tid == $held)][0].waited_for' "$TMP/barrier.json")" null "who waited for nobody"
 
+# On a busy machine it has a CPU for a small part of the time.
 blame busy
 held=$(awk '$1 == "held" { print $2 }' "$TMP/busy.said")
 jq -e --argjson held "${held:-0}" '[.blame.longest[] | select(.tid != $held)] | length == 2 and all(.waited_for.tid == $held
 	and .parts_ns.domain > 20000000 and .waited_for.parts_ns.cpu + .waited_for.parts_ns.run_queue > .waited_for.ns * 0.99
-	and .waited_for.parts_ns.cpu > .waited_for.ns / 10)' "$TMP/busy.json" >"$TMP/jq"
+	and .waited_for.parts_ns.cpu > 1000000)' "$TMP/busy.json" >"$TMP/jq"
 ok $? "one that is late because it was busy is told from one that slept" || jq -c .blame "$TMP/busy.json"
 
 # ---- the time of page faults, on request ----

@@ -103,7 +103,7 @@ static int read_all(struct bpf_channel *c, unsigned stop_at)
 	memset(&got, 0, sizeof(got));
 	got.whole = true;
 	got.stop_at = stop_at;
-	return bpf_channel_read(c, take, NULL);
+	return bpf_channel_read(c, false, take, NULL);
 }
 
 static void test_order(void)
@@ -115,9 +115,11 @@ static void test_order(void)
 	ok(!read_all(&c, 0) && !got.count, "an empty one has no record");
 	ok(put(&k, 16, 1) && put(&k, 3, 2) && reserve(&k, 40, 3, &busy) && put(&k, 8, 4),
 	   "of four records the third is being written");
-	ok(!read_all(&c, 0) && got.count == 2 && got.fill[0] == 1 && got.fill[1] == 2,
-	   "those before it are read");
+	ok(read_all(&c, 0) == -EAGAIN && got.count == 2 && got.fill[0] == 1 && got.fill[1] == 2,
+	   "those before it are read, and that is not all");
 	is(*k.consumer, busy, "and their room is given back");
+	ok(bpf_channel_read(&c, true, take, NULL) == -EAGAIN && got.count == 2,
+	   "it is not waited for without end");
 	put_head(&k, busy, 40 | BPF_RINGBUF_DISCARD_BIT);
 	ok(!read_all(&c, 0) && got.count == 1 && got.fill[0] == 4,
 	   "a discarded one is skipped, those behind it are read");
@@ -184,6 +186,30 @@ static void test_race(void)
 	kernel_free(&k);
 }
 
+/* A writer that is held up in the middle of a record. */
+static void test_wait(void)
+{
+	struct kernel k = kernel_new(BYTES);
+	struct bpf_channel c;
+	unsigned long at;
+	if (bpf_channel_open(&c, k.fd, BYTES) || !reserve(&k, 8, 1, &at))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		usleep(5000);
+		put_head(&k, at, 8);
+		_exit(0);
+	}
+	int err = -EAGAIN;
+	memset(&got, 0, sizeof(got));
+	for (int i = 0; i < 100 && err == -EAGAIN; i++)
+		err = bpf_channel_read(&c, true, take, NULL);
+	ok(!err && got.count == 1, "a record that is being written is waited for");
+	waitpid(pid, NULL, 0);
+	bpf_channel_close(&c);
+	kernel_free(&k);
+}
+
 int main(void)
 {
 	struct bpf_channel c;
@@ -191,6 +217,7 @@ int main(void)
 	test_wrap(BYTES, 1000);
 	test_wrap(1ul << 18, 9000);
 	test_race();
+	test_wait();
 	ok(bpf_channel_open(&c, -1, BYTES) == -EBADF, "no descriptor is no buffer");
 	return tap_done();
 }

@@ -90,16 +90,17 @@ static bool may_release(void *ctx, const struct bpf_target *target)
 	return true;
 }
 
-static int look(struct bpf_source *s)
+/* wait: for a record that is being written. */
+static int look(struct bpf_source *s, bool wait)
 {
 	s->in.started_ns = now_ns();
 	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
 		return 0;
-	int n = bpf_kernel_read(s->kernel);
-	if (n && n != -ENOBUFS)
+	int n = bpf_kernel_read(s->kernel, wait);
+	if (n && n != -ENOBUFS && n != -EAGAIN)
 		return n;
 	int err = bpf_records_lost(&s->in, bpf_kernel_dropped(s->kernel).nowhere, s->in.started_ns);
-	/* Where the queues were full, what was received is complete up to its last record. */
+	/* Where the queues are full, or a record is being written, it is complete up to the last one. */
 	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
 	if (!n)
 		s->complete_ns = s->drained_ns = s->in.started_ns;
@@ -112,7 +113,7 @@ static int look(struct bpf_source *s)
 static int drain(void *ctx)
 {
 	struct bpf_source *s = ctx;
-	int err = look(s);
+	int err = look(s, true);
 	return err || s->drained_ns == s->in.started_ns ? err : -EAGAIN;
 }
 
@@ -129,7 +130,7 @@ static int bpf_source_poll(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	if (s->in.stopped)
 		return 0;
-	int err = look(s);
+	int err = look(s, false);
 	if (!err && s->drained_ns == s->in.started_ns)
 		err = bpf_recover(&s->recover, s->kernel, &s->in);
 	bpf_targets_scan_young(&s->in.targets);
@@ -182,7 +183,7 @@ static int bpf_source_stop(struct source *base)
 	bpf_kernel_detach(s->kernel);
 	s->in.stopped = true;
 	if (!err)
-		err = look(s);
+		err = look(s, true);
 	if (!err)
 		err = bpf_recover(&s->recover, s->kernel, &s->in);
 	s->base.lanes = s->in.lanes.lanes;
@@ -376,7 +377,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
 {
 	uint32_t slot;
-	int err = look(s);
+	int err = look(s, true);
 	if (!err && !bpf_targets_find(&s->in.targets, pid) &&
 	    bpf_kernel_find(s->kernel, pid, &slot))
 		bpf_records_add_child(&s->in, pid, slot, &(struct bpf_birth){0});
@@ -465,11 +466,11 @@ int bpf_source_flush_offcpu(struct source *base)
 	if (!s->opt.offcpu || s->in.stopped)
 		return 0;
 	/* First, so that there is room. */
-	int err = look(s);
+	int err = look(s, false);
 	if (!err)
 		err = bpf_kernel_flush_offcpu(s->kernel);
 	if (!err)
-		err = look(s);
+		err = look(s, false);
 	s->base.lanes = s->in.lanes.lanes;
 	return err;
 }

@@ -19,6 +19,8 @@ _Static_assert(LONGEST_BYTES >=
  * reservation misses the cache. */
 #define GIVEN_BACK 64
 
+#define WAIT_MS 100
+
 int bpf_channel_open(struct bpf_channel *c, int fd, size_t bytes)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -51,7 +53,22 @@ void bpf_channel_close(struct bpf_channel *c)
 	*c = (struct bpf_channel){0};
 }
 
-int bpf_channel_read(struct bpf_channel *c,
+/* Of a record that is written the head says so until then. The wait is bounded by `tries`. */
+static uint32_t wait_for(const uint8_t *head, unsigned *tries)
+{
+	for (;;) {
+		/* Acquire: pairs with the kernel's exchange that clears BUSY behind the record's
+		 * bytes. */
+		uint32_t len =
+			atomic_load_explicit((const _Atomic uint32_t *)head, memory_order_acquire);
+		if (!(len & BPF_RINGBUF_BUSY_BIT) || !*tries)
+			return len;
+		usleep(1000);
+		--*tries;
+	}
+}
+
+int bpf_channel_read(struct bpf_channel *c, bool wait,
 		     int (*receive)(void *ctx, const void *record, size_t bytes), void *ctx)
 {
 	_Atomic unsigned long *consumer = c->consumer;
@@ -60,15 +77,15 @@ int bpf_channel_read(struct bpf_channel *c,
 	/* Acquire: pairs with the kernel's release behind the head of a reserved record, whose BUSY
 	 * bit is then seen. */
 	unsigned long end = atomic_load_explicit(producer, memory_order_acquire);
+	unsigned tries = wait ? WAIT_MS : 0;
 	int err = 0;
 	while (at < end && err >= 0) {
 		const uint8_t *head = c->data + (at & (c->bytes - 1));
-		/* Acquire: pairs with the kernel's exchange that clears BUSY behind the record's
-		 * bytes. */
-		uint32_t len =
-			atomic_load_explicit((const _Atomic uint32_t *)head, memory_order_acquire);
-		if (len & BPF_RINGBUF_BUSY_BIT)
+		uint32_t len = wait_for(head, &tries);
+		if (len & BPF_RINGBUF_BUSY_BIT) {
+			err = -EAGAIN;
 			break;
+		}
 		size_t bytes = len & ~BPF_RINGBUF_DISCARD_BIT;
 		if (!(len & BPF_RINGBUF_DISCARD_BIT))
 			err = receive(ctx, head + BPF_RINGBUF_HDR_SZ, bytes);

@@ -246,9 +246,9 @@ int bpf_kernel_fd(const struct bpf_kernel *k)
 	return bpf_map__fd(k->skel->maps.ebt_channel);
 }
 
-int bpf_kernel_read(struct bpf_kernel *k)
+int bpf_kernel_read(struct bpf_kernel *k, bool wait)
 {
-	return bpf_channel_read(&k->channel, k->opt.receive, k->opt.ctx);
+	return bpf_channel_read(&k->channel, wait, k->opt.receive, k->opt.ctx);
 }
 
 /* ---- when threads do not run ---- */

@@ -50,7 +50,7 @@ void bpf_kernel_stop_offcpu(struct bpf_kernel *k);
 
 int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */
 /* As bpf_channel_read(). */
-int bpf_kernel_read(struct bpf_kernel *k);
+int bpf_kernel_read(struct bpf_kernel *k, bool wait);
 struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k);
 
 /* Links the sites of a file in `pid` (<= 0: in all processes): a descriptor, or -errno. */
