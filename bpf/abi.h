@@ -168,12 +168,12 @@ enum ebt_alloc_site_kind {
 	EBT_ALLOC_SITE_PAGE_FREE = 7,
 	EBT_ALLOC_SITE_PAGE_SCAVENGE = 8,
 	/* Of an OCaml runtime that was not prepared, made by the program of struct ebt_ocaml_allocs:
-	 * samples, domain, words of the object, words that were free above the trigger, release << 16 |
-	 * enum ebt_ocaml_alloc_flag, period; the payload is a stack of struct ebt_ocaml_frame. */
+	 * words that it stands for, domain, words of the object, words that were free above the trigger,
+	 * release << 16 | enum ebt_ocaml_alloc_flag, period; the payload is a stack of struct
+	 * ebt_ocaml_frame. */
 	EBT_ALLOC_SITE_OCAML_MINOR = 9,
 	EBT_ALLOC_SITE_OCAML_MAJOR = 10,
-	/* The same of words that no sample stands for: samples, 0, 0, 0, enum ebt_ocaml_rest,
-	 * period. */
+	/* The same of words that no sample stands for: words, 0, 0, 0, enum ebt_ocaml_rest, period. */
 	EBT_ALLOC_SITE_OCAML_REST = 11,
 };
 #define EBT_ALLOC_COOKIE(key, index) ((uint64_t)(key) << 16 | (index))
@@ -223,7 +223,7 @@ struct ebt_alloc_record {
 enum ebt_ocaml_alloc_function {
 	EBT_OCAML_ALLOC_SMALL = 0, /* half of the minor heap, or all of it, is used up */
 	EBT_OCAML_ALLOC_LARGE = 1, /* an allocation outside of the minor heap */
-	EBT_OCAML_ALLOC_COUNT = 2, /* a counter: the size of a minor heap that was emptied */
+	EBT_OCAML_ALLOC_LIFE = 2,  /* a domain begins or ends */
 	EBT_OCAML_ALLOC_EXIT = 3,  /* the program ends */
 	EBT_OCAML_ALLOC_FUNCTIONS
 };
@@ -235,8 +235,7 @@ enum ebt_ocaml_alloc_flag {
 };
 
 enum ebt_ocaml_rest {
-	EBT_OCAML_REST_MINOR = 0, /* of minor heaps that were emptied before they were half full, or
-				   * beyond the limit of the rate */
+	EBT_OCAML_REST_MINOR = 0, /* of domains since their last sample, or before they were seen */
 	EBT_OCAML_REST_MAJOR = 1, /* of large allocations beyond the limit of the rate */
 };
 
@@ -258,19 +257,17 @@ struct ebt_ocaml_allocs {
 	uint16_t release; /* the tracer's own number */
 	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor heap. */
 	uint32_t period;
-	uint32_t has_words; /* the program's: minor heaps are counted in words, not in bytes */
+	uint32_t minor_words;	/* offset in the state: words in minor heaps that were emptied */
+	uint32_t counts_before; /* what the program has allocated before it was probed counts */
+	uint32_t unused;
+	uint64_t small_rest, large_rest; /* words in no sample, but for those of domains */
 };
 
 /* What a domain has allocated, in words; the key is the runtime's << 32 | the domain's number. */
 struct ebt_ocaml_domain {
-	uint64_t state;			 /* its address */
-	uint64_t emptied;		 /* in minor heaps that were emptied */
-	uint64_t sampled;		 /* samples stand for them up to here */
-	uint64_t now;			 /* at its last hit */
-	uint64_t small_rest, large_rest; /* beyond the limit of the rate */
-	uint64_t window_ns;		 /* the rate of records is limited in each window */
-	uint32_t in_window;
-	uint32_t every; /* one sample in so many is taken; 0: each */
+	uint64_t state;	  /* its address */
+	uint64_t sampled; /* samples stand for them up to here */
+	uint64_t now;	  /* at its last hit */
 };
 
 struct ebt_ocaml_frame {

@@ -3,31 +3,59 @@
  * The program of the functions of an OCaml 5 runtime by which its allocations are sampled without
  * any preparation. Native code calls caml_alloc_small_dispatch when half of the minor heap is used
  * up, and when all of it is (5.0: only then): such a call is a sample, which stands for the words
- * that the domain has allocated since its last one. The function is called for signals, ticks and
- * other domains' collections, too; then the trigger is not reached. Allocations outside of the minor
- * heap are sampled by their size, at the same rate.
+ * that the domain has allocated since its last one, as the runtime itself counts them. The function is
+ * called for signals, ticks and other domains' collections, too; then the trigger is not reached.
  *
- * Of a domain that makes more samples than it may, one in so many is taken, at random, which stands for
- * as many: chosen by how many there were before, so that what a site has allocated is estimated without
- * bias. What is beyond that as well is counted, as words that no sample stands for.
+ * Of a domain that has many such calls one in so many is looked at, drawn at random. The others only count
+ * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
+ *
+ * Allocations outside of the minor heap are records of their own size. Where they are many, those that are
+ * smaller than a threshold are chosen at random, each with the chance of its size in that, and stand for
+ * the threshold: so what a site has allocated is estimated without bias. The threshold does not exceed
+ * what a sample of a minor heap stands for; what is too much then is counted, as words that no sample
+ * stands for.
  *
  * All addresses come from the traced program: memory is copied, never trusted.
  */
 #include "ocaml_stack.bpf.h"
 
-#define COUNTER_BYTES 5 /* minor_allocated */
-#define COUNTER_WORDS 26
-#define WORD_BYTES    8
-#define MAX_WORDS     (1ull << 40) /* of a minor heap, or of an object */
-#define MAX_PERIOD    (1u << 30)
-#define FROM_CAML     2 /* a flag among the runtime's arguments */
+#define WORD_BYTES 8
+#define MAX_WORDS  (1ull << 40) /* of a minor heap, or of an object */
+#define MAX_PERIOD (1u << 30)
+#define FROM_CAML  2 /* a flag among the runtime's arguments */
+#define TERMINATED 7 /* of its numbers of what happens to a domain */
 
 #define NO_ELEMENT 1 /* BPF_NOEXIST */
 
 #define WINDOW_NS     100000000
 #define USUAL	      50 /* samples in a window: at each multiple, half as many are taken on */
-#define MAX_EVERY     64
-#define MAX_IN_WINDOW 800
+#define MAX_EVERY     65536
+#define MIN_THRESHOLD 256 /* words, once there is one */
+#define MAX_IN_WINDOW 800 /* large ones */
+#define MAX_ABSENT    128 /* numbers of domains in a row: the runtime takes the lowest ones */
+
+/* Which hits are looked at, of a domain, or of the large allocations of a runtime. */
+struct ocaml_turn {
+	uint64_t state; /* of the domain; OF_LARGE */
+	uint64_t window_ns;
+	uint32_t key;  /* of the runtime */
+	uint32_t left; /* hits that are skipped */
+	uint32_t in_window;
+	uint32_t every; /* one hit in so many, or the threshold in words; 0: each */
+	uint64_t unused[4];
+};
+
+#define TURN_BITS 10
+#define OF_LARGE  1 /* no state's address */
+
+/* Found without a search, as a hit that is skipped costs little else. Two that meet in a place take it from
+ * each other, and are then looked at more often. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << TURN_BITS);
+	__type(key, uint32_t);
+	__type(value, struct ocaml_turn);
+} ebt_ocaml_turns SEC(".maps");
 
 /* The tracer sets the sizes before it loads these. */
 struct {
@@ -53,76 +81,88 @@ struct young {
 
 struct hit {
 	struct ebt_ocaml_allocs *r;
-	struct ebt_ocaml_domain *domain;
 	uint64_t state;
 	struct young young;
+	uint32_t key;
 	uint16_t number; /* of the domain */
 };
 
-static __always_inline struct ebt_ocaml_domain *find_domain(uint32_t key, uint16_t number)
+static __always_inline struct ocaml_turn *find_turn(uint32_t key, uint64_t state)
 {
-	uint64_t id = (uint64_t)key << 32 | number;
-	struct ebt_ocaml_domain none = {}, *d = bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
-	if (d)
-		return d;
-	bpf_map_update_elem(&ebt_ocaml_domains, &id, &none, NO_ELEMENT);
-	return bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
+	uint64_t mixed = (state ^ (uint64_t)key << 32) * 0x9e3779b97f4a7c15;
+	uint32_t at = (uint32_t)(mixed >> (64 - TURN_BITS));
+	struct ocaml_turn *t = bpf_map_lookup_elem(&ebt_ocaml_turns, &at);
+	if (t && (t->state != state || t->key != key)) {
+		t->left = t->every = t->in_window = 0;
+		t->window_ns = 0;
+		t->key = key;
+		t->state = state;
+	}
+	return t;
+}
+
+/* A hit is taken: where they are many, the next ones are fewer. */
+static __always_inline void count_taken(struct ocaml_turn *t, uint64_t ts, uint32_t least,
+					uint32_t most)
+{
+	uint64_t windows = (ts - t->window_ns) / WINDOW_NS;
+	if (windows) {
+		t->window_ns = ts;
+		t->in_window = 0;
+		t->every = windows < 32 ? t->every >> windows : 0;
+	}
+	if (++t->in_window % USUAL || t->every >= most)
+		return;
+	t->every = 2 * t->every < least ? least : 2 * t->every < most ? 2 * t->every : most;
 }
 
 /* Nonzero: not a domain's. */
-static __always_inline int look(uint32_t key, uint64_t state, struct hit *ret)
+static __always_inline int look(uint64_t state, struct hit *h)
 {
-	ret->state = state;
-	ret->number = ocaml_domain(state, ret->r->state.id_offset);
-	if (ret->number == EBT_NO_DOMAIN ||
-	    bpf_probe_read_user(&ret->young, sizeof(ret->young), (void *)state))
+	h->state = state;
+	h->number = ocaml_domain(state, h->r->state.id_offset);
+	if (h->number == EBT_NO_DOMAIN ||
+	    bpf_probe_read_user(&h->young, sizeof(h->young), (void *)state))
 		return 1;
-	uint64_t bytes = ret->young.end - ret->young.start;
-	if (!bytes || bytes / WORD_BYTES >= MAX_WORDS || ret->young.ptr > ret->young.end)
+	uint64_t bytes = h->young.end - h->young.start;
+	if (!bytes || bytes / WORD_BYTES >= MAX_WORDS || h->young.ptr > h->young.end)
 		return 1;
-	if (!ret->r->period) {
-		uint64_t period = bytes / WORD_BYTES / (ret->r->stacks.is_indirect ? 1 : 2);
-		ret->r->period = period < 1	       ? 1
-				 : period > MAX_PERIOD ? MAX_PERIOD
-						       : (uint32_t)period;
+	if (!h->r->period) {
+		uint64_t period = bytes / WORD_BYTES / (h->r->stacks.is_indirect ? 1 : 2);
+		h->r->period = period < 1 ? 1 : period > MAX_PERIOD ? MAX_PERIOD : (uint32_t)period;
 	}
-	ret->domain = find_domain(key, ret->number);
-	if (!ret->domain)
-		return 1;
-	ret->domain->state = state;
-	ret->domain->now = ret->domain->emptied + (ret->young.end - ret->young.ptr) / WORD_BYTES;
 	return 0;
 }
 
-/* The number of samples of so many words, at random where they are no multiple of the period. */
-static __always_inline uint64_t samples_of(uint64_t words, uint32_t period)
+/* The words that a domain has allocated; of them `emptied` in minor heaps that were emptied. */
+static __always_inline uint64_t words_of(const struct young *y, uint64_t emptied)
 {
-	if (!period)
-		return 0;
-	return words / period + (bpf_get_prandom_u32() % period < words % period);
+	uint64_t used = (y->end - y->ptr) / WORD_BYTES;
+	return emptied + (used < MAX_WORDS ? used : 0);
 }
 
-/* Whether an allocation that stands for `words` is taken, for how many that do; 0: it is not. `rest`
- * counts the words beyond the limit. */
-static __always_inline uint32_t choose(struct ebt_ocaml_domain *d, uint64_t ts, uint64_t words,
-				       uint64_t *rest)
+/* Brings up to date what is known of the domain. Of one that was not known before, what it had allocated
+ * up to its last collection is in no sample. */
+static __always_inline struct ebt_ocaml_domain *note(struct hit *h)
 {
-	uint64_t windows = (ts - d->window_ns) / WINDOW_NS;
-	if (windows) {
-		d->window_ns = ts;
-		d->in_window = 0;
-		d->every = windows < 32 ? d->every >> windows : 0;
+	uint64_t id = (uint64_t)h->key << 32 | h->number;
+	uint64_t emptied = user_word(h->state + h->r->minor_words);
+	struct ebt_ocaml_domain *d = bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
+	if (!d) {
+		struct ebt_ocaml_domain made = {.state = h->state, .sampled = emptied};
+		if (h->r->counts_before && emptied < MAX_WORDS)
+			__sync_fetch_and_add(&h->r->small_rest, emptied);
+		bpf_map_update_elem(&ebt_ocaml_domains, &id, &made, NO_ELEMENT);
+		d = bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
 	}
-	uint32_t every = d->every ? d->every : 1;
-	if (bpf_get_prandom_u32() % every)
-		return 0;
-	if (d->in_window >= MAX_IN_WINDOW) {
-		*rest += words * every;
-		return 0;
-	}
-	if (++d->in_window % USUAL == 0 && every < MAX_EVERY)
-		d->every = 2 * every;
-	return every;
+	if (!d)
+		return NULL;
+	d->state = h->state;
+	d->now = words_of(&h->young, emptied);
+	/* Another domain has the number now. */
+	if (d->now < d->sampled)
+		d->sampled = 0;
+	return d;
 }
 
 static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site,
@@ -148,65 +188,98 @@ static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 
-/* Where collections cannot be counted, as the domain is only found among the arguments here, a heap
- * that is much less used than when it was sampled last has been emptied since. */
-static __always_inline void notice_emptied(struct hit *h)
+/* What the domain has allocated since its last sample. */
+static __always_inline uint64_t not_sampled(const struct ebt_ocaml_domain *d)
 {
-	struct ebt_ocaml_domain *d = h->domain;
-	uint64_t used = d->now - d->emptied, heap = (h->young.end - h->young.start) / WORD_BYTES;
-	if (d->now + heap / 4 >= d->sampled)
-		return;
-	d->emptied = d->sampled;
-	d->now = d->emptied + used;
+	uint64_t words = d->now - d->sampled;
+	return words < MAX_WORDS ? words : 0;
 }
 
 /* The object is counted in young.ptr already. */
-static __always_inline int sample_small(struct hit *h, uint64_t words, uint32_t flags)
+static __always_inline void sample_small(struct hit *h, struct ocaml_turn *t, uint64_t words,
+					 uint32_t flags)
 {
 	uint64_t ts = bpf_ktime_get_ns(), trigger = user_word(h->state + h->r->trigger);
-	struct ebt_ocaml_domain *d = h->domain;
-	notice_emptied(h);
-	if (h->young.ptr >= trigger || words >= MAX_WORDS || d->now <= d->sampled)
-		return 0;
-	uint64_t samples = samples_of(d->now - d->sampled, h->r->period);
+	struct ebt_ocaml_domain *d = note(h);
+	if (!d || h->young.ptr >= trigger || words >= MAX_WORDS)
+		return;
+	uint64_t weight = not_sampled(d);
 	uint64_t free = h->young.ptr + (words + 1) * WORD_BYTES - trigger;
 	d->sampled = d->now;
-	if (!samples)
-		return 0;
-	samples *= choose(d, ts, samples * h->r->period, &d->small_rest);
-	if (samples)
-		emit(h, ts, EBT_ALLOC_SITE_OCAML_MINOR,
-		     (uint64_t[4]){samples, words, free / WORD_BYTES,
-				   flags & FROM_CAML ? EBT_OCAML_BY_OCAML : 0});
-	return 0;
+	if (!weight)
+		return;
+	if (t) {
+		count_taken(t, ts, 2, MAX_EVERY);
+		if (t->every > 1)
+			t->left = bpf_get_prandom_u32() % (2 * t->every - 1);
+	}
+	emit(h, ts, EBT_ALLOC_SITE_OCAML_MINOR,
+	     (uint64_t[4]){weight, words, free / WORD_BYTES,
+			   flags & FROM_CAML ? EBT_OCAML_BY_OCAML : 0});
 }
 
-static __always_inline int sample_large(struct hit *h, uint64_t words)
+/* With its header; 0: it is not taken. */
+static __always_inline uint64_t choose_large(const struct ocaml_turn *t, uint64_t words)
 {
-	uint64_t ts = bpf_ktime_get_ns();
-	struct ebt_ocaml_domain *d = h->domain;
+	uint32_t threshold = t && t->every ? t->every : 1;
 	if (words >= MAX_WORDS)
 		return 0;
-	uint64_t samples = samples_of(words + 1, h->r->period);
-	if (!samples)
+	if (++words >= threshold)
+		return words;
+	return bpf_get_prandom_u32() % threshold < words ? threshold : 0;
+}
+
+static __always_inline void sample_large(struct hit *h, struct ocaml_turn *t, uint64_t words,
+					 uint64_t weight)
+{
+	uint64_t ts = bpf_ktime_get_ns();
+	if (t)
+		count_taken(t, ts, MIN_THRESHOLD, h->r->period);
+	if (t && t->in_window > MAX_IN_WINDOW)
+		__sync_fetch_and_add(&h->r->large_rest, weight);
+	else
+		emit(h, ts, EBT_ALLOC_SITE_OCAML_MAJOR, (uint64_t[4]){weight, words, 0, 0});
+}
+
+/* What a domain that ends has allocated since its last sample is in none. */
+static __always_inline void forget(struct hit *h)
+{
+	uint64_t id = (uint64_t)h->key << 32 | h->number;
+	struct ebt_ocaml_domain *d = note(h);
+	if (!d)
+		return;
+	__sync_fetch_and_add(&h->r->small_rest, not_sampled(d));
+	bpf_map_delete_elem(&ebt_ocaml_domains, &id);
+}
+
+struct last_look {
+	struct ebt_ocaml_allocs *r;
+	uint32_t key, absent;
+};
+
+static long look_last(uint32_t number, void *ctx)
+{
+	struct last_look *l = ctx;
+	uint64_t id = (uint64_t)l->key << 32 | number;
+	struct ebt_ocaml_domain *d = bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
+	struct young young;
+	if (!d)
+		return ++l->absent == MAX_ABSENT;
+	l->absent = 0;
+	if (bpf_probe_read_user(&young, sizeof(young), (void *)d->state) || young.ptr > young.end)
 		return 0;
-	samples *= choose(d, ts, samples * h->r->period, &d->large_rest);
-	if (samples)
-		emit(h, ts, EBT_ALLOC_SITE_OCAML_MAJOR, (uint64_t[4]){samples, words, 0, 0});
+	uint64_t words = words_of(&young, user_word(d->state + l->r->minor_words));
+	if (words > d->now)
+		d->now = words;
 	return 0;
 }
 
-static __always_inline int count_emptied(struct hit *h, uint32_t counter, uint64_t value)
+/* After this its memory cannot be read. */
+static __always_inline void end_program(struct hit *h)
 {
-	uint64_t words = counter == COUNTER_BYTES ? value / WORD_BYTES : value;
-	/* A release may have both. */
-	if (counter == COUNTER_WORDS)
-		h->r->has_words = 1;
-	else if (h->r->has_words)
-		return 0;
-	if (words < MAX_WORDS)
-		h->domain->now = h->domain->emptied += words;
-	return 0;
+	struct last_look l = {.r = h->r, .key = h->key};
+	note(h);
+	bpf_loop(OCAML_MAX_DOMAINS, look_last, &l, 0);
 }
 
 SEC("uprobe")
@@ -217,25 +290,38 @@ int ebt_ocaml_alloc(struct pt_regs *regs)
 	/* The verifier refuses a load from a register of the context that is chosen at run time. */
 	asm volatile("" : "+r"(first), "+r"(second), "+r"(third));
 	uint32_t key = (uint32_t)(cookie >> 16), function = cookie & 0xffff;
-	struct hit h = {.r = bpf_map_lookup_elem(&ebt_ocaml_allocs, &key)};
+	struct ocaml_turn *t = NULL;
+	uint64_t state = 0, weight = 0;
+	if (function == EBT_OCAML_ALLOC_SMALL) {
+		state = first;
+		t = find_turn(key, state);
+		if (t && t->left) {
+			t->left--;
+			return 0;
+		}
+	} else if (function == EBT_OCAML_ALLOC_LARGE) {
+		t = find_turn(key, OF_LARGE);
+		weight = choose_large(t, first);
+		if (!weight)
+			return 0;
+	}
+	struct hit h = {.r = bpf_map_lookup_elem(&ebt_ocaml_allocs, &key), .key = key};
 	if (!h.r)
 		return 0;
-	if (function == EBT_OCAML_ALLOC_COUNT && (uint32_t)first != COUNTER_BYTES &&
-	    (uint32_t)first != COUNTER_WORDS)
-		return 0;
-	uint64_t state = first;
 	if (function != EBT_OCAML_ALLOC_SMALL)
 		state = ocaml_state(h.r->state.tls, h.r->state.tls_offset, h.r->state.tls_module,
 				    bpf_get_current_task_btf());
-	if (look(key, state, &h))
+	if (look(state, &h))
 		return 0;
-	switch (function) {
-	case EBT_OCAML_ALLOC_SMALL:
-		return sample_small(&h, second, (uint32_t)third);
-	case EBT_OCAML_ALLOC_LARGE:
-		return sample_large(&h, first);
-	case EBT_OCAML_ALLOC_COUNT:
-		return count_emptied(&h, (uint32_t)first, second);
-	}
+	if (function == EBT_OCAML_ALLOC_SMALL)
+		sample_small(&h, t, second, (uint32_t)third);
+	else if (function == EBT_OCAML_ALLOC_LARGE)
+		sample_large(&h, t, first, weight);
+	else if (function == EBT_OCAML_ALLOC_EXIT)
+		end_program(&h);
+	else if (function == EBT_OCAML_ALLOC_LIFE && (uint32_t)first == TERMINATED)
+		forget(&h);
+	else
+		note(&h);
 	return 0;
 }

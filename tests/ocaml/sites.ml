@@ -26,6 +26,24 @@ let shares n =
   done;
   Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "pair"; "list"; "array"; "bytes"; "large" |].(i) w) words
 
+(* ---- large ones of very different sizes: 258 words, 3,001, and a few of 2,000,001 ---- *)
+
+let[@inline never] small n = keep (Array.make 257 n)
+let[@inline never] middle n = keep (Array.make 3000 n)
+let[@inline never] huge bytes = keep (Bytes.create bytes)
+
+let sizes n =
+  Random.init 42;
+  let words = Array.make 3 0 in
+  let add i n = words.(i) <- words.(i) + n in
+  for i = 1 to n do
+    let x = Random.bits () land 1023 in
+    if i mod 10000 = 1000 then (huge 15_999_999; add 2 2_000_001)
+    else if x < 900 then (small i; add 0 258)
+    else (middle i; add 1 3001)
+  done;
+  Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "small"; "middle"; "huge" |].(i) w) words
+
 (* ---- the same two sites in turn: 5 words and 2 ---- *)
 
 let[@inline never] four n = keep (n, n, n, n)
@@ -156,6 +174,7 @@ let () =
   let n = int_of_string Sys.argv.(2) in
   match Sys.argv.(1) with
   | "shares" -> shares n
+  | "sizes" -> sizes n
   | "in_turn" -> in_turn n
   | "apart" -> apart n
   | "in_four" -> in_four n

@@ -174,8 +174,8 @@ static void test_weights(void)
 }
 
 /* 400 samples of a period of 1000 words: of small objects eight at once, of a large one, and words that
- * none of them stands for. */
-static void test_taken_together(void)
+ * none of them stands for. Or the words themselves, of which the large object has one more. */
+static void test_periodic(const char *parameters, bool words)
 {
 	struct mem_fixture x;
 	struct mem_sites t;
@@ -183,10 +183,11 @@ static void test_taken_together(void)
 	struct alloc_trace *trace = &processes_announce(&x.session->processes, 1)->alloc_trace;
 	trace->known = true;
 	trace->sample_rate = 0.001;
-	trace->parameters =
-		strings_put(x.session->strings, ALLOC_TRACE_PERIODIC, strlen(ALLOC_TRACE_PERIODIC));
+	trace->parameters = strings_put(x.session->strings, parameters, strlen(parameters));
 	for (uint64_t i = 0; i < 26; i++) {
 		uint64_t samples = i == 25 ? 140 : i == 24 ? 68 : 8;
+		if (words)
+			samples = samples * 1000 + (i == 24);
 		struct ebt_event ev = mem_alloc(i, 1, i, mem_fixture_stack(&x, "a"), samples);
 		ev.sarg[1] = i == 25 ? 0 : i == 24 ? 68000 : 10;
 		ev.id = i == 24 ? EBT_ALLOC_MAJOR : EBT_ALLOC_MINOR;
@@ -195,12 +196,18 @@ static void test_taken_together(void)
 	mem_model_end(&x.model);
 	const struct mem_scale *scale = &x.model.first->scale;
 	ok(scale->each == 8 && mem_scale_between(scale) == 8000,
-	   "of samples that are taken together there is one for as many words: %g", scale->each);
+	   "%s: of samples that are taken together there is one for as many words: %g", parameters,
+	   scale->each);
 	if (mem_model_sites(&t, &x.model, mem_pick_alloc))
 		abort();
-	struct mem_amount a = mem_sum_amount(&t.all.sum), b = mem_words(50, 0.001 / 8);
-	ok(a.bytes == 8 * 400e3 && fabs(a.low - 8 * b.low) < 1 && fabs(a.high - 8 * b.high) < 1,
-	   "with the interval of as few");
+	struct mem_amount a = mem_sum_amount(&t.all.sum);
+	struct mem_amount b = mem_words(words ? 24 : 50, 0.001 / 8);
+	double counted = words ? 208001 : 0;
+	ok(a.bytes == 8 * (400e3 + words) && fabs(a.low - 8 * (b.low + counted)) < 1 &&
+		   fabs(a.high - 8 * (b.high + counted)) < 1,
+	   words ? "of an object that stands for itself, and of words that were counted, there is "
+		   "no doubt"
+		 : "with the interval of as few");
 	mem_sites_done(&t);
 	mem_fixture_done(&x);
 }
@@ -211,6 +218,7 @@ int main(void)
 	test_sums();
 	test_objects();
 	test_weights();
-	test_taken_together();
+	test_periodic(ALLOC_TRACE_PERIODIC_ROUNDED, false);
+	test_periodic(ALLOC_TRACE_PERIODIC, true);
 	return tap_done();
 }

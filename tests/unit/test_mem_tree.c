@@ -33,7 +33,7 @@ static void test_sums(void)
 			/* Not all: some are only extended. */
 			if (i % 3 == 0)
 				mem_tree_add(&t, stacks, stack[i],
-					     (struct mem_count){1, samples[i], 0});
+					     (struct mem_count){1, samples[i], 0, 0});
 		}
 		mem_tree_sum(&t);
 		bool same = true, behind = true;

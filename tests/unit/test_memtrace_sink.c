@@ -15,12 +15,15 @@ static struct {
 	struct sink *sink;
 	uint32_t stack[2];
 	uint64_t events;
+	uint64_t samples,
+		other; /* that were read; allocations with other samples than one or two */
+	char parameters[32];
 } out;
 
 static void begin(void)
 {
 	out.fd = memfd_create("trace", 0);
-	out.events = 0;
+	out.events = out.samples = out.other = 0;
 	if (out.fd < 0 || session_new(&out.session) || memtrace_new(out.session, out.fd, &out.sink))
 		abort();
 	for (unsigned i = 0; i < 2; i++) {
@@ -35,16 +38,21 @@ static void begin(void)
 	}
 }
 
-static void put(uint16_t domain, unsigned stack)
+static void put_samples(uint16_t domain, unsigned stack, uint64_t samples)
 {
 	struct ebt_event ev = {.kind = EBT_ALLOC,
 			       .ts = ++out.events * 1000,
 			       .domain = domain,
 			       .arg = {out.events, 1},
-			       .pos = 1,
+			       .pos = samples,
 			       .stack = out.stack[stack]};
 	if (out.sink->ops->events(out.sink, &ev, 1))
 		abort();
+}
+
+static void put(uint16_t domain, unsigned stack)
+{
+	put_samples(domain, stack, 1);
 }
 
 /* Reads what was written. The number of allocations, 0 if a part is damaged; of the domains that
@@ -70,9 +78,14 @@ static uint64_t end(unsigned *ret_domains)
 			ebt_memtrace_put(r, (size_t)bytes);
 		damaged += got > 0 && e.what == EBT_MEMTRACE_DAMAGE;
 		n += got > 0 && e.what == EBT_MEMTRACE_ALLOC;
-		if (got > 0 && e.what == EBT_MEMTRACE_ALLOC)
-			has[e.domain] = true;
+		if (got <= 0 || e.what != EBT_MEMTRACE_ALLOC)
+			continue;
+		has[e.domain] = true;
+		out.samples += (uint64_t)e.samples;
+		out.other += e.samples != 1 && e.samples != 2;
 	}
+	snprintf(out.parameters, sizeof(out.parameters), "%s",
+		 ebt_memtrace_info(r)->runtime_params);
 	*ret_domains = 0;
 	for (unsigned i = 0; i < 65536; i++)
 		*ret_domains += has[i];
@@ -83,9 +96,40 @@ static uint64_t end(unsigned *ret_domains)
 	return damaged ? 0 : n;
 }
 
+/* Words become samples of a period of 1000. */
+static void test_rounding(void)
+{
+	unsigned domains;
+	uint64_t n = 0, samples = 0;
+	for (int again = 0; again < 2; again++) {
+		begin();
+		struct process *p = processes_announce(&out.session->processes, 0);
+		p->alloc_trace = (struct alloc_trace){
+			.known = true,
+			.sample_rate = 0.001,
+			.word_bits = 64,
+			.parameters = strings_put(out.session->strings, ALLOC_TRACE_PERIODIC,
+						  strlen(ALLOC_TRACE_PERIODIC)),
+		};
+		for (unsigned i = 0; i < 10000; i++)
+			put_samples(0, 0, i % 2 ? 1300 : 10);
+		if (!again) {
+			n = end(&domains);
+			samples = out.samples;
+		}
+	}
+	ok(samples > 6300 && samples < 6800 && !out.other,
+	   "words are rounded to samples of the period at random: 6,550 of them are %llu",
+	   (unsigned long long)samples);
+	ok(n > 5000 && n < 5100, "an object without any is left out");
+	is_str(out.parameters, ALLOC_TRACE_PERIODIC_ROUNDED, "the parameters say so");
+	ok(end(&domains) == n && out.samples == samples, "the same events become the same trace");
+}
+
 int main(void)
 {
 	unsigned domains;
+	test_rounding();
 	begin();
 	for (unsigned i = 0; i < 5000; i++)
 		put(i & 1 ? EBT_NO_DOMAIN : 0, i / 2 % 2);

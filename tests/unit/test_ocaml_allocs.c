@@ -6,15 +6,12 @@
 #define MARK_5_3 MARK("caml_ml_runtime_events_path")
 #define LARGE	 FUNCTION("caml_alloc_shr", "mov %rsi, %rax\nlarge: push %rbx\n")
 #define SMALL	 FUNCTION("caml_alloc_small_dispatch", "endbr64\nsmall: push %r15\n")
-#define COUNTER	 FUNCTION("caml_ev_counter", "counter: push %rbx\nmov (%rdi), %rbx\n")
+#define LIFE	 FUNCTION("caml_ev_lifecycle", "life: push %rbx\nmov (%rdi), %rbx\n")
 #define EXIT	 FUNCTION("caml_do_exit", "exit: push %rbx\n")
 #define TABLE	 FUNCTION("caml_get_frame_descrs", "endbr64\nlea frames(%rip), %rax\n")
 #define CALL_GC	 FUNCTION("caml_call_gc", "mov %r15, 8(%r14)\n")
 #define FRAMES	 ".data\n.balign 16\nbefore: .quad 0, 0\nframes: .quad 0, 0\n.text\n"
-#define EMPTIES                                                                            \
-	FUNCTION("empties", "mov $4, %edi\ncall caml_ev_counter\nmov $5, %edi\nmov %r15, " \
-			    "%rsi\nhere: call caml_ev_counter\n")
-#define RUNTIME TEXT PLAIN MARK_5_3 LARGE SMALL COUNTER EXIT FRAMES FLAG STATE
+#define RUNTIME	 TEXT PLAIN MARK_5_3 LARGE SMALL LIFE EXIT FRAMES FLAG STATE
 
 static struct ocaml_allocs allocs;
 
@@ -39,18 +36,17 @@ static bool has_site(enum ocaml_alloc_function function, const char *label)
 
 static void test_sites(void)
 {
-	is(read_allocs(RUNTIME TABLE CALL_GC EMPTIES), 0, "a runtime is read");
+	is(read_allocs(RUNTIME TABLE CALL_GC), 0, "a runtime is read");
 	ok(has_site(OCAML_ALLOC_SMALL, "small") && has_site(OCAML_ALLOC_LARGE, "large") &&
 		   has_site(OCAML_ALLOC_EXIT, "exit"),
 	   "its functions are probed where the kernel emulates an instruction");
-	ok(has_site(OCAML_ALLOC_COUNT, "here"), "of the counters the one call that is needed");
+	ok(has_site(OCAML_ALLOC_LIFE, "life"), "and where domains begin and end");
 	is(allocs.frames, address_of("frames"), "the table is the one whose address is returned");
 	ok(!allocs.is_indirect && allocs.trigger == 32 && allocs.current_stack == 40 &&
 		   allocs.c_stack == 64 && allocs.first_frame == 8,
 	   "with the offsets of OCaml 5.3");
 	ok(r.tls == OCAML_TLS_STATIC && r.id_offset == 288, "the state is caml_state");
-	is(read_allocs(RUNTIME TABLE CALL_GC), 0, "where no such call is found");
-	ok(has_site(OCAML_ALLOC_COUNT, "counter"), "the function is probed");
+	is(allocs.minor_words, 48 * 8, "which counts the words of minor heaps");
 }
 
 static void test_releases(void)
@@ -61,6 +57,10 @@ static void test_releases(void)
 	ok(allocs.is_indirect && allocs.trigger == 16 && allocs.current_stack == 32 &&
 		   allocs.c_stack == 56 && allocs.frames == address_of("frames"),
 	   "has a pointer to its table, which it loads first, and no trigger");
+	is(read_allocs(TEXT PLAIN MARK("caml_sys_get_stdlib_dirs")
+			       LARGE SMALL LIFE EXIT FRAMES FLAG STATE TABLE CALL_GC),
+	   0, "OCaml 5.5");
+	is(allocs.minor_words, 40 * 8 + 13 * 8, "has a field more before that count");
 	is(read_allocs(RUNTIME CALL_GC FUNCTION(
 		   "caml_get_frame_descrs",
 		   "mov 8+frames(%rip), %rdx\nmov frames(%rip), %rax\nmov %rdi, %rcx\n")),
@@ -76,7 +76,7 @@ static void test_unknown(void)
 	is(read_allocs(RUNTIME TABLE), -ENOENT, "a runtime without native code has none of that");
 	is(read_allocs(RUNTIME CALL_GC FUNCTION("caml_get_frame_descrs", "mov %rdi, %rax\n")),
 	   -ENOTSUP, "code that is unknown is refused");
-	is(read_allocs(TEXT PLAIN SMALL LARGE COUNTER FRAMES FLAG TABLE CALL_GC), 0,
+	is(read_allocs(TEXT PLAIN SMALL LARGE LIFE FRAMES FLAG TABLE CALL_GC), 0,
 	   "without caml_state");
 	ok(allocs.sites == 1 && has_site(OCAML_ALLOC_SMALL, "small"),
 	   "only the function that is called with it is probed");

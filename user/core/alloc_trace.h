@@ -26,22 +26,38 @@ struct alloc_trace {
  */
 #define ALLOC_TRACE_WEIGHTS "weights=otel_memory"
 
-/* Those of a trace whose samples are periodic: each time that an OCaml domain has allocated so many
- * words. Nothing is known of what became of the objects. */
-#define ALLOC_TRACE_PERIODIC "periodic=ocaml"
+/*
+ * Those of a trace whose samples are periodic: each time that an OCaml domain has allocated so many
+ * words. Nothing is known of what became of the objects. Each sample of an object is a word that it
+ * stands for; where a format has none but equal samples, they are rounded to those, at random.
+ */
+#define ALLOC_TRACE_PERIODIC	     "periodic=ocaml weights=words"
+#define ALLOC_TRACE_PERIODIC_ROUNDED "periodic=ocaml"
+
+static inline bool alloc_trace_is(const struct alloc_trace *t, const struct strings *strings,
+				  const char *parameters)
+{
+	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
+	return text && !strcmp(text, parameters);
+}
+
+/* Samples are words. */
+static inline bool alloc_trace_has_words(const struct alloc_trace *t, const struct strings *strings)
+{
+	return alloc_trace_is(t, strings, ALLOC_TRACE_PERIODIC);
+}
 
 static inline bool alloc_trace_is_periodic(const struct alloc_trace *t,
 					   const struct strings *strings)
 {
-	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
-	return text && !strcmp(text, ALLOC_TRACE_PERIODIC);
+	return alloc_trace_has_words(t, strings) ||
+	       alloc_trace_is(t, strings, ALLOC_TRACE_PERIODIC_ROUNDED);
 }
 
 static inline bool alloc_trace_has_weights(const struct alloc_trace *t,
 					   const struct strings *strings)
 {
-	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
-	return text && !strcmp(text, ALLOC_TRACE_WEIGHTS);
+	return alloc_trace_is(t, strings, ALLOC_TRACE_WEIGHTS);
 }
 
 /* OCaml's runtime samples an object's header, too, but in its words there is none. */

@@ -127,13 +127,25 @@ static inline uint8_t source_of(const struct ebt_event *ev)
 	return ev->id < MEM_SOURCES ? (uint8_t)ev->id : EBT_ALLOC_EXTERNAL;
 }
 
+/* The sum of words that no sample stands for is of objects of no size; it is known, as is a large object
+ * that stands for nothing but itself. */
+static inline bool is_exact(const struct mem_process *p, const struct ebt_event *ev)
+{
+	return p->is_periodic && p->scale.weighted &&
+	       (!ev->arg[1] || (ev->id == EBT_ALLOC_MAJOR && ev->pos == ev->arg[1] + 1));
+}
+
 static inline struct mem_count count_of(const struct mem_process *p, const struct ebt_event *ev)
 {
 	uint64_t samples = samples_of(ev);
-	return (struct mem_count){1, samples, mem_process_share(p, samples, ev->sarg[1], ev->id)};
+	return (struct mem_count){
+		.objects = 1,
+		.samples = samples,
+		.shares = mem_process_share(p, samples, ev->sarg[1], ev->id),
+		.exact = is_exact(p, ev) ? samples : 0,
+	};
 }
 
-/* The sum of words that no sample stands for is of objects of no size. */
 static inline void add_alloc(struct mem_process *p, uint32_t row, const struct ebt_event *ev,
 			     struct mem_count one)
 {

@@ -45,7 +45,7 @@ static inline double mem_scale_words(const struct mem_scale *s)
 /* From one that is taken to the next. */
 static inline double mem_scale_between(const struct mem_scale *s)
 {
-	return mem_scale_words(s) * (s->each > 1 ? s->each : 1);
+	return (s->each > 1 ? s->each : 1) / s->rate;
 }
 static inline double mem_scale_bytes(const struct mem_scale *s, uint64_t samples)
 {

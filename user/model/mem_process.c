@@ -47,7 +47,7 @@ struct mem_scale mem_process_scale(const struct process *p, const struct strings
 	/* The rate is a number of a file's. */
 	bool known = t->known && !has_weights && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
 	struct mem_scale s = {.rate = known ? t->sample_rate : given_rate, .word_bytes = 8};
-	s.weighted = has_weights || s.rate == 0;
+	s.weighted = has_weights || s.rate == 0 || alloc_trace_has_words(t, strings);
 	if (t->known && t->word_bits >= 8)
 		s.word_bytes = t->word_bits / 8;
 	return s;
@@ -70,8 +70,11 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 
 void mem_process_settle(struct mem_process *p)
 {
-	if (p->small_squares > p->small_samples)
-		p->scale.each = p->small_squares / p->small_samples;
+	double each = p->small_samples > 0 ? p->small_squares / p->small_samples : 1;
+	if (p->scale.weighted)
+		each *= p->scale.rate;
+	if (each > 1)
+		p->scale.each = each;
 }
 
 static bool grow_index(struct mem_process *p, uint32_t stack)

@@ -19,6 +19,7 @@
 struct mem_count {
 	uint64_t objects, samples; /* sampled objects */
 	double shares;		   /* of which mem_scale_objects() estimates all objects */
+	uint64_t exact;		   /* of the samples, those that are words which were counted */
 };
 
 /* What was allocated with one backtrace. */
@@ -44,8 +45,8 @@ struct mem_process {
 	char comm[32];
 	uint32_t executable, context; /* strings, held; 0: not known */
 	struct mem_scale scale;
-	/* Of periodic samples of small objects, which stand for several where they are many: their number,
-	 * and the sum of the squares of those taken together. */
+	/* Of periodic samples of small objects, which stand for more where they are many: their sum, and
+	 * that of their squares. */
 	double small_samples, small_squares;
 	double given_rate;     /* if that of its samples is not known; 0: none */
 	bool has_weights;      /* instead of a rate */
@@ -68,6 +69,21 @@ static inline void mem_count_add(struct mem_count *c, struct mem_count more)
 	if (__builtin_add_overflow(c->samples, more.samples, &c->samples))
 		c->samples = UINT64_MAX;
 	c->shares += more.shares;
+	if (__builtin_add_overflow(c->exact, more.exact, &c->exact))
+		c->exact = UINT64_MAX;
+}
+
+/* What a count means in bytes; of words that were counted there is no doubt. */
+static inline void mem_sum_add_count(struct mem_sum *sum, const struct mem_scale *scale,
+				     const struct mem_count *c)
+{
+	const struct mem_scale counted = {
+		.rate = 1, .word_bytes = scale->word_bytes, .weighted = true};
+	uint64_t exact = c->exact < c->samples ? c->exact : c->samples;
+	if (exact)
+		mem_sum_add(sum, &counted, exact);
+	if (!exact || c->samples > exact)
+		mem_sum_add(sum, scale, c->samples - exact);
 }
 
 /* What was added before is gone. */
@@ -81,7 +97,7 @@ static inline void mem_count_sub(struct mem_count *c, struct mem_count less)
 
 static inline struct mem_count mem_object_count(const struct mem_object *o)
 {
-	return (struct mem_count){1, o->samples, o->share};
+	return (struct mem_count){.objects = 1, .samples = o->samples, .shares = o->share};
 }
 
 /* The sum over all sources. */

@@ -45,8 +45,9 @@ void mem_sites_done(struct mem_sites *t)
 static void measure_add(struct mem_measure *m, const struct mem_scale *scale, struct mem_count c)
 {
 	m->objects += mem_scale_objects(scale, c.shares);
-	mem_count_add(&m->count, (struct mem_count){c.objects, c.samples, 0});
-	mem_sum_add(&m->sum, scale, c.samples);
+	mem_sum_add_count(&m->sum, scale, &c);
+	c.shares = 0;
+	mem_count_add(&m->count, c);
 }
 
 /* 1 or 0, or -ENOMEM. */

@@ -17,32 +17,16 @@ static const struct {
 	{"caml_alloc_shr", OCAML_ALLOC_LARGE, 1},
 	{"caml_alloc_shr_reserved", OCAML_ALLOC_LARGE, 1},
 	{"caml_alloc_shr_noexc", OCAML_ALLOC_LARGE, 1},
-	{"caml_ev_counter", OCAML_ALLOC_COUNT, 2},
+	{"caml_ev_lifecycle", OCAML_ALLOC_LIFE, 1},
 	{"caml_do_exit", OCAML_ALLOC_EXIT, 0},
 };
 enum { TABLE = OCAML_ALLOC_FUNCTIONS, CALL_GC, SYMBOLS };
 
-#define COUNTER_BYTES 5 /* minor_allocated, as all releases number it */
-#define COUNTER_WORDS 26
-
-/*
- * A domain counts its words when its minor heap has been emptied. That call alone is probed, as the
- * function is called for a dozen of counters in each collection, and else the function. False: the
- * call was not found.
- */
-static bool add_counting(struct elf *elf, const struct elf_symbol *dispatch,
-			 const struct elf_symbol *counter, struct ocaml_allocs *ret)
+/* From a domain's number to the words that it counts when its minor heap is emptied
+ * (domain_state.tbl). */
+static uint32_t words_behind_id(enum ebt_release release)
 {
-	static const uint8_t counters[] = {COUNTER_BYTES, COUNTER_WORDS};
-	uint32_t before = ret->sites;
-	for (unsigned i = 0; i < sizeof(counters); i++) {
-		uint64_t at = ocaml_code_call(elf, dispatch->value, counter->value, counters[i]);
-		uint64_t offset = at ? elf_offset(elf, at) : 0;
-		if (offset)
-			ret->site[ret->sites++] = (struct ocaml_alloc_site){
-				.function = OCAML_ALLOC_COUNT, .offset = offset};
-	}
-	return ret->sites > before;
+	return release == EBT_RELEASE_OCAML_5_5 ? 13 * 8 : 12 * 8;
 }
 
 /* A large allocation can be frequent: its function is not single-stepped. */
@@ -54,9 +38,6 @@ static void add_sites(struct elf *elf, const struct elf_symbol *symbol, bool fin
 		uint64_t flag = 0;
 		bool is_small = functions[i].function == OCAML_ALLOC_SMALL;
 		if (!symbol[i].found || (!is_small && !finds_domain))
-			continue;
-		if (functions[i].function == OCAML_ALLOC_COUNT &&
-		    add_counting(elf, &symbol[0], &symbol[i], ret))
 			continue;
 		ocaml_code_site(elf, symbol[i].value, functions[i].arguments, &flag, &at);
 		if (at.offset && (at.emulated || functions[i].function != OCAML_ALLOC_LARGE))
@@ -82,6 +63,7 @@ static int read_allocs(struct elf *elf, struct ocaml_runtime *r, struct ocaml_al
 		.frames = ocaml_code_table(elf, symbol[TABLE].value, is_5_0),
 		.is_indirect = is_5_0,
 		.trigger = is_5_0 ? 16 : 32,
+		.minor_words = r->id_offset + words_behind_id(r->release),
 		.current_stack = is_5_0 ? 32 : 40,
 		.c_stack = is_5_0 ? 56 : 64,
 		.first_frame = ocaml_code_pushes_frame(elf, symbol[CALL_GC].value) ? 16 : 8,

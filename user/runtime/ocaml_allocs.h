@@ -13,7 +13,7 @@
 enum ocaml_alloc_function {
 	OCAML_ALLOC_SMALL, /* the minor heap, or half of it, is used up: state, words, flags */
 	OCAML_ALLOC_LARGE, /* outside of the minor heap: words */
-	OCAML_ALLOC_COUNT, /* a counter, value */
+	OCAML_ALLOC_LIFE,  /* a domain begins or ends: which of it */
 	OCAML_ALLOC_EXIT,  /* the program ends */
 };
 
@@ -29,7 +29,7 @@ struct ocaml_allocs {
 	uint32_t sites;
 	uint64_t frames;		 /* address of the table in the file's address space */
 	bool is_indirect;		 /* it is a pointer to the table */
-	uint32_t trigger;		 /* offsets in the domain's state */
+	uint32_t trigger, minor_words;	 /* offsets in the domain's state */
 	uint32_t current_stack, c_stack; /* likewise */
 	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
 };

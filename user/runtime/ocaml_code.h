@@ -47,9 +47,6 @@ bool ocaml_code_read_index(struct elf *elf, uint64_t entry, struct ocaml_code_in
 /* The address of the variable that a small function returns, or a pointer to it: the lowest address
  * of those that it uses, of `first` the first one. 0: unknown code. */
 uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first);
-/* The address of a call of `function` with this constant as its first argument, in the code around an
- * address; its arguments are intact there. 0: none found. */
-uint64_t ocaml_code_call(struct elf *elf, uint64_t around, uint64_t function, uint8_t argument);
 /* True if the function pushes the frame pointer at once. */
 bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry);
 

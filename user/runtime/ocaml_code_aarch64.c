@@ -45,15 +45,6 @@ uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
 	return 0;
 }
 
-uint64_t ocaml_code_call(struct elf *elf, uint64_t around, uint64_t function, uint8_t argument)
-{
-	(void)elf;
-	(void)around;
-	(void)function;
-	(void)argument;
-	return 0;
-}
-
 bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)
 {
 	(void)elf;

@@ -10,10 +10,6 @@
 #define CODE_BYTES 160 /* of a function that are decoded */
 #define CODE_STEPS 32
 
-#define CALL_AROUND  8192 /* bytes of code that are searched for a call, on each side */
-#define CALL_BYTES   5
-#define CALL_BETWEEN 8 /* between the load of its argument and the call */
-
 const uint32_t ocaml_code_offset_slot = R_X86_64_TPOFF64;
 const uint32_t ocaml_code_module_slot = R_X86_64_DTPMOD64;
 
@@ -179,35 +175,6 @@ uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
 			break;
 	}
 	return lowest;
-}
-
-/* `mov $argument,%edi`, a few bytes, and the call: found by its bytes, as nothing is known of where
- * instructions begin there. */
-uint64_t ocaml_code_call(struct elf *elf, uint64_t around, uint64_t function, uint8_t argument)
-{
-	uint8_t code[2 * CALL_AROUND];
-	const uint8_t load[] = {0xbf, argument, 0, 0, 0};
-	uint64_t from = 0;
-	int n = 0;
-	/* Code may begin closer to it, and something else before. */
-	for (uint64_t before = CALL_AROUND; before && (n <= 0 || from + (uint64_t)n <= around);
-	     before /= 2) {
-		from = around - before;
-		n = elf_read(elf, from, code, sizeof(code));
-	}
-	for (int i = 0; i + (int)sizeof(load) + CALL_BYTES <= n; i++) {
-		if (memcmp(code + i, load, sizeof(load)) != 0)
-			continue;
-		int first = i + (int)sizeof(load);
-		for (int at = first; at <= first + CALL_BETWEEN && at + CALL_BYTES <= n; at++) {
-			int32_t to;
-			memcpy(&to, code + at + 1, sizeof(to));
-			uint64_t next = from + (uint64_t)at + CALL_BYTES;
-			if (code[at] == 0xe8 && next + (uint64_t)(int64_t)to == function)
-				return next - CALL_BYTES;
-		}
-	}
-	return 0;
 }
 
 bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)

@@ -33,7 +33,7 @@ static struct summary_sums add_up(const struct mem_model *m)
 		for (uint32_t row = 1; row <= p->rows; row++) {
 			const struct mem_row *r = &p->row[row];
 			for (unsigned i = 0; i < MEM_SOURCES; i++)
-				mem_sum_add(&s.source[i], &p->scale, r->alloc[i].samples);
+				mem_sum_add_count(&s.source[i], &p->scale, &r->alloc[i]);
 			mem_sum_add(&s.live, &p->scale, p->fate[row].live.samples);
 			mem_sum_add(&s.promoted, &p->scale, p->fate[row].promoted.samples);
 		}

@@ -40,6 +40,8 @@ struct memtrace {
 	struct map frames; /* code → frame */
 	struct ebt_memtrace_location location[POSITIONS_MAX];
 	bool has_head, reported_others;
+	double rounded; /* samples for a word where they are words; 0: they are not */
+	uint64_t drawn; /* the last random number */
 	int err;
 };
 
@@ -110,6 +112,8 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 	const char *text[] = {strings_text(strings, t->executable), strings_text(strings, t->host),
 			      strings_text(strings, t->parameters),
 			      strings_text(strings, t->context)};
+	bool has_words = alloc_trace_has_words(t, strings);
+	m->rounded = has_words ? t->sample_rate : 0;
 	struct ebt_memtrace_info info = {
 		.sample_rate = t->known ? t->sample_rate : 1,
 		.word_bits = t->known ? t->word_bits : 64,
@@ -119,7 +123,9 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 			m->session->start.known ? (m->session->start.ns + m->shift_ns) / US_NS : us,
 		.executable = text[0] ? text[0] : p->comm,
 		.host = text[1] ? text[1] : "",
-		.runtime_params = text[2] ? text[2] : "",
+		.runtime_params = has_words ? ALLOC_TRACE_PERIODIC_ROUNDED
+				  : text[2] ? text[2]
+					    : "",
 		.context = text[3] ? text[3] : "",
 	};
 	m->process = process;
@@ -205,6 +211,24 @@ static uint64_t to_us(struct memtrace *m, uint64_t ns)
 	return (ns + m->shift_ns) / US_NS;
 }
 
+/* Below 1. The same numbers in each run, so that a capture always becomes the same trace (splitmix64). */
+static double draw(struct memtrace *m)
+{
+	uint64_t z = m->drawn += 0x9e3779b97f4a7c15;
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+	z = (z ^ z >> 27) * 0x94d049bb133111eb;
+	return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+/* The samples of an object; words are rounded to such at random. */
+static int64_t samples_of(struct memtrace *m, const struct ebt_event *ev)
+{
+	double samples = (double)ev->pos * m->rounded;
+	if (!m->rounded)
+		return (int64_t)ev->pos;
+	return samples < 0x1p62 ? (int64_t)(samples + draw(m)) : INT64_C(1) << 62;
+}
+
 static int put_event(struct memtrace *m, const struct ebt_event *ev)
 {
 	static const uint8_t what[EBT_KINDS] = {
@@ -229,7 +253,9 @@ static int put_event(struct memtrace *m, const struct ebt_event *ev)
 		return err ? err : -ENOMEM;
 	if (ev->kind == EBT_ALLOC) {
 		e.words = (int64_t)ev->arg[1];
-		e.samples = (int64_t)ev->pos;
+		e.samples = samples_of(m, ev);
+		if (m->rounded && !e.samples)
+			return err;
 		e.source = (uint8_t)ev->id;
 		err = set_backtrace(m, d, ev, &e);
 	}

@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
+#include "proc/process.h"
 #include "runtime/ocaml_allocs.h"
 #include "source/attach_ocaml.h"
 
@@ -15,6 +17,7 @@ struct file_ocaml_allocs {
 	struct attach_env *env;
 	uint32_t slot;
 	uint16_t domain_base;
+	bool is_new; /* it was started later than we */
 	struct ocaml_runtime runtime;
 	struct ocaml_location location;
 	struct ocaml_allocs allocs;
@@ -23,6 +26,14 @@ struct file_ocaml_allocs {
 static bool match(const struct runtime_file *what)
 {
 	return what->release != EBT_RELEASE_AUTO && !what->ocaml_error && !what->alloc_markers;
+}
+
+static bool is_younger(pid_t pid)
+{
+	struct process_status it, own;
+	process_read_status(pid, &it);
+	process_read_status(getpid(), &own);
+	return it.start_time > own.start_time;
 }
 
 static int begin(struct attach_env *env, const struct attach_process *process,
@@ -38,6 +49,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	*ret_state = o;
 	if (!env->allocs_only)
 		return 0;
+	o->is_new = is_younger(process->pid);
 	if (env->release)
 		o->runtime.release = env->release;
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
@@ -73,6 +85,8 @@ static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
 			},
 		.slot = o->slot,
 		.trigger = o->allocs.trigger,
+		.minor_words = o->allocs.minor_words,
+		.counts_before = o->is_new,
 		.domain_base = o->domain_base,
 		.release = (uint16_t)o->runtime.release,
 	};
@@ -83,7 +97,7 @@ static uint32_t function_of(enum ocaml_alloc_function function)
 	static const uint32_t functions[] = {
 		[OCAML_ALLOC_SMALL] = EBT_OCAML_ALLOC_SMALL,
 		[OCAML_ALLOC_LARGE] = EBT_OCAML_ALLOC_LARGE,
-		[OCAML_ALLOC_COUNT] = EBT_OCAML_ALLOC_COUNT,
+		[OCAML_ALLOC_LIFE] = EBT_OCAML_ALLOC_LIFE,
 		[OCAML_ALLOC_EXIT] = EBT_OCAML_ALLOC_EXIT,
 	};
 	return functions[function];

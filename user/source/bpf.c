@@ -37,7 +37,6 @@ struct bpf_source {
 	struct bpf_recover recover;
 	struct page_spaces pages;
 	struct page_faults faults;
-	double ocaml_carry; /* of a sample, from one OCaml runtime to the next */
 };
 
 /* ---- poll ---- */
@@ -234,7 +233,7 @@ static int set_ocaml_allocs(void *ctx, uint32_t key, const struct ebt_ocaml_allo
 {
 	struct bpf_source *s = ctx;
 	if (!r)
-		bpf_ocaml_rest(s->kernel, &s->in, key, &s->ocaml_carry);
+		bpf_ocaml_rest(s->kernel, &s->in, key);
 	return bpf_kernel_set_ocaml_allocs(s->kernel, key, r);
 }
 
@@ -322,7 +321,6 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		return bpf_explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
 	s->in.session = session;
-	s->ocaml_carry = 0.5;
 	s->in.boottime_offset_ns = usage_boottime_offset_ns();
 	s->opt = *opt;
 	if (!s->opt.ring_bytes)
