@@ -2,22 +2,39 @@
 #include "engine/pagetrace_feed.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
 #include "engine/signals.h"
 #include "proc/regular.h"
 
-#define BATCH 1024
+#define BATCH	4096
+#define BATCHES 4u /* that are read ahead */
+#define WAIT_NS 100000000
+
+struct batch {
+	struct ebt_pagetrace_event ev[BATCH];
+	ssize_t n;			    /* as of ebt_pagetrace_read_all() */
+	struct ebt_pagetrace_counts counts; /* behind it */
+};
 
 struct run {
 	struct engine *engine;
 	struct pagetrace_feed *feed;
-	struct ebt_pagetrace_file *file;
+	struct ebt_pagetrace_file *file; /* the reading thread's, while there is one */
 	struct signals signals;
+	atomic_bool ends;    /* nothing more is to be read */
+	struct batch *batch; /* BATCHES, in turn */
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	uint64_t read, taken; /* batches; under the lock */
 };
 
 bool pagetrace_feed_open(const struct engine_options *o, struct pagetrace_feed *ret)
@@ -44,16 +61,20 @@ void pagetrace_feed_close(struct pagetrace_feed *f)
 	f->fd = -1;
 }
 
-static bool is_cut(struct run *r)
+static bool look_for_signals(struct run *r)
 {
 	signals_read(&r->signals, 0);
+	if (r->signals.ends)
+		atomic_store(&r->ends, true);
 	return r->signals.ends;
 }
 
 static ssize_t read_at(void *ctx, void *to, size_t bytes, uint64_t offset)
 {
 	struct run *r = ctx;
-	return is_cut(r) ? -EINTR : file_read_at(r->feed->fd, to, bytes, offset);
+	if (!r->batch) /* no thread yet */
+		look_for_signals(r);
+	return atomic_load(&r->ends) ? -EINTR : file_read_at(r->feed->fd, to, bytes, offset);
 }
 
 static void count_events(struct totals *t, const struct ebt_pagetrace_event *ev, size_t n,
@@ -66,22 +87,110 @@ static void count_events(struct totals *t, const struct ebt_pagetrace_event *ev,
 	t->damaged = counts->damaged;
 }
 
-static int move(struct run *r)
+/* Reading takes a third of the time that it takes to follow what is read: both at once. */
+static void *read_ahead(void *arg)
 {
-	struct ebt_pagetrace_event ev[BATCH];
+	struct run *r = arg;
+	for (ssize_t n = 1; n > 0;) {
+		pthread_mutex_lock(&r->lock);
+		while (r->read - r->taken == BATCHES && !atomic_load(&r->ends))
+			pthread_cond_wait(&r->changed, &r->lock);
+		struct batch *b = &r->batch[r->read % BATCHES];
+		pthread_mutex_unlock(&r->lock);
+		if (atomic_load(&r->ends))
+			break;
+		b->n = n = ebt_pagetrace_read_all(r->file, b->ev, BATCH);
+		b->counts = ebt_pagetrace_file_counts(r->file);
+		pthread_mutex_lock(&r->lock);
+		r->read++;
+		pthread_cond_signal(&r->changed);
+		pthread_mutex_unlock(&r->lock);
+	}
+	return NULL;
+}
+
+/* The next batch; NULL: a signal came first. */
+static const struct batch *next_batch(struct run *r)
+{
+	bool cut = look_for_signals(r);
+	pthread_mutex_lock(&r->lock);
+	while (r->read == r->taken && !cut) {
+		struct timespec until;
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_nsec += WAIT_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		if (pthread_cond_timedwait(&r->changed, &r->lock, &until))
+			cut = look_for_signals(r);
+	}
+	pthread_mutex_unlock(&r->lock);
+	return cut ? NULL : &r->batch[r->taken % BATCHES];
+}
+
+static void give_back(struct run *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->taken++;
+	pthread_cond_signal(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+}
+
+static int move_read(struct run *r)
+{
 	struct totals *totals = &r->engine->session->totals;
 	for (;;) {
-		ssize_t n = ebt_pagetrace_read_all(r->file, ev, BATCH);
-		if (n <= 0)
-			return (int)n;
-		struct ebt_pagetrace_counts counts = ebt_pagetrace_file_counts(r->file);
-		count_events(totals, ev, (size_t)n, &counts);
-		int err = r->feed->events(r->feed->ctx, ev, (size_t)n);
-		if (!err && is_cut(r))
-			err = -EINTR;
+		const struct batch *b = next_batch(r);
+		if (!b || b->n <= 0)
+			return b ? (int)b->n : -EINTR;
+		count_events(totals, b->ev, (size_t)b->n, &b->counts);
+		int err = r->feed->events(r->feed->ctx, b->ev, (size_t)b->n);
 		if (err)
 			return err;
+		give_back(r);
 	}
+}
+
+static int start_thread(struct run *r, pthread_t *ret)
+{
+	/* Signals are the main thread's. */
+	sigset_t all, old;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int err = pthread_create(ret, NULL, read_ahead, r);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return -err;
+}
+
+static void end_thread(struct run *r, pthread_t thread)
+{
+	pthread_mutex_lock(&r->lock);
+	atomic_store(&r->ends, true);
+	pthread_cond_signal(&r->changed);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(thread, NULL);
+}
+
+static int move(struct run *r)
+{
+	pthread_t thread;
+	pthread_condattr_t monotonic;
+	r->batch = malloc(BATCHES * sizeof(*r->batch));
+	if (!r->batch)
+		return -ENOMEM;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->changed, &monotonic);
+	pthread_mutex_init(&r->lock, NULL);
+	int err = start_thread(r, &thread);
+	if (!err) {
+		err = move_read(r);
+		end_thread(r, thread);
+	}
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->changed);
+	pthread_condattr_destroy(&monotonic);
+	free(r->batch);
+	return err;
 }
 
 static int by_p(const void *x, const void *y)
