@@ -50,6 +50,8 @@ static void on_pause(void *ctx, const struct blame_pause *p)
 	if (c->ns)
 		memcpy(args.text[0], c->comm, EVENT_ARGS_TEXT_BYTES);
 	k->err = session_put_blob(k->session, &ev, &args, EVENT_ARGS_BYTES(WORDS));
+	if (!k->err && p->stack)
+		session_put_stack(k->session, &ev, p->stack);
 	k->event = ev;
 	k->has_event = !k->err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Adds events of kind EBT_PAUSE to a stream, behind the ends of pauses: what they were made of
- * (model/blame.h). They count as events of the output.
+ * (model/blame.h). They count as events of the output, and have the stack where the pause began, if one was
+ * recorded.
  */
 #ifndef SINK_PAUSE_EVENTS_H
 #define SINK_PAUSE_EVENTS_H

@@ -31,10 +31,28 @@ struct event_stacks {
 
 /* ---- the choice ---- */
 
+static bool stops_mutator(uint32_t phase)
+{
+	enum { runs, stops };
+	static const bool of_phase[] = {
+#define EBT_PHASE(id, name, mutator) [id] = mutator,
+#include <ebtrace/events.def>
+	};
+	return phase >= sizeof(of_phase) || of_phase[phase];
+}
+
+/* A pause has the stack of its begin, as it is an event only when it ends. */
+static bool is_selected(const struct event_stacks *s, const struct ebt_event *ev)
+{
+	struct ebt_event pause = {.kind = EBT_PAUSE, .domain = EBT_NO_DOMAIN};
+	bool may_begin_pause = ev->kind == EBT_BEGIN && stops_mutator(ev->id);
+	return filter_names(s->filter, ev) || (may_begin_pause && filter_names(s->filter, &pause));
+}
+
 static bool is_chosen(const struct event_stacks *s, uint16_t kind, uint32_t id)
 {
 	struct ebt_event ev = {.kind = kind, .id = id, .domain = EBT_NO_DOMAIN};
-	return filter_names(s->filter, &ev);
+	return is_selected(s, &ev);
 }
 
 static void choose_id(struct event_stacks *s, unsigned release, uint16_t kind, uint32_t id,
@@ -248,7 +266,7 @@ void event_stacks_give(struct event_stacks *s, uint32_t slot, struct ebt_event *
 	struct pending *p = find(s, slot, ev->tid);
 	if (!p)
 		return;
-	if (p->ts == ev->ts && (!s->filter || filter_names(s->filter, ev)))
+	if (p->ts == ev->ts && (!s->filter || is_selected(s, ev)))
 		session_put_stack(s->session, ev, p->stack);
 	stacks_drop(s->session->stacks, p->stack);
 	p->stack = 0;
