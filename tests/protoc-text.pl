@@ -8,9 +8,8 @@ sub bad { print "!\t@_\n" }
 
 sub text {
 	my $s = shift;
-	$s =~ s/\\([0-7]{3})/chr(oct($1))/ge;
-	$s =~ s/\\n/\n/g;
-	$s =~ s/\\(["'\\])/$1/g;
+	my %escape = (n => "\n", t => "\t", r => "\r");
+	$s =~ s/\\([0-7]{3}|.)/length $1 > 1 ? chr(oct($1)) : $escape{$1} \/\/ $1/ge;
 	return $s;
 }
 

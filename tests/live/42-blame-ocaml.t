@@ -34,7 +34,7 @@ grep -q '^ebtrace: process [0-9]*: its ring is on, and is read; for what its pau
 	[ "$(jq -s 'map(select(.kind == "pause")) | length > 0 and all(.unknown_ns + (.domain_ns // 0) == .duration_ns)' "$TMP/trace.ndjson")" = true ]
 ok $? "trace reads the ring, which knows neither, and a line says so" || cat "$TMP/err"
 timeout 100 "$O/ebtrace" trace --blame --stack=pause -f ndjson -o "$TMP/stacks.ndjson" -- \
-	chroot "$ROOT" env A=1 "$EXE_IN" 2 20 >"$TMP/out" 2>"$TMP/err"
+	chroot "$ROOT" env A=1 "$EXE_IN" 2 200 >"$TMP/out" 2>"$TMP/err"
 jq -s -e '(map(select(.kind == "begin" and .stack) | {"\(.domain) \(.ts)": .stack}) | add) as $of
 	| map(select(.kind == "pause") | {stack, begin: $of["\(.domain) \(.ts - .duration_ns)"]})
 	| (map(select(.begin)) | length > 10) and all(.begin == null or .begin == .stack)' \

@@ -5,6 +5,8 @@
 . tests/lib.sh
 need_root
 need_command jq
+need_command perl
+need_command protoc
 need_command setpriv
 
 chmod 755 "$TMP"
@@ -64,8 +66,16 @@ jq -r '.[] | select(.ph == "B") | .args.stack[] | select(contains("nested.c:")) 
 	sub("@.*nested\\.c:"; " ") | sub(":.*"; "")' "$TMP/x.json" >"$TMP/got"
 same_file "$TMP/got" "$TMP/wanted" "so has Chrome's JSON, in the arguments"
 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.pftrace" -q
-strings -n 4 "$TMP/x.pftrace" | grep -o '[a-z]*@.*nested\.c:[0-9]*' | sed 's/@.*:/ /' >"$TMP/got"
-same_file "$TMP/got" "$TMP/wanted" "and Perfetto, as an annotation"
+protoc -I tests/perfetto --decode=perfetto.protos.Trace tests/perfetto/trace.proto <"$TMP/x.pftrace" |
+	perl tests/perfetto/trace.pl >"$TMP/x.trace"
+is "$(grep '^!' "$TMP/x.trace" | head -3)" "" "and Perfetto, in which each number refers to something"
+sed -n 's/.*\tstack=\([^\t]*\).*/\1/p' "$TMP/x.trace" | tr ' ' '\n' | sed -n 's/^\(.*\)@.*nested\.c:\([0-9]*\).*/\1 \2/p' >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "as an annotation"
+sed -n 's/.*\tcallstack=\([^\t]*\).*/\1/p' "$TMP/x.trace" |
+	perl -ne 'for (reverse split /; /) { print "$1 $2\n" if /^(\w+)@\S*nested\.c:(\d+) / }' >"$TMP/got"
+same_file "$TMP/got" "$TMP/wanted" "and as a callstack"
+grep -o '(/[^()]*+0x' "$TMP/x.trace" | sed 's/^(//; s/+0x$//' | sort -u | grep -v /ld- >"$TMP/got"
+same_file "$TMP/got" "$TMP/modules" "whose frames lie in mappings with a build id"
 "$O/ebtrace" "$TMP/x.ebt" -o "$TMP/x.fxt" -q
 "$O/tests/prog/fxt_dump" "$TMP/x.fxt" >"$TMP/x.dump" || diag "$(tail -1 "$TMP/x.dump")"
 grep -o 'stack=.*' "$TMP/x.dump" | sed 's/\\x0a/ /g' | grep -o '[a-z]*@[^@]*nested\.c:[0-9]*' | sed 's/@.*:/ /' >"$TMP/got"

@@ -25,12 +25,53 @@ sub descriptor {
 	print join("\t", 'track', '', $path, $about), "\n";
 }
 
+# What stacks are made of, by field of InternedData and number.
+my (%of, %ever);
+my @kinds = qw(function_names frames callstacks build_ids mapping_paths source_paths mappings debug_annotation_string_values);
+sub of {
+	my ($kind, $iid) = @_;
+	return '' if !defined $iid;
+	return $of{$kind}{$iid} // bad("$kind has no $iid");
+}
+
+sub mapping {
+	my $m = shift or return '';
+	my $path = join '', map { '/' . of('mapping_paths', $_) } @{$m->{path_string_ids} // []};
+	return $path . ' ' . unpack 'H*', of('build_ids', one($m, 'build_id'));
+}
+
+# The innermost frame last: "function@file:line (path build id+offset)"
+sub callstack {
+	my @frames;
+	for my $iid (@{of('callstacks', shift)->{frame_ids}}) {
+		my $f = of('frames', $iid);
+		my ($line, $mapping) = (one($f, 'line_number'), one($f, 'mapping_id'));
+		push @frames, of('function_names', one($f, 'function_name_id')) . '@' .
+			of('source_paths', one($f, 'source_path_iid')) . (defined $line ? ":$line" : '') .
+			($mapping ? sprintf(' (%s+0x%x)', mapping(of('mappings', $mapping)), one($f, 'rel_pc')) : '');
+	}
+	return join '; ', @frames;
+}
+
+sub intern {
+	my $interned = shift;
+	for my $kind (@kinds) {
+		for my $m (@{$interned->{$kind} // []}) {
+			my $iid = one($m, 'iid');
+			bad("$kind has $iid twice") if $ever{$kind}{$iid}++;
+			$of{$kind}{$iid} = $m->{str} ? one($m, 'str') : $m;
+		}
+	}
+}
+
 sub notes {
 	my $event = shift;
 	my %n;
 	for my $note (@{$event->{debug_annotations} // []}) {
 		my $name = one($note, 'name') // $notes{one($note, 'name_iid') // 0} // bad('a note without a name');
 		my ($value) = map { one($note, $_) // () } qw(uint_value int_value string_value pointer_value bool_value);
+		my $text = one($note, 'string_value_iid');
+		$value //= of('debug_annotation_string_values', $text) if $text;
 		$value //= join ',', map { one($_, 'uint_value') } @{$note->{array_values}};
 		$n{$name} = $value;
 	}
@@ -50,6 +91,8 @@ sub event {
 		$open{$track} += $type eq 'begin' ? 1 : -1;
 		bad("an end on $track without a begin") if $open{$track} < 0;
 	}
+	my $stack = one($e, 'callstack_iid');
+	$n{callstack} = callstack($stack) if $stack;
 	my $value = one($e, 'counter_value') // $n{value} // $n{values} // $n{data} // '';
 	delete @n{qw(value values data)};
 	s/[\t\n]/ /g for values %n;
@@ -63,7 +106,7 @@ for my $p (@{$trace->{packet}}) {
 	bad('the first packet clears nothing') if $first && $flags != 1;
 	bad('an event stands on nothing') if !$first && !($flags & 3);
 	$first = 0;
-	%names = () if $flags & 1;
+	%names = %of = () if $flags & 1;
 	if (my $defaults = one($p, 'trace_packet_defaults')) {
 		print "clock\t", one($defaults, 'timestamp_clock_id'), "\n";
 	}
@@ -72,6 +115,7 @@ for my $p (@{$trace->{packet}}) {
 			map { one($_, 'clock_id') } @{$snapshot->{clocks}}), "\n";
 	}
 	if (my $interned = one($p, 'interned_data')) {
+		intern($interned);
 		$names{one($_, 'iid')} = one($_, 'name') for @{$interned->{event_names} // []};
 		$notes{one($_, 'iid')} = one($_, 'name') for @{$interned->{debug_annotation_names} // []};
 	}

@@ -11,6 +11,7 @@
 #include "sink/derived_tracks.h"
 #include "sink/event_stack.h"
 #include "sink/perfetto_args.h"
+#include "sink/perfetto_stacks.h"
 #include "sink/perfetto_tracks.h"
 
 struct perfetto {
@@ -18,6 +19,8 @@ struct perfetto {
 	const struct session *session;
 	struct packets packets;
 	struct perfetto_args args;
+	struct perfetto_stacks stacks;
+	uint32_t stack; /* the number of that of the event at hand; 0: none */
 	struct tracks *spans;
 	struct perfetto_tracks tracks;
 	struct derived_tracks derived;
@@ -37,15 +40,10 @@ static bool has_news(const struct perfetto *f, const struct perfetto_lane *lane,
 	       (ev->cpu != EBT_NO_CPU && ev->cpu != lane->cpu);
 }
 
-/* A line for each frame, the innermost first. */
-static void note_stack(struct perfetto *f, const struct ebt_event *ev)
+/* Behind the names that the event has, before its packet is opened. */
+static void know_stack(struct perfetto *f, const struct ebt_event *ev)
 {
-	struct buf text;
-	if (buf_init(&text, -1, BUF_ROOM_MAX))
-		return;
-	event_stack_lines(f->session, ev->stack, "", &text);
-	packets_note_text(&f->packets, PACKET_NOTE_STACK, buf_str(&text));
-	buf_done(&text);
+	f->stack = event_stack_is_shown(ev) ? perfetto_stacks_number(&f->stacks, ev->stack) : 0;
 }
 
 static void note_news(struct perfetto *f, struct perfetto_lane *lane, const struct ebt_event *ev)
@@ -56,8 +54,8 @@ static void note_news(struct perfetto *f, struct perfetto_lane *lane, const stru
 		packets_note_u64(&f->packets, PACKET_NOTE_CPU, lane->cpu = ev->cpu);
 	if (f->late)
 		packets_note_true(&f->packets, PACKET_NOTE_LATE);
-	if (event_stack_is_shown(ev))
-		note_stack(f, ev);
+	if (f->stack)
+		packets_note_stack(&f->packets, f->stack);
 }
 
 /* `user` of a track is its lane, of a track of user spans the child; NULL before its first begin. */
@@ -101,6 +99,7 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *s, uns
 		packets_put_event(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
 		return 0;
 	}
+	know_stack(f, ev);
 	packets_begin(p, PACKET_SLICE_BEGIN, s->begin_ns, uuid, name);
 	note_news(f, lane, ev);
 	packets_end(p);
@@ -167,6 +166,7 @@ static int put_instant(struct perfetto *f, const struct ebt_event *ev)
 		return 0;
 	}
 	perfetto_args_know(&f->args, ev);
+	know_stack(f, ev);
 	packets_begin(p, PACKET_INSTANT, ev->ts, &lane->uuid, name);
 	perfetto_args_note(&f->args, ev);
 	note_news(f, lane, ev);
@@ -186,6 +186,7 @@ static int put_offcpu(struct perfetto *f, const struct ebt_event *ev)
 	offcpu_get(f->session, ev, &o);
 	uint32_t name = packets_intern(p, kinds_offcpu_reason_name(o.reason));
 	perfetto_args_know(&f->args, ev);
+	know_stack(f, ev);
 	/* Those of a forged capture might overlap. */
 	uint64_t last_ns = lane->offcpu_end_ns;
 	uint64_t begin_ns = o.begin_ns > last_ns ? o.begin_ns : last_ns;
@@ -445,6 +446,7 @@ static void perfetto_free(struct sink *k)
 	tracks_free(f->spans);
 	perfetto_tracks_done(&f->tracks);
 	derived_tracks_done(&f->derived);
+	perfetto_stacks_done(&f->stacks);
 	packets_done(&f->packets);
 	free(f);
 }
@@ -483,6 +485,7 @@ int perfetto_new(const struct session *s, int fd, struct sink **ret)
 	f->base.out = &f->packets.out;
 	f->session = s;
 	perfetto_args_init(&f->args, s, &f->packets);
+	perfetto_stacks_init(&f->stacks, s, &f->packets);
 	perfetto_tracks_init(&f->tracks, s, &f->packets);
 	err = derived_tracks_init(&f->derived, s, &derived_visitor, f);
 	if (!err)

@@ -55,6 +55,7 @@ enum {
 	EVENT_NAME_IID = 10,
 	EVENT_TRACK = 11,
 	EVENT_COUNTER_VALUE = 30,
+	EVENT_CALLSTACK_IID = 56,
 };
 enum {
 	NOTE_NAME_IID = 1,
@@ -65,6 +66,7 @@ enum {
 	NOTE_POINTER = 7,
 	NOTE_NAME = 10,
 	NOTE_ARRAY = 12,
+	NOTE_STRING_IID = 17,
 };
 
 /* In struct packet_uuid: where the event begins, and how many bytes its type has there. */
@@ -167,6 +169,17 @@ void packets_put_header(struct packets *p, const struct session *s, uint64_t ts)
 	proto_put_u64(&p->one, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
 	proto_close(&p->one, snapshot);
 	close_packet(p);
+}
+
+void packets_begin_interned(struct packets *p)
+{
+	open_packet(p, FLAG_NEEDS_STATE);
+	p->event = proto_open(&p->one, PACKET_INTERNED_DATA);
+}
+
+void packets_end_interned(struct packets *p)
+{
+	packets_end(p);
 }
 
 static uint32_t emit_name(struct packets *p, uint64_t key, const char *text)
@@ -373,6 +386,14 @@ void packets_note_text(struct packets *p, uint32_t note, const char *text)
 	size_t opened = open_note(p, note);
 	proto_put_text(&p->one, NOTE_STRING, text);
 	proto_close(&p->one, opened);
+}
+
+void packets_note_stack(struct packets *p, uint32_t iid)
+{
+	size_t opened = open_note(p, PACKET_NOTE_STACK);
+	proto_put_u64(&p->one, NOTE_STRING_IID, iid);
+	proto_close(&p->one, opened);
+	proto_put_u64(&p->one, EVENT_CALLSTACK_IID, iid);
 }
 
 void packets_note_bytes(struct packets *p, const void *data, size_t len)

@@ -120,6 +120,10 @@ static inline bool packets_know_note(const struct packets *p, uint32_t note)
 	return note && (note < PACKET_NOTES_END || packets_know(p, note - PACKET_NOTES_END));
 }
 
+/* Opens a packet with an InternedData, which the caller fills in p->one, and closes it. */
+void packets_begin_interned(struct packets *p);
+void packets_end_interned(struct packets *p);
+
 /* An event without notes; `value` is the name's number, or the value of a counter. */
 void packets_put_event(struct packets *p, enum packet_type type, uint64_t ts,
 		       const struct packet_uuid *track, uint64_t value);
@@ -135,6 +139,8 @@ void packets_note_i64(struct packets *p, uint32_t note, int64_t v);
 void packets_note_address(struct packets *p, uint32_t note, uint64_t v);
 void packets_note_true(struct packets *p, uint32_t note);
 void packets_note_text(struct packets *p, uint32_t note, const char *text);
+/* A stack by its number, of a Callstack and of the text of a note. */
+void packets_note_stack(struct packets *p, uint32_t iid);
 /* As text if it is text, and as hexadecimal digits. */
 void packets_note_bytes(struct packets *p, const void *data, size_t len);
 /* An array of words of the machine. */
