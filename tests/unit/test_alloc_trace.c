@@ -3,16 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <ebtrace/probes.h>
 
+#include "interrupts.h"
 #include "tests/tap.h"
 #include "trace_file.h"
 #include "usdt-probes/alloc_trace.h"
@@ -233,16 +232,16 @@ static void handler(int sig)
 static void test_signals(void)
 {
 	uint64_t own = 0, written = 0, dropped = ebt_alloc_trace_lost();
-	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	struct itimerval timer = {{0, 20}, {0, 20}};
+	struct interrupts in;
 	start(path);
-	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	interrupts_begin(&in, handler, 20);
 	errno = 77;
-	for (; own < 10000 || (ebt_alloc_trace_lost() - dropped < 5 && own < 3000000); own++)
+	for (; own < 10000 || (ebt_alloc_trace_lost() - dropped < 5 && own < 3000000); own++) {
+		interrupt_again(&in, handled);
 		written += alloc_event(2, 2) != 0;
+	}
 	int after = errno;
-	setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+	interrupts_end();
 	dropped = ebt_alloc_trace_lost() - dropped;
 	ebt_alloc_trace_stop();
 	diag("%llu events, %llu signals, %llu dropped", (unsigned long long)own,

@@ -2,14 +2,13 @@
 /* The probes of sampled allocations, and the trace that they write. */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <ebtrace/probes.h>
 
+#include "interrupts.h"
 #include "tests/tap.h"
 #include "trace_file.h"
 
@@ -183,14 +182,14 @@ static void handler(int sig)
 static void test_signals(void)
 {
 	uint64_t own = 0, sampled = 0, lost = ebt_object_lost();
-	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	struct itimerval timer = {{0, 20}, {0, 20}};
+	struct interrupts in;
 	ebt_object_trace_start(path, 1, NULL);
-	sigaction(SIGALRM, &sa, NULL);
-	setitimer(ITIMER_REAL, &timer, NULL);
-	for (; own < 10000 || (ebt_object_lost() - lost < 5 && own < 3000000); own++)
+	interrupts_begin(&in, handler, 20);
+	for (; own < 10000 || (ebt_object_lost() - lost < 5 && own < 3000000); own++) {
+		interrupt_again(&in, handled);
 		sampled += ebt_object_alloc(1, EBT_ALLOC_MINOR, NULL) != 0;
-	setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+	}
+	interrupts_end();
 	lost = ebt_object_lost() - lost;
 	ebt_object_trace_stop();
 	diag("%llu signals, %llu dropped", (unsigned long long)handled, (unsigned long long)lost);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 
 #include <ebtrace/probes.h>
 
+#include "interrupts.h"
 #include "ringdump.h"
 #include "tests/tap.h"
 
@@ -132,17 +131,16 @@ static void test_signals(void)
 	dump_close(&d);
 	if (!ok(dump_open(&d, ebt_ring_path()), "the new file can be read"))
 		return;
-	struct sigaction sa = {.sa_handler = handler, .sa_flags = SA_RESTART};
-	sigaction(SIGALRM, &sa, NULL);
-	struct itimerval timer = {{0, 20}, {0, 20}};
-	setitimer(ITIMER_REAL, &timer, NULL);
+	struct interrupts in;
+	interrupts_begin(&in, handler, 20);
 	unsigned int own = 0;
 	errno = 77;
 	while (dump_field(&d, 0, 3) < 20 && own < 100000000) {
+		interrupt_again(&in, handled);
 		ebt_counter(EBT_COUNTER_minor_promoted, own++);
 	}
 	int after = errno;
-	setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+	interrupts_end();
 	uint64_t events = dump_field(&d, 0, 2), dropped = dump_field(&d, 0, 3);
 	diag("%u probes, %u signals, %llu dropped", own, handled, (unsigned long long)dropped);
 	ok(dropped >= 20, "signals arrived inside probes");

@@ -3,8 +3,8 @@
  * not wait; what it notes is there when the thread leaves. */
 #include <pthread.h>
 #include <signal.h>
-#include <sys/time.h>
 
+#include "interrupts.h"
 #include "tests/tap.h"
 #include "usdt-probes/preload/section.h"
 
@@ -20,7 +20,6 @@ static void handle(int signo)
 	(void)signo;
 	if (!ebt_section_enter()) {
 		refused++;
-		/* Where the machine is held up there may be more than there is room for. */
 		noted += ebt_section_note(&noted, noted + 1);
 		return;
 	}
@@ -51,13 +50,13 @@ static void test_handler(void)
 /* Notes without a hole, and none twice. */
 static void test_interrupted(void)
 {
-	struct itimerval timer = {{0, 200}, {0, 200}};
+	struct interrupts in;
 	const void *address;
 	uint64_t obj, before = noted, sum = 0, want = 0;
 	refused = entered = 0;
-	signal(SIGALRM, handle);
-	setitimer(ITIMER_REAL, &timer, NULL);
+	interrupts_begin(&in, handle, 200);
 	while (refused < 500 || entered < 50) {
+		interrupt_again(&in, (uint64_t)refused + (uint64_t)entered);
 		if (!ebt_section_enter() || !ebt_section_lock())
 			abort();
 		for (volatile int i = 0; i < 2000; i++)
@@ -69,8 +68,7 @@ static void test_interrupted(void)
 		for (volatile int i = 0; i < 200; i++)
 			;
 	}
-	timer = (struct itimerval){0};
-	setitimer(ITIMER_REAL, &timer, NULL);
+	interrupts_end();
 	while (ebt_section_next(&address, &obj))
 		sum += obj - before;
 	for (uint64_t i = 1; i <= noted - before; i++)
