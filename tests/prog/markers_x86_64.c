@@ -4,11 +4,12 @@
  * Commands are single letters on stdin, each answered by one line:
  *   f  fires ROUNDS times: begin (as if in ring 0), counter, and custom with 100 bytes (no ring)
  *   s  prints the semaphore and the byte at the site of begin
- *   c  forks; the child waits 200 ms, fires as f does, and ends; prints the child's pid
+ *   c  forks; the child waits for a SIGUSR1, fires as f does, and ends; prints the child's pid
  *   n  forks CHILDREN times, a child that ends at once; prints how many did
  *   x  executes itself again
  *   q  ends
  */
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -89,9 +90,14 @@ static void answer(int command, char **argv)
 	} else if (command == 's') {
 		printf("%d %02x\n", semaphore, *(volatile const unsigned char *)site_begin);
 	} else if (command == 'c') {
+		sigset_t go;
+		int signo;
+		sigemptyset(&go);
+		sigaddset(&go, SIGUSR1);
+		sigprocmask(SIG_BLOCK, &go, NULL);
 		pid_t child = fork();
 		if (!child) {
-			usleep(200000);
+			sigwait(&go, &signo);
 			fire();
 			_exit(0);
 		}

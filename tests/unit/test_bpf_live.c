@@ -106,14 +106,19 @@ static void drain(struct session *session, struct source *s, struct seen *seen)
 				note(session, seen, lane, &ev[i]);
 }
 
-/* Polls for about `ms` milliseconds. */
-static void follow(struct session *session, struct source *s, struct seen *seen, int ms)
+static void follow(struct session *session, struct source *s, struct seen *seen)
 {
-	for (int i = 0; i < ms; i++) {
-		source_poll(s);
-		drain(session, s, seen);
-		usleep(1000);
-	}
+	source_poll(s);
+	drain(session, s, seen);
+	usleep(1000);
+}
+
+/* Polls until *count, which is one of *seen, is `want`; a minute is enough for any machine. */
+static void follow_until(struct session *session, struct source *s, struct seen *seen,
+			 const long *count, long want)
+{
+	for (int i = 0; i < 60000 && *count != want; i++)
+		follow(session, s, seen);
 }
 
 static void stop(struct session *session, struct source *s, struct seen *seen)
@@ -201,12 +206,15 @@ static void check_family(const char *path)
 	struct source *s = new_source(session, &(struct bpf_options){0});
 	is(bpf_source_attach(s, p.pid, reason), 3, "a parent is attached to");
 	uint32_t child = (uint32_t)atoi(ask(&p, 'c'));
-	follow(session, s, &seen, 400);
-	is(seen.begin, ROUNDS, "what a child fires after its fork is received");
+	/* The poll that reads of its fork attaches to it. */
+	follow_until(session, s, &seen, &seen.fork, 1);
 	is(seen.child, child, "the fork is reported with the child's pid");
+	kill_child((pid_t)child, SIGUSR1);
+	follow_until(session, s, &seen, &seen.exit, 1);
+	is(seen.begin, ROUNDS, "what a child fires after its fork is received");
 	is(seen.exit, 1, "the child's end is reported once");
 	is_str(ask(&p, 'x'), "ready", "the program executes itself");
-	follow(session, s, &seen, 50);
+	follow_until(session, s, &seen, &seen.exec, 1);
 	is(seen.exec, 1, "the exec is told");
 	ask(&p, 'f');
 	stop(session, s, &seen);
@@ -234,7 +242,7 @@ static void check_many(const char *path)
 	fflush(p.in);
 	struct pollfd done = {.fd = fileno(p.out), .events = POLLIN};
 	while (!poll(&done, 1, 0))
-		follow(session, s, &seen, 1);
+		follow(session, s, &seen);
 	if (!fgets(p.line, sizeof(p.line), p.out))
 		p.line[0] = 0;
 	is(atoi(p.line), CHILDREN, "it has many children, one after the other");
@@ -328,12 +336,19 @@ static void check_two(const char *path)
 	is_str(ask(&p, 's'), "3 cc", "after it detached, the other's links still stand");
 	kill_child(other, SIGKILL);
 	waitpid(other, NULL, 0);
-	for (int i = 0; i < 500 && strcmp(ask(&p, 's'), "0 90"); i++)
+	for (int i = 0; i < 6000 && strcmp(ask(&p, 's'), "0 90"); i++)
 		usleep(10000);
 	is_str(p.line, "0 90", "a killed tracer leaves nothing in the program");
 	source_free(s);
 	finish(&p);
 	session_free(session);
+}
+
+static bool has_ended(const struct session *session, pid_t pid)
+{
+	const struct processes *ps = &session->processes;
+	const struct process *p = processes_at(ps, processes_find(ps, (uint32_t)pid));
+	return p && (!p->pid || p->ended);
 }
 
 /* It ended before the kernel's map had it: no record of its exit will come. */
@@ -349,11 +364,9 @@ static void check_zombie(void)
 	waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT);
 	struct source *s = new_source(session, &(struct bpf_options){0});
 	ok(s && bpf_source_attach(s, pid, reason) <= 0, "nothing of a zombie is probed");
-	if (s)
-		follow(session, s, &seen, 300);
-	const struct processes *ps = &session->processes;
-	const struct process *p = processes_at(ps, processes_find(ps, (uint32_t)pid));
-	ok(p && (!p->pid || p->ended), "and soon it has ended, though no record reports it");
+	for (int i = 0; i < 60000 && s && !has_ended(session, pid); i++)
+		follow(session, s, &seen);
+	ok(has_ended(session, pid), "and soon it has ended, though no record reports it");
 	waitpid(pid, NULL, 0);
 	source_free(s);
 	session_free(session);

@@ -40,7 +40,7 @@ static char state_of(pid_t pid)
 static char wait_state(pid_t pid, const char *wanted)
 {
 	char state = 0;
-	for (int i = 0; i < 2000 && !strchr(wanted, state = state_of(pid)); i++)
+	for (int i = 0; i < 60000 && !strchr(wanted, state = state_of(pid)); i++)
 		usleep(1000);
 	return state;
 }
@@ -48,7 +48,7 @@ static char wait_state(pid_t pid, const char *wanted)
 static int end_hold(pid_t pid)
 {
 	int err;
-	for (int i = 0; i < 2000 && (err = hold_end(pid)) == -EAGAIN; i++)
+	for (int i = 0; i < 60000 && (err = hold_end(pid)) == -EAGAIN; i++)
 		usleep(1000);
 	return err;
 }

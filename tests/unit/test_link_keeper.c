@@ -84,9 +84,9 @@ static int got(int bytes, bool end)
 	char c;
 	struct pollfd fd = {.fd = pipe_in, .events = POLLIN};
 	for (; bytes; bytes--)
-		if (poll(&fd, 1, 10000) != 1 || read(pipe_in, &c, 1) != 1)
+		if (poll(&fd, 1, 60000) != 1 || read(pipe_in, &c, 1) != 1)
 			return 0;
-	if (poll(&fd, 1, end ? 10000 : 50) == 1)
+	if (poll(&fd, 1, end ? 60000 : 50) == 1)
 		return read(pipe_in, &c, 1) == 0 ? 2 : 0;
 	return 1;
 }
@@ -116,12 +116,12 @@ static void test_left_open(void)
 	int link = attach(k, 0, 1);
 	pid_t child = fork();
 	if (!child) {
-		alarm(40);
+		alarm(400);
 		pause();
 		_exit(0);
 	}
 	is(got(1, false), 1, "a link stands, and its descriptor is open in a child, too");
-	alarm(20);
+	alarm(200);
 	link_keeper_free(k);
 	alarm(0);
 	is(got(0, false), 2, "nobody closes it: it is gone all the same when the keeper is");

@@ -98,8 +98,10 @@ static void put_byte(struct thing *t)
 		exit(1);
 }
 
-/* Work that marks 'w', and stops the loop after so many calls. */
+/* Work that marks 'w', and stops the loop after so many calls. In each it sets a timer, so that the loop
+ * cannot find that due before. */
 struct work {
+	struct thing *timer;
 	unsigned calls, stop_after;
 	int64_t wait_ns;
 };
@@ -108,6 +110,8 @@ static int64_t work(void *ctx)
 {
 	struct work *w = ctx;
 	mark('w');
+	if (w->timer)
+		loop_timer_set(l, &w->timer->timer, now_ns() + 5 * MS);
 	if (++w->calls == w->stop_after)
 		loop_stop(l);
 	return w->wait_ns;
@@ -158,7 +162,7 @@ static void test_wait(void)
 
 	begin();
 	timer->stop_after = 1;
-	loop_timer_set(l, &timer->timer, now_ns() + 5 * MS);
+	w.timer = timer;
 	loop_run(l, work, &w);
 	is_str(trail, "wt", "a timer ends a wait");
 

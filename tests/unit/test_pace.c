@@ -69,8 +69,12 @@ int main(void)
 	test_waiting();
 	struct pace p;
 	pace_begin(&p);
-	work(&p, 500 * MS);
-	enum pace_limit limit = pace_limit(&p);
+	enum pace_limit limit = PACE_NONE;
+	/* Time that a host takes from the machine is on no account: half a second may hold too little. */
+	for (int i = 0; i < 60 && limit == PACE_NONE; i++) {
+		work(&p, 500 * MS);
+		limit = pace_limit(&p);
+	}
 	/* Where other programs use the CPUs that is the truth. */
 	ok(limit == PACE_FORMAT || limit == PACE_CPU,
 	   "a format that works all the time is the limit");

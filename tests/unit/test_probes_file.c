@@ -182,7 +182,7 @@ static void test_request(void)
 	ok(ask(1), "a tracer asks for the ring");
 	ok(ebt_enabled() && !ebt_ring_path(), "the probes are told, the file is not made yet");
 	/* after a stop they wait a second before they look again */
-	for (int i = 0; i < 1000 && !ebt_ring_path(); i++) {
+	for (int i = 0; i < 6000 && !ebt_ring_path(); i++) {
 		usleep(10000);
 		ebt_begin(EBT_PHASE_minor);
 	}

@@ -324,7 +324,8 @@ static void test_slow_poll(void)
 		add(i % 2, 10 + i, i, EBT_F_RING)->domain = (uint16_t)(i % 2);
 	src.poll_us = 20000;
 	drain();
-	ok(got.count == MAX && src.polls < MAX / BATCH_EVENTS * 2 / 3,
+	/* Otherwise there is a poll before each batch. Where a batch takes long, before some. */
+	ok(got.count == MAX && src.polls < MAX / BATCH_EVENTS,
 	   "slow polls leave time for the events that are there (%u polls)", src.polls);
 	finish();
 }

@@ -13,7 +13,9 @@
 #include "tests/unit/ring_forged.h"
 
 #define STORE_SLACK_NS 20000ull /* as ring.c has it */
+#define IDLE_MAX_US    20000	/* as well */
 #define SLACK_NS       (RING_SLACK_NS + STORE_SLACK_NS)
+#define STOPPED_NS     1000000000ull /* a writer that stays inside an event is waited for so long */
 
 static struct session *session;
 static struct ring_source *rings;
@@ -50,14 +52,22 @@ static void header(uint32_t domain, uint64_t head, uint64_t tail, uint64_t writi
 	forged_header(fd, &layout, domain, &r);
 }
 
-/* Looks, when rings that do not fill are looked at again; returns the time just before. */
+/* Looks, when rings that do not fill are looked at again, which is late where looks take long; returns
+ * the time just before. */
 static uint64_t look(void)
 {
-	usleep(2000);
+	usleep(IDLE_MAX_US);
 	uint64_t before = now_ns();
 	if (source_poll(source))
 		abort();
 	return before;
+}
+
+/* Where the machine has held us up for so long that a writer that has been inside an event since then
+ * counts as stopped, less is held back for it. */
+static bool is_too_late(uint64_t since)
+{
+	return now_ns() - since >= STOPPED_NS;
 }
 
 static void test_writing(void)
@@ -69,21 +79,25 @@ static void test_writing(void)
 	uint64_t added = add(true), added_by = now_ns();
 	look();
 	uint64_t first = source_horizon(source, 1);
-	ok(first >= added - RING_SLACK_NS - SLACK_NS &&
-		   first <= added_by - RING_SLACK_NS - SLACK_NS,
+	ok((first >= added - RING_SLACK_NS - SLACK_NS &&
+	    first <= added_by - RING_SLACK_NS - SLACK_NS) ||
+		   is_too_late(added),
 	   "a writer inside an event at the first look: nothing is certain since the ring was "
 	   "found");
-	is(source_read(source, 1, ev, 16), -EAGAIN, "what it wrote before waits");
+	int early = source_read(source, 1, ev, 16);
+	ok(early == -EAGAIN || is_too_late(added), "what it wrote before waits");
+	early = early < 0 ? 0 : early;
 	usleep(1000);
 	uint64_t second = look(), second_by = now_ns();
-	ok(source_horizon(source, 1) == first, "it stays there: no more is certain");
-	is(source_horizon(source, 0), first, "for any lane");
+	ok(source_horizon(source, 1) == first || is_too_late(added),
+	   "it stays there: no more is certain");
+	ok(source_horizon(source, 0) == first || is_too_late(added), "for any lane");
 	usleep(1000);
 	forged_counter(fd, &layout, 0, 3, ts + 1, 1);
 	header(0, 0, 6, 1);
 	look();
 	uint64_t moved = source_horizon(source, 1);
-	ok(moved >= second - SLACK_NS && moved <= second_by - SLACK_NS,
+	ok(moved >= second - SLACK_NS && (moved <= second_by - SLACK_NS || is_too_late(second)),
 	   "it wrote and is inside an event again: that began after the look before");
 	header(0, 0, 6, 0);
 	uint64_t out = look();
@@ -91,7 +105,8 @@ static void test_writing(void)
 	   "it is out: all up to this look is certain");
 	usleep(RING_SLACK_NS / 1000 + 2000);
 	look();
-	is(source_read(source, 1, ev, 16), 2, "after the slack what it wrote is handed out");
+	is(source_read(source, 1, ev + early, 16 - early), 2 - early,
+	   "after the slack what it wrote is handed out");
 	ok(ev[0].ts == ts && ev[1].ts == ts + 1 && ev[1].seq == 1, "as it is");
 	source_free(source);
 }
@@ -105,14 +120,15 @@ static void test_others(void)
 	uint64_t added = add(true), added_by = now_ns();
 	look();
 	uint64_t horizon = source_horizon(source, 1);
-	ok(horizon >= added - RING_SLACK_NS - SLACK_NS &&
-		   horizon <= added_by - RING_SLACK_NS - SLACK_NS,
+	ok((horizon >= added - RING_SLACK_NS - SLACK_NS &&
+	    horizon <= added_by - RING_SLACK_NS - SLACK_NS) ||
+		   is_too_late(added),
 	   "a writer inside its first event holds back other rings too");
 	is(source_read(source, 1, ev, 16), 1, "but not what is older");
 	usleep(1150000);
 	uint64_t now = look(), by = now_ns();
 	horizon = source_horizon(source, 1);
-	ok(horizon >= now - 1000000000 - SLACK_NS && horizon <= by - 1000000000 - SLACK_NS,
+	ok(horizon >= now - STOPPED_NS - SLACK_NS && horizon <= by - STOPPED_NS - SLACK_NS,
 	   "one that stays for a second is stopped, and waited for no longer than that");
 	ring_source_finish(rings, 7);
 	look();

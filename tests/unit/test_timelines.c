@@ -334,7 +334,7 @@ static void test_flush(make_fn *make, const char *count, const char *name)
 		snprintf(want, sizeof(want), "%u", round * 1500);
 		/* A thread writes; it is given its time. */
 		bool same = false;
-		for (unsigned tries = 0; !same && tries < 200; tries++) {
+		for (unsigned tries = 0; !same && tries < 6000; tries++) {
 			same = !strcmp(ask(&r, count), want);
 			if (!same)
 				usleep(10000);
