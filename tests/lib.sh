@@ -83,16 +83,22 @@ need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
 need_file() { [ -e "$1" ] || skip_all "$1 is not there"; }
 need_command() { command -v "$1" >/dev/null || skip_all "$1 is not installed"; }
 
-# wait_for CMD...: until CMD succeeds; 20 s and more, 40 s at most where CMD itself takes long.
+# wait_for CMD...: until CMD succeeds; two minutes and more, four at most where CMD itself takes long.
 wait_for() {
-	local i end=$((SECONDS + 40))
-	for ((i = 0; i < 400 && SECONDS < end; i++)); do
+	local i end=$((SECONDS + 240))
+	for ((i = 0; i < 2400 && SECONDS < end; i++)); do
 		"$@" && return 0
 		sleep 0.05
 	done
 	diag "waited in vain for: $*"
 	return 1
 }
+
+# stolen_ns: how long the host of a virtual machine has taken its CPUs from it. While a thread should run there,
+# the clock on the wall goes on and the thread's CPU time does not.
+stolen_ns() { awk '$1 == "cpu" { printf "%d\n", $9 * (1e9 / hz) }' hz="$(getconf CLK_TCK)" /proc/stat; }
+# stolen_since NS: the most that it can be since stolen_ns printed that: it is counted in ticks.
+stolen_since() { echo $(($(stolen_ns) - $1 + 1000000000 / $(getconf CLK_TCK))); }
 
 # Sets ROOT to a Debian with OCaml 5.3 in it.
 ocaml_root() {

@@ -19,7 +19,7 @@ try() {
 		[ "$format" = info ] && args=(info)
 		(
 			ulimit -t 10 -v 400000
-			exec timeout 120 "$O/ebtrace" "${args[@]}" -q "$TMP/$kind.ebt"
+			exec timeout 600 "$O/ebtrace" "${args[@]}" -q "$TMP/$kind.ebt"
 		) >"$TMP/$kind.$format.log" 2>&1
 		echo "$? $kind $format" >>"$TMP/status"
 	done

@@ -19,7 +19,7 @@ start() {
 
 for times in 50 3000; do
 	start $times
-	timeout -k 1 30 "$O/ebtrace" -p $PID -d 1 >"$TMP/out" 2>"$TMP/err"
+	timeout -k 1 300 "$O/ebtrace" -p $PID -d 1 >"$TMP/out" 2>"$TMP/err"
 	is $? 4 "two sparse files mapped $times times: attaching ends, with nothing to trace" ||
 		diag "$(cat "$TMP/err")"
 	peak=$(awk '/VmHWM/ {print $2}' /proc/$PID/status)

@@ -9,7 +9,7 @@ need_command xz
 # EVENTS: those that a reader can tell to be good, at least.
 while read -r name status byte events expected; do
 	xz -dc "tests/data/ocaml-corrupt/$name.events.xz" >"$TMP/$name.events"
-	timeout 20 "$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/$name.events" >"$TMP/out" 2>"$TMP/err"
+	timeout 300 "$O/ebtrace" -f ndjson --ocaml-version 5.3 "$TMP/$name.events" >"$TMP/out" 2>"$TMP/err"
 	is $? "$status" "$name: status $status"
 	if [ "$byte" = - ]; then
 		is "$(cat "$TMP/err")" "" "$name: nothing is damaged"

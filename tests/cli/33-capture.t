@@ -85,7 +85,7 @@ events=$(jq -r 'select(.kind == "summary").events' "$TMP/whole")
 lines() { grep -c . "$TMP/err"; }
 broken() { # "what" BYTE "expected" EVENTS LOST DAMAGED FAIL-STATUS
 	local what=$1 byte=$2 expected=$3
-	timeout 20 "$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
+	timeout 300 "$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$what: status 0"
 	grep -q "'$TMP/bad.ebt'.* at byte $byte[: ].*$expected" "$TMP/err" && [ "$(lines)" = 1 ]
 	ok $? "$what: one line names the file, the byte and what was expected" || diag "$(cat "$TMP/err")"

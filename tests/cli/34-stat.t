@@ -122,7 +122,7 @@ is "$("$O/ebtrace" stat --ocaml-version 5.3 "$TMP"/1[12].events | grep -cE '^(Pr
 # Files that are damaged: whatever they hold, a report that makes sense, or a refusal.
 mkdir "$TMP/damaged"
 for file in tests/data/ocaml-corrupt/*.events.xz; do
-	xz -dc "$file" | timeout 20 "$O/ebtrace" stat --json --interval 1ms --ocaml-version 5.3 - >"$TMP/all" 2>/dev/null
+	xz -dc "$file" | timeout 300 "$O/ebtrace" stat --json --interval 1ms --ocaml-version 5.3 - >"$TMP/all" 2>/dev/null
 	echo $? >"$TMP/damaged/${file##*/}.status"
 	tail -1 "$TMP/all" >"$TMP/damaged/${file##*/}"
 done

@@ -103,13 +103,13 @@ head -n "$(wc -l <"$TMP/got")" "$TMP/want.events" >"$TMP/head"
 same_file "$TMP/got" "$TMP/head" "and holds the first events"
 "$O/ebtrace" -q "$ring" -f ndjson --max-size 300K >"$TMP/got"
 is "$? $(tail -1 "$TMP/got" | jq -r .kind)" "0 summary" "standard output has a limit, too"
-timeout 60 "$O/ebtrace" -q --mode ring -o "$dir/run.ndjson" --max-size 64K -- sh -c \
+timeout 300 "$O/ebtrace" -q --mode ring -o "$dir/run.ndjson" --max-size 64K -- sh -c \
 	"'$O/tests/prog/minigc' -q -t 1 -n 20000 -r 50000 -c '$TMP/counts'; echo went on >'$TMP/after'; exit 9"
 is "$? $(cat "$TMP/after") $(wc -l <"$TMP/counts" | grep -c '^0')" "9 went on 0" "the program goes on to its end, and its status is ours"
 
 # While a program runs.
 afresh
-timeout 60 "$O/ebtrace" -q --mode ring -o "$dir/run.ebt" --max-size 20K --rotate 50 -- \
+timeout 300 "$O/ebtrace" -q --mode ring -o "$dir/run.ebt" --max-size 20K --rotate 50 -- \
 	"$O/tests/prog/minigc" -q -t 2 -n 60000 -r 100000 -u -c "$TMP/counts"
 n=$(in_order ebt | wc -l)
 [ "$n" -ge 3 ]

@@ -20,13 +20,13 @@ program=$!
 children+=("$program")
 exec 9>"$TMP/in"
 wait_for test -e "$TMP/$program.events"
-timeout -k 1 60 "$O/ebtrace" list --json >"$TMP/json" 2>"$TMP/err"
+timeout -k 1 300 "$O/ebtrace" list --json >"$TMP/json" 2>"$TMP/err"
 is $? 0 "list ends, whatever is mapped however often" || diag "$(cat "$TMP/err")"
 jq -es --argjson pid $program 'any(.[]; .pid == $pid and .ring and .markers > 0)' "$TMP/json" >/dev/null
 ok $? "a program of ours is listed beside it"
 jq -es --argjson pid "${pids[1]}" 'any(.[]; .pid == $pid and .incomplete)' "$TMP/json" >/dev/null
 ok $? "what was not read for its size is reported" || diag "$(cat "$TMP/json")"
-timeout -k 1 60 "$O/ebtrace" list >"$TMP/out" 2>"$TMP/err"
+timeout -k 1 300 "$O/ebtrace" list >"$TMP/out" 2>"$TMP/err"
 grep -q "^ *${pids[1]} .*not all of its files" "$TMP/out"
 ok $? "in the list for people, too"
 done_testing

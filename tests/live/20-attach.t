@@ -147,7 +147,7 @@ unshare -pf --mount-proc "$O/ebtrace" -v --mode stream -f ndjson -o "$TMP/deep.n
 deep=$!
 children+=("$deep")
 exec 8>"$TMP/deep.in"
-wait_for grep -q 'attached to [1-9]' "$TMP/deep.log" || diag "$(cat "$TMP/deep.log")"
+wait_for grep -q -e 'attached to [1-9]' -e 'not watched for' "$TMP/deep.log" || diag "$(cat "$TMP/deep.log")"
 echo >&8
 exec 8>&-
 wait "$deep"

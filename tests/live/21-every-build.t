@@ -33,7 +33,7 @@ check_trace() { # name
 	"$TMP/$1" 30 >/dev/null &
 	pid=$!
 	children+=("$pid")
-	timeout 20 "$O/ebtrace" -q --mode stream -f ndjson -p "$pid" >"$TMP/$1.json" 2>"$TMP/$1.err" &
+	timeout 300 "$O/ebtrace" -q --mode stream -f ndjson -p "$pid" >"$TMP/$1.json" 2>"$TMP/$1.err" &
 	local tracer=$!
 	wait_for grep -q '"begin"' "$TMP/$1.json"
 	kill "$pid"

@@ -22,7 +22,7 @@ END
 for case in ring/ndjson stream/ndjson stream/ebt; do
 	mode=${case%/*} format=${case#*/}
 	rm -f "$TMP"/program.* "$TMP"/small/*
-	timeout 60 "$O/ebtrace" --mode "$mode" -o "$TMP/small/out.$format" -- \
+	timeout 300 "$O/ebtrace" --mode "$mode" -o "$TMP/small/out.$format" -- \
 		sh "$TMP/program" "$gc" "$TMP/small" >/dev/null 2>"$TMP/err"
 	is $? 1 "$case: the disk is full: status 1, as ebtrace itself failed" || diag "$(cat "$TMP/err")"
 	is "$(cat "$TMP/program.effect" 2>&1)" "status 0" "$case: the program ran to its own end, without a signal"

@@ -26,7 +26,7 @@ begin() {
 say() {
 	local line
 	printf %s "$1" >&"$to"
-	read -r -t 20 line <&"$from"
+	read -r -t 120 line <&"$from"
 	echo "$line"
 }
 state() {
@@ -36,7 +36,7 @@ state() {
 # It may take as long as it likes after a KILL, but not for ever.
 is_clean() {
 	local i
-	for ((i = 0; i < 150; i++)); do
+	for ((i = 0; i < 2000; i++)); do
 		[ "$(state)" = "$clean" ] && return
 		sleep 0.03
 	done
@@ -46,6 +46,9 @@ trace() { exec {to}>&- {from}<&-; exec "$@" "$O/ebtrace" -v "${options[@]}" -f t
 # A tracer in the background, up to some moment after its probes are in place.
 attach() {
 	local line=
+	# A pipe of its own: the end of an earlier one, which may still be detaching, is not the end of this.
+	rm -f "$dir/err"
+	mkfifo "$dir/err"
 	trace 2>"$dir/err" &
 	tracer=$!
 	exec {said}<"$dir/err"
@@ -85,7 +88,7 @@ sequences=(timeout "INT, INT" "INT, KILL" KILL "KILL at any time" "KILL of the k
 work() { # NUMBER KIND: a line "NAME of a sequence" for each run after which the program was not clean
 	dir=$TMP/$1 kind=$2 pid=
 	mkdir "$dir"
-	mkfifo "$dir/in" "$dir/out" "$dir/err"
+	mkfifo "$dir/in" "$dir/out"
 	RANDOM=$1
 	if [ $kind = markers ]; then
 		options=(--mode stream)

@@ -18,7 +18,7 @@ run_gc() {
 # trace_gc OPTIONS...: ebtrace in the background, until it has written something.
 trace_gc() {
 	rm -f "$TMP/out" "$TMP/out.part"
-	timeout -k 1 60 "$O/ebtrace" -f ndjson -o "$TMP/out" "$@" >/dev/null 2>"$TMP/err" &
+	timeout -k 1 300 "$O/ebtrace" -f ndjson -o "$TMP/out" "$@" >/dev/null 2>"$TMP/err" &
 	tracer=$!
 	children+=("$tracer")
 	wait_for has_events
@@ -131,7 +131,7 @@ mkdir "$TMP/small"
 if mount -t tmpfs -o size=64k none "$TMP/small" 2>/dev/null; then
 	at_end "umount '$TMP/small'"
 	run_gc -t 2 -s 60 -r 20000
-	timeout 20 "$O/ebtrace" -f ndjson -o "$TMP/small/out" -p "$program" >/dev/null 2>"$TMP/err"
+	timeout 300 "$O/ebtrace" -f ndjson -o "$TMP/small/out" -p "$program" >/dev/null 2>"$TMP/err"
 	is $? 1 "a full disk: status 1"
 	is "$(grep -c "$TMP/small/out.*No space left" "$TMP/err")" 1 "a full disk: one line with the path" ||
 		diag "$(cat "$TMP/err")"
@@ -144,7 +144,7 @@ else
 fi
 
 run_gc -t 2 -s 60 -r 20000
-timeout 20 "$O/ebtrace" -p "$program" 2>"$TMP/err" | head -1 >"$TMP/out"
+timeout 300 "$O/ebtrace" -p "$program" 2>"$TMP/err" | head -1 >"$TMP/out"
 is "${PIPESTATUS[0]} $(wc -l <"$TMP/out")" "0 1" "a reader that has seen enough ends the trace"
 is "$(cat "$TMP/err")" "" "and no message is printed"
 # Signals. The first finishes the output, the second does not wait for that.
@@ -166,7 +166,7 @@ sleep 0.5 # nobody reads on: the output is stuck
 kill -INT "$tracer"
 sleep 0.3
 kill -INT "$tracer" 2>/dev/null
-timeout 10 tail --pid="$tracer" -f /dev/null
+timeout 300 tail --pid="$tracer" -f /dev/null
 is $? 0 "a second SIGINT ends what cannot be finished"
 kill -9 "$tracer" 2>/dev/null
 exec 8<&-
@@ -174,7 +174,7 @@ exec 8<&-
 # A program that is stopped.
 kill -STOP "$program"
 for mode in ring stream; do
-	timeout 20 "$O/ebtrace" -q --mode $mode -f ndjson -d 300ms -p "$program" >"$TMP/out" 2>"$TMP/err"
+	timeout 300 "$O/ebtrace" -q --mode $mode -f ndjson -d 300ms -p "$program" >"$TMP/out" 2>"$TMP/err"
 	is "$? $(last_kind)" "0 summary" "$mode: a stopped program can be traced, and left"
 done
 kill -CONT "$program"
@@ -185,7 +185,7 @@ bad=0
 for ((i = 0; i < 40; i++)); do
 	EBTRACE_START=1 "$gc" -q -t 1 -n $((i * 200)) -c /dev/null &
 	program=$!
-	timeout 20 "$O/ebtrace" -p "$program" >/dev/null 2>"$TMP/err"
+	timeout 300 "$O/ebtrace" -p "$program" >/dev/null 2>"$TMP/err"
 	status=$?
 	wait "$program"
 	case $status in 0 | 4 | 5) ;; *) bad=$((bad + 1)); diag "status $status: $(cat "$TMP/err")" ;; esac

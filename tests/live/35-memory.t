@@ -5,7 +5,7 @@
 . tests/lib.sh
 need_root
 need_file "$O/tests/prog/minigc"
-events=${EVENTS:-150000}
+events=${EVENTS:-300000}
 
 # peak MODE N: sets kib, and delivered to the events in the file.
 peak() {
@@ -14,6 +14,11 @@ peak() {
 	local tracer=$! now
 	children+=("$tracer")
 	kib=0
+	# In each run rings and buffers get as full as a busy machine makes them at some time.
+	wait_for test -s "$TMP/out.part"
+	kill -STOP "$tracer"
+	sleep 1
+	kill -CONT "$tracer"
 	while now=$(awk '$1 == "VmHWM:" { print $2 }' "/proc/$tracer/status" 2>/dev/null) && [ -n "$now" ]; do
 		kib=$now
 		sleep 0.05
@@ -30,8 +35,8 @@ for mode in ring stream; do
 	peak $mode $((5 * events))
 	[ "$delivered" -ge $((4 * few)) ] && [ "$small" -gt 0 ]
 	ok $? "$mode: the second run is that much longer"
-	# 4 MiB are for bursts on a busy machine: keeping 8 bytes of each event would show.
-	[ $((kib * 100)) -lt $((small * 125 + 409600)) ]
+	# 12 MiB are for how much of that comes together: keeping 16 bytes of each event would show.
+	[ $((kib * 100)) -lt $((small * 112 + 1228800)) ]
 	ok $? "$mode: the peak of memory hardly grows"
 	diag "$mode: $small KiB for $few events, $kib KiB for $delivered"
 done

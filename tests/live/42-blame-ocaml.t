@@ -14,7 +14,7 @@ children+=($hog)
 wait_for test -s "$TMP/hogs"
 
 blame() {
-	taskset -c 0 timeout 100 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/$1.json" -- \
+	taskset -c 0 timeout 600 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/$1.json" -- \
 		chroot "$ROOT" env "$2" OCAML_RUNTIME_EVENTS_DIR=/tmp "$EXE_IN" 2 400 >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$1: the program ends well" || cat "$TMP/err"
 	jq -e '.blame | .pauses > 100 and .parts_ns.unknown < .pause_ns / 100 and .pause_ns == ([.parts_ns[]] | add)' \
@@ -49,7 +49,7 @@ OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp chroot "$ROOT" "$EXE_
 program=$!
 children+=($program)
 wait_for test -e "$ROOT/tmp/$program.events"
-timeout 60 setpriv --bounding-set -bpf,-perfmon,-sys_admin --inh-caps -all "$O/ebtrace" stat --blame -d 1 --json \
+timeout 300 setpriv --bounding-set -bpf,-perfmon,-sys_admin --inh-caps -all "$O/ebtrace" stat --blame -d 1 --json \
 	-p "$program" -o "$TMP/refused.json" 2>"$TMP/err"
 is $? 0 "root without these capabilities: the ring is read" || cat "$TMP/err"
 grep -q 'needs CAP_BPF and CAP_PERFMON, or root; reading the rings alone: it is not recorded when threads do not run' "$TMP/err" &&
@@ -62,7 +62,7 @@ kill $program
 # ---- a domain that is long in C ----
 
 ocaml_build held tests/ocaml/held_stubs.c
-timeout 60 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/held.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" stat --blame --top 1000 --json -o "$TMP/held.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
 jq -c '.blame.longest[] | select(.domain == 0 and .waited_for.ns > 10000000)' "$TMP/held.json" >"$TMP/held"
 # On a busy machine the domain that waits may have no CPU when it need not wait any more.
 jq -e -s 'length > 5 and all(.parts_ns.domain >= .waited_for.ns and .waited_for.domain == 1
@@ -71,7 +71,7 @@ ok $? "collections wait for a domain that is in C: it is named" || diag "$(cat "
 jq -e -s '(map(.waited_for.parts_ns | .cpu) | add) + (map(.waited_for.parts_ns.run_queue) | add) > (map(.waited_for.ns) | add) * 0.99
 	and any(.waited_for.parts_ns.cpu > 10000000)' "$TMP/held" >"$TMP/jq"
 ok $? "and it ran there, or waited for a CPU: it was not blocked" || diag "$(cat "$TMP/held")"
-timeout 60 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/out" 2>"$TMP/err"
 grep -q '^  The longest pause took .*: for .* of it the others waited for domain 1, which \(ran on its CPU\|had no CPU\) for' "$TMP/err"
 ok $? "a sentence says so" || grep 'The longest' "$TMP/err"
 
@@ -80,13 +80,13 @@ ok $? "a sentence says so" || grep 'The longest' "$TMP/err"
 OCAML_LINK=-g ocaml_build calls
 # On a busy machine the longest pause may be that of a domain that takes part in one.
 for _ in 1 2 3 4 5; do
-	{ echo; sleep 0.5; } | timeout 60 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+	{ echo; sleep 0.5; } | timeout 300 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
 	grep -q '^  The longest pause took .*; Gc.full_major was called from calls.ml:20 (Calls.collect).$' "$TMP/err" && break
 done
 ok $? "the sentence says which line asked for the longest pause" || cat "$TMP/err"
 grep -A1 '^        at Calls.collect@calls.ml:20:41-57' "$TMP/err" | grep -q -e '^        at Calls@calls.ml:' -e '^        at Calls.[(a-z]'
 ok $? "under a pause stand the lines that led to it"
-{ echo; sleep 0.5; } | timeout 60 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+{ echo; sleep 0.5; } | timeout 300 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
 jq -r '.blame.longest[] | .stack | map(select(contains(".ml:"))) |
 	select(.[-1] // "" | test("^Calls.collect@calls.ml:20:41-57$")) | .[:-1] | join(" ")' \
 	"$TMP/calls.json" | sort >"$TMP/got"
@@ -95,7 +95,7 @@ same_file "$TMP/got" "$TMP/wanted" "JSON has the whole stack of each: as the pro
 is "$(jq '[.blame.longest[] | select(.phase == "minor" and .stack != [])] | length' "$TMP/calls.json")" 0 \
 	"phases that nobody asked for have none"
 ocaml_build gcwork
-timeout 60 "$O/ebtrace" stat --blame --stack --json -o "$TMP/all.json" -- chroot "$ROOT" "$EXE_IN" 1 50 >"$TMP/out" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" stat --blame --stack --json -o "$TMP/all.json" -- chroot "$ROOT" "$EXE_IN" 1 50 >"$TMP/out" 2>"$TMP/err"
 jq -e '.blame.longest | length > 0 and all(.stack | any(test("^Gcwork[.@]")))' "$TMP/all.json" >"$TMP/jq"
 ok $? "with --stack all have" || jq -c '.blame.longest[].stack' "$TMP/all.json"
 done_testing

@@ -8,20 +8,23 @@ need_command jq
 
 prog=$O/tests/prog/blamed
 
-timeout 100 "$O/ebtrace" trace --mode stream -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep preempt pinged touch fault \
+stolen=$(stolen_ns)
+timeout 600 "$O/ebtrace" trace --mode stream -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep preempt pinged touch fault \
 	>"$TMP/said" 2>"$TMP/err"
 is $? 0 "the program and the trace end well" || cat "$TMP/err"
+stolen=$(stolen_since "$stolen")
 "$O/ebtrace" stat --json "$TMP/run.ebt" >"$TMP/report"
 "$O/ebtrace" -q -f ndjson -e end "$TMP/run.ebt" | grep '"name":"major"' >"$TMP/ends"
 
 # pause STEP FILTER: a jq filter on the step's pause, and the program's own account $s of it. What lies
 # between the two, $outside ns in which the thread may lose its CPU as well, may be waiting or not; 50 us
-# and two switches for the reading of counters, and a switch more for each ms outside.
+# and two switches for the reading of counters, and a switch more for each ms outside. $stolen: what its CPU time
+# may lack.
 pause() {
 	local account
 	account=$(awk -v step="$1" '$1 == step { printf "{\"begin\":%s,\"end\":%s,\"wait\":%s,\"off\":%s,\"voluntary\":%s,\"involuntary\":%s,\"minor\":%s,\"major\":%s}",
 		$3, $4, $6, $7, $10, $11, $12, $13 }' "$TMP/said")
-	jq -e --argjson s "$account" 'def near($x; $y; $most): ($x - $y | fabs) <= $most;
+	jq -e --argjson s "$account" --argjson stolen "$stolen" 'def near($x; $y; $most): ($x - $y | fabs) <= $most;
 		[.blame.longest[] | select(.begin_ns >= $s.begin and .begin_ns + .ns <= $s.end)][0]
 		| ($s.end - $s.begin - .ns) as $outside | '"$2" "$TMP/report" >"$TMP/jq"
 	ok $? "$1: $3" || { echo "# $account"; jq -c '.blame.longest[]' "$TMP/report"; }
@@ -37,7 +40,7 @@ done
 pause sleep '.counted.voluntary_switches >= 40 and .parts_ns.cpu == 0 and .parts_ns.unknown > 75000000' \
 	"what blocked it is not known"
 for step in preempt pinged; do
-	pause $step '.counted.voluntary_switches > 0 or (.parts_ns.unknown == 0 and near(.parts_ns.cpu; .ns - $s.off; 50000 + .ns / 50 + $outside))' \
+	pause $step '.counted.voluntary_switches > 0 or (.parts_ns.unknown == 0 and near(.parts_ns.cpu; .ns - $s.off; 50000 + .ns / 50 + $outside + $stolen))' \
 		"a thread that never blocked was on its CPU for the rest, as its CPU time says"
 done
 pause pinged '.counted.involuntary_switches > 200' "there were many short preemptions"
@@ -83,7 +86,7 @@ is "$wrong" "" "the JSON is valid by its schema"
 
 ocaml_root
 ocaml_build gcwork
-timeout 100 "$O/ebtrace" stat --mode probes --json -o "$TMP/ocaml.json" -- \
+timeout 600 "$O/ebtrace" stat --mode probes --json -o "$TMP/ocaml.json" -- \
 	chroot "$ROOT" "$EXE_IN" 2 400 >"$TMP/out" 2>"$TMP/err"
 is $? 0 "OCaml: the program ends well" || cat "$TMP/err"
 jq -e '.blame | .counted.pauses == .pauses and .pauses > 20 and .counted.minor_faults > 0

@@ -15,7 +15,7 @@ wait_for test -s "$TMP/hogs"
 # The parts of what a thread waited for are known: of a part that is not known there is less than 5 %, as
 # what runs before the first look at a ring, and between the last one and the end of a thread.
 for mode in watermark ring; do
-	taskset -c 0 timeout 100 "$O/ebtrace" stat --blame --mode $mode --top 100000 --json -o "$TMP/$mode.json" -- \
+	taskset -c 0 timeout 600 "$O/ebtrace" stat --blame --mode $mode --top 100000 --json -o "$TMP/$mode.json" -- \
 		"$O/tests/prog/minigc" -q -t 3 -n 300000 -c "$TMP/counts" >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$mode: the program ends well" || cat "$TMP/err"
 	jq -e '.blame | .known and .pauses > 1000 and .parts_ns.unknown < .pause_ns / 20 and .pause_ns == ([.parts_ns[]] | add)' \
@@ -47,7 +47,7 @@ ok $? "and not the settings of another runtime" || sed -n '/suggest/,$p' "$TMP/a
 program=$!
 children+=($program)
 sleep 0.5
-timeout 60 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$TMP/late.json" -d 2 -p $program 2>"$TMP/err"
+timeout 300 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$TMP/late.json" -d 2 -p $program 2>"$TMP/err"
 is $? 0 "a program that runs already is watched" || cat "$TMP/err"
 jq -e --argjson pid "$program" '.blame | .pauses > 10 and .parts_ns.unknown < .pause_ns / 5
 	and ([.longest[] | select(.tid) | {domain, tid}] | unique | length == 2 and any(.tid == $pid)
@@ -58,7 +58,7 @@ ok $? "what its ring held from before the run is not among the pauses" ||
 	jq -c '[.processes[0].pauses.count, .blame.pauses]' "$TMP/late.json"
 
 # In another pid namespace, where threads have other numbers.
-timeout 60 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$TMP/inner.json" -- \
+timeout 300 "$O/ebtrace" stat --blame --mode watermark --top 100000 --json -o "$TMP/inner.json" -- \
 	unshare -p -f "$O/tests/prog/minigc" -q -t 2 -n 300000 -c "$TMP/counts" >"$TMP/out" 2>"$TMP/err"
 is $? 0 "a program in another pid namespace is watched" || cat "$TMP/err"
 jq -e '(.processes[] | select(.comm == "minigc") | .pid) as $pid | .blame | .pauses > 1000 and .parts_ns.unknown < .pause_ns / 5
@@ -69,7 +69,7 @@ ok $? "its threads are known by their numbers here" || jq -c '[.processes[].pid,
 
 ocaml_root
 ocaml_build gcwork
-timeout 100 "$O/ebtrace" stat --blame --mode watermark --json -o "$TMP/ocaml.json" -- \
+timeout 600 "$O/ebtrace" stat --blame --mode watermark --json -o "$TMP/ocaml.json" -- \
 	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp "$EXE_IN" 2 400 >"$TMP/out" 2>"$TMP/err"
 is $? 0 "OCaml: the program ends well" || cat "$TMP/err"
 jq -e '.blame | .pauses > 20 and .parts_ns.unknown + .parts_ns.domain == .pause_ns and all(.longest[]; .tid == null)' \

@@ -59,7 +59,7 @@ as $user sh -c "umask 077; echo theirs >'$out'"
 denied "another user's file in a sticky directory" "$out"
 afresh
 as $user mkfifo "$out"
-timeout 10 "$TMP/ebtrace" -q "$TMP/1.events" -o "$out" 2>"$TMP/err"
+timeout 300 "$TMP/ebtrace" -q "$TMP/1.events" -o "$out" 2>"$TMP/err"
 is "$? $(grep -c "Permission denied" "$TMP/err")" "1 1" "another user's FIFO in a sticky directory: -o is refused"
 
 # Without these rules the kernel lets it be, as it does for a shell: the file keeps its place.
@@ -97,7 +97,7 @@ for plant in "ln -s '$TMP/home/target'" "ln '$TMP/home/target'" "mkfifo" "mkdir"
 		[ $next = 1 ] || as $user sh -c "$plant '$out.part.1'"
 		before="$(owner "$TMP/home/target") $(cat "$TMP/home/target")"
 		planted=$(files)
-		timeout 20 "$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" 2>"$TMP/err"
+		timeout 300 "$TMP/ebtrace" -q --ocaml-version 5.3 "$TMP/1.events" -o "$out" 2>"$TMP/err"
 		is "$? $(owner "$TMP/home/target") $(cat "$TMP/home/target")" "0 $before" \
 			"${plant%% \'*} at FILE.part, $next of them: what is behind it does not change"
 		is "$(files) $(owner "$out")" "out.ndjson $planted 0:0:644" "which is left, and FILE is root's"

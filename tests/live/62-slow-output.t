@@ -7,7 +7,7 @@ need_command script
 mkfifo "$TMP/fifo"
 # Its reader has the first 64 KiB, then nothing until the program has ended.
 slow() { # FORMAT
-	timeout 60 "$O/ebtrace" --mode ring --buffer 4M -f "$1" -o "$TMP/fifo" -- \
+	timeout 300 "$O/ebtrace" --mode ring --buffer 4M -f "$1" -o "$TMP/fifo" -- \
 		sh -c "'$O/tests/prog/minigc' -q -t 2 -n 1500000 -c /dev/null; sleep 1; : >'$TMP/ended'" 2>"$TMP/err" &
 	tracer=$!
 	{
@@ -34,7 +34,7 @@ cat >"$TMP/watched" <<END
 '$O/ebtrace' --mode ring --buffer 4M -f ndjson -o '$TMP/fifo' -- sh -c \
 	"'$O/tests/prog/minigc' -q -t 2 -n 1500000 -c /dev/null; until [ -e '$TMP/go' ]; do sleep 0.1; done"
 END
-timeout 60 script -qefc "sh '$TMP/watched'" "$TMP/terminal" >/dev/null </dev/null &
+timeout 300 script -qefc "sh '$TMP/watched'" "$TMP/terminal" >/dev/null </dev/null &
 tracer=$!
 {
 	head -c 65536 >/dev/null

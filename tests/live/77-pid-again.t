@@ -20,7 +20,7 @@ cat >"$TMP/again" <<-'EOF'
 EOF
 # trace NAME MODE "PAIRS CUSTOMS" LOG_WSIZE
 trace() {
-	O=$O timeout 60 unshare -pf --mount-proc "$O/ebtrace" -q --mode "$2" -f ndjson -o "$TMP/$1" -- \
+	O=$O timeout 300 unshare -pf --mount-proc "$O/ebtrace" -q --mode "$2" -f ndjson -o "$TMP/$1" -- \
 		bash "$TMP/again" "$3" "$4" >"$TMP/$1.err" 2>&1
 }
 trace wrapped ring "0 6000" 10 &
@@ -50,7 +50,7 @@ cat >"$TMP/unread" <<-'EOF'
 	done
 	kill -CONT $PPID
 EOF
-O=$O timeout 60 unshare -pf --mount-proc sh -c '"$@"; exit $?' sh "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
+O=$O timeout 300 unshare -pf --mount-proc sh -c '"$@"; exit $?' sh "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- \
 	bash "$TMP/unread" >"$TMP/err" 2>&1
 is "$? $(jq 'select(.kind == "begin").ts' "$TMP/t" | wc -l)" "0 1500" \
 	"a ring that is not read yet is not replaced by one of the same pid" || diag "$(cat "$TMP/err")"

@@ -32,7 +32,7 @@ jq -es '(map(select(.kind == "lost").words) | length > 0 and add > 0) and (.[-1]
 ok $? "what was overwritten is reported as lost, and counted"
 "$O/ebtrace" info -q --fail-on-loss -p $program >"$TMP/out"
 is $? 3 "info --fail-on-loss -p of it: status 3"
-timeout 20 "$O/ebtrace" -q --fail-on-loss -d 0.2 -p $program >"$TMP/out" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" -q --fail-on-loss -d 0.2 -p $program >"$TMP/out" 2>"$TMP/err"
 is $? 0 "a trace that begins now has lost nothing: status 0" || diag "$(tail -2 "$TMP/out")"
 exec 9>&-
 done_testing

@@ -52,7 +52,7 @@ args=$(readelf -nW "$TMP/foreign" | sed -n 's/^ *Arguments: //p')
 children+=($!)
 is_foreign() { [ "$(readlink "/proc/$1/exe")" = "$TMP/foreign" ]; }
 wait_for is_foreign $!
-timeout 20 "$O/ebtrace" --mode probes -p $! >"$TMP/out" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" --mode probes -p $! >"$TMP/out" 2>"$TMP/err"
 is $? 4 "a process with no other markers has nothing to trace"
 grep -qF "process $!: marker begin of $TMP/foreign is not probed: its arguments are '$args', expected '4@%edi 8@%rsi 4@%ecx 8@%r8 8@%r9'" "$TMP/err"
 ok $? "the message names the file, the marker, its arguments and those expected" || diag "$(cat "$TMP/err")"

@@ -72,7 +72,7 @@ mkfifo "$TMP/go"
 program=$!
 children+=($program)
 exec 5>"$TMP/go"
-timeout 60 "$O/ebtrace" trace -v -p $program -f ndjson -o "$TMP/out" 2>"$TMP/err" &
+timeout 300 "$O/ebtrace" trace -v -p $program -f ndjson -o "$TMP/out" 2>"$TMP/err" &
 tracer=$!
 attached() { grep -q 'attached to' "$TMP/err"; }
 wait_for attached
@@ -133,7 +133,7 @@ EBTRACE_MEMTRACE_RATE=1e-2 "$O/tests/prog/minigc" -o -q -t 3 -n 6000 -w -c "$TMP
 program=$!
 children+=($program)
 exec 6>"$TMP/again"
-timeout 60 "$O/ebtrace" trace -v -p $program --mode probes -f ndjson -o "$TMP/out" 2>"$TMP/err" &
+timeout 300 "$O/ebtrace" trace -v -p $program --mode probes -f ndjson -o "$TMP/out" 2>"$TMP/err" &
 tracer=$!
 wait_for attached
 echo >&6

@@ -56,7 +56,7 @@ begin() {
 	program=$!
 	children+=($program)
 	exec 5>"$TMP/go"
-	timeout 60 "$@" -v -p $program >"$TMP/$name.out" 2>"$TMP/$name.err" &
+	timeout 300 "$@" -v -p $program >"$TMP/$name.out" 2>"$TMP/$name.err" &
 	tracer=$!
 	wait_for grep -q 'attached to' "$TMP/$name.err"
 }

@@ -61,7 +61,7 @@ sqlite3 :memory: ".shell true" >"$TMP/out" 2>&1 || skip_all "sqlite3 has no .she
 real() {
 	local name=$1 program has ours at
 	shift
-	timeout 60 "$ebt" trace --pages -o "$TMP/$name.ebt" -- "$@" >"$TMP/out" 2>"$TMP/$name.err" <"${input:-/dev/null}" &
+	timeout 300 "$ebt" trace --pages -o "$TMP/$name.ebt" -- "$@" >"$TMP/out" 2>"$TMP/$name.err" <"${input:-/dev/null}" &
 	tracer=$!
 	children+=($tracer)
 	wait_for eval "program=\$(pgrep -n -f -- '${pattern//\//.}')" && wait_for stopped "$program"
@@ -92,7 +92,7 @@ pattern="^$python $TMP/work.py" real python3 "$python" "$TMP/work.py"
 pattern="^sqlite3 $TMP/t.db" input=$TMP/work.sql real sqlite3 sqlite3 "$TMP/t.db"
 
 # ---- live ----
-timeout 60 "$ebt" pages -- "$walk" touch drop >"$TMP/said" 2>"$TMP/report"
+timeout 300 "$ebt" pages -- "$walk" touch drop >"$TMP/said" 2>"$TMP/report"
 is $? 0 "pages -- PROGRAM: its status is the program's"
 grep -q '^alloc ' "$TMP/said" && ! grep -q '^alloc ' "$TMP/report" &&
 	grep -q 'events of 1 thread in .*, pages of 4.0 KiB' "$TMP/report" &&
@@ -101,13 +101,13 @@ grep -q '^alloc ' "$TMP/said" && ! grep -q '^alloc ' "$TMP/report" &&
 ok $? "the report is apart from the program's output" || diag "$(cat "$TMP/report")"
 grep -q 'each system call of this machine takes .* more, also of other programs' "$TMP/report"
 ok $? "what others pay is told at the start"
-timeout 60 "$ebt" pages -- "$walk" kill 2>"$TMP/report"
+timeout 300 "$ebt" pages -- "$walk" kill 2>"$TMP/report"
 is $? 137 "as is that it was killed"
 
 # Probes are removed slower than the program ends.
 good=0
 for i in 1 2 3; do
-	timeout 60 "$ebt" pages --json -d 0.2s -o "$TMP/cut.json" -- sh -c 'sleep 0.4; exit 3' 2>"$TMP/err"
+	timeout 300 "$ebt" pages --json -d 0.2s -o "$TMP/cut.json" -- sh -c 'sleep 0.4; exit 3' 2>"$TMP/err"
 	[ $? = 3 ] && [ "$(jq '.totals.end.allocated > 0' "$TMP/cut.json")" = true ] && good=$((good + 1))
 done
 is $good 3 "-d ends the trace, and the program goes on to its end" || diag "$(cat "$TMP/err" "$TMP/cut.json")"
@@ -118,7 +118,7 @@ children+=($program)
 wait_for stopped $program
 before=$(rss $program)
 : >"$TMP/live.err"
-timeout 60 "$ebt" pages -v --json -p $program >"$TMP/live.json" 2>"$TMP/live.err" &
+timeout 300 "$ebt" pages -v --json -p $program >"$TMP/live.json" 2>"$TMP/live.err" &
 tracer=$!
 wait_for grep -q 'attached to' "$TMP/live.err"
 kill -CONT $program
@@ -129,8 +129,8 @@ kill -INT $tracer
 wait $tracer
 is "$? $(jq -c '[.totals.start.allocated, .totals.end.allocated, .totals.growth_pages]' "$TMP/live.json")" \
 	"0 [$before,$has,$((has - before))]" "Ctrl-C ends it: from what was there to what is there" || diag "$(cat "$TMP/live.err")"
-timeout 60 "$ebt" trace --pages -d 0.2s -o "$TMP/live.ebt" -p $program 2>"$TMP/err"
-timeout 60 "$ebt" pages --json -d 0.2s -p $program >"$TMP/live.json" 2>"$TMP/err"
+timeout 300 "$ebt" trace --pages -d 0.2s -o "$TMP/live.ebt" -p $program 2>"$TMP/err"
+timeout 300 "$ebt" pages --json -d 0.2s -p $program >"$TMP/live.json" 2>"$TMP/err"
 same='del(.start_ns, .from_ns, .to_ns) | .totals.peak_ns = 0'
 jq "$same" "$TMP/live.json" >"$TMP/a"
 "$ebt" pages --json "$TMP/live.ebt" 2>"$TMP/err" | jq "$same" >"$TMP/b"
@@ -142,17 +142,17 @@ done
 grep -q '^tid [0-9]' "$TMP/owners.out" && grep -q '^the kernel' "$TMP/owners.out" && ! grep -q 'P [0-9]' "$TMP/owners.out"
 ok $? "the owners are threads, and the kernel" || diag "$(cat "$TMP/owners.out")"
 for picture in svg png html; do
-	timeout 60 "$ebt" pages -o "$TMP/live.$picture" -d 0.1s -p $program 2>"$TMP/err" && [ -s "$TMP/live.$picture" ]
+	timeout 300 "$ebt" pages -o "$TMP/live.$picture" -d 0.1s -p $program 2>"$TMP/err" && [ -s "$TMP/live.$picture" ]
 	ok $? "a $picture is drawn of a running process" || diag "$(cat "$TMP/err")"
 done
 # ---- as a page trace of Go ----
-timeout 60 "$ebt" pages -d 0.1s -o "$TMP/live.pt" -p $program 2>"$TMP/err"
+timeout 300 "$ebt" pages -d 0.1s -o "$TMP/live.pt" -p $program 2>"$TMP/err"
 grep -q 'pages of 4 KiB were rounded to the page trace.s 8 KiB: of [0-9]* events, [0-9]* were widened' "$TMP/err" &&
 	grep -q 'no threads' "$TMP/err"
 ok $? "-o x.pt says what it rounded" || diag "$(cat "$TMP/err")"
 is "$("$ebt" pages --json "$TMP/live.pt" | jq -c '[.page_bytes, .of, .damage.has_boot]')" '[8192,"heap",true]' \
 	"what was there is of P -1"
-timeout 60 "$ebt" pages -d 0.1s -o "$TMP/live.ebt" -p $program 2>"$TMP/err"
+timeout 300 "$ebt" pages -d 0.1s -o "$TMP/live.ebt" -p $program 2>"$TMP/err"
 is "$("$ebt" pages --json "$TMP/live.ebt" | jq -c '[.page_bytes, .of, .totals.end.allocated]')" "[4096,\"address_space\",$has]" \
 	"-o x.ebt records, also from pages"
 kill -KILL $program
@@ -174,7 +174,7 @@ halves() {
 		$most = $n if $n > $most;
 		END { printf "[%d,%d]\n", $most, $n }' "$1"
 }
-timeout 60 "$ebt" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch unmap drop move brk over populate threads churn rest >"$TMP/out" 2>&1
+timeout 300 "$ebt" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch unmap drop move brk over populate threads churn rest >"$TMP/out" 2>&1
 for name in python3 sqlite3 walk; do
 	"$ebt" trace "$TMP/$name.ebt" -o "$TMP/$name.pt" 2>"$TMP/err"
 	"$ebt" trace "$TMP/$name.ebt" -o "$TMP/$name.ndjson" 2>"$TMP/err"
@@ -203,7 +203,7 @@ ok $? "which begins with its parent's pages"
 refused() { # STATUS PATTERN SENTENCE ARGUMENTS...
 	local wanted=$1 pattern=$2 sentence=$3
 	shift 3
-	timeout 20 "$@" >"$TMP/out" 2>"$TMP/err"
+	timeout 300 "$@" >"$TMP/out" 2>"$TMP/err"
 	[ $? = "$wanted" ] && grep -q -- "$pattern" "$TMP/err"
 	ok $? "$sentence" || diag "$(cat "$TMP/err")"
 }

@@ -14,7 +14,7 @@ walk=$O/tests/prog/pagewalk
 trace() {
 	local name=$1
 	shift
-	timeout 60 "$O/ebtrace" trace --pages -f ndjson -o "$TMP/$name.ndjson" -- "$walk" "$@" \
+	timeout 300 "$O/ebtrace" trace --pages -f ndjson -o "$TMP/$name.ndjson" -- "$walk" "$@" \
 		>"$TMP/$name.said" 2>"$TMP/$name.err"
 }
 
@@ -55,12 +55,12 @@ at=$(jq -r --argjson child "$child" 'select(.pid == $child and .cause == "fork")
 is "$at" 1 "a child begins with its parent's pages"
 left=$(perl tests/live/pages.pl --left "$child" "$TMP/forked.ndjson")
 is "$left" 0 "and frees them at its end"
-timeout 60 "$O/ebtrace" trace --pages --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$walk" fork >"$TMP/out" 2>&1
+timeout 300 "$O/ebtrace" trace --pages --no-follow -f ndjson -o "$TMP/alone.ndjson" -- "$walk" fork >"$TMP/out" 2>&1
 is "$(jq -r 'select(.pid).pid' "$TMP/alone.ndjson" | sort -u | wc -l)" 1 \
 	"with --no-follow it is not traced" || head -3 "$TMP/alone.ndjson"
 
-timeout 60 "$O/ebtrace" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch drop >"$TMP/steps.said" 2>"$TMP/err"
-timeout 60 "$O/ebtrace" "$TMP/walk.ebt" -o "$TMP/capture.ndjson" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" trace --pages -o "$TMP/walk.ebt" -- "$walk" touch drop >"$TMP/steps.said" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" "$TMP/walk.ebt" -o "$TMP/capture.ndjson" 2>"$TMP/err"
 got=$(perl tests/live/pages.pl "$TMP/steps.said" "$TMP/capture.ndjson")
 [ "${got#ok}" != "$got" ]
 ok $? "a capture has the same changes" || diag "$got"
@@ -78,7 +78,7 @@ attach() {
 	program=$!
 	children+=($program)
 	wait_for stopped $program
-	timeout 60 "$O/ebtrace" trace --pages $options -v -f ndjson -o "$TMP/$name.ndjson" -p $program 2>"$TMP/$name.err" &
+	timeout 300 "$O/ebtrace" trace --pages $options -v -f ndjson -o "$TMP/$name.ndjson" -p $program 2>"$TMP/$name.err" &
 	tracer=$!
 	wait_for grep -q 'attached to' "$TMP/$name.err"
 	kill -CONT $program
@@ -128,7 +128,7 @@ ok $? "and what was reconciled is told" || cat "$TMP/real.err"
 sh -c 'kill -STOP $$; exec sleep 0.2' &
 program=$!
 wait_for stopped $program
-timeout 60 "$O/ebtrace" trace --pages -v -f ndjson -o "$TMP/dying.ndjson" -p $program 2>"$TMP/dying.err" &
+timeout 300 "$O/ebtrace" trace --pages -v -f ndjson -o "$TMP/dying.ndjson" -p $program 2>"$TMP/dying.err" &
 tracer=$!
 wait_for grep -q 'attached to' "$TMP/dying.err"
 kill -CONT $program

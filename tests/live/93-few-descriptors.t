@@ -18,18 +18,30 @@ run() {
 		exec "$O/ebtrace" --mode ring -f ndjson -o "$TMP/$1.$2.t" -- sh "$TMP/$1.sh" "$TMP/$1.$2" 2>"$TMP/$1.$2.err"
 	)
 }
-# attach NAME N: one that runs, and goes on when the tracer is there
+# attach NAME N: one that runs, and goes on when the tracer is there. Its children stay until their rings are read,
+# or the tracer has had a second to find that it cannot: of one that came and went between two scans it knows nothing.
 attach() {
-	sh "$TMP/$1.sh" "$TMP/$1.$2" &
+	local i at=$TMP/$1.$2 stay
+	mkfifo "$at.stay"
+	: >"$at.err"
+	sh "$TMP/$1.sh" "$at" &
 	(
 		ulimit -n "$2"
 		exec "$O/ebtrace" -v --mode ring --wait -f ndjson -o "$TMP/$1.$2.t" -p $! 2>"$TMP/$1.$2.err"
 	) &
 	local tracer=$!
 	wait_for grep -q -e 'real-time' -e 'Too many' "$TMP/$1.$2.err" >/dev/null
-	: >"$TMP/$1.$2.go"
+	: >"$at.go"
+	exec {stay}<>"$at.stay"
+	wait_for have_ended "$at"
+	for ((i = 0; i < 20; i++)); do
+		[ "$(grep -c 'reading the ring' "$at.err")" = 8 ] && break
+		sleep 0.05
+	done
+	exec {stay}>&-
 	wait "$tracer"
 }
+have_ended() { [ "$(find "$TMP" -name "${1##*/}.[0-7]" -size +0 | wc -l)" = 8 ]; }
 # traced HOW NAME N: with N descriptors; 0: all events are there, or a loss, or it was refused; else 1
 traced() {
 	local at=$TMP/$2.$3
@@ -63,7 +75,7 @@ cat >"$TMP/tree.sh" <<END
 export EBTRACE_DIR=\$1.dir EBTRACE_START=1
 mkdir -m 700 "\$EBTRACE_DIR"
 while [ ! -e "\$1.go" ]; do sleep 0.02; done
-for i in 0 1 2 3 4 5 6 7; do "$gc" -q -t 1 -n 200 -r 2000 -c "\$1.\$i" & done
+for i in 0 1 2 3 4 5 6 7; do "$gc" -q -t 1 -n 200 -r 2000 -c "\$1.\$i" -l <"\$1.stay" & done
 wait
 cat "\$1".[0-7] >"\$1.counts"
 END

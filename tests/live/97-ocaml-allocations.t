@@ -8,7 +8,7 @@ ocaml_root
 
 OCAML_LINK=-g ocaml_build sites tests/ocaml/sites_stubs.c
 
-timeout 120 "$O/ebtrace" mem hotspots --json -o "$TMP/shares.json" -- chroot "$ROOT" "$EXE_IN" shares 20000000 >"$TMP/truth" 2>"$TMP/err"
+timeout 600 "$O/ebtrace" mem hotspots --json -o "$TMP/shares.json" -- chroot "$ROOT" "$EXE_IN" shares 20000000 >"$TMP/truth" 2>"$TMP/err"
 is $? 0 "the allocations of a program that was not prepared are reported" || diag "$(cat "$TMP/err")"
 is "$(jq -c '.programs[0] | [.periodic, .rate * 131072]' "$TMP/shares.json")" "[true,1]" \
 	"its samples are periodic, one for half of a minor heap"
@@ -30,19 +30,19 @@ in_intervals() {
 in_intervals "$TMP/truth" "$TMP/shares.json"
 ok $? "what each site allocates is in its interval"
 
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/four.json" -- chroot "$ROOT" "$EXE_IN" in_four 60000000 >"$TMP/in_four" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/four.json" -- chroot "$ROOT" "$EXE_IN" in_four 60000000 >"$TMP/in_four" 2>"$TMP/err"
 in_intervals "$TMP/in_four" "$TMP/four.json"
 ok $? "of four sites as well, with 65.6, 26.2, 4.9 and 3.3 % of all words" || diag "$(cat "$TMP/err")"
 
 # Each 7 words the program is where it was, and the heap's end always reaches the same object: whichever
 # samples are taken, at random or not.
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/turn.json" -- chroot "$ROOT" "$EXE_IN" in_turn 100000000 >"$TMP/in_turn" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/turn.json" -- chroot "$ROOT" "$EXE_IN" in_turn 100000000 >"$TMP/in_turn" 2>"$TMP/err"
 jq -e '[.sites[] | select(.function | startswith("Sites."))] |
 	(map(select(.function == "Sites.four") | .bytes) | add) / (map(.bytes) | add) | . < 0.01 or . > 0.99' \
 	"$TMP/turn.json" >/dev/null
 ok $? "a program that allocates with an exact period is misjudged: one of its sites has all samples" ||
 	diag "$(cat "$TMP/in_turn" "$TMP/err")" "$(jq -c '.sites[] | [.function, .bytes]' "$TMP/turn.json")"
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/apart.json" -- chroot "$ROOT" "$EXE_IN" apart 20000000 >"$TMP/apart" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/apart.json" -- chroot "$ROOT" "$EXE_IN" apart 20000000 >"$TMP/apart" 2>"$TMP/err"
 in_intervals "$TMP/apart" "$TMP/apart.json"
 ok $? "not one with the same sites whose period varies by a word here and there" || diag "$(cat "$TMP/err")"
 jq -e --argjson words "$(awk '{ all += $2 } END { print all }' "$TMP/truth")" '.total | .bytes as $b | 8 * $words |
@@ -53,14 +53,14 @@ is "$(jq -r '.sites[] | select(.function == "Sites.list") | .positions[] | "\(.l
 	"of allocations that are made at once each has its own position"
 
 strip "$EXE" -o "$EXE_DIR/stripped"
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/stripped.json" -- chroot "$ROOT" "${EXE_IN%/*}/stripped" shares 20000000 >/dev/null 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/stripped.json" -- chroot "$ROOT" "${EXE_IN%/*}/stripped" shares 20000000 >/dev/null 2>"$TMP/err"
 sites() { jq -r '.sites[] | select(.function | startswith("Sites.")) | .function' "$1" | sort; }
 is "$(sites "$TMP/stripped.json")" "$(sites "$TMP/shares.json")" "a program without symbols has the same sites" ||
 	diag "$(cat "$TMP/err")"
 
 chroot "$ROOT" sh -c "cd ${EXE_IN%/*} && ocamlc -custom -g -I +unix -I +runtime_events unix.cma \
 	runtime_events.cma sites_stubs.c sites.ml -o bytecode" >"$TMP/build.log" 2>&1
-timeout 60 "$O/ebtrace" mem -- chroot "$ROOT" "${EXE_IN%/*}/bytecode" shares 1000 >"$TMP/out" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem -- chroot "$ROOT" "${EXE_IN%/*}/bytecode" shares 1000 >"$TMP/out" 2>"$TMP/err"
 is "$? $(grep -c '^pair ' "$TMP/out") $(grep -c 'its allocations cannot be probed: it is bytecode' "$TMP/err")" "0 1 1" \
 	"bytecode runs, and one line says that its allocations cannot be probed" || diag "$(cat "$TMP/build.log" "$TMP/err")"
 
@@ -74,7 +74,7 @@ begin() {
 	children+=($program)
 	exec 5>"$TMP/go"
 	wait_for runs
-	timeout 120 "$O/ebtrace" mem record -v -o "$TMP/out.ctf" -p $program 2>"$TMP/err" &
+	timeout 600 "$O/ebtrace" mem record -v -o "$TMP/out.ctf" -p $program 2>"$TMP/err" &
 	tracer=$!
 	wait_for grep -q 'attached to' "$TMP/err"
 }
@@ -101,7 +101,7 @@ is "$(jq -r 'select(.kind == "alloc" and .stack[0] == "[stack not whole]@??:0:0-
 	"Sites.from_c.(fun)@sites.ml" \
 	"those that the runtime itself cuts, below a callback from C in a fiber, are marked: no others"
 
-timeout 120 "$O/ebtrace" mem hotspots --json -o "$TMP/domains.json" -- chroot "$ROOT" "$EXE_IN" domains 400 >"$TMP/truth" 2>"$TMP/err"
+timeout 600 "$O/ebtrace" mem hotspots --json -o "$TMP/domains.json" -- chroot "$ROOT" "$EXE_IN" domains 400 >"$TMP/truth" 2>"$TMP/err"
 read -r first others <"$TMP/truth"
 jq -e --argjson first "$first" --argjson others "$others" '
 	def words(f): [.sites[] | select(f) | .bytes / 8] | add // 0;
@@ -109,7 +109,7 @@ jq -e --argjson first "$first" --argjson others "$others" '
 	| . as $r | (if all(. > 0.9 and . < 1.1) then true else error($r | tojson) end)' "$TMP/domains.json" >/dev/null 2>"$TMP/jq"
 ok $? "of four that allocate as 1 : 0.4 : 0.4 : 0.1, what domains allocate that never use up half of their minor heap is a row of its own" || diag "$(cat "$TMP/jq" "$TMP/err")"
 
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/tiny.json" -- chroot "$ROOT" "$EXE_IN" shares 10000 >"$TMP/truth" 2>"$TMP/err"
 # Of the runtime's own there is a little.
 jq -e --argjson small "$(awk '!/large/ { n += $2 } END { print n }' "$TMP/truth")" '
 	.sites | map(select(.function | startswith("[in minor heaps"))) | length == 1 and
@@ -119,29 +119,29 @@ is "$(jq -c '.sites[] | select(.function == "Sites.large") | [.bytes, .low, .hig
 	"$(awk '/large/ { b = 8 * $2; print "[" b "," b "," b "]" }' "$TMP/truth")" \
 	"each large allocation counts with its own size, where they are few"
 
-timeout 60 "$O/ebtrace" mem hotspots --json -o "$TMP/sizes.json" -- chroot "$ROOT" "$EXE_IN" sizes 400000 >"$TMP/truth" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/sizes.json" -- chroot "$ROOT" "$EXE_IN" sizes 400000 >"$TMP/truth" 2>"$TMP/err"
 in_intervals "$TMP/truth" "$TMP/sizes.json"
 ok $? "where they are many the small ones are chosen at random: what each site allocates is in its interval" ||
 	diag "$(cat "$TMP/err")"
 is "$(jq -c '.sites[] | select(.function == "Sites.huge") | [.bytes, .low, .high]' "$TMP/sizes.json")" \
 	"$(awk '/huge/ { b = 8 * $2; print "[" b "," b "," b "]" }' "$TMP/truth")" \
 	"and what is large among them counts with its own size still"
-timeout 60 "$O/ebtrace" mem flame -f folded -o "$TMP/sizes.folded" -- chroot "$ROOT" "$EXE_IN" sizes 1000 >"$TMP/truth" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem flame -f folded -o "$TMP/sizes.folded" -- chroot "$ROOT" "$EXE_IN" sizes 1000 >"$TMP/truth" 2>"$TMP/err"
 is "$(awk '/Sites.huge/ { n += $NF } END { print n }' "$TMP/sizes.folded")" "$(awk '/huge/ { print $2 }' "$TMP/truth")" \
 	"so it does in the flame graph, in words"
 
 # One may end before it is probed.
-timeout 60 "$O/ebtrace" mem hotspots -v --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem hotspots -v --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
 awk -v got="$(jq '[.sites[] | select(.function | startswith("[in minor heaps")) | .bytes / 8] | add' "$TMP/tiny.json")" '
 	/no sample stands/ { words += $(NF - 8) }
 	END { printf "# %d words, %d\n", got, words; exit words < 90000 || got != words }' "$TMP/err"
 ok $? "of many such programs the sum is right" || diag "$(cat "$TMP/err")"
 
 ocaml_build_here sites tests/ocaml/sites_stubs.c
-timeout 60 "$O/ebtrace" mem record -o "$TMP/program.ctf" -- "$EXE" shares 1000000 >"$TMP/truth" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem record -o "$TMP/program.ctf" -- "$EXE" shares 1000000 >"$TMP/truth" 2>"$TMP/err"
 is "$? $("$O/ebtrace" info "$TMP/program.ctf" | sed -n 's/^  parameters *//p')" "0 periodic=ocaml" \
 	"mem record records such a program in the same way" || diag "$(cat "$TMP/err")"
-timeout 60 "$O/ebtrace" mem record --rate 1e-3 -o "$TMP/program.ctf" -- "$EXE" shares 1000 >"$TMP/truth" 2>"$TMP/err"
+timeout 300 "$O/ebtrace" mem record --rate 1e-3 -o "$TMP/program.ctf" -- "$EXE" shares 1000 >"$TMP/truth" 2>"$TMP/err"
 is "$? $(grep -c 'its dynamic linker' "$TMP/err")" "4 1" \
 	"with a rate malloc is recorded, for which a library is preloaded: not into this one" || diag "$(cat "$TMP/err")"
 

@@ -52,7 +52,7 @@ traced() {
 	local program=$!
 	children+=($program)
 	exec 5>"$TMP/$name.go"
-	timeout 60 "$O/ebtrace" trace -v "$@" -e 'page_*' -p $program -f ndjson -o "$TMP/$name.ndjson" 2>"$TMP/$name.err" &
+	timeout 300 "$O/ebtrace" trace -v "$@" -e 'page_*' -p $program -f ndjson -o "$TMP/$name.ndjson" 2>"$TMP/$name.err" &
 	local tracer=$!
 	wait_for grep -q 'attached to' "$TMP/$name.err"
 	echo >&5
@@ -80,7 +80,7 @@ for mode in stream probes; do
 done
 
 # What is left at the end, of a capture and of the page trace that is made of it.
-timeout 60 "$O/ebtrace" trace -e 'page_*' -o "$TMP/markers.ebt" -- \
+timeout 300 "$O/ebtrace" trace -e 'page_*' -o "$TMP/markers.ebt" -- \
 	"$minigc" -p -q -t 3 -n 300000 -N 2048 -M 400000 -c "$TMP/counts" 2>"$TMP/err"
 "$O/ebtrace" trace -f pagetrace -o "$TMP/markers.pt" "$TMP/markers.ebt" 2>"$TMP/err"
 for file in markers.ebt markers.pt; do

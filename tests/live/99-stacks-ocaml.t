@@ -13,7 +13,7 @@ OCAML_LINK=-g ocaml_build calls
 run() {
 	local name=$1 exe=$2
 	shift 2
-	{ echo; sleep 1; } | timeout 60 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
+	{ echo; sleep 1; } | timeout 300 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
 }
 # collections NAME: the OCaml in stacks of explicit collections, of the innermost frame the line alone.
 collections() {
@@ -54,7 +54,7 @@ same_file "$TMP/got" "$TMP/wanted" "a program without symbols has them, too" || 
 is "$(called stripped)" "$(called all)" "with the same C"
 
 OCAML_LINK=-g ocaml_build sites tests/ocaml/sites_stubs.c
-timeout 120 "$O/ebtrace" -q --stack=minor -e minor -o "$TMP/sites.ndjson" -- chroot "$ROOT" "$EXE_IN" stacks 0 >"$TMP/sites.printed" 2>"$TMP/err"
+timeout 600 "$O/ebtrace" -q --stack=minor -e minor -o "$TMP/sites.ndjson" -- chroot "$ROOT" "$EXE_IN" stacks 0 >"$TMP/sites.printed" 2>"$TMP/err"
 jq -r 'select(.kind == "begin") | [.stack // [] | .[] | select(contains(".ml:"))] |
 	select(.[-1] // "" | startswith("Sites.allocate")) | .[:-1] | join(" ")' "$TMP/sites.ndjson" | sort -u >"$TMP/got"
 sort -u "$TMP/sites.printed" >"$TMP/wanted"
@@ -77,7 +77,7 @@ chroot "$ROOT" sh -c "cd $IN && ocamlopt -g -linkall -I +dynlink dynlink.cmxa co
 	ocamlopt -g -shared plug.ml -o plug.cmxs" >"$TMP/build.log" 2>&1
 ok $? "a program with a plug-in compiles" || diag "$(cat "$TMP/build.log")"
 # Stacks of threads are near to each other.
-{ sleep 1; echo; sleep 1; } | timeout 60 "$O/ebtrace" -q --bpf-buffer 256M -o "$TMP/plugged.ndjson" --stack -- \
+{ sleep 1; echo; sleep 1; } | timeout 300 "$O/ebtrace" -q --bpf-buffer 256M -o "$TMP/plugged.ndjson" --stack -- \
 	chroot "$ROOT" sh -c "ulimit -s 1024; cd $IN && exec ./plugged" >"$TMP/plugged.printed" 2>"$TMP/err"
 # Without characters of the innermost, which has called show() where it collects.
 sed 's/:[0-9]*-[0-9]*$//' "$TMP/plugged.printed" | sort >"$TMP/wanted"

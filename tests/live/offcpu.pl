@@ -1,11 +1,11 @@
 #!/usr/bin/perl
 # SPDX-License-Identifier: BSD-2-Clause
-# offcpu.pl SAID NDJSON: compares each step of tests/prog/offcpu with the intervals of its thread that
-# ended in it. Prints "ok", or how they differ.
+# offcpu.pl SAID NDJSON [STOLEN]: compares each step of tests/prog/offcpu with the intervals of its thread that
+# ended in it. Prints "ok", or how they differ. The thread's clock may lack STOLEN ns, in which it had a CPU.
 use strict;
 use warnings;
 
-my ($said, $ndjson) = @ARGV;
+my ($said, $ndjson, $stolen) = @ARGV;
 my @intervals;
 open my $in, '<', $ndjson or die $!;
 while (<$in>) {
@@ -50,7 +50,7 @@ while (<$in>) {
 	# So this is the least; the most is what the clock on the wall says of a thread that does nothing
 	# else.
 	my $most = $step =~ /sleep|futex/ ? $end - $begin : 1.02 * $off + 500_000 + 50_000 * @mine;
-	push @wrong, "$step: $sum ns off CPU, the thread's clock says more: $off" if $sum < 0.98 * $off;
+	push @wrong, "$step: $sum ns off CPU, the thread's clock says more: $off" if $sum < 0.98 * $off - ($stolen // 0);
 	push @wrong, "$step: $sum ns off CPU, the thread's clock says $off" if $sum > $most;
 	push @wrong, "$step: $delay ns of run delay, the kernel says $wait" unless near($delay, $wait, 20_000);
 	push @wrong, "$step: $overlap overlap, or wait longer than they are" if $overlap;

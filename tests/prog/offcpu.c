@@ -28,6 +28,7 @@
 #define FILE_BYTES  (16u << 20)
 #define TOUCH_BYTES (1u << 20)
 #define SPIN_NS	    200000000ull
+#define PREEMPTIONS 250
 
 struct counters {
 	uint64_t ns, switches, wait_ns, cpu_ns;
@@ -108,7 +109,7 @@ static void print_step(const char *step, const struct counters *a, const struct 
 
 static void nap(long ns)
 {
-	struct timespec t = {0, ns};
+	struct timespec t = {ns / 1000000000, ns % 1000000000};
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
 }
 
@@ -168,6 +169,13 @@ static void spin(uint64_t ns)
 	uint64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
 	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until)
 		;
+}
+
+static long involuntary_switches(void)
+{
+	struct rusage usage;
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nivcsw;
 }
 
 /* A child process runs on the same CPU. */
@@ -231,7 +239,10 @@ static void do_pinged(void)
 	}
 	nap(20000000);
 	begin_step(&a);
+	/* On a machine that is slow they are fewer in a time: then it takes longer. */
 	spin(SPIN_NS);
+	for (int i = 0; i < 100 && involuntary_switches() < a.usage.ru_nivcsw + PREEMPTIONS; i++)
+		spin(SPIN_NS);
 	end_step(&b);
 	print_step("pinged", &a, &b, -1, -1);
 	kill(pinger, SIGKILL);
@@ -360,6 +371,20 @@ static void do_stop(void)
 
 #ifdef BLAMED
 static pthread_barrier_t barrier;
+static atomic_int waiting;
+
+/* From when the two others wait on, asleep or by what it does. */
+static void be_late(long ns, void (*spend)(long ns))
+{
+	while (atomic_load(&waiting) < 2)
+		spend(1000000);
+	spend(ns);
+}
+
+static void be_busy(long ns)
+{
+	spin((uint64_t)ns);
+}
 
 /* arg: how long it is held up before it arrives, asleep; negative: by what it does. */
 static void *collect(void *arg)
@@ -371,10 +396,11 @@ static void *collect(void *arg)
 	ebt_end(EBT_PHASE_domain_condition_wait);
 	begin_step(&a);
 	if (held_ns > 0)
-		nap(held_ns);
+		be_late(held_ns, nap);
 	else if (held_ns)
-		spin((uint64_t)-held_ns);
+		be_late(-held_ns, be_busy);
 	ebt_begin(EBT_PHASE_stw_api_barrier);
+	atomic_fetch_add(&waiting, !held_ns);
 	pthread_barrier_wait(&barrier);
 	ebt_end(EBT_PHASE_stw_api_barrier);
 	end_step(&b);
@@ -386,7 +412,7 @@ static void *collect(void *arg)
 static void do_hold(void)
 {
 	begin_pause();
-	nap(800000000);
+	nap(2000000000);
 	end_pause();
 }
 
@@ -395,6 +421,7 @@ static void hold_up(const long held_ns[3])
 {
 	pthread_t thread[3];
 	pthread_barrier_init(&barrier, NULL, 3);
+	atomic_store(&waiting, 0);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread[i], NULL, collect, (void *)&held_ns[i]);
 	for (int i = 0; i < 3; i++)
