@@ -85,6 +85,14 @@ end() {
 }
 
 begin stacks 0
+for report in live lifetimes; do
+	timeout 30 "$O/ebtrace" mem $report -o "$TMP/report" -p $program >"$TMP/out" 2>"$TMP/err2"
+	is "$? $(cat "$TMP/out") $(sed 's/[0-9]* shows/PID shows/' "$TMP/err2")" \
+		"2  ebtrace: mem $report needs to know when objects are collected; periodic samples of a program that was not prepared do not have that: ebtrace mem hotspots -p PID shows where it allocates" \
+		"of a running program mem $report refuses at once"
+	[ ! -s "$TMP/report" ]
+	ok $? "and writes nothing"
+done
 end
 is $? 0 "a running program is recorded" || diag "$(cat "$TMP/err")"
 "$O/ebtrace" trace -f ndjson "$TMP/out.ctf" -o "$TMP/out.ndjson" -q

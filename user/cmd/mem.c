@@ -345,6 +345,8 @@ static int obey(struct mem_run *r)
 		status = check_report(r);
 	if (status)
 		return status;
+	if (r->form->needs & MEM_ENDS)
+		r->opts.engine.needs_ends = r->report->full_name + strlen("ebtrace ");
 	if (r->report->before)
 		return compare(r);
 	if (r->form->needs & MEM_BANDS && r->conditions.filter.by_lifetime)

@@ -271,9 +271,7 @@ static enum engine_end add_processes(struct live *t)
 	enum engine_end end = ENGINE_OK;
 	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
 		end = add_process(t, t->options->pids[i]);
-	if (end)
-		return end;
-	int err = ring_files_scan(t->files, UINT64_MAX);
+	int err = end ? 0 : ring_files_scan(t->files, UINT64_MAX);
 	if (err) {
 		report_error(&t->engine->report, "%s", strerror(-err));
 		return ENGINE_FAILED;
@@ -283,7 +281,8 @@ static enum engine_end add_processes(struct live *t)
 	if (end)
 		return end;
 	follow_found(t->follow, probing_attach_found, &t->probing);
-	return check_something(t);
+	end = probing_check_ends(&t->probing);
+	return end ? end : check_something(t);
 }
 
 static enum engine_end start_program(struct live *t)

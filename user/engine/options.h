@@ -38,6 +38,7 @@ struct engine_options {
 	enum engine_attach attach;
 	enum engine_ring_request ring_request;
 	enum engine_allocs allocs;
+	const char *needs_ends;	   /* the report that needs to know when objects end, or NULL */
 	enum ebt_release release;  /* of rings that do not record it; AUTO: guess */
 	uint64_t duration_ns;	   /* of a live run; 0: no limit */
 	uint64_t bpf_buffer_bytes; /* a power of two */

@@ -206,6 +206,23 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 	return o->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
 }
 
+enum engine_end probing_check_ends(const struct probing *p)
+{
+	const struct engine_options *o = p->engine->options;
+	struct bpf_counts counts = {0};
+	if (p->source)
+		bpf_source_counts(p->source, &counts);
+	if (!o->needs_ends || o->wait || !counts.ocaml_sites ||
+	    counts.alloc_sites > counts.ocaml_sites)
+		return ENGINE_OK;
+	report_error(&p->engine->report,
+		     "%s needs to know when objects are collected; periodic samples of a program "
+		     "that was not prepared do not have that: ebtrace mem hotspots -p %d shows "
+		     "where it allocates",
+		     o->needs_ends, o->pids[0]);
+	return ENGINE_MISUSED;
+}
+
 void probing_attach_found(void *ctx, pid_t pid)
 {
 	struct probing *p = ctx;

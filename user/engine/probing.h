@@ -34,6 +34,9 @@ uint64_t probing_known_ns(const struct probing *p);
 
 /* Attaches to a process named by the user. ENGINE_FAILED if it cannot and the mode is not auto. */
 enum engine_end probing_attach(struct probing *p, pid_t pid);
+/* After all that are known: ENGINE_MISUSED if the report needs to know when objects end, and nothing that
+ * was attached to reports that. The reason has been reported then. */
+enum engine_end probing_check_ends(const struct probing *p);
 /* Attaches to a process found by following; p is a struct probing. */
 void probing_attach_found(void *p, pid_t pid);
 /* Emits the intervals in which threads do not run that are open, if the sink wants them. */

@@ -120,6 +120,7 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		ret->site[i].cookie = EBT_OCAML_ALLOC_COOKIE(ret->key, function_of(from->function));
 	}
 	o->env->alloc_sites += ret->sites;
+	o->env->ocaml_sites += ret->sites;
 	return o->env->set_ocaml_allocs(o->env->ctx, ret->key, &allocs);
 }
 

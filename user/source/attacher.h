@@ -51,6 +51,7 @@ struct attach_env {
 	bool no_probes;		  /* to nothing at all */
 	bool stacks;		  /* events get their stacks */
 	uint32_t alloc_sites;	  /* of them that were planned so far */
+	uint32_t ocaml_sites;	  /* of these, in OCaml programs without such markers */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also of processes under a seccomp filter */

@@ -494,5 +494,6 @@ void bpf_source_counts(struct source *base, struct bpf_counts *ret)
 	ret->dropped_stacks = dropped.stacks;
 	ret->sites = s->in.targets.by.links.sites;
 	ret->alloc_sites = s->in.targets.by.env.alloc_sites;
+	ret->ocaml_sites = s->in.targets.by.env.ocaml_sites;
 	ret->pages = s->pages.out.counts;
 }

@@ -62,6 +62,7 @@ struct bpf_counts {
 	uint64_t events;	  /* received */
 	uint32_t sites;		  /* attached now, in all processes */
 	uint32_t alloc_sites;	  /* of sampled allocations, attached so far */
+	uint32_t ocaml_sites;	  /* of these, where nothing is known of when objects end */
 	bool multi;		  /* uprobe_multi links, else perf-event links */
 	struct page_counts pages;
 };
