@@ -304,7 +304,7 @@ static void test_intervals(void)
 	ok(interval(EBT_OFFCPU, 100) && !interval(EBT_OFFCPU, 99),
 	   "an interval without a CPU passes by its own length");
 	ok(interval(EBT_PAUSE, 100) && !interval(EBT_PAUSE, 99), "so does a pause");
-	filter_keep_short_offcpu(filter);
+	filter_keep_for_pauses(filter);
 	ok(interval(EBT_OFFCPU, 99) && !interval(EBT_PAUSE, 99),
 	   "short intervals pass where pauses are made of them");
 	finish();

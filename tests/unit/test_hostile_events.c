@@ -100,7 +100,7 @@ static int make_stat(struct run *r)
 static int make_pauses(struct run *r)
 {
 	int err = ndjson_new(r->session, r->fd, &r->behind);
-	return err ? err : pause_events_new(r->session, r->behind, below(r, 50), &r->sink);
+	return err ? err : pause_events_new(r->session, r->behind, below(r, 50), NULL, &r->sink);
 }
 
 static int make_pages(struct run *r)

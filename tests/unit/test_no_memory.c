@@ -99,7 +99,7 @@ static int make_trigger(struct session *s, int *fd, struct sink **ret)
 static int make_pauses(struct session *s, int fd, struct sink **ret, struct sink **behind)
 {
 	int err = text_new(s, fd, behind);
-	return err ? err : pause_events_new(s, *behind, 0, ret);
+	return err ? err : pause_events_new(s, *behind, 0, NULL, ret);
 }
 
 static int make_mem(struct session *s, int fd, struct sink **ret)

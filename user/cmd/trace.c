@@ -60,16 +60,21 @@ static void print_totals(const struct opts *o, const struct totals *t)
 /* With --blame the pauses say what they were made of. */
 static int run_explained(const struct opts *o, struct session *session, struct sink *sink)
 {
-	struct sink *explained;
-	if (!o->engine.blame)
+	const struct engine_options *e = &o->engine;
+	struct sink *explained = NULL;
+	struct filter *names = NULL;
+	if (!e->blame)
 		return run_into(o, session, sink);
-	int err = pause_events_new(session, sink, o->engine.min_duration_ns, &explained);
-	if (err) {
+	int err = e->glob_count ? filter_new(session, (struct event_handler){0}, &names) : 0;
+	for (unsigned i = 0; i < e->glob_count && !err; i++)
+		err = filter_add_glob(names, e->globs[i]);
+	if (!err)
+		err = pause_events_new(session, sink, e->min_duration_ns, names, &explained);
+	if (err)
 		complain("%s", strerror(-err));
-		return EXIT_ERROR;
-	}
-	int status = run_into(o, session, explained);
+	int status = err ? EXIT_ERROR : run_into(o, session, explained);
 	sink_free(explained);
+	filter_free(names);
 	return status;
 }
 

@@ -23,7 +23,7 @@ struct filter {
 	uint64_t threadless;
 	struct spans *spans; /* NULL: spans of any length pass */
 	uint64_t min_ns;     /* theirs */
-	bool keep_short_offcpu;
+	bool keep_for_pauses;
 };
 
 int filter_new(struct session *s, struct event_handler out, struct filter **ret)
@@ -99,9 +99,9 @@ int filter_set_min_duration(struct filter *f, uint64_t ns)
 	return spans_new(&f->session->processes, f->out, ns, &f->spans);
 }
 
-void filter_keep_short_offcpu(struct filter *f)
+void filter_keep_for_pauses(struct filter *f)
 {
-	f->keep_short_offcpu = true;
+	f->keep_for_pauses = true;
 }
 
 static bool domain_passes(const struct filter *f, uint16_t domain)
@@ -165,7 +165,7 @@ static bool is_span(const struct ebt_event *ev)
 
 static bool lasts(const struct filter *f, const struct ebt_event *ev)
 {
-	if (ev->kind == EBT_OFFCPU && f->keep_short_offcpu)
+	if (ev->kind == EBT_OFFCPU && f->keep_for_pauses)
 		return true;
 	if (ev->kind == EBT_OFFCPU || ev->kind == EBT_PAUSE)
 		return ev->pos >= f->min_ns;
@@ -174,10 +174,12 @@ static bool lasts(const struct filter *f, const struct ebt_event *ev)
 
 static bool passes(struct filter *f, const struct ebt_event *ev)
 {
+	static const uint64_t of_pauses = 1ull << EBT_BEGIN | 1ull << EBT_END | 1ull << EBT_OFFCPU;
 	if (kinds_family(ev->kind) == KINDS_stream)
 		return true;
-	return (!f->spans || lasts(f, ev)) && domain_passes(f, ev->domain) && name_passes(f, ev) &&
-	       thread_passes(f, ev->tid);
+	bool kept = f->keep_for_pauses && kinds_bit(ev->kind) & of_pauses;
+	return (!f->spans || lasts(f, ev)) && domain_passes(f, ev->domain) &&
+	       (kept || name_passes(f, ev)) && thread_passes(f, ev->tid);
 }
 
 /* Moves up the events that pass; returns how many they are. */

@@ -25,8 +25,9 @@ uint64_t filter_threadless(const struct filter *f);
 /* Only spans pass, and none that is shorter (core/spans.h), nor an interval that is one event
  * (EBT_OFFCPU, EBT_PAUSE). Before the first event. 0 or -ENOMEM. */
 int filter_set_min_duration(struct filter *f, uint64_t ns);
-/* But short intervals without a CPU pass, of which pauses are made (model/blame.h). */
-void filter_keep_short_offcpu(struct filter *f);
+/* Phases of any name, and intervals without a CPU of any length, pass: pauses are made of them
+ * (model/blame.h). Before the first event. */
+void filter_keep_for_pauses(struct filter *f);
 /* No event before this moment will follow. 0 or the error of the event handler. */
 int filter_advance(struct filter *f, uint64_t now_ns);
 /* The longest time, by that of the stream, that events wait here. */

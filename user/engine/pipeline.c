@@ -26,7 +26,7 @@ int pipeline_new(const struct engine *e, struct pump **ret)
 	if (!err)
 		err = filter_set_min_duration(f, o->min_duration_ns);
 	if (o->blame)
-		filter_keep_short_offcpu(f);
+		filter_keep_for_pauses(f);
 	if (!err)
 		err = pump_add_sink(p, e->sink);
 	if (err)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/event_args.h"
+#include "core/kinds.h"
 #include "model/blame.h"
 
 /* Words of the payload, behind the parts, by their place in events.def. The time of page faults is the
@@ -22,6 +23,7 @@ struct pause_events {
 	struct sink *next;
 	struct blame *blame;
 	uint64_t min_ns;	/* shorter intervals without a CPU are not passed on */
+	struct filter *names;	/* what it does not select is not; NULL: all is */
 	struct ebt_event event; /* of the pause that ended */
 	bool has_event;
 	int err;
@@ -56,14 +58,22 @@ static void on_pause(void *ctx, const struct blame_pause *p)
 	k->has_event = !k->err;
 }
 
+static bool is_wanted(const struct pause_events *k, const struct ebt_event *ev)
+{
+	bool lasts = ev->kind != EBT_OFFCPU || ev->pos >= k->min_ns;
+	bool always = kinds_family(ev->kind) == KINDS_stream;
+	return lasts && (!k->names || always || filter_names(k->names, ev));
+}
+
 /* As the pump does it: what is counted, delivered, and given back. */
 static int deliver(struct pause_events *k)
 {
 	struct totals *t = &k->session->totals;
+	bool wanted = is_wanted(k, &k->event);
 	k->has_event = false;
-	t->events++;
-	t->timed++;
-	int err = sink_events(k->next, &k->event, 1);
+	t->events += wanted;
+	t->timed += wanted;
+	int err = wanted ? sink_events(k->next, &k->event, 1) : 0;
 	session_drop_event(k->session, &k->event);
 	return err;
 }
@@ -74,14 +84,15 @@ static int pause_events_events(struct sink *base, const struct ebt_event *ev, si
 	size_t from = 0;
 	for (size_t i = 0; i < n && !k->err; i++) {
 		k->err = blame_events(k->blame, &ev[i], 1);
-		if (!k->err && ev[i].kind == EBT_OFFCPU && ev[i].pos < k->min_ns) {
-			k->err = i > from ? sink_events(k->next, ev + from, i - from) : 0;
-			from = i + 1;
-		}
-		if (k->err || !k->has_event)
+		bool ends = k->has_event, wanted = is_wanted(k, &ev[i]);
+		if (k->err || (wanted && !ends))
 			continue;
-		k->err = sink_events(k->next, ev + from, i + 1 - from);
+		k->session->totals.events -= !wanted;
+		if (i + wanted > from)
+			k->err = sink_events(k->next, ev + from, i + wanted - from);
 		from = i + 1;
+		if (!ends)
+			continue;
 		int err = deliver(k);
 		k->err = k->err ? k->err : err;
 	}
@@ -153,7 +164,8 @@ static const struct sink_ops pause_events_ops = {
 	.free = pause_events_free,
 };
 
-int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, struct sink **ret)
+int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, struct filter *names,
+		     struct sink **ret)
 {
 	struct pause_events *k = calloc(1, sizeof(*k));
 	if (!k)
@@ -162,6 +174,7 @@ int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, stru
 	k->session = s;
 	k->next = next;
 	k->min_ns = min_ns;
+	k->names = names;
 	if (blame_new(s, 0, &k->blame)) {
 		free(k);
 		return -ENOMEM;

@@ -7,11 +7,14 @@
 #ifndef SINK_PAUSE_EVENTS_H
 #define SINK_PAUSE_EVENTS_H
 
+#include "core/filter.h"
 #include "core/session.h"
 #include "core/sink.h"
 
 /* A sink before another one, which stays the caller's. Ending and freeing it leave the other alone.
- * Intervals without a CPU that are shorter than min_ns are used, but not passed on. 0 or -ENOMEM. */
-int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, struct sink **ret);
+ * Intervals without a CPU that are shorter than min_ns are used, but not passed on, and neither is what the
+ * names of a filter, which outlives it, do not select (NULL: all are). 0 or -ENOMEM. */
+int pause_events_new(struct session *s, struct sink *next, uint64_t min_ns, struct filter *names,
+		     struct sink **ret);
 
 #endif
