@@ -21,6 +21,7 @@ enum ebt_record_type {
 	EBT_RECORD_PAGES = 5,	/* struct ebt_page_record; site: enum ebt_page_change */
 	EBT_RECORD_OFFCPU = 6,	/* struct ebt_offcpu_record; site: enum ebt_offcpu_reason */
 	EBT_RECORD_STACK = 7,	/* struct ebt_stack_record; site: enum ebt_stack_frames */
+	EBT_RECORD_THREAD = 8,	/* struct ebt_thread_record */
 };
 
 struct ebt_record {
@@ -317,6 +318,12 @@ struct ebt_offcpu_record {
 	uint32_t open;	    /* it still does not run */
 	uint32_t interrupt; /* it was woken in one, while waker ran */
 	char waker_comm[EBT_COMM_BYTES], runner_comm[EBT_COMM_BYTES];
+};
+
+/* A process begins another thread, which has not run yet. Where threads are watched alone. */
+struct ebt_thread_record {
+	struct ebt_record head;
+	uint64_t ts;
 };
 
 /*

@@ -349,11 +349,31 @@ static __always_inline struct thread *adopt(struct task_struct *task)
 	return t;
 }
 
+/* Until then the process may have had one thread alone. */
+static __always_inline void emit_thread(struct task_struct *task)
+{
+	uint32_t pid = pidns_process(task);
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	if (!slot)
+		return;
+	struct ebt_thread_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
+	if (!rec) {
+		channel_drop_event(EBT_NO_POS);
+		return;
+	}
+	channel_head(&rec->head, EBT_RECORD_THREAD, *slot, 0);
+	rec->ts = bpf_ktime_get_ns();
+	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
+}
+
 /* Attached behind ebt_process_fork, which adds a child to the traced ones. */
 SEC("tp_btf/sched_process_fork")
 int ebt_offcpu_fork(uint64_t *ctx)
 {
-	adopt((struct task_struct *)ctx[1]);
+	struct task_struct *parent = (void *)ctx[0], *task = (void *)ctx[1];
+	if (parent->tgid == task->tgid)
+		emit_thread(task);
+	adopt(task);
 	return 0;
 }
 

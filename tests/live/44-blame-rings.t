@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # What pauses were made of where no probe stands at them: the rings of our own library say which thread
-# writes them; those of OCaml do not.
+# writes them; those of OCaml do not, which matters where a process has several.
 . tests/lib.sh
 need_root
 need_command jq
@@ -74,5 +74,11 @@ timeout 600 "$O/ebtrace" stat --blame --mode watermark --json -o "$TMP/ocaml.jso
 is $? 0 "OCaml: the program ends well" || cat "$TMP/err"
 jq -e '.blame | .pauses > 20 and .parts_ns.unknown + .parts_ns.domain == .pause_ns and all(.longest[]; .tid == null)' \
 	"$TMP/ocaml.json" >"$TMP/jq"
-ok $? "OCaml: the thread of a domain is not known, and what it did is not guessed" || jq -c .blame "$TMP/ocaml.json"
+ok $? "OCaml: which thread ran a domain is not known, and what it did is not guessed" || jq -c .blame "$TMP/ocaml.json"
+timeout 100 "$O/ebtrace" stat --blame --mode watermark --json -o "$TMP/one.json" -- \
+	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp "$EXE_IN" 1 400 >"$TMP/out" 2>"$TMP/err"
+is $? 0 "OCaml: a program with one thread ends well" || cat "$TMP/err"
+jq -e '.processes[0].pid as $pid | .blame | .pauses > 20 and .parts_ns.unknown < .pause_ns / 20 and all(.longest[]; .tid == $pid)' \
+	"$TMP/one.json" >"$TMP/jq"
+ok $? "OCaml: the only thread of a program is known" || jq -c '[.processes[0].pid, .blame]' "$TMP/one.json"
 done_testing

@@ -325,6 +325,38 @@ static void test_loss(void)
 	finish();
 }
 
+static uint32_t lone(uint64_t ts)
+{
+	return processes_lone_thread(&s.session->processes, it, ts);
+}
+
+static void test_threads(void)
+{
+	struct ebt_thread_record rec = {.head = {.type = EBT_RECORD_THREAD, .slot = 1}, .ts = 2000};
+	begin();
+	process(1, EBT_PROCESS_EXEC, 1000);
+	is(lone(5000), 0, "where threads are not recorded it is not known that there is one");
+	s.threads = true;
+	process(1, EBT_PROCESS_EXEC, 1000);
+	ok(!lone(999) && lone(1000) == (uint32_t)child && lone(5000),
+	   "behind exec a process has one thread");
+	bpf_records_receive(&s, &rec, sizeof(rec));
+	ok(lone(1999) && !lone(2000), "up to its next one");
+	is(s.strays, 0, "which is no event");
+	rec.head.slot = 7;
+	bpf_records_receive(&s, &rec, sizeof(rec));
+	is(s.strays, 0, "nor is that of a process that is not known a loss");
+	process(1, EBT_PROCESS_EXEC, 3000);
+	ok(lone(5000), "exec ends the others");
+	s.lost_since_ns = 4000;
+	bpf_records_lost(&s, 1, 5000);
+	ok(lone(3999) && !lone(4000), "what was lost may have been of a thread");
+	bpf_targets_end(&s.targets, bpf_targets_get(&s.targets, 1));
+	bpf_records_add(&s, child, (uint32_t)bpf_targets_put_aside(&s.targets), NULL);
+	ok(!lone(4000) && lone(now_ns()), "of a process that runs already /proc says so");
+	finish();
+}
+
 static void test_full(void)
 {
 	begin();
@@ -456,6 +488,7 @@ int main(void)
 	test_future();
 	test_until();
 	test_loss();
+	test_threads();
 	test_full();
 	test_payload();
 	test_marker();

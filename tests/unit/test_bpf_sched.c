@@ -128,9 +128,11 @@ static void reset(void)
 	kernel.full = false;
 }
 
+static struct task_struct parent = {.pid = 1, .tgid = 1};
+
 static void born(struct task_struct *task)
 {
-	uint64_t args[] = {0, (uintptr_t)task};
+	uint64_t args[] = {(uintptr_t)&parent, (uintptr_t)task};
 	ebt_offcpu_fork(args);
 }
 
@@ -458,8 +460,30 @@ static void test_full(void)
 	   "without room it is counted as lost, and nothing is kept");
 }
 
+static void test_threads(void)
+{
+	struct task_struct a = make(701, PROCESS, "a"), other = make(801, 800, "other"),
+			   mine = {.tgid = PROCESS}, its = {.tgid = 800};
+	uint64_t thread[] = {(uintptr_t)&mine, (uintptr_t)&a};
+	uint64_t alien[] = {(uintptr_t)&its, (uintptr_t)&other};
+	const struct ebt_thread_record *r = (const struct ebt_thread_record *)kernel.rec;
+	reset();
+	born(&a);
+	ebt_offcpu_fork(alien);
+	is(kernel.records, 0,
+	   "neither a process nor another one's thread is recorded as it begins");
+	ebt_offcpu_fork(thread);
+	ok(r->head.type == EBT_RECORD_THREAD && r->head.slot == SLOT && r->ts == time_ns,
+	   "a thread is");
+	uint64_t before = ebt_dropped.nowhere;
+	kernel.full = true;
+	ebt_offcpu_fork(thread);
+	is(ebt_dropped.nowhere, before + 1, "without room that is a loss");
+}
+
 int main(void)
 {
+	test_threads();
 	test_sleep();
 	test_early_waking();
 	test_interrupts();

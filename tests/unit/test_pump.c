@@ -139,6 +139,41 @@ static void test_random(void)
 	finish();
 }
 
+/* Rings that name no thread, of a process that has one thread for some time. */
+static void test_lone_thread(void)
+{
+	start(1);
+	struct processes *ps = &session->processes;
+	static const uint64_t at[] = {99, 100, 199, 200};
+	processes_lone(ps, 1, 100);
+	processes_not_lone(ps, 1, 200);
+	processes_not_lone(ps, 1, 300);
+	for (uint32_t i = 0; i < 4; i++)
+		add(0, at[i], i, EBT_F_RING)->domain = 0;
+	add(0, 201, 4, EBT_F_RING)->domain = 0;
+	src.events[0][4].process = 2;
+	drain();
+	uint32_t tid = processes_pid(ps, 1);
+	ok(tid && got.ev[1].tid == tid && got.ev[2].tid == tid,
+	   "what a process does while it has one thread is that thread's");
+	ok(!got.ev[0].tid && !got.ev[3].tid,
+	   "not before that is known, nor from its second thread on");
+	is(got.ev[4].tid, 0, "nor what another process does");
+	finish();
+	start(1);
+	processes_lone(&session->processes, 1, 100);
+	add(0, 150, 0, EBT_F_RING)->domain = EBT_NO_DOMAIN;
+	struct ebt_event *ev = add(0, 151, 1, EBT_F_BPF);
+	ev->domain = 0;
+	ev->tid = 0;
+	drain();
+	uint32_t named = 0;
+	for (int i = 0; i < got.count; i++)
+		named += got.ev[i].tid != 0;
+	ok(got.count && !named, "nor what is of no domain, or of a thread without a number here");
+	finish();
+}
+
 static void test_horizon(void)
 {
 	start(2);
@@ -333,6 +368,7 @@ static void test_slow_poll(void)
 int main(void)
 {
 	test_random();
+	test_lone_thread();
 	test_slow_poll();
 	test_horizon();
 	test_join();

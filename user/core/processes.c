@@ -355,3 +355,25 @@ uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_
 	const struct traits *t = &ps->entry[index]->traits;
 	return t->raw_phase && id < t->raw_phases ? t->raw_phase[id] : id;
 }
+
+void processes_lone(struct processes *ps, uint32_t index, uint64_t from_ns)
+{
+	struct process *p = ps->entry[index];
+	p->lone_from_ns = from_ns;
+	p->lone_until_ns = UINT64_MAX;
+	ps->any_lone = true;
+}
+
+void processes_not_lone(struct processes *ps, uint32_t index, uint64_t from_ns)
+{
+	struct process *p = ps->entry[index];
+	if (from_ns < p->lone_until_ns)
+		p->lone_until_ns = from_ns;
+}
+
+void processes_none_lone(struct processes *ps, uint64_t from_ns)
+{
+	for (uint32_t i = 0; i < ps->count; i++)
+		if (ps->entry[i])
+			processes_not_lone(ps, i, from_ns);
+}

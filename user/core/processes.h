@@ -80,7 +80,9 @@ struct process {
 	char comm[32];
 	struct traits traits; /* of its runtime */
 	struct process_usage usage;
-	struct moment end;   /* when its end was noticed */
+	struct moment end; /* when its end was noticed */
+	/* From then until then its main thread was its only one; the same: not known. */
+	uint64_t lone_from_ns, lone_until_ns;
 	uint32_t page_bytes; /* of its page_alloc, page_free, page_scavenge; 0: not known */
 	struct alloc_trace alloc_trace;
 
@@ -113,6 +115,7 @@ struct processes {
 	uint32_t *gone; /* a queue: gone[gone_first ..) */
 	uint32_t gone_first, gone_count, gone_cap;
 	bool held;
+	bool any_lone; /* of some process it is known when its main thread was its only one */
 	struct process_lanes *lanes;
 	uint32_t numbers, released;
 	struct process_kind *kind; /* of processes that were released, each once */
@@ -240,5 +243,18 @@ uint32_t processes_user_string(const struct processes *ps, uint32_t index, uint3
 const char *processes_user_name(const struct processes *ps, uint32_t index, uint32_t id);
 /* The number that the process itself uses for a canonical phase id. */
 uint32_t processes_raw_phase(const struct processes *ps, uint32_t index, uint32_t id);
+
+/* From then on its main thread is its only one; until then it was, which an earlier end stays. */
+void processes_lone(struct processes *ps, uint32_t index, uint64_t from_ns);
+void processes_not_lone(struct processes *ps, uint32_t index, uint64_t from_ns);
+/* The same of all: from then on it is not known. */
+void processes_none_lone(struct processes *ps, uint64_t from_ns);
+/* The only thread that the process has at a moment; 0: not known. */
+static inline uint32_t processes_lone_thread(const struct processes *ps, uint32_t index,
+					     uint64_t ts)
+{
+	const struct process *p = ps->entry[index];
+	return p && ts >= p->lone_from_ns && ts < p->lone_until_ns ? p->pid : 0;
+}
 
 #endif

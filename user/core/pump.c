@@ -271,6 +271,15 @@ static int drain(struct pump *p, int state)
 	return err ? err : release_gone(p, horizon);
 }
 
+/* Rings of OCaml name no thread. All records of threads up to an event have come when it is emitted. */
+static void name_threads(const struct processes *ps, struct ebt_event *ev, size_t n)
+{
+	for (size_t i = 0; ps->any_lone && i < n; i++)
+		if (!ev[i].tid && ev[i].domain != EBT_NO_DOMAIN && !(ev[i].flags & EBT_F_BPF) &&
+		    kinds_family(ev[i].kind) != KINDS_stream)
+			ev[i].tid = processes_lone_thread(ps, ev[i].process, ev[i].ts);
+}
+
 int pump_step(struct pump *p)
 {
 	p->drained = false;
@@ -289,6 +298,7 @@ int pump_step(struct pump *p)
 		int got = merge_batch(p->merge, &batch);
 		if (got > 0) {
 			uint64_t begin = batch->ts;
+			name_threads(&p->session->processes, batch, (size_t)got);
 			err = join_events(p->join, batch, (size_t)got);
 			if (!err)
 				err = release_gone(p, begin);

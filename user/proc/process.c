@@ -106,6 +106,15 @@ bool process_pidfd_has_ended(int pidfd)
 	return poll(&ended, 1, 0) > 0;
 }
 
+bool process_has_one_thread(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	/* A link for each, and two of the directory's own. */
+	return !stat(path, &st) && st.st_nlink == 3;
+}
+
 bool process_has_ended(pid_t pid)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);

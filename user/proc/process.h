@@ -47,6 +47,9 @@ pid_t process_inner_pid(pid_t pid);
  * it cannot be read. */
 pid_t process_outer_thread(pid_t pid, pid_t inner);
 
+/* Whether it has its main thread alone; false: others, too, or it cannot be read. */
+bool process_has_one_thread(pid_t pid);
+
 /* The process that it is a child of; 0: none, or it cannot be read. */
 pid_t process_parent(pid_t pid);
 

@@ -172,9 +172,9 @@ static int bpf_source_stop(struct source *base)
 	if (s->in.stopped)
 		return 0;
 	int err = check_pages(s, true);
-	if (!err)
-		err = bpf_source_flush_offcpu(base);
+	err = err ? err : bpf_source_flush_offcpu(base);
 	s->in.until_ns = s->pages.out.until_ns = now_ns();
+	processes_none_lone(&s->in.session->processes, s->in.until_ns);
 	bpf_kernel_stop_offcpu(s->kernel);
 	page_faults_detach(&s->faults);
 	bpf_targets_detach(&s->in.targets);
@@ -364,6 +364,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->faults.children = !opt->no_follow;
 	bpf_kernel_fault_programs(s->kernel, &s->faults.begin, &s->faults.end);
 	s->base.lanes = s->in.lanes.lanes;
+	s->in.threads = opt->offcpu && !bpf_kernel_offcpu_error(s->kernel);
 	put_slots_aside(s);
 	s->rescan_ns = s->recover.since_ns = s->in.lost_since_ns = now_ns();
 	*ret = &s->base;

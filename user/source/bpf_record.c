@@ -18,6 +18,8 @@ size_t bpf_record_body(const struct ebt_record *head)
 		return sizeof(struct ebt_offcpu_record);
 	case EBT_RECORD_STACK:
 		return sizeof(struct ebt_stack_record);
+	case EBT_RECORD_THREAD:
+		return sizeof(struct ebt_thread_record);
 	}
 	return 0;
 }
@@ -32,7 +34,8 @@ _Static_assert(
 		offsetof(struct ebt_alloc_record, ts) == offsetof(struct ebt_marker_record, ts) &&
 		offsetof(struct ebt_page_record, ts) == offsetof(struct ebt_marker_record, ts) &&
 		offsetof(struct ebt_offcpu_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_stack_record, ts) == offsetof(struct ebt_marker_record, ts),
+		offsetof(struct ebt_stack_record, ts) == offsetof(struct ebt_marker_record, ts) &&
+		offsetof(struct ebt_thread_record, ts) == offsetof(struct ebt_marker_record, ts),
 	"the time is behind the head");
 
 bool bpf_record_is_control(const struct ebt_record *head)

@@ -11,6 +11,7 @@
 
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
+#include "proc/process.h"
 #include "proc/usage.h"
 #include "source/bpf_account.h"
 #include "source/bpf_record.h"
@@ -28,6 +29,9 @@ struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t sl
 	uint32_t process;
 	if (processes_begin(&s->session->processes, (uint32_t)pid, start, &process))
 		return NULL;
+	/* The kernel reports each thread from before this on. */
+	if (s->threads && process_has_one_thread(pid))
+		processes_lone(&s->session->processes, process, now_ns());
 	return bpf_targets_add(&s->targets, slot, pid, process);
 }
 
@@ -163,6 +167,8 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 					  rec->shares_memory != 0};
 		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
 	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
+		if (s->threads)
+			processes_lone(ps, target->process, rec->ts);
 		if (!s->stopped)
 			bpf_targets_exec(&s->targets, target, rec->ts,
 					 &(struct bpf_program){.dev = device(rec->device),
@@ -406,6 +412,7 @@ int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
 	int err = 0;
 	dropped += s->strays;
 	if (dropped != s->lost_reported) {
+		processes_none_lone(&s->session->processes, s->lost_since_ns);
 		err = add_loss(s, alone ? s->targets.first_process : PROCESS_UNKNOWN,
 			       dropped - s->lost_reported, 0, s->lost_since_ns, now);
 		if (!err)
@@ -447,6 +454,9 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 		return receive_stack(s, target, (const void *)head, payload);
 	case EBT_RECORD_OFFCPU:
 		return receive_offcpu(s, target, (const void *)head);
+	case EBT_RECORD_THREAD:
+		processes_not_lone(&s->session->processes, target->process, *ret_ts);
+		return 0;
 	}
 	return receive_marker(s, target, (const void *)head, payload);
 }
@@ -457,7 +467,7 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 	const struct ebt_marker_record *marker = (const void *)head;
 	size_t body = bpf_record_body(head);
 	if (!body || size < body || bpf_record_is_control(head) || head->type == EBT_RECORD_STACK ||
-	    (s->until_ns && bpf_record_ns(head) > s->until_ns))
+	    head->type == EBT_RECORD_THREAD || (s->until_ns && bpf_record_ns(head) > s->until_ns))
 		return;
 	/* What has a position is in a ring. */
 	s->strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;

@@ -40,6 +40,7 @@ struct bpf_records {
 	uint64_t strays;	    /* events of unknown processes that are in no ring */
 	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
+	bool threads;		    /* records say when processes begin threads */
 	bool stopped;
 	bool lacks_usage; /* the kernel does not count all; it has been said */
 	int error;	  /* the first one of events that no record stands for: poll() returns it */
