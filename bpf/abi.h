@@ -394,6 +394,7 @@ struct ebt_ocaml_callbacks {
 struct ebt_stack_choice {
 	uint64_t kinds;
 	uint64_t ids[EBT_STACK_RELEASES][EBT_STACK_IDS];
+	uint64_t pause_ns; /* and ends of pauses that lasted so long; 0: of none */
 };
 
 /* A payload occupies the smallest of these rooms that holds it; a longer one is cut. */

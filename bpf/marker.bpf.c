@@ -59,7 +59,7 @@ static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cooki
 		struct usage_pause *p =
 			bpf_task_storage_get(&ebt_pauses, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (p)
-			usage_begin(p, phase, task);
+			usage_begin(p, phase, REGS_TS(regs), task);
 	}
 	return emit(regs, cookie);
 }
@@ -70,6 +70,9 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie)
 	struct usage_pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
 	if (!p || !usage_end(p, (uint32_t)REGS_ID(regs)))
 		return emit(regs, cookie);
+	if (stack_wanted_of_pause(p->begin_ts, REGS_TS(regs)) &&
+	    !stack_wanted(0, EBT_END, (uint32_t)REGS_ID(regs)))
+		stack_emit_c(regs, (uint32_t)(cookie >> 16), REGS_TS(regs));
 
 	struct ebt_usage *u;
 	struct ebt_marker_record *rec =

@@ -239,11 +239,11 @@ static __always_inline int emit_pause(const struct pt_regs *regs, uint64_t ts,
 	return 0;
 }
 
-static __always_inline void begin_phase(struct usage_pause *p, uint32_t phase,
+static __always_inline void begin_phase(struct usage_pause *p, uint32_t phase, uint64_t ts,
 					const struct thread *t, struct task_struct *task)
 {
 	if (phase >= 64 || !(t->phases_run >> (phase & 63) & 1))
-		usage_begin(p, phase, task);
+		usage_begin(p, phase, ts, task);
 }
 
 /* The kind of a user event: its type is a constant, or a block for the types of the user. */
@@ -345,15 +345,18 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
 		return leave_to_ring(known);
 
-	if (is_chosen(regs, cookie, &t))
+	int pause_ends = (uint8_t)cookie == EBT_OCAML_END && known &&
+			 usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs));
+	if (is_chosen(regs, cookie, &t) ||
+	    (pause_ends && stack_wanted_of_pause(known->pause.begin_ts, ts)))
 		emit_stack(regs, cookie, ts, &t);
 	switch ((uint8_t)cookie) {
 	case EBT_OCAML_BEGIN:
 		if (known)
-			begin_phase(&known->pause, (uint32_t)REGS_CALL_0(regs), &t, task);
+			begin_phase(&known->pause, (uint32_t)REGS_CALL_0(regs), ts, &t, task);
 		return emit(regs, ts, EBT_OCAML_BEGIN, EBT_BEGIN, &t);
 	case EBT_OCAML_END:
-		if (known && usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs)))
+		if (pause_ends)
 			return emit_pause(regs, ts, &t, &known->pause, task);
 		return emit(regs, ts, EBT_OCAML_END, EBT_END, &t);
 	case EBT_OCAML_COUNTER:

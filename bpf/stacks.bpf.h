@@ -27,6 +27,12 @@ static __always_inline int stack_wanted(uint32_t release, uint32_t kind, uint32_
 	return kinds >> kind & 1;
 }
 
+/* Of the end of a pause: its stack is that of its begin, and a short one pays nothing. */
+static __always_inline int stack_wanted_of_pause(uint64_t begin_ts, uint64_t end_ts)
+{
+	return ebt_stacks_on && ebt_stacks.pause_ns && end_ts - begin_ts >= ebt_stacks.pause_ns;
+}
+
 static __always_inline void stack_emit_c(const struct pt_regs *regs, uint32_t slot, uint64_t ts)
 {
 	struct ebt_stack_record *rec =

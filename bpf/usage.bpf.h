@@ -29,6 +29,7 @@
 struct usage_pause {
 	uint32_t phase; /* the outermost */
 	uint32_t depth; /* phases of this number that are open; 0: no pause */
+	uint64_t begin_ts;
 	struct ebt_usage begin;
 };
 
@@ -57,12 +58,13 @@ static __always_inline void usage_of(struct ebt_usage *u, const struct usage_pau
 }
 
 /* A phase begins that stops the mutator. */
-static __always_inline void usage_begin(struct usage_pause *p, uint32_t phase,
+static __always_inline void usage_begin(struct usage_pause *p, uint32_t phase, uint64_t ts,
 					struct task_struct *task)
 {
 	if (!p->depth) {
 		p->phase = phase;
 		p->depth = 1;
+		p->begin_ts = ts;
 		usage_read(&p->begin, task);
 	} else if (p->phase == phase) {
 		p->depth++;

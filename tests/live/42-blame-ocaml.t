@@ -27,6 +27,10 @@ blame() {
 	ok $? "$1: for most of one its thread had no CPU"
 }
 blame unprepared A=1
+jq -e '.blame.longest | (map(select(.ns >= 200000)) | length > 10 and (map(select(.stack != [])) | length) > 0.8 * length)
+	and all(.ns >= 200000 or .stack == [] or (.phase | startswith("explicit_")))' "$TMP/unprepared.json" >"$TMP/jq"
+ok $? "pauses of 200 us have a stack, and shorter ones none but where the program asked for them" ||
+	jq -c '.blame.longest[] | [.ns, .phase, (.stack | length)]' "$TMP/unprepared.json" | head -40
 blame ring OCAML_RUNTIME_EVENTS_START=1
 timeout 100 "$O/ebtrace" trace --blame --stack -f ndjson -o "$TMP/trace.ndjson" -- \
 	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/tmp "$EXE_IN" 2 20 >"$TMP/out" 2>"$TMP/err"

@@ -21,7 +21,7 @@ static void begin(const char *const *globs, unsigned count)
 {
 	of = (struct c_stack_of){.map = &map, .calls = &calls, .pid = getpid()};
 	if (session_new(&session) || code_frames_new(session, &of.frames) ||
-	    event_stacks_new(session, globs, count, &s))
+	    event_stacks_new(session, globs, count, 0, &s))
 		abort();
 }
 

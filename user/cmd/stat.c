@@ -85,10 +85,13 @@ static bool rings_have_threads(const struct engine_options *e)
 	       (executable_find(e->program[0], path, sizeof(path)) && has_threads(path));
 }
 
+/* A stack costs some 2 to 5 us. */
+#define PAUSE_WITH_STACK_NS 200000
+
 /*
  * Parts of a pause are those of its thread, which no ring of OCaml's knows. Where BPF is refused only
  * rings can be read. Who asked for a collection is rare enough to be recorded always; who else caused
- * one, on request.
+ * one, where the pause is long enough for that to cost nothing, or on request.
  */
 static void prepare_blame(struct engine_options *e)
 {
@@ -97,6 +100,8 @@ static void prepare_blame(struct engine_options *e)
 		e->mode = MODE_PROBES;
 	if (e->stack_glob_count)
 		return;
+	if (!e->stacks)
+		e->stack_pause_ns = PAUSE_WITH_STACK_NS;
 	bool can = !e->file_count && (e->mode == MODE_PROBES || e->mode == MODE_STREAM);
 	if (e->stacks || can)
 		e->stack_globs[e->stack_glob_count++] = e->stacks ? "begin" : "explicit_*";

@@ -55,7 +55,8 @@ struct engine_options {
 	bool stacks;		   /* events get their stacks, those that these globs select: */
 	const char **stack_globs;
 	unsigned stack_glob_count;
-	bool counts; /* the report counts events: thread and CPU do not matter */
+	uint64_t stack_pause_ns; /* and at the ends of pauses that last so long; 0: none */
+	bool counts;		 /* the report counts events: thread and CPU do not matter */
 };
 
 /* The names of the modes, indexed by mode; then NULL. */

@@ -75,6 +75,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.stacks = o->stacks,
 		.stack_globs = o->stack_globs,
 		.stack_glob_count = o->stack_glob_count,
+		.stack_pause_ns = o->stack_pause_ns,
 		.watermark_only = engine_watermarks(o),
 		.no_ring_request = o->mode == MODE_PROBES || o->ring_request == RING_REQUEST_NEVER,
 		.ring_request_always = o->ring_request == RING_REQUEST_ALWAYS,

@@ -285,6 +285,8 @@ static int on_end(void *ctx, struct track *t, const struct track_span *s, unsign
 	int err = barrier_of(s->id) < BARRIERS ? leave(b, f, l, t, s->begin_ns) : 0;
 	if (!s->user || --l->stopping)
 		return err;
+	if (!err && how == TRACK_ENDED)
+		note_stack(b, l, b->end->stack);
 	if (!err && l->is_paused && how == TRACK_ENDED)
 		err = end_pause(b, f, l, b->end->tid ? b->end->tid : l->pause.tid, end_ns);
 	drop_stack(b, l);

@@ -134,15 +134,36 @@ static void put_culprit(struct buf *b, const struct blame_culprit *c)
 		report_print(b, "thread %" PRIu32, c->tid);
 }
 
+static bool is_ocaml(const struct session *s, const struct frame_position *p)
+{
+	const char *file = p->file ? strings_text(s->strings, p->file) : "";
+	size_t len = strlen(file);
+	return len > 3 && !strcmp(file + len - 3, ".ml");
+}
+
+/* The lines above that which OCaml's own code has called: the runtime's. */
+static uint32_t lines_of_runtime(const struct session *s, uint32_t stack)
+{
+	for (uint32_t lines = 0; stack; stack = stacks_parent(s->stacks, stack)) {
+		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
+		if (f->count && is_ocaml(s, &f->position[f->count - 1]))
+			return lines ? lines - 1 : 0;
+		lines += frames_texts(f);
+	}
+	return 0;
+}
+
 /* Of functions that were inlined the innermost is the last position. */
 static void put_stack(struct buf *b, const struct session *s, uint32_t stack)
 {
-	uint32_t lines = 0;
+	uint32_t lines = 0, skipped = lines_of_runtime(s, stack);
 	for (; stack; stack = stacks_parent(s->stacks, stack)) {
 		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
 		for (uint32_t i = frames_texts(f); i-- > 0;) {
 			struct buf one;
-			if (lines++ >= STACK_LINES || buf_init(&one, -1, BUF_ROOM_MAX))
+			uint32_t at = lines++;
+			if (at < skipped || at >= skipped + STACK_LINES ||
+			    buf_init(&one, -1, BUF_ROOM_MAX))
 				continue;
 			frames_put_text(s->frames, f, i, &one);
 			buf_put(&one, "", 1);
@@ -152,8 +173,8 @@ static void put_stack(struct buf *b, const struct session *s, uint32_t stack)
 			buf_done(&one);
 		}
 	}
-	if (lines > STACK_LINES)
-		report_print(b, "        (%" PRIu32 " more)\n", lines - STACK_LINES);
+	if (lines > skipped + STACK_LINES)
+		report_print(b, "        (%" PRIu32 " more)\n", lines - skipped - STACK_LINES);
 }
 
 static void put_whose(struct buf *b, const struct blame_pause *p)
@@ -229,34 +250,40 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 	}
 	report_print(b, "%s for %s of it", doing[part], report_ns_text((double)s->ns[part]).text);
 	if (s->longest.ns && s->longest.part == part) {
-		if (s->longest.ns != s->ns[part])
-			report_print(b, ", %s", report_ns_text((double)s->longest.ns).text);
+		const struct blame_cause *c = &s->longest;
+		bool called = c->part != BLAME_WAIT && c->syscall != BLAME_NO_CALL;
+		if (c->ns != s->ns[part])
+			report_print(b, ", %s", report_ns_text((double)c->ns).text);
+		else if (called || c->tid || *c->comm)
+			buf_puts(b, ",");
 		put_cause(b, &s->longest);
 	}
 }
 
-static bool is_ocaml(const struct session *s, const struct frame_position *p)
+static bool is_of_stdlib(const struct session *s, const struct frame_position *p)
 {
-	const char *file = strings_text(s->strings, p->file);
-	size_t len = strlen(file);
-	return len > 3 && !strcmp(file + len - 3, ".ml");
+	const char *function = p->function ? strings_text(s->strings, p->function) : "";
+	return !strncmp(function, "Stdlib", 6);
 }
 
-/* The innermost position of a stack with a file, of OCaml if it has any: C on top of that is the
- * runtime's. NULL: none has. */
+/* The innermost position of a stack with a file, of the program's own OCaml if it has any, else of
+ * OCaml's library: C on top of that is the runtime's. NULL: none has. */
 static const struct frame_position *innermost(const struct session *s, uint32_t stack)
 {
-	const struct frame_position *first = NULL;
+	const struct frame_position *first = NULL, *library = NULL;
 	for (; stack; stack = stacks_parent(s->stacks, stack)) {
 		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
 		const struct frame_position *p = f->count ? &f->position[f->count - 1] : NULL;
 		if (!p || !p->file)
 			continue;
-		if (is_ocaml(s, p))
+		bool ocaml = is_ocaml(s, p);
+		if (ocaml && !is_of_stdlib(s, p))
 			return p;
+		if (ocaml && !library)
+			library = p;
 		first = first ? first : p;
 	}
-	return first;
+	return library ? library : first;
 }
 
 /* Where the pause began, and what was called there if that is how it came about. */

@@ -350,7 +350,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->in.targets.code = s->in.code;
 	if (!err && opt->stacks)
 		err = event_stacks_new(session, opt->stack_globs, opt->stack_glob_count,
-				       &s->in.stacks);
+				       opt->stack_pause_ns, &s->in.stacks);
 	if (s->in.stacks)
 		kernel.stacks = event_stacks_choice(s->in.stacks);
 	if (!err)

@@ -43,6 +43,7 @@ struct bpf_options {
 	bool stacks;		 /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */
 	unsigned stack_glob_count;
+	uint64_t stack_pause_ns;  /* and of the ends of pauses that last so long; 0: none */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */
 	bool no_ring_request;	  /* do not switch rings on */
 	bool ring_request_always; /* also in programs under a seccomp filter, which may kill them */

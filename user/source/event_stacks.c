@@ -101,7 +101,7 @@ static void choose(struct event_stacks *s)
 }
 
 int event_stacks_new(struct session *session, const char *const *globs, unsigned count,
-		     struct event_stacks **ret)
+		     uint64_t pause_ns, struct event_stacks **ret)
 {
 	struct event_stacks *s = calloc(1, sizeof(*s));
 	int err = s ? 0 : -ENOMEM;
@@ -116,6 +116,7 @@ int event_stacks_new(struct session *session, const char *const *globs, unsigned
 		return err;
 	}
 	choose(s);
+	s->choice.pause_ns = pause_ns;
 	*ret = s;
 	return 0;
 }
@@ -266,7 +267,8 @@ void event_stacks_give(struct event_stacks *s, uint32_t slot, struct ebt_event *
 	struct pending *p = find(s, slot, ev->tid);
 	if (!p)
 		return;
-	if (p->ts == ev->ts && (!s->filter || is_selected(s, ev)))
+	bool ends_pause = ev->kind == EBT_END && s->choice.pause_ns;
+	if (p->ts == ev->ts && (!s->filter || ends_pause || is_selected(s, ev)))
 		session_put_stack(s->session, ev, p->stack);
 	stacks_drop(s->session->stacks, p->stack);
 	p->stack = 0;
