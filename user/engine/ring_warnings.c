@@ -45,9 +45,12 @@ void ring_warnings_unexplained(const struct engine *e, struct followed *p)
 	if (p->told_unexplained || !(o->blame || o->stacks) ||
 	    !(e->session->origins & ORIGIN_BPF) || !language || language->has_markers)
 		return;
-	report_at(&e->report, LOG_NORMAL,
-		  "process %d: its ring is on, and is read; for %s%s%s choose --mode probes",
-		  p->pid, o->blame ? "what its pauses were made of" : "",
-		  o->blame && o->stacks ? " and " : "", o->stacks ? "its stacks" : "");
+	report_at(
+		&e->report, LOG_NORMAL,
+		"process %d: its ring is on, and is read: %s%s%s%s; see --mode probes", p->pid,
+		o->blame ? "while it has several threads, what its pauses were made of is not known"
+			 : "",
+		o->faults ? ", page faults are not timed" : "", o->blame && o->stacks ? ", " : "",
+		o->stacks ? "its events have no stacks" : "");
 	p->told_unexplained = true;
 }
