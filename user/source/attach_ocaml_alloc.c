@@ -17,7 +17,7 @@ struct file_ocaml_allocs {
 	struct attach_env *env;
 	uint32_t slot;
 	uint16_t domain_base;
-	bool is_new; /* it was started later than we */
+	bool counts_before;
 	struct ocaml_runtime runtime;
 	struct ocaml_location location;
 	struct ocaml_allocs allocs;
@@ -28,6 +28,7 @@ static bool match(const struct runtime_file *what)
 	return what->release != EBT_RELEASE_AUTO && !what->ocaml_error && !what->alloc_markers;
 }
 
+/* It was started later than we, so all that it does is to be seen. */
 static bool is_younger(pid_t pid)
 {
 	struct process_status it, own;
@@ -49,7 +50,9 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	*ret_state = o;
 	if (!env->allocs_only)
 		return 0;
-	o->is_new = is_younger(process->pid);
+	/* An exec may be known only after the program that it starts was found: what that has allocated was
+	 * counted then. */
+	o->counts_before = !process->again && is_younger(process->pid);
 	if (env->release)
 		o->runtime.release = env->release;
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
@@ -86,7 +89,7 @@ static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
 		.slot = o->slot,
 		.trigger = o->allocs.trigger,
 		.minor_words = o->allocs.minor_words,
-		.counts_before = o->is_new,
+		.counts_before = o->counts_before,
 		.domain_base = o->domain_base,
 		.release = (uint16_t)o->runtime.release,
 	};

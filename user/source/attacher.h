@@ -68,6 +68,7 @@ struct attach_process {
 	pid_t pid;
 	uint64_t since_ns; /* its program is known since then */
 	uint32_t before;   /* files of the process that the same attacher matched before */
+	bool again; /* also if they were of a program that it ran then, or were left and found anew */
 };
 
 struct attach_file {

@@ -85,12 +85,14 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 			.pid = w->scan->pid,
 			.since_ns = w->scan->since_ns,
 			.before = w->files->attached[i],
+			.again = w->files->ever[i],
 		};
 		if (file->at[i].by || !attachers[i]->match(&in))
 			continue;
 		err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process, &of,
 				       &file->at[i]);
 		w->files->attached[i] += !err;
+		w->files->ever[i] |= !err;
 	}
 	close(fd);
 	return err;

@@ -24,6 +24,7 @@ struct bpf_files {
 	struct bpf_file *file;
 	uint32_t files, room;
 	uint32_t attached[ATTACHERS]; /* files that each attacher has begun with */
+	bool ever[ATTACHERS];	      /* also before the last exec */
 	struct map index;	      /* of them, by device and inode */
 	struct inspect_budget budget;
 	bool has_ring; /* the process had a ring file mapped at the last scan */
