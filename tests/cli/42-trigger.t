@@ -66,7 +66,7 @@ is "$? $(grep -c "cannot write '$dir/full.1.ebt': File too large" "$TMP/err") $(
 rm "$dir"/*
 "$O/ebtrace" "$ring" --trigger 'pause>10s' --trigger 'minor_l*>9s' -o "$dir/run.ebt" 2>"$TMP/err"
 is "$? $(files)" "0 *" "without such a span there is no file"
-grep -q '^ebtrace: 0 captures of [0-9]* events, 0 lost: no span took so long$' "$TMP/err"
+grep -q '^ebtrace: 0 captures from [0-9]* events, 0 lost: no span took so long$' "$TMP/err"
 ok $? "but a line"
 "$O/ebtrace" "$ring" --trigger 'minor_local_roots>2ms' -o "$dir/run.ebt" 2>"$TMP/err"
 is "$? $(files)" "0 run.1.ebt" "a phase may be named"

@@ -78,4 +78,7 @@ same_file "$TMP/got" "$TMP/out" "a program that is found by PATH has its ring, a
 "$O/ebtrace" -f ndjson -o "$TMP/t" -- sh -c "'$here' minor 3 sleep 0.3 minor 3" >"$TMP/out" 2>"$TMP/err"
 is "$(grep -c 'user events of ocaml 5.3 are not seen; --mode ring' "$TMP/err")" 1 \
 	"one message reports that user events are not seen behind a shell" || diag "$(cat "$TMP/err")"
+"$O/ebtrace" -f ndjson -o "$TMP/t" -- sh -c "OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR='$TMP' '$here' users ints 50 sleep 0.3" >"$TMP/out" 2>"$TMP/err"
+is "$(grep -c '"kind":"int"' "$TMP/t") $(grep -c 'are not seen' "$TMP/err")" "$(grep -cP '\tint\t' "$TMP/out") 0" \
+	"and none if such a program has switched its ring on itself" || diag "$(cat "$TMP/err")"
 done_testing

@@ -132,7 +132,7 @@ static void print_end(const struct opts *o, const struct session *session, unsig
 	char lost[LOSS_TEXT_BYTES];
 	struct totals t = session_run_totals(session);
 	if (log_level >= LOG_NORMAL)
-		complain("%u capture%s of %" PRIu64 " events, %s%s", captures,
+		complain("%u capture%s from %" PRIu64 " events, %s%s", captures,
 			 captures == 1 ? "" : "s", t.events, loss_text(&t, lost),
 			 captures || !o->trigger.rules ? "" : ": no span took so long");
 }

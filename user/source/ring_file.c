@@ -210,6 +210,7 @@ void ring_file_describe(const struct ring_file *f, struct process *ret)
 	memcpy(ret->producer, info.producer, sizeof(ret->producer));
 	memcpy(ret->runtime, info.runtime, sizeof(ret->runtime));
 	ret->traits = release_traits(info.release);
+	ret->traits.hides_user_events = false; /* its ring has them */
 	/* What the file has of one that has ended; one that lives may have another name by now. */
 	const struct ring_ext *ext = cursor_ext(f->cursor);
 	if (ext && !*ret->comm)
