@@ -94,6 +94,48 @@ wait_for() {
 	return 1
 }
 
+# rests PID: for half a second it has been asleep whenever we looked, so it has done what there was to do. One that waits
+# for a CPU is not asleep.
+rests() {
+	local i state
+	for ((i = 0; i < 25; i++)); do
+		read -r state 2>/dev/null <"/proc/$1/stat" || return
+		state=${state##*) }
+		[ "${state:0:1}" = S ] || return
+		sleep 0.02
+	done
+}
+
+# tracer_rests: each time that we look, for a third of a second, all threads of the test's ebtrace and of what it has
+# started are asleep: they have done what there was to do. One that waits for a CPU, or is held, is not asleep.
+tracer_rests() {
+	local i
+	for ((i = 0; i < 5; i++)); do
+		ps -eLo pid=,lwp=,ppid=,stat=,comm= | awk -v test=$$ '
+			{ parent[$1] = $3; busy[$1] = busy[$1] || $4 !~ /^[SIZ]/ }
+			$1 == $2 { comm[$1] = $5 }
+			END {
+				for (pid in parent) {
+					tracer = 0
+					for (p = pid; p > 1 && p != test; p = parent[p])
+						tracer = tracer || comm[p] == "ebtrace"
+					if (!tracer || p != test)
+						continue
+					found = 1
+					if (busy[pid])
+						exit 1
+				}
+				exit !found
+			}' || return
+		sleep 0.06
+	done
+}
+# feed: a line for a program that waits for one, and the end of its input when its tracer has seen what it does then.
+feed() {
+	echo
+	wait_for tracer_rests >&2
+}
+
 # stolen_ns: how long the host of a virtual machine has taken its CPUs from it. While a thread should run there,
 # the clock on the wall goes on and the thread's CPU time does not.
 stolen_ns() { awk '$1 == "cpu" { printf "%d\n", $9 * (1e9 / hz) }' hz="$(getconf CLK_TCK)" /proc/stat; }

@@ -194,7 +194,7 @@ fired() { # NAME EXTRA: all pairs came, and once
   is "$(jq -s '[.[] | select(.kind == "begin" or .kind == "end")] | length' "$TMP/$1.ndjson")" \
     "$(($(sed -n 's/fired //p' "$TMP/$1.out") + $2))" "$1: every probe of the library is delivered once"
 }
-(sleep 0.5; echo) | "$O/ebtrace" -q --mode stream -f ndjson -o "$TMP/late.ndjson" -- "$O/tests/prog/late" "$so" 500 \
+(wait_for tracer_rests >&2; echo) | "$O/ebtrace" -q --mode stream -f ndjson -o "$TMP/late.ndjson" -- "$O/tests/prog/late" "$so" 500 \
   >"$TMP/late.out"
 is "$(sed -n 2p "$TMP/late.out")" "fired 1000" "late: the program waited for the tracer"
 fired late 0

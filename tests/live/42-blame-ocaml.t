@@ -84,13 +84,13 @@ ok $? "a sentence says so" || grep 'The longest' "$TMP/err"
 OCAML_LINK=-g ocaml_build calls
 # On a busy machine the longest pause may be that of a domain that takes part in one.
 for _ in 1 2 3 4 5; do
-	{ echo; sleep 0.5; } | timeout 300 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+	feed | timeout 300 "$O/ebtrace" stat --blame -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
 	grep -q '^  The longest pause took .*; Gc.full_major was called from calls.ml:20 (Calls.collect).$' "$TMP/err" && break
 done
 ok $? "the sentence says which line asked for the longest pause" || cat "$TMP/err"
 grep -A1 '^        at Calls.collect@calls.ml:20:41-57' "$TMP/err" | grep -q -e '^        at Calls@calls.ml:' -e '^        at Calls.[(a-z]'
 ok $? "under a pause stand the lines that led to it"
-{ echo; sleep 0.5; } | timeout 300 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
+feed | timeout 300 "$O/ebtrace" stat --blame --json --top 1000 -o "$TMP/calls.json" -- chroot "$ROOT" "$EXE_IN" >"$TMP/calls" 2>"$TMP/err"
 jq -r '.blame.longest[] | .stack | map(select(contains(".ml:"))) |
 	select(.[-1] // "" | test("^Calls.collect@calls.ml:20:41-57$")) | .[:-1] | join(" ")' \
 	"$TMP/calls.json" | sort >"$TMP/got"

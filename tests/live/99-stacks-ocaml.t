@@ -13,7 +13,7 @@ OCAML_LINK=-g ocaml_build calls
 run() {
 	local name=$1 exe=$2
 	shift 2
-	{ echo; sleep 1; } | timeout 300 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
+	feed | timeout 300 "$O/ebtrace" -q -o "$TMP/$name.ndjson" "$@" -- chroot "$ROOT" "$exe" >"$TMP/$name.printed" 2>"$TMP/err"
 }
 # collections NAME: the OCaml in stacks of explicit collections, of the innermost frame the line alone.
 collections() {
@@ -77,7 +77,7 @@ chroot "$ROOT" sh -c "cd $IN && ocamlopt -g -linkall -I +dynlink dynlink.cmxa co
 	ocamlopt -g -shared plug.ml -o plug.cmxs" >"$TMP/build.log" 2>&1
 ok $? "a program with a plug-in compiles" || diag "$(cat "$TMP/build.log")"
 # Stacks of threads are near to each other.
-{ sleep 1; echo; sleep 1; } | timeout 300 "$O/ebtrace" -q --bpf-buffer 256M -o "$TMP/plugged.ndjson" --stack -- \
+{ wait_for tracer_rests >&2; feed; } | timeout 300 "$O/ebtrace" -q --bpf-buffer 256M -o "$TMP/plugged.ndjson" --stack -- \
 	chroot "$ROOT" sh -c "ulimit -s 1024; cd $IN && exec ./plugged" >"$TMP/plugged.printed" 2>"$TMP/err"
 # Without characters of the innermost, which has called show() where it collects.
 sed 's/:[0-9]*-[0-9]*$//' "$TMP/plugged.printed" | sort >"$TMP/wanted"

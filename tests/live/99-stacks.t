@@ -12,7 +12,7 @@ need_command setpriv
 chmod 755 "$TMP"
 install -m 755 "$O/ebtrace" "$O/tests/prog/nested" "$TMP"
 # run ARGS...: ebtrace with nested, 3 functions deeper and 2 rounds; its lines in printed.
-run() { { echo; sleep 1; } | timeout 300 "$O/ebtrace" "$@" -- "$TMP/nested" 3 2 >"$TMP/printed" 2>"$TMP/err"; }
+run() { feed | timeout 300 "$O/ebtrace" "$@" -- "$TMP/nested" 3 2 >"$TMP/printed" 2>"$TMP/err"; }
 # functions NDJSON KIND: "function line" of the stacks of a kind's events, as nested prints them.
 functions() {
 	jq -r --arg kind "$2" 'select(.kind == $kind and .domain == 0) | .stack // [] | reverse[] |
@@ -112,7 +112,7 @@ build() {
 }
 # trace NAME DEPTH: the stacks of begins of nested-NAME, in NAME.ndjson; its lines in printed.
 trace() {
-	{ echo; sleep 1; } | timeout 300 "$O/ebtrace" --stack=begin -e begin -q -o "$TMP/$1.ndjson" -- \
+	feed | timeout 300 "$O/ebtrace" --stack=begin -e begin -q -o "$TMP/$1.ndjson" -- \
 		"$TMP/nested-$1" "$2" 1 >"$TMP/printed" 2>"$TMP/err"
 	functions "$TMP/$1.ndjson" begin >"$TMP/got"
 }
@@ -176,7 +176,7 @@ int main(void)
 }
 END_C
 cc -g -O1 -fno-omit-frame-pointer -Iinclude "$TMP/called.c" "$O/libebtrace-probes.a" -pthread -o "$TMP/called"
-{ echo; sleep 1; } | timeout 300 "$O/ebtrace" --stack=begin -e begin -q -o "$TMP/called.ndjson" -- "$TMP/called" 2>"$TMP/err"
+feed | timeout 300 "$O/ebtrace" --stack=begin -e begin -q -o "$TMP/called.ndjson" -- "$TMP/called" 2>"$TMP/err"
 is "$(jq -r 'select(.name == "minor") | .stack | map(sub("@.*"; "")) | map(select(IN("sort", "compare") or startswith("["))) | join(" ")' "$TMP/called.ndjson")" \
 	"sort compare" "a function that a library calls has its callers, up to the thread's start"
 is "$(jq -r 'select(.name == "major") | .stack | map(sub("@.*"; "")) | last' "$TMP/called.ndjson")" on_signal \
