@@ -53,7 +53,7 @@ static enum engine_end open_cursor(const struct engine *e, struct input *in,
 	enum ebt_release release = e->options->release;
 	int again = release ? -1 : dup(in->fd);
 	int err = ebt_cursor_open_fd(in->fd, in->name, release, ret, reason);
-	bool is_other = !in->recognised && (err == -EBADMSG || err == -EPROTO);
+	bool is_other = !in->recognised && err == -EBADMSG;
 	in->fd = -1;
 	if (!err && again >= 0)
 		err = reopen_as_guessed(e, again, in, ret);
