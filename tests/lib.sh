@@ -98,13 +98,16 @@ wait_for() {
 # for a CPU is not asleep.
 rests() {
 	local i state
-	for ((i = 0; i < 25; i++)); do
+	for ((i = 0; i < 10; i++)); do
 		read -r state 2>/dev/null <"/proc/$1/stat" || return
 		state=${state##*) }
 		[ "${state:0:1}" = S ] || return
-		sleep 0.02
+		sleep 0.05
 	done
 }
+
+# took_signals PID: no signal waits for it.
+took_signals() { ! grep -q '^S[ih][gd]Pnd:.*[1-9a-f]' "/proc/$1/status" 2>/dev/null; }
 
 # tracer_rests: each time that we look, for a third of a second, all threads of the test's ebtrace and of what it has
 # started are asleep: they have done what there was to do. One that waits for a CPU, or is held, is not asleep.

@@ -17,9 +17,6 @@ events() { grep -vcE '"kind":"(header|lost|summary)"' "$1"; }
 all=$(events "$TMP/capture.want")
 mkfifo "$TMP/fifo"
 has_events() { [ "$(events "$TMP/out")" -ge "$1" ]; }
-waits() { # PID: it sleeps, and has a child no more than we
-	grep -q '^State:.S' "/proc/$1/status"
-}
 is_whole() { tail -1 "$1" | jq -e '.kind == "summary"' >/dev/null 2>&1; }
 
 # reader ARGS...: in the background, reading the FIFO.
@@ -32,8 +29,7 @@ reader() {
 for kind in ring capture; do
 	[ $kind = ring ] && file=$TMP/ring.events || file=$TMP/whole.ebt
 	reader -f ndjson
-	sleep 0.2
-	waits $reader
+	wait_for rests $reader
 	ok $? "$kind: a FIFO that nobody writes to yet is waited for" || diag "$(cat "$TMP/err")"
 	cat "$file" >"$TMP/fifo"
 	wait $reader
@@ -53,7 +49,7 @@ for kind in ring capture; do
 done
 
 reader -f ndjson
-sleep 0.2
+wait_for rests $reader
 kill -INT $reader
 wait $reader
 is $? 0 "Ctrl-C ends the wait for a writer"
@@ -83,7 +79,7 @@ reader -o "$TMP/cut.ndjson" -f ndjson
 exec 8>"$TMP/fifo"
 head -c $((size - 8)) "$TMP/whole.ebt" >&8
 wait_for [ -e "$TMP/cut.ndjson.part" ]
-sleep 0.2
+wait_for rests $reader
 kill -INT $reader
 wait $reader
 is $? 0 "Ctrl-C: one that does not end is not waited for"
@@ -95,7 +91,7 @@ ok $? "and its end"
 reader=$!
 exec 8>"$TMP/fifo"
 head -c $((size - 8)) "$TMP/whole.ebt" >&8
-sleep 0.3
+wait_for rests $reader
 kill -INT $reader
 wait $reader
 is $? 0 "stat: Ctrl-C ends a pipe"
@@ -112,10 +108,11 @@ convert() {
 	reader=$!
 	children+=($reader)
 	exec 8<"$TMP/fifo"
-	sleep 1
+	wait_for rests $reader
 }
 convert
 kill -INT $reader
+wait_for took_signals $reader
 sleep 0.2
 cat <&8 >"$TMP/out"
 exec 8<&-
@@ -126,7 +123,8 @@ is_whole "$TMP/out" && [ "$(tail -1 "$TMP/out" | jq .events)" = "$(events "$TMP/
 ok $? "its output is finished" || diag "$(tail -2 "$TMP/out")"
 convert
 kill -INT $reader
-sleep 0.3
+wait_for took_signals $reader
+sleep 0.3 # two at one time are one request
 kill -INT $reader
 wait $reader 2>/dev/null
 is $? 130 "a second Ctrl-C ends ebtrace, also while it waits for the output"

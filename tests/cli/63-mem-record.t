@@ -272,6 +272,7 @@ pid=$!
 wait_for test -s "$TMP/stdout"
 children+=("$(pgrep -P $pid -x allocs)")
 kill -INT $pid
+wait_for took_signals $pid
 sleep 0.3 # two at one time are one request
 kill -INT $pid
 wait $pid

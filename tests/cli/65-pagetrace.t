@@ -49,7 +49,7 @@ reader=$!
 children+=($reader)
 exec 3>"$TMP/cut"
 head -c 40000 "$TMP/$name.pt" >&3
-sleep 0.3
+wait_for rests $reader
 kill -INT $reader
 wait $reader
 is "$? $(events <"$TMP/cut.ndjson" | wc -l)" "0 $(head -c 40000 "$TMP/$name.pt" | "$ebt" -q -f ndjson - | events | wc -l)" \

@@ -164,6 +164,7 @@ exec 8<"$TMP/fifo"
 read -r _ <&8
 sleep 0.5 # nobody reads on: the output is stuck
 kill -INT "$tracer"
+wait_for took_signals "$tracer"
 sleep 0.3
 kill -INT "$tracer" 2>/dev/null
 timeout 300 tail --pid="$tracer" -f /dev/null

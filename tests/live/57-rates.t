@@ -18,18 +18,23 @@ lost() { tail -1 "$TMP/t" | jq .lost_words; }
 numbers() { grep -c '"name":"acts.number"' "$TMP/t"; }
 
 # A machine whose CPUs are taken away for 20 ms (a virtual one with busy neighbours) loses events
-# whatever the tracer does: so there are three tries to lose none.
+# whatever the tracer does: so there are ten tries to lose none, and if in each of them the host has taken so much
+# of the CPUs it is enough that what is missing is reported.
 for rate in 200000 1000000; do
 	n=$((3 * rate))
-	for try in 1 2 3; do
+	robbed=1
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		stolen=$(stolen_ns)
 		trace "" paced $n $rate
 		is $? 0 "$rate events a second: the program ends well"
 		[ "$(lost)" = 0 ] && break
+		[ $(($(stolen_ns) - stolen)) -ge 20000000 ] || robbed=0
 		diag "try $try lost $(lost) words: $(uptime)"
 		# An event of this kind takes three words: what is not there was reported.
 		[ $((3 * (n - $(numbers)))) -le "$(lost)" ]
 		ok $? "$rate events a second: what is missing is reported"
 	done
+	[ "$(lost)" != 0 ] && [ $robbed = 1 ] && continue
 	is "$(numbers)" $n "$rate events a second: every one is there"
 	is "$(lost)" 0 "$rate events a second: nothing is lost"
 	is "$(grep -c overwritten "$TMP/err")" 0 "$rate events a second: no loss is reported"

@@ -29,7 +29,7 @@ for mode in ring stream; do
 		2>"$TMP/$mode.err" 7>&- &
 	tracer=$!
 	children+=("$tracer")
-	sleep 0.5
+	wait_for rests $tracer
 	kill -0 $tracer 2>/dev/null
 	ok $? "--mode $mode: --wait waits" || diag "$(cat "$TMP/$mode.err")"
 	echo >&7
@@ -43,7 +43,7 @@ done
 supervise never
 "$O/ebtrace" --wait -p "$shell" 2>"$TMP/err" >"$TMP/out" 7>&- &
 tracer=$!
-sleep 0.3
+wait_for rests $tracer
 exec 7>&-
 wait $tracer
 is "$? $(cat "$TMP/err" | tail -1)" "4 ebtrace: nothing to trace has come" "--wait for nothing: status 4, and a message"

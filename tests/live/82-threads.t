@@ -33,7 +33,7 @@ exec 8>"$TMP/in"
 tracer=$!
 children+=("$tracer")
 wait_for test -e "$TMP/live.part"
-sleep 0.5
+wait_for rests $tracer
 echo >&8
 wait_for test -s "$TMP/counts"
 exec 8>&-

@@ -17,11 +17,11 @@ pid=$(<"$TMP/pid")
 "$O/ebtrace" --wait --mode ring --ocaml-version 5.3 -f ndjson -o "$TMP/t" -p "$pid" 2>"$TMP/err" 7>&- &
 tracer=$!
 children+=($tracer)
-sleep 0.3
+wait_for rests $tracer
 kill -0 $tracer 2>/dev/null
 ok $? "a header in parts: it is waited for" || diag "$(cat "$TMP/err")"
 kill -USR1 "$pid"
-sleep 0.2
+wait_for rests $tracer
 exec 7>&-
 wait $tracer
 is $? 0 "the trace ends when the program does" || diag "$(cat "$TMP/err")"
