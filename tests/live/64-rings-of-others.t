@@ -110,7 +110,7 @@ kill -0 "$daemon" && grep -q "$TMP/daemon/$daemon.events" "/proc/$daemon/maps"
 ok $? "the daemon's ring is still there, and that of the other process is not" || diag "$(ls "$TMP/daemon")"
 "$O/ebtrace" -q --mode ring -f ndjson -p "$daemon" -o "$TMP/t" 7>&- 8>&- &
 tracer=$!
-sleep 0.3
+wait_for rests $tracer
 echo >&8
 exec 8>&-
 wait $tracer

@@ -65,7 +65,7 @@ real() {
 	tracer=$!
 	children+=($tracer)
 	wait_for eval "program=\$(pgrep -n -f -- '${pattern//\//.}')" && wait_for stopped "$program"
-	sleep 1.5 # page tables are read once a second at least
+	sleep 3 # page tables are read once a second at least
 	has=$(rss "$program")
 	at=$(now)
 	kill -CONT "$program"
