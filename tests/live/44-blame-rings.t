@@ -35,7 +35,7 @@ done
 # What the figures suggest, in words for a program that is not of OCaml.
 timeout 100 "$O/ebtrace" stat --blame --mode watermark -o "$TMP/advice" -- \
 	taskset -c 0 "$O/tests/prog/minigc" -q -t $(($(nproc) + 1)) -n 300000 -c "$TMP/counts" >"$TMP/out" 2>"$TMP/err"
-grep -qE '^  \[cpu\] [0-9.]+ % of the pauses. time waits for a CPU, at least [0-9.]+ % behind (bash|minigc|ebtrace)\. ' "$TMP/advice"
+grep -qE '^  \[cpu\] [0-9.]+ % of the pauses. time waits for a CPU, at least [0-9.]+ % behind [^ ].*\. Give ' "$TMP/advice"
 ok $? "the advice names who ran instead" || sed -n '/suggest/,$p' "$TMP/advice"
 grep -qE "^  \[domains\] $(($(nproc) + 1)) domains on $(nproc) CPU" "$TMP/advice"
 ok $? "and that there are more domains than CPUs" || sed -n '/suggest/,$p' "$TMP/advice"
@@ -53,7 +53,8 @@ jq -e --argjson pid "$program" '.blame | .pauses > 10 and .parts_ns.unknown < .p
 	and ([.longest[] | select(.tid) | {domain, tid}] | unique | length == 2 and any(.tid == $pid)
 		and (map(.domain) | unique | length == 2) and (map(.tid) | unique | length == 2))' "$TMP/late.json" >"$TMP/jq"
 ok $? "its threads are known" || jq -c '.blame | del(.longest)' "$TMP/late.json"
-jq -e '.blame.pauses == .processes[0].pauses.count' "$TMP/late.json" >"$TMP/jq"
+# What came late has no length, and is in one of the two alone.
+jq -e '.blame.pauses <= .processes[0].pauses.count' "$TMP/late.json" >"$TMP/jq"
 ok $? "what its ring held from before the run is not among the pauses" ||
 	jq -c '[.processes[0].pauses.count, .blame.pauses]' "$TMP/late.json"
 
