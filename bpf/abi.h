@@ -314,9 +314,10 @@ struct ebt_offcpu_record {
 	uint64_t run_delay; /* by the kernel's account, in the interval */
 	uint32_t pid; /* of the process, as a thread that ends may run behind its process's end */
 	uint32_t waker, runner;
-	int32_t syscall;    /* -1: none */
-	uint32_t open;	    /* it still does not run */
-	uint32_t interrupt; /* it was woken in one, while waker ran */
+	int32_t syscall;     /* -1: none */
+	uint32_t open;	     /* it still does not run */
+	uint16_t interrupt;  /* it was woken in one, while waker ran */
+	uint16_t runner_cpu; /* where runner ran; of no meaning without one */
 	char waker_comm[EBT_COMM_BYTES], runner_comm[EBT_COMM_BYTES];
 };
 

@@ -165,6 +165,7 @@ static __always_inline void end_waiting(struct thread *t, struct ebt_offcpu_reco
 		return;
 	if (rec) {
 		rec->runner = w->runner[i].tid;
+		rec->runner_cpu = (uint16_t)cpu;
 		__builtin_memcpy(rec->runner_comm, w->runner[i].comm, EBT_COMM_BYTES);
 	}
 	w->used[i] = 0;
@@ -186,7 +187,8 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	rec->from = from;
 	rec->pid = pidns_process_of(task);
 	rec->syscall = t->syscall;
-	rec->runner = rec->waker = rec->interrupt = 0;
+	rec->runner = rec->waker = 0;
+	rec->interrupt = rec->runner_cpu = 0;
 	__builtin_memset(rec->runner_comm, 0, EBT_COMM_BYTES);
 	__builtin_memset(rec->waker_comm, 0, EBT_COMM_BYTES);
 	if (t->reason == EBT_OFFCPU_PREEMPTED) {
@@ -223,6 +225,7 @@ static __always_inline void emit(struct thread *t, struct task_struct *task,
 		end_waiting(t, rec);
 	} else if (t->reason != EBT_OFFCPU_PREEMPTED && before && before->pid) {
 		rec->runner = pidns_thread(before);
+		rec->runner_cpu = rec->head.cpu;
 		copy_comm(rec->runner_comm, before);
 	}
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);

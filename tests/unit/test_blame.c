@@ -70,6 +70,7 @@ static void off(struct run *r, uint16_t domain, uint64_t from, uint64_t until, u
 			   .syscall = (int32_t)call - 1,
 			   .waker = 71,
 			   .runner = 72,
+			   .runner_cpu = 3,
 			   .waker_comm = "waker",
 			   .runner_comm = "runner"};
 	struct ebt_event ev = {.ts = until * US,
@@ -127,7 +128,7 @@ static void test_one(void)
 	is(part(&p->split, BLAME_CPU), 28, "the rest was on the CPU");
 	is(sum(p->split.ns), 50 * US, "parts add up");
 	ok(p->split.longest.part == BLAME_WAIT && p->split.longest.tid == 72 &&
-		   !strcmp(p->split.longest.comm, "runner"),
+		   p->split.longest.cpu == 3 && !strcmp(p->split.longest.comm, "runner"),
 	   "the longest piece was behind the thread that ran instead");
 	is(blame_of_row(r.blame, PHASE_minor)->pauses, 1, "it is counted by its phase");
 	done(&r);

@@ -204,7 +204,7 @@ static void test_sleep(void)
 	is(r->syscall, 202, "in which one");
 	is(r->waker, 9, "who woke it");
 	is_str(r->waker_comm, "waker", "its name");
-	is(r->runner, 9, "who ran before it");
+	ok(r->runner == 9 && r->runner_cpu == CPU, "who ran before it, and where");
 	is(r->head.tid, 701, "whose interval it is, though another thread is current");
 	is(r->head.slot, SLOT, "its process's slot");
 	is(r->pid, PROCESS, "and pid");
@@ -286,6 +286,7 @@ static void test_preempted(void)
 	   "nobody woke it, it waited in no system call");
 	is(r->runner, 10, "who ran the longest in its place");
 	is_str(r->runner_comm, "long", "its name");
+	is(r->runner_cpu, CPU, "and on which CPU");
 	is(waiters.any_used, 0, "its place among the waiters is free");
 	check_interval("it could run all the time", 2000, 2000, 3000, 1000);
 	switch_to(4000, &a, &b, false, 0);

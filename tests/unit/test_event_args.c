@@ -19,6 +19,7 @@ static const struct offcpu whole = {
 	.syscall = 0,
 	.waker = 11,
 	.runner = UINT32_MAX,
+	.runner_cpu = 65534,
 	.waker_comm = "waker",
 	.runner_comm = "fifteen letters",
 	.interrupt = true,
@@ -54,14 +55,14 @@ static void test_round_trip(void)
 		   o.run_delay_ns == whole.run_delay_ns,
 	   "its times come back, whatever their size");
 	ok(o.reason == whole.reason && o.syscall == 0 && o.waker == 11 && o.runner == UINT32_MAX &&
-		   o.open && o.interrupt,
+		   o.runner_cpu == 65534 && o.open && o.interrupt,
 	   "and its numbers");
 	ok(!strcmp(o.waker_comm, "waker") && !strcmp(o.runner_comm, "fifteen letters"),
 	   "and its names");
 	is_str(args_of(&ev),
 	       "duration_ns=4999999999000 reason=iowait syscall=0 wait_ns=4999000000000 "
 	       "run_delay_ns=18446744073709551615 waker=11 waker_comm=waker interrupt=1 "
-	       "runner=4294967295 runner_comm=fifteen letters open=1 ",
+	       "runner=4294967295 runner_comm=fifteen letters runner_cpu=65534 open=1 ",
 	       "its arguments stand in the order of events.def");
 	/* As merge does with one that comes late. */
 	ev.ts += 7000;

@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include <string.h>
 
-_Static_assert(KINDS_FIELD_word14 - KINDS_FIELD_word0 + 1 == EVENT_ARGS_WORDS, "one of each word");
+_Static_assert(KINDS_FIELD_word15 - KINDS_FIELD_word0 + 1 == EVENT_ARGS_WORDS, "one of each word");
 _Static_assert(KINDS_FIELD_text1 - KINDS_FIELD_text0 + 1 == EVENT_ARGS_TEXTS, "one of each name");
 
 void event_args_payload(const struct session *s, const struct ebt_event *ev,

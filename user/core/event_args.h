@@ -11,7 +11,7 @@
 #include "core/session.h"
 #include <stddef.h>
 
-#define EVENT_ARGS_WORDS      15
+#define EVENT_ARGS_WORDS      16
 #define EVENT_ARGS_TEXTS      2
 #define EVENT_ARGS_TEXT_BYTES 16
 

@@ -69,6 +69,7 @@ enum kinds_field {
 	KINDS_FIELD_word12,
 	KINDS_FIELD_word13,
 	KINDS_FIELD_word14,
+	KINDS_FIELD_word15,
 	KINDS_FIELD_text0,
 	KINDS_FIELD_text1,
 };
@@ -88,7 +89,7 @@ enum kinds_unit {
 	KINDS_UNIT_work,
 };
 
-#define KINDS_ARGS 17
+#define KINDS_ARGS 18
 
 struct kinds_arg {
 	const char *name; /* NULL: behind the last one */

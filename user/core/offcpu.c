@@ -4,11 +4,12 @@
 #include <string.h>
 
 /* By their place in events.def. */
-enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, INTERRUPT, WORDS };
+enum { WAIT, RUN_DELAY, SYSCALL, WAKER, RUNNER, OPEN, INTERRUPT, RUNNER_CPU, WORDS };
 enum { WAKER_COMM, RUNNER_COMM };
 
 int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
 {
+	bool has_cpu = (o->runner || *o->runner_comm) && o->runner_cpu != EBT_NO_CPU;
 	struct event_args_payload p = {.word = {
 					       [WAIT] = o->wait_ns,
 					       [RUN_DELAY] = o->run_delay_ns,
@@ -17,6 +18,7 @@ int offcpu_put(struct session *s, struct ebt_event *ev, const struct offcpu *o)
 					       [RUNNER] = o->runner,
 					       [OPEN] = o->open,
 					       [INTERRUPT] = o->interrupt,
+					       [RUNNER_CPU] = has_cpu ? o->runner_cpu + 1ull : 0,
 				       }};
 	memcpy(p.text[WAKER_COMM], o->waker_comm, EVENT_ARGS_TEXT_BYTES);
 	memcpy(p.text[RUNNER_COMM], o->runner_comm, EVENT_ARGS_TEXT_BYTES);
@@ -29,6 +31,7 @@ void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offc
 {
 	struct event_args_payload p;
 	event_args_payload(s, ev, &p);
+	uint64_t cpu = p.word[RUNNER_CPU];
 	uint64_t end_ns = EBT_OWN_TS(ev), duration_ns = ev->pos < end_ns ? ev->pos : end_ns;
 	*ret = (struct offcpu){
 		.begin_ns = end_ns - duration_ns,
@@ -39,6 +42,7 @@ void offcpu_get(const struct session *s, const struct ebt_event *ev, struct offc
 		.syscall = (int32_t)(uint32_t)(p.word[SYSCALL] - 1),
 		.waker = (uint32_t)p.word[WAKER],
 		.runner = (uint32_t)p.word[RUNNER],
+		.runner_cpu = cpu && cpu <= EBT_NO_CPU ? (uint16_t)(cpu - 1) : EBT_NO_CPU,
 		.open = p.word[OPEN],
 		.interrupt = p.word[INTERRUPT],
 	};

@@ -17,6 +17,7 @@ struct offcpu {
 	enum ebt_offcpu_reason reason; /* or what a later version writes */
 	int32_t syscall;
 	uint32_t waker, runner; /* 0: none, or not known */
+	uint16_t runner_cpu;	/* EBT_NO_CPU, or without a runner: likewise */
 	char waker_comm[EVENT_ARGS_TEXT_BYTES], runner_comm[EVENT_ARGS_TEXT_BYTES];
 	bool interrupt; /* it was woken in one, while waker ran */
 	bool open;	/* it has not ended */

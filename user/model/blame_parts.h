@@ -53,6 +53,7 @@ struct blame_cause {
 	/* Of BLAME_WAIT the thread that ran in its place; else the one that woke it, unless an interrupt
 	 * did. tid 0: none, or not known. */
 	uint32_t tid;
+	uint16_t cpu;		     /* on which it ran in its place; EBT_NO_CPU: not known */
 	char comm[BLAME_COMM_BYTES]; /* with a NUL */
 };
 

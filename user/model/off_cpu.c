@@ -83,8 +83,10 @@ static void consider(struct blame_split *s, const struct off_cpu_interval *i, en
 	s->ns[part] += ns;
 	if (ns <= s->longest.ns)
 		return;
-	s->longest = (struct blame_cause){.part = part, .ns = ns, .syscall = i->of.syscall};
+	s->longest = (struct blame_cause){
+		.part = part, .ns = ns, .syscall = i->of.syscall, .cpu = EBT_NO_CPU};
 	if (part == BLAME_WAIT) {
+		s->longest.cpu = i->of.runner_cpu;
 		s->longest.tid = i->of.runner;
 		memcpy(s->longest.comm, i->of.runner_comm, BLAME_COMM_BYTES);
 	} else if (!i->of.interrupt) {

@@ -9,9 +9,9 @@
 #include "core/kinds.h"
 #include "model/blame.h"
 
-/* Words of the payload, behind the parts, by their place in events.def. The time of page faults is the
- * last one: earlier captures do not have it. */
-enum { CAUSE_NS = BLAME_PARTS - 1, CAUSE_TID, LATE_TID, FAULT_CPU_NS, WORDS };
+/* Words of the payload, behind the parts, by their place in events.def. Earlier captures do
+ * not have the last ones. */
+enum { CAUSE_NS = BLAME_PARTS - 1, CAUSE_TID, LATE_TID, FAULT_CPU_NS, CAUSE_CPU, WORDS };
 
 _Static_assert(BLAME_CPU == 0 && BLAME_FAULT_CPU == 1 && BLAME_UNKNOWN == 11 &&
 		       WORDS == EVENT_ARGS_WORDS,
@@ -49,6 +49,7 @@ static void on_pause(void *ctx, const struct blame_pause *p)
 	args.word[CAUSE_NS] = c->ns;
 	args.word[CAUSE_TID] = c->ns ? c->tid : 0;
 	args.word[LATE_TID] = p->culprit.ns ? p->culprit.tid : 0;
+	args.word[CAUSE_CPU] = c->ns && c->cpu != EBT_NO_CPU ? c->cpu + 1ull : 0;
 	if (c->ns)
 		memcpy(args.text[0], c->comm, EVENT_ARGS_TEXT_BYTES);
 	k->err = session_put_blob(k->session, &ev, &args, EVENT_ARGS_BYTES(WORDS));

@@ -2,7 +2,6 @@
 #include "sink/stat_blame.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,12 +48,11 @@ static void put_counts(struct buf *b, const struct pause_usage *u)
 		[PAUSE_MINOR_FAULTS] = "minor and",  [PAUSE_MAJOR_FAULTS] = "major page faults,",
 		[PAUSE_MIGRATIONS] = "migrations",
 	};
-	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_FAULT_NS; i++) {
+	for (unsigned i = PAUSE_VOLUNTARY; i < PAUSE_FAULT_NS; i++)
 		if (u->count[i] == PAUSE_UNKNOWN)
 			report_print(b, " unknown %s", text[i]);
 		else
 			report_print(b, " %" PRIu64 " %s", u->count[i], text[i]);
-	}
 }
 
 static bool any_count(const struct pause_usage *u)
@@ -92,13 +90,14 @@ static void put_rows(struct buf *b, struct blame *m)
 	}
 }
 
-/* " behind coqc (4711)", " in futex, woken by ..." */
+/* " behind coqc (4711) on CPU 1", " in futex, woken by ..." */
 static void put_cause(struct buf *b, const struct blame_cause *c)
 {
-	const char *call = c->syscall == BLAME_NO_CALL ? NULL : blame_call_name(c->syscall);
-	if (call && c->part != BLAME_WAIT)
-		report_print(b, " in %s", call);
-	else if (c->syscall != BLAME_NO_CALL && c->part != BLAME_WAIT)
+	bool called = c->part != BLAME_WAIT && c->syscall != BLAME_NO_CALL;
+	const char *name = called ? blame_call_name(c->syscall) : NULL;
+	if (name)
+		report_print(b, " in %s", name);
+	else if (called)
 		report_print(b, " in system call %d", c->syscall);
 	if (!c->tid && !*c->comm)
 		return;
@@ -106,6 +105,8 @@ static void put_cause(struct buf *b, const struct blame_cause *c)
 	report_put_text(b, *c->comm ? c->comm : "thread");
 	if (c->tid)
 		report_print(b, " (%" PRIu32 ")", c->tid);
+	if (c->part == BLAME_WAIT && c->cpu != EBT_NO_CPU)
+		report_print(b, " on CPU %u", c->cpu);
 }
 
 static void put_split(struct buf *b, const struct blame_split *s, const char *indent)
@@ -389,6 +390,7 @@ static void json_split(struct json *j, const struct blame_split *s)
 	json_key_known(j, "syscall", c->syscall != BLAME_NO_CALL, (uint64_t)c->syscall);
 	json_key_known(j, "tid", c->tid, c->tid);
 	json_key_str(j, "comm", c->comm);
+	json_key_known(j, "cpu", c->cpu != EBT_NO_CPU, c->cpu);
 	json_close(j, '}');
 }
 

@@ -117,9 +117,13 @@ static const struct schema_key parts[] = {
 		{0}};
 static const struct schema_key split[] = {
 	{"parts_ns", SCHEMA_REF("parts")}, {"cause", SCHEMA_MAYBE("cause")}, {0}};
-static const struct schema_key cause[] = {{"part", SCHEMA_STRING},   {"ns", SCHEMA_COUNT},
-					  {"syscall", SCHEMA_KNOWN}, {"tid", SCHEMA_KNOWN},
-					  {"comm", SCHEMA_STRING},   {0}};
+static const struct schema_key cause[] = {{"part", SCHEMA_STRING},
+					  {"ns", SCHEMA_COUNT},
+					  {"syscall", SCHEMA_KNOWN},
+					  {"tid", SCHEMA_KNOWN},
+					  {"comm", SCHEMA_STRING},
+					  {"cpu", SCHEMA_KNOWN},
+					  {0}};
 static const struct schema_key blamed_pause[] = {{"begin_ns", SCHEMA_COUNT},
 						 {"ns", SCHEMA_COUNT},
 						 {"pid", SCHEMA_COUNT},

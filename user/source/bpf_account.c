@@ -17,6 +17,7 @@ int bpf_account_offcpu(struct session *s, struct ebt_event *ev, const struct ebt
 		.syscall = rec->syscall,
 		.waker = rec->waker,
 		.runner = rec->runner,
+		.runner_cpu = rec->runner_cpu,
 		.interrupt = rec->interrupt,
 		.open = rec->open,
 	};
