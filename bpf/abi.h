@@ -96,6 +96,8 @@ enum ebt_site {
 	EBT_SITE_RING_START = 0xff01,
 	EBT_SITE_RING_STOP = 0xff02,
 	EBT_SITE_WATERMARK = 0xff03, /* pos is the position that the ring has reached */
+	EBT_SITE_RING_NEEDED =
+		0xff04, /* no marker: from now on a ring alone has the thread's events */
 };
 
 #define EBT_COOKIE(slot, site) ((uint64_t)(slot) << 16 | (site))

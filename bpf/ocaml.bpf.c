@@ -43,6 +43,7 @@ struct thread {
 struct thread_state {
 	struct thread thread;
 	struct usage_pause pause;
+	uint32_t in_ring; /* 1: it was told that a ring has the thread's events */
 };
 
 struct {
@@ -118,6 +119,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 	if (known) {
 		known->thread = *ret;
 		known->pause.depth = 0;
+		known->in_ring = 0;
 	}
 	*ret_state = known;
 	return 0;
@@ -317,11 +319,31 @@ static __always_inline int is_chosen(const struct pt_regs *regs, uint64_t cookie
 	return 0;
 }
 
-/* Its own ring has the event, as it will have the end of a pause that has begun. */
-static __always_inline int leave_to_ring(struct thread_state *known)
+/* The tracer may not know the ring yet, and the process may end before it does. What is kept of the
+ * thread may be of another program, but not of another process. */
+static __always_inline void tell_of_ring(struct thread_state *known, uint64_t ts)
 {
-	if (known)
-		known->pause.depth = 0;
+	uint32_t pid = pidns_current_process();
+	const uint32_t *slot = bpf_map_lookup_elem(&ebt_traced, &pid);
+	struct ebt_marker_record *rec =
+		slot ? bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0) : 0;
+	if (!rec)
+		return; /* the next event tries again */
+	__builtin_memset(rec, 0, sizeof(*rec));
+	channel_head(&rec->head, EBT_RECORD_MARKER, *slot, EBT_SITE_RING_NEEDED);
+	rec->ts = ts;
+	known->in_ring = 1;
+	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
+}
+
+/* Its own ring has the event, as it will have the end of a pause that has begun. */
+static __always_inline int leave_to_ring(struct thread_state *known, uint64_t ts)
+{
+	if (!known)
+		return 0;
+	known->pause.depth = 0;
+	if (!known->in_ring)
+		tell_of_ring(known, ts);
 	return 0;
 }
 
@@ -335,7 +357,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	struct thread_state *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
 	struct thread t;
 	if (cookie & EBT_OCAML_FLAG_IN_AX && REGS_RESULT(regs))
-		return leave_to_ring(known);
+		return leave_to_ring(known, ts);
 	if (known && known->thread.runtime == (uint32_t)(cookie >> 16) &&
 	    known->thread.generation == ebt_ocaml_generation &&
 	    known->thread.exec_id == task->self_exec_id)
@@ -343,7 +365,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	else if (learn(regs, cookie, task, &t, &known))
 		return 0;
 	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
-		return leave_to_ring(known);
+		return leave_to_ring(known, ts);
 
 	int pause_ends = (uint8_t)cookie == EBT_OCAML_END && known &&
 			 usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs));

@@ -145,7 +145,7 @@ static void on_bpf_change(void *ctx, pid_t pid, enum bpf_change change, uint64_t
 		ring_files_exited(t->files, pid);
 	if (change == BPF_RING_NEEDED ||
 	    (change == BPF_RING_STARTED && engine_watermarks(t->options)))
-		ring_files_expect(t->files, pid);
+		ring_files_expect(t->files, pid, change == BPF_RING_NEEDED ? ts : 0);
 	scan_after(&t->scan, change);
 }
 

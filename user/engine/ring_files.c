@@ -121,14 +121,15 @@ void ring_files_process_added(struct ring_files *r, pid_t pid)
 		inbox_add_user(&r->inbox, st.st_uid);
 }
 
-void ring_files_expect(struct ring_files *r, pid_t pid)
+void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns)
 {
 	struct followed *p = follow_find(r->follow, pid);
 	if (!p || !reads_rings(r) || p->opened_ns)
 		return;
 	p->needs_ring = true;
 	if (!p->unread_ns)
-		p->unread_ns = followed_usage_began_ns(&p->usage, r->engine->session);
+		p->unread_ns = since_ns ? since_ns
+					: followed_usage_began_ns(&p->usage, r->engine->session);
 }
 
 void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns)

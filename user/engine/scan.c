@@ -35,7 +35,10 @@ static int on_timer(void *ctx)
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	bool waiting = s->hurried && !ring_files_opened(s->files);
 	uint64_t begin = now_ns();
-	int err = ring_files_scan(s->files, probing_known_ns(s->probing));
+	/* Who has ended is forgotten by the scan: first it is heard what they did last. */
+	int err = s->probing->source ? source_poll(s->probing->source) : 0;
+	if (!err)
+		err = ring_files_scan(s->files, probing_known_ns(s->probing));
 	bool young = begin < s->young_until_ns;
 	uint64_t next = begin + (waiting ? first_period(s, begin)
 				 : young ? BEGINS_NS

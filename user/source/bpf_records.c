@@ -191,17 +191,15 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 static void receive_control(struct bpf_records *s, struct bpf_target *target, uint16_t site,
 			    uint64_t ts)
 {
-	if (site == EBT_SITE_RING_START) {
-		/* The library of the ring may have been loaded just now, with markers of its
-		 * own. */
-		if (!s->stopped)
-			bpf_targets_scan(&s->targets, target);
-		notify(s, target->pid, BPF_RING_STARTED, ts);
-	} else if (site == EBT_SITE_RING_STOP) {
-		notify(s, target->pid, BPF_RING_STOPPED, ts);
-	} else if (site == EBT_SITE_WATERMARK) {
-		notify(s, target->pid, BPF_RING_FILLS, ts);
-	}
+	/* By site, from EBT_SITE_RING_START on. */
+	static const enum bpf_change changes[] = {BPF_RING_STARTED, BPF_RING_STOPPED,
+						  BPF_RING_FILLS, BPF_RING_NEEDED};
+	unsigned i = (unsigned)site - EBT_SITE_RING_START;
+	/* The library of the ring may have been loaded just now, with markers of its own. */
+	if (site == EBT_SITE_RING_START && !s->stopped)
+		bpf_targets_scan(&s->targets, target);
+	if (i < sizeof(changes) / sizeof(*changes))
+		notify(s, target->pid, changes[i], ts);
 }
 
 /* Names the process's producer before its first event is emitted. */

@@ -14,9 +14,9 @@
 enum bpf_change {
 	BPF_RING_STARTED,
 	BPF_RING_STOPPED,
-	BPF_RING_FILLS,	 /* another part of a ring was written: read it before it wraps */
-	BPF_RING_NEEDED, /* what it did before its probes stood is in its ring alone */
-	BPF_FORKED,	 /* pid is the child */
+	BPF_RING_FILLS, /* another part of a ring was written: read it before it wraps */
+	BPF_RING_NEEDED, /* its ring alone has what it does from ts on; 0: what it did before its probes stood */
+	BPF_FORKED, /* pid is the child */
 	BPF_EXECED,
 	BPF_EXITED,
 };
