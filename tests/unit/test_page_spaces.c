@@ -248,8 +248,11 @@ static int drain_many(void *ctx)
 
 static void check_overrun(void)
 {
-	char *page = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	/* Nothing that is mapped meanwhile lies beside it. */
+	char *area = mmap(NULL, 3 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *page = area + PAGE;
 	struct pending p = {.ps = new_spaces(), .calls = 70000};
+	mprotect(page, PAGE, PROT_READ | PROT_WRITE);
 	p.ps.out.ctx = &p;
 	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
 	page_user_check(&p.ps, &p.u);
@@ -264,7 +267,7 @@ static void check_overrun(void)
 	ok(!page_spaces_check(&p.ps, UINT64_MAX, false) && said("a", page, 1, EBT_PAGE_POPULATED),
 	   "and the next one finds what it would have found");
 	page_spaces_done(&p.ps);
-	munmap(page, PAGE);
+	munmap(area, 3 * PAGE);
 }
 
 static void check_share(void)

@@ -207,14 +207,15 @@ void program_release(struct program *t)
 
 /*
  * The kernel's sums for a child that was waited for include its own children, so its own usage is
- * read before. Only its peak of memory is not available otherwise.
+ * read before. Only its peak of memory is not available otherwise. While its probes are made it is held
+ * by ptrace, of which the stops are reported whatever is asked for.
  */
 bool program_ended(struct program *t)
 {
 	siginfo_t si = {0};
 	struct rusage ru;
 	if (t->reaped || waitid(P_PID, (id_t)t->pid, &si, WEXITED | WNOHANG | WNOWAIT) ||
-	    si.si_pid != t->pid)
+	    si.si_pid != t->pid || si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED)
 		return t->reaped;
 	t->has_usage = !usage_read(t->pid, &t->usage);
 	if (wait4(t->pid, &t->status, WNOHANG, &ru) == t->pid) {

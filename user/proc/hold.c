@@ -79,7 +79,7 @@ static int end_of_dead(pid_t pid)
 	char status[4096];
 	if (waitid(P_PID, (id_t)pid, &si, WEXITED | WNOHANG | WNOWAIT | __WALL))
 		return 0;
-	if (si.si_pid != pid)
+	if (si.si_pid != pid || si.si_code == CLD_TRAPPED) /* a stop is reported, too */
 		return -EAGAIN;
 	process_read_text(pid, "status", status, sizeof(status));
 	if (number_after(status, "\nPPid:") != getpid())
