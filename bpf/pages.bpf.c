@@ -23,7 +23,9 @@
 #define MADV_COLLAPSE	    25
 #define MADV_GUARD_INSTALL  102
 
-extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym;
+/* Linux 6.2. Without __weak, libbpf refuses the whole object on a kernel that lacks it, although
+ * the program that calls it is not loaded there. */
+extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
 
 /* Set before load. */
 const volatile uint64_t ebt_page_bytes = 4096;

@@ -362,24 +362,38 @@ static void choose_programs(struct bpf_kernel *k)
 		bpf_program__set_autoload(program_of(k, p), false);
 }
 
-/* Without the kernel's types a fault does not tell a huge page from others, nor zeroes. */
-static bool has_casts(void)
+static bool has_member(const struct btf *btf, const char *structure, const char *member)
+{
+	int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
+	const struct btf_type *type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+	const struct btf_member *m = type ? btf_members(type) : NULL;
+	for (uint16_t i = 0; m && i < btf_vlen(type); i++)
+		if (!strcmp(btf__str_by_offset(btf, m[i].name_off), member))
+			return true;
+	return false;
+}
+
+/* True if a program of a perf event can read the kernel's sample (Linux 6.2), and the kernel fills the
+ * sample before it runs the program (6.3, which added dyn_size). Otherwise a fault of a huge page
+ * counts as one of a small page, and mapping the zero page counts as a fault. */
+static bool has_samples(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf && btf__find_by_name_kind(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0;
+	bool has = btf && btf__find_by_name_kind(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0 &&
+		   has_member(btf, "perf_sample_data", "dyn_size");
 	btf__free(btf);
 	return has;
 }
 
 static void choose_fault_programs(struct bpf_kernel *k)
 {
-	bool casts = k->opt.pages && has_casts();
+	bool samples = k->opt.pages && has_samples();
 	struct bpf_program *p;
 	const struct {
 		struct bpf_program *program;
 		bool on;
-	} of_faults[] = {{k->skel->progs.ebt_page_fault_plain, k->opt.pages && !casts},
-			 {k->skel->progs.ebt_page_fault, casts},
+	} of_faults[] = {{k->skel->progs.ebt_page_fault_plain, k->opt.pages && !samples},
+			 {k->skel->progs.ebt_page_fault, samples},
 			 {k->skel->progs.ebt_fault_begin, k->opt.faults},
 			 {k->skel->progs.ebt_fault_end, k->opt.faults}};
 	bpf_object__for_each_program(p, k->skel->obj) if (bpf_program__type(p) ==
