@@ -125,7 +125,7 @@ install -m 755 "$O/ebtrace" "$TMP/ebtrace"
 (cd / && setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/ebtrace" mem -- "$TMP/allocs" <<<x) 2>"$TMP/err"
 is $? 7 "without privilege they cannot be read"
 is "$(cat "$TMP/err")" \
-	"ebtrace: sampled allocations are read through BPF: cannot load the BPF programs: needs CAP_BPF and CAP_PERFMON, or root" \
+	"ebtrace: sampled allocations are read through BPF: cannot load the BPF programs: needs CAP_BPF and CAP_PERFMON, or root; 'ebtrace info --kernel' shows what it allows" \
 	"and one line says so"
 for arguments in "-o x.ctf" "-p 1" "-o - -p 1" "-o x.ctf -p 1 -- true" "-o x.ctf -p 1 --rate 1e-3"; do
 	# shellcheck disable=SC2086

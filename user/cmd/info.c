@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/commands.h"
+#include "cmd/info_kernel.h"
 #include "cmd/info_print.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
@@ -16,14 +17,16 @@
 #include "engine/inputs.h"
 
 static const struct opts_command command = {
-	OPTS_INFO, "-p PID | FILE...",
+	OPTS_INFO, "-p PID | FILE... | --kernel",
 	"Describes a ring file, a capture, a memtrace trace, a page trace, or the ring of a "
 	"process: "
-	"format, producer, events, loss, damage."
+	"format, producer, events, loss, damage. With --kernel: what can be traced on this kernel "
+	"with these privileges."
 	"\vExamples:\n"
 	"  ebtrace info 1234.events\n"
 	"  ebtrace info run.ebt\n"
-	"  ebtrace info -p 1234 --json"};
+	"  ebtrace info -p 1234 --json\n"
+	"  sudo ebtrace info --kernel   which features work here"};
 
 /* The printers of each kind of input. */
 static const struct printer {
@@ -95,8 +98,28 @@ static int describe_process(pid_t pid, const struct opts *o)
 	return status;
 }
 
+static int describe_kernel(const struct opts *o)
+{
+	if (o->engine.file_count || o->engine.pid_count) {
+		complain("--kernel describes this kernel: it takes neither FILE nor -p");
+		return EXIT_USAGE;
+	}
+	if (o->json_schema)
+		info_kernel_schema();
+	int status = o->json_schema ? 0 : info_kernel(o->json);
+	int missing = print_end();
+	return missing ? missing : status;
+}
+
 static int obey(struct opts *o)
 {
+	if (o->kernel)
+		return describe_kernel(o);
+	if (o->json_schema) {
+		complain("--json-schema of info is that of --kernel --json: info --kernel "
+			 "--json-schema");
+		return EXIT_USAGE;
+	}
 	if (!o->engine.file_count && !o->engine.pid_count) {
 		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");
 		return EXIT_USAGE;

@@ -341,6 +341,9 @@ static error_t parse_flag(int key, struct opts *o)
 	case OPT_EVENTS:
 		o->events = true;
 		return 0;
+	case OPT_KERNEL:
+		o->kernel = true;
+		return 0;
 	case OPT_PRUNE:
 		o->prune = true;
 		return 0;

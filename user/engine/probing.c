@@ -25,16 +25,15 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 {
 	const struct engine *e = p->engine;
 	const struct engine_options *o = e->options;
-	if (o->allocs == ALLOCS_ONLY) {
-		report_error(&e->report, "sampled allocations are read through BPF: %s", reason);
-		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
-	}
-	if (o->pages) {
-		report_error(&e->report, "pages are watched through BPF: %s", reason);
-		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
-	}
-	if (o->mode != MODE_AUTO && o->mode != MODE_RING) {
-		report_error(&e->report, "--mode %s: %s", engine_mode_names[o->mode], reason);
+	char what[64] = "";
+	if (o->allocs == ALLOCS_ONLY)
+		snprintf(what, sizeof(what), "sampled allocations are read through BPF");
+	else if (o->pages)
+		snprintf(what, sizeof(what), "pages are watched through BPF");
+	else if (o->mode != MODE_AUTO && o->mode != MODE_RING)
+		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[o->mode]);
+	if (*what) {
+		report_error(&e->report, "%s: %s%s", what, reason, PROBING_HINT);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
 	if ((err != -EPERM && err != -EACCES) || !geteuid())
@@ -47,6 +46,53 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 	else
 		snprintf(p->missing, sizeof(p->missing), "%s", reason);
 	return ENGINE_OK;
+}
+
+/* What the kernel refuses of what was asked for, beside the probes: of these it is reported when a
+ * process would need them. */
+static void report_refused(const struct probing *p)
+{
+	static const struct {
+		enum bpf_feature feature;
+		const char *effect;
+	} features[] = {
+		{BPF_CHILDREN, "children are not followed"},
+		{BPF_STACKS, "events get no stacks"},
+		{BPF_BLAME, "it is not recorded when threads do not run, the rest is"},
+		{BPF_FAULTS, "page faults are not timed"},
+		{BPF_PAGE_SIZES,
+		 "each page fault counts as one small page, also those of huge pages "
+		 "and of the page of zeroes"},
+	};
+	for (unsigned i = 0; i < sizeof(features) / sizeof(*features); i++) {
+		const struct bpf_refusal *why = bpf_source_refusal(p->source, features[i].feature);
+		/* Its own message says it. */
+		bool again = features[i].feature == BPF_FAULTS &&
+			     bpf_source_refusal(p->source, BPF_BLAME);
+		if (why && !again)
+			report_at(&p->engine->report, LOG_NORMAL, "%s: %s", features[i].effect,
+				  why->why);
+	}
+}
+
+/* The probes that a process would need and that the kernel refuses. True if there are some. */
+static bool report_missed(const struct probing *p)
+{
+	static const char *const probes[BPF_FEATURES] = {
+		[BPF_MARKERS] = "markers",
+		[BPF_OCAML] = "functions of OCaml's runtime",
+		[BPF_ALLOCS] = "markers of sampled allocations",
+		[BPF_OCAML_ALLOCS] = "allocations of OCaml",
+	};
+	enum bpf_feature f;
+	const struct bpf_refusal *why;
+	bool some = false;
+	while ((why = bpf_source_missed(p->source, &f))) {
+		report_at(&p->engine->report, LOG_NORMAL, "%s are not probed: %s%s", probes[f],
+			  why->why, PROBING_HINT);
+		some = true;
+	}
+	return some;
 }
 
 enum engine_end
@@ -87,13 +133,12 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	};
 	char reason[EBT_REASON_BYTES] = "";
 	int err = bpf_source_new(e->session, &bo, &p->source, reason);
-	if (!err && o->faults)
+	if (!err)
+		report_refused(p);
+	if (!err && o->faults && !bpf_source_refusal(p->source, BPF_FAULTS))
 		report_at(&e->report, LOG_NORMAL,
 			  "timing page faults: meanwhile each one of the traced processes takes "
 			  "400 to 700 ns more, and of other programs up to 100 ns");
-	if (!err && bpf_source_offcpu_error(p->source, reason))
-		report_at(&e->report, LOG_NORMAL,
-			  "%s; it is not recorded when threads do not run, the rest is", reason);
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
@@ -140,6 +185,8 @@ void probing_end(struct probing *p)
 {
 	struct bpf_counts counts = {0};
 	report_pages(p);
+	if (p->source)
+		report_missed(p);
 	if (p->source)
 		bpf_source_counts(p->source, &counts);
 	if (counts.dropped_stacks)
@@ -195,16 +242,18 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = bpf_source_attach(p->source, pid, reason);
-	p->sees |= n >= 0 && o->blame && !bpf_source_offcpu_error(p->source, reason);
+	bool missed = report_missed(p);
+	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
 	if (n > 0)
 		note_attached(p, pid, n);
 	else if (n < 0)
 		report_error(r, "process %d: %s", pid, reason);
 	else
 		report_at(r, LOG_VERBOSE, "process %d has no markers", pid);
-	if (n >= 0)
-		return check_allocs(p, pid);
-	return o->mode != MODE_AUTO ? ENGINE_FAILED : ENGINE_OK;
+	bool nothing = n < 0 || (!n && missed && !p->sees);
+	if (nothing && o->mode != MODE_AUTO)
+		return ENGINE_FAILED;
+	return n >= 0 ? check_allocs(p, pid) : ENGINE_OK;
 }
 
 enum engine_end probing_check_ends(const struct probing *p)
@@ -229,6 +278,8 @@ void probing_attach_found(void *ctx, pid_t pid)
 	struct probing *p = ctx;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = p->source ? bpf_source_attach(p->source, pid, reason) : 0;
+	if (p->source)
+		report_missed(p);
 	if (n < 0)
 		report_at(&p->engine->report, LOG_VERBOSE, "process %d: %s", pid, reason);
 	else if (n)

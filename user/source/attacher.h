@@ -57,6 +57,8 @@ struct attach_env {
 	bool ring_request_always; /* also of processes under a seccomp filter */
 	bool no_ring;		  /* probe programs even if their own ring is on */
 	uint64_t own_ring_ns;	  /* time for a process to switch its own ring on */
+	unsigned absent;	  /* programs that are not loaded, a bit for each enum bpf_probe */
+	unsigned missed;	  /* of these, the ones that some process would have needed */
 	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
 	/* The files whose refused markers were reported last, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];

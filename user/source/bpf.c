@@ -34,6 +34,9 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
+	uint32_t single, priced; /* sites with a link of their own; those that a message had */
+	unsigned reported;	 /* programs that are missed, a bit for each enum bpf_probe */
+	struct bpf_refusal link_refusal; /* the last one of a link; err 0: none */
 	struct bpf_recover recover;
 	struct page_spaces pages;
 	struct page_faults faults;
@@ -212,11 +215,37 @@ static const struct source_ops bpf_source_ops = {
 
 /* ---- set-up ---- */
 
+/* Seconds to remove a probe with a link of its own: links are removed one after the other, and the
+ * kernel waits for each. Measured on Linux 6.1. */
+#define SINGLE_LINK_S 0.07
+
+static void report_price(struct bpf_source *s, uint32_t sites)
+{
+	s->single += sites;
+	if (s->single < 2 * s->priced)
+		return;
+	s->priced = s->single;
+	log_at(LOG_NORMAL,
+	       "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
+	       s->opt.attach == BPF_ATTACH_PERF
+		       ? "--attach perf"
+		       : "this kernel has no usable uprobe_multi links (Linux 6.10)",
+	       s->single, s->single * SINGLE_LINK_S);
+}
+
 static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 		       const struct uprobe_site *site, uint32_t sites)
 {
 	struct bpf_source *s = ctx;
-	return bpf_kernel_attach(s->kernel, program, file, pid, site, sites);
+	if (!s->counts.multi)
+		report_price(s, sites);
+	int fd = bpf_kernel_attach(s->kernel, program, file, pid, site, sites);
+	struct bpf_attempt a = {.step = BPF_STEP_UPROBE,
+				.err = fd,
+				.needs = BPF_NEEDS | (s->counts.multi ? 0 : 1ull << CAP_SYS_ADMIN)};
+	if (fd == -EPERM || fd == -EACCES)
+		bpf_refuse(&a, &s->link_refusal);
+	return fd;
 }
 
 static int set_runtime(void *ctx, uint32_t key, const struct ebt_ocaml_runtime *r)
@@ -313,6 +342,84 @@ static void set_targets(struct bpf_source *s)
 	};
 }
 
+static unsigned wanted_features(const struct bpf_options *opt)
+{
+	unsigned set = BPF_FEATURE(BPF_CHILDREN);
+	if (opt->pages)
+		return set | BPF_FEATURE(BPF_PAGES) | BPF_FEATURE(BPF_PAGE_SIZES);
+	if (!opt->no_probes)
+		set |= BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML);
+	if (!opt->no_probes && opt->stacks)
+		set |= BPF_FEATURE(BPF_STACKS);
+	if (opt->allocs)
+		set |= BPF_FEATURE(BPF_ALLOCS);
+	if (opt->allocs_only)
+		set |= BPF_FEATURE(BPF_OCAML_ALLOCS);
+	if (opt->offcpu)
+		set |= BPF_FEATURE(BPF_BLAME);
+	if (opt->faults)
+		set |= BPF_FEATURE(BPF_FAULTS);
+	return set;
+}
+
+/* Without any of these there is nothing to do for the source. */
+static unsigned main_features(const struct bpf_options *opt)
+{
+	if (opt->pages)
+		return BPF_FEATURE(BPF_PAGES);
+	if (opt->allocs_only)
+		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_OCAML_ALLOCS);
+	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_BLAME);
+}
+
+/* 0, or why nothing of what is asked for can be done: -errno. */
+static int check_features(const struct bpf_source *s, char *reason)
+{
+	unsigned needs = main_features(&s->opt);
+	const struct bpf_refusal *why = NULL;
+	if (bpf_kernel_features(s->kernel) & needs)
+		return 0;
+	for (enum bpf_feature f = 0; f < BPF_FEATURES && !why; f++)
+		if (needs & BPF_FEATURE(f))
+			why = bpf_kernel_refusal(s->kernel, f);
+	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s",
+		 why ? why->why : "nothing is asked of them");
+	return why ? why->err : -EINVAL;
+}
+
+static int new_kernel(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	struct bpf_kernel_options kernel = {.ring_bytes = opt->ring_bytes,
+					    .multi = s->counts.multi,
+					    .no_follow = opt->no_follow,
+					    .features = wanted_features(opt),
+					    .receive = bpf_records_receive,
+					    .ctx = &s->in};
+	if (s->in.stacks)
+		kernel.stacks = event_stacks_choice(s->in.stacks);
+	int err = bpf_kernel_new(&kernel, &s->kernel);
+	unsigned has = err ? 0 : bpf_kernel_features(s->kernel);
+	for (enum bpf_probe p = 0; p < BPF_PROBES; p++)
+		if (!(has & BPF_FEATURE(bpf_feature_of(p))))
+			s->in.targets.by.env.absent |= 1u << p;
+	s->in.targets.by.env.stacks &= (has >> BPF_STACKS & 1) != 0;
+	return err;
+}
+
+static int set_up(struct bpf_source *s)
+{
+	const struct bpf_options *opt = &s->opt;
+	int err = bpf_lanes_init(&s->in.lanes);
+	if (!err)
+		err = code_frames_new(s->in.session, &s->in.code);
+	s->in.targets.code = s->in.code;
+	if (!err && opt->stacks)
+		err = event_stacks_new(s->in.session, opt->stack_globs, opt->stack_glob_count,
+				       opt->stack_pause_ns, &s->in.stacks);
+	return err ? err : new_kernel(s);
+}
+
 int bpf_source_new(struct session *session, const struct bpf_options *opt, struct source **ret,
 		   char *reason)
 {
@@ -335,36 +442,20 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
 	s->in.targets.by.env.share = !opt->no_follow && s->counts.multi;
-	struct bpf_kernel_options kernel = {.ring_bytes = s->opt.ring_bytes,
-					    .multi = s->counts.multi,
-					    .no_follow = opt->no_follow,
-					    .ocaml_allocs = opt->allocs_only,
-					    .pages = opt->pages,
-					    .offcpu = opt->offcpu,
-					    .faults = opt->faults,
-					    .receive = bpf_records_receive,
-					    .ctx = &s->in};
-	int err = bpf_lanes_init(&s->in.lanes);
-	if (!err)
-		err = code_frames_new(session, &s->in.code);
-	s->in.targets.code = s->in.code;
-	if (!err && opt->stacks)
-		err = event_stacks_new(session, opt->stack_globs, opt->stack_glob_count,
-				       opt->stack_pause_ns, &s->in.stacks);
-	if (s->in.stacks)
-		kernel.stacks = event_stacks_choice(s->in.stacks);
-	if (!err)
-		err = bpf_kernel_new(&kernel, &s->kernel);
+	int err = set_up(s);
+	if (err)
+		bpf_explain(err, "cannot load the BPF programs", reason);
+	else
+		err = check_features(s, reason);
 	if (err) {
 		bpf_source_free(&s->base);
-		if (opt->pages)
-			return bpf_explain_pages(err, reason);
-		return bpf_explain_load(err, reason);
+		return err;
 	}
 	s->faults.children = !opt->no_follow;
-	bpf_kernel_fault_programs(s->kernel, &s->faults.begin, &s->faults.end);
+	bpf_kernel_fault_programs(s->kernel, opt->pages ? BPF_PAGES : BPF_FAULTS, &s->faults.begin,
+				  &s->faults.end);
 	s->base.lanes = s->in.lanes.lanes;
-	s->in.threads = opt->offcpu && !bpf_kernel_offcpu_error(s->kernel);
+	s->in.threads = bpf_kernel_features(s->kernel) >> BPF_BLAME & 1;
 	put_slots_aside(s);
 	s->rescan_ns = s->recover.since_ns = s->in.lost_since_ns = now_ns();
 	*ret = &s->base;
@@ -438,7 +529,7 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	if (!target)
 		return bpf_explain(-ENOMEM, what, reason);
 	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
-	int err = s->opt.offcpu && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
+	int err = s->in.threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
 	if (err)
 		log_at(LOG_NORMAL, "pid %d: its threads are not all known: %s", pid,
 		       strerror(-err));
@@ -448,21 +539,37 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	bpf_kernel_remove(s->kernel, pid);
 	page_user_end(&s->pages, &target->pages, now_ns());
 	bpf_targets_end(&s->in.targets, target);
-	return bpf_explain(n == -ENOENT ? -ESRCH : n, what, reason);
+	if (!s->link_refusal.err)
+		return bpf_explain(n == -ENOENT ? -ESRCH : n, what, reason);
+	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
+	return n;
 }
 
-int bpf_source_offcpu_error(struct source *base, char *reason)
+const struct bpf_refusal *bpf_source_refusal(struct source *base, enum bpf_feature f)
 {
-	int err = bpf_kernel_offcpu_error(((struct bpf_source *)base)->kernel);
-	/* The verifier took the others: it is not for want of a capability. */
-	err = err == -EACCES ? -ENOTSUP : err;
-	return err ? bpf_explain(err, "cannot attach to the scheduler's tracepoints", reason) : 0;
+	return bpf_kernel_refusal(((struct bpf_source *)base)->kernel, f);
+}
+
+const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_feature *ret)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	for (enum bpf_probe p = 0; p < BPF_PROBES; p++) {
+		unsigned program = 1u << p;
+		*ret = bpf_feature_of(p);
+		if (!(s->in.targets.by.env.missed & program & ~s->reported))
+			continue;
+		s->reported |= program;
+		const struct bpf_refusal *why = bpf_kernel_refusal(s->kernel, *ret);
+		if (why)
+			return why;
+	}
+	return NULL;
 }
 
 int bpf_source_flush_offcpu(struct source *base)
 {
 	struct bpf_source *s = (struct bpf_source *)base;
-	if (!s->opt.offcpu || s->in.stopped)
+	if (!s->in.threads || s->in.stopped)
 		return 0;
 	/* First, so that there is room. */
 	int err = look(s, false);

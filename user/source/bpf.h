@@ -15,6 +15,7 @@
 
 #include "core/session.h"
 #include "core/source.h"
+#include "source/bpf_kernel.h"
 #include "source/bpf_reason.h"
 #include "source/bpf_records.h"
 
@@ -77,8 +78,11 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 /* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
  * are watched, or -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);
-/* 0, also if they are not wanted; else why there are no EBT_OFFCPU events: -errno and `reason`. */
-int bpf_source_offcpu_error(struct source *s, char *reason);
+/* Why a feature that the options ask for is missing; NULL: it is there, or not asked for. */
+const struct bpf_refusal *bpf_source_refusal(struct source *s, enum bpf_feature f);
+/* A kind of probes that an attached process would need and that is missing, each once: why, and
+ * which. NULL: none any more. */
+const struct bpf_refusal *bpf_source_missed(struct source *s, enum bpf_feature *ret);
 /* Emits the intervals in which threads do not run and that are open; the rest of each follows as an
  * interval of its own. 0 or -errno. */
 int bpf_source_flush_offcpu(struct source *s);

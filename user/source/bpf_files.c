@@ -89,6 +89,10 @@ static int begin_attachments(struct walk *w, const struct maps_entry *e, struct 
 		};
 		if (file->at[i].by || !attachers[i]->match(&in))
 			continue;
+		unsigned program = 1u << attachers[i]->program;
+		w->by->env.missed |= w->by->env.absent & program;
+		if (w->by->env.absent & program)
+			continue;
 		err = attachment_begin(&w->by->links, &w->by->env, attachers[i], &process, &of,
 				       &file->at[i]);
 		w->files->attached[i] += !err;

@@ -17,9 +17,10 @@
 
 #include "ebtrace.skel.h"
 
-#define MIN_PROCESSES	16384u /* that maps have room for */
-#define OFFCPU_PROGRAMS 6
-#define MAX_PROCESSES	(4u << 20) /* the kernel's own limit of pids */
+#define MIN_PROCESSES 16384u	  /* that maps have room for */
+#define MAX_PROCESSES (4u << 20)  /* the kernel's own limit of pids */
+#define MAX_PROGRAMS  10	  /* of a feature */
+#define LOG_BYTES     (16u << 20) /* of a program that the verifier refuses */
 
 struct bpf_kernel {
 	struct bpf_kernel_options opt;
@@ -27,10 +28,33 @@ struct bpf_kernel {
 	struct bpf_channel channel;
 	struct link_keeper *keeper;
 	int cpus;
-	struct bpf_program *fault_end; /* NULL: no fault is of interest */
-	struct bpf_link *offcpu[OFFCPU_PROGRAMS];
-	int offcpu_error; /* 0 or -errno */
+	unsigned features; /* that are loaded */
+	struct bpf_refusal refusal[BPF_FEATURES];
+	struct bpf_link *link[BPF_FEATURES][MAX_PROGRAMS];
 };
+
+/* The programs of each feature, in the order in which they are attached. Those of BPF_BLAME: the
+ * walks first, the switches last. */
+static const char *const programs[BPF_FEATURES][MAX_PROGRAMS + 1] = {
+	[BPF_CHILDREN] = {"ebt_process_fork", "ebt_process_exec", "ebt_process_exit"},
+	[BPF_MARKERS] = {"ebt_marker"},
+	[BPF_OCAML] = {"ebt_ocaml_function"},
+	[BPF_ALLOCS] = {"ebt_alloc"},
+	[BPF_OCAML_ALLOCS] = {"ebt_ocaml_alloc"},
+	[BPF_PAGES] = {"ebt_enter_munmap", "ebt_enter_mmap", "ebt_enter_mremap", "ebt_enter_brk",
+		       "ebt_enter_madvise", "ebt_leave_munmap", "ebt_leave_mmap",
+		       "ebt_leave_mremap", "ebt_leave_brk", "ebt_leave_madvise"},
+	[BPF_BLAME] = {"ebt_offcpu_begin", "ebt_offcpu_flush", "ebt_offcpu_fork",
+		       "ebt_offcpu_waking", "ebt_offcpu_exit", "ebt_offcpu_switch"},
+};
+#define PROGRAM_EXIT  2 /* of BPF_CHILDREN */
+#define PROGRAM_BEGIN 0 /* of BPF_BLAME */
+#define PROGRAM_FLUSH 1
+
+static bool has_feature(unsigned features, enum bpf_feature f)
+{
+	return features & BPF_FEATURE(f);
+}
 
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
 static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -104,6 +128,8 @@ static int start_keeper(struct bpf_kernel *k)
 int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pid_t pid,
 		      const struct uprobe_site *site, uint32_t sites)
 {
+	if (!has_feature(k->features, bpf_feature_of(program)))
+		return -ENOTSUP;
 	struct link_spec spec = {
 		.file = file, .probe = program, .pid = pid, .site = site, .sites = sites};
 	return link_keeper_attach(k->keeper, &spec);
@@ -115,9 +141,32 @@ void bpf_kernel_stop_links(struct bpf_kernel *k)
 	k->keeper = NULL;
 }
 
+enum bpf_feature bpf_feature_of(enum bpf_probe probe)
+{
+	switch (probe) {
+	case BPF_PROBE_OCAML:
+		return BPF_OCAML;
+	case BPF_PROBE_ALLOC:
+		return BPF_ALLOCS;
+	case BPF_PROBE_OCAML_ALLOC:
+		return BPF_OCAML_ALLOCS;
+	default:
+		return BPF_MARKERS;
+	}
+}
+
+static void detach(struct bpf_kernel *k, enum bpf_feature f)
+{
+	for (unsigned i = MAX_PROGRAMS; i--;) {
+		bpf_link__destroy(k->link[f][i]);
+		k->link[f][i] = NULL;
+	}
+}
+
 void bpf_kernel_detach(struct bpf_kernel *k)
 {
-	ebtrace_bpf__detach(k->skel);
+	detach(k, BPF_PAGES);
+	detach(k, BPF_CHILDREN);
 }
 
 /* ---- maps ---- */
@@ -208,7 +257,7 @@ bool bpf_kernel_next(const struct bpf_kernel *k, uint32_t *pid)
 
 bool bpf_kernel_sees_exits(const struct bpf_kernel *k)
 {
-	return k->skel->links.ebt_process_exit != NULL;
+	return k->link[BPF_CHILDREN][PROGRAM_EXIT] != NULL;
 }
 
 int bpf_kernel_push_slot(struct bpf_kernel *k, uint32_t slot)
@@ -235,10 +284,19 @@ struct ebt_dropped bpf_kernel_dropped(const struct bpf_kernel *k)
 	};
 }
 
-void bpf_kernel_fault_programs(const struct bpf_kernel *k, int *ret_begin, int *ret_end)
+void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
+			       int *ret_end)
 {
-	*ret_begin = bpf_program__fd(k->skel->progs.ebt_fault_begin);
-	*ret_end = bpf_program__fd(k->fault_end);
+	*ret_begin = *ret_end = -1;
+	if (!has_feature(k->features, f))
+		return;
+	const struct bpf_program *end = f == BPF_FAULTS ? k->skel->progs.ebt_fault_end
+					: has_feature(k->features, BPF_PAGE_SIZES)
+						? k->skel->progs.ebt_page_fault
+						: k->skel->progs.ebt_page_fault_plain;
+	if (f == BPF_FAULTS)
+		*ret_begin = bpf_program__fd(k->skel->progs.ebt_fault_begin);
+	*ret_end = bpf_program__fd(end);
 }
 
 int bpf_kernel_fd(const struct bpf_kernel *k)
@@ -253,40 +311,9 @@ int bpf_kernel_read(struct bpf_kernel *k, bool wait)
 
 /* ---- when threads do not run ---- */
 
-/* The walks first, the switches last. */
-static void list_offcpu_programs(const struct ebtrace_bpf *skel,
-				 struct bpf_program *ret[OFFCPU_PROGRAMS])
-{
-	ret[0] = skel->progs.ebt_offcpu_begin;
-	ret[1] = skel->progs.ebt_offcpu_flush;
-	ret[2] = skel->progs.ebt_offcpu_fork;
-	ret[3] = skel->progs.ebt_offcpu_waking;
-	ret[4] = skel->progs.ebt_offcpu_exit;
-	ret[5] = skel->progs.ebt_offcpu_switch;
-}
-
-/* Behind the program that follows forks. */
-static int attach_offcpu(struct bpf_kernel *k)
-{
-	struct bpf_program *programs[OFFCPU_PROGRAMS];
-	list_offcpu_programs(k->skel, programs);
-	for (unsigned i = 0; i < OFFCPU_PROGRAMS; i++) {
-		k->offcpu[i] = bpf_program__attach(programs[i]);
-		if (k->offcpu[i])
-			continue;
-		int err = -errno;
-		bpf_kernel_stop_offcpu(k);
-		return err;
-	}
-	return 0;
-}
-
 void bpf_kernel_stop_offcpu(struct bpf_kernel *k)
 {
-	for (unsigned i = OFFCPU_PROGRAMS; i--;) {
-		bpf_link__destroy(k->offcpu[i]);
-		k->offcpu[i] = NULL;
-	}
+	detach(k, BPF_BLAME);
 }
 
 /* The programs write nothing: a read ends when they have seen all threads. */
@@ -307,17 +334,12 @@ static int walk(const struct bpf_link *link)
 
 int bpf_kernel_begin_offcpu(struct bpf_kernel *k)
 {
-	return walk(k->offcpu[0]);
+	return walk(k->link[BPF_BLAME][PROGRAM_BEGIN]);
 }
 
 int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 {
-	return walk(k->offcpu[1]);
-}
-
-int bpf_kernel_offcpu_error(const struct bpf_kernel *k)
-{
-	return k->offcpu_error;
+	return walk(k->link[BPF_BLAME][PROGRAM_FLUSH]);
 }
 
 /* ---- set-up ---- */
@@ -349,19 +371,6 @@ static int set_sizes(struct bpf_kernel *k)
 	return err;
 }
 
-static void choose_programs(struct bpf_kernel *k)
-{
-	for (enum bpf_probe p = 0; p < BPF_PROBES; p++) {
-		bpf_program__set_autoattach(program_of(k, p), false);
-		if (k->opt.multi)
-			bpf_program__set_expected_attach_type(
-				program_of(k, p), (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
-	}
-	bpf_program__set_autoload(k->skel->progs.ebt_ocaml_alloc, k->opt.ocaml_allocs);
-	for (enum bpf_probe p = 0; k->opt.pages && p < BPF_PROBES; p++)
-		bpf_program__set_autoload(program_of(k, p), false);
-}
-
 static bool has_member(const struct btf *btf, const char *structure, const char *member)
 {
 	int id = btf__find_by_name_kind(btf, structure, BTF_KIND_STRUCT);
@@ -376,107 +385,240 @@ static bool has_member(const struct btf *btf, const char *structure, const char 
 /* True if a program of a perf event can read the kernel's sample (Linux 6.2), and the kernel fills the
  * sample before it runs the program (6.3, which added dyn_size). Otherwise a fault of a huge page
  * counts as one of a small page, and mapping the zero page counts as a fault. */
-static bool has_samples(void)
+static bool has_samples(struct bpf_refusal *ret)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool has = btf && btf__find_by_name_kind(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0 &&
-		   has_member(btf, "perf_sample_data", "dyn_size");
+	bool casts = btf && btf__find_by_name_kind(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0;
+	bool has = casts && has_member(btf, "perf_sample_data", "dyn_size");
+	if (btf && !casts)
+		bpf_refuse_missing("function bpf_cast_to_kern_ctx", "6.2", ret);
+	else if (btf && !has)
+		bpf_refuse_missing("page sizes in samples", "6.3", ret);
 	btf__free(btf);
 	return has;
 }
 
-static void choose_fault_programs(struct bpf_kernel *k)
+static void choose_program(const struct bpf_kernel *k, struct bpf_program *program, bool on)
 {
-	bool samples = k->opt.pages && has_samples();
-	struct bpf_program *p;
-	const struct {
-		struct bpf_program *program;
-		bool on;
-	} of_faults[] = {{k->skel->progs.ebt_page_fault_plain, k->opt.pages && !samples},
-			 {k->skel->progs.ebt_page_fault, samples},
-			 {k->skel->progs.ebt_fault_begin, k->opt.faults},
-			 {k->skel->progs.ebt_fault_end, k->opt.faults}};
-	bpf_object__for_each_program(p, k->skel->obj) if (bpf_program__type(p) ==
-							  BPF_PROG_TYPE_TRACEPOINT)
-		bpf_program__set_autoload(p, k->opt.pages);
-	k->fault_end = NULL;
-	for (int i = 0; i < 4; i++) {
-		bpf_program__set_autoload(of_faults[i].program, of_faults[i].on);
-		bpf_program__set_autoattach(of_faults[i].program, false);
-		k->fault_end = of_faults[i].on ? of_faults[i].program : k->fault_end;
-	}
-	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, k->opt.pages);
-	k->skel->rodata->ebt_faults_on = k->opt.faults;
-	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	bpf_program__set_autoload(program, on);
+	for (enum bpf_probe p = 0; p < BPF_PROBES && k->opt.multi; p++)
+		if (program == program_of(k, p))
+			bpf_program__set_expected_attach_type(
+				program, (enum bpf_attach_type)UPROBE_MULTI_ATTACH_TYPE);
 }
 
-static int choose_offcpu_programs(struct bpf_kernel *k)
+static void choose_programs(struct bpf_kernel *k, unsigned features)
 {
-	struct bpf_program *programs[OFFCPU_PROGRAMS];
-	list_offcpu_programs(k->skel, programs);
-	for (unsigned i = 0; i < OFFCPU_PROGRAMS; i++) {
-		bpf_program__set_autoload(programs[i], k->opt.offcpu);
-		bpf_program__set_autoattach(programs[i], false);
-	}
-	bpf_map__set_autocreate(k->skel->maps.ebt_threads, k->opt.offcpu);
-	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, k->opt.offcpu);
-	return bpf_map__set_max_entries(k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus);
+	bool sizes = has_feature(features, BPF_PAGE_SIZES);
+	bool faults = has_feature(features, BPF_FAULTS);
+	choose_program(k, k->skel->progs.ebt_page_fault, sizes);
+	choose_program(k, k->skel->progs.ebt_page_fault_plain,
+		       has_feature(features, BPF_PAGES) && !sizes);
+	choose_program(k, k->skel->progs.ebt_fault_begin, faults);
+	choose_program(k, k->skel->progs.ebt_fault_end, faults);
+	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
+		for (unsigned i = 0; programs[f][i]; i++)
+			choose_program(
+				k, bpf_object__find_program_by_name(k->skel->obj, programs[f][i]),
+				has_feature(features, f));
 }
 
-static int load(struct bpf_kernel *k)
+static int set_up(struct bpf_kernel *k, unsigned features)
 {
-	k->skel = ebtrace_bpf__open();
-	if (!k->skel)
-		return -errno;
+	bool blame = has_feature(features, BPF_BLAME);
+	uint64_t pidns = process_own_pidns();
 	k->skel->rodata->ebt_follow = !k->opt.no_follow;
-	k->skel->rodata->ebt_stacks_on = k->opt.stacks != NULL;
+	k->skel->rodata->ebt_stacks_on = has_feature(features, BPF_STACKS);
 	if (k->opt.stacks)
 		k->skel->rodata->ebt_stacks = *k->opt.stacks;
-	uint64_t pidns = process_own_pidns();
 	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;
-	choose_programs(k);
-	choose_fault_programs(k);
-	int err = choose_offcpu_programs(k);
-	if (!err)
-		err = set_sizes(k);
-	return err ? err : ebtrace_bpf__load(k->skel);
+	k->skel->rodata->ebt_faults_on = has_feature(features, BPF_FAULTS);
+	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));
+	bpf_map__set_autocreate(k->skel->maps.ebt_threads, blame);
+	bpf_map__set_autocreate(k->skel->maps.ebt_cpu_waiters, blame);
+	int err = bpf_map__set_max_entries(k->skel->maps.ebt_cpu_waiters, (uint32_t)k->cpus);
+	return err ? err : set_sizes(k);
 }
 
-/* A kernel may refuse the programs of the scheduler's tracepoints alone: then the others run without
- * them. */
-static int load_without_offcpu(struct bpf_kernel *k, int err)
+/* log: of LOG_BYTES, for what the verifier says of a program that it refuses; NULL: to the debug
+ * log. 0 or -errno. */
+static int load(struct bpf_kernel *k, unsigned features, char *log)
 {
-	if (!k->opt.offcpu)
-		return err;
+	LIBBPF_OPTS(bpf_object_open_opts, opts, .kernel_log_buf = log,
+		    .kernel_log_size = log ? LOG_BYTES : 0);
 	ebtrace_bpf__destroy(k->skel);
-	k->skel = NULL;
-	k->opt.offcpu = k->opt.faults = false;
-	k->offcpu_error = err;
-	return load(k);
+	k->skel = ebtrace_bpf__open_opts(&opts);
+	k->features = 0;
+	if (!k->skel)
+		return -errno;
+	choose_programs(k, features);
+	int err = set_up(k, features);
+	if (!err)
+		err = ebtrace_bpf__load(k->skel);
+	k->features = err ? 0 : features;
+	return err;
+}
+
+/* ---- what the kernel refuses ---- */
+
+uint64_t bpf_feature_needs(enum bpf_feature f)
+{
+	/* Tracepoints of system calls are found by way of tracefs, which is root's. */
+	bool reads_tracefs = f == BPF_PAGES || f == BPF_PAGE_SIZES;
+	return BPF_NEEDS | (reads_tracefs ? 1ull << CAP_DAC_READ_SEARCH : 0);
+}
+
+static void refuse_all(struct bpf_kernel *k, struct bpf_attempt a)
+{
+	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++) {
+		a.needs = bpf_feature_needs(f);
+		if (has_feature(k->opt.features, f))
+			bpf_refuse(&a, &k->refusal[f]);
+	}
+	k->features = 0;
+}
+
+static bool has_btf(void)
+{
+	struct btf *btf = btf__load_vmlinux_btf();
+	btf__free(btf);
+	return btf != NULL;
+}
+
+/* Loads a feature's programs, beside those that it adds to. */
+static bool loads_alone(struct bpf_kernel *k, enum bpf_feature f, unsigned others, char *log)
+{
+	static const unsigned needs[BPF_FEATURES] = {
+		[BPF_STACKS] = BPF_PROBE_FEATURES,
+		[BPF_PAGE_SIZES] = BPF_FEATURE(BPF_PAGES),
+		[BPF_FAULTS] = BPF_FEATURE(BPF_BLAME),
+	};
+	unsigned with = needs[f] & others;
+	if (needs[f] && !with) {
+		for (enum bpf_feature n = 0; n < BPF_FEATURES; n++)
+			if (needs[f] & BPF_FEATURE(n) && k->refusal[n].err)
+				k->refusal[f] = k->refusal[n];
+		return false;
+	}
+	*log = 0;
+	int err = load(k, BPF_FEATURE(f) | with, log);
+	struct bpf_attempt a = {.step = BPF_STEP_LOAD,
+				.err = err,
+				.needs = bpf_feature_needs(f),
+				.log = *log ? log : NULL};
+	if (err)
+		bpf_refuse(&a, &k->refusal[f]);
+	return !err;
+}
+
+/* The kernel has refused them together: those that it accepts alone. */
+static unsigned find_loadable(struct bpf_kernel *k, unsigned wanted)
+{
+	unsigned loadable = 0;
+	char *log = malloc(LOG_BYTES);
+	/* What a feature adds to comes before it. */
+	for (enum bpf_feature f = 0; log && f < BPF_FEATURES; f++)
+		if (has_feature(wanted, f) && loads_alone(k, f, loadable, log))
+			loadable |= BPF_FEATURE(f);
+	free(log);
+	return loadable;
+}
+
+static void load_wanted(struct bpf_kernel *k, unsigned wanted)
+{
+	struct bpf_attempt a = {.step = BPF_STEP_LOAD};
+	a.err = load(k, wanted, NULL);
+	if (!a.err)
+		return;
+	a.no_btf = !has_btf();
+	unsigned loadable = a.no_btf ? 0 : find_loadable(k, wanted);
+	if (loadable)
+		a.err = load(k, loadable, NULL);
+	if (a.no_btf || (loadable && a.err))
+		refuse_all(k, a);
+}
+
+static void attach(struct bpf_kernel *k, enum bpf_feature f)
+{
+	for (unsigned i = 0; programs[f][i]; i++) {
+		k->link[f][i] = bpf_program__attach(
+			bpf_object__find_program_by_name(k->skel->obj, programs[f][i]));
+		if (k->link[f][i])
+			continue;
+		struct bpf_attempt a = {.step = f == BPF_PAGES ? BPF_STEP_TRACEPOINT
+							       : BPF_STEP_LINK,
+					.err = -errno,
+					.needs = bpf_feature_needs(f)};
+		bpf_refuse(&a, &k->refusal[f]);
+		k->features &= ~BPF_FEATURE(f);
+		detach(k, f);
+		return;
+	}
+}
+
+static void attach_loaded(struct bpf_kernel *k)
+{
+	static const enum bpf_feature attached[] = {BPF_CHILDREN, BPF_PAGES, BPF_BLAME};
+	for (unsigned i = 0; i < sizeof(attached) / sizeof(*attached); i++)
+		if (has_feature(k->features, attached[i]))
+			attach(k, attached[i]);
+	if (has_feature(k->features, BPF_FAULTS) && !has_feature(k->features, BPF_BLAME)) {
+		k->refusal[BPF_FAULTS] = k->refusal[BPF_BLAME];
+		k->features &= ~BPF_FEATURE(BPF_FAULTS);
+	}
+}
+
+/* True if no program can be loaded at all. */
+static bool refuses_everything(struct bpf_kernel *k)
+{
+	struct privilege p;
+	struct bpf_refusal old;
+	privilege_read(&p);
+	bpf_refuse_version(&p, &old);
+	for (enum bpf_feature f = 0; old.err && f < BPF_FEATURES; f++)
+		if (has_feature(k->opt.features, f))
+			k->refusal[f] = old;
+	int err = uprobe_try_load();
+	bool denied = err == -EPERM || err == -EACCES;
+	if (!old.err && denied)
+		refuse_all(k, (struct bpf_attempt){.step = BPF_STEP_LOAD, .err = err});
+	return old.err || denied;
 }
 
 static int begin(struct bpf_kernel *k)
 {
-	int err = load(k);
-	if (err)
-		err = load_without_offcpu(k, err);
-	if (!err && !k->opt.pages)
-		err = start_keeper(k);
-	if (!err)
-		err = ebtrace_bpf__attach(k->skel);
-	if (!err && k->opt.offcpu)
-		k->offcpu_error = attach_offcpu(k);
-	return err ? err : bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
+	unsigned wanted = k->opt.features;
+	if (refuses_everything(k))
+		return 0;
+	if (has_feature(wanted, BPF_PAGE_SIZES) && !has_samples(&k->refusal[BPF_PAGE_SIZES]))
+		wanted &= ~BPF_FEATURE(BPF_PAGE_SIZES);
+	load_wanted(k, wanted);
+	int err = k->features & BPF_PROBE_FEATURES ? start_keeper(k) : 0;
+	if (err || !k->features)
+		return err;
+	attach_loaded(k);
+	return bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
+}
+
+unsigned bpf_kernel_features(const struct bpf_kernel *k)
+{
+	return k->features;
+}
+
+const struct bpf_refusal *bpf_kernel_refusal(const struct bpf_kernel *k, enum bpf_feature f)
+{
+	return k->refusal[f].err ? &k->refusal[f] : NULL;
 }
 
 bool bpf_kernel_allows(void)
 {
+	struct privilege p;
+	struct bpf_refusal old;
 	libbpf_set_print(log_libbpf);
-	if (libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_KPROBE, NULL) != 1)
-		return false;
-	struct btf *btf = btf__load_vmlinux_btf();
-	btf__free(btf);
-	return btf != NULL;
+	privilege_read(&p);
+	bpf_refuse_version(&p, &old);
+	return !old.err && !uprobe_try_load() && has_btf();
 }
 
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)
@@ -503,6 +645,7 @@ void bpf_kernel_free(struct bpf_kernel *k)
 	bpf_kernel_stop_links(k);
 	bpf_channel_close(&k->channel);
 	bpf_kernel_stop_offcpu(k);
+	bpf_kernel_detach(k);
 	ebtrace_bpf__destroy(k->skel);
 	free(k);
 }

@@ -13,18 +13,40 @@
 
 #include "bpf/abi.h"
 #include "source/attacher.h"
+#include "source/bpf_reason.h"
 
 struct bpf_kernel;
 
+/* What the programs do. Each feature has programs of its own, and a kernel that refuses them, or a
+ * user who may not load them, lacks that feature alone. */
+enum bpf_feature {
+	BPF_CHILDREN,	  /* report forks, exec and exits of traced processes */
+	BPF_MARKERS,	  /* events of USDT markers */
+	BPF_OCAML,	  /* events of functions of OCaml's runtime */
+	BPF_ALLOCS,	  /* markers of sampled allocations */
+	BPF_OCAML_ALLOCS, /* allocations of OCaml programs without such markers */
+	BPF_STACKS,	  /* events get their stacks */
+	BPF_PAGES,	  /* changes of pages, by faults and system calls */
+	BPF_PAGE_SIZES,	  /* faults of huge pages count as such, and the zero page does not count */
+	BPF_BLAME,	  /* intervals in which threads do not run */
+	BPF_FAULTS,	  /* the time of page faults; needs BPF_BLAME */
+	BPF_FEATURES
+};
+
+/* Sets of features. */
+#define BPF_FEATURE(f) (1u << (f))
+#define BPF_PROBE_FEATURES                                                             \
+	(BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_ALLOCS) | \
+	 BPF_FEATURE(BPF_OCAML_ALLOCS))
+/* The feature of the program of a kind of probe. */
+enum bpf_feature bpf_feature_of(enum bpf_probe probe);
+
 struct bpf_kernel_options {
-	size_t ring_bytes; /* power of two >= a page */
-	bool multi;	   /* uprobe_multi links, else perf-event links */
-	bool no_follow;	   /* report no forks */
-	bool ocaml_allocs; /* load the program of OCaml allocations without markers */
-	bool pages;	   /* watch pages; no links are made */
-	bool offcpu;	   /* record when threads do not run */
-	bool faults;	   /* and measure their page faults */
-	const struct ebt_stack_choice *stacks; /* which events get one; NULL: none. Kept */
+	size_t ring_bytes;		       /* power of two >= a page */
+	bool multi;			       /* uprobe_multi links, else perf-event links */
+	bool no_follow;			       /* report no forks */
+	unsigned features;		       /* that are wanted */
+	const struct ebt_stack_choice *stacks; /* with BPF_STACKS: which events get one. Kept */
 	/* Receives a record; < 0: no more of them now. */
 	int (*receive)(void *ctx, const void *record, size_t bytes);
 	void *ctx;
@@ -32,20 +54,30 @@ struct bpf_kernel_options {
 
 /* Whether we may load programs of this kind at all. */
 bool bpf_kernel_allows(void);
-/* Forks the keeper of the links (link_keeper.h), so call it early. 0 or -errno. */
+/*
+ * Loads and attaches what is wanted, as far as the kernel allows. Forks the keeper of the links
+ * (link_keeper.h), so call it early. 0, also if every feature is refused, or -errno.
+ */
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret);
 void bpf_kernel_free(struct bpf_kernel *k); /* NULL is allowed */
 
-/* The programs of page faults: their descriptors; < 0: not loaded. */
-void bpf_kernel_fault_programs(const struct bpf_kernel *k, int *ret_begin, int *ret_end);
+/* The features that are there; those that are wanted but refused have a refusal. */
+unsigned bpf_kernel_features(const struct bpf_kernel *k);
+/* NULL: it is there, or not wanted. */
+const struct bpf_refusal *bpf_kernel_refusal(const struct bpf_kernel *k, enum bpf_feature f);
 
-/* 0, also if it is not wanted; else -errno: why it is not recorded when threads do not run. */
-int bpf_kernel_offcpu_error(const struct bpf_kernel *k);
-/* Walks over all threads. Begin: with those of traced processes that are not known yet; flush: makes a
- * record of each interval that is open. 0 or -errno. */
+/* The capabilities that a feature needs, a bit each. */
+uint64_t bpf_feature_needs(enum bpf_feature f);
+
+/* The programs of page faults of BPF_FAULTS or BPF_PAGES: their descriptors; < 0: none. */
+void bpf_kernel_fault_programs(const struct bpf_kernel *k, enum bpf_feature f, int *ret_begin,
+			       int *ret_end);
+
+/* Walks over all threads, with BPF_BLAME. Begin: with those of traced processes that are not known
+ * yet; flush: makes a record of each interval that is open. 0 or -errno. */
 int bpf_kernel_begin_offcpu(struct bpf_kernel *k);
 int bpf_kernel_flush_offcpu(struct bpf_kernel *k);
-/* Records no more of them. */
+/* Records no more intervals. */
 void bpf_kernel_stop_offcpu(struct bpf_kernel *k);
 
 int bpf_kernel_fd(const struct bpf_kernel *k); /* readable when a record that wakes us is there */

@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_reason.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <linux/capability.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static const char *const cause_names[] = {
+	[BPF_CAUSE_NONE] = "none",
+	[BPF_CAUSE_CAPABILITY] = "capability",
+	[BPF_CAUSE_USERNS] = "user_namespace",
+	[BPF_CAUSE_SECCOMP] = "seccomp",
+	[BPF_CAUSE_LOCKDOWN] = "lockdown",
+	[BPF_CAUSE_VERSION] = "version",
+	[BPF_CAUSE_BTF] = "btf",
+	[BPF_CAUSE_MISSING] = "missing",
+	[BPF_CAUSE_VERIFIER] = "verifier",
+	[BPF_CAUSE_TRACEFS] = "tracefs",
+	[BPF_CAUSE_OTHER] = "other",
+};
+
+const char *bpf_cause_name(enum bpf_cause cause)
+{
+	return cause_names[cause];
+}
+
 int bpf_explain(int err, const char *what, char *reason)
 {
 	const char *why = strerror(-err);
-	if (err == -EPERM)
-		why = "needs CAP_BPF and CAP_PERFMON, or root";
-	else if (err == -EACCES)
+	if (err == -EACCES)
 		why = "its files are not ours to read: needs its user, CAP_SYS_PTRACE, or root";
 	else if (err == -ESRCH)
 		why = "no such process";
@@ -23,43 +40,226 @@ int bpf_explain(int err, const char *what, char *reason)
 	return err;
 }
 
-#define NEEDED (1ull << CAP_BPF | 1ull << CAP_PERFMON)
+/* ---- the verifier's log ---- */
 
-static bool has_capabilities(void)
+/* Lines of the log that show instructions, states and statistics. */
+static bool is_progress(const char *line, size_t len)
 {
-	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct caps[_LINUX_CAPABILITY_U32S_3];
-	if (syscall(SYS_capget, &header, caps))
-		return false;
-	uint64_t all = caps[0].effective | (uint64_t)caps[1].effective << 32;
-	return all & 1ull << CAP_SYS_ADMIN || (all & NEEDED) == NEEDED;
-}
-
-/* What libbpf returns where it finds no BTF. */
-static const char without_btf[] =
-	"this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux), which they need";
-
-int bpf_explain_load(int err, char *reason)
-{
-	static const char what[] = "cannot load the BPF programs";
-	if (err == -ESRCH) {
-		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, without_btf);
-		return -ENOTSUP;
+	static const char *const begins[] = {";",
+					     "from ",
+					     "processed ",
+					     "R0",
+					     "R1",
+					     "R2",
+					     "R3",
+					     "R4",
+					     "R5",
+					     "R6",
+					     "R7",
+					     "R8",
+					     "R9",
+					     "R10",
+					     "last_idx ",
+					     "regs=",
+					     "parent ",
+					     "mark_precise",
+					     "func#",
+					     "Validating ",
+					     "max_states",
+					     "Func#",
+					     "propagating",
+					     "stack depth",
+					     "verification",
+					     "reg type unsupported"};
+	if (!len || isspace((unsigned char)*line))
+		return true;
+	size_t digits = strspn(line, "0123456789");
+	if (digits && line[digits] == ':')
+		return true;
+	for (size_t i = 0; i < sizeof(begins) / sizeof(*begins); i++) {
+		size_t n = strlen(begins[i]);
+		/* A register at the begin of a sentence is the reason: "R1 type=...". */
+		if (!strncmp(line, begins[i], n) &&
+		    (*line != 'R' || line[n] == '=' || line[n] == '_'))
+			return true;
 	}
-	if ((err != -EACCES && err != -EINVAL) || !has_capabilities())
-		return bpf_explain(err == -EACCES ? -EPERM : err, what, reason);
-	snprintf(reason, BPF_REASON_BYTES, "%s: this kernel's verifier refuses them", what);
-	return -ENOTSUP;
+	return false;
 }
 
-int bpf_explain_pages(int err, char *reason)
+const char *bpf_verifier_reason(const char *log, int *ret_len)
 {
-	const char *why = err == -EPERM || err == -EACCES
-				  ? "needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
-			  : err == -ENOENT
-				  ? "tracefs is missing: mount -t tracefs none /sys/kernel/tracing"
-			  : err == -ESRCH ? without_btf
-					  : strerror(-err);
-	snprintf(reason, BPF_REASON_BYTES, "cannot load the BPF programs: %s", why);
-	return err == -EACCES ? -EPERM : err;
+	while (log && *log) {
+		size_t len = strcspn(log, "\n");
+		if (!is_progress(log, len)) {
+			*ret_len = len > 160 ? 160 : (int)len;
+			return log;
+		}
+		log += len + (log[len] == '\n');
+	}
+	return NULL;
+}
+
+/* ---- refusals ---- */
+
+static void set(struct bpf_refusal *r, enum bpf_cause cause, const char *advice)
+{
+	r->cause = cause;
+	r->advice = advice;
+}
+
+/* Those that a program may need, in the order of messages. */
+static const unsigned capabilities[] = {CAP_BPF, CAP_PERFMON, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN};
+#define CAPABILITIES (sizeof(capabilities) / sizeof(*capabilities))
+
+static uint64_t find_lacking(const struct privilege *p, uint64_t needs)
+{
+	for (unsigned i = 0; i < CAPABILITIES; i++)
+		if (privilege_has(p, capabilities[i]))
+			needs &= ~(1ull << capabilities[i]);
+	return needs;
+}
+
+/* "needs CAP_BPF and CAP_PERFMON, or root"; of one that is missing alone ": CAP_BPF is missing". */
+static void refuse_capabilities(uint64_t needs, uint64_t lacking, struct bpf_refusal *r)
+{
+	size_t at = (size_t)snprintf(r->why, sizeof(r->why), "needs ");
+	uint64_t left = needs;
+	for (unsigned i = 0; i < CAPABILITIES; i++) {
+		uint64_t c = 1ull << capabilities[i];
+		if (!(left & c))
+			continue;
+		left &= ~c;
+		const char *sep = !left ? "" : left & (left - 1) ? ", " : " and ";
+		at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, "%s%s",
+				       privilege_name(capabilities[i]), sep);
+	}
+	at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, ", or root");
+	if (lacking != needs && !(lacking & (lacking - 1)))
+		snprintf(r->why + at, sizeof(r->why) - at, ": %s is missing",
+			 privilege_name((unsigned)__builtin_ctzll(lacking)));
+	set(r, BPF_CAUSE_CAPABILITY,
+	    "run ebtrace as root; in a container, add the capabilities that are named");
+}
+
+/* Commands and flags that do not exist are refused as invalid, unless a filter refuses the calls
+ * themselves. */
+static bool calls_are_filtered(enum bpf_step step)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	if (syscall(SYS_bpf, 0x7fffffff, &attr, sizeof(attr)) < 0 && errno != EINVAL)
+		return true;
+	return step != BPF_STEP_LOAD && syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0ul) < 0 &&
+	       errno != EINVAL;
+}
+
+static void refuse_permission(const struct bpf_attempt *a, const struct privilege *p,
+			      struct bpf_refusal *r)
+{
+	uint64_t lacking = find_lacking(p, a->needs);
+	if (lacking) {
+		refuse_capabilities(a->needs, lacking, r);
+		r->err = -EPERM;
+	} else if (!p->initial_userns) {
+		set(r, BPF_CAUSE_USERNS, "run ebtrace outside the container");
+		snprintf(r->why, sizeof(r->why),
+			 "this process is in a user namespace of its own, whose capabilities the "
+			 "kernel does not accept for BPF");
+	} else if (p->filtered && calls_are_filtered(a->step)) {
+		set(r, BPF_CAUSE_SECCOMP,
+		    "run ebtrace outside the container, or allow bpf() and perf_event_open() in "
+		    "its seccomp profile");
+		snprintf(r->why, sizeof(r->why), "a seccomp filter refuses bpf()%s",
+			 a->step == BPF_STEP_LOAD ? "" : " or perf_event_open()");
+	} else if (p->lockdown == LOCKDOWN_CONFIDENTIALITY) {
+		set(r, BPF_CAUSE_LOCKDOWN, "boot without lockdown=confidentiality");
+		snprintf(r->why, sizeof(r->why), "the kernel is locked down (confidentiality)");
+	} else {
+		snprintf(r->why, sizeof(r->why), "%s", strerror(-r->err));
+	}
+}
+
+/* Programs read the kernel's memory by this function, which lockdown takes away. */
+static bool is_locked_down(const struct privilege *p, const char *line)
+{
+	return p->lockdown == LOCKDOWN_CONFIDENTIALITY && strstr(line, "probe_read_kernel");
+}
+
+static void refuse_program(const struct privilege *p, const char *log, struct bpf_refusal *r)
+{
+	int len = 0;
+	const char *at = bpf_verifier_reason(log, &len);
+	char line[192] = "";
+	snprintf(line, sizeof(line), "%.*s", len, at ? at : "");
+	if (is_locked_down(p, line)) {
+		set(r, BPF_CAUSE_LOCKDOWN, "boot without lockdown=confidentiality");
+		snprintf(r->why, sizeof(r->why),
+			 "the kernel is locked down (confidentiality): programs may not read its "
+			 "memory");
+		return;
+	}
+	set(r, BPF_CAUSE_VERIFIER, "report it with the output of -vv and the kernel's release");
+	snprintf(r->why, sizeof(r->why), "this kernel's verifier refuses a program: %s",
+		 *line ? line : strerror(-r->err));
+}
+
+static void refuse_tracepoint(struct bpf_refusal *r)
+{
+	bool mounted = !access("/sys/kernel/tracing/events", F_OK) ||
+		       !access("/sys/kernel/debug/tracing/events", F_OK);
+	set(r, mounted ? BPF_CAUSE_MISSING : BPF_CAUSE_TRACEFS,
+	    mounted ? "use a kernel with CONFIG_FTRACE_SYSCALLS"
+		    : "mount -t tracefs none /sys/kernel/tracing");
+	snprintf(r->why, sizeof(r->why), "%s",
+		 mounted ? "this kernel has no tracepoints of system calls"
+			 : "tracefs is missing: mount -t tracefs none /sys/kernel/tracing");
+}
+
+void bpf_refuse(const struct bpf_attempt *a, struct bpf_refusal *ret)
+{
+	struct privilege p;
+	struct bpf_refusal r = {.err = a->err};
+	privilege_read(&p);
+	set(&r, BPF_CAUSE_OTHER, "see what the kernel answered: -vv");
+	bool loads = a->step == BPF_STEP_LOAD;
+	/* The verifier refuses with EACCES. */
+	bool denied = a->err == -EPERM || (a->err == -EACCES && !loads) ||
+		      (a->err == -EACCES && find_lacking(&p, a->needs));
+	if (denied) {
+		refuse_permission(a, &p, &r);
+	} else if (a->no_btf) {
+		set(&r, BPF_CAUSE_BTF, "use a kernel with CONFIG_DEBUG_INFO_BTF");
+		snprintf(r.why, sizeof(r.why),
+			 "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux), "
+			 "which they need");
+		r.err = -ENOTSUP;
+	} else if (loads && (a->log || a->err == -EACCES || a->err == -EINVAL)) {
+		refuse_program(&p, a->log, &r);
+		r.err = -ENOTSUP;
+	} else if (a->step == BPF_STEP_TRACEPOINT && a->err == -ENOENT) {
+		refuse_tracepoint(&r);
+	} else {
+		snprintf(r.why, sizeof(r.why), "%s", strerror(-a->err));
+	}
+	*ret = r;
+}
+
+void bpf_refuse_version(const struct privilege *p, struct bpf_refusal *ret)
+{
+	*ret = (struct bpf_refusal){0};
+	if (p->major > BPF_OLDEST_MAJOR ||
+	    (p->major == BPF_OLDEST_MAJOR && p->minor >= BPF_OLDEST_MINOR))
+		return;
+	ret->err = -ENOTSUP;
+	set(ret, BPF_CAUSE_VERSION, "use Linux 6.1 or later");
+	snprintf(ret->why, sizeof(ret->why),
+		 "Linux %s is older than %d.%d, the oldest that is supported", p->release,
+		 BPF_OLDEST_MAJOR, BPF_OLDEST_MINOR);
+}
+
+void bpf_refuse_missing(const char *what, const char *since, struct bpf_refusal *ret)
+{
+	*ret = (struct bpf_refusal){.err = -ENOTSUP};
+	set(ret, BPF_CAUSE_MISSING, "use a newer kernel");
+	snprintf(ret->why, sizeof(ret->why), "this kernel has no %s (Linux %s)", what, since);
 }

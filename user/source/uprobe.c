@@ -22,7 +22,7 @@ static int sys_bpf(int cmd, void *attr, size_t bytes)
 	return ret < 0 ? -errno : (int)ret;
 }
 
-static int load_empty(void)
+static int load_empty(uint32_t attach_type)
 {
 	const struct bpf_insn insn[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
@@ -34,13 +34,22 @@ static int load_empty(void)
 	attr.insns = (uintptr_t)insn;
 	attr.insn_cnt = 2;
 	attr.license = (uintptr_t) "Dual BSD/GPL";
-	attr.expected_attach_type = UPROBE_MULTI_ATTACH_TYPE;
+	attr.expected_attach_type = attach_type;
 	return sys_bpf(BPF_PROG_LOAD, &attr, sizeof(attr));
+}
+
+int uprobe_try_load(void)
+{
+	int prog = load_empty(0);
+	if (prog < 0)
+		return prog;
+	close(prog);
+	return 0;
 }
 
 bool uprobe_multi_works(void)
 {
-	int prog = load_empty();
+	int prog = load_empty(UPROBE_MULTI_ATTACH_TYPE);
 	if (prog < 0)
 		return false;
 	uint64_t offset = 0;

@@ -26,6 +26,9 @@ struct uprobe_site {
  */
 bool uprobe_multi_works(void);
 
+/* Loads an empty program, without libbpf, and closes it: 0, or -errno: no program can be loaded. */
+int uprobe_try_load(void);
+
 /* Links the program to the sites in process `pid` (<= 0: in all that map the file). Returns the
  * link's descriptor, which detaches when it is closed, or -errno. A process that may be killed must
  * neither call this nor close the descriptor: see link_keeper.h. */
