@@ -23,10 +23,6 @@
 #define MADV_COLLAPSE	    25
 #define MADV_GUARD_INSTALL  102
 
-/* Linux 6.2. Without __weak, libbpf refuses the whole object on a kernel that lacks it, although
- * the program that calls it is not loaded there. */
-extern void *bpf_cast_to_kern_ctx(void *ctx) __ksym __weak;
-
 /* Set before load. */
 const volatile uint64_t ebt_page_bytes = 4096;
 
@@ -86,18 +82,24 @@ static __always_inline int fault(uint64_t addr, uint64_t bytes)
 	return 0;
 }
 
-/* With what the kernel reads of the page table for the sample (Linux 6.3). What has no physical address
+/*
+ * With what the kernel reads of the page table for the sample (Linux 6.3). What has no physical address
  * there is no memory: the page of zeroes, which is mapped where memory is read before it is first
- * written, or a device. */
+ * written, or a device. The context is the kernel's own structure; it is read as any memory of the
+ * kernel, since libbpf looks for a function that would cast it (Linux 6.2) in all modules of an older
+ * kernel, which needs CAP_SYS_ADMIN.
+ */
 SEC("perf_event")
 int ebt_page_fault(struct bpf_perf_event_data *ctx)
 {
-	struct bpf_perf_event_data_kern *kern = bpf_cast_to_kern_ctx(ctx);
-	struct perf_sample_data *data = kern->data;
-	uint64_t bytes = data->data_page_size;
+	struct bpf_perf_event_data_kern *kern = (void *)ctx;
+	struct perf_sample_data *data = BPF_CORE_READ(kern, data);
+	if (!BPF_CORE_READ(data, phys_addr))
+		return 0;
+	uint64_t bytes = BPF_CORE_READ(data, data_page_size);
 	if (!bytes || bytes & (bytes - 1))
 		bytes = ebt_page_bytes;
-	return data->phys_addr ? fault(ctx->addr, bytes) : 0;
+	return fault(ctx->addr, bytes);
 }
 
 SEC("perf_event")

@@ -382,18 +382,15 @@ static bool has_member(const struct btf *btf, const char *structure, const char 
 	return false;
 }
 
-/* True if a program of a perf event can read the kernel's sample (Linux 6.2), and the kernel fills the
- * sample before it runs the program (6.3, which added dyn_size). Otherwise a fault of a huge page
- * counts as one of a small page, and mapping the zero page counts as a fault. */
+/* True if the kernel fills the sample of a perf event before it runs the program (Linux 6.3, which
+ * added dyn_size). Otherwise a fault of a huge page counts as one of a small page, and mapping the
+ * zero page counts as a fault. */
 static bool has_samples(struct bpf_refusal *ret)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	bool casts = btf && btf__find_by_name_kind(btf, "bpf_cast_to_kern_ctx", BTF_KIND_FUNC) > 0;
-	bool has = casts && has_member(btf, "perf_sample_data", "dyn_size");
-	if (btf && !casts)
-		bpf_refuse_missing("function bpf_cast_to_kern_ctx", "6.2", ret);
-	else if (btf && !has)
-		bpf_refuse_missing("page sizes in samples", "6.3", ret);
+	bool has = btf && has_member(btf, "perf_sample_data", "dyn_size");
+	if (btf && !has)
+		bpf_refuse_missing("page sizes in samples of page faults", "6.3", ret);
 	btf__free(btf);
 	return has;
 }

@@ -6,9 +6,12 @@
 #include <linux/bpf.h>
 #include <linux/capability.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 static const char *const cause_names[] = {
 	[BPF_CAUSE_NONE] = "none",
@@ -70,7 +73,8 @@ static bool is_progress(const char *line, size_t len)
 					     "propagating",
 					     "stack depth",
 					     "verification",
-					     "reg type unsupported"};
+					     "reg type unsupported",
+					     "func '"};
 	if (!len || isspace((unsigned char)*line))
 		return true;
 	size_t digits = strspn(line, "0123456789");
@@ -153,11 +157,34 @@ static bool calls_are_filtered(enum bpf_step step)
 	       errno != EINVAL;
 }
 
+/* Debian's level 3 reserves perf_event_open() for CAP_SYS_ADMIN. 0: not known. */
+static int read_paranoia(void)
+{
+	char text[32];
+	ssize_t n = file_read_text("/proc/sys/kernel/perf_event_paranoid", text, sizeof(text));
+	return n > 0 ? atoi(text) : 0;
+}
+
+static bool is_paranoid(const struct bpf_attempt *a, const struct privilege *p)
+{
+	bool calls = a->step == BPF_STEP_EVENT || a->step == BPF_STEP_TRACEPOINT ||
+		     a->step == BPF_STEP_UPROBE;
+	return calls && !privilege_has(p, CAP_SYS_ADMIN) && read_paranoia() > 2;
+}
+
 static void refuse_permission(const struct bpf_attempt *a, const struct privilege *p,
 			      struct bpf_refusal *r)
 {
-	uint64_t lacking = find_lacking(p, a->needs);
-	if (lacking) {
+	uint64_t admin = 1ull << CAP_SYS_ADMIN, lacking = find_lacking(p, a->needs);
+	if (!(lacking & ~admin) && is_paranoid(a, p)) {
+		set(r, BPF_CAUSE_CAPABILITY,
+		    "run ebtrace as root, or: sysctl kernel.perf_event_paranoid=2");
+		snprintf(r->why, sizeof(r->why),
+			 "kernel.perf_event_paranoid is %d: perf_event_open() needs CAP_SYS_ADMIN, "
+			 "or root",
+			 read_paranoia());
+		r->err = -EPERM;
+	} else if (lacking) {
 		refuse_capabilities(a->needs, lacking, r);
 		r->err = -EPERM;
 	} else if (!p->initial_userns) {
@@ -179,10 +206,11 @@ static void refuse_permission(const struct bpf_attempt *a, const struct privileg
 	}
 }
 
-/* Programs read the kernel's memory by this function, which lockdown takes away. */
+/* Programs read the kernel's memory by bpf_probe_read_kernel(), which lockdown takes away. libbpf then
+ * replaces it by the older bpf_probe_read(), which is not there either. */
 static bool is_locked_down(const struct privilege *p, const char *line)
 {
-	return p->lockdown == LOCKDOWN_CONFIDENTIALITY && strstr(line, "probe_read_kernel");
+	return p->lockdown == LOCKDOWN_CONFIDENTIALITY && strstr(line, "bpf_probe_read");
 }
 
 static void refuse_program(const struct privilege *p, const char *log, struct bpf_refusal *r)
