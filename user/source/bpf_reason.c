@@ -165,18 +165,27 @@ static int read_paranoia(void)
 	return n > 0 ? atoi(text) : 0;
 }
 
+/* Tracepoints are attached to by perf_event_open(), when their numbers have been read. */
+static bool reads_tracefs(void)
+{
+	char text[32];
+	return file_read_text("/sys/kernel/tracing/events/syscalls/sys_enter_munmap/id", text,
+			      sizeof(text)) > 0;
+}
+
 static bool is_paranoid(const struct bpf_attempt *a, const struct privilege *p)
 {
-	bool calls = a->step == BPF_STEP_EVENT || a->step == BPF_STEP_TRACEPOINT ||
-		     a->step == BPF_STEP_UPROBE;
+	bool calls = a->step == BPF_STEP_EVENT || a->step == BPF_STEP_UPROBE ||
+		     (a->step == BPF_STEP_TRACEPOINT && reads_tracefs());
 	return calls && !privilege_has(p, CAP_SYS_ADMIN) && read_paranoia() > 2;
 }
 
 static void refuse_permission(const struct bpf_attempt *a, const struct privilege *p,
 			      struct bpf_refusal *r)
 {
-	uint64_t admin = 1ull << CAP_SYS_ADMIN, lacking = find_lacking(p, a->needs);
-	if (!(lacking & ~admin) && is_paranoid(a, p)) {
+	uint64_t lacking = find_lacking(p, a->needs);
+	uint64_t others = lacking & ~(1ull << CAP_SYS_ADMIN | 1ull << CAP_DAC_READ_SEARCH);
+	if (!others && is_paranoid(a, p)) {
 		set(r, BPF_CAUSE_CAPABILITY,
 		    "run ebtrace as root, or: sysctl kernel.perf_event_paranoid=2");
 		snprintf(r->why, sizeof(r->why),
