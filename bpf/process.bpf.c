@@ -18,11 +18,8 @@ struct {
 	__type(value, uint32_t);
 } ebt_free_slots SEC(".maps");
 
-/* The start of the task's process; 0: not known to this kernel by this name. */
 static __always_inline uint64_t process_start(struct task_struct *task)
 {
-	if (!bpf_core_field_exists(task->start_boottime))
-		return 0;
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
