@@ -118,6 +118,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.offcpu = o->blame,
 		.faults = o->faults,
 		.no_probes = o->mode == MODE_RING,
+		.needs_markers = o->mode == MODE_STREAM || o->mode == MODE_WATERMARK,
 		.stacks = o->stacks,
 		.stack_globs = o->stack_globs,
 		.stack_glob_count = o->stack_glob_count,

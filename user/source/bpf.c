@@ -369,6 +369,8 @@ static unsigned main_features(const struct bpf_options *opt)
 		return BPF_FEATURE(BPF_PAGES);
 	if (opt->allocs_only)
 		return BPF_FEATURE(BPF_ALLOCS) | BPF_FEATURE(BPF_OCAML_ALLOCS);
+	if (opt->needs_markers)
+		return BPF_FEATURE(BPF_MARKERS);
 	return BPF_FEATURE(BPF_MARKERS) | BPF_FEATURE(BPF_OCAML) | BPF_FEATURE(BPF_BLAME);
 }
 

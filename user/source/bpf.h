@@ -41,6 +41,7 @@ struct bpf_options {
 	bool offcpu;		 /* record when threads do not run */
 	bool faults;		 /* and measure their page faults in pauses */
 	bool no_probes;		 /* attach to nothing */
+	bool needs_markers;	 /* fail if the kernel refuses the programs of markers */
 	bool stacks;		 /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */
 	unsigned stack_glob_count;
