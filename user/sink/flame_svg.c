@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/embed.h"
 #include "base/xml.h"
 #include "sink/svg.h"
 
-SVG_EMBED(flame_style, "user/sink/flame.css");
-SVG_EMBED(flame_script, "user/sink/flame.js");
+EMBED(flame_style, "user/sink/flame.css");
+EMBED(flame_script, "user/sink/flame.js");
 
 #define LEVEL	    18	 /* the height of a frame and the gap below it */
 #define LETTER	    6.63 /* the width of a letter in a frame */

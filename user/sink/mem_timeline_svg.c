@@ -6,12 +6,13 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/embed.h"
 #include "sink/axis.h"
 #include "sink/mem_format.h"
 #include "sink/svg.h"
 
-SVG_EMBED(timeline_style, "user/sink/timeline.css");
-SVG_EMBED(timeline_script, "user/sink/timeline.js");
+EMBED(timeline_style, "user/sink/timeline.css");
+EMBED(timeline_script, "user/sink/timeline.js");
 
 #define LEFT	    80 /* labels of bytes */
 #define RIGHT	    24

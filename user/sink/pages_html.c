@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/compress.h"
+#include "base/embed.h"
 #include "base/json.h"
 #include "sink/pages_format.h"
 #include "sink/pages_grid.h"
@@ -14,8 +15,8 @@
 #define COLUMNS_MAX PAGES_TIMELINE_POINTS
 #define ROWS_MAX    4096
 
-SVG_EMBED(pages_style, "user/sink/pages.css");
-SVG_EMBED(pages_script, "user/sink/pages.js");
+EMBED(pages_style, "user/sink/pages.css");
+EMBED(pages_script, "user/sink/pages.js");
 
 static void put_base64(struct buf *b, const uint8_t *data, size_t len)
 {

@@ -12,15 +12,6 @@
 #define SVG_WIDTH  1200
 #define SVG_MARGIN 12 /* left and right of the picture */
 
-/*
- * The bytes of a source file, from `name` to `name_end`; the path from the top of the tree. The
- * Makefile names the file as one that the object depends on.
- */
-#define SVG_EMBED(name, path)                                                    \
-	__asm__(".pushsection .rodata\n" #name ":\n.incbin \"" path "\"\n" #name \
-		"_end:\n.popsection\n");                                         \
-	extern const char name[], name##_end[]
-
 struct svg {
 	const char *title;
 	const char *lines; /* below the title, each ends with a newline */
