@@ -24,6 +24,41 @@ for flag in -V --version "list -V" "info --version" "-q -V"; do
 	ok $? "$flag prints the version"
 done
 
+# The commands, as `help` lists them; the help of each in three ways.
+mapfile -t commands < <("$O/ebtrace" help | sed -n '/^Commands:/,/^$/s/^  \(.\{12\}\).*/\1/p' | sed 's/ *$//')
+is "${#commands[@]}" 9 "help lists the commands"
+"$O/ebtrace" help | grep -q '^Examples:' && "$O/ebtrace" help | grep -q 'ebtrace help COMMAND'
+ok $? "help has examples, and names the help of commands"
+for command in "${commands[@]}"; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" $command --help >"$TMP/help" 2>"$TMP/err"
+	is "$? $(cat "$TMP/err")" "0 " "$command --help succeeds"
+	for way in "$command -h" "$command -?" "help $command"; do
+		# shellcheck disable=SC2086
+		"$O/ebtrace" $way >"$TMP/out" 2>"$TMP/err"
+		is "$? $(cat "$TMP/err")" "0 " "$way succeeds"
+		same_file "$TMP/out" "$TMP/help" "$way prints the help of $command"
+	done
+	for way in --help "trace --help"; do
+		# shellcheck disable=SC2086
+		"$O/ebtrace" $way | grep -qE "^  $command +[A-Za-z]"
+		ok $? "$way names $command"
+	done
+done
+"$O/ebtrace" mem live --help >"$TMP/help"
+"$O/ebtrace" help mem live >"$TMP/out"
+same_file "$TMP/out" "$TMP/help" "help of a report is that of its --help"
+is "$("$O/ebtrace" version)" "$("$O/ebtrace" --version)" "version prints what --version does"
+every=$(printf '%s, ' "${commands[@]}" | sed -E 's/, $//; s/(.*), /\1 and /')
+for words in top "mem top" "mem live top"; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" help $words >"$TMP/out" 2>"$TMP/err"
+	is "$? $(cat "$TMP/out" "$TMP/err")" "2 ebtrace: no such command 'top'; the commands are $every" \
+		"help $words: status 2, and the commands"
+done
+"$O/ebtrace" help lsit 2>"$TMP/err"
+is "$? $(cat "$TMP/err")" "2 ebtrace: no such command 'lsit'; did you mean 'list'?" "help of a misspelt command names it"
+
 # wrong "name" ARGS...: status 2, what is wrong in the first line, a hint.
 wrong() {
 	local name=$1
@@ -45,6 +80,7 @@ wrong "an unknown format" -f xml "$user"
 wrong "an unknown release" --ocaml-version 4.14 "$user"
 wrong "a domain that is no number" --domain x "$user"
 wrong "a buffer that is no power of two" --bpf-buffer 5000 -p 1
+wrong "a word for version" version now
 wrong "nothing to trace"
 wrong "a process and a file" -p 1 "$user"
 wrong "a program and a file" "$user" -- true
@@ -97,6 +133,11 @@ of "trace stat mem pages info mem_record" --pid 1
 of "trace stat mem pages info" --fail-on-loss
 of "trace stat info" --ocaml-version 5.3
 of "stat mem pages list info" --json
+for option in mode ring-request attach; do
+	"$O/ebtrace" --$option fast 2>"$TMP/err"
+	is "$? $(grep -c "unknown --$option 'fast'; known: auto, " "$TMP/err")" "2 1" \
+		"the refusal of --$option fast lists what it may be"
+done
 for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do
 	# shellcheck disable=SC2086
 	wrong "a letter of another command, $letter," $letter

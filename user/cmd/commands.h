@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands, one file each. A command receives its own argv (argv[0] is its name) and returns
- * the exit status of the program.
+ * The commands, one file each, and their table, which main, help and the completion of shells read. A
+ * command receives its own argv (argv[0] is its full name) and returns the exit status of the program.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cmd/option_rows.h"
 
 enum exit_status {
 	EXIT_OK = 0,
@@ -20,8 +25,50 @@ enum exit_status {
 int cmd_trace(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
+int cmd_mem_record(int argc, char **argv);
 int cmd_pages(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_help(int argc, char **argv);
+int cmd_completion(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* What the words behind the options are. */
+enum command_operands {
+	OPERANDS_NONE,
+	OPERANDS_FILES,
+	OPERANDS_COMMAND, /* the words of a command */
+	OPERANDS_SHELL,	  /* the name of one */
+};
+
+struct report_list;
+extern const struct report_list mem_reports, pages_reports;
+
+struct command {
+	const char *full_name; /* "ebtrace stat"; NULL: end of the table */
+	int (*run)(int argc, char **argv);
+	enum opts_commands options;
+	enum command_operands operands;
+	const struct report_list *reports; /* whose names are the first operand; NULL: none */
+	const char *help;		   /* a line */
+};
+
+/* In the order of messages; the last one is "ebtrace", without a command. */
+extern const struct command commands[];
+
+/* Its words in a command line: "stat", "mem record"; "" without a command. */
+const char *command_name(const struct command *c);
+/* The command that a command line begins with, and how many words name it. Never NULL. */
+const struct command *command_of_words(char *const *words, int count, int *ret_words);
+/* The command that a word was probably meant to be: one letter is wrong, missing or too much, or two
+ * are swapped; else NULL. */
+const struct command *command_like(const char *word);
+
+/* Commands of events, of the address space or files of them; the others are about ebtrace itself. */
+#define COMMANDS_OF_EVENTS (OPTS_TRACE | OPTS_STAT | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO)
+#define COMMANDS_ALL	   (~0u)
+#define COMMANDS_BYTES	   128
+/* "stat, list and info": the commands with these options (enum opts_commands). */
+void commands_name(unsigned which, char ret[COMMANDS_BYTES]);
 
 #endif

@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <fcntl.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cmd/commands.h"
-
-static const struct {
-	const char *name;
-	const char *full_name; /* in messages */
-	int (*run)(int argc, char **argv);
-} commands[] = {
-	{"trace", "ebtrace trace", cmd_trace}, {"stat", "ebtrace stat", cmd_stat},
-	{"mem", "ebtrace mem", cmd_mem},       {"pages", "ebtrace pages", cmd_pages},
-	{"list", "ebtrace list", cmd_list},    {"info", "ebtrace info", cmd_info},
-};
 
 /*
  * A file of ours that got the number of a closed standard descriptor would receive our messages.
@@ -30,13 +19,10 @@ static void fill_standard_descriptors(void)
 int main(int argc, char **argv)
 {
 	fill_standard_descriptors();
-	for (unsigned i = 0; argc > 1 && i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (strcmp(argv[1], commands[i].name))
-			continue;
-		argv[1] = (char *)commands[i].full_name;
-		return commands[i].run(argc - 1, argv + 1);
-	}
-	if (argc)
-		argv[0] = (char *)"ebtrace";
-	return cmd_trace(argc, argv);
+	if (!argc)
+		return cmd_trace(argc, argv);
+	int words;
+	const struct command *c = command_of_words(argv + 1, argc - 1, &words);
+	argv[words] = (char *)c->full_name;
+	return c->run(argc - words, argv + words);
 }

@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/mem_filter.h"
-#include "cmd/mem_record.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
@@ -75,27 +74,26 @@ static const struct mem_form diff_forms[] = {
 	{{0}, 0, NULL},
 };
 
+#define REPORT(name, help)                                                                    \
+	{                                                                                     \
+#name, "ebtrace mem " #name, help, &name##_forms->as, sizeof(struct mem_form) \
+	}
+
 static const struct mem_report {
-	const char *name;
-	const char *full_name; /* in messages */
-	const char *help;
-	const struct mem_form *forms;
+	struct report_row as;
 	mem_put *before; /* of the first of two FILEs; NULL: they are one recording */
 } reports[] = {
-	{"summary", "ebtrace mem summary", "where, what is alive, what churns", summary_forms,
-	 NULL},
-	{"hotspots", "ebtrace mem hotspots", "where memory is allocated, by site and by function",
-	 hotspots_forms, NULL},
-	{"live", "ebtrace mem live", "what is alive at the end, or --at a time, by site",
-	 live_forms, NULL},
-	{"lifetimes", "ebtrace mem lifetimes", "how long objects live, by site", lifetimes_forms,
-	 NULL},
-	{"flame", "ebtrace mem flame", "where memory is allocated, by stack", flame_forms, NULL},
-	{"timeline", "ebtrace mem timeline", "live bytes over time, by site", timeline_forms, NULL},
-	{"diff", "ebtrace mem diff", "what two FILEs allocated, compared by site", diff_forms,
-	 mem_diff_before},
+	{REPORT(summary, "where, what is alive, what churns"), NULL},
+	{REPORT(hotspots, "where memory is allocated, by site and by function"), NULL},
+	{REPORT(live, "what is alive at the end, or --at a time, by site"), NULL},
+	{REPORT(lifetimes, "how long objects live, by site"), NULL},
+	{REPORT(flame, "where memory is allocated, by stack"), NULL},
+	{REPORT(timeline, "live bytes over time, by site"), NULL},
+	{REPORT(diff, "what two FILEs allocated, compared by site"), mem_diff_before},
+	{{0}, NULL},
 };
-#define REPORTS (sizeof(reports) / sizeof(*reports))
+
+const struct report_list mem_reports = {&reports->as, sizeof(*reports)};
 
 /* A report, and what it is made with. */
 struct mem_run {
@@ -169,7 +167,7 @@ static int check_rereadable(const struct mem_run *r)
 		return 0;
 	complain("mem %s knows the lifetime of an object before it is allocated only if it reads "
 		 "the input twice; --filter lifetime needs a FILE, not a pipe or a process",
-		 r->report->name);
+		 r->report->as.name);
 	return EXIT_USAGE;
 }
 
@@ -237,31 +235,28 @@ static const char doc_tail[] =
 /* Writes argp's text around the options: with the list of reports, and what -f may be of each. */
 static int write_doc(struct buf *b)
 {
+	const struct report_row *r;
 	buf_puts(b, "Where sampled allocations were made. FILE is a memtrace trace or a capture of "
 		    "one. REPORT is one of these, the first if there is none; -f is one of its "
 		    "formats, the first by default:\n\n");
-	for (size_t i = 0; i < REPORTS; i++) {
-		report_print(b, "  %-11s%s\n             -f", reports[i].name, reports[i].help);
-		for (const struct mem_form *f = reports[i].forms; f->as.name; f++)
-			report_print(b, " %s%s", f->as.name, f[1].as.name ? "," : "\n");
+	for (size_t i = 0; (r = report_row_at(&mem_reports, i)); i++) {
+		report_print(b, "  %-11s%s\n             -f", r->name, r->help);
+		const struct report_form *f = r->forms;
+		for (size_t j = 0; f; f = report_form_at(r, ++j))
+			report_print(b, "%s %s", j ? "," : "", f->name);
+		buf_puts(b, "\n");
 	}
-	report_print(b, "  %-11s%s\n", "record",
-		     "record a program or a process; see ebtrace mem record --help");
+	for (const struct command *c = commands; c->full_name; c++)
+		if (c->options == OPTS_MEM_RECORD)
+			report_print(b, "  %-11s%s; see %s --help\n",
+				     command_name(c) + strlen("mem "), c->help, c->full_name);
 	buf_puts(b, doc_tail);
 	return b->err;
 }
 
-static const struct mem_report *report_named(const char *name)
-{
-	for (size_t i = 0; i < REPORTS; i++)
-		if (!strcmp(name, reports[i].name))
-			return &reports[i];
-	return NULL;
-}
-
 static bool is_report(const char *name)
 {
-	return report_named(name) || !strcmp(name, "record");
+	return report_row_named(&mem_reports, name) || !strcmp(name, "record");
 }
 
 /* 0, or EXIT_USAGE after a line on stderr. */
@@ -283,11 +278,9 @@ static int parse_filters(struct mem_run *r)
 /* Sets the form that the options name. 0, or EXIT_USAGE after a line on stderr. */
 static int choose_form(struct mem_run *r)
 {
-	const struct mem_form *f = r->report->forms;
 	size_t chosen;
-	int status =
-		report_form_choose(&r->opts, r->report->full_name, &f->as, sizeof(*f), &chosen);
-	r->form = f + chosen;
+	int status = report_form_choose(&r->opts, &r->report->as, &chosen);
+	r->form = (const struct mem_form *)report_form_at(&r->report->as, chosen);
 	return status;
 }
 
@@ -306,7 +299,7 @@ static int check_report(const struct mem_run *r)
 	if (!r->report->before && r->opts.has_per)
 		complain("--per applies to mem diff");
 	else if (r->report->before && r->opts.engine.file_count != 2)
-		complain("mem %s compares two FILEs", r->report->name);
+		complain("mem %s compares two FILEs", r->report->as.name);
 	else
 		return 0;
 	return EXIT_USAGE;
@@ -321,7 +314,7 @@ static int write_report(struct mem_run *r)
 		return status;
 	complain("mem %s needs to know when objects are collected; periodic samples of a program "
 		 "that was not prepared do not have that",
-		 r->report->name);
+		 r->report->as.name);
 	return status ? status : EXIT_ERROR;
 }
 
@@ -346,7 +339,7 @@ static int obey(struct mem_run *r)
 	if (status)
 		return status;
 	if (r->form->needs & MEM_ENDS)
-		r->opts.engine.needs_ends = r->report->full_name + strlen("ebtrace ");
+		r->opts.engine.needs_ends = r->report->as.full_name + strlen("ebtrace ");
 	if (r->report->before)
 		return compare(r);
 	if (r->form->needs & MEM_BANDS && r->conditions.filter.by_lifetime)
@@ -356,23 +349,18 @@ static int obey(struct mem_run *r)
 
 int cmd_mem(int argc, char **argv)
 {
-	struct mem_run r = {.report = argc > 1 ? report_named(argv[1]) : NULL};
-	if (argc > 1 && !strcmp(argv[1], "record")) {
-		argv[1] = (char *)"ebtrace mem record";
-		return mem_record(argc - 1, argv + 1);
-	}
+	struct mem_run r = {.report = reports};
+	const struct report_row *report = argc > 1 ? report_row_named(&mem_reports, argv[1]) : NULL;
 	struct buf doc;
 	if (buf_init(&doc, -1, 4096) || write_doc(&doc))
 		return EXIT_ERROR;
 	struct opts_command command = {
 		OPTS_MEM, "[REPORT] -p PID...\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",
 		buf_str(&doc)};
-	if (r.report) {
-		argv[1] = (char *)r.report->full_name;
+	if (report) {
+		r.report = (const struct mem_report *)report;
+		*++argv = (char *)report->full_name;
 		argc--;
-		argv++;
-	} else {
-		r.report = reports;
 	}
 	opts_parse(&r.opts, &command, argc, argv);
 	mem_conditions_init(&r.conditions);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/mem_record.h"
-
+/*
+ * ebtrace mem record: records the allocations of a program that it starts, or of running processes.
+ */
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -155,7 +156,7 @@ static bool is_ocaml(const struct opts *o)
 	return is;
 }
 
-int mem_record(int argc, char **argv)
+int cmd_mem_record(int argc, char **argv)
 {
 	struct opts o;
 	struct outfile file;

@@ -3,25 +3,60 @@
 
 #include <stdio.h>
 
-/* Commands that read rings; that read events; all commands. */
-#define RINGS (OPTS_TRACE | OPTS_STAT)
-#define RUN   (RINGS | OPTS_MEM)
-#define ALL   (RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO)
+#include "cmd/commands.h"
+#include "engine/options.h"
+
+/* Commands that read rings; that trace runs; all of events; all. */
+#define RINGS  (OPTS_TRACE | OPTS_STAT)
+#define RUN    (RINGS | OPTS_MEM)
+#define EVENTS (COMMANDS_OF_EVENTS | OPTS_MEM_RECORD)
+#define EVERY  (EVENTS | OPTS_HELP | OPTS_COMPLETION | OPTS_VERSION)
+
+#define WORDS(...)                          \
+	OPTION_WORDS, (const char *const[]) \
+	{                                   \
+		__VA_ARGS__, NULL           \
+	}
+
+static const struct option_argument pid = {"PID", OPTION_PID, NULL, false};
+static const struct option_argument dir = {"DIR", OPTION_DIR, NULL, false};
+static const struct option_argument file = {"FILE", OPTION_FILE, NULL, false};
+static const struct option_argument event = {"GLOB", OPTION_EVENT, NULL, false};
+static const struct option_argument stack = {"GLOB", OPTION_EVENT, NULL, true};
+static const struct option_argument format = {"FORMAT", OPTION_FORMAT, NULL, false};
+static const struct option_argument release = {
+	"X.Y", WORDS("5.0", "5.1", "5.2", "5.3", "5.4", "5.5"), false};
+static const struct option_argument mode = {"MODE", OPTION_WORDS, engine_mode_names, false};
+static const struct option_argument ring_request = {"WHEN", WORDS("auto", "always", "never"),
+						    false};
+static const struct option_argument attach = {"HOW", WORDS("auto", "multi", "perf"), false};
+static const struct option_argument blame = {"faults", WORDS("faults"), true};
+static const struct option_argument by = {"WHAT", WORDS("program", "process"), false};
+static const struct option_argument time_form = {"HOW", WORDS("start", "delta", "wall"), false};
+static const struct option_argument per = {"WHAT", WORDS("run", "time", "alloc"), false};
+static const struct option_argument duration = {"TIME", OPTION_VALUE, NULL, false};
+static const struct option_argument size = {"SIZE", OPTION_VALUE, NULL, false};
+static const struct option_argument number = {"N", OPTION_VALUE, NULL, false};
+static const struct option_argument tid = {"TID", OPTION_VALUE, NULL, false};
+static const struct option_argument glob = {"GLOB", OPTION_VALUE, NULL, false};
+static const struct option_argument probability = {"P", OPTION_VALUE, NULL, false};
+static const struct option_argument conditions = {"CONDITION,...", OPTION_VALUE, NULL, false};
+static const struct option_argument rule = {"SPAN>TIME", OPTION_VALUE, NULL, false};
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
-	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', "PID",
+	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', &pid,
 	 "A running process (repeatable); of pages with a FILE: the process in it", 1},
-	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, "DIR",
+	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, &dir,
 	 "Another directory to search for ring files", 1},
-	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, "X.Y",
+	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, &release,
 	 "Release that wrote the rings: 5.0 to 5.5", 1},
-	{RINGS, "mode", OPT_MODE, "MODE",
+	{RINGS, "mode", OPT_MODE, &mode,
 	 "auto, ring (no privilege), watermark (a trap for each quarter of a "
 	 "ring), stream (a trap for each event: with thread and CPU), probes "
 	 "(traps alone: no ring is read)",
 	 1},
-	{RINGS, "ring-request", OPT_RING_REQUEST, "WHEN",
+	{RINGS, "ring-request", OPT_RING_REQUEST, &ring_request,
 	 "Ask programs to switch their ring on: auto (not under a seccomp "
 	 "filter), always, never",
 	 1},
@@ -29,16 +64,16 @@ const struct option_row option_rows[] = {
 	 "Watch the pages of the address space, through the kernel, instead of events of the "
 	 "runtime",
 	 1},
-	{RINGS, "blame", OPT_BLAME, "faults",
+	{RINGS, "blame", OPT_BLAME, &blame,
 	 "Record when threads do not run, why, who woke them and who ran instead (needs "
 	 "privilege); stat: report what pauses were made of; =faults: with the time of page faults",
 	 1},
-	{RINGS, "stack", OPT_STACK, "GLOB",
+	{RINGS, "stack", OPT_STACK, &stack,
 	 "Record the stack of each event, or of those of this name or kind; !GLOB excludes "
 	 "(repeatable; needs privilege); stat --blame: of begins, for the longest pauses",
 	 1},
 	{RINGS, "snapshot", OPT_SNAPSHOT, NULL, "Print what the rings hold now, then exit", 1},
-	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', "TIME",
+	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "duration", 'd', &duration,
 	 "Stop after this time: 10s, 500ms, 2m", 1},
 	{RUN | OPTS_MEM_RECORD, "wait", OPT_WAIT, NULL,
 	 "With -p: wait until the process or a child of it has something to "
@@ -47,51 +82,51 @@ const struct option_row option_rows[] = {
 	{RUN | OPTS_PAGES, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process",
 	 1},
 	{0, NULL, 0, NULL, "Selection:", 2},
-	{RINGS, "event", 'e', "GLOB",
+	{RINGS, "event", 'e', &event,
 	 "Only events of this name or kind; !GLOB excludes (repeatable)", 2},
-	{RINGS, "domain", OPT_DOMAIN, "N", "Only this domain (repeatable)", 2},
-	{RINGS, "tid", 't', "TID", "Only events of this thread (repeatable)", 2},
-	{RINGS, "min-duration", OPT_MIN_DURATION, "TIME",
+	{RINGS, "domain", OPT_DOMAIN, &number, "Only this domain (repeatable)", 2},
+	{RINGS, "tid", 't', &tid, "Only events of this thread (repeatable)", 2},
+	{RINGS, "min-duration", OPT_MIN_DURATION, &duration,
 	 "Only spans of at least this length: 1ms, 50us", 2},
-	{OPTS_MEM, "filter", OPT_FILTER, "CONDITION,...",
+	{OPTS_MEM, "filter", OPT_FILTER, &conditions,
 	 "Only objects for which all hold: function=GLOB, file=GLOB, site=GLOB, != likewise, "
 	 "domain=N, lifetime>TIME, size>=SIZE (repeatable)",
 	 2},
-	{OPTS_MEM | OPTS_PAGES, "at", OPT_AT, "TIME",
+	{OPTS_MEM | OPTS_PAGES, "at", OPT_AT, &duration,
 	 "Only what happened up to this time since the begin: 10s, 500ms", 2},
-	{OPTS_MEM, "wrapper", OPT_WRAPPER, "GLOB",
+	{OPTS_MEM, "wrapper", OPT_WRAPPER, &glob,
 	 "Functions that allocate for their callers, which are the sites; beside those that "
 	 "ebtrace(1) lists (repeatable)",
 	 2},
 	{OPTS_MEM, "no-wrappers", OPT_NO_WRAPPERS, NULL,
 	 "Only functions of --wrapper are wrappers; without it, none", 2},
-	{OPTS_PAGES, "from", OPT_FROM, "TIME",
+	{OPTS_PAGES, "from", OPT_FROM, &duration,
 	 "What happened from this time on, since the begin, on a heap of all that was before", 2},
-	{OPTS_PAGES, "to", OPT_TO, "TIME", "Only what happened up to this time, since the begin",
+	{OPTS_PAGES, "to", OPT_TO, &duration, "Only what happened up to this time, since the begin",
 	 2},
 	{OPTS_INFO, "kernel", OPT_KERNEL, NULL,
 	 "What this kernel and these privileges allow, feature by feature, and why not", 1},
 	{OPTS_LIST, "events", OPT_EVENTS, NULL, "List every name and kind that -e can match", 2},
 	{0, NULL, 0, NULL, "Output:", 3},
-	{RUN | OPTS_MEM_RECORD | OPTS_PAGES, "output", 'o', "FILE",
+	{RUN | OPTS_MEM_RECORD | OPTS_PAGES, "output", 'o', &file,
 	 "Write to FILE instead of stdout", 3},
-	{OPTS_MEM | OPTS_MEM_RECORD, "rate", OPT_RATE, "P",
+	{OPTS_MEM | OPTS_MEM_RECORD, "rate", OPT_RATE, &probability,
 	 "Probability that a word of 8 bytes is sampled; of mem record: default 1e-5, a sample for "
 	 "800 kB; of mem: of samples whose rate is not known",
 	 3},
-	{OPTS_TRACE | OPTS_MEM | OPTS_PAGES, "format", 'f', "FORMAT",
+	{OPTS_TRACE | OPTS_MEM | OPTS_PAGES, "format", 'f', &format,
 	 "text, ndjson, perfetto, chrome, fxt, ebt, memtrace or pagetrace; of mem and pages: those "
 	 "of the "
 	 "report; "
 	 "default: by the suffix of FILE, else text",
 	 3},
-	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, "SIZE",
+	{OPTS_TRACE, "max-size", OPT_MAX_SIZE, &size,
 	 "End the recording when FILE has this size: 64K, 100M", 3},
-	{OPTS_TRACE, "rotate", OPT_ROTATE, "N",
+	{OPTS_TRACE, "rotate", OPT_ROTATE, &number,
 	 "With --max-size: begin a new FILE instead and keep the newest N: "
 	 "FILE, FILE.1 and so on",
 	 3},
-	{OPTS_TRACE, "time", OPT_TIME, "HOW",
+	{OPTS_TRACE, "time", OPT_TIME, &time_form,
 	 "Times of text: start (since the first event), delta (since the "
 	 "previous line), wall",
 	 3},
@@ -99,51 +134,53 @@ const struct option_row option_rows[] = {
 	 "Print JSON", 3},
 	{RUN | OPTS_PAGES | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
 	 "Print the schema of the JSON output and exit", 3},
-	{OPTS_STAT, "interval", OPT_INTERVAL, "TIME", "Print a line at this interval: 1s, 100ms",
+	{OPTS_STAT, "interval", OPT_INTERVAL, &duration, "Print a line at this interval: 1s, 100ms",
 	 3},
-	{OPTS_STAT, "by", OPT_BY, "WHAT",
+	{OPTS_STAT, "by", OPT_BY, &by,
 	 "A section for each program or process; default: program if there are "
 	 "more than 8 processes",
 	 3},
-	{OPTS_STAT | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, "N",
+	{OPTS_STAT | OPTS_MEM | OPTS_PAGES, "top", OPT_TOP, &number,
 	 "Only the N sections with the most GC time; of mem: rows with the most bytes; of pages: "
 	 "rows with the most pages",
 	 3},
-	{OPTS_MEM, "per", OPT_PER, "WHAT",
+	{OPTS_MEM, "per", OPT_PER, &per,
 	 "Of mem diff: compare bytes of a run (the default), per time (in a second) or alloc (of "
 	 "all that was allocated)",
 	 3},
 	{RUN | OPTS_PAGES | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},
-	{OPTS_TRACE, "trigger", OPT_TRIGGER, "SPAN>TIME",
+	{OPTS_TRACE, "trigger", OPT_TRIGGER, &rule,
 	 "Keep the last seconds in memory, and write a capture, FILE.1.ebt and so on, only where a "
 	 "span takes longer: 'pause>5ms', 'major*>20ms' (repeatable)",
 	 3},
-	{OPTS_TRACE, "before", OPT_BEFORE, "TIME",
+	{OPTS_TRACE, "before", OPT_BEFORE, &duration,
 	 "With --trigger: from so long before the span begins; default 2s", 3},
-	{OPTS_TRACE, "after", OPT_AFTER, "TIME",
+	{OPTS_TRACE, "after", OPT_AFTER, &duration,
 	 "With --trigger: to so long after it ends; default 1s", 3},
-	{OPTS_TRACE, "max", OPT_MAX, "N",
+	{OPTS_TRACE, "max", OPT_MAX, &number,
 	 "With --trigger: end after so many captures; default 10, 0: never", 3},
-	{OPTS_TRACE, "trigger-memory", OPT_TRIGGER_MEMORY, "SIZE",
+	{OPTS_TRACE, "trigger-memory", OPT_TRIGGER_MEMORY, &size,
 	 "With --trigger: memory for the last seconds, compressed; default 64M", 3},
 	{0, NULL, 0, NULL, "Limits and scheduling:", 4},
-	{RUN, "buffer", OPT_BUFFER, "SIZE",
+	{RUN, "buffer", OPT_BUFFER, &size,
 	 "Memory for the backlog of all rings together; default 256M, for "
 	 "files 64M",
 	 4},
-	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, "SIZE",
+	{RUN | OPTS_PAGES | OPTS_MEM_RECORD, "bpf-buffer", OPT_BPF_BUFFER, &size,
 	 "Size of the BPF ring buffer, a power of two; default 16M", 4},
-	{RUN, "attach", OPT_ATTACH, "HOW", "auto, multi (one link a file), perf (one link a site)",
-	 4},
+	{RUN, "attach", OPT_ATTACH, &attach,
+	 "auto, multi (one link a file), perf (one link a site)", 4},
 	{RUN, "no-realtime", OPT_NO_REALTIME, NULL,
 	 "Do not use real-time scheduling, by which root's ebtrace reads rings in time", 4},
 	{0, NULL, 0, NULL, "Other:", -1},
-	{ALL | OPTS_MEM_RECORD, "verbose", 'v', NULL, "Print what is done and why (twice: debug)",
-	 -1},
-	{ALL | OPTS_MEM_RECORD, "quiet", 'q', NULL, "Print errors only", -1},
-	{ALL | OPTS_MEM_RECORD, "version", 'V', NULL, "Print the version and exit", -1},
+	{EVENTS, "verbose", 'v', NULL, "Print what is done and why (twice: debug)", -1},
+	{EVENTS, "quiet", 'q', NULL, "Print errors only", -1},
+	{EVERY, "version", 'V', NULL, "Print the version and exit", -1},
+	{EVERY, "help", 'h', NULL, "Give this help list", -1},
+	{EVERY, NULL, '?', NULL, "", -1},
+	{EVERY, "usage", OPT_USAGE, NULL, "Give a short usage message", -1},
 	{0},
 };
 
@@ -163,15 +200,13 @@ static const struct {
 	{OPT_ROTATE, OPTS_MEM, "that writes one report"},
 };
 
-static const struct {
-	enum opts_commands command;
-	const char *name;
-} commands[] = {
-	{OPTS_TRACE, "trace"},		 {OPTS_STAT, "stat"}, {OPTS_MEM, "mem"},
-	{OPTS_PAGES, "pages"},		 {OPTS_LIST, "list"}, {OPTS_INFO, "info"},
-	{OPTS_MEM_RECORD, "mem record"},
-};
-#define COMMANDS (sizeof(commands) / sizeof(*commands))
+const struct option_row *option_row_of(int key)
+{
+	const struct option_row *r = option_rows;
+	while (r->help && (!r->commands || r->key != key))
+		r++;
+	return r->help ? r : NULL;
+}
 
 bool option_group_has(const struct option_row *heading, enum opts_commands command)
 {
@@ -181,31 +216,15 @@ bool option_group_has(const struct option_row *heading, enum opts_commands comma
 	return false;
 }
 
-/* "stat, list and info" */
-static void name_commands(unsigned which, char *ret, size_t size)
-{
-	size_t at = 0;
-	*ret = 0;
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (!(which & commands[i].command))
-			continue;
-		which &= ~(unsigned)commands[i].command;
-		const char *sep = !at ? "" : which ? ", " : " and ";
-		at += (size_t)snprintf(ret + at, size - at, "%s%s", sep, commands[i].name);
-	}
-}
-
 bool option_refusal(int key, enum opts_commands command, char *why)
 {
-	const struct option_row *r = option_rows;
-	while (r->help && (!r->commands || r->key != key))
-		r++;
-	if (!r->help || r->commands & command)
+	const struct option_row *r = option_row_of(key);
+	if (!r || r->commands & command)
 		return false;
-	char takers[96], name[16];
+	char takers[COMMANDS_BYTES], name[COMMANDS_BYTES];
 	const char *more = NULL;
-	name_commands(r->commands, takers, sizeof(takers));
-	name_commands(command, name, sizeof(name));
+	commands_name(r->commands, takers);
+	commands_name(command, name);
 	for (size_t i = 0; i < sizeof(instead) / sizeof(*instead); i++)
 		if (instead[i].key == key && instead[i].command == command)
 			more = instead[i].text;

@@ -15,6 +15,9 @@ enum opts_commands {
 	OPTS_MEM = 16,
 	OPTS_MEM_RECORD = 32,
 	OPTS_PAGES = 64,
+	OPTS_HELP = 128,
+	OPTS_COMPLETION = 256,
+	OPTS_VERSION = 512,
 };
 
 /* The keys of options without a letter. */
@@ -60,26 +63,55 @@ enum {
 	OPT_BLAME,
 	OPT_STACK,
 	OPT_KERNEL,
+	OPT_USAGE,
 };
 
 #define OPTION_ROWS_MAX 64
 
+/* What the argument of an option is, for completion. */
+enum option_value {
+	OPTION_VALUE, /* a number, a time, a pattern: anything else */
+	OPTION_WORDS,
+	OPTION_PID,
+	OPTION_FILE,
+	OPTION_DIR,
+	OPTION_EVENT,
+	OPTION_FORMAT, /* of the command, or of its report */
+};
+
+struct option_argument {
+	const char *name; /* in --help */
+	enum option_value value;
+	/* Of OPTION_WORDS, NULL-terminated: in the order of the enum that is parsed; those of a
+	 * release are the usual ones. */
+	const char *const *words;
+	bool is_optional;
+};
+
 /* In the order of --help. */
 struct option_row {
 	unsigned commands; /* of enum opts_commands; 0: the heading of a group */
-	const char *name;
+	const char *name;  /* NULL: the key is one more letter of the option above */
 	int key;
-	const char *argument; /* NULL: it has none */
-	const char *help;     /* NULL: end of the table */
-	int group;	      /* of --help, by its number */
+	const struct option_argument *argument; /* NULL: it has none */
+	const char *help;			/* NULL: end of the table */
+	int group;				/* of --help, by its number */
 };
 
 extern const struct option_row option_rows[];
 
+/* Of a key; never NULL for a key of the table. */
+const struct option_row *option_row_of(int key);
+/* True if a key is a letter, by which the option can be given, too. */
+static inline bool option_is_letter(int key)
+{
+	return key < OPT_MIN_DURATION;
+}
+
 /* True if a command accepts an option of the group with this heading. */
 bool option_group_has(const struct option_row *heading, enum opts_commands command);
 
-#define OPTION_REFUSAL_BYTES 256
+#define OPTION_REFUSAL_BYTES 384
 /* True if a command does not accept the option with this key; writes a sentence with the commands
  * that do to why (OPTION_REFUSAL_BYTES). */
 bool option_refusal(int key, enum opts_commands command, char *why);

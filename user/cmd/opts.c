@@ -16,9 +16,8 @@
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/option_rows.h"
+#include "cmd/print.h"
 #include "codec/ring_ids.h"
-
-static const char *const ring_requests[] = {"auto", "always", "never", NULL};
 
 /* Ends the program. A command line made of foreign file names may contain any byte. */
 static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state *st,
@@ -83,15 +82,19 @@ static double parse_rate(struct argp_state *st, const char *text)
 	return v;
 }
 
-static const char *const blame_more[] = {"faults", NULL};
-
-static int parse_word(struct argp_state *st, const char *text, const char *const words[],
-		      const char *what)
+/* The number of a word of the option's row. */
+static int parse_word(struct argp_state *st, int key, const char *text)
 {
-	for (int i = 0; words[i]; i++)
-		if (!strcmp(text, words[i]))
+	const struct option_row *r = option_row_of(key);
+	char known[128];
+	size_t at = 0;
+	for (int i = 0; r->argument->words[i]; i++) {
+		if (!strcmp(text, r->argument->words[i]))
 			return i;
-	refuse(st, "unknown %s '%s'", what, text);
+		at += (size_t)snprintf(known + at, sizeof(known) - at, "%s%s", i ? ", " : "",
+				       r->argument->words[i]);
+	}
+	refuse(st, "unknown --%s '%s'; known: %s", r->name, text, known);
 	return 0;
 }
 
@@ -123,18 +126,17 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 			refuse(st, "'%s' is not an OCaml release from 5.0 to 5.5", arg);
 		return 0;
 	case OPT_MODE:
-		o->engine.mode = (enum engine_mode)parse_word(st, arg, engine_mode_names, "mode");
+		o->engine.mode = (enum engine_mode)parse_word(st, key, arg);
 		return 0;
 	case OPT_RING_REQUEST:
-		o->engine.ring_request = (enum engine_ring_request)parse_word(
-			st, arg, ring_requests, "--ring-request");
+		o->engine.ring_request = (enum engine_ring_request)parse_word(st, key, arg);
 		return 0;
 	case OPT_PAGES:
 		o->engine.pages = true;
 		return 0;
 	case OPT_BLAME:
 		o->engine.blame = true;
-		o->engine.faults |= arg && !parse_word(st, arg, blame_more, "--blame");
+		o->engine.faults |= arg && !parse_word(st, key, arg);
 		return 0;
 	case OPT_STACK:
 		o->engine.stacks = true;
@@ -172,9 +174,6 @@ static const struct format *parse_format(struct argp_state *st, const char *name
 /* Options of the selection and the output. */
 static error_t parse_output(int key, char *arg, struct argp_state *st)
 {
-	static const char *const attaches[] = {"auto", "multi", "perf", NULL};
-	static const char *const bys[] = {"program", "process", NULL};
-	static const char *const times[] = {"start", "delta", "wall", NULL};
 	struct opts *o = st->input;
 	switch (key) {
 	case 'e':
@@ -198,7 +197,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 			(uint32_t)parse_number(st, arg, 1, INT_MAX);
 		return 0;
 	case OPT_BY:
-		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, arg, bys, "way to group"));
+		o->by = (enum stat_by)(STAT_BY_PROGRAM + parse_word(st, key, arg));
 		return 0;
 	case OPT_TOP:
 		o->top = (uint32_t)parse_number(st, arg, 1, INT_MAX);
@@ -207,7 +206,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		o->rate = parse_rate(st, arg);
 		return 0;
 	case OPT_TIME:
-		o->time = (enum text_time)parse_word(st, arg, times, "time");
+		o->time = (enum text_time)parse_word(st, key, arg);
 		o->has_time_form = true;
 		return 0;
 	case OPT_MIN_DURATION:
@@ -225,8 +224,7 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 		parse_buffer(st, o, arg);
 		return 0;
 	case OPT_ATTACH:
-		o->engine.attach =
-			(enum engine_attach)parse_word(st, arg, attaches, "way to attach");
+		o->engine.attach = (enum engine_attach)parse_word(st, key, arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -296,7 +294,6 @@ static error_t parse_limit(int key, char *arg, struct argp_state *st)
 /* Options of mem and pages. */
 static error_t parse_mem(int key, char *arg, struct argp_state *st)
 {
-	static const char *const pers[] = {"run", "time", "alloc", NULL};
 	struct opts *o = st->input;
 	switch (key) {
 	case OPT_FILTER:
@@ -318,9 +315,33 @@ static error_t parse_mem(int key, char *arg, struct argp_state *st)
 		o->to = moment_at(parse_time(st, arg));
 		return 0;
 	case OPT_PER:
-		o->per = (enum mem_per)parse_word(st, arg, pers, "--per");
+		o->per = (enum mem_per)parse_word(st, key, arg);
 		o->has_per = true;
 		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int opts_print_version(void)
+{
+	print("ebtrace %s\n", EBT_VERSION);
+	return print_end();
+}
+
+/* Options that print something and end the program. */
+static error_t parse_question(int key, struct argp_state *st)
+{
+	switch (key) {
+	case 'h':
+	case '?':
+		argp_state_help(st, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	case OPT_USAGE:
+		argp_state_help(st, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		return 0;
+	case 'V':
+		exit(opts_print_version());
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -353,9 +374,6 @@ static error_t parse_flag(int key, struct opts *o)
 	case 'q':
 		log_level = LOG_QUIET;
 		return 0;
-	case 'V':
-		puts("ebtrace " EBT_VERSION);
-		exit(fflush(stdout) ? EXIT_ERROR : EXIT_OK);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -369,26 +387,24 @@ static void check_command(int key, const struct argp_state *st)
 		refuse(st, "%s", why);
 }
 
-/* Its argument may be left out. */
-static bool is_optional(int key)
-{
-	return key == OPT_STACK || key == OPT_BLAME;
-}
-
 /* --help lists the command's own options; those of other commands are parsed to be refused. */
 static void fill_options(enum opts_commands command, struct argp_option *ret)
 {
 	for (const struct option_row *r = option_rows; r->help; r++) {
 		if (!r->commands && !option_group_has(r, command))
 			continue;
+		const struct option_argument *a = r->argument;
 		bool own = !r->commands || r->commands & command;
 		*ret++ = (struct argp_option){
-			r->name,
-			r->key,
-			r->argument,
-			(own ? 0 : OPTION_HIDDEN) | (is_optional(r->key) ? OPTION_ARG_OPTIONAL : 0),
-			r->help,
-			r->group};
+			.name = r->name,
+			.key = r->key,
+			.arg = a ? a->name : NULL,
+			.flags = (own ? 0 : OPTION_HIDDEN) |
+				 (a && a->is_optional ? OPTION_ARG_OPTIONAL : 0) |
+				 (r->commands && !r->name ? OPTION_ALIAS : 0),
+			.doc = r->help,
+			.group = r->group,
+		};
 	}
 	*ret = (struct argp_option){0};
 }
@@ -407,6 +423,8 @@ static error_t parse_opt(int key, char *arg, struct argp_state *st)
 		err = parse_trigger(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_flag(key, st->input);
+	if (err == ARGP_ERR_UNKNOWN)
+		err = parse_question(key, st);
 	return err;
 }
 
@@ -466,7 +484,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 	struct argp argp = {
 		.options = options, .parser = parse_opt, .args_doc = cmd->args, .doc = cmd->doc};
 	argp_err_exit_status = 2;
-	argp_parse(&argp, argc, argv, 0, NULL, ret);
+	argp_parse(&argp, argc, argv, ARGP_NO_HELP, NULL, ret);
 }
 
 void opts_done(struct opts *o)

@@ -65,5 +65,7 @@ struct opts_command {
 /* Parses the options of the command. opts_done() frees the arrays of *ret. */
 void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char **argv);
 void opts_done(struct opts *o);
+/* Returns the exit status. */
+int opts_print_version(void);
 
 #endif

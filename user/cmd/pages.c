@@ -60,38 +60,33 @@ static const struct pages_form map_forms[] = {
 	{{0}, NULL, false, false},
 };
 
-static const struct pages_report {
-	const char *name;
-	const char *full_name; /* in messages */
-	const char *help;
-	const struct pages_form *forms;
-} reports[] = {
-	{"summary", "ebtrace pages summary", "one screen of all", summary_forms},
-	{"totals", "ebtrace pages totals",
-	 "pages allocated, free and scavenged (returned), over time", totals_forms},
-	{"fragmentation", "ebtrace pages fragmentation", "runs of free pages, by size",
-	 fragmentation_forms},
-	{"occupancy", "ebtrace pages occupancy",
-	 "how full huge pages and chunks of 4 MiB are; what keeps them", occupancy_forms},
-	{"churn", "ebtrace pages churn", "pages that were scavenged and taken again, how soon",
-	 churn_forms},
-	{"heat", "ebtrace pages heat", "how often pages were allocated, and the hottest ones",
-	 heat_forms},
-	{"lifetimes", "ebtrace pages lifetimes", "how long runs of pages live, by size",
-	 lifetimes_forms},
-	{"owners", "ebtrace pages owners", "which P frees whose pages", owners_forms},
-	{"damage", "ebtrace pages damage", "what is missing or contradicts itself", damage_forms},
-	{"map", "ebtrace pages map", "addresses over time: characters; -o x.png, x.svg, x.html",
-	 map_forms},
+#define REPORT(name, help)                                                                        \
+	{                                                                                         \
+#name, "ebtrace pages " #name, help, &name##_forms->as, sizeof(struct pages_form) \
+	}
+
+static const struct report_row reports[] = {
+	REPORT(summary, "one screen of all"),
+	REPORT(totals, "pages allocated, free and scavenged (returned), over time"),
+	REPORT(fragmentation, "runs of free pages, by size"),
+	REPORT(occupancy, "how full huge pages and chunks of 4 MiB are; what keeps them"),
+	REPORT(churn, "pages that were scavenged and taken again, how soon"),
+	REPORT(heat, "how often pages were allocated, and the hottest ones"),
+	REPORT(lifetimes, "how long runs of pages live, by size"),
+	REPORT(owners, "which P frees whose pages"),
+	REPORT(damage, "what is missing or contradicts itself"),
+	REPORT(map, "addresses over time: characters; -o x.png, x.svg, x.html"),
+	{0},
 };
-#define REPORTS (sizeof(reports) / sizeof(*reports))
+
+const struct report_list pages_reports = {reports, sizeof(*reports)};
 
 #define DOC_BYTES 6144
 
 /* A run of a report. */
 struct pages_run {
 	struct opts opts;
-	const struct pages_report *report;
+	const struct report_row *report;
 	const struct pages_form *form;
 	struct pages_map *map; /* of a picture */
 	uint32_t pid;	       /* of the process to report; 0: the first that has events */
@@ -186,9 +181,8 @@ static void write_doc(char *ret, size_t size)
 		"libebtrace-probes (EBTRACE_PAGETRACE=FILE), or a capture (ebtrace trace --pages "
 		"-o FILE.ebt). REPORT is one of these, the first if "
 		"there is none:\n\n");
-	for (size_t i = 0; i < REPORTS; i++)
-		n += snprintf(ret + n, size - (size_t)n, "  %-15s%s\n", reports[i].name,
-			      reports[i].help);
+	for (const struct report_row *r = reports; r->name; r++)
+		n += snprintf(ret + n, size - (size_t)n, "  %-15s%s\n", r->name, r->help);
 	snprintf(ret + n, size - (size_t)n,
 		 "\vTimes of --at, --from and --to are since the first event. What is on the heap "
 		 "is "
@@ -209,17 +203,9 @@ static void write_doc(char *ret, size_t size)
 		 "Exit status: as trace.");
 }
 
-static const struct pages_report *report_named(const char *name)
-{
-	for (size_t i = 0; i < REPORTS; i++)
-		if (!strcmp(name, reports[i].name))
-			return &reports[i];
-	return NULL;
-}
-
 static bool is_report(const char *name)
 {
-	return report_named(name);
+	return report_row_named(&pages_reports, name);
 }
 
 /* 0, or EXIT_USAGE after a line on stderr. */
@@ -264,11 +250,10 @@ static int obey(struct pages_run *r)
 		return print_schema();
 	int status = check_usage(r);
 	if (!status)
-		status = report_form_choose(&r->opts, r->report->full_name, &r->report->forms->as,
-					    sizeof(*r->report->forms), &row);
+		status = report_form_choose(&r->opts, r->report, &row);
 	if (status)
 		return status;
-	r->form = r->report->forms + row;
+	r->form = (const struct pages_form *)report_form_at(r->report, row);
 	char reason[CANVAS_REASON_BYTES];
 	if (r->form->is_drawn && canvas_check(reason)) {
 		complain("%s", reason);
@@ -291,7 +276,8 @@ static int obey(struct pages_run *r)
 
 int cmd_pages(int argc, char **argv)
 {
-	struct pages_run r = {.report = argc > 1 ? report_named(argv[1]) : NULL};
+	struct pages_run r = {.report =
+				      argc > 1 ? report_row_named(&pages_reports, argv[1]) : NULL};
 	char doc[DOC_BYTES];
 	struct opts_command command = {
 		OPTS_PAGES, "[REPORT] -p PID\n[REPORT] -- PROGRAM [ARGS...]\n[REPORT] FILE...",

@@ -29,19 +29,38 @@ static bool is_of_others(const char *path)
 	return has_suffix(path, SUFFIXES) || format_of_path(path) != format_named("text");
 }
 
-int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
-		       size_t row_bytes, size_t *ret_row)
+const struct report_form *report_form_at(const struct report_row *r, size_t i)
+{
+	const void *row = (const char *)r->forms + i * r->form_bytes;
+	const struct report_form *f = row;
+	return f->name ? f : NULL;
+}
+
+const struct report_row *report_row_at(const struct report_list *l, size_t i)
+{
+	const void *row = (const char *)l->reports + i * l->report_bytes;
+	const struct report_row *r = row;
+	return r->name ? r : NULL;
+}
+
+const struct report_row *report_row_named(const struct report_list *l, const char *name)
+{
+	const struct report_row *r;
+	for (size_t i = 0; (r = report_row_at(l, i)); i++)
+		if (!strcmp(name, r->name))
+			break;
+	return r;
+}
+
+int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row)
 {
 	const char *name = o->json ? "json" : o->report_format;
+	const struct report_form *f;
 	char known[64] = "";
 	*ret_row = 0;
 	if (!name && !o->output)
 		return 0;
-	for (size_t i = 0;; i++) {
-		const struct report_form *f =
-			(const struct report_form *)((const char *)first + i * row_bytes);
-		if (!f->name)
-			break;
+	for (size_t i = 0; (f = report_form_at(r, i)); i++) {
 		if (name ? !strcmp(name, f->name) : has_suffix(o->output, f->suffixes)) {
 			*ret_row = i;
 			return 0;
@@ -51,7 +70,7 @@ int report_form_choose(const struct opts *o, const char *full_name, const struct
 	}
 	if (!name && !is_of_others(o->output))
 		return 0;
-	complain("%s has no format '%s'; it has: %s", full_name + strlen("ebtrace "),
+	complain("%s has no format '%s'; it has: %s", r->full_name + strlen("ebtrace "),
 		 name ? name : strrchr(o->output, '.'), known);
 	return EXIT_USAGE;
 }

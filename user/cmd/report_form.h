@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a report can be written as: chosen by -f, --json or the suffix of the output. */
+/* The reports of a command, and what each can be written as: chosen by -f, --json or the suffix of the
+ * output. */
 #ifndef CMD_REPORT_FORM_H
 #define CMD_REPORT_FORM_H
 
@@ -12,13 +13,33 @@ struct report_form {
 	const char *suffixes;
 };
 
+/* The first member of the rows of a list of reports; the first row is the default. */
+struct report_row {
+	const char *name;		 /* NULL ends a list */
+	const char *full_name;		 /* in messages: "ebtrace mem live" */
+	const char *help;		 /* a line */
+	const struct report_form *forms; /* the first one */
+	size_t form_bytes;		 /* of a row of them */
+};
+
+/* What a command's list of reports is to those who know none of them. */
+struct report_list {
+	const struct report_row *reports; /* the first one */
+	size_t report_bytes;		  /* of a row of them */
+};
+
+/* By number; NULL behind the last one. */
+const struct report_form *report_form_at(const struct report_row *r, size_t i);
+const struct report_row *report_row_at(const struct report_list *l, size_t i);
+/* NULL: the list has no report of this name. */
+const struct report_row *report_row_named(const struct report_list *l, const char *name);
+
 /*
- * Chooses the form that the options name, of a list whose rows have row_bytes, and sets *ret_row to
- * its row. full_name is the report's in messages: "ebtrace mem live". 0, or EXIT_USAGE after a line
- * on stderr: it has no such form, also that of a suffix that has a meaning elsewhere; *ret_row is 0.
+ * Chooses the form of a report that the options name, and sets *ret_row to its number. 0, or
+ * EXIT_USAGE after a line on stderr: it has no such form, also that of a suffix that has a meaning
+ * elsewhere; *ret_row is 0.
  */
-int report_form_choose(const struct opts *o, const char *full_name, const struct report_form *first,
-		       size_t row_bytes, size_t *ret_row);
+int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row);
 /*
  * For a command whose report is the default one: a FILE may be the name of another, which stands
  * behind an option ("mem -q live FILE"). 0, or EXIT_USAGE after a line on stderr: it is the name of a

@@ -119,10 +119,12 @@ static int obey(struct opts *o)
 		return print_end();
 	}
 	static const struct report_form forms[] = {{"text", ""}, {"json", ".json"}, {NULL, NULL}};
+	static const struct report_row report = {"stat", "ebtrace stat", NULL, forms,
+						 sizeof(*forms)};
 	size_t form;
 	int status = run_check_usage(o);
 	if (!status)
-		status = report_form_choose(o, "ebtrace stat", forms, sizeof(*forms), &form);
+		status = report_form_choose(o, &report, &form);
 	o->json = !status && form;
 	if (!status && o->engine.stacks && !o->engine.blame) {
 		complain("--stack shows the stacks of pauses: it needs --blame");

@@ -18,12 +18,10 @@
 #include "core/loss.h"
 #include "sink/ndjson.h"
 #include "sink/pause_events.h"
+#include "sink/report_text.h"
 
-static const struct opts_command command = {
-	OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
-	"Shows what a language runtime does inside a process: GC phases, counters, user events."
-	"\vCommands: trace (the default), stat, mem, pages, list, info; see 'ebtrace COMMAND "
-	"--help'.\n"
+static const char doc_tail[] =
+	"\v'ebtrace help COMMAND' lists the options of another command.\n"
 	"\n"
 	"Examples:\n"
 	"  sudo ebtrace -p 1234               a running process, with threads and CPUs\n"
@@ -45,7 +43,20 @@ static const struct opts_command command = {
 	"                                     its address space, for ebtrace pages\n"
 	"\n"
 	"Exit status: 0; 1 error; 2 usage; 3 loss, with --fail-on-loss; 4 nothing to trace; 5 no "
-	"such process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own."};
+	"such process; 6 a kernel thread; 7 no permission; with PROGRAM, the program's own.";
+
+/* Writes argp's text around the options: with the list of commands. */
+static int write_doc(struct buf *b)
+{
+	buf_puts(b,
+		 "Shows what a language runtime does inside a process: GC phases, counters, user "
+		 "events. The commands, the first if there is none:\n\n");
+	for (const struct command *c = commands; c->full_name; c++)
+		if (*command_name(c))
+			report_print(b, "  %-12s%s\n", command_name(c), c->help);
+	buf_puts(b, doc_tail);
+	return b->err;
+}
 
 static void print_totals(const struct opts *o, const struct totals *t)
 {
@@ -117,9 +128,16 @@ static int refuse_word(const struct opts *o)
 	const char *word = o->engine.file_count ? o->engine.files[0] : "-";
 	if (!strcmp(word, "-") || strpbrk(word, "./") || !access(word, F_OK))
 		return 0;
-	complain("no such command or file '%s'; the commands are trace, stat, mem, pages, list and "
-		 "info; to run and trace a program: ebtrace -- %s",
-		 word, word);
+	const struct command *like = command_like(word);
+	char names[COMMANDS_BYTES];
+	commands_name(COMMANDS_OF_EVENTS, names);
+	if (like)
+		complain("no such command or file '%s'; did you mean '%s'?", word,
+			 command_name(like));
+	else
+		complain("no such command or file '%s'; the commands are %s; to run and trace a "
+			 "program: ebtrace -- %s",
+			 word, names, word);
 	return EXIT_USAGE;
 }
 
@@ -159,9 +177,15 @@ static int obey(struct opts *o, bool bare)
 int cmd_trace(int argc, char **argv)
 {
 	struct opts o;
+	struct buf doc;
+	if (buf_init(&doc, -1, 4096) || write_doc(&doc))
+		return EXIT_ERROR;
+	struct opts_command command = {OPTS_TRACE, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
+				       buf_str(&doc)};
 	opts_parse(&o, &command, argc, argv);
 	o.engine.allocs = ALLOCS_TOO;
 	int status = obey(&o, argc && !strcmp(argv[0], "ebtrace"));
 	opts_done(&o);
+	buf_done(&doc);
 	return status;
 }

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ebtrace help: prints the commands, or the help of one. ebtrace version.
+ */
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/message.h"
+#include "cmd/opts.h"
+#include "cmd/print.h"
+#include "cmd/report_form.h"
+
+static const struct opts_command help_command = {
+	OPTS_HELP, "[COMMAND]",
+	"Lists the commands. With COMMAND: its help, which is that of its option --help."
+	"\vExamples:\n"
+	"  ebtrace help\n"
+	"  ebtrace help stat\n"
+	"  ebtrace help mem record"};
+
+static const struct opts_command version_command = {
+	OPTS_VERSION, NULL, "Prints the version.\vExamples:\n  ebtrace version"};
+
+static int print_overview(void)
+{
+	static const char *const examples[] = {
+		"sudo ebtrace -p 1234          the events of a running process",
+		"ebtrace -- ./prog args        of a program from its first event",
+		"ebtrace stat -- ./prog args   its GC time and pauses",
+		"ebtrace -o run.ebt -- ./prog  a capture, for later",
+		"ebtrace stat run.ebt          a report of it",
+		"ebtrace mem -- ./prog         where it allocates memory",
+		"ebtrace list                  what can be traced",
+	};
+	print("Usage: ebtrace COMMAND [OPTION...] -p PID | -- PROGRAM [ARGS...] | FILE\n");
+	print("Shows what a language runtime does inside a process.\n");
+	print("\n");
+	print("Commands:\n");
+	for (const struct command *c = commands; c->full_name; c++)
+		if (*command_name(c))
+			print("  %-12s%s\n", command_name(c), c->help);
+	print("\n");
+	print("Examples:\n");
+	for (size_t i = 0; i < sizeof(examples) / sizeof(*examples); i++)
+		print("  %s\n", examples[i]);
+	print("\n");
+	print("'ebtrace help COMMAND' or 'ebtrace COMMAND --help' lists the options of a\n");
+	print("command; ebtrace(1) is the manual.\n");
+	return print_end();
+}
+
+static int refuse_command(const char *word)
+{
+	const struct command *like = command_like(word);
+	char names[COMMANDS_BYTES];
+	commands_name(COMMANDS_ALL, names);
+	if (like)
+		complain("no such command '%s'; did you mean '%s'?", word, command_name(like));
+	else
+		complain("no such command '%s'; the commands are %s", word, names);
+	return EXIT_USAGE;
+}
+
+/* The help of a command, or of a report of it. */
+static int print_help(const struct command *c, char **rest, int count)
+{
+	bool has_report = count && c->reports && report_row_named(c->reports, *rest);
+	if (count > has_report)
+		return refuse_command(rest[has_report]);
+	char help[] = "--help";
+	char *argv[] = {(char *)c->full_name, has_report ? *rest : help, help, NULL};
+	return c->run(2 + has_report, argv);
+}
+
+int cmd_help(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &help_command, argc, argv);
+	int words, count = (int)o.engine.file_count;
+	const struct command *c = command_of_words(o.engine.files, count, &words);
+	int status =
+		count ? print_help(c, o.engine.files + words, count - words) : print_overview();
+	opts_done(&o);
+	return status;
+}
+
+int cmd_version(int argc, char **argv)
+{
+	struct opts o;
+	opts_parse(&o, &version_command, argc, argv);
+	int status = EXIT_USAGE;
+	if (o.engine.file_count)
+		complain("version takes no words; 'ebtrace version --help' shows examples");
+	else
+		status = opts_print_version();
+	opts_done(&o);
+	return status;
+}
