@@ -67,8 +67,9 @@ BENCH := $(patsubst %.c,$(O)/%,$(BENCH_SRC))
 FUZZ  := $(patsubst %.c,$(O)/%,$(FUZZ_SRC))
 ALL   := $(O)/ebtrace $(O)/libebtrace.a $(O)/libebtrace.so $(O)/libebtrace-probes.a $(O)/libebtrace-probes.so \
          $(O)/libebtrace-preload.so
+COMPLETIONS := $(addprefix $(O)/completions/,ebtrace.bash _ebtrace ebtrace.fish)
 
-all: $(ALL) ## build the program and the libraries (default)
+all: $(ALL) $(COMPLETIONS) ## build the program and the libraries (default)
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t14
@@ -84,6 +85,8 @@ $(O)/%.o: %.c
 $(O)/user/sink/flame_svg.o: user/sink/flame.js user/sink/flame.css
 $(O)/user/sink/pages_html.o: user/sink/pages.js user/sink/pages.css
 $(O)/user/sink/mem_timeline_svg.o: user/sink/timeline.js user/sink/timeline.css
+
+$(foreach s,bash zsh fish,$(eval $(O)/user/cmd/completion_$s.o: user/cmd/completion.$s))
 
 # The probe library runs in other people's programs: static TLS, nothing but libc.
 $(O)/usdt-probes/%.o: EBT_CFLAGS += -ftls-model=initial-exec
@@ -150,6 +153,15 @@ $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@
 
+completions: $(COMPLETIONS) ## write the completions of bash, zsh and fish to $(O)/completions
+$(O)/completions/ebtrace.bash: of := bash
+$(O)/completions/_ebtrace: of := zsh
+$(O)/completions/ebtrace.fish: of := fish
+$(COMPLETIONS): $(O)/ebtrace
+	$(say) GEN $@
+	@mkdir -p $(@D)
+	$(Q)$< completion $(of) >$@
+
 $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@
@@ -179,7 +191,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help clean deps demo check bench fuzz lint install golden tests
+.PHONY: all help completions clean deps demo check bench fuzz lint install golden tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/core/kinds.o $(O)/kinds/user/codec/capture_block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -199,7 +211,7 @@ PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev b
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
-            python3 sqlite3
+            python3 sqlite3 bash-completion zsh fish
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \

@@ -61,5 +61,7 @@ check "no function has more than 60 lines" "$(find usdt-probes bpf user tests -n
 check "every source file names its licence" \
   "$(find include usdt-probes bpf user tests \( -name '*.[ch]' -o -name '*.def' -o -name '*.t' -o -name '*.sh' \) |
     xargs grep -L SPDX-License-Identifier)"
+check "make help names every target that a user types" \
+  "$(comm -23 <(sed -n 's/^\.PHONY: all //p' Makefile | tr ' ' '\n' | sort) <(make -s help | awk '{ print $1 }' | sort))"
 echo "1..$n"
 exit $failed

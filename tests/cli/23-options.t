@@ -26,7 +26,7 @@ done
 
 # The commands, as `help` lists them; the help of each in three ways.
 mapfile -t commands < <("$O/ebtrace" help | sed -n '/^Commands:/,/^$/s/^  \(.\{12\}\).*/\1/p' | sed 's/ *$//')
-is "${#commands[@]}" 9 "help lists the commands"
+is "${#commands[@]}" 10 "help lists the commands"
 "$O/ebtrace" help | grep -q '^Examples:' && "$O/ebtrace" help | grep -q 'ebtrace help COMMAND'
 ok $? "help has examples, and names the help of commands"
 for command in "${commands[@]}"; do
@@ -81,6 +81,7 @@ wrong "an unknown release" --ocaml-version 4.14 "$user"
 wrong "a domain that is no number" --domain x "$user"
 wrong "a buffer that is no power of two" --bpf-buffer 5000 -p 1
 wrong "a word for version" version now
+wrong "an unknown shell" completion tcsh
 wrong "nothing to trace"
 wrong "a process and a file" -p 1 "$user"
 wrong "a program and a file" "$user" -- true

@@ -21,6 +21,8 @@ const struct command commands[] = {
 	 "record a program or a process"},
 	{"ebtrace help", cmd_help, OPTS_HELP, OPERANDS_COMMAND, NULL,
 	 "the commands, or the help of one"},
+	{"ebtrace completion", cmd_completion, OPTS_COMPLETION, OPERANDS_SHELL, NULL,
+	 "a script with which a shell completes command lines"},
 	{"ebtrace version", cmd_version, OPTS_VERSION, OPERANDS_NONE, NULL, "the version"},
 	{"ebtrace", cmd_trace, OPTS_TRACE, OPERANDS_FILES, NULL, ""},
 	{0},

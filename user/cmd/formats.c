@@ -66,6 +66,11 @@ static const struct format formats[] = {
 
 #define FORMATS (sizeof(formats) / sizeof(*formats))
 
+const struct format *format_at(size_t i)
+{
+	return i < FORMATS ? &formats[i] : NULL;
+}
+
 const struct format *format_named(const char *name)
 {
 	for (unsigned i = 0; i < FORMATS; i++)

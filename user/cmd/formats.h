@@ -20,6 +20,8 @@ struct format {
 	int (*make)(struct session *s, int fd, struct sink **ret);
 };
 
+/* By number; NULL behind the last one. */
+const struct format *format_at(size_t i);
 const struct format *format_named(const char *name); /* or NULL */
 /* The format of a file's suffix; text for any other suffix and for standard output (NULL, "-"). */
 const struct format *format_of_path(const char *path);

@@ -6,9 +6,10 @@
 #include "cmd/print.h"
 #include "core/kinds.h"
 
-static void print_one(const char *family, const char *name, const char *help, bool json)
+static void print_one(void *ctx, const char *family, const char *name, const char *help)
 {
-	if (!json) {
+	const bool *json = ctx;
+	if (!*json) {
 		print("%-10s %-36s %s\n", family, name, help);
 		return;
 	}
@@ -22,17 +23,22 @@ static void print_one(const char *family, const char *name, const char *help, bo
 	print_json_end(&line);
 }
 
-void list_events(bool json)
+void list_events_each(void (*fn)(void *ctx, const char *family, const char *name, const char *help),
+		      void *ctx)
 {
 	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
 		if (kinds_get(kind)->name)
-			print_one("kind", kinds_name(kind), kinds_get(kind)->help, json);
+			fn(ctx, "kind", kinds_name(kind), kinds_get(kind)->help);
 	for (uint32_t id = 0; kinds_phase_name(id); id++)
-		print_one("phase", kinds_phase_name(id),
-			  kinds_phase_stops(id) ? "stops its domain" : "does not stop its domain",
-			  json);
+		fn(ctx, "phase", kinds_phase_name(id),
+		   kinds_phase_stops(id) ? "stops its domain" : "does not stop its domain");
 	for (uint32_t id = 0; kinds_counter_name(id); id++)
-		print_one("counter", kinds_counter_name(id), kinds_counter_help(id), json);
+		fn(ctx, "counter", kinds_counter_name(id), kinds_counter_help(id));
 	for (uint32_t id = 0; kinds_lifecycle_name(id); id++)
-		print_one("lifecycle", kinds_lifecycle_name(id), kinds_lifecycle_help(id), json);
+		fn(ctx, "lifecycle", kinds_lifecycle_name(id), kinds_lifecycle_help(id));
+}
+
+void list_events(bool json)
+{
+	list_events_each(print_one, &json);
 }

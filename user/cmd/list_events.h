@@ -7,5 +7,8 @@
 
 /* Prints every name and kind of event, and its meaning. */
 void list_events(bool json);
+/* Calls fn with each of them, in the same order. */
+void list_events_each(void (*fn)(void *ctx, const char *family, const char *name, const char *help),
+		      void *ctx);
 
 #endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The completion of command lines by shells: a script for each, made of the tables of commands,
+ * options, reports, formats and events, and of the functions of user/cmd/completion.SHELL that read
+ * them. The full name of a command or a report, "ebtrace mem live", is the key of what a script knows
+ * of it. The same tables always make the same script.
+ */
+#ifndef CMD_COMPLETION_H
+#define CMD_COMPLETION_H
+
+#include "base/buf.h"
+#include "cmd/commands.h"
+
+void completion_bash(struct buf *b);
+void completion_zsh(struct buf *b);
+void completion_fish(struct buf *b);
+
+/* How a shell writes lists of words, each with a key. */
+struct completion_list {
+	void (*begin)(struct buf *b, const char *key);
+	/* help is a line, or "". */
+	void (*word)(struct buf *b, const char *word, const char *help);
+	void (*end)(struct buf *b);
+};
+
+/* The words that may follow a full name. */
+void completion_put_words(struct buf *b, const struct completion_list *l);
+/* What -f may be of a full name. */
+void completion_put_formats(struct buf *b, const struct completion_list *l);
+/* What -e can match, with the key "events". */
+void completion_put_events(struct buf *b, const struct completion_list *l);
+
+#endif
