@@ -72,7 +72,7 @@ COMPLETIONS := $(addprefix $(O)/completions/,ebtrace.bash _ebtrace ebtrace.fish)
 all: $(ALL) $(COMPLETIONS) ## build the program and the libraries (default)
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t15
 
 -include $(shell find $(O) -name '*.d' 2>/dev/null)
 

@@ -16,7 +16,7 @@ const struct command commands[] = {
 	{"ebtrace list", cmd_list, OPTS_LIST, OPERANDS_FILES, NULL,
 	 "what can be traced, and how; markers of a file; names of events"},
 	{"ebtrace info", cmd_info, OPTS_INFO, OPERANDS_FILES, NULL,
-	 "what a file or a ring is, and what it contains"},
+	 "what a file or a ring is and contains; what this kernel allows"},
 	{"ebtrace mem record", cmd_mem_record, OPTS_MEM_RECORD, OPERANDS_NONE, NULL,
 	 "record a program or a process"},
 	{"ebtrace help", cmd_help, OPTS_HELP, OPERANDS_COMMAND, NULL,
