@@ -53,7 +53,7 @@ awk -v lost="$lost" '
 # The pauses of an OCaml program that runs already. Its status: whether all went well.
 show_ocaml() {
 	local root status=0
-	if [ "$(id -u)" != 0 ] || ! root=$(tests/ocaml-root.sh 2>"$tmp/log"); then
+	if [ "$(id -u)" != 0 ] || ! root=$(tests/root.sh ocaml 2>"$tmp/log"); then
 		echo "== no OCaml program is shown: needs root, and $(tail -1 "$tmp/log" 2>/dev/null)"
 		return
 	fi

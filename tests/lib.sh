@@ -149,7 +149,7 @@ stolen_since() { echo $(($(stolen_ns) - $1 + 1000000000 / $(getconf CLK_TCK))); 
 ocaml_root() {
 	need_root
 	need_command debootstrap
-	ROOT=$(tests/ocaml-root.sh 2>"$TMP/root.log") || skip_all "no OCaml: $(tail -1 "$TMP/root.log")"
+	ROOT=$(tests/root.sh ocaml 2>"$TMP/root.log") || skip_all "no OCaml: $(tail -1 "$TMP/root.log")"
 }
 
 # ocaml_build NAME [SOURCE.c]: tests/ocaml/NAME.ml in the chroot; sets EXE to its path from outside

@@ -43,7 +43,7 @@ row() { echo "{\"name\":\"$1\",\"unit\":\"$2\",\"ours\":$3${4:-}}" >>"$out"; }
 # The peers inside the Debian with OCaml 5.3.
 ocaml_dir=
 ring_dir=
-if root=$(tests/ocaml-root.sh 2>"$tmp/root.log"); then
+if root=$(tests/root.sh ocaml 2>"$tmp/root.log"); then
 	ocaml_dir=$(mktemp -d "$root/tmp/ebtrace.XXXXXX")
 	inside=/tmp/${ocaml_dir##*/}
 	cp tests/bench/ocaml_* "$ocaml_dir"

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# root.sh NAME: makes sure that a Debian for tests exists, and prints its directory:
+#   ocaml              Debian 13 with OCaml 5.3: $EBTRACE_OCAML_ROOT, else /var/cache/ebtrace/trixie
+#   packages-bookworm  Debian 12 with what our packages depend on, compilers and CMake
+#   packages-trixie    Debian 13 with the same, but for CMake
+# The last two are in /var/cache/ebtrace, and tests change only what they mount above them.
+set -eu
+compilers=gcc,g++,libc6-dev,pkgconf
+case ${1:-} in
+ocaml)
+	root=${EBTRACE_OCAML_ROOT:-/var/cache/ebtrace/trixie} suite=trixie
+	# libstdlib-ocaml-dev is named as debootstrap does not follow virtual packages.
+	include=ocaml-nox,libstdlib-ocaml-dev,gcc,libc6-dev
+	;;
+packages-bookworm)
+	root=/var/cache/ebtrace/$1 suite=bookworm
+	include=$compilers,cmake,make,libbpf1,libdw1,libelf1,libzstd1,zlib1g
+	;;
+packages-trixie)
+	root=/var/cache/ebtrace/$1 suite=trixie
+	include=$compilers,libbpf1,libdw1t64,libelf1t64,libzstd1,zlib1g
+	;;
+*)
+	echo "usage: $0 ocaml | packages-bookworm | packages-trixie" >&2
+	exit 2
+	;;
+esac
+
+# Whether what counts is in the root, and runs.
+works() {
+	case $suite,$include in
+	*,ocaml*)
+		[ "$(chroot "$1" ocamlopt -version 2>/dev/null)" = 5.3.0 ] && [ -x "$1/usr/bin/gcc" ] &&
+			[ -n "$(find "$1/usr/lib" -name stdlib.cmxa)" ]
+		;;
+	*)
+		chroot "$1" sh -c 'g++ --version && gcc --version && pkgconf --version &&
+			! dpkg --audit | grep . && [ "$(ldconfig -p |
+				grep -c "lib\(bpf\|dw\|elf\|zstd\|z\)\.so\.1 ")" = 5 ]' >/dev/null 2>&1 &&
+			{ [ $suite != bookworm ] || chroot "$1" cmake --version >/dev/null 2>&1; }
+		;;
+	esac
+}
+
+mkdir -p "${root%/*}"
+exec 9>"$root.lock"
+flock 9
+if ! works "$root"; then
+	new=$root.new
+	rm -rf --one-file-system "$new"
+	# What counts is tried below.
+	debootstrap --variant=minbase --include=$include $suite "$new" >&2 || true
+	works "$new" || { echo "the programs do not run in $new" >&2; exit 1; }
+	rm -f "$new"/var/cache/apt/archives/*.deb
+	rm -rf --one-file-system "$root"
+	mv "$new" "$root"
+fi
+echo "$root"
