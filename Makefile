@@ -4,7 +4,14 @@
 O      ?= build
 CC     := gcc
 CLANG  ?= clang
-PREFIX ?= /usr/local
+# Where files are installed, by their GNU names. DESTDIR precedes all of them, for this time only.
+PREFIX     ?= /usr/local
+BINDIR     ?= $(PREFIX)/bin
+LIBDIR     ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+DATADIR    ?= $(PREFIX)/share
+MANDIR     ?= $(DATADIR)/man
+PRELOADDIR ?= $(LIBDIR)/ebtrace
 JOBS   ?= $(shell nproc)
 VERSION := 1.0
 
@@ -23,8 +30,12 @@ MULTIARCH := $(shell $(CC) -print-multiarch)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wpointer-arith \
         -Wwrite-strings -Wundef -Wformat=2 -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 CFLAGS   ?= -O2 -g
-EBT_CFLAGS := -std=gnu11 $(CFLAGS) $(WARN) -fno-common -fvisibility=hidden -fPIC -Iinclude -Iuser -I. \
-        -I$(O)/bpf -D_GNU_SOURCE -DEBT_VERSION='"$(VERSION)"' -MMD -MP
+# From one directory to another, neither of which needs to exist.
+relative = $(shell realpath -ms --relative-to='$(1)' '$(2)')
+PRELOAD_FROM_BIN := $(call relative,$(BINDIR),$(PRELOADDIR))
+EBT_CFLAGS := -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) -fno-common -fvisibility=hidden -fPIC \
+        -Iinclude -Iuser -I. -I$(O)/bpf -D_GNU_SOURCE -DEBT_VERSION='"$(VERSION)"' \
+        -DEBT_PRELOAD_DIR='"$(PRELOAD_FROM_BIN)"' -MMD -MP
 ifneq ($(SAN),)
 EBT_CFLAGS += -fsanitize=$(SAN) -fno-omit-frame-pointer -fno-sanitize-recover=all
 LDFLAGS += -fsanitize=$(SAN)
@@ -81,6 +92,15 @@ $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
 
+# A file that depends on variables of make: written anew, but replaced only if it differs.
+FORCE:
+replace = @if cmp -s $@.tmp $@; then rm $@.tmp; else mv $@.tmp $@; fi
+$(O)/preload-dir: FORCE
+	@mkdir -p $(@D)
+	@echo '$(PRELOAD_FROM_BIN)' >$@.tmp
+	$(replace)
+$(O)/user/engine/mem_record.o: $(O)/preload-dir
+
 # Their scripts and styles are inside them.
 $(O)/user/sink/flame_svg.o: user/sink/flame.js user/sink/flame.css
 $(O)/user/sink/pages_html.o: user/sink/pages.js user/sink/pages.css
@@ -98,7 +118,9 @@ $(O)/tests/unit/test_bpf_ocaml_alloc.o $(O)/tests/unit/test_bpf_ocaml_stack.o \
 $(O)/tests/unit/test_bpf_c_stack.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
-BPF_CFLAGS := -O2 -g -target bpf -mcpu=v3 -Wall -Wextra -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH)
+# BTF has the names of the sources, which shall not depend on where they are built.
+BPF_CFLAGS := -O2 -g -ffile-prefix-map=$(CURDIR)=. -target bpf -mcpu=v3 -Wall -Wextra \
+              -Iinclude -Ivmlinux -I/usr/include/$(MULTIARCH)
 $(O)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(say) BPF $<
 	@mkdir -p $(@D)
@@ -191,7 +213,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help completions clean deps demo check bench fuzz lint install golden tests
+.PHONY: all help completions clean deps demo check bench fuzz lint install uninstall deb golden tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/core/kinds.o $(O)/kinds/user/codec/capture_block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -211,7 +233,7 @@ PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev b
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
-            python3 sqlite3 bash-completion zsh fish
+             python3 sqlite3 bash-completion zsh fish debhelper lintian
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \
@@ -299,17 +321,61 @@ lint: cross-syntax ## formatting, layers, sizes, another processor
 	@clang-format --dry-run -Werror $(LINT_SRC)
 	@O=$(O) prove -q tests/cli/00-layers.t
 
-install: all ## install under $(DESTDIR)$(PREFIX)
-	install -D -m 755 $(O)/ebtrace $(DESTDIR)$(PREFIX)/bin/ebtrace
-	install -d $(DESTDIR)$(PREFIX)/lib $(DESTDIR)$(PREFIX)/include/ebtrace
-	install -m 644 $(O)/libebtrace.a $(O)/libebtrace-probes.a $(DESTDIR)$(PREFIX)/lib
-	install -m 755 $(O)/libebtrace.so $(DESTDIR)$(PREFIX)/lib/libebtrace.so.1
-	install -m 755 $(O)/libebtrace-probes.so $(DESTDIR)$(PREFIX)/lib/libebtrace-probes.so.1
-	install -m 755 $(O)/libebtrace-preload.so $(DESTDIR)$(PREFIX)/lib
-	ln -sf libebtrace.so.1 $(DESTDIR)$(PREFIX)/lib/libebtrace.so
-	ln -sf libebtrace-probes.so.1 $(DESTDIR)$(PREFIX)/lib/libebtrace-probes.so
-	install -m 644 include/ebtrace/*.h include/ebtrace/events.def $(DESTDIR)$(PREFIX)/include/ebtrace
-	install -d $(DESTDIR)$(PREFIX)/share/man/man1
-	scdoc <user/man/ebtrace.1.scd >$(DESTDIR)$(PREFIX)/share/man/man1/ebtrace.1
+$(O)/ebtrace.1: user/man/ebtrace.1.scd
+	$(say) MAN $@
+	@mkdir -p $(@D)
+	$(Q)scdoc <$< >$@
 
-.PHONY: unit-tests cross-tests cross-programs cross-syntax
+# Templates of what other build systems read.
+EXPORTS := $(addprefix $(O)/,libebtrace.pc libebtrace-probes.pc \
+                             ebtrace-config.cmake ebtrace-config-version.cmake)
+CMAKEDIR := $(LIBDIR)/cmake/ebtrace
+in_prefix = $(patsubst $(PREFIX)/%,$${prefix}/%,$(1))
+$(EXPORTS): $(O)/%: packaging/%.in FORCE
+	@mkdir -p $(@D)
+	@sed -e 's|@VERSION@|$(VERSION)|; s|@PREFIX@|$(PREFIX)|' \
+		-e 's|@LIBDIR@|$(call in_prefix,$(LIBDIR))|; s|@INCLUDEDIR@|$(call in_prefix,$(INCLUDEDIR))|' \
+		-e 's|@LIB_FROM_HERE@|$(call relative,$(CMAKEDIR),$(LIBDIR))|' \
+		-e 's|@INCLUDE_FROM_HERE@|$(call relative,$(CMAKEDIR),$(INCLUDEDIR))|' $< >$@.tmp
+	$(replace)
+
+# Each installed file, as SOURCE>DESTINATION, and each symbolic link, as TARGET>LINK.
+ZSHDIR := $(DATADIR)/zsh/$(if $(filter /usr,$(PREFIX)),vendor-completions,site-functions)
+INSTALLED_PROGRAM := $(O)/ebtrace>$(BINDIR)/ebtrace
+INSTALLED_FILES := \
+	$(O)/libebtrace.so>$(LIBDIR)/libebtrace.so.1 \
+	$(O)/libebtrace-probes.so>$(LIBDIR)/libebtrace-probes.so.1 \
+	$(O)/libebtrace-preload.so>$(PRELOADDIR)/libebtrace-preload.so \
+	$(foreach l,libebtrace.a libebtrace-probes.a,$(O)/$(l)>$(LIBDIR)/$(l)) \
+	$(foreach h,$(wildcard $(addprefix include/ebtrace/,*.h *.def)),$(h)>$(INCLUDEDIR)/$(h:include/%=%)) \
+	$(foreach f,$(filter %.pc,$(EXPORTS)),$(f)>$(LIBDIR)/pkgconfig/$(notdir $(f))) \
+	$(foreach f,$(filter %.cmake,$(EXPORTS)),$(f)>$(CMAKEDIR)/$(notdir $(f))) \
+	$(O)/ebtrace.1>$(MANDIR)/man1/ebtrace.1 \
+	$(O)/completions/ebtrace.bash>$(DATADIR)/bash-completion/completions/ebtrace \
+	$(O)/completions/_ebtrace>$(ZSHDIR)/_ebtrace \
+	$(O)/completions/ebtrace.fish>$(DATADIR)/fish/vendor_completions.d/ebtrace.fish
+INSTALLED_LINKS := $(foreach l,libebtrace.so libebtrace-probes.so,$(l).1>$(LIBDIR)/$(l))
+# Those alone that nothing else is installed into.
+INSTALLED_DIRS := $(sort $(filter %/ebtrace,$(PRELOADDIR) $(INCLUDEDIR)/ebtrace $(CMAKEDIR)))
+to_destdir = $(subst >, $(DESTDIR),$(1))
+destination = $(lastword $(call to_destdir,$(1)))
+define newline
+
+
+endef
+install: all completions $(O)/ebtrace.1 $(EXPORTS) ## install under $(DESTDIR)$(PREFIX)
+	$(foreach f,$(INSTALLED_PROGRAM),install -D -m 755 $(call to_destdir,$(f))$(newline)	)
+	$(foreach f,$(INSTALLED_FILES),install -D -m 644 $(call to_destdir,$(f))$(newline)	)
+	$(foreach l,$(INSTALLED_LINKS),ln -sf $(call to_destdir,$(l))$(newline)	)
+uninstall: ## remove what install has made
+	rm -f $(foreach f,$(INSTALLED_PROGRAM) $(INSTALLED_FILES) $(INSTALLED_LINKS), \
+		$(call destination,$(f)))
+	@for d in $(INSTALLED_DIRS); do \
+		[ ! -d "$(DESTDIR)$$d" ] || rmdir --ignore-fail-on-non-empty "$(DESTDIR)$$d"; \
+	done
+
+deb: deps ## build Debian packages into $(O)/deb, and check them
+	@packaging/deb.sh $(O)/deb
+	@lintian --allow-root --fail-on error,warning $(O)/deb/*.changes
+
+.PHONY: unit-tests cross-tests cross-programs cross-syntax FORCE

@@ -44,21 +44,22 @@ static int check_library(const char *folder, char *path)
 	return 0;
 }
 
-/* Beside our own program, where it is built, or in the lib folder beside that of our program. */
+/* Beside our own program, where both are built; else in EBT_PRELOAD_DIR, which is relative to the
+ * program's folder, so that an installed tree can be moved. */
 static int find_library(char ret[PATH_MAX])
 {
-	char folder[PATH_MAX];
+	char path[PATH_MAX], folder[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", folder, sizeof(folder) - 1);
 	if (n < 0)
 		return -errno;
 	folder[n] = 0;
 	*strrchr(folder, '/') = 0;
 	int err = check_library(folder, ret);
-	char *slash = strrchr(folder, '/');
-	if (err != -ENOENT || !slash || (size_t)(slash - folder) + sizeof("/lib") > sizeof(folder))
+	if (err != -ENOENT)
 		return err;
-	strcpy(slash, "/lib");
-	return check_library(folder, ret);
+	if (snprintf(path, sizeof(path), "%s/" EBT_PRELOAD_DIR, folder) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return realpath(path, folder) ? check_library(folder, ret) : -errno;
 }
 
 static enum engine_end prepare_library(struct mem_record *r)
