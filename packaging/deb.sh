@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # deb.sh OUT: builds the Debian packages from a copy of the tracked files, and moves them to OUT.
-# What the caller's environment holds (flags, make's options, a path) does not get in.
+# Nothing of the caller's environment (flags, options of make, PATH) reaches the build.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p "$1"
@@ -23,3 +23,4 @@ env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME="$work" LC_ALL=C.UTF-8 \
 }
 rm -f "$out"/*ebtrace*.{deb,changes,buildinfo}
 mv "$work"/*.{deb,changes,buildinfo} "$out"
+printf '%s\n' "$1"/*.deb
