@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The commands, one file each, and their table, which main, help and the completion of shells read. A
- * command receives its own argv (argv[0] is its full name) and returns the exit status of the program.
+ * The commands, one file each, and the table of their names, which main, help and the completion of
+ * shells read. A command receives its own argv (argv[0] is its full name) and returns the exit status
+ * of the program.
  */
 #ifndef CMD_COMMANDS_H
 #define CMD_COMMANDS_H
@@ -9,7 +10,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cmd/option_rows.h"
+/* A command, and in a set those that accept an option. */
+enum opts_commands {
+	OPTS_TRACE = 1,
+	OPTS_STAT = 2,
+	OPTS_LIST = 4,
+	OPTS_INFO = 8,
+	OPTS_MEM = 16,
+	OPTS_MEM_RECORD = 32,
+	OPTS_PAGES = 64,
+	OPTS_HELP = 128,
+	OPTS_COMPLETION = 256,
+	OPTS_VERSION = 512,
+};
 
 enum exit_status {
 	EXIT_OK = 0,
@@ -22,17 +35,6 @@ enum exit_status {
 	EXIT_DENIED = 7,  /* no permission for the process or file */
 };
 
-int cmd_trace(int argc, char **argv);
-int cmd_stat(int argc, char **argv);
-int cmd_mem(int argc, char **argv);
-int cmd_mem_record(int argc, char **argv);
-int cmd_pages(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_info(int argc, char **argv);
-int cmd_help(int argc, char **argv);
-int cmd_completion(int argc, char **argv);
-int cmd_version(int argc, char **argv);
-
 /* What the words behind the options are. */
 enum command_operands {
 	OPERANDS_NONE,
@@ -41,16 +43,11 @@ enum command_operands {
 	OPERANDS_SHELL,	  /* the name of one */
 };
 
-struct report_list;
-extern const struct report_list mem_reports, pages_reports;
-
 struct command {
 	const char *full_name; /* "ebtrace stat"; NULL: end of the table */
-	int (*run)(int argc, char **argv);
 	enum opts_commands options;
 	enum command_operands operands;
-	const struct report_list *reports; /* whose names are the first operand; NULL: none */
-	const char *help;		   /* a line */
+	const char *help; /* a line */
 };
 
 /* In the order of messages; the last one is "ebtrace", without a command. */
@@ -63,6 +60,18 @@ const struct command *command_of_words(char *const *words, int count, int *ret_w
 /* The command that a word was probably meant to be: one letter is wrong, missing or too much, or two
  * are swapped; else NULL. */
 const struct command *command_like(const char *word);
+
+int cmd_trace(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_mem(int argc, char **argv);
+int cmd_mem_record(int argc, char **argv);
+int cmd_pages(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+/* run: runs another command, whose help is asked for. */
+int cmd_help(int argc, char **argv, int (*run)(const struct command *c, int argc, char **argv));
+int cmd_completion(int argc, char **argv);
+int cmd_version(int argc, char **argv);
 
 /* Commands of events, of the address space or files of them; the others are about ebtrace itself. */
 #define COMMANDS_OF_EVENTS (OPTS_TRACE | OPTS_STAT | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO)

@@ -2,17 +2,14 @@
 /*
  * ebtrace completion: prints the script with which a shell completes command lines.
  */
-#include "cmd/completion.h"
-
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/formats.h"
-#include "cmd/list_events.h"
+#include "cmd/commands.h"
+#include "cmd/completion_words.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
-#include "cmd/report_form.h"
 
 static const struct opts_command command = {
 	OPTS_COMPLETION, "bash|zsh|fish",
@@ -23,132 +20,25 @@ static const struct opts_command command = {
 	"  source <(ebtrace completion zsh)   after compinit\n"
 	"  ebtrace completion fish | source"};
 
-static const struct shell {
-	const char *name;
-	void (*put)(struct buf *b);
-} shells[] = {
-	{"bash", completion_bash},
-	{"zsh", completion_zsh},
-	{"fish", completion_fish},
-	{NULL, NULL},
-};
-
-#define KEY_BYTES 64
-
-/* The one word that a command has behind another's; else NULL. */
-static const char *word_behind(const struct command *c, const struct command *of)
-{
-	size_t len = strlen(of->full_name);
-	if (strncmp(c->full_name, of->full_name, len) || c->full_name[len] != ' ')
-		return NULL;
-	const char *word = c->full_name + len + 1;
-	return strchr(word, ' ') ? NULL : word;
-}
-
-/* The reports of a command and the commands that begin with its name, after the words of `asked`. */
-static void put_commands(struct buf *b, const struct completion_list *l, const char *asked,
-			 const struct command *c)
-{
-	const struct report_row *r;
-	const char *word;
-	char key[KEY_BYTES];
-	if (*command_name(c) && !c->reports)
-		return;
-	snprintf(key, sizeof(key), "%s%s", asked, c->full_name + strlen("ebtrace"));
-	l->begin(b, key);
-	for (size_t i = 0; c->reports && (r = report_row_at(c->reports, i)); i++)
-		l->word(b, r->name, r->help);
-	for (const struct command *d = commands; d->full_name; d++)
-		if ((word = word_behind(d, c)))
-			l->word(b, word, d->help);
-	l->end(b);
-}
-
-static void put_shells(struct buf *b, const struct completion_list *l, const struct command *c)
-{
-	l->begin(b, c->full_name);
-	for (const struct shell *s = shells; s->name; s++)
-		l->word(b, s->name, "");
-	l->end(b);
-}
-
-void completion_put_words(struct buf *b, const struct completion_list *l)
-{
-	for (const struct command *c = commands; c->full_name; c++) {
-		put_commands(b, l, "ebtrace", c);
-		if (c->operands == OPERANDS_SHELL)
-			put_shells(b, l, c);
-		if (c->operands != OPERANDS_COMMAND)
-			continue;
-		for (const struct command *d = commands; d->full_name; d++)
-			put_commands(b, l, c->full_name, d);
-	}
-}
-
-static void put_forms(struct buf *b, const struct completion_list *l, const char *key,
-		      const struct report_row *r)
-{
-	const struct report_form *f;
-	l->begin(b, key);
-	for (size_t i = 0; (f = report_form_at(r, i)); i++)
-		l->word(b, f->name, "");
-	l->end(b);
-}
-
-void completion_put_formats(struct buf *b, const struct completion_list *l)
-{
-	const struct report_row *r;
-	const struct format *f;
-	for (const struct command *c = commands; c->full_name; c++) {
-		/* Without a report it is the first one. */
-		if (c->reports)
-			put_forms(b, l, c->full_name, c->reports->reports);
-		for (size_t i = 0; c->reports && (r = report_row_at(c->reports, i)); i++)
-			put_forms(b, l, r->full_name, r);
-		if (c->reports || !(option_row_of('f')->commands & c->options))
-			continue;
-		l->begin(b, c->full_name);
-		for (size_t i = 0; (f = format_at(i)); i++)
-			l->word(b, f->name, f->suffixes);
-		l->end(b);
-	}
-}
-
-struct events_list {
-	struct buf *b;
-	const struct completion_list *l;
-};
-
-static void put_event(void *ctx, const char *family, const char *name, const char *help)
-{
-	const struct events_list *e = ctx;
-	char line[128];
-	snprintf(line, sizeof(line), "%s: %s", family, help);
-	e->l->word(e->b, name, line);
-}
-
-void completion_put_events(struct buf *b, const struct completion_list *l)
-{
-	struct events_list e = {b, l};
-	l->begin(b, "events");
-	list_events_each(put_event, &e);
-	l->end(b);
-}
+/* In the order of completion_shells. */
+static void (*const put_script[])(struct buf *b) = {completion_bash, completion_zsh,
+						    completion_fish};
 
 static int print_script(const struct opts *o)
 {
-	const struct shell *s = shells;
 	struct buf b;
-	while (s->name && (o->engine.file_count != 1 || strcmp(s->name, o->engine.files[0])))
-		s++;
-	if (!s->name) {
+	unsigned i = 0;
+	while (completion_shells[i] &&
+	       (o->engine.file_count != 1 || strcmp(completion_shells[i], o->engine.files[0])))
+		i++;
+	if (!completion_shells[i]) {
 		complain("completion of which shell? bash, zsh or fish; 'ebtrace completion "
 			 "--help' shows examples");
 		return EXIT_USAGE;
 	}
 	int err = buf_init(&b, STDOUT_FILENO, 64 << 10);
 	if (!err) {
-		s->put(&b);
+		put_script[i](&b);
 		err = buf_finish(&b);
 		buf_done(&b);
 	}

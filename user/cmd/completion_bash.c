@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/completion.h"
-
 #include <stdio.h>
+#include <string.h>
 
 #include "base/embed.h"
+#include "cmd/commands.h"
+#include "cmd/completion_words.h"
+#include "cmd/option_rows.h"
 
 EMBED(bash_functions, "user/cmd/completion.bash");
 

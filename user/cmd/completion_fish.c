@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "cmd/completion.h"
+#include <string.h>
 
 #include "base/embed.h"
+#include "cmd/commands.h"
+#include "cmd/completion_words.h"
+#include "cmd/option_rows.h"
 
 EMBED(fish_functions, "user/cmd/completion.fish");
 

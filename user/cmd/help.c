@@ -8,7 +8,7 @@
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "cmd/print.h"
-#include "cmd/report_form.h"
+#include "cmd/reports.h"
 
 static const struct opts_command help_command = {
 	OPTS_HELP, "[COMMAND]",
@@ -61,25 +61,28 @@ static int refuse_command(const char *word)
 	return EXIT_USAGE;
 }
 
+typedef int run_fn(const struct command *c, int argc, char **argv);
+
 /* The help of a command, or of a report of it. */
-static int print_help(const struct command *c, char **rest, int count)
+static int print_help(const struct command *c, char **rest, int count, run_fn *run)
 {
-	bool has_report = count && c->reports && report_row_named(c->reports, *rest);
+	const struct report_list *reports = reports_of(c);
+	bool has_report = count && reports && report_row_named(reports, *rest);
 	if (count > has_report)
 		return refuse_command(rest[has_report]);
 	char help[] = "--help";
 	char *argv[] = {(char *)c->full_name, has_report ? *rest : help, help, NULL};
-	return c->run(2 + has_report, argv);
+	return run(c, 2 + has_report, argv);
 }
 
-int cmd_help(int argc, char **argv)
+int cmd_help(int argc, char **argv, run_fn *run)
 {
 	struct opts o;
 	opts_parse(&o, &help_command, argc, argv);
 	int words, count = (int)o.engine.file_count;
 	const struct command *c = command_of_words(o.engine.files, count, &words);
-	int status =
-		count ? print_help(c, o.engine.files + words, count - words) : print_overview();
+	int status = count ? print_help(c, o.engine.files + words, count - words, run)
+			   : print_overview();
 	opts_done(&o);
 	return status;
 }

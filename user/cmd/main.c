@@ -16,6 +16,33 @@ static void fill_standard_descriptors(void)
 			_exit(EXIT_ERROR);
 }
 
+static int run(const struct command *c, int argc, char **argv)
+{
+	switch (c->options) {
+	case OPTS_STAT:
+		return cmd_stat(argc, argv);
+	case OPTS_MEM:
+		return cmd_mem(argc, argv);
+	case OPTS_MEM_RECORD:
+		return cmd_mem_record(argc, argv);
+	case OPTS_PAGES:
+		return cmd_pages(argc, argv);
+	case OPTS_LIST:
+		return cmd_list(argc, argv);
+	case OPTS_INFO:
+		return cmd_info(argc, argv);
+	case OPTS_HELP:
+		return cmd_help(argc, argv, run);
+	case OPTS_COMPLETION:
+		return cmd_completion(argc, argv);
+	case OPTS_VERSION:
+		return cmd_version(argc, argv);
+	case OPTS_TRACE:
+		break;
+	}
+	return cmd_trace(argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	fill_standard_descriptors();
@@ -24,5 +51,5 @@ int main(int argc, char **argv)
 	int words;
 	const struct command *c = command_of_words(argv + 1, argc - 1, &words);
 	argv[words] = (char *)c->full_name;
-	return c->run(argc - words, argv + words);
+	return run(c, argc - words, argv + words);
 }

@@ -13,7 +13,7 @@
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
-#include "cmd/report_form.h"
+#include "cmd/reports.h"
 #include "cmd/run.h"
 #include "sink/mem.h"
 #include "sink/mem_diff.h"

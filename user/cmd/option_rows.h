@@ -7,18 +7,7 @@
 
 #include <stdbool.h>
 
-enum opts_commands {
-	OPTS_TRACE = 1,
-	OPTS_STAT = 2,
-	OPTS_LIST = 4,
-	OPTS_INFO = 8,
-	OPTS_MEM = 16,
-	OPTS_MEM_RECORD = 32,
-	OPTS_PAGES = 64,
-	OPTS_HELP = 128,
-	OPTS_COMPLETION = 256,
-	OPTS_VERSION = 512,
-};
+#include "cmd/commands.h"
 
 /* The keys of options without a letter. */
 enum {

@@ -12,7 +12,7 @@
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/print.h"
-#include "cmd/report_form.h"
+#include "cmd/reports.h"
 #include "cmd/run.h"
 #include "engine/pagetrace_feed.h"
 #include "sink/pages.h"

@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The completion of command lines by shells: a script for each, made of the tables of commands,
- * options, reports, formats and events, and of the functions of user/cmd/completion.SHELL that read
- * them. The full name of a command or a report, "ebtrace mem live", is the key of what a script knows
- * of it. The same tables always make the same script.
+ * What the completion of command lines knows: the words of the tables of commands, reports, formats and
+ * events, put as lists by a shell's own functions. The full name of a command or a report, "ebtrace
+ * mem live", is the key of a list.
  */
-#ifndef CMD_COMPLETION_H
-#define CMD_COMPLETION_H
+#ifndef CMD_COMPLETION_WORDS_H
+#define CMD_COMPLETION_WORDS_H
 
 #include "base/buf.h"
 #include "cmd/commands.h"
 
+/* The script of each shell, which is these lists and the functions of user/cmd/completion.SHELL that
+ * read them. The same tables always make the same script. */
 void completion_bash(struct buf *b);
 void completion_zsh(struct buf *b);
 void completion_fish(struct buf *b);
+
+/* The names of the shells that have a script; NULL ends them. */
+extern const char *const completion_shells[];
 
 /* How a shell writes lists of words, each with a key. */
 struct completion_list {

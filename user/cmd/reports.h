@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which commands have reports, whose names are the first word behind the command's. */
+#ifndef CMD_REPORTS_H
+#define CMD_REPORTS_H
+
+#include "cmd/commands.h"
+#include "cmd/report_form.h"
+
+extern const struct report_list mem_reports, pages_reports;
+
+/* NULL: the command has no reports. */
+static inline const struct report_list *reports_of(const struct command *c)
+{
+	return c->options == OPTS_MEM	  ? &mem_reports
+	       : c->options == OPTS_PAGES ? &pages_reports
+					  : NULL;
+}
+
+#endif
