@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
@@ -15,6 +16,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define KILLS 5000
 
 static volatile sig_atomic_t caught;
 
@@ -183,6 +186,56 @@ static void test_deaths(void)
 	is(WEXITSTATUS(status), SIGKILL, "its parent gets its status");
 }
 
+static void spin_us(int us)
+{
+	struct timespec begin, now;
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < us);
+}
+
+/* A grandchild is killed while it is let go, at any moment of that: its parent gets its end. */
+static void test_killed_when_let_go(void)
+{
+	int pids[2], go[2], ends = 0;
+	char byte = 0;
+	pid_t pid;
+	if (pipe(pids) || pipe(go))
+		return;
+	pid_t parent = fork();
+	if (!parent) {
+		for (int i = 0; i < KILLS; i++) {
+			pid = fork();
+			if (!pid)
+				for (;;)
+					pause();
+			if (write(pids[1], &pid, sizeof(pid)) != sizeof(pid) ||
+			    read(go[0], &byte, 1) != 1 || kill(pid, SIGKILL))
+				_exit(1);
+			waitpid(pid, NULL, 0);
+		}
+		_exit(0);
+	}
+	close(pids[1]);
+	struct pollfd next = {.fd = pids[0], .events = POLLIN};
+	while (poll(&next, 1, 60000) == 1 && read(pids[0], &pid, sizeof(pid)) == sizeof(pid)) {
+		hold_begin(pid);
+		if (write(go[1], &byte, 1) != 1)
+			break;
+		spin_us(ends % 100);
+		ends += !end_hold(pid);
+	}
+	is(ends, KILLS, "processes that are killed while they are let go");
+	kill(parent, SIGKILL);
+	int status;
+	waitpid(parent, &status, 0);
+	is(status, 0, "have ended for their parent");
+	close(pids[0]);
+	close(go[0]);
+	close(go[1]);
+}
+
 static void test_refusals(void)
 {
 	pid_t pid = fork();
@@ -297,6 +350,7 @@ int main(int argc, char **argv)
 	test_states();
 	test_stopped();
 	test_deaths();
+	test_killed_when_let_go();
 	test_refusals();
 	return tap_done();
 }

@@ -95,6 +95,6 @@ int hold_end(pid_t pid)
 		return end_of_dead(pid);
 	/* Stopped by us, by job control, or for a signal, which is delivered now. */
 	int sig = si.si_code >> 8 == PTRACE_EVENT_STOP ? 0 : si.si_signo;
-	ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)sig);
-	return 0;
+	/* Fails if it has been killed since. */
+	return ptrace(PTRACE_DETACH, pid, NULL, (void *)(long)sig) ? end_of_dead(pid) : 0;
 }
