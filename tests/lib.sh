@@ -173,7 +173,7 @@ ocaml_build() {
 
 # The same, but it runs outside the chroot, with the C library that is in it.
 ocaml_build_here() {
-	local OCAML_LINK="-ccopt -Wl,--dynamic-linker=$ROOT/lib64/ld-linux-x86-64.so.2"
+	local OCAML_LINK="${OCAML_LINK:-} -ccopt -Wl,--dynamic-linker=$ROOT/lib64/ld-linux-x86-64.so.2"
 	OCAML_LINK+=" -ccopt -Wl,-rpath,$ROOT/usr/lib/x86_64-linux-gnu"
 	ocaml_build "$@"
 }
