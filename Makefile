@@ -233,7 +233,8 @@ PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev b
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
-             python3 sqlite3 bash-completion zsh fish debhelper lintian
+            python3 sqlite3 bash-completion zsh fish debhelper lintian \
+            qemu-system-x86 busybox-static cpio kmod e2fsprogs
 
 deps: ## install the Debian 12 packages that are missing (as root)
 	@missing=; for p in $(PACKAGES); do \

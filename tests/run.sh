@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
-# and files try, and the Debian packages (as root), then unit and command-line tests once more with
-# the sanitized build in $O/asan, the race test under TSan, and what needs libc alone on another
-# processor.
+# and files try, and the Debian packages and a round on other kernels (as root), then unit and
+# command-line tests once more with the sanitized build in $O/asan, the race test under TSan, and
+# what needs libc alone on another processor.
 # Live tests that measure the tracer's memory or speed run one at a time; of the others three, as most
 # wait more than they work. The race test has its full time under TSan.
 # What failed is said again at the end, with the lines that say why.
@@ -44,6 +44,7 @@ run "live, one at a time" -e '' $(printf '%s\n' tests/live/*.t | grep -E "$alone
 run "live" -j3 -e '' $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
 run "attacks" -j2 -e '' tests/attack/*.t
 run "packages" -e '' tests/packages/*.t
+run "other kernels" -e '' tests/kernels/*.t
 RACE_SECONDS=5 run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
 O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
 # shellcheck disable=SC2046
