@@ -213,7 +213,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help completions clean deps demo check bench fuzz lint install uninstall deb golden tests
+.PHONY: all help completions clean deps demo check nightly bench fuzz lint install uninstall deb golden tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/core/kinds.o $(O)/kinds/user/codec/capture_block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -261,6 +261,11 @@ check: deps ## run every test
 	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread USER_SRC='$(LIB_SRC)' $(O)/tsan/tests/unit/test_ring_race
 	@$(MAKE) -j$(JOBS) fuzz cross-tests
 	@O=$(O) CI=$(CI) tests/run.sh
+
+# For hours. KERNELS=6.1 and TESTS="tests/live/37-blame.t ..." choose.
+nightly: deps ## run the live tests on other kernels, and what takes too long for check
+	@$(MAKE) -j$(JOBS) tests
+	@O=$(O) CI=$(CI) KERNELS='$(KERNELS)' TESTS='$(TESTS)' tests/nightly.sh
 
 unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 

@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# All live tests on other kernels, each in a guest of its own (tests/kernels/live.sh), then on this
+# one what `make check` has little time for. KERNELS="6.1" and TESTS="tests/live/37-blame.t ..."
+# choose; with TESTS nothing else is run.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+export O=${O:-build}
+[ -n "${CI:-}" ] && export EBT_NO_SKIP=1
+status=0
+run() {
+	local title=$1
+	shift
+	printf '\n== %s\n' "$title"
+	prove --timer --failures --comments "$@" || status=1
+}
+# A guest has two processors.
+guests=$((($(nproc) + 1) / 2))
+for kernel in ${KERNELS:-6.1 6.12}; do
+	# shellcheck disable=SC2086
+	run "live and attacks, on Linux $kernel" -j$guests -e "tests/kernels/live.sh $kernel" \
+		${TESTS:-tests/live/*.t tests/attack/*.t}
+done
+if [ -z "${TESTS:-}" ]; then
+	RACE_SECONDS=120 run "the race, for longer" -e '' "$O/tests/unit/test_ring_race"
+	RUNS=100 run "killed more often" -e '' tests/live/27-*.t
+	EVENTS=10000000 run "more events" -e '' tests/live/30-*.t
+	EVENTS=1000000 run "memory, for longer" -e '' tests/live/35-*.t
+	make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" || status=1
+fi
+exit $status
