@@ -44,7 +44,7 @@ run "live, one at a time" -e '' $(printf '%s\n' tests/live/*.t | grep -E "$alone
 run "live" -j3 -e '' $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
 run "attacks" -j2 -e '' tests/attack/*.t
 run "packages" -e '' tests/packages/*.t
-run "other kernels" -e '' tests/kernels/*.t
+run "other kernels" -j2 -e '' tests/kernels/*.t
 RACE_SECONDS=5 run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
 O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
 # shellcheck disable=SC2046

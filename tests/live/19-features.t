@@ -9,8 +9,9 @@ need_root
 need_command jq
 need_command setpriv
 need_command setarch
-[ -e /sys/kernel/tracing/trace ] || mount -t tracefs none /sys/kernel/tracing ||
-	skip_all "tracefs cannot be mounted"
+lockdown=$(sed -n 's/.*\[\(.*\)\].*/\1/p' /sys/kernel/security/lockdown 2>"$TMP/null")
+[ "$lockdown" = confidentiality ] || [ -e /sys/kernel/tracing/trace ] ||
+	mount -t tracefs none /sys/kernel/tracing || skip_all "tracefs cannot be mounted"
 
 bin=$TMP/bin
 chmod 755 "$TMP"
@@ -27,7 +28,6 @@ fi
 ebtrace=$bin/ebtrace
 minigc="$bin/minigc -q -t 2 -n 100 -c /dev/null"
 out=$TMP/out/out
-lockdown=$(sed -n 's/.*\[\(.*\)\].*/\1/p' /sys/kernel/security/lockdown 2>"$TMP/null")
 kernel=$(uname -r | sed 's/\([0-9]*\.[0-9]*\).*/\1/')
 
 # The ring of another user's process, for those who may read it.
@@ -63,38 +63,46 @@ use() {
 	esac
 }
 
-# row FEATURE MEMBER: what the table says.
-row() { jq -r --arg name "$1" '.features[] | select(.name == $name) | .'"$2"' // ""' "$TMP/table"; }
-# table "CIRCUMSTANCE" COMMAND...: the table that ebtrace prints when COMMAND runs it.
+# table "CIRCUMSTANCE" COMMAND...: the table that ebtrace prints when COMMAND runs it, by feature.
+declare -A state cause reason advice
 table() {
+	local name a b c d
 	circumstance=$1
 	shift
 	as=("$@")
 	timeout 300 "${as[@]}" "$ebtrace" info --kernel --json >"$TMP/table" 2>"$TMP/err"
 	is $? 0 "$circumstance: info --kernel succeeds" || diag "$(cat "$TMP/err")"
+	features=() told=
+	while IFS=$'\x1f' read -r name a b c d; do
+		features+=("$name")
+		state[$name]=$a cause[$name]=$b reason[$name]=$c advice[$name]=$d
+	done < <(jq -r '.features[] | [.name, .state, .cause, .reason, .advice] | map(. // "") | join("\u001f")' "$TMP/table")
 }
 # answers "FEATURE..." STATE CAUSE "REASON": of these, or of all those that no line before was about ("others").
 answers() {
-	local f features=$1 got
-	[ "$features" = others ] && features=$(jq -r '.features[].name' "$TMP/table" | grep -vxF "$(tr ' ' '\n' <<<"$told")")
-	told="$told $features"
-	for f in $features; do
-		got=$(row "$f" state)
-		[ "$got $(row "$f" cause)" = "$2 $3" ] && [[ $(row "$f" reason) =~ ^$4$ ]]
-		ok $? "$circumstance: $f: $2${4:+, as }$4" || diag "$got, $(row "$f" cause): $(row "$f" reason)"
-		[ -z "$3" ] || [ -n "$(row "$f" advice)" ] || ok 1 "$circumstance: $f: says what to do"
+	local f of=$1 wrong=
+	if [ "$of" = others ]; then
+		of=
+		for f in "${features[@]}"; do [[ " $told " == *" $f "* ]] || of+=" $f"; done
+	fi
+	told+=" $of"
+	for f in $of; do
+		[ "${state[$f]} ${cause[$f]}" = "$2 $3" ] && [[ ${reason[$f]} =~ ^$4$ ]] &&
+			{ [ -z "$3" ] || [ -n "${advice[$f]}" ]; } ||
+			wrong+="$f: ${state[$f]}, ${cause[$f]}: ${reason[$f]}; ${advice[$f]}"$'\n'
 	done
+	[ -n "$of" ] && [ -z "$wrong" ]
+	ok $? "$circumstance: $2${4:+, as $4}:$(printf ' %s' $of)" || diag "$wrong"
 }
 # is_true FEATURE...: what the table says of these is what happens.
 is_true() {
-	local f worked reason
+	local f worked
 	for f; do
 		use "$f"
 		worked=$?
-		reason=$(row "$f" reason)
-		case $(row "$f" state) in
+		case ${state[$f]} in
 		yes) ok $worked "$circumstance: $f is used, and works" ;;
-		*) [ $worked != 0 ] && grep -qF "${reason%:*}" "$TMP/err"
+		*) [ $worked != 0 ] && grep -qF "${reason[$f]%:*}" "$TMP/err"
 			ok $? "$circumstance: $f is used, and refused for the same reason" ;;
 		esac || diag "status $worked" "$(head -3 "$TMP/err")" "$(tail -1 "$out" 2>&1 | cut -c1-200)"
 	done
@@ -121,7 +129,6 @@ links_and_sizes() {
 
 if [ "$lockdown" = confidentiality ]; then
 	table "lockdown=confidentiality" env
-	told=
 	[ "$kernel" != 6.1 ] || answers page_sizes no missing "$old_sizes"
 	answers rings_of_others yes "" ""
 	answers others no lockdown "$locked"
@@ -130,26 +137,23 @@ if [ "$lockdown" = confidentiality ]; then
 fi
 
 table "root" env
-told=
 links_and_sizes
 answers others yes "" ""
 # On other kernels another test uses them.
-[ -n "${ALONE:-}" ] && is_true page_faults allocation_markers page_sizes probe_links rings_of_others ||
-	is_true $(jq -r '.features[].name' "$TMP/table")
+used=("${features[@]}")
+[ -z "${ALONE:-}" ] || used=(page_faults allocation_markers page_sizes probe_links rings_of_others)
+is_true "${used[@]}"
 
 # shellcheck disable=SC2046
 table "root without CAP_BPF" $(without bpf sys_admin)
-told=
-[ "$kernel" != 6.1 ] || { answers page_sizes no capability "$three: CAP_BPF is missing"; }
 answers "$bpf" no capability "$two: CAP_BPF is missing"
 answers "pages page_sizes" no capability "$three: CAP_BPF is missing"
 answers others yes "" ""
-[ -n "${ALONE:-}" ] && is_true markers ||
-	is_true $(jq -r '.features[].name' "$TMP/table")
+[ -z "${ALONE:-}" ] || used=(markers)
+is_true "${used[@]}"
 
 # shellcheck disable=SC2046
 table "root without CAP_PERFMON" $(without perfmon sys_admin)
-told=
 answers "$bpf" no capability "$two: CAP_PERFMON is missing"
 answers "pages page_sizes" no capability "$three: CAP_PERFMON is missing"
 answers others yes "" ""
@@ -157,7 +161,6 @@ is_true markers pages
 
 # shellcheck disable=SC2046
 table "root without CAP_SYS_ADMIN" $(without sys_admin)
-told=
 paranoia=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoia" -gt 2 ]; then
 	events="kernel.perf_event_paranoid is $paranoia: perf_event_open\(\) needs CAP_SYS_ADMIN, or root"
@@ -173,7 +176,6 @@ is_true markers blame
 caps=-all,+bpf,+perfmon,+sys_admin,+sys_ptrace
 table "a user without CAP_DAC_READ_SEARCH" setpriv --reuid 65533 --regid 65533 --clear-groups \
 	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps"
-told=
 [ "$kernel" != 6.1 ] || { answers probe_links limited missing "$old_links"; answers page_sizes no missing "$old_sizes"; }
 answers pages no capability "$three: CAP_DAC_READ_SEARCH is missing"
 answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root: CAP_DAC_READ_SEARCH is missing"
@@ -182,13 +184,11 @@ is_true pages
 
 # shellcheck disable=SC2046
 table "root without CAP_SYS_PTRACE" $(without sys_ptrace)
-told=
 links_and_sizes
 answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root: CAP_SYS_PTRACE is missing"
 answers others yes "" ""
 
 table "another user" setpriv --reuid 65533 --regid 65533 --clear-groups
-told=
 answers "$bpf" no capability "$two"
 answers "pages page_sizes" no capability "$three"
 answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root"
@@ -197,7 +197,6 @@ grep -q 'belongs to .*; try: sudo' "$TMP/err"
 ok $? "another user: rings_of_others is used, and refused" || diag "$(cat "$TMP/err")"
 
 table "under a seccomp filter" "$bin/refuse_calls"
-told=
 answers rings_of_others yes "" ""
 answers others no seccomp "a seccomp filter refuses bpf\(\)"
 is_true markers pages rings_of_others
@@ -210,7 +209,6 @@ mkdir "$TMP/empty"
 export -f covered
 export TMP
 table "without BTF" unshare -m bash -c 'covered /sys/kernel/btf "$@"' bash
-told=
 answers rings_of_others yes "" ""
 answers others no btf "this kernel has no BTF \(CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux\), which they need"
 is_true markers pages rings_of_others
@@ -220,7 +218,6 @@ is "$? $(grep -c 'no BTF' "$TMP/err")" "0 1" "without BTF: the rings are read, a
 
 table "without tracefs" unshare -m bash -c \
 	'umount /sys/kernel/tracing && { umount /sys/kernel/debug/tracing || :; } 2>/dev/null && exec "$@"' bash
-told=
 [ "$kernel" != 6.1 ] || { answers probe_links limited missing "$old_links"; answers page_sizes no missing "$old_sizes"; }
 answers pages no tracefs "tracefs is missing: mount -t tracefs none /sys/kernel/tracing"
 answers others yes "" ""
@@ -229,7 +226,6 @@ grep -q 'tracefs is missing: mount -t tracefs none /sys/kernel/tracing' "$TMP/er
 ok $? "without tracefs: pages is used, and refused for the same reason" || diag "$(cat "$TMP/err")"
 
 table "on a kernel that says it is Linux 2.6" setarch "$(uname -m)" --uname-2.6
-told=
 answers rings_of_others yes "" ""
 answers others no version "Linux 2\.6[^ ]* is older than 6\.1, the oldest that is supported"
 is_true markers allocation_sites rings_of_others
@@ -237,8 +233,7 @@ is_true markers allocation_sites rings_of_others
 # A root that was changed has no user namespaces.
 if unshare -Ur true 2>"$TMP/null"; then
 	table "in a user namespace" unshare -Ur
-	told=
-	answers rings_of_others yes "" ""
+		answers rings_of_others yes "" ""
 	answers others no user_namespace "this process is in a user namespace of its own, .*"
 	is_true markers pages
 elif [ -z "${ALONE:-}" ]; then

@@ -243,7 +243,7 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = bpf_source_attach(p->source, pid, reason);
-	bool missed = report_missed(p);
+	bool missed = n >= 0 && report_missed(p);
 	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
 	if (n > 0)
 		note_attached(p, pid, n);

@@ -243,8 +243,12 @@ static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 	struct bpf_attempt a = {.step = BPF_STEP_UPROBE,
 				.err = fd,
 				.needs = BPF_NEEDS | (s->counts.multi ? 0 : 1ull << CAP_SYS_ADMIN)};
-	if (fd == -EPERM || fd == -EACCES)
+	if (fd == -EPERM || fd == -EACCES) {
 		bpf_refuse(&a, &s->link_refusal);
+		/* It will not be permitted later. */
+		s->in.targets.by.env.absent |= 1u << program;
+		s->in.targets.by.env.missed |= 1u << program;
+	}
 	return fd;
 }
 
@@ -531,6 +535,9 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	if (!target)
 		return bpf_explain(-ENOMEM, what, reason);
 	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
+	/* It is recorded when its threads do not run, all the same. */
+	if (n < 0 && s->link_refusal.err && s->in.threads)
+		n = 0;
 	int err = s->in.threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
 	if (err)
 		log_at(LOG_NORMAL, "pid %d: its threads are not all known: %s", pid,
@@ -562,6 +569,8 @@ const struct bpf_refusal *bpf_source_missed(struct source *base, enum bpf_featur
 			continue;
 		s->reported |= program;
 		const struct bpf_refusal *why = bpf_kernel_refusal(s->kernel, *ret);
+		if (!why && s->link_refusal.err)
+			why = &s->link_refusal;
 		if (why)
 			return why;
 	}
