@@ -198,6 +198,12 @@ for shell in $shells; do
 	done
 done
 
+echo "ebtrace -p " | ASK_TYPE=63 bash tests/completion/ask.bash "$TMP/script.bash" >"$TMP/listed" 2>&1
+grep -qxF "$(printf 'ebtrace -p \t%s (ebt sleeper))' $pid)" "$TMP/listed"
+ok $? "bash shows the name of a process where it lists them" || diag "$(grep -F "$pid" "$TMP/listed")"
+grep -q "^ebtrace -p $(printf '\t')$pid\$" "$TMP/answers.bash"
+ok $? "and has the pid alone where it inserts one"
+
 # What is described, and how.
 for shell in zsh fish; do
 	grep -qP "^ebtrace -p \t$pid\t.*ebt sleeper\)" "$TMP/answers.$shell"

@@ -1,13 +1,18 @@
-# The pids of programs that the user may trace, not those of kernel threads (PF_KTHREAD).
+# The pids of programs that the user may trace, not those of kernel threads (PF_KTHREAD); with their
+# names, if the shell lists what there is and inserts nothing (COMP_TYPE '?').
 _ebtrace_pids()
 {
-	local dir status fields
+	local dir status fields name
 	for dir in /proc/[1-9]*; do
 		((EUID == 0)) || [[ -O $dir ]] || continue
 		status=
 		IFS= read -r -d '' status 2>/dev/null <"$dir/stat"
 		read -ra fields <<<"${status##*) }"
-		((fields[6] & 0x200000)) || [[ ! $status ]] || echo "${dir##*/}"
+		((fields[6] & 0x200000)) || [[ ! $status ]] && continue
+		name=${status#*\(}
+		name=${name%)*}
+		[[ $COMP_TYPE == 63 ]] && name=" (${name//[^[:print:]]/?})" || name=
+		[[ ${dir##*/} == "$cur"* ]] && echo "${dir##*/}$name"
 	done
 }
 
@@ -27,7 +32,7 @@ _ebtrace_argument()
 	read -r kind words <<<"${_ebtrace_arguments[$prev]-}"
 	case $kind in
 	'') return 1 ;;
-	pid) words=$(_ebtrace_pids) ;;
+	pid) mapfile -t COMPREPLY < <(_ebtrace_pids) ;;
 	event) words=${_ebtrace_known[events]} ;;
 	format) words=${_ebtrace_formats[$name]-} ;;
 	file) _filedir ;;

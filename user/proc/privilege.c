@@ -41,7 +41,7 @@ void privilege_read(struct privilege *ret)
 	struct utsname name;
 	*ret = (struct privilege){
 		.capabilities = read_capabilities(),
-		.initial_userns = !stat("/proc/self/ns/user", &st) && st.st_ino == INITIAL_USERNS,
+		.initial_userns = stat("/proc/self/ns/user", &st) || st.st_ino == INITIAL_USERNS,
 		.filtered = process_is_filtered(getpid()),
 		.lockdown = read_lockdown(),
 	};

@@ -20,7 +20,7 @@ enum privilege_lockdown {
 
 struct privilege {
 	uint64_t capabilities; /* effective, a bit each */
-	bool initial_userns;   /* capabilities of other user namespaces do not apply to BPF */
+	bool initial_userns;   /* or not known; capabilities of others do not apply to BPF */
 	bool filtered;	       /* a seccomp filter is in force */
 	enum privilege_lockdown lockdown;
 	char release[PRIVILEGE_RELEASE_BYTES]; /* "6.1.0-56-amd64" */
