@@ -249,6 +249,6 @@ setpriv --reuid 65533 --regid 65533 --clear-groups "$ebtrace" info --kernel >"$T
 is "$(grep -c "$two\$" "$TMP/printed")" 1 "a reason that many have is there once"
 "$ebtrace" info --kernel --json-schema | jq -e '."$defs".feature.properties.state.enum == ["yes", "limited", "no"]' >"$TMP/jq"
 ok $? "its JSON has a schema"
-"$ebtrace" list 2>"$TMP/err" | grep -q 'ebtrace info --kernel'
+"$ebtrace" list 2>&1 >"$TMP/printed" | grep -q 'ebtrace info --kernel'
 ok $? "'ebtrace list' names it"
 done_testing

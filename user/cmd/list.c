@@ -110,11 +110,8 @@ static int list_processes(const struct opts *o)
 	inspect_free(in);
 	if (denied && geteuid() && log_level >= LOG_NORMAL)
 		complain("processes of other users, not inspected: %u; root sees them", denied);
-	if (!o->json) {
-		print("\n");
-		print("'ebtrace info --kernel' shows what this kernel and these privileges "
-		      "allow\n");
-	}
+	if (!o->json && log_level >= LOG_NORMAL)
+		complain("what this kernel and these privileges allow: ebtrace info --kernel");
 	return 0;
 }
 
