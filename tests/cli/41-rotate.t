@@ -134,8 +134,19 @@ usage "a report of a limited size" "--max-size is an option of trace, not of sta
 mkfifo "$dir/fifo.ebt"
 cat "$dir/fifo.ebt" >/dev/null &
 usage "--rotate into a FIFO" "is written in place" "$ring" --max-size 1M --rotate 2 -o "$dir/fifo.ebt"
-echo old >"$dir/run.ebt" && mkdir "$dir/run.2.ebt"
-"$O/ebtrace" "$ring" -o "$dir/run.ebt" --max-size 1M --rotate 3 2>"$TMP/err"
-is "$? $(cat "$dir/run.ebt") $(grep -c "cannot keep an older file as '$dir/run.2.ebt'" "$TMP/err")" "1 old 1" \
-	"a name that is no file of ours is refused before anything is moved"
+# kept KIND COMMAND...: run.2.ebt is what COMMAND makes of it.
+kept() {
+	afresh
+	echo old >"$dir/run.ebt"
+	echo theirs >"$TMP/theirs"
+	"${@:2}"
+	"$O/ebtrace" "$ring" -o "$dir/run.ebt" --max-size 1M --rotate 3 2>"$TMP/err"
+	is "$? $(cat "$dir/run.ebt") $(grep -c "cannot keep an older file as '$dir/run.2.ebt'" "$TMP/err")" "1 old 1" \
+		"$1 in the place of an older file is refused before anything is moved" || diag "$(cat "$TMP/err")"
+}
+theirs() { cp "$TMP/theirs" "$dir/run.2.ebt" && chown 65534 "$dir/run.2.ebt"; }
+kept "a directory" mkdir "$dir/run.2.ebt"
+kept "a link" ln -s "$TMP/theirs" "$dir/run.2.ebt"
+is "$(readlink "$dir/run.2.ebt") $(cat "$TMP/theirs")" "$TMP/theirs theirs" "and the link is left alone"
+[ "$(id -u)" != 0 ] || kept "a file of another user" theirs
 done_testing

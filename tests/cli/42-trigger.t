@@ -79,4 +79,16 @@ usage "--trigger in another format" "writes captures: -o FILE.ebt" "$ring" --tri
 usage "--trigger of a limited size" "max-size and --rotate are of" "$ring" --trigger 'pause>1ms' --max-size 1M -o "$dir/x.ebt"
 usage "--before alone" "need --trigger" "$ring" --before 1s
 usage "too little memory" "must be 1M or more" "$ring" --trigger 'pause>1ms' --trigger-memory 4K -o "$dir/x.ebt"
+# Names that others have taken: links are not followed, files are kept.
+rm -rf "$dir"
+mkdir "$dir"
+ln -s "$TMP/behind" "$dir/run.1.ebt"
+ln -s "$TMP/info" "$dir/run.2.ebt"
+mkdir "$dir/run.3.ebt"
+cp "$TMP/info" "$TMP/info.before"
+"$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 3ms --after 2ms --max 2 -o "$dir/run.ebt" 2>"$TMP/err"
+is "$? $(files)" "0 run.1.ebt run.2.ebt run.3.ebt run.4.ebt run.5.ebt" "names that something has are passed over" ||
+	diag "$(cat "$TMP/err")"
+[ ! -e "$TMP/behind" ] && [ -h "$dir/run.1.ebt" ] && cmp -s "$TMP/info" "$TMP/info.before"
+ok $? "and what a link leads to is not written"
 done_testing

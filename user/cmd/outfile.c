@@ -214,7 +214,8 @@ static int open_named(struct outfile *f)
 	return err ? outfile_cannot_write(f->path, -err) : 0;
 }
 
-int outfile_open(struct outfile *f, const char *path, bool is_private)
+/* 0, or an exit status after a line on stderr. */
+static int open_directory(struct outfile *f, const char *path, bool is_private)
 {
 	const char *slash = strrchr(path, '/');
 	*f = (struct outfile){.path = path,
@@ -223,9 +224,30 @@ int outfile_open(struct outfile *f, const char *path, bool is_private)
 			      .old_fd = -1,
 			      .is_private = is_private};
 	f->dir_fd = *path ? open_dir(path, f->base) : -ENOENT;
-	if (f->dir_fd < 0)
-		return outfile_cannot_write(path, -f->dir_fd);
-	int status = open_named(f);
+	return f->dir_fd < 0 ? outfile_cannot_write(path, -f->dir_fd) : 0;
+}
+
+int outfile_open_new(struct outfile *f, const char *path, bool is_private)
+{
+	struct stat st;
+	if (open_directory(f, path, is_private))
+		return -EIO;
+	int err = fstatat(f->dir_fd, f->base, &st, AT_SYMLINK_NOFOLLOW) ? -errno : -EEXIST;
+	if (err == -ENOENT)
+		err = open_part(f, NULL);
+	if (err && err != -EEXIST)
+		outfile_cannot_write(path, -err);
+	if (err)
+		outfile_close(f);
+	return err;
+}
+
+int outfile_open(struct outfile *f, const char *path, bool is_private)
+{
+	int status = open_directory(f, path, is_private);
+	if (status)
+		return status;
+	status = open_named(f);
 	if (status)
 		outfile_close(f);
 	return status;

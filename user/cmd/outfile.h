@@ -51,6 +51,9 @@ bool file_id_is(const struct file_id *id, const struct stat *st);
  * after a line on stderr.
  */
 int outfile_open(struct outfile *f, const char *path, bool is_private);
+/* Opens a part for a name that nothing has, not even a link. 0; -EEXIST: something has it; -errno,
+ * after a line on stderr. */
+int outfile_open_new(struct outfile *f, const char *path, bool is_private);
 /* Before the first byte is written. 0 or -errno. */
 int outfile_begin(struct outfile *f);
 /*

@@ -59,29 +59,30 @@ int trigger_check(const struct opts *o)
 	return EXIT_USAGE;
 }
 
-/* The next name that no file has: captures of an earlier run are kept. */
 static int next_path(struct files *f)
 {
 	char mark[16];
-	do {
-		free(f->path);
-		snprintf(mark, sizeof(mark), "%u", ++f->number);
-		f->path = outfile_marked(f->opts->output, mark);
-	} while (f->path && !access(f->path, F_OK));
+	free(f->path);
+	snprintf(mark, sizeof(mark), "%u", ++f->number);
+	f->path = outfile_marked(f->opts->output, mark);
 	return f->path ? 0 : -ENOMEM;
 }
 
 static int open_file(void *ctx, const struct trigger_capture *c, int *ret_fd)
 {
 	struct files *f = ctx;
+	int err;
 	(void)c;
-	int err = next_path(f);
-	if (err)
+	/* A name that exists is passed over, whatever has it: captures of an earlier run are kept,
+	 * and links of others not followed. */
+	do {
+		err = next_path(f);
+		if (!err)
+			err = outfile_open_new(&f->file, f->path, f->opts->is_private);
+	} while (err == -EEXIST);
+	if (err) {
+		f->failed = f->path != NULL;
 		return err;
-	f->file = (struct outfile){.fd = -1, .dir_fd = -1, .old_fd = -1};
-	if (outfile_open(&f->file, f->path, f->opts->is_private)) {
-		f->failed = true;
-		return -EIO;
 	}
 	f->is_open = true;
 	*ret_fd = f->file.fd;
@@ -117,6 +118,9 @@ static int close_file(void *ctx, const struct trigger_capture *c, int err)
 	err = outfile_name(&f->file, err);
 	outfile_close(&f->file);
 	f->is_open = false;
+	/* Another process has taken the name meanwhile: the capture is in its part, as reported. */
+	if (err == -EEXIST)
+		return 0;
 	if (err) {
 		f->failed = true;
 		return err;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/close_range.h>
@@ -24,7 +23,6 @@
 #include "base/map.h"
 #include "proc/machine.h"
 
-#define NOBODY	     65534
 #define CPU_SECONDS  30
 #define MEMORY_BYTES (4ull << 30) /* more than we have ourselves */
 
@@ -58,15 +56,12 @@ static bool enter_seccomp(void)
 	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* Root in a user namespace may have no other user to become; it loses its capabilities all the
- * same. */
+/* Keeps its user: as any other, processes of that user could stop or kill it. Root without
+ * capabilities, which may open nothing, has no privilege that its files do not give. */
 static bool drop_privileges(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-	if (!geteuid() && (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
-			   setresuid(NOBODY, NOBODY, NOBODY)))
-		log_at(LOG_DEBUG, "symbols are read as root: %s", strerror(errno));
 	return !syscall(SYS_capset, &head, none);
 }
 
