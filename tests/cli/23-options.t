@@ -139,6 +139,9 @@ for option in mode ring-request attach; do
 	is "$? $(grep -c "unknown --$option 'fast'; known: auto, " "$TMP/err")" "2 1" \
 		"the refusal of --$option fast lists what it may be"
 done
+"$O/ebtrace" -q stat 2>"$TMP/err"
+is "$? $(cat "$TMP/err")" "2 ebtrace: 'stat' is a command, and comes before the options: ebtrace stat" \
+	"a command behind an option is a usage error that says so"
 for letter in "list -p 1" "info -d 1s" "stat -f text" "info -o x"; do
 	# shellcheck disable=SC2086
 	wrong "a letter of another command, $letter," $letter

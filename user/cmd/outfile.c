@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,6 +82,41 @@ static int create_part(struct outfile *f, mode_t mode, unsigned n)
 	return err;
 }
 
+static bool parse_id(const char *name, id_t *ret)
+{
+	const char *text = getenv(name);
+	char *end;
+	if (!text || *text < '0' || *text > '9')
+		return false;
+	unsigned long n = strtoul(text, &end, 10);
+	*ret = (id_t)n;
+	return !*end && n < UINT32_MAX;
+}
+
+uid_t outfile_owner(gid_t *ret_group)
+{
+	id_t user, group;
+	bool by_sudo = !geteuid() && parse_id("SUDO_UID", &user) && parse_id("SUDO_GID", &group);
+	*ret_group = by_sudo ? group : getegid();
+	return by_sudo ? user : geteuid();
+}
+
+static bool is_ours(const struct stat *st)
+{
+	gid_t group;
+	return st->st_uid == geteuid() || st->st_uid == outfile_owner(&group);
+}
+
+/* To the user of sudo. Where the file system has no owners it stays ours. */
+static int give_away(const struct outfile *f)
+{
+	gid_t group;
+	uid_t user = outfile_owner(&group);
+	if (user == geteuid() || !fchown(f->fd, user, group))
+		return 0;
+	return errno == EPERM || errno == EINVAL || errno == EOPNOTSUPP ? 0 : -errno;
+}
+
 /* Sets group and mode of the file that the part replaces. If the group cannot be set, neither is
  * the mode: it would open the part to our own group. */
 static int copy_access(const struct outfile *f, const struct stat *old)
@@ -122,7 +158,8 @@ static int open_part(struct outfile *f, const struct stat *old)
 	}
 	f->id = file_id_of(&st);
 	f->regular = true;
-	if (old && !f->is_private)
+	err = give_away(f);
+	if (!err && old && !f->is_private)
 		err = copy_access(f, old);
 	if (!err && fstat(f->fd, &f->made))
 		err = -errno;
@@ -135,7 +172,7 @@ static int open_part(struct outfile *f, const struct stat *old)
 static bool is_to_be_replaced(const struct stat *named, const struct stat *st)
 {
 	struct file_id id = file_id_of(named);
-	return file_id_is(&id, st) && st->st_nlink == 1 && st->st_uid == geteuid();
+	return file_id_is(&id, st) && st->st_nlink == 1 && is_ours(st);
 }
 
 static int write_in_place(struct outfile *f, int fd, const struct stat *st)
@@ -263,7 +300,7 @@ int outfile_begin(struct outfile *f)
 	/* Empty: who could read what was in it may not read what will be. */
 	if (!f->is_private)
 		return 0;
-	if (fstat(f->fd, &st) || (st.st_uid == geteuid() && fchmod(f->fd, 0600)))
+	if (fstat(f->fd, &st) || (is_ours(&st) && fchmod(f->fd, 0600)))
 		return -errno;
 	return 0;
 }

@@ -10,6 +10,8 @@
  *   part      else: FILE.part beside it (FILE.part.1, ... if that name exists), a new file of our own,
  *             locked while we run, which outfile_name() renames to FILE.
  *
+ * A file that we create belongs to our user, or to the one who ran us by sudo.
+ *
  * So a complete file exists until its successor is complete, or, in place, until the first byte. No
  * part of another run is ever removed. All steps use one descriptor of the directory.
  */
@@ -41,6 +43,10 @@ struct outfile {
 	int old_fd;
 	struct stat made; /* the part, when it was opened */
 };
+
+/* The user of files that we create, and in *ret_group their group: under sudo those of the user who
+ * typed it (SUDO_UID, SUDO_GID). */
+uid_t outfile_owner(gid_t *ret_group);
 
 struct file_id file_id_of(const struct stat *st);
 bool file_id_is(const struct file_id *id, const struct stat *st);

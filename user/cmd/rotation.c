@@ -28,9 +28,11 @@ static const char *base_of(const struct outfile *f, const char *path)
 static int check(const struct outfile *f, const char *path)
 {
 	struct stat st;
+	gid_t group;
 	if (fstatat(f->dir_fd, base_of(f, path), &st, AT_SYMLINK_NOFOLLOW))
 		return errno == ENOENT ? 0 : -errno;
-	return S_ISREG(st.st_mode) && st.st_uid == geteuid() ? 0 : -EEXIST;
+	bool ours = st.st_uid == geteuid() || st.st_uid == outfile_owner(&group);
+	return S_ISREG(st.st_mode) && ours ? 0 : -EEXIST;
 }
 
 static int complain_of(const char *path, int err)

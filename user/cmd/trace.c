@@ -131,7 +131,9 @@ static int refuse_word(const struct opts *o)
 	const struct command *like = command_like(word);
 	char names[COMMANDS_BYTES];
 	commands_name(COMMANDS_OF_EVENTS, names);
-	if (like)
+	if (like && !strcmp(word, command_name(like)))
+		complain("'%s' is a command, and comes before the options: ebtrace %s", word, word);
+	else if (like)
 		complain("no such command or file '%s'; did you mean '%s'?", word,
 			 command_name(like));
 	else
@@ -171,6 +173,9 @@ static int obey(struct opts *o, bool bare)
 		return status;
 	if (o->engine.pages)
 		o->engine.mode = MODE_PROBES; /* they are in no ring */
+	/* Addresses, and names of programs and threads that are not the traced ones'. */
+	o->is_private =
+		!o->engine.file_count && (o->engine.stacks || o->engine.pages || o->engine.blame);
 	return o->trigger.rules ? trigger_run(o) : trace_run(o);
 }
 
