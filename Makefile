@@ -159,9 +159,14 @@ $(O)/libebtrace-probes.so: $(O)/libebtrace-probes.o
 # The compiler must not change calls of malloc(); the unwinder must be no other library that the
 # program gets.
 $(O)/usdt-probes/preload/%.o: EBT_CFLAGS += $(addprefix -fno-builtin-,malloc calloc realloc free)
-$(O)/libebtrace-preload.so: $(call obj,$(PRELOAD_SRC)) $(MEMTRACE_WRITER)
+LOADABLE := $(O)/usdt-probes/loadable.o
+$(LOADABLE): user/proc/loadable.c
+	$(say) CC $<
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(EBT_CFLAGS) -c $< -o $@
+$(O)/libebtrace-preload.so: $(call obj,$(PRELOAD_SRC)) $(MEMTRACE_WRITER) $(LOADABLE)
 	$(say) LD $@
-	$(Q)$(CC) -shared -static-libgcc -Wl,-soname,libebtrace-preload.so -Wl,-Bsymbolic-functions \
+	$(Q)$(CC) -shared -static-libgcc -Wl,-soname,libebtrace-preload.so -Wl,-Bsymbolic-functions -Wl,-z,initfirst \
 		-Wl,--version-script=usdt-probes/preload/exports.map $(LDFLAGS) $^ -o $@
 $(O)/libebtrace.a: $(call obj,$(LIB_SRC))
 	$(say) AR $@
@@ -231,7 +236,7 @@ tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
-            libcap2-bin util-linux libc6-dev clang-format protobuf-compiler \
+            libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
             python3 sqlite3 bash-completion zsh fish debhelper lintian \
             qemu-system-x86 busybox-static cpio kmod e2fsprogs

@@ -127,6 +127,7 @@ of "trace stat mem pages mem_record" --duration 1s
 of "trace stat" --event minor
 of "trace stat mem pages mem_record" --output x
 of "mem mem_record" --rate 1e-3
+of "mem_record" --children
 of "mem" --wrapper x
 of "mem" --no-wrappers
 of "trace stat" --mode ring

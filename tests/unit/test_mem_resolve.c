@@ -168,11 +168,14 @@ static void read_made(int fd)
 static int resolve(void)
 {
 	static const struct report to = {.line = keep_line};
+	static struct mem_programs programs;
 	int fd = openat(dir_fd, "made", O_RDWR | O_CREAT | O_TRUNC, 0600);
+	mem_programs_read(dir_fd, false, &programs);
 	struct mem_resolve run = {
 		.report = &to,
 		.dir_fd = dir_fd,
-		.ended = ended,
+		.programs = &programs,
+		.remove = ended,
 		.fd = fd,
 		.context = "a command line",
 	};

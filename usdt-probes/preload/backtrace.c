@@ -61,6 +61,14 @@ void ebt_backtrace_forget(void)
 	__atomic_add_fetch(&epoch, 1, __ATOMIC_RELAXED);
 }
 
+void ebt_backtrace_begin_child(void)
+{
+	for (unsigned i = 0; i < STACKS; i++) {
+		stacks[i].count = stacks[i].busy ? 0 : stacks[i].count;
+		stacks[i].busy = 0;
+	}
+}
+
 /* The unwinder went from a frame to the next one: would its frame pointer have led there, too? */
 static void learn_site(const struct frame *f, const struct frame *next)
 {

@@ -29,6 +29,8 @@
 size_t ebt_backtrace(const void *caller, int64_t ret[EBT_BACKTRACE_MAX]);
 /* Other code is where some was: forgets the sites and the last stacks. */
 void ebt_backtrace_forget(void);
+/* In a child that was forked: what other threads were using is free. */
+void ebt_backtrace_begin_child(void);
 
 /* Of the processor, backtrace_PROCESSOR.c. */
 /* The number that the tables have for the frame pointer. */

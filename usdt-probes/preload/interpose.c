@@ -171,9 +171,11 @@ static bool has_own_malloc(void)
 	       symbol->st_shndx != SHN_UNDEF;
 }
 
-__attribute__((constructor)) static void start(void)
+/* glibc passes it the environment; the library is marked to be the first whose constructors run. */
+__attribute__((constructor)) static void start(int argc, char **argv, char **envp)
 {
-	ebt_recorder_start(has_own_malloc());
+	(void)argc, (void)argv;
+	ebt_recorder_start(envp, has_own_malloc());
 	at_quick_exit(ebt_recorder_end);
 }
 

@@ -24,6 +24,11 @@ void ebt_mappings_add(uintptr_t address, uint64_t obj)
 	__atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);
 }
 
+void ebt_mappings_done(void)
+{
+	__atomic_store_n(&count, 0, __ATOMIC_RELAXED);
+}
+
 bool ebt_mappings_take(uintptr_t start, size_t bytes, uint64_t *ret)
 {
 	for (uint32_t i = 0; i < count; i++) {

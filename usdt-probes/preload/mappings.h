@@ -16,6 +16,8 @@
 
 bool ebt_mappings_any(void);
 void ebt_mappings_add(uintptr_t address, uint64_t obj);
+/* All are forgotten. */
+void ebt_mappings_done(void);
 /* Removes one whose address is in a range. False: there is none; else *ret is its number. */
 bool ebt_mappings_take(uintptr_t start, size_t bytes, uint64_t *ret);
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "../pages.h"
 
@@ -81,6 +82,17 @@ int ebt_objects_init(void)
 	struct table *t = sharers ? table_new(FIRST_SLOTS) : NULL;
 	__atomic_store_n(&table, t, __ATOMIC_RELEASE);
 	return t ? 0 : -ENOMEM;
+}
+
+void ebt_objects_done(void)
+{
+	struct table *t = table;
+	table = NULL;
+	if (t)
+		ebt_pages_put(t, bytes_of(t->slots));
+	ebt_pages_put(sharers, EBT_FILTER_BITS * sizeof(*sharers));
+	sharers = NULL;
+	memset(ebt_filter, 0, sizeof(ebt_filter));
 }
 
 static void put(struct table *t, uintptr_t address, uint64_t obj)

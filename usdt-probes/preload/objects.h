@@ -39,6 +39,8 @@ bool ebt_objects_get(const void *address, uint64_t *ret);
 
 /* 0 or -ENOMEM. Once, before the others. */
 int ebt_objects_init(void);
+/* In a child that was forked, with one thread: all is forgotten; ebt_objects_init() may follow. */
+void ebt_objects_done(void);
 /* With the lock. An object that has the address already is replaced. False: no memory. */
 bool ebt_objects_add(const void *address, uint64_t obj);
 /* With the lock. False: it is not there; else *ret is its number. */

@@ -179,6 +179,14 @@ static void look_up(void)
 		{"_exit", offsetof(struct ebt_real, exit_now)},
 		{"prctl", offsetof(struct ebt_real, prctl)},
 		{"syscall", offsetof(struct ebt_real, syscall)},
+		{"execve", offsetof(struct ebt_real, execve)},
+		{"execvpe", offsetof(struct ebt_real, execvpe)},
+		{"fexecve", offsetof(struct ebt_real, fexecve)},
+		{"execveat", offsetof(struct ebt_real, execveat)},
+		{"posix_spawn", offsetof(struct ebt_real, posix_spawn)},
+		{"posix_spawnp", offsetof(struct ebt_real, posix_spawnp)},
+		{"system", offsetof(struct ebt_real, system)},
+		{"popen", offsetof(struct ebt_real, popen)},
 	};
 	struct ebt_real found = ebt_real;
 	int err = errno;
@@ -192,4 +200,11 @@ static void look_up(void)
 	dl_iterate_phdr(match_allocator, dlsym(RTLD_NEXT, "gnu_get_libc_version"));
 	looking_up = false;
 	errno = err;
+}
+
+const struct ebt_real *ebt_real_ready(void)
+{
+	if (!ebt_real.execve)
+		look_up();
+	return &ebt_real;
 }

@@ -7,8 +7,10 @@
 #ifndef EBT_REAL_H
 #define EBT_REAL_H
 
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 struct ebt_real {
@@ -27,9 +29,23 @@ struct ebt_real {
 	void (*exit_now)(int); /* _exit() */
 	int (*prctl)(int, unsigned long, unsigned long, unsigned long, unsigned long);
 	long (*syscall)(long, long, long, long, long, long, long);
+	/* Only by ebt_real_ready(). */
+	int (*execve)(const char *, char *const[], char *const[]);
+	int (*execvpe)(const char *, char *const[], char *const[]);
+	int (*fexecve)(int, char *const[], char *const[]);
+	int (*execveat)(int, const char *, char *const[], char *const[], int);
+	int (*posix_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			   const posix_spawnattr_t *, char *const[], char *const[]);
+	int (*posix_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *,
+			    const posix_spawnattr_t *, char *const[], char *const[]);
+	int (*system)(const char *);
+	FILE *(*popen)(const char *, const char *);
 };
 
 extern struct ebt_real ebt_real __attribute__((visibility("hidden")));
+
+/* All of it, looked up now if it was not before. */
+const struct ebt_real *ebt_real_ready(void);
 
 /* True for an address in another allocator than libc's. */
 bool ebt_real_is_allocator(const void *address);

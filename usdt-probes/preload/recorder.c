@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "recorder.h"
 
-#include <ebtrace/recorder.h>
+#include <ebtrace/loadable.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include "../pages.h"
 #include "../trace_stream.h"
 #include "backtrace.h"
+#include "environment.h"
 #include "mappings.h"
 #include "modules.h"
 #include "section.h"
@@ -34,9 +36,10 @@ __thread struct ebt_thread ebt_thread;
 static struct {
 	int state;
 	pid_t pid;
-	double rate;
+	struct ebt_environment environment;
 	struct ebt_memtrace_trace trace;
 	struct ebt_trace_stream stream;
+	void *stream_memory;
 	struct ebt_trace_file file;
 	uint64_t now_us;
 	uint64_t flushed_us; /* each packet moves it on by FLUSH_US */
@@ -188,7 +191,7 @@ static uint64_t draw(struct ebt_thread *t, uint64_t words)
 		return 0;
 	}
 	if (!t->ready) {
-		ebt_sampler_init(&t->sampler, recorder.rate,
+		ebt_sampler_init(&t->sampler, recorder.environment.rate,
 				 ebt_trace_clock_us(CLOCK_MONOTONIC) ^ (uintptr_t)t);
 		t->ready = true;
 		return ebt_sampler_count(&t->sampler, words);
@@ -327,52 +330,125 @@ void ebt_record_move_end(const void *address, size_t bytes, bool moved)
 	errno = err;
 }
 
-/* Reads "PID:RATE:DIR". NULL: not for this process. */
-static const char *read_environment(double *ret_rate)
+struct ebt_recorder_state *ebt_recorder_state(void)
 {
-	const char *v = secure_getenv(EBT_RECORDER_VARIABLE);
-	char *end;
-	if (!v || strtoul(v, &end, 10) != (unsigned long)getpid() || *end != ':')
-		return NULL;
-	*ret_rate = strtod(end + 1, &end);
-	return *end == ':' && *ret_rate > 0 ? end + 1 : NULL;
+	return recorder.file.state;
+}
+
+bool ebt_recorder_is_process(void)
+{
+	/* A child of vfork() is not marked. */
+	return !ebt_forked() && (ebt_confined() || getpid() == recorder.pid);
+}
+
+bool ebt_recorder_has_children(void)
+{
+	return recorder.environment.children;
 }
 
 /* 0 or -errno. */
-static int begin(const char *dir, bool own_malloc)
+static int begin_trace(void)
 {
-	int err = ebt_trace_file_make(&recorder.file, dir);
-	if (err)
-		return err;
-	recorder.pid = getpid();
-	recorder.file.state->own_malloc = own_malloc;
 	void *memory = ebt_pages_get(ebt_trace_stream_bytes(EBT_BACKTRACE_MAX));
-	if (own_malloc || !memory)
+	if (!memory)
 		return -ENOMEM;
 	recorder.trace = (struct ebt_memtrace_trace){
 		.write = write_packet,
 		.locations = ebt_modules_locations,
 		.ctx = &recorder.file,
 	};
-	err = ebt_trace_begin(&recorder.trace, recorder.rate, "");
+	int err = ebt_trace_begin(&recorder.trace, recorder.environment.rate, "");
 	if (!err)
 		err = ebt_objects_init();
 	if (err)
 		return err;
 	recorder.now_us = recorder.trace.start_us;
 	ebt_trace_stream_init(&recorder.stream, memory, &recorder.trace, 0, recorder.now_us);
+	recorder.stream_memory = memory;
 	return 0;
 }
 
-void ebt_recorder_start(bool own_malloc)
+/* 0 or -errno. */
+static int begin(bool own_malloc)
 {
-	const char *dir = read_environment(&recorder.rate);
+	const struct ebt_environment *env = &recorder.environment;
+	int err = ebt_trace_file_make(&recorder.file, env->dir);
+	if (err)
+		return err;
+	recorder.pid = getpid();
+	recorder.file.state->pid = (uint32_t)recorder.pid;
+	recorder.file.state->start = env->start;
+	recorder.file.state->is_child = env->is_child;
+	recorder.file.state->own_malloc = own_malloc;
+	return own_malloc ? -ENOTSUP : begin_trace();
+}
+
+/* Around fork(), by the thread that calls it: the child begins with tables that nobody changes. */
+static __thread bool forks;
+
+static void before_fork(void)
+{
+	int err = errno;
+	forks = is_on() && !ebt_confined() && lock();
+	errno = err;
+}
+
+static void after_fork(void)
+{
+	int err = errno;
+	if (forks)
+		unlock();
+	errno = err;
+}
+
+/* The child records into a file of its own, and knows nothing of its parent's objects. */
+static void begin_child(void)
+{
+	struct ebt_trace_file parent = recorder.file;
+	if (!ebt_environment_fork(&recorder.environment))
+		return;
+	__atomic_add_fetch(&parent.state->children, 1, __ATOMIC_RELAXED);
+	ebt_pages_put(recorder.stream_memory, ebt_trace_stream_bytes(EBT_BACKTRACE_MAX));
+	ebt_objects_done();
+	ebt_mappings_done();
+	ebt_backtrace_begin_child();
+	int err = begin(false);
+	if (err) {
+		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
+		recorder.file = parent;
+	} else {
+		ebt_trace_file_leave(&parent);
+	}
+	recorder.flushed_us = 0;
+	ebt_thread.ready = false;
+	ebt_thread.sampler.left = 0;
+	ebt_fork_mark_renew();
+}
+
+static void in_child(void)
+{
+	int err = errno;
+	if (forks) {
+		begin_child();
+		unlock();
+	}
+	errno = err;
+}
+
+void ebt_recorder_start(char **envp, bool own_malloc)
+{
+	struct ebt_environment *env = &recorder.environment;
 	int state = OFF;
 	ebt_fork_mark_init();
-	if (dir && !begin(dir, own_malloc))
+	ebt_environment_take(envp, env);
+	if (env->dir)
+		ebt_loadable_prepare();
+	if (env->dir && !begin(own_malloc))
 		state = ON;
 	/* What was set up before is visible to every thread that sees the state. */
 	__atomic_store_n(&recorder.state, state, __ATOMIC_RELEASE);
+	if (state == ON && env->children)
+		pthread_atfork(before_fork, after_fork, in_child);
 }
 
 void ebt_recorder_confine(void)
@@ -387,12 +463,23 @@ void ebt_recorder_confine(void)
 	unlock();
 }
 
+void ebt_recorder_flush(void)
+{
+	int err = errno;
+	if (is_on() && lock()) {
+		flush();
+		unlock();
+	}
+	errno = err;
+}
+
 void ebt_recorder_end(void)
 {
 	/* A child of vfork() may be what ends. */
 	if (!is_on() || (!ebt_confined() && getpid() != recorder.pid) || !lock())
 		return;
 	flush();
+	recorder.file.state->ended = 1;
 	if (!ebt_confined()) {
 		ebt_trace_file_end(&recorder.file);
 		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);

@@ -6,13 +6,15 @@
  * of the trace: the table of objects needs the lock in any case, and under it the events of an object
  * are written in their order, whichever threads allocate and free it and whenever the program dies.
  *
- * A child of fork() does not record, and neither takes the lock nor writes to the parent's file. A
- * child of vfork() shares the parent's memory and records for it.
+ * A child of fork() does not record, and neither takes the lock nor writes to the parent's file, or
+ * it records its own allocations into a file of its own, as the environment says. A child of vfork()
+ * shares the parent's memory and records for it.
  */
 #ifndef EBT_RECORDER_H
 #define EBT_RECORDER_H
 
 #include <ebtrace/event.h>
+#include <ebtrace/recorder.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,8 +34,17 @@ static inline uint64_t ebt_words(size_t bytes)
 	return (bytes >> 3) + 1;
 }
 
-/* Starts as the environment says; without that, nothing is ever sampled. */
-void ebt_recorder_start(bool own_malloc);
+/* Starts as the environment says, which it takes our variables out of; without them, nothing is ever
+ * sampled. */
+void ebt_recorder_start(char **envp, bool own_malloc);
+/* NULL: nothing was recorded. A child may use that of its parent. */
+struct ebt_recorder_state *ebt_recorder_state(void);
+/* True in the recorded process, false in any child of it. */
+bool ebt_recorder_is_process(void);
+/* True if programs that children run are recorded, too. */
+bool ebt_recorder_has_children(void);
+/* Before the process becomes another program: writes what is buffered. */
+void ebt_recorder_flush(void);
 /*
  * Before the process confines itself by seccomp, when a system call of ours may kill it: recording goes
  * on without any, as long as what is reserved now suffices.

@@ -110,6 +110,12 @@ int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t by
 	return 0;
 }
 
+void ebt_trace_file_leave(struct ebt_trace_file *f)
+{
+	ebt_pages_put(f->window, f->window_bytes);
+	ebt_pages_put(f->state, STATE_BYTES);
+}
+
 void ebt_trace_file_end(struct ebt_trace_file *f)
 {
 	int fd = ebt_file_id_open(&f->id, f->path);

@@ -31,6 +31,8 @@ int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir);
 int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t bytes);
 /* So that at least `bytes` more can be written without a system call. 0 or -errno. */
 int ebt_trace_file_reserve(struct ebt_trace_file *f, uint64_t bytes);
+/* In a child that was forked, of its parent's file: unmaps it. */
+void ebt_trace_file_leave(struct ebt_trace_file *f);
 /* Cuts the zeros behind the last packet. */
 void ebt_trace_file_end(struct ebt_trace_file *f);
 

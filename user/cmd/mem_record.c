@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,7 +26,7 @@ static const struct opts_command command = {
 	OPTS_MEM_RECORD, "-o FILE -- PROGRAM [ARGS...]\n-o FILE -p PID...",
 	"Records the allocations of a program into a memtrace trace. Each word that it allocates "
 	"is sampled with the same probability; the program is not changed, and needs no "
-	"privilege. Its children are not recorded."
+	"privilege. Its children run without; --children records them, each in a FILE of its own."
 	"\vA C or C++ program that is dynamically linked is recorded by a library that is "
 	"preloaded into it: malloc and its family, new and delete, large anonymous mappings. One "
 	"that is linked with OCaml's memtrace records by itself; of another native program of "
@@ -39,6 +40,7 @@ static const struct opts_command command = {
 	"Examples:\n"
 	"  ebtrace mem record -o out.ctf -- ./prog       then: ebtrace mem out.ctf\n"
 	"  ebtrace mem record --rate 1e-3 -o out.ctf -- ./prog   more samples, slower\n"
+	"  ebtrace mem record --children -o out.ctf -- make   then: mem out*.ctf\n"
 	"  sudo ebtrace mem record -o out.ctf -p 1234    a running process\n"
 	"\n"
 	"Exit status: the program's own, 128 + signal if one killed it; else as trace."};
@@ -81,22 +83,55 @@ static void report_result(const struct mem_resolve_result *result)
 		log_at(LOG_VERBOSE, "%u programs, one after another by exec()", result->programs);
 }
 
-/* Writes the trace to the file and names it. Returns an exit status. */
-static int write_trace(struct mem_record *r, const struct opts *o, struct outfile *file)
+/* What left no trace. */
+static void report_programs(const struct mem_record *r)
+{
+	const struct mem_programs *p = &r->programs;
+	const char *name = r->options->program[0];
+	if (p->lost_execs)
+		log_at(LOG_NORMAL,
+		       "'%s' became %u programs by exec() that are not recorded: the recorder "
+		       "could not be loaded into them, or not write there",
+		       name, p->lost_execs);
+	if (p->cut)
+		log_at(LOG_NORMAL,
+		       "the recording ends before '%s' did: by a system call of its own it became "
+		       "another program, or ended",
+		       name);
+	if (p->lost_children && !r->options->children)
+		log_at(LOG_NORMAL,
+		       "%u programs that its children ran are not recorded; --children records "
+		       "them",
+		       p->lost_children);
+	else if (p->lost_children)
+		log_at(LOG_NORMAL,
+		       "%u programs that its children ran are not recorded: the recorder cannot be "
+		       "loaded into them, or not write there",
+		       p->lost_children);
+}
+
+static void report_nothing(const struct mem_record *r, bool own_malloc)
+{
+	complain(own_malloc
+			 ? "nothing was recorded: '%s' calls a malloc of its own (jemalloc, "
+			   "tcmalloc or the like is linked into it), which cannot be sampled; "
+			   "link it without"
+			 : "'%s' recorded nothing: it ended before, or did not load the recorder",
+		 r->options->program[0]);
+}
+
+/* Writes the trace of a process to the file and names it. Returns an exit status. */
+static int write_process(struct mem_record *r, unsigned process, struct outfile *file)
 {
 	struct mem_resolve_result result;
+	bool last = process + 1 == r->programs.processes || r->by_memtrace;
 	/* A file that is written in place is emptied by that. */
-	int err = mem_record_has_trace(r) ? outfile_begin(file) : 0;
+	int err = mem_record_has_trace(r, process) ? outfile_begin(file) : 0;
 	if (!err)
-		err = mem_record_write(r, file->fd, &result);
+		err = mem_record_write(r, process, last, file->fd, &result);
 	if (err == -ENODATA) {
-		complain(result.own_malloc
-				 ? "nothing was recorded: '%s' calls a malloc of its own "
-				   "(jemalloc, tcmalloc or the like is linked into it), which "
-				   "cannot be sampled; link it without"
-				 : "'%s' recorded nothing: it ended before, or did not "
-				   "load the recorder",
-			 o->engine.program[0]);
+		if (!process)
+			report_nothing(r, result.own_malloc);
 		outfile_drop(file);
 		return EXIT_OK;
 	}
@@ -105,11 +140,60 @@ static int write_trace(struct mem_record *r, const struct opts *o, struct outfil
 	if (err)
 		return EXIT_ERROR; /* with a line on stderr */
 	report_result(&result);
-	struct stat st;
-	if (!stat(o->output, &st) && S_ISREG(st.st_mode))
-		log_at(LOG_NORMAL, "%s: %" PRIu64 " kB; see: ebtrace mem %s", o->output,
-		       ((uint64_t)st.st_size + 1023) >> 10, o->output);
 	return EXIT_OK;
+}
+
+/* Of a child: FILE with its pid before the suffix, and a number if another child had the same. */
+static char *name_child(const struct mem_record *r, const char *path, unsigned process)
+{
+	unsigned before = 0, pid = mem_programs_pid(&r->programs, process);
+	char mark[32];
+	for (unsigned i = 1; i < process; i++)
+		before += mem_programs_pid(&r->programs, i) == pid;
+	if (before)
+		snprintf(mark, sizeof(mark), "%u-%u", pid, before + 1);
+	else
+		snprintf(mark, sizeof(mark), "%u", pid);
+	return outfile_marked(path, mark);
+}
+
+static int write_children(struct mem_record *r, const char *path)
+{
+	int status = EXIT_OK;
+	for (unsigned i = 1; i < r->programs.processes && !status; i++) {
+		struct outfile file;
+		char *name = name_child(r, path, i);
+		status = name ? outfile_open(&file, name, true) : EXIT_ERROR;
+		if (!status)
+			status = write_process(r, i, &file);
+		free(name);
+	}
+	return status;
+}
+
+static void report_file(const struct mem_record *r, const char *path)
+{
+	struct stat st;
+	char *all = r->programs.processes > 1 ? outfile_marked(path, "*") : NULL;
+	if (!stat(path, &st) && S_ISREG(st.st_mode))
+		log_at(LOG_NORMAL, "%s: %" PRIu64 " kB; see: ebtrace mem %s%s%s", path,
+		       ((uint64_t)st.st_size + 1023) >> 10, path, all ? " " : "", all ? all : "");
+	if (all)
+		log_at(LOG_NORMAL, "%s: %u children", all, r->programs.processes - 1);
+	free(all);
+}
+
+/* Writes the traces. Returns an exit status. */
+static int write_traces(struct mem_record *r, const struct opts *o, struct outfile *file)
+{
+	int status = write_process(r, 0, file);
+	if (!status)
+		status = write_children(r, o->output);
+	if (!status) {
+		report_programs(r);
+		report_file(r, o->output);
+	}
+	return status;
 }
 
 static int record(const struct opts *o, struct outfile *file)
@@ -119,6 +203,7 @@ static int record(const struct opts *o, struct outfile *file)
 	struct mem_record_options ro = {
 		.program = o->engine.program,
 		.rate = o->rate,
+		.children = o->children,
 		.nice = o->engine.nice,
 		.open_files = o->engine.open_files,
 		.ctx = &shown,
@@ -131,7 +216,7 @@ static int record(const struct opts *o, struct outfile *file)
 	e.program_status = r.status;
 	int status = message_status(&e, end);
 	if (!end)
-		status = write_trace(&r, o, file);
+		status = write_traces(&r, o, file);
 	else
 		outfile_drop(file);
 	mem_record_done(&r);
@@ -145,7 +230,8 @@ static bool is_ocaml(const struct opts *o)
 	char path[PATH_MAX];
 	struct ocaml_runtime runtime;
 	struct ocaml_allocs allocs;
-	if (o->rate || geteuid() || !executable_find(o->engine.program[0], path, sizeof(path)) ||
+	if (o->rate || o->children || geteuid() ||
+	    !executable_find(o->engine.program[0], path, sizeof(path)) ||
 	    preload_has_memtrace(path))
 		return false;
 	int fd = regular_open(path, 0, 0);
@@ -168,6 +254,9 @@ int cmd_mem_record(int argc, char **argv)
 	else if (!o.output || !strcmp(o.output, "-"))
 		complain(
 			"which file to write? -o FILE; 'ebtrace mem record --help' shows examples");
+	else if (o.engine.pid_count && o.children)
+		complain("--children is for -- PROGRAM; children of a running process are not "
+			 "recorded");
 	else if (o.engine.pid_count && o.rate)
 		complain("--rate is for -- PROGRAM; a running process has a rate of its own");
 	else

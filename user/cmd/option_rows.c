@@ -81,6 +81,10 @@ const struct option_row option_rows[] = {
 	 1},
 	{RUN | OPTS_PAGES, "no-follow", OPT_NO_FOLLOW, NULL, "Do not trace children of the process",
 	 1},
+	{OPTS_MEM_RECORD, "children", OPT_CHILDREN, NULL,
+	 "With -- PROGRAM: record the programs that its children run, too, each process in a FILE "
+	 "of its own, named by its pid",
+	 1},
 	{0, NULL, 0, NULL, "Selection:", 2},
 	{RINGS, "event", 'e', &event,
 	 "Only events of this name or kind; !GLOB excludes (repeatable)", 2},

@@ -152,6 +152,9 @@ static error_t parse_target(int key, char *arg, struct argp_state *st)
 	case OPT_NO_FOLLOW:
 		o->engine.follow = false;
 		return 0;
+	case OPT_CHILDREN:
+		o->children = true;
+		return 0;
 	case OPT_NO_REALTIME:
 		o->engine.realtime = false;
 		return 0;

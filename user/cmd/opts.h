@@ -39,6 +39,7 @@ struct opts {
 	bool json_schema;
 	bool fail_on_loss;
 	bool prune;
+	bool children;	 /* of mem record */
 	bool kernel;	 /* describe it */
 	bool is_private; /* the output: addresses, paths and command lines concern its user alone */
 	enum stat_by by;

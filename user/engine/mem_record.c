@@ -5,10 +5,12 @@
 #include <ebtrace/recorder.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,6 +18,7 @@
 #include "engine/loop.h"
 #include "proc/executable.h"
 #include "proc/preload.h"
+#include "proc/process.h"
 
 #define LIBRARY	      "libebtrace-preload.so"
 #define MEMTRACE_FILE "0.ctf"
@@ -103,12 +106,17 @@ static void extend_environment(void *ctx)
 	/* In front of the others, of which one may be an allocator. */
 	const char *others = getenv("LD_PRELOAD");
 	char *list = NULL;
-	if (asprintf(&list, "%s%s%s", r->library, others && *others ? ":" : "",
-		     others ? others : "") < 0)
+	if (asprintf(&list, "%s%s%s", r->library, others ? ":" : "", others ? others : "") < 0)
 		return; /* it runs, unrecorded */
 	setenv("LD_PRELOAD", list, 1);
 	free(list);
-	snprintf(value, sizeof(value), "%d:%s:%s", getpid(), rate, r->dir.path);
+	struct process_status own;
+	struct stat name_space = {0};
+	process_read_status(getpid(), &own);
+	stat("/proc/self/ns/pid", &name_space);
+	snprintf(value, sizeof(value), "%d:%" PRIu64 ":%" PRIu64 ":%u:%s:%u:%s", getpid(),
+		 own.start_time, (uint64_t)name_space.st_ino, 0u, rate,
+		 r->options->children ? EBT_RECORDER_CHILDREN : 0, r->dir.path);
 	setenv(EBT_RECORDER_VARIABLE, value, 1);
 }
 
@@ -242,13 +250,20 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 		r->status = program_exit_status(&r->program);
 	else
 		report_at(report, LOG_NORMAL, "'%s' runs on; its trace ends here", o->program[0]);
+	if (!r->by_memtrace)
+		mem_programs_read(r->dir.fd, r->ended && WIFEXITED(r->program.status),
+				  &r->programs);
 	return ENGINE_OK;
 }
 
-bool mem_record_has_trace(const struct mem_record *r)
+bool mem_record_has_trace(const struct mem_record *r, unsigned process)
 {
-	uint64_t events, bytes;
-	read_progress(r, &events, &bytes);
+	uint64_t events, bytes = 0;
+	if (r->by_memtrace)
+		read_progress(r, &events, &bytes);
+	for (unsigned n = 0; n < r->programs.count; n++)
+		if (r->programs.process[n] == process)
+			bytes += r->programs.state[n].bytes;
 	return bytes > 0;
 }
 
@@ -280,7 +295,8 @@ static char *join(char **argv)
 	return ret;
 }
 
-int mem_record_write(struct mem_record *r, int fd, struct mem_resolve_result *ret)
+int mem_record_write(struct mem_record *r, unsigned process, bool last, int fd,
+		     struct mem_resolve_result *ret)
 {
 	*ret = (struct mem_resolve_result){0};
 	if (r->by_memtrace)
@@ -294,7 +310,9 @@ int mem_record_write(struct mem_record *r, int fd, struct mem_resolve_result *re
 	struct mem_resolve resolve = {
 		.report = r->report,
 		.dir_fd = r->dir.fd,
-		.ended = r->ended,
+		.programs = &r->programs,
+		.process = process,
+		.remove = last && r->ended,
 		.fd = fd,
 		.context = context,
 	};

@@ -2,7 +2,7 @@
 /*
  * Records the allocations of a program that is started for it, in two steps: mem_record_run() runs
  * it to its end, with our library preloaded that samples its allocations (<ebtrace/recorder.h>),
- * mem_record_write() makes the trace. A program that is linked with OCaml's memtrace records by
+ * mem_record_write() makes the trace of each process that was recorded. A program that is linked with OCaml's memtrace records by
  * itself; its environment says so, and the trace is its own, byte for byte.
  *
  * The program's environment is extended, and it runs as it would without us. Signals that ebtrace
@@ -13,6 +13,7 @@
 #define ENGINE_MEM_RECORD_H
 
 #include "engine/context.h"
+#include "engine/mem_programs.h"
 #include "engine/mem_resolve.h"
 #include "engine/program.h"
 #include "engine/rundir.h"
@@ -22,6 +23,7 @@
 
 struct mem_record_options {
 	char **program; /* NULL-terminated */
+	bool children;	/* record what they run, too */
 	double rate;	/* probability that a word is sampled; 0: the default */
 	int nice;	/* of the program, as its limit of open files */
 	rlim_t open_files;
@@ -39,7 +41,8 @@ struct mem_record {
 	struct program program;
 	char library[PATH_MAX];
 	bool by_memtrace;
-	bool ended; /* the program */
+	bool ended;		      /* the program */
+	struct mem_programs programs; /* what was recorded */
 	int status; /* its exit status, as a shell shows it; of a program that could not be
 		     * started, what a shell would return */
 };
@@ -50,10 +53,11 @@ struct mem_record {
  */
 enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_options *o,
 			       const struct report *report);
-/* False: mem_record_write() returns -ENODATA, and writes nothing. */
-bool mem_record_has_trace(const struct mem_record *r);
-/* Writes the trace to fd. As mem_resolve(). */
-int mem_record_write(struct mem_record *r, int fd, struct mem_resolve_result *ret);
+/* True if that process of r->programs, 0 being the program's, has something to be written. */
+bool mem_record_has_trace(const struct mem_record *r, unsigned process);
+/* Writes its trace to fd; of the last one, `last`. As mem_resolve(). */
+int mem_record_write(struct mem_record *r, unsigned process, bool last, int fd,
+		     struct mem_resolve_result *ret);
 void mem_record_done(struct mem_record *r);
 
 #endif

@@ -59,18 +59,6 @@ static int open_file(const struct resolver *r, unsigned n, const char *suffix)
 	return fd < 0 ? -errno : fd;
 }
 
-/* The recorder's account of a trace; nothing if it had no time to make one. */
-static void read_state(struct resolver *r, unsigned n, struct ebt_recorder_state *ret)
-{
-	int fd = open_file(r, n, "state");
-	*ret = (struct ebt_recorder_state){0};
-	if (fd < 0)
-		return;
-	if (file_read(fd, ret, sizeof(*ret)) != sizeof(*ret))
-		*ret = (struct ebt_recorder_state){0};
-	close(fd);
-}
-
 /* *left: of the bytes at the file's offset, those that belong to the trace. */
 static int read_more(int fd, uint64_t *left, struct ebt_memtrace_reader *reader)
 {
@@ -99,33 +87,33 @@ static ssize_t read_events(struct program_trace *p, struct ebt_memtrace_event *e
 	return n;
 }
 
-/* 0, or -errno; -ENOENT: there is no further one. */
 static int open_program(struct resolver *r, unsigned n)
 {
-	struct ebt_recorder_state state;
-	struct program_trace *grown = realloc(r->program, (n + 1) * sizeof(*grown));
+	const struct ebt_recorder_state *state = &r->run->programs->state[n];
+	struct program_trace *grown = realloc(r->program, (r->count + 1) * sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
 	r->program = grown;
 	int fd = open_file(r, n, "ctf");
 	if (fd < 0)
 		return fd;
-	read_state(r, n, &state);
-	r->result->dropped += state.dropped;
-	if (state.err && !r->result->dropped_err)
-		r->result->dropped_err = state.err;
-	r->result->own_malloc = state.own_malloc;
-	r->program[n] = (struct program_trace){.fd = fd, .left = state.bytes};
-	r->count = n + 1;
-	return ebt_memtrace_reader_new(0, &r->program[n].reader);
+	r->result->dropped += state->dropped;
+	if (state->err && !r->result->dropped_err)
+		r->result->dropped_err = state->err;
+	r->result->own_malloc = state->own_malloc;
+	struct program_trace *p = &r->program[r->count++];
+	*p = (struct program_trace){.fd = fd, .left = state->bytes};
+	return ebt_memtrace_reader_new(0, &p->reader);
 }
 
 static int open_programs(struct resolver *r)
 {
+	const struct mem_programs *p = r->run->programs;
 	int err = 0;
-	for (unsigned n = 0; n < EBT_RECORDER_PROGRAMS && !err; n++)
-		err = open_program(r, n);
-	return err == -ENOENT ? 0 : err;
+	for (unsigned n = 0; n < p->count && !err; n++)
+		if (p->process[n] == r->run->process)
+			err = open_program(r, n);
+	return err;
 }
 
 /* The positions of a code of the trace; NULL: no memory. */
@@ -351,7 +339,7 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 	if (!err)
 		err = open_programs(&r);
 	/* However ebtrace ends, they do not take memory then. */
-	if (run->ended)
+	if (run->remove)
 		rundir_remove_traces(run->dir_fd);
 	if (!err)
 		err = begin_trace(&r);
@@ -365,11 +353,10 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 			  "'%s' cannot be read, or is not the file that the program ran: its "
 			  "functions are offsets",
 			  changed);
-	if (r.count == EBT_RECORDER_PROGRAMS)
+	if (run->programs->count == EBT_RECORDER_PROGRAMS && !run->process)
 		report_at(run->report, LOG_NORMAL,
-			  "the process ran %u programs, one after another by exec(): any after "
-			  "them are not recorded",
-			  r.count);
+			  "%u programs were recorded: any after them are not recorded",
+			  run->programs->count);
 	resolver_done(&r);
 	return err;
 }

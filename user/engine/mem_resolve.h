@@ -2,7 +2,7 @@
 /*
  * Makes a trace for users of the traces that libebtrace-preload.so wrote (<ebtrace/recorder.h>): the
  * addresses of frames become functions, files and lines, with the functions that were inlined;
- * frames of C++'s operator new at the inner end go. The traces of programs that one process ran one
+ * frames of C++'s operator new at the inner end go. The traces of programs that a process ran one
  * after another become one, in which everything is released when the next program begins.
  *
  * The traces come from the traced process and are not trusted. A module whose build id is not the
@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/mem_programs.h"
 #include "engine/report.h"
 
 struct mem_resolve_result {
@@ -27,8 +28,10 @@ struct mem_resolve_result {
 
 struct mem_resolve {
 	const struct report *report;
-	int dir_fd;	     /* with the traces */
-	bool ended;	     /* the program: its traces are removed as soon as they are open */
+	int dir_fd;			     /* with the traces */
+	const struct mem_programs *programs; /* in it */
+	unsigned process;		     /* of which the trace is made */
+	bool remove;	     /* the traces, as soon as they are open: no process writes to them */
 	int fd;		     /* the trace to be written */
 	const char *context; /* of it */
 };

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# ebtrace mem record: the children of a program run as without, in whichever way it starts them and whatever
+# they are; --children records those that can be.
+. tests/lib.sh
+need_command jq
+need_command musl-gcc
+ebt=$O/ebtrace
+starts=${O%/asan}/tests/prog/starts
+
+# record OPTIONS -- PROGRAM: into $TMP/out.ctf and $TMP/out.PID.ctf; sets status.
+record() {
+	rm -f "$TMP"/out*.ctf
+	"$ebt" mem record -o "$TMP/out.ctf" "$@" >"$TMP/stdout" 2>"$TMP/stderr"
+	status=$?
+}
+# runs_as_without "a sentence" OPTIONS -- PROGRAM: status, output and messages of both runs.
+runs_as_without() {
+	local name=$1 want i
+	shift
+	for ((i = 1; i < $#; i++)); do [ "${!i}" = -- ] && break; done
+	"${@:i+1}" >"$TMP/want" 2>"$TMP/want.err"
+	want=$?
+	record -q "$@"
+	cmp -s "$TMP/stdout" "$TMP/want" && cmp -s "$TMP/stderr" "$TMP/want.err" && [ $status = $want ]
+	ok $? "$name" || diag "status $status, expected $want" "$(diff "$TMP/stdout" "$TMP/want" | head -8)" \
+		"$(diff "$TMP/stderr" "$TMP/want.err" | head -8)"
+}
+# The recorded programs that allocated something of so many words, in any file.
+programs_with() {
+	"$ebt" -q -f ndjson "$TMP"/out*.ctf | jq -r --argjson words "$1" 'select(.kind == "alloc" and .words == $words) | .pid' |
+		sort -u | wc -l
+}
+
+cat >"$TMP/child.c" <<-'END'
+	#include <stdio.h>
+	#include <stdlib.h>
+	extern char **environ;
+	void *volatile kept;
+	int main(void)
+	{
+		kept = malloc(8 * 555);
+		for (char **e = environ; *e; e++)
+			if ((*e)[0] != '_') /* a shell's own: the program it started */
+				puts(*e);
+		fflush(stdout);
+		return 3;
+	}
+END
+words=556 # one more than asked for
+gcc -o "$TMP/child" "$TMP/child.c"
+gcc -static -o "$TMP/static" "$TMP/child.c"
+musl-gcc -o "$TMP/musl" "$TMP/child.c"
+gcc -fsanitize=address -o "$TMP/asan" "$TMP/child.c"
+gcc -fsanitize=thread -o "$TMP/tsan" "$TMP/child.c"
+printf '#!%s\n' "$TMP/child" >"$TMP/script"
+printf '#!%s\n' "$TMP/asan" >"$TMP/script.asan"
+chmod +x "$TMP"/script*
+export ASAN_OPTIONS=detect_leaks=0
+
+for kind in child static musl asan tsan script script.asan; do
+	runs_as_without "a child that is '$kind' has its status, output and environment" -- "$starts" all "$TMP/$kind"
+	runs_as_without "$kind: also with --children" --children -- "$starts" all "$TMP/$kind"
+done
+LD_PRELOAD=libm.so.6 runs_as_without "the user's own LD_PRELOAD is what the children have" -- "$starts" all "$TMP/child"
+LD_PRELOAD=libm.so.6 runs_as_without "with --children, too" --children -- "$starts" all "$TMP/child"
+LD_PRELOAD= runs_as_without "also an empty one" --children -- "$starts" all "$TMP/child"
+for preload in "" libm.so.6; do
+	LD_PRELOAD=$preload runs_as_without "the program's environment is what it is without" -- "$TMP/child"
+done
+runs_as_without "commands that a shell has to quote" --children -- perl -e \
+	'print qx(echo "it'"'"'s" \$0; nosuch-program; exit 3), $?, "\n"; exit system("echo \"a  b\"; exit 7") >> 8'
+if [ "$(id -u)" = 0 ]; then
+	mkdir -p "$TMP/root"
+	tar -ch -C / "$TMP/child" $(ldd "$TMP/child" | grep -o '/[^ ]*') 2>/dev/null | tar -x -C "$TMP/root"
+	for option in "" --children; do
+		runs_as_without "a child in a chroot${option:+, with $option}" $option -- chroot "$TMP/root" "$TMP/child"
+		runs_as_without "one of another user${option:+, with $option}" $option -- \
+			sh -c 'setpriv --reuid=65534 --clear-groups true; echo $?'
+	done
+fi
+
+# Who is recorded.
+record --rate 1 -- "$starts" all "$TMP/child"
+is "$status $(programs_with $words) $(ls "$TMP"/out*.ctf | wc -l)" "0 0 1" "without --children no child is recorded"
+is "$(grep -c '15 programs that its children ran are not recorded; --children records them' "$TMP/stderr")" 1 \
+	"which a line says" || diag "$(cat "$TMP/stderr")"
+record --rate 1 --children -- "$starts" all "$TMP/child"
+is "$(programs_with $words)" 15 "--children: a program is recorded in whichever way it is started" || diag "$(cat "$TMP/stderr")"
+is "$(programs_with 98)" 1 "and a child that is only forked"
+is "$(grep -c 'not recorded' "$TMP/stderr")" 0 "so nothing is missing"
+is "$(for f in "$TMP"/out*.ctf; do "$ebt" info "$f"; done | grep -c 'damage     none')" "$(ls "$TMP"/out*.ctf | wc -l)" \
+	"the file of each process is a whole trace"
+is "$(ls "$TMP"/out.[0-9]*.ctf | sed 's/.*out\.\([0-9]*\)\.ctf/\1/' | sort)" \
+	"$("$ebt" -q -f ndjson "$TMP"/out.[0-9]*.ctf | jq -r 'select(.kind == "alloc").pid' | sort -u)" "and has its pid in its name"
+record --rate 1 --children -- "$starts" all "$TMP/asan"
+is "$(grep -c '15 programs that its children ran are not recorded: ' "$TMP/stderr")" 1 "those that cannot be are counted" ||
+	diag "$(cat "$TMP/stderr")"
+if [ "$(uname -m)" = x86_64 ]; then
+	record --rate 1 --children -- "$starts" instruction "$TMP/asan"
+	is "$status $(cat "$TMP/stdout" | grep -c 'instruction: 768')" "0 1" "one that is run by no function of libc runs as without"
+	record --rate 1 -- "$starts" "become by instruction" "$TMP/child"
+	is "$status $(grep -c "the recording ends before '.*' did" "$TMP/stderr")" "3 1" \
+		"a program that becomes another one by no function of libc is reported"
+fi
+printf '#!/bin/sh\n%s\n' "$TMP/child" >"$TMP/run.sh"
+chmod +x "$TMP/run.sh"
+record --rate 1 -- "$TMP/run.sh"
+is "$status $(grep -c 'children ran are not recorded; --children' "$TMP/stderr")" "3 1" "a script that runs another program: a line names --children"
+
+# A program that becomes another one.
+record --rate 1 -- env -i "$TMP/child"
+is "$status $(programs_with $words) $(grep -c 'not recorded' "$TMP/stderr")" "3 1 0" "exec: the next program is recorded, also by env -i"
+record --rate 1 -- "$starts" become "$TMP/asan"
+is "$status $(grep -c "became 1 programs by exec() that are not recorded" "$TMP/stderr")" "3 1" \
+	"exec of a program that cannot be recorded is counted"
+if [ "$(id -u)" = 0 ]; then
+	record --rate 1 -- setpriv --reuid=65534 --clear-groups true
+	is "$status $(grep -c "became 1 programs by exec() that are not recorded" "$TMP/stderr")" "0 1" \
+		"exec as another user is counted"
+	record --rate 1 -- unshare -m sh -c 'mount -t tmpfs none /dev/shm && exec true'
+	is "$status $(grep -c "became 1 programs by exec() that are not recorded" "$TMP/stderr")" "0 1" \
+		"exec where the directory of traces is not there is counted"
+fi
+for kind in asan tsan; do
+	record -- "$TMP/$kind"
+	is "$status $(wc -l <"$TMP/stderr") $(grep -c 'linked with a sanitizer' "$TMP/stderr")" "4 1 1" \
+		"a program with a sanitizer ($kind) is refused in one line"
+done
+done_testing
