@@ -13,10 +13,17 @@ void ebt_confine(void *memory, size_t bytes)
 {
 	if (ebt_confined())
 		return;
-	reserve = memory;
-	reserve_bytes = memory ? bytes : 0;
+	if (memory) {
+		reserve = memory;
+		reserve_bytes = bytes;
+	}
 	/* Publishes the memory; pairs with the acquire in ebt_confined(). */
 	__atomic_store_n(&ebt_confined_flag, true, __ATOMIC_RELEASE);
+}
+
+void ebt_confine_cancel(void)
+{
+	__atomic_store_n(&ebt_confined_flag, false, __ATOMIC_RELAXED);
 }
 
 void *ebt_confined_take(size_t bytes)

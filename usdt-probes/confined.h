@@ -17,9 +17,11 @@ static inline bool ebt_confined(void)
 	return __atomic_load_n(&ebt_confined_flag, __ATOMIC_ACQUIRE);
 }
 
-/* Before the process confines itself, once: with zeroed memory for the time after that, which is kept;
- * NULL: none. */
+/* Before the process confines itself: with zeroed memory for the time after that, which is kept; NULL:
+ * none, or that of the last call. */
 void ebt_confine(void *memory, size_t bytes);
+/* The kernel has refused it. */
+void ebt_confine_cancel(void);
 /* Memory of that; NULL: there is not so much. */
 void *ebt_confined_take(size_t bytes);
 

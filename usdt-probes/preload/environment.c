@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../file_id.h"
+#include "filters.h"
 #include "identity.h"
 
 #define PRELOAD	    "LD_PRELOAD="
@@ -82,7 +83,9 @@ static bool parse(const char *p, struct ebt_environment *ret)
 	struct ebt_identity own;
 	p = number(number(number(number(p, &pid), &start), &name_space), &filters);
 	p = number(fraction(p, &ret->rate), &flags);
-	if (!p || !(ret->rate > 0) || strlen(p) >= sizeof(dir) || !ebt_identity_read(&own) ||
+	/* Under filters that ebtrace is not under, nothing further may be asked for. */
+	if (!p || !(ret->rate > 0) || strlen(p) >= sizeof(dir) || ebt_filters_read() > filters ||
+	    !ebt_identity_read(&own) ||
 	    (pid && (pid != own.pid || start != own.start || name_space != own.name_space)))
 		return false;
 	ret->filters = (unsigned)filters;

@@ -27,9 +27,11 @@ static bool is_loadable(int fd)
 static struct ebt_exec begin(bool in_child)
 {
 	struct ebt_recorder_state *s = ebt_recorder_state();
-	struct ebt_exec x = {.is_child = in_child || !ebt_recorder_is_process()};
+	struct ebt_exec x = {.is_child = in_child};
 	if (!s)
 		return x;
+	ebt_recorder_check_filters();
+	x.is_child |= !ebt_recorder_is_process();
 	if (!x.is_child)
 		ebt_recorder_flush();
 	x.counter = x.is_child ? &s->children : &s->execs;

@@ -13,6 +13,7 @@
 #include "../trace_stream.h"
 #include "backtrace.h"
 #include "environment.h"
+#include "filters.h"
 #include "mappings.h"
 #include "modules.h"
 #include "section.h"
@@ -341,6 +342,12 @@ bool ebt_recorder_is_process(void)
 	return !ebt_forked() && (ebt_confined() || getpid() == recorder.pid);
 }
 
+void ebt_recorder_check_filters(void)
+{
+	if (!ebt_confined() && ebt_filters_read() > recorder.file.filters)
+		ebt_confine(NULL, 0);
+}
+
 bool ebt_recorder_has_children(void)
 {
 	return recorder.environment.children;
@@ -439,28 +446,33 @@ void ebt_recorder_start(char **envp, bool own_malloc)
 {
 	struct ebt_environment *env = &recorder.environment;
 	int state = OFF;
-	ebt_fork_mark_init();
+	/* First, as it asks whether more may be asked for. */
 	ebt_environment_take(envp, env);
-	if (env->dir)
+	if (env->dir) {
+		ebt_fork_mark_init();
 		ebt_loadable_prepare();
-	if (env->dir && !begin(own_malloc))
-		state = ON;
+		state = begin(own_malloc) ? OFF : ON;
+	}
 	/* What was set up before is visible to every thread that sees the state. */
 	__atomic_store_n(&recorder.state, state, __ATOMIC_RELEASE);
 	if (state == ON && env->children)
 		pthread_atfork(before_fork, after_fork, in_child);
 }
 
-void ebt_recorder_confine(void)
+bool ebt_recorder_confine(void)
 {
-	if (!is_on() || ebt_confined() || !lock())
-		return;
+	static bool reserved;
+	/* A child of vfork() confines itself alone. */
+	if (!is_on() || ebt_confined() || !ebt_recorder_is_process() || !lock())
+		return false;
 	int err = errno;
 	ebt_modules_prepare();
 	ebt_trace_file_reserve(&recorder.file, CONFINED_TRACE_BYTES);
-	ebt_confine(ebt_pages_get(CONFINED_BYTES), CONFINED_BYTES);
+	ebt_confine(reserved ? NULL : ebt_pages_get(CONFINED_BYTES), CONFINED_BYTES);
+	reserved = true;
 	errno = err;
 	unlock();
+	return true;
 }
 
 void ebt_recorder_flush(void)

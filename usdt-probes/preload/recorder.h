@@ -43,13 +43,17 @@ struct ebt_recorder_state *ebt_recorder_state(void);
 bool ebt_recorder_is_process(void);
 /* True if programs that children run are recorded, too. */
 bool ebt_recorder_has_children(void);
+/* Before system calls that the process does not make itself: whether a filter forbids them that it set
+ * without libc, and the recorder did not see. */
+void ebt_recorder_check_filters(void);
 /* Before the process becomes another program: writes what is buffered. */
 void ebt_recorder_flush(void);
 /*
  * Before the process confines itself by seccomp, when a system call of ours may kill it: recording goes
- * on without any, as long as what is reserved now suffices.
+ * on without any, as long as what is reserved now suffices. True: if the kernel then refuses,
+ * ebt_confine_cancel() follows.
  */
-void ebt_recorder_confine(void);
+bool ebt_recorder_confine(void);
 /* Writes what is buffered; nothing is recorded from then on. */
 void ebt_recorder_end(void);
 

@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../confined.h"
 #include "../pages.h"
+#include "filters.h"
 
 #define WINDOW_BYTES (1u << 20)
 #define STATE_BYTES  4096
@@ -67,7 +69,7 @@ static int make_named(struct ebt_trace_file *f, const char *dir, unsigned n)
 int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir)
 {
 	int err = -EEXIST;
-	*f = (struct ebt_trace_file){0};
+	*f = (struct ebt_trace_file){.filters = ebt_filters_read()};
 	for (unsigned n = 0; err == -EEXIST && n < EBT_RECORDER_PROGRAMS; n++)
 		err = make_named(f, dir, n);
 	return err;
@@ -75,6 +77,9 @@ int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir)
 
 static int open_window(struct ebt_trace_file *f, uint64_t offset, uint64_t bytes)
 {
+	/* By a system call that the recorder did not see. */
+	if (!ebt_confined() && ebt_filters_read() > f->filters)
+		ebt_confine(NULL, 0);
 	int fd = ebt_file_id_open(&f->id, f->path);
 	if (fd < 0)
 		return fd;
@@ -85,7 +90,8 @@ static int open_window(struct ebt_trace_file *f, uint64_t offset, uint64_t bytes
 
 int ebt_trace_file_reserve(struct ebt_trace_file *f, uint64_t bytes)
 {
-	return open_window(f, f->window_start, WINDOW_BYTES + bytes);
+	uint64_t end = f->window_start + f->window_bytes;
+	return end >= f->bytes + bytes ? 0 : open_window(f, f->window_start, WINDOW_BYTES + bytes);
 }
 
 int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t bytes)

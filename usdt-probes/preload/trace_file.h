@@ -19,7 +19,8 @@
 struct ebt_trace_file {
 	char path[PATH_MAX];
 	struct ebt_file_id id;
-	uint64_t bytes; /* written */
+	unsigned filters; /* that the process was under when the file was made */
+	uint64_t bytes;	  /* written */
 	uint8_t *window;
 	uint64_t window_start, window_bytes;
 	struct ebt_recorder_state *state; /* of the file beside it */

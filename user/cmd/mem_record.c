@@ -75,7 +75,8 @@ static void report_result(const struct mem_resolve_result *result)
 {
 	if (result->dropped)
 		log_at(LOG_NORMAL, "%" PRIu64 " events could not be recorded: %s", result->dropped,
-		       strerror(result->dropped_err));
+		       result->dropped_err ? strerror(result->dropped_err)
+					   : "they were not written yet");
 	if (result->damaged)
 		log_at(LOG_NORMAL, "%" PRIu64 " parts of the recording were damaged",
 		       result->damaged);
@@ -90,7 +91,8 @@ static void report_programs(const struct mem_record *r)
 	const char *name = r->options->program[0];
 	if (p->lost_execs)
 		log_at(LOG_NORMAL,
-		       "'%s' became %u programs by exec() that are not recorded: the recorder "
+		       "programs that '%s' became by exec() and that are not recorded: %u; the "
+		       "recorder "
 		       "could not be loaded into them, or not write there",
 		       name, p->lost_execs);
 	if (p->cut)
@@ -100,23 +102,24 @@ static void report_programs(const struct mem_record *r)
 		       name);
 	if (p->lost_children && !r->options->children)
 		log_at(LOG_NORMAL,
-		       "%u programs that its children ran are not recorded; --children records "
-		       "them",
+		       "programs that its children ran and that are not recorded: %u; --children "
+		       "records them",
 		       p->lost_children);
 	else if (p->lost_children)
 		log_at(LOG_NORMAL,
-		       "%u programs that its children ran are not recorded: the recorder cannot be "
-		       "loaded into them, or not write there",
+		       "programs that its children ran and that are not recorded: %u; the recorder "
+		       "cannot be loaded into them, or not write there",
 		       p->lost_children);
 }
 
 static void report_nothing(const struct mem_record *r, bool own_malloc)
 {
-	complain(own_malloc
-			 ? "nothing was recorded: '%s' calls a malloc of its own (jemalloc, "
-			   "tcmalloc or the like is linked into it), which cannot be sampled; "
-			   "link it without"
-			 : "'%s' recorded nothing: it ended before, or did not load the recorder",
+	complain(own_malloc ? "nothing was recorded: '%s' calls a malloc of its own (jemalloc, "
+			      "tcmalloc or the like is linked into it), which cannot be sampled; "
+			      "link it without"
+			    : "'%s' recorded nothing: it ended before, did not load the recorder, "
+			      "or is "
+			      "under a seccomp filter that it did not set itself",
 		 r->options->program[0]);
 }
 

@@ -91,6 +91,18 @@ static enum engine_end check_program(struct mem_record *r)
 	return ENGINE_NOTHING;
 }
 
+/* Of our own seccomp filters, which the program inherits: what it records with is allowed by them. */
+static unsigned count_filters(void)
+{
+	char text[4096];
+	process_read_text(getpid(), "status", text, sizeof(text));
+	const char *mode = strstr(text, "\nSeccomp:"),
+		   *filters = strstr(text, "\nSeccomp_filters:");
+	if (filters)
+		return (unsigned)strtoul(strchr(filters, ':') + 1, NULL, 10);
+	return mode && strtoul(strchr(mode, ':') + 1, NULL, 10);
+}
+
 /* In the program's process. */
 static void extend_environment(void *ctx)
 {
@@ -115,7 +127,7 @@ static void extend_environment(void *ctx)
 	process_read_status(getpid(), &own);
 	stat("/proc/self/ns/pid", &name_space);
 	snprintf(value, sizeof(value), "%d:%" PRIu64 ":%" PRIu64 ":%u:%s:%u:%s", getpid(),
-		 own.start_time, (uint64_t)name_space.st_ino, 0u, rate,
+		 own.start_time, (uint64_t)name_space.st_ino, count_filters(), rate,
 		 r->options->children ? EBT_RECORDER_CHILDREN : 0, r->dir.path);
 	setenv(EBT_RECORDER_VARIABLE, value, 1);
 }

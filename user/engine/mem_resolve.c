@@ -22,7 +22,8 @@ struct program_trace {
 	struct ebt_memtrace_reader *reader;
 	struct ebt_memtrace_reader *head; /* read for its info alone */
 	int fd;
-	uint64_t left; /* bytes that `reader` did not get yet */
+	uint64_t left;		  /* bytes that `reader` did not get yet */
+	uint64_t events, dropped; /* as the recorder counted them */
 };
 
 /* The positions of a code, as they are written. */
@@ -97,12 +98,16 @@ static int open_program(struct resolver *r, unsigned n)
 	int fd = open_file(r, n, "ctf");
 	if (fd < 0)
 		return fd;
-	r->result->dropped += state->dropped;
 	if (state->err && !r->result->dropped_err)
 		r->result->dropped_err = state->err;
 	r->result->own_malloc = state->own_malloc;
 	struct program_trace *p = &r->program[r->count++];
-	*p = (struct program_trace){.fd = fd, .left = state->bytes};
+	*p = (struct program_trace){
+		.fd = fd,
+		.left = state->bytes,
+		.events = state->events,
+		.dropped = state->dropped,
+	};
 	return ebt_memtrace_reader_new(0, &p->reader);
 }
 
@@ -269,9 +274,16 @@ static int write_program(struct resolver *r, unsigned n)
 	struct ebt_memtrace_event ev[BATCH];
 	ssize_t count = 0;
 	int err = n ? release_all(r) : 0;
+	uint64_t events = 0;
 	while (!err && (count = read_events(&r->program[n], ev, BATCH)) > 0)
-		for (ssize_t i = 0; i < count && !err; i++)
+		for (ssize_t i = 0; i < count && !err; i++) {
+			events += ev[i].what != EBT_MEMTRACE_DAMAGE;
 			err = write_event(r, &ev[i], n);
+		}
+	/* What was buffered when the program was killed, or could not be written, is missing, too. */
+	struct program_trace *p = &r->program[n];
+	uint64_t missing = p->events > events ? p->events - events : 0;
+	r->result->dropped += missing > p->dropped ? missing : p->dropped;
 	/* One that was killed before its head was written has no events. */
 	return err ? err : count == -EBADMSG ? 0 : (int)count;
 }
