@@ -70,10 +70,20 @@ static bool enter_own(uintptr_t page)
 	return true;
 }
 
+static bool is_main(uintptr_t at)
+{
+	return at < main_end && main_end - at < MAIN_BYTES;
+}
+
+bool ebt_stack_is_own(const void *frame)
+{
+	return is_main((uintptr_t)frame) || enter_own((uintptr_t)frame & -PAGE_BYTES);
+}
+
 void ebt_stack_enter(const void *frame)
 {
 	uintptr_t at = (uintptr_t)frame, page = at & -PAGE_BYTES;
-	if (at < main_end && main_end - at < MAIN_BYTES) {
+	if (is_main(at)) {
 		low = page;
 		high = limit = main_end;
 	} else if (!enter_own(page)) {

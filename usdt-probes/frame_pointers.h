@@ -17,6 +17,9 @@ struct ebt_frame_record {
 	uintptr_t next, return_address;
 };
 
+/* True on the first stack of the program and on one that libc made for a thread; false: on one that the
+ * program made itself, or it is not known. */
+bool ebt_stack_is_own(const void *frame);
 /* Before the functions below, with the address of a frame of the calling thread: a thread may have
  * several stacks, such as those of handlers and coroutines. */
 void ebt_stack_enter(const void *frame);

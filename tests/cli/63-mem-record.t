@@ -56,6 +56,11 @@ done
 record_acts "exec: only the objects of the new program are alive" exec
 is "$(events | grep -c '"words":88,.*"act_exec@[^"]*"\]')" 1 "those of the old one are in the trace, too"
 record_acts "handlers that allocate: their objects" signals
+record_acts "coroutines whose stacks have a single page: their objects" coroutine
+is "$status" 0 "which do not overflow"
+is "$(events | jq -c 'select(.words == 76) | .stack | map(sub("@.*"; "")) | .[-2:]' | sort | uniq -c | tr -s ' ')" \
+	' 300 ["run_coroutine","leak_in_coroutine"]' "with their backtraces"
+record_acts "handlers on an alternative stack that interrupt each other: their objects" alternative
 record_acts "mappings: the one that is not unmapped" map
 is "$(events | jq -r 'select(.source == "external") | .words' | sort -n | paste -sd' ')" \
 	"131073 131073 262145 524289" "large mappings are external memory, with their sizes"

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "tests/unit/seccomp.h"
@@ -389,6 +390,77 @@ static void act_confine_call(void)
 	confine(false);
 }
 
+#define COROUTINES 300
+#define SMALL	   4096
+
+static ucontext_t outside, inside;
+
+static NOINLINE void leak_in_coroutine(void)
+{
+	sink = malloc(600), leave("leak_in_coroutine", __LINE__, 600);
+}
+
+static void run_coroutine(void)
+{
+	sink = realloc(malloc(100), 200);
+	swapcontext(&inside, &outside);
+	free(sink);
+	leak_in_coroutine();
+	__asm__ volatile(""); /* no jump */
+}
+
+/* Each has a page for its stack, above one that must not be touched. */
+static void act_coroutine(void)
+{
+	for (unsigned i = 0; i < COROUTINES; i++) {
+		char *stack = mmap(NULL, 2 * SMALL, PROT_READ | PROT_WRITE,
+				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		mprotect(stack, SMALL, PROT_NONE);
+		getcontext(&inside);
+		inside.uc_stack = (stack_t){.ss_sp = stack + SMALL, .ss_size = SMALL};
+		inside.uc_link = &outside;
+		makecontext(&inside, run_coroutine, 0);
+		swapcontext(&outside, &inside);
+		swapcontext(&outside, &inside);
+		munmap(stack, 2 * SMALL);
+	}
+}
+
+static volatile sig_atomic_t raised;
+static void *alternative;
+
+/* Handlers on the alternative stack, of which one interrupts the other. */
+static void handle_nested(int signo)
+{
+	volatile uint64_t canary[64];
+	for (unsigned i = 0; i < 64; i++)
+		canary[i] = i * 77;
+	if (signo == SIGUSR1)
+		kill(getpid(), SIGUSR2);
+	for (unsigned i = 0; i < 50; i++)
+		free(malloc(300));
+	leak_malloc();
+	for (unsigned i = 0; i < 64; i++)
+		if (canary[i] != i * 77)
+			_exit(99);
+	raised++;
+}
+
+static void act_alternative(void)
+{
+	alternative = malloc(1 << 16);
+	stack_t s = {.ss_sp = alternative, .ss_size = 1 << 16};
+	sigaltstack(&s, NULL);
+	struct sigaction a = {.sa_handler = handle_nested, .sa_flags = SA_ONSTACK};
+	sigaction(SIGUSR1, &a, NULL);
+	sigaction(SIGUSR2, &a, NULL);
+	for (unsigned i = 0; i < 100; i++)
+		raise(SIGUSR1);
+	s.ss_flags = SS_DISABLE;
+	sigaltstack(&s, NULL);
+	free(alternative);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -409,6 +481,8 @@ static const struct {
 	{"wait", act_wait},
 	{"failing", act_failing},
 	{"unseen", act_unseen},
+	{"coroutine", act_coroutine},
+	{"alternative", act_alternative},
 	{"confine", act_confine},
 	{"confine_call", act_confine_call},
 };

@@ -43,7 +43,8 @@ static _Unwind_Reason_Code visit(struct _Unwind_Context *c, void *ctx)
 
 static WITH void compare(void)
 {
-	got.count = ebt_backtrace(__builtin_return_address(0), got.frame);
+	got.count =
+		ebt_backtrace(__builtin_return_address(0), __builtin_frame_address(0), got.frame);
 	want = (struct frames){.caller = (uintptr_t)__builtin_return_address(0)};
 	_Unwind_Backtrace(visit, &want);
 	int good = got.count == want.count;

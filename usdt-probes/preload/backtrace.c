@@ -228,9 +228,8 @@ static void release_stack(struct stack *s)
 		ebt_pages_put(s, sizeof(*s));
 }
 
-size_t ebt_backtrace(const void *caller, int64_t ret[EBT_BACKTRACE_MAX])
+size_t ebt_backtrace(const void *caller, const void *frame, int64_t ret[EBT_BACKTRACE_MAX])
 {
-	const void *frame = __builtin_frame_address(0);
 	int err = errno;
 	struct walk w;
 	struct stack *s = take_stack();

@@ -24,9 +24,10 @@
 
 /*
  * Stores the addresses of the calls, the outermost first; the innermost is the one that returns to
- * `caller`. Returns their number, at most EBT_BACKTRACE_MAX. The signals are blocked.
+ * `caller`, from the function of a frame that is on the same stack. Returns their number, at most
+ * EBT_BACKTRACE_MAX.
  */
-size_t ebt_backtrace(const void *caller, int64_t ret[EBT_BACKTRACE_MAX]);
+size_t ebt_backtrace(const void *caller, const void *frame, int64_t ret[EBT_BACKTRACE_MAX]);
 /* Other code is where some was: forgets the sites and the last stacks. */
 void ebt_backtrace_forget(void);
 /* In a child that was forked: what other threads were using is free. */

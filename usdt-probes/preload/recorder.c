@@ -16,6 +16,7 @@
 #include "filters.h"
 #include "mappings.h"
 #include "modules.h"
+#include "own_stack.h"
 #include "section.h"
 #include "trace_file.h"
 
@@ -47,6 +48,14 @@ static struct {
 } recorder;
 
 static __thread int64_t frames[EBT_BACKTRACE_MAX];
+
+struct allocation {
+	const void *address;
+	uint64_t words, samples;
+	enum ebt_alloc_source source;
+	const void *caller;
+	const void *frame; /* that the call of `caller` made, or one inside it */
+};
 
 static bool is_on(void)
 {
@@ -139,13 +148,13 @@ static void write_event(struct ebt_memtrace_event *e)
 }
 
 /* The codes of the backtrace; the number of frames. With the lock. */
-static size_t make_codes(const void *caller, size_t count)
+static size_t make_codes(const struct allocation *a, size_t count)
 {
 	if (!ebt_modules_codes(frames, count))
 		return count;
 	/* The backtrace may have been made by what was known of the code that was there before. */
 	ebt_backtrace_forget();
-	count = ebt_backtrace(caller, frames);
+	count = ebt_backtrace(a->caller, a->frame, frames);
 	ebt_modules_codes(frames, count);
 	return count;
 }
@@ -200,6 +209,28 @@ static uint64_t draw(struct ebt_thread *t, uint64_t words)
 	return ebt_sampler_draw(&t->sampler);
 }
 
+/* In the section. */
+static void record_alloc(void *ctx)
+{
+	const struct allocation *a = ctx;
+	size_t count = ebt_backtrace(a->caller, a->frame, frames);
+	if (!lock_inside()) {
+		ebt_section_leave();
+		return;
+	}
+	struct ebt_memtrace_event e = {
+		.what = EBT_MEMTRACE_ALLOC,
+		.source = a->source,
+		.obj = EBT_MEMTRACE_NEW_OBJ,
+		.words = (int64_t)a->words,
+		.samples = (int64_t)a->samples,
+	};
+	collect_replaced(a->address);
+	if (is_on())
+		write_alloc(a->address, &e, make_codes(a, count));
+	unlock();
+}
+
 void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source source,
 		      const void *caller)
 {
@@ -209,28 +240,11 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 		t->sampler.left += (int64_t)words;
 		return;
 	}
-	uint64_t samples = draw(t, words);
-	if (!samples)
+	struct allocation a = {address, words, 0, source, caller, __builtin_frame_address(0)};
+	a.samples = draw(t, words);
+	if (!a.samples || !ebt_section_enter())
 		return;
-	if (!ebt_section_enter())
-		return;
-	size_t count = ebt_backtrace(caller, frames);
-	if (!lock_inside()) {
-		ebt_section_leave();
-		errno = err;
-		return;
-	}
-	struct ebt_memtrace_event e = {
-		.what = EBT_MEMTRACE_ALLOC,
-		.source = source,
-		.obj = EBT_MEMTRACE_NEW_OBJ,
-		.words = (int64_t)words,
-		.samples = (int64_t)samples,
-	};
-	collect_replaced(address);
-	if (is_on())
-		write_alloc(address, &e, make_codes(caller, count));
-	unlock();
+	ebt_own_stack_call(record_alloc, &a);
 	errno = err;
 }
 
@@ -244,52 +258,84 @@ static bool forget(const void *address, uint64_t *ret_obj)
 	return false;
 }
 
+struct release {
+	const void *address;
+	size_t bytes; /* of a range */
+	uint64_t obj;
+	bool found;
+};
+
+static void record_free(void *ctx)
+{
+	struct release *r = ctx;
+	if (!forget(r->address, &r->obj))
+		return;
+	if (ebt_objects_remove(r->address, &r->obj))
+		write_collect(r->obj);
+	unlock();
+}
+
+static void call(void (*fn)(void *), struct release *r)
+{
+	int err = errno;
+	ebt_own_stack_call(fn, r);
+	errno = err;
+}
+
 void ebt_record_free(const void *address)
 {
-	uint64_t obj;
-	if (!ebt_objects_has(address) || !is_on())
+	struct release r = {.address = address};
+	if (ebt_objects_has(address) && is_on())
+		call(record_free, &r);
+}
+
+static void record_forget(void *ctx)
+{
+	struct release *r = ctx;
+	if (!forget(r->address, &r->obj))
 		return;
-	int err = errno;
-	if (forget(address, &obj)) {
-		if (ebt_objects_remove(address, &obj))
-			write_collect(obj);
-		unlock();
-	}
-	errno = err;
+	r->found = ebt_objects_remove(r->address, &r->obj);
+	unlock();
 }
 
 bool ebt_record_forget(const void *address, uint64_t *ret_obj)
 {
-	if (!ebt_objects_has(address) || !is_on())
-		return false;
-	int err = errno;
-	bool found = forget(address, ret_obj);
-	if (found) {
-		found = ebt_objects_remove(address, ret_obj);
+	struct release r = {.address = address};
+	if (ebt_objects_has(address) && is_on())
+		call(record_forget, &r);
+	if (r.found)
+		*ret_obj = r.obj;
+	return r.found;
+}
+
+static void record_collect(void *ctx)
+{
+	struct release *r = ctx;
+	if (lock()) {
+		write_collect(r->obj);
 		unlock();
 	}
-	errno = err;
-	return found;
 }
 
 void ebt_record_collect(uint64_t obj)
 {
-	int err = errno;
+	struct release r = {.obj = obj};
+	call(record_collect, &r);
+}
+
+static void record_remember(void *ctx)
+{
+	struct release *r = ctx;
 	if (lock()) {
-		write_collect(obj);
+		ebt_objects_add(r->address, r->obj);
 		unlock();
 	}
-	errno = err;
 }
 
 void ebt_record_remember(const void *address, uint64_t obj)
 {
-	int err = errno;
-	if (lock()) {
-		ebt_objects_add(address, obj);
-		unlock();
-	}
-	errno = err;
+	struct release r = {.address = address, .obj = obj};
+	call(record_remember, &r);
 }
 
 /* With the lock. */
@@ -300,16 +346,20 @@ static void collect_mappings(const void *address, size_t bytes)
 		write_collect(obj);
 }
 
-void ebt_record_unmap(const void *address, size_t bytes)
+static void record_unmap(void *ctx)
 {
-	if (!ebt_mappings_any() || !is_on())
-		return;
-	int err = errno;
+	struct release *r = ctx;
 	if (lock()) {
-		collect_mappings(address, bytes);
+		collect_mappings(r->address, r->bytes);
 		unlock();
 	}
-	errno = err;
+}
+
+void ebt_record_unmap(const void *address, size_t bytes)
+{
+	struct release r = {.address = address, .bytes = bytes};
+	if (ebt_mappings_any() && is_on())
+		call(record_unmap, &r);
 }
 
 bool ebt_record_move_begin(void)
@@ -322,13 +372,18 @@ bool ebt_record_move_begin(void)
 	return locked;
 }
 
+static void record_move(void *ctx)
+{
+	struct release *r = ctx;
+	if (r->found)
+		collect_mappings(r->address, r->bytes);
+	unlock();
+}
+
 void ebt_record_move_end(const void *address, size_t bytes, bool moved)
 {
-	int err = errno;
-	if (moved)
-		collect_mappings(address, bytes);
-	unlock();
-	errno = err;
+	struct release r = {.address = address, .bytes = bytes, .found = moved};
+	call(record_move, &r);
 }
 
 struct ebt_recorder_state *ebt_recorder_state(void)
@@ -419,6 +474,7 @@ static void begin_child(void)
 	ebt_objects_done();
 	ebt_mappings_done();
 	ebt_backtrace_begin_child();
+	ebt_own_stack_begin_child();
 	int err = begin(false);
 	if (err) {
 		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
