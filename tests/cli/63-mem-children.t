@@ -122,6 +122,28 @@ if [ "$(id -u)" = 0 ]; then
 	is "$status $(grep -c "became by exec() and that are not recorded: 1;" "$TMP/stderr")" "0 1" \
 		"exec where the directory of traces is not there is counted"
 fi
+# Which process is meant: its number may be another's, too. The library is loaded as ebtrace does it.
+library=$(realpath "${O%/asan}/libebtrace-preload.so")
+mkdir "$TMP/traces"
+# loaded START NAMESPACE [COMMAND...]: files that `child` makes if told that they are of its own number.
+loaded() {
+	local start=$1 namespace=$2
+	shift 2
+	rm -f "$TMP"/traces/*
+	START=$start NAMESPACE=$namespace "$@" bash -c '
+		read -r stat </proc/$$/stat
+		set -- "$@" ${stat##*)}
+		: "${START:=${23}}" "${NAMESPACE:=$(stat -Lc %i /proc/$$/ns/pid)}"
+		EBTRACE_MEM_RECORD=$$:$START:$NAMESPACE:0:1:0:$1 LD_PRELOAD=$2 exec "$3"' \
+		bash "$TMP/traces" "$library" "$TMP/child" >/dev/null
+	ls "$TMP/traces" | wc -l
+}
+is "$(loaded "" "" env)" 2 "the process that is meant makes a trace"
+is "$(loaded 17 "" env)" 0 "one with its number that began at another time does not"
+is "$(loaded "" 17 env)" 0 "nor one in another namespace of pids"
+if [ "$(id -u)" = 0 ]; then
+	is "$(loaded "" "$(stat -Lc %i /proc/$$/ns/pid)" unshare --fork --pid --mount-proc)" 0 "such as one that is nested in it"
+fi
 for kind in asan tsan; do
 	record -- "$TMP/$kind"
 	is "$status $(wc -l <"$TMP/stderr") $(grep -c 'linked with a sanitizer' "$TMP/stderr")" "4 1 1" \
