@@ -93,7 +93,7 @@ is "$(alive allocs.c | wc -l)" 1 "and of 1,000 freed objects none is alive"
 
 # Signals. The job truncates its output when it starts, which may be late.
 rm -f "$TMP/stdout"
-"$ebt" mem record --rate 1 -o "$TMP/out.ctf" -- "$allocs" wait >"$TMP/stdout" 2>"$TMP/stderr" &
+env --default-signal=INT "$ebt" mem record --rate 1 -o "$TMP/out.ctf" -- "$allocs" wait >"$TMP/stdout" 2>"$TMP/stderr" &
 pid=$!
 children+=($pid)
 wait_for test -s "$TMP/stdout"

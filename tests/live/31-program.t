@@ -43,7 +43,7 @@ done
 
 # Ctrl-C finishes the file.
 rm -f "$TMP/t"
-"$O/ebtrace" -q -f ndjson -o "$TMP/t" -- "$gc" -q -t 2 -s 60 -c "$TMP/counts" &
+env --default-signal=INT "$O/ebtrace" -q -f ndjson -o "$TMP/t" -- "$gc" -q -t 2 -s 60 -c "$TMP/counts" &
 tracer=$!
 children+=("$tracer")
 wait_for test -s "$TMP/t.part"
@@ -68,6 +68,17 @@ for name in HUP INT QUIT USR1 USR2 ALRM TERM WINCH; do
   kill -$name $tracer
   wait $tracer
   is $? 9 "SIG$name is passed on to the program"
+done
+
+# What is ignored or blocked when ebtrace is started is so in the program.
+shown=(sed -n 's/^Sig\(Blk\|Ign\):/\1/p' /proc/self/status)
+signals="perl -MPOSIX -e"
+blocked='$SIG{INT} = $SIG{PIPE} = $SIG{QUIT} = "IGNORE"; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGTERM, SIGCHLD, SIGUSR1)); exec @ARGV'
+for how in "$blocked" 'exec @ARGV'; do
+  for run in "trace -q --mode ring -o $TMP/t" "mem record -q -o $TMP/out.ctf"; do
+    is "$($signals "$how" "$O/ebtrace" $run -- "${shown[@]}" 2>/dev/null)" "$($signals "$how" "${shown[@]}")" \
+      "${run%% -q*}: its signals are ignored and blocked as they were before (${how%% =*})"
+  done
 done
 
 # The trace is over, the program is not: a signal reaches it.

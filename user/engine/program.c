@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "engine/inbox.h"
 #include "engine/leftover.h"
 #include "engine/recording.h"
+#include "engine/signals.h"
 #include "runtime/language.h"
 
 /* Memory that our forked child may touch between two reads of its size. */
@@ -96,12 +96,7 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 		files.rlim_cur = t->open_files;
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
-	/* The program must not inherit what the tracer ignores or blocks. */
-	sigset_t none;
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
+	signals_inherit();
 	if (t->own.fd < 0 && *t->dir)
 		setenv(INBOX_RUN_VARIABLE, inbox_run(), 1);
 	if (t->record)

@@ -22,9 +22,34 @@ static bool is_ignored(int signo)
 	return !sigaction(signo, NULL, &now) && now.sa_handler == SIG_IGN;
 }
 
+/* Before the first signals_catch(), which changes both. */
+static struct {
+	bool known;
+	sigset_t mask;
+	struct sigaction pipe;
+} before;
+
+static void keep_before(void)
+{
+	if (before.known)
+		return;
+	before.known = !sigprocmask(SIG_BLOCK, NULL, &before.mask) &&
+		       !sigaction(SIGPIPE, NULL, &before.pipe);
+}
+
+void signals_inherit(void)
+{
+	keep_before();
+	if (!before.known)
+		return;
+	sigaction(SIGPIPE, &before.pipe, NULL);
+	sigprocmask(SIG_SETMASK, &before.mask, NULL);
+}
+
 int signals_catch(struct signals *s, bool for_program)
 {
 	sigset_t set;
+	keep_before();
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);

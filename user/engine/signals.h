@@ -24,6 +24,9 @@ struct signals {
 /* Blocks the signals. for_program: also those that only the started program handles. 0 or
  * -errno. */
 int signals_catch(struct signals *s, bool for_program);
+/* In a child that becomes a program: signals are blocked and ignored as they were when ebtrace was
+ * started, which a shell's background job and nohup rely on. */
+void signals_inherit(void);
 /* Reads pending signals; forwards to `program` (<= 0: none) those sent to us alone. */
 void signals_read(struct signals *s, pid_t program);
 /* The probes are removed: from now on a second signal, also one that is pending, ends ebtrace as
