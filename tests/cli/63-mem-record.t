@@ -257,6 +257,42 @@ if [ "$(id -u)" = 0 ] && mkdir "$TMP/small" && mount -t tmpfs -o size=48k none "
 	done
 fi
 
+# A limit of the address space, of which the program needs most.
+for mib in 1 2 3 4; do
+	"$programs/maps" $mib >"$TMP/want"
+	(ulimit -v 8192; "$programs/maps" $mib) >"$TMP/limited"
+	rm -f "$TMP/out.ctf"
+	"$ebt" mem record --rate 1 -o "$TMP/out.ctf" -- sh -c 'ulimit -v 8192; exec "$0" '$mib "$programs/maps" \
+		>"$TMP/stdout" 2>"$TMP/stderr"
+	is "$(cat "$TMP/stdout")" "$(cat "$TMP/limited")" "with 8 MiB of address space the program maps $mib of them as without"
+	is "$(events | jq -s 'map(select(.kind == "alloc" and .words == 13)) | length')" $mib "and is recorded"
+done
+
+# The memory that traces share with everybody else: some of it is left.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+	cat >"$TMP/shared.sh" <<-END
+		mount --bind "$TMP" /mnt
+		mount -t tmpfs -o size=9m none /dev/shm
+		mount -t tmpfs -o size=1m,mode=777 none /tmp
+		unset XDG_RUNTIME_DIR
+		"\$1" mem record --rate 1 -o /mnt/out.ctf -- "\$2" asks >/mnt/stdout 2>/mnt/stderr &
+		least=100
+		while kill -0 \$! 2>/dev/null; do
+			free=\$((\$(stat -f -c '%a * 100 / %b' /dev/shm)))
+			[ \$free -lt \$least ] && least=\$free
+		done
+		wait \$!
+		echo "\$? \$((least >= 10)) \$((least < 40))"
+	END
+	rm -f "$TMP/out.ctf"
+	is "$(TMPDIR= unshare -m bash "$TMP/shared.sh" "$(realpath "$ebt")" "$(realpath "$programs/confines")" 2>&1)" "5 1 1" \
+		"a trace that fills the file system leaves a tenth of it" || diag "$(cat "$TMP/stderr")"
+	lost=$(sed -n 's/.*: \([0-9]*\) events could not be recorded: No space left on device/\1/p' "$TMP/stderr")
+	is "$(grep -c 'could not be recorded' "$TMP/stderr") $((lost > 0)) $((${lost:-0} + $(events | grep -c '"kind":"alloc"') >= 150001))" "1 1 1" \
+		"one line counts what is missing" || diag "$(cat "$TMP/stderr")"
+	is "$("$ebt" info "$TMP/out.ctf" | grep -c 'damage     none')" 1 "what was recorded is a trace"
+fi
+
 # A killed ebtrace.
 rm -f "$TMP/stdout"
 XDG_RUNTIME_DIR=$TMP "$ebt" mem record -q -o "$TMP/killed.ctf" -- "$allocs" wait >"$TMP/stdout" &

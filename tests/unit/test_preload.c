@@ -141,7 +141,7 @@ static void test_file_limit(void)
 	static struct ebt_trace_file f;
 	struct rlimit old, limit;
 	getrlimit(RLIMIT_FSIZE, &old);
-	limit = (struct rlimit){1 << 16, old.rlim_max};
+	limit = (struct rlimit){1 << 15, old.rlim_max};
 	setrlimit(RLIMIT_FSIZE, &limit);
 	int err = ebt_trace_file_make(&f, dir);
 	setrlimit(RLIMIT_FSIZE, &old);

@@ -21,7 +21,6 @@ struct frame {
 /* The last stack, and the inner part of the one that is walked. Threads share some of these, since
  * nothing is called when a thread ends. */
 struct stack {
-	uint32_t busy;
 	uint32_t epoch;
 	bool cut; /* frames are missing at the outer end */
 	size_t count;
@@ -41,7 +40,10 @@ struct walk {
 
 /* Return addresses whose functions have a frame pointer there; a later one may replace another. */
 static uintptr_t sites[SITES];
-static struct stack stacks[STACKS];
+static struct {
+	uint32_t busy;
+	struct stack *stack; /* taken when it is needed */
+} stacks[STACKS];
 static uint32_t epoch; /* how often all was forgotten */
 
 static uintptr_t *site_of(uintptr_t address)
@@ -64,7 +66,8 @@ void ebt_backtrace_forget(void)
 void ebt_backtrace_begin_child(void)
 {
 	for (unsigned i = 0; i < STACKS; i++) {
-		stacks[i].count = stacks[i].busy ? 0 : stacks[i].count;
+		if (stacks[i].busy && stacks[i].stack)
+			stacks[i].stack->count = 0;
 		stacks[i].busy = 0;
 	}
 }
@@ -209,21 +212,26 @@ static void keep(const struct walk *w)
 }
 
 /* One that nobody else uses, the thread's own if possible; NULL: no memory. */
-static struct stack *take_stack(void)
+static struct stack *take_stack(unsigned *ret_slot)
 {
-	uintptr_t own = (uintptr_t)&errno >> 12; /* one a thread */
+	unsigned own = (unsigned)((uintptr_t)&errno >> 12); /* one a thread */
 	for (unsigned i = 0; i < STACKS; i++) {
-		struct stack *s = &stacks[(own + i) % STACKS];
-		if (!__atomic_exchange_n(&s->busy, 1, __ATOMIC_ACQUIRE))
-			return s;
+		unsigned k = (own + i) % STACKS;
+		if (__atomic_exchange_n(&stacks[k].busy, 1, __ATOMIC_ACQUIRE))
+			continue;
+		*ret_slot = k;
+		if (!stacks[k].stack)
+			stacks[k].stack = ebt_pages_get(sizeof(struct stack));
+		return stacks[k].stack;
 	}
+	*ret_slot = STACKS;
 	return ebt_pages_get(sizeof(struct stack));
 }
 
-static void release_stack(struct stack *s)
+static void release_stack(struct stack *s, unsigned slot)
 {
-	if (s >= stacks && s < stacks + STACKS)
-		__atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE);
+	if (slot < STACKS)
+		__atomic_store_n(&stacks[slot].busy, 0, __ATOMIC_RELEASE);
 	else
 		ebt_pages_put(s, sizeof(*s));
 }
@@ -232,7 +240,8 @@ size_t ebt_backtrace(const void *caller, const void *frame, int64_t ret[EBT_BACK
 {
 	int err = errno;
 	struct walk w;
-	struct stack *s = take_stack();
+	unsigned slot;
+	struct stack *s = take_stack(&slot);
 	size_t count = 0;
 	if (s) {
 		ebt_stack_enter(frame);
@@ -244,8 +253,8 @@ size_t ebt_backtrace(const void *caller, const void *frame, int64_t ret[EBT_BACK
 		keep(&w);
 		for (count = 0; count < s->count; count++)
 			ret[count] = (int64_t)s->frame[count].address - 1;
-		release_stack(s);
 	}
+	release_stack(s, slot);
 	if (!count)
 		ret[count++] = (int64_t)(uintptr_t)caller - 1;
 	errno = err;

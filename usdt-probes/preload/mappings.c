@@ -1,13 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "mappings.h"
 
+#include <string.h>
+
 #include "../pages.h"
 
 static struct mapping {
 	uintptr_t address;
 	uint64_t obj;
 } * mappings;
-static uint32_t count;
+static uint32_t count, room;
+
+#define FIRST_ROOM 256u /* doubles */
+
+static bool make_room(void)
+{
+	if (count < room)
+		return true;
+	uint32_t more = room ? room * 2 : FIRST_ROOM;
+	struct mapping *grown =
+		more <= EBT_MAPPINGS_MAX ? ebt_pages_get(more * sizeof(*grown)) : NULL;
+	if (!grown)
+		return false;
+	if (mappings) {
+		memcpy(grown, mappings, count * sizeof(*grown));
+		ebt_pages_put(mappings, room * sizeof(*mappings));
+	}
+	mappings = grown;
+	room = more;
+	return true;
+}
 
 bool ebt_mappings_any(void)
 {
@@ -16,9 +38,7 @@ bool ebt_mappings_any(void)
 
 void ebt_mappings_add(uintptr_t address, uint64_t obj)
 {
-	if (!mappings)
-		mappings = ebt_pages_get(EBT_MAPPINGS_MAX * sizeof(*mappings));
-	if (!mappings || count == EBT_MAPPINGS_MAX)
+	if (!make_room())
 		return;
 	mappings[count] = (struct mapping){address, obj};
 	__atomic_store_n(&count, count + 1, __ATOMIC_RELAXED);

@@ -15,10 +15,11 @@
 #include "../pages.h"
 
 #define KNOWN_MAX      8192 /* in the life of the program */
+#define KNOWN_FIRST    32   /* room, which doubles */
 #define HEAD_BYTES     4096 /* of a module, which are mapped */
 #define SEGMENTS       4
 #define BUILD_ID_BYTES 32
-#define CHUNK_BYTES    (64u << 10)
+#define CHUNK_BYTES    (16u << 10)
 #define ADDRESS_MASK   ((UINT64_C(1) << EBT_RECORDER_EPOCH_SHIFT) - 1)
 #define EPOCH_MAX      ((1u << (EBT_RECORDER_CODE_BITS - EBT_RECORDER_EPOCH_SHIFT)) - 1)
 #define FUNCTION_BYTES (2 + 16 + 1 + 2 * BUILD_ID_BYTES + 1)
@@ -38,7 +39,7 @@ struct module {
 };
 
 static struct module *known; /* all modules there ever were */
-static unsigned known_count;
+static unsigned known_count, known_room;
 /* Strings that the trace's writer keeps: chunks that are never released. */
 static char *chunk;
 static size_t chunk_left;
@@ -116,17 +117,28 @@ static const char *program_path(void)
 	return path;
 }
 
-static bool make_table(void)
+/* Room for one more; what pointed into the table points nowhere. */
+static bool make_room(void)
 {
-	if (!known)
-		known = ebt_pages_get(KNOWN_MAX * sizeof(*known));
-	return known;
+	if (known_count < known_room)
+		return true;
+	unsigned room = known_room ? known_room * 2 : KNOWN_FIRST;
+	struct module *grown = room <= KNOWN_MAX ? ebt_pages_get(room * sizeof(*grown)) : NULL;
+	if (!grown)
+		return false;
+	if (known) {
+		memcpy(grown, known, known_count * sizeof(*known));
+		ebt_pages_put(known, known_room * sizeof(*known));
+	}
+	known = grown;
+	known_room = room;
+	return true;
 }
 
 void ebt_modules_prepare(void)
 {
 	program_path();
-	make_table();
+	make_room();
 }
 
 /* The path of a module as the linker names it: "" is the program, others may be relative. */
@@ -170,8 +182,7 @@ static const struct module *store_module(const struct module *m, bool *ret_repla
 			epoch = known[i].epoch + 1u;
 	}
 	*ret_replaced |= epoch > 0;
-	const char *path =
-		known_count < KNOWN_MAX && epoch <= EPOCH_MAX ? keep_string(m->path) : NULL;
+	const char *path = epoch <= EPOCH_MAX && make_room() ? keep_string(m->path) : NULL;
 	if (!path)
 		return NULL;
 	known[known_count] = *m;
@@ -216,7 +227,7 @@ bool ebt_modules_codes(int64_t *frame, size_t frames)
 {
 	const struct module *m = NULL;
 	bool replaced = false;
-	for (size_t i = 0; make_table() && i < frames; i++) {
+	for (size_t i = 0; i < frames; i++) {
 		uint64_t address = (uint64_t)frame[i];
 		if (!m || address < m->start || address >= m->end)
 			m = find_module(address, &replaced);

@@ -7,7 +7,7 @@
 
 #include "../pages.h"
 
-#define FIRST_SLOTS 4096u /* a power of two */
+#define FIRST_SLOTS 512u /* a power of two */
 #define EMPTY	    ((uintptr_t)0)
 #define REMOVED	    ((uintptr_t)1) /* keeps the way to those behind it */
 
@@ -24,8 +24,12 @@ struct table {
 };
 
 uint64_t ebt_filter[EBT_FILTER_BITS / 64];
-/* Objects that share a bit; one that counted to its limit stays, and its bit with it. */
-static uint16_t *sharers;
+#define BLOCK  4096u /* counters */
+#define BLOCKS (EBT_FILTER_BITS / BLOCK)
+
+/* Objects that share a bit; one that counted to its limit stays, and its bit with it. In blocks, which
+ * are taken when they are needed; where there is no memory the bits stay. */
+static uint16_t *sharers[BLOCKS];
 static struct table *table;
 
 static size_t bytes_of(uint64_t slots)
@@ -78,8 +82,7 @@ bool ebt_objects_get(const void *address, uint64_t *ret)
 
 int ebt_objects_init(void)
 {
-	sharers = ebt_pages_get(EBT_FILTER_BITS * sizeof(*sharers));
-	struct table *t = sharers ? table_new(FIRST_SLOTS) : NULL;
+	struct table *t = table_new(FIRST_SLOTS);
 	__atomic_store_n(&table, t, __ATOMIC_RELEASE);
 	return t ? 0 : -ENOMEM;
 }
@@ -90,8 +93,10 @@ void ebt_objects_done(void)
 	table = NULL;
 	if (t)
 		ebt_pages_put(t, bytes_of(t->slots));
-	ebt_pages_put(sharers, EBT_FILTER_BITS * sizeof(*sharers));
-	sharers = NULL;
+	for (unsigned i = 0; i < BLOCKS; i++) {
+		ebt_pages_put(sharers[i], BLOCK * sizeof(*sharers[i]));
+		sharers[i] = NULL;
+	}
 	memset(ebt_filter, 0, sizeof(ebt_filter));
 }
 
@@ -120,11 +125,22 @@ static bool grow(void)
 	return true;
 }
 
+static bool is_set(uint32_t bit)
+{
+	return ebt_filter[bit / 64] >> bit % 64 & 1;
+}
+
 static void set_bit(uintptr_t address)
 {
 	uint32_t bit = ebt_filter_bit(address);
 	uint64_t *word = &ebt_filter[bit / 64];
-	sharers[bit] = (uint16_t)(sharers[bit] + (sharers[bit] < UINT16_MAX));
+	uint16_t **block = &sharers[bit / BLOCK];
+	/* A bit that was set without a counter has more sharers than it counts. */
+	if (!*block && (*block = ebt_pages_get(BLOCK * sizeof(**block))))
+		for (unsigned i = 0; i < BLOCK; i++)
+			(*block)[i] = is_set(bit / BLOCK * BLOCK + i) ? UINT16_MAX : 0;
+	if (*block && (*block)[bit % BLOCK] < UINT16_MAX)
+		(*block)[bit % BLOCK]++;
 	__atomic_store_n(word, *word | 1ull << bit % 64, __ATOMIC_RELAXED);
 }
 
@@ -132,7 +148,8 @@ static void clear_bit(uintptr_t address)
 {
 	uint32_t bit = ebt_filter_bit(address);
 	uint64_t *word = &ebt_filter[bit / 64];
-	if (sharers[bit] == UINT16_MAX || --sharers[bit])
+	uint16_t *block = sharers[bit / BLOCK];
+	if (!block || block[bit % BLOCK] == UINT16_MAX || --block[bit % BLOCK])
 		return;
 	__atomic_store_n(word, *word & ~(1ull << bit % 64), __ATOMIC_RELAXED);
 }

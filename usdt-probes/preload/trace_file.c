@@ -6,13 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "../confined.h"
 #include "../pages.h"
 #include "filters.h"
 
-#define WINDOW_BYTES (1u << 20)
+#define FIRST_BYTES  (64u << 10) /* of the first window; each is as large as all before, */
+#define WINDOW_BYTES (1u << 20)	 /* or so large */
+#define ROOM_SHARE   10		 /* of a file system, one in so many bytes is left free */
 #define STATE_BYTES  4096
 
 /* Blocks for `bytes` more. */
@@ -22,9 +25,21 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 	return err ? err : -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
 }
 
+/* What the trace fills may be memory that everybody shares. */
+static int check_room(int fd, uint64_t bytes)
+{
+	struct statvfs v;
+	if (fstatvfs(fd, &v) || !v.f_blocks)
+		return 0;
+	uint64_t left = bytes / v.f_frsize + v.f_blocks / ROOM_SHARE;
+	return v.f_bavail < left ? -ENOSPC : 0;
+}
+
 static int map_window(struct ebt_trace_file *f, int fd, uint64_t offset, uint64_t bytes)
 {
-	int err = allocate(fd, offset, bytes);
+	int err = check_room(fd, bytes);
+	if (!err)
+		err = allocate(fd, offset, bytes);
 	uint8_t *window = err ? NULL : ebt_pages_map(fd, offset, bytes);
 	if (!window)
 		return err ? err : -ENOMEM;
@@ -61,7 +76,7 @@ static int make_named(struct ebt_trace_file *f, const char *dir, unsigned n)
 	if (!err)
 		err = make_state(f, state);
 	if (!err)
-		err = map_window(f, fd, 0, WINDOW_BYTES);
+		err = map_window(f, fd, 0, FIRST_BYTES);
 	close(fd);
 	return err;
 }
@@ -72,6 +87,8 @@ int ebt_trace_file_make(struct ebt_trace_file *f, const char *dir)
 	*f = (struct ebt_trace_file){.filters = ebt_filters_read()};
 	for (unsigned n = 0; err == -EEXIST && n < EBT_RECORDER_PROGRAMS; n++)
 		err = make_named(f, dir, n);
+	if (err && f->state)
+		f->state->err = -err;
 	return err;
 }
 
@@ -88,6 +105,11 @@ static int open_window(struct ebt_trace_file *f, uint64_t offset, uint64_t bytes
 	return err;
 }
 
+static uint64_t next_bytes(const struct ebt_trace_file *f)
+{
+	return f->bytes < WINDOW_BYTES ? f->bytes : WINDOW_BYTES;
+}
+
 int ebt_trace_file_reserve(struct ebt_trace_file *f, uint64_t bytes)
 {
 	uint64_t end = f->window_start + f->window_bytes;
@@ -99,10 +121,11 @@ int ebt_trace_file_write(struct ebt_trace_file *f, const void *packet, size_t by
 	const uint8_t *p = packet;
 	while (bytes) {
 		uint64_t at = f->bytes - f->window_start;
-		int err = at < f->window_bytes ? 0
-					       : open_window(f, f->window_start + at, WINDOW_BYTES);
+		int err = f->err;
+		if (!err && at >= f->window_bytes)
+			err = open_window(f, f->bytes, next_bytes(f));
 		if (err)
-			return err;
+			return f->err = err;
 		at = f->bytes - f->window_start;
 		uint64_t room = f->window_bytes - at;
 		size_t n = room < bytes ? room : bytes;

@@ -3,7 +3,7 @@
  * The file that the recorder writes packets to, through a mapping that moves along: the program has
  * no descriptor more than without us, none that it could close and use for another file, and what
  * was written survives its death. The file grows by whole windows, whose blocks are allocated
- * before they are written to, so that a full disk is an error and no SIGBUS. The trace of a program
+ * before they are written to, so that a full disk is an error and no SIGBUS; one byte in ten of the file system is left free. The trace of a program
  * that records itself (output_file.h) is no such file: others read it while it grows, and a lock is
  * held on its descriptor.
  */
@@ -20,6 +20,7 @@ struct ebt_trace_file {
 	char path[PATH_MAX];
 	struct ebt_file_id id;
 	unsigned filters; /* that the process was under when the file was made */
+	int err;	  /* the first failure: what follows a gap is no trace */
 	uint64_t bytes;	  /* written */
 	uint8_t *window;
 	uint64_t window_start, window_bytes;

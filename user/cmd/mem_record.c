@@ -112,15 +112,20 @@ static void report_programs(const struct mem_record *r)
 		       p->lost_children);
 }
 
-static void report_nothing(const struct mem_record *r, bool own_malloc)
+static void report_nothing(const struct mem_record *r, const struct mem_resolve_result *result)
 {
-	complain(own_malloc ? "nothing was recorded: '%s' calls a malloc of its own (jemalloc, "
-			      "tcmalloc or the like is linked into it), which cannot be sampled; "
-			      "link it without"
-			    : "'%s' recorded nothing: it ended before, did not load the recorder, "
-			      "or is "
-			      "under a seccomp filter that it did not set itself",
-		 r->options->program[0]);
+	const char *name = r->options->program[0];
+	if (result->own_malloc)
+		complain("nothing was recorded: '%s' calls a malloc of its own (jemalloc, tcmalloc "
+			 "or "
+			 "the like is linked into it), which cannot be sampled; link it without",
+			 name);
+	else if (result->dropped_err)
+		complain("'%s' recorded nothing: %s", name, strerror(result->dropped_err));
+	else
+		complain("'%s' recorded nothing: it ended before, did not load the recorder, or is "
+			 "under a seccomp filter that it did not set itself",
+			 name);
 }
 
 /* Writes the trace of a process to the file and names it. Returns an exit status. */
@@ -134,7 +139,7 @@ static int write_process(struct mem_record *r, unsigned process, struct outfile 
 		err = mem_record_write(r, process, last, file->fd, &result);
 	if (err == -ENODATA) {
 		if (!process)
-			report_nothing(r, result.own_malloc);
+			report_nothing(r, &result);
 		outfile_drop(file);
 		return EXIT_OK;
 	}
