@@ -146,7 +146,8 @@ static int start_locked(const struct ebt_alloc_config *config)
 	trace.write = write_packet;
 	trace.locations = config->locations ? config->locations : no_locations;
 	trace.ctx = config->ctx;
-	err = ebt_trace_begin(&trace, config->rate, config->context ? config->context : "");
+	err = ebt_trace_begin(&trace, 8 * sizeof(void *), config->rate,
+			      config->context ? config->context : "");
 	if (err) {
 		ebt_output_file_close(&file);
 		return err;

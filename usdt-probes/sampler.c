@@ -112,7 +112,10 @@ __attribute__((noinline, cold)) uint64_t ebt_sampler_draw(struct ebt_sampler *s)
 {
 	int64_t left = s->left + s->rest;
 	uint64_t samples = 0;
-	if (s->rate > 0 && left < 0) {
+	if (s->rate >= 1 && left < 0) {
+		samples = (uint64_t)-left;
+		left = 0;
+	} else if (s->rate > 0 && left < 0) {
 		/* The sampled word is passed; so are these behind it, which may have samples too. */
 		uint64_t behind = (uint64_t)(-left - 1);
 		double mean = (double)behind * (s->rate < 1 ? s->rate : 1);

@@ -11,7 +11,8 @@ uint64_t ebt_trace_clock_us(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000;
 }
 
-int ebt_trace_begin(struct ebt_memtrace_trace *t, double rate, const char *context)
+int ebt_trace_begin(struct ebt_memtrace_trace *t, unsigned word_bits, double rate,
+		    const char *context)
 {
 	static char executable[4096], host[256];
 	ssize_t n = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
@@ -20,7 +21,7 @@ int ebt_trace_begin(struct ebt_memtrace_trace *t, double rate, const char *conte
 		*host = 0;
 	struct ebt_memtrace_info info = {
 		.sample_rate = rate,
-		.word_bits = 8 * sizeof(void *),
+		.word_bits = (uint8_t)word_bits,
 		.pid = (uint64_t)getpid(),
 		.start_us = ebt_trace_clock_us(CLOCK_REALTIME),
 		.executable = executable,

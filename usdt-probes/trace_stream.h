@@ -20,9 +20,10 @@ struct ebt_trace_stream {
 
 uint64_t ebt_trace_clock_us(clockid_t clock);
 
-/* Writes the trace's first packet, of this process. 0 or -errno as ebt_memtrace_write_info(). Calls
- * are serialised by the caller. */
-int ebt_trace_begin(struct ebt_memtrace_trace *t, double rate, const char *context);
+/* Writes the trace's first packet, of this process: words have so many bits, and each is sampled with a
+ * probability. 0 or -errno as ebt_memtrace_write_info(). Calls are serialised by the caller. */
+int ebt_trace_begin(struct ebt_memtrace_trace *t, unsigned word_bits, double rate,
+		    const char *context);
 
 /* The memory of a stream whose backtraces have at most so many frames; of 0, what has to be zeroed
  * for another ebt_trace_stream_init(). */

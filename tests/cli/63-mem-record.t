@@ -30,10 +30,10 @@ record_acts() {
 	same_file "$TMP/alive" "$TMP/want" "$name"
 }
 
-record_acts "8 threads: exactly the three sites that leak are alive, with all their words" threads
+record_acts "8 threads: exactly the three sites that leak are alive, with all their bytes" threads
 is "$status" 0 "with the program's status"
 "$ebt" info "$TMP/out.ctf" >"$TMP/info"
-is "$(grep -cE "/allocs$|context    .*/allocs threads$|sampled    1 of each word, of 64 bits|damage     none|host       $(uname -n)" "$TMP/info")" \
+is "$(grep -cE "/allocs$|context    .*/allocs threads$|sampled    1 of each byte, of 8 bits|damage     none|host       $(uname -n)" "$TMP/info")" \
 	5 "the trace names the program, its command line, the host and the rate"
 is "$(stat -c %a "$TMP/out.ctf")" 600 "only its user may read it"
 is "$(sed -n 's/.*; see: \(ebtrace mem .*\)/\1/p' "$TMP/stderr")" "ebtrace mem $TMP/out.ctf" \
@@ -54,16 +54,16 @@ for act in confine confine_call; do
 		100 "and deep backtraces are whole"
 done
 record_acts "exec: only the objects of the new program are alive" exec
-is "$(events | grep -c '"words":88,.*"act_exec@[^"]*"\]')" 1 "those of the old one are in the trace, too"
+is "$(events | grep -c '"words":700,.*"act_exec@[^"]*"\]')" 1 "those of the old one are in the trace, too"
 record_acts "handlers that allocate: their objects" signals
 record_acts "coroutines whose stacks have a single page: their objects" coroutine
 is "$status" 0 "which do not overflow"
-is "$(events | jq -c 'select(.words == 76) | .stack | map(sub("@.*"; "")) | .[-2:]' | sort | uniq -c | tr -s ' ')" \
+is "$(events | jq -c 'select(.words == 600) | .stack | map(sub("@.*"; "")) | .[-2:]' | sort | uniq -c | tr -s ' ')" \
 	' 300 ["run_coroutine","leak_in_coroutine"]' "with their backtraces"
 record_acts "handlers on an alternative stack that interrupt each other: their objects" alternative
 record_acts "mappings: the one that is not unmapped" map
 is "$(events | jq -r 'select(.source == "external") | .words' | sort -n | paste -sd' ')" \
-	"131073 131073 262145 524289" "large mappings are external memory, with their sizes"
+	"1048576 1048576 2097152 4194304" "large mappings are external memory, with their sizes"
 record_acts "a thread that holds the dynamic linker's lock while it waits for one that allocates" iterate
 record_acts "a program that closes all descriptors" descriptors threads
 is "$(grep descriptors "$TMP/stdout")" "$("$allocs" descriptors | grep descriptors)" \
@@ -83,12 +83,17 @@ is "$(grep -cE '^(ZSTD_createCCtx|gzdopen|act_dlopen)@' "$TMP/frames")" 3 \
 	"functions of libraries that were loaded, and unloaded, have their names"
 
 # An estimate: 7 standard deviations of the samples.
-record --rate 1e-3 -- "$allocs" large
-read -r _ _ words <"$TMP/stdout"
-events | jq -n --arg words "$words" 'reduce (inputs | select(.kind == "alloc" and
-	(.stack[-1] | startswith("leak_large@")))) as $e (0; . + $e.samples) |
-	. * 1000 - ($words | tonumber) | fabs < 7 * (($words | tonumber) * 1000 | sqrt)' >"$TMP/close"
-is "$(cat "$TMP/close")" true "samples divided by the rate estimate the words that were allocated"
+record_acts "small objects: the bytes that were asked for" small
+is "$("$ebt" mem --json --filter site=leak_small "$TMP/out.ctf" | jq -c '.totals.allocated | [.bytes, .low, .high] | unique')" \
+	"$(awk '{ print "[" $3 "]" }' "$TMP/want")" "which is what the report has as exact"
+for act in small large; do
+record --rate 1e-3 -- "$allocs" $act
+read -r _ _ bytes <"$TMP/stdout"
+events | jq -n --arg bytes "$bytes" 'reduce (inputs | select(.kind == "alloc" and
+	(.stack[-1] | startswith("leak_'$act'@")))) as $e (0; . + $e.samples) |
+	. * 8000 - ($bytes | tonumber) | fabs < 7 * (($bytes | tonumber) * 8000 | sqrt)' >"$TMP/close"
+is "$(cat "$TMP/close")" true "$act: samples divided by the rate estimate the bytes that were allocated"
+done
 is "$(alive allocs.c | wc -l)" 1 "and of 1,000 freed objects none is alive"
 
 # Signals. The job truncates its output when it starts, which may be late.
@@ -106,7 +111,7 @@ g++ -O2 -g -o "$TMP/blocks" tests/prog/blocks.cpp
 line() { grep -n "$1" tests/prog/blocks.cpp | cut -d: -f1; }
 record --rate 1 -- "$TMP/blocks"
 is "$(alive blocks.cpp | paste -sd' ')" \
-	"_ZN4nodenwEm $(line 'std::malloc') 100 make_ints $(line 'new int') 1000" \
+	"_ZN4nodenwEm $(line 'std::malloc') 792 make_ints $(line 'new int') 7940" \
 	"C++: the site is the caller of new, by line; a class's own operator new is one"
 events | jq -r 'select(.kind == "alloc") | .stack[-2:] | map(sub(":[0-9-]*$"; "") | sub("@.*/"; "@")) | join(" ")' \
 	>"$TMP/frames"
@@ -115,7 +120,7 @@ is "$(grep make_ints "$TMP/frames" | sort -u)" \
 	"C++: an inlined function is a frame, in the function that it was inlined in"
 strip -o "$TMP/stripped" "$TMP/blocks"
 record --rate 1 -- "$TMP/stripped"
-is "$(events | jq -r 'select(.words == 100 and .kind == "alloc") | .stack[-1]' | sed 's/0x[0-9a-f]*/0x/g' | sort -u)" \
+is "$(events | jq -r 'select(.words == 792 and .kind == "alloc") | .stack[-1]' | sed 's/0x[0-9a-f]*/0x/g' | sort -u)" \
 	"stripped+0x@stripped:0:0-0" "a stripped program: module and offset"
 is "$(cat "$TMP/stdout") $status" "done 0" "its output and status"
 
@@ -142,7 +147,7 @@ END
 for option in -fno-omit-frame-pointer -fomit-frame-pointer; do
 	gcc -O2 -g $option -fno-optimize-sibling-calls -o "$TMP/chain" "$TMP/chain.c"
 	record --rate 1 -- "$TMP/chain"
-	is "$(events | jq -r 'select(.kind == "alloc" and .words > 111 and .words < 117) | .stack |
+	is "$(events | jq -r 'select(.kind == "alloc" and .words >= 900 and .words < 950) | .stack |
 		map(select(contains("/chain.c:")) | sub("@.*"; "")) | join(" ")' | uniq -c | tr -s ' ' | paste -sd,)" \
 		"$(for i in 1 2 3; do
 			echo " 1 main on_stack on_heap sort compare innermost"
@@ -167,7 +172,7 @@ cat >"$TMP/address.c" <<-'END'
 END
 gcc -no-pie -fno-pie -o "$TMP/address" "$TMP/address.c"
 record --rate 1 -- "$TMP/address"
-is "$status $(events | grep -c '"words":155,')" "0 1" \
+is "$status $(events | grep -c '"words":1234,')" "0 1" \
 	"one that is not position-independent and uses the address of malloc has none of its own"
 echo before >"$TMP/kept"
 ln -sf kept "$TMP/link"
@@ -265,7 +270,7 @@ for mib in 1 2 3 4; do
 	"$ebt" mem record --rate 1 -o "$TMP/out.ctf" -- sh -c 'ulimit -v 8192; exec "$0" '$mib "$programs/maps" \
 		>"$TMP/stdout" 2>"$TMP/stderr"
 	is "$(cat "$TMP/stdout")" "$(cat "$TMP/limited")" "with 8 MiB of address space the program maps $mib of them as without"
-	is "$(events | jq -s 'map(select(.kind == "alloc" and .words == 13)) | length')" $mib "and is recorded"
+	is "$(events | jq -s 'map(select(.kind == "alloc" and .words == 100)) | length')" $mib "and is recorded"
 done
 
 # The memory that traces share with everybody else: some of it is left.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Allocates memory in the ways that its arguments name, one after the other, and prints what it
- * leaves allocated: "SITE line words", the words with the one that each object takes beside its
- * bytes / 8. Everything else is freed.
+ * leaves allocated: "SITE line bytes". Everything else is freed.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -33,7 +32,7 @@ static char **arguments;
 static struct {
 	const char *name;
 	int line;
-	size_t words;
+	size_t bytes;
 } left[16];
 
 static void leave(const char *name, int line, size_t bytes)
@@ -43,7 +42,7 @@ static void leave(const char *name, int line, size_t bytes)
 		i++;
 	left[i].name = name;
 	left[i].line = line;
-	__atomic_add_fetch(&left[i].words, bytes / 8 + 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&left[i].bytes, bytes, __ATOMIC_RELAXED);
 }
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -144,6 +143,19 @@ static void act_large(void)
 		sink = malloc(100000);
 		free(sink);
 	}
+}
+
+static NOINLINE void leak_small(size_t bytes)
+{
+	sink = malloc(bytes), leave("leak_small", __LINE__, bytes);
+}
+
+/* Of sizes that are no multiples of a word. */
+static void act_small(void)
+{
+	static const size_t sizes[] = {1, 7, 8, 20, 24, 33, 100};
+	for (unsigned i = 0; i < 140000; i++)
+		leak_small(sizes[i % 7]);
 }
 
 static void *run_short(void *arg)
@@ -301,7 +313,7 @@ static void act_descriptors(void)
 static void print_left(void)
 {
 	for (unsigned i = 0; left[i].name; i++)
-		printf("%s %d %zu\n", left[i].name, left[i].line, left[i].words);
+		printf("%s %d %zu\n", left[i].name, left[i].line, left[i].bytes);
 	fflush(stdout);
 }
 
@@ -467,6 +479,7 @@ static const struct {
 } acts[] = {
 	{"threads", act_threads},
 	{"large", act_large},
+	{"small", act_small},
 	{"short", act_short},
 	{"fork", act_fork},
 	{"vfork", act_vfork},

@@ -31,6 +31,8 @@
 #define CONFINED_TRACE_BYTES (8u << 20)
 #define CONFINED_BYTES	     (8u << 20)
 
+#define WORD_BYTES 8 /* of the rate that users know */
+
 enum recorder_state { EARLY, ON, OFF };
 
 __thread struct ebt_thread ebt_thread;
@@ -39,6 +41,7 @@ static struct {
 	int state;
 	pid_t pid;
 	struct ebt_environment environment;
+	double rate; /* of a byte */
 	struct ebt_memtrace_trace trace;
 	struct ebt_trace_stream stream;
 	void *stream_memory;
@@ -201,7 +204,7 @@ static uint64_t draw(struct ebt_thread *t, uint64_t words)
 		return 0;
 	}
 	if (!t->ready) {
-		ebt_sampler_init(&t->sampler, recorder.environment.rate,
+		ebt_sampler_init(&t->sampler, recorder.rate,
 				 ebt_trace_clock_us(CLOCK_MONOTONIC) ^ (uintptr_t)t);
 		t->ready = true;
 		return ebt_sampler_count(&t->sampler, words);
@@ -419,7 +422,7 @@ static int begin_trace(void)
 		.locations = ebt_modules_locations,
 		.ctx = &recorder.file,
 	};
-	int err = ebt_trace_begin(&recorder.trace, recorder.environment.rate, "");
+	int err = ebt_trace_begin(&recorder.trace, 8, recorder.rate, "");
 	if (!err)
 		err = ebt_objects_init();
 	if (err)
@@ -438,6 +441,8 @@ static int begin(bool own_malloc)
 	if (err)
 		return err;
 	recorder.pid = getpid();
+	/* A sample stands for as many bytes as one of words does; of a rate of 1 each byte is one. */
+	recorder.rate = env->rate < 1 ? env->rate / WORD_BYTES : 1;
 	recorder.file.state->pid = (uint32_t)recorder.pid;
 	recorder.file.state->start = env->start;
 	recorder.file.state->is_child = env->is_child;

@@ -17,6 +17,7 @@
 #include <ebtrace/recorder.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "../sampler.h"
 #include "objects.h"
@@ -28,10 +29,11 @@ struct ebt_thread {
 
 extern __thread struct ebt_thread ebt_thread __attribute__((visibility("hidden")));
 
-/* Words of an allocation; one of no bytes takes one, too. */
+/* The words of an allocation in the trace are the bytes that were asked for, without what the allocator
+ * adds to them; no bytes are one. Larger objects than there can be fail, whatever is counted of them. */
 static inline uint64_t ebt_words(size_t bytes)
 {
-	return (bytes >> 3) + 1;
+	return (bytes & (SIZE_MAX >> 2)) + !bytes;
 }
 
 /* Starts as the environment says, which it takes our variables out of; without them, nothing is ever

@@ -40,7 +40,8 @@ void info_print_alloc_trace(const struct alloc_trace *t, const struct session *s
 	if (alloc_trace_has_weights(t, session->strings))
 		print("  sampled    at a rate that is not known, with weights\n");
 	else
-		print("  sampled    %g of each word, of %u bits\n", t->sample_rate, t->word_bits);
+		print("  sampled    %g of each %s, of %u bits\n", t->sample_rate,
+		      t->word_bits == 8 ? "byte" : "word", t->word_bits);
 }
 
 void info_put_json_alloc_trace(struct json *j, const struct alloc_trace *t,

@@ -73,14 +73,15 @@ static void put_process(struct buf *b, const struct session *s, const struct mem
 /* "1 word in 100 sampled" */
 static void put_rate(struct buf *b, const struct mem_process *p)
 {
+	const char *unit = p->scale.word_bytes == 1 ? "byte" : "word";
 	if (!(p->scale.rate > 0) && p->has_weights)
 		buf_puts(b, "sampled with weights at a rate that is not known");
 	else if (!(p->scale.rate > 0))
 		buf_puts(b, "sample rate not known: a sample counts as a word");
 	else if (p->scale.rate >= 1)
-		buf_puts(b, "each word sampled");
+		report_print(b, "each %s sampled", unit);
 	else
-		report_print(b, "1 word in %.6g sampled", mem_scale_between(&p->scale));
+		report_print(b, "1 %s in %.6g sampled", unit, mem_scale_between(&p->scale));
 }
 
 bool mem_put_head(struct buf *b, const struct mem_view *v)
