@@ -24,6 +24,12 @@ enum ebt_record_type {
 	EBT_RECORD_THREAD = 8,	/* struct ebt_thread_record */
 };
 
+/*
+ * The time follows the head of each record, and then `dropped`: the lower 32 bits of
+ * ebt_dropped.nowhere, read behind the reservation of the record. What a thread drops is counted
+ * before it reserves its next record. So where two records of a thread, or of a domain, which is one
+ * thread at a time, have the same count, nothing of it is missing between them.
+ */
 struct ebt_record {
 	uint16_t type; /* enum ebt_record_type */
 	uint16_t size; /* bytes of the payload after the body; the room for it may be larger */
@@ -49,19 +55,21 @@ struct ebt_usage {
 /* Copies of the program's registers, unchecked. The end of a pause has a struct ebt_usage as payload. */
 struct ebt_marker_record {
 	struct ebt_record head;
-	uint64_t ts;	/* ns */
+	uint64_t ts; /* ns */
+	uint32_t dropped;
+	uint32_t id;
 	uint64_t pos;	/* of its record in the ring; EBT_NO_POS */
 	uint64_t ring;	/* its number in the lowest 16 bits, the event's ordinal in the upper 32 */
-	uint64_t id;	/* valid: the lower 32 bits */
 	uint64_t value; /* of kinds with a payload: its bytes in the program; of others: anything */
 };
 
 /* Of user events the payload is the name, with its final 0; of the end of a pause a struct ebt_usage. */
 struct ebt_ocaml_record {
 	struct ebt_record head;
-	uint64_t ts;	  /* ns */
-	uint64_t value;	  /* undefined for kinds without a value */
+	uint64_t ts; /* ns */
+	uint32_t dropped;
 	uint32_t id;	  /* phase, counter or lifecycle in the numbering of the release */
+	uint64_t value;	  /* undefined for kinds without a value */
 	uint16_t kind;	  /* enum ebt_kind */
 	uint16_t domain;  /* EBT_NO_DOMAIN: not known */
 	uint16_t release; /* struct ebt_ocaml_runtime.release */
@@ -69,7 +77,8 @@ struct ebt_ocaml_record {
 
 struct ebt_process_record {
 	struct ebt_record head;
-	uint64_t ts;  /* ns */
+	uint64_t ts; /* ns */
+	uint32_t dropped;
 	uint32_t pid; /* in the tracer's pid namespace */
 	/* The start of that process, of EBT_PROCESS_FORK of the child: CLOCK_BOOTTIME of the
 	 * initial time namespace, ns; 0: not known. */
@@ -215,6 +224,7 @@ struct ebt_alloc_file {
 struct ebt_alloc_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns, read by the kernel */
+	uint32_t dropped, reserved;
 	uint64_t arg[EBT_ALLOC_ARGS];
 };
 
@@ -299,6 +309,7 @@ enum ebt_page_change {
 struct ebt_page_record {
 	struct ebt_record head;
 	uint64_t ts; /* ns */
+	uint32_t dropped, reserved;
 	uint64_t mm; /* differs between address spaces that exist at one time; no address */
 	uint64_t addr, bytes;  /* of a fault: the whole page, huge or not */
 	uint64_t to, to_bytes; /* MOVE: their new address; else 0 */
@@ -311,10 +322,11 @@ struct ebt_page_record {
 struct ebt_offcpu_record {
 	struct ebt_record head;
 	uint64_t ts;
+	uint32_t dropped;
+	uint32_t pid; /* of the process, as a thread that ends may run behind its process's end */
 	uint64_t from;
 	uint64_t woken;	    /* it could run since then; 0: it still cannot */
 	uint64_t run_delay; /* by the kernel's account, in the interval */
-	uint32_t pid; /* of the process, as a thread that ends may run behind its process's end */
 	uint32_t waker, runner;
 	int32_t syscall;     /* -1: none */
 	uint32_t open;	     /* it still does not run */
@@ -327,6 +339,7 @@ struct ebt_offcpu_record {
 struct ebt_thread_record {
 	struct ebt_record head;
 	uint64_t ts;
+	uint32_t dropped, reserved;
 };
 
 /*
@@ -343,7 +356,8 @@ enum ebt_stack_frames {
 struct ebt_stack_record {
 	struct ebt_record head;
 	uint64_t ts;
-	uint64_t release; /* of OCaml, as in struct ebt_ocaml_record */
+	uint32_t dropped;
+	uint32_t release; /* of OCaml, as in struct ebt_ocaml_record */
 };
 
 #define EBT_STACK_WORDS 128 /* a power of 2 */

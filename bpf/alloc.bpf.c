@@ -51,6 +51,8 @@ static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
 {
 	channel_head(&rec->head, EBT_RECORD_ALLOC, file->slot, (uint16_t)site->kind);
 	rec->ts = bpf_ktime_get_ns();
+	rec->dropped = channel_dropped();
+	rec->reserved = 0;
 #pragma unroll
 	for (uint32_t i = 0; i < EBT_ALLOC_ARGS; i++)
 		rec->arg[i] = i < site->args ? read_operand(ctx, &site->arg[i]) : 0;

@@ -42,6 +42,12 @@ static __always_inline void channel_drop_event(uint64_t pos)
 		__sync_fetch_and_add(&ebt_dropped.in_ring, 1);
 }
 
+/* For a record that has been reserved: what its thread has dropped is in this count. */
+static __always_inline uint32_t channel_dropped(void)
+{
+	return (uint32_t) * (volatile uint64_t *)&ebt_dropped.nowhere;
+}
+
 static __always_inline void channel_head(struct ebt_record *head, uint16_t type, uint32_t slot,
 					 uint16_t site)
 {

@@ -32,9 +32,10 @@ static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_
 {
 	channel_head(&rec->head, EBT_RECORD_MARKER, (uint32_t)(cookie >> 16), (uint16_t)cookie);
 	rec->ts = REGS_TS(regs);
+	rec->dropped = channel_dropped();
 	rec->pos = REGS_POS(regs);
 	rec->ring = REGS_RING(regs);
-	rec->id = REGS_ID(regs);
+	rec->id = (uint32_t)REGS_ID(regs);
 	rec->value = REGS_VALUE(regs);
 }
 

@@ -130,6 +130,7 @@ static __always_inline void fill(struct ebt_ocaml_record *rec, uint64_t ts, uint
 {
 	channel_head(&rec->head, EBT_RECORD_OCAML, t->slot, site);
 	rec->ts = ts;
+	rec->dropped = channel_dropped();
 	rec->domain = t->domain;
 	rec->release = t->release;
 }
@@ -188,6 +189,7 @@ static __always_inline void emit_stack(const struct pt_regs *regs, uint64_t cook
 	}
 	channel_head(&rec->head, EBT_RECORD_STACK, t->slot, 0);
 	rec->ts = ts;
+	rec->dropped = channel_dropped();
 	rec->release = t->release;
 	struct stack_body *b = (struct stack_body *)(rec + 1);
 	struct ocaml_walk *w = &b->walk;
@@ -332,6 +334,7 @@ static __always_inline void tell_of_ring(struct thread_state *known, uint64_t ts
 	__builtin_memset(rec, 0, sizeof(*rec));
 	channel_head(&rec->head, EBT_RECORD_MARKER, *slot, EBT_SITE_RING_NEEDED);
 	rec->ts = ts;
+	rec->dropped = channel_dropped();
 	known->in_ring = 1;
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 }

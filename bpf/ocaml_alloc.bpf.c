@@ -176,6 +176,8 @@ static __always_inline void emit(const struct hit *h, uint64_t ts, uint16_t site
 	}
 	channel_head(&rec->head, EBT_RECORD_ALLOC, h->r->slot, site);
 	rec->ts = ts;
+	rec->dropped = channel_dropped();
+	rec->reserved = 0;
 	rec->arg[0] = arg[0];
 	rec->arg[1] = h->number + h->r->domain_base;
 	rec->arg[2] = arg[1];

@@ -62,6 +62,8 @@ static __always_inline void emit(uint32_t slot, uint32_t change, const struct ca
 	struct task_struct *task = (void *)bpf_get_current_task();
 	channel_head(&rec->head, EBT_RECORD_PAGES, slot, (uint16_t)change);
 	rec->ts = bpf_ktime_get_ns();
+	rec->dropped = channel_dropped();
+	rec->reserved = 0;
 	rec->mm = (uint64_t)BPF_CORE_READ(task, mm);
 	rec->addr = c->addr;
 	rec->bytes = c->bytes;

@@ -34,6 +34,7 @@ static __always_inline void emit(const struct ebt_process_record *from)
 	*rec = *from;
 	channel_head(&rec->head, EBT_RECORD_PROCESS, from->head.slot, from->head.site);
 	rec->ts = bpf_ktime_get_ns();
+	rec->dropped = channel_dropped();
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 }
 
@@ -86,6 +87,7 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 	}
 	channel_head(&rec->head, EBT_RECORD_PROCESS, *slot, EBT_PROCESS_EXEC);
 	rec->ts = bpf_ktime_get_ns();
+	rec->dropped = channel_dropped();
 	rec->pid = pid;
 	rec->start_boot_ns = process_start((void *)ctx->args[0]);
 	rec->child_pid = rec->child_slot = rec->shares_memory = 0;

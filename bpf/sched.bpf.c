@@ -184,6 +184,7 @@ static __always_inline void fill(struct ebt_offcpu_record *rec, const struct thr
 	rec->head.site = (uint16_t)t->reason;
 	rec->head.tid = pidns_thread(task);
 	rec->ts = ts;
+	rec->dropped = channel_dropped();
 	rec->from = from;
 	rec->pid = pidns_process_of(task);
 	rec->syscall = t->syscall;
@@ -366,6 +367,8 @@ static __always_inline void emit_thread(struct task_struct *task)
 	}
 	channel_head(&rec->head, EBT_RECORD_THREAD, *slot, 0);
 	rec->ts = bpf_ktime_get_ns();
+	rec->dropped = channel_dropped();
+	rec->reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 }
 

@@ -43,6 +43,7 @@ static __always_inline void stack_emit_c(const struct pt_regs *regs, uint32_t sl
 	}
 	channel_head(&rec->head, EBT_RECORD_STACK, slot, EBT_STACK_OF_C);
 	rec->ts = ts;
+	rec->dropped = channel_dropped();
 	rec->release = 0;
 	rec->head.size = sizeof(struct c_stack_walk);
 	struct c_stack_walk *w = (struct c_stack_walk *)(rec + 1);

@@ -90,7 +90,7 @@ static struct ebt_marker_record expected(uint16_t site)
 		.ts = in_ring.r8,
 		.pos = in_ring.r9,
 		.ring = in_ring.cx,
-		.id = in_ring.di,
+		.id = (uint32_t)in_ring.di,
 		.value = in_ring.dx,
 	};
 }

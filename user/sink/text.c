@@ -233,7 +233,9 @@ static void put_lost(struct text *t, const struct ebt_event *ev)
 		return;
 	}
 	put(t, "*** lost");
-	if (counted)
+	if (counted && !ev->arg[0] && !ev->arg[1])
+		put(t, ", counted in another loss");
+	else if (counted)
 		put_count(t, " ", ev->arg[0], " events");
 	if (ev->arg[1])
 		put_count(t, counted ? " (" : " ", ev->arg[1], counted ? " words)" : " words");

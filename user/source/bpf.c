@@ -52,7 +52,7 @@ static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uin
 	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", pid,
 	       (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
-	if (bpf_records_unwatched(&s->in, process, since_ns, until_ns))
+	if (bpf_losses_unwatched(&s->in, process, since_ns, until_ns))
 		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
@@ -98,10 +98,14 @@ static int look(struct bpf_source *s, bool wait)
 	s->in.started_ns = now_ns();
 	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
 		return 0;
-	int n = bpf_kernel_read(s->kernel, wait);
+	/* Counted before the records are read, and the time taken behind it: what was dropped up to
+	 * then has no record behind it that has not been read. */
+	uint64_t dropped = bpf_kernel_dropped(s->kernel).nowhere, counted_ns = now_ns();
+	int n = bpf_kernel_read(s->kernel, wait), err = 0;
 	if (n && n != -ENOBUFS && n != -EAGAIN)
 		return n;
-	int err = bpf_records_lost(&s->in, bpf_kernel_dropped(s->kernel).nowhere, s->in.started_ns);
+	if (!n || s->in.stopped)
+		err = bpf_losses_count(&s->in, dropped, s->in.started_ns, counted_ns);
 	/* Where the queues are full, or a record is being written, it is complete up to the last one. */
 	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
 	if (!n)
@@ -463,7 +467,8 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->base.lanes = s->in.lanes.lanes;
 	s->in.threads = bpf_kernel_features(s->kernel) >> BPF_BLAME & 1;
 	put_slots_aside(s);
-	s->rescan_ns = s->recover.since_ns = s->in.lost_since_ns = now_ns();
+	s->rescan_ns = s->recover.since_ns = now_ns();
+	s->in.losses.since_ns = s->in.losses.read_ns = s->rescan_ns;
 	*ret = &s->base;
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/ptrmap.h"
+
 /* How far back an event is put into its place. Normally it is a few events; a traced program that
  * makes its time stamps up must not make us slow. */
 #define MAX_STEPS_BACK 4096
@@ -13,9 +15,14 @@
 /* A queue that has emptied keeps no more room than this. */
 #define KEEP_EVENTS 1024
 
+/* Threads outside of any domain of which the last event is known; those of more are forgotten. */
+#define MAX_THREADS 4096
+
 struct bpf_slot_lanes {
 	uint32_t *lane; /* by domain; 0: none yet */
 	uint32_t domains;
+	PTRMAP(struct bpf_last) threads; /* by tid */
+	struct bpf_last forgotten;	 /* the last event of the threads that are in it no more */
 };
 
 static int new_lane(struct bpf_lanes *l, uint32_t *ret)
@@ -45,8 +52,10 @@ void bpf_lanes_done(struct bpf_lanes *l)
 {
 	for (uint32_t i = 0; i < l->lanes; i++)
 		free(l->lane[i].ev);
-	for (uint32_t i = 0; i < l->slots; i++)
+	for (uint32_t i = 0; i < l->slots; i++) {
 		free(l->slot[i].lane);
+		ptrmap_free(&l->slot[i].threads);
+	}
 	free(l->lane);
 	free(l->slot);
 	*l = (struct bpf_lanes){0};
@@ -65,15 +74,23 @@ static int grow_table(void **table, uint32_t *count, uint32_t want, size_t item)
 	return 0;
 }
 
+/* NULL: no memory. */
+static struct bpf_slot_lanes *find_slot(struct bpf_lanes *l, uint32_t slot)
+{
+	if (slot >= l->slots &&
+	    grow_table((void **)&l->slot, &l->slots, slot + 1, sizeof(*l->slot)))
+		return NULL;
+	return &l->slot[slot];
+}
+
 static int find_lane(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32_t *ret)
 {
 	*ret = 0;
 	if (domain >= EBT_RING_MAX_DOMAINS)
 		return 0;
-	if (slot >= l->slots &&
-	    grow_table((void **)&l->slot, &l->slots, slot + 1, sizeof(*l->slot)))
+	struct bpf_slot_lanes *s = find_slot(l, slot);
+	if (!s)
 		return -ENOMEM;
-	struct bpf_slot_lanes *s = &l->slot[slot];
 	if (domain >= s->domains &&
 	    grow_table((void **)&s->lane, &s->domains, domain + 1u, sizeof(*s->lane)))
 		return -ENOMEM;
@@ -101,10 +118,42 @@ static int make_room(struct bpf_lane *q)
 	return 0;
 }
 
-int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev)
+static struct bpf_last *last_of_thread(struct bpf_slot_lanes *s, uint32_t tid)
+{
+	bool is_new;
+	if (s->threads.words.count >= MAX_THREADS && !ptrmap_get(&s->threads, tid)) {
+		size_t at = 0;
+		for (struct bpf_last *p; (p = ptrmap_next(&s->threads, &at));)
+			if (p->ts >= s->forgotten.ts)
+				s->forgotten = *p;
+		ptrmap_free(&s->threads);
+	}
+	struct bpf_last *last = ptrmap_make(&s->threads, tid, &is_new);
+	if (last && is_new)
+		*last = s->forgotten;
+	return last;
+}
+
+struct bpf_last *bpf_lanes_last(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32_t tid)
 {
 	uint32_t lane;
-	int err = find_lane(l, slot, ev->domain, &lane);
+	if (find_lane(l, slot, domain, &lane))
+		return NULL;
+	if (lane)
+		return &l->lane[lane].last;
+	struct bpf_slot_lanes *s = find_slot(l, slot);
+	return s ? last_of_thread(s, tid) : NULL;
+}
+
+int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev)
+{
+	return bpf_lanes_put(l, slot, ev->domain, ev);
+}
+
+int bpf_lanes_put(struct bpf_lanes *l, uint32_t slot, uint16_t domain, const struct ebt_event *ev)
+{
+	uint32_t lane;
+	int err = find_lane(l, slot, domain, &lane);
 	if (err)
 		return err;
 	struct bpf_lane *q = &l->lane[lane];
@@ -187,6 +236,7 @@ bool bpf_lanes_release(struct bpf_lanes *l, uint32_t slot, uint64_t end_ns, uint
 		l->first_free = s->lane[d];
 	}
 	free(s->lane);
+	ptrmap_free(&s->threads);
 	*s = (struct bpf_slot_lanes){0};
 	*ret_future = future;
 	return true;

@@ -13,11 +13,19 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The last event that came of a domain or thread, and the count of its record (bpf/abi.h). */
+struct bpf_last {
+	uint64_t ts;
+	uint32_t dropped;
+	bool is_known;
+};
+
 struct bpf_lane {
 	struct ebt_event *ev; /* [first, first + count) are waiting */
 	size_t first, count, cap;
 	uint64_t newest_ns; /* of its events since it was given to a domain */
 	uint32_t next_free; /* lane 0 ends the list */
+	struct bpf_last last;
 };
 
 struct bpf_lanes {
@@ -33,6 +41,11 @@ int bpf_lanes_init(struct bpf_lanes *l); /* makes lane 0; 0 or -ENOMEM */
 void bpf_lanes_done(struct bpf_lanes *l);
 /* Queues an event of a process; domains that cannot be go to lane 0. 0 or -ENOMEM. */
 int bpf_lanes_add(struct bpf_lanes *l, uint32_t slot, const struct ebt_event *ev);
+/* Queues it in the lane of a domain of the process. 0 or -ENOMEM. */
+int bpf_lanes_put(struct bpf_lanes *l, uint32_t slot, uint16_t domain, const struct ebt_event *ev);
+/* What is known of the domain, or of the thread outside of any, which the caller keeps up to date:
+ * valid until the next call. NULL: no memory. */
+struct bpf_last *bpf_lanes_last(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32_t tid);
 /* Reads up to `cap` events, of lane 0 only those up to `until` ns. */
 size_t bpf_lanes_read(struct bpf_lanes *l, uint32_t lane, uint64_t until, struct ebt_event *ev,
 		      size_t cap);

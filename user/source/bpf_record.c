@@ -24,19 +24,25 @@ size_t bpf_record_body(const struct ebt_record *head)
 	return 0;
 }
 
-/* In all of them the time follows the head. */
+/* In all of them the time follows the head, and then the count of what was dropped. */
+#define HAS_BOTH(type)                                             \
+	(offsetof(struct type, ts) == sizeof(struct ebt_record) && \
+	 offsetof(struct type, dropped) == sizeof(struct ebt_record) + sizeof(uint64_t))
+_Static_assert(HAS_BOTH(ebt_marker_record) && HAS_BOTH(ebt_ocaml_record) &&
+		       HAS_BOTH(ebt_process_record) && HAS_BOTH(ebt_alloc_record) &&
+		       HAS_BOTH(ebt_page_record) && HAS_BOTH(ebt_offcpu_record) &&
+		       HAS_BOTH(ebt_stack_record) && HAS_BOTH(ebt_thread_record),
+	       "time and count are behind the head");
+
 uint64_t bpf_record_ns(const struct ebt_record *head)
 {
-	return ((const struct ebt_marker_record *)head)->ts;
+	return ((const struct ebt_thread_record *)head)->ts;
 }
-_Static_assert(
-	offsetof(struct ebt_ocaml_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_alloc_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_page_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_offcpu_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_stack_record, ts) == offsetof(struct ebt_marker_record, ts) &&
-		offsetof(struct ebt_thread_record, ts) == offsetof(struct ebt_marker_record, ts),
-	"the time is behind the head");
+
+uint32_t bpf_record_dropped(const struct ebt_record *head)
+{
+	return ((const struct ebt_thread_record *)head)->dropped;
+}
 
 bool bpf_record_is_control(const struct ebt_record *head)
 {

@@ -14,8 +14,10 @@
 size_t bpf_record_body(const struct ebt_record *head);
 /* The payload of a record of `size` bytes whose body has `body`; SIZE_MAX: the record is too short. */
 size_t bpf_record_payload(const struct ebt_record *head, size_t size, size_t body);
-/* Of a record of an event or of control, that is not too short. */
+/* Of a record that is not too short. */
 uint64_t bpf_record_ns(const struct ebt_record *head);
+uint32_t bpf_record_dropped(const struct ebt_record *head);
+/* True for an event or control of a record that is not too short. */
 bool bpf_record_is_control(const struct ebt_record *head);
 
 #endif

@@ -230,7 +230,10 @@ static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_ev
 			ev->ts = now;
 	}
 	s->events++;
-	return bpf_lanes_add(&s->lanes, target->slot, ev);
+	/* Where an event of a ring is missing, its position says so. */
+	bool counts = ev->kind < EBT_LOST && ev->pos == EBT_NO_POS;
+	int err = counts ? bpf_losses_event(s, target->slot, ev, s->dropped) : 0;
+	return err ? err : bpf_lanes_add(&s->lanes, target->slot, ev);
 }
 
 static struct ebt_event new_event(const struct bpf_target *target, const struct ebt_record *head,
@@ -377,52 +380,18 @@ static int receive_offcpu(struct bpf_records *s, struct bpf_target *target,
 	return err;
 }
 
-static int add_loss(struct bpf_records *s, uint32_t process, uint64_t events, uint16_t flags,
-		    uint64_t since_ns, uint64_t ts)
-{
-	struct ebt_event ev = {
-		.ts = ts,
-		.pos = since_ns,
-		.process = process,
-		.kind = EBT_LOST,
-		.domain = EBT_NO_DOMAIN,
-		.cpu = EBT_NO_CPU,
-		.flags = EBT_F_BPF | flags,
-		.arg = {events, 0},
-	};
-	return bpf_lanes_add(&s->lanes, 0, &ev);
-}
-
-int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns)
-{
-	return add_loss(s, PROCESS_UNKNOWN, EBT_LOST_UNCOUNTED, 0, since_ns, s->started_ns);
-}
-
-int bpf_records_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
-			  uint64_t until_ns)
-{
-	return add_loss(s, process, EBT_LOST_UNCOUNTED, EBT_F_HISTORY, since_ns, until_ns);
-}
-
-int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now)
-{
-	bool alone = s->targets.last_serial == 1;
-	int err = 0;
-	dropped += s->strays;
-	if (dropped != s->lost_reported) {
-		processes_none_lone(&s->session->processes, s->lost_since_ns);
-		err = add_loss(s, alone ? s->targets.first_process : PROCESS_UNKNOWN,
-			       dropped - s->lost_reported, 0, s->lost_since_ns, now);
-		if (!err)
-			s->lost_reported = dropped;
-	}
-	s->lost_since_ns = now;
-	return err;
-}
-
 size_t bpf_records_bytes(const struct bpf_records *s)
 {
 	return s->lanes.waiting * sizeof(struct ebt_event) + session_blob_bytes(s->session);
+}
+
+static uint16_t domain_of(const struct ebt_record *head)
+{
+	if (head->type == EBT_RECORD_MARKER)
+		return (uint16_t)((const struct ebt_marker_record *)head)->ring;
+	if (head->type == EBT_RECORD_OCAML)
+		return ((const struct ebt_ocaml_record *)head)->domain;
+	return EBT_NO_DOMAIN;
 }
 
 /* A record of a process; its time in *ret_ts. */
@@ -440,6 +409,14 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 	/* While probes are removed, one at a time, the records are not complete. */
 	if (s->until_ns && *ret_ts > s->until_ns)
 		return 0;
+	s->dropped = bpf_record_dropped(head);
+	/* That of a stack is one of the event that follows. */
+	int err =
+		head->type == EBT_RECORD_STACK
+			? 0
+			: bpf_losses_record(s, target->slot, domain_of(head), *ret_ts, s->dropped);
+	if (err)
+		return err;
 	switch (head->type) {
 	case EBT_RECORD_OCAML:
 		return receive_ocaml(s, target, (const void *)head, payload);
@@ -468,7 +445,7 @@ static void count_stray(struct bpf_records *s, const struct ebt_record *head, si
 	    head->type == EBT_RECORD_THREAD || (s->until_ns && bpf_record_ns(head) > s->until_ns))
 		return;
 	/* What has a position is in a ring. */
-	s->strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;
+	s->losses.strays += head->type != EBT_RECORD_MARKER || marker->pos == EBT_NO_POS;
 }
 
 int bpf_records_receive(void *ctx, const void *data, size_t size)
@@ -482,8 +459,9 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
-		ts = ((const struct ebt_process_record *)data)->ts;
-		err = receive_process(s, data, payload);
+		ts = bpf_record_ns(head);
+		err = bpf_losses_record(s, head->slot, EBT_NO_DOMAIN, ts, bpf_record_dropped(head));
+		err = err ? err : receive_process(s, data, payload);
 	} else if (target) {
 		err = receive_event(s, target, head, size, &ts);
 	} else {

@@ -8,6 +8,7 @@
 
 #include "core/session.h"
 #include "source/bpf_lanes.h"
+#include "source/bpf_losses.h"
 #include "source/bpf_targets.h"
 
 /* Changes that the reader of rings is notified of. */
@@ -36,8 +37,8 @@ struct bpf_records {
 	uint64_t started_ns; /* of the current poll */
 	uint64_t
 		received_ns; /* ts of the last record; records are in the order of their reservation */
-	uint64_t lost_reported, lost_since_ns;
-	uint64_t strays;	    /* events of unknown processes that are in no ring */
+	uint32_t dropped;    /* of the current record */
+	struct bpf_losses losses;
 	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
 	bool threads;		    /* records say when processes begin threads */
@@ -69,18 +70,6 @@ int bpf_records_emit(struct bpf_records *s, const struct ebt_event *ev);
  * bpf_targets_scan_young(). */
 void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 			   const struct bpf_birth *birth);
-/* Children of traced processes were not followed: what they did since then is lost. 0 or
- * -ENOMEM. */
-int bpf_records_lost_children(struct bpf_records *s, uint64_t since_ns);
-/* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
-int bpf_records_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
-			  uint64_t until_ns);
-/*
- * Events that were dropped, or are of an unknown process, and are in no ring are only counted: the
- * increase of that count since the last call is emitted as a loss, of the process if only one is
- * traced. 0 or -ENOMEM.
- */
-int bpf_records_lost(struct bpf_records *s, uint64_t dropped, uint64_t now);
 /* Memory of received events that are not read yet, in bytes. */
 size_t bpf_records_bytes(const struct bpf_records *s);
 
