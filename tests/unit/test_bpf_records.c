@@ -372,6 +372,48 @@ static void test_payload(void)
 	finish();
 }
 
+static int take(uint32_t slot, uint16_t site, uint64_t ts)
+{
+	struct ebt_marker_record rec = {
+		.head = {.type = EBT_RECORD_MARKER, .slot = slot, .site = site},
+		.ts = ts,
+		.pos = EBT_NO_POS,
+	};
+	return bpf_records_take(&s, &rec, sizeof(rec));
+}
+
+static int take_exec(uint64_t ts)
+{
+	struct ebt_process_record rec = {
+		.head = {.type = EBT_RECORD_PROCESS, .site = EBT_PROCESS_EXEC},
+		.pid = (uint32_t)getpid(),
+		.ts = ts,
+	};
+	return bpf_records_take(&s, &rec, sizeof(rec));
+}
+
+/* While records are dispatched that take their time, the buffer is drained. */
+static void test_spool(void)
+{
+	begin();
+	s.stopped = true; /* exec attaches nothing */
+	ok(!take(0, EBT_BEGIN, 10) && s.lanes.waiting == 1, "a record is dispatched at once");
+	ok(!take_exec(20) && !take(0, EBT_END, 30) && s.lanes.waiting == 1,
+	   "one that takes its time is spooled, and all behind it");
+	is(bpf_records_dispatch(&s, 0), 1, "they are dispatched up to a time");
+	is(s.lanes.waiting, 2, "one at least");
+	ok(!take(0, EBT_BEGIN, 40) && s.lanes.waiting == 2, "what comes meanwhile waits behind");
+	is(bpf_records_dispatch(&s, UINT64_MAX), 0, "and then all");
+	is_str(taken(1, 0), "we:10 we:30 we:40", "in their order");
+	ok(!take(0, EBT_END, 50) && s.lanes.waiting == 2, "then nothing is spooled");
+	s.stopped = false;
+	s.queue_bytes = 3 * sizeof(struct ebt_event);
+	ok(!take_exec(60) && !take(0, EBT_BEGIN, 70) && take(0, EBT_END, 80) == -ENOBUFS,
+	   "a full spool says so");
+	bpf_spool_done(&s.spool);
+	finish();
+}
+
 /* The event of a marker, from the registers of a hit. */
 static void test_marker(void)
 {
@@ -461,6 +503,7 @@ int main(void)
 	test_threads();
 	test_full();
 	test_payload();
+	test_spool();
 	test_marker();
 	test_ocaml();
 	kill_child(child, SIGKILL);

@@ -23,6 +23,35 @@ static const char *function_of(struct session *s, uint32_t id)
 	return f->count ? strings_text(s->strings, f->position[0].function) : "";
 }
 
+static unsigned find_none(void *ctx, struct code_memory *memory, struct code_position *ret)
+{
+	(void)memory;
+	(void)ret;
+	++*(unsigned *)ctx;
+	return 0;
+}
+
+static void test_none(void)
+{
+	struct session *s;
+	struct code_frames *c;
+	struct code_map map = {0};
+	unsigned asked = 0;
+	struct code_lookup by = {.find = find_none, .ctx = &asked};
+	if (session_new(&s) || code_frames_new(s, &c))
+		abort();
+	code_map_read(c, &map, getpid(), true);
+	uint32_t first = code_frames_return(c, &map, getpid(), (uintptr_t)test_none + 1, &by);
+	uint32_t again = code_frames_return(c, &map, getpid(), (uintptr_t)test_none + 1, &by);
+	is_str(function_of(s, again), "test_none", "what its lookup does not know has its symbol");
+	is(asked, 1, "and is not looked up again");
+	frames_drop(s->frames, first);
+	frames_drop(s->frames, again);
+	code_map_done(&map);
+	code_frames_free(c);
+	session_free(s);
+}
+
 /* What a program can claim: code at any offset of a file. */
 static void test_far(void)
 {
@@ -57,5 +86,6 @@ static void test_far(void)
 int main(void)
 {
 	test_far();
+	test_none();
 	return tap_done();
 }

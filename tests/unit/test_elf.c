@@ -4,7 +4,9 @@
 #include "tests/tap.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define SYMBOLS	     1000000
@@ -65,6 +67,33 @@ static int make_file(unsigned tables)
 	return fd;
 }
 
+/* Small pieces are read from windows of the file. */
+static void test_read(void)
+{
+	struct elf *e;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	unsigned wrong = 0, read = 0, seed = 1;
+	uint8_t got[40000], want[40000];
+	if (fd < 0 || elf_open(fd, &e))
+		abort();
+	for (int i = 0; i < 4000; i++) {
+		seed = seed * 1664525u + 1013904223u;
+		size_t bytes = i % 50 ? 1 + (seed >> 8) % 300 : sizeof(got);
+		uint64_t address = (seed >> 12) % 20000, at = elf_offset(e, address);
+		int n = elf_read(e, address, got, bytes);
+		if (!at && n < 0)
+			continue;
+		ssize_t most = pread(fd, want, bytes, (off_t)at);
+		/* Where a segment ends the file goes on. */
+		wrong += n < 0 || n > most || memcmp(got, want, (size_t)n);
+		wrong += n < most && elf_offset(e, address + (unsigned)n) == at + (unsigned)n;
+		read++;
+	}
+	ok(read > 500 && !wrong, "what is read at an address is what the file has there");
+	elf_close(e);
+	close(fd);
+}
+
 int main(void)
 {
 	struct elf *elf;
@@ -82,5 +111,6 @@ int main(void)
 	is(elf_find(elf, &none, 1), 0, "what is not there is not found");
 	elf_close(elf);
 	close(fd);
+	test_read();
 	return tap_done();
 }

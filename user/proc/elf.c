@@ -25,6 +25,18 @@ struct elf {
 	uint64_t left; /* of MAX_BYTES, or of the limit that was set */
 	uint64_t used;
 	bool limited;
+	struct elf_window *windows; /* WINDOWS, by offset; NULL: nothing has been read */
+};
+
+/* Of what elf_read() reads: what describes the frames of a program is many small pieces that are near
+ * to each other. */
+#define WINDOWS	     8
+#define WINDOW_BYTES 16384u
+
+struct elf_window {
+	uint64_t number; /* of the window in the file, from 1; 0: this one is empty */
+	size_t bytes;	 /* of it that there are */
+	uint8_t data[WINDOW_BYTES];
 };
 
 /* libelf keeps a record of each section that a header claims: of 8 million, 1 GB. */
@@ -71,6 +83,7 @@ void elf_close(struct elf *e)
 	if (!e)
 		return;
 	elf_end(e->elf);
+	free(e->windows);
 	free(e);
 }
 
@@ -168,14 +181,36 @@ static const GElf_Phdr *segment_of(const struct elf *e, uint64_t address)
 	return NULL;
 }
 
+static ssize_t read_file(struct elf *e, uint64_t at, void *ret, size_t size)
+{
+	uint64_t number = at / WINDOW_BYTES + 1, from = at % WINDOW_BYTES;
+	if (!e->windows && size <= WINDOW_BYTES)
+		e->windows = calloc(WINDOWS, sizeof(*e->windows));
+	if (!e->windows || from + size > WINDOW_BYTES)
+		return pread(e->fd, ret, size, (off_t)at);
+	struct elf_window *w = &e->windows[number % WINDOWS];
+	if (w->number != number) {
+		ssize_t n = pread(e->fd, w->data, WINDOW_BYTES, (off_t)(at - from));
+		w->number = n < 0 ? 0 : number;
+		w->bytes = n < 0 ? 0 : (size_t)n;
+		if (n < 0)
+			return n;
+	}
+	if (from >= w->bytes)
+		return 0;
+	size = size < w->bytes - from ? size : w->bytes - from;
+	memcpy(ret, w->data + from, size);
+	return (ssize_t)size;
+}
+
 int elf_read(struct elf *e, uint64_t address, void *ret, size_t size)
 {
 	const GElf_Phdr *p = segment_of(e, address);
 	if (!p)
 		return -ENOENT;
 	uint64_t left = p->p_filesz - (address - p->p_vaddr);
-	ssize_t n = pread(e->fd, ret, size < left ? size : left,
-			  (off_t)(p->p_offset + (address - p->p_vaddr)));
+	ssize_t n = read_file(e, p->p_offset + (address - p->p_vaddr), ret,
+			      size < left ? size : (size_t)left);
 	return n < 0 ? -errno : (int)n;
 }
 

@@ -20,6 +20,8 @@
 #define DEFAULT_RING_BYTES  (16u << 20)
 #define DEFAULT_QUEUE_BYTES (64u << 20)
 #define DEFAULT_SLACK_NS    10000000u
+#define DRAIN_NS	    1000000u   /* how often the buffer is drained */
+#define DISPATCH_NS	    20000000u  /* a poll takes no longer */
 #define RESCAN_NS	    100000000u /* a new library is found so late at most */
 /* Of a process, among which a traced one is looked for. They are read one by one while pids may come
  * again: without a limit that might not end. */
@@ -92,8 +94,24 @@ static bool may_release(void *ctx, const struct bpf_target *target)
 	return true;
 }
 
-/* wait: for a record that is being written. */
-static int look(struct bpf_source *s, bool wait)
+/* Dispatches what was spooled, and drains the buffer meanwhile, as the traced programs fill it. 0:
+ * nothing is left; -EAGAIN, -ENOBUFS: something is; or -errno. */
+static int dispatch(struct bpf_source *s, bool all)
+{
+	uint64_t end = all || s->in.stopped ? UINT64_MAX : s->in.started_ns + DISPATCH_NS;
+	for (uint64_t now = now_ns(); now < end; now = now_ns()) {
+		int n = bpf_records_dispatch(&s->in, now + DRAIN_NS);
+		if (n <= 0)
+			return n;
+		n = bpf_kernel_read(s->kernel, false);
+		if (n && n != -ENOBUFS && n != -EAGAIN)
+			return n;
+	}
+	return bpf_spool_bytes(&s->in.spool) ? -EAGAIN : 0;
+}
+
+/* all: also a record that is being written, and however long it takes. */
+static int look(struct bpf_source *s, bool all)
 {
 	s->in.started_ns = now_ns();
 	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
@@ -101,14 +119,19 @@ static int look(struct bpf_source *s, bool wait)
 	/* Counted before the records are read, and the time taken behind it: what was dropped up to
 	 * then has no record behind it that has not been read. */
 	uint64_t dropped = bpf_kernel_dropped(s->kernel).nowhere, counted_ns = now_ns();
-	int n = bpf_kernel_read(s->kernel, wait), err = 0;
+	int n = bpf_kernel_read(s->kernel, all), err = 0;
 	if (n && n != -ENOBUFS && n != -EAGAIN)
 		return n;
-	if (!n || s->in.stopped)
+	uint64_t last = s->in.spool.put;
+	int left = dispatch(s, all);
+	if (left && left != -ENOBUFS && left != -EAGAIN)
+		return left;
+	bool is_drained = !n && s->in.spool.got >= last;
+	if (is_drained || s->in.stopped)
 		err = bpf_losses_count(&s->in, dropped, s->in.started_ns, counted_ns);
 	/* Where the queues are full, or a record is being written, it is complete up to the last one. */
 	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
-	if (!n)
+	if (is_drained)
 		s->complete_ns = s->drained_ns = s->in.started_ns;
 	else if (to > s->complete_ns)
 		s->complete_ns = to;
@@ -204,6 +227,7 @@ static void bpf_source_free(struct source *base)
 	bpf_targets_done(&s->in.targets);
 	bpf_kernel_free(s->kernel);
 	bpf_lanes_done(&s->in.lanes);
+	bpf_spool_done(&s->in.spool);
 	event_stacks_free(s->in.stacks);
 	code_frames_free(s->in.code);
 	free(s);
@@ -404,7 +428,7 @@ static int new_kernel(struct bpf_source *s)
 					    .multi = s->counts.multi,
 					    .no_follow = opt->no_follow,
 					    .features = wanted_features(opt),
-					    .receive = bpf_records_receive,
+					    .receive = bpf_records_take,
 					    .ctx = &s->in};
 	if (s->in.stacks)
 		kernel.stacks = event_stacks_choice(s->in.stacks);

@@ -473,3 +473,50 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	s->received_ns = ts;
 	return full && !s->stopped ? -ENOBUFS : 0;
 }
+
+/* A record that takes its time: frames are looked up, files are inspected, probes are attached. */
+static bool is_slow(const struct ebt_record *head)
+{
+	return head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC ||
+	       head->type == EBT_RECORD_PROCESS || bpf_record_is_control(head);
+}
+
+/* Mappings that were never read, which the process may not have any more when it is dispatched. */
+static void read_mappings(struct bpf_records *s, const struct ebt_record *head)
+{
+	struct bpf_target *target = bpf_targets_get(&s->targets, head->slot);
+	bool has_stack = head->type == EBT_RECORD_STACK || head->type == EBT_RECORD_ALLOC;
+	if (has_stack && s->code && target && !target->allocs.code.read_ns)
+		code_map_read(s->code, &target->allocs.code, target->pid, false);
+}
+
+int bpf_records_take(void *ctx, const void *data, size_t size)
+{
+	struct bpf_records *s = ctx;
+	if (size < sizeof(struct ebt_record))
+		return 0;
+	bool slow = is_slow(data);
+	if (!slow && !bpf_spool_bytes(&s->spool))
+		return bpf_records_receive(s, data, size);
+	if (slow)
+		read_mappings(s, data);
+	int err = bpf_spool_put(&s->spool, data, size);
+	bool full = bpf_spool_bytes(&s->spool) >= s->queue_bytes;
+	return err ? err : full && !s->stopped ? -ENOBUFS : 0;
+}
+
+int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns)
+{
+	const void *record;
+	size_t bytes;
+	if (bpf_records_bytes(s) >= s->queue_bytes && !s->stopped)
+		return bpf_spool_bytes(&s->spool) ? -ENOBUFS : 0;
+	while ((record = bpf_spool_next(&s->spool, &bytes))) {
+		int err = bpf_records_receive(s, record, bytes);
+		if (err)
+			return err;
+		if (now_ns() >= until_ns)
+			return bpf_spool_bytes(&s->spool) != 0;
+	}
+	return 0;
+}

@@ -9,6 +9,7 @@
 #include "core/session.h"
 #include "source/bpf_lanes.h"
 #include "source/bpf_losses.h"
+#include "source/bpf_spool.h"
 #include "source/bpf_targets.h"
 
 /* Changes that the reader of rings is notified of. */
@@ -38,6 +39,7 @@ struct bpf_records {
 	uint64_t
 		received_ns; /* ts of the last record; records are in the order of their reservation */
 	uint32_t dropped;    /* of the current record */
+	struct bpf_spool spool;
 	struct bpf_losses losses;
 	uint64_t until_ns;	    /* when removing the probes began; 0: not yet */
 	int64_t boottime_offset_ns; /* of the starts in /proc, from those in records */
@@ -55,9 +57,15 @@ struct bpf_birth {
 	bool shares_memory; /* with its parent, until it calls exec */
 };
 
-/* A callback of bpf_channel_read(): ctx is a struct bpf_records. -ENOBUFS: the queues are full;
- * records stay in the kernel, which counts those that it drops. */
+/* Dispatches a record. ctx: a struct bpf_records. 0; -ENOBUFS: the queues are full now; or -errno. */
 int bpf_records_receive(void *ctx, const void *data, size_t size);
+/* A callback of bpf_channel_read(): dispatches the record, or spools one that takes its time and all
+ * behind it. -ENOBUFS: there is no more room; records stay in the kernel, which counts those that it
+ * drops. */
+int bpf_records_take(void *ctx, const void *data, size_t size);
+/* Dispatches spooled records until then. 1: some are left; 0; -ENOBUFS: the queues are full; or
+ * -errno. */
+int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns);
 /* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
  * not known. NULL: no memory. */
 struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,

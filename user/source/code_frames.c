@@ -38,7 +38,7 @@ struct code_module {
 	struct elf *elf;	 /* NULL: not needed so far */
 	uint32_t path, build_id; /* strings of the session, held; 0: not known */
 	/* By offset: the frame, held; or OF_LIBRARY. Of those of code_frames_return() by offset and
-	 * variant. */
+	 * variant; 0: it has none of its own. */
 	struct map frames;
 };
 
@@ -407,11 +407,15 @@ uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t p
 	uint64_t key = (address - m->start + m->offset) | (uint64_t)(by->variant + 1u) << 48;
 	const uint64_t *known = map_get(&m->module->frames, key);
 	uint32_t frame = known ? (uint32_t)*known : 0;
+	if (known && !frame)
+		return symbols_frame(c, map, pid, address);
 	if (!known) {
 		struct code_memory memory = memory_of(m, pid);
 		unsigned n = by->find(by->ctx, &memory, position);
-		if (!n)
+		if (!n) {
+			c->frames += map_put(&m->module->frames, key) != NULL;
 			return symbols_frame(c, map, pid, address);
+		}
 		struct frame_module of = {m->module->path, m->module->build_id,
 					  address - 1 - m->start + m->offset};
 		frame = keep_frame(c, m->module, key, put_frame(c, address, &of, position, n));
