@@ -3,6 +3,8 @@
 #include "core/processes.h"
 #include "tests/tap.h"
 
+#include <errno.h>
+
 static struct process_start at(uint64_t boot_ns)
 {
 	return (struct process_start){boot_ns, true};
@@ -259,6 +261,151 @@ static bool model_round(unsigned seed)
 	return good;
 }
 
+/* ---- whoever learns of a process, in any order ---- */
+
+#define MS	1000000ull
+#define TICK	PROCESS_TICK_NS
+#define LIVES	200
+#define LATE_MS 250 /* what a source says comes so late at most */
+#define APART	(2 * LATE_MS)
+
+enum saying { FORK, EXIT, SCAN, SCAN_NO_START, PIDFD, ATTACH, INBOX, SAYINGS };
+
+struct word {
+	uint64_t at_ns; /* when it is heard */
+	uint64_t lived_ns;
+	uint32_t life;
+	enum saying saying;
+};
+
+static int compare_words(const void *a, const void *b)
+{
+	const struct word *x = a, *y = b;
+	return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
+}
+
+static uint32_t word_seed;
+static uint64_t any_ms(uint64_t below)
+{
+	word_seed = word_seed * 1664525u + 1013904223u;
+	return (word_seed >> 8) % below * MS;
+}
+
+/* The words of a life that lasts from start_ns to end_ns. Returns their number. */
+static uint32_t speak(struct word *w, uint32_t life, uint64_t start_ns, uint64_t end_ns)
+{
+	uint32_t n = 0;
+	uint64_t seen = start_ns + any_ms((end_ns - start_ns) / MS), late = any_ms(LATE_MS);
+	uint64_t made = start_ns + any_ms((end_ns - start_ns) / MS);
+	w[n++] = (struct word){start_ns + late, start_ns, life, FORK};
+	/* Records come in the order in which they were made. */
+	w[n++] =
+		(struct word){(end_ns > start_ns + late ? end_ns : start_ns + late) + any_ms(9) + 1,
+			      end_ns, life, EXIT};
+	if (any_ms(2)) {
+		w[n++] = (struct word){seen + 1, seen, life, any_ms(2) ? SCAN : SCAN_NO_START};
+		w[n++] = (struct word){end_ns + 2 + any_ms(LATE_MS), end_ns, life, PIDFD};
+		/* It may be gone by then. */
+		w[n++] = (struct word){seen + 2 + any_ms(LATE_MS), seen, life, ATTACH};
+	}
+	if (any_ms(2))
+		w[n++] = (struct word){end_ns + 3 + any_ms(LATE_MS), made + TICK, life, INBOX};
+	return n;
+}
+
+static int hear(struct processes *ps, const struct word *w, uint32_t pid, uint64_t start_ns,
+		uint32_t *ret)
+{
+	struct process_start start = at(start_ns - start_ns % TICK);
+	switch (w->saying) {
+	case FORK:
+	case SCAN:
+		if (processes_begin(ps, pid, &start, ret))
+			return -ENOMEM;
+		processes_ref(ps, *ret);
+		return 0;
+	case SCAN_NO_START:
+		if (processes_lived(ps, pid, w->lived_ns, ret))
+			return -ENOMEM;
+		processes_ref(ps, *ret);
+		return 0;
+	case INBOX:
+		if (processes_lived(ps, pid, w->lived_ns, ret))
+			return -ENOMEM;
+		processes_end_unused(ps, *ret);
+		return 0;
+	default:
+		return processes_of(ps, pid, ret);
+	}
+}
+
+static void test_any_order(void)
+{
+	static struct word word[SAYINGS * LIVES];
+	unsigned wrong = 0, heard = 0;
+	for (unsigned round = 1; round <= 300; round++) {
+		struct processes ps;
+		uint64_t start[LIVES], free_ns[4] = {0};
+		uint32_t index[LIVES] = {0}, n = 0;
+		word_seed = round;
+		if (processes_init(&ps, NULL))
+			abort();
+		for (uint32_t i = 0; i < LIVES; i++) {
+			uint64_t *from = &free_ns[i % 4], ms = 1 + any_ms(40) / MS;
+			start[i] = *from + (APART + 1) * MS + any_ms(300);
+			*from = start[i] + ms * MS;
+			n += speak(&word[n], i, start[i], *from);
+		}
+		qsort(word, n, sizeof(*word), compare_words);
+		for (uint32_t i = 0; i < n; i++) {
+			const struct word *w = &word[i];
+			uint32_t life = w->life, got;
+			if (w->saying == EXIT || w->saying == PIDFD) {
+				processes_ended(&ps, index[life], w->at_ns);
+				processes_unref(&ps, index[life]);
+				continue;
+			}
+			if (hear(&ps, w, 100 + life % 4, start[life], &got))
+				abort();
+			wrong += index[life] && index[life] != got;
+			for (uint32_t k = life % 4; k < LIVES; k += 4)
+				wrong += k != life && index[k] == got;
+			index[life] = got;
+			heard++;
+		}
+		processes_done(&ps);
+	}
+	ok(heard > 100000 && !wrong, "a process is one incarnation, in whatever order fork, exit, "
+				     "scan, pidfd, attach and its "
+				     "ring are heard of");
+	diag("%u words, %u wrong", heard, wrong);
+}
+
+static void test_lived(void)
+{
+	struct processes ps;
+	uint32_t a, b, c;
+	struct process_start one = at(100), two = at(300);
+	if (processes_init(&ps, NULL))
+		abort();
+	if (processes_lived(&ps, 7, 150, &a))
+		abort();
+	processes_end_unused(&ps, a);
+	ok(processes_at(&ps, a)->ended, "a process whose ring was found has ended");
+	is(begin(&ps, 7, &one), a, "it is the one of which the fork is heard later");
+	b = begin(&ps, 7, &two);
+	ok(b != a, "but not the next one with its pid");
+	ok(!processes_lived(&ps, 7, 250, &c) && c == a, "a ring of before is of the one before");
+	ok(!processes_lived(&ps, 7, 350, &c) && c == b, "one of now is of that of now");
+	ok(!processes_lived(&ps, 7, 50, &c) && c != a && c != b && processes_find(&ps, 7) == b &&
+		   processes_at(&ps, a)->older == c && !processes_at(&ps, c)->plain,
+	   "one of before all is of one before all");
+	processes_end(&ps, c);
+	processes_release(&ps, c);
+	ok(!processes_at(&ps, a)->older && processes_find(&ps, 7) == b, "which may be released");
+	processes_done(&ps);
+}
+
 int main(void)
 {
 	test_incarnations();
@@ -270,5 +417,7 @@ int main(void)
 	for (unsigned seed = 1; seed <= 100; seed++)
 		bad += !model_round(seed);
 	is(bad, 0, "100 random histories of 40 pids give the incarnations of the model");
+	test_lived();
+	test_any_order();
 	return tap_done();
 }

@@ -108,11 +108,14 @@ static int add_incarnation(struct processes *ps, uint32_t pid, uint32_t *ret_ind
 	return 0;
 }
 
-/* Two known starts decide; else a process that has ended is not the one that lives. */
+/* Two known starts decide, or a start and a moment at which it lived; else a process that has ended is
+ * not the one that lives. */
 static bool is_same(const struct process *p, const struct process_start *start)
 {
 	if (start->known && p->start.known)
 		return p->start.boot_ns == start->boot_ns;
+	if (start->known && p->lived_boot_ns)
+		return start->boot_ns <= p->lived_boot_ns;
 	return !p->ended;
 }
 
@@ -133,6 +136,50 @@ int processes_begin(struct processes *ps, uint32_t pid, const struct process_sta
 	}
 	if (pid && start->known)
 		ps->entry[index]->start = *start;
+	*ret_index = index;
+	return 0;
+}
+
+/* An incarnation before another one. */
+static int add_before(struct processes *ps, uint32_t pid, uint32_t newer, uint32_t *ret_index)
+{
+	if (!newer)
+		return add_incarnation(ps, pid, ret_index);
+	struct process *p = add(ps, pid);
+	if (!p)
+		return -ENOMEM;
+	p->plain = false;
+	p->newer = newer;
+	p->older = ps->entry[newer]->older;
+	if (p->older)
+		ps->entry[p->older]->newer = p->index;
+	ps->entry[newer]->older = *ret_index = p->index;
+	return 0;
+}
+
+static bool began_later(const struct process *p, uint64_t boot_ns)
+{
+	return p->start.known && p->start.boot_ns > boot_ns;
+}
+
+static bool ended_before(const struct process *p, uint64_t boot_ns)
+{
+	return p->ended_boot_ns && p->ended_boot_ns + PROCESS_TICK_NS < boot_ns;
+}
+
+int processes_lived(struct processes *ps, uint32_t pid, uint64_t boot_ns, uint32_t *ret_index)
+{
+	uint32_t index = processes_find(ps, pid), newer = 0;
+	for (; index && began_later(ps->entry[index], boot_ns); index = ps->entry[index]->older)
+		newer = index;
+	int err = pid && (!index || ended_before(ps->entry[index], boot_ns))
+			  ? add_before(ps, pid, newer, &index)
+			  : 0;
+	if (err)
+		return err;
+	struct process *p = ps->entry[index];
+	if (index && (!p->lived_boot_ns || boot_ns < p->lived_boot_ns))
+		p->lived_boot_ns = boot_ns;
 	*ret_index = index;
 	return 0;
 }
@@ -175,12 +222,18 @@ void processes_end(struct processes *ps, uint32_t index)
 	queue_gone(ps, ps->entry[index]);
 }
 
-int processes_of_ended(struct processes *ps, uint32_t pid, uint32_t *ret_index)
+void processes_ended(struct processes *ps, uint32_t index, uint64_t boot_ns)
 {
-	int err = processes_of(ps, pid, ret_index);
-	if (!err && !ps->entry[*ret_index]->refs)
-		processes_end(ps, *ret_index);
-	return err;
+	struct process *p = ps->entry[index];
+	if (index && (!p->ended_boot_ns || boot_ns < p->ended_boot_ns))
+		p->ended_boot_ns = boot_ns;
+	processes_end(ps, index);
+}
+
+void processes_end_unused(struct processes *ps, uint32_t index)
+{
+	if (!ps->entry[index]->refs)
+		processes_end(ps, index);
 }
 
 void processes_ref(const struct processes *ps, uint32_t index)

@@ -41,7 +41,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PROCESS_UNKNOWN 0 /* the index that stands for no known process */
+#define PROCESS_TICK_NS 10000000u /* the kernel's times of starts and of files are so coarse */
+#define PROCESS_UNKNOWN 0	  /* the index that stands for no known process */
 
 /* When a process began: CLOCK_BOOTTIME, ns, in the kernel's ticks (as /proc/PID/stat has it). */
 struct process_start {
@@ -61,11 +62,13 @@ struct process {
 	uint32_t index;
 	uint32_t pid; /* 0: not known */
 	struct process_start start;
-	uint32_t number;     /* of all entries that there ever were; grows with age */
-	bool plain;	     /* no other process of the run is known to have had its pid */
-	uint32_t older;	     /* index of the incarnation before it; PROCESS_UNKNOWN: none */
-	uint32_t newer;	     /* of the one after it, likewise; private */
-	uint32_t parent_pid; /* 0: not known */
+	uint64_t lived_boot_ns; /* a moment of its life, CLOCK_BOOTTIME; 0: not known */
+	uint64_t ended_boot_ns; /* by then it had ended, likewise */
+	uint32_t number;	/* of all entries that there ever were; grows with age */
+	bool plain;		/* no other process of the run is known to have had its pid */
+	uint32_t older;		/* index of the incarnation before it; PROCESS_UNKNOWN: none */
+	uint32_t newer;		/* of the one after it, likewise; private */
+	uint32_t parent_pid;	/* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
 	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The
@@ -140,21 +143,29 @@ static inline uint32_t processes_pid(const struct processes *ps, uint32_t index)
 
 /*
  * Enters a process that lives, or has just been forked. It is the newest incarnation of its pid if
- * both starts are known and the same, or if one is not known and that incarnation has not ended;
- * else it is a new one, and the incarnation before it has ended. start: NULL if not known. 0 or
- * -ENOMEM; the index of pid 0 is PROCESS_UNKNOWN.
+ * both starts are known and the same, or if its start is no later than a moment at which that
+ * incarnation lived, or if neither can be known and that incarnation has not ended; else it is a new
+ * one, and the incarnation before it has ended. start: NULL if not known. 0 or -ENOMEM; the index of
+ * pid 0 is PROCESS_UNKNOWN.
  */
 int processes_begin(struct processes *ps, uint32_t pid, const struct process_start *start,
 		    uint32_t *ret_index);
 /* The newest incarnation of a pid, living or ended; entered if there is none. 0 or -ENOMEM. */
 int processes_of(struct processes *ps, uint32_t pid, uint32_t *ret_index);
-/* The same, of a process that must have ended: it has, unless somebody refers to it, and so will
- * report its end. */
-int processes_of_ended(struct processes *ps, uint32_t pid, uint32_t *ret_index);
+/*
+ * The incarnation of a pid that lived at a moment, CLOCK_BOOTTIME, or up to PROCESS_TICK_NS before it,
+ * whose start is not known: the newest that had not begun later, and not ended before; entered if
+ * there is none. 0 or -ENOMEM.
+ */
+int processes_lived(struct processes *ps, uint32_t pid, uint64_t boot_ns, uint32_t *ret_index);
 /* As processes_of(); PROCESS_UNKNOWN if there is none. */
 uint32_t processes_find(const struct processes *ps, uint32_t pid);
 /* The process has ended: from here on its pid may come again. Idempotent. */
 void processes_end(struct processes *ps, uint32_t index);
+/* The same, and it is known that it had ended at a moment, CLOCK_BOOTTIME. */
+void processes_ended(struct processes *ps, uint32_t index, uint64_t boot_ns);
+/* As processes_end(), unless somebody refers to it, and so will report its end. */
+void processes_end_unused(struct processes *ps, uint32_t index);
 
 /* Refers to a process, for as long as it may have events. Each takes a processes_unref(). */
 void processes_ref(const struct processes *ps, uint32_t index);

@@ -45,9 +45,9 @@ int followed_usage_begin(struct followed_usage *a, struct session *s, pid_t pid)
 	*a = (struct followed_usage){.pid = pid};
 	begin(a, s, has_usage ? &u : NULL);
 	/* The kernel may have reported its exit already: then it is not the next with its pid. */
-	int err = has_usage && u.exiting
-			  ? processes_of(&s->processes, (uint32_t)pid, &a->process)
-			  : processes_begin(&s->processes, (uint32_t)pid, &start, &a->process);
+	int err = has_usage ? processes_begin(&s->processes, (uint32_t)pid, &start, &a->process)
+			    : processes_lived(&s->processes, (uint32_t)pid,
+					      clock_ns(CLOCK_BOOTTIME), &a->process);
 	if (err)
 		return err;
 	processes_ref(&s->processes, a->process);
@@ -103,6 +103,6 @@ void followed_usage_end(const struct followed_usage *a, struct session *s)
 	struct process *p = processes_at(&s->processes, a->process);
 	note(a, p); /* of a zombie the memory is gone, the CPU time is not */
 	p->end = moment_at(now_ns());
-	processes_end(&s->processes, a->process);
+	processes_ended(&s->processes, a->process, clock_ns(CLOCK_BOOTTIME));
 	processes_unref(&s->processes, a->process);
 }

@@ -6,6 +6,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "base/clock.h"
+#include "core/processes.h"
+
 bool ring_id_read(int fd, const char *name, struct ring_id *ret)
 {
 	struct statx st;
@@ -27,6 +30,14 @@ bool ring_id_is(const struct ring_id *a, const struct ring_id *b)
 {
 	return a->ino == b->ino && a->dev == b->dev && a->born_s == b->born_s &&
 	       a->born_ns == b->born_ns;
+}
+
+uint64_t known_ring_lived_ns(const struct known_ring *ring)
+{
+	uint64_t now = clock_ns(CLOCK_BOOTTIME), wall = clock_ns(CLOCK_REALTIME);
+	uint64_t born = ring->id.born_s * 1000000000u + ring->id.born_ns + PROCESS_TICK_NS;
+	uint64_t ago = born && born < wall ? wall - born : 0;
+	return ago < now ? now - ago : now;
 }
 
 struct known_ring *known_rings_find(const struct known_rings *k, const struct ring_id *id)

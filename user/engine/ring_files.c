@@ -211,10 +211,13 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	faults_report_assumed(&r->engine->report, c, name);
 	r->opened++;
 	follow_usage_soon(r->follow);
-	if (!p && processes_of_ended(&r->engine->session->processes, (uint32_t)pid, &process)) {
+	if (!p && processes_lived(&r->engine->session->processes, (uint32_t)pid,
+				  known_ring_lived_ns(k), &process)) {
 		ebt_cursor_close(c);
 		return -ENOMEM;
 	}
+	if (!p)
+		processes_end_unused(&r->engine->session->processes, process);
 	err = ring_source_add(r->rings, c, name, process, p != NULL);
 	if (!err && p)
 		followed_usage_note(&p->usage, r->engine->session);

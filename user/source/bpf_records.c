@@ -23,11 +23,25 @@ static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change, uin
 		s->changed(s->ctx, pid, change, ts);
 }
 
+/* With its start as /proc has it, if it is not known: one that is not there has just been there, and is
+ * the newest with its pid. */
+static int begin_process(struct processes *ps, pid_t pid, const struct process_start *start,
+			 uint32_t *ret)
+{
+	struct usage u;
+	if (start && start->known)
+		return processes_begin(ps, (uint32_t)pid, start, ret);
+	if (usage_read(pid, &u))
+		return processes_of(ps, (uint32_t)pid, ret);
+	struct process_start of_proc = {.boot_ns = u.start_boot_ns, .known = true};
+	return processes_begin(ps, (uint32_t)pid, &of_proc, ret);
+}
+
 struct bpf_target *bpf_records_add(struct bpf_records *s, pid_t pid, uint32_t slot,
 				   const struct process_start *start)
 {
 	uint32_t process;
-	if (processes_begin(&s->session->processes, (uint32_t)pid, start, &process))
+	if (begin_process(&s->session->processes, pid, start, &process))
 		return NULL;
 	/* The kernel reports each thread from before this on. */
 	if (s->threads && process_has_one_thread(pid))
@@ -51,7 +65,7 @@ void bpf_records_end(struct bpf_records *s, struct bpf_target *target, uint64_t 
 {
 	if (s->pages)
 		keep_error(s, page_user_end(s->pages, &target->pages, ts));
-	processes_end(&s->session->processes, target->process);
+	processes_ended(&s->session->processes, target->process, clock_ns(CLOCK_BOOTTIME));
 	bpf_targets_end(&s->targets, target);
 }
 
@@ -115,6 +129,20 @@ static struct process_start start_of(const struct bpf_records *s,
 				      .known = rec->start_boot_ns != 0};
 }
 
+/* Of a record of a process that is not traced, as that of its fork was dropped. */
+static int find_process(const struct bpf_records *s, const struct ebt_process_record *rec,
+			uint32_t *ret)
+{
+	struct processes *ps = &s->session->processes;
+	struct process_start start = start_of(s, rec);
+	bool is_own = start.known && rec->head.site != EBT_PROCESS_FORK;
+	int err = is_own ? processes_begin(ps, rec->pid, &start, ret)
+			 : processes_of(ps, rec->pid, ret);
+	if (!err && rec->head.site == EBT_PROCESS_EXIT)
+		processes_end_unused(ps, *ret);
+	return err;
+}
+
 /* What the old program of a process had allocated is gone. */
 static int collect_objects(struct bpf_records *s, struct bpf_target *target,
 			   const struct ebt_event *exec)
@@ -153,10 +181,8 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 	};
 	struct processes *ps = &s->session->processes;
 	int err = 0;
-	if (!target && rec->head.site == EBT_PROCESS_EXIT)
-		err = processes_of_ended(ps, rec->pid, &ev.process);
-	else if (!target)
-		err = processes_of(ps, rec->pid, &ev.process);
+	if (!target)
+		err = find_process(s, rec, &ev.process);
 	if (!err && target && rec->head.site == EBT_PROCESS_EXEC)
 		err = collect_objects(s, target, &ev);
 	if (!err)
