@@ -25,6 +25,15 @@ static void share(struct bpf_links *l, struct attach_env *env, struct attachment
 	struct stat st;
 	if (env->share && a->by->is_shareable && a->by->is_shareable(a->state) && !fstat(file, &st))
 		a->shared = bpf_links_share(l, env, st.st_dev, st.st_ino);
+	a->cuts = a->shared ? a->shared->cuts : 0;
+}
+
+bool attachment_is_cut(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	if (!a->by || !a->shared)
+		return a->by && !bpf_links_check(l, env, &a->link);
+	a->shared->cuts += !bpf_links_check(l, env, &a->shared->link);
+	return a->watched && a->cuts != a->shared->cuts;
 }
 
 int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
@@ -58,6 +67,8 @@ static int update_shared(struct bpf_links *l, struct attach_env *env, struct att
 	}
 	if (a->watched || is_given_up(a) || when == ATTACH_LATER)
 		return 0;
+	if (!bpf_links_check(l, env, &sh->link))
+		a->cuts = ++sh->cuts;
 	if (sh->link.fd < 0) {
 		int n = bpf_links_open(l, env, a->by, a->state, a->file, 0, &sh->link);
 		a->err = n < 0 ? n : 0;

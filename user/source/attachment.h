@@ -16,6 +16,7 @@ struct attachment {
 	struct bpf_link link;
 	struct bpf_shared *shared; /* NULL: a link of its own */
 	bool watched;		   /* probed by the shared link */
+	uint32_t cuts;		   /* of the shared link, when it began */
 	bool left_alone;	   /* as of the last update: the process records by itself */
 	int err;		   /* of an attempt that failed; see attachment_may_retry() */
 	uint64_t unshared_ns;	   /* a shared link probed it until then; 0: none did */
@@ -30,6 +31,8 @@ int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct a
 /* Attaches or detaches. The number of sites attached by this call, or -errno. */
 int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
 		      uint64_t now_ns);
+/* True if its probes were there and are gone: it is to be ended, and begun again. */
+bool attachment_is_cut(struct bpf_links *l, struct attach_env *env, struct attachment *a);
 /* The begin of the time in which probes were missing, if the process was not scanned since
  * unwatched_ns; 0: they were not. */
 uint64_t attachment_missed(const struct attachment *a, uint64_t unwatched_ns);

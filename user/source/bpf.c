@@ -9,6 +9,7 @@
 #include "source/bpf_ocaml.h"
 #include "source/bpf_reason.h"
 #include "source/bpf_recover.h"
+#include "source/link_keeper.h"
 #include "source/page_faults.h"
 
 #include <errno.h>
@@ -37,6 +38,7 @@ struct bpf_source {
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
 	uint32_t single, priced; /* sites with a link of their own; those that a message had */
+	bool reported_cut;	 /* that probes were gone */
 	unsigned reported;	 /* programs that are missed, a bit for each enum bpf_probe */
 	struct bpf_refusal link_refusal; /* the last one of a link; err 0: none */
 	struct bpf_recover recover;
@@ -56,6 +58,20 @@ static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uin
 	/* Without memory for it the next event will fail too, and say so. */
 	if (bpf_losses_unwatched(&s->in, process, since_ns, until_ns))
 		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
+}
+
+/* The process that held its probes was killed. */
+static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	struct bpf_source *s = ctx;
+	if (!s->reported_cut)
+		log_at(LOG_NORMAL,
+		       "process %u: the process that held its probes was killed; they "
+		       "are attached again, and what happened meanwhile is lost",
+		       processes_pid(&s->in.session->processes, process));
+	s->reported_cut = true;
+	if (bpf_losses_cut(&s->in, process, since_ns, until_ns))
+		log_at(LOG_VERBOSE, "no memory for a loss");
 }
 
 /* Forks assign their children slots of these. */
@@ -347,11 +363,13 @@ static void set_targets(struct bpf_source *s)
 	const struct bpf_options *opt = &s->opt;
 	s->in.targets.processes = &s->in.session->processes;
 	s->in.targets.unwatched = report_unwatched;
+	s->in.targets.cut = report_cut;
 	s->in.targets.in_ring = report_in_ring;
 	s->in.targets.ctx = s;
 	s->in.targets.hold = opt->hold;
 	s->in.targets.by.inspect = opt->inspect;
 	s->in.targets.by.links.attach = attach_link;
+	s->in.targets.by.links.holds = link_keeper_holds;
 	s->in.targets.by.links.foreign = count_foreign;
 	s->in.targets.by.links.ctx = s;
 	s->in.targets.by.env = (struct attach_env){

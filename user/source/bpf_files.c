@@ -18,6 +18,7 @@ struct bpf_file {
 	uint64_t dev, inode;
 	struct attachment at[ATTACHERS];
 	bool moved;	       /* it is to be asked about again */
+	bool cut;	       /* because its probes were gone */
 	bool starved;	       /* because we could not open it */
 	uint64_t unwatched_ns; /* it has not been watched since then; 0: it is */
 };
@@ -130,7 +131,8 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 		return -ENOMEM;
 	bool was_starved = file->starved;
 	if (!was_starved)
-		file->unwatched_ns = w->scan->unwatched_ns;
+		file->unwatched_ns = file->cut ? w->scan->begun_ns : w->scan->unwatched_ns;
+	file->cut = false;
 	/* Also if it fails the file is remembered: it would fail again at every scan. */
 	int err = begin_attachments(w, e, file);
 	file->moved = file->starved = attachment_may_retry(err);
@@ -188,6 +190,22 @@ static void update(struct walk *w, struct bpf_file *file)
 	}
 	if (seen)
 		file->unwatched_ns = 0;
+}
+
+bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f)
+{
+	bool loses = false;
+	for (uint32_t i = 0; i < f->files; i++)
+		for (unsigned k = 0; k < ATTACHERS; k++) {
+			struct attachment *a = &f->file[i].at[k];
+			if (!attachment_is_cut(&by->links, &by->env, a))
+				continue;
+			loses |= !is_in_ring(by, f, a);
+			attachment_end(&by->links, &by->env, a);
+			f->attached[k]--;
+			f->file[i].moved = f->file[i].cut = true;
+		}
+	return loses;
 }
 
 int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan)

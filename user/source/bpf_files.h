@@ -35,6 +35,7 @@ struct bpf_scan {
 	uint32_t slot;
 	pid_t pid;
 	uint64_t since_ns;     /* the process's program has been known since then */
+	uint64_t begun_ns;     /* now; files whose probes were gone are not watched since then */
 	uint64_t unwatched_ns; /* what is found now was not watched since then; 0: no matter */
 
 	/* results */
@@ -49,6 +50,9 @@ void bpf_files_init(struct bpf_files *f);
 /* Reads the mappings, attaches to what is new, and updates what is there. 0, or -errno if the
  * mappings cannot be read. */
 int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan *scan);
+/* Ends what has lost its probes, as the process was killed that held them: the next scan attaches
+ * again. True if events are missing for that. */
+bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f);
 /* The process has called exec: what depends on its program goes. */
 void bpf_files_exec(struct bpf_scanner *by, struct bpf_files *f);
 /* True if the process has probes, other than shared ones that were there before born_ns. */

@@ -132,6 +132,14 @@ int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pi
 		return -ENOTSUP;
 	struct link_spec spec = {
 		.file = file, .probe = program, .pid = pid, .site = site, .sites = sites};
+	int fd = link_keeper_attach(k->keeper, &spec);
+	if (fd >= 0 || !link_keeper_has_ended(k->keeper))
+		return fd;
+	struct link_keeper *ended = k->keeper;
+	int err = start_keeper(k);
+	if (err)
+		return err;
+	link_keeper_replace(k->keeper, ended);
 	return link_keeper_attach(k->keeper, &spec);
 }
 

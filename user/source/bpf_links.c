@@ -43,6 +43,14 @@ void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_lin
 	link->sites = 0;
 }
 
+bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)
+{
+	if (link->fd < 0 || !l->holds || l->holds(link->fd))
+		return true;
+	bpf_links_close(l, env, link);
+	return false;
+}
+
 static struct bpf_shared *find(const struct bpf_links *l, uint64_t dev, uint64_t inode)
 {
 	struct bpf_shared *sh = ptrmap_get(&l->shared, hash_file(dev, inode));
@@ -128,6 +136,8 @@ void bpf_links_check_foreign(struct bpf_links *l, struct attach_env *env, uint64
 	size_t at = 0;
 	for (struct bpf_shared *sh; (sh = ptrmap_next(&l->shared, &at));) {
 		uint64_t passed = now_ns - sh->checked_ns;
+		if (!sh->users && !bpf_links_check(l, env, &sh->link))
+			sh->cuts++;
 		if (sh->link.fd < 0 || passed < CHECK_FOREIGN_NS || !l->foreign)
 			continue;
 		uint64_t n = l->foreign(l->ctx, sh->link.key);

@@ -17,6 +17,9 @@ struct bpf_links {
 	 * Closing it removes the probes, which takes tens of milliseconds in another process. */
 	int (*attach)(void *ctx, enum bpf_probe program, int file, pid_t pid,
 		      const struct uprobe_site *site, uint32_t sites);
+	/* False: the probes of a link are gone, as the process was killed that held them. NULL: they
+	 * never are. */
+	bool (*holds)(int fd);
 	/* Hits of a shared link by processes that are not traced, by the key of its plan. */
 	uint64_t (*foreign)(void *ctx, uint32_t key);
 	void *ctx;
@@ -39,6 +42,7 @@ struct bpf_shared {
 	uint64_t since_ns; /* its probes are in place */
 	uint64_t gone_ns;  /* closed finally, or never to be made; 0: not */
 	uint32_t users;
+	uint32_t cuts; /* how often its probes were gone */
 	struct bpf_shared *prev_idle, *next_idle;
 	uint64_t foreign, checked_ns;
 };
@@ -47,6 +51,8 @@ struct bpf_shared {
 int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
 		   void *state, int file, pid_t pid, struct bpf_link *ret);
 void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
+/* Closes a link whose probes are gone. False: they were. */
+bool bpf_links_check(struct bpf_links *l, struct attach_env *env, struct bpf_link *link);
 
 /* The shared link of a file, added if there is none (then link.fd < 0: not attached); adds a user.
  * NULL: the file is not shared any more, or no memory. */

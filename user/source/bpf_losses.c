@@ -96,6 +96,12 @@ int bpf_losses_children(struct bpf_records *s, uint64_t since_ns)
 	return bpf_lanes_add(&s->lanes, 0, &ev);
 }
 
+int bpf_losses_cut(struct bpf_records *s, uint32_t process, uint64_t since_ns, uint64_t until_ns)
+{
+	struct ebt_event ev = new_loss(process, EBT_LOST_UNCOUNTED, since_ns, until_ns);
+	return bpf_lanes_add(&s->lanes, 0, &ev);
+}
+
 int bpf_losses_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
 			 uint64_t until_ns)
 {

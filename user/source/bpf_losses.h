@@ -45,6 +45,8 @@ int bpf_losses_count(struct bpf_records *s, uint64_t dropped, uint64_t from_ns, 
 /* Children of traced processes were not followed: what they did since then is lost. 0 or
  * -ENOMEM. */
 int bpf_losses_children(struct bpf_records *s, uint64_t since_ns);
+/* The probes of a process were gone between these times. 0 or -ENOMEM. */
+int bpf_losses_cut(struct bpf_records *s, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 /* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
 int bpf_losses_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
 			 uint64_t until_ns);

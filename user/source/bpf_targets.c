@@ -138,6 +138,13 @@ static void forget_path(struct bpf_target *target)
 	target->exe_path = NULL;
 }
 
+/* Since its last scan the probes of a process may have gone. */
+static void check_links(struct bpf_targets *t, struct bpf_target *target)
+{
+	if (bpf_files_check(&t->by, &target->files) && t->cut)
+		t->cut(t->ctx, target->process, target->scanned_ns, now_ns());
+}
+
 int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 {
 	struct bpf_scan scan = {
@@ -157,6 +164,8 @@ int bpf_targets_scan(struct bpf_targets *t, struct bpf_target *target)
 	}
 	if (target->scans < YOUNG_SCANS)
 		target->scans++;
+	check_links(t, target);
+	scan.begun_ns = now_ns();
 	int err = bpf_files_scan(&t->by, &target->files, &scan);
 	target->unmapped = !scan.mappings;
 	if (err < 0)
@@ -315,6 +324,7 @@ void bpf_targets_exec(struct bpf_targets *t, struct bpf_target *target, uint64_t
 {
 	/* Also of a program that starts the next at once, and of a child that has run its parent's
 	 * program until now. */
+	check_links(t, target);
 	report_unwatched_life(t, target, ts);
 	report_failed(t, target, ts);
 	target->since_ns = now_ns();
@@ -345,6 +355,7 @@ void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target)
 {
 	if (target->ended)
 		return;
+	check_links(t, target);
 	report_unwatched_life(t, target, now_ns());
 	report_failed(t, target, now_ns());
 	bpf_files_end(&t->by, &target->files);

@@ -59,6 +59,8 @@ struct bpf_targets {
 	struct processes *processes; /* the registry, which is referred to for each target */
 	/* What could have been seen of the process from `since` to `until` was not. May be NULL. */
 	void (*unwatched)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
+	/* The same, as its probes were gone, which a scan has noticed at `until`. May be NULL. */
+	void (*cut)(void *ctx, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 	/* The same, but the ring of the process has it. May be NULL. */
 	void (*in_ring)(void *ctx, pid_t pid);
 	void *ctx;

@@ -19,7 +19,7 @@ struct link_keeper {
 	int sock;  /* packets: a request, the holder's end and the probed file */
 	int alive; /* no link outlives it */
 	pid_t pid;
-	bool reported; /* that it was killed */
+	struct link_keeper *older; /* which was killed; its holders live on */
 };
 
 /* The sites follow on the holder's own socket, which answers with an int. */
@@ -285,12 +285,28 @@ int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec)
 	if (!err)
 		return end[0];
 	close(end[0]);
-	if ((err == -EPIPE || err == -ECONNRESET) && !k->reported) {
-		k->reported = true;
-		log_at(LOG_NORMAL, "the process that holds the probes was killed: no more can be "
-				   "attached");
-	}
 	return err;
+}
+
+static bool has_hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+	return poll(&p, 1, 0) > 0 && p.revents & (POLLHUP | POLLERR);
+}
+
+bool link_keeper_holds(int link)
+{
+	return !has_hung_up(link);
+}
+
+bool link_keeper_has_ended(const struct link_keeper *k)
+{
+	return has_hung_up(k->sock);
+}
+
+void link_keeper_replace(struct link_keeper *k, struct link_keeper *older)
+{
+	k->older = older;
 }
 
 void link_keeper_free(struct link_keeper *k)
@@ -304,5 +320,6 @@ void link_keeper_free(struct link_keeper *k)
 	close(k->alive);
 	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	link_keeper_free(k->older);
 	free(k);
 }

@@ -8,12 +8,15 @@
  * handles no more signals. Another process forks the holders: the keeper, which is small, has a
  * session of its own, and blocks all signals.
  *
- * What remains: SIGKILL sent to a holder itself while it makes its link.
+ * What remains: SIGKILL sent to a holder itself while it makes its link. If it is sent later the probes
+ * are gone; its link then says so.
  */
 #ifndef SOURCE_LINK_KEEPER_H
 #define SOURCE_LINK_KEEPER_H
 
 #include "source/uprobe.h"
+
+#include <stdbool.h>
 
 #define LINK_MAKER_FDS 4
 
@@ -39,6 +42,12 @@ struct link_maker {
 int link_keeper_new(const struct link_maker *maker, struct link_keeper **ret);
 /* Makes a link: a close-on-exec descriptor; closing it detaches asynchronously. Or -errno. */
 int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec);
+/* False: its holder was killed, and the probes of the link are removed. */
+bool link_keeper_holds(int link);
+/* True: it was killed. Links stay, but no more can be made. */
+bool link_keeper_has_ended(const struct link_keeper *k);
+/* Takes over the links of one that was killed. */
+void link_keeper_replace(struct link_keeper *k, struct link_keeper *older);
 /* Removes all links, also open ones, and waits until they are removed. NULL is allowed. */
 void link_keeper_free(struct link_keeper *k);
 
