@@ -195,7 +195,7 @@ $(O)/tests/unit/%: $(O)/tests/unit/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 # Parts of the library that is preloaded; all of it would interpose the test's own calls.
 $(O)/tests/unit/test_preload: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,mappings.c objects.c \
                                 filters.c trace_file.c) confined.c pages.c file_id.c))
-$(O)/tests/unit/test_section: $(call obj,usdt-probes/preload/section.c usdt-probes/confined.c)
+$(O)/tests/unit/test_section: $(call obj,$(addprefix usdt-probes/,preload/section.c confined.c frame_pointers.c))
 $(O)/tests/unit/test_backtrace: $(call obj,$(addprefix usdt-probes/,$(addprefix preload/,backtrace.c \
                                   backtrace_$(PROCESSOR).c) confined.c pages.c frame_pointers.c))
 # Its allocations fail when it wants them to.

@@ -61,6 +61,12 @@ is "$status" 0 "which do not overflow"
 is "$(events | jq -c 'select(.words == 600) | .stack | map(sub("@.*"; "")) | .[-2:]' | sort | uniq -c | tr -s ' ')" \
 	' 300 ["run_coroutine","leak_in_coroutine"]' "with their backtraces"
 record_acts "handlers on an alternative stack that interrupt each other: their objects" alternative
+record --rate 1 -- "$allocs" jump
+lost=$(sed -n 's/.*: \([0-9]*\) events could not be recorded: handlers of signals .*/\1/p' "$TMP/stderr")
+read -r _ mapped <"$TMP/stdout"
+is "$status $((mapped >= 20000)) $((${lost:-0} + $(events | grep -c '"source":"external"') >= mapped))" "0 1 1" \
+	"a handler that leaves the recorder by siglongjmp(): what is not recorded is counted" || diag "$(cat "$TMP/stderr")"
+is "$(grep -c 'recording ends before' "$TMP/stderr")" 0 "and nothing else is said"
 record_acts "mappings: the one that is not unmapped" map
 is "$(events | jq -r 'select(.source == "external") | .words' | sort -n | paste -sd' ')" \
 	"1048576 1048576 2097152 4194304" "large mappings are external memory, with their sizes"

@@ -9,12 +9,14 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -402,6 +404,33 @@ static void act_confine_call(void)
 	confine(false);
 }
 
+static sigjmp_buf jump;
+static volatile unsigned mapped, jumps;
+
+static void leave_by_jump(int signo)
+{
+	(void)signo;
+	jumps++;
+	siglongjmp(jump, 1);
+}
+
+/* A timer's handler leaves what it interrupts, which may be the recorder. */
+static void act_jump(void)
+{
+	struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+	signal(SIGALRM, leave_by_jump);
+	setitimer(ITIMER_REAL, &often, NULL);
+	sigsetjmp(jump, 1);
+	while (mapped < 20000) {
+		if (map_block(1 << 18) != MAP_FAILED)
+			mapped++;
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("jump %u\n", mapped);
+	fflush(stdout);
+	_exit(0);
+}
+
 #define COROUTINES 300
 #define SMALL	   4096
 
@@ -494,6 +523,7 @@ static const struct {
 	{"wait", act_wait},
 	{"failing", act_failing},
 	{"unseen", act_unseen},
+	{"jump", act_jump},
 	{"coroutine", act_coroutine},
 	{"alternative", act_alternative},
 	{"confine", act_confine},

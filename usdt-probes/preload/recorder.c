@@ -33,7 +33,8 @@
 
 #define WORD_BYTES 8 /* of the rate that users know */
 
-enum recorder_state { EARLY, ON, OFF };
+/* LOST: what is sampled is counted as missing alone. */
+enum recorder_state { EARLY, ON, OFF, LOST };
 
 __thread struct ebt_thread ebt_thread;
 
@@ -86,14 +87,38 @@ static void collect_noted(void)
 			write_collect(obj);
 }
 
+static void count_missing(int err)
+{
+	struct ebt_recorder_state *s = recorder.file.state;
+	__atomic_add_fetch(&s->events, 1, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&s->dropped, 1, __ATOMIC_RELAXED);
+	s->err = s->err ? s->err : err;
+}
+
+static void lose(int err)
+{
+	__atomic_store_n(&recorder.state, LOST, __ATOMIC_RELAXED);
+	count_missing(err);
+}
+
+/* A handler of a signal that interrupted the recorder is refused, or one has left it. */
+static void refuse(void)
+{
+	if (ebt_section_is_broken())
+		lose(EINTR);
+	else
+		count_missing(EINTR);
+}
+
 /* In the section. False: nothing is recorded any more. */
 static bool lock_inside(void)
 {
 	if (!ebt_section_lock()) {
-		struct ebt_recorder_state *s = recorder.file.state;
-		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
-		s->dropped++;
-		s->err = s->err ? s->err : ETIMEDOUT;
+		lose(ETIMEDOUT);
+		return false;
+	}
+	if (__atomic_load_n(&recorder.state, __ATOMIC_RELAXED) != ON) {
+		ebt_section_unlock();
 		return false;
 	}
 	uint64_t now_us = ebt_trace_clock_us(CLOCK_REALTIME); /* the clock may be set back */
@@ -193,14 +218,13 @@ static void collect_replaced(const void *address)
 static uint64_t draw(struct ebt_thread *t, uint64_t words)
 {
 	if (!is_on()) {
-		if (__atomic_load_n(&recorder.state, __ATOMIC_RELAXED) == EARLY)
+		int state = __atomic_load_n(&recorder.state, __ATOMIC_RELAXED);
+		if (state == EARLY)
 			t->sampler.left = 0;
-		else
+		else if (state != LOST || ebt_forked())
 			switch_off(t);
-		return 0;
-	}
-	if (ebt_section_is_inside()) {
-		t->sampler.left += (int64_t)words;
+		else if (!t->ready || ebt_sampler_draw(&t->sampler))
+			count_missing(EINTR);
 		return 0;
 	}
 	if (!t->ready) {
@@ -245,8 +269,12 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 	}
 	struct allocation a = {address, words, 0, source, caller, __builtin_frame_address(0)};
 	a.samples = draw(t, words);
-	if (!a.samples || !ebt_section_enter())
+	if (!a.samples)
 		return;
+	if (!ebt_section_enter()) {
+		refuse();
+		return;
+	}
 	ebt_own_stack_call(record_alloc, &a);
 	errno = err;
 }
@@ -371,6 +399,8 @@ bool ebt_record_move_begin(void)
 		return false;
 	int err = errno;
 	bool locked = lock();
+	if (locked)
+		ebt_section_call();
 	errno = err;
 	return locked;
 }
@@ -548,6 +578,9 @@ void ebt_recorder_flush(void)
 
 void ebt_recorder_end(void)
 {
+	if (__atomic_load_n(&recorder.state, __ATOMIC_RELAXED) == LOST &&
+	    ebt_recorder_is_process())
+		recorder.file.state->ended = 1;
 	/* A child of vfork() may be what ends. */
 	if (!is_on() || (!ebt_confined() && getpid() != recorder.pid) || !lock())
 		return;

@@ -2,9 +2,11 @@
 #include "section.h"
 
 #include <pthread.h>
+#include <stdint.h>
 #include <time.h>
 
 #include "../confined.h"
+#include "../frame_pointers.h"
 
 #define WAIT_S	  10
 #define SPINS	  (1u << 24) /* of a thread that must not ask the kernel to wait */
@@ -15,6 +17,10 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static __thread struct {
 	bool inside;
+	bool changes; /* it has the lock, and changes tables */
+	bool locked;
+	bool broken;
+	uintptr_t frame; /* of whoever entered */
 	unsigned notes;
 	struct {
 		const void *address;
@@ -27,10 +33,35 @@ bool ebt_section_is_inside(void)
 	return self.inside;
 }
 
-bool ebt_section_enter(void)
+/* A frame that is gone is inside one that is there. */
+static bool is_left(uintptr_t here)
 {
-	if (self.inside)
+	return here > self.frame && ebt_stack_is_own((const void *)here) &&
+	       ebt_stack_is_own((const void *)self.frame);
+}
+
+static void reset(void)
+{
+	self.broken = self.changes;
+	if (self.locked)
+		ebt_section_unlock();
+	ebt_section_leave();
+}
+
+bool ebt_section_is_broken(void)
+{
+	return self.broken;
+}
+
+__attribute__((noinline)) bool ebt_section_enter(void)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	if (self.inside && is_left(here))
+		reset();
+	if (self.inside || self.broken)
 		return false;
+	self.frame = here;
+	BARRIER();
 	self.inside = true;
 	BARRIER();
 	return true;
@@ -50,7 +81,7 @@ static bool spin(void)
 	return false;
 }
 
-bool ebt_section_lock(void)
+static bool acquire(void)
 {
 	struct timespec until;
 	if (!pthread_mutex_trylock(&mutex))
@@ -62,9 +93,30 @@ bool ebt_section_lock(void)
 	return !pthread_mutex_timedlock(&mutex, &until);
 }
 
+bool ebt_section_lock(void)
+{
+	/* A handler that leaves from here on may have acquired it. */
+	self.changes = true;
+	BARRIER();
+	self.locked = acquire();
+	if (!self.locked)
+		self.changes = false;
+	return self.locked;
+}
+
+void ebt_section_call(void)
+{
+	BARRIER();
+	self.changes = false;
+	BARRIER();
+}
+
 void ebt_section_unlock(void)
 {
+	self.locked = false;
 	pthread_mutex_unlock(&mutex);
+	BARRIER();
+	self.changes = false;
 }
 
 /* Handlers interrupt each other and the thread, but each ends before what it interrupted goes on: an

@@ -3,8 +3,8 @@
  * The recorder's critical section, without a system call where no other thread is in it: signals are
  * not blocked. A handler that interrupts its own thread in the section is refused, so it cannot wait
  * for itself: what it allocates is not sampled, and what it frees is noted and removed when the thread
- * leaves. A handler that leaves the section by longjmp(), which is undefined for one that interrupted
- * malloc(), keeps the lock: the others wait for some seconds, once, and recording ends.
+ * leaves. A handler may leave the section by longjmp(): a call from an outer frame of the same stack shows that.
+ * The section is then free again, unless tables were being changed; those cannot be used any more.
  */
 #ifndef EBT_SECTION_H
 #define EBT_SECTION_H
@@ -14,6 +14,10 @@
 
 /* False: the thread is in the section. Else it is until ebt_section_leave(). */
 bool ebt_section_enter(void);
+/* After that was false: a handler left the section while tables were being changed. It is free. */
+bool ebt_section_is_broken(void);
+/* In the section, with the lock: what follows is a call of the program's, and changes no table. */
+void ebt_section_call(void);
 void ebt_section_leave(void);
 bool ebt_section_is_inside(void);
 /* In the section. False: the lock is never released. */

@@ -2,6 +2,7 @@
 /*
  * ebtrace mem record: records the allocations of a program that it starts, or of running processes.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -75,8 +76,9 @@ static void report_result(const struct mem_resolve_result *result)
 {
 	if (result->dropped)
 		log_at(LOG_NORMAL, "%" PRIu64 " events could not be recorded: %s", result->dropped,
-		       result->dropped_err ? strerror(result->dropped_err)
-					   : "they were not written yet");
+		       result->dropped_err == EINTR ? "handlers of signals interrupted the recorder"
+		       : result->dropped_err	    ? strerror(result->dropped_err)
+						    : "they were not written yet");
 	if (result->damaged)
 		log_at(LOG_NORMAL, "%" PRIu64 " parts of the recording were damaged",
 		       result->damaged);
