@@ -578,14 +578,14 @@ void ebt_recorder_flush(void)
 
 void ebt_recorder_end(void)
 {
-	if (__atomic_load_n(&recorder.state, __ATOMIC_RELAXED) == LOST &&
-	    ebt_recorder_is_process())
-		recorder.file.state->ended = 1;
+	int state = __atomic_load_n(&recorder.state, __ATOMIC_ACQUIRE);
 	/* A child of vfork() may be what ends. */
-	if (!is_on() || (!ebt_confined() && getpid() != recorder.pid) || !lock())
+	if ((state != ON && state != LOST) || !ebt_recorder_is_process())
+		return;
+	recorder.file.state->ended = 1;
+	if (!is_on() || !lock())
 		return;
 	flush();
-	recorder.file.state->ended = 1;
 	if (!ebt_confined()) {
 		ebt_trace_file_end(&recorder.file);
 		__atomic_store_n(&recorder.state, OFF, __ATOMIC_RELAXED);
