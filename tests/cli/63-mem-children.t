@@ -57,16 +57,17 @@ printf '#!%s\n' "$TMP/child" >"$TMP/script"
 printf '#!%s\n' "$TMP/asan" >"$TMP/script.asan"
 chmod +x "$TMP"/script*
 export ASAN_OPTIONS=detect_leaks=0
+sanitized=$ASAN_OPTIONS:verify_asan_link_order=0 # ebtrace may be
 
 for kind in child static musl asan tsan script script.asan; do
 	runs_as_without "a child that is '$kind' has its status, output and environment" -- "$starts" all "$TMP/$kind"
 	runs_as_without "$kind: also with --children" --children -- "$starts" all "$TMP/$kind"
 done
-LD_PRELOAD=libm.so.6 runs_as_without "the user's own LD_PRELOAD is what the children have" -- "$starts" all "$TMP/child"
-LD_PRELOAD=libm.so.6 runs_as_without "with --children, too" --children -- "$starts" all "$TMP/child"
-LD_PRELOAD= runs_as_without "also an empty one" --children -- "$starts" all "$TMP/child"
+LD_PRELOAD=libm.so.6 ASAN_OPTIONS=$sanitized runs_as_without "the user's own LD_PRELOAD is what the children have" -- "$starts" all "$TMP/child"
+LD_PRELOAD=libm.so.6 ASAN_OPTIONS=$sanitized runs_as_without "with --children, too" --children -- "$starts" all "$TMP/child"
+LD_PRELOAD= ASAN_OPTIONS=$sanitized runs_as_without "also an empty one" --children -- "$starts" all "$TMP/child"
 for preload in "" libm.so.6; do
-	LD_PRELOAD=$preload runs_as_without "the program's environment is what it is without" -- "$TMP/child"
+	LD_PRELOAD=$preload ASAN_OPTIONS=$sanitized runs_as_without "the program's environment is what it is without" -- "$TMP/child"
 done
 runs_as_without "commands that a shell has to quote" --children -- perl -e \
 	'print qx(echo "it'"'"'s" \$0; nosuch-program; exit 3), $?, "\n"; exit system("echo \"a  b\"; exit 7") >> 8'

@@ -19,11 +19,14 @@
 #define DEPTH	64
 
 static const int small_program[] = {
-	SYS_execve,	SYS_brk,    SYS_mmap,	    SYS_munmap,		 SYS_mprotect,
-	SYS_openat,	SYS_read,   SYS_pread64,    SYS_close,		 SYS_newfstatat,
-	SYS_fstat,	SYS_access, SYS_arch_prctl, SYS_set_tid_address, SYS_set_robust_list,
-	SYS_rseq,	SYS_futex,  SYS_prlimit64,  SYS_getrandom,	 SYS_write,
-	SYS_exit_group, -1};
+	SYS_execve, SYS_brk,	    SYS_mmap,	   SYS_munmap,		SYS_mprotect,
+	SYS_openat, SYS_read,	    SYS_pread64,   SYS_close,		SYS_newfstatat,
+	SYS_fstat,  SYS_futex,	    SYS_rseq,	   SYS_set_tid_address, SYS_set_robust_list,
+	SYS_write,  SYS_getrandom,  SYS_prlimit64, SYS_exit_group,
+#ifdef __x86_64__
+	SYS_access, SYS_arch_prctl,
+#endif
+	-1};
 static const int fallocate_alone[] = {SYS_fallocate, -1};
 
 static void *volatile kept;
