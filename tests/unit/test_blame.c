@@ -451,28 +451,28 @@ static void test_orphans(void)
 	struct run r;
 	begin(&r);
 	push_parts(&r, 1000);
-	push(&r, EBT_END, PHASE_minor, 0, 1100);
-	push(&r, EBT_BEGIN, PHASE_minor, 0, 1200);
-	push(&r, EBT_END, PHASE_minor, 0, 1300);
+	push(&r, EBT_END, PHASE_minor, 0, 3001000);
+	push(&r, EBT_BEGIN, PHASE_minor, 0, 3001200);
+	push(&r, EBT_END, PHASE_minor, 0, 3001300);
 	is(blame_total(r.blame)->pauses, 1,
 	   "what lies in a pause whose begin was not seen is none");
 	is(blame_total(r.blame)->pause_ns, 100 * US, "it is not added up");
 	const struct blame_pause *p = longest(&r);
 	ok(p && p->row == phases_row(PHASE_minor), "nor listed");
-	push_parts(&r, 3000000);
-	push(&r, EBT_END, PHASE_minor, 0, 3000100);
-	is(blame_total(r.blame)->pauses, 4, "after a second pauses are not held any more");
-	struct ebt_event lost = {.ts = 4000000 * US,
+	push_parts(&r, 40000000);
+	push(&r, EBT_END, PHASE_minor, 0, 40000100);
+	is(blame_total(r.blame)->pauses, 4, "after half a minute pauses are not held any more");
+	struct ebt_event lost = {.ts = 50000000ull * US,
 				 .kind = EBT_LOST,
 				 .process = 1,
 				 .domain = 0,
 				 .tid = TIDS,
 				 .cpu = EBT_NO_CPU};
 	ok(!blame_events(r.blame, &lost, 1), "events are lost");
-	push_parts(&r, 4000010);
-	push(&r, EBT_END, PHASE_minor, 0, 4000100);
+	push_parts(&r, 50000010);
+	push(&r, EBT_END, PHASE_minor, 0, 50000100);
 	is(blame_total(r.blame)->pauses, 4, "behind a loss they are");
-	push_parts(&r, 4000200);
+	push_parts(&r, 50000200);
 	ok(!blame_forget(r.blame, 1), "a process ends");
 	is(blame_total(r.blame)->pauses, 7, "those that were held until then were pauses");
 	done(&r);

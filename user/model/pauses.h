@@ -32,8 +32,8 @@
 #include "model/stat_numbers.h"
 
 #define PAUSES_WAITING	8
-#define PAUSES_HELD_NS	1000000000u
-#define PAUSES_HELD_MAX 1024 /* 4 times a power of 4 */
+#define PAUSES_HELD_NS	30000000000ull /* hardly any pause lasts longer */
+#define PAUSES_HELD_MAX 1024	       /* 4 times a power of 4 */
 
 struct pauses_waiting {
 	uint32_t tid, stopping; /* 0, 0: free */
