@@ -23,13 +23,14 @@ static void begin(unsigned processes)
 	if (session_new(&s.session) || bpf_lanes_init(&s.lanes))
 		abort();
 	s.targets.processes = &s.session->processes;
+	bpf_losses_init(&s.losses, &s.lanes, &s.targets, 0);
 	for (unsigned i = 0; i < processes; i++)
 		if (processes_of(&s.session->processes, (uint32_t)getpid() + i, &process[i]) ||
 		    bpf_targets_put_aside(&s.targets) != (int)i ||
 		    !bpf_targets_add(&s.targets, i, getpid() + (int)i, process[i]))
 			abort();
 	s.queue_bytes = 1 << 26;
-	s.started_ns = UINT64_MAX;
+	s.started_ns = s.losses.poll_ns = UINT64_MAX;
 }
 
 static void finish(void)
@@ -77,20 +78,23 @@ static const char *taken(uint32_t lane)
 static void test_counted(void)
 {
 	begin(2);
-	ok(!bpf_losses_count(&s, 0, 90, 100) && !*taken(0), "nothing was dropped, nothing is lost");
+	ok(!bpf_losses_count(&s.losses, 0, 90, 100) && !*taken(0),
+	   "nothing was dropped, nothing is lost");
 	receive(0, 0, 1, 110, 0);
 	receive(0, 0, 1, 150, 7);
 	receive(0, 0, 1, 160, 7);
 	is_str(taken(1), "110 110-150:7! 150 160",
 	       "what was dropped is lost between the records that have the counts, whosever it "
 	       "was");
-	ok(!bpf_losses_count(&s, 9, 200, 205), "what no record follows is counted by the poll");
+	ok(!bpf_losses_count(&s.losses, 9, 200, 205),
+	   "what no record follows is counted by the poll");
 	is_str(taken(0), "160-205:2!", "from the last record to the time behind the count");
-	ok(!bpf_losses_count(&s, 9, 300, 305) && !*taken(0), "each once");
-	ok(!bpf_losses_count(&s, 10, 400, 405), "and what was dropped later");
+	ok(!bpf_losses_count(&s.losses, 9, 300, 305) && !*taken(0), "each once");
+	ok(!bpf_losses_count(&s.losses, 10, 400, 405), "and what was dropped later");
 	is_str(taken(0), "300-405:1!", "was dropped since the count before");
 	receive(9, 0, 1, 450, 10);
-	ok(!bpf_losses_count(&s, 10, 500, 505), "an event of a process that is not known is lost");
+	ok(!bpf_losses_count(&s.losses, 10, 500, 505),
+	   "an event of a process that is not known is lost");
 	is_str(taken(0), "400-505:1!", "too");
 	finish();
 
@@ -246,10 +250,10 @@ static void test_model(uint32_t domains, bool last_first)
 			/* A poll counts before it reads, and its time is no later than its count. */
 			if (!any(50) && made[i].dropped > polled) {
 				polled = made[i].dropped;
-				bpf_losses_count(&s, polled, made[i].ts, made[i].ts);
+				bpf_losses_count(&s.losses, polled, made[i].ts, made[i].ts);
 			}
 		}
-		bpf_losses_count(&s, dropped, EVENTS, EVENTS);
+		bpf_losses_count(&s.losses, dropped, EVENTS, EVENTS);
 		wrong += count_wrong(last_first, &lost);
 		wrong_sums += lost != dropped;
 		finish();

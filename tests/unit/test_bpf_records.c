@@ -40,13 +40,14 @@ static void begin(void)
 	    processes_of(&s.session->processes, (uint32_t)child, &it))
 		abort();
 	s.targets.processes = &s.session->processes;
+	bpf_losses_init(&s.losses, &s.lanes, &s.targets, 0);
 	for (int i = 0; i < 2; i++)
 		if (bpf_targets_put_aside(&s.targets) != i ||
 		    !bpf_targets_add(&s.targets, (uint32_t)i, i ? child : getpid(), i ? it : we))
 			abort();
 	s.queue_bytes = 1 << 20;
 	s.changed = changed;
-	s.started_ns = now_ns();
+	s.started_ns = s.losses.poll_ns = now_ns();
 }
 
 static void finish(void)
@@ -289,9 +290,9 @@ static void test_until(void)
 	is_str(taken(1, UINT64_MAX), "we:100",
 	       "those that came before are taken, the others are not");
 	is_str(taken(0, UINT64_MAX), "we:102", "the end of a process is");
-	ok(!mark(7, 0, 101) && !bpf_losses_count(&s, 0, 105, 110) && !*taken(0, UINT64_MAX),
+	ok(!mark(7, 0, 101) && !bpf_losses_count(&s.losses, 0, 105, 110) && !*taken(0, UINT64_MAX),
 	   "of a process that is not known those that come behind are not lost");
-	ok(!mark(7, 0, 100) && !bpf_losses_count(&s, 0, 115, 120) && *taken(0, UINT64_MAX),
+	ok(!mark(7, 0, 100) && !bpf_losses_count(&s.losses, 0, 115, 120) && *taken(0, UINT64_MAX),
 	   "but those before are");
 	finish();
 }
@@ -319,8 +320,8 @@ static void test_threads(void)
 	is(s.losses.strays, 0, "nor is that of a process that is not known a loss");
 	process(1, EBT_PROCESS_EXEC, 3000);
 	ok(lone(5000), "exec ends the others");
-	bpf_losses_count(&s, 0, 4000, 4500);
-	bpf_losses_count(&s, 1, 4800, 5000);
+	bpf_losses_count(&s.losses, 0, 4000, 4500);
+	bpf_losses_count(&s.losses, 1, 4800, 5000);
 	ok(lone(3999) && !lone(4000), "what was lost may have been of a thread");
 	bpf_targets_end(&s.targets, bpf_targets_get(&s.targets, 1));
 	bpf_records_add(&s, child, (uint32_t)bpf_targets_put_aside(&s.targets), NULL);

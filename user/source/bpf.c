@@ -56,7 +56,7 @@ static void report_unwatched(void *ctx, uint32_t process, uint64_t since_ns, uin
 	log_at(LOG_VERBOSE, "process %u: not watched for %llu us", pid,
 	       (unsigned long long)(until_ns - since_ns) / 1000);
 	/* Without memory for it the next event will fail too, and say so. */
-	if (bpf_losses_unwatched(&s->in, process, since_ns, until_ns))
+	if (bpf_losses_unwatched(&s->in.losses, process, since_ns, until_ns))
 		log_at(LOG_VERBOSE, "pid %u: no memory", pid);
 }
 
@@ -70,7 +70,7 @@ static void report_cut(void *ctx, uint32_t process, uint64_t since_ns, uint64_t 
 		       "are attached again, and what happened meanwhile is lost",
 		       processes_pid(&s->in.session->processes, process));
 	s->reported_cut = true;
-	if (bpf_losses_cut(&s->in, process, since_ns, until_ns))
+	if (bpf_losses_cut(&s->in.losses, process, since_ns, until_ns))
 		log_at(LOG_VERBOSE, "no memory for a loss");
 }
 
@@ -129,7 +129,7 @@ static int dispatch(struct bpf_source *s, bool all)
 /* all: also a record that is being written, and however long it takes. */
 static int look(struct bpf_source *s, bool all)
 {
-	s->in.started_ns = now_ns();
+	s->in.started_ns = s->in.losses.poll_ns = now_ns();
 	if (!s->in.stopped && bpf_records_bytes(&s->in) >= s->in.queue_bytes)
 		return 0;
 	/* Counted before the records are read, and the time taken behind it: what was dropped up to
@@ -144,7 +144,7 @@ static int look(struct bpf_source *s, bool all)
 		return left;
 	bool is_drained = !n && s->in.spool.got >= last;
 	if (is_drained || s->in.stopped)
-		err = bpf_losses_count(&s->in, dropped, s->in.started_ns, counted_ns);
+		err = bpf_losses_count(&s->in.losses, dropped, s->in.started_ns, counted_ns);
 	/* Where the queues are full, or a record is being written, it is complete up to the last one. */
 	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
 	if (is_drained)
@@ -510,7 +510,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->in.threads = bpf_kernel_features(s->kernel) >> BPF_BLAME & 1;
 	put_slots_aside(s);
 	s->rescan_ns = s->recover.since_ns = now_ns();
-	s->in.losses.since_ns = s->in.losses.read_ns = s->rescan_ns;
+	bpf_losses_init(&s->in.losses, &s->in.lanes, &s->in.targets, s->rescan_ns);
 	*ret = &s->base;
 	return 0;
 }

@@ -20,10 +20,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct bpf_records;
+#include "source/bpf_lanes.h"
+#include "source/bpf_targets.h"
 
-/* All zero at first, but for since_ns and read_ns, the begin. Fields are private, but for strays. */
+/* Fields are private, but for strays and poll_ns. */
 struct bpf_losses {
+	struct bpf_lanes *lanes;
+	const struct bpf_targets *targets;
+	uint64_t poll_ns;  /* when the current poll began */
 	uint64_t strays;   /* events of unknown processes that are in no ring */
 	uint64_t reported; /* of these */
 	uint64_t seen;	   /* dropped events that a counted loss has reported */
@@ -33,22 +37,25 @@ struct bpf_losses {
 	bool is_here;	   /* the last record was preceded by one, in its lane */
 };
 
+/* Losses are queued in these lanes; nothing was dropped before begin_ns. Both must outlive *l. */
+void bpf_losses_init(struct bpf_losses *l, struct bpf_lanes *lanes,
+		     const struct bpf_targets *targets, uint64_t begin_ns);
 /* A record of a lane with this count of dropped events was received. 0 or -ENOMEM. */
-int bpf_losses_record(struct bpf_records *s, uint32_t slot, uint16_t domain, uint64_t ts,
+int bpf_losses_record(struct bpf_losses *l, uint32_t slot, uint16_t domain, uint64_t ts,
 		      uint32_t dropped);
 /* The event of such a record is queued next, of the program and in no ring. 0 or -ENOMEM. */
-int bpf_losses_event(struct bpf_records *s, uint32_t slot, const struct ebt_event *ev,
+int bpf_losses_event(struct bpf_losses *l, uint32_t slot, const struct ebt_event *ev,
 		     uint32_t dropped);
 /* At now_ns so many events had been dropped, at from_ns not more; all records that were there have
  * been received. 0 or -ENOMEM. */
-int bpf_losses_count(struct bpf_records *s, uint64_t dropped, uint64_t from_ns, uint64_t now_ns);
+int bpf_losses_count(struct bpf_losses *l, uint64_t dropped, uint64_t from_ns, uint64_t now_ns);
 /* Children of traced processes were not followed: what they did since then is lost. 0 or
  * -ENOMEM. */
-int bpf_losses_children(struct bpf_records *s, uint64_t since_ns);
+int bpf_losses_children(struct bpf_losses *l, uint64_t since_ns);
 /* The probes of a process were gone between these times. 0 or -ENOMEM. */
-int bpf_losses_cut(struct bpf_records *s, uint32_t process, uint64_t since_ns, uint64_t until_ns);
+int bpf_losses_cut(struct bpf_losses *l, uint32_t process, uint64_t since_ns, uint64_t until_ns);
 /* A process ran from since_ns to until_ns without its probes: emitted as history. 0 or -ENOMEM. */
-int bpf_losses_unwatched(struct bpf_records *s, uint32_t process, uint64_t since_ns,
+int bpf_losses_unwatched(struct bpf_losses *l, uint32_t process, uint64_t since_ns,
 			 uint64_t until_ns);
 
 #endif

@@ -258,7 +258,7 @@ static int queue(struct bpf_records *s, struct bpf_target *target, struct ebt_ev
 	s->events++;
 	/* Where an event of a ring is missing, its position says so. */
 	bool counts = ev->kind < EBT_LOST && ev->pos == EBT_NO_POS;
-	int err = counts ? bpf_losses_event(s, target->slot, ev, s->dropped) : 0;
+	int err = counts ? bpf_losses_event(&s->losses, target->slot, ev, s->dropped) : 0;
 	return err ? err : bpf_lanes_add(&s->lanes, target->slot, ev);
 }
 
@@ -437,10 +437,10 @@ static int receive_event(struct bpf_records *s, struct bpf_target *target,
 		return 0;
 	s->dropped = bpf_record_dropped(head);
 	/* That of a stack is one of the event that follows. */
-	int err =
-		head->type == EBT_RECORD_STACK
-			? 0
-			: bpf_losses_record(s, target->slot, domain_of(head), *ret_ts, s->dropped);
+	int err = head->type == EBT_RECORD_STACK
+			  ? 0
+			  : bpf_losses_record(&s->losses, target->slot, domain_of(head), *ret_ts,
+					      s->dropped);
 	if (err)
 		return err;
 	switch (head->type) {
@@ -486,7 +486,8 @@ int bpf_records_receive(void *ctx, const void *data, size_t size)
 	size_t payload = bpf_record_payload(head, size, sizeof(struct ebt_process_record));
 	if (head->type == EBT_RECORD_PROCESS && payload != SIZE_MAX) {
 		ts = bpf_record_ns(head);
-		err = bpf_losses_record(s, head->slot, EBT_NO_DOMAIN, ts, bpf_record_dropped(head));
+		err = bpf_losses_record(&s->losses, head->slot, EBT_NO_DOMAIN, ts,
+					bpf_record_dropped(head));
 		err = err ? err : receive_process(s, data, payload);
 	} else if (target) {
 		err = receive_event(s, target, head, size, &ts);

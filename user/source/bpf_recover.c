@@ -68,7 +68,7 @@ int bpf_recover(struct bpf_recover *r, struct bpf_kernel *k, struct bpf_records 
 	uint64_t now = in->started_ns;
 	int err = 0;
 	if (dropped.children != r->children)
-		err = bpf_losses_children(in, r->since_ns);
+		err = bpf_losses_children(&in->losses, r->since_ns);
 	if (dropped.control != r->control) {
 		find_children(k, in);
 		find_ends(k, in);
