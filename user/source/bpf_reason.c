@@ -236,7 +236,7 @@ static void refuse_program(const struct privilege *p, const char *log, struct bp
 		return;
 	}
 	set(r, BPF_CAUSE_VERIFIER, "report it with the output of -vv and the kernel's release");
-	snprintf(r->why, sizeof(r->why), "this kernel's verifier refuses a program: %s",
+	snprintf(r->why, sizeof(r->why), "this kernel's verifier refuses a program: %.150s",
 		 *line ? line : strerror(-r->err));
 }
 
