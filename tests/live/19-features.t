@@ -48,7 +48,7 @@ use() {
 	case $1 in
 	markers) ebt --mode stream -f ndjson -o "$out" -- $minigc && has '.kind == "begin" and .tid' ;;
 	ocaml_probes) ebt --mode probes -f ndjson -o "$out" -- "$bin/sites" shares 200000 && has '.kind == "begin" and .tid' ;;
-	children) ebt --mode stream -f ndjson -o "$out" -- sh -c "$minigc; true" && has '.kind == "begin" and .tid' ;;
+	children) ebt --mode stream -f ndjson -o "$out" -- sh -c "$bin/minigc -q -t 1 -s 1 -r 2000 -c /dev/null; true" && has '.kind == "begin" and .tid' ;;
 	stacks) ebt --mode stream --stack=begin -f ndjson -o "$out" -- $minigc && has '.kind == "begin" and .stack' ;;
 	blame) ebt --blame -f ndjson -o "$out" -- $minigc && has '.kind == "offcpu"' ;;
 	page_faults) ebt stat --blame=faults -o "$out" -- $minigc && grep -q 'timing page faults' "$TMP/err" ;;

@@ -71,7 +71,8 @@ for name in HUP INT QUIT USR1 USR2 ALRM TERM WINCH; do
 done
 
 # What is ignored or blocked when ebtrace is started is so in the program.
-shown=(sed -n 's/^Sig\(Blk\|Ign\):/\1/p' /proc/self/status)
+# Of 32 and 33 the C library disposes, which uses them itself.
+shown=(perl -ne 'printf "%s %x\n", $1, hex($2) & ~0x180000000 if /^Sig(Blk|Ign):\s*(\w+)/' /proc/self/status)
 signals="perl -MPOSIX -e"
 blocked='$SIG{INT} = $SIG{PIPE} = $SIG{QUIT} = "IGNORE"; sigprocmask(SIG_BLOCK, POSIX::SigSet->new(SIGTERM, SIGCHLD, SIGUSR1)); exec @ARGV'
 for how in "$blocked" 'exec @ARGV'; do
