@@ -332,6 +332,7 @@ struct ebt_offcpu_record {
 	uint32_t open;	     /* it still does not run */
 	uint16_t interrupt;  /* it was woken in one, while waker ran */
 	uint16_t runner_cpu; /* where runner ran; of no meaning without one */
+	uint32_t reserved;   /* names are written by words */
 	char waker_comm[EBT_COMM_BYTES], runner_comm[EBT_COMM_BYTES];
 };
 
