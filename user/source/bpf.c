@@ -582,8 +582,9 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	if (!target)
 		return bpf_explain(-ENOMEM, what, reason);
 	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
-	/* It is recorded when its threads do not run, all the same. */
-	if (n < 0 && s->link_refusal.err && s->in.threads)
+	bool refused = (n == -EPERM || n == -EACCES) && s->link_refusal.err;
+	/* Blame needs no link. */
+	if (refused && s->in.threads)
 		n = 0;
 	int err = s->in.threads && n >= 0 ? bpf_kernel_begin_offcpu(s->kernel) : 0;
 	if (err)
@@ -595,7 +596,7 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	bpf_kernel_remove(s->kernel, pid);
 	page_user_end(&s->pages, &target->pages, now_ns());
 	bpf_targets_end(&s->in.targets, target);
-	if (!s->link_refusal.err)
+	if (!refused)
 		return bpf_explain(n == -ENOENT ? -ESRCH : n, what, reason);
 	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
 	return n;
