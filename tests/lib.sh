@@ -178,6 +178,18 @@ ocaml_build_here() {
 	ocaml_build "$@"
 }
 
+# ocaml_programs DIR: the programs that tests on other kernels run, built for outside of the chroot.
+ocaml_programs() {
+	local name stubs
+	ocaml_root
+	for name in gcstat gcwork calls sites busy; do
+		stubs=
+		[ $name = sites ] && stubs=tests/ocaml/sites_stubs.c
+		OCAML_LINK=-g ocaml_build_here $name $stubs
+		cp "$EXE" "$1"
+	done
+}
+
 # user_events TRACE: the user events of an NDJSON trace as tests/ocaml/acts.ml prints them, process
 # by process.
 user_events() {

@@ -34,15 +34,8 @@ guest_needs() {
 
 # guest_programs: programs of OCaml, made here, which need nothing but the test root.
 guest_programs() {
-	local name stubs
-	ocaml_root
 	mkdir -p "$TMP/job/ocaml"
-	for name in gcstat gcwork calls sites busy; do
-		stubs=
-		[ $name = sites ] && stubs=tests/ocaml/sites_stubs.c
-		OCAML_LINK=-g ocaml_build_here $name $stubs
-		cp "$EXE" "$TMP/job/ocaml"
-	done
+	ocaml_programs "$TMP/job/ocaml"
 }
 
 on_kernel() {

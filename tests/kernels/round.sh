@@ -24,13 +24,7 @@ cp "$O"/tests/prog/{minigc,tally,nested,blamed,pagewalk,allocs,markers_x86_64} "
 if [ -n "${OCAML_PROGRAMS:-}" ]; then
 	cp "$OCAML_PROGRAMS"/{gcstat,gcwork,calls,sites,busy} "$bin"
 else
-	ocaml_root
-	for name in gcstat gcwork calls sites busy; do
-		stubs=
-		[ $name = sites ] && stubs=tests/ocaml/sites_stubs.c
-		OCAML_LINK=-g ocaml_build_here $name $stubs
-		mv "$EXE" "$bin"
-	done
+	ocaml_programs "$bin"
 fi
 ebtrace=$bin/ebtrace
 export EBTRACE_DIR=$TMP/rings

@@ -470,7 +470,7 @@ static void act_coroutine(void)
 static volatile sig_atomic_t raised;
 static void *alternative;
 
-/* Handlers on the alternative stack, of which one interrupts the other. */
+/* Handlers on the alternative stack; one interrupts the other. */
 static void handle_nested(int signo)
 {
 	volatile uint64_t canary[64];
