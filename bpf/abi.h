@@ -27,8 +27,8 @@ enum ebt_record_type {
 /*
  * The time follows the head of each record, and then `dropped`: the lower 32 bits of
  * ebt_dropped.nowhere, read behind the reservation of the record. What a thread drops is counted
- * before it reserves its next record. So where two records of a thread, or of a domain, which is one
- * thread at a time, have the same count, nothing of it is missing between them.
+ * before it reserves its next record. A domain is one thread at a time. So if two records of a thread
+ * or a domain have the same count, no event of it was dropped between them.
  */
 struct ebt_record {
 	uint16_t type; /* enum ebt_record_type */

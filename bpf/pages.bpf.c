@@ -85,11 +85,11 @@ static __always_inline int fault(uint64_t addr, uint64_t bytes)
 }
 
 /*
- * With what the kernel reads of the page table for the sample (Linux 6.3). What has no physical address
- * there is no memory: the page of zeroes, which is mapped where memory is read before it is first
- * written, or a device. The context is the kernel's own structure; it is read as any memory of the
- * kernel, since libbpf looks for a function that would cast it (Linux 6.2) in all modules of an older
- * kernel, which needs CAP_SYS_ADMIN.
+ * The kernel has read the page table for the sample (Linux 6.3). A page without a physical address is no
+ * memory: the page of zeroes, which is mapped when memory is read before it is written, or a device.
+ * The context is the kernel's own structure, and read as other memory of the kernel. A cast function
+ * (Linux 6.2) is not used: on older kernels libbpf searches all modules for it, which needs
+ * CAP_SYS_ADMIN.
  */
 SEC("perf_event")
 int ebt_page_fault(struct bpf_perf_event_data *ctx)

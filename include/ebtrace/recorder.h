@@ -14,9 +14,9 @@
  * The library takes both out of the environment before the program begins, so that neither it nor its
  * children see them, and puts them into that of a program that is to be recorded next.
  *
- * Each recorded program makes two new files in the directory: N.ctf, a memtrace trace of words of 8
- * bits, as sizes are in bytes, of which RATE / 8 are sampled, or all if RATE is 1, and N.state, a
- * struct ebt_recorder_state that the library changes while it records; N counts from 0. The code of a
+ * Each recorded program makes two new files in the directory; N counts from 0. N.ctf is a memtrace
+ * trace whose words have 8 bits, since sizes are in bytes; RATE / 8 of the words are sampled, or all
+ * if RATE is 1. N.state is a struct ebt_recorder_state that the library changes while it records. The code of a
  * frame is the address of its call, distinguished in the bits from EBT_RECORDER_EPOCH_SHIFT on where
  * modules of different times had one address. Its position has the path of the module as file, and as
  * function "0xOFFSET", or "0xOFFSET:BUILDID" with the module's build id in hexadecimal digits; OFFSET

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What tells the calling process from any other one: its number may be another's, too, in another
- * namespace of pids. */
+/* Identifies the calling process by its pid, start time and pid namespace: a pid alone may also be
+ * that of a process in another namespace. */
 #ifndef EBT_IDENTITY_H
 #define EBT_IDENTITY_H
 

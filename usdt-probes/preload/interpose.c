@@ -171,7 +171,7 @@ static bool has_own_malloc(void)
 	       symbol->st_shndx != SHN_UNDEF;
 }
 
-/* glibc passes it the environment; the library is marked to be the first whose constructors run. */
+/* glibc passes the environment to constructors; -z initfirst makes this one the first. */
 __attribute__((constructor)) static void start(int argc, char **argv, char **envp)
 {
 	(void)argc, (void)argv;

@@ -118,7 +118,7 @@ EXPORT int execveat(int dir, const char *path, char *const argv[], char *const e
 	return run_with(&x, run_execveat, &c, envp);
 }
 
-/* The arguments of a list that ends with NULL, the first of which has a name of its own. */
+/* Collects the variable arguments of an exec call up to NULL; the first is a named parameter. */
 static size_t count_arguments(const char *first, va_list ap)
 {
 	size_t n = 0;

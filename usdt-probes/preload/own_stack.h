@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A stack of the recorder's own, for calls that come from a stack that the program made itself: that
- * of a coroutine may have no more room than the program needs, and how much that is nobody can tell. The
- * first stack of the program and those that libc made for threads have room, and are used as they are.
+ * A stack of the recorder's own, for calls that come from a stack that the program made itself. The
+ * stack of a coroutine may have no more room than the program needs. The first stack of the program
+ * and those that libc made for threads have room, and are used as they are.
  *
  * Signals are blocked meanwhile: the kernel finds a handler's alternative stack unused where its
  * interrupted handler is on ours. In a confined process (confined.h) they are not.

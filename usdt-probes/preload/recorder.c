@@ -471,7 +471,7 @@ static int begin(bool own_malloc)
 	if (err)
 		return err;
 	recorder.pid = getpid();
-	/* A sample stands for as many bytes as one of words does; of a rate of 1 each byte is one. */
+	/* RATE is per word of 8 bytes, the trace samples bytes; RATE 1 samples each byte. */
 	recorder.rate = env->rate < 1 ? env->rate / WORD_BYTES : 1;
 	recorder.file.state->pid = (uint32_t)recorder.pid;
 	recorder.file.state->start = env->start;
@@ -480,7 +480,7 @@ static int begin(bool own_malloc)
 	return own_malloc ? -ENOTSUP : begin_trace();
 }
 
-/* Around fork(), by the thread that calls it: the child begins with tables that nobody changes. */
+/* Called by the thread that forks, before and after: no other thread changes the tables meanwhile. */
 static __thread bool forks;
 
 static void before_fork(void)
