@@ -13,7 +13,7 @@
  * smaller than a threshold are chosen at random, each with the chance of its size in that, and stand for
  * the threshold: so what a site has allocated is estimated without bias. The threshold does not exceed
  * what a sample of a minor heap stands for; what is too much then is counted, as words that no sample
- * stands for.
+ * stands for: first those that stand for others, last those that are as large as any threshold.
  *
  * All addresses come from the traced program: memory is copied, never trusted.
  */
@@ -31,7 +31,7 @@
 #define USUAL	      50 /* samples in a window: at each multiple, half as many are taken on */
 #define MAX_EVERY     65536
 #define MIN_THRESHOLD 256 /* words, once there is one */
-#define MAX_IN_WINDOW 800 /* large ones */
+#define MAX_IN_WINDOW 800 /* large ones; four times as many of those that are never thinned */
 #define MAX_ABSENT    128 /* numbers of domains in a row: the runtime takes the lowest ones */
 
 /* Which hits are looked at, of a domain, or of the large allocations of a runtime. */
@@ -237,7 +237,7 @@ static __always_inline void sample_large(struct hit *h, struct ocaml_turn *t, ui
 	uint64_t ts = bpf_ktime_get_ns();
 	if (t)
 		count_taken(t, ts, MIN_THRESHOLD, h->r->period);
-	if (t && t->in_window > MAX_IN_WINDOW)
+	if (t && t->in_window > (words >= h->r->period ? 4 : 1) * MAX_IN_WINDOW)
 		__sync_fetch_and_add(&h->r->large_rest, weight);
 	else
 		emit(h, ts, EBT_ALLOC_SITE_OCAML_MAJOR, (uint64_t[4]){weight, words, 0, 0});

@@ -26,7 +26,8 @@ let shares n =
   done;
   Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "pair"; "list"; "array"; "bytes"; "large" |].(i) w) words
 
-(* ---- large ones of very different sizes: 258 words, 3,001, and a few of 2,000,001 ---- *)
+(* ---- large ones of very different sizes: 258 words, 3,001, and a few of 2,000,001; 3 GB in a second at
+   most, as beyond 6 some are in no sample ---- *)
 
 let[@inline never] small n = keep (Array.make 257 n)
 let[@inline never] middle n = keep (Array.make 3000 n)
@@ -36,7 +37,12 @@ let sizes n =
   Random.init 42;
   let words = Array.make 3 0 in
   let add i n = words.(i) <- words.(i) + n in
+  let last_s = ref (Unix.gettimeofday ()) in
   for i = 1 to n do
+    if i mod 4000 = 0 then begin
+      Unix.sleepf (Float.max 0. (!last_s +. 0.01 -. Unix.gettimeofday ()));
+      last_s := Unix.gettimeofday ()
+    end;
     let x = Random.bits () land 1023 in
     if i mod 10000 = 1000 then (huge 15_999_999; add 2 2_000_001)
     else if x < 900 then (small i; add 0 258)
