@@ -83,15 +83,26 @@ ebt() { # PROGRAMS ARGS...: with these refused
 }
 why="this kernel's verifier refuses a program: refused by the test"
 
+# What this kernel does not have is missing as well.
+features() { jq -c '[.features[] | select(.state != "yes") | {(.name): .reason}] | add // {}' "$1"; }
+ebt "" info --kernel --json
+features "$TMP/out" >"$TMP/always"
+"$O/ebtrace" info --kernel --json >"$TMP/without"
+is "$(cat "$TMP/always")" "$(features "$TMP/without")" "what refuses nothing changes nothing"
+
 # missing PROGRAMS FEATURES: when these programs are refused these features are missing.
 missing() {
+	local names
+	names=$(jq -rn --slurpfile always "$TMP/always" --arg names "$2" \
+		'[$names | split(" ")[] | select(in($always[0]) and . != "probe_links" | not)] | join(" ")')
 	ebt "$1" info --kernel --json
-	is "$(jq -r '[.features[] | select(.state != "yes").name] | sort | join(" ")' "$TMP/out")" "$2" \
-		"without $1 there is no $2, and all the rest" || diag "$(cat "$TMP/err")"
-	is "$(jq -r '[.features[].reason // empty] | unique | join(", ")' "$TMP/out")" "${2:+$why}" \
-		"without $1 the reason is the verifier's own line"
+	is "$(features "$TMP/out" | jq -r --slurpfile always "$TMP/always" \
+		'[to_entries[] | select(.value != $always[0][.key]).key] | sort | join(" ")')" \
+		"$names" "without $1 there is no $2, and all the rest" || diag "$(cat "$TMP/err")"
+	is "$(features "$TMP/out" | jq -r --slurpfile always "$TMP/always" \
+		'[to_entries[] | select(.value != $always[0][.key]).value] | unique | join(", ")')" \
+		"${names:+$why}" "without $1 the reason is the verifier's own line"
 }
-missing "" ""
 missing ebt_alloc "allocation_markers"
 missing ebt_ocaml_function "ocaml_probes"
 missing ebt_ocaml_alloc "allocation_sites"
