@@ -110,7 +110,7 @@ static void wild_item(struct capture_item *item)
 	case CAPTURE_TRIGGER:
 		t->pid = (uint32_t)wild(), t->domain = (uint16_t)wild();
 		t->begin_ns = wild(), t->end_ns = wild();
-		t->from_ns = wild(), t->kept_ns = wild();
+		t->from_ns = wild(), t->kept_ns = wild(), t->ns = wild();
 		wild_text(t->span, sizeof(t->span));
 		wild_text(t->condition, sizeof(t->condition));
 		break;
@@ -164,7 +164,7 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 		return !memcmp(a->totals, b->totals, sizeof(a->totals));
 	case CAPTURE_TRIGGER:
 		return x->pid == y->pid && x->domain == y->domain &&
-		       !memcmp(&x->begin_ns, &y->begin_ns, 4 * sizeof(uint64_t)) &&
+		       !memcmp(&x->begin_ns, &y->begin_ns, 5 * sizeof(uint64_t)) &&
 		       same_text(x->span, y->span, sizeof(x->span)) &&
 		       same_text(x->condition, y->condition, sizeof(x->condition));
 	case CAPTURE_STRING: /* see test_capture_stacks */

@@ -68,7 +68,7 @@ static void describe(const struct stat_model *m, char *text)
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
 			text += sprintf(text, " %s%u:%u-%u-%u", l->is_thread ? "t" : "d", l->number,
 					(unsigned)(l->elapsed_ns / US),
-					(unsigned)(l->pauses.gc_ns / US),
+					(unsigned)(l->pauses.clock.gc_ns / US),
 					(unsigned)(l->uncovered_ns / US));
 	}
 }
@@ -78,8 +78,9 @@ static bool is_sane(const struct stat_model *m)
 {
 	for (const struct stat_process *p = m->processes.first; p; p = p->next)
 		for (const struct stat_lane *l = p->lanes; l; l = l->next)
-			if (l->pauses.gc_ns > l->elapsed_ns || l->uncovered_ns > l->elapsed_ns ||
-			    l->state == STAT_LANE_LIVE || l->elapsed_ns > p->wall_ns)
+			if (l->pauses.clock.gc_ns > l->elapsed_ns ||
+			    l->uncovered_ns > l->elapsed_ns || l->state == STAT_LANE_LIVE ||
+			    l->elapsed_ns > p->wall_ns)
 				return false;
 	return true;
 }

@@ -89,8 +89,9 @@ static bool same_lanes(const struct stat_lane *a, const struct stat_lane *b)
 {
 	for (; a && b; a = a->next, b = b->next)
 		if (a->number != b->number || a->elapsed_ns != b->elapsed_ns ||
-		    a->pauses.gc_ns != b->pauses.gc_ns || a->uncovered_ns != b->uncovered_ns ||
-		    a->pauses.count != b->pauses.count || a->minors != b->minors)
+		    a->pauses.clock.gc_ns != b->pauses.clock.gc_ns ||
+		    a->uncovered_ns != b->uncovered_ns || a->pauses.count != b->pauses.count ||
+		    a->minors != b->minors)
 			return false;
 	return !a && !b;
 }

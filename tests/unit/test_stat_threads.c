@@ -71,9 +71,9 @@ static void test_many(void)
 {
 	struct step s[64] = {{0}};
 	unsigned n = 0;
-	for (uint32_t tid = 1; tid <= PAUSES_WAITING + 3; tid++)
+	for (uint32_t tid = 1; tid <= PAUSE_CLOCK_WAITING + 3; tid++)
 		s[n++] = (struct step){2000 + 10 * tid, tid, B, FULL};
-	for (uint32_t tid = PAUSES_WAITING + 3; tid; tid--)
+	for (uint32_t tid = PAUSE_CLOCK_WAITING + 3; tid; tid--)
 		s[n++] = (struct step){2400 - 10 * tid, tid, E, FULL};
 	/* The first 8 count nothing while they wait; the rest are one. */
 	check("more threads than are remembered are as one", s, "9/220 cut 0/0/0 gc 220");

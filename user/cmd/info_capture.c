@@ -61,7 +61,7 @@ static void print_trigger(const struct capture_stats *s)
 	if (!s->triggers)
 		return;
 	print("  trigger    %s: %s of %.3f ms in process %" PRIu32, t->condition, t->span,
-	      (double)(t->end_ns - t->begin_ns) / 1e6, t->pid);
+	      (double)t->ns / 1e6, t->pid);
 	if (t->domain != EBT_NO_DOMAIN)
 		print(", domain %u", t->domain);
 	print("\n");
@@ -156,6 +156,7 @@ static void put_json_trigger(struct json *j, const struct capture_stats *s)
 	json_key_i64(j, "domain", t->domain == EBT_NO_DOMAIN ? -1 : t->domain);
 	json_key_u64(j, "begin_ns", t->begin_ns);
 	json_key_u64(j, "end_ns", t->end_ns);
+	json_key_u64(j, "ns", t->ns);
 	json_key_u64(j, "from_ns", t->from_ns);
 	json_key_u64(j, "kept_ns", t->kept_ns);
 	json_close(j, '}');

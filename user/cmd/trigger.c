@@ -108,7 +108,7 @@ static void report_capture(const struct files *f, const struct trigger_capture *
 		snprintf(cut, sizeof(cut), "; it lacks the first %.0f ms: try --trigger-memory",
 			 ms(c->kept_ns - c->from_ns));
 	complain("%s: %s of %.3f ms in %sprocess %u%s, %" PRIu64 " events%s", f->path, h->span,
-		 ms(h->end_ns - h->begin_ns), domain,
+		 ms(h->ns), domain,
 		 processes_pid(&f->session->processes, h->process), more, c->events, cut);
 }
 

@@ -78,7 +78,8 @@
  *	12 TRIGGER  v pid, v domain + 1 (16 bits), v begin_ns, v end_ns, v from_ns, v kept_ns, s span,
  *	            s condition: why this part of a run was kept: of the process and domain, this span
  *	            met the condition. The part was to begin at from_ns, and begins at kept_ns.
- *	            Phases that were open then stand before, by their begins
+ *	            Phases that were open then stand before, by their begins. v ns: the length of
+ *	            the span; end_ns - begin_ns in files written before it existed
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -226,6 +227,7 @@ struct capture_trigger {
 	uint32_t pid;
 	uint16_t domain;
 	uint64_t begin_ns, end_ns, from_ns, kept_ns;
+	uint64_t ns; /* its length: a pause may be shorter than from its begin to its end */
 	char span[64], condition[96]; /* longer ones are cut */
 };
 

@@ -334,7 +334,7 @@ static int get_alloc_trace(struct capture_decoder *d, struct capture_alloc_trace
 	return 0;
 }
 
-static int get_trigger(struct capture_decoder *d, struct capture_trigger *t)
+static int get_trigger(struct capture_decoder *d, const uint8_t *end, struct capture_trigger *t)
 {
 	uint64_t pid = get_v(d), domain = get_v(d);
 	if (pid > UINT32_MAX || domain > UINT16_MAX)
@@ -345,9 +345,10 @@ static int get_trigger(struct capture_decoder *d, struct capture_trigger *t)
 	t->end_ns = get_v(d);
 	t->from_ns = get_v(d);
 	t->kept_ns = get_v(d);
-	if (get_s(d, t->span, sizeof(t->span)))
+	if (get_s(d, t->span, sizeof(t->span)) || get_s(d, t->condition, sizeof(t->condition)))
 		return -EBADMSG;
-	return get_s(d, t->condition, sizeof(t->condition));
+	t->ns = d->at < end ? get_v(d) : t->end_ns - t->begin_ns;
+	return 0;
 }
 
 /* 1: a known item; 0: an unknown one, which was skipped. */
@@ -396,7 +397,7 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		err = get_alloc_trace(d, &ret->alloc_trace);
 		break;
 	case CAPTURE_TRIGGER:
-		err = get_trigger(d, &ret->trigger);
+		err = get_trigger(d, end, &ret->trigger);
 		break;
 	default:
 		known = 0;

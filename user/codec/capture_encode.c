@@ -111,7 +111,8 @@ static uint8_t *put_trigger(uint8_t *p, const struct capture_trigger *t)
 	p = PUT_ALL(p, t->pid, (uint16_t)(t->domain + 1), t->begin_ns, t->end_ns, t->from_ns,
 		    t->kept_ns);
 	p = put_s(p, t->span, sizeof(t->span));
-	return put_s(p, t->condition, sizeof(t->condition));
+	p = put_s(p, t->condition, sizeof(t->condition));
+	return put_v(p, t->ns);
 }
 
 uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)

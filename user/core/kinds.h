@@ -126,6 +126,13 @@ static inline enum kinds_family kinds_family(uint16_t kind)
 	return kinds_get(kind)->family;
 }
 
+/* Whether events of the kind are those of a domain or thread. */
+static inline bool kinds_is_of_lane(uint16_t kind)
+{
+	enum kinds_family f = kinds_family(kind);
+	return f == KINDS_runtime || f == KINDS_user;
+}
+
 /* Sets of kinds, a bit each; what is no kind has none. */
 _Static_assert(EBT_KINDS <= 64, "a bit for each kind");
 static inline uint64_t kinds_bit(uint16_t kind)

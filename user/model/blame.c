@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/ptrarray.h"
 #include "core/tracks.h"
+#include "model/pause_clock.h"
 #include "model/pauses.h"
 #include "model/thread_times.h"
 
@@ -29,14 +30,21 @@ struct wait {
 	uint64_t from, to;
 };
 
-/* What is kept of a track of phases. */
+/* A pause that has not ended. Parts of it that have ended are split. */
+struct open {
+	struct blame_pause pause;
+	uint32_t parts;	   /* that have ended */
+	struct wait *wait; /* in the present one; few pauses have any */
+	uint32_t waits, wait_room;
+};
+
+/* What is kept of a lane of the registry. */
 struct lane {
 	struct lane *next, *prev; /* of its process */
-	bool is_paused;
-	uint32_t stopping; /* open phases that stop the mutator */
-	struct blame_pause pause;
-	struct wait *wait; /* few lanes have any */
-	uint32_t waits, wait_room;
+	uint32_t lane, process;
+	struct pause_clock clock;  /* `user` of its pauses is a struct open */
+	struct open *spare;	   /* one that has ended, for the next */
+	uint64_t last_ns;	   /* of its last event */
 	struct section *inside;	   /* the barrier that it is at; NULL: none */
 	uint64_t since_ns, losses; /* losses: of which it knows */
 	struct held_pauses held;
@@ -52,6 +60,7 @@ struct blame {
 	const struct session *session;
 	struct tracks *tracks;
 	PTRARRAY(struct family) families; /* by process */
+	PTRARRAY(struct lane) lanes;	  /* by lane of the registry */
 	struct blame_sums sums;
 	const struct ebt_event *end; /* the event at hand, with which a pause may end */
 	uint64_t known_from;	     /* the first interval's begin */
@@ -60,6 +69,12 @@ struct blame {
 	blame_on_pause *on_pause;
 	void *ctx;
 };
+
+/* The pause of the lane's present thread; NULL: it has none. */
+static struct open *open_of(const struct lane *l)
+{
+	return l->clock.now.stopping ? l->clock.now.user : NULL;
+}
 
 static int barrier_of(uint32_t id)
 {
@@ -119,8 +134,7 @@ static void split_time(struct blame *b, struct family *f, uint32_t tid, uint64_t
 }
 
 /* The lane leaves the barrier. 0 or -ENOMEM. */
-static int leave(struct blame *b, struct family *f, struct lane *l, const struct track *t,
-		 uint64_t begin_ns)
+static int leave(struct blame *b, struct family *f, struct lane *l, uint64_t begin_ns)
 {
 	struct section *s = l->inside;
 	int err = 0;
@@ -128,36 +142,51 @@ static int leave(struct blame *b, struct family *f, struct lane *l, const struct
 		return 0;
 	s->is_closed = true;
 	l->inside = NULL;
-	bool waited = s->last_lane != t->lane && s->last_ns > begin_ns && l->is_paused;
-	if (waited && l->waits < WAITS_MAX && !array_room(l->wait, l->wait_room, l->waits)) {
+	struct open *o = open_of(l);
+	if (o && begin_ns < l->clock.now.begin_ns)
+		begin_ns = l->clock.now.begin_ns;
+	bool waited = s->last_lane != l->lane && s->last_ns > begin_ns && o;
+	if (waited && o->waits < WAITS_MAX && !array_room(o->wait, o->wait_room, o->waits)) {
 		err = -ENOMEM;
-	} else if (waited && l->waits < WAITS_MAX) {
+	} else if (waited && o->waits < WAITS_MAX) {
 		uint64_t ns = s->last_ns - begin_ns;
-		l->wait[l->waits++] = (struct wait){begin_ns, s->last_ns};
-		l->pause.split.ns[BLAME_DOMAIN] += ns;
-		if (ns > l->pause.culprit.ns) {
+		o->wait[o->waits++] = (struct wait){begin_ns, s->last_ns};
+		o->pause.split.ns[BLAME_DOMAIN] += ns;
+		if (ns > o->pause.culprit.ns) {
 			struct blame_culprit c = {
 				.ns = ns, .domain = s->last_domain, .tid = s->last_tid};
 			split_time(b, f, s->last_tid, begin_ns, s->last_ns, &c.split);
-			l->pause.culprit = c;
+			o->pause.culprit = c;
 		}
 	}
 	drop_section(s);
 	return err;
 }
 
-/* The pause of a lane, as if it ended. */
-static void split_pause(struct blame *b, struct family *f, const struct lane *l, uint32_t tid,
-			uint64_t end_ns, struct blame_pause *p)
+/* The present part of a pause that began at `from`, up to `to`, into the pause or a copy of it. */
+static void split_part(struct blame *b, struct family *f, const struct open *o, uint64_t from,
+		       uint64_t to, struct blame_pause *p)
 {
-	uint64_t from = p->begin_ns;
-	p->end_ns = end_ns;
-	p->tid = tid;
-	for (uint32_t i = 0; i < l->waits; i++) {
-		split_time(b, f, tid, from, l->wait[i].from, &p->split);
-		from = l->wait[i].to;
+	for (uint32_t i = 0; i < o->waits; i++) {
+		split_time(b, f, p->tid, from, o->wait[i].from, &p->split);
+		from = o->wait[i].to;
 	}
-	split_time(b, f, tid, from, end_ns, &p->split);
+	split_time(b, f, p->tid, from, to, &p->split);
+}
+
+/* The lane's time becomes another thread's, whose events come from this one on. 0 or -ENOMEM. */
+static int switch_thread(struct blame *b, struct lane *l, const struct ebt_event *ev)
+{
+	struct pause_thread left = l->clock.now;
+	struct family *f = family_of(b, l->process);
+	struct open *o = open_of(l);
+	int waits = f ? pause_clock_switch(&l->clock, ev->tid, l->last_ns, ev->ts) : -ENOMEM;
+	if (waits <= 0 || !o)
+		return waits < 0 ? waits : 0;
+	split_part(b, f, o, left.begin_ns, l->last_ns, &o->pause);
+	o->waits = 0;
+	o->parts++;
+	return 0;
 }
 
 static void settle_all(struct blame *b)
@@ -183,12 +212,12 @@ static void know_losses(struct blame *b, struct lane *l)
 	l->losses = b->losses;
 }
 
-static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t tid,
-		     uint64_t end_ns)
+/* Its parts but the last one are split; what of it counts was known when it ended. */
+static int end_pause(struct blame *b, struct lane *l, struct open *o)
 {
-	struct blame_pause *p = &l->pause;
-	split_pause(b, f, l, tid, end_ns, p);
-	p->has_usage = pause_usage_get(b->session, b->end, &p->usage);
+	struct blame_pause *p = &o->pause;
+	/* The kernel counts of a thread what it did while it waited, too. */
+	p->has_usage = !o->parts && pause_usage_get(b->session, b->end, &p->usage);
 	if (p->has_usage)
 		blame_split_correct(&p->split, &p->usage);
 	if (b->on_pause)
@@ -197,7 +226,7 @@ static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t
 	if (b->session->run_begin.known && p->begin_ns < b->session->run_begin.ns)
 		return 0;
 	know_losses(b, l);
-	if (is_unsure(b, l, end_ns))
+	if (is_unsure(b, l, p->end_ns))
 		return blame_sums_hold(&b->sums, &l->held, p);
 	blame_sums_settle(&b->sums, &l->held);
 	blame_sums_add(&b->sums, p);
@@ -205,35 +234,62 @@ static int end_pause(struct blame *b, struct family *f, struct lane *l, uint32_t
 }
 
 /* Of the phases of a pause the stack of the outermost one that has any. */
-static void note_stack(struct blame *b, struct lane *l, uint32_t stack)
+static void note_stack(struct blame *b, struct open *o, uint32_t stack)
 {
-	if (!l->is_paused || l->pause.stack)
+	if (!o || o->pause.stack)
 		return;
 	stacks_hold(b->session->stacks, stack);
-	l->pause.stack = stack;
+	o->pause.stack = stack;
 }
 
-static void drop_stack(struct blame *b, struct lane *l)
+static void free_open(struct open *o)
 {
-	stacks_drop(b->session->stacks, l->pause.stack);
-	l->pause.stack = 0;
+	if (o)
+		free(o->wait);
+	free(o);
 }
 
-static struct lane *lane_of(struct blame *b, struct track *t, uint64_t now_ns)
+/* The pause is over: its memory is the next one's. */
+static void drop_open(struct blame *b, struct lane *l, struct open *o)
 {
-	struct family *f = family_of(b, t->process);
-	if (t->user || !f)
-		return t->user;
-	struct lane *l = calloc(1, sizeof(*l));
-	if (!l)
-		return NULL;
-	l->since_ns = now_ns;
+	stacks_drop(b->session->stacks, o->pause.stack);
+	free_open(l->spare);
+	l->spare = o;
+}
+
+/* NULL: no memory. */
+static struct open *make_open(struct lane *l)
+{
+	struct open *o = l->spare;
+	l->spare = NULL;
+	if (!o)
+		return calloc(1, sizeof(*o));
+	*o = (struct open){.wait = o->wait, .wait_room = o->wait_room};
+	return o;
+}
+
+/* Made at the first phase. NULL: no memory. */
+static struct lane *make_lane(struct blame *b, const struct ebt_event *ev)
+{
+	bool is_new;
+	uint32_t lane = processes_lane_of(&b->session->processes, ev);
+	struct family *f = family_of(b, ev->process);
+	struct lane *l = lane && f ? ptrarray_make(&b->lanes, lane, &is_new) : NULL;
+	if (!l || !is_new)
+		return l;
+	l->lane = lane;
+	l->process = ev->process;
+	l->since_ns = ev->ts;
 	l->next = f->lanes;
 	if (l->next)
 		l->next->prev = l;
 	f->lanes = l;
-	return t->user = l;
+	return l;
 }
+
+/* What is kept of a phase that stops: that it does, and its thread. */
+#define STOPS  1u
+#define TID_AT 32
 
 static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned depth,
 		    const struct ebt_event *ev)
@@ -244,7 +300,7 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 	(void)depth;
 	if (ev->kind != EBT_BEGIN)
 		return 0;
-	struct lane *l = lane_of(b, t, ev->ts);
+	struct lane *l = ptrarray_get(&b->lanes, t->lane);
 	struct family *f = family_of(b, t->process);
 	if (!l || !f)
 		return -ENOMEM;
@@ -253,63 +309,95 @@ static int on_begin(void *ctx, struct track *t, struct track_span *s, unsigned d
 		if (err)
 			return err;
 	}
-	s->user = phases_stop(row);
-	if (!s->user || l->stopping++) {
-		note_stack(b, l, ev->stack);
+	if (phases_stop(row))
+		s->user = (uint64_t)l->clock.now.tid << TID_AT | STOPS;
+	if (!s->user || !pause_clock_begin(&l->clock, s->begin_ns)) {
+		note_stack(b, open_of(l), ev->stack);
 		return 0;
 	}
-	l->is_paused = true;
-	l->waits = 0;
-	l->pause = (struct blame_pause){
+	struct open *o = l->clock.now.user = make_open(l);
+	if (!o)
+		return -ENOMEM;
+	o->pause = (struct blame_pause){
 		.pid = processes_pid(&b->session->processes, t->process),
 		.process = t->process,
 		.tid = ev->tid,
 		.domain = t->domain,
 		.phase = ev->id,
 		.row = row,
-		.begin_ns = ev->ts,
+		.begin_ns = s->begin_ns,
 	};
-	note_stack(b, l, ev->stack);
+	note_stack(b, o, ev->stack);
 	return 0;
+}
+
+/* The last phase of a pause ends. */
+static int on_pause_end(struct blame *b, struct family *f, struct lane *l,
+			const struct pause_thread *p, uint64_t end_ns, enum track_end how)
+{
+	struct open *o = p->user;
+	int err = 0;
+	if (how == TRACK_ENDED) {
+		note_stack(b, o, b->end->stack);
+		o->pause.tid = b->end->tid ? b->end->tid : o->pause.tid;
+		o->pause.end_ns = end_ns;
+		o->pause.ns = p->spent_ns;
+		split_part(b, f, o, p->begin_ns, end_ns, &o->pause);
+		err = end_pause(b, l, o);
+	}
+	drop_open(b, l, o);
+	return err;
 }
 
 static int on_end(void *ctx, struct track *t, const struct track_span *s, unsigned depth,
 		  uint64_t end_ns, enum track_end how)
 {
 	struct blame *b = ctx;
-	struct lane *l = t->user;
+	struct lane *l = ptrarray_get(&b->lanes, t->lane);
 	struct family *f = family_of(b, t->process);
 	(void)depth;
 	if (t->span != TRACK_PHASES || !l || !f)
 		return f ? 0 : -ENOMEM;
-	int err = barrier_of(s->id) < BARRIERS ? leave(b, f, l, t, s->begin_ns) : 0;
-	if (!s->user || --l->stopping)
+	int err = barrier_of(s->id) < BARRIERS ? leave(b, f, l, s->begin_ns) : 0;
+	if (err || !s->user)
 		return err;
-	if (!err && how == TRACK_ENDED)
-		note_stack(b, l, b->end->stack);
-	if (!err && l->is_paused && how == TRACK_ENDED)
-		err = end_pause(b, f, l, b->end->tid ? b->end->tid : l->pause.tid, end_ns);
-	drop_stack(b, l);
-	l->is_paused = false;
-	return err;
+	const struct pause_thread *p =
+		pause_clock_end(&l->clock, (uint32_t)(s->user >> TID_AT), end_ns);
+	return p && p->user ? on_pause_end(b, f, l, p, end_ns, how) : 0;
 }
 
 /* A pause ends whose begin was not seen: those that are held were its parts. */
 static void on_orphan(void *ctx, struct track *t, const struct ebt_event *ev)
 {
 	struct blame *b = ctx;
-	struct lane *l = t->span == TRACK_PHASES ? t->user : NULL;
-	if (!l || l->stopping || !phases_stop(phases_row(ev->id)))
+	struct lane *l = t->span == TRACK_PHASES ? ptrarray_get(&b->lanes, t->lane) : NULL;
+	if (!l || l->clock.now.stopping || !phases_stop(phases_row(ev->id)))
 		return;
 	know_losses(b, l);
 	blame_sums_drop(&b->sums, &l->held);
 }
 
+static void free_lane(struct blame *b, struct lane *l)
+{
+	size_t at = 0;
+	drop_section(l->inside);
+	blame_sums_settle(&b->sums, &l->held);
+	if (open_of(l))
+		drop_open(b, l, open_of(l));
+	for (const struct pause_thread *w; (w = pause_clock_next_waiting(&l->clock, &at));)
+		if (w->user)
+			drop_open(b, l, w->user);
+	pause_clock_done(&l->clock);
+	free_open(l->spare);
+	free(l);
+}
+
+/* A track of a lane is forgotten with all others of it. */
 static void on_forget(void *ctx, struct track *t)
 {
 	struct blame *b = ctx;
 	struct family *f = ptrarray_get(&b->families, t->process);
-	struct lane *l = t->span == TRACK_PHASES ? t->user : NULL;
+	struct lane *l = ptrarray_remove(&b->lanes, t->lane);
 	if (!l)
 		return;
 	if (l->next)
@@ -318,11 +406,7 @@ static void on_forget(void *ctx, struct track *t)
 		l->prev->next = l->next;
 	else if (f)
 		f->lanes = l->next;
-	drop_section(l->inside);
-	drop_stack(b, l);
-	blame_sums_settle(&b->sums, &l->held);
-	free(l->wait);
-	free(l);
+	free_lane(b, l);
 }
 
 static const struct tracks_visitor visitor = {
@@ -369,6 +453,7 @@ void blame_free(struct blame *b)
 	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
 		free_family(f);
 	ptrarray_done(&b->families);
+	ptrarray_done(&b->lanes);
 	blame_sums_done(&b->sums);
 	free(b);
 }
@@ -385,8 +470,8 @@ static uint64_t needed_from(const struct family *f, uint64_t now_ns)
 {
 	uint64_t ns = now_ns;
 	for (const struct lane *l = f->lanes; l; l = l->next)
-		if (l->is_paused && l->pause.begin_ns < ns)
-			ns = l->pause.begin_ns;
+		if (open_of(l) && l->clock.now.begin_ns < ns)
+			ns = l->clock.now.begin_ns;
 	return ns;
 }
 
@@ -409,6 +494,19 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 	return err ? err : thread_times_add(&f->times, ev->tid, &i);
 }
 
+/* Of a domain or thread: the thread of the lane may be another one. */
+static int push_of_lane(struct blame *b, const struct ebt_event *ev)
+{
+	uint32_t lane = processes_lane_of(&b->session->processes, ev);
+	struct lane *l = ptrarray_get(&b->lanes, lane);
+	if (!l && ev->kind == EBT_BEGIN && !(l = make_lane(b, ev)))
+		return -ENOMEM;
+	int err = l && ev->tid && ev->tid != l->clock.now.tid ? switch_thread(b, l, ev) : 0;
+	if (l)
+		l->last_ns = ev->ts;
+	return err ? err : tracks_push(b->tracks, ev);
+}
+
 int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
 {
 	int err = 0;
@@ -418,8 +516,9 @@ int blame_events(struct blame *b, const struct ebt_event *ev, size_t n)
 			b->losses++;
 			b->lost_ns = ev[i].ts;
 		}
-		err = ev[i].kind == EBT_OFFCPU ? add_interval(b, &ev[i])
-					       : tracks_push(b->tracks, &ev[i]);
+		err = ev[i].kind == EBT_OFFCPU	     ? add_interval(b, &ev[i])
+		      : kinds_is_of_lane(ev[i].kind) ? push_of_lane(b, &ev[i])
+						     : tracks_push(b->tracks, &ev[i]);
 	}
 	return err;
 }
@@ -455,35 +554,62 @@ const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
 }
 
 /* What a thread does that was without a CPU when that was recorded last. */
-static void split_rest(struct family *f, struct blame_pause *p)
+static void split_rest(struct family *f, uint64_t part_ns, struct blame_pause *p)
 {
 	const struct off_cpu *o = p->tid ? thread_times_get(&f->times, p->tid) : NULL;
 	uint64_t from = o ? off_cpu_open_until(o) : 0;
 	if (!from || from >= p->end_ns)
 		return;
-	uint64_t ns = p->end_ns - (from > p->begin_ns ? from : p->begin_ns);
+	uint64_t ns = p->end_ns - (from > part_ns ? from : part_ns);
 	ns = ns < p->split.ns[BLAME_CPU] ? ns : p->split.ns[BLAME_CPU];
 	p->split.ns[BLAME_CPU] -= ns;
 	p->split.ns[BLAME_UNKNOWN] += ns;
 }
 
+/* The longer one of the pause of a thread and *best. ns: its length so far. */
+static void consider_open(const struct pause_thread *t, uint64_t ns,
+			  const struct pause_thread **best, uint64_t *best_ns)
+{
+	if (!t->user || ns <= *best_ns)
+		return;
+	*best = t;
+	*best_ns = ns;
+}
+
+static void longest_open_of(const struct lane *l, uint64_t now_ns, const struct pause_thread **best,
+			    uint64_t *best_ns)
+{
+	const struct pause_thread *t = &l->clock.now;
+	uint64_t part_ns = now_ns > t->begin_ns ? now_ns - t->begin_ns : 0;
+	size_t at = 0;
+	if (open_of(l))
+		consider_open(t, t->spent_ns + part_ns, best, best_ns);
+	while ((t = pause_clock_next_waiting(&l->clock, &at)))
+		consider_open(t, t->spent_ns, best, best_ns);
+}
+
 bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 {
-	struct lane *longest = NULL;
+	const struct pause_thread *longest = NULL;
 	struct family *of = NULL;
+	uint64_t ns = 0;
 	size_t at = 0;
 	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
-		for (struct lane *l = f->lanes; l; l = l->next)
-			if (l->is_paused && l->pause.begin_ns < now_ns &&
-			    (!longest || l->pause.begin_ns < longest->pause.begin_ns)) {
-				longest = l;
-				of = f;
-			}
+		for (struct lane *l = f->lanes; l; l = l->next) {
+			const struct pause_thread *was = longest;
+			longest_open_of(l, now_ns, &longest, &ns);
+			of = longest != was ? f : of;
+		}
 	if (!longest)
 		return false;
-	*ret = longest->pause;
-	split_pause(b, of, longest, ret->tid, now_ns, ret);
-	split_rest(of, ret);
+	const struct open *o = longest->user;
+	*ret = o->pause;
+	ret->end_ns = now_ns;
+	ret->ns = ns;
+	if (ns > longest->spent_ns) { /* else its thread waits */
+		split_part(b, of, o, longest->begin_ns, now_ns, ret);
+		split_rest(of, longest->begin_ns, ret);
+	}
 	return true;
 }
 

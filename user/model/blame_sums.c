@@ -19,7 +19,7 @@ void blame_sums_done(struct blame_sums *s)
 static void add(struct blame_sum *s, const struct blame_pause *p)
 {
 	s->pauses++;
-	s->pause_ns += p->end_ns - p->begin_ns;
+	s->pause_ns += p->ns;
 	for (unsigned i = 0; i < BLAME_PARTS; i++)
 		s->ns[i] += p->split.ns[i];
 	if (!p->has_usage)

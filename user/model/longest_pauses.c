@@ -4,11 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint64_t length(const struct blame_pause *p)
-{
-	return p->end_ns - p->begin_ns;
-}
-
 int longest_pauses_init(struct longest_pauses *l, struct stacks *stacks, uint32_t max)
 {
 	*l = (struct longest_pauses){.stacks = stacks, .max = max};
@@ -30,7 +25,7 @@ static void sift(struct longest_pauses *l, uint32_t i)
 	for (;;) {
 		uint32_t least = i;
 		for (uint32_t c = 2 * i + 1; c <= 2 * i + 2 && c < l->count; c++)
-			if (length(&heap[c]) < length(&heap[least]))
+			if (heap[c].ns < heap[least].ns)
 				least = c;
 		if (least == i)
 			return;
@@ -48,7 +43,7 @@ void longest_pauses_add(struct longest_pauses *l, const struct blame_pause *p)
 		l->at[l->count++] = *p;
 		for (uint32_t i = l->count / 2; i-- > 0;)
 			sift(l, i);
-	} else if (l->max && length(p) > length(l->at)) {
+	} else if (l->max && p->ns > l->at->ns) {
 		stacks_hold(l->stacks, p->stack);
 		stacks_drop(l->stacks, l->at->stack);
 		*l->at = *p;
@@ -59,8 +54,8 @@ void longest_pauses_add(struct longest_pauses *l, const struct blame_pause *p)
 static int compare(const void *a, const void *b)
 {
 	const struct blame_pause *x = a, *y = b;
-	if (length(x) != length(y))
-		return length(x) < length(y) ? 1 : -1;
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? 1 : -1;
 	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
 }
 

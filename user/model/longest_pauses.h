@@ -21,6 +21,7 @@ struct blame_pause {
 	uint32_t process;    /* its index */
 	uint32_t phase, row; /* the outermost phase, and its phases_row() */
 	uint64_t begin_ns, end_ns;
+	uint64_t ns;	/* its length (pause_clock.h): at most end_ns - begin_ns */
 	uint32_t stack; /* where it began; 0: not recorded */
 	struct blame_split split;
 	struct blame_culprit culprit;

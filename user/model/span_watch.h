@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Finds spans that last longer than a limit, and knows the begin of every span that is open. A span
- * is a phase, a span that the program registered, or a pause: the outermost phase of a track that
- * stops the mutator. Spans that a loss or the end of a process cuts are not found. Not thread-safe.
+ * is a phase, a span that the program registered, or a pause (pause_clock.h). Spans that a loss or the end of a process cuts are not found. Not thread-safe.
  */
 #ifndef MODEL_SPAN_WATCH_H
 #define MODEL_SPAN_WATCH_H
@@ -24,6 +23,7 @@ struct span_hit {
 	uint32_t process;
 	uint16_t domain;
 	uint64_t begin_ns, end_ns;
+	uint64_t ns; /* its length: of a pause, without the time of other threads of the domain */
 };
 
 struct span_watch;

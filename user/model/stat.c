@@ -176,7 +176,8 @@ static inline bool is_plain(const struct stat_model *m, const struct stat_lane *
 			    const struct ebt_event *ev)
 {
 	return l->state == STAT_LANE_LIVE && stat_sets_is_busy(l, ev->pos != EBT_NO_POS) &&
-	       (!ev->tid || ev->tid == l->pauses.tid) && !m->stream.late && !m->progress.on;
+	       (!ev->tid || ev->tid == l->pauses.clock.now.tid) && !m->stream.late &&
+	       !m->progress.on;
 }
 
 /* Prepares the lane for any other event. */
@@ -184,15 +185,18 @@ static __attribute__((noinline)) int prepare(struct stat_model *m, struct stat_l
 					     const struct ebt_event *ev)
 {
 	struct stat_stream *s = &m->stream;
+	struct pause_clock *clock = &l->pauses.clock;
 	if (stat_sets_use(&m->sets, l, ev->pos != EBT_NO_POS))
 		return -ENOMEM;
 	int err = 0;
 	l->process->numbers.late += s->late;
-	if (ev->tid && ev->tid != l->pauses.tid)
-		err = pauses_thread(&l->pauses, ev->tid, l->last_ns,
-				    stat_stream_later(s->now_ns, l->since_ns));
-	if (err || ev->kind == EBT_LIFECYCLE || l->state == STAT_LANE_LIVE)
+	if (ev->tid && ev->tid != clock->now.tid)
+		err = pause_clock_switch(clock, ev->tid, l->last_ns,
+					 stat_stream_later(s->now_ns, l->since_ns));
+	if (err < 0)
 		return err;
+	if (ev->kind == EBT_LIFECYCLE || l->state == STAT_LANE_LIVE)
+		return 0;
 	return stat_lane_step(s, l, ev->kind == EBT_BEGIN ? STAT_LANE_BEGINS : STAT_LANE_OTHER, 0,
 			      s->now_ns);
 }
@@ -280,7 +284,7 @@ static int end_process(struct stat_model *m, struct stat_process *p)
 		stat_sets_wake(l);
 		err = stat_lane_close(&m->stream, l, end, STAT_LANE_STOPPED);
 		n->elapsed_ns += l->elapsed_ns;
-		n->gc_ns += l->pauses.gc_ns;
+		n->gc_ns += l->pauses.clock.gc_ns;
 		n->uncovered_ns += l->uncovered_ns;
 	}
 	p->wall_ns = end > p->begin_ns ? end - p->begin_ns : 0;

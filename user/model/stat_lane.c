@@ -113,8 +113,6 @@ int stat_lane_close(struct stat_stream *s, struct stat_lane *l, uint64_t now_ns,
 		return 0;
 	uint64_t end_ns = stat_stream_later(now_ns, l->since_ns);
 	int err = l->open_spans ? cut_spans(s, l, end_ns) : 0;
-	pauses_cut(&l->pauses, STAT_CUT_END);
-	l->pauses.stopping = 0;
 	if (!err)
 		err = pauses_settle(&l->pauses);
 	l->elapsed_ns += end_ns - l->since_ns;
@@ -133,7 +131,6 @@ int stat_lane_hole(const struct stat_stream *s, struct stat_lane *l, uint64_t si
 	l->lost_until_ns = stat_stream_later(l->lost_until_ns, now_ns);
 	if (now_ns > l->last_ns)
 		l->last_ns = now_ns;
-	pauses_cut(&l->pauses, STAT_CUT_LOSS);
 	int err = pauses_settle(&l->pauses);
 	become_unsure(l, now_ns, since_ns > s->floor_ns ? STAT_CUT_LOSS : STAT_CUT_START);
 	return err;

@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/stat_progress.h"
 
+/* Of its pauses, without the begin of an open part. */
+static uint64_t gc_part(const struct stat_lane *l)
+{
+	const struct pause_clock *c = &l->pauses.clock;
+	return c->gc_ns - (c->now.stopping ? c->now.begin_ns : 0);
+}
+
 /* Moments are differences modulo 2^64: a sum of lanes that live is `part + live * now`. */
 static void add(struct stat_progress *g, const struct stat_lane *l)
 {
 	bool live = l->state == STAT_LANE_LIVE;
 	g->live += live;
 	g->elapsed_ns += l->elapsed_ns - (live ? l->since_ns : 0);
-	g->stopping += l->pauses.stopping != 0;
-	g->gc_ns += l->pauses.gc_ns - (l->pauses.stopping ? l->pauses.begin_ns : 0);
+	g->stopping += l->pauses.clock.now.stopping != 0;
+	g->gc_ns += gc_part(l);
 }
 
 static void subtract(struct stat_progress *g, const struct stat_lane *l)
@@ -16,8 +23,8 @@ static void subtract(struct stat_progress *g, const struct stat_lane *l)
 	bool live = l->state == STAT_LANE_LIVE;
 	g->live -= live;
 	g->elapsed_ns -= l->elapsed_ns - (live ? l->since_ns : 0);
-	g->stopping -= l->pauses.stopping != 0;
-	g->gc_ns -= l->pauses.gc_ns - (l->pauses.stopping ? l->pauses.begin_ns : 0);
+	g->stopping -= l->pauses.clock.now.stopping != 0;
+	g->gc_ns -= gc_part(l);
 }
 
 void stat_progress_note(struct stat_progress *g, struct stat_lane *l)

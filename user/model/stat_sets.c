@@ -89,7 +89,7 @@ static void join(struct stat_class *c, struct stat_set *set, struct stat_lane *l
 {
 	const struct stat_lane *all = &set->all;
 	take(l);
-	put(l->open_spans || l->pauses.stopping ? &set->open : &set->idle, l);
+	put(l->open_spans || l->pauses.clock.now.stopping ? &set->open : &set->idle, l);
 	l->set = set;
 	l->turns = set->turns;
 	/* Its time may have begun before that of the one that stands for it. */

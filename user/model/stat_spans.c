@@ -3,9 +3,10 @@
 
 #include <errno.h>
 
-/* What begin() keeps of a span: its row, and whether its begin came late. */
+/* What begin() keeps of a span: its row, whether its begin came late, and its thread. */
 #define ROW_BITS 16
 #define LATE	 (1u << ROW_BITS)
+#define TID_AT	 32
 
 /* Why the length of a span is not known; STAT_CUTS: it is. */
 static enum stat_cut cut_of(const struct stat_stream *s, const struct track_span *span,
@@ -48,7 +49,7 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *span, 
 	uint32_t row = phases_row(span->id);
 	bool counts = ev->ts >= s->floor_ns;
 	(void)depth;
-	span->user = s->late ? row | LATE : row;
+	span->user = (uint64_t)l->pauses.clock.now.tid << TID_AT | (s->late ? row | LATE : row);
 	l->process->numbers.phases[row].begun += counts;
 	l->open[row]++;
 	l->open_spans++;
@@ -56,14 +57,20 @@ static inline int on_begin(void *ctx, struct track *t, struct track_span *span, 
 	if (!roles)
 		return 0;
 	if (roles & PHASES_STOP)
-		pauses_begin(&l->pauses, stat_stream_clip(s, span->begin_ns));
+		pause_clock_begin(&l->pauses.clock, stat_stream_clip(s, span->begin_ns));
 	if (roles & PHASES_COLLECTION)
 		begin_collection(l, row, counts);
 	return 0;
 }
 
+static inline const struct pause_thread *leave_pause(struct stat_lane *l,
+						     const struct track_span *span, uint64_t end_ns)
+{
+	return pause_clock_end(&l->pauses.clock, (uint32_t)(span->user >> TID_AT), end_ns);
+}
+
 /* A span ends that the lane has counted as open; cut: STAT_CUTS if both its ends are known. */
-static inline int end_span(const struct stat_stream *s, struct stat_lane *l, const struct track *t,
+static inline int end_span(const struct stat_stream *s, struct stat_lane *l,
 			   const struct track_span *span, unsigned depth, uint64_t end_ns,
 			   enum stat_cut cut)
 {
@@ -82,9 +89,8 @@ static inline int end_span(const struct stat_stream *s, struct stat_lane *l, con
 		ph->max_ns = ns;
 	if (!depth && l->pauses.certainty != PAUSES_SURE)
 		l->unseen_inner_ns += ns;
-	if (!phases_stop(row) || !pauses_leave(&l->pauses, t->tid))
-		return 0;
-	return pauses_end(&l->pauses, end_ns, cut, s->now_ns, s->interval);
+	const struct pause_thread *p = phases_stop(row) ? leave_pause(l, span, end_ns) : NULL;
+	return p ? pauses_add(&l->pauses, p->spent_ns, cut, s->now_ns, s->interval) : 0;
 }
 
 static inline void leave(struct stat_lane *l, uint32_t row)
@@ -110,9 +116,9 @@ static __attribute__((noinline)) int end_cut(const struct stat_sets *sets, const
 	stat_progress_change(sets->progress, l);
 	leave(l, (uint32_t)span->user & (LATE - 1));
 	if (end_ns >= s->floor_ns)
-		return end_span(s, l, t, span, depth, end_ns, cut_of(s, span, how));
-	if (phases_stop((uint32_t)span->user & (LATE - 1)) && pauses_leave(&l->pauses, t->tid))
-		pauses_drop(&l->pauses);
+		return end_span(s, l, span, depth, end_ns, cut_of(s, span, how));
+	if (phases_stop((uint32_t)span->user & (LATE - 1)))
+		leave_pause(l, span, end_ns);
 	return 0;
 }
 
@@ -125,7 +131,7 @@ static inline int on_end(void *ctx, struct track *t, const struct track_span *sp
 	if (how != TRACK_ENDED || s->late || span->user & LATE || span->begin_ns < s->floor_ns)
 		return end_cut(sets, t, span, depth, end_ns, how);
 	leave(l, (uint32_t)span->user);
-	return end_span(s, l, t, span, depth, end_ns, STAT_CUTS);
+	return end_span(s, l, span, depth, end_ns, STAT_CUTS);
 }
 
 static void on_forget(void *ctx, struct track *t)

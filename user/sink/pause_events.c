@@ -36,7 +36,7 @@ static void on_pause(void *ctx, const struct blame_pause *p)
 	struct event_args_payload args = {0};
 	struct ebt_event ev = {
 		.ts = p->end_ns,
-		.pos = p->end_ns - p->begin_ns,
+		.pos = p->ns,
 		.process = p->process,
 		.tid = p->tid,
 		.kind = EBT_PAUSE,

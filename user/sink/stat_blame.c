@@ -190,8 +190,7 @@ static void put_whose(struct buf *b, const struct blame_pause *p)
 
 void stat_blame_open_text(struct buf *b, const struct blame_pause *p)
 {
-	report_print(b, "          open: a pause of %s so far",
-		     report_ns_text((double)(p->end_ns - p->begin_ns)).text);
+	report_print(b, "          open: a pause of %s so far", report_ns_text((double)p->ns).text);
 	put_whose(b, p);
 	put_split(b, &p->split, ": ");
 }
@@ -200,8 +199,7 @@ static void put_pause(struct buf *b, const struct session *s, const struct blame
 		      uint64_t begin_ns)
 {
 	uint64_t at = p->begin_ns > begin_ns ? p->begin_ns - begin_ns : 0;
-	report_print(b, "    %s at %.6f s", report_ns_text((double)(p->end_ns - p->begin_ns)).text,
-		     (double)at / 1e9);
+	report_print(b, "    %s at %.6f s", report_ns_text((double)p->ns).text, (double)at / 1e9);
 	put_whose(b, p);
 	buf_puts(b, "\n");
 	put_split(b, &p->split, "      ");
@@ -319,8 +317,7 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 static void put_sentence(struct buf *b, const struct session *s, const struct blame_pause *p)
 {
 	bool by_other = largest(&p->split) == BLAME_DOMAIN && p->culprit.ns;
-	report_print(b, "The longest pause took %s: ",
-		     report_ns_text((double)(p->end_ns - p->begin_ns)).text);
+	report_print(b, "The longest pause took %s: ", report_ns_text((double)p->ns).text);
 	if (!by_other) {
 		bool known = largest(&p->split) != BLAME_UNKNOWN;
 		buf_puts(b, known ? "its thread " : "what its thread ");
@@ -421,7 +418,7 @@ static void json_pause(struct json *j, const struct session *s, const struct bla
 {
 	json_open(j, '{');
 	json_key_u64(j, "begin_ns", p->begin_ns);
-	json_key_u64(j, "ns", p->end_ns - p->begin_ns);
+	json_key_u64(j, "ns", p->ns);
 	json_key_u64(j, "pid", p->pid);
 	json_key_known(j, "domain", p->domain != EBT_NO_DOMAIN, p->domain);
 	json_key_known(j, "tid", p->tid, p->tid);

@@ -126,8 +126,9 @@ static void put_lane(struct json *j, const struct stat_lane *l)
 	json_key_known(j, "domain", !l->is_thread, l->number);
 	json_key_known(j, "tid", l->is_thread, l->number);
 	json_key_u64(j, "elapsed_ns", l->elapsed_ns);
-	json_key_u64(j, "gc_ns", l->pauses.gc_ns);
-	json_key_double(j, "gc_percent", stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns));
+	json_key_u64(j, "gc_ns", l->pauses.clock.gc_ns);
+	json_key_double(j, "gc_percent",
+			stat_numbers_percent(l->pauses.clock.gc_ns, l->elapsed_ns));
 	json_key_u64(j, "pauses", l->pauses.count);
 	put_coverage(j, l->uncovered_ns, l->elapsed_ns);
 	put_loss(j, &l->lost);

@@ -164,7 +164,7 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 	buf_puts(b,
 		 "\n  domain           elapsed         GC time    GC %      pauses   coverage\n");
 	for (const struct stat_lane *l = p->lanes; l; l = l->next) {
-		one_for_all |= !l->is_thread && !l->pauses.tid && l->pauses.count;
+		one_for_all |= !l->is_thread && !l->pauses.clock.now.tid && l->pauses.count;
 		char name[16], covered[16] = "n/a";
 		snprintf(name, sizeof(name), l->is_thread ? "t%u" : "%u", l->number);
 		if (l->elapsed_ns)
@@ -172,9 +172,9 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 				 100 - stat_numbers_percent(l->uncovered_ns, l->elapsed_ns));
 		report_print(b, "  %6s  %16s%16s  %6.2f  %10" PRIu64 "  %9s\n", name,
 			     show_ns((double)l->elapsed_ns).text,
-			     show_ns((double)l->pauses.gc_ns).text,
-			     stat_numbers_percent(l->pauses.gc_ns, l->elapsed_ns), l->pauses.count,
-			     covered);
+			     show_ns((double)l->pauses.clock.gc_ns).text,
+			     stat_numbers_percent(l->pauses.clock.gc_ns, l->elapsed_ns),
+			     l->pauses.count, covered);
 	}
 	if (one_for_all)
 		buf_puts(b,

@@ -117,6 +117,7 @@ static int put_trigger(struct trigger *t, struct ebt_blocks *b)
 		.domain = c->hit.domain,
 		.begin_ns = c->hit.begin_ns,
 		.end_ns = c->hit.end_ns,
+		.ns = c->hit.ns,
 		.from_ns = c->is_cut || c->from_ns > c->kept_ns ? c->from_ns : c->kept_ns,
 		.kept_ns = c->kept_ns,
 	};
