@@ -6,7 +6,7 @@
 . tests/lib.sh
 need_root
 RUNS=12
-EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 60 -r 2000 -c /dev/null &
+EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 3600 -r 2000 -c /dev/null &
 program=$!
 children+=($program)
 wait_for test -s "$TMP/$program.events"
@@ -20,10 +20,15 @@ is_clean() { [ "$(text)" = "$clean" ]; }
 finished() { tail -qn 1 "$TMP"/out.* | grep -c '"summary"'; }
 clean=$(text)
 
+# All of them have begun by then, on a slow machine as well.
+begun_at=$SECONDS
+"$O/ebtrace" -q --mode stream -d 1ms -o /dev/null -f text -p $program
+ran_s=$((3 + RUNS * (SECONDS - begun_at)))
+
 for mode in ring stream; do
 	rm -f "$TMP"/out.*
 	for ((i = 0; i < RUNS; i++)); do
-		timeout 3 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out.$i" -p $program &
+		timeout $ran_s "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out.$i" -p $program &
 		runs[i]=$!
 	done
 	wait "${runs[@]}"
@@ -32,7 +37,7 @@ for mode in ring stream; do
 	for ((i = 0; i < RUNS; i++)); do
 		(
 			"$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out.$i" -p $program &
-			sleep 3
+			sleep $ran_s
 			kill -TERM $!
 			kill -TERM $!
 			wait $!
