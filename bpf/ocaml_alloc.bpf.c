@@ -6,6 +6,9 @@
  * that the domain has allocated since its last one, as the runtime itself counts them. The function is
  * called for signals, ticks and other domains' collections, too; then the trigger is not reached.
  *
+ * Heaps that are emptied before half of them is used have no sample. A sample that would stand for more
+ * than a heap stands for its own heap alone: the words before are counted as in no sample.
+ *
  * Of a domain that has many such calls one in so many is looked at, drawn at random. The others only count
  * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
  *
@@ -42,7 +45,8 @@ struct ocaml_turn {
 	uint32_t left; /* hits that are skipped */
 	uint32_t in_window;
 	uint32_t every; /* one hit in so many, or the threshold in words; 0: each */
-	uint64_t unused[4];
+	uint32_t drawn; /* hits that were to be skipped since the last sample */
+	uint32_t unused[7];
 };
 
 #define TURN_BITS 10
@@ -93,7 +97,7 @@ static __always_inline struct ocaml_turn *find_turn(uint32_t key, uint64_t state
 	uint32_t at = (uint32_t)(mixed >> (64 - TURN_BITS));
 	struct ocaml_turn *t = bpf_map_lookup_elem(&ebt_ocaml_turns, &at);
 	if (t && (t->state != state || t->key != key)) {
-		t->left = t->every = t->in_window = 0;
+		t->left = t->every = t->in_window = t->drawn = 0;
 		t->window_ns = 0;
 		t->key = key;
 		t->state = state;
@@ -197,6 +201,22 @@ static __always_inline uint64_t not_sampled(const struct ebt_ocaml_domain *d)
 	return words < MAX_WORDS ? words : 0;
 }
 
+/*
+ * The words that a sample stands for: those since the domain's last sample. If they are more than a
+ * heap for each hit since then, heaps without a sample lie between: then those of the sample's own
+ * heap, and of half a heap for each skipped hit.
+ */
+static __always_inline uint64_t weigh(const struct hit *h, const struct ocaml_turn *t,
+				      uint64_t words)
+{
+	uint64_t skipped = t ? t->drawn : 0;
+	uint64_t heap = (h->young.end - h->young.start) / WORD_BYTES;
+	if (words <= (skipped + 1) * heap)
+		return words;
+	uint64_t used = (h->young.end - h->young.ptr) / WORD_BYTES;
+	return used + skipped * (h->r->stacks.is_indirect ? heap : heap / 2);
+}
+
 /* The object is counted in young.ptr already. */
 static __always_inline void sample_small(struct hit *h, struct ocaml_turn *t, uint64_t words,
 					 uint32_t flags)
@@ -205,15 +225,18 @@ static __always_inline void sample_small(struct hit *h, struct ocaml_turn *t, ui
 	struct ebt_ocaml_domain *d = note(h);
 	if (!d || h->young.ptr >= trigger || words >= MAX_WORDS)
 		return;
-	uint64_t weight = not_sampled(d);
+	uint64_t since = not_sampled(d), weight = weigh(h, t, since);
 	uint64_t free = h->young.ptr + (words + 1) * WORD_BYTES - trigger;
 	d->sampled = d->now;
 	if (!weight)
 		return;
+	if (since > weight)
+		__sync_fetch_and_add(&h->r->small_rest, since - weight);
 	if (t) {
 		count_taken(t, ts, 2, MAX_EVERY);
 		if (t->every > 1)
 			t->left = bpf_get_prandom_u32() % (2 * t->every - 1);
+		t->drawn = t->left;
 	}
 	emit(h, ts, EBT_ALLOC_SITE_OCAML_MINOR,
 	     (uint64_t[4]){weight, words, free / WORD_BYTES,

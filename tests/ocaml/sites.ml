@@ -4,7 +4,8 @@ external call_back : (unit -> unit) -> unit = "sites_call_back"
 let sink = ref (Obj.repr 0)
 let keep x = sink := Obj.repr x
 
-(* ---- shares: the sites differ in what they allocate, at random, as a period would alias ---- *)
+(* ---- shares: the sites differ in what they allocate, at random, as a period would alias; with more
+   large ones the runtime would empty minor heaps before half of them is used ---- *)
 
 let[@inline never] pair n = keep (n, n)
 let[@inline never] list n = keep [ n; n; n ]
@@ -21,7 +22,7 @@ let shares n =
     if x < 500 then (pair i; add 0 3)
     else if x < 700 then (list i; add 1 9)
     else if x < 850 then (array i; add 2 21)
-    else if x < 1020 then (bytes i; add 3 (3 + (i land 31)))
+    else if x < 1023 then (bytes i; add 3 (3 + (i land 31)))
     else (large i; add 4 1001)
   done;
   Array.iteri (fun i w -> Printf.printf "%s %d\n" [| "pair"; "list"; "array"; "bytes"; "large" |].(i) w) words
@@ -157,6 +158,20 @@ let stacks () =
   allocate_in_c ();
   Domain.join (Domain.spawn (fun () -> fiber (); from_c ()))
 
+(* ---- heaps that are emptied before half of them is used, and now and then one that is not ---- *)
+
+let emptied rounds =
+  let words = 3 * 33_000 in
+  for _ = 1 to rounds do
+    for _ = 1 to 40 do
+      for i = 1 to words / 3 do pair i done;
+      Gc.minor ()
+    done;
+    for i = 1 to 16_000 do list i done;
+    Gc.minor ()
+  done;
+  Printf.printf "pair %d\nlist %d\n" (40 * words * rounds) (9 * 16_000 * rounds)
+
 (* ---- domains in step: only the first one uses up half of its minor heap ---- *)
 
 let unit_pairs = 4000
@@ -184,5 +199,6 @@ let () =
   | "in_turn" -> in_turn n
   | "apart" -> apart n
   | "in_four" -> in_four n
+  | "emptied" -> emptied n
   | "stacks" -> stacks ()
   | _ -> domains n

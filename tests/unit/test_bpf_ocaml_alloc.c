@@ -41,6 +41,15 @@ static void test_samples(void)
 	   "a sample stands for all since the last one, in heaps that were emptied, too");
 	ok(domain_is.sampled == HEAP + 400 + 524 && domain_is.now == domain_is.sampled,
 	   "which are counted as sampled");
+	EMPTIED = domain_is.sampled + 500;
+	rec = allocate(1, 500);
+	ok(rec && rec->arg[0] == 1024 && !runtime->small_rest,
+	   "as many as the heap that it was taken in has, at most");
+	EMPTIED = domain_is.sampled + 501;
+	rec = allocate(1, 500);
+	ok(rec && rec->arg[0] == 524 && runtime->small_rest == 501,
+	   "where there are more it stands for its own heap, and the words before are in none");
+	ok(domain_is.sampled == EMPTIED + 524, "they are no later sample's, either");
 	EMPTIED = 0;
 	rec = allocate(1, 500);
 	ok(rec && rec->arg[0] == 524, "another domain with the same number begins with nothing");
@@ -127,9 +136,14 @@ static void test_many_large(void)
 	ok(records < 500 && large_turn()->every == HEAP / 2, "of more only some: %d of 10,000",
 	   records);
 	ok(words > 80000 && words < 120000, "which stand for all: %llu", (unsigned long long)words);
-	words = allocate_large(2000, 999, &records);
+	words = allocate_large(2000, HEAP / 2 - 1, &records);
 	ok(records <= MAX_IN_WINDOW && runtime->large_rest > 0 &&
-		   words + runtime->large_rest == 2000 * 1000,
+		   words + runtime->large_rest == 2000 * HEAP / 2,
+	   "of those that are as large as any threshold some are taken, up to a limit: %d",
+	   records);
+	uint64_t rest = runtime->large_rest;
+	words = allocate_large(4000, 999, &records);
+	ok(records <= 4 * MAX_IN_WINDOW && words + runtime->large_rest - rest == 4000 * 1000,
 	   "the words of those beyond a limit are counted: %llu",
 	   (unsigned long long)runtime->large_rest);
 	now += 2ull * WINDOW_NS;
@@ -170,6 +184,14 @@ static void test_many_small(void)
 	ok(records > USUAL && records < 600, "of more only some: %d of 20,000", records);
 	ok(words == domain_is.sampled - HEAP / 2 && domain_is.sampled > 19000 * HEAP / 2,
 	   "which stand for all up to the last one");
+	ok(!runtime->small_rest, "as no heap was emptied before its half");
+	EMPTIED = domain_is.sampled + 100 * HEAP;
+	small_turn()->drawn = 3;
+	small_turn()->left = 0;
+	const struct ebt_alloc_record *rec = allocate(1, HEAP / 2);
+	ok(rec && rec->arg[0] == 4 * HEAP / 2 &&
+		   runtime->small_rest == 101 * HEAP - HEAP / 2 - 4 * HEAP / 2,
+	   "where some were, one after 3 that were skipped stands for 4 halves");
 	uint64_t sampled = domain_is.sampled;
 	small_turn()->left = 1;
 	ok(!allocate(1, 0) && !small_turn()->left && domain_is.sampled == sampled,
