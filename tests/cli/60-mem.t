@@ -93,6 +93,12 @@ is "$(grep -cE '^  (allocated +8.3 MiB|alive +31.2 KiB|peak +1.5 MiB)|^(Allocate
 [ "$(wc -l <"$TMP/got")" -le 30 ]
 ok $? "of one screen"
 
+rows=$(sed -n '/^Allocated at:/,$p' "$TMP/got" | grep -c ' %  ')
+is "$rows $(sed -n '/^Allocated at:/,$p' "$TMP/got" | grep -cE '^ +[0-9.]+ [A-Z]?i?B +[0-9.]+ [A-Z]?i?B to [0-9.]+ [A-Z]?i?B +[0-9.]+ %  ')" "15 15" \
+	"each site of it has the interval of its bytes" || diag "$(cat "$TMP/got")"
+is "$(sed -n '/^Alive at/,/^Churn/p' "$TMP/got" | grep -cE 'Buffer.create .* \[only 8 samples\]$') $(grep -c ' \[only ' "$TMP/got")" "1 5" \
+	"those that fewer than 30 samples carry say so" || diag "$(cat "$TMP/got")"
+
 # Loss and damage.
 (head -c 98312 "$TMP/single.ctf"; printf garbage; tail -c +98313 "$TMP/single.ctf") >"$TMP/bad.ctf"
 mem hotspots "$TMP/bad.ctf" >"$TMP/got"

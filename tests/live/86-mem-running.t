@@ -80,6 +80,8 @@ ok $? "and of the functions that call for them"
 
 is "$(grep -cE '^ .* not known .* (sampled|make_and_free|keep)' "$TMP/recorded") $(grep -c '^Intervals are not known' "$TMP/recorded")" "1 1" \
 	"without intervals, as the rate is not known" || diag "$(cat "$TMP/recorded")"
+is "$("$O/ebtrace" mem "$TMP/out.ctf" | sed -n '/^Allocated at/,/^Alive/p' | grep -cE '^ +2\.0 MiB +400 samples +100\.0 %  sampled \(')" 1 \
+	"but with the number of samples in the summary" || diag "$("$O/ebtrace" mem "$TMP/out.ctf")"
 is "$("$O/ebtrace" mem hotspots --json "$TMP/out.ctf" | jq -c '[.programs[0].rate, .total.low, .total.bytes, (.total.objects_estimate | round)]')" \
 	"[null,null,2048000,76900]" "the objects are those of the weights: 300 * 4096 / 16 of 2 words, and 100 of 8192 bytes"
 is "$("$O/ebtrace" mem hotspots --rate 2e-3 --json "$TMP/out.ctf" | jq -c '[.programs[0].rate, .total.low < .total.bytes, .total.high > .total.bytes, .total.bytes]')" \

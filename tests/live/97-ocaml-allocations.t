@@ -125,6 +125,26 @@ is "$(jq -r 'select(.kind == "alloc" and .stack[0] == "[stack not whole]@??:0:0-
 	"Sites.from_c.(fun)@sites.ml" \
 	"those that the runtime itself cuts, below a callback from C in a fiber, are marked: no others"
 
+timeout 300 "$O/ebtrace" mem hotspots --json -o "$TMP/emptied.json" -- chroot "$ROOT" "$EXE_IN" emptied 20 >"$TMP/emptied" 2>"$TMP/err"
+awk -v list="$(jq '[.sites[] | select(.function == "Sites.list") | .bytes / 8] | add' "$TMP/emptied.json")" \
+	-v pair="$(jq '[.sites[] | select(.function == "Sites.pair") | .bytes / 8] | add // 0' "$TMP/emptied.json")" \
+	-v rest="$(jq '[.sites[] | select(.function | startswith("[in minor heaps")) | .bytes / 8] | add' "$TMP/emptied.json")" '
+	{ truth[$1] = $2 }
+	END {
+		printf "# list %d of %d, pair %d and in no sample %d of %d\n", list, truth["list"], pair, rest, truth["pair"]
+		all = (list + pair + rest) / (truth["list"] + truth["pair"])
+		exit list > 1.01 * truth["list"] || list < 0.8 * truth["list"] || all < 1 || all > 1.01
+	}' "$TMP/emptied"
+ok $? "where other heaps are emptied before half of them is used a sample stands for its own heap alone" ||
+	diag "$(cat "$TMP/err")"
+begin "mem --top 9 -o $TMP/emptied.txt" emptied 20
+end
+grep -q '^Allocated at:' "$TMP/emptied.txt" &&
+	grep -qE ' to .* Sites\.list .*\[only (19|2[0-9]) samples\]$' "$TMP/emptied.txt" &&
+	grep -qE ' exact +9[0-9.]* %  \[in minor heaps, in no sample\]$' "$TMP/emptied.txt"
+ok $? "the summary has the interval of each row, and which ones fewer than 30 samples carry" ||
+	diag "$(cat "$TMP/emptied.txt" "$TMP/err")"
+
 report domains domains 400
 read -r first others <"$TMP/domains"
 jq -e --argjson first "$first" --argjson others "$others" '

@@ -53,8 +53,9 @@ static void test_intervals(void)
 
 static void test_sums(void)
 {
-	static const struct mem_scale fine = {1, 8, false, 0}, coarse = {0.01, 8, false, 0},
-				      other = {0.001, 4, false, 0};
+	static const struct mem_scale fine = {.rate = 1, .word_bytes = 8},
+				      coarse = {.rate = 0.01, .word_bytes = 8},
+				      other = {.rate = 0.001, .word_bytes = 4};
 	struct mem_sum s = {0}, t = {0};
 	struct mem_amount a = mem_sum_amount(&s);
 	ok(a.bytes == 0 && a.high == 0, "an empty sum is exactly 0");

@@ -32,8 +32,9 @@ static void test_sums(void)
 			samples[i] = random_next(&state) % 100;
 			/* Not all: some are only extended. */
 			if (i % 3 == 0)
-				mem_tree_add(&t, stacks, stack[i],
-					     (struct mem_count){1, samples[i], 0, 0});
+				mem_tree_add(
+					&t, stacks, stack[i],
+					(struct mem_count){.objects = 1, .samples = samples[i]});
 		}
 		mem_tree_sum(&t);
 		bool same = true, behind = true;

@@ -138,11 +138,13 @@ static inline bool is_exact(const struct mem_process *p, const struct ebt_event 
 static inline struct mem_count count_of(const struct mem_process *p, const struct ebt_event *ev)
 {
 	uint64_t samples = samples_of(ev);
+	bool exact = is_exact(p, ev);
 	return (struct mem_count){
 		.objects = 1,
 		.samples = samples,
 		.shares = mem_process_share(p, samples, ev->sarg[1], ev->id),
-		.exact = is_exact(p, ev) ? samples : 0,
+		.exact = exact ? samples : 0,
+		.exact_objects = exact,
 	};
 }
 

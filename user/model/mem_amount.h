@@ -33,8 +33,9 @@
 struct mem_scale {
 	double rate; /* the chance of a word, above 0, at most 1; 0: not known */
 	double word_bytes;
-	bool weighted; /* a sample stands for a word, whatever the rate is */
-	double each;   /* so many samples are taken as one, at the same place; 0: 1 */
+	bool weighted;	/* a sample stands for a word, whatever the rate is */
+	bool by_object; /* the samples of an object were taken as one */
+	double each;	/* so many samples are taken as one, at the same place; 0: 1 */
 };
 
 /* The words that a sample stands for. */
@@ -58,7 +59,7 @@ static inline double mem_scale_objects(const struct mem_scale *s, double shares)
 static inline bool mem_scale_same(const struct mem_scale *a, const struct mem_scale *b)
 {
 	return a->rate == b->rate && a->word_bytes == b->word_bytes && a->weighted == b->weighted &&
-	       a->each == b->each;
+	       a->by_object == b->by_object && a->each == b->each;
 }
 
 /* Samples, by scale. Zeroed memory is an empty sum, which is exactly 0 bytes. */

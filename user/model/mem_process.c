@@ -48,6 +48,7 @@ struct mem_scale mem_process_scale(const struct process *p, const struct strings
 	bool known = t->known && !has_weights && t->sample_rate >= 1e-18 && t->sample_rate <= 1;
 	struct mem_scale s = {.rate = known ? t->sample_rate : given_rate, .word_bytes = 8};
 	s.weighted = has_weights || s.rate == 0 || alloc_trace_has_words(t, strings);
+	s.by_object = has_weights || alloc_trace_is_periodic(t, strings);
 	if (t->known && t->word_bits >= 8)
 		s.word_bytes = t->word_bits / 8;
 	return s;

@@ -20,6 +20,7 @@ struct mem_count {
 	uint64_t objects, samples; /* sampled objects */
 	double shares;		   /* of which mem_scale_objects() estimates all objects */
 	uint64_t exact;		   /* of the samples, those that are words which were counted */
+	uint64_t exact_objects;	   /* whose samples those are */
 };
 
 /* What was allocated with one backtrace. */
@@ -71,6 +72,7 @@ static inline void mem_count_add(struct mem_count *c, struct mem_count more)
 	c->shares += more.shares;
 	if (__builtin_add_overflow(c->exact, more.exact, &c->exact))
 		c->exact = UINT64_MAX;
+	c->exact_objects += more.exact_objects;
 }
 
 /* What a count means in bytes; of words that were counted there is no doubt. */

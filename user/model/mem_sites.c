@@ -46,6 +46,9 @@ static void measure_add(struct mem_measure *m, const struct mem_scale *scale, st
 {
 	m->objects += mem_scale_objects(scale, c.shares);
 	mem_sum_add_count(&m->sum, scale, &c);
+	uint64_t taken = scale->by_object ? c.objects - c.exact_objects : c.samples;
+	if (__builtin_add_overflow(m->taken, taken, &m->taken))
+		m->taken = UINT64_MAX;
 	c.shares = 0;
 	mem_count_add(&m->count, c);
 }

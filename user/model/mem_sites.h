@@ -21,6 +21,7 @@ struct mem_measure {
 	struct mem_count count; /* of processes whose scales may differ: without shares */
 	struct mem_sum sum;
 	double objects; /* the estimate of all objects */
+	uint64_t taken; /* independent samples that carry the estimate */
 };
 
 struct mem_position {

@@ -18,6 +18,23 @@ struct report_text mem_interval_text(const struct mem_amount *a)
 	return t;
 }
 
+struct report_text mem_certainty_text(const struct mem_measure *m)
+{
+	struct mem_amount a = mem_sum_amount(&m->sum);
+	struct report_text t = mem_interval_text(&a);
+	if (isnan(a.low))
+		snprintf(t.text, sizeof(t.text), "%" PRIu64 " sample%s", m->taken,
+			 m->taken == 1 ? "" : "s");
+	return t;
+}
+
+void mem_put_few(struct buf *b, const struct mem_measure *m)
+{
+	struct mem_amount a = mem_sum_amount(&m->sum);
+	if (m->taken < MEM_FEW_SAMPLES && (isnan(a.low) || a.low < a.high))
+		report_print(b, " [only %" PRIu64 " sample%s]", m->taken, m->taken == 1 ? "" : "s");
+}
+
 void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_function *f)
 {
 	const struct session *s = v->session;

@@ -10,8 +10,15 @@
 /* Of the total, the share above which a site is listed if no number of rows is given. */
 #define MEM_SHARE_MIN 0.005
 
+/* An estimate that fewer samples carry says so. */
+#define MEM_FEW_SAMPLES 30
+
 /* "3.1 MiB to 3.3 MiB"; "exact" */
 struct report_text mem_interval_text(const struct mem_amount *a);
+/* The interval of a row; where that is not known "1234 samples". */
+struct report_text mem_certainty_text(const struct mem_measure *m);
+/* " [only 7 samples]" behind a row that few carry. */
+void mem_put_few(struct buf *b, const struct mem_measure *m);
 
 /* The number of sites that are listed, of those with the most bytes: `most` if it is not 0, else
  * those above the least share, but not more than `usual` (0: any number). */

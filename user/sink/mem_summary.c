@@ -79,9 +79,10 @@ static int put_table(struct buf *b, const struct mem_view *v, const char *headin
 		double bytes = mem_sum_bytes(&f->self.sum);
 		if (!f->self.count.objects)
 			break;
-		report_print(b, "%11s  %6.1f %%  ", report_bytes_text(bytes).text,
-			     report_percent(bytes, whole));
+		report_print(b, "%11s  %24s  %6.1f %%  ", report_bytes_text(bytes).text,
+			     mem_certainty_text(&f->self).text, report_percent(bytes, whole));
 		mem_put_site(b, v, f);
+		mem_put_few(b, &f->self);
 		buf_puts(b, "\n");
 	}
 	mem_sites_done(&t);
