@@ -6,7 +6,7 @@
 need_root
 need_command setpriv
 
-"$O/tests/prog/minigc" -q -t 1 -s 60 -r 2000 -c /dev/null &
+"$O/tests/prog/minigc" -q -t 1 -s 600 -r 2000 -c /dev/null &
 program=$!
 children+=("$program")
 "$O/ebtrace" --stack=begin -o "$TMP/out" -p "$program" 2>"$TMP/err" &

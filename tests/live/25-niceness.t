@@ -20,7 +20,7 @@ of_tracer() {
 	rm "$TMP/fifo"
 }
 
-EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 60 -r 2000 -c /dev/null &
+EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 600 -r 2000 -c /dev/null &
 program=$!
 children+=($program)
 wait_for test -s "$TMP/$program.events"

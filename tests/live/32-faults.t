@@ -36,7 +36,7 @@ last_kind() { tail -1 "$TMP/out" | jq -r .kind; }
 # The ring file is cut under the reader: to nothing, and in the middle of the rings. The program
 # that wrote into it may die of that; ebtrace must not.
 for bytes in 0 100000; do
-	run_gc -t 2 -s 60 -r 2000
+	run_gc -t 2 -s 600 -r 2000
 	trace_gc --mode ring -p "$program"
 	kill -STOP "$program"
 	before=$(grep -c '"ts"' "$TMP/out.part")
@@ -57,7 +57,7 @@ for bytes in 0 100000; do
 done
 
 # Somebody puts another file in its place: the one that is mapped is the ring.
-run_gc -t 2 -s 60 -r 2000
+run_gc -t 2 -s 600 -r 2000
 trace_gc --mode ring -p "$program"
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/other"
 mv "$TMP/other" "$ring"
@@ -72,7 +72,7 @@ end_gc
 for mode in ring watermark stream; do
 	rm -f "$TMP/out" "$TMP/out.part"
 	EBTRACE_PRESERVE=1 EBTRACE_LOG_WSIZE=18 "$O/ebtrace" -q --mode $mode -f ndjson -o "$TMP/out" -- \
-		"$gc" -q -t 2 -s 60 -r 2000 -c /dev/null &
+		"$gc" -q -t 2 -s 600 -r 2000 -c /dev/null &
 	tracer=$!
 	children+=("$tracer")
 	wait_for has_events
@@ -95,7 +95,7 @@ done
 
 # ebtrace is killed: the program goes on, and can be traced again.
 for mode in ring watermark stream; do
-	run_gc -t 2 -s 60 -r 2000
+	run_gc -t 2 -s 600 -r 2000
 	trace_gc --mode $mode -p "$program"
 	ebtrace=$(pgrep -P "$tracer" ebtrace)
 	kill -9 "$ebtrace"
@@ -111,7 +111,7 @@ done
 # ebtrace is killed while its program runs: the directory that it made for the rings is left.
 mkdir "$TMP/run"
 EBTRACE_DIR= XDG_RUNTIME_DIR=$TMP/run "$O/ebtrace" -q --mode ring -o "$TMP/out" -- \
-	"$gc" -q -t 1 -s 60 -r 100 -c /dev/null &
+	"$gc" -q -t 1 -s 600 -r 100 -c /dev/null &
 tracer=$!
 children+=("$tracer")
 wait_for eval '[ -n "$(ls "$TMP"/run/ebtrace-run-*/*.events 2>/dev/null)" ]'
@@ -130,7 +130,7 @@ is "$(ls -A "$TMP/run")" "" "nothing is left of it"
 mkdir "$TMP/small"
 if mount -t tmpfs -o size=64k none "$TMP/small" 2>/dev/null; then
 	at_end "umount '$TMP/small'"
-	run_gc -t 2 -s 60 -r 20000
+	run_gc -t 2 -s 600 -r 20000
 	timeout 300 "$O/ebtrace" -f ndjson -o "$TMP/small/out" -p "$program" >/dev/null 2>"$TMP/err"
 	is $? 1 "a full disk: status 1"
 	is "$(grep -c "$TMP/small/out.*No space left" "$TMP/err")" 1 "a full disk: one line with the path" ||
@@ -143,7 +143,7 @@ else
 	ok $? "a full disk could be tried # SKIP cannot mount a tmpfs"
 fi
 
-run_gc -t 2 -s 60 -r 20000
+run_gc -t 2 -s 600 -r 20000
 timeout 300 "$O/ebtrace" -p "$program" 2>"$TMP/err" | head -1 >"$TMP/out"
 is "${PIPESTATUS[0]} $(wc -l <"$TMP/out")" "0 1" "a reader that has seen enough ends the trace"
 is "$(cat "$TMP/err")" "" "and no message is printed"

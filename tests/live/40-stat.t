@@ -44,7 +44,7 @@ done
 "$O/ebtrace" stat -- "$O/tests/prog/pauses" 10 >"$TMP/out" 2>"$TMP/err"
 is "$(wc -l <"$TMP/out") $(grep -c '^  pauses 20$' "$TMP/err")" "20 1" "a program's report is on stderr, its own output on stdout"
 gc=$O/tests/prog/minigc
-EBTRACE_START=1 "$gc" -q -t 2 -s 60 -r 50000 -c /dev/null &
+EBTRACE_START=1 "$gc" -q -t 2 -s 600 -r 50000 -c /dev/null &
 prog=$!
 children+=("$prog")
 wait_for test -e "$EBTRACE_DIR/$prog.events"

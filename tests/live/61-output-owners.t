@@ -164,7 +164,7 @@ is "$? $(files) $(cat "$sticky/out.1.ndjson")" "1 out.1.ndjson  theirs" "nor is 
 afresh
 echo old >"$sticky/far.ebt"
 ln -s far.ebt "$sticky/out.ebt"
-EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 60 -r 100 -c /dev/null &
+EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 600 -r 100 -c /dev/null &
 program=$!
 children+=($program)
 wait_for test -s "$TMP/$program.events"

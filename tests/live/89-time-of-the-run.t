@@ -8,7 +8,7 @@ need_command jq
 now() { date +%s%N; }
 pids=()
 for _ in 1 2 3 4 5 6; do
-	"$O/tests/prog/minigc" -q -s 60 -r 2000 >/dev/null &
+	"$O/tests/prog/minigc" -q -s 600 -r 2000 >/dev/null &
 	children+=($!)
 	pids+=(-p $!)
 done
