@@ -54,6 +54,14 @@ check "engine/ reports, and shows nothing itself" \
   "$(grep -nE '\b(fprintf|fputs|fputc|dprintf|vfprintf)\(|\bstd(out|err)\b|log_at\(LOG_(QUIET|NORMAL|VERBOSE)' user/engine/*.c)"
 check "reports go through print(), which lets no control character pass" \
   "$(grep -nE '\b(v?printf|puts|putchar|fwrite)\(' user/cmd/*.c | grep -vE '^user/cmd/(print|opts)\.c')"
+# What is opened otherwise: directories, which cannot be leased, files that are created, and our own.
+check "files are opened for reading by file_open(), which never blocks" "$(perl -0777 -ne '
+    while (/(?<![>.\w])(?:open|open64|openat|openat2|fopen|freopen|creat|syscall\(SYS_open\w*)\(("[^;]*?)?[^;"]*;/g) {
+      my $call = $&;
+      next if $call =~ /O_PATH|O_DIRECTORY|O_EXCL|"\/proc\/self\//;
+      $call =~ s/\s+/ /g;
+      print "$ARGV: $call\n";
+    }' user/*/*.c | grep -vE '^user/(base/file.c: openat\(dir, path, O_RDONLY \| O_CLOEXEC \| O_NONBLOCK|proc/loadable.c: .*O_NONBLOCK|cmd/outfile.c: openat\(f->dir_fd, f->base, flags)')"
 check "no file has more than 800 lines" \
   "$(find include usdt-probes bpf user tests -name '*.[ch]' -o -name '*.t' | xargs wc -l | awk '$2 != "total" && $1 > 800')"
 check "no function has more than 60 lines" "$(find usdt-probes bpf user tests -name '*.c' |

@@ -10,7 +10,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char path[] = "/tmp/ebtrace-test-file-XXXXXX";
@@ -179,6 +182,54 @@ static void test_full(void)
 	close(fd);
 }
 
+/* A child that holds a lease on the file until its input ends, and ignores that it is broken. */
+static pid_t hold_lease(int *ret_in)
+{
+	int in[2], out[2];
+	char ready;
+	if (pipe(in) || pipe(out))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		close(in[1]);
+		int fd = open(path, O_RDONLY);
+		signal(SIGIO, SIG_IGN);
+		if (fd < 0 || fcntl(fd, F_SETLEASE, F_WRLCK) || write(out[1], "r", 1) != 1)
+			_exit(1);
+		_exit(read(in[0], &ready, 1) != 0);
+	}
+	close(in[0]);
+	close(out[1]);
+	*ret_in = in[1];
+	is(read(out[0], &ready, 1), 1, "another program holds a lease on a file");
+	close(out[0]);
+	return pid;
+}
+
+static void test_open(void)
+{
+	char fifo[64], *data;
+	size_t len;
+	int in, status;
+	pid_t holder = hold_lease(&in);
+	is(file_open(AT_FDCWD, path, 0), -EBUSY, "a leased file is not waited for");
+	is(file_load(path, 10, &data, &len), -EBUSY, "nor is it where it is to be loaded");
+	ok(!strcmp(file_strerror(-EBUSY), "another program holds a lease on it") &&
+		   !strcmp(file_strerror(-ENOENT), strerror(ENOENT)),
+	   "the cause has a text");
+	close(in);
+	ok(waitpid(holder, &status, 0) == holder && !status, "the holder ends");
+	int fd = file_open(AT_FDCWD, path, 0);
+	ok(fd >= 0, "then the file can be opened");
+	close(fd);
+	snprintf(fifo, sizeof(fifo), "%s.fifo", path);
+	ok(!mkfifo(fifo, 0600) && (fd = file_open(AT_FDCWD, fifo, 0)) >= 0,
+	   "a FIFO without a writer is not waited for");
+	close(fd);
+	unlink(fifo);
+	is(file_open(AT_FDCWD, "/tmp/ebtrace-no-such-file", 0), -ENOENT, "there may be no file");
+}
+
 int main(void)
 {
 	mallopt(M_PERTURB, 0x5a); /* what nobody wrote is not 0 */
@@ -194,6 +245,7 @@ int main(void)
 	test_pipe(0, "pipe");
 	test_pipe(O_NONBLOCK, "pipe that does not block");
 	test_full();
+	test_open();
 	unlink(path);
 	return tap_done();
 }

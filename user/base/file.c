@@ -6,9 +6,23 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define LOAD_FIRST 4096 /* most files of /proc fit */
+
+int file_open(int dir, const char *path, int flags)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+	if (fd >= 0)
+		return fd;
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
+const char *file_strerror(int err)
+{
+	return err == -EBUSY ? "another program holds a lease on it" : strerror(-err);
+}
 
 /* True to retry a failed call; waits until the descriptor is ready for it. */
 static bool again(int fd, short events)
@@ -47,9 +61,9 @@ ssize_t file_read_at(int fd, void *to, size_t n, uint64_t offset)
 
 ssize_t file_read_path(const char *path, void *to, size_t n)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ssize_t got = file_read(fd, to, n);
 	close(fd);
 	return got;
@@ -85,9 +99,9 @@ static int load(int fd, size_t limit, char **data, size_t *len)
 
 int file_load(const char *path, size_t limit, char **ret, size_t *ret_len)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	char *data = NULL;
 	size_t len = 0;
 	int err = load(fd, limit, &data, &len);

@@ -11,6 +11,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/*
+ * Opens a file that may be another user's, for reading. It never waits: not for the writer of a
+ * FIFO, and not for a lease (fcntl F_SETLEASE), whose holder can delay any other open by
+ * /proc/sys/fs/lease-break-time (45 s), again and again. dir: of a relative path, or AT_FDCWD.
+ * flags: 0 or O_NOFOLLOW. A descriptor, or -errno: -EBUSY: leased. The kernel has then asked the
+ * holder to release the lease, and a later call succeeds if it does.
+ */
+int file_open(int dir, const char *path, int flags);
+/* strerror() of -errno, but for -EBUSY of file_open(). */
+const char *file_strerror(int err);
 /* Up to n bytes from the descriptor's offset. Bytes read, fewer only at the end; or -errno. */
 ssize_t file_read(int fd, void *to, size_t n);
 /* The same at an offset, which must fit off_t. The descriptor's offset does not change. */

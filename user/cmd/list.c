@@ -35,6 +35,7 @@ static const struct opts_command command = {
 
 struct facts {
 	int rings;
+	char reason[RINGFILE_REASON_BYTES]; /* rings < 0: why it has none that can be read */
 	struct inspect_process files;
 };
 
@@ -42,11 +43,22 @@ static void read_facts(struct inspect *in, const struct process_status *p, struc
 {
 	*f = (struct facts){0};
 	struct ringfile found[RINGFILE_MAX];
-	char reason[RINGFILE_REASON_BYTES];
-	f->rings = ringfile_find(p->pid, NULL, found, RINGFILE_MAX, reason);
+	f->rings = ringfile_find(p->pid, NULL, found, RINGFILE_MAX, f->reason);
 	for (int i = 0; i < f->rings; i++)
 		ringfile_close(&found[i]);
 	inspect_process(in, p->pid, &f->files);
+}
+
+/* Reports files that were not opened: otherwise a row would be missing without a word. */
+static void report_leased(pid_t pid, const struct facts *f)
+{
+	if (log_level < LOG_NORMAL)
+		return;
+	if (f->rings == -EBUSY)
+		complain("%s", f->reason);
+	if (f->files.leased)
+		complain("process %d: '%s' is not inspected: another program holds a lease on it",
+			 pid, f->files.leased_path);
 }
 
 static void print_process(const struct process_status *p, const struct facts *f, bool json)
@@ -105,6 +117,7 @@ static int list_processes(const struct opts *o)
 		read_facts(in, &p, &f);
 		if (f.rings > 0 || f.files.markers || f.files.release || f.files.incomplete)
 			print_process(&p, &f, o->json);
+		report_leased(p.pid, &f);
 	}
 	closedir(d);
 	inspect_free(in);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/commands.h"
 #include "cmd/list_binary.h"
 #include "cmd/message.h"
@@ -36,7 +37,7 @@ static int print_markers(int fd, const char *path)
 	int err = notes_read(fd, NULL, &notes);
 	if (err) {
 		complain("'%s': %s", path,
-			 err == -EBADMSG ? "its tables are damaged" : strerror(-err));
+			 err == -EBADMSG ? "its tables are damaged" : file_strerror(err));
 		return EXIT_ERROR;
 	}
 	enum ebt_release release = runtimes_release(fd);
@@ -58,8 +59,8 @@ static int print_markers(int fd, const char *path)
 int list_binary(const char *path)
 {
 	char machine[MACHINE_NAME_BYTES];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int err = fd < 0 ? -errno : machine_check(fd, machine);
+	int fd = file_open(AT_FDCWD, path, 0);
+	int err = fd < 0 ? fd : machine_check(fd, machine);
 	int status = EXIT_ERROR;
 	if (!err)
 		status = print_markers(fd, path);
@@ -68,7 +69,7 @@ int list_binary(const char *path)
 	else
 		complain("'%s': %s%s", path,
 			 err == -ENOTSUP ? "an ELF file of another machine: " : "",
-			 err == -ENOTSUP ? machine : strerror(-err));
+			 err == -ENOTSUP ? machine : file_strerror(err));
 	if (fd >= 0)
 		close(fd);
 	return status;

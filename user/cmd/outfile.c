@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 
@@ -27,7 +28,7 @@ bool file_id_is(const struct file_id *id, const struct stat *st)
 
 int outfile_cannot_write(const char *path, int err)
 {
-	complain("cannot write '%s': %s", path ? path : "standard output", strerror(err));
+	complain("cannot write '%s': %s", path ? path : "standard output", file_strerror(-err));
 	return EXIT_ERROR;
 }
 
@@ -196,14 +197,33 @@ static bool needs_in_place(int err)
 	return err == -EACCES || err == -EPERM || err == -EROFS || err == -ENAMETOOLONG;
 }
 
+/*
+ * Waits for the reader of a FIFO, but not for a lease, whose holder may be any user. The descriptor
+ * blocks. -EBUSY: leased.
+ */
+static int open_to_write(const struct outfile *f)
+{
+	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY;
+	int fd = openat(f->dir_fd, f->base, flags | O_NONBLOCK, 0666);
+	if (fd < 0 && errno == ENXIO)
+		fd = openat(f->dir_fd, f->base, flags, 0666);
+	else if (fd >= 0 && fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK)) {
+		close(fd);
+		return -EIO;
+	}
+	if (fd >= 0)
+		return fd;
+	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
 /* Opens an existing file, or a dangling link. */
 static int open_existing(struct outfile *f, const struct stat *named)
 {
 	struct stat st;
 	f->created = fstatat(f->dir_fd, f->base, &st, 0) && errno == ENOENT;
-	int fd = openat(f->dir_fd, f->base, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+	int fd = open_to_write(f);
 	if (fd < 0 || fstat(fd, &st)) {
-		int err = errno;
+		int err = fd < 0 ? -fd : errno;
 		if (fd >= 0)
 			close(fd);
 		return outfile_cannot_write(f->path, err);

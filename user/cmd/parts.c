@@ -10,6 +10,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/message.h"
 #include "codec/capture.h"
 
@@ -75,7 +76,7 @@ static void check(struct search *s, const char *name)
 	if (fstatat(s->f->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode) ||
 	    st.st_uid != geteuid() || is_known(s, &st))
 		return;
-	int fd = openat(s->f->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = file_open(s->f->dir_fd, name, O_NOFOLLOW);
 	if (fd < 0)
 		return;
 	if (s->reports++ < REPORTS_MAX)

@@ -53,7 +53,8 @@ static void add_runs(struct leftover *l, struct group *g, const char *base)
 {
 	*g = (struct group){.first = l->dir_count, .end = l->dir_count, .base_fd = -1};
 	g->base_fd = rundir_open_base(base);
-	int list = g->base_fd < 0 ? -1 : openat(g->base_fd, ".", O_RDONLY | O_CLOEXEC);
+	int list =
+		g->base_fd < 0 ? -1 : openat(g->base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = list < 0 ? NULL : fdopendir(list);
 	struct dirent *e;
 	snprintf(g->path, sizeof(g->path), "%s", base);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
@@ -65,7 +66,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 
 static bool has_threads(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int fd = file_open(AT_FDCWD, path, 0);
 	bool has = fd >= 0 && runtimes_rings_have_threads(fd);
 	if (fd >= 0)
 		close(fd);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
@@ -33,8 +34,8 @@ static bool is_user(const struct inbox *in, uid_t uid)
 
 static int open_one(struct inbox *in, int dir, const char *name, struct stat *st)
 {
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	in->starved |= fd < 0 && no_descriptor(errno);
+	int fd = file_open(dir, name, O_NOFOLLOW);
+	in->starved |= fd < 0 && no_descriptor(-fd);
 	if (fd >= 0 && !fstat(fd, st) && S_ISREG(st->st_mode))
 		return fd;
 	if (fd >= 0)

@@ -90,7 +90,7 @@ static enum engine_end cannot_open(const struct input *in, int err)
 	if (in->is_stdin)
 		report_error(r, "cannot read standard input: %s", strerror(-err));
 	else
-		report_error(r, "cannot open '%s': %s", in->name, strerror(-err));
+		report_error(r, "cannot open '%s': %s", in->name, file_strerror(err));
 	return ENGINE_FAILED;
 }
 
@@ -165,10 +165,9 @@ static int on_more(void *ctx)
 	return 0;
 }
 
-/* Without O_NONBLOCK opening a FIFO would block until it has a writer. */
 static int open_path(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd >= 0)
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	return fd;
@@ -240,7 +239,7 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	in->alone = ins->count == 1;
 	ins->input[0]->alone = in->alone;
 	in->fd = in->is_stdin ? dup(STDIN_FILENO) : open_path(path);
-	int err = in->fd < 0 ? -errno : begin_reading(in);
+	int err = in->fd >= 0 ? begin_reading(in) : in->is_stdin ? -errno : in->fd;
 	if (err)
 		return cannot_open(in, err);
 	bool refused = !in->is_stdin && in->kind == kinds[0] && refuse_program(in, path);

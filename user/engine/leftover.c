@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "proc/maps.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
@@ -199,8 +200,7 @@ static int open_file(const struct leftover *l, struct leftover_file *f)
 	else if (st.st_uid != geteuid())
 		f->verdict = doubt(f, "belongs to another user");
 	else {
-		int fd = openat(dir, f->name,
-				O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		int fd = file_open(dir, f->name, O_NOFOLLOW);
 		if (fd < 0)
 			f->verdict = doubt(f, "cannot be opened");
 		return fd;

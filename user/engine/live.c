@@ -221,13 +221,19 @@ static int trace(struct live *t)
 	return err ? err : pump_source_error(t->pump);
 }
 
+static bool is_not_yet(int err)
+{
+	return err == -EAGAIN || err == -EBUSY;
+}
+
 /* A process that has neither ring nor markers ends the run before it began. */
 static enum engine_end check_something(struct live *t)
 {
 	const char *reason;
-	/* A ring file whose header is still empty is about to be written. */
+	/* A ring file whose header is still empty is about to be written, and most programs release
+	 * a lease as soon as the kernel asks them to. */
 	for (int i = 0;
-	     i < 20 && ring_files_error(t->files, &reason) == -EAGAIN && !t->probing.sees; i++) {
+	     i < 20 && is_not_yet(ring_files_error(t->files, &reason)) && !t->probing.sees; i++) {
 		usleep(5000);
 		if (ring_files_opened(t->files) || ring_files_scan(t->files, UINT64_MAX))
 			break;

@@ -15,7 +15,7 @@ static void read_state(int dir_fd, unsigned n, struct ebt_recorder_state *ret)
 	char name[32];
 	snprintf(name, sizeof(name), "%u.state", n);
 	*ret = (struct ebt_recorder_state){0};
-	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = file_open(dir_fd, name, O_NOFOLLOW);
 	if (fd < 0)
 		return;
 	if (file_read(fd, ret, sizeof(*ret)) != sizeof(*ret))

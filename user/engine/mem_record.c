@@ -143,7 +143,7 @@ static void read_progress(const struct mem_record *r, uint64_t *events, uint64_t
 		*bytes = (uint64_t)st.st_size;
 	for (unsigned n = 0; !r->by_memtrace && n < EBT_RECORDER_PROGRAMS; n++) {
 		snprintf(name, sizeof(name), "%u.state", n);
-		int fd = openat(r->dir.fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		int fd = file_open(r->dir.fd, name, O_NOFOLLOW);
 		if (fd < 0)
 			break;
 		if (file_read(fd, &state, sizeof(state)) == sizeof(state)) {
@@ -284,9 +284,9 @@ static int copy_trace(const struct mem_record *r, int to)
 {
 	char buffer[COPY_BYTES];
 	int err = 0;
-	int from = openat(r->dir.fd, MEMTRACE_FILE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int from = file_open(r->dir.fd, MEMTRACE_FILE, O_NOFOLLOW);
 	if (from < 0)
-		return errno == ENOENT ? -ENODATA : -errno;
+		return from == -ENOENT ? -ENODATA : from;
 	if (r->ended)
 		unlinkat(r->dir.fd, MEMTRACE_FILE, 0);
 	for (ssize_t n; !err && (n = file_read(from, buffer, sizeof(buffer)));)

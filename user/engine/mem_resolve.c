@@ -56,8 +56,7 @@ static int open_file(const struct resolver *r, unsigned n, const char *suffix)
 {
 	char name[32];
 	snprintf(name, sizeof(name), "%u.%s", n, suffix);
-	int fd = openat(r->run->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
+	return file_open(r->run->dir_fd, name, O_NOFOLLOW);
 }
 
 /* *left: of the bytes at the file's offset, those that belong to the trace. */

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "proc/elf.h"
 #include "proc/executable.h"
 #include "proc/notes.h"
@@ -69,9 +70,8 @@ bool recording_by_environment(const struct engine_options *o, const struct repor
 		return true;
 	char path[PATH_MAX];
 	struct stat st;
-	int fd = executable_find(o->program[0], path, sizeof(path))
-			 ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-			 : -1;
+	int fd = executable_find(o->program[0], path, sizeof(path)) ? file_open(AT_FDCWD, path, 0)
+								    : -1;
 	bool has = fd >= 0 && !fstat(fd, &st) && !changes_user(&st) && runtimes_may_have_ring(fd);
 	if (fd >= 0)
 		close(fd);

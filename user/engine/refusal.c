@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "codec/ring_ids.h"
 #include "proc/machine.h"
 #include "runtime/inspect.h"
@@ -76,7 +77,7 @@ static int open_executable(pid_t pid)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return file_open(AT_FDCWD, path, 0);
 }
 
 /* The language of a runtime in the program whose symbols are all gone; NULL: there is none. */
@@ -134,7 +135,12 @@ void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pi
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
 	const struct language *stripped = NULL;
-	if (files.release) {
+	if (files.leased) {
+		report_error(r,
+			     "process %d: '%s' cannot be inspected: another program holds a lease "
+			     "on it",
+			     pid, files.leased_path);
+	} else if (files.release) {
 		snprintf(is, sizeof(is), "is %s", ring_release_name(files.release));
 		report_off(r, pid, is, language_of(files.release)->start, unprobed);
 	} else if (files.markers && unprobed) {

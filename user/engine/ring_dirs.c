@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "engine/rundir.h"
 #include "proc/process.h"
 #include "runtime/language.h"
@@ -124,7 +125,7 @@ static bool is_left(int dir, const char *name, const struct ring_id *id)
 	struct ring_header header;
 	struct ring_fault fault;
 	struct stat now;
-	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = file_open(dir, name, O_NOFOLLOW);
 	bool left = fd >= 0 && !fstat(fd, &now) && now.st_dev == id->dev && now.st_ino == id->ino &&
 		    !ring_header_read(fd, &header, &fault) && header.has_ext &&
 		    header.ext.left_over;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes)
 {
 	const struct code_memory *m = memory;
@@ -14,9 +16,9 @@ int code_memory_read(void *memory, uint64_t address, void *ret, size_t bytes)
 		return elf_read(m->elf, in_file, ret, bytes);
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/%d/mem", m->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ssize_t n = pread(fd, ret, bytes, (off_t)address);
 	int got = n < 0 ? -errno : (int)n;
 	close(fd);

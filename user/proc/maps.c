@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/maps.h"
+#include "base/file.h"
 #include "proc/regular.h"
 
 #include <errno.h>
@@ -53,9 +54,14 @@ int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void 
 	int ret = 0;
 
 	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	FILE *f = fopen(name, "re");
-	if (!f)
-		return errno == ENOENT ? -ESRCH : -errno;
+	int fd = file_open(AT_FDCWD, name, 0);
+	if (fd < 0)
+		return fd == -ENOENT ? -ESRCH : fd;
+	FILE *f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
 	errno = 0;
 	while (!ret && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "\n")] = 0;
@@ -76,7 +82,7 @@ int maps_open(pid_t pid, const struct maps_entry *e)
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)e->start, (unsigned long long)e->end);
 	int fd = regular_open(path, e->inode, 0);
-	if (fd >= 0 || fd == -EINVAL)
+	if (fd >= 0 || fd == -EINVAL || fd == -EBUSY)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = regular_open(path, e->inode, 0);

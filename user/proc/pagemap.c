@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "proc/pagemap.h"
 
+#include "base/file.h"
 #include "proc/maps.h"
 #include "proc/process.h"
 
@@ -62,8 +63,8 @@ int pagemap_open(pid_t pid)
 
 static int open_in(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 ? fd : errno == ENOENT ? -ESRCH : -errno;
+	int fd = file_open(dir, name, 0);
+	return fd == -ENOENT ? -ESRCH : fd;
 }
 
 /* ---- PAGEMAP_SCAN ---- */
@@ -223,7 +224,7 @@ static uint64_t zero_pfn(uint64_t page)
 {
 	uint64_t entry = 0;
 	volatile const char *at = mmap(NULL, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, "/proc/self/pagemap", 0);
 	if (at != MAP_FAILED && fd >= 0) {
 		(void)*at;
 		if (pread(fd, &entry, sizeof(entry),

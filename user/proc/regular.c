@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 int regular_open(const char *path, ino_t inode, int flags)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC | flags);
@@ -21,9 +23,7 @@ int regular_open(const char *path, ino_t inode, int flags)
 	else if (!inode || st.st_ino == inode) {
 		char self[32];
 		snprintf(self, sizeof(self), "/proc/self/fd/%d", handle);
-		fd = open(self, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
-			fd = -errno;
+		fd = file_open(AT_FDCWD, self, 0);
 	}
 	close(handle);
 	return fd;

@@ -8,7 +8,7 @@
 /*
  * Opens the file at a path for reading. inode: its expected inode, 0: any. flags: 0 or O_NOFOLLOW.
  * A descriptor, or -errno: -EINVAL not a regular file, -ELOOP a symbolic link, -ESTALE another
- * inode.
+ * inode, -EBUSY leased (see file_open()).
  */
 int regular_open(const char *path, ino_t inode, int flags);
 

@@ -19,9 +19,6 @@
 /* A header that is older is not written any more. */
 #define HEADER_NS 1000000000
 
-/* O_NONBLOCK: opening a FIFO must not block. */
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-
 struct search {
 	pid_t pid;
 	pid_t inner; /* in its own pid namespace; 0: not read yet */
@@ -86,7 +83,7 @@ static const char *why_not(int err)
 	case -EPERM:
 		return "Permission denied; root can read it";
 	default:
-		return strerror(-err);
+		return file_strerror(err);
 	}
 }
 
@@ -147,9 +144,9 @@ static int add_from_dir(struct search *s, const char *dir)
 
 	if (snprintf(path, sizeof(path), "%s/%d.events", dir, (int)s->pid) >= (int)sizeof(path))
 		return refuse(s, -ENAMETOOLONG, dir, strerror(ENAMETOOLONG));
-	int fd = open(path, OPEN_FLAGS | O_NOFOLLOW);
+	int fd = file_open(AT_FDCWD, path, O_NOFOLLOW);
 	if (fd < 0)
-		return refuse(s, -errno, path, why_not(-errno));
+		return refuse(s, fd, path, why_not(fd));
 	return add_found(s, fd, path);
 }
 

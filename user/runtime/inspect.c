@@ -277,6 +277,8 @@ static int inspect_mapping(const struct maps_entry *e, void *ctx)
 	if (s->seen.count == before)
 		return 0;
 	int fd = maps_open(s->pid, e);
+	if (fd == -EBUSY && !s->ret->leased++)
+		snprintf(s->ret->leased_path, INSPECT_PATH_BYTES, "%s", e->path);
 	if (fd < 0)
 		return 0;
 	struct runtime_file f;

@@ -53,10 +53,14 @@ enum ebt_release inspect_program(struct inspect *in, const char *name);
 /* Number of inspected files: while it is the same, so are the cached results. */
 uint32_t inspect_files(const struct inspect *in);
 
+#define INSPECT_PATH_BYTES 256
+
 struct inspect_process {
 	uint32_t markers; /* in all files that it has mapped executable, each counted once */
 	enum ebt_release release; /* of the first OCaml 5 runtime */
 	bool incomplete;	  /* some mappings or files were not inspected */
+	uint32_t leased; /* files that were not, since another program holds a lease on them */
+	char leased_path[INSPECT_PATH_BYTES]; /* of the first of these; cut */
 };
 
 /* Inspects all files that a process has mapped executable. 0 or -errno. */

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "proc/elf.h"
 #include "runtime/ocaml_code.h"
 #include "runtime/ocaml_version.h"
@@ -142,9 +143,9 @@ static int read_memory(pid_t pid, uint64_t address, void *ret, size_t size)
 {
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	ssize_t n = pread(fd, ret, size, (off_t)address);
 	int err = n < 0 ? -errno : (size_t)n == size ? 0 : -EFAULT;
 	close(fd);

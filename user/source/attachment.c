@@ -11,7 +11,7 @@
 
 bool attachment_may_retry(int err)
 {
-	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -EBUSY;
 }
 
 static bool is_given_up(const struct attachment *a)

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "proc/maps.h"
 #include "source/page_faults.h"
 
@@ -41,9 +42,9 @@ static int probe_self(struct bpf_kernel *k, enum bpf_probe program)
 {
 	struct search s = {.address = (uintptr_t)probed};
 	maps_each(getpid(), find_offset, &s);
-	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int file = file_open(AT_FDCWD, "/proc/self/exe", 0);
 	if (file < 0)
-		return -errno;
+		return file;
 	struct uprobe_site site = {.offset = s.offset};
 	int link = s.offset ? bpf_kernel_attach(k, program, file, getpid(), &site, 1) : -ENOENT;
 	close(file);

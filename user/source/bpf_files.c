@@ -19,7 +19,7 @@ struct bpf_file {
 	struct attachment at[ATTACHERS];
 	bool moved;	       /* it is to be asked about again */
 	bool cut;	       /* because its probes were gone */
-	bool starved;	       /* because we could not open it */
+	bool starved;	       /* because it could not be opened yet */
 	uint64_t unwatched_ns; /* it has not been watched since then; 0: it is */
 };
 
@@ -44,6 +44,16 @@ static void report_incomplete(struct bpf_files *f, pid_t pid)
 		       "first %u files are not seen",
 		       pid, f->files);
 	f->reported = true;
+}
+
+static void report_leased(struct bpf_files *f, pid_t pid, const char *path)
+{
+	if (!f->reported_lease)
+		log_at(LOG_NORMAL,
+		       "process %d: '%s' is not probed before its lease ends, which another "
+		       "program holds",
+		       pid, path);
+	f->reported_lease = true;
 }
 
 /* NULL: it was not seen before. */
@@ -138,7 +148,9 @@ static int walk_entry(const struct maps_entry *e, void *ctx)
 	file->moved = file->starved = attachment_may_retry(err);
 	if (f->budget.spent)
 		report_incomplete(f, pid);
-	if (err && !was_starved)
+	if (err == -EBUSY)
+		report_leased(f, pid, e->path);
+	else if (err && !was_starved)
 		log_at(LOG_VERBOSE, "pid %d: cannot attach to %s: %s", pid, e->path,
 		       strerror(-err));
 	w->err = err ? err : w->err;

@@ -29,6 +29,7 @@ struct bpf_files {
 	struct inspect_budget budget;
 	bool has_ring; /* the process had a ring file mapped at the last scan */
 	bool reported; /* that not everything is looked into */
+	bool reported_lease;
 };
 
 struct bpf_scan {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_kernel.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "proc/process.h"
 #include "source/bpf_channel.h"
@@ -354,12 +355,9 @@ int bpf_kernel_flush_offcpu(struct bpf_kernel *k)
 
 static uint32_t read_limit(const char *path)
 {
-	unsigned long n = 0;
-	FILE *f = fopen(path, "re");
-	if (!f || fscanf(f, "%lu", &n) != 1)
-		n = 0;
-	if (f)
-		fclose(f);
+	char text[32];
+	file_read_text(path, text, sizeof(text));
+	unsigned long n = strtoul(text, NULL, 10);
 	return n < MIN_PROCESSES ? MIN_PROCESSES : n > MAX_PROCESSES ? MAX_PROCESSES : (uint32_t)n;
 }
 

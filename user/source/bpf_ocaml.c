@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 
 #define WORD_BYTES  8
@@ -52,7 +53,7 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 	const struct bpf_target *target = bpf_targets_get(&in->targets, r.slot);
 	uint64_t minor = r.small_rest;
 	snprintf(path, sizeof(path), "/proc/%d/mem", target ? target->pid : 0);
-	int memory = open(path, O_RDONLY | O_CLOEXEC);
+	int memory = file_open(AT_FDCWD, path, 0);
 	for (uint32_t i = 0, absent = 0; i < MAX_DOMAINS && absent < MAX_ABSENT; i++, absent++) {
 		if (!bpf_kernel_take_domain(k, key, i, &d))
 			continue;

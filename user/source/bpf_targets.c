@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "proc/hold.h"
@@ -233,7 +234,7 @@ static bool is_worth_holding(const struct bpf_targets *t, const struct bpf_targe
 	struct runtime_file in;
 	struct stat st;
 	snprintf(path, sizeof(path), "/proc/%d/exe", target->pid);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
 		return false;
 	bool known = !inspect_peek(t->by.inspect, fd, &in);

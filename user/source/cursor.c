@@ -381,10 +381,9 @@ int ebt_cursor_open_fd(int fd, const char *name, enum ebt_release release, struc
 int ebt_cursor_open(const char *path, enum ebt_release release, struct ebt_cursor **ret,
 		    char *reason)
 {
-	/* O_NONBLOCK: a FIFO by that name must not hang us */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = file_open(AT_FDCWD, path, 0);
 	if (fd < 0)
-		return fail(reason, path, -errno);
+		return fail(reason, path, fd);
 	return ebt_cursor_open_fd(fd, path, release, ret, reason);
 }
 
