@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/compress.h"
+#include "base/leb128.h"
 #include "tests/tap.h"
 
 #define FILE_BYTES (10u << 20)
@@ -49,9 +50,28 @@ struct tally {
 	int end;
 	unsigned events, items, damaged;
 	uint64_t lost, last_ns;
+	uint64_t reached; /* see reached() */
 	struct capture_fault fault;
 	struct capture_stats stats;
 };
+
+/* The highest number that the item has in a table of the decoder, or that its last entry has. */
+static uint64_t reached(const struct capture_item *item)
+{
+	const struct capture_frame *f = &item->frame;
+	switch (item->what) {
+	case CAPTURE_EVENT:
+		return item->event.pid > item->event.id ? item->event.pid : item->event.id;
+	case CAPTURE_STRING:
+		return item->string.number;
+	case CAPTURE_FRAME:
+		return f->count ? f->position[f->count - 1].line : f->number;
+	case CAPTURE_STACK:
+		return item->stack.number + item->stack.count - 1;
+	default:
+		return 0;
+	}
+}
 
 static struct tally read_file(void)
 {
@@ -71,6 +91,7 @@ static struct tally read_file(void)
 			continue;
 		}
 		t.items += item.what != CAPTURE_EVENT;
+		t.reached = reached(&item) > t.reached ? reached(&item) : t.reached;
 		if (item.what != CAPTURE_EVENT)
 			continue;
 		t.events += capture_counts(item.event.kind);
@@ -175,6 +196,166 @@ static void test_records(void)
 	}
 }
 
+static uint8_t records[CAPTURE_RAW_MAX + 64];
+
+static uint8_t *put_entry(uint8_t *p, const uint64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		p = leb128_put(p, v[i]);
+	return p;
+}
+#define PUT(p, ...)                                   \
+	put_entry(p, (const uint64_t[]){__VA_ARGS__}, \
+		  sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+/* A whole item by its type, the length of its content, and that. */
+static uint8_t *put_item(uint8_t *p, unsigned type, const uint8_t *content, size_t len)
+{
+	*p++ = (uint8_t)(CAPTURE_ITEM | type);
+	p = leb128_put(p, len);
+	memcpy(p, content, len);
+	return p + len;
+}
+
+/* The i-th lane: pid i + 1, with an event of the only shape. */
+static uint8_t *put_lane(uint8_t *p, uint64_t i)
+{
+	p = PUT(p, CAPTURE_LANE, i, i + 1, 1, 0);
+	return i ? PUT(p, 1) : PUT(p, EBT_BEGIN, 0, 0, 2, 1);
+}
+
+/* The i-th shape: id i + 1, with an event of the only lane. */
+static uint8_t *put_shape(uint8_t *p, uint64_t i)
+{
+	p = i ? PUT(p, 0) : PUT(p, CAPTURE_LANE, 0, 0, 1);
+	return PUT(p, i, EBT_BEGIN, i + 1, 0, 2, 1);
+}
+
+static uint8_t *put_string(uint8_t *p, uint64_t i)
+{
+	(void)i;
+	return put_item(p, CAPTURE_STRING, (const uint8_t *)"\1f", 2);
+}
+
+static uint8_t *put_frame(uint8_t *p, uint64_t i)
+{
+	(void)i;
+	return put_item(p, CAPTURE_FRAME, (const uint8_t *)"\0\0\0", 3);
+}
+
+/* A frame with n positions; each line is that of its number. */
+static uint8_t *put_positions(uint8_t *p, uint64_t n)
+{
+	uint8_t content[5 * CAPTURE_POSITIONS_MAX * 8], *c = PUT(content, 0, 0, n);
+	for (uint64_t i = 0; i < n; i++)
+		c = PUT(c, 0, 0, CAPTURE_HAS_LINE, i + 1, 0, 0);
+	return put_item(p, CAPTURE_FRAME, content, (size_t)(c - content));
+}
+
+static uint8_t *put_run(uint8_t *p, uint64_t n)
+{
+	uint8_t content[6 * CAPTURE_RUN_MAX], *c = PUT(content, 0, n);
+	memset(c, 1, n);
+	return put_item(put_frame(p, 0), CAPTURE_STACK, content, (size_t)(c - content) + n);
+}
+
+/* Runs of stacks, as long as they may be, and one of the rest. */
+static uint8_t *put_stacks(uint8_t *p, uint64_t n)
+{
+	for (; n > CAPTURE_RUN_MAX; n -= CAPTURE_RUN_MAX)
+		p = put_run(p, CAPTURE_RUN_MAX);
+	return put_run(p, n);
+}
+
+static void test_limits(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t limit;
+		bool one;      /* an item that holds all entries */
+		uint32_t kept; /* of an item or a table that is refused */
+		uint8_t *(*put)(uint8_t *p, uint64_t n);
+	} rows[] = {
+		{"lanes of a block", CAPTURE_LANES, false, CAPTURE_LANES, put_lane},
+		{"shapes of a block", CAPTURE_SHAPES, false, CAPTURE_SHAPES, put_shape},
+		{"strings of a block", CAPTURE_STRINGS, false, CAPTURE_STRINGS, put_string},
+		{"frames of a block", CAPTURE_FRAMES, false, CAPTURE_FRAMES, put_frame},
+		{"stacks of a block", CAPTURE_STACKS, true, CAPTURE_STACKS, put_stacks},
+		{"positions of a frame", CAPTURE_POSITIONS_MAX, true, 0, put_positions},
+		{"stacks of an item", CAPTURE_RUN_MAX, true, 1, put_run},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const uint64_t counts[] = {rows[i].limit, rows[i].limit + 1, 5ull * rows[i].limit};
+		for (unsigned k = 0; k < 3; k++) {
+			uint8_t *p = records;
+			for (uint64_t n = 0; !rows[i].one && n < counts[k]; n++)
+				p = rows[i].put(p, n);
+			p = rows[i].one ? rows[i].put(p, counts[k]) : p;
+			size_t len = (size_t)(p - records);
+			begin();
+			add(CAPTURE_BLOCK_EVENTS, records, len, (uint32_t)len, 0, 0);
+			ADD(CAPTURE_BLOCK_END, nothing, 0, 0);
+			struct tally t = read_file();
+			ok(!t.end && t.damaged == (k > 0) &&
+				   t.reached == (k ? rows[i].kept : rows[i].limit),
+			   "%llu %s: %s", (unsigned long long)counts[k], rows[i].name,
+			   k ? "damage" : "all are read");
+			if (t.damaged != (k > 0) || t.end)
+				diag("%u damaged, %llu reached", t.damaged,
+				     (unsigned long long)t.reached);
+		}
+	}
+}
+
+/* How many bytes of a text of `bytes` are kept, with an event behind the item. */
+static size_t kept_text(unsigned type, size_t bytes)
+{
+	static const uint8_t event[] = {FIRST_EVENT};
+	struct capture_item item;
+	struct capture_decoder *d = malloc(sizeof(*d));
+	uint8_t *content = calloc(1, bytes + 64);
+	uint8_t *raw = calloc(1, bytes + 128 + CAPTURE_PAD);
+	if (!d || !content || !raw)
+		abort();
+	uint8_t *c = type == CAPTURE_ALLOC_TRACE ? PUT(content, 5, 0, 64, 0, bytes)
+						 : PUT(content, bytes);
+	memset(c, 'x', bytes);
+	size_t len = (size_t)(c - content) + bytes + (type == CAPTURE_ALLOC_TRACE ? 3 : 0);
+	uint8_t *p = put_item(raw, type, content, len);
+	memcpy(p, event, sizeof(event));
+	capture_decoder_start(d, raw, (size_t)(p - raw) + sizeof(event), 0);
+	if (capture_decode(d, &item) != 1)
+		abort();
+	size_t kept = type == CAPTURE_ALLOC_TRACE ? item.alloc_trace.text[CAPTURE_EXECUTABLE].bytes
+						  : item.string.bytes;
+	bool follows = capture_decode(d, &item) == 1 && item.what == CAPTURE_EVENT &&
+		       item.event.pid == 5 && !capture_decode(d, &item);
+	free(raw);
+	free(content);
+	free(d);
+	return follows ? kept : SIZE_MAX;
+}
+
+static void test_texts(void)
+{
+	static const struct {
+		const char *name;
+		unsigned type;
+		size_t max;
+	} rows[] = {
+		{"string of a stack", CAPTURE_STRING, CAPTURE_STRING_MAX},
+		{"text of an allocation trace", CAPTURE_ALLOC_TRACE, CAPTURE_TEXT_MAX},
+	};
+	for (unsigned i = 0; i < 2; i++) {
+		size_t max = rows[i].max;
+		ok(kept_text(rows[i].type, max - 1) == max - 1 &&
+			   kept_text(rows[i].type, max) == max,
+		   "a %s of as many bytes as it may have is whole", rows[i].name);
+		ok(kept_text(rows[i].type, max + 1) == max &&
+			   kept_text(rows[i].type, 5 * max) == max,
+		   "a longer %s is cut there, and what follows it is read", rows[i].name);
+	}
+}
+
 static void test_bombs(void)
 {
 	static uint8_t zeroes[8u << 20];
@@ -186,6 +367,20 @@ static void test_bombs(void)
 	ok(t.events == 1 && t.damaged == 1 && t.lost == 5,
 	   "a block that says that it holds more than 4 MiB is refused");
 	ok(!strcmp(t.fault.expected, "the head of a block"), "by its head");
+	for (uint32_t more = 0; more < 2; more++) {
+		/* Items without content that no reader knows. */
+		for (size_t i = 0; i < CAPTURE_RAW_MAX + 2 * more; i += 2)
+			memcpy(zeroes + i, nothing, 2);
+		begin();
+		uint32_t bytes = CAPTURE_RAW_MAX + 2 * more;
+		add(CAPTURE_BLOCK_EVENTS, zeroes, bytes, bytes, 0, 5);
+		ADD(CAPTURE_BLOCK_END, good, 5, 1);
+		t = read_file();
+		ok(t.damaged == more && t.events == 1,
+		   more ? "a block of one item more than 4 MiB is refused"
+			: "one of 4 MiB is read");
+	}
+	memset(zeroes, 0, sizeof(zeroes));
 	begin();
 	add(CAPTURE_BLOCK_EVENTS, zeroes, sizeof(zeroes), 100, 0, 5);
 	ADD(CAPTURE_BLOCK_END, good, 5, 1);
@@ -239,6 +434,8 @@ int main(void)
 	test_heads();
 	test_later();
 	test_records();
+	test_limits();
+	test_texts();
 	test_bombs();
 	test_heads_without_end();
 	test_behind();

@@ -103,6 +103,25 @@ static void test_capture(void)
 	}
 }
 
+/* From these a fuzzer is one entry away from what the decoder must refuse. */
+static void test_capture_limits(void)
+{
+	static const struct {
+		const char *name;
+		size_t events, items;
+	} rows[] = {
+		{"capture/lanes", CAPTURE_LANES, 0},
+		{"capture/shapes", CAPTURE_SHAPES, 0},
+		{"capture/positions", 0, 1},
+		{"capture/runs", 0, 2},
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct capture_body b = capture_body(seed, load(rows[i].name));
+		ok(b.events == rows[i].events && b.items == rows[i].items && b.end == -EBADMSG,
+		   "%s fills a table of the decoder, and is damage from there", rows[i].name);
+	}
+}
+
 static void test_ocaml(void)
 {
 	is(ocaml_body(seed, load("ocaml/program")), OCAML_FUNCTIONS,
@@ -195,6 +214,7 @@ int main(void)
 	test_memtrace_index();
 	test_pagetrace();
 	test_capture();
+	test_capture_limits();
 	test_ring();
 	test_notes();
 	test_ocaml();
