@@ -7,6 +7,7 @@
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -222,6 +223,41 @@ static void test_threads(void)
 	is(out_count, 2, "no end belongs to a begin of a process that was released");
 }
 
+static void filter_one(uint32_t process, enum ebt_kind kind, uint64_t ts)
+{
+	struct ebt_event ev = {.ts = ts, .kind = kind, .process = process, .id = 11};
+	if (filter_events(filter, &ev, 1))
+		abort();
+}
+
+/* Many processes, one after the other in the same entry of the registry, each of which ends inside
+ * a phase. The next one ends a phase that it never began. */
+static void test_released(void)
+{
+	enum { PROCESSES = 50000 };
+	size_t used = 0, grown = 0;
+	start(100);
+	for (unsigned i = 0; i < PROCESSES; i++) {
+		out_count = 0;
+		filter_one(1, EBT_END, 1000ull * i + 10);
+		filter_one(1, EBT_BEGIN, 1000ull * i + 990);
+		filter_forget(filter, 1);
+		used = i == PROCESSES / 10 ? mallinfo2().uordblks : used;
+		if (i && out_count != 2) {
+			diag("%d events of process %u", out_count, i);
+			break;
+		}
+	}
+	grown = mallinfo2().uordblks - used;
+	is(out_count, 2,
+	   "with a limit no phase is made of the begin of one process and the end of the next");
+	ok(grown < 4096, "and memory does not grow with those that end inside a phase");
+	out_count = 0;
+	filter_advance(filter, UINT64_MAX);
+	is(out_count, 1, "the last begin passes, too");
+	finish();
+}
+
 /* With a limit only spans pass, and what is missing of them. */
 static void test_kinds(void)
 {
@@ -316,6 +352,7 @@ int main(void)
 	test_edges();
 	test_bound();
 	test_threads();
+	test_released();
 	test_kinds();
 	test_names();
 	test_intervals();

@@ -8,12 +8,16 @@
 #define CHILDREN 5000
 #define EACH	 100
 
+#define FIRST_NS 1000ull
+/* Children in any order of their times: the oldest object is neither the first child's nor the last's. */
+#define BEGIN_NS(n) (FIRST_NS + (n)*7919ull % CHILDREN * 1000)
+
 /* A child that allocates at one of two sites, and collects every second object. */
 static void push_child(struct mem_fixture *x, uint32_t n)
 {
 	for (uint64_t i = 0; i < EACH; i++) {
 		uint32_t stack = mem_fixture_stack(x, i % 4 < 2 ? "ab" : "ac");
-		uint64_t ns = n * 1000ull + i;
+		uint64_t ns = BEGIN_NS(n + 100) + i;
 		mem_fixture_push(x, mem_alloc(ns, 2, i, stack, 3));
 		if (i % 2)
 			mem_fixture_push(x, (struct ebt_event){.ts = ns + 5,
@@ -40,7 +44,7 @@ int main(void)
 	ok(grown < 4096, "following children that end takes no memory for each: %zu bytes", grown);
 	mem_model_end(&x.model);
 	struct mem_count alloc = {0}, live = {0}, collected = {0};
-	uint64_t times = 0;
+	uint64_t times = 0, oldest[2] = {UINT64_MAX, 0};
 	uint32_t processes = 0;
 	for (const struct mem_process *p = x.model.first; p; p = p->next) {
 		processes += p->processes;
@@ -48,6 +52,9 @@ int main(void)
 			mem_count_add(&alloc, mem_pick_alloc(p, row));
 			mem_count_add(&live, mem_pick_live(p, row));
 			mem_count_add(&collected, mem_pick_collected(p, row));
+			uint64_t ns = p->processes > 1 ? p->fate[row].oldest_ns : FIRST_NS;
+			oldest[0] = ns < oldest[0] ? ns : oldest[0];
+			oldest[1] = ns > oldest[1] ? ns : oldest[1];
 			times += p->fate[row].lifetime ? p->fate[row].lifetime[3] : 0;
 		}
 	}
@@ -56,6 +63,8 @@ int main(void)
 	   "and its objects");
 	ok(live.objects == CHILDREN * EACH / 2 + 1 && collected.objects == CHILDREN * EACH / 2,
 	   "what is alive at a child's end stays alive");
+	ok(oldest[0] == FIRST_NS && oldest[1] == FIRST_NS + 2,
+	   "the oldest of each site is that of all children");
 	is(times, 3 * collected.objects, "lifetimes are those of all");
 	mem_fixture_done(&x);
 	return tap_done();

@@ -58,6 +58,44 @@ static void test_objects(void)
 	ok(hits < 200, "the filter misses what was removed (%u of %u hits)", hits, hits + misses);
 }
 
+static uint64_t mapped_kib(void)
+{
+	unsigned long pages = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+	if (!f || fscanf(f, "%lu", &pages) != 1)
+		abort();
+	fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* Objects that live shortly, as most do: as many additions as a program of hours has. */
+static void test_churn(void)
+{
+	enum { ALIVE = 200, TURNS = 4000000 };
+	static uint64_t address[ALIVE];
+	uint64_t got, wrong = 0;
+	ebt_objects_done();
+	if (ebt_objects_init())
+		abort();
+	/* Counters of the filter are taken once for each of its bits. */
+	uint64_t most = EBT_FILTER_BITS * sizeof(uint16_t) / 1024 + 128, early = mapped_kib();
+	for (unsigned i = 0; i < TURNS; i++) {
+		unsigned k = (unsigned)rand() % ALIVE;
+		if (address[k])
+			wrong += !ebt_objects_remove((void *)address[k], &got) || got != address[k];
+		address[k] =
+			0x700000000000ull + 16ull * ((uint64_t)rand() % (1u << 20) * ALIVE + k);
+		wrong += !ebt_objects_add((void *)address[k], address[k]);
+	}
+	uint64_t grown = mapped_kib() - early;
+	is(wrong, 0, "over 4,000,000 additions and removals each object is found");
+	ok(grown < most, "memory does not grow with those that are gone (%llu of %llu KiB)",
+	   (unsigned long long)grown, (unsigned long long)most);
+	for (unsigned k = 0; k < ALIVE; k++)
+		if (address[k])
+			ebt_objects_remove((void *)address[k], &got);
+}
+
 /* Its bit of the filter may be an object's, so the table is asked for it. */
 static void test_null(void)
 {
@@ -161,6 +199,7 @@ static void remove_files(void)
 int main(void)
 {
 	test_objects();
+	test_churn();
 	test_null();
 	test_mappings();
 	if (mkdtemp(dir)) {
