@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* memtrace traces that our writer wrote: read back, in versions 1 to 3, and damaged. */
+#include "codec/memtrace_locations.h"
 #include "tests/fuzz/memtrace_body.h"
 #include "tests/unit/memtrace_model.h"
 
@@ -183,6 +184,67 @@ static void test_versions(void)
 	}
 }
 
+/* The position of a code of its own: indices in the tables of names, 31 with the name behind it. */
+static bool locate(struct memtrace_locations *l, struct memtrace_files *f, bool before_v2,
+		   unsigned file, const char *file_name, unsigned function,
+		   const char *function_name)
+{
+	static int64_t code;
+	uint8_t bytes[128] = {0}, *p = bytes;
+	const char *why;
+	int64_t number = ++code;
+	memcpy(p, &number, 8);
+	p[8] = 1;
+	uint64_t bits = (uint64_t)file << 38 | (uint64_t)function << 43 | 7;
+	memcpy(p + 9, &bits, MEMTRACE_POSITION_BYTES);
+	p += 9 + MEMTRACE_POSITION_BYTES;
+	if (file == MEMTRACE_NAMES)
+		p = (uint8_t *)stpcpy((char *)p, file_name) + 1;
+	if (function == MEMTRACE_NAMES)
+		p = (uint8_t *)stpcpy((char *)p, function_name) + 1;
+	if (memtrace_location(l, f, before_v2, bytes, p, &why) != p)
+		return false;
+	const struct ebt_memtrace_location *at;
+	return memtrace_locations_of(l, number, &at) == 1 && at->line == 7 &&
+	       !strcmp(at->file, file_name) && !strcmp(at->function, function_name);
+}
+
+/*
+ * memtrace 1 gave the functions of the file that fell off the table to the new one, as they were: a
+ * function of the new file may be named by an index there, and only there.
+ */
+static void test_many_files(void)
+{
+	for (unsigned version = 1; version <= 2; version++) {
+		struct memtrace_locations l = {0};
+		struct memtrace_files f = {0};
+		char file[16], function[24];
+		unsigned good = 0;
+		for (unsigned i = 0; i < MEMTRACE_NAMES; i++) {
+			snprintf(file, sizeof(file), "file%u", i);
+			snprintf(function, sizeof(function), "function%u", i);
+			good += locate(&l, &f, version < 2, MEMTRACE_NAMES, file, MEMTRACE_NAMES,
+				       function);
+		}
+		is(good, MEMTRACE_NAMES, "as many files as a table has are named");
+		/* file0 falls off: it was used first. */
+		bool left = locate(&l, &f, version < 2, MEMTRACE_NAMES, "file31", 0, "function0");
+		if (version == 1) {
+			ok(left,
+			   "in version 1 one more has the functions of the one that falls off");
+			ok(locate(&l, &f, true, 0, "file31", MEMTRACE_NAMES, "new") &&
+				   locate(&l, &f, true, 0, "file31", 1, "function0"),
+			   "behind those that are new");
+		} else {
+			ok(!left, "from version 2 on it has none");
+		}
+		/* The oldest of the others, and its own function. */
+		ok(locate(&l, &f, version < 2, MEMTRACE_NAMES - 1, "file1", 0, "function1"),
+		   "those that stay have their own");
+		memtrace_locations_done(&l);
+	}
+}
+
 static size_t packet_bytes(const struct model *m, size_t i)
 {
 	return (i + 1 < m->packets ? m->packet[i + 1] : m->bytes) - m->packet[i];
@@ -357,6 +419,7 @@ int main(void)
 	test_overlong_backtrace();
 	test_round_trip();
 	test_versions();
+	test_many_files();
 	test_lost_packet();
 	test_damaged_packet();
 	test_verifier();

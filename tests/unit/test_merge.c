@@ -124,6 +124,51 @@ static void test_loss_beside(void)
 	free(c);
 }
 
+static bool restarts(struct source *s, uint32_t *ret)
+{
+	struct script *c = (struct script *)s;
+	*ret = 0;
+	bool again = c->polls == 2 && c->lane[0].ended;
+	c->lane[0].ended &= !again;
+	return again;
+}
+
+/* An ended lane of which more is to come holds back the others until it is read. */
+static void test_begins_again(void)
+{
+	static const struct source_ops again = {.poll = script_poll,
+						.read = script_read,
+						.horizon = script_horizon,
+						.begins_again = restarts};
+	struct merge *m;
+	struct script *c = begin(&m, 2);
+	c->base.ops = &again;
+	struct ebt_event ev;
+	put(&c->lane[0], 1, 0, 1);
+	c->lane[0].ended = 1;
+	put(&c->lane[1], 5, 1, 5);
+	c->lane[1].horizon = 10;
+	merge_poll(m);
+	ok(next(m, &ev) == 1 && ev.ts == 1 && next(m, &ev) == 1 && ev.ts == 5 &&
+		   next(m, &ev) == -EAGAIN,
+	   "a lane that has ended holds back nothing");
+	put(&c->lane[1], 100, 1, 100);
+	c->lane[1].horizon = 110;
+	c->lane[0].horizon = 20;
+	merge_poll(m);
+	is(next(m, &ev), -EAGAIN, "one that begins again does, until it is read");
+	merge_poll(m);
+	is(next(m, &ev), -EAGAIN, "and then up to its horizon");
+	put(&c->lane[0], 50, 0, 50);
+	c->lane[0].ended = 1;
+	merge_poll(m);
+	ok(next(m, &ev) == 1 && ev.ts == 50 && !(ev.flags & EBT_F_LATE) && next(m, &ev) == 1 &&
+		   ev.ts == 100,
+	   "so that its events come in their place");
+	merge_free(m);
+	free(c);
+}
+
 /* At the moment up to which a lane is held, before and behind it. */
 static void test_edge_of_time(void)
 {
@@ -296,6 +341,7 @@ static void test_order_of_pids(void)
 
 int main(void)
 {
+	test_begins_again();
 	test_rules();
 	test_order_of_a_moment();
 	test_order_of_pids();

@@ -234,6 +234,64 @@ static void check_tables(void)
 	munmap(area, 64 * PAGE);
 }
 
+/* MADV_FREE comes while page tables are read, which show its pages as they were: then they are
+ * lazily free, and neither appear again nor vanish. */
+static void check_lazy(void)
+{
+	char *area =
+		mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pending p = {.ps = new_spaces()};
+	p.ps.out.ctx = &p;
+	madvise(area, 64 * PAGE, MADV_NOHUGEPAGE);
+	for (unsigned i = 8; i < 12; i++)
+		area[i * PAGE] = 1;
+	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	page_user_check(&p.ps, &p.u);
+	p.ps.out.drain = drain;
+	p.call = (struct call){'L', (uintptr_t)area / PAGE + 8, 2, 0, 0};
+	p.calls = 1;
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(said("s", area + 8 * PAGE, 2, 0) && !said("a", area + 8 * PAGE, 2, EBT_PAGE_POPULATED),
+	   "pages that are lazily freed meanwhile do not appear again");
+	p.call.change = '.';
+	p.calls = 1;
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	page_user_check(&p.ps, &p.u);
+	is(p.u.space->lazy.pages, 2, "and are lazily free until the kernel takes them");
+	ok(!said("a", area + 8 * PAGE, 2, EBT_PAGE_POPULATED) &&
+		   !said("f", area + 8 * PAGE, 2, EBT_PAGE_GONE),
+	   "neither taken nor gone");
+	/* The page tables do not have this one: a record that comes meanwhile keeps it. */
+	put(&p.ps, &p.u, &(struct call){'F', (uintptr_t)area / PAGE + 40, 1, 0, 0}, MM, now_ns());
+	p.call = (struct call){'L', (uintptr_t)area / PAGE + 40, 1, 0, 0};
+	p.calls = 1;
+	page_user_check(&p.ps, &p.u);
+	is(p.u.space->lazy.pages, 3, "a page that page tables do not show yet is not forgotten");
+	p.call.change = '.';
+	p.calls = 1;
+	page_user_check(&p.ps, &p.u);
+	page_user_check(&p.ps, &p.u);
+	is(p.u.space->lazy.pages, 2, "but by the next check it is");
+	int fd = memfd_create("pages", MFD_CLOEXEC);
+	char *file = ftruncate(fd, 4 * PAGE)
+			     ? NULL
+			     : mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	file[PAGE] = 1;
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(said("a", file + PAGE, 1, EBT_PAGE_FILE), "a page of a file appears with its cause");
+	put(&p.ps, &p.u, &(struct call){'L', (uintptr_t)file / PAGE + 1, 1, 0, 0}, MM, now_ns());
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(!said("a", file + PAGE, 1, EBT_PAGE_FILE), "and not again while it is lazily free");
+	munmap(file, 4 * PAGE);
+	close(fd);
+	page_spaces_done(&p.ps);
+	munmap(area, 64 * PAGE);
+}
+
 /* More records than are kept come while the page tables are read. */
 static int drain_many(void *ctx)
 {
@@ -311,6 +369,7 @@ int main(void)
 	check_refused();
 	check_exec();
 	check_tables();
+	check_lazy();
 	check_overrun();
 	check_share();
 	return tap_done();

@@ -101,6 +101,29 @@ static void test_fragmentation(void)
 	pages_model_done(&m);
 }
 
+/* Chunks 0 and 1 are scavenged to their borders, and so is 3; of chunk 2 nothing is known. */
+static void test_scavenged_runs(void)
+{
+	struct pages_model m;
+	struct pages_fragmentation f;
+	begin(&m);
+	FEED(&m, {10, 0, A, 500, 524}, {20, 0, F, 500, 524}, {30, 0, S, 500, 524});
+	FEED(&m, {40, 0, A, 1536, 10}, {50, 0, F, 1536, 10}, {60, 0, S, 1536, 10});
+	pages_fragmentation_make(&f, &m.heap);
+	ok(f.scavenged.runs == 2 && f.scavenged.pages == 534 && f.scavenged.largest == 524 &&
+		   f.scavenged.largest_addr == BASE + 500 * PAGE,
+	   "a scavenged run crosses the border of chunks, not a chunk that does not exist");
+	ok(f.all.runs == 2 && f.all.largest == 524 && !f.free.runs,
+	   "nor do runs that are not in use");
+	pages_model_done(&m);
+	begin(&m);
+	FEED(&m, {10, 0, A, 500, 524}, {20, 0, F, 500, 524});
+	FEED(&m, {40, 0, A, 1536, 10}, {50, 0, F, 1536, 10});
+	pages_fragmentation_make(&f, &m.heap);
+	ok(f.free.runs == 2 && f.free.largest == 524, "nor do free runs");
+	pages_model_done(&m);
+}
+
 static void test_violations(void)
 {
 	struct pages_model m;
@@ -472,6 +495,7 @@ int main(void)
 {
 	test_runs();
 	test_fragmentation();
+	test_scavenged_runs();
 	test_violations();
 	test_late_boot();
 	test_batch();
