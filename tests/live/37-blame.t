@@ -171,7 +171,7 @@ ok $? "-e pause shows pauses alone, which are made of what is not shown" || cut 
 
 timeout 300 "$O/ebtrace" trace --blame --mode probes -o "$TMP/run.ebt" -- "$prog" "$TMP/file" sleep futex >"$TMP/said" 2>"$TMP/err"
 "$O/ebtrace" stat --blame --json "$TMP/run.ebt" >"$TMP/capture.json"
-jq -e '.blame | .known and (.parts_ns.sleep > 50000000) and (.parts_ns.futex > 50000000) and .parts_ns.unknown < .pause_ns / 100' \
+jq -e '.blame | .known and (.parts_ns.sleep > 50000000) and (.parts_ns.futex > 5000000) and .parts_ns.unknown < .pause_ns / 100' \
 	"$TMP/capture.json" >"$TMP/jq"
 ok $? "a capture has what a pause was made of" || jq -c .blame "$TMP/capture.json"
 # ---- as events ----
