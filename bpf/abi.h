@@ -238,6 +238,8 @@ enum ebt_ocaml_alloc_function {
 	EBT_OCAML_ALLOC_LARGE = 1, /* an allocation outside of the minor heap */
 	EBT_OCAML_ALLOC_LIFE = 2,  /* a domain begins or ends */
 	EBT_OCAML_ALLOC_EXIT = 3,  /* the program ends */
+	EBT_OCAML_ALLOC_INPUT = 4, /* a marshalled value is about to be read */
+	EBT_OCAML_ALLOC_READ = 5,  /* it was read */
 	EBT_OCAML_ALLOC_FUNCTIONS
 };
 #define EBT_OCAML_ALLOC_COOKIE(key, function) ((uint64_t)(key) << 16 | (function))
@@ -250,6 +252,7 @@ enum ebt_ocaml_alloc_flag {
 enum ebt_ocaml_rest {
 	EBT_OCAML_REST_MINOR = 0, /* of domains since their last sample, or before they were seen */
 	EBT_OCAML_REST_MAJOR = 1, /* of large allocations beyond the limit of the rate */
+	EBT_OCAML_REST_OTHER = 2, /* of the major heap, allocated where nothing is probed */
 };
 
 /* How a thread's domain state is found: at the thread pointer + offset, or in a module's block. */
@@ -270,10 +273,16 @@ struct ebt_ocaml_allocs {
 	uint16_t release; /* the tracer's own number */
 	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor heap. */
 	uint32_t period;
-	uint32_t minor_words;	/* offset in the state: words in minor heaps that were emptied */
+	/* Offsets in the state. Of words in minor heaps that were emptied, behind which are those that were
+	 * promoted and those of the major heap; but the last ones of these are in allocated_words. */
+	uint32_t minor_words, allocated_words;
 	uint32_t counts_before; /* what the program has allocated before it was probed counts */
-	uint32_t unused;
 	uint64_t small_rest, large_rest; /* words in no sample, but for those of domains */
+	uint64_t large; /* words that were seen to be allocated outside of minor heaps */
+	uint64_t
+		large_ended; /* words so allocated, as domains that ended have counted themselves */
+	uint32_t inputs;     /* marshalled values that are being read */
+	uint32_t unused;
 };
 
 /* What a domain has allocated, in words; the key is the runtime's << 32 | the domain's number. */
@@ -281,6 +290,11 @@ struct ebt_ocaml_domain {
 	uint64_t state;	  /* its address */
 	uint64_t sampled; /* samples stand for them up to here */
 	uint64_t now;	  /* at its last hit */
+	/* Outside of the minor heap, promotions apart: before it was known, and at its last hit. */
+	uint64_t large_first, large_now;
+	uint64_t large_read; /* what was counted when it last began to read a marshalled value */
+	uint32_t inputs;     /* those that it is reading, its threads in turn */
+	uint32_t unused;
 };
 
 struct ebt_ocaml_frame {

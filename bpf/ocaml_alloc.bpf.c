@@ -138,6 +138,20 @@ static __always_inline int look(uint64_t state, struct hit *h)
 	return 0;
 }
 
+/* As the runtime counts them. */
+struct counted {
+	uint64_t minor, promoted, major;
+};
+
+static __always_inline uint64_t read_counts(const struct ebt_ocaml_allocs *r, uint64_t state,
+					    struct counted *ret)
+{
+	*ret = (struct counted){0};
+	bpf_probe_read_user(ret, sizeof(*ret), (void *)(state + r->minor_words));
+	uint64_t large = ret->major + user_word(state + r->allocated_words) - ret->promoted;
+	return large < MAX_WORDS ? large : 0;
+}
+
 /* The words that a domain has allocated; of them `emptied` in minor heaps that were emptied. */
 static __always_inline uint64_t words_of(const struct young *y, uint64_t emptied)
 {
@@ -150,10 +164,12 @@ static __always_inline uint64_t words_of(const struct young *y, uint64_t emptied
 static __always_inline struct ebt_ocaml_domain *note(struct hit *h)
 {
 	uint64_t id = (uint64_t)h->key << 32 | h->number;
-	uint64_t emptied = user_word(h->state + h->r->minor_words);
+	struct counted counted;
+	uint64_t large = read_counts(h->r, h->state, &counted), emptied = counted.minor;
 	struct ebt_ocaml_domain *d = bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
 	if (!d) {
 		struct ebt_ocaml_domain made = {.state = h->state, .sampled = emptied};
+		made.large_first = h->r->counts_before ? 0 : large;
 		if (h->r->counts_before && emptied < MAX_WORDS)
 			__sync_fetch_and_add(&h->r->small_rest, emptied);
 		bpf_map_update_elem(&ebt_ocaml_domains, &id, &made, NO_ELEMENT);
@@ -166,6 +182,11 @@ static __always_inline struct ebt_ocaml_domain *note(struct hit *h)
 	/* Another domain has the number now. */
 	if (d->now < d->sampled)
 		d->sampled = 0;
+	if (large < d->large_now) {
+		__sync_fetch_and_add(&h->r->large_ended, d->large_now - d->large_first);
+		d->large_first = d->large_read = 0;
+	}
+	d->large_now = large;
 	return d;
 }
 
@@ -266,6 +287,60 @@ static __always_inline void sample_large(struct hit *h, struct ocaml_turn *t, ui
 		emit(h, ts, EBT_ALLOC_SITE_OCAML_MAJOR, (uint64_t[4]){weight, words, 0, 0});
 }
 
+/*
+ * A marshalled value of more than 256 words is allocated object by object, as nothing that is probed: its
+ * words are those that the domain's own count has more when it was read than before. While one is being
+ * read other threads of the domain may run, and what is seen of them is no part of it.
+ */
+static __always_inline void begin_input(struct hit *h)
+{
+	struct ebt_ocaml_domain *d = note(h);
+	if (!d)
+		return;
+	d->large_read = d->large_now;
+	d->inputs++;
+	__sync_fetch_and_add(&h->r->inputs, 1);
+}
+
+static __always_inline void skip_in_input(const struct hit *h, uint64_t words)
+{
+	uint64_t id = (uint64_t)h->key << 32 | h->number;
+	struct ebt_ocaml_domain *d = bpf_map_lookup_elem(&ebt_ocaml_domains, &id);
+	if (d && d->inputs)
+		d->large_read += words;
+}
+
+/* The domain is known from its first one, as the count of these begins with it. */
+static __always_inline void allocate_large(struct hit *h, struct ocaml_turn *t, uint64_t words,
+					   uint64_t weight)
+{
+	if (h->r->inputs)
+		skip_in_input(h, words + 1);
+	if (!weight)
+		return;
+	note(h);
+	sample_large(h, t, words, weight);
+}
+
+/* One that was refused has no end: then a domain seems to read for ever, which only costs time. */
+static __always_inline void end_input(struct hit *h)
+{
+	struct ocaml_turn *t = find_turn(h->key, OF_LARGE);
+	struct ebt_ocaml_domain *d = note(h);
+	if (!d || !d->inputs)
+		return;
+	uint64_t words = d->large_now - d->large_read;
+	d->large_read = d->large_now;
+	d->inputs--;
+	__sync_fetch_and_add(&h->r->inputs, -1);
+	if (!words || words >= MAX_WORDS)
+		return;
+	__sync_fetch_and_add(&h->r->large, words);
+	uint64_t weight = choose_large(t, words - 1);
+	if (weight)
+		sample_large(h, t, words - 1, weight);
+}
+
 /* What a domain that ends has allocated since its last sample is in none. */
 static __always_inline void forget(struct hit *h)
 {
@@ -274,6 +349,9 @@ static __always_inline void forget(struct hit *h)
 	if (!d)
 		return;
 	__sync_fetch_and_add(&h->r->small_rest, not_sampled(d));
+	__sync_fetch_and_add(&h->r->large_ended, d->large_now - d->large_first);
+	if (d->inputs)
+		__sync_fetch_and_add(&h->r->inputs, -(int)d->inputs);
 	bpf_map_delete_elem(&ebt_ocaml_domains, &id);
 }
 
@@ -293,9 +371,13 @@ static long look_last(uint32_t number, void *ctx)
 	l->absent = 0;
 	if (bpf_probe_read_user(&young, sizeof(young), (void *)d->state) || young.ptr > young.end)
 		return 0;
-	uint64_t words = words_of(&young, user_word(d->state + l->r->minor_words));
+	struct counted counted;
+	uint64_t large = read_counts(l->r, d->state, &counted);
+	uint64_t words = words_of(&young, counted.minor);
 	if (words > d->now)
 		d->now = words;
+	if (large > d->large_now)
+		d->large_now = large;
 	return 0;
 }
 
@@ -327,12 +409,15 @@ int ebt_ocaml_alloc(struct pt_regs *regs)
 	} else if (function == EBT_OCAML_ALLOC_LARGE) {
 		t = find_turn(key, OF_LARGE);
 		weight = choose_large(t, first);
-		if (!weight)
-			return 0;
 	}
 	struct hit h = {.r = bpf_map_lookup_elem(&ebt_ocaml_allocs, &key), .key = key};
 	if (!h.r)
 		return 0;
+	if (function == EBT_OCAML_ALLOC_LARGE && first < MAX_WORDS) {
+		__sync_fetch_and_add(&h.r->large, first + 1);
+		if (!weight && !h.r->inputs)
+			return 0;
+	}
 	if (function != EBT_OCAML_ALLOC_SMALL)
 		state = ocaml_state(h.r->state.tls, h.r->state.tls_offset, h.r->state.tls_module,
 				    bpf_get_current_task_btf());
@@ -341,7 +426,11 @@ int ebt_ocaml_alloc(struct pt_regs *regs)
 	if (function == EBT_OCAML_ALLOC_SMALL)
 		sample_small(&h, t, second, (uint32_t)third);
 	else if (function == EBT_OCAML_ALLOC_LARGE)
-		sample_large(&h, t, first, weight);
+		allocate_large(&h, t, first, weight);
+	else if (function == EBT_OCAML_ALLOC_INPUT)
+		begin_input(&h);
+	else if (function == EBT_OCAML_ALLOC_READ)
+		end_input(&h);
 	else if (function == EBT_OCAML_ALLOC_EXIT)
 		end_program(&h);
 	else if (function == EBT_OCAML_ALLOC_LIFE && (uint32_t)first == TERMINATED)

@@ -145,6 +145,27 @@ grep -q '^Allocated at:' "$TMP/emptied.txt" &&
 ok $? "the summary has the interval of each row, and which ones fewer than 30 samples carry" ||
 	diag "$(cat "$TMP/emptied.txt" "$TMP/err")"
 
+# Few, each of which is taken, and many, where three times the interval of 95 % is allowed.
+for n in 200 20000; do
+	timeout 300 "$O/ebtrace" mem hotspots -v --json -o "$TMP/values.json" -- chroot "$ROOT" "$EXE_IN" unmarshal $n >"$TMP/values" 2>"$TMP/err"
+	(jq -r '.total | ["all", .bytes, .low, .high] | @tsv' "$TMP/values.json"
+		jq -r '.sites[] | [.function, .bytes, .low, .high] | @tsv' "$TMP/values.json") | awk -F'\t' '
+		FNR == NR { split($0, of, " "); bytes[of[1]] = 8 * of[2]; next }
+		$1 == "[in the major heap, in no sample]" {
+			printf "# %s: %d words of %d\n", $1, $2 / 8, bytes["block"] / 8
+			bad += $2 < bytes["block"] || $2 > 1.01 * bytes["block"] + 100000
+			seen++
+		}
+		$1 in bytes {
+			printf "# %s: %.1f MB, reported as %.1f (%.1f to %.1f)\n", $1, bytes[$1] / 1e6, $2 / 1e6, $3 / 1e6, $4 / 1e6
+			bad += bytes[$1] < $2 - 3 * ($2 - $3) || bytes[$1] > $2 + 3 * ($4 - $2)
+			seen++
+		}
+		END { exit bad || seen != 5 }' "$TMP/values" -
+	ok $? "what $n marshalled values have is in the interval of where they are read, or a row of its own: all that the runtime counts" ||
+		diag "$(cat "$TMP/err" "$TMP/values")"
+done
+
 report domains domains 400
 read -r first others <"$TMP/domains"
 jq -e --argjson first "$first" --argjson others "$others" '
@@ -177,7 +198,7 @@ is "$(awk '/Sites.huge/ { n += $NF } END { print n }' "$TMP/sizes.folded")" "$(a
 # One may end before it is probed.
 timeout 300 "$O/ebtrace" mem hotspots -v --json -o "$TMP/tiny.json" -- chroot "$ROOT" sh -c "for i in 1 2 3 4 5 6 7 8; do $EXE_IN shares 10000; done" >"$TMP/truth" 2>"$TMP/err"
 awk -v got="$(jq '[.sites[] | select(.function | startswith("[in minor heaps")) | .bytes / 8] | add' "$TMP/tiny.json")" '
-	/no sample stands/ { words += $(NF - 8) }
+	/no sample stands/ { sub(/.* stands for /, ""); words += $1 }
 	END { printf "# %d words, %d\n", got, words; exit words < 90000 || got != words }' "$TMP/err"
 ok $? "of many such programs the sum is right" || diag "$(cat "$TMP/err")"
 

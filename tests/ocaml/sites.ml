@@ -172,6 +172,41 @@ let emptied rounds =
   done;
   Printf.printf "pair %d\nlist %d\n" (40 * words * rounds) (9 * 16_000 * rounds)
 
+(* ---- marshalled values: of more than 256 words, and of fewer; by two ways that are probed, and one of C
+   that is not; what the runtime counts is printed, too ---- *)
+
+external value_of_block : string -> Obj.t = "sites_value_of_block"
+
+let[@inline never] of_string s = keep (Marshal.from_string s 0)
+let[@inline never] of_block s = keep (value_of_block s)
+let[@inline never] of_channel ic = seek_in ic 0; keep (input_value ic)
+
+(* A value that is too short for what its head says is refused when it is read. *)
+let[@inline never] of_short s = try keep (Marshal.from_string s 0) with _ -> ()
+
+let unmarshal n =
+  let value = Array.init 300 (fun i -> (i, string_of_int i, [ float_of_int i ])) in
+  let text = Marshal.to_string value [] in
+  let short = Marshal.to_string [ 1; 2; 3 ] [] in
+  let words = Obj.reachable_words (Obj.repr value) in
+  let name = Filename.temp_file "sites" ".value" in
+  let oc = open_out_bin name in
+  output_string oc text;
+  close_out oc;
+  let ic = open_in_bin name in
+  for i = 1 to n do
+    of_string text;
+    if i mod 4 = 0 then (of_channel ic; large i);
+    if i mod 8 = 0 then of_block text;
+    of_string short;
+    of_short (String.sub text 0 100)
+  done;
+  close_in ic;
+  Sys.remove name;
+  let minor, promoted, major = Gc.counters () in
+  Printf.printf "Stdlib__Marshal.from_bytes %d\nSites.of_channel %d\nSites.large %d\nblock %d\nall %.0f\n"
+    (words * n) (n / 4 * words) (n / 4 * 1001) (n / 8 * words) (minor +. major -. promoted)
+
 (* ---- domains in step: only the first one uses up half of its minor heap ---- *)
 
 let unit_pairs = 4000
@@ -200,5 +235,6 @@ let () =
   | "apart" -> apart n
   | "in_four" -> in_four n
   | "emptied" -> emptied n
+  | "unmarshal" -> unmarshal n
   | "stacks" -> stacks ()
   | _ -> domains n

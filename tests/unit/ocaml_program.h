@@ -186,6 +186,7 @@ static inline void begin(void)
 		.slot = SLOT,
 		.trigger = 32,
 		.minor_words = 20 * 8,
+		.allocated_words = 24 * 8,
 		.stacks.current_stack = 40,
 		.stacks.c_stack = 64,
 		.stacks.first_frame = 8,

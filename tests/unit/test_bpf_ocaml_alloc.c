@@ -3,7 +3,10 @@
  * sample, what it stands for, and which of many are taken. */
 #include "tests/unit/ocaml_program.h"
 
-#define EMPTIED state[20]
+#define EMPTIED	  state[20]
+#define PROMOTED  state[21]
+#define MAJOR	  state[22]
+#define ALLOCATED state[24]
 
 /* What the places of the domain and of the large allocations know. */
 static struct ocaml_turn *turn_of(uint64_t what)
@@ -111,7 +114,7 @@ static void test_large(void)
 }
 
 /* So many large allocations of a size each; the words that their samples stand for. */
-static uint64_t allocate_large(int n, uint64_t words, int *ret_records)
+static uint64_t many_large(int n, uint64_t words, int *ret_records)
 {
 	uint64_t sum = 0;
 	int records = kernel.records;
@@ -129,31 +132,72 @@ static void test_many_large(void)
 	int records;
 	begin();
 	dice_shift = 8;
-	uint64_t words = allocate_large(USUAL, 9, &records);
+	uint64_t words = many_large(USUAL, 9, &records);
 	ok(records == USUAL && words == 10 * USUAL && large_turn()->every == MIN_THRESHOLD,
 	   "a usual number is taken, each");
-	words = allocate_large(10000, 9, &records);
+	words = many_large(10000, 9, &records);
 	ok(records < 500 && large_turn()->every == HEAP / 2, "of more only some: %d of 10,000",
 	   records);
 	ok(words > 80000 && words < 120000, "which stand for all: %llu", (unsigned long long)words);
-	words = allocate_large(2000, HEAP / 2 - 1, &records);
+	words = many_large(2000, HEAP / 2 - 1, &records);
 	ok(records <= MAX_IN_WINDOW && runtime->large_rest > 0 &&
 		   words + runtime->large_rest == 2000 * HEAP / 2,
 	   "of those that are as large as any threshold some are taken, up to a limit: %d",
 	   records);
 	uint64_t rest = runtime->large_rest;
-	words = allocate_large(4000, 999, &records);
+	words = many_large(4000, 999, &records);
 	ok(records <= 4 * MAX_IN_WINDOW && words + runtime->large_rest - rest == 4000 * 1000,
 	   "the words of those beyond a limit are counted: %llu",
 	   (unsigned long long)runtime->large_rest);
 	now += 2ull * WINDOW_NS;
-	allocate_large(1, 999, &records);
+	many_large(1, 999, &records);
 	ok(records == 1 && large_turn()->every == HEAP / 8,
 	   "when there were fewer for some time the threshold is lower");
 	now += 64ull * WINDOW_NS;
-	allocate_large(1, 999, &records);
+	many_large(1, 999, &records);
 	ok(records == 1 && large_turn()->every == 0, "or none");
 	dice_shift = 0;
+}
+
+static void test_inputs(void)
+{
+	begin();
+	MAJOR = 5000;
+	PROMOTED = 4000;
+	ok(!hit(EBT_OCAML_ALLOC_READ, 0, 0, 0) && domain && !domain->inputs,
+	   "the end of what was begun before it was probed is nothing");
+	hit(EBT_OCAML_ALLOC_INPUT, 0, 0, 0);
+	ALLOCATED = 700;
+	const struct ebt_alloc_record *rec = hit(EBT_OCAML_ALLOC_READ, 0, 0, 0);
+	ok(rec && rec->head.site == EBT_ALLOC_SITE_OCAML_MAJOR && rec->arg[0] == 700 &&
+		   rec->arg[2] == 699 && runtime->large == 700 && !runtime->inputs,
+	   "a marshalled value stands for what the domain has allocated when it was read");
+	hit(EBT_OCAML_ALLOC_INPUT, 0, 0, 0);
+	MAJOR += 700 + 300;
+	ALLOCATED = 0;
+	PROMOTED += 300;
+	ok(!hit(EBT_OCAML_ALLOC_READ, 0, 0, 0),
+	   "a short one for nothing, as what is promoted meanwhile is none of it");
+	hit(EBT_OCAML_ALLOC_INPUT, 0, 0, 0);
+	rec = hit(EBT_OCAML_ALLOC_LARGE, 399, 0, 0);
+	ok(rec && rec->arg[0] == 400, "what another thread allocates is a sample of its own");
+	ALLOCATED = 400;
+	hit(EBT_OCAML_ALLOC_INPUT, 0, 0, 0);
+	ALLOCATED += 1000;
+	rec = hit(EBT_OCAML_ALLOC_READ, 0, 0, 0);
+	ok(rec && rec->arg[0] == 1000, "as is a value that it reads meanwhile");
+	large_turn()->every = HEAP / 2;
+	ok(!hit(EBT_OCAML_ALLOC_LARGE, 99, 0, 0), "even where it is not taken,");
+	ALLOCATED += 100 + 3000;
+	rec = hit(EBT_OCAML_ALLOC_READ, 0, 0, 0);
+	ok(rec && rec->arg[0] == 3000 && !runtime->inputs && !domain->inputs,
+	   "no part of the value that the first one reads");
+	is(runtime->large, 700 + 400 + 1000 + 100 + 3000, "all that was seen is counted");
+	is(domain->large_now - domain->large_first, runtime->large, "as the domain counts it");
+	hit(EBT_OCAML_ALLOC_INPUT, 0, 0, 0);
+	hit(EBT_OCAML_ALLOC_LIFE, TERMINATED, 0, 0);
+	ok(!domain && !runtime->inputs && runtime->large_ended == runtime->large,
+	   "a domain that ends leaves its count, and reads nothing any more");
 }
 
 /* A domain uses up halves of its heap; the words that its samples stand for. */
@@ -211,6 +255,7 @@ int main(void)
 	test_ends();
 	test_large();
 	test_many_large();
+	test_inputs();
 	test_many_small();
 	return tap_done();
 }

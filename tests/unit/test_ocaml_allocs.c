@@ -11,7 +11,11 @@
 #define TABLE	 FUNCTION("caml_get_frame_descrs", "endbr64\nlea frames(%rip), %rax\n")
 #define CALL_GC	 FUNCTION("caml_call_gc", "mov %r15, 8(%r14)\n")
 #define FRAMES	 ".data\n.balign 16\nbefore: .quad 0, 0\nframes: .quad 0, 0\n.text\n"
-#define RUNTIME	 TEXT PLAIN MARK_5_3 LARGE SMALL LIFE EXIT FRAMES FLAG STATE
+#define PENDING	 FUNCTION("caml_process_pending_actions", "ret\n")
+#define INPUT(name, at, body)                                                             \
+	".globl " name "\n.type " name ",@function\n.size " name ", 9f - " name "\n" name \
+	":\nendbr64\n" at "_begin: push %rbx\n" body "ret\n9:\n"
+#define RUNTIME TEXT PLAIN MARK_5_3 LARGE SMALL LIFE EXIT FRAMES FLAG STATE
 
 static struct ocaml_allocs allocs;
 
@@ -34,6 +38,14 @@ static bool has_site(enum ocaml_alloc_function function, const char *label)
 	return n == 1 && is_there;
 }
 
+static unsigned count_sites(enum ocaml_alloc_function function)
+{
+	unsigned n = 0;
+	for (uint32_t i = 0; i < allocs.sites; i++)
+		n += allocs.site[i].function == function;
+	return n;
+}
+
 static void test_sites(void)
 {
 	is(read_allocs(RUNTIME TABLE CALL_GC), 0, "a runtime is read");
@@ -54,8 +66,9 @@ static void test_releases(void)
 	is(read_allocs(TEXT PLAIN LARGE SMALL FRAMES FLAG STATE CALL_GC FUNCTION(
 		   "caml_get_frame_descrs", "mov frames(%rip), %rbx\nmov before(%rip), %rax\n")),
 	   0, "OCaml 5.0");
-	ok(allocs.is_indirect && allocs.trigger == 16 && allocs.current_stack == 32 &&
-		   allocs.c_stack == 56 && allocs.frames == address_of("frames"),
+	ok(allocs.is_indirect && allocs.allocated_words == 120 && allocs.trigger == 16 &&
+		   allocs.current_stack == 32 && allocs.c_stack == 56 &&
+		   allocs.frames == address_of("frames"),
 	   "has a pointer to its table, which it loads first, and no trigger");
 	is(read_allocs(TEXT PLAIN MARK("caml_sys_get_stdlib_dirs")
 			       LARGE SMALL LIFE EXIT FRAMES FLAG STATE TABLE CALL_GC),
@@ -69,6 +82,31 @@ static void test_releases(void)
 	is(read_allocs(RUNTIME TABLE FUNCTION("caml_call_gc", "push %rbp\nmov %rsp, %rbp\n")), 0,
 	   "with frame pointers");
 	is(allocs.first_frame, 16, "a stack's first frame is a word further");
+}
+
+#define MANY "cmpl $1, 8(%rdi)\njne 1f\nmovups %xmm0, 8(%rsp)\ncall caml_alloc_shr\n1:\n"
+
+static void test_inputs(void)
+{
+	is(read_allocs(RUNTIME TABLE CALL_GC PENDING INPUT(
+		   "caml_input_val", "val",
+		   MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY MANY
+		   "val_end: call caml_process_pending_actions\n"
+		   "call caml_process_pending_actions\n")),
+	   0, "a function that reads a marshalled value");
+	ok(has_site(OCAML_ALLOC_INPUT, "val_begin") && has_site(OCAML_ALLOC_READ, "val_end"),
+	   "is probed where it begins, and where all has been read, however long it is");
+	is(read_allocs(RUNTIME TABLE CALL_GC PENDING INPUT("caml_input_val", "val", MANY) INPUT(
+		   "caml_input_val_from_bytes", "bytes",
+		   ".byte 0xc5, 0xf8, 0x77\ncall caml_process_pending_actions\n")),
+	   0, "where that is not found");
+	ok(count_sites(OCAML_ALLOC_INPUT) == 0 && count_sites(OCAML_ALLOC_READ) == 0,
+	   "or its code is unknown it is not probed");
+	is(read_allocs(RUNTIME TABLE CALL_GC PENDING INPUT("caml_input_val", "val", MANY)
+			       FUNCTION("other", "call caml_process_pending_actions\n")),
+	   0, "another function behind it");
+	is(count_sites(OCAML_ALLOC_READ), 0, "is not searched");
+	is(allocs.allocated_words, 128, "of the words of the major heap some are counted apart");
 }
 
 static void test_unknown(void)
@@ -88,6 +126,7 @@ int main(void)
 		return 1;
 	test_sites();
 	test_releases();
+	test_inputs();
 	test_unknown();
 	char cmd[64];
 	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);

@@ -15,9 +15,11 @@ enum ocaml_alloc_function {
 	OCAML_ALLOC_LARGE, /* outside of the minor heap: words */
 	OCAML_ALLOC_LIFE,  /* a domain begins or ends: which of it */
 	OCAML_ALLOC_EXIT,  /* the program ends */
+	OCAML_ALLOC_INPUT, /* a marshalled value is about to be read */
+	OCAML_ALLOC_READ,  /* it was read */
 };
 
-#define OCAML_ALLOC_SITES 8
+#define OCAML_ALLOC_SITES 12
 
 struct ocaml_alloc_site {
 	enum ocaml_alloc_function function;
@@ -27,9 +29,11 @@ struct ocaml_alloc_site {
 struct ocaml_allocs {
 	struct ocaml_alloc_site site[OCAML_ALLOC_SITES];
 	uint32_t sites;
-	uint64_t frames;		 /* address of the table in the file's address space */
-	bool is_indirect;		 /* it is a pointer to the table */
-	uint32_t trigger, minor_words;	 /* offsets in the domain's state */
+	uint64_t frames;  /* address of the table in the file's address space */
+	bool is_indirect; /* it is a pointer to the table */
+	/* Offsets in the domain's state. Behind minor_words are promoted_words and major_words; of
+	 * the major heap's words allocated_words are not in these yet. */
+	uint32_t trigger, minor_words, allocated_words;
 	uint32_t current_stack, c_stack; /* likewise */
 	uint32_t first_frame;		 /* of a stack, from its saved stack pointer */
 };

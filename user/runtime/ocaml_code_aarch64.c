@@ -45,6 +45,17 @@ uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
 	return 0;
 }
 
+bool ocaml_code_call(struct elf *elf, uint64_t entry, uint64_t size, uint64_t target,
+		     struct ocaml_code_site *ret)
+{
+	(void)elf;
+	(void)entry;
+	(void)size;
+	(void)target;
+	(void)ret;
+	return false;
+}
+
 bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)
 {
 	(void)elf;

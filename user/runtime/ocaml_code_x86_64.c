@@ -9,6 +9,9 @@
 
 #define CODE_BYTES 160 /* of a function that are decoded */
 #define CODE_STEPS 32
+#define INSN_BYTES 15	/* of an instruction, at most */
+#define BODY_BYTES 4096 /* of a function whose calls are searched */
+#define CALL	   0xe8
 
 const uint32_t ocaml_code_offset_slot = R_X86_64_TPOFF64;
 const uint32_t ocaml_code_module_slot = R_X86_64_DTPMOD64;
@@ -175,6 +178,31 @@ uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first)
 			break;
 	}
 	return lowest;
+}
+
+bool ocaml_code_call(struct elf *elf, uint64_t entry, uint64_t size, uint64_t target,
+		     struct ocaml_code_site *ret)
+{
+	uint64_t at = entry, end = entry + (size < BODY_BYTES ? size : BODY_BYTES);
+	struct code c;
+	struct insn in;
+	while (at < end) {
+		if (code_open(elf, at, &c))
+			return false;
+		do {
+			at = c.address;
+			if (!code_next(&c, &in))
+				return false;
+			if (in.opcode != CALL || c.address + (uint64_t)in.imm != target)
+				continue;
+			*ret = (struct ocaml_code_site){.offset = elf_offset(elf, at),
+							.address = at,
+							.emulated = in.emulated};
+			return ret->offset && ret->emulated;
+		} while (c.address < end && c.size - c.at >= INSN_BYTES);
+		at = c.address;
+	}
+	return false;
 }
 
 bool ocaml_code_pushes_frame(struct elf *elf, uint64_t entry)

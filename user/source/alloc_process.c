@@ -181,7 +181,7 @@ static int receive_ocaml(struct alloc_process *a, const struct alloc_context *of
 {
 	const struct process *p = processes_at(&of->session->processes, of->process);
 	bool is_rest = rec->head.site == EBT_ALLOC_SITE_OCAML_REST;
-	bool is_major = is_rest ? rec->arg[4] == EBT_OCAML_REST_MAJOR
+	bool is_major = is_rest ? rec->arg[4] != EBT_OCAML_REST_MINOR
 				: rec->head.site == EBT_ALLOC_SITE_OCAML_MAJOR;
 	if (rec->arg[5])
 		set_rate(of, 1 / (double)rec->arg[5], ALLOC_TRACE_PERIODIC,
@@ -258,8 +258,13 @@ static const char *name_of(const struct ebt_alloc_record *rec)
 {
 	if (rec->head.site != EBT_ALLOC_SITE_OCAML_REST)
 		return rec->arg[4] & EBT_OCAML_CUT ? CODE_CUT_NAME : NULL;
-	return rec->arg[4] == EBT_OCAML_REST_MAJOR ? "[large, beyond the limit of samples]"
-						   : "[in minor heaps, in no sample]";
+	switch (rec->arg[4]) {
+	case EBT_OCAML_REST_MAJOR:
+		return "[large, beyond the limit of samples]";
+	case EBT_OCAML_REST_OTHER:
+		return "[in the major heap, in no sample]";
+	}
+	return "[in minor heaps, in no sample]";
 }
 
 /* The stack of an event. 0 or -ENOMEM. */

@@ -88,6 +88,7 @@ static struct ebt_ocaml_allocs describe(const struct file_ocaml_allocs *o)
 			},
 		.slot = o->slot,
 		.trigger = o->allocs.trigger,
+		.allocated_words = o->allocs.allocated_words,
 		.minor_words = o->allocs.minor_words,
 		.counts_before = o->counts_before,
 		.domain_base = o->domain_base,
@@ -102,6 +103,8 @@ static uint32_t function_of(enum ocaml_alloc_function function)
 		[OCAML_ALLOC_LARGE] = EBT_OCAML_ALLOC_LARGE,
 		[OCAML_ALLOC_LIFE] = EBT_OCAML_ALLOC_LIFE,
 		[OCAML_ALLOC_EXIT] = EBT_OCAML_ALLOC_EXIT,
+		[OCAML_ALLOC_INPUT] = EBT_OCAML_ALLOC_INPUT,
+		[OCAML_ALLOC_READ] = EBT_OCAML_ALLOC_READ,
 	};
 	return functions[function];
 }

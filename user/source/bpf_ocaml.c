@@ -14,19 +14,28 @@
 #define MAX_ABSENT  128		 /* numbers in a row: the runtime takes the lowest ones */
 #define MAX_WORDS   (1ull << 40) /* of a minor heap */
 
-/* Of a process that runs, what was allocated since the domain's last hit is in its state. */
-static uint64_t words_now(const struct ebt_ocaml_allocs *r, const struct ebt_ocaml_domain *d,
-			  int memory)
+static bool read_words(int memory, uint64_t address, uint64_t *ret, size_t words)
 {
-	uint64_t young[4], emptied; /* limit, pointer, start, end */
-	if (memory < 0 ||
-	    pread(memory, young, sizeof(young), (off_t)d->state) != (ssize_t)sizeof(young) ||
-	    pread(memory, &emptied, sizeof(emptied), (off_t)(d->state + r->minor_words)) !=
-		    (ssize_t)sizeof(emptied))
-		return d->now;
-	uint64_t words = emptied + (young[3] - young[1]) / WORD_BYTES;
-	bool is_sane = young[1] <= young[3] && words >= d->now && words - d->now < MAX_WORDS;
-	return is_sane ? words : d->now;
+	ssize_t bytes = (ssize_t)(words * sizeof(*ret));
+	return pread(memory, ret, (size_t)bytes, (off_t)address) == bytes;
+}
+
+/* Of a process that runs, what was allocated since the domain's last hit is in its state. */
+static void look_last(const struct ebt_ocaml_allocs *r, struct ebt_ocaml_domain *d, int memory)
+{
+	uint64_t young[4];   /* limit, pointer, start, end */
+	uint64_t counted[3]; /* words: minor, promoted, major */
+	uint64_t allocated;
+	if (memory < 0 || !read_words(memory, d->state, young, 4) ||
+	    !read_words(memory, d->state + r->minor_words, counted, 3) ||
+	    !read_words(memory, d->state + r->allocated_words, &allocated, 1))
+		return;
+	uint64_t words = counted[0] + (young[3] - young[1]) / WORD_BYTES;
+	uint64_t large = counted[2] + allocated - counted[1];
+	if (young[1] <= young[3] && words >= d->now && words - d->now < MAX_WORDS)
+		d->now = words;
+	if (large >= d->large_now && large - d->large_now < MAX_WORDS)
+		d->large_now = large;
 }
 
 static void add_rest(struct bpf_records *in, const struct ebt_ocaml_allocs *r,
@@ -51,22 +60,27 @@ void bpf_ocaml_rest(struct bpf_kernel *k, struct bpf_records *in, uint32_t key)
 	if (!bpf_kernel_get_ocaml_allocs(k, key, &r) || !r.period)
 		return;
 	const struct bpf_target *target = bpf_targets_get(&in->targets, r.slot);
-	uint64_t minor = r.small_rest;
+	uint64_t minor = r.small_rest, large = r.large_ended;
 	snprintf(path, sizeof(path), "/proc/%d/mem", target ? target->pid : 0);
 	int memory = file_open(AT_FDCWD, path, 0);
 	for (uint32_t i = 0, absent = 0; i < MAX_DOMAINS && absent < MAX_ABSENT; i++, absent++) {
 		if (!bpf_kernel_take_domain(k, key, i, &d))
 			continue;
 		absent = 0;
-		uint64_t words = words_now(&r, &d, memory);
-		minor += words > d.sampled ? words - d.sampled : 0;
+		look_last(&r, &d, memory);
+		minor += d.now > d.sampled ? d.now - d.sampled : 0;
+		large += d.large_now - d.large_first;
 	}
+	uint64_t other = large > r.large && large - r.large < MAX_WORDS ? large - r.large : 0;
 	if (memory >= 0)
 		close(memory);
 	log_at(LOG_VERBOSE,
-	       "pid %d: no sample stands for %llu words in minor heaps and %llu large ones",
+	       "pid %d: no sample stands for %llu words in minor heaps, %llu large ones and %llu "
+	       "others "
+	       "of the major heap",
 	       target ? target->pid : 0, (unsigned long long)minor,
-	       (unsigned long long)r.large_rest);
+	       (unsigned long long)r.large_rest, (unsigned long long)other);
 	add_rest(in, &r, EBT_OCAML_REST_MINOR, minor);
 	add_rest(in, &r, EBT_OCAML_REST_MAJOR, r.large_rest);
+	add_rest(in, &r, EBT_OCAML_REST_OTHER, other);
 }
