@@ -193,6 +193,8 @@ struct ebt_memtrace_writer *ebt_memtrace_writer_init(void *memory, struct ebt_me
 int ebt_memtrace_write(struct ebt_memtrace_writer *w, struct ebt_memtrace_event *e);
 /* Writes what is buffered. 0 or the first error. */
 int ebt_memtrace_write_flush(struct ebt_memtrace_writer *w, uint64_t us);
+/* Frames that were cut so far. */
+uint64_t ebt_memtrace_writer_cut(const struct ebt_memtrace_writer *w);
 
 #if defined(__GNUC__)
 #pragma GCC visibility pop

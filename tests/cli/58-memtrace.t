@@ -19,7 +19,7 @@ events() {
 	"$ebt" -q -f ndjson "$@" "$input" 2>"$TMP/log" | tests/memtrace-dump.sh
 }
 
-for name in single longbt external fork wrongpid; do
+for name in single longbt bare external fork wrongpid; do
 	events "$TMP/$name.ctf" >"$TMP/events"
 	cmp -s "$TMP/events" "$TMP/$name.dump"
 	ok $? "$name: NDJSON has the events of memtrace's own dump, with their backtraces"
@@ -81,7 +81,7 @@ is "$("$ebt" -q -f ndjson "$TMP/single.ctf" | sed -n 's/.*"source":"\(memtrace\)
 	"memtrace 8790 realtime" "the header names the source, the process and the clock"
 
 # Written as memtrace traces again.
-for name in single longbt external fork; do
+for name in single longbt deepbt bare external fork; do
 	"$ebt" -q "$TMP/$name.ctf" -o "$TMP/again.ctf"
 	cmp -s "$TMP/again.ctf" "$TMP/$name.ctf"
 	ok $? "$name: written as a memtrace trace it has the same bytes"
@@ -90,6 +90,8 @@ for name in single longbt external fork; do
 	cmp -s "$TMP/again.ctf" "$TMP/$name.ctf"
 	ok $? "$name: by way of a capture it has the same bytes, too"
 done
+"$ebt" -f memtrace "$TMP/deepbt.ctf" 2>"$TMP/log" >/dev/null
+is "$(grep -c 'left out' "$TMP/log")" 0 "no frame of deep stacks that memtrace wrote is left out"
 for name in multidomain synth; do
 	"$ebt" -q "$TMP/$name.ctf" -f memtrace >"$TMP/again.ctf"
 	events "$TMP/again.ctf" | cmp -s - "$TMP/$name.events"

@@ -147,6 +147,52 @@ static void test_round_trip(void)
 	model_done(m);
 }
 
+static int drop_packet(void *ctx, const void *packet, size_t bytes)
+{
+	(void)ctx;
+	(void)packet;
+	(void)bytes;
+	return 0;
+}
+
+/* Of 10 bytes a frame that was not seen before. */
+static void test_cut(void)
+{
+	static int64_t codes[1000];
+	struct model m = {0};
+	struct ebt_memtrace_trace t = {drop_packet, model_locations, &m, 0, 0, 0};
+	void *memory = calloc(1, ebt_memtrace_writer_bytes());
+	struct ebt_memtrace_writer *w = ebt_memtrace_writer_init(memory, &t, 0, 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		codes[i] = model_code(3 * i + 2);
+	struct ebt_memtrace_event e = {.what = EBT_MEMTRACE_ALLOC,
+				       .obj = EBT_MEMTRACE_NEW_OBJ,
+				       .words = 1,
+				       .samples = 1,
+				       .frame = codes,
+				       .frames = 409};
+	ebt_memtrace_write(w, &e);
+	is(ebt_memtrace_writer_cut(w), 0, "a backtrace of 4,090 bytes is written whole");
+	e.obj = EBT_MEMTRACE_NEW_OBJ;
+	e.frame = codes + 500;
+	e.frames = 500;
+	ebt_memtrace_write(w, &e);
+	is(ebt_memtrace_writer_cut(w), 91, "of a longer one the frames that are cut are counted");
+	static int64_t same[400000];
+	for (size_t i = 0; i < 400000; i++)
+		same[i] = codes[999];
+	memset(memory, 0, ebt_memtrace_writer_bytes());
+	w = ebt_memtrace_writer_init(memory, &t, 0, 0);
+	e.obj = EBT_MEMTRACE_NEW_OBJ;
+	e.frame = same;
+	e.frames = 400000;
+	ebt_memtrace_write(w, &e);
+	/* As memtrace's writer: a miss, 1,359 runs of 256, the last of which ends at the limit, a hit. */
+	is(400000 - ebt_memtrace_writer_cut(w), 1 + 1359 * 256 + 1,
+	   "of one code again and again as many frames are written as memtrace writes");
+	free(memory);
+}
+
 /* The trace as an older writer's: no domain in the heads of packets, no context before version 2. */
 static size_t to_version(const struct model *m, uint16_t version, uint8_t *to)
 {
@@ -418,6 +464,7 @@ int main(void)
 {
 	test_overlong_backtrace();
 	test_round_trip();
+	test_cut();
 	test_versions();
 	test_many_files();
 	test_lost_packet();

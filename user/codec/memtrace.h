@@ -37,6 +37,7 @@
 #define MEMTRACE_NO_VERIFIER 0xffff
 #define MEMTRACE_BUCKETS     16384
 #define MEMTRACE_TIME_BITS   25
+#define MEMTRACE_DOMAINS_MAX 4096 /* that have packets; OCaml's own limit */
 
 enum memtrace_code {
 	MEMTRACE_INFO = 0,

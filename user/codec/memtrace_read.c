@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define DOMAINS_MAX  4096 /* OCaml's own limit */
 #define REASON_BYTES 160
 
 struct ebt_memtrace_reader {
@@ -300,7 +299,7 @@ static int begin_packet(struct ebt_memtrace_reader *r, const struct memtrace_hea
 		advance(r, h->bytes);
 		return 0;
 	}
-	if (r->streams.words.count >= DOMAINS_MAX && !ptrmap_get(&r->streams, h->domain)) {
+	if (r->streams.words.count >= MEMTRACE_DOMAINS_MAX && !ptrmap_get(&r->streams, h->domain)) {
 		report_damage(r, h->domain, r->offset, h->bytes, h->id_end - h->id_begin,
 			      "packets of at most 4096 domains");
 		advance(r, h->bytes);

@@ -38,6 +38,7 @@ struct ebt_memtrace_writer {
 	struct ebt_memtrace_trace *trace;
 	uint16_t domain;
 	int err;
+	uint64_t cut; /* frames */
 	/* The packet that is being filled. */
 	uint8_t *at;
 	uint64_t time_begin, time_end;
@@ -171,6 +172,11 @@ struct ebt_memtrace_writer *ebt_memtrace_writer_init(void *memory, struct ebt_me
 	w->next_verifier = VERIFIER_FIRST;
 	begin_packet(w, now_us);
 	return w;
+}
+
+uint64_t ebt_memtrace_writer_cut(const struct ebt_memtrace_writer *w)
+{
+	return w->cut;
 }
 
 /* The index of a name in use; -1. */
@@ -366,15 +372,20 @@ static uint8_t *put_codes(struct ebt_memtrace_writer *w, uint8_t *p, const int64
 	const uint8_t *limit = p + CODES_BYTES - MISS_BYTES;
 	size_t words = 0;
 	uint32_t last = 0;
-	for (size_t i = 0; i < frames && p <= limit; words++) {
+	size_t i = 0;
+	bool goes_on = false; /* the frame behind a run at its limit is predicted, too */
+	for (; i < frames && (p <= limit || goes_on); words++) {
 		bool hit;
 		uint8_t *word = p;
 		uint32_t at = put_code(w, &p, frame[i++], &hit);
 		w->next[last] = (uint16_t)at;
 		last = at;
 		unsigned run = 0;
-		while (hit && i < frames && run < UINT8_MAX && p + 2 <= limit &&
-		       w->code[w->next[last]] == frame[i]) {
+		goes_on = false;
+		while (hit && i < frames && p <= limit && w->code[w->next[last]] == frame[i]) {
+			goes_on = run == UINT8_MAX;
+			if (goes_on)
+				break;
 			last = w->next[last];
 			run++;
 			i++;
@@ -385,6 +396,7 @@ static uint8_t *put_codes(struct ebt_memtrace_writer *w, uint8_t *p, const int64
 				*p++ = (uint8_t)run;
 		}
 	}
+	w->cut += frames - i;
 	*ret_words = words;
 	return p;
 }

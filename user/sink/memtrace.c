@@ -3,15 +3,15 @@
 
 #include "base/log.h"
 #include "base/ptrmap.h"
-#include <ebtrace/memtrace.h>
+#include "codec/memtrace.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BUFFER_BYTES  (256u << 10)
 #define US_NS	      1000
 #define POSITIONS_MAX 255
-#define DOMAINS_MAX   512 /* each takes 230 kB; OCaml's programs have 128 unless told otherwise */
 #define UNKNOWN_NAME  "??"
 /* Codes of frames without an address, or whose address another frame has. */
 #define MADE_CODE   (1ll << 61)
@@ -40,6 +40,7 @@ struct memtrace {
 	struct map frames; /* code → frame */
 	struct ebt_memtrace_location location[POSITIONS_MAX];
 	bool has_head, reported_others;
+	uint64_t moved; /* events of domains beyond the limit */
 	double rounded; /* samples for a word where they are words; 0: they are not */
 	uint64_t drawn; /* the last random number */
 	int err;
@@ -134,16 +135,19 @@ static int put_head(struct memtrace *m, uint32_t process, uint64_t us)
 	return ebt_memtrace_write_info(&m->trace, &info);
 }
 
-/* Events of no domain, and of more domains than there may be, are domain 0's. */
+/* Events of no domain, and of more domains than a reader takes, are domain 0's. Each domain in use
+ * takes about 200 kB. */
 static struct domain *domain_of(struct memtrace *m, uint16_t number)
 {
 	bool is_new;
 	struct domain *d = ptrmap_get(&m->domains, number);
 	if (d)
 		return d;
-	bool is_full = m->domains.words.count + !ptrmap_get(&m->domains, 0) >= DOMAINS_MAX;
-	if (number && (number == EBT_NO_DOMAIN || is_full))
+	bool is_full = m->domains.words.count + !ptrmap_get(&m->domains, 0) >= MEMTRACE_DOMAINS_MAX;
+	if (number && (number == EBT_NO_DOMAIN || is_full)) {
+		m->moved += number != EBT_NO_DOMAIN;
 		return domain_of(m, 0);
+	}
 	d = ptrmap_make(&m->domains, number, &is_new);
 	void *memory = d ? calloc(1, ebt_memtrace_writer_bytes()) : NULL;
 	if (!memory)
@@ -288,6 +292,25 @@ static int memtrace_flush(struct sink *k)
 	return buf_flush(&((struct memtrace *)k)->buf);
 }
 
+static void report_changes(const struct memtrace *m)
+{
+	uint64_t cut = 0;
+	size_t at = 0;
+	for (struct domain *d; (d = ptrmap_next(&m->domains, &at));)
+		cut += d->writer ? ebt_memtrace_writer_cut(d->writer) : 0;
+	if (cut)
+		log_at(LOG_NORMAL,
+		       "%" PRIu64 " frames are left out, the innermost of deep stacks: a memtrace "
+		       "trace has room for 4096 bytes of a stack",
+		       cut);
+	if (m->moved)
+		log_at(LOG_NORMAL,
+		       "%" PRIu64
+		       " events are written as domain 0: a memtrace trace has at most %d "
+		       "domains",
+		       m->moved, MEMTRACE_DOMAINS_MAX);
+}
+
 static int memtrace_end(struct sink *k)
 {
 	struct memtrace *m = (struct memtrace *)k;
@@ -299,6 +322,7 @@ static int memtrace_end(struct sink *k)
 		if (d->writer) /* not where there was no memory for one */
 			ebt_memtrace_write_flush(d->writer, m->last_us);
 	int err = buf_finish(&m->buf);
+	report_changes(m);
 	return m->err ? m->err : err;
 }
 

@@ -6,8 +6,6 @@
 #include "codec/memtrace_head.h"
 #include <stdint.h>
 
-#define MEMTRACE_DOMAINS_MAX 4096 /* OCaml's own limit */
-
 struct memtrace_domains {
 	uint16_t *domain; /* in the order of their first packets; the caller frees it */
 	uint32_t count;
