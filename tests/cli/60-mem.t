@@ -105,6 +105,15 @@ mem hotspots "$TMP/bad.ctf" >"$TMP/got"
 is $? 0 "a damaged trace has a report"
 grep -q '^Not all is counted: [1-9][0-9]* places of the input are damaged' "$TMP/got"
 ok $? "which says so" || diag "$(head -3 "$TMP/got")"
+# Without two of its packets, most codes are of buckets that were not read.
+perl -0777 -pe 'my @p; push @p, $-[0] while /\xc1\x1f\xfc\xc1/g;
+	substr($_, $p[3], 4) = "xxxx"; substr($_, $p[4], 4) = "xxxx"' <"$TMP/single.ctf" >"$TMP/hole.ctf"
+for report in summary hotspots live lifetimes timeline 'hotspots --json' 'live --json' "diff $TMP/single.ctf"; do
+	# shellcheck disable=SC2086
+	mem $report "$TMP/hole.ctf" >"$TMP/got"
+	grep -qE '(^|[ "])[?]([ "]|$)' "$TMP/got" && ! grep -q '\$0' "$TMP/got"
+	ok $? "${report%% /*}: a function that damage hides is ?" || diag "$(cat "$TMP/got")"
+done
 "$ebt" -q "$TMP/single.ctf" -e promote -e '!promote' -o "$TMP/empty.ctf" 2>/dev/null
 is "$(mem "$TMP/empty.ctf")" "No allocations in this recording; memtrace traces and captures of them have some." \
 	"of a recording without allocations one line says so"

@@ -9,7 +9,7 @@ need_command xmllint
 need_command chromium
 ebt=$O/ebtrace
 data=tests/data/memtrace
-for name in single longbt external fork multidomain wrongpid synth; do
+for name in single longbt deepbt bare external fork multidomain wrongpid synth; do
 	xz -dc "$data/$name.ctf.xz" >"$TMP/$name.ctf"
 	"$ebt" mem flame -f folded "$TMP/$name.ctf" >"$TMP/$name.folded" 2>"$TMP/$name.log"
 	[ $name = synth ] && continue # at which memtrace's tool fails

@@ -4,6 +4,8 @@
 #include "base/hash.h"
 #include "core/intern.h"
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,12 +151,19 @@ uint32_t frames_count(const struct frames *t)
 	return t->table.live;
 }
 
+const char *frames_bare_text(const struct frame *frame, char scratch[FRAMES_BARE_BYTES])
+{
+	if (!frame->has_address)
+		return "?";
+	snprintf(scratch, FRAMES_BARE_BYTES, "$%" PRIu64, frame->address);
+	return scratch;
+}
+
 void frames_put_text(const struct frames *t, const struct frame *frame, uint32_t i, struct buf *out)
 {
 	if (!frame->count) {
-		buf_puts(out, frame->has_address ? "$" : "?");
-		if (frame->has_address)
-			buf_put_u64(out, frame->address);
+		char scratch[FRAMES_BARE_BYTES];
+		buf_puts(out, frames_bare_text(frame, scratch));
 		return;
 	}
 	const struct frame_position *p = &frame->position[i];

@@ -55,10 +55,13 @@ const struct frame *frames_get(const struct frames *t, uint32_t id);
 /* The number of frames with references. */
 uint32_t frames_count(const struct frames *t);
 
+#define FRAMES_BARE_BYTES 24
+/* The text of a frame without positions: "$" and the address in decimal, or "?". */
+const char *frames_bare_text(const struct frame *frame, char scratch[FRAMES_BARE_BYTES]);
+
 /*
  * The number of texts for a frame in an output: one for each position, or one if it has none. Each
- * is "function@file:line:start-end" as far as it is known; without a position "$" and the address
- * in decimal, or "?".
+ * is "function@file:line:start-end" as far as it is known; without a position frames_bare_text().
  */
 static inline uint32_t frames_texts(const struct frame *frame)
 {

@@ -95,12 +95,12 @@ static uint32_t label_of_string(struct frame_tree *t, uint32_t name)
 	return (uint32_t)*known;
 }
 
-static uint32_t label_of_address(struct frame_tree *t, uint64_t address)
+static uint32_t label_of_address(struct frame_tree *t, const struct frame *f)
 {
 	uint32_t label = add_label(t, "");
 	struct frame_tree_label *l = &t->label[label];
 	if (label)
-		snprintf(l->address, sizeof(l->address), "$%llu", (unsigned long long)address);
+		frames_bare_text(f, l->address);
 	return label;
 }
 
@@ -128,7 +128,7 @@ static uint32_t label_of(struct frame_tree *t, uint32_t frame, const struct fram
 		return 0;
 	if (!t->frame_label[frame])
 		t->frame_label[frame] = f->count ? label_of_string(t, f->position[0].function)
-					: f->has_address ? label_of_address(t, f->address)
+					: f->has_address ? label_of_address(t, f)
 							 : label_of_string(t, 0);
 	return t->frame_label[frame];
 }
@@ -153,8 +153,9 @@ static uint32_t enter(struct frame_tree *t, uint32_t id)
 	uint32_t frame = stacks_frame(t->session->stacks, id);
 	uint32_t node = t->stack[stacks_parent(t->session->stacks, id)].node;
 	const struct frame *f = frames_get(t->session->frames, frame);
-	bool is_glue = !f->count && t->stack[id].has_names;
-	for (uint32_t i = 0; i < frames_texts(f) && node && !is_glue; i++) {
+	bool is_glue = t->stack[id].has_names || (t->without_addresses && f->has_address);
+	bool is_left_out = !f->count && is_glue;
+	for (uint32_t i = 0; i < frames_texts(f) && node && !is_left_out; i++) {
 		uint32_t label = label_of(t, frame, f, i);
 		node = label ? push(t, node, label) : 0;
 	}

@@ -5,7 +5,7 @@
  * frame are nodes of their own. A function that is below itself, directly or not, is not another
  * node: what it calls belongs to its outermost call. A frame that was not resolved is "$" and its
  * address in decimal, or "?"; it is left out if it calls any function that was, as the start of a
- * program and the glue of a runtime do.
+ * program and the glue of a runtime do, and wherever the caller wants none but "?".
  *
  * The work is linear in the number of different stacks with their prefixes, not in their depth.
  * Values are sums of what the caller counts (samples, nanoseconds); they stop at UINT64_MAX.
@@ -33,9 +33,9 @@ struct frame_tree_node {
 
 struct frame_tree_label {
 	const char *text;
-	char address[24]; /* private: "$" and the address */
-	bool on_path;	  /* private */
-	uint32_t first;	  /* private: a node with this label */
+	char address[FRAMES_BARE_BYTES]; /* private: "$" and the address */
+	bool on_path;			 /* private */
+	uint32_t first;			 /* private: a node with this label */
 };
 
 struct frame_tree_stack; /* private */
@@ -45,6 +45,7 @@ struct frame_tree {
 	struct frame_tree_node *node;
 	struct frame_tree_label *label;
 	uint32_t nodes, labels; /* entries in use, with the first one */
+	bool without_addresses; /* the caller's, for the next frame_tree_add() */
 	/* Private. */
 	const struct session *session;
 	struct display_names *names;

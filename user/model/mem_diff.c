@@ -2,7 +2,6 @@
 #include "model/mem_diff.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,14 +31,13 @@ static uint32_t put_text(struct mem_diff *d, const char *text)
 /* The diff's own name of a function; 0: no memory. */
 static uint32_t name_of(struct mem_diff *d, const struct session *s, const struct mem_function *f)
 {
-	char address[24];
+	char scratch[FRAMES_BARE_BYTES];
 	const char *name = strings_text(s->strings, f->name);
 	if (name)
 		return put_text(d, name);
 	if (!f->frame)
 		return put_text(d, NO_BACKTRACE);
-	snprintf(address, sizeof(address), "$%" PRIu64, frames_get(s->frames, f->frame)->address);
-	return put_text(d, address);
+	return put_text(d, frames_bare_text(frames_get(s->frames, f->frame), scratch));
 }
 
 /* The site with these strings, which the diff holds from now on. NULL: no memory. */

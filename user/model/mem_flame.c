@@ -31,6 +31,8 @@ static int by_program(const void *a, const void *b)
 		order = sx->word_bytes < sy->word_bytes ? -1 : sx->word_bytes > sy->word_bytes;
 	if (!order)
 		order = sx->weighted - sy->weighted;
+	if (!order)
+		order = x->process->is_of_memtrace - y->process->is_of_memtrace;
 	return order;
 }
 
@@ -52,6 +54,8 @@ static int add_program(struct mem_flame *f, const struct named *of, size_t n, me
 				value[used++] = (struct frame_tree_value){
 					of[i].process->row[row].stack, samples};
 		}
+	/* As memtrace's own flame graph, which has functions alone. */
+	f->tree.without_addresses = of->process->is_of_memtrace;
 	int err = frame_tree_add(&f->tree, value, used, &p->root);
 	f->programs += !err;
 	free(value);

@@ -63,6 +63,7 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	p->has_weights = alloc_trace_has_weights(t, s->strings);
 	p->is_periodic = alloc_trace_is_periodic(t, s->strings);
 	p->samples_header = alloc_trace_samples_header(t, s->strings);
+	p->is_of_memtrace = t->known && !p->scale.weighted;
 	if (!t->known)
 		return;
 	keep_string(s, &p->executable, t->executable);

@@ -53,6 +53,7 @@ struct mem_process {
 	bool has_weights;      /* instead of a rate */
 	bool is_periodic;      /* sampled without knowing what becomes of objects */
 	bool samples_header;   /* of each object, which is not in its words */
+	bool is_of_memtrace;   /* sampled as memtrace does: each word with a rate that is known */
 	uint32_t *row_of;      /* by stack id: the number of its row, from 1; 0: none */
 	uint32_t stacks;       /* ids below this have an entry in row_of */
 	struct mem_row *row;   /* row[0] is unused */

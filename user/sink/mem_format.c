@@ -42,8 +42,8 @@ void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_
 	if (name) {
 		report_put_text(b, name);
 	} else if (f->frame) {
-		const struct frame *frame = frames_get(s->frames, f->frame);
-		report_print(b, "$%" PRIu64, frame->address);
+		char scratch[FRAMES_BARE_BYTES];
+		buf_puts(b, frames_bare_text(frames_get(s->frames, f->frame), scratch));
 	} else {
 		buf_puts(b, "(no backtrace)");
 	}

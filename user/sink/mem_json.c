@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/mem_json.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -103,13 +102,12 @@ void mem_json_run(struct json *j, const struct mem_view *v)
 void mem_json_function(struct json *j, const struct mem_view *v, const struct mem_function *f)
 {
 	const struct strings *strings = v->session->strings;
-	char address[24] = "(no backtrace)";
-	if (f->frame)
-		snprintf(address, sizeof(address), "$%" PRIu64,
-			 frames_get(v->session->frames, f->frame)->address);
-	const char *symbol = f->name ? strings_text(strings, f->name) : address;
-	const char *shown =
-		f->name ? strings_text(strings, display_name(v->names, f->name)) : address;
+	char scratch[FRAMES_BARE_BYTES];
+	const char *bare =
+		f->frame ? frames_bare_text(frames_get(v->session->frames, f->frame), scratch)
+			 : "(no backtrace)";
+	const char *symbol = f->name ? strings_text(strings, f->name) : bare;
+	const char *shown = f->name ? strings_text(strings, display_name(v->names, f->name)) : bare;
 	mem_json_name(j, shown, symbol, strings_text(strings, f->file));
 }
 
