@@ -13,6 +13,9 @@
  *   forge_capture holes N       N threads, then N losses that concern all of them
  *   forge_capture floods N      N processes, then N losses that concern all of them
  *   forge_capture pauses N      N domains, then recording that is paused and resumed N times
+ *   forge_capture deep N        N phases with one stack of 256,000 frames, 100 functions each
+ *   forge_capture stacks N      N phases with two such stacks in turn
+ *   forge_capture names_long N  N phases, in turn with seven stacks of a frame of 255 long names
  *   forge_capture lines N       N threads, then N phases, each for a line of `stat --interval 1ms`
  *
  * The capture goes to standard output.
@@ -188,16 +191,114 @@ static void lines(uint32_t n)
 	threads(n);
 }
 
+#define FUNCTIONS 100
+
+static uint32_t put_name_of_stack(const char *text, size_t bytes)
+{
+	struct capture_item item = {.what = CAPTURE_STRING,
+				    .string = {.text = text, .bytes = bytes}};
+	if (capture_put_item(writer, &item))
+		exit(1);
+	return capture_last_number(writer, CAPTURE_STRING);
+}
+
+/* A frame of functions whose names have so many bytes; new: names of its own. */
+static uint32_t put_frame(uint32_t number, uint32_t functions, size_t bytes, bool new)
+{
+	struct capture_position position[CAPTURE_POSITIONS_MAX] = {0};
+	char text[CAPTURE_STRING_MAX];
+	memset(text, 'x', sizeof(text));
+	for (uint32_t i = 0; i < functions; i++) {
+		uint32_t name = new ? number * 1000 + i : i;
+		for (int at = 0; at < 6; at++, name /= 10)
+			text[at] = (char)('0' + name % 10);
+		position[i].function =
+			new || capture_last_number(writer, CAPTURE_STRING) < functions
+				? put_name_of_stack(text, bytes)
+				: i + 1;
+		position[i].line = number;
+		position[i].has_line = true;
+	}
+	struct capture_item item = {.what = CAPTURE_FRAME,
+				    .frame = {.count = functions, .position = position}};
+	if (capture_put_item(writer, &item))
+		exit(1);
+	return capture_last_number(writer, CAPTURE_FRAME);
+}
+
+/* A stack of frames 1 to `frames`, over and over, from `first` on. */
+static uint32_t put_stack(uint32_t depth, uint32_t first, uint32_t frames)
+{
+	uint32_t frame[CAPTURE_RUN_MAX], parent = 0;
+	for (uint32_t at = 0, n; at < depth; at += n) {
+		n = depth - at < CAPTURE_RUN_MAX ? depth - at : CAPTURE_RUN_MAX;
+		for (uint32_t i = 0; i < n; i++)
+			frame[i] = 1 + (first + at + i) % frames;
+		struct capture_item item = {
+			.what = CAPTURE_STACK,
+			.stack = {.parent = parent, .count = n, .frame = frame}};
+		if (capture_put_item(writer, &item))
+			exit(1);
+		parent = capture_last_number(writer, CAPTURE_STACK);
+	}
+	return parent;
+}
+
+static void put_phases(uint32_t n, const uint32_t *stack, uint32_t stacks)
+{
+	for (uint32_t i = 0; i < 2 * n; i++) {
+		struct ebt_event ev = {.kind = i % 2 ? EBT_END : EBT_BEGIN,
+				       .pid = 1,
+				       .tid = 1,
+				       .ts = now += step,
+				       .cpu = EBT_NO_CPU,
+				       .pos = EBT_NO_POS,
+				       .flags = EBT_F_BPF,
+				       .stack = stack[i / 2 % stacks]};
+		if (capture_put_event(writer, &ev, NULL, 0))
+			exit(1);
+	}
+}
+
+static void deep(uint32_t n)
+{
+	for (uint32_t i = 1; i <= 1000; i++)
+		put_frame(i, FUNCTIONS, 8, false);
+	uint32_t stack = put_stack(256000, 0, 1000);
+	put_phases(n, &stack, 1);
+}
+
+static void stacks(uint32_t n)
+{
+	uint32_t stack[2];
+	for (uint32_t i = 1; i <= 4000; i++)
+		put_frame(i, FUNCTIONS, 8, false);
+	for (uint32_t i = 0; i < 2; i++)
+		stack[i] = put_stack(128000, i, 4000);
+	put_phases(n, stack, 2);
+}
+
+static void names_long(uint32_t n)
+{
+	uint32_t stack[7];
+	for (uint32_t i = 0; i < 7; i++) {
+		put_frame(i + 1, 255, CAPTURE_STRING_MAX, true);
+		stack[i] = put_stack(1, i, 7);
+	}
+	put_phases(n, stack, 7);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
 		const char *name;
 		void (*forge)(uint32_t n);
 	} kinds[] = {
-		{"threads", threads},	  {"tracks", tracks}, {"homes", homes},
-		{"processes", processes}, {"forks", forks},   {"names", names},
-		{"losses", losses},	  {"holes", holes},   {"floods", floods},
-		{"pauses", pauses},	  {"lines", lines},
+		{"threads", threads},	  {"tracks", tracks},	      {"homes", homes},
+		{"processes", processes}, {"forks", forks},	      {"names", names},
+		{"losses", losses},	  {"holes", holes},	      {"floods", floods},
+		{"pauses", pauses},	  {"lines", lines},	      {"deep", deep},
+		{"stacks", stacks},	  {"names_long", names_long},
 	};
 	uint8_t head[CAPTURE_HEAD_BYTES];
 	if (argc != 3 || capture_writer_new(1, &writer))

@@ -15,7 +15,7 @@
 /* What stands before an item's content, at most. */
 #define ITEM_HEAD 16
 /* Stacks leave room for a payload and for one frame of which every string is new. */
-#define STACKS_RAW_MAX (1u << 20)
+#define STACKS_RAW_MAX (7u << 18)
 
 struct capture_writer {
 	struct compress *compress;

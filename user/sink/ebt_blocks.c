@@ -15,6 +15,12 @@ _Static_assert(CAPTURE_TOTAL_COUNT == TOTALS_KEPT, "a capture has a place for ea
 
 #define EBT_LEVEL	1
 #define EBT_BLOCK_BYTES (256 * 1024)
+/* A block has at least one byte of events for so many of stacks: each block writes its stacks anew. */
+#define STACKS_SHARE 8
+/* All blocks have at most so many bytes of stacks, and so many for a byte of an event; beyond, stacks that a
+ * block does not have are cut. */
+#define STACKS_BYTES	 (64u << 20)
+#define STACKS_PER_EVENT 256
 
 /* The name of a user event as the capture has it. */
 struct known_name {
@@ -51,6 +57,7 @@ struct ebt_blocks {
 	struct known_process *last;		  /* events of one process come in runs */
 	uint32_t last_process;
 	uint64_t last_block, last_batch;
+	uint64_t stack_bytes, event_bytes; /* of closed blocks */
 	/* The losses that a reader of the capture counts. */
 	uint64_t lost_events, lost_words;
 	int err;
@@ -127,11 +134,25 @@ static int hand_over(struct ebt_blocks *e)
 	return n ? e->opt.take(e->opt.ctx, bytes, (size_t)n) : 0;
 }
 
+static uint64_t event_bytes(const struct ebt_blocks *e)
+{
+	return capture_open_bytes(e->writer) - ebt_stacks_bytes(e->stacks);
+}
+
+static bool is_full(const struct ebt_blocks *e)
+{
+	return capture_is_full(e->writer) ||
+	       (capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES &&
+		event_bytes(e) * STACKS_SHARE >= ebt_stacks_bytes(e->stacks));
+}
+
 static int close_block(struct ebt_blocks *e, enum capture_block_type type)
 {
 	int err = hand_over(e);
 	if (err)
 		return err;
+	e->stack_bytes += ebt_stacks_bytes(e->stacks);
+	e->event_bytes += event_bytes(e);
 	ebt_packer_close(e->packer, type);
 	e->writer = ebt_packer_open(e->packer);
 	e->block++;
@@ -146,7 +167,7 @@ static int put_news(struct ebt_blocks *e)
 	int err = 0;
 	for (const struct process *p = NULL; !err && (p = processes_next(ps, p));) {
 		err = put_news_of(e, p);
-		if (!err && capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES)
+		if (!err && is_full(e))
 			err = close_block(e, CAPTURE_BLOCK_EVENTS);
 	}
 	return err;
@@ -239,8 +260,33 @@ static int settle_losses(struct ebt_blocks *e)
 	return capture_put_item(e->writer, &item);
 }
 
+static bool may_repeat_stacks(const struct ebt_blocks *e)
+{
+	uint64_t stacks = e->stack_bytes + ebt_stacks_bytes(e->stacks);
+	uint64_t events = e->event_bytes + event_bytes(e);
+	return stacks <= STACKS_BYTES + STACKS_PER_EVENT * events;
+}
+
+/* Opens a block that has the stack, whole if a block has room for that. */
+static int refer_stack(struct ebt_blocks *e, uint32_t stack, uint32_t *ret_number)
+{
+	*ret_number = 0;
+	int err = e->is_open ? 0 : open_block(e);
+	if (!err && stack)
+		err = ebt_stacks_refer(e->stacks, stack, !may_repeat_stacks(e), ret_number);
+	/* What fits no block was written in vain to two of them. */
+	for (int cut = 0; cut <= 1 && err == -ENOSPC; cut++) {
+		err = close_block(e, CAPTURE_BLOCK_EVENTS);
+		if (!err)
+			err = open_block(e);
+		if (!err)
+			err = ebt_stacks_refer(e->stacks, stack, cut, ret_number);
+	}
+	return err;
+}
+
 /* As it stands in the capture, whose block numbers stacks on its own. */
-static int put_numbered(struct ebt_blocks *e, const struct ebt_event *ev)
+static int put_numbered(struct ebt_blocks *e, const struct ebt_event *ev, uint32_t stack)
 {
 	struct ebt_event numbered = *ev;
 	size_t bytes = 0;
@@ -248,16 +294,15 @@ static int put_numbered(struct ebt_blocks *e, const struct ebt_event *ev)
 	numbered.pid = processes_pid(&e->session->processes, ev->process);
 	if (ev->flags & EBT_F_PAYLOAD)
 		payload = session_blob(e->session, ev, &bytes);
-	int err = ev->stack ? ebt_stacks_refer(e->stacks, ev->stack, &numbered.stack) : 0;
-	if (err)
-		return err;
+	numbered.stack = stack;
 	return capture_put_event(e->writer, &numbered, payload, payload ? bytes : 0);
 }
 
 /* An event of a batch: a loss, and what is recovered of others, comes with the first (sink.h). */
 static int put_event(struct ebt_blocks *e, const struct ebt_event *ev, bool is_first)
 {
-	int err = e->is_open ? 0 : open_block(e);
+	uint32_t stack;
+	int err = refer_stack(e, ev->stack, &stack);
 	if (!err)
 		err = refer_process(e, ev->process);
 	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
@@ -269,9 +314,8 @@ static int put_event(struct ebt_blocks *e, const struct ebt_event *ev, bool is_f
 	if (!err && is_first)
 		err = settle_losses(e);
 	if (!err)
-		err = put_numbered(e, ev);
-	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES || capture_is_full(e->writer);
-	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
+		err = put_numbered(e, ev, stack);
+	return err || !is_full(e) ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
 }
 
 int ebt_blocks_events(struct ebt_blocks *e, const struct ebt_event *ev, size_t n)
@@ -363,8 +407,7 @@ static int put_gone(struct ebt_blocks *e, const struct process *p)
 		err = refer_incarnation(e, p);
 	if (!err)
 		err = capture_put_item(e->writer, &item);
-	bool full = capture_open_bytes(e->writer) >= EBT_BLOCK_BYTES;
-	return err || !full ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
+	return err || !is_full(e) ? err : close_block(e, CAPTURE_BLOCK_EVENTS);
 }
 
 int ebt_blocks_forget(struct ebt_blocks *e, uint32_t process)

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of a stack that is cut. */
+#define CUT_FRAMES 4096
+#define CUT_BYTES  (256u << 10)
+#define LEFT_OUT   "(frames left out)"
+
 /* The number of an id in the block of which `block` is the ordinal. */
 struct number {
 	uint64_t block;
@@ -26,6 +31,9 @@ struct ebt_stacks {
 	size_t held_count, held_cap;
 	uint32_t *path; /* from a stack to the first that the block has */
 	size_t path_cap;
+	size_t bytes;		 /* of the block that stacks occupy */
+	uint32_t left_out_frame; /* held; 0: not made */
+	struct number left_out;	 /* the stack of it */
 };
 
 int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
@@ -47,6 +55,7 @@ void ebt_stacks_closed(struct ebt_stacks *s, struct capture_writer *writer)
 	for (size_t i = 0; i < s->held_count; i++)
 		stacks_drop(s->session->stacks, s->held[i]);
 	s->held_count = 0;
+	s->bytes = 0;
 	s->block++;
 }
 
@@ -55,6 +64,7 @@ void ebt_stacks_free(struct ebt_stacks *s)
 	if (!s)
 		return;
 	ebt_stacks_closed(s, NULL);
+	frames_drop(s->session->frames, s->left_out_frame);
 	free(s->strings.of);
 	free(s->frames.of);
 	free(s->stacks.of);
@@ -183,13 +193,28 @@ static int hold(struct ebt_stacks *s, uint32_t stack)
 	return 0;
 }
 
+/* Leaves room for stacks that are cut. */
+static bool takes_run(const struct ebt_stacks *s)
+{
+	uint32_t stacks = capture_last_number(s->writer, CAPTURE_STACK);
+	return capture_takes_run(s->writer) && stacks <= CAPTURE_STACKS - 2 * CAPTURE_RUN_MAX;
+}
+
+/* Writes stacks that extend each other. 0 or -ENOMEM. */
+static int put_item(struct ebt_stacks *s, uint32_t parent, const uint32_t *frame, uint32_t count)
+{
+	struct capture_item item = {.what = CAPTURE_STACK,
+				    .stack = {.parent = parent, .count = count, .frame = frame}};
+	return capture_put_item(s->writer, &item);
+}
+
 /* Writes as many as fit an item of path[0..n), the last first. Their number or -ENOMEM. */
 static ssize_t put_run(struct ebt_stacks *s, size_t n)
 {
 	const struct stacks *stacks = s->session->stacks;
 	uint32_t frame[CAPTURE_RUN_MAX], count = 0;
 	int err = 0;
-	for (; count < n && count < CAPTURE_RUN_MAX && capture_takes_run(s->writer); count++) {
+	for (; count < n && count < CAPTURE_RUN_MAX && takes_run(s); count++) {
 		err = refer_frame(s, stacks_frame(stacks, s->path[n - 1 - count]), &frame[count]);
 		if (err)
 			return err;
@@ -197,12 +222,8 @@ static ssize_t put_run(struct ebt_stacks *s, size_t n)
 	if (!count)
 		return 0;
 	uint32_t parent = stacks_parent(stacks, s->path[n - 1]);
-	struct capture_item item = {.what = CAPTURE_STACK,
-				    .stack = {.parent = written_as(s, &s->stacks, parent),
-					      .count = count,
-					      .frame = frame}};
 	uint32_t first = capture_last_number(s->writer, CAPTURE_STACK) + 1;
-	err = capture_put_item(s->writer, &item);
+	err = put_item(s, written_as(s, &s->stacks, parent), frame, count);
 	for (uint32_t i = 0; i < count && !err; i++) {
 		struct number *as = number_of(&s->stacks, s->path[n - 1 - i]);
 		if (!as)
@@ -212,20 +233,89 @@ static ssize_t put_run(struct ebt_stacks *s, size_t n)
 	return err ? err : (ssize_t)count;
 }
 
-int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, uint32_t *ret_number)
+/* The block's stack of a single frame that stands for those left out. */
+static int refer_left_out(struct ebt_stacks *s, uint32_t *ret_number)
+{
+	uint32_t frame;
+	if (s->left_out.block == s->block) {
+		*ret_number = s->left_out.number;
+		return 0;
+	}
+	if (!s->left_out_frame) {
+		uint32_t name = strings_put(s->session->strings, LEFT_OUT, strlen(LEFT_OUT));
+		struct frame_position p = {.function = name};
+		struct frame f = {.count = 1, .position = &p};
+		s->left_out_frame = name ? frames_put(s->session->frames, &f) : 0;
+		strings_drop(s->session->strings, name);
+	}
+	int err = s->left_out_frame ? refer_frame(s, s->left_out_frame, &frame) : -ENOMEM;
+	if (!err)
+		err = put_item(s, 0, &frame, 1);
+	*ret_number = capture_last_number(s->writer, CAPTURE_STACK);
+	if (!err)
+		s->left_out = (struct number){s->block, *ret_number};
+	return err;
+}
+
+static uint32_t least(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Writes path[0..n), whose last the block does not have, with one frame for the outer ones: the innermost
+ * that there is room for, at most CUT_FRAMES. */
+static int put_cut(struct ebt_stacks *s, size_t n)
+{
+	uint32_t frame[CUT_FRAMES], count = 0, parent;
+	size_t before = capture_open_bytes(s->writer);
+	int err = refer_left_out(s, &parent);
+	uint32_t room = CAPTURE_STACKS - capture_last_number(s->writer, CAPTURE_STACK);
+	uint32_t most = least(room, n < CUT_FRAMES ? (uint32_t)n : CUT_FRAMES);
+	for (; !err && count < most && capture_takes_run(s->writer) &&
+	       capture_open_bytes(s->writer) - before < CUT_BYTES;
+	     count++)
+		err = refer_frame(s, stacks_frame(s->session->stacks, s->path[count]),
+				  &frame[CUT_FRAMES - 1 - count]);
+	for (uint32_t at = CUT_FRAMES - count, run; !err && at < CUT_FRAMES; at += run) {
+		run = least(CUT_FRAMES - at, CAPTURE_RUN_MAX);
+		err = put_item(s, parent, &frame[at], run);
+		parent = capture_last_number(s->writer, CAPTURE_STACK);
+	}
+	struct number *as = err ? NULL : number_of(&s->stacks, s->path[0]);
+	if (as)
+		*as = (struct number){s->block, parent};
+	return err ? err : as ? 0 : -ENOMEM;
+}
+
+static int put_new(struct ebt_stacks *s, uint32_t stack, bool cut)
 {
 	ssize_t left = missing_path(s, stack), put = 0;
 	int err = left > 0 ? hold(s, stack) : (int)left;
-	for (; left > 0 && !err; left -= put) {
+	if (err)
+		return err;
+	if (cut)
+		return put_cut(s, (size_t)left);
+	for (; left > 0; left -= put) {
 		put = put_run(s, (size_t)left);
-		if (put < 0)
-			err = (int)put;
 		if (put <= 0)
-			break;
+			return put ? (int)put : -ENOSPC;
 	}
-	/* What is left has no room: the event gets the stack up to there. */
-	if (left > 0)
-		stack = stacks_parent(s->session->stacks, s->path[left - 1]);
+	return 0;
+}
+
+int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, bool cut, uint32_t *ret_number)
+{
+	*ret_number = written_as(s, &s->stacks, stack);
+	if (!stack || *ret_number)
+		return 0;
+	size_t before = capture_open_bytes(s->writer);
+	int err = put_new(s, stack, cut);
+	s->bytes += capture_open_bytes(s->writer) - before;
 	*ret_number = written_as(s, &s->stacks, stack);
 	return err;
+}
+
+size_t ebt_stacks_bytes(const struct ebt_stacks *s)
+{
+	return s->bytes;
 }

@@ -18,10 +18,13 @@ int ebt_stacks_new(const struct session *session, struct capture_writer *writer,
 void ebt_stacks_free(struct ebt_stacks *s); /* NULL is allowed */
 
 /*
- * The number in the open block of a stack of the session; a new stack is written first. A stack for
- * which the block has no room loses its innermost frames. 0 or -ENOMEM.
+ * The number in the open block of a stack of the session; a new stack is written first. -ENOSPC: the
+ * block has no room for all of it. cut: of a new stack only innermost frames are written, as many as there
+ * is room for, with an outermost one that says so. 0, -ENOSPC or -ENOMEM.
  */
-int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, uint32_t *ret_number);
+int ebt_stacks_refer(struct ebt_stacks *s, uint32_t stack, bool cut, uint32_t *ret_number);
+/* Bytes of the open block that stacks occupy. */
+size_t ebt_stacks_bytes(const struct ebt_stacks *s);
 /* The block was closed; `writer`, which is kept, has the next one, which is empty. */
 void ebt_stacks_closed(struct ebt_stacks *s, struct capture_writer *writer);
 
