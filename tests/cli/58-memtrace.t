@@ -16,7 +16,7 @@ done
 events() {
 	local input=$1
 	shift
-	"$ebt" -q -f ndjson "$@" "$input" 2>"$TMP/log" | tests/memtrace-dump.sh
+	"$ebt" -q -f ndjson --max-stack 0 "$@" "$input" 2>"$TMP/log" | tests/memtrace-dump.sh
 }
 
 for name in single longbt bare external fork wrongpid; do

@@ -134,6 +134,10 @@ const struct option_row option_rows[] = {
 	 "Times of text: start (since the first event), delta (since the "
 	 "previous line), wall",
 	 3},
+	{RINGS, "max-stack", OPT_MAX_STACK, &number,
+	 "Functions of a stack that are written beside an event, the innermost; default 1024, 0: "
+	 "all",
+	 3},
 	{OPTS_STAT | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL,
 	 "Print JSON", 3},
 	{RUN | OPTS_PAGES | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,

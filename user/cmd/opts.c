@@ -18,6 +18,7 @@
 #include "cmd/option_rows.h"
 #include "cmd/print.h"
 #include "codec/ring_ids.h"
+#include "core/session.h"
 
 /* Ends the program. A command line made of foreign file names may contain any byte. */
 static __attribute__((format(printf, 2, 3))) void refuse(const struct argp_state *st,
@@ -211,6 +212,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	case OPT_TIME:
 		o->time = (enum text_time)parse_word(st, key, arg);
 		o->has_time_form = true;
+		return 0;
+	case OPT_MAX_STACK:
+		o->max_stack = (uint32_t)parse_number(st, arg, 0, INT_MAX);
 		return 0;
 	case OPT_MIN_DURATION:
 		o->engine.min_duration_ns = parse_time(st, arg);
@@ -451,6 +455,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 {
 	*ret = (struct opts){
 		.command = cmd->command,
+		.max_stack = SESSION_MAX_STACK,
 		.filters = list_for(argc, sizeof(char *)),
 		.trigger = {.before_ns = 2000000000,
 			    .after_ns = 1000000000,

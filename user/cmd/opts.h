@@ -29,6 +29,7 @@ struct opts {
 	struct engine_options engine; /* inputs, selection, mode, limits */
 	enum text_time time;
 	bool has_time_form;
+	uint32_t max_stack; /* as of struct session */
 	const char *output; /* NULL or "-": stdout */
 	uint64_t max_bytes; /* of an output file; 0: no limit */
 	unsigned rotate; /* number of files of that size to keep; 0: the limit ends the recording */

@@ -57,6 +57,7 @@ int run_session(const struct opts *o,
 	engine_prepare(&o->engine);
 	if (session_new(&session))
 		return EXIT_ERROR;
+	session->max_stack = o->max_stack;
 	int status = fn(o, session, ctx);
 	session_free(session);
 	return status;

@@ -44,6 +44,7 @@ int session_new(struct session **ret)
 		return err;
 	}
 	s->origins = ORIGIN_RING;
+	s->max_stack = SESSION_MAX_STACK;
 	for (int i = 0; i <= BLOB_CLASSES; i++)
 		s->tables->free_blobs[i] = BLOB_NONE;
 	*ret = s;

@@ -22,6 +22,9 @@
 
 struct session;
 
+/* Default of max_stack. */
+#define SESSION_MAX_STACK 1024
+
 struct session {
 	unsigned origins;	  /* enum origin */
 	struct timebase timebase; /* of the times in the output */
@@ -35,6 +38,7 @@ struct session {
 	struct strings *strings;
 	struct frames *frames;
 	struct stacks *stacks;
+	uint32_t max_stack; /* functions of a stack that formats show beside an event; 0: all */
 	struct session_tables *tables; /* private */
 };
 

@@ -47,7 +47,10 @@ uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame)
 			break;
 	}
 	if (!id) {
+		uint32_t outer = stacks_texts(t, parent);
+		uint32_t own = frames_texts(frames_get(t->frames, frame));
 		struct stacks_node n = {.parent = parent, .frame = frame};
+		n.texts = own < UINT32_MAX - outer ? outer + own : UINT32_MAX;
 		id = intern_add(&t->table, hash, &n);
 		if (!id)
 			return 0;

@@ -19,6 +19,7 @@
 struct stacks_node {
 	uint32_t parent, frame; /* frame 0: of no stack */
 	uint32_t refs;		/* of callers, and of the stacks that extend it */
+	uint32_t texts;		/* frames_texts() of all its frames; at most UINT32_MAX */
 };
 
 #define STACKS_RECENT_BITS 12
@@ -87,6 +88,11 @@ static inline uint32_t stacks_parent(const struct stacks *t, uint32_t id)
 static inline uint32_t stacks_frame(const struct stacks *t, uint32_t id)
 {
 	return stacks_node(t, id)->frame;
+}
+/* frames_texts() of all frames of a stack, at most UINT32_MAX; 0 for id 0. */
+static inline uint32_t stacks_texts(const struct stacks *t, uint32_t id)
+{
+	return stacks_node(t, id)->texts;
 }
 /*
  * Writes the ids of the innermost `cap` frames, the outermost of them first. Returns the number of

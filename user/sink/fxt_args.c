@@ -10,6 +10,8 @@
 /* What follows a stack in its record, and its key. */
 #define REST_WORDS 64
 #define ROOM_LEAST 1024 /* for less there is no stack */
+/* The line with the number of functions that are left out. */
+#define LEFT_OUT_BYTES 64
 
 void fxt_args_who(struct fxt_record *r, const struct ebt_event *ev)
 {
@@ -90,7 +92,6 @@ static void put_arg(struct fxt_record *r, const struct event_arg *arg)
 
 void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_t stack)
 {
-	static const char more[] = "...";
 	const size_t words = FXT_RECORD_WORDS - REST_WORDS;
 	size_t room = r->count < words ? (words - r->count) * sizeof(uint64_t) : 0;
 	char value[FXT_VALUE_BYTES];
@@ -98,17 +99,15 @@ void fxt_args_stack(struct fxt_record *r, const struct session *session, uint32_
 	bool is_cut;
 	if (!stack || room < ROOM_LEAST || buf_init(&text, -1, BUF_ROOM_MAX))
 		return;
-	event_stack_lines(session, stack, "", &text);
 	if (room > sizeof(value))
 		room = sizeof(value);
-	size_t len = utf8_copy(value, room - strlen(more), text.data, text.len ? text.len - 1 : 0,
-			       &is_cut);
-	if (is_cut) {
-		while (len && value[len - 1] != '\n')
-			len--;
-		memcpy(value + len, more, strlen(more));
-		len += strlen(more);
-	}
+	size_t len = 0, most = room - LEFT_OUT_BYTES;
+	do { /* a byte that is not UTF-8 becomes three */
+		text.len = 0;
+		event_stack_lines(session, stack, "", most, &text);
+		len = utf8_copy(value, room, text.data, text.len ? text.len - 1 : 0, &is_cut);
+		most -= most / 16;
+	} while (is_cut);
 	fxt_record_text(r, "stack", value, len);
 	buf_done(&text);
 }

@@ -6,6 +6,7 @@
 #include "core/loss.h"
 #include "core/name_slots.h"
 #include "core/names.h"
+#include "sink/event_stack.h"
 #include "sink/json_args.h"
 #include "sink/ndjson_stacks.h"
 #include <errno.h>
@@ -308,6 +309,7 @@ static void put_args_line(struct ndjson *n, const struct ebt_event *ev, const st
 	if (ev->stack) {
 		json_end(&n->json, JSON_FORMAT_RAW(p, ",\"stack\":"), false);
 		int err = ndjson_stacks_put(n->stacks, &n->json, ev->stack);
+		event_stack_json_left_out(n->session, ev->stack, &n->json);
 		n->buf.err = n->buf.err ? n->buf.err : err;
 		p = buf_room(&n->buf);
 	}
@@ -352,6 +354,7 @@ static void put_line(struct ndjson *n, const struct ebt_event *ev)
 	if (ev->stack) {
 		json_key(j, "stack");
 		int err = ndjson_stacks_put(n->stacks, j, ev->stack);
+		event_stack_json_left_out(n->session, ev->stack, j);
 		n->buf.err = n->buf.err ? n->buf.err : err;
 	}
 	if (ev->flags & EBT_F_LATE)

@@ -28,6 +28,7 @@ static const struct {
 	{"cpu", INTEGER},
 	{"pos", INTEGER},
 	{"stack", "{\"type\":\"array\",\"items\":{\"type\":\"string\"}}"},
+	{"stack_left_out", INTEGER}, /* functions outside of those */
 	{"history", TRUE},
 	{"cut", TRUE},
 	{"late", "{\"type\":[\"boolean\",\"integer\"]}"}, /* an event is; the summary counts */

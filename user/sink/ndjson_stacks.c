@@ -5,8 +5,11 @@
 #include <stdlib.h>
 
 #include "base/map.h"
+#include "sink/event_stack.h"
 
 #define FRAMES 4096 /* kept */
+/* A longer text of a frame, of many inlined functions, is made anew each time. */
+#define KEPT_BYTES 4096
 
 /* The strings of a frame, with commas between them. */
 struct frame_text {
@@ -18,14 +21,15 @@ struct frame_text {
 struct ndjson_stacks {
 	const struct session *session;
 	struct frame_text frames[FRAMES]; /* by id modulo FRAMES */
-	/* The last stack: its frames, and where the text of each ends. Held. */
+	/* The last stack, held: its frames that are shown, and where the text of each ends. Frame 0 is
+	 * one of which only the innermost functions are shown. */
 	uint32_t stack;
 	uint32_t *frame;
 	size_t *end;
 	size_t depth, cap;
 	struct map modules; /* path << 32 | build id of those returned; both are held */
 	struct buf text;
-	uint32_t *next; /* the frames of the stack at hand; cap of them */
+	uint32_t *next; /* the shown frames of the stack at hand; cap of them */
 };
 
 int ndjson_stacks_new(const struct session *s, struct ndjson_stacks **ret)
@@ -79,60 +83,88 @@ static int reserve(struct ndjson_stacks *k, size_t depth)
 	return 0;
 }
 
-/* Makes the strings of a frame. */
-static int make_text(const struct ndjson_stacks *k, uint32_t id, struct frame_text *t)
+/* Keeps the last `len` bytes of the text as that of a frame. Without memory they are not kept. */
+static void keep_text(const struct ndjson_stacks *k, uint32_t id, struct frame_text *t, size_t len)
+{
+	char *text = malloc(len + 1);
+	if (!text)
+		return;
+	memcpy(text, k->text.data + k->text.len - len, len);
+	frames_drop(k->session->frames, t->frame);
+	free(t->text);
+	frames_hold(k->session->frames, id);
+	*t = (struct frame_text){.frame = id, .len = (uint32_t)len, .text = text};
+}
+
+/* Appends the strings of a frame from position `first` on. */
+static int put_frame(struct ndjson_stacks *k, uint32_t id, uint32_t first)
 {
 	const struct frame *f = frames_get(k->session->frames, id);
-	struct buf strings, one;
-	if (buf_init(&strings, -1, BUF_ROOM_MAX))
-		return -ENOMEM;
-	if (buf_init(&one, -1, BUF_ROOM_MAX)) {
-		buf_done(&strings);
-		return -ENOMEM;
+	struct frame_text *t = &k->frames[id % FRAMES];
+	struct buf one;
+	if (t->frame == id && !first) {
+		buf_put(&k->text, t->text, t->len);
+		return k->text.err;
 	}
-	struct json j = {.out = &strings};
-	for (uint32_t i = 0; i < frames_texts(f); i++) {
+	if (buf_init(&one, -1, BUF_ROOM_MAX))
+		return -ENOMEM;
+	size_t before = k->text.len;
+	struct json j = {.out = &k->text};
+	for (uint32_t i = first; i < frames_texts(f); i++) {
 		one.len = 0;
 		frames_put_text(k->session->frames, f, i, &one);
 		json_string(&j, one.data, one.len);
 	}
-	char *text = strings.err || one.err ? NULL : malloc(strings.len + 1);
-	if (text) {
-		memcpy(text, strings.data, strings.len);
-		frames_drop(k->session->frames, t->frame);
-		free(t->text);
-		frames_hold(k->session->frames, id);
-		*t = (struct frame_text){.frame = id, .len = (uint32_t)strings.len, .text = text};
-	}
-	buf_done(&strings);
+	int err = one.err ? one.err : k->text.err;
 	buf_done(&one);
-	return text ? 0 : -ENOMEM;
+	if (!err && !first && k->text.len - before <= KEPT_BYTES)
+		keep_text(k, id, t, k->text.len - before);
+	return err;
+}
+
+/* Lists the shown frames of a stack in k->next, the outermost first. *ret_first: the position of the
+ * outermost from which on it is shown. Their number or -ENOMEM. */
+static ssize_t list_frames(struct ndjson_stacks *k, uint32_t stack, uint32_t *ret_first)
+{
+	struct event_stack_walk w;
+	size_t n = 0;
+	event_stack_begin(&w, k->session, stack);
+	while (event_stack_next(&w)) {
+		if (reserve(k, n + 1))
+			return -ENOMEM;
+		k->next[n++] = w.id;
+	}
+	*ret_first = w.first;
+	for (size_t i = 0; i < n / 2; i++) {
+		uint32_t id = k->next[i];
+		k->next[i] = k->next[n - 1 - i];
+		k->next[n - 1 - i] = id;
+	}
+	return (ssize_t)n;
 }
 
 /* Replaces the text of the last stack from the first frame on that is another. */
 static int make_stack(struct ndjson_stacks *k, uint32_t stack)
 {
-	const struct stacks *stacks = k->session->stacks;
-	size_t depth = stacks_frames(stacks, stack, NULL, 0), at = 0;
-	if (reserve(k, depth))
-		return -ENOMEM;
-	stacks_frames(stacks, stack, k->next, depth);
-	while (at < depth && at < k->depth && k->frame[at] == k->next[at])
+	uint32_t first;
+	ssize_t depth = list_frames(k, stack, &first);
+	size_t at = 0;
+	if (depth < 0)
+		return (int)depth;
+	while (!first && at < (size_t)depth && at < k->depth && k->frame[at] == k->next[at])
 		at++;
 	k->depth = at;
 	k->text.len = at ? k->end[at - 1] : 0;
-	for (; at < depth; at++) {
-		struct frame_text *t = &k->frames[k->next[at] % FRAMES];
-		if (t->frame != k->next[at] && make_text(k, k->next[at], t))
-			return -ENOMEM;
+	for (; at < (size_t)depth; at++) {
+		uint32_t from = at ? 0 : first;
 		buf_put(&k->text, ",", at != 0);
-		buf_put(&k->text, t->text, t->len);
+		int err = put_frame(k, k->next[at], from);
+		if (err)
+			return err;
 		k->end[at] = k->text.len;
-		k->frame[at] = k->next[at];
+		k->frame[at] = from ? 0 : k->next[at];
 	}
-	if (k->text.err)
-		return k->text.err;
-	k->depth = depth;
+	k->depth = (size_t)depth;
 	stacks_hold(k->session->stacks, stack);
 	stacks_drop(k->session->stacks, k->stack);
 	k->stack = stack;
@@ -142,10 +174,11 @@ static int make_stack(struct ndjson_stacks *k, uint32_t stack)
 const struct frame_module *ndjson_stacks_module(struct ndjson_stacks *k, uint32_t stack)
 {
 	const struct session *s = k->session;
-	/* Of the last stack all are. */
-	for (; stack && stack != k->stack; stack = stacks_parent(s->stacks, stack)) {
-		const struct frame_module *m =
-			&frames_get(s->frames, stacks_frame(s->stacks, stack))->module;
+	struct event_stack_walk w;
+	event_stack_begin(&w, s, stack);
+	/* Of the last stack all are known. */
+	while (w.stack != k->stack && event_stack_next(&w)) {
+		const struct frame_module *m = &w.frame->module;
 		uint64_t key = (uint64_t)m->path << 32 | m->build_id;
 		if (!m->path || map_get(&k->modules, key))
 			continue;

@@ -2,7 +2,8 @@
 /*
  * Stacks as NDJSON has them: an array of strings, the outermost frame first; a frame is as many
  * strings as functions were inlined into it. The strings of frames that came lately are kept, and
- * the whole text of the last stack: most stacks begin like the one before.
+ * the whole text of the last stack: most stacks begin like the one before. Of a stack that is longer than the
+ * session's max_stack the innermost functions are written, and how many are left out.
  */
 #ifndef SINK_NDJSON_STACKS_H
 #define SINK_NDJSON_STACKS_H

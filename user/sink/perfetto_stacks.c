@@ -25,6 +25,11 @@ enum { MAPPING_BUILD_ID = 2, MAPPING_PATH = 7 };
 enum { FRAME_FUNCTION = 2, FRAME_MAPPING = 3, FRAME_PC = 4, FRAME_SOURCE = 5, FRAME_LINE = 6 };
 enum { CALLSTACK_FRAME = 2 };
 
+/* A packet has at most PROTO_LENGTH_MAX bytes: of a longer stack the innermost functions are written. */
+#define TEXT_BYTES (16u << 20)
+/* Outermost in a callstack that is not whole; its text has the number. */
+#define LEFT_OUT "(frames left out)"
+
 void perfetto_stacks_init(struct perfetto_stacks *k, const struct session *s, struct packets *p)
 {
 	k->session = s;
@@ -43,6 +48,7 @@ static void forget_all(struct perfetto_stacks *k)
 		map_done(maps[i]);
 		*maps[i] = (struct map){0};
 	}
+	k->left_out = 0;
 }
 
 void perfetto_stacks_done(struct perfetto_stacks *k)
@@ -176,40 +182,67 @@ static uint32_t frame_number(struct perfetto_stacks *k, uint32_t id)
 	return first;
 }
 
-static void put_text(struct perfetto_stacks *k, uint32_t iid, uint32_t stack)
+/* Returns the number of functions that it has. */
+static uint32_t put_text(struct perfetto_stacks *k, uint32_t iid, uint32_t stack)
 {
 	struct buf text;
 	if (buf_init(&text, -1, BUF_ROOM_MAX))
-		return;
-	event_stack_lines(k->session, stack, "", &text);
+		return 0;
+	uint32_t shown = event_stack_lines(k->session, stack, "", TEXT_BYTES, &text);
 	put_string(&k->packets->one, INTERNED_STRING_VALUES, iid, text.data, text.len);
 	buf_done(&text);
+	return shown;
+}
+
+static uint32_t left_out_number(struct perfetto_stacks *k)
+{
+	struct buf *b = &k->packets->one;
+	if (k->left_out)
+		return k->left_out;
+	uint32_t function = k->next_iid++;
+	k->left_out = k->next_iid++;
+	put_string(b, INTERNED_FUNCTION_NAMES, function, LEFT_OUT, strlen(LEFT_OUT));
+	size_t frame = proto_open(b, INTERNED_FRAMES);
+	proto_put_u64(b, IID, k->left_out);
+	proto_put_u64(b, FRAME_FUNCTION, function);
+	proto_close(b, frame);
+	return k->left_out;
+}
+
+/* Writes what is new of the innermost functions of a stack. Lists their numbers, the innermost first. */
+static void list_functions(struct perfetto_stacks *k, uint32_t stack, uint32_t shown, uint32_t *ret)
+{
+	struct event_stack_walk w;
+	event_stack_begin(&w, k->session, stack);
+	w.left = shown;
+	while (event_stack_next(&w)) {
+		uint32_t first = frame_number(k, w.id);
+		for (uint32_t i = frames_texts(w.frame); i-- > w.first;)
+			*ret++ = first + i;
+	}
 }
 
 static uint32_t stack_new(struct perfetto_stacks *k, uint32_t stack)
 {
 	struct buf *b = &k->packets->one;
-	size_t depth = stacks_frames(k->session->stacks, stack, NULL, 0);
-	uint32_t *frame = calloc(depth, sizeof(*frame));
-	if (!frame)
-		return 0;
-	stacks_frames(k->session->stacks, stack, frame, depth);
 	packets_begin_interned(k->packets);
-	for (size_t i = 0; i < depth; i++)
-		frame_number(k, frame[i]);
 	uint32_t iid = number_new(k, &k->stacks, stack, 1);
-	put_text(k, iid, stack);
+	uint32_t shown = put_text(k, iid, stack);
+	bool is_whole = shown == stacks_texts(k->session->stacks, stack);
+	uint32_t *function = calloc(shown + 1, sizeof(*function)), left_out = 0;
+	if (function) {
+		list_functions(k, stack, shown, function);
+		left_out = is_whole ? 0 : left_out_number(k);
+	}
 	size_t callstack = proto_open(b, INTERNED_CALLSTACKS);
 	proto_put_u64(b, IID, iid);
-	for (size_t i = 0; i < depth; i++) {
-		uint32_t first = frame_number(k, frame[i]);
-		uint32_t n = frames_texts(frames_get(k->session->frames, frame[i]));
-		for (uint32_t at = 0; at < n; at++)
-			proto_put_u64(b, CALLSTACK_FRAME, first + at);
-	}
+	if (left_out)
+		proto_put_u64(b, CALLSTACK_FRAME, left_out);
+	for (uint32_t i = function ? shown : 0; i-- > 0;)
+		proto_put_u64(b, CALLSTACK_FRAME, function[i]);
 	proto_close(b, callstack);
 	packets_end_interned(k->packets);
-	free(frame);
+	free(function);
 	return iid;
 }
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "model/phases.h"
+#include "sink/event_stack.h"
+#include "sink/ndjson_stacks.h"
 #include "sink/report_text.h"
 
 #define STACK_LINES 6 /* of a pause, in text */
@@ -394,24 +396,13 @@ static void json_split(struct json *j, const struct blame_split *s)
 /* As in NDJSON, the outermost function first. */
 static void json_stack(struct json *j, const struct session *s, uint32_t stack)
 {
-	struct buf text;
-	size_t count = stacks_frames(s->stacks, stack, NULL, 0);
-	uint32_t *frames = calloc(count + 1, sizeof(*frames));
-	json_key_open(j, "stack", '[');
-	if (frames && !buf_init(&text, -1, BUF_ROOM_MAX)) {
-		stacks_frames(s->stacks, stack, frames, count);
-		for (size_t k = 0; k < count; k++) {
-			const struct frame *f = frames_get(s->frames, frames[k]);
-			for (uint32_t i = 0; i < frames_texts(f); i++) {
-				text.len = 0;
-				frames_put_text(s->frames, f, i, &text);
-				json_string(j, text.data, text.len);
-			}
-		}
-		buf_done(&text);
-	}
-	json_close(j, ']');
-	free(frames);
+	struct ndjson_stacks *stacks;
+	if (ndjson_stacks_new(s, &stacks))
+		return;
+	json_key(j, "stack");
+	ndjson_stacks_put(stacks, j, stack);
+	ndjson_stacks_free(stacks);
+	json_key_u64(j, "stack_left_out", event_stack_left_out(s, stack));
 }
 
 static void json_pause(struct json *j, const struct session *s, const struct blame_pause *p)

@@ -133,6 +133,7 @@ static const struct schema_key blamed_pause[] = {{"begin_ns", SCHEMA_COUNT},
 						 {"counted", SCHEMA_MAYBE("counted")},
 						 {"waited_for", SCHEMA_MAYBE("culprit")},
 						 {"stack", SCHEMA_STRINGS},
+						 {"stack_left_out", SCHEMA_COUNT},
 						 {0}};
 static const struct schema_key culprit[] = {
 	{"domain", SCHEMA_KNOWN}, {"tid", SCHEMA_KNOWN}, {"ns", SCHEMA_COUNT}, {0}};

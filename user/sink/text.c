@@ -377,7 +377,7 @@ static int one_event(struct text *t, const struct ebt_event *ev)
 	if (!label)
 		put_what(t, ev);
 	if (event_stack_is_shown(ev))
-		event_stack_lines(t->session, ev->stack, STACK_INDENT, &t->buf);
+		event_stack_lines(t->session, ev->stack, STACK_INDENT, SIZE_MAX, &t->buf);
 	return err ? err : t->buf.err;
 }
 
