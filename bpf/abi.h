@@ -83,6 +83,9 @@ struct ebt_process_record {
 	/* The start of that process, of EBT_PROCESS_FORK of the child: CLOCK_BOOTTIME of the
 	 * initial time namespace, ns; 0: not known. */
 	uint64_t start_boot_ns;
+	/* By how much the CLOCK_MONOTONIC of the child, or of the new program, is ahead of the
+	 * tracer's; 0 at an exit. */
+	int64_t clock_ahead_ns;
 
 	/* EBT_PROCESS_FORK */
 	uint32_t child_pid, child_slot;

@@ -45,17 +45,29 @@ static __always_inline uint64_t read_operand(const void *ctx, const struct ebt_o
 	return o->is_signed ? (uint64_t)((int64_t)value >> unused) : value >> unused;
 }
 
+/* The last argument of our own sites is the program's time. */
+static __always_inline void convert_time(struct ebt_alloc_record *rec, uint32_t kind)
+{
+	if (kind == EBT_ALLOC_SITE_ALLOC)
+		rec->arg[5] = clock_of_program(rec->arg[5]);
+	else if (kind == EBT_ALLOC_SITE_PROMOTE || kind == EBT_ALLOC_SITE_COLLECT)
+		rec->arg[2] = clock_of_program(rec->arg[2]);
+	else if (kind >= EBT_ALLOC_SITE_PAGE_ALLOC && kind <= EBT_ALLOC_SITE_PAGE_SCAVENGE)
+		rec->arg[3] = clock_of_program(rec->arg[3]);
+}
+
 static __always_inline void fill(struct ebt_alloc_record *rec, const void *ctx,
 				 const struct ebt_alloc_file *file,
 				 const struct ebt_alloc_site *site)
 {
 	channel_head(&rec->head, EBT_RECORD_ALLOC, file->slot, (uint16_t)site->kind);
-	rec->ts = bpf_ktime_get_ns();
+	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	rec->reserved = 0;
 #pragma unroll
 	for (uint32_t i = 0; i < EBT_ALLOC_ARGS; i++)
 		rec->arg[i] = i < site->args ? read_operand(ctx, &site->arg[i]) : 0;
+	convert_time(rec, site->kind);
 }
 
 static __always_inline int emit(void *ctx, const struct ebt_alloc_file *file,

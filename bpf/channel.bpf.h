@@ -13,6 +13,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "abi.h"
+#include "clock.bpf.h"
 #include "pidns.bpf.h"
 
 /* The tracer sets the size before it loads this. */

@@ -28,10 +28,10 @@ static const uint64_t phases_run = 0
 	;
 
 static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_regs *regs,
-				 uint64_t cookie)
+				 uint64_t cookie, uint64_t ts)
 {
 	channel_head(&rec->head, EBT_RECORD_MARKER, (uint32_t)(cookie >> 16), (uint16_t)cookie);
-	rec->ts = REGS_TS(regs);
+	rec->ts = ts;
 	rec->dropped = channel_dropped();
 	rec->pos = REGS_POS(regs);
 	rec->ring = REGS_RING(regs);
@@ -39,20 +39,20 @@ static __always_inline void fill(struct ebt_marker_record *rec, const struct pt_
 	rec->value = REGS_VALUE(regs);
 }
 
-static __always_inline int emit(const struct pt_regs *regs, uint64_t cookie)
+static __always_inline int emit(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
 {
 	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec), 0);
 	if (!rec) {
 		channel_drop_event(REGS_POS(regs));
 		return 0;
 	}
-	fill(rec, regs, cookie);
+	fill(rec, regs, cookie, ts);
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
 	return 0;
 }
 
 /* The phases of a thread, which nest: the first one that stops the mutator begins its pause. */
-static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cookie)
+static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	uint32_t phase = (uint32_t)REGS_ID(regs);
@@ -60,20 +60,20 @@ static __always_inline int emit_begin(const struct pt_regs *regs, uint64_t cooki
 		struct usage_pause *p =
 			bpf_task_storage_get(&ebt_pauses, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 		if (p)
-			usage_begin(p, phase, REGS_TS(regs), task);
+			usage_begin(p, phase, ts, task);
 	}
-	return emit(regs, cookie);
+	return emit(regs, cookie, ts);
 }
 
-static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie)
+static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct usage_pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
 	if (!p || !usage_end(p, (uint32_t)REGS_ID(regs)))
-		return emit(regs, cookie);
-	if (stack_wanted_of_pause(p->begin_ts, REGS_TS(regs)) &&
+		return emit(regs, cookie, ts);
+	if (stack_wanted_of_pause(p->begin_ts, ts) &&
 	    !stack_wanted(0, EBT_END, (uint32_t)REGS_ID(regs)))
-		stack_emit_c(regs, (uint32_t)(cookie >> 16), REGS_TS(regs));
+		stack_emit_c(regs, (uint32_t)(cookie >> 16), ts);
 
 	struct ebt_usage *u;
 	struct ebt_marker_record *rec =
@@ -82,7 +82,7 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie)
 		channel_drop_event(REGS_POS(regs));
 		return 0;
 	}
-	fill(rec, regs, cookie);
+	fill(rec, regs, cookie, ts);
 	rec->head.size = sizeof(*u);
 	u = (struct ebt_usage *)(rec + 1);
 	usage_of(u, p, task);
@@ -93,7 +93,7 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie)
 /* room must be a compile-time constant: the verifier requires a constant size. A page of the
  * payload that is not in memory cannot be read here; the event then has no payload and is marked as
  * cut. */
-static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t cookie,
+static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t cookie, uint64_t ts,
 					const uint32_t room, uint64_t bytes)
 {
 	struct ebt_marker_record *rec = bpf_ringbuf_reserve(&ebt_channel, sizeof(*rec) + room, 0);
@@ -101,7 +101,7 @@ static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t coo
 		channel_drop_event(REGS_POS(regs));
 		return 0;
 	}
-	fill(rec, regs, cookie);
+	fill(rec, regs, cookie, ts);
 	rec->value = bytes;
 	if (bytes > room)
 		bytes = room;
@@ -112,7 +112,7 @@ static __always_inline int emit_payload(const struct pt_regs *regs, uint64_t coo
 	return 0;
 }
 
-static __always_inline int control(const struct pt_regs *regs, uint64_t cookie)
+static __always_inline int control(const struct pt_regs *regs, uint64_t cookie, uint64_t ts)
 {
 	if ((uint16_t)cookie == EBT_SITE_RING_REQUEST)
 		return 0;
@@ -121,7 +121,7 @@ static __always_inline int control(const struct pt_regs *regs, uint64_t cookie)
 		__sync_fetch_and_add(&ebt_dropped.control, 1);
 		return 0;
 	}
-	fill(rec, regs, cookie);
+	fill(rec, regs, cookie, ts);
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }
@@ -130,26 +130,27 @@ SEC("uprobe")
 int ebt_marker(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
+	uint64_t ts = clock_of_program(REGS_TS(regs));
 	uint16_t site = (uint16_t)cookie;
 
 	if (stack_wanted(0, site, (uint32_t)REGS_ID(regs)))
-		stack_emit_c(regs, (uint32_t)(cookie >> 16), REGS_TS(regs));
+		stack_emit_c(regs, (uint32_t)(cookie >> 16), ts);
 	if (site == EBT_BEGIN)
-		return emit_begin(regs, cookie);
+		return emit_begin(regs, cookie, ts);
 	if (site == EBT_END)
-		return emit_end(regs, cookie);
+		return emit_end(regs, cookie, ts);
 	if (site != EBT_CUSTOM && site != EBT_ALLOC_SIZES && site < EBT_SITE_CONTROL)
-		return emit(regs, cookie);
+		return emit(regs, cookie, ts);
 	if (site >= EBT_SITE_CONTROL)
-		return control(regs, cookie);
+		return control(regs, cookie, ts);
 
 	uint64_t bytes = REGS_BYTES(regs);
 	if (site == EBT_ALLOC_SIZES)
-		return emit_payload(regs, cookie, EBT_ROOM_BUCKETS,
+		return emit_payload(regs, cookie, ts, EBT_ROOM_BUCKETS,
 				    bytes < EBT_ALLOC_BUCKETS ? bytes * 8 : EBT_ROOM_BUCKETS);
 	if (bytes <= EBT_ROOM_TINY)
-		return emit_payload(regs, cookie, EBT_ROOM_TINY, bytes);
+		return emit_payload(regs, cookie, ts, EBT_ROOM_TINY, bytes);
 	if (bytes <= EBT_ROOM_SMALL)
-		return emit_payload(regs, cookie, EBT_ROOM_SMALL, bytes);
-	return emit_payload(regs, cookie, EBT_ROOM_LARGE, bytes);
+		return emit_payload(regs, cookie, ts, EBT_ROOM_SMALL, bytes);
+	return emit_payload(regs, cookie, ts, EBT_ROOM_LARGE, bytes);
 }

@@ -355,7 +355,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 {
 	uint64_t cookie = bpf_get_attach_cookie(regs);
 	/* Time stamp first, then the reservation: records of a domain are in order of both. */
-	uint64_t ts = bpf_ktime_get_ns();
+	uint64_t ts = clock_now();
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct thread_state *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
 	struct thread t;

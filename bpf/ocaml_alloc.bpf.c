@@ -242,7 +242,7 @@ static __always_inline uint64_t weigh(const struct hit *h, const struct ocaml_tu
 static __always_inline void sample_small(struct hit *h, struct ocaml_turn *t, uint64_t words,
 					 uint32_t flags)
 {
-	uint64_t ts = bpf_ktime_get_ns(), trigger = user_word(h->state + h->r->trigger);
+	uint64_t ts = clock_now(), trigger = user_word(h->state + h->r->trigger);
 	struct ebt_ocaml_domain *d = note(h);
 	if (!d || h->young.ptr >= trigger || words >= MAX_WORDS)
 		return;
@@ -278,7 +278,7 @@ static __always_inline uint64_t choose_large(const struct ocaml_turn *t, uint64_
 static __always_inline void sample_large(struct hit *h, struct ocaml_turn *t, uint64_t words,
 					 uint64_t weight)
 {
-	uint64_t ts = bpf_ktime_get_ns();
+	uint64_t ts = clock_now();
 	if (t)
 		count_taken(t, ts, MIN_THRESHOLD, h->r->period);
 	if (t && t->in_window > (words >= h->r->period ? 4 : 1) * MAX_IN_WINDOW)

@@ -61,7 +61,7 @@ static __always_inline void emit(uint32_t slot, uint32_t change, const struct ca
 	}
 	struct task_struct *task = (void *)bpf_get_current_task();
 	channel_head(&rec->head, EBT_RECORD_PAGES, slot, (uint16_t)change);
-	rec->ts = bpf_ktime_get_ns();
+	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	rec->reserved = 0;
 	rec->mm = (uint64_t)BPF_CORE_READ(task, mm);

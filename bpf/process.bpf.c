@@ -33,7 +33,7 @@ static __always_inline void emit(const struct ebt_process_record *from)
 	}
 	*rec = *from;
 	channel_head(&rec->head, EBT_RECORD_PROCESS, from->head.slot, from->head.site);
-	rec->ts = bpf_ktime_get_ns();
+	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	bpf_ringbuf_submit(rec, BPF_RB_FORCE_WAKEUP);
 }
@@ -62,6 +62,7 @@ int ebt_process_fork(struct bpf_raw_tracepoint_args *ctx)
 	}
 	rec.head.site = EBT_PROCESS_FORK;
 	rec.start_boot_ns = process_start(child);
+	rec.clock_ahead_ns = clock_ahead_of(child);
 	rec.child_pid = child_pid;
 	rec.child_slot = child_slot;
 	rec.shares_memory = BPF_CORE_READ(parent, mm) == BPF_CORE_READ(child, mm);
@@ -86,10 +87,11 @@ int ebt_process_exec(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	}
 	channel_head(&rec->head, EBT_RECORD_PROCESS, *slot, EBT_PROCESS_EXEC);
-	rec->ts = bpf_ktime_get_ns();
+	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	rec->pid = pid;
 	rec->start_boot_ns = process_start((void *)ctx->args[0]);
+	rec->clock_ahead_ns = clock_ahead_of((void *)ctx->args[0]);
 	rec->child_pid = rec->child_slot = rec->shares_memory = 0;
 	rec->inode = BPF_CORE_READ(inode, i_ino);
 	rec->device = BPF_CORE_READ(inode, i_sb, s_dev);

@@ -302,7 +302,7 @@ int ebt_offcpu_switch(uint64_t *ctx)
 	asm volatile("" : "+r"(any));
 	if (!out && !any)
 		return 0;
-	uint64_t now = bpf_ktime_get_ns();
+	uint64_t now = clock_now();
 	if (out)
 		leave(out, prev, next, w, ctx[0] & 1 ? 0 : (uint32_t)ctx[3], now);
 	if (in)
@@ -332,7 +332,7 @@ int ebt_offcpu_waking(uint64_t *ctx)
 	if (!t)
 		return 0;
 	struct task_struct *waker = bpf_get_current_task_btf();
-	t->woken = bpf_ktime_get_ns();
+	t->woken = clock_now();
 	t->waker = pidns_thread(waker);
 	t->interrupt = in_interrupt(t, waker);
 	copy_comm(t->waker_comm, waker);
@@ -366,7 +366,7 @@ static __always_inline void emit_thread(struct task_struct *task)
 		return;
 	}
 	channel_head(&rec->head, EBT_RECORD_THREAD, *slot, 0);
-	rec->ts = bpf_ktime_get_ns();
+	rec->ts = clock_now();
 	rec->dropped = channel_dropped();
 	rec->reserved = 0;
 	bpf_ringbuf_submit(rec, BPF_RB_NO_WAKEUP);
@@ -392,7 +392,7 @@ int ebt_offcpu_exit(uint64_t *ctx)
 	if (!t)
 		return 0;
 	if (t->from)
-		emit_late(t, task, bpf_ktime_get_ns());
+		emit_late(t, task, clock_now());
 	t->slot = EBT_NO_SLOT;
 	return 0;
 }
@@ -412,7 +412,7 @@ int ebt_offcpu_begin(uint64_t *ctx)
 		return 0;
 	note_reason(t, task, state);
 	t->run_delay = task->sched_info.run_delay;
-	__sync_val_compare_and_swap(&t->from, 0, bpf_ktime_get_ns());
+	__sync_val_compare_and_swap(&t->from, 0, clock_now());
 	return 0;
 }
 
@@ -426,7 +426,7 @@ int ebt_offcpu_flush(uint64_t *ctx)
 	struct thread *t = bpf_task_storage_get(&ebt_threads, task, 0, 0);
 	if (!t || t->slot == EBT_NO_SLOT)
 		return 0;
-	uint64_t now = bpf_ktime_get_ns(), from = t->from;
+	uint64_t now = clock_now(), from = t->from;
 	if (from && task->on_cpu)
 		emit_late(t, task, now);
 	if (!from || task->on_cpu || __sync_val_compare_and_swap(&t->from, from, now) != from)

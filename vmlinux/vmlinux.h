@@ -136,6 +136,19 @@ struct sched_info {
 	unsigned long long run_delay, last_arrival, last_queued;
 };
 struct bpf_local_storage;
+struct timespec64 {
+	int64_t tv_sec;
+	long tv_nsec;
+};
+struct timens_offsets {
+	struct timespec64 monotonic;
+};
+struct time_namespace {
+	struct timens_offsets offsets;
+};
+struct nsproxy {
+	struct time_namespace *time_ns;
+};
 struct task_struct {
 	unsigned int __state;
 	void *stack;
@@ -156,6 +169,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct signal_struct *signal;
 	struct mm_struct *mm;
+	struct nsproxy *nsproxy;
 };
 struct pt_regs___x86 {
 	unsigned long orig_ax;

@@ -107,6 +107,34 @@ static void test_operands(void)
 	}
 }
 
+/* The last argument of our own sites; those of others have no time. */
+static void test_clock(void)
+{
+	static const struct {
+		uint32_t kind, args;
+		bool has_time;
+	} rows[] = {{EBT_ALLOC_SITE_ALLOC, 6, true},	   {EBT_ALLOC_SITE_PROMOTE, 3, true},
+		    {EBT_ALLOC_SITE_COLLECT, 3, true},	   {EBT_ALLOC_SITE_PAGE_ALLOC, 4, true},
+		    {EBT_ALLOC_SITE_PAGE_FREE, 4, true},   {EBT_ALLOC_SITE_PAGE_SCAVENGE, 4, true},
+		    {EBT_ALLOC_SITE_OTEL_ALLOC, 3, false}, {EBT_ALLOC_SITE_OTEL_FREE, 1, false}};
+	clock_ahead_ns = 900;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		bool right = true;
+		file.site[1] = (struct ebt_alloc_site){.kind = rows[i].kind, .args = rows[i].args};
+		for (uint32_t k = 0; k < rows[i].args; k++)
+			file.site[1].arg[k] = (struct ebt_operand)OPERAND(8, 0, CONSTANT, NONE,
+									  NONE, 0, 1000 + (int)k);
+		const struct ebt_alloc_record *rec = hit(KEY, 1);
+		for (uint32_t k = 0; rec && k < rows[i].args; k++) {
+			bool is_time = rows[i].has_time && k + 1 == rows[i].args;
+			right &= rec->arg[k] == (is_time ? 100 : 1000) + k;
+		}
+		ok(rec && right, "kind %u: its time alone is converted to the tracer's clock",
+		   rows[i].kind);
+	}
+	clock_ahead_ns = 0;
+}
+
 static void test_records(void)
 {
 	file.site[0] = (struct ebt_alloc_site){.kind = EBT_ALLOC_SITE_ALLOC,
@@ -148,6 +176,7 @@ static void test_records(void)
 int main(void)
 {
 	test_operands();
+	test_clock();
 	test_records();
 	return tap_done();
 }

@@ -105,6 +105,15 @@ static void check_plain(const char *name, uint16_t kind)
 	   name);
 }
 
+static void check_clock(void)
+{
+	clock_ahead_ns = 1000000000;
+	const struct ebt_marker_record *rec = hit(EBT_UNIT, &in_ring);
+	ok(rec && rec->ts == 7 && rec->pos == in_ring.r9,
+	   "the time of a program whose clock is ahead is by the tracer's");
+	clock_ahead_ns = 0;
+}
+
 static void check_payload(uint64_t bytes, size_t room)
 {
 	static unsigned char data[10000];
@@ -252,6 +261,7 @@ int main(void)
 	check_payload(8193, 8192);
 	check_payload(UINT64_MAX, 8192);
 	check_unreadable();
+	check_clock();
 	check_buckets(0, 0);
 	check_buckets(19, 152);
 	check_buckets(20, 160);

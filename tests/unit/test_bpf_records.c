@@ -214,6 +214,7 @@ static struct process *fork_at(uint64_t start_boot_ns, uint64_t ts)
 		.child_pid = (uint32_t)child,
 		.child_slot = (uint32_t)bpf_targets_put_aside(&s.targets),
 		.start_boot_ns = start_boot_ns,
+		.clock_ahead_ns = -77,
 		.shares_memory = 1,
 		.ts = ts,
 	};
@@ -232,6 +233,7 @@ static void test_incarnations(void)
 	ok(p->start.known && p->start.boot_ns == 5 * HOUR_NS + 10000000,
 	   "a fork names the start of the child, as /proc has it");
 	is(p->parent_pid, (uint32_t)getpid(), "and its parent");
+	ok(p->clock_known && p->clock_ahead_ns == -77, "and its clock");
 	struct process_start start = p->start;
 	ok(!processes_begin(&s.session->processes, (uint32_t)child, &start, &same) &&
 		   same == p->index,

@@ -321,6 +321,53 @@ static void test_unused(struct session *session)
 	unlink(path);
 }
 
+/* Times of two events and of the hole before the second one, of a process whose clock is ahead. */
+static void check_clock(struct session *session, int64_t ahead_ns, const uint64_t want[4])
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	struct ebt_ring_file h = forged_layout(1);
+	const struct ebt_ring_header r = {.tail = 6};
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	struct ebt_event ev[8];
+	uint32_t other = PROCESS_UNKNOWN;
+	int fd = mkstemp(path), n = 0;
+	forged_file(fd, &h, true);
+	forged_counter(fd, &h, 0, 0, 5000, 0);
+	forged_counter(fd, &h, 0, 3, 6000, 9);
+	forged_header(fd, &h, 0, &r);
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4713, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_AUTO, &c, NULL))
+		abort();
+	process_set_clock(processes_at(&session->processes, other), ahead_ns);
+	ok(!ring_source_add(s, c, "test", other, false), "a ring of a clock that is %lld ns ahead",
+	   (long long)ahead_ns);
+	struct source *base = ring_source_base(s);
+	source_poll(base);
+	for (int got; n < 4 && base->lanes > 1 && (got = source_read(base, 1, ev + n, 4)) > 0;)
+		n += got;
+	ok(n == 3 && ev[0].ts == want[0] && ev[1].kind == EBT_LOST && ev[1].ts == want[2] &&
+		   EBT_LOST_SINCE(&ev[1]) == want[1] && ev[2].ts == want[3],
+	   "its events and losses are by the tracer's clock");
+	process_set_clock(processes_at(&session->processes, other), 0);
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
+static void test_clocks(struct session *session)
+{
+	check_clock(session, 0, (const uint64_t[]){5000, 5000, 6000, 6000});
+	check_clock(session, 4000, (const uint64_t[]){1000, 1000, 2000, 2000});
+	check_clock(session, -4000, (const uint64_t[]){9000, 9000, 10000, 10000});
+	/* What no sound program writes: before the clock began, and behind its end. */
+	check_clock(session, 5500, (const uint64_t[]){1, 1, 500, 500});
+	check_clock(session, -(int64_t)(UINT64_MAX / 2),
+		    (const uint64_t[]){UINT64_MAX / 2 + 5000, UINT64_MAX / 2 + 5000,
+				       UINT64_MAX / 2 + 6000, UINT64_MAX / 2 + 6000});
+}
+
 int main(void)
 {
 	struct session *session;
@@ -337,6 +384,7 @@ int main(void)
 	test_steps(session, false);
 	test_steps(session, true);
 	test_unused(session);
+	test_clocks(session);
 	ebt_stop();
 	session_free(session);
 	return tap_done();

@@ -108,8 +108,8 @@ static void report_capture(const struct files *f, const struct trigger_capture *
 		snprintf(cut, sizeof(cut), "; it lacks the first %.0f ms: try --trigger-memory",
 			 ms(c->kept_ns - c->from_ns));
 	complain("%s: %s of %.3f ms in %sprocess %u%s, %" PRIu64 " events%s", f->path, h->span,
-		 ms(h->ns), domain,
-		 processes_pid(&f->session->processes, h->process), more, c->events, cut);
+		 ms(h->ns), domain, processes_pid(&f->session->processes, h->process), more,
+		 c->events, cut);
 }
 
 static int close_file(void *ctx, const struct trigger_capture *c, int err)

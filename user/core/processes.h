@@ -86,6 +86,9 @@ struct process {
 	struct moment end; /* when its end was noticed */
 	/* From then until then its main thread was its only one; the same: not known. */
 	uint64_t lone_from_ns, lone_until_ns;
+	/* By how much its CLOCK_MONOTONIC, which its ring has, is ahead of the tracer's. */
+	int64_t clock_ahead_ns;
+	bool clock_known;
 	uint32_t page_bytes; /* of its page_alloc, page_free, page_scavenge; 0: not known */
 	struct alloc_trace alloc_trace;
 
@@ -98,6 +101,12 @@ struct process {
 	bool queued;		 /* among those that are gone; private */
 	struct process *prev_announced, *next_announced; /* private */
 };
+
+static inline void process_set_clock(struct process *p, int64_t ahead_ns)
+{
+	p->clock_ahead_ns = ahead_ns;
+	p->clock_known = true;
+}
 
 /* What a process was, when no more is kept of it. */
 struct process_kind {

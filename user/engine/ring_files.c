@@ -17,6 +17,7 @@
 #include "engine/ring_warnings.h"
 #include "engine/unread_rings.h"
 #include "proc/ringfile.h"
+#include "proc/timens.h"
 #include "runtime/inspect.h"
 
 /* For so long without progress a ring that cannot be opened holds up the end of a run. */
@@ -36,6 +37,7 @@ struct ring_files {
 	uint64_t begun_ns; /* the last scan: what it deferred has come since the one before */
 	uint64_t stuck_ns; /* since when nothing could be opened */
 	enum ebt_release release; /* of the last process that told it */
+	int64_t clock_ahead_ns;	  /* likewise, as of struct process */
 	char reason[EBT_REASON_BYTES];
 	int error; /* what `reason` is about */
 };
@@ -182,6 +184,19 @@ void ring_files_directory(struct ring_files *r, const char *dir, bool own)
 	inbox_open(&r->inbox, dir, own);
 }
 
+/* One that ended before it was inspected most likely had the clock of the others. */
+static void learn_clock(struct ring_files *r, uint32_t process, const struct followed *p)
+{
+	struct process *entry = processes_at(&r->engine->session->processes, process);
+	struct timens its;
+	if (p && !timens_read(p->pid, &its))
+		process_set_clock(entry, its.monotonic_ns - timens_own().monotonic_ns);
+	if (entry->clock_known)
+		r->clock_ahead_ns = entry->clock_ahead_ns;
+	else
+		entry->clock_ahead_ns = r->clock_ahead_ns;
+}
+
 /* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs.
  * -EAGAIN: it is to be opened later. */
 static int open_ring(struct ring_files *r, int fd, const char *name, const struct followed *p,
@@ -218,6 +233,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	}
 	if (!p)
 		processes_end_unused(&r->engine->session->processes, process);
+	learn_clock(r, process, p);
 	err = ring_source_add(r->rings, c, name, process, p != NULL);
 	if (!err && p)
 		followed_usage_note(&p->usage, r->engine->session);

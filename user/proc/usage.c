@@ -29,18 +29,6 @@ uint64_t usage_whole_ticks_ns(uint64_t ns)
 	return ns - ns % tick_ns();
 }
 
-int64_t usage_boottime_offset_ns(void)
-{
-	char text[256];
-	int64_t s = 0, ns = 0;
-	const char *p = process_read_text(getpid(), "timens_offsets", text, sizeof(text)) > 0
-				? strstr(text, "boottime")
-				: NULL;
-	if (!p || sscanf(p, "boottime %" SCNd64 " %" SCNd64, &s, &ns) != 2)
-		return 0;
-	return s * 1000000000 + ns;
-}
-
 /* The kernel's CPU clock of the process is exact; user and system are counted in ticks. */
 static void make_exact(pid_t pid, struct usage *u)
 {

@@ -21,9 +21,6 @@ struct usage {
 
 /* The whole ticks in a time: /proc has the starts of processes in these. */
 uint64_t usage_whole_ticks_ns(uint64_t ns);
-/* By how much CLOCK_BOOTTIME, and the starts in /proc, are ahead of those of the initial time
- * namespace. */
-int64_t usage_boottime_offset_ns(void);
 
 /* Also of a zombie. 0, or -errno: -ESRCH, -EBADMSG. */
 int usage_read(pid_t pid, struct usage *ret);

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/process.h"
-#include "proc/usage.h"
+#include "proc/timens.h"
 #include "source/bpf_kernel.h"
 #include "source/bpf_ocaml.h"
 #include "source/bpf_reason.h"
@@ -480,7 +480,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 		return bpf_explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
 	s->in.session = session;
-	s->in.boottime_offset_ns = usage_boottime_offset_ns();
+	s->in.boottime_offset_ns = timens_own().boottime_ns;
 	s->opt = *opt;
 	if (!s->opt.ring_bytes)
 		s->opt.ring_bytes = DEFAULT_RING_BYTES;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "proc/process.h"
+#include "proc/timens.h"
 #include "source/bpf_channel.h"
 #include "source/link_keeper.h"
 
@@ -435,6 +436,7 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	if (k->opt.stacks)
 		k->skel->rodata->ebt_stacks = *k->opt.stacks;
 	k->skel->rodata->ebt_pidns_ino = pidns == PROCESS_INITIAL_PIDNS ? 0 : pidns;
+	k->skel->rodata->ebt_clock_ahead = timens_own().monotonic_ns;
 	k->skel->rodata->ebt_faults_on = has_feature(features, BPF_FAULTS);
 	k->skel->rodata->ebt_page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	bpf_map__set_autocreate(k->skel->maps.ebt_page_calls, has_feature(features, BPF_PAGES));

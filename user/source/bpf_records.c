@@ -100,6 +100,8 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 	if (parent)
 		processes_at(&s->session->processes, target->process)->parent_pid =
 			(uint32_t)parent->pid;
+	process_set_clock(processes_at(&s->session->processes, target->process),
+			  birth->clock_ahead_ns);
 	if (s->pages)
 		keep_error(s, begin_pages(s, target, birth));
 	if (birth->ts)
@@ -189,10 +191,11 @@ static int receive_process(struct bpf_records *s, const struct ebt_process_recor
 		err = bpf_lanes_add(&s->lanes, rec->head.slot, &ev);
 	if (rec->head.site == EBT_PROCESS_FORK) {
 		struct bpf_birth birth = {target, start_of(s, rec),
-					  rec->shares_memory ? 0 : rec->ts,
-					  rec->shares_memory != 0};
+					  rec->shares_memory ? 0 : rec->ts, rec->shares_memory != 0,
+					  rec->clock_ahead_ns};
 		bpf_records_add_child(s, (pid_t)rec->child_pid, rec->child_slot, &birth);
 	} else if (target && rec->head.site == EBT_PROCESS_EXEC) {
+		process_set_clock(processes_at(ps, target->process), rec->clock_ahead_ns);
 		if (s->threads)
 			processes_lone(ps, target->process, rec->ts);
 		if (!s->stopped)

@@ -53,8 +53,9 @@ struct bpf_records {
 struct bpf_birth {
 	const struct bpf_target *parent; /* NULL: not known */
 	struct process_start start;
-	uint64_t ts;	    /* of the fork; 0: it gets its links when it has called exec */
-	bool shares_memory; /* with its parent, until it calls exec */
+	uint64_t ts;		/* of the fork; 0: it gets its links when it has called exec */
+	bool shares_memory;	/* with its parent, until it calls exec */
+	int64_t clock_ahead_ns; /* as of struct process */
 };
 
 /* Dispatches a record. ctx: a struct bpf_records. 0; -ENOBUFS: the queues are full now; or -errno. */

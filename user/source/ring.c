@@ -65,6 +65,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 	if (err)
 		return err;
 	(*ret)->file = f;
+	(*ret)->clock_ahead_ns = f->clock_ahead_ns;
 	(*ret)->has_owners = f->pid;
 	f->lanes++;
 	uint32_t lane = ring_lanes_put(&s->lanes, *ret);
@@ -441,6 +442,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	if (s->knows_threads)
 		ring_file_know_threads(f, (pid_t)p->pid);
 	f->bytes = bytes;
+	f->clock_ahead_ns = p->clock_ahead_ns;
 	s->follows |= live;
 	ring_file_describe(f, p);
 	f->number = s->added++;

@@ -41,7 +41,8 @@ struct ring_source *ring_source_of(struct source *base);
  * Adds a file, called `name` in messages, of a process of the session's registry, and announces the
  * process. Takes ownership of `c`, also on failure. live: the process may write to it until
  * ring_source_finish(). 0; -ENOSPC: the budget is used up: the file is not read, which has been
- * logged and is reported as a loss; or -ENOMEM.
+ * logged and is reported as a loss; or -ENOMEM. Its times are converted by clock_ahead_ns of the
+ * process, which is to be set before.
  */
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
 		    bool live);

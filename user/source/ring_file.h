@@ -30,8 +30,9 @@ struct ring_file {
 	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_update;
 	pid_t pid; /* of the process, if threads are to be known: see ring_file_know_threads() */
-	bool is_inner;	/* its threads have the numbers of a pid namespace that is not ours */
-	unsigned asked; /* threads, since asked_ns */
+	bool is_inner; /* its threads have the numbers of a pid namespace that is not ours */
+	int64_t clock_ahead_ns; /* of its times, as of struct process when it was added */
+	unsigned asked;		/* threads, since asked_ns */
 	uint64_t asked_ns;
 	bool looked;				 /* in the present poll */
 	struct ring_file *prev_live, *next_live; /* of the same process; the source's */

@@ -197,6 +197,27 @@ static void begin_segment(struct ring_lane *lane, struct ring_segment *seg)
 				    f->damage_pos);
 }
 
+/* A time of the ring by the tracer's clock; 0, which is no time, stays. */
+static uint64_t by_our_clock(uint64_t ns, int64_t ahead_ns)
+{
+	uint64_t ours = ns - (uint64_t)ahead_ns;
+	if (!ns)
+		return 0;
+	if (ahead_ns > 0)
+		return ours < ns ? ours : 1;
+	return ours > ns ? ours : UINT64_MAX;
+}
+
+static void convert_times(const struct ring_lane *lane, struct ebt_event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		ev[i].ts = by_our_clock(ev[i].ts, lane->clock_ahead_ns);
+		if (ev[i].kind == EBT_LOST)
+			EBT_LOST_SINCE(&ev[i]) =
+				by_our_clock(EBT_LOST_SINCE(&ev[i]), lane->clock_ahead_ns);
+	}
+}
+
 /* Decodes up to `cap` events out of the oldest segment that has any. 0: none now. */
 static uint32_t decode_batch(struct ring_lane *lane, bool ended, struct ebt_event *ev, size_t cap)
 {
@@ -217,6 +238,8 @@ static uint32_t decode_batch(struct ring_lane *lane, bool ended, struct ebt_even
 		lane->head += used;
 		seg->what.pos += used;
 		seg->what.words -= (uint32_t)used;
+		if (lane->clock_ahead_ns)
+			convert_times(lane, ev, n);
 		if (n)
 			return (uint32_t)n;
 		if (last && !ended)

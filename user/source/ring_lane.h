@@ -46,6 +46,7 @@ struct ring_lane {
 	bool has_owners;  /* events get their thread */
 	struct ring_owners owners;
 	struct ring_decoder decoder;
+	int64_t clock_ahead_ns; /* of the times in the ring; events have the tracer's */
 	/* words[head..len) is the backlog; cap grows while the budget lasts */
 	uint64_t *words;
 	size_t head, len, cap;
