@@ -18,7 +18,7 @@ for version in $RELEASES; do
 		dumped=$(xz -dc "tests/data/ocaml-$version/$name.dump.xz" | awk -F'\t' '$3 == "custom" { n++ } END { print n + 0 }')
 		is "$(($(jq .events "$TMP/info") - custom + dumped))" "$(cat "$TMP/want")" \
 			"$version $name: as many events as OCaml's reader found"
-		is "$(jq .lost_words "$TMP/info")" "$lost" "$version $name: as many lost words"
+		is "$(jq ".lost_words + .history_words" "$TMP/info")" "$lost" "$version $name: as many lost words"
 		is "$(jq '[.domains[] | to_entries[] | select(.key != "domain").value] | add' "$TMP/info")" \
 			"$(jq .events "$TMP/info")" "$version $name: the kinds of the domains add up"
 		is "$(stat -c %s "$file")" "$bytes" "$version $name: the fixture is that of the manifest"

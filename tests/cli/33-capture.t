@@ -78,30 +78,30 @@ same_file "$TMP/got.sorted" "$TMP/want.sorted" "two captures do, too"
 same_file "$TMP/got" "$TMP/want" "a pipe by name is read as a file is"
 
 # Damage. b-domains4 as a capture has two blocks: events, and the end, which knows of words of a ring
-# that were lost, and of how many events they were nobody does.
+# that were overwritten before, and of how many events they were nobody does.
 size=$(stat -c %s "$whole")
 "$O/ebtrace" -f ndjson "$whole" >"$TMP/whole"
 events=$(jq -r 'select(.kind == "summary").events' "$TMP/whole")
 lines() { grep -c . "$TMP/err"; }
-broken() { # "what" BYTE "expected" EVENTS LOST DAMAGED FAIL-STATUS
+broken() { # "what" BYTE "expected" EVENTS "LOST BEFORE" DAMAGED
 	local what=$1 byte=$2 expected=$3
 	timeout 300 "$O/ebtrace" -f ndjson "$TMP/bad.ebt" >"$TMP/out" 2>"$TMP/err"
 	is $? 0 "$what: status 0"
 	grep -q "'$TMP/bad.ebt'.* at byte $byte[: ].*$expected" "$TMP/err" && [ "$(lines)" = 1 ]
 	ok $? "$what: one line names the file, the byte and what was expected" || diag "$(cat "$TMP/err")"
-	is "$(jq -r 'select(.kind == "summary") | "\(.events) \(.lost_events) \(.damaged)"' "$TMP/out")" \
-		"$4 $5 $6" "$what: events, what is lost of them, damaged places"
+	is "$(jq -r 'select(.kind == "summary") | "\(.events) \(.lost_events) \(.history_events) \(.damaged)"' "$TMP/out")" \
+		"$4 $5 $6" "$what: events, what is lost of them and was there before, damaged places"
 	"$O/ebtrace" -q --fail-on-loss "$TMP/bad.ebt" >/dev/null 2>&1
 	is $? 3 "$what: --fail-on-loss reports it"
 }
 head -c $((size / 2)) "$whole" >"$TMP/bad.ebt"
-broken "a capture cut in its only block" 16 "expected a whole block, found the end of the file" 0 "$events" 1
+broken "a capture cut in its only block" 16 "expected a whole block, found the end of the file" 0 "$events 0" 1
 { head -c 500 "$whole"; printf 'XXXX'; tail -c +505 "$whole"; } >"$TMP/bad.ebt"
-broken "a capture with four wrong bytes" 16 "expected a block whose checksum is right" 0 null 1
+broken "a capture with four wrong bytes" 16 "expected a block whose checksum is right" 0 "$events null" 1
 { head -c 16 "$whole"; printf 'what is this'; tail -c +17 "$whole"; } >"$TMP/bad.ebt"
-broken "a capture with bytes too many" 16 "expected the head of a block" "$events" null 1
+broken "a capture with bytes too many" 16 "expected the head of a block" "$events" "0 null" 1
 { cat "$whole"; printf 'more'; } >"$TMP/bad.ebt"
-broken "a capture that goes on behind its end" "$size" "expected the end of the file" "$events" null 1
+broken "a capture that goes on behind its end" "$size" "expected the end of the file" "$events" "0 null" 1
 jq -r 'select(.kind == "damage").offset' "$TMP/out" | grep -qx "$size"
 ok $? "the damage is an event with the same place"
 

@@ -85,8 +85,8 @@ ok $? "slots that are used again and again have the time of their uses"
 
 # Rings that wrapped.
 xz -dc tests/data/ocaml-5.3.0/b-domains4.events.xz | "$O/ebtrace" stat --ocaml-version 5.3 - >"$TMP/text"
-grep -q 'overwritten before it was read: .*2280769 words' "$TMP/text"
-ok $? "words that were overwritten before are reported"
+grep -q 'before the trace began: .*2280769 words' "$TMP/text"
+ok $? "words that were overwritten before the trace are reported"
 grep -qE 'cut, and not in the percentiles: 4 at the begin' "$TMP/text"
 ok $? "a pause of which only the end is left is cut, one for each domain"
 

@@ -58,6 +58,13 @@ EBTRACE_LOG_WSIZE=9 "$O/ebtrace" --mode ring -o "$TMP/t.txt" -- "$O/tests/prog/m
 is "$(grep -c 'overwritten.*EBTRACE_LOG_WSIZE=18.*--mode watermark as root' "$TMP/err")" 1 \
 	"a tiny ring of ours: the advice is about ours"
 
+# One that is written while the tracer cannot look, before its first look.
+# shellcheck disable=SC2016
+OCAMLRUNPARAM=e=8 "$O/ebtrace" --mode ring --fail-on-loss -f ndjson -o "$TMP/t" -- \
+	bash -c 'kill -STOP $PPID; "$@"; kill -CONT $PPID' _ "$EXE" ints 5000 >/dev/null 2>"$TMP/err"
+is $? 3 "a ring that wrapped in the run before it was found: status 3"
+is "$(tail -1 "$TMP/t" | jq -c '[.lost_words > 0, .history_words]')" "[true,0]" "what is missing is lost, and not of before the trace"
+
 # What was overwritten before the tracer came is reported as history, and is no loss.
 mkfifo "$TMP/in"
 OCAMLRUNPARAM=e=9 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP "$EXE" ints 5000 say ready wait \
@@ -76,5 +83,41 @@ is $? 0 "a ring that wrapped before: no loss of this run"
 [ "$(tail -1 "$TMP/t" | jq .history_words)" -gt 0 ]
 ok $? "it is counted as history"
 is "$(grep -c overwritten "$TMP/err")" 0 "and not complained about"
+wait $program
+
+# The capture of such a run is as whole as the run, in each figure; a snapshot of the ring lacks what is not in it.
+mkfifo "$TMP/in2"
+OCAMLRUNPARAM=e=9 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP "$EXE" ints 5000 say ready2 wait \
+	<"$TMP/in2" >/dev/null 2>"$TMP/said" &
+program=$!
+children+=($program)
+exec 7>"$TMP/in2"
+wait_for grep -qs ready2 "$TMP/said"
+"$O/ebtrace" -q --snapshot --fail-on-loss -o "$TMP/snapshot.ebt" -p $program 7>&-
+is $? 3 "a snapshot of a ring that wrapped: status 3"
+"$O/ebtrace" info -q --fail-on-loss "$TMP/snapshot.ebt" >/dev/null
+is $? 3 "its capture: status 3"
+"$O/ebtrace" -v --mode ring --fail-on-loss -o "$TMP/late.ebt" -p $program 2>"$TMP/err" 7>&- &
+tracer=$!
+children+=($tracer)
+wait_for grep -qs 'reading the ring' "$TMP/err"
+exec 7>&-
+wait $tracer
+is $? 0 "a run that came late: status 0"
+figures='[0-9]+ events, 0 lost, unknown number before the trace began \([0-9]+ words\)'
+is "$(grep -cE "$figures" "$TMP/err")" 1 "its last line has both figures" || diag "$(cat "$TMP/err")"
+for command in trace stat info; do
+	"$O/ebtrace" $command -q --fail-on-loss "$TMP/late.ebt" >"$TMP/out" 2>"$TMP/err"
+	is $? 0 "$command --fail-on-loss of its capture: status 0" || diag "$(cat "$TMP/err")"
+	case $command in
+	trace) grep -qE "^# $figures" "$TMP/out" ;;
+	stat) grep -qE 'before the trace began: an unknown number of events, [0-9]+ words' "$TMP/out" ;;
+	info) grep -qE '^  lost +0 words$' "$TMP/out" && grep -qE '^  before +events unknown, [0-9]+ words$' "$TMP/out" ;;
+	esac
+	ok $? "$command of its capture has both figures" || diag "$(cat "$TMP/out")"
+done
+"$O/ebtrace" -q -f ndjson "$TMP/late.ebt" >"$TMP/out"
+is "$(tail -1 "$TMP/out" | jq -c '[.lost_events, .lost_words, .history_events, .history_words > 0]')" "[0,0,null,true]" \
+	"NDJSON of it, too"
 wait $program
 done_testing

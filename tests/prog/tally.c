@@ -101,8 +101,8 @@ static void take_line(struct tally *t, const char *line)
 	if (n == 7 && !strncmp(k, "process", n))
 		return;
 	if (n == 7 && !strncmp(k, "summary", n)) {
-		static const char *const keys[] = {"events", "lost_events", "lost_words", "late",
-						   "damaged"};
+		static const char *const keys[] = {"events",	 "lost_events", "history_events",
+						   "lost_words", "late",	"damaged"};
 		for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 			char q[32];
 			snprintf(q, sizeof(q), "\"%s\":", keys[i]);

@@ -103,6 +103,8 @@ static void wild_item(struct capture_item *item)
 		break;
 	case CAPTURE_RECOVERED:
 		item->recovered.events = wild(), item->recovered.words = wild();
+		item->recovered.history_events = item->recovered.events / 3;
+		item->recovered.history_words = item->recovered.words / 3;
 		break;
 	case CAPTURE_GONE:
 		item->gone = (uint32_t)wild();

@@ -136,7 +136,8 @@ static void test_heads(void)
 static void test_later(void)
 {
 	const uint8_t records[] = {CAPTURE_ITEM | 99, 3, 1, 2, 3, FIRST_EVENT, NEXT_EVENT};
-	const uint8_t longer[] = {CAPTURE_ITEM | CAPTURE_RECOVERED, 4, 1, 2, 77, 78, FIRST_EVENT};
+	const uint8_t longer[] = {
+		CAPTURE_ITEM | CAPTURE_RECOVERED, 6, 1, 2, 0, 1, 77, 78, FIRST_EVENT};
 	const uint8_t kind[] = {FIRST_EVENT, 0, 1, 60, 1, 0, 2, 1, NEXT_EVENT};
 	begin();
 	ADD(CAPTURE_BLOCK_EVENTS, records, 0, 2);

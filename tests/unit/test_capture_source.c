@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "core/loss.h"
 #include "core/names.h"
 #include "core/pump.h"
 #include "runtime/language.h"
@@ -218,18 +219,20 @@ static void test_incarnations(void)
 	session_free(back.watch.session);
 }
 
-/* A loss of which the block that told it is damaged. */
-static void test_lost_loss(void)
+/* A loss of which the block that told it is damaged; of the time before the trace, if `flags` say so. */
+static void test_lost_loss(uint16_t flags)
 {
 	static struct viewer w;
 	static uint8_t file[4096];
 	size_t len = CAPTURE_HEAD_BYTES;
 	struct capture_writer *writer;
 	const void *block;
-	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .arg = {5, 20}},
+	struct ebt_event events[] = {{.ts = 5, .kind = EBT_LOST, .flags = flags, .arg = {5, 20}},
 				     {.ts = 6, .kind = EBT_BEGIN, .id = 1}};
 	struct capture_item end = {.what = CAPTURE_TOTALS};
-	totals_pack(&(struct totals){.events = 1, .lost_events = 5, .lost_words = 20}, end.totals);
+	struct totals want = {.events = 1};
+	loss_count(&want, &events[0]);
+	totals_pack(&want, end.totals);
 	if (capture_writer_new(1, &writer))
 		abort();
 	capture_put_head(file);
@@ -251,8 +254,11 @@ static void test_lost_loss(void)
 	init(&w);
 	is(watcher_read(&w.watch, fd), 0, "a capture whose first block is damaged is read");
 	const struct totals *t = &w.watch.session->totals;
-	ok(t->events == 1 && t->damaged == 1 && t->lost_events == 5 && t->lost_words == 20,
-	   "what its end says was lost is in the totals, though the block that said when is not");
+	ok(t->events == 1 && t->damaged == 1 && t->lost_events == want.lost_events &&
+		   t->lost_words == want.lost_words && t->history_events == want.history_events &&
+		   t->history_words == want.history_words,
+	   "what its end says was %s is in the totals, though the block that said when is not",
+	   flags ? "there before" : "lost");
 	session_free(w.watch.session);
 	close(fd);
 }
@@ -322,7 +328,8 @@ int main(void)
 	session_free(third.watch.session);
 	close(fd);
 	close(again);
-	test_lost_loss();
+	test_lost_loss(0);
+	test_lost_loss(EBT_F_HISTORY);
 	test_incarnations();
 	test_older();
 	return tap_done();

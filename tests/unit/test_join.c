@@ -184,6 +184,20 @@ static void test_pid_again(void)
 	end();
 }
 
+static void test_next_program(void)
+{
+	int lost = 0;
+	begin();
+	push(B, 4, 10);
+	push_process(EBT_PROCESS_EXEC, 20);
+	push(B, 2, 21);
+	join_flush(join);
+	ok(delivered(&lost) == 2 && lost == 2 && session->totals.history_events == 4 &&
+		   session->totals.lost_events == 2,
+	   "what is missing at the begin of a later program is lost, and not of before the trace");
+	end();
+}
+
 /* Of the end of a pause BPF has what the kernel counted, and the ring nothing. */
 static void test_payload_of_bpf(void)
 {
@@ -313,6 +327,7 @@ int main(void)
 	test_duplicates();
 	test_restart_and_wrap();
 	test_pid_again();
+	test_next_program();
 	test_payload_of_bpf();
 	test_cut_half();
 	test_others();

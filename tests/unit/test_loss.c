@@ -13,7 +13,8 @@ struct loss {
 	uint64_t ns;
 };
 
-static void check(const char *name, const struct loss *l, const char *text, bool any, bool any_late)
+/* file, run: of a file at rest and of a live run with these losses, whether events are missing. */
+static void check(const char *name, const struct loss *l, const char *text, bool file, bool run)
 {
 	struct totals t = {.events = 100};
 	char got[LOSS_TEXT_BYTES];
@@ -26,9 +27,9 @@ static void check(const char *name, const struct loss *l, const char *text, bool
 		loss_count(&t, &ev);
 	}
 	is_str(loss_text(&t, got), text, name);
-	ok(loss_is_any(&t, false) == any && loss_is_any(&t, true) == any_late,
-	   "%s: whether a run with it is whole", name);
-	ok(loss_hides_events(&t) == (any_late || t.unwatched), "%s: whether its sums are", name);
+	ok(loss_is_any(&t, false) == file && loss_is_any(&t, true) == run,
+	   "%s: whether a file or a run with it is whole", name);
+	ok(loss_hides_events(&t) == (run || t.unwatched), "%s: whether its sums are", name);
 }
 
 #define L(...)                     \
@@ -50,9 +51,16 @@ int main(void)
 	      "unknown number lost (30 words)", true, true);
 	check("both kinds", L({UNKNOWN, 30, 0, 0}, {12, 4, 0, 0}), "at least 12 lost (34 words)",
 	      true, true);
-	check("overwritten before", L({3, 6, HISTORY, 0}), "3 lost (6 words)", true, false);
+	check("overwritten before", L({3, 6, HISTORY, 0}),
+	      "0 lost, 3 before the trace began (6 words)", true, false);
+	check("before, without a ring", L({3, 0, HISTORY, 0}), "0 lost, 3 before the trace began",
+	      true, false);
+	check("both figures", L({3, 6, HISTORY, 0}, {12, 30, 0, 0}),
+	      "12 lost (30 words), 3 before the trace began (6 words)", true, true);
 	check("overwritten before, uncounted", L({UNKNOWN, 6, HISTORY, 0}),
-	      "unknown number lost (6 words)", true, false);
+	      "0 lost, unknown number before the trace began (6 words)", true, false);
+	check("the same, and what is counted", L({UNKNOWN, 6, HISTORY, 0}, {2, 4, HISTORY, 0}),
+	      "0 lost, at least 2 before the trace began (10 words)", true, false);
 	check("time in which nobody watched", L({UNKNOWN, 0, HISTORY, 1250000}),
 	      "unknown number lost (1.250 ms not watched)", false, false);
 	check("the same, and a loss", L({UNKNOWN, 0, HISTORY, 1250000}, {2, 4, 0, 0}),

@@ -41,7 +41,7 @@ static uint64_t add(bool live)
 	struct ebt_cursor *c;
 	uint64_t before = now_ns();
 	if (ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
-	    ring_source_add(rings, c, "forged", 7, live))
+	    ring_source_add(rings, c, "forged", 7, live ? RING_LIVE : RING_AT_REST))
 		abort();
 	return before;
 }

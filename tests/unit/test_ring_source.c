@@ -17,7 +17,7 @@
 
 struct tally {
 	size_t events, damage, lost;
-	uint64_t offset, lost_words;
+	uint64_t offset, lost_words, history_words;
 	int end; /* what the last read of lane 0 gave */
 };
 
@@ -31,7 +31,9 @@ static void drain(struct source *s, struct tally *t)
 				t->events += ev[i].kind != EBT_DAMAGE && ev[i].kind != EBT_LOST;
 				t->damage += ev[i].kind == EBT_DAMAGE;
 				t->lost += ev[i].kind == EBT_LOST;
+				bool history = ev[i].flags & EBT_F_HISTORY;
 				t->lost_words += ev[i].kind == EBT_LOST ? ev[i].arg[1] : 0;
+				t->history_words += history ? ev[i].arg[1] : 0;
 				if (ev[i].kind == EBT_DAMAGE)
 					t->offset = ev[i].arg[0];
 			}
@@ -46,7 +48,7 @@ static void test_live(struct session *session)
 	ok(!processes_of(&session->processes, (uint32_t)getpid(), &we) &&
 		   !ring_source_new(session, 1 << 20, &s) &&
 		   !ebt_cursor_open_pid(0, NULL, EBT_RELEASE_AUTO, &c, NULL) &&
-		   !ring_source_add(s, c, "test", we, true),
+		   !ring_source_add(s, c, "test", we, RING_LIVE),
 	   "a live ring is added");
 	struct ebt_cursor_info info;
 	ebt_cursor_info(c, &info);
@@ -105,7 +107,7 @@ static void test_threads(struct session *session)
 	   "a source is made");
 	ring_source_know_threads(s);
 	ok(!ebt_cursor_open_pid(0, NULL, EBT_RELEASE_AUTO, &c, NULL) &&
-		   !ring_source_add(s, c, "test", we, true),
+		   !ring_source_add(s, c, "test", we, RING_LIVE),
 	   "that knows threads");
 	struct source *base = ring_source_base(s);
 	/* The second one gets the ring of the first. */
@@ -144,7 +146,7 @@ static void test_truncated(struct session *session)
 	snprintf(cmd, sizeof(cmd), "cp '%s' '%s'", ebt_ring_path(), path);
 	ok(fd >= 0 && !system(cmd) && !ring_source_new(session, 1 << 20, &s) &&
 		   !ebt_cursor_open(path, EBT_RELEASE_AUTO, &c, NULL) &&
-		   !ring_source_add(s, c, "test", 1, true),
+		   !ring_source_add(s, c, "test", 1, RING_LIVE),
 	   "a ring's file is added as live");
 	struct source *base = ring_source_base(s);
 	source_poll(base);
@@ -173,7 +175,7 @@ static void test_many(struct session *session, size_t budget, int want_refused)
 		struct ebt_cursor *c;
 		if (ebt_cursor_open(ebt_ring_path(), EBT_RELEASE_AUTO, &c, NULL))
 			break;
-		int err = ring_source_add(s, c, "test", i % 2 ? 7 : 8, true);
+		int err = ring_source_add(s, c, "test", i % 2 ? 7 : 8, RING_LIVE);
 		read += !err;
 		refused += err == -ENOSPC;
 	}
@@ -204,7 +206,7 @@ static void test_budget(struct session *session)
 	ring_source_new(session, 0, &s); /* the least there is */
 	struct source *base = ring_source_base(s);
 	ok(!ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
-		   !ring_source_add(s, c, "test", 7, false),
+		   !ring_source_add(s, c, "test", 7, RING_AT_REST),
 	   "a file of 64 rings is added where memory is for few");
 	drain(base, &t);
 	ok(t.events > 4 && t.events < 64, "some of its rings are read");
@@ -213,7 +215,7 @@ static void test_budget(struct session *session)
 	/* What was taken is given back: another file has as much room. */
 	struct tally again = {0};
 	ok(!ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) &&
-		   !ring_source_add(s, c, "test", 8, false),
+		   !ring_source_add(s, c, "test", 8, RING_AT_REST),
 	   "a second file is added when the first is done");
 	drain(base, &again);
 	is(again.events, t.events, "and has as much room as the first had");
@@ -259,7 +261,7 @@ static void test_steps(struct session *session, bool live)
 	if (ring_source_new(session, 16 << 20, &s) ||
 	    processes_of(&session->processes, 4711, &other) ||
 	    ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
-	    ring_source_add(s, c, "test", other, live))
+	    ring_source_add(s, c, "test", other, live ? RING_LIVE : RING_AT_REST))
 		abort();
 	struct source *base = ring_source_base(s);
 	drain(base, &t);
@@ -303,7 +305,7 @@ static void test_unused(struct session *session)
 	   "one that is out of turn is found by a look at all");
 	if (ring_source_new(session, 16 << 20, &s) ||
 	    processes_of(&session->processes, 4712, &other) ||
-	    ring_source_add(s, c, "test", other, true))
+	    ring_source_add(s, c, "test", other, RING_LIVE))
 		abort();
 	struct source *base = ring_source_base(s);
 	drain(base, &t);
@@ -341,8 +343,8 @@ static void check_clock(struct session *session, int64_t ahead_ns, const uint64_
 	    ebt_cursor_open(path, EBT_RELEASE_AUTO, &c, NULL))
 		abort();
 	process_set_clock(processes_at(&session->processes, other), ahead_ns);
-	ok(!ring_source_add(s, c, "test", other, false), "a ring of a clock that is %lld ns ahead",
-	   (long long)ahead_ns);
+	ok(!ring_source_add(s, c, "test", other, RING_AT_REST),
+	   "a ring of a clock that is %lld ns ahead", (long long)ahead_ns);
 	struct source *base = ring_source_base(s);
 	source_poll(base);
 	for (int got; n < 4 && base->lanes > 1 && (got = source_read(base, 1, ev + n, 4)) > 0;)
@@ -368,6 +370,73 @@ static void test_clocks(struct session *session)
 				       UINT64_MAX / 2 + 6000, UINT64_MAX / 2 + 6000});
 }
 
+/* A file whose ring was overwritten up to a position; 100 records are left. */
+static int wrapped_file(char *path, const struct ebt_ring_file *h, uint64_t head)
+{
+	const struct ebt_ring_header r = {.head = head, .tail = head + 300};
+	int fd = mkstemp(path);
+	if (fd < 0)
+		abort();
+	forged_file(fd, h, false);
+	for (uint32_t i = 0; i < 100; i++)
+		forged_counter(fd, h, 0, head + 3 * i, 1000 + i, 0);
+	forged_header(fd, h, 0, &r);
+	return fd;
+}
+
+static void test_history(struct session *session, enum ring_use use, const char *name)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	struct ebt_ring_file h = forged_layout(1);
+	int fd = wrapped_file(path, &h, 600);
+	struct ring_source *s;
+	struct ebt_cursor *c;
+	struct tally t = {0};
+	uint32_t other = PROCESS_UNKNOWN;
+	if (ring_source_new(session, 16 << 20, &s) ||
+	    processes_of(&session->processes, 4713, &other) ||
+	    ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) ||
+	    ring_source_add(s, c, "test", other, use))
+		abort();
+	struct source *base = ring_source_base(s);
+	ring_source_finish(s, other);
+	drain(base, &t);
+	drain(base, &t);
+	ok(t.events == 100 && t.lost_words == 600, "%s: what was overwritten is reported", name);
+	ok(t.history_words == (use & RING_IN_RUN ? 0 : 600), "%s: whether it is of before", name);
+	source_free(base);
+	close(fd);
+	unlink(path);
+}
+
+/* What is overwritten between the first look and the first copy is one hole with what was before. */
+static void test_first_copy(void)
+{
+	char path[] = "/tmp/ebtrace-source-XXXXXX";
+	struct ebt_ring_file h = forged_layout(1);
+	int fd = wrapped_file(path, &h, 600);
+	struct ebt_cursor *c;
+	struct cursor_fetch f;
+	uint64_t words[FORGED_WORDS];
+	struct ebt_ring_header r = {.head = 660, .tail = 960};
+	if (ebt_cursor_open(path, EBT_RELEASE_OCAML_5_3, &c, NULL) || cursor_update(c, true) != 1)
+		abort();
+	forged_header(fd, &h, 0, &r);
+	ok(cursor_fetch(c, 0, words, 12, &f) == 1 && f.lost == 600 && f.history,
+	   "what was overwritten before the first look is history");
+	ok(cursor_fetch(c, 0, words, FORGED_WORDS, &f) == 1 && f.lost == 60 && f.words == 240 &&
+		   f.history,
+	   "and so is what was overwritten during the first copy");
+	r = (struct ebt_ring_header){.head = 990, .tail = 1290};
+	forged_header(fd, &h, 0, &r);
+	ok(cursor_update(c, true) == 1 && cursor_fetch(c, 0, words, FORGED_WORDS, &f) == 1 &&
+		   f.lost == 90 && !f.history,
+	   "what is overwritten later is lost");
+	ebt_cursor_close(c);
+	close(fd);
+	unlink(path);
+}
+
 int main(void)
 {
 	struct session *session;
@@ -385,6 +454,10 @@ int main(void)
 	test_steps(session, true);
 	test_unused(session);
 	test_clocks(session);
+	test_history(session, RING_AT_REST, "a ring at rest");
+	test_history(session, RING_LIVE, "a live ring that was there");
+	test_history(session, RING_LIVE | RING_IN_RUN, "a ring made in the run");
+	test_first_copy();
 	ebt_stop();
 	session_free(session);
 	return tap_done();

@@ -97,12 +97,7 @@ void info_capture_text(const struct input_info *i, const struct session *session
 	print_processes(session);
 	print("  events     %" PRIu64 "\n", t->events);
 	info_print_span(t->timed, t->first_ns, t->last_ns);
-	print("  lost       ");
-	if (t->lost_uncounted)
-		print("events unknown, ");
-	else if (t->lost_events)
-		print("%" PRIu64 " events, ", t->lost_events);
-	print("%" PRIu64 " words\n", t->lost_words);
+	info_print_losses(t);
 	if (t->unwatched)
 		print("  unwatched  %.3f ms before probes were in place\n",
 		      (double)t->unwatched_ns / 1e6);
@@ -191,5 +186,5 @@ void info_capture_json(const struct input_info *i, const struct session *session
 bool info_capture_lossy(const struct input_info *i, const struct session *session)
 {
 	(void)i;
-	return loss_is_any(&session->totals, false) || session->totals.damaged;
+	return loss_is_any(&session->totals, session->run_begin.known) || session->totals.damaged;
 }

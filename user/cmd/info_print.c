@@ -15,6 +15,23 @@ void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns)
 		print("  time span  not known\n");
 }
 
+static void print_loss(const char *name, bool known, uint64_t events, uint64_t words)
+{
+	print("  %-11s", name);
+	if (!known)
+		print("events unknown, ");
+	else if (events)
+		print("%" PRIu64 " events, ", events);
+	print("%" PRIu64 " words\n", words);
+}
+
+void info_print_losses(const struct totals *t)
+{
+	print_loss("lost", !t->lost_uncounted, t->lost_events, t->lost_words);
+	if (t->history_events || t->history_words || t->history_uncounted)
+		print_loss("before", !t->history_uncounted, t->history_events, t->history_words);
+}
+
 void info_put_json_kinds(struct json *j, const struct input_info *i)
 {
 	json_key_open(j, "kinds", '{');

@@ -9,6 +9,8 @@
 
 /* The line of the times of the first and last event; known: there is one. */
 void info_print_span(bool known, uint64_t first_ns, uint64_t last_ns);
+/* The lines of what was lost, and of what is of the time before the trace. */
+void info_print_losses(const struct totals *t);
 /* The member `kinds`: the number of events of each kind that the input has. */
 void info_put_json_kinds(struct json *j, const struct input_info *i);
 /* Of what the allocations of a process are samples: lines, and members of its object. */

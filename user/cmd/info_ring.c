@@ -4,6 +4,7 @@
 
 #include "cmd/info_print.h"
 #include "cmd/print.h"
+#include "core/loss.h"
 #include "core/names.h"
 
 static void print_domain(const struct input_info *s, uint32_t domain)
@@ -21,12 +22,6 @@ static void print_domain(const struct input_info *s, uint32_t domain)
 		print("\n");
 }
 
-/* Some producers do not count overwritten events; without lost words there are none. */
-static bool knows_lost(const struct ebt_cursor_info *i)
-{
-	return i->lost_events || !i->lost_words;
-}
-
 void info_ring_text(const struct input_info *s, const struct session *session)
 {
 	const struct ebt_cursor_info *i = &s->ring;
@@ -41,12 +36,7 @@ void info_ring_text(const struct input_info *s, const struct session *session)
 	print("  rings      %" PRIu32 " of %" PRIu32 " words\n", i->max_domains, i->ring_words);
 	print("  events     %" PRIu64 "\n", i->events);
 	info_print_span(s->has_time, s->first_ns, s->last_ns);
-	print("  lost       ");
-	if (!knows_lost(i))
-		print("events unknown, ");
-	else if (i->lost_events)
-		print("%" PRIu64 " events, ", i->lost_events);
-	print("%" PRIu64 " words\n", i->lost_words);
+	info_print_losses(&s->losses);
 	if (s->damages)
 		print("  damage     %" PRIu32 " places, at byte", s->damages);
 	else
@@ -82,6 +72,7 @@ static void put_json_domains(struct json *j, const struct input_info *s)
 void info_ring_json(const struct input_info *s, const struct session *session)
 {
 	const struct ebt_cursor_info *i = &s->ring;
+	const struct totals *l = &s->losses;
 	(void)session;
 	struct json_line line;
 	struct json *j = &line.json;
@@ -98,8 +89,10 @@ void info_ring_json(const struct input_info *s, const struct session *session)
 	json_key_u64(j, "events", i->events);
 	json_key_known(j, "first_ns", s->has_time, s->first_ns);
 	json_key_known(j, "last_ns", s->has_time, s->last_ns);
-	json_key_known(j, "lost_events", knows_lost(i), i->lost_events);
-	json_key_u64(j, "lost_words", i->lost_words);
+	json_key_known(j, "lost_events", !l->lost_uncounted, l->lost_events);
+	json_key_u64(j, "lost_words", l->lost_words);
+	json_key_known(j, "history_events", !l->history_uncounted, l->history_events);
+	json_key_u64(j, "history_words", l->history_words);
 	json_key_u64(j, "damaged", s->damages);
 	put_json_domains(j, s);
 	json_close(j, '}');
@@ -109,5 +102,5 @@ void info_ring_json(const struct input_info *s, const struct session *session)
 bool info_ring_lossy(const struct input_info *s, const struct session *session)
 {
 	(void)session;
-	return s->ring.lost_events || s->ring.lost_words;
+	return loss_is_any(&s->losses, false);
 }

@@ -181,11 +181,10 @@ static int front_flush(struct sink *k)
 	return out->begun && !out->err ? sink_flush(out->inner) : out->err;
 }
 
-/* Events overwritten before the run began are no loss of this run. */
 static bool has_lost(const struct output *out)
 {
 	struct totals t = session_run_totals(out->session);
-	return t.lost_events > t.history_events || t.lost_words > t.history_words;
+	return t.lost_events || t.lost_words;
 }
 
 static void report_limit(const struct pace *p, const char *format, bool is_capture)

@@ -126,13 +126,9 @@ int run_into(const struct opts *o, struct session *session, struct sink *sink)
 	return run_engine(o, session, sink, run_pipeline, NULL);
 }
 
-static bool is_lossy(const struct opts *o, const struct totals *t)
-{
-	return loss_is_any(t, engine_came_late(&o->engine)) || t->damaged;
-}
-
 int run_status(const struct opts *o, const struct session *session, int status)
 {
 	struct totals totals = session_run_totals(session);
-	return !status && o->fail_on_loss && is_lossy(o, &totals) ? EXIT_LOSS : status;
+	bool lossy = loss_is_any(&totals, session->run_begin.known) || totals.damaged;
+	return !status && o->fail_on_loss && lossy ? EXIT_LOSS : status;
 }

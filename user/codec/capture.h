@@ -50,7 +50,8 @@
  * known (1: peak_rss_bytes, 2: end_ns), v release of its runtime (0: not known), v bytes of a page
  * of its heap (0: not known). In files written before `known` existed, 0 is "not known"
  *	3 NAME      v pid, v id, s name of the user event
- *	4 RECOVERED v events, v words: counted as lost before, they follow late
+ *	4 RECOVERED v events, v words: counted as lost before, they follow late; v events, v words:
+ *	            how many of both were of the history, absent in files written before they existed
  *	5 TOTALS    v events, lost_events, lost_words, history_events, history_words, late, damaged,
  * first_ns, last_ns, timed: of the whole run, in the END block; in this order in `totals`. timed
  * (how many have a time) is absent in files written before it existed 6 INCARNATION v pid, v
@@ -246,6 +247,7 @@ struct capture_item {
 		struct capture_name name;
 		struct {
 			uint64_t events, words;
+			uint64_t history_events, history_words; /* of them */
 		} recovered;
 		uint64_t totals[CAPTURE_TOTAL_COUNT];
 		struct capture_string string;

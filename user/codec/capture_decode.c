@@ -376,6 +376,12 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 	case CAPTURE_RECOVERED:
 		ret->recovered.events = get_v(d);
 		ret->recovered.words = get_v(d);
+		ret->recovered.history_events = d->at < end ? get_v(d) : 0;
+		ret->recovered.history_words = d->at < end ? get_v(d) : 0;
+		err = ret->recovered.history_events > ret->recovered.events ||
+				      ret->recovered.history_words > ret->recovered.words
+			      ? -EBADMSG
+			      : 0;
 		break;
 	case CAPTURE_TOTALS:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)

@@ -127,7 +127,8 @@ uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)
 	case CAPTURE_NAME:
 		return put_name(p, &item->name);
 	case CAPTURE_RECOVERED:
-		return put_v(put_v(p, item->recovered.events), item->recovered.words);
+		return PUT_ALL(p, item->recovered.events, item->recovered.words,
+			       item->recovered.history_events, item->recovered.history_words);
 	case CAPTURE_TOTALS:
 		return put_all(p, item->totals, CAPTURE_TOTAL_COUNT);
 	case CAPTURE_STRING:

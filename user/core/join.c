@@ -116,7 +116,8 @@ static int emit_loss(struct join *j, struct join_ring *r, struct ebt_event *ev, 
 {
 	struct ring_past *past = r->past;
 	bool started = r->flags & RING_STARTED, has_loss = r->flags & RING_HAS_LOSS;
-	bool history = !started || (has_loss && past->lost.flags & EBT_F_HISTORY);
+	const struct process *p = processes_at(&j->session->processes, ev->process);
+	bool history = has_loss ? past->lost.flags & EBT_F_HISTORY : !started && !p->begun_in_run;
 	bool has_words = from != EBT_NO_POS && ev->pos != EBT_NO_POS && ev->pos > from;
 	uint64_t words = has_words ? ev->pos - from : 0;
 	struct missing *m = history ? &past->history : &past->missing;
@@ -149,18 +150,23 @@ static void restart(struct join_ring *r, bool has_file)
 /* An event of a hole was delivered: one less is missing. */
 static void give_back(struct session *s, struct ring_past *past, const struct ebt_event *ev)
 {
-	/* It may have been counted in an output that is whole already. */
-	struct totals *t = !s->totals.lost_events && s->past.lost_events ? &s->past : &s->totals;
 	bool history = past->history.events && (int32_t)(ev->seq - past->history_end) < 0;
 	struct missing *m = history ? &past->history : &past->missing;
 	if (!m->events)
 		return;
 	uint64_t words = --m->events && m->words > ev->size ? ev->size : m->words;
 	m->words -= words;
-	t->lost_events--;
-	t->lost_words -= words;
-	t->history_events -= history;
-	t->history_words -= history ? words : 0;
+	/* It may have been counted in an output that is whole already. */
+	struct totals *t = &s->totals;
+	if (history) {
+		t = !t->history_events && s->past.history_events ? &s->past : t;
+		t->history_events--;
+		t->history_words -= words;
+	} else {
+		t = !t->lost_events && s->past.lost_events ? &s->past : t;
+		t->lost_events--;
+		t->lost_words -= words;
+	}
 }
 
 /* An ordinal below the next one: a copy of a delivered event, or an event of a reported hole. */
@@ -301,6 +307,14 @@ static inline int settle(struct join *j, struct ebt_event *held)
 	return err;
 }
 
+/* The program of the process has ended. One that follows it began in the run. */
+static void end_program(struct join *j, const struct ebt_event *ev)
+{
+	struct process *p = processes_at(&j->session->processes, ev->process);
+	join_rings_end(&j->rings, p);
+	p->begun_in_run = true;
+}
+
 /* An event behind *held, which is NULL if none is held. */
 static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
 {
@@ -325,7 +339,7 @@ static int take(struct join *j, struct ebt_event *ev, struct ebt_event **held)
 	if (is_loss)
 		return note_loss(j, ev);
 	if (ev->kind == EBT_PROCESS && ev->id != EBT_PROCESS_FORK)
-		join_rings_end(&j->rings, processes_at(&j->session->processes, ev->process));
+		end_program(j, ev);
 	if (!may_have_partner(ev))
 		return deliver(j, ev);
 	*held = ev;

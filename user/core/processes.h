@@ -71,6 +71,9 @@ struct process {
 	uint32_t parent_pid;	/* 0: not known */
 	bool announced;
 	bool ended; /* its pid may be another process's */
+	/* Its program began when the run watched already: what is missing before its first event is lost,
+	 * and not of the time before the trace. */
+	bool begun_in_run;
 	/* What the engine keeps of it while it runs and is followed; NULL: it is not. The
 	 * engine's. */
 	struct followed *followed;

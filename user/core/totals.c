@@ -41,8 +41,11 @@ void totals_since(struct totals *t, const struct totals *earlier)
 #undef LAST
 }
 
-void totals_pack(const struct totals *t, uint64_t ret[TOTALS_KEPT])
+void totals_pack(const struct totals *from, uint64_t ret[TOTALS_KEPT])
 {
+	struct totals all = *from, *t = &all;
+	t->lost_events += t->history_events;
+	t->lost_words += t->history_words;
 #define X(name, sum, shown, kept) \
 	if (kept)                 \
 		ret[(kept)-1] = t->name;
@@ -50,11 +53,18 @@ void totals_pack(const struct totals *t, uint64_t ret[TOTALS_KEPT])
 #undef X
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 void totals_unpack(const uint64_t kept[TOTALS_KEPT], struct totals *ret)
 {
 #define X(name, sum, shown, place) ret->name = (place) ? kept[(place) ? (place)-1 : 0] : 0;
 	TOTALS(X)
 #undef X
+	ret->lost_events -= least(ret->history_events, ret->lost_events);
+	ret->lost_words -= least(ret->history_words, ret->lost_words);
 }
 
 static bool is_shown(const struct totals *t, unsigned row, bool whole)

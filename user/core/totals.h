@@ -29,7 +29,7 @@
 	X(lost_events, SUM, SUMMARY, 2)                                                            \
 	X(lost_uncounted, SUM, HIDDEN, 0)                                                          \
 	X(lost_words, SUM, SUMMARY, 3)                                                             \
-	/* of the lost ones: overwritten before the tracer attached */                             \
+	/* the same, from before the tracer attached; not among the lost ones */                   \
 	X(history_events, SUM, SUMMARY, 4)                                                         \
 	X(history_uncounted, SUM, HIDDEN, 0)                                                       \
 	X(history_words, SUM, SUMMARY, 5)                                                          \
@@ -54,8 +54,11 @@ void totals_add(struct totals *t, const struct totals *next);
 void totals_since(struct totals *t, const struct totals *earlier);
 
 #define TOTALS_KEPT 10
-/* To the numbers that a capture keeps, and back; those that it does not keep become 0. */
-void totals_pack(const struct totals *t, uint64_t ret[TOTALS_KEPT]);
+/*
+ * To the numbers that a capture keeps, and back; those that it does not keep become 0. A capture's
+ * lost_events and lost_words include its history.
+ */
+void totals_pack(const struct totals *from, uint64_t ret[TOTALS_KEPT]);
 void totals_unpack(const uint64_t kept[TOTALS_KEPT], struct totals *ret);
 
 /* A total as it is shown. */

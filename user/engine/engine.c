@@ -28,11 +28,6 @@ void engine_prepare(const struct engine_options *o)
 	}
 }
 
-bool engine_came_late(const struct engine_options *o)
-{
-	return o->pid_count && !o->snapshot;
-}
-
 /* The settings that make the rings of the run's programs larger, "A=18 and B=18"; "" if none is
  * known. *ret_markers: some program has markers. */
 static void larger_rings(const struct processes *ps, char ret[LARGER_BYTES], bool *ret_markers)
@@ -61,8 +56,7 @@ static void report_wrapped(const struct engine *e)
 {
 	const struct engine_options *o = e->options;
 	struct totals totals = session_run_totals(e->session);
-	uint64_t words = totals.lost_words - (engine_came_late(o) ? totals.history_words : 0);
-	if (!words)
+	if (!totals.lost_words)
 		return;
 	char larger[LARGER_BYTES];
 	bool markers;
@@ -70,7 +64,7 @@ static void report_wrapped(const struct engine *e)
 	report_at(&e->report, LOG_NORMAL,
 		  "a ring was overwritten before it was read (%" PRIu64
 		  " words); for larger rings, start the program with %s%s",
-		  words, larger,
+		  totals.lost_words, larger,
 		  markers && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
 }
 

@@ -33,8 +33,5 @@
 void engine_prepare(const struct engine_options *o);
 /* Moves all events that the options ask for into the sink. */
 enum engine_end engine_run(struct engine *e);
-/* True if the run attached to processes that were running: events that they overwrote before are
- * not losses of the run. */
-bool engine_came_late(const struct engine_options *o);
 
 #endif

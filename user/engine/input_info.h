@@ -9,6 +9,7 @@
 #include <ebtrace/pagetrace.h>
 
 #include "codec/capture.h"
+#include "core/totals.h"
 
 #define INPUT_INFO_NAME_BYTES 64
 #define INPUT_INFO_DAMAGES    8 /* offsets of damage that are kept */
@@ -21,7 +22,8 @@ struct input_info {
 	struct ebt_cursor_info ring;
 	uint64_t (*by_domain)[EBT_KINDS]; /* ring.max_domains of them */
 	uint64_t first_ns, last_ns;
-	bool has_time; /* the two are valid */
+	bool has_time;	      /* the two are valid */
+	struct totals losses; /* their sums, nothing else */
 	uint64_t damage_offset[INPUT_INFO_DAMAGES];
 	uint32_t damages;
 	/* A capture; the session has its totals and processes. */

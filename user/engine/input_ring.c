@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "codec/ring_ids.h"
+#include "core/loss.h"
 #include "engine/faults.h"
 #include "engine/input_info.h"
 #include "engine/refusal.h"
@@ -96,7 +97,7 @@ static enum engine_end add(const struct engine *e, struct ebt_cursor *c, const c
 		}
 		*source = ring_source_base(made);
 	}
-	int err = ring_source_add(ring_source_of(*source), c, name, process, false);
+	int err = ring_source_add(ring_source_of(*source), c, name, process, RING_AT_REST);
 	return err && err != -ENOSPC ? ENGINE_FAILED : ENGINE_OK; /* no memory: emitted as a loss */
 }
 
@@ -166,6 +167,8 @@ static int count_event(const struct ebt_event *ev, const void *payload, size_t b
 		s->damages++;
 		return 0;
 	}
+	if (ev->kind == EBT_LOST)
+		loss_count(&s->losses, ev);
 	if (ev->kind >= EBT_KINDS || ev->kind == EBT_LOST || ev->domain >= s->ring.max_domains)
 		return 0;
 	s->kinds[ev->kind]++;

@@ -282,6 +282,7 @@ static enum engine_end add_processes(struct live *t)
 		report_error(&t->engine->report, "%s", strerror(-err));
 		return ENGINE_FAILED;
 	}
+	ring_files_attached(t->files);
 	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
 		end = probing_attach(&t->probing, t->options->pids[i]);
 	if (end)

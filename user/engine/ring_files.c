@@ -33,6 +33,7 @@ struct ring_files {
 	struct ring_dirs dirs;
 	struct unread_rings unread;
 	bool keep;
+	bool attached; /* what is found from now on was not there when the run began */
 	unsigned opened;
 	uint64_t begun_ns; /* the last scan: what it deferred has come since the one before */
 	uint64_t stuck_ns; /* since when nothing could be opened */
@@ -54,6 +55,7 @@ int ring_files_new(const struct engine *e, struct follow *f, struct ring_source 
 	r->inspect = inspect;
 	unread_rings_init(&r->unread, e, rings);
 	r->keep = keep;
+	r->attached = !e->options->pid_count;
 	r->release = e->options->release;
 	*ret = r;
 	return 0;
@@ -114,13 +116,27 @@ static bool reads_rings(const struct ring_files *r)
 	return r->engine->options->mode != MODE_PROBES;
 }
 
-void ring_files_process_added(struct ring_files *r, pid_t pid)
+/* Whoever the process runs as by now may own rings of ours. */
+static void add_user(struct ring_files *r, pid_t pid)
 {
 	char path[32];
 	struct stat st;
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (!stat(path, &st))
 		inbox_add_user(&r->inbox, st.st_uid);
+}
+
+void ring_files_process_added(struct ring_files *r, pid_t pid)
+{
+	const struct followed *p = follow_find(r->follow, pid);
+	if (p && r->attached)
+		processes_at(&r->engine->session->processes, p->process)->begun_in_run = true;
+	add_user(r, pid);
+}
+
+void ring_files_attached(struct ring_files *r)
+{
+	r->attached = true;
 }
 
 void ring_files_expect(struct ring_files *r, pid_t pid, uint64_t since_ns)
@@ -234,7 +250,8 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	if (!p)
 		processes_end_unused(&r->engine->session->processes, process);
 	learn_clock(r, process, p);
-	err = ring_source_add(r->rings, c, name, process, p != NULL);
+	err = ring_source_add(r->rings, c, name, process,
+			      (p ? RING_LIVE : 0) | (r->attached ? RING_IN_RUN : 0));
 	if (!err && p)
 		followed_usage_note(&p->usage, r->engine->session);
 	return err == -ENOSPC ? 0 : err; /* no memory for it: told as a loss */
@@ -287,7 +304,7 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 	const char *slash = strrchr(found->path, '/');
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
 	detect_release(r, p);
-	ring_files_process_added(r, p->pid); /* as whoever it runs by now */
+	add_user(r, p->pid);
 	p->has_ring = true;
 	p->opened_ns = seen_ns;
 	ring_warnings_unexplained(r->engine, p);

@@ -27,6 +27,8 @@ void ring_files_free(struct ring_files *r);
 
 /* A process is followed from now on. */
 void ring_files_process_added(struct ring_files *r, pid_t pid);
+/* All processes that were running have been added and scanned: what is found later began in the run. */
+void ring_files_attached(struct ring_files *r);
 /* A process that is followed runs the program `name` by now, and may be gone before the first
  * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);

@@ -5,6 +5,7 @@
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
 #include "core/kinds.h"
+#include "core/loss.h"
 #include "sink/ebt_items.h"
 #include "sink/ebt_packer.h"
 #include "sink/ebt_stacks.h"
@@ -59,7 +60,7 @@ struct ebt_blocks {
 	uint64_t last_block, last_batch;
 	uint64_t stack_bytes, event_bytes; /* of closed blocks */
 	/* The losses that a reader of the capture counts. */
-	uint64_t lost_events, lost_words;
+	struct totals counted;
 	int err;
 };
 
@@ -249,14 +250,16 @@ static int refer_name(struct ebt_blocks *e, const struct ebt_event *ev)
 /* Events of a reported hole arrived late, so fewer are lost than the losses count. */
 static int settle_losses(struct ebt_blocks *e)
 {
-	const struct totals *t = &e->session->totals;
-	if (t->lost_events == e->lost_events && t->lost_words == e->lost_words)
+	struct totals none = e->counted;
+	totals_since(&none, &e->session->totals);
+	if (!none.lost_events && !none.lost_words && !none.history_events && !none.history_words)
 		return 0;
 	struct capture_item item = {.what = CAPTURE_RECOVERED};
-	item.recovered.events = e->lost_events - t->lost_events;
-	item.recovered.words = e->lost_words - t->lost_words;
-	e->lost_events = t->lost_events;
-	e->lost_words = t->lost_words;
+	item.recovered.events = none.lost_events + none.history_events;
+	item.recovered.words = none.lost_words + none.history_words;
+	item.recovered.history_events = none.history_events;
+	item.recovered.history_words = none.history_words;
+	e->counted = e->session->totals;
 	return capture_put_item(e->writer, &item);
 }
 
@@ -307,10 +310,8 @@ static int put_event(struct ebt_blocks *e, const struct ebt_event *ev, bool is_f
 		err = refer_process(e, ev->process);
 	if (!err && kinds_get(ev->kind)->label == KINDS_LABEL_user)
 		err = refer_name(e, ev);
-	if (!err && is_first && ev->kind == EBT_LOST) {
-		e->lost_events += ev->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ev->arg[0];
-		e->lost_words += ev->arg[1];
-	}
+	if (!err && is_first && ev->kind == EBT_LOST)
+		loss_count(&e->counted, ev);
 	if (!err && is_first)
 		err = settle_losses(e);
 	if (!err)
@@ -446,8 +447,7 @@ int ebt_blocks_new(const struct session *s, const struct ebt_blocks_options *o,
 	e->session = s;
 	e->opt = *o;
 	e->block = 1;
-	e->lost_events = s->totals.lost_events;
-	e->lost_words = s->totals.lost_words;
+	e->counted = s->totals;
 	int err = ebt_packer_new(EBT_LEVEL, &e->packer);
 	if (!err)
 		e->writer = ebt_packer_open(e->packer);

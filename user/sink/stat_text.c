@@ -151,7 +151,7 @@ static void put_coverage(struct buf *b, const struct stat_numbers *n)
 	put_row(b, "coverage", covered, more);
 	if (history)
 		report_print(
-			b, "%soverwritten before it was read: %s\n", indent,
+			b, "%sbefore the trace began: %s\n", indent,
 			show_loss(l->history_events, history_uncounted, l->history_words).text);
 	if (l->unwatched)
 		report_print(b, "%snot watched: %s before probes were in place\n", indent,

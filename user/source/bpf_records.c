@@ -97,11 +97,11 @@ void bpf_records_add_child(struct bpf_records *s, pid_t pid, uint32_t slot,
 	struct bpf_target *target = bpf_records_add(s, pid, slot, &birth->start);
 	if (!target)
 		return;
+	struct process *child = processes_at(&s->session->processes, target->process);
+	child->begun_in_run = true;
 	if (parent)
-		processes_at(&s->session->processes, target->process)->parent_pid =
-			(uint32_t)parent->pid;
-	process_set_clock(processes_at(&s->session->processes, target->process),
-			  birth->clock_ahead_ns);
+		child->parent_pid = (uint32_t)parent->pid;
+	process_set_clock(child, birth->clock_ahead_ns);
 	if (s->pages)
 		keep_error(s, begin_pages(s, target, birth));
 	if (birth->ts)

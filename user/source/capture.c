@@ -3,6 +3,7 @@
 
 #include "base/log.h"
 #include "codec/ring_ids.h"
+#include "core/loss.h"
 #include "source/capture_processes.h"
 #include "source/capture_stacks.h"
 #include "source/release.h"
@@ -29,7 +30,7 @@ struct capture_source {
 	bool finished;
 	uint64_t horizon_ns;
 	int err;
-	uint64_t lost_events, lost_words; /* by our events, without recovered ones */
+	struct totals counted; /* losses by our events, without recovered ones */
 	struct totals totals;
 	bool has_totals;
 };
@@ -157,12 +158,38 @@ static bool is_news(const struct capture_source *s, const struct capture_item *i
 	return !p || traits_of(&item->process).release != p->traits.release;
 }
 
-static void recover(struct capture_source *s, uint64_t events, uint64_t words)
+/* Takes off losses that turned out to be none. */
+static void recover(struct capture_source *s, const struct totals *none)
 {
-	s->session->totals.lost_events -= events;
-	s->session->totals.lost_words -= words;
-	s->lost_events -= events;
-	s->lost_words -= words;
+	struct totals *both[] = {&s->session->totals, &s->counted};
+	for (unsigned i = 0; i < 2; i++) {
+		both[i]->lost_events -= none->lost_events;
+		both[i]->lost_words -= none->lost_words;
+		both[i]->history_events -= none->history_events;
+		both[i]->history_words -= none->history_words;
+	}
+}
+
+/* How many of those recovered are of the history: files written before that was known count as lost
+ * first. */
+static uint64_t of_history(uint64_t recovered, uint64_t history, uint64_t lost)
+{
+	uint64_t rest = recovered - history;
+	return rest > lost ? history + (rest - lost) : history;
+}
+
+static void recover_item(struct capture_source *s, const struct capture_item *item)
+{
+	uint64_t events = item->recovered.events, words = item->recovered.words;
+	struct totals none = {
+		.history_events =
+			of_history(events, item->recovered.history_events, s->counted.lost_events),
+		.history_words =
+			of_history(words, item->recovered.history_words, s->counted.lost_words),
+	};
+	none.lost_events = events - none.history_events;
+	none.lost_words = words - none.history_words;
+	recover(s, &none);
 }
 
 /* Losses in damaged blocks are known from the totals only. */
@@ -171,11 +198,14 @@ static void settle_losses(struct capture_source *s)
 	if (!capture_reader_fault(s->reader))
 		return;
 	/* Words without events were of a ring that does not count them. */
-	if (s->totals.lost_words > s->lost_words && !s->totals.lost_events)
+	if (s->totals.lost_words > s->counted.lost_words && !s->totals.lost_events)
 		s->session->totals.lost_uncounted++;
-	recover(s,
-		s->lost_events - s->totals.lost_events - capture_reader_stats(s->reader)->missing,
-		s->lost_words - s->totals.lost_words);
+	if (s->totals.history_words > s->counted.history_words && !s->totals.history_events)
+		s->session->totals.history_uncounted++;
+	struct totals none = s->counted;
+	totals_since(&none, &s->totals);
+	none.lost_events -= capture_reader_stats(s->reader)->missing;
+	recover(s, &none);
 }
 
 static int apply(struct capture_source *s, const struct capture_item *item)
@@ -194,7 +224,7 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		capture_processes_gone(&s->processes, item->gone);
 		return 0;
 	case CAPTURE_RECOVERED:
-		recover(s, item->recovered.events, item->recovered.words);
+		recover_item(s, item);
 		return 0;
 	case CAPTURE_TOTALS:
 		totals_unpack(item->totals, &s->totals);
@@ -262,10 +292,8 @@ static int read_event(struct capture_source *s, struct ebt_event *ret)
 	if (err)
 		return err;
 	s->horizon_ns = ret->ts;
-	if (ret->kind == EBT_LOST) {
-		s->lost_events += ret->arg[0] == EBT_LOST_UNCOUNTED ? 0 : ret->arg[0];
-		s->lost_words += ret->arg[1];
-	}
+	if (ret->kind == EBT_LOST)
+		loss_count(&s->counted, ret);
 	if (ret->stack)
 		capture_stacks_resolve(&s->stacks, ret);
 	if (!(ret->flags & EBT_F_PAYLOAD))

@@ -67,6 +67,7 @@ static int lane_of(struct ring_source *s, struct ring_file *f, uint32_t domain,
 	(*ret)->file = f;
 	(*ret)->clock_ahead_ns = f->clock_ahead_ns;
 	(*ret)->has_owners = f->pid;
+	(*ret)->in_run = f->in_run;
 	f->lanes++;
 	uint32_t lane = ring_lanes_put(&s->lanes, *ret);
 	s->base.lanes = s->lanes.count;
@@ -413,8 +414,9 @@ static bool has_room(struct ring_source *s)
 }
 
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
-		    bool live)
+		    enum ring_use use)
 {
+	bool live = use & RING_LIVE;
 	struct process *p = processes_announce(&s->session->processes, process);
 	if (!has_room(s)) {
 		ebt_cursor_close(c);
@@ -443,6 +445,7 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 		ring_file_know_threads(f, (pid_t)p->pid);
 	f->bytes = bytes;
 	f->clock_ahead_ns = p->clock_ahead_ns;
+	f->in_run = use & RING_IN_RUN;
 	s->follows |= live;
 	ring_file_describe(f, p);
 	f->number = s->added++;

@@ -26,6 +26,15 @@
 
 #define RING_SLACK_NS 50000000ull
 
+/* The use that is made of a file. */
+enum ring_use {
+	RING_AT_REST = 0,
+	RING_LIVE = 1 << 0, /* the process may write to it until ring_source_finish() */
+	RING_IN_RUN =
+		1 << 1, /* it was made while the run watched: words that are overwritten before
+				 the first look are lost, and not of the time before the trace */
+};
+
 struct ring_source;
 
 /*
@@ -39,13 +48,12 @@ struct ring_source *ring_source_of(struct source *base);
 
 /*
  * Adds a file, called `name` in messages, of a process of the session's registry, and announces the
- * process. Takes ownership of `c`, also on failure. live: the process may write to it until
- * ring_source_finish(). 0; -ENOSPC: the budget is used up: the file is not read, which has been
- * logged and is reported as a loss; or -ENOMEM. Its times are converted by clock_ahead_ns of the
- * process, which is to be set before.
+ * process. Takes ownership of `c`, also on failure. 0; -ENOSPC: the budget is used up: the file is
+ * not read, which has been logged and is reported as a loss; or -ENOMEM. Its times are converted by
+ * clock_ahead_ns of the process, which is to be set before.
  */
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
-		    bool live);
+		    enum ring_use use);
 /* A ring that a process wrote between the two times cannot be read at all. */
 void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_ns, uint64_t ts);
 /*

@@ -29,7 +29,8 @@ struct ring_file {
 	uint32_t number; /* in order of addition */
 	uint32_t place;	 /* among the source's files */
 	bool live, counted, finished, last_update;
-	pid_t pid; /* of the process, if threads are to be known: see ring_file_know_threads() */
+	bool in_run; /* it was made while the run watched */
+	pid_t pid;   /* of the process, if threads are to be known: see ring_file_know_threads() */
 	bool is_inner; /* its threads have the numbers of a pid namespace that is not ours */
 	int64_t clock_ahead_ns; /* of its times, as of struct process when it was added */
 	unsigned asked;		/* threads, since asked_ns */

@@ -191,7 +191,7 @@ static void begin_segment(struct ring_lane *lane, struct ring_segment *seg)
 	if (f->restart)
 		ring_decoder_restart(&lane->decoder);
 	if (f->lost)
-		ring_decoder_gap(&lane->decoder, f->lost, f->history);
+		ring_decoder_gap(&lane->decoder, f->lost, f->history && !lane->in_run);
 	if (f->damage)
 		ring_decoder_damage(&lane->decoder, f->damage_offset, f->damage_words,
 				    f->damage_pos);

@@ -44,6 +44,7 @@ struct ring_lane {
 	uint64_t last_ns; /* of the last event that was read */
 	bool begun;	  /* its EBT_F_FIRST was emitted */
 	bool has_owners;  /* events get their thread */
+	bool in_run;	  /* the file was made while the run watched */
 	struct ring_owners owners;
 	struct ring_decoder decoder;
 	int64_t clock_ahead_ns; /* of the times in the ring; events have the tracer's */

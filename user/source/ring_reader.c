@@ -84,8 +84,7 @@ static void look_at(struct ring_reader *rr, uint32_t d, bool early_writing,
 		s->damage_offset = ring_layout_header(&rr->layout, d);
 		r->pos = h->head;
 	}
-	if (!rr->looked && h->head)
-		s->history = true;
+	s->history = rr->looked ? s->history && h->head == r->head : h->head != 0;
 	r->head = h->head;
 	r->tail = h->tail;
 }
@@ -190,7 +189,6 @@ static bool fetch_notice(struct ring_reader *rr, uint32_t d, struct cursor_fetch
 		f->history = s->history;
 		r->pos = r->head;
 	}
-	s->history = false;
 	f->pos = r->pos;
 	return f->damage || f->lost;
 }
@@ -222,12 +220,14 @@ static int fetch_verify(struct ring_reader *rr, uint32_t d, uint64_t *words, siz
 	if (h.head > f->pos) {
 		uint64_t torn = h.head - f->pos;
 		f->lost += torn;
+		f->history = rr->state[d].history;
 		f->pos = h.head;
 		n = torn < n ? n - torn : 0;
 		memmove(words, words + torn * (n > 0), 8 * n);
 	}
 	r->head = h.head;
 	f->words = (uint32_t)n;
+	rr->state[d].history &= !n;
 	return 0;
 }
 

@@ -44,8 +44,9 @@ struct cursor_fetch {
 
 /* What the headers of the file imply for a ring, beside struct cursor_ring. */
 struct ring_state {
-	bool history; /* words below head were overwritten before the first look */
-	bool insane;  /* head and tail contradict; a window was guessed once */
+	bool history; /* words below head were overwritten before the first look, and none was read since:
+			 of the first fetch, what is overwritten meanwhile is one hole with them */
+	bool insane; /* head and tail contradict; a window was guessed once */
 	bool restart;
 	uint64_t insane_head, insane_tail;
 	uint64_t damage_offset; /* with cursor_ring.notice */
