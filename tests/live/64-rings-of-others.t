@@ -5,6 +5,7 @@
 . tests/lib.sh
 need_root
 need_command jq
+need_command xz
 gc=$O/tests/prog/minigc
 reader=$O/tests/attack/maps_a_ring
 unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR
@@ -116,6 +117,28 @@ exec 8>&-
 wait $tracer
 is "$? $(jq -s '[.[] | select(.name == "ring_stop")] | length' "$TMP/t")" "0 1" "and the next run reads it to its end"
 exec 7>&-
+
+# A daemon of root's that has made its ring, and has dropped its privileges since.
+mkdir "$TMP/dropped"
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/ring"
+# shellcheck disable=SC2016
+sh -c 'cp "$1" "$2/$$.events" && exec "$3" "$2/$$.events" drop 60' sh "$TMP/ring" "$TMP/dropped" \
+	"$(realpath "$reader")" &
+daemon=$!
+children+=($daemon)
+wait_for eval '[ "$(stat -c %u /proc/$daemon)" = 65534 ]'
+for options in "--snapshot" "--mode ring -d 0.1s"; do
+	# shellcheck disable=SC2086
+	"$O/ebtrace" -q $options --ocaml-version 5.3 -f ndjson -o "$TMP/t" -p $daemon 2>"$TMP/err"
+	is "$? $(tail -1 "$TMP/t" | jq .events)" "0 253" "$options: the ring of a daemon that has dropped its privileges is read" ||
+		diag "$(cat "$TMP/err")"
+done
+chown 4711 "$TMP/dropped/$daemon.events"
+"$O/ebtrace" -q --snapshot --ocaml-version 5.3 -f ndjson -o "$TMP/t" -p $daemon 2>"$TMP/err"
+[ $? != 0 ] && grep -q "belongs neither to the owner of the process nor to us" "$TMP/err"
+ok $? "that of a third user is not" || diag "$(cat "$TMP/err")"
+kill -9 $daemon
+wait $daemon 2>/dev/null
 
 # A process may map any number of files that are named like its rings.
 for count in 40 80; do

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -66,6 +67,36 @@ static int make_file(const char *path, off_t bytes)
 	return err;
 }
 
+/* A process of another user whose ring is our own user's, as it had it before. Its directory in /proc is
+ * its user's as long as it may be dumped. */
+static void test_dropped(void)
+{
+	char path[128], reason[RINGFILE_REASON_BYTES] = "";
+	int to_us[2];
+	if (pipe(to_us))
+		abort();
+	pid_t pid = fork();
+	if (!pid) {
+		bool dropped = !setuid(65534) && !prctl(PR_SET_DUMPABLE, 1);
+		if (!dropped || write(to_us[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	char byte;
+	close(to_us[1]);
+	bool is_other = read(to_us[0], &byte, 1) == 1;
+	snprintf(path, sizeof(path), "%s/%d.events", dir, (int)pid);
+	ok(is_other && !make_file(path, RING_BYTES) && !find(pid, dir, reason),
+	   "our own user's file is found, of a process that is another user's by now");
+	if (!chown(path, 4711, 4711))
+		check_refused(pid, -EOWNERDEAD, "owner", "a third user's file");
+	unlink(path);
+	close(to_us[0]);
+	kill_child(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 static void test_dir(void)
 {
 	char path[128], reason[EBT_REASON_BYTES] = "";
@@ -79,6 +110,8 @@ static void test_dir(void)
 	if (!geteuid() && !chown(path, 65534, 65534))
 		check_refused(pid, -EOWNERDEAD, "owner", "a file that is another user's");
 	unlink(path);
+	if (!geteuid())
+		test_dropped();
 	ok(!symlink("/etc/passwd", path), "a symbolic link is put in its place");
 	check_refused(pid, -ELOOP, "symbolic link", "a symbolic link");
 	unlink(path);

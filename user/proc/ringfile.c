@@ -47,8 +47,10 @@ static int check_file(struct search *s, int fd, const char *path)
 		return refuse(s, -errno, path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return refuse(s, -EINVAL, path, "not a regular file");
-	if (st.st_uid != s->owner)
-		return refuse(s, -EOWNERDEAD, path, "does not belong to the owner of the process");
+	/* A daemon that has dropped its privileges keeps the ring that it made before. */
+	if (st.st_uid != s->owner && st.st_uid != geteuid())
+		return refuse(s, -EOWNERDEAD, path,
+			      "belongs neither to the owner of the process nor to us");
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * Finds and opens the ring files of a process: files that it has mapped for writing and whose name
  * contains its pid. (A reader of rings has rings of other processes mapped.) The process is not
  * trusted: it may replace the file by a link, a FIFO or a file of another user, so only a regular
- * file is opened that belongs to the owner of the process and is the file that is mapped.
+ * file is opened that is the file that is mapped, and belongs to the owner of the process or to our
+ * own user, as does a ring of root's whose process has dropped its privileges since.
  */
 #ifndef PROC_RINGFILE_H
 #define PROC_RINGFILE_H
@@ -35,7 +36,7 @@ pid_t ringfile_name_pid(const char *name);
  * `reason` (RINGFILE_REASON_BYTES): -ESRCH no such process (or an ending one, or a kernel thread),
  * -ENOENT no ring, -EACCES or -EPERM no permission (also: the file is deleted, and opening the
  * mapping is not permitted), -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD a file
- * of another user, -ESTALE not the file that is mapped. After an error ret->path names a mapped
+ * of a third user, -ESTALE not the file that is mapped. After an error ret->path names a mapped
  * ring that could not be opened; empty: none is known.
  */
 int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
