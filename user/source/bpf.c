@@ -37,9 +37,9 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
-	uint32_t single, priced; /* sites with a link of their own; those that a message had */
-	bool reported_cut;	 /* that probes were gone */
-	unsigned reported;	 /* programs that are missed, a bit for each enum bpf_probe */
+	uint32_t priced;   /* sites with a link of their own of which a message told */
+	bool reported_cut; /* that probes were gone */
+	unsigned reported; /* programs that are missed, a bit for each enum bpf_probe */
 	struct bpf_refusal link_refusal; /* the last one of a link; err 0: none */
 	struct bpf_recover recover;
 	struct page_spaces pages;
@@ -265,16 +265,16 @@ static const struct source_ops bpf_source_ops = {
 
 static void report_price(struct bpf_source *s, uint32_t sites)
 {
-	s->single += sites;
-	if (s->single < 2 * s->priced)
+	sites += s->in.targets.by.links.sites;
+	if (sites < 2 * s->priced)
 		return;
-	s->priced = s->single;
+	s->priced = sites;
 	log_at(LOG_NORMAL,
 	       "%s: %u probes have a link each; to remove them at the end takes about %.1f s",
 	       s->opt.attach == BPF_ATTACH_PERF
 		       ? "--attach perf"
 		       : "this kernel has no usable uprobe_multi links (Linux 6.10)",
-	       s->single, s->single * SINGLE_LINK_S);
+	       sites, sites * SINGLE_LINK_S);
 }
 
 static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
