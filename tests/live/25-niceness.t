@@ -62,6 +62,7 @@ if [ "$(nproc)" -gt 1 ]; then
 	is "$(grep -c 'real-time scheduling.*: on (--no-realtime' "$TMP/err")" 1 "-v reports it, and how to switch it off"
 	is "$(policy_of "$O/ebtrace" --no-realtime)" TS "--no-realtime leaves it alone"
 	is "$(policy_of nice -n 5 "$O/ebtrace")" TS "and so does a niceness that the user has set"
+	is "$(grep -c 'real-time scheduling.*: off: ebtrace was started with a niceness' "$TMP/err")" 1 "which -v reports"
 	is "$("$O/ebtrace" -q -o "$TMP/out" -- sh -c 'ps -o cls= -p $$' 2>"$TMP/err" | tr -d ' ')" TS \
 		"a program that it starts is scheduled as others"
 	is "$(policy_of taskset 1 "$O/ebtrace")" TS "on one CPU it is left to the program"

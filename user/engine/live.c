@@ -94,17 +94,18 @@ static int on_realtime(void *ctx)
 	return 0;
 }
 
-/* Whoever was started with a niceness of its own keeps that. */
+/* An ebtrace that was started with a niceness keeps that. */
 static void begin_realtime(struct live *t)
 {
-	if (!t->options->realtime || t->options->nice)
+	if (!t->options->realtime)
 		return;
-	int err = realtime_begin(&t->realtime);
+	int err = t->options->nice ? -EALREADY : realtime_begin(&t->realtime);
 	report_at(&t->engine->report, LOG_VERBOSE, "real-time scheduling while rings are read: %s",
-		  !err		    ? "on (--no-realtime: off)"
-		  : err == -ENOTSUP ? "off: there is one CPU"
-		  : err == -EBUSY   ? "off: ebtrace has a policy of its own"
-				    : strerror(-err));
+		  !err		     ? "on (--no-realtime: off)"
+		  : err == -ENOTSUP  ? "off: there is one CPU"
+		  : err == -EBUSY    ? "off: ebtrace has a policy of its own"
+		  : err == -EALREADY ? "off: ebtrace was started with a niceness"
+				     : strerror(-err));
 	t->realtime_timer =
 		(struct loop_timer){.fn = on_realtime, .ctx = t, .period_ns = REALTIME_CHECK_NS};
 	if (!err)
