@@ -157,13 +157,14 @@ is "$(jq -r '.source, (.blame.longest | all(.stack != []))' "$TMP/own.json" | pa
 
 # ---- with a limit ----
 
+# One of the two sleeps 2 ms at a time, for 80 ms; on a busy machine it is kept from a CPU for longer than that.
 timeout 300 "$O/ebtrace" trace --blame --mode probes --min-duration 30ms -f ndjson -o "$TMP/limit.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
 jq -e -s '[.[] | select(.kind == "offcpu")] | length > 0 and all(.duration_ns >= 30000000)' "$TMP/limit.ndjson" >"$TMP/jq"
 ok $? "--min-duration shows the long intervals"
-jq -e -s '[.[] | select(.kind == "pause")] | length == 2 and all(.sleep_ns + .run_queue_ns > .duration_ns / 2)' "$TMP/limit.ndjson" >"$TMP/jq"
+jq -e -s '[.[] | select(.kind == "pause")] | length == 2 and all(.sleep_ns > 70000000)' "$TMP/limit.ndjson" >"$TMP/jq"
 ok $? "and pauses are made of the short ones, too" || jq -c 'select(.kind == "pause" or .kind == "offcpu")' "$TMP/limit.ndjson"
 timeout 60 "$O/ebtrace" trace --blame --mode probes -e pause -f ndjson -o "$TMP/alone.ndjson" -- "$prog" "$TMP/file" sleep hold >"$TMP/said" 2>"$TMP/err"
-jq -e -s '(map(select(.kind == "pause")) | length == 2 and all(.sleep_ns + .run_queue_ns > .duration_ns / 2))
+jq -e -s '(map(select(.kind == "pause")) | length == 2 and all(.sleep_ns > 70000000))
 	and ((map(.kind) | unique) - ["header", "pause", "process", "lost", "summary"] == []) and .[-1].events == 2' "$TMP/alone.ndjson" >"$TMP/jq"
 ok $? "-e pause shows pauses alone, which are made of what is not shown" || cut -c1-200 "$TMP/alone.ndjson"
 
