@@ -149,4 +149,47 @@ kept "a directory" mkdir "$dir/run.2.ebt"
 kept "a link" ln -s "$TMP/theirs" "$dir/run.2.ebt"
 is "$(readlink "$dir/run.2.ebt") $(cat "$TMP/theirs")" "$TMP/theirs theirs" "and the link is left alone"
 [ "$(id -u)" != 0 ] || kept "a file of another user" theirs
+
+# What another process does beside a run, between two of its files: the input stops there. A link is never followed.
+mkdir -m 700 "$TMP/long"
+EBTRACE_LOG_WSIZE=20 EBTRACE_START=1 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP/long \
+	"$O/tests/prog/minigc" -q -t 2 -n 60000 -u -c /dev/null
+"$O/ebtrace" -q "$TMP/long/"*.events -o "$TMP/long.ebt"
+rm -rf "$TMP/long"
+half=$(($(wc -c <"$TMP/long.ebt") / 2))
+mkfifo "$TMP/input"
+# meddled KEEP FILE COMMAND...: COMMAND is run as soon as FILE is there. Sets status.
+meddled() {
+	local input run
+	afresh
+	echo theirs >"$TMP/theirs"
+	timeout 300 "$O/ebtrace" -q "$TMP/input" -o "$dir/run.ndjson" --max-size 1M --rotate "$1" 2>"$TMP/err" &
+	run=$!
+	exec {input}>"$TMP/input"
+	head -c "$half" "$TMP/long.ebt" >&"$input"
+	wait_for test -e "$dir/$2" || kill "$run"
+	"${@:3}"
+	tail -c +$((half + 1)) "$TMP/long.ebt" >&"$input" 2>"$TMP/tail.err"
+	exec {input}>&-
+	wait "$run"
+	status=$?
+}
+refused() { # FILE MESSAGE "sentence"
+	is "$status $(grep -c "$2" "$TMP/err") $(cat "$TMP/theirs")" "1 1 theirs" "$3" || diag "$(cat "$TMP/err")" "$(ls -l "$dir")"
+	is "$(readlink "$dir/$1")" "$TMP/theirs" "and the link stays as it is"
+}
+meddled 3 run.1.ndjson ln -s "$TMP/theirs" "$dir/run.2.ndjson"
+refused run.2.ndjson "cannot keep an older file as '$dir/run.2.ndjson'" "a link that appears where an older file would go is not replaced"
+meddled 3 run.1.ndjson ln -sf "$TMP/theirs" "$dir/run.ndjson"
+refused run.ndjson "cannot keep an older file as '$dir/run.1.ndjson'" "a link that replaces the last file is not moved"
+meddled 1 run.ndjson ln -sf "$TMP/theirs" "$dir/run.ndjson"
+refused run.ndjson "'$dir/run.ndjson' was written by another process meanwhile and is kept" "nor replaced where one file is kept"
+if [ "$(id -u)" = 0 ]; then
+	meddled 3 run.1.ndjson chown 65534 "$dir/run.1.ndjson"
+	is "$status $(grep -c "cannot keep an older file as '$dir/run.2.ndjson'" "$TMP/err") $(stat -c %u "$dir/run.1.ndjson")" "1 1 65534" \
+		"an older file that is another user's by now is not moved"
+fi
+renewed() { echo new >"$TMP/new" && mv "$TMP/new" "$dir/run.ndjson"; }
+meddled 100 run.1.ndjson renewed
+is "$status $(grep -lx new "$dir"/run.*.ndjson | wc -l)" "0 1" "a file that replaces the last one is kept as an older one"
 done_testing
