@@ -111,6 +111,25 @@ static size_t plain(const char *s)
 	return utf8_plain(s, strlen(s));
 }
 
+static bool copies(const char *s, size_t cap, const char *want, bool want_cut)
+{
+	char to[16];
+	bool cut;
+	size_t n = utf8_copy(to, cap, s, strlen(s), &cut);
+	return n == strlen(want) && !memcmp(to, want, n) && cut == want_cut;
+}
+
+static void test_utf8_copy(void)
+{
+	ok(copies("abc", 3, "abc", false) && copies("abcd", 3, "abc", true),
+	   "a text of as many bytes as there is room for is whole, a longer one is cut");
+	ok(copies("ab\xc3\xa9", 4, "ab\xc3\xa9", false),
+	   "so is one that a letter of two bytes fills");
+	ok(copies("ab\xc3\xa9", 3, "ab", true), "and no letter is cut in two");
+	ok(copies("a\xff", 4, "a" UTF8_REPLACEMENT, false) && copies("a\xff", 3, "a", true),
+	   "what is no UTF-8 is replaced, if there is room");
+}
+
 static void test_utf8_plain(void)
 {
 	is(plain("caf\xc3\xa9 \xe2\x98\x95"), 9, "letters of any script may reach a terminal");
@@ -157,6 +176,7 @@ int main(void)
 	test_full_disk();
 	test_slow_reader();
 	test_blocks();
+	test_utf8_copy();
 	test_utf8_plain();
 	return tap_done();
 }

@@ -48,17 +48,29 @@ static bool are_tame(const struct result *r, unsigned *ret_missing)
 	return true;
 }
 
+/* The first damage is of these bytes of the file. */
+static bool is_damage_of(const struct result *r, size_t from, size_t to)
+{
+	for (size_t i = 0; i < r->count; i++) {
+		const struct ebt_event *ev = &r->items[i].event;
+		if (r->items[i].what == CAPTURE_EVENT && ev->kind == EBT_DAMAGE)
+			return ev->arg[0] == from && ev->arg[1] == (to - from + 7) / 8;
+	}
+	return from == to;
+}
+
 static void test_cut(void)
 {
 	size_t starts[BLOCKS + 2];
 	struct bytes file = tame_file(starts);
-	unsigned bad = 0, untold = 0, named = 0;
+	unsigned bad = 0, untold = 0, named = 0, missized = 0;
 	for (size_t len = CAPTURE_HEAD_BYTES; len < file.len; len++) {
 		struct result r = read_all(file.data, len, SIZE_MAX);
 		unsigned blocks = 0, missing;
 		while (blocks < BLOCKS && starts[blocks + 1] <= len)
 			blocks++;
 		bool at_border = len == starts[blocks];
+		missized += !is_damage_of(&r, starts[blocks], len);
 		bad += r.end || r.events != blocks * PER_BLOCK || !are_tame(&r, &missing);
 		untold += (r.damaged == 1) == at_border || r.stats.whole || !r.stats.ended;
 		/* The head of the cut block says what is missing. */
@@ -68,6 +80,7 @@ static void test_cut(void)
 	}
 	is(bad, 0, "cut at any byte, a capture gives every block before it");
 	is(untold, 0, "a block that is cut is told as damage, and the end is missing");
+	is(missized, 0, "the damage has the bytes that are left of the block");
 	is(named, 0, "a cut block whose head is there says how many events it had");
 	free(file.data);
 }
@@ -76,7 +89,7 @@ static void test_flips(void)
 {
 	size_t starts[BLOCKS + 2];
 	struct bytes file = tame_file(starts);
-	unsigned bad = 0, uneven = 0, misplaced = 0;
+	unsigned bad = 0, uneven = 0, misplaced = 0, missized = 0;
 	for (size_t at = CAPTURE_HEAD_BYTES; at < file.len; at++) {
 		for (unsigned bit = 0; bit < 8; bit += 3) {
 			file.data[at] ^= (uint8_t)(1 << bit);
@@ -87,6 +100,7 @@ static void test_flips(void)
 			size_t want = (BLOCKS - (size_t)(block < BLOCKS)) * PER_BLOCK;
 			bad += r.end || r.events != want || !are_tame(&r, &missing);
 			uneven += r.lost != missing;
+			missized += !is_damage_of(&r, starts[block], starts[block + 1]);
 			misplaced += r.damaged != 1 || r.fault.offset != starts[block];
 			done(&r);
 			file.data[at] ^= (uint8_t)(1 << bit);
@@ -94,6 +108,7 @@ static void test_flips(void)
 	}
 	is(bad, 0, "a flipped bit costs the block that it is in, and no other");
 	is(uneven, 0, "the events of that block are told as lost, every one");
+	is(missized, 0, "and has the bytes of that block");
 	is(misplaced, 0, "the damage is told once, at the byte where the block begins");
 	free(file.data);
 }

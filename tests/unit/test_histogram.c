@@ -111,6 +111,15 @@ static void check(const char *name, uint64_t (*draw)(void))
 	is(h.count + histogram_at(&h, 500000), 0, "cleared, it is empty");
 	is(histogram_add(&h, v[7]), 0, "and takes values again");
 	is(histogram_at(&h, 500000), v[7], "the only value is every percentile");
+	/* Of each page of buckets of small values, and of larger ones. */
+	for (uint64_t i = 0; i < 100000; i++)
+		err |= histogram_add(&h, i);
+	histogram_clear(&h);
+	for (uint64_t i = 1; i <= 9; i++)
+		err |= histogram_add(&h, i * 100000);
+	uint64_t half = histogram_at(&h, 500000), fifth = histogram_at(&h, 200000);
+	ok(!err && half > 499000 && half < 501000 && fifth > 199000 && fifth < 201000,
+	   "no value from before it was cleared counts");
 	histogram_done(&h);
 	histogram_done(&halves[0]);
 	histogram_done(&halves[1]);

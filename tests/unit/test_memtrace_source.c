@@ -17,7 +17,7 @@ struct run {
 	struct session *session;
 	struct memtrace_source *source;
 	struct merge *merge;
-	size_t events, damages, late, out_of_order, wrong_stacks, unnamed;
+	size_t events, damages, damaged_words, late, out_of_order, wrong_stacks, unnamed;
 	uint64_t late_ns[2]; /* the own times of late events */
 	uint64_t last_ns;
 };
@@ -61,6 +61,7 @@ static bool drain(struct run *r, const struct model *m)
 		for (int i = 0; i < n; i++) {
 			r->events += ev[i].kind != EBT_DAMAGE;
 			r->damages += ev[i].kind == EBT_DAMAGE;
+			r->damaged_words += ev[i].kind == EBT_DAMAGE ? ev[i].arg[1] : 0;
 			if (ev[i].flags & EBT_F_LATE)
 				r->late_ns[r->late++ % 2] = EBT_OWN_TS(&ev[i]);
 			r->out_of_order += ev[i].ts < r->last_ns;
@@ -231,11 +232,12 @@ static void test_turns(uint32_t domains, unsigned turns, unsigned broken)
 		abort();
 	for (unsigned i = 1; i < turns; i++)
 		memcpy(m->trace + info + i * turn, m->trace + info, turn);
-	size_t step = turns * turn / (broken + 1), at = info;
+	size_t step = turns * turn / (broken + 1), at = info, words = 0;
 	for (unsigned i = 1; i <= broken; i++) {
 		while (at < info + i * step)
 			at += memtrace_u32(m->trace + at + 4) / 8;
 		m->trace[at] ^= 1;
+		words += (memtrace_u32(m->trace + at + 4) / 8 + 7) / 8;
 		at += memtrace_u32(m->trace + at + 4) / 8;
 	}
 	struct run r;
@@ -245,6 +247,7 @@ static void test_turns(uint32_t domains, unsigned turns, unsigned broken)
 	ok(r.events == domains * turns - broken && r.damages == broken,
 	   "%u domains in turn, %u heads broken: all other events (%zu)", domains, broken,
 	   r.events);
+	is(r.damaged_words, words, "a damage has the words of its packet");
 	end(&r);
 	model_done(m);
 }

@@ -162,6 +162,7 @@ static void test_damage(void)
 		if (r.event[i].kind == EBT_DAMAGE) {
 			damaged++;
 			is(r.event[i].arg[0], 64, "a damage has its offset");
+			is(r.event[i].arg[1], 3, "and its words");
 		}
 	is(damaged, 1, "a damaged word is one event");
 	ok(*pagetrace_source_reason(r.source), "with a reason: %s",

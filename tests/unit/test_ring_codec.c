@@ -199,6 +199,26 @@ static const struct {
 	 .w = {B(0), B(1), 9}},
 };
 
+/* The words of a damage are those that are in no event, from its offset on. */
+static void check_damage(const char *const *name, const struct ebt_event *ev, size_t n,
+			 size_t words, uint64_t pos)
+{
+	size_t of_events = 0, damaged = 0, misplaced = 0;
+	bool any = false;
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].kind == EBT_DAMAGE) {
+			misplaced += ev[i].arg[0] !=
+				     DATA + 8 * ((pos + of_events + damaged) & (RING - 1));
+			damaged += ev[i].arg[1];
+			any = true;
+		} else if (ev[i].kind != EBT_LOST) {
+			of_events += ev[i].size;
+		}
+	}
+	ok(!any || (of_events + damaged == words && !misplaced), "%s: with its words", *name) ||
+		(diag("%zu words of events, %zu damaged of %zu", of_events, damaged, words), 0);
+}
+
 static void test_words(void)
 {
 	for (size_t i = 0; i < sizeof(word_rows) / sizeof(*word_rows); i++) {
@@ -217,6 +237,7 @@ static void test_words(void)
 			lost = ev[k].kind == EBT_LOST ? &ev[k] : lost;
 		ok(!lost || lost->arg[0] == word_rows[i].lost, "%s: the loss has its number",
 		   word_rows[i].name);
+		check_damage(&word_rows[i].name, ev, got, word_rows[i].n, word_rows[i].pos);
 	}
 }
 
@@ -253,6 +274,18 @@ static void test_losses(void)
 	got = decode(&d, w + 2, 2, 27, ev);
 	ok(!strcmp(letters(ev, got), "Db") && ev[0].arg[0] == 5000 && ev[0].arg[1] == 7,
 	   "damage that the caller found is told first");
+	d = decoder(true);
+	ring_decoder_damage(&d, 5000, 7, 20);
+	ring_decoder_damage(&d, 6000, 3, 27);
+	got = decode(&d, w + 2, 2, 30, ev);
+	ok(!strcmp(letters(ev, got), "Db") && ev[0].arg[0] == 5000 && ev[0].arg[1] == 10,
+	   "two that it found are one, of the words of both");
+	d = decoder(false);
+	ring_decoder_gap(&d, 100, false);
+	ring_decoder_gap(&d, 20, true);
+	got = decode(&d, w + 2, 2, 120, ev);
+	ok(ev[0].kind == EBT_LOST && !(ev[0].flags & EBT_F_HISTORY) && ev[0].arg[1] == 120,
+	   "two losses are one, and no history if only the last is");
 }
 
 /* Model: whole batches; any cut, with what is left over brought again, gives the same events. */

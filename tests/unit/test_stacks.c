@@ -155,6 +155,24 @@ static void test_churn(void)
 	end();
 }
 
+/* All of many stacks are held: a walk over them frees nothing, so there must be few. */
+static void test_held(void)
+{
+	enum { HELD = 200000 };
+	static uint32_t ids[HELD];
+	begin();
+	uint32_t f = frame(1);
+	for (unsigned i = 0; i < HELD; i++) {
+		ids[i] = stacks_push(stacks, i ? ids[i - 1] : 0, f);
+		stacks_hold(stacks, ids[i]);
+		stacks_reclaim(stacks);
+	}
+	ok(stacks_count(stacks) == HELD && stacks->reclaimed <= 3,
+	   "held stacks are searched for others once each time that they have doubled (%llu times)",
+	   (unsigned long long)stacks->reclaimed);
+	end();
+}
+
 static void test_peak(void)
 {
 	enum { PEAK = 50000 };
@@ -182,6 +200,7 @@ int main(void)
 	test_tree();
 	test_model();
 	test_churn();
+	test_held();
 	test_peak();
 	return tap_done();
 }

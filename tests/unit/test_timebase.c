@@ -44,6 +44,15 @@ static void test_shift(void)
 	pages.at[TIMEBASE_REALTIME] = moment_at(1205);
 	ok(timebase_shift(&pages, &output, &shift) && shift == 200,
 	   "by a third clock that both know they are compared, too");
+	struct timebase boot = base(TIMEBASE_RELATIVE), host = base(TIMEBASE_MONOTONIC);
+	boot.at[TIMEBASE_RELATIVE] = moment_at(5);
+	boot.at[TIMEBASE_BOOTTIME] = moment_at(105);
+	host.at[TIMEBASE_MONOTONIC] = moment_at(1000);
+	host.at[TIMEBASE_BOOTTIME] = moment_at(1100);
+	ok(timebase_shift(&boot, &host, &shift) && shift == 0,
+	   "the time since boot is such a clock");
+	host.at[TIMEBASE_MONOTONIC] = moment_at(990);
+	ok(timebase_shift(&boot, &host, &shift) && shift == -10ull, "with its own difference");
 	ok(timebase_parse("realtime") == TIMEBASE_REALTIME &&
 		   timebase_parse("sundial") == TIMEBASE_UNKNOWN,
 	   "a clock is known by its name");

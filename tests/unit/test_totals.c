@@ -105,6 +105,11 @@ static void test_json(void)
 		   "{\"events\":9,\"lost_events\":null,\"lost_words\":7,\"history_events\":null,"
 		   "\"history_words\":5,\"unwatched_ns\":0,\"late\":4,\"damaged\":3}",
 		   "what nobody counted is null, and a time without probes is there");
+	t.history_uncounted = t.unwatched = 0;
+	check_json(&t, false,
+		   "{\"events\":9,\"lost_events\":null,\"lost_words\":7,\"history_events\":6,"
+		   "\"history_words\":5,\"late\":4,\"damaged\":3}",
+		   "what was overwritten before is known where another loss is not");
 }
 
 /* Whether what a sink writes for a session without events holds these bytes. */
