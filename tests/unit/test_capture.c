@@ -309,8 +309,52 @@ static void test_alloc_trace(void)
 	free(file.data);
 }
 
+/* A string of a stack that is longer than a capture keeps, and what a block takes of its stacks. */
+static void test_stack_limits(void)
+{
+	static char text[5 * CAPTURE_STRING_MAX];
+	struct capture_writer *w = new_writer();
+	struct bytes file = {0};
+	struct capture_item string = {.what = CAPTURE_STRING},
+			    frame = {.what = CAPTURE_FRAME, .frame = {.has_address = true}};
+	memset(text, 'x', sizeof(text));
+	append_head(&file);
+	string.string.text = text;
+	string.string.bytes = sizeof(text);
+	if (capture_put_item(w, &string) || capture_put_item(w, &frame))
+		abort();
+	append_block(&file, w, CAPTURE_BLOCK_END);
+	struct result r = read_all(file.data, file.len, SIZE_MAX);
+	ok(r.count == 2 && r.items[0].string.bytes == CAPTURE_STRING_MAX &&
+		   r.items[1].what == CAPTURE_FRAME && r.items[1].frame.has_address,
+	   "a string of a stack that is too long is cut, and what follows it is whole");
+	done(&r);
+	free(file.data);
+
+	for (uint32_t i = 0; i < CAPTURE_FRAMES - 1; i++)
+		if (capture_put_item(w, &frame))
+			abort();
+	ok(capture_takes_run(w), "a block with room for one more frame takes a stack");
+	if (capture_put_item(w, &frame))
+		abort();
+	ok(!capture_takes_run(w) && capture_last_number(w, CAPTURE_FRAME) == CAPTURE_FRAMES,
+	   "one that has all its frames does not");
+	capture_writer_free(w);
+	w = new_writer();
+	string.string.bytes = 1;
+	for (uint32_t i = 0; i < CAPTURE_STRINGS - 2 * CAPTURE_POSITIONS_MAX; i++)
+		if (capture_put_item(w, &string))
+			abort();
+	ok(capture_takes_run(w), "so does one with room for the strings of a frame");
+	if (capture_put_item(w, &string))
+		abort();
+	ok(!capture_takes_run(w), "but not with one less");
+	capture_writer_free(w);
+}
+
 int main(void)
 {
+	test_stack_limits();
 	test_alloc_trace();
 	test_round_trip();
 	test_size();

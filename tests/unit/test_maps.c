@@ -28,6 +28,8 @@ static const struct {
 	 0x7f00, 0, 9, "a deleted file whose name ends like one"},
 	{"7f00-8f00 r--p 00000000 00:1a 9 /new\\012line", "/new\\012line", false, false, 0x7f00, 0,
 	 9, "an escaped newline"},
+	{"7f00-8f00 r--p 00000000 00:1a 9 (deleted)", "(deleted)", false, false, 0x7f00, 0, 9,
+	 "a name that is nothing else"},
 	{"7f00-8f00 rw-p 00000000 00:00 0 [heap]", "[heap]", false, false, 0x7f00, 0, 0,
 	 "the heap"},
 	{"7f00-8f00 rw-p 00000000 00:00 0", "", false, false, 0x7f00, 0, 0, "anonymous memory"},

@@ -79,6 +79,19 @@ static void test_sums(void)
 	   "the widths of a sum's intervals add up as squares");
 	mem_sum_merge(&t, &s);
 	ok(fabs(mem_sum_bytes(&t) - 888000) < 1, "sums are added up");
+	/* More scales than a sum keeps apart. */
+	struct mem_sum many = {0}, merged = {0}, first = {0};
+	for (unsigned i = 1; i <= 4 * MEM_SUM_PARTS; i++) {
+		struct mem_scale scale = {.rate = 0.01 / i, .word_bytes = 8};
+		mem_sum_add(i % 2 ? &first : &merged, &scale, 50);
+		mem_sum_add(&many, &scale, 50);
+	}
+	mem_sum_merge(&merged, &first);
+	a = mem_sum_amount(&many);
+	b = mem_sum_amount(&merged);
+	ok(fabs(a.bytes / b.bytes - 1) < 1e-9 && fabs(a.low / b.low - 1) < 1e-9 &&
+		   fabs(a.high / b.high - 1) < 1e-9,
+	   "a sum of sums of any scales has the interval of all");
 	mem_sum_add(&t, &fine, UINT64_MAX);
 	mem_sum_add(&t, &fine, UINT64_MAX);
 	ok(mem_sum_bytes(&t) >= 0x1p67, "a sum that is too large stays large");

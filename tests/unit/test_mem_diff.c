@@ -51,6 +51,19 @@ static const struct mem_diff_site *site(const struct mem_diff *d, const char *na
 static const double all[] = {1, 1}, some[] = {0.01, 0.01};
 static const uint64_t second[] = {1000000000, 1000000000};
 
+/* No sample is an amount, too: by 4 samples, each of which stands for 100 words, a site may have been
+ * there before. */
+static void test_none(void)
+{
+	static const uint64_t before[] = {0, 0, 1000}, after[] = {4, 40, 1000};
+	struct mem_diff d = compare(MEM_PER_RUN, some, second, before, after, 3);
+	const struct mem_diff_site *few = site(&d, "f0"), *many = site(&d, "f1");
+	ok(few && few->difference.is_noise && few->difference.value[MEM_DIFF_BEFORE].high > 0,
+	   "a site of few samples that is new may be chance");
+	ok(many && !many->difference.is_noise, "one of many is not");
+	mem_diff_done(&d);
+}
+
 static void test_exact(void)
 {
 	static const uint64_t before[] = {5, 7, 0, 9}, after[] = {5, 0, 100, 10};
@@ -140,6 +153,7 @@ static void test_coverage(double words)
 
 int main(void)
 {
+	test_none();
 	test_exact();
 	test_normalised();
 	test_intervals();

@@ -460,8 +460,44 @@ static void test_overlong_backtrace(void)
 	model_done(m);
 }
 
+/* An alloc that shares so many frames with the one before it. */
+static struct check read_common(int32_t common)
+{
+	struct model *m = model_new(1, 0, 1, 1);
+	uint8_t *empty = m->trace + m->packet[1], trace[1024], *p = trace;
+	size_t head = m->packet[1];
+	uint32_t event = 2u << 25 | (MODEL_START & 0x1ffffff), bits = (HEAD + 14) * 8;
+	p = (uint8_t *)memcpy(p, m->trace, head) + head;
+	memcpy(p, empty, HEAD);
+	memcpy(p + 4, &bits, sizeof(bits));
+	p += HEAD;
+	memcpy(p, &event, sizeof(event));
+	/* One word, one sample, of the minor heap; a number of four bytes; no codes. */
+	memcpy(p + 4, "\1\1\0\376", 4);
+	memcpy(p + 8, &common, sizeof(common));
+	memset(p + 12, 0, 2);
+	p = (uint8_t *)memcpy(p + 14, empty, HEAD) + HEAD;
+	ssize_t end;
+	struct check c = read_bytes(m, trace, (size_t)(p - trace), 1u << 20, &end, NULL);
+	model_done(m);
+	return c;
+}
+
+static void test_common(void)
+{
+	struct check c = read_common(1 << 24);
+	is(c.events, 1, "a backtrace may share 2^24 frames with the last one, known or not");
+	c = read_common((1 << 24) + 1);
+	ok(!c.events && c.damages == 1, "one more is damage");
+	c = read_common(5 << 24);
+	ok(!c.events && c.damages == 1, "and so are five times as many");
+	c = read_common(-1);
+	ok(!c.events && c.damages == 1, "or less than none");
+}
+
 int main(void)
 {
+	test_common();
 	test_overlong_backtrace();
 	test_round_trip();
 	test_cut();

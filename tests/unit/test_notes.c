@@ -8,6 +8,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -155,6 +156,65 @@ static void check_moved(const char *path, uint64_t by, const char *how)
 	close(fd);
 }
 
+/* Without the section that shows where a file was moved to, its notes are right as they are. */
+static void check_without_base(const char *path)
+{
+	char cmd[512], to[128];
+	snprintf(to, sizeof(to), "%s/without-base", dir);
+	snprintf(cmd, sizeof(cmd), "objcopy --rename-section .stapsdt.base=.other %s %s", path, to);
+	int fd = system(cmd) ? -1 : open(to, O_RDONLY | O_CLOEXEC);
+	struct notes n = {0};
+	ok(!notes_read(fd, "ebtrace", &n) && n.sites == 3 && !n.skipped,
+	   "without a base the markers are where their notes say");
+	notes_done(&n);
+	close(fd);
+	unlink(to);
+}
+
+/* More notes than are kept. */
+static void check_many(void)
+{
+	char cmd[1024], path[128];
+	snprintf(path, sizeof(path), "%s/many", dir);
+	snprintf(cmd, sizeof(cmd),
+		 "printf '.text\\n1: nop\\n.section .note.stapsdt,\"\",%%%%note\\n.rept %d\\n"
+		 ".balign 4\\n.4byte 8, 29, 3\\n.asciz \"stapsdt\"\\n.8byte 1b, 0, 0\\n"
+		 ".asciz \"p\"\\n.asciz \"m\"\\n.asciz \"\"\\n.balign 4\\n.endr\\n' | "
+		 "cc -shared -nostdlib -x assembler - -o %s 2>%s.err",
+		 NOTES_MAX + 5, path, path);
+	int fd = system(cmd) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+	struct notes n = {0};
+	int err = notes_read(fd, NULL, &n);
+	ok(!err && n.sites == NOTES_MAX && n.skipped == 5,
+	   "of more notes than are kept the rest is counted") ||
+		(diag("%d, %u sites, %u skipped", err, n.sites, n.skipped), 0);
+	notes_done(&n);
+	close(fd);
+	unlink(path);
+	snprintf(cmd, sizeof(cmd), "%s.err", path);
+	unlink(cmd);
+}
+
+/* Each note is searched in all segments, of which a file may have 256. */
+static void check_segments(const char *path)
+{
+	static const uint16_t counts[] = {256, 257, 1280};
+	for (size_t i = 0; i < 3; i++) {
+		char cmd[512], to[128];
+		snprintf(to, sizeof(to), "%s/segments", dir);
+		snprintf(cmd, sizeof(cmd), "cp %s %s && truncate -s +200000 %s", path, to, to);
+		int fd = system(cmd) ? -1 : open(to, O_RDWR | O_CLOEXEC);
+		struct notes n = {0};
+		if (pwrite(fd, &counts[i], 2, offsetof(Elf64_Ehdr, e_phnum)) != 2)
+			abort();
+		is(notes_read(fd, NULL, &n), i ? -EBADMSG : 0,
+		   i ? "more are refused" : "a file of 256 segments is read");
+		notes_done(&n);
+		close(fd);
+		unlink(to);
+	}
+}
+
 /* The strings that a compiler and <sys/sdt.h> write, by what they stand for. */
 static const char sdt_program[] =
 	"#include <stdint.h>\n#include <sys/sdt.h>\n"
@@ -230,6 +290,9 @@ int main(void)
 	snprintf(path, sizeof(path), "%s/pie", dir);
 	check_moved(path, 0x30000000, "notes that say higher addresses than the file has");
 	check_moved(path, (uint64_t)-0x100, "notes that say lower ones");
+	check_without_base(path);
+	check_segments(path);
+	check_many();
 	check_hostile(path);
 	test_args();
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);

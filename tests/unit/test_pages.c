@@ -124,6 +124,22 @@ static void test_scavenged_runs(void)
 	pages_model_done(&m);
 }
 
+static void test_damage_sums(void)
+{
+	struct pages_damage d = {0};
+	struct ebt_pagetrace_event ev = {.what = EBT_PAGETRACE_DAMAGE, .pages = 24};
+	for (unsigned i = 1; i <= 5 * PAGES_FIRST_FAULTS; i++) {
+		ev.addr = i;
+		pages_damage_add(&d, &ev);
+	}
+	ok(d.damages == 5 * PAGES_FIRST_FAULTS && d.damaged_bytes == 24 * d.damages,
+	   "all damage is counted, with its bytes");
+	is(d.damage[PAGES_FIRST_FAULTS - 1].addr, PAGES_FIRST_FAULTS, "the first ones are kept");
+	for (unsigned i = 1; i <= 5 * PAGES_UNSEEN_FREES; i++)
+		pages_damage_unseen_free(&d, &ev);
+	is(d.unseen_frees, PAGES_UNSEEN_FREES, "and as many frees that may be explained later");
+}
+
 static void test_violations(void)
 {
 	struct pages_model m;
@@ -494,6 +510,7 @@ static void test_space(void)
 int main(void)
 {
 	test_runs();
+	test_damage_sums();
 	test_fragmentation();
 	test_scavenged_runs();
 	test_violations();

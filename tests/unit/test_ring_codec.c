@@ -440,8 +440,40 @@ static void test_layout(void)
 	   "OCaml 5.0 has no names");
 }
 
+/* Behind the names a file may have a MiB for what later versions add. */
+static void test_slack(void)
+{
+	static const struct {
+		uint64_t more;
+		int err;
+		const char *name;
+	} rows[] = {
+		{0, 0, "a file that ends with its names is a ring file"},
+		{1 << 20, 0, "so is one with a MiB behind them"},
+		{(1 << 20) + 1, -EBADMSG, "one byte more is too much"},
+		{5 << 20, -EBADMSG, "and so are 5 MiB"},
+	};
+	struct ebt_ring_file h = {
+		.version = EBT_RING_VERSION,
+		.max_domains = 2,
+		.ring_header_size = sizeof(struct ebt_ring_header),
+		.ring_size_bytes = 8 * 512,
+		.ring_size_elements = 512,
+		.headers_offset = EBT_RING_HEADERS_OFFSET,
+		.data_offset = EBT_RING_HEADERS_OFFSET + 2 * sizeof(struct ebt_ring_header),
+	};
+	h.custom_events_offset = h.data_offset + 2 * h.ring_size_bytes;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct ring_layout l;
+		struct ring_fault fault;
+		uint64_t bytes = h.custom_events_offset + EBT_RING_NAMES_BYTES + rows[i].more;
+		is(ring_layout_parse(&h, sizeof(h), bytes, &l, &fault), rows[i].err, rows[i].name);
+	}
+}
+
 int main(void)
 {
+	test_slack();
 	test_types();
 	test_words();
 	test_losses();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Argument strings of USDT notes, real ones and broken ones, for the processor that we run on. */
 #include "proc/usdt_args.h"
+#include "proc/usdt_text.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 
@@ -170,8 +171,27 @@ static void test_mutations(void)
 	munmap(p, 2 * page);
 }
 
+/* A name that is as long as its room, and longer ones: they are cut, and nothing behind is written. */
+static void test_long_names(void)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+	unsigned wrong = 0;
+	for (size_t len = 0; len <= 26; len++) {
+		struct {
+			char name[8], behind;
+		} room = {.behind = 'x'};
+		struct usdt_text t = {.at = letters + 26 - len};
+		size_t kept = len < 7 ? len : 7;
+		usdt_text_name(&t, room.name, sizeof(room.name));
+		wrong += room.behind != 'x' || strlen(room.name) != kept ||
+			 strncmp(room.name, letters + 26 - len, kept) != 0 || *t.at;
+	}
+	is(wrong, 0, "a register's name of any length is read to its end and kept in its room");
+}
+
 int main(void)
 {
+	test_long_names();
 	test_good();
 	test_bad();
 	test_count();
