@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "../confined.h"
@@ -79,31 +80,88 @@ static void read_note(struct module *m, const uint8_t *p, const uint8_t *end)
 	}
 }
 
-static void read_header(struct module *m, const ElfW(Phdr) * h, uint64_t base, unsigned *segments)
+/* The program headers of a module, in memory. */
+struct headers {
+	const uint8_t *at;
+	size_t count;
+	uint64_t base; /* is added to its addresses */
+	bool is_program;
+};
+
+static ElfW(Phdr) header_at(const struct headers *t, size_t i)
 {
-	uint64_t start = base + h->p_vaddr;
-	if (start < m->start || start > m->end || h->p_memsz > m->end - start)
-		return;
-	if (h->p_type == PT_NOTE)
+	ElfW(Phdr) h;
+	memcpy(&h, t->at + i * sizeof(h), sizeof(h));
+	return h;
+}
+
+static bool is_loaded(const struct headers *t, const ElfW(Phdr) * h)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		ElfW(Phdr) l = header_at(t, i);
+		if (l.p_type == PT_LOAD && l.p_flags & PF_R && h->p_vaddr >= l.p_vaddr &&
+		    h->p_memsz <= l.p_filesz && h->p_vaddr - l.p_vaddr <= l.p_filesz - h->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static void read_header(struct module *m, const struct headers *t, const ElfW(Phdr) * h,
+			unsigned *segments)
+{
+	uint64_t start = t->base + h->p_vaddr;
+	bool within = start >= m->start && start <= m->end && h->p_memsz <= m->end - start;
+	if (h->p_type == PT_NOTE && (within || t->is_program) && is_loaded(t, h))
 		read_note(m, (const uint8_t *)start, (const uint8_t *)start + h->p_memsz);
-	if (h->p_type == PT_LOAD && h->p_flags & PF_X && *segments < SEGMENTS)
+	if (h->p_type == PT_LOAD && within && h->p_flags & PF_X && *segments < SEGMENTS)
 		m->segment[(*segments)++] =
 			(struct segment){start, start + h->p_memsz, h->p_offset};
 }
 
-static void read_headers(struct module *m, uint64_t base)
+/*
+ * Where segments are aligned to more than a page, the kernel leaves holes between those of the
+ * program, in which other modules may lie. For _dl_find_object() each segment is then an object of
+ * its own, and only the first one begins with the ELF header. Libraries have no holes, as the
+ * dynamic linker fills them. False: the headers that the kernel has passed are not the program's.
+ */
+static bool find_program_headers(uint64_t base, struct headers *ret)
+{
+	uint64_t at = getauxval(AT_PHDR), count = getauxval(AT_PHNUM);
+	*ret = (struct headers){(const uint8_t *)at, count, base, true};
+	if (!at || count > HEAD_BYTES / sizeof(ElfW(Phdr)) ||
+	    getauxval(AT_PHENT) != sizeof(ElfW(Phdr)))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		ElfW(Phdr) h = header_at(ret, i);
+		if (h.p_type == PT_PHDR)
+			return base + h.p_vaddr == at;
+	}
+	return false;
+}
+
+static bool find_own_headers(const struct module *m, uint64_t base, struct headers *ret)
 {
 	const uint8_t *head = (const uint8_t *)m->start;
-	unsigned segments = 0;
 	ElfW(Ehdr) e;
 	memcpy(&e, head, sizeof(e));
 	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_phentsize != sizeof(ElfW(Phdr)) ||
 	    e.e_phoff > HEAD_BYTES || e.e_phnum > (HEAD_BYTES - e.e_phoff) / sizeof(ElfW(Phdr)))
+		return false;
+	*ret = (struct headers){head + e.e_phoff, e.e_phnum, base, false};
+	return true;
+}
+
+/* Only the program has no name. */
+static void read_headers(struct module *m, const struct link_map *map)
+{
+	struct headers t;
+	unsigned segments = 0;
+	bool is_found = !*map->l_name && find_program_headers(map->l_addr, &t);
+	if (!is_found && !find_own_headers(m, map->l_addr, &t))
 		return;
-	for (unsigned i = 0; i < e.e_phnum; i++) {
-		ElfW(Phdr) h;
-		memcpy(&h, head + e.e_phoff + i * sizeof(h), sizeof(h));
-		read_header(m, &h, base, &segments);
+	for (size_t i = 0; i < t.count; i++) {
+		ElfW(Phdr) h = header_at(&t, i);
+		read_header(m, &t, &h, &segments);
 	}
 }
 
@@ -219,7 +277,7 @@ static const struct module *find_module(uint64_t address, bool *ret_replaced)
 		.path = path,
 	};
 	make_path(o.dlfo_link_map->l_name, path);
-	read_headers(&m, o.dlfo_link_map->l_addr);
+	read_headers(&m, o.dlfo_link_map);
 	return store_module(&m, ret_replaced);
 }
 
