@@ -276,8 +276,8 @@ struct ebt_ocaml_allocs {
 	uint16_t release; /* the tracer's own number */
 	/* A sample for so many words; 0 until the first hit, which sets it to half of a minor heap. */
 	uint32_t period;
-	/* Offsets in the state. Of words in minor heaps that were emptied, behind which are those that were
-	 * promoted and those of the major heap; but the last ones of these are in allocated_words. */
+	/* Offsets in the state. minor_words: words in minor heaps that were emptied, then those that
+	 * were promoted, then those of the major heap, but for the last ones: allocated_words. */
 	uint32_t minor_words, allocated_words;
 	uint32_t counts_before; /* what the program has allocated before it was probed counts */
 	uint64_t small_rest, large_rest; /* words in no sample, but for those of domains */

@@ -6,8 +6,8 @@
  * that the domain has allocated since its last one, as the runtime itself counts them. The function is
  * called for signals, ticks and other domains' collections, too; then the trigger is not reached.
  *
- * Heaps that are emptied before half of them is used have no sample. A sample that would stand for more
- * than a heap stands for its own heap alone: the words before are counted as in no sample.
+ * Heaps that are emptied before half of them is used have no sample. A sample that would stand for
+ * more than a heap stands for its own heap alone: the words before are counted as in no sample.
  *
  * Of a domain that has many such calls one in so many is looked at, drawn at random. The others only count
  * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
@@ -288,9 +288,9 @@ static __always_inline void sample_large(struct hit *h, struct ocaml_turn *t, ui
 }
 
 /*
- * A marshalled value of more than 256 words is allocated object by object, as nothing that is probed: its
- * words are those that the domain's own count has more when it was read than before. While one is being
- * read other threads of the domain may run, and what is seen of them is no part of it.
+ * The runtime allocates a marshalled value of more than 256 words object by object, in no function
+ * that is probed. Its words are the increase of the domain's own count while it is read. Other
+ * threads of the domain may run meanwhile: their large allocations are subtracted.
  */
 static __always_inline void begin_input(struct hit *h)
 {
@@ -322,7 +322,7 @@ static __always_inline void allocate_large(struct hit *h, struct ocaml_turn *t, 
 	sample_large(h, t, words, weight);
 }
 
-/* One that was refused has no end: then a domain seems to read for ever, which only costs time. */
+/* A value that is refused has no end: the domain then seems to read on, which only costs time. */
 static __always_inline void end_input(struct hit *h)
 {
 	struct ocaml_turn *t = find_turn(h->key, OF_LARGE);

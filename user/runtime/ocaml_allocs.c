@@ -20,9 +20,9 @@ static const struct {
 	{"caml_ev_lifecycle", OCAML_ALLOC_LIFE, 1},
 	{"caml_do_exit", OCAML_ALLOC_EXIT, 0},
 };
-/* Functions that read a marshalled value: one of more than 256 words is allocated outside of the minor
- * heap, object by object, by none of the functions above. All of it is there when they call PENDING,
- * as the last thing that they do. */
+/* Functions that read a marshalled value. One of more than 256 words is allocated outside of the
+ * minor heap, object by object, by none of the functions above. All of it is allocated when they
+ * call PENDING, at their end. */
 #define OCAML_INPUTS 2
 static const char *const inputs[OCAML_INPUTS] = {"caml_input_val", "caml_input_val_from_bytes"};
 

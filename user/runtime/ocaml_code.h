@@ -47,8 +47,8 @@ bool ocaml_code_read_index(struct elf *elf, uint64_t entry, struct ocaml_code_in
 /* The address of the variable that a small function returns, or a pointer to it: the lowest address
  * of those that it uses, of `first` the first one. 0: unknown code. */
 uint64_t ocaml_code_table(struct elf *elf, uint64_t entry, bool first);
-/* The site of the first call of `target` in the function of `size` bytes at `entry`. False: it has none
- * that the kernel emulates, or unknown code before it. */
+/* The site of the first call of `target` in the function of `size` bytes at `entry`. False: it has
+ * none that the kernel emulates, or unknown code before it. */
 bool ocaml_code_call(struct elf *elf, uint64_t entry, uint64_t size, uint64_t target,
 		     struct ocaml_code_site *ret);
 /* True if the function pushes the frame pointer at once. */
