@@ -8,7 +8,8 @@
  * Input is untrusted. A damaged packet becomes one event of what EBT_MEMTRACE_DAMAGE with the
  * offset in the trace and a reason, and reading continues at the next packet. Backtraces are coded
  * as differences, so frames that cannot be known after damage have the code
- * EBT_MEMTRACE_UNKNOWN until the trace defines them anew; they are never guessed.
+ * EBT_MEMTRACE_UNKNOWN until the trace defines them anew; they are never guessed. Where the clock of the
+ * program stepped back, events have the time of the last one before until it has passed that again.
  *
  * Memory is bounded by the trace's own content: 300 KiB for each domain that allocates, and the
  * source positions that the trace defines.
@@ -99,6 +100,7 @@ struct ebt_memtrace_counts {
 	uint64_t damaged;      /* EBT_MEMTRACE_DAMAGE events */
 	uint64_t lost_allocs;  /* in damaged packets, as their heads count them */
 	uint64_t lost_packets; /* damaged packets of which the events are not counted */
+	uint64_t raised; /* events whose times were raised, since the clock had stepped back */
 };
 
 struct ebt_memtrace_reader;

@@ -134,6 +134,26 @@ lines='^  (program|host|context|parameters|sampled) '
 is "$("$ebt" info "$TMP/copy.ebt" | grep -E "$lines")" "$("$ebt" info "$TMP/external.ctf" | grep -E "$lines")" \
 	"info shows it of both"
 
+"$ebt" info "$TMP/stepped.ctf" >"$TMP/info" 2>"$TMP/log"
+ok $(($(grep -cE '^  (clock      stepped back: the times of [0-9]+ events are raised|damage     none)$' "$TMP/info") != 2)) \
+	"info says that the program's clock stepped back, which is no damage" || diag "$(cat "$TMP/info")"
+events "$TMP/stepped.ctf" | cut -c12- | cmp -s - <(cut -c12- "$TMP/stepped.dump")
+ok $? "its events are those of the same program with a clock that does not"
+"$ebt" -f ndjson "$TMP/stepped.ctf" 2>"$TMP/log" >/dev/null
+grep -q "stepped.ctf': the program's clock stepped back: the times of [0-9]* events are raised" "$TMP/log"
+ok $? "and a message counts those whose times were raised"
+# An event in the middle of a packet is none.
+perl -0777 -pe 'my @p; push @p, $-[0] while /\xc1\x1f\xfc\xc1/g; substr($_, $p[4] + 71, 1) = "\x80"' \
+	<"$TMP/single.ctf" >"$TMP/broken.ctf"
+is "$("$ebt" info --json "$TMP/broken.ctf" 2>/dev/null | jq -c '[.damaged, .lost_allocs > 100, .raised_times]')" \
+	"[1,true,0]" "info counts the allocations that are lost with a damaged packet"
+lost=$("$ebt" info --json "$TMP/broken.ctf" 2>/dev/null | jq .lost_allocs)
+is "$("$ebt" mem "$TMP/broken.ctf" 2>/dev/null | sed -n 's/^Not all is counted: //p')" \
+	"1 places of the input are damaged, with $lost sampled allocations or more" "so does mem"
+"$ebt" -q -o "$TMP/broken.ebt" "$TMP/broken.ctf" 2>/dev/null
+is "$("$ebt" mem --json "$TMP/broken.ebt" 2>/dev/null | jq .lost_allocs)" "$lost" \
+	"a capture of the trace keeps the number"
+
 # Several inputs.
 "$ebt" -q -f ndjson "$TMP/single.ctf" "$TMP/external.ctf" >"$TMP/both"
 is "$? $(jq -rs '[.[] | select(.pid).kind] | map(select(. == "alloc" or . == "promote" or . == "collect")) | length' "$TMP/both")" \

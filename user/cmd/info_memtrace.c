@@ -28,10 +28,17 @@ void info_memtrace_text(const struct input_info *i, const struct session *sessio
 	if (n->truncated)
 		print(", the last one cut");
 	print("\n");
-	if (t->damaged)
-		print("  damage     %" PRIu64 " places, %s\n", t->damaged, i->reason);
-	else
+	if (n->raised)
+		print("  clock      stepped back: the times of %" PRIu64 " events are raised\n",
+		      n->raised);
+	if (!t->damaged) {
 		print("  damage     none\n");
+		return;
+	}
+	print("  damage     %" PRIu64 " places, ", t->damaged);
+	if (n->lost_allocs)
+		print("with %" PRIu64 " allocations or more, ", n->lost_allocs);
+	print("%s\n", i->reason);
 }
 
 void info_memtrace_json(const struct input_info *i, const struct session *session)
@@ -49,6 +56,8 @@ void info_memtrace_json(const struct input_info *i, const struct session *sessio
 	totals_put_json(j, &session->totals, true);
 	json_key_u64(j, "packets", i->memtrace.packets);
 	json_key_u64(j, "other_pid_packets", i->memtrace.other_pid);
+	json_key_u64(j, "lost_allocs", i->memtrace.lost_allocs);
+	json_key_u64(j, "raised_times", i->memtrace.raised);
 	info_put_json_kinds(j, i);
 	json_close(j, '}');
 	print_json_end(&line);

@@ -11,8 +11,6 @@ static const char *head_fault(const struct memtrace_head *h, uint32_t bits)
 		return "a packet not shorter than its head";
 	if (h->bytes > EBT_MEMTRACE_PACKET_BYTES)
 		return "a packet of at most 32768 bytes";
-	if (h->time_begin > h->time_end)
-		return "a packet that ends after it begins";
 	if (h->id_begin > h->id_end || h->id_end > INT64_MAX)
 		return "ids of a packet that ascend";
 	return NULL;

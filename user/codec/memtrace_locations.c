@@ -223,6 +223,29 @@ const uint8_t *memtrace_location(struct memtrace_locations *l, struct memtrace_f
 	return define(l, code, e, why) ? p : NULL;
 }
 
+const uint8_t *memtrace_location_skip(const uint8_t *p, const uint8_t *end)
+{
+	if (end - p < 9)
+		return NULL;
+	unsigned count = p[8];
+	p += 9;
+	for (; count; count--) {
+		if (end - p < MEMTRACE_POSITION_BYTES)
+			return NULL;
+		unsigned names = memtrace_u16(p + 4) >> 6;
+		p += MEMTRACE_POSITION_BYTES;
+		for (int i = 0; i < 2; i++, names >>= 5) {
+			if ((names & 31) != NEW_NAME)
+				continue;
+			const uint8_t *nul = memchr(p, 0, (size_t)(end - p));
+			if (!nul)
+				return NULL;
+			p = nul + 1;
+		}
+	}
+	return p;
+}
+
 size_t memtrace_locations_of(const struct memtrace_locations *l, int64_t code,
 			     const struct ebt_memtrace_location **ret)
 {

@@ -8,6 +8,10 @@
 /* The most codes that a code word stands for. */
 #define CODES_OF_WORD 256
 #define FRAMES_FIRST  (64u << 10)
+/* Where the clock stepped back, longer between two events is taken as the step: their low bits tell
+ * no more. */
+#define GAP_MAX_US (1u << 20)
+#define STEPPED	   UINT64_MAX
 
 void memtrace_stream_done(struct memtrace_stream *s)
 {
@@ -291,6 +295,8 @@ struct plain {
 static inline bool plain_begin(const struct memtrace_packet *k, struct plain *s)
 {
 	const struct memtrace_head *h = &k->head;
+	if (h->time_begin > h->time_end)
+		return false;
 	const struct memtrace_frames *f = k->frames;
 	uint64_t span = h->time_end - h->time_begin, last_us = k->stream->last_us;
 	uint64_t end_us = h->time_begin + (span < LOW_TIME ? span : LOW_TIME);
@@ -453,20 +459,83 @@ static size_t plain_events(struct memtrace_packet *k, struct ebt_memtrace_event 
 	return n;
 }
 
+/* Whether the events that are not decoded yet end where the packet does, and are as many as its head
+ * counts, whatever their times are. */
+static bool is_whole(const struct memtrace_packet *k)
+{
+	struct memtrace_packet rest = *k;
+	struct ebt_memtrace_event unused;
+	rest.skip_backtraces = true;
+	while (rest.at < rest.end) {
+		const uint8_t *p = rest.at + 4;
+		unsigned code = memtrace_u32(rest.at) >> MEMTRACE_TIME_BITS;
+		if (p > rest.end)
+			return false;
+		if (code == MEMTRACE_LOCATION)
+			p = memtrace_location_skip(p, rest.end);
+		else if (decode_event(&rest, code, &p, &unused) != DECODED)
+			return false;
+		if (!p)
+			return false;
+		rest.at = p;
+	}
+	return rest.at == rest.end && rest.next_id == rest.head.id_end;
+}
+
+/*
+ * The time of an event of a packet that ends before it begins: the clock stepped back within it. Up to
+ * that place times ascend from its begin. 0: of an event behind it, or the begin is far from the last
+ * event, as one that is damaged.
+ */
+static uint64_t time_before_step(struct memtrace_packet *k, uint32_t low)
+{
+	uint64_t begin_us = k->head.time_begin, last_us = k->stream->last_us;
+	if (!k->clock_us)
+		k->clock_us =
+			begin_us >= last_us && begin_us - last_us <= LOW_TIME ? begin_us : STEPPED;
+	uint32_t more = (low - (uint32_t)k->clock_us) & LOW_TIME;
+	if (k->clock_us == STEPPED || more > GAP_MAX_US) {
+		k->clock_us = STEPPED;
+		return 0;
+	}
+	return k->clock_us += more;
+}
+
+/* Sets *us to the time of the next event. False: the packet is damaged. */
+static inline bool set_time(struct memtrace_packet *k, uint32_t low, uint64_t *us, bool *ret_raised)
+{
+	const struct memtrace_head *h = &k->head;
+	uint64_t last_us = k->stream->last_us;
+	*ret_raised = false;
+	*us = full_time(h, low);
+	if (*us >= last_us && *us <= h->time_end)
+		return true;
+	k->is_whole = k->is_whole || is_whole(k);
+	if (!k->is_whole)
+		return false;
+	*us = h->time_begin > h->time_end ? time_before_step(k, low) : 0;
+	*ret_raised = *us < last_us;
+	if (*ret_raised)
+		*us = last_us;
+	return true;
+}
+
 /* One event of any kind, at the packet's beginning or behind plain ones. */
 static int decode_next(struct memtrace_packet *k, struct ebt_memtrace_event *e)
 {
 	struct memtrace_stream *s = k->stream;
 	uint32_t word = memtrace_u32(k->at);
 	const uint8_t *p = k->at + 4;
-	uint64_t us = full_time(&k->head, word & LOW_TIME);
+	uint64_t us;
+	bool is_raised;
 	k->expected = "the time of an event, within its packet and not before the last one";
-	int result = us < s->last_us || us > k->head.time_end || p > k->end
+	int result = p > k->end || !set_time(k, word & LOW_TIME, &us, &is_raised)
 			     ? DAMAGED
 			     : decode_event(k, word >> MEMTRACE_TIME_BITS, &p, e);
 	if (result != DECODED)
 		return result;
 	k->at = p;
+	k->raised += is_raised && e->what && !k->only_locations;
 	s->last_us = us;
 	e->time_us = us;
 	e->domain = k->head.domain;

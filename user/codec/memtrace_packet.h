@@ -53,6 +53,9 @@ struct memtrace_packet {
 	struct memtrace_frames *frames;
 	bool skip_backtraces;
 	bool only_locations;  /* no events are returned */
+	bool is_whole;	      /* but for the times of its events: the clock stepped back */
+	uint64_t clock_us;    /* private: up to there it had not; 0: not known yet */
+	uint64_t raised;      /* events whose times were raised to that of the one before */
 	const char *expected; /* of the error of memtrace_packet_events() */
 };
 

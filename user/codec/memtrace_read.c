@@ -335,6 +335,7 @@ static void end_packet(struct ebt_memtrace_reader *r, const char *expected)
 	if (!expected && k->next_id != k->head.id_end)
 		expected = "as many allocations as the head of the packet counts";
 	r->last_us = k->stream->last_us;
+	r->counts.raised += k->raised;
 	if (expected)
 		report_damage(r, k->head.domain, r->offset + k->head.bytes - rest, rest, lost,
 			      expected);

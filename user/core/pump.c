@@ -78,6 +78,7 @@ static size_t count_apart(struct totals *t, const struct ebt_event *ev, size_t n
 		unsigned kind = ev[i].kind;
 		own += kinds_family((uint16_t)kind) == KINDS_stream;
 		t->damaged += kind == EBT_DAMAGE;
+		t->lost_allocs += kind == EBT_DAMAGE ? ev[i].seq : 0;
 		t->late += ev[i].flags & EBT_F_LATE ? 1 : 0;
 	} while (++i < n && ev[i].kind != EBT_LOST);
 	*ret_own = own;

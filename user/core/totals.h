@@ -38,8 +38,9 @@
 	X(unwatched_ns, SUM, SUMMARY, 0)                                                           \
 	/* events that came after later ones had been delivered */                                 \
 	X(late, SUM, SUMMARY, 6)                                                                   \
-	/* places of the input that are damaged */                                                 \
-	X(damaged, SUM, SUMMARY, 7)
+	/* places of the input that are damaged, and the allocations known to be lost there */     \
+	X(damaged, SUM, SUMMARY, 7)                                                                \
+	X(lost_allocs, SUM, HIDDEN, 0)
 
 struct totals {
 #define X(name, sum, shown, kept) uint64_t name;

@@ -78,6 +78,12 @@ static bool report_trace(const struct report *r, const char *what, const char *n
 
 bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s)
 {
+	struct ebt_memtrace_counts n = memtrace_source_counts(s);
+	if (n.raised)
+		report_at(r, LOG_NORMAL,
+			  "memtrace trace '%s': the program's clock stepped back: the times of "
+			  "%" PRIu64 " events are raised to that of the last one before",
+			  memtrace_source_name(s), n.raised);
 	return report_trace(r, "memtrace trace", memtrace_source_name(s), memtrace_source_error(s),
 			    memtrace_source_reason(s));
 }

@@ -97,6 +97,7 @@ void mem_json_run(struct json *j, const struct mem_view *v)
 	json_key_u64(j, "elapsed_ns", mem_model_elapsed_ns(v->model));
 	json_key_known(j, "lost_events", !t.lost_uncounted, t.lost_events);
 	json_key_u64(j, "damaged", t.damaged);
+	json_key_u64(j, "lost_allocs", t.lost_allocs);
 }
 
 void mem_json_function(struct json *j, const struct mem_view *v, const struct mem_function *f)

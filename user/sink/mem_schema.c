@@ -21,11 +21,10 @@ REPORT(is_live, "live");
 REPORT(is_lifetimes, "lifetimes");
 REPORT(is_timeline, "timeline");
 REPORT(is_diff, "diff");
-static const struct schema_key run[] = {{"programs", SCHEMA_LIST("program")},
-					{"elapsed_ns", SCHEMA_COUNT},
-					{"lost_events", SCHEMA_KNOWN},
-					{"damaged", SCHEMA_COUNT},
-					{0}};
+static const struct schema_key run[] = {
+	{"programs", SCHEMA_LIST("program")}, {"elapsed_ns", SCHEMA_COUNT},
+	{"lost_events", SCHEMA_KNOWN},	      {"damaged", SCHEMA_COUNT},
+	{"lost_allocs", SCHEMA_COUNT},	      {0}};
 static const struct schema_key summary[] = {{"totals", SCHEMA_REF("totals")},
 					    {"allocated_at", SCHEMA_LIST("caller")},
 					    {"live_at", SCHEMA_LIST("caller")},

@@ -121,6 +121,8 @@ static void put_damage(struct ndjson *n, const struct ebt_event *ev)
 	json_key_u64(j, "offset", ev->arg[0]);
 	json_key_str(j, "what", ev->arg[1] ? "words skipped" : "header field corrected");
 	json_key_u64(j, "words", ev->arg[1]);
+	if (ev->seq)
+		json_key_u64(j, "allocs", ev->seq);
 }
 
 static void put_body(struct ndjson *n, const struct ebt_event *ev)

@@ -61,7 +61,11 @@ void report_put_loss(struct buf *b, const struct session *s)
 	char lost[LOSS_TEXT_BYTES];
 	if (loss_hides_events(&t))
 		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
-	if (t.damaged)
-		report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged\n",
-			     t.damaged);
+	if (!t.damaged)
+		return;
+	report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged",
+		     t.damaged);
+	if (t.lost_allocs)
+		report_print(b, ", with %" PRIu64 " sampled allocations or more", t.lost_allocs);
+	buf_puts(b, "\n");
 }

@@ -324,7 +324,10 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 		put_lost(t, ev);
 	} else if (ev->kind == EBT_DAMAGE) {
 		put_count(t, "*** damaged at byte ", ev->arg[0], ", ");
-		put_count(t, "", ev->arg[1], " words skipped ***");
+		put_count(t, "", ev->arg[1], " words skipped");
+		if (ev->seq)
+			put_count(t, ", ", ev->seq, " allocations lost");
+		put(t, " ***");
 	} else if (ev->kind == EBT_PROCESS) {
 		put(t, "process ");
 		put(t, kinds_change_name(ev->id));

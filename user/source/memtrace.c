@@ -172,6 +172,7 @@ static inline int convert(struct memtrace_source *s, struct lane *l, struct ebt_
 		return convert_alloc(s, l, e, ret);
 	if (e->what == EBT_MEMTRACE_DAMAGE) {
 		ret->arg[1] = ((uint64_t)e->words + 7) / 8;
+		ret->seq = e->samples < UINT32_MAX ? (uint32_t)e->samples : UINT32_MAX;
 		memtrace_backtrace_forget(&l->last, s->session);
 	}
 	return 0;
@@ -494,5 +495,11 @@ const char *memtrace_source_reason(const struct memtrace_source *s)
 
 struct ebt_memtrace_counts memtrace_source_counts(const struct memtrace_source *s)
 {
-	return ebt_memtrace_counts(s->lane[0].reader);
+	struct ebt_memtrace_counts sum = ebt_memtrace_counts(s->lane[0].reader);
+	for (uint32_t i = 1; i < s->base.lanes && s->is_file; i++) {
+		struct ebt_memtrace_counts n = ebt_memtrace_counts(s->lane[i].reader);
+		sum.lost_allocs += n.lost_allocs;
+		sum.raised += n.raised;
+	}
+	return sum;
 }
