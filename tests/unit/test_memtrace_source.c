@@ -317,6 +317,8 @@ int main(void)
 	is(open_domains(4097), -E2BIG, "but not so many that their readers take all memory");
 	test_turns(100, 30, 0);
 	test_turns(100, 30, 7);
+	/* More damaged places than the index of a file keeps. */
+	test_turns(2, 80000, 65540);
 	test_memory(2000, 1);
 	test_memory(1000, 4000); /* a packet has more than a reader's buffer at first */
 	test_file();

@@ -96,8 +96,28 @@ static void test_others(void)
 	close(fd);
 }
 
+static void test_ring_words(void)
+{
+	static const struct {
+		const char *value;
+		unsigned want;
+	} rows[] = {{"e=17", 17},
+		    {"s=4k,e=18", 18},
+		    {"e=17,s=4k,e=19", 19},
+		    {"s=4k,v=e=3", 0},
+		    {"", 0}};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		setenv("OCAMLRUNPARAM", rows[i].value, 1);
+		ok(languages[LANGUAGE_OCAML].ring_log_words() == rows[i].want,
+		   "OCAMLRUNPARAM '%s' asks for rings of 2^%u words, the last setting counts",
+		   rows[i].value, rows[i].want);
+	}
+	unsetenv("OCAMLRUNPARAM");
+}
+
 int main(void)
 {
+	test_ring_words();
 	test_table();
 	test_releases();
 	test_ours();

@@ -122,8 +122,30 @@ static int forwarded(int signo)
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
+/* Under nohup SIGHUP is ignored: it stays so, and requests nothing. */
+static void test_ignored(void)
+{
+	int status;
+	pid_t child = fork();
+	if (child < 0)
+		abort();
+	if (!child) {
+		struct signals s = {.fd = -1};
+		signal(SIGHUP, SIG_IGN);
+		if (signals_catch(&s, true))
+			_exit(2);
+		raise(SIGHUP);
+		raise(SIGTERM);
+		signals_read(&s, 0);
+		_exit(s.ends == 1 && s.last == SIGTERM ? 0 : 1);
+	}
+	waitpid(child, &status, 0);
+	is(status, 0, "a SIGHUP that was ignored before is no request");
+}
+
 int main(void)
 {
+	test_ignored();
 	test_senders();
 	is(forwarded(SIGUSR1), SIGUSR1, "a signal that was sent to us alone is the program's, too");
 	is(forwarded(SIGINT), SIGINT, "also one that ends the run");
