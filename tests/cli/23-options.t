@@ -80,6 +80,13 @@ wrong "an unknown format" -f xml "$user"
 wrong "an unknown release" --ocaml-version 4.14 "$user"
 wrong "a domain that is no number" --domain x "$user"
 wrong "a buffer that is no power of two" --bpf-buffer 5000 -p 1
+wrong "a buffer below 4K" --bpf-buffer 2K -p 1
+wrong "a buffer above 1G" --bpf-buffer 2G -p 1
+wrong "a domain beyond the largest" --domain 4096 "$user"
+for rate in 0 -1e-3 1e-13 1.0001 2 nan; do
+	"$O/ebtrace" mem record --rate "$rate" -- true 2>"$TMP/err"
+	is "$? $(grep -c "'$rate' is not a rate (like 1e-5, above 0 and at most 1)" "$TMP/err")" "2 1" "a rate of $rate is refused"
+done
 wrong "a word for version" version now
 wrong "an unknown shell" completion tcsh
 wrong "nothing to trace"
@@ -170,6 +177,8 @@ expect "-e !GLOB excludes" '(.name // "" | startswith("minor") | not)' -e '!mino
 expect "-e GLOB -e !GLOB excludes from what it passes" \
 	'(.name // "" | startswith("minor")) and .kind != "end"' -e 'minor*' -e '!end'
 expect "--domain passes that domain" '.domain == 1' --domain 1
+ebt -q --domain 4095 "$user" >"$TMP/out" 2>&1
+is $? 0 "the largest domain is one"
 expect "--domain may be repeated" '.domain == 0 or .domain == 1' --domain 1 --domain 0
 # Spans: none shorter than the limit, every one that lasts so long, the other kinds untouched.
 spans() { # pairs of a stream as "domain name begin end"

@@ -186,6 +186,17 @@ cp "$out" "$out.partly"
 write
 is "$(grep -c 'was left' "$TMP/err")" 1 "names that are only like those of parts are nobody's"
 
+for i in 4 5 6 7 8 9; do cp "$out" "$out.part.$i"; done
+write
+is "$(grep -c 'was left' "$TMP/err") $(grep -c "and 3 more parts of '$out'" "$TMP/err")" "4 1" \
+	"of many parts the first are reported, and how many more there are" || diag "$(cat "$TMP/err")"
+if [ "$(id -u)" = 0 ]; then
+	chown 65534 "$out".part.[4-9]
+	write
+	is "$(grep -c 'was left' "$TMP/err") $(grep -c 'more parts' "$TMP/err")" "1 0" "those of another user are left to that user"
+fi
+rm "$out".part.[4-9]
+
 # Two runs at once with one name.
 together() { # "what" WANT-FILES
 	mkfifo "$TMP/a" "$TMP/b"
