@@ -86,4 +86,32 @@ is "$? $(grep -c '"kind":"begin"' "$TMP/t") $(jq -r .pid "$TMP/t" | grep -cx "$g
 	"a file of a user whom no process of ours belongs to is not read"
 is "$(ls "$TMP/open")" "$gone.events" "nor removed"
 exec 7>&- 8>&-
+
+# Children of a program that runs already, without BPF: each is read, or told as lost; and none of another
+# program that has its rings in the same directory.
+mkdir "$TMP/late"
+for try in 1 2 3; do
+	rm -f "$TMP/in"
+	mkfifo "$TMP/in"
+	EBTRACE_START=1 EBTRACE_DIR=$TMP/late "$brood" 100 20 0 1 wait <"$TMP/in" &
+	program=$!
+	children+=($program)
+	exec 7>"$TMP/in"
+	wait_for test -s "$TMP/late/$program.events"
+	"$O/ebtrace" -v --mode ring -f ndjson -o "$TMP/t" -p $program 2>"$TMP/err" 7>&- &
+	tracer=$!
+	children+=($tracer)
+	wait_for grep -qs 'reading the ring' "$TMP/err"
+	exec 7>&-
+	EBTRACE_START=1 EBTRACE_DIR=$TMP/late "$brood" 20 7 0 7>&-
+	wait $tracer
+	is $? 0 "-p, try $try: the trace ends well"
+	jq -r 'select(.kind == "begin").pid' "$TMP/t" | sort | uniq -c | awk '{ print $1 }' | sort | uniq -c >"$TMP/got"
+	lost=$(jq -r 'select(.kind == "lost" and .pid != null).pid' "$TMP/t" | sort -u | wc -l)
+	seen=$(jq -r 'select(.kind == "begin").pid' "$TMP/t" | sort -u | wc -l)
+	is "$(awk '{ print $2 }' "$TMP/got")" 20 "-p, try $try: all of each child, and nothing of another program" || diag "$(cat "$TMP/got")"
+	[ $((seen + lost)) -ge 101 ]
+	ok $? "-p, try $try: 100 children are read or reported as lost" || diag "$seen read, $lost lost" "$(tail -3 "$TMP/err")"
+	wait $program
+done
 done_testing

@@ -2,7 +2,8 @@
 /*
  * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and
  * is gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
- * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER]
+ * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait]];
+ * wait: for a byte on its input, before the first child.
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>
@@ -24,6 +25,9 @@ int main(int argc, char **argv)
 		return 2;
 	int children = atoi(argv[1]), begins = atoi(argv[2]), execs = atoi(argv[3]);
 	int together = argc > 4 ? atoi(argv[4]) : 1;
+	char byte;
+	if (argc > 5 && read(0, &byte, 1) < 0)
+		return 1;
 	for (int live = 0, i = 0; i < children; i++) {
 		pid_t pid = fork();
 		if (pid < 0)

@@ -27,7 +27,7 @@ const char *inbox_run(void)
 	return run;
 }
 
-static bool is_user(const struct inbox *in, uid_t uid)
+bool inbox_is_user(const struct inbox *in, uid_t uid)
 {
 	return in->own || map_get(&in->users, uid);
 }
@@ -79,7 +79,7 @@ int inbox_scan(struct inbox *in, const struct inbox_reader *reader)
 		/* By its name, then by its identity: most are not new, and need not be opened. */
 		if (!pid || !reader->may_be_new(pid, reader->ctx) ||
 		    !ring_id_read(dirfd(d), e->d_name, &id) || !id.regular ||
-		    !is_user(in, id.owner) || known_rings_find(&in->others, &id) ||
+		    !inbox_is_user(in, id.owner) || known_rings_find(&in->others, &id) ||
 		    reader->is_known(&id, reader->ctx))
 			continue;
 		int fd = open_one(in, dirfd(d), e->d_name, &st);

@@ -35,6 +35,8 @@ const char *inbox_run(void);
 void inbox_open(struct inbox *in, const char *path, bool own);
 void inbox_done(struct inbox *in);
 /* A process of ours runs as this user. */
+/* True if the files of a user are read. */
+bool inbox_is_user(const struct inbox *in, uid_t uid);
 void inbox_add_user(struct inbox *in, uid_t uid);
 /* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
  * we could not look. */

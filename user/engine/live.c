@@ -33,7 +33,7 @@ struct live {
 	const struct engine_options *options;
 	struct loop *loop;
 	struct signals signals;
-	struct loop_fd signal_watch, probing_watch;
+	struct loop_fd signal_watch, probing_watch, births_watch;
 	struct loop_timer tick, realtime_timer;
 	struct realtime realtime;
 	struct scan scan;
@@ -78,6 +78,14 @@ static int watch_signals(struct live *t)
 static int on_probing(void *ctx)
 {
 	(void)ctx;
+	return 0;
+}
+
+static int on_births(void *ctx)
+{
+	struct live *t = ctx;
+	if (ring_files_births(t->files))
+		scan_soon(&t->scan);
 	return 0;
 }
 
@@ -389,6 +397,10 @@ static enum engine_end begin(struct live *t)
 					    t->inspect, on_bpf_change, t);
 	if (!end && t->probing.source && add_probing(t))
 		end = ENGINE_FAILED;
+	int births =
+		end || o->program || t->probing.source ? -1 : ring_files_watch_births(t->files);
+	if (births >= 0 && watch(t, &t->births_watch, births, on_births))
+		end = ENGINE_FAILED;
 	return end ? end : o->program ? start_program(t) : add_processes(t);
 }
 
@@ -475,6 +487,8 @@ static void done(struct live *t)
 {
 	if (t->files)
 		ring_files_remove(t->files);
+	if (t->loop)
+		loop_remove(t->loop, &t->births_watch);
 	if (t->options->program)
 		program_done(&t->program);
 	ring_files_free(t->files);

@@ -109,6 +109,11 @@ struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path)
 	return hold(r, open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
 }
 
+int ring_dirs_fd(const struct ring_dir *dir)
+{
+	return dir ? dir->fd : -1;
+}
+
 void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir)
 {
 	if (!dir || --dir->holds)

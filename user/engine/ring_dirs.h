@@ -39,6 +39,8 @@ struct ring_dir *ring_dirs_hold(struct ring_dirs *r, pid_t pid, const struct rin
 /* Holds the directory of this path; or NULL. */
 struct ring_dir *ring_dirs_hold_path(struct ring_dirs *r, const char *path);
 /* Gives one hold back; NULL is allowed. */
+/* A descriptor that stays the directory's; -1: NULL. */
+int ring_dirs_fd(const struct ring_dir *dir);
 void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir);
 /* Removes the file of a ring whose directory is held, if it is there because of us: we asked for
  * it, or its process has left its removal to us. False if it is still there. */

@@ -13,15 +13,19 @@
 #include "engine/faults.h"
 #include "engine/inbox.h"
 #include "engine/known_rings.h"
+#include "engine/ring_births.h"
 #include "engine/ring_dirs.h"
 #include "engine/ring_warnings.h"
 #include "engine/unread_rings.h"
+#include "proc/process.h"
 #include "proc/ringfile.h"
 #include "proc/timens.h"
 #include "runtime/inspect.h"
 
 /* For so long without progress a ring that cannot be opened holds up the end of a run. */
 #define STUCK_NS 1000000000ull
+/* Ancestors that are asked whose child a process is. */
+#define GENERATIONS 16
 
 struct ring_files {
 	const struct engine *engine;
@@ -32,6 +36,8 @@ struct ring_files {
 	struct known_rings known;
 	struct ring_dirs dirs;
 	struct unread_rings unread;
+	struct ring_births births;
+	unsigned missed; /* births that could not be opened */
 	bool keep;
 	bool attached; /* what is found from now on was not there when the run began */
 	unsigned opened;
@@ -54,6 +60,7 @@ int ring_files_new(const struct engine *e, struct follow *f, struct ring_source 
 	r->rings = rings;
 	r->inspect = inspect;
 	unread_rings_init(&r->unread, e, rings);
+	r->births.fd = -1;
 	r->keep = keep;
 	r->attached = !e->options->pid_count;
 	r->release = e->options->release;
@@ -65,6 +72,7 @@ void ring_files_free(struct ring_files *r)
 {
 	if (!r)
 		return;
+	ring_births_done(&r->births);
 	ring_dirs_done(&r->dirs);
 	known_rings_done(&r->known);
 	inbox_done(&r->inbox);
@@ -301,6 +309,7 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 	}
 	k->requested = *r->inbox.path && ring_dirs_requested(p->pid, found->path, r->inbox.path);
 	k->dir = ring_dirs_hold(&r->dirs, p->pid, found);
+	ring_births_watch(&r->births, ring_dirs_fd(k->dir));
 	const char *slash = strrchr(found->path, '/');
 	k->name = strdup(slash ? slash + 1 : found->path); /* without memory it is not removed */
 	detect_release(r, p);
@@ -449,12 +458,108 @@ static int scan_inbox(struct ring_files *r)
 	return err;
 }
 
+/* A child may have ended already: its parent, or whoever began that, is followed. */
+static enum ring_parent find_parent(void *ctx, pid_t pid)
+{
+	struct ring_files *r = ctx;
+	if (follow_find(r->follow, pid))
+		return RING_PARENT_OURS;
+	pid_t parent = process_parent(pid);
+	if (!parent)
+		return RING_PARENT_GONE;
+	pid_t older = parent;
+	for (unsigned i = 0; i < GENERATIONS && older > 1; i++) {
+		if (follow_find(r->follow, older)) {
+			follow_add_found(r->follow, pid, parent);
+			return RING_PARENT_OURS;
+		}
+		older = process_parent(older);
+	}
+	return RING_PARENT_OTHER;
+}
+
+static bool may_own(void *ctx, uid_t uid)
+{
+	const struct ring_files *r = ctx;
+	return inbox_is_user(&r->inbox, uid);
+}
+
+/* Unless a scan has found its mapping meanwhile. */
+static void miss_birth(void *ctx, pid_t pid)
+{
+	struct ring_files *r = ctx;
+	uint32_t process = PROCESS_UNKNOWN;
+	if (follow_find(r->follow, pid)) {
+		ring_files_expect(r, pid, r->begun_ns);
+		return;
+	}
+	uint64_t boot_ns = clock_ns(CLOCK_BOOTTIME);
+	if (pid &&
+	    processes_lived(&r->engine->session->processes, (uint32_t)pid, boot_ns, &process))
+		process = PROCESS_UNKNOWN;
+	ring_source_missed(r->rings, process, r->begun_ns, now_ns());
+	if (process)
+		processes_end_unused(&r->engine->session->processes, process);
+	r->missed++;
+}
+
+bool ring_files_births(struct ring_files *r)
+{
+	const struct ring_births_user user = {find_parent, may_own, miss_birth, r};
+	return ring_births_read(&r->births, &user);
+}
+
+int ring_files_watch_births(struct ring_files *r)
+{
+	if (r->engine->options->follow && reads_rings(r))
+		ring_births_init(&r->births);
+	return r->births.fd;
+}
+
+/* Of a process that has ended. Its file is not seen again, unless it was left. */
+static int read_birth(struct ring_files *r, const struct ring_birth *birth)
+{
+	struct stat st;
+	struct known_ring *k = known_rings_add(&r->known, birth->fd);
+	if (!k || fstat(birth->fd, &st)) {
+		close(birth->fd);
+		return 0;
+	}
+	unread_rings_found(&r->unread, birth->pid);
+	int err = open_ring(r, birth->fd, birth->name, NULL, birth->pid, k);
+	if (!st.st_nlink)
+		known_rings_forget(&r->known, k);
+	if (err == -EAGAIN)
+		miss_birth(r, birth->pid);
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* What was created since the last scan: the ring of a process that runs is found by its mapping. */
+static int take_births(struct ring_files *r)
+{
+	int err = 0;
+	ring_files_births(r);
+	for (struct ring_birth **at = &r->births.first; *at && !err;) {
+		struct ring_birth *birth = *at;
+		const struct followed *p = follow_find(r->follow, birth->pid);
+		if (p && follow_runs(p) && !known_rings_has(&r->known, birth->fd)) {
+			at = &birth->next;
+			continue;
+		}
+		err = read_birth(r, birth);
+		ring_births_remove(&r->births, at);
+	}
+	return err;
+}
+
 int ring_files_scan(struct ring_files *r, uint64_t known_ns)
 {
 	uint64_t before = r->begun_ns;
 	r->begun_ns = now_ns();
 	inbox_begin_round(&r->inbox);
 	int err = follow_scan(r->follow, visit, r);
+	if (!err)
+		err = take_births(r);
 	if (!err)
 		err = scan_inbox(r);
 	uint64_t begin = r->inbox.deferred ? before : r->begun_ns;
@@ -506,6 +611,11 @@ int ring_files_end(struct ring_files *r)
 	if (err)
 		return err;
 	unread_rings_report(&r->unread);
+	if (r->missed)
+		report_at(&r->engine->report, LOG_NORMAL,
+			  "%u processes ended before their rings could be opened: they were not "
+			  "watched",
+			  r->missed);
 	follow_each(r->follow, report_running, r);
 	bool starved = *r->inbox.path ? r->inbox.starved : follow_is_starved(r->follow);
 	if (starved && reads_rings(r)) {

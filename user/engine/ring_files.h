@@ -29,6 +29,14 @@ void ring_files_free(struct ring_files *r);
 void ring_files_process_added(struct ring_files *r, pid_t pid);
 /* All processes that were running have been added and scanned: what is found later began in the run. */
 void ring_files_attached(struct ring_files *r);
+/*
+ * Without BPF: watches the directories of rings, so that children which end between two scans are
+ * read. Returns the descriptor that is readable when ring_files_births() has something to do; -1:
+ * none. It is closed by ring_files_free().
+ */
+int ring_files_watch_births(struct ring_files *r);
+/* True if a ring of ours was found: it is to be scanned soon. */
+bool ring_files_births(struct ring_files *r);
 /* A process that is followed runs the program `name` by now, and may be gone before the first
  * scan. */
 void ring_files_program_runs(struct ring_files *r, pid_t pid, const char *name);
