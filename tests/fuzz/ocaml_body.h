@@ -21,7 +21,7 @@ static unsigned ocaml_body(const uint8_t *data, size_t size)
 		struct maps_entry e = {.start = 0x1000, .end = 0x2000};
 		struct ocaml_location place;
 		struct ocaml_allocs allocs;
-		ocaml_probes_locate(fd, &r, getpid(), &e, &place);
+		ocaml_probes_locate(fd, &r, NULL, getpid(), &e, &place);
 		struct ocaml_runtime again = r;
 		ocaml_allocs_read(fd, &again, &allocs);
 	}

@@ -8,6 +8,8 @@
 #include "engine/options.h"
 #include "engine/report.h"
 
+struct memory_reader;
+
 /* A periodic callback during a live run, also under full load. */
 struct engine_watch {
 	uint64_t period_ns;
@@ -20,6 +22,7 @@ struct engine {
 	const struct engine_options *options;
 	struct report report;
 	struct session *session;
+	struct memory_reader *memory;	  /* of a live run; NULL: reads without a worker */
 	struct sink *sink;		  /* the caller ends it */
 	const struct engine_watch *watch; /* NULL: none */
 	int program_status;		  /* with ENGINE_PROGRAM: as a shell shows it */

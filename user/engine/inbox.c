@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "proc/process.h"
+#include "proc/memory_reader.h"
 #include "proc/ringfile.h"
 
 static bool no_descriptor(int err)
@@ -139,12 +139,12 @@ void inbox_add_user(struct inbox *in, uid_t uid)
 	map_put(&in->users, uid); /* without memory his files are not read */
 }
 
-int inbox_is_ours(const struct inbox *in, pid_t pid)
+int inbox_is_ours(const struct inbox *in, struct memory_reader *memory, pid_t pid)
 {
 	char run[64];
 	if (in->own)
 		return 1;
-	ssize_t n = process_getenv(pid, INBOX_RUN_VARIABLE, run, sizeof(run));
+	ssize_t n = memory_reader_getenv(memory, pid, INBOX_RUN_VARIABLE, run, sizeof(run));
 	if (n < 0 && no_descriptor((int)-n))
 		return (int)n;
 	return n > 0 && !strcmp(run, inbox_run());

@@ -18,6 +18,8 @@
 /* In the environment of our programs: which run they belong to. */
 #define INBOX_RUN_VARIABLE "EBTRACE_RUN"
 
+struct memory_reader;
+
 struct inbox {
 	char path[PATH_MAX]; /* empty: there is none */
 	bool own;	     /* nobody else's files are in it */
@@ -40,7 +42,7 @@ bool inbox_is_user(const struct inbox *in, uid_t uid);
 void inbox_add_user(struct inbox *in, uid_t uid);
 /* 1; 0 if the living process belongs to somebody else's run, or to none; -EMFILE, -ENFILE, -ENOMEM:
  * we could not look. */
-int inbox_is_ours(const struct inbox *in, pid_t pid);
+int inbox_is_ours(const struct inbox *in, struct memory_reader *memory, pid_t pid);
 /* All processes that are followed are visited from here on: a round begins. */
 void inbox_begin_round(struct inbox *in);
 /* True if the file is to be offered again: no round has begun since it was found, so its writer may

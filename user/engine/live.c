@@ -20,6 +20,7 @@
 #include "engine/ring_files.h"
 #include "engine/scan.h"
 #include "engine/signals.h"
+#include "proc/memory_reader.h"
 #include "runtime/inspect.h"
 #include "runtime/language.h"
 
@@ -483,8 +484,20 @@ static enum engine_end trace_to_the_end(struct live *t)
 	return ENGINE_NOTHING;
 }
 
+static void report_given_up(const struct live *t)
+{
+	pid_t pid;
+	unsigned n = memory_reader_given_up(t->engine->memory, &pid);
+	if (n)
+		report_at(&t->engine->report, LOG_NORMAL,
+			  "reads of processes' memory that were given up, as the kernel did not "
+			  "answer: %u, the first of process %d",
+			  n, pid);
+}
+
 static void done(struct live *t)
 {
+	report_given_up(t);
 	if (t->files)
 		ring_files_remove(t->files);
 	if (t->loop)
@@ -499,6 +512,8 @@ static void done(struct live *t)
 	signals_finish(&t->signals);
 	if (t->signals.fd >= 0)
 		close(t->signals.fd);
+	memory_reader_free(t->engine->memory);
+	t->engine->memory = NULL;
 }
 
 enum engine_end live_run(struct engine *e)
@@ -509,6 +524,7 @@ enum engine_end live_run(struct engine *e)
 		.inspect = inspect_new(),
 		.signals.fd = -1,
 	};
+	e->memory = memory_reader_new();
 	enum engine_end end = begin(&t);
 	if (!end)
 		end = trace_to_the_end(&t);

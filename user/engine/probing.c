@@ -111,6 +111,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 						     : BPF_ATTACH_AUTO,
 		.no_follow = !o->follow,
 		.inspect = inspect,
+		.memory = e->memory,
 		.hold = o->program != NULL && !o->pages,
 		.allocs = o->allocs != ALLOCS_NONE && o->mode != MODE_RING,
 		.allocs_only = o->allocs == ALLOCS_ONLY,

@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "engine/rundir.h"
-#include "proc/process.h"
+#include "proc/memory_reader.h"
 #include "runtime/language.h"
 #include "source/ring_header.h"
 
@@ -67,11 +67,12 @@ static bool lies_in(const char *ring, const char *dir)
 	       (len == n || (*dir != '/' && ring[n - len - 1] == '/'));
 }
 
-bool ring_dirs_requested(pid_t pid, const char *ring, const char *dir)
+bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ring, const char *dir)
 {
 	char value[PATH_MAX];
 	for (unsigned i = 0; i < LANGUAGES; i++) {
-		ssize_t n = process_getenv(pid, languages[i].dir, value, sizeof(value));
+		ssize_t n =
+			memory_reader_getenv(memory, pid, languages[i].dir, value, sizeof(value));
 		if (n < 0 && n != -ENOENT && n != -ESRCH)
 			return false;
 		if (n > 0 && strcmp(value, dir) && lies_in(ring, value))

@@ -15,6 +15,7 @@
 #include "engine/known_rings.h"
 #include "proc/ringfile.h"
 
+struct memory_reader;
 struct ring_dir;
 
 /* The i-th directory that libebtrace-probes chooses for our user; ret: room for PATH_MAX. False:
@@ -31,7 +32,8 @@ struct ring_dirs {
  * True if a ring of a live process is there because of us, who sent its rings to `dir`. One that
  * has set a directory of its own since then keeps the files in there.
  */
-bool ring_dirs_requested(pid_t pid, const char *ring, const char *dir);
+bool ring_dirs_requested(struct memory_reader *memory, pid_t pid, const char *ring,
+			 const char *dir);
 
 /* Holds the directory of a ring that a live process has mapped; or, if that cannot be opened,
  * NULL. */

@@ -307,7 +307,8 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 		close(found->fd);
 		return 0;
 	}
-	k->requested = *r->inbox.path && ring_dirs_requested(p->pid, found->path, r->inbox.path);
+	k->requested = *r->inbox.path &&
+		       ring_dirs_requested(r->engine->memory, p->pid, found->path, r->inbox.path);
 	k->dir = ring_dirs_hold(&r->dirs, p->pid, found);
 	ring_births_watch(&r->births, ring_dirs_fd(k->dir));
 	const char *slash = strrchr(found->path, '/');
@@ -356,7 +357,7 @@ static int visit(struct followed *p, void *ctx)
 static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
 	int is = ringfile_is_of(pid, st);
-	int ours = is > 0 ? inbox_is_ours(&r->inbox, pid) : is;
+	int ours = is > 0 ? inbox_is_ours(&r->inbox, r->engine->memory, pid) : is;
 	if (ours)
 		return ours < 0 ? ours : follow_add_found(r->follow, pid, 0);
 	if (is)

@@ -12,9 +12,12 @@
 
 #include "proc/elf.h"
 
+struct memory_reader;
+
 struct code_memory {
-	struct elf *elf; /* NULL: it cannot be read */
-	uint64_t bias;	 /* of the module's addresses in the process */
+	struct elf *elf;	      /* NULL: it cannot be read */
+	uint64_t bias;		      /* of the module's addresses in the process */
+	struct memory_reader *reader; /* NULL: reads without a worker */
 	pid_t pid;
 };
 

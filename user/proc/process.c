@@ -13,8 +13,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel gives a program at most 6 MiB of arguments and environment. */
-#define ENVIRON_MAX  (8u << 20)
 #define CHILDREN_MAX (64u << 20) /* 4 million pids of at most 8 bytes, and as much again */
 #define MAX_THREADS  4096	 /* that are examined */
 #define PF_KTHREAD   0x00200000	 /* include/linux/sched.h; field 9 of stat */
@@ -214,25 +212,6 @@ int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx)
 	if (d)
 		closedir(d);
 	return err;
-}
-
-ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap)
-{
-	char path[64], *block;
-	size_t len, name_len = strlen(name);
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	int err = file_load(path, ENVIRON_MAX, &block, &len);
-	if (err)
-		return err;
-	ssize_t found = -ENOENT;
-	for (const char *at = block; found < 0 && at < block + len; at += strlen(at) + 1) {
-		if (strncmp(at, name, name_len) || at[name_len] != '=' || !at[name_len + 1])
-			continue;
-		found = (ssize_t)strlen(at + name_len + 1);
-		snprintf(ret, cap, "%s", at + name_len + 1);
-	}
-	free(block);
-	return found;
 }
 
 bool process_is_filtered(pid_t pid)

@@ -62,11 +62,6 @@ int process_executing(uint64_t dev, uint64_t inode, int (*fn)(pid_t pid, void *c
  * -EMFILE, -ENFILE or -ENOMEM if some could not be listed. */
 int process_children(pid_t pid, int (*fn)(pid_t child, void *ctx), void *ctx);
 
-/*
- * Reads a variable of the environment with which it was started. Returns the length of its value
- * and writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -errno.
- */
-ssize_t process_getenv(pid_t pid, const char *name, char *ret, size_t cap);
 /* True if a thread of the process runs under a seccomp filter, which may kill it for system calls
  * that the program itself does not make. */
 bool process_is_filtered(pid_t pid);

@@ -2,13 +2,12 @@
 #include "runtime/ocaml_probes.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "proc/elf.h"
+#include "proc/memory_reader.h"
 #include "runtime/ocaml_code.h"
 #include "runtime/ocaml_version.h"
 
@@ -139,21 +138,8 @@ int ocaml_probes_read(int fd, struct ocaml_runtime *ret)
 	return err;
 }
 
-static int read_memory(pid_t pid, uint64_t address, void *ret, size_t size)
-{
-	char path[32];
-	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	int fd = file_open(AT_FDCWD, path, 0);
-	if (fd < 0)
-		return fd;
-	ssize_t n = pread(fd, ret, size, (off_t)address);
-	int err = n < 0 ? -errno : (size_t)n == size ? 0 : -EFAULT;
-	close(fd);
-	return err;
-}
-
-void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, pid_t pid,
-			 const struct maps_entry *e, struct ocaml_location *ret)
+void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, struct memory_reader *memory,
+			 pid_t pid, const struct maps_entry *e, struct ocaml_location *ret)
 {
 	struct elf *elf;
 	*ret = (struct ocaml_location){.tls = OCAML_TLS_NONE};
@@ -167,7 +153,8 @@ void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, pid_t pid,
 	if (r->tls != OCAML_TLS_SLOT && r->tls != OCAML_TLS_MODULE)
 		return;
 	uint64_t word;
-	if (read_memory(pid, (uint64_t)r->offset + bias, &word, sizeof(word))) {
+	if (memory_reader_read(memory, pid, "mem", (uint64_t)r->offset + bias, &word,
+			       sizeof(word)) != sizeof(word)) {
 		ret->tls = OCAML_TLS_NONE;
 	} else if (r->tls == OCAML_TLS_SLOT) {
 		ret->offset = (int64_t)word;
@@ -177,9 +164,9 @@ void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, pid_t pid,
 	}
 }
 
-int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_location *p)
+int ocaml_probes_ring_is_on(struct memory_reader *memory, pid_t pid, const struct ocaml_location *p)
 {
 	uint64_t flag;
-	int err = read_memory(pid, p->flag, &flag, sizeof(flag));
-	return err ? err : flag != 0;
+	ssize_t n = memory_reader_read(memory, pid, "mem", p->flag, &flag, sizeof(flag));
+	return n < 0 ? (int)n : n != sizeof(flag) ? -EFAULT : flag != 0;
 }

@@ -62,6 +62,7 @@ struct ocaml_runtime {
 int ocaml_probes_read(int fd, struct ocaml_runtime *ret);
 /* The same of a file that is open already. */
 struct elf;
+struct memory_reader;
 int ocaml_probes_read_elf(struct elf *elf, struct ocaml_runtime *ret);
 
 /* Sets how to find caml_state, where the domain's number may be read elsewhere: by its symbol, and by
@@ -79,9 +80,10 @@ struct ocaml_location {
  * Computes the addresses in a process that maps the file at `e`. If its memory cannot be read where
  * that is needed, domains are not known (OCAML_TLS_NONE).
  */
-void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, pid_t pid,
-			 const struct maps_entry *e, struct ocaml_location *ret);
+void ocaml_probes_locate(int fd, const struct ocaml_runtime *r, struct memory_reader *memory,
+			 pid_t pid, const struct maps_entry *e, struct ocaml_location *ret);
 /* 1: the program's own ring is on; 0: it is off; -errno: its memory cannot be read. */
-int ocaml_probes_ring_is_on(pid_t pid, const struct ocaml_location *p);
+int ocaml_probes_ring_is_on(struct memory_reader *memory, pid_t pid,
+			    const struct ocaml_location *p);
 
 #endif

@@ -9,7 +9,7 @@
 #include "bpf/abi.h"
 #include "codec/ring_ids.h"
 #include "core/kinds.h"
-#include "proc/process.h"
+#include "proc/memory_reader.h"
 #include "runtime/ocaml_probes.h"
 
 struct file_runtime {
@@ -34,7 +34,8 @@ static uint64_t probe_after(const struct attach_env *env, const struct attach_pr
 {
 	char one[2];
 	if (!env->own_ring_ns ||
-	    process_getenv(process->pid, "OCAML_RUNTIME_EVENTS_START", one, sizeof(one)) < 0)
+	    memory_reader_getenv(env->memory, process->pid, "OCAML_RUNTIME_EVENTS_START", one,
+				 sizeof(one)) < 0)
 		return 0;
 	return process->since_ns + env->own_ring_ns;
 }
@@ -80,7 +81,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		o->runtime.release = env->release;
 	if (env->stacks)
 		find_stacks(o, file);
-	ocaml_probes_locate(file->fd, &o->runtime, process->pid, file->map, &o->location);
+	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
+			    &o->location);
 	log_at(LOG_VERBOSE, "pid %d: %s holds %s", process->pid, file->map->path,
 	       ring_release_name(o->runtime.release));
 	*ret_state = o;
@@ -90,7 +92,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 static enum attach_when update(void *state, uint64_t now_ns)
 {
 	struct file_runtime *o = state;
-	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->pid, &o->location) > 0)
+	if (!o->env->no_ring && ocaml_probes_ring_is_on(o->env->memory, o->pid, &o->location) > 0)
 		return ATTACH_NOT;
 	bool never = o->env->allocs_only || o->env->no_probes;
 	return now_ns < o->after_ns || never ? ATTACH_LATER : ATTACH_NOW;

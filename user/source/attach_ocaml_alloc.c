@@ -62,7 +62,8 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		       process->pid, ring_release_name(o->runtime.release),
 		       err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"
 				      : "its code is unknown");
-	ocaml_probes_locate(file->fd, &o->runtime, process->pid, file->map, &o->location);
+	ocaml_probes_locate(file->fd, &o->runtime, env->memory, process->pid, file->map,
+			    &o->location);
 	return 0;
 }
 

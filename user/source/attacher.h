@@ -24,6 +24,7 @@ enum bpf_probe {
 	BPF_PROBES
 };
 
+struct memory_reader;
 struct ebt_alloc_file;
 struct ebt_ocaml_allocs;
 struct ebt_ocaml_runtime;
@@ -41,8 +42,9 @@ struct attach_env {
 	 * reported, too. */
 	int (*set_ocaml_allocs)(void *ctx, uint32_t key, const struct ebt_ocaml_allocs *r);
 	void *ctx;
-	uint32_t last_key; /* of a runtime, and of a file's sites of allocations */
-	bool share;	   /* use one link for all processes that run a file, where possible */
+	struct memory_reader *memory; /* see struct bpf_options */
+	uint32_t last_key;	      /* of a runtime, and of a file's sites of allocations */
+	bool share; /* use one link for all processes that run a file, where possible */
 	/* Called before a file is shared: false if a process that is not traced runs it, and so
 	 * would pay for the probes. NULL: that does not matter. */
 	bool (*is_ours)(void *ctx, uint64_t dev, uint64_t inode);

@@ -377,6 +377,7 @@ static void set_targets(struct bpf_source *s)
 		.set_allocs = set_allocs,
 		.set_ocaml_allocs = set_ocaml_allocs,
 		.ctx = s,
+		.memory = opt->memory,
 		/* What a program of ours starts comes and goes too fast for links of its own. */
 		.is_ours = opt->hold ? NULL : is_ours,
 		.allocs = opt->allocs,
@@ -465,6 +466,8 @@ static int set_up(struct bpf_source *s)
 	int err = bpf_lanes_init(&s->in.lanes);
 	if (!err)
 		err = code_frames_new(s->in.session, &s->in.code);
+	if (!err)
+		code_frames_read_by(s->in.code, opt->memory);
 	s->in.targets.code = s->in.code;
 	if (!err && opt->stacks)
 		err = event_stacks_new(s->in.session, opt->stack_globs, opt->stack_glob_count,

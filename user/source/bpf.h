@@ -26,23 +26,25 @@
 enum bpf_attach { BPF_ATTACH_AUTO, BPF_ATTACH_MULTI, BPF_ATTACH_PERF };
 
 struct inspect;
+struct memory_reader;
 
 struct bpf_options {
-	size_t ring_bytes;	 /* power of two >= a page; 0: 16 MiB */
-	size_t queue_bytes;	 /* of received events that are not read yet; 0: 64 MiB */
-	uint64_t slack_ns;	 /* the largest delay of an event after its ts; 0: 10 ms */
-	struct inspect *inspect; /* the cache of files; outlives the source */
-	enum bpf_attach attach;	 /* kind of link; AUTO: MULTI if the kernel has it */
-	bool hold;		 /* stop children while probes are inserted: see proc/hold.h */
-	bool no_follow;		 /* do not follow children */
-	bool allocs;		 /* attach to markers of sampled allocations */
-	bool allocs_only;	 /* and to nothing else */
-	bool pages;		 /* watch the pages of address spaces, and nothing else */
-	bool offcpu;		 /* record when threads do not run */
-	bool faults;		 /* and measure their page faults in pauses */
-	bool no_probes;		 /* attach to nothing */
-	bool needs_markers;	 /* fail if the kernel refuses the programs of markers */
-	bool stacks;		 /* events get their stacks: */
+	size_t ring_bytes;	      /* power of two >= a page; 0: 16 MiB */
+	size_t queue_bytes;	      /* of received events that are not read yet; 0: 64 MiB */
+	uint64_t slack_ns;	      /* the largest delay of an event after its ts; 0: 10 ms */
+	struct inspect *inspect;      /* the cache of files; outlives the source */
+	struct memory_reader *memory; /* outlives the source; NULL: reads without a worker */
+	enum bpf_attach attach;	      /* kind of link; AUTO: MULTI if the kernel has it */
+	bool hold;		      /* stop children while probes are inserted: see proc/hold.h */
+	bool no_follow;		      /* do not follow children */
+	bool allocs;		      /* attach to markers of sampled allocations */
+	bool allocs_only;	      /* and to nothing else */
+	bool pages;		      /* watch the pages of address spaces, and nothing else */
+	bool offcpu;		      /* record when threads do not run */
+	bool faults;		      /* and measure their page faults in pauses */
+	bool no_probes;		      /* attach to nothing */
+	bool needs_markers;	      /* fail if the kernel refuses the programs of markers */
+	bool stacks;		      /* events get their stacks: */
 	const char *const *stack_globs; /* those that these select; none: all */
 	unsigned stack_glob_count;
 	uint64_t stack_pause_ns;  /* and of the ends of pauses that last so long; 0: none */

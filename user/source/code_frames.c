@@ -49,11 +49,17 @@ struct code_mapping {
 
 struct code_frames {
 	struct session *session;
+	struct memory_reader *memory;	    /* NULL: read without a worker */
 	PTRMAP(struct code_module) modules; /* by hash_file() */
 	struct symbols_running running;
 	size_t frames;
 	uint32_t unknown; /* the frame of what is in no mapping, held; 0: none yet */
 };
+
+void code_frames_read_by(struct code_frames *c, struct memory_reader *memory)
+{
+	c->memory = memory;
+}
 
 int code_frames_new(struct session *session, struct code_frames **ret)
 {
@@ -378,9 +384,10 @@ static uint32_t frame_of(struct code_frames *c, struct code_map *map, pid_t pid,
 	return frame;
 }
 
-static struct code_memory memory_of(const struct code_mapping *m, pid_t pid)
+static struct code_memory memory_of(const struct code_frames *c, const struct code_mapping *m,
+				    pid_t pid)
 {
-	struct code_memory memory = {.pid = pid};
+	struct code_memory memory = {.pid = pid, .reader = c->memory};
 	struct code_module *of = m->module;
 	if (!of->elf && of->file >= 0 && elf_open(of->file, &of->elf))
 		of->elf = NULL;
@@ -410,7 +417,7 @@ uint32_t code_frames_return(struct code_frames *c, struct code_map *map, pid_t p
 	if (known && !frame)
 		return symbols_frame(c, map, pid, address);
 	if (!known) {
-		struct code_memory memory = memory_of(m, pid);
+		struct code_memory memory = memory_of(c, m, pid);
 		unsigned n = by->find(by->ctx, &memory, position);
 		if (!n) {
 			c->frames += map_put(&m->module->frames, key) != NULL;
@@ -430,7 +437,7 @@ bool code_frames_memory(struct code_frames *c, struct code_map *map, pid_t pid, 
 	const struct code_mapping *m = find_again(c, map, pid, address - 1);
 	if (!m || !m->module)
 		return false;
-	*ret = memory_of(m, pid);
+	*ret = memory_of(c, m, pid);
 	return true;
 }
 

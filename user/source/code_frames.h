@@ -23,6 +23,7 @@
 #define CODE_GAP_NAME "[frames missing]"
 
 struct code_frames;
+struct memory_reader;
 struct code_module;
 
 /* The executable mappings of a process as they were read last. Initialised by zeroes. */
@@ -37,6 +38,8 @@ struct code_map {
 /* Keeps the session. 0 or -ENOMEM. */
 int code_frames_new(struct session *session, struct code_frames **ret);
 void code_frames_free(struct code_frames *c); /* NULL is allowed */
+/* Processes' memory is read by this reader from now on, which outlives c. */
+void code_frames_read_by(struct code_frames *c, struct memory_reader *memory);
 
 /*
  * Reads the mappings of a process, unless that was done less than 100 ms ago, `soon`: 1 ms, or took

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Any user who has FUSE can hold those who read a process's memory through /proc, for ever and against every signal.
+# The tracer gives such a read up, and goes on.
+. tests/lib.sh
+need_root
+need_file "$O/tests/attack/held_memory"
+need_file /dev/fuse
+
+mkdir "$TMP/dir"
+mkfifo "$TMP/in"
+end_holder() {
+	exec {hold}>&-
+	wait "$holder"
+}
+# start [lock]: sets holder and the ADDRESS of a page of its that is never read.
+start() {
+	: >"$TMP/ready"
+	"$O/tests/attack/held_memory" "$TMP/dir" "$@" <"$TMP/in" >"$TMP/ready" 2>"$TMP/err" &
+	holder=$!
+	exec {hold}>"$TMP/in"
+	wait_for grep -qs . "$TMP/ready" "$TMP/err"
+	grep -q ready "$TMP/ready" || skip_all "no FUSE here: $(<"$TMP/err")"
+	address=$(awk '/\/held$/ { sub("-.*", ""); print; exit }' "/proc/$holder/maps")
+}
+# reads FILE ADDRESS: whether that ends.
+reads() {
+	"$O/tests/attack/read_held" "$holder" "$@" >"$TMP/out" &
+	reader=$!
+	wait_for is_over
+}
+is_over() { ! kill -0 "$reader" 2>/dev/null; }
+expected="own: read
+held: given up
+again: given up
+own: read
+1 given up, of that process"
+
+start
+reads mem "$address"
+is $? 0 "a program that reads a page which never comes ends"
+is "$(<"$TMP/out")" "$expected" "the read is given up, and not tried again; others go on with a new worker"
+end_holder
+
+start lock
+in_lock() { grep -q '^[0-9]* ([^)]*) D' "/proc/$holder/stat"; }
+wait_for in_lock
+ok $? "a process waits for the lock of its own address space"
+reads environ 0
+is $? 0 "a program that reads its environment ends"
+is "$(<"$TMP/out")" "$expected" "as the read is given up"
+end_holder
+done_testing

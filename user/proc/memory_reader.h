@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Reads files of /proc that the kernel takes from a process's memory: environ, mem. Such a read can
+ * wait for ever, in a state that no signal ends: the pages may be of a file whose FUSE server gives
+ * no answer, and whoever waits for one holds up all that read the same process. So a worker process
+ * reads, which is killed and given up if it waits for a second; the next read has a new one. Each
+ * that is given up halves the time that the next may take, so that many cost little more than few.
+ */
+#ifndef PROC_MEMORY_READER_H
+#define PROC_MEMORY_READER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct memory_reader;
+
+/* NULL: no memory. The worker is started by the first read. */
+struct memory_reader *memory_reader_new(void);
+void memory_reader_free(struct memory_reader *r); /* NULL is allowed */
+
+/*
+ * Reads up to n bytes at an offset of the file `name` in /proc/PID. Bytes read, fewer at its end; or
+ * -errno: -ETIMEDOUT: given up. r: NULL: reads without a worker.
+ */
+ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
+			   void *ret, size_t n);
+
+/*
+ * Reads a variable of the environment with which a process was started. Returns the length of its
+ * value and writes at most cap - 1 bytes and a NUL; -ENOENT: not set, or empty; -errno.
+ */
+ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *name, char *ret,
+			     size_t cap);
+
+/* Reads that were given up; *ret_pid: the process of the first one. */
+unsigned memory_reader_given_up(const struct memory_reader *r, pid_t *ret_pid);
+
+#endif
