@@ -125,6 +125,27 @@ static void naive_scavenge(struct naive *n, int at, int pages)
 	n->fault[PAGES_SCAVENGED_ALLOCATED] += bad;
 }
 
+/* A random event of whole chunks, or of a page more or less. */
+static struct ebt_pagetrace_event pick_chunks(const struct naive *n, uint64_t *state)
+{
+	int at = (int)(random_next(state) % (PAGES / CHUNK)) * CHUNK;
+	if (at == HOLE)
+		at = 0;
+	int end = at + (1 + (int)(random_next(state) % 3)) * CHUNK;
+	int limit = at < HOLE ? HOLE : PAGES;
+	if (end > limit)
+		end = limit;
+	at += random_next(state) % 4 == 0;
+	end -= random_next(state) % 4 == 0;
+	return (struct ebt_pagetrace_event){
+		.time_ns = n->time,
+		.addr = BASE + (uint64_t)at * EBT_PAGETRACE_PAGE_BYTES,
+		.pages = (uint64_t)(end - at),
+		.p = (int32_t)(random_next(state) % PS) - 1,
+		.what = 1 + (uint32_t)(random_next(state) % 3),
+	};
+}
+
 /* A random event: where a run of pages of one state is, in most cases what is right there. */
 static struct ebt_pagetrace_event pick(const struct naive *n, uint64_t *state)
 {
@@ -297,8 +318,8 @@ static void check_all(const struct pages_model *m, const struct naive *n)
 	check_matrix(m, n);
 }
 
-/* from: not 0: what happened counts from then on. */
-static void test_random(uint64_t seed, uint64_t from)
+/* from: not 0: what happened counts from then on. chunks: of so many events one is of whole chunks. */
+static void test_random(uint64_t seed, uint64_t from, unsigned chunks)
 {
 	static struct naive n;
 	struct pages_model m;
@@ -316,7 +337,9 @@ static void test_random(uint64_t seed, uint64_t from)
 			naive_window(&n, from + 1000);
 			turned = true;
 		}
-		struct ebt_pagetrace_event ev = pick(&n, &state);
+		struct ebt_pagetrace_event ev = chunks && random_next(&state) % chunks == 0
+							? pick_chunks(&n, &state)
+							: pick(&n, &state);
 		naive_event(&n, &ev);
 		same &= !pages_model_events(&m, &ev, 1);
 		if (i % 64 == 0)
@@ -330,7 +353,9 @@ static void test_random(uint64_t seed, uint64_t from)
 
 int main(void)
 {
-	test_random(7, 0);
-	test_random(11, FROM_NS);
+	test_random(7, 0, 0);
+	test_random(11, FROM_NS, 0);
+	test_random(13, 0, 2);
+	test_random(17, FROM_NS, 40);
 	return tap_done();
 }

@@ -15,9 +15,10 @@
 #include "engine/signals.h"
 #include "proc/regular.h"
 
-#define BATCH	4096
-#define BATCHES 4u /* that are read ahead */
-#define WAIT_NS 100000000
+#define BATCH	    4096
+#define BATCHES	    4u /* that are read ahead */
+#define WAIT_NS	    100000000
+#define SLICE_PAGES (1u << 23)
 
 struct batch {
 	struct ebt_pagetrace_event ev[BATCH];
@@ -135,6 +136,21 @@ static void give_back(struct run *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* Few events can be of many pages: a signal is not kept waiting for more than SLICE_PAGES. */
+static int move_batch(struct run *r, const struct batch *b)
+{
+	size_t n = (size_t)b->n;
+	int err = 0;
+	for (size_t from = 0, to = 0; from < n && !err; from = to) {
+		for (uint64_t pages = 0; to < n && pages < SLICE_PAGES; to++)
+			pages += b->ev[to].pages < SLICE_PAGES ? b->ev[to].pages : SLICE_PAGES;
+		if (from && look_for_signals(r))
+			return -EINTR;
+		err = r->feed->events(r->feed->ctx, b->ev + from, to - from);
+	}
+	return err;
+}
+
 static int move_read(struct run *r)
 {
 	struct totals *totals = &r->engine->session->totals;
@@ -143,7 +159,7 @@ static int move_read(struct run *r)
 		if (!b || b->n <= 0)
 			return b ? (int)b->n : -EINTR;
 		count_events(totals, b->ev, (size_t)b->n, &b->counts);
-		int err = r->feed->events(r->feed->ctx, b->ev, (size_t)b->n);
+		int err = move_batch(r, b);
 		if (err)
 			return err;
 		give_back(r);

@@ -114,33 +114,75 @@ static ALWAYS_INLINE struct part part_at(const struct pages_heap *h, struct page
 	unsigned begin = at.page & (PAGES_GROUP - 1);
 	uint64_t room = h->group_pages - begin, pages = left < room ? left : room;
 	unsigned end = begin + (unsigned)pages;
-	at.chunk->changes++;
 	return (struct part){&at.chunk->group[at.page >> PAGES_GROUP_SHIFT],
 			     &at.chunk->piece[at.page - begin], begin, end, pages_bits(begin, end)};
 }
 
-/* The same of pages whose chunks exist. */
-static struct part part_of(const struct pages_heap *h, uint64_t addr, uint64_t left)
+/* Applies the event to a chunk that is one piece, and remains one. run: as of change_part(). */
+static ALWAYS_INLINE void change_whole(struct change *c, struct pages_chunk *k, enum pages_state to,
+				       uint8_t run)
 {
-	struct pages_place at = {pages_heap_chunk(h, addr), pages_heap_index(h, addr)};
-	return part_at(h, at, left);
+	enum pages_state state = k->kind.state;
+	bool frees = to == PAGES_FREE || (to == PAGES_SCAVENGED && c->m->opt.is_space);
+	c->was[state] += k->pages;
+	if (run & PAGES_RUN_FIRST) {
+		c->first_run = k->kind.run;
+		c->first_since = k->since_ns;
+	}
+	if (to == PAGES_ALLOCATED) {
+		if (state == PAGES_SCAVENGED)
+			c->err |= count_again(&c->m->churn, k->since_ns, c->ns, k->pages);
+		k->since_ns = c->ns;
+		k->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run};
+		k->heat++;
+		return;
+	}
+	if (frees && state == PAGES_ALLOCATED)
+		count_freed(&c->m->owners, k->kind.owner, c->slot, k->pages);
+	k->freed_unseen |= frees && state == PAGES_UNSEEN;
+	if (frees || state != PAGES_SCAVENGED)
+		k->since_ns = c->ns;
+	c->runs += k->kind.run & PAGES_RUN_FIRST;
+	c->last_run = k->kind.run;
+	k->kind.state = (uint8_t)to;
+	k->kind.run = 0;
 }
 
-/* Changes all pages of the event, whose chunks exist, to a state, which the compiler knows. p: the
- * first of its parts. */
-static ALWAYS_INLINE void change_pages(struct change *c, struct part p, enum pages_state to)
+/* Applies the event to pages [first, end) of a chunk. run: what they have of an allocation's. 0 or
+ * -ENOMEM. */
+static ALWAYS_INLINE int change_chunk(struct change *c, struct pages_chunk *k, uint32_t first,
+				      uint32_t end, enum pages_state to, uint8_t run)
+{
+	bool all = !first && end == k->pages;
+	k->changes++;
+	if (all && k->whole) {
+		change_whole(c, k, to, run);
+		return 0;
+	}
+	int err = pages_chunk_spread(k);
+	for (uint32_t at = first; at < end && !err;) {
+		struct part p = part_at(&c->m->heap, (struct pages_place){k, at}, end - at);
+		at += p.end - p.begin;
+		change_part(c, &p, to, run & (at < end ? PAGES_RUN_FIRST : 0xff));
+		run &= PAGES_RUN_LAST;
+	}
+	if (all && !err)
+		pages_chunk_join(k);
+	return err;
+}
+
+/* Changes all pages of the event, whose chunks exist, to a state, which the compiler knows. */
+static ALWAYS_INLINE void change_pages(struct change *c, enum pages_state to)
 {
 	struct pages_heap *h = &c->m->heap;
 	uint64_t addr = c->ev->addr, left = c->ev->pages;
-	uint8_t run = PAGES_RUN_FIRST;
-	for (;;) {
-		left -= p.end - p.begin;
-		change_part(c, &p, to, run | (left ? 0 : PAGES_RUN_LAST));
-		if (!left)
-			break;
-		addr += (uint64_t)(p.end - p.begin) << h->page_shift;
-		p = part_of(h, addr, left);
-		run = 0;
+	for (uint8_t run = PAGES_RUN_FIRST; left && !c->err; run = 0) {
+		uint32_t first = pages_heap_index(h, addr), room = h->chunk_pages - first;
+		uint32_t pages = left < room ? (uint32_t)left : room;
+		left -= pages;
+		c->err = change_chunk(c, pages_heap_chunk(h, addr), first, first + pages, to,
+				      run | (left ? 0 : PAGES_RUN_LAST));
+		addr += (uint64_t)pages << h->page_shift;
 	}
 	h->count[PAGES_UNSEEN] -= c->was[PAGES_UNSEEN];
 	h->count[PAGES_ALLOCATED] -= c->was[PAGES_ALLOCATED];
@@ -186,16 +228,16 @@ static inline void count_alloc(struct pages_model *m, const struct ebt_pagetrace
 		pages_damage_fault(&m->damage, PAGES_DOUBLE_ALLOC, ev, again);
 }
 
-static void apply_alloc(struct change *c, struct part p)
+static void apply_alloc(struct change *c)
 {
-	change_pages(c, p, PAGES_ALLOCATED);
+	change_pages(c, PAGES_ALLOCATED);
 	count_alloc(c->m, c->ev, c->slot, c->was[PAGES_ALLOCATED]);
 }
 
-static void apply_free(struct change *c, struct part p)
+static void apply_free(struct change *c)
 {
 	struct pages_model *m = c->m;
-	change_pages(c, p, PAGES_FREE);
+	change_pages(c, PAGES_FREE);
 	uint64_t pages = c->ev->pages, valid = c->was[PAGES_ALLOCATED];
 	m->moved.freed += valid;
 	m->owners.owner[c->slot].freed += valid;
@@ -208,10 +250,10 @@ static void apply_free(struct change *c, struct part p)
 		pages_damage_unseen_free(&m->damage, c->ev);
 }
 
-static void apply_scavenge(struct change *c, struct part p)
+static void apply_scavenge(struct change *c)
 {
 	struct pages_model *m = c->m;
-	change_pages(c, p, PAGES_SCAVENGED);
+	change_pages(c, PAGES_SCAVENGED);
 	uint64_t returned = c->ev->pages - c->was[PAGES_SCAVENGED];
 	m->churn.scavenges++;
 	m->moved.returned += returned;
@@ -235,10 +277,11 @@ static void amend(struct pages_model *m, uint64_t ns, uint64_t to, uint64_t page
 }
 
 /* A page of such an allocation; run: its flags. */
-static void apply_late_page(struct change *c, uint64_t addr, uint8_t run)
+static void apply_late_page(struct change *c, struct pages_chunk *k, uint32_t at, uint8_t run)
 {
 	struct pages_model *m = c->m;
-	struct part p = part_of(&m->heap, addr, 1);
+	struct part p = part_at(&m->heap, (struct pages_place){k, at}, 1);
+	uint64_t addr = k->addr + ((uint64_t)at << m->heap.page_shift);
 	struct pages_piece *page = &p.piece[p.begin];
 	uint64_t freed_ns;
 	if (p.end < PAGES_GROUP) {
@@ -260,14 +303,52 @@ static void apply_late_page(struct change *c, uint64_t addr, uint8_t run)
 	}
 }
 
+/* Whether no page of a whole chunk has its first event still to be explained. */
+static bool is_explained(const struct pages_chunk *k)
+{
+	uint64_t unseen = k->freed_unseen;
+	for (uint32_t i = 0; k->group && i < k->pages / k->group_pages; i++)
+		unseen |= k->group[i].freed_unseen;
+	return !unseen;
+}
+
+/* Pages [first, end) of such an allocation. 0 or -ENOMEM. */
+static int apply_late_chunk(struct change *c, struct pages_chunk *k, uint32_t first, uint32_t end,
+			    uint8_t run)
+{
+	k->changes++;
+	if (!first && end == k->pages && k->whole && is_explained(k)) {
+		bool is_new = k->kind.state == PAGES_UNSEEN;
+		c->was[is_new ? PAGES_UNSEEN : PAGES_ALLOCATED] += k->pages;
+		k->heat++;
+		if (is_new) {
+			k->since_ns = c->ns;
+			k->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run};
+		}
+		return 0;
+	}
+	int err = pages_chunk_spread(k);
+	for (uint32_t at = first; at < end && !err; at++)
+		apply_late_page(c, k, at,
+				run & ((at > first ? 0 : PAGES_RUN_FIRST) |
+				       (at + 1 < end ? 0 : PAGES_RUN_LAST)));
+	return err;
+}
+
 /* An allocation of P -1 that should have come before all other events. */
 static void apply_late_boot(struct change *c)
 {
 	struct pages_model *m = c->m;
-	uint64_t last = c->ev->pages - 1;
-	for (uint64_t i = 0; i <= last; i++)
-		apply_late_page(c, c->ev->addr + (i << m->heap.page_shift),
-				(i ? 0 : PAGES_RUN_FIRST) | (i < last ? 0 : PAGES_RUN_LAST));
+	struct pages_heap *h = &m->heap;
+	uint64_t addr = c->ev->addr, left = c->ev->pages;
+	for (uint8_t run = PAGES_RUN_FIRST; left && !c->err; run = 0) {
+		uint32_t first = pages_heap_index(h, addr), room = h->chunk_pages - first;
+		uint32_t pages = left < room ? (uint32_t)left : room;
+		left -= pages;
+		c->err = apply_late_chunk(c, pages_heap_chunk(h, addr), first, first + pages,
+					  run | (left ? 0 : PAGES_RUN_LAST));
+		addr += (uint64_t)pages << h->page_shift;
+	}
 	uint64_t made = c->was[PAGES_UNSEEN];
 	m->heap.count[PAGES_UNSEEN] -= made;
 	m->heap.count[PAGES_ALLOCATED] += made;
@@ -301,15 +382,14 @@ static __attribute__((noinline)) int
 apply_any(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t slot, bool is_late)
 {
 	struct change c = {.m = m, .ev = ev, .ns = ev->time_ns, .slot = slot};
-	struct part p = part_of(&m->heap, ev->addr, ev->pages);
 	if (is_late && ev->p == EBT_PAGETRACE_NO_P && ev->what == EBT_PAGETRACE_ALLOC)
 		apply_late_boot(&c);
 	else if (ev->what == EBT_PAGETRACE_ALLOC)
-		apply_alloc(&c, p);
+		apply_alloc(&c);
 	else if (ev->what == EBT_PAGETRACE_FREE)
-		apply_free(&c, p);
+		apply_free(&c);
 	else
-		apply_scavenge(&c, p);
+		apply_scavenge(&c);
 	return c.err;
 }
 
@@ -374,7 +454,12 @@ static ALWAYS_INLINE int apply_event(struct pages_model *m, const struct ebt_pag
 		return err;
 	m->events++;
 	m->owners.owner[slot].events++;
-	if (at.chunk && !is_late) {
+	/* What is less than a chunk needs its groups. */
+	if (at.chunk && !is_late && ev->pages < at.chunk->pages) {
+		err = pages_chunk_spread(at.chunk);
+		if (err)
+			return err;
+		at.chunk->changes++;
 		struct part p = part_at(&m->heap, at, ev->pages);
 		if (ev->what == EBT_PAGETRACE_FREE && free_run(m, ev, &p, slot, &err))
 			return err;

@@ -7,10 +7,13 @@
  * An event is about a run of pages, so pages are not kept one by one: those of a group of 64 are cut
  * into pieces, of which all pages have the state, the time and the owner that are noted at the first
  * one. An event costs what the pieces cost that it begins, ends and covers, not what its pages would.
+ * A chunk whose pages are all alike is one piece, `whole`, and has no groups until they differ, so
+ * that events of many GiB cost little more than small ones.
  */
 #ifndef MODEL_PAGES_HEAP_H
 #define MODEL_PAGES_HEAP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,10 +75,17 @@ _Static_assert(sizeof(struct pages_piece) == 16, "of every page");
 
 struct pages_chunk {
 	uint64_t addr;
-	uint32_t number;	    /* of all chunks, in the order in which they were made */
-	uint32_t changes;	    /* of its pages; wraps */
-	struct pages_piece *piece;  /* by page, and one more */
-	struct pages_group group[]; /* the pieces are behind them */
+	uint32_t number;  /* of all chunks, in the order in which they were made */
+	uint32_t changes; /* of its pages; wraps */
+	uint32_t pages;
+	bool whole;		   /* all pages are what follows, as one piece: */
+	bool freed_unseen;	   /* whole: all, else as in the groups */
+	struct pages_kind kind;	   /* whole */
+	uint64_t since_ns;	   /* whole */
+	uint32_t heat;		   /* whole: of each page, besides that in the pieces */
+	uint32_t group_pages;	   /* as of the heap */
+	struct pages_group *group; /* NULL: never needed; of a whole one only freed_unseen counts */
+	struct pages_piece *piece; /* behind the groups; by page, and one more */
 };
 
 /* Readers use page_shift, chunk_pages, huge_pages, chunks and count. */
@@ -153,7 +163,12 @@ static inline void pages_piece_cut(struct pages_group *g, struct pages_piece *pi
 	g->pieces |= 1ull << page;
 }
 
-/* Sets the state of a page of a chunk, whose counts remain. */
+/* A whole chunk gets its groups; of any other nothing changes. 0 or -ENOMEM. */
+int pages_chunk_spread(struct pages_chunk *c);
+/* After an event of all its pages: they are one piece if they are all alike. */
+void pages_chunk_join(struct pages_chunk *c);
+
+/* Sets the state of a page of a chunk that is not whole, whose counts remain. */
 static inline void pages_heap_set(struct pages_chunk *c, uint32_t page, enum pages_state state)
 {
 	struct pages_group *g = &c->group[page >> PAGES_GROUP_SHIFT];
@@ -179,7 +194,7 @@ static inline struct pages_place pages_heap_find(const struct pages_heap *h, uin
 	if (addr >> PAGES_ADDRESS_BITS || addr & h->page_rest || pages > h->chunk_pages - ret.page)
 		return ret;
 	ret.chunk = pages_heap_chunk(h, addr);
-	if (!ret.chunk)
+	if (!ret.chunk || ret.chunk->whole)
 		return ret;
 	__builtin_prefetch(&ret.chunk->group[ret.page >> PAGES_GROUP_SHIFT], 1);
 	__builtin_prefetch(&ret.chunk->piece[ret.page], 1);

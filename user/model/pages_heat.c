@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "model/pages_heat.h"
 
-static int add_page(struct pages_heat *t, const struct pages_page *p, uint64_t addr)
+/* Successive pages that are alike: `bytes` apart, the first at addr. */
+static int add_pages(struct pages_heat *t, const struct pages_page *p, uint64_t addr,
+		     uint32_t pages, uint64_t bytes)
 {
 	if (p->state == PAGES_UNSEEN)
 		return 0;
-	t->pages++;
-	t->allocations += p->allocations;
+	t->pages += pages;
+	t->allocations += (uint64_t)p->allocations * pages;
 	if (!p->allocations) {
-		t->cold++;
+		t->cold += pages;
 		return 0;
 	}
 	struct pages_heat_class *c = &t->times[pages_size_class(p->allocations)];
-	c->pages++;
-	c->allocations += p->allocations;
-	return pages_best_add(&t->page, p->allocations, addr);
+	c->pages += pages;
+	c->allocations += (uint64_t)p->allocations * pages;
+	int err = 0;
+	/* Of equal ones the lowest are shown. */
+	for (uint32_t i = 0; i < pages && i < t->page.most && !err; i++)
+		err = pages_best_add(&t->page, p->allocations, addr + i * bytes);
+	return err;
 }
 
 static int add_chunk(struct pages_heat *t, const struct pages_heap *h, const struct pages_chunk *c)
@@ -24,9 +30,12 @@ static int add_chunk(struct pages_heat *t, const struct pages_heap *h, const str
 	for (uint32_t huge = 0; huge < PAGES_CHUNK_HUGE && !err; huge++) {
 		uint64_t before = t->allocations;
 		uint64_t addr = c->addr + ((uint64_t)huge << PAGES_HUGE_SHIFT);
-		pages_heap_read(c, huge * h->huge_pages, h->huge_pages, page);
-		for (uint32_t i = 0; i < h->huge_pages && !err; i++)
-			err = add_page(t, &page[i], addr + ((uint64_t)i << h->page_shift));
+		/* Pages whose groups were never needed are alike. */
+		uint32_t alike = c->group ? 1 : h->huge_pages;
+		pages_heap_read(c, huge * h->huge_pages, h->huge_pages / alike, page);
+		for (uint32_t i = 0; i < h->huge_pages / alike && !err; i++)
+			err = add_pages(t, &page[i], addr + ((uint64_t)i << h->page_shift), alike,
+					1ull << h->page_shift);
 		if (!err && t->allocations > before)
 			err = pages_best_add(&t->huge, t->allocations - before, addr);
 	}

@@ -94,13 +94,24 @@ static int end_run(struct run *run)
 	return err;
 }
 
+/* As pages_heap_reserve(). */
+static int reserve(struct pages_round *r, const struct ebt_pagetrace_event *ev)
+{
+	int err = pages_heap_reserve(&r->heap, ev->addr, ev->pages);
+	uint64_t end = ev->addr + ev->pages * PAGES_ROUND_BYTES;
+	uint64_t chunk_bytes = (uint64_t)1 << PAGES_CHUNK_SHIFT;
+	for (uint64_t at = ev->addr & ~(chunk_bytes - 1); !err && at < end; at += chunk_bytes)
+		err = pages_chunk_spread(pages_heap_chunk(&r->heap, at));
+	return err;
+}
+
 int pages_round_event(struct pages_round *r, const struct ebt_pagetrace_event *ev,
 		      int (*fn)(void *ctx, const struct ebt_pagetrace_event *ev), void *ctx)
 {
 	struct run run = {.event = *ev, .fn = fn, .ctx = ctx};
 	bool can = ev->what >= EBT_PAGETRACE_ALLOC && ev->what <= EBT_PAGETRACE_SCAVENGE &&
 		   ev->pages && !(ev->addr % PAGES_ROUND_BYTES);
-	int err = can ? pages_heap_reserve(&r->heap, ev->addr, ev->pages) : -ERANGE;
+	int err = can ? reserve(r, ev) : -ERANGE;
 	r->events++;
 	if (err == -ERANGE || err == -EFBIG) {
 		r->beyond++;
