@@ -59,6 +59,19 @@ static void push(struct run *r, uint16_t kind, uint32_t id, uint16_t domain, uin
 	push_with(r, kind, id, domain, us, 0, NULL);
 }
 
+static void off_of(struct run *r, uint16_t domain, const struct offcpu *o)
+{
+	struct ebt_event ev = {.ts = o->end_ns,
+			       .kind = EBT_OFFCPU,
+			       .process = 1,
+			       .domain = EBT_NO_DOMAIN,
+			       .tid = TIDS + domain,
+			       .cpu = EBT_NO_CPU};
+	if (offcpu_put(r->session, &ev, o) || blame_events(r->blame, &ev, 1))
+		abort();
+	session_drop_event(r->session, &ev);
+}
+
 /* The thread of a domain did not run; of it `wait` at the end for want of a CPU. call: plus 1. */
 static void off(struct run *r, uint16_t domain, uint64_t from, uint64_t until, uint64_t wait,
 		enum ebt_offcpu_reason reason, long call)
@@ -73,15 +86,18 @@ static void off(struct run *r, uint16_t domain, uint64_t from, uint64_t until, u
 			   .runner_cpu = 3,
 			   .waker_comm = "waker",
 			   .runner_comm = "runner"};
-	struct ebt_event ev = {.ts = until * US,
-			       .kind = EBT_OFFCPU,
-			       .process = 1,
-			       .domain = EBT_NO_DOMAIN,
-			       .tid = TIDS + domain,
-			       .cpu = EBT_NO_CPU};
-	if (offcpu_put(r->session, &ev, &o) || blame_events(r->blame, &ev, 1))
-		abort();
-	session_drop_event(r->session, &ev);
+	off_of(r, domain, &o);
+}
+
+/* A sleep that goes on. */
+static void off_open(struct run *r, uint16_t domain, uint64_t from, uint64_t until, long call)
+{
+	struct offcpu o = {.begin_ns = from * US,
+			   .end_ns = until * US,
+			   .reason = EBT_OFFCPU_SLEEP,
+			   .syscall = (int32_t)call - 1,
+			   .open = true};
+	off_of(r, domain, &o);
 }
 
 static unsigned part(const struct blame_split *s, enum blame_part p)
@@ -266,7 +282,7 @@ static void test_pieces(void)
 					       .blocked = BLAME_SLEEP};
 		err |= off_cpu_add(&o, &one);
 		if (i == 1)
-			is(off_cpu_open_until(&o), 35,
+			ok(off_cpu_last(&o)->open && off_cpu_last(&o)->end_ns == 35,
 			   "an interval is open until it was recorded last");
 	}
 	off_cpu_split(&o, 0, 60, &s);
@@ -478,6 +494,44 @@ static void test_orphans(void)
 	done(&r);
 }
 
+/* The parts of the open pause of domain 0, which began at 100, at 200. */
+static void check_open(struct run *r, unsigned cpu, unsigned sleep, unsigned unknown,
+		       const char *name)
+{
+	struct blame_pause p;
+	bool is_open = blame_open(r->blame, 200 * US, &p);
+	ok(is_open && sum(p.split.ns) == 100 * US && part(&p.split, BLAME_CPU) == cpu &&
+		   part(&p.split, BLAME_SLEEP) == sleep && part(&p.split, BLAME_UNKNOWN) == unknown,
+	   "%s", name);
+}
+
+static void emit_open(struct run *r, uint64_t at_us, uint64_t until_us)
+{
+	r->session->open_at = moment_at(at_us * US);
+	r->session->open_emitted = moment_at(until_us * US);
+}
+
+static void test_open(void)
+{
+	struct run r;
+	begin(&r);
+	off(&r, 1, 1, 2, 1, EBT_OFFCPU_PREEMPTED, 0);
+	push(&r, EBT_BEGIN, PHASE_major, 0, 100);
+	check_open(&r, 0, 0, 100, "behind its last event a thread may sleep");
+	off(&r, 0, 110, 120, 0, EBT_OFFCPU_SLEEP, SYS_nanosleep + 1);
+	check_open(&r, 10, 10, 80, "and behind its last switch");
+	push(&r, EBT_BEGIN, PHASE_major_mark, 0, 125);
+	check_open(&r, 15, 10, 75, "an event is a sign of a thread that runs");
+	emit_open(&r, 190, 201);
+	check_open(&r, 15, 10, 75, "open intervals that may not have come yet are no sign");
+	emit_open(&r, 150, 160);
+	check_open(&r, 40, 10, 50, "it ran when open intervals were emitted and it had none");
+	emit_open(&r, 190, 199);
+	off_open(&r, 0, 152, 192, SYS_nanosleep + 1);
+	check_open(&r, 42, 50, 8, "it slept when it had one");
+	done(&r);
+}
+
 int main(void)
 {
 	test_orphans();
@@ -492,5 +546,6 @@ int main(void)
 	test_forget();
 	test_stacks();
 	test_threads();
+	test_open();
 	return tap_done();
 }

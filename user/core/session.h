@@ -32,6 +32,9 @@ struct session {
 	/* When a live run (with --rotate, the output that is written now) began and ended, the end
 	 * known before the sinks end. Not known: not a live run. */
 	struct moment run_begin, run_end;
+	/* Of a live run: which threads had no CPU at this moment has been emitted as open intervals
+	 * (EBT_OFFCPU), none of which is later than `emitted`. */
+	struct moment open_at, open_emitted;
 	struct totals totals; /* of the output that is written now, as sinks need them */
 	struct totals past;   /* of those that are whole (--rotate) */
 	struct processes processes;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/probing.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -293,8 +294,13 @@ void probing_emit_open(struct probing *p, struct sink *k)
 	if (!k->wants_open)
 		return;
 	k->wants_open = false;
-	int err = p->source ? bpf_source_flush_offcpu(p->source) : 0;
-	if (err)
+	uint64_t begin_ns = now_ns();
+	int err = p->source ? bpf_source_flush_offcpu(p->source) : -ENOTSUP;
+	if (!err) {
+		p->engine->session->open_at = moment_at(begin_ns);
+		p->engine->session->open_emitted = moment_at(now_ns());
+	}
+	if (err && p->source)
 		report_at(&p->engine->report, LOG_VERBOSE, "open intervals are not shown: %s",
 			  strerror(-err));
 }

@@ -65,6 +65,7 @@ struct blame {
 	const struct ebt_event *end; /* the event at hand, with which a pause may end */
 	uint64_t known_from;	     /* the first interval's begin */
 	uint64_t losses, lost_ns;    /* the time of the last one */
+	uint64_t open_ns;	     /* as session.open_at, of intervals that have come */
 	bool is_known;
 	blame_on_pause *on_pause;
 	void *ctx;
@@ -553,14 +554,24 @@ const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count)
 	return b->sums.longest.at;
 }
 
-/* What a thread does that was without a CPU when that was recorded last. */
-static void split_rest(struct family *f, uint64_t part_ns, struct blame_pause *p)
+/* The last moment at which it is known whether the present thread of a lane has a CPU: a switch is recorded
+ * when the thread runs again. */
+static uint64_t known_until(const struct blame *b, const struct family *f, const struct lane *l,
+			    uint32_t tid)
 {
-	const struct off_cpu *o = p->tid ? thread_times_get(&f->times, p->tid) : NULL;
-	uint64_t from = o ? off_cpu_open_until(o) : 0;
-	if (!from || from >= p->end_ns)
-		return;
-	uint64_t ns = p->end_ns - (from > part_ns ? from : part_ns);
+	const struct off_cpu *o = tid ? thread_times_get(&f->times, tid) : NULL;
+	const struct offcpu *last = o ? off_cpu_last(o) : NULL;
+	uint64_t ns = l->last_ns;
+	if (last && last->end_ns > ns)
+		ns = last->end_ns;
+	/* What was open then has been recorded up to then, or later. */
+	return (last && last->open) || b->open_ns < ns ? ns : b->open_ns;
+}
+
+/* Behind `from` nothing is known of a thread that seems to run. */
+static void split_rest(uint64_t from, struct blame_pause *p)
+{
+	uint64_t ns = from < p->end_ns ? p->end_ns - from : 0;
 	ns = ns < p->split.ns[BLAME_CPU] ? ns : p->split.ns[BLAME_CPU];
 	p->split.ns[BLAME_CPU] -= ns;
 	p->split.ns[BLAME_UNKNOWN] += ns;
@@ -590,15 +601,20 @@ static void longest_open_of(const struct lane *l, uint64_t now_ns, const struct 
 
 bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 {
+	const struct session *s = b->session;
 	const struct pause_thread *longest = NULL;
 	struct family *of = NULL;
+	struct lane *lane = NULL;
 	uint64_t ns = 0;
 	size_t at = 0;
+	if (s->open_emitted.known && s->open_emitted.ns <= now_ns)
+		b->open_ns = s->open_at.ns;
 	for (struct family *f; (f = ptrarray_next(&b->families, &at));)
 		for (struct lane *l = f->lanes; l; l = l->next) {
 			const struct pause_thread *was = longest;
 			longest_open_of(l, now_ns, &longest, &ns);
 			of = longest != was ? f : of;
+			lane = longest != was ? l : lane;
 		}
 	if (!longest)
 		return false;
@@ -608,7 +624,7 @@ bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret)
 	ret->ns = ns;
 	if (ns > longest->spent_ns) { /* else its thread waits */
 		split_part(b, of, o, longest->begin_ns, now_ns, ret);
-		split_rest(of, longest->begin_ns, ret);
+		split_rest(known_until(b, of, lane, ret->tid), ret);
 	}
 	return true;
 }

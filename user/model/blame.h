@@ -43,8 +43,8 @@ const struct blame_runner *blame_runner(struct blame *b);
 /* The longest pauses, the longest first. Sorts them; valid until the next event. */
 const struct blame_pause *blame_longest(struct blame *b, uint32_t *ret_count);
 /*
- * The longest pause that is open at a moment, split up to it; false: none is. Of a thread without a CPU it
- * is known only as far as its open interval was recorded.
+ * The longest pause that is open at a moment, split up to it; false: none is. Whether its thread has a CPU is
+ * not known behind its last event or switch, and the last moment of which open intervals were emitted.
  */
 bool blame_open(struct blame *b, uint64_t now_ns, struct blame_pause *ret);
 /* Whether there was any interval without a CPU. */

@@ -58,10 +58,9 @@ void off_cpu_trim(struct off_cpu *o, uint64_t before_ns)
 		drop(o, n);
 }
 
-uint64_t off_cpu_open_until(const struct off_cpu *o)
+const struct offcpu *off_cpu_last(const struct off_cpu *o)
 {
-	const struct offcpu *last = o->count ? &o->at[o->first + o->count - 1].of : NULL;
-	return last && last->open ? last->end_ns : 0;
+	return o->count ? &o->at[o->first + o->count - 1].of : NULL;
 }
 
 void off_cpu_done(struct off_cpu *o)

@@ -32,8 +32,8 @@ int off_cpu_add(struct off_cpu *o, const struct off_cpu_interval *i);
 void off_cpu_trim(struct off_cpu *o, uint64_t before_ns);
 /* Adds the parts of [from, to) to *ret. What is in no interval was on the CPU. */
 void off_cpu_split(const struct off_cpu *o, uint64_t from, uint64_t to, struct blame_split *ret);
-/* The end of the last interval if it was still open then; 0: it was not. */
-uint64_t off_cpu_open_until(const struct off_cpu *o);
+/* The last interval; NULL: there is none. */
+const struct offcpu *off_cpu_last(const struct off_cpu *o);
 void off_cpu_done(struct off_cpu *o);
 
 #endif
