@@ -64,6 +64,9 @@ jq -e --argjson run $(($(date +%s%N) - begin)) '.processes[0] | .wall_ns < $run 
 	and all(.domains[]; .elapsed_ns <= $run and .gc_ns > 0 and .gc_ns <= .elapsed_ns)
 	and .comm == "minigc" and .collections.minor > 0 and .words.minor_allocated > 0' "$TMP/json" >/dev/null
 ok $? "a process that has run for long: only the time of the run counts" || diag "$(jq -c '.processes[0] | del(.phases)' "$TMP/json")"
+"$O/ebtrace" stat --json --interval 100ms -d 300ms -p $prog >"$TMP/json"
+is "$(jq -s 'map(select(.kind == "interval")) | length' "$TMP/json")" "$(jq -s '.[-1].total.wall_ns / 100000000 | floor' "$TMP/json")" \
+	"a run has a line for each of its intervals, the last one, too"
 kill $prog
 wait $prog # else it is a child that can be traced
 "$O/ebtrace" stat -p $$ >"$TMP/out" 2>/dev/null

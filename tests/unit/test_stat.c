@@ -356,8 +356,8 @@ static void test_random(void)
 }
 
 /* How many lines of 1 ms the events make, with the report's one behind them. */
-static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count,
-			 uint64_t advance_ns)
+static unsigned lines_until(struct moment begin, struct moment end, const uint64_t *ts,
+			    unsigned count, uint64_t advance_ns)
 {
 	struct session *s;
 	struct sink *k;
@@ -371,6 +371,7 @@ static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count
 		if (sink_events(k, &ev, 1))
 			abort();
 	}
+	s->run_end = end;
 	if (sink_advance(k, advance_ns) || sink_advance(k, UINT64_MAX) || sink_end(k))
 		abort();
 	sink_free(k);
@@ -382,6 +383,12 @@ static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count
 		lines += text[i] == '\n';
 	close(fd);
 	return lines;
+}
+
+static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count,
+			 uint64_t advance_ns)
+{
+	return lines_until(begin, (struct moment){0}, ts, count, advance_ns);
 }
 
 /* A pause in each of four lines, all in the second in which an unseen pause may still end. */
@@ -426,6 +433,10 @@ static void test_lines(void)
 	is(lines_of(moment_at(8000000), old, 4, 12500000), 4 + 1,
 	   "a live run has lines without events");
 	is(lines_of(moment_at(0), few, 4, 12500000), 12 + 1, "also one that began at moment 0");
+	is(lines_until(moment_at(8000000), moment_at(13000000), old, 4, 12500000), 5 + 1,
+	   "and one for the interval that ends with it");
+	is(lines_until(moment_at(8000000), moment_at(13999999), old, 4, 12500000), 5 + 1,
+	   "but none for a part of an interval");
 	ok(lines_of(none, far, 4, 0) < 150, "an endless silence is a line, not endless lines");
 }
 

@@ -209,8 +209,12 @@ static int put_report(struct stat *k)
 static int stat_end(struct sink *base)
 {
 	struct stat *k = (struct stat *)base;
+	const struct moment *end = &k->session->run_end;
 	if (k->cancelled)
 		return 0;
+	/* The last line may end with the run. */
+	if (k->opt.interval_ns && k->session->run_begin.known && end->known)
+		put_lines(k, end->ns);
 	int err = put_report(k);
 	int written = buf_finish(&k->buf);
 	return err ? err : written;
