@@ -42,6 +42,9 @@ jq -s -e '
 	any(.[] | select(.kind == "pause"); .duration_ns < ($phase["\(.ts)"] // 0))' "$TMP/trace" >/dev/null
 ok $? "one is shorter than its phase, which waits for another thread" || diag "$(jq -c 'select(.kind == "pause")' "$TMP/trace")"
 
+yields trace -o "$TMP/auto.ebt"
+is "$("$O/ebtrace" info --json "$TMP/auto.ebt" | jq -r .source)" bpf "a capture of a process whose ring is off is of probes alone"
+
 yields trace --trigger 'explicit_gc_full_major>100ms' --trigger 'pause>1us' --max 0 --before 1ms --after 1ms --mode probes -o "$TMP/c.ebt"
 is $? 0 "a trigger on the phase and on pauses captures both"
 for f in "$TMP"/c.*.ebt; do "$O/ebtrace" info --json "$f"; done | jq -s -e '

@@ -368,8 +368,9 @@ static int init(struct live *t)
 
 static int add_probing(struct live *t)
 {
-	bool reads_rings = t->options->mode != MODE_PROBES;
-	t->engine->session->origins = ORIGIN_BPF | (reads_rings ? ORIGIN_RING : 0);
+	/* That of a program that records is opened later; others are found. */
+	bool has_ring = t->options->mode != MODE_PROBES && t->program.record;
+	t->engine->session->origins = ORIGIN_BPF | (has_ring ? ORIGIN_RING : 0);
 	int err = pump_add_source(t->pump, t->probing.source);
 	if (!err)
 		err = watch(t, &t->probing_watch, bpf_source_fd(t->probing.source), on_probing);

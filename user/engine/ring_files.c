@@ -258,6 +258,7 @@ static int open_ring(struct ring_files *r, int fd, const char *name, const struc
 	if (!p)
 		processes_end_unused(&r->engine->session->processes, process);
 	learn_clock(r, process, p);
+	r->engine->session->origins |= ORIGIN_RING;
 	err = ring_source_add(r->rings, c, name, process,
 			      (p ? RING_LIVE : 0) | (r->attached ? RING_IN_RUN : 0));
 	if (!err && p)
