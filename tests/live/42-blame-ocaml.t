@@ -98,6 +98,17 @@ sed 's/ [^ ]*$//' "$TMP/calls" | sort >"$TMP/wanted"
 same_file "$TMP/got" "$TMP/wanted" "JSON has the whole stack of each: as the program itself has printed it"
 is "$(jq '[.blame.longest[] | select(.phase == "minor" and .stack != [])] | length' "$TMP/calls.json")" 0 \
 	"phases that nobody asked for have none"
+ocaml_build forces
+# Its own pace would be set by o= of OCAMLRUNPARAM.
+timeout 300 "$O/ebtrace" stat --blame -o "$TMP/out" -- env OCAMLRUNPARAM=o=20 chroot "$ROOT" "$EXE_IN" calls >"$TMP/said" 2>"$TMP/err"
+grep -q '^  \[major\] .* the program forces collections: 12 calls, the longest by Gc.full_major at forces.ml:4 (Forces.force)\. ' "$TMP/out"
+ok $? "the advice names the line that forces collections" || grep -A9 suggest "$TMP/out"
+timeout 300 "$O/ebtrace" stat --mode probes -o "$TMP/out" -- chroot "$ROOT" "$EXE_IN" calls >"$TMP/said" 2>"$TMP/err"
+grep -q '^  \[major\] .* the program forces collections: 12 calls (--blame .*)\. ' "$TMP/out"
+ok $? "without --blame it counts them" || grep -A9 suggest "$TMP/out"
+timeout 300 "$O/ebtrace" stat --blame -o "$TMP/out" -- env OCAMLRUNPARAM=o=20 chroot "$ROOT" "$EXE_IN" none >"$TMP/said" 2>"$TMP/err"
+grep -q '^  \[major\] .* A slower pace (a larger o= of OCAMLRUNPARAM) does less' "$TMP/out"
+ok $? "where nothing is forced it names the setting of the pace" || grep -A9 suggest "$TMP/out"
 ocaml_build gcwork
 timeout 300 "$O/ebtrace" stat --blame --stack --json -o "$TMP/all.json" -- chroot "$ROOT" "$EXE_IN" 1 50 >"$TMP/out" 2>"$TMP/err"
 jq -e '.blame.longest | length > 0 and all(.stack | any(test("^Gcwork[.@]")))' "$TMP/all.json" >"$TMP/jq"

@@ -35,6 +35,7 @@ struct session {
 	/* Of a live run: which threads had no CPU at this moment has been emitted as open intervals
 	 * (EBT_OFFCPU), none of which is later than `emitted`. */
 	struct moment open_at, open_emitted;
+	uint32_t tracer_tid;  /* of a live run: our own thread */
 	struct totals totals; /* of the output that is written now, as sinks need them */
 	struct totals past;   /* of those that are whole (--rotate) */
 	struct processes processes;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "engine/convert.h"
@@ -77,6 +78,7 @@ enum engine_end engine_run(struct engine *e)
 	if (e->options->snapshot)
 		return convert_run(e);
 	session->run_begin = session->timebase.at[TIMEBASE_MONOTONIC];
+	session->tracer_tid = (uint32_t)getpid();
 	enum engine_end end = live_run(e);
 	if (!session->run_end.known)
 		session->run_end = moment_at(now_ns());

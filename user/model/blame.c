@@ -484,6 +484,7 @@ static int add_interval(struct blame *b, const struct ebt_event *ev)
 	if (!f || !ev->tid)
 		return f ? 0 : -ENOMEM;
 	i.blocked = blame_part_of_block(i.of.reason, i.of.syscall);
+	i.tracer = b->session->tracer_tid;
 	if (i.of.reason == EBT_OFFCPU_PREEMPTED)
 		i.of.wait_ns = i.of.end_ns - i.of.begin_ns;
 	if (!b->is_known || i.of.begin_ns < b->known_from)

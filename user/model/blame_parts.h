@@ -5,6 +5,7 @@
 
 #include "core/pause_usage.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -55,6 +56,7 @@ struct blame_cause {
 	uint32_t tid;
 	uint16_t cpu;		     /* on which it ran in its place; EBT_NO_CPU: not known */
 	char comm[BLAME_COMM_BYTES]; /* with a NUL */
+	bool is_tracer;		     /* that thread is our own */
 };
 
 /* A stretch by parts. */

@@ -36,13 +36,13 @@ static void add_runner(struct blame_sums *s, const struct blame_cause *c)
 		return;
 	for (unsigned i = 0; i < BLAME_RUNNERS; i++) {
 		struct blame_runner *r = &s->runners[i];
-		if (!memcmp(r->comm, c->comm, sizeof(r->comm))) {
+		if (r->is_tracer == c->is_tracer && !memcmp(r->comm, c->comm, sizeof(r->comm))) {
 			r->ns += c->ns;
 			return;
 		}
 		least = r->ns < least->ns ? r : least;
 	}
-	*least = (struct blame_runner){.ns = c->ns};
+	*least = (struct blame_runner){.ns = c->ns, .is_tracer = c->is_tracer};
 	memcpy(least->comm, c->comm, sizeof(least->comm));
 }
 

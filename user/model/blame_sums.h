@@ -21,6 +21,7 @@ struct blame_sum {
 /* Who ran while pauses waited for a CPU, by the name of the thread. */
 struct blame_runner {
 	char comm[BLAME_COMM_BYTES]; /* with a NUL; empty: none */
+	bool is_tracer;		     /* as of struct blame_cause: not one of the same name */
 	uint64_t ns;		     /* at least: of each pause its longest wait counts */
 };
 

@@ -92,6 +92,7 @@ static void consider(struct blame_split *s, const struct off_cpu_interval *i, en
 		s->longest.tid = i->of.waker;
 		memcpy(s->longest.comm, i->of.waker_comm, BLAME_COMM_BYTES);
 	}
+	s->longest.is_tracer = i->tracer && s->longest.tid == i->tracer;
 }
 
 /* The first interval that ends behind a moment. */

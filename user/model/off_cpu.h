@@ -16,6 +16,7 @@
 struct off_cpu_interval {
 	struct offcpu of;	 /* wait_ns: of a thread that was preempted all of it */
 	enum blame_part blocked; /* what the rest is */
+	uint32_t tracer;	 /* our own thread; 0: it is not known */
 };
 
 #define OFF_CPU_KEPT (1u << 14) /* intervals; what is before the oldest one is not known then */

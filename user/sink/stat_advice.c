@@ -44,7 +44,7 @@ static void advise_of_cpus(struct buf *b, const struct stat_report *r, double wa
 	if (most) {
 		report_print(b, ", at least %.1f %% behind ",
 			     report_percent((double)most->ns, (double)s->pause_ns));
-		report_put_text(b, most->comm);
+		report_put_text(b, most->is_tracer ? "this tracer" : most->comm);
 	}
 	buf_puts(b, ". Give the process CPUs of its own, or more weight.\n");
 }
@@ -87,6 +87,41 @@ static uint64_t major_ns(const struct stat_numbers *n)
 	return ns;
 }
 
+/* Calls that run cycles of the major collection to their end, and how many each. */
+static const struct {
+	uint32_t row, cycles;
+} forces[] = {{PHASE_explicit_gc_major, 1},
+	      {PHASE_explicit_gc_full_major, 3},
+	      {PHASE_explicit_gc_compact, 3}};
+#define FORCES (sizeof(forces) / sizeof(*forces))
+
+/* How often the program has called them, if most cycles of the major collection are of these; 0: they are
+ * not. *ret_rows: the phases of the calls, a bit each. */
+static uint64_t forced(const struct stat_numbers *n, uint64_t *ret_rows)
+{
+	uint64_t calls = 0, cycles = 0;
+	*ret_rows = 0;
+	for (size_t i = 0; i < FORCES; i++) {
+		uint64_t begun = n->phases[forces[i].row].begun;
+		calls += begun;
+		cycles += begun * forces[i].cycles;
+		*ret_rows |= 1ull << forces[i].row;
+	}
+	return cycles * 2 >= n->majors ? calls : 0;
+}
+
+static void advise_of_forced(struct buf *b, const struct stat_report *r, double major,
+			     uint64_t calls, uint64_t rows)
+{
+	report_print(b,
+		     "  [major] %.1f %% of the GC time marks and sweeps the major heap, most of it "
+		     "because the program forces collections: %" PRIu64 " call%s",
+		     major, calls, calls > 1 ? "s" : "");
+	if (!stat_blame_put_calls(b, r->session, r->blame, rows))
+		buf_puts(b, " (--blame --mode probes shows from which line)");
+	buf_puts(b, ". Without calls it is collected at its own pace.\n");
+}
+
 /* What sets the minor heap's size, and the pace of the major collection, in the languages of the run, in
  * parentheses. */
 static void put_setting(struct buf *b, const struct session *s, bool minor)
@@ -121,7 +156,10 @@ static void advise_of_heap(struct buf *b, const struct stat_report *r)
 		put_setting(b, r->session, true);
 		buf_puts(b, " more of them die before they are copied.\n");
 	}
-	if (major >= MAJOR_MANY) {
+	uint64_t rows, calls = forced(n, &rows);
+	if (major >= MAJOR_MANY && calls) {
+		advise_of_forced(b, r, major, calls, rows);
+	} else if (major >= MAJOR_MANY) {
 		report_print(b,
 			     "  [major] %.1f %% of the GC time marks and sweeps the major heap. A "
 			     "slower pace",

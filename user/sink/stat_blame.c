@@ -104,7 +104,7 @@ static void put_cause(struct buf *b, const struct blame_cause *c)
 	if (!c->tid && !*c->comm)
 		return;
 	buf_puts(b, c->part == BLAME_WAIT ? " behind " : ", woken by ");
-	report_put_text(b, *c->comm ? c->comm : "thread");
+	report_put_text(b, c->is_tracer ? "this tracer" : *c->comm ? c->comm : "thread");
 	if (c->tid)
 		report_print(b, " (%" PRIu32 ")", c->tid);
 	if (c->part == BLAME_WAIT && c->cpu != EBT_NO_CPU)
@@ -287,8 +287,8 @@ static const struct frame_position *innermost(const struct session *s, uint32_t 
 	return library ? library : first;
 }
 
-/* Where the pause began, and what was called there if that is how it came about. */
-static void put_origin(struct buf *b, const struct session *s, const struct blame_pause *p)
+/* What a program of OCaml calls for a phase; NULL: nothing. */
+static const char *call_of(uint32_t row)
 {
 	static const char *const calls[PHASES + 1] = {
 		[PHASE_explicit_gc_set] = "Gc.set",
@@ -299,13 +299,12 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 		[PHASE_explicit_gc_compact] = "Gc.compact",
 		[PHASE_explicit_gc_major_slice] = "Gc.major_slice",
 	};
-	const struct frame_position *at = innermost(s, p->stack);
-	if (!at)
-		return;
-	if (calls[p->row] && is_ocaml(s, at))
-		report_print(b, "; %s was called from ", calls[p->row]);
-	else
-		buf_puts(b, "; it began at ");
+	return calls[row];
+}
+
+/* "calls.ml:20 (Calls.collect)" */
+static void put_position(struct buf *b, const struct session *s, const struct frame_position *at)
+{
 	report_put_text(b, strings_text(s->strings, at->file));
 	if (at->has_line)
 		report_print(b, ":%" PRIu32, at->line);
@@ -314,6 +313,36 @@ static void put_origin(struct buf *b, const struct session *s, const struct blam
 		report_put_text(b, strings_text(s->strings, at->function));
 		buf_puts(b, ")");
 	}
+}
+
+/* Where the pause began, and what was called there if that is how it came about. */
+static void put_origin(struct buf *b, const struct session *s, const struct blame_pause *p)
+{
+	const struct frame_position *at = innermost(s, p->stack);
+	if (!at)
+		return;
+	if (call_of(p->row) && is_ocaml(s, at))
+		report_print(b, "; %s was called from ", call_of(p->row));
+	else
+		buf_puts(b, "; it began at ");
+	put_position(b, s, at);
+}
+
+bool stat_blame_put_calls(struct buf *b, const struct session *s, struct blame *m, uint64_t rows)
+{
+	uint32_t n = 0;
+	const struct blame_pause *p = m ? blame_longest(m, &n) : NULL;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct frame_position *at = innermost(s, p[i].stack);
+		if (!at || p[i].row >= 64 || !(rows >> p[i].row & 1))
+			continue;
+		bool calls = call_of(p[i].row) && is_ocaml(s, at);
+		report_print(b, ", the longest by %s at ",
+			     calls ? call_of(p[i].row) : phases_name(p[i].row));
+		put_position(b, s, at);
+		return true;
+	}
+	return false;
 }
 
 static void put_sentence(struct buf *b, const struct session *s, const struct blame_pause *p)

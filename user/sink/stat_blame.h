@@ -15,6 +15,9 @@ void stat_blame_json(struct json *j, const struct session *s, struct blame *m);
 /* A pause that is open at the end of an interval: a line of text; the member "open", null if it is NULL. */
 void stat_blame_open_text(struct buf *b, const struct blame_pause *p);
 void stat_blame_open_json(struct json *j, const struct session *s, const struct blame_pause *p);
+/* ", the longest by Gc.full_major at calls.ml:20 (Calls.collect)": of the pauses whose outermost phase is in
+ * rows, a bit each; false, and nothing, if none has a stack. */
+bool stat_blame_put_calls(struct buf *b, const struct session *s, struct blame *m, uint64_t rows);
 /* What the figures suggest, a line each; nothing if they suggest nothing. */
 void stat_advice_text(struct buf *b, const struct stat_report *r);
 
