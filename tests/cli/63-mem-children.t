@@ -115,6 +115,9 @@ is "$status $(programs_with $words) $(grep -c 'not recorded' "$TMP/stderr")" "3 
 record --rate 1 -- "$starts" become "$TMP/asan"
 is "$status $(grep -c "became by exec() and that are not recorded: 1;" "$TMP/stderr")" "3 1" \
 	"exec of a program that cannot be recorded is counted"
+"$ebt" mem "$TMP/out.ctf" >"$TMP/report" 2>"$TMP/log"
+is "$(grep -c 'Not all is counted: unknown number lost' "$TMP/report") $(grep -c 'not recorded: 1$' "$TMP/log")" "1 1" \
+	"the file has that, too" || diag "$(cat "$TMP/report" "$TMP/log")"
 if [ "$(id -u)" = 0 ]; then
 	record --rate 1 -- setpriv --reuid=65534 --clear-groups true
 	is "$status $(grep -c "became by exec() and that are not recorded: 1;" "$TMP/stderr")" "0 1" \

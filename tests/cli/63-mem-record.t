@@ -67,6 +67,12 @@ read -r _ mapped <"$TMP/stdout"
 is "$status $((mapped >= 20000)) $((${lost:-0} + $(events | grep -c '"source":"external"') >= mapped))" "0 1 1" \
 	"a handler that leaves the recorder by siglongjmp(): what is not recorded is counted" || diag "$(cat "$TMP/stderr")"
 is "$(grep -c 'recording ends before' "$TMP/stderr")" 0 "and nothing else is said"
+is "$("$ebt" mem --json "$TMP/out.ctf" 2>/dev/null | jq .lost_events)" "$lost" "the file has the number, too"
+# What was in the recorder's buffer is known to be missing when the whole trace has been read.
+record --rate 1 -- sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); v=$v$i; done; kill -9 $$'
+lost=$(sed -n 's/.*: \([0-9]*\) events could not be recorded: .*/\1/p' "$TMP/stderr")
+is "$status $("$ebt" mem --json "$TMP/out.ctf" 2>/dev/null | jq '[.lost_events, .damaged]' -c)" "137 [${lost:-0},0]" \
+	"so has that of a program that was killed"
 record_acts "mappings: the one that is not unmapped" map
 is "$(events | jq -r 'select(.source == "external") | .words' | sort -n | paste -sd' ')" \
 	"1048576 1048576 2097152 4194304" "large mappings are external memory, with their sizes"

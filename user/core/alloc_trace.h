@@ -9,6 +9,7 @@
 #include "core/strings.h"
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 struct alloc_trace {
@@ -33,6 +34,27 @@ struct alloc_trace {
  */
 #define ALLOC_TRACE_PERIODIC	     "periodic=ocaml weights=words"
 #define ALLOC_TRACE_PERIODIC_ROUNDED "periodic=ocaml"
+
+/*
+ * Those of a trace of mem record that lacks something, as its parameters have it; of fixed length.
+ * programs: that the process became by exec() and that left no trace; cut: it went on behind the end of
+ * the trace; events: that could not be written.
+ */
+struct alloc_trace_lack {
+	unsigned programs, cut;
+	unsigned long long events;
+};
+#define ALLOC_TRACE_LACK       "ebtrace mem record, not recorded: programs=%.10u cut=%.1u events=%.20llu"
+#define ALLOC_TRACE_LACK_BYTES 128
+
+static inline bool alloc_trace_lacks(const char *parameters, struct alloc_trace_lack *ret)
+{
+	*ret = (struct alloc_trace_lack){0};
+	return sscanf(parameters,
+		      "ebtrace mem record, not recorded: programs=%10u cut=%1u events=%20llu",
+		      &ret->programs, &ret->cut, &ret->events) == 3 &&
+	       (ret->programs || ret->cut || ret->events);
+}
 
 static inline bool alloc_trace_is(const struct alloc_trace *t, const struct strings *strings,
 				  const char *parameters)
@@ -65,7 +87,8 @@ static inline bool alloc_trace_samples_header(const struct alloc_trace *t,
 					      const struct strings *strings)
 {
 	const char *text = t->known ? strings_text(strings, t->parameters) : NULL;
-	return text && *text && strcmp(text, ALLOC_TRACE_WEIGHTS) != 0;
+	return text && *text && strcmp(text, ALLOC_TRACE_WEIGHTS) != 0 &&
+	       strncmp(text, ALLOC_TRACE_LACK, strcspn(ALLOC_TRACE_LACK, "%")) != 0;
 }
 
 /* Drops its strings, and zeroes it. Without strings `strings` may be NULL. */

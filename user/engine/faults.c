@@ -79,11 +79,25 @@ static bool report_trace(const struct report *r, const char *what, const char *n
 bool faults_report_memtrace(const struct report *r, const struct memtrace_source *s)
 {
 	struct ebt_memtrace_counts n = memtrace_source_counts(s);
+	struct alloc_trace_lack lack = memtrace_source_lack(s);
+	const char *name = memtrace_source_name(s);
+	if (lack.programs)
+		report_at(
+			r, LOG_NORMAL,
+			"memtrace trace '%s': programs that the process became by exec() and that "
+			"are not recorded: %u",
+			name, lack.programs);
+	if (lack.cut)
+		report_at(r, LOG_NORMAL, "memtrace trace '%s' ends before the process did", name);
+	if (lack.events)
+		report_at(r, LOG_NORMAL,
+			  "memtrace trace '%s': events that could not be recorded: %llu", name,
+			  lack.events);
 	if (n.raised)
 		report_at(r, LOG_NORMAL,
 			  "memtrace trace '%s': the program's clock stepped back: the times of "
 			  "%" PRIu64 " events are raised to that of the last one before",
-			  memtrace_source_name(s), n.raised);
+			  name, n.raised);
 	return report_trace(r, "memtrace trace", memtrace_source_name(s), memtrace_source_error(s),
 			    memtrace_source_reason(s));
 }

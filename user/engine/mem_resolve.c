@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/ptrmap.h"
+#include "core/alloc_trace.h"
 #include "engine/mem_modules.h"
 #include "engine/rundir.h"
 
@@ -47,6 +48,12 @@ struct resolver {
 	uint64_t next_obj;
 	uint64_t now_us;
 	uint64_t written_bytes; /* whole packets of the trace */
+	/* Its head, which is written again if more is missing than the recorder counted. */
+	struct ebt_memtrace_info info;
+	char lack[ALLOC_TRACE_LACK_BYTES]; /* "": the head has no room for it */
+	uint64_t lost;			   /* events, as it has them */
+	off_t begin;			   /* of the trace in the file; -1: of a pipe */
+	bool rewrites;
 	/* Backtraces as they are read and as they are written. */
 	int64_t *stack, *written;
 	size_t depth, stack_cap, written_depth, written_cap;
@@ -150,6 +157,8 @@ static size_t find_locations(void *ctx, int64_t code, const struct ebt_memtrace_
 static int write_packet(void *ctx, const void *packet, size_t bytes)
 {
 	struct resolver *r = ctx;
+	if (r->rewrites)
+		return pwrite(r->run->fd, packet, bytes, r->begin) == (ssize_t)bytes ? 0 : -EIO;
 	int err = file_write(r->run->fd, packet, bytes);
 	if (!err)
 		r->written_bytes += bytes;
@@ -300,6 +309,43 @@ static const struct ebt_memtrace_info *read_info(struct program_trace *p)
 	return lseek(p->fd, 0, SEEK_SET) ? NULL : ebt_memtrace_info(p->head);
 }
 
+static void set_lack(struct resolver *r, uint64_t lost)
+{
+	const struct mem_programs *p = r->run->programs;
+	bool is_first = !r->run->process;
+	r->lost = lost;
+	snprintf(r->lack, sizeof(r->lack), ALLOC_TRACE_LACK, is_first ? p->lost_execs : 0,
+		 is_first && p->cut, (unsigned long long)lost);
+	r->info.runtime_params = r->lack;
+}
+
+/* The parameters of the trace: what it lacks as far as that is known, or may turn out. */
+static void begin_lack(struct resolver *r)
+{
+	const struct mem_programs *p = r->run->programs;
+	bool lacks = !r->run->process && (p->lost_execs || p->cut);
+	uint64_t lost = 0;
+	for (unsigned n = 0; n < p->count; n++) {
+		if (p->process[n] != r->run->process)
+			continue;
+		lost += p->state[n].dropped;
+		lacks |= !p->state[n].ended;
+	}
+	r->begin = lseek(r->run->fd, 0, SEEK_CUR);
+	if (lacks || lost)
+		set_lack(r, lost);
+}
+
+/* What was lost is known for sure when all is read. */
+static int end_lack(struct resolver *r)
+{
+	if (!*r->lack || r->lost == r->result->dropped || r->begin < 0)
+		return 0;
+	set_lack(r, r->result->dropped);
+	r->rewrites = true;
+	return ebt_memtrace_write_info(&r->trace, &r->info);
+}
+
 static int begin_trace(struct resolver *r)
 {
 	struct ebt_memtrace_info info = {0};
@@ -316,11 +362,13 @@ static int begin_trace(struct resolver *r)
 			info.start_us = start_us;
 	}
 	info.context = r->run->context;
+	r->info = info;
+	begin_lack(r);
 	r->trace = (struct ebt_memtrace_trace){
 		.write = write_packet, .locations = find_locations, .ctx = r};
 	r->now_us = info.start_us;
 	r->writer = ebt_memtrace_writer_init(memory, &r->trace, 0, r->now_us);
-	return r->result->programs ? ebt_memtrace_write_info(&r->trace, &info) : -ENODATA;
+	return r->result->programs ? ebt_memtrace_write_info(&r->trace, &r->info) : -ENODATA;
 }
 
 static void resolver_done(struct resolver *r)
@@ -358,6 +406,8 @@ int mem_resolve(const struct mem_resolve *run, struct mem_resolve_result *ret)
 		err = write_program(&r, n);
 	if (!err)
 		err = ebt_memtrace_write_flush(r.writer, r.now_us);
+	if (!err)
+		err = end_lack(&r);
 	const char *changed = r.modules ? mem_modules_changed(r.modules) : NULL;
 	if (changed)
 		report_at(run->report, LOG_NORMAL,

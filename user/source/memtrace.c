@@ -30,6 +30,7 @@ struct lane {
 	struct ebt_memtrace_reader *reader; /* its own, or the pipe's */
 	off_t offset;			    /* of a file: the next byte for the reader */
 	struct memtrace_index_at at;	    /* there */
+	uint64_t last_ns;		    /* of its last event */
 	struct memtrace_backtrace last;
 };
 
@@ -47,7 +48,9 @@ struct memtrace_source {
 	struct pipe_lanes queues; /* of a pipe, each of the lane with its number */
 	struct memtrace_codes codes;
 	uint32_t process;
-	struct ebt_event blank; /* the fields that all events have in common */
+	struct ebt_event blank;	      /* the fields that all events have in common */
+	struct alloc_trace_lack lack; /* by its head */
+	bool has_lack;		      /* it is not delivered yet */
 	int err;
 	char reason[160]; /* of the first damage or the error */
 };
@@ -128,6 +131,7 @@ static int enter_head(struct memtrace_source *s, const struct ebt_memtrace_reade
 			.parameters = put_text(s, info->runtime_params),
 			.context = put_text(s, info->context),
 		};
+	s->has_lack = alloc_trace_lacks(info->runtime_params, &s->lack);
 	if (s->alone)
 		s->session->start = moment_at(info->start_us * NS_OF_US);
 	return 0;
@@ -154,6 +158,18 @@ static inline int convert_alloc(struct memtrace_source *s, struct lane *l,
 	return err;
 }
 
+/* What the trace lacks by its own head, behind its last event. */
+static void convert_lack(struct memtrace_source *s, const struct lane *l, struct ebt_event *ret)
+{
+	bool is_counted = !s->lack.programs && !s->lack.cut;
+	*ret = s->blank;
+	ret->kind = EBT_LOST;
+	ret->domain = EBT_NO_DOMAIN;
+	ret->ts = EBT_LOST_SINCE(ret) = l->last_ns;
+	ret->arg[0] = is_counted ? s->lack.events : EBT_LOST_UNCOUNTED;
+	s->has_lack = false;
+}
+
 static inline int convert(struct memtrace_source *s, struct lane *l, struct ebt_memtrace_event *e,
 			  struct ebt_event *ret)
 {
@@ -164,7 +180,7 @@ static inline int convert(struct memtrace_source *s, struct lane *l, struct ebt_
 		[EBT_MEMTRACE_DAMAGE] = EBT_DAMAGE,
 	};
 	*ret = s->blank;
-	ret->ts = to_ns(e->time_us);
+	ret->ts = l->last_ns = to_ns(e->time_us);
 	ret->kind = kind[e->what];
 	ret->domain = e->domain;
 	ret->arg[0] = e->obj;
@@ -257,6 +273,8 @@ static int read_file(struct memtrace_source *s, struct lane *l, struct ebt_event
 				err = convert(s, l, &from[i], &ev[n++]);
 		if (err)
 			return fail(s, l->reader, err);
+		if (!got && s->has_lack && l == s->lane)
+			convert_lack(s, l, &ev[n++]);
 		if (!got)
 			break;
 	}
@@ -271,6 +289,16 @@ static int append(struct memtrace_source *s, struct lane *l, struct ebt_memtrace
 	if (!err)
 		pipe_lanes_put(&s->queues, index);
 	return err;
+}
+
+static int queue_lack(struct memtrace_source *s)
+{
+	struct ebt_event *to = s->has_lack ? pipe_lanes_room(&s->queues, 0) : NULL;
+	if (!to)
+		return s->has_lack ? -ENOMEM : 0;
+	convert_lack(s, s->lane, to);
+	pipe_lanes_put(&s->queues, 0);
+	return 0;
 }
 
 /* The events that the bytes of the pipe so far hold. 0 or -errno. */
@@ -295,7 +323,7 @@ static int queue_events(struct memtrace_source *s)
 		if (err)
 			return fail(s, s->reader, err);
 		if (!n)
-			return 0;
+			return queue_lack(s);
 	}
 }
 
@@ -491,6 +519,11 @@ int memtrace_source_error(const struct memtrace_source *s)
 const char *memtrace_source_reason(const struct memtrace_source *s)
 {
 	return s->reason;
+}
+
+struct alloc_trace_lack memtrace_source_lack(const struct memtrace_source *s)
+{
+	return s->lack;
 }
 
 struct ebt_memtrace_counts memtrace_source_counts(const struct memtrace_source *s)
