@@ -115,7 +115,7 @@ $(O)/usdt-probes/%.o $(O)/tests/prog/%.o: EBT_CFLAGS += -fno-omit-frame-pointer
 # A BPF program compiled for user space, with helpers of the test's own.
 $(O)/tests/unit/test_bpf_marker.o $(O)/tests/unit/test_bpf_alloc.o $(O)/tests/unit/test_bpf_sched.o \
 $(O)/tests/unit/test_bpf_ocaml_alloc.o $(O)/tests/unit/test_bpf_ocaml_stack.o \
-$(O)/tests/unit/test_bpf_c_stack.o: EBT_CFLAGS += -Ivmlinux
+$(O)/tests/unit/test_bpf_c_stack.o $(O)/tests/unit/test_bpf_faults.o: EBT_CFLAGS += -Ivmlinux
 $(call obj,$(wildcard user/source/bpf*.c)): | $(O)/bpf/ebtrace.skel.h
 
 # BTF has the names of the sources, which shall not depend on where they are built.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) */
 /*
- * The time that a thread of a traced process spends in page faults, without that in which it has no CPU
- * meanwhile: faults.bpf.c measures it, whoever counts pauses reads it, and sched.bpf.c leaves out what
- * it records itself.
+ * The time that a thread of a traced process spends in page faults in its pauses, without that in which
+ * it has no CPU meanwhile: faults.bpf.c measures it, the programs that count pauses begin, end and read
+ * it, and sched.bpf.c leaves out what it records itself. A fault outside of pauses reads no clock.
  */
 #ifndef EBT_FAULTS_BPF_H
 #define EBT_FAULTS_BPF_H
@@ -14,8 +14,9 @@
 const volatile uint32_t ebt_faults_on __weak = 0;
 
 struct fault_time {
-	uint64_t from; /* of the fault that it is in; 0: none, or one that has failed */
-	uint64_t ns;   /* of all that have ended */
+	uint64_t from;	 /* of the fault that it is in; 0: none */
+	uint64_t ns;	 /* of all that have ended in pauses */
+	uint64_t pauses; /* that it is in, one of each program that counts them */
 };
 
 struct {
@@ -33,11 +34,26 @@ static __always_inline void faults_leave_out(struct task_struct *task, uint64_t 
 		f->from += ns;
 }
 
-/* Up to now. A thread without faults has none: 0. */
-static __always_inline uint64_t faults_time(struct task_struct *task)
+/* A pause of the thread begins. Its time up to now. */
+static __always_inline uint64_t faults_enter(struct task_struct *task)
+{
+	struct fault_time *f =
+		bpf_task_storage_get(&ebt_faults, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!f)
+		return 0;
+	f->pauses++;
+	return f->ns;
+}
+
+/* The pause ends. The time up to now. */
+static __always_inline uint64_t faults_leave(struct task_struct *task)
 {
 	struct fault_time *f = bpf_task_storage_get(&ebt_faults, task, 0, 0);
-	return f ? f->ns : 0;
+	if (!f)
+		return 0;
+	if (f->pauses)
+		f->pauses--;
+	return f->ns;
 }
 
 #endif

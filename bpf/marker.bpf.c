@@ -69,7 +69,7 @@ static __always_inline int emit_end(const struct pt_regs *regs, uint64_t cookie,
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct usage_pause *p = bpf_task_storage_get(&ebt_pauses, task, 0, 0);
-	if (!p || !usage_end(p, (uint32_t)REGS_ID(regs)))
+	if (!p || !usage_end(p, (uint32_t)REGS_ID(regs), task))
 		return emit(regs, cookie, ts);
 	if (stack_wanted_of_pause(p->begin_ts, ts) &&
 	    !stack_wanted(0, EBT_END, (uint32_t)REGS_ID(regs)))

@@ -118,7 +118,7 @@ static __always_inline int learn(const struct pt_regs *regs, uint64_t cookie,
 		bpf_task_storage_get(&ebt_thread, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (known) {
 		known->thread = *ret;
-		known->pause.depth = 0;
+		usage_drop(&known->pause, task);
 		known->in_ring = 0;
 	}
 	*ret_state = known;
@@ -340,11 +340,12 @@ static __always_inline void tell_of_ring(struct thread_state *known, uint64_t ts
 }
 
 /* Its own ring has the event, as it will have the end of a pause that has begun. */
-static __always_inline int leave_to_ring(struct thread_state *known, uint64_t ts)
+static __always_inline int leave_to_ring(struct thread_state *known, struct task_struct *task,
+					 uint64_t ts)
 {
 	if (!known)
 		return 0;
-	known->pause.depth = 0;
+	usage_drop(&known->pause, task);
 	if (!known->in_ring)
 		tell_of_ring(known, ts);
 	return 0;
@@ -360,7 +361,7 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	struct thread_state *known = bpf_task_storage_get(&ebt_thread, task, NULL, 0);
 	struct thread t;
 	if (cookie & EBT_OCAML_FLAG_IN_AX && REGS_RESULT(regs))
-		return leave_to_ring(known, ts);
+		return leave_to_ring(known, task, ts);
 	if (known && known->thread.runtime == (uint32_t)(cookie >> 16) &&
 	    known->thread.generation == ebt_ocaml_generation &&
 	    known->thread.exec_id == task->self_exec_id)
@@ -368,10 +369,10 @@ int ebt_ocaml_function(struct pt_regs *regs)
 	else if (learn(regs, cookie, task, &t, &known))
 		return 0;
 	if (!(cookie & EBT_OCAML_FLAG_IN_AX) && t.flag && user_word(t.flag))
-		return leave_to_ring(known, ts);
+		return leave_to_ring(known, task, ts);
 
 	int pause_ends = (uint8_t)cookie == EBT_OCAML_END && known &&
-			 usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs));
+			 usage_end(&known->pause, (uint32_t)REGS_CALL_0(regs), task);
 	if (is_chosen(regs, cookie, &t) ||
 	    (pause_ends && stack_wanted_of_pause(known->pause.begin_ts, ts)))
 		emit_stack(regs, cookie, ts, &t);

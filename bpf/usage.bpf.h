@@ -40,10 +40,9 @@ static __always_inline void usage_read(struct ebt_usage *u, struct task_struct *
 	u->member = bpf_core_field_exists(task->of_task) ? task->of_task : EBT_USAGE_UNKNOWN;
 	USAGE_MEMBERS(READ)
 #undef READ
-	u->fault_ns = ebt_faults_on ? faults_time(task) : EBT_USAGE_UNKNOWN;
 }
 
-/* What has been counted since the pause began. */
+/* What has been counted in a pause that has just ended. */
 static __always_inline void usage_of(struct ebt_usage *u, const struct usage_pause *p,
 				     struct task_struct *task)
 {
@@ -53,8 +52,7 @@ static __always_inline void usage_of(struct ebt_usage *u, const struct usage_pau
 		u->member -= p->begin.member;
 	USAGE_MEMBERS(SUBTRACT)
 #undef SUBTRACT
-	if (ebt_faults_on)
-		u->fault_ns -= p->begin.fault_ns;
+	u->fault_ns = ebt_faults_on ? p->begin.fault_ns : EBT_USAGE_UNKNOWN;
 }
 
 /* A phase begins that stops the mutator. */
@@ -66,15 +64,40 @@ static __always_inline void usage_begin(struct usage_pause *p, uint32_t phase, u
 		p->depth = 1;
 		p->begin_ts = ts;
 		usage_read(&p->begin, task);
+		if (ebt_faults_on)
+			p->begin.fault_ns = faults_enter(task);
 	} else if (p->phase == phase) {
 		p->depth++;
 	}
 }
 
-/* A phase ends. Nonzero: the pause does. */
-static __always_inline int usage_end(struct usage_pause *p, uint32_t phase)
+/* The thread is in no pause from now on. `begin.fault_ns` becomes that of the pause. */
+static __always_inline void usage_leave(struct usage_pause *p, struct task_struct *task)
 {
-	return p->depth && p->phase == phase && !--p->depth;
+	p->depth = 0;
+	if (ebt_faults_on)
+		p->begin.fault_ns = faults_leave(task) - p->begin.fault_ns;
+}
+
+/* A phase ends. Nonzero: the pause does. */
+static __always_inline int usage_end(struct usage_pause *p, uint32_t phase,
+				     struct task_struct *task)
+{
+	if (!p->depth || p->phase != phase)
+		return 0;
+	if (p->depth > 1) {
+		p->depth--;
+		return 0;
+	}
+	usage_leave(p, task);
+	return 1;
+}
+
+/* The end of the pause will not be seen. */
+static __always_inline void usage_drop(struct usage_pause *p, struct task_struct *task)
+{
+	if (p->depth)
+		usage_leave(p, task);
 }
 
 #endif

@@ -141,7 +141,8 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 	if (!err && o->faults && !bpf_source_refusal(p->source, BPF_FAULTS))
 		report_at(&e->report, LOG_NORMAL,
 			  "timing page faults: meanwhile each one of the traced processes takes "
-			  "400 to 700 ns more, and of other programs up to 100 ns");
+			  "300 to 500 ns more, in a pause 200 ns on top, and of other programs "
+			  "up to 100 ns");
 	if (!err)
 		return ENGINE_OK;
 	p->source = NULL;
