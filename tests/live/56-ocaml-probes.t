@@ -117,6 +117,38 @@ ok $? "which is said, with the alternatives" || diag "$(cat "$TMP/err")"
 go
 wait "$PID"
 
+# Counters that nobody wants are not probed.
+sites() { sed -nE 's/.*attached to ([0-9]+) markers.*/\1/p' "$1"; }
+start native 2 200 wait
+attach "$TMP/log.all" --mode probes -o "$TMP/all.ebt"
+ALL=$TRACER
+attach "$TMP/log.named" --mode probes -e minor_promoted -e alloc_sizes -f ndjson -o "$TMP/named.ndjson"
+NAMED=$TRACER
+attach "$TMP/log.some" --mode probes -e '!counter' -f ndjson -o "$TMP/some.ndjson"
+SOME=$TRACER
+"$O/ebtrace" stat -v --mode probes -e '!counter' --json -o "$TMP/stat.json" -p "$PID" 2>"$TMP/log.stat" &
+STAT=$!
+wait_for grep -sq 'attached to' "$TMP/log.stat"
+go
+wait "$PID" "$ALL" "$NAMED" "$SOME" "$STAT"
+"$O/ebtrace" -q "$TMP/all.ebt" -f ndjson -o "$TMP/all.ndjson" && "$O/ebtrace" stat -q --json -o "$TMP/all.json" "$TMP/all.ebt"
+is $? 0 "one tracer has all events"
+is "$(sites "$TMP/log.some") $(sites "$TMP/log.stat") $(sites "$TMP/log.named")" \
+	"$(($(sites "$TMP/log.all") - 1)) $(($(sites "$TMP/log.all") - 1)) $(sites "$TMP/log.all")" \
+	"-e '!counter' leaves the runtime's counters without a probe, the name of one does not"
+since=$(jq 'select(.kind == "header").start_ns' "$TMP/some.ndjson")
+for domain in 0 1; do
+	sequence "$TMP/all.ndjson" $domain "$since" | grep -v ^counter >"$TMP/wanted"
+	sequence "$TMP/some.ndjson" $domain "$since" >"$TMP/got"
+	same_file "$TMP/got" "$TMP/wanted" "domain $domain: all else is traced as with it"
+done
+is "$(jq -r '[.kind, .name] | join(" ")' "$TMP/named.ndjson" | grep -c '^counter minor_promoted$')" \
+	"$(jq -r '[.kind, .name] | join(" ")' "$TMP/all.ndjson" | grep -c '^counter minor_promoted$')" \
+	"a counter that is selected by its name has all its values"
+is "$(jq -c '.total | [.words.minor_allocated, .words.promoted, .collections.minor, .pauses.count]' "$TMP/stat.json")" \
+	"$(jq -c '.total | [null, null, .collections.minor, .pauses.count]' "$TMP/all.json")" \
+	"stat then has the collections, and not how many words were allocated"
+
 # The same run by the ring and by the functions.
 for how in native bytecode; do
 	mkdir -p "$DIR/rings"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the filter passes by the length of spans: against a model that sees the whole run at
  * once. */
+#include "codec/ring_ids.h"
 #include "core/filter.h"
 #include "core/spans.h"
 #include "core/tracks.h"
@@ -325,6 +326,40 @@ static void test_names(void)
 	finish();
 }
 
+/* Whether events of the kind can pass one or two globs. */
+static bool can_select(const char *one, const char *two, enum ebt_kind kind)
+{
+	start(0);
+	if (filter_add_glob(filter, one) || (two && filter_add_glob(filter, two)))
+		abort();
+	bool can = filter_can_select(filter, kind, kind == EBT_COUNTER ? ring_counters() : 0);
+	finish();
+	return can;
+}
+
+static void test_can_select(void)
+{
+	start(0);
+	ok(filter_can_select(filter, EBT_COUNTER, ring_counters()),
+	   "without globs any kind can pass");
+	finish();
+	ok(!can_select("!counter", NULL, EBT_COUNTER) && !can_select("!c*", "minor*", EBT_COUNTER),
+	   "a kind that is excluded cannot");
+	ok(can_select("!counter", NULL, EBT_ALLOC_SIZES) && can_select("!counter", NULL, EBT_BEGIN),
+	   "others can");
+	ok(!can_select("begin", "end", EBT_COUNTER), "nor can one that nothing includes");
+	ok(can_select("minor_promoted", NULL, EBT_COUNTER) &&
+		   can_select("counter", NULL, EBT_COUNTER),
+	   "one of which a name is included can");
+	ok(can_select("!minor_*", "!major_*", EBT_COUNTER) && !can_select("!*", NULL, EBT_COUNTER),
+	   "as can one of which some names are excluded, but not all");
+	ok(can_select("![a-z]*_[a-z]*", NULL, EBT_COUNTER),
+	   "one of which all known names are excluded can: a number may have no name");
+	ok(!can_select("begin", NULL, EBT_ALLOC_SIZES) &&
+		   can_select("alloc_sizes", NULL, EBT_ALLOC_SIZES),
+	   "a kind without names is included by its own");
+}
+
 static int interval(enum ebt_kind kind, uint64_t duration_ns)
 {
 	struct ebt_event ev = {.ts = 5000, .pos = duration_ns, .kind = kind, .process = 1};
@@ -355,6 +390,7 @@ int main(void)
 	test_released();
 	test_kinds();
 	test_names();
+	test_can_select();
 	test_intervals();
 	return tap_done();
 }

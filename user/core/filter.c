@@ -157,6 +157,17 @@ bool filter_names(struct filter *f, const struct ebt_event *ev)
 	return name_passes(f, ev);
 }
 
+bool filter_can_select(struct filter *f, uint16_t kind, uint32_t ids)
+{
+	/* The last one has no name. */
+	for (uint32_t id = 0; id <= ids; id++) {
+		struct ebt_event ev = {.kind = kind, .id = id, .domain = EBT_NO_DOMAIN};
+		if (name_passes(f, &ev))
+			return true;
+	}
+	return false;
+}
+
 static bool is_span(const struct ebt_event *ev)
 {
 	return ev->kind == EBT_BEGIN || ev->kind == EBT_END || ev->kind == EBT_SPAN_BEGIN ||

@@ -20,6 +20,9 @@ int filter_add_domain(struct filter *f, uint16_t domain);
 int filter_add_thread(struct filter *f, uint32_t tid);
 /* True if the globs select the event. */
 bool filter_names(struct filter *f, const struct ebt_event *ev);
+/* True if the globs can select an event of this kind, of which the names of `ids` numbers are known, from
+ * 0 on. */
+bool filter_can_select(struct filter *f, uint16_t kind, uint32_t ids);
 /* Events that did not pass because threads were selected and theirs is not known. */
 uint64_t filter_threadless(const struct filter *f);
 /* Only spans pass, and none that is shorter (core/spans.h), nor an interval that is one event

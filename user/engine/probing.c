@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "codec/ring_ids.h"
+#include "core/filter.h"
 #include "core/kinds.h"
 #include "source/bpf_kernel.h"
 #include "source/ring.h"
@@ -96,6 +98,28 @@ static bool report_missed(const struct probing *p)
 	return some;
 }
 
+/* Kinds of events that the filter would drop, of those that a runtime emits in large numbers. */
+static uint64_t unwanted_kinds(const struct engine *e)
+{
+	const struct engine_options *o = e->options;
+	const struct {
+		uint16_t kind;
+		uint32_t ids;
+	} kinds[] = {{EBT_COUNTER, ring_counters()}, {EBT_ALLOC_SIZES, 0}};
+	struct filter *names;
+	uint64_t unwanted = 0;
+	if (!o->glob_count || filter_new(e->session, (struct event_handler){0}, &names))
+		return 0;
+	int err = 0;
+	for (unsigned i = 0; i < o->glob_count && !err; i++)
+		err = filter_add_glob(names, o->globs[i]);
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(*kinds) && !err; i++)
+		if (!filter_can_select(names, kinds[i].kind, kinds[i].ids))
+			unwanted |= kinds_bit(kinds[i].kind);
+	filter_free(names);
+	return unwanted;
+}
+
 enum engine_end
 probing_begin(struct probing *p, const struct engine *e, bool record, struct inspect *inspect,
 	      void (*changed)(void *ctx, pid_t pid, enum bpf_change change, uint64_t ts), void *ctx)
@@ -131,6 +155,7 @@ probing_begin(struct probing *p, const struct engine *e, bool record, struct ins
 		.no_ring = o->mode == MODE_PROBES,
 		.own_ring_ns = record ? RING_START_NS : 0,
 		.release = o->release,
+		.unwanted = unwanted_kinds(e),
 		.changed = changed,
 		.ctx = ctx,
 	};

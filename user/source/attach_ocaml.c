@@ -29,6 +29,21 @@ static bool match(const struct runtime_file *what)
 	return what->release != EBT_RELEASE_AUTO;
 }
 
+/* Without a probe an event costs the program nothing. Functions whose events are few, or have names of
+ * the program's own, are probed all the same. */
+static void leave_unwanted(struct ocaml_runtime *r, uint64_t unwanted)
+{
+	static const uint64_t kinds[OCAML_FUNCTIONS] = {
+		[OCAML_COUNTER] = 1ull << EBT_COUNTER,
+		[OCAML_ALLOC_FLUSH] = 1ull << EBT_ALLOC_SIZES,
+	};
+	unsigned sites = 0;
+	for (unsigned i = 0; i < r->sites; i++)
+		if (!(kinds[r->site[i].function] & unwanted))
+			r->site[sites++] = r->site[i];
+	r->sites = sites;
+}
+
 /* A program that was started with its ring on gets time to make it; no other has to wait. */
 static uint64_t probe_after(const struct attach_env *env, const struct attach_process *process)
 {
@@ -76,6 +91,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 	o->pid = process->pid;
 	o->domain_base = (uint16_t)(ATTACH_OCAML_DOMAINS * process->before);
 	o->runtime = file->what->ocaml;
+	leave_unwanted(&o->runtime, env->unwanted);
 	o->after_ns = probe_after(env, process);
 	if (env->release)
 		o->runtime.release = env->release;

@@ -52,6 +52,7 @@ struct attach_env {
 	bool allocs_only;	  /* and to nothing else */
 	bool no_probes;		  /* to nothing at all */
 	bool stacks;		  /* events get their stacks */
+	uint64_t unwanted;	  /* kinds that may be missing, bits by enum ebt_kind */
 	uint32_t alloc_sites;	  /* of them that were planned so far */
 	uint32_t ocaml_sites;	  /* of these, in OCaml programs without such markers */
 	bool watermark_only;	  /* no events: only markers that wake the reader of rings */

@@ -390,6 +390,7 @@ static void set_targets(struct bpf_source *s)
 		.no_ring = opt->no_ring,
 		.own_ring_ns = opt->own_ring_ns,
 		.release = opt->release,
+		.unwanted = opt->unwanted,
 	};
 }
 
