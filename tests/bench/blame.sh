@@ -32,8 +32,37 @@ blame_watched() {
 	return $status
 }
 
+# While they have programs that return at once at their page faults: another process, or the command.
+blame_beside_empty() {
+	local victim status
+	sleep 1000 &
+	victim=$!
+	empty_begin "$tmp/empty" faults $victim
+	"$@"
+	status=$?
+	empty_end $empty_pid "$tmp/empty"
+	kill $victim
+	wait $victim 2>/dev/null
+	return $status
+}
+blame_empty() {
+	local command status
+	rm -f "$tmp/in"
+	mkfifo "$tmp/in"
+	bash -c 'read -r _; exec "$@"' - "$@" <"$tmp/in" &
+	command=$!
+	exec 7>"$tmp/in"
+	empty_begin "$tmp/empty" faults $command
+	echo >&7
+	exec 7>&-
+	wait $command
+	status=$?
+	empty_end $empty_pid "$tmp/empty"
+	return $status
+}
+
 blame_traced() { "$ebtrace" trace $blame_option -q -f ebt -o "$tmp/blame.ebt" -- "$@"; }
-blame_least() { sort -g "$tmp/blame_$1" | head -1; } # of medians
+blame_least() { least "$tmp/blame_$1"; } # of medians
 
 # CPU time of a program that collects all the time, in ms; the reports alone.
 blame_stat() { "$ebtrace" stat --json "$@" -o "$tmp/stat.json" -- "$minigc" -q -t 2 -n 1000000 -c /dev/null; }
@@ -65,6 +94,8 @@ bench_blame() {
 		blame_run fault_bare "$loop" fault "$tmp/cost" || return 0
 		blame_option=--blame=faults blame_run fault_bystander blame_watched "$loop" fault "$tmp/cost" || return 0
 		blame_option=--blame=faults blame_run fault_traced blame_traced "$loop" fault "$tmp/cost" || return 0
+		blame_run fault_empty_bystander blame_beside_empty "$loop" fault "$tmp/cost" || return 0
+		blame_run fault_empty_traced blame_empty "$loop" fault "$tmp/cost" || return 0
 	done
 	for who in traced bystander; do
 		local added
@@ -73,6 +104,9 @@ bench_blame() {
 		row blame_wakeup_$who ns \
 			"$(calc "$(blame_least wake_$who) - $(blame_least wake_bare) - $added")" \
 			",\"goal\":$([ $who = traced ] && echo 110 || echo 70)"
-		row blame_fault_$who ns "$(calc "$(blame_least fault_$who) - $(blame_least fault_bare)")" ''
+		local limit
+		limit=$(calc "$(blame_least fault_empty_$who) - $(blame_least fault_bare)")
+		row blame_fault_$who ns "$(calc "$(blame_least fault_$who) - $(blame_least fault_bare)")" \
+			",\"limit\":$limit,\"goal\":$(calc "1.3 * $limit")"
 	done
 }

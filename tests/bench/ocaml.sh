@@ -90,6 +90,65 @@ load_traced() {
 	[ -n "$lost" ] || { failed "ebtrace $options: $(tail -1 "$tmp/ebtrace.log")"; return 1; }
 }
 
+# load_empty ARGS...: load_alone without a ring, and with programs on its functions that return at once.
+load_empty() {
+	load_begin off "$@" && empty_begin "$tmp/empty" ocaml "$program" "$ocaml_load" || return 1
+	load_go
+	load_end || { failed "load $*: $(tail -1 "$tmp/err")"; return 1; }
+	empty_end $empty_pid "$tmp/empty"
+}
+
+# load_in_turn "COMMAND OPTIONS"... -- ARGS...: by turns alone, beside empty programs, and under ebtrace
+# with each of the options, so that a noisy neighbour hits all. Files of the CPU times: probe_alone,
+# probe_empty, probe_0, probe_1, ...
+load_in_turn() {
+	local turn i options=()
+	while [ "$1" != -- ]; do options+=("$1"); shift; done
+	shift
+	rm -f "$tmp"/probe_*
+	for ((turn = 0; turn < 5; turn++)); do
+		load_alone off "$@" && echo "$wall" >>"$tmp/probe_alone" &&
+			load_empty "$@" && echo "$wall" >>"$tmp/probe_empty" || return 1
+		for i in "${!options[@]}"; do
+			load_traced off "${options[i]}" "$@" && echo "$wall" >>"$tmp/probe_$i" || return 1
+			[ "$lost" = 0 ] || missing "${options[i]}: $lost lost of $events events"
+		done
+	done
+}
+
+# A hit, beside one whose program returns at once; and of that the program, as the kernel's statistics
+# have it, without what they add to a run of an empty one.
+bench_ocaml_probe() {
+	local base limit counter how="trace --mode probes -f ndjson -o /dev/null"
+	load_in_turn "$how" -- minor 20000 || return 1
+	minor_events=$events
+	base=$(least "$tmp/probe_alone")
+	limit=$(calc "($(least "$tmp/probe_empty") - $base) * 1e9 / $events")
+	row ocaml_probe ns/event "$(calc "($(least "$tmp/probe_0") - $base) * 1e9 / $events")"
+	row ocaml_probe_beside_empty ns/event "$(calc "($(least "$tmp/probe_0") - $base) * 1e9 / $events")" \
+		",\"limit\":$limit,\"goal\":$(calc "1.35 * $limit")"
+	empty_begin "$tmp/runs" runs ebt_ocaml_function || return 1
+	counter=$empty_pid
+	load_traced off "$how" minor 20000 && load_empty minor 20000
+	limit=$empty_ns
+	empty_end "$counter" "$tmp/runs"
+	row ocaml_probe_program ns "$(calc "$empty_ns - $limit")" ',"goal":120'
+}
+
+# `stat` of a program whose minor heap is tiny, with counters and without; the limit is that of empty programs.
+bench_ocaml_small_heap() {
+	local base limit
+	export OCAMLRUNPARAM=s=4k
+	load_in_turn "stat --json --mode probes" "stat --json --mode probes -e !counter" -- small 18 2
+	local err=$?
+	unset OCAMLRUNPARAM
+	[ $err = 0 ] || return 0
+	base=$(least "$tmp/probe_alone")
+	limit=",\"limit\":$(calc "$(least "$tmp/probe_empty") / $base")"
+	row ocaml_stat_small_heap x "$(calc "$(least "$tmp/probe_0") / $base")" "$limit"
+	row ocaml_stat_small_heap_no_counters x "$(calc "$(least "$tmp/probe_1") / $base")" "$limit"
+}
+
 trees=(trees 18 9) # a second or two
 
 # What tracing costs a program whose collector works as in life, and, where the events are as dense as
@@ -108,12 +167,8 @@ bench_ocaml_probes() {
 		row ocaml_probes_slowdown x null \
 			",\"theirs\":$(calc "$wall / $base"),\"peer\":\"bpftrace at the symbols\""
 
-	load_alone off minor 20000 || return 0
-	base=$wall
-	load_traced off "trace --mode probes -f ndjson -o /dev/null" minor 20000 || return 0
-	minor_events=$events
-	row ocaml_probe ns/event "$(calc "($wall - $base) * 1e9 / $events")" ',"goal":580'
-	[ "$lost" = 0 ] || missing "ocaml_probe: $lost lost of $minor_events events"
+	bench_ocaml_probe || return 0
+	base=$(least "$tmp/probe_alone")
 	load_probed_by_bpftrace minor 20000 &&
 		row ocaml_probe ns/event null ",\"theirs\":$(calc \
 			"($wall - $base) * 1e9 / $events"),\"peer\":\"bpftrace at the symbols\""
@@ -299,6 +354,7 @@ bench_ocaml_programs() {
 	[ -n "$ocaml_load" ] || return 0
 	bench_ocaml_allocs
 	bench_ocaml_probes
+	bench_ocaml_small_heap
 	bench_ocaml_blame
 	bench_ocaml_real
 	bench_ocaml_bystander

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: BSD-2-Clause *)
 (* What is traced: says "ready", reads a line, does what its arguments say, and prints how many
-   seconds that took. usage: load trees DEPTH ROUNDS | minor N | paced N RATE | busy N |
+   seconds that took. usage: load trees DEPTH ROUNDS | small DEPTH ROUNDS | minor N | paced N RATE | busy N |
    pairs N | bursts N PAIRS *)
 open Runtime_events
 
@@ -62,12 +62,12 @@ let bursts n m =
 let () =
   prerr_endline "ready";
   (try ignore (input_line stdin) with End_of_file -> ());
-  (* The cost of a sample is its CPU time, whatever else runs. *)
-  let clock = if List.mem Sys.argv.(1) [ "pairs"; "bursts" ] then Sys.time else Unix.gettimeofday in
+  (* The cost of a sample or of a probe is its CPU time, whatever else runs. *)
+  let clock = if List.mem Sys.argv.(1) [ "pairs"; "bursts"; "minor"; "small" ] then Sys.time else Unix.gettimeofday in
   let t = clock () in
   let arg i = int_of_string Sys.argv.(i) in
   (match Sys.argv.(1) with
-   | "trees" -> trees (arg 2) (arg 3)
+   | "trees" | "small" -> trees (arg 2) (arg 3)
    | "minor" -> for _ = 1 to arg 2 do Gc.minor () done
    | "paced" -> paced (arg 2) (arg 3)
    | "busy" -> busy (arg 2)

@@ -14,6 +14,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp" ${ocaml_dir:+"$ocaml_dir"} ${ring_dir:+"$ring_dir"}' EXIT
 out=$tmp/lines
 usage=$O/tests/bench/bench_usage
+empty=$O/tests/bench/bench_empty
 minigc=$O/tests/prog/minigc
 ebtrace=$O/ebtrace
 . tests/bench/modes.sh
@@ -34,6 +35,18 @@ failed() {
 	missing "$1"
 	failures=$((failures + 1))
 }
+# empty_begin FILE ARGS...: bench_empty in the background, $empty_pid. empty_end PID FILE: ends it; its
+# number is $empty_ns.
+empty_begin() {
+	local file=$1
+	shift
+	: >"$file"
+	"$empty" "$@" >"$file" 2>"$tmp/err" 7>&- &
+	empty_pid=$!
+	wait_until grep -q ready "$file" || { failed "bench_empty $*: $(tail -1 "$tmp/err")"; return 1; }
+}
+empty_end() { kill "$1"; wait "$1"; empty_ns=$(tail -1 "$2"); }
+least() { sort -g "$1" | head -1; }
 # row NAME UNIT OURS [,"field":value...]
 row() { echo "{\"name\":\"$1\",\"unit\":\"$2\",\"ours\":$3${4:-}}" >>"$out"; }
 
