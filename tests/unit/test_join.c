@@ -198,6 +198,56 @@ static void test_next_program(void)
 	end();
 }
 
+/* The ring file of a program, all of whose events are late. */
+static void push_late_file(int events, uint64_t ts)
+{
+	for (int i = 0; i < events; i++)
+		push_late(R | (i ? 0 : EBT_F_FIRST), (uint32_t)i, ts);
+}
+
+/* A process executes the same file again and again: BPF sees each program, and the files of their
+ * rings are found late, in their order, some of them never. */
+static void test_late_files(void)
+{
+	enum { EVENTS = 4, PROGRAMS = 6 };
+	int lost;
+	uint64_t ts = 10;
+	begin();
+	for (int program = 0; program < PROGRAMS; program++) {
+		for (uint32_t i = 0; i < EVENTS; i++)
+			push(B, i, ts++);
+		/* None in the first two; then those of three programs at once. */
+		for (int files = program == 2 ? 3 : program > 2; files; files--)
+			push_late_file(EVENTS, ts);
+		push_process(EBT_PROCESS_EXEC, ts++);
+	}
+	is(delivered(&lost), PROGRAMS * EVENTS,
+	   "events of programs whose rings are read late come once");
+	is(lost, 0, "and none is missed");
+	/* One whose ring is read in time, behind them. */
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		push(R | (i ? 0 : EBT_F_FIRST), i, ts);
+		push(B, i, ts++);
+	}
+	is(delivered(&lost), (PROGRAMS + 1) * EVENTS,
+	   "so do those of one whose ring is read in time");
+	end();
+	/* The file of the first is read while the second has had one event. */
+	begin();
+	for (uint32_t i = 0; i < EVENTS; i++)
+		push(B, i, 10 + i);
+	push_process(EBT_PROCESS_EXEC, 20);
+	push(B, 0, 30);
+	push_late_file(EVENTS + 1, 30);
+	for (uint32_t i = 1; i < EVENTS; i++)
+		push(B, i, 30 + i);
+	push_late_file(EVENTS, 40);
+	is(delivered(&lost), 2 * EVENTS + 1,
+	   "of a file that comes when the next program runs only what BPF has not seen is new");
+	is(lost, 0, "and nothing of the next one is taken for it");
+	end();
+}
+
 /* Of the end of a pause BPF has what the kernel counted, and the ring nothing. */
 static void test_payload_of_bpf(void)
 {
@@ -328,6 +378,7 @@ int main(void)
 	test_restart_and_wrap();
 	test_pid_again();
 	test_next_program();
+	test_late_files();
 	test_payload_of_bpf();
 	test_cut_half();
 	test_others();

@@ -53,11 +53,17 @@ void join_forget(struct join *j, uint32_t process)
 /*
  * Another life of the ring begins behind the end of the process, but not with a late event, which
  * may be of the life before. It also begins with another file, which may be found so late that all
- * its events are late: a life has one file.
+ * its events are late: a life has one file. Files come in the order of lives: a late one is of an
+ * earlier life as long as such a life, which BPF has seen, lacks its file.
  */
 static __attribute__((noinline)) void change_life(struct join_ring *r, const struct ebt_event *ev)
 {
 	bool first = ev->flags & EBT_F_FIRST;
+	r->flags &= first ? ~(uint32_t)RING_STALE : ~0u;
+	if (first && ev->flags & EBT_F_LATE && join_ring_take_unread(r)) {
+		r->flags |= RING_STALE;
+		return;
+	}
 	if ((r->flags & RING_ENDED && !(ev->flags & EBT_F_LATE)) || (first && r->past->has_file))
 		join_ring_renew(r);
 	r->past->has_file |= first;
@@ -218,6 +224,17 @@ static __attribute__((noinline)) int deliver_apart(struct join *j, struct join_r
 	return emit_loss(j, r, ev, missing, from);
 }
 
+/* Of an earlier life, in which BPF has seen all before stale_next, or losses stand for it. */
+static __attribute__((noinline)) int deliver_stale(struct join *j, const struct join_ring *r,
+						   struct ebt_event *ev)
+{
+	if ((int32_t)(ev->seq - r->past->stale_next) < 0)
+		session_drop_event(j->session, ev);
+	else
+		keep(j, ev);
+	return 0;
+}
+
 static inline int deliver(struct join *j, struct ebt_event *ev)
 {
 	if (!(ev->flags & EBT_F_SEQ)) {
@@ -229,6 +246,9 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 	if (!r)
 		return -ENOMEM;
 	ev->flags &= (uint16_t)~EBT_F_FIRST;
+	bool is_late_copy = ev->flags & EBT_F_LATE && !(ev->flags & EBT_F_BPF);
+	if (r->flags & RING_STALE && is_late_copy)
+		return deliver_stale(j, r, ev);
 	if (ev->seq != (uint32_t)r->next) {
 		bool goes_on;
 		int err = deliver_apart(j, r, ev, &goes_on);
@@ -243,11 +263,17 @@ static inline int deliver(struct join *j, struct ebt_event *ev)
 	return 0;
 }
 
+/* The first event of a file that is found late may be of an earlier life than what has its time. */
+static inline bool begins_late_file(const struct ebt_event *ev)
+{
+	return (~ev->flags & (EBT_F_FIRST | EBT_F_LATE)) == 0;
+}
+
 static inline bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
 {
 	return ((a->flags ^ b->flags) & SOURCE_FLAGS) == SOURCE_FLAGS && a->pos == b->pos &&
-	       a->ts == b->ts && a->process == b->process && a->domain == b->domain &&
-	       a->kind == b->kind;
+	       !begins_late_file(a) && !begins_late_file(b) && a->ts == b->ts &&
+	       a->process == b->process && a->domain == b->domain && a->kind == b->kind;
 }
 
 /* Makes one event, at `ev`, of the ring's record and BPF's. */

@@ -32,9 +32,27 @@ struct join_ring *join_rings_add(struct join_rings *rs, uint32_t lane)
 
 void join_ring_renew(struct join_ring *r)
 {
+	struct ring_past *past = r->past, next = {.stale_next = past->stale_next};
+	/* Of more, the oldest is forgotten. */
+	bool is_unread = r->flags & RING_STARTED && !past->has_file;
+	uint32_t skipped = is_unread && past->unread == JOIN_UNREAD;
+	for (uint32_t i = skipped; i < past->unread; i++)
+		next.unread_next[next.unread++] = past->unread_next[i];
+	if (is_unread)
+		next.unread_next[next.unread++] = (uint32_t)r->next;
+	*past = next;
+	*r = (struct join_ring){.past = past, .flags = r->flags & RING_STALE};
+}
+
+bool join_ring_take_unread(struct join_ring *r)
+{
 	struct ring_past *past = r->past;
-	*past = (struct ring_past){0};
-	*r = (struct join_ring){.past = past};
+	if (!past->unread)
+		return false;
+	past->stale_next = past->unread_next[0];
+	memmove(past->unread_next, past->unread_next + 1,
+		--past->unread * sizeof(*past->unread_next));
+	return true;
 }
 
 void join_rings_end(struct join_rings *rs, const struct process *p)

@@ -20,9 +20,14 @@ struct missing {
 	uint64_t events, words;
 };
 
+#define JOIN_UNREAD 16
+
 /* What only losses and late events need. */
 struct ring_past {
-	bool has_file;	      /* events of this life were read from a ring file */
+	bool has_file; /* events of this life were read from a ring file */
+	/* Lives before this one of which no file was read yet, and how many events each had. */
+	uint32_t unread, unread_next[JOIN_UNREAD];
+	uint32_t stale_next;  /* with RING_STALE: of the life whose file is read */
 	uint32_t history_end; /* ordinals before it are of the history */
 	struct ordinals ordinals;
 	struct ebt_event lost; /* with RING_HAS_LOSS: to be reported before the next event */
@@ -33,6 +38,7 @@ enum ring_flag {
 	RING_STARTED = 1 << 0,	/* an event was delivered in this life */
 	RING_HAS_LOSS = 1 << 1, /* the ring has reported a loss since its last event */
 	RING_ENDED = 1 << 2,	/* its process, or that one's program, has ended */
+	RING_STALE = 1 << 3,	/* its late events are of an earlier life's file */
 };
 
 struct join_ring {
@@ -69,6 +75,8 @@ static inline struct join_ring *join_rings_get(struct join_rings *rs, uint32_t l
 
 /* Starts another life of the ring. */
 void join_ring_renew(struct join_ring *r);
+/* The file of the oldest life that lacks one is read; false: none does. */
+bool join_ring_take_unread(struct join_ring *r);
 /* Marks the rings of a process as ended: its program has. */
 void join_rings_end(struct join_rings *rs, const struct process *p);
 /* Drops the rings of a process. */
