@@ -56,6 +56,46 @@ static uint64_t code(const struct domain *d, uint32_t stack, unsigned out)
 	return frames_get(d->session->frames, stacks_frame(d->session->stacks, stack))->address;
 }
 
+/* Backtraces with nothing in common, whose codes count up from `n`. */
+static uint32_t add_deep(struct domain *d, uint32_t n, uint32_t frames)
+{
+	int64_t *codes = calloc(frames, sizeof(*codes));
+	struct ebt_memtrace_event e = {
+		.what = EBT_MEMTRACE_ALLOC, .frame = codes, .frames = frames};
+	uint32_t stack = 0;
+	for (uint32_t i = 0; i < frames; i++)
+		codes[i] = n + i;
+	if (memtrace_backtrace_add(&d->last, &d->codes, d->reader, &e, &stack))
+		abort();
+	free(codes);
+	return stack;
+}
+
+static void test_many_deep(void)
+{
+	struct domain d;
+	uint32_t whole = 0, n = 0, stack = 0;
+	start(&d);
+	while (!d.codes.cut && n < 1000) {
+		stack = add_deep(&d, ++n, 100000);
+		whole += depth(&d, stack) == 100000;
+	}
+	is(whole, MEMTRACE_DEEP_ALLOWED / 100000, "some deep backtraces have all their frames");
+	is(depth(&d, stack), MEMTRACE_DEEP_FRAMES, "many have their innermost frames");
+	is(code(&d, stack, 0), n + 99999, "of which the last one is the site");
+	is(code(&d, stack, MEMTRACE_DEEP_FRAMES - 1), n + 100000 - MEMTRACE_DEEP_FRAMES,
+	   "and the first one is where those begin that are left out");
+	stack = add(&d, 99999, 7);
+	is(depth(&d, stack), MEMTRACE_DEEP_FRAMES, "the next one shares the frames that there are");
+	is(code(&d, stack, 1), n + 99998, "each at its place");
+	stack = add(&d, 50, 8);
+	is(code(&d, stack, 0), 8, "one that shares none of them has its own");
+	is(d.codes.cut, 1, "what was cut is counted");
+	stack = add_deep(&d, 5, MEMTRACE_DEEP_FRAMES);
+	is(depth(&d, stack), MEMTRACE_DEEP_FRAMES, "one that is not deep is whole");
+	end(&d);
+}
+
 /* A trace in memory. */
 struct trace {
 	char *bytes;
@@ -191,5 +231,6 @@ int main(void)
 	is(depth(&d, out), 1, "one that shares nothing begins anew");
 	is(depth(&d, add(&d, 1, 15)), 2, "with nothing left out");
 	end(&d);
+	test_many_deep();
 	return tap_done();
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/ring_ids.h"
+#include "source/memtrace_stacks.h"
 
 void faults_report_rings(const struct report *r, const struct ring_source *rings)
 {
@@ -93,6 +94,11 @@ bool faults_report_memtrace(const struct report *r, const struct memtrace_source
 		report_at(r, LOG_NORMAL,
 			  "memtrace trace '%s': events that could not be recorded: %llu", name,
 			  lack.events);
+	if (memtrace_source_cut(s))
+		report_at(r, LOG_NORMAL,
+			  "memtrace trace '%s': %" PRIu64 " backtraces have their %u innermost "
+			  "frames alone: too many are deep",
+			  name, memtrace_source_cut(s), MEMTRACE_DEEP_FRAMES);
 	if (n.raised)
 		report_at(r, LOG_NORMAL,
 			  "memtrace trace '%s': the program's clock stepped back: the times of "

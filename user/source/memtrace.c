@@ -521,6 +521,11 @@ const char *memtrace_source_reason(const struct memtrace_source *s)
 	return s->reason;
 }
 
+uint64_t memtrace_source_cut(const struct memtrace_source *s)
+{
+	return s->codes.cut;
+}
+
 struct alloc_trace_lack memtrace_source_lack(const struct memtrace_source *s)
 {
 	return s->lack;

@@ -46,6 +46,8 @@ int memtrace_source_error(const struct memtrace_source *s);
 /* The offset and what was expected there, of the error or the first damage; "": none. */
 const char *memtrace_source_reason(const struct memtrace_source *s);
 /* Of all packets, as the first lane's reader counted them. */
+/* Backtraces without their outermost frames, as the trace has too many of deep ones. */
+uint64_t memtrace_source_cut(const struct memtrace_source *s);
 /* What the trace lacks by its own head. */
 struct alloc_trace_lack memtrace_source_lack(const struct memtrace_source *s);
 struct ebt_memtrace_counts memtrace_source_counts(const struct memtrace_source *s);

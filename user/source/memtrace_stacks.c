@@ -197,6 +197,23 @@ static __attribute__((noinline)) int share_unread(struct memtrace_backtrace *b,
 	return 0;
 }
 
+/* Leaves out the outermost frames of a deep backtrace where there were too many. */
+static __attribute__((noinline)) int replace_deep(struct memtrace_backtrace *b,
+						  struct memtrace_codes *codes,
+						  const struct ebt_memtrace_reader *r,
+						  uint32_t shared,
+						  const struct ebt_memtrace_event *e)
+{
+	uint32_t left_out = e->frames - MEMTRACE_DEEP_FRAMES;
+	if (codes->deep + e->frames <= MEMTRACE_DEEP_ALLOWED) {
+		codes->deep += e->frames;
+		return replace(b, codes, r, shared, e->frame, e->frames);
+	}
+	codes->cut++;
+	b->skipped = (uint64_t)e->common + left_out;
+	return replace(b, codes, r, 0, e->frame + left_out, MEMTRACE_DEEP_FRAMES);
+}
+
 int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *codes,
 			   const struct ebt_memtrace_reader *r, const struct ebt_memtrace_event *e,
 			   uint32_t *ret)
@@ -205,7 +222,9 @@ int memtrace_backtrace_add(struct memtrace_backtrace *b, struct memtrace_codes *
 	int err = 0;
 	if (!e->again && (b->skipped || shared > b->depth))
 		err = share_unread(b, codes, r, e->common, &shared);
-	if (!e->again && !err)
+	if (!e->again && !err && e->frames > MEMTRACE_DEEP_FRAMES)
+		err = replace_deep(b, codes, r, shared, e);
+	else if (!e->again && !err)
 		err = replace(b, codes, r, shared, e->frame, e->frames);
 	*ret = err ? 0 : last_stack(b);
 	return err;
