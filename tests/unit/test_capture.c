@@ -323,6 +323,8 @@ static void test_stack_limits(void)
 	string.string.bytes = sizeof(text);
 	if (capture_put_item(w, &string) || capture_put_item(w, &frame))
 		abort();
+	ok(capture_open_bytes(w) < CAPTURE_STRING_MAX + 64,
+	   "no item takes more room than was made for it");
 	append_block(&file, w, CAPTURE_BLOCK_END);
 	struct result r = read_all(file.data, file.len, SIZE_MAX);
 	ok(r.count == 2 && r.items[0].string.bytes == CAPTURE_STRING_MAX &&
