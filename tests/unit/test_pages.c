@@ -423,10 +423,11 @@ static int put_space(struct buf *b, const struct pages_view *v)
 {
 	const struct pages_model *m = v->model;
 	char text[256];
-	int n = snprintf(text, sizeof(text), "%u: %d-%d, %d events, %d moved, %d violations;",
-			 m->opt.page_bytes, (int)m->start[PAGES_ALLOCATED],
-			 (int)m->heap.count[PAGES_ALLOCATED], (int)m->events,
-			 (int)m->moved.allocated, (int)pages_damage_violations(&m->damage));
+	int n = snprintf(
+		text, sizeof(text), "%u: %d-%d, %d events in %d ns, %d moved, %d violations;",
+		m->opt.page_bytes, (int)m->start[PAGES_ALLOCATED],
+		(int)m->heap.count[PAGES_ALLOCATED], (int)m->events, (int)pages_model_elapsed_ns(m),
+		(int)m->moved.allocated, (int)pages_damage_violations(&m->damage));
 	n += snprintf(text + n, sizeof(text) - (size_t)n, " file %d, gone %d;",
 		      (int)m->causes.appeared[EBT_PAGE_FILE], (int)m->causes.gone[EBT_PAGE_GONE]);
 	for (uint32_t i = 1; i < m->owners.count; i++)
@@ -455,6 +456,28 @@ static void test_space_lifetimes(void)
 	is(pages_damage_violations(&m.damage), 0, "which is no violation");
 	is(m.damage.fault[PAGES_SCAVENGED_UNSEEN], 1, "unless nothing is known of it");
 	pages_model_done(&m);
+}
+
+/* watched_ns after the events, which end at 300; to: a limit of the options, 0: none. */
+static void check_watched(uint64_t watched_ns, uint64_t to, uint64_t want, const char *name)
+{
+	struct pages_model m;
+	struct pages_options o = {.page_bytes = PAGE, .until = {to, to != 0}};
+	if (pages_model_init(&m, &o))
+		ok(0, "no memory");
+	FEED(&m, {100, 1, A, 0, 4}, {300, 1, F, 0, 4});
+	pages_model_watched(&m, watched_ns);
+	pages_model_end(&m);
+	is(pages_model_elapsed_ns(&m), want, name);
+	pages_model_done(&m);
+}
+
+static void test_watched(void)
+{
+	check_watched(0, 0, 200, "a trace lasts until its last event");
+	check_watched(1100, 0, 1000, "what is watched for longer lasts until then");
+	check_watched(250, 0, 200, "never less");
+	check_watched(1100, 500, 500, "and until --to at most");
 }
 
 static void test_page_sizes(void)
@@ -496,11 +519,15 @@ static void test_space(void)
 	for (size_t i = 0; i < sizeof(ev) / sizeof(*ev); i++)
 		ev[i].process = process;
 	is(sink_events(k, ev, sizeof(ev) / sizeof(*ev)), 0, "events of an address space are taken");
+	is(sink_advance(k, 1100), 0, "nothing comes for some time");
+	is(sink_advance(k, UINT64_MAX), 0, "nor later");
 	is(sink_end(k), 0, "their report is written");
 	ok(read(fds[0], text, sizeof(text) - 1) > 0, "to the descriptor");
 	is_str(text,
-	       "4096: 6-20, 6 events, 20 moved, 0 violations; file 16, gone 2; 7:2 0:16 65543:2",
-	       "with the process's size of pages, what was there at first, causes and threads");
+	       "4096: 6-20, 6 events in 1000 ns, 20 moved, 0 violations; file 16, gone 2; 7:2 0:16 "
+	       "65543:2",
+	       "with the process's size of pages, what was there at first, the time watched, "
+	       "causes and threads");
 	sink_free(k);
 	session_free(s);
 	close(fds[0]);
@@ -525,5 +552,6 @@ int main(void)
 	test_space();
 	test_space_lifetimes();
 	test_page_sizes();
+	test_watched();
 	return tap_done();
 }

@@ -146,9 +146,32 @@ static void test_many(void)
 	fclose(file);
 }
 
+/* An address space of which nothing was there at first. */
+static void test_nothing_first(void)
+{
+	struct session *s;
+	uint32_t process;
+	FILE *file = tmpfile();
+	struct sink *k = begin(&s, file, 4096, &process);
+	struct ebt_pagetrace_file *f;
+	struct ebt_event ev = event(process, 1000, EBT_PAGE_ALLOC, 0, 1);
+	is(sink_events(k, &ev, 1), 0, "an event is taken");
+	is(sink_end(k), 0, "and written");
+	sink_free(k);
+	session_free(s);
+	if (ebt_pagetrace_open(read_at, file, &f, NULL)) {
+		ok(0, "and read");
+		return;
+	}
+	ok(ebt_pagetrace_file_counts(f).has_boot, "the trace is whole: it has a block of P -1");
+	ebt_pagetrace_close(f);
+	fclose(file);
+}
+
 int main(void)
 {
 	test_forms();
 	test_many();
+	test_nothing_first();
 	return tap_done();
 }

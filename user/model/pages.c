@@ -117,15 +117,23 @@ int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *
 	return err;
 }
 
+void pages_model_watched(struct pages_model *m, uint64_t ns)
+{
+	m->watched_ns = ns;
+}
+
 int pages_model_end(struct pages_model *m)
 {
 	if (!m->begun)
 		return 0;
-	m->end_ns = m->last_ns;
+	uint64_t until = m->opt.until.known ? time_of(m, m->opt.until) : UINT64_MAX;
+	m->end_ns = m->watched_ns > m->last_ns ? m->watched_ns : m->last_ns;
+	if (m->end_ns > until)
+		m->end_ns = until;
 	if (!m->counting)
 		begin_counting(m, time_of(m, m->opt.from));
 	else if (m->ended)
-		m->end_ns = time_of(m, m->opt.until);
+		m->end_ns = until;
 	pages_timeline_finish(m->timeline, m->heap.count, &m->moved);
 	return m->opt.map ? pages_map_follow(m->opt.map, m->timeline, &m->heap, true) : 0;
 }

@@ -43,9 +43,10 @@ struct pages_model {
 	struct pages_trace trace;
 	struct pages_causes causes; /* of all events up to `until` */
 	struct pages_heap heap;
-	uint64_t events;	      /* applied, since `from` */
-	uint64_t first_ns, last_ns;   /* of the trace, up to `until`: the least, the greatest */
-	bool begun;		      /* there was an event: first_ns and last_ns are known */
+	uint64_t events;	    /* applied, since `from` */
+	uint64_t first_ns, last_ns; /* of the trace, up to `until`: the least, the greatest */
+	uint64_t watched_ns; /* until when events would have been seen; 0: the last one's time */
+	bool begun;	     /* there was an event: first_ns and last_ns are known */
 	uint64_t from_ns, end_ns;     /* what the counts are of; of times in the trace */
 	uint64_t start[PAGES_STATES]; /* pages when the counting began */
 	uint64_t peak, peak_ns;	      /* most allocated pages, when first */

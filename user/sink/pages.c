@@ -101,6 +101,15 @@ void pages_set_trace(struct sink *base, const struct pages_trace *t)
 	((struct pages *)base)->model.trace = *t;
 }
 
+/* What is traced was watched until then, also if nothing happened. */
+static int pages_advance(struct sink *base, uint64_t horizon_ns)
+{
+	struct pages *k = (struct pages *)base;
+	if (k->model.opt.is_space && !k->forgotten && horizon_ns != UINT64_MAX)
+		pages_model_watched(&k->model, horizon_ns);
+	return 0;
+}
+
 static int pages_forget(struct sink *base, uint32_t process)
 {
 	struct pages *k = (struct pages *)base;
@@ -149,6 +158,7 @@ static void pages_free(struct sink *base)
 
 static const struct sink_ops pages_ops = {
 	.events = pages_events,
+	.advance = pages_advance,
 	.forget = pages_forget,
 	.flush = pages_flush,
 	.cancel = pages_cancel,

@@ -172,22 +172,24 @@ static void report(const struct pagetrace *t)
 		       t->beyond + r->beyond);
 }
 
-/* The last blocks, by P; that of P -1 behind the others. */
+/* The last blocks, by P; that of P -1 behind the others. Without one a reader takes the trace for one
+ * that was cut: an address space has one also if nothing was there at first. */
 static int put_all_away(struct pagetrace *t)
 {
 	struct ebt_pagetrace_writer *boot = ptrmap_get(&t->writers, 0), *next, *w;
 	int32_t last = EBT_PAGETRACE_NO_P;
-	int err = 0;
-	do {
+	int err = !boot && t->is_space ? writer_of(t, EBT_PAGETRACE_NO_P, &boot) : 0;
+	while (!err) {
 		size_t at = 0;
 		next = NULL;
 		while ((w = ptrmap_next(&t->writers, &at)))
 			if (w->p > last && (!next || w->p < next->p))
 				next = w;
 		last = next ? next->p : last;
-		if (next || boot)
-			err = ebt_pagetrace_write_flush(next ? next : boot);
-	} while (next && !err);
+		if (!next)
+			return boot ? ebt_pagetrace_write_end(boot, t->shift_ns) : 0;
+		err = ebt_pagetrace_write_flush(next);
+	}
 	return err;
 }
 
