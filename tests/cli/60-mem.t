@@ -64,6 +64,11 @@ ok $? "lifetimes has a histogram, and what was promoted" || diag "$(cat "$TMP/go
 is "$(mem lifetimes --filter lifetime'<'1048us --top 1 "$TMP/single.ctf" | grep -c ' to .*%')" 4 \
 	"a filter by lifetime leaves the buckets below"
 
+mem lifetimes --top 1 "$TMP/stepped.ctf" >"$TMP/got"
+is "$(grep -cE ' [0-9]+ ns to ' "$TMP/got") $(grep -cE '^ *0 ns to 1.024 us +88[.]9 %' "$TMP/got")" "1 1" \
+	"below a microsecond, which is the clock's step, there is one bucket" || diag "$(cat "$TMP/got")"
+is "$(mem lifetimes --json --top 1 "$TMP/stepped.ctf" | grep -o '"least_ns":0,"below_ns":[0-9]*')" \
+	'"least_ns":0,"below_ns":1024' "also as JSON"
 # Filters, against the same dump.
 objects() { sed -n '1s/.*: \([0-9]*\) objects that pass the filter .*/\1/p'; }
 is "$(mem --filter 'function=*Map.Make.add,file=*map.ml' "$TMP/single.ctf" | objects)" \

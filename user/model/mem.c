@@ -228,6 +228,7 @@ static int count_collect(struct mem_model *m, struct mem_process *p, struct mem_
 		err = select_object(m, p, o);
 	if (!err && selected && p->fate) {
 		mem_count_sub(&p->fate[o->row].live, mem_object_count(o));
+		m->has_ns |= lifetime % 1000 != 0;
 		err = mem_fate_collect(&p->fate[o->row], o, lifetime);
 	}
 	mem_objects_delete(&p->objects, o);

@@ -63,7 +63,8 @@ struct mem_model {
 	uint64_t allocations; /* events so far */
 	uint32_t ended;	      /* processes so far, but for the first one */
 	bool has_objects;     /* there is a table of live ones */
-	bool is_periodic;     /* all processes are sampled so: nothing is known to be alive */
+	bool has_ns;	  /* some lifetime is no number of whole us: that is not the clock's step */
+	bool is_periodic; /* all processes are sampled so: nothing is known to be alive */
 };
 
 /* `s` is kept, and the filter of the options. 0 or -ENOMEM; done() works after either. */

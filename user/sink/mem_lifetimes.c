@@ -13,6 +13,7 @@
 
 #define SITES_USUAL 10
 #define BAR	    40 /* columns of all bytes */
+#define US_BUCKETS  11 /* up to 1.024 us: of a clock that has whole us they are one */
 
 /* Bytes of a site. */
 struct site_life {
@@ -28,6 +29,21 @@ static void add_row(struct site_life *l, const struct mem_process *p, uint32_t r
 	l->collected += mem_process_bytes(p, f->collected.samples);
 	for (unsigned i = 0; i < MEM_LIFETIME_TIMES && f->lifetime; i++)
 		l->by_time[i] += mem_process_bytes(p, f->lifetime[i]);
+}
+
+/* The bucket behind one as it is shown: none is shorter than the clock's step. */
+static unsigned next_bucket(const struct mem_view *v, unsigned i)
+{
+	return !i && !v->model->has_ns ? US_BUCKETS : i + 1;
+}
+
+/* Adds those below the clock's step to the first one. */
+static void merge_buckets(const struct mem_view *v, struct site_life *l)
+{
+	for (unsigned i = 1; i < next_bucket(v, 0); i++) {
+		l->by_time[0] += l->by_time[i];
+		l->by_time[i] = 0;
+	}
 }
 
 /* Of the listed sites, by their place in the list. 0 or -ENOMEM. */
@@ -49,21 +65,23 @@ static int add_up(const struct mem_view *v, struct mem_sites *t, uint32_t count,
 				add_row(&life[place[site] - 1], p, row);
 		}
 	free(place);
+	for (uint32_t i = 0; i < count; i++)
+		merge_buckets(v, &life[i]);
 	return err;
 }
 
 /* "2.048 us to 4.096 us" */
-static void put_bucket(struct buf *b, unsigned i)
+static void put_bucket(struct buf *b, unsigned i, unsigned end)
 {
 	struct report_text least = report_ns_text((double)mem_lifetime_least(i));
-	struct report_text next = report_ns_text((double)mem_lifetime_least(i + 1));
-	if (i + 1 < MEM_LIFETIME_TIMES)
+	struct report_text next = report_ns_text((double)mem_lifetime_least(end));
+	if (end < MEM_LIFETIME_TIMES)
 		report_print(b, "%14s to %-10s ", least.text, next.text);
 	else
 		report_print(b, "%14s or more       ", least.text);
 }
 
-static void put_histogram(struct buf *b, const struct site_life *l)
+static void put_histogram(struct buf *b, const struct mem_view *v, const struct site_life *l)
 {
 	static const char bar[BAR + 1] = "########################################";
 	unsigned first = 0, last = MEM_LIFETIME_TIMES;
@@ -71,9 +89,9 @@ static void put_histogram(struct buf *b, const struct site_life *l)
 		first++;
 	while (last > first && !(l->by_time[last - 1] > 0))
 		last--;
-	for (unsigned i = first; i < last; i++) {
+	for (unsigned i = first; i < last; i = next_bucket(v, i)) {
 		double share = report_percent(l->by_time[i], l->collected);
-		put_bucket(b, i);
+		put_bucket(b, i, next_bucket(v, i));
 		report_print(b, "%6.1f %%  %.*s\n", share, (int)(share * BAR / 100 + 0.5), bar);
 	}
 }
@@ -88,7 +106,7 @@ static void put_site(struct buf *b, const struct mem_view *v, const struct mem_f
 	report_print(b, "\n    promoted %.1f %%, alive %.1f %% (%s), collected %.1f %%\n",
 		     report_percent(l->promoted, bytes), report_percent(l->live, bytes),
 		     report_bytes_text(l->live).text, report_percent(l->collected, bytes));
-	put_histogram(b, l);
+	put_histogram(b, v, l);
 }
 
 static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
@@ -98,7 +116,7 @@ static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_
 		put_site(b, v, &t->function[t->by_self[i]], &life[i], mem_sum_bytes(&t->all.sum));
 }
 
-static void put_buckets(struct json *j, const struct site_life *l)
+static void put_buckets(struct json *j, const struct mem_view *v, const struct site_life *l)
 {
 	json_key_open(j, "lifetimes", '[');
 	for (unsigned i = 0; i < MEM_LIFETIME_TIMES; i++) {
@@ -106,8 +124,8 @@ static void put_buckets(struct json *j, const struct site_life *l)
 			continue;
 		json_open(j, '{');
 		json_key_u64(j, "least_ns", mem_lifetime_least(i));
-		json_key_known(j, "below_ns", i + 1 < MEM_LIFETIME_TIMES,
-			       mem_lifetime_least(i + 1));
+		json_key_known(j, "below_ns", next_bucket(v, i) < MEM_LIFETIME_TIMES,
+			       mem_lifetime_least(next_bucket(v, i)));
 		json_key_double(j, "bytes", l->by_time[i]);
 		json_close(j, '}');
 	}
@@ -130,7 +148,7 @@ static void put_sites_json(struct buf *b, const struct mem_view *v, const struct
 		json_key_double(&j, "promoted_bytes", life[i].promoted);
 		json_key_double(&j, "live_bytes", life[i].live);
 		json_key_double(&j, "collected_bytes", life[i].collected);
-		put_buckets(&j, &life[i]);
+		put_buckets(&j, v, &life[i]);
 		json_close(&j, '}');
 	}
 	json_close(&j, ']');
