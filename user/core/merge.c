@@ -39,6 +39,7 @@ struct merge {
 	size_t room; /* of each of the three */
 	struct run *runs;
 	uint32_t run_cap; /* at least as many as there are lanes */
+	uint32_t batch_max;
 	struct ebt_event batch[BATCH_EVENTS];
 };
 
@@ -49,6 +50,7 @@ int merge_new(const struct processes *ps, struct merge **ret)
 		return -ENOMEM;
 	m->processes = ps;
 	m->held = UINT64_MAX;
+	m->batch_max = BATCH_EVENTS;
 	*ret = m;
 	return 0;
 }
@@ -455,7 +457,7 @@ int merge_batch(struct merge *m, struct ebt_event **ret)
 		if (got <= 0)
 			return got;
 	}
-	uint32_t n = m->count - m->next < BATCH_EVENTS ? m->count - m->next : BATCH_EVENTS;
+	uint32_t n = m->count - m->next < m->batch_max ? m->count - m->next : m->batch_max;
 	struct ebt_event *ev = m->batch;
 	if (m->only)
 		ev = m->only->events + m->only->at - (m->count - m->next);
@@ -468,6 +470,11 @@ int merge_batch(struct merge *m, struct ebt_event **ret)
 		flag_late(m, ev, n);
 	*ret = ev;
 	return (int)n;
+}
+
+void merge_limit_batch(struct merge *m, uint32_t events)
+{
+	m->batch_max = events < BATCH_EVENTS ? events : BATCH_EVENTS;
 }
 
 uint64_t merge_horizon(const struct merge *m)

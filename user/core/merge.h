@@ -43,6 +43,8 @@ int merge_poll(struct merge *m);
  * -ENOMEM.
  */
 int merge_batch(struct merge *m, struct ebt_event **ret);
+/* Batches have at most so many events from now on; at least 1. */
+void merge_limit_batch(struct merge *m, uint32_t events);
 /* No event older than this will be emitted. Valid after merge_batch() has returned 0 or less. */
 uint64_t merge_horizon(const struct merge *m);
 /* No event that was read so far is younger, emitted or not. */

@@ -14,6 +14,10 @@
 
 #define PUMP_STEP_EVENTS 65536
 #define PUMP_POLL_NS	 1000000
+/* A step that takes longer ends, so that signals are read; and batches that do become smaller: an event
+ * may have a stack of megabytes. */
+#define PUMP_STEP_NS  50000000
+#define PUMP_BATCH_NS 10000000
 
 struct pump {
 	struct session *session;
@@ -24,8 +28,9 @@ struct pump {
 	size_t source_count;
 	struct sink **sinks;
 	size_t sink_count;
-	uint64_t polled_ns; /* the end of the last poll, which may have taken long itself */
-	size_t batch_max;   /* the least of the sinks'; 0: none has one */
+	uint64_t polled_ns;    /* the end of the last poll, which may have taken long itself */
+	size_t batch_max;      /* the least of the sinks'; 0: none has one */
+	uint32_t batch_events; /* of one batch of merge, at most */
 	bool drained;
 	bool stopped, replays;
 	/* Processes at the head of the queue of those that are gone, and when they were counted. */
@@ -135,6 +140,7 @@ int pump_new(struct session *s, struct pump **ret)
 	if (!p)
 		return -ENOMEM;
 	p->session = s;
+	p->batch_events = BATCH_EVENTS;
 	int err = merge_new(&s->processes, &p->merge);
 	if (!err)
 		err = filter_new(s, (struct event_handler){deliver, p}, &p->filter);
@@ -281,16 +287,36 @@ static void name_threads(const struct processes *ps, struct ebt_event *ev, size_
 			ev[i].tid = processes_lone_thread(ps, ev[i].process, ev[i].ts);
 }
 
+/* Batches took so long to write. */
+static void limit_batch(struct pump *p, uint64_t ns)
+{
+	uint32_t events = p->batch_events;
+	if (ns > PUMP_BATCH_NS && events > 1)
+		events /= 2;
+	else if (ns < PUMP_BATCH_NS / 4 && events < BATCH_EVENTS)
+		events *= 2;
+	if (events == p->batch_events)
+		return;
+	p->batch_events = events;
+	merge_limit_batch(p->merge, events);
+}
+
 int pump_step(struct pump *p)
 {
 	p->drained = false;
-	int err = poll_sources(p, now_ns());
+	uint64_t begin = now_ns(), before = begin;
+	int err = poll_sources(p, begin);
 	int moved = 0;
 	while (!err && moved < PUMP_STEP_EVENTS) {
 		if (!sinks_ready(p))
 			return moved ? moved : -EAGAIN;
 		/* A slow sink must not keep the rings waiting until they wrap. */
 		uint64_t now = now_ns();
+		if (moved)
+			limit_batch(p, now - before);
+		before = now;
+		if (moved && now - begin > PUMP_STEP_NS)
+			return moved;
 		if (now - p->polled_ns > PUMP_POLL_NS)
 			err = poll_sources(p, now);
 		if (err)
@@ -298,11 +324,11 @@ int pump_step(struct pump *p)
 		struct ebt_event *batch;
 		int got = merge_batch(p->merge, &batch);
 		if (got > 0) {
-			uint64_t begin = batch->ts;
+			uint64_t first_ns = batch->ts;
 			name_threads(&p->session->processes, batch, (size_t)got);
 			err = join_events(p->join, batch, (size_t)got);
 			if (!err)
-				err = release_gone(p, begin);
+				err = release_gone(p, first_ns);
 			moved += got;
 			continue;
 		}

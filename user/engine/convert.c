@@ -133,7 +133,7 @@ enum engine_end convert_run(struct engine *e)
 	enum engine_end end = err ? ENGINE_FAILED : convert(&c);
 	inputs_free(c.inputs);
 	loop_free(c.loop);
-	signals_finish(&c.signals);
+	signals_finish(&c.signals, false);
 	if (c.signals.fd >= 0)
 		close(c.signals.fd);
 	return end;

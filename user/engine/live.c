@@ -510,7 +510,7 @@ static void done(struct live *t)
 	inspect_free(t->inspect);
 	loop_free(t->loop);
 	/* What is still to be written may wait for a reader: a second signal must end that. */
-	signals_finish(&t->signals);
+	signals_finish(&t->signals, true);
 	if (t->signals.fd >= 0)
 		close(t->signals.fd);
 	memory_reader_free(t->engine->memory);

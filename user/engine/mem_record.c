@@ -253,7 +253,7 @@ enum engine_end mem_record_run(struct mem_record *r, const struct mem_record_opt
 	if (r->signals.ends)
 		r->signals.ends = 1;
 	signals_release(&r->signals, r->ended ? 0 : r->program.pid);
-	signals_finish(&r->signals);
+	signals_finish(&r->signals, true);
 	if (err) {
 		report_error(report, "cannot wait for '%s': %s", o->program[0], strerror(-err));
 		return ENGINE_FAILED;

@@ -274,7 +274,7 @@ enum engine_end pagetrace_feed_run(struct engine *e, struct pagetrace_feed *f)
 	enum engine_end end = report(&r, err, reason);
 	ebt_pagetrace_close(r.file);
 	signals_release(&r.signals, 0);
-	signals_finish(&r.signals);
+	signals_finish(&r.signals, false);
 	if (r.signals.fd >= 0)
 		close(r.signals.fd);
 	return end;

@@ -76,13 +76,16 @@ static bool ends_run(int signo)
 	return true;
 }
 
+/* The handler is of the signals that a terminal sends to all of a job: others are sent to us alone. */
 static void unblock(void (*handler)(int))
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESETHAND | SA_RESTART};
 	sigset_t set;
 	sigemptyset(&set);
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
+		bool is_terminals = ends[i] != SIGTERM;
+		struct sigaction action = {.sa_handler = is_terminals ? handler : SIG_DFL,
+					   .sa_flags = SA_RESETHAND | SA_RESTART};
 		/* A shell's background job ignores SIGINT; under nohup SIGHUP stays ignored. */
 		if (ends[i] == SIGINT || !is_ignored(ends[i]))
 			sigaction(ends[i], &action, NULL);
@@ -144,8 +147,9 @@ static void ignore_once(int signo)
 	(void)signo;
 }
 
-void signals_finish(struct signals *s)
+void signals_finish(struct signals *s, bool is_live)
 {
+	/* What ends a program from a terminal, as its run ends, is meant for that program. */
 	if (!s->ends)
-		unblock(ignore_once);
+		unblock(is_live ? ignore_once : SIG_DFL);
 }

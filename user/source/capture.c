@@ -15,6 +15,9 @@
 
 /* Blobs that one read() may leave in the session. */
 #define BATCH_BLOB_BYTES (8u << 20)
+/* Items other than events that one read() takes in. */
+#define BATCH_ITEMS 65536
+
 struct capture_source {
 	struct source base;
 	struct session *session;
@@ -305,9 +308,9 @@ static int read_event(struct capture_source *s, struct ebt_event *ret)
 static int capture_read(struct source *base, uint32_t lane, struct ebt_event *ev, size_t cap)
 {
 	struct capture_source *s = of(base);
-	size_t n = 0, blob_bytes = 0;
+	size_t n = 0, blob_bytes = 0, items = 0;
 	(void)lane;
-	while (!s->finished && n < cap && blob_bytes < BATCH_BLOB_BYTES) {
+	while (!s->finished && n < cap && blob_bytes < BATCH_BLOB_BYTES && items < BATCH_ITEMS) {
 		int got = next(s);
 		if (got == -EAGAIN)
 			break;
@@ -328,6 +331,7 @@ static int capture_read(struct source *base, uint32_t lane, struct ebt_event *ev
 			if (s->held)
 				break;
 			err = apply(s, &s->item);
+			items++;
 		}
 		if (err)
 			return err;
