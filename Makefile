@@ -205,6 +205,8 @@ $(O)/tests/prog/minigc: $(call obj,$(wildcard tests/prog/heap/*.c))
 $(O)/tests/prog/%: $(O)/tests/prog/%.o $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) -pthread -ldl -o $@
+# Its debug information is its own.
+$(O)/tests/attack/slow_symbols.o: EBT_CFLAGS += -g0 -fno-omit-frame-pointer -fno-optimize-sibling-calls
 $(O)/tests/attack/%: $(O)/tests/attack/%.o $(O)/libuser.a $(O)/libebtrace-probes.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -pthread -ldl -o $@

@@ -60,6 +60,8 @@ static int on_signal(void *ctx)
 {
 	struct live *t = ctx;
 	signals_read(&t->signals, program_of(t));
+	if (t->signals.ends && t->probing.source)
+		bpf_source_hurry(t->probing.source);
 	return 0;
 }
 

@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "proc/elf.h"
@@ -21,9 +23,28 @@
 #include "proc/symbols_worker.h"
 
 #define DEBUG_FOLDER  "/usr/lib/debug"
-#define WAIT_MS	      120000 /* without a byte from the process; its own limit is CPU time */
 #define BUFFER_BYTES  65536
 #define MAX_POSITIONS UINT32_MAX
+
+/* The budget of a run: time without an answer, of which the time that the run takes adds one part in so many;
+ * memory of the processes, when one more is started; their texts; modules. */
+#define BUDGET_NS    16000000000u
+#define BUDGET_SHARE 16
+#define MEMORY_BYTES (1ull << 30)
+#define TEXT_BYTES   (256u << 20)
+#define MODULES	     4096
+/* A module's first answer may take its share; of its symbol tables alone, so much more. */
+#define TABLES_NS 500000000u
+/* A process is not waited for longer when the run was asked to end. */
+#define HURRY_NS 150000000u
+/* Waits for an answer, until it is put off, and until signals are looked for. */
+#define PUT_OFF_NS 2000000u
+#define LOOK_NS	   20000000u
+
+/* Memory of a process: a multiple of what its files have on the disk, which sparse ones have not. */
+#define MEMORY_LEAST  (128ull << 20)
+#define MEMORY_MOST   (4ull << 30)
+#define MEMORY_FACTOR 16
 
 /* What the module is read for; each failure is a step down. */
 enum reading { READ_ALL, READ_SYMBOLS, READ_NOTHING };
@@ -44,8 +65,13 @@ struct symbols {
 	struct symbols_running *running;
 	pid_t pid; /* 0: not started */
 	int socket;
-	char *buffer; /* received bytes [at, end) */
-	size_t at, end;
+	bool is_counted; /* one of the modules that were read */
+	char *buffer;	 /* the answer so far: bytes [at, end) */
+	size_t at, end, buffer_bytes;
+	/* The request that it has not answered, and since when. */
+	bool is_asked;
+	uint64_t asked, asked_ns;
+	uint64_t spent_ns; /* of the run's, for this module */
 
 	struct texts received; /* by the process, which numbers them from first_received on */
 	size_t first_received;
@@ -170,6 +196,7 @@ int symbols_open(int fd, const char *path, struct symbols_running *running, stru
 	s->reading = READ_NOTHING;
 	s->path = strdup(path);
 	s->buffer = malloc(BUFFER_BYTES);
+	s->buffer_bytes = BUFFER_BYTES;
 	if (!s->path || !s->buffer) {
 		symbols_close(s);
 		return -ENOMEM;
@@ -180,10 +207,20 @@ int symbols_open(int fd, const char *path, struct symbols_running *running, stru
 	return 0;
 }
 
+/* The time since the request counts. */
+static void charge(struct symbols *s)
+{
+	uint64_t ns = s->is_asked ? now_ns() - s->asked_ns : 0;
+	s->is_asked = false;
+	s->spent_ns += ns;
+	s->running->spent_ns += ns;
+}
+
 static void stop(struct symbols *s)
 {
 	if (!s->pid)
 		return;
+	charge(s);
 	close(s->socket);
 	kill(s->pid, SIGKILL);
 	while (waitpid(s->pid, NULL, 0) < 0 && errno == EINTR)
@@ -215,53 +252,112 @@ void symbols_close(struct symbols *s)
 	free(s);
 }
 
+static uint64_t file_bytes(int fd)
+{
+	struct stat st;
+	return fd < 0 || fstat(fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
+}
+
+static uint64_t memory_for(const struct symbols *s)
+{
+	uint64_t files = file_bytes(s->module) + file_bytes(s->debug);
+	uint64_t bytes = files < MEMORY_MOST ? MEMORY_LEAST + MEMORY_FACTOR * files : MEMORY_MOST;
+	return bytes < MEMORY_MOST ? bytes : MEMORY_MOST;
+}
+
+/* What a process occupies now. */
+static uint64_t resident_bytes(pid_t pid)
+{
+	unsigned long long pages = 0;
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%*s %llu", &pages) != 1)
+		pages = 0;
+	if (f)
+		fclose(f);
+	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Ends processes, those that were started first, until there is a place and memory for one more. */
+static void make_room(struct symbols_running *r)
+{
+	uint64_t memory = 0;
+	for (unsigned i = 0; i < SYMBOLS_RUNNING; i++)
+		memory += r->at[i] ? resident_bytes(r->at[i]->pid) : 0;
+	for (unsigned i = 0; i < SYMBOLS_RUNNING && memory > MEMORY_BYTES; i++) {
+		struct symbols *oldest = r->at[(r->next + i) % SYMBOLS_RUNNING];
+		memory -= oldest ? resident_bytes(oldest->pid) : 0;
+		if (oldest)
+			stop(oldest);
+	}
+	if (r->at[r->next])
+		stop(r->at[r->next]);
+}
+
 static int start(struct symbols *s)
 {
+	struct symbols_running *r = s->running;
 	struct debug_info_files files = {
 		.module = s->module,
 		.debug = s->debug,
 		.symbols_only = s->reading == READ_SYMBOLS,
 	};
-	struct symbols **slot = &s->running->at[s->running->next];
-	if (*slot)
-		stop(*slot);
-	int err = symbols_worker_start(&files, &s->socket, &s->pid);
+	make_room(r);
+	if (!r->began_ns)
+		r->began_ns = now_ns();
+	int err = symbols_worker_start(&files, memory_for(s), &s->socket, &s->pid);
 	s->at = s->end = 0;
 	s->first_received = s->received.count;
 	if (err)
-		return err == -ENOMEM ? -EAGAIN : err; /* for a process, not for us */
-	*slot = s;
-	s->running->next = (s->running->next + 1) % SYMBOLS_RUNNING;
+		return err == -ENOMEM ? -EPIPE : err; /* for a process, not for us */
+	r->modules += !s->is_counted;
+	s->is_counted = true;
+	r->at[r->next] = s;
+	r->next = (r->next + 1) % SYMBOLS_RUNNING;
 	return 0;
 }
 
-static int receive_more(struct symbols *s)
+/* Reads what there is of an answer, up to a time. 0: it is whole; -EAGAIN: not yet. */
+static int receive_answer(struct symbols *s, uint64_t until_ns)
 {
-	struct pollfd p = {.fd = s->socket, .events = POLLIN};
-	int ready;
-	while ((ready = poll(&p, 1, WAIT_MS)) < 0 && errno == EINTR)
-		;
-	ssize_t n = ready > 0 ? read(s->socket, s->buffer, BUFFER_BYTES) : -1;
-	if (n <= 0)
-		return -EPIPE;
-	s->at = 0;
-	s->end = (size_t)n;
-	return 0;
+	for (;;) {
+		uint32_t bytes = 0;
+		size_t whole = sizeof(bytes);
+		if (s->end >= whole) {
+			memcpy(&bytes, s->buffer, sizeof(bytes));
+			whole += bytes;
+		}
+		if (bytes > SYMBOLS_WORKER_ANSWER)
+			return -EBADMSG;
+		if (s->end == whole && bytes)
+			return 0;
+		void *grown = whole > s->buffer_bytes ? realloc(s->buffer, whole) : s->buffer;
+		if (!grown)
+			return -ENOMEM;
+		s->buffer = grown;
+		s->buffer_bytes = whole > s->buffer_bytes ? whole : s->buffer_bytes;
+		struct pollfd p = {.fd = s->socket, .events = POLLIN};
+		uint64_t now = now_ns(), left = now < until_ns ? until_ns - now : 0;
+		struct timespec wait = {.tv_nsec = (long)left};
+		int ready = ppoll(&p, 1, &wait, NULL);
+		if (!ready || (ready < 0 && errno == EINTR))
+			return -EAGAIN;
+		ssize_t n =
+			s->end < whole ? read(s->socket, s->buffer + s->end, whole - s->end) : 0;
+		if (n <= 0)
+			return -EPIPE;
+		s->end += (size_t)n;
+	}
 }
 
 static int receive(struct symbols *s, void *ret, size_t bytes)
 {
-	int err = 0;
-	for (char *p = ret; bytes && !err;) {
-		size_t n = s->end - s->at < bytes ? s->end - s->at : bytes;
-		memcpy(p, s->buffer + s->at, n);
-		s->at += n;
-		p += n;
-		bytes -= n;
-		if (bytes)
-			err = receive_more(s);
-	}
-	return err;
+	if (bytes > s->end - s->at)
+		return -EBADMSG;
+	memcpy(ret, s->buffer + s->at, bytes);
+	s->at += bytes;
+	return 0;
 }
 
 static int receive_string(struct symbols *s, const char **ret)
@@ -286,6 +382,7 @@ static int receive_string(struct symbols *s, const char **ret)
 			free(text);
 			return err;
 		}
+		s->running->text_bytes += bytes;
 		err = add_text(&s->received, text);
 	}
 	if (!err)
@@ -387,16 +484,88 @@ static int receive_rule(struct symbols *s, uint64_t request)
 	return err ? err : keep_rule(s, request & ~SYMBOLS_WORKER_UNWIND, &rule);
 }
 
-/* Looks up an offset by the process. */
-static int ask(struct symbols *s, uint64_t request)
+/* One that ends a run is waiting to be read. */
+static bool has_signal(void)
 {
-	int err = s->pid ? 0 : start(s);
+	sigset_t set;
+	return !sigpending(&set) &&
+	       (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
+		sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
+}
+
+/* The time that a module may still be waited for: half of what others have left, and more for its symbol
+ * tables alone. */
+static bool is_over_budget(const struct symbols *s)
+{
+	const struct symbols_running *r = s->running;
+	uint64_t now = now_ns(), waited = s->is_asked ? now - s->asked_ns : 0;
+	uint64_t budget = BUDGET_NS + (r->began_ns ? now - r->began_ns : 0) / BUDGET_SHARE;
+	uint64_t hurry_ns = r->hurried ? HURRY_NS / 8 : HURRY_NS;
+	uint64_t others = r->spent_ns - s->spent_ns;
+	uint64_t share = others < budget ? (budget - others) / 2 : 0;
+	if (s->reading == READ_SYMBOLS)
+		share += others < 2 * budget ? TABLES_NS : 0;
+	return s->spent_ns + waited > share || (r->hurries && waited > hurry_ns) ||
+	       r->text_bytes > TEXT_BYTES || (!s->is_counted && r->modules == MODULES);
+}
+
+static int send_request(struct symbols *s, uint64_t request)
+{
+	int err = is_over_budget(s) ? -ETIMEDOUT : s->pid ? 0 : start(s);
 	if (!err)
 		err = send_all(s->socket, &request, sizeof(request));
 	if (err)
 		return err;
-	return request & SYMBOLS_WORKER_UNWIND ? receive_rule(s, request)
-					       : receive_positions(s, request);
+	s->is_asked = true;
+	s->asked = request;
+	s->asked_ns = now_ns();
+	s->at = s->end = 0;
+	return 0;
+}
+
+/* Waits for the answer to the request that was sent, and keeps it. -EAGAIN: it is put off. */
+static int await(struct symbols *s)
+{
+	struct symbols_running *r = s->running;
+	int err;
+	uint64_t until = r->puts_off ? s->asked_ns + PUT_OFF_NS : now_ns() + LOOK_NS;
+	for (; (err = receive_answer(s, until)) == -EAGAIN; until = now_ns() + LOOK_NS) {
+		if (is_over_budget(s))
+			return -ETIMEDOUT;
+		r->waits |= r->puts_off;
+		if (r->puts_off)
+			return err;
+		r->hurries |= has_signal();
+	}
+	charge(s);
+	s->at = sizeof(uint32_t);
+	if (err)
+		return err;
+	return s->asked & SYMBOLS_WORKER_UNWIND ? receive_rule(s, s->asked)
+						: receive_positions(s, s->asked);
+}
+
+/* Looks up an offset by the process; first what it was asked before, which was put off. */
+static int ask(struct symbols *s, uint64_t request)
+{
+	bool is_other = s->is_asked && s->asked != request;
+	int err = s->is_asked ? 0 : send_request(s, request);
+	if (!err)
+		err = await(s);
+	if (err || !is_other)
+		return err;
+	err = send_request(s, request);
+	return err ? err : await(s);
+}
+
+static void report_budget(struct symbols *s)
+{
+	log_at(s->running->is_reported ? LOG_VERBOSE : LOG_NORMAL,
+	       "reading the symbols of '%s' takes too long: its functions are shown without lines, "
+	       "or as "
+	       "module+offset, and so are those of other such modules",
+	       s->path);
+	s->running->is_reported = true;
 }
 
 static int keep_unknown(struct symbols *s, uint64_t offset)
@@ -405,17 +574,23 @@ static int keep_unknown(struct symbols *s, uint64_t offset)
 	return add_unknown(s, offset) || keep(s, offset, first) ? -ENOMEM : 0;
 }
 
-/* Looks up what is not known. 0 or -ENOMEM. */
+/* Looks up what is not known. 0, -EAGAIN or -ENOMEM. */
 static int look_up(struct symbols *s, uint64_t request)
 {
 	for (; s->reading != READ_NOTHING; s->reading++) {
 		int err = ask(s, request);
-		if (!err)
-			return 0;
+		if (!err || err == -EAGAIN)
+			return err;
 		stop(s);
 		if (err == -ENOMEM)
 			return err;
 		log_at(LOG_DEBUG, "symbols of %s: %s", s->path, strerror(-err));
+		if (err != -ETIMEDOUT)
+			continue;
+		s->running->hurried = s->running->hurries;
+		report_budget(s);
+		if (s->running->hurries)
+			s->reading = READ_SYMBOLS;
 	}
 	if (request & SYMBOLS_WORKER_UNWIND)
 		return keep_rule(s, request & ~SYMBOLS_WORKER_UNWIND, &(struct unwind_rule){0});
@@ -425,8 +600,9 @@ static int look_up(struct symbols *s, uint64_t request)
 int symbols_unwind(struct symbols *s, uint64_t offset, struct unwind_rule *ret)
 {
 	const uint64_t *known = map_get(&s->unwound, offset &= ~SYMBOLS_WORKER_UNWIND);
-	if (!known && look_up(s, offset | SYMBOLS_WORKER_UNWIND))
-		return -ENOMEM;
+	int err = known ? 0 : look_up(s, offset | SYMBOLS_WORKER_UNWIND);
+	if (err)
+		return err;
 	if (!known)
 		known = map_get(&s->unwound, offset);
 	*ret = s->rule[*known];

@@ -8,10 +8,14 @@
  * The module is not trusted: it is read by a process without privileges (symbols_worker.h). A
  * module that makes that one fail is read for its symbol tables only; if that fails too, for
  * nothing.
+ *
+ * All modules of a run share a budget of time, of memory, and of how many are read. A module has at most half
+ * of the time that others have left. What is beyond is "module+0xoffset", and one message says so.
  */
 #ifndef PROC_SYMBOLS_H
 #define PROC_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,12 +31,27 @@ struct symbols_position {
 
 struct symbols;
 
-/* The modules whose processes run. To start one more, that which was started first is ended; it is
- * started anew when it is needed. Initialised by zeroes; outlives the modules. */
+/* The modules of a run, and those whose processes run. To start one more, those which were started first are
+ * ended, until there is a place and memory; they are started anew when they are needed. Initialised by zeroes;
+ * outlives the modules. */
 #define SYMBOLS_RUNNING 32
 struct symbols_running {
 	struct symbols *at[SYMBOLS_RUNNING];
 	unsigned next; /* to be replaced */
+	/* Set by the caller. A lookup that is not answered within a few ms is put off: it returns as if there
+	 * were no memory, and sets `waits`, which the caller clears; the same lookup later may have its
+	 * answer. */
+	bool puts_off;
+	/* Set by the caller: the run was asked to end; a process that does not answer soon is given up. */
+	bool hurries;
+	bool waits;
+
+	/* Private. */
+	uint64_t began_ns, spent_ns; /* of the time that processes take to answer */
+	uint64_t text_bytes;	     /* received */
+	unsigned modules;	     /* that were read */
+	bool is_reported;
+	bool hurried; /* a process was given up for that */
 };
 
 /*
@@ -45,11 +64,12 @@ void symbols_close(struct symbols *s); /* NULL is allowed */
 /*
  * The positions of the instruction at an offset, the outermost first: the last one is the
  * instruction's own, each other one is that of the call that was inlined. Of a return address
- * the caller passes the offset less 1. Returns their number, at least 1; 0: no memory. Positions
+ * the caller passes the offset less 1. Returns their number, at least 1; 0: no memory, or it was put off. Positions
  * are valid until the next call, their strings until symbols_close().
  */
 unsigned symbols_find(struct symbols *s, uint64_t offset, const struct symbols_position **ret);
-/* How a stack is unwound from the instruction at an offset, as symbols_find() has it. 0 or -ENOMEM. */
+/* How a stack is unwound from the instruction at an offset, as symbols_find() has it. 0, -ENOMEM, or
+ * -EAGAIN: it was put off. */
 int symbols_unwind(struct symbols *s, uint64_t offset, struct unwind_rule *ret);
 /* The module's build id. Returns its bytes; 0: it has none. */
 size_t symbols_build_id(const struct symbols *s, const uint8_t **ret);

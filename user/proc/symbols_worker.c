@@ -25,8 +25,7 @@
 #include "base/map.h"
 #include "proc/machine.h"
 
-#define CPU_SECONDS  30
-#define MEMORY_BYTES (4ull << 30) /* more than we have ourselves */
+#define CPU_SECONDS 30
 
 /* Its descriptors. */
 enum { FD_SOCKET = 3, FD_MODULE, FD_DEBUG, FD_END };
@@ -166,19 +165,26 @@ static void answer(const struct debug_info_files *files)
 	struct debug_info *info;
 	struct answers a = {0};
 	uint64_t offset;
-	if (debug_info_open(files, &info) || buf_init(&a.out, FD_SOCKET, 65536))
+	if (debug_info_open(files, &info) || buf_init(&a.out, -1, 65536))
 		return;
-	while (receive(&offset, sizeof(offset)) && !a.out.err) {
+	while (receive(&offset, sizeof(offset))) {
+		a.out.len = 0;
+		buf_put(&a.out, &(uint32_t){0}, sizeof(uint32_t));
 		if (offset & SYMBOLS_WORKER_UNWIND)
 			put_rule(&a, debug_info_unwind(info, offset & ~SYMBOLS_WORKER_UNWIND));
 		else
 			put_positions(&a, position, debug_info_find(info, offset, position));
-		buf_flush(&a.out);
+		uint32_t bytes = (uint32_t)(a.out.len - sizeof(bytes));
+		if (a.out.err)
+			return;
+		memcpy(a.out.data, &bytes, sizeof(bytes));
+		if (file_write(FD_SOCKET, a.out.data, a.out.len))
+			return;
 	}
 }
 
 /* Under a sanitizer the address space is too large for any limit of its own. */
-static void run(int socket, const struct debug_info_files *files)
+static void run(int socket, const struct debug_info_files *files, uint64_t memory)
 {
 	int fds[FD_END] = {
 		[FD_SOCKET] = socket, [FD_MODULE] = files->module, [FD_DEBUG] = files->debug};
@@ -187,7 +193,7 @@ static void run(int socket, const struct debug_info_files *files)
 		.debug = files->debug < 0 ? -1 : FD_DEBUG,
 		.symbols_only = files->symbols_only,
 	};
-	uint64_t memory = memory_bytes() + MEMORY_BYTES;
+	memory += memory_bytes();
 	ignore_signals();
 	prctl(PR_SET_NAME, "ebtrace-symbols");
 	log_level = LOG_QUIET;
@@ -196,14 +202,15 @@ static void run(int socket, const struct debug_info_files *files)
 		answer(&ours);
 }
 
-int symbols_worker_start(const struct debug_info_files *files, int *ret_socket, pid_t *ret_pid)
+int symbols_worker_start(const struct debug_info_files *files, uint64_t memory, int *ret_socket,
+			 pid_t *ret_pid)
 {
 	int pair[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	pid_t pid = fork();
 	if (!pid) {
-		run(pair[1], files);
+		run(pair[1], files, memory);
 		_exit(0);
 	}
 	int err = pid < 0 ? -errno : 0;

@@ -267,9 +267,9 @@ static const char *name_of(const struct ebt_alloc_record *rec)
 	return "[in minor heaps, in no sample]";
 }
 
-/* The stack of an event. 0 or -ENOMEM. */
+/* The stack of an event, and its words, where the stack has them. 0 or -ENOMEM. */
 static int find_stack(struct alloc_process *a, const struct alloc_context *of,
-		      const struct ebt_alloc_record *rec, size_t payload, struct ebt_event *ev,
+		      const struct ebt_alloc_record *rec, size_t payload, uint64_t *ret_words,
 		      uint32_t *ret)
 {
 	struct c_stack_of c = {of->frames, &a->code, &a->calls, of->pid};
@@ -285,8 +285,7 @@ static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 		.frames = payload / sizeof(struct ebt_ocaml_frame),
 	};
 	int err = ocaml_stack_push(of->frames, &a->code, of->pid, &stack, ret);
-	if (stack.words)
-		ev->arg[1] = stack.words;
+	*ret_words = stack.words;
 	return err;
 }
 
@@ -295,14 +294,21 @@ int alloc_process_receive(struct alloc_process *a, const struct alloc_context *o
 			  struct ebt_event ev[ALLOC_EVENTS_MAX])
 {
 	uint32_t stack = 0;
+	uint64_t words = 0;
+	/* First, as it may be put off. */
+	if (payload || rec->head.site == EBT_ALLOC_SITE_OCAML_REST) {
+		code_map_read(of->frames, &a->code, of->pid, false);
+		int err = find_stack(a, of, rec, payload, &words, &stack);
+		if (code_frames_waits(of->frames))
+			return -EAGAIN;
+		if (err)
+			return err;
+	}
 	int n = receive(a, of, rec, ev);
-	bool has_stack = payload || rec->head.site == EBT_ALLOC_SITE_OCAML_REST;
-	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC || !has_stack)
+	if (n <= 0 || ev[n - 1].kind != EBT_ALLOC)
 		return n;
-	code_map_read(of->frames, &a->code, of->pid, false);
-	int err = find_stack(a, of, rec, payload, &ev[n - 1], &stack);
-	if (err)
-		return err;
+	if (words)
+		ev[n - 1].arg[1] = words;
 	if (stack)
 		session_put_stack(of->session, &ev[n - 1], stack);
 	return n;

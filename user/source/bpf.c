@@ -28,6 +28,12 @@
  * again: without a limit that might not end. */
 #define MAX_ANCESTORS 64
 
+/* Seconds to remove a probe with a link of its own: links are removed one after the other, and the
+ * kernel waits for each. Measured on Linux 6.1. */
+#define SINGLE_LINK_S 0.07
+/* Who asked for the end is told what it waits for, if that takes longer. */
+#define QUICK_S 0.2
+
 struct bpf_source {
 	struct source base;
 	struct bpf_options opt;
@@ -44,6 +50,7 @@ struct bpf_source {
 	struct bpf_recover recover;
 	struct page_spaces pages;
 	struct page_faults faults;
+	bool hurries; /* the run was asked to end */
 };
 
 /* ---- poll ---- */
@@ -227,12 +234,25 @@ static int bpf_source_stop(struct source *base)
 	bpf_kernel_stop_links(s->kernel);
 	bpf_kernel_detach(s->kernel);
 	s->in.stopped = true;
+	code_frames_put_off(s->in.code, false);
 	if (!err)
 		err = look(s, true);
 	if (!err)
 		err = bpf_recover(&s->recover, s->kernel, &s->in);
 	s->base.lanes = s->in.lanes.lanes;
 	return err;
+}
+
+void bpf_source_hurry(struct source *base)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	code_frames_hurry(s->in.code);
+	/* Signals do not interrupt that. */
+	uint32_t sites = s->counts.multi ? 0 : s->in.targets.by.links.sites;
+	if (!s->hurries && sites * SINGLE_LINK_S > QUICK_S)
+		log_at(LOG_NORMAL, "removing %u probes, which takes about %.1f s", sites,
+		       sites * SINGLE_LINK_S);
+	s->hurries = true;
 }
 
 static void bpf_source_free(struct source *base)
@@ -258,10 +278,6 @@ static const struct source_ops bpf_source_ops = {
 };
 
 /* ---- set-up ---- */
-
-/* Seconds to remove a probe with a link of its own: links are removed one after the other, and the
- * kernel waits for each. Measured on Linux 6.1. */
-#define SINGLE_LINK_S 0.07
 
 static void report_price(struct bpf_source *s, uint32_t sites)
 {
@@ -467,8 +483,10 @@ static int set_up(struct bpf_source *s)
 	int err = bpf_lanes_init(&s->in.lanes);
 	if (!err)
 		err = code_frames_new(s->in.session, &s->in.code);
-	if (!err)
+	if (!err) {
 		code_frames_read_by(s->in.code, opt->memory);
+		code_frames_put_off(s->in.code, true);
+	}
 	s->in.targets.code = s->in.code;
 	if (!err && opt->stacks)
 		err = event_stacks_new(s->in.session, opt->stack_globs, opt->stack_glob_count,

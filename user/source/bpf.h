@@ -82,6 +82,8 @@ int bpf_source_new(struct session *s, const struct bpf_options *opt, struct sour
 /* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
  * are watched, or -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);
+/* The run was asked to end: symbols that take long are given up. */
+void bpf_source_hurry(struct source *s);
 /* Why a feature that the options ask for is missing; NULL: it is there, or not asked for. */
 const struct bpf_refusal *bpf_source_refusal(struct source *s, enum bpf_feature f);
 /* A kind of probes that an attached process would need and that is missing, each once: why, and

@@ -17,6 +17,9 @@
 #include "source/bpf_record.h"
 #include "source/release.h"
 
+/* Between two looks at a record that waits for symbols. */
+#define RETRY_NS 2000000u
+
 static void notify(struct bpf_records *s, pid_t pid, enum bpf_change change, uint64_t ts)
 {
 	if (s->changed)
@@ -541,8 +544,14 @@ int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns)
 	size_t bytes;
 	if (bpf_records_bytes(s) >= s->queue_bytes && !s->stopped)
 		return bpf_spool_bytes(&s->spool) ? -ENOBUFS : 0;
+	if (now_ns() < s->retry_ns && !s->stopped)
+		return -EAGAIN;
 	while ((record = bpf_spool_next(&s->spool, &bytes))) {
 		int err = bpf_records_receive(s, record, bytes);
+		if (err == -EAGAIN) { /* a process reads symbols for it meanwhile */
+			bpf_spool_return(&s->spool, bytes);
+			s->retry_ns = now_ns() + RETRY_NS;
+		}
 		if (err)
 			return err;
 		if (now_ns() >= until_ns)

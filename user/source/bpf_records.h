@@ -36,6 +36,7 @@ struct bpf_records {
 	void *ctx;
 	uint64_t events;     /* received */
 	uint64_t started_ns; /* of the current poll */
+	uint64_t retry_ns;   /* until then a record that was put off is not looked at again */
 	uint64_t
 		received_ns; /* ts of the last record; records are in the order of their reservation */
 	uint32_t dropped;    /* of the current record */
@@ -64,8 +65,8 @@ int bpf_records_receive(void *ctx, const void *data, size_t size);
  * behind it. -ENOBUFS: there is no more room; records stay in the kernel, which counts those that it
  * drops. */
 int bpf_records_take(void *ctx, const void *data, size_t size);
-/* Dispatches spooled records until then. 1: some are left; 0; -ENOBUFS: the queues are full; or
- * -errno. */
+/* Dispatches spooled records until then. 1: some are left; 0; -ENOBUFS: the queues are full; -EAGAIN: the
+ * next waits for symbols; or -errno. */
 int bpf_records_dispatch(struct bpf_records *s, uint64_t until_ns);
 /* Adds a living process that is not traced, in a slot that was put aside. start: NULL if
  * not known. NULL: no memory. */

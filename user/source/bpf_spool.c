@@ -73,3 +73,9 @@ const void *bpf_spool_next(struct bpf_spool *s, size_t *ret_bytes)
 	*ret_bytes = head;
 	return at + HEAD_BYTES;
 }
+
+void bpf_spool_return(struct bpf_spool *s, size_t bytes)
+{
+	s->first -= HEAD_BYTES + ((bytes + 7) & ~(size_t)7);
+	s->got--;
+}

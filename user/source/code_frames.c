@@ -110,6 +110,23 @@ void code_frames_free(struct code_frames *c)
 	free(c);
 }
 
+void code_frames_put_off(struct code_frames *c, bool puts_off)
+{
+	c->running.puts_off = puts_off;
+}
+
+bool code_frames_waits(struct code_frames *c)
+{
+	bool waits = c->running.waits;
+	c->running.waits = false;
+	return waits;
+}
+
+void code_frames_hurry(struct code_frames *c)
+{
+	c->running.hurries = true;
+}
+
 /* ---- mappings ---- */
 
 static uint32_t put_string(struct session *s, const char *text)

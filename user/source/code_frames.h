@@ -40,6 +40,15 @@ int code_frames_new(struct session *session, struct code_frames **ret);
 void code_frames_free(struct code_frames *c); /* NULL is allowed */
 /* Processes' memory is read by this reader from now on, which outlives c. */
 void code_frames_read_by(struct code_frames *c, struct memory_reader *memory);
+/*
+ * Lookups that take long are put off from now on, or not any more: what is returned of them means nothing,
+ * and code_frames_waits() is true. The same call later may have its answer.
+ */
+void code_frames_put_off(struct code_frames *c, bool puts_off);
+/* A lookup was put off since the last call. */
+bool code_frames_waits(struct code_frames *c);
+/* The run was asked to end: lookups that take long are given up. */
+void code_frames_hurry(struct code_frames *c);
 
 /*
  * Reads the mappings of a process, unless that was done less than 100 ms ago, `soon`: 1 ms, or took

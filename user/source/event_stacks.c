@@ -253,6 +253,8 @@ int event_stacks_receive(struct event_stacks *s, const struct c_stack_of *of,
 		return 0;
 	int err = rec->head.site == EBT_STACK_OF_C ? c_stack_push(of, rec + 1, payload, &stack)
 						   : push_ocaml(of, rec, payload, &stack);
+	if (code_frames_waits(of->frames))
+		return -EAGAIN;
 	if (err || !stack)
 		return err;
 	stacks_hold(s->session->stacks, stack);

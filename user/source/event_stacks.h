@@ -19,7 +19,8 @@ int event_stacks_new(struct session *session, const char *const *globs, unsigned
 void event_stacks_free(struct event_stacks *s); /* NULL is allowed */
 /* For the BPF programs. Of user events by their kind alone: their names come later. */
 const struct ebt_stack_choice *event_stacks_choice(const struct event_stacks *s);
-/* Keeps the stack of a record until its event comes. 0 or -ENOMEM. */
+/* Keeps the stack of a record until its event comes. 0, -ENOMEM, or -EAGAIN: a lookup was put off, and the
+ * record is to be received again. */
 int event_stacks_receive(struct event_stacks *s, const struct c_stack_of *of,
 			 const struct ebt_stack_record *rec, size_t payload);
 /* Gives an event of a slot its stack, if it has one and is selected. Before its time is changed. */
