@@ -343,6 +343,29 @@ static void test_damaged_packet(void)
 	model_done(m);
 }
 
+/* A time that is not in its packet is the clock's only if the rest of the packet is right. */
+static void test_damaged_time(void)
+{
+	struct model *m = model_new(8, 600, 60, 1);
+	size_t bad = 0, tried = 0;
+	for (size_t i = 1; i < m->packets; i++) {
+		uint8_t *packet = m->trace + m->packet[i];
+		ssize_t end;
+		if (packet_bytes(m, i) == HEAD)
+			continue;
+		packet[HEAD + 2] ^= 0x10;
+		packet[60]++;
+		struct check c = read_bytes(m, m->trace, m->bytes, 3000, &end, NULL);
+		packet[60]--;
+		packet[HEAD + 2] ^= 0x10;
+		tried++;
+		bad += end || c.wrong || c.damage_at != m->packet[i] + HEAD;
+	}
+	ok(tried > 3 && !bad,
+	   "a time outside of a packet that lacks an event is damage, and no event is made of it");
+	model_done(m);
+}
+
 static void test_verifier(void)
 {
 	struct model *m = model_new(5, 2500, 60, 1);
@@ -505,6 +528,7 @@ int main(void)
 	test_many_files();
 	test_lost_packet();
 	test_damaged_packet();
+	test_damaged_time();
 	test_verifier();
 	test_truncation();
 	test_each_byte();
