@@ -40,6 +40,35 @@ for mode in ring watermark stream; do
 	rm -f "$TMP"/rings/*
 done
 
+# Memory of a program with rings of 8 MiB for each of two threads, which are no memory of its own.
+gc=$O/tests/prog/minigc
+memory() { # as without a ring
+	local with without
+	with=$(jq .total.peak_rss_bytes "$TMP/json") without=$(jq .total.peak_rss_bytes "$TMP/without")
+	[ $((with > without ? with - without : without - with)) -lt 4194304 ]
+	ok $? "$1: the peak of memory is without its rings" || diag "$with bytes, without a ring $without"
+}
+"$O/ebtrace" stat --json -q --mode probes -o "$TMP/without" -- "$gc" -q -t 2 -n 300000 -c /dev/null
+EBTRACE_LOG_WSIZE=20 "$O/ebtrace" stat --json -q --mode ring -o "$TMP/json" -- "$gc" -q -t 2 -n 300000 -c /dev/null
+memory "a program that is started"
+rm -f "$TMP/in"
+mkfifo "$TMP/in"
+EBTRACE_START=1 EBTRACE_LOG_WSIZE=20 EBTRACE_DIR=$TMP "$gc" -q -w -t 2 -n 300000 -c /dev/null <"$TMP/in" 2>"$TMP/said" &
+program=$!
+children+=($program)
+exec 7>"$TMP/in"
+wait_for grep -qs ready "$TMP/said"
+"$O/ebtrace" stat --json -v --mode ring -o "$TMP/json" -p $program 2>"$TMP/err" 7>&- &
+tracer=$!
+children+=($tracer)
+wait_for grep -qs 'reading the ring' "$TMP/err"
+echo >&7
+exec 7>&-
+wait $tracer
+is $? 0 "-p: the report is written"
+memory "a process that runs already"
+wait $program
+
 # The report of a program goes to stderr, that of a process to stdout; Ctrl-C asks for it.
 "$O/ebtrace" stat -- "$O/tests/prog/pauses" 10 >"$TMP/out" 2>"$TMP/err"
 is "$(wc -l <"$TMP/out") $(grep -c '^  pauses 20$' "$TMP/err")" "20 1" "a program's report is on stderr, its own output on stdout"

@@ -75,7 +75,7 @@ static void begin(struct session *s, unsigned number, uint32_t *ret)
 static void end(struct session *s, struct sink *k, uint32_t process)
 {
 	struct processes *ps = &s->processes;
-	processes_at(ps, process)->usage = (struct process_usage){process, 2, 3, true, true};
+	processes_at(ps, process)->usage = (struct process_usage){process, 2, 3, true, true, 0};
 	processes_end(ps, process);
 	processes_unref(ps, process);
 	while (processes_gone(ps)) {

@@ -53,9 +53,10 @@ struct process_start {
 /* What the kernel reports that a process used, when it ended or at the end of the run. */
 struct process_usage {
 	uint64_t user_ns, system_ns; /* CPU time within the run */
-	uint64_t peak_rss_bytes;     /* since the process began */
+	uint64_t peak_rss_bytes;     /* since the process began, without its ring */
 	bool known;		     /* the CPU times are */
 	bool has_peak_rss;
+	uint64_t ring_bytes; /* that its largest ring takes of its memory */
 };
 
 struct process {
@@ -241,6 +242,15 @@ static inline uint32_t processes_first_lane(const struct processes *ps, uint32_t
 static inline uint32_t processes_next_lane(const struct processes *ps, uint32_t lane)
 {
 	return ps->lanes->at[lane].next;
+}
+
+/* The peak of memory as the kernel has it: it contains the pages of the ring, which without us would
+ * not be there. */
+static inline void process_set_peak_rss(struct process *p, uint64_t bytes)
+{
+	uint64_t ring = p->usage.ring_bytes;
+	p->usage.peak_rss_bytes = bytes > ring ? bytes - ring : 0;
+	p->usage.has_peak_rss = true;
 }
 
 /* Makes the process visible in outputs. Returns its entry. */

@@ -74,7 +74,7 @@ uint64_t followed_usage_began_ns(const struct followed_usage *a, const struct se
 	return start->known && start->boot_ns > suspended ? start->boot_ns - suspended : now;
 }
 
-static void note(const struct followed_usage *a, struct process *p)
+static void note(struct followed_usage *a, struct process *p)
 {
 	struct usage u;
 	if (!*p->comm)
@@ -85,20 +85,20 @@ static void note(const struct followed_usage *a, struct process *p)
 	/* How they divide is a guess that changes. */
 	p->usage.user_ns = u.user_ns > a->user_ns ? u.user_ns - a->user_ns : 0;
 	p->usage.system_ns = u.system_ns > a->system_ns ? u.system_ns - a->system_ns : 0;
-	if (u.has_peak_rss) {
-		p->usage.peak_rss_bytes = u.peak_rss_bytes;
-		p->usage.has_peak_rss = true;
-	}
+	if (u.has_peak_rss)
+		a->peak_rss_bytes = u.peak_rss_bytes;
+	if (a->peak_rss_bytes)
+		process_set_peak_rss(p, a->peak_rss_bytes);
 }
 
-void followed_usage_note(const struct followed_usage *a, struct session *s)
+void followed_usage_note(struct followed_usage *a, struct session *s)
 {
 	struct process *p = processes_at(&s->processes, a->process);
 	if (p->announced)
 		note(a, p);
 }
 
-void followed_usage_end(const struct followed_usage *a, struct session *s)
+void followed_usage_end(struct followed_usage *a, struct session *s)
 {
 	struct process *p = processes_at(&s->processes, a->process);
 	note(a, p); /* of a zombie the memory is gone, the CPU time is not */

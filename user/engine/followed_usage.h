@@ -14,6 +14,7 @@ struct followed_usage {
 	uint32_t process;	     /* its index in the registry */
 	char comm[32];		     /* its name when that was last read */
 	uint64_t user_ns, system_ns; /* that it had used before the run */
+	uint64_t peak_rss_bytes;     /* with its ring; 0: not known */
 };
 
 /* Enters a process that lives into the session's registry, and refers to it until
@@ -27,8 +28,8 @@ void followed_usage_name(struct followed_usage *a);
 uint64_t followed_usage_began_ns(const struct followed_usage *a, const struct session *s);
 /* Writes what it has used so far, and its name, to its entry, if that is announced. Call it now and
  * then: a process may end at any time. */
-void followed_usage_note(const struct followed_usage *a, struct session *s);
+void followed_usage_note(struct followed_usage *a, struct session *s);
 /* The same, of one that has ended, announced or not: a ring of its may be found later. */
-void followed_usage_end(const struct followed_usage *a, struct session *s);
+void followed_usage_end(struct followed_usage *a, struct session *s);
 
 #endif

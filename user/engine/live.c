@@ -205,6 +205,11 @@ static int64_t drain(void *ctx)
 	return err ? err : (int64_t)INTERVAL_MIN_NS;
 }
 
+static void measure_rings(struct followed *p, void *ctx)
+{
+	ring_source_measure(((struct live *)ctx)->rings, p->process);
+}
+
 /* 0 or -errno; -EPIPE: nobody reads the output any more. */
 static int trace(struct live *t)
 {
@@ -221,6 +226,7 @@ static int trace(struct live *t)
 	if (err)
 		return err;
 	err = ring_files_end(t->files);
+	follow_each(t->follow, measure_rings, t);
 	follow_usage(t->follow, false);
 	t->engine->session->run_end = moment_at(now_ns());
 	if (!err)

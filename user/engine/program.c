@@ -229,10 +229,8 @@ void program_usage(const struct program *t, struct session *s)
 	p->usage.user_ns = t->usage.user_ns;
 	p->usage.system_ns = t->usage.system_ns;
 	/* A peak near that of our copy before exec() is not the program's. */
-	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES) {
-		p->usage.peak_rss_bytes = t->usage.peak_rss_bytes;
-		p->usage.has_peak_rss = true;
-	}
+	if (t->usage.peak_rss_bytes > t->fork_rss_bytes + FORK_RSS_SLACK_BYTES)
+		process_set_peak_rss(p, t->usage.peak_rss_bytes);
 }
 
 void program_sweep(struct program *t)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK_WORDS  8192 /* stays in the L2 cache between the copy and the decoding */
@@ -65,6 +66,12 @@ static void set_pid(struct ebt_cursor *c, uint32_t pid)
 {
 	c->pid = pid;
 	cursor_set_process(c, pid);
+}
+
+uint64_t cursor_touched_bytes(const struct ebt_cursor *c)
+{
+	struct stat st;
+	return fstat(c->reader.fd, &st) ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
 size_t cursor_bytes(const struct ebt_cursor *c)

@@ -413,6 +413,14 @@ static bool has_room(struct ring_source *s)
 	return files && open;
 }
 
+/* An exec leaves the file of the program before, whose memory is gone: files are not added up. */
+static void measure(struct process *p, const struct ebt_cursor *c)
+{
+	uint64_t bytes = cursor_touched_bytes(c);
+	if (bytes > p->usage.ring_bytes)
+		p->usage.ring_bytes = bytes;
+}
+
 int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *name, uint32_t process,
 		    enum ring_use use)
 {
@@ -446,6 +454,8 @@ int ring_source_add(struct ring_source *s, struct ebt_cursor *c, const char *nam
 	f->bytes = bytes;
 	f->clock_ahead_ns = p->clock_ahead_ns;
 	f->in_run = use & RING_IN_RUN;
+	if (use == RING_IN_RUN)
+		measure(p, f->cursor);
 	s->follows |= live;
 	ring_file_describe(f, p);
 	f->number = s->added++;
@@ -468,8 +478,16 @@ void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns)
 	s->scanned_ns = scanned_ns;
 }
 
+void ring_source_measure(struct ring_source *s, uint32_t process)
+{
+	struct process *p = processes_at(&s->session->processes, process);
+	for (const struct ring_file *f = ring_live_first(&s->live, process); f; f = f->next_live)
+		measure(p, f->cursor);
+}
+
 void ring_source_finish(struct ring_source *s, uint32_t process)
 {
+	ring_source_measure(s, process);
 	ring_live_end(&s->live, process);
 }
 

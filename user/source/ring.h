@@ -70,6 +70,8 @@ void ring_source_know_threads(struct ring_source *s);
  * horizon is no later: however late a file is found, its events are not.
  */
 void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns);
+/* Enters into the process how much memory its rings take. */
+void ring_source_measure(struct ring_source *s, uint32_t process);
 /* The process no longer writes to its rings: their words are fetched once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t process);
 /* The ring that filled fastest, by the looks since the last call. */

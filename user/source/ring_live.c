@@ -38,6 +38,11 @@ void ring_live_end(struct ring_live *l, uint32_t process)
 	end(ptrmap_remove(&l->first, process));
 }
 
+struct ring_file *ring_live_first(const struct ring_live *l, uint32_t process)
+{
+	return ptrmap_get(&l->first, process);
+}
+
 void ring_live_end_all(struct ring_live *l)
 {
 	size_t at = 0;

@@ -21,7 +21,9 @@ int ring_live_add(struct ring_live *l, struct ring_file *f);
 void ring_live_remove(struct ring_live *l, struct ring_file *f);
 /* Removes the files of a process, which are live no more. */
 void ring_live_end(struct ring_live *l, uint32_t process);
-/* The same, of all processes. */
+/* The files of a process, linked by next_live; NULL: none. */
+struct ring_file *ring_live_first(const struct ring_live *l, uint32_t process);
+/* As ring_live_end(), of all processes. */
 void ring_live_end_all(struct ring_live *l);
 void ring_live_done(struct ring_live *l);
 
