@@ -289,6 +289,21 @@ static int find_stack(struct alloc_process *a, const struct alloc_context *of,
 	return err;
 }
 
+/* A record of a weight belongs to the one before it, and must not be put off. */
+static bool has_stack(const struct ebt_alloc_record *rec, size_t payload)
+{
+	switch (rec->head.site) {
+	case EBT_ALLOC_SITE_ALLOC:
+	case EBT_ALLOC_SITE_OTEL_ALLOC:
+	case EBT_ALLOC_SITE_OCAML_MINOR:
+	case EBT_ALLOC_SITE_OCAML_MAJOR:
+		return payload;
+	case EBT_ALLOC_SITE_OCAML_REST:
+		return true;
+	}
+	return false;
+}
+
 int alloc_process_receive(struct alloc_process *a, const struct alloc_context *of,
 			  const struct ebt_alloc_record *rec, size_t payload,
 			  struct ebt_event ev[ALLOC_EVENTS_MAX])
@@ -296,7 +311,7 @@ int alloc_process_receive(struct alloc_process *a, const struct alloc_context *o
 	uint32_t stack = 0;
 	uint64_t words = 0;
 	/* First, as it may be put off. */
-	if (payload || rec->head.site == EBT_ALLOC_SITE_OCAML_REST) {
+	if (has_stack(rec, payload)) {
 		code_map_read(of->frames, &a->code, of->pid, false);
 		int err = find_stack(a, of, rec, payload, &words, &stack);
 		if (code_frames_waits(of->frames))

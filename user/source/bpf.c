@@ -152,11 +152,12 @@ static int look(struct bpf_source *s, bool all)
 	bool is_drained = !n && s->in.spool.got >= last;
 	if (is_drained || s->in.stopped)
 		err = bpf_losses_count(&s->in.losses, dropped, s->in.started_ns, counted_ns);
-	/* Where the queues are full, or a record is being written, it is complete up to the last one. */
+	/* Where the queues are full, or a record is being written, it is complete up to the last one. What
+	 * waits for symbols may say more of the events before it. */
 	uint64_t to = s->in.received_ns < s->in.started_ns ? s->in.received_ns : s->in.started_ns;
 	if (is_drained)
 		s->complete_ns = s->drained_ns = s->in.started_ns;
-	else if (to > s->complete_ns)
+	else if (to > s->complete_ns && now_ns() >= s->in.retry_ns)
 		s->complete_ns = to;
 	return err;
 }
