@@ -118,7 +118,8 @@ static void tell_story(struct viewer *w)
 		session_drop_event(s, &copy);
 	}
 	emit(w, (struct ebt_event){.kind = EBT_END, .pid = 99, .cpu = 3, .tid = 100});
-	processes_announce(&s->processes, 8)->usage = (struct process_usage){1, 2, 0, true, true, 0};
+	processes_announce(&s->processes, 8)->usage =
+		(struct process_usage){1, 2, 0, true, true, 0};
 	processes_at(&s->processes, 8)->end = moment_at(0);
 	s->run_end = moment_at(99000);
 }

@@ -223,8 +223,8 @@ static void learn_clock(struct ring_files *r, uint32_t process, const struct fol
 
 /* Opens a ring file for reading as a source; takes the descriptor. p: whose it is, if it runs.
  * -EAGAIN: it is to be opened later. */
-static int open_ring(struct ring_files *r, int fd, const char *name, struct followed *p,
-		     pid_t pid, struct known_ring *k)
+static int open_ring(struct ring_files *r, int fd, const char *name, struct followed *p, pid_t pid,
+		     struct known_ring *k)
 {
 	struct ebt_cursor *c;
 	uint32_t process = p ? p->process : PROCESS_UNKNOWN;
