@@ -307,7 +307,7 @@ FUZZ_SECONDS ?= 20
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
            $(addprefix user/source/,memtrace_index.c memtrace_domains.c) \
            $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c usdt_args.c usdt_text.c \
-             usdt_operand_x86_64.c debug_info.c segments.c symtab.c unwind.c) \
+             usdt_operand_x86_64.c debug_info.c segments.c symtab.c unwind.c memory_reader.c) \
            $(addprefix user/runtime/,ocaml_version.c ocaml_probes.c ocaml_code_x86_64.c ocaml_frames.c ocaml_allocs.c))
 FUZZ_CC = $(CLANG) -std=gnu11 -g -O1 -fsanitize=$(ASAN) -fno-sanitize-recover=all -Iinclude -Iuser -I. \
           -D_GNU_SOURCE -MMD -MP
