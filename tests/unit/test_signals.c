@@ -145,6 +145,10 @@ static void test_ignored(void)
 
 int main(void)
 {
+	/* A shell's background job and nohup ignore these. */
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
 	test_ignored();
 	test_senders();
 	is(forwarded(SIGUSR1), SIGUSR1, "a signal that was sent to us alone is the program's, too");
