@@ -74,19 +74,24 @@ uint64_t followed_usage_began_ns(const struct followed_usage *a, const struct se
 	return start->known && start->boot_ns > suspended ? start->boot_ns - suspended : now;
 }
 
+static void note_usage(struct followed_usage *a, const struct usage *u, struct process *p)
+{
+	p->usage.known = true;
+	/* How they divide is a guess that changes. */
+	p->usage.user_ns = u->user_ns > a->user_ns ? u->user_ns - a->user_ns : 0;
+	p->usage.system_ns = u->system_ns > a->system_ns ? u->system_ns - a->system_ns : 0;
+	if (u->has_peak_rss)
+		a->peak_rss_bytes = u->peak_rss_bytes;
+}
+
 static void note(struct followed_usage *a, struct process *p)
 {
 	struct usage u;
 	if (!*p->comm)
 		memcpy(p->comm, a->comm, sizeof(p->comm));
-	if (usage_read(a->pid, &u))
-		return;
-	p->usage.known = true;
-	/* How they divide is a guess that changes. */
-	p->usage.user_ns = u.user_ns > a->user_ns ? u.user_ns - a->user_ns : 0;
-	p->usage.system_ns = u.system_ns > a->system_ns ? u.system_ns - a->system_ns : 0;
-	if (u.has_peak_rss)
-		a->peak_rss_bytes = u.peak_rss_bytes;
+	if (!usage_read(a->pid, &u))
+		note_usage(a, &u, p);
+	/* Its ring may have been measured since, also of one whose parent has waited for it. */
 	if (a->peak_rss_bytes)
 		process_set_peak_rss(p, a->peak_rss_bytes);
 }
