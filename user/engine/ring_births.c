@@ -103,9 +103,9 @@ static bool add(struct ring_births *b, const struct ring_births_dir *dir, const 
 	if (fd == -1)
 		return false;
 	enum ring_parent parent = user->parent(user->ctx, pid);
-	struct ring_birth *birth = fd >= 0 && parent == RING_PARENT_OURS && b->waiting < WAITING
-					   ? malloc(sizeof(*birth))
-					   : NULL;
+	bool is_ours = parent == RING_PARENT_OURS || parent == RING_PARENT_READ;
+	struct ring_birth *birth =
+		fd >= 0 && is_ours && b->waiting < WAITING ? malloc(sizeof(*birth)) : NULL;
 	if (!birth) {
 		if (fd >= 0)
 			close(fd);
@@ -113,7 +113,8 @@ static bool add(struct ring_births *b, const struct ring_births_dir *dir, const 
 			user->missed(user->ctx, pid);
 		return false;
 	}
-	*birth = (struct ring_birth){.fd = fd, .pid = pid, .next = b->first};
+	*birth = (struct ring_birth){
+		.fd = fd, .pid = pid, .is_second = parent == RING_PARENT_READ, .next = b->first};
 	snprintf(birth->name, sizeof(birth->name), "%s", name);
 	b->first = birth;
 	b->waiting++;

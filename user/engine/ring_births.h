@@ -15,6 +15,8 @@ struct ring_birth {
 	int fd;
 	pid_t pid;     /* in its name */
 	char name[40]; /* in its directory */
+	/* Of the process another ring was read: it is its only if a scan finds it mapped. */
+	bool is_second;
 	struct ring_birth *next;
 };
 
@@ -31,6 +33,7 @@ struct ring_births {
 enum ring_parent {
 	RING_PARENT_GONE, /* its process has ended, and nobody knows whose child it was */
 	RING_PARENT_OURS,
+	RING_PARENT_READ, /* ours, and a ring of its own is read already */
 	RING_PARENT_OTHER,
 };
 

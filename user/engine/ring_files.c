@@ -464,8 +464,9 @@ static int scan_inbox(struct ring_files *r)
 static enum ring_parent find_parent(void *ctx, pid_t pid)
 {
 	struct ring_files *r = ctx;
-	if (follow_find(r->follow, pid))
-		return RING_PARENT_OURS;
+	const struct followed *p = follow_find(r->follow, pid);
+	if (p)
+		return p->has_ring ? RING_PARENT_READ : RING_PARENT_OURS;
 	pid_t parent = process_parent(pid);
 	if (!parent)
 		return RING_PARENT_GONE;
@@ -522,9 +523,14 @@ int ring_files_watch_births(struct ring_files *r)
 static int read_birth(struct ring_files *r, const struct ring_birth *birth)
 {
 	struct stat st;
-	struct known_ring *k = known_rings_add(&r->known, birth->fd);
+	bool is_known = known_rings_has(&r->known, birth->fd);
+	struct known_ring *k =
+		is_known || birth->is_second ? NULL : known_rings_add(&r->known, birth->fd);
 	if (!k || fstat(birth->fd, &st)) {
 		close(birth->fd);
+		/* Of another program that the process ran, or put there by somebody. */
+		if (birth->is_second && !is_known)
+			miss_birth(r, birth->pid);
 		return 0;
 	}
 	unread_rings_found(&r->unread, birth->pid);
