@@ -6,8 +6,9 @@
  * that the domain has allocated since its last one, as the runtime itself counts them. The function is
  * called for signals, ticks and other domains' collections, too; then the trigger is not reached.
  *
- * Heaps that are emptied before half of them is used have no sample. A sample that would stand for
- * more than a heap stands for its own heap alone: the words before are counted as in no sample.
+ * A heap that is emptied before half of it is used has no sample. If more than a heap was used since
+ * the last sample, the next one stands for its own heap alone. The words before are in no sample, and
+ * counted so.
  *
  * Of a domain that has many such calls one in so many is looked at, drawn at random. The others only count
  * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
@@ -15,8 +16,8 @@
  * Allocations outside of the minor heap are records of their own size. Where they are many, those that are
  * smaller than a threshold are chosen at random, each with the chance of its size in that, and stand for
  * the threshold: so what a site has allocated is estimated without bias. The threshold does not exceed
- * what a sample of a minor heap stands for; what is too much then is counted, as words that no sample
- * stands for: first those that stand for others, last those that are as large as any threshold.
+ * what a sample of a minor heap stands for. What is too much then is counted, as words that no sample
+ * stands for. Objects larger than any threshold have a limit of their own, four times as high.
  *
  * All addresses come from the traced program: memory is copied, never trusted.
  */
@@ -224,8 +225,8 @@ static __always_inline uint64_t not_sampled(const struct ebt_ocaml_domain *d)
 
 /*
  * The words that a sample stands for: those since the domain's last sample. If they are more than a
- * heap for each hit since then, heaps without a sample lie between: then those of the sample's own
- * heap, and of half a heap for each skipped hit.
+ * heap for each hit since then, some heaps had no sample. The sample then stands for its own heap,
+ * and for half a heap for each skipped hit.
  */
 static __always_inline uint64_t weigh(const struct hit *h, const struct ocaml_turn *t,
 				      uint64_t words)

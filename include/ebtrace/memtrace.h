@@ -100,7 +100,7 @@ struct ebt_memtrace_counts {
 	uint64_t damaged;      /* EBT_MEMTRACE_DAMAGE events */
 	uint64_t lost_allocs;  /* in damaged packets, as their heads count them */
 	uint64_t lost_packets; /* damaged packets of which the events are not counted */
-	uint64_t raised; /* events whose times were raised, since the clock had stepped back */
+	uint64_t raised;       /* events with a later time than their own: the clock stepped back */
 };
 
 struct ebt_memtrace_reader;

@@ -15,8 +15,8 @@
  * children see them, and puts them into that of a program that is to be recorded next.
  *
  * Each recorded program makes two new files in the directory; N counts from 0. N.ctf is a memtrace
- * trace whose words have 8 bits, since sizes are in bytes; RATE / 8 of the words are sampled, or all
- * if RATE is 1. N.state is a struct ebt_recorder_state that the library changes while it records. The code of a
+ * trace. Sizes are in bytes, so its words have 8 bits. RATE / 8 of them are sampled, or all if RATE
+ * is 1. N.state is a struct ebt_recorder_state that the library changes while it records. The code of a
  * frame is the address of its call, distinguished in the bits from EBT_RECORDER_EPOCH_SHIFT on where
  * modules of different times had one address. Its position has the path of the module as file, and as
  * function "0xOFFSET", or "0xOFFSET:BUILDID" with the module's build id in hexadecimal digits; OFFSET

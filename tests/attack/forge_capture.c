@@ -202,7 +202,7 @@ static uint32_t put_name_of_stack(const char *text, size_t bytes)
 	return capture_last_number(writer, CAPTURE_STRING);
 }
 
-/* A frame of functions whose names have so many bytes; new: names of its own. */
+/* A frame of functions. Each name has so many bytes; new: no other frame has these names. */
 static uint32_t put_frame(uint32_t number, uint32_t functions, size_t bytes, bool new)
 {
 	struct capture_position position[CAPTURE_POSITIONS_MAX] = {0};

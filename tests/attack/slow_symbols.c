@@ -3,8 +3,8 @@
  * Tries to make whoever reads its symbols busy without end, and big: debug information of some 330 kB, a unit for each
  * of forty functions, in which hundreds of functions share a list of thousands of ranges.
  *
- *   slow_symbols    prints "ready"; at each line of its input it emits a thousand phases, of which each has these
- *                   functions in its stack, and prints "done"
+ *   slow_symbols    prints "ready"; for each line of its input it emits a thousand phases and prints
+ *                   "done". Each phase has these functions in its stack
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>

@@ -181,15 +181,24 @@ static bool said(const char *what, const char *at, unsigned pages, unsigned caus
 	return strstr(text, want);
 }
 
-static void check_tables(void)
+/* 64 small pages, of which 8 to 11 are there. */
+static char *map_area(void)
 {
 	char *area =
 		mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct pending p = {.ps = new_spaces()};
-	p.ps.out.ctx = &p;
+	if (area == MAP_FAILED)
+		abort();
 	madvise(area, 64 * PAGE, MADV_NOHUGEPAGE);
 	for (unsigned i = 8; i < 12; i++)
 		area[i * PAGE] = 1;
+	return area;
+}
+
+static void check_tables(void)
+{
+	char *area = map_area();
+	struct pending p = {.ps = new_spaces()};
+	p.ps.out.ctx = &p;
 	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
 	ok(!page_user_check(&p.ps, &p.u) && said("a", area + 8 * PAGE, 4, EBT_PAGE_SNAPSHOT),
 	   "the first check finds what is there");
@@ -238,13 +247,9 @@ static void check_tables(void)
  * lazily free, and neither appear again nor vanish. */
 static void check_lazy(void)
 {
-	char *area =
-		mmap(NULL, 64 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *area = map_area();
 	struct pending p = {.ps = new_spaces()};
 	p.ps.out.ctx = &p;
-	madvise(area, 64 * PAGE, MADV_NOHUGEPAGE);
-	for (unsigned i = 8; i < 12; i++)
-		area[i * PAGE] = 1;
 	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
 	page_user_check(&p.ps, &p.u);
 	p.ps.out.drain = drain;
