@@ -162,11 +162,13 @@ struct pending {
 	struct page_user u;
 	struct call call;
 	unsigned calls;
+	uint32_t dropped;
 };
 
-static int drain(void *ctx)
+static int drain(void *ctx, uint32_t *dropped)
 {
 	struct pending *p = ctx;
+	*dropped = p->dropped;
 	if (!p->calls)
 		return 0;
 	p->calls--;
@@ -230,6 +232,15 @@ static void check_tables(void)
 	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "also one that returns meanwhile");
 	page_user_check(&p.ps, &p.u);
 	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "behind its return it has");
+	put(&p.ps, &p.u, &(struct call){'U', (uintptr_t)area / PAGE + 8, 1, 0, 0}, MM, now_ns());
+	*text = 0;
+	page_user_check(&p.ps, &p.u);
+	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "a call is under way while nothing was dropped");
+	p.dropped = 1;
+	page_user_check(&p.ps, &p.u);
+	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "behind a drop, which may have been its return, page tables are right");
 	p.call = (struct call){'F', (uintptr_t)area / PAGE + 30, 1, 0, 0};
 	p.calls = 1;
 	*text = 0;
@@ -298,8 +309,9 @@ static void check_lazy(void)
 }
 
 /* More records than are kept come while the page tables are read. */
-static int drain_many(void *ctx)
+static int drain_many(void *ctx, uint32_t *dropped)
 {
+	*dropped = 0;
 	struct pending *p = ctx;
 	int err = 0;
 	for (unsigned i = 0; i < p->calls && !err; i++) {

@@ -163,9 +163,10 @@ static int look(struct bpf_source *s, bool all)
 }
 
 /* For a check of page tables: everything up to now has been received. */
-static int drain(void *ctx)
+static int drain(void *ctx, uint32_t *dropped)
 {
 	struct bpf_source *s = ctx;
+	*dropped = (uint32_t)bpf_kernel_dropped(s->kernel).nowhere;
 	int err = look(s, true);
 	return err || s->drained_ns == s->in.started_ns ? err : -EAGAIN;
 }

@@ -164,14 +164,13 @@ int page_check(struct page_output *out, struct page_space *s, const struct page_
 	s->touches = 0;
 	s->overrun = false;
 	s->check_ns = now_ns();
-	int err = 0;
-	for (uint32_t i = 0; !err && i < s->calls; i++)
-		err = page_space_touch(s, s->call[i].run.first, s->call[i].run.pages);
-	if (!err)
-		err = pagemap_read(u->dir, 0, PAGEMAP_END, out->plain, note_run, &found);
+	uint32_t dropped = 0;
+	int err = pagemap_read(u->dir, 0, PAGEMAP_END, out->plain, note_run, &found);
 	/* u may be gone behind this. */
 	if (!err && out->drain)
-		err = out->drain(out->ctx);
+		err = out->drain(out->ctx, &dropped);
+	if (!err)
+		err = page_space_touch_calls(s, dropped);
 	if (!err && s->overrun)
 		err = -EAGAIN;
 	if (!err && s->users)

@@ -78,9 +78,10 @@ static struct page_call *find_call(struct page_space *s, uint32_t tid)
 	return NULL;
 }
 
-int page_space_enter(struct page_space *s, uint32_t tid, uint64_t first, uint64_t pages)
+int page_space_enter(struct page_space *s, const struct ebt_page_record *rec, uint64_t first,
+		     uint64_t pages)
 {
-	struct page_call *call = find_call(s, tid);
+	struct page_call *call = find_call(s, rec->head.tid);
 	if (!call && s->calls == s->calls_room) {
 		uint32_t room = s->calls_room ? 2 * s->calls_room : 8;
 		struct page_call *more = realloc(s->call, room * sizeof(*more));
@@ -90,7 +91,7 @@ int page_space_enter(struct page_space *s, uint32_t tid, uint64_t first, uint64_
 		s->calls_room = room;
 	}
 	call = call ? call : &s->call[s->calls++];
-	*call = (struct page_call){tid, {first, pages}};
+	*call = (struct page_call){rec->head.tid, rec->dropped, {first, pages}};
 	return 0;
 }
 
@@ -102,4 +103,20 @@ int page_space_leave(struct page_space *s, uint32_t tid, uint64_t ts)
 	struct page_run run = call->run;
 	*call = s->call[--s->calls];
 	return s->held && ts >= s->check_ns ? page_space_touch(s, run.first, run.pages) : 0;
+}
+
+int page_space_touch_calls(struct page_space *s, uint32_t dropped)
+{
+	int err = 0;
+	for (uint32_t i = 0; !err && i < s->calls;) {
+		const struct page_call *call = &s->call[i];
+		/* The counts wrap. */
+		if ((int32_t)(dropped - call->dropped) > 0) {
+			s->call[i] = s->call[--s->calls];
+			continue;
+		}
+		err = page_space_touch(s, call->run.first, call->run.pages);
+		i++;
+	}
+	return err;
 }

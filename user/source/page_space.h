@@ -34,9 +34,10 @@ struct page_output {
 	uint64_t until_ns;
 	/* Queues an event. 0 or -errno. */
 	int (*emit)(void *ctx, const struct ebt_event *ev);
-	/* Receives all records that there are now; -EAGAIN: not all. It may call page_user_*(). NULL:
-	 * there are no records. */
-	int (*drain)(void *ctx);
+	/* Receives all records that there are now, and says how many were dropped before (as `dropped`
+	 * of records counts them); -EAGAIN: not all. It may call page_user_*(). NULL: there are no
+	 * records. */
+	int (*drain)(void *ctx, uint32_t *dropped);
 	void *ctx;
 	struct page_counts counts;
 };
@@ -53,6 +54,7 @@ struct page_runs {
 
 struct page_call {
 	uint32_t tid;
+	uint32_t dropped; /* see struct ebt_page_record */
 	struct page_run run;
 };
 
@@ -98,9 +100,13 @@ void page_runs_done(struct page_runs *r);
 
 /* A record has touched the range during a check. 0 or -ENOMEM. */
 int page_space_touch(struct page_space *s, uint64_t first, uint64_t pages);
-/* The thread has entered a system call that removes pages; a call that it was in has returned. 0 or
- * -ENOMEM. */
-int page_space_enter(struct page_space *s, uint32_t tid, uint64_t first, uint64_t pages);
+/* The record's thread has entered a system call that removes pages; a call that it was in has
+ * returned. 0 or -ENOMEM. */
+int page_space_enter(struct page_space *s, const struct ebt_page_record *rec, uint64_t first,
+		     uint64_t pages);
 /* It has returned, at ts. Likewise. */
 int page_space_leave(struct page_space *s, uint32_t tid, uint64_t ts);
+/* Touches what calls may be removing at the end of a check. The return of a call may be among the
+ * records that were dropped since: such a call is forgotten. Likewise. */
+int page_space_touch_calls(struct page_space *s, uint32_t dropped);
 #endif

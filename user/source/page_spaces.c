@@ -245,7 +245,7 @@ static int note_call(struct page_space *s, const struct ebt_page_record *rec, st
 	case EBT_PAGES_UNMAP:
 	case EBT_PAGES_DROP:
 	case EBT_PAGES_LAZY:
-		return page_space_enter(s, rec->head.tid, r.first, r.pages);
+		return page_space_enter(s, rec, r.first, r.pages);
 	case EBT_PAGES_CHECK:
 	case EBT_PAGES_DONE:
 		return page_space_leave(s, rec->head.tid, rec->ts);
