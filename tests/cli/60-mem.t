@@ -13,7 +13,7 @@ mem() { "$ebt" mem "$@" 2>"$TMP/log"; }
 # Each caller's line with its site's: memtrace prints callers of equal numbers in any order.
 with_site() { awk '/ at /{ site = $0 } { print / via /? site $0 : $0 }' | sort; }
 for name in single longbt external fork multidomain wrongpid; do
-	mem hotspots --top 100000 "$TMP/$name.ctf" | tests/mem-hotspots.sh >"$TMP/got"
+	mem hotspots --no-wrappers --top 100000 "$TMP/$name.ctf" | tests/mem-hotspots.sh >"$TMP/got"
 	xz -dc "$data/$name.hotspots.xz" | grep -v '^skipping' >"$TMP/want"
 	grep ' at ' "$TMP/got" >"$TMP/got.sites"
 	grep ' at ' "$TMP/want" >"$TMP/want.sites"
@@ -53,15 +53,15 @@ mem live "$TMP/external.ctf" >"$TMP/got"
 grep -q '^0 B alive (0 B to 2.9 KiB) in 0 sampled objects' "$TMP/got" &&
 	grep -q '^ *0 B  at all other sites$' "$TMP/got"
 ok $? "where nothing is alive all sites are at 0" || diag "$(cat "$TMP/got")"
-is "$(mem live --top 1 "$TMP/single.ctf" | awk '/at all other sites/ { print $(NF - 4) }')" 32 \
+is "$(mem live --no-wrappers --top 1 "$TMP/single.ctf" | awk '/at all other sites/ { print $(NF - 4) }')" 32 \
 	"objects at sites that are not listed are in one line"
 
 # Lifetimes.
-mem lifetimes --top 1 "$TMP/single.ctf" >"$TMP/got"
+mem lifetimes --no-wrappers --top 1 "$TMP/single.ctf" >"$TMP/got"
 grep -q 'promoted 0.9 %, alive 0.0 % (0 B), collected 100.0 %' "$TMP/got" &&
 	grep -q '1.049 ms to 2.097 ms *35.0 %  ##############$' "$TMP/got"
 ok $? "lifetimes has a histogram, and what was promoted" || diag "$(cat "$TMP/got")"
-is "$(mem lifetimes --filter lifetime'<'1048us --top 1 "$TMP/single.ctf" | grep -c ' to .*%')" 4 \
+is "$(mem lifetimes --no-wrappers --filter lifetime'<'1048us --top 1 "$TMP/single.ctf" | grep -c ' to .*%')" 4 \
 	"a filter by lifetime leaves the buckets below"
 
 mem lifetimes --top 1 "$TMP/stepped.ctf" >"$TMP/got"
@@ -92,7 +92,7 @@ refused 'function' "function takes one of = != ; not ''"
 refused 'site=' "'site=' has no value"
 refused 'domain=-1' "'-1' is not a number of a domain"
 
-mem "$TMP/single.ctf" >"$TMP/got"
+mem --no-wrappers "$TMP/single.ctf" >"$TMP/got"
 is "$(grep -cE '^  (allocated +8.3 MiB|alive +31.2 KiB|peak +1.5 MiB)|^(Allocated at|Alive at|Churn)' "$TMP/got")" 6 \
 	"without a report there is a summary"
 [ "$(wc -l <"$TMP/got")" -le 30 ]

@@ -41,7 +41,7 @@ xz -dc "$data/single.dump.xz" | awk '
 	$3 ~ /^alloc/ { n[$2] = $4; live += $4; if (live > peak) peak = live }
 	$3 == "collect" { live -= n[$2] }
 	END { printf "peak %.1f MiB alive %.1f KiB max %d\n", peak * 800 / 1048576, live * 800 / 1024, peak * 800 }' >"$TMP/want"
-mem timeline "$TMP/single.ctf" >"$TMP/timeline"
+mem timeline --no-wrappers "$TMP/single.ctf" >"$TMP/timeline"
 {
 	sed -n 's/^peak \([0-9.]* MiB\) (.*) at .*, \([0-9.]* KiB\) (.*) alive at the end$/peak \1 alive \2 max/p' "$TMP/timeline" | tr '\n' ' '
 	sed -n '/<metadata/,/<.metadata/p' "$TMP/timeline.svg" | sed '1d; $d' | sort -n | tail -1 | cut -d' ' -f1
@@ -50,7 +50,7 @@ same_file "$TMP/got" "$TMP/want" "the timeline's peak and its end are those of t
 ok $(($(awk 'length > 80' "$TMP/timeline" | tail -n +3 | wc -l))) "its chart has 80 columns"
 # The strips of two sites: nothing, and all of their most.
 is "$(grep -cE '^ *[0-9.]+ KiB \|[ .:=+*#-]*#' "$TMP/timeline")" 9 "under it the sites have a strip each, and all others one"
-is "$(mem timeline --top 2 "$TMP/single.ctf" | tail -4 | sed -n "2p; 4p")" \
+is "$(mem timeline --no-wrappers --top 2 "$TMP/single.ctf" | tail -4 | sed -n "2p; 4p")" \
 	"$(printf '            %s\n' 'Dune__exe__Mt_single.build (progs/mt_single.ml)' 'all other sites')" \
 	"--top limits them"
 is "$(grep -c '^ *[0-9.]* [KM]iB +' "$TMP/timeline")" 6 "with labels of bytes"

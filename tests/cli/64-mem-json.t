@@ -19,7 +19,7 @@ valid() { # FILE...
 }
 for report in summary hotspots live lifetimes timeline; do
 	for name in single multidomain empty; do
-		"$ebt" mem "$report" --json "$TMP/$name.ctf" >"$TMP/$report.$name" 2>"$TMP/log"
+		"$ebt" mem "$report" --no-wrappers --json "$TMP/$name.ctf" >"$TMP/$report.$name" 2>"$TMP/log"
 		is "$(jq -r .report "$TMP/$report.$name")$(valid "$TMP/$report.$name")" "$report" \
 			"$report of $name follows the schema"
 	done
@@ -51,11 +51,11 @@ is "$("$ebt" mem hotspots --json --top 2 "$TMP/single.ctf" | jq -c '[.sites, .fu
 	"[2,2]" "--top limits the lists"
 "$ebt" mem lifetimes -f pprof "$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
 is $? 2 "a report refuses a format that it has not"
-"$ebt" mem live -o "$TMP/live.json" "$TMP/single.ctf"
+"$ebt" mem live --no-wrappers -o "$TMP/live.json" "$TMP/single.ctf"
 same_file "$TMP/live.json" "$TMP/live.single" "a file with the suffix .json has the same"
 
 # Over time. The events of a microsecond are in one bucket, as its bounds are whole microseconds.
-timeline() { "$ebt" mem timeline -q --json "$@" "$TMP/single.ctf"; }
+timeline() { "$ebt" mem timeline --no-wrappers -q --json "$@" "$TMP/single.ctf"; }
 is "$(jq -c '[([.points[].allocated_bytes] | add), (.points[-1].bytes == .live.bytes), .live.bytes,
 	([.points[].max_bytes] | max == $peak[0].totals.peak_bytes), .peak.bytes == $peak[0].totals.peak_bytes,
 	([.points[] | .low <= .bytes and .bytes <= .high] | all), (.bands | length)]' \
@@ -107,8 +107,8 @@ done <<-END
 	0 500000 lifetime<=500us
 END
 is "$(timeline --filter 'lifetime>=1ms,site=*Map.Make*' | jq -c '[([.points[].allocated_bytes] | add), .live.bytes]')" \
-	"$("$ebt" mem live -q --json --filter 'lifetime>=1ms,site=*Map.Make*' "$TMP/single.ctf" | jq -c --argjson all "$(
-	"$ebt" mem hotspots -q --json --filter 'lifetime>=1ms,site=*Map.Make*' "$TMP/single.ctf" | jq .total.bytes)" '[$all, .total.bytes]')" \
+	"$("$ebt" mem live --no-wrappers -q --json --filter 'lifetime>=1ms,site=*Map.Make*' "$TMP/single.ctf" | jq -c --argjson all "$(
+	"$ebt" mem hotspots --no-wrappers -q --json --filter 'lifetime>=1ms,site=*Map.Make*' "$TMP/single.ctf" | jq .total.bytes)" '[$all, .total.bytes]')" \
 	"filters by lifetime and site are those of the other reports"
 "$ebt" mem timeline --filter 'lifetime>1ms' - <"$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
 is "$? $(wc -l <"$TMP/log") $(grep -c 'needs a FILE, not a pipe or a process$' "$TMP/log")" "2 1 1" \
@@ -121,8 +121,8 @@ is "$? $(wc -l <"$TMP/log")" "1 1" "a file that is missing is an error"
 is "$? $(wc -l <"$TMP/log")" "0 1" "of two runs over a damaged file one reports it" || diag "$(<"$TMP/log")"
 
 # Two traces. The reports of each have the same sites.
-"$ebt" mem hotspots --json "$TMP/part.ctf" >"$TMP/hotspots.part" 2>"$TMP/log"
-diff_of() { "$ebt" mem diff -q "$@" 2>"$TMP/log"; }
+"$ebt" mem hotspots --no-wrappers --json "$TMP/part.ctf" >"$TMP/hotspots.part" 2>"$TMP/log"
+diff_of() { "$ebt" mem diff --no-wrappers -q "$@" 2>"$TMP/log"; }
 expected() { # factors of both
 	jq -S -n --slurpfile a "$TMP/hotspots.part" --slurpfile b "$TMP/hotspots.single" "$@" '
 		def by_site: INDEX(.[]; .symbol + "@" + .file);

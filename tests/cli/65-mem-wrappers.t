@@ -85,4 +85,70 @@ is "$("$ebt" mem live -q --filter 'site=*by_xmalloc*' "$TMP/sites.ctf" | head -1
 ok $? "the flame graph has the wrappers" || diag "$("$ebt" mem flame -q "$TMP/sites.ctf")"
 is "$("$ebt" mem diff -q --json "$TMP/sites.ctf" "$TMP/sites.ctf" | jq '[.sites[].function] | index("by_xmalloc()") != null')" \
 	true "a comparison is by the same sites"
+
+# A stripped library: the wrapper that it exports calls a function that has no name.
+cat >"$TMP/pool.c" <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) static void *chunk(size_t n)
+{
+	void *p = malloc(n);
+	return p;
+}
+__attribute__((noinline)) void *xmalloc(size_t n)
+{
+	void *p = chunk(n);
+	return p;
+}
+__attribute__((noinline)) static void *refill(size_t n)
+{
+	void *p = xmalloc(n);
+	return p;
+}
+void *pool_api(size_t n)
+{
+	void *p = refill(n);
+	return p;
+}
+END
+cat >"$TMP/app.c" <<'END'
+#include <stddef.h>
+void *xmalloc(size_t n);
+void *pool_api(size_t n);
+static void *volatile keep;
+__attribute__((noinline)) static void by_wrapper(void) { keep = xmalloc(1000); }
+__attribute__((noinline)) static void first(void) { by_wrapper(); by_wrapper(); by_wrapper(); }
+__attribute__((noinline)) static void second(void) { by_wrapper(); }
+__attribute__((noinline)) static void rarely(void) { keep = pool_api(3000); }
+int main(void)
+{
+	for (int i = 0; i < 100; i++) {
+		first();
+		second();
+		if (!i)
+			rarely();
+	}
+}
+END
+gcc -g -O0 -shared -fPIC "$TMP/pool.c" -o "$TMP/libpool.so" && strip "$TMP/libpool.so" &&
+	gcc -g -O0 "$TMP/app.c" -o "$TMP/app" -L"$TMP" -lpool -Wl,-rpath,"$TMP" &&
+	"$ebt" mem record -q --rate 1 -o "$TMP/app.ctf" -- "$TMP/app"
+is "$? $("$ebt" mem hotspots -q --json "$TMP/app.ctf" | jq -c '[.sites[0] | .function, .bytes]')" \
+	'0 ["by_wrapper",400000]' "a function without a name that a wrapper calls is no site"
+"$ebt" mem hotspots -q --json "$TMP/app.ctf" |
+	jq -e '[.sites[] | select(.function | test("^libpool.so\\+0x")).bytes] == [3000]' >"$TMP/got"
+ok $? "one that calls a wrapper is" || diag "$("$ebt" mem hotspots -q "$TMP/app.ctf")"
+is "$("$ebt" mem -q --filter 'site=by_wrapper' "$TMP/app.ctf" | grep -c ': 400 objects') $(
+	"$ebt" mem -q --filter 'site=libpool.so+0x*' "$TMP/app.ctf" | grep -c ': 1 object')" "1 1" \
+	"a filter of sites finds the same functions"
+"$ebt" mem -q "$TMP/app.ctf" >"$TMP/got"
+is "$(sed -n 's/.*by_wrapper.* via /via /p' "$TMP/got" | sort -u)" "via first 75 %, second 25 %" \
+	"the summary shows the main callers of a site, with their shares of it" || diag "$(<"$TMP/got")"
+
+# The standard library of OCaml.
+xz -dc tests/data/memtrace/single.ctf.xz >"$TMP/single.ctf"
+is "$("$ebt" mem hotspots -q --json "$TMP/single.ctf" |
+	jq -c '[.sites[].function | select(startswith("Dune__exe__Mt_single") | not)]')" \
+	'[]' "the sites of an OCaml program are its own functions"
+"$ebt" mem -q "$TMP/single.ctf" | grep -q 'churn.(fun) (progs/mt_single.ml:.*) via Dune__exe__Mt_single.churn 100 %$'
+ok $? "a caller behind functions of that library is shown" || diag "$("$ebt" mem -q "$TMP/single.ctf")"
 done_testing

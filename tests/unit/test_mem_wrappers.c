@@ -63,14 +63,23 @@ static const struct {
 	{"_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE9_M_createERmm", true},
 	{"std::allocator_traits<std::allocator<int> >::allocate(unsigned long)", true},
 	{"operator new[](unsigned long)", true},
-	/* Functions that call a user's. */
+	{"_ZNSolsEi", true}, /* std::ostream::operator<<(int) */
+	{"std::for_each<int*, f>(int*, int*, f)", true},
+	{"__cxa_allocate_exception", true},
+	{"Stdlib.List.map", true},
+	{"Stdlib__Bytes.extend", true},
+	{"Stdlib.(^)", true},
+	{"CamlinternalFormat.make_printf", true},
+	{"camlStdlib__List__map_343", true},
+	/* Functions that call a user's, which may be inlined in them. */
 	{"_ZNSt17_Function_handlerIFvvEZ4mainEUlvE_E9_M_invokeERKSt9_Any_data", false},
-	{"std::for_each<int*, f>(int*, int*, f)", false},
+	{"_ZNSt6thread11_State_implINS_8_InvokerISt5tupleIJPFvvEEEEEE6_M_runEv", false},
 	{"mallocate", false},
 	{"my_malloc", false},
 	{"Foo.malloc", false},
-	{"Stdlib.List.map", false},
-	{"Stdlib__Bytes.extend", false},
+	{"Stdlib_ext.map", false},
+	{"Dune__exe__Stdlib.f", false},
+	{"stdx::f()", false},
 	{"_Z3addSt6vectorIiSaIiEE", false}, /* add(std::vector<int>) */
 	{NULL, false},
 };
@@ -98,8 +107,26 @@ static void test_added(void)
 	ok(!mem_wrappers_has(&none, "malloc"), "without any no function is a wrapper");
 }
 
+static const struct {
+	const char *name;
+	bool is_nameless;
+} without[] = {
+	{NULL, true},	     {"??", true},	   {"?", true},	    {"libc.so.6+0x1f", true},
+	{"f", false},	     {"operator+", false}, {"f+0x", false}, {"f+0x1g", false},
+	{"Stdlib.+", false}, {"a+0x1+", false},
+};
+
+static void test_nameless(void)
+{
+	for (size_t i = 0; i < sizeof(without) / sizeof(*without); i++)
+		ok(mem_wrappers_nameless(without[i].name) == without[i].is_nameless, "'%s' is %s",
+		   without[i].name ? without[i].name : "(none)",
+		   without[i].is_nameless ? "no name" : "a name");
+}
+
 int main(void)
 {
+	test_nameless();
 	test_plain();
 	test_built_in();
 	test_added();

@@ -212,7 +212,8 @@ static int compare(const struct mem_run *r)
 static const char doc_tail[] =
 	"\vBytes are estimates from samples, each with the interval that holds the truth in 95 of "
 	"100 "
-	"cases. A site is the innermost function that is no wrapper of an allocator.\n"
+	"cases. A site is the innermost function that is no wrapper of an allocator, such as those "
+	"of the standard libraries of C++ and OCaml.\n"
 	"\n"
 	"Examples:\n"
 	"  ebtrace mem prog.ctf                       one screen of all\n"

@@ -34,16 +34,22 @@ static bool any_matches(const struct mem_glob *g, const struct session *s, uint3
 static bool site_matches(const struct mem_glob *g, const struct mem_wrappers *w,
 			 const struct session *s, uint32_t stack)
 {
-	const struct frame_position *innermost = NULL;
+	const struct frame_position *innermost = NULL, *nameless = NULL;
 	for (; stack; stack = stacks_parent(s->stacks, stack)) {
 		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
 		for (uint32_t i = f->count; i-- > 0;) {
 			const struct frame_position *p = &f->position[i];
-			if (!mem_wrappers_has(w, strings_text(s->strings, p->function)))
-				return position_matches(g, s, p);
+			const char *name = strings_text(s->strings, p->function);
 			innermost = innermost ? innermost : p;
+			if (mem_wrappers_has(w, name))
+				nameless = NULL;
+			else if (!mem_wrappers_nameless(name))
+				return position_matches(g, s, nameless ? nameless : p);
+			else if (!nameless)
+				nameless = p;
 		}
 	}
+	innermost = nameless ? nameless : innermost;
 	return innermost && position_matches(g, s, innermost);
 }
 

@@ -70,6 +70,7 @@ static int is_wrapper(struct mem_sites *t, uint32_t name)
  * -ENOMEM. */
 static int choose_inlined(struct mem_sites *t, const struct frame *f, struct mem_frame *ret)
 {
+	ret->is_wrapper = false;
 	for (uint32_t i = f->count; i-- > 0;) {
 		int wraps = is_wrapper(t, f->position[i].function);
 		if (wraps < 0)
@@ -81,6 +82,12 @@ static int choose_inlined(struct mem_sites *t, const struct frame *f, struct mem
 	ret->inlined = (uint8_t)(f->count - 1);
 	ret->is_wrapper = true;
 	return 0;
+}
+
+static bool is_nameless(const struct mem_sites *t, const struct frame *f)
+{
+	return mem_wrappers_nameless(
+		strings_text(t->session->strings, f->position[f->count - 1].function));
 }
 
 /* A number of the function at a position, from 1; 0: no memory. */
@@ -143,6 +150,7 @@ static struct mem_frame *look_up(struct mem_sites *t, uint32_t id)
 		e->resolved = f && f->count;
 		if (e->resolved && choose_inlined(t, f, e))
 			return NULL;
+		e->is_nameless = !e->resolved || is_nameless(t, f);
 		e->function = function_of(t, id, e->resolved ? &f->position[e->inlined] : NULL);
 	}
 	return e->function ? e : NULL;
@@ -169,7 +177,9 @@ static bool know_stack(struct mem_sites *t, uint32_t id)
 		s.frame = s.outer;
 		s.unresolved++;
 	}
-	s.end = t->frame[s.frame].is_wrapper ? up->end : id;
+	const struct mem_frame *at = &t->frame[s.frame];
+	s.wraps = at->is_wrapper || (at->is_nameless && up->wraps);
+	s.end = s.wraps ? up->end : id;
 	t->stack[id] = s;
 	return true;
 }
@@ -367,6 +377,16 @@ static uint32_t *sorted(const struct mem_sites *t, bool by_total)
 	return index;
 }
 
+/* 0 or -ENOMEM. */
+static int sort_functions(struct mem_sites *t)
+{
+	free(t->by_self);
+	free(t->by_total);
+	t->by_self = sorted(t, false);
+	t->by_total = sorted(t, true);
+	return t->by_self && t->by_total ? 0 : -ENOMEM;
+}
+
 int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pick *pick)
 {
 	forget_reclaimed(t);
@@ -380,9 +400,7 @@ int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pic
 		if (f->positions)
 			qsort(f->position, f->positions, sizeof(*f->position), compare_positions);
 	}
-	t->by_self = sorted(t, false);
-	t->by_total = sorted(t, true);
-	return t->by_self && t->by_total ? 0 : -ENOMEM;
+	return sort_functions(t);
 }
 
 /* Counts a function above a site. ctx: the site's index. */
@@ -466,6 +484,91 @@ static int count_rows(struct mem_sites *t, const struct site_rows *rows)
 	return 0;
 }
 
+static void sort_callers(struct mem_sites *t, uint32_t count)
+{
+	for (uint32_t i = 0; i < count && i < t->functions; i++) {
+		struct mem_function *f = &t->function[t->by_self[i]];
+		if (f->callers)
+			qsort(f->caller, f->callers, sizeof(*f->caller), compare_callers);
+	}
+}
+
+/* The next function outside of a site that is neither it nor a wrapper. `end`: the stack that ends
+ * with the site. *ret: from 1; 0: there is none. False: no memory. */
+static bool find_next(struct mem_sites *t, uint32_t end, uint32_t frame, uint32_t *ret)
+{
+	const struct stacks *stacks = t->session->stacks;
+	const struct frame *f =
+		t->frame[frame].resolved ? frames_get(t->session->frames, frame) : NULL;
+	uint32_t site = t->frame[frame].function;
+	*ret = 0;
+	/* Functions that the site is inlined in have its frame. */
+	for (uint32_t i = f ? t->frame[frame].inlined : 0; i-- > 0 && !*ret;) {
+		const struct frame_position *p = &f->position[i];
+		int wraps = is_wrapper(t, p->function);
+		uint32_t function = wraps ? 0 : function_of(t, frame, p);
+		if (wraps < 0 || (!wraps && !function))
+			return false;
+		*ret = function == site ? 0 : function;
+	}
+	for (uint32_t id = stacks_parent(stacks, end); id && !*ret;
+	     id = stacks_parent(stacks, id)) {
+		const struct mem_frame *e = &t->frame[t->stack[id].frame];
+		if (!e->is_wrapper && !e->is_nameless && e->function != site)
+			*ret = e->function;
+	}
+	return true;
+}
+
+/* Counts a row for the next function outside of its site. 0 or -ENOMEM. */
+static int count_next(struct mem_sites *t, struct map *known, const struct mem_process *p,
+		      uint32_t row, struct mem_count c)
+{
+	uint32_t end, frame, next;
+	if (!find_end(t, p->row[row].stack, &end, &frame))
+		return -ENOMEM;
+	uint32_t site = t->frame[frame].function - 1;
+	if (!t->function[site].wants_callers)
+		return 0;
+	if (!find_next(t, end, frame, &next))
+		return -ENOMEM;
+	if (!next)
+		return 0;
+	struct mem_function *fn = &t->function[site];
+	uint64_t *number = map_put(known, (uint64_t)site << 32 | next);
+	if (!number || (!*number && !array_room(fn->caller, fn->caller_cap, fn->callers)))
+		return -ENOMEM;
+	if (!*number) {
+		fn->caller[fn->callers++] = (struct mem_caller){.function = next - 1};
+		*number = fn->callers;
+	}
+	measure_add(&fn->caller[*number - 1].measure, &p->scale, c);
+	return 0;
+}
+
+int mem_sites_next(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
+		   uint32_t count)
+{
+	struct map known = {0};
+	int err = 0;
+	count = count < t->functions ? count : t->functions;
+	forget_reclaimed(t);
+	for (uint32_t i = 0; i < count; i++)
+		t->function[t->by_self[i]].wants_callers = true;
+	for (const struct mem_process *p = first; p && !err; p = p->next)
+		for (uint32_t row = 1; row <= p->rows && !err; row++) {
+			struct mem_count c = pick(p, row);
+			err = c.objects ? count_next(t, &known, p, row, c) : 0;
+		}
+	map_done(&known);
+	/* Functions that sites are inlined in may be new: they have no bytes, and come last. */
+	if (!err)
+		err = sort_functions(t);
+	if (!err)
+		sort_callers(t, count);
+	return err;
+}
+
 int mem_sites_callers(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
 		      uint32_t count)
 {
@@ -481,11 +584,8 @@ int mem_sites_callers(struct mem_sites *t, const struct mem_process *first, mem_
 		qsort(rows.row, rows.rows, sizeof(*rows.row), compare_rows);
 	if (!err)
 		err = count_rows(t, &rows);
-	for (uint32_t i = 0; i < count && i < t->functions; i++) {
-		struct mem_function *f = &t->function[t->by_self[i]];
-		if (f->callers)
-			qsort(f->caller, f->callers, sizeof(*f->caller), compare_callers);
-	}
+	if (!err)
+		sort_callers(t, count);
 	free(rows.row);
 	return err;
 }

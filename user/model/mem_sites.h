@@ -5,7 +5,8 @@
  * counts once. Functions are equal if name and file are; of a frame with inlined functions the
  * innermost one counts. A frame that was not resolved counts as its caller, at most two in a row;
  * else it is a function of its own. The innermost functions of a backtrace that wrap an allocator
- * (mem_wrappers.h) count as the one that calls them, unless all of it are wrappers.
+ * (mem_wrappers.h) count as the one that calls them, unless all of it are wrappers; so do functions
+ * without a name that they call.
  *
  * A site is a function with allocations of its own, and the positions in it. Its callers are the
  * functions anywhere above it.
@@ -43,7 +44,7 @@ struct mem_function {
 		above; /* not innermost, or not only: the allocation may be its own, too */
 	struct mem_position *position; /* after mem_sites_sort() those with the most bytes first */
 	uint32_t positions, position_cap;
-	struct mem_caller *caller; /* likewise, after mem_sites_callers() */
+	struct mem_caller *caller; /* likewise, after mem_sites_callers() or mem_sites_next() */
 	uint32_t callers, caller_cap;
 	/* Private. */
 	bool wants_callers;
@@ -56,7 +57,7 @@ struct mem_function {
 struct mem_frame {
 	uint32_t function, position; /* from 1; 0: not looked up */
 	uint8_t inlined;	     /* the index of the function among those of the frame */
-	bool resolved, is_wrapper;
+	bool resolved, is_wrapper, is_nameless;
 };
 
 /* A stack, as sites are found in it. */
@@ -65,6 +66,7 @@ struct mem_stack {
 	uint32_t outer;	    /* the innermost frame that is resolved; 0: none */
 	uint32_t end;	    /* the stack without the innermost wrappers; 0: all of it are */
 	uint8_t unresolved; /* frames inside of outer, as far as they matter */
+	bool wraps;	    /* its innermost frame is a wrapper, or without a name inside of one */
 	bool is_known;
 };
 
@@ -102,6 +104,9 @@ int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pic
 /* Then: the callers of the sites by_self[0 .. count). 0 or -ENOMEM. */
 int mem_sites_callers(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
 		      uint32_t count);
+/* Instead: of each the next function outside of it that is no wrapper, which counts a byte once. */
+int mem_sites_next(struct mem_sites *t, const struct mem_process *first, mem_pick *pick,
+		   uint32_t count);
 /* The index of the function that is the site of a stack that was counted; UINT32_MAX: no memory. */
 uint32_t mem_sites_site(struct mem_sites *t, uint32_t stack);
 void mem_sites_done(struct mem_sites *t);

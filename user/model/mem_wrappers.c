@@ -91,47 +91,14 @@ static const char *const built_in[] = {
 	/* C++ */
 	"operator new",
 	"operator new[[]]",
+	"__cxa_allocate_*",
 	"__gnu_cxx::*",
-	"std::allocator::*",
-	"std::allocator_traits::*",
-	"std::__new_allocator::*",
-	"std::__allocate_guarded*",
-	"std::__allocated_ptr::*",
-	"std::pmr::*",
-	"std::allocate_shared*",
-	"std::make_shared*",
-	"std::make_unique*",
-	"std::shared_ptr::*",
-	"std::__shared_ptr::*",
-	"std::__shared_count::*",
-	"std::unique_ptr::*",
-	"std::basic_string::*",
-	"std::basic_stringbuf::*",
-	"std::vector::*",
-	"std::_Vector_base::*",
-	"std::_Bvector_base::*",
-	"std::deque::*",
-	"std::_Deque_base::*",
-	"std::list::*",
-	"std::_List_base::*",
-	"std::forward_list::*",
-	"std::_Fwd_list_base::*",
-	"std::map::*",
-	"std::multimap::*",
-	"std::set::*",
-	"std::multiset::*",
-	"std::_Rb_tree::*",
-	"std::unordered_*::*",
-	"std::_Hashtable::*",
-	"std::__detail::*",
-	"std::pair::*",
-	"std::tuple::*",
-	"std::_Tuple_impl::*",
-	"std::_Head_base::*",
-	"std::_Construct",
-	"std::construct_at",
-	"std::*uninitialized_*",
-	"std::_Function_base::*",
+	"std::*",
+	/* OCaml's standard library */
+	"Stdlib",
+	"Stdlib.*",
+	"Stdlib__*",
+	"Camlinternal*",
 	/* Rust */
 	"__rust_*alloc*",
 	"__rdl_*alloc*",
@@ -142,6 +109,14 @@ static const char *const built_in[] = {
 	"alloc::boxed::*",
 };
 #define BUILT_IN (sizeof(built_in) / sizeof(*built_in))
+
+/* Functions of namespace std whose code is the user's, where the compiler inlined it. */
+static const char *const of_users[] = {
+	"std::_Function_handler::*",
+	"std::thread::_State_impl::*",
+	"std::__invoke*",
+};
+#define OF_USERS (sizeof(of_users) / sizeof(*of_users))
 
 /* Versions of namespace std. */
 static const char *const versions[] = {"__cxx11::", "__1::"};
@@ -243,11 +218,21 @@ static bool matches(const char *glob, const char *name)
 	return !fnmatch(glob, name, 0);
 }
 
-static bool is_listed(const struct mem_wrappers *w, const char *name)
+static bool is_built_in(const char *name)
 {
-	for (size_t i = 0; i < BUILT_IN && !w->only_globs; i++)
+	for (size_t i = 0; i < OF_USERS; i++)
+		if (matches(of_users[i], name))
+			return false;
+	for (size_t i = 0; i < BUILT_IN; i++)
 		if (matches(built_in[i], name))
 			return true;
+	return false;
+}
+
+static bool is_listed(const struct mem_wrappers *w, const char *name)
+{
+	if (!w->only_globs && is_built_in(name))
+		return true;
 	for (unsigned i = 0; i < w->globs; i++)
 		if (matches(w->glob[i], name))
 			return true;
@@ -264,4 +249,14 @@ bool mem_wrappers_has(const struct mem_wrappers *w, const char *name)
 	const char *text = demangle(name, shown, sizeof(shown)) ? shown : name;
 	mem_wrappers_plain(text, plain, sizeof(plain));
 	return strcmp(plain, name) != 0 && is_listed(w, plain);
+}
+
+bool mem_wrappers_nameless(const char *name)
+{
+	const char *offset = name ? strrchr(name, '+') : NULL;
+	if (!name || !strcmp(name, "?") || !strcmp(name, "??"))
+		return true;
+	if (!offset || strncmp(offset, "+0x", 3) || !offset[3])
+		return false;
+	return !offset[3 + strspn(offset + 3, "0123456789abcdef")];
 }

@@ -9,6 +9,9 @@
 #include <stdio.h>
 
 #define ROWS 5
+/* Callers of a site, and the least share that one has of it. */
+#define CALLERS	  2
+#define CALLER_OF 0.1
 
 static void put_row(struct buf *b, const char *name, const struct mem_sum *sum, double whole)
 {
@@ -65,12 +68,29 @@ static void put_totals(struct buf *b, const struct mem_view *v)
 			     report_ns_text((double)mem_timeline_peak_ns(m->timeline)).text);
 }
 
+/* " via build 71 %, add 29 %" */
+static void put_callers(struct buf *b, const struct mem_view *v, const struct mem_sites *t,
+			const struct mem_function *site)
+{
+	double whole = mem_sum_bytes(&site->self.sum);
+	for (uint32_t i = 0; i < site->callers && i < CALLERS; i++) {
+		double bytes = mem_sum_bytes(&site->caller[i].measure.sum);
+		if (bytes < CALLER_OF * whole)
+			break;
+		buf_puts(b, i ? ", " : " via ");
+		mem_put_function(b, v, &t->function[site->caller[i].function]);
+		report_print(b, " %.0f %%", report_percent(bytes, whole));
+	}
+}
+
 static int put_table(struct buf *b, const struct mem_view *v, const char *heading, mem_pick *pick)
 {
 	struct mem_sites t;
 	int err = mem_model_sites(&t, v->model, pick);
 	double whole = err ? 0 : mem_sum_bytes(&t.all.sum);
 	uint32_t rows = v->opt.top ? v->opt.top : ROWS;
+	if (!err)
+		err = mem_sites_next(&t, v->model->first, pick, rows);
 	report_print(b, "\n%s\n", heading);
 	if (!err && !t.all.count.objects)
 		buf_puts(b, "  nothing\n");
@@ -82,6 +102,7 @@ static int put_table(struct buf *b, const struct mem_view *v, const char *headin
 		report_print(b, "%11s  %24s  %6.1f %%  ", report_bytes_text(bytes).text,
 			     mem_certainty_text(&f->self).text, report_percent(bytes, whole));
 		mem_put_site(b, v, f);
+		put_callers(b, v, &t, f);
 		mem_put_few(b, &f->self);
 		buf_puts(b, "\n");
 	}
