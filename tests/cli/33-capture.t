@@ -166,7 +166,7 @@ is "$? $("$O/ebtrace" info --json "$TMP/recovered.ebt" | jq .whole)" "0 true" "w
 same_file "$TMP/got" "$TMP/out" "that holds the same"
 
 # Live, from one ebtrace into another.
-"$O/ebtrace" --mode ring -f ebt -- "$O/tests/prog/minigc" -n 20000 -r 20000 -u -q -c "$TMP/counts" 2>"$TMP/err" |
+"$O/ebtrace" --mode ring -f ebt -o - -- "$O/tests/prog/minigc" -n 20000 -r 20000 -u -q -c "$TMP/counts" 2>"$TMP/err" |
 	"$O/ebtrace" -f ndjson - >"$TMP/out"
 is "$(jq -r 'select(.kind == "summary") | .events + .lost_events' "$TMP/out")" \
 	"$(awk '{ n += $2 == "lifecycle" ? 1 : $3 } END { print n }' "$TMP/counts")" \

@@ -16,7 +16,7 @@ trace() {
   shift
   while [ "$1" != -- ]; do opts+=("$1"); shift; done
   shift
-  env "${env[@]}" "$O/ebtrace" -q -f ndjson "${opts[@]}" -- \
+  env "${env[@]}" "$O/ebtrace" -q -f ndjson -o - "${opts[@]}" -- \
     "$O/tests/prog/minigc" -q -t 4 -c "$out.counts" "$@" | "$O/tests/prog/tally" >"$out.tally"
   is "${PIPESTATUS[0]}" 0 "$name: ebtrace returns the program's status"
 }

@@ -16,9 +16,9 @@ for mode in ring watermark stream; do
 done
 jq -es 'map(select(.kind == "begin")) | length > 0 and all(.[]; .tid > 0 and .cpu >= 0)' "$TMP/t" >/dev/null
 ok $? "stream: every event has its thread and its CPU"
-json -- sh -c 'exit 7' >/dev/null 2>&1
+json -o "$TMP/t" -- sh -c 'exit 7' >/dev/null 2>&1
 is $? 7 "the program's own status is returned"
-json -- sh -c 'kill -9 $$' >/dev/null 2>&1
+json -o "$TMP/t" -- sh -c 'kill -9 $$' >/dev/null 2>&1
 is $? 137 "a program killed by a signal: 128 + its number"
 EBTRACE_DIR=$TMP/mine
 mkdir "$EBTRACE_DIR"

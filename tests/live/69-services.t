@@ -99,11 +99,10 @@ traced box2 "a container, no ring" phases
 inside() { # NAME "sentence" SET-UP... : all user events, from the first on
 	local name=$1 what=$2
 	shift 2
-	"$@" "$ebtrace" -q --mode ring -f ndjson -- "$acts" ints 50 users exit 6 >"$TMP/$name.both" 2>"$TMP/$name.err"
+	"$@" "$ebtrace" -q --mode ring -f ndjson -o - -- "$acts" ints 50 users exit 6 >"$TMP/$name.t" 2>"$TMP/$name.err"
 	is $? 6 "$what: the program's own status" || diag "$(cat "$TMP/$name.err")"
-	grep '^{' "$TMP/$name.both" >"$TMP/$name.t"
 	user_events "$TMP/$name.t" | cut -f2- >"$TMP/got"
-	grep -v '^{' "$TMP/$name.both" | cut -f2- >"$TMP/want"
+	grep -v '^ebtrace: ' "$TMP/$name.err" | cut -f2- >"$TMP/want"
 	same_file "$TMP/got" "$TMP/want" "$what: all user events"
 }
 inside in_tmp "ebtrace with PrivateTmp" "${private_tmp[@]}"
@@ -111,7 +110,7 @@ inside in_ro "ebtrace with ProtectSystem" "${read_only[@]}"
 inside in_dyn "ebtrace with DynamicUser" "${user[@]}"
 inside in_box "ebtrace in a container" "${container[@]}"
 inside in_user_box "ebtrace in a container of an ordinary user" setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}"
-setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}" "$ebtrace" -f ndjson -- "$acts" minor 3 >"$TMP/t" 2>"$TMP/err"
+setpriv --reuid 61234 --regid 61234 --clear-groups "${container[@]}" "$ebtrace" -f ndjson -o - -- "$acts" minor 3 >"$TMP/t" 2>"$TMP/err"
 is "$(grep -c 'reading the rings alone' "$TMP/err") $(grep -c '"kind":"begin"' "$TMP/t" | sed 's/^[1-9].*/some/')" "0 some" \
 	"root in a container of an ordinary user, who cannot load BPF programs, reads the rings, of which nothing is missing" || diag "$(cat "$TMP/err")"
 done_testing

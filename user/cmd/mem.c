@@ -237,7 +237,8 @@ static const char doc_tail[] =
 static int write_doc(struct buf *b)
 {
 	const struct report_row *r;
-	buf_puts(b, "Where sampled allocations were made. FILE is a memtrace trace or a capture of "
+	buf_puts(b, "Where sampled allocations were made. " REPORT_OF_PROGRAM
+		    " FILE is a memtrace trace or a capture of "
 		    "one. REPORT is one of these, the first if there is none; -f is one of its "
 		    "formats, the first by default:\n\n");
 	for (size_t i = 0; (r = report_row_at(&mem_reports, i)); i++) {
@@ -339,6 +340,7 @@ static int obey(struct mem_run *r)
 		status = check_report(r);
 	if (status)
 		return status;
+	report_share_stdout(&r->opts, &r->form->as);
 	if (r->form->needs & MEM_ENDS)
 		r->opts.engine.needs_ends = r->report->as.full_name + strlen("ebtrace ");
 	if (r->report->before)

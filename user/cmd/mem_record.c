@@ -17,6 +17,7 @@
 #include "cmd/message.h"
 #include "cmd/opts.h"
 #include "cmd/outfile.h"
+#include "cmd/output.h"
 #include "engine/mem_record.h"
 #include "proc/executable.h"
 #include "proc/preload.h"
@@ -216,6 +217,7 @@ static int record(const struct opts *o, struct outfile *file)
 		.children = o->children,
 		.nice = o->engine.nice,
 		.open_files = o->engine.open_files,
+		.stdout_is_stderr = o->engine.takes_stdout,
 		.ctx = &shown,
 	};
 	struct mem_record r;
@@ -271,6 +273,8 @@ int cmd_mem_record(int argc, char **argv)
 		complain("--rate is for -- PROGRAM; a running process has a rate of its own");
 	else
 		status = EXIT_OK;
+	if (!status)
+		output_take_stdout(&o);
 	if (!status && (o.engine.pid_count || is_ocaml(&o))) {
 		status = mem_running(&o);
 	} else if (!status) {

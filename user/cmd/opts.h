@@ -37,6 +37,7 @@ struct opts {
 	const char *report_format;   /* of mem; NULL: likewise */
 	uint64_t interval_ns;	     /* of stat's lines; 0: none */
 	bool json;
+	bool is_data; /* of a report: its form is no text */
 	bool json_schema;
 	bool fail_on_loss;
 	bool prune;

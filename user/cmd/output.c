@@ -334,6 +334,27 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 	return status;
 }
 
+/* Of "-", /dev/stdout and the like; never of a terminal or /dev/null, which have no order of bytes to
+ * keep. */
+static bool is_stdout(const char *path)
+{
+	struct stat named, out;
+	if (!strcmp(path, "-"))
+		return true;
+	return !stat(path, &named) && !fstat(STDOUT_FILENO, &out) && !S_ISCHR(out.st_mode) &&
+	       named.st_dev == out.st_dev && named.st_ino == out.st_ino;
+}
+
+void output_take_stdout(struct opts *o)
+{
+	const struct engine_options *e = &o->engine;
+	if (!e->program || !o->output || !is_stdout(o->output))
+		return;
+	o->engine.takes_stdout = true;
+	log_at(LOG_VERBOSE, "standard output has the data; that of '%s' goes to standard error",
+	       e->program[0]);
+}
+
 static int make_format(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct format *f = ctx;

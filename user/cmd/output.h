@@ -42,6 +42,11 @@ struct output {
 	bool failed;	  /* output_close() has printed the reason */
 };
 
+/*
+ * Beside a PROGRAM: data that -o sends to standard output, by whatever name, has it alone, so the
+ * program's standard output goes to standard error. Before the run.
+ */
+void output_take_stdout(struct opts *o);
 /* Opens the output that the options name. 0, or an exit status after a line on stderr. */
 int output_open(struct output *out, const struct opts *o, struct session *s);
 int output_open_made(struct output *out, const struct opts *o, struct session *s,

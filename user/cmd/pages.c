@@ -12,6 +12,7 @@
 #include "cmd/message.h"
 #include "cmd/output.h"
 #include "cmd/print.h"
+#include "cmd/report.h"
 #include "cmd/reports.h"
 #include "cmd/run.h"
 #include "engine/pagetrace_feed.h"
@@ -167,6 +168,7 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	status = output_close(&out, session, status);
 	if (!o->engine.file_count)
 		output_report_limit(&out);
+	report_hint_pipe(o);
 	return run_status(o, session, status);
 }
 
@@ -175,7 +177,8 @@ static void write_doc(char *ret, size_t size)
 {
 	int n = snprintf(
 		ret, size,
-		"How a heap, or a whole address space, holds its pages. Of a process or program, "
+		"How a heap, or a whole address space, holds its pages. " REPORT_OF_PROGRAM
+		" Of a process or program, "
 		"as root: the pages that it touches, unmaps and returns, as the kernel has them. "
 		"FILE is a page trace of Go (GOEXPERIMENT=pagetrace, GODEBUG=pagetrace=FILE) or of "
 		"libebtrace-probes (EBTRACE_PAGETRACE=FILE), or a capture (ebtrace trace --pages "
@@ -259,6 +262,7 @@ static int obey(struct pages_run *r)
 		complain("%s", reason);
 		return EXIT_ERROR;
 	}
+	report_share_stdout(&r->opts, &r->form->as);
 	/* Of a file, -p selects the process. */
 	if (e->pid_count)
 		r->pid = (uint32_t)e->pids[0];

@@ -1,10 +1,35 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/report.h"
 
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "cmd/commands.h"
+#include "cmd/message.h"
 #include "cmd/run.h"
+
+void report_share_stdout(struct opts *o, const struct report_form *form)
+{
+	o->is_data = strcmp(form->name, "text") != 0;
+	if (o->is_data)
+		output_take_stdout(o);
+}
+
+void report_hint_pipe(const struct opts *o)
+{
+	struct stat out, err;
+	if (!o->engine.program || o->output || fstat(STDOUT_FILENO, &out) ||
+	    fstat(STDERR_FILENO, &err) || !S_ISFIFO(out.st_mode))
+		return;
+	bool same = out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+	if (!same && (!o->is_data || isatty(STDERR_FILENO)))
+		log_at(LOG_NORMAL,
+		       "the report is on standard error; the pipe got what '%s' prints, and with "
+		       "-o - the report%s",
+		       o->engine.program[0], o->is_data ? " alone" : ", too");
+}
 
 static int write_report(const struct opts *o, struct session *session, const void *ctx)
 {
@@ -19,6 +44,7 @@ static int write_report(const struct opts *o, struct session *session, const voi
 	status = output_close(&out, session, status);
 	if (!o->engine.file_count && !o->engine.snapshot)
 		output_report_limit(&out);
+	report_hint_pipe(o);
 	return run_status(o, session, status);
 }
 

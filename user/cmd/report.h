@@ -5,7 +5,19 @@
 
 #include "cmd/opts.h"
 #include "cmd/output.h"
+#include "cmd/report_form.h"
 
+/* Of a command's help, in its first lines. */
+#define REPORT_OF_PROGRAM                                                                         \
+	"The report of a PROGRAM goes to stderr, as that of perf stat does, because the program " \
+	"owns stdout; -o - sends it to stdout, the default of all other reports."
+
+/* Sets whose standard output is beside a PROGRAM, by the form of the report: data and what the program
+ * prints are never mixed. Before report_write(). */
+void report_share_stdout(struct opts *o, const struct report_form *form);
+/* After a run: names -o - where a pipe got what a PROGRAM printed, and the report went to standard
+ * error. Nothing follows data on a standard error that no person reads. */
+void report_hint_pipe(const struct opts *o);
 /* Runs a session with the sink that make() makes of ctx, whose report goes to the output that the
  * options name, else to stdout, of a started program to stderr. Returns the exit status. */
 int report_write(const struct opts *o, output_make *make, const void *ctx);

@@ -22,12 +22,8 @@
 
 static const struct opts_command command = {
 	OPTS_STAT, "-p PID...\n-- PROGRAM [ARGS...]\nFILE...",
-	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C."
-	"\vThe report of a PROGRAM goes to stderr, because the program owns stdout; -o - sends it "
-	"to "
-	"stdout, the default of all other reports.\n"
-	"\n"
-	"A pause is the outermost phase of a domain that stops its mutator; ebtrace(1) lists "
+	"GC statistics and pause percentiles of a run, at its end or on Ctrl-C. " REPORT_OF_PROGRAM
+	"\vA pause is the outermost phase of a domain that stops its mutator; ebtrace(1) lists "
 	"these phases.\n"
 	"\n"
 	"Examples:\n"
@@ -137,7 +133,10 @@ static int obey(struct opts *o)
 		complain("--by and --top apply to text");
 		status = EXIT_USAGE;
 	}
-	return status ? status : report_write(o, make_sink, o);
+	if (status)
+		return status;
+	report_share_stdout(o, &forms[form]);
+	return report_write(o, make_sink, o);
 }
 
 int cmd_stat(int argc, char **argv)

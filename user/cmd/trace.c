@@ -143,13 +143,24 @@ static int refuse_word(const struct opts *o)
 	return EXIT_USAGE;
 }
 
-static int check_time(const struct opts *o)
+/* What the options ask of a format that is no text. 0, or EXIT_USAGE after a line on stderr. */
+static int check_format(struct opts *o)
 {
 	const struct format *f = o->format ? o->format : format_of_path(o->output);
-	if (!o->has_time_form || f->traits & FORMAT_LINES)
+	if (f->traits & FORMAT_LINES)
 		return 0;
-	complain("--time applies to text; %s has its own times", f->name);
-	return EXIT_USAGE;
+	if (o->has_time_form) {
+		complain("--time applies to text; %s has its own times", f->name);
+		return EXIT_USAGE;
+	}
+	if (o->engine.program && !o->output && !o->trigger.rules) {
+		complain("on standard output %s would be mixed with what '%s' prints; try: -o "
+			 "FILE, or -o - (what it prints goes to standard error)",
+			 f->name, o->engine.program[0]);
+		return EXIT_USAGE;
+	}
+	output_take_stdout(o);
+	return 0;
 }
 
 /* bare: the command line names no command. */
@@ -166,7 +177,7 @@ static int obey(struct opts *o, bool bare)
 	if (!status)
 		status = run_check_usage(o);
 	if (!status)
-		status = check_time(o);
+		status = check_format(o);
 	if (!status)
 		status = trigger_check(o);
 	if (status)

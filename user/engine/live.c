@@ -317,6 +317,7 @@ static enum engine_end start_program(struct live *t)
 	struct program_options po = {
 		.nice = t->options->nice,
 		.open_files = t->options->open_files,
+		.stdout_is_stderr = t->options->takes_stdout,
 		.stop = t->probing.source != NULL,
 	};
 	int err = program_spawn(&t->program, argv, &po);

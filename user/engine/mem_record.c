@@ -198,6 +198,7 @@ static enum engine_end start_program(struct mem_record *r)
 {
 	struct program_options po = {
 		.nice = r->options->nice,
+		.stdout_is_stderr = r->options->stdout_is_stderr,
 		.open_files = r->options->open_files,
 		.extend = extend_environment,
 		.ctx = r,

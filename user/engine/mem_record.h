@@ -27,6 +27,7 @@ struct mem_record_options {
 	double rate;	/* probability that a word is sampled; 0: the default */
 	int nice;	/* of the program, as its limit of open files */
 	rlim_t open_files;
+	bool stdout_is_stderr; /* as of struct program_options */
 	/* Progress: sampled events so far (0: not known) and bytes of the trace; NULL: none. */
 	void (*progress)(void *ctx, uint64_t events, uint64_t bytes);
 	void *ctx;

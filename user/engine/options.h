@@ -45,6 +45,7 @@ struct engine_options {
 	uint64_t buffer_bytes;	   /* of the backlog of all rings; 0: the default */
 	int nice;		   /* of ebtrace when it was started; the program's */
 	rlim_t open_files;	   /* soft limit, likewise */
+	bool takes_stdout;	   /* data goes there: the program's goes to standard error */
 	bool follow;		   /* trace children, too */
 	bool realtime;		   /* real-time scheduling, if permitted */
 	bool snapshot;		   /* read the current content of the rings, then end */

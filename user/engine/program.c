@@ -88,6 +88,13 @@ static void extend_environment(const struct program *t)
 	}
 }
 
+/* A standard error that is closed is a descriptor that exec() closes (cmd/main.c). */
+static void redirect_stdout(void)
+{
+	bool is_closed = fcntl(STDERR_FILENO, F_GETFD) & FD_CLOEXEC;
+	dup3(STDERR_FILENO, STDOUT_FILENO, is_closed ? O_CLOEXEC : 0);
+}
+
 static void run_child(const struct program *t, char **argv, int go, int failed)
 {
 	setpriority(PRIO_PROCESS, 0, t->nice);
@@ -103,6 +110,8 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 		extend_environment(t);
 	if (t->extend)
 		t->extend(t->extend_ctx);
+	if (t->stdout_is_stderr)
+		redirect_stdout();
 	char byte;
 	if (read(go, &byte, 1) != 1)
 		_exit(127); /* the tracer gave up */
@@ -135,6 +144,7 @@ int program_spawn(struct program *t, char **argv, const struct program_options *
 	int err = 0;
 	t->nice = o->nice;
 	t->open_files = o->open_files;
+	t->stdout_is_stderr = o->stdout_is_stderr;
 	t->traced = o->stop;
 	t->extend = o->extend;
 	t->extend_ctx = o->ctx;

@@ -38,13 +38,15 @@ struct program {
 	uint64_t fork_rss_bytes; /* peak before exec(), as a copy of us */
 	int nice;		 /* the program's, as its limit of open files: ours are raised */
 	rlim_t open_files;
+	bool stdout_is_stderr;
 	void (*extend)(void *ctx); /* its environment */
 	void *extend_ctx;
 };
 
 struct program_options {
 	int nice;
-	rlim_t open_files; /* soft limit */
+	rlim_t open_files;     /* soft limit */
+	bool stdout_is_stderr; /* its standard output goes to standard error */
 	/* program_go() leaves it stopped behind exec(), when its file is mapped (by ptrace: a
 	 * set-user-id program does not get its privilege unless we are root). */
 	bool stop;
