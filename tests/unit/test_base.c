@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* base: the buffer, the thread that writes, text for terminals. */
 #include "base/buf.h"
+#include "base/ending.h"
 #include "base/utf8.h"
 #include "base/writer.h"
 #include "tests/tap.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 static void test_full_disk(void)
@@ -28,7 +30,7 @@ static void test_full_disk(void)
 }
 
 /* A reader that takes its time: every byte arrives, in order, and ready() says when to pause. */
-static void test_slow_reader(void)
+static void test_slow_reader(const char *when)
 {
 	int fds[2], busy = 0, good = 1;
 	if (pipe(fds))
@@ -52,9 +54,9 @@ static void test_slow_reader(void)
 	buf_flush(&b);
 	for (uint32_t got; seen < next && read(fds[0], &got, sizeof(got)) == sizeof(got);)
 		good &= got == seen++;
-	ok(good && seen == next, "a slow reader gets every byte in order");
-	ok(busy > 0, "and whoever writes is told to do something else meanwhile");
-	is(buf_finish(&b), 0, "without an error");
+	ok(good && seen == next, "%s a slow reader gets every byte in order", when);
+	ok(busy > 0, "%s whoever writes is told to do something else meanwhile", when);
+	ok(!buf_finish(&b), "%s there is no error", when);
 	buf_done(&b);
 	close(fds[0]);
 	close(fds[1]);
@@ -170,11 +172,66 @@ static void test_near(void)
 	ok(good, "a part of a number has eight digits, zeros first");
 }
 
+#define UNREAD_BYTES 300000 /* more than a pipe holds */
+
+static void put_unread(struct buf *b, int to)
+{
+	static const char zeros[UNREAD_BYTES];
+	buf_init_behind(b, to, 4096, UNREAD_BYTES);
+	buf_put(b, zeros, sizeof(zeros)); /* which is being written */
+	buf_put(b, zeros, sizeof(zeros));
+}
+
+/* Without the signal, each of these calls waits for ever. */
+static void test_no_reader(void)
+{
+	int fds[2];
+	struct buf b;
+	sigset_t term, old;
+	if (pipe(fds))
+		abort();
+	put_unread(&b, fds[1]);
+	is(buf_given_up(&b), 0, "nothing is given up before a signal");
+	ending_ask();
+	is(buf_finish(&b), -ECANCELED,
+	   "after a signal, an output that accepts nothing is given up");
+	ok(buf_given_up(&b) > 0 && buf_given_up(&b) < 2 * UNREAD_BYTES,
+	   "what it had not accepted is counted");
+	buf_done(&b);
+	put_unread(&b, fds[1]);
+	buf_done(&b);
+	ok(true, "and so is one that nobody finishes");
+	put_unread(&b, fds[1]);
+	while (!buf_ready(&b))
+		;
+	buf_puts(&b, "later");
+	is(buf_flush(&b), -ECANCELED, "whoever asks whether it is ready notices as well");
+	buf_done(&b);
+	ending_forget();
+
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, &old);
+	kill(getpid(), SIGTERM);
+	put_unread(&b, fds[1]);
+	buf_puts(&b, "later");
+	is(buf_flush(&b), -ECANCELED, "a signal that is pending ends a wait for room");
+	buf_done(&b);
+	sigwaitinfo(&term, NULL);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(void)
 {
 	test_near();
 	test_full_disk();
-	test_slow_reader();
+	test_slow_reader("in a run");
+	ending_ask();
+	test_slow_reader("after a signal");
+	ending_forget();
+	test_no_reader();
 	test_blocks();
 	test_utf8_copy();
 	test_utf8_plain();

@@ -17,7 +17,7 @@ int buf_init(struct buf *b, int fd, size_t cap)
 int buf_init_behind(struct buf *b, int fd, size_t cap, size_t limit)
 {
 	int err = buf_init(b, fd, cap);
-	if (err)
+	if (err || fd < 0)
 		return err;
 	err = writer_new(fd, limit, &b->writer);
 	if (err)
@@ -65,6 +65,11 @@ int buf_finish(struct buf *b)
 	if (b->writer && !b->err)
 		b->err = writer_drain(b->writer);
 	return b->err;
+}
+
+uint64_t buf_given_up(const struct buf *b)
+{
+	return b->writer ? writer_given_up(b->writer) : 0;
 }
 
 static void grow(struct buf *b, size_t need)

@@ -27,7 +27,8 @@ struct buf {
 
 /* fd -1: in memory, without limit. `cap`: its first size, or the size of a write. 0 or -ENOMEM. */
 int buf_init(struct buf *b, int fd, size_t cap);
-/* The same with a thread that writes; about `limit` bytes are queued at most. 0 or -errno. */
+/* The same with a thread that writes; about `limit` bytes are queued at most. fd -1: as buf_init().
+ * 0 or -errno. */
 int buf_init_behind(struct buf *b, int fd, size_t cap, size_t limit);
 void buf_done(struct buf *b);
 /* False while the thread's queue is long: buf_put() may block. */
@@ -37,6 +38,8 @@ void buf_put(struct buf *b, const void *data, size_t len);
 int buf_flush(struct buf *b);
 /* The same, and waits until they are written. */
 int buf_finish(struct buf *b);
+/* Bytes that the thread had not written when it gave the output up (-ECANCELED); 0: it did not. */
+uint64_t buf_given_up(const struct buf *b);
 /* Memory only: the bytes as a string; its NUL is not part of `len`. Never NULL. */
 const char *buf_str(struct buf *b);
 /* The cold half of buf_room(). */

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/writer.h"
 
+#include "base/clock.h"
+#include "base/ending.h"
 #include "base/file.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define BLOCK_LEAST (64u << 10)
+/* Writes to what may block are so short, as only their ends show that bytes were accepted. */
+#define SHORT_BYTES (16u << 10)
+/* The output is given up after so many looks, at least so far apart, that found it full. */
+#define STALL_LOOK_NS 20000000u
+#define STALL_LOOKS   8
 
 /* A block of queued bytes, or an empty one for reuse. */
 struct block {
@@ -26,9 +35,17 @@ struct writer {
 	pthread_cond_t more, less;
 	struct block *first, *last; /* to be written, the oldest first */
 	struct block *unused;
-	size_t waiting; /* bytes in the list */
-	bool busy, ending;
+	size_t waiting;	       /* bytes in the list */
+	struct block *writing; /* by the thread; NULL: none */
+	size_t written;	       /* bytes of it */
+	size_t write_bytes;    /* of one write, at most */
+	bool ending;
 	int err;
+	/* Looks at a full output since it accepted bytes, after the user has asked us to end. */
+	unsigned stalled;
+	uint64_t looked_ns;
+	uint64_t given_up; /* bytes */
+	bool cancelled;
 };
 
 static struct block *pop_block(struct writer *w)
@@ -41,31 +58,64 @@ static struct block *pop_block(struct writer *w)
 	return b;
 }
 
+/* The thread can be cancelled only here, where it holds no lock. */
+static int write_some(struct writer *w, const char *data, size_t n)
+{
+	int old;
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
+	int err = file_write(w->fd, data, n);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
+	return err;
+}
+
+/* Called with the lock, which it releases during writes. */
+static int write_block(struct writer *w, const struct block *b)
+{
+	int err = w->err;
+	for (w->written = 0; w->written < b->len && !err;) {
+		size_t left = b->len - w->written;
+		size_t n = left < w->write_bytes ? left : w->write_bytes;
+		pthread_mutex_unlock(&w->lock);
+		err = write_some(w, b->data + w->written, n);
+		pthread_mutex_lock(&w->lock);
+		w->written += n;
+		w->stalled = 0;
+	}
+	return w->err ? w->err : err;
+}
+
 static void *run(void *arg)
 {
 	struct writer *w = arg;
+	int old;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		while (!w->first && !w->ending)
 			pthread_cond_wait(&w->more, &w->lock);
 		if (!w->first)
 			break;
-		struct block *b = pop_block(w);
-		w->busy = true;
-		int err = w->err;
-		pthread_mutex_unlock(&w->lock);
-		if (!err)
-			err = file_write(w->fd, b->data, b->len);
+		struct block *b = w->writing = pop_block(w);
+		w->err = write_block(w, b);
 		b->len = 0;
-		pthread_mutex_lock(&w->lock);
 		b->next = w->unused;
 		w->unused = b;
-		w->err = err;
-		w->busy = false;
+		w->writing = NULL;
 		pthread_cond_broadcast(&w->less);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return NULL;
+}
+
+static void init_locks(struct writer *w)
+{
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->more, NULL);
+	pthread_cond_init(&w->less, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 int writer_new(int fd, size_t limit, struct writer **ret)
@@ -73,11 +123,11 @@ int writer_new(int fd, size_t limit, struct writer **ret)
 	struct writer *w = calloc(1, sizeof(*w));
 	if (!w)
 		return -ENOMEM;
+	struct stat st;
 	w->fd = fd;
 	w->limit = limit;
-	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->more, NULL);
-	pthread_cond_init(&w->less, NULL);
+	w->write_bytes = fstat(fd, &st) || !S_ISREG(st.st_mode) ? SHORT_BYTES : SIZE_MAX;
+	init_locks(w);
 	/* The main thread handles signals. */
 	sigset_t all, old;
 	sigfillset(&all);
@@ -105,23 +155,6 @@ static void free_blocks(struct block *b)
 		free_block(b);
 		b = next;
 	}
-}
-
-void writer_free(struct writer *w)
-{
-	if (!w)
-		return;
-	pthread_mutex_lock(&w->lock);
-	w->ending = true;
-	pthread_cond_signal(&w->more);
-	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
-	free_blocks(w->first);
-	free_blocks(w->unused);
-	pthread_cond_destroy(&w->more);
-	pthread_cond_destroy(&w->less);
-	pthread_mutex_destroy(&w->lock);
-	free(w);
 }
 
 /* An empty block of at least this size: the one written last, if it fits. NULL: no memory. */
@@ -152,12 +185,68 @@ static void append(struct writer *w, struct block *b)
 	w->last = b;
 }
 
+static void give_up(struct writer *w)
+{
+	for (const struct block *b = w->first; b; b = b->next)
+		w->given_up += b->len;
+	w->given_up += w->writing ? w->writing->len - w->written : 0;
+	w->err = w->err ? w->err : -ECANCELED;
+	w->cancelled = true;
+	pthread_cancel(w->thread);
+}
+
+/* A writer that waits for a CPU, as after SIGSTOP, finds room and gives nothing up. */
+static void look_for_stall(struct writer *w)
+{
+	struct pollfd out = {.fd = w->fd, .events = POLLOUT};
+	uint64_t now = now_ns();
+	if (w->cancelled || !w->writing || w->write_bytes == SIZE_MAX ||
+	    now - w->looked_ns < STALL_LOOK_NS)
+		return;
+	w->looked_ns = now;
+	if (!ending_asked() || poll(&out, 1, 0))
+		w->stalled = 0;
+	else if (++w->stalled >= STALL_LOOKS)
+		give_up(w);
+}
+
+/* Waits for the thread to have written a block, or for a while. */
+static void wait_for_less(struct writer *w)
+{
+	uint64_t until = now_ns() + STALL_LOOK_NS;
+	struct timespec ts = {.tv_sec = (time_t)(until / 1000000000u),
+			      .tv_nsec = (long)(until % 1000000000u)};
+	pthread_cond_timedwait(&w->less, &w->lock, &ts);
+	look_for_stall(w);
+}
+
+void writer_free(struct writer *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	while (!w->cancelled && (w->writing || w->first))
+		wait_for_less(w);
+	w->ending = true;
+	pthread_cond_signal(&w->more);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	if (w->writing)
+		free_block(w->writing);
+	free_blocks(w->first);
+	free_blocks(w->unused);
+	pthread_cond_destroy(&w->more);
+	pthread_cond_destroy(&w->less);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
 /* Blocks while the limit is reached. 0 or the first error so far. */
 static int wait_for_room(struct writer *w)
 {
 	/* The queue stays below the limit plus one put. */
 	while (!w->err && w->waiting >= w->limit)
-		pthread_cond_wait(&w->less, &w->lock);
+		wait_for_less(w);
 	return w->err;
 }
 
@@ -165,7 +254,7 @@ static int leave(struct writer *w, int err, size_t len)
 {
 	w->err = err;
 	w->waiting += err ? 0 : len;
-	if (!w->busy)
+	if (!w->writing)
 		pthread_cond_signal(&w->more);
 	pthread_mutex_unlock(&w->lock);
 	return err;
@@ -212,6 +301,8 @@ int writer_swap(struct writer *w, char **data, size_t cap, size_t len)
 bool writer_ready(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
+	if (w->waiting >= w->limit / 2)
+		look_for_stall(w);
 	bool ready = w->err || w->waiting < w->limit / 2;
 	pthread_mutex_unlock(&w->lock);
 	return ready;
@@ -220,9 +311,17 @@ bool writer_ready(struct writer *w)
 int writer_drain(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
-	while (w->busy || (w->first && !w->err))
-		pthread_cond_wait(&w->less, &w->lock);
+	while (!w->cancelled && (w->writing || (w->first && !w->err)))
+		wait_for_less(w);
 	int err = w->err;
 	pthread_mutex_unlock(&w->lock);
 	return err;
+}
+
+uint64_t writer_given_up(struct writer *w)
+{
+	pthread_mutex_lock(&w->lock);
+	uint64_t bytes = w->given_up;
+	pthread_mutex_unlock(&w->lock);
+	return bytes;
 }

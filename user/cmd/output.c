@@ -2,6 +2,7 @@
 #include "cmd/output.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,14 +97,28 @@ static int make_inner(struct output *out)
 	return err;
 }
 
+/* The reader of a pipe took no more. */
+static void report_given_up(const struct output *out)
+{
+	complain("%s took nothing more after the signal: %" PRIu64
+		 " bytes that were ready, and what "
+		 "follows, are not written",
+		 out->path ? out->path : "standard output", sink_given_up(out->inner));
+}
+
 /* Ends the sink and names the file. 0 or the first error, which has been reported. */
 static int end_file(struct output *out)
 {
 	int err = sink_end(out->inner);
+	bool given_up = err == -ECANCELED;
+	if (given_up)
+		report_given_up(out);
 	sink_free(out->inner);
 	out->inner = NULL;
 	err = err == -EPIPE ? 0 : err;
-	if (out->path) {
+	if (given_up) {
+		outfile_close(&out->file);
+	} else if (out->path) {
 		int moved = !err && out->rotate ? rotation_shift(&out->file, out->rotate) : 0;
 		err = outfile_name(&out->file, err ? err : moved);
 	} else if (err) {

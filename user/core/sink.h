@@ -49,7 +49,7 @@ struct sink_ops {
 
 struct sink {
 	const struct sink_ops *ops;
-	const struct buf *out; /* NULL: what it writes is not counted */
+	const struct buf *out; /* NULL: it writes none of its own */
 	size_t batch_max;      /* events() takes at most so many at once; 0: any number */
 	/* Set by the sink: a live run is to emit the intervals that are open now (EBT_OFFCPU), which it
 	 * clears. */
@@ -95,6 +95,11 @@ static inline uint64_t sink_bytes(struct sink *k)
 	if (k->ops->bytes)
 		return k->ops->bytes(k);
 	return k->out ? k->out->passed + k->out->len : 0;
+}
+/* Bytes that its output had not accepted when it was given up; 0: it was not. */
+static inline uint64_t sink_given_up(const struct sink *k)
+{
+	return k->out ? buf_given_up(k->out) : 0;
 }
 static inline void sink_free(struct sink *k)
 {

@@ -518,7 +518,7 @@ static void done(struct live *t)
 	follow_free(t->follow);
 	inspect_free(t->inspect);
 	loop_free(t->loop);
-	/* What is still to be written may wait for a reader: a second signal must end that. */
+	/* What is still to be written may wait for a reader: a signal must end that. */
 	signals_finish(&t->signals, true);
 	if (t->signals.fd >= 0)
 		close(t->signals.fd);

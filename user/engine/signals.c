@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ending.h"
 
 /* Two signals of one sender are one within this time. */
 #define REPEAT_NS      100000000u
@@ -113,6 +114,7 @@ static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
 		if (!ends_run((int)si.ssi_signo))
 			continue;
 		s->ends++;
+		ending_ask();
 		s->last = (int)si.ssi_signo;
 		s->last_from = si.ssi_code == SI_USER ? (pid_t)si.ssi_pid : 0;
 		s->last_ns = now_ns();
@@ -145,6 +147,7 @@ void signals_release(struct signals *s, pid_t program)
 static void ignore_once(int signo)
 {
 	(void)signo;
+	ending_ask();
 }
 
 void signals_finish(struct signals *s, bool is_live)

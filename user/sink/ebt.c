@@ -92,6 +92,7 @@ int ebt_new(const struct session *s, int fd, struct sink **ret)
 		return -ENOMEM;
 	e->session = s;
 	e->base.ops = &ebt_ops;
+	e->base.out = &e->buf;
 	struct ebt_blocks_options o = {.take = write_block, .ctx = e};
 	int err = ebt_blocks_new(s, &o, &e->blocks);
 	if (!err)

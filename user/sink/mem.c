@@ -82,7 +82,7 @@ int mem_new(const struct session *s, int fd, mem_put *put, const struct mem_repo
 	if (!err)
 		err = display_names_new(s->strings, &k->names);
 	if (!err)
-		err = buf_init(&k->buf, fd, MEM_BUFFER_BYTES);
+		err = buf_init_behind(&k->buf, fd, MEM_BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		mem_model_done(&k->model);
 		display_names_free(k->names);

@@ -174,7 +174,7 @@ int pages_new(const struct session *s, int fd, pages_put *put, const struct page
 		return -ENOMEM;
 	int err = pages_model_init(&k->model, &o->model);
 	if (!err)
-		err = buf_init(&k->buf, fd, BUFFER_BYTES);
+		err = buf_init_behind(&k->buf, fd, BUFFER_BYTES, SINK_BEHIND_BYTES);
 	if (err) {
 		pages_model_done(&k->model);
 		free(k);

@@ -264,6 +264,7 @@ int stat_new(const struct session *s, int fd, const struct stat_options *o, stru
 		return err;
 	}
 	k->base.ops = &stat_ops;
+	k->base.out = &k->buf;
 	k->session = s;
 	k->opt = *o;
 	if (o->interval_ns)
