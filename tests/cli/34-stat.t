@@ -98,6 +98,20 @@ for name in 5.1.1/b-domains4 5.3.0/d-wrapped 5.5.2/a-gcchurn; do
 	same_file "$TMP/text" "$golden" "$name: the report as text"
 done
 
+# What is left out of the text until -v asks for it.
+xz -dc tests/data/ocaml-5.5.2/a-gcchurn.events.xz >"$TMP/ring"
+"$O/ebtrace" stat "$TMP/ring" >"$TMP/text" 2>/dev/null
+"$O/ebtrace" stat -v "$TMP/ring" >"$TMP/verbose" 2>/dev/null
+is "$(sed -n 2p "$TMP/text")" "  GC took 65.84 % of the domains' 153.742 ms, in 20 pauses: half of them 2.246 ms at most, the longest 14.020 ms." \
+	"the conclusion comes first"
+is "$(grep -oE '^ +[0-9.]+ %' "$TMP/text" | tr -d ' \n')" "50.0%90.0%99.0%" "of five percentiles those stand there that are no longest pause again"
+is "$(grep -cE '^ +[0-9.]+ %' "$TMP/verbose")" 10 "-v shows all, as long as they differ"
+is "$(grep -c '14.020 ms$' <(grep -E '^ +[0-9.]+ %' "$TMP/verbose"))" 1 "the longest pause once"
+sed -n '/^  phase /,$p' "$TMP/text" | sed '$d' >"$TMP/some"
+sed -n '/^  phase /,$p' "$TMP/verbose" | sed '$d' >"$TMP/all"
+head -11 "$TMP/all" >"$TMP/wanted" && echo "  ($(($(wc -l <"$TMP/all") - 11)) more with less time; -v shows them)" >>"$TMP/wanted"
+same_file "$TMP/some" "$TMP/wanted" "the ten phases with the most time stand in the text, and how many others there are"
+
 # The lines.
 xz -dc tests/data/ocaml-5.3.0/a-gcchurn.events.xz >"$TMP/ring"
 "$O/ebtrace" stat --json --interval 10ms --ocaml-version 5.3 "$TMP/ring" >"$TMP/lines"

@@ -106,7 +106,7 @@ timeout 300 "$O/ebtrace" trace --blame -o "$TMP/whole.ebt" -- "$prog" "$TMP/file
 "$O/ebtrace" -q "$TMP/whole.ebt" -o "$TMP/whole.ndjson"
 is "$(compared whole)" ok "a capture has them"
 n=$(grep -c '"kind":"offcpu"' "$TMP/whole.ndjson")
-is "$("$O/ebtrace" "$TMP/whole.ebt" | grep -c ' offcpu duration_ns=[0-9]* reason=')" "$n" "text has them"
+is "$("$O/ebtrace" "$TMP/whole.ebt" | grep -c ' offcpu duration=[0-9.]* [mun]*s reason=')" "$n" "text has them"
 is "$("$O/ebtrace" "$TMP/whole.ebt" -e offcpu -f ndjson | grep -c '"kind":"offcpu"')" "$n" "-e offcpu selects them"
 for limit in 1000000 2500000; do
 	"$O/ebtrace" "$TMP/whole.ebt" --min-duration "${limit}ns" -f ndjson | jq -c 'select(.kind == "offcpu")' >"$TMP/got"

@@ -186,7 +186,7 @@ is "$(jq -r 'select(.duration_ns != ([to_entries[] | select(.key | test("^(cpu|p
 	"parts add up"
 is "$(jq -s 'map(.futex_ns // 0) | add' "$TMP/pauses")" "$(jq .blame.parts_ns.futex "$TMP/capture.json")" "and are those of stat"
 n=$(wc -l <"$TMP/pauses")
-is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause | grep -c ' pause phase=major duration_ns=')" "$n" "text has them"
+is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause | grep -c ' pause phase=major duration=')" "$n" "text has them"
 is "$("$O/ebtrace" -q "$TMP/run.ebt" -e pause -f chrome | jq '[.[] | select(.args.futex_ns or .args.sleep_ns)] | length')" "$n" "so has Chrome's JSON, with arguments"
 "$O/ebtrace" -q "$TMP/run.ebt" -e pause -f fxt -o "$TMP/fxt"
 "$O/tests/prog/fxt_dump" "$TMP/fxt" | grep -q futex_ns

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the text sink says of events that no domain is known of. */
+#include "core/offcpu.h"
+#include "core/pause_usage.h"
 #include "core/session.h"
 #include "core/sink.h"
 #include "sink/text.h"
@@ -89,6 +91,41 @@ static void test_overlap(void)
 	fclose(f);
 }
 
+static void test_times(void)
+{
+	char line[512] = "";
+	FILE *f = tmpfile();
+	struct offcpu o = {.begin_ns = 1000,
+			   .end_ns = 1001000,
+			   .reason = EBT_OFFCPU_PREEMPTED,
+			   .syscall = -1,
+			   .wait_ns = 900,
+			   .run_delay_ns = 77600000,
+			   .runner_cpu = EBT_NO_CPU};
+	struct ebt_event ev = {.ts = o.end_ns, .kind = EBT_OFFCPU, .domain = EBT_NO_DOMAIN};
+	struct pause_usage u = {.count = {[PAUSE_RUN_DELAY] = 2500}};
+	struct ebt_event pause = {.ts = 2000000, .kind = EBT_END, .pos = EBT_NO_POS};
+	if (!f || session_new(&session) || enter_processes(session, 1) ||
+	    text_new(session, fileno(f), &sink) || offcpu_put(session, &ev, &o) ||
+	    pause_usage_put(session, &pause, &u))
+		abort();
+	sink_events(sink, &ev, 1);
+	sink_events(sink, &pause, 1);
+	sink_end(sink);
+	rewind(f);
+	ok(fgets(line, sizeof(line), f) &&
+		   strstr(line,
+			  " duration=1.000 ms reason=preempted wait=900 ns run_delay=77.600 ms"),
+	   "times have a unit, and no name that says so") ||
+		(diag("%s", line), 1);
+	ok(fgets(line, sizeof(line), f) && strstr(line, " run_delay=2.500 us\n"),
+	   "also those of a pause, of which what is 0 is left out") ||
+		(diag("%s", line), 1);
+	sink_free(sink);
+	session_free(session);
+	fclose(f);
+}
+
 /* Words are formatted with the line if they are few, and by pieces if it came late. */
 static void test_words(void)
 {
@@ -160,5 +197,6 @@ int main(void)
 	fclose(f);
 	test_overlap();
 	test_words();
+	test_times();
 	return tap_done();
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
@@ -56,6 +57,7 @@ static int make_sink(const void *ctx, struct session *s, int fd, struct sink **r
 		.blame = o->engine.blame,
 		.longest = o->top ? o->top : BLAME_LONGEST,
 		.cpus = o->engine.file_count ? 0 : cpus(),
+		.verbose = log_level >= LOG_VERBOSE,
 	};
 	return stat_new(s, fd, &so, ret);
 }

@@ -192,6 +192,7 @@ static int put_report(struct stat *k)
 		.blame = k->opt.blame || (k->blame && blame_total(k->blame)->counted) ? k->blame
 										      : NULL,
 		.cpus = k->opt.cpus,
+		.verbose = k->opt.verbose,
 		.begin_ns = s->run_begin.known ? s->run_begin.ns : k->model.first.ns,
 	};
 	uint64_t end = s->run_end.known ? s->run_end.ns : k->model.stream.now_ns;

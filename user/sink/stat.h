@@ -19,6 +19,7 @@ struct stat_options {
 	bool blame;	      /* what pauses were made of, also where nothing was counted in them */
 	uint32_t longest;     /* so many pauses each with what it was made of */
 	unsigned cpus;	      /* that the run may use; 0: not known */
+	bool verbose;	      /* text has all percentiles and phases */
 };
 
 /* Writes to fd, which stays the caller's. 0 or -ENOMEM. */

@@ -255,7 +255,7 @@ static void put_doing(struct buf *b, const struct blame_split *s)
 		bool called = c->part != BLAME_WAIT && c->syscall != BLAME_NO_CALL;
 		if (c->ns != s->ns[part])
 			report_print(b, ", %s", report_ns_text((double)c->ns).text);
-		else if (called || c->tid || *c->comm)
+		else if (called || c->part == BLAME_WAIT)
 			buf_puts(b, ",");
 		put_cause(b, &s->longest);
 	}
@@ -345,10 +345,14 @@ bool stat_blame_put_calls(struct buf *b, const struct session *s, struct blame *
 	return false;
 }
 
-static void put_sentence(struct buf *b, const struct session *s, const struct blame_pause *p)
+void stat_blame_sentence(struct buf *b, const struct session *s, struct blame *m)
 {
+	uint32_t n;
+	const struct blame_pause *p = blame_longest(m, &n);
+	if (!n)
+		return;
 	bool by_other = largest(&p->split) == BLAME_DOMAIN && p->culprit.ns;
-	report_print(b, "The longest pause took %s: ", report_ns_text((double)p->ns).text);
+	report_print(b, "  The longest pause took %s: ", report_ns_text((double)p->ns).text);
 	if (!by_other) {
 		bool known = largest(&p->split) != BLAME_UNKNOWN;
 		buf_puts(b, known ? "its thread " : "what its thread ");
@@ -386,8 +390,6 @@ void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, ui
 	buf_puts(b, "\n  longest pauses\n");
 	for (uint32_t i = 0; i < n; i++)
 		put_pause(b, s, &p[i], begin_ns);
-	buf_puts(b, "\n  ");
-	put_sentence(b, s, p);
 }
 
 static void json_parts(struct json *j, const uint64_t *ns)

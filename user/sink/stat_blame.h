@@ -10,6 +10,9 @@ struct stat_report;
 
 /* begin_ns: of the run, from which times are counted. */
 void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, uint64_t begin_ns);
+/* One sentence, a line of its own: what the longest pause was made of, and where it began. Nothing if
+ * there was none. */
+void stat_blame_sentence(struct buf *b, const struct session *s, struct blame *m);
 /* As the member "blame" of the open object. */
 void stat_blame_json(struct json *j, const struct session *s, struct blame *m);
 /* A pause that is open at the end of an interval: a line of text; the member "open", null if it is NULL. */

@@ -28,6 +28,7 @@ struct stat_report {
 	uint64_t begin_ns;   /* on the session's clock */
 	struct blame *blame; /* NULL: not asked for, and nothing was counted */
 	unsigned cpus;	     /* of the machine that the run was on; 0: not known */
+	bool verbose;	     /* all percentiles and phases */
 };
 
 #endif

@@ -8,6 +8,8 @@
 #include "sink/report_text.h"
 #include "sink/stat_percentiles.h"
 
+#define PHASES_SHOWN 10 /* without -v */
+
 struct shown {
 	char text[24];
 };
@@ -182,7 +184,21 @@ static void put_lanes(struct buf *b, const struct stat_process *p)
 			 "of others)\n");
 }
 
-static void put_pauses(struct buf *b, const struct stat_pauses *p)
+/* Those that are the longest pause as the one before was are left out. */
+static void put_percentiles(struct buf *b, const struct histogram *h, bool all)
+{
+	static const uint32_t few[] = {500000, 900000, 990000, 999000, 999900};
+	const uint32_t *at = all ? stat_percentiles : few;
+	size_t n = all ? STAT_PERCENTILES : sizeof(few) / sizeof(*few);
+	uint64_t ns = 0;
+	for (size_t i = 0; i < n && ns < h->max; i++) {
+		ns = histogram_at(h, at[i]);
+		report_print(b, "  %10s %%  %14s\n", show_percentile(at[i]).text,
+			     show_ns((double)ns).text);
+	}
+}
+
+static void put_pauses(struct buf *b, const struct stat_pauses *p, bool verbose)
 {
 	const struct histogram *h = &p->whole;
 	const uint64_t *cut = p->cut;
@@ -204,9 +220,7 @@ static void put_pauses(struct buf *b, const struct stat_pauses *p)
 	report_print(b, "  min %s, max %s, mean %s, standard deviation %s\n",
 		     show_ns((double)h->min).text, show_ns((double)h->max).text,
 		     show_ns(histogram_mean(h)).text, show_ns(histogram_stddev(h)).text);
-	for (unsigned i = 0; i < STAT_PERCENTILES; i++)
-		report_print(b, "  %10s %%  %14s\n", show_percentile(stat_percentiles[i]).text,
-			     show_ns((double)histogram_at(h, stat_percentiles[i])).text);
+	put_percentiles(b, h, verbose);
 }
 
 static void put_work(struct buf *b, const struct stat_numbers *n)
@@ -247,13 +261,18 @@ static uint32_t next_phase(const struct stat_numbers *n, const bool *done)
 	return best;
 }
 
-static void put_phases(struct buf *b, const struct stat_numbers *n)
+static void put_phases(struct buf *b, const struct stat_numbers *n, bool verbose)
 {
 	bool done[PHASES + 1] = {false};
+	unsigned rows = 0, more = 0;
 	buf_puts(b, "\n  phase                               count           total            self"
 		    "             max\n");
 	for (uint32_t i; (i = next_phase(n, done)) <= PHASES; done[i] = true) {
 		const struct stat_phase *ph = &n->phases[i];
+		if (rows++ >= PHASES_SHOWN && !verbose) {
+			more++;
+			continue;
+		}
 		report_print(b, "  %-30s %10" PRIu64 "%16s%16s%16s", phases_name(i), ph->count,
 			     show_ns((double)ph->total_ns).text, show_ns((double)ph->self_ns).text,
 			     show_ns((double)ph->max_ns).text);
@@ -263,20 +282,22 @@ static void put_phases(struct buf *b, const struct stat_numbers *n)
 			buf_puts(b, "  (no pause)");
 		buf_puts(b, "\n");
 	}
+	if (more)
+		report_print(b, "  (%u more with less time; -v shows them)\n", more);
 	if (n->phases[PHASES].count || n->phases[PHASES].cut)
 		buf_puts(b, "  (unknown: phases that are in no table, taken as pauses)\n");
 }
 
 static void put_section(struct buf *b, const struct stat_numbers *n,
-			const struct stat_process *process, uint64_t wall_ns)
+			const struct stat_process *process, uint64_t wall_ns, bool verbose)
 {
 	put_times(b, n, wall_ns);
 	put_coverage(b, n);
 	if (process && process->lanes)
 		put_lanes(b, process);
-	put_pauses(b, &n->pauses);
+	put_pauses(b, &n->pauses, verbose);
 	put_work(b, n);
-	put_phases(b, n);
+	put_phases(b, n, verbose);
 	if (n->unmatched)
 		report_print(b, "  (%" PRIu64 " ends without a begin)\n", n->unmatched);
 	if (n->damaged)
@@ -310,17 +331,49 @@ static void put_heading(struct buf *b, const struct stat_section *s)
 	buf_puts(b, ":\n\n");
 }
 
+/* What most people ask for, before the figures that it comes from. */
+static void put_conclusion(struct buf *b, const struct stat_report *r)
+{
+	const struct stat_numbers *n = r->total;
+	const struct histogram *h = &n->pauses.whole;
+	report_print(b, "\n  GC took %.2f %% of the domains' %s",
+		     stat_numbers_percent(n->gc_ns, n->elapsed_ns),
+		     show_ns((double)n->elapsed_ns).text);
+	if (h->count)
+		report_print(b, ", in %" PRIu64 " pause%s: ", h->count, h->count == 1 ? "" : "s");
+	if (h->count >= 2)
+		report_print(b, "half of them %s at most, ",
+			     show_ns((double)histogram_at(h, 500000)).text);
+	if (h->count >= 100)
+		report_print(b, "one in a hundred %s or more, ",
+			     show_ns((double)histogram_at(h, 990000)).text);
+	if (h->count)
+		report_print(b, "the longest %s", show_ns((double)h->max).text);
+	buf_puts(b, ".\n");
+	if (n->uncovered_ns)
+		report_print(
+			b,
+			"  Events were lost in %.2f %% of that time, and nothing is known of it.\n",
+			stat_numbers_percent(n->uncovered_ns, n->elapsed_ns));
+	if (!r->blame)
+		return;
+	stat_blame_sentence(b, r->session, r->blame);
+	stat_advice_text(b, r);
+}
+
 void stat_text_report(struct buf *b, const struct stat_report *r)
 {
 	const struct stat_sections *all = r->sections;
 	uint32_t processes = r->model->processes.count;
 	if (!processes)
 		buf_puts(b, "No events.\n");
+	else
+		put_conclusion(b, r);
 	bool one = processes == 1;
 	for (uint32_t i = 0; i < all->shown; i++) {
 		const struct stat_section *s = &all->section[i];
 		put_heading(b, s);
-		put_section(b, s->numbers, s->process, one ? r->wall_ns : s->wall_ns);
+		put_section(b, s->numbers, s->process, one ? r->wall_ns : s->wall_ns, r->verbose);
 	}
 	if (all->shown < all->count)
 		report_print(b, "\n(%u more %s with less GC time; --top %u shows them)\n",
@@ -332,12 +385,11 @@ void stat_text_report(struct buf *b, const struct stat_report *r)
 			     : r->model->programs.count
 				     ? " (--by process shows those with the most GC time)"
 				     : " (--by process shows each)");
-		put_section(b, r->total, NULL, r->wall_ns);
+		put_section(b, r->total, NULL, r->wall_ns, r->verbose);
 	}
 	buf_puts(b, "\n");
 	if (!r->blame)
 		return;
 	stat_blame_text(b, r->session, r->blame, r->begin_ns);
-	stat_advice_text(b, r);
 	buf_puts(b, "\n");
 }

@@ -10,6 +10,7 @@
 #include "core/names.h"
 #include "core/tracks.h"
 #include "sink/event_stack.h"
+#include "sink/report_text.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,6 +181,22 @@ static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 	}
 }
 
+/* " duration=1.234 ms": of duration_ns. False, and nothing: it is no time. */
+static bool put_time(struct text *t, const struct event_arg *arg)
+{
+	const struct kinds_arg *a = arg->arg;
+	size_t len = strlen(a->name);
+	bool counts = a->type == KINDS_TYPE_u64 || a->type == KINDS_TYPE_count;
+	if (!counts || len < 3 || strcmp(a->name + len - 3, "_ns") != 0)
+		return false;
+	uint64_t ns = arg->value - (a->type == KINDS_TYPE_count);
+	put(t, " ");
+	buf_put(&t->buf, a->name, len - 3);
+	put(t, "=");
+	put(t, report_ns_text((double)ns).text);
+	return true;
+}
+
 /* The one argument of most kinds, " = 5", and any other, " words=5". */
 static void put_arg(struct text *t, const struct event_arg *arg)
 {
@@ -193,6 +210,8 @@ static void put_arg(struct text *t, const struct event_arg *arg)
 		put(t, a->name);
 		return;
 	}
+	if (put_time(t, arg))
+		return;
 	if (!strcmp(a->name, "value")) {
 		put(t, " = ");
 	} else {
