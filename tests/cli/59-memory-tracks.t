@@ -42,8 +42,7 @@ for name in single external; do
 	awk -F'\t' '$1 == "counter" { sub(/.*\//, "", $3); print $3 "\t" $5 }' "$TMP/lines" >"$TMP/perfetto"
 	same_file "$TMP/chrome" "$TMP/perfetto" "$name: Chrome's format has the same values"
 
-	awk -F'\t' -v bytes="$word_bytes" '$1 == "alloc" { n[$5] += $4 }
-		END { for (f in n) printf "%d\n", n[f] * bytes }' "$TMP/events" | sort -rn | head -10 >"$TMP/want"
+	"$ebt" mem hotspots --json --top 10 "$trace" 2>/dev/null | jq '.sites[].bytes' >"$TMP/want"
 	sed -n 's/^begin.*biggest allocation sites.*\tbytes=\([0-9]*\) .*/\1/p; s/^begin.*biggest allocation sites.*\tbytes=\([0-9]*\)\t.*/\1/p' \
 		"$TMP/lines" >"$TMP/sites"
 	same_file "$TMP/sites" "$TMP/want" "$name: the biggest sites have their bytes"

@@ -79,7 +79,7 @@ is "$(grep -xE 'xmalloc|by_xmalloc|pool_get' "$TMP/got")$(grep -cE 'std::.*_M_' 
 	"--no-wrappers shows the innermost functions" || diag "$(<"$TMP/got")"
 is "$(sites --no-wrappers --wrapper xmalloc "$TMP/sites.ctf" | grep -cxE 'pool_get|by_xmalloc|xmalloc')" 2 \
 	"or those inside of which there are only the wrappers that are named"
-is "$("$ebt" mem live -q --filter 'site=*by_xmalloc*' "$TMP/sites.ctf" | head -1 | grep -c ': 1 objects')" 1 \
+is "$("$ebt" mem live -q --filter 'site=*by_xmalloc*' "$TMP/sites.ctf" | head -1 | grep -c ': 1 object ')" 1 \
 	"a filter of sites selects by the same"
 "$ebt" mem flame -q "$TMP/sites.ctf" | grep -q 'by_pool();pool_get(unsigned long);xmalloc(unsigned long) '
 ok $? "the flame graph has the wrappers" || diag "$("$ebt" mem flame -q "$TMP/sites.ctf")"

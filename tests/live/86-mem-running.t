@@ -73,6 +73,8 @@ is "$("$O/ebtrace" info "$TMP/out.ctf" | sed -n 's/^  events *//p')" \
 	"700: 400 alloc, 0 promote, 300 collect" "all of them are in the trace"
 is "$(stat -c %a "$TMP/out.ctf")" 600 "which is its user's alone"
 "$O/ebtrace" mem hotspots "$TMP/out.ctf" >"$TMP/recorded"
+head -1 "$TMP/recorded" | grep -q ': 400 sampled objects that stand for 256000 words in '
+ok $? "its report says that samples stand for words" || diag "$(head -1 "$TMP/recorded")"
 grep -qE '^ *2\.0 MiB .* sampled \(' "$TMP/recorded"
 ok $? "its report has the bytes of the samples: 300 * 4096 + 100 * 8192" || diag "$(cat "$TMP/recorded")"
 grep -qE '^ *1\.2 MiB .* make_and_free$' "$TMP/recorded" && grep -qE '^ *800\.0 KiB .* keep$' "$TMP/recorded"

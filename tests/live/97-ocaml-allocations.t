@@ -147,7 +147,7 @@ ok $? "the summary has the interval of each row, and which ones fewer than 30 sa
 
 # Few, each of which is taken, and many, where three times the interval of 95 % is allowed.
 for n in 200 20000; do
-	timeout 300 "$O/ebtrace" mem hotspots -v --json -o "$TMP/values.json" -- chroot "$ROOT" "$EXE_IN" unmarshal $n >"$TMP/values" 2>"$TMP/err"
+	timeout 300 "$O/ebtrace" mem hotspots -v --no-wrappers --json -o "$TMP/values.json" -- chroot "$ROOT" "$EXE_IN" unmarshal $n >"$TMP/values" 2>"$TMP/err"
 	(jq -r '.total | ["all", .bytes, .low, .high] | @tsv' "$TMP/values.json"
 		jq -r '.sites[] | [.function, .bytes, .low, .high] | @tsv' "$TMP/values.json") | awk -F'\t' '
 		FNR == NR { split($0, of, " "); bytes[of[1]] = 8 * of[2]; next }

@@ -151,6 +151,13 @@ static int write_process(struct mem_record *r, unsigned process, struct outfile 
 	if (err)
 		return EXIT_ERROR; /* with a line on stderr */
 	report_result(&result);
+	if (!process && !r->by_memtrace && !result.allocs && !result.dropped)
+		log_at(LOG_NORMAL,
+		       "no allocation of '%s' was sampled, at --rate %g; a higher one samples "
+		       "more%s",
+		       r->options->program[0],
+		       r->options->rate ? r->options->rate : MEM_RECORD_RATE,
+		       r->options->children ? "" : ", --children what its children allocate");
 	return EXIT_OK;
 }
 

@@ -152,6 +152,7 @@ static inline void add_alloc(struct mem_process *p, uint32_t row, const struct e
 			     struct mem_count one)
 {
 	mem_count_add(&p->row[row].alloc[source_of(ev)], one);
+	p->has_generations |= ev->id == EBT_ALLOC_MINOR;
 	if (p->is_periodic && ev->id == EBT_ALLOC_MINOR && ev->arg[1]) {
 		p->small_samples += (double)one.samples;
 		p->small_squares += (double)one.samples * (double)one.samples;
@@ -167,6 +168,7 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 	uint32_t row = p ? mem_process_row(p, m->session, f, ev->stack) : 0;
 	if (!row)
 		return -ENOMEM;
+	p->has_generations |= ev->id == EBT_ALLOC_MINOR;
 	if (f && (!p->row[row].selected || !mem_filter_alloc(f, ev, p->scale.word_bytes)))
 		return 0;
 	if (m->opt.choice && !makes_choice && !mem_choice_has(m->opt.choice, number))
@@ -245,6 +247,7 @@ static int change_object(struct mem_model *m, const struct ebt_event *ev)
 	}
 	if (ev->kind == EBT_COLLECT)
 		return count_collect(m, p, o, ev);
+	p->has_generations = true;
 	count_promote(m, p, o, ev->ts);
 	return 0;
 }
@@ -345,9 +348,11 @@ int mem_model_end(struct mem_model *m)
 		mem_process_know(p, m->session);
 	if (m->bands)
 		mem_bands_end(m->bands, m->timeline);
-	m->is_periodic = m->first;
+	m->is_periodic = m->has_words = m->first;
 	for (struct mem_process *p = m->first; p && !err; p = p->next) {
 		m->is_periodic &= p->is_periodic;
+		m->has_words &= p->scale.weighted;
+		m->has_generations |= p->has_generations;
 		mem_process_settle(p);
 		err = end_objects(m, p, now);
 		for (uint32_t i = 1; i <= p->rows; i++) {

@@ -63,8 +63,10 @@ struct mem_model {
 	uint64_t allocations; /* events so far */
 	uint32_t ended;	      /* processes so far, but for the first one */
 	bool has_objects;     /* there is a table of live ones */
-	bool has_ns;	  /* some lifetime is no number of whole us: that is not the clock's step */
-	bool is_periodic; /* all processes are sampled so: nothing is known to be alive */
+	bool has_ns;	/* some lifetime is no number of whole us: that is not the clock's step */
+	bool has_words; /* after the end: a sample of any process is a word that it stands for */
+	bool has_generations; /* after the end: some process has a minor and a major heap */
+	bool is_periodic;     /* all processes are sampled so: nothing is known to be alive */
 };
 
 /* `s` is kept, and the filter of the options. 0 or -ENOMEM; done() works after either. */

@@ -11,6 +11,7 @@ struct mem_counted {
 	uint64_t live_samples, promoted_samples;
 	uint64_t changed_ns, due_ns; /* when a value is due again */
 	bool has_change;	     /* that no value has yet */
+	bool has_generations;	     /* as that of struct mem_process */
 };
 
 static void free_counted(struct mem_counted *p)
@@ -37,13 +38,16 @@ static uint64_t bytes_of(uint64_t samples, const struct mem_scale *scale)
 static void value_of(const struct mem_counters *c, const struct mem_counted *p,
 		     struct mem_counters_value *ret)
 {
-	struct mem_scale scale = mem_process_scale(processes_at(&c->session->processes, p->process),
-						   c->session->strings, 0);
+	const struct process *about = processes_at(&c->session->processes, p->process);
+	const struct strings *strings = c->session->strings;
+	struct mem_scale scale = mem_process_scale(about, strings, 0);
 	*ret = (struct mem_counters_value){
 		.ts = p->changed_ns,
 		.process = p->process,
 		.live_bytes = bytes_of(p->live_samples, &scale),
 		.promoted_bytes = bytes_of(p->promoted_samples, &scale),
+		.has_generations = p->has_generations ||
+				   alloc_trace_samples_header(&about->alloc_trace, strings),
 	};
 }
 
@@ -70,6 +74,8 @@ static int allocate(struct mem_counted *p, const struct ebt_event *ev)
 
 static int count(struct mem_counted *p, const struct ebt_event *ev)
 {
+	p->has_generations |=
+		ev->kind == EBT_ALLOC ? ev->id == EBT_ALLOC_MINOR : ev->kind == EBT_PROMOTE;
 	if (ev->kind == EBT_ALLOC)
 		return allocate(p, ev);
 	struct mem_object *o = mem_objects_get(&p->live, ev->arg[0]);

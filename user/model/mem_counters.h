@@ -20,6 +20,7 @@ struct mem_counters_value {
 	uint64_t ts;
 	uint32_t process;
 	uint64_t live_bytes, promoted_bytes;
+	bool has_generations; /* else nothing can be promoted, as far as is known */
 };
 
 struct mem_counters {

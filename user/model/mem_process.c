@@ -63,6 +63,7 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	p->has_weights = alloc_trace_has_weights(t, s->strings);
 	p->is_periodic = alloc_trace_is_periodic(t, s->strings);
 	p->samples_header = alloc_trace_samples_header(t, s->strings);
+	p->has_generations |= p->is_periodic || p->samples_header;
 	p->is_of_memtrace = t->known && !p->scale.weighted;
 	if (!t->known)
 		return;
@@ -219,5 +220,6 @@ int mem_process_add(struct mem_process *sum, struct mem_process *p, const struct
 	sum->small_samples += p->small_samples;
 	sum->small_squares += p->small_squares;
 	sum->processes += p->processes;
+	sum->has_generations |= p->has_generations;
 	return 0;
 }

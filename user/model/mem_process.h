@@ -61,7 +61,8 @@ struct mem_process {
 	uint32_t rows, cap;    /* rows: those in use are 1 .. rows */
 	struct mem_objects objects;
 	bool has_fates;
-	bool is_sum; /* of processes that ended */
+	bool has_generations; /* of a runtime with a minor and a major heap, as far as is known */
+	bool is_sum;	      /* of processes that ended */
 };
 
 static inline void mem_count_add(struct mem_count *c, struct mem_count more)

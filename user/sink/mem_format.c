@@ -87,10 +87,15 @@ static void put_process(struct buf *b, const struct session *s, const struct mem
 		report_print(b, " [%" PRIu32 "]", p->pid);
 }
 
+static const char *unit_of(double word_bytes)
+{
+	return word_bytes == 1 ? "byte" : "word";
+}
+
 /* "1 word in 100 sampled" */
 static void put_rate(struct buf *b, const struct mem_process *p)
 {
-	const char *unit = p->scale.word_bytes == 1 ? "byte" : "word";
+	const char *unit = unit_of(p->scale.word_bytes);
 	if (!(p->scale.rate > 0) && p->has_weights)
 		buf_puts(b, "sampled with weights at a rate that is not known");
 	else if (!(p->scale.rate > 0))
@@ -99,6 +104,48 @@ static void put_rate(struct buf *b, const struct mem_process *p)
 		report_print(b, "each %s sampled", unit);
 	else
 		report_print(b, "1 %s in %.6g sampled", unit, mem_scale_between(&p->scale));
+}
+
+/* "132 objects with 140 samples", "1 sampled object that stands for 8192 words" */
+static void put_counts(struct buf *b, const struct mem_view *v)
+{
+	const struct mem_model *m = v->model;
+	const struct mem_count *c = &m->alloc;
+	const char *objects = c->objects == 1 ? "object" : "objects";
+	const char *verb = c->objects == 1 ? "s" : "", *many = c->samples == 1 ? "" : "s";
+	if (m->has_words)
+		report_print(b, "%" PRIu64 " sampled %s that ", c->objects, objects);
+	else
+		report_print(b, "%" PRIu64 " %s%s", c->objects, objects,
+			     m->opt.filter ? " that " : " ");
+	if (m->opt.filter)
+		report_print(b, "pass%s the filter %s", *verb ? "es" : "",
+			     m->has_words ? "and " : "");
+	if (m->has_words)
+		report_print(b, "stand%s for %" PRIu64 " %s%s", verb, c->samples,
+			     unit_of(m->first->scale.word_bytes), many);
+	else
+		report_print(b, "with %" PRIu64 " sample%s", c->samples, many);
+}
+
+/* The rate of an empty recording, and how to get samples. */
+static void put_empty(struct buf *b, const struct session *s)
+{
+	const struct process *p = NULL;
+	while ((p = processes_next(&s->processes, p)) &&
+	       !(p->alloc_trace.known && p->alloc_trace.sample_rate > 0))
+		;
+	if (!p) {
+		buf_puts(b, "No allocations in this recording; memtrace traces and captures of "
+			    "them have some.\n");
+		return;
+	}
+	struct mem_scale scale = mem_process_scale(p, s->strings, 0);
+	report_print(b,
+		     "No allocation of this recording was sampled, as 1 %s in %.6g is. mem record "
+		     "with a higher --rate samples more, with --children also those of child "
+		     "processes.\n",
+		     unit_of(scale.word_bytes), mem_scale_between(&scale));
 }
 
 bool mem_put_head(struct buf *b, const struct mem_view *v)
@@ -118,17 +165,16 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 		return false;
 	}
 	if (!first) {
-		buf_puts(b, "No allocations in this recording; memtrace traces and captures of "
-			    "them have some.\n");
+		put_empty(b, v->session);
 		report_put_loss(b, v->session);
 		return false;
 	}
 	put_process(b, v->session, first);
 	if (processes > 1)
 		report_print(b, " and %" PRIu32 " more", processes - 1);
-	report_print(b, ": %" PRIu64 " objects%s with %" PRIu64 " samples in %s, ",
-		     m->alloc.objects, selects ? " that pass the filter" : "", m->alloc.samples,
-		     report_ns_text((double)mem_model_elapsed_ns(m)).text);
+	buf_puts(b, ": ");
+	put_counts(b, v);
+	report_print(b, " in %s, ", report_ns_text((double)mem_model_elapsed_ns(m)).text);
 	if (same_rate)
 		put_rate(b, first);
 	else

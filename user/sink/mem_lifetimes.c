@@ -103,8 +103,10 @@ static void put_site(struct buf *b, const struct mem_view *v, const struct mem_f
 	report_print(b, "\n%s (%.1f %%) at ", report_bytes_text(bytes).text,
 		     report_percent(bytes, whole));
 	mem_put_site(b, v, f);
-	report_print(b, "\n    promoted %.1f %%, alive %.1f %% (%s), collected %.1f %%\n",
-		     report_percent(l->promoted, bytes), report_percent(l->live, bytes),
+	buf_puts(b, "\n    ");
+	if (v->model->has_generations)
+		report_print(b, "promoted %.1f %%, ", report_percent(l->promoted, bytes));
+	report_print(b, "alive %.1f %% (%s), collected %.1f %%\n", report_percent(l->live, bytes),
 		     report_bytes_text(l->live).text, report_percent(l->collected, bytes));
 	put_histogram(b, v, l);
 }

@@ -7,6 +7,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define ROWS 5
 /* Callers of a site, and the least share that one has of it. */
@@ -28,6 +29,12 @@ static const char *const sources[] = {
 struct summary_sums {
 	struct mem_sum all, live, promoted, source[MEM_SOURCES];
 };
+
+/* A program without a garbage collector has one heap. */
+static const char *source_name(const struct mem_model *m, unsigned source)
+{
+	return source == EBT_ALLOC_MAJOR && !m->has_generations ? "heap" : sources[source];
+}
 
 static struct summary_sums add_up(const struct mem_model *m)
 {
@@ -54,18 +61,30 @@ static void put_totals(struct buf *b, const struct mem_view *v)
 	put_row(b, "allocated", &s.all, whole);
 	for (unsigned i = 0; i < MEM_SOURCES; i++) {
 		char name[16];
-		snprintf(name, sizeof(name), "  %s", sources[i]);
+		snprintf(name, sizeof(name), "  %s", source_name(m, i));
 		if (mem_sum_bytes(&s.source[i]) > 0)
 			put_row(b, name, &s.source[i], whole);
 	}
 	if (m->is_periodic)
 		return;
-	put_row(b, "promoted", &s.promoted, whole);
+	if (m->has_generations)
+		put_row(b, "promoted", &s.promoted, whole);
 	put_row(b, "alive", &s.live, whole);
 	if (m->timeline)
 		report_print(b, "  %-12s%11s  at %s\n", "peak",
 			     report_bytes_text(m->timeline->peak).text,
 			     report_ns_text((double)mem_timeline_peak_ns(m->timeline)).text);
+}
+
+/* What calls main() and the functions of threads: of no use to a reader. */
+static bool is_entry(const char *name)
+{
+	static const char *const entries[] = {"__libc_start_call_main", "__libc_start_main",
+					      "_start", "start_thread"};
+	for (size_t i = 0; name && i < sizeof(entries) / sizeof(*entries); i++)
+		if (!strcmp(name, entries[i]))
+			return true;
+	return false;
 }
 
 /* " via build 71 %, add 29 %" */
@@ -74,11 +93,13 @@ static void put_callers(struct buf *b, const struct mem_view *v, const struct me
 {
 	double whole = mem_sum_bytes(&site->self.sum);
 	for (uint32_t i = 0; i < site->callers && i < CALLERS; i++) {
+		const struct mem_function *f = &t->function[site->caller[i].function];
 		double bytes = mem_sum_bytes(&site->caller[i].measure.sum);
-		if (bytes < CALLER_OF * whole)
+		if (bytes < CALLER_OF * whole ||
+		    is_entry(strings_text(v->session->strings, f->name)))
 			break;
 		buf_puts(b, i ? ", " : " via ");
-		mem_put_function(b, v, &t->function[site->caller[i].function]);
+		mem_put_function(b, v, f);
 		report_print(b, " %.0f %%", report_percent(bytes, whole));
 	}
 }

@@ -33,10 +33,12 @@ static int put_value(struct mem_tracks *t, const struct mem_counters_value *v)
 		.value = v->live_bytes,
 	};
 	int err = t->visitor->counter(t->ctx, &c);
+	if (err || !v->has_generations)
+		return err;
 	c.id = DERIVED_PROMOTED;
 	c.name = "promoted bytes (estimated)";
 	c.value = v->promoted_bytes;
-	return err ? err : t->visitor->counter(t->ctx, &c);
+	return t->visitor->counter(t->ctx, &c);
 }
 
 static bool is_memory(const struct ebt_event *ev)
