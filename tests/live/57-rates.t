@@ -25,7 +25,7 @@ for rate in 200000 1000000; do
 	robbed=1
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		stolen=$(stolen_ns)
-		trace "" paced $n $rate
+		trace e=16 paced $n $rate
 		is $? 0 "$rate events a second: the program ends well"
 		[ "$(lost)" = 0 ] && break
 		[ $(($(stolen_ns) - stolen)) -ge 20000000 ] || robbed=0

@@ -115,9 +115,47 @@ static void test_ring_words(void)
 	unsetenv("OCAMLRUNPARAM");
 }
 
+static void test_larger_rings(void)
+{
+	static const struct {
+		const char *first, *second, *want_name, *want_value;
+		unsigned domains;
+	} rows[] = {
+		{NULL, NULL, "OCAMLRUNPARAM", "e=18", 0},
+		{"", "s=4k", "OCAMLRUNPARAM", "e=18", 0},
+		{"s=4k,d=2", NULL, "OCAMLRUNPARAM", "s=4k,d=2,e=18", 2},
+		{NULL, "v=0x400", "CAMLRUNPARAM", "v=0x400,e=18", 0},
+		{"b", "v=0x400", "OCAMLRUNPARAM", "b,e=18", 0},
+	};
+	const struct language *l = &languages[LANGUAGE_OCAML];
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		char *value = NULL;
+		unsetenv("OCAMLRUNPARAM");
+		unsetenv("CAMLRUNPARAM");
+		if (rows[i].first)
+			setenv("OCAMLRUNPARAM", rows[i].first, 1);
+		if (rows[i].second)
+			setenv("CAMLRUNPARAM", rows[i].second, 1);
+		const char *name = l->enlarge_rings(18, &value);
+		ok(!strcmp(name, rows[i].want_name) && !strcmp(value, rows[i].want_value) &&
+			   l->domains() == rows[i].domains,
+		   "%s=%s: the variable that the runtime reads, with all that it has", name, value);
+		free(value);
+	}
+	unsetenv("OCAMLRUNPARAM");
+	setenv("CAMLRUNPARAM", "e=20", 1);
+	ok(l->ring_log_words() == 20,
+	   "the second variable asks for rings where the first is not set");
+	setenv("OCAMLRUNPARAM", "", 1);
+	ok(!l->ring_log_words(), "and does not where the first is empty");
+	unsetenv("OCAMLRUNPARAM");
+	unsetenv("CAMLRUNPARAM");
+}
+
 int main(void)
 {
 	test_ring_words();
+	test_larger_rings();
 	test_table();
 	test_releases();
 	test_ours();

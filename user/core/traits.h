@@ -14,7 +14,7 @@
 /* What holds of a language's runtime in every version. Static and constant. */
 struct traits_language {
 	const char *name; /* "ocaml" */
-	/* An environment variable, with its value, that makes the rings of a program larger. */
+	/* The environment variable for the size of a program's rings, up to the number: log2 of words. */
 	const char *larger_ring;
 	/* What makes the minor heap larger, and major collections less frequent; NULL: nothing does. */
 	const char *minor_heap_setting, *major_pace_setting;

@@ -25,7 +25,8 @@ struct engine {
 	struct memory_reader *memory;	  /* of a live run; NULL: reads without a worker */
 	struct sink *sink;		  /* the caller ends it */
 	const struct engine_watch *watch; /* NULL: none */
-	int program_status;		  /* with ENGINE_PROGRAM: as a shell shows it */
+	unsigned ring_log_words; /* of a program whose rings ebtrace enlarged; 0: it did not */
+	int program_status;	 /* with ENGINE_PROGRAM: as a shell shows it */
 };
 
 /* The result of a run; the reason has been reported for all but the first and the last. */

@@ -12,7 +12,8 @@
 #include "engine/live.h"
 #include "runtime/language.h"
 
-#define LARGER_BYTES (64 * LANGUAGES)
+#define LARGER_BYTES	 (64 * LANGUAGES)
+#define LARGER_LOG_WORDS 18u
 
 void engine_prepare(const struct engine_options *o)
 {
@@ -29,10 +30,20 @@ void engine_prepare(const struct engine_options *o)
 	}
 }
 
+/* log2 of the words of a ring that is larger than those of the run. */
+static unsigned larger_words(const struct engine *e, const struct language *l)
+{
+	unsigned asked = e->options->program && l ? l->ring_log_words() : 0;
+	if (l && l->enlarge_rings && e->ring_log_words > asked)
+		asked = e->ring_log_words;
+	return asked + 2 > LARGER_LOG_WORDS ? asked + 2 : LARGER_LOG_WORDS;
+}
+
 /* The settings that make the rings of the run's programs larger, "A=18 and B=18"; "" if none is
  * known. *ret_markers: some program has markers. */
-static void larger_rings(const struct processes *ps, char ret[LARGER_BYTES], bool *ret_markers)
+static void larger_rings(const struct engine *e, char ret[LARGER_BYTES], bool *ret_markers)
 {
+	const struct processes *ps = &e->session->processes;
 	const struct traits_language *seen[LANGUAGES];
 	unsigned n = 0, len = 0;
 	struct process_kind kind;
@@ -47,8 +58,9 @@ static void larger_rings(const struct processes *ps, char ret[LARGER_BYTES], boo
 			continue;
 		seen[n++] = language;
 		*ret_markers |= language->has_markers;
-		len += (unsigned)snprintf(ret + len, LARGER_BYTES - len, "%s%s", len ? " and " : "",
-					  language->larger_ring);
+		len += (unsigned)snprintf(ret + len, LARGER_BYTES - len, "%s%s%u",
+					  len ? " and " : "", language->larger_ring,
+					  larger_words(e, language_of(kind.traits.release)));
 	}
 }
 
@@ -61,7 +73,7 @@ static void report_wrapped(const struct engine *e)
 		return;
 	char larger[LARGER_BYTES];
 	bool markers;
-	larger_rings(&e->session->processes, larger, &markers);
+	larger_rings(e, larger, &markers);
 	report_at(&e->report, LOG_NORMAL,
 		  "a ring was overwritten before it was read (%" PRIu64
 		  " words); for larger rings, start the program with %s%s",

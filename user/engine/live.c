@@ -45,6 +45,7 @@ struct live {
 	struct probing probing;
 	struct pump *pump;
 	struct program program;
+	struct recording_rings larger; /* its rings */
 	bool has_program;
 	struct interval interval;
 	uint64_t stop_ns;
@@ -319,7 +320,12 @@ static enum engine_end start_program(struct live *t)
 		.open_files = t->options->open_files,
 		.stdout_is_stderr = t->options->takes_stdout,
 		.stop = t->probing.source != NULL,
+		.extend = recording_extend,
+		.ctx = &t->larger,
 	};
+	if (t->program.record)
+		recording_enlarge_rings(t->options, r, t->program.dir, &t->larger);
+	t->engine->ring_log_words = t->larger.log_words;
 	int err = program_spawn(&t->program, argv, &po);
 	t->has_program = true;
 	if (err) {
@@ -514,6 +520,7 @@ static void done(struct live *t)
 		loop_remove(t->loop, &t->births_watch);
 	if (t->options->program)
 		program_done(&t->program);
+	recording_rings_done(&t->larger);
 	ring_files_free(t->files);
 	follow_free(t->follow);
 	inspect_free(t->inspect);

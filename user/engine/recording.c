@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "engine/rundir.h"
 #include "proc/elf.h"
 #include "proc/executable.h"
 #include "proc/notes.h"
@@ -19,9 +21,11 @@
 
 #define LOG_WORDS     16u /* of a ring of any language, by default */
 #define LOG_WORDS_MAX 30u
-#define DOMAINS_WANT  128u
-#define DOMAINS_LEAST 16u
-#define BESIDE_RINGS  (2u << 20) /* header, names, and some for others */
+/* With 18 no run of a service of two domains lost words that lost some in 4 of 6 runs with 16. */
+#define LOG_WORDS_LARGER 18u
+#define DOMAINS_WANT	 128u
+#define DOMAINS_LEAST	 16u
+#define BESIDE_RINGS	 (2u << 20) /* header, names, and some for others */
 
 /* It runs as another user, who could not enter our directory either. */
 static bool changes_user(const struct stat *st)
@@ -94,6 +98,82 @@ void recording_room(struct recording_room *ret)
 	uint64_t least = cpus > DOMAINS_LEAST / 2 ? 2 * (uint64_t)cpus : DOMAINS_LEAST;
 	ret->want_bytes = DOMAINS_WANT * ring + BESIDE_RINGS;
 	ret->least_bytes = (least < DOMAINS_WANT ? least : DOMAINS_WANT) * ring + BESIDE_RINGS;
+}
+
+/* A ring file of this size can be made, and written in full. Its size counts as a file's, and as
+ * address space. */
+static bool has_room(const char *dir, uint64_t bytes)
+{
+	struct rlimit file, space;
+	if (getrlimit(RLIMIT_FSIZE, &file) || getrlimit(RLIMIT_AS, &space) ||
+	    file.rlim_cur < bytes || space.rlim_cur != RLIM_INFINITY)
+		return false;
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool has = fd >= 0 && rundir_room(fd) >= bytes;
+	if (fd >= 0)
+		close(fd);
+	return has;
+}
+
+static void enlarge(const struct language *l, const char *dir, struct recording_rings *ret)
+{
+	unsigned asked = l->domains(), n = LOG_WORDS_LARGER;
+	uint64_t domains = asked ? asked : DOMAINS_WANT;
+	while (n > LOG_WORDS && !has_room(dir, domains * (UINT64_C(8) << n) + BESIDE_RINGS))
+		n--;
+	if (n == LOG_WORDS)
+		return;
+	ret->variable = l->enlarge_rings(n, &ret->value);
+	ret->log_words = n;
+}
+
+/* The language of the program, of those whose rings can be enlarged; NULL: none, or not known. */
+static const struct language *language_of_program(const char *name)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	const struct language *found = NULL;
+	int fd = executable_find(name, path, sizeof(path)) ? file_open(AT_FDCWD, path, 0) : -1;
+	/* The runtime of one that changes its user does not read the variable. */
+	bool reads = fd >= 0 && !fstat(fd, &st) && !changes_user(&st);
+	for (unsigned i = 0; i < LANGUAGES && reads && !found; i++)
+		if (languages[i].enlarge_rings && runtimes_is_of(fd, &languages[i]))
+			found = &languages[i];
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+void recording_enlarge_rings(const struct engine_options *o, const struct report *report,
+			     const char *dir, struct recording_rings *ret)
+{
+	*ret = (struct recording_rings){0};
+	const struct language *l = language_of_program(o->program[0]);
+	if (!l || l->ring_log_words())
+		return;
+	enlarge(l, dir, ret);
+	if (ret->variable)
+		report_at(report, LOG_VERBOSE,
+			  "larger rings: '%s', and what it starts, runs with %s=%s", o->program[0],
+			  ret->variable, ret->value);
+	else
+		report_at(report, LOG_VERBOSE,
+			  "no larger rings for '%s': no room for them in '%s', or in its limits "
+			  "(ulimit -f, -v)",
+			  o->program[0], dir);
+}
+
+void recording_extend(void *ctx)
+{
+	const struct recording_rings *r = ctx;
+	if (r->variable)
+		setenv(r->variable, r->value, 1);
+}
+
+void recording_rings_done(struct recording_rings *r)
+{
+	free(r->value);
+	*r = (struct recording_rings){0};
 }
 
 void recording_report_left_off(const struct engine *e)

@@ -24,6 +24,24 @@ struct recording_room {
 };
 void recording_room(struct recording_room *ret);
 
+/*
+ * OCaml's rings are small for a program under load: a program that is known to be of such a language,
+ * and whose user has not set their size, gets larger ones by its environment, where its limits and
+ * the directory allow all domains to have one.
+ */
+struct recording_rings {
+	const char *variable; /* NULL: its environment stays */
+	char *value;
+	unsigned log_words;
+};
+
+/* For a program whose environment switches its rings on, in the directory. */
+void recording_enlarge_rings(const struct engine_options *o, const struct report *report,
+			     const char *dir, struct recording_rings *ret);
+/* In the program's process (struct program_options): ctx is a struct recording_rings. */
+void recording_extend(void *ctx);
+void recording_rings_done(struct recording_rings *r);
+
 /* At the end of a run whose environment was left alone: reports the user events that it missed. */
 void recording_report_left_off(const struct engine *e);
 

@@ -1,21 +1,48 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "runtime/language.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* OCAMLRUNPARAM is a list of letters with values: "e=18,s=4k". */
-static unsigned ocaml_log_words(void)
+/* The runtime reads the second variable only where the first one is not set, not even to nothing. */
+static const char *ocaml_variable(void)
 {
-	const char *p = getenv("OCAMLRUNPARAM");
+	bool second = !getenv("OCAMLRUNPARAM") && getenv("CAMLRUNPARAM");
+	return second ? "CAMLRUNPARAM" : "OCAMLRUNPARAM";
+}
+
+/* The variable is a list of letters with values: "e=18,s=4k". The last value of a letter counts; 0:
+ * there is none. */
+static unsigned ocaml_setting(char letter)
+{
+	const char *p = getenv(ocaml_variable());
 	unsigned n = 0;
 	while (p && *p) {
-		if (!strncmp(p, "e=", 2))
+		if (p[0] == letter && p[1] == '=')
 			n = (unsigned)strtoul(p + 2, NULL, 10);
 		p = strchrnul(p, ',');
 		p += *p != 0;
 	}
 	return n;
+}
+
+static unsigned ocaml_log_words(void)
+{
+	return ocaml_setting('e');
+}
+
+static unsigned ocaml_domains(void)
+{
+	return ocaml_setting('d');
+}
+
+static const char *ocaml_enlarge_rings(unsigned log_words, char **ret_value)
+{
+	const char *name = ocaml_variable(), *value = getenv(name);
+	bool some = value && *value;
+	int n = asprintf(ret_value, "%s%se=%u", some ? value : "", some ? "," : "", log_words);
+	return n < 0 ? NULL : name;
 }
 
 static unsigned ebtrace_log_words(void)
@@ -28,7 +55,7 @@ const struct language languages[LANGUAGES] = {
 	[LANGUAGE_EBTRACE_PROBES] =
 		{
 			.traits = {.name = "ebtrace-probes",
-				   .larger_ring = "EBTRACE_LOG_WSIZE=18",
+				   .larger_ring = "EBTRACE_LOG_WSIZE=",
 				   .has_markers = true},
 			.start = "EBTRACE_START",
 			.start_too = "OCAML_RUNTIME_EVENTS_START",
@@ -40,7 +67,7 @@ const struct language languages[LANGUAGES] = {
 	[LANGUAGE_OCAML] =
 		{
 			.traits = {.name = "ocaml",
-				   .larger_ring = "OCAMLRUNPARAM=e=18",
+				   .larger_ring = "OCAMLRUNPARAM=e=",
 				   .minor_heap_setting = "s= of OCAMLRUNPARAM",
 				   .major_pace_setting = "a larger o= of OCAMLRUNPARAM",
 				   .heap_is_by_domain = true,
@@ -49,6 +76,8 @@ const struct language languages[LANGUAGES] = {
 			.dir = "OCAML_RUNTIME_EVENTS_DIR",
 			.preserve = "OCAML_RUNTIME_EVENTS_PRESERVE",
 			.ring_log_words = ocaml_log_words,
+			.domains = ocaml_domains,
+			.enlarge_rings = ocaml_enlarge_rings,
 			.program = "an OCaml 5 program",
 			.hidden = "user events of OCaml 5.2 and later",
 		},

@@ -17,6 +17,12 @@ struct language {
 	const char *start, *start_too, *dir, *preserve;
 	/* log2 of the words of a ring, as our own environment asks for it; 0: it does not. */
 	unsigned (*ring_log_words)(void);
+	/* The next two are NULL where rings keep their size. */
+	/* The most domains that our own environment allows a program; 0: it does not say. */
+	unsigned (*domains)(void);
+	/* The variable that gives a program rings of 2^log_words words, and in *ret_value, which is
+	 * the caller's to free, its value: what our own environment has, and that. NULL: no memory. */
+	const char *(*enlarge_rings)(unsigned log_words, char **ret_value);
 	const char *program; /* "an OCaml 5 program" */
 	const char *hidden;  /* user events that cannot be probed; NULL: there are none */
 };

@@ -58,6 +58,31 @@ bool runtimes_may_have_ring(int fd)
 	return has || runtimes_hidden(fd);
 }
 
+static bool contains(int fd, const struct runtime *r)
+{
+	struct elf *elf;
+	struct runtime_file file;
+	if (elf_open(fd, &elf))
+		return false;
+	runtimes_recognise(fd, elf, &file);
+	bool has = language_of(file.release) == r->language ||
+		   (file.markers && r->language->traits.has_markers) || needs_library(elf, r);
+	elf_close(elf);
+	return has;
+}
+
+bool runtimes_is_of(int fd, const struct language *language)
+{
+	char text[RUNTIME_TEXT_BYTES];
+	bool is = false;
+	for (unsigned i = 0; i < RUNTIMES; i++)
+		if (runtimes[i]->language == language)
+			is |= contains(fd, runtimes[i]) ||
+			      (runtimes[i]->is_hidden && runtimes[i]->is_hidden(fd)) ||
+			      (runtimes[i]->describe && runtimes[i]->describe(fd, text));
+	return is;
+}
+
 bool runtimes_rings_have_threads(int fd)
 {
 	struct elf *elf;
