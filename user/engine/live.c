@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ending.h"
 #include "engine/faults.h"
 #include "engine/follow.h"
 #include "engine/interval.h"
@@ -296,15 +297,18 @@ static enum engine_end add_processes(struct live *t)
 	enum engine_end end = ENGINE_OK;
 	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
 		end = add_process(t, t->options->pids[i]);
+	/* Each of these steps may take long, and signals are read behind all of them. */
+	if (!end && ending_asked())
+		return ENGINE_OK;
 	int err = end ? 0 : ring_files_scan(t->files, UINT64_MAX);
 	if (err) {
 		report_error(&t->engine->report, "%s", strerror(-err));
 		return ENGINE_FAILED;
 	}
 	ring_files_attached(t->files);
-	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
+	for (unsigned i = 0; !end && i < t->options->pid_count && !ending_asked(); i++)
 		end = probing_attach(&t->probing, t->options->pids[i]);
-	if (end)
+	if (end || ending_asked())
 		return end;
 	follow_found(t->follow, probing_attach_found, &t->probing);
 	end = probing_check_ends(&t->probing);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/bpf_kernel.h"
 
+#include "base/clock.h"
+#include "base/ending.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "proc/process.h"
@@ -24,6 +26,9 @@
 #define MAX_PROGRAMS  10	  /* of a feature */
 #define LOG_BYTES     (16u << 20) /* of a program that the verifier refuses */
 
+/* The user is told what takes longer to end. */
+#define LONG_NS 200000000ull
+
 struct bpf_kernel {
 	struct bpf_kernel_options opt;
 	struct ebtrace_bpf *skel;
@@ -33,6 +38,8 @@ struct bpf_kernel {
 	unsigned features; /* that are loaded */
 	struct bpf_refusal refusal[BPF_FEATURES];
 	struct bpf_link *link[BPF_FEATURES][MAX_PROGRAMS];
+	uint64_t stopping_ns; /* since when probes are being removed; 0: they are not */
+	bool said_stopping;
 };
 
 /* The programs of each feature, in the order in which they are attached. Those of BPF_BLAME: the
@@ -145,8 +152,23 @@ int bpf_kernel_attach(struct bpf_kernel *k, enum bpf_probe program, int file, pi
 	return link_keeper_attach(k->keeper, &spec);
 }
 
+/* No signal interrupts what it reports. */
+static void report_stopping(struct bpf_kernel *k)
+{
+	uint64_t now = now_ns();
+	k->stopping_ns = k->stopping_ns ? k->stopping_ns : now;
+	if (k->said_stopping || !ending_asked() || now - k->stopping_ns < LONG_NS)
+		return;
+	k->said_stopping = true;
+	log_at(LOG_NORMAL,
+	       "removing probes: for each the kernel waits until no CPU runs it any more");
+}
+
 void bpf_kernel_stop_links(struct bpf_kernel *k)
 {
+	report_stopping(k);
+	if (k->keeper && !link_keeper_stop(k->keeper, LONG_NS))
+		report_stopping(k);
 	link_keeper_free(k->keeper);
 	k->keeper = NULL;
 }
@@ -168,6 +190,7 @@ enum bpf_feature bpf_feature_of(enum bpf_probe probe)
 static void detach(struct bpf_kernel *k, enum bpf_feature f)
 {
 	for (unsigned i = MAX_PROGRAMS; i--;) {
+		report_stopping(k);
 		bpf_link__destroy(k->link[f][i]);
 		k->link[f][i] = NULL;
 	}
@@ -558,6 +581,7 @@ static void attach(struct bpf_kernel *k, enum bpf_feature f)
 		bpf_refuse(&a, &k->refusal[f]);
 		k->features &= ~BPF_FEATURE(f);
 		detach(k, f);
+		k->stopping_ns = 0;
 		return;
 	}
 }

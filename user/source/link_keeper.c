@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/link_keeper.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -309,16 +310,29 @@ void link_keeper_replace(struct link_keeper *k, struct link_keeper *older)
 	k->older = older;
 }
 
+bool link_keeper_stop(struct link_keeper *k, uint64_t wait_ns)
+{
+	/* Not by close() alone: a child of ours that has not called exec yet has them open, too. */
+	shutdown(k->sock, SHUT_RDWR);
+	shutdown(k->alive, SHUT_RDWR);
+	for (uint64_t until = now_ns() + wait_ns; k->pid && now_ns() < until;) {
+		pid_t ended = waitpid(k->pid, NULL, WNOHANG);
+		if (ended == k->pid || (ended < 0 && errno != EINTR))
+			k->pid = 0;
+		else
+			usleep(1000);
+	}
+	return !k->pid;
+}
+
 void link_keeper_free(struct link_keeper *k)
 {
 	if (!k)
 		return;
-	/* Not by close() alone: a child of ours that has not called exec yet has them open, too. */
-	shutdown(k->sock, SHUT_RDWR);
-	shutdown(k->alive, SHUT_RDWR);
+	link_keeper_stop(k, 0);
 	close(k->sock);
 	close(k->alive);
-	while (waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
+	while (k->pid && waitpid(k->pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	link_keeper_free(k->older);
 	free(k);
