@@ -198,7 +198,9 @@ void stale_list(const struct opts *o)
 			close(g->base_fd);
 	}
 	if (l.cut && log_level >= LOG_NORMAL)
-		log_at(LOG_NORMAL, "more than %u ring files: the others were not inspected",
-		       LEFTOVER_FILES_MAX);
+		log_at(LOG_NORMAL,
+		       "more than %u ring files or %u directories of them: the others were not "
+		       "inspected",
+		       LEFTOVER_FILES_MAX, LEFTOVER_DIRS_MAX);
 	leftover_done(&l);
 }

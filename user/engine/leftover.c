@@ -50,10 +50,14 @@ static void add_file(struct leftover *l, unsigned dir, const char *name, pid_t p
 int leftover_add(struct leftover *l, int fd, const char *path)
 {
 	struct stat st;
-	int err = fstat(fd, &st) ? -errno : l->dir_count == LEFTOVER_DIRS_MAX ? -E2BIG : 0;
+	int err = fstat(fd, &st) ? -errno : 0;
 	for (unsigned i = 0; !err && i < l->dir_count; i++)
 		if (l->dirs[i].dev == st.st_dev && l->dirs[i].ino == st.st_ino)
 			err = -EEXIST;
+	if (!err && l->dir_count == LEFTOVER_DIRS_MAX) {
+		err = -E2BIG;
+		l->cut = true;
+	}
 	struct leftover_dir *dirs =
 		err ? NULL : realloc(l->dirs, (l->dir_count + 1) * sizeof(*dirs));
 	char *copy = dirs ? strdup(path) : NULL;
