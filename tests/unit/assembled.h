@@ -61,7 +61,7 @@ static uint64_t address_of(const char *name)
 	return symbol.value;
 }
 
-static uint64_t offset_of(const char *name)
+static inline uint64_t offset_of(const char *name)
 {
 	struct elf *elf;
 	uint64_t address = address_of(name);
