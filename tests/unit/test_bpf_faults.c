@@ -5,26 +5,9 @@
 
 #pragma GCC diagnostic ignored "-Wunused-function"
 #include "tests/unit/bpf_helpers.h"
+#include "tests/unit/counted_task.h"
 
-#define BPF_MAP_TYPE_TASK_STORAGE      29
-#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
-#define __BPF_CORE_READ_H__
 #define bpf_core_field_exists(field) 1
-struct task_struct {
-	struct {
-		uint64_t run_delay;
-	} sched_info;
-	uint64_t nvcsw, nivcsw, min_flt, maj_flt;
-	struct {
-		uint64_t nr_migrations;
-	} se;
-};
-static struct task_struct thread;
-
-static struct task_struct *bpf_get_current_task_btf(void)
-{
-	return &thread;
-}
 
 static uint64_t time_ns = 1000;
 static unsigned clock_reads;

@@ -2,6 +2,7 @@
 /* The program behind the markers, bpf/marker.bpf.c, as a user program with helpers of our own. */
 #include "tests/tap.h"
 #include "tests/unit/bpf_helpers.h"
+#include "tests/unit/counted_task.h"
 
 struct pt_regs {
 	uint64_t di, si, dx, r10, cx, r8, r9, ip, sp, bp;
@@ -16,27 +17,9 @@ static long bpf_loop(uint32_t count, long (*fn)(uint32_t, void *), void *ctx, ui
 	return -22;
 }
 
-/* What the kernel counts; `has_run_delay` false: this one does not count the wait for a CPU. */
-#define BPF_MAP_TYPE_TASK_STORAGE      29
-#define BPF_LOCAL_STORAGE_GET_F_CREATE 1
-#define __BPF_CORE_READ_H__
+/* `has_run_delay` false: this kernel does not count the wait for a CPU. */
 #define bpf_core_field_exists(field) (&(field) != &thread.sched_info.run_delay || has_run_delay)
-struct task_struct {
-	struct {
-		uint64_t run_delay;
-	} sched_info;
-	uint64_t nvcsw, nivcsw, min_flt, maj_flt;
-	struct {
-		uint64_t nr_migrations;
-	} se;
-};
-static struct task_struct thread;
 static bool has_run_delay = true;
-
-static struct task_struct *bpf_get_current_task_btf(void)
-{
-	return &thread;
-}
 
 /* Of one thread; memory is zeroed, as the kernel's is. */
 static bool has_storage, no_storage;
