@@ -96,6 +96,7 @@ static void test_counted(void)
 	ok(!bpf_losses_count(&s.losses, 10, 500, 505),
 	   "an event of a process that is not known is lost");
 	is_str(taken(0), "400-505:1!", "too");
+	ok(!bpf_losses_count(&s.losses, 10, 600, 605) && !*taken(0), "and reported once");
 	finish();
 
 	begin(1);

@@ -10,6 +10,7 @@
 
 #include "codec/memtrace.h"
 #include "core/merge.h"
+#include "source/memtrace_index.h"
 #include "tests/tap.h"
 #include "tests/unit/memtrace_model.h"
 
@@ -252,6 +253,35 @@ static void test_turns(uint32_t domains, unsigned turns, unsigned broken)
 	model_done(m);
 }
 
+/* The index keeps so many damages of a file, of which each second packet's head is not one. */
+static void test_index(unsigned damages, bool is_full)
+{
+	struct model *m = many_domains(1, 1, 0);
+	struct memtrace_index_at at = {0};
+	struct memtrace_extent e = {0};
+	struct memtrace_index *x;
+	size_t info = memtrace_u32(m->trace + 4) / 8, one = m->bytes - info;
+	size_t end = info + 2 * damages * one;
+	m->trace = realloc(m->trace, end);
+	if (!m->trace)
+		abort();
+	for (unsigned i = 1; i < 2 * damages; i++) {
+		memcpy(m->trace + info + i * one, m->trace + info, one);
+		m->trace[info + i * one] ^= i & 1;
+	}
+	int fd = file_of(m->trace, end);
+	if (memtrace_index_new(fd, &x))
+		abort();
+	ok(memtrace_index_next(x, &at, 5, info, &e) && e.begin == info + one,
+	   "%u damages: the first is every domain's", damages);
+	bool more = memtrace_index_next(x, &at, 5, end, &e);
+	ok(is_full ? more && e.begin == end && e.end == UINT64_MAX : !more, "%s",
+	   is_full ? "there may be more: behind them all is read" : "behind the last is nothing");
+	memtrace_index_free(x);
+	close(fd);
+	model_done(m);
+}
+
 /* What memtrace_source_new() returns. */
 static int open_domains(uint32_t domains)
 {
@@ -319,6 +349,9 @@ int main(void)
 	test_turns(100, 30, 7);
 	/* More damaged places than the index of a file keeps. */
 	test_turns(2, 80000, 65540);
+	test_index(65535, false);
+	test_index(65536, true);
+	test_index(65537, true);
 	test_memory(2000, 1);
 	test_memory(1000, 4000); /* a packet has more than a reader's buffer at first */
 	test_file();

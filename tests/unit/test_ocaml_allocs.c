@@ -106,6 +106,10 @@ static void test_inputs(void)
 			       FUNCTION("other", "call caml_process_pending_actions\n")),
 	   0, "another function behind it");
 	is(count_sites(OCAML_ALLOC_READ), 0, "is not searched");
+	is(read_allocs(RUNTIME TABLE CALL_GC PENDING INPUT(
+		   "caml_input_val", "val", ".byte 0xf2\ncall caml_process_pending_actions\n")),
+	   0, "a call that the kernel does not emulate");
+	is(count_sites(OCAML_ALLOC_READ), 0, "is not probed");
 	is(allocs.allocated_words, 128, "of the words of the major heap some are counted apart");
 }
 

@@ -92,6 +92,10 @@ static void test_layouts(void)
 	ok(ocaml_frames_positions(&newer, BASE, -1, position) == 1 &&
 		   is_position(0, "Map.find", 400000, 300, 1234),
 	   "what does not fit is beside the name");
+	PUT(int32_t, 520, -1);
+	ok(ocaml_frames_positions(&newer, BASE, -1, position) == 1 &&
+		   is_position(0, "Map.find", 400000, 300, 0),
+	   "an end before its begin is none");
 }
 
 static void test_inlined(void)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Lanes of page traces, and their merge: against a sort of what the reader of the file's order has. */
+#include <malloc.h>
+
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/pagetrace_fixture.h"
@@ -201,6 +203,32 @@ static void test_other_block(void)
 	free(other.data);
 }
 
+static size_t heap_bytes(void)
+{
+	return mallinfo2().uordblks;
+}
+
+/* Lanes end one after another, as those of threads of a long trace do. */
+static void test_ended(void)
+{
+	const struct ebt_pagetrace_lane *lane;
+	struct ebt_pagetrace_event ev[64];
+	struct ebt_pagetrace_file *f;
+	struct pt_bytes b = {0};
+	size_t first = 0;
+	for (int p = 0; p < 20; p++)
+		add_block(&b, p, T0, 100 * (unsigned)(p + 1), 1 << 10);
+	size_t lanes = lanes_of(&b, &lane, &f);
+	for (size_t i = 0; i < lanes; i++) {
+		while (ebt_pagetrace_read_lane(f, i, ev, 64) > 0)
+			;
+		first = i ? first : heap_bytes();
+	}
+	is(heap_bytes(), first, "a lane that has ended holds no memory while others go on");
+	ebt_pagetrace_close(f);
+	free(b.data);
+}
+
 static void test_errors(struct pt_bytes *b)
 {
 	struct changing c = {.bytes = b, .err = -EIO};
@@ -260,6 +288,7 @@ int main(void)
 	test_random();
 	test_many_lanes();
 	test_other_block();
+	test_ended();
 	struct pt_bytes b = pt_unpack("gc-p4-go121", ".pt.xz");
 	test_errors(&b);
 	test_changes(&b);

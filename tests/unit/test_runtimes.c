@@ -96,6 +96,40 @@ static void test_others(void)
 	close(fd);
 }
 
+/* A copy of a program with the strings of a runtime of OCaml 5 behind it. */
+static int with_runtime(const char *path)
+{
+	static const char strings[] = "\0OCAMLRUNPARAM\0OCAML_RUNTIME_EVENTS_START";
+	char bytes[65536];
+	int from = open(path, O_RDONLY | O_CLOEXEC), to = memfd_create("copy", MFD_CLOEXEC);
+	for (ssize_t n; (n = read(from, bytes, sizeof(bytes))) > 0;)
+		if (write(to, bytes, (size_t)n) != n)
+			abort();
+	if (write(to, strings, sizeof(strings)) != sizeof(strings))
+		abort();
+	close(from);
+	return to;
+}
+
+static void test_hidden(void)
+{
+	const char *o = getenv("O");
+	char path[256];
+	snprintf(path, sizeof(path), "%s/tests/prog/minigc", o ? o : "build");
+	int fd = with_runtime("/bin/true");
+	ok(runtimes_hidden(fd) == &languages[LANGUAGE_OCAML],
+	   "a program without symbols is known by the strings of its runtime");
+	ok(runtimes_may_have_ring(fd), "so it may have a ring");
+	ok(!runtimes_rings_have_threads(fd), "whose threads are not known");
+	close(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ok(runtimes_rings_have_threads(fd), "rings of libebtrace-probes name their threads");
+	close(fd);
+	fd = with_runtime(path);
+	ok(!runtimes_rings_have_threads(fd), "but not if another runtime is hidden beside it");
+	close(fd);
+}
+
 static void test_ring_words(void)
 {
 	static const struct {
@@ -160,5 +194,6 @@ int main(void)
 	test_releases();
 	test_ours();
 	test_others();
+	test_hidden();
 	return tap_done();
 }

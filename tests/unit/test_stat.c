@@ -355,6 +355,8 @@ static void test_random(void)
 	is(insane, 0, "no stream of events makes more than 100 %");
 }
 
+static char lines_text[1 << 20];
+
 /* How many lines of 1 ms the events make, with the report's one behind them. */
 static unsigned lines_until(struct moment begin, struct moment end, const uint64_t *ts,
 			    unsigned count, uint64_t advance_ns)
@@ -376,11 +378,11 @@ static unsigned lines_until(struct moment begin, struct moment end, const uint64
 		abort();
 	sink_free(k);
 	session_free(s);
-	static char text[1 << 20];
-	ssize_t n = pread(fd, text, sizeof(text), 0);
+	memset(lines_text, 0, sizeof(lines_text));
+	ssize_t n = pread(fd, lines_text, sizeof(lines_text) - 1, 0);
 	unsigned lines = 0;
 	for (ssize_t i = 0; i < n; i++)
-		lines += text[i] == '\n';
+		lines += lines_text[i] == '\n';
 	close(fd);
 	return lines;
 }
@@ -422,11 +424,52 @@ static void test_line_of_a_pause(void)
 	close(fd);
 }
 
+/* Two processes, of which one counts words, and that once. */
+static void test_line_of_words(void)
+{
+	struct session *s;
+	struct sink *k;
+	struct stat_options o = {.json = true, .interval_ns = 1000000};
+	int fd = memfd_create("lines", 0);
+	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
+		abort();
+	s->run_begin = moment_at(1000000);
+	for (unsigned i = 0; i < 8; i++) {
+		struct ebt_event ev = {.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
+				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
+				       .id = PHASE_minor,
+				       .pid = 1 + i / 2 % 2};
+		struct ebt_event words = {.ts = 2200000,
+					  .kind = EBT_COUNTER,
+					  .id = COUNTER_minor_allocated_words,
+					  .arg = {5000},
+					  .pid = 1};
+		if ((i == 4 && sink_events(k, &words, 1)) || sink_events(k, &ev, 1))
+			abort();
+	}
+	if (sink_advance(k, 5000001) || sink_end(k))
+		abort();
+	static char text[65536];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	char got[256] = "", *at = text;
+	for (unsigned i = 0; n > 0 && i < 4 && (at = strstr(at, "\"words_per_s\":")); i++) {
+		at += strlen("\"words_per_s\":");
+		strncat(got, at, strcspn(at, ",."));
+		strcat(got, " ");
+	}
+	is_str(got, "null 5000000 0 0 ",
+	       "words a second are not known until a process counts them, and then for good");
+	sink_free(k);
+	session_free(s);
+	close(fd);
+}
+
 static void test_lines(void)
 {
 	const struct moment none = {0};
 	static const uint64_t few[] = {1000000, 1500000, 3500000, 4100000};
 	static const uint64_t far[] = {1000000, UINT64_MAX - 7, UINT64_MAX - 6, UINT64_MAX};
+	static const uint64_t long_ago[] = {1000000, 501500000, 502000000, 502100000};
 	static const uint64_t old[] = {1000000, 2000000, 9000000, 9100000};
 	is(lines_of(none, few, 4, 0), 3 + 1, "a file has a line for each interval that is over");
 	is(lines_of(none, few, 4, 90000000), 3 + 1, "but time goes on by its events alone");
@@ -438,12 +481,18 @@ static void test_lines(void)
 	is(lines_until(moment_at(8000000), moment_at(13999999), old, 4, 12500000), 5 + 1,
 	   "but none for a part of an interval");
 	ok(lines_of(none, far, 4, 0) < 150, "an endless silence is a line, not endless lines");
+	is(lines_of(none, long_ago, 4, 0), 100 + 2 + 1,
+	   "of a long one each of the first 100 intervals has its line");
+	ok(strstr(lines_text, "\"begin_ns\":100000000,\"end_ns\":500000000,") &&
+		   strstr(lines_text, "\"begin_ns\":500000000,\"end_ns\":501000000,"),
+	   "and the line of the others ends where one of them does");
 }
 
 int main(void)
 {
 	test_lines();
 	test_line_of_a_pause();
+	test_line_of_words();
 	test_pauses();
 	test_domains();
 	test_loss();
