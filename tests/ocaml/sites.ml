@@ -226,6 +226,7 @@ let domains rounds =
   Printf.printf "%d %d\n" (3 * unit_pairs * rounds) (3 * unit_pairs * rounds * 9 / 10)
 
 let () =
+  if Array.length Sys.argv > 4 then Unix.execv Sys.executable_name (Array.sub Sys.argv 0 4);
   if Array.length Sys.argv > 3 then ignore (input_char stdin);
   let n = int_of_string Sys.argv.(2) in
   match Sys.argv.(1) with

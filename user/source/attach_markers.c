@@ -4,9 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
-#include "base/hash.h"
 #include "base/log.h"
 #include "bpf/abi.h"
 #include "proc/notes.h"
@@ -56,16 +54,6 @@ static bool match(const struct runtime_file *what)
 	return what->markers || what->refused_markers;
 }
 
-static bool is_reported(struct attach_env *env, const struct maps_entry *map)
-{
-	uint64_t file = hash_file(makedev(map->dev_major, map->dev_minor), map->inode);
-	for (unsigned i = 0; i < ATTACH_REPORTED; i++)
-		if (env->reported[i] == file)
-			return true;
-	env->reported[env->reports++ % ATTACH_REPORTED] = file;
-	return false;
-}
-
 /* Our program would read other registers than those that a refused site has its arguments in. */
 static void report_refused(pid_t pid, const struct attach_file *file)
 {
@@ -97,7 +85,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		return -ENOMEM;
 	*m = (struct file_markers){
 		.env = env, .slot = process->slot, .pid = process->pid, .fd = file->fd};
-	if (file->what->refused_markers && !is_reported(env, file->map))
+	if (file->what->refused_markers && !attacher_has_reported(env, file->map))
 		report_refused(process->pid, file);
 	*ret_state = m;
 	return 0;

@@ -57,7 +57,7 @@ static int begin(struct attach_env *env, const struct attach_process *process,
 		o->runtime.release = env->release;
 	int err = ocaml_allocs_read(file->fd, &o->runtime, &o->allocs);
 	/* The program runs on, and may start others. */
-	if (err)
+	if (err && !attacher_has_reported(env, file->map))
 		log_at(LOG_NORMAL, "process %d: %s: its allocations cannot be probed: %s",
 		       process->pid, ring_release_name(o->runtime.release),
 		       err == -ENOENT ? "it is bytecode, whose stack has no frame descriptors"

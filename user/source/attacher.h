@@ -63,7 +63,7 @@ struct attach_env {
 	unsigned absent;	  /* programs that are not loaded, a bit for each enum bpf_probe */
 	unsigned missed;	  /* of these, the ones that some process would have needed */
 	enum ebt_release release; /* of all OCaml runtimes; AUTO: as found in each */
-	/* The files whose refused markers were reported last, by hash_file(). */
+	/* The files of which it was reported last that they are not probed, by hash_file(). */
 	uint64_t reported[ATTACH_REPORTED];
 	unsigned reports;
 };
@@ -117,5 +117,9 @@ struct attacher {
 
 #define ATTACHERS 4
 extern const struct attacher *const attachers[ATTACHERS];
+
+/* Whether it was said of the file that it is not probed: one line is enough for all its processes.
+ * From then on it was. */
+bool attacher_has_reported(struct attach_env *env, const struct maps_entry *map);
 
 #endif
