@@ -13,6 +13,8 @@
  *                                                                               dropped, 1 is cut
  *   CUT       UNSURE, settled    held                 SURE: the held count      CUT: the held are
  *                                                                               dropped
+ *
+ * A pause that is itself cut by what made the lane unsure is the one that is cut: CUT.
  */
 #ifndef MODEL_PAUSES_H
 #define MODEL_PAUSES_H
