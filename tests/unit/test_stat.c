@@ -207,8 +207,8 @@ static void test_loss(void)
 	CHECK("pauses behind a hole are pauses if no such end comes", 0,
 	      "1/10 cut 0/0/0 un 0 d0:100-10-10", L(100, 0, START), LOST(130, 0, 120),
 	      B(140, 0, MINOR), E(150, 0, MINOR), L(200, 0, STOP));
-	CHECK("of a pause that was open when the run began the phase inside is none of its own", 300,
-	      "1/5 cut 1/0/0 un 0 d0:700-105-0", L(100, 0, START), B(290, 0, MINOR),
+	CHECK("of a pause that was open when the run began the phase inside is none of its own",
+	      300, "1/5 cut 1/0/0 un 0 d0:700-105-0", L(100, 0, START), B(290, 0, MINOR),
 	      E(310, 0, MINOR), B(320, 0, MINOR), E(330, 0, MINOR), E(400, 0, LEAD),
 	      B(410, 0, MINOR), E(415, 0, MINOR));
 	CHECK("holes that overlap are one", 0, "0/0 cut 0/0/0 un 0 d0:100-0-30", L(100, 0, START),
