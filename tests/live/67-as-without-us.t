@@ -57,7 +57,7 @@ verdict pidns "a pid namespace"
 verdict shell "a shell"
 
 # What is sent into the environment, and to whom.
-env_of() { "$O/ebtrace" -q "${@:2}" -f ndjson -o "$TMP/t" -- $1 2>/dev/null | grep -c -e '^EBTRACE' -e '^OCAML_RUNTIME'; }
+env_of() { env -u EBTRACE_OCAML_ROOT "$O/ebtrace" -q "${@:2}" -f ndjson -o "$TMP/t" -- $1 2>/dev/null | grep -c -e '^EBTRACE' -e '^OCAML_RUNTIME'; }
 is "$(env_of env)" 0 "the environment of a program without rings is left alone"
 is "$(env_of env --mode probes)" 0 "with --mode probes too"
 [ "$(env_of env --mode ring)" -ge 4 ]
