@@ -68,6 +68,7 @@ real() {
 	sleep 3 # page tables are read once a second at least
 	has=$(rss "$program")
 	at=$(now)
+	[ $name != python3 ] || at_python=$at
 	kill -CONT "$program"
 	wait $tracer
 	is $? 0 "$name: its status is the program's"
@@ -142,6 +143,22 @@ for report in summary totals fragmentation occupancy churn heat lifetimes owners
 done
 grep -q '^tid [0-9]' "$TMP/owners.out" && grep -q '^the kernel' "$TMP/owners.out" && ! grep -q 'P [0-9]' "$TMP/owners.out"
 ok $? "the owners are threads, and the kernel" || diag "$(cat "$TMP/owners.out")"
+# The interpreter's pages of files are found by reading the page tables.
+jq -e '.totals.end.found_allocated > 0 and .totals.end.found_allocated <= .totals.end.allocated and .found_late_ns > 0' \
+	"$TMP/python3.at" >"$TMP/jq"
+ok $? "pages that were found by reading the page tables are counted, and by how much they are late" || diag "$(cat "$TMP/python3.at")"
+grep -q 'the time of the reading that found them, up to [0-9.]* [mu]*s late: [1-9][0-9]* of [1-9][0-9]* pages that appeared' \
+	<<<"$("$ebt" pages --at "$((at_python - $(jq .start_ns "$TMP/python3.json")))ns" "$TMP/python3.ebt" 2>"$TMP/err")"
+ok $? "the summary says so"
+grep -q 'allocated  *found  *most' "$TMP/totals.out" && grep -q '[0-9]  #*o' "$TMP/totals.out"
+ok $? "the totals over time have them as a column, and as a character of their own" || diag "$(head -40 "$TMP/totals.out")"
+"$ebt" pages map "$TMP/python3.ebt" | grep -q '|.*o'
+ok $? "so has the map"
+"$ebt" "$TMP/python3.ebt" -f ndjson 2>"$TMP/err" | jq -s -e '[.[] | select(.kind == "page_alloc")] |
+	all(if .cause == "file" or .cause == "populated" or .cause == "huge" then .within_us > 0 else .within_us == null end)' >"$TMP/jq"
+ok $? "such an event has the time since the reading before, and no other has"
+"$ebt" pages -o "$TMP/python3.html" "$TMP/python3.ebt" && grep -q '"names":\["allocated","found allocated","free","found free","returned to the system"\],"late_ns":[1-9]' "$TMP/python3.html"
+ok $? "a picture has a legend of five shades"
 for picture in svg png html; do
 	timeout 300 "$ebt" pages -o "$TMP/live.$picture" -d 0.1s -p $program 2>"$TMP/err" && [ -s "$TMP/live.$picture" ]
 	ok $? "a $picture is drawn of a running process" || diag "$(cat "$TMP/err")"

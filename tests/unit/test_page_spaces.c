@@ -17,6 +17,9 @@ static uint64_t last_ts;
 static bool back;
 
 /* "a10+2" and so on: kind, page, pages, cause if there is one. */
+static uint32_t within_us; /* the longest of pages that were found */
+static bool exact_within;  /* of others */
+
 static int emit(void *ctx, const struct ebt_event *ev)
 {
 	(void)ctx;
@@ -27,6 +30,9 @@ static int emit(void *ctx, const struct ebt_event *ev)
 	n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%llu+%llu", n ? " " : "", kind,
 			      (unsigned long long)(ev->arg[0] / PAGE),
 			      (unsigned long long)ev->arg[1]);
+	if (ev->id >= EBT_PAGE_POPULATED && ev->seq > within_us)
+		within_us = ev->seq;
+	exact_within |= ev->id < EBT_PAGE_POPULATED && ev->seq;
 	if (ev->id)
 		snprintf(text + n, sizeof(text) - n, "/%u", ev->id);
 	return 0;
@@ -202,16 +208,23 @@ static void check_tables(void)
 	struct pending p = {.ps = new_spaces()};
 	p.ps.out.ctx = &p;
 	page_user_begin(&p.ps, &p.u, getpid(), 3, EBT_PAGE_SNAPSHOT);
+	uint64_t begin = now_ns();
 	ok(!page_user_check(&p.ps, &p.u) && said("a", area + 8 * PAGE, 4, EBT_PAGE_SNAPSHOT),
 	   "the first check finds what is there");
+	uint64_t first = now_ns();
 	area[20 * PAGE] = 1;
 	madvise(area + 9 * PAGE, PAGE, MADV_DONTNEED);
 	*text = 0;
+	within_us = 0;
+	uint64_t second = now_ns();
 	ok(!page_user_check(&p.ps, &p.u) && said("a", area + 20 * PAGE, 1, EBT_PAGE_POPULATED) &&
 		   said("f", area + 9 * PAGE, 1, EBT_PAGE_GONE),
 	   "the next ones what has come and gone without a record");
 	ok(p.ps.out.counts.appeared[EBT_PAGE_POPULATED] && p.ps.out.counts.gone[EBT_PAGE_GONE] == 1,
 	   "which is counted");
+	uint64_t within = within_us * 1000ull;
+	ok(within >= second - first && within <= now_ns() - begin + 1000 && !exact_within,
+	   "it has come since the first check, which the events say, and no others do");
 
 	/* A record that comes while page tables are read: they do not know it yet, or more. */
 	p.ps.out.drain = drain;
@@ -244,11 +257,14 @@ static void check_tables(void)
 	p.call = (struct call){'F', (uintptr_t)area / PAGE + 30, 1, 0, 0};
 	p.calls = 1;
 	*text = 0;
+	uint64_t before = now_ns();
 	page_user_check(&p.ps, &p.u);
 	ok(said("a", area + 30 * PAGE, 1, 0) && !said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE),
 	   "a fault that comes while they are read is not undone");
+	within_us = 0;
 	page_user_check(&p.ps, &p.u);
 	ok(said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE), "the next reading finds its page gone");
+	ok(within_us * 1000ull <= now_ns() - before + 1000, "which was there at the one before");
 	ok(!back, "times never go back");
 	page_spaces_done(&p.ps);
 	munmap(area, 64 * PAGE);

@@ -57,9 +57,9 @@ static void count(const struct run *r, uint32_t column, uint64_t ret[PAGES_STATE
 	for (const struct pages_chunk *c; (c = pages_heap_next(&r->model.heap, &at));)
 		for (uint32_t row = 0; row < r->map.rows; row++, all++) {
 			struct pages_cell cell = pages_map_cell(&r->map, column, c, row);
-			sum[0] += cell.allocated * pages / 255;
-			sum[1] += cell.free * pages / 255;
-			sum[2] += cell.scavenged * pages / 255;
+			sum[0] += cell.share[PAGES_SHADE_ALLOCATED] * pages / 255;
+			sum[1] += cell.share[PAGES_SHADE_FREE] * pages / 255;
+			sum[2] += cell.share[PAGES_SHADE_SCAVENGED] * pages / 255;
 		}
 	ret[PAGES_ALLOCATED] = (uint64_t)(sum[0] + 0.5);
 	ret[PAGES_FREE] = (uint64_t)(sum[1] + 0.5);
@@ -138,19 +138,58 @@ static void test_cell(void)
 		abort();
 	uint64_t at = 0;
 	const struct pages_chunk *c = pages_heap_next(&r.model.heap, &at);
-	is(pages_map_cell(&r.map, 0, c, 2).allocated, 255, "an allocated page in its row");
-	is(pages_map_cell(&r.map, 0, c, 1).allocated, 0, "not in the one before");
-	is(pages_map_cell(&r.map, 4, c, 3).allocated, 255, "until it is freed");
-	is(pages_map_cell(&r.map, 5, c, 3).free, 255, "then it is free");
-	is(pages_map_cell(&r.map, 7, c, 3).scavenged, 255, "then scavenged");
+	is(pages_map_cell(&r.map, 0, c, 2).share[PAGES_SHADE_ALLOCATED], 255,
+	   "an allocated page in its row");
+	is(pages_map_cell(&r.map, 0, c, 1).share[PAGES_SHADE_ALLOCATED], 0,
+	   "not in the one before");
+	is(pages_map_cell(&r.map, 4, c, 3).share[PAGES_SHADE_ALLOCATED], 255, "until it is freed");
+	is(pages_map_cell(&r.map, 5, c, 3).share[PAGES_SHADE_FREE], 255, "then it is free");
+	is(pages_map_cell(&r.map, 7, c, 3).share[PAGES_SHADE_SCAVENGED], 255, "then scavenged");
 	c = pages_heap_next(&r.model.heap, &at);
-	is(pages_map_cell(&r.map, 8, c, 0).allocated, 0, "a chunk that there is not yet is empty");
-	is(pages_map_cell(&r.map, 9, c, 0).allocated, 255, "and is there later");
+	is(pages_map_cell(&r.map, 8, c, 0).share[PAGES_SHADE_ALLOCATED], 0,
+	   "a chunk that there is not yet is empty");
+	is(pages_map_cell(&r.map, 9, c, 0).share[PAGES_SHADE_ALLOCATED], 255, "and is there later");
+	end(&r);
+}
+
+/* Pages that were found by reading the page tables. */
+static void test_found(void)
+{
+	struct run r;
+	begin(&r);
+	const struct ebt_pagetrace_event e[] = {
+		{.time_ns = 0, .addr = BASE, .pages = 1, .what = EBT_PAGETRACE_ALLOC},
+		{.time_ns = 2000, .addr = BASE + PAGE, .pages = 2, .what = EBT_PAGETRACE_ALLOC},
+		{.time_ns = 4000, .addr = BASE + PAGE, .pages = 1, .what = EBT_PAGETRACE_FREE},
+		{.time_ns = 6000, .addr = BASE + 2 * PAGE, .pages = 1, .what = EBT_PAGETRACE_FREE},
+	};
+	if (pages_model_space_event(&r.model, &e[0], EBT_PAGE_DONE, 0) ||
+	    pages_model_space_event(&r.model, &e[1], EBT_PAGE_FILE, 1500) ||
+	    pages_model_space_event(&r.model, &e[2], EBT_PAGE_GONE, 700) ||
+	    pages_model_space_event(&r.model, &e[3], EBT_PAGE_DONE, 0) || pages_model_end(&r.model))
+		abort();
+	uint64_t at = 0;
+	const struct pages_chunk *c = pages_heap_next(&r.model.heap, &at);
+	const struct pages_point *p = r.model.timeline->point;
+	is(pages_map_cell(&r.map, 2, c, 0).share[PAGES_SHADE_ALLOCATED], 255,
+	   "a page that was seen to be touched has the shade of those");
+	is(pages_map_cell(&r.map, 2, c, 1).share[PAGES_SHADE_FOUND_ALLOCATED], 255,
+	   "one that a reading found has another");
+	is(pages_map_cell(&r.map, 2, c, 1).share[PAGES_SHADE_ALLOCATED], 0, "and not that one");
+	is(pages_map_cell(&r.map, 4, c, 1).share[PAGES_SHADE_FOUND_FREE], 255,
+	   "a reading may find that it is gone");
+	is(pages_map_cell(&r.map, 6, c, 2).share[PAGES_SHADE_FREE], 255,
+	   "what is freed by a call is not found");
+	ok(p[2].count[PAGES_ALLOCATED] == 3 && p[2].count[PAGES_FOUND_ALLOCATED] == 2 &&
+		   p[4].count[PAGES_FOUND_ALLOCATED] == 1 && p[4].count[PAGES_FOUND_FREE] == 1,
+	   "the timeline has how many there are");
+	is(r.model.causes.late_ns, 1500, "the longest time within which one happened is kept");
 	end(&r);
 }
 
 int main(void)
 {
+	test_found();
 	test_cell();
 	test_pages();
 	test_doubling();

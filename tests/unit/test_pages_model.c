@@ -23,6 +23,7 @@ struct naive_page {
 	int p;
 	uint64_t since, allocations;
 	uint64_t run; /* number of the allocation; 0: none */
+	bool found;
 };
 
 struct naive {
@@ -67,7 +68,8 @@ static void naive_alloc(struct naive *n, int at, int pages, int p)
 			n->again++;
 			n->again_ns += n->time - g->since;
 		}
-		*g = (struct naive_page){PAGES_ALLOCATED, p, n->time, g->allocations + 1, n->runs};
+		*g = (struct naive_page){PAGES_ALLOCATED,    p,	      n->time,
+					 g->allocations + 1, n->runs, false};
 	}
 	n->fault[PAGES_DOUBLE_ALLOC] += bad;
 }
@@ -176,7 +178,7 @@ static struct ebt_pagetrace_event pick(const struct naive *n, uint64_t *state)
 	};
 }
 
-static void naive_event(struct naive *n, const struct ebt_pagetrace_event *ev)
+static void naive_event(struct naive *n, const struct ebt_pagetrace_event *ev, bool found)
 {
 	int at = (int)((ev->addr - BASE) / EBT_PAGETRACE_PAGE_BYTES), pages = (int)ev->pages;
 	n->events++;
@@ -186,11 +188,39 @@ static void naive_event(struct naive *n, const struct ebt_pagetrace_event *ev)
 		naive_free(n, at, pages, ev->p + 1);
 	else
 		naive_scavenge(n, at, pages);
+	for (int i = at; i < at + pages; i++)
+		n->page[i].found = found && ev->what != EBT_PAGETRACE_SCAVENGE;
 	uint64_t now = count(n, PAGES_ALLOCATED);
 	if (now > n->peak) {
 		n->peak = now;
 		n->peak_ns = ev->time_ns;
 	}
+}
+
+static uint64_t count_found(const struct naive *n, enum pages_state state)
+{
+	uint64_t sum = 0;
+	for (int i = 0; i < PAGES; i++)
+		sum += n->page[i].found && n->page[i].state == state;
+	return sum;
+}
+
+/* Whether the pages of each chunk are marked as the naive ones are. */
+static bool same_marks(const struct pages_model *m, const struct naive *n)
+{
+	uint64_t at = 0;
+	bool same = true;
+	for (const struct pages_chunk *c; (c = pages_heap_next(&m->heap, &at));)
+		for (uint32_t i = 0; i < CHUNK; i += 8) {
+			const struct naive_page *g =
+				&n->page[(c->addr - BASE) / EBT_PAGETRACE_PAGE_BYTES + i];
+			uint32_t found[PAGES_COUNTS] = {0}, want = 0;
+			pages_heap_count(c, i, 8, found);
+			for (int k = 0; k < 8; k++)
+				want += g[k].found;
+			same &= found[PAGES_FOUND_ALLOCATED] + found[PAGES_FOUND_FREE] == want;
+		}
+	return same;
 }
 
 /* Pages of chunks without an event do not count as unseen. */
@@ -201,6 +231,8 @@ static bool same_counts(const struct pages_model *m, const struct naive *n)
 			    count(n, PAGES_SCAVENGED);
 	for (unsigned s = PAGES_ALLOCATED; s < PAGES_STATES; s++)
 		same &= m->heap.count[s] == count(n, s);
+	same &= m->heap.count[PAGES_FOUND_ALLOCATED] == count_found(n, PAGES_ALLOCATED) &&
+		m->heap.count[PAGES_FOUND_FREE] == count_found(n, PAGES_FREE);
 	return same;
 }
 
@@ -340,13 +372,16 @@ static void test_random(uint64_t seed, uint64_t from, unsigned chunks)
 		struct ebt_pagetrace_event ev = chunks && random_next(&state) % chunks == 0
 							? pick_chunks(&n, &state)
 							: pick(&n, &state);
-		naive_event(&n, &ev);
-		same &= !pages_model_events(&m, &ev, 1);
+		bool found = random_next(&state) % 4 == 0;
+		naive_event(&n, &ev, found);
+		same &= !(found ? pages_model_space_event(&m, &ev, EBT_PAGE_POPULATED, 9)
+				: pages_model_events(&m, &ev, 1));
 		if (i % 64 == 0)
 			same &= same_counts(&m, &n);
 	}
 	pages_model_end(&m);
 	ok(same && same_counts(&m, &n), "pages by state are those of the naive model at all times");
+	ok(same_marks(&m, &n), "those that were found are marked, and no others");
 	check_all(&m, &n);
 	pages_model_done(&m);
 }

@@ -52,16 +52,6 @@ void pages_model_restart(struct pages_model *m)
 		begin_counting(m, m->last_ns);
 }
 
-void pages_model_cause(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t cause)
-{
-	if (m->ended || cause >= KINDS_PAGE_CAUSES)
-		return;
-	if (ev->what == EBT_PAGETRACE_ALLOC)
-		m->causes.appeared[cause] += ev->pages;
-	else if (ev->what == EBT_PAGETRACE_FREE)
-		m->causes.gone[cause] += ev->pages;
-}
-
 /* A moment of the options as a time of the trace. */
 static uint64_t time_of(const struct pages_model *m, struct moment t)
 {
@@ -114,6 +104,31 @@ int pages_model_events(struct pages_model *m, const struct ebt_pagetrace_event *
 			err = pages_apply(m, ev + i, n - i, limit, &applied);
 	}
 	pages_lifetimes_settle(&m->lifetimes);
+	return err;
+}
+
+static void count_cause(struct pages_causes *c, const struct ebt_pagetrace_event *ev,
+			uint32_t cause, uint64_t within_ns)
+{
+	if (cause >= KINDS_PAGE_CAUSES)
+		return;
+	if (ev->what == EBT_PAGETRACE_ALLOC)
+		c->appeared[cause] += ev->pages;
+	else if (ev->what == EBT_PAGETRACE_FREE)
+		c->gone[cause] += ev->pages;
+	if (within_ns > c->late_ns)
+		c->late_ns = within_ns;
+}
+
+int pages_model_space_event(struct pages_model *m, const struct ebt_pagetrace_event *ev,
+			    uint32_t cause, uint64_t within_ns)
+{
+	bool is_found = cause >= EBT_PAGE_POPULATED && ev->what != EBT_PAGETRACE_SCAVENGE;
+	m->mark = is_found ? PAGES_FOUND : 0;
+	int err = pages_model_events(m, ev, 1);
+	m->mark = 0;
+	if (!m->ended)
+		count_cause(&m->causes, ev, cause, within_ns);
 	return err;
 }
 

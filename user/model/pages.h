@@ -37,8 +37,10 @@ static inline uint32_t pages_page_bytes(uint32_t of_process, uint32_t otherwise)
 /* Unless there is a `from`: counts what happens from now on, as if that were the time of the last
  * event. */
 void pages_model_restart(struct pages_model *m);
-/* After an event of an address space: counts its cause, an enum ebt_page_cause. */
-void pages_model_cause(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t cause);
+/* An event of an address space, with its cause, an enum ebt_page_cause, which is counted. Found by
+ * reading the page tables it happened in the within_ns before its time. 0 or -ENOMEM. */
+int pages_model_space_event(struct pages_model *m, const struct ebt_pagetrace_event *ev,
+			    uint32_t cause, uint64_t within_ns);
 /* There was no event after the last one until this time: rates are of the time until then. */
 void pages_model_watched(struct pages_model *m, uint64_t ns);
 /* No more events: numbers are whole then. 0 or -ENOMEM. */

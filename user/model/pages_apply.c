@@ -19,6 +19,7 @@ struct change {
 	uint64_t runs;		     /* that begin in it */
 	uint8_t first_run, last_run; /* flags of its first, of its last page */
 	uint64_t first_since;	     /* of its first page */
+	uint8_t mark;		     /* PAGES_FOUND, 0 */
 	int err;
 };
 
@@ -49,6 +50,14 @@ static inline void count_freed(struct pages_owners *o, uint16_t owner, uint32_t 
 	o->freed[(uint64_t)owner * o->cap + by] += pages;
 }
 
+/* Pages of this kind change. */
+static ALWAYS_INLINE void count_was(struct change *c, struct pages_kind kind, uint64_t pages)
+{
+	c->was[kind.state] += pages;
+	if (kind.run & PAGES_FOUND)
+		c->m->heap.count[pages_found_count(kind.state)] -= pages;
+}
+
 /* Applies the event to a piece, which lies in it: the pages [first, end) of the group. Of an address
  * space pages are resident until they are returned: that frees them. */
 static ALWAYS_INLINE void change_piece(struct change *c, const struct part *p, unsigned first,
@@ -57,7 +66,7 @@ static ALWAYS_INLINE void change_piece(struct change *c, const struct part *p, u
 	struct pages_piece *piece = &p->piece[first];
 	enum pages_state state = piece->kind.state;
 	bool frees = to == PAGES_FREE || (to == PAGES_SCAVENGED && c->m->opt.is_space);
-	c->was[state] += end - first;
+	count_was(c, piece->kind, end - first);
 	if (to == PAGES_ALLOCATED) {
 		if (state == PAGES_SCAVENGED)
 			c->err |= count_again(&c->m->churn, piece->since_ns, c->ns, end - first);
@@ -73,7 +82,7 @@ static ALWAYS_INLINE void change_piece(struct change *c, const struct part *p, u
 	c->runs += piece->kind.run & PAGES_RUN_FIRST;
 	c->last_run = piece->kind.run;
 	piece->kind.state = (uint8_t)to;
-	piece->kind.run = 0;
+	piece->kind.run = c->mark;
 }
 
 /* run: what the part has of an allocation's. */
@@ -101,7 +110,7 @@ static ALWAYS_INLINE void change_part(struct change *c, const struct part *p, en
 	/* Pages that are allocated together are one piece. */
 	g->pieces = (g->pieces & ~p->pages) | 1ull << p->begin;
 	piece->since_ns = c->ns;
-	piece->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run};
+	piece->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run | c->mark};
 	piece->heat++;
 	if (p->end < PAGES_GROUP)
 		p->piece[p->end].heat--;
@@ -124,7 +133,7 @@ static ALWAYS_INLINE void change_whole(struct change *c, struct pages_chunk *k, 
 {
 	enum pages_state state = k->kind.state;
 	bool frees = to == PAGES_FREE || (to == PAGES_SCAVENGED && c->m->opt.is_space);
-	c->was[state] += k->pages;
+	count_was(c, k->kind, k->pages);
 	if (run & PAGES_RUN_FIRST) {
 		c->first_run = k->kind.run;
 		c->first_since = k->since_ns;
@@ -133,7 +142,7 @@ static ALWAYS_INLINE void change_whole(struct change *c, struct pages_chunk *k, 
 		if (state == PAGES_SCAVENGED)
 			c->err |= count_again(&c->m->churn, k->since_ns, c->ns, k->pages);
 		k->since_ns = c->ns;
-		k->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run};
+		k->kind = (struct pages_kind){(uint16_t)c->slot, PAGES_ALLOCATED, run | c->mark};
 		k->heat++;
 		return;
 	}
@@ -145,7 +154,7 @@ static ALWAYS_INLINE void change_whole(struct change *c, struct pages_chunk *k, 
 	c->runs += k->kind.run & PAGES_RUN_FIRST;
 	c->last_run = k->kind.run;
 	k->kind.state = (uint8_t)to;
-	k->kind.run = 0;
+	k->kind.run = c->mark;
 }
 
 /* Applies the event to pages [first, end) of a chunk. run: what they have of an allocation's. 0 or
@@ -189,6 +198,8 @@ static ALWAYS_INLINE void change_pages(struct change *c, enum pages_state to)
 	h->count[PAGES_FREE] -= c->was[PAGES_FREE];
 	h->count[PAGES_SCAVENGED] -= c->was[PAGES_SCAVENGED];
 	h->count[to] += c->ev->pages;
+	if (c->mark)
+		h->count[pages_found_count((uint8_t)to)] += c->ev->pages;
 }
 
 /* All pages of the event were allocated, and are not any more. */
@@ -381,7 +392,7 @@ static bool is_untracked(struct pages_model *m, const struct ebt_pagetrace_event
 static __attribute__((noinline)) int
 apply_any(struct pages_model *m, const struct ebt_pagetrace_event *ev, uint32_t slot, bool is_late)
 {
-	struct change c = {.m = m, .ev = ev, .ns = ev->time_ns, .slot = slot};
+	struct change c = {.m = m, .ev = ev, .ns = ev->time_ns, .slot = slot, .mark = m->mark};
 	if (is_late && ev->p == EBT_PAGETRACE_NO_P && ev->what == EBT_PAGETRACE_ALLOC)
 		apply_late_boot(&c);
 	else if (ev->what == EBT_PAGETRACE_ALLOC)
@@ -423,7 +434,8 @@ static ALWAYS_INLINE bool alloc_run(struct pages_model *m, const struct ebt_page
 	const struct pages_piece *of = &p->piece[pages_piece_first(p->group, p->begin)];
 	enum pages_state state = of->kind.state;
 	uint64_t pages = p->end - p->begin;
-	if (p->group->pieces & p->pages & p->pages << 1 || state < PAGES_FREE || ev->pages != pages)
+	if (p->group->pieces & p->pages & p->pages << 1 || state < PAGES_FREE ||
+	    ev->pages != pages || of->kind.run & PAGES_FOUND)
 		return false;
 	*err = state == PAGES_FREE ? 0 : count_again(&m->churn, of->since_ns, ev->time_ns, pages);
 	if (p->end < PAGES_GROUP) {
@@ -455,7 +467,7 @@ static ALWAYS_INLINE int apply_event(struct pages_model *m, const struct ebt_pag
 	m->events++;
 	m->owners.owner[slot].events++;
 	/* What is less than a chunk needs its groups. */
-	if (at.chunk && !is_late && ev->pages < at.chunk->pages) {
+	if (at.chunk && !is_late && !m->mark && ev->pages < at.chunk->pages) {
 		err = pages_chunk_spread(at.chunk);
 		if (err)
 			return err;

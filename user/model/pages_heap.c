@@ -78,7 +78,7 @@ int pages_chunk_spread(struct pages_chunk *c)
 			c->group[i].freed_unseen = pages_bits(0, c->group_pages);
 		first->since_ns = c->since_ns;
 		first->kind = c->kind;
-		first->kind.run &= ends;
+		first->kind.run &= ends | PAGES_FOUND;
 		first->heat += c->heat;
 	}
 	c->whole = c->freed_unseen = false;
@@ -94,13 +94,14 @@ void pages_chunk_join(struct pages_chunk *c)
 			last = &c->piece[g * c->group_pages + (unsigned)__builtin_ctzll(more)];
 			if (last->since_ns != first->since_ns ||
 			    last->kind.owner != first->kind.owner ||
-			    last->kind.state != first->kind.state)
+			    last->kind.state != first->kind.state ||
+			    (last->kind.run ^ first->kind.run) & PAGES_FOUND)
 				return;
 		}
 	c->whole = true;
 	c->since_ns = first->since_ns;
 	c->kind = first->kind;
-	c->kind.run = (first->kind.run & PAGES_RUN_FIRST) | (last->kind.run & PAGES_RUN_LAST);
+	c->kind.run = (first->kind.run & ~PAGES_RUN_LAST) | (last->kind.run & PAGES_RUN_LAST);
 }
 
 int pages_heap_reserve(struct pages_heap *h, uint64_t addr, uint64_t pages)
@@ -154,8 +155,8 @@ static struct pages_page page_of(const struct pages_chunk *c, uint32_t first, ui
 	struct pages_kind kind = c->whole ? c->kind : c->piece[first].kind;
 	uint64_t unseen = c->group ? c->group[page / c->group_pages].freed_unseen : 0;
 	bool is_unseen = c->freed_unseen || unseen >> (page % c->group_pages) & 1;
-	uint8_t run =
-		(page == first ? PAGES_RUN_FIRST : 0) | (page + 1 == end ? PAGES_RUN_LAST : 0);
+	uint8_t run = (page == first ? PAGES_RUN_FIRST : 0) |
+		      (page + 1 == end ? PAGES_RUN_LAST : 0) | PAGES_FOUND;
 	return (struct pages_page){.since_ns = c->whole ? c->since_ns : c->piece[first].since_ns,
 				   .owner = kind.owner,
 				   .state = kind.state,
@@ -182,25 +183,33 @@ void pages_heap_read(const struct pages_chunk *c, uint32_t first, uint32_t pages
 	}
 }
 
-enum pages_state pages_heap_piece(const struct pages_chunk *c, uint32_t page, uint32_t most,
-				  uint32_t *ret_pages)
+static struct pages_kind find_piece(const struct pages_chunk *c, uint32_t page, uint32_t most,
+				    uint32_t *ret_pages)
 {
 	*ret_pages = most;
 	if (c->whole)
-		return c->kind.state;
+		return c->kind;
 	const struct pages_group *g = &c->group[page >> PAGES_GROUP_SHIFT];
 	unsigned in = page & (PAGES_GROUP - 1);
 	uint64_t behind = g->pieces >> in >> 1;
 	uint32_t pages = behind ? (uint32_t)__builtin_ctzll(behind) + 1 : PAGES_GROUP - in;
 	*ret_pages = pages < most ? pages : most;
-	return c->piece[page - in + pages_piece_first(g, in)].kind.state;
+	return c->piece[page - in + pages_piece_first(g, in)].kind;
+}
+
+enum pages_state pages_heap_piece(const struct pages_chunk *c, uint32_t page, uint32_t most,
+				  uint32_t *ret_pages)
+{
+	return find_piece(c, page, most, ret_pages).state;
 }
 
 void pages_heap_count(const struct pages_chunk *c, uint32_t first, uint32_t pages,
-		      uint32_t ret[PAGES_STATES])
+		      uint32_t ret[PAGES_COUNTS])
 {
 	for (uint32_t i = first, end = first + pages, n; i < end; i += n) {
-		enum pages_state state = pages_heap_piece(c, i, end - i, &n);
-		ret[state] += n;
+		struct pages_kind kind = find_piece(c, i, end - i, &n);
+		ret[kind.state] += n;
+		if (kind.run & PAGES_FOUND)
+			ret[pages_found_count(kind.state)] += n;
 	}
 }

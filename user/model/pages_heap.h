@@ -34,10 +34,19 @@ enum pages_state {
 };
 #define PAGES_STATES 4
 
+/* Counts beside those of the states: pages whose last change was found by reading the page tables,
+ * which have the time of that reading. */
+enum pages_found {
+	PAGES_FOUND_ALLOCATED = 4, /* of PAGES_ALLOCATED */
+	PAGES_FOUND_FREE = 5,	   /* of PAGES_FREE */
+};
+#define PAGES_COUNTS 6
+
 enum pages_flag {
 	PAGES_RUN_FIRST = 1, /* of the pages that one event allocated */
 	PAGES_RUN_LAST = 2,
 	PAGES_FREED_UNSEEN = 4, /* its first event was a free: an allocation is missing, or late */
+	PAGES_FOUND = 8,	/* its last change was found by reading the page tables */
 };
 
 /* A page, for a reader. */
@@ -61,7 +70,7 @@ struct pages_group {
 struct pages_kind {
 	uint16_t owner; /* who allocated them last */
 	uint8_t state;	/* enum pages_state */
-	uint8_t run;	/* PAGES_RUN_FIRST, PAGES_RUN_LAST */
+	uint8_t run;	/* PAGES_RUN_FIRST, PAGES_RUN_LAST; PAGES_FOUND of all pages */
 };
 
 /* By page: of the first of a piece; but the heat of each one. */
@@ -95,7 +104,7 @@ struct pages_heap {
 	uint32_t chunk_pages, huge_pages; /* pages of a chunk, of a huge page */
 	uint32_t group_pages; /* of a group: PAGES_GROUP, or a chunk's if that has fewer */
 	uint64_t chunks;
-	uint64_t count[PAGES_STATES]; /* pages of all chunks */
+	uint64_t count[PAGES_COUNTS]; /* pages of all chunks */
 	uint64_t chunks_max;
 	struct pages_chunk **leaf[PAGES_LEAVES];
 };
@@ -120,9 +129,9 @@ void pages_heap_read(const struct pages_chunk *c, uint32_t first, uint32_t pages
  * which is not beyond the chunk. */
 enum pages_state pages_heap_piece(const struct pages_chunk *c, uint32_t page, uint32_t most,
 				  uint32_t *ret_pages);
-/* Adds the pages of a chunk, [first, first + pages), to ret, by state. */
+/* Adds the pages of a chunk, [first, first + pages), to ret, by state, and those found. */
 void pages_heap_count(const struct pages_chunk *c, uint32_t first, uint32_t pages,
-		      uint32_t ret[PAGES_STATES]);
+		      uint32_t ret[PAGES_COUNTS]);
 
 /* The chunk of an address below 2^48; NULL: none. */
 static inline struct pages_chunk *pages_heap_chunk(const struct pages_heap *h, uint64_t addr)
@@ -158,9 +167,15 @@ static inline void pages_piece_cut(struct pages_group *g, struct pages_piece *pi
 	struct pages_piece *left = &piece[pages_piece_first(g, page)], *right = &piece[page];
 	right->since_ns = left->since_ns;
 	right->kind = left->kind;
-	right->kind.run &= PAGES_RUN_LAST;
-	left->kind.run &= PAGES_RUN_FIRST;
+	right->kind.run &= PAGES_RUN_LAST | PAGES_FOUND;
+	left->kind.run &= PAGES_RUN_FIRST | PAGES_FOUND;
 	g->pieces |= 1ull << page;
+}
+
+/* Where pages of a state that were found are counted, too. */
+static inline unsigned pages_found_count(uint8_t state)
+{
+	return state == PAGES_ALLOCATED ? PAGES_FOUND_ALLOCATED : PAGES_FOUND_FREE;
 }
 
 /* A whole chunk gets its groups; of any other nothing changes. 0 or -ENOMEM. */

@@ -38,10 +38,15 @@ static uint8_t share(uint64_t part, uint64_t whole)
 	return (uint8_t)((part * 255 + whole / 2) / whole);
 }
 
-static struct pages_cell cell_of(const uint32_t n[PAGES_STATES], uint32_t pages)
+static struct pages_cell cell_of(const uint32_t n[PAGES_COUNTS], uint32_t pages)
 {
-	return (struct pages_cell){share(n[PAGES_ALLOCATED], pages), share(n[PAGES_FREE], pages),
-				   share(n[PAGES_SCAVENGED], pages)};
+	uint64_t count[PAGES_COUNTS];
+	struct pages_cell cell;
+	for (unsigned i = 0; i < PAGES_COUNTS; i++)
+		count[i] = n[i];
+	for (unsigned i = 0; i < PAGES_SHADES; i++)
+		cell.share[i] = share(pages_shade_count(count, (enum pages_shade)i), pages);
+	return cell;
 }
 
 /* The rows of a chunk as it is. */
@@ -50,7 +55,7 @@ static void read_chunk(const struct pages_heap *h, const struct pages_chunk *c, 
 {
 	uint32_t pages = h->chunk_pages / rows;
 	for (uint32_t row = 0; row < rows; row++) {
-		uint32_t n[PAGES_STATES] = {0};
+		uint32_t n[PAGES_COUNTS] = {0};
 		pages_heap_count(c, row * pages, pages, n);
 		ret[row] = cell_of(n, pages);
 	}
@@ -147,13 +152,14 @@ struct pages_cell pages_map_cell(const struct pages_map *m, uint32_t column,
 	if (c->number >= k->chunks)
 		return (struct pages_cell){0};
 	/* An older column has more rows of the same pages. */
-	uint32_t n = k->rows / m->rows, sum[3] = {n / 2, n / 2, n / 2};
+	uint32_t n = k->rows / m->rows;
 	const struct pages_cell *from = k->cell + (size_t)c->number * k->rows + row * n;
-	for (uint32_t i = 0; i < n; i++) {
-		sum[0] += from[i].allocated;
-		sum[1] += from[i].free;
-		sum[2] += from[i].scavenged;
+	struct pages_cell cell;
+	for (unsigned s = 0; s < PAGES_SHADES; s++) {
+		uint32_t sum = n / 2;
+		for (uint32_t i = 0; i < n; i++)
+			sum += from[i].share[s];
+		cell.share[s] = (uint8_t)(sum / n);
 	}
-	return (struct pages_cell){(uint8_t)(sum[0] / n), (uint8_t)(sum[1] / n),
-				   (uint8_t)(sum[2] / n)};
+	return cell;
 }

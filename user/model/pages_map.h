@@ -4,7 +4,7 @@
  * buckets of a pages_timeline, each the state at the end of its bucket; a chunk has the same number
  * of rows in each, from one a page down to one, so that all chunks together have PAGES_MAP_ROWS as
  * long as they can. Columns between which nothing happened share their memory; at most
- * 3 bytes * PAGES_TIMELINE_POINTS * max(PAGES_MAP_ROWS, chunks) are used.
+ * 5 bytes * PAGES_TIMELINE_POINTS * max(PAGES_MAP_ROWS, chunks) are used.
  */
 #ifndef MODEL_PAGES_MAP_H
 #define MODEL_PAGES_MAP_H
@@ -15,9 +15,18 @@
 
 #define PAGES_MAP_ROWS 2048
 
+enum pages_shade {
+	PAGES_SHADE_ALLOCATED,
+	PAGES_SHADE_FREE,
+	PAGES_SHADE_SCAVENGED,
+	PAGES_SHADE_FOUND_ALLOCATED, /* by reading the page tables, at that time */
+	PAGES_SHADE_FOUND_FREE,
+};
+#define PAGES_SHADES 5
+
 /* Shares of the pages of a cell, 255: all of them. What is missing was never seen. */
 struct pages_cell {
-	uint8_t allocated, free, scavenged;
+	uint8_t share[PAGES_SHADES];
 };
 
 struct pages_map_column;
@@ -44,5 +53,23 @@ int pages_map_follow(struct pages_map *m, const struct pages_timeline *t,
 /* A cell: the row counts from the lowest address of the chunk. */
 struct pages_cell pages_map_cell(const struct pages_map *m, uint32_t column,
 				 const struct pages_chunk *c, uint32_t row);
+
+/* Those pages of a shade; of counts as pages_heap has them. */
+static inline uint64_t pages_shade_count(const uint64_t count[PAGES_COUNTS], enum pages_shade shade)
+{
+	switch (shade) {
+	case PAGES_SHADE_ALLOCATED:
+		return count[PAGES_ALLOCATED] - count[PAGES_FOUND_ALLOCATED];
+	case PAGES_SHADE_FREE:
+		return count[PAGES_FREE] - count[PAGES_FOUND_FREE];
+	case PAGES_SHADE_SCAVENGED:
+		return count[PAGES_SCAVENGED];
+	case PAGES_SHADE_FOUND_ALLOCATED:
+		return count[PAGES_FOUND_ALLOCATED];
+	case PAGES_SHADE_FOUND_FREE:
+		return count[PAGES_FOUND_FREE];
+	}
+	return 0;
+}
 
 #endif

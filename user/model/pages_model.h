@@ -35,9 +35,10 @@ struct pages_trace {
  * process stands, by enum ebt_page_cause. */
 struct pages_causes {
 	uint64_t appeared[KINDS_PAGE_CAUSES], gone[KINDS_PAGE_CAUSES];
+	uint64_t late_ns; /* of those found by reading the page tables: by how much at most */
 };
 
-/* Readers use all but turn_ns, counting and ended. */
+/* Readers use all but turn_ns, mark, counting and ended. */
 struct pages_model {
 	struct pages_options opt;
 	struct pages_trace trace;
@@ -48,7 +49,7 @@ struct pages_model {
 	uint64_t watched_ns; /* until when events would have been seen; 0: the last one's time */
 	bool begun;	     /* there was an event: first_ns and last_ns are known */
 	uint64_t from_ns, end_ns;     /* what the counts are of; of times in the trace */
-	uint64_t start[PAGES_STATES]; /* pages when the counting began */
+	uint64_t start[PAGES_COUNTS]; /* pages when the counting began */
 	uint64_t peak, peak_ns;	      /* most allocated pages, when first */
 	struct pages_moved moved;
 	struct pages_timeline *timeline;
@@ -57,6 +58,7 @@ struct pages_model {
 	struct pages_churn churn;
 	struct pages_damage damage;
 	uint64_t turn_ns; /* when a limit is to be looked at */
+	uint8_t mark;	  /* PAGES_FOUND: the event that is applied now was found */
 	bool counting, ended;
 };
 

@@ -53,7 +53,7 @@ static int add_chunk(struct pages_occupancy *o, struct pages_best *best,
 	uint32_t all[PAGES_STATES] = {0};
 	int err = 0;
 	for (unsigned i = 0; i < PAGES_CHUNK_HUGE && !err; i++) {
-		uint32_t count[PAGES_STATES] = {0};
+		uint32_t count[PAGES_COUNTS] = {0};
 		pages_heap_count(c, i * pages, pages, count);
 		for (unsigned s = 0; s < PAGES_STATES; s++)
 			all[s] += count[s];

@@ -36,7 +36,7 @@ struct pages_holder {
 /* A huge page that is kept by few allocated pages. */
 struct pages_kept {
 	uint64_t addr;
-	uint32_t count[PAGES_STATES];
+	uint32_t count[PAGES_COUNTS];
 	struct pages_holder holder[PAGES_HOLDERS]; /* those with the most pages */
 	uint32_t holders, more_holders;		   /* in the array; beyond it */
 };

@@ -5,7 +5,7 @@
 
 #define FIRST_WIDTH_NS 1000
 
-void pages_timeline_begin(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_STATES])
+void pages_timeline_begin(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_COUNTS])
 {
 	t->begin_ns = ns;
 	t->width_ns = FIRST_WIDTH_NS;
@@ -14,7 +14,7 @@ void pages_timeline_begin(struct pages_timeline *t, uint64_t ns, const uint64_t 
 	t->point[0] = (struct pages_point){.most = now[PAGES_ALLOCATED]};
 }
 
-static struct pages_point point_of(const uint64_t now[PAGES_STATES],
+static struct pages_point point_of(const uint64_t now[PAGES_COUNTS],
 				   const struct pages_moved *moved)
 {
 	struct pages_point p = {.most = now[PAGES_ALLOCATED], .moved = *moved};
@@ -34,7 +34,7 @@ static void halve(struct pages_timeline *t)
 	t->width_ns *= 2;
 }
 
-void pages_timeline_finish(struct pages_timeline *t, const uint64_t now[PAGES_STATES],
+void pages_timeline_finish(struct pages_timeline *t, const uint64_t now[PAGES_COUNTS],
 			   const struct pages_moved *moved)
 {
 	if (!t->count)
@@ -45,7 +45,7 @@ void pages_timeline_finish(struct pages_timeline *t, const uint64_t now[PAGES_ST
 	p->most = most;
 }
 
-void pages_timeline_advance(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_STATES],
+void pages_timeline_advance(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_COUNTS],
 			    const struct pages_moved *moved)
 {
 	struct pages_point same = point_of(now, moved);

@@ -17,7 +17,7 @@ struct pages_moved {
 };
 
 struct pages_point {
-	uint64_t count[PAGES_STATES]; /* at the end of the bucket */
+	uint64_t count[PAGES_COUNTS]; /* at the end of the bucket, as of pages_heap */
 	uint64_t most;		      /* allocated in it, at its begin included */
 	struct pages_moved moved;     /* until its end */
 };
@@ -30,13 +30,13 @@ struct pages_timeline {
 };
 
 /* `now`: the state at that moment. */
-void pages_timeline_begin(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_STATES]);
+void pages_timeline_begin(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_COUNTS]);
 /* Fills the last bucket with the state before `ns`, which is not before its end, and begins the one
  * that holds `ns`. */
-void pages_timeline_advance(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_STATES],
+void pages_timeline_advance(struct pages_timeline *t, uint64_t ns, const uint64_t now[PAGES_COUNTS],
 			    const struct pages_moved *moved);
 /* Fills the last bucket. */
-void pages_timeline_finish(struct pages_timeline *t, const uint64_t now[PAGES_STATES],
+void pages_timeline_finish(struct pages_timeline *t, const uint64_t now[PAGES_COUNTS],
 			   const struct pages_moved *moved);
 /* Pages turn out to have been allocated from a moment on until another one. */
 void pages_timeline_amend(struct pages_timeline *t, uint64_t from_ns, uint64_t to_ns,

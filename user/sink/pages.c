@@ -66,9 +66,7 @@ static int take(struct pages *k, const struct ebt_event *ev, const struct ebt_pa
 	} else if (k->snapshot == SNAPSHOT_TO_COME && is_snapshot) {
 		k->snapshot = SNAPSHOT_COMES;
 	}
-	int err = pages_model_events(&k->model, e, 1);
-	pages_model_cause(&k->model, e, ev->id);
-	return err;
+	return pages_model_space_event(&k->model, e, ev->id, ev->seq * 1000ull);
 }
 
 static int pages_events(struct sink *base, const struct ebt_event *ev, size_t n)

@@ -6,11 +6,19 @@
 const byId = id => document.getElementById(id);
 const facts = JSON.parse(byId('facts').textContent), {columns, rows} = facts;
 const canvas = byId('map'), pen = canvas.getContext('2d'), info = byId('info');
-const names = ['allocated', 'free', 'returned to the system'];
+const names = facts.names;
 const colours = facts.colours.map(c => '#' + c.toString(16).padStart(6, '0'));
 const LEFT = 130, RIGHT = 20, TOP = 6, GAP = 34, TOTALS = 0.28;
 const hint = 'Wheel: zoom. Drag: move. Shift and wheel: time only. Arrow keys, + and -: likewise. ' +
 	'Point at the map to read it.';
+function scaled(value, by, units, digits) {
+	let u = 0;
+	for (; value >= by && u < units.length - 1; u++)
+		value /= by;
+	return value.toFixed(u ? digits : 0) + ' ' + units[u];
+}
+const bytes = value => scaled(value, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1);
+const time = value => scaled(value, 1000, ['ns', 'us', 'ms', 's'], 3);
 info.textContent = hint;
 names.forEach((name, i) => {
 	const span = document.createElement('span');
@@ -19,6 +27,8 @@ names.forEach((name, i) => {
 	byId('legend').append(span);
 });
 byId('legend').append('white: never seen');
+if (facts.late_ns)
+	byId('legend').append('; found: by reading the page tables, up to ' + time(facts.late_ns) + ' late');
 if (!columns) {
 	info.textContent = 'No events';
 	document.documentElement.dataset.ready = 'yes';
@@ -39,7 +49,7 @@ for (let y = 0; y < rows; y++)
 	for (let x = 0; x < columns; x++) {
 		const from = y * columns + x, to = 4 * ((rows - 1 - y) * columns + x);
 		let white = 255;
-		for (let k = 0; k < 3; k++) {
+		for (let k = 0; k < names.length; k++) {
 			const share = cells[k * plane + from];
 			white -= share;
 			for (let c = 0; c < 3; c++)
@@ -51,14 +61,6 @@ for (let y = 0; y < rows; y++)
 	}
 whole.getContext('2d').putImageData(image, 0, 0);
 
-function scaled(value, by, units, digits) {
-	let u = 0;
-	for (; value >= by && u < units.length - 1; u++)
-		value /= by;
-	return value.toFixed(u ? digits : 0) + ' ' + units[u];
-}
-const bytes = value => scaled(value, 1024, ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'], 1);
-const time = value => scaled(value, 1000, ['ns', 'us', 'ms', 's'], 3);
 
 // What is shown: columns from x on, rows from y on, counted from the top of the map.
 const view = {x: 0, y: 0, w: columns, h: rows};
@@ -85,12 +87,12 @@ function text(s, x, y, align) {
 	pen.fillText(s, x, y);
 }
 function draw_totals() {
-	const t = facts.totals, most = Math.max(1, ...t.map(p => p[0] + p[1] + p[2]));
+	const t = facts.totals, most = Math.max(1, ...t.map(p => p.reduce((a, b) => a + b, 0)));
 	pen.save();
 	pen.beginPath();
 	pen.rect(box.left, box.totals, box.width, box.totals_height);
 	pen.clip();
-	for (let k = 2; k >= 0; k--) {
+	for (let k = names.length - 1; k >= 0; k--) {
 		pen.fillStyle = colours[k];
 		pen.beginPath();
 		pen.moveTo(box.left, box.totals + box.totals_height);

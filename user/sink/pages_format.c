@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/pages_format.h"
 
+#include "sink/pages_map.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -114,13 +116,21 @@ static void put_missing(struct buf *b, const struct pages_view *v)
 			     v->others);
 }
 
+/* Pages of a cause and those behind it, but for what was there before. */
+static uint64_t sum_causes(const uint64_t pages[KINDS_PAGE_CAUSES], enum ebt_page_cause from)
+{
+	uint64_t sum = 0;
+	for (unsigned i = from; i < KINDS_PAGE_CAUSES; i++)
+		if (i != EBT_PAGE_SNAPSHOT && i != EBT_PAGE_FORK)
+			sum += pages[i];
+	return sum;
+}
+
 /* "12 pages appeared without a fault (populated 2, file 10)" */
 static void put_causes(struct buf *b, const uint64_t pages[KINDS_PAGE_CAUSES], const char *what)
 {
-	uint64_t sum = 0;
+	uint64_t sum = sum_causes(pages, EBT_PAGE_POPULATED);
 	const char *before = " (";
-	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++)
-		sum += pages[i];
 	report_print(b, "%" PRIu64 " pages %s", sum, what);
 	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++) {
 		if (!pages[i])
@@ -137,9 +147,47 @@ static void put_space(struct buf *b, const struct pages_model *m)
 	put_causes(b, m->causes.appeared, "appeared without a fault");
 	buf_puts(b, ", ");
 	put_causes(b, m->causes.gone, "went without a system call");
+	if (m->causes.late_ns)
+		report_print(b,
+			     "\nThese have the time of the reading that found them, up to %s late: "
+			     "%" PRIu64 " of %" PRIu64 " pages that appeared, %" PRIu64
+			     " of %" PRIu64 " that went",
+			     report_ns_text((double)m->causes.late_ns).text,
+			     sum_causes(m->causes.appeared, EBT_PAGE_POPULATED),
+			     sum_causes(m->causes.appeared, EBT_PAGE_DONE),
+			     sum_causes(m->causes.gone, EBT_PAGE_POPULATED),
+			     sum_causes(m->causes.gone, EBT_PAGE_DONE));
 	buf_puts(b,
 		 "\nAllocated pages are resident; free: unmapped or taken; scavenged: returned by "
 		 "madvise\n");
+}
+
+unsigned pages_map_shades(const struct pages_model *m, const struct pages_map_shade **ret)
+{
+	static const struct pages_map_shade of_space[] = {
+		{PAGES_SHADE_ALLOCATED, 0x2c6fbb, '#', "allocated"},
+		{PAGES_SHADE_FOUND_ALLOCATED, 0x8ab4e3, 'o', "found allocated"},
+		{PAGES_SHADE_FREE, 0xf2a73b, '+', "free"},
+		{PAGES_SHADE_FOUND_FREE, 0xf9d9a4, '-', "found free"},
+		{PAGES_SHADE_SCAVENGED, 0xd5d9de, '.', "returned to the system"},
+	};
+	static const struct pages_map_shade of_heap[] = {
+		{PAGES_SHADE_ALLOCATED, 0x2c6fbb, '#', "allocated"},
+		{PAGES_SHADE_FREE, 0xf2a73b, '+', "free"},
+		{PAGES_SHADE_SCAVENGED, 0xd5d9de, '.', "returned to the system"},
+	};
+	*ret = m->opt.is_space ? of_space : of_heap;
+	return m->opt.is_space ? sizeof(of_space) / sizeof(*of_space)
+			       : sizeof(of_heap) / sizeof(*of_heap);
+}
+
+void pages_put_marks(struct buf *b, const struct pages_model *m)
+{
+	const struct pages_map_shade *s;
+	unsigned n = pages_map_shades(m, &s);
+	for (unsigned i = 0; i < n; i++)
+		report_print(b, "%s%c %s", i ? ", " : "", s[i].mark,
+			     s[i].shade == PAGES_SHADE_SCAVENGED ? "scavenged" : s[i].name);
 }
 
 bool pages_put_head(struct buf *b, const struct pages_view *v)

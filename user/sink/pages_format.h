@@ -24,6 +24,8 @@ void pages_put_bar(struct buf *b, double part, double whole);
 void pages_put_percentiles(struct buf *b, const struct histogram *h);
 /* The lines above a report: how much was recorded, of what time, what is missing. False: there are
  * no events, and nothing else to print. */
+/* "# allocated, + free": the characters of shades. */
+void pages_put_marks(struct buf *b, const struct pages_model *m);
 bool pages_put_head(struct buf *b, const struct pages_view *v);
 
 #endif

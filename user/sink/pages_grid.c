@@ -15,23 +15,22 @@ static const struct pages_chunk **sort_chunks(const struct pages_heap *h)
 }
 
 struct sums {
-	uint64_t allocated, free, scavenged, cells;
+	uint64_t share[PAGES_SHADES], cells;
 };
 
 static void add_cell(struct sums *s, struct pages_cell c)
 {
-	s->allocated += c.allocated;
-	s->free += c.free;
-	s->scavenged += c.scavenged;
+	for (unsigned i = 0; i < PAGES_SHADES; i++)
+		s->share[i] += c.share[i];
 	s->cells++;
 }
 
 static struct pages_cell mean(const struct sums *s)
 {
-	uint64_t half = s->cells / 2;
-	return (struct pages_cell){(uint8_t)((s->allocated + half) / s->cells),
-				   (uint8_t)((s->free + half) / s->cells),
-				   (uint8_t)((s->scavenged + half) / s->cells)};
+	struct pages_cell cell;
+	for (unsigned i = 0; i < PAGES_SHADES; i++)
+		cell.share[i] = (uint8_t)((s->share[i] + s->cells / 2) / s->cells);
+	return cell;
 }
 
 /* What the cells of the map are joined to. */

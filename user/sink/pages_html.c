@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/compress.h"
 #include "base/embed.h"
@@ -36,23 +37,22 @@ static void put_base64(struct buf *b, const uint8_t *data, size_t len)
 	}
 }
 
-/* The cells, compressed: first all shares of allocated pages, then of free, of scavenged ones. */
-static int put_cells(struct buf *b, const struct pages_grid *g)
+/* The cells, compressed: all shares of the first shade, then of the second … */
+static int put_cells(struct buf *b, const struct pages_model *m, const struct pages_grid *g)
 {
 	struct buf plane, packed;
+	const struct pages_map_shade *s;
+	unsigned shades = pages_map_shades(m, &s);
 	size_t n = (size_t)g->columns * g->rows;
-	if (buf_init(&plane, -1, 3 * n + BUF_ROOM_MAX))
+	if (buf_init(&plane, -1, shades * n + BUF_ROOM_MAX))
 		return -ENOMEM;
 	if (buf_init(&packed, -1, BUF_ROOM_MAX)) {
 		buf_done(&plane);
 		return -ENOMEM;
 	}
-	for (unsigned i = 0; i < 3; i++)
-		for (size_t k = 0; k < n; k++) {
-			const struct pages_cell *c = &g->cell[k];
-			uint8_t share = i == 0 ? c->allocated : i == 1 ? c->free : c->scavenged;
-			buf_put(&plane, &share, 1);
-		}
+	for (unsigned i = 0; i < shades; i++)
+		for (size_t k = 0; k < n; k++)
+			buf_put(&plane, &g->cell[k].share[s[i].shade], 1);
 	int err = plane.err ? plane.err : compress_gzip(&packed, plane.data, plane.len);
 	if (!err)
 		put_base64(b, (const uint8_t *)packed.data, packed.len);
@@ -61,14 +61,16 @@ static int put_cells(struct buf *b, const struct pages_grid *g)
 	return err;
 }
 
-static void put_points(struct json *j, const struct pages_timeline *t)
+static void put_points(struct json *j, const struct pages_model *m)
 {
-	static const enum pages_state states[] = {PAGES_ALLOCATED, PAGES_FREE, PAGES_SCAVENGED};
+	const struct pages_timeline *t = m->timeline;
+	const struct pages_map_shade *s;
+	unsigned shades = pages_map_shades(m, &s);
 	json_key_open(j, "totals", '[');
 	for (uint32_t i = 0; i < t->count; i++) {
 		json_open(j, '[');
-		for (unsigned k = 0; k < 3; k++)
-			json_u64(j, t->point[i].count[states[k]]);
+		for (unsigned k = 0; k < shades; k++)
+			json_u64(j, pages_shade_count(t->point[i].count, s[k].shade));
 		json_close(j, ']');
 	}
 	json_close(j, ']');
@@ -90,8 +92,8 @@ static void put_regions(struct json *j, const struct pages_grid *g)
 
 static void put_facts(struct json *j, const struct pages_model *m, const struct pages_grid *g)
 {
-	static const uint32_t colours[] = {PAGES_MAP_ALLOCATED, PAGES_MAP_FREE,
-					   PAGES_MAP_SCAVENGED};
+	const struct pages_map_shade *s;
+	unsigned shades = pages_map_shades(m, &s);
 	json_open(j, '{');
 	json_key_u64(j, "columns", g->columns);
 	json_key_u64(j, "rows", g->rows);
@@ -100,11 +102,16 @@ static void put_facts(struct json *j, const struct pages_model *m, const struct 
 	json_key_u64(j, "page_bytes", 1u << m->heap.page_shift);
 	json_key_u64(j, "peak", m->peak);
 	json_key_open(j, "colours", '[');
-	for (unsigned i = 0; i < 3; i++)
-		json_u64(j, colours[i]);
+	for (unsigned i = 0; i < shades; i++)
+		json_u64(j, s[i].rgb);
 	json_close(j, ']');
+	json_key_open(j, "names", '[');
+	for (unsigned i = 0; i < shades; i++)
+		json_string(j, s[i].name, strlen(s[i].name));
+	json_close(j, ']');
+	json_key_u64(j, "late_ns", m->causes.late_ns);
 	put_regions(j, g);
-	put_points(j, m->timeline);
+	put_points(j, m);
 	json_close(j, '}');
 }
 
@@ -137,7 +144,7 @@ int pages_map_html(struct buf *b, const struct pages_view *v)
 		    "<script type=\"application/json\" id=\"facts\">");
 	put_facts(&j, v->model, &g);
 	buf_puts(b, "</script>\n<script type=\"application/octet-stream\" id=\"cells\">");
-	err = put_cells(b, &g);
+	err = put_cells(b, v->model, &g);
 	buf_puts(b, "</script>\n");
 	put_embedded(b, "script", pages_script, pages_script_end);
 	buf_puts(b, "</html>\n");

@@ -39,6 +39,7 @@ void pages_json_causes(struct json *j, const struct pages_model *m)
 {
 	put_causes(j, "appeared", m->causes.appeared);
 	put_causes(j, "gone", m->causes.gone);
+	json_key_u64(j, "found_late_ns", m->causes.late_ns);
 }
 
 void pages_json_end(struct json *j)
@@ -47,13 +48,15 @@ void pages_json_end(struct json *j)
 	buf_puts(j->out, "\n");
 }
 
-void pages_json_state(struct json *j, const char *key, const uint64_t count[PAGES_STATES])
+void pages_json_state(struct json *j, const char *key, const uint64_t count[PAGES_COUNTS])
 {
 	json_key_open(j, key, '{');
 	json_key_u64(j, "allocated", count[PAGES_ALLOCATED]);
 	json_key_u64(j, "free", count[PAGES_FREE]);
 	json_key_u64(j, "scavenged", count[PAGES_SCAVENGED]);
 	json_key_u64(j, "unseen", count[PAGES_UNSEEN]);
+	json_key_u64(j, "found_allocated", count[PAGES_FOUND_ALLOCATED]);
+	json_key_u64(j, "found_free", count[PAGES_FOUND_FREE]);
 	json_close(j, '}');
 }
 

@@ -30,7 +30,7 @@ void pages_json_begin(struct json *j, struct buf *b, const struct pages_view *v,
 		      const char *report);
 void pages_json_end(struct json *j);
 /* Pages by state, as an object. */
-void pages_json_state(struct json *j, const char *key, const uint64_t count[PAGES_STATES]);
+void pages_json_state(struct json *j, const char *key, const uint64_t count[PAGES_COUNTS]);
 /* The keys of totals, of churn, of damage, in an open object. */
 void pages_json_totals(struct json *j, const struct pages_model *m);
 void pages_json_churn(struct json *j, const struct pages_model *m);

@@ -30,35 +30,31 @@
 #define COLUMNS_MAX   PAGES_TIMELINE_POINTS
 #define ROWS_MAX      2048
 
-static const struct shade {
-	enum pages_state state;
-	uint32_t rgb;
-	const char *name;
-} shades[] = {{PAGES_ALLOCATED, PAGES_MAP_ALLOCATED, "allocated"},
-	      {PAGES_FREE, PAGES_MAP_FREE, "free"},
-	      {PAGES_SCAVENGED, PAGES_MAP_SCAVENGED, "returned to the system"}};
-#define SHADES (sizeof(shades) / sizeof(*shades))
-
 struct picture {
 	struct canvas *canvas;
 	const struct pages_model *model;
+	const struct pages_map_shade *shade;
+	unsigned shades;
 	struct pages_grid grid;
 };
 
-static uint32_t mix(struct pages_cell c)
+/* A colour of a cell: its bits from `shift` on. */
+static uint32_t mix_colour(const struct picture *p, struct pages_cell c, unsigned shift)
 {
-	const uint32_t rgb[] = {PAGES_MAP_ALLOCATED, PAGES_MAP_FREE, PAGES_MAP_SCAVENGED,
-				PAGES_MAP_UNSEEN};
-	unsigned seen = c.allocated + c.free + c.scavenged;
-	const unsigned part[] = {c.allocated, c.free, c.scavenged, seen < 255 ? 255 - seen : 0};
-	uint32_t ret = 0;
-	for (unsigned shift = 0; shift < 24; shift += 8) {
-		unsigned sum = 127;
-		for (unsigned i = 0; i < 4; i++)
-			sum += (rgb[i] >> shift & 0xff) * part[i];
-		ret |= (sum / 255 < 255 ? sum / 255 : 255) << shift;
+	uint32_t sum = 127, seen = 0;
+	for (unsigned i = 0; i < p->shades; i++) {
+		uint32_t part = c.share[p->shade[i].shade];
+		seen += part;
+		sum += (p->shade[i].rgb >> shift & 0xff) * part;
 	}
-	return ret;
+	if (seen < 255)
+		sum += (PAGES_MAP_UNSEEN >> shift & 0xff) * (255 - seen);
+	return (sum / 255 < 255 ? sum / 255 : 255) << shift;
+}
+
+static uint32_t mix(const struct picture *p, struct pages_cell c)
+{
+	return mix_colour(p, c, 16) | mix_colour(p, c, 8) | mix_colour(p, c, 0);
 }
 
 /* The lowest address is at the bottom. */
@@ -71,7 +67,7 @@ static int draw_cells(const struct picture *p)
 	for (size_t row = 0; row < g->rows; row++)
 		for (size_t x = 0; x < g->columns; x++)
 			rgb[(g->rows - 1 - row) * g->columns + x] =
-				mix(g->cell[row * g->columns + x]);
+				mix(p, g->cell[row * g->columns + x]);
 	int err = canvas_draw_cells(p->canvas, LEFT, TOP, PLOT, MAP_HEIGHT, rgb, (int)g->columns,
 				    (int)g->rows);
 	free(rgb);
@@ -124,12 +120,12 @@ static void draw_times(const struct picture *p, double top, double bottom, bool 
 	}
 }
 
-/* The sum of the first `shades_below` shades, in bytes. */
+/* The sum of the first `below` shades, in bytes. */
 static double bytes_below(const struct picture *p, const struct pages_point *at, size_t below)
 {
 	uint64_t pages = 0;
 	for (size_t i = 0; i < below; i++)
-		pages += at->count[shades[i].state];
+		pages += pages_shade_count(at->count, p->shade[i].shade);
 	return (double)(pages << p->model->heap.page_shift);
 }
 
@@ -138,14 +134,14 @@ static int draw_totals(const struct picture *p)
 	const struct pages_timeline *t = p->model->timeline;
 	double most = 1;
 	for (uint32_t i = 0; i < t->count; i++) {
-		double all = bytes_below(p, &t->point[i], SHADES);
+		double all = bytes_below(p, &t->point[i], p->shades);
 		most = all > most ? all : most;
 	}
 	double step = axis_bytes_step(most, BYTE_TICKS), bottom = TOTALS_TOP + TOTALS_HEIGHT;
 	struct canvas_point *at = malloc((2 * (size_t)t->count + 2) * sizeof(*at));
 	if (!at)
 		return -ENOMEM;
-	for (size_t k = SHADES; k; k--) {
+	for (size_t k = p->shades; k; k--) {
 		size_t n = 0;
 		for (uint32_t i = 0; i < t->count; i++) {
 			double y = bottom - TOTALS_HEIGHT * bytes_below(p, &t->point[i], k) / most;
@@ -154,7 +150,7 @@ static int draw_totals(const struct picture *p)
 		}
 		at[n++] = (struct canvas_point){LEFT + PLOT, bottom};
 		at[n++] = (struct canvas_point){LEFT, bottom};
-		canvas_fill_area(p->canvas, at, n, shades[k - 1].rgb);
+		canvas_fill_area(p->canvas, at, n, p->shade[k - 1].rgb);
 	}
 	free(at);
 	for (double v = 0; v <= most; v += step) {
@@ -172,6 +168,31 @@ static void draw_frame(const struct picture *p, double top, double height)
 	draw_line(p, LEFT, top + height, LEFT + PLOT, top + height, INK);
 }
 
+/* Shades of what was found are in a line of their own. */
+static void draw_legend(const struct picture *p)
+{
+	static const struct {
+		double x, y;
+	} at[PAGES_SHADES] = {
+		[PAGES_SHADE_ALLOCATED] = {650, 52},  [PAGES_SHADE_FREE] = {760, 52},
+		[PAGES_SHADE_SCAVENGED] = {838, 52},  [PAGES_SHADE_FOUND_ALLOCATED] = {650, 28},
+		[PAGES_SHADE_FOUND_FREE] = {780, 28},
+	};
+	const struct pages_model *m = p->model;
+	for (unsigned i = 0; i < p->shades; i++) {
+		const struct pages_map_shade *s = &p->shade[i];
+		double x = at[s->shade].x, y = at[s->shade].y;
+		canvas_fill_rect(p->canvas, x, y - 11, 12, 12, s->rgb);
+		canvas_draw_text(p->canvas, x + 18, y, FONT, CANVAS_LEFT, INK, s->name);
+	}
+	if (m->causes.late_ns) {
+		char text[96];
+		snprintf(text, sizeof(text), "found: by reading the page tables, up to %s late",
+			 report_ns_text((double)m->causes.late_ns).text);
+		canvas_draw_text(p->canvas, WIDTH - RIGHT, 28, FONT, CANVAS_RIGHT, INK, text);
+	}
+}
+
 static void draw_head(const struct picture *p)
 {
 	const struct pages_model *m = p->model;
@@ -181,13 +202,9 @@ static void draw_head(const struct picture *p)
 		 1u << m->heap.page_shift, pages_bytes_text(m, m->peak).text,
 		 pages_time_text(m, m->peak_ns).text);
 	canvas_draw_text(p->canvas, LEFT, 52, FONT, CANVAS_LEFT, INK, text);
-	static const double at[SHADES] = {650, 760, 838};
-	for (size_t i = 0; i < SHADES; i++) {
-		canvas_fill_rect(p->canvas, at[i], 41, 12, 12, shades[i].rgb);
-		canvas_draw_text(p->canvas, at[i] + 18, 52, FONT, CANVAS_LEFT, INK, shades[i].name);
-	}
 	canvas_draw_text(p->canvas, WIDTH - RIGHT, 52, FONT, CANVAS_RIGHT, INK,
 			 "white: never seen");
+	draw_legend(p);
 }
 
 static int draw(struct picture *p)
@@ -211,6 +228,7 @@ static int draw(struct picture *p)
 static int put_picture(struct buf *b, const struct pages_view *v, enum canvas_format format)
 {
 	struct picture p = {.model = v->model};
+	p.shades = pages_map_shades(v->model, &p.shade);
 	int err = pages_grid_make(&p.grid, v->model, COLUMNS_MAX, ROWS_MAX);
 	if (!err)
 		err = canvas_new(format, WIDTH, HEIGHT, b, &p.canvas);

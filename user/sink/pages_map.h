@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The map of a heap (model/pages_map.h) as a picture: addresses over time in the colours of what
- * their pages were, and the totals beneath. Its rows are the chunks in the order of their addresses,
+ * their pages were, and the totals beneath. Pages that were found by reading the page tables, which
+ * are drawn from the time of that reading on, have shades of their own. Its rows are the chunks in the order of their addresses,
  * without the addresses between them that the heap never used.
  */
 #ifndef SINK_PAGES_MAP_H
@@ -9,11 +10,18 @@
 
 #include "sink/pages.h"
 
-/* Colours, 0xrrggbb. */
-#define PAGES_MAP_ALLOCATED 0x2c6fbb
-#define PAGES_MAP_FREE	    0xf2a73b
-#define PAGES_MAP_SCAVENGED 0xd5d9de
-#define PAGES_MAP_UNSEEN    0xffffff
+#define PAGES_MAP_UNSEEN 0xffffff
+
+struct pages_map_shade {
+	enum pages_shade shade;
+	uint32_t rgb;
+	char mark;
+	const char *name;
+};
+
+/* The shades of a model's map, from the bottom of a stack of totals; their number. Found pages are
+ * shades of address spaces alone. */
+unsigned pages_map_shades(const struct pages_model *m, const struct pages_map_shade **ret);
 
 /* All need the model's map. 0 or -ENOMEM; of PNG and SVG also what canvas_new() returns. */
 int pages_map_png(struct buf *b, const struct pages_view *v);

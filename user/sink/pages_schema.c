@@ -38,7 +38,8 @@ KEYS(summary, {"totals", SCHEMA_REF("total")}, {"free_runs", SCHEMA_REF("runs")}
      {"churn", SCHEMA_REF("returned")}, {"allocations_of_pages", SCHEMA_COUNT},
      {"lifetime", SCHEMA_REF("times")}, {"freed", SCHEMA_COUNT}, {"freed_by_another", SCHEMA_COUNT},
      {"damage", SCHEMA_REF("faults")});
-KEYS(changed, {"appeared", SCHEMA_REF("causes")}, {"gone", SCHEMA_REF("causes")});
+KEYS(changed, {"appeared", SCHEMA_REF("causes")}, {"gone", SCHEMA_REF("causes")},
+     {"found_late_ns", SCHEMA_COUNT});
 /* clang-format off */
 static const struct schema_key causes[] = {
 #define EBT_PAGE_CAUSE_DEF(value, CONSTANT, name, help) {#name, SCHEMA_COUNT},
@@ -55,6 +56,7 @@ KEYS(timeline, {"width_ns", SCHEMA_KNOWN}, {"timeline", SCHEMA_LIST("point")});
 KEYS(point, {"begin_ns", SCHEMA_COUNT}, {"end", SCHEMA_REF("state")}, {"most", SCHEMA_COUNT});
 KEYS(state, {"allocated", SCHEMA_COUNT}, {"free", SCHEMA_COUNT}, {"scavenged", SCHEMA_COUNT},
      {"unseen", SCHEMA_COUNT});
+KEYS(found, {"found_allocated", SCHEMA_COUNT}, {"found_free", SCHEMA_COUNT});
 KEYS(fragmentation, {"all", SCHEMA_REF("runs")}, {"free", SCHEMA_REF("runs")},
      {"scavenged", SCHEMA_REF("runs")});
 KEYS(runs, {"runs", SCHEMA_COUNT}, {"pages", SCHEMA_COUNT}, {"largest", SCHEMA_COUNT},
@@ -121,7 +123,7 @@ static const struct schema_part objects[] = {
 	{"damage", {head, is_damage, run, faults, changed, damage}},
 	{"total", {total, moved}},
 	{"point", {point, moved}},
-	{"state", {state}},
+	{"state", {state, found}},
 	{"runs", {runs}},
 	{"run_class", {size, run_class}},
 	{"units", {units}},

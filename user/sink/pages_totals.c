@@ -2,6 +2,7 @@
 /* Pages by state, at the end and over time. */
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
+#include "sink/pages_map.h"
 #include "sink/pages_sections.h"
 
 #include <inttypes.h>
@@ -47,21 +48,20 @@ static uint64_t sum(const struct pages_point *p)
 	return p->count[PAGES_ALLOCATED] + p->count[PAGES_FREE] + p->count[PAGES_SCAVENGED];
 }
 
-/* "####++++...." */
-static void put_states(struct buf *b, const struct pages_point *p, uint64_t whole)
+/* "####ooo++++...." */
+static void put_states(struct buf *b, const struct pages_model *m, const struct pages_point *p,
+		       uint64_t whole)
 {
-	static const struct {
-		enum pages_state state;
-		char mark;
-	} marks[] = {{PAGES_ALLOCATED, '#'}, {PAGES_FREE, '+'}, {PAGES_SCAVENGED, '.'}};
+	const struct pages_map_shade *s;
+	unsigned shades = pages_map_shades(m, &s);
 	char bar[BAR + 1];
 	uint64_t until = 0;
 	unsigned at = 0;
-	for (unsigned i = 0; i < sizeof(marks) / sizeof(*marks); i++) {
-		until += p->count[marks[i].state];
+	for (unsigned i = 0; i < shades; i++) {
+		until += pages_shade_count(p->count, s[i].shade);
 		unsigned end = whole ? (unsigned)((double)until * BAR / (double)whole + 0.5) : 0;
 		for (; at < end && at < BAR; at++)
-			bar[at] = marks[i].mark;
+			bar[at] = s[i].mark;
 	}
 	bar[at] = 0;
 	report_print(b, "%s%s\n", at ? "  " : "", bar);
@@ -74,21 +74,26 @@ static void put_timeline(struct buf *b, const struct pages_model *m, uint32_t ro
 	uint64_t whole = 0;
 	for (uint32_t i = 0; i < t->count; i++)
 		whole = sum(&t->point[i]) > whole ? sum(&t->point[i]) : whole;
-	report_print(b,
-		     "\nOver time (# allocated, + free, . scavenged; most: allocated at once):\n"
-		     "%12s%11s%11s%11s%11s\n",
-		     "until", "allocated", "most", "free", "scavenged");
+	bool found = m->opt.is_space;
+	buf_puts(b, "\nOver time (");
+	pages_put_marks(b, m);
+	report_print(b, "; most: allocated at once%s):\n%12s%11s%s%11s%11s%11s\n",
+		     found ? "; found: of the allocated ones" : "", "until", "allocated",
+		     found ? "      found" : "", "most", "free", "scavenged");
 	for (uint32_t i = 0; i < t->count; i += step) {
 		uint32_t last = i + step < t->count ? i + step - 1 : t->count - 1;
 		const struct pages_point *p = &t->point[last];
 		uint64_t end = t->begin_ns + (last + 1) * t->width_ns, most = 0;
 		for (uint32_t k = i; k <= last; k++)
 			most = t->point[k].most > most ? t->point[k].most : most;
-		report_print(b, "%12s%11" PRIu64 "%11" PRIu64 "%11" PRIu64 "%11" PRIu64,
+		report_print(b, "%12s%11" PRIu64,
 			     pages_time_text(m, end < m->end_ns ? end : m->end_ns).text,
-			     p->count[PAGES_ALLOCATED], most, p->count[PAGES_FREE],
+			     p->count[PAGES_ALLOCATED]);
+		if (found)
+			report_print(b, "%11" PRIu64, p->count[PAGES_FOUND_ALLOCATED]);
+		report_print(b, "%11" PRIu64 "%11" PRIu64 "%11" PRIu64, most, p->count[PAGES_FREE],
 			     p->count[PAGES_SCAVENGED]);
-		put_states(b, p, whole);
+		put_states(b, m, p, whole);
 	}
 }
 

@@ -140,6 +140,13 @@ static int vanish(struct change *c, struct found *f)
 	return err;
 }
 
+/* At least 1. */
+static uint32_t us_since(uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t us = to_ns > from_ns ? (to_ns - from_ns + 999) / 1000 : 1;
+	return us < UINT32_MAX ? (uint32_t)us : UINT32_MAX;
+}
+
 static int compare(struct page_output *out, struct page_space *s, struct found *f)
 {
 	struct change c = {
@@ -148,6 +155,7 @@ static int compare(struct page_output *out, struct page_space *s, struct found *
 		.counts = out->counts.appeared,
 	};
 	page_event_at(&c.of, now_ns());
+	c.of.within_us = us_since(s->read_ns, c.of.ts);
 	int err = believe_records(s, f);
 	if (!err)
 		err = vanish(&c, f);
@@ -155,6 +163,7 @@ static int compare(struct page_output *out, struct page_space *s, struct found *
 	if (!err)
 		err = appear(&c, f);
 	s->cause = EBT_PAGE_DONE;
+	s->read_ns = s->check_ns;
 	return err;
 }
 

@@ -28,6 +28,7 @@ int page_event_emit(void *ctx, uint64_t first, uint64_t pages)
 		.cpu = of->cpu,
 		.flags = of->out->flags,
 		.id = of->cause,
+		.seq = of->cause >= EBT_PAGE_POPULATED ? of->within_us : 0,
 		.arg = {first * of->out->page_bytes, pages},
 	};
 	return of->out->emit(of->out->ctx, &ev);

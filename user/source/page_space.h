@@ -66,6 +66,7 @@ struct page_space {
 	struct page_set lazy;	   /* disjoint: given back by MADV_FREE, may be mapped */
 	enum ebt_page_cause cause; /* of pages that the first check finds; then 0 */
 	uint64_t last_ns;	   /* of its events */
+	uint64_t read_ns;	   /* when its page tables were read last, or it began */
 	uint64_t due_ns;	   /* of its next check */
 	uint64_t period_ns;	   /* from then to the one after it */
 	bool urgent;		   /* it is due now */
@@ -88,6 +89,7 @@ struct page_event {
 	uint32_t process, tid;
 	uint16_t cpu;
 	uint64_t ts;
+	uint32_t within_us; /* of what a reading of the page tables finds: as in events.def */
 };
 
 /* Its time, not before that of the last event of the space. */

@@ -20,13 +20,15 @@
 
 /* ---- spaces and their users ---- */
 
-static struct page_space *new_space(struct page_spaces *ps, uint64_t mm, enum ebt_page_cause cause)
+static struct page_space *new_space(struct page_spaces *ps, uint64_t mm, enum ebt_page_cause cause,
+				    uint64_t ts)
 {
 	struct page_space *s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->mm = mm;
 	s->cause = cause;
+	s->read_ns = ts;
 	s->urgent = true;
 	s->period_ns = MIN_PERIOD_NS;
 	s->next = ps->first;
@@ -104,7 +106,7 @@ static void begin(struct page_user *u, pid_t pid, uint32_t process)
 int page_user_begin(struct page_spaces *ps, struct page_user *u, pid_t pid, uint32_t process,
 		    enum ebt_page_cause cause)
 {
-	struct page_space *s = new_space(ps, 0, cause);
+	struct page_space *s = new_space(ps, 0, cause, now_ns());
 	if (!s)
 		return -ENOMEM;
 	begin(u, pid, process);
@@ -125,7 +127,7 @@ int page_user_share(struct page_spaces *ps, struct page_user *u, pid_t pid, uint
 /* To a new space. */
 static int move_to(struct page_spaces *ps, struct page_user *u, uint64_t mm, uint64_t ts)
 {
-	struct page_space *s = new_space(ps, mm, EBT_PAGE_POPULATED);
+	struct page_space *s = new_space(ps, mm, EBT_PAGE_POPULATED, ts);
 	if (!s)
 		return -ENOMEM;
 	int err = leave(ps, u, ts);
