@@ -288,8 +288,87 @@ static void test_until(void)
 	mem_fixture_done(&x);
 }
 
+/* kind, process: of a loss or damage. */
+static struct ebt_event missing(uint64_t ts, uint16_t kind, uint32_t process, uint16_t flags)
+{
+	return (struct ebt_event){.ts = ts,
+				  .kind = kind,
+				  .process = process,
+				  .domain = EBT_NO_DOMAIN,
+				  .flags = flags,
+				  .arg = {EBT_LOST_UNCOUNTED, 0}};
+}
+
+/* Of f0, f1: 0, 1. */
+static unsigned number_of(const struct mem_sites *t, uint32_t function)
+{
+	const char *name = strings_text(t->session->strings, t->function[function].name);
+	return (unsigned)atoi(name + 1) % 2;
+}
+
+/* 10 words allocated by each of two processes, each word sampled, and then what is missing. */
+static void check_missing_with(unsigned needs, const struct ebt_event *ev, double high1,
+			       double high2, double live1, const char *name)
+{
+	struct mem_fixture x;
+	struct mem_sites t, live;
+	struct mem_options o = {.needs = needs};
+	mem_fixture_begin(&x, 1, &o);
+	mem_fixture_push(&x, mem_alloc(1, 1, 1, mem_fixture_stack(&x, "a"), 10));
+	mem_fixture_push(&x, mem_alloc(2, 2, 1, mem_fixture_stack(&x, "b"), 10));
+	if (ev)
+		mem_fixture_push(&x, *ev);
+	mem_model_end(&x.model);
+	if (mem_model_sites(&t, &x.model, mem_pick_alloc) ||
+	    mem_model_sites(&live, &x.model, needs ? mem_pick_live : mem_pick_alloc))
+		abort();
+	struct mem_amount a[2], alive[2];
+	for (uint32_t i = 0; i < 2; i++) {
+		a[number_of(&t, i)] = mem_sum_amount(&t.function[i].self.sum);
+		alive[number_of(&live, i)] = mem_sum_amount(&live.function[i].self.sum);
+	}
+	bool same_live = !needs		? true
+			 : isnan(live1) ? isnan(alive[0].high) && isnan(alive[0].low)
+					: alive[0].high == live1;
+	ok(a[0].low == 80 && a[1].low == 80 && a[0].high == high1 && a[1].high == high2 &&
+		   same_live,
+	   "%s", name);
+	mem_sites_done(&t);
+	mem_sites_done(&live);
+	mem_fixture_done(&x);
+}
+
+static void check_missing(const struct ebt_event *ev, double high1, double high2, double live1,
+			  const char *name)
+{
+	check_missing_with(MEM_FATES, ev, high1, high2, live1, name);
+	check_missing_with(0, ev, high1, high2, live1, name);
+}
+
+static void test_missing(void)
+{
+	struct ebt_event lost = missing(9, EBT_LOST, 1, EBT_F_RING),
+			 damage = missing(9, EBT_DAMAGE, 1, 0),
+			 before = missing(9, EBT_LOST, 1, EBT_F_RING | EBT_F_HISTORY),
+			 unwatched = before, anywhere = missing(9, EBT_LOST, 1, 0),
+			 other = missing(9, EBT_LOST, 3, EBT_F_RING);
+	before.arg[0] = 5;
+	check_missing(NULL, 80, 80, 80, "where each word was sampled amounts are exact");
+	check_missing(&lost, INFINITY, 80, NAN,
+		      "of a process that lost events they are the least, and what is alive is not "
+		      "known");
+	check_missing(&damage, INFINITY, 80, NAN, "so they are where its trace is damaged");
+	check_missing(&before, 80, 80, 80, "what was lost before tracing is not missing");
+	check_missing(&unwatched, INFINITY, 80, NAN, "unlike a time that was not watched");
+	check_missing(&anywhere, INFINITY, INFINITY, NAN,
+		      "a loss of an unknown process is one of each");
+	check_missing(&other, INFINITY, INFINITY, NAN,
+		      "so is one of a process without allocations");
+}
+
 int main(void)
 {
+	test_missing();
 	test_sites();
 	test_unresolved();
 	test_fates();

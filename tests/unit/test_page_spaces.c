@@ -202,6 +202,49 @@ static char *map_area(void)
 	return area;
 }
 
+/* Records that come while page tables are read: these do not know them yet, or more. */
+static void check_meanwhile(struct pending *p, char *area)
+{
+	p->ps.out.drain = drain;
+	p->call = (struct call){'U', (uintptr_t)area / PAGE + 8, 1, 0, 0};
+	p->calls = 1;
+	*text = 0;
+	page_user_check(&p->ps, &p->u);
+	ok(said("f", area + 8 * PAGE, 1, 0) && !said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "what a record has touched meanwhile is as the record says");
+	/* The call has begun before the next check. */
+	*text = 0;
+	page_user_check(&p->ps, &p->u);
+	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "a call that has not returned may not have removed its pages yet");
+	p->call.change = '.';
+	p->calls = 1;
+	page_user_check(&p->ps, &p->u);
+	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "also one that returns meanwhile");
+	page_user_check(&p->ps, &p->u);
+	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "behind its return it has");
+	put(&p->ps, &p->u, &(struct call){'U', (uintptr_t)area / PAGE + 8, 1, 0, 0}, MM, now_ns());
+	*text = 0;
+	page_user_check(&p->ps, &p->u);
+	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "a call is under way while nothing was dropped");
+	p->dropped = 1;
+	page_user_check(&p->ps, &p->u);
+	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
+	   "behind a drop, which may have been its return, page tables are right");
+	p->call = (struct call){'F', (uintptr_t)area / PAGE + 30, 1, 0, 0};
+	p->calls = 1;
+	*text = 0;
+	uint64_t before = now_ns();
+	page_user_check(&p->ps, &p->u);
+	ok(said("a", area + 30 * PAGE, 1, 0) && !said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE),
+	   "a fault that comes while they are read is not undone");
+	within_us = 0;
+	page_user_check(&p->ps, &p->u);
+	ok(said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE), "the next reading finds its page gone");
+	ok(within_us * 1000ull <= now_ns() - before + 1000, "which was there at the one before");
+}
+
 static void check_tables(void)
 {
 	char *area = map_area();
@@ -226,45 +269,7 @@ static void check_tables(void)
 	ok(within >= second - first && within <= now_ns() - begin + 1000 && !exact_within,
 	   "it has come since the first check, which the events say, and no others do");
 
-	/* A record that comes while page tables are read: they do not know it yet, or more. */
-	p.ps.out.drain = drain;
-	p.call = (struct call){'U', (uintptr_t)area / PAGE + 8, 1, 0, 0};
-	p.calls = 1;
-	*text = 0;
-	page_user_check(&p.ps, &p.u);
-	ok(said("f", area + 8 * PAGE, 1, 0) && !said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
-	   "what a record has touched meanwhile is as the record says");
-	/* The call has begun before the next check. */
-	*text = 0;
-	page_user_check(&p.ps, &p.u);
-	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
-	   "a call that has not returned may not have removed its pages yet");
-	p.call.change = '.';
-	p.calls = 1;
-	page_user_check(&p.ps, &p.u);
-	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "also one that returns meanwhile");
-	page_user_check(&p.ps, &p.u);
-	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED), "behind its return it has");
-	put(&p.ps, &p.u, &(struct call){'U', (uintptr_t)area / PAGE + 8, 1, 0, 0}, MM, now_ns());
-	*text = 0;
-	page_user_check(&p.ps, &p.u);
-	ok(!said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
-	   "a call is under way while nothing was dropped");
-	p.dropped = 1;
-	page_user_check(&p.ps, &p.u);
-	ok(said("a", area + 8 * PAGE, 1, EBT_PAGE_POPULATED),
-	   "behind a drop, which may have been its return, page tables are right");
-	p.call = (struct call){'F', (uintptr_t)area / PAGE + 30, 1, 0, 0};
-	p.calls = 1;
-	*text = 0;
-	uint64_t before = now_ns();
-	page_user_check(&p.ps, &p.u);
-	ok(said("a", area + 30 * PAGE, 1, 0) && !said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE),
-	   "a fault that comes while they are read is not undone");
-	within_us = 0;
-	page_user_check(&p.ps, &p.u);
-	ok(said("f", area + 30 * PAGE, 1, EBT_PAGE_GONE), "the next reading finds its page gone");
-	ok(within_us * 1000ull <= now_ns() - before + 1000, "which was there at the one before");
+	check_meanwhile(&p, area);
 	ok(!back, "times never go back");
 	page_spaces_done(&p.ps);
 	munmap(area, 64 * PAGE);

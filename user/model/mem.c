@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "core/loss.h"
 #include "model/mem_bands.h"
 
 /* Objects count when their lifetimes are known. */
@@ -191,13 +192,28 @@ static int count_alloc(struct mem_model *m, const struct ebt_event *ev)
 	return 0;
 }
 
+/* A loss or damage; what was lost before tracing began is not part of the recording. */
+static void count_loss(struct mem_model *m, const struct ebt_event *ev)
+{
+	struct mem_process *p = ptrarray_get(&m->by_index, ev->process);
+	bool is_loss = ev->kind == EBT_DAMAGE || ev->kind == EBT_LOST;
+	if (!is_loss || (ev->flags & EBT_F_HISTORY && !loss_is_unwatched(ev)))
+		return;
+	if (p && !(ev->kind == EBT_LOST && EBT_LOST_ANYWHERE(ev)))
+		mem_process_doubt(p);
+	else
+		m->is_partial = true;
+}
+
 /* Without a filter and a table of objects, which is why it is fast. */
 static int count_allocs(struct mem_model *m, const struct ebt_event *ev, size_t n)
 {
 	struct mem_process *p = NULL;
 	for (size_t i = 0; i < n; i++) {
-		if (ev[i].kind != EBT_ALLOC)
+		if (ev[i].kind != EBT_ALLOC) {
+			count_loss(m, &ev[i]);
 			continue;
+		}
 		if (!p || ev[i].process != p->process)
 			p = process_of(m, ev[i].process);
 		uint32_t row = p ? mem_process_row(p, m->session, NULL, ev[i].stack) : 0;
@@ -278,6 +294,8 @@ int mem_model_events(struct mem_model *m, const struct ebt_event *ev, size_t n)
 			err = count_alloc(m, &ev[i]);
 		else if (m->has_objects && (ev[i].kind == EBT_PROMOTE || ev[i].kind == EBT_COLLECT))
 			err = change_object(m, &ev[i]);
+		else
+			count_loss(m, &ev[i]);
 	}
 	return err;
 }
@@ -353,6 +371,8 @@ int mem_model_end(struct mem_model *m)
 		m->is_periodic &= p->is_periodic;
 		m->has_words &= p->scale.weighted;
 		m->has_generations |= p->has_generations;
+		if (m->is_partial)
+			mem_process_doubt(p);
 		mem_process_settle(p);
 		err = end_objects(m, p, now);
 		for (uint32_t i = 1; i <= p->rows; i++) {
@@ -380,5 +400,9 @@ uint64_t mem_model_elapsed_ns(const struct mem_model *m)
 int mem_model_sites(struct mem_sites *t, const struct mem_model *m, mem_pick *pick)
 {
 	*t = (struct mem_sites){.session = m->session, .wrappers = m->opt.wrappers};
+	/* Nothing was recorded, which is not nothing. */
+	const struct mem_scale none = {.rate = 1, .word_bytes = 8, .doubt = MEM_AT_LEAST};
+	if (m->is_partial && !m->first)
+		mem_sum_add(&t->all.sum, &none, 0);
 	return mem_sites_make(t, m->first, pick);
 }

@@ -67,6 +67,7 @@ struct mem_model {
 	bool has_words; /* after the end: a sample of any process is a word that it stands for */
 	bool has_generations; /* after the end: some process has a minor and a major heap */
 	bool is_periodic;     /* all processes are sampled so: nothing is known to be alive */
+	bool is_partial;      /* events of no process that is known were not recorded */
 };
 
 /* `s` is kept, and the filter of the options. 0 or -ENOMEM; done() works after either. */

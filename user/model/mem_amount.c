@@ -61,7 +61,7 @@ struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t sampl
 {
 	double unit = scale->word_bytes, words = (double)samples * mem_scale_words(scale);
 	double rate = scale->each > 1 ? scale->rate / scale->each : scale->rate;
-	if (!(rate > 0))
+	if (!(rate > 0) || scale->doubt == MEM_ANY)
 		return (struct mem_amount){words * unit, NAN, NAN};
 	struct mem_amount a = {words, words, words};
 	if (!scale->weighted && rate == scale->rate) {
@@ -73,6 +73,8 @@ struct mem_amount mem_scale_amount(const struct mem_scale *scale, uint64_t sampl
 		a.low = fmin(around.low, words);
 		a.high = fmax(around.high, words);
 	}
+	if (scale->doubt == MEM_AT_LEAST)
+		a.high = INFINITY;
 	return (struct mem_amount){a.bytes * unit, a.low * unit, a.high * unit};
 }
 

@@ -17,6 +17,9 @@
  * Where the rate is not known there is an estimate if samples have weights, but no interval: its ends
  * are NAN.
  *
+ * Where not all was recorded, what was allocated is at least the lower end: the other one is INFINITY. What
+ * is alive may be more or less than estimated: its interval is not known.
+ *
  * A sum over processes that were sampled at different rates keeps the samples of each rate apart;
  * its interval combines theirs by the squares of their distances from the estimates.
  */
@@ -29,6 +32,9 @@
 #define MEM_EXACT_SAMPLES 50
 #define MEM_SUM_PARTS	  2
 
+/* What events that were not recorded mean for an amount. */
+enum mem_doubt { MEM_ALL_RECORDED, MEM_AT_LEAST, MEM_ANY };
+
 /* How a process was sampled. */
 struct mem_scale {
 	double rate; /* the chance of a word, above 0, at most 1; 0: not known */
@@ -36,6 +42,7 @@ struct mem_scale {
 	bool weighted;	/* a sample stands for a word, whatever the rate is */
 	bool by_object; /* the samples of an object were taken as one */
 	double each;	/* so many samples are taken as one, at the same place; 0: 1 */
+	enum mem_doubt doubt;
 };
 
 /* The words that a sample stands for. */
@@ -58,8 +65,8 @@ static inline double mem_scale_objects(const struct mem_scale *s, double shares)
 }
 static inline bool mem_scale_same(const struct mem_scale *a, const struct mem_scale *b)
 {
-	return a->rate == b->rate && a->word_bytes == b->word_bytes && a->weighted == b->weighted &&
-	       a->by_object == b->by_object && a->each == b->each;
+	return a->doubt == b->doubt && a->rate == b->rate && a->word_bytes == b->word_bytes &&
+	       a->weighted == b->weighted && a->by_object == b->by_object && a->each == b->each;
 }
 
 /* Samples, by scale. Zeroed memory is an empty sum, which is exactly 0 bytes. */
@@ -75,7 +82,7 @@ struct mem_sum {
 
 struct mem_amount {
 	double bytes;
-	double low, high; /* of the interval; NAN: not known */
+	double low, high; /* of the interval; NAN: not known; high INFINITY: it may be any more */
 };
 
 /* Of 0 samples: records that the scale was in use, so that the sum is not exactly 0. */

@@ -123,7 +123,8 @@ static struct mem_difference difference_of(const struct mem_sum sum[MEM_DIFF_SID
 	r.change.bytes = b->bytes - a->bytes;
 	r.change.low = r.change.bytes - hypot(b->bytes - b->low, a->high - a->bytes);
 	r.change.high = r.change.bytes + hypot(b->high - b->bytes, a->bytes - a->low);
-	r.is_noise = r.change.low <= 0 && r.change.high >= 0;
+	bool is_known = isfinite(r.change.low) && isfinite(r.change.high);
+	r.is_noise = is_known && r.change.low <= 0 && r.change.high >= 0;
 	return r;
 }
 

@@ -32,6 +32,8 @@ static int by_program(const void *a, const void *b)
 	if (!order)
 		order = sx->weighted - sy->weighted;
 	if (!order)
+		order = (int)sx->doubt - (int)sy->doubt;
+	if (!order)
 		order = x->process->is_of_memtrace - y->process->is_of_memtrace;
 	return order;
 }

@@ -65,10 +65,21 @@ void mem_process_know(struct mem_process *p, const struct session *s)
 	p->samples_header = alloc_trace_samples_header(t, s->strings);
 	p->has_generations |= p->is_periodic || p->samples_header;
 	p->is_of_memtrace = t->known && !p->scale.weighted;
+	if (p->is_partial)
+		mem_process_doubt(p);
 	if (!t->known)
 		return;
+	const char *parameters = strings_text(s->strings, t->parameters);
+	if (parameters && alloc_trace_lacks(parameters, &p->lack))
+		mem_process_doubt(p);
 	keep_string(s, &p->executable, t->executable);
 	keep_string(s, &p->context, t->context);
+}
+
+void mem_process_doubt(struct mem_process *p)
+{
+	p->is_partial = true;
+	p->scale.doubt = MEM_AT_LEAST;
 }
 
 void mem_process_settle(struct mem_process *p)

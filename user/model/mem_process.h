@@ -60,6 +60,8 @@ struct mem_process {
 	struct mem_fate *fate; /* likewise; NULL: it is not counted */
 	uint32_t rows, cap;    /* rows: those in use are 1 .. rows */
 	struct mem_objects objects;
+	bool is_partial;	      /* not all of it was recorded: by its trace, or a loss */
+	struct alloc_trace_lack lack; /* by its trace */
 	bool has_fates;
 	bool has_generations; /* of a runtime with a minor and a major heap, as far as is known */
 	bool is_sum;	      /* of processes that ended */
@@ -81,13 +83,23 @@ static inline void mem_count_add(struct mem_count *c, struct mem_count more)
 static inline void mem_sum_add_count(struct mem_sum *sum, const struct mem_scale *scale,
 				     const struct mem_count *c)
 {
-	const struct mem_scale counted = {
-		.rate = 1, .word_bytes = scale->word_bytes, .weighted = true};
+	const struct mem_scale counted = {.rate = 1,
+					  .word_bytes = scale->word_bytes,
+					  .weighted = true,
+					  .doubt = scale->doubt};
 	uint64_t exact = c->exact < c->samples ? c->exact : c->samples;
 	if (exact)
 		mem_sum_add(sum, &counted, exact);
 	if (!exact || c->samples > exact)
 		mem_sum_add(sum, scale, c->samples - exact);
+}
+
+/* That of what is alive. */
+static inline struct mem_scale mem_process_live_scale(const struct mem_process *p)
+{
+	struct mem_scale s = p->scale;
+	s.doubt = s.doubt == MEM_ALL_RECORDED ? MEM_ALL_RECORDED : MEM_ANY;
+	return s;
 }
 
 /* What was added before is gone. */
@@ -147,6 +159,8 @@ struct mem_scale mem_process_scale(const struct process *p, const struct strings
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
 		      double given_rate);
 void mem_process_done(struct mem_process *p, const struct session *s);
+/* Not all of it was recorded. */
+void mem_process_doubt(struct mem_process *p);
 /* After all events: how many samples were taken as one. */
 void mem_process_settle(struct mem_process *p);
 /* No more events of it: releases all but its rows. */

@@ -42,6 +42,11 @@ void mem_sites_done(struct mem_sites *t)
 	*t = (struct mem_sites){0};
 }
 
+static struct mem_scale scale_of(const struct mem_sites *t, const struct mem_process *p)
+{
+	return t->of_live ? mem_process_live_scale(p) : p->scale;
+}
+
 static void measure_add(struct mem_measure *m, const struct mem_scale *scale, struct mem_count c)
 {
 	m->objects += mem_scale_objects(scale, c.shares);
@@ -256,9 +261,10 @@ static int count_row(struct mem_sites *t, const struct mem_process *p, uint32_t 
 	}
 	if (!inner->position)
 		return -ENOMEM;
-	measure_add(&t->all, &p->scale, c);
-	measure_add(&fn->self, &p->scale, c);
-	measure_add(&fn->position[inner->position - 1].measure, &p->scale, c);
+	const struct mem_scale scale = scale_of(t, p);
+	measure_add(&t->all, &scale, c);
+	measure_add(&fn->self, &scale, c);
+	measure_add(&fn->position[inner->position - 1].measure, &scale, c);
 	return mem_tree_add(&t->tree, t->session->stacks, end, c);
 }
 
@@ -299,8 +305,9 @@ static int count_total(struct mem_sites *t, void *ctx, uint32_t function,
 static int count_process(struct mem_sites *t, const struct mem_process *p, mem_pick *pick)
 {
 	int err = 0;
+	const struct mem_scale scale = scale_of(t, p);
 	/* No sample is not the same as nothing. */
-	mem_sum_add(&t->all.sum, &p->scale, 0);
+	mem_sum_add(&t->all.sum, &scale, 0);
 	for (uint32_t row = 1; row <= p->rows && !err; row++) {
 		struct mem_count c = pick(p, row);
 		err = c.objects ? count_row(t, p, row, c) : 0;
@@ -310,9 +317,9 @@ static int count_process(struct mem_sites *t, const struct mem_process *p, mem_p
 	mem_tree_sum(&t->tree);
 	/* Those without a backtrace, which are below nothing. */
 	if (t->tree.nodes && t->tree.node[0].own.objects)
-		measure_add(&t->function[t->frame[0].function - 1].total, &p->scale,
+		measure_add(&t->function[t->frame[0].function - 1].total, &scale,
 			    t->tree.node[0].own);
-	err = walk(t, &p->scale, count_total, NULL);
+	err = walk(t, &scale, count_total, NULL);
 	mem_tree_clear(&t->tree);
 	return err;
 }
@@ -390,6 +397,7 @@ static int sort_functions(struct mem_sites *t)
 int mem_sites_make(struct mem_sites *t, const struct mem_process *first, mem_pick *pick)
 {
 	forget_reclaimed(t);
+	t->of_live = pick == mem_pick_live;
 	for (const struct mem_process *p = first; p; p = p->next) {
 		int err = count_process(t, p, pick);
 		if (err)
@@ -542,7 +550,8 @@ static int count_next(struct mem_sites *t, struct map *known, const struct mem_p
 		fn->caller[fn->callers++] = (struct mem_caller){.function = next - 1};
 		*number = fn->callers;
 	}
-	measure_add(&fn->caller[*number - 1].measure, &p->scale, c);
+	const struct mem_scale scale = scale_of(t, p);
+	measure_add(&fn->caller[*number - 1].measure, &scale, c);
 	return 0;
 }
 

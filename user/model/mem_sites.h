@@ -78,6 +78,7 @@ struct mem_sites {
 	uint32_t *by_self, *by_total; /* indices, those with the most bytes first */
 	struct mem_measure all;
 	/* Private. */
+	bool of_live;
 	struct map by_name;  /* name and file → index + 1 */
 	struct map wrapping; /* names → 1, 2 that of a wrapper */
 	struct mem_frame *frame;

@@ -45,7 +45,9 @@ static void put_numbers(struct buf *b, const struct mem_diff *d, const struct me
 	char ratio[32] = "-", interval[72] = "exact";
 	if (before->bytes > 0)
 		snprintf(ratio, sizeof(ratio), "%.2f", after->bytes / before->bytes);
-	if (n->change.low < n->change.high)
+	if (!isfinite(n->change.low) || !isfinite(n->change.high))
+		snprintf(interval, sizeof(interval), "not known");
+	else if (n->change.low < n->change.high)
 		snprintf(interval, sizeof(interval), "%.30s to %.30s",
 			 change_text(d, n->change.low).text, change_text(d, n->change.high).text);
 	report_print(b, "%13s  %13s  %14s  %30s  %8s  %-6s", amount_text(d, before->bytes).text,

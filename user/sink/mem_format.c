@@ -12,7 +12,9 @@ struct report_text mem_interval_text(const struct mem_amount *a)
 	struct report_text t = {"exact"};
 	if (isnan(a->low))
 		return (struct report_text){"not known"};
-	if (a->low < a->high)
+	if (isinf(a->high))
+		snprintf(t.text, sizeof(t.text), "at least %.20s", report_bytes_text(a->low).text);
+	else if (a->low < a->high)
 		snprintf(t.text, sizeof(t.text), "%.20s to %.20s", report_bytes_text(a->low).text,
 			 report_bytes_text(a->high).text);
 	return t;
@@ -31,7 +33,8 @@ struct report_text mem_certainty_text(const struct mem_measure *m)
 void mem_put_few(struct buf *b, const struct mem_measure *m)
 {
 	struct mem_amount a = mem_sum_amount(&m->sum);
-	if (m->taken < MEM_FEW_SAMPLES && (isnan(a.low) || a.low < a.high))
+	bool is_estimate = isnan(a.low) || a.low < (isinf(a.high) ? a.bytes : a.high);
+	if (m->taken < MEM_FEW_SAMPLES && is_estimate)
 		report_print(b, " [only %" PRIu64 " sample%s]", m->taken, m->taken == 1 ? "" : "s");
 }
 
@@ -148,6 +151,38 @@ static void put_empty(struct buf *b, const struct session *s)
 		     unit_of(scale.word_bytes), mem_scale_between(&scale));
 }
 
+static bool same_sampling(const struct mem_scale *a, const struct mem_scale *b)
+{
+	struct mem_scale other = *b;
+	other.doubt = a->doubt;
+	return mem_scale_same(a, &other);
+}
+
+/* What traces lack by their own heads. */
+static void put_lacks(struct buf *b, const struct mem_view *v)
+{
+	for (const struct mem_process *p = v->model->first; p; p = p->next) {
+		const struct alloc_trace_lack *l = &p->lack;
+		if (!l->programs && !l->cut && !l->events)
+			continue;
+		buf_puts(b, "Not recorded of ");
+		put_process(b, v->session, p);
+		const char *before = ": ";
+		if (l->programs) {
+			report_print(b, "%sprograms that it became by exec(): %u", before,
+				     l->programs);
+			before = "; ";
+		}
+		if (l->cut) {
+			report_print(b, "%swhat it did behind the end of its trace", before);
+			before = "; ";
+		}
+		if (l->events)
+			report_print(b, "%sevents: %llu", before, l->events);
+		buf_puts(b, "\n");
+	}
+}
+
 bool mem_put_head(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;
@@ -156,7 +191,7 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 	bool same_rate = true, no_rate = false, selects = m->opt.filter;
 	for (const struct mem_process *p = first; p; p = p->next) {
 		processes += p->processes;
-		same_rate &= mem_scale_same(&p->scale, &first->scale);
+		same_rate &= same_sampling(&p->scale, &first->scale);
 		no_rate |= !(p->scale.rate > 0);
 	}
 	if (first && selects && !m->alloc.objects) {
@@ -188,6 +223,7 @@ bool mem_put_head(struct buf *b, const struct mem_view *v)
 			    "program that allocates with the same period is misjudged. Nothing is "
 			    "known of what became of objects\n");
 	report_put_loss(b, v->session);
+	put_lacks(b, v);
 	if (m->unknown && !m->opt.filter)
 		report_print(b,
 			     "%" PRIu64

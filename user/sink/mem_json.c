@@ -85,6 +85,12 @@ static void put_programs(struct json *j, const struct mem_view *v)
 		json_key_bool(j, "periodic", p->is_periodic);
 		json_key_known(j, "words_between_samples", p->is_periodic,
 			       (uint64_t)llround(mem_scale_between(&p->scale)));
+		json_key_bool(j, "complete", !p->is_partial);
+		json_key_open(j, "not_recorded", '{');
+		json_key_u64(j, "programs", p->lack.programs);
+		json_key_bool(j, "ended_early", p->lack.cut);
+		json_key_u64(j, "events", p->lack.events);
+		json_close(j, '}');
 		json_close(j, '}');
 	}
 	json_close(j, ']');

@@ -86,7 +86,11 @@ static const struct schema_key program[] = {{"pid", SCHEMA_KNOWN},
 					    {"word_bytes", AMOUNT},
 					    {"periodic", SCHEMA_TRUTH},
 					    {"words_between_samples", SCHEMA_KNOWN},
+					    {"complete", SCHEMA_TRUTH},
+					    {"not_recorded", SCHEMA_REF("lack")},
 					    {0}};
+static const struct schema_key lack[] = {
+	{"programs", SCHEMA_COUNT}, {"ended_early", SCHEMA_TRUTH}, {"events", SCHEMA_COUNT}, {0}};
 static const struct schema_key name[] = {
 	{"function", SCHEMA_STRING}, {"symbol", SCHEMA_STRING}, {"file", TEXT}, {0}};
 static const struct schema_key amount[] = {{"bytes", AMOUNT}, {"low", RATIO}, {"high", RATIO}, {0}};
@@ -115,6 +119,7 @@ void mem_schema(struct json *j)
 		{"timeline", {head, is_timeline, run, timeline}},
 		{"diff", {head, is_diff, diff}},
 		{"program", {program}},
+		{"lack", {lack}},
 		{"measure", {amount, counts}},
 		{"amount", {amount}},
 		{"totals", {totals}},

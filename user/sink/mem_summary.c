@@ -39,14 +39,16 @@ static const char *source_name(const struct mem_model *m, unsigned source)
 static struct summary_sums add_up(const struct mem_model *m)
 {
 	struct summary_sums s = {0};
-	for (const struct mem_process *p = m->first; p; p = p->next)
+	for (const struct mem_process *p = m->first; p; p = p->next) {
+		struct mem_scale live = mem_process_live_scale(p);
 		for (uint32_t row = 1; row <= p->rows; row++) {
 			const struct mem_row *r = &p->row[row];
 			for (unsigned i = 0; i < MEM_SOURCES; i++)
 				mem_sum_add_count(&s.source[i], &p->scale, &r->alloc[i]);
-			mem_sum_add(&s.live, &p->scale, p->fate[row].live.samples);
+			mem_sum_add(&s.live, &live, p->fate[row].live.samples);
 			mem_sum_add(&s.promoted, &p->scale, p->fate[row].promoted.samples);
 		}
+	}
 	for (unsigned i = 0; i < MEM_SOURCES; i++)
 		mem_sum_merge(&s.all, &s.source[i]);
 	return s;

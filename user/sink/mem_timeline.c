@@ -35,8 +35,9 @@ struct mem_amount mem_timeline_amount(const struct mem_model *m, double bytes)
 	for (const struct mem_process *p = m->first; p; p = p->next)
 		if (!mem_scale_same(&p->scale, &m->first->scale))
 			return unknown;
-	double samples = live / mem_scale_bytes(&m->first->scale, 1);
-	mem_sum_add(&sum, &m->first->scale, (uint64_t)llround(fmin(samples, 0x1p62)));
+	struct mem_scale scale = mem_process_live_scale(m->first);
+	double samples = live / mem_scale_bytes(&scale, 1);
+	mem_sum_add(&sum, &scale, (uint64_t)llround(fmin(samples, 0x1p62)));
 	return mem_sum_amount(&sum);
 }
 

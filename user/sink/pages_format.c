@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/pages_format.h"
 
-#include "sink/pages_map.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

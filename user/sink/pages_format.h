@@ -24,6 +24,17 @@ void pages_put_bar(struct buf *b, double part, double whole);
 void pages_put_percentiles(struct buf *b, const struct histogram *h);
 /* The lines above a report: how much was recorded, of what time, what is missing. False: there are
  * no events, and nothing else to print. */
+struct pages_map_shade {
+	enum pages_shade shade;
+	uint32_t rgb;
+	char mark;
+	const char *name;
+};
+
+/* The shades of a model's map, from the bottom of a stack of totals; their number. Found pages are
+ * shades of address spaces alone. */
+unsigned pages_map_shades(const struct pages_model *m, const struct pages_map_shade **ret);
+
 /* "# allocated, + free": the characters of shades. */
 void pages_put_marks(struct buf *b, const struct pages_model *m);
 bool pages_put_head(struct buf *b, const struct pages_view *v);

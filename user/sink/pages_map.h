@@ -12,17 +12,6 @@
 
 #define PAGES_MAP_UNSEEN 0xffffff
 
-struct pages_map_shade {
-	enum pages_shade shade;
-	uint32_t rgb;
-	char mark;
-	const char *name;
-};
-
-/* The shades of a model's map, from the bottom of a stack of totals; their number. Found pages are
- * shades of address spaces alone. */
-unsigned pages_map_shades(const struct pages_model *m, const struct pages_map_shade **ret);
-
 /* All need the model's map. 0 or -ENOMEM; of PNG and SVG also what canvas_new() returns. */
 int pages_map_png(struct buf *b, const struct pages_view *v);
 int pages_map_svg(struct buf *b, const struct pages_view *v);

@@ -2,7 +2,6 @@
 /* Pages by state, at the end and over time. */
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
-#include "sink/pages_map.h"
 #include "sink/pages_sections.h"
 
 #include <inttypes.h>
