@@ -85,15 +85,20 @@ static uint64_t offset_of(uint64_t address)
 
 static struct symbols_running running;
 
-static struct symbols *open_path(const char *path)
+static struct symbols *open_for(const char *path, struct symbols_running *run)
 {
 	struct symbols *s = NULL;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (symbols_open(fd, path, &running, &s))
+	if (symbols_open(fd, path, run, &s))
 		abort();
 	if (fd >= 0)
 		close(fd);
 	return s;
+}
+
+static struct symbols *open_path(const char *path)
+{
+	return open_for(path, &running);
 }
 
 static bool is_at(const struct symbols_position *p, const char *function, uint32_t line)
@@ -375,6 +380,45 @@ static void test_running(void)
 	is(children(), 0, "none is left");
 }
 
+/* Lines of a file that contain a text. */
+static unsigned count_lines(const char *path, const char *text)
+{
+	char line[512];
+	unsigned n = 0;
+	FILE *f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		n += strstr(line, text) != NULL;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* The first answer uses up the budget. */
+static void test_budget(void)
+{
+	struct symbols_running run = {.budget_ns = 1};
+	struct symbols *s[2];
+	const struct symbols_position *p = NULL;
+	char path[PATH_MAX];
+	unsigned with_lines = 0;
+	snprintf(path, sizeof(path), "%s/messages", folder);
+	int old = dup(STDERR_FILENO), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	dup2(to, STDERR_FILENO);
+	for (unsigned i = 0; i < 2; i++) {
+		s[i] = open_for("/proc/self/exe", &run);
+		symbols_find(s[i], offset_of(in_outer() - 1), &p);
+		with_lines += symbols_find(s[i], offset_of(long_named() - 1), &p) != 1 || p->line;
+	}
+	dup2(old, STDERR_FILENO);
+	close(old);
+	close(to);
+	is(with_lines, 0, "no line is looked up when the time for symbols is over");
+	is(count_lines(path, "takes too long: its functions are shown without lines"), 1,
+	   "which is said once in a run");
+	for (unsigned i = 0; i < 2; i++)
+		symbols_close(s[i]);
+}
+
 int main(void)
 {
 	if (!mkdtemp(folder))
@@ -389,6 +433,7 @@ int main(void)
 	test_damaged();
 	test_long_name();
 	test_running();
+	test_budget();
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	if (system(command))

@@ -499,7 +499,8 @@ static bool is_over_budget(const struct symbols *s)
 {
 	const struct symbols_running *r = s->running;
 	uint64_t now = now_ns(), waited = s->is_asked ? now - s->asked_ns : 0;
-	uint64_t budget = BUDGET_NS + (r->began_ns ? now - r->began_ns : 0) / BUDGET_SHARE;
+	uint64_t ran_ns = r->began_ns ? now - r->began_ns : 0;
+	uint64_t budget = r->budget_ns ? r->budget_ns : BUDGET_NS + ran_ns / BUDGET_SHARE;
 	uint64_t hurry_ns = r->hurried ? HURRY_NS / 8 : HURRY_NS;
 	uint64_t others = r->spent_ns - s->spent_ns;
 	uint64_t share = others < budget ? (budget - others) / 2 : 0;

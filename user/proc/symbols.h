@@ -45,6 +45,8 @@ struct symbols_running {
 	/* Set by the caller: the run was asked to end; a process that does not answer soon is given up. */
 	bool hurries;
 	bool waits;
+	/* Set by the caller: the budget of time. 0: 16 s, and a 16th of the time that the run takes. */
+	uint64_t budget_ns;
 
 	/* Private. */
 	uint64_t began_ns, spent_ns; /* of the time that processes take to answer */
