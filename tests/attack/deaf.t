@@ -22,7 +22,7 @@ end_by() {
 }
 "$forge" names_long 20000 >"$TMP/long.ebt"
 for format in text ndjson chrome; do
-	end_by TERM $format "$TMP/long.ebt" -f $format
+	end_by TERM $format "$TMP/long.ebt" -f $format --max-stack 0
 	is $STATUS 1 "$format: a signal ends the output of stacks of half a megabyte"
 	grep -q "ended by a signal before the end of the input" "$TMP/$format.err"
 	ok $? "which is said" || diag "$(cat "$TMP/$format.err")"

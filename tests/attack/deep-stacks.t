@@ -47,6 +47,23 @@ ok $? "Perfetto has the stack once for all events"
 [ "$(stat -c %s "$TMP/deep.ebt.out")" -lt 1000000 ]
 ok $? "a capture has it once"
 
+# 255 functions whose names have 2,047 bytes: 62 of them, with the rest of their texts, have 128 KiB.
+long=$TMP/names_long
+is "$(jq -c 'select(.kind == "begin") | [(.stack | length), .stack_left_out]' "$long.ndjson.out" | sort -u)" "[62,193]" \
+	"NDJSON has the innermost functions that have 128 KiB of text"
+is "$(jq -c '.[] | select(.ph == "B") | [(.args.stack | length), .args.stack_left_out]' "$long.chrome.out" | sort -u)" \
+	"[62,193]" "so has Chrome's JSON"
+is "$(grep -c "at ([0-9]* frames left out)" "$long.text.out") $(grep -c "at (193 frames left out)" "$long.text.out")" "100 100" \
+	"so has text"
+is "$(grep -ao '(193 frames left out)' "$long.perfetto.out" | wc -l)" 7 "so has Perfetto, once for each stack"
+jq -c 'select(.kind == "begin") | .stack[1:]' "$long.ndjson.out" | head -1 >"$TMP/inner"
+convert names_long ndjson --max-stack 61
+is "$(jq -c 'select(.kind == "begin") | .stack' "$long.ndjson.out" | head -1 | md5sum)" "$(md5sum <"$TMP/inner")" \
+	"--max-stack 61 has the 61 innermost of them"
+convert names_long ndjson --max-stack 0
+is "$(jq -c 'select(.kind == "begin") | [(.stack | length), .stack_left_out]' "$long.ndjson.out" | sort -u)" "[255,null]" \
+	"--max-stack 0 has all"
+
 # The innermost are kept: one function more is outside of the others.
 innermost() { jq -c 'select(.kind == "begin") | .stack' "$1" | head -1; }
 convert deep ndjson --max-stack 10

@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NUMBERS_BYTES sizeof("?@:4294967295:4294967295-4294967295")
+
 struct entry {
 	struct intern_counted head;
+	uint32_t bytes;	    /* frames_bytes() */
 	struct frame frame; /* its positions are our own copy */
 };
 
@@ -92,6 +95,26 @@ static uint32_t find(const struct frames *t, uint32_t hash, const struct frame *
 	return 0;
 }
 
+static size_t string_bytes(const struct frames *t, uint32_t id)
+{
+	return id ? strlen(strings_text(t->strings, id)) : 0;
+}
+
+size_t frames_text_bytes(const struct frames *t, const struct frame *frame, uint32_t i)
+{
+	const struct frame_position *p = frame->count ? &frame->position[i] : NULL;
+	return p ? string_bytes(t, p->function) + string_bytes(t, p->file) + NUMBERS_BYTES
+		 : FRAMES_BARE_BYTES;
+}
+
+static uint32_t sum_bytes(const struct frames *t, const struct frame *frame)
+{
+	size_t sum = 0;
+	for (uint32_t i = 0; i < frames_texts(frame); i++)
+		sum += frames_text_bytes(t, frame, i);
+	return sum < UINT32_MAX ? (uint32_t)sum : UINT32_MAX;
+}
+
 uint32_t frames_put(struct frames *t, const struct frame *frame)
 {
 	uint32_t hash = hash_of(frame), id = find(t, hash, frame);
@@ -106,6 +129,7 @@ uint32_t frames_put(struct frames *t, const struct frame *frame)
 	if (bytes)
 		memcpy(copy, frame->position, bytes);
 	struct entry e = {.frame = *frame, .head = {.hash = hash, .refs = 1}};
+	e.bytes = sum_bytes(t, frame);
 	e.frame.position = copy;
 	id = intern_add(&t->table, hash, &e);
 	if (!id) {
@@ -144,6 +168,11 @@ void frames_drop(struct frames *t, uint32_t id)
 const struct frame *frames_get(const struct frames *t, uint32_t id)
 {
 	return &entry_at(t, id)->frame;
+}
+
+uint32_t frames_bytes(const struct frames *t, uint32_t id)
+{
+	return entry_at(t, id)->bytes;
 }
 
 uint32_t frames_count(const struct frames *t)

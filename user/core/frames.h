@@ -67,6 +67,9 @@ static inline uint32_t frames_texts(const struct frame *frame)
 {
 	return frame->count ? frame->count : 1;
 }
+/* No less than the bytes of the text of position i; of all texts of a frame, at most UINT32_MAX. */
+size_t frames_text_bytes(const struct frames *t, const struct frame *frame, uint32_t i);
+uint32_t frames_bytes(const struct frames *t, uint32_t id);
 /* Appends the text of position i. */
 void frames_put_text(const struct frames *t, const struct frame *frame, uint32_t i,
 		     struct buf *out);

@@ -37,6 +37,12 @@ static uint32_t hash_of(uint32_t parent, uint32_t frame)
 	return (uint32_t)hash_u64(hash_start(), (uint64_t)parent << 32 | frame);
 }
 
+/* At most UINT32_MAX. */
+static uint32_t sum(uint32_t a, uint32_t b)
+{
+	return a < UINT32_MAX - b ? a + b : UINT32_MAX;
+}
+
 uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame)
 {
 	uint32_t hash = hash_of(parent, frame);
@@ -47,10 +53,10 @@ uint32_t stacks_push_other(struct stacks *t, uint32_t parent, uint32_t frame)
 			break;
 	}
 	if (!id) {
-		uint32_t outer = stacks_texts(t, parent);
-		uint32_t own = frames_texts(frames_get(t->frames, frame));
+		const struct stacks_node *outer = stacks_node(t, parent);
 		struct stacks_node n = {.parent = parent, .frame = frame};
-		n.texts = own < UINT32_MAX - outer ? outer + own : UINT32_MAX;
+		n.texts = sum(outer->texts, frames_texts(frames_get(t->frames, frame)));
+		n.bytes = sum(outer->bytes, frames_bytes(t->frames, frame));
 		id = intern_add(&t->table, hash, &n);
 		if (!id)
 			return 0;

@@ -20,6 +20,7 @@ struct stacks_node {
 	uint32_t parent, frame; /* frame 0: of no stack */
 	uint32_t refs;		/* of callers, and of the stacks that extend it */
 	uint32_t texts;		/* frames_texts() of all its frames; at most UINT32_MAX */
+	uint32_t bytes;		/* frames_bytes() of them; at most UINT32_MAX */
 };
 
 #define STACKS_RECENT_BITS 12
@@ -93,6 +94,11 @@ static inline uint32_t stacks_frame(const struct stacks *t, uint32_t id)
 static inline uint32_t stacks_texts(const struct stacks *t, uint32_t id)
 {
 	return stacks_node(t, id)->texts;
+}
+/* No less than the bytes of these texts, at most UINT32_MAX. */
+static inline uint32_t stacks_bytes(const struct stacks *t, uint32_t id)
+{
+	return stacks_node(t, id)->bytes;
 }
 /*
  * Writes the ids of the innermost `cap` frames, the outermost of them first. Returns the number of

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/event_stack.h"
 
+uint32_t event_stack_left_out_long(const struct session *s, uint32_t stack)
+{
+	uint32_t texts = stacks_texts(s->stacks, stack), shown = 0;
+	size_t bytes = 0;
+	for (; stack; stack = stacks_parent(s->stacks, stack)) {
+		const struct frame *f = frames_get(s->frames, stacks_frame(s->stacks, stack));
+		for (uint32_t i = frames_texts(f); i-- > 0; shown++) {
+			bytes += frames_text_bytes(s->frames, f, i);
+			/* One is always shown. */
+			if (shown == s->max_stack || (shown && bytes > EVENT_STACK_BYTES))
+				return texts - shown;
+		}
+	}
+	return 0;
+}
+
 uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *indent,
 			   size_t max_bytes, struct buf *out)
 {
