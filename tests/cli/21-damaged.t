@@ -66,4 +66,11 @@ grep -q 'damaged at byte' "$TMP/out"
 ok $? "the text shows the damage at its place"
 "$O/ebtrace" info --ocaml-version 5.3 --json "$TMP/tail-huge.events" >"$TMP/out" 2>/dev/null
 is "$(jq .damaged "$TMP/out")" 2 "info counts the damage"
+"$O/ebtrace" info --ocaml-version 5.3 "$TMP/tail-huge.events" >"$TMP/out" 2>"$TMP/err"
+is "$(grep -cE '^  damage     2 places, at byte [0-9]+ [0-9]+$' "$TMP/out")" 1 "in text, too" || diag "$(cat "$TMP/out")"
+"$O/ebtrace" -q --ocaml-version 5.3 -o "$TMP/out.ebt" "$TMP/tail-huge.events" 2>"$TMP/err"
+is "$(grep -c 'damaged at byte.*; 1 more$' "$TMP/err")" 1 "the message says how many there are beside the first" ||
+	diag "$(cat "$TMP/err")"
+is "$("$O/ebtrace" info "$TMP/out.ebt" 2>/dev/null | grep -c '^  damage     2 places of what was traced')" 1 \
+	"a capture of it has them as the damage of what was traced"
 done_testing

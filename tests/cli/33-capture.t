@@ -100,6 +100,8 @@ broken "a capture cut in its only block" 16 "expected a whole block, found the e
 broken "a capture with four wrong bytes" 16 "expected a block whose checksum is right" 0 "$events null" 1
 { head -c 16 "$whole"; printf 'what is this'; tail -c +17 "$whole"; } >"$TMP/bad.ebt"
 broken "a capture with bytes too many" 16 "expected the head of a block" "$events" "0 null" 1
+{ head -c 16 "$whole"; printf 'what is this'; tail -c +17 "$whole"; printf 'more'; } >"$TMP/bad.ebt"
+broken "a capture damaged in two places" 16 "expected the head of a block; 1 more$" "$events" "0 null" 2
 { cat "$whole"; printf 'more'; } >"$TMP/bad.ebt"
 broken "a capture that goes on behind its end" "$size" "expected the end of the file" "$events" "0 null" 1
 jq -r 'select(.kind == "damage").offset' "$TMP/out" | grep -qx "$size"

@@ -56,6 +56,13 @@ is "$(files) $(stat -c %a "$dir/run.ndjson")" "run.ndjson 600" "--rotate 1 keeps
 afresh
 "$O/ebtrace" -q "$ring" -f ndjson -o "$dir/run" --max-size 300K --rotate 2
 is "$(files)" "run run.1" "without a suffix the number is at the end"
+afresh
+"$O/ebtrace" -q "$ring" -f ndjson -o "$dir/.run" --max-size 300K --rotate 2
+is "$(cd "$dir" && ls -A | xargs)" ".run .run.1" "as it is where the name begins with its only dot"
+afresh
+ln -s "$TMP/elsewhere" "$dir/run.2.ndjson"
+"$O/ebtrace" -q "$ring" -o "$dir/run.ndjson" --max-size 300K --rotate 3 2>"$TMP/err"
+is "$? $(files)" "1 run.2.ndjson" "the last of the names is looked at before anything is written"
 
 afresh
 xz -dc tests/data/ocaml-5.3.0/d-wrapped.events.xz >"$TMP/1.lossy"

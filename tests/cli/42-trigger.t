@@ -47,6 +47,11 @@ done
 is "$wrong" 0 "each has every event from 3 ms before its pause to 2 ms after the last, and says why it is there"
 [ "$hits" -ge "$long" ]
 ok $? "each pause that the program measured as longer is in one ($hits of at least $long)"
+mkdir "$TMP/apart" "$TMP/one"
+"$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 1ms --after 0ms --max 0 -o "$TMP/apart/run.ebt" 2>/dev/null
+"$O/ebtrace" "$ring" --trigger 'pause>6ms' --before 1ms --after 1000s --max 0 -o "$TMP/one/run.ebt" 2>"$TMP/one.err"
+is "$(ls "$TMP/one") $(grep -o ' and [0-9]* more' "$TMP/one.err")" "run.1.ebt  and $(($(ls "$TMP/apart" | wc -l) - 1)) more" \
+	"one that never ends has all of them, and the line says how many more"
 "$O/ebtrace" stat --json "$dir/run.1.ebt" >"$TMP/stat"
 ok $? "a capture is one as any other: stat reads it"
 "$O/ebtrace" info "$dir/run.1.ebt" | grep -q '^  trigger    pause>6ms: pause of [0-9.]* ms in process [0-9]*, domain [12]$'
@@ -77,6 +82,7 @@ usage "a condition without a time" "is not SPAN>TIME" "$ring" --trigger pause -o
 usage "--trigger without a file" "writes captures: -o FILE.ebt" "$ring" --trigger 'pause>1ms'
 usage "--trigger in another format" "writes captures: -o FILE.ebt" "$ring" --trigger 'pause>1ms' -o "$dir/x.ndjson"
 usage "--trigger of a limited size" "max-size and --rotate are of" "$ring" --trigger 'pause>1ms' --max-size 1M -o "$dir/x.ebt"
+usage "--trigger of several files" "max-size and --rotate are of" "$ring" --trigger 'pause>1ms' --rotate 3 -o "$dir/x.ebt"
 usage "--before alone" "need --trigger" "$ring" --before 1s
 usage "too little memory" "must be 1M or more" "$ring" --trigger 'pause>1ms' --trigger-memory 4K -o "$dir/x.ebt"
 # Names that others have taken: links are not followed, files are kept.

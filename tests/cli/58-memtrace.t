@@ -148,6 +148,7 @@ perl -0777 -pe 'my @p; push @p, $-[0] while /\xc1\x1f\xfc\xc1/g; substr($_, $p[4
 is "$("$ebt" info --json "$TMP/broken.ctf" 2>/dev/null | jq -c '[.damaged, .lost_allocs > 100, .raised_times]')" \
 	"[1,true,0]" "info counts the allocations that are lost with a damaged packet"
 lost=$("$ebt" info --json "$TMP/broken.ctf" 2>/dev/null | jq .lost_allocs)
+is "$("$ebt" info "$TMP/broken.ctf" 2>/dev/null | grep -c '^  damage     1 place')" 1 "and the damaged places"
 is "$("$ebt" mem "$TMP/broken.ctf" 2>/dev/null | sed -n 's/^Not all is counted: //p')" \
 	"1 places of the input are damaged, with $lost sampled allocations or more" "so does mem"
 "$ebt" -q -o "$TMP/broken.ebt" "$TMP/broken.ctf" 2>/dev/null

@@ -97,6 +97,8 @@ ok $? "a hole in a trace is named"
 is $? 0 "a damaged trace is read"
 grep -q 'damaged at byte 800' "$TMP/zero.log"
 ok $? "a zero word is damage at its offset"
+is "$("$ebt" info "$TMP/zero.pt" 2>/dev/null | grep -cE '^  damage     1 places?, [0-9]+ bytes, at byte 800')" 1 \
+	"info has the number of places"
 
 # A capture holds them all.
 "$ebt" -q -o "$TMP/gc.ebt" "$TMP/$name.pt" && "$ebt" -q -f ndjson "$TMP/gc.ebt" | events >"$TMP/gc.events"

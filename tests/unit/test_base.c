@@ -138,6 +138,7 @@ static void test_utf8_plain(void)
 	is(plain("a\x1b[2J"), 1, "an escape may not");
 	is(plain("ab\x7f"), 2, "nor a delete");
 	is(plain("a\xc2\x9b[2J"), 1, "nor the escape that UTF-8 has in two bytes");
+	is(plain("a\xc2\x9f"), 1, "nor the last one of those");
 	is(plain("a\xc2\xa0"), 3, "what follows those two bytes' range may");
 	is(plain("\x9b[2J"), 0, "nor a byte that is no UTF-8");
 }

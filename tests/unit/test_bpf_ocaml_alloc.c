@@ -246,6 +246,12 @@ static void test_many_small(void)
 	small_turn()->state++;
 	ok(allocate(1, 0) == NULL && small_turn()->state == (uintptr_t)state,
 	   "a place that another domain has taken is taken back");
+	EMPTIED = domain_is.sampled + 100 * HEAP;
+	struct ocaml_turn *turn = small_turn();
+	turn->state++;
+	turn->drawn = 3;
+	rec = allocate(1, HEAP / 2);
+	ok(rec && rec->arg[0] == HEAP / 2, "without the heaps that the other one skipped");
 	dice_shift = 0;
 }
 

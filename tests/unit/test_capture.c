@@ -231,6 +231,20 @@ static void test_size(void)
 	capture_writer_free(w);
 }
 
+/* Events with the longest payloads, as many as a block takes. */
+static void test_full(void)
+{
+	static uint8_t payload[CAPTURE_PAYLOAD_MAX];
+	struct capture_writer *w = new_writer();
+	struct ebt_event ev = {.kind = EBT_CUSTOM, .flags = EBT_F_PAYLOAD};
+	unsigned n = 0;
+	while (!capture_is_full(w) && n++ < 100)
+		capture_put_event(w, &ev, payload, sizeof(payload));
+	ok(n > 1 && capture_open_bytes(w) <= CAPTURE_RAW_MAX,
+	   "a block is full before the largest event is more than it may have (%u)", n);
+	capture_writer_free(w);
+}
+
 static void test_limits(void)
 {
 	static uint8_t payload[2 * CAPTURE_PAYLOAD_MAX];
@@ -360,6 +374,7 @@ int main(void)
 	test_alloc_trace();
 	test_round_trip();
 	test_size();
+	test_full();
 	test_limits();
 	return tap_done();
 }

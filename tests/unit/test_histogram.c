@@ -118,6 +118,7 @@ static void check(const char *name, uint64_t (*draw)(void))
 	for (uint64_t i = 1; i <= 9; i++)
 		err |= histogram_add(&h, i * 100000);
 	uint64_t half = histogram_at(&h, 500000), fifth = histogram_at(&h, 200000);
+	ok(h.min == 100000 && h.max == 900000, "nor does its minimum or maximum");
 	ok(!err && half > 499000 && half < 501000 && fifth > 199000 && fifth < 201000,
 	   "no value from before it was cleared counts");
 	histogram_done(&h);

@@ -57,7 +57,9 @@ static void test_many(const char *program)
 	struct stat st;
 	int fd = open(program, O_RDONLY), own = open("many", O_RDWR | O_CREAT | O_EXCL, 0600);
 	inspect_budget_init(&budget);
+	uint64_t bytes = budget.bytes;
 	ok(!inspect_file(in, fd, &budget, &found) && !fstat(own, &st), "a program is looked into");
+	ok(budget.bytes < bytes && budget.files, "which uses bytes of the budget");
 	unsigned n = 0, err = 0;
 	for (; n < 16383; n++) {
 		inspect_budget_init(&budget);

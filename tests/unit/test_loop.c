@@ -147,6 +147,15 @@ static void test_order(void)
 	w = (struct work){.stop_after = 1};
 	loop_run(l, work, &w);
 	is_str(trail, "abw", "a timer that is set again moves");
+
+	begin();
+	now = now_ns() + 1;
+	loop_timer_set(l, &late->timer, now);
+	loop_timer_set(l, &early->timer, now);
+	w = (struct work){.wait_ns = MS, .stop_after = 2};
+	loop_run(l, work, &w);
+	is_str(trail, strchr(trail, 'b') == trail ? "baww" : "wbaw",
+	       "timers of one time fire in the order in which they were set");
 }
 
 static void test_wait(void)

@@ -273,6 +273,19 @@ static void test_many_files(void)
 				       function);
 		}
 		is(good, MEMTRACE_NAMES, "as many files as a table has are named");
+		good = locate(&l, &f, version < 2, MEMTRACE_NAMES - 1, "file0", 0, "function0");
+		for (unsigned i = 1; i < MEMTRACE_NAMES; i++) {
+			snprintf(function, sizeof(function), "other%u", i);
+			good += locate(&l, &f, version < 2, 0, "file0", MEMTRACE_NAMES, function);
+		}
+		good += locate(&l, &f, version < 2, 0, "file0", MEMTRACE_NAMES - 1, "function0");
+		is(good, MEMTRACE_NAMES + 1, "and as many functions of one of them");
+		/* The others come first again. */
+		for (unsigned i = 1; i < MEMTRACE_NAMES; i++) {
+			snprintf(file, sizeof(file), "file%u", i);
+			snprintf(function, sizeof(function), "function%u", i);
+			locate(&l, &f, version < 2, MEMTRACE_NAMES - 1, file, 0, function);
+		}
 		/* file0 falls off: it was used first. */
 		bool left = locate(&l, &f, version < 2, MEMTRACE_NAMES, "file31", 0, "function0");
 		if (version == 1) {

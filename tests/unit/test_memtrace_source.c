@@ -11,6 +11,7 @@
 #include "codec/memtrace.h"
 #include "core/merge.h"
 #include "source/memtrace_index.h"
+#include "tests/fuzz/memtrace_body.h"
 #include "tests/tap.h"
 #include "tests/unit/memtrace_model.h"
 
@@ -83,6 +84,9 @@ static void end(struct run *r)
 	source_free(memtrace_source_base(r->source));
 	stacks_free_unheld(r->session->stacks);
 	is(stacks_count(r->session->stacks), 0, "no backtrace is held any more");
+	is(frames_count(r->session->frames), 0, "nor is a frame");
+	ok(strings_count(r->session->strings) < 10, "nor are their names (%u)",
+	   strings_count(r->session->strings));
 	session_free(r->session);
 }
 
@@ -299,6 +303,19 @@ static int open_domains(uint32_t domains)
 	return err;
 }
 
+/* A reader of all domains, as pipes have it. */
+static void test_domains(uint32_t domains, uint64_t damaged)
+{
+	struct model *m = many_domains(domains, 1, 0);
+	struct memtrace_body b = {0};
+	memtrace_body(&b, m->trace, m->bytes, 1u << 20, 0);
+	struct ebt_memtrace_counts n = ebt_memtrace_counts(b.reader);
+	ok(!b.end && b.events == domains && n.damaged == damaged, "%u domains in one reader: %s",
+	   domains, damaged ? "one is damage" : "all are read");
+	ebt_memtrace_reader_free(b.reader);
+	model_done(m);
+}
+
 static size_t heap_bytes(void)
 {
 	struct mallinfo2 i = mallinfo2();
@@ -349,6 +366,8 @@ int main(void)
 	test_turns(100, 30, 7);
 	/* More damaged places than the index of a file keeps. */
 	test_turns(2, 80000, 65540);
+	test_domains(4096, 0);
+	test_domains(4097, 1);
 	test_index(65535, false);
 	test_index(65536, true);
 	test_index(65537, true);

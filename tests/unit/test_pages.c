@@ -371,6 +371,20 @@ static int put_counts(struct buf *b, const struct pages_view *v)
 	return 0;
 }
 
+/* Ps, of which more may come than there are slots. */
+static void test_owners(void)
+{
+	struct pages_owners o = {0};
+	uint32_t slot = 0, last = 0, wrong = 0;
+	for (int32_t p = -1; p < PAGES_OWNERS_MAX - 2; p++, last = slot)
+		wrong += pages_owners_find(&o, p, &slot) || slot != last + 1;
+	ok(!wrong && slot == PAGES_OWNERS_MAX - 1, "as many Ps as there are slots have one each");
+	ok(!pages_owners_find(&o, 70000, &slot) && slot == 0 && o.owner[0].used,
+	   "one more is among the others");
+	ok(!pages_owners_find(&o, 5, &slot) && slot == 7, "those before it keep theirs");
+	pages_owners_done(&o);
+}
+
 static void test_sink(void)
 {
 	struct session *s;
@@ -548,6 +562,7 @@ int main(void)
 	test_timeline();
 	test_occupancy();
 	test_kernel_pages();
+	test_owners();
 	test_sink();
 	test_space();
 	test_space_lifetimes();

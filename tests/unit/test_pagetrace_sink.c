@@ -95,6 +95,9 @@ static void test_forms(void)
 	memcpy(ev, of_heap, sizeof(ev));
 	check("larger ones are several", 16384, ev, n,
 	      "-1 A0+8, -1 A1+4, 0 A8+2, 0 F0+4, 0 S0+4, 0 F8+2");
+	struct ebt_event huge[] = {event(0, 1000, EBT_PAGE_ALLOC, 0, 4),
+				   event(0, 2000, EBT_PAGE_ALLOC, 1 << 20, (1ull << 63) + 3)};
+	check("more than there can be are none", 16384, huge, 2, "0 A0+8");
 	for (size_t i = 0; i < n; i++) {
 		of_heap[i].flags = 0;
 		of_heap[i].domain = (uint16_t)(3 - i % 2);

@@ -124,6 +124,16 @@ static void test_mappings(void)
 	ok(ebt_mappings_take(0, SIZE_MAX, &obj) && ebt_mappings_take(0, SIZE_MAX, &obj) &&
 		   !ebt_mappings_any(),
 	   "a range may have several");
+
+	uint64_t most = EBT_MAPPINGS_MAX * 16 / 1024, early = mapped_kib();
+	for (uintptr_t i = 1; i <= 2 * EBT_MAPPINGS_MAX; i++)
+		ebt_mappings_add(i << 12, i);
+	uint64_t grown = mapped_kib() - early, n = 0;
+	ok(grown <= most + most / 4, "what was too small is given back (%llu of %llu KiB)",
+	   (unsigned long long)grown, (unsigned long long)most);
+	while (ebt_mappings_take(0, SIZE_MAX, &obj))
+		n++;
+	is(n, EBT_MAPPINGS_MAX, "so many are kept, and no more");
 }
 
 static char dir[] = "/tmp/ebtrace-preload.XXXXXX";

@@ -4,9 +4,11 @@
  * threads without a domain, hostile names, long payloads, tables that overflow, write errors. The
  * outputs are read by jq and by fxt_dump.
  */
+#include "core/offcpu.h"
 #include "core/session.h"
 #include "sink/chrome.h"
 #include "sink/fxt.h"
+#include "sink/fxt_record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -288,6 +290,46 @@ static void test_values_fxt(void)
 		   "1000000000010,late=1,cut=unfinished,end=1000000005000"}, );
 }
 
+static void push_payload(struct run *r, uint16_t kind, uint64_t t, uint16_t flags, size_t bytes)
+{
+	static const uint8_t payload[40000];
+	struct ebt_event ev = {.kind = kind, .ts = NS(t), .pid = 10, .flags = flags};
+	if (session_put_blob(r->s, &ev, payload, bytes))
+		abort();
+	push(r, ev);
+}
+
+/* What was cut before it came is said to be, as is what no value of the format has room for. */
+static void test_cuts_fxt(void)
+{
+	struct run r;
+	struct offcpu o = {.begin_ns = NS(10),
+			   .end_ns = NS(20),
+			   .reason = EBT_OFFCPU_SLEEP,
+			   .syscall = 35,
+			   .runner_cpu = EBT_NO_CPU};
+	struct ebt_event off = {.kind = EBT_OFFCPU, .ts = NS(20), .pid = 10, .tid = 9};
+	start(&r, fxt_new);
+	push_payload(&r, EBT_CUSTOM, 1, EBT_F_CUT, 8);
+	push_payload(&r, EBT_CUSTOM, 2, 0, 8);
+	push_payload(&r, EBT_CUSTOM, 3, 0, FXT_VALUE_BYTES / 2);
+	push_payload(&r, EBT_CUSTOM, 4, 0, FXT_VALUE_BYTES / 2 + 1);
+	push_payload(&r, EBT_ALLOC_SIZES, 5, EBT_F_CUT, 16);
+	push_payload(&r, EBT_ALLOC_SIZES, 6, 0, 16);
+	push_payload(&r, EBT_ALLOC_SIZES, 7, 0, 8 * 2000);
+	if (offcpu_put(r.s, &off, &o))
+		abort();
+	push(&r, off);
+	is(end(&r), 0, "FXT: payloads are written");
+	CHECK_ALL(&r,
+		  {"FXT: what is cut says so, and nothing else does",
+		   DUMP("$1 == \"instant\" && $5 != \"ebtrace\" "
+			"{ print substr($2, 13), /cut=1/ }") " | xargs",
+		   "1,1 2,0 3,0 4,1 5,1 6,0 7,1"},
+		  {"FXT: a thread sleeps in a system call of this number",
+		   "$DUMP $F | grep -o 'syscall=[-0-9]*'", "syscall=35"}, );
+}
+
 /* More names and rows than the tables of strings and threads have places. */
 static void test_overflow(void)
 {
@@ -370,6 +412,7 @@ int main(int argc, char **argv)
 	test_spans_fxt();
 	test_values_chrome();
 	test_values_fxt();
+	test_cuts_fxt();
 	test_overflow();
 	test_flush(chrome_new,
 		   "{ cat $F; echo ']'; } | jq '[.[] | select(.ph == \"E\")] | length' 2>&1",

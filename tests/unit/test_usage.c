@@ -48,6 +48,11 @@ int main(void)
 	ok(later.peak_rss_bytes >= more && later.peak_rss_bytes >= u.peak_rss_bytes + more / 2,
 	   "its peak of memory is remembered");
 	ok(later.user_ns + later.system_ns >= told, "its CPU time only grows");
+	struct rusage ru;
+	getrusage(RUSAGE_SELF, &ru);
+	uint64_t peak = (uint64_t)ru.ru_maxrss * 1024;
+	ok(later.peak_rss_bytes <= peak && later.peak_rss_bytes + (512u << 10) > peak,
+	   "the peak is the kernel's, in bytes");
 
 	pid_t child = fork();
 	if (!child) {
