@@ -125,10 +125,14 @@ bool ring_births_read(struct ring_births *b, const struct ring_births_user *user
 {
 	_Alignas(struct inotify_event) char buf[4096];
 	bool any = false;
+	b->more = false;
 	for (int i = 0; i < READS && b->fd >= 0; i++) {
+		b->more = i + 1 == READS;
 		ssize_t n = read(b->fd, buf, sizeof(buf));
-		if (n <= 0)
+		if (n <= 0) {
+			b->more = false;
 			break;
+		}
 		for (const char *p = buf; p < buf + n;) {
 			const struct inotify_event *ev = (const void *)p;
 			const struct ring_births_dir *dir = find_dir(b, ev->wd);

@@ -27,6 +27,7 @@ struct ring_births {
 	struct ring_births_dir *dirs;
 	struct ring_birth *first;
 	unsigned waiting;
+	bool more; /* the last read has left some of what was created */
 };
 
 /* Whose a new file is. */

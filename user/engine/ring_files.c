@@ -26,6 +26,8 @@
 #define STUCK_NS 1000000000ull
 /* Ancestors that are asked whose child a process is. */
 #define GENERATIONS 16
+/* Of births at the end of a run: all that the kernel queues, unless more come without end. */
+#define LAST_READS 32
 
 struct ring_files {
 	const struct engine *engine;
@@ -37,7 +39,8 @@ struct ring_files {
 	struct ring_dirs dirs;
 	struct unread_rings unread;
 	struct ring_births births;
-	unsigned missed; /* births that could not be opened */
+	unsigned missed;     /* births that could not be opened */
+	bool missed_unknown; /* and any number of others */
 	bool keep;
 	bool attached; /* what is found from now on was not there when the run began */
 	unsigned opened;
@@ -503,7 +506,10 @@ static void miss_birth(void *ctx, pid_t pid)
 	ring_source_missed(r->rings, process, r->begun_ns, now_ns());
 	if (process)
 		processes_end_unused(&r->engine->session->processes, process);
-	r->missed++;
+	if (pid)
+		r->missed++;
+	else
+		r->missed_unknown = true;
 }
 
 bool ring_files_births(struct ring_files *r)
@@ -608,9 +614,26 @@ static void report_running(struct followed *p, void *ctx)
 		ring_source_missed(r->rings, p->process, p->unread_ns, now_ns());
 }
 
+/* Without BPF new processes are known by their rings alone. */
+static void report_births(const struct ring_files *r)
+{
+	if (r->missed)
+		report_at(&r->engine->report, LOG_NORMAL,
+			  "%s%u processes ended before their rings could be opened: they were not "
+			  "watched; of processes without a ring it is not known how many there "
+			  "were",
+			  r->missed_unknown ? "at least " : "", r->missed);
+	else if (r->missed_unknown)
+		report_at(&r->engine->report, LOG_NORMAL,
+			  "more rings came at once than the kernel reports: not known how many "
+			  "processes were not watched");
+}
+
 int ring_files_end(struct ring_files *r)
 {
 	const struct inbox_reader reader = {may_be_new, is_known, report_missed, r};
+	for (unsigned i = 0; i < LAST_READS && (!i || r->births.more); i++)
+		ring_files_births(r);
 	int err = ring_files_scan(r, UINT64_MAX);
 	if (!err && r->inbox.deferred)
 		err = ring_files_scan(r, UINT64_MAX);
@@ -619,11 +642,7 @@ int ring_files_end(struct ring_files *r)
 	if (err)
 		return err;
 	unread_rings_report(&r->unread);
-	if (r->missed)
-		report_at(&r->engine->report, LOG_NORMAL,
-			  "%u processes ended before their rings could be opened: they were not "
-			  "watched",
-			  r->missed);
+	report_births(r);
 	follow_each(r->follow, report_running, r);
 	bool starved = *r->inbox.path ? r->inbox.starved : follow_is_starved(r->follow);
 	if (starved && reads_rings(r)) {
