@@ -339,8 +339,29 @@ static void test_order_of_pids(void)
 	processes_done(&ps);
 }
 
+static void test_buffers(void)
+{
+	static struct script s = {.base = {.ops = &ops, .lanes = LANES}};
+	struct lanes l = {0};
+	for (int i = 0; i < LANES; i++) {
+		put(&s.lane[i], 10, 0, 1);
+		s.lane[i].ended = 1;
+	}
+	if (lanes_add(&l, &s.base) || lanes_poll(&l) || lanes_refill(&l))
+		abort();
+	is(l.buffers, LANES, "each lane with an event has a buffer");
+	for (uint32_t i = 0; i < l.count; i++)
+		l.lane[i].at = l.lane[i].count;
+	if (lanes_poll(&l) || lanes_refill(&l) || lanes_poll(&l) || lanes_refill(&l))
+		abort();
+	ok(!l.live_count && !l.buffers && !l.buffered,
+	   "lanes that have ended give theirs back, so that those of others may be larger");
+	lanes_done(&l);
+}
+
 int main(void)
 {
+	test_buffers();
 	test_begins_again();
 	test_rules();
 	test_order_of_a_moment();

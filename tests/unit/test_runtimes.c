@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the table of runtimes says of files. */
+#include "runtime/alloc_markers.h"
 #include "runtime/runtimes.h"
 
 #include "codec/ring_ids.h"
@@ -130,6 +131,34 @@ static void test_hidden(void)
 	close(fd);
 }
 
+#if defined(__x86_64__)
+static void test_markers(void)
+{
+	static const struct {
+		const char *provider, *name, *args;
+		enum alloc_marker want;
+	} rows[] = {
+		{"otel_memory", "alloc", "8@%rdi 8@%rsi 8@%rdx", ALLOC_MARKER_OTEL_ALLOC},
+		{"otel_memory", "alloc", "8@%rdi 8@%rsi", ALLOC_MARKERS},
+		{"otel_memory", "free", "8@%rdi 8@%rsi", ALLOC_MARKER_OTEL_FREE},
+		{"otel_memory", "free", "", ALLOC_MARKERS},
+		{"ebtrace", "promote", "8@%rdi 8@%rsi 8@%rdx 8@%rcx", ALLOC_MARKER_PROMOTE},
+		{"ebtrace", "promote", "8@%rdi 8@%rsi 8@%rdx", ALLOC_MARKERS},
+		{"other", "alloc", "8@%rdi 8@%rsi 8@%rdx", ALLOC_MARKERS},
+	};
+	struct usdt_args args;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		struct notes_site site = {
+			.provider = rows[i].provider, .name = rows[i].name, .args = rows[i].args};
+		ok(alloc_marker_of(&site, &args) == rows[i].want, "%s:%s with arguments '%s' is %s",
+		   rows[i].provider, rows[i].name, rows[i].args,
+		   rows[i].want == ALLOC_MARKERS ? "no marker of allocations" : "one");
+	}
+}
+#else
+static void test_markers(void) {}
+#endif
+
 static void test_ring_words(void)
 {
 	static const struct {
@@ -195,5 +224,6 @@ int main(void)
 	test_ours();
 	test_others();
 	test_hidden();
+	test_markers();
 	return tap_done();
 }

@@ -299,6 +299,23 @@ static void push_payload(struct run *r, uint16_t kind, uint64_t t, uint16_t flag
 	push(r, ev);
 }
 
+/* A user event whose name is another one each time, as that of a program that registers many. */
+static void test_names(make_fn *make, const char *name)
+{
+	struct run r;
+	char text[32];
+	start(&r, make);
+	for (unsigned i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "request %u", i);
+		processes_set_user_name(&r.s->processes, 10, 3, text);
+		PUSH(&r, EBT_SPAN_BEGIN, 10, 0, 4 * i, .id = 3);
+		PUSH(&r, EBT_SPAN_END, 10, 0, 4 * i + 2, .id = 3);
+	}
+	ok(strings_count(r.s->strings) < 20, "%s: names that are gone are not kept (%u)", name,
+	   strings_count(r.s->strings));
+	is(end(&r), 0, name);
+}
+
 /* What was cut before it came is said to be, as is what no value of the format has room for. */
 static void test_cuts_fxt(void)
 {
@@ -413,6 +430,8 @@ int main(int argc, char **argv)
 	test_values_chrome();
 	test_values_fxt();
 	test_cuts_fxt();
+	test_names(fxt_new, "FXT");
+	test_names(chrome_new, "Chrome");
 	test_overflow();
 	test_flush(chrome_new,
 		   "{ cat $F; echo ']'; } | jq '[.[] | select(.ph == \"E\")] | length' 2>&1",

@@ -3,12 +3,14 @@
 #include "codec/capture.h"
 #include "core/kinds.h"
 #include "model/ids.h"
+#include "model/span_watch.h"
 #include "sink/trigger.h"
 #include "tests/random.h"
 #include "tests/tap.h"
 #include "tests/unit/processes_fixture.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -335,8 +337,33 @@ static void test_oldest(void)
 	free(r);
 }
 
+/* What a watch is asked for at each block's begin is as large as what is open, in a run of days too. */
+static void test_open(void)
+{
+	struct run *r = begin(&usual);
+	struct span_watch *w;
+	struct span_hit hit;
+	struct ebt_event *open, ev = {.process = 1, .pos = EBT_NO_POS};
+	uint32_t n = 7;
+	if (span_watch_new(r->session, &pauses, 1, &w))
+		abort();
+	for (uint64_t i = 0; i < 200000; i++) {
+		ev.kind = i % 2 ? EBT_END : EBT_BEGIN;
+		ev.ts = 1000 * i;
+		if (span_watch_push(w, &ev, &hit) < 0)
+			abort();
+	}
+	ok(!span_watch_open(w, &open, &n) && !n && malloc_usable_size(open) < 4096,
+	   "spans that have ended take no room among those that are open");
+	free(open);
+	span_watch_free(w);
+	end(r);
+	free(r);
+}
+
 int main(void)
 {
+	test_open();
 	test_oldest();
 	test_ten();
 	test_overlap();
