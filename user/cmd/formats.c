@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "sink/chrome.h"
 #include "sink/ebt.h"
@@ -87,13 +88,52 @@ static bool has_suffix(const struct format *f, const char *suffix, size_t len)
 	return false;
 }
 
-const struct format *format_of_path(const char *path)
+static const char *suffix_of(const char *path)
 {
 	const char *dot = path ? strrchr(path, '.') : NULL;
-	for (unsigned i = 0; dot && !strchr(dot, '/') && i < FORMATS; i++)
-		if (has_suffix(&formats[i], dot, strlen(dot)))
+	return dot && !strchr(dot, '/') ? dot : NULL;
+}
+
+/* NULL: no format has it. */
+static const struct format *format_of_suffix(const char *suffix)
+{
+	for (unsigned i = 0; i < FORMATS; i++)
+		if (has_suffix(&formats[i], suffix, strlen(suffix)))
 			return &formats[i];
-	return &formats[0];
+	return NULL;
+}
+
+const struct format *format_of_path(const char *path)
+{
+	const char *suffix = suffix_of(path);
+	const struct format *f = suffix ? format_of_suffix(suffix) : NULL;
+	return f ? f : &formats[0];
+}
+
+const char *format_suffix(const char *path)
+{
+	const char *suffix = suffix_of(path);
+	bool hidden =
+		suffix && (suffix == path || suffix[-1] == '/'); /* a name that begins with a dot */
+	struct stat st;
+	if (!suffix || !suffix[1] || hidden || (!stat(path, &st) && !S_ISREG(st.st_mode)))
+		return NULL;
+	return suffix;
+}
+
+bool format_has_suffix(const char *suffix)
+{
+	return format_of_suffix(suffix);
+}
+
+const char *format_suffixes(void)
+{
+	static char suffixes[256];
+	size_t at = 0;
+	for (unsigned i = 0; i < FORMATS && at < sizeof(suffixes); i++)
+		at += (size_t)snprintf(suffixes + at, sizeof(suffixes) - at, "%s%s", i ? " " : "",
+				       formats[i].suffixes);
+	return suffixes;
 }
 
 const char *format_names(void)

@@ -77,9 +77,13 @@ static void answer_rings(const struct privilege *p, struct answer *ret)
 	if (maps && files)
 		return;
 	ret->state = STATE_NO;
-	ret->why = (struct bpf_refusal){.err = -1,
-					.cause = BPF_CAUSE_CAPABILITY,
-					.advice = "run ebtrace as root, or as the process's user"};
+	ret->why =
+		(struct bpf_refusal){.err = -1,
+				     .cause = BPF_CAUSE_CAPABILITY,
+				     .advice = geteuid() ? "run ebtrace as root, or as the "
+							   "process's user"
+							 : "add the capabilities that are named, "
+							   "or run ebtrace as the process's user"};
 	snprintf(ret->why.why, sizeof(ret->why.why),
 		 "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root%s%s%s",
 		 maps != files ? ": " : "",

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "cmd/command_line.h"
 #include "cmd/commands.h"
 
 /*
@@ -49,6 +50,7 @@ int main(int argc, char **argv)
 	if (!argc)
 		return cmd_trace(argc, argv);
 	int words;
+	command_line_order(argc, argv);
 	const struct command *c = command_of_words(argv + 1, argc - 1, &words);
 	argv[words] = (char *)c->full_name;
 	return run(c, argc - words, argv + words);

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cmd/commands.h"
 #include "cmd/mem_filter.h"
+#include "cmd/mem_rate.h"
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "cmd/report.h"
@@ -328,12 +329,15 @@ static int obey(struct mem_run *r)
 	r->opts.engine.mode = MODE_PROBES;
 	if (r->opts.json_schema)
 		return print_schema();
-	int status =
-		r->report == reports ? report_check_order(&r->opts, "ebtrace mem", is_report) : 0;
+	int status = r->report == reports
+			     ? report_check_words(&r->opts, "ebtrace mem", &mem_reports, is_report)
+			     : 0;
 	if (!status)
 		status = parse_filters(r);
 	if (!status)
 		status = run_check_usage(&r->opts);
+	if (!status)
+		status = mem_check_rate(&r->opts);
 	if (!status)
 		status = choose_form(r);
 	if (!status)

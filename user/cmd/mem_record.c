@@ -119,16 +119,19 @@ static void report_nothing(const struct mem_record *r, const struct mem_resolve_
 {
 	const char *name = r->options->program[0];
 	if (result->own_malloc)
-		complain("nothing was recorded: '%s' calls a malloc of its own (jemalloc, tcmalloc "
-			 "or "
-			 "the like is linked into it), which cannot be sampled; link it without",
-			 name);
+		log_at(LOG_NORMAL,
+		       "nothing was recorded: '%s' calls a malloc of its own (jemalloc, tcmalloc "
+		       "or "
+		       "the like is linked into it), which cannot be sampled; link it without",
+		       name);
 	else if (result->dropped_err)
-		complain("'%s' recorded nothing: %s", name, strerror(result->dropped_err));
+		log_at(LOG_NORMAL, "'%s' recorded nothing: %s", name,
+		       strerror(result->dropped_err));
 	else
-		complain("'%s' recorded nothing: it ended before, did not load the recorder, or is "
-			 "under a seccomp filter that it did not set itself",
-			 name);
+		log_at(LOG_NORMAL,
+		       "'%s' recorded nothing: it ended before, did not load the recorder, or is "
+		       "under a seccomp filter that it did not set itself",
+		       name);
 }
 
 /* Writes the trace of a process to the file and names it. Returns an exit status. */

@@ -46,7 +46,8 @@ static const struct option_argument rule = {"SPAN>TIME", OPTION_VALUE, NULL, fal
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
 	{RUN | OPTS_PAGES | OPTS_INFO | OPTS_MEM_RECORD, "pid", 'p', &pid,
-	 "A running process (repeatable); of pages with a FILE: the process in it", 1},
+	 "A running process, or several: 1,2 (repeatable); of pages with a FILE: the process in it",
+	 1},
 	{RUN | OPTS_LIST | OPTS_INFO, "ring-dir", OPT_RING_DIR, &dir,
 	 "Another directory to search for ring files", 1},
 	{RINGS | OPTS_INFO, "ocaml-version", OPT_OCAML_VERSION, &release,

@@ -107,13 +107,29 @@ static void parse_buffer(struct argp_state *st, struct opts *o, const char *arg)
 		refuse(st, "--bpf-buffer must be a power of two from 4K to 1G");
 }
 
+/* PID or PID,PID...; the same process twice is one. */
+static void parse_pids(struct argp_state *st, struct engine_options *e, char *arg)
+{
+	for (char *one = arg, *next; one; one = next) {
+		next = strchr(one, ',');
+		if (next)
+			*next++ = 0;
+		pid_t pid = (pid_t)parse_number(st, one, 1, INT_MAX);
+		unsigned i = 0;
+		while (i < e->pid_count && e->pids[i] != pid)
+			i++;
+		e->pids[i] = pid;
+		e->pid_count += i == e->pid_count;
+	}
+}
+
 /* Options of the input. */
 static error_t parse_target(int key, char *arg, struct argp_state *st)
 {
 	struct opts *o = st->input;
 	switch (key) {
 	case 'p':
-		o->engine.pids[o->engine.pid_count++] = (pid_t)parse_number(st, arg, 1, INT_MAX);
+		parse_pids(st, &o->engine, arg);
 		return 0;
 	case 'd':
 		o->engine.duration_ns = parse_time(st, arg);
@@ -416,9 +432,19 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 	*ret = (struct argp_option){0};
 }
 
+/* What a FILE has been recorded with, or of processes, is not asked for when it is read. */
+static void note_live(int key, struct opts *o)
+{
+	static const int live[] = {'d', OPT_WAIT, OPT_MODE, OPT_RING_REQUEST, OPT_NO_FOLLOW};
+	for (size_t i = 0; i < sizeof(live) / sizeof(*live) && !o->live_option; i++)
+		if (key == live[i])
+			o->live_option = option_row_of(key)->name;
+}
+
 static error_t parse_opt(int key, char *arg, struct argp_state *st)
 {
 	check_command(key, st);
+	note_live(key, st->input);
 	error_t err = parse_target(key, arg, st);
 	if (err == ARGP_ERR_UNKNOWN)
 		err = parse_output(key, arg, st);
@@ -439,6 +465,16 @@ static rlim_t open_files(void)
 {
 	struct rlimit files;
 	return getrlimit(RLIMIT_NOFILE, &files) ? 1024 : files.rlim_cur;
+}
+
+/* How many pids the arguments have at most. */
+static int pids_in(int argc, char **argv)
+{
+	int n = argc;
+	for (int i = 0; i < argc; i++)
+		for (const char *comma = argv[i]; (comma = strchr(comma, ',')); comma++)
+			n++;
+	return n;
 }
 
 /* An array with room for one element an argument. */
@@ -463,7 +499,8 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 			    .memory = 64 << 20},
 		.engine =
 			{
-				.pids = list_for(argc, sizeof(pid_t)),
+				.command = cmd->command & (OPTS_TRACE | OPTS_INFO) ? NULL : argv[0],
+				.pids = list_for(pids_in(argc, argv), sizeof(pid_t)),
 				.files = list_for(argc, sizeof(char *)),
 				.globs = list_for(argc, sizeof(char *)),
 				.stack_globs = list_for(argc, sizeof(char *)),

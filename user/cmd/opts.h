@@ -40,6 +40,8 @@ struct opts {
 	bool is_data; /* of a report: its form is no text */
 	bool json_schema;
 	bool fail_on_loss;
+	const char
+		*live_option; /* the first given one that means nothing with a FILE; NULL: none */
 	bool prune;
 	bool children;	 /* of mem record */
 	bool kernel;	 /* describe it */

@@ -168,7 +168,8 @@ static int run(const struct opts *o, struct session *session, const void *ctx)
 	status = output_close(&out, session, status);
 	if (!o->engine.file_count)
 		output_report_limit(&out);
-	report_hint_pipe(o);
+	if (!status || session->totals.timed)
+		report_hint_pipe(o);
 	return run_status(o, session, status);
 }
 
@@ -222,6 +223,8 @@ static int check_usage(const struct pages_run *r)
 	else if (e->program && (e->file_count || e->pid_count))
 		complain("-- PROGRAM excludes -p PID and FILE; 'ebtrace pages --help' shows "
 			 "examples");
+	else if (e->file_count && o->live_option)
+		complain("--%s needs a process that runs: -p PID, or -- PROGRAM", o->live_option);
 	else if (e->pid_count > 1)
 		complain("pages reports one process; trace --pages records several");
 	else if (o->at.known && (o->from.known || o->to.known))
@@ -229,7 +232,7 @@ static int check_usage(const struct pages_run *r)
 	else if (o->from.known && o->to.known && o->from.ns > o->to.ns)
 		complain("--from is after --to");
 	else if (r->report == reports)
-		return report_check_order(o, "ebtrace pages", is_report);
+		return report_check_words(o, "ebtrace pages", &pages_reports, is_report);
 	else
 		return 0;
 	return EXIT_USAGE;

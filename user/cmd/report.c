@@ -44,7 +44,8 @@ static int write_report(const struct opts *o, struct session *session, const voi
 	status = output_close(&out, session, status);
 	if (!o->engine.file_count && !o->engine.snapshot)
 		output_report_limit(&out);
-	report_hint_pipe(o);
+	if (!status || session->totals.timed)
+		report_hint_pipe(o);
 	return run_status(o, session, status);
 }
 

@@ -9,9 +9,6 @@
 #include "cmd/formats.h"
 #include "cmd/message.h"
 
-/* Of files that some report can be; those of events are in cmd/formats.c. */
-#define SUFFIXES ".json .svg .png .html .htm .folded .pb.gz .pprof"
-
 static bool has_suffix(const char *path, const char *suffixes)
 {
 	size_t len = strlen(path), n;
@@ -23,10 +20,12 @@ static bool has_suffix(const char *path, const char *suffixes)
 	return false;
 }
 
-/* The suffix promises a format: what would be written is another one. */
+/* The suffix promises a format, or none that there is: what would be written is another one. */
 static bool is_of_others(const char *path)
 {
-	return has_suffix(path, SUFFIXES) || format_of_path(path) != format_named("text");
+	const char *suffix = format_suffix(path);
+	return suffix &&
+	       (!format_has_suffix(suffix) || format_of_path(path) != format_named("text"));
 }
 
 const struct report_form *report_form_at(const struct report_row *r, size_t i)
@@ -75,9 +74,31 @@ int report_form_choose(const struct opts *o, const struct report_row *r, size_t 
 	return EXIT_USAGE;
 }
 
-int report_check_order(const struct opts *o, const char *command,
+/* Of a misspelt report; a path, or a name with a suffix, is that of a file. */
+static bool is_neither(const char *name)
+{
+	return strcmp(name, "-") != 0 && !strpbrk(name, "./") && access(name, F_OK);
+}
+
+static void refuse_name(const char *command, const struct report_list *l, const char *name)
+{
+	char known[256] = "";
+	const struct report_row *r;
+	for (size_t i = 0; (r = report_row_at(l, i)); i++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 i ? ", " : "", r->name);
+	complain("no such report or file '%s'; the reports of %s are %s", name,
+		 command + strlen("ebtrace "), known);
+}
+
+int report_check_words(const struct opts *o, const char *command, const struct report_list *l,
 		       bool (*is_report)(const char *name))
 {
+	const char *first = o->engine.file_count ? o->engine.files[0] : "-";
+	if (is_neither(first) && !is_report(first)) {
+		refuse_name(command, l, first);
+		return EXIT_USAGE;
+	}
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		const char *name = o->engine.files[i];
 		if (!is_report(name) || !access(name, F_OK))

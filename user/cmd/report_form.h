@@ -41,11 +41,11 @@ const struct report_row *report_row_named(const struct report_list *l, const cha
  */
 int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row);
 /*
- * For a command whose report is the default one: a FILE may be the name of another, which stands
- * behind an option ("mem -q live FILE"). 0, or EXIT_USAGE after a line on stderr: it is the name of a
- * report, and there is no such file.
+ * For a command whose report is the default one: a FILE may be meant to be the name of another. 0, or
+ * EXIT_USAGE after a line on stderr: there is no such file, and it is the name of a report, behind a
+ * FILE, or the first word and no report's name.
  */
-int report_check_order(const struct opts *o, const char *command,
+int report_check_words(const struct opts *o, const char *command, const struct report_list *l,
 		       bool (*is_report)(const char *name));
 
 #endif

@@ -23,6 +23,8 @@ int run_check_usage(const struct opts *o)
 	else if (ways > 1)
 		complain("-p PID, -- PROGRAM and FILE exclude one another; 'ebtrace --help' shows "
 			 "examples");
+	else if (o->engine.file_count && o->live_option)
+		complain("--%s needs processes that run: -p PID, or -- PROGRAM", o->live_option);
 	else if (o->engine.snapshot && o->engine.program)
 		complain("--snapshot needs a running process");
 	else if (o->engine.stacks && (o->engine.file_count || o->engine.snapshot))

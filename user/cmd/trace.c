@@ -99,8 +99,8 @@ static int write_events(const struct opts *o, struct session *session, const voi
 	status = run_explained(o, session, &out.sink);
 	bool wall = o->time == TEXT_TIME_WALL && session->totals.timed;
 	if (wall && !session->timebase.at[TIMEBASE_REALTIME].known)
-		complain("a ring file has no time of day; times are seconds since its first "
-			 "event");
+		log_at(LOG_NORMAL,
+		       "a ring file has no time of day; times are seconds since its first event");
 	bool refused = status && !session->totals.timed;
 	if (refused)
 		sink_cancel(&out.sink);
@@ -131,9 +131,7 @@ static int refuse_word(const struct opts *o)
 	const struct command *like = command_like(word);
 	char names[COMMANDS_BYTES];
 	commands_name(COMMANDS_OF_EVENTS, names);
-	if (like && !strcmp(word, command_name(like)))
-		complain("'%s' is a command, and comes before the options: ebtrace %s", word, word);
-	else if (like)
+	if (like)
 		complain("no such command or file '%s'; did you mean '%s'?", word,
 			 command_name(like));
 	else
@@ -143,10 +141,16 @@ static int refuse_word(const struct opts *o)
 	return EXIT_USAGE;
 }
 
-/* What the options ask of a format that is no text. 0, or EXIT_USAGE after a line on stderr. */
+/* What the options ask of the format. 0, or EXIT_USAGE after a line on stderr. */
 static int check_format(struct opts *o)
 {
 	const struct format *f = o->format ? o->format : format_of_path(o->output);
+	const char *suffix = o->format ? NULL : format_suffix(o->output);
+	if (suffix && !format_has_suffix(suffix)) {
+		complain("no format has the suffix '%s'; known: %s; with -f FORMAT any will do",
+			 suffix, format_suffixes());
+		return EXIT_USAGE;
+	}
 	if (f->traits & FORMAT_LINES)
 		return 0;
 	if (o->has_time_form) {

@@ -12,10 +12,14 @@
 struct filter {
 	struct session *session;
 	struct event_handler out;
-	char **globs;
+	struct glob {
+		char *pattern;
+		bool matched; /* some event */
+	} * globs;
 	size_t glob_count, including;
 	struct name_slots slots;
 	bool wanted[NAME_SLOTS]; /* the name matches the globs */
+	bool tried;		 /* some event */
 	uint16_t *domains;
 	size_t domain_count;
 	uint32_t *threads;
@@ -43,7 +47,7 @@ void filter_free(struct filter *f)
 	if (!f)
 		return;
 	for (size_t i = 0; i < f->glob_count; i++)
-		free(f->globs[i]);
+		free(f->globs[i].pattern);
 	free(f->globs);
 	name_slots_done(&f->slots);
 	free(f->domains);
@@ -54,14 +58,14 @@ void filter_free(struct filter *f)
 
 int filter_add_glob(struct filter *f, const char *pattern)
 {
-	char **globs = realloc(f->globs, (f->glob_count + 1) * sizeof(*globs));
+	struct glob *globs = realloc(f->globs, (f->glob_count + 1) * sizeof(*globs));
 	if (!globs)
 		return -ENOMEM;
 	f->globs = globs;
 	char *copy = strdup(pattern);
 	if (!copy)
 		return -ENOMEM;
-	globs[f->glob_count++] = copy;
+	globs[f->glob_count++] = (struct glob){copy, false};
 	f->including += *pattern != '!';
 	return 0;
 }
@@ -126,19 +130,51 @@ static bool matches(const char *pattern, const char *name, const char *kind)
 	return !fnmatch(pattern, kind, 0) || (name && !fnmatch(pattern, name, 0));
 }
 
-static bool matches_globs(const struct filter *f, const struct ebt_event *ev)
+static bool matches_globs(struct filter *f, const struct ebt_event *ev)
 {
 	const char *name = names_event(f->session, ev);
 	const char *kind = kinds_name(ev->kind);
-	bool wanted = !f->including;
+	bool wanted = !f->including, excluded = false;
 	for (size_t i = 0; i < f->glob_count; i++) {
-		const char *pattern = f->globs[i];
-		if (*pattern == '!' && matches(pattern + 1, name, kind))
-			return false;
-		if (*pattern != '!' && !wanted)
-			wanted = matches(pattern, name, kind);
+		struct glob *g = &f->globs[i];
+		bool excludes = *g->pattern == '!';
+		if (!matches(g->pattern + excludes, name, kind))
+			continue;
+		g->matched = true;
+		excluded |= excludes;
+		wanted |= !excludes;
 	}
-	return wanted;
+	f->tried = true;
+	return wanted && !excluded;
+}
+
+static bool is_name_of_any(const char *pattern)
+{
+	for (uint16_t kind = 0; kind < EBT_KINDS; kind++)
+		if (kinds_get(kind)->name && !fnmatch(pattern, kinds_name(kind), 0))
+			return true;
+	for (uint32_t id = 0; kinds_phase_name(id); id++)
+		if (!fnmatch(pattern, kinds_phase_name(id), 0))
+			return true;
+	for (uint32_t id = 0; kinds_counter_name(id); id++)
+		if (!fnmatch(pattern, kinds_counter_name(id), 0))
+			return true;
+	for (uint32_t id = 0; kinds_lifecycle_name(id); id++)
+		if (!fnmatch(pattern, kinds_lifecycle_name(id), 0))
+			return true;
+	return false;
+}
+
+const char *filter_unknown_glob(const struct filter *f, size_t i)
+{
+	const struct glob *g = &f->globs[i];
+	bool known = g->matched || !f->tried || is_name_of_any(g->pattern + (*g->pattern == '!'));
+	return known ? NULL : g->pattern;
+}
+
+size_t filter_globs(const struct filter *f)
+{
+	return f->glob_count;
 }
 
 static bool name_passes(struct filter *f, const struct ebt_event *ev)

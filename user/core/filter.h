@@ -23,6 +23,10 @@ bool filter_names(struct filter *f, const struct ebt_event *ev);
 /* True if the globs can select an event of this kind, of which the names of `ids` numbers are known, from
  * 0 on. */
 bool filter_can_select(struct filter *f, uint16_t kind, uint32_t ids);
+/* The pattern with this number that matched no event, though there were events, and that is the name
+ * or kind of none that a runtime has; NULL: no such pattern. */
+const char *filter_unknown_glob(const struct filter *f, size_t i);
+size_t filter_globs(const struct filter *f); /* their number */
 /* Events that did not pass because threads were selected and theirs is not known. */
 uint64_t filter_threadless(const struct filter *f);
 /* Only spans pass, and none that is shorter (core/spans.h), nor an interval that is one event

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "core/source.h"
 #include "engine/context.h"
@@ -31,6 +32,8 @@ struct input {
 	bool recognised; /* its head is that of its kind; else it is opened as a ring file */
 	/* private: */
 	bool is_stdin;
+	dev_t dev; /* of a regular file, with ino; both 0: it is none */
+	ino_t ino;
 	struct inputs *inputs;
 	struct loop_fd watch;
 	int copy_fd; /* memory that a pipe is copied to; -1 */

@@ -128,7 +128,7 @@ static enum engine_end open_process(const struct engine *e, pid_t pid, struct pr
 				    struct ebt_cursor **ret)
 {
 	const struct engine_options *o = e->options;
-	enum engine_end end = refusal_check(&e->report, pid, p);
+	enum engine_end end = refusal_check(e, pid, p);
 	if (end)
 		return end;
 	char reason[EBT_REASON_BYTES] = "";

@@ -216,9 +216,42 @@ static bool refuse_program(const struct input *in, const char *path)
 	if (!is_script && (n != sizeof(head) || memcmp(head, ELFMAG, SELFMAG)))
 		return false;
 	report_error(&e->report,
-		     "'%s' is a program and holds no events; to run and trace it: ebtrace %s-- "
-		     "%s%s",
-		     path, e->options->counts ? "stat " : "", strchr(path, '/') ? "" : "./", path);
+		     "'%s' is a program and holds no events; to run and trace it: %s -- %s%s", path,
+		     engine_command(e->options), strchr(path, '/') ? "" : "./", path);
+	return true;
+}
+
+/* An input before this one that is the same file, or standard input again; NULL: there is none. */
+static const struct input *find_same(const struct input *in)
+{
+	const struct inputs *ins = in->inputs;
+	for (unsigned i = 0; ins->input[i] != in; i++) {
+		const struct input *other = ins->input[i];
+		bool is_file = in->ino && in->ino == other->ino && in->dev == other->dev;
+		if ((in->is_stdin && other->is_stdin) ||
+		    (is_file && !in->is_stdin && !other->is_stdin))
+			return other;
+	}
+	return NULL;
+}
+
+/* Forgets the last input if it is an earlier one, whose events would be there twice. */
+static bool drop_same(struct inputs *ins, struct input *in)
+{
+	struct stat st;
+	if (!fstat(in->fd, &st) && S_ISREG(st.st_mode)) {
+		in->dev = st.st_dev;
+		in->ino = st.st_ino;
+	}
+	const struct input *same = find_same(in);
+	if (!same)
+		return false;
+	report_at(&ins->engine->report, LOG_NORMAL, "%s%s%s is read once, as %s",
+		  in->is_stdin ? "" : "'", in->name, in->is_stdin ? "" : "'", same->name);
+	close(in->fd);
+	free(in);
+	ins->count--;
+	ins->waiting--;
 	return true;
 }
 
@@ -236,9 +269,11 @@ enum engine_end inputs_add(struct inputs *ins, const char *path)
 	in->is_stdin = !strcmp(path, "-");
 	in->name = in->is_stdin ? "standard input" : path;
 	in->copy_fd = -1;
+	in->fd = in->is_stdin ? dup(STDIN_FILENO) : open_path(path);
+	if (in->fd >= 0 && drop_same(ins, in))
+		return ENGINE_OK;
 	in->alone = ins->count == 1;
 	ins->input[0]->alone = in->alone;
-	in->fd = in->is_stdin ? dup(STDIN_FILENO) : open_path(path);
 	int err = in->fd >= 0 ? begin_reading(in) : in->is_stdin ? -errno : in->fd;
 	if (err)
 		return cannot_open(in, err);

@@ -269,7 +269,7 @@ static enum engine_end check_something(struct live *t)
 		return refusal_of(err);
 	if (t->options->wait)
 		return ENGINE_OK;
-	refusal_report_nothing(&t->engine->report, t->inspect, t->options->pids[0],
+	refusal_report_nothing(t->engine, t->inspect, t->options->pids[0],
 			       t->probing.source ? NULL : t->probing.unprobed);
 	return ENGINE_NOTHING;
 }
@@ -277,7 +277,7 @@ static enum engine_end check_something(struct live *t)
 static enum engine_end add_process(struct live *t, pid_t pid)
 {
 	struct process_status p;
-	enum engine_end end = refusal_check(&t->engine->report, pid, &p);
+	enum engine_end end = refusal_check(t->engine, pid, &p);
 	if (end)
 		return end;
 	int err = follow_add(t->follow, p.pid);

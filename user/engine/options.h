@@ -18,6 +18,7 @@ enum engine_allocs { ALLOCS_NONE, ALLOCS_TOO, ALLOCS_ONLY };
 enum engine_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct engine_options {
+	const char *command; /* "ebtrace stat", for advice; NULL: "ebtrace", which is trace */
 	/* The targets, one of the three: processes, a program (NULL-terminated; else NULL),
 	 * files. */
 	pid_t *pids;
@@ -63,6 +64,11 @@ struct engine_options {
 /* The names of the modes, indexed by mode; then NULL. */
 extern const char *const engine_mode_names[];
 
+/* The command, for advice that repeats it. Never NULL. */
+static inline const char *engine_command(const struct engine_options *o)
+{
+	return o->command ? o->command : "ebtrace";
+}
 /* Memory for the backlog of all rings, in bytes. */
 size_t engine_buffer_bytes(const struct engine_options *o);
 /* True if markers only wake the reader of rings. */

@@ -36,8 +36,25 @@ int pipeline_new(const struct engine *e, struct pump **ret)
 	return err;
 }
 
+/* A pattern that no runtime's event has can be the name of a user event only; at the end of the run it
+ * is known that there was none. */
+static void report_unknown_globs(const struct engine *e, const struct filter *f)
+{
+	for (size_t i = 0; i < filter_globs(f); i++) {
+		const char *pattern = filter_unknown_glob(f, i);
+		if (pattern)
+			report_at(&e->report, LOG_NORMAL,
+				  "-e '%s' matched nothing: no event had such a name or kind; "
+				  "'ebtrace "
+				  "list --events' lists those of runtimes",
+				  pattern);
+	}
+}
+
 void pipeline_free(const struct engine *e, struct pump *p)
 {
+	if (p)
+		report_unknown_globs(e, pump_filter(p));
 	uint64_t n = p ? filter_threadless(pump_filter(p)) : 0;
 	if (n)
 		report_at(&e->report, LOG_NORMAL,

@@ -32,21 +32,30 @@ enum engine_end refusal_of(int err)
 	}
 }
 
-static enum engine_end denied(const struct report *r, const struct process_status *p)
+static enum engine_end denied(const struct engine *e, const struct process_status *p)
 {
+	const struct report *r = &e->report;
 	char name[64];
 	struct passwd *pw = getpwuid(p->uid);
 	if (pw)
 		snprintf(name, sizeof(name), "%s", pw->pw_name);
 	else
 		snprintf(name, sizeof(name), "uid %u", p->uid);
-	report_error(r, "process %d (%s) belongs to %s; try: sudo ebtrace -p %d", p->pid, p->comm,
-		     name, p->pid);
+	if (geteuid())
+		report_error(r, "process %d (%s) belongs to %s; try: sudo %s -p %d", p->pid,
+			     p->comm, name, engine_command(e->options), p->pid);
+	else
+		report_error(r,
+			     "process %d (%s) belongs to %s, and root lacks a capability here that "
+			     "it needs for it, such as CAP_SYS_PTRACE; 'ebtrace info --kernel' "
+			     "shows which",
+			     p->pid, p->comm, name);
 	return ENGINE_DENIED;
 }
 
-enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_status *ret)
+enum engine_end refusal_check(const struct engine *e, pid_t pid, struct process_status *ret)
 {
+	const struct report *r = &e->report;
 	process_read_status(pid, ret);
 	switch (ret->state) {
 	case PROCESS_OPEN:
@@ -62,7 +71,7 @@ enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_
 			     pid, ret->comm);
 		return ENGINE_GONE;
 	case PROCESS_DENIED:
-		return denied(r, ret);
+		return denied(e, ret);
 	case PROCESS_UNREAD:
 		report_error(r, "process %d cannot be inspected: %s", pid, strerror(-ret->error));
 		return ENGINE_FAILED;
@@ -108,29 +117,38 @@ static bool report_executable(const struct report *r, pid_t pid)
 }
 
 /* A process whose runtime is recognised, but neither its ring nor its functions can be read. */
-static void report_off(const struct report *r, pid_t pid, const char *name, const char *start,
+static void report_off(const struct engine *e, pid_t pid, const char *name, const char *start,
 		       const char *unprobed)
 {
+	const struct report *r = &e->report;
+	const char *command = engine_command(e->options);
 	if (!unprobed)
 		report_error(r,
 			     "process %d %s, its ring is off, and its functions cannot be "
-			     "probed; start it with %s=1, or with: ebtrace -- PROGRAM",
-			     pid, name, start);
+			     "probed; start it with %s=1, or with: %s -- PROGRAM",
+			     pid, name, start, command);
 	else if (*unprobed)
 		report_error(r,
 			     "process %d %s, and its ring is off; %s; start it with %s=1, or "
-			     "with: ebtrace -- PROGRAM",
-			     pid, name, unprobed, start);
+			     "with: %s -- PROGRAM",
+			     pid, name, unprobed, start, command);
+	else if (!geteuid())
+		report_error(
+			r,
+			"process %d %s, and its ring is off, which --mode ring alone reads; try: "
+			"%s -p %d, or start it with %s=1, or with: %s -- PROGRAM",
+			pid, name, command, pid, start, command);
 	else
 		report_error(r,
-			     "process %d %s, and its ring is off; try: sudo ebtrace -p %d, or "
-			     "start it with %s=1, or with: ebtrace -- PROGRAM",
-			     pid, name, pid, start);
+			     "process %d %s, and its ring is off; try: sudo %s -p %d, or "
+			     "start it with %s=1, or with: %s -- PROGRAM",
+			     pid, name, command, pid, start, command);
 }
 
-void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid,
+void refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
 			    const char *unprobed)
 {
+	const struct report *r = &e->report;
 	char is[RUNTIME_TEXT_BYTES];
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
@@ -142,16 +160,15 @@ void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pi
 			     pid, files.leased_path);
 	} else if (files.release) {
 		snprintf(is, sizeof(is), "is %s", ring_release_name(files.release));
-		report_off(r, pid, is, language_of(files.release)->start, unprobed);
+		report_off(e, pid, is, language_of(files.release)->start, unprobed);
 	} else if (files.markers && unprobed) {
-		report_off(r, pid, "links libebtrace-probes", "EBTRACE_START", unprobed);
+		report_off(e, pid, "links libebtrace-probes", "EBTRACE_START", unprobed);
 	} else if ((stripped = stripped_language(pid))) {
-		report_error(
-			r,
-			"process %d is %s whose symbols have all been stripped: its functions "
-			"cannot be found; start it with %s=1, or with: ebtrace -- PROGRAM, or link "
-			"it without -s",
-			pid, stripped->program, stripped->start);
+		report_error(r,
+			     "process %d is %s whose symbols have all been stripped: its functions "
+			     "cannot be found; start it with %s=1, or with: %s -- PROGRAM, or link "
+			     "it without -s",
+			     pid, stripped->program, stripped->start, engine_command(e->options));
 	} else if (!report_executable(r, pid)) {
 		report_error(
 			r,
@@ -167,16 +184,16 @@ void refusal_report_untraced(const struct report *r, const char *program, bool h
 	if (has_ring)
 		snprintf(advice, sizeof(advice), " (in a chroot: set %s to a directory in there)",
 			 language_common_dir);
-	report_error(r,
-		     "nothing was traced: '%s' has neither a ring file nor markers; it must %s%s",
-		     program, language_requirement, advice);
+	report_at(r, LOG_NORMAL,
+		  "nothing was traced: '%s' has neither a ring file nor markers; it must %s%s",
+		  program, language_requirement, advice);
 }
 
 void refusal_report_no_allocs(const struct report *r, const char *program)
 {
-	report_error(r,
-		     "nothing was traced: neither '%s' nor a program that it started has markers "
-		     "of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: "
-		     "ebtrace mem record -o FILE -- PROGRAM",
-		     program);
+	report_at(r, LOG_NORMAL,
+		  "nothing was traced: neither '%s' nor a program that it started has markers "
+		  "of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: "
+		  "ebtrace mem record -o FILE -- PROGRAM",
+		  program);
 }

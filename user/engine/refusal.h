@@ -10,10 +10,10 @@ struct inspect;
 
 /* Reads the status of a process. ENGINE_OK and *ret if it can be traced; else the reason has been
  * reported. */
-enum engine_end refusal_check(const struct report *r, pid_t pid, struct process_status *ret);
+enum engine_end refusal_check(const struct engine *e, pid_t pid, struct process_status *ret);
 /* Reports that a process has neither a ring nor probes, why, and what to do. unprobed: why nothing can be
  * probed, empty if root could; NULL: it can. */
-void refusal_report_nothing(const struct report *r, struct inspect *in, pid_t pid,
+void refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
 			    const char *unprobed);
 /* The same for a started program that has ended; has_ring: its ring was switched on. */
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring);

@@ -83,7 +83,9 @@ static const char *why_not(int err)
 		return "is a symbolic link";
 	case -EACCES:
 	case -EPERM:
-		return "Permission denied; root can read it";
+		return geteuid() ? "Permission denied; root can read it"
+				 : "Permission denied: root lacks a capability here, such as "
+				   "CAP_DAC_READ_SEARCH";
 	default:
 		return file_strerror(err);
 	}
@@ -128,7 +130,10 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 		return 0;
 	int fd = maps_open(s->pid, e);
 	if (fd < 0 && fd != -EINVAL && e->deleted) {
-		s->err = refuse(s, -EACCES, e->path, "has been deleted; root can read it still");
+		s->err = refuse(s, -EACCES, e->path,
+				geteuid() ? "has been deleted; root can read it still"
+					  : "has been deleted, and root lacks a capability here "
+					    "to read it still");
 	} else if (fd < 0) {
 		s->err = refuse(s, fd, e->path, why_not(fd));
 		if (!s->n)

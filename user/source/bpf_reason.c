@@ -142,7 +142,9 @@ static void refuse_capabilities(uint64_t needs, uint64_t lacking, struct bpf_ref
 		snprintf(r->why + at, sizeof(r->why) - at, ": %s is missing",
 			 privilege_name((unsigned)__builtin_ctzll(lacking)));
 	set(r, BPF_CAUSE_CAPABILITY,
-	    "run ebtrace as root; in a container, add the capabilities that are named");
+	    geteuid() ? "run ebtrace as root; in a container, add the capabilities that are named"
+		      : "root lacks them here: add the capabilities that are named, to the "
+			"container or the service");
 }
 
 /* Commands and flags that do not exist are refused as invalid, unless a filter refuses the calls
@@ -187,7 +189,8 @@ static void refuse_permission(const struct bpf_attempt *a, const struct privileg
 	uint64_t others = lacking & ~(1ull << CAP_SYS_ADMIN | 1ull << CAP_DAC_READ_SEARCH);
 	if (!others && is_paranoid(a, p)) {
 		set(r, BPF_CAUSE_CAPABILITY,
-		    "run ebtrace as root, or: sysctl kernel.perf_event_paranoid=2");
+		    geteuid() ? "run ebtrace as root, or: sysctl kernel.perf_event_paranoid=2"
+			      : "add CAP_SYS_ADMIN, or: sysctl kernel.perf_event_paranoid=2");
 		snprintf(r->why, sizeof(r->why),
 			 "kernel.perf_event_paranoid is %d: perf_event_open() needs CAP_SYS_ADMIN, "
 			 "or root",

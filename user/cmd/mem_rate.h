@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether --rate means something with the FILEs of a command line. */
+#ifndef CMD_MEM_RATE_H
+#define CMD_MEM_RATE_H
+
+#include "cmd/opts.h"
+
+/* 0, or EXIT_USAGE after a line on stderr: a FILE is a memtrace trace with a rate of its own. Of a
+ * capture or a pipe that is not known before it is read. */
+int mem_check_rate(const struct opts *o);
+
+#endif
