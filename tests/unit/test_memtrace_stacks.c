@@ -93,6 +93,13 @@ static void test_many_deep(void)
 	is(d.codes.cut, 1, "what was cut is counted");
 	stack = add_deep(&d, 5, MEMTRACE_DEEP_FRAMES);
 	is(depth(&d, stack), MEMTRACE_DEEP_FRAMES, "one that is not deep is whole");
+	struct domain other = {.session = d.session, .reader = d.reader};
+	other.codes.session = d.session;
+	stack = add_deep(&other, 5, 100000);
+	is(depth(&other, stack), MEMTRACE_DEEP_FRAMES,
+	   "what one trace has used up, another of the run has not");
+	memtrace_backtrace_done(&other.last, d.session);
+	memtrace_codes_done(&other.codes);
 	end(&d);
 }
 

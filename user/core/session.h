@@ -42,7 +42,8 @@ struct session {
 	struct strings *strings;
 	struct frames *frames;
 	struct stacks *stacks;
-	uint32_t max_stack; /* functions of a stack that formats show beside an event; 0: all */
+	uint32_t max_stack;   /* functions of a stack that formats show beside an event; 0: all */
+	uint64_t deep_frames; /* in deep backtraces that were read (memtrace_stacks.h) */
 	struct session_tables *tables; /* private */
 };
 

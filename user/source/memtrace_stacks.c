@@ -205,8 +205,9 @@ static __attribute__((noinline)) int replace_deep(struct memtrace_backtrace *b,
 						  const struct ebt_memtrace_event *e)
 {
 	uint32_t left_out = e->frames - MEMTRACE_DEEP_FRAMES;
-	if (codes->deep + e->frames <= MEMTRACE_DEEP_ALLOWED) {
-		codes->deep += e->frames;
+	uint64_t deep = codes->session->deep_frames + e->frames;
+	if (deep <= MEMTRACE_DEEP_ALLOWED) {
+		codes->session->deep_frames = deep;
 		return replace(b, codes, r, shared, e->frame, e->frames);
 	}
 	codes->cut++;

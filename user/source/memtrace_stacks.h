@@ -16,8 +16,8 @@
  * out. A few bytes of a trace may claim 2^24 of them. */
 #define MEMTRACE_UNKNOWN_FRAMES 64
 
-/* A backtrace with more new frames than this is deep. A trace may have so many frames in deep ones;
- * then their outermost are left out, as a few bytes of a trace stand for hundreds of thousands. */
+/* A backtrace with more new frames than this is deep. The traces of a run may have so many frames in deep
+ * ones; then their outermost are left out, as a few bytes of a trace stand for hundreds of thousands. */
 #define MEMTRACE_DEEP_FRAMES  1024
 #define MEMTRACE_DEEP_ALLOWED (1u << 21)
 
@@ -34,7 +34,6 @@ struct memtrace_codes {
 	} recent[1u << MEMTRACE_RECENT_BITS];
 	uint64_t reclaimed; /* of the stacks, when the first of `recent` was put in */
 	uint32_t unknown;   /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
-	uint64_t deep;	    /* frames in deep backtraces so far */
 	uint64_t cut; /* backtraces without their outermost frames, since there were too many */
 };
 
