@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Any user who has FUSE can hold those who read a process's memory through /proc, for ever and against every signal.
-# The tracer gives such a read up, and goes on.
+# Any user who has FUSE can hold those who read a process's memory through /proc, or a file that it has mapped, for
+# ever and against every signal. The tracer gives such a read up, and goes on.
 . tests/lib.sh
 need_root
 need_file "$O/tests/attack/held_memory"
@@ -41,6 +41,27 @@ start
 reads mem "$address"
 is $? 0 "a program that reads a page which never comes ends"
 is "$(<"$TMP/out")" "$expected" "the read is given up, and not tried again; others go on with a new worker"
+end_holder
+
+# The file is mapped as code: it would be read for markers and runtimes.
+start
+# ends ARGS...: whether ebtrace does.
+ends() {
+	"$O/ebtrace" "$@" >"$TMP/out" 2>"$TMP/messages" &
+	reader=$!
+	wait_for is_over || kill -KILL "$reader"
+	wait "$reader"
+	STATUS=$?
+}
+ends list
+is $STATUS 0 "list ends beside a mapped file that is never read"
+grep -q "mapped files that are not inspected, as their file system gave no answer: [1-9]" "$TMP/messages"
+ok $? "and says so" || diag "$(cat "$TMP/messages")"
+ends -p "$holder" --mode stream --wait -d 10ms
+[ $STATUS != 137 ]
+ok $? "so does a trace of the process" || diag "$(cat "$TMP/messages")"
+grep -q "mapped files that were given up, as the kernel did not answer: [1-9]" "$TMP/messages"
+ok $? "which says so, too" || diag "$(cat "$TMP/messages")"
 end_holder
 
 start lock

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Has a file mapped that can never be read: a FUSE server of its own gives no answer. Whoever reads
- * these pages through /proc waits for as long as the server runs: held_memory DIR, an empty
+ * Has a file mapped, as code, that can never be read: a FUSE server of its own gives no answer. Whoever
+ * reads the file, or these pages through /proc waits for as long as the server runs: held_memory DIR, an empty
  * directory. With `lock`, it is itself read in this way and then waits for the lock of its address
  * space, as all do from then on that read its environment: held_memory DIR lock. Ends with its
  * input.
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
 	close(fuse);
 	snprintf(path, sizeof(path), "%s/held", argv[1]);
 	int fd = open(path, O_RDONLY);
-	void *map = mmap(NULL, FILE_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
+	void *map = mmap(NULL, FILE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	if (fd < 0 || map == MAP_FAILED) {
 		perror(path);
 		return 1;

@@ -19,6 +19,7 @@
 #include "cmd/print.h"
 #include "cmd/stale.h"
 #include "codec/ring_ids.h"
+#include "proc/memory_reader.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "runtime/inspect.h"
@@ -91,6 +92,17 @@ static void print_process(const struct process_status *p, const struct facts *f,
 				  : "");
 }
 
+static void report_given_up(const struct memory_reader *memory)
+{
+	pid_t pid;
+	unsigned n = memory ? memory_reader_given_up(memory, &pid) : 0;
+	if (n && log_level >= LOG_NORMAL)
+		complain("mapped files that are not inspected, as their file system gave no "
+			 "answer: %u, "
+			 "the first of process %d",
+			 n, pid);
+}
+
 static int list_processes(const struct opts *o)
 {
 	DIR *d = opendir("/proc");
@@ -103,6 +115,8 @@ static int list_processes(const struct opts *o)
 		      "RUNTIME");
 	/* NULL, without memory: each file is inspected once for each process. */
 	struct inspect *in = inspect_new();
+	struct memory_reader *memory = memory_reader_new();
+	inspect_read_by(in, memory);
 	unsigned denied = 0;
 	struct dirent *e;
 	while ((e = readdir(d))) {
@@ -121,6 +135,8 @@ static int list_processes(const struct opts *o)
 	}
 	closedir(d);
 	inspect_free(in);
+	report_given_up(memory);
+	memory_reader_free(memory);
 	if (denied && geteuid() && log_level >= LOG_NORMAL)
 		complain("processes of other users, not inspected: %u; root sees them", denied);
 	if (!o->json && log_level >= LOG_NORMAL)

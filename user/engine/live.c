@@ -510,7 +510,8 @@ static void report_given_up(const struct live *t)
 	unsigned n = memory_reader_given_up(t->engine->memory, &pid);
 	if (n)
 		report_at(&t->engine->report, LOG_NORMAL,
-			  "reads of processes' memory that were given up, as the kernel did not "
+			  "reads of processes' memory and mapped files that were given up, as the "
+			  "kernel did not "
 			  "answer: %u, the first of process %d",
 			  n, pid);
 }
@@ -546,6 +547,7 @@ enum engine_end live_run(struct engine *e)
 		.signals.fd = -1,
 	};
 	e->memory = memory_reader_new();
+	inspect_read_by(t.inspect, e->memory);
 	enum engine_end end = begin(&t);
 	if (!end)
 		end = trace_to_the_end(&t);

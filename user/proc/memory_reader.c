@@ -18,6 +18,8 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "proc/maps.h"
+#include "proc/regular.h"
 
 #define PATIENCE_NS	  1000000000ull
 #define PATIENCE_LEAST_NS 20000000ull
@@ -31,7 +33,7 @@
 #define ENVIRON_FIRST 16384 /* most fit */
 
 struct request {
-	char path[64];
+	char path[96];
 	uint64_t offset, bytes;
 };
 
@@ -58,7 +60,7 @@ static ssize_t read_path(const char *path, uint64_t offset, void *ret, size_t n)
 {
 	size_t got = 0;
 	ssize_t one = 0;
-	int fd = file_open(AT_FDCWD, path, 0);
+	int fd = regular_open(path, 0, 0);
 	if (fd < 0)
 		return fd;
 	while (got < n &&
@@ -264,6 +266,17 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 	}
 	free(block);
 	return found;
+}
+
+int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e)
+{
+	char name[64], first[64];
+	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)e->start,
+		 (unsigned long long)e->end);
+	if (r && !e->dev_major &&
+	    memory_reader_read(r, pid, name, 0, first, sizeof(first)) == -ETIMEDOUT)
+		return -ETIMEDOUT;
+	return maps_open(pid, e);
 }
 
 unsigned memory_reader_given_up(const struct memory_reader *r, pid_t *ret_pid)

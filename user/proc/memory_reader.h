@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads files of /proc that the kernel takes from a process's memory: environ, mem. Such a read can
+ * Reads files of /proc that the kernel takes from a process's memory, environ and mem, and what a
+ * process has mapped (map_files). Such a read can
  * wait for ever, in a state that no signal ends: the pages may be of a file whose FUSE server gives
  * no answer, and whoever waits for one holds up all that read the same process. So a worker process
  * reads, which is killed and given up if it waits for a second; the next read has a new one. Each
@@ -32,6 +33,14 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
  */
 ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *name, char *ret,
 			     size_t cap);
+
+struct maps_entry;
+/*
+ * As maps_open(), of a file whose file system gives an answer: one without a block device may be served by
+ * a program or another machine. Where map_files is permitted, the worker reads the first bytes before.
+ * -ETIMEDOUT: they did not come. r: NULL: opens at once.
+ */
+int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e);
 
 /* Reads that were given up; *ret_pid: the process of the first one. */
 unsigned memory_reader_given_up(const struct memory_reader *r, pid_t *ret_pid);

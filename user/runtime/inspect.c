@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "proc/elf.h"
 #include "proc/executable.h"
+#include "proc/memory_reader.h"
 #include "proc/regular.h"
 #include "runtime/runtimes.h"
 
@@ -41,15 +42,27 @@ struct known {
 struct inspect {
 	struct known *file; /* in the order of inspection, modulo MAX_KNOWN */
 	uint32_t room;
-	uint64_t inspected;	   /* files, in all */
-	struct map index;	   /* by a hash of the identity of a file */
-	struct map newest;	   /* of each device and inode, by a hash of these */
+	uint64_t inspected; /* files, in all */
+	struct map index;   /* by a hash of the identity of a file */
+	struct map newest;  /* of each device and inode, by a hash of these */
+	struct memory_reader *memory;
 	uint64_t cpu_ns, since_ns; /* CPU time spent, minus the share of the time until since_ns */
 };
 
 struct inspect *inspect_new(void)
 {
 	return calloc(1, sizeof(struct inspect));
+}
+
+void inspect_read_by(struct inspect *in, struct memory_reader *memory)
+{
+	if (in)
+		in->memory = memory;
+}
+
+int inspect_open(const struct inspect *in, pid_t pid, const struct maps_entry *e)
+{
+	return memory_reader_open(in ? in->memory : NULL, pid, e);
 }
 
 void inspect_free(struct inspect *in)
@@ -276,7 +289,7 @@ static int inspect_mapping(const struct maps_entry *e, void *ctx)
 		return -ENOMEM;
 	if (s->seen.count == before)
 		return 0;
-	int fd = maps_open(s->pid, e);
+	int fd = inspect_open(s->in, s->pid, e);
 	if (fd == -EBUSY && !s->ret->leased++)
 		snprintf(s->ret->leased_path, INSPECT_PATH_BYTES, "%s", e->path);
 	if (fd < 0)

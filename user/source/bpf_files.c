@@ -85,7 +85,7 @@ static struct bpf_file *add_file(struct bpf_files *f, uint64_t dev, uint64_t ino
 static int begin_attachments(struct walk *w, const struct maps_entry *e, struct bpf_file *file)
 {
 	struct runtime_file in;
-	int fd = maps_open(w->scan->pid, e);
+	int fd = inspect_open(w->by->inspect, w->scan->pid, e);
 	if (fd < 0)
 		return fd;
 	struct attach_file of = {.fd = fd, .map = e, .what = &in};

@@ -13,6 +13,7 @@
 #include "base/ptrmap.h"
 #include "proc/elf.h"
 #include "proc/maps.h"
+#include "proc/memory_reader.h"
 #include "proc/symbols.h"
 
 #define READ_NS	     100000000u
@@ -151,7 +152,7 @@ static int open_module(struct code_frames *c, struct code_module *m, pid_t pid,
 		       const struct maps_entry *e)
 {
 	struct symbols *symbols;
-	int fd = m->is_open ? -1 : maps_open(pid, e);
+	int fd = m->is_open ? -1 : memory_reader_open(c->memory, pid, e);
 	if (fd < 0 && m->symbols)
 		return 0;
 	int err = symbols_open(fd, e->path, &c->running, &symbols);
