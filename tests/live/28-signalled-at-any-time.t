@@ -28,6 +28,7 @@ ok $? "which else it is" || diag "$(cat "$TMP/err")"
 tracer=$!
 children+=($tracer)
 wait_for grep -q "real-time scheduling" "$TMP/err"
+wait_for rests $tracer # it attaches to nothing more, which would wait for that process
 keeper=$(pgrep -P $tracer -x uprobe-links)
 kill -STOP "$keeper"
 kill -TERM $tracer
