@@ -9,7 +9,7 @@ need_command jq
 # supervise NAME: a shell that starts the program for each line that it reads. Its pid is in $shell.
 supervise() {
 	mkfifo "$TMP/$1.in"
-	EBTRACE_START=1 bash -c 'while read -r line; do "$0" -q -s 1 -r 20000 -c /dev/null; done' "$PWD/$O/tests/prog/minigc" \
+	EBTRACE_START=1 bash -c 'while read -r line; do "$0" -q -s 1 -r 20000 -c /dev/null; done' "$(realpath "$O/tests/prog/minigc")" \
 		<"$TMP/$1.in" >/dev/null 2>&1 &
 	shell=$!
 	children+=("$shell")
@@ -50,7 +50,7 @@ wait $tracer
 is "$? $(cat "$TMP/err" | tail -1)" "4 ebtrace: nothing to trace has come" "--wait for nothing: status 4, and a message"
 
 # Children are called what they are called, those that only probes have seen as well.
-printf '#!/bin/sh\n"%s" -q -n 100000 -c /dev/null\n:\n' "$PWD/$O/tests/prog/minigc" >"$TMP/wrapper"
+printf '#!/bin/sh\n"%s" -q -n 100000 -c /dev/null\n:\n' "$(realpath "$O/tests/prog/minigc")" >"$TMP/wrapper"
 chmod 755 "$TMP/wrapper"
 for mode in ring stream probes; do
 	"$O/ebtrace" --mode $mode -o "$TMP/named.ebt" -- "$TMP/wrapper" 2>"$TMP/err"
