@@ -125,13 +125,13 @@ is "$(mem "$TMP/empty.ctf")" "No allocation of this recording was sampled, as 1 
 mem "$TMP/none.ctf" >"$TMP/got"
 is $? 1 "a file that is missing is an error"
 
-# Where the name of a report stands.
-for words in "mem -q hotspots" "mem --top 3 live" "mem -o x record" "pages -q heat"; do
+# Where the name of a report stands: options may be before it (27-as-typed.t), a FILE may not.
+for words in "mem single.ctf hotspots" "mem -q single.ctf record" "pages single.ctf heat"; do
 	name=${words##* }
 	# shellcheck disable=SC2086
-	(cd "$TMP" && "$OLDPWD/$ebt" $words single.ctf) >"$TMP/got" 2>&1
+	(cd "$TMP" && "$OLDPWD/$ebt" $words) >"$TMP/got" 2>&1
 	is "$? $(cat "$TMP/got")" "2 ebtrace: the name of a report comes first: ebtrace ${words%% *} $name [OPTIONS] FILE; there is no file '$name'" \
-		"$words FILE: the name of a report comes first"
+		"$words: the name of a report comes first"
 done
 cp "$TMP/single.ctf" "$TMP/live"
 (cd "$TMP" && "$OLDPWD/$ebt" mem -q live) >"$TMP/got" 2>&1
