@@ -270,6 +270,7 @@ check: deps ## run every test
 	@O=$(O) CI=$(CI) tests/run.sh
 
 # For hours. KERNELS=6.1 and TESTS="tests/live/37-blame.t ..." choose.
+nightly: PACKAGES += npm # gets speedscope
 nightly: deps ## run the live tests on other kernels, and what takes too long for check
 	@$(MAKE) -j$(JOBS) tests
 	@O=$(O) CI=$(CI) KERNELS='$(KERNELS)' TESTS='$(TESTS)' tests/nightly.sh

@@ -26,6 +26,7 @@ if [ -z "${TESTS:-}" ]; then
 	RUNS=100 run "killed more often" -e '' tests/live/27-*.t
 	EVENTS=10000000 run "more events" -e '' tests/live/30-*.t
 	EVENTS=1000000 run "memory, for longer" -e '' tests/live/35-*.t
+	run "in speedscope" -e '' tests/browser/speedscope.t
 	make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" || status=1
 fi
 exit $status

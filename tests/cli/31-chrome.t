@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Chrome's trace format of rings of real OCaml programs, against the NDJSON of the same file: the
-# same events, at the same nanosecond, and every B with its E.
+# same events, at the same nanosecond, and every B with its E, which has the same args.
 . tests/lib.sh
 need_command jq
 need_command xz
@@ -10,7 +10,7 @@ need_command xz
 # they are.
 got() {
 	sed 's/"ts":\([0-9]*\)\.\([0-9]\{3\}\)\([,}]\)/"ts":"\1\2"\3/; s/"dur":\([0-9]*\)\.\([0-9]\{3\}\)\([,}]\)/"dur":"\1\2"\3/' "$1" |
-	jq -r '.[] | select(.ph != "M") | [.ph, (if .ph == "X" then .tid - 100000 else .tid end), .name] +
+	jq -r '.[] | select(.ph != "M" and (.ph != "i" or .cat != "phase")) | [.ph, (if .ph == "X" then .tid - 100000 else .tid end), .name] +
 		(if .ph == "X" then [(.ts | tonumber) + (.dur | tonumber), .args.words]
 		elif .ph == "C" then [.ts, .args.value]
 		elif .ph == "i" then [.ts, (.args.value // .args.data // .args.values // "")]
@@ -23,8 +23,9 @@ stacks='[reduce (.[] | select(.ph == "B" or .ph == "E" or .ph == "b" or .ph == "
 	if .bad then .
 	elif $e.ts < (.last[$k] // 0) then .bad = $e
 	else .last[$k] = $e.ts |
-		if $e.ph == "B" or $e.ph == "b" then .open[$k] += [$e.name]
-		elif .open[$k][-1] == $e.name then .open[$k] |= .[:-1]
+		[$e.name, if $e.ph == "B" or $e.ph == "E" then $e.args else null end] as $id |
+		if $e.ph == "B" or $e.ph == "b" then .open[$k] += [$id]
+		elif .open[$k][-1] == $id then .open[$k] |= .[:-1]
 		else .bad = $e end
 	end) | .bad // (.open // {} | map_values(select(. != [])) | select(. != {}))] | .[]'
 
@@ -40,8 +41,23 @@ for file in $RING_FILES; do
 	jq -rn -f tests/timeline.jq "$TMP/out.ndjson" | sort >"$TMP/want"
 	got "$TMP/out.json" | sort >"$TMP/got"
 	same_file "$TMP/got" "$TMP/want" "$name: the events of NDJSON, at the same nanosecond"
-	is "$(tail -n +2 "$TMP/rows")" "" "$name: every B has its E, on its row, in order"
+	is "$(tail -n +2 "$TMP/rows")" "" "$name: every B has its E, on its row, in order, with its args"
 done
+
+# A run with stacks, counts of the kernel at the ends of pauses, threads and CPUs.
+stacks_of=tests/data/capture/minigc-stacks.ebt
+"$O/ebtrace" -q -f ndjson "$stacks_of" >"$TMP/run.ndjson"
+"$O/ebtrace" -q -o "$TMP/run.json" "$stacks_of"
+is "$? $(jq -c "$stacks" "$TMP/run.json")" "0 " "of phases with stacks every E has the args of its B"
+jq -c 'select(.kind == "begin") | [.ts, .name, (.stack | reverse)]' "$TMP/run.ndjson" >"$TMP/want"
+got_us() { sed 's/"ts":\([0-9]*\)\.\([0-9]\{3\}\),/"ts":\1\2,/' "$TMP/run.json" | jq -c "$1"; }
+got_us '.[] | select(.ph == "B") | [.ts, .name, .args.stack]' >"$TMP/got"
+same_file "$TMP/got" "$TMP/want" "which are the stack that NDJSON has"
+jq -c 'select(.kind == "end" and .run_delay_ns != null) | [.ts, "end of \(.name)", .run_delay_ns, .minor_faults]' \
+	"$TMP/run.ndjson" >"$TMP/want"
+got_us '.[] | select(.ph == "i" and .s == "t" and .cat == "phase") | [.ts, .name, .args.run_delay_ns, .args.minor_faults]' \
+	>"$TMP/got"
+same_file "$TMP/got" "$TMP/want" "what the kernel counted until the end is in an instant of that time"
 
 # Names of what there is, and what cannot be an event.
 xz -dc tests/data/ocaml-5.3.0/b-domains4.events.xz >"$TMP/4711.events"

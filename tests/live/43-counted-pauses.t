@@ -57,8 +57,8 @@ ok $? "no pause lacks" || jq -c .blame "$TMP/report"
 
 faults=$(jq -c '[.blame.longest[].counted.minor_faults] | sort' "$TMP/report")
 is "$(jq -sc 'map(.minor_faults) | sort' "$TMP/ends")" "$faults" "NDJSON has them at the ends of pauses"
-is "$("$O/ebtrace" -q "$TMP/run.ebt" -f chrome | jq -c '[.[] | select(.ph == "E" and .args.minor_faults != null).args.minor_faults] | sort')" \
-	"$faults" "so has Chrome's JSON"
+is "$("$O/ebtrace" -q "$TMP/run.ebt" -f chrome | jq -c '[.[] | select(.name == "end of major" and .args.minor_faults != null).args.minor_faults] | sort')" \
+	"$faults" "so has Chrome's JSON, in an instant at the end"
 "$O/ebtrace" -q "$TMP/run.ebt" -f fxt -o "$TMP/fxt"
 is "$("$O/tests/prog/fxt_dump" "$TMP/fxt" | grep -c 'minor_faults[^a-z]*[0-9]')" 5 "so has Fuchsia's format"
 is "$("$O/ebtrace" -q "$TMP/run.ebt" | grep -c ' end major .*\(run_delay_ns\|switches\|faults\)=')" 5 "so has text"

@@ -130,33 +130,39 @@ static void test_spans_chrome(void)
 	start(&r, chrome_new);
 	feed_spans(&r);
 	is(end(&r), 0, "Chrome: the end succeeds");
-	CHECK_ALL(&r,
-		  {"Chrome: rows of processes, domains and threads do not mix",
-		   JQ("select(.ph == \"B\" or .ph == \"E\") | [.ph,.pid,.tid,.name,.args.cut] | "
-		      "@csv"),
-		   "\"B\",10,0,\"minor\",\n\"B\",20,0,\"minor\",\n\"B\",10,10000077,\"major\",\n"
-		   "\"B\",10,0,\"minor_local_roots\",\n\"E\",10,0,\"minor_local_roots\",\"outer\"\n"
-		   "\"E\",10,0,\"minor\",\n\"B\",10,0,\"minor\",\n\"E\",10,0,\"minor\",\"lost\"\n"
-		   "\"E\",20,0,\"minor\",\"process\"\n\"E\",10,10000077,\"major\","},
-		  {"Chrome: user spans nest, a loss cuts them",
-		   JQ("select(.cat == \"user\") | [.ph,.id,.name,.args.cut] | @csv"),
-		   "\"b\",4,\"request\",\n\"b\",4,\"request\",\n\"e\",4,\"request\",\n"
-		   "\"e\",4,\"request\",\"lost\""},
-		  {"Chrome: a loss has its length and its counts",
-		   JQ("select(.ph == \"X\") | [.tid,.ts,.dur,.args.events,.args.words] | @csv"),
-		   "100000,1000000000.015,0.005,7,30"},
-		  {"Chrome: thread and CPU stand where they are known",
-		   JQ("select(.args.cpu) | [.name,.args.tid,.args.cpu] | @csv"), "\"minor\",100,2"},
-		  {"Chrome: rows have names", JQ("select(.name == \"thread_name\").args.name"),
-		   "domain 0\ndomain 0\nthread 77\nlost events (domain 0)\nprocess\nprocess"},
-		  {"Chrome: a process that is renamed is named again",
-		   JQ("select(.name == \"process_name\") | [.pid,.args.name] | @csv"),
-		   "10,\"server\"\n20,\"process not known\"\n10,\"worker\""},
-		  {"Chrome: a time is exact to the nanosecond", "grep -o '\"ts\":1000001[^,}]*' $F",
-		   "\"ts\":1000001000.999"},
-		  {"Chrome: what happens to a process is an instant of it",
-		   JQ("select(.s == \"p\") | [.pid,.name,.args.child] | @csv"),
-		   "20,\"exit\",\n10,\"fork\",21"}, );
+	CHECK_ALL(
+		&r,
+		{"Chrome: rows of processes, domains and threads do not mix",
+		 JQ("select(.ph == \"B\" or .ph == \"E\") | [.ph,.pid,.tid,.name] | @csv"),
+		 "\"B\",10,0,\"minor\"\n\"B\",20,0,\"minor\"\n\"B\",10,10000077,\"major\"\n"
+		 "\"B\",10,0,\"minor_local_roots\"\n\"E\",10,0,\"minor_local_roots\"\n"
+		 "\"E\",10,0,\"minor\"\n\"B\",10,0,\"minor\"\n\"E\",10,0,\"minor\"\n"
+		 "\"E\",20,0,\"minor\"\n\"E\",10,10000077,\"major\""},
+		{"Chrome: an instant on the row of a phase that was cut has the reason, at its end",
+		 JQ("select(.ph == \"i\" and .cat == \"phase\") | "
+		    "[.pid,.tid,.ts,.s,.name,.args.cut] | @csv"),
+		 "10,0,1000000000.008,\"t\",\"end of minor_local_roots\",\"outer\"\n"
+		 "10,0,1000000000.015,\"t\",\"end of minor\",\"lost\"\n"
+		 "20,0,1000000000.03,\"t\",\"end of minor\",\"process\""},
+		{"Chrome: user spans nest, a loss cuts them",
+		 JQ("select(.cat == \"user\") | [.ph,.id,.name,.args.cut] | @csv"),
+		 "\"b\",4,\"request\",\n\"b\",4,\"request\",\n\"e\",4,\"request\",\n"
+		 "\"e\",4,\"request\",\"lost\""},
+		{"Chrome: a loss has its length and its counts",
+		 JQ("select(.ph == \"X\") | [.tid,.ts,.dur,.args.events,.args.words] | @csv"),
+		 "100000,1000000000.015,0.005,7,30"},
+		{"Chrome: a phase has no thread and no CPU, which may differ at its end",
+		 JQ("select(.ph == \"B\" or .ph == \"E\") | .args // empty"), ""},
+		{"Chrome: rows have names", JQ("select(.name == \"thread_name\").args.name"),
+		 "domain 0\ndomain 0\nthread 77\nlost events (domain 0)\nprocess\nprocess"},
+		{"Chrome: a process that is renamed is named again",
+		 JQ("select(.name == \"process_name\") | [.pid,.args.name] | @csv"),
+		 "10,\"server\"\n20,\"process not known\"\n10,\"worker\""},
+		{"Chrome: a time is exact to the nanosecond", "grep -o '\"ts\":1000001[^,}]*' $F",
+		 "\"ts\":1000001000.999"},
+		{"Chrome: what happens to a process is an instant of it",
+		 JQ("select(.s == \"p\") | [.pid,.name,.args.child] | @csv"),
+		 "20,\"exit\",\n10,\"fork\",21"}, );
 }
 
 static void test_spans_fxt(void)
@@ -217,6 +223,8 @@ static void feed_values(struct run *r)
 	PUSH(r, EBT_LOST, 0, EBT_NO_DOMAIN, 9, .pos = 0, .flags = EBT_F_HISTORY,
 	     .arg = {EBT_LOST_UNCOUNTED, 0});
 	PUSH(r, EBT_BEGIN, 10, 0, 10, .id = 11, .flags = EBT_F_LATE);
+	PUSH(r, EBT_END, 10, 0, 12, .id = 11, .flags = EBT_F_LATE);
+	PUSH(r, EBT_BEGIN, 10, 0, 13, .id = 11);
 	/* A tail that nothing ends. */
 	r->s->run_end = moment_at(NS(5000));
 }
@@ -250,10 +258,46 @@ static void test_values_chrome(void)
 		   JQ("select(.ph == \"X\") | [.ts,.dur,.args.events,.args.history] | @csv"),
 		   "1000000000.001,0.008,,true"},
 		  {"Chrome: what came late is said to be",
-		   JQ("select(.args.late == true) | [.ph,.name] | @csv"), "\"B\",\"minor\""},
+		   JQ("select(.args.late == true) | [.ph,.ts,.name] | @csv"),
+		   "\"i\",1000000000.01,\"begin of minor\"\n\"i\",1000000000.012,\"end of minor\""},
 		  {"Chrome: what is open ends with the run",
-		   JQ("select(.ph == \"E\") | [.ts,.args.cut] | @csv"),
-		   "1000000005,\"unfinished\""}, );
+		   JQ("select(.ph == \"E\" or .args.cut == \"unfinished\") | [.ph,.ts,.args.cut] | "
+		      "@csv"),
+		   "\"E\",1000000000.012,\n\"i\",1000000005,\"unfinished\"\n\"E\",1000000005,"}, );
+}
+
+/* With a stack of one function at this address, which nothing but the sink holds from then on. */
+static void push_with_stack(struct run *r, struct ebt_event ev, uint64_t address)
+{
+	struct session *s = r->s;
+	uint32_t frame =
+		frames_put(s->frames, &(struct frame){.address = address, .has_address = true});
+	session_put_stack(s, &ev, stacks_push(s->stacks, 0, frame));
+	frames_drop(s->frames, frame);
+	ev.pid = 10;
+	push(r, ev);
+	stacks_free_unheld(s->stacks);
+}
+
+static void test_stacks_chrome(void)
+{
+	struct run r;
+	start(&r, chrome_new);
+	push_with_stack(&r, (struct ebt_event){.kind = EBT_BEGIN, .ts = NS(1), .id = 11}, 1111);
+	push_with_stack(&r, (struct ebt_event){.kind = EBT_BEGIN, .ts = NS(2), .id = 12}, 2222);
+	push_with_stack(&r, (struct ebt_event){.kind = EBT_UNIT, .ts = NS(3), .id = 1}, 3333);
+	PUSH(&r, EBT_END, 10, 0, 4, .id = 11);
+	stacks_free_unheld(r.s->stacks);
+	uint32_t left = stacks_count(r.s->stacks);
+	is(end(&r), 0, "Chrome: phases with stacks are written");
+	CHECK_ALL(&r,
+		  {"Chrome: a phase has the stack of its begin at its end, too",
+		   JQ("select(.ph == \"B\" or .ph == \"E\") | [.ph,.name,.args]"),
+		   "[\"B\",\"minor\",{\"stack\":[\"$1111\"]}]\n"
+		   "[\"B\",\"minor_local_roots\",{\"stack\":[\"$2222\"]}]\n"
+		   "[\"E\",\"minor_local_roots\",{\"stack\":[\"$2222\"]}]\n"
+		   "[\"E\",\"minor\",{\"stack\":[\"$1111\"]}]"}, );
+	is(left, 0, "Chrome: and holds it no longer");
 }
 
 static void test_values_fxt(void)
@@ -287,7 +331,8 @@ static void test_values_fxt(void)
 		   "1000000000001,history=1,end=1000000000009"},
 		  {"FXT: what is open ends with the run",
 		   DUMP("$6 == \"minor\" { print $2, $7, $8, $9 }"),
-		   "1000000000010,late=1,cut=unfinished,end=1000000005000"}, );
+		   "1000000000010,late=1,end=1000000000012,\n"
+		   "1000000000013,cut=unfinished,end=1000000005000,"}, );
 }
 
 static void push_payload(struct run *r, uint16_t kind, uint64_t t, uint16_t flags, size_t bytes)
@@ -428,6 +473,7 @@ int main(int argc, char **argv)
 	test_spans_chrome();
 	test_spans_fxt();
 	test_values_chrome();
+	test_stacks_chrome();
 	test_values_fxt();
 	test_cuts_fxt();
 	test_names(fxt_new, "FXT");

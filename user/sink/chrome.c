@@ -5,13 +5,16 @@
 #include "core/tracks.h"
 #include "sink/chrome_json.h"
 #include "sink/derived_tracks.h"
+#include "sink/event_stack.h"
 #include "sink/json_args.h"
 #include "sink/rows.h"
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 /* No event is longer, but for payloads that no ring can hold. */
-#define EVENT_BYTES (32 * 1024)
+#define EVENT_BYTES	(32 * 1024)
+#define NOTE_NAME_BYTES 256
 
 struct chrome {
 	struct sink base;
@@ -117,39 +120,78 @@ static void put_counter(struct chrome *c, const struct ebt_event *ev, const stru
 	chrome_json_close(&c->out, JSON_FORMAT_RAW(p, "}"));
 }
 
-static void put_phase_begin(struct chrome *c, const struct track *t, const struct track_span *s,
-			    const struct ebt_event *ev)
+/* Opens an instant beside an end of a phase, for args that its other end does not have. */
+static void open_note(struct chrome *c, const struct ebt_event *phase, const struct row *row,
+		      uint64_t ts)
 {
-	char *p = chrome_json_common(&c->out, ev, row_of(c, t), s->begin_ns);
-	if (ev->tid || ev->cpu != EBT_NO_CPU || ev->flags & EBT_F_LATE || ev->stack) {
-		json_end(&c->out.json, p, true);
-		chrome_json_open_args(&c->out);
-		chrome_json_who(&c->out, ev);
-		chrome_json_close_args(&c->out);
+	char scratch[NAMES_MADE_BYTES], name[NOTE_NAME_BYTES];
+	snprintf(name, sizeof(name), "%s of %s", phase->kind == EBT_BEGIN ? "begin" : "end",
+		 names_label(c->session, phase, scratch));
+	chrome_json_open(&c->out, 'i', name, rows_category(phase->kind));
+	chrome_json_row(&c->out, row->pid, row->tid);
+	chrome_json_us(&c->out, "ts", ts);
+	json_key_str(&c->out.json, "s", "t");
+	chrome_json_open_args(&c->out);
+}
+
+/* Args of a phase are those that are the same at its begin and its end: some readers match an end
+ * with its begin by name and args. */
+static void close_phase(struct chrome *c, char *p, uint32_t stack)
+{
+	if (!stack) {
+		chrome_json_close(&c->out, p);
 		return;
 	}
-	chrome_json_close(&c->out, p);
+	json_end(&c->out.json, p, true);
+	chrome_json_open_args(&c->out);
+	event_stack_json(c->session, stack, &c->out.json);
+	chrome_json_close_args(&c->out);
+}
+
+static void put_phase_begin(struct chrome *c, const struct track *t, struct track_span *s,
+			    const struct ebt_event *ev)
+{
+	const struct row *row = row_of(c, t);
+	uint32_t stack = event_stack_is_shown(ev) ? ev->stack : 0;
+	if (stack) {
+		stacks_hold(c->session->stacks, stack);
+		s->user = stack;
+	}
+	close_phase(c, chrome_json_common(&c->out, ev, row, s->begin_ns), stack);
+	if (ev->flags & EBT_F_LATE) {
+		open_note(c, ev, row, s->begin_ns);
+		json_key_bool(&c->out.json, "late", true);
+		chrome_json_close_args(&c->out);
+	}
+}
+
+static void put_end_note(struct chrome *c, const struct ebt_event *phase, const struct row *row,
+			 uint64_t end_ns, enum track_end how)
+{
+	struct json *j = &c->out.json;
+	open_note(c, phase, row, end_ns);
+	if (how != TRACK_ENDED) {
+		json_key_str(j, "cut", rows_cut(how));
+	} else {
+		if (c->end->flags & EBT_F_PAYLOAD)
+			json_args(j, c->session, c->end);
+		if (c->end->flags & EBT_F_LATE)
+			json_key_bool(j, "late", true);
+	}
+	chrome_json_close_args(&c->out);
 }
 
 static void put_phase_end(struct chrome *c, const struct track *t, const struct track_span *s,
 			  uint64_t end_ns, enum track_end how)
 {
 	struct ebt_event ev = {.kind = EBT_END, .id = s->id, .process = t->process};
-	char *p = chrome_json_common(&c->out, &ev, row_of(c, t), end_ns);
-	const char *reason = rows_cut(how);
-	if (how == TRACK_ENDED && c->end->flags & EBT_F_PAYLOAD) {
-		json_end(&c->out.json, p, true);
-		chrome_json_open_args(&c->out);
-		json_args(&c->out.json, c->session, c->end);
-		chrome_json_close_args(&c->out);
-		return;
-	}
-	if (reason) {
-		p = JSON_FORMAT_RAW(p, ",\"args\":{\"cut\":\"");
-		p = json_format_raw(p, reason, strlen(reason));
-		p = JSON_FORMAT_RAW(p, "\"}");
-	}
-	chrome_json_close(&c->out, p);
+	const struct row *row = row_of(c, t);
+	uint32_t stack = (uint32_t)s->user;
+	if (how != TRACK_ENDED || c->end->flags & (EBT_F_PAYLOAD | EBT_F_LATE))
+		put_end_note(c, &ev, row, end_ns, how);
+	close_phase(c, chrome_json_common(&c->out, &ev, row, end_ns), stack);
+	if (stack)
+		stacks_drop(c->session->stacks, stack);
 }
 
 /* Nestable: those with one category and one id, which is their track's, are a stack. */
