@@ -45,7 +45,7 @@ struct writer {
 	unsigned stalled;
 	uint64_t looked_ns;
 	uint64_t given_up; /* bytes */
-	bool cancelled;
+	bool abandoned;
 };
 
 static struct block *pop_block(struct writer *w)
@@ -58,16 +58,6 @@ static struct block *pop_block(struct writer *w)
 	return b;
 }
 
-/* The thread can be cancelled only here, where it holds no lock. */
-static int write_some(struct writer *w, const char *data, size_t n)
-{
-	int old;
-	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &old);
-	int err = file_write(w->fd, data, n);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
-	return err;
-}
-
 /* Called with the lock, which it releases during writes. */
 static int write_block(struct writer *w, const struct block *b)
 {
@@ -76,19 +66,44 @@ static int write_block(struct writer *w, const struct block *b)
 		size_t left = b->len - w->written;
 		size_t n = left < w->write_bytes ? left : w->write_bytes;
 		pthread_mutex_unlock(&w->lock);
-		err = write_some(w, b->data + w->written, n);
+		err = file_write(w->fd, b->data + w->written, n);
 		pthread_mutex_lock(&w->lock);
 		w->written += n;
 		w->stalled = 0;
+		/* The descriptor of an output that was given up may be another file by now. */
+		err = w->err ? w->err : err;
 	}
-	return w->err ? w->err : err;
+	return err;
+}
+
+static void free_block(struct block *b)
+{
+	free(b->data);
+	free(b);
+}
+
+static void free_blocks(struct block *b)
+{
+	while (b) {
+		struct block *next = b->next;
+		free_block(b);
+		b = next;
+	}
+}
+
+static void destroy(struct writer *w)
+{
+	free_blocks(w->first);
+	free_blocks(w->unused);
+	pthread_cond_destroy(&w->more);
+	pthread_cond_destroy(&w->less);
+	pthread_mutex_destroy(&w->lock);
+	free(w);
 }
 
 static void *run(void *arg)
 {
 	struct writer *w = arg;
-	int old;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old);
 	pthread_mutex_lock(&w->lock);
 	for (;;) {
 		while (!w->first && !w->ending)
@@ -103,7 +118,11 @@ static void *run(void *arg)
 		w->writing = NULL;
 		pthread_cond_broadcast(&w->less);
 	}
+	/* One that waited in write() may end late, or never: the memory is its own. */
+	bool is_abandoned = w->abandoned;
 	pthread_mutex_unlock(&w->lock);
+	if (is_abandoned)
+		destroy(w);
 	return NULL;
 }
 
@@ -142,21 +161,6 @@ int writer_new(int fd, size_t limit, struct writer **ret)
 	return 0;
 }
 
-static void free_block(struct block *b)
-{
-	free(b->data);
-	free(b);
-}
-
-static void free_blocks(struct block *b)
-{
-	while (b) {
-		struct block *next = b->next;
-		free_block(b);
-		b = next;
-	}
-}
-
 /* An empty block of at least this size: the one written last, if it fits. NULL: no memory. */
 static struct block *get_block(struct writer *w, size_t cap)
 {
@@ -191,8 +195,7 @@ static void give_up(struct writer *w)
 		w->given_up += b->len;
 	w->given_up += w->writing ? w->writing->len - w->written : 0;
 	w->err = w->err ? w->err : -ECANCELED;
-	w->cancelled = true;
-	pthread_cancel(w->thread);
+	w->abandoned = true;
 }
 
 /* A writer that waits for a CPU, as after SIGSTOP, finds room and gives nothing up. */
@@ -200,7 +203,7 @@ static void look_for_stall(struct writer *w)
 {
 	struct pollfd out = {.fd = w->fd, .events = POLLOUT};
 	uint64_t now = now_ns();
-	if (w->cancelled || !w->writing || w->write_bytes == SIZE_MAX ||
+	if (w->abandoned || !w->writing || w->write_bytes == SIZE_MAX ||
 	    now - w->looked_ns < STALL_LOOK_NS)
 		return;
 	w->looked_ns = now;
@@ -225,20 +228,19 @@ void writer_free(struct writer *w)
 	if (!w)
 		return;
 	pthread_mutex_lock(&w->lock);
-	while (!w->cancelled && (w->writing || w->first))
+	while (!w->abandoned && (w->writing || w->first))
 		wait_for_less(w);
+	pthread_t thread = w->thread;
+	bool is_abandoned = w->abandoned;
 	w->ending = true;
 	pthread_cond_signal(&w->more);
 	pthread_mutex_unlock(&w->lock);
-	pthread_join(w->thread, NULL);
-	if (w->writing)
-		free_block(w->writing);
-	free_blocks(w->first);
-	free_blocks(w->unused);
-	pthread_cond_destroy(&w->more);
-	pthread_cond_destroy(&w->less);
-	pthread_mutex_destroy(&w->lock);
-	free(w);
+	if (is_abandoned) {
+		pthread_detach(thread);
+		return;
+	}
+	pthread_join(thread, NULL);
+	destroy(w);
 }
 
 /* Blocks while the limit is reached. 0 or the first error so far. */
@@ -311,7 +313,7 @@ bool writer_ready(struct writer *w)
 int writer_drain(struct writer *w)
 {
 	pthread_mutex_lock(&w->lock);
-	while (!w->cancelled && (w->writing || (w->first && !w->err)))
+	while (!w->abandoned && (w->writing || (w->first && !w->err)))
 		wait_for_less(w);
 	int err = w->err;
 	pthread_mutex_unlock(&w->lock);
