@@ -150,7 +150,7 @@ is "$("$ebt" info --json "$TMP/broken.ctf" 2>/dev/null | jq -c '[.damaged, .lost
 lost=$("$ebt" info --json "$TMP/broken.ctf" 2>/dev/null | jq .lost_allocs)
 is "$("$ebt" info "$TMP/broken.ctf" 2>/dev/null | grep -c '^  damage     1 place')" 1 "and the damaged places"
 is "$("$ebt" mem "$TMP/broken.ctf" 2>/dev/null | sed -n 's/^Not all is counted: //p')" \
-	"1 places of the input are damaged, with $lost sampled allocations or more" "so does mem"
+	"1 place of the input is damaged, with $lost sampled allocations or more" "so does mem"
 "$ebt" -q -o "$TMP/broken.ebt" "$TMP/broken.ctf" 2>/dev/null
 is "$("$ebt" mem --json "$TMP/broken.ebt" 2>/dev/null | jq .lost_allocs)" "$lost" \
 	"a capture of the trace keeps the number"

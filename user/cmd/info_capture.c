@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/plural.h"
 #include "cmd/info_print.h"
 #include "cmd/print.h"
 #include "core/loss.h"
@@ -74,11 +75,11 @@ static void print_damage(const struct input_info *i, const struct session *sessi
 {
 	const struct capture_fault *f = &i->fault;
 	if (f->count)
-		print("  damage     %" PRIu64 " places, at byte %" PRIu64 ": expected %s\n",
-		      f->count, f->offset, f->expected);
+		print("  damage     %" PRIu64 " place%s, at byte %" PRIu64 ": expected %s\n",
+		      f->count, plural(f->count), f->offset, f->expected);
 	else if (session->totals.damaged)
-		print("  damage     %" PRIu64 " places of what was traced\n",
-		      session->totals.damaged);
+		print("  damage     %" PRIu64 " place%s of what was traced\n",
+		      session->totals.damaged, plural(session->totals.damaged));
 	else
 		print("  damage     none\n");
 }
@@ -103,8 +104,8 @@ void info_capture_text(const struct input_info *i, const struct session *session
 		      (double)t->unwatched_ns / 1e6);
 	print_damage(i, session);
 	print_trigger(s);
-	print("  size       %" PRIu64 " bytes in %" PRIu64 " blocks, %" PRIu64 " unpacked",
-	      s->file_bytes, s->blocks, s->raw_bytes);
+	print("  size       %" PRIu64 " bytes in %" PRIu64 " block%s, %" PRIu64 " unpacked",
+	      s->file_bytes, s->blocks, plural(s->blocks), s->raw_bytes);
 	if (t->events)
 		print("; %.2f an event", (double)s->file_bytes / (double)t->events);
 	print("\n");

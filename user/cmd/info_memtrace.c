@@ -2,6 +2,7 @@
 /* ebtrace info of a memtrace trace. */
 #include <inttypes.h>
 
+#include "base/plural.h"
 #include "cmd/info_print.h"
 #include "cmd/print.h"
 
@@ -29,15 +30,16 @@ void info_memtrace_text(const struct input_info *i, const struct session *sessio
 		print(", the last one cut");
 	print("\n");
 	if (n->raised)
-		print("  clock      stepped back: the times of %" PRIu64 " events are raised\n",
-		      n->raised);
+		print("  clock      stepped back: the time%s of %" PRIu64 " event%s raised\n",
+		      plural(n->raised), n->raised, plural_of(n->raised, " is", "s are"));
 	if (!t->damaged) {
 		print("  damage     none\n");
 		return;
 	}
-	print("  damage     %" PRIu64 " places, ", t->damaged);
+	print("  damage     %" PRIu64 " place%s, ", t->damaged, plural(t->damaged));
 	if (n->lost_allocs)
-		print("with %" PRIu64 " allocations or more, ", n->lost_allocs);
+		print("with %" PRIu64 " allocation%s or more, ", n->lost_allocs,
+		      plural(n->lost_allocs));
 	print("%s\n", i->reason);
 }
 

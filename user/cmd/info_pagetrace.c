@@ -2,6 +2,7 @@
 /* ebtrace info of a Go page trace. */
 #include <inttypes.h>
 
+#include "base/plural.h"
 #include "cmd/info_print.h"
 #include "cmd/print.h"
 
@@ -18,8 +19,8 @@ void info_pagetrace_text(const struct input_info *i, const struct session *sessi
 	print("  blocks     %" PRIu64 "%s\n", n->blocks,
 	      n->has_boot ? "" : ", none of P -1: the program did not end by itself");
 	if (t->damaged)
-		print("  damage     %" PRIu64 " places, %" PRIu64 " bytes, %s\n", t->damaged,
-		      n->damaged_bytes, i->reason);
+		print("  damage     %" PRIu64 " place%s, %" PRIu64 " byte%s, %s\n", t->damaged,
+		      plural(t->damaged), n->damaged_bytes, plural(n->damaged_bytes), i->reason);
 	else
 		print("  damage     none\n");
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/plural.h"
 #include "cmd/print.h"
 #include "core/kinds.h"
 
@@ -21,8 +22,8 @@ static void print_loss(const char *name, bool known, uint64_t events, uint64_t w
 	if (!known)
 		print("events unknown, ");
 	else if (events)
-		print("%" PRIu64 " events, ", events);
-	print("%" PRIu64 " words\n", words);
+		print("%" PRIu64 " event%s, ", events, plural(events));
+	print("%" PRIu64 " word%s\n", words, plural(words));
 }
 
 void info_print_losses(const struct totals *t)

@@ -2,6 +2,7 @@
 /* ebtrace info of a ring file, or of the ring of a process. */
 #include <inttypes.h>
 
+#include "base/plural.h"
 #include "cmd/info_print.h"
 #include "cmd/print.h"
 #include "core/loss.h"
@@ -38,7 +39,7 @@ void info_ring_text(const struct input_info *s, const struct session *session)
 	info_print_span(s->has_time, s->first_ns, s->last_ns);
 	info_print_losses(&s->losses);
 	if (s->damages)
-		print("  damage     %" PRIu32 " places, at byte", s->damages);
+		print("  damage     %" PRIu32 " place%s, at byte", s->damages, plural(s->damages));
 	else
 		print("  damage     none");
 	for (uint32_t d = 0; d < s->damages && d < INPUT_INFO_DAMAGES; d++)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/list_binary.h"
 #include "cmd/list_events.h"
@@ -85,7 +86,8 @@ static void print_process(const struct process_status *p, const struct facts *f,
 	}
 	char markers[32] = "-";
 	if (f->files.markers)
-		snprintf(markers, sizeof(markers), "%3u markers", f->files.markers);
+		snprintf(markers, sizeof(markers), "%3u marker%s", f->files.markers,
+			 plural(f->files.markers));
 	print("%7d  %-15s  %-4s  %-11s  %s%s\n", p->pid, p->comm, ring ? "ring" : "-", markers,
 	      f->files.release ? runtime : "-",
 	      f->files.incomplete ? "  (not all of its files were searched: too many or too large)"

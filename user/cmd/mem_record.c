@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/mem_running.h"
 #include "cmd/message.h"
@@ -53,7 +54,7 @@ static void show_progress(void *ctx, uint64_t events, uint64_t bytes)
 	bool *shown = ctx;
 	fprintf(stderr, "\rebtrace: ");
 	if (events)
-		fprintf(stderr, "%" PRIu64 " events, ", events);
+		fprintf(stderr, "%" PRIu64 " event%s, ", events, plural(events));
 	fprintf(stderr, "%" PRIu64 " kB \033[K", bytes >> 10);
 	*shown = true;
 }
@@ -76,13 +77,15 @@ static void print_message(void *ctx, enum log_level level, const char *fmt, va_l
 static void report_result(const struct mem_resolve_result *result)
 {
 	if (result->dropped)
-		log_at(LOG_NORMAL, "%" PRIu64 " events could not be recorded: %s", result->dropped,
+		log_at(LOG_NORMAL, "%" PRIu64 " event%s could not be recorded: %s", result->dropped,
+		       plural(result->dropped),
 		       result->dropped_err == EINTR ? "handlers of signals interrupted the recorder"
 		       : result->dropped_err	    ? strerror(result->dropped_err)
 						    : "they were not written yet");
 	if (result->damaged)
-		log_at(LOG_NORMAL, "%" PRIu64 " parts of the recording were damaged",
-		       result->damaged);
+		log_at(LOG_NORMAL, "%" PRIu64 " part%s of the recording %s damaged",
+		       result->damaged, plural(result->damaged),
+		       plural_of(result->damaged, "was", "were"));
 	if (result->programs > 1)
 		log_at(LOG_VERBOSE, "%u programs, one after another by exec()", result->programs);
 }
@@ -200,7 +203,8 @@ static void report_file(const struct mem_record *r, const char *path)
 		log_at(LOG_NORMAL, "%s: %" PRIu64 " kB; see: ebtrace mem %s%s%s", path,
 		       ((uint64_t)st.st_size + 1023) >> 10, path, all ? " " : "", all ? all : "");
 	if (all)
-		log_at(LOG_NORMAL, "%s: %u children", all, r->programs.processes - 1);
+		log_at(LOG_NORMAL, "%s: %u %s", all, r->programs.processes - 1,
+		       plural_of(r->programs.processes - 1, "child", "children"));
 	free(all);
 }
 

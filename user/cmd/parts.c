@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "cmd/message.h"
 #include "codec/capture.h"
 
@@ -99,5 +100,6 @@ void parts_report(const struct outfile *f, const struct file_id *inputs, unsigne
 			check(&s, e->d_name);
 	closedir(dir);
 	if (s.reports > REPORTS_MAX)
-		complain("and %u more parts of '%s'", s.reports - REPORTS_MAX, f->path);
+		complain("and %u more part%s of '%s'", s.reports - REPORTS_MAX,
+			 plural(s.reports - REPORTS_MAX), f->path);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "core/loss.h"
@@ -76,7 +77,7 @@ static void show_progress(void *ctx)
 	struct progress *p = ctx;
 	char lost[LOSS_TEXT_BYTES];
 	struct totals totals = session_run_totals(p->session);
-	fprintf(stderr, "\rebtrace: %" PRIu64 " events, %s ", totals.events,
+	fprintf(stderr, "\rebtrace: %" PRIu64 " event%s, %s ", totals.events, plural(totals.events),
 		loss_text(&totals, lost));
 	p->shown = true;
 }

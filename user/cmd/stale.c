@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/print.h"
 #include "engine/leftover.h"
 #include "engine/ring_dirs.h"
@@ -149,14 +150,14 @@ static void print_group(struct group *g, const struct opts *o)
 	unsigned long long kb = (g->bytes + 1023) / 1024;
 	if (g->dirs)
 		print("stale: %u director%s of runs, %u file%s, %llu kB, in %s%s\n", g->dirs,
-		      g->dirs == 1 ? "y" : "ies", g->files, g->files == 1 ? "" : "s", kb, g->path,
+		      plural_of(g->dirs, "y", "ies"), g->files, plural(g->files), kb, g->path,
 		      then);
 	else if (g->files)
-		print("stale: %u file%s, %llu kB, in %s%s\n", g->files, g->files == 1 ? "" : "s",
-		      kb, g->path, then);
+		print("stale: %u file%s, %llu kB, in %s%s\n", g->files, plural(g->files), kb,
+		      g->path, then);
 	if (g->kept && o->prune)
-		print("kept: %u file%s in %s: %s%s: %s\n", g->kept, g->kept == 1 ? "" : "s",
-		      g->path, g->kept == 1 ? "" : "the first, ", g->first_kept, g->reason);
+		print("kept: %u file%s in %s: %s%s: %s\n", g->kept, plural(g->kept), g->path,
+		      plural_of(g->kept, "", "the first, "), g->first_kept, g->reason);
 }
 
 /* Adds the probe library's directories of this user, and those that options and variables name. */

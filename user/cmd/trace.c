@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/output.h"
@@ -64,8 +65,10 @@ static void print_totals(const struct opts *o, const struct totals *t)
 	if (!o->output || log_level < LOG_NORMAL)
 		return;
 	if (t->damaged)
-		snprintf(damaged, sizeof(damaged), ", %" PRIu64 " damaged places", t->damaged);
-	complain("%" PRIu64 " events, %s%s: %s", t->events, loss_text(t, lost), damaged, o->output);
+		snprintf(damaged, sizeof(damaged), ", %" PRIu64 " damaged place%s", t->damaged,
+			 plural(t->damaged));
+	complain("%" PRIu64 " event%s, %s%s: %s", t->events, plural(t->events), loss_text(t, lost),
+		 damaged, o->output);
 }
 
 /* With --blame the pauses say what they were made of. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "cmd/commands.h"
 #include "cmd/message.h"
 #include "cmd/outfile.h"
@@ -107,9 +108,9 @@ static void report_capture(const struct files *f, const struct trigger_capture *
 	if (c->is_cut)
 		snprintf(cut, sizeof(cut), "; it lacks the first %.0f ms: try --trigger-memory",
 			 ms(c->kept_ns - c->from_ns));
-	complain("%s: %s of %.3f ms in %sprocess %u%s, %" PRIu64 " events%s", f->path, h->span,
+	complain("%s: %s of %.3f ms in %sprocess %u%s, %" PRIu64 " event%s%s", f->path, h->span,
 		 ms(h->ns), domain, processes_pid(&f->session->processes, h->process), more,
-		 c->events, cut);
+		 c->events, plural(c->events), cut);
 }
 
 static int close_file(void *ctx, const struct trigger_capture *c, int err)
@@ -127,7 +128,7 @@ static int close_file(void *ctx, const struct trigger_capture *c, int err)
 	}
 	report_capture(f, c);
 	if (c->number == f->opts->trigger.max && log_level >= LOG_NORMAL)
-		complain("that was the last of --max %u captures", c->number);
+		complain("that was the last of --max %u capture%s", c->number, plural(c->number));
 	return 0;
 }
 
@@ -136,8 +137,8 @@ static void print_end(const struct opts *o, const struct session *session, unsig
 	char lost[LOSS_TEXT_BYTES];
 	struct totals t = session_run_totals(session);
 	if (log_level >= LOG_NORMAL)
-		complain("%u capture%s from %" PRIu64 " events, %s%s", captures,
-			 captures == 1 ? "" : "s", t.events, loss_text(&t, lost),
+		complain("%u capture%s from %" PRIu64 " event%s, %s%s", captures, plural(captures),
+			 t.events, plural(t.events), loss_text(&t, lost),
 			 captures || !o->trigger.rules ? "" : ": no span took so long");
 }
 

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/plural.h"
+
 void loss_count(struct totals *t, const struct ebt_event *lost)
 {
 	bool counted = lost->arg[0] != EBT_LOST_UNCOUNTED, history = lost->flags & EBT_F_HISTORY;
@@ -62,7 +64,7 @@ static struct number words_of(uint64_t words)
 {
 	struct number n = {""};
 	if (words)
-		snprintf(n.text, sizeof(n.text), "%" PRIu64 " words", words);
+		snprintf(n.text, sizeof(n.text), "%" PRIu64 " word%s", words, plural(words));
 	return n;
 }
 

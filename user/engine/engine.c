@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "engine/convert.h"
 #include "engine/live.h"
 #include "runtime/language.h"
@@ -76,8 +77,8 @@ static void report_wrapped(const struct engine *e)
 	larger_rings(e, larger, &markers);
 	report_at(&e->report, LOG_NORMAL,
 		  "a ring was overwritten before it was read (%" PRIu64
-		  " words); for larger rings, start the program with %s%s",
-		  totals.lost_words, larger,
+		  " word%s); for larger rings, start the program with %s%s",
+		  totals.lost_words, plural(totals.lost_words), larger,
 		  markers && o->mode == MODE_RING ? ", or use --mode watermark as root" : "");
 }
 

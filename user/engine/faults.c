@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "codec/ring_ids.h"
 #include "source/memtrace_stacks.h"
 
@@ -94,16 +95,18 @@ bool faults_report_memtrace(const struct report *r, const struct memtrace_source
 		report_at(r, LOG_NORMAL,
 			  "memtrace trace '%s': events that could not be recorded: %llu", name,
 			  lack.events);
-	if (memtrace_source_cut(s))
+	uint64_t cut = memtrace_source_cut(s);
+	if (cut)
 		report_at(r, LOG_NORMAL,
-			  "memtrace trace '%s': %" PRIu64 " backtraces have their %u innermost "
+			  "memtrace trace '%s': %" PRIu64 " backtrace%s %s %u innermost "
 			  "frames alone: too many are deep",
-			  name, memtrace_source_cut(s), MEMTRACE_DEEP_FRAMES);
+			  name, cut, plural(cut), plural_of(cut, "has its", "have their"),
+			  MEMTRACE_DEEP_FRAMES);
 	if (n.raised)
 		report_at(r, LOG_NORMAL,
-			  "memtrace trace '%s': the program's clock stepped back: the times of "
-			  "%" PRIu64 " events are raised to that of the last one before",
-			  name, n.raised);
+			  "memtrace trace '%s': the program's clock stepped back: the time%s of "
+			  "%" PRIu64 " event%s raised to that of the last one before",
+			  name, plural(n.raised), n.raised, plural_of(n.raised, " is", "s are"));
 	return report_trace(r, "memtrace trace", memtrace_source_name(s), memtrace_source_error(s),
 			    memtrace_source_reason(s));
 }

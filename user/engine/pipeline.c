@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/plural.h"
+
 /* Wait before an output that accepts no more is flushed again. */
 #define OUTPUT_WAIT_NS 1000000
 /* Wait without anything to do; each step of the pump also calls the sink's tick. */
@@ -59,10 +61,10 @@ void pipeline_free(const struct engine *e, struct pump *p)
 	if (n)
 		report_at(&e->report, LOG_NORMAL,
 			  "%" PRIu64
-			  " events are left out because their thread is not known: a ring does not "
+			  " event%s left out because the thread is not known: a ring does not "
 			  "record it; as root, --mode stream does once it is attached, or for "
 			  "programs without markers --mode probes",
-			  n);
+			  n, plural_of(n, " is", "s are"));
 	pump_free(p);
 }
 

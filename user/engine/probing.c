@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/plural.h"
 #include "codec/ring_ids.h"
 #include "core/filter.h"
 #include "core/kinds.h"
@@ -205,9 +206,11 @@ static void report_pages(const struct probing *p)
 		  "without a system call",
 		  appeared, gone);
 	report_at(&p->engine->report, LOG_VERBOSE,
-		  "page tables were read %" PRIu64 " times, in %" PRIu64 " us of CPU time; %" PRIu64
-		  " faults were of pages that were mapped",
-		  counts.pages.checks, counts.pages.check_ns / 1000, counts.pages.known_faults);
+		  "page tables were read %" PRIu64 " time%s, in %" PRIu64
+		  " us of CPU time; %" PRIu64 " fault%s of pages that were mapped",
+		  counts.pages.checks, plural(counts.pages.checks), counts.pages.check_ns / 1000,
+		  counts.pages.known_faults,
+		  plural_of(counts.pages.known_faults, " was", "s were"));
 }
 
 void probing_end(struct probing *p)
@@ -220,9 +223,9 @@ void probing_end(struct probing *p)
 		bpf_source_counts(p->source, &counts);
 	if (counts.dropped_stacks)
 		report_at(&p->engine->report, LOG_NORMAL,
-			  "%" PRIu64
-			  " stacks were lost, as the BPF buffer had no room (--bpf-buffer)",
-			  counts.dropped_stacks);
+			  "%" PRIu64 " stack%s lost, as the BPF buffer had no room (--bpf-buffer)",
+			  counts.dropped_stacks,
+			  plural_of(counts.dropped_stacks, " was", "s were"));
 	p->found_allocs |= counts.alloc_sites > 0;
 	source_free(p->source);
 	p->source = NULL;
@@ -241,8 +244,8 @@ static void note_attached(struct probing *p, pid_t pid, int markers)
 			  "80 ns more, and mmap, munmap, mremap, brk and madvise some 500 ns more, "
 			  "also of other programs");
 	p->sees = true;
-	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d %s of process %d", markers,
-		  p->engine->options->pages ? "threads" : "markers", pid);
+	report_at(&p->engine->report, LOG_VERBOSE, "attached to %d %s%s of process %d", markers,
+		  p->engine->options->pages ? "thread" : "marker", plural((uint64_t)markers), pid);
 }
 
 /* A process without markers of allocations has nothing for a run that is for these alone. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "codec/ring_ids.h"
 #include "engine/faults.h"
 #include "engine/inbox.h"
@@ -618,11 +619,13 @@ static void report_running(struct followed *p, void *ctx)
 static void report_births(const struct ring_files *r)
 {
 	if (r->missed)
-		report_at(&r->engine->report, LOG_NORMAL,
-			  "%s%u processes ended before their rings could be opened: they were not "
-			  "watched; of processes without a ring it is not known how many there "
-			  "were",
-			  r->missed_unknown ? "at least " : "", r->missed);
+		report_at(
+			&r->engine->report, LOG_NORMAL,
+			"%s%u process%s ended before %s rings could be opened: %s not watched; of "
+			"processes without a ring it is not known how many there were",
+			r->missed_unknown ? "at least " : "", r->missed,
+			plural_of(r->missed, "", "es"), plural_of(r->missed, "its", "their"),
+			plural_of(r->missed, "it was", "they were"));
 	else if (r->missed_unknown)
 		report_at(&r->engine->report, LOG_NORMAL,
 			  "more rings came at once than the kernel reports: not known how many "

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/event_stack.h"
 
+#include "base/plural.h"
+
 uint32_t event_stack_left_out_long(const struct session *s, uint32_t stack)
 {
 	uint32_t texts = stacks_texts(s->stacks, stack), shown = 0;
@@ -45,7 +47,8 @@ uint32_t event_stack_lines(const struct session *s, uint32_t stack, const char *
 		buf_puts(out, indent);
 		buf_puts(out, "(");
 		buf_put_u64(out, texts - lines);
-		buf_puts(out, " frames left out)\n");
+		buf_puts(out,
+			 plural_of(texts - lines, " frame left out)\n", " frames left out)\n"));
 	}
 	buf_done(&one);
 	return lines;

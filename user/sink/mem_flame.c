@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "model/mem_flame.h"
 #include "sink/flame_svg.h"
@@ -93,9 +94,9 @@ static void report_left_out(uint64_t samples)
 {
 	if (samples)
 		log_at(LOG_NORMAL,
-		       "%" PRIu64 " samples are left out: their backtraces have one "
-		       "function or none, which this format does not show",
-		       samples);
+		       "%" PRIu64 " sample%s left out, with one function or none in the "
+		       "backtrace, which this format does not show",
+		       samples, plural_of(samples, " is", "s are"));
 }
 
 static int put_folded(struct buf *b, const struct mem_flame *f)
@@ -152,7 +153,7 @@ static void put_value(void *ctx, size_t part, uint64_t samples, struct buf *b)
 {
 	struct mem_amount amount = amount_of(ctx, part, samples);
 	report_print(b, "%s (%s), %" PRIu64 " sample%s", report_bytes_text(amount.bytes).text,
-		     mem_interval_text(&amount).text, samples, samples == 1 ? "" : "s");
+		     mem_interval_text(&amount).text, samples, plural(samples));
 }
 
 static int put_svg(struct buf *b, const struct mem_flame *flame, const char *lines)

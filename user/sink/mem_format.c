@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/plural.h"
+
 #define POSITIONS 3 /* of a site, at most */
 
 struct report_text mem_interval_text(const struct mem_amount *a)
@@ -26,7 +28,7 @@ struct report_text mem_certainty_text(const struct mem_measure *m)
 	struct report_text t = mem_interval_text(&a);
 	if (isnan(a.low))
 		snprintf(t.text, sizeof(t.text), "%" PRIu64 " sample%s", m->taken,
-			 m->taken == 1 ? "" : "s");
+			 plural(m->taken));
 	return t;
 }
 
@@ -35,7 +37,7 @@ void mem_put_few(struct buf *b, const struct mem_measure *m)
 	struct mem_amount a = mem_sum_amount(&m->sum);
 	bool is_estimate = isnan(a.low) || a.low < (isinf(a.high) ? a.bytes : a.high);
 	if (m->taken < MEM_FEW_SAMPLES && is_estimate)
-		report_print(b, " [only %" PRIu64 " sample%s]", m->taken, m->taken == 1 ? "" : "s");
+		report_print(b, " [only %" PRIu64 " sample%s]", m->taken, plural(m->taken));
 }
 
 void mem_put_function(struct buf *b, const struct mem_view *v, const struct mem_function *f)
@@ -114,8 +116,8 @@ static void put_counts(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;
 	const struct mem_count *c = &m->alloc;
-	const char *objects = c->objects == 1 ? "object" : "objects";
-	const char *verb = c->objects == 1 ? "s" : "", *many = c->samples == 1 ? "" : "s";
+	const char *objects = plural_of(c->objects, "object", "objects");
+	const char *verb = plural_of(c->objects, "s", ""), *many = plural(c->samples);
 	if (m->has_words)
 		report_print(b, "%" PRIu64 " sampled %s that ", c->objects, objects);
 	else

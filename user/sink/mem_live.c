@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is alive at the end of the recording, or at a moment of it, by site: the view of leaks. */
+#include "base/plural.h"
 #include "sink/mem_format.h"
 #include "sink/mem_json.h"
 
@@ -64,9 +65,9 @@ static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_
 {
 	struct mem_amount all = mem_sum_amount(&t->all.sum);
 	uint32_t count = mem_sites_listed(t, v->opt.top, 0);
-	report_print(b, "%s alive (%s) in %" PRIu64 " sampled objects at %s\n",
+	report_print(b, "%s alive (%s) in %" PRIu64 " sampled object%s at %s\n",
 		     report_bytes_text(all.bytes).text, mem_interval_text(&all).text,
-		     t->all.count.objects,
+		     t->all.count.objects, plural(t->all.count.objects),
 		     report_ns_text((double)mem_model_elapsed_ns(v->model)).text);
 	buf_puts(b, "\n      alive           95 % interval     share    objects       oldest  "
 		    "allocated at\n");

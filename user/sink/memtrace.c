@@ -2,6 +2,7 @@
 #include "sink/memtrace.h"
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/ptrmap.h"
 #include "codec/memtrace.h"
 #include <errno.h>
@@ -300,15 +301,14 @@ static void report_changes(const struct memtrace *m)
 		cut += d->writer ? ebt_memtrace_writer_cut(d->writer) : 0;
 	if (cut)
 		log_at(LOG_NORMAL,
-		       "%" PRIu64 " frames are left out, the innermost of deep stacks: a memtrace "
+		       "%" PRIu64 " frame%s left out, the innermost of deep stacks: a memtrace "
 		       "trace has room for 4096 bytes of a stack",
-		       cut);
+		       cut, plural_of(cut, " is", "s are"));
 	if (m->moved)
 		log_at(LOG_NORMAL,
-		       "%" PRIu64
-		       " events are written as domain 0: a memtrace trace has at most %d "
+		       "%" PRIu64 " event%s written as domain 0: a memtrace trace has at most %d "
 		       "domains",
-		       m->moved, MEMTRACE_DOMAINS_MAX);
+		       m->moved, plural_of(m->moved, " is", "s are"), MEMTRACE_DOMAINS_MAX);
 }
 
 static int memtrace_end(struct sink *k)

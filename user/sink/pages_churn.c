@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Pages that were returned to the system, and taken again. */
+#include "base/plural.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
 #include "sink/pages_sections.h"
@@ -17,15 +18,17 @@ void pages_put_churn(struct buf *b, const struct pages_model *m)
 	const struct pages_churn *c = &m->churn;
 	uint64_t again = c->again_ns.count;
 	report_print(b,
-		     "Returned to the system: %" PRIu64 " pages (%s, %s/s) by %" PRIu64
-		     " scavenges\n",
-		     m->moved.returned, pages_bytes_text(m, m->moved.returned).text,
-		     rate_text(m, m->moved.returned).text, c->scavenges);
+		     "Returned to the system: %" PRIu64 " page%s (%s, %s/s) by %" PRIu64
+		     " scavenge%s\n",
+		     m->moved.returned, plural(m->moved.returned),
+		     pages_bytes_text(m, m->moved.returned).text,
+		     rate_text(m, m->moved.returned).text, c->scavenges, plural(c->scavenges));
 	if (!again)
 		return;
-	report_print(b, "  of these taken again: %" PRIu64 " pages (%s, %s/s), %.1f %%, after: ",
-		     again, pages_bytes_text(m, again).text, rate_text(m, again).text,
-		     report_percent((double)again, (double)m->moved.returned));
+	report_print(
+		b, "  of these taken again: %" PRIu64 " page%s (%s, %s/s), %.1f %%, after: ", again,
+		plural(again), pages_bytes_text(m, again).text, rate_text(m, again).text,
+		report_percent((double)again, (double)m->moved.returned));
 	pages_put_percentiles(b, &c->again_ns);
 	buf_puts(b, "\n");
 }

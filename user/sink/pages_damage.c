@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What is missing or contradicts itself. */
+#include "base/plural.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
 #include "sink/pages_sections.h"
@@ -36,14 +37,17 @@ void pages_put_damage(struct buf *b, const struct pages_view *v)
 		if (d->fault[i])
 			report_print(b, "%10" PRIu64 "  %s\n", d->fault[i], faults[i].text);
 	if (d->damages)
-		report_print(b,
-			     "%10" PRIu64 "  damaged places, %" PRIu64 " bytes of them skipped\n",
-			     d->damages, d->damaged_bytes);
+		report_print(b, "%10" PRIu64 "  damaged place%s, %" PRIu64 " byte%s skipped\n",
+			     d->damages, plural(d->damages), d->damaged_bytes,
+			     plural(d->damaged_bytes));
 	if (m->trace.backwards)
-		report_print(b, "%10" PRIu64 "  blocks that go back in the time of their P\n",
-			     m->trace.backwards);
+		report_print(b, "%10" PRIu64 "  block%s back in the time of %s P\n",
+			     m->trace.backwards,
+			     plural_of(m->trace.backwards, " that goes", "s that go"),
+			     plural_of(m->trace.backwards, "its", "their"));
 	if (d->late)
-		report_print(b, "%10" PRIu64 "  events that came after later ones\n", d->late);
+		report_print(b, "%10" PRIu64 "  event%s that came after later ones\n", d->late,
+			     plural(d->late));
 	if (!pages_model_has_boot(m))
 		buf_puts(b, "   missing  the block of P -1, which is written last: the program did "
 			    "not end by itself, or ran on\n");
@@ -52,9 +56,9 @@ void pages_put_damage(struct buf *b, const struct pages_view *v)
 static void put_fault(struct buf *b, const struct pages_model *m, const struct pages_fault *f)
 {
 	const struct ebt_pagetrace_event *e = &f->event;
-	report_print(b, "  %12s  %-6s0x%-14" PRIx64 "%8" PRIu64 " pages, %" PRIu64,
+	report_print(b, "  %12s  %-6s0x%-14" PRIx64 "%8" PRIu64 " page%s, %" PRIu64,
 		     pages_time_text(m, e->time_ns).text, pages_p_text(m, e->p).text, e->addr,
-		     e->pages, f->pages);
+		     e->pages, plural(e->pages), f->pages);
 	report_print(b, " of them: %s\n", faults[f->kind].text);
 }
 
@@ -70,9 +74,9 @@ int pages_damage_text(struct buf *b, const struct pages_view *v)
 	if (rows)
 		buf_puts(b, "\nThe first damaged places:\n");
 	for (uint32_t i = 0; i < rows; i++)
-		report_print(b, "  byte %" PRIu64 ": %" PRIu64 " bytes, P %" PRId32 ", at %s\n",
-			     d->damage[i].addr, d->damage[i].pages, d->damage[i].p,
-			     pages_time_text(m, d->damage[i].time_ns).text);
+		report_print(b, "  byte %" PRIu64 ": %" PRIu64 " byte%s, P %" PRId32 ", at %s\n",
+			     d->damage[i].addr, d->damage[i].pages, plural(d->damage[i].pages),
+			     d->damage[i].p, pages_time_text(m, d->damage[i].time_ns).text);
 	if (d->firsts)
 		buf_puts(b, "\nThe first violations:\n");
 	for (uint32_t i = 0; i < d->firsts; i++)

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
+
 #define BAR 30
 
 struct report_text pages_bytes_text(const struct pages_model *m, uint64_t pages)
@@ -97,21 +99,22 @@ static void put_missing(struct buf *b, const struct pages_view *v)
 	uint64_t violations = pages_damage_violations(d);
 	report_put_loss(b, v->session);
 	if (violations)
-		report_print(
-			b, "Events are missing: %" PRIu64 " violations; see ebtrace pages damage\n",
-			violations);
+		report_print(b,
+			     "Events are missing: %" PRIu64
+			     " violation%s; see ebtrace pages damage\n",
+			     violations, plural(violations));
 	else if (d->fault[PAGES_SCAVENGED_UNSEEN])
 		buf_puts(b, "Events are missing; see ebtrace pages damage\n");
 	if (d->fault[PAGES_UNTRACKED])
-		report_print(b,
-			     "%" PRIu64 " events are left out: their pages are beyond any heap\n",
-			     d->fault[PAGES_UNTRACKED]);
+		report_print(b, "%" PRIu64 " event%s left out, of pages beyond any heap\n",
+			     d->fault[PAGES_UNTRACKED],
+			     plural_of(d->fault[PAGES_UNTRACKED], " is", "s are"));
 	if (v->others)
 		report_print(b,
 			     "%" PRIu64
-			     " events of other processes are left out; of a capture, -p PID "
+			     " event%s of other processes %s left out; of a capture, -p PID "
 			     "selects one\n",
-			     v->others);
+			     v->others, plural(v->others), plural_of(v->others, "is", "are"));
 }
 
 /* Pages of a cause and those behind it, but for what was there before. */
@@ -129,7 +132,7 @@ static void put_causes(struct buf *b, const uint64_t pages[KINDS_PAGE_CAUSES], c
 {
 	uint64_t sum = sum_causes(pages, EBT_PAGE_POPULATED);
 	const char *before = " (";
-	report_print(b, "%" PRIu64 " pages %s", sum, what);
+	report_print(b, "%" PRIu64 " page%s %s", sum, plural(sum), what);
 	for (unsigned i = EBT_PAGE_POPULATED; i < KINDS_PAGE_CAUSES; i++) {
 		if (!pages[i])
 			continue;
@@ -201,8 +204,8 @@ bool pages_put_head(struct buf *b, const struct pages_view *v)
 		return false;
 	}
 	uint32_t ps = count_ps(m);
-	report_print(b, "%" PRIu64 " events of %" PRIu32 " %s%s", m->events, ps,
-		     m->opt.is_space ? "thread" : "P", ps == 1 ? "" : "s");
+	report_print(b, "%" PRIu64 " event%s of %" PRIu32 " %s%s", m->events, plural(m->events), ps,
+		     m->opt.is_space ? "thread" : "P", plural(ps));
 	put_window(b, m);
 	report_print(b, ", pages of %s\n", report_bytes_text(m->opt.page_bytes).text);
 	put_missing(b, v);

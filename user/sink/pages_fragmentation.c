@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The runs of free pages by size. */
+#include "base/plural.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
 #include "sink/pages_sections.h"
@@ -9,8 +10,9 @@
 void pages_put_runs(struct buf *b, const struct pages_model *m, const struct pages_runs *r,
 		    const char *name)
 {
-	report_print(b, "%s: %" PRIu64 " pages (%s) in %" PRIu64 " run%s", name, r->pages,
-		     pages_bytes_text(m, r->pages).text, r->runs, r->runs == 1 ? "" : "s");
+	report_print(b, "%s: %" PRIu64 " page%s (%s) in %" PRIu64 " run%s", name, r->pages,
+		     plural(r->pages), pages_bytes_text(m, r->pages).text, r->runs,
+		     plural(r->runs));
 	if (r->runs)
 		report_print(b,
 			     "; the largest has %" PRIu64 " (%s): %.1f %% of them are outside it",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How often pages were allocated. */
 #include "model/pages_heat.h"
+#include "base/plural.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
 
@@ -30,8 +31,9 @@ int pages_heat_text(struct buf *b, const struct pages_view *v)
 	if (!pages_put_head(b, v))
 		return 0;
 	int err = pages_heat_make(&t, m, v->top);
-	report_print(b, "\n%" PRIu64 " pages were allocated %" PRIu64 " times: %.1f times each\n",
-		     t.pages, t.allocations, t.pages ? (double)t.allocations / (double)t.pages : 0);
+	report_print(b, "\n%" PRIu64 " page%s allocated %" PRIu64 " time%s: %.1f times each\n",
+		     t.pages, plural_of(t.pages, " was", "s were"), t.allocations,
+		     plural(t.allocations), t.pages ? (double)t.allocations / (double)t.pages : 0);
 	put_times(b, &t);
 	buf_puts(b, "\nThe pages with the most allocations:\n");
 	for (uint32_t i = 0; i < t.page.count; i++) {

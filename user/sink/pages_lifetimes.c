@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How long runs of pages live, by their size. */
+#include "base/plural.h"
 #include "model/pages_alive.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
@@ -40,11 +41,13 @@ int pages_lifetimes_text(struct buf *b, const struct pages_view *v)
 	}
 	if (l->partial || a.rest)
 		report_print(b,
-			     "%" PRIu64 " frees were of a part of a run; %" PRIu64
-			     " pages of such runs are allocated\n",
-			     l->partial, a.rest);
+			     "%" PRIu64 " free%s of a part of a run; %" PRIu64
+			     " page%s of such runs %s allocated\n",
+			     l->partial, plural_of(l->partial, " was", "s were"), a.rest,
+			     plural(a.rest), plural_of(a.rest, "is", "are"));
 	if (l->joined)
-		report_print(b, "%" PRIu64 " frees were of several runs at once\n", l->joined);
+		report_print(b, "%" PRIu64 " free%s of several runs at once\n", l->joined,
+			     plural_of(l->joined, " was", "s were"));
 	return 0;
 }
 

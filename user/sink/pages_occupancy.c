@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* How full huge pages and chunks are, and what keeps them. */
+#include "base/plural.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
 #include "sink/pages_sections.h"
@@ -20,8 +21,9 @@ void pages_put_units(struct buf *b, const struct pages_model *m, const struct pa
 		return;
 	report_print(b,
 		     "  %" PRIu64 " of the %" PRIu64 " with allocated pages are kept by %" PRIu32
-		     " of them or fewer: %" PRIu64 " pages",
-		     u->kept, u->units - u->empty, u->few, u->kept_allocated);
+		     " of them or fewer: %" PRIu64 " page%s",
+		     u->kept, u->units - u->empty, u->few, u->kept_allocated,
+		     plural(u->kept_allocated));
 	report_print(b, " (%s) keep %s free and %s scavenged\n",
 		     pages_bytes_text(m, u->kept_allocated).text,
 		     pages_bytes_text(m, u->kept_free).text,

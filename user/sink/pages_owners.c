@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Which P frees whose pages. */
+#include "base/plural.h"
 #include "model/pages_matrix.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
@@ -11,10 +12,10 @@
 void pages_put_foreign(struct buf *b, const struct pages_model *m, uint64_t freed, uint64_t foreign)
 {
 	report_print(b,
-		     "%s: %" PRIu64 " pages, %" PRIu64
+		     "%s: %" PRIu64 " page%s, %" PRIu64
 		     " of them (%.1f %%) by another %s than allocated them\n",
-		     m->opt.is_space ? "Freed or scavenged" : "Freed", freed, foreign,
-		     report_percent((double)foreign, (double)freed),
+		     m->opt.is_space ? "Freed or scavenged" : "Freed", freed, plural(freed),
+		     foreign, report_percent((double)foreign, (double)freed),
 		     m->opt.is_space ? "thread, or the kernel," : "P");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* One screen of all. */
+#include "base/plural.h"
 #include "model/pages_heat.h"
 #include "model/pages_matrix.h"
 #include "sink/pages_format.h"
@@ -48,8 +49,8 @@ static int put_lifetimes(struct buf *b, const struct pages_model *m)
 	int err = all_lifetimes(m, &all);
 	for (unsigned i = 0; i < PAGES_SIZE_CLASSES; i++)
 		runs += m->lifetimes.size[i].runs;
-	report_print(b, "Lifetimes: %" PRIu64 " runs allocated, %" PRIu64 " freed", runs,
-		     all.count);
+	report_print(b, "Lifetimes: %" PRIu64 " run%s allocated, %" PRIu64 " freed", runs,
+		     plural(runs), all.count);
 	if (all.count) {
 		buf_puts(b, " after: ");
 		pages_put_percentiles(b, &all);
@@ -64,8 +65,9 @@ static void put_heat(struct buf *b, const struct pages_heat *t)
 	report_print(b, "Heat: a page was allocated %.1f times",
 		     t->pages ? (double)t->allocations / (double)t->pages : 0);
 	if (t->page.count)
-		report_print(b, ", the hottest, 0x%" PRIx64 ", %" PRIu64 " times",
-			     t->page.row[0].addr, t->page.row[0].value);
+		report_print(b, ", the hottest, 0x%" PRIx64 ", %" PRIu64 " time%s",
+			     t->page.row[0].addr, t->page.row[0].value,
+			     plural(t->page.row[0].value));
 	buf_puts(b, "\n");
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Pages by state, at the end and over time. */
+#include "base/plural.h"
 #include "sink/pages_format.h"
 #include "sink/pages_json.h"
 #include "sink/pages_sections.h"
@@ -25,8 +26,8 @@ void pages_put_totals(struct buf *b, const struct pages_model *m)
 	uint64_t whole = m->heap.chunks * m->heap.chunk_pages;
 	int64_t growth = pages_model_growth(m);
 	uint64_t ns = pages_model_elapsed_ns(m);
-	report_print(b, "\n  %-11s%12s  %11s  of %" PRIu64 " chunks of 4 MiB\n", "", "pages",
-		     "bytes", m->heap.chunks);
+	report_print(b, "\n  %-11s%12s  %11s  of %" PRIu64 " chunk%s of 4 MiB\n", "", "pages",
+		     "bytes", m->heap.chunks, plural(m->heap.chunks));
 	put_row(b, m, "allocated", n[PAGES_ALLOCATED], whole);
 	put_row(b, m, "free", n[PAGES_FREE], whole);
 	put_row(b, m, "scavenged", n[PAGES_SCAVENGED], whole);

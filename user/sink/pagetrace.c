@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "base/ptrmap.h"
 #include "model/pages.h"
 #include "model/pages_event.h"
@@ -162,8 +163,9 @@ static void report(const struct pagetrace *t)
 	if (r->events)
 		log_at(LOG_NORMAL,
 		       "pages of 4 KiB were rounded to the page trace's 8 KiB: of %" PRIu64
-		       " events, %" PRIu64 " were widened, %" PRIu64 " changed no page",
-		       r->events, r->widened, r->without);
+		       " event%s, %" PRIu64 " %s widened, %" PRIu64 " changed no page",
+		       r->events, plural(r->events), r->widened,
+		       plural_of(r->widened, "was", "were"), r->without);
 	if (t->is_space)
 		log_at(LOG_NORMAL, "a page trace has no threads: all is of P 0, but for what was "
 				   "there first, which is of P -1");

@@ -8,6 +8,7 @@
 
 #include "base/compress.h"
 #include "base/map.h"
+#include "base/plural.h"
 #include "base/proto.h"
 #include "core/display_names.h"
 
@@ -280,8 +281,8 @@ static uint64_t location_left_out(struct pprof *p, uint32_t stack)
 	if (!is_new)
 		return id;
 	char name[64];
-	snprintf(name, sizeof(name), "(%s%" PRIu32 " frames left out)", stack ? "more than " : "",
-		 count);
+	snprintf(name, sizeof(name), "(%s%" PRIu32 " frame%s left out)", stack ? "more than " : "",
+		 count, plural(count));
 	put_location(p, id, &no_frame, NULL, function_of(p, own_string(p, name), 0));
 	return id;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "core/loss.h"
 
@@ -63,9 +64,10 @@ void report_put_loss(struct buf *b, const struct session *s)
 		report_print(b, "Not all is counted: %s\n", loss_text(&t, lost));
 	if (!t.damaged)
 		return;
-	report_print(b, "Not all is counted: %" PRIu64 " places of the input are damaged",
-		     t.damaged);
+	report_print(b, "Not all is counted: %" PRIu64 " place%s of the input %s damaged",
+		     t.damaged, plural(t.damaged), plural_of(t.damaged, "is", "are"));
 	if (t.lost_allocs)
-		report_print(b, ", with %" PRIu64 " sampled allocations or more", t.lost_allocs);
+		report_print(b, ", with %" PRIu64 " sampled allocation%s or more", t.lost_allocs,
+			     plural(t.lost_allocs));
 	buf_puts(b, "\n");
 }

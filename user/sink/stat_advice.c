@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 
+#include "base/plural.h"
 #include "model/phases.h"
 #include "sink/report_text.h"
 #include "sink/stat_blame.h"
@@ -64,7 +65,7 @@ static void advise_of_pauses(struct buf *b, const struct stat_report *r)
 		report_print(b,
 			     "  [domains] %" PRIu32 " domains on %u CPU%s: each collection needs "
 			     "all of them at once. Use as many as there are CPUs.\n",
-			     domains, r->cpus, r->cpus > 1 ? "s" : "");
+			     domains, r->cpus, plural(r->cpus));
 	if (domain >= DOMAIN_MANY)
 		report_print(b,
 			     "  [barrier] %.1f %% of the pauses' time waits for the last domain "
@@ -116,7 +117,7 @@ static void advise_of_forced(struct buf *b, const struct stat_report *r, double 
 	report_print(b,
 		     "  [major] %.1f %% of the GC time marks and sweeps the major heap, most of it "
 		     "because the program forces collections: %" PRIu64 " call%s",
-		     major, calls, calls > 1 ? "s" : "");
+		     major, calls, plural(calls));
 	if (!stat_blame_put_calls(b, r->session, r->blame, rows))
 		buf_puts(b, " (--blame --mode probes shows from which line)");
 	buf_puts(b, ". Without calls it is collected at its own pace.\n");

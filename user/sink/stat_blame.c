@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/plural.h"
 #include "model/phases.h"
 #include "sink/event_stack.h"
 #include "sink/ndjson_stacks.h"
@@ -69,7 +70,7 @@ static void put_counted(struct buf *b, const struct blame_sum *s)
 {
 	if (!s->counted)
 		return;
-	report_print(b, "    counted in %" PRIu64 " pauses:", s->counted);
+	report_print(b, "    counted in %" PRIu64 " pause%s:", s->counted, plural(s->counted));
 	put_counts(b, &s->usage);
 	report_print(b, "\n    %" PRIu64 " of them never blocked\n", s->never_blocked);
 }
@@ -373,8 +374,8 @@ void stat_blame_text(struct buf *b, const struct session *s, struct blame *m, ui
 {
 	const struct blame_sum *total = blame_total(m);
 	uint32_t n;
-	report_print(b, "What pauses were made of: %" PRIu64 " whole pauses, %s\n", total->pauses,
-		     report_ns_text((double)total->pause_ns).text);
+	report_print(b, "What pauses were made of: %" PRIu64 " whole pause%s, %s\n", total->pauses,
+		     plural(total->pauses), report_ns_text((double)total->pause_ns).text);
 	if (!blame_is_known(m))
 		buf_puts(b, total->counted
 				    ? "  (by the kernel's counts alone: --blame adds what threads "

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "base/utf8.h"
 #include "sink/report_text.h"
 #include "sink/stat_percentiles.h"
@@ -131,7 +132,8 @@ static struct shown_loss show_loss(uint64_t events, uint64_t uncounted, uint64_t
 		snprintf(number, sizeof(number), "%" PRIu64, events);
 	else if (events)
 		snprintf(number, sizeof(number), "at least %" PRIu64, events);
-	snprintf(s.text, sizeof(s.text), "%s events, %" PRIu64 " words", number, words);
+	snprintf(s.text, sizeof(s.text), "%s event%s, %" PRIu64 " word%s", number,
+		 plural(uncounted ? 2 : events), words, plural(words));
 	return s;
 }
 
@@ -299,11 +301,13 @@ static void put_section(struct buf *b, const struct stat_numbers *n,
 	put_work(b, n);
 	put_phases(b, n, verbose);
 	if (n->unmatched)
-		report_print(b, "  (%" PRIu64 " ends without a begin)\n", n->unmatched);
+		report_print(b, "  (%" PRIu64 " end%s without a begin)\n", n->unmatched,
+			     plural(n->unmatched));
 	if (n->damaged)
-		report_print(b, "  (%" PRIu64 " damaged places)\n", n->damaged);
+		report_print(b, "  (%" PRIu64 " damaged place%s)\n", n->damaged,
+			     plural(n->damaged));
 	if (n->late)
-		report_print(b, "  (%" PRIu64 " events came late)\n", n->late);
+		report_print(b, "  (%" PRIu64 " event%s came late)\n", n->late, plural(n->late));
 }
 
 /* What a program calls itself may hold anything. */
@@ -321,7 +325,7 @@ static void put_heading(struct buf *b, const struct stat_section *s)
 	const struct stat_program *g = s->program;
 	if (g) {
 		put_foreign(b, "\nProgram ", *g->comm ? g->comm : "without a name", "");
-		report_print(b, ", %u process%s", g->processes, g->processes == 1 ? "" : "es");
+		report_print(b, ", %u process%s", g->processes, plural_of(g->processes, "", "es"));
 		put_foreign(b, ", ", g->producer, "");
 	} else {
 		report_print(b, "\nProcess %u", s->process->pid);
@@ -340,7 +344,7 @@ static void put_conclusion(struct buf *b, const struct stat_report *r)
 		     stat_numbers_percent(n->gc_ns, n->elapsed_ns),
 		     show_ns((double)n->elapsed_ns).text);
 	if (h->count)
-		report_print(b, ", in %" PRIu64 " pause%s: ", h->count, h->count == 1 ? "" : "s");
+		report_print(b, ", in %" PRIu64 " pause%s: ", h->count, plural(h->count));
 	if (h->count >= 2)
 		report_print(b, "half of them %s at most, ",
 			     show_ns((double)histogram_at(h, 500000)).text);

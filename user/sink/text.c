@@ -2,6 +2,7 @@
 #include "sink/text.h"
 
 #include "base/buf.h"
+#include "base/plural.h"
 #include "base/ptrarray.h"
 #include "base/utf8.h"
 #include "core/event_args.h"
@@ -255,9 +256,12 @@ static void put_lost(struct text *t, const struct ebt_event *ev)
 	if (counted && !ev->arg[0] && !ev->arg[1])
 		put(t, ", counted in another loss");
 	else if (counted)
-		put_count(t, " ", ev->arg[0], " events");
+		put_count(t, " ", ev->arg[0], plural_of(ev->arg[0], " event", " events"));
 	if (ev->arg[1])
-		put_count(t, counted ? " (" : " ", ev->arg[1], counted ? " words)" : " words");
+		put_count(t, counted ? " (" : " ", ev->arg[1],
+			  plural_of(ev->arg[1], " word", " words"));
+	if (ev->arg[1] && counted)
+		put(t, ")");
 	put(t, ev->flags & EBT_F_HISTORY ? " before the trace began ***" : " ***");
 }
 
@@ -343,9 +347,11 @@ static void put_what(struct text *t, const struct ebt_event *ev)
 		put_lost(t, ev);
 	} else if (ev->kind == EBT_DAMAGE) {
 		put_count(t, "*** damaged at byte ", ev->arg[0], ", ");
-		put_count(t, "", ev->arg[1], " words skipped");
+		put_count(t, "", ev->arg[1],
+			  plural_of(ev->arg[1], " word skipped", " words skipped"));
 		if (ev->seq)
-			put_count(t, ", ", ev->seq, " allocations lost");
+			put_count(t, ", ", ev->seq,
+				  plural_of(ev->seq, " allocation lost", " allocations lost"));
 		put(t, " ***");
 	} else if (ev->kind == EBT_PROCESS) {
 		put(t, "process ");
@@ -434,7 +440,7 @@ static int text_end(struct sink *k)
 	char lost[LOSS_TEXT_BYTES];
 	if (t->cancelled)
 		return buf_finish(&t->buf);
-	put_count(t, "# ", n->events, " events, ");
+	put_count(t, "# ", n->events, plural_of(n->events, " event, ", " events, "));
 	put(t, loss_text(n, lost));
 	if (n->late)
 		put_count(t, ", ", n->late, " late");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/plural.h"
 #include "bpf/abi.h"
 #include "runtime/alloc_markers.h"
 
@@ -151,9 +152,10 @@ static int plan(void *state, bool shared, struct attach_plan *ret)
 		return -ENOMEM;
 	if (refused)
 		log_at(LOG_NORMAL,
-		       "process %d: %u sites of sampled allocations are not probed: a file may "
+		       "process %d: %u site%s of sampled allocations %s not probed: a file may "
 		       "have %u kinds of arguments",
-		       a->pid, refused, EBT_ALLOC_SITES);
+		       a->pid, refused, plural(refused), plural_of(refused, "is", "are"),
+		       EBT_ALLOC_SITES);
 	a->env->alloc_sites += ret->sites;
 	return ret->sites ? a->env->set_allocs(a->env->ctx, ret->key, &file) : 0;
 }

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/plural.h"
 #include "bpf/abi.h"
 #include "proc/hold.h"
 
@@ -399,9 +400,11 @@ static void report_unknown(struct bpf_targets *t)
 	uint32_t n = bpf_unseen_unknown(&t->unseen);
 	if (n)
 		log_at(LOG_NORMAL,
-		       "%u programs ended before they could be looked into, and their files "
-		       "are not found any more: whether they had something to trace is not known",
-		       n);
+		       "%u program%s ended before %s could be looked into, and %s files are not "
+		       "found "
+		       "any more: whether %s had something to trace is not known",
+		       n, plural(n), plural_of(n, "it", "they"), plural_of(n, "its", "their"),
+		       plural_of(n, "it", "they"));
 	bpf_unseen_done(&t->unseen, t->processes);
 }
 
