@@ -352,16 +352,23 @@ int opts_print_version(void)
 	return print_end();
 }
 
+/* Help that cannot be written is an error: argp itself would end the program with status 0. */
+static void print_help(struct argp_state *st, unsigned flags)
+{
+	argp_state_help(st, stdout, flags & ~(unsigned)(ARGP_HELP_EXIT_OK | ARGP_HELP_EXIT_ERR));
+	exit(print_end());
+}
+
 /* Options that print something and end the program. */
 static error_t parse_question(int key, struct argp_state *st)
 {
 	switch (key) {
 	case 'h':
 	case '?':
-		argp_state_help(st, stdout, ARGP_HELP_STD_HELP);
+		print_help(st, ARGP_HELP_STD_HELP);
 		return 0;
 	case OPT_USAGE:
-		argp_state_help(st, stdout, ARGP_HELP_USAGE | ARGP_HELP_EXIT_OK);
+		print_help(st, ARGP_HELP_USAGE);
 		return 0;
 	case 'V':
 		exit(opts_print_version());
