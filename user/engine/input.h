@@ -31,6 +31,7 @@ struct input {
 	bool guessed;	 /* its release was guessed from its content */
 	bool recognised; /* its head is that of its kind; else it is opened as a ring file */
 	/* private: */
+	const char *foreign; /* what it is, if no input can be that; NULL */
 	bool is_stdin;
 	dev_t dev; /* of a regular file, with ino; both 0: it is none */
 	ino_t ino;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "engine/foreign_file.h"
 #include "engine/input_capture.h"
 #include "engine/input_memtrace.h"
 #include "engine/input_pagetrace.h"
@@ -82,12 +83,15 @@ static void recognise(struct input *in, const void *head, size_t bytes)
 		i++;
 	in->recognised = i < KINDS;
 	in->kind = kinds[in->recognised ? i : 0];
+	in->foreign = in->recognised ? NULL : foreign_file(head, bytes);
 }
 
 static enum engine_end cannot_open(const struct input *in, int err)
 {
 	const struct report *r = &in->inputs->engine->report;
-	if (in->is_stdin)
+	if (in->foreign)
+		report_error(r, in->is_stdin ? "%s %s" : "'%s' %s", in->name, in->foreign);
+	else if (in->is_stdin)
 		report_error(r, "cannot read standard input: %s", strerror(-err));
 	else
 		report_error(r, "cannot open '%s': %s", in->name, file_strerror(err));
@@ -111,6 +115,8 @@ static int read_head(struct input *in)
 	if (n && in->head_bytes < sizeof(in->head))
 		return 0;
 	recognise(in, in->head, in->head_bytes);
+	if (in->foreign)
+		return -EBADMSG;
 	if (!in->kind->at_offsets) {
 		set_ready(in);
 		return 0;
@@ -202,6 +208,8 @@ static int begin_reading(struct input *in)
 	if (S_ISREG(st.st_mode))
 		n = pread(in->fd, head, sizeof(head), lseek(in->fd, 0, SEEK_CUR));
 	recognise(in, head, n > 0 ? (size_t)n : 0);
+	if (in->foreign)
+		return -EBADMSG;
 	set_ready(in);
 	return 0;
 }
