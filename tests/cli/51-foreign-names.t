@@ -57,6 +57,15 @@ for what in "of a capture:$TMP/names.ebt" "of rings:${rings[*]}"; do
 	done
 done
 
+# U+202E shows what follows from right to left. The sample has an event whose name ends with another letter of three bytes.
+xz -dc tests/data/ocaml-5.3.0/c-user.events.xz | LC_ALL=C perl -0777 -pe 's/caf\xc3\xa9\.\K\xe2\x98\x95/\xe2\x80\xae/g' >"$TMP/bidi.events"
+"$O/ebtrace" --ocaml-version 5.3 "$TMP/bidi.events" >"$TMP/out" 2>&1
+is "$(LC_ALL=C grep -c $'caf\xc3\xa9\\.[?]' "$TMP/out") $(LC_ALL=C grep -c $'\xe2\x80\xae' "$TMP/out")" "1 0" \
+	"a control of the direction of text in an event's name is replaced in text"
+cp "$TMP/bidi.events" "$TMP/"$'gnp\u202e.events'
+"$O/ebtrace" info --ocaml-version 5.3 "$TMP/"$'gnp\u202e.events' >"$TMP/out" 2>&1
+is "$? $(LC_ALL=C grep -c $'\xe2\x80\xae' "$TMP/out")" "0 0" "and in a file's name"
+
 # The names of files.
 tries=0
 while read -r what args; do

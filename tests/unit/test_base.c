@@ -141,6 +141,15 @@ static void test_utf8_plain(void)
 	is(plain("a\xc2\x9f"), 1, "nor the last one of those");
 	is(plain("a\xc2\xa0"), 3, "what follows those two bytes' range may");
 	is(plain("\x9b[2J"), 0, "nor a byte that is no UTF-8");
+	static const char *const bidi[] = {"\xd8\x9c",	   "\xe2\x80\x8e", "\xe2\x80\x8f",
+					   "\xe2\x80\xaa", "\xe2\x80\xae", "\xe2\x81\xa6",
+					   "\xe2\x81\xa9"};
+	size_t shown = 0;
+	for (size_t i = 0; i < sizeof(bidi) / sizeof(*bidi); i++)
+		shown += plain(bidi[i]);
+	is(shown, 0, "nor a control of the direction of text");
+	is(plain("\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5\xd8\x9b"), 17,
+	   "their neighbours may");
 }
 
 /* Against printf: numbers near each other and far apart, around every power of ten. */

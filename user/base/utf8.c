@@ -23,6 +23,18 @@ size_t utf8_length(const unsigned char *s, size_t left)
 	return code < least[n] || code > 0x10ffff || code >> 11 == 0x1b ? 0 : n;
 }
 
+/* U+061C, U+200E, U+200F, U+202A to U+202E, U+2066 to U+2069: they change the order of what is
+ * shown around them. */
+static bool is_bidi_control(const unsigned char *s, size_t bytes)
+{
+	if (bytes == 2)
+		return s[0] == 0xd8 && s[1] == 0x9c;
+	if (bytes != 3 || s[0] != 0xe2)
+		return false;
+	return s[1] == 0x80 ? s[2] == 0x8e || s[2] == 0x8f || (s[2] >= 0xaa && s[2] <= 0xae)
+			    : s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9;
+}
+
 size_t utf8_plain(const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -31,7 +43,7 @@ size_t utf8_plain(const char *text, size_t len)
 		n = s[at] < 0x80 ? 1 : utf8_length(s + at, len - at);
 		bool control = n == 1 ? s[at] < 0x20 || s[at] == 0x7f
 				      : n == 2 && s[at] == 0xc2 && s[at + 1] < 0xa0;
-		if (!n || control)
+		if (!n || control || is_bidi_control(s + at, n))
 			break;
 	}
 	return at;

@@ -14,7 +14,7 @@
  */
 size_t utf8_length(const unsigned char *s, size_t left);
 /* The number of bytes from s on that are safe for a terminal: up to a control character (including
- * U+0080 to U+009F) or a byte that is not UTF-8. */
+ * U+0080 to U+009F, and those that change the direction of text) or a byte that is not UTF-8. */
 size_t utf8_plain(const char *s, size_t len);
 /* Replaces what is not safe for a terminal by question marks. */
 void utf8_disarm(char *s);
