@@ -137,6 +137,7 @@ of "mem mem_record" --rate 1e-3
 of "mem_record" --children
 of "mem" --wrapper x
 of "mem" --no-wrappers
+of "mem" --live
 of "trace stat" --mode ring
 of "trace stat mem pages info mem_record" --pid 1
 of "trace stat mem pages info" --fail-on-loss

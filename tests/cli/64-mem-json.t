@@ -172,6 +172,28 @@ ok $(($(grep -cE '^before: .*mt_single.exe, 8.3 MiB|^after : mt_multi, 237.8 MiB
 	"as text it names both programs, what is new and what is gone" || diag "$(<"$TMP/got")"
 diff_of --per alloc --top 1 "$TMP/single.ctf" "$TMP/multidomain.ctf" | grep -q ' +100.00 % .* new .*emit'
 ok $? "with values in per cent of what was allocated"
+# What is alive, against the report of each.
+for name in part single; do
+	"$ebt" mem live --no-wrappers --json "$TMP/$name.ctf" >"$TMP/hotspots.$name" 2>"$TMP/log"
+done
+diff_of --live --json "$TMP/part.ctf" "$TMP/single.ctf" >"$TMP/diff.live"
+is "$(jq -r .of "$TMP/diff.live")$(valid "$TMP/diff.live")" live "diff --live follows the schema"
+got <"$TMP/diff.live" >"$TMP/got"
+expected --argjson fa 1 --argjson fb 1 >"$TMP/want"
+same_file "$TMP/got" "$TMP/want" "its values are those of the reports of what is alive"
+diff_of --live "$TMP/part.ctf" "$TMP/single.ctf" >"$TMP/got"
+is "$(grep -cE '^(before|after ): .*mt_single.exe, [0-9.]+ KiB alive \(.*\) at ' "$TMP/got")" 2 \
+	"as text it names what was alive, and when" || diag "$(<"$TMP/got")"
+diff_of --live --at 10ms --json "$TMP/single.ctf" "$TMP/single.ctf" >"$TMP/diff.live"
+is "$(jq .before.bytes "$TMP/diff.live")" "$("$ebt" mem live --json --at 10ms "$TMP/single.ctf" | jq .total.bytes)" \
+	"--at compares what was alive then"
+is "$(diff_of --live --per alloc --json "$TMP/part.ctf" "$TMP/single.ctf" | jq '[.sites[].after.value] | add | round')" 100 \
+	"--per alloc compares shares of it"
+for options in "diff --live --per time $TMP/part.ctf" "live --live" "--live"; do
+	# shellcheck disable=SC2086
+	"$ebt" mem $options "$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"
+	is "$? $(wc -l <"$TMP/log")" "2 1" "mem ${options%%/*} is refused"
+done
 diff_of "$TMP/single.ctf" >"$TMP/got"
 is $? 2 "one file cannot be compared"
 "$ebt" mem hotspots --per time "$TMP/single.ctf" >"$TMP/got" 2>"$TMP/log"

@@ -210,11 +210,12 @@ timeout 300 "$O/ebtrace" mem record --rate 1e-3 -o "$TMP/program.ctf" -- "$EXE" 
 is "$? $(grep -c 'its dynamic linker' "$TMP/err")" "4 1" \
 	"with a rate malloc is recorded, for which a library is preloaded: not into this one" || diag "$(cat "$TMP/err")"
 
-for report in live lifetimes; do
+for report in live lifetimes "diff --live $TMP/out.ctf"; do
+	# shellcheck disable=SC2086
 	"$O/ebtrace" mem $report "$TMP/out.ctf" >"$TMP/out" 2>"$TMP/err"
 	is "$? $(cat "$TMP/out" "$TMP/err")" \
-		"1 ebtrace: mem $report needs to know when objects are collected; periodic samples of a program that was not prepared do not have that" \
-		"mem $report refuses with the reason"
+		"1 ebtrace: mem ${report%% *} needs to know when objects are collected; periodic samples of a program that was not prepared do not have that" \
+		"mem ${report%%/*} refuses with the reason"
 done
 "$O/ebtrace" mem timeline -o "$TMP/timeline.svg" "$TMP/out.ctf"
 is "$? $(grep -c 'Allocated per second' "$TMP/timeline.svg") $(grep -c 'Alive' "$TMP/timeline.svg")" "0 1 0" \

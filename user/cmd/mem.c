@@ -90,7 +90,8 @@ static const struct mem_report {
 	{REPORT(lifetimes, "how long objects live, by site"), NULL},
 	{REPORT(flame, "where memory is allocated, by stack"), NULL},
 	{REPORT(timeline, "live bytes over time, by site"), NULL},
-	{REPORT(diff, "what two FILEs allocated, compared by site"), mem_diff_before},
+	{REPORT(diff, "what two FILEs allocated, or have --live, compared by site"),
+	 mem_diff_before},
 	{{0}, NULL},
 };
 
@@ -107,12 +108,15 @@ struct mem_run {
 	bool *refused;
 };
 
+/* What mem diff needs to compare what is alive. */
+#define LIVE_NEEDS (MEM_FATES | MEM_ENDS)
+
 static struct mem_report_options options_of(const struct mem_run *r)
 {
 	return (struct mem_report_options){
 		.model =
 			{
-				.needs = r->form->needs,
+				.needs = r->form->needs | (r->opts.live ? LIVE_NEEDS : 0),
 				.until = r->opts.at,
 				.filter = r->opts.filter_count ? &r->conditions.filter : NULL,
 				.choice = r->choice,
@@ -191,22 +195,36 @@ static int read_twice(const struct mem_run *r)
 	return status;
 }
 
+/* A report was refused, as it needs ends of objects. Returns the exit status. */
+static int print_refusal(const struct mem_run *r, int status)
+{
+	complain("mem %s needs to know when objects are collected; periodic samples of a program "
+		 "that was not prepared do not have that",
+		 r->report->as.name);
+	return status ? status : EXIT_ERROR;
+}
+
 /* A run for each of the two recordings, the second of which writes the report. */
 static int compare(const struct mem_run *r)
 {
 	struct mem_diff diff;
 	struct mem_run one = *r;
 	struct engine_options *e = &one.opts.engine;
+	bool refused = false;
 	if (mem_diff_init(&diff, r->opts.per))
 		return EXIT_ERROR;
+	diff.live = r->opts.live;
+	one.refused = &refused;
 	one.diff = &diff;
 	e->file_count = 1;
 	int first = report_read(&one.opts, make_before, &one), status = first;
-	if (!first || first == EXIT_LOSS) {
+	if (!refused && (!first || first == EXIT_LOSS)) {
 		e->files++;
 		status = report_write(&one.opts, make_report, &one);
 	}
 	mem_diff_done(&diff);
+	if (refused)
+		return print_refusal(r, status);
 	return status ? status : first;
 }
 
@@ -230,6 +248,7 @@ static const char doc_tail[] =
 	"  ebtrace mem -o prog.pb.gz prog.ctf         a profile for pprof\n"
 	"  ebtrace mem diff --per time old.ctf new.ctf\n"
 	"                                             what grew in a second, and where\n"
+	"  ebtrace mem diff --live old.ctf new.ctf    what more is alive at the end\n"
 	"  sudo ebtrace mem hotspots -d 10s -p 1234   of a running OCaml 5 program\n"
 	"\n"
 	"Exit status: as trace.";
@@ -301,6 +320,12 @@ static int check_report(const struct mem_run *r)
 {
 	if (!r->report->before && r->opts.has_per)
 		complain("--per applies to mem diff");
+	else if (!r->report->before && r->opts.live)
+		complain("--live applies to mem diff; the report of one recording is mem live");
+	else if (r->opts.live && r->opts.per == MEM_PER_TIME)
+		complain("--per time is of what was allocated; what is alive has no time in which "
+			 "it "
+			 "was");
 	else if (r->report->before && r->opts.engine.file_count != 2)
 		complain("mem %s compares two FILEs", r->report->as.name);
 	else
@@ -313,12 +338,7 @@ static int write_report(struct mem_run *r)
 	bool refused = false;
 	r->refused = &refused;
 	int status = report_write(&r->opts, make_report, r);
-	if (!refused)
-		return status;
-	complain("mem %s needs to know when objects are collected; periodic samples of a program "
-		 "that was not prepared do not have that",
-		 r->report->as.name);
-	return status ? status : EXIT_ERROR;
+	return refused ? print_refusal(r, status) : status;
 }
 
 static int obey(struct mem_run *r)

@@ -157,6 +157,8 @@ const struct option_row option_rows[] = {
 	 "Of mem diff: compare bytes of a run (the default), per time (in a second) or alloc (of "
 	 "all that was allocated)",
 	 3},
+	{OPTS_MEM, "live", OPT_LIVE, NULL,
+	 "Of mem diff: compare what is alive at the end of each FILE, or --at a time", 3},
 	{RUN | OPTS_PAGES | OPTS_INFO, "fail-on-loss", OPT_FAIL_ON_LOSS, NULL,
 	 "Exit with status 3 if events were lost", 3},
 	{OPTS_LIST, "prune", OPT_PRUNE, NULL, "Remove the ring files of dead processes", 3},

@@ -341,6 +341,9 @@ static error_t parse_mem(int key, char *arg, struct argp_state *st)
 		o->per = (enum mem_per)parse_word(st, key, arg);
 		o->has_per = true;
 		return 0;
+	case OPT_LIVE:
+		o->live = true;
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

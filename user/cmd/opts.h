@@ -48,9 +48,9 @@ struct opts {
 	bool is_private; /* the output: addresses, paths and command lines concern its user alone */
 	enum stat_by by;
 	uint32_t top;
-	double rate;	  /* of mem record: 0: the default; of mem: 0: not given */
-	enum mem_per per; /* of mem diff */
-	bool has_per;
+	double rate;	      /* of mem record: 0: the default; of mem: 0: not given */
+	enum mem_per per;     /* of mem diff */
+	bool has_per, live;   /* likewise */
 	const char **filters; /* of mem */
 	unsigned filter_count;
 	const char **wrapper_globs;   /* which `wrappers` has */

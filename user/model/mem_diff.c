@@ -82,7 +82,7 @@ int mem_diff_add(struct mem_diff *d, unsigned side, const struct mem_model *m)
 	const struct session *s = m->session;
 	struct mem_diff_side *of = &d->side[side];
 	struct mem_sites sites;
-	int err = mem_model_sites(&sites, m, mem_pick_alloc);
+	int err = mem_model_sites(&sites, m, d->live ? mem_pick_live : mem_pick_alloc);
 	for (uint32_t i = 0; i < sites.functions && !err; i++)
 		if (sites.function[i].self.count.objects)
 			err = add_function(d, side, s, &sites.function[i]);

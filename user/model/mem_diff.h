@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Compares what two models of mem allocated, by site. A site is a function: name and file, as the
+ * Compares what two models of mem allocated, or what of it is alive, by site. A site is a function: name and file, as the
  * positions in it change with the source. A frame that was not resolved is its address.
  *
  * The models may be of different sessions, one freed before the other is read: the diff has its own
@@ -45,6 +45,7 @@ struct mem_diff_side {
 struct mem_diff {
 	struct strings *strings;
 	enum mem_per per;
+	bool live; /* the caller's: compares what is alive, of models with MEM_FATES */
 	struct mem_diff_side side[MEM_DIFF_SIDES];
 	struct mem_difference total;
 	struct mem_diff_site *site; /* after finish() those with the largest changes first */

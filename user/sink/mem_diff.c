@@ -98,8 +98,9 @@ static void put_side(struct buf *b, const struct mem_diff *d, unsigned side, con
 	const char *program = strings_text(d->strings, s->program);
 	report_print(b, "%s: ", title);
 	report_put_text(b, program ? program : "no allocation");
-	report_print(b, ", %s allocated (%s) in %s\n", report_bytes_text(s->bytes.bytes).text,
-		     mem_interval_text(&s->bytes).text, report_ns_text((double)s->elapsed_ns).text);
+	report_print(b, ", %s %s (%s) %s %s\n", report_bytes_text(s->bytes.bytes).text,
+		     d->live ? "alive" : "allocated", mem_interval_text(&s->bytes).text,
+		     d->live ? "at" : "in", report_ns_text((double)s->elapsed_ns).text);
 }
 
 /* Adds the second side. 0 or -ENOMEM. */
@@ -194,6 +195,7 @@ int mem_diff_json(struct buf *b, const struct mem_view *v)
 	if (err)
 		return err;
 	mem_json_begin(&j, b, "diff");
+	json_key_str(&j, "of", d->live ? "live" : "allocated");
 	json_key_str(&j, "per", per_names[d->per]);
 	json_key_str(&j, "unit", units[d->per]);
 	put_side_json(&j, d, MEM_DIFF_BEFORE, "before");

@@ -8,6 +8,7 @@
 #define RATIO	"{\"type\":[\"number\",\"null\"]}"
 #define TEXT	"{\"type\":[\"string\",\"null\"]}"
 #define RATE	"{\"type\":[\"number\",\"null\"],\"minimum\":0,\"maximum\":1}"
+#define OF	"{\"enum\":[\"allocated\",\"live\"]}"
 #define PER	"{\"enum\":[\"run\",\"time\",\"alloc\"]}"
 #define UNIT	"{\"enum\":[\"bytes\",\"bytes/s\",\"percent\"]}"
 
@@ -71,7 +72,8 @@ static const struct schema_key fates[] = {{"promoted_bytes", AMOUNT},
 					  {0}};
 static const struct schema_key lifetime[] = {
 	{"least_ns", SCHEMA_COUNT}, {"below_ns", SCHEMA_KNOWN}, {"bytes", AMOUNT}, {0}};
-static const struct schema_key diff[] = {{"per", PER},
+static const struct schema_key diff[] = {{"of", OF},
+					 {"per", PER},
 					 {"unit", UNIT},
 					 {"before", SCHEMA_REF("side")},
 					 {"after", SCHEMA_REF("side")},
