@@ -19,11 +19,13 @@
 #endif
 #define AHEAD "monotonic 7 5\nboottime -1 0\n"
 
-static void wait_to_be_killed(void)
+/* The parent may have ended before its death was asked for. */
+static void wait_to_be_killed(pid_t parent)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (;;)
+	while (getppid() == parent)
 		pause();
+	_exit(0);
 }
 
 /* Begins a namespace for its children, and one of these; its pid goes to fd. */
@@ -31,12 +33,12 @@ static void run(int fd)
 {
 	int offsets = unshare(CLONE_NEWTIME) ? -1 : open("/proc/self/timens_offsets", O_WRONLY);
 	bool set = offsets >= 0 && write(offsets, AHEAD, strlen(AHEAD)) > 0;
-	pid_t child = set ? fork() : -1;
+	pid_t own = getpid(), tester = getppid(), child = set ? fork() : -1;
 	if (!child)
-		wait_to_be_killed();
+		wait_to_be_killed(own);
 	if (write(fd, &child, sizeof(child)) != sizeof(child))
 		_exit(1);
-	wait_to_be_killed();
+	wait_to_be_killed(tester);
 }
 
 int main(void)
