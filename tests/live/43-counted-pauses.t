@@ -73,7 +73,7 @@ grep -q '^    counted in 5 pauses: [0-9]* voluntary and [0-9]* involuntary switc
 ok $? "stat says so in its text, without --blame" || cat "$TMP/text"
 
 "$O/ebtrace" stat --mode stream --interval 20ms -- "$prog" "$TMP/file" sleep >"$TMP/out" 2>"$TMP/lines"
-grep -q 'counted in 1 pauses' "$TMP/lines" && ! grep -q ' open: ' "$TMP/lines"
+grep -q 'counted in 1 pause:' "$TMP/lines" && ! grep -q ' open: ' "$TMP/lines"
 ok $? "lines of an interval do not guess at a pause that is open" || cat "$TMP/lines"
 "$O/ebtrace" stat --mode ring --json -- "$prog" "$TMP/file" sleep >"$TMP/out" 2>"$TMP/ring.json"
 grep -q '"kind":"stat"' "$TMP/ring.json" && ! grep -q '"blame"' "$TMP/ring.json"

@@ -10,6 +10,7 @@ need_file "$prog"
 attached() { # NAME OPTION...
 	local name=$1
 	shift
+	rm -f "$TMP"/{in,out,stat} # those of the run before
 	mkfifo "$TMP/in"
 	"$prog" <"$TMP/in" >"$TMP/out" &
 	traced=$!
@@ -23,7 +24,6 @@ attached() { # NAME OPTION...
 	wait_for eval "[ \"\$(grep -c '\"kind\":\"interval\"' '$TMP/stat')\" -gt 20 ]"
 	exec 7>&-
 	wait $tracer
-	rm "$TMP/in"
 	jq -es 'map(select(.kind == "stat"))[0] | .total.pauses.count == 3 and .total.pauses.cut.start == 1 and
 		(.blame == null or .blame.pauses == 3)' "$TMP/stat" >"$TMP/jq"
 	ok $? "$name: three pauses are counted, and one that was cut" ||
