@@ -6,9 +6,9 @@
  * that the domain has allocated since its last one, as the runtime itself counts them. The function is
  * called for signals, ticks and other domains' collections, too; then the trigger is not reached.
  *
- * A heap that is emptied before half of it is used has no sample. If more than a heap was used since
- * the last sample, the next one stands for its own heap alone. The words before are in no sample, and
- * counted so.
+ * A heap that is emptied before half of it is used has no sample. If more than a heap was used
+ * since the last sample, the next one stands for its own heap alone. The words before it are counted
+ * as being in no sample.
  *
  * Of a domain that has many such calls one in so many is looked at, drawn at random. The others only count
  * down: that is what most hits cost, so it needs one line of memory and nothing of the program's.
@@ -16,8 +16,8 @@
  * Allocations outside of the minor heap are records of their own size. Where they are many, those that are
  * smaller than a threshold are chosen at random, each with the chance of its size in that, and stand for
  * the threshold: so what a site has allocated is estimated without bias. The threshold does not exceed
- * what a sample of a minor heap stands for. What is too much then is counted, as words that no sample
- * stands for. Objects larger than any threshold have a limit of their own, four times as high.
+ * what a sample of a minor heap stands for. Words that are too many even then are counted as being
+ * in no sample. Objects larger than any threshold have a limit of their own, four times as high.
  *
  * All addresses come from the traced program: memory is copied, never trusted.
  */

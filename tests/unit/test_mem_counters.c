@@ -18,7 +18,7 @@ static int event(uint16_t kind, uint64_t ts, uint64_t obj, uint64_t samples)
 	return mem_counters_event(&counters, &ev, &value);
 }
 
-/* Words of 8 bytes, all of which are samples. */
+/* Every word is sampled; it has 8 bytes. */
 static void test_live(void)
 {
 	is(event(EBT_ALLOC, 1 * MS, 1, 10), 0, "the first event makes no value");

@@ -257,7 +257,7 @@ static void test_turns(uint32_t domains, unsigned turns, unsigned broken)
 	model_done(m);
 }
 
-/* The index keeps so many damages of a file, of which each second packet's head is not one. */
+/* Every second packet of the file has a damaged head. The index keeps so many of these. */
 static void test_index(unsigned damages, bool is_full)
 {
 	struct model *m = many_domains(1, 1, 0);

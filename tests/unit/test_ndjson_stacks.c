@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The frames whose texts NDJSON keeps: how many, and that the others are given back. */
+/* NDJSON keeps the texts of some frames. The others are given back. */
 #include "sink/ndjson_stacks.h"
 #include "tests/tap.h"
 

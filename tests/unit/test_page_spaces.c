@@ -189,7 +189,7 @@ static bool said(const char *what, const char *at, unsigned pages, unsigned caus
 	return strstr(text, want);
 }
 
-/* 64 small pages, of which 8 to 11 are there. */
+/* 64 small pages: those from 8 to 11 are there. */
 static char *map_area(void)
 {
 	char *area =

@@ -361,33 +361,58 @@ static void test_random(void)
 
 static char lines_text[1 << 20];
 
-/* How many lines of 1 ms the events make, with the report's one behind them. */
+/* The report with a line for each millisecond of a run. */
+struct lines {
+	struct session *session;
+	struct sink *sink;
+	int fd;
+};
+
+static void lines_begin(struct lines *l, struct moment begin)
+{
+	struct stat_options o = {.json = true, .interval_ns = 1000000};
+	l->fd = memfd_create("lines", 0);
+	if (l->fd < 0 || session_new(&l->session) || enter_processes(l->session, 16) ||
+	    stat_new(l->session, l->fd, &o, &l->sink))
+		abort();
+	l->session->run_begin = begin;
+}
+
+static void lines_push(struct lines *l, struct ebt_event ev)
+{
+	if (sink_events(l->sink, &ev, 1))
+		abort();
+}
+
+/* What it wrote is in lines_text. */
+static void lines_end(struct lines *l, uint64_t advance_ns)
+{
+	if (sink_advance(l->sink, advance_ns) || sink_end(l->sink))
+		abort();
+	sink_free(l->sink);
+	session_free(l->session);
+	memset(lines_text, 0, sizeof(lines_text));
+	if (pread(l->fd, lines_text, sizeof(lines_text) - 1, 0) < 0)
+		abort();
+	close(l->fd);
+}
+
+/* How many lines the events make, with the report's one behind them. */
 static unsigned lines_until(struct moment begin, struct moment end, const uint64_t *ts,
 			    unsigned count, uint64_t advance_ns)
 {
-	struct session *s;
-	struct sink *k;
-	struct stat_options o = {.json = true, .interval_ns = 1000000};
-	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
-		abort();
-	s->run_begin = begin;
-	for (unsigned i = 0; i < count; i++) {
-		struct ebt_event ev = {.ts = ts[i], .kind = i % 2 ? EBT_END : EBT_BEGIN, .pid = 1};
-		if (sink_events(k, &ev, 1))
-			abort();
-	}
-	s->run_end = end;
-	if (sink_advance(k, advance_ns) || sink_advance(k, UINT64_MAX) || sink_end(k))
-		abort();
-	sink_free(k);
-	session_free(s);
-	memset(lines_text, 0, sizeof(lines_text));
-	ssize_t n = pread(fd, lines_text, sizeof(lines_text) - 1, 0);
+	struct lines l;
 	unsigned lines = 0;
-	for (ssize_t i = 0; i < n; i++)
-		lines += lines_text[i] == '\n';
-	close(fd);
+	lines_begin(&l, begin);
+	for (unsigned i = 0; i < count; i++)
+		lines_push(&l, (struct ebt_event){
+				       .ts = ts[i], .kind = i % 2 ? EBT_END : EBT_BEGIN, .pid = 1});
+	l.session->run_end = end;
+	if (sink_advance(l.sink, advance_ns))
+		abort();
+	lines_end(&l, UINT64_MAX);
+	for (const char *at = lines_text; *at; at++)
+		lines += *at == '\n';
 	return lines;
 }
 
@@ -397,75 +422,52 @@ static unsigned lines_of(struct moment begin, const uint64_t *ts, unsigned count
 	return lines_until(begin, (struct moment){0}, ts, count, advance_ns);
 }
 
+/* One of eight ends of four pauses, each in a line of its own. */
+static struct ebt_event end_of_pause(unsigned i, uint32_t pid)
+{
+	return (struct ebt_event){.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
+				  .kind = i % 2 ? EBT_END : EBT_BEGIN,
+				  .id = PHASE_minor,
+				  .pid = pid};
+}
+
 /* A pause in each of four lines, all in the second in which an unseen pause may still end. */
 static void test_line_of_a_pause(void)
 {
-	struct session *s;
-	struct sink *k;
-	struct stat_options o = {.json = true, .interval_ns = 1000000};
-	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
-		abort();
-	s->run_begin = moment_at(1000000);
-	for (unsigned i = 0; i < 8; i++) {
-		struct ebt_event ev = {.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
-				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
-				       .id = PHASE_minor,
-				       .pid = 1};
-		if (sink_events(k, &ev, 1))
-			abort();
-	}
-	if (sink_advance(k, 5000001) || sink_end(k))
-		abort();
-	char text[65536] = "";
+	struct lines l;
 	unsigned counted = 0;
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	for (char *at = text; n > 0 && (at = strstr(at, "\"pauses\":1,")); at++)
+	lines_begin(&l, moment_at(1000000));
+	for (unsigned i = 0; i < 8; i++)
+		lines_push(&l, end_of_pause(i, 1));
+	lines_end(&l, 5000001);
+	for (char *at = lines_text; (at = strstr(at, "\"pauses\":1,")); at++)
 		counted++;
 	is(counted, 4, "a line counts the pauses that end in it, also right behind the begin");
-	sink_free(k);
-	session_free(s);
-	close(fd);
 }
 
 /* Two processes, of which one counts words, and that once. */
 static void test_line_of_words(void)
 {
-	struct session *s;
-	struct sink *k;
-	struct stat_options o = {.json = true, .interval_ns = 1000000};
-	int fd = memfd_create("lines", 0);
-	if (fd < 0 || session_new(&s) || enter_processes(s, 16) || stat_new(s, fd, &o, &k))
-		abort();
-	s->run_begin = moment_at(1000000);
+	struct lines l;
+	lines_begin(&l, moment_at(1000000));
 	for (unsigned i = 0; i < 8; i++) {
-		struct ebt_event ev = {.ts = 1100000 + i / 2 * 1000000 + i % 2 * 1000,
-				       .kind = i % 2 ? EBT_END : EBT_BEGIN,
-				       .id = PHASE_minor,
-				       .pid = 1 + i / 2 % 2};
-		struct ebt_event words = {.ts = 2200000,
-					  .kind = EBT_COUNTER,
-					  .id = COUNTER_minor_allocated_words,
-					  .arg = {5000},
-					  .pid = 1};
-		if ((i == 4 && sink_events(k, &words, 1)) || sink_events(k, &ev, 1))
-			abort();
+		if (i == 4)
+			lines_push(&l, (struct ebt_event){.ts = 2200000,
+							  .kind = EBT_COUNTER,
+							  .id = COUNTER_minor_allocated_words,
+							  .arg = {5000},
+							  .pid = 1});
+		lines_push(&l, end_of_pause(i, 1 + i / 2 % 2));
 	}
-	if (sink_advance(k, 5000001) || sink_end(k))
-		abort();
-	static char text[65536];
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-	char got[256] = "", *at = text;
-	for (unsigned i = 0; n > 0 && i < 4 && (at = strstr(at, "\"words_per_s\":")); i++) {
+	lines_end(&l, 5000001);
+	char got[256] = "", *at = lines_text;
+	for (unsigned i = 0; i < 4 && (at = strstr(at, "\"words_per_s\":")); i++) {
 		at += strlen("\"words_per_s\":");
 		strncat(got, at, strcspn(at, ",."));
 		strcat(got, " ");
 	}
 	is_str(got, "null 5000000 0 0 ",
 	       "words a second are not known until a process counts them, and then for good");
-	sink_free(k);
-	session_free(s);
-	close(fd);
 }
 
 static void test_lines(void)
