@@ -54,7 +54,7 @@ PROBE_SRC := $(wildcard usdt-probes/*.c)
 # libebtrace-preload.so: of the probe library it has the parts that need nothing of a ring.
 PRELOAD_SRC := $(call native,$(wildcard usdt-probes/preload/*.c)) \
                $(addprefix usdt-probes/,sampler.c fork_mark.c confined.c pages.c file_id.c \
-                 frame_pointers.c trace_stream.c)
+                 frame_pointers.c trace_stream.c module_file.c)
 BPF_SRC   := $(wildcard bpf/*.bpf.c)
 # What libebtrace is made of: the cursor, the ring codec, and what they stand on. Captures need
 # zlib and zstd, histograms libm, and names of functions libiberty, which whoever links it shall not.

@@ -19,7 +19,7 @@ folders="base codec core proc runtime source model sink engine cmd"
 # Of usdt-probes/: a layer is some files, which may include and call each other and all layers before.
 probe_layers="os trace alloc lock file slot record page lifecycle probes"
 declare -A probe_files=(
-	[os]="cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler confined pages file_id barrier"
+	[os]="module_file cycles cycles_x86_64 cycles_aarch64 vdso clock procfs signals fork_mark sampler confined pages file_id barrier"
 	[trace]="output_file trace_lock writers"
 	[alloc]="trace_stream alloc_writer alloc_trace frame_pointers module_positions"
 	[lock]="lock"

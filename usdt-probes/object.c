@@ -107,8 +107,10 @@ static uint64_t trace_alloc(uint64_t words, uint64_t samples, enum ebt_alloc_sou
 	int64_t *codes = ebt_alloc_frames(w);
 	size_t n = s && s->backtrace ? s->backtrace(s->ctx, codes, EBT_ALLOC_FRAMES)
 				     : ebt_frame_pointers(fp, codes, EBT_ALLOC_FRAMES);
-	uint64_t obj = ebt_alloc_write(w, words, samples, source,
-				       n < EBT_ALLOC_FRAMES ? n : EBT_ALLOC_FRAMES);
+	n = n < EBT_ALLOC_FRAMES ? n : EBT_ALLOC_FRAMES;
+	if (!s || !s->locations)
+		ebt_module_codes(codes, n);
+	uint64_t obj = ebt_alloc_write(w, words, samples, source, n);
 	ebt_alloc_leave(w);
 	return obj;
 }

@@ -95,8 +95,9 @@ struct ebt_object_stacks {
 	 * pointers. */
 	size_t (*backtrace)(void *ctx, int64_t *codes, size_t max);
 	/* Sets *ret to the positions of a code in the source, outermost first, as
-	 * struct ebt_memtrace_trace describes. Asked once a code and thread. NULL: a return address's
-	 * file and offset. */
+	 * struct ebt_memtrace_trace describes. Asked once a code and thread. NULL: of a return address
+	 * the module's path, and as function the offset of the call in that file with the build
+	 * id, by which ebtrace finds function, file and line. */
 	size_t (*locations)(void *ctx, int64_t code, const struct ebt_memtrace_location **ret);
 	void *ctx;
 };

@@ -32,7 +32,7 @@ for layer in $probe_layers; do
 done
 check "usdt-probes: preload includes only its own files and those of the library that it links" \
   "$(grep -nE '^#include "' usdt-probes/preload/*.[ch] |
-    grep -vE '#include "(\.\./(sampler|confined|fork_mark|pages|file_id|frame_pointers|trace_stream)|[a-z_]+)\.h"')"
+    grep -vE '#include "(\.\./(sampler|confined|fork_mark|pages|file_id|frame_pointers|trace_stream|module_file)|[a-z_]+)\.h"')"
 check "every file of usdt-probes has a layer" \
   "$(comm -3 <(printf '%s\n' $lower | sort) <(basename -a usdt-probes/*.[ch] | sed 's/\.[ch]$//' | sort -u))"
 one() { # header regex, name, the only file that may include it

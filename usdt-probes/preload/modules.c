@@ -3,39 +3,25 @@
 
 #include <dlfcn.h>
 #include <ebtrace/recorder.h>
-#include <elf.h>
 #include <limits.h>
 #include <link.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "../confined.h"
+#include "../module_file.h"
 #include "../pages.h"
 
-#define KNOWN_MAX      8192 /* in the life of the program */
-#define KNOWN_FIRST    32   /* room, which doubles */
-#define HEAD_BYTES     4096 /* of a module, which are mapped */
-#define SEGMENTS       4
-#define BUILD_ID_BYTES 32
-#define CHUNK_BYTES    (16u << 10)
-#define ADDRESS_MASK   ((UINT64_C(1) << EBT_RECORDER_EPOCH_SHIFT) - 1)
-#define EPOCH_MAX      ((1u << (EBT_RECORDER_CODE_BITS - EBT_RECORDER_EPOCH_SHIFT)) - 1)
-#define FUNCTION_BYTES (2 + 16 + 1 + 2 * BUILD_ID_BYTES + 1)
-
-struct segment {
-	uint64_t start, end, offset;
-};
+#define KNOWN_MAX    8192 /* in the life of the program */
+#define KNOWN_FIRST  32	  /* room, which doubles */
+#define CHUNK_BYTES  (16u << 10)
+#define ADDRESS_MASK ((UINT64_C(1) << EBT_RECORDER_EPOCH_SHIFT) - 1)
+#define EPOCH_MAX    ((1u << (EBT_RECORDER_CODE_BITS - EBT_RECORDER_EPOCH_SHIFT)) - 1)
 
 struct module {
-	uint64_t start, end;
-	struct segment segment[SEGMENTS];
-	uint8_t build_id[BUILD_ID_BYTES];
-	uint8_t build_id_bytes;
-	const uint8_t *build_id_at; /* in the module; NULL: it has none */
-	uint16_t epoch;		    /* how many others had its addresses before */
+	struct ebt_module_file file;
+	uint16_t epoch; /* how many others had its addresses before */
 	const char *path;
 };
 
@@ -58,111 +44,6 @@ static char *keep_string(const char *s)
 	chunk += bytes;
 	chunk_left -= bytes;
 	return ret;
-}
-
-static void read_note(struct module *m, const uint8_t *p, const uint8_t *end)
-{
-	while (end - p >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
-		ElfW(Nhdr) n;
-		memcpy(&n, p, sizeof(n));
-		p += sizeof(n);
-		uint64_t name = ((uint64_t)n.n_namesz + 3) & ~3ull;
-		uint64_t desc = ((uint64_t)n.n_descsz + 3) & ~3ull;
-		if (name + desc > (uint64_t)(end - p))
-			return;
-		if (n.n_type == NT_GNU_BUILD_ID && n.n_namesz == 4 && !memcmp(p, "GNU", 4) &&
-		    n.n_descsz <= BUILD_ID_BYTES) {
-			m->build_id_bytes = (uint8_t)n.n_descsz;
-			m->build_id_at = p + name;
-			memcpy(m->build_id, m->build_id_at, n.n_descsz);
-		}
-		p += name + desc;
-	}
-}
-
-/* The program headers of a module, in memory. */
-struct headers {
-	const uint8_t *at;
-	size_t count;
-	uint64_t base; /* is added to its addresses */
-	bool is_program;
-};
-
-static ElfW(Phdr) header_at(const struct headers *t, size_t i)
-{
-	ElfW(Phdr) h;
-	memcpy(&h, t->at + i * sizeof(h), sizeof(h));
-	return h;
-}
-
-static bool is_loaded(const struct headers *t, const ElfW(Phdr) * h)
-{
-	for (size_t i = 0; i < t->count; i++) {
-		ElfW(Phdr) l = header_at(t, i);
-		if (l.p_type == PT_LOAD && l.p_flags & PF_R && h->p_vaddr >= l.p_vaddr &&
-		    h->p_memsz <= l.p_filesz && h->p_vaddr - l.p_vaddr <= l.p_filesz - h->p_memsz)
-			return true;
-	}
-	return false;
-}
-
-static void read_header(struct module *m, const struct headers *t, const ElfW(Phdr) * h,
-			unsigned *segments)
-{
-	uint64_t start = t->base + h->p_vaddr;
-	bool within = start >= m->start && start <= m->end && h->p_memsz <= m->end - start;
-	if (h->p_type == PT_NOTE && (within || t->is_program) && is_loaded(t, h))
-		read_note(m, (const uint8_t *)start, (const uint8_t *)start + h->p_memsz);
-	if (h->p_type == PT_LOAD && within && h->p_flags & PF_X && *segments < SEGMENTS)
-		m->segment[(*segments)++] =
-			(struct segment){start, start + h->p_memsz, h->p_offset};
-}
-
-/*
- * Where segments are aligned to more than a page, the kernel leaves holes between those of the
- * program, in which other modules may lie. For _dl_find_object() each segment is then an object of
- * its own, and only the first one begins with the ELF header. Libraries have no holes, as the
- * dynamic linker fills them. False: the headers that the kernel has passed are not the program's.
- */
-static bool find_program_headers(uint64_t base, struct headers *ret)
-{
-	uint64_t at = getauxval(AT_PHDR), count = getauxval(AT_PHNUM);
-	*ret = (struct headers){(const uint8_t *)at, count, base, true};
-	if (!at || count > HEAD_BYTES / sizeof(ElfW(Phdr)) ||
-	    getauxval(AT_PHENT) != sizeof(ElfW(Phdr)))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		ElfW(Phdr) h = header_at(ret, i);
-		if (h.p_type == PT_PHDR)
-			return base + h.p_vaddr == at;
-	}
-	return false;
-}
-
-static bool find_own_headers(const struct module *m, uint64_t base, struct headers *ret)
-{
-	const uint8_t *head = (const uint8_t *)m->start;
-	ElfW(Ehdr) e;
-	memcpy(&e, head, sizeof(e));
-	if (memcmp(e.e_ident, ELFMAG, SELFMAG) != 0 || e.e_phentsize != sizeof(ElfW(Phdr)) ||
-	    e.e_phoff > HEAD_BYTES || e.e_phnum > (HEAD_BYTES - e.e_phoff) / sizeof(ElfW(Phdr)))
-		return false;
-	*ret = (struct headers){head + e.e_phoff, e.e_phnum, base, false};
-	return true;
-}
-
-/* Only the program has no name. */
-static void read_headers(struct module *m, const struct link_map *map)
-{
-	struct headers t;
-	unsigned segments = 0;
-	bool is_found = !*map->l_name && find_program_headers(map->l_addr, &t);
-	if (!is_found && !find_own_headers(m, map->l_addr, &t))
-		return;
-	for (size_t i = 0; i < t.count; i++) {
-		ElfW(Phdr) h = header_at(&t, i);
-		read_header(m, &t, &h, &segments);
-	}
 }
 
 static const char *program_path(void)
@@ -218,9 +99,7 @@ static void make_path(const char *name, char ret[PATH_MAX])
 
 static bool same_module(const struct module *a, const struct module *b)
 {
-	return a->start == b->start && a->end == b->end && !strcmp(a->path, b->path) &&
-	       a->build_id_bytes == b->build_id_bytes &&
-	       !memcmp(a->build_id, b->build_id, a->build_id_bytes);
+	return ebt_module_file_equal(&a->file, &b->file) && !strcmp(a->path, b->path);
 }
 
 /* The last of the known modules is the one that is at its addresses now. NULL: there is no room. */
@@ -236,7 +115,8 @@ static const struct module *store_module(const struct module *m, bool *ret_repla
 			*ret_replaced = true;
 			return &known[known_count - 1];
 		}
-		if (known[i].start < m->end && m->start < known[i].end && known[i].epoch >= epoch)
+		const struct ebt_module_file *f = &known[i].file;
+		if (f->start < m->file.end && m->file.start < f->end && known[i].epoch >= epoch)
 			epoch = known[i].epoch + 1u;
 	}
 	*ret_replaced |= epoch > 0;
@@ -254,9 +134,8 @@ static bool is_there(const struct module *m, const struct dl_find_object *o)
 {
 	const char *name = o->dlfo_link_map->l_name;
 	size_t path = strlen(m->path), bytes = strlen(name);
-	return m->start == (uint64_t)o->dlfo_map_start && m->end == (uint64_t)o->dlfo_map_end &&
-	       bytes <= path && !strcmp(m->path + path - bytes, name) &&
-	       (!m->build_id_at || !memcmp(m->build_id_at, m->build_id, m->build_id_bytes));
+	return bytes <= path && !strcmp(m->path + path - bytes, name) &&
+	       ebt_module_file_is_at(&m->file, o);
 }
 
 /* The module at an address of the calling thread's stack: it is not unloaded meanwhile. */
@@ -267,17 +146,12 @@ static const struct module *find_module(uint64_t address, bool *ret_replaced)
 	if (_dl_find_object((void *)address, &o))
 		return NULL;
 	unsigned k = known_count;
-	while (k && (address < known[k - 1].start || address >= known[k - 1].end))
+	while (k && (address < known[k - 1].file.start || address >= known[k - 1].file.end))
 		k--;
 	if (k && is_there(&known[k - 1], &o))
 		return &known[k - 1];
-	struct module m = {
-		.start = (uint64_t)o.dlfo_map_start,
-		.end = (uint64_t)o.dlfo_map_end,
-		.path = path,
-	};
+	struct module m = {.file = ebt_module_file_read(&o), .path = path};
 	make_path(o.dlfo_link_map->l_name, path);
-	read_headers(&m, o.dlfo_link_map);
 	return store_module(&m, ret_replaced);
 }
 
@@ -287,7 +161,7 @@ bool ebt_modules_codes(int64_t *frame, size_t frames)
 	bool replaced = false;
 	for (size_t i = 0; i < frames; i++) {
 		uint64_t address = (uint64_t)frame[i];
-		if (!m || address < m->start || address >= m->end)
+		if (!m || address < m->file.start || address >= m->file.end)
 			m = find_module(address, &replaced);
 		if (m)
 			frame[i] =
@@ -301,16 +175,10 @@ static const struct module *find_code(int64_t code, uint64_t *ret_offset)
 {
 	uint64_t address = (uint64_t)code & ADDRESS_MASK;
 	uint64_t epoch = (uint64_t)code >> EBT_RECORDER_EPOCH_SHIFT;
-	for (unsigned i = 0; i < known_count; i++) {
-		if (known[i].epoch != epoch)
-			continue;
-		for (const struct segment *s = known[i].segment; s < known[i].segment + SEGMENTS;
-		     s++)
-			if (address >= s->start && address < s->end) {
-				*ret_offset = address - s->start + s->offset;
-				return &known[i];
-			}
-	}
+	for (unsigned i = 0; i < known_count; i++)
+		if (known[i].epoch == epoch &&
+		    ebt_module_file_offset(&known[i].file, address, ret_offset))
+			return &known[i];
 	return NULL;
 }
 
@@ -320,11 +188,8 @@ size_t ebt_modules_locations(void *ctx, int64_t code, const struct ebt_memtrace_
 	(void)ctx;
 	uint64_t offset = (uint64_t)code & ADDRESS_MASK;
 	const struct module *m = find_code(code, &offset);
-	char function[FUNCTION_BYTES];
-	int n = snprintf(function, sizeof(function), "0x%llx", (unsigned long long)offset);
-	for (unsigned i = 0; m && i < m->build_id_bytes; i++)
-		n += snprintf(function + n, sizeof(function) - (size_t)n, "%s%02x", i ? "" : ":",
-			      m->build_id[i]);
+	char function[EBT_MODULE_FUNCTION_BYTES];
+	ebt_module_file_function(m ? &m->file : NULL, offset, function);
 	location = (struct ebt_memtrace_location){
 		.file = m ? m->path : "",
 		.function = keep_string(function),

@@ -4,7 +4,7 @@
  * address, and the position of a code (<ebtrace/recorder.h>). A module is found by an address in it
  * and read in memory, without the dynamic linker's lock: whoever holds that may wait for a thread
  * that allocates. All functions are called with the recorder's lock, which the positions of
- * module_positions.h do without; they have no build id, and know no module that was unloaded.
+ * module_positions.h do without; they know fewer modules.
  */
 #ifndef EBT_MODULES_H
 #define EBT_MODULES_H

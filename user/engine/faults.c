@@ -102,6 +102,12 @@ bool faults_report_memtrace(const struct report *r, const struct memtrace_source
 			  "frames alone: too many are deep",
 			  name, cut, plural(cut), plural_of(cut, "has its", "have their"),
 			  MEMTRACE_DEEP_FRAMES);
+	const char *changed = memtrace_source_changed(s);
+	if (changed)
+		report_at(r, LOG_NORMAL,
+			  "memtrace trace '%s': '%s' cannot be read, or is not the file that the "
+			  "program ran: its functions are offsets",
+			  name, changed);
 	if (n.raised)
 		report_at(r, LOG_NORMAL,
 			  "memtrace trace '%s': the program's clock stepped back: the time%s of "

@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/ptrmap.h"
 #include "core/alloc_trace.h"
-#include "engine/mem_modules.h"
 #include "engine/rundir.h"
+#include "source/mem_modules.h"
 
 #define BATCH 256
 

@@ -88,6 +88,7 @@ static const char *const built_in[] = {
 	"mi_*alloc",
 	"tc_*alloc",
 	"tcmalloc::*",
+	"ebt_object_*",
 	/* C++ */
 	"operator new",
 	"operator new[[]]",

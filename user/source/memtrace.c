@@ -3,6 +3,7 @@
 
 #include "codec/memtrace.h"
 #include "codec/memtrace_read.h"
+#include "source/mem_modules.h"
 #include "source/memtrace_domains.h"
 #include "source/memtrace_index.h"
 #include "source/memtrace_stacks.h"
@@ -524,6 +525,11 @@ const char *memtrace_source_reason(const struct memtrace_source *s)
 uint64_t memtrace_source_cut(const struct memtrace_source *s)
 {
 	return s->codes.cut;
+}
+
+const char *memtrace_source_changed(const struct memtrace_source *s)
+{
+	return s->codes.modules ? mem_modules_changed(s->codes.modules) : NULL;
 }
 
 struct alloc_trace_lack memtrace_source_lack(const struct memtrace_source *s)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "source/mem_modules.h"
+
 #define NO_POSITIONS (1ull << 32)
 
 void memtrace_codes_done(struct memtrace_codes *c)
@@ -14,6 +16,7 @@ void memtrace_codes_done(struct memtrace_codes *c)
 		frames_drop(c->session->frames, (uint32_t)s->value);
 	frames_drop(c->session->frames, c->unknown);
 	map_done(&c->frames);
+	mem_modules_free(c->modules);
 }
 
 void memtrace_backtrace_forget(struct memtrace_backtrace *b, struct session *session)
@@ -64,6 +67,19 @@ static uint32_t put_frame(struct session *session, int64_t code,
 	return id;
 }
 
+/* The frame of an offset in a module, with the positions that its symbols have. 0: no memory. */
+static uint32_t put_module_frame(struct memtrace_codes *c, int64_t code,
+				 const struct ebt_memtrace_location *l)
+{
+	struct ebt_memtrace_location *resolved;
+	if (!c->modules && mem_modules_new(&c->modules))
+		return 0;
+	size_t count = mem_modules_find(c->modules, l, &resolved);
+	uint32_t frame = count ? put_frame(c->session, code, resolved, count) : 0;
+	free(resolved);
+	return frame;
+}
+
 /* One that had no positions may have some by now. */
 static uint32_t find_frame(struct memtrace_codes *c, const struct ebt_memtrace_reader *r,
 			   int64_t code, bool *ret_final)
@@ -83,7 +99,8 @@ static uint32_t find_frame(struct memtrace_codes *c, const struct ebt_memtrace_r
 	size_t count = ebt_memtrace_locations(r, code, &l);
 	if (known && !count)
 		return (uint32_t)*known;
-	uint32_t frame = put_frame(c->session, code, l, count);
+	uint32_t frame = count == 1 && mem_modules_named(l) ? put_module_frame(c, code, l)
+							    : put_frame(c->session, code, l, count);
 	uint64_t *value = frame ? map_put(&c->frames, (uint64_t)code) : NULL;
 	if (!value) {
 		frames_drop(c->session->frames, frame);

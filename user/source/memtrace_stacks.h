@@ -21,6 +21,8 @@
 #define MEMTRACE_DEEP_FRAMES  1024
 #define MEMTRACE_DEEP_ALLOWED (1u << 21)
 
+struct mem_modules;
+
 /* Frames by code: common to all domains. Initialised by zeroes and the session. */
 #define MEMTRACE_RECENT_BITS 11
 struct memtrace_codes {
@@ -32,8 +34,9 @@ struct memtrace_codes {
 		int64_t code;
 		uint32_t parent, stack; /* 0: none */
 	} recent[1u << MEMTRACE_RECENT_BITS];
-	uint64_t reclaimed; /* of the stacks, when the first of `recent` was put in */
-	uint32_t unknown;   /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
+	uint64_t reclaimed;	     /* of the stacks, when the first of `recent` was put in */
+	uint32_t unknown;	     /* the frame of EBT_MEMTRACE_UNKNOWN, held; 0: none yet */
+	struct mem_modules *modules; /* NULL: no frame is named as one of a module */
 	uint64_t cut; /* backtraces without their outermost frames, since there were too many */
 };
 

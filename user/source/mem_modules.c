@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "engine/mem_modules.h"
+#include "source/mem_modules.h"
 
 #include <ctype.h>
 #include <fcntl.h>
@@ -12,6 +12,9 @@
 #include "proc/regular.h"
 #include "proc/symbols.h"
 
+/* A trace may name any files, of which each that is open has descriptors. */
+#define MODULES_MAX 1024
+
 struct module {
 	char *path;
 	uint8_t build_id[SYMBOLS_BUILD_ID_BYTES];
@@ -23,6 +26,7 @@ struct module {
 struct mem_modules {
 	PTRMAP(struct module) by_hash;
 	struct symbols_running running;
+	unsigned count;
 	const char *changed; /* a module's path */
 };
 
@@ -44,7 +48,10 @@ static bool parse_frame(const char *s, struct frame *ret)
 	*ret = (struct frame){0};
 	if (strncmp(s, "0x", 2))
 		return false;
-	for (s += 2; digit(*s) >= 0; s++)
+	s += 2;
+	if (digit(*s) < 0)
+		return false;
+	for (; digit(*s) >= 0; s++)
 		ret->offset = ret->offset << 4 | (unsigned)digit(*s);
 	if (*s == ':')
 		s++;
@@ -101,7 +108,8 @@ static bool has_build_id(const struct symbols *s, const struct frame *f)
 /* Opens the file, or if it is not the one that was loaded, nothing. */
 static int open_symbols(struct mem_modules *m, struct module *one, const struct frame *f)
 {
-	int fd = *one->path == '/' ? regular_open(one->path, 0, 0) : -1;
+	bool is_one_more = m->count++ >= MODULES_MAX;
+	int fd = *one->path == '/' && !is_one_more ? regular_open(one->path, 0, 0) : -1;
 	int err = symbols_open(fd, one->path, &m->running, &one->symbols);
 	if (!err && fd >= 0 && !has_build_id(one->symbols, f)) {
 		symbols_close(one->symbols);
@@ -152,13 +160,18 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+bool mem_modules_named(const struct ebt_memtrace_location *frame)
+{
+	struct frame f;
+	return frame->file && *frame->file && frame->function && parse_frame(frame->function, &f);
+}
+
 size_t mem_modules_find(struct mem_modules *m, const struct ebt_memtrace_location *frame,
 			struct ebt_memtrace_location **ret)
 {
 	struct frame f;
 	const struct symbols_position *p = NULL;
-	if (!frame->file || !frame->function || !*frame->file ||
-	    !parse_frame(frame->function, &f)) {
+	if (!mem_modules_named(frame) || !parse_frame(frame->function, &f)) {
 		*ret = malloc(sizeof(**ret));
 		if (*ret)
 			**ret = (struct ebt_memtrace_location){
