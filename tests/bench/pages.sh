@@ -5,6 +5,7 @@
 # pages_*: the same pair, or a page fault, of a traced program; pages_slowdown_*: its wall time, and
 # pages_cpu_* its CPU time, beside its own. Beside perf trace -F all, else, faults alone, bpftrace at
 # the tracepoint of page faults.
+# pages_short: wall time of the summary of a program that runs for some 23 ms, beside its own.
 pages_turns=3
 
 pages_calls=(munmap mmap mremap brk madvise)
@@ -43,6 +44,7 @@ pages_watched() {
 	status=$?
 	kill -INT $watcher
 	wait $watcher
+	wait_until pages_removed
 	kill $victim
 	wait $victim 2>/dev/null
 	return $status
@@ -62,6 +64,8 @@ pages_least() { cut -d' ' -f"${2:-1}" "$tmp/pages_$1" | sort -g | head -1; }
 pages_added() { calc "$(pages_least "${1}_$2") - $(pages_least "${1}_bare")"; }
 pages_ratio() { calc "$(pages_least "${1}_$2" "$3") / $(pages_least "${1}_bare" "$3")"; }
 
+# Tracepoints are removed behind the end of a run.
+pages_removed() { ! pgrep -x close-links >/dev/null; }
 pages_ours() { "$ebtrace" trace --pages -q -f ebt -o "$tmp/pages.ebt" -- "$@"; }
 pages_reported() { "$ebtrace" pages -q -o "$tmp/pages.txt" -- "$@"; }
 pages_theirs() {
@@ -85,10 +89,12 @@ bench_pages() {
 			pages_run $kind ours pages_watched ours "$loop" $kind "$tmp/cost" || return 0
 			[ $turn -ge 2 ] || pages_run $kind theirs pages_watched theirs "$loop" $kind "$tmp/cost" || return 0
 		done
+		wait_until pages_removed
 		pages_run fault bare "$loop" fault "$tmp/cost" || return 0
 		pages_run fault ours pages_ours "$loop" fault "$tmp/cost" || return 0
 		pages_run fault theirs pages_theirs "$loop" fault "$tmp/cost" || return 0
 		pages_run munmap traced pages_ours "$loop" munmap "$tmp/cost" || return 0
+		bench_pages_short || return 0
 		bench_pages_program python3 "$(python3 -c 'import sys; print(sys.executable)')" -c "$pages_python" || return 0
 		bench_pages_program sqlite3 sqlite3 :memory: "$pages_sql" || return 0
 	done
@@ -98,6 +104,8 @@ bench_pages() {
 	done
 	row pages_munmap ns "$(pages_added munmap traced)"
 	row pages_fault ns "$(pages_added fault ours)" ",\"theirs\":$(pages_added fault theirs),\"peer\":\"$pages_peer\""
+	row pages_short ms "$(calc "$(pages_least short_ours) * 1e3")" \
+		",\"limit\":$(calc "$(pages_least short_bare) * 1e3"),\"goal\":300"
 	for kind in python3 sqlite3; do
 		pages_program_rows $kind slowdown 1
 		pages_program_rows $kind cpu 2
@@ -111,10 +119,17 @@ pages_program_rows() {
 	row "pages_$2_$1" x "$(pages_ratio "$1" ours "$3")" ",\"limit\":1$theirs"
 }
 
+bench_pages_short() {
+	wait_until pages_removed
+	pages_run short bare "$usage" "$tmp/cost" sleep 0.023 &&
+		pages_run short ours "$usage" "$tmp/cost" "$ebtrace" pages -q -o "$tmp/pages.txt" -- sleep 0.023
+}
+
 # bench_pages_program NAME COMMAND...: its times, by bench_usage, which is watched, too
 bench_pages_program() {
 	local name=$1
 	shift
+	wait_until pages_removed
 	pages_run "$name" bare "$usage" "$tmp/cost" "$@" &&
 		pages_run "$name" ours pages_reported "$usage" "$tmp/cost" "$@" || return 1
 	[ "$pages_peer" = bpftrace ] || pages_run "$name" theirs pages_theirs "$usage" "$tmp/cost" "$@"

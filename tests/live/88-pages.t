@@ -136,4 +136,10 @@ wait $tracer
 is $? 0 "the trace ends with its process"
 is "$(perl tests/live/pages.pl --left $program "$TMP/dying.ndjson")" 0 "of which no page is left"
 
+# Behind the end of a run: the kernel waits for each of the tracepoints.
+removed() { ! pgrep -x close-links >"$TMP/closing" && ! bpftool prog show | grep -q 'name ebt_enter_munma'; }
+timeout 300 "$O/ebtrace" pages -q -o "$TMP/short.txt" -- true
+is $? 0 "a short program"
+wait_for removed
+ok $? "the tracepoints are removed by a process that outlives the run, and ends"
 done_testing

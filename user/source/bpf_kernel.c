@@ -196,9 +196,24 @@ static void detach(struct bpf_kernel *k, enum bpf_feature f)
 	}
 }
 
+/* The links of tracepoints of system calls are removed by another process: for each of them the kernel
+ * waits. Their programs find that nothing is traced. */
+static void detach_pages(struct bpf_kernel *k)
+{
+	int fd[MAX_PROGRAMS], n = 0, behind = -1;
+	for (unsigned i = 0; i < MAX_PROGRAMS; i++)
+		if (k->link[BPF_PAGES][i])
+			fd[n++] = bpf_link__fd(k->link[BPF_PAGES][i]);
+	if (n)
+		behind = link_keeper_close_behind(fd, (size_t)n);
+	detach(k, BPF_PAGES);
+	if (behind >= 0)
+		close(behind);
+}
+
 void bpf_kernel_detach(struct bpf_kernel *k)
 {
-	detach(k, BPF_PAGES);
+	detach_pages(k);
 	detach(k, BPF_CHILDREN);
 }
 

@@ -78,12 +78,9 @@ static void close_between(unsigned first, unsigned last)
 		close((int)fd);
 }
 
-/* A pipe that ebtrace reads or writes must not be held open by us. */
-static void close_others(int sock, int alive, const struct link_maker *m)
+/* A pipe that ebtrace reads or writes must not be held open by us. kept: < 0: none. */
+static void close_others(const int *kept, size_t n)
 {
-	const int *kept[2 + LINK_MAKER_FDS] = {&sock, &alive};
-	for (unsigned i = 0; i < LINK_MAKER_FDS; i++)
-		kept[2 + i] = &m->fds[i];
 	int nowhere = open("/", O_PATH | O_CLOEXEC);
 	for (int fd = 0; fd <= STDERR_FILENO; fd++)
 		if (nowhere < 0 || dup2(nowhere, fd) < 0)
@@ -91,9 +88,9 @@ static void close_others(int sock, int alive, const struct link_maker *m)
 	int from = STDERR_FILENO + 1;
 	for (;;) {
 		int next = -1;
-		for (unsigned i = 0; i < 2 + LINK_MAKER_FDS; i++)
-			if (*kept[i] >= from && (next < 0 || *kept[i] < next))
-				next = *kept[i];
+		for (size_t i = 0; i < n; i++)
+			if (kept[i] >= from && (next < 0 || kept[i] < next))
+				next = kept[i];
 		if (next < 0)
 			break;
 		if (next > from)
@@ -105,7 +102,7 @@ static void close_others(int sock, int alive, const struct link_maker *m)
 
 /* Out of reach of what is meant for ebtrace: a terminal's signals, `pkill ebtrace`, the OOM
  * killer. */
-static void go_aside(void)
+static void go_aside(const char *name)
 {
 	sigset_t all;
 	sigfillset(&all);
@@ -113,7 +110,7 @@ static void go_aside(void)
 	/* Holders need not be reaped; waitpid() still waits for the last of them. */
 	signal(SIGCHLD, SIG_IGN);
 	setsid();
-	prctl(PR_SET_NAME, "uprobe-links");
+	prctl(PR_SET_NAME, name);
 	if (chdir("/"))
 		log_at(LOG_DEBUG, "cannot leave the directory: %s", strerror(errno));
 	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -223,8 +220,10 @@ int link_keeper_new(const struct link_maker *maker, struct link_keeper **ret)
 	k->alive = alive[0];
 	k->pid = fork();
 	if (!k->pid) {
-		go_aside();
-		close_others(sock[1], alive[1], maker);
+		int kept[2 + LINK_MAKER_FDS] = {sock[1], alive[1]};
+		memcpy(kept + 2, maker->fds, sizeof(maker->fds));
+		go_aside("uprobe-links");
+		close_others(kept, 2 + LINK_MAKER_FDS);
 		keep(sock[1], alive[1], maker);
 	}
 	if (k->pid < 0) {
@@ -336,4 +335,38 @@ void link_keeper_free(struct link_keeper *k)
 		;
 	link_keeper_free(k->older);
 	free(k);
+}
+
+/* Waits until the tracer has closed its own. The kernel closes these behind the end of the process. */
+static void close_last(const int *fd, size_t n, int end)
+{
+	char byte;
+	int *kept = malloc((n + 1) * sizeof(*kept));
+	go_aside("close-links");
+	if (kept) {
+		memcpy(kept, fd, n * sizeof(*kept));
+		kept[n] = end;
+		close_others(kept, n + 1);
+		while (read(end, &byte, 1) < 0 && errno == EINTR)
+			;
+	}
+	_exit(0);
+}
+
+int link_keeper_close_behind(const int *fd, size_t n)
+{
+	int end[2];
+	if (pipe2(end, O_CLOEXEC))
+		return -errno;
+	pid_t pid = fork();
+	int err = -errno;
+	if (!pid) {
+		close(end[1]);
+		close_last(fd, n, end[0]);
+	}
+	close(end[0]);
+	if (pid > 0)
+		return end[1];
+	close(end[1]);
+	return err;
 }

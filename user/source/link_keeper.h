@@ -53,5 +53,11 @@ void link_keeper_free(struct link_keeper *k);
 /* Removes the probes; link_keeper_free() then frees the rest. False: after so long they are not removed
  * yet, which link_keeper_free() waits for. */
 bool link_keeper_stop(struct link_keeper *k, uint64_t wait_ns);
+/*
+ * Forks a process that closes these descriptors, of links that are no uprobes, some time after the
+ * tracer has: close what this returns when that is done. For each of them the kernel may wait 0.1 s, but
+ * the tracer then does not. -errno: there is no such process.
+ */
+int link_keeper_close_behind(const int *fd, size_t n);
 
 #endif
