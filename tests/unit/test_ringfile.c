@@ -24,7 +24,7 @@ static char dir[] = "/tmp/ebt-ringfile-XXXXXX";
 static int find(pid_t pid, const char *where, char *reason)
 {
 	struct ringfile found[RINGFILE_MAX];
-	int n = ringfile_find(pid, where, found, RINGFILE_MAX, reason);
+	int n = ringfile_find(NULL, pid, where, found, RINGFILE_MAX, reason);
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
 	return n < 0 ? n : 0;
@@ -146,28 +146,28 @@ static void test_two(const struct stat *ring)
 	snprintf(path, sizeof(path), "%s/%d-2.events", dir, getpid());
 	int fd = make_file(path, 4096) ? -1 : open(path, O_RDWR | O_CLOEXEC);
 	void *p = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
-	int n = ringfile_find(getpid(), NULL, found, 2, reason);
+	int n = ringfile_find(NULL, getpid(), NULL, found, 2, reason);
 	is(n, 1, "what the process only reads is not its ring");
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
 	munmap(p, 4096);
 	p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	ok(p != MAP_FAILED && !fstat(fd, &other), "a second ring is mapped");
-	n = ringfile_find(getpid(), NULL, found, 2, reason);
+	n = ringfile_find(NULL, getpid(), NULL, found, 2, reason);
 	is(n, 2, "both rings are found");
 	ok(n == 2 && is_file(&found[0], ring) + is_file(&found[1], ring) == 1 &&
 		   is_file(&found[0], &other) + is_file(&found[1], &other) == 1,
 	   "each of them once");
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
-	n = ringfile_find(getpid(), NULL, found, 1, reason);
+	n = ringfile_find(NULL, getpid(), NULL, found, 1, reason);
 	is(n, 1, "no more are found than there is room for");
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
 	char other_name[128];
 	snprintf(other_name, sizeof(other_name), "%s/%d.events", dir, getppid());
 	ok(!rename(path, other_name), "it gets the name of another process's ring");
-	n = ringfile_find(getpid(), NULL, found, 2, reason);
+	n = ringfile_find(NULL, getpid(), NULL, found, 2, reason);
 	ok(n == 1 && is_file(&found[0], ring), "then it is not this process's");
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
@@ -218,7 +218,7 @@ static void test_one_descriptor(void)
 	one = had;
 	one.rlim_cur = (rlim_t)next + 1;
 	setrlimit(RLIMIT_NOFILE, &one);
-	int n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	int n = ringfile_find(NULL, getpid(), NULL, found, RINGFILE_MAX, reason);
 	setrlimit(RLIMIT_NOFILE, &had);
 	is(n, -EMFILE, "with one descriptor a ring cannot be opened");
 	ok(strstr(found->path, ".events"), "but it is known to be there: %s", found->path);
@@ -229,13 +229,13 @@ static void test_without_descriptors(const struct stat *ring)
 {
 	char reason[RINGFILE_REASON_BYTES] = "";
 	struct rlimit had, none;
-	is(ringfile_is_of(getpid(), ring), 1, "a ring is of the process that maps it");
-	is(ringfile_is_of(getppid(), ring), 0, "and of no other");
+	is(ringfile_is_of(NULL, getpid(), ring), 1, "a ring is of the process that maps it");
+	is(ringfile_is_of(NULL, getppid(), ring), 0, "and of no other");
 	getrlimit(RLIMIT_NOFILE, &had);
 	none = had;
 	none.rlim_cur = 0;
 	setrlimit(RLIMIT_NOFILE, &none);
-	int is = ringfile_is_of(getpid(), ring), err = find(getpid(), dir, reason);
+	int is = ringfile_is_of(NULL, getpid(), ring), err = find(getpid(), dir, reason);
 	setrlimit(RLIMIT_NOFILE, &had);
 	ok(is == -EMFILE, "without a descriptor to look with, that is reported, and not guessed");
 	ok(err == -EMFILE && strstr(reason, "Too many open files"),
@@ -260,13 +260,13 @@ static void test_many(void)
 		failed += at[i] == MAP_FAILED;
 		close(fd);
 	}
-	int n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	int n = ringfile_find(NULL, getpid(), NULL, found, RINGFILE_MAX, reason);
 	ok(!failed && n == RINGFILE_MAX, "of many rings a number is found, which says so");
 	for (int i = 0; i < n; i++)
 		ringfile_close(&found[i]);
 	for (int i = 0; i < MANY; i++) {
 		snprintf(path, sizeof(path), "%s/%d-%d.events", dir, getpid(), i + 2);
-		of += !stat(path, &st) && ringfile_is_of(getpid(), &st) == 1;
+		of += !stat(path, &st) && ringfile_is_of(NULL, getpid(), &st) == 1;
 		munmap(at[i], 4096);
 		unlink(path);
 	}
@@ -283,7 +283,7 @@ static void test_mapped(void)
 	ok(!ebt_start() && !stat(ebt_ring_path(), &ring), "this process records");
 	if (ebt_ring_path())
 		snprintf(path, sizeof(path), "%s", ebt_ring_path());
-	int n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	int n = ringfile_find(NULL, getpid(), NULL, found, RINGFILE_MAX, reason);
 	ok(n == 1 && is_file(&found[0], &ring), "its ring is found without the directory");
 	ok(n == 1 && !strcmp(found[0].path, path), "with its path");
 	for (int i = 0; i < n; i++)
@@ -293,7 +293,7 @@ static void test_mapped(void)
 	test_without_descriptors(&ring);
 	unlink(path);
 	ok(!make_file(path, RING_BYTES), "another file takes the name");
-	n = ringfile_find(getpid(), NULL, found, RINGFILE_MAX, reason);
+	n = ringfile_find(NULL, getpid(), NULL, found, RINGFILE_MAX, reason);
 	/* Without the right to open a mapping itself, the file is out of reach. */
 	ok(n == 1 ? is_file(&found[0], &ring) : geteuid() && n < 0,
 	   "the ring that was deleted is found, and not the other file");

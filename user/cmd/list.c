@@ -41,11 +41,12 @@ struct facts {
 	struct inspect_process files;
 };
 
-static void read_facts(struct inspect *in, const struct process_status *p, struct facts *f)
+static void read_facts(struct inspect *in, struct memory_reader *memory,
+		       const struct process_status *p, struct facts *f)
 {
 	*f = (struct facts){0};
 	struct ringfile found[RINGFILE_MAX];
-	f->rings = ringfile_find(p->pid, NULL, found, RINGFILE_MAX, f->reason);
+	f->rings = ringfile_find(memory, p->pid, NULL, found, RINGFILE_MAX, f->reason);
 	for (int i = 0; i < f->rings; i++)
 		ringfile_close(&found[i]);
 	inspect_process(in, p->pid, &f->files);
@@ -99,9 +100,9 @@ static void report_given_up(const struct memory_reader *memory)
 	pid_t pid;
 	unsigned n = memory ? memory_reader_given_up(memory, &pid) : 0;
 	if (n && log_level >= LOG_NORMAL)
-		complain("mapped files that are not inspected, as their file system gave no "
-			 "answer: %u, "
-			 "the first of process %d",
+		complain("mapped files and mappings that are not inspected, as the kernel did not "
+			 "answer: "
+			 "%u, the first of process %d",
 			 n, pid);
 }
 
@@ -130,7 +131,7 @@ static int list_processes(const struct opts *o)
 		denied += p.state == PROCESS_DENIED;
 		if (p.state != PROCESS_OPEN)
 			continue;
-		read_facts(in, &p, &f);
+		read_facts(in, memory, &p, &f);
 		if (f.rings > 0 || f.files.markers || f.files.release || f.files.incomplete)
 			print_process(&p, &f, o->json);
 		report_leased(p.pid, &f);

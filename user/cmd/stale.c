@@ -18,6 +18,7 @@
 #include "engine/leftover.h"
 #include "engine/ring_dirs.h"
 #include "engine/rundir.h"
+#include "proc/memory_reader.h"
 #include "runtime/language.h"
 
 /* Directories that share a line: a single one, or those of all runs below a base directory. */
@@ -183,7 +184,7 @@ static unsigned add_all(struct leftover *l, struct group *g, const struct opts *
 
 void stale_list(const struct opts *o)
 {
-	struct leftover l = {0};
+	struct leftover l = {.memory = memory_reader_new()};
 	static struct group groups[RUNDIR_BASES + RING_DIRS_DEFAULT + 1 + LANGUAGES];
 	unsigned n = add_all(&l, groups, o);
 	leftover_judge(&l);
@@ -203,5 +204,6 @@ void stale_list(const struct opts *o)
 		       "more than %u ring files or %u directories of them: the others were not "
 		       "inspected",
 		       LEFTOVER_FILES_MAX, LEFTOVER_DIRS_MAX);
+	memory_reader_free(l.memory);
 	leftover_done(&l);
 }

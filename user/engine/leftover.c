@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "proc/maps.h"
+#include "proc/memory_reader.h"
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "source/ring_header.h"
@@ -134,6 +135,12 @@ static int mark_mapped(const struct maps_entry *e, void *ctx)
 	return 0;
 }
 
+static void note_unread(struct leftover *l, pid_t pid, int err)
+{
+	if (err == -ETIMEDOUT && !l->unread)
+		l->unread = pid;
+}
+
 static void find_mapped(struct leftover *l)
 {
 	if (!l->file_count)
@@ -144,7 +151,9 @@ static void find_mapped(struct leftover *l)
 	while (d && (e = readdir(d))) {
 		struct mapped_search search = {l, atoi(e->d_name)};
 		if (isdigit((unsigned char)*e->d_name))
-			maps_each(search.pid, mark_mapped, &search);
+			note_unread(
+				l, search.pid,
+				memory_reader_maps(l->memory, search.pid, mark_mapped, &search));
 	}
 	if (d)
 		closedir(d);
@@ -201,6 +210,8 @@ static int open_file(const struct leftover *l, struct leftover_file *f)
 		f->verdict = doubt(f, "not a regular file");
 	else if (f->mapped_by)
 		f->verdict = LEFTOVER_USED;
+	else if (l->unread)
+		f->verdict = doubt(f, "the kernel did not tell in time what a process has mapped");
 	else if (st.st_uid != geteuid())
 		f->verdict = doubt(f, "belongs to another user");
 	else {

@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct memory_reader;
+
 enum leftover_verdict {
 	LEFTOVER_STALE,
 	LEFTOVER_USED, /* by a living process */
@@ -42,10 +44,12 @@ struct leftover_dir {
 #define LEFTOVER_FILES_MAX 65536
 
 struct leftover {
+	struct memory_reader *memory; /* NULL: reads mappings without a worker */
 	struct leftover_dir *dirs;
 	struct leftover_file *files;
 	unsigned dir_count, file_count;
-	bool cut; /* some directories or files are beyond the limits */
+	pid_t unread; /* a process whose mappings could not be read in time */
+	bool cut;     /* some directories or files are beyond the limits */
 };
 
 /* Adds the files of a directory that are named like rings. Owns `fd` from now on. The index of the

@@ -447,7 +447,7 @@ static int64_t wait_for_program(void *ctx)
 	if (program_ended(&t->program))
 		loop_stop(t->loop);
 	else
-		program_sweep(&t->program);
+		program_sweep(&t->program, t->engine->memory);
 	return AFTERCARE_NS;
 }
 

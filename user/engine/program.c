@@ -243,12 +243,12 @@ void program_usage(const struct program *t, struct session *s)
 		process_set_peak_rss(p, t->usage.peak_rss_bytes);
 }
 
-void program_sweep(struct program *t)
+void program_sweep(struct program *t, struct memory_reader *memory)
 {
 	uint64_t begin_ns = now_ns();
 	if (t->own.fd < 0 || t->keep_files || begin_ns < t->sweep_ns)
 		return;
-	struct leftover l = {0};
+	struct leftover l = {.memory = memory};
 	int fd = fcntl(t->own.fd, F_DUPFD_CLOEXEC, 0);
 	if (fd >= 0 && leftover_add(&l, fd, t->dir) >= 0 && l.file_count)
 		leftover_judge(&l);

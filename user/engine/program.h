@@ -18,6 +18,8 @@
 #include "engine/rundir.h"
 #include "proc/usage.h"
 
+struct memory_reader;
+
 struct program {
 	const struct report *report;
 	pid_t pid;
@@ -73,8 +75,9 @@ void program_usage(const struct program *t, struct session *s);
 /*
  * Removes the rings of ended processes from the directory that we made, at most at intervals: when
  * the trace is over but the program runs on, nobody reads them, and they would fill the memory.
+ * memory: see struct leftover.
  */
-void program_sweep(struct program *t);
+void program_sweep(struct program *t, struct memory_reader *memory);
 /* Its exit status as a shell shows it, 128 + signal if one killed it. */
 int program_exit_status(const struct program *t);
 /* Removes the directory and frees all; kills a program that has not called exec. */

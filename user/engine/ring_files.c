@@ -334,7 +334,8 @@ static int visit(struct followed *p, void *ctx)
 	struct ringfile found[RINGFILE_MAX];
 	char reason[EBT_REASON_BYTES] = "";
 	uint64_t seen_ns = now_ns();
-	int n = ringfile_find(p->pid, r->engine->options->ring_dir, found, RINGFILE_MAX, reason);
+	int n = ringfile_find(r->engine->memory, p->pid, r->engine->options->ring_dir, found,
+			      RINGFILE_MAX, reason);
 	if (n == -ESRCH)
 		return 0;
 	p->needs_ring &= n < 0;
@@ -361,7 +362,7 @@ static int visit(struct followed *p, void *ctx)
 /* 0: it is followed from now on, or gone; 1: it is not of our run; -errno. */
 static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
-	int is = ringfile_is_of(pid, st);
+	int is = ringfile_is_of(r->engine->memory, pid, st);
 	int ours = is > 0 ? inbox_is_ours(&r->inbox, r->engine->memory, pid) : is;
 	if (ours)
 		return ours < 0 ? ours : follow_add_found(r->follow, pid, 0);
@@ -429,7 +430,7 @@ static int add_file(int fd, const char *name, pid_t pid, const struct stat *st, 
 	struct ring_files *r = ctx;
 	const struct process *p = process_of(r, pid);
 	/* A later process may have its pid. */
-	bool is_left = p && p->ended && ringfile_is_of(pid, st) <= 0;
+	bool is_left = p && p->ended && ringfile_is_of(r->engine->memory, pid, st) <= 0;
 	int err = is_left ? 0 : find_writer(r, fd, pid, st);
 	struct known_ring *k = err ? NULL : add_left(r, fd, name);
 	if (k) {
@@ -594,7 +595,8 @@ static int report_missed(int fd, const char *name, pid_t pid, const struct stat 
 	uint64_t version = 0;
 	uint32_t process;
 	struct known_ring *k = pread(fd, &version, sizeof(version), 0) == sizeof(version) &&
-					       version && ringfile_is_of(pid, st) <= 0
+					       version &&
+					       ringfile_is_of(r->engine->memory, pid, st) <= 0
 				       ? add_left(r, fd, name)
 				       : NULL;
 	if (k)

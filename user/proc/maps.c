@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINE_BYTES (4 * PATH_MAX + 128) /* every byte of a path may be escaped */
+#define LINE_BYTES (MAPS_PATH_BYTES + 128)
 
 int maps_parse(char *line, struct maps_entry *ret)
 {

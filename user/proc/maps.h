@@ -6,9 +6,12 @@
 #ifndef PROC_MAPS_H
 #define PROC_MAPS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+
+#define MAPS_PATH_BYTES (4 * PATH_MAX) /* every byte may be escaped */
 
 struct maps_entry {
 	uint64_t start, end, offset, inode;

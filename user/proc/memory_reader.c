@@ -18,6 +18,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "proc/maps.h"
 #include "proc/regular.h"
 
@@ -26,15 +27,36 @@
 #define PAUSE_NS	  10000000000ull /* without another try of the same process */
 #define ROUNDS		  10		 /* of that, for a worker that waits for a CPU only */
 #define ABANDONED_MAX	  16		 /* workers that not even SIGKILL has ended yet */
+#define SAME_MAX	  3		 /* files of one process that are given up in that pause */
 #define FD_WORKER	  3
 
-/* The kernel gives a program at most 6 MiB of arguments and environment. */
+/* The kernel gives a program at most 6 MiB of arguments and environment, and 65,530 mappings, but their
+ * paths may be long. Most fit into the first size. */
 #define ENVIRON_MAX   (8u << 20)
-#define ENVIRON_FIRST 16384 /* most fit */
+#define ENVIRON_FIRST 16384
+#define MAPS_MAX      (64u << 20)
+#define MAPS_FIRST    131072
 
+/* A range of a file, or, with a mapping, the descriptor of its file. */
 struct request {
-	char path[96];
+	pid_t pid;
+	bool is_open;
+	char name[64];
 	uint64_t offset, bytes;
+	struct maps_entry mapping;
+	char path[MAPS_PATH_BYTES]; /* its */
+};
+
+/* What is received, and up to when. */
+struct wait {
+	uint64_t until_ns; /* later for a worker that runs */
+	unsigned rounds;
+	int fd; /* what came with it, -1: none */
+};
+
+union control {
+	struct cmsghdr header;
+	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
 struct memory_reader {
@@ -43,6 +65,7 @@ struct memory_reader {
 	unsigned given_up;
 	pid_t first_pid, last_pid; /* whose memory was given up */
 	uint64_t last_ns;
+	unsigned same; /* of last_pid, one after the other */
 	pid_t abandoned[ABANDONED_MAX];
 	unsigned abandoned_count;
 };
@@ -56,10 +79,12 @@ struct memory_reader *memory_reader_new(void)
 }
 
 /* What can be read before an error counts. */
-static ssize_t read_path(const char *path, uint64_t offset, void *ret, size_t n)
+static ssize_t read_file(pid_t pid, const char *name, uint64_t offset, void *ret, size_t n)
 {
+	char path[96];
 	size_t got = 0;
 	ssize_t one = 0;
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
 	int fd = regular_open(path, 0, 0);
 	if (fd < 0)
 		return fd;
@@ -75,14 +100,41 @@ static ssize_t read_path(const char *path, uint64_t offset, void *ret, size_t n)
 /* ---- the worker ---- */
 
 /* Answers with the bytes read, or -errno, as 8 bytes, and the bytes. */
-static void answer(const struct request *q)
+static int answer_read(const struct request *q)
 {
 	char *data = malloc(q->bytes ? q->bytes : 1);
-	int64_t n = data ? read_path(q->path, q->offset, data, q->bytes) : -ENOMEM;
-	if (file_write(FD_WORKER, &n, sizeof(n)) ||
-	    (n > 0 && file_write(FD_WORKER, data, (size_t)n)))
-		_exit(0);
+	int64_t n = data ? read_file(q->pid, q->name, q->offset, data, q->bytes) : -ENOMEM;
+	int err = file_write(FD_WORKER, &n, sizeof(n));
+	if (!err && n > 0)
+		err = file_write(FD_WORKER, data, (size_t)n);
 	free(data);
+	return err;
+}
+
+/* Answers with 0, beside the descriptor, or -errno. A file system without a block device may be served by a
+ * program or another machine: its first bytes are read, too. */
+static int answer_open(struct request *q)
+{
+	char first[64];
+	q->mapping.path = q->path;
+	int fd = maps_open(q->pid, &q->mapping);
+	if (fd >= 0 && !q->mapping.dev_major && pread(fd, first, sizeof(first), 0) < 0)
+		log_at(LOG_DEBUG, "a mapped file cannot be read: %s", strerror(errno));
+	int64_t n = fd < 0 ? fd : 0;
+	struct iovec iov = {&n, sizeof(n)};
+	union control control = {.header = {.cmsg_len = CMSG_LEN(sizeof(fd)),
+					    .cmsg_level = SOL_SOCKET,
+					    .cmsg_type = SCM_RIGHTS}};
+	struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+	if (fd >= 0) {
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+	}
+	int err = sendmsg(FD_WORKER, &msg, MSG_NOSIGNAL) == sizeof(n) ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
 }
 
 /* It holds no descriptor of the tracer's: probes and outputs must not outlive it in here. */
@@ -98,7 +150,8 @@ static _Noreturn void work(int fd)
 	    syscall(SYS_close_range, 0, FD_WORKER - 1, 0))
 		_exit(1);
 	while (file_read(FD_WORKER, &q, sizeof(q)) == sizeof(q))
-		answer(&q);
+		if (q.is_open ? answer_open(&q) : answer_read(&q))
+			break;
 	_exit(0);
 }
 
@@ -162,20 +215,35 @@ static bool is_running(pid_t worker)
 	return end && end[1] && end[2] == 'R';
 }
 
-/* Receives exactly n bytes before *until_ns, which is later for a worker that runs. 0 or -errno. */
-static int receive(struct memory_reader *r, void *to, size_t n, uint64_t *until_ns,
-		   unsigned *rounds)
+/* The bytes that are there, and a descriptor beside them. As recv(). */
+static ssize_t receive_some(struct memory_reader *r, void *to, size_t n, struct wait *w)
+{
+	union control control;
+	struct iovec iov = {to, n};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	ssize_t got = recvmsg(r->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = got > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
+	if (c && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&w->fd, CMSG_DATA(c), sizeof(w->fd));
+	return got;
+}
+
+/* Receives exactly n bytes. 0 or -errno. */
+static int receive(struct memory_reader *r, void *to, size_t n, struct wait *w)
 {
 	size_t got = 0;
 	while (got < n) {
 		uint64_t now = now_ns();
-		if (now >= *until_ns && (!is_running(r->worker) || ++*rounds >= ROUNDS))
+		if (now >= w->until_ns && (!is_running(r->worker) || ++w->rounds >= ROUNDS))
 			return -ETIMEDOUT;
-		if (now >= *until_ns)
-			*until_ns = now + PATIENCE_NS;
-		int ms = (int)((*until_ns - now) / 1000000) + 1;
+		if (now >= w->until_ns)
+			w->until_ns = now + PATIENCE_NS;
+		int ms = (int)((w->until_ns - now) / 1000000) + 1;
 		poll(&(struct pollfd){.fd = r->fd, .events = POLLIN}, 1, ms);
-		ssize_t one = recv(r->fd, (char *)to + got, n - got, MSG_DONTWAIT);
+		ssize_t one = receive_some(r, (char *)to + got, n - got, w);
 		if (!one || (one < 0 && errno != EAGAIN && errno != EINTR))
 			return -ECONNRESET; /* it was killed */
 		got += one > 0 ? (size_t)one : 0;
@@ -189,29 +257,40 @@ static uint64_t patience_ns(const struct memory_reader *r)
 	return ns > PATIENCE_LEAST_NS ? ns : PATIENCE_LEAST_NS;
 }
 
-static ssize_t ask(struct memory_reader *r, const struct request *q, void *ret)
+static ssize_t ask(struct memory_reader *r, const struct request *q, void *ret, int *ret_fd)
 {
-	int64_t n;
-	unsigned rounds = 0;
-	uint64_t until_ns = now_ns() + patience_ns(r);
+	int64_t n = 0;
+	struct wait w = {.until_ns = now_ns() + patience_ns(r), .fd = -1};
 	if (send(r->fd, q, sizeof(*q), MSG_NOSIGNAL) != sizeof(*q))
 		return -ECONNRESET;
-	int err = receive(r, &n, sizeof(n), &until_ns, &rounds);
-	if (!err && n > (int64_t)q->bytes)
-		err = -ECONNRESET;
+	int err = receive(r, &n, sizeof(n), &w);
+	if (!err && (n > (int64_t)q->bytes || (q->is_open && !n && w.fd < 0)))
+		err = n ? -ECONNRESET : -EMFILE;
 	if (!err && n > 0)
-		err = receive(r, ret, (size_t)n, &until_ns, &rounds);
+		err = receive(r, ret, (size_t)n, &w);
+	*ret_fd = w.fd;
 	return err ? err : (ssize_t)n;
 }
 
-ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
-			   void *ret, size_t n)
+/* One file of a process may be held, and its others not. */
+static bool is_paused(const struct memory_reader *r, const struct request *q)
 {
-	struct request q = {.offset = offset, .bytes = n};
-	snprintf(q.path, sizeof(q.path), "/proc/%d/%s", pid, name);
-	if (!r)
-		return read_path(q.path, offset, ret, n);
-	if (r->given_up && pid == r->last_pid && now_ns() < r->last_ns + PAUSE_NS)
+	bool others = q->is_open && q->mapping.dev_major && r->same < SAME_MAX;
+	return r->given_up && q->pid == r->last_pid && now_ns() < r->last_ns + PAUSE_NS && !others;
+}
+
+static void note_given_up(struct memory_reader *r, pid_t pid)
+{
+	r->first_pid = r->given_up++ ? r->first_pid : pid;
+	r->same = pid == r->last_pid && now_ns() < r->last_ns + PAUSE_NS ? r->same + 1 : 1;
+	r->last_pid = pid;
+	r->last_ns = now_ns();
+}
+
+static ssize_t request(struct memory_reader *r, const struct request *q, void *ret, int *ret_fd)
+{
+	*ret_fd = -1;
+	if (is_paused(r, q))
 		return -ETIMEDOUT;
 	reap_abandoned(r);
 	if (r->fd < 0 && r->abandoned_count == ABANDONED_MAX)
@@ -219,24 +298,36 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
 	int err = r->fd < 0 ? start(r) : 0;
 	if (err)
 		return err;
-	ssize_t got = ask(r, &q, ret);
-	if (got != -ETIMEDOUT && got != -ECONNRESET)
+	ssize_t got = ask(r, q, ret, ret_fd);
+	if (got >= 0 || (got != -ETIMEDOUT && got != -ECONNRESET))
 		return got;
 	abandon(r);
-	if (got == -ETIMEDOUT) {
-		r->first_pid = r->given_up++ ? r->first_pid : pid;
-		r->last_pid = pid;
-		r->last_ns = now_ns();
-	}
+	if (got == -ETIMEDOUT)
+		note_given_up(r, q->pid);
 	return got;
 }
 
-/* The whole environment, a NUL behind it; to be freed. 0 or -errno. */
-static int load_environ(struct memory_reader *r, pid_t pid, char **ret, size_t *ret_len)
+ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
+			   void *ret, size_t n)
 {
-	for (size_t cap = ENVIRON_FIRST;; cap *= 2) {
+	int fd;
+	struct request q = {.pid = pid, .offset = offset, .bytes = n};
+	if (!r)
+		return read_file(pid, name, offset, ret, n);
+	snprintf(q.name, sizeof(q.name), "%s", name);
+	ssize_t got = request(r, &q, ret, &fd);
+	if (fd >= 0)
+		close(fd);
+	return got;
+}
+
+/* A file of at most max bytes as a whole, a NUL behind it; to be freed. 0 or -errno. */
+static int load(struct memory_reader *r, pid_t pid, const char *name, size_t first, size_t max,
+		char **ret, size_t *ret_len)
+{
+	for (size_t cap = first;; cap *= 2) {
 		char *block = malloc(cap + 1);
-		ssize_t n = block ? memory_reader_read(r, pid, "environ", 0, block, cap) : -ENOMEM;
+		ssize_t n = block ? memory_reader_read(r, pid, name, 0, block, cap) : -ENOMEM;
 		if (n >= 0 && (size_t)n < cap) {
 			block[n] = 0;
 			*ret = block;
@@ -244,7 +335,7 @@ static int load_environ(struct memory_reader *r, pid_t pid, char **ret, size_t *
 			return 0;
 		}
 		free(block);
-		if (n < 0 || cap >= ENVIRON_MAX)
+		if (n < 0 || cap >= max)
 			return n < 0 ? (int)n : -EFBIG;
 	}
 }
@@ -254,7 +345,7 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 {
 	char *block = NULL;
 	size_t len = 0, name_len = strlen(name);
-	int err = load_environ(r, pid, &block, &len);
+	int err = load(r, pid, "environ", ENVIRON_FIRST, ENVIRON_MAX, &block, &len);
 	if (err)
 		return err;
 	ssize_t found = -ENOENT;
@@ -268,15 +359,33 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 	return found;
 }
 
+int memory_reader_maps(struct memory_reader *r, pid_t pid,
+		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
+{
+	char *text = NULL, *line, *rest;
+	size_t len = 0;
+	struct maps_entry e;
+	if (!r)
+		return maps_each(pid, fn, ctx);
+	int ret = load(r, pid, "maps", MAPS_FIRST, MAPS_MAX, &text, &len);
+	rest = text;
+	while (!ret && (line = strsep(&rest, "\n")))
+		if (!maps_parse(line, &e))
+			ret = fn(&e, ctx);
+	free(text);
+	return ret == -ENOENT ? -ESRCH : ret;
+}
+
 int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e)
 {
-	char name[64], first[64];
-	snprintf(name, sizeof(name), "map_files/%llx-%llx", (unsigned long long)e->start,
-		 (unsigned long long)e->end);
-	if (r && !e->dev_major &&
-	    memory_reader_read(r, pid, name, 0, first, sizeof(first)) == -ETIMEDOUT)
-		return -ETIMEDOUT;
-	return maps_open(pid, e);
+	int fd;
+	struct request q = {.pid = pid, .is_open = true, .mapping = *e};
+	if (!r || snprintf(q.path, sizeof(q.path), "%s", e->path) >= (int)sizeof(q.path))
+		return maps_open(pid, e);
+	ssize_t err = request(r, &q, NULL, &fd);
+	if (err && fd >= 0)
+		close(fd);
+	return err ? (int)err : fd;
 }
 
 unsigned memory_reader_given_up(const struct memory_reader *r, pid_t *ret_pid)

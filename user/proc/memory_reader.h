@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads files of /proc that the kernel takes from a process's memory, environ and mem, and what a
- * process has mapped (map_files). Such a read can
+ * Reads files of /proc that the kernel takes from a process's memory, environ, mem and maps, and opens what
+ * a process has mapped (map_files). Such a call can
  * wait for ever, in a state that no signal ends: the pages may be of a file whose FUSE server gives
  * no answer, and whoever waits for one holds up all that read the same process. So a worker process
  * reads, which is killed and given up if it waits for a second; the next read has a new one. Each
@@ -35,10 +35,15 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 			     size_t cap);
 
 struct maps_entry;
+/* As maps_each(), of at most 64 MiB of text (-EFBIG). Before Linux 6.18 whoever holds the lock of an address
+ * space holds up those who read its mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
+int memory_reader_maps(struct memory_reader *r, pid_t pid,
+		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
+
 /*
- * As maps_open(), of a file whose file system gives an answer: one without a block device may be served by
- * a program or another machine. Where map_files is permitted, the worker reads the first bytes before.
- * -ETIMEDOUT: they did not come. r: NULL: opens at once.
+ * As maps_open(). The first bytes of a file on a file system without a block device are read, too, as that may be
+ * served by a program or another machine. -ETIMEDOUT: the kernel or the file system gave no answer. r:
+ * NULL: opens at once.
  */
 int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e);
 

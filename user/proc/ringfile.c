@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "proc/maps.h"
+#include "proc/memory_reader.h"
 #include "proc/process.h"
 
 #include <ebtrace/ring.h>
@@ -20,6 +21,7 @@
 #define HEADER_NS 1000000000
 
 struct search {
+	struct memory_reader *memory;
 	pid_t pid;
 	pid_t inner; /* in its own pid namespace; 0: not read yet */
 	uid_t owner;
@@ -86,6 +88,9 @@ static const char *why_not(int err)
 		return geteuid() ? "Permission denied; root can read it"
 				 : "Permission denied: root lacks a capability here, such as "
 				   "CAP_DAC_READ_SEARCH";
+	case -ETIMEDOUT:
+		return "the kernel gave no answer: its file system, or who holds the lock of the "
+		       "process's memory, is waited for";
 	default:
 		return file_strerror(err);
 	}
@@ -128,7 +133,7 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 	s->mapped = true;
 	if (!is_own(s, e))
 		return 0;
-	int fd = maps_open(s->pid, e);
+	int fd = memory_reader_open(s->memory, s->pid, e);
 	if (fd < 0 && fd != -EINVAL && e->deleted) {
 		s->err = refuse(s, -EACCES, e->path,
 				geteuid() ? "has been deleted; root can read it still"
@@ -157,9 +162,11 @@ static int add_from_dir(struct search *s, const char *dir)
 	return add_found(s, fd, path);
 }
 
-int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason)
+int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
+		  int cap, char *reason)
 {
-	struct search s = {.pid = pid, .found = ret, .cap = cap, .reason = reason};
+	struct search s = {
+		.memory = memory, .pid = pid, .found = ret, .cap = cap, .reason = reason};
 	struct process_status p;
 
 	*ret->path = 0;
@@ -177,7 +184,7 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 		return p.error;
 	}
 	s.owner = p.uid;
-	int err = maps_each(pid, add_mapping, &s);
+	int err = memory_reader_maps(memory, pid, add_mapping, &s);
 	if (s.n)
 		return s.n;
 	if (s.err)
@@ -196,7 +203,7 @@ int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, cha
 	}
 	if (err < 0) {
 		snprintf(reason, RINGFILE_REASON_BYTES, "process %d: its mappings: %s", (int)pid,
-			 strerror(-err));
+			 why_not(err));
 		return err;
 	}
 	snprintf(reason, RINGFILE_REASON_BYTES, "process %d has no ring", (int)pid);
@@ -210,7 +217,7 @@ static int compare_mapping(const struct maps_entry *e, void *ctx)
 	struct stat st;
 	if (!is_own(s, e))
 		return 0;
-	int fd = maps_open(s->pid, e);
+	int fd = memory_reader_open(s->memory, s->pid, e);
 	if (fd < 0) {
 		s->err = fd;
 		return 0;
@@ -221,11 +228,15 @@ static int compare_mapping(const struct maps_entry *e, void *ctx)
 	return s->n;
 }
 
-int ringfile_is_of(pid_t pid, const struct stat *file)
+int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *file)
 {
 	char reason[RINGFILE_REASON_BYTES];
-	struct search s = {.pid = pid, .wanted = file, .reason = reason, .owner = file->st_uid};
-	int err = maps_each(pid, compare_mapping, &s);
+	struct search s = {.memory = memory,
+			   .pid = pid,
+			   .wanted = file,
+			   .reason = reason,
+			   .owner = file->st_uid};
+	int err = memory_reader_maps(memory, pid, compare_mapping, &s);
 	err = err < 0 ? err : s.err;
 	bool unread = err == -EMFILE || err == -ENFILE || err == -ENOMEM;
 	return s.n ? 1 : unread ? err : 0;

@@ -19,6 +19,8 @@
 #define RINGFILE_MAX	      64
 #define RINGFILE_REASON_BYTES 256
 
+struct memory_reader;
+
 struct ringfile {
 	int fd;		/* the caller's */
 	char path[192]; /* for messages; cut if longer */
@@ -37,15 +39,16 @@ pid_t ringfile_name_pid(const char *name);
  * -ENOENT no ring, -EACCES or -EPERM no permission (also: the file is deleted, and opening the
  * mapping is not permitted), -ELOOP a symbolic link, -EINVAL not a regular file, -EOWNERDEAD a file
  * of a third user, -ESTALE not the file that is mapped. After an error ret->path names a mapped
- * ring that could not be opened; empty: none is known.
+ * ring that could not be opened; empty: none is known. memory: reads the mappings; NULL: without a worker.
  */
-int ringfile_find(pid_t pid, const char *dir, struct ringfile *ret, int cap, char *reason);
+int ringfile_find(struct memory_reader *memory, pid_t pid, const char *dir, struct ringfile *ret,
+		  int cap, char *reason);
 /*
  * 1 if the file is a ring of the process, 0 if not. Its name is not proof: the pid in it may be of
  * another pid namespace, and here of another process. -EMFILE, -ENFILE, -ENOMEM: could not be
  * determined.
  */
-int ringfile_is_of(pid_t pid, const struct stat *file);
+int ringfile_is_of(struct memory_reader *memory, pid_t pid, const struct stat *file);
 /*
  * OCaml names and maps its file first, then writes the header, field by field: a field that is
  * still 0 would be read as damage. True as long as there is one; after a second it is damage.

@@ -402,7 +402,7 @@ int ebt_cursor_open_pid(pid_t pid, const char *dir, enum ebt_release release,
 
 	if (!pid)
 		pid = getpid();
-	int n = ringfile_find(pid, dir, found, RINGFILE_MAX, why);
+	int n = ringfile_find(NULL, pid, dir, found, RINGFILE_MAX, why);
 	if (n < 0) {
 		if (reason)
 			snprintf(reason, EBT_REASON_BYTES, "%s", why);
