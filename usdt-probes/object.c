@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
+#include <ebtrace/memtrace.h>
 #include <ebtrace/probes.h>
 
 #include "alloc_trace.h"
@@ -16,8 +17,7 @@
 #include "sampler.h"
 #include "settings.h"
 
-#define DEFAULT_RATE 1e-6
-#define WORD_BYTES   8
+#define WORD_BYTES 8
 
 /* The semaphores of the two providers' markers. In a section with contents, as the gate. */
 struct listeners {
@@ -31,8 +31,9 @@ __attribute__((section(".probes"), aligned(4), used,
 __thread struct ebt_sampler ebt_object_sampler;
 static __thread bool inside; /* the slow path of this thread's sampler */
 
-static double listener_rate = DEFAULT_RATE;
+static double listener_rate = EBT_MEMTRACE_RATE;
 static uint64_t seed, samplers;
+static int load_error;	 /* why there is no trace */
 static uint64_t dropped; /* inside the slow path of another */
 static const struct ebt_object_stacks *stacks;
 
@@ -189,14 +190,16 @@ int ebt_object_trace_start(const char *path, double rate, const char *context)
 		return -EINVAL;
 	int err = ebt_alloc_trace_start(&(struct ebt_alloc_config){
 		.path = path, .context = context, .rate = rate, .locations = find_locations});
-	if (!err)
+	if (!err) {
 		use_rate(rate);
+		load_error = 0;
+	}
 	return err;
 }
 
 int ebt_object_trace_stop(void)
 {
-	return ebt_alloc_trace_stop();
+	return ebt_alloc_tracing() || !load_error ? ebt_alloc_trace_stop() : load_error;
 }
 
 void ebt_object_trace_flush(void)
@@ -215,13 +218,9 @@ void ebt_object_seed(uint64_t new_seed)
 	samplers = 0;
 }
 
-/* A number of the environment, as strtod() reads it. */
-static bool read_number(const char *name, double *ret)
+static bool read_number(const char *text, double *ret)
 {
-	const char *text = ebt_setting(name, NULL);
 	char *end;
-	if (!text)
-		return false;
 	double value = strtod(text, &end);
 	if (end == text || *end)
 		return false;
@@ -229,20 +228,56 @@ static bool read_number(const char *name, double *ret)
 	return true;
 }
 
+/* False: it is no rate, as a line on stderr says. */
+static bool read_rate(bool for_trace)
+{
+	const char *text = ebt_setting("EBTRACE_MEMTRACE_RATE", NULL);
+	double value;
+	if (!text)
+		return true;
+	if (read_number(text, &value) && value > 0 && value <= 1) {
+		listener_rate = value;
+		return true;
+	}
+	ebt_setting_error("EBTRACE_MEMTRACE_RATE", text,
+			  for_trace
+				  ? "not a rate (like 1e-5, above 0 and at most 1); no trace is "
+				    "written"
+				  : "not a rate (like 1e-5, above 0 and at most 1); 1e-5 is used");
+	return false;
+}
+
+static void read_seed(void)
+{
+	const char *text = ebt_setting("EBTRACE_MEMTRACE_SEED", NULL);
+	const void *random = (const void *)getauxval(AT_RANDOM);
+	double value;
+	if (text && read_number(text, &value) && value >= 0 && value < 0x1p64) {
+		seed = (uint64_t)value;
+		return;
+	}
+	if (text)
+		ebt_setting_error("EBTRACE_MEMTRACE_SEED", text,
+				  "not a number from 0 on; the samples are not repeatable");
+	if (random)
+		memcpy(&seed, random, sizeof(seed));
+}
+
+static int start_loaded(const char *path)
+{
+	return ebt_object_trace_start(path, listener_rate, NULL);
+}
+
 /* Behind the constructor of process.c, and before those of the program. */
 __attribute__((constructor(102))) static void library_loaded(void)
 {
-	double value;
-	const char *path = ebt_setting("EBTRACE_MEMTRACE", NULL);
-	const void *random = (const void *)getauxval(AT_RANDOM);
-	if (read_number("EBTRACE_MEMTRACE_RATE", &value) && value > 0)
-		listener_rate = value < 1 ? value : 1;
-	if (read_number("EBTRACE_MEMTRACE_SEED", &value))
-		seed = (uint64_t)value;
-	else if (random)
-		memcpy(&seed, random, sizeof(seed));
-	if (!path)
-		return;
-	ebt_object_trace_start(path, listener_rate, NULL);
-	unsetenv("EBTRACE_MEMTRACE");
+	const char *name = "EBTRACE_MEMTRACE";
+	bool for_trace = ebt_setting(name, NULL);
+	read_seed();
+	if (read_rate(for_trace))
+		load_error = ebt_setting_start(name, start_loaded);
+	else if (for_trace) {
+		load_error = -EINVAL;
+		unsetenv(name);
+	}
 }

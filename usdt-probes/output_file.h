@@ -7,6 +7,12 @@
  * signal handler forks in the middle of a write; nor does anything write to the descriptor once the
  * program has closed it. After the first error nothing more is written, and the file is cut to what
  * comes before it.
+ *
+ * A FIFO, a pipe, a socket, a device that is no terminal, and whatever is behind a name of a
+ * descriptor of the process (/dev/stdout, /dev/stderr, /dev/fd/N, /proc/self/fd/N) is a stream: neither
+ * locked nor truncated nor cut, and written to without a position. A reader that has gone is an error,
+ * and no SIGPIPE; so is one that reads nothing for 10 s, for which the writing thread waits with its
+ * signals blocked.
  */
 #ifndef EBT_OUTPUT_FILE_H
 #define EBT_OUTPUT_FILE_H
@@ -29,6 +35,7 @@ enum ebt_trace_state {
 struct ebt_output_file {
 	uint32_t *state;
 	int fd;
+	bool is_stream;
 	struct ebt_file_id id;
 	uint32_t writing; /* a lock: trace_lock.h */
 	uint64_t bytes;	  /* that are written, whole */
@@ -36,9 +43,9 @@ struct ebt_output_file {
 };
 
 /*
- * Opens the file; it is created with mode 0600 and must be a regular file, not a symbolic link. 0;
- * -EALREADY: this process has one; -EAGAIN: another process has locked it; -EINVAL: not regular;
- * -errno. Calls of open and close are serialised by the caller.
+ * Opens the file; it is created with mode 0600. 0; -EALREADY: this process has one; -EAGAIN: another
+ * process has locked it; -EINVAL: neither a regular file nor a stream; -ELOOP: a symbolic link;
+ * -ENXIO: a FIFO that nobody reads; -errno. Calls of open and close are serialised by the caller.
  */
 int ebt_output_file_open(struct ebt_output_file *f, const char *path);
 /* Appends; thread-safe. 0 or the first error of the file. */

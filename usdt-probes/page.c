@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* The probes of pages. */
-#include <stdlib.h>
-
 #include <ebtrace/probes.h>
 
 #include "gate.h"
@@ -71,9 +69,5 @@ void ebt_emit_page_scavenge(const void *addr, size_t pages)
 /* Behind the constructor of process.c, and before those of the program. */
 __attribute__((constructor(102))) static void library_loaded(void)
 {
-	const char *path = ebt_setting("EBTRACE_PAGETRACE", NULL);
-	if (!path)
-		return;
-	ebt_page_trace_start(path);
-	unsetenv("EBTRACE_PAGETRACE");
+	ebt_page_trace_failed(ebt_setting_start("EBTRACE_PAGETRACE", ebt_page_trace_start));
 }

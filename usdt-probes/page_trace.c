@@ -42,6 +42,7 @@ static struct ebt_writers writers = {.first = page_writers,
 				     .forked = &ebt_fork_page[EBT_FORK_PAGE_WRITERS]};
 static uint32_t traces; /* the state word is this + EBT_TRACE_ON; written under the lock */
 static uint64_t lost;
+static int load_error; /* why there is no trace */
 
 static __thread struct {
 	struct ebt_writer_thread base;
@@ -245,6 +246,7 @@ static void child_begins(void)
 	__atomic_store_n(&ebt_page_gate_own.trace, 0, __ATOMIC_RELAXED);
 	*STATE = 0;
 	*LOCK = 0;
+	load_error = 0;
 	*writers.forked = 0;
 	ebt_output_file_forget(&file);
 	errno = saved_errno;
@@ -284,14 +286,21 @@ int ebt_page_trace_start(const char *path)
 	if (err)
 		return err;
 	err = start_locked(path);
+	if (!err)
+		load_error = 0;
 	ebt_trace_unlock(LOCK, &mask);
 	return err;
+}
+
+void ebt_page_trace_failed(int err)
+{
+	load_error = err;
 }
 
 int ebt_page_trace_stop(void)
 {
 	sigset_t mask;
-	int err = current_trace() ? ebt_trace_lock(LOCK, &mask) : -EINVAL;
+	int err = current_trace() ? ebt_trace_lock(LOCK, &mask) : load_error ? load_error : -EINVAL;
 	if (err)
 		return err;
 	err = -EINVAL;

@@ -29,6 +29,9 @@
 void ebt_page_trace_init(void);
 /* After this no thread's end calls into a library that may be unmapped. */
 void ebt_page_trace_done(void);
+/* The trace that the environment names could not start: until another one does, this is the error of
+ * ebt_page_trace_stop(). 0: it could. */
+void ebt_page_trace_failed(int err);
 /* Flushes and releases the calling thread's writer. */
 void ebt_page_trace_thread_end(void);
 

@@ -40,6 +40,9 @@ extern "C" {
 /* The most bytes of a packet; memtrace reads no longer one. */
 #define EBT_MEMTRACE_PACKET_BYTES 32768
 
+/* The probability that a word is sampled where nobody chose one. */
+#define EBT_MEMTRACE_RATE 1e-5
+
 /* What the trace records of the program. Strings are never NULL. */
 struct ebt_memtrace_info {
 	double sample_rate; /* probability that a word is sampled */

@@ -21,7 +21,8 @@
  *   EBTRACE_MAX_DOMAINS  rings: 1 to 4096, default 128
  *   EBTRACE_PAGETRACE    write a page trace to this file: see ebt_page_trace_start(). The variable is
  *                        then removed from the environment: programs that this one starts would
- *                        overwrite the file.
+ *                        overwrite the file. Why it cannot be written is one line on stderr and the
+ *                        result of ebt_page_trace_stop(); a FIFO's reader is waited for up to 10 s.
  * A value out of its range is replaced by the nearest limit.
  *
  * A child of fork() records into a file of its own if its parent did: its first probe makes the
@@ -257,12 +258,15 @@ static inline void ebt_page_scavenge(const void *addr, size_t pages)
  * of the program. Events in a signal handler that interrupted one of the same thread are dropped and
  * counted; if it ends the program, its thread's buffer is lost. ebt_pause() does not stop the trace.
  *
+ * A FIFO, a device, or a descriptor of the program is written to as ebt_object_trace_start() does.
+ *
  * Returns 0, or -EALREADY: a trace is written; -EAGAIN: another process has locked the file; -EINVAL:
- * no regular file; -ELOOP: a symbolic link; else -errno. Not for signal handlers.
+ * what no trace is written to, as a terminal; -ENXIO: a FIFO that no process reads; -ELOOP: a symbolic
+ * link; else -errno. Not for signal handlers.
  */
 EBT_API int ebt_page_trace_start(const char *path);
 /* Ends the trace; the library does so at exit. Returns 0, the first error of its file, or -EINVAL: no
- * trace is written. Not for signal handlers. */
+ * trace is written; if EBTRACE_PAGETRACE asked for one, the error is why. Not for signal handlers. */
 EBT_API int ebt_page_trace_stop(void);
 /* Writes what is buffered, as a program does before exec(). Not for signal handlers. */
 EBT_API void ebt_page_trace_flush(void);

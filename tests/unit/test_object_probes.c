@@ -223,6 +223,8 @@ static void test_flush(void)
 /* With a trace from the environment; the program's end closes it. */
 static int child_of_environment(void)
 {
+	if (getenv("EBTRACE_MEMTRACE_SEED") && !strcmp(getenv("EBTRACE_MEMTRACE_SEED"), "0"))
+		return -ebt_object_trace_stop();
 	ebt_object_alloc(1000, EBT_ALLOC_MAJOR, NULL);
 	return getenv("EBTRACE_MEMTRACE") ? 1 : 0;
 }
@@ -242,6 +244,32 @@ static void test_environment(char **argv)
 	ok(t.events == 1 && t.event[0].e.words == 1000 && t.rate == 0.01 && t.pid == (uint64_t)pid,
 	   "and has the allocations and the rate");
 	trace_done(&t);
+}
+
+/* What ebt_object_trace_stop() returns in a program with this environment. */
+static int error_of_environment(char **argv, const char *file, const char *rate)
+{
+	int status = -1;
+	pid_t pid = fork();
+	if (!pid) {
+		setenv("EBTRACE_MEMTRACE", file, 1);
+		setenv("EBTRACE_MEMTRACE_RATE", rate, 1);
+		setenv("EBTRACE_MEMTRACE_SEED", "0", 1);
+		close(STDERR_FILENO);
+		execl("/proc/self/exe", argv[0], "child", NULL);
+		_exit(2);
+	}
+	waitpid(pid, &status, 0);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void test_load_error(char **argv)
+{
+	is(error_of_environment(argv, "nowhere/x", "1"), ENOENT,
+	   "why the trace of the environment did not start is the error of its stop");
+	is(error_of_environment(argv, path, "2"), EINVAL, "as is a rate that is none");
+	is(error_of_environment(argv, path, "1"), 0, "a trace that started has no error");
+	is(error_of_environment(argv, "", "2"), EINVAL, "without a trace there is none to stop");
 }
 
 int main(int argc, char **argv)
@@ -265,6 +293,7 @@ int main(int argc, char **argv)
 	test_flush();
 	test_signals();
 	test_environment(argv);
+	test_load_error(argv);
 	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
 	if (system(command))
 		abort();

@@ -2,6 +2,7 @@
 /*
  * ebtrace mem record: records the allocations of a program that it starts, or of running processes.
  */
+#include <ebtrace/memtrace.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -162,7 +163,7 @@ static int write_process(struct mem_record *r, unsigned process, struct outfile 
 		       "no allocation of '%s' was sampled, at --rate %g; a higher one samples "
 		       "more%s",
 		       r->options->program[0],
-		       r->options->rate ? r->options->rate : MEM_RECORD_RATE,
+		       r->options->rate ? r->options->rate : EBT_MEMTRACE_RATE,
 		       r->options->children ? "" : ", --children what its children allocate");
 	return EXIT_OK;
 }

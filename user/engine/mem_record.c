@@ -108,7 +108,8 @@ static void extend_environment(void *ctx)
 {
 	const struct mem_record *r = ctx;
 	char value[2 * PATH_MAX + 64], rate[32];
-	snprintf(rate, sizeof(rate), "%.9g", r->options->rate ? r->options->rate : MEM_RECORD_RATE);
+	snprintf(rate, sizeof(rate), "%.9g",
+		 r->options->rate ? r->options->rate : EBT_MEMTRACE_RATE);
 	if (r->by_memtrace) {
 		snprintf(value, sizeof(value), "%s/" MEMTRACE_FILE, r->dir.path);
 		setenv("MEMTRACE", value, 1);

@@ -19,12 +19,10 @@
 #include "engine/rundir.h"
 #include "engine/signals.h"
 
-#define MEM_RECORD_RATE 1e-5 /* the default */
-
 struct mem_record_options {
 	char **program; /* NULL-terminated */
 	bool children;	/* record what they run, too */
-	double rate;	/* probability that a word is sampled; 0: the default */
+	double rate;	/* probability that a word is sampled; 0: EBT_MEMTRACE_RATE */
 	int nice;	/* of the program, as its limit of open files */
 	rlim_t open_files;
 	bool stdout_is_stderr; /* as of struct program_options */
