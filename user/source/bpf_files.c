@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "proc/memory_reader.h"
 
 /* Files of one process that are remembered. One that maps and unmaps ever new files has no other
  * limit; what it maps beyond is not looked into, which is reported. */
