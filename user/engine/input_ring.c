@@ -134,6 +134,9 @@ static enum engine_end open_process(const struct engine *e, pid_t pid, struct pr
 	char reason[EBT_REASON_BYTES] = "";
 	enum ebt_release release = o->release ? o->release : inspect_release(NULL, pid);
 	int err = ebt_cursor_open_pid(pid, o->ring_dir, release, ret, reason);
+	end = err ? refusal_check_ended(e, pid) : ENGINE_OK;
+	if (end)
+		return end;
 	if (err)
 		report_error(&e->report, "%s", *reason ? reason : strerror(-err));
 	return refusal_of(err);

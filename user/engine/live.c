@@ -246,6 +246,15 @@ static bool is_not_yet(int err)
 	return err == -EAGAIN || err == -EBUSY;
 }
 
+/* Processes that have ended may have had something. */
+static enum engine_end check_running(const struct live *t)
+{
+	enum engine_end end = ENGINE_OK;
+	for (unsigned i = 0; !end && i < t->options->pid_count; i++)
+		end = refusal_check_ended(t->engine, t->options->pids[i]);
+	return end;
+}
+
 /* A process that has neither ring nor markers ends the run before it began. */
 static enum engine_end check_something(struct live *t)
 {
@@ -260,6 +269,9 @@ static enum engine_end check_something(struct live *t)
 	}
 	if (ring_files_opened(t->files) || t->probing.sees)
 		return ENGINE_OK;
+	enum engine_end end = t->options->wait ? ENGINE_OK : check_running(t);
+	if (end)
+		return end;
 	int err = ring_files_error(t->files, &reason);
 	if (err == -EAGAIN && t->options->wait)
 		return ENGINE_OK;
@@ -269,9 +281,8 @@ static enum engine_end check_something(struct live *t)
 		return refusal_of(err);
 	if (t->options->wait)
 		return ENGINE_OK;
-	refusal_report_nothing(t->engine, t->inspect, t->options->pids[0],
-			       t->probing.source ? NULL : t->probing.unprobed);
-	return ENGINE_NOTHING;
+	return refusal_report_nothing(t->engine, t->inspect, t->options->pids[0],
+				      t->probing.source ? NULL : t->probing.unprobed);
 }
 
 static enum engine_end add_process(struct live *t, pid_t pid)
@@ -281,6 +292,9 @@ static enum engine_end add_process(struct live *t, pid_t pid)
 	if (end)
 		return end;
 	int err = follow_add(t->follow, p.pid);
+	end = err ? refusal_check_ended(t->engine, p.pid) : ENGINE_OK;
+	if (end)
+		return end;
 	if (err) {
 		report_error(&t->engine->report, "cannot follow process %d: %s", p.pid,
 			     strerror(-err));

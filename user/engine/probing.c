@@ -12,6 +12,7 @@
 #include "codec/ring_ids.h"
 #include "core/filter.h"
 #include "core/kinds.h"
+#include "engine/refusal.h"
 #include "source/bpf_kernel.h"
 #include "source/ring.h"
 
@@ -257,6 +258,9 @@ static enum engine_end check_allocs(const struct probing *p, pid_t pid)
 	/* A program that we start may load a library, or start another, that has some. */
 	if (o->allocs != ALLOCS_ONLY || counts.alloc_sites || o->wait || o->program)
 		return ENGINE_OK;
+	enum engine_end end = refusal_check_ended(p->engine, pid);
+	if (end)
+		return end;
 	report_error(&p->engine->report,
 		     "process %d has no markers of sampled allocations (ebtrace:alloc or "
 		     "otel_memory:alloc) and no OCaml 5 in native code; start it anew with: "
@@ -274,6 +278,10 @@ enum engine_end probing_attach(struct probing *p, pid_t pid)
 	const struct engine_options *o = p->engine->options;
 	char reason[EBT_REASON_BYTES] = "";
 	int n = bpf_source_attach(p->source, pid, reason);
+	enum engine_end ended =
+		n < 0 && !o->program ? refusal_check_ended(p->engine, pid) : ENGINE_OK;
+	if (ended)
+		return ended;
 	bool missed = n >= 0 && report_missed(p);
 	p->sees |= n >= 0 && o->blame && !bpf_source_refusal(p->source, BPF_BLAME);
 	if (n > 0)

@@ -82,6 +82,14 @@ enum engine_end refusal_check(const struct engine *e, pid_t pid, struct process_
 	return ENGINE_GONE;
 }
 
+enum engine_end refusal_check_ended(const struct engine *e, pid_t pid)
+{
+	if (!process_has_ended(pid))
+		return ENGINE_OK;
+	report_error(&e->report, "process %d ended before it could be traced", pid);
+	return ENGINE_GONE;
+}
+
 static int open_executable(pid_t pid)
 {
 	char path[32];
@@ -99,21 +107,21 @@ static const struct language *stripped_language(pid_t pid)
 	return hidden;
 }
 
-/* Reports why the executable of a process cannot be traced. False: no known reason. */
-static bool report_executable(const struct report *r, pid_t pid)
+enum { EXPLANATION_BYTES = MACHINE_NAME_BYTES + RUNTIME_TEXT_BYTES };
+
+/* Why the executable of a process cannot be traced, to stand behind its pid. Empty: no known reason. */
+static void explain_executable(pid_t pid, char ret[EXPLANATION_BYTES])
 {
 	char machine[MACHINE_NAME_BYTES], reason[RUNTIME_TEXT_BYTES];
 	int fd = open_executable(pid);
+	*ret = 0;
 	if (fd < 0)
-		return false;
-	bool foreign = machine_check(fd, machine) == -ENOTSUP;
-	bool known = !foreign && runtimes_explain(fd, reason);
+		return;
+	if (machine_check(fd, machine) == -ENOTSUP)
+		snprintf(ret, EXPLANATION_BYTES, "is a program of another machine: %s", machine);
+	else if (runtimes_explain(fd, reason))
+		snprintf(ret, EXPLANATION_BYTES, "%s", reason);
 	close(fd);
-	if (foreign)
-		report_error(r, "process %d is a program of another machine: %s", pid, machine);
-	else if (known)
-		report_error(r, "process %d %s", pid, reason);
-	return foreign || known;
 }
 
 /* A process whose runtime is recognised, but neither its ring nor its functions can be read. */
@@ -145,14 +153,19 @@ static void report_off(const struct engine *e, pid_t pid, const char *name, cons
 			     pid, name, command, pid, start, command);
 }
 
-void refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
-			    const char *unprobed)
+enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
+				       const char *unprobed)
 {
 	const struct report *r = &e->report;
-	char is[RUNTIME_TEXT_BYTES];
+	char is[RUNTIME_TEXT_BYTES], explanation[EXPLANATION_BYTES];
 	struct inspect_process files;
 	inspect_process(in, pid, &files);
-	const struct language *stripped = NULL;
+	const struct language *stripped = stripped_language(pid);
+	explain_executable(pid, explanation);
+	/* Files of a process that ends meanwhile are not found. */
+	enum engine_end end = refusal_check_ended(e, pid);
+	if (end)
+		return end;
 	if (files.leased) {
 		report_error(r,
 			     "process %d: '%s' cannot be inspected: another program holds a lease "
@@ -163,19 +176,22 @@ void refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pi
 		report_off(e, pid, is, language_of(files.release)->start, unprobed);
 	} else if (files.markers && unprobed) {
 		report_off(e, pid, "links libebtrace-probes", "EBTRACE_START", unprobed);
-	} else if ((stripped = stripped_language(pid))) {
+	} else if (stripped) {
 		report_error(r,
 			     "process %d is %s whose symbols have all been stripped: its functions "
 			     "cannot be found; start it with %s=1, or with: %s -- PROGRAM, or link "
 			     "it without -s",
 			     pid, stripped->program, stripped->start, engine_command(e->options));
-	} else if (!report_executable(r, pid)) {
+	} else if (*explanation) {
+		report_error(r, "process %d %s", pid, explanation);
+	} else {
 		report_error(
 			r,
 			"process %d has nothing to trace: no ring file, and no markers that could "
 			"be used; %s; --wait waits until it, or a child of it, has something",
 			pid, language_advice);
 	}
+	return ENGINE_NOTHING;
 }
 
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring)
