@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -86,16 +87,18 @@ void process_read_status(pid_t pid, struct process_status *ret)
 		ret->state = PROCESS_ZOMBIE;
 		return;
 	}
-	/* The permission is checked when maps is opened, not when it is read. */
-	char one;
-	n = process_read(pid, "maps", &one, 1);
-	if (is_our_limit(n)) {
-		set_unread(ret, (int)n);
+	/* The permission is checked when maps is opened; reading it may take for ever (see memory_reader.h). */
+	snprintf(dir, sizeof(dir), "/proc/%d/maps", pid);
+	int fd = file_open(AT_FDCWD, dir, 0);
+	if (is_our_limit(fd)) {
+		set_unread(ret, fd);
 		return;
 	}
-	ret->state = n >= 0			   ? PROCESS_OPEN
-		     : n == -ESRCH || n == -ENOENT ? PROCESS_GONE
-						   : PROCESS_DENIED;
+	if (fd >= 0)
+		close(fd);
+	ret->state = fd >= 0			     ? PROCESS_OPEN
+		     : fd == -ESRCH || fd == -ENOENT ? PROCESS_GONE
+						     : PROCESS_DENIED;
 }
 
 bool process_pidfd_has_ended(int pidfd)
