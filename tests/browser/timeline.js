@@ -7,9 +7,16 @@ function check_timeline() {
 	const info = () => p.byId('info').textContent;
 	tap.is(p.svg.dataset.ready, 'yes', 'the script of the timeline runs to its end');
 	tap.is(points.length, Math.round(data.elapsed / data.step), 'it has all points');
-	const i = points.findIndex(point => point[0] > 1 << 20), ms = t => (t / 1e6).toFixed(3) + ' ms';
-	const x = +data.left + (i + 0.5) / points.length * (data.right - data.left);
-	p.event(p.svg, 'mousemove', {clientX: x, clientY: 200});
+	const large = points.findIndex(point => point[0] > 1 << 20), ms = t => (t / 1e6).toFixed(3) + ' ms';
+	// As large as the window allows.
+	const scale = p.svg.getScreenCTM(), box = p.svg.viewBox.baseVal;
+	tap.near(scale.a, p.window.innerWidth / box.width, 0.01, 'it is as wide as the window');
+	// A mouse is on whole pixels.
+	const width = data.right - data.left, to_mouse = x => Math.round(scale.e + scale.a * x);
+	const mouse = to_mouse(+data.left + (large + 0.5) / points.length * width);
+	const i = Math.floor(((mouse - scale.e) / scale.a - data.left) / width * data.elapsed / data.step);
+	const x = +data.left + (i + 0.5) * data.step / data.elapsed * width;
+	p.event(p.svg, 'mousemove', {clientX: mouse, clientY: 200});
 	tap.ok(info().startsWith(`${ms(i * data.step)} to ${ms((i + 1) * data.step)}`),
 		'the line on top has the time of what the mouse is on');
 	tap.ok(info().includes(`at most ${(points[i][0] / (1 << 20)).toFixed(1)} MiB alive`),
@@ -21,7 +28,7 @@ function check_timeline() {
 	tap.ok(Math.abs(points[i].slice(3).reduce((a, b) => a + b) - points[i][1]) < 10, 'which add up to what is alive');
 	const line = p.byId('cursor');
 	tap.ok(line.style.visibility === 'visible' &&
-		Math.abs(line.getBoundingClientRect().x - x) < 1, 'where a line stands');
+		Math.abs(line.getBoundingClientRect().x - scale.e - scale.a * x) < 1, 'where a line stands');
 	p.event(p.svg, 'keydown', {key: 'ArrowRight'});
 	tap.ok(info().startsWith(ms((i + 1) * data.step)), 'an arrow key moves to the next point');
 	p.event(p.svg, 'mousemove', {clientX: 5, clientY: 200});

@@ -64,7 +64,7 @@ share() { awk -v total="$total" -v re="$1" '$0 ~ re { n += $NF } END { print n /
 cat >"$TMP/page.html" <<END
 <!DOCTYPE html><meta charset="utf-8"><pre id="tap"></pre>
 <iframe id="flame" src="flame.svg" width="1100" height="400"></iframe>
-<iframe id="timeline" src="timeline.svg" width="1220" height="560"></iframe>
+<iframe id="timeline" src="timeline.svg" width="700" height="560"></iframe>
 <iframe id="hostile" src="hostile.svg" width="1100" height="400"></iframe>
 <script>$(cat tests/browser/*.js)
 addEventListener('load', () => {

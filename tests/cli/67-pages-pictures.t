@@ -18,6 +18,11 @@ is "$(head -c 8 "$TMP/map.png" | od -An -tx1 | tr -d ' ')" 89504e470d0a1a0a "map
 is "$(od -An -tu1 -j16 -N8 "$TMP/map.png" | xargs)" "0 0 5 0 0 0 3 92" "of 1280 x 860 pixels"
 xmllint --noout "$TMP/map.svg" 2>"$TMP/log"
 ok $? "map.svg is well-formed XML"
+grep -q '<title>Pages of the heap over time</title>' "$TMP/map.svg" && ! grep -q '<svg [^>]* height=' "$TMP/map.svg" &&
+	grep -q '<svg [^>]* width="100%"[^>]* viewBox="0 0 1280 860"' "$TMP/map.svg"
+ok $? "map.svg has a title, and is as large as the window allows" || diag "$(head -2 "$TMP/map.svg")"
+is "$(grep -o '<use .* y="72"/>' "$TMP/map.svg" | sed 's/.* x="//; s/".*//' | sort -C -g && echo apart)" apart \
+	"no text of its legend begins before the one to the left of it ends"
 is "$(grep -oE '(href|src)="[^"#d]' "$TMP/map.svg" "$TMP/map.html" | wc -l)" 0 "they refer to no other file"
 
 # Its columns of time, in characters: the heap grows to its peak of 240 MiB at 284 of 661 ms.
@@ -27,6 +32,9 @@ grep -q '^ *0xc000000000 |#' "$TMP/map"
 ok $? "the lowest one is allocated from the begin on"
 is "$(grep '0xc00f' "$TMP/map" | grep -o '|.*' | grep -bo '[#+.]' | head -1 | cut -d: -f1)" 27 \
 	"the highest one when the heap is at its peak, in column 26 of 60"
+
+is "$(grep -o '<title>[^<]*' "$TMP/map.html") $(grep -o '"mappings":[^]]*]' "$TMP/map.html")" \
+	'<title>Pages of the heap over time "mappings":[]' "so does map.html; a heap has no mappings"
 
 # Two stretches of addresses, 127 TiB apart: a P, a time, and a page of each.
 perl -e 'print pack("Q<*", 4, 1000 << 3, 0xc000000000 | 1 << 3 | 1, 0x7f0000000000 | 1 << 3 | 1)' |

@@ -244,4 +244,23 @@ refused 2 'pages of what?' "it needs something to report" "$ebt" pages
 refused 2 'pages reports one process' "one process" "$ebt" pages -p 1 -p 2
 refused 2 'excludes' "not a process and a program" "$ebt" pages -p 1 -- true
 
+# The pictures name program and mappings, whose names are the program's choice.
+hostile='<b>"&<!--<script>'
+cp /bin/sleep "$TMP/$hostile"
+for format in svg html png; do
+	timeout 300 "$ebt" pages -q -o "$TMP/hostile.$format" -- "$TMP/$hostile" 0.3 2>"$TMP/err"
+	is $? 0 "hostile.$format" || diag "$(cat "$TMP/err")"
+done
+xmllint --noout "$TMP/hostile.svg" 2>"$TMP/err"
+ok $? "is well-formed" || diag "$(cat "$TMP/err")"
+grep -q '<title>&lt;b&gt;&quot;&amp;&lt;!--&lt;scrip (pid [0-9]*): pages of its address space over time</title>' "$TMP/hostile.svg"
+ok $? "its title has the program and the process" || diag "$(grep -m 1 '<title>' "$TMP/hostile.svg")"
+grep -o '<title>[^<]*, 0x[0-9a-f]* to 0x[0-9a-f]*</title>' "$TMP/hostile.svg" | sed 's/<title>//; s/, 0x.*//' | sort -u >"$TMP/names"
+for name in '\[heap\]' '\[stack\]' libc.so.6 '&lt;b&gt;&quot;&amp;&lt;!--&lt;script&gt;'; do
+	grep -qx "$name" "$TMP/names"
+	ok $? "a mapping is $name" || diag "$(cat "$TMP/names")"
+done
+sed -n 's/.*id="facts">\(.*\)<.script>$/\1/p' "$TMP/hostile.html" | jq -r '.mappings[].name' | sort -u >"$TMP/names"
+grep -qxF "$hostile" "$TMP/names" && grep -qx '\[heap\]' "$TMP/names" && ! grep -qF "$hostile" "$TMP/hostile.html"
+ok $? "hostile.html has them, too" || diag "$(cat "$TMP/names")"
 done_testing

@@ -185,14 +185,20 @@ void canvas_draw_line(struct canvas *c, struct canvas_point from, struct canvas_
 	c->f.stroke(c->pen);
 }
 
+double canvas_text_width(struct canvas *c, double size, const char *text)
+{
+	cairo_text_extents_t extents;
+	c->f.set_font_size(c->pen, size);
+	c->f.text_extents(c->pen, text, &extents);
+	return extents.x_advance;
+}
+
 void canvas_draw_text(struct canvas *c, double x, double y, double size, enum canvas_anchor anchor,
 		      uint32_t rgb, const char *text)
 {
-	cairo_text_extents_t extents;
+	double left = anchor == CANVAS_LEFT ? 0 : canvas_text_width(c, size, text);
 	set_colour(c, rgb);
 	c->f.set_font_size(c->pen, size);
-	c->f.text_extents(c->pen, text, &extents);
-	double left = anchor == CANVAS_LEFT ? 0 : extents.x_advance;
 	c->f.move_to(c->pen, x - (anchor == CANVAS_MIDDLE ? left / 2 : left), y);
 	c->f.show_text(c->pen, text);
 }

@@ -49,6 +49,8 @@ void canvas_draw_line(struct canvas *c, struct canvas_point from, struct canvas_
 /* y is the base line; size: of the font. Sans serif. */
 void canvas_draw_text(struct canvas *c, double x, double y, double size, enum canvas_anchor anchor,
 		      uint32_t rgb, const char *text);
+/* How wide such a text is. */
+double canvas_text_width(struct canvas *c, double size, const char *text);
 /* columns * rows cells, row after row from the top, as one image in that rectangle; in a PNG a cell
  * that is less than a pixel is averaged with its neighbours. 0 or -ENOMEM. */
 int canvas_draw_cells(struct canvas *c, double x, double y, double w, double h,

@@ -63,6 +63,7 @@ static void free_process(const struct processes *ps, struct process *p)
 		strings_drop(ps->strings, (uint32_t)name->value);
 	map_done(&p->user_names);
 	alloc_trace_done(&p->alloc_trace, ps->strings);
+	mappings_done(&p->mappings);
 	map_done(&p->thread_lanes);
 	free(p->lane);
 	free(p);

@@ -31,6 +31,7 @@
 
 #include "base/map.h"
 #include "core/alloc_trace.h"
+#include "core/mappings.h"
 #include "core/process_lanes.h"
 #include "core/strings.h"
 #include "core/timebase.h"
@@ -95,6 +96,7 @@ struct process {
 	bool clock_known;
 	uint32_t page_bytes; /* of its page_alloc, page_free, page_scavenge; 0: not known */
 	struct alloc_trace alloc_trace;
+	struct mappings mappings; /* whose pages are traced */
 
 	uint32_t refs;
 	uint32_t *lane; /* by domain + 1, the first: of none; 0: not assigned */

@@ -281,6 +281,7 @@ static void put_rate_picture(struct buf *b, const struct mem_view *v, struct buf
 		.height = panel + TOP + LIVE_HEIGHT + BELOW,
 		.unit = "bytes",
 		.level = 1,
+		.is_scaled = true,
 	};
 	svg_open(b, &s);
 	put_rate_chart(b, v, panel);
@@ -319,6 +320,7 @@ int mem_timeline_svg(struct buf *b, const struct mem_view *v)
 		.unit = "bytes",
 		.total = v->model->timeline->peak,
 		.level = 1,
+		.is_scaled = true,
 	};
 	svg_open(b, &s);
 	if (is_any)

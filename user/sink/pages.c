@@ -2,6 +2,7 @@
 #include "sink/pages.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "model/pages_event.h"
@@ -24,6 +25,10 @@ struct pages {
 	bool has_process;
 	uint32_t process; /* the one that is reported, while it is in the registry */
 	bool forgotten;	  /* it no longer is: the index may mean another one */
+	/* What the registry has of the process, copied at the latest when that forgets it. */
+	char program[32];
+	uint32_t program_pid;
+	struct mappings mappings;
 	enum snapshot snapshot;
 	uint64_t others;
 	bool cancelled;
@@ -108,11 +113,25 @@ static int pages_advance(struct sink *base, uint64_t horizon_ns)
 	return 0;
 }
 
+/* 0 or -ENOMEM. */
+static int copy_process(struct pages *k)
+{
+	const struct process *p = processes_at(&k->session->processes, k->process);
+	if (!p)
+		return 0;
+	const char *now = p->mappings.program;
+	snprintf(k->program, sizeof(k->program), "%s", *now ? now : p->comm);
+	k->program_pid = p->pid;
+	return mappings_copy(&k->mappings, &p->mappings);
+}
+
 static int pages_forget(struct sink *base, uint32_t process)
 {
 	struct pages *k = (struct pages *)base;
-	k->forgotten |= k->has_process && k->process == process;
-	return 0;
+	if (k->forgotten || !k->has_process || k->process != process)
+		return 0;
+	k->forgotten = true;
+	return copy_process(k);
 }
 
 static int pages_flush(struct sink *base)
@@ -133,9 +152,14 @@ static int pages_end(struct sink *base)
 	if (k->snapshot == SNAPSHOT_COMES)
 		pages_model_restart(&k->model);
 	int err = pages_model_end(&k->model);
+	if (!err && k->has_process && !k->forgotten)
+		err = copy_process(k);
 	struct pages_view view = {
 		.session = k->session,
 		.model = &k->model,
+		.program = k->program,
+		.pid = k->program_pid,
+		.mappings = &k->mappings,
 		.others = k->others,
 		.top = k->top ? k->top : USUAL_ROWS,
 		.has_top = k->top,
@@ -150,6 +174,7 @@ static void pages_free(struct sink *base)
 {
 	struct pages *k = (struct pages *)base;
 	pages_model_done(&k->model);
+	mappings_done(&k->mappings);
 	buf_done(&k->buf);
 	free(k);
 }

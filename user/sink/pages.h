@@ -24,6 +24,10 @@ struct pages_report_options {
 struct pages_view {
 	const struct session *session;
 	const struct pages_model *model;
+	/* What is known of the process: the name of its program, or empty; 0: no pid. */
+	const char *program;
+	uint32_t pid;
+	const struct mappings *mappings;
 	uint64_t others; /* events of other processes, which are left out */
 	uint32_t top;	 /* rows of a table; not 0 */
 	bool has_top;	 /* it was asked for */

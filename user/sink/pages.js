@@ -8,7 +8,8 @@ const facts = JSON.parse(byId('facts').textContent), {columns, rows} = facts;
 const canvas = byId('map'), pen = canvas.getContext('2d'), info = byId('info');
 const names = facts.names;
 const colours = facts.colours.map(c => '#' + c.toString(16).padStart(6, '0'));
-const LEFT = 130, RIGHT = 20, TOP = 6, GAP = 34, TOTALS = 0.28;
+const NAMES = facts.mappings.length ? 190 : 0; // beside the map
+const LEFT = 130, RIGHT = 20 + NAMES, TOP = 6, GAP = 34, TOTALS = 0.28;
 const hint = 'Wheel: zoom. Drag: move. Shift and wheel: time only. Arrow keys, + and -: likewise. ' +
 	'Point at the map to read it.';
 function scaled(value, by, units, digits) {
@@ -27,6 +28,8 @@ names.forEach((name, i) => {
 	byId('legend').append(span);
 });
 byId('legend').append('white: never seen');
+if (facts.regions.length > 1)
+	byId('legend').append('; a line: addresses between that were never used are left out');
 if (facts.late_ns)
 	byId('legend').append('; found: by reading the page tables, up to ' + time(facts.late_ns) + ' late');
 if (!columns) {
@@ -75,6 +78,26 @@ function clamp() {
 function address(row) {
 	const from = facts.regions.findLast(r => r.row <= row);
 	return '0x' + (BigInt(from.addr) + BigInt(Math.floor((row - from.row) * facts.row_bytes))).toString(16);
+}
+function mapping(row) {
+	return facts.mappings.find(m => m.row <= row && row < m.row + m.rows);
+}
+// Names of the largest mappings in view, where there is room for them.
+function draw_names() {
+	const used = [], place = row => box.top + (rows - row - view.y) / view.h * box.height;
+	const shown = facts.mappings.map(m => {
+		const top = Math.max(place(m.row + m.rows), box.top);
+		return {m, top, bottom: Math.min(place(m.row), box.top + box.height)};
+	}).filter(s => s.bottom > s.top).sort((a, b) => b.bottom - b.top - a.bottom + a.top);
+	for (const s of shown) {
+		const y = (s.top + s.bottom) / 2, x = box.left + box.width;
+		if (used.some(other => Math.abs(other - y) < 14))
+			continue;
+		used.push(y);
+		pen.fillRect(x + 4, s.top, 1, Math.max(s.bottom - s.top, 1));
+		pen.textAlign = 'left';
+		pen.fillText(s.m.name, x + 10, y + 4, NAMES);
+	}
 }
 function time_step(ns) {
 	let step = 1;
@@ -128,6 +151,7 @@ function draw() {
 	pen.font = '13px sans-serif';
 	draw_totals();
 	pen.strokeStyle = pen.fillStyle = '#222';
+	draw_names();
 	for (const [top, high] of [[box.top, box.height], [box.totals, box.totals_height]]) {
 		pen.strokeRect(box.left + 0.5, top + 0.5, box.width, high);
 		const ns = facts.ns / columns, step = time_step(view.w * ns);
@@ -173,7 +197,7 @@ function describe(at) {
 	const column = Math.floor(at.x), row = rows - 1 - Math.floor(at.y), from = row * columns + column;
 	const shares = names.map((name, k) => [name, cells[k * plane + from]]).filter(s => s[1]);
 	info.textContent = `${time((column + 1) * facts.ns / columns)}  \u00b7  ${address(row)}, ` +
-		`${bytes(facts.row_bytes)}  \u00b7  ` +
+		`${bytes(facts.row_bytes)}${mapping(row) ? ' of ' + mapping(row).name : ''}  \u00b7  ` +
 		(shares.map(([name, s]) => `${(s / 2.55).toFixed(0)} % ${name}`).join(', ') || 'never seen');
 }
 let drag = null;

@@ -4,8 +4,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/plural.h"
+#include "base/utf8.h"
 
 #define BAR 30
 
@@ -212,4 +214,31 @@ bool pages_put_head(struct buf *b, const struct pages_view *v)
 	if (m->opt.is_space)
 		put_space(b, m);
 	return true;
+}
+
+void pages_put_title(struct buf *b, const struct pages_view *v)
+{
+	bool is_space = v->model->opt.is_space;
+	const char *what = is_space ? "address space" : "heap";
+	char name[sizeof(((struct process *)0)->comm) + 1];
+	if (!v->pid) {
+		report_print(b, "Pages of %s %s over time", is_space ? "an" : "the", what);
+		return;
+	}
+	snprintf(name, sizeof(name), "%s", v->program && *v->program ? v->program : "a process");
+	utf8_disarm(name);
+	report_print(b, "%s (pid %" PRIu32 "): pages of its %s over time", name, v->pid, what);
+}
+
+void pages_put_begin(struct buf *b, const struct pages_view *v)
+{
+	const struct timebase realtime = {.clock = TIMEBASE_REALTIME};
+	uint64_t shift_ns;
+	struct tm tm;
+	char text[32];
+	if (!v->model->begun || !timebase_shift(&v->session->timebase, &realtime, &shift_ns))
+		return;
+	time_t begin = (time_t)((v->model->first_ns + shift_ns) / 1000000000u);
+	if (localtime_r(&begin, &tm) && strftime(text, sizeof(text), "%F %T", &tm))
+		buf_puts(b, text);
 }

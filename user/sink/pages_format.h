@@ -37,6 +37,10 @@ unsigned pages_map_shades(const struct pages_model *m, const struct pages_map_sh
 
 /* "# allocated, + free": the characters of shades. */
 void pages_put_marks(struct buf *b, const struct pages_model *m);
+/* Above a picture: "NAME (pid 12): pages of its address space over time"; when it began, if that is
+ * known, else empty. */
+void pages_put_title(struct buf *b, const struct pages_view *v);
+void pages_put_begin(struct buf *b, const struct pages_view *v);
 bool pages_put_head(struct buf *b, const struct pages_view *v);
 
 #endif

@@ -8,10 +8,11 @@
 #include "base/compress.h"
 #include "base/embed.h"
 #include "base/json.h"
+#include "base/xml.h"
 #include "sink/pages_format.h"
 #include "sink/pages_grid.h"
+#include "sink/pages_labels.h"
 #include "sink/pages_map.h"
-#include "sink/svg.h"
 
 #define COLUMNS_MAX PAGES_TIMELINE_POINTS
 #define ROWS_MAX    4096
@@ -90,7 +91,21 @@ static void put_regions(struct json *j, const struct pages_grid *g)
 	json_close(j, ']');
 }
 
-static void put_facts(struct json *j, const struct pages_model *m, const struct pages_grid *g)
+static void put_labels(struct json *j, const struct pages_labels *l)
+{
+	json_key_open(j, "mappings", '[');
+	for (uint32_t i = 0; i < l->count; i++) {
+		json_open(j, '{');
+		json_key_str(j, "name", l->at[i].name);
+		json_key_u64(j, "row", l->at[i].row);
+		json_key_u64(j, "rows", l->at[i].rows);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void put_facts(struct json *j, const struct pages_model *m, const struct pages_grid *g,
+		      const struct pages_labels *l)
 {
 	const struct pages_map_shade *s;
 	unsigned shades = pages_map_shades(m, &s);
@@ -111,6 +126,7 @@ static void put_facts(struct json *j, const struct pages_model *m, const struct 
 	json_close(j, ']');
 	json_key_u64(j, "late_ns", m->causes.late_ns);
 	put_regions(j, g);
+	put_labels(j, l);
 	put_points(j, m);
 	json_close(j, '}');
 }
@@ -126,28 +142,65 @@ static void put_embedded(struct buf *b, const char *tag, const char *from, const
 	buf_puts(b, ">\n");
 }
 
-int pages_map_html(struct buf *b, const struct pages_view *v)
+/* Within a script nothing that looks like a tag: names are foreign. 0 or -ENOMEM. */
+static int put_script_facts(struct buf *b, const struct pages_model *m, const struct pages_grid *g,
+			    const struct pages_labels *l)
 {
-	struct pages_grid g;
-	struct json j = {.out = b};
-	int err = pages_grid_make(&g, v->model, COLUMNS_MAX, ROWS_MAX);
-	if (err) {
-		pages_grid_done(&g);
-		return err;
+	struct buf facts;
+	if (buf_init(&facts, -1, BUF_ROOM_MAX))
+		return -ENOMEM;
+	struct json j = {.out = &facts};
+	put_facts(&j, m, g, l);
+	const char *at = buf_str(&facts);
+	for (size_t n; n = strcspn(at, "<"), at[n]; at += n + 1) {
+		buf_put(b, at, n);
+		buf_puts(b, "\\u003c");
 	}
-	buf_puts(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
-		    "<title>Pages of the heap</title>\n");
+	buf_puts(b, at);
+	int err = facts.err;
+	buf_done(&facts);
+	return err;
+}
+
+static void put_head(struct buf *b, const struct pages_view *v)
+{
+	struct buf title;
+	if (buf_init(&title, -1, BUF_ROOM_MAX))
+		return;
+	pages_put_title(&title, v);
+	buf_puts(b, "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>");
+	xml_put(b, buf_str(&title), title.len);
+	buf_puts(b, "</title>\n");
 	put_embedded(b, "style", pages_style, pages_style_end);
-	buf_puts(b, "<header><h1>Pages of the heap over time</h1><p id=\"info\"></p>"
+	buf_puts(b, "<header><h1>");
+	xml_put(b, buf_str(&title), title.len);
+	buf_puts(b, "</h1><p id=\"begin\">");
+	pages_put_begin(b, v);
+	buf_puts(b, "</p><p id=\"info\"></p>"
 		    "<p id=\"legend\"></p><button id=\"reset\">Show all</button></header>\n"
 		    "<canvas id=\"map\" tabindex=\"0\"></canvas>\n"
 		    "<script type=\"application/json\" id=\"facts\">");
-	put_facts(&j, v->model, &g);
-	buf_puts(b, "</script>\n<script type=\"application/octet-stream\" id=\"cells\">");
-	err = put_cells(b, v->model, &g);
+	buf_done(&title);
+}
+
+int pages_map_html(struct buf *b, const struct pages_view *v)
+{
+	struct pages_grid g;
+	struct pages_labels l = {0};
+	int err = pages_grid_make(&g, v->model, COLUMNS_MAX, ROWS_MAX);
+	if (!err)
+		err = pages_labels_make(&l, &g, v->mappings);
+	if (!err) {
+		put_head(b, v);
+		err = put_script_facts(b, v->model, &g, &l);
+		buf_puts(b, "</script>\n<script type=\"application/octet-stream\" id=\"cells\">");
+	}
+	if (!err)
+		err = put_cells(b, v->model, &g);
 	buf_puts(b, "</script>\n");
 	put_embedded(b, "script", pages_script, pages_script_end);
 	buf_puts(b, "</html>\n");
+	pages_labels_done(&l);
 	pages_grid_done(&g);
 	return err;
 }

@@ -41,11 +41,18 @@ int svg_panel_height(const char *lines)
 
 void svg_open(struct buf *b, const struct svg *s)
 {
+	buf_puts(b, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		    "<svg xmlns=\"http://www.w3.org/2000/svg\" ");
+	if (s->is_scaled)
+		svg_print(b,
+			  "viewBox=\"0 0 %d %d\" width=\"100%%\" "
+			  "preserveAspectRatio=\"xMidYMin\" ",
+			  SVG_WIDTH, s->height);
+	else
+		svg_print(b, "width=\"%d\" height=\"%d\" ", SVG_WIDTH, s->height);
 	svg_print(b,
-		  "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		  "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
 		  "data-margin=\"%d\" data-level=\"%g\" data-total=\"%.17g\" data-unit=\"%s\">\n",
-		  SVG_WIDTH, s->height, SVG_MARGIN, s->level, s->total, s->unit);
+		  SVG_MARGIN, s->level, s->total, s->unit);
 	buf_puts(b, "<title>");
 	svg_put_text(b, s->title);
 	buf_puts(b, "</title>\n<style><![CDATA[\n");

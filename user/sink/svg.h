@@ -20,6 +20,7 @@ struct svg {
 	const char *unit;    /* of what the script shows: "bytes" */
 	double total, level; /* what the whole picture is in that unit; the height of a row */
 	bool has_search;
+	bool is_scaled; /* to the window, as a whole; else by the script, or not at all */
 };
 
 void svg_print(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -43,8 +43,10 @@ function show(i) {
 	values.forEach((v, k) => v.value.textContent = bytes(points[i][3 + k]));
 }
 
+// The picture is as large as the window allows: its own lengths, of the mouse's.
+const own_x = e => new DOMPoint(e.clientX, e.clientY).matrixTransform(svg.getScreenCTM().inverse()).x;
 svg.addEventListener('mousemove', e => {
-	const at = (e.pageX - left) / (right - left);
+	const at = (own_x(e) - left) / (right - left);
 	if (at < 0 || at > 1) {
 		cursor.style.visibility = 'hidden';
 		info.textContent = hint;

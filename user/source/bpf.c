@@ -359,6 +359,12 @@ static int emit_page_event(void *ctx, const struct ebt_event *ev)
 	return bpf_records_emit(&((struct bpf_source *)ctx)->in, ev);
 }
 
+static struct mappings *mappings_of(void *ctx, uint32_t process)
+{
+	struct bpf_source *s = ctx;
+	return &processes_announce(&s->in.session->processes, process)->mappings;
+}
+
 static void set_pages(struct bpf_source *s)
 {
 	if (!s->opt.pages)
@@ -368,6 +374,7 @@ static void set_pages(struct bpf_source *s)
 		.flags = EBT_F_BPF,
 		.emit = emit_page_event,
 		.drain = drain,
+		.mappings = mappings_of,
 		.ctx = s,
 	};
 	s->in.pages = &s->pages;

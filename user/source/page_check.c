@@ -2,9 +2,15 @@
 #include "source/page_check.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
+#include "proc/maps.h"
 #include "proc/pagemap.h"
+
+/* Of /proc/PID/maps: a program may have very many. */
+#define MAPPINGS_READ_MAX 4096
 
 /* What the page tables hold. */
 struct found {
@@ -167,6 +173,33 @@ static int compare(struct page_output *out, struct page_space *s, struct found *
 	return err;
 }
 
+struct naming {
+	struct mappings *to;
+	unsigned lines;
+};
+
+static int name_mapping(const struct maps_entry *e, void *ctx)
+{
+	struct naming *n = ctx;
+	int err = mappings_add(n->to, e->start, e->end, e->path);
+	return err ? err : ++n->lines == MAPPINGS_READ_MAX;
+}
+
+/* Names are no more than labels: that they could not be read is no error. */
+static void name_mappings(struct page_output *out, const struct page_user *u)
+{
+	struct naming n = {out->mappings ? out->mappings(out->ctx, u->process) : NULL, 0};
+	if (!n.to)
+		return;
+	maps_each_in(u->dir, name_mapping, &n);
+	int fd = file_open(u->dir, "comm", 0);
+	ssize_t len = fd < 0 ? -1 : read(fd, n.to->program, sizeof(n.to->program) - 1);
+	if (len > 0)
+		n.to->program[len - (n.to->program[len - 1] == '\n')] = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 int page_check(struct page_output *out, struct page_space *s, const struct page_user *u)
 {
 	struct found found = {.page_bytes = out->page_bytes};
@@ -175,6 +208,8 @@ int page_check(struct page_output *out, struct page_space *s, const struct page_
 	s->check_ns = now_ns();
 	uint32_t dropped = 0;
 	int err = pagemap_read(u->dir, 0, PAGEMAP_END, out->plain, note_run, &found);
+	if (!err)
+		name_mappings(out, u);
 	/* u may be gone behind this. */
 	if (!err && out->drain)
 		err = out->drain(out->ctx, &dropped);

@@ -5,6 +5,7 @@
 
 #include "bpf/abi.h"
 #include "core/kinds.h"
+#include "core/mappings.h"
 #include "source/page_set.h"
 
 #include <ebtrace/event.h>
@@ -38,6 +39,8 @@ struct page_output {
 	 * of records counts them); -EAGAIN: not all. It may call page_user_*(). NULL: there are no
 	 * records. */
 	int (*drain)(void *ctx, uint32_t *dropped);
+	/* The mappings of a process, of which names are kept: see core/mappings.h. NULL: none are. */
+	struct mappings *(*mappings)(void *ctx, uint32_t process);
 	void *ctx;
 	struct page_counts counts;
 };
