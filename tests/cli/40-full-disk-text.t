@@ -9,7 +9,7 @@ xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/c.events"
 cd "$TMP" || exit 1
 for args in "--help" "-?" "--usage" "--version" "version" "help" "help stat" "help mem record" "stat --help" "stat --usage" \
 	"mem --help" "mem record --help" "pages --help" "list --help" "info --help" "completion bash" "--json-schema" \
-	"stat --json-schema" "mem --json-schema" "pages --json-schema" "info --kernel --json-schema" "list" \
+	"stat --json-schema" "mem --json-schema" "pages --json-schema" "info --kernel --json-schema" "info --json-schema" "list --json-schema" "list" \
 	"list --events" "list $OLDPWD/$O/tests/prog/minigc" "info c.events" "info --json c.events" "info --kernel" "c.events" \
 	"stat c.events" "stat --json c.events" "-f ndjson c.events"; do
 	# shellcheck disable=SC2086

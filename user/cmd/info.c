@@ -116,9 +116,8 @@ static int obey(struct opts *o)
 	if (o->kernel)
 		return describe_kernel(o);
 	if (o->json_schema) {
-		complain("--json-schema of info is that of --kernel --json: info --kernel "
-			 "--json-schema");
-		return EXIT_USAGE;
+		info_schema();
+		return print_end();
 	}
 	if (!o->engine.file_count && !o->engine.pid_count) {
 		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");

@@ -24,6 +24,7 @@
 #include "proc/process.h"
 #include "proc/ringfile.h"
 #include "runtime/inspect.h"
+#include "sink/schema.h"
 
 static const struct opts_command command = {
 	OPTS_LIST, "[BINARY...]",
@@ -147,9 +148,39 @@ static int list_processes(const struct opts *o)
 	return 0;
 }
 
+#define KEYS(variable, ...) static const struct schema_key variable[] = {__VA_ARGS__, {0}}
+KEYS(process_keys, {"pid", SCHEMA_COUNT}, {"comm", SCHEMA_STRING}, {"ring", SCHEMA_TRUTH},
+     {"markers", SCHEMA_COUNT}, {"ocaml", "{\"type\":[\"string\",\"null\"]}"},
+     {"incomplete", SCHEMA_TRUTH});
+KEYS(stale_keys, {"stale", SCHEMA_STRING}, {"removed", SCHEMA_TRUTH}, {"bytes", SCHEMA_COUNT});
+KEYS(kept_keys, {"kept", SCHEMA_STRING}, {"reason", SCHEMA_STRING});
+KEYS(event_keys, {"family", "{\"enum\":[\"kind\",\"phase\",\"counter\",\"lifecycle\"]}"},
+     {"name", SCHEMA_STRING}, {"help", SCHEMA_STRING});
+
+/* Of print_process(), of cmd/stale, and of --events. */
+static void print_schema(void)
+{
+	static const struct schema_part parts[] = {{"process", {process_keys}},
+						   {"stale", {stale_keys}},
+						   {"kept", {kept_keys}},
+						   {"event", {event_keys}}};
+	struct json_line line;
+	print_json_begin(&line);
+	schema_put(&line.json,
+		   "What 'ebtrace list --json' prints: a line for each process, and for each ring "
+		   "file of a dead one; with --prune for those that are kept; with --events for "
+		   "each event",
+		   parts, 4, 4, NULL, NULL);
+	print_json_end(&line);
+}
+
 static int obey(struct opts *o)
 {
 	int status = 0;
+	if (o->json_schema) {
+		print_schema();
+		return print_end();
+	}
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		int one = list_binary(o->engine.files[i]);
 		status = one ? one : status;

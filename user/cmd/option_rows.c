@@ -141,7 +141,7 @@ const struct option_row option_rows[] = {
 	 3},
 	{OPTS_STAT | OPTS_MEM | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json", OPT_JSON, NULL,
 	 "Print JSON", 3},
-	{RUN | OPTS_PAGES | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
+	{RUN | OPTS_PAGES | OPTS_LIST | OPTS_INFO, "json-schema", OPT_JSON_SCHEMA, NULL,
 	 "Print the schema of the JSON output and exit", 3},
 	{OPTS_STAT, "interval", OPT_INTERVAL, &duration, "Print a line at this interval: 1s, 100ms",
 	 3},
