@@ -14,8 +14,8 @@ case $kernel in
 6.12) meta=linux-image-6.12-amd64 ;;
 *) echo "there is no kernel '$kernel': 6.1 or 6.12" >&2; exit 2 ;;
 esac
-# What the root's file systems in the guest need, and a disk.
-modules="virtio_pci 9pnet_virtio 9p overlay virtio_blk crc32c_generic ext4"
+# What the root's file systems in the guest need, a disk, and what tests mount.
+modules="virtio_pci 9pnet_virtio 9p overlay virtio_blk crc32c_generic ext4 fuse"
 
 cache=${EBTRACE_KERNELS:-/var/cache/ebtrace/kernels}/$kernel
 mkdir -p "$cache"
