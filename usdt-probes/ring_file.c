@@ -268,6 +268,23 @@ static int map(struct ebt_file *file, int fd, const struct ebt_config *config, u
 	return err;
 }
 
+/* For the tracer that asked for the ring. */
+static void leave_note(int dir, int err)
+{
+	char name[EBT_RING_RUN_BYTES + 64], comm[16];
+	const char *run = secure_getenv(EBT_RING_RUN);
+	if (!run || !*run || strlen(run) >= EBT_RING_RUN_BYTES ||
+	    strspn(run, "0123456789abcdefghijklmnopqrstuvwxyz-") != strlen(run))
+		return;
+	snprintf(name, sizeof(name), ".%s.%d.%d" EBT_RING_NOTE_END, run, getpid(), -err);
+	int fd = openat(dir, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return;
+	ebt_proc_start_time(comm, sizeof(comm));
+	(void)!write(fd, comm, strnlen(comm, sizeof(comm)));
+	close(fd);
+}
+
 int ebt_file_create(struct ebt_file *file, const struct ebt_config *config, uint64_t names_bytes,
 		    void (*fill_names)(char *names))
 {
@@ -301,6 +318,8 @@ int ebt_file_create(struct ebt_file *file, const struct ebt_config *config, uint
 	if (err)
 		unlinkat(dir, tmp, 0);
 out_dir:
+	if (err)
+		leave_note(dir, err);
 	close(dir);
 	return err;
 }

@@ -67,6 +67,15 @@
 #define EBT_RING_NAMES_BYTES	 (EBT_RING_NAMES * EBT_RING_NAME_BYTES)
 #define EBT_RING_MAX_EVENT_WORDS 1023
 
+/*
+ * A process whose environment has this variable, and that cannot make its ring, leaves a note in the
+ * directory of the rings: the file ".RUN.PID.ERRNO.no-ring" with its name (comm). RUN is the value of the
+ * variable, at most EBT_RING_RUN_BYTES - 1 digits, letters and '-', and ERRNO why.
+ */
+#define EBT_RING_RUN	   "EBTRACE_RUN"
+#define EBT_RING_RUN_BYTES 48
+#define EBT_RING_NOTE_END  ".no-ring"
+
 /* Runtime (user = 0) and user (user = 1) event types. */
 enum ebt_ring_type {
 	EBT_RING_INTERNAL = 0,

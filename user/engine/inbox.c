@@ -2,6 +2,7 @@
 #include "engine/inbox.h"
 
 #include <dirent.h>
+#include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,7 +22,7 @@ static bool no_descriptor(int err)
 
 const char *inbox_run(void)
 {
-	static char run[48];
+	static char run[EBT_RING_RUN_BYTES];
 	if (!*run)
 		snprintf(run, sizeof(run), "%d-%llx", (int)getpid(), (unsigned long long)now_ns());
 	return run;
@@ -144,7 +145,7 @@ int inbox_is_ours(const struct inbox *in, struct memory_reader *memory, pid_t pi
 	char run[64];
 	if (in->own)
 		return 1;
-	ssize_t n = memory_reader_getenv(memory, pid, INBOX_RUN_VARIABLE, run, sizeof(run));
+	ssize_t n = memory_reader_getenv(memory, pid, EBT_RING_RUN, run, sizeof(run));
 	if (n < 0 && no_descriptor((int)-n))
 		return (int)n;
 	return n > 0 && !strcmp(run, inbox_run());

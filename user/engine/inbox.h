@@ -15,9 +15,6 @@
 
 #include "engine/known_rings.h"
 
-/* In the environment of our programs: which run they belong to. */
-#define INBOX_RUN_VARIABLE "EBTRACE_RUN"
-
 struct memory_reader;
 
 struct inbox {
@@ -31,7 +28,7 @@ struct inbox {
 	uint64_t round;	  /* begun so far */
 };
 
-/* The value of INBOX_RUN_VARIABLE; static. */
+/* Which run our programs belong to: the value of EBT_RING_RUN in their environment; static. */
 const char *inbox_run(void);
 
 void inbox_open(struct inbox *in, const char *path, bool own);

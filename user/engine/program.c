@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "engine/program.h"
 
+#include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include "engine/leftover.h"
 #include "engine/recording.h"
 #include "engine/signals.h"
+#include "proc/process.h"
 #include "runtime/language.h"
 
 /* Memory that our forked child may touch between two reads of its size. */
@@ -104,8 +106,8 @@ static void run_child(const struct program *t, char **argv, int go, int failed)
 		setrlimit(RLIMIT_NOFILE, &files);
 	}
 	signals_inherit();
-	if (t->own.fd < 0 && *t->dir)
-		setenv(INBOX_RUN_VARIABLE, inbox_run(), 1);
+	if (*t->dir)
+		setenv(EBT_RING_RUN, inbox_run(), 1);
 	if (t->record)
 		extend_environment(t);
 	if (t->extend)
@@ -223,6 +225,8 @@ bool program_ended(struct program *t)
 	    si.si_pid != t->pid || si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED)
 		return t->reaped;
 	t->has_usage = !usage_read(t->pid, &t->usage);
+	process_read_text(t->pid, "comm", t->comm, sizeof(t->comm));
+	t->comm[strcspn(t->comm, "\n")] = 0;
 	if (wait4(t->pid, &t->status, WNOHANG, &ru) == t->pid) {
 		t->reaped = true;
 		t->usage.peak_rss_bytes = (uint64_t)ru.ru_maxrss * 1024;

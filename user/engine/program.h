@@ -35,6 +35,7 @@ struct program {
 	bool record;	    /* its environment switches its rings on */
 	bool reaped;
 	bool has_usage;
+	char comm[16];		 /* its name at its end; empty: not known */
 	int status;		 /* as of waitpid() */
 	struct usage usage;	 /* at its end; peak_rss_bytes: exact */
 	uint64_t fork_rss_bytes; /* peak before exec(), as a copy of us */

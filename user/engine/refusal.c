@@ -14,6 +14,8 @@
 #include "runtime/inspect.h"
 #include "runtime/runtimes.h"
 
+#define COMM_MAX 15
+
 enum engine_end refusal_of(int err)
 {
 	switch (err) {
@@ -194,6 +196,16 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 	return ENGINE_NOTHING;
 }
 
+void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_BYTES])
+{
+	const char *slash = strrchr(program, '/');
+	/* The kernel cuts it. */
+	if (!*comm || !strncmp(slash ? slash + 1 : program, comm, COMM_MAX))
+		snprintf(ret, REFUSAL_NAME_BYTES, "'%s'", program);
+	else
+		snprintf(ret, REFUSAL_NAME_BYTES, "'%s' (started as '%s')", comm, program);
+}
+
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring)
 {
 	char advice[128] = "; --mode ring switches the rings of its children on, too";
@@ -201,14 +213,14 @@ void refusal_report_untraced(const struct report *r, const char *program, bool h
 		snprintf(advice, sizeof(advice), " (in a chroot: set %s to a directory in there)",
 			 language_common_dir);
 	report_at(r, LOG_NORMAL,
-		  "nothing was traced: '%s' has neither a ring file nor markers; it must %s%s",
+		  "nothing was traced: %s has neither a ring file nor markers; it must %s%s",
 		  program, language_requirement, advice);
 }
 
 void refusal_report_no_allocs(const struct report *r, const char *program)
 {
 	report_at(r, LOG_NORMAL,
-		  "nothing was traced: neither '%s' nor a program that it started has markers "
+		  "nothing was traced: neither %s nor a program that it started has markers "
 		  "of sampled allocations (ebtrace:alloc or otel_memory:alloc); without any: "
 		  "ebtrace mem record -o FILE -- PROGRAM",
 		  program);

@@ -17,6 +17,10 @@ enum engine_end refusal_check_ended(const struct engine *e, pid_t pid);
  * probed, empty if root could; NULL: it can. ENGINE_NOTHING; or ENGINE_GONE, if it has ended. */
 enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *in, pid_t pid,
 				       const char *unprobed);
+#define REFUSAL_NAME_BYTES 256
+/* The name of a started program in messages: in quotes, with that of the program that it had executed by its
+ * end, if any. comm: its name then, or "". */
+void refusal_name(const char *program, const char *comm, char ret[REFUSAL_NAME_BYTES]);
 /* The same for a started program that has ended; has_ring: its ring was switched on. */
 void refusal_report_untraced(const struct report *r, const char *program, bool has_ring);
 /* The same of a run that is for sampled allocations alone. */

@@ -16,6 +16,7 @@
 #include "engine/known_rings.h"
 #include "engine/ring_births.h"
 #include "engine/ring_dirs.h"
+#include "engine/ring_notes.h"
 #include "engine/ring_warnings.h"
 #include "engine/unread_rings.h"
 #include "proc/process.h"
@@ -45,6 +46,7 @@ struct ring_files {
 	bool keep;
 	bool attached; /* what is found from now on was not there when the run began */
 	unsigned opened;
+	unsigned refused;  /* processes that left notes: they could make none */
 	uint64_t begun_ns; /* the last scan: what it deferred has come since the one before */
 	uint64_t stuck_ns; /* since when nothing could be opened */
 	enum ebt_release release; /* of the last process that told it */
@@ -646,6 +648,7 @@ int ring_files_end(struct ring_files *r)
 		err = inbox_scan(&r->inbox, &reader);
 	if (err)
 		return err;
+	r->refused = ring_notes_report(&r->inbox, &r->engine->report);
 	unread_rings_report(&r->unread);
 	report_births(r);
 	follow_each(r->follow, report_running, r);
@@ -667,6 +670,11 @@ bool ring_files_pending(const struct ring_files *r)
 unsigned ring_files_opened(const struct ring_files *r)
 {
 	return r->opened;
+}
+
+unsigned ring_files_refused(const struct ring_files *r)
+{
+	return r->refused;
 }
 
 int ring_files_error(const struct ring_files *r, const char **ret_reason)

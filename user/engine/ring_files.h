@@ -66,6 +66,8 @@ int ring_files_end(struct ring_files *r);
 /* Files may still be opened: as soon as others have been read to their end. */
 bool ring_files_pending(const struct ring_files *r);
 unsigned ring_files_opened(const struct ring_files *r);
+/* Processes that could not make a ring, as ring_files_end() has reported. */
+unsigned ring_files_refused(const struct ring_files *r);
 /* Why the last file that was seen could not be read, as -errno, and in a line; it has been
  * reported, but for -EAGAIN (a header that is still empty). 0: there was no such file. */
 int ring_files_error(const struct ring_files *r, const char **ret_reason);
