@@ -24,6 +24,7 @@ grep -q "attached to" "$TMP/err"
 ok $? "which else it is" || diag "$(cat "$TMP/err")"
 
 # The process that has the probes is stopped, and cannot remove them.
+: >"$TMP/err"
 "$O/ebtrace" -v --mode stream -p $program -f ndjson -o "$TMP/out" 2>"$TMP/err" &
 tracer=$!
 children+=($tracer)

@@ -58,6 +58,7 @@ program=$!
 children+=($program)
 exec 7>"$TMP/in"
 wait_for grep -qs ready "$TMP/said"
+: >"$TMP/err"
 "$O/ebtrace" stat --json -v --mode ring -o "$TMP/json" -p $program 2>"$TMP/err" 7>&- &
 tracer=$!
 children+=($tracer)

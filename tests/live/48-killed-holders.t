@@ -70,6 +70,7 @@ ok $? "and there are events again"
 "$prog" 1 100000 >/dev/null &
 traced=$!
 children+=($traced)
+: >"$TMP/err"
 "$O/ebtrace" stat --mode probes --json -o "$TMP/stat" -p $traced 2>"$TMP/err" &
 tracer=$!
 children+=($tracer)

@@ -56,6 +56,7 @@ is "$(jq 'select(.kind == "summary") | .lost_events + .lost_words' "$TMP/out")" 
 
 # The same in a mount namespace of its own, with the ring on a tmpfs that only it sees.
 mkfifo "$TMP/in2"
+: >"$TMP/err"
 unshare --mount --propagation private sh -c 'mount -t tmpfs none "$1/mnt" && exec chroot "$1" \
 	env OCAMLRUNPARAM=e=16 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=/mnt \
 	"$2" 2 5 wait' sh "$ROOT" "$EXE_IN" <"$TMP/in2" >"$TMP/said" 2>"$TMP/err" &

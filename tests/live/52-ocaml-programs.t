@@ -62,6 +62,7 @@ for build in plain static stripped pic debug instrumented complete-obj shared-ru
 	bytecode-custom bytecode-shared-runtime bytecode-complete-exe; do
 	rm -f "$TMP"/{in,err,t,log}
 	mkfifo "$TMP/in"
+	: >"$TMP/err"
 	chroot "$ROOT" env OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR="$dir_in" \
 		"$dir_in/$build" say ready wait users minor 2 ints 100 <"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 	program=$!
@@ -154,6 +155,7 @@ run paused -- ints 10 pause ints 1000 users resume ints 20 pause resume users
 compare "pause and resume" "$TMP/paused" "$TMP/paused.truth"
 rm -f "$TMP"/{in,err,t,log}
 mkfifo "$TMP/in"
+: >"$TMP/err"
 OCAML_RUNTIME_EVENTS_DIR=$TMP "$here" ints 10 say ready wait start users minor 1 ints 10 say started wait ints 5 \
 	<"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 program=$!

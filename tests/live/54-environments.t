@@ -29,6 +29,7 @@ start() {
 	shift
 	rm -f "$TMP"/{in,err,truth,t,log}
 	mkfifo -m 666 "$TMP/in"
+	: >"$TMP/err"
 	(cd "$TMP/open" && OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR="${dir-$TMP/rings}" \
 		"${prefix[@]}" "${exe:-$acts}" "$@") <"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 	waiting=$!
@@ -123,6 +124,7 @@ finish "a deleted program"
 cp "$O/tests/prog/minigc" "$TMP/minigc"
 rm "$TMP/in"
 mkfifo "$TMP/in"
+: >"$TMP/err"
 "$TMP/minigc" -q -w -l -t 2 -n 2000 -c "$TMP/gone.counts" <"$TMP/in" 2>"$TMP/err" &
 program=$!
 children+=($program)

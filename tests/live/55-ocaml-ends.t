@@ -25,6 +25,7 @@ begin() {
 	shift
 	rm -f "$TMP"/{in,err,t,truth}
 	mkfifo "$TMP/in"
+	: >"$TMP/err"
 	"$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" "${opts[@]}" -- "$EXE" "$@" \
 		<"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 	tracer=$!
@@ -81,6 +82,7 @@ nothing_left "-d"
 rm -f "$TMP"/{in,err,truth}
 mkfifo "$TMP/in"
 mkdir "$TMP/rings"
+: >"$TMP/err"
 OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP/rings "$EXE" ints 10 say ready wait ints 20 say second \
 	wait users say third wait ints 30 <"$TMP/in" >"$TMP/truth" 2>"$TMP/err" &
 program=$!

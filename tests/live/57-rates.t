@@ -73,6 +73,7 @@ program=$!
 children+=($program)
 exec 7>"$TMP/in"
 wait_for grep -qs ready "$TMP/said"
+: >"$TMP/err"
 "$O/ebtrace" -v --mode ring --fail-on-loss -f ndjson -o "$TMP/t" -p $program 2>"$TMP/err" 7>&- &
 tracer=$!
 children+=($tracer)
@@ -97,6 +98,7 @@ wait_for grep -qs ready2 "$TMP/said"
 is $? 3 "a snapshot of a ring that wrapped: status 3"
 "$O/ebtrace" info -q --fail-on-loss "$TMP/snapshot.ebt" >/dev/null
 is $? 3 "its capture: status 3"
+: >"$TMP/err"
 "$O/ebtrace" -v --mode ring --fail-on-loss -o "$TMP/late.ebt" -p $program 2>"$TMP/err" 7>&- &
 tracer=$!
 children+=($tracer)

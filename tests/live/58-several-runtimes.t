@@ -33,6 +33,7 @@ ok $? "the programs are built" || {
 start() {
 	rm -f "$TMP"/{in,err,t,log}
 	mkfifo "$TMP/in"
+	: >"$TMP/err"
 	OCAML_RUNTIME_EVENTS_START=1 OCAML_RUNTIME_EVENTS_DIR=$TMP "$@" <"$TMP/in" >/dev/null 2>"$TMP/err" &
 	program=$!
 	children+=($program)

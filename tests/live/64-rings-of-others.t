@@ -61,6 +61,7 @@ is "$(ls "$TMP/kept" | wc -l)" 1 "and its ring is left to it"
 mkdir "$TMP/shared"
 rm "$TMP/in"
 mkfifo "$TMP/in"
+: >"$TMP/err"
 EBTRACE_START=1 EBTRACE_PRESERVE=1 EBTRACE_DIR=$TMP/shared "$gc" -q -w -t 1 -n 700 -c /dev/null <"$TMP/in" 2>"$TMP/err" 7>&- &
 earlier=$!
 children+=($earlier)
@@ -99,6 +100,7 @@ is "$(ls "$TMP/data")" "20240611.events" "and the ring beside it is"
 mkdir "$TMP/daemon"
 rm "$TMP/in"
 mkfifo "$TMP/in"
+: >"$TMP/err"
 EBTRACE_DIR=$TMP/daemon "$O/ebtrace" -q --mode ring -f ndjson -d 1.5s -o "$TMP/t" -- \
 	sh -c "'$gc' -q -t 1 -n 500 -c /dev/null; setsid '$gc' -q -w -t 1 -n 700 -c '$TMP/counts' <'$TMP/in' 2>'$TMP/err' & sleep 0.5" &
 tracer=$!

@@ -52,6 +52,7 @@ gone=$!
 wait $gone
 xz -dc tests/data/ocaml-5.3.0/c-user.events.xz >"$TMP/user/$gone.events"
 mkfifo "$TMP/in"
+: >"$TMP/err"
 EBTRACE_START=1 EBTRACE_DIR=$TMP/user "$gc" -q -w -t 1 -n 200 -c /dev/null <"$TMP/in" 2>"$TMP/err" &
 old=$!
 children+=($old)
@@ -98,6 +99,7 @@ for try in 1 2 3; do
 	children+=($program)
 	exec 7>"$TMP/in"
 	wait_for test -s "$TMP/late/$program.events"
+	: >"$TMP/err"
 	"$O/ebtrace" -v --mode ring -f ndjson -o "$TMP/t" -p $program 2>"$TMP/err" 7>&- &
 	tracer=$!
 	children+=($tracer)

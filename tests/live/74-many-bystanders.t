@@ -25,6 +25,7 @@ mkfifo "$TMP/in" "$TMP/idle"
 bystander=$!
 children+=($bystander)
 exec 6>"$TMP/idle"
+: >"$TMP/err"
 "$O/ebtrace" -v -f ndjson -o "$TMP/t" -- env -i "$EXE" say ready wait minor 100 say shared wait minor 100 \
 	<"$TMP/in" >/dev/null 2>"$TMP/err" 6>&- &
 tracer=$!
@@ -64,6 +65,7 @@ attached() {
 	pid=$!
 	children+=($pid)
 	exec 7>"$TMP/wait"
+	: >"$TMP/err"
 	"$O/ebtrace" -v -f ndjson -o "$TMP/t" -p $pid 2>"$TMP/err" 7>&- &
 	tracer=$!
 	wait_for grep -qs 'attached to' "$TMP/err"

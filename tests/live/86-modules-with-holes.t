@@ -105,6 +105,7 @@ for name in holes fixed; do
 		"[true,true]" "two runs of it differ in nothing" || diag "$("$O/ebtrace" mem diff "$TMP/$name.1.ctf" "$TMP/$name.2.ctf")"
 
 	begin "$TMP/$name.samples"
+	: >"$TMP/err"
 	timeout 300 "$O/ebtrace" mem record -v -o "$TMP/out.ctf" -p $program 2>"$TMP/err" 5>&- &
 	tracer=$!
 	wait_for grep -q 'attached to' "$TMP/err"
