@@ -20,6 +20,8 @@ struct run {
 	char text[1 << 16]; /* what was written: "X 11 10-20 " */
 	size_t len;
 	unsigned records;
+	bool counts; /* without text */
+	unsigned of_type[FXT_DURATION_COMPLETE + 1];
 };
 
 static int record(void *ctx, const struct track *t, enum fxt_event_type type,
@@ -31,6 +33,9 @@ static int record(void *ctx, const struct track *t, enum fxt_event_type type,
 	size_t room = sizeof(r->text) - r->len;
 	unsigned long long begin = s->begin_ns, end = s->end_ns;
 	int n;
+	r->of_type[type]++;
+	if (r->counts)
+		return 0;
 	if (type == FXT_DURATION_BEGIN)
 		n = snprintf(to, room, "B%u.%u %llu;", t->domain, s->id, begin);
 	else if (type == FXT_DURATION_END)
@@ -276,6 +281,34 @@ static void check_bound(void)
 	done(r);
 }
 
+/* Two phases in each of more threads than phases are held. */
+static void check_many_tracks(void)
+{
+	enum { THREADS = FXT_SPANS_TOTAL + 1000 };
+	struct run *r = start();
+	uint64_t ts = SECOND;
+	uint32_t most = 0;
+	r->counts = true;
+	for (uint32_t id = 7; id < 9; id++)
+		for (uint32_t tid = 1; tid <= THREADS; tid++) {
+			push(r, B(EBT_NO_DOMAIN, ts++, id, .tid = tid));
+			most = r->spans.held > most ? r->spans.held : most;
+		}
+	is(most, FXT_SPANS_TOTAL, "threads together hold so many phases");
+	is(r->of_type[FXT_DURATION_BEGIN], 2 * THREADS - FXT_SPANS_TOTAL,
+	   "the oldest are written as begins");
+	for (uint32_t id = 9; --id >= 7;)
+		for (uint32_t tid = 1; tid <= THREADS; tid++) {
+			struct ebt_event end = E(EBT_NO_DOMAIN, ts++, id);
+			end.tid = tid;
+			push(r, end);
+		}
+	is(r->of_type[FXT_DURATION_END], r->of_type[FXT_DURATION_BEGIN], "each of these ends");
+	is(r->of_type[FXT_DURATION_COMPLETE], FXT_SPANS_TOTAL, "the others are whole");
+	is(r->spans.held, 0, "and none is held any more");
+	done(r);
+}
+
 int main(void)
 {
 	check_rows();
@@ -283,5 +316,6 @@ int main(void)
 	check_stacks();
 	check_long_stacks();
 	check_bound();
+	check_many_tracks();
 	return tap_done();
 }

@@ -223,11 +223,11 @@ static int put_phase(void *ctx, const struct track *t, enum fxt_event_type type,
 			 &category, &name);
 	if (type != FXT_DURATION_END)
 		fxt_args_who(r, &ev);
-	if (type != FXT_DURATION_BEGIN && rows_cut(s->how))
-		fxt_record_name(r, "cut", rows_cut(s->how));
-	for (unsigned i = 0; type != FXT_DURATION_BEGIN && s->has_usage && i < PAUSE_COUNTS; i++)
-		if (s->usage.count[i] != PAUSE_UNKNOWN)
-			fxt_record_u64(r, pause_usage_key(i), s->usage.count[i]);
+	if (type != FXT_DURATION_BEGIN && rows_cut((enum track_end)s->how))
+		fxt_record_name(r, "cut", rows_cut((enum track_end)s->how));
+	for (unsigned i = 0; type != FXT_DURATION_BEGIN && s->usage && i < PAUSE_COUNTS; i++)
+		if (s->usage->count[i] != PAUSE_UNKNOWN)
+			fxt_record_u64(r, pause_usage_key(i), s->usage->count[i]);
 	fxt_args_stack(r, f->session, s->stack);
 	if (type == FXT_DURATION_COMPLETE)
 		fxt_record_word(r, s->end_ns);

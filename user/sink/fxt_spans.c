@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FIRST_CAP 4
+#define FIRST_CAP 2
 #define NONE	  UINT64_MAX /* number of a phase for which there was no memory */
 
 /*
@@ -66,12 +66,20 @@ static struct fxt_held *held_of(struct track *t)
 	return h;
 }
 
+static void free_usage(struct fxt_span *s)
+{
+	free((void *)s->usage);
+	s->usage = NULL;
+}
+
 static int write_first(struct fxt_spans *f, struct fxt_held *h)
 {
-	const struct fxt_span *s = &h->span[h->at++];
+	struct fxt_span *s = &h->span[h->at++];
 	int err = f->write(f->ctx, h->track, s->ended ? FXT_DURATION_COMPLETE : FXT_DURATION_BEGIN,
 			   s);
 	stacks_drop(f->stacks, s->stack);
+	free_usage(s);
+	f->held--;
 	return err;
 }
 
@@ -88,6 +96,19 @@ static int write_on(struct fxt_spans *f, struct fxt_held *h)
 	}
 	h->base += h->count;
 	h->at = h->count = 0;
+	return err;
+}
+
+/* The same of one that has been open for too long. It, or the next one, may be for longer: nothing is
+ * kept for what is not held. */
+static int write_oldest(struct fxt_spans *f, struct fxt_held *h)
+{
+	int err = write_on(f, h);
+	if (h->count)
+		return err;
+	free(h->span);
+	h->span = NULL;
+	h->cap = 0;
 	return err;
 }
 
@@ -137,6 +158,17 @@ int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,
 	h->cpu = ev->cpu != EBT_NO_CPU ? ev->cpu : h->cpu;
 	if (!h->listed)
 		list(f, h);
+	return ++f->held > FXT_SPANS_TOTAL ? write_oldest(f, f->first) : 0;
+}
+
+/* A copy for a phase that is not written yet. 0 or -ENOMEM. */
+static int keep_usage(struct fxt_span *s, const struct pause_usage *usage)
+{
+	struct pause_usage *kept = malloc(sizeof(*kept));
+	if (!kept)
+		return -ENOMEM;
+	*kept = *usage;
+	s->usage = kept;
 	return 0;
 }
 
@@ -148,18 +180,16 @@ int fxt_spans_end(struct fxt_spans *f, struct track *t, const struct track_span 
 		return -ENOMEM;		 /* as its begin returned */
 	if (s->user < h->base + h->at) { /* it is written, and so is all that was inside */
 		struct fxt_span written = {
-			.id = s->id, .end_ns = end_ns, .how = how, .has_usage = usage};
-		if (usage)
-			written.usage = *usage;
+			.id = s->id, .end_ns = end_ns, .how = (uint8_t)how, .usage = usage};
 		return f->write(f->ctx, t, FXT_DURATION_END, &written);
 	}
 	uint32_t i = (uint32_t)(s->user - h->base);
 	h->span[i].end_ns = end_ns;
-	h->span[i].how = how;
+	h->span[i].how = (uint8_t)how;
 	h->span[i].ended = true;
-	h->span[i].has_usage = usage;
-	if (usage)
-		h->span[i].usage = *usage;
+	int err = usage ? keep_usage(&h->span[i], usage) : 0;
+	if (err)
+		return err;
 	return i == h->at ? write_on(f, h) : 0;
 }
 
@@ -169,8 +199,11 @@ void fxt_spans_forget(struct fxt_spans *f, struct track *t)
 	if (!h)
 		return;
 	unlist(f, h);
-	while (h->at < h->count)
-		stacks_drop(f->stacks, h->span[h->at++].stack);
+	f->held -= h->count - h->at;
+	for (; h->at < h->count; h->at++) {
+		stacks_drop(f->stacks, h->span[h->at].stack);
+		free_usage(&h->span[h->at]);
+	}
 	free(h->span);
 	free(h);
 	t->user = NULL;
@@ -183,7 +216,7 @@ int fxt_spans_advance(struct fxt_spans *f, uint64_t now_ns)
 		uint64_t begin_ns = h->span[h->at].begin_ns;
 		if (now_ns < begin_ns || now_ns - begin_ns <= FXT_SPANS_NS)
 			break;
-		err = write_on(f, h);
+		err = write_oldest(f, h);
 	}
 	return err;
 }

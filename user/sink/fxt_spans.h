@@ -6,7 +6,8 @@
  *
  * A phase that is open for longer than FXT_SPANS_NS of event time, or has FXT_SPANS_HELD others
  * begun inside it or since, is written as a begin, and later as an end: what a reader of the output
- * cannot see yet is bounded in both.
+ * cannot see yet is bounded in both. So is the oldest one where all tracks hold FXT_SPANS_TOTAL: memory
+ * for what is held does not grow with the number of tracks.
  */
 #ifndef SINK_FXT_SPANS_H
 #define SINK_FXT_SPANS_H
@@ -16,19 +17,19 @@
 #include "core/tracks.h"
 #include "sink/fxt_record.h"
 
-#define FXT_SPANS_NS   100000000ull
-#define FXT_SPANS_HELD 256
+#define FXT_SPANS_NS	100000000ull
+#define FXT_SPANS_HELD	256
+#define FXT_SPANS_TOTAL 65536
 
 struct fxt_span {
 	uint64_t begin_ns, end_ns;
 	uint32_t id;
 	uint32_t tid; /* 0: not known, or that of the track's phase before */
 	uint16_t cpu; /* EBT_NO_CPU: likewise */
-	bool late, ended;
-	enum track_end how;
-	uint32_t stack; /* of the begin; held */
-	bool has_usage; /* of the pause that ends with it */
-	struct pause_usage usage;
+	bool late : 1, ended : 1;
+	uint8_t how;			 /* enum track_end */
+	uint32_t stack;			 /* of the begin; held */
+	const struct pause_usage *usage; /* of the pause that ends with it; NULL: none */
 };
 
 /* Writes FXT_DURATION_BEGIN, _COMPLETE or _END of a phase. A return value other than 0 ends the
@@ -41,6 +42,7 @@ struct fxt_spans {
 	void *ctx;
 	struct stacks *stacks;
 	struct fxt_held *first, *last; /* that hold a phase, by the begin of their first */
+	uint32_t held;		       /* phases of all tracks */
 };
 
 /* Keeps the stacks. Memory is that of the tracks: fxt_spans_forget() releases it. */
