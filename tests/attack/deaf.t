@@ -12,7 +12,10 @@ end_by() {
 	"$O/ebtrace" "$@" >/dev/null 2>"$TMP/$name.err" &
 	pid=$!
 	children+=("$pid")
-	is_busy() { [ "$(awk '{print $14 + $15}' "/proc/$pid/stat" 2>/dev/null || echo 31)" -gt 30 ]; }
+	is_busy() {
+		[ "$(awk '{print $14 + $15}' "/proc/$pid/stat" 2>/dev/null || echo 31)" -gt 30 ] &&
+			(( $(awk '/^Sig(Cgt|Blk)/ { printf " 0x%s |", $2 } END { print " 0" }' "/proc/$pid/status") & 1 << 14 ))
+	}
 	wait_for is_busy
 	kill "-$signal" "$pid"
 	is_gone() { ! grep -q '^State:[[:space:]]*[^Z]' "/proc/$pid/status" 2>/dev/null; }

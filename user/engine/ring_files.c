@@ -361,15 +361,17 @@ static int visit(struct followed *p, void *ctx)
 	return err;
 }
 
-/* 0: it is followed from now on, or gone; 1: it is not of our run; -errno. */
+/* 0: it is followed from now on, or gone; 1: it is not of our run; -errno. Of one that ends meanwhile, or
+ * executes, the environment is empty: so its mapping is looked at behind that. */
 static int add_writer(struct ring_files *r, int fd, pid_t pid, const struct stat *st)
 {
+	int ours = inbox_is_ours(&r->inbox, r->engine->memory, pid);
 	int is = ringfile_is_of(r->engine->memory, pid, st);
-	int ours = is > 0 ? inbox_is_ours(&r->inbox, r->engine->memory, pid) : is;
+	if (is <= 0)
+		return is;
 	if (ours)
 		return ours < 0 ? ours : follow_add_found(r->follow, pid, 0);
-	if (is)
-		inbox_refuse(&r->inbox, fd);
+	inbox_refuse(&r->inbox, fd);
 	return is;
 }
 
