@@ -240,7 +240,7 @@ PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev b
             libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
-            python3 sqlite3 bash-completion zsh fish debhelper lintian \
+            debuginfod libcurl4-openssl-dev python3 sqlite3 bash-completion zsh fish debhelper lintian \
             qemu-system-x86 busybox-static cpio kmod e2fsprogs
 
 deps: ## install the Debian 12 packages that are missing (as root)
@@ -283,7 +283,7 @@ unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebt
 CROSS := aarch64-linux-gnu
 CROSS_CC := $(filter ccache,$(CC)) $(CROSS)-gcc
 CROSS_LDFLAGS := -static -Wl,--defsym=rust_demangle_callback=0 -Wl,--defsym=cplus_demangle_v3_callback=0
-CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include
+CROSS_HEADERS := -I$(O)/bpf -Ivmlinux -idirafter /usr/include -idirafter /usr/include/$(MULTIARCH)
 CROSS_SRC := $(PROBE_SRC) $(wildcard usdt-probes/preload/*.c) $(wildcard user/*/*.c) $(filter-out %_x86_64.c,$(wildcard $(addprefix tests/,\
              unit/*.c prog/*.c prog/heap/*.c attack/*.c bench/bench_*.c kinds/*.c fuzz/*.c)))
 CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c codec/*.c core/*.c \

@@ -2,6 +2,7 @@
 # TAP for shell tests, sourced by them: they run from the top of the tree, with the build in $O.
 
 O=${O:-build}
+unset DEBUGINFOD_URLS # no test asks a server that it has not started
 # The rings of all releases; of one where a sanitizer looks for faults of memory.
 RELEASES="5.1.1 5.3.0 5.5.2"
 RING_FILES=tests/data/ocaml-5.*/*.events.xz

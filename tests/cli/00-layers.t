@@ -42,11 +42,12 @@ one 'bpf/' libbpf user/source/bpf_kernel.c
 one 'argp' argp user/cmd/opts.c
 one 'elfutils/' libdw user/proc/debug_info.c
 one 'libiberty' libiberty user/base/demangle_cxx.c
+one 'curl/' libcurl user/proc/debuginfod_worker.c
 one 'zstd|zlib' 'zstd, and zlib,' user/base/compress.c
 check "libelf enters through proc/ only" "$(grep -lE '^#include <(libelf|gelf|elfutils)' user/*/*.[ch] | grep -v '^user/proc/')"
-check "only cmd/ ends the program or writes to stdout; processes that we fork to hold links, to read symbols, to read memory, and to become a program, end themselves" \
+check "only cmd/ ends the program or writes to stdout; processes that we fork to hold links, to read symbols, to ask for them, to read memory, and to become a program, end themselves" \
   "$(grep -nE '\b(_?exit|abort|err|errx|perror|puts|putchar|printf)\(' user/{base,codec,core,proc,source,model,sink,engine}/*.c |
-    grep -vE '^user/(source/link_keeper.c:[0-9]*:	_exit\(0\);|proc/symbols_worker.c:[0-9]*:		_exit\(0\);|proc/memory_reader.c:[0-9]*:	+_exit\([01]\);|engine/program.c:[0-9]*:	+_exit\(12[67]\);)')"
+    grep -vE '^user/(source/link_keeper.c:[0-9]*:	_exit\(0\);|proc/symbols_worker.c:[0-9]*:		_exit\(0\);|proc/debuginfod_worker.c:[0-9]*:		_exit\(0\);|proc/memory_reader.c:[0-9]*:	+_exit\([01]\);|engine/program.c:[0-9]*:	+_exit\(12[67]\);)')"
 check "an event names its process by index: only libebtrace's own files, and captures as they are on disk, have a pid in it" \
   "$(grep -nE '\b(ev|event|events|e|held|pending|next|lost|batch)(\[[^]]*\])?(\.|->)pid\b' user/{base,core,runtime,source,model,sink,engine,cmd}/*.[ch] |
     grep -vE '^user/(source/(cursor|ring_reader)\.[ch]:|source/capture\.c:[0-9]*:.*s->item\.event\.pid|sink/ebt\.c:.*numbered\.pid)')"

@@ -22,7 +22,9 @@
 #include "sink/report_text.h"
 
 static const char doc_tail[] =
-	"\v'ebtrace help COMMAND' lists the options of another command.\n"
+	"\v'ebtrace help COMMAND' lists the options of another command. "
+	"For --stack, debug files that are not installed come from the servers of DEBUGINFOD_URLS, "
+	"if it is set.\n"
 	"\n"
 	"Examples:\n"
 	"  sudo ebtrace -p 1234               a running process, with threads and CPUs\n"

@@ -328,7 +328,8 @@ size_t elf_build_id(struct elf *e, void *ret, size_t cap)
 	return 0;
 }
 
-const char *elf_debug_link(struct elf *e)
+/* NULL: there is none of this name. */
+static Elf_Scn *section_named(const struct elf *e, const char *wanted)
 {
 	Elf_Scn *scn = NULL;
 	size_t names = 0;
@@ -338,12 +339,22 @@ const char *elf_debug_link(struct elf *e)
 		GElf_Shdr shdr;
 		const char *name =
 			gelf_getshdr(scn, &shdr) ? elf_strptr(e->elf, names, shdr.sh_name) : NULL;
-		if (!name || strcmp(name, ".gnu_debuglink") != 0)
-			continue;
-		Elf_Data *data = read_section(e, scn);
-		const char *file = data ? data->d_buf : NULL;
-		bool valid = file && memchr(file, 0, data->d_size) && *file && !strchr(file, '/');
-		return valid ? file : NULL;
+		if (name && !strcmp(name, wanted))
+			return scn;
 	}
 	return NULL;
+}
+
+const char *elf_debug_link(struct elf *e)
+{
+	Elf_Scn *scn = section_named(e, ".gnu_debuglink");
+	Elf_Data *data = scn ? read_section(e, scn) : NULL;
+	const char *file = data ? data->d_buf : NULL;
+	bool valid = file && memchr(file, 0, data->d_size) && *file && !strchr(file, '/');
+	return valid ? file : NULL;
+}
+
+bool elf_has_debug_info(struct elf *e)
+{
+	return section_named(e, ".debug_info") || section_named(e, ".zdebug_info");
 }

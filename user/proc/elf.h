@@ -51,6 +51,9 @@ size_t elf_build_id(struct elf *e, void *ret, size_t cap);
  * until elf_close(). */
 const char *elf_debug_link(struct elf *e);
 
+/* True if it has debug information of its own. */
+bool elf_has_debug_info(struct elf *e);
+
 /* True if it needs a shared library whose name begins with `prefix`. */
 bool elf_needs(struct elf *e, const char *prefix);
 

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
+#include "proc/debuginfod.h"
 #include "proc/elf.h"
 #include "proc/regular.h"
 #include "proc/symbols_worker.h"
@@ -61,6 +62,7 @@ struct symbols {
 	enum reading reading;
 	uint8_t build_id[SYMBOLS_BUILD_ID_BYTES];
 	size_t build_id_bytes;
+	bool lacks_debug; /* servers were not asked yet */
 
 	struct symbols_running *running;
 	pid_t pid; /* 0: not started */
@@ -183,6 +185,7 @@ static void open_files(struct symbols *s, int fd)
 	s->debug = open_by_build_id(s);
 	if (s->debug < 0 && link)
 		s->debug = open_by_link(s, link);
+	s->lacks_debug = s->debug < 0 && s->build_id_bytes && !elf_has_debug_info(elf);
 	elf_close(elf);
 }
 
@@ -237,6 +240,8 @@ void symbols_close(struct symbols *s)
 	if (!s)
 		return;
 	stop(s);
+	if (s->running->asks == s)
+		s->running->asks = NULL;
 	free_texts(&s->received);
 	free_texts(&s->made);
 	free(s->position);
@@ -575,9 +580,75 @@ static int keep_unknown(struct symbols *s, uint64_t offset)
 	return add_unknown(s, offset) || keep(s, offset, first) ? -ENOMEM : 0;
 }
 
+void symbols_running_done(struct symbols_running *r)
+{
+	debuginfod_free(r->debuginfod);
+	r->debuginfod = NULL;
+}
+
+static void ask_servers(struct symbols *s)
+{
+	struct symbols_running *r = s->running;
+	struct debuginfod_module m = {s->path, s->build_id, s->build_id_bytes};
+	if (!r->debuginfod && !r->has_no_servers)
+		r->debuginfod = debuginfod_new();
+	r->has_no_servers = !r->debuginfod;
+	if (r->has_no_servers || r->hurries) {
+		s->lacks_debug = false;
+		return;
+	}
+	debuginfod_ask(r->debuginfod, &m);
+	r->asks = s;
+	r->is_asked = true;
+}
+
+/* Gives what the servers have to the module that they were asked for; its process starts anew. */
+static int receive_debug(struct symbols_running *r, uint64_t until_ns)
+{
+	struct symbols *s = r->asks;
+	int fd = debuginfod_receive(r->debuginfod, until_ns);
+	if (fd == -EAGAIN)
+		return fd;
+	r->is_asked = false;
+	r->asks = NULL;
+	if (s)
+		s->lacks_debug = false;
+	if (s && fd >= 0) {
+		stop(s);
+		s->debug = fd;
+	} else if (fd >= 0) {
+		close(fd);
+	}
+	return 0;
+}
+
+/* Asks servers for the debug file. 0, or -EAGAIN: it is put off. */
+static int fetch_debug(struct symbols *s)
+{
+	struct symbols_running *r = s->running;
+	while (s->lacks_debug) {
+		if (!r->is_asked)
+			ask_servers(s);
+		uint64_t until = r->puts_off ? 0 : now_ns() + LOOK_NS;
+		if (!r->is_asked || !receive_debug(r, until))
+			continue;
+		r->hurries |= !r->puts_off && has_signal();
+		if (r->hurries) {
+			debuginfod_stop(r->debuginfod);
+		} else if (r->puts_off) {
+			r->waits = true;
+			return -EAGAIN;
+		}
+	}
+	return 0;
+}
+
 /* Looks up what is not known. 0, -EAGAIN or -ENOMEM. */
 static int look_up(struct symbols *s, uint64_t request)
 {
+	bool is_named = !(request & SYMBOLS_WORKER_UNWIND) && s->reading != READ_NOTHING;
+	if (is_named && fetch_debug(s))
+		return -EAGAIN;
 	for (; s->reading != READ_NOTHING; s->reading++) {
 		int err = ask(s, request);
 		if (!err || err == -EAGAIN)

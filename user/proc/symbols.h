@@ -2,8 +2,8 @@
 /*
  * The source positions of instructions of one module, that is a program or a shared library, by
  * their offset in its file: function, file and line, with the functions that were inlined, from its
- * debug information or its separate debug file; else the function, from its symbol tables; else
- * "module+0xoffset". Results are cached.
+ * debug information or its separate debug file, if need be from a debuginfod server (debuginfod.h);
+ * else the function, from its symbol tables; else "module+0xoffset". Results are cached.
  *
  * The module is not trusted: it is read by a process without privileges (symbols_worker.h). A
  * module that makes that one fail is read for its symbol tables only; if that fails too, for
@@ -33,7 +33,7 @@ struct symbols;
 
 /* The modules of a run, and those whose processes run. To start one more, those which were started first are
  * ended, until there is a place and memory; they are started anew when they are needed. Initialised by zeroes;
- * outlives the modules. */
+ * outlives the modules, then symbols_running_done(). */
 #define SYMBOLS_RUNNING 32
 struct symbols_running {
 	struct symbols *at[SYMBOLS_RUNNING];
@@ -49,12 +49,17 @@ struct symbols_running {
 	uint64_t budget_ns;
 
 	/* Private. */
-	uint64_t began_ns, spent_ns; /* of the time that processes take to answer */
-	uint64_t text_bytes;	     /* received */
-	unsigned modules;	     /* that were read */
-	bool is_reported;
-	bool hurried; /* a process was given up for that */
+	uint64_t began_ns, spent_ns;   /* of the time that processes take to answer */
+	uint64_t text_bytes;	       /* received */
+	unsigned modules;	       /* that were read */
+	bool is_reported;	       /* that time was not enough */
+	bool hurried;		       /* a process was given up for that */
+	struct debuginfod *debuginfod; /* NULL: not needed so far, or no server is named */
+	bool has_no_servers, is_asked;
+	struct symbols *asks; /* for this module; NULL: it was closed */
 };
+
+void symbols_running_done(struct symbols_running *r);
 
 /*
  * fd: of the module, which stays the caller's and may be closed; -1: it cannot be read. path: where

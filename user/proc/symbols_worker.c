@@ -2,16 +2,10 @@
 #include "proc/symbols_worker.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
-#include <linux/close_range.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <signal.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -24,6 +18,7 @@
 #include "base/log.h"
 #include "base/map.h"
 #include "proc/machine.h"
+#include "proc/worker.h"
 
 #define CPU_SECONDS 30
 
@@ -55,58 +50,6 @@ static bool enter_seccomp(void)
 	struct sock_fprog program = {.len = n, .filter = code};
 	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
 	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
-}
-
-/* Keeps its user: as any other, processes of that user could stop or kill it. Root without
- * capabilities, which may open nothing, has no privilege that its files do not give. */
-static bool drop_privileges(void)
-{
-	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = {0};
-	return !syscall(SYS_capset, &head, none);
-}
-
-static bool limit(int resource, uint64_t value)
-{
-	struct rlimit had, l = {value, value};
-	if (getrlimit(resource, &had))
-		return false;
-	if (had.rlim_max < l.rlim_max)
-		l = (struct rlimit){had.rlim_max, had.rlim_max};
-	return !setrlimit(resource, &l);
-}
-
-/* The bytes that our address space has now. */
-static uint64_t memory_bytes(void)
-{
-	char text[64];
-	file_read_text("/proc/self/statm", text, sizeof(text));
-	return strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-/* Its end is for ebtrace to see, not for the terminal's user to cause. */
-static void ignore_signals(void)
-{
-	static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGSYS, SIGXCPU};
-	sigset_t set;
-	sigfillset(&set);
-	for (unsigned i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
-		sigdelset(&set, faults[i]);
-		signal(faults[i], SIG_DFL);
-	}
-	sigprocmask(SIG_SETMASK, &set, NULL);
-}
-
-/* Moves the descriptors out of each other's way, then to their numbers, and closes all others. */
-static bool keep_descriptors(int fds[FD_END])
-{
-	for (int i = FD_SOCKET; i < FD_END; i++)
-		if (fds[i] >= 0 && (fds[i] = fcntl(fds[i], F_DUPFD, FD_END)) < 0)
-			return false;
-	for (int i = FD_SOCKET; i < FD_END; i++)
-		if (fds[i] >= 0 && dup2(fds[i], i) < 0)
-			return false;
-	return !syscall(SYS_close_range, FD_END, ~0u, 0);
 }
 
 static bool receive(void *ret, size_t bytes)
@@ -183,7 +126,6 @@ static void answer(const struct debug_info_files *files)
 	}
 }
 
-/* Under a sanitizer the address space is too large for any limit of its own. */
 static void run(int socket, const struct debug_info_files *files, uint64_t memory)
 {
 	int fds[FD_END] = {
@@ -193,12 +135,12 @@ static void run(int socket, const struct debug_info_files *files, uint64_t memor
 		.debug = files->debug < 0 ? -1 : FD_DEBUG,
 		.symbols_only = files->symbols_only,
 	};
-	memory += memory_bytes();
-	ignore_signals();
+	worker_ignore_signals();
 	prctl(PR_SET_NAME, "ebtrace-symbols");
 	log_level = LOG_QUIET;
-	if (keep_descriptors(fds) && limit(RLIMIT_AS, memory) && limit(RLIMIT_CPU, CPU_SECONDS) &&
-	    limit(RLIMIT_CORE, 0) && drop_privileges() && enter_seccomp())
+	if (worker_keep_descriptors(fds, FD_SOCKET, FD_END) && worker_limit_memory(memory) &&
+	    worker_limit(RLIMIT_CPU, CPU_SECONDS) && worker_limit(RLIMIT_CORE, 0) &&
+	    worker_drop_capabilities() && enter_seccomp())
 		answer(&ours);
 }
 

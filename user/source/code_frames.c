@@ -107,6 +107,7 @@ void code_frames_free(struct code_frames *c)
 	for (struct code_module *m; (m = ptrmap_next(&c->modules, &at));)
 		free_module(c, m);
 	ptrmap_done(&c->modules);
+	symbols_running_done(&c->running);
 	frames_drop(c->session->frames, c->unknown);
 	free(c);
 }

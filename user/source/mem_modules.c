@@ -90,6 +90,7 @@ void mem_modules_free(struct mem_modules *m)
 			one = next;
 		}
 	ptrmap_done(&m->by_hash);
+	symbols_running_done(&m->running);
 	free(m);
 }
 
