@@ -69,9 +69,10 @@ static void wild_text(char *ret, size_t cap)
 static void wild_item(struct capture_item *item)
 {
 	memset(item, 0, sizeof(*item));
-	static const enum capture_what others[] = {CAPTURE_GONE, CAPTURE_TRIGGER};
-	item->what = rnd() % 7 ? 1 + rnd() % 6 : others[rnd() % 2];
+	static const enum capture_what others[] = {CAPTURE_GONE, CAPTURE_TRIGGER, CAPTURE_MAPPING};
+	item->what = rnd() % 7 ? 1 + rnd() % 6 : others[rnd() % 3];
 	struct capture_trigger *t = &item->trigger;
+	struct capture_mapping *m = &item->mapping;
 	struct capture_session *s = &item->session;
 	struct capture_process *p = &item->process;
 	switch (item->what) {
@@ -115,6 +116,10 @@ static void wild_item(struct capture_item *item)
 		t->from_ns = wild(), t->kept_ns = wild(), t->ns = wild();
 		wild_text(t->span, sizeof(t->span));
 		wild_text(t->condition, sizeof(t->condition));
+		break;
+	case CAPTURE_MAPPING:
+		m->pid = (uint32_t)wild(), m->addr = wild(), m->bytes = wild();
+		wild_text(m->name, sizeof(m->name));
 		break;
 	default:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
@@ -169,6 +174,10 @@ static bool same_item(const struct capture_item *a, const struct capture_item *b
 		       !memcmp(&x->begin_ns, &y->begin_ns, 5 * sizeof(uint64_t)) &&
 		       same_text(x->span, y->span, sizeof(x->span)) &&
 		       same_text(x->condition, y->condition, sizeof(x->condition));
+	case CAPTURE_MAPPING:
+		return a->mapping.pid == b->mapping.pid && a->mapping.addr == b->mapping.addr &&
+		       a->mapping.bytes == b->mapping.bytes &&
+		       same_text(a->mapping.name, b->mapping.name, sizeof(a->mapping.name));
 	case CAPTURE_STRING: /* see test_capture_stacks */
 	case CAPTURE_FRAME:
 	case CAPTURE_STACK:

@@ -81,6 +81,9 @@
  *	            met the condition. The part was to begin at from_ns, and begins at kept_ns.
  *	            Phases that were open then stand before, by their begins. v ns: the length of
  *	            the span; end_ns - begin_ns in files written before it existed
+ *	13 MAPPING  v pid, v address, v bytes, s name: a named mapping of the process's address space.
+ *	            Before the process's GONE, or at the end of the file; absent where its pages are
+ *	            not traced
  */
 #ifndef CODEC_CAPTURE_H
 #define CODEC_CAPTURE_H
@@ -131,6 +134,7 @@ enum capture_what {
 	CAPTURE_GONE = 10,
 	CAPTURE_ALLOC_TRACE = 11,
 	CAPTURE_TRIGGER = 12,
+	CAPTURE_MAPPING = 13,
 };
 
 /* Which numbers of a session are known. */
@@ -232,6 +236,12 @@ struct capture_trigger {
 	char span[64], condition[96]; /* longer ones are cut */
 };
 
+struct capture_mapping {
+	uint32_t pid;
+	uint64_t addr, bytes;
+	char name[48]; /* longer ones are cut */
+};
+
 struct capture_item {
 	enum capture_what what;
 	union {
@@ -255,6 +265,7 @@ struct capture_item {
 		struct capture_stack stack;
 		struct capture_alloc_trace alloc_trace;
 		struct capture_trigger trigger;
+		struct capture_mapping mapping;
 	};
 };
 

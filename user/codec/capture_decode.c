@@ -351,6 +351,29 @@ static int get_trigger(struct capture_decoder *d, const uint8_t *end, struct cap
 	return 0;
 }
 
+static int get_recovered(struct capture_decoder *d, const uint8_t *end, struct capture_item *ret)
+{
+	ret->recovered.events = get_v(d);
+	ret->recovered.words = get_v(d);
+	ret->recovered.history_events = d->at < end ? get_v(d) : 0;
+	ret->recovered.history_words = d->at < end ? get_v(d) : 0;
+	return ret->recovered.history_events > ret->recovered.events ||
+			       ret->recovered.history_words > ret->recovered.words
+		       ? -EBADMSG
+		       : 0;
+}
+
+static int get_mapping(struct capture_decoder *d, struct capture_mapping *m)
+{
+	uint64_t pid = get_v(d);
+	if (pid > UINT32_MAX)
+		return -EBADMSG;
+	m->pid = (uint32_t)pid;
+	m->addr = get_v(d);
+	m->bytes = get_v(d);
+	return get_s(d, m->name, sizeof(m->name));
+}
+
 /* 1: a known item; 0: an unknown one, which was skipped. */
 static int get_item(struct capture_decoder *d, unsigned type, struct capture_item *ret)
 {
@@ -374,14 +397,7 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		err = get_name(d, &ret->name);
 		break;
 	case CAPTURE_RECOVERED:
-		ret->recovered.events = get_v(d);
-		ret->recovered.words = get_v(d);
-		ret->recovered.history_events = d->at < end ? get_v(d) : 0;
-		ret->recovered.history_words = d->at < end ? get_v(d) : 0;
-		err = ret->recovered.history_events > ret->recovered.events ||
-				      ret->recovered.history_words > ret->recovered.words
-			      ? -EBADMSG
-			      : 0;
+		err = get_recovered(d, end, ret);
 		break;
 	case CAPTURE_TOTALS:
 		for (unsigned i = 0; i < CAPTURE_TOTAL_COUNT; i++)
@@ -404,6 +420,9 @@ static int get_item(struct capture_decoder *d, unsigned type, struct capture_ite
 		break;
 	case CAPTURE_TRIGGER:
 		err = get_trigger(d, end, &ret->trigger);
+		break;
+	case CAPTURE_MAPPING:
+		err = get_mapping(d, &ret->mapping);
 		break;
 	default:
 		known = 0;

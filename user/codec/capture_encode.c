@@ -115,6 +115,12 @@ static uint8_t *put_trigger(uint8_t *p, const struct capture_trigger *t)
 	return put_v(p, t->ns);
 }
 
+static uint8_t *put_mapping(uint8_t *p, const struct capture_mapping *m)
+{
+	p = PUT_ALL(p, m->pid, m->addr, m->bytes);
+	return put_s(p, m->name, sizeof(m->name));
+}
+
 uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)
 {
 	switch (item->what) {
@@ -143,6 +149,8 @@ uint8_t *capture_item_put(uint8_t *p, const struct capture_item *item)
 		return put_alloc_trace(p, &item->alloc_trace);
 	case CAPTURE_TRIGGER:
 		return put_trigger(p, &item->trigger);
+	case CAPTURE_MAPPING:
+		return put_mapping(p, &item->mapping);
 	case CAPTURE_EVENT:
 		break;
 	}

@@ -360,9 +360,38 @@ uint64_t ebt_blocks_opened_ns(const struct ebt_blocks *e)
 	return e->is_open ? e->opened_ns : 0;
 }
 
+/* The names of a process's mappings, all that there are, once. */
+static int put_mappings(struct ebt_blocks *e, const struct process *p)
+{
+	int err = 0;
+	uint64_t block = 0;
+	for (uint32_t i = 0; !err && i < p->mappings.count; i++) {
+		err = e->is_open ? 0 : open_block(e);
+		if (!err && block != e->block)
+			err = refer_incarnation(e, p);
+		block = e->block;
+		if (!err)
+			err = ebt_items_put_mapping(e->writer, p->pid, &p->mappings.at[i]);
+		if (!err && is_full(e))
+			err = close_block(e, CAPTURE_BLOCK_EVENTS);
+	}
+	return err;
+}
+
+static int put_all_mappings(struct ebt_blocks *e)
+{
+	const struct processes *ps = &e->session->processes;
+	int err = 0;
+	for (const struct process *p = NULL; !err && (p = processes_next(ps, p));)
+		err = put_mappings(e, p);
+	return err;
+}
+
 static int put_end(struct ebt_blocks *e, const struct totals *t)
 {
-	int err = e->is_open ? close_block(e, CAPTURE_BLOCK_EVENTS) : 0;
+	int err = put_all_mappings(e);
+	if (!err && e->is_open)
+		err = close_block(e, CAPTURE_BLOCK_EVENTS);
 	if (!err)
 		err = open_block(e);
 	if (!err)
@@ -404,6 +433,10 @@ static int put_gone(struct ebt_blocks *e, const struct process *p)
 	int err = e->is_open ? 0 : open_block(e);
 	if (!err && p->announced)
 		err = put_news_of(e, p);
+	if (!err)
+		err = put_mappings(e, p);
+	if (!err && !e->is_open)
+		err = open_block(e);
 	if (!err)
 		err = refer_incarnation(e, p);
 	if (!err)

@@ -85,6 +85,16 @@ int ebt_items_put_process(struct capture_writer *w, const struct session *s,
 	return err ? err : put_alloc_trace(w, s, p);
 }
 
+int ebt_items_put_mapping(struct capture_writer *w, uint32_t pid, const struct mapping *m)
+{
+	struct capture_item item = {.what = CAPTURE_MAPPING};
+	item.mapping.pid = pid;
+	item.mapping.addr = m->start;
+	item.mapping.bytes = m->end - m->start;
+	copy_text(item.mapping.name, sizeof(item.mapping.name), m->name);
+	return capture_put_item(w, &item);
+}
+
 int ebt_items_put_name(struct capture_writer *w, uint32_t pid, uint32_t id, const char *text)
 {
 	struct capture_item item = {.what = CAPTURE_NAME};

@@ -141,6 +141,20 @@ static int restore_alloc_trace(struct capture_source *s, const struct capture_al
 	return 0;
 }
 
+static int restore_mapping(struct capture_source *s, const struct capture_mapping *m)
+{
+	uint32_t process;
+	int err = capture_processes_find(&s->processes, m->pid, &process);
+	if (err || (m->pid && !process) || m->bytes > UINT64_MAX - m->addr)
+		return err;
+	struct process *p = processes_at(&s->session->processes, process);
+	/* They have a limit of their own. */
+	if (p->mappings.count >= MAPPINGS_MAX ||
+	    !capture_processes_may_keep(&s->processes, sizeof(struct mapping)))
+		return 0;
+	return mappings_add(&p->mappings, m->addr, m->addr + m->bytes, m->name);
+}
+
 /* True if the item changes names or processes that events before it refer to. */
 static bool is_news(const struct capture_source *s, const struct capture_item *item)
 {
@@ -243,6 +257,8 @@ static int apply(struct capture_source *s, const struct capture_item *item)
 		return capture_stacks_apply(&s->stacks, item);
 	case CAPTURE_ALLOC_TRACE:
 		return restore_alloc_trace(s, &item->alloc_trace);
+	case CAPTURE_MAPPING:
+		return restore_mapping(s, &item->mapping);
 	case CAPTURE_TRIGGER: /* counted by the reader */
 	case CAPTURE_EVENT:
 		break;
