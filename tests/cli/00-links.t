@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # The order of the house as the linker sees it: each layer links against those below it alone, and no
-# two files need each other in a circle.
+# two files need each other in a circle. A library that programs link has all of what it needs.
 . tests/lib.sh
 . tests/layers.sh
 
@@ -42,6 +42,10 @@ for layer in $folders; do
 	links "$needed" "$TMP/$layer.a" "${archives[@]}"
 	ok $? "$layer links against: ${below[$layer]:-libc}" ||
 		diag "$(grep -o 'in function.*\|undefined reference.*' "$TMP/log" | sort -u | head -20)"
+done
+for library in libebtrace libebtrace-probes libebtrace-preload; do
+	is "$(nm -D --undefined-only "${O%/asan}/$library.so" | grep -vE '@| w ')" "" \
+		"$library.so needs nothing but libc"
 done
 # The formats that both sides write.
 lower=("$O"/usdt-probes/{memtrace,pagetrace}_write.o)

@@ -173,11 +173,11 @@ is "$(<got) $(cd cache && find . -type f)" "grow_tree (app.c:5 ./$id/debuginfo" 
 cmp -s "cache/$id/debuginfo" debug/app.debug
 ok $? "with the file as it was sent"
 rm -f asked
-is "$(DEBUGINFOD_CACHE_PATH=$TMP/cache hotspots "$other/app") $(ls asked 2>&1 | grep -c cannot)" \
+is "$(DEBUGINFOD_CACHE_PATH=$TMP/cache hotspots "$other/app") $([ -e asked ]; echo $?)" \
 	"grow_tree (app.c:5 1" "from which it is taken, and no server is asked"
 mkdir -p "$HOME/.cache"
 cp -r cache "$HOME/.cache/debuginfod_client"
-is "$(hotspots "$other/app") $(ls asked 2>&1 | grep -c cannot)" "grow_tree (app.c:5 1" \
+is "$(hotspots "$other/app") $([ -e asked ]; echo $?)" "grow_tree (app.c:5 1" \
 	"it is taken from the folder where libdebuginfod keeps its files, too"
 rm -r "$HOME/.cache"
 printf 'not ELF' >wrong
@@ -264,7 +264,7 @@ END
 gcc -s -Wl,--build-id=sha1 -o list list.c
 rm -f asked
 "$plain/ebtrace" mem record -q --rate 1 -o list.ctf -- env DEBUGINFOD_URLS="$other/app" ./list
-is "$? $(ls asked 2>&1 | grep -c cannot)" "0 1" "the variable of the traced program is not ebtrace's"
+is "$? $([ -e asked ]; echo $?)" "0 1" "the variable of the traced program is not ebtrace's"
 DEBUGINFOD_URLS="$other/refuses" "$plain/ebtrace" mem record -q --rate 1 -o list.ctf -- env -u DEBUGINFOD_URLS ./list
 grep -q "buildid/$(readelf -n list | sed -n 's/.*Build ID: //p')/debuginfo" asked
 ok $? "what is recorded is looked up by ebtrace's own"

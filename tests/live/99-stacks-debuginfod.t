@@ -6,6 +6,7 @@
 need_root
 need_command jq
 need_command debuginfod
+need_command python3
 
 chmod 755 "$TMP"
 unset XDG_CACHE_HOME DEBUGINFOD_CACHE_PATH http_proxy HTTP_PROXY ALL_PROXY all_proxy
@@ -65,7 +66,7 @@ rm -f "$TMP/silent.asked"
 mkfifo "$TMP/feed"
 "$TMP/nested" 3 2 <"$TMP/feed" >/dev/null &
 traced=$!
-children+=($traced)
+children+=("$traced")
 exec 9>"$TMP/feed"
 DEBUGINFOD_URLS="http://127.0.0.1:$(<"$TMP/silent")" "$O/ebtrace" -v --stack=begin -o "$TMP/y.ndjson" \
 	-p $traced 2>"$TMP/err" 9>&- &
