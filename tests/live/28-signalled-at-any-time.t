@@ -5,6 +5,7 @@
 . tests/lib.sh
 need_root
 need_file "$O/tests/prog/minigc"
+need_command cc
 
 EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 3600 -r 2000 -c /dev/null &
 program=$!
@@ -38,4 +39,28 @@ ok $? "while probes are removed, which takes long, a line says what is waited fo
 kill -CONT "$keeper"
 wait $tracer
 is "$? $(tail -n 1 "$TMP/out" | grep -c '"summary"')" "0 1" "then the output is finished"
+
+# An exec that waits for its file, as one on a server that is away.
+printf '#include <unistd.h>\nint execvp(const char *f, char *const *a) { (void)f; (void)a; for (;;) pause(); }\n' >"$TMP/hang.c"
+cc -shared -fPIC -o "$TMP/hang.so" "$TMP/hang.c" 2>"$TMP/log"
+ok $? "what holds up exec is compiled" || diag "$(cat "$TMP/log")"
+for args in "--mode ring" "--mode probes" "mem record -o $TMP/out.ctf"; do
+	# shellcheck disable=SC2086
+	LD_PRELOAD=$TMP/hang.so "$O/ebtrace" $args -- cat 2>"$TMP/err" &
+	tracer=$!
+	children+=($tracer)
+	hangs() {
+		child=$(pgrep -P $tracer -x ebtrace) && grep -q pause "/proc/$child/wchan" "/proc/$child/stack" 2>/dev/null
+	}
+	wait_for hangs
+	kill -TERM $tracer
+	is_over() { ! kill -0 $tracer 2>/dev/null; }
+	wait_for is_over
+	wait $tracer
+	is "$? $(grep -c "cannot run 'cat': Operation canceled" "$TMP/err")" "126 1" \
+		"${args% -o*}: a program that does not come to its exec is ended by the signal, too" || diag "$(cat "$TMP/err")"
+	gone() { [ ! -d "/proc/$child" ]; }
+	wait_for gone
+	ok $? "and nothing of it is left"
+done
 done_testing

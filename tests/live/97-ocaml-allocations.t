@@ -161,7 +161,7 @@ for n in 200 20000; do
 			seen++
 		}
 		$1 in bytes {
-			printf "# %s: %.1f MB, reported as %.1f (%.1f to %.1f)\n", $1, bytes[$1] / 1e6, $2 / 1e6, $3 / 1e6, $4 / 1e6
+			printf "# %s: %d bytes, reported as %d (%d to %d)\n", $1, bytes[$1], $2, $3, $4
 			bad += bytes[$1] < $2 - 3 * ($2 - $3) || bytes[$1] > $2 + 3 * ($4 - $2)
 			seen++
 		}

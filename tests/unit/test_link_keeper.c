@@ -3,6 +3,7 @@
  * Links that a keeper holds, without the kernel's: what stands for one is a byte in a pipe when it
  * is made, and the pipe's end when the last of them has gone with its process.
  */
+#include "base/ending.h"
 #include "source/link_keeper.h"
 
 #include "base/log.h"
@@ -172,6 +173,25 @@ static pid_t only_child(void)
 	return pid;
 }
 
+/* Of one link the keeper has all, of many not even the request is read by anybody. */
+static void test_stopped_keeper(void)
+{
+	struct link_keeper *k = keeper();
+	pid_t pid = only_child();
+	kill_child(pid, SIGSTOP);
+	waitpid(pid, NULL, WUNTRACED);
+	ending_ask();
+	is(attach(k, 0, 1), -ECANCELED, "a keeper is stopped: who asks to end is obeyed");
+	is(attach(k, 0, MANY), -ECANCELED, "also with many sites");
+	ending_forget();
+	kill_child(pid, SIGCONT);
+	int link = attach(k, 0, 1);
+	ok(link >= 0, "it runs on, and makes links");
+	close(link);
+	link_keeper_free(k);
+	close(pipe_in);
+}
+
 static void test_dead_keeper(void)
 {
 	log_level = LOG_QUIET;
@@ -209,6 +229,7 @@ int main(void)
 	test_links();
 	test_left_open();
 	test_dead_tracer();
+	test_stopped_keeper();
 	test_dead_keeper();
 	return tap_done();
 }

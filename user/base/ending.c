@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/ending.h"
 
+#include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+
+#include "base/clock.h"
+
+#define PATIENCE_NS 100000000u
+#define LOOK_MS	    20
 
 static atomic_bool asked;
 
@@ -31,4 +38,21 @@ static bool is_pending(void)
 bool ending_asked(void)
 {
 	return atomic_load_explicit(&asked, memory_order_relaxed) || is_pending();
+}
+
+bool ending_overdue(uint64_t *asked_ns)
+{
+	if (!*asked_ns && ending_asked())
+		*asked_ns = now_ns();
+	return *asked_ns && now_ns() - *asked_ns >= PATIENCE_NS;
+}
+
+int ending_poll(int fd, short events)
+{
+	struct pollfd p = {.fd = fd, .events = events};
+	uint64_t asked_ns = 0;
+	while (poll(&p, 1, LOOK_MS) <= 0)
+		if (ending_overdue(&asked_ns))
+			return -ECANCELED;
+	return 0;
 }

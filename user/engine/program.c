@@ -4,6 +4,8 @@
 #include <ebtrace/ring.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ending.h"
 #include "engine/inbox.h"
 #include "engine/leftover.h"
 #include "engine/recording.h"
@@ -23,6 +26,9 @@
 
 /* Memory that our forked child may touch between two reads of its size. */
 #define FORK_RSS_SLACK_BYTES (4u << 20)
+
+/* Between two looks at a program that has not called exec yet. */
+#define LOOK_MS 20
 
 /* The least time between two sweeps, and its ratio to the time of one. */
 #define SWEEP_NS   1000000000ull
@@ -180,6 +186,39 @@ err_close:
 	return err;
 }
 
+/* True when it is stopped behind exec(), or has ended. A signal may stop it before that. */
+static bool has_stopped(struct program *t, int options)
+{
+	while (waitpid(t->pid, &t->status, options) == t->pid) {
+		if (!WIFSTOPPED(t->status) || WSTOPSIG(t->status) == SIGTRAP)
+			return true;
+		ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)WSTOPSIG(t->status));
+	}
+	return false;
+}
+
+/* 0: it has called exec, failed to, or ended; -ECANCELED: the user asks to end, and it has been killed. */
+static int wait_for_exec(struct program *t)
+{
+	struct pollfd failed = {.fd = t->failed_fd, .events = POLLIN};
+	uint64_t asked_ns = 0;
+	bool stopped = false;
+	while (!stopped && poll(&failed, 1, LOOK_MS) <= 0) {
+		if (ending_overdue(&asked_ns)) {
+			kill(t->pid, SIGKILL);
+			return -ECANCELED;
+		}
+		stopped = t->traced && has_stopped(t, WNOHANG);
+	}
+	if (t->traced && !stopped)
+		has_stopped(t, 0);
+	if (t->traced && !WIFSTOPPED(t->status)) {
+		t->traced = false;
+		t->reaped = true;
+	}
+	return 0;
+}
+
 int program_go(struct program *t)
 {
 	struct usage copy;
@@ -190,19 +229,13 @@ int program_go(struct program *t)
 	t->go_fd = -1;
 	if (n != 1)
 		return -errno;
-	/* The stop behind exec(). A signal may stop it before that; and it may end instead. */
-	while (t->traced && waitpid(t->pid, &t->status, 0) == t->pid && WIFSTOPPED(t->status) &&
-	       WSTOPSIG(t->status) != SIGTRAP)
-		ptrace(PTRACE_CONT, t->pid, NULL, (void *)(long)WSTOPSIG(t->status));
-	if (t->traced && !WIFSTOPPED(t->status)) {
-		t->traced = false;
-		t->reaped = true;
-	}
-	int err = 0;
+	int err = wait_for_exec(t), failed = 0;
+	if (err)
+		return err;
 	do {
-		n = read(t->failed_fd, &err, sizeof(err));
+		n = read(t->failed_fd, &failed, sizeof(failed));
 	} while (n < 0 && errno == EINTR);
-	return n == sizeof(err) ? -err : 0;
+	return n == sizeof(failed) ? -failed : 0;
 }
 
 void program_release(struct program *t)

@@ -65,7 +65,8 @@ struct program_options {
 int program_prepare(struct program *t, const struct report *report, bool record, bool must);
 /* Forks a child that waits to exec `argv`. 0 or -errno. */
 int program_spawn(struct program *t, char **argv, const struct program_options *o);
-/* Makes it exec. 0, or -errno of the exec(). */
+/* Makes it exec. 0, or -errno of the exec(); -ECANCELED: the user asked to end while it did not, and it was
+ * killed. */
 int program_go(struct program *t);
 /* Continues a program that was stopped behind exec(). */
 void program_release(struct program *t);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/ending.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "proc/maps.h"
@@ -27,6 +28,7 @@
 #define PAUSE_NS	  10000000000ull /* without another try of the same process */
 #define ROUNDS		  10		 /* of that, for a worker that waits for a CPU only */
 #define ABANDONED_MAX	  16		 /* workers that not even SIGKILL has ended yet */
+#define LOOK_MS		  20		 /* between two looks whether the user asks to end */
 #define SAME_MAX	  3		 /* files of one process that are given up in that pause */
 #define FD_WORKER	  3
 
@@ -50,6 +52,7 @@ struct request {
 /* What is received, and up to when. */
 struct wait {
 	uint64_t until_ns; /* later for a worker that runs */
+	uint64_t asked_ns; /* see ending_overdue() */
 	unsigned rounds;
 	int fd; /* what came with it, -1: none */
 };
@@ -241,8 +244,11 @@ static int receive(struct memory_reader *r, void *to, size_t n, struct wait *w)
 			return -ETIMEDOUT;
 		if (now >= w->until_ns)
 			w->until_ns = now + PATIENCE_NS;
-		int ms = (int)((w->until_ns - now) / 1000000) + 1;
-		poll(&(struct pollfd){.fd = r->fd, .events = POLLIN}, 1, ms);
+		if (ending_overdue(&w->asked_ns))
+			return -ECANCELED;
+		uint64_t ms = (w->until_ns - now) / 1000000 + 1;
+		poll(&(struct pollfd){.fd = r->fd, .events = POLLIN}, 1,
+		     ms < LOOK_MS ? (int)ms : LOOK_MS);
 		ssize_t one = receive_some(r, (char *)to + got, n - got, w);
 		if (!one || (one < 0 && errno != EAGAIN && errno != EINTR))
 			return -ECONNRESET; /* it was killed */
@@ -299,7 +305,7 @@ static ssize_t request(struct memory_reader *r, const struct request *q, void *r
 	if (err)
 		return err;
 	ssize_t got = ask(r, q, ret, ret_fd);
-	if (got >= 0 || (got != -ETIMEDOUT && got != -ECONNRESET))
+	if (got >= 0 || (got != -ETIMEDOUT && got != -ECONNRESET && got != -ECANCELED))
 		return got;
 	abandon(r);
 	if (got == -ETIMEDOUT)

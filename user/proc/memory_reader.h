@@ -22,7 +22,7 @@ void memory_reader_free(struct memory_reader *r); /* NULL is allowed */
 
 /*
  * Reads up to n bytes at an offset of the file `name` in /proc/PID. Bytes read, fewer at its end; or
- * -errno: -ETIMEDOUT: given up. r: NULL: reads without a worker.
+ * -errno: -ETIMEDOUT: given up; -ECANCELED: the user has asked to end. r: NULL: reads without a worker.
  */
 ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name, uint64_t offset,
 			   void *ret, size_t n);

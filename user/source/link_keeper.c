@@ -2,6 +2,7 @@
 #include "source/link_keeper.h"
 
 #include "base/clock.h"
+#include "base/ending.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -36,12 +37,27 @@ union control {
 	char bytes[CMSG_SPACE(FDS * sizeof(int))];
 };
 
-static int send_all(int fd, const void *data, size_t bytes)
+/* Whether the tracer or one of its helpers waits: nobody asks these to end. */
+enum side { HELPER, TRACER };
+
+static int wait_for(int fd, short events, enum side side)
+{
+	return side == TRACER ? ending_poll(fd, events) : 0;
+}
+
+static bool is_early(ssize_t n)
+{
+	return n < 0 && (errno == EINTR || errno == EAGAIN);
+}
+
+static int send_all(int fd, const void *data, size_t bytes, enum side side)
 {
 	while (bytes) {
-		ssize_t n = send(fd, data, bytes, MSG_NOSIGNAL);
-		if (n < 0 && errno != EINTR)
-			return -errno;
+		int err = wait_for(fd, POLLOUT, side);
+		int flags = MSG_NOSIGNAL | (side == TRACER ? MSG_DONTWAIT : 0);
+		ssize_t n = err ? 0 : send(fd, data, bytes, flags);
+		if (err || (n < 0 && !is_early(n)))
+			return err ? err : -errno;
 		if (n > 0) {
 			data = (const char *)data + n;
 			bytes -= (size_t)n;
@@ -51,13 +67,14 @@ static int send_all(int fd, const void *data, size_t bytes)
 }
 
 /* -EPIPE: the other side has ended. */
-static int recv_all(int fd, void *data, size_t bytes)
+static int recv_all(int fd, void *data, size_t bytes, enum side side)
 {
 	while (bytes) {
-		ssize_t n = recv(fd, data, bytes, 0);
-		if (n == 0)
-			return -EPIPE;
-		if (n < 0 && errno != EINTR)
+		int err = wait_for(fd, POLLIN, side);
+		ssize_t n = err ? 0 : recv(fd, data, bytes, 0);
+		if (err || n == 0)
+			return err ? err : -EPIPE;
+		if (n < 0 && !is_early(n))
 			return -errno;
 		if (n > 0) {
 			data = (char *)data + n;
@@ -124,7 +141,7 @@ static void go_aside(const char *name)
 static int make_link(const struct link_maker *m, const struct request *r, const int fds[FDS])
 {
 	struct uprobe_site *site = calloc(r->sites, sizeof(*site));
-	int err = site ? recv_all(fds[FD_END], site, r->sites * sizeof(*site)) : -ENOMEM;
+	int err = site ? recv_all(fds[FD_END], site, r->sites * sizeof(*site), HELPER) : -ENOMEM;
 	struct link_spec spec = {
 		.file = fds[FD_FILE],
 		.probe = r->probe,
@@ -149,7 +166,7 @@ static void wait_for_end(int end, int alive)
 static void hold(const struct link_maker *m, const struct request *r, const int fds[FDS], int alive)
 {
 	int err = make_link(m, r, fds);
-	if (!send_all(fds[FD_END], &err, sizeof(err)) && !err)
+	if (!send_all(fds[FD_END], &err, sizeof(err), HELPER) && !err)
 		wait_for_end(fds[FD_END], alive);
 	_exit(0);
 }
@@ -189,7 +206,7 @@ static void keep(int sock, int alive, const struct link_maker *m)
 		}
 		int err = -errno;
 		if (pid < 0)
-			send_all(fds[FD_END], &err, sizeof(err));
+			send_all(fds[FD_END], &err, sizeof(err), HELPER);
 		for (int i = 0; i < FDS; i++)
 			if (fds[i] >= 0)
 				close(fds[i]);
@@ -261,6 +278,9 @@ static int send_request(struct link_keeper *k, const struct link_spec *spec, int
 			     .msg_controllen = sizeof(control)};
 	ssize_t n;
 	do {
+		int err = ending_poll(k->sock, POLLOUT);
+		if (err)
+			return err;
 		n = sendmsg(k->sock, &msg, MSG_NOSIGNAL);
 	} while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : 0;
@@ -277,9 +297,9 @@ int link_keeper_attach(struct link_keeper *k, const struct link_spec *spec)
 	close(end[1]);
 	/* If the holder cannot take them, its answer says why. */
 	if (!err)
-		send_all(end[0], spec->site, spec->sites * sizeof(*spec->site));
+		send_all(end[0], spec->site, spec->sites * sizeof(*spec->site), TRACER);
 	if (!err)
-		err = recv_all(end[0], &answer, sizeof(answer));
+		err = recv_all(end[0], &answer, sizeof(answer), TRACER);
 	if (!err)
 		err = answer;
 	if (!err)
