@@ -23,7 +23,8 @@ says() {
 }
 
 # Options that ask how processes are traced.
-for option in "-d 1s:duration" "--wait:wait" "--mode ring:mode" "--mode=auto:mode" "--ring-request never:ring-request" "--no-follow:no-follow"; do
+for option in "-d 1s:duration" "--wait:wait" "--mode ring:mode" "--mode=auto:mode" "--ring-request never:ring-request" "--no-follow:no-follow" \
+	"--attach multi:attach" "--bpf-buffer 1M:bpf-buffer" "--no-realtime:no-realtime"; do
 	for command in trace stat; do
 		# shellcheck disable=SC2086
 		says 2 "--${option#*:} needs processes that run: -p PID, or -- PROGRAM" $command ${option%:*} c-user.events
@@ -31,6 +32,8 @@ for option in "-d 1s:duration" "--wait:wait" "--mode ring:mode" "--mode=auto:mod
 done
 says 2 "--duration needs processes that run: -p PID, or -- PROGRAM" mem -d 1s prog.ctf
 says 2 "--duration needs a process that runs: -p PID, or -- PROGRAM" pages -d 1s prog.pt
+says 2 "--bpf-buffer needs a process that runs: -p PID, or -- PROGRAM" pages --bpf-buffer 1M prog.pt
+says 2 "--bpf-buffer needs processes that run: -p PID, or -- PROGRAM" mem --bpf-buffer=1M prog.ctf
 says 2 "--rate is of samples whose rate is not known; 'prog.ctf' has its own" mem --rate 1e-3 prog.ctf
 
 # Suffixes that no format has.
@@ -177,6 +180,20 @@ if [ "$(id -u)" = 0 ]; then
 	setpriv --bounding-set -bpf,-perfmon,-sys_admin ./ebtrace info --kernel >out 2>err
 	is "$(grep -c 'run ebtrace as root' out) $(grep -c 'root lacks them here: add the capabilities' out | sed 's/^[1-9].*/some/')" "0 some" \
 		"nor by info --kernel" || diag "$(cat out)"
+	is "$(grep -c 'or root\|sudo' out) $(grep -c 'needs CAP_BPF and CAP_PERFMON, which root lacks here' out | sed 's/^[1-9].*/some/')" "0 some" \
+		"which names what root lacks" || diag "$(cat out)"
+	for lacks in "-sys_ptrace,-dac_read_search:rings" "-bpf,-perfmon,-sys_admin:probes" "-perfmon,-sys_admin:probes" \
+		"-sys_admin:probes" "-all:everything"; do
+		for arguments in "info --kernel" "--mode stream -d 1ms -p $pid" "-d 1ms -p $pid" "stat --blame -d 1ms -p $pid" "mem -d 1ms -p $pid" "pages -d 1ms -p $pid" \
+			"-t 7 -o /dev/null c-user.events" "list"; do
+			# shellcheck disable=SC2086
+			timeout 60 setpriv --bounding-set "${lacks%:*}" ./ebtrace $arguments >out 2>err
+			cat out err >>"said.${lacks#*:}"
+		done
+	done
+	cat said.* >said
+	is "$(grep -c . said | sed 's/^[1-9].*/some/') $(grep 'or root\|sudo\|as root' said)" "some " \
+		"whatever root lacks, no message tells it to be root"
 	kill $pid
 fi
 

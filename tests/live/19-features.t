@@ -116,6 +116,7 @@ probes="markers ocaml_probes stacks allocation_markers allocation_sites"
 bpf="$probes children blame page_faults probe_links"
 two="needs CAP_BPF and CAP_PERFMON, or root"
 three="needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
+root_two=${two%, or root} root_three=${three%, or root} # root is not told to be root
 locked="the kernel is locked down \(confidentiality\)(: programs may not read its memory)?"
 old_links="this kernel has no usable uprobe_multi links \(Linux 6.10\): .*"
 old_sizes="this kernel has no page sizes in samples of page faults \(Linux 6.3\)"
@@ -146,16 +147,16 @@ is_true "${used[@]}"
 
 # shellcheck disable=SC2046
 table "root without CAP_BPF" $(without bpf sys_admin)
-answers "$bpf" no capability "$two: CAP_BPF is missing"
-answers "pages page_sizes" no capability "$three: CAP_BPF is missing"
+answers "$bpf" no capability "$root_two: CAP_BPF is missing"
+answers "pages page_sizes" no capability "$root_three: CAP_BPF is missing"
 answers others yes "" ""
 [ -z "${ALONE:-}" ] || used=(markers)
 is_true "${used[@]}"
 
 # shellcheck disable=SC2046
 table "root without CAP_PERFMON" $(without perfmon sys_admin)
-answers "$bpf" no capability "$two: CAP_PERFMON is missing"
-answers "pages page_sizes" no capability "$three: CAP_PERFMON is missing"
+answers "$bpf" no capability "$root_two: CAP_PERFMON is missing"
+answers "pages page_sizes" no capability "$root_three: CAP_PERFMON is missing"
 answers others yes "" ""
 is_true markers pages
 
@@ -163,11 +164,11 @@ is_true markers pages
 table "root without CAP_SYS_ADMIN" $(without sys_admin)
 paranoia=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoia" -gt 2 ]; then
-	events="kernel.perf_event_paranoid is $paranoia: perf_event_open\(\) needs CAP_SYS_ADMIN, or root"
+	events="kernel.perf_event_paranoid is $paranoia: perf_event_open\(\) needs CAP_SYS_ADMIN, which root lacks here"
 	answers "page_faults pages" no capability "$events"
 	[ "$kernel" != 6.1 ] || { answers "$probes probe_links" no capability "$events"; answers page_sizes no missing "$old_sizes"; }
 elif [ "$kernel" = 6.1 ]; then
-	answers "$probes probe_links" no capability "needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN, or root: CAP_SYS_ADMIN is missing"
+	answers "$probes probe_links" no capability "needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN: CAP_SYS_ADMIN is missing"
 	answers page_sizes limited missing "$old_sizes"
 fi
 answers others yes "" ""
@@ -185,7 +186,7 @@ is_true pages
 # shellcheck disable=SC2046
 table "root without CAP_SYS_PTRACE" $(without sys_ptrace)
 links_and_sizes
-answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root: CAP_SYS_PTRACE is missing"
+answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: CAP_SYS_PTRACE is missing"
 answers others yes "" ""
 
 table "another user" setpriv --reuid 65533 --regid 65533 --clear-groups

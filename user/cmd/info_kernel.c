@@ -85,7 +85,10 @@ static void answer_rings(const struct privilege *p, struct answer *ret)
 							 : "add the capabilities that are named, "
 							   "or run ebtrace as the process's user"};
 	snprintf(ret->why.why, sizeof(ret->why.why),
-		 "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root%s%s%s",
+		 "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH%s%s%s%s",
+		 geteuid()	 ? ", or root"
+		 : maps != files ? ""
+				 : ", which root lacks here",
 		 maps != files ? ": " : "",
 		 maps == files ? ""
 		 : maps	       ? "CAP_DAC_READ_SEARCH"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <unistd.h>
 
 #include "base/plural.h"
 
@@ -62,9 +63,9 @@ void pipeline_free(const struct engine *e, struct pump *p)
 		report_at(&e->report, LOG_NORMAL,
 			  "%" PRIu64
 			  " event%s left out because the thread is not known: a ring does not "
-			  "record it; as root, --mode stream does once it is attached, or for "
+			  "record it; %s--mode stream does once it is attached, or for "
 			  "programs without markers --mode probes",
-			  n, plural_of(n, " is", "s are"));
+			  n, plural_of(n, " is", "s are"), geteuid() ? "as root, " : "");
 	pump_free(p);
 }
 

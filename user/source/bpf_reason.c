@@ -36,7 +36,11 @@ int bpf_explain(int err, const char *what, char *reason)
 {
 	const char *why = strerror(-err);
 	if (err == -EACCES)
-		why = "its files are not ours to read: needs its user, CAP_SYS_PTRACE, or root";
+		why = geteuid()
+			      ? "its files are not ours to read: needs its user, CAP_SYS_PTRACE, "
+				"or root"
+			      : "root may not read its files here: it lacks a capability, such as "
+				"CAP_SYS_PTRACE";
 	else if (err == -ESRCH)
 		why = "no such process";
 	snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
@@ -123,7 +127,8 @@ static uint64_t find_lacking(const struct privilege *p, uint64_t needs)
 	return needs;
 }
 
-/* "needs CAP_BPF and CAP_PERFMON, or root"; of one that is missing alone ": CAP_BPF is missing". */
+/* "needs CAP_BPF and CAP_PERFMON, or root"; of one that is missing alone ": CAP_BPF is missing". Root reads
+ * what it lacks. */
 static void refuse_capabilities(uint64_t needs, uint64_t lacking, struct bpf_refusal *r)
 {
 	size_t at = (size_t)snprintf(r->why, sizeof(r->why), "needs ");
@@ -137,8 +142,12 @@ static void refuse_capabilities(uint64_t needs, uint64_t lacking, struct bpf_ref
 		at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, "%s%s",
 				       privilege_name(capabilities[i]), sep);
 	}
-	at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, ", or root");
-	if (lacking != needs && !(lacking & (lacking - 1)))
+	bool one = lacking != needs && !(lacking & (lacking - 1));
+	at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, "%s",
+			       geteuid() ? ", or root"
+			       : one	 ? ""
+					 : ", which root lacks here");
+	if (one)
 		snprintf(r->why + at, sizeof(r->why) - at, ": %s is missing",
 			 privilege_name((unsigned)__builtin_ctzll(lacking)));
 	set(r, BPF_CAUSE_CAPABILITY,
@@ -192,9 +201,9 @@ static void refuse_permission(const struct bpf_attempt *a, const struct privileg
 		    geteuid() ? "run ebtrace as root, or: sysctl kernel.perf_event_paranoid=2"
 			      : "add CAP_SYS_ADMIN, or: sysctl kernel.perf_event_paranoid=2");
 		snprintf(r->why, sizeof(r->why),
-			 "kernel.perf_event_paranoid is %d: perf_event_open() needs CAP_SYS_ADMIN, "
-			 "or root",
-			 read_paranoia());
+			 "kernel.perf_event_paranoid is %d: perf_event_open() needs "
+			 "CAP_SYS_ADMIN, %s",
+			 read_paranoia(), geteuid() ? "or root" : "which root lacks here");
 		r->err = -EPERM;
 	} else if (lacking) {
 		refuse_capabilities(a->needs, lacking, r);
