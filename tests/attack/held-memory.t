@@ -7,6 +7,7 @@ need_root
 need_file "$O/tests/attack/held_memory"
 need_file /dev/fuse
 
+server=("$O/tests/attack/held_memory")
 mkdir "$TMP/dir"
 mkfifo "$TMP/in"
 end_holder() {
@@ -17,7 +18,7 @@ end_holder() {
 # takes the lock to read maps.)
 start() {
 	: >"$TMP/ready"
-	"$O/tests/attack/held_memory" "$TMP/dir" "$@" <"$TMP/in" >"$TMP/ready" 2>"$TMP/err" &
+	"${server[@]}" "$TMP/dir" "$@" <"$TMP/in" >"$TMP/ready" 2>"$TMP/err" &
 	holder=$!
 	exec {hold}>"$TMP/in"
 	wait_for grep -qs . "$TMP/ready" "$TMP/err"
@@ -77,6 +78,25 @@ for args in list "list --json" "-p $holder --mode stream --wait -d 10ms" "-p $ho
 	ends $args
 	[ $STATUS != 137 ]
 	ok $? "ebtrace ${args/$holder/PID} ends, whether its mappings can be read or not" || diag "$(cat "$TMP/messages")"
+done
+end_holder
+
+# What any user can do: a server in a user namespace. Its files are for those in there alone.
+chmod 755 "$TMP"
+chmod 777 "$TMP/dir"
+install -m 755 "$O/tests/attack/held_memory" "$TMP/server"
+mknod -m 666 "$TMP/fuse" c 10 229
+# shellcheck disable=SC2016
+server=(unshare --mount sh -c 'mount --bind "$1/fuse" /dev/fuse && exec setpriv --reuid 65534 --regid 65534 --clear-groups \
+	unshare --user --map-root-user --mount "$1/server" "$2"' sh "$TMP")
+start
+grep -q "/held$" "/proc/$holder/maps"
+ok $? "a user without privilege serves a file, and has it mapped" || diag "$(cat "$TMP/err")"
+for args in list "-p $holder --mode stream --wait -d 10ms"; do
+	# shellcheck disable=SC2086
+	ends $args
+	[ $STATUS != 137 ] && ! grep -q "did not answer" "$TMP/messages"
+	ok $? "ebtrace ${args/$holder/PID} is not held up: root is not asked to wait for it" || diag "$(cat "$TMP/messages")"
 done
 end_holder
 done_testing
