@@ -21,7 +21,7 @@ printf '<!DOCTYPE html>\n<html>' >c.html
 # named FILE TEXT: each command that reads a FILE prints TEXT for it, alone.
 named() {
 	local command
-	for command in trace stat mem pages info; do
+	for command in trace stat mem pages info list; do
 		"$ebtrace" "$command" "$1" >out 2>err
 		is "$? $(cat out err)" "1 ebtrace: '$1' $2" "ebtrace $command $1: what the file is"
 	done

@@ -13,6 +13,7 @@
 #include "cmd/message.h"
 #include "cmd/print.h"
 #include "codec/ring_ids.h"
+#include "engine/foreign_file.h"
 #include "proc/machine.h"
 #include "proc/notes.h"
 #include "runtime/runtimes.h"
@@ -25,9 +26,15 @@ static int no_elf_file(int fd, const char *path)
 		      strchr(path, '/') ? "" : "./", path);
 		return 0;
 	}
-	bool explained = runtimes_explain(fd, text);
-	complain("'%s' %s", path, explained ? text : "is not an ELF file");
-	return explained ? EXIT_NOTHING : EXIT_ERROR;
+	if (runtimes_explain(fd, text)) {
+		complain("'%s' %s", path, text);
+		return EXIT_NOTHING;
+	}
+	uint8_t head[64];
+	ssize_t n = file_read_at(fd, head, sizeof(head), 0);
+	const char *foreign = n > 0 ? foreign_file(head, (size_t)n) : NULL;
+	complain("'%s' %s", path, foreign ? foreign : "is not an ELF file");
+	return EXIT_ERROR;
 }
 
 static int print_markers(int fd, const char *path)
