@@ -327,22 +327,22 @@ ssize_t memory_reader_read(struct memory_reader *r, pid_t pid, const char *name,
 	return got;
 }
 
-/* A file of at most max bytes as a whole, a NUL behind it; to be freed. 0 or -errno. */
+/* A file as a whole, or its first max bytes or more, a NUL behind it; to be freed. 0 or -errno. */
 static int load(struct memory_reader *r, pid_t pid, const char *name, size_t first, size_t max,
 		char **ret, size_t *ret_len)
 {
 	for (size_t cap = first;; cap *= 2) {
 		char *block = malloc(cap + 1);
 		ssize_t n = block ? memory_reader_read(r, pid, name, 0, block, cap) : -ENOMEM;
-		if (n >= 0 && (size_t)n < cap) {
+		if (n >= 0 && ((size_t)n < cap || cap >= max)) {
 			block[n] = 0;
 			*ret = block;
 			*ret_len = (size_t)n;
 			return 0;
 		}
 		free(block);
-		if (n < 0 || cap >= max)
-			return n < 0 ? (int)n : -EFBIG;
+		if (n < 0)
+			return (int)n;
 	}
 }
 
@@ -375,7 +375,8 @@ int memory_reader_maps(struct memory_reader *r, pid_t pid,
 		return maps_each(pid, fn, ctx);
 	int ret = load(r, pid, "maps", MAPS_FIRST, MAPS_MAX, &text, &len);
 	rest = text;
-	while (!ret && (line = strsep(&rest, "\n")))
+	/* What has no newline behind it was cut off. */
+	while (!ret && (line = strsep(&rest, "\n")) && rest)
 		if (!maps_parse(line, &e))
 			ret = fn(&e, ctx);
 	free(text);

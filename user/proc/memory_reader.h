@@ -35,7 +35,7 @@ ssize_t memory_reader_getenv(struct memory_reader *r, pid_t pid, const char *nam
 			     size_t cap);
 
 struct maps_entry;
-/* As maps_each(), of at most 64 MiB of text (-EFBIG). Before Linux 6.18 whoever holds the lock of an address
+/* As maps_each(), of the first 64 MiB of text. Before Linux 6.18 whoever holds the lock of an address
  * space holds up those who read its mappings. -ETIMEDOUT: given up. r: NULL: reads without a worker. */
 int memory_reader_maps(struct memory_reader *r, pid_t pid,
 		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
