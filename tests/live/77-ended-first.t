@@ -124,7 +124,8 @@ always() {
 	while [ $traced -lt 3 ]; do
 		ends_at $at "$@"
 		[ "$OPENS" -lt $at ] && break
-		case "$STATUS $(<"$TMP/err")" in
+		# Before Linux 6.10 the price of a link a probe is said first.
+		case "$STATUS $(grep -v 'has no usable uprobe_multi links' "$TMP/err")" in
 		"5 ebtrace: process $PID ended before it could be traced") gone=$((gone + 1)) ;;
 		"5 ebtrace: no process $PID; "* | "5 ebtrace: process $PID (minigc) is a zombie: "*) ;;
 		"0 "*) traced=$((traced + 1)) ;;
