@@ -75,10 +75,12 @@ static uint32_t next_epoch(const struct ebt_module_file *file)
 /* NULL: there is no room. */
 static const struct module *add_module(const struct dl_find_object *at)
 {
+	uint32_t i = __atomic_load_n(&module_count, __ATOMIC_RELAXED);
+	if (i >= MODULES)
+		return NULL;
 	struct ebt_module_file file = ebt_module_file_read(at);
 	uint32_t epoch = next_epoch(&file);
-	uint32_t i = __atomic_load_n(&module_count, __ATOMIC_RELAXED);
-	if (epoch > EPOCH_MAX || i >= MODULES ||
+	if (epoch > EPOCH_MAX ||
 	    (i = __atomic_fetch_add(&module_count, 1, __ATOMIC_RELAXED)) >= MODULES)
 		return NULL;
 	struct module *m = &modules[i];
