@@ -3,8 +3,8 @@
 # A program that cannot make its ring: ebtrace reports which one and why, and names programs by what they have executed.
 . tests/lib.sh
 need_command prlimit
-minigc=$PWD/$O/tests/prog/minigc
-ebtrace=$PWD/$O/ebtrace
+minigc=$(realpath "$O/tests/prog/minigc")
+ebtrace=$(realpath "$O/ebtrace")
 cd "$TMP" || exit 1
 unset EBTRACE_DIR OCAML_RUNTIME_EVENTS_DIR EBTRACE_LOG_WSIZE
 [ "${O##*/}" = asan ] && skip_all "a program with a sanitizer needs more address space than any limit"
