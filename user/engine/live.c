@@ -357,6 +357,8 @@ static enum engine_end start_program(struct live *t)
 		report_error(r, "cannot follow '%s': %s", argv[0], strerror(-err));
 		return ENGINE_FAILED;
 	}
+	if (t->probing.source)
+		bpf_source_record_code(t->probing.source, t->program.pid);
 	err = program_go(&t->program);
 	if (err) {
 		report_error(r, "cannot run '%s': %s", argv[0], strerror(-err));

@@ -184,6 +184,7 @@ static int bpf_source_poll(struct source *base)
 	struct bpf_source *s = (struct bpf_source *)base;
 	if (s->in.stopped)
 		return 0;
+	code_frames_poll(s->in.code);
 	int err = look(s, false);
 	if (!err && s->drained_ns == s->in.started_ns)
 		err = bpf_recover(&s->recover, s->kernel, &s->in);
@@ -600,6 +601,13 @@ static int attach_pages(struct bpf_source *s, struct bpf_target *target)
 		return n;
 	err = page_user_check(&s->pages, &target->pages);
 	return err ? err : n;
+}
+
+void bpf_source_record_code(struct source *base, pid_t pid)
+{
+	struct bpf_source *s = (struct bpf_source *)base;
+	if (s->opt.stacks || s->opt.allocs)
+		code_frames_record(s->in.code, pid);
 }
 
 int bpf_source_attach(struct source *base, pid_t pid, char *reason)

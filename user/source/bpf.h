@@ -79,6 +79,8 @@ struct bpf_counts {
  */
 int bpf_source_new(struct session *s, const struct bpf_options *opt, struct source **ret,
 		   char *reason);
+/* A process that has not begun yet: stacks of it will have the names of code that it had mapped. */
+void bpf_source_record_code(struct source *s, pid_t pid);
 /* Attaches to a process. The number of markers attached (0: none there yet), of threads of which pages
  * are watched, or -errno. */
 int bpf_source_attach(struct source *s, pid_t pid, char *reason);

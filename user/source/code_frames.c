@@ -15,6 +15,7 @@
 #include "proc/maps.h"
 #include "proc/memory_reader.h"
 #include "proc/symbols.h"
+#include "source/mapped_code.h"
 
 #define READ_NS	     100000000u
 #define READ_SOON_NS 1000000u /* for an address that is in no mapping */
@@ -46,11 +47,13 @@ struct code_module {
 struct code_mapping {
 	uint64_t start, end, offset;
 	struct code_module *module; /* NULL: of no file */
+	bool is_recorded;	    /* it is not in /proc: see mapped_code.h */
 };
 
 struct code_frames {
 	struct session *session;
 	struct memory_reader *memory;	    /* NULL: read without a worker */
+	struct mapped_code *mapped;	    /* NULL: nothing is recorded */
 	PTRMAP(struct code_module) modules; /* by hash_file() */
 	struct symbols_running running;
 	size_t frames;
@@ -60,6 +63,24 @@ struct code_frames {
 void code_frames_read_by(struct code_frames *c, struct memory_reader *memory)
 {
 	c->memory = memory;
+}
+
+void code_frames_record(struct code_frames *c, pid_t pid)
+{
+	/* Without it there is what /proc has. */
+	if (!c->mapped && mapped_code_new(pid, &c->mapped))
+		c->mapped = NULL;
+}
+
+bool code_frames_has_code(const struct code_frames *c, const struct code_map *map)
+{
+	return map->count || c->mapped;
+}
+
+void code_frames_poll(struct code_frames *c)
+{
+	if (c->mapped)
+		mapped_code_read(c->mapped);
 }
 
 int code_frames_new(struct session *session, struct code_frames **ret)
@@ -107,6 +128,7 @@ void code_frames_free(struct code_frames *c)
 	for (struct code_module *m; (m = ptrmap_next(&c->modules, &at));)
 		free_module(c, m);
 	ptrmap_done(&c->modules);
+	mapped_code_free(c->mapped);
 	symbols_running_done(&c->running);
 	frames_drop(c->session->frames, c->unknown);
 	free(c);
@@ -371,15 +393,58 @@ static uint32_t unknown(struct code_frames *c)
 	return c->unknown;
 }
 
+/* Adds a mapping that /proc does not have any more. NULL: none is known. */
+static const struct code_mapping *find_recorded(struct code_frames *c, struct code_map *map,
+						pid_t pid, uint64_t at)
+{
+	struct maps_entry e;
+	struct reading r = {c, map, pid};
+	size_t count = map->count;
+	if (!c->mapped)
+		return NULL;
+	map->recorded = mapped_code_read(c->mapped);
+	if (!mapped_code_find(c->mapped, pid, at, &e) || add_mapping(&e, &r) || map->count == count)
+		return NULL;
+	/* To its place: the others are in order. */
+	struct code_mapping added = map->mapping[count];
+	added.is_recorded = true;
+	size_t i = count;
+	for (; i && map->mapping[i - 1].start > at; i--)
+		map->mapping[i] = map->mapping[i - 1];
+	/* What has a part of its addresses now stays. */
+	if (i && map->mapping[i - 1].end > added.start) {
+		added.offset += map->mapping[i - 1].end - added.start;
+		added.start = map->mapping[i - 1].end;
+	}
+	if (i < count && map->mapping[i + 1].start < added.end)
+		added.end = map->mapping[i + 1].start;
+	map->mapping[i] = added;
+	return &map->mapping[i];
+}
+
+/* Others may have been recorded since. */
+static void drop_recorded(struct code_map *map)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < map->count; i++)
+		if (!map->mapping[i].is_recorded)
+			map->mapping[kept++] = map->mapping[i];
+	map->count = kept;
+}
+
 static const struct code_mapping *find_again(struct code_frames *c, struct code_map *map, pid_t pid,
 					     uint64_t at)
 {
 	const struct code_mapping *m = find_mapping(map, at);
+	if (m && m->is_recorded && mapped_code_read(c->mapped) != map->recorded) {
+		drop_recorded(map);
+		m = NULL;
+	}
 	if (!m) {
 		code_map_read(c, map, pid, true);
 		m = find_mapping(map, at);
 	}
-	return m;
+	return m ? m : find_recorded(c, map, pid, at);
 }
 
 /* The frame of an address, which the caller holds unless it is OF_LIBRARY. 0: no memory. */

@@ -30,9 +30,10 @@ struct code_module;
 struct code_map {
 	struct code_mapping *mapping; /* by address */
 	size_t count, cap;
-	uint64_t read_ns; /* 0: never */
-	uint64_t cost_ns; /* the time that it took */
-	unsigned early;	  /* how often they were read without a pause */
+	uint64_t read_ns;  /* 0: never */
+	uint64_t cost_ns;  /* the time that it took */
+	unsigned early;	   /* how often they were read without a pause */
+	uint64_t recorded; /* how many there were when one was taken of those that are recorded */
 };
 
 /* Keeps the session. 0 or -ENOMEM. */
@@ -40,6 +41,13 @@ int code_frames_new(struct session *session, struct code_frames **ret);
 void code_frames_free(struct code_frames *c); /* NULL is allowed */
 /* Processes' memory is read by this reader from now on, which outlives c. */
 void code_frames_read_by(struct code_frames *c, struct memory_reader *memory);
+/* Mappings of a process that has not begun yet, and of its children, are recorded: those that it does not
+ * have any more are found, too. */
+void code_frames_record(struct code_frames *c, pid_t pid);
+/* False: nothing is known of where a process has its code. */
+bool code_frames_has_code(const struct code_frames *c, const struct code_map *map);
+/* Often, so that no record of a mapping is lost. */
+void code_frames_poll(struct code_frames *c);
 /*
  * Lookups that take long are put off from now on, or not any more: what is returned of them means nothing,
  * and code_frames_waits() is true. The same call later may have its answer.

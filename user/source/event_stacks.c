@@ -249,7 +249,7 @@ int event_stacks_receive(struct event_stacks *s, const struct c_stack_of *of,
 {
 	uint32_t stack = 0;
 	code_map_read(of->frames, of->map, of->pid, false);
-	if (!of->map->count)
+	if (!code_frames_has_code(of->frames, of->map))
 		return 0;
 	int err = rec->head.site == EBT_STACK_OF_C ? c_stack_push(of, rec + 1, payload, &stack)
 						   : push_ocaml(of, rec, payload, &stack);

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Mappings of code that a child made and has no more. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "source/mapped_code.h"
+#include "tests/tap.h"
+
+static long page;
+static char *at; /* addresses that are free in the child, too */
+static char first[] = "/tmp/ebtrace-mapped-XXXXXX", second[] = "/tmp/ebtrace-mapped-XXXXXX";
+
+static int make_file(char *path)
+{
+	int fd = mkstemp(path);
+	if (fd < 0 || ftruncate(fd, 4 * page))
+		exit(1);
+	return fd;
+}
+
+/* Maps a page of a file, and unmaps it. */
+static void map_once(int fd, int pages, int protection)
+{
+	char *to = at + pages * page;
+	if (mmap(to, (size_t)page, protection, MAP_PRIVATE | MAP_FIXED, fd, page) != to)
+		_exit(1);
+	munmap(to, (size_t)page);
+}
+
+static void run_child(int go, int a, int b)
+{
+	char byte;
+	if (read(go, &byte, 1) != 1)
+		_exit(1);
+	map_once(a, 0, PROT_READ | PROT_EXEC);
+	map_once(a, 1, PROT_READ | PROT_EXEC);
+	map_once(b, 1, PROT_READ | PROT_EXEC);
+	map_once(a, 2, PROT_READ | PROT_EXEC);
+	map_once(a, 2, PROT_READ | PROT_EXEC);
+	map_once(a, 3, PROT_READ);
+	_exit(0);
+}
+
+static bool finds(const struct mapped_code *m, pid_t pid, int pages, struct maps_entry *ret)
+{
+	return mapped_code_find(m, pid, (uint64_t)(uintptr_t)at + (uint64_t)(pages * page) + 8,
+				ret);
+}
+
+int main(void)
+{
+	struct mapped_code *m;
+	struct maps_entry e;
+	struct stat st;
+	int go[2], status = -1;
+	page = sysconf(_SC_PAGESIZE);
+	at = mmap(NULL, (size_t)(8 * page), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int a = make_file(first), b = make_file(second);
+	if (at == MAP_FAILED || fstat(a, &st) || pipe(go))
+		return 1;
+	pid_t pid = fork();
+	if (!pid)
+		run_child(go[0], a, b);
+	int err = mapped_code_new(pid, &m);
+	is(write(go[1], "x", 1), 1, "a child runs");
+	waitpid(pid, &status, 0);
+	unlink(first);
+	unlink(second);
+	if (err == -EPERM || err == -EACCES) {
+		is(err, err, "without permission nothing is recorded");
+		return tap_done();
+	}
+	is(err, 0, "its mappings are recorded");
+	is(status, 0, "it has ended");
+	ok(mapped_code_read(m) >= 5, "they are read");
+	ok(finds(m, pid, 0, &e), "where it had code, that is found");
+	ok(e.inode == st.st_ino && e.offset == (uint64_t)page && !strcmp(e.path, first),
+	   "with its file and offset");
+	ok(!finds(m, pid, 1, &e), "where two files were, neither is");
+	ok(finds(m, pid, 2, &e), "the same file twice is one");
+	ok(!finds(m, pid, 3, &e), "what was not executable is not");
+	ok(!finds(m, pid, 4, &e), "nor is what was never mapped");
+	ok(!finds(m, getpid(), 0, &e), "nor another process's");
+	mapped_code_free(m);
+	mapped_code_free(NULL);
+	return tap_done();
+}

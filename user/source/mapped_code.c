@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "source/mapped_code.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define BUFFER_PAGES 16	  /* a CPU; a power of two */
+#define CPUS_MAX     1024 /* beyond this, mappings that a program makes there are not recorded */
+#define KEPT	     4096 /* mappings; of more, the last ones */
+#define RECORD_BYTES 65536
+#define READS	     65536 /* records in one mapped_code_read() */
+
+/* PERF_RECORD_MMAP2, whose path is behind it. */
+struct mmap_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t address, bytes, offset;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t protection, flags;
+};
+
+struct buffer {
+	int fd;
+	struct perf_event_mmap_page *page;
+};
+
+struct kept {
+	pid_t pid;
+	struct maps_entry mapping;
+	char *path; /* that of `mapping` */
+};
+
+struct mapped_code {
+	struct buffer buffer[CPUS_MAX];
+	unsigned buffers;
+	size_t page_bytes;
+	struct kept kept[KEPT];
+	unsigned count, next; /* `next` is replaced when there are KEPT */
+	uint64_t total;
+	unsigned char record[RECORD_BYTES] __attribute__((aligned(8)));
+};
+
+static size_t buffer_bytes(const struct mapped_code *m)
+{
+	return (1 + BUFFER_PAGES) * m->page_bytes;
+}
+
+/* 0, or -errno: -ENODEV: there is no such CPU, or it is offline. */
+static int open_buffer(struct mapped_code *m, pid_t pid, int cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.inherit = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	void *page = mmap(NULL, buffer_bytes(m), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED) {
+		int err = -errno;
+		close(fd);
+		return err;
+	}
+	m->buffer[m->buffers++] = (struct buffer){fd, page};
+	return 0;
+}
+
+int mapped_code_new(pid_t pid, struct mapped_code **ret)
+{
+	struct mapped_code *m = calloc(1, sizeof(*m));
+	int err = m ? 0 : -ENOMEM;
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	if (m)
+		m->page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+	for (int cpu = 0; !err && cpu < cpus && cpu < CPUS_MAX; cpu++) {
+		err = open_buffer(m, pid, cpu);
+		if (err == -ENODEV)
+			err = 0;
+	}
+	if (err) {
+		mapped_code_free(m);
+		return err;
+	}
+	*ret = m;
+	return 0;
+}
+
+void mapped_code_free(struct mapped_code *m)
+{
+	if (!m)
+		return;
+	for (unsigned i = 0; i < m->buffers; i++) {
+		munmap(m->buffer[i].page, buffer_bytes(m));
+		close(m->buffer[i].fd);
+	}
+	for (unsigned i = 0; i < m->count; i++)
+		free(m->kept[i].path);
+	free(m);
+}
+
+/* A whole record, copied. The traced process chose the path in it. */
+static void keep(struct mapped_code *m, size_t bytes)
+{
+	const struct mmap_record *r = (const void *)m->record;
+	const char *path = (const char *)(r + 1);
+	if (r->header.type != PERF_RECORD_MMAP2 || bytes <= sizeof(*r) ||
+	    r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID || !(r->protection & PROT_EXEC) ||
+	    *path != '/' || r->address + r->bytes <= r->address)
+		return;
+	char *copy = strndup(path, bytes - sizeof(*r));
+	if (!copy)
+		return;
+	struct kept *k = &m->kept[m->next];
+	m->next = (m->next + 1) % KEPT;
+	m->count += m->count < KEPT;
+	m->total++;
+	free(k->path);
+	*k = (struct kept){
+		.pid = (pid_t)r->pid,
+		.path = copy,
+		.mapping = {.start = r->address,
+			    .end = r->address + r->bytes,
+			    .offset = r->offset,
+			    .inode = r->inode,
+			    .dev_major = r->major,
+			    .dev_minor = r->minor,
+			    .exec = true,
+			    .path = copy},
+	};
+}
+
+/* Copies bytes of a buffer that goes round. */
+static void copy(const struct mapped_code *m, const struct buffer *b, uint64_t at, void *to,
+		 size_t n)
+{
+	size_t size = BUFFER_PAGES * m->page_bytes, begin = at & (size - 1);
+	const char *data = (const char *)b->page + m->page_bytes;
+	size_t first = n < size - begin ? n : size - begin;
+	memcpy(to, data + begin, first);
+	memcpy((char *)to + first, data, n - first);
+}
+
+static void read_buffer(struct mapped_code *m, const struct buffer *b)
+{
+	uint64_t tail = b->page->data_tail;
+	/* Pairs with the kernel's write of the head behind the records. */
+	uint64_t head = __atomic_load_n(&b->page->data_head, __ATOMIC_ACQUIRE);
+	for (unsigned i = 0; tail < head && i < READS; i++) {
+		struct perf_event_header h;
+		copy(m, b, tail, &h, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - tail)
+			break;
+		copy(m, b, tail, m->record, h.size);
+		keep(m, h.size);
+		tail += h.size;
+	}
+	/* The kernel may overwrite what was copied. */
+	__atomic_store_n(&b->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+uint64_t mapped_code_read(struct mapped_code *m)
+{
+	for (unsigned i = 0; i < m->buffers; i++)
+		read_buffer(m, &m->buffer[i]);
+	return m->total;
+}
+
+static bool same_code(const struct maps_entry *a, const struct maps_entry *b)
+{
+	return a->start == b->start && a->offset == b->offset && a->inode == b->inode &&
+	       a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
+}
+
+bool mapped_code_find(const struct mapped_code *m, pid_t pid, uint64_t address,
+		      struct maps_entry *ret)
+{
+	const struct maps_entry *found = NULL;
+	for (unsigned i = 0; i < m->count; i++) {
+		const struct kept *k = &m->kept[i];
+		if (k->pid != pid || address < k->mapping.start || address >= k->mapping.end)
+			continue;
+		if (found && !same_code(found, &k->mapping))
+			return false;
+		found = &k->mapping;
+	}
+	if (found)
+		*ret = *found;
+	return found;
+}
