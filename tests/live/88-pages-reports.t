@@ -248,7 +248,7 @@ refused 2 'excludes' "not a process and a program" "$ebt" pages -p 1 -- true
 hostile='<b>"&<!--<script>'
 cp /bin/sleep "$TMP/$hostile"
 for format in svg html png; do
-	timeout 300 "$ebt" pages -q -o "$TMP/hostile.$format" -- "$TMP/$hostile" 0.3 2>"$TMP/err"
+	timeout 300 "$ebt" pages -q -o "$TMP/hostile.$format" -- "$TMP/$hostile" 1 2>"$TMP/err"
 	is $? 0 "hostile.$format" || diag "$(cat "$TMP/err")"
 done
 xmllint --noout "$TMP/hostile.svg" 2>"$TMP/err"
@@ -260,7 +260,7 @@ for name in '\[heap\]' '\[stack\]' libc.so.6 '&lt;b&gt;&quot;&amp;&lt;!--&lt;scr
 	grep -qx "$name" "$TMP/names"
 	ok $? "a mapping is $name" || diag "$(cat "$TMP/names")"
 done
-timeout 300 "$ebt" trace --pages -q -o "$TMP/hostile.ebt" -- "$TMP/$hostile" 0.3 2>"$TMP/err"
+timeout 300 "$ebt" trace --pages -q -o "$TMP/hostile.ebt" -- "$TMP/$hostile" 1 2>"$TMP/err"
 "$ebt" pages -q -o "$TMP/capture.html" "$TMP/hostile.ebt"
 sed -n 's/.*id="facts">\(.*\)<.script>$/\1/p' "$TMP/capture.html" | jq -r '.mappings[].name' | sort -u >"$TMP/names"
 grep -qxF "$hostile" "$TMP/names" && grep -qx '\[stack\]' "$TMP/names" && grep -qx libc.so.6 "$TMP/names"
