@@ -50,6 +50,7 @@ APART static void by_map()
 	keep = &m[0];
 }
 APART static void by_shared() { keep = std::make_shared<cell>().get(); }
+APART static void by_plus(const std::string &s) { keep = (void *)(s + "y").size(); }
 int main()
 {
 	by_xmalloc();
@@ -59,6 +60,7 @@ int main()
 	by_vector();
 	by_map();
 	by_shared();
+	by_plus(std::string(40000, 'x'));
 }
 END
 # Of all sites in the program: those of libc differ from machine to machine.
@@ -69,13 +71,13 @@ for options in "-O0 -g" "-O2 -g" "-O2"; do
 	g++ $options "$TMP/sites.cc" -o "$TMP/sites" &&
 		"$ebt" mem record -q --rate 1 -o "$TMP/sites.ctf" -- "$TMP/sites"
 	is "$? $(sites "$TMP/sites.ctf" | tr '\n' ' ')" \
-		"0 by_map by_new by_shared by_strdup by_vector by_xmalloc pool_get " \
+		"0 by_map by_new by_plus by_shared by_strdup by_vector by_xmalloc pool_get " \
 		"g++ $options: a site is the function that calls wrappers and containers"
 done
 is "$(sites --wrapper 'pool*' "$TMP/sites.ctf" | grep -E 'pool|xmalloc')" "$(printf 'by_pool\nby_xmalloc')" \
 	"--wrapper adds a function"
 sites --no-wrappers "$TMP/sites.ctf" >"$TMP/got"
-is "$(grep -xE 'xmalloc|by_xmalloc|pool_get' "$TMP/got")$(grep -cE 'std::.*_M_' "$TMP/got")" xmalloc2 \
+is "$(grep -xE 'xmalloc|by_xmalloc|pool_get' "$TMP/got")$(grep -cE 'std::.*_M_' "$TMP/got")" xmalloc3 \
 	"--no-wrappers shows the innermost functions" || diag "$(<"$TMP/got")"
 is "$(sites --no-wrappers --wrapper xmalloc "$TMP/sites.ctf" | grep -cxE 'pool_get|by_xmalloc|xmalloc')" 2 \
 	"or those inside of which there are only the wrappers that are named"

@@ -24,6 +24,11 @@ static const struct {
 	{"std::ostream& operator<< <std::string>(std::ostream&)", "operator<<"},
 	{"A::operator std::vector<int>() const", "A::operator std::vector"},
 	{"bool operator< <A>(A, A)", "operator<"},
+	{"std::basic_string<char> std::operator+<char, int>(char const*, A)", "std::operator+"},
+	{"auto std::operator<=><A>(A, A)", "std::operator<=>"},
+	{"A::operator->()", "A::operator->"},
+	{"std::map<int, A>::operator[](int&&)", "std::map::operator[]"},
+	{"std::string std::operator\"\" s(char const*, unsigned long)", "std::operator\"\" s"},
 	{"operators::f(int)", "operators::f"},
 	{"(anonymous namespace)::pool<4>::get(int)", "(anonymous namespace)::pool::get"},
 	{"a<b", "a"},
@@ -64,6 +69,8 @@ static const struct {
 	{"std::allocator_traits<std::allocator<int> >::allocate(unsigned long)", true},
 	{"operator new[](unsigned long)", true},
 	{"_ZNSolsEi", true}, /* std::ostream::operator<<(int) */
+	/* std::operator+(std::string const&, char const*) */
+	{"_ZStplIcSt11char_traitsIcESaIcEENSt7__cxx1112basic_stringIT_T0_T1_EERKS8_PKS5_", true},
 	{"std::for_each<int*, f>(int*, int*, f)", true},
 	{"__cxa_allocate_exception", true},
 	{"Stdlib.List.map", true},

@@ -159,15 +159,20 @@ static const char *skip_list(const char *s)
 	return s;
 }
 
-/* The text behind the name of an operator: "operator<<", "operator()", "operator new". */
+/* The text behind the name of an operator: "operator<<", "operator()", "operator new". What begins
+ * behind that with '<' is a list: "operator+<char>". */
 static const char *skip_operator(const char *s)
 {
+	static const char *const longer[] = {
+		"<=>", "<<=", ">>=", "->*", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "!=",
+		"&&",  "||",  "+=",  "-=",  "*=", "/=", "%=", "^=", "&=", "|=", "()", "[]"};
 	s += strlen("operator");
-	if (!strncmp(s, "()", 2))
-		return s + 2;
-	if (*s == ' ')
+	if (*s == ' ' || *s == '"')
 		return s + 1 + strcspn(s + 1, "(<");
-	return s + strspn(s, "+-*/%^&|~!=<>,[]");
+	for (size_t i = 0; i < sizeof(longer) / sizeof(*longer); i++)
+		if (!strncmp(s, longer[i], strlen(longer[i])))
+			return s + strlen(longer[i]);
+	return s + 1;
 }
 
 /* Removes the version of namespace std that ends a name. Returns the length that is left. */
