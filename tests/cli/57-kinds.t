@@ -11,6 +11,17 @@ need_file "$ebt"
 "$O/kinds/write_kinds" "$TMP/raw.ebt"
 ok $? "a capture of such events is written"
 
+# The comment of events.def, kinds.h and event_args.h say alike what a payload of arguments holds.
+limit() { sed -n "s/^#define EVENT_ARGS_$1 *//p" user/*/event_args.h; }
+numbered() { grep -o "KINDS_FIELD_$1[0-9]*,\$" user/*/kinds.h | wc -l; }
+words=$(limit WORDS) texts=$(limit TEXTS)
+is "$(numbered word) $(numbered text)" "$words $texts" "a payload has as many fields as it has words and names"
+is "$(sed -n 's/^ \*  *payload .*args \((.*)\)$/\1/p' include/ebtrace/events.def)" \
+	"($texts names of $(limit TEXT_BYTES) bytes, up to $words words of 64 bits)" \
+	"the list of kinds says how much a payload of arguments holds"
+is "$(sed -n 's/^ \*  *Of payload args: //p' include/ebtrace/events.def)" "word0 to word$((words - 1)), text0, text$((texts - 1))" \
+	"and which fields it has"
+
 # What every format must show: time, kind, arguments in the order of the row.
 cat >"$TMP/want" <<'END'
 1000 reading level=-5 sensor=0xc000100000 rank=7
