@@ -237,7 +237,7 @@ $(O)/kinds/ebtrace $(O)/kinds/write_kinds: $(KINDS_OBJ) $(O)/libuser.a
 tests: all $(UNIT) $(PROGS) $(ATTACKS) $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the test programs
 
 PACKAGES := gcc g++ procps mount clang llvm libclang-rt-14-dev make libbpf-dev bpftool libelf-dev libdw-dev zlib1g-dev libzstd-dev \
-            libiberty-dev systemtap-sdt-dev uthash-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
+            libiberty-dev systemtap-sdt-dev bpftrace jq xz-utils binutils perl debootstrap scdoc \
             libcap2-bin util-linux libc6-dev musl-tools clang-format protobuf-compiler \
             gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user chromium fonts-dejavu-core libxml2-utils libcairo2-dev \
             debuginfod libcurl4-openssl-dev python3 sqlite3 bash-completion zsh fish debhelper lintian \
