@@ -11,12 +11,13 @@ check() { # name, offending lines
 }
 . tests/layers.sh
 for layer in $folders; do
-  [ -d "user/$layer" ] || continue
+  check "$layer has files" "$([ -n "$(find user/"$layer" -name '*.[ch]' 2>/dev/null)" ] || echo "user/$layer is empty")"
   allowed="$layer ${below[$layer]}"
   [ $layer = source ] && allowed+=" bpf" # the records' layout
   check "$layer includes only: $allowed" "$(grep -nE '^#include "[a-z]+/' user/"$layer"/*.[ch] |
     grep -vE "#include \"(${allowed// /|})/")"
 done
+check "every file of user/ is in a layer" "$(find user -name '*.[ch]' | grep -vE "^user/(${folders// /|})/")"
 check "bpf sees only the public headers, its own and the kernel's types" \
   "$(grep -nE '^#include' bpf/* | grep -vE '<ebtrace/|<bpf/|"vmlinux.h"|"bpf/|"abi.h"|"[a-z0-9_]+\.bpf\.h"')"
 check "the probe library includes only the public headers and libc" \

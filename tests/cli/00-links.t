@@ -32,12 +32,11 @@ others=_aarch64; [ "$(uname -m)" = aarch64 ] && others=_x86_64
 declare -A libraries=([base]="-lz -lzstd -liberty -lm -pthread" [proc]="-ldw -lelf" [source]="-lbpf")
 
 for layer in $folders; do
-	[ -d "user/$layer" ] || continue
 	# shellcheck disable=SC2046
 	archive "$TMP/$layer.a" $(printf "$O/%s\n" user/"$layer"/*.c | grep -v "$others" | sed 's/c$/o/')
 	archives=() needed="${libraries[$layer]:-}"
 	for l in ${below[$layer]}; do
-		[ -d "user/$l" ] && archives+=("$TMP/$l.a") needed+=" ${libraries[$l]:-}"
+		archives+=("$TMP/$l.a") needed+=" ${libraries[$l]:-}"
 	done
 	links "$needed" "$TMP/$layer.a" "${archives[@]}"
 	ok $? "$layer links against: ${below[$layer]:-libc}" ||
