@@ -75,6 +75,11 @@ is "$(stat -c %a "$TMP/out.ctf")" 600 "which is its user's alone"
 "$O/ebtrace" mem hotspots "$TMP/out.ctf" >"$TMP/recorded"
 head -1 "$TMP/recorded" | grep -q ': 400 sampled objects that stand for 256000 words in '
 ok $? "its report says that samples stand for words" || diag "$(head -1 "$TMP/recorded")"
+is "$(grep -cE ' (words    objects  allocated at|words: own      below  function)$' "$TMP/recorded") $(grep -c samples "$TMP/recorded")" "2 0" \
+	"and so do the columns of hotspots" || diag "$(<"$TMP/recorded")"
+"$O/ebtrace" mem flame -o "$TMP/flame.svg" "$TMP/out.ctf"
+is "$(grep -cE '^<title>.*\), [0-9]+ words?$|, 256000 words' "$TMP/flame.svg" | sed 's/^[1-9].*/some/') $(grep -cE ' [0-9]+ samples?\>' "$TMP/flame.svg")" \
+	"some 0" "and the flame graph"
 grep -qE '^ *2\.0 MiB .* sampled \(' "$TMP/recorded"
 ok $? "its report has the bytes of the samples: 300 * 4096 + 100 * 8192" || diag "$(cat "$TMP/recorded")"
 grep -qE '^ *1\.2 MiB .* make_and_free$' "$TMP/recorded" && grep -qE '^ *800\.0 KiB .* keep$' "$TMP/recorded"

@@ -90,16 +90,16 @@ static uint64_t put_tree(struct buf *b, const struct frame_tree *t, uint32_t roo
 	return left_out;
 }
 
-static void report_left_out(uint64_t samples)
+static void report_left_out(const char *sample, uint64_t samples)
 {
 	if (samples)
 		log_at(LOG_NORMAL,
-		       "%" PRIu64 " sample%s left out, with one function or none in the "
+		       "%" PRIu64 " %s%s left out, with one function or none in the "
 		       "backtrace, which this format does not show",
-		       samples, plural_of(samples, " is", "s are"));
+		       samples, sample, plural_of(samples, " is", "s are"));
 }
 
-static int put_folded(struct buf *b, const struct mem_flame *f)
+static int put_folded(struct buf *b, const struct mem_flame *f, const char *sample)
 {
 	struct path path = {0};
 	uint64_t left_out = 0;
@@ -118,7 +118,7 @@ static int put_folded(struct buf *b, const struct mem_flame *f)
 	buf_done(&path.text);
 	buf_done(&path.starts);
 	if (!err)
-		report_left_out(left_out);
+		report_left_out(sample, left_out);
 	return err;
 }
 
@@ -127,7 +127,7 @@ int mem_flame_folded(struct buf *b, const struct mem_view *v)
 	struct mem_flame flame;
 	int err = mem_flame_make(&flame, v->model, mem_pick_alloc);
 	if (!err)
-		err = put_folded(b, &flame);
+		err = put_folded(b, &flame, mem_sample_name(v));
 	mem_flame_done(&flame);
 	return err;
 }
@@ -135,6 +135,7 @@ int mem_flame_folded(struct buf *b, const struct mem_view *v)
 /* Exact intervals need a search, so those of the numbers that many frames have are kept. */
 struct amounts {
 	const struct mem_flame *flame;
+	const char *sample;
 	struct mem_amount (*few)[MEM_EXACT_SAMPLES + 1]; /* of each program; high 0: not known */
 };
 
@@ -151,15 +152,17 @@ static struct mem_amount amount_of(const struct amounts *a, size_t program, uint
 
 static void put_value(void *ctx, size_t part, uint64_t samples, struct buf *b)
 {
-	struct mem_amount amount = amount_of(ctx, part, samples);
-	report_print(b, "%s (%s), %" PRIu64 " sample%s", report_bytes_text(amount.bytes).text,
-		     mem_interval_text(&amount).text, samples, plural(samples));
+	const struct amounts *a = ctx;
+	struct mem_amount amount = amount_of(a, part, samples);
+	report_print(b, "%s (%s), %" PRIu64 " %s%s", report_bytes_text(amount.bytes).text,
+		     mem_interval_text(&amount).text, samples, a->sample, plural(samples));
 }
 
-static int put_svg(struct buf *b, const struct mem_flame *flame, const char *lines)
+static int put_svg(struct buf *b, const struct mem_flame *flame, const char *lines,
+		   const char *sample)
 {
 	char title[TITLE_BYTES];
-	struct amounts amounts = {flame, calloc(flame->programs + 1, sizeof(*amounts.few))};
+	struct amounts amounts = {flame, sample, calloc(flame->programs + 1, sizeof(*amounts.few))};
 	struct flame_part *part = calloc(flame->programs + 1, sizeof(*part));
 	int err = -ENOMEM;
 	snprintf(title, sizeof(title), "Memory allocated by %s",
@@ -211,7 +214,7 @@ int mem_flame_svg(struct buf *b, const struct mem_view *v)
 	if (!err) {
 		if (mem_put_head(&lines, v))
 			put_total(&lines, &flame);
-		err = put_svg(b, &flame, buf_str(&lines));
+		err = put_svg(b, &flame, buf_str(&lines), mem_sample_name(v));
 		buf_done(&lines);
 	}
 	mem_flame_done(&flame);

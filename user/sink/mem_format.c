@@ -97,6 +97,12 @@ static const char *unit_of(double word_bytes)
 	return word_bytes == 1 ? "byte" : "word";
 }
 
+const char *mem_sample_name(const struct mem_view *v)
+{
+	const struct mem_model *m = v->model;
+	return m->has_words ? unit_of(m->first->scale.word_bytes) : "sample";
+}
+
 /* "1 word in 100 sampled" */
 static void put_rate(struct buf *b, const struct mem_process *p)
 {
@@ -118,6 +124,7 @@ static void put_counts(struct buf *b, const struct mem_view *v)
 	const struct mem_count *c = &m->alloc;
 	const char *objects = plural_of(c->objects, "object", "objects");
 	const char *verb = plural_of(c->objects, "s", ""), *many = plural(c->samples);
+	const char *sample = mem_sample_name(v);
 	if (m->has_words)
 		report_print(b, "%" PRIu64 " sampled %s that ", c->objects, objects);
 	else
@@ -127,10 +134,9 @@ static void put_counts(struct buf *b, const struct mem_view *v)
 		report_print(b, "pass%s the filter %s", *verb ? "es" : "",
 			     m->has_words ? "and " : "");
 	if (m->has_words)
-		report_print(b, "stand%s for %" PRIu64 " %s%s", verb, c->samples,
-			     unit_of(m->first->scale.word_bytes), many);
+		report_print(b, "stand%s for %" PRIu64 " %s%s", verb, c->samples, sample, many);
 	else
-		report_print(b, "with %" PRIu64 " sample%s", c->samples, many);
+		report_print(b, "with %" PRIu64 " %s%s", c->samples, sample, many);
 }
 
 /* The rate of an empty recording, and how to get samples. */

@@ -49,8 +49,10 @@ static void put_sites(struct buf *b, const struct mem_view *v, const struct mem_
 		      uint32_t count)
 {
 	double whole = mem_sum_bytes(&t->all.sum);
-	buf_puts(b, "\n      bytes           95 % interval     share    samples    objects  "
-		    "allocated at\n");
+	report_print(b,
+		     "\n      bytes           95 %% interval     share   %7ss    objects  "
+		     "allocated at\n",
+		     mem_sample_name(v));
 	for (uint32_t i = 0; i < count; i++) {
 		const struct mem_function *f = &t->function[t->by_self[i]];
 		put_numbers(b, &f->self, whole);
@@ -64,8 +66,10 @@ static void put_functions(struct buf *b, const struct mem_view *v, const struct 
 {
 	double whole = mem_sum_bytes(&t->all.sum);
 	uint32_t count = v->opt.top ? v->opt.top : FUNCTIONS_DEFAULT;
-	buf_puts(b, "\n      total     share         self     share   samples: own      below  "
-		    "function\n");
+	report_print(
+		b,
+		"\n      total     share         self     share   %6ss: own      below  function\n",
+		mem_sample_name(v));
 	for (uint32_t i = 0; i < count && i < t->functions; i++) {
 		const struct mem_function *f = &t->function[t->by_total[i]];
 		double total = mem_sum_bytes(&f->total.sum), self = mem_sum_bytes(&f->self.sum);
