@@ -24,12 +24,15 @@ says() {
 
 # Options that ask how processes are traced.
 for option in "-d 1s:duration" "--wait:wait" "--mode ring:mode" "--mode=auto:mode" "--ring-request never:ring-request" "--no-follow:no-follow" \
-	"--attach multi:attach" "--bpf-buffer 1M:bpf-buffer" "--no-realtime:no-realtime"; do
+	"--attach multi:attach" "--bpf-buffer 1M:bpf-buffer" "--no-realtime:no-realtime" "--ring-dir .:ring-dir"; do
 	for command in trace stat; do
 		# shellcheck disable=SC2086
 		says 2 "--${option#*:} needs processes that run: -p PID, or -- PROGRAM" $command ${option%:*} c-user.events
 	done
 done
+for command in trace stat; do says 2 "--snapshot needs a running process: -p PID" $command --snapshot c-user.events; done
+says 2 "--snapshot needs a running process: -p PID" --snapshot -- true
+says 2 "--ring-dir needs a process that runs: -p PID" info --ring-dir . c-user.events
 says 2 "--duration needs processes that run: -p PID, or -- PROGRAM" mem -d 1s prog.ctf
 says 2 "--duration needs a process that runs: -p PID, or -- PROGRAM" pages -d 1s prog.pt
 says 2 "--bpf-buffer needs a process that runs: -p PID, or -- PROGRAM" pages --bpf-buffer 1M prog.pt

@@ -123,6 +123,10 @@ static int obey(struct opts *o)
 		complain("info needs a FILE or -p PID; 'ebtrace info --help' shows examples");
 		return EXIT_USAGE;
 	}
+	if (o->live_option && !o->engine.pid_count) {
+		complain("--%s needs a process that runs: -p PID", o->live_option);
+		return EXIT_USAGE;
+	}
 	int worst = 0;
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		int status = describe_file(o->engine.files[i], o);

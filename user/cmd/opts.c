@@ -445,8 +445,9 @@ static void fill_options(enum opts_commands command, struct argp_option *ret)
 /* What a FILE has been recorded with, or of processes, is not asked for when it is read. */
 static void note_live(int key, struct opts *o)
 {
-	static const int live[] = {'d',		  OPT_WAIT,   OPT_MODE,	      OPT_RING_REQUEST,
-				   OPT_NO_FOLLOW, OPT_ATTACH, OPT_BPF_BUFFER, OPT_NO_REALTIME};
+	static const int live[] = {
+		'd',	       OPT_WAIT,   OPT_MODE,	   OPT_RING_REQUEST, OPT_RING_DIR,
+		OPT_NO_FOLLOW, OPT_ATTACH, OPT_BPF_BUFFER, OPT_NO_REALTIME};
 	for (size_t i = 0; i < sizeof(live) / sizeof(*live) && !o->live_option; i++)
 		if (key == live[i])
 			o->live_option = option_row_of(key)->name;

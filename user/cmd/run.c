@@ -26,8 +26,8 @@ int run_check_usage(const struct opts *o)
 			 "examples");
 	else if (o->engine.file_count && o->live_option)
 		complain("--%s needs processes that run: -p PID, or -- PROGRAM", o->live_option);
-	else if (o->engine.snapshot && o->engine.program)
-		complain("--snapshot needs a running process");
+	else if (o->engine.snapshot && !o->engine.pid_count)
+		complain("--snapshot needs a running process: -p PID");
 	else if (o->engine.stacks && (o->engine.file_count || o->engine.snapshot))
 		complain("--stack needs processes that run: -p PID, or -- PROGRAM");
 	else if (o->engine.stacks &&
