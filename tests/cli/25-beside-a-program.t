@@ -39,6 +39,11 @@ is "$(cat "$TMP/out")" true "where standard error is closed, the program has no 
 "$O/ebtrace" -q --mode ring -f ndjson -o "$TMP/t" -- "${prog[@]}" >"$TMP/out" 2>"$TMP/err"
 is "$? $(cat "$TMP/out" "$TMP/err")" "0 printed" "with -o FILE the program keeps its standard output"
 
+"$O/ebtrace" mem record -q --rate 1 -o - -- "${prog[@]}" 2>"$TMP/err" | "$O/ebtrace" info --json - | jq -r .format >"$TMP/out"
+is "${PIPESTATUS[*]} $(cat "$TMP/out") $(cat "$TMP/err")" "0 0 0 memtrace printed" "mem record -o - -- PROGRAM | ebtrace ..."
+script -qec "'$O/ebtrace' mem record -o - -- $quoted" /dev/null >"$TMP/tty" 2>&1
+is "$? $(tr -d '\r' <"$TMP/tty")" "2 ebtrace: memtrace is not for a terminal; try: -o FILE" "but not to a terminal"
+
 # Reports go to standard error, as those of perf stat, and an empty pipe gets a hint.
 hint="ebtrace: the report is on standard error; the pipe got what 'sh' prints, and with -o - the report"
 "$O/ebtrace" stat --mode ring -- "${prog[@]}" 2>"$TMP/err" | cat >"$TMP/out"

@@ -62,6 +62,13 @@ is "$(grep -c '^# 253 events' got)" 1 "a FIFO may have any name"
 says 2 "stat has no format '.foo'; it has: text, json" stat c-user.events -o x.foo
 says 2 "mem summary has no format '.foo'; it has: text, json, pprof" mem prog.ctf -o x.foo
 says 2 "mem flame has no format '.foo'; it has: folded, svg" mem flame prog.ctf -o x.foo
+for name in y.foo y.svg y.json y.ebt; do
+	says 2 "mem record has no format '.${name##*.}'; it has: memtrace (.ctf)" mem record -o $name -- true
+	[ ! -e $name ]
+	ok $? "and nothing is recorded into $name"
+done
+"$ebtrace" mem record -q -o recorded -- true && "$ebtrace" info recorded | grep -q '^recorded: memtrace trace'
+ok $? "mem record -o recorded has no suffix: a memtrace trace"
 for name in report.txt report.log report; do
 	"$ebtrace" stat -q c-user.events -o $name && [ -s $name ]
 	ok $? "a report in text may be in $name"

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/commands.h"
+#include "cmd/formats.h"
 #include "cmd/mem_running.h"
 #include "cmd/message.h"
 #include "cmd/opts.h"
@@ -272,6 +273,31 @@ static bool is_ocaml(const struct opts *o)
 	return is;
 }
 
+/* The output is a memtrace trace, whatever its name: one that promises another format is refused. */
+static bool check_output(struct opts *o)
+{
+	const struct format *memtrace = format_named("memtrace");
+	if (!o->output) {
+		complain(
+			"which file to write? -o FILE; 'ebtrace mem record --help' shows examples");
+		return false;
+	}
+	const char *suffix = format_suffix(o->output);
+	if (suffix && format_of_path(o->output) != memtrace) {
+		complain("mem record has no format '%s'; it has: %s (%s)", suffix, memtrace->name,
+			 memtrace->suffixes);
+		return false;
+	}
+	if (strcmp(o->output, "-") != 0)
+		return true;
+	if (isatty(STDOUT_FILENO)) {
+		complain("%s is not for a terminal; try: -o FILE", memtrace->name);
+		return false;
+	}
+	o->output = "/dev/stdout";
+	return true;
+}
+
 int cmd_mem_record(int argc, char **argv)
 {
 	struct opts o;
@@ -281,9 +307,8 @@ int cmd_mem_record(int argc, char **argv)
 	if (!o.engine.program == !o.engine.pid_count || o.engine.file_count)
 		complain("what to record? -- PROGRAM or -p PID; 'ebtrace mem record --help' shows "
 			 "examples");
-	else if (!o.output || !strcmp(o.output, "-"))
-		complain(
-			"which file to write? -o FILE; 'ebtrace mem record --help' shows examples");
+	else if (!check_output(&o))
+		;
 	else if (o.engine.pid_count && o.children)
 		complain("--children is for -- PROGRAM; children of a running process are not "
 			 "recorded");
