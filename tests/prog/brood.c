@@ -2,8 +2,9 @@
 /*
  * Short lives: forks CHILDREN processes, each of which begins and ends one phase BEGINS times and
  * is gone; then executes itself EXECS times, BEGINS times in each. What a tracer must not miss is
- * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait]];
- * wait: for a byte on its input, before the first child.
+ * (CHILDREN + EXECS + 1) * BEGINS. usage: brood CHILDREN BEGINS EXECS [TOGETHER [wait [PIDS]]];
+ * wait: for a byte on its input, or its end, before the first child. PIDS: a file to which the pid of
+ * each child is written.
  */
 #include <ebtrace/probes.h>
 #include <stdio.h>
@@ -25,6 +26,9 @@ int main(int argc, char **argv)
 		return 2;
 	int children = atoi(argv[1]), begins = atoi(argv[2]), execs = atoi(argv[3]);
 	int together = argc > 4 ? atoi(argv[4]) : 1;
+	FILE *pids = argc > 6 ? fopen(argv[6], "we") : NULL;
+	if (pids)
+		setlinebuf(pids); /* a child has none of it to write */
 	char byte;
 	if (argc > 5 && read(0, &byte, 1) < 0)
 		return 1;
@@ -36,6 +40,8 @@ int main(int argc, char **argv)
 			work(begins);
 			exit(0);
 		}
+		if (pids)
+			fprintf(pids, "%d\n", (int)pid);
 		if (++live == together && wait(NULL) > 0)
 			live--;
 	}

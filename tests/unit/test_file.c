@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -230,6 +231,21 @@ static void test_open(void)
 	is(file_open(AT_FDCWD, "/tmp/ebtrace-no-such-file", 0), -ENOENT, "there may be no file");
 }
 
+static void test_spare(void)
+{
+	struct rlimit had, limit;
+	int fd = open(path, O_RDONLY);
+	getrlimit(RLIMIT_NOFILE, &had);
+	limit = had;
+	limit.rlim_cur = (rlim_t)fd + 1 + FILE_SPARE;
+	ok(!setrlimit(RLIMIT_NOFILE, &limit) && !file_is_last(fd),
+	   "behind a descriptor there are as many as are spared");
+	limit.rlim_cur--;
+	ok(!setrlimit(RLIMIT_NOFILE, &limit) && file_is_last(fd), "or one less");
+	setrlimit(RLIMIT_NOFILE, &had);
+	close(fd);
+}
+
 int main(void)
 {
 	mallopt(M_PERTURB, 0x5a); /* what nobody wrote is not 0 */
@@ -246,6 +262,7 @@ int main(void)
 	test_pipe(O_NONBLOCK, "pipe that does not block");
 	test_full();
 	test_open();
+	test_spare();
 	unlink(path);
 	return tap_done();
 }

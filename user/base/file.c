@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define LOAD_FIRST 4096 /* most files of /proc fit */
@@ -17,6 +18,13 @@ int file_open(int dir, const char *path, int flags)
 	if (fd >= 0)
 		return fd;
 	return errno == EWOULDBLOCK ? -EBUSY : -errno;
+}
+
+/* The kernel returns the lowest free number. */
+bool file_is_last(int fd)
+{
+	struct rlimit files;
+	return !getrlimit(RLIMIT_NOFILE, &files) && (rlim_t)fd + FILE_SPARE >= files.rlim_cur;
 }
 
 const char *file_strerror(int err)

@@ -7,6 +7,7 @@
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,6 +20,10 @@
  * holder to release the lease, and a later call succeeds if it does.
  */
 int file_open(int dir, const char *path, int flags);
+/* Descriptors that files which stay open leave to those that are open for a moment. */
+#define FILE_SPARE 8
+/* True if fewer than FILE_SPARE descriptors are free. fd: the one that was opened last. */
+bool file_is_last(int fd);
 /* strerror() of -errno, but for -EBUSY of file_open(). */
 const char *file_strerror(int err);
 /* Up to n bytes from the descriptor's offset. Bytes read, fewer only at the end; or -errno. */

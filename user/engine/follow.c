@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "proc/process.h"
 
 /* How often usage is read: often at first, a program may end soon; and for each process. */
@@ -110,11 +111,16 @@ static int make_room(struct follow *f)
 	return running && found ? 0 : -ENOMEM;
 }
 
-static int open_pidfd(pid_t pid, bool found)
+static int open_pidfd(const struct follow *f, pid_t pid, bool found)
 {
 	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return -errno;
+	/* Without the spare ones no scan could read what the others have. */
+	if (found && f->count > 1 && file_is_last(fd)) {
+		close(fd);
+		return -EMFILE;
+	}
 	/* A zombie is listed among the children, at each scan anew. */
 	if (!found || !process_pidfd_has_ended(fd))
 		return fd;
@@ -153,7 +159,7 @@ static int add(struct follow *f, pid_t pid, bool found, pid_t parent)
 {
 	struct followed *p;
 	int err = make_room(f);
-	int fd = err ? err : open_pidfd(pid, found);
+	int fd = err ? err : open_pidfd(f, pid, found);
 	if (fd < 0)
 		return fd;
 	err = make_record(f, pid, fd, &p);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/plural.h"
 #include "codec/ring_ids.h"
 #include "engine/faults.h"
@@ -328,6 +329,27 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 	return read_ring(r, found->fd, found->path, p, p->pid, k);
 }
 
+/* True if an open file is to be read later, when others have been read: its descriptor is a spare one. */
+static bool must_wait(const struct ring_files *r, int fd)
+{
+	return ring_source_open_files(r->rings) && file_is_last(fd);
+}
+
+/* Of the rings that were found, of which none is left open if one of them must wait. Their number or -EMFILE. */
+static int keep_spare(struct ring_files *r, const struct followed *p, struct ringfile *found, int n,
+		      char *reason)
+{
+	int waits = 0;
+	for (int i = 0; i < n; i++)
+		waits += must_wait(r, found[i].fd) && !known_rings_has(&r->known, found[i].fd);
+	if (!waits)
+		return n;
+	for (int i = 0; i < n; i++)
+		ringfile_close(&found[i]);
+	snprintf(reason, EBT_REASON_BYTES, "process %d: %s", p->pid, strerror(EMFILE));
+	return -EMFILE;
+}
+
 static int visit(struct followed *p, void *ctx)
 {
 	struct ring_files *r = ctx;
@@ -338,6 +360,8 @@ static int visit(struct followed *p, void *ctx)
 	uint64_t seen_ns = now_ns();
 	int n = ringfile_find(r->engine->memory, p->pid, r->engine->options->ring_dir, found,
 			      RINGFILE_MAX, reason);
+	if (n > 0)
+		n = keep_spare(r, p, found, n, reason);
 	if (n == -ESRCH)
 		return 0;
 	p->needs_ring &= n < 0;
@@ -436,6 +460,8 @@ static int add_file(int fd, const char *name, pid_t pid, const struct stat *st, 
 	/* A later process may have its pid. */
 	bool is_left = p && p->ended && ringfile_is_of(r->engine->memory, pid, st) <= 0;
 	int err = is_left ? 0 : find_writer(r, fd, pid, st);
+	if (!err && must_wait(r, fd))
+		err = -EMFILE;
 	struct known_ring *k = err ? NULL : add_left(r, fd, name);
 	if (k) {
 		unread_rings_found(&r->unread, pid);

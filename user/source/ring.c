@@ -473,6 +473,11 @@ void ring_source_missed(struct ring_source *s, uint32_t process, uint64_t since_
 	add_loss(s, &loss);
 }
 
+uint32_t ring_source_open_files(const struct ring_source *s)
+{
+	return s->open_count;
+}
+
 void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns)
 {
 	s->scanned_ns = scanned_ns;

@@ -74,6 +74,8 @@ void ring_source_scanned(struct ring_source *s, uint64_t scanned_ns);
 void ring_source_measure(struct ring_source *s, uint32_t process);
 /* The process no longer writes to its rings: their words are fetched once more, then they end. */
 void ring_source_finish(struct ring_source *s, uint32_t process);
+/* Files whose descriptors are open: live ones, and others until they are read to their end. */
+uint32_t ring_source_open_files(const struct ring_source *s);
 /* The ring that filled fastest, by the looks since the last call. */
 struct ring_pace {
 	uint64_t
