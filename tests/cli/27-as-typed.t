@@ -150,6 +150,7 @@ is "$? $(cat err)" "0 " "mem diff compares a file with itself"
 
 # Advice keeps the command, and is for whom it can help.
 says 2 "'minigc' is a program and holds no events; to run and trace it: ebtrace mem live -- ./minigc" mem live minigc
+says 2 "'minigc' is a program and holds no events; to run and trace it: ebtrace -- ./minigc" info minigc
 if [ "$(id -u)" = 0 ]; then
 	chmod 755 "$TMP"
 	cp "$ebtrace" "$TMP/ebtrace"
@@ -168,6 +169,7 @@ if [ "$(id -u)" = 0 ]; then
 	other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
 	advice "root; try: sudo ebtrace stat -p $pid" "${other[@]}" -- stat
 	advice "root; try: sudo ebtrace -p $pid" "${other[@]}" --
+	advice "root; try: sudo ebtrace info -p $pid" "${other[@]}" -- info
 	advice "root; try: sudo ebtrace stat -p $pid" "${other[@]}" -- --interval 1s stat --by process
 	kill $pid
 	setpriv --reuid 65534 --regid 65534 --clear-groups sleep 600 &

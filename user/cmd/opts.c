@@ -511,7 +511,8 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 			    .memory = 64 << 20},
 		.engine =
 			{
-				.command = cmd->command & (OPTS_TRACE | OPTS_INFO) ? NULL : argv[0],
+				.command = cmd->command == OPTS_TRACE ? NULL : argv[0],
+				.describes = cmd->command == OPTS_INFO,
 				.pids = list_for(pids_in(argc, argv), sizeof(pid_t)),
 				.files = list_for(argc, sizeof(char *)),
 				.globs = list_for(argc, sizeof(char *)),

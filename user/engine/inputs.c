@@ -225,7 +225,7 @@ static bool refuse_program(const struct input *in, const char *path)
 		return false;
 	report_error(&e->report,
 		     "'%s' is a program and holds no events; to run and trace it: %s -- %s%s", path,
-		     engine_command(e->options), strchr(path, '/') ? "" : "./", path);
+		     engine_trace_command(e->options), strchr(path, '/') ? "" : "./", path);
 	return true;
 }
 

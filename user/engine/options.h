@@ -19,6 +19,7 @@ enum engine_attach { ATTACH_AUTO, ATTACH_MULTI, ATTACH_PERF };
 
 struct engine_options {
 	const char *command; /* "ebtrace stat", for advice; NULL: "ebtrace", which is trace */
+	bool describes;	     /* it traces nothing, as info */
 	/* The targets, one of the three: processes, a program (NULL-terminated; else NULL),
 	 * files. */
 	pid_t *pids;
@@ -68,6 +69,11 @@ extern const char *const engine_mode_names[];
 static inline const char *engine_command(const struct engine_options *o)
 {
 	return o->command ? o->command : "ebtrace";
+}
+/* The same for advice to trace a process or a program. */
+static inline const char *engine_trace_command(const struct engine_options *o)
+{
+	return o->describes ? "ebtrace" : engine_command(o);
 }
 /* Memory for the backlog of all rings, in bytes. */
 size_t engine_buffer_bytes(const struct engine_options *o);

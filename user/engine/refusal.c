@@ -131,7 +131,7 @@ static void report_off(const struct engine *e, pid_t pid, const char *name, cons
 		       const char *unprobed)
 {
 	const struct report *r = &e->report;
-	const char *command = engine_command(e->options);
+	const char *command = engine_trace_command(e->options);
 	if (!unprobed)
 		report_error(r,
 			     "process %d %s, its ring is off, and its functions cannot be "
@@ -183,7 +183,8 @@ enum engine_end refusal_report_nothing(const struct engine *e, struct inspect *i
 			     "process %d is %s whose symbols have all been stripped: its functions "
 			     "cannot be found; start it with %s=1, or with: %s -- PROGRAM, or link "
 			     "it without -s",
-			     pid, stripped->program, stripped->start, engine_command(e->options));
+			     pid, stripped->program, stripped->start,
+			     engine_trace_command(e->options));
 	} else if (*explanation) {
 		report_error(r, "process %d %s", pid, explanation);
 	} else {
