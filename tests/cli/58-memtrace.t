@@ -71,6 +71,9 @@ ok $(($(grep -c '"late_us":.*"late":true' "$TMP/late.ndjson") < 1000)) \
 	"from a pipe a domain that comes long after the others is late"
 moments <"$TMP/late.ndjson" >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "its events have their own time"
+late text
+is "$(grep -cE ' late=[0-9.]+ [mu]?s \(late\)$' "$TMP/late.text" | sed 's/^[1-9].*/some/') $(grep -c '_us=' "$TMP/late.text")" "some 0" \
+	"text writes by how much they are late with its unit"
 late memtrace
 "$ebt" -q -f ndjson "$TMP/late.memtrace" | moments >"$TMP/got"
 same_file "$TMP/got" "$TMP/want" "a memtrace trace of them has it, too"

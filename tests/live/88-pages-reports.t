@@ -157,6 +157,8 @@ ok $? "so has the map"
 "$ebt" "$TMP/python3.ebt" -f ndjson 2>"$TMP/err" | jq -s -e '[.[] | select(.kind == "page_alloc")] |
 	all(if .cause == "file" or .cause == "populated" or .cause == "huge" then .within_us > 0 else .within_us == null end)' >"$TMP/jq"
 ok $? "such an event has the time since the reading before, and no other has"
+is "$("$ebt" -q "$TMP/python3.ebt" | grep -c ' cause=file within=[0-9.]* [mu]s$' | sed 's/^[1-9].*/some/') $("$ebt" -q "$TMP/python3.ebt" | grep -c '_us=')" \
+	"some 0" "which text writes with its unit"
 "$ebt" pages -o "$TMP/python3.html" "$TMP/python3.ebt" && grep -q '"names":\["allocated","found allocated","free","found free","returned to the system"\],"late_ns":[1-9]' "$TMP/python3.html"
 ok $? "a picture has a legend of five shades"
 for picture in svg png html; do

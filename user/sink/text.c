@@ -182,19 +182,21 @@ static void put_words(struct text *t, const unsigned char *data, size_t bytes)
 	}
 }
 
-/* " duration=1.234 ms": of duration_ns. False, and nothing: it is no time. */
+/* " duration=1.234 ms": of duration_ns, or of a name in us. False, and nothing: it is no time. */
 static bool put_time(struct text *t, const struct event_arg *arg)
 {
 	const struct kinds_arg *a = arg->arg;
 	size_t len = strlen(a->name);
 	bool counts = a->type == KINDS_TYPE_u64 || a->type == KINDS_TYPE_count;
-	if (!counts || len < 3 || strcmp(a->name + len - 3, "_ns") != 0)
+	const char *unit = len < 3 ? "" : a->name + len - 3;
+	bool is_us = !strcmp(unit, "_us");
+	if (!counts || (!is_us && strcmp(unit, "_ns") != 0))
 		return false;
-	uint64_t ns = arg->value - (a->type == KINDS_TYPE_count);
+	uint64_t value = arg->value - (a->type == KINDS_TYPE_count);
 	put(t, " ");
 	buf_put(&t->buf, a->name, len - 3);
 	put(t, "=");
-	put(t, report_ns_text((double)ns).text);
+	put(t, report_ns_text((is_us ? 1e3 : 1) * (double)value).text);
 	return true;
 }
 
