@@ -78,8 +78,12 @@ exec 9>"$TMP/in"
 wait_for test -e "$TMP/left/$program.events"
 "$ebt" list -q --json --ring-dir "$TMP/left" --prune >"$TMP/list.lines" 2>"$TMP/err"
 "$ebt" list -q --json --events >>"$TMP/list.lines"
+"$ebt" list "$O/tests/prog/minigc" >"$TMP/markers" && "$ebt" list --json "$O/tests/prog/minigc" | tee -a "$TMP/list.lines" |
+	jq -r '.markers[] | "\(.provider):\(.name) \(.args)"' >"$TMP/got"
+sed 's/  at 0x[0-9a-f]*\(, semaphore\)\?  / /' "$TMP/markers" >"$TMP/want"
+same_file "$TMP/got" "$TMP/want" "list --json BINARY has its markers"
 exec 9>&-
-follows list 'if .pid then "process" elif .stale then "stale" elif .kept then "kept" else "event" end' \
-	"what list --json prints follows it" "event kept process stale" \
-	"processes, stale files, those that are kept, and events"
+follows list 'if .pid then "process" elif .stale then "stale" elif .kept then "kept" elif .file then "binary" else "event" end' \
+	"what list --json prints follows it" "binary event kept process stale" \
+	"processes, stale files, those that are kept, events, and files"
 done_testing

@@ -156,21 +156,24 @@ KEYS(stale_keys, {"stale", SCHEMA_STRING}, {"removed", SCHEMA_TRUTH}, {"bytes", 
 KEYS(kept_keys, {"kept", SCHEMA_STRING}, {"reason", SCHEMA_STRING});
 KEYS(event_keys, {"family", "{\"enum\":[\"kind\",\"phase\",\"counter\",\"lifecycle\"]}"},
      {"name", SCHEMA_STRING}, {"help", SCHEMA_STRING});
+KEYS(binary_keys, {"file", SCHEMA_STRING}, {"runtime", "{\"type\":[\"string\",\"null\"]}"},
+     {"markers", SCHEMA_LIST("marker")});
+KEYS(marker_keys, {"provider", SCHEMA_STRING}, {"name", SCHEMA_STRING}, {"offset", SCHEMA_COUNT},
+     {"semaphore", SCHEMA_TRUTH}, {"args", SCHEMA_STRING});
 
-/* Of print_process(), of cmd/stale, and of --events. */
+/* Of print_process(), of cmd/stale, of --events, and of cmd/list_binary. */
 static void print_schema(void)
 {
-	static const struct schema_part parts[] = {{"process", {process_keys}},
-						   {"stale", {stale_keys}},
-						   {"kept", {kept_keys}},
-						   {"event", {event_keys}}};
+	static const struct schema_part parts[] = {
+		{"process", {process_keys}}, {"stale", {stale_keys}},	{"kept", {kept_keys}},
+		{"event", {event_keys}},     {"binary", {binary_keys}}, {"marker", {marker_keys}}};
 	struct json_line line;
 	print_json_begin(&line);
 	schema_put(&line.json,
 		   "What 'ebtrace list --json' prints: a line for each process, and for each ring "
 		   "file of a dead one; with --prune for those that are kept; with --events for "
-		   "each event",
-		   parts, 4, 4, NULL, NULL);
+		   "each event; with BINARY for each of these",
+		   parts, 6, 5, NULL, NULL);
 	print_json_end(&line);
 }
 
@@ -182,7 +185,7 @@ static int obey(struct opts *o)
 		return print_end();
 	}
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
-		int one = list_binary(o->engine.files[i]);
+		int one = list_binary(o->engine.files[i], o->json);
 		status = one ? one : status;
 	}
 	if (o->events) {
