@@ -1,34 +1,76 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Arrays that grow as indices do, with entries that are zeroed. The array and the number of its
- * entries are the caller's: zeroed memory is an empty one, free() releases it.
+ * Arrays that grow, in the hands of their owners: a pointer, and the number of entries for which
+ * there is memory, of any unsigned type. Zeroed memory is an empty one, free() releases it. Nothing
+ * changes when there is no memory.
  */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes an entry at index `at` of an array of *entries entries of `bytes` bytes. False: no memory;
- * nothing changed. */
-static inline bool array_room_void(void **array, uint32_t *entries, uint32_t at, size_t bytes)
+/* The array with memory for entries up to the index `at`, and half as many again; NULL: no memory, or
+ * more than `most` entries. */
+static inline void *array_grow(void *array, size_t *entries, size_t most, size_t at, size_t bytes)
 {
-	if (at < *entries)
-		return true;
-	size_t count = (size_t)at + at / 2 + 16;
-	char *grown = count <= UINT32_MAX ? realloc(*array, count * bytes) : NULL;
-	if (!grown)
-		return false;
-	memset(grown + *entries * bytes, 0, (count - *entries) * bytes);
-	*array = grown;
-	*entries = (uint32_t)count;
-	return true;
+	size_t count = at + at / 2 + 4, size;
+	if (count <= at || count > most || __builtin_mul_overflow(count, bytes, &size))
+		return NULL;
+	void *grown = realloc(array, size);
+	if (grown)
+		*entries = count;
+	return grown;
 }
 
-/* The same; array: a pointer to its first entry. */
-#define array_room(array, entries, at) \
-	array_room_void((void **)&(array), &(entries), at, sizeof(*(array)))
+/* The same; new entries are zeroed. */
+static inline void *array_grow_zeroed(void *array, size_t *entries, size_t most, size_t at,
+				      size_t bytes)
+{
+	size_t had = *entries;
+	char *grown = array_grow(array, entries, most, at, bytes);
+	if (grown)
+		memset(grown + had * bytes, 0, (*entries - had) * bytes);
+	return grown;
+}
+
+/* Not for callers. */
+#define ARRAY_ROOM(grow, array, entries, index)                                              \
+	({                                                                                   \
+		size_t array_at = (index);                                                   \
+		bool array_is_there = array_at < (entries);                                  \
+		if (__builtin_expect(!array_is_there, 0)) {                                  \
+			size_t array_count = (entries);                                      \
+			void *array_grown = grow((array), &array_count, (typeof(entries))-1, \
+						 array_at, sizeof(*(array)));                \
+			array_is_there = array_grown != NULL;                                \
+			(array) = array_is_there ? array_grown : (array);                    \
+			(entries) = (typeof(entries))array_count;                            \
+		}                                                                            \
+		array_is_there;                                                              \
+	})
+
+/* Makes an entry at an index; new entries are zeroed. False: no memory. */
+#define array_room(array, entries, at) ARRAY_ROOM(array_grow_zeroed, array, entries, at)
+
+/* The same; new entries have any content. */
+#define array_reserve(array, entries, at) ARRAY_ROOM(array_grow, array, entries, at)
+
+/* Makes one entry behind the last of `count`, in an array that only this grows: at each power of two
+ * its memory doubles, so that no number of entries is kept. False: no memory. */
+#define array_more(array, count)                                                           \
+	({                                                                                 \
+		size_t array_count = (count);                                              \
+		void *array_grown =                                                        \
+			array_count & (array_count - 1)                                    \
+				? (array)                                                  \
+				: reallocarray((array), array_count ? 2 * array_count : 1, \
+					       sizeof(*(array)));                          \
+		if (array_grown)                                                           \
+			(array) = array_grown;                                             \
+		array_grown != NULL;                                                       \
+	})
 
 #endif

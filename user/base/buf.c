@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/buf.h"
+#include "base/array.h"
 #include "base/file.h"
 #include "base/writer.h"
 
@@ -74,18 +75,11 @@ uint64_t buf_given_up(const struct buf *b)
 
 static void grow(struct buf *b, size_t need)
 {
-	size_t cap = b->cap;
-	while (cap < need)
-		cap *= 2;
-	char *data = realloc(b->data, cap);
-	if (!data) {
-		/* The old block is still valid: it stays usable, its bytes are dropped. */
-		b->err = b->err ? b->err : -ENOMEM;
-		b->len = 0;
+	if (array_reserve(b->data, b->cap, need - 1))
 		return;
-	}
-	b->data = data;
-	b->cap = cap;
+	/* The old block is still valid: it stays usable, its bytes are dropped. */
+	b->err = b->err ? b->err : -ENOMEM;
+	b->len = 0;
 }
 
 void buf_make_room(struct buf *b)

@@ -21,7 +21,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "base/array.h"
 
 struct ptrarray {
 	void **at;
@@ -48,18 +49,6 @@ static inline void *ptrarray_get_void(const struct ptrarray *a, uint32_t number)
 	return number < a->count ? a->at[number] : NULL;
 }
 
-static inline bool ptrarray_grow_void(struct ptrarray *a, uint32_t number)
-{
-	size_t count = (size_t)number + number / 2 + 16;
-	void **at = count <= UINT32_MAX ? realloc(a->at, count * sizeof(void *)) : NULL;
-	if (!at)
-		return false;
-	memset(at + a->count, 0, (count - a->count) * sizeof(void *));
-	a->at = at;
-	a->count = (uint32_t)count;
-	return true;
-}
-
 static inline void *ptrarray_make_void(struct ptrarray *a, uint32_t number, size_t bytes,
 				       bool *ret_new)
 {
@@ -67,7 +56,7 @@ static inline void *ptrarray_make_void(struct ptrarray *a, uint32_t number, size
 	*ret_new = !p;
 	if (p)
 		return p;
-	if (number >= a->count && !ptrarray_grow_void(a, number))
+	if (!array_room(a->at, a->count, number))
 		return NULL;
 	return a->at[number] = calloc(1, bytes);
 }
