@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "codec/capture_block.h"
 
+#include "base/array.h"
 #include "base/compress.h"
 #include "base/hash.h"
 #include "base/leb128.h"
@@ -80,15 +81,7 @@ void capture_writer_free(struct capture_writer *w)
 
 static __attribute__((noinline)) bool grow(struct capture_writer *w, size_t need)
 {
-	size_t cap = w->cap;
-	while (cap - w->len < need)
-		cap *= 2;
-	uint8_t *raw = realloc(w->raw, cap);
-	if (!raw)
-		return false;
-	w->raw = raw;
-	w->cap = cap;
-	return true;
+	return array_reserve(w->raw, w->cap, w->len + need - 1);
 }
 
 /* Where the next record goes, with so much room. NULL: no memory. */

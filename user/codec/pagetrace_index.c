@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "codec/pagetrace_index.h"
 
+#include "base/array.h"
 #include "codec/pagetrace_walk.h"
 
 #include <errno.h>
@@ -22,35 +23,17 @@ struct scan {
 	uint64_t block_at, begin_ns, first_ns, last_ns, events;
 };
 
-/* Room for one entry more. */
-static int grow(void **array, uint32_t *cap, uint32_t count, size_t entry_bytes)
-{
-	if (count < *cap)
-		return 0;
-	size_t want = *cap ? 2 * (size_t)*cap : 64;
-	want = want < UINT32_MAX ? want : UINT32_MAX;
-	void *p = realloc(*array, want * entry_bytes);
-	if (!p)
-		return -ENOMEM;
-	*array = p;
-	*cap = (uint32_t)want;
-	return 0;
-}
-
 static int new_lane(struct pagetrace_index *x, int32_t p, uint32_t *ret)
 {
-	uint32_t cap = x->lanes_cap;
+	uint32_t lanes = x->lanes_cap, chains = x->lanes_cap;
 	if (x->lanes == EBT_PAGETRACE_LANES_MAX) {
 		snprintf(x->reason, sizeof(x->reason), "expected no more than %d lanes",
 			 EBT_PAGETRACE_LANES_MAX);
 		return -EBADMSG;
 	}
-	int err = grow((void **)&x->lane, &cap, x->lanes, sizeof(*x->lane));
-	cap = x->lanes_cap;
-	err = err ? err : grow((void **)&x->chain, &cap, x->lanes, sizeof(*x->chain));
-	if (err)
-		return err;
-	x->lanes_cap = cap;
+	if (!array_reserve(x->lane, lanes, x->lanes) || !array_reserve(x->chain, chains, x->lanes))
+		return -ENOMEM;
+	x->lanes_cap = lanes;
 	x->lane[x->lanes] = (struct ebt_pagetrace_lane){.p = p};
 	x->chain[x->lanes] = (struct pagetrace_chain){.first = PAGETRACE_NO_BLOCK};
 	*ret = x->lanes++;
@@ -59,17 +42,7 @@ static int new_lane(struct pagetrace_index *x, int32_t p, uint32_t *ret)
 
 static int has_newest(struct pagetrace_index *x, int32_t p)
 {
-	uint32_t count = (uint32_t)(p + 2);
-	if (count <= x->newest_count)
-		return 0;
-	count += count / 2;
-	uint32_t *newest = realloc(x->newest, count * sizeof(*newest));
-	if (!newest)
-		return -ENOMEM;
-	memset(newest + x->newest_count, 0, (count - x->newest_count) * sizeof(*newest));
-	x->newest = newest;
-	x->newest_count = count;
-	return 0;
+	return array_room(x->newest, x->newest_count, (uint32_t)(p + 1)) ? 0 : -ENOMEM;
 }
 
 /* Of the lanes of a P that were used last, the one that ends last before begin_ns: its process wrote
@@ -118,9 +91,8 @@ static int add_block(struct pagetrace_index *x, uint64_t offset, uint32_t lane)
 	struct pagetrace_chain *c = &x->chain[lane];
 	if (x->blocks == PAGETRACE_NO_BLOCK - 1)
 		return -EFBIG;
-	int err = grow((void **)&x->block, &x->blocks_cap, x->blocks, sizeof(*x->block));
-	if (err)
-		return err;
+	if (!array_reserve(x->block, x->blocks_cap, x->blocks))
+		return -ENOMEM;
 	uint32_t block = x->blocks++;
 	x->block[block] = (struct pagetrace_block){offset, PAGETRACE_NO_BLOCK};
 	if (c->first == PAGETRACE_NO_BLOCK)
