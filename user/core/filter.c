@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/filter.h"
 
+#include "base/array.h"
 #include "core/name_slots.h"
 #include "core/names.h"
 #include "core/spans.h"
@@ -58,35 +59,29 @@ void filter_free(struct filter *f)
 
 int filter_add_glob(struct filter *f, const char *pattern)
 {
-	struct glob *globs = realloc(f->globs, (f->glob_count + 1) * sizeof(*globs));
-	if (!globs)
+	if (!array_more(f->globs, f->glob_count))
 		return -ENOMEM;
-	f->globs = globs;
 	char *copy = strdup(pattern);
 	if (!copy)
 		return -ENOMEM;
-	globs[f->glob_count++] = (struct glob){copy, false};
+	f->globs[f->glob_count++] = (struct glob){copy, false};
 	f->including += *pattern != '!';
 	return 0;
 }
 
 int filter_add_domain(struct filter *f, uint16_t domain)
 {
-	uint16_t *domains = realloc(f->domains, (f->domain_count + 1) * sizeof(*domains));
-	if (!domains)
+	if (!array_more(f->domains, f->domain_count))
 		return -ENOMEM;
-	f->domains = domains;
-	domains[f->domain_count++] = domain;
+	f->domains[f->domain_count++] = domain;
 	return 0;
 }
 
 int filter_add_thread(struct filter *f, uint32_t tid)
 {
-	uint32_t *threads = realloc(f->threads, (f->thread_count + 1) * sizeof(*threads));
-	if (!threads)
+	if (!array_more(f->threads, f->thread_count))
 		return -ENOMEM;
-	f->threads = threads;
-	threads[f->thread_count++] = tid;
+	f->threads[f->thread_count++] = tid;
 	return 0;
 }
 

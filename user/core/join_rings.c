@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void join_rings_done(struct join_rings *rs)
 {
 	for (uint32_t i = 0; i < rs->lanes; i++)
@@ -16,15 +18,8 @@ struct join_ring *join_rings_add(struct join_rings *rs, uint32_t lane)
 {
 	if (!lane)
 		return NULL;
-	if (lane >= rs->lanes) {
-		uint32_t lanes = lane + lane / 2 + 16;
-		struct join_ring *at = realloc(rs->at, lanes * sizeof(*at));
-		if (!at)
-			return NULL;
-		memset(at + rs->lanes, 0, (lanes - rs->lanes) * sizeof(*at));
-		rs->at = at;
-		rs->lanes = lanes;
-	}
+	if (!array_room(rs->at, rs->lanes, lane))
+		return NULL;
 	struct join_ring *r = &rs->at[lane];
 	r->past = calloc(1, sizeof(*r->past));
 	return r->past ? r : NULL;

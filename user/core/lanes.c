@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define EVENTS_MAX 8192 /* in all buffers together, unless each is as small as can be */
 
 struct lane_source {
@@ -27,44 +29,25 @@ void lanes_done(struct lanes *l)
 
 int lanes_add(struct lanes *l, struct source *s)
 {
-	struct lane_source *more = realloc(l->sources, (l->source_count + 1) * sizeof(*l->sources));
-	if (!more)
+	if (!array_more(l->sources, l->source_count))
 		return -ENOMEM;
-	l->sources = more;
 	l->sources[l->source_count++] = (struct lane_source){.source = s};
 	return 0;
 }
 
 static int make_room(struct lanes *l)
 {
-	uint32_t cap = l->cap ? l->cap * 2 : 16;
-	if (l->count < l->cap)
-		return 0;
-	if (cap > LANES_MAX)
+	uint32_t lanes = l->cap, live = l->cap;
+	if (l->count == LANES_MAX || !array_reserve(l->lane, lanes, l->count) ||
+	    !array_reserve(l->live, live, l->count))
 		return -ENOMEM;
-	struct lane *lane = realloc(l->lane, cap * sizeof(*lane));
-	if (!lane)
-		return -ENOMEM;
-	l->lane = lane;
-	uint32_t *live = realloc(l->live, cap * sizeof(*live));
-	if (!live)
-		return -ENOMEM;
-	l->live = live;
-	l->cap = cap;
+	l->cap = lanes;
 	return 0;
 }
 
 static int make_source_room(struct lane_source *ls)
 {
-	uint32_t cap = ls->cap ? ls->cap * 2 : 4;
-	if (ls->count < ls->cap)
-		return 0;
-	uint32_t *lanes = realloc(ls->lanes, cap * sizeof(*lanes));
-	if (!lanes)
-		return -ENOMEM;
-	ls->lanes = lanes;
-	ls->cap = cap;
-	return 0;
+	return array_reserve(ls->lanes, ls->cap, ls->count) ? 0 : -ENOMEM;
 }
 
 /* The lane's index among the live ones. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 
 static void set_name(struct mapping *m, const char *path)
@@ -41,14 +42,8 @@ int mappings_add(struct mappings *m, uint64_t start, uint64_t end, const char *p
 	set_name(&new, path);
 	if (extend(m, &new) || m->count == MAPPINGS_MAX)
 		return 0;
-	if (m->count == m->room) {
-		uint32_t room = m->room ? 2 * m->room : 32;
-		struct mapping *more = realloc(m->at, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		m->at = more;
-		m->room = room;
-	}
+	if (!array_reserve(m->at, m->room, m->count))
+		return -ENOMEM;
 	m->at[m->count++] = new;
 	return 0;
 }

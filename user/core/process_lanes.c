@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void process_lanes_done(struct process_lanes *t)
 {
 	free(t->at);
@@ -17,14 +19,8 @@ uint32_t process_lanes_add(struct process_lanes *t, const struct process_lane *l
 		t->at[id] = *lane;
 		return id;
 	}
-	if (t->count + 1 >= t->cap) {
-		uint32_t cap = t->cap ? 2 * t->cap : 64;
-		struct process_lane *at = realloc(t->at, cap * sizeof(*at));
-		if (!at)
-			return 0;
-		t->at = at;
-		t->cap = cap;
-	}
+	if (!array_reserve(t->at, t->cap, t->count + 1))
+		return 0;
 	t->at[++t->count] = *lane;
 	return t->count;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define KINDS_KEPT 64 /* kinds of programs in a run; they are the traced programs' texts */
 
 /* Room for one more entry. */
@@ -12,20 +14,12 @@ static bool has_room(struct processes *ps)
 {
 	if (ps->spares || ps->count < ps->cap)
 		return true;
-	uint32_t cap = ps->cap ? 2 * ps->cap : 16;
-	struct process **entry = realloc(ps->entry, cap * sizeof(struct process *));
-	if (!entry)
+	uint32_t entries = ps->cap, pids = ps->cap, spares = ps->cap;
+	if (!array_reserve(ps->entry, entries, ps->count) ||
+	    !array_reserve(ps->pid, pids, ps->count) ||
+	    !array_reserve(ps->spare, spares, ps->count))
 		return false;
-	ps->entry = entry;
-	uint32_t *pid = realloc(ps->pid, cap * sizeof(*pid));
-	if (!pid)
-		return false;
-	ps->pid = pid;
-	uint32_t *spare = realloc(ps->spare, cap * sizeof(*spare));
-	if (!spare)
-		return false;
-	ps->spare = spare;
-	ps->cap = cap;
+	ps->cap = entries;
 	return true;
 }
 
@@ -203,14 +197,8 @@ static void queue_gone(struct processes *ps, struct process *p)
 		memmove(ps->gone, ps->gone + ps->gone_first, ps->gone_count * sizeof(*ps->gone));
 		ps->gone_first = 0;
 	}
-	if (ps->gone_count == ps->gone_cap) {
-		uint32_t cap = ps->gone_cap ? 2 * ps->gone_cap : 16;
-		uint32_t *gone = realloc(ps->gone, cap * sizeof(*gone));
-		if (!gone)
-			return; /* it stays */
-		ps->gone = gone;
-		ps->gone_cap = cap;
-	}
+	if (!array_reserve(ps->gone, ps->gone_cap, ps->gone_count))
+		return; /* it stays */
 	ps->gone[ps->gone_first + ps->gone_count++] = p->index;
 	p->queued = true;
 }
@@ -271,17 +259,8 @@ uint32_t processes_add_lane(const struct processes *ps, uint32_t index, uint16_t
 {
 	struct process *p = ps->entry[index];
 	uint16_t at = (uint16_t)(domain + 1);
-	if (at >= p->lanes) {
-		uint32_t lanes = p->lanes;
-		while (lanes <= at)
-			lanes = lanes ? 2 * lanes : 2;
-		uint32_t *lane = realloc(p->lane, lanes * sizeof(*lane));
-		if (!lane)
-			return 0;
-		memset(lane + p->lanes, 0, (lanes - p->lanes) * sizeof(*lane));
-		p->lane = lane;
-		p->lanes = lanes;
-	}
+	if (!array_room(p->lane, p->lanes, at))
+		return 0;
 	return p->lane[at] = assign_lane(ps, p, domain, 0);
 }
 
@@ -305,12 +284,11 @@ static void keep_kind(struct processes *ps, const struct process *p)
 			return;
 	if (!*p->producer || ps->kinds == KINDS_KEPT)
 		return;
-	struct process_kind *kept = realloc(ps->kind, (ps->kinds + 1) * sizeof(*kept));
-	if (!kept)
+	if (!array_more(ps->kind, ps->kinds))
 		return;
-	ps->kind = kept;
-	kept[ps->kinds] = (struct process_kind){.traits = p->traits};
-	memcpy(kept[ps->kinds++].producer, p->producer, sizeof(kept->producer));
+	struct process_kind *kept = &ps->kind[ps->kinds++];
+	*kept = (struct process_kind){.traits = p->traits};
+	memcpy(kept->producer, p->producer, sizeof(kept->producer));
 }
 
 /* Takes it out of the chain of the incarnations of its pid. */

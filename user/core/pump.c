@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/pump.h"
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "core/event_word.h"
 #include "core/join.h"
@@ -168,25 +169,21 @@ void pump_free(struct pump *p)
 
 int pump_add_source(struct pump *p, struct source *s)
 {
-	struct source **more = realloc(p->sources, (p->source_count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_more(p->sources, p->source_count))
 		return -ENOMEM;
-	p->sources = more;
 	int err = source_follow(s, &p->session->timebase);
 	if (!err)
 		err = merge_add(p->merge, s);
 	if (!err)
-		more[p->source_count++] = s;
+		p->sources[p->source_count++] = s;
 	return err;
 }
 
 int pump_add_sink(struct pump *p, struct sink *k)
 {
-	struct sink **more = realloc(p->sinks, (p->sink_count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_more(p->sinks, p->sink_count))
 		return -ENOMEM;
-	p->sinks = more;
-	more[p->sink_count++] = k;
+	p->sinks[p->sink_count++] = k;
 	if (k->batch_max && (!p->batch_max || k->batch_max < p->batch_max))
 		p->batch_max = k->batch_max;
 	return 0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Blobs of up to 32 << (BLOB_CLASSES - 1) bytes are recycled; larger ones go back to malloc. */
 #define BLOB_SMALLEST 32
 #define BLOB_CLASSES  10
@@ -88,14 +90,8 @@ static uint32_t get_slot(struct session_tables *t, uint32_t class)
 		t->free_blobs[class] = t->blobs[i].next;
 		return i;
 	}
-	if (t->blob_count == t->blob_cap) {
-		uint32_t cap = t->blob_cap ? t->blob_cap * 2 : 64;
-		struct blob *blobs = realloc(t->blobs, cap * sizeof(*blobs));
-		if (!blobs)
-			return BLOB_NONE;
-		t->blobs = blobs;
-		t->blob_cap = cap;
-	}
+	if (!array_reserve(t->blobs, t->blob_cap, t->blob_count))
+		return BLOB_NONE;
 	t->blobs[t->blob_count] = (struct blob){.class = class, .next = BLOB_NONE};
 	return t->blob_count++;
 }

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/ptrarray.h"
 #include "base/ptrmap.h"
 
@@ -242,13 +243,7 @@ static uint64_t moment(struct track *k, uint64_t ns)
 /* Room for one more open span. 0 or -ENOMEM. */
 static __attribute__((noinline)) int grow(struct track *k)
 {
-	unsigned cap = k->cap ? 2 * k->cap : 4;
-	struct track_span *open = realloc(k->open, cap * sizeof(*open));
-	if (!open)
-		return -ENOMEM;
-	k->open = open;
-	k->cap = cap;
-	return 0;
+	return array_reserve(k->open, k->cap, k->depth) ? 0 : -ENOMEM;
 }
 
 static int begin(struct tracks *t, struct stack *s, const struct ebt_event *ev)
