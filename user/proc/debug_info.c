@@ -7,6 +7,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "proc/segments.h"
 #include "proc/symtab.h"
 
@@ -54,14 +55,8 @@ static int add_range(struct ranges *r, const struct segments_range *range)
 {
 	if (r->count == MAX_RANGES)
 		return -E2BIG;
-	if (r->count == r->cap) {
-		size_t cap = r->cap ? 2 * r->cap : 64;
-		void *grown = realloc(r->range, cap * sizeof(*r->range));
-		if (!grown)
-			return -ENOMEM;
-		r->range = grown;
-		r->cap = cap;
-	}
+	if (!array_reserve(r->range, r->cap, r->count))
+		return -ENOMEM;
 	r->range[r->count++] = *range;
 	return 0;
 }
@@ -85,14 +80,8 @@ static int add_ranges(struct ranges *r, Dwarf_Die *die, uint32_t depth, uint32_t
 
 static int add_unit(struct debug_info *d, const Dwarf_Die *die, struct ranges *r, size_t *cap)
 {
-	if (d->units == *cap) {
-		size_t more = *cap ? 2 * *cap : 64;
-		void *grown = realloc(d->unit, more * sizeof(*d->unit));
-		if (!grown)
-			return -ENOMEM;
-		d->unit = grown;
-		*cap = more;
-	}
+	if (!array_reserve(d->unit, *cap, d->units))
+		return -ENOMEM;
 	struct unit *u = &d->unit[d->units];
 	*u = (struct unit){.die = *die};
 	int n = add_ranges(r, &u->die, 0, (uint32_t)d->units);
@@ -153,15 +142,8 @@ struct indexing {
 /* Adds a function; its number, `parent` if it has no code, or -errno. */
 static int64_t add_scope(struct indexing *x, Dwarf_Die *die, uint32_t depth, uint32_t parent)
 {
-	if (x->scopes == x->cap) {
-		size_t cap = x->cap ? 2 * x->cap : 32;
-		void *grown =
-			cap < NO_SCOPE ? realloc(x->unit->scope, cap * sizeof(struct scope)) : NULL;
-		if (!grown)
-			return -ENOMEM;
-		x->unit->scope = grown;
-		x->cap = cap;
-	}
+	if (x->scopes == NO_SCOPE || !array_reserve(x->unit->scope, x->cap, x->scopes))
+		return -ENOMEM;
 	uint32_t number = (uint32_t)x->scopes;
 	size_t ranges = x->ranges.count;
 	int n = add_ranges(&x->ranges, die, depth, number);

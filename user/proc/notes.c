@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "proc/machine.h"
 
@@ -164,14 +165,8 @@ static int add_site(struct notes *n, size_t *cap, const struct notes_site *site)
 		n->skipped++;
 		return 0;
 	}
-	if (n->sites == *cap) {
-		size_t more = *cap ? *cap * 2 : 64;
-		struct notes_site *p = realloc(n->site, more * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		n->site = p;
-		*cap = more;
-	}
+	if (!array_reserve(n->site, *cap, n->sites))
+		return -ENOMEM;
 	n->site[n->sites++] = *site;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/map.h"
@@ -86,26 +87,13 @@ struct symbols {
 	struct map unwound; /* by offset: the index of a rule */
 };
 
-static void *grow(void *array, size_t count, size_t *cap, size_t bytes)
-{
-	if (count < *cap)
-		return array;
-	size_t more = *cap ? 2 * *cap : 64;
-	void *grown = realloc(array, more * bytes);
-	if (grown)
-		*cap = more;
-	return grown;
-}
-
 /* Keeps the string. 0 or -ENOMEM, and it is freed. */
 static int add_text(struct texts *t, char *text)
 {
-	char **grown = text ? grow(t->at, t->count, &t->cap, sizeof(*t->at)) : NULL;
-	if (!grown) {
+	if (!text || !array_reserve(t->at, t->cap, t->count)) {
 		free(text);
 		return -ENOMEM;
 	}
-	t->at = grown;
 	t->at[t->count++] = text;
 	return 0;
 }
@@ -397,12 +385,9 @@ static int receive_string(struct symbols *s, const char **ret)
 
 static int add_position(struct symbols *s, const struct symbols_position *p)
 {
-	void *grown = s->positions < MAX_POSITIONS ? grow(s->position, s->positions,
-							  &s->positions_cap, sizeof(*s->position))
-						   : NULL;
-	if (!grown)
+	if (s->positions >= MAX_POSITIONS ||
+	    !array_reserve(s->position, s->positions_cap, s->positions))
 		return -ENOMEM;
-	s->position = grown;
 	s->position[s->positions++] = *p;
 	return 0;
 }
@@ -470,10 +455,8 @@ static int send_all(int fd, const void *data, size_t bytes)
 
 static int keep_rule(struct symbols *s, uint64_t offset, const struct unwind_rule *rule)
 {
-	void *grown = grow(s->rule, s->rules, &s->rules_cap, sizeof(*s->rule));
-	if (!grown)
+	if (!array_reserve(s->rule, s->rules_cap, s->rules))
 		return -ENOMEM;
-	s->rule = grown;
 	uint64_t *index = map_put(&s->unwound, offset);
 	if (!index)
 		return -ENOMEM;
