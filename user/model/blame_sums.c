@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int blame_sums_init(struct blame_sums *s, struct stacks *stacks, uint32_t longest)
 {
 	*s = (struct blame_sums){0};
@@ -56,14 +58,8 @@ void blame_sums_add(struct blame_sums *s, const struct blame_pause *p)
 
 int blame_sums_hold(struct blame_sums *s, struct held_pauses *h, const struct blame_pause *p)
 {
-	if (h->count == h->cap) {
-		uint32_t cap = h->cap ? 4 * h->cap : 4; /* few lanes hold many */
-		struct blame_pause *at = realloc(h->at, cap * sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		h->at = at;
-		h->cap = cap;
-	}
+	if (!array_reserve(h->at, h->cap, h->count))
+		return -ENOMEM;
 	stacks_hold(s->longest.stacks, p->stack);
 	h->at[h->count++] = *p;
 	return 0;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CAP_MIN 256
+#include "base/array.h"
 
 /* Of a stack while values are merged: the prefix tree in the other direction. */
 struct frame_tree_stack {
@@ -23,26 +23,10 @@ static void add_to(uint64_t *sum, uint64_t value)
 		*sum = UINT64_MAX;
 }
 
-/* Makes room for one entry more. 0 or -ENOMEM. */
-static int reserve(void **entries, size_t entry_bytes, uint32_t used, uint32_t *cap)
-{
-	if (used < *cap)
-		return 0;
-	if (*cap > UINT32_MAX / 2)
-		return -ENOMEM;
-	uint32_t grown_cap = *cap ? *cap * 2 : CAP_MIN;
-	void *grown = realloc(*entries, grown_cap * entry_bytes);
-	if (!grown)
-		return -ENOMEM;
-	*entries = grown;
-	*cap = grown_cap;
-	return 0;
-}
-
 /* A node or a label more, zeroed. Returns its index; 0: no memory. */
 static uint32_t add_node(struct frame_tree *t, uint32_t parent, uint32_t label)
 {
-	if (reserve((void **)&t->node, sizeof(*t->node), t->nodes, &t->node_cap))
+	if (!array_reserve(t->node, t->node_cap, t->nodes))
 		return 0;
 	struct frame_tree_node *n = &t->node[t->nodes];
 	*n = (struct frame_tree_node){.label = label, .parent = parent};
@@ -53,7 +37,7 @@ static uint32_t add_node(struct frame_tree *t, uint32_t parent, uint32_t label)
 
 static uint32_t add_label(struct frame_tree *t, const char *text)
 {
-	if (reserve((void **)&t->label, sizeof(*t->label), t->labels, &t->label_cap))
+	if (!array_reserve(t->label, t->label_cap, t->labels))
 		return 0;
 	t->label[t->labels] = (struct frame_tree_label){.text = text};
 	return t->labels++;
@@ -104,27 +88,12 @@ static uint32_t label_of_address(struct frame_tree *t, const struct frame *f)
 	return label;
 }
 
-/* An array by ids, which are below `ids`, grows with zeroes. 0 or -ENOMEM. */
-static int cover(void **entries, size_t entry_bytes, uint32_t *cap, uint32_t ids)
-{
-	if (ids <= *cap)
-		return 0;
-	uint32_t grown_cap = ids < UINT32_MAX / 2 ? ids * 2 : ids;
-	char *grown = realloc(*entries, grown_cap * entry_bytes);
-	if (!grown)
-		return -ENOMEM;
-	memset(grown + *cap * entry_bytes, 0, (grown_cap - *cap) * entry_bytes);
-	*entries = grown;
-	*cap = grown_cap;
-	return 0;
-}
-
 /* The label of a frame's position i. 0: no memory. */
 static uint32_t label_of(struct frame_tree *t, uint32_t frame, const struct frame *f, uint32_t i)
 {
 	if (f->count > 1)
 		return label_of_string(t, f->position[i].function);
-	if (cover((void **)&t->frame_label, sizeof(*t->frame_label), &t->frames, frame + 1))
+	if (!array_room(t->frame_label, t->frames, frame))
 		return 0;
 	if (!t->frame_label[frame])
 		t->frame_label[frame] = f->count ? label_of_string(t, f->position[0].function)
@@ -226,8 +195,7 @@ int frame_tree_add(struct frame_tree *t, const struct frame_tree_value *value, s
 {
 	const struct stacks *stacks = t->session->stacks;
 	uint32_t root = add_node(t, 0, 0), id = 0;
-	if (!root ||
-	    cover((void **)&t->stack, sizeof(*t->stack), &t->stacks, stacks->table.used + 1))
+	if (!root || !array_room(t->stack, t->stacks, stacks->table.used))
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
 		add_to(&t->stack[value[i].stack].value, value[i].value);

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 struct mem_bands *mem_bands_new(const struct session *s, const struct mem_wrappers *w)
 {
 	struct mem_bands *b = calloc(1, sizeof(*b));
@@ -32,15 +34,8 @@ uint32_t mem_bands_of(struct mem_bands *b, uint32_t stack)
 		return 0;
 	if (*number)
 		return (uint32_t)*number;
-	if (b->bands == b->cap) {
-		size_t cap = b->cap ? (size_t)b->cap * 2 : 64;
-		struct mem_band *grown =
-			cap < UINT32_MAX ? realloc(b->band, cap * sizeof(*grown)) : NULL;
-		if (!grown)
-			return 0;
-		b->band = grown;
-		b->cap = (uint32_t)cap;
-	}
+	if (!array_reserve(b->band, b->cap, b->bands))
+		return 0;
 	b->band[b->bands++] = (struct mem_band){.site = site};
 	*number = b->bands;
 	return b->bands;
@@ -69,14 +64,8 @@ int mem_bands_change(struct mem_bands *b, uint32_t number, const struct mem_time
 		renumber(band, t->halvings);
 	band->live += bytes;
 	if (!band->steps || band->step[band->steps - 1].bucket != bucket) {
-		if (band->steps == band->cap) {
-			uint32_t cap = band->cap ? band->cap * 2 : 4;
-			struct mem_band_step *grown = realloc(band->step, cap * sizeof(*grown));
-			if (!grown)
-				return -ENOMEM;
-			band->step = grown;
-			band->cap = cap;
-		}
+		if (!array_reserve(band->step, band->cap, band->steps))
+			return -ENOMEM;
 		band->step[band->steps++].bucket = bucket;
 	}
 	band->step[band->steps - 1].live = band->live;

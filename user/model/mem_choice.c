@@ -5,18 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int mem_choice_add(struct mem_choice *c, uint64_t number)
 {
 	size_t at = (size_t)(number / 64);
-	if (at >= c->words) {
-		size_t words = at + at / 2 + 64;
-		uint64_t *grown = realloc(c->word, words * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		memset(grown + c->words, 0, (words - c->words) * sizeof(*grown));
-		c->word = grown;
-		c->words = words;
-	}
+	if (!array_room(c->word, c->words, at))
+		return -ENOMEM;
 	c->word[at] |= UINT64_C(1) << number % 64;
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define NO_BACKTRACE "(no backtrace)"
 
 int mem_diff_init(struct mem_diff *d, enum mem_per per)
@@ -48,15 +50,8 @@ static struct mem_diff_site *site_of(struct mem_diff *d, uint32_t name, uint32_t
 		return NULL;
 	if (*number)
 		return &d->site[*number - 1];
-	if (d->sites == d->cap) {
-		size_t cap = d->cap ? (size_t)d->cap * 2 : 64;
-		struct mem_diff_site *grown =
-			cap <= UINT32_MAX ? realloc(d->site, cap * sizeof(*grown)) : NULL;
-		if (!grown)
-			return NULL;
-		d->site = grown;
-		d->cap = (uint32_t)cap;
-	}
+	if (!array_reserve(d->site, d->cap, d->sites))
+		return NULL;
 	d->site[d->sites++] = (struct mem_diff_site){.name = name, .file = file};
 	*number = d->sites;
 	return &d->site[d->sites - 1];

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void mem_process_init(struct mem_process *p, const struct session *s, uint32_t process,
 		      double given_rate)
 {
@@ -91,39 +93,20 @@ void mem_process_settle(struct mem_process *p)
 		p->scale.each = each;
 }
 
-static bool grow_index(struct mem_process *p, uint32_t stack)
-{
-	size_t count = (size_t)stack + stack / 2 + 64;
-	uint32_t *grown = count <= UINT32_MAX ? realloc(p->row_of, count * sizeof(*grown)) : NULL;
-	if (!grown)
-		return false;
-	memset(grown + p->stacks, 0, (count - p->stacks) * sizeof(*grown));
-	p->row_of = grown;
-	p->stacks = (uint32_t)count;
-	return true;
-}
-
 static bool grow_rows(struct mem_process *p)
 {
-	size_t cap = p->cap ? (size_t)p->cap * 2 : 64;
-	struct mem_row *row = cap <= UINT32_MAX ? realloc(p->row, cap * sizeof(*row)) : NULL;
-	if (!row)
+	uint32_t rows = p->cap, fates = p->cap;
+	if (!array_reserve(p->row, rows, p->rows + 1) ||
+	    (p->has_fates && !array_reserve(p->fate, fates, p->rows + 1)))
 		return false;
-	p->row = row;
-	if (p->has_fates) {
-		struct mem_fate *fate = realloc(p->fate, cap * sizeof(*fate));
-		if (!fate)
-			return false;
-		p->fate = fate;
-	}
-	p->cap = (uint32_t)cap;
+	p->cap = rows;
 	return true;
 }
 
 uint32_t mem_process_add_row(struct mem_process *p, const struct session *s,
 			     const struct mem_filter *f, uint32_t stack)
 {
-	if (stack >= p->stacks && !grow_index(p, stack))
+	if (!array_room(p->row_of, p->stacks, stack))
 		return 0;
 	if (p->rows + 1 >= p->cap && !grow_rows(p))
 		return 0;
@@ -204,7 +187,7 @@ static bool index_rows(struct mem_process *sum)
 {
 	for (uint32_t i = 1; i <= sum->rows; i++) {
 		uint32_t stack = sum->row[i].stack;
-		if (stack >= sum->stacks && !grow_index(sum, stack))
+		if (!array_room(sum->row_of, sum->stacks, stack))
 			return false;
 		sum->row_of[stack] = i;
 	}

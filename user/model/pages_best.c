@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#define FIRST_CAP 16
+#include "base/array.h"
 
 void pages_best_done(struct pages_best *b)
 {
@@ -47,14 +47,8 @@ int pages_best_add(struct pages_best *b, uint64_t value, uint64_t addr)
 			sink(b, r);
 		return 0;
 	}
-	if (b->count == b->cap) {
-		uint32_t cap = b->cap ? 2 * b->cap : FIRST_CAP;
-		struct pages_best_row *row = realloc(b->row, cap * sizeof(*row));
-		if (!row)
-			return -ENOMEM;
-		b->row = row;
-		b->cap = cap;
-	}
+	if (!array_reserve(b->row, b->cap, b->count))
+		return -ENOMEM;
 	rise(b, b->count++, r);
 	return 0;
 }

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void pauses_done(struct pauses *p)
 {
 	free(p->held);
@@ -50,14 +52,8 @@ static int hold(struct pauses *p, uint64_t ns, uint64_t now_ns)
 		int err = pauses_settle(p);
 		return err ? err : count(p, ns);
 	}
-	if (p->held_count == p->held_cap) {
-		uint32_t cap = p->held_cap ? 4 * p->held_cap : 4; /* few lanes hold many */
-		uint64_t *held = realloc(p->held, cap * sizeof(*held));
-		if (!held)
-			return -ENOMEM;
-		p->held = held;
-		p->held_cap = cap;
-	}
+	if (!array_reserve(p->held, p->held_cap, p->held_count))
+		return -ENOMEM;
 	p->held[p->held_count++] = ns;
 	return 0;
 }

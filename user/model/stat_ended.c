@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void stat_ended_done(struct stat_ended *e)
 {
 	free(e->heap);
@@ -18,14 +20,8 @@ static bool is_less(const struct stat_process *a, const struct stat_process *b)
 
 int stat_ended_add(struct stat_ended *e, struct stat_process *p)
 {
-	if (e->count == e->cap) {
-		uint32_t cap = e->cap ? 2 * e->cap : 16;
-		struct stat_process **heap = realloc(e->heap, cap * sizeof(struct stat_process *));
-		if (!heap)
-			return -ENOMEM;
-		e->heap = heap;
-		e->cap = cap;
-	}
+	if (!array_reserve(e->heap, e->cap, e->count))
+		return -ENOMEM;
 	uint32_t i = e->count++;
 	for (; i && is_less(p, e->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		e->heap[i] = e->heap[(i - 1) / 2];
