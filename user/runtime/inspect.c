@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/map.h"
@@ -111,14 +112,8 @@ static void forget_at(struct map *m, uint64_t key, uint32_t at)
 static void keep(struct inspect *in, const struct known *k)
 {
 	uint32_t at = (uint32_t)(in->inspected % MAX_KNOWN);
-	if (at == in->room) {
-		uint32_t room = in->room ? 2 * in->room : 64;
-		struct known *p = realloc(in->file, room * sizeof(*p));
-		if (!p)
-			return;
-		in->file = p;
-		in->room = room;
-	}
+	if (!array_reserve(in->file, in->room, at))
+		return;
 	if (in->inspected >= MAX_KNOWN) {
 		const struct known *old = &in->file[at];
 		forget_at(&in->index, hash_of(old), at);
