@@ -65,7 +65,7 @@ static void test_long(void)
 		wrong += p.queued != put_ns - taken_ns || p.lane[0].count != p.queued;
 	}
 	is(wrong, 0, "events come in the order in which they were put");
-	is(most, 256, "and memory follows those that wait, not those that have passed");
+	ok(most < 256, "and memory follows those that wait, not those that have passed");
 	pipe_lanes_done(&p, session);
 }
 

@@ -7,6 +7,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "proc/memory_reader.h"
@@ -67,14 +68,8 @@ static struct bpf_file *find_file(struct bpf_files *f, uint64_t dev, uint64_t in
 
 static struct bpf_file *add_file(struct bpf_files *f, uint64_t dev, uint64_t inode)
 {
-	if (f->files == f->room) {
-		uint32_t room = f->room ? 2 * f->room : 8;
-		struct bpf_file *more = realloc(f->file, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		f->file = more;
-		f->room = room;
-	}
+	if (!array_reserve(f->file, f->room, f->files))
+		return NULL;
 	uint64_t *at = map_put(&f->index, hash_file(dev, inode));
 	if (!at)
 		return NULL;

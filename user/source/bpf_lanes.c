@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/ptrmap.h"
 
 /* How far back an event is put into its place. Normally it is a few events; a traced program that
@@ -32,11 +33,9 @@ static int new_lane(struct bpf_lanes *l, uint32_t *ret)
 		l->first_free = l->lane[*ret].next_free;
 		return 0;
 	}
-	struct bpf_lane *p = realloc(l->lane, (l->lanes + 1ull) * sizeof(*p));
-	if (!p)
+	if (!array_more(l->lane, l->lanes))
 		return -ENOMEM;
-	l->lane = p;
-	p[l->lanes] = (struct bpf_lane){0};
+	l->lane[l->lanes] = (struct bpf_lane){0};
 	*ret = l->lanes++;
 	return 0;
 }
@@ -61,26 +60,10 @@ void bpf_lanes_done(struct bpf_lanes *l)
 	*l = (struct bpf_lanes){0};
 }
 
-static int grow_table(void **table, uint32_t *count, uint32_t want, size_t item)
-{
-	if (want <= *count)
-		return 0;
-	char *p = realloc(*table, want * item);
-	if (!p)
-		return -ENOMEM;
-	memset(p + *count * item, 0, (want - *count) * item);
-	*table = p;
-	*count = want;
-	return 0;
-}
-
 /* NULL: no memory. */
 static struct bpf_slot_lanes *find_slot(struct bpf_lanes *l, uint32_t slot)
 {
-	if (slot >= l->slots &&
-	    grow_table((void **)&l->slot, &l->slots, slot + 1, sizeof(*l->slot)))
-		return NULL;
-	return &l->slot[slot];
+	return array_room(l->slot, l->slots, slot) ? &l->slot[slot] : NULL;
 }
 
 static int find_lane(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32_t *ret)
@@ -91,8 +74,7 @@ static int find_lane(struct bpf_lanes *l, uint32_t slot, uint16_t domain, uint32
 	struct bpf_slot_lanes *s = find_slot(l, slot);
 	if (!s)
 		return -ENOMEM;
-	if (domain >= s->domains &&
-	    grow_table((void **)&s->lane, &s->domains, domain + 1u, sizeof(*s->lane)))
+	if (!array_room(s->lane, s->domains, domain))
 		return -ENOMEM;
 	if (!s->lane[domain] && new_lane(l, &s->lane[domain]))
 		return -ENOMEM;
@@ -109,13 +91,7 @@ static int make_room(struct bpf_lane *q)
 		q->first = 0;
 		return 0;
 	}
-	size_t cap = q->cap ? q->cap * 2 : 64;
-	struct ebt_event *p = realloc(q->ev, cap * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	q->ev = p;
-	q->cap = cap;
-	return 0;
+	return array_reserve(q->ev, q->cap, q->first + q->count) ? 0 : -ENOMEM;
 }
 
 static struct bpf_last *last_of_thread(struct bpf_slot_lanes *s, uint32_t tid)

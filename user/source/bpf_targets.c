@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -24,25 +25,13 @@
 
 /* ---- slots ---- */
 
-static int grow(void **array, uint32_t room, uint32_t more, size_t item)
-{
-	char *p = realloc(*array, more * item);
-	if (!p)
-		return -ENOMEM;
-	memset(p + room * item, 0, (more - room) * item);
-	*array = p;
-	return 0;
-}
-
 static int more_slots(struct bpf_targets *t)
 {
-	uint32_t room = t->slots_room, more = room ? 2 * room : 64;
-	if (grow((void **)&t->slot, room, more, sizeof(struct bpf_target *)) ||
-	    grow((void **)&t->young, room, more, sizeof(*t->young)) ||
-	    grow((void **)&t->lent, room, more, sizeof(*t->lent)) ||
-	    grow((void **)&t->free, room, more, sizeof(*t->free)))
+	uint32_t at = t->slots_room, slots = at, young = at, lent = at, free = at;
+	if (!array_room(t->slot, slots, at) || !array_room(t->young, young, at) ||
+	    !array_room(t->lent, lent, at) || !array_room(t->free, free, at))
 		return -ENOMEM;
-	t->slots_room = more;
+	t->slots_room = slots;
 	return 0;
 }
 
@@ -365,13 +354,9 @@ void bpf_targets_end(struct bpf_targets *t, struct bpf_target *target)
 	p->target = p->target == target ? NULL : p->target;
 	target->ended = true;
 	target->end_ns = now_ns();
-	if (t->ends == t->ends_room) {
-		uint32_t room = t->ends_room ? 2 * t->ends_room : 64;
-		/* Without memory its slot is not used again. */
-		if (grow((void **)&t->ended, t->ends_room, room, sizeof(struct bpf_target *)))
-			return;
-		t->ends_room = room;
-	}
+	/* Without memory its slot is not used again. */
+	if (!array_reserve(t->ended, t->ends_room, t->ends))
+		return;
 	t->ended[t->ends++] = target;
 }
 

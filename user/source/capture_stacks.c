@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 /* The id of a number that the reader has checked; 0 for number 0. */
 static uint32_t id_of(const struct capture_ids *t, uint32_t number)
 {
@@ -13,16 +15,8 @@ static uint32_t id_of(const struct capture_ids *t, uint32_t number)
 /* Gives a number to an id. The one it had is returned in *ret_old, 0 if none. 0 or -ENOMEM. */
 static int set_id(struct capture_ids *t, uint32_t number, uint32_t id, uint32_t *ret_old)
 {
-	if (number > t->cap) {
-		size_t cap = t->cap ? t->cap : 64;
-		while (cap < number)
-			cap *= 2;
-		uint32_t *more = realloc(t->id, cap * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		t->id = more;
-		t->cap = cap;
-	}
+	if (!array_reserve(t->id, t->cap, number - 1))
+		return -ENOMEM;
 	for (; t->count < number; t->count++)
 		t->id[t->count] = 0;
 	*ret_old = t->id[number - 1];

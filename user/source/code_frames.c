@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/ptrmap.h"
 #include "proc/elf.h"
@@ -223,14 +224,8 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 	struct code_map *map = r->map;
 	if (!e->exec || map->count == MAX_MAPPINGS)
 		return 0;
-	if (map->count == map->cap) {
-		size_t cap = map->cap ? 2 * map->cap : 32;
-		void *grown = realloc(map->mapping, cap * sizeof(*map->mapping));
-		if (!grown)
-			return -ENOMEM;
-		map->mapping = grown;
-		map->cap = cap;
-	}
+	if (!array_reserve(map->mapping, map->cap, map->count))
+		return -ENOMEM;
 	map->mapping[map->count++] = (struct code_mapping){
 		.start = e->start,
 		.end = e->end,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/memtrace.h"
 
+#include "base/array.h"
 #include "codec/memtrace.h"
 #include "codec/memtrace_read.h"
 #include "source/mem_modules.h"
@@ -68,14 +69,8 @@ bool memtrace_is(const void *head, size_t bytes)
 
 static int add_lane(struct memtrace_source *s, struct lane **ret)
 {
-	if (s->base.lanes == s->lane_cap) {
-		uint32_t cap = s->lane_cap ? 2 * s->lane_cap : 8;
-		struct lane *grown = realloc(s->lane, cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		s->lane = grown;
-		s->lane_cap = cap;
-	}
+	if (!array_reserve(s->lane, s->lane_cap, s->base.lanes))
+		return -ENOMEM;
 	*ret = &s->lane[s->base.lanes++];
 	**ret = (struct lane){0};
 	return 0;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+
 #define WINDOW_BYTES 65536
 
 /* Domains are 16 bits: a bit each. */
@@ -22,10 +24,8 @@ static int add(struct memtrace_domains *d, struct seen *seen, uint16_t domain)
 	if (d->count == MEMTRACE_DOMAINS_MAX)
 		return -E2BIG;
 	*bits |= bit;
-	uint16_t *grown = realloc(d->domain, (d->count + 1) * sizeof(*grown));
-	if (!grown)
+	if (!array_more(d->domain, d->count))
 		return -ENOMEM;
-	d->domain = grown;
 	d->domain[d->count++] = domain;
 	return 0;
 }

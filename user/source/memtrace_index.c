@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "source/memtrace_index.h"
 
+#include "base/array.h"
 #include "source/memtrace_domains.h"
 #include <errno.h>
 #include <stdlib.h>
 
 #define DOMAINS	    65536
 #define LENGTH_BITS 16
-#define FIRST	    1024
 /* So many places without a packet: after the last one all is read. */
 #define DAMAGES_MAX (1u << 16)
 
@@ -29,14 +29,11 @@ struct making {
 
 static int grow(struct making *m)
 {
-	uint32_t cap = m->cap ? 2 * m->cap : FIRST;
-	uint64_t *packet = realloc(m->packet, cap * sizeof(*packet));
-	m->packet = packet ? packet : m->packet;
-	uint16_t *domain = realloc(m->domain, cap * sizeof(*domain));
-	m->domain = domain ? domain : m->domain;
-	if (!packet || !domain)
+	uint32_t packets = m->cap, domains = m->cap;
+	if (!array_reserve(m->packet, packets, m->cap) ||
+	    !array_reserve(m->domain, domains, m->cap))
 		return -ENOMEM;
-	m->cap = cap;
+	m->cap = packets;
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "source/mem_modules.h"
 
 #define NO_POSITIONS (1ull << 32)
@@ -150,13 +151,7 @@ static __attribute__((noinline)) void forget_recent(struct memtrace_codes *c)
 
 static __attribute__((noinline)) int grow(struct memtrace_backtrace *b, uint32_t depth)
 {
-	uint32_t cap = depth < 64 ? 64 : depth * 2;
-	uint32_t *grown = realloc(b->stack, cap * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	b->stack = grown;
-	b->cap = cap;
-	return 0;
+	return array_reserve(b->stack, b->cap, depth - 1) ? 0 : -ENOMEM;
 }
 
 static uint64_t at_most(uint64_t v)

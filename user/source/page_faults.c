@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/page_faults.h"
 
+#include "base/array.h"
 #include "base/map.h"
 
 #include <dirent.h>
@@ -22,14 +23,8 @@ static const uint64_t kinds[] = {PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_F
 
 static int keep(struct page_faults *f, int fd)
 {
-	if (f->fds == f->room) {
-		uint32_t room = f->room ? 2 * f->room : 16;
-		int *more = realloc(f->fd, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		f->fd = more;
-		f->room = room;
-	}
+	if (!array_reserve(f->fd, f->room, f->fds))
+		return -ENOMEM;
 	f->fd[f->fds++] = fd;
 	return 0;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 #define WORDS (PAGE_CHUNK_PAGES / 64)
 
 /* Joins runs, and passes each on when it is known to end. */
@@ -69,14 +71,8 @@ static uint64_t *find_or_add(struct page_set *s, uint64_t number)
 	s->last = at;
 	if (at < s->chunks && s->chunk[at].number == number)
 		return s->chunk[at].bits;
-	if (s->chunks == s->room) {
-		size_t room = s->room ? 2 * s->room : 16;
-		struct page_chunk *more = realloc(s->chunk, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		s->chunk = more;
-		s->room = room;
-	}
+	if (!array_reserve(s->chunk, s->room, s->chunks))
+		return NULL;
 	uint64_t *bits = calloc(WORDS, sizeof(*bits));
 	if (!bits)
 		return NULL;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define MAX_TOUCHED 65536 /* ranges; beyond it the check is made again */
 
 void page_event_at(struct page_event *of, uint64_t ts)
@@ -36,14 +38,8 @@ int page_event_emit(void *ctx, uint64_t first, uint64_t pages)
 
 static int append(struct page_run **run, size_t *runs, size_t *room, uint64_t first, uint64_t pages)
 {
-	if (*runs == *room) {
-		size_t more = *room ? 2 * *room : 64;
-		struct page_run *p = realloc(*run, more * sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		*run = p;
-		*room = more;
-	}
+	if (!array_reserve(*run, *room, *runs))
+		return -ENOMEM;
 	(*run)[(*runs)++] = (struct page_run){first, pages};
 	return 0;
 }
@@ -83,14 +79,8 @@ int page_space_enter(struct page_space *s, const struct ebt_page_record *rec, ui
 		     uint64_t pages)
 {
 	struct page_call *call = find_call(s, rec->head.tid);
-	if (!call && s->calls == s->calls_room) {
-		uint32_t room = s->calls_room ? 2 * s->calls_room : 8;
-		struct page_call *more = realloc(s->call, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		s->call = more;
-		s->calls_room = room;
-	}
+	if (!call && !array_reserve(s->call, s->calls_room, s->calls))
+		return -ENOMEM;
 	call = call ? call : &s->call[s->calls++];
 	*call = (struct page_call){rec->head.tid, rec->dropped, {first, pages}};
 	return 0;

@@ -5,19 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_EVENTS 256
-#define FIRST_LANES  8
+#include "base/array.h"
 
 static int add_lane(struct pipe_lanes *p)
 {
-	if (p->count == p->cap) {
-		uint32_t cap = p->cap ? 2 * p->cap : FIRST_LANES;
-		struct pipe_lane *grown = realloc(p->lane, cap * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		p->lane = grown;
-		p->cap = cap;
-	}
+	if (!array_reserve(p->lane, p->cap, p->count))
+		return -ENOMEM;
 	p->lane[p->count++] = (struct pipe_lane){0};
 	return 0;
 }
@@ -65,14 +58,8 @@ struct ebt_event *pipe_lanes_room(struct pipe_lanes *p, uint32_t lane)
 		memmove(l->queue, l->queue + l->first, l->count * sizeof(*l->queue));
 		l->first = 0;
 	}
-	if (l->first + l->count == l->cap) {
-		size_t cap = l->cap ? 2 * l->cap : FIRST_EVENTS;
-		struct ebt_event *grown = realloc(l->queue, cap * sizeof(*grown));
-		if (!grown)
-			return NULL;
-		l->queue = grown;
-		l->cap = cap;
-	}
+	if (!array_reserve(l->queue, l->cap, l->first + l->count))
+		return NULL;
 	return &l->queue[l->first + l->count];
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "source/ring_damages.h"
@@ -402,15 +403,12 @@ static int refuse_file(struct ring_source *s, struct ebt_cursor *c, const struct
 /* Room for one more file in both lists. */
 static bool has_room(struct ring_source *s)
 {
-	if (s->file_count < s->file_cap)
-		return true;
-	uint32_t cap = s->file_cap ? 2 * s->file_cap : 8;
-	struct ring_file **files = realloc(s->files, cap * sizeof(struct ring_file *));
-	s->files = files ? files : s->files;
-	struct ring_file **open = realloc(s->open, cap * sizeof(struct ring_file *));
-	s->open = open ? open : s->open;
-	s->file_cap = files && open ? cap : s->file_cap;
-	return files && open;
+	uint32_t files = s->file_cap, open = s->file_cap;
+	if (!array_reserve(s->files, files, s->file_count) ||
+	    !array_reserve(s->open, open, s->file_count))
+		return false;
+	s->file_cap = files;
+	return true;
 }
 
 /* An exec leaves the file of the program before, whose memory is gone: files are not added up. */

@@ -5,16 +5,16 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 int ring_damages_keep(struct ring_damages *d, uint32_t number, const struct ring_damage *damage)
 {
-	struct file_damage *more = realloc(d->of, (d->count + 1) * sizeof(*more));
-	if (!more)
+	if (!array_more(d->of, d->count))
 		return -ENOMEM;
-	d->of = more;
 	uint32_t at = d->count++;
-	for (; at && more[at - 1].number > number; at--)
-		more[at] = more[at - 1];
-	more[at] = (struct file_damage){number, *damage};
+	for (; at && d->of[at - 1].number > number; at--)
+		d->of[at] = d->of[at - 1];
+	d->of[at] = (struct file_damage){number, *damage};
 	return 0;
 }
 

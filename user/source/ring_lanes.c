@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 void ring_lanes_init(struct ring_lanes *l)
 {
 	*l = (struct ring_lanes){.count = 1};
@@ -20,18 +22,13 @@ void ring_lanes_done(struct ring_lanes *l)
 
 int ring_lanes_reserve(struct ring_lanes *l)
 {
-	if (l->ended_count || l->count < l->cap)
+	uint32_t lanes = l->cap, ended = l->cap, again = l->cap;
+	if (l->ended_count)
 		return 0;
-	uint32_t cap = l->cap ? 2 * l->cap : 16;
-	struct ring_lane **lane = realloc(l->lane, cap * sizeof(struct ring_lane *));
-	l->lane = lane ? lane : l->lane;
-	uint32_t *ended = realloc(l->ended, cap * sizeof(*ended));
-	l->ended = ended ? ended : l->ended;
-	uint32_t *again = realloc(l->again, cap * sizeof(*again));
-	l->again = again ? again : l->again;
-	if (!lane || !ended || !again)
+	if (!array_reserve(l->lane, lanes, l->count) || !array_reserve(l->ended, ended, l->count) ||
+	    !array_reserve(l->again, again, l->count))
 		return -ENOMEM;
-	l->cap = cap;
+	l->cap = lanes;
 	return 0;
 }
 

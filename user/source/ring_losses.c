@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 void ring_losses_done(struct ring_losses *l)
 {
 	free(l->ev);
@@ -12,14 +14,8 @@ void ring_losses_done(struct ring_losses *l)
 
 bool ring_losses_add(struct ring_losses *l, const struct ring_loss *loss)
 {
-	if (l->count == l->room) {
-		uint32_t room = l->room ? 2 * l->room : 16;
-		struct ebt_event *ev = realloc(l->ev, room * sizeof(*ev));
-		if (!ev)
-			return false;
-		l->ev = ev;
-		l->room = room;
-	}
+	if (!array_reserve(l->ev, l->room, l->count))
+		return false;
 	uint64_t last_ns = l->count ? l->ev[l->count - 1].ts : 0;
 	l->ev[l->count++] = (struct ebt_event){
 		.kind = EBT_LOST,
