@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "proc/process.h"
@@ -91,23 +92,10 @@ static int on_end(void *ctx)
 	return 0;
 }
 
-/* The array with room for one more; NULL: no memory, the array is as it was. */
-static void *with_room(void *array, unsigned count, unsigned *cap, size_t size)
-{
-	if (count < *cap)
-		return array;
-	unsigned more = *cap ? 2 * *cap : 8;
-	void *p = realloc(array, more * size);
-	*cap = p ? more : *cap;
-	return p;
-}
-
 static int make_room(struct follow *f)
 {
-	void *running = with_room(f->running, f->count, &f->cap, sizeof(*f->running));
-	f->running = running ? running : f->running;
-	void *found = with_room(f->found.pid, f->found.count, &f->found.cap, sizeof(pid_t));
-	f->found.pid = found ? found : f->found.pid;
+	bool running = array_reserve(f->running, f->cap, f->count);
+	bool found = array_reserve(f->found.pid, f->found.cap, f->found.count);
 	return running && found ? 0 : -ENOMEM;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "engine/foreign_file.h"
 #include "engine/input_capture.h"
@@ -265,9 +266,7 @@ static bool drop_same(struct inputs *ins, struct input *in)
 
 enum engine_end inputs_add(struct inputs *ins, const char *path)
 {
-	struct input **more = realloc(ins->input, (ins->count + 1) * sizeof(*more));
-	struct input *in = more ? calloc(1, sizeof(*in)) : NULL;
-	ins->input = more ? more : ins->input;
+	struct input *in = array_more(ins->input, ins->count) ? calloc(1, sizeof(*in)) : NULL;
 	if (!in)
 		return ENGINE_FAILED;
 	ins->input[ins->count++] = in;
@@ -321,13 +320,11 @@ static enum engine_end keep(struct inputs *ins, unsigned kind, struct source *so
 {
 	if (!source || source == last_source(ins, kind))
 		return ENGINE_OK;
-	struct input_source *more = realloc(ins->sources, (ins->source_count + 1) * sizeof(*more));
-	if (!more) {
+	if (!array_more(ins->sources, ins->source_count)) {
 		source_free(source);
 		return ENGINE_FAILED;
 	}
-	ins->sources = more;
-	more[ins->source_count++] = (struct input_source){kind, source};
+	ins->sources[ins->source_count++] = (struct input_source){kind, source};
 	return ENGINE_OK;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "proc/maps.h"
 #include "proc/memory_reader.h"
@@ -30,14 +31,9 @@ static void add_file(struct leftover *l, unsigned dir, const char *name, pid_t p
 	}
 	if (fstatat(l->dirs[dir].fd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return;
-	if (!(l->file_count & (l->file_count - 1))) {
-		unsigned cap = l->file_count ? 2 * l->file_count : 1;
-		struct leftover_file *files = realloc(l->files, cap * sizeof(*files));
-		if (!files) {
-			l->cut = true;
-			return;
-		}
-		l->files = files;
+	if (!array_more(l->files, l->file_count)) {
+		l->cut = true;
+		return;
 	}
 	struct leftover_file *f = &l->files[l->file_count++];
 	*f = (struct leftover_file){.dir = dir,
@@ -59,11 +55,7 @@ int leftover_add(struct leftover *l, int fd, const char *path)
 		err = -E2BIG;
 		l->cut = true;
 	}
-	struct leftover_dir *dirs =
-		err ? NULL : realloc(l->dirs, (l->dir_count + 1) * sizeof(*dirs));
-	char *copy = dirs ? strdup(path) : NULL;
-	if (dirs)
-		l->dirs = dirs;
+	char *copy = !err && array_more(l->dirs, l->dir_count) ? strdup(path) : NULL;
 	if (!copy) {
 		close(fd);
 		return err ? err : -ENOMEM;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/file.h"
 #include "base/ptrmap.h"
 #include "core/alloc_trace.h"
@@ -97,10 +98,8 @@ static ssize_t read_events(struct program_trace *p, struct ebt_memtrace_event *e
 static int open_program(struct resolver *r, unsigned n)
 {
 	const struct ebt_recorder_state *state = &r->run->programs->state[n];
-	struct program_trace *grown = realloc(r->program, (r->count + 1) * sizeof(*grown));
-	if (!grown)
+	if (!array_more(r->program, r->count))
 		return -ENOMEM;
-	r->program = grown;
 	int fd = open_file(r, n, "ctf");
 	if (fd < 0)
 		return fd;
@@ -167,25 +166,13 @@ static int write_packet(void *ctx, const void *packet, size_t bytes)
 	return err;
 }
 
-static int reserve(int64_t **array, size_t *cap, size_t want)
-{
-	if (want <= *cap)
-		return 0;
-	int64_t *grown = realloc(*array, 2 * want * sizeof(**array));
-	if (!grown)
-		return -ENOMEM;
-	*array = grown;
-	*cap = 2 * want;
-	return 0;
-}
-
 /* The backtrace of an allocation into r->stack. */
 static int take_stack(struct resolver *r, const struct ebt_memtrace_event *e, unsigned n)
 {
 	if (e->again)
 		return 0;
 	size_t shared = e->common < r->depth ? e->common : r->depth;
-	if (reserve(&r->stack, &r->stack_cap, shared + e->frames + 1))
+	if (!array_reserve(r->stack, r->stack_cap, shared + e->frames))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < e->frames; i++)
 		r->stack[shared + i] =
@@ -206,7 +193,7 @@ static int write_alloc(struct resolver *r, struct ebt_memtrace_event *e)
 			break;
 		depth--;
 	}
-	if (reserve(&r->written, &r->written_cap, depth + 1))
+	if (!array_reserve(r->written, r->written_cap, depth))
 		return -ENOMEM;
 	while (common < depth && common < r->written_depth &&
 	       r->stack[common] == r->written[common])
