@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 /* Of a stack that is cut. */
 #define CUT_FRAMES 4096
 #define CUT_BYTES  (256u << 10)
@@ -75,18 +77,7 @@ void ebt_stacks_free(struct ebt_stacks *s)
 
 static struct number *number_of(struct numbers *n, uint32_t id)
 {
-	if (id >= n->cap) {
-		size_t cap = n->cap ? n->cap : 64;
-		while (cap <= id)
-			cap *= 2;
-		struct number *more = realloc(n->of, cap * sizeof(*more));
-		if (!more)
-			return NULL;
-		memset(more + n->cap, 0, (cap - n->cap) * sizeof(*more));
-		n->of = more;
-		n->cap = cap;
-	}
-	return &n->of[id];
+	return array_room(n->of, n->cap, id) ? &n->of[id] : NULL;
 }
 
 /* The number that an id has in the block already, 0 if none. */
@@ -163,14 +154,8 @@ static ssize_t missing_path(struct ebt_stacks *s, uint32_t stack)
 {
 	size_t n = 0;
 	for (; stack && !written_as(s, &s->stacks, stack); n++) {
-		if (n == s->path_cap) {
-			size_t cap = s->path_cap ? 2 * s->path_cap : 64;
-			uint32_t *more = realloc(s->path, cap * sizeof(*more));
-			if (!more)
-				return -ENOMEM;
-			s->path = more;
-			s->path_cap = cap;
-		}
+		if (!array_reserve(s->path, s->path_cap, n))
+			return -ENOMEM;
 		s->path[n] = stack;
 		stack = stacks_parent(s->session->stacks, stack);
 	}
@@ -180,14 +165,8 @@ static ssize_t missing_path(struct ebt_stacks *s, uint32_t stack)
 /* The block's numbers of its stacks stay true as long as none of them is freed. */
 static int hold(struct ebt_stacks *s, uint32_t stack)
 {
-	if (s->held_count == s->held_cap) {
-		size_t cap = s->held_cap ? 2 * s->held_cap : 64;
-		uint32_t *more = realloc(s->held, cap * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		s->held = more;
-		s->held_cap = cap;
-	}
+	if (!array_reserve(s->held, s->held_cap, s->held_count))
+		return -ENOMEM;
 	s->held[s->held_count++] = stack;
 	stacks_hold(s->session->stacks, stack);
 	return 0;

@@ -4,8 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define FIRST_CAP 2
-#define NONE	  UINT64_MAX /* number of a phase for which there was no memory */
+#include "base/array.h"
+
+#define NONE UINT64_MAX /* number of a phase for which there was no memory */
 
 /*
  * The phases of a track that have begun and are not written, span[at..count), by their begin. The
@@ -123,15 +124,7 @@ static int make_room(struct fxt_spans *f, struct fxt_held *h)
 		h->count -= h->at;
 		h->at = 0;
 	}
-	if (h->count < h->cap)
-		return 0;
-	uint32_t cap = h->cap ? 2 * h->cap : FIRST_CAP;
-	struct fxt_span *span = realloc(h->span, cap * sizeof(*span));
-	if (!span)
-		return -ENOMEM;
-	h->span = span;
-	h->cap = cap;
-	return 0;
+	return array_reserve(h->span, h->cap, h->count) ? 0 : -ENOMEM;
 }
 
 int fxt_spans_begin(struct fxt_spans *f, struct track *t, struct track_span *s,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "sink/memtrace.h"
 
+#include "base/array.h"
 #include "base/log.h"
 #include "base/plural.h"
 #include "base/ptrmap.h"
@@ -162,16 +163,11 @@ static int reserve(struct domain *d, size_t depth)
 {
 	if (depth <= d->cap)
 		return 0;
-	size_t cap = depth * 2;
-	uint32_t *frame = realloc(d->frame, cap * sizeof(*frame));
-	d->frame = frame ? frame : d->frame;
-	uint32_t *next = realloc(d->next, cap * sizeof(*next));
-	d->next = next ? next : d->next;
-	int64_t *codes = realloc(d->codes, cap * sizeof(*codes));
-	d->codes = codes ? codes : d->codes;
-	if (!frame || !next || !codes)
+	size_t frames = d->cap, next = d->cap, codes = d->cap;
+	if (!array_reserve(d->frame, frames, depth - 1) ||
+	    !array_reserve(d->next, next, depth - 1) || !array_reserve(d->codes, codes, depth - 1))
 		return -ENOMEM;
-	d->cap = cap;
+	d->cap = frames;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/map.h"
 #include "sink/event_stack.h"
 
@@ -70,16 +71,11 @@ static int reserve(struct ndjson_stacks *k, size_t depth)
 {
 	if (depth <= k->cap)
 		return 0;
-	size_t cap = 2 * depth;
-	uint32_t *frame = realloc(k->frame, cap * sizeof(*frame));
-	k->frame = frame ? frame : k->frame;
-	uint32_t *next = realloc(k->next, cap * sizeof(*next));
-	k->next = next ? next : k->next;
-	size_t *end = realloc(k->end, cap * sizeof(*end));
-	k->end = end ? end : k->end;
-	if (!frame || !next || !end)
+	size_t frames = k->cap, next = k->cap, ends = k->cap;
+	if (!array_reserve(k->frame, frames, depth - 1) ||
+	    !array_reserve(k->next, next, depth - 1) || !array_reserve(k->end, ends, depth - 1))
 		return -ENOMEM;
-	k->cap = cap;
+	k->cap = frames;
 	return 0;
 }
 
