@@ -63,6 +63,14 @@ static bool exists(const char *path)
 	return !lstat(path, &st);
 }
 
+static unsigned left;
+static void note_left(void *ctx, pid_t pid, int fd, const char *name)
+{
+	char expected[40];
+	snprintf(expected, sizeof(expected), "%d.events", pid);
+	left += ctx == &left && !strcmp(name, expected) && !close(fd);
+}
+
 int main(void)
 {
 	struct ring_dirs dirs = {0};
@@ -71,18 +79,19 @@ int main(void)
 		return 1;
 	pid_t pid = run();
 	ok(exists(ring), "a process has ended, and its ring is there");
-	ring_dirs_remove_left(&dirs, pid);
+	ring_dirs_remove_left(&dirs, pid, note_left, &left);
 	ok(exists(ring), "a ring that its process has kept is not removed");
 	ok(mark(), "it is left to the tracer");
-	ring_dirs_remove_left(&dirs, pid + 1);
+	ring_dirs_remove_left(&dirs, pid + 1, note_left, &left);
 	ok(exists(ring), "another process's end does not remove it");
 	snprintf(moved, sizeof(moved), "%s.moved", ring);
 	ok(!rename(ring, moved) && !symlink(moved, ring), "a link has its name");
-	ring_dirs_remove_left(&dirs, pid);
+	ring_dirs_remove_left(&dirs, pid, note_left, &left);
 	ok(exists(ring) && exists(moved), "neither the link nor the file behind it is removed");
 	ok(!rename(moved, ring), "it has its name again");
-	ring_dirs_remove_left(&dirs, pid);
+	ring_dirs_remove_left(&dirs, pid, note_left, &left);
 	ok(!exists(ring), "its own does");
+	is(left, 1, "which the caller gets before that, and no other");
 	ring_dirs_done(&dirs);
 	snprintf(moved, sizeof(moved), "%s/ebtrace", base);
 	rmdir(moved);

@@ -473,12 +473,16 @@ static enum engine_end finish_program(struct live *t, enum engine_end end)
 	loop_run(t->loop, wait_for_program, t);
 	program_usage(&t->program, e->session);
 	bool for_allocs = t->options->allocs == ALLOCS_ONLY;
+	struct totals totals = session_run_totals(e->session);
+	bool nothing = !totals.events && !ring_files_opened(t->files) &&
+		       !ring_files_refused(t->files) && !t->probing.sees;
 	char name[REFUSAL_NAME_BYTES];
 	refusal_name(t->options->program[0], t->program.comm, name);
 	if (!end && for_allocs && !t->probing.found_allocs)
 		refusal_report_no_allocs(&e->report, name);
-	else if (!end && !for_allocs && !session_run_totals(e->session).events &&
-		 !ring_files_opened(t->files) && !ring_files_refused(t->files) && !t->probing.sees)
+	else if (!end && !for_allocs && nothing && totals.unwatched)
+		refusal_report_unwatched(&e->report, name);
+	else if (!end && !for_allocs && nothing)
 		refusal_report_untraced(&e->report, name, t->program.record);
 	else if (!t->program.record && t->options->mode != MODE_PROBES)
 		recording_report_left_off(e);

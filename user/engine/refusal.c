@@ -218,6 +218,14 @@ void refusal_report_untraced(const struct report *r, const char *program, bool h
 		  program, language_requirement, advice);
 }
 
+void refusal_report_unwatched(const struct report *r, const char *program)
+{
+	report_at(r, LOG_NORMAL,
+		  "nothing was traced: %s, or a program that it started, ended before its probes "
+		  "were in place; --mode ring switches rings on from the start",
+		  program);
+}
+
 void refusal_report_no_allocs(const struct report *r, const char *program)
 {
 	report_at(r, LOG_NORMAL,

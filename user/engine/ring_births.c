@@ -94,6 +94,20 @@ static int open_file(const struct ring_births_dir *dir, const char *name,
 	return -1;
 }
 
+bool ring_births_keep(struct ring_births *b, int fd, pid_t pid, const char *name)
+{
+	struct ring_birth *birth = b->waiting < WAITING ? malloc(sizeof(*birth)) : NULL;
+	if (!birth) {
+		close(fd);
+		return false;
+	}
+	*birth = (struct ring_birth){.fd = fd, .pid = pid, .next = b->first};
+	snprintf(birth->name, sizeof(birth->name), "%s", name);
+	b->first = birth;
+	b->waiting++;
+	return true;
+}
+
 /* True if the file is ours. The file first: its process may be about to remove it. */
 static bool add(struct ring_births *b, const struct ring_births_dir *dir, const char *name,
 		const struct ring_births_user *user)
@@ -104,21 +118,14 @@ static bool add(struct ring_births *b, const struct ring_births_dir *dir, const 
 		return false;
 	enum ring_parent parent = user->parent(user->ctx, pid);
 	bool is_ours = parent == RING_PARENT_OURS || parent == RING_PARENT_READ;
-	struct ring_birth *birth =
-		fd >= 0 && is_ours && b->waiting < WAITING ? malloc(sizeof(*birth)) : NULL;
-	if (!birth) {
-		if (fd >= 0)
-			close(fd);
-		if (parent != RING_PARENT_OTHER)
-			user->missed(user->ctx, pid);
-		return false;
-	}
-	*birth = (struct ring_birth){
-		.fd = fd, .pid = pid, .is_second = parent == RING_PARENT_READ, .next = b->first};
-	snprintf(birth->name, sizeof(birth->name), "%s", name);
-	b->first = birth;
-	b->waiting++;
-	return true;
+	bool kept = fd >= 0 && is_ours && ring_births_keep(b, fd, pid, name);
+	if (kept)
+		b->first->is_second = parent == RING_PARENT_READ;
+	else if (fd >= 0 && !is_ours)
+		close(fd);
+	if (!kept && parent != RING_PARENT_OTHER)
+		user->missed(user->ctx, pid);
+	return kept;
 }
 
 bool ring_births_read(struct ring_births *b, const struct ring_births_user *user)

@@ -125,8 +125,8 @@ void ring_dirs_put(struct ring_dirs *r, struct ring_dir *dir)
 }
 
 /* The mark that libebtrace-probes puts into a file at the end of a program, when it was we who had
- * asked for the ring: see `left_over` in ring.h. */
-static bool is_left(int dir, const char *name, const struct ring_id *id)
+ * asked for the ring: see `left_over` in ring.h. A descriptor of such a file; -1: it is none. */
+static int open_left(int dir, const char *name, const struct ring_id *id)
 {
 	struct ring_header header;
 	struct ring_fault fault;
@@ -135,9 +135,17 @@ static bool is_left(int dir, const char *name, const struct ring_id *id)
 	bool left = fd >= 0 && !fstat(fd, &now) && now.st_dev == id->dev && now.st_ino == id->ino &&
 		    !ring_header_read(fd, &header, &fault) && header.has_ext &&
 		    header.ext.left_over;
+	if (fd >= 0 && !left)
+		close(fd);
+	return left ? fd : -1;
+}
+
+static bool is_left(int dir, const char *name, const struct ring_id *id)
+{
+	int fd = open_left(dir, name, id);
 	if (fd >= 0)
 		close(fd);
-	return left;
+	return fd >= 0;
 }
 
 bool ring_dirs_remove(const struct known_ring *ring)
@@ -150,7 +158,8 @@ bool ring_dirs_remove(const struct known_ring *ring)
 	       !unlinkat(dir, ring->name, 0);
 }
 
-static void remove_left(int dir, pid_t pid)
+static void remove_left(int dir, pid_t pid,
+			void (*left)(void *ctx, pid_t pid, int fd, const char *name), void *ctx)
 {
 	/* An OCaml program with the library has the first name for its runtime's ring. */
 	static const char *const copies[] = {"", "-2"};
@@ -158,16 +167,21 @@ static void remove_left(int dir, pid_t pid)
 		char name[32];
 		struct ring_id id;
 		snprintf(name, sizeof(name), "%d%s.events", pid, copies[i]);
-		if (ring_id_read(dir, name, &id) && id.regular && is_left(dir, name, &id))
-			unlinkat(dir, name, 0);
+		bool found = ring_id_read(dir, name, &id) && id.regular;
+		int fd = found ? open_left(dir, name, &id) : -1;
+		if (fd < 0)
+			continue;
+		left(ctx, pid, fd, name);
+		unlinkat(dir, name, 0);
 	}
 }
 
-void ring_dirs_remove_left(const struct ring_dirs *r, pid_t pid)
+void ring_dirs_remove_left(const struct ring_dirs *r, pid_t pid,
+			   void (*left)(void *ctx, pid_t pid, int fd, const char *name), void *ctx)
 {
 	size_t at = 0;
 	for (struct ring_dir *dir; (dir = ptrmap_next(&r->by_file, &at));)
-		remove_left(dir->fd, pid);
+		remove_left(dir->fd, pid, left, ctx);
 	for (unsigned i = 0; i < RING_DIRS_DEFAULT; i++) {
 		char path[PATH_MAX];
 		int fd = ring_dirs_default(i, path)
@@ -175,7 +189,7 @@ void ring_dirs_remove_left(const struct ring_dirs *r, pid_t pid)
 				 : -1;
 		if (fd < 0)
 			continue;
-		remove_left(fd, pid);
+		remove_left(fd, pid, left, ctx);
 		close(fd);
 	}
 }

@@ -173,12 +173,6 @@ void ring_files_executed(struct ring_files *r, pid_t pid, uint64_t exec_ns)
 		p->opened_ns = 0;
 }
 
-void ring_files_exited(struct ring_files *r, pid_t pid)
-{
-	if (!*r->inbox.path) /* that is read first */
-		ring_dirs_remove_left(&r->dirs, pid);
-}
-
 static bool is_our_limit(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
@@ -548,6 +542,22 @@ bool ring_files_births(struct ring_files *r)
 {
 	const struct ring_births_user user = {find_parent, may_own, miss_birth, r};
 	return ring_births_read(&r->births, &user);
+}
+
+/* A process that ended before a scan: where probes only wake us, its events are nowhere else. */
+static void keep_left(void *ctx, pid_t pid, int fd, const char *name)
+{
+	struct ring_files *r = ctx;
+	if (!engine_watermarks(r->engine->options) || known_rings_has(&r->known, fd))
+		close(fd);
+	else if (!ring_births_keep(&r->births, fd, pid, name))
+		miss_birth(r, pid);
+}
+
+void ring_files_exited(struct ring_files *r, pid_t pid)
+{
+	if (!*r->inbox.path) /* that is read first */
+		ring_dirs_remove_left(&r->dirs, pid, keep_left, r);
 }
 
 int ring_files_watch_births(struct ring_files *r)
