@@ -29,6 +29,9 @@
 #define SIGNAL_GRACE_NS 1000000000ull
 /* A program that outlives its trace is looked after so often. */
 #define AFTERCARE_NS 1000000000
+/* How long, and how often, a ring that cannot be read yet is tried before the run begins without it. */
+#define NOT_YET_NS 100000000ull
+#define RETRY_NS   5000000
 
 struct live {
 	struct engine *engine;
@@ -36,7 +39,7 @@ struct live {
 	struct loop *loop;
 	struct signals signals;
 	struct loop_fd signal_watch, probing_watch, births_watch;
-	struct loop_timer tick, realtime_timer;
+	struct loop_timer tick, realtime_timer, retry_timer;
 	struct realtime realtime;
 	struct scan scan;
 	struct inspect *inspect; /* what is known of files */
@@ -49,7 +52,7 @@ struct live {
 	struct recording_rings larger; /* its rings */
 	bool has_program;
 	struct interval interval;
-	uint64_t stop_ns;
+	uint64_t stop_ns, not_yet_until_ns;
 };
 
 /* Who gets the signals that are sent to us. */
@@ -219,9 +222,14 @@ static int trace(struct live *t)
 	t->tick = (struct loop_timer){.fn = on_tick, .ctx = t, .period_ns = w ? w->period_ns : 0};
 	if (w)
 		loop_timer_set(t->loop, &t->tick, now_ns());
+	int err = t->probing.source ? watch(t, &t->probing_watch, bpf_source_fd(t->probing.source),
+					    on_probing)
+				    : 0;
+	if (err)
+		return err;
 	scan_begin(&t->scan, t->loop, t->follow, t->files, &t->probing, t->has_program);
 	begin_realtime(t);
-	int err = loop_run(t->loop, step, t);
+	err = loop_run(t->loop, step, t);
 	realtime_end(&t->realtime);
 	loop_timer_clear(t->loop, &t->realtime_timer);
 	scan_end(&t->scan);
@@ -255,18 +263,40 @@ static enum engine_end check_running(const struct live *t)
 	return end;
 }
 
+static int on_retry(void *ctx)
+{
+	return ring_files_scan(((struct live *)ctx)->files, UINT64_MAX);
+}
+
+static int64_t await_ring(void *ctx)
+{
+	struct live *t = ctx;
+	const char *reason;
+	if (ring_files_opened(t->files) || !is_not_yet(ring_files_error(t->files, &reason)) ||
+	    ending_asked() || now_ns() >= t->not_yet_until_ns)
+		loop_stop(t->loop);
+	return RETRY_NS;
+}
+
+/* A ring file whose header is still empty is about to be written, and most programs release a lease as
+ * soon as the kernel asks them to: no descriptor becomes ready by either. */
+static void retry(struct live *t)
+{
+	t->not_yet_until_ns = now_ns() + NOT_YET_NS;
+	t->retry_timer = (struct loop_timer){.fn = on_retry, .ctx = t, .period_ns = RETRY_NS};
+	loop_timer_set(t->loop, &t->retry_timer, now_ns() + RETRY_NS);
+	loop_run(t->loop, await_ring, t);
+	loop_timer_clear(t->loop, &t->retry_timer);
+}
+
 /* A process that has neither ring nor markers ends the run before it began. */
 static enum engine_end check_something(struct live *t)
 {
 	const char *reason;
-	/* A ring file whose header is still empty is about to be written, and most programs release
-	 * a lease as soon as the kernel asks them to. */
-	for (int i = 0;
-	     i < 20 && is_not_yet(ring_files_error(t->files, &reason)) && !t->probing.sees; i++) {
-		usleep(5000);
-		if (ring_files_opened(t->files) || ring_files_scan(t->files, UINT64_MAX))
-			break;
-	}
+	if (!t->probing.sees)
+		retry(t);
+	if (ending_asked())
+		return ENGINE_OK;
 	if (ring_files_opened(t->files) || t->probing.sees)
 		return ENGINE_OK;
 	enum engine_end end = t->options->wait ? ENGINE_OK : check_running(t);
@@ -407,8 +437,6 @@ static int add_probing(struct live *t)
 	bool has_ring = t->options->mode != MODE_PROBES && t->program.record;
 	t->engine->session->origins = ORIGIN_BPF | (has_ring ? ORIGIN_RING : 0);
 	int err = pump_add_source(t->pump, t->probing.source);
-	if (!err)
-		err = watch(t, &t->probing_watch, bpf_source_fd(t->probing.source), on_probing);
 	if (!err && engine_sees_events(t->options))
 		ring_source_ringless_seen(t->rings);
 	if (t->options->blame)
