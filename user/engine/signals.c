@@ -132,6 +132,7 @@ void signals_release(struct signals *s, pid_t program)
 {
 	if (s->released)
 		return;
+	/* A fixed wait: a repeat may never come, and more than one may. */
 	uint64_t age_ns = now_ns() - s->last_ns;
 	if (s->ends && s->last_from && age_ns < REPEAT_WAIT_NS)
 		usleep((unsigned)((REPEAT_WAIT_NS - age_ns) / 1000));

@@ -64,7 +64,8 @@ int hold_begin(pid_t pid)
 		return -EPERM;
 	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL))
 		return -errno;
-	/* Fails if it has just ended: see hold_end(). */
+	/* Fails if it has just ended: see hold_end(). No descriptor reports the stop, which takes
+	 * microseconds; the wait is 2 ms at most. */
 	if (!ptrace(PTRACE_INTERRUPT, pid, NULL, NULL))
 		for (int i = 0; i < MAX_WAITS && !has_stopped(pid); i++)
 			usleep(WAIT_US);

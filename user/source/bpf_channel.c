@@ -53,7 +53,8 @@ void bpf_channel_close(struct bpf_channel *c)
 	*c = (struct bpf_channel){0};
 }
 
-/* Of a record that is written the head says so until then. The wait is bounded by `tries`. */
+/* The head of a record has BUSY while the kernel writes it: microseconds, unless that CPU is taken
+ * away. Few records wake a descriptor. Called after the event loop, at most `tries` times 1 ms. */
 static uint32_t wait_for(const uint8_t *head, unsigned *tries)
 {
 	for (;;) {

@@ -397,6 +397,8 @@ void bpf_targets_detach(struct bpf_targets *t)
 {
 	for (uint32_t i = 0; i < t->slots; i++) {
 		struct bpf_target *target = t->slot[i];
+		/* The event loop has ended. A process in an uninterruptible sleep has not stopped yet;
+		 * no descriptor reports its stop. */
 		for (int tries = 0; target && target->held && tries < 50; tries++) {
 			target->held = hold_end(target->pid) == -EAGAIN;
 			if (target->held)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "source/link_keeper.h"
 
-#include "base/clock.h"
 #include "base/ending.h"
 #include "base/log.h"
 
@@ -14,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -329,18 +329,28 @@ void link_keeper_replace(struct link_keeper *k, struct link_keeper *older)
 	k->older = older;
 }
 
+/* Until the keeper has ended, or for so long; without a descriptor for that not at all. */
+static void wait_for_keeper(const struct link_keeper *k, uint64_t wait_ns)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, k->pid, 0), .events = POLLIN};
+	struct timespec wait = {.tv_sec = (time_t)(wait_ns / 1000000000),
+				.tv_nsec = (long)(wait_ns % 1000000000)};
+	if (p.fd < 0)
+		return;
+	ppoll(&p, 1, &wait, NULL);
+	close(p.fd);
+}
+
 bool link_keeper_stop(struct link_keeper *k, uint64_t wait_ns)
 {
 	/* Not by close() alone: a child of ours that has not called exec yet has them open, too. */
 	shutdown(k->sock, SHUT_RDWR);
 	shutdown(k->alive, SHUT_RDWR);
-	for (uint64_t until = now_ns() + wait_ns; k->pid && now_ns() < until;) {
-		pid_t ended = waitpid(k->pid, NULL, WNOHANG);
-		if (ended == k->pid || (ended < 0 && errno != EINTR))
-			k->pid = 0;
-		else
-			usleep(1000);
-	}
+	if (k->pid && wait_ns)
+		wait_for_keeper(k, wait_ns);
+	/* Its end, or that it is no child of ours any more. */
+	if (k->pid && waitpid(k->pid, NULL, WNOHANG))
+		k->pid = 0;
 	return !k->pid;
 }
 
