@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The array with memory for entries up to the index `at`, and half as many again; NULL: no memory, or
- * more than `most` entries. */
+/* The array with memory for entries up to the index `at`, and half as many again. NULL: no memory,
+ * or more than `most` entries. */
 static inline void *array_grow(void *array, size_t *entries, size_t most, size_t at, size_t bytes)
 {
 	size_t count = at + at / 2 + 4, size;
@@ -25,7 +25,7 @@ static inline void *array_grow(void *array, size_t *entries, size_t most, size_t
 	return grown;
 }
 
-/* The same; new entries are zeroed. */
+/* As array_grow(), and zeroes the new entries. */
 static inline void *array_grow_zeroed(void *array, size_t *entries, size_t most, size_t at,
 				      size_t bytes)
 {
@@ -55,11 +55,11 @@ static inline void *array_grow_zeroed(void *array, size_t *entries, size_t most,
 /* Makes an entry at an index; new entries are zeroed. False: no memory. */
 #define array_room(array, entries, at) ARRAY_ROOM(array_grow_zeroed, array, entries, at)
 
-/* The same; new entries have any content. */
+/* As array_room(), but new entries have any content. */
 #define array_reserve(array, entries, at) ARRAY_ROOM(array_grow, array, entries, at)
 
-/* Makes one entry behind the last of `count`, in an array that only this grows: at each power of two
- * its memory doubles, so that no number of entries is kept. False: no memory. */
+/* Makes one entry behind the last of `count`, in an array that only this grows: its memory doubles
+ * at each power of two, so no capacity is stored. False: no memory. */
 #define array_more(array, count)                                                           \
 	({                                                                                 \
 		size_t array_count = (count);                                              \

@@ -29,7 +29,7 @@
 #define SIGNAL_GRACE_NS 1000000000ull
 /* A program that outlives its trace is looked after so often. */
 #define AFTERCARE_NS 1000000000
-/* How long, and how often, a ring that cannot be read yet is tried before the run begins without it. */
+/* How long and how often a ring that cannot be read yet is tried, before the run begins. */
 #define NOT_YET_NS 100000000ull
 #define RETRY_NS   5000000
 
@@ -278,8 +278,8 @@ static int64_t await_ring(void *ctx)
 	return RETRY_NS;
 }
 
-/* A ring file whose header is still empty is about to be written, and most programs release a lease as
- * soon as the kernel asks them to: no descriptor becomes ready by either. */
+/* A ring file whose header is still empty is about to be written, and most programs release a lease
+ * as soon as the kernel asks them to. No descriptor reports either. */
 static void retry(struct live *t)
 {
 	t->not_yet_until_ns = now_ns() + NOT_YET_NS;

@@ -323,13 +323,13 @@ static int add_mapped(struct ring_files *r, struct followed *p, const struct rin
 	return read_ring(r, found->fd, found->path, p, p->pid, k);
 }
 
-/* True if an open file is to be read later, when others have been read: its descriptor is a spare one. */
+/* True if the file's descriptor is a spare one: the file is read after others have been closed. */
 static bool must_wait(const struct ring_files *r, int fd)
 {
 	return ring_source_open_files(r->rings) && file_is_last(fd);
 }
 
-/* Of the rings that were found, of which none is left open if one of them must wait. Their number or -EMFILE. */
+/* Closes the rings that were found if one of them must wait. Their number, or -EMFILE. */
 static int keep_spare(struct ring_files *r, const struct followed *p, struct ringfile *found, int n,
 		      char *reason)
 {
