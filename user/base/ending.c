@@ -9,7 +9,8 @@
 #include "base/clock.h"
 
 #define PATIENCE_NS 100000000u
-#define LOOK_MS	    20
+/* A signal that is blocked and pending ends no poll(): it is looked for so often. */
+#define LOOK_MS 20
 
 static atomic_bool asked;
 

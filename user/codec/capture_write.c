@@ -342,13 +342,8 @@ ssize_t capture_close_block(struct capture_writer *w, enum capture_block_type ty
 			    const void **ret_bytes)
 {
 	size_t cap = CAPTURE_BLOCK_BYTES + compress_bound(w->len);
-	if (cap > w->block_cap) {
-		uint8_t *block = realloc(w->block, cap);
-		if (!block)
-			return -ENOMEM;
-		w->block = block;
-		w->block_cap = cap;
-	}
+	if (!array_reserve(w->block, w->block_cap, cap - 1))
+		return -ENOMEM;
 	uint8_t *frame = w->block + CAPTURE_BLOCK_BYTES;
 	ssize_t n = compress_pack(w->compress, frame, cap - CAPTURE_BLOCK_BYTES, w->raw, w->len);
 	if (n < 0)

@@ -325,11 +325,8 @@ static int receive_answer(struct symbols *s, uint64_t until_ns)
 			return -EBADMSG;
 		if (s->end == whole && bytes)
 			return 0;
-		void *grown = whole > s->buffer_bytes ? realloc(s->buffer, whole) : s->buffer;
-		if (!grown)
+		if (!array_reserve(s->buffer, s->buffer_bytes, whole - 1))
 			return -ENOMEM;
-		s->buffer = grown;
-		s->buffer_bytes = whole > s->buffer_bytes ? whole : s->buffer_bytes;
 		struct pollfd p = {.fd = s->socket, .events = POLLIN};
 		uint64_t now = now_ns(), left = now < until_ns ? until_ns - now : 0;
 		struct timespec wait = {.tv_nsec = (long)left};
