@@ -4,6 +4,7 @@
 . tests/lib.sh
 need_command jq
 need_command script
+need_command xz
 gc="$O/tests/prog/minigc"
 prog=(sh -c "echo printed; exec '$gc' -q -t 1 -n 300 -c /dev/null")
 quoted=$(printf '%q ' "${prog[@]}")
@@ -43,6 +44,14 @@ is "$? $(cat "$TMP/out" "$TMP/err")" "0 printed" "with -o FILE the program keeps
 is "${PIPESTATUS[*]} $(cat "$TMP/out") $(cat "$TMP/err")" "0 0 0 memtrace printed" "mem record -o - -- PROGRAM | ebtrace ..."
 script -qec "'$O/ebtrace' mem record -o - -- $quoted" /dev/null >"$TMP/tty" 2>&1
 is "$? $(tr -d '\r' <"$TMP/tty")" "2 ebtrace: memtrace is not for a terminal; try: -o FILE" "but not to a terminal"
+
+xz -dc tests/data/memtrace/single.ctf.xz >"$TMP/single.ctf"
+for report in "mem -f pprof $TMP/single.ctf" "mem hotspots -f pprof -o - $TMP/single.ctf" "pages -f png -- sh -c 'echo ran'" \
+	"pages map -f png -o - -- sh -c 'echo ran'" "pages -f ebt -- sh -c 'echo ran'" "pages -f pagetrace $TMP/none.pt"; do
+	format=${report#*-f }
+	script -qec "'$O/ebtrace' $report" /dev/null >"$TMP/tty" 2>&1
+	is "$? $(tr -d '\r' <"$TMP/tty")" "2 ebtrace: ${format%% *} is not for a terminal; try: -o FILE" "${report%% /*}: not to a terminal"
+done
 
 # Reports go to standard error, as those of perf stat, and an empty pipe gets a hint.
 hint="ebtrace: the report is on standard error; the pipe got what 'sh' prints, and with -o - the report"

@@ -30,9 +30,9 @@ struct mem_form {
 	mem_put *put;
 };
 
-#define PPROF_FORM                                               \
-	{                                                        \
-		{"pprof", ".pb.gz .pprof"}, MEM_FATES, mem_pprof \
+#define PPROF_FORM                                                     \
+	{                                                              \
+		{"pprof", ".pb.gz .pprof", true}, MEM_FATES, mem_pprof \
 	}
 
 static const struct mem_form summary_forms[] = {
@@ -50,7 +50,7 @@ static const struct mem_form hotspots_forms[] = {
 static const struct mem_form live_forms[] = {
 	{{"text", ""}, MEM_FATES | MEM_ENDS, mem_live_text},
 	{{"json", ".json"}, MEM_FATES | MEM_ENDS, mem_live_json},
-	{{"pprof", ".pb.gz .pprof"}, MEM_FATES | MEM_ENDS, mem_pprof},
+	{{"pprof", ".pb.gz .pprof", true}, MEM_FATES | MEM_ENDS, mem_pprof},
 	{{0}, 0, NULL},
 };
 static const struct mem_form lifetimes_forms[] = {

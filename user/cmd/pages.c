@@ -27,7 +27,7 @@ struct pages_form {
 };
 
 #define PICTURES                                                    \
-	{{"png", ".png"}, pages_map_png, true, true},               \
+	{{"png", ".png", true}, pages_map_png, true, true},         \
 		{{"svg", ".svg"}, pages_map_svg, true, true},       \
 	{                                                           \
 		{"html", ".html .htm"}, pages_map_html, true, false \
@@ -51,8 +51,8 @@ static const struct pages_form summary_forms[] = {
 	{{"text", ""}, pages_summary_text, false, false},
 	{{"json", ".json"}, pages_summary_json, false, false},
 	PICTURES,
-	{{"ebt", ".ebt"}, NULL, false, false},
-	{{"pagetrace", ".pt"}, NULL, false, false},
+	{{"ebt", ".ebt", true}, NULL, false, false},
+	{{"pagetrace", ".pt", true}, NULL, false, false},
 	{{0}, NULL, false, false},
 };
 static const struct pages_form map_forms[] = {

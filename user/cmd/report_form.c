@@ -51,6 +51,16 @@ const struct report_row *report_row_named(const struct report_list *l, const cha
 	return r;
 }
 
+/* True after a line on stderr. A report beside a PROGRAM goes to stderr, unless -o says where to. */
+static bool is_refused(const struct opts *o, const struct report_form *f)
+{
+	int fd = o->engine.program && !o->output ? STDERR_FILENO : STDOUT_FILENO;
+	if (!f->is_binary || (o->output && strcmp(o->output, "-") != 0) || !isatty(fd))
+		return false;
+	complain("%s is not for a terminal; try: -o FILE", f->name);
+	return true;
+}
+
 int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row)
 {
 	const char *name = o->json ? "json" : o->report_format;
@@ -62,7 +72,7 @@ int report_form_choose(const struct opts *o, const struct report_row *r, size_t 
 	for (size_t i = 0; (f = report_form_at(r, i)); i++) {
 		if (name ? !strcmp(name, f->name) : has_suffix(o->output, f->suffixes)) {
 			*ret_row = i;
-			return 0;
+			return is_refused(o, f) ? EXIT_USAGE : 0;
 		}
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 *known ? ", " : "", f->name);
