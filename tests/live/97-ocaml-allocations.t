@@ -211,6 +211,10 @@ ocaml_build_here sites tests/ocaml/sites_stubs.c
 timeout 300 "$O/ebtrace" mem record -o "$TMP/program.ctf" -- "$EXE" shares 1000000 >"$TMP/truth" 2>"$TMP/err"
 is "$? $("$O/ebtrace" info "$TMP/program.ctf" | sed -n 's/^  parameters *//p')" "0 periodic=ocaml" \
 	"mem record records such a program in the same way" || diag "$(cat "$TMP/err")"
+timeout 300 "$O/ebtrace" mem record -q -o "$TMP/none.ctf" -- "$EXE" shares 1 >"$TMP/truth" 2>"$TMP/err"
+is "$? $("$O/ebtrace" mem "$TMP/none.ctf")" \
+	"0 No allocation of this recording was sampled: no OCaml domain used up half of its minor heap (OCaml 5.0: all of it)." \
+	"of one that allocates too little the report says how much is needed, not a rate that it does not have"
 timeout 300 "$O/ebtrace" mem record --rate 1e-3 -o "$TMP/program.ctf" -- "$EXE" shares 1000 >"$TMP/truth" 2>"$TMP/err"
 is "$? $(grep -c 'its dynamic linker' "$TMP/err")" "4 1" \
 	"with a rate malloc is recorded, for which a library is preloaded: not into this one" || diag "$(cat "$TMP/err")"

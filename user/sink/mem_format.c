@@ -151,6 +151,11 @@ static void put_empty(struct buf *b, const struct session *s)
 			    "them have some.\n");
 		return;
 	}
+	if (alloc_trace_is_periodic(&p->alloc_trace, s->strings)) {
+		buf_puts(b, "No allocation of this recording was sampled: no OCaml domain used up "
+			    "half of its minor heap (OCaml 5.0: all of it).\n");
+		return;
+	}
 	struct mem_scale scale = mem_process_scale(p, s->strings, 0);
 	report_print(b,
 		     "No allocation of this recording was sampled, as 1 %s in %.6g is. mem record "
