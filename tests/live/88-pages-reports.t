@@ -161,6 +161,8 @@ is "$("$ebt" -q "$TMP/python3.ebt" | grep -c ' cause=file within=[0-9.]* [mu]s$'
 	"some 0" "which text writes with its unit"
 "$ebt" pages -o "$TMP/python3.html" "$TMP/python3.ebt" && grep -q '"names":\["allocated","found allocated","free","found free","returned to the system"\],"late_ns":[1-9]' "$TMP/python3.html"
 ok $? "a picture has a legend of five shades"
+grep -q '<title>python3[.0-9]* (pid [0-9]*): pages of its address space over time</title>' "$TMP/python3.html"
+ok $? "and the name of the program, which the capture has" || diag "$(grep -o '<title>[^<]*' "$TMP/python3.html")"
 for picture in svg png html; do
 	timeout 300 "$ebt" pages -o "$TMP/live.$picture" -d 0.1s -p $program 2>"$TMP/err" && [ -s "$TMP/live.$picture" ]
 	ok $? "a $picture is drawn of a running process" || diag "$(cat "$TMP/err")"

@@ -88,7 +88,7 @@ static void note(struct followed_usage *a, struct process *p)
 {
 	struct usage u;
 	if (!*p->comm)
-		memcpy(p->comm, a->comm, sizeof(p->comm));
+		memcpy(p->comm, *a->comm ? a->comm : p->mappings.program, sizeof(p->comm));
 	if (!usage_read(a->pid, &u))
 		note_usage(a, &u, p);
 	/* Its ring may have been measured since, also of one whose parent has waited for it. */
