@@ -42,6 +42,15 @@ is "$? $(cat "$TMP/out" "$TMP/err")" "0 printed" "with -o FILE the program keeps
 
 "$O/ebtrace" mem record -q --rate 1 -o - -- "${prog[@]}" 2>"$TMP/err" | "$O/ebtrace" info --json - | jq -r .format >"$TMP/out"
 is "${PIPESTATUS[*]} $(cat "$TMP/out") $(cat "$TMP/err")" "0 0 0 memtrace printed" "mem record -o - -- PROGRAM | ebtrace ..."
+"$O/ebtrace" mem record --children -o - -- true >"$TMP/out" 2>"$TMP/err"
+is "$? $(cat "$TMP/out" "$TMP/err")" "2 ebtrace: --children writes a file for each process: -o FILE" "but not of several processes"
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$TMP"
+	cp "$O/ebtrace" "$O/libebtrace-preload.so" "$TMP"
+	setpriv --reuid 65534 --regid 65534 --clear-groups "$TMP/ebtrace" mem record -q --rate 1 -o - -- sh -c 'echo printed' 2>"$TMP/err" |
+		"$O/ebtrace" info --json - | jq -r .format >"$TMP/out"
+	is "${PIPESTATUS[*]} $(cat "$TMP/out") $(cat "$TMP/err")" "0 0 0 memtrace printed" "also into a pipe that another user has opened"
+fi
 script -qec "'$O/ebtrace' mem record -o - -- $quoted" /dev/null >"$TMP/tty" 2>&1
 is "$? $(tr -d '\r' <"$TMP/tty")" "2 ebtrace: memtrace is not for a terminal; try: -o FILE" "but not to a terminal"
 

@@ -274,7 +274,7 @@ static bool is_ocaml(const struct opts *o)
 }
 
 /* The output is a memtrace trace, whatever its name: one that promises another format is refused. */
-static bool check_output(struct opts *o)
+static bool check_output(const struct opts *o)
 {
 	const struct format *memtrace = format_named("memtrace");
 	if (!o->output) {
@@ -288,14 +288,14 @@ static bool check_output(struct opts *o)
 			 memtrace->suffixes);
 		return false;
 	}
-	if (strcmp(o->output, "-") != 0)
-		return true;
-	if (isatty(STDOUT_FILENO)) {
+	bool to_stdout = !strcmp(o->output, "-");
+	if (to_stdout && isatty(STDOUT_FILENO))
 		complain("%s is not for a terminal; try: -o FILE", memtrace->name);
-		return false;
-	}
-	o->output = "/dev/stdout";
-	return true;
+	else if (to_stdout && o->children)
+		complain("--children writes a file for each process: -o FILE");
+	else
+		return true;
+	return false;
 }
 
 int cmd_mem_record(int argc, char **argv)
@@ -321,7 +321,8 @@ int cmd_mem_record(int argc, char **argv)
 	if (!status && (o.engine.pid_count || is_ocaml(&o))) {
 		status = mem_running(&o);
 	} else if (!status) {
-		status = outfile_open(&file, o.output, true);
+		status = strcmp(o.output, "-") != 0 ? outfile_open(&file, o.output, true)
+						    : outfile_open_stdout(&file);
 		if (!status)
 			status = record(&o, &file);
 	}

@@ -310,6 +310,13 @@ int outfile_open(struct outfile *f, const char *path, bool is_private)
 	return status;
 }
 
+int outfile_open_stdout(struct outfile *f)
+{
+	*f = (struct outfile){.path = "standard output", .base = "", .dir_fd = -1, .old_fd = -1};
+	f->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	return f->fd < 0 ? outfile_cannot_write(f->path, errno) : 0;
+}
+
 int outfile_begin(struct outfile *f)
 {
 	struct stat st;

@@ -57,6 +57,8 @@ bool file_id_is(const struct file_id *id, const struct stat *st);
  * after a line on stderr.
  */
 int outfile_open(struct outfile *f, const char *path, bool is_private);
+/* Standard output as it was given to us, direct: a pipe of another user has no path to open it by. */
+int outfile_open_stdout(struct outfile *f);
 /* Opens a part for a name that nothing has, not even a link. 0; -EEXIST: something has it; -errno,
  * after a line on stderr. */
 int outfile_open_new(struct outfile *f, const char *path, bool is_private);
