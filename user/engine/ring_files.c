@@ -548,9 +548,12 @@ bool ring_files_births(struct ring_files *r)
 static void keep_left(void *ctx, pid_t pid, int fd, const char *name)
 {
 	struct ring_files *r = ctx;
-	if (!engine_watermarks(r->engine->options) || known_rings_has(&r->known, fd))
+	bool is_news = engine_watermarks(r->engine->options) && !known_rings_has(&r->known, fd);
+	if (is_news && !file_is_last(fd) && ring_births_keep(&r->births, fd, pid, name))
+		return;
+	if (!is_news || file_is_last(fd))
 		close(fd);
-	else if (!ring_births_keep(&r->births, fd, pid, name))
+	if (is_news)
 		miss_birth(r, pid);
 }
 
