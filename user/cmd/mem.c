@@ -36,42 +36,42 @@ struct mem_form {
 	}
 
 static const struct mem_form summary_forms[] = {
-	{{"text", ""}, MEM_FATES | MEM_TIMELINE, mem_summary_text},
-	{{"json", ".json"}, MEM_FATES | MEM_TIMELINE, mem_summary_json},
+	{{"text", "", false}, MEM_FATES | MEM_TIMELINE, mem_summary_text},
+	{{"json", ".json", false}, MEM_FATES | MEM_TIMELINE, mem_summary_json},
 	PPROF_FORM,
 	{{0}, 0, NULL},
 };
 static const struct mem_form hotspots_forms[] = {
-	{{"text", ""}, 0, mem_hotspots_text},
-	{{"json", ".json"}, 0, mem_hotspots_json},
+	{{"text", "", false}, 0, mem_hotspots_text},
+	{{"json", ".json", false}, 0, mem_hotspots_json},
 	PPROF_FORM,
 	{{0}, 0, NULL},
 };
 static const struct mem_form live_forms[] = {
-	{{"text", ""}, MEM_FATES | MEM_ENDS, mem_live_text},
-	{{"json", ".json"}, MEM_FATES | MEM_ENDS, mem_live_json},
+	{{"text", "", false}, MEM_FATES | MEM_ENDS, mem_live_text},
+	{{"json", ".json", false}, MEM_FATES | MEM_ENDS, mem_live_json},
 	{{"pprof", ".pb.gz .pprof", true}, MEM_FATES | MEM_ENDS, mem_pprof},
 	{{0}, 0, NULL},
 };
 static const struct mem_form lifetimes_forms[] = {
-	{{"text", ""}, MEM_FATES | MEM_ENDS, mem_lifetimes_text},
-	{{"json", ".json"}, MEM_FATES | MEM_ENDS, mem_lifetimes_json},
+	{{"text", "", false}, MEM_FATES | MEM_ENDS, mem_lifetimes_text},
+	{{"json", ".json", false}, MEM_FATES | MEM_ENDS, mem_lifetimes_json},
 	{{0}, 0, NULL},
 };
 static const struct mem_form flame_forms[] = {
-	{{"folded", ""}, 0, mem_flame_folded},
-	{{"svg", ".svg"}, 0, mem_flame_svg},
+	{{"folded", "", false}, 0, mem_flame_folded},
+	{{"svg", ".svg", false}, 0, mem_flame_svg},
 	{{0}, 0, NULL},
 };
 static const struct mem_form timeline_forms[] = {
-	{{"text", ""}, MEM_TIMELINE | MEM_BANDS, mem_timeline_text},
-	{{"svg", ".svg"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_svg},
-	{{"json", ".json"}, MEM_TIMELINE | MEM_BANDS, mem_timeline_json},
+	{{"text", "", false}, MEM_TIMELINE | MEM_BANDS, mem_timeline_text},
+	{{"svg", ".svg", false}, MEM_TIMELINE | MEM_BANDS, mem_timeline_svg},
+	{{"json", ".json", false}, MEM_TIMELINE | MEM_BANDS, mem_timeline_json},
 	{{0}, 0, NULL},
 };
 static const struct mem_form diff_forms[] = {
-	{{"text", ""}, 0, mem_diff_text},
-	{{"json", ".json"}, 0, mem_diff_json},
+	{{"text", "", false}, 0, mem_diff_text},
+	{{"json", ".json", false}, 0, mem_diff_json},
 	{{0}, 0, NULL},
 };
 

@@ -26,18 +26,18 @@ struct pages_form {
 	bool has_map, is_drawn;
 };
 
-#define PICTURES                                                    \
-	{{"png", ".png", true}, pages_map_png, true, true},         \
-		{{"svg", ".svg"}, pages_map_svg, true, true},       \
-	{                                                           \
-		{"html", ".html .htm"}, pages_map_html, true, false \
+#define PICTURES                                                           \
+	{{"png", ".png", true}, pages_map_png, true, true},                \
+		{{"svg", ".svg", false}, pages_map_svg, true, true},       \
+	{                                                                  \
+		{"html", ".html .htm", false}, pages_map_html, true, false \
 	}
 
-#define FORMS(report)                                                     \
-	static const struct pages_form report##_forms[] = {               \
-		{{"text", ""}, pages_##report##_text, false, false},      \
-		{{"json", ".json"}, pages_##report##_json, false, false}, \
-		{{0}, NULL, false, false},                                \
+#define FORMS(report)                                                            \
+	static const struct pages_form report##_forms[] = {                      \
+		{{"text", "", false}, pages_##report##_text, false, false},      \
+		{{"json", ".json", false}, pages_##report##_json, false, false}, \
+		{{0}, NULL, false, false},                                       \
 	}
 FORMS(totals);
 FORMS(fragmentation);
@@ -48,15 +48,15 @@ FORMS(lifetimes);
 FORMS(owners);
 FORMS(damage);
 static const struct pages_form summary_forms[] = {
-	{{"text", ""}, pages_summary_text, false, false},
-	{{"json", ".json"}, pages_summary_json, false, false},
+	{{"text", "", false}, pages_summary_text, false, false},
+	{{"json", ".json", false}, pages_summary_json, false, false},
 	PICTURES,
 	{{"ebt", ".ebt", true}, NULL, false, false},
 	{{"pagetrace", ".pt", true}, NULL, false, false},
 	{{0}, NULL, false, false},
 };
 static const struct pages_form map_forms[] = {
-	{{"text", ""}, pages_map_text, true, false},
+	{{"text", "", false}, pages_map_text, true, false},
 	PICTURES,
 	{{0}, NULL, false, false},
 };

@@ -117,7 +117,8 @@ static int obey(struct opts *o)
 		print_json_end(&line);
 		return print_end();
 	}
-	static const struct report_form forms[] = {{"text", ""}, {"json", ".json"}, {NULL, NULL}};
+	static const struct report_form forms[] = {
+		{"text", "", false}, {"json", ".json", false}, {0}};
 	static const struct report_row report = {"stat", "ebtrace stat", NULL, forms,
 						 sizeof(*forms)};
 	size_t form;
