@@ -281,7 +281,7 @@ static int put_event(struct chrome *c, const struct ebt_event *ev)
 		return err;
 	default:
 		chrome_json_instant(&c->out, ev, row);
-		return 0;
+		return derived_tracks_event(&c->derived, ev);
 	}
 }
 
@@ -303,7 +303,7 @@ static int chrome_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	int err = 0;
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(c, &ev[i]);
-	return err ? err : derived_tracks_events(&c->derived, ev, n);
+	return err;
 }
 
 static int chrome_flush(struct sink *k)

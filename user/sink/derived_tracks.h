@@ -3,6 +3,7 @@
 #ifndef SINK_DERIVED_TRACKS_H
 #define SINK_DERIVED_TRACKS_H
 
+#include "core/kinds.h"
 #include "sink/mem_tracks.h"
 #include "sink/page_tracks.h"
 
@@ -25,12 +26,18 @@ static inline void derived_tracks_done(struct derived_tracks *t)
 	page_tracks_done(&t->pages);
 }
 
-/* 0, or the error of the visitor, or -ENOMEM. */
-static inline int derived_tracks_events(struct derived_tracks *t, const struct ebt_event *ev,
-					size_t n)
+/* What follows an event of allocations or pages; one at a time, so that where it is written does not depend on
+ * the size of batches. 0, or the error of the visitor, or -ENOMEM. */
+static inline int derived_tracks_event(struct derived_tracks *t, const struct ebt_event *ev)
 {
-	int err = mem_tracks_events(&t->memory, ev, n);
-	return err ? err : page_tracks_events(&t->pages, ev, n);
+	switch (ev->kind) {
+	case EBT_ALLOC:
+	case EBT_PROMOTE:
+	case EBT_COLLECT:
+		return mem_tracks_event(&t->memory, ev);
+	default:
+		return kinds_family(ev->kind) == KINDS_pages ? page_tracks_event(&t->pages, ev) : 0;
+	}
 }
 
 static inline int derived_tracks_forget(struct derived_tracks *t, uint32_t process)

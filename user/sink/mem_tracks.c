@@ -41,26 +41,13 @@ static int put_value(struct mem_tracks *t, const struct mem_counters_value *v)
 	return t->visitor->counter(t->ctx, &c);
 }
 
-static bool is_memory(const struct ebt_event *ev)
-{
-	return ev->kind == EBT_ALLOC || ev->kind == EBT_PROMOTE || ev->kind == EBT_COLLECT;
-}
-
-int mem_tracks_events(struct mem_tracks *t, const struct ebt_event *ev, size_t n)
+int mem_tracks_event(struct mem_tracks *t, const struct ebt_event *ev)
 {
 	struct mem_counters_value value;
-	size_t i = 0;
-	while (i < n && !is_memory(&ev[i]))
-		i++;
-	if (i == n)
-		return 0;
-	int err = mem_model_events(&t->model, ev + i, n - i);
-	for (; i < n && err >= 0; i++) {
-		err = is_memory(&ev[i]) ? mem_counters_event(&t->counters, &ev[i], &value) : 0;
-		if (err == 1)
-			err = put_value(t, &value);
-	}
-	return err;
+	int err = mem_model_events(&t->model, ev, 1);
+	if (!err)
+		err = mem_counters_event(&t->counters, ev, &value);
+	return err == 1 ? put_value(t, &value) : err;
 }
 
 int mem_tracks_forget(struct mem_tracks *t, uint32_t process)

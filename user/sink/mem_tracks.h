@@ -22,7 +22,7 @@ int mem_tracks_init(struct mem_tracks *t, const struct session *s, const struct 
 		    void *ctx);
 void mem_tracks_done(struct mem_tracks *t);
 /* 0, or the error of a visitor, or -ENOMEM. */
-int mem_tracks_events(struct mem_tracks *t, const struct ebt_event *ev, size_t n);
+int mem_tracks_event(struct mem_tracks *t, const struct ebt_event *ev);
 int mem_tracks_forget(struct mem_tracks *t, uint32_t process);
 /* The last values, then the sites, the biggest first. */
 int mem_tracks_end(struct mem_tracks *t);

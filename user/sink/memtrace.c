@@ -311,12 +311,14 @@ static int memtrace_end(struct sink *k)
 {
 	struct memtrace *m = (struct memtrace *)k;
 	const struct process *first = processes_next(&m->session->processes, NULL);
-	size_t at = 0;
 	if (!m->has_head && !m->err)
 		m->err = put_head(m, first ? first->index : PROCESS_UNKNOWN, 0);
-	for (struct domain *d; (d = ptrmap_next(&m->domains, &at));)
-		if (d->writer) /* not where there was no memory for one */
+	/* By number: the order of the map is another one in each run. */
+	for (uint32_t number = 0; number <= UINT16_MAX; number++) {
+		struct domain *d = ptrmap_get(&m->domains, number);
+		if (d && d->writer) /* not where there was no memory for one */
 			ebt_memtrace_write_flush(d->writer, m->last_us);
+	}
 	int err = buf_finish(&m->buf);
 	report_changes(m);
 	return m->err ? m->err : err;

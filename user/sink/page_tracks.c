@@ -3,8 +3,6 @@
 
 #include <stdio.h>
 
-#include "core/kinds.h"
-
 void page_tracks_init(struct page_tracks *t, const struct session *s,
 		      const struct derived_visitor *v, void *ctx)
 {
@@ -55,19 +53,13 @@ static int put_state(struct page_tracks *t, const struct page_counters_state *s)
 	return err;
 }
 
-int page_tracks_events(struct page_tracks *t, const struct ebt_event *ev, size_t n)
+int page_tracks_event(struct page_tracks *t, const struct ebt_event *ev)
 {
 	struct page_counters_state state;
 	int err = 0;
-	for (size_t i = 0; i < n && !err; i++) {
-		if (kinds_family(ev[i].kind) != KINDS_pages)
-			continue;
-		if (page_counters_due(&t->counters, &ev[i], &state))
-			err = put_state(t, &state);
-		if (!err)
-			err = page_counters_event(&t->counters, &ev[i]);
-	}
-	return err;
+	if (page_counters_due(&t->counters, ev, &state))
+		err = put_state(t, &state);
+	return err ? err : page_counters_event(&t->counters, ev);
 }
 
 int page_tracks_forget(struct page_tracks *t, uint32_t process)

@@ -20,7 +20,7 @@ void page_tracks_init(struct page_tracks *t, const struct session *s,
 		      const struct derived_visitor *v, void *ctx);
 void page_tracks_done(struct page_tracks *t);
 /* 0, or the error of the visitor, or -ENOMEM. */
-int page_tracks_events(struct page_tracks *t, const struct ebt_event *ev, size_t n);
+int page_tracks_event(struct page_tracks *t, const struct ebt_event *ev);
 int page_tracks_forget(struct page_tracks *t, uint32_t process);
 /* The last values. */
 int page_tracks_end(struct page_tracks *t);

@@ -336,7 +336,8 @@ static int one_event(struct perfetto *f, const struct ebt_event *ev)
 	case EBT_OFFCPU:
 		return put_offcpu(f, ev);
 	default:
-		return put_instant(f, ev);
+		err = put_instant(f, ev);
+		return err ? err : derived_tracks_event(&f->derived, ev);
 	}
 }
 
@@ -348,8 +349,6 @@ static int perfetto_events(struct sink *k, const struct ebt_event *ev, size_t n)
 	begin_trace(f, ev->ts);
 	for (size_t i = 0; i < n && !err; i++)
 		err = one_event(f, &ev[i]);
-	if (!err)
-		err = derived_tracks_events(&f->derived, ev, n);
 	return err ? err : f->packets.out.err;
 }
 
