@@ -27,6 +27,7 @@ if [ -z "${TESTS:-}" ]; then
 	EVENTS=10000000 run "more events" -e '' tests/live/30-*.t
 	EVENTS=1000000 run "memory, for longer" -e '' tests/live/35-*.t
 	run "in speedscope" -e '' tests/browser/speedscope.t
+	FROZEN=all run "all that is refused" -e '' tests/cli/05-frozen-refusals.t
 	make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" || status=1
 fi
 exit $status
