@@ -7,14 +7,14 @@ need_root
 gc=$O/tests/prog/minigc
 cat >"$TMP/program" <<'END'
 sleep 0.6 # the trace is over
-"$1" -q -t 1 -s 30 -r 100 -c /dev/null &
+"$1" -q -t 1 -s 300 -r 100 -c /dev/null &
 for i in 1 2 3 4 5 6 7 8; do "$1" -q -t 1 -n 100 -c /dev/null; done
 sleep 4 # more than a sweep takes, which a busy machine may put off
 files() { ls "$EBTRACE_DIR" | grep -c events; }
 for i in $(seq 100); do [ "$(files)" -le "$2" ] && break; sleep 0.2; done
 files >"$0.files"
 [ -e "$EBTRACE_DIR/$!.events" ] && echo kept >"$0.live"
-kill $!
+kill $! # long before it would end
 exit 5
 END
 cp "$TMP/program" "$TMP/preserved"
