@@ -55,12 +55,24 @@ script -qec "'$O/ebtrace' mem record -o - -- $quoted" /dev/null >"$TMP/tty" 2>&1
 is "$? $(tr -d '\r' <"$TMP/tty")" "2 ebtrace: memtrace is not for a terminal; try: -o FILE" "but not to a terminal"
 
 xz -dc tests/data/memtrace/single.ctf.xz >"$TMP/single.ctf"
-for report in "mem -f pprof $TMP/single.ctf" "mem hotspots -f pprof -o - $TMP/single.ctf" "pages -f png -- sh -c 'echo ran'" \
-	"pages map -f png -o - -- sh -c 'echo ran'" "pages -f ebt -- sh -c 'echo ran'" "pages -f pagetrace $TMP/none.pt"; do
+for report in "mem -f pprof $TMP/single.ctf" "mem hotspots -f pprof -o - $TMP/single.ctf" \
+	"pages map -f png -o - -- sh -c 'echo ran'" "pages -f pagetrace $TMP/none.pt"; do
 	format=${report#*-f }
 	script -qec "'$O/ebtrace' $report" /dev/null >"$TMP/tty" 2>&1
 	is "$? $(tr -d '\r' <"$TMP/tty")" "2 ebtrace: ${format%% *} is not for a terminal; try: -o FILE" "${report%% /*}: not to a terminal"
 done
+
+# A binary report would be mixed with messages, and with what the program prints on standard error.
+for report in "pages -f ebt" "mem -f pprof" "pages map -f png"; do
+	want="2 ebtrace: on standard error ${report#*-f } would be mixed with what 'touch' prints; try: -o FILE, or -o - (what it prints goes to standard error)"
+	# shellcheck disable=SC2086
+	"$O/ebtrace" $report -- touch "$TMP/ran" >"$TMP/out" 2>"$TMP/err"
+	is "$? $(cat "$TMP/out" "$TMP/err")" "$want" "$report beside a program needs -o, also where standard error is a file"
+	script -qec "'$O/ebtrace' $report -- touch '$TMP/ran'" /dev/null >"$TMP/tty" 2>&1
+	is "$? $(tr -d '\r' <"$TMP/tty")" "$want" "or a terminal"
+done
+[ ! -e "$TMP/ran" ]
+ok $? "and the program is not run"
 
 # Reports go to standard error, as those of perf stat, and an empty pipe gets a hint.
 hint="ebtrace: the report is on standard error; the pipe got what 'sh' prints, and with -o - the report"

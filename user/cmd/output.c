@@ -370,6 +370,14 @@ void output_take_stdout(struct opts *o)
 	       e->program[0]);
 }
 
+int output_refuse_mixed(const struct opts *o, const char *stream, const char *format)
+{
+	complain("on standard %s %s would be mixed with what '%s' prints; try: -o FILE, or -o - "
+		 "(what it prints goes to standard error)",
+		 stream, format, o->engine.program[0]);
+	return EXIT_USAGE;
+}
+
 static int make_format(const void *ctx, struct session *s, int fd, struct sink **ret)
 {
 	const struct format *f = ctx;

@@ -47,6 +47,9 @@ struct output {
  * program's standard output goes to standard error. Before the run.
  */
 void output_take_stdout(struct opts *o);
+/* Beside a PROGRAM, without -o: what is written on this standard stream needs a file. EXIT_USAGE after a
+ * line on stderr. */
+int output_refuse_mixed(const struct opts *o, const char *stream, const char *format);
 /* Opens the output that the options name. 0, or an exit status after a line on stderr. */
 int output_open(struct output *out, const struct opts *o, struct session *s);
 int output_open_made(struct output *out, const struct opts *o, struct session *s,

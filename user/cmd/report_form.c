@@ -8,6 +8,7 @@
 #include "cmd/commands.h"
 #include "cmd/formats.h"
 #include "cmd/message.h"
+#include "cmd/output.h"
 
 static bool has_suffix(const char *path, const char *suffixes)
 {
@@ -51,14 +52,18 @@ const struct report_row *report_row_named(const struct report_list *l, const cha
 	return r;
 }
 
-/* True after a line on stderr. A report beside a PROGRAM goes to stderr, unless -o says where to. */
-static bool is_refused(const struct opts *o, const struct report_form *f)
+/* 0, or EXIT_USAGE after a line on stderr. A report beside a PROGRAM goes to stderr, unless -o says
+ * where to; messages, and what the PROGRAM prints there, would damage a binary one. */
+static int check_stream(const struct opts *o, const struct report_form *f)
 {
-	int fd = o->engine.program && !o->output ? STDERR_FILENO : STDOUT_FILENO;
-	if (!f->is_binary || (o->output && strcmp(o->output, "-") != 0) || !isatty(fd))
-		return false;
+	if (!f->is_binary || (o->output && strcmp(o->output, "-") != 0))
+		return 0;
+	if (o->engine.program && !o->output)
+		return output_refuse_mixed(o, "error", f->name);
+	if (!isatty(STDOUT_FILENO))
+		return 0;
 	complain("%s is not for a terminal; try: -o FILE", f->name);
-	return true;
+	return EXIT_USAGE;
 }
 
 int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row)
@@ -72,7 +77,7 @@ int report_form_choose(const struct opts *o, const struct report_row *r, size_t 
 	for (size_t i = 0; (f = report_form_at(r, i)); i++) {
 		if (name ? !strcmp(name, f->name) : has_suffix(o->output, f->suffixes)) {
 			*ret_row = i;
-			return is_refused(o, f) ? EXIT_USAGE : 0;
+			return check_stream(o, f);
 		}
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 *known ? ", " : "", f->name);

@@ -11,7 +11,7 @@ struct report_form {
 	const char *name; /* NULL ends a list */
 	/* Of files that have it without -f, each with its dot, separated by spaces. */
 	const char *suffixes;
-	bool is_binary; /* not for a terminal */
+	bool is_binary; /* not for a terminal, nor for standard error beside a PROGRAM */
 };
 
 /* The first member of the rows of a list of reports; the first row is the default. */
@@ -38,7 +38,8 @@ const struct report_row *report_row_named(const struct report_list *l, const cha
 /*
  * Chooses the form of a report that the options name, and sets *ret_row to its number. 0, or
  * EXIT_USAGE after a line on stderr: it has no such form, also that of a suffix that has a meaning
- * elsewhere, or it is not for the terminal that it would go to; *ret_row is 0.
+ * elsewhere, or it is binary, and would go to a terminal or to standard error beside a PROGRAM; *ret_row
+ * is 0.
  */
 int report_form_choose(const struct opts *o, const struct report_row *r, size_t *ret_row);
 /*

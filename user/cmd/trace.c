@@ -162,12 +162,8 @@ static int check_format(struct opts *o)
 		complain("--time applies to text; %s has its own times", f->name);
 		return EXIT_USAGE;
 	}
-	if (o->engine.program && !o->output && !o->trigger.rules) {
-		complain("on standard output %s would be mixed with what '%s' prints; try: -o "
-			 "FILE, or -o - (what it prints goes to standard error)",
-			 f->name, o->engine.program[0]);
-		return EXIT_USAGE;
-	}
+	if (o->engine.program && !o->output && !o->trigger.rules)
+		return output_refuse_mixed(o, "output", f->name);
 	output_take_stdout(o);
 	return 0;
 }
