@@ -34,6 +34,13 @@ is "$(grep -oE '^  (  heap|  external|allocated|alive) +[0-9.]+ [KM]iB' "$TMP/go
 "$ebt" -q -o "$TMP/heap.json" "$TMP/heap.ctf"
 is "$(grep -c 'live bytes' "$TMP/heap.json" | sed 's/[1-9][0-9]*/some/') $(grep -c promoted "$TMP/heap.json")" "some 0" \
 	"a timeline of it has a counter of live bytes, none of promoted ones"
+is "$(grep -ohE '(objects?|process) .* in |each byte sampled|[0-9] sample|samples' "$TMP/got" | head -3)" "$(printf '%s\n' 'objects with 1148576 bytes in ' 'each byte sampled')" \
+	"at rate 1 it counts bytes, not samples" || diag "$(<"$TMP/got")"
+"$ebt" mem hotspots "$TMP/heap.ctf" >"$TMP/got"
+is "$(grep -c sample "$TMP/got") $(grep -oE 'share +(bytes|samples)(: own)? ' "$TMP/got" | tr -s ' ' | tr '\n' ',')" "1 share bytes ,share bytes: own ," \
+	"so do the columns of mem hotspots" || diag "$(<"$TMP/got")"
+"$ebt" mem record -q --rate 0.5 -o "$TMP/half.ctf" -- "$TMP/heap" && "$ebt" mem "$TMP/half.ctf" | head -1 >"$TMP/got"
+is "$(grep -cE 'objects with [0-9]+ samples in .*, 1 byte in [0-9]+ sampled' "$TMP/got")" 1 "at a lower rate it counts samples" || diag "$(<"$TMP/got")"
 xz -dc tests/data/memtrace/single.ctf.xz >"$TMP/single.ctf"
 is "$("$ebt" mem "$TMP/single.ctf" | grep -cE '^  (  minor|  major|promoted) ')" 3 "that of an OCaml program has them"
 

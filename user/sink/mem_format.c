@@ -97,10 +97,19 @@ static const char *unit_of(double word_bytes)
 	return word_bytes == 1 ? "byte" : "word";
 }
 
+/* At rate 1 each sample is a word of an object, or of C a byte. */
+static bool samples_all(const struct mem_model *m)
+{
+	const struct mem_process *p = m->first;
+	while (p && p->scale.rate >= 1 && p->scale.word_bytes == m->first->scale.word_bytes)
+		p = p->next;
+	return m->first && !p;
+}
+
 const char *mem_sample_name(const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;
-	return m->has_words ? unit_of(m->first->scale.word_bytes) : "sample";
+	return m->has_words || samples_all(m) ? unit_of(m->first->scale.word_bytes) : "sample";
 }
 
 /* "1 word in 100 sampled" */
@@ -117,7 +126,8 @@ static void put_rate(struct buf *b, const struct mem_process *p)
 		report_print(b, "1 %s in %.6g sampled", unit, mem_scale_between(&p->scale));
 }
 
-/* "132 objects with 140 samples", "1 sampled object that stands for 8192 words" */
+/* "132 objects with 140 samples", "132 objects with 1320 bytes" at rate 1, "1 sampled object that stands
+ * for 8192 words" */
 static void put_counts(struct buf *b, const struct mem_view *v)
 {
 	const struct mem_model *m = v->model;
