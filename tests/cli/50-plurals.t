@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A count of one has its noun in the singular: "1 event", "1 place", "1 block".
 . tests/lib.sh
+need_command jq
 need_command xz
 ebtrace=$PWD/$O/ebtrace
 data=$PWD/tests/data
@@ -38,5 +39,10 @@ for f in *.events *.ctf *.pt *.ebt; do
 	done
 done
 is "${wrong:-}" "" "no report says \"1 events\""
+sites=$("$ebtrace" mem diff --json single.ctf external.ctf | jq '.sites | length')
+"$ebtrace" mem diff --top $((sites - 1)) single.ctf external.ctf >out
+is "$(tail -1 out)" "1 more site" "mem diff leaves one site out"
+"$ebtrace" mem diff --top $((sites - 2)) single.ctf external.ctf >out
+is "$(tail -1 out)" "2 more sites" "or two"
 cd "$OLDPWD" || exit 1
 done_testing

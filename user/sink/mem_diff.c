@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/plural.h"
 #include "core/display_names.h"
 #include "sink/mem_format.h"
 #include "sink/mem_json.h"
@@ -88,7 +89,7 @@ static void put_sites(struct buf *b, const struct mem_diff *d, struct display_na
 		buf_puts(b, "\n");
 	}
 	if (i < d->sites)
-		report_print(b, "%" PRIu32 " more sites%s\n", d->sites - i,
+		report_print(b, "%" PRIu32 " more site%s%s\n", d->sites - i, plural(d->sites - i),
 			     top ? "" : " with changes of at most 0.5 % of the total");
 }
 
