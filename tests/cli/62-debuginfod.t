@@ -268,4 +268,9 @@ is "$? $([ -e asked ]; echo $?)" "0 1" "the variable of the traced program is no
 DEBUGINFOD_URLS="$other/refuses" "$plain/ebtrace" mem record -q --rate 1 -o list.ctf -- env -u DEBUGINFOD_URLS ./list
 grep -q "buildid/$(readelf -n list | sed -n 's/.*Build ID: //p')/debuginfo" asked
 ok $? "what is recorded is looked up by ebtrace's own"
+rm -f asked
+DEBUGINFOD_URLS="$other/app" "$plain/ebtrace" mem hotspots list.ctf >out 2>err
+is "$? $([ -e asked ]; echo $?)" "0 1" "a report of it asks nobody"
+"$ebt" mem --help | tr -s ' \n' ' ' | grep -q 'mem record looks names of functions up when it records, and its FILE has them'
+ok $? "as mem --help says"
 done_testing
