@@ -123,8 +123,9 @@ ok $? "behind options the name of a file is a FILE"
 rm -f info stat
 
 # Reports that are none.
-says 2 "no such report or file 'hotspot'; the reports of mem are summary, hotspots, live, lifetimes, flame, timeline, diff" mem hotspot prog.ctf
-says 2 "no such report or file 'hotspot'; the reports of mem are summary, hotspots, live, lifetimes, flame, timeline, diff" mem -q hotspot -p 1
+says 2 "no such report or file 'hotspot'; the reports of mem are summary, hotspots, live, lifetimes, flame, timeline, diff; it also has record" mem hotspot prog.ctf
+says 2 "no such report or file 'hotspot'; the reports of mem are summary, hotspots, live, lifetimes, flame, timeline, diff; it also has record" mem -q hotspot -p 1
+says 2 "no such report or file 'recrod'; the reports of mem are summary, hotspots, live, lifetimes, flame, timeline, diff; it also has record" mem recrod -- true
 says 2 "no such report or file 'heap'; the reports of pages are summary, totals, fragmentation, occupancy, churn, heat, lifetimes, owners, damage, map" pages heap x.pt
 says 1 "cannot open './hotspot': No such file or directory" mem ./hotspot
 

@@ -95,7 +95,7 @@ static const struct mem_report {
 	{{0}, NULL},
 };
 
-const struct report_list mem_reports = {&reports->as, sizeof(*reports)};
+const struct report_list mem_reports = {&reports->as, sizeof(*reports), "record"};
 
 /* A report, and what it is made with. */
 struct mem_run {
@@ -283,7 +283,7 @@ static int write_doc(struct buf *b)
 
 static bool is_report(const char *name)
 {
-	return report_row_named(&mem_reports, name) || !strcmp(name, "record");
+	return report_row_named(&mem_reports, name) || !strcmp(name, mem_reports.verb);
 }
 
 /* 0, or EXIT_USAGE after a line on stderr. */

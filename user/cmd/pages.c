@@ -80,7 +80,7 @@ static const struct report_row reports[] = {
 	{0},
 };
 
-const struct report_list pages_reports = {reports, sizeof(*reports)};
+const struct report_list pages_reports = {reports, sizeof(*reports), NULL};
 
 #define DOC_BYTES 6144
 

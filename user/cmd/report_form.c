@@ -102,8 +102,9 @@ static void refuse_name(const char *command, const struct report_list *l, const 
 	for (size_t i = 0; (r = report_row_at(l, i)); i++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 i ? ", " : "", r->name);
-	complain("no such report or file '%s'; the reports of %s are %s", name,
-		 command + strlen("ebtrace "), known);
+	complain("no such report or file '%s'; the reports of %s are %s%s%s", name,
+		 command + strlen("ebtrace "), known, l->verb ? "; it also has " : "",
+		 l->verb ? l->verb : "");
 }
 
 int report_check_words(const struct opts *o, const char *command, const struct report_list *l,

@@ -27,6 +27,7 @@ struct report_row {
 struct report_list {
 	const struct report_row *reports; /* the first one */
 	size_t report_bytes;		  /* of a row of them */
+	const char *verb;		  /* a word in their place that is no report; NULL */
 };
 
 /* By number; NULL behind the last one. */
