@@ -38,6 +38,19 @@ says 2 "--duration needs a process that runs: -p PID, or -- PROGRAM" pages -d 1s
 says 2 "--bpf-buffer needs a process that runs: -p PID, or -- PROGRAM" pages --bpf-buffer 1M prog.pt
 says 2 "--bpf-buffer needs processes that run: -p PID, or -- PROGRAM" mem --bpf-buffer=1M prog.ctf
 says 2 "--rate is of samples whose rate is not known; 'prog.ctf' has its own" mem --rate 1e-3 prog.ctf
+"$ebtrace" -q -o memtrace.ebt prog.ctf
+says 2 "--rate is of samples whose rate is not known; 'memtrace.ebt' has its own" mem --rate 1e-3 memtrace.ebt
+"$ebtrace" -q -o ring.ebt c-user.events
+for line in "mem prog.ctf" "mem diff prog.ctf memtrace.ebt" "trace ring.ebt" "stat ring.ebt" "trace prog.ctf ring.ebt"; do
+	# shellcheck disable=SC2086
+	says 2 "--buffer is memory for rings, and needs a ring file, or processes that run" $line --buffer 1M
+done
+for line in "trace c-user.events" "trace ring.ebt c-user.events" "stat c-user.events"; do
+	# shellcheck disable=SC2086
+	"$ebtrace" -q $line "${release[@]}" --buffer 1M >out 2>err
+	is "$? $(cat err)" "0 " "ebtrace $line --buffer 1M has a ring"
+done
+says 2 "--ring-dir applies to the list of processes, not to a BINARY" list --ring-dir . minigc
 
 # Suffixes that no format has.
 formats=".txt .log .ndjson .jsonl .pftrace .perfetto-trace .perfetto .json .chrome .fxt .ebt .ctf .pt"

@@ -184,6 +184,10 @@ static int obey(struct opts *o)
 		print_schema();
 		return print_end();
 	}
+	if (o->engine.ring_dir && o->engine.file_count) {
+		complain("--ring-dir applies to the list of processes, not to a BINARY");
+		return EXIT_USAGE;
+	}
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		int one = list_binary(o->engine.files[i], o->json);
 		status = one ? one : status;

@@ -6,6 +6,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/message.h"
+#include "engine/input_capture.h"
 #include "engine/input_info.h"
 #include "engine/input_memtrace.h"
 #include "engine/inputs.h"
@@ -20,18 +21,29 @@ static void print_nothing(void *ctx, enum log_level level, const char *fmt, va_l
 	(void)ap;
 }
 
-/* Whether a trace has the rate of its samples, without a weight of each. */
+/* Whether all processes have the rate of their samples, without a weight of each. */
+static bool all_have_rates(const struct session *s)
+{
+	const struct process *p = NULL;
+	bool has = false;
+	while ((p = processes_next(&s->processes, p))) {
+		has = mem_process_scale(p, s->strings, 0).rate > 0;
+		if (!has)
+			break;
+	}
+	return has;
+}
+
 static bool has_rate(const struct engine *e, struct loop *l, struct inputs *ins, const char *path)
 {
 	bool ready = !inputs_add(ins, path) && !inputs_wait(ins);
 	struct input *in = ready ? inputs_at(ins, 0) : NULL;
 	struct input_info info = {0};
-	if (!in || !in->ready || in->kind != &input_memtrace || in->kind->info(e, l, in, &info))
+	if (!in || !in->ready || (in->kind != &input_memtrace && in->kind != &input_capture))
 		return false;
-	const struct session *s = e->session;
-	const struct process *p = processes_next(&s->processes, NULL);
+	bool has = !in->kind->info(e, l, in, &info) && all_have_rates(e->session);
 	free(info.by_domain);
-	return p && mem_process_scale(p, s->strings, 0).rate > 0;
+	return has;
 }
 
 static bool file_has_rate(const struct opts *o, const char *path)

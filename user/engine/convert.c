@@ -69,6 +69,17 @@ static int pass_through(struct convert *c)
 	return err;
 }
 
+/* ENGINE_OK, or the reason has been reported: no input is a ring, which the options need. */
+static enum engine_end check_rings(const struct convert *c)
+{
+	const struct engine_options *o = c->engine->options;
+	if (!o->buffer_bytes || o->pid_count || inputs_have_ring(c->inputs))
+		return ENGINE_OK;
+	report_error(&c->engine->report,
+		     "--buffer is memory for rings, and needs a ring file, or processes that run");
+	return ENGINE_MISUSED;
+}
+
 static enum engine_end add_inputs(struct convert *c)
 {
 	const struct engine_options *o = c->engine->options;
@@ -77,6 +88,8 @@ static enum engine_end add_inputs(struct convert *c)
 		end = inputs_add(c->inputs, o->files[i]);
 	if (!end && inputs_wait(c->inputs))
 		end = ENGINE_FAILED;
+	if (!end && !c->cut)
+		end = check_rings(c);
 	if (!end && !c->cut)
 		end = inputs_open(c->inputs);
 	for (unsigned i = 0; !end && i < o->pid_count; i++)

@@ -395,6 +395,14 @@ unsigned inputs_origins(const struct inputs *ins)
 	return origins ? origins : kinds[0]->origin;
 }
 
+bool inputs_have_ring(const struct inputs *ins)
+{
+	for (unsigned i = 0; i < ins->count; i++)
+		if (ins->input[i]->kind == &input_ring)
+			return true;
+	return false;
+}
+
 bool inputs_have_pipe(const struct inputs *ins)
 {
 	for (unsigned i = 0; i < ins->count; i++)

@@ -33,6 +33,8 @@ struct input *inputs_at(struct inputs *ins, unsigned i);
 int inputs_pump(struct inputs *ins, struct pump *p);
 /* The set of enum origin of all of them. */
 unsigned inputs_origins(const struct inputs *ins);
+/* After inputs_wait(): one is a ring file, or may become one. */
+bool inputs_have_ring(const struct inputs *ins);
 bool inputs_have_pipe(const struct inputs *ins);
 /* Reports their damage. ENGINE_FAILED if a source could not be read at all. */
 enum engine_end inputs_faults(const struct inputs *ins);
