@@ -159,6 +159,15 @@ is "$(n c-user.events c-user.events) $(cat err)" "253 ebtrace: 'c-user.events' i
 is "$(n c-user.events ./link.events) $(cat err)" "253 ebtrace: './link.events' is read once, as c-user.events" "also by another name"
 is "$(n c-user.events copy.events)" 506 "a copy of it is another file"
 is "$(n - c-user.events - <copy.events)" 506 "standard input can be read once"
+"$ebtrace" "${release[@]}" info c-user.events ./link.events c-user.events >out 2>err
+is "$? $(grep -c '^c-user.events: ' out) $(wc -l <err) $(head -1 err)" "0 1 2 ebtrace: './link.events' is read once, as c-user.events" "info describes it once"
+"$ebtrace" "${release[@]}" info - - <copy.events >out 2>err
+is "$? $(cat err)" "0 ebtrace: standard input is read once, as standard input" "so it does standard input"
+"$ebtrace" list minigc >whole.list 2>err
+"$ebtrace" list minigc ./minigc >out 2>err
+is "$? $(cat err)" "0 ebtrace: './minigc' is read once, as minigc" "list prints the markers of a BINARY once"
+cmp -s out whole.list
+ok $? "as of one"
 "$ebtrace" mem diff prog.ctf prog.ctf >out 2>err
 is "$? $(cat err)" "0 " "mem diff compares a file with itself"
 

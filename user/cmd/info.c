@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cmd/commands.h"
+#include "cmd/distinct_files.h"
 #include "cmd/info_kernel.h"
 #include "cmd/info_print.h"
 #include "cmd/message.h"
@@ -127,7 +128,9 @@ static int obey(struct opts *o)
 		complain("--%s needs a process that runs: -p PID", o->live_option);
 		return EXIT_USAGE;
 	}
-	int worst = 0;
+	int worst = distinct_files_keep(&o->engine, true);
+	if (worst)
+		return worst;
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		int status = describe_file(o->engine.files[i], o);
 		if (status)

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/plural.h"
 #include "cmd/commands.h"
+#include "cmd/distinct_files.h"
 #include "cmd/list_binary.h"
 #include "cmd/list_events.h"
 #include "cmd/message.h"
@@ -188,6 +189,9 @@ static int obey(struct opts *o)
 		complain("--ring-dir applies to the list of processes, not to a BINARY");
 		return EXIT_USAGE;
 	}
+	status = distinct_files_keep(&o->engine, false);
+	if (status)
+		return status;
 	for (unsigned i = 0; i < o->engine.file_count; i++) {
 		int one = list_binary(o->engine.files[i], o->json);
 		status = one ? one : status;

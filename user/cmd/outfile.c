@@ -16,16 +16,6 @@
 
 #define PARTS_MAX 1000 /* in a shared directory others may have used up the names */
 
-struct file_id file_id_of(const struct stat *st)
-{
-	return (struct file_id){.dev = st->st_dev, .ino = st->st_ino};
-}
-
-bool file_id_is(const struct file_id *id, const struct stat *st)
-{
-	return id->dev == st->st_dev && id->ino == st->st_ino;
-}
-
 int outfile_cannot_write(const char *path, int err)
 {
 	complain("cannot write '%s': %s", path ? path : "standard output", file_strerror(-err));

@@ -22,11 +22,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-/* Identifies a file among all others while it is open. */
-struct file_id {
-	dev_t dev;
-	ino_t ino;
-};
+#include "base/file_id.h"
 
 struct outfile {
 	const char *path;	/* given by the user; the caller's */
@@ -47,9 +43,6 @@ struct outfile {
 /* The user of files that we create, and in *ret_group their group: under sudo those of the user who
  * typed it (SUDO_UID, SUDO_GID). */
 uid_t outfile_owner(gid_t *ret_group);
-
-struct file_id file_id_of(const struct stat *st);
-bool file_id_is(const struct file_id *id, const struct stat *st);
 
 /*
  * is_private: the file is for its user alone, with the mode 0600 from its first byte on, whatever the

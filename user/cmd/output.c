@@ -51,7 +51,7 @@ static void input_files_done(struct input_files *in)
 static bool is_input(const struct input_files *in, const struct file_id *id, unsigned *ret_index)
 {
 	for (unsigned i = 0; i < in->count; i++)
-		if (in->ids[i].dev == id->dev && in->ids[i].ino == id->ino) {
+		if (file_id_same(&in->ids[i], id)) {
 			*ret_index = in->index[i];
 			return true;
 		}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/file_id.h"
 #include "core/source.h"
 #include "engine/context.h"
 #include "engine/loop.h"
@@ -33,8 +34,8 @@ struct input {
 	/* private: */
 	const char *foreign; /* what it is, if no input can be that; NULL */
 	bool is_stdin;
-	dev_t dev; /* of a regular file, with ino; both 0: it is none */
-	ino_t ino;
+	bool is_regular; /* id is known */
+	struct file_id id;
 	struct inputs *inputs;
 	struct loop_fd watch;
 	int copy_fd; /* memory that a pipe is copied to; -1 */

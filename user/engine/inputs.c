@@ -236,7 +236,8 @@ static const struct input *find_same(const struct input *in)
 	const struct inputs *ins = in->inputs;
 	for (unsigned i = 0; ins->input[i] != in; i++) {
 		const struct input *other = ins->input[i];
-		bool is_file = in->ino && in->ino == other->ino && in->dev == other->dev;
+		bool is_file =
+			in->is_regular && other->is_regular && file_id_same(&in->id, &other->id);
 		if ((in->is_stdin && other->is_stdin) ||
 		    (is_file && !in->is_stdin && !other->is_stdin))
 			return other;
@@ -248,10 +249,9 @@ static const struct input *find_same(const struct input *in)
 static bool drop_same(struct inputs *ins, struct input *in)
 {
 	struct stat st;
-	if (!fstat(in->fd, &st) && S_ISREG(st.st_mode)) {
-		in->dev = st.st_dev;
-		in->ino = st.st_ino;
-	}
+	in->is_regular = !fstat(in->fd, &st) && S_ISREG(st.st_mode);
+	if (in->is_regular)
+		in->id = file_id_of(&st);
 	const struct input *same = find_same(in);
 	if (!same)
 		return false;
