@@ -96,9 +96,22 @@ for command in trace stat; do
 	"$ebtrace" $command -q c-user.events -e tpyo >out 2>err
 	is "$? $(cat err)" "0 " "$command -q -e tpyo: no error"
 done
+"$ebtrace" c-user.events -o t.ebt --trigger 'tpyo>1ms' --trigger 'minor>1h' --trigger 'pause>1h' 2>err
+is "$? $(grep -c 'matched nothing' err) $(grep -c "ebtrace: --trigger 'tpyo' matched nothing: $hint" err)" "0 1 1" \
+	"--trigger 'tpyo>1ms': a line says that it matched nothing" || diag "$(cat err)"
 user=$("$ebtrace" -q c-user.events -f ndjson | jq -r 'select(.kind == "int").name' | head -1)
 "$ebtrace" "${release[@]}" c-user.events -e minor -e "$user" -e counter -e 'major_*' -e '!compact*' >out 2>err
 is "$(cat err)" "" "names of phases, counters, kinds and user events ($user) that match, or could in another run, get none"
+span=$("$ebtrace" -q c-user.events -f ndjson | jq -r 'select(.kind == "span_begin").name' | head -1)
+"$ebtrace" "${release[@]}" c-user.events -o t.ebt --trigger "$span>1h" 2>err
+is "$? ${span:+some} $(grep -c 'matched nothing' err)" "0 some 0" "--trigger of a span that a program registered gets none" || diag "$(cat err)"
+if [ "$(id -u)" = 0 ]; then
+	"$ebtrace" --stack=tpyo --stack='minor*' -o plain -- ./minigc -q -t 1 -n 300 -c /dev/null 2>err
+	is "$? $(grep -c 'matched nothing' err) $(grep -c "ebtrace: --stack='tpyo' matched nothing: $hint" err)" "0 1 1" \
+		"--stack=tpyo: a line says that it matched nothing" || diag "$(cat err)"
+	grep -q 'begin minor' plain
+	ok $? "and it selects no events" || diag "$(tail -3 plain)"
+fi
 
 # Options before the command, and before its report.
 same() { # "sentence" ARGS... : prints what `ebtrace mem prog.ctf` and so on does

@@ -254,8 +254,9 @@ static error_t parse_output(int key, char *arg, struct argp_state *st)
 	}
 }
 
-static void parse_rule(struct argp_state *st, struct opts_trigger *t, char *arg)
+static void parse_rule(struct argp_state *st, struct opts *o, char *arg)
 {
+	struct opts_trigger *t = &o->trigger;
 	const char *over = strrchr(arg, '>');
 	if (t->rules == SPAN_WATCH_RULES)
 		refuse(st, "there may be %d --trigger", SPAN_WATCH_RULES);
@@ -265,13 +266,14 @@ static void parse_rule(struct argp_state *st, struct opts_trigger *t, char *arg)
 	if (!span)
 		refuse(st, "%s", strerror(ENOMEM));
 	t->rule[t->rules++] = (struct span_rule){arg, span, parse_time(st, over + 1)};
+	o->engine.span_globs[o->engine.span_glob_count++] = span;
 }
 
 static error_t parse_trigger(int key, char *arg, struct argp_state *st)
 {
 	struct opts_trigger *t = &((struct opts *)st->input)->trigger;
 	if (key == OPT_TRIGGER) {
-		parse_rule(st, t, arg);
+		parse_rule(st, st->input, arg);
 		return 0;
 	}
 	switch (key) {
@@ -517,6 +519,7 @@ void opts_parse(struct opts *ret, const struct opts_command *cmd, int argc, char
 				.files = list_for(argc, sizeof(char *)),
 				.globs = list_for(argc, sizeof(char *)),
 				.stack_globs = list_for(argc, sizeof(char *)),
+				.span_globs = list_for(argc, sizeof(char *)),
 				.domains = list_for(argc, sizeof(uint16_t)),
 				.threads = list_for(argc, sizeof(uint32_t)),
 				.bpf_buffer_bytes = 16 << 20,
@@ -551,6 +554,7 @@ void opts_done(struct opts *o)
 	free(o->engine.files);
 	free(o->engine.globs);
 	free(o->engine.stack_globs);
+	free(o->engine.span_globs);
 	free(o->engine.domains);
 	free(o->engine.threads);
 	free(o->filters);

@@ -15,6 +15,8 @@ struct filter {
 	struct event_handler out;
 	struct glob {
 		char *pattern;
+		const char *option; /* it was given to */
+		bool selects;
 		bool matched; /* some event */
 	} * globs;
 	size_t glob_count, including;
@@ -57,16 +59,21 @@ void filter_free(struct filter *f)
 	free(f);
 }
 
-int filter_add_glob(struct filter *f, const char *pattern)
+static int add_glob(struct filter *f, const char *option, const char *pattern, bool selects)
 {
 	if (!array_more(f->globs, f->glob_count))
 		return -ENOMEM;
 	char *copy = strdup(pattern);
 	if (!copy)
 		return -ENOMEM;
-	f->globs[f->glob_count++] = (struct glob){copy, false};
-	f->including += *pattern != '!';
+	f->globs[f->glob_count++] = (struct glob){copy, option, selects, false};
+	f->including += selects && *pattern != '!';
 	return 0;
+}
+
+int filter_add_glob(struct filter *f, const char *pattern)
+{
+	return add_glob(f, "-e ", pattern, true);
 }
 
 int filter_add_domain(struct filter *f, uint16_t domain)
@@ -136,8 +143,8 @@ static bool matches_globs(struct filter *f, const struct ebt_event *ev)
 		if (!matches(g->pattern + excludes, name, kind))
 			continue;
 		g->matched = true;
-		excluded |= excludes;
-		wanted |= !excludes;
+		excluded |= g->selects && excludes;
+		wanted |= g->selects && !excludes;
 	}
 	f->tried = true;
 	return wanted && !excluded;
@@ -160,9 +167,16 @@ static bool is_name_of_any(const char *pattern)
 	return false;
 }
 
-const char *filter_unknown_glob(const struct filter *f, size_t i)
+int filter_note_glob(struct filter *f, const char *option, const char *pattern)
+{
+	bool known = is_name_of_any(pattern + (*pattern == '!'));
+	return known ? 0 : add_glob(f, option, pattern, false);
+}
+
+const char *filter_unknown_glob(const struct filter *f, size_t i, const char **ret_option)
 {
 	const struct glob *g = &f->globs[i];
+	*ret_option = g->option;
 	bool known = g->matched || !f->tried || is_name_of_any(g->pattern + (*g->pattern == '!'));
 	return known ? NULL : g->pattern;
 }

@@ -58,6 +58,8 @@ struct engine_options {
 	bool stacks;		   /* events get their stacks, those that these globs select: */
 	const char **stack_globs;
 	unsigned stack_glob_count;
+	const char **span_globs; /* of spans that another module waits for; the filter notes them */
+	unsigned span_glob_count;
 	uint64_t stack_pause_ns; /* and at the ends of pauses that last so long; 0: none */
 	bool counts;		 /* the report counts events: thread and CPU do not matter */
 };

@@ -22,6 +22,10 @@ int pipeline_new(const struct engine *e, struct pump **ret)
 	struct filter *f = pump_filter(p);
 	for (unsigned i = 0; !err && i < o->glob_count; i++)
 		err = filter_add_glob(f, o->globs[i]);
+	for (unsigned i = 0; !err && i < o->stack_glob_count; i++)
+		err = filter_note_glob(f, "--stack=", o->stack_globs[i]);
+	for (unsigned i = 0; !err && i < o->span_glob_count; i++)
+		err = filter_note_glob(f, "--trigger ", o->span_globs[i]);
 	for (unsigned i = 0; !err && i < o->domain_count; i++)
 		err = filter_add_domain(f, o->domains[i]);
 	for (unsigned i = 0; !err && i < o->thread_count; i++)
@@ -44,13 +48,12 @@ int pipeline_new(const struct engine *e, struct pump **ret)
 static void report_unknown_globs(const struct engine *e, const struct filter *f)
 {
 	for (size_t i = 0; i < filter_globs(f); i++) {
-		const char *pattern = filter_unknown_glob(f, i);
+		const char *option, *pattern = filter_unknown_glob(f, i, &option);
 		if (pattern)
 			report_at(&e->report, LOG_NORMAL,
-				  "-e '%s' matched nothing: no event had such a name or kind; "
-				  "'ebtrace "
-				  "list --events' lists those of runtimes",
-				  pattern);
+				  "%s'%s' matched nothing: no event had such a name or kind; "
+				  "'ebtrace list --events' lists those of runtimes",
+				  option, pattern);
 	}
 }
 
