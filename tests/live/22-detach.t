@@ -84,7 +84,7 @@ ok $? "both have ended: text and semaphore are as before"
 is "$(events first) $(events second)" "500 1000" "each tracer has seen all that happened while it was there"
 hang_up many
 
-# Links of the older kind, one a site: few sites, as each takes 0.1 s to go.
+# Links of the older kind, one a site: few sites, as the kernel waits when each goes.
 run few "$O/tests/prog/markers_x86_64"
 trace perf --attach perf -p "${pid[few]}"
 until_state "3 cc"
@@ -98,4 +98,16 @@ ok $? "--attach perf: text and semaphore are as before"
 is "$(jq -s '[.[] | select(.kind == "begin" or .kind == "counter" or .kind == "custom")] | length' \
   "$TMP/perf.ndjson")" 3000 "--attach perf: every hit is there once"
 hang_up few
+
+# What the end will take is known before it has to be paid.
+"$O/ebtrace" -v --attach perf --mode stream -f ndjson -o "$TMP/price.ndjson" -- "$O/tests/prog/minigc" -q -t 1 -n 10 -c /dev/null 2>"$TMP/price.log"
+is $? 0 "--attach perf -- PROGRAM succeeds"
+sites=$(sed -n 's/.*attached to \([0-9]*\) markers of.*/\1/p' "$TMP/price.log")
+each=$(sed -n 's/^#define UPROBE_PERF_LINK_S //p' user/source/uprobe.h)
+price="--attach perf: $sites probes have a link each; to remove them at the end takes about $(jq -n "$sites * $each * 10 | round / 10") s"
+is "$(sed -n '/attached to/q; s/^ebtrace: //; /have a link each/p' "$TMP/price.log")" "$price" \
+  "--attach perf: the price of all probes is there once, before they are attached" || diag "$(cat "$TMP/price.log")"
+is "$(grep -c 'have a link each' "$TMP/price.log")" 1 "--attach perf: and is not repeated"
+grep -q "takes some $each s to remove" user/man/ebtrace.1.scd
+ok $? "the manual has the same price of a link"
 done_testing

@@ -59,11 +59,11 @@ static void answer_links(const struct bpf_check *c, struct answer *ret)
 	} else if (!c->multi) {
 		ret->state = STATE_LIMITED;
 		ret->why = (struct bpf_refusal){
-			.err = -1,
-			.cause = BPF_CAUSE_MISSING,
-			.why = "this kernel has no usable uprobe_multi links (Linux 6.10): probes "
-			       "are removed one by one, some 0.1 s each",
-			.advice = "use a newer kernel"};
+			.err = -1, .cause = BPF_CAUSE_MISSING, .advice = "use a newer kernel"};
+		snprintf(ret->why.why, sizeof(ret->why.why),
+			 "this kernel has no usable uprobe_multi links (Linux 6.10): probes are "
+			 "removed one by one, some %.2f s each",
+			 UPROBE_PERF_LINK_S);
 	}
 }
 

@@ -94,6 +94,28 @@ static void close_file(struct attachment *a)
 	a->file = -1;
 }
 
+/* Whether a link of its own is to be made. */
+static bool is_due(const struct attachment *a, enum attach_when when)
+{
+	return when == ATTACH_NOW && a->link.fd < 0 && !is_given_up(a) && a->file >= 0;
+}
+
+uint32_t attachment_plan(struct attach_env *env, struct attachment *a, uint64_t now_ns)
+{
+	if (a->shared || !is_due(a, ATTACH_NOW))
+		return 0;
+	if (!a->plan.site && is_due(a, a->by->update(a->state, now_ns)))
+		bpf_links_plan(env, a->by, a->state, false, &a->plan);
+	return a->plan.sites;
+}
+
+static int open_own(struct bpf_links *l, struct attach_env *env, struct attachment *a)
+{
+	if (!a->plan.site)
+		return bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &a->link);
+	return bpf_links_attach(l, env, a->by, &a->plan, a->file, a->pid, &a->link);
+}
+
 int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
 		      uint64_t now_ns)
 {
@@ -108,9 +130,9 @@ int attachment_update(struct bpf_links *l, struct attach_env *env, struct attach
 		       a->pid);
 		bpf_links_close(l, env, &a->link);
 	}
-	if (when != ATTACH_NOW || a->link.fd >= 0 || is_given_up(a) || a->file < 0)
+	if (!is_due(a, when))
 		return 0;
-	int n = bpf_links_open(l, env, a->by, a->state, a->file, a->pid, &a->link);
+	int n = open_own(l, env, a);
 	a->err = n < 0 ? n : 0;
 	if (!a->by->changes && !attachment_may_retry(n))
 		close_file(a);
@@ -130,6 +152,7 @@ void attachment_end(struct bpf_links *l, struct attach_env *env, struct attachme
 	if (!a->by)
 		return;
 	bpf_links_close(l, env, &a->link);
+	bpf_links_drop(env, a->by, &a->plan);
 	if (a->shared)
 		bpf_links_leave(l, env, a->shared);
 	close_file(a);

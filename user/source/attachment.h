@@ -14,6 +14,7 @@ struct attachment {
 	pid_t pid;
 	int file; /* < 0: closed */
 	struct bpf_link link;
+	struct attach_plan plan;   /* of `link`, made ahead; no `site`: none */
 	struct bpf_shared *shared; /* NULL: a link of its own */
 	bool watched;		   /* probed by the shared link */
 	uint32_t cuts;		   /* of the shared link, when it began */
@@ -28,6 +29,9 @@ bool attachment_may_retry(int err);
 int attachment_begin(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
 		     const struct attach_process *process, const struct attach_file *file,
 		     struct attachment *ret);
+/* Plans ahead the link of its own that the next update will make: the number of its sites, 0: none.
+ * An error is left to the update. */
+uint32_t attachment_plan(struct attach_env *env, struct attachment *a, uint64_t now_ns);
 /* Attaches or detaches. The number of sites attached by this call, or -errno. */
 int attachment_update(struct bpf_links *l, struct attach_env *env, struct attachment *a,
 		      uint64_t now_ns);

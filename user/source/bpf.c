@@ -28,9 +28,6 @@
  * again: without a limit that might not end. */
 #define MAX_ANCESTORS 64
 
-/* Seconds to remove a probe with a link of its own: links are removed one after the other, and the
- * kernel waits for each. Measured on Linux 6.1. */
-#define SINGLE_LINK_S 0.07
 /* Who asked for the end is told what it waits for, if that takes longer. */
 #define QUICK_S 0.2
 
@@ -43,7 +40,7 @@ struct bpf_source {
 	uint64_t complete_ns; /* all that was in the ring buffer at this time has been received */
 	uint64_t drained_ns;  /* the same, by a poll that began then and left nothing */
 	uint64_t rescan_ns;
-	uint32_t priced;   /* sites with a link of their own of which a message told */
+	uint32_t priced;   /* sites with a link each, in the last message about them */
 	bool reported_cut; /* that probes were gone */
 	unsigned reported; /* programs that are missed, a bit for each enum bpf_probe */
 	struct bpf_refusal link_refusal; /* the last one of a link; err 0: none */
@@ -252,9 +249,9 @@ void bpf_source_hurry(struct source *base)
 	code_frames_hurry(s->in.code);
 	/* Signals do not interrupt that. */
 	uint32_t sites = s->counts.multi ? 0 : s->in.targets.by.links.sites;
-	if (!s->hurries && sites * SINGLE_LINK_S > QUICK_S)
+	if (!s->hurries && sites * UPROBE_PERF_LINK_S > QUICK_S)
 		log_at(LOG_NORMAL, "removing %u probes, which takes about %.1f s", sites,
-		       sites * SINGLE_LINK_S);
+		       sites * UPROBE_PERF_LINK_S);
 	s->hurries = true;
 }
 
@@ -282,10 +279,12 @@ static const struct source_ops bpf_source_ops = {
 
 /* ---- set-up ---- */
 
-static void report_price(struct bpf_source *s, uint32_t sites)
+/* Repeated when the end will take noticeably longer than the last message said. */
+static void report_price(void *ctx, uint32_t sites)
 {
+	struct bpf_source *s = ctx;
 	sites += s->in.targets.by.links.sites;
-	if (sites < 2 * s->priced)
+	if (s->priced && sites * UPROBE_PERF_LINK_S < s->priced * UPROBE_PERF_LINK_S + QUICK_S)
 		return;
 	s->priced = sites;
 	log_at(LOG_NORMAL,
@@ -293,15 +292,13 @@ static void report_price(struct bpf_source *s, uint32_t sites)
 	       s->opt.attach == BPF_ATTACH_PERF
 		       ? "--attach perf"
 		       : "this kernel has no usable uprobe_multi links (Linux 6.10)",
-	       sites, sites * SINGLE_LINK_S);
+	       sites, sites * UPROBE_PERF_LINK_S);
 }
 
 static int attach_link(void *ctx, enum bpf_probe program, int file, pid_t pid,
 		       const struct uprobe_site *site, uint32_t sites)
 {
 	struct bpf_source *s = ctx;
-	if (!s->counts.multi)
-		report_price(s, sites);
 	int fd = bpf_kernel_attach(s->kernel, program, file, pid, site, sites);
 	struct bpf_attempt a = {.step = BPF_STEP_UPROBE,
 				.err = fd,
@@ -526,6 +523,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->counts.multi = opt->attach != BPF_ATTACH_PERF &&
 			  (opt->attach == BPF_ATTACH_MULTI || uprobe_multi_works());
 	s->in.targets.by.env.share = !opt->no_follow && s->counts.multi;
+	s->in.targets.by.links.announce = s->counts.multi ? NULL : report_price;
 	int err = set_up(s);
 	if (err)
 		bpf_explain(err, "cannot load the BPF programs", reason);

@@ -200,6 +200,18 @@ static void update(struct walk *w, struct bpf_file *file)
 		file->unwatched_ns = 0;
 }
 
+/* Of links that are removed one by one the user reads the sum before the first is made. */
+static void announce(struct bpf_scanner *by, struct bpf_files *f)
+{
+	uint32_t sites = 0;
+	for (uint32_t i = 0; by->links.announce && i < f->files; i++)
+		for (unsigned k = 0; k < ATTACHERS; k++)
+			if (f->file[i].at[k].by)
+				sites += attachment_plan(&by->env, &f->file[i].at[k], now_ns());
+	if (sites)
+		by->links.announce(by->links.ctx, sites);
+}
+
 bool bpf_files_check(struct bpf_scanner *by, struct bpf_files *f)
 {
 	bool loses = false;
@@ -227,6 +239,7 @@ int bpf_files_scan(struct bpf_scanner *by, struct bpf_files *f, struct bpf_scan 
 	int err = memory_reader_maps(by->env.memory, scan->pid, walk_entry, &w);
 	if (err < 0)
 		return err;
+	announce(by, f);
 	for (uint32_t i = 0; i < f->files; i++)
 		update(&w, &f->file[i]);
 	if (!scan->sites)

@@ -12,23 +12,48 @@
 #define MAX_FOREIGN_PER_S 10000
 #define CHECK_FOREIGN_NS  1000000000ull
 
+void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan)
+{
+	free(plan->site);
+	if (plan->key && by->unplan)
+		by->unplan(env, plan->key);
+	*plan = (struct attach_plan){0};
+}
+
+int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
+		   struct attach_plan *ret)
+{
+	struct attach_plan plan = {0};
+	int err = by->plan(state, shared, &plan);
+	if (err)
+		bpf_links_drop(env, by, &plan);
+	else
+		*ret = plan;
+	return err;
+}
+
+int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		     struct attach_plan *plan, int file, pid_t pid, struct bpf_link *ret)
+{
+	int fd = plan->sites ? l->attach(l->ctx, by->program, file, pid, plan->site, plan->sites)
+			     : 0;
+	if (fd < 0 || !plan->sites) {
+		bpf_links_drop(env, by, plan);
+		return fd;
+	}
+	*ret = (struct bpf_link){.by = by, .fd = fd, .sites = plan->sites, .key = plan->key};
+	l->sites += plan->sites;
+	free(plan->site);
+	*plan = (struct attach_plan){0};
+	return (int)ret->sites;
+}
+
 int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
 		   void *state, int file, pid_t pid, struct bpf_link *ret)
 {
-	struct attach_plan plan = {0};
-	int err = by->plan(state, pid <= 0, &plan), fd = -1;
-	if (!err && plan.sites) {
-		fd = l->attach(l->ctx, by->program, file, pid, plan.site, plan.sites);
-		err = fd < 0 ? fd : 0;
-	}
-	free(plan.site);
-	if (fd < 0 && plan.key && by->unplan)
-		by->unplan(env, plan.key);
-	if (err || fd < 0)
-		return err;
-	*ret = (struct bpf_link){.by = by, .fd = fd, .sites = plan.sites, .key = plan.key};
-	l->sites += plan.sites;
-	return (int)plan.sites;
+	struct attach_plan plan;
+	int err = bpf_links_plan(env, by, state, pid <= 0, &plan);
+	return err ? err : bpf_links_attach(l, env, by, &plan, file, pid, ret);
 }
 
 void bpf_links_close(struct bpf_links *l, struct attach_env *env, struct bpf_link *link)

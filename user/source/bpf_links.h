@@ -17,6 +17,9 @@ struct bpf_links {
 	 * Closing it removes the probes, which takes tens of milliseconds in another process. */
 	int (*attach)(void *ctx, enum bpf_probe program, int file, pid_t pid,
 		      const struct uprobe_site *site, uint32_t sites);
+	/* Called with the number of sites that are about to be linked in a process, before the
+	 * first of them is. NULL: nobody asks, and nothing is planned ahead. */
+	void (*announce)(void *ctx, uint32_t sites);
 	/* False: the probes of a link are gone, as the process was killed that held them. NULL: they
 	 * never are. */
 	bool (*holds)(int fd);
@@ -47,6 +50,13 @@ struct bpf_shared {
 	uint64_t foreign, checked_ns;
 };
 
+/* Plans a link: 0, or -errno with nothing planned. The plan is either attached or dropped. */
+int bpf_links_plan(struct attach_env *env, const struct attacher *by, void *state, bool shared,
+		   struct attach_plan *ret);
+void bpf_links_drop(struct attach_env *env, const struct attacher *by, struct attach_plan *plan);
+/* Makes a planned link. The number of its sites (0: none were planned, no link), or -errno. */
+int bpf_links_attach(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
+		     struct attach_plan *plan, int file, pid_t pid, struct bpf_link *ret);
 /* Plans and makes a link. The number of its sites (0: none were planned, no link), or -errno. */
 int bpf_links_open(struct bpf_links *l, struct attach_env *env, const struct attacher *by,
 		   void *state, int file, pid_t pid, struct bpf_link *ret);
