@@ -116,7 +116,7 @@ probes="markers ocaml_probes stacks allocation_markers allocation_sites"
 bpf="$probes children blame page_faults probe_links"
 two="needs CAP_BPF and CAP_PERFMON, or root"
 three="needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
-root_two=${two%, or root} root_three=${three%, or root} # root is not told to be root
+lacks="which root lacks here" # root is not told to be root
 locked="the kernel is locked down \(confidentiality\)(: programs may not read its memory)?"
 old_links="this kernel has no usable uprobe_multi links \(Linux 6.10\): .*"
 old_sizes="this kernel has no page sizes in samples of page faults \(Linux 6.3\)"
@@ -147,18 +147,34 @@ is_true "${used[@]}"
 
 # shellcheck disable=SC2046
 table "root without CAP_BPF" $(without bpf sys_admin)
-answers "$bpf" no capability "$root_two: CAP_BPF is missing"
-answers "pages page_sizes" no capability "$root_three: CAP_BPF is missing"
+answers "$bpf pages page_sizes" no capability "needs CAP_BPF, $lacks"
 answers others yes "" ""
 [ -z "${ALONE:-}" ] || used=(markers)
 is_true "${used[@]}"
 
 # shellcheck disable=SC2046
 table "root without CAP_PERFMON" $(without perfmon sys_admin)
-answers "$bpf" no capability "$root_two: CAP_PERFMON is missing"
-answers "pages page_sizes" no capability "$root_three: CAP_PERFMON is missing"
+answers "$bpf pages page_sizes" no capability "needs CAP_PERFMON, $lacks"
 answers others yes "" ""
 is_true markers pages
+
+# tracefs is root's own: it needs no capability.
+table "root with CAP_BPF alone" setpriv --bounding-set -all,+bpf
+answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, $lacks"
+answers others no capability "needs CAP_PERFMON, $lacks"
+is_true markers pages
+table "root with CAP_DAC_OVERRIDE alone" setpriv --bounding-set -all,+dac_override
+answers rings_of_others no capability "needs CAP_SYS_PTRACE, $lacks"
+answers others no capability "needs CAP_BPF and CAP_PERFMON, $lacks"
+is_true pages
+table "root with CAP_BPF and CAP_PERFMON alone" setpriv --bounding-set -all,+bpf,+perfmon
+if [ "$kernel" = 6.1 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ]; then
+	told="$probes probe_links page_faults pages page_sizes rings_of_others"
+else
+	told=rings_of_others
+	is_true pages
+fi
+answers others yes "" ""
 
 # shellcheck disable=SC2046
 table "root without CAP_SYS_ADMIN" $(without sys_admin)
@@ -168,7 +184,7 @@ if [ "$paranoia" -gt 2 ]; then
 	answers "page_faults pages" no capability "$events"
 	[ "$kernel" != 6.1 ] || { answers "$probes probe_links" no capability "$events"; answers page_sizes no missing "$old_sizes"; }
 elif [ "$kernel" = 6.1 ]; then
-	answers "$probes probe_links" no capability "needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN: CAP_SYS_ADMIN is missing"
+	answers "$probes probe_links" no capability "needs CAP_SYS_ADMIN, $lacks"
 	answers page_sizes limited missing "$old_sizes"
 fi
 answers others yes "" ""
@@ -178,15 +194,15 @@ caps=-all,+bpf,+perfmon,+sys_admin,+sys_ptrace
 table "a user without CAP_DAC_READ_SEARCH" setpriv --reuid 65533 --regid 65533 --clear-groups \
 	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps"
 [ "$kernel" != 6.1 ] || { answers probe_links limited missing "$old_links"; answers page_sizes no missing "$old_sizes"; }
-answers pages no capability "$three: CAP_DAC_READ_SEARCH is missing"
-answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH, or root: CAP_DAC_READ_SEARCH is missing"
+answers pages no capability "needs CAP_DAC_READ_SEARCH, or root"
+answers rings_of_others no capability "needs CAP_DAC_READ_SEARCH, or root"
 answers others yes "" ""
 is_true pages
 
 # shellcheck disable=SC2046
 table "root without CAP_SYS_PTRACE" $(without sys_ptrace)
 links_and_sizes
-answers rings_of_others no capability "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH: CAP_SYS_PTRACE is missing"
+answers rings_of_others no capability "needs CAP_SYS_PTRACE, $lacks"
 answers others yes "" ""
 
 table "another user" setpriv --reuid 65533 --regid 65533 --clear-groups
@@ -201,6 +217,27 @@ table "under a seccomp filter" "$bin/refuse_calls"
 answers rings_of_others yes "" ""
 answers others no seccomp "a seccomp filter refuses bpf\(\)"
 is_true markers pages rings_of_others
+# Whatever error a filter answers with: EACCES, EINVAL, ENOSYS. A kernel would have these for other reasons.
+for error in 13 22 38; do
+	table "under a seccomp filter that answers $error" "$bin/refuse_calls" -e $error
+	answers rings_of_others yes "" ""
+	answers others no seccomp "a seccomp filter refuses bpf\(\)"
+	is_true markers
+done
+for error in 1 13 22 38; do
+	table "under a filter of perf_event_open() that answers $error" "$bin/refuse_calls" -c perf_event_open -e $error
+	[ "$kernel" != 6.1 ] || told="$probes probe_links page_sizes"
+	answers "pages page_faults" no seccomp "a seccomp filter refuses perf_event_open\(\)"
+	[ "$kernel" = 6.1 ] || told+=" page_sizes"
+	answers others yes "" ""
+done
+
+# The lack is ours, neither the kernel's nor the verifier's, whichever step it is at.
+for files in 6 8 16 40; do
+	table "with $files open files" bash -c 'ulimit -n "$1" && shift && exec "$@"' bash $files
+	told=rings_of_others
+	answers others no other "Too many open files \(ulimit -n\)"
+done
 
 # What is covered is covered for it alone.
 covered() { # PATH COMMAND...

@@ -1,23 +1,37 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * refuse_calls PROGRAM [ARGS...]: runs the program under a seccomp filter that refuses bpf() and
- * perf_event_open() with EPERM, as the default profiles of containers do.
+ * refuse_calls [-c bpf|perf_event_open] [-e ERRNO] PROGRAM [ARGS...]: runs the program under a seccomp
+ * filter that refuses the call, else both calls, with this number, else EPERM, as the default profiles
+ * of containers do.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "tests/unit/seccomp.h"
 
 int main(int argc, char **argv)
 {
-	static const int calls[] = {SYS_bpf, SYS_perf_event_open, -1};
-	if (argc < 2)
+	int calls[] = {SYS_bpf, SYS_perf_event_open, -1};
+	unsigned error = EPERM;
+	for (int option; (option = getopt(argc, argv, "+c:e:")) >= 0;) {
+		if (option == 'e') {
+			error = (unsigned)atoi(optarg);
+		} else if (option == 'c') {
+			calls[0] = strcmp(optarg, "bpf") ? SYS_perf_event_open : SYS_bpf;
+			calls[1] = -1;
+		} else {
+			return 2;
+		}
+	}
+	if (optind >= argc)
 		return 2;
-	if (!seccomp_enter(calls, SECCOMP_RET_ERRNO | EPERM, SECCOMP_RET_ALLOW)) {
+	if (!seccomp_enter(calls, SECCOMP_RET_ERRNO | error, SECCOMP_RET_ALLOW)) {
 		perror("seccomp");
 		return 125;
 	}
-	execvp(argv[1], argv + 1);
-	perror(argv[1]);
+	execvp(argv[optind], argv + optind);
+	perror(argv[optind]);
 	return 127;
 }

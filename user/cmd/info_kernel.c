@@ -72,28 +72,13 @@ static void answer_rings(const struct privilege *p, struct answer *ret)
 {
 	*ret = (struct answer){
 		"rings_of_others", "rings of other users", "-p PID without BPF", STATE_YES, {0}};
-	bool maps = privilege_has(p, CAP_SYS_PTRACE);
-	bool files = privilege_has(p, CAP_DAC_READ_SEARCH);
-	if (maps && files)
-		return;
-	ret->state = STATE_NO;
-	ret->why =
-		(struct bpf_refusal){.err = -1,
-				     .cause = BPF_CAUSE_CAPABILITY,
-				     .advice = geteuid() ? "run ebtrace as root, or as the "
-							   "process's user"
-							 : "add the capabilities that are named, "
-							   "or run ebtrace as the process's user"};
-	snprintf(ret->why.why, sizeof(ret->why.why),
-		 "needs CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH%s%s%s%s",
-		 geteuid()	 ? ", or root"
-		 : maps != files ? ""
-				 : ", which root lacks here",
-		 maps != files ? ": " : "",
-		 maps == files ? ""
-		 : maps	       ? "CAP_DAC_READ_SEARCH"
-			       : "CAP_SYS_PTRACE",
-		 maps != files ? " is missing" : "");
+	uint64_t lacking = 0;
+	if (!privilege_has(p, CAP_SYS_PTRACE))
+		lacking |= 1ull << CAP_SYS_PTRACE;
+	if (!privilege_has(p, CAP_DAC_READ_SEARCH))
+		lacking |= 1ull << CAP_DAC_READ_SEARCH;
+	bpf_refuse_others(p, lacking, &ret->why);
+	ret->state = lacking ? STATE_NO : STATE_YES;
 }
 
 static void find_answers(const struct bpf_check *c, const struct privilege *p,

@@ -14,6 +14,7 @@
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,15 +66,22 @@ static bool has_feature(unsigned features, enum bpf_feature f)
 	return features & BPF_FEATURE(f);
 }
 
+/* -EMFILE or -ENFILE, if a message of libbpf had it since load() began; else 0. A map for which there is
+ * no descriptor is tried again without its types, and the error of that, EINVAL, is returned. */
+static int short_of_files;
+
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
 static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
-	(void)level;
-	if (log_level < LOG_DEBUG)
+	if (log_level < LOG_DEBUG && level != LIBBPF_WARN)
 		return 0;
 	char line[512];
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\n")] = 0;
+	if (strstr(line, strerror(EMFILE)))
+		short_of_files = -EMFILE;
+	else if (strstr(line, strerror(ENFILE)))
+		short_of_files = -ENFILE;
 	log_at(LOG_DEBUG, "%s", line);
 	return n;
 }
@@ -493,12 +501,15 @@ static int load(struct bpf_kernel *k, unsigned features, char *log)
 	ebtrace_bpf__destroy(k->skel);
 	k->skel = ebtrace_bpf__open_opts(&opts);
 	k->features = 0;
+	short_of_files = 0;
 	if (!k->skel)
 		return -errno;
 	choose_programs(k, features);
 	int err = set_up(k, features);
 	if (!err)
 		err = ebtrace_bpf__load(k->skel);
+	if (err && short_of_files)
+		err = short_of_files;
 	k->features = err ? 0 : features;
 	return err;
 }
@@ -507,9 +518,8 @@ static int load(struct bpf_kernel *k, unsigned features, char *log)
 
 uint64_t bpf_feature_needs(enum bpf_feature f)
 {
-	/* Tracepoints of system calls are found by way of tracefs, which is root's. */
 	bool reads_tracefs = f == BPF_PAGES || f == BPF_PAGE_SIZES;
-	return BPF_NEEDS | (reads_tracefs ? 1ull << CAP_DAC_READ_SEARCH : 0);
+	return BPF_NEEDS | (reads_tracefs ? bpf_tracefs_needs() : 0);
 }
 
 static void refuse_all(struct bpf_kernel *k, struct bpf_attempt a)
@@ -522,11 +532,18 @@ static void refuse_all(struct bpf_kernel *k, struct bpf_attempt a)
 	k->features = 0;
 }
 
-static bool has_btf(void)
+/* 0, -ESRCH if the kernel has none, or -errno. libbpf says of every error that there is none. */
+static int read_btf(void)
 {
 	struct btf *btf = btf__load_vmlinux_btf();
-	btf__free(btf);
-	return btf != NULL;
+	if (btf) {
+		btf__free(btf);
+		return 0;
+	}
+	int fd = file_open(AT_FDCWD, "/sys/kernel/btf/vmlinux", 0);
+	if (fd >= 0)
+		close(fd);
+	return fd == -EMFILE || fd == -ENFILE || fd == -ENOMEM ? fd : -ESRCH;
 }
 
 /* Loads a feature's programs, beside those that it adds to. */
@@ -555,17 +572,19 @@ static bool loads_alone(struct bpf_kernel *k, enum bpf_feature f, unsigned other
 	return !err;
 }
 
-/* The kernel has refused them together: those that it accepts alone. */
-static unsigned find_loadable(struct bpf_kernel *k, unsigned wanted)
+/* The kernel has refused them together: those that it accepts alone, or -errno. */
+static int find_loadable(struct bpf_kernel *k, unsigned wanted)
 {
 	unsigned loadable = 0;
 	char *log = malloc(LOG_BYTES);
+	if (!log)
+		return -ENOMEM;
 	/* What a feature adds to comes before it. */
-	for (enum bpf_feature f = 0; log && f < BPF_FEATURES; f++)
+	for (enum bpf_feature f = 0; f < BPF_FEATURES; f++)
 		if (has_feature(wanted, f) && loads_alone(k, f, loadable, log))
 			loadable |= BPF_FEATURE(f);
 	free(log);
-	return loadable;
+	return (int)loadable;
 }
 
 static void load_wanted(struct bpf_kernel *k, unsigned wanted)
@@ -574,11 +593,15 @@ static void load_wanted(struct bpf_kernel *k, unsigned wanted)
 	a.err = load(k, wanted, NULL);
 	if (!a.err)
 		return;
-	a.no_btf = !has_btf();
-	unsigned loadable = a.no_btf ? 0 : find_loadable(k, wanted);
-	if (loadable)
-		a.err = load(k, loadable, NULL);
-	if (a.no_btf || (loadable && a.err))
+	int btf = read_btf();
+	a.no_btf = btf == -ESRCH;
+	a.err = btf && !a.no_btf ? btf : a.err;
+	int loadable = btf ? 0 : find_loadable(k, wanted);
+	if (loadable > 0)
+		a.err = load(k, (unsigned)loadable, NULL);
+	else if (loadable < 0)
+		a.err = loadable;
+	if (btf || (loadable && a.err))
 		refuse_all(k, a);
 }
 
@@ -662,7 +685,7 @@ bool bpf_kernel_allows(void)
 	libbpf_set_print(log_libbpf);
 	privilege_read(&p);
 	bpf_refuse_version(&p, &old);
-	return !old.err && !uprobe_try_load() && has_btf();
+	return !old.err && !uprobe_try_load() && !read_btf();
 }
 
 int bpf_kernel_new(const struct bpf_kernel_options *opt, struct bpf_kernel **ret)

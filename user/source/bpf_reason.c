@@ -115,8 +115,9 @@ static void set(struct bpf_refusal *r, enum bpf_cause cause, const char *advice)
 	r->advice = advice;
 }
 
-/* Those that a program may need, in the order of messages. */
-static const unsigned capabilities[] = {CAP_BPF, CAP_PERFMON, CAP_DAC_READ_SEARCH, CAP_SYS_ADMIN};
+/* Those that may be needed, in the order of messages. */
+static const unsigned capabilities[] = {CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH,
+					CAP_SYS_ADMIN};
 #define CAPABILITIES (sizeof(capabilities) / sizeof(*capabilities))
 
 static uint64_t find_lacking(const struct privilege *p, uint64_t needs)
@@ -127,12 +128,11 @@ static uint64_t find_lacking(const struct privilege *p, uint64_t needs)
 	return needs;
 }
 
-/* "needs CAP_BPF and CAP_PERFMON, or root"; of one that is missing alone ": CAP_BPF is missing". Root reads
- * what it lacks. */
-static void refuse_capabilities(uint64_t needs, uint64_t lacking, struct bpf_refusal *r)
+/* "needs CAP_BPF and CAP_PERFMON, or root": those that are missing. Root reads what it lacks. */
+static void refuse_capabilities(uint64_t lacking, struct bpf_refusal *r)
 {
 	size_t at = (size_t)snprintf(r->why, sizeof(r->why), "needs ");
-	uint64_t left = needs;
+	uint64_t left = lacking;
 	for (unsigned i = 0; i < CAPABILITIES; i++) {
 		uint64_t c = 1ull << capabilities[i];
 		if (!(left & c))
@@ -142,30 +142,30 @@ static void refuse_capabilities(uint64_t needs, uint64_t lacking, struct bpf_ref
 		at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, "%s%s",
 				       privilege_name(capabilities[i]), sep);
 	}
-	bool one = lacking != needs && !(lacking & (lacking - 1));
-	at += (size_t)snprintf(r->why + at, sizeof(r->why) - at, "%s",
-			       geteuid() ? ", or root"
-			       : one	 ? ""
-					 : ", which root lacks here");
-	if (one)
-		snprintf(r->why + at, sizeof(r->why) - at, ": %s is missing",
-			 privilege_name((unsigned)__builtin_ctzll(lacking)));
+	snprintf(r->why + at, sizeof(r->why) - at, "%s",
+		 geteuid() ? ", or root" : ", which root lacks here");
 	set(r, BPF_CAUSE_CAPABILITY,
 	    geteuid() ? "run ebtrace as root; in a container, add the capabilities that are named"
 		      : "root lacks them here: add the capabilities that are named, to the "
 			"container or the service");
+	r->err = -EPERM;
 }
 
-/* Commands and flags that do not exist are refused as invalid, unless a filter refuses the calls
- * themselves. */
-static bool calls_are_filtered(enum bpf_step step)
+void bpf_refuse_others(const struct privilege *p, uint64_t lacking, struct bpf_refusal *ret)
 {
-	union bpf_attr attr;
-	memset(&attr, 0, sizeof(attr));
-	if (syscall(SYS_bpf, 0x7fffffff, &attr, sizeof(attr)) < 0 && errno != EINVAL)
-		return true;
-	return step != BPF_STEP_LOAD && syscall(SYS_perf_event_open, NULL, 0, -1, -1, ~0ul) < 0 &&
-	       errno != EINVAL;
+	struct bpf_refusal r = {.err = -EACCES};
+	if (lacking && !find_lacking(p, lacking)) {
+		set(&r, BPF_CAUSE_USERNS, "run ebtrace outside the container");
+		snprintf(r.why, sizeof(r.why),
+			 "this process is in a user namespace of its own, whose capabilities the "
+			 "kernel does not accept for processes of other users");
+	} else if (lacking) {
+		refuse_capabilities(lacking, &r);
+		r.advice = geteuid() ? "run ebtrace as root, or as the process's user"
+				     : "add the capabilities that are named, or run ebtrace as the "
+				       "process's user";
+	}
+	*ret = lacking ? r : (struct bpf_refusal){0};
 }
 
 /* Debian's level 3 reserves perf_event_open() for CAP_SYS_ADMIN. 0: not known. */
@@ -176,24 +176,61 @@ static int read_paranoia(void)
 	return n > 0 ? atoi(text) : 0;
 }
 
-/* Tracepoints are attached to by perf_event_open(), when their numbers have been read. */
-static bool reads_tracefs(void)
+static ssize_t read_tracefs(void)
 {
 	char text[32];
 	return file_read_text("/sys/kernel/tracing/events/syscalls/sys_enter_munmap/id", text,
-			      sizeof(text)) > 0;
+			      sizeof(text));
 }
 
+uint64_t bpf_tracefs_needs(void)
+{
+	return read_tracefs() == -EACCES ? 1ull << CAP_DAC_READ_SEARCH : 0;
+}
+
+static bool is_reserved(const struct privilege *p)
+{
+	return !privilege_has(p, CAP_SYS_ADMIN) && read_paranoia() > 2;
+}
+
+/* Tracepoints are attached to by perf_event_open(), when their numbers have been read. */
 static bool is_paranoid(const struct bpf_attempt *a, const struct privilege *p)
 {
 	bool calls = a->step == BPF_STEP_EVENT || a->step == BPF_STEP_UPROBE ||
-		     (a->step == BPF_STEP_TRACEPOINT && reads_tracefs());
-	return calls && !privilege_has(p, CAP_SYS_ADMIN) && read_paranoia() > 2;
+		     (a->step == BPF_STEP_TRACEPOINT && read_tracefs() > 0);
+	return calls && is_reserved(p);
+}
+
+/* The call that a seccomp filter refuses; NULL: none. Without a filter the kernel finds no such file, and
+ * no attributes at NULL, whatever this process may do. */
+static const char *find_filtered(const struct bpf_attempt *a, const struct privilege *p)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.pathname = (uintptr_t) "/proc/self/fd/none";
+	if (!p->filtered)
+		return NULL;
+	if (syscall(SYS_bpf, BPF_OBJ_GET, &attr, sizeof(attr)) < 0 && errno != ENOENT)
+		return "bpf()";
+	if (a->step == BPF_STEP_LOAD || is_reserved(p))
+		return NULL;
+	bool reached = syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0ul) >= 0 || errno == EFAULT;
+	return reached ? NULL : "perf_event_open()";
+}
+
+static void refuse_filtered(const char *call, struct bpf_refusal *r)
+{
+	set(r, BPF_CAUSE_SECCOMP,
+	    "run ebtrace outside the container, or allow bpf() and perf_event_open() in its "
+	    "seccomp profile");
+	snprintf(r->why, sizeof(r->why), "a seccomp filter refuses %s", call);
+	r->err = -EPERM;
 }
 
 static void refuse_permission(const struct bpf_attempt *a, const struct privilege *p,
 			      struct bpf_refusal *r)
 {
+	const char *filtered = find_filtered(a, p);
 	uint64_t lacking = find_lacking(p, a->needs);
 	uint64_t others = lacking & ~(1ull << CAP_SYS_ADMIN | 1ull << CAP_DAC_READ_SEARCH);
 	if (!others && is_paranoid(a, p)) {
@@ -206,19 +243,14 @@ static void refuse_permission(const struct bpf_attempt *a, const struct privileg
 			 read_paranoia(), geteuid() ? "or root" : "which root lacks here");
 		r->err = -EPERM;
 	} else if (lacking) {
-		refuse_capabilities(a->needs, lacking, r);
-		r->err = -EPERM;
+		refuse_capabilities(lacking, r);
 	} else if (!p->initial_userns) {
 		set(r, BPF_CAUSE_USERNS, "run ebtrace outside the container");
 		snprintf(r->why, sizeof(r->why),
 			 "this process is in a user namespace of its own, whose capabilities the "
 			 "kernel does not accept for BPF");
-	} else if (p->filtered && calls_are_filtered(a->step)) {
-		set(r, BPF_CAUSE_SECCOMP,
-		    "run ebtrace outside the container, or allow bpf() and perf_event_open() in "
-		    "its seccomp profile");
-		snprintf(r->why, sizeof(r->why), "a seccomp filter refuses bpf()%s",
-			 a->step == BPF_STEP_LOAD ? "" : " or perf_event_open()");
+	} else if (filtered) {
+		refuse_filtered(filtered, r);
 	} else if (p->lockdown == LOCKDOWN_CONFIDENTIALITY) {
 		set(r, BPF_CAUSE_LOCKDOWN, "boot without lockdown=confidentiality");
 		snprintf(r->why, sizeof(r->why), "the kernel is locked down (confidentiality)");
@@ -234,12 +266,12 @@ static bool is_locked_down(const struct privilege *p, const char *line)
 	return p->lockdown == LOCKDOWN_CONFIDENTIALITY && strstr(line, "bpf_probe_read");
 }
 
-static void refuse_program(const struct privilege *p, const char *log, struct bpf_refusal *r)
+static void refuse_program(const struct privilege *p, const char *at, int len,
+			   struct bpf_refusal *r)
 {
-	int len = 0;
-	const char *at = bpf_verifier_reason(log, &len);
-	char line[192] = "";
-	snprintf(line, sizeof(line), "%.*s", len, at ? at : "");
+	char line[192];
+	snprintf(line, sizeof(line), "%.*s", len, at);
+	r->err = -ENOTSUP;
 	if (is_locked_down(p, line)) {
 		set(r, BPF_CAUSE_LOCKDOWN, "boot without lockdown=confidentiality");
 		snprintf(r->why, sizeof(r->why),
@@ -248,8 +280,7 @@ static void refuse_program(const struct privilege *p, const char *log, struct bp
 		return;
 	}
 	set(r, BPF_CAUSE_VERIFIER, "report it with the output of -vv and the kernel's release");
-	snprintf(r->why, sizeof(r->why), "this kernel's verifier refuses a program: %.150s",
-		 *line ? line : strerror(-r->err));
+	snprintf(r->why, sizeof(r->why), "this kernel's verifier refuses a program: %.150s", line);
 }
 
 static void refuse_tracepoint(struct bpf_refusal *r)
@@ -264,6 +295,25 @@ static void refuse_tracepoint(struct bpf_refusal *r)
 			 : "tracefs is missing: mount -t tracefs none /sys/kernel/tracing");
 }
 
+static void refuse_btf(struct bpf_refusal *r)
+{
+	set(r, BPF_CAUSE_BTF, "use a kernel with CONFIG_DEBUG_INFO_BTF");
+	snprintf(r->why, sizeof(r->why),
+		 "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux), which "
+		 "they need");
+	r->err = -ENOTSUP;
+}
+
+/* Ours, or those of the whole machine. */
+static void refuse_files(struct bpf_refusal *r)
+{
+	bool own = r->err == -EMFILE;
+	set(r, BPF_CAUSE_OTHER,
+	    own ? "raise the limit: ulimit -n" : "raise the limit: sysctl fs.file-max");
+	snprintf(r->why, sizeof(r->why), "%s (%s)", strerror(-r->err),
+		 own ? "ulimit -n" : "fs.file-max");
+}
+
 void bpf_refuse(const struct bpf_attempt *a, struct bpf_refusal *ret)
 {
 	struct privilege p;
@@ -271,25 +321,26 @@ void bpf_refuse(const struct bpf_attempt *a, struct bpf_refusal *ret)
 	privilege_read(&p);
 	set(&r, BPF_CAUSE_OTHER, "see what the kernel answered: -vv");
 	bool loads = a->step == BPF_STEP_LOAD;
+	int len = 0;
+	const char *line = loads ? bpf_verifier_reason(a->log, &len) : NULL;
 	/* The verifier refuses with EACCES. */
 	bool denied = a->err == -EPERM || (a->err == -EACCES && !loads) ||
 		      (a->err == -EACCES && find_lacking(&p, a->needs));
-	if (denied) {
+	const char *filtered = denied ? NULL : find_filtered(a, &p);
+	if (denied)
 		refuse_permission(a, &p, &r);
-	} else if (a->no_btf) {
-		set(&r, BPF_CAUSE_BTF, "use a kernel with CONFIG_DEBUG_INFO_BTF");
-		snprintf(r.why, sizeof(r.why),
-			 "this kernel has no BTF (CONFIG_DEBUG_INFO_BTF, /sys/kernel/btf/vmlinux), "
-			 "which they need");
-		r.err = -ENOTSUP;
-	} else if (loads && (a->log || a->err == -EACCES || a->err == -EINVAL)) {
-		refuse_program(&p, a->log, &r);
-		r.err = -ENOTSUP;
-	} else if (a->step == BPF_STEP_TRACEPOINT && a->err == -ENOENT) {
+	else if (a->err == -EMFILE || a->err == -ENFILE)
+		refuse_files(&r);
+	else if (filtered)
+		refuse_filtered(filtered, &r);
+	else if (a->no_btf)
+		refuse_btf(&r);
+	else if (line)
+		refuse_program(&p, line, len, &r);
+	else if (a->step == BPF_STEP_TRACEPOINT && a->err == -ENOENT)
 		refuse_tracepoint(&r);
-	} else {
+	else
 		snprintf(r.why, sizeof(r.why), "%s", strerror(-a->err));
-	}
 	*ret = r;
 }
 

@@ -64,10 +64,17 @@ struct bpf_attempt {
 
 /* The reason why an attempt failed. */
 void bpf_refuse(const struct bpf_attempt *a, struct bpf_refusal *ret);
+/* What tracefs, where tracepoints of system calls are found, needs of this process to be read: a bit for
+ * a capability, or 0. */
+uint64_t bpf_tracefs_needs(void);
 /* The reason for a kernel older than the oldest supported one; err 0: it is not older. */
 void bpf_refuse_version(const struct privilege *p, struct bpf_refusal *ret);
 /* A function of the kernel that is not there, and the release that first has it ("6.2"). */
 void bpf_refuse_missing(const char *what, const char *since, struct bpf_refusal *ret);
+
+/* Why processes of other users cannot be read, for which these capabilities (a bit each) are lacking, or
+ * are there and not accepted; err 0: none is lacking. */
+void bpf_refuse_others(const struct privilege *p, uint64_t lacking, struct bpf_refusal *ret);
 
 /* The first line of a verifier's log that says why, not what it did: its begin, and its length in
  * *ret_len; NULL: there is none. */
