@@ -6,7 +6,10 @@
 # what needs libc alone on another processor.
 # Live tests that measure the tracer's memory or speed run one at a time; of the others three, as most
 # wait more than they work. The race test has its full time under TSan.
-# What failed is said again at the end, with the lines that say why.
+# What failed is said again at the end, with the lines that say why; so is the time of each part. All that tests/ran.sh
+# has on record must have run.
+# Signals that a background job or nohup ignores are taken again: tests send them.
+[ -n "${EBT_OWN_SIGNALS:-}" ] || EBT_OWN_SIGNALS=1 exec env --default-signal=HUP,INT,QUIT "$0" "$@"
 set -u
 cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
@@ -17,12 +20,17 @@ export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 set -o pipefail
 status=0
 failed=$(mktemp)
-trap 'rm -f "$failed"' EXIT
+times=$(mktemp)
+trap 'rm -f "$failed" "$times"' EXIT
+taps=$O/tap
+rm -rf "$taps"
 run() {
-  local title=$1; shift
+  local title=$1 begin=$SECONDS; shift
   printf '\n== %s\n' "$title"
-  prove --timer --failures --comments "$@" 2>&1 | tee >(failures "$title" >>"$failed") && return
-  status=1
+  mkdir -p "$taps/$title"
+  PERL_TEST_HARNESS_DUMP_TAP=$taps/$title prove --timer --failures --comments "$@" 2>&1 |
+    tee >(failures "$title" >>"$failed") || status=1
+  printf '%5d s  %s\n' $((SECONDS - begin)) "$title" >>"$times"
 }
 # The tests of prove's output that failed, each with its comments.
 failures() {
@@ -33,7 +41,7 @@ failures() {
     /^Test Summary Report/ { if (!told++) print "== " title; summary = 1 }
     summary && /Wstat|Failed test|Parse errors/'
 }
-programs() { find "$1/tests/unit" -maxdepth 1 -type f -perm -u+x -name 'test_*' | sort; }
+programs() { find "$1/tests/unit" -type f -perm -u+x -name 'test_*' | sort; }
 
 # shellcheck disable=SC2046
 RACE_SECONDS=5 run "unit, command line" -j2 -e '' $(programs "$O") tests/cli/*.t
@@ -51,6 +59,9 @@ O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
 run "unit on an emulated AArch64" -j2 -e qemu-aarch64 $(programs "$O/aarch64-linux-gnu")
 [ -x "$O/tsan/tests/unit/test_ring_race" ] &&
   run "the race under TSan" -e '' "$O/tsan/tests/unit/test_ring_race"
+printf '\n== time\n'
+cat "$times"
+if [ "$(id -u)" = 0 ]; then tests/ran.sh "$taps" || status=1; fi
 if [ $status != 0 ]; then
   sleep 0.2 # for the last tee
   printf '\nFAILED:\n'

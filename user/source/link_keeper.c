@@ -88,11 +88,8 @@ static int recv_all(int fd, void *data, size_t bytes, enum side side)
 
 static void close_between(unsigned first, unsigned last)
 {
-	if (first > last || !close_range(first, last, 0))
-		return;
-	long end = sysconf(_SC_OPEN_MAX);
-	for (unsigned fd = first; fd <= last && (long)fd < end; fd++)
-		close((int)fd);
+	if (first <= last)
+		close_range(first, last, 0);
 }
 
 /* A pipe that ebtrace reads or writes must not be held open by us. kept: < 0: none. */
