@@ -26,6 +26,16 @@ ebtrace="$TMP/ebtrace -q"
 	for option in --stack=begin --blame --pages; do
 		made "a trace with $option" 0:0:600 "$out.ndjson" -u SUDO_UID $ebtrace $option -o "$out.ndjson" -- $minigc
 	done
+	made "stat --blame" 0:0:600 "$out.json" -u SUDO_UID "$TMP/ebtrace" stat -q --blame -o "$out.json" -- $minigc
+	made "pages of a program" 0:0:600 "$out.json" -u SUDO_UID "$TMP/ebtrace" pages -q -o "$out.json" -- $minigc
+	"$TMP/ebtrace" mem record -q --rate 1 -o "$TMP/own.ctf" -- true
+	install -m 644 "$TMP/own.ctf" "$TMP/all.ctf"
+	for report in hotspots "hotspots --json" flame; do
+		made "mem $report" 0:0:600 "$out.txt" -u SUDO_UID "$TMP/ebtrace" mem $report -q -o "$out.txt" "$TMP/all.ctf"
+	done
+	made "what is made of a file that its owner alone may read" 0:0:600 "$out.ndjson" -u SUDO_UID \
+		$ebtrace -o "$out.ndjson" "$TMP/own.ctf"
+	made "what is made of a file for all" 0:0:644 "$out.ndjson" -u SUDO_UID $ebtrace -o "$out.ndjson" "$TMP/all.ctf"
 	made "a trace by sudo" 65534:65533:644 "$out.ndjson" $sudo $ebtrace -o "$out.ndjson" -- $minigc
 	made "a trace with stacks by sudo" 65534:65533:600 "$out.ebt" $sudo $ebtrace --stack=begin -o "$out.ebt" -- $minigc
 	made "a report by sudo" 65534:65533:644 "$out.txt" $sudo "$TMP/ebtrace" stat -q -o "$out.txt" -- $minigc

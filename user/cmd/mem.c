@@ -352,6 +352,7 @@ static int obey(struct mem_run *r)
 	/* Their markers are all that is probed; they are in no ring. */
 	r->opts.engine.allocs = ALLOCS_ONLY;
 	r->opts.engine.mode = MODE_PROBES;
+	r->opts.is_private = true; /* names and addresses of the program's code */
 	if (r->opts.json_schema)
 		return print_schema();
 	int status = r->report == reports

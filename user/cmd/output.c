@@ -21,6 +21,7 @@ struct input_files {
 	struct file_id *ids;
 	unsigned *index; /* of the option */
 	unsigned count;
+	bool any_private; /* one is for its owner alone, and so is what is made of it */
 };
 
 static int find_inputs(const struct opts *o, struct input_files *ret)
@@ -36,6 +37,7 @@ static int find_inputs(const struct opts *o, struct input_files *ret)
 			continue;
 		if (!S_ISREG(st.st_mode))
 			continue;
+		ret->any_private |= !(st.st_mode & (S_IRGRP | S_IROTH));
 		ret->ids[ret->count] = file_id_of(&st);
 		ret->index[ret->count++] = i;
 	}
@@ -329,16 +331,19 @@ static int open_sink(struct output *out, const struct opts *o, struct session *s
 		.on_terminal = o->output && !o->engine.file_count && isatty(STDERR_FILENO),
 	};
 	int status = check_limits(o, path);
-	if (!status && path)
-		status = outfile_open(&out->file, path, o->is_private);
 	if (status)
 		return status;
 	if (find_inputs(o, &in)) {
 		complain("%s", strerror(ENOMEM));
 		status = EXIT_ERROR;
 	}
-	if (!status)
-		status = refuse_input(out, o, &in);
+	if (!status && path)
+		status = outfile_open(&out->file, path, o->is_private || in.any_private);
+	if (status) {
+		input_files_done(&in);
+		return status;
+	}
+	status = refuse_input(out, o, &in);
 	if (!status)
 		status = open_inner(out);
 	if (status && path)

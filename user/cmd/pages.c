@@ -270,6 +270,7 @@ static int obey(struct pages_run *r)
 	if (e->pid_count)
 		r->pid = (uint32_t)e->pids[0];
 	e->pages = !e->file_count;
+	r->opts.is_private = e->pages; /* addresses */
 	if (e->pages)
 		e->mode = MODE_PROBES; /* they are in no ring */
 	else

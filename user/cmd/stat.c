@@ -130,8 +130,10 @@ static int obey(struct opts *o)
 		complain("--stack shows the stacks of pauses: it needs --blame");
 		status = EXIT_USAGE;
 	}
-	if (o->engine.blame)
+	if (o->engine.blame) {
 		prepare_blame(&o->engine);
+		o->is_private = true; /* programs that ran instead are named */
+	}
 	if (!status && o->json && (o->by || (o->top && !o->engine.blame))) {
 		complain("--by and --top apply to text");
 		status = EXIT_USAGE;
