@@ -6,8 +6,7 @@
 # what needs libc alone on another processor.
 # Live tests that measure the tracer's memory or speed run one at a time; of the others three, as most
 # wait more than they work. The race test has its full time under TSan.
-# What failed is said again at the end, with the lines that say why; so is the time of each part. All that tests/ran.sh
-# has on record must have run.
+# What failed is said again at the end, with the lines that say why; so is the time of each part.
 # Signals that a background job or nohup ignores are taken again: tests send them.
 [ -n "${EBT_OWN_SIGNALS:-}" ] || EBT_OWN_SIGNALS=1 exec env --default-signal=HUP,INT,QUIT "$0" "$@"
 set -u
@@ -22,13 +21,10 @@ status=0
 failed=$(mktemp)
 times=$(mktemp)
 trap 'rm -f "$failed" "$times"' EXIT
-taps=$O/tap
-rm -rf "$taps"
 run() {
   local title=$1 begin=$SECONDS; shift
   printf '\n== %s\n' "$title"
-  mkdir -p "$taps/$title"
-  PERL_TEST_HARNESS_DUMP_TAP=$taps/$title prove --timer --failures --comments "$@" 2>&1 |
+  prove --timer --failures --comments "$@" 2>&1 |
     tee >(failures "$title" >>"$failed") || status=1
   printf '%5d s  %s\n' $((SECONDS - begin)) "$title" >>"$times"
 }
@@ -61,7 +57,6 @@ run "unit on an emulated AArch64" -j2 -e qemu-aarch64 $(programs "$O/aarch64-lin
   run "the race under TSan" -e '' "$O/tsan/tests/unit/test_ring_race"
 printf '\n== time\n'
 cat "$times"
-if [ "$(id -u)" = 0 ]; then tests/ran.sh "$taps" || status=1; fi
 if [ $status != 0 ]; then
   sleep 0.2 # for the last tee
   printf '\nFAILED:\n'
