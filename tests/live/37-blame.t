@@ -109,8 +109,10 @@ faults() {
 }
 is "$(jq -r '.blame | .parts_ns.page_fault_cpu, .longest[0].counted.fault_ns' "$TMP/fault.json" | paste -sd' ')" "0 null" \
 	"page faults on a CPU are not timed unless that is asked for"
+# What a fault costs outside of its handler depends on the machine (1 to 13 us where it is emulated twice); zeroing the
+# page takes 0.3 us everywhere.
 faults touch '(.counted.minor_faults - $minor | fabs) <= 30 and .counted.minor_faults >= 10240 and .parts_ns.cpu > 0
-	and .parts_ns.page_fault_cpu > (.parts_ns.cpu + .parts_ns.page_fault_cpu) / 5' \
+	and .parts_ns.page_fault_cpu > 300 * .counted.minor_faults' \
 	"--blame=faults: what touches pages that were given back is in page faults"
 grep -q 'timing page faults: .* ns more' "$TMP/faults.err"
 ok $? "a line says who pays for that" || cat "$TMP/faults.err"
