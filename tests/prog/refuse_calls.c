@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * refuse_calls [-c bpf|perf_event_open] [-e ERRNO] PROGRAM [ARGS...]: runs the program under a seccomp
- * filter that refuses the call, else both calls, with this number, else EPERM, as the default profiles
- * of containers do.
+ * refuse_calls [-c bpf|perf_event_open] [-e ERRNO] PROGRAM [ARGS...]: runs the program under a
+ * seccomp filter that refuses one call, or both by default, with ERRNO, or EPERM by default, as the
+ * default profiles of containers do.
  */
 #include <errno.h>
 #include <stdio.h>

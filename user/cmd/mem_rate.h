@@ -5,8 +5,8 @@
 
 #include "cmd/opts.h"
 
-/* 0, or EXIT_USAGE after a line on stderr: a FILE is a memtrace trace, or a capture, whose processes all
- * have rates of their own. Of a pipe that is not known before it is read. */
+/* 0, or EXIT_USAGE after a line on stderr: a FILE is a memtrace trace or a capture in which every
+ * process has a rate. Pipes are not checked: their rates are known only after they are read. */
 int mem_check_rate(const struct opts *o);
 
 #endif
