@@ -14,7 +14,7 @@ cd "$(dirname "$0")/.." || exit 1
 export O=${O:-build}
 [ -n "${CI:-}" ] && export EBT_NO_SKIP=1
 export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}
-export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=tests/leaks.supp:print_suppressions=0}
+export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/leaks.supp:print_suppressions=0}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 set -o pipefail
 status=0
