@@ -205,6 +205,34 @@ static void push_late_file(int events, uint64_t ts)
 		push_late(R | (i ? 0 : EBT_F_FIRST), (uint32_t)i, ts);
 }
 
+/* A process executes itself without BPF: of the last program's ring the beginning is read, then the files of
+ * two that were before it, then the rest. */
+static void test_ring_behind_late_files(void)
+{
+	int lost;
+	begin();
+	push(R | EBT_F_FIRST, 0, 50);
+	push_late_file(6, 50);
+	push_late_file(4, 50);
+	for (uint32_t i = 1; i < 6; i++)
+		push(R, i, 60 + i);
+	join_flush(join);
+	is(delivered(&lost), 16, "a ring goes on behind files that are found late");
+	is(lost, 0, "and none of its events is missed");
+	push(R, 8, 70);
+	join_flush(join);
+	ok(delivered(&lost) == 17 && lost == 1 && session->totals.lost_events == 2,
+	   "what it loses then is lost");
+	push(R | EBT_F_FIRST, 0, 80);
+	push_late_file(3, 80);
+	push_process(EBT_PROCESS_EXIT, 90);
+	push(R | EBT_F_FIRST, 0, 95);
+	push(R, 1, 96);
+	join_flush(join);
+	ok(delivered(&lost) == 23 && lost == 1, "and behind its process's end another begins");
+	end();
+}
+
 /* A process executes the same file again and again: BPF sees each program, and the files of their
  * rings are found late, in their order, some of them never. */
 static void test_late_files(void)
@@ -379,6 +407,7 @@ int main(void)
 	test_pid_again();
 	test_next_program();
 	test_late_files();
+	test_ring_behind_late_files();
 	test_payload_of_bpf();
 	test_cut_half();
 	test_others();

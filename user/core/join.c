@@ -54,17 +54,23 @@ void join_forget(struct join *j, uint32_t process)
  * Another life of the ring begins behind the end of the process, but not with a late event, which
  * may be of the life before. It also begins with another file, which may be found so late that all
  * its events are late: a life has one file. Files come in the order of lives: a late one is of an
- * earlier life as long as such a life, which BPF has seen, lacks its file.
+ * earlier life as long as such a life, which BPF has seen, lacks its file. Behind the late files the
+ * life goes on that they have interrupted.
  */
 static __attribute__((noinline)) void change_life(struct join_ring *r, const struct ebt_event *ev)
 {
-	bool first = ev->flags & EBT_F_FIRST;
+	bool first = ev->flags & EBT_F_FIRST, late = ev->flags & EBT_F_LATE;
 	r->flags &= first ? ~(uint32_t)RING_STALE : ~0u;
-	if (first && ev->flags & EBT_F_LATE && join_ring_take_unread(r)) {
+	if (first && late && join_ring_take_unread(r)) {
 		r->flags |= RING_STALE;
 		return;
 	}
-	if ((r->flags & RING_ENDED && !(ev->flags & EBT_F_LATE)) || (first && r->past->has_file))
+	if (r->flags & RING_BEHIND && !(r->flags & RING_ENDED) && (first || !late))
+		join_ring_resume(r);
+	bool has_begun = r->flags & RING_STARTED && !(r->flags & RING_ENDED);
+	if (first && late && r->past->has_file && has_begun)
+		join_ring_interrupt(r);
+	else if ((r->flags & RING_ENDED && !late) || (first && r->past->has_file))
 		join_ring_renew(r);
 	r->past->has_file |= first;
 }
@@ -75,7 +81,7 @@ static inline struct join_ring *find_life(struct join *j, const struct ebt_event
 	struct join_ring *r = find_ring(j, ev);
 	if (!r)
 		return NULL;
-	if (r->flags & RING_ENDED || ev->flags & EBT_F_FIRST)
+	if (r->flags & (RING_ENDED | RING_BEHIND) || ev->flags & EBT_F_FIRST)
 		change_life(r, ev);
 	return r;
 }

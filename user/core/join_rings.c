@@ -6,10 +6,19 @@
 
 #include "base/array.h"
 
+static void free_past(struct ring_past *past)
+{
+	if (past && past->before)
+		free(past->before->past);
+	if (past)
+		free(past->before);
+	free(past);
+}
+
 void join_rings_done(struct join_rings *rs)
 {
 	for (uint32_t i = 0; i < rs->lanes; i++)
-		free(rs->at[i].past);
+		free_past(rs->at[i].past);
 	free(rs->at);
 	*rs = (struct join_rings){0};
 }
@@ -35,8 +44,35 @@ void join_ring_renew(struct join_ring *r)
 		next.unread_next[next.unread++] = past->unread_next[i];
 	if (is_unread)
 		next.unread_next[next.unread++] = (uint32_t)r->next;
+	if (past->before)
+		free(past->before->past);
+	free(past->before);
 	*past = next;
 	*r = (struct join_ring){.past = past, .flags = r->flags & RING_STALE};
+}
+
+void join_ring_interrupt(struct join_ring *r)
+{
+	struct ring_past *past = calloc(1, sizeof(*past));
+	struct join_ring *before = calloc(1, sizeof(*before));
+	if (!past || !before) {
+		free(past);
+		free(before);
+		join_ring_renew(r);
+		return;
+	}
+	*before = *r;
+	past->before = before;
+	*r = (struct join_ring){.past = past, .flags = RING_BEHIND};
+}
+
+void join_ring_resume(struct join_ring *r)
+{
+	struct ring_past *past = r->past;
+	struct join_ring *before = past->before;
+	*r = *before;
+	free(before);
+	free(past);
 }
 
 bool join_ring_take_unread(struct join_ring *r)
@@ -65,7 +101,7 @@ void join_rings_forget(struct join_rings *rs, const struct process *p)
 		struct join_ring *r = join_rings_at(rs, p->lane[i]);
 		if (!r)
 			continue;
-		free(r->past);
+		free_past(r->past);
 		*r = (struct join_ring){0};
 	}
 }

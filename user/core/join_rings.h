@@ -32,6 +32,7 @@ struct ring_past {
 	struct ordinals ordinals;
 	struct ebt_event lost; /* with RING_HAS_LOSS: to be reported before the next event */
 	struct missing missing, history;
+	struct join_ring *before; /* with RING_BEHIND: the life that the late file interrupts */
 };
 
 enum ring_flag {
@@ -39,6 +40,7 @@ enum ring_flag {
 	RING_HAS_LOSS = 1 << 1, /* the ring has reported a loss since its last event */
 	RING_ENDED = 1 << 2,	/* its process, or that one's program, has ended */
 	RING_STALE = 1 << 3,	/* its late events are of an earlier life's file */
+	RING_BEHIND = 1 << 4,	/* a file found late is read; past->before goes on behind it */
 };
 
 struct join_ring {
@@ -75,6 +77,10 @@ static inline struct join_ring *join_rings_get(struct join_rings *rs, uint32_t l
 
 /* Starts another life of the ring. */
 void join_ring_renew(struct join_ring *r);
+/* Starts a life that a file found late has, unless there is no memory: then another life starts. */
+void join_ring_interrupt(struct join_ring *r);
+/* Goes on with the life that the late files have interrupted. */
+void join_ring_resume(struct join_ring *r);
 /* The file of the oldest life that lacks one is read; false: none does. */
 bool join_ring_take_unread(struct join_ring *r);
 /* Marks the rings of a process as ended: its program has. */

@@ -11,7 +11,7 @@
 #include "base/ending.h"
 
 /* Two signals of one sender are one within this time. */
-#define REPEAT_NS      100000000u
+#define REPEAT_NS      1000000000u
 #define REPEAT_WAIT_NS 20000000u
 
 static const int for_program_only[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
