@@ -5,7 +5,7 @@
 # left, but the probes are gone all the same.
 . tests/lib.sh
 need_root
-RUNS=12
+RUNS=8
 EBTRACE_START=1 EBTRACE_DIR=$TMP "$O/tests/prog/minigc" -q -t 1 -s 3600 -r 2000 -c /dev/null &
 program=$!
 children+=($program)
