@@ -220,7 +220,7 @@ $(O)/tests/fuzz/%: $(O)/tests/fuzz/%.o $(O)/libuser.a
 clean: ## remove what was built
 	$(Q)rm -rf $(O)
 
-.PHONY: all help completions clean deps demo check nightly bench fuzz lint install uninstall deb golden tests
+.PHONY: all help completions clean deps demo check nightly bench fuzz lint install uninstall deb golden tests unit-tests
 # The program with one kind more in the list: only what is made of the list's kinds is another.
 KINDS_OBJ := $(O)/kinds/user/core/kinds.o $(O)/kinds/user/codec/capture_block.o
 $(O)/kinds/%.o: EBT_CFLAGS := -Itests/kinds $(EBT_CFLAGS)
@@ -275,7 +275,7 @@ nightly: deps ## run the live tests on other kernels, and what takes too long fo
 	@$(MAKE) -j$(JOBS) tests
 	@O=$(O) CI=$(CI) KERNELS='$(KERNELS)' TESTS='$(TESTS)' tests/nightly.sh
 
-unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds
+unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the unit tests and their programs
 
 # Another processor. `lint` compiles everything for it; what needs no library but libc is built and
 # run in an emulator. Headers of other libraries are this machine's, which are the same. What is
@@ -392,4 +392,4 @@ deb: deps ## build Debian packages into $(O)/deb, and check them
 	@packaging/deb.sh $(O)/deb
 	@lintian --allow-root --fail-on error,warning $(O)/deb/*.changes
 
-.PHONY: unit-tests cross-tests cross-programs cross-syntax FORCE
+.PHONY: cross-tests cross-programs cross-syntax FORCE
