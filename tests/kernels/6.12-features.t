@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# `ebtrace info --kernel` tells the truth on Linux 6.12.
+# `ebtrace info --kernel` tells the truth on Linux 6.12, also where the kernel is locked down.
 . tests/lib.sh
 . tests/kernels/lib.sh
 guest_needs 6.12
 guest_programs
 on_kernel 6.12 -- tests/live/19-features.t
+on_kernel 6.12 lockdown=confidentiality -- tests/live/19-features.t
 done_testing
