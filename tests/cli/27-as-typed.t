@@ -213,7 +213,7 @@ if [ "$(id -u)" = 0 ]; then
 	children+=($pid)
 	wait_for grep -q '^Uid:.65534' /proc/$pid/status
 	wait_for grep -q sleep /proc/$pid/comm
-	advice "nobody, and root lacks a capability here that it needs for it, such as CAP_SYS_PTRACE; 'ebtrace info --kernel' shows which" \
+	advice "nobody, and root cannot read it here: needs CAP_SYS_PTRACE, which root lacks here; 'ebtrace info --kernel' shows what it allows" \
 		setpriv --bounding-set -sys_ptrace,-bpf,-perfmon,-sys_admin -- stat
 	kill $pid
 	install -d -o 65534 -m 700 rings

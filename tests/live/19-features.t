@@ -102,7 +102,7 @@ is_true() {
 		worked=$?
 		case ${state[$f]} in
 		yes) ok $worked "$circumstance: $f is used, and works" ;;
-		*) [ $worked != 0 ] && grep -qF "${reason[$f]%:*}" "$TMP/err"
+		*) [ $worked != 0 ] && [ -n "${reason[$f]}" ] && grep -qF "${reason[$f]%:*}" "$TMP/err"
 			ok $? "$circumstance: $f is used, and refused for the same reason" ;;
 		esac || diag "status $worked" "$(head -3 "$TMP/err")" "$(tail -1 "$out" 2>&1 | cut -c1-200)"
 	done
@@ -117,6 +117,12 @@ bpf="$probes children blame page_faults probe_links"
 two="needs CAP_BPF and CAP_PERFMON, or root"
 three="needs CAP_BPF, CAP_PERFMON and CAP_DAC_READ_SEARCH, or root"
 lacks="which root lacks here" # root is not told to be root
+# What the mappings and the files of others need of one who has CAP_PERFMON.
+maps_need="CAP_SYS_PTRACE and CAP_DAC_READ_SEARCH"
+perfmon_reads=
+if [ "$(printf '%s\n' 6.18 "$kernel" | sort -V | head -n 1)" = 6.18 ]; then
+	maps_need=CAP_DAC_READ_SEARCH perfmon_reads=1
+fi
 locked="the kernel is locked down \(confidentiality\)(: programs may not read its memory)?"
 old_links="this kernel has no usable uprobe_multi links \(Linux 6.10\): .*"
 old_sizes="this kernel has no page sizes in samples of page faults \(Linux 6.3\)"
@@ -168,10 +174,10 @@ answers rings_of_others no capability "needs CAP_SYS_PTRACE, $lacks"
 answers others no capability "needs CAP_BPF and CAP_PERFMON, $lacks"
 is_true pages
 table "root with CAP_BPF and CAP_PERFMON alone" setpriv --bounding-set -all,+bpf,+perfmon
+answers rings_of_others no capability "needs $maps_need, $lacks"
 if [ "$kernel" = 6.1 ] || [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -gt 2 ]; then
-	told="$probes probe_links page_faults pages page_sizes rings_of_others"
+	told+=" $probes probe_links page_faults pages page_sizes"
 else
-	told=rings_of_others
 	is_true pages
 fi
 answers others yes "" ""
@@ -202,8 +208,21 @@ is_true pages
 # shellcheck disable=SC2046
 table "root without CAP_SYS_PTRACE" $(without sys_ptrace)
 links_and_sizes
-answers rings_of_others no capability "needs CAP_SYS_PTRACE, $lacks"
+[ -n "$perfmon_reads" ] || answers rings_of_others no capability "needs CAP_SYS_PTRACE, $lacks"
 answers others yes "" ""
+is_true rings_of_others
+# shellcheck disable=SC2046
+table "root without CAP_SYS_PTRACE and CAP_PERFMON" $(without sys_ptrace perfmon sys_admin)
+answers rings_of_others no capability "needs CAP_SYS_PTRACE, $lacks"
+answers others no capability "needs CAP_PERFMON, $lacks"
+is_true rings_of_others
+
+# What is there is not named as missing.
+# shellcheck disable=SC2046
+as=($(without dac_read_search dac_override))
+ebt pages -p "$other" -d 100ms
+is "$(grep -c "its files cannot be read: needs CAP_DAC_READ_SEARCH, $lacks" "$TMP/err")" 1 \
+	"root without CAP_DAC_READ_SEARCH: pages of another user's process need just that" || diag "$(cat "$TMP/err")"
 
 table "another user" setpriv --reuid 65533 --regid 65533 --clear-groups
 answers "$bpf" no capability "$two"
@@ -271,9 +290,9 @@ is_true markers allocation_sites rings_of_others
 # A root that was changed has no user namespaces.
 if unshare -Ur true 2>"$TMP/null"; then
 	table "in a user namespace" unshare -Ur
-		answers rings_of_others yes "" ""
-	answers others no user_namespace "this process is in a user namespace of its own, .*"
-	is_true markers pages
+	answers rings_of_others no user_namespace "this process is in a user namespace of its own, .* for processes of other users"
+	answers others no user_namespace "this process is in a user namespace of its own, .* for BPF"
+	is_true markers pages rings_of_others
 elif [ -z "${ALONE:-}" ]; then
 	ok 1 "user namespaces can be made here"
 fi

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/info_kernel.h"
 
-#include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -13,6 +12,7 @@
 #include "proc/privilege.h"
 #include "sink/schema.h"
 #include "source/bpf_check.h"
+#include "source/other_users.h"
 
 /* limited: the feature works, at a price or with less than it has elsewhere. */
 enum state { STATE_YES, STATE_LIMITED, STATE_NO };
@@ -68,21 +68,15 @@ static void answer_links(const struct bpf_check *c, struct answer *ret)
 }
 
 /* A ring is found in the process's mappings, and is a file that only its user may read. */
-static void answer_rings(const struct privilege *p, struct answer *ret)
+static void answer_rings(struct answer *ret)
 {
 	*ret = (struct answer){
 		"rings_of_others", "rings of other users", "-p PID without BPF", STATE_YES, {0}};
-	uint64_t lacking = 0;
-	if (!privilege_has(p, CAP_SYS_PTRACE))
-		lacking |= 1ull << CAP_SYS_PTRACE;
-	if (!privilege_has(p, CAP_DAC_READ_SEARCH))
-		lacking |= 1ull << CAP_DAC_READ_SEARCH;
-	bpf_refuse_others(p, lacking, &ret->why);
-	ret->state = lacking ? STATE_NO : STATE_YES;
+	other_users_check(&ret->why);
+	ret->state = ret->why.err ? STATE_NO : STATE_YES;
 }
 
-static void find_answers(const struct bpf_check *c, const struct privilege *p,
-			 struct answer ret[ALL_ROWS])
+static void find_answers(const struct bpf_check *c, struct answer ret[ALL_ROWS])
 {
 	for (unsigned i = 0; i < ROWS; i++) {
 		const struct bpf_refusal *why = &c->refusal[rows[i].feature];
@@ -95,7 +89,7 @@ static void find_answers(const struct bpf_check *c, const struct privilege *p,
 					 *why};
 	}
 	answer_links(c, &ret[ROW_LINKS]);
-	answer_rings(p, &ret[ROW_RINGS]);
+	answer_rings(&ret[ROW_RINGS]);
 }
 
 static const char *lockdown_name(enum privilege_lockdown l)
@@ -228,7 +222,7 @@ int info_kernel(bool json)
 		complain("cannot try what the kernel allows: %s", strerror(-err));
 		return EXIT_ERROR;
 	}
-	find_answers(&check, &p, answer);
+	find_answers(&check, answer);
 	(json ? put_json : put_text)(answer, &p);
 	return 0;
 }

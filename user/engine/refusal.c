@@ -10,9 +10,11 @@
 
 #include "base/file.h"
 #include "codec/ring_ids.h"
+#include "engine/probing.h"
 #include "proc/machine.h"
 #include "runtime/inspect.h"
 #include "runtime/runtimes.h"
+#include "source/other_users.h"
 
 #define COMM_MAX 15
 
@@ -39,6 +41,7 @@ static enum engine_end denied(const struct engine *e, const struct process_statu
 	const struct report *r = &e->report;
 	char name[64];
 	struct passwd *pw = getpwuid(p->uid);
+	struct bpf_refusal why;
 	if (pw)
 		snprintf(name, sizeof(name), "%s", pw->pw_name);
 	else
@@ -46,12 +49,11 @@ static enum engine_end denied(const struct engine *e, const struct process_statu
 	if (geteuid())
 		report_error(r, "process %d (%s) belongs to %s; try: sudo %s -p %d", p->pid,
 			     p->comm, name, engine_command(e->options), p->pid);
-	else
-		report_error(r,
-			     "process %d (%s) belongs to %s, and root lacks a capability here that "
-			     "it needs for it, such as CAP_SYS_PTRACE; 'ebtrace info --kernel' "
-			     "shows which",
-			     p->pid, p->comm, name);
+	if (geteuid())
+		return ENGINE_DENIED;
+	other_users_check(&why);
+	report_error(r, "process %d (%s) belongs to %s, and root cannot read it here: %s%s", p->pid,
+		     p->comm, name, why.err ? why.why : strerror(EACCES), PROBING_HINT);
 	return ENGINE_DENIED;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "source/other_users.h"
 
 static const char *const cause_names[] = {
 	[BPF_CAUSE_NONE] = "none",
@@ -34,16 +35,15 @@ const char *bpf_cause_name(enum bpf_cause cause)
 
 int bpf_explain(int err, const char *what, char *reason)
 {
-	const char *why = strerror(-err);
+	const char *why = err == -ESRCH ? "no such process" : strerror(-err);
+	struct bpf_refusal others = {0};
 	if (err == -EACCES)
-		why = geteuid()
-			      ? "its files are not ours to read: needs its user, CAP_SYS_PTRACE, "
-				"or root"
-			      : "root may not read its files here: it lacks a capability, such as "
-				"CAP_SYS_PTRACE";
-	else if (err == -ESRCH)
-		why = "no such process";
-	snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
+		other_users_check(&others);
+	if (others.err)
+		snprintf(reason, BPF_REASON_BYTES, "%.30s: its files cannot be read: %.190s", what,
+			 others.why);
+	else
+		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
 	return err;
 }
 
