@@ -558,6 +558,16 @@ static struct bpf_target *find_child(struct bpf_source *s, pid_t pid)
 	return bpf_targets_find(&s->in.targets, pid);
 }
 
+/* What is refused of all processes is known before. */
+static void report_untimed(pid_t pid, int err)
+{
+	struct bpf_attempt a = {
+		.step = BPF_STEP_EVENT, .err = err, .needs = bpf_feature_needs(BPF_FAULTS)};
+	struct bpf_refusal why;
+	bpf_refuse(&a, &why);
+	log_at(LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, why.why);
+}
+
 /* First among the traced, so that no child is born unseen while its parent is attached. */
 static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 {
@@ -578,7 +588,7 @@ static struct bpf_target *add_target(struct bpf_source *s, pid_t pid)
 		log_at(LOG_VERBOSE, "pid %d: children are not followed: %s", pid, strerror(-err));
 	/* Children inherit it. */
 	if (s->faults.begin >= 0 && (err = page_faults_attach(&s->faults, pid)) < 0)
-		log_at(LOG_NORMAL, "pid %d: page faults are not timed: %s", pid, strerror(-err));
+		report_untimed(pid, err);
 	target = bpf_records_add(&s->in, pid, (uint32_t)slot, NULL);
 	if (!target)
 		bpf_targets_put_back(&s->in.targets, (uint32_t)slot);

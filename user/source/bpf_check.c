@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "proc/maps.h"
-#include "source/page_faults.h"
 
 #define RING_BYTES (64u << 10)
 
@@ -72,19 +71,6 @@ static void check_probes(struct bpf_kernel *k, struct bpf_check *c)
 	}
 }
 
-static void check_faults(const struct bpf_kernel *k, enum bpf_feature f, struct bpf_check *c)
-{
-	struct page_faults faults = {0};
-	bpf_kernel_fault_programs(k, f, &faults.begin, &faults.end);
-	if (faults.end < 0)
-		return;
-	int n = page_faults_attach(&faults, getpid());
-	page_faults_detach(&faults);
-	struct bpf_attempt a = {.step = BPF_STEP_EVENT, .err = n, .needs = bpf_feature_needs(f)};
-	if (n < 0)
-		bpf_refuse(&a, &c->refusal[f]);
-}
-
 int bpf_check(struct bpf_check *ret)
 {
 	struct bpf_kernel *k;
@@ -104,8 +90,6 @@ int bpf_check(struct bpf_check *ret)
 			c.refusal[f] = *why;
 	}
 	check_probes(k, &c);
-	check_faults(k, BPF_FAULTS, &c);
-	check_faults(k, BPF_PAGES, &c);
 	bpf_kernel_free(k);
 	*ret = c;
 	return 0;

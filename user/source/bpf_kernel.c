@@ -9,6 +9,7 @@
 #include "proc/timens.h"
 #include "source/bpf_channel.h"
 #include "source/link_keeper.h"
+#include "source/page_faults.h"
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
@@ -636,6 +637,23 @@ static void attach_loaded(struct bpf_kernel *k)
 	}
 }
 
+/* The events of page faults are tried on this process: what refuses them refuses all. */
+static void try_faults(struct bpf_kernel *k, enum bpf_feature f)
+{
+	struct page_faults faults = {0};
+	bpf_kernel_fault_programs(k, f, &faults.begin, &faults.end);
+	if (faults.end < 0)
+		return;
+	int n = page_faults_attach(&faults, getpid());
+	page_faults_detach(&faults);
+	struct bpf_attempt a = {.step = BPF_STEP_EVENT, .err = n, .needs = bpf_feature_needs(f)};
+	if (n >= 0)
+		return;
+	bpf_refuse(&a, &k->refusal[f]);
+	k->features &= ~BPF_FEATURE(f);
+	detach(k, f);
+}
+
 /* True if no program can be loaded at all. */
 static bool refuses_everything(struct bpf_kernel *k)
 {
@@ -665,6 +683,8 @@ static int begin(struct bpf_kernel *k)
 	if (err || !k->features)
 		return err;
 	attach_loaded(k);
+	try_faults(k, BPF_FAULTS);
+	try_faults(k, BPF_PAGES);
 	return bpf_channel_open(&k->channel, bpf_kernel_fd(k), k->opt.ring_bytes);
 }
 
