@@ -139,7 +139,6 @@ links_and_sizes() {
 
 if [ "$lockdown" = confidentiality ]; then
 	table "lockdown=confidentiality" env
-	[ "$kernel" != 6.1 ] || answers page_sizes no missing "$old_sizes"
 	answers rings_of_others yes "" ""
 	answers others no lockdown "$locked"
 	is_true markers blame allocation_sites pages rings_of_others
@@ -190,8 +189,8 @@ table "root without CAP_SYS_ADMIN" $(without sys_admin)
 paranoia=$(cat /proc/sys/kernel/perf_event_paranoid)
 if [ "$paranoia" -gt 2 ]; then
 	events="kernel.perf_event_paranoid is $paranoia: perf_event_open\(\) needs CAP_SYS_ADMIN, which root lacks here"
-	answers "page_faults pages" no capability "$events"
-	[ "$kernel" != 6.1 ] || { answers "$probes probe_links" no capability "$events"; answers page_sizes no missing "$old_sizes"; }
+	answers "page_faults pages page_sizes" no capability "$events"
+	[ "$kernel" != 6.1 ] || answers "$probes probe_links" no capability "$events"
 elif [ "$kernel" = 6.1 ]; then
 	answers "$probes probe_links" no capability "needs CAP_SYS_ADMIN, $lacks"
 	answers page_sizes limited missing "$old_sizes"
@@ -202,8 +201,8 @@ is_true markers blame
 caps=-all,+bpf,+perfmon,+sys_admin,+sys_ptrace
 table "a user without CAP_DAC_READ_SEARCH" setpriv --reuid 65533 --regid 65533 --clear-groups \
 	--inh-caps "$caps" --ambient-caps "$caps" --bounding-set "$caps"
-[ "$kernel" != 6.1 ] || { answers probe_links limited missing "$old_links"; answers page_sizes no missing "$old_sizes"; }
-answers pages no capability "needs CAP_DAC_READ_SEARCH, or root"
+[ "$kernel" != 6.1 ] || answers probe_links limited missing "$old_links"
+answers "pages page_sizes" no capability "needs CAP_DAC_READ_SEARCH, or root"
 answers rings_of_others no capability "needs CAP_DAC_READ_SEARCH, or root"
 answers others yes "" ""
 is_true pages
@@ -248,11 +247,10 @@ for error in 13 22 38; do
 done
 for error in 1 13 22 38; do
 	table "under a filter of perf_event_open() that answers $error" "$bin/refuse_calls" -c perf_event_open -e $error
-	[ "$kernel" != 6.1 ] || told="$probes probe_links page_sizes"
-	answers "pages page_faults" no seccomp "a seccomp filter refuses perf_event_open\(\)"
-	[ "$kernel" = 6.1 ] || told+=" page_sizes"
+	[ "$kernel" != 6.1 ] || told="$probes probe_links"
+	answers "pages page_sizes page_faults" no seccomp "a seccomp filter refuses perf_event_open\(\)"
 	answers others yes "" ""
-	is_true pages page_faults
+	is_true pages page_sizes page_faults
 done
 
 # The lack is ours, neither the kernel's nor the verifier's, whichever step it is at.
@@ -279,8 +277,8 @@ is "$? $(grep -c 'no BTF' "$TMP/err")" "0 1" "without BTF: the rings are read, a
 
 table "without tracefs" unshare -m bash -c \
 	'umount /sys/kernel/tracing && { umount /sys/kernel/debug/tracing || :; } 2>/dev/null && exec "$@"' bash
-[ "$kernel" != 6.1 ] || { answers probe_links limited missing "$old_links"; answers page_sizes no missing "$old_sizes"; }
-answers pages no tracefs "tracefs is missing: mount -t tracefs none /sys/kernel/tracing"
+[ "$kernel" != 6.1 ] || answers probe_links limited missing "$old_links"
+answers "pages page_sizes" no tracefs "tracefs is missing: mount -t tracefs none /sys/kernel/tracing"
 answers others yes "" ""
 use pages
 grep -q 'tracefs is missing: mount -t tracefs none /sys/kernel/tracing' "$TMP/err"

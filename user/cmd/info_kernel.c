@@ -79,9 +79,10 @@ static void answer_rings(struct answer *ret)
 static void find_answers(const struct bpf_check *c, struct answer ret[ALL_ROWS])
 {
 	for (unsigned i = 0; i < ROWS; i++) {
-		const struct bpf_refusal *why = &c->refusal[rows[i].feature];
-		/* Where pages are refused, too, there is nothing that is only limited. */
+		/* Where pages are refused there is nothing to be limited. */
 		bool limited = rows[i].limits && !c->refusal[BPF_PAGES].err;
+		enum bpf_feature f = rows[i].limits && !limited ? BPF_PAGES : rows[i].feature;
+		const struct bpf_refusal *why = &c->refusal[f];
 		ret[i] = (struct answer){rows[i].name, rows[i].label, rows[i].used,
 					 !why->err ? STATE_YES
 					 : limited ? STATE_LIMITED
