@@ -130,16 +130,16 @@ counted() { awk '$2 == "begin" { n += $3 } END { print n + 0 }' "$TMP/counts"; }
 run ebt_offcpu_switch --blame --mode stream
 is "$status $(events '.kind == "begin" and .tid')" "0 $(counted)" "blame is refused: events have thread and CPU, all of them"
 is "$(events '.kind == "offcpu"')" 0 "and no interval is made up"
-is "$(grep -c "it is not recorded when threads do not run, the rest is: $why" "$TMP/err")" 1 "which one line says" ||
+is "$(grep -c "it is not recorded when threads do not run, the rest is: $why; 'ebtrace info --kernel'" "$TMP/err")" 1 "which one line says" ||
 	diag "$(cat "$TMP/err")"
 run "ebt_marker@1 ebt_marker@3" --stack=begin --mode stream
 is "$status $(events '.kind == "begin" and .tid') $(events 'has("stack")')" "0 $(counted) 0" \
 	"stacks are refused: events come without"
-grep -q "events get no stacks: $why" "$TMP/err"
+grep -q "events get no stacks: $why; 'ebtrace info --kernel'" "$TMP/err"
 ok $? "which a line says" || diag "$(cat "$TMP/err")"
 run ebt_process_exit --mode stream
 is "$status $(events '.kind == "begin" and .tid')" "0 $(counted)" "children are refused: the program itself is traced"
-grep -q "children are not followed: $why" "$TMP/err"
+grep -q "children are not followed: $why; 'ebtrace info --kernel'" "$TMP/err"
 ok $? "which a line says" || diag "$(cat "$TMP/err")"
 run ebt_ocaml_function --mode stream
 is "$status $(events '.kind == "begin" and .tid') $(grep -c refuse "$TMP/err")" "0 $(counted) 0" \

@@ -56,7 +56,7 @@ wait_for test -e "$ROOT/tmp/$program.events"
 timeout 300 setpriv --bounding-set -bpf,-perfmon,-sys_admin --inh-caps -all "$O/ebtrace" stat --blame -d 1 --json \
 	-p "$program" -o "$TMP/refused.json" 2>"$TMP/err"
 is $? 0 "root without these capabilities: the ring is read" || cat "$TMP/err"
-grep -q 'needs CAP_BPF and CAP_PERFMON, which root lacks here; reading the rings alone: it is not recorded when threads do not run' "$TMP/err" &&
+grep -q 'needs CAP_BPF and CAP_PERFMON, which root lacks here; reading the rings alone: it is not recorded when threads do not run; .ebtrace info --kernel' "$TMP/err" &&
 	[ "$(grep -c . "$TMP/err")" = 1 ]
 ok $? "one line says what is missing" || cat "$TMP/err"
 jq -e '.blame | .pauses > 0 and .parts_ns.unknown + .parts_ns.domain == .pause_ns' "$TMP/refused.json" >"$TMP/jq"

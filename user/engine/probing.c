@@ -44,10 +44,10 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 	if ((err != -EPERM && err != -EACCES) || !geteuid())
 		snprintf(p->unprobed, sizeof(p->unprobed), "%s", reason);
 	if (o->blame || o->stacks)
-		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s", reason,
+		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s%s", reason,
 			  o->blame ? "it is not recorded when threads do not run" : "",
 			  o->blame && o->stacks ? ", and " : "",
-			  o->stacks ? "events get no stacks" : "");
+			  o->stacks ? "events get no stacks" : "", PROBING_HINT);
 	else
 		snprintf(p->missing, sizeof(p->missing), "%s", reason);
 	return ENGINE_OK;
@@ -75,8 +75,8 @@ static void report_refused(const struct probing *p)
 		bool again = features[i].feature == BPF_FAULTS &&
 			     bpf_source_refusal(p->source, BPF_BLAME);
 		if (why && !again)
-			report_at(&p->engine->report, LOG_NORMAL, "%s: %s", features[i].effect,
-				  why->why);
+			report_at(&p->engine->report, LOG_NORMAL, "%s: %s%s", features[i].effect,
+				  why->why, PROBING_HINT);
 	}
 }
 
@@ -358,6 +358,7 @@ void probing_report_missing(struct probing *p)
 	if (!*p->missing || !has_markers(e->session))
 		return;
 	report_at(&e->report, e->options->counts ? LOG_VERBOSE : LOG_NORMAL,
-		  "%s; reading the rings alone, without thread and CPU", p->missing);
+		  "%s; reading the rings alone, without thread and CPU%s", p->missing,
+		  PROBING_HINT);
 	*p->missing = 0;
 }

@@ -86,8 +86,8 @@ static const char *why_not(int err)
 	case -EACCES:
 	case -EPERM:
 		return geteuid() ? "Permission denied; root can read it"
-				 : "Permission denied: root lacks a capability here, such as "
-				   "CAP_DAC_READ_SEARCH";
+				 : "Permission denied to root; 'ebtrace info --kernel' shows what "
+				   "it lacks";
 	case -ETIMEDOUT:
 		return "the kernel gave no answer: its file system, or who holds the lock of the "
 		       "process's memory, is waited for";
@@ -137,8 +137,8 @@ static int add_mapping(const struct maps_entry *e, void *ctx)
 	if (fd < 0 && fd != -EINVAL && e->deleted) {
 		s->err = refuse(s, -EACCES, e->path,
 				geteuid() ? "has been deleted; root can read it still"
-					  : "has been deleted, and root lacks a capability here "
-					    "to read it still");
+					  : "has been deleted; 'ebtrace info --kernel' shows what "
+					    "root lacks");
 	} else if (fd < 0) {
 		s->err = refuse(s, fd, e->path, why_not(fd));
 		if (!s->n)
