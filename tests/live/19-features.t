@@ -275,6 +275,14 @@ ebt -- $minigc
 is "$? $(grep -c "no BTF.* without thread and CPU; 'ebtrace info --kernel' shows" "$TMP/err")" "0 1" "without BTF: the rings are read, and one line says why alone" ||
 	diag "$(cat "$TMP/err")"
 
+ebt stat -- $minigc
+is "$? $(grep -c "no BTF.*reading the rings alone" "$TMP/err")" "0 1" "without BTF: a report says so once, too" ||
+	diag "$(cat "$TMP/err")"
+as=(setpriv --reuid 65533 --regid 65533 --clear-groups env XDG_RUNTIME_DIR=)
+ebt stat -- $minigc
+is "$? $(grep -c 'rings alone' "$TMP/err")" "0 0" "a user's report, which needs neither thread nor CPU, says nothing" ||
+	diag "$(cat "$TMP/err")"
+
 table "without tracefs" unshare -m bash -c \
 	'umount /sys/kernel/tracing && { umount /sys/kernel/debug/tracing || :; } 2>/dev/null && exec "$@"' bash
 [ "$kernel" != 6.1 ] || answers probe_links limited missing "$old_links"

@@ -357,7 +357,9 @@ void probing_report_missing(struct probing *p)
 	const struct engine *e = p->engine;
 	if (!*p->missing || !has_markers(e->session))
 		return;
-	report_at(&e->report, e->options->counts ? LOG_VERBOSE : LOG_NORMAL,
+	/* A report needs neither: that a user lacks privileges is no news for its reader. */
+	bool quiet = e->options->counts && !*p->unprobed;
+	report_at(&e->report, quiet ? LOG_VERBOSE : LOG_NORMAL,
 		  "%s; reading the rings alone, without thread and CPU%s", p->missing,
 		  PROBING_HINT);
 	*p->missing = 0;

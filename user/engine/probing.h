@@ -46,7 +46,7 @@ void probing_attach_found(void *p, pid_t pid);
 void probing_emit_open(struct probing *p, struct sink *k);
 /*
  * Reports once why there is no source, if some process has markers, to whose events BPF would add
- * thread and CPU. Only with -v for reports that need neither.
+ * thread and CPU. For reports, which need neither, only with -v where root would have a source.
  */
 void probing_report_missing(struct probing *p);
 
