@@ -127,6 +127,14 @@ for option in "-e " "--event " "--event=" "--stack="; do
 done
 has "ebtrace -e min" minor
 lacks "ebtrace -e min" major
+# An argument that is attached to its letter, behind other letters, or excludes.
+for line in "-emin" "-qemin" "-qe min" "-e !min" "--event=!min" "stat -e!min"; do
+	has "ebtrace $line" minor
+	lacks "ebtrace $line" major begin --mode
+done
+has "ebtrace -fte" text
+lacks "ebtrace -fte" json
+only "ebtrace --rate=" # which trace does not have
 
 # Files and directories.
 touch "$TMP/files/alpha.ebt" "$TMP/files/statement.ebt" "$TMP/files/sub/gamma"
@@ -148,7 +156,7 @@ cp "$(command -v sleep)" "$TMP/bin/ebt sleeper)"
 "$TMP/bin/ebt sleeper)" 600 &
 children+=($!)
 pid=$!
-for line in "-p " "--pid=" "stat -p " "mem record -p " "info --pid "; do has "ebtrace $line" $pid; done
+for line in "-p " "--pid=" "stat -p " "mem record -p " "info --pid " "-p${pid:0:1}" "-p 1," "--pid=1,2,"; do has "ebtrace $line" $pid; done
 lacks "ebtrace list -p " $pid
 [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ] && lacks "ebtrace -p " 2 "$(pgrep -P 2 | head -1)"
 
@@ -161,12 +169,19 @@ for line in "" "stat " "mem record -o x " "-e minor "; do
 	lacks "ebtrace $line-- ebt-prog -" --mode --output -o
 done
 
-# ask SHELL FILE: answers to the questions of a file, in which an option has no '=' and no backslash,
-# and a directory no '/'.
+# ask SHELL FILE: answers to the questions of a file, in which an option has no '=' and no backslash, a
+# directory no '/', and an argument nothing that was typed in front of it.
 ask() {
 	local top=$PWD
 	(cd "$TMP/files" && PATH=$TMP/bin:$PATH timeout 300 "$1" "$top/tests/completion/ask.$1" "$TMP/script.$1") <"$2" |
-		awk -F'\t' -v OFS='\t' '{ if ($2 ~ /=./) sub(/^--[a-z-]+=/, "", $2); sub(/[=\/ ]$/, "", $2); gsub(/\\/, "", $2); print }'
+		awk -F'\t' -v OFS='\t' '{
+			n = split($1, typed, " ")
+			if ($2 ~ /=./) sub(/^--[a-z-]+=/, "", $2)
+			if (typed[n] ~ /^-q?[efp]./) sub(/^-q?[efp]/, "", $2)
+			if (typed[n] ~ /[,!]/) sub(/^([0-9,]+,|!)/, "", $2)
+			sub(/[=\/ ]$/, "", $2); gsub(/\\/, "", $2)
+			print
+		}'
 }
 # To ask for options is to ask for those with one dash and with two.
 printf '%s\n' "${questions[@]}" | sed -E 'p; s/ --$/ -/' | sort -u >"$TMP/questions"

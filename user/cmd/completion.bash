@@ -22,14 +22,39 @@ _ebtrace_offer()
 	mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -W "$1" -- "$cur")
 }
 
+# Of letters in one word, as -qemin: the first one that has an argument in `letter`, what is up to it in
+# `head`, the rest in `tail`. Fails if none has.
+_ebtrace_letters()
+{
+	local i
+	[[ $1 == -[!-]* ]] || return
+	for ((i = 1; i < ${#1}; i++)); do
+		letter=-${1:i:1}
+		[[ " ${_ebtrace_options[$command]} " == *" $letter "* ]] || return
+		[[ ${_ebtrace_arguments[$letter]-} ]] || continue
+		head=${1:0:i+1} tail=${1:i+1}
+		return
+	done
+	return 1
+}
+
 # Completes the argument of an option, if the word before the cursor, or in front of '=', is one of the
-# command's that has one.
+# command's that has one, or the word at the cursor is a letter with its argument.
 _ebtrace_argument()
 {
-	local kind words
+	local kind words letter head tail before=
+	if _ebtrace_letters "$cur" && [[ $tail ]]; then
+		prev=$letter cur=$tail before=$head
+	elif _ebtrace_letters "$prev" && [[ ! $tail ]]; then
+		prev=$letter
+	fi
 	[[ "${_ebtrace_options[$command]} " == *" $prev"[\ =]* ]] || return
 	[[ $split == true ]] && prev+='='
 	read -r kind words <<<"${_ebtrace_arguments[$prev]-}"
+	case $kind:$cur in
+	pid:*,*) before+=${cur%,*}, cur=${cur##*,} ;;
+	event:!*) before+=! cur=${cur#!} ;;
+	esac
 	case $kind in
 	'') return 1 ;;
 	pid) mapfile -t COMPREPLY < <(_ebtrace_pids) ;;
@@ -39,6 +64,7 @@ _ebtrace_argument()
 	dir) _filedir -d ;;
 	esac
 	_ebtrace_offer "$words"
+	[[ ! $before ]] || COMPREPLY=("${COMPREPLY[@]/#/$before}")
 }
 
 _ebtrace()
@@ -62,6 +88,7 @@ _ebtrace()
 	while [[ ! ${_ebtrace_options[$command]-} ]]; do command=${command% *}; done
 
 	_ebtrace_argument && return
+	[[ $split == true ]] && return # an option of other commands
 	if [[ $cur == -* ]]; then
 		_ebtrace_offer "${_ebtrace_options[$command]}"
 		[[ ${COMPREPLY-} == *= ]] && compopt -o nospace 2>/dev/null

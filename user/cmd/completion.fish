@@ -1,12 +1,19 @@
 # The programs that the user may trace, not kernel threads (PF_KTHREAD).
 function __ebtrace_pids
+	set -l before (string match -r '^(?:--[a-z-]+=|-[a-z]+)?((?:\d+,)*)' -- (commandline -ct))[2]
 	set -l root (test (command id -u) -eq 0; and echo yes)
 	for line in (command cat (string match -r '^/proc/\d+$' /proc/*)/stat 2>/dev/null)
 		set -l parts (string match -r '^(\d+) \((.*)\) . (?:-?\d+ ){5}(\d+)' -- $line); or continue
 		test -n "$root" -o -O /proc/$parts[2]; or continue
 		test (math "bitand($parts[4], 0x200000)") -ne 0; and continue
-		printf '%s\t%s\n' $parts[2] (string replace -ra '[[:cntrl:]]' '?' -- $parts[3])
+		printf '%s%s\t%s\n' "$before" $parts[2] (string replace -ra '[[:cntrl:]]' '?' -- $parts[3])
 	end
+end
+
+# What -e can match, also behind '!'.
+function __ebtrace_events
+	set -l before (string match -r '^(?:--[a-z-]+=|-[a-z]+)?(!?)' -- (commandline -ct))[2]
+	string replace -r '^' -- "$before" (__ebtrace_list_of events)
 end
 
 # The command or report that the line names before the cursor; fails behind "--".

@@ -3,6 +3,7 @@ _ebtrace_pids()
 {
 	local dir stat expl
 	local -a pids shown fields
+	compset -P '*,'
 	for dir in /proc/<1->(N/); do
 		((EUID == 0)) || [[ -O $dir ]] || continue
 		{ stat=$(<$dir/stat) } 2>/dev/null
@@ -17,6 +18,7 @@ _ebtrace_pids()
 _ebtrace_events()
 {
 	local -a reply
+	compset -P '(\\|)!'
 	_ebtrace_known events
 	_describe event reply
 }

@@ -49,7 +49,7 @@ static void put_argument(struct buf *b, const struct option_argument *a)
 		[OPTION_PID] = " -a '(__ebtrace_pids)'",
 		[OPTION_FILE] = " -F",
 		[OPTION_DIR] = " -a '(__fish_complete_directories)'",
-		[OPTION_EVENT] = " -a '(__ebtrace_list_of events)'",
+		[OPTION_EVENT] = " -a '(__ebtrace_events)'",
 		[OPTION_FORMAT] = " -a '(__ebtrace_formats (__ebtrace_name))'",
 	};
 	buf_puts(b, a->is_optional ? "" : " -r");
