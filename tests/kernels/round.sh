@@ -286,7 +286,12 @@ if [ -n "${ALONE:-}" ]; then
 		diag "$(diff "$TMP/bpf.before" "$TMP/bpf.after")"
 fi
 dmesg | awk -v begin="ebtrace: round $$" 'seen; index($0, begin) { seen = 1 }' >"$TMP/dmesg"
-is "$(complaints "$TMP/dmesg")" "" "kernel: it has not complained"
-is "$(cat /proc/sys/kernel/tainted)" "$tainted" "kernel: nor is it tainted by something new"
+if [ -n "${ALONE:-}" ]; then
+	is "$(complaints "$TMP/dmesg")" "" "kernel: it has not complained"
+	is "$(cat /proc/sys/kernel/tainted)" "$tainted" "kernel: nor is it tainted by something new"
+else
+	# Whoever else uses it may be warned: of ours is what stops it.
+	is "$(complaints "$TMP/dmesg" | grep -E 'BUG:|Oops|verifier|uprobe')" "" "kernel: it has not complained"
+fi
 part
 done_testing
