@@ -10,6 +10,7 @@
 #include "source/bpf_reason.h"
 #include "source/bpf_recover.h"
 #include "source/link_keeper.h"
+#include "source/other_users.h"
 #include "source/page_faults.h"
 
 #include <errno.h>
@@ -501,12 +502,28 @@ static int set_up(struct bpf_source *s)
 	return err ? err : new_kernel(s);
 }
 
+/* Of an error of a process that is attached to. Writes "what: why" to reason, of BPF_REASON_BYTES;
+ * returns err, a negative errno. */
+static int explain(int err, const char *what, char *reason)
+{
+	const char *why = err == -ESRCH ? "no such process" : strerror(-err);
+	struct bpf_refusal others = {0};
+	if (err == -EACCES)
+		other_users_check(&others);
+	if (others.err)
+		snprintf(reason, BPF_REASON_BYTES, "%.30s: its files cannot be read: %.190s", what,
+			 others.why);
+	else
+		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
+	return err;
+}
+
 int bpf_source_new(struct session *session, const struct bpf_options *opt, struct source **ret,
 		   char *reason)
 {
 	struct bpf_source *s = calloc(1, sizeof(*s));
 	if (!s)
-		return bpf_explain(-ENOMEM, "bpf", reason);
+		return explain(-ENOMEM, "bpf", reason);
 	s->base.ops = &bpf_source_ops;
 	s->in.session = session;
 	s->in.boottime_offset_ns = timens_own().boottime_ns;
@@ -526,7 +543,7 @@ int bpf_source_new(struct session *session, const struct bpf_options *opt, struc
 	s->in.targets.by.links.announce = s->counts.multi ? NULL : report_price;
 	int err = set_up(s);
 	if (err)
-		bpf_explain(err, "cannot load the BPF programs", reason);
+		explain(err, "cannot load the BPF programs", reason);
 	else
 		err = check_features(s, reason);
 	if (err) {
@@ -624,10 +641,10 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	char what[64];
 	snprintf(what, sizeof(what), "cannot attach to pid %d", pid);
 	if (pid <= 0 || s->in.stopped)
-		return bpf_explain(-EINVAL, what, reason);
+		return explain(-EINVAL, what, reason);
 	struct bpf_target *target = add_target(s, pid);
 	if (!target)
-		return bpf_explain(-ENOMEM, what, reason);
+		return explain(-ENOMEM, what, reason);
 	int n = s->opt.pages ? attach_pages(s, target) : bpf_targets_scan(&s->in.targets, target);
 	bool refused = (n == -EPERM || n == -EACCES) && s->link_refusal.err;
 	/* Blame needs no link. */
@@ -644,7 +661,7 @@ int bpf_source_attach(struct source *base, pid_t pid, char *reason)
 	page_user_end(&s->pages, &target->pages, now_ns());
 	bpf_targets_end(&s->in.targets, target);
 	if (!refused)
-		return bpf_explain(n == -ENOENT ? -ESRCH : n, what, reason);
+		return explain(n == -ENOENT ? -ESRCH : n, what, reason);
 	snprintf(reason, BPF_REASON_BYTES, "%.40s: %s", what, s->link_refusal.why);
 	return n;
 }

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "source/other_users.h"
 
 static const char *const cause_names[] = {
 	[BPF_CAUSE_NONE] = "none",
@@ -31,20 +30,6 @@ static const char *const cause_names[] = {
 const char *bpf_cause_name(enum bpf_cause cause)
 {
 	return cause_names[cause];
-}
-
-int bpf_explain(int err, const char *what, char *reason)
-{
-	const char *why = err == -ESRCH ? "no such process" : strerror(-err);
-	struct bpf_refusal others = {0};
-	if (err == -EACCES)
-		other_users_check(&others);
-	if (others.err)
-		snprintf(reason, BPF_REASON_BYTES, "%.30s: its files cannot be read: %.190s", what,
-			 others.why);
-	else
-		snprintf(reason, BPF_REASON_BYTES, "%s: %s", what, why);
-	return err;
 }
 
 /* ---- the verifier's log ---- */

@@ -80,8 +80,4 @@ void bpf_refuse_others(const struct privilege *p, uint64_t lacking, struct bpf_r
  * *ret_len; NULL: there is none. */
 const char *bpf_verifier_reason(const char *log, int *ret_len);
 
-/* Of an error of a process that is attached to. Writes "what: why" to reason, of BPF_REASON_BYTES;
- * returns err, a negative errno. */
-int bpf_explain(int err, const char *what, char *reason);
-
 #endif
