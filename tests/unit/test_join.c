@@ -205,8 +205,8 @@ static void push_late_file(int events, uint64_t ts)
 		push_late(R | (i ? 0 : EBT_F_FIRST), (uint32_t)i, ts);
 }
 
-/* A process executes itself without BPF: of the last program's ring the beginning is read, then the files of
- * two that were before it, then the rest. */
+/* A process executes itself without BPF: of the last program's ring the beginning is read, then the
+ * files of two that were before it, then the rest. */
 static void test_ring_behind_late_files(void)
 {
 	int lost;

@@ -54,8 +54,8 @@ void join_forget(struct join *j, uint32_t process)
  * Another life of the ring begins behind the end of the process, but not with a late event, which
  * may be of the life before. It also begins with another file, which may be found so late that all
  * its events are late: a life has one file. Files come in the order of lives: a late one is of an
- * earlier life as long as such a life, which BPF has seen, lacks its file. Behind the late files the
- * life goes on that they have interrupted.
+ * earlier life as long as such a life, which BPF has seen, lacks its file. Behind the late files
+ * the life goes on that they have interrupted.
  */
 static __attribute__((noinline)) void change_life(struct join_ring *r, const struct ebt_event *ev)
 {

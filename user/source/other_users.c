@@ -27,8 +27,8 @@ static bool reads_maps(pid_t pid)
 	return file_read_text(path, text, sizeof(text)) > 0;
 }
 
-/* The process: another user's from its first byte on, until its input ends. System calls alone: other
- * threads of ours may hold libc's locks. */
+/* The process: another user's from its first byte on, until its input ends. System calls alone:
+ * other threads of ours may hold libc's locks. */
 static void be_other(const int in[2], const int out[2], uid_t uid)
 {
 	char is_other = !syscall(SYS_setresuid, uid, uid, uid), byte;
