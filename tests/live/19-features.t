@@ -53,7 +53,7 @@ use() {
 	children) ebt --mode stream -f ndjson -o "$out" -- sh -c "$bin/minigc -q -t 1 -s 1 -r 2000 -c /dev/null; true" && has '.kind == "begin" and .tid' ;;
 	stacks) ebt --mode stream --stack=begin -f ndjson -o "$out" -- $minigc && has '.kind == "begin" and .stack' ;;
 	blame) ebt --blame -f ndjson -o "$out" -- $minigc && has '.kind == "offcpu"' ;;
-	page_faults) ebt stat --json --blame=faults -o "$out" -- $minigc && 
+	page_faults) ebt stat --json --blame=faults -o "$out" -- $minigc &&
 		! grep -q 'page faults are not timed' "$TMP/err" && faults_cost ;;
 	allocation_markers) EBTRACE_MEMTRACE_RATE=0.01 ebt mem --json -o "$out" -- "$bin/minigc" -o -q -n 2000 -c /dev/null &&
 		has '.totals.allocated.bytes > 0' ;;

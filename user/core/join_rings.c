@@ -6,12 +6,17 @@
 
 #include "base/array.h"
 
+static void free_before(struct ring_past *past)
+{
+	if (past->before)
+		free(past->before->past);
+	free(past->before);
+}
+
 static void free_past(struct ring_past *past)
 {
-	if (past && past->before)
-		free(past->before->past);
 	if (past)
-		free(past->before);
+		free_before(past);
 	free(past);
 }
 
@@ -44,9 +49,7 @@ void join_ring_renew(struct join_ring *r)
 		next.unread_next[next.unread++] = past->unread_next[i];
 	if (is_unread)
 		next.unread_next[next.unread++] = (uint32_t)r->next;
-	if (past->before)
-		free(past->before->past);
-	free(past->before);
+	free_before(past);
 	*past = next;
 	*r = (struct join_ring){.past = past, .flags = r->flags & RING_STALE};
 }
