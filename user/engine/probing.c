@@ -38,7 +38,7 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 	else if (o->mode != MODE_AUTO && o->mode != MODE_RING)
 		snprintf(what, sizeof(what), "--mode %s", engine_mode_names[o->mode]);
 	if (*what) {
-		report_error(&e->report, "%s: %s%s", what, reason, PROBING_HINT);
+		report_error(&e->report, "%s: %s%s", what, reason, REFUSAL_HINT);
 		return err == -EPERM || err == -EACCES ? ENGINE_DENIED : ENGINE_FAILED;
 	}
 	if ((err != -EPERM && err != -EACCES) || !geteuid())
@@ -47,7 +47,7 @@ static enum engine_end begin_without(struct probing *p, int err, const char *rea
 		report_at(&e->report, LOG_NORMAL, "%s; reading the rings alone: %s%s%s%s", reason,
 			  o->blame ? "it is not recorded when threads do not run" : "",
 			  o->blame && o->stacks ? ", and " : "",
-			  o->stacks ? "events get no stacks" : "", PROBING_HINT);
+			  o->stacks ? "events get no stacks" : "", REFUSAL_HINT);
 	else
 		snprintf(p->missing, sizeof(p->missing), "%s", reason);
 	return ENGINE_OK;
@@ -76,7 +76,7 @@ static void report_refused(const struct probing *p)
 			     bpf_source_refusal(p->source, BPF_BLAME);
 		if (why && !again)
 			report_at(&p->engine->report, LOG_NORMAL, "%s: %s%s", features[i].effect,
-				  why->why, PROBING_HINT);
+				  why->why, REFUSAL_HINT);
 	}
 }
 
@@ -94,7 +94,7 @@ static bool report_missed(const struct probing *p)
 	bool some = false;
 	while ((why = bpf_source_missed(p->source, &f))) {
 		report_at(&p->engine->report, LOG_NORMAL, "%s are not probed: %s%s", probes[f],
-			  why->why, PROBING_HINT);
+			  why->why, REFUSAL_HINT);
 		some = true;
 	}
 	return some;
@@ -361,6 +361,6 @@ void probing_report_missing(struct probing *p)
 	bool quiet = e->options->counts && !*p->unprobed;
 	report_at(&e->report, quiet ? LOG_VERBOSE : LOG_NORMAL,
 		  "%s; reading the rings alone, without thread and CPU%s", p->missing,
-		  PROBING_HINT);
+		  REFUSAL_HINT);
 	*p->missing = 0;
 }

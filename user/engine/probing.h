@@ -6,9 +6,6 @@
 #include "engine/context.h"
 #include "source/bpf.h"
 
-/* Ends a message of what the kernel refuses. */
-#define PROBING_HINT "; 'ebtrace info --kernel' shows what it allows"
-
 struct probing {
 	const struct engine *engine;
 	struct source *source;		 /* NULL: rings are read without BPF */

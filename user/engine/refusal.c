@@ -10,10 +10,10 @@
 
 #include "base/file.h"
 #include "codec/ring_ids.h"
-#include "engine/probing.h"
 #include "proc/machine.h"
 #include "runtime/inspect.h"
 #include "runtime/runtimes.h"
+#include "source/bpf_reason.h"
 #include "source/other_users.h"
 
 #define COMM_MAX 15
@@ -53,7 +53,7 @@ static enum engine_end denied(const struct engine *e, const struct process_statu
 		return ENGINE_DENIED;
 	other_users_check(&why);
 	report_error(r, "process %d (%s) belongs to %s, and root cannot read it here: %s%s", p->pid,
-		     p->comm, name, why.err ? why.why : strerror(EACCES), PROBING_HINT);
+		     p->comm, name, why.err ? why.why : strerror(EACCES), REFUSAL_HINT);
 	return ENGINE_DENIED;
 }
 

@@ -8,6 +8,9 @@
 
 struct inspect;
 
+/* Ends a message of what the kernel refuses. */
+#define REFUSAL_HINT "; 'ebtrace info --kernel' shows what it allows"
+
 /* Reads the status of a process. ENGINE_OK and *ret if it can be traced; else the reason has been
  * reported. */
 enum engine_end refusal_check(const struct engine *e, pid_t pid, struct process_status *ret);
