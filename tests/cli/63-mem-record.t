@@ -334,7 +334,7 @@ wait_for test -s "$TMP/stdout"
 children+=("$(pgrep -P $pid -x allocs)")
 kill -INT $pid
 wait_for took_signals $pid
-sleep 0.3 # two at one time are one request
+sleep 1.1 # two of one sender within a second are one request
 kill -INT $pid
 wait $pid
 is "$? $(grep -c "'.*' runs on; its trace ends here" "$TMP/stderr")" "0 1" \
