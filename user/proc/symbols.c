@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/map.h"
 #include "proc/debuginfod.h"
@@ -262,13 +263,10 @@ static uint64_t memory_for(const struct symbols *s)
 static uint64_t resident_bytes(pid_t pid)
 {
 	unsigned long long pages = 0;
-	char path[32];
+	char path[32], text[128];
 	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
-	FILE *f = fopen(path, "re");
-	if (f && fscanf(f, "%*s %llu", &pages) != 1)
+	if (file_read_text(path, text, sizeof(text)) < 0 || sscanf(text, "%*s %llu", &pages) != 1)
 		pages = 0;
-	if (f)
-		fclose(f);
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
