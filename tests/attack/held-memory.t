@@ -14,7 +14,7 @@ end_holder() {
 	exec {hold}>&-
 	wait "$holder"
 }
-# start [lock]: sets holder, and without lock the ADDRESS of a page of its that is never read. (Linux 6.12
+# start [lock|later]: sets holder, and without lock the ADDRESS of a page of its that is never read. (Linux 6.12
 # takes the lock to read maps.)
 start() {
 	: >"$TMP/ready"
@@ -79,6 +79,23 @@ for args in list "list --json" "-p $holder --mode stream --wait -d 10ms" "-p $ho
 	[ $STATUS != 137 ]
 	ok $? "ebtrace ${args/$holder/PID} ends, whether its mappings can be read or not" || diag "$(cat "$TMP/messages")"
 done
+ends pages -p "$holder" -d 10ms
+is "$STATUS $(head -n 1 "$TMP/messages")" "1 ebtrace: process $holder: cannot attach to pid $holder: the kernel did not answer" \
+	"a report of its pages ends, and says that its page tables cannot be read"
+end_holder
+
+start later
+"$O/ebtrace" pages -p "$holder" >"$TMP/out" 2>"$TMP/messages" &
+reader=$!
+wait_for grep -q "watching pages" "$TMP/messages"
+kill -USR1 "$holder"
+is_held() { ps -o stat= --ppid "$reader" | grep -q '^D'; }
+wait_for is_held
+ok $? "where the lock is held later, a worker of the tracer waits for it"
+kill -TERM "$reader"
+wait_for is_over || kill -KILL "$reader"
+wait "$reader"
+is "$? $(grep -c "^  allocated  *[1-9]" "$TMP/out")" "0 1" "and the report ends when asked, with what was seen before" || diag "$(cat "$TMP/out" "$TMP/messages")"
 end_holder
 
 # What any user can do: a server in a user namespace. Its files are for those in there alone.

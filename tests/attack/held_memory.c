@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Has a file mapped, as code, that can never be read: a FUSE server of its own gives no answer. Whoever
- * reads the file, or these pages through /proc waits for as long as the server runs: held_memory DIR, an empty
- * directory. With `lock`, it is itself read in this way and then waits for the lock of its address
- * space, as all do from then on that read its environment: held_memory DIR lock. Ends with its
- * input.
+ * Has a file mapped, as code, that can never be read: a FUSE server of its own gives no answer.
+ * Whoever reads the file, or these pages through /proc, waits for as long as the server runs:
+ * held_memory DIR, an empty directory. With `lock`, or with `later` when it receives SIGUSR1, it is
+ * itself read in this way and then waits for the lock of its address space, as all do from then on
+ * that read its environment or its page tables: held_memory DIR lock. Ends with its input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,12 @@ static void start_reader(const void *map)
 int main(int argc, char **argv)
 {
 	char path[4096], options[64], byte;
-	int fuse = open("/dev/fuse", O_RDWR);
+	int fuse = open("/dev/fuse", O_RDWR), signo;
+	bool later = argc == 3 && !strcmp(argv[2], "later");
+	sigset_t start;
+	sigemptyset(&start);
+	sigaddset(&start, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &start, NULL);
 	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fuse);
 	if (argc < 2 || argc > 3 || fuse < 0 || mount("held", argv[1], "fuse.held", 0, options)) {
 		perror("cannot mount");
@@ -145,11 +150,13 @@ int main(int argc, char **argv)
 		kill(server, SIGKILL);
 		_exit(0);
 	}
-	if (argc == 3)
+	if (argc == 3 && !later)
 		start_reader(map);
 	/* From here on nothing may need the lock. */
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
+	if (later && !sigwait(&start, &signo))
+		start_reader(map);
 	if (argc == 3)
 		mmap(NULL, PAGE_BYTES, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	while (wait(NULL) > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The worker's view of a process's mappings and of the files behind them, against our own. */
+/* What the worker sees of a process's mappings, of their files and of its pages, against ourselves. */
 #include "proc/memory_reader.h"
 
 #include <errno.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "proc/maps.h"
+#include "proc/pagemap.h"
 #include "tests/tap.h"
 
 #define MANY 5000
@@ -44,7 +45,9 @@ static pid_t start_child(void)
 	char *at = mmap(NULL, (size_t)(2 * MANY * page), PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1,
 			0);
 	for (int i = 0; at != MAP_FAILED && i < MANY; i++)
-		mprotect(at + 2 * i * page, (size_t)page, PROT_NONE);
+		mprotect(at + 2 * i * page, (size_t)page, PROT_WRITE);
+	for (int i = 0; at != MAP_FAILED && i < MANY; i++)
+		at[2 * i * page] = 1;
 	pid_t child = fork();
 	if (!child) {
 		pause();
@@ -91,6 +94,42 @@ static void test_open(struct memory_reader *r, pid_t child)
 	is(memory_reader_given_up(r, &first), 0, "nothing was given up");
 }
 
+struct pages {
+	uint64_t count, sum, stop_at;
+};
+
+static int see_pages(void *ctx, const struct pagemap_run *run)
+{
+	struct pages *p = ctx;
+	p->sum = 31 * p->sum + run->addr + run->bytes + run->file + 2u * run->swapped;
+	return ++p->count == p->stop_at ? 42 : 0;
+}
+
+static void test_pages(struct memory_reader *r, pid_t child)
+{
+	struct pages by_us = {0}, by_worker = {0}, stopped = {.stop_at = 7};
+	uint64_t cpu_ns = 0;
+	int dir = pagemap_open(child);
+	is(pagemap_read(dir, 0, PAGEMAP_END, false, see_pages, &by_us), 0,
+	   "the pages of a process are read");
+	is(memory_reader_pages(r, child, dir, false, see_pages, &by_worker, &cpu_ns), 0,
+	   "and by a worker");
+	ok(by_us.count >= MANY && by_us.count == by_worker.count && by_us.sum == by_worker.sum,
+	   "which finds the same %llu runs", (unsigned long long)by_us.count);
+	ok(cpu_ns, "in CPU time that it knows");
+	is(memory_reader_pages(r, child, dir, false, see_pages, &stopped, &cpu_ns), 42,
+	   "an error of the caller's is returned");
+	is(stopped.count, 7, "and ends the calls");
+	kill_child(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	is(memory_reader_pages(r, child, dir, false, see_pages, &stopped, &cpu_ns), -ESRCH,
+	   "a process that has ended has no pages");
+	/* Another one that has its pid now. */
+	is(memory_reader_pages(r, getpid(), dir, false, see_pages, &stopped, &cpu_ns), -ESRCH,
+	   "those of a process that has its pid are not taken for its");
+	close(dir);
+}
+
 int main(void)
 {
 	struct memory_reader *r = memory_reader_new();
@@ -99,8 +138,7 @@ int main(void)
 		return 1;
 	test_maps(r, child);
 	test_open(r, child);
-	kill_child(child, SIGKILL);
-	waitpid(child, NULL, 0);
+	test_pages(r, child);
 	memory_reader_free(r);
 	return tap_done();
 }

@@ -47,14 +47,15 @@ int maps_parse(char *line, struct maps_entry *ret)
 	return 0;
 }
 
-static int each_of(int dir, const char *name, int (*fn)(const struct maps_entry *e, void *ctx),
-		   void *ctx)
+int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
 {
+	char name[32];
 	char line[LINE_BYTES];
 	struct maps_entry e;
 	int ret = 0;
 
-	int fd = file_open(dir, name, 0);
+	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
+	int fd = file_open(AT_FDCWD, name, 0);
 	if (fd < 0)
 		return fd == -ENOENT ? -ESRCH : fd;
 	FILE *f = fdopen(fd, "r");
@@ -72,18 +73,6 @@ static int each_of(int dir, const char *name, int (*fn)(const struct maps_entry 
 		ret = errno ? -errno : -EIO;
 	fclose(f);
 	return ret;
-}
-
-int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
-{
-	char name[32];
-	snprintf(name, sizeof(name), "/proc/%d/maps", (int)pid);
-	return each_of(AT_FDCWD, name, fn, ctx);
-}
-
-int maps_each_in(int dir, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx)
-{
-	return each_of(dir, "maps", fn, ctx);
 }
 
 /* map_files does not depend on the path, but needs more than CAP_BPF and CAP_PERFMON; exe works for

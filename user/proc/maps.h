@@ -26,8 +26,6 @@ int maps_parse(char *line, struct maps_entry *ret);
 
 /* Calls fn for each mapping until it returns non-zero, which is then returned; else 0 or -errno. */
 int maps_each(pid_t pid, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
-/* The same, of a process by a descriptor of its directory in /proc. */
-int maps_each_in(int dir, int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
 
 /*
  * Opens the file of a mapping: through /proc/PID/map_files if permitted, else by its path in the

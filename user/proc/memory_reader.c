@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "proc/maps.h"
+#include "proc/pagemap.h"
 #include "proc/regular.h"
 
 #define PATIENCE_NS	  1000000000ull
@@ -39,10 +40,15 @@
 #define MAPS_MAX      (64u << 20)
 #define MAPS_FIRST    131072
 
-/* A range of a file, or, with a mapping, the descriptor of its file. */
+#define RUNS 512 /* of pages, in a part of an answer */
+
+enum asked { ASKED_RANGE, ASKED_FILE, ASKED_PAGES };
+
+/* A range of a file, the descriptor of a mapping's file, or which pages there are. */
 struct request {
 	pid_t pid;
-	bool is_open;
+	enum asked asked;
+	bool plain; /* see pagemap_read() */
 	char name[64];
 	uint64_t offset, bytes;
 	struct maps_entry mapping;
@@ -140,6 +146,57 @@ static int answer_open(struct request *q)
 	return err;
 }
 
+struct pages_answer {
+	int64_t runs;
+	struct pagemap_run run[RUNS];
+};
+
+/* Answers with the number of runs that are there, as 8 bytes, and these. */
+static int send_runs(struct pages_answer *a)
+{
+	size_t n = (size_t)a->runs;
+	a->runs = 0;
+	int64_t head = (int64_t)n;
+	int err = n ? file_write(FD_WORKER, &head, sizeof(head)) : 0;
+	return err || !n ? err : file_write(FD_WORKER, a->run, n * sizeof(*a->run));
+}
+
+static int put_run(void *ctx, const struct pagemap_run *run)
+{
+	struct pages_answer *a = ctx;
+	a->run[a->runs++] = *run;
+	return a->runs == RUNS ? send_runs(a) : 0;
+}
+
+/* Answers with runs, part by part, then with 0 or -errno, and the CPU time. */
+static int answer_pages(const struct request *q)
+{
+	struct pages_answer a = {0};
+	uint64_t cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	int dir = pagemap_open(q->pid);
+	int64_t end[2] = {dir};
+	if (dir >= 0) {
+		end[0] = pagemap_read(dir, 0, PAGEMAP_END, q->plain, put_run, &a);
+		close(dir);
+	}
+	int err = send_runs(&a);
+	end[1] = (int64_t)(clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_ns);
+	return err ? err : file_write(FD_WORKER, end, sizeof(end));
+}
+
+static int answer(struct request *q)
+{
+	switch (q->asked) {
+	case ASKED_FILE:
+		return answer_open(q);
+	case ASKED_PAGES:
+		return answer_pages(q);
+	case ASKED_RANGE:
+		break;
+	}
+	return answer_read(q);
+}
+
 /* It holds no descriptor of the tracer's: probes and outputs must not outlive it in here. */
 static _Noreturn void work(int fd)
 {
@@ -153,7 +210,7 @@ static _Noreturn void work(int fd)
 	    syscall(SYS_close_range, 0, FD_WORKER - 1, 0))
 		_exit(1);
 	while (file_read(FD_WORKER, &q, sizeof(q)) == sizeof(q))
-		if (q.is_open ? answer_open(&q) : answer_read(&q))
+		if (answer(&q))
 			break;
 	_exit(0);
 }
@@ -263,14 +320,13 @@ static uint64_t patience_ns(const struct memory_reader *r)
 	return ns > PATIENCE_LEAST_NS ? ns : PATIENCE_LEAST_NS;
 }
 
-static ssize_t ask(struct memory_reader *r, const struct request *q, void *ret, int *ret_fd)
+static ssize_t receive_range(struct memory_reader *r, const struct request *q, void *ret,
+			     int *ret_fd)
 {
 	int64_t n = 0;
 	struct wait w = {.until_ns = now_ns() + patience_ns(r), .fd = -1};
-	if (send(r->fd, q, sizeof(*q), MSG_NOSIGNAL) != sizeof(*q))
-		return -ECONNRESET;
 	int err = receive(r, &n, sizeof(n), &w);
-	if (!err && (n > (int64_t)q->bytes || (q->is_open && !n && w.fd < 0)))
+	if (!err && (n > (int64_t)q->bytes || (q->asked == ASKED_FILE && !n && w.fd < 0)))
 		err = n ? -ECONNRESET : -EMFILE;
 	if (!err && n > 0)
 		err = receive(r, ret, (size_t)n, &w);
@@ -281,7 +337,7 @@ static ssize_t ask(struct memory_reader *r, const struct request *q, void *ret, 
 /* One file of a process may be held, and its others not. */
 static bool is_paused(const struct memory_reader *r, const struct request *q)
 {
-	bool others = q->is_open && q->mapping.dev_major && r->same < SAME_MAX;
+	bool others = q->asked == ASKED_FILE && q->mapping.dev_major && r->same < SAME_MAX;
 	return r->given_up && q->pid == r->last_pid && now_ns() < r->last_ns + PAUSE_NS && !others;
 }
 
@@ -293,23 +349,40 @@ static void note_given_up(struct memory_reader *r, pid_t pid)
 	r->last_ns = now_ns();
 }
 
-static ssize_t request(struct memory_reader *r, const struct request *q, void *ret, int *ret_fd)
+/* Sends a request to a worker. 0 or -errno. */
+static int ask(struct memory_reader *r, const struct request *q)
 {
-	*ret_fd = -1;
 	if (is_paused(r, q))
 		return -ETIMEDOUT;
 	reap_abandoned(r);
 	if (r->fd < 0 && r->abandoned_count == ABANDONED_MAX)
 		return -ETIMEDOUT;
 	int err = r->fd < 0 ? start(r) : 0;
-	if (err)
-		return err;
-	ssize_t got = ask(r, q, ret, ret_fd);
-	if (got >= 0 || (got != -ETIMEDOUT && got != -ECONNRESET && got != -ECANCELED))
-		return got;
+	if (!err && send(r->fd, q, sizeof(*q), MSG_NOSIGNAL) != sizeof(*q)) {
+		abandon(r);
+		err = -ECONNRESET;
+	}
+	return err;
+}
+
+/* Behind an answer that did not come whole, the worker is given up. */
+static void note_end(struct memory_reader *r, const struct request *q, ssize_t end)
+{
+	if (end != -ETIMEDOUT && end != -ECONNRESET && end != -ECANCELED)
+		return;
 	abandon(r);
-	if (got == -ETIMEDOUT)
+	if (end == -ETIMEDOUT)
 		note_given_up(r, q->pid);
+}
+
+static ssize_t request(struct memory_reader *r, const struct request *q, void *ret, int *ret_fd)
+{
+	*ret_fd = -1;
+	ssize_t got = ask(r, q);
+	if (got)
+		return got;
+	got = receive_range(r, q, ret, ret_fd);
+	note_end(r, q, got);
 	return got;
 }
 
@@ -383,10 +456,51 @@ int memory_reader_maps(struct memory_reader *r, pid_t pid,
 	return ret == -ENOENT ? -ESRCH : ret;
 }
 
+/* Receives all parts of an answer, also those behind an error of fn, which ends its calls. */
+static int receive_runs(struct memory_reader *r,
+			int (*fn)(void *ctx, const struct pagemap_run *run), void *ctx,
+			uint64_t *ret_cpu_ns)
+{
+	struct pages_answer a;
+	int stop = 0;
+	for (;;) {
+		struct wait w = {.until_ns = now_ns() + patience_ns(r), .fd = -1};
+		int err = receive(r, &a.runs, sizeof(a.runs), &w);
+		if (err || a.runs > RUNS)
+			return err ? err : -ECONNRESET;
+		if (a.runs <= 0) {
+			err = receive(r, ret_cpu_ns, sizeof(*ret_cpu_ns), &w);
+			return err ? err : stop ? stop : (int)a.runs;
+		}
+		err = receive(r, a.run, (size_t)a.runs * sizeof(*a.run), &w);
+		if (err)
+			return err;
+		for (int64_t i = 0; !stop && i < a.runs; i++)
+			stop = fn(ctx, &a.run[i]);
+	}
+}
+
+int memory_reader_pages(struct memory_reader *r, pid_t pid, int dir, bool plain,
+			int (*fn)(void *ctx, const struct pagemap_run *run), void *ctx,
+			uint64_t *ret_cpu_ns)
+{
+	struct request q = {.pid = pid, .asked = ASKED_PAGES, .plain = plain};
+	*ret_cpu_ns = 0;
+	if (!r)
+		return pagemap_read(dir, 0, PAGEMAP_END, plain, fn, ctx);
+	int err = ask(r, &q);
+	if (err)
+		return err;
+	err = receive_runs(r, fn, ctx, ret_cpu_ns);
+	note_end(r, &q, err);
+	/* As long as it is there, its pid is no other's. */
+	return err || !faccessat(dir, "stat", F_OK, 0) ? err : -ESRCH;
+}
+
 int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e)
 {
 	int fd;
-	struct request q = {.pid = pid, .is_open = true, .mapping = *e};
+	struct request q = {.pid = pid, .asked = ASKED_FILE, .mapping = *e};
 	if (!r || snprintf(q.path, sizeof(q.path), "%s", e->path) >= (int)sizeof(q.path))
 		return maps_open(pid, e);
 	ssize_t err = request(r, &q, NULL, &fd);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Reads files of /proc that the kernel takes from a process's memory, environ, mem and maps, and opens what
- * a process has mapped (map_files). Such a call can
- * wait for ever, in a state that no signal ends: the pages may be of a file whose FUSE server gives
- * no answer, and whoever waits for one holds up all that read the same process. So a worker process
- * reads, which is killed and given up if it waits for a second; the next read has a new one. Each
- * that is given up halves the time that the next may take, so that many cost little more than few.
+ * Reads files of /proc that the kernel takes from a process's memory, environ, mem, maps and
+ * pagemap, and opens what a process has mapped (map_files). Such a call can wait for ever, in a
+ * state that no signal ends: the pages may be of a file whose FUSE server gives no answer, and
+ * whoever waits for one holds up all that read the same process. So a worker process reads, which
+ * is killed and given up if it waits for a second; the next read has a new one. Each that is given
+ * up halves the time that the next may take, so that many cost little more than few.
  */
 #ifndef PROC_MEMORY_READER_H
 #define PROC_MEMORY_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -40,10 +41,18 @@ struct maps_entry;
 int memory_reader_maps(struct memory_reader *r, pid_t pid,
 		       int (*fn)(const struct maps_entry *e, void *ctx), void *ctx);
 
+struct pagemap_run;
+/* As pagemap_read(), of all of the process that dir, a descriptor of pagemap_open(), stands for.
+ * The page tables are read under the same lock. -ETIMEDOUT: given up, behind the runs that came.
+ * *ret_cpu_ns: the CPU time of that. r: NULL: reads without a worker. */
+int memory_reader_pages(struct memory_reader *r, pid_t pid, int dir, bool plain,
+			int (*fn)(void *ctx, const struct pagemap_run *run), void *ctx,
+			uint64_t *ret_cpu_ns);
+
 /*
- * As maps_open(). The first bytes of a file on a file system without a block device are read, too, as that may be
- * served by a program or another machine. -ETIMEDOUT: the kernel or the file system gave no answer. r:
- * NULL: opens at once.
+ * As maps_open(). The first bytes of a file on a file system without a block device are read, too,
+ * as that may be served by a program or another machine. -ETIMEDOUT: the kernel or the file system
+ * gave no answer. r: NULL: opens at once.
  */
 int memory_reader_open(struct memory_reader *r, pid_t pid, const struct maps_entry *e);
 

@@ -371,6 +371,7 @@ static void set_pages(struct bpf_source *s)
 	s->pages.out = (struct page_output){
 		.page_bytes = (uint32_t)sysconf(_SC_PAGESIZE),
 		.flags = EBT_F_BPF,
+		.memory = s->opt.memory,
 		.emit = emit_page_event,
 		.drain = drain,
 		.mappings = mappings_of,
@@ -506,7 +507,9 @@ static int set_up(struct bpf_source *s)
  * returns err, a negative errno. */
 static int explain(int err, const char *what, char *reason)
 {
-	const char *why = err == -ESRCH ? "no such process" : strerror(-err);
+	const char *why = err == -ESRCH	      ? "no such process"
+			  : err == -ETIMEDOUT ? "the kernel did not answer"
+					      : strerror(-err);
 	struct bpf_refusal others = {0};
 	if (err == -EACCES)
 		other_users_check(&others);

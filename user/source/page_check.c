@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "proc/maps.h"
+#include "proc/memory_reader.h"
 #include "proc/pagemap.h"
 
 /* Of /proc/PID/maps: a program may have very many. */
@@ -191,7 +192,7 @@ static void name_mappings(struct page_output *out, const struct page_user *u)
 	struct naming n = {out->mappings ? out->mappings(out->ctx, u->process) : NULL, 0};
 	if (!n.to)
 		return;
-	maps_each_in(u->dir, name_mapping, &n);
+	memory_reader_maps(out->memory, u->pid, name_mapping, &n);
 	int fd = file_open(u->dir, "comm", 0);
 	ssize_t len = fd < 0 ? -1 : read(fd, n.to->program, sizeof(n.to->program) - 1);
 	if (len > 0)
@@ -200,14 +201,16 @@ static void name_mappings(struct page_output *out, const struct page_user *u)
 		close(fd);
 }
 
-int page_check(struct page_output *out, struct page_space *s, const struct page_user *u)
+int page_check(struct page_output *out, struct page_space *s, const struct page_user *u,
+	       uint64_t *ret_cpu_ns)
 {
 	struct found found = {.page_bytes = out->page_bytes};
 	s->touches = 0;
 	s->overrun = false;
 	s->check_ns = now_ns();
 	uint32_t dropped = 0;
-	int err = pagemap_read(u->dir, 0, PAGEMAP_END, out->plain, note_run, &found);
+	int err = memory_reader_pages(out->memory, u->pid, u->dir, out->plain, note_run, &found,
+				      ret_cpu_ns);
 	if (!err)
 		name_mappings(out, u);
 	/* u may be gone behind this. */

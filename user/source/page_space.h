@@ -10,13 +10,17 @@
 
 #include <ebtrace/event.h>
 #include <stdbool.h>
+#include <sys/types.h>
+
+struct memory_reader;
 
 /* A process, embedded in what its source keeps of it. All zero: uses no space. */
 struct page_user {
 	struct page_space *space;
 	struct page_user *next; /* of the same space */
-	uint32_t process;	/* its index in the registry */
-	int dir;		/* of /proc/PID; < 0: none */
+	pid_t pid;
+	uint32_t process; /* its index in the registry */
+	int dir;	  /* of /proc/PID; < 0: none */
 };
 
 struct page_counts {
@@ -29,8 +33,9 @@ struct page_counts {
 /* Where the events of spaces go. */
 struct page_output {
 	uint32_t page_bytes;
-	uint16_t flags; /* enum ebt_event_flag of all events */
-	bool plain;	/* see pagemap_read() */
+	uint16_t flags;		      /* enum ebt_event_flag of all events */
+	bool plain;		      /* see pagemap_read() */
+	struct memory_reader *memory; /* outlives it; NULL: reads without a worker */
 	/* No event is later, as of the end of a process while probes are removed; 0: no limit. */
 	uint64_t until_ns;
 	/* Queues an event. 0 or -errno. */

@@ -100,7 +100,7 @@ void page_spaces_done(struct page_spaces *ps)
 
 static void begin(struct page_user *u, pid_t pid, uint32_t process)
 {
-	*u = (struct page_user){.process = process, .dir = pagemap_open(pid)};
+	*u = (struct page_user){.pid = pid, .process = process, .dir = pagemap_open(pid)};
 }
 
 int page_user_begin(struct page_spaces *ps, struct page_user *u, pid_t pid, uint32_t process,
@@ -304,12 +304,12 @@ int page_user_check(struct page_spaces *ps, struct page_user *u)
 	struct page_space *s = u->space;
 	if (!s || u->dir < 0)
 		return -ESRCH;
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID), worker;
 	s->held = true;
 	s->urgent = false;
-	int err = page_check(&ps->out, s, u);
+	int err = page_check(&ps->out, s, u, &worker);
 	s->held = false;
-	uint64_t now = now_ns(), cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+	uint64_t now = now_ns(), cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + worker;
 	s->due_ns = now + s->period_ns;
 	s->period_ns = s->period_ns < MAX_PERIOD_NS / 2 ? 2 * s->period_ns : MAX_PERIOD_NS;
 	s->urgent |= err == -EAGAIN;
@@ -326,6 +326,13 @@ static bool is_due(const struct page_spaces *ps, const struct page_space *s, uin
 	return s->urgent ? now >= ps->urgent_rests_ns : now >= s->due_ns && now >= ps->rests_ns;
 }
 
+/* The page tables, or the records of meanwhile, could not be read. */
+static bool is_unread(int err)
+{
+	return err == -EAGAIN || err == -ESRCH || err == -EACCES || err == -EPERM ||
+	       err == -ETIMEDOUT || err == -ECANCELED || err == -ECONNRESET;
+}
+
 int page_spaces_check(struct page_spaces *ps, uint64_t now, bool all)
 {
 	/* A check may receive records that remove any space: begin anew behind it. */
@@ -338,7 +345,7 @@ int page_spaces_check(struct page_spaces *ps, uint64_t now, bool all)
 		}
 		s->passed = true;
 		int err = page_user_check(ps, s->users);
-		if (err && err != -EAGAIN && err != -ESRCH && err != -EACCES && err != -EPERM)
+		if (err && !is_unread(err))
 			return err;
 		if (!all)
 			now = now_ns();

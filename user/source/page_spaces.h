@@ -49,8 +49,8 @@ int page_user_exec(struct page_spaces *ps, struct page_user *u, uint64_t mm, uin
 int page_user_end(struct page_spaces *ps, struct page_user *u, uint64_t ts);
 int page_user_receive(struct page_spaces *ps, struct page_user *u,
 		      const struct ebt_page_record *rec);
-/* Checks a space now; 0 or an error of emit(); -ESRCH, -EACCES, -EPERM: it could not be read;
- * -EAGAIN: not all records could be received. */
+/* Checks a space now; 0 or an error of emit(); -ESRCH, -EACCES, -EPERM, -ETIMEDOUT, -ECANCELED,
+ * -ECONNRESET: it could not be read; -EAGAIN: not all records could be received. */
 int page_user_check(struct page_spaces *ps, struct page_user *u);
 /* Checks the spaces for which it is time; all: each one. 0 or an error of emit(). */
 int page_spaces_check(struct page_spaces *ps, uint64_t now_ns, bool all);
