@@ -266,8 +266,8 @@ check: deps ## run every test
 	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
 	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread USER_SRC='$(LIB_SRC)' $(O)/tsan/tests/unit/test_ring_race
-	@$(MAKE) -j$(JOBS) fuzz cross-tests
-	@O=$(O) CI=$(CI) tests/run.sh
+	@$(MAKE) -j$(JOBS) fuzzers cross-tests
+	@O=$(O) CI=$(CI) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
 
 # For hours. KERNELS=6.1 and TESTS="tests/live/37-blame.t ..." choose.
 nightly: PACKAGES += npm # gets speedscope
@@ -319,8 +319,10 @@ $(O)/fuzz/obj/%.o: %.c
 $(O)/fuzz/fuzz_%: $(O)/fuzz/obj/tests/fuzz/fuzz_%.o $(patsubst %.c,$(O)/fuzz/obj/%.o,$(FUZZED))
 	$(say) FUZZ $@
 	$(Q)$(FUZZ_CC) -fsanitize=fuzzer $^ -ldw -lelf -lz -lzstd -pthread -o $@
-fuzz: $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC)) ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
-	@printf '%s\n' $^ | FUZZ_SECONDS=$(FUZZ_SECONDS) xargs -P $(JOBS) -n 1 tests/fuzz/run.sh
+FUZZERS = $(patsubst tests/fuzz/%.c,$(O)/fuzz/%,$(FUZZ_SRC))
+fuzzers: $(FUZZERS)
+fuzz: fuzzers ## run each fuzz target for $(FUZZ_SECONDS) s from its seeds
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) prove --comments -j $(JOBS) -e tests/fuzz/run.sh $(FUZZERS)
 
 bench: PACKAGES += heaptrack # a peer
 bench: deps ## measure, beside the peers: a table, and $(O)/bench.json

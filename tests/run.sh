@@ -1,13 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Runs every built test under one runner: unit, command-line and live tests, what hostile programs
-# and files try, and the Debian packages and a round on other kernels (as root), then unit and
-# command-line tests once more with the sanitized build in $O/asan, the race test under TSan, and
-# what needs libc alone on another processor.
-# Live tests that measure the tracer's memory or speed run one at a time; of the others three, as most
-# wait more than they work. The race test has its full time under TSan.
-# What failed is said again at the end, with the lines that say why; so is the time of each part.
+# and files try, and the Debian packages and a round on other kernels (as root). Beside the live tests,
+# which wait more than they work: the fuzzers, unit and command-line tests once more with the sanitized
+# build in $O/asan, the race test under TSan (for its full time), and what needs libc alone on another
+# processor. Live tests that measure memory or speed, or judge how threads are scheduled, run one at a
+# time, with nothing beside them.
+# A test that takes longer than TEST_SECONDS fails. What failed is said again at the end, with the
+# lines that say why; so is the time of each part.
 # Signals that a background job or nohup ignores are taken again: tests send them.
+# shellcheck disable=SC2046
 [ -n "${EBT_OWN_SIGNALS:-}" ] || EBT_OWN_SIGNALS=1 exec env --default-signal=HUP,INT,QUIT "$0" "$@"
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -18,15 +20,16 @@ export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/leaks.supp:print_sup
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 set -o pipefail
 status=0
-failed=$(mktemp)
-times=$(mktemp)
-trap 'rm -f "$failed" "$times"' EXIT
+work=$(mktemp -d)
+beside= # the process group of what runs beside
+trap '[ -z "$beside" ] || kill -- "-$beside"; rm -rf "$work"' EXIT
+# run TITLE JOBS INTERPRETER TEST...
 run() {
-  local title=$1 begin=$SECONDS; shift
+  local title=$1 jobs=$2 interpreter=$3 begin=$SECONDS; shift 3
   printf '\n== %s\n' "$title"
-  prove --timer --failures --comments "$@" 2>&1 |
-    tee >(failures "$title" >>"$failed") || status=1
-  printf '%5d s  %s\n' $((SECONDS - begin)) "$title" >>"$times"
+  prove --timer --failures --comments -j "$jobs" -e "timeout -k 10 ${TEST_SECONDS:-1200} $interpreter" "$@" 2>&1 |
+    tee >(failures "$title" >>"$work/failed") || status=1
+  printf '%5d s  %s\n' $((SECONDS - begin)) "$title" >>"$work/times"
 }
 # The tests of prove's output that failed, each with its comments.
 failures() {
@@ -39,27 +42,35 @@ failures() {
 }
 programs() { find "$1/tests/unit" -type f -perm -u+x -name 'test_*' | sort; }
 
-# shellcheck disable=SC2046
-RACE_SECONDS=5 run "unit, command line" -j2 -e '' $(programs "$O") tests/cli/*.t
-alone='/(35|57)-'
-# shellcheck disable=SC2046
-run "live, one at a time" -e '' $(printf '%s\n' tests/live/*.t | grep -E "$alone")
-# shellcheck disable=SC2046
-run "live" -j3 -e '' $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
-run "attacks" -j2 -e '' tests/attack/*.t
-run "packages" -e '' tests/packages/*.t
-run "other kernels" -j2 -e '' tests/kernels/*.t
-RACE_SECONDS=5 run "unit under ASan and UBSan" -j2 -e '' $(programs "$O/asan")
-O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
-# shellcheck disable=SC2046
-run "unit on an emulated AArch64" -j2 -e qemu-aarch64 $(programs "$O/aarch64-linux-gnu")
-[ -x "$O/tsan/tests/unit/test_ring_race" ] &&
-  run "the race under TSan" -e '' "$O/tsan/tests/unit/test_ring_race"
+RACE_SECONDS=5 run "unit, command line" 2 "" $(programs "$O") tests/cli/*.t
+alone='/(35|37|42|44|57|92)-'
+run "live, one at a time" 1 "" $(printf '%s\n' tests/live/*.t | grep -E "$alone")
+set -m
+(
+  renice -n 10 "$BASHPID" >/dev/null
+  status=0
+  run "fuzzers" 2 tests/fuzz/run.sh $(find "$O/fuzz" -maxdepth 1 -type f -perm -u+x -name 'fuzz_*' | sort)
+  RACE_SECONDS=5 run "unit under ASan and UBSan" 2 "" $(programs "$O/asan")
+  O=$O/asan run "command line under ASan and UBSan" 2 "" tests/cli/*.t
+  run "unit on an emulated AArch64" 2 qemu-aarch64 $(programs "$O/aarch64-linux-gnu")
+  [ -x "$O/tsan/tests/unit/test_ring_race" ] &&
+    run "the race under TSan" 1 "" "$O/tsan/tests/unit/test_ring_race"
+  exit $status
+) >"$work/beside" 2>&1 &
+beside=$!
+set +m
+run "live" 3 "" $(printf '%s\n' tests/live/*.t | grep -vE "$alone")
+run "attacks" 2 "" tests/attack/*.t
+run "packages" 1 "" tests/packages/*.t
+run "other kernels" 2 "" tests/kernels/*.t
+wait "$beside" || status=1
+beside=
+cat "$work/beside"
 printf '\n== time\n'
-cat "$times"
+cat "$work/times"
 if [ $status != 0 ]; then
   sleep 0.2 # for the last tee
   printf '\nFAILED:\n'
-  cat "$failed"
+  cat "$work/failed"
 fi
 exit $status

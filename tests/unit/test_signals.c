@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "tests/tap.h"
 
-#define REPEAT_NS 100000000u /* two signals of one sender are one within this time */
+#define REPEAT_NS 1000000000u /* two signals of one sender are one within this time */
 
 /* A child that sends us a signal for each byte that it reads. */
 struct sender {
@@ -122,6 +122,48 @@ static int forwarded(int signo)
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
+/* A run that has been asked to end and finishes its output: a repeat comes, then another's signal. */
+static _Noreturn void finish(int survived)
+{
+	struct signals s = {.fd = -1};
+	if (signals_catch(&s, true))
+		abort();
+	struct sender a = start_sender(), b = start_sender();
+	send(&a, SIGINT);
+	uint64_t asked_ns = now_ns();
+	signals_read(&s, 0);
+	signals_release(&s, 0);
+	char repeat = SIGINT;
+	if (write(a.go, &repeat, 1) != 1)
+		abort();
+	send(&a, SIGWINCH); /* blocked: what was sent before has come */
+	bool was_busy = now_ns() - asked_ns > REPEAT_NS / 2;
+	if (write(survived, was_busy ? "b" : "s", 1) != 1)
+		abort();
+	send(&b, SIGINT);
+	_exit(1);
+}
+
+static void test_released(void)
+{
+	int fd[2], status = 0;
+	char how = 'b';
+	for (int i = 0; i < 100 && how == 'b'; i++) {
+		pid_t child = pipe(fd) ? -1 : fork();
+		if (child < 0)
+			abort();
+		if (!child)
+			finish(fd[1]);
+		close(fd[1]);
+		if (read(fd[0], &how, 1) != 1)
+			how = 'e';
+		close(fd[0]);
+		waitpid(child, &status, 0);
+	}
+	is(how, 's', "a repeat does not end a run that finishes its output");
+	is(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGINT, "a second request does");
+}
+
 /* Under nohup SIGHUP is ignored: it stays so, and requests nothing. */
 static void test_ignored(void)
 {
@@ -151,6 +193,7 @@ int main(void)
 	signal(SIGQUIT, SIG_DFL);
 	test_ignored();
 	test_senders();
+	test_released();
 	is(forwarded(SIGUSR1), SIGUSR1, "a signal that was sent to us alone is the program's, too");
 	is(forwarded(SIGINT), SIGINT, "also one that ends the run");
 	return tap_done();

@@ -11,8 +11,7 @@
 #include "base/ending.h"
 
 /* Two signals of one sender are one within this time. */
-#define REPEAT_NS      1000000000u
-#define REPEAT_WAIT_NS 20000000u
+#define REPEAT_NS 1000000000u
 
 static const int for_program_only[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGWINCH};
 #define FOR_PROGRAM_ONLY (sizeof(for_program_only) / sizeof(*for_program_only))
@@ -77,36 +76,63 @@ static bool ends_run(int signo)
 	return true;
 }
 
-/* The handler is of the signals that a terminal sends to all of a job: others are sent to us alone. */
-static void unblock(void (*handler)(int))
+/* The request for the end that was read last, for whoever handles its repeat. */
+static struct {
+	int signo;
+	pid_t from; /* 0: the kernel */
+	uint64_t ns;
+} request;
+
+static bool repeats_request(int signo, int code, pid_t from, uint64_t within_ns)
+{
+	return request.signo == signo && code == SI_USER && from == request.from &&
+	       now_ns() - request.ns < within_ns;
+}
+
+/* The default action, but of a repeat. */
+static void end_unless_repeated(int signo, siginfo_t *si, void *context)
+{
+	(void)context;
+	if (repeats_request(signo, si->si_code, si->si_pid, REPEAT_NS))
+		return;
+	signal(signo, SIG_DFL);
+	raise(signo);
+}
+
+static void ignore_once(int signo, siginfo_t *si, void *context)
+{
+	(void)signo, (void)si, (void)context;
+	ending_ask();
+}
+
+static const struct sigaction by_default = {.sa_handler = SIG_DFL};
+static const struct sigaction repeats_ignored = {.sa_sigaction = end_unless_repeated,
+						 .sa_flags = SA_SIGINFO | SA_RESTART};
+static const struct sigaction ignored_once = {.sa_sigaction = ignore_once,
+					      .sa_flags = SA_SIGINFO | SA_RESETHAND | SA_RESTART};
+
+/* What a terminal sends to all of a job, and SIGTERM, which is sent to us alone. */
+static void unblock(const struct sigaction *terminals, const struct sigaction *term)
 {
 	static const int ends[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	sigset_t set;
 	sigemptyset(&set);
 	for (unsigned i = 0; i < sizeof(ends) / sizeof(*ends); i++) {
-		bool is_terminals = ends[i] != SIGTERM;
-		struct sigaction action = {.sa_handler = is_terminals ? handler : SIG_DFL,
-					   .sa_flags = SA_RESETHAND | SA_RESTART};
 		/* A shell's background job ignores SIGINT; under nohup SIGHUP stays ignored. */
 		if (ends[i] == SIGINT || !is_ignored(ends[i]))
-			sigaction(ends[i], &action, NULL);
+			sigaction(ends[i], ends[i] == SIGTERM ? term : terminals, NULL);
 		sigaddset(&set, ends[i]);
 	}
 	sigprocmask(SIG_UNBLOCK, &set, NULL);
-}
-
-static bool is_repeat(const struct signals *s, const struct signalfd_siginfo *si,
-		      uint64_t within_ns)
-{
-	return s->ends && si->ssi_code == SI_USER && (pid_t)si->ssi_pid == s->last_from &&
-	       (int)si->ssi_signo == s->last && now_ns() - s->last_ns < within_ns;
 }
 
 static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
 {
 	struct signalfd_siginfo si;
 	while (read(s->fd, &si, sizeof(si)) == sizeof(si)) {
-		if (si.ssi_signo == SIGCHLD || is_repeat(s, &si, repeat_ns))
+		if (si.ssi_signo == SIGCHLD ||
+		    (s->ends &&
+		     repeats_request((int)si.ssi_signo, si.ssi_code, (pid_t)si.ssi_pid, repeat_ns)))
 			continue;
 		/* The kernel sends a terminal's signals to the program itself. */
 		if (program > 0 && si.ssi_code <= 0)
@@ -116,10 +142,11 @@ static void take(struct signals *s, pid_t program, uint64_t repeat_ns)
 		s->ends++;
 		ending_ask();
 		s->last = (int)si.ssi_signo;
-		s->last_from = si.ssi_code == SI_USER ? (pid_t)si.ssi_pid : 0;
-		s->last_ns = now_ns();
+		request.signo = s->last;
+		request.from = si.ssi_code == SI_USER ? (pid_t)si.ssi_pid : 0;
+		request.ns = s->last_ns = now_ns();
 		if (s->released)
-			unblock(SIG_DFL);
+			unblock(&repeats_ignored, &repeats_ignored);
 	}
 }
 
@@ -132,28 +159,18 @@ void signals_release(struct signals *s, pid_t program)
 {
 	if (s->released)
 		return;
-	/* A fixed wait: a repeat may never come, and more than one may. */
-	uint64_t age_ns = now_ns() - s->last_ns;
-	if (s->ends && s->last_from && age_ns < REPEAT_WAIT_NS)
-		usleep((unsigned)((REPEAT_WAIT_NS - age_ns) / 1000));
 	/* Its age is not known: removing probes takes time. */
 	take(s, program, UINT64_MAX);
 	s->released = true;
 	if (s->ends)
-		unblock(SIG_DFL);
+		unblock(&repeats_ignored, &repeats_ignored);
 	if (s->ends > 1)
 		raise(s->last);
-}
-
-static void ignore_once(int signo)
-{
-	(void)signo;
-	ending_ask();
 }
 
 void signals_finish(struct signals *s, bool is_live)
 {
 	/* What ends a program from a terminal, as its run ends, is meant for that program. */
 	if (!s->ends)
-		unblock(is_live ? ignore_once : SIG_DFL);
+		unblock(is_live ? &ignored_once : &by_default, &by_default);
 }

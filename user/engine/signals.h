@@ -2,8 +2,8 @@
 /*
  * The signals that a run reads from a signalfd. The first that requests the end ends the run:
  * probes are removed and the output is finished. No signal interrupts the removal; a second one
- * interrupts the output. Two signals of one process at the same time, as timeout(1) sends (to us,
- * and to our group), count as one request.
+ * interrupts the output. Two signals of one process within a second, as timeout(1) sends them
+ * at once (to us, and to our group), count as one request.
  */
 #ifndef ENGINE_SIGNALS_H
 #define ENGINE_SIGNALS_H
@@ -15,8 +15,7 @@
 struct signals {
 	int fd;	       /* a signalfd, non-blocking; < 0: none */
 	unsigned ends; /* requests for the end of the run */
-	int last;      /* the last request, its sender (0: the kernel), and when it was read */
-	pid_t last_from;
+	int last;      /* the last request, and when it was read */
 	uint64_t last_ns;
 	bool released;
 };
@@ -29,7 +28,7 @@ int signals_catch(struct signals *s, bool for_program);
 void signals_inherit(void);
 /* Reads pending signals; forwards to `program` (<= 0: none) those sent to us alone. */
 void signals_read(struct signals *s, pid_t program);
-/* The probes are removed: from now on a second signal, also one that is pending, ends ebtrace as
+/* The probes are removed: from now on a second request, also one that is pending, ends ebtrace as
  * its default action does. */
 void signals_release(struct signals *s, pid_t program);
 /* The run has ended: a signal ends ebtrace; but of a live run the first that is not SIGTERM is ignored
