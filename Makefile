@@ -176,6 +176,8 @@ $(O)/libebtrace.so: $(call obj,$(LIB_SRC))
 	$(Q)$(CC) -shared -Wl,-soname,libebtrace.so.1 $(LDFLAGS) $^ -pthread -o $@
 	$(Q)ln -sf libebtrace.so $(O)/libebtrace.so.1
 
+# Tests start the sanitized program thousands of times: with nothing to relocate it starts in half the time.
+$(O)/ebtrace: LDFLAGS += $(and $(findstring gcc,$(CC)),$(findstring address,$(SAN)),-no-pie -static-libasan -static-libubsan)
 $(O)/ebtrace: $(call obj,$(CMD_SRC)) $(O)/libuser.a
 	$(say) LD $@
 	$(Q)$(CC) $(LDFLAGS) $^ $(LIBS) -o $@

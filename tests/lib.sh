@@ -84,7 +84,8 @@ need_root() { [ "$(id -u)" = 0 ] || skip_all "needs root"; }
 need_file() { [ -e "$1" ] || skip_all "$1 is not there"; }
 need_command() { command -v "$1" >/dev/null || skip_all "$1 is not installed"; }
 
-# wait_for CMD...: until CMD succeeds; two minutes and more, four at most where CMD itself takes long.
+# wait_for CMD...: until CMD succeeds; two minutes and more, four at most where CMD itself takes long. A test that has
+# waited in vain fails.
 wait_for() {
 	local i end=$((SECONDS + 240))
 	for ((i = 0; i < 2400 && SECONDS < end; i++)); do
@@ -92,6 +93,7 @@ wait_for() {
 		sleep 0.05
 	done
 	diag "waited in vain for: $*"
+	tap_failed=1
 	return 1
 }
 

@@ -56,8 +56,15 @@ is "$(value ring summary late)" 0 "ring: none comes after its time"
 is "$(jq -s 'map(select(.kind == "lost")) | length' "$TMP/ring.ndjson")" 0 \
 	"ring: what its ring holds is not reported as not watched" || diag "$(grep '"lost"' "$TMP/ring.ndjson")"
 
-# asks: the tracer waits for the process that makes its probes (in recvfrom).
-asks() { [ "$(cut -d' ' -f1 "/proc/$tracer/syscall")" = 45 ]; }
+# asks: each time that we look, the tracer waits for one descriptor (in poll), 20 ms at a time: of the process that
+# makes its probes.
+asks() {
+	local i
+	for i in {1..5}; do
+		[[ "$(<"/proc/$tracer/syscall")" == "7 "*" 0x1 0x14 "* ]] || return
+		sleep 0.02
+	done
+}
 
 # It ends while it is attached to.
 mkfifo "$TMP/gone.in"
