@@ -62,7 +62,8 @@ CAPTURE_SRC := $(wildcard user/codec/capture*.c) user/base/compress.c
 LIB_SRC   := $(filter-out $(CAPTURE_SRC) user/base/histogram.c user/base/demangle%,$(wildcard user/codec/*.c) \
              $(wildcard user/base/*.c)) \
              user/core/kinds.c user/source/cursor.c user/source/ring_header.c user/source/ring_reader.c \
-             user/proc/ringfile.c user/proc/maps.c user/proc/process.c user/proc/regular.c user/proc/memory_reader.c
+             user/proc/ringfile.c user/proc/maps.c user/proc/process.c user/proc/regular.c user/proc/pagemap.c \
+             user/proc/memory_reader.c
 UNIT_SRC  := $(call native,$(wildcard tests/unit/test_*.c))
 PROG_SRC  := $(call native,$(wildcard tests/prog/*.c))
 # Hostile programs, and makers of hostile files.
