@@ -127,6 +127,14 @@ for option in "-e " "--event " "--event=" "--stack="; do
 done
 has "ebtrace -e min" minor
 lacks "ebtrace -e min" major
+# shellcheck disable=SC2046
+rules=$("$O/ebtrace" list --events | awk '$1 == "phase" || $2 == "pause" { print $2 ">1ms" }')
+for line in "ebtrace --trigger " "ebtrace trace -q --trigger="; do
+	# shellcheck disable=SC2086
+	only "$line" $rules
+done
+has "ebtrace --trigger pau" "pause>1ms"
+lacks "ebtrace --trigger=pau" "minor>1ms" pause
 # An argument that is attached to its letter, behind other letters, or excludes.
 for line in "-emin" "-qemin" "-qe min" "-e !min" "--event=!min" "stat -e!min"; do
 	has "ebtrace $line" minor
@@ -219,6 +227,9 @@ ok $? "bash shows the name of a process where it lists them" || diag "$(grep -F 
 grep -q "^ebtrace -p $(printf '\t')$pid\$" "$TMP/answers.bash"
 ok $? "and has the pid alone where it inserts one"
 
+printf 'ebtrace --trigger %s\n' "pau" "'pau" >"$TMP/question"
+bash tests/completion/ask.bash "$TMP/script.bash" <"$TMP/question" >"$TMP/quoted"
+is "$(cut -f2 "$TMP/quoted" | paste -sd' ')" 'pause\>1ms pause>1ms' "bash: a rule is quoted, unless it is already"
 # What is described, and how.
 for shell in zsh fish; do
 	grep -qP "^ebtrace -p \t$pid\t.*ebt sleeper\)" "$TMP/answers.$shell"

@@ -42,7 +42,7 @@ _ebtrace_letters()
 # command's that has one, or the word at the cursor is a letter with its argument.
 _ebtrace_argument()
 {
-	local kind words letter head tail before=
+	local kind words letter head tail before= quoted=
 	if _ebtrace_letters "$cur" && [[ $tail ]]; then
 		prev=$letter cur=$tail before=$head
 	elif _ebtrace_letters "$prev" && [[ ! $tail ]]; then
@@ -54,16 +54,20 @@ _ebtrace_argument()
 	case $kind:$cur in
 	pid:*,*) before+=${cur%,*}, cur=${cur##*,} ;;
 	event:!*) before+=! cur=${cur#!} ;;
+	rule:[\'\"]*) cur=${cur:1} quoted=yes ;;
+	rule:*) cur=${cur//\\/} ;;
 	esac
 	case $kind in
 	'') return 1 ;;
 	pid) mapfile -t COMPREPLY < <(_ebtrace_pids) ;;
 	event) words=${_ebtrace_known[events]} ;;
+	rule) words=${_ebtrace_known[rules]} ;;
 	format) words=${_ebtrace_formats[$name]-} ;;
 	file) _filedir ;;
 	dir) _filedir -d ;;
 	esac
 	_ebtrace_offer "$words"
+	[[ $kind == rule && ! $quoted ]] && COMPREPLY=("${COMPREPLY[@]/>/\\>}")
 	[[ ! $before ]] || COMPREPLY=("${COMPREPLY[@]/#/$before}")
 }
 

@@ -23,6 +23,13 @@ _ebtrace_events()
 	_describe event reply
 }
 
+_ebtrace_rules()
+{
+	local -a reply
+	_ebtrace_known rules
+	_describe rule reply
+}
+
 _ebtrace_formats()
 {
 	local -a reply

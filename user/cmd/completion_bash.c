@@ -61,7 +61,7 @@ static void put_argument(struct buf *b, const struct option_argument *a)
 	static const char *const kinds[] = {
 		[OPTION_VALUE] = "value",   [OPTION_WORDS] = "words", [OPTION_PID] = "pid",
 		[OPTION_FILE] = "file",	    [OPTION_DIR] = "dir",     [OPTION_EVENT] = "event",
-		[OPTION_FORMAT] = "format",
+		[OPTION_FORMAT] = "format", [OPTION_RULE] = "rule",
 	};
 	buf_puts(b, kinds[a->value]);
 	for (size_t i = 0; a->words && a->words[i]; i++)

@@ -50,6 +50,7 @@ static void put_argument(struct buf *b, const struct option_argument *a)
 		[OPTION_FILE] = " -F",
 		[OPTION_DIR] = " -a '(__fish_complete_directories)'",
 		[OPTION_EVENT] = " -a '(__ebtrace_events)'",
+		[OPTION_RULE] = " -a '(__ebtrace_list_of rules)'",
 		[OPTION_FORMAT] = " -a '(__ebtrace_formats (__ebtrace_name))'",
 	};
 	buf_puts(b, a->is_optional ? "" : " -r");

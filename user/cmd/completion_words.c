@@ -7,6 +7,7 @@
 #include "cmd/formats.h"
 #include "cmd/list_events.h"
 #include "cmd/reports.h"
+#include "model/span_watch.h"
 
 const char *const completion_shells[] = {"bash", "zsh", "fish", NULL};
 
@@ -94,20 +95,33 @@ void completion_put_formats(struct buf *b, const struct completion_list *l)
 struct events_list {
 	struct buf *b;
 	const struct completion_list *l;
+	char line[128];
 };
 
 static void put_event(void *ctx, const char *family, const char *name, const char *help)
 {
-	const struct events_list *e = ctx;
-	char line[128];
-	snprintf(line, sizeof(line), "%s: %s", family, help);
-	e->l->word(e->b, name, line);
+	struct events_list *e = ctx;
+	snprintf(e->line, sizeof(e->line), "%s: %s", family, help);
+	e->l->word(e->b, name, e->line);
+}
+
+/* With a time that is then changed. */
+static void put_rule(void *ctx, const char *family, const char *name, const char *help)
+{
+	struct events_list *e = ctx;
+	if (strcmp(family, "phase") && strcmp(name, SPAN_WATCH_PAUSE))
+		return;
+	snprintf(e->line, sizeof(e->line), "%s>1ms", name);
+	e->l->word(e->b, e->line, help);
 }
 
 void completion_put_events(struct buf *b, const struct completion_list *l)
 {
-	struct events_list e = {b, l};
+	struct events_list e = {b, l, ""};
 	l->begin(b, "events");
 	list_events_each(put_event, &e);
+	l->end(b);
+	l->begin(b, "rules");
+	list_events_each(put_rule, &e);
 	l->end(b);
 }

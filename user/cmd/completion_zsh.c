@@ -53,6 +53,7 @@ static void put_argument(struct buf *b, const struct option_argument *a)
 		[OPTION_FILE] = "_files",
 		[OPTION_DIR] = "_files -/",
 		[OPTION_EVENT] = "_ebtrace_events",
+		[OPTION_RULE] = "_ebtrace_rules",
 		[OPTION_FORMAT] = "_ebtrace_formats",
 	};
 	buf_puts(b, a->is_optional ? "::" : ":");

@@ -41,7 +41,7 @@ static const struct option_argument tid = {"TID", OPTION_VALUE, NULL, false};
 static const struct option_argument glob = {"GLOB", OPTION_VALUE, NULL, false};
 static const struct option_argument probability = {"P", OPTION_VALUE, NULL, false};
 static const struct option_argument conditions = {"CONDITION,...", OPTION_VALUE, NULL, false};
-static const struct option_argument rule = {"SPAN>TIME", OPTION_VALUE, NULL, false};
+static const struct option_argument rule = {"SPAN>TIME", OPTION_RULE, NULL, false};
 
 const struct option_row option_rows[] = {
 	{0, NULL, 0, NULL, "Input:", 1},
