@@ -28,6 +28,9 @@
 #define MAX_PROGRAMS  10	  /* of a feature */
 #define LOG_BYTES     (16u << 20) /* of a program that the verifier refuses */
 
+#define FILES_MAX  256 /* descriptors that are tried */
+#define FILES_MORE 8   /* that loading takes beside those of maps and programs */
+
 /* The user is told what takes longer to end. */
 #define LONG_NS 200000000ull
 
@@ -67,10 +70,6 @@ static bool has_feature(unsigned features, enum bpf_feature f)
 	return features & BPF_FEATURE(f);
 }
 
-/* -EMFILE or -ENFILE, if a message of libbpf had it since load() began; else 0. A map for which there is
- * no descriptor is tried again without its types, and the error of that, EINVAL, is returned. */
-static int short_of_files;
-
 /* libbpf's own messages speak of its insides, and some mislead: they are for our debug log. */
 static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
@@ -79,10 +78,6 @@ static int log_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap
 	char line[512];
 	int n = vsnprintf(line, sizeof(line), fmt, ap);
 	line[strcspn(line, "\n")] = 0;
-	if (strstr(line, strerror(EMFILE)))
-		short_of_files = -EMFILE;
-	else if (strstr(line, strerror(ENFILE)))
-		short_of_files = -ENFILE;
 	log_at(LOG_DEBUG, "%s", line);
 	return n;
 }
@@ -493,6 +488,25 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	return err ? err : set_sizes(k);
 }
 
+/* Of a map for which there is no descriptor libbpf says EINVAL: it is tried again without its types.
+ * -EMFILE or -ENFILE, if there are not enough for all that the object has; else 0. */
+static int shortage_of_files(const struct bpf_object *object)
+{
+	const struct bpf_map *map;
+	struct bpf_program *prog;
+	int fd[FILES_MAX], n = 0, err = 0;
+	int wanted = FILES_MORE;
+	bpf_object__for_each_map(map, object) wanted += bpf_map__autocreate(map);
+	bpf_object__for_each_program(prog, object) wanted += bpf_program__autoload(prog);
+	for (; n < wanted && n < FILES_MAX && !err; n += !err) {
+		fd[n] = file_open(AT_FDCWD, "/dev/null", 0);
+		err = fd[n] < 0 ? fd[n] : 0;
+	}
+	while (n)
+		close(fd[--n]);
+	return err == -EMFILE || err == -ENFILE ? err : 0;
+}
+
 /* log: of LOG_BYTES, for what the verifier says of a program that it refuses; NULL: to the debug
  * log. 0 or -errno. */
 static int load(struct bpf_kernel *k, unsigned features, char *log)
@@ -502,15 +516,14 @@ static int load(struct bpf_kernel *k, unsigned features, char *log)
 	ebtrace_bpf__destroy(k->skel);
 	k->skel = ebtrace_bpf__open_opts(&opts);
 	k->features = 0;
-	short_of_files = 0;
 	if (!k->skel)
 		return -errno;
 	choose_programs(k, features);
 	int err = set_up(k, features);
 	if (!err)
 		err = ebtrace_bpf__load(k->skel);
-	if (err && short_of_files)
-		err = short_of_files;
+	int shortage = err ? shortage_of_files(k->skel->obj) : 0;
+	err = shortage ? shortage : err;
 	k->features = err ? 0 : features;
 	return err;
 }
