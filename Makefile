@@ -293,7 +293,7 @@ CROSS_USER := $(filter-out $(CAPTURE_SRC),$(wildcard $(addprefix user/,base/*.c 
               model/*.c sink/*.c source/ring*.c source/release.c runtime/language.c \
               proc/usdt_args.c proc/usdt_text.c proc/usdt_operand_aarch64.c runtime/marker_args.c \
               runtime/marker_operands_aarch64.c))) $(filter user/source/% user/proc/%,$(LIB_SRC))
-CROSS_NAMES := base bpf_marker filter histogram join join_loss json leb128 loss map merge merge_model \
+CROSS_NAMES := base bpf_marker filter histogram join join_loss join_model json leb128 loss map merge merge_model \
                ndjson pace pagetrace_damage pagetrace_fixtures pagetrace_lanes \
                pagetrace_write probes_clock_model processes proto pump ring_codec ring_corrupt ring_horizon \
                ring_model ring_source ring_writer session stacks stat stat_processes strings text \

@@ -346,11 +346,25 @@ static void test_cut_half(void)
 	end();
 	begin();
 	ring = event(R, 0, 10), bpf = event(B, 0, 10);
+	ring.flags |= EBT_F_LATE;
 	bpf.flags |= EBT_F_LATE;
 	join_events(join, &ring, 1);
 	join_events(join, &bpf, 1);
 	join_flush(join);
-	ok(outs == 1 && out[0].flags & EBT_F_LATE, "a pair of which one half came late is late");
+	ok(outs == 1 && out[0].flags & EBT_F_LATE && out[0].tid,
+	   "two halves that come late are a pair");
+	end();
+	begin();
+	push(B, 0, 10);
+	push_late_file(1, 10);
+	push_process(EBT_PROCESS_EXEC, 20);
+	push(B, 0, 30);
+	push(B, 1, 40);
+	push_late(R, 1, 40);
+	push(R, 1, 40);
+	join_flush(join);
+	is(out[outs - 1].flags & EBT_F_LATE, 0,
+	   "what has the time of the last event because it is late is no half of it");
 	end();
 }
 

@@ -275,9 +275,11 @@ static inline bool begins_late_file(const struct ebt_event *ev)
 	return (~ev->flags & (EBT_F_FIRST | EBT_F_LATE)) == 0;
 }
 
+/* A late event has the time of what was emitted last, and was before it: its partner is as late. */
 static inline bool are_partners(const struct ebt_event *a, const struct ebt_event *b)
 {
-	return ((a->flags ^ b->flags) & SOURCE_FLAGS) == SOURCE_FLAGS && a->pos == b->pos &&
+	const unsigned differ = SOURCE_FLAGS | EBT_F_LATE;
+	return ((a->flags ^ b->flags) & differ) == SOURCE_FLAGS && a->pos == b->pos &&
 	       !begins_late_file(a) && !begins_late_file(b) && a->ts == b->ts &&
 	       a->process == b->process && a->domain == b->domain && a->kind == b->kind;
 }
