@@ -307,7 +307,7 @@ cross-syntax: | $(O)/bpf/ebtrace.skel.h
 		$(filter-out -MMD -MP,$(EBT_CFLAGS)) $(CROSS_HEADERS) -fsyntax-only
 	@printf '%s\n' $(BPF_SRC) | xargs -n 1 $(CLANG) $(BPF_CFLAGS) -D__TARGET_ARCH_arm64 -fsyntax-only
 
-FUZZ_SECONDS ?= 20
+FUZZ_SECONDS ?= 10
 FUZZED = $(sort $(LIB_SRC) $(CAPTURE_SRC) \
            $(addprefix user/source/,memtrace_index.c memtrace_domains.c) \
            $(addprefix user/proc/,machine.c notes.c elf.c insn_x86_64.c usdt_args.c usdt_text.c \

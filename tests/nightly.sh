@@ -24,6 +24,7 @@ done
 if [ -z "${TESTS:-}" ]; then
 	RACE_SECONDS=120 run "the race, for longer" -e '' "$O/tests/unit/test_ring_race"
 	RUNS=100 run "killed more often" -e '' tests/live/27-*.t
+	EVERY=1 run "ended at any moment" -e '' tests/live/77-*.t
 	EVENTS=10000000 run "more events" -e '' tests/live/30-*.t
 	EVENTS=1000000 run "memory, for longer" -e '' tests/live/35-*.t
 	run "in speedscope" -e '' tests/browser/speedscope.t

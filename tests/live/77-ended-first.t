@@ -118,7 +118,9 @@ ends_at() {
 	[ -z "$ZOMBIE" ] || kill $PARENT
 }
 
-# always ARGS...: at every open until some were too late to matter: the process was traced, or it has ended.
+# always ARGS...: at the first opens, then at each EVERY-th, until some were too late to matter: the process was
+# traced, or it has ended.
+EVERY=${EVERY:-3}
 always() {
 	local at=1 wrong= gone=0 traced=0
 	while [ $traced -lt 3 ]; do
@@ -131,7 +133,7 @@ always() {
 		"0 "*) traced=$((traced + 1)) ;;
 		*) wrong+="open $at: status $STATUS: $(<"$TMP/err")"$'\n' ;;
 		esac
-		at=$((at + 1))
+		at=$((at < 6 ? at + 1 : at + EVERY))
 	done
 	is "$wrong" "" "$* -p PID: a process that ends at any moment of the attaching${ZOMBIE:+, a zombie then,} is gone, or was traced"
 	[ $gone -gt 0 ]

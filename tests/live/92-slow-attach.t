@@ -83,8 +83,8 @@ wait "$tracer"
 is $? 4 "gone: nothing could be traced" || diag "$(cat "$TMP/gone.log")"
 grep -q 'cannot attach to its markers: No such process' "$TMP/gone.log"
 ok $? "gone: the process ended while it was attached to" || diag "$(cat "$TMP/gone.log")"
-is "$(jq -s 'map(select(.kind == "lost" and .history and (has("events") | not) and .ts > .since)) | length' \
-	"$TMP/gone.ndjson")" 1 "gone: it is reported as not watched" || diag "$(cat "$TMP/gone.log")"
+is "$(jq -s 'map(select(.kind == "lost" and .history and (has("events") | not) and .ts > .since)) | length > 0' \
+	"$TMP/gone.ndjson")" true "gone: it is reported as not watched" || diag "$(cat "$TMP/gone.log")"
 
 # Its parent has ended before anybody could see that it is one of ours.
 cat >"$TMP/orphan.sh" <<END

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define KILLS 5000
+#define KILLS TAP_ROUNDS(5000)
 
 static volatile sig_atomic_t caught;
 

@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ROUNDS	  60
+#define ROUNDS	  TAP_ROUNDS(60)
 #define EVENTS	  400
 #define PROCESSES 3
 

@@ -227,12 +227,12 @@ static void test_many_lanes(void)
 int main(void)
 {
 	int bad = 0;
-	for (unsigned seed = 1; seed <= 200; seed++)
+	for (unsigned seed = 1; seed <= TAP_ROUNDS(200); seed++)
 		bad += !model_round(seed);
 	is(bad, 0,
 	   "200 random sets of lanes, shown bit by bit, come out as the first of all next events");
 	bad = 0;
-	for (unsigned seed = 1; seed <= 100; seed++)
+	for (unsigned seed = 1; seed <= TAP_ROUNDS(100); seed++)
 		bad += !late_round(seed);
 	is(bad, 0, "with horizons that are no promise each event comes once, late ones flagged");
 	test_many_lanes();
