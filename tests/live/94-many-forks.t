@@ -11,7 +11,7 @@ brood=$O/tests/prog/brood
 cat >"$TMP/program" <<'END'
 : >"$2/begun"
 while [ ! -e "$2/go" ]; do sleep 0.02; done
-"$1" 6000 0 0 8
+"$1" 4200 0 0 8
 : >"$2/over"
 while [ ! -e "$2/more" ]; do sleep 0.02; done
 "$1" 20 0 0
