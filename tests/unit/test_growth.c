@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 /* ASan's allocator keeps what is freed: with it faults are what is searched for, not growth. */
-#define PROCESSES TAP_ROUNDS(100000)
+#define PROCESSES   TAP_ROUNDS(100000)
 #define AT_ONCE	    50
 #define EVENTS	    8 /* of a process: begins and ends of a phase, a span, a counter, its end */
 #define SPAN_EVENTS 6 /* of those, begins and ends */

@@ -68,7 +68,7 @@ enum option_value {
 	OPTION_FILE,
 	OPTION_DIR,
 	OPTION_EVENT,
-	OPTION_RULE, /* of a trigger */
+	OPTION_RULE,   /* of a trigger */
 	OPTION_FORMAT, /* of the command, or of its report */
 };
 
