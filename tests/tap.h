@@ -15,7 +15,7 @@
 
 static int tap_run, tap_failed;
 
-/* So many rounds of the same; a tenth with ASan, which is slow, and finds in these what it would in all. */
+/* So many rounds of the same; a tenth with ASan, which finds in these what it would in all. */
 #ifdef __SANITIZE_ADDRESS__
 #define TAP_ROUNDS(n) ((n) / 10)
 #else

@@ -344,6 +344,11 @@ static void test_cut_half(void)
 	join_flush(join);
 	ok(outs == 1 && out[0].flags & EBT_F_CUT, "what the ring itself cut is cut");
 	end();
+}
+
+static void test_late_half(void)
+{
+	struct ebt_event ring, bpf;
 	begin();
 	ring = event(R, 0, 10), bpf = event(B, 0, 10);
 	ring.flags |= EBT_F_LATE;
@@ -424,6 +429,7 @@ int main(void)
 	test_ring_behind_late_files();
 	test_payload_of_bpf();
 	test_cut_half();
+	test_late_half();
 	test_others();
 	return tap_done();
 }

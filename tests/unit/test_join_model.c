@@ -77,7 +77,7 @@ static void put_exec(const struct history *h, uint32_t program)
 	join_events(join, &ev, 1);
 }
 
-/* The program that runs, and any of those before it. They are found in their order, but for the one that runs. */
+/* The program that runs, and any of those before it, which are found in their order. */
 static void find(struct history *h, uint64_t now)
 {
 	uint32_t runs = 0;

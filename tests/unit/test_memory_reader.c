@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the worker sees of a process's mappings, of their files and of its pages, against ourselves. */
+/* What the worker sees of a process's mappings, their files and its pages, and what we see. */
 #include "proc/memory_reader.h"
 
 #include <errno.h>

@@ -122,7 +122,7 @@ static int forwarded(int signo)
 	return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-/* A run that has been asked to end and finishes its output: a repeat comes, then another's signal. */
+/* A run that was asked to end finishes its output: a repeat comes, then another's signal. */
 static _Noreturn void finish(int survived)
 {
 	struct signals s = {.fd = -1};

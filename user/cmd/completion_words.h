@@ -31,7 +31,7 @@ struct completion_list {
 void completion_put_words(struct buf *b, const struct completion_list *l);
 /* What -f may be of a full name. */
 void completion_put_formats(struct buf *b, const struct completion_list *l);
-/* What -e can match, with the key "events", and what a trigger can be of these, with the key "rules". */
+/* What -e can match, with the key "events"; triggers of these, with the key "rules". */
 void completion_put_events(struct buf *b, const struct completion_list *l);
 
 #endif

@@ -488,7 +488,7 @@ static int set_up(struct bpf_kernel *k, unsigned features)
 	return err ? err : set_sizes(k);
 }
 
-/* Of a map for which there is no descriptor libbpf says EINVAL: it is tried again without its types.
+/* Of a map for which there is no descriptor libbpf says EINVAL: it tries again without its types.
  * -EMFILE or -ENFILE, if there are not enough for all that the object has; else 0. */
 static int shortage_of_files(const struct bpf_object *object)
 {
