@@ -264,10 +264,12 @@ demo: deps ## trace a real program live and show its timeline
 # gcc needs twice the time to optimize what ASan and UBSan insert, and to describe its variables for a
 # debugger, as it needs for -O1 and line numbers. The race test links what libebtrace is made of.
 ASAN := address,undefined
-check: deps ## run every test
-	@$(MAKE) -j$(JOBS) tests lint
+sanitized:
 	@$(MAKE) -j$(JOBS) O=$(O)/asan SAN=$(ASAN) CFLAGS='-O1 -g1' $(O)/asan/ebtrace unit-tests
 	@ln -sf ../libebtrace-preload.so $(O)/asan # programs that are not sanitized load it
+check: deps ## run every test
+	@$(MAKE) -j$(JOBS) tests lint
+	@$(MAKE) sanitized
 	@$(MAKE) -j$(JOBS) O=$(O)/tsan SAN=thread USER_SRC='$(LIB_SRC)' $(O)/tsan/tests/unit/test_ring_race
 	@$(MAKE) -j$(JOBS) fuzzers cross-tests
 	@O=$(O) CI=$(CI) FUZZ_SECONDS=$(FUZZ_SECONDS) tests/run.sh
@@ -276,6 +278,7 @@ check: deps ## run every test
 nightly: PACKAGES += npm # gets speedscope
 nightly: deps ## run the live tests on other kernels, and what takes too long for check
 	@$(MAKE) -j$(JOBS) tests
+	@$(MAKE) sanitized
 	@O=$(O) CI=$(CI) KERNELS='$(KERNELS)' TESTS='$(TESTS)' tests/nightly.sh
 
 unit-tests: $(UNIT) $(PROGS) $(ATTACKS) $(O)/libebtrace-probes.so $(O)/kinds/ebtrace $(O)/kinds/write_kinds ## build the unit tests and their programs

@@ -85,12 +85,18 @@ static void test_cut(void)
 	free(file.data);
 }
 
+#ifdef __SANITIZE_ADDRESS__
+#define FLIP_STEP 5 /* bytes, of which one has flipped bits */
+#else
+#define FLIP_STEP 1
+#endif
+
 static void test_flips(void)
 {
 	size_t starts[BLOCKS + 2];
 	struct bytes file = tame_file(starts);
 	unsigned bad = 0, uneven = 0, misplaced = 0, missized = 0;
-	for (size_t at = CAPTURE_HEAD_BYTES; at < file.len; at++) {
+	for (size_t at = CAPTURE_HEAD_BYTES; at < file.len; at += FLIP_STEP) {
 		for (unsigned bit = 0; bit < 8; bit += 3) {
 			file.data[at] ^= (uint8_t)(1 << bit);
 			struct result r = read_all(file.data, file.len, SIZE_MAX);
