@@ -29,8 +29,10 @@ if [ -z "${TESTS:-}" ]; then
 	EVENTS=1000000 run "memory, for longer" -e '' tests/live/35-*.t
 	run "in speedscope" -e '' tests/browser/speedscope.t
 	FROZEN=all run "all that is refused" -e '' tests/cli/05-frozen-refusals.t
+	units=$(find "$O/asan/tests/unit" -type f -perm -u+x -name 'test_*')
+	# shellcheck disable=SC2086
 	ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 LSAN_OPTIONS=suppressions=$PWD/tests/leaks.supp:print_suppressions=0 \
-		O=$O/asan run "command line under ASan and UBSan" -j2 -e '' tests/cli/*.t
+		O=$O/asan run "all under ASan and UBSan" -j2 -e '' $units tests/cli/*.t
 	make fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-300}" || status=1
 fi
 exit $status
