@@ -94,6 +94,11 @@ is "$("$O/ebtrace" mem hotspots --json "$TMP/out.ctf" | jq -c '[.programs[0].rat
 is "$("$O/ebtrace" mem hotspots --rate 2e-3 --json "$TMP/out.ctf" | jq -c '[.programs[0].rate, .total.low < .total.bytes, .total.high > .total.bytes, .total.bytes]')" \
 	"[0.002,true,true,2048000]" "a rate that is given gives them their intervals"
 
+begin piped "$O/ebtrace" mem record -o -
+end
+is "$? $("$O/ebtrace" info - <"$TMP/piped.out" | sed -n 's/^  events *//p')" \
+	"0 700: 400 alloc, 0 promote, 300 collect" "-o - writes the trace to standard output" || diag "$(<"$TMP/piped.err")"
+
 begin report "$O/ebtrace" mem hotspots
 end
 is $? 0 "a running process is reported without a file" || diag "$(cat "$TMP/report.err")"
@@ -136,7 +141,7 @@ is $? 7 "without privilege they cannot be read"
 is "$(cat "$TMP/err")" \
 	"ebtrace: sampled allocations are read through BPF: cannot load the BPF programs: needs CAP_BPF and CAP_PERFMON, or root; 'ebtrace info --kernel' shows what it allows" \
 	"and one line says so"
-for arguments in "-o x.ctf" "-p 1" "-o - -p 1" "-o x.ctf -p 1 -- true" "-o x.ctf -p 1 --rate 1e-3"; do
+for arguments in "-o x.ctf" "-p 1" "-o x.json -p 1" "-o x.ctf -p 1 -- true" "-o x.ctf -p 1 --rate 1e-3"; do
 	# shellcheck disable=SC2086
 	"$O/ebtrace" mem record $arguments 2>"$TMP/err"
 	is $? 2 "mem record $arguments is refused"
