@@ -4,6 +4,8 @@
  * records): a program that ends at once, and a library that it has unloaded, have none in /proc any more
  * when a stack is read. It is known where code was, not until when: of addresses that two files had,
  * neither is returned. A child that has not executed anything has only what it mapped itself.
+ *
+ * Needs CAP_PERFMON: the kernel records what all processes map.
  */
 #ifndef SOURCE_MAPPED_CODE_H
 #define SOURCE_MAPPED_CODE_H
