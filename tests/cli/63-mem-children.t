@@ -79,6 +79,26 @@ if [ "$(id -u)" = 0 ]; then
 		runs_as_without "one of another user${option:+, with $option}" $option -- \
 			sh -c 'setpriv --reuid=65534 --clear-groups true; echo $?'
 	done
+	cp "$TMP/child" "$TMP/setuid"
+	chown 65534 "$TMP/setuid"
+	chmod 4755 "$TMP/setuid"
+	for option in "" --children; do
+		runs_as_without "a set-user-id child${option:+, with $option}" $option -- "$starts" all "$TMP/setuid"
+	done
+	# In a user namespace the kernel can be told what runs it, and the machine stays as it is.
+	aarch64-linux-gnu-gcc -o "$TMP/aarch64" "$TMP/child.c"
+	printf '#!/bin/sh\nmount -t binfmt_misc none /proc/sys/fs/binfmt_misc || exit\nprintf "%s" >/proc/sys/fs/binfmt_misc/register\nexec "$@"\n' \
+		":aarch64:M:18:\\\\xb7::$(command -v qemu-aarch64):" >"$TMP/emulated"
+	chmod +x "$TMP/emulated"
+	emulated=(unshare --user --map-root-user --mount env QEMU_LD_PREFIX=/usr/aarch64-linux-gnu "$TMP/emulated")
+	if "${emulated[@]}" true 2>"$TMP/why"; then
+		for option in "" --children; do
+			runs_as_without "one of another architecture${option:+, with $option}" $option -- "${emulated[@]}" "$starts" all "$TMP/aarch64"
+		done
+		is "$("${emulated[@]}" "$TMP/aarch64" | grep -c ^QEMU_LD_PREFIX)" 1 "which does run there"
+	else
+		diag "no child of another architecture is tried: $(<"$TMP/why")"
+	fi
 fi
 
 # Who is recorded.
