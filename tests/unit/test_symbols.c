@@ -396,29 +396,66 @@ static unsigned count_lines(const char *path, const char *text)
 	return n;
 }
 
-/* The first answer uses up the budget. */
-static void test_budget(void)
+/* Looks up a function with a line in each of `count` modules of a run, its messages in "messages". How many
+ * have their line. */
+static unsigned lines_of(struct symbols_running *run, unsigned count)
 {
-	struct symbols_running run = {.budget_ns = 1};
-	struct symbols *s[2];
+	struct symbols *s[8];
 	const struct symbols_position *p = NULL;
 	char path[PATH_MAX];
 	unsigned with_lines = 0;
 	snprintf(path, sizeof(path), "%s/messages", folder);
 	int old = dup(STDERR_FILENO), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	dup2(to, STDERR_FILENO);
-	for (unsigned i = 0; i < 2; i++) {
-		s[i] = open_for("/proc/self/exe", &run);
+	for (unsigned i = 0; i < count; i++) {
+		s[i] = open_for("/proc/self/exe", run);
 		symbols_find(s[i], offset_of(in_outer() - 1), &p);
 		with_lines += symbols_find(s[i], offset_of(long_named() - 1), &p) != 1 || p->line;
 	}
 	dup2(old, STDERR_FILENO);
 	close(old);
 	close(to);
-	is(with_lines, 0, "no line is looked up when the time for symbols is over");
-	is(count_lines(path, "takes too long: its functions are shown without lines"), 1,
-	   "which is said once in a run");
-	for (unsigned i = 0; i < 2; i++)
+	for (unsigned i = 0; i < count; i++)
+		symbols_close(s[i]);
+	return with_lines;
+}
+
+static unsigned messages(const char *what)
+{
+	char path[PATH_MAX], text[128];
+	snprintf(path, sizeof(path), "%s/messages", folder);
+	snprintf(text, sizeof(text), "%s: its functions are shown without lines", what);
+	return count_lines(path, text);
+}
+
+static void test_budget(void)
+{
+	/* The first answer uses it up. */
+	struct symbols_running run = {.budget_ns = 1};
+	is(lines_of(&run, 2), 0, "no line is looked up when the time for symbols is over");
+	is(messages("takes too long"), 1, "which is said once in a run");
+	run = (struct symbols_running){.modules = SYMBOLS_MODULES - 3};
+	is(lines_of(&run, 5), 3, "no module is read beyond so many");
+	is(messages("is one too many"), 1, "which is said, too");
+	is(run.modules, SYMBOLS_MODULES, "those are all");
+	run = (struct symbols_running){.text_bytes = SYMBOLS_TEXT_BYTES};
+	is(lines_of(&run, 2), 0, "nor when names have taken so much memory");
+	is(messages("gives too many names"), 1, "which is said, too");
+}
+
+static void test_memory(void)
+{
+	struct symbols_running run = {.budget_bytes = 1};
+	struct symbols *s[3];
+	const struct symbols_position *p = NULL;
+	unsigned found = 0;
+	for (unsigned i = 0; i < 3; i++) {
+		s[i] = open_for("/proc/self/exe", &run);
+		found += symbols_find(s[i], offset_of(in_outer() - 1), &p) == 3;
+	}
+	is(found, 3, "modules are read when processes have all the memory that they may");
+	is(children(), 1, "those which were started before are ended then");
+	for (unsigned i = 0; i < 3; i++)
 		symbols_close(s[i]);
 }
 
@@ -437,6 +474,7 @@ int main(void)
 	test_long_name();
 	test_running();
 	test_budget();
+	test_memory();
 	char command[64];
 	snprintf(command, sizeof(command), "rm -rf %s", folder);
 	if (system(command))

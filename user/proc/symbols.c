@@ -29,13 +29,11 @@
 #define BUFFER_BYTES  65536
 #define MAX_POSITIONS UINT32_MAX
 
-/* The budget of a run: time without an answer, of which the time that the run takes adds one part in so many;
- * memory of the processes, when one more is started; their texts; modules. */
+/* The budget of a run: time without an answer, of which the time that the run takes adds one part in so many,
+ * and memory. */
 #define BUDGET_NS    16000000000u
 #define BUDGET_SHARE 16
 #define MEMORY_BYTES (1ull << 30)
-#define TEXT_BYTES   (256u << 20)
-#define MODULES	     4096
 /* A module's first answer may take its share; of its symbol tables alone, so much more. */
 #define TABLES_NS 500000000u
 /* A process is not waited for longer when the run was asked to end. */
@@ -273,10 +271,10 @@ static uint64_t resident_bytes(pid_t pid)
 /* Ends processes, those that were started first, until there is a place and memory for one more. */
 static void make_room(struct symbols_running *r)
 {
-	uint64_t memory = 0;
+	uint64_t memory = 0, most = r->budget_bytes ? r->budget_bytes : MEMORY_BYTES;
 	for (unsigned i = 0; i < SYMBOLS_RUNNING; i++)
 		memory += r->at[i] ? resident_bytes(r->at[i]->pid) : 0;
-	for (unsigned i = 0; i < SYMBOLS_RUNNING && memory > MEMORY_BYTES; i++) {
+	for (unsigned i = 0; i < SYMBOLS_RUNNING && memory > most; i++) {
 		struct symbols *oldest = r->at[(r->next + i) % SYMBOLS_RUNNING];
 		memory -= oldest ? resident_bytes(oldest->pid) : 0;
 		if (oldest)
@@ -476,9 +474,9 @@ static bool has_signal(void)
 		sigismember(&set, SIGHUP) == 1 || sigismember(&set, SIGQUIT) == 1);
 }
 
-/* The time that a module may still be waited for: half of what others have left, and more for its symbol
- * tables alone. */
-static bool is_over_budget(const struct symbols *s)
+/* The time that a module may be waited for is half of what others have left, and more for its symbol tables
+ * alone. */
+static bool is_too_long(const struct symbols *s)
 {
 	const struct symbols_running *r = s->running;
 	uint64_t now = now_ns(), waited = s->is_asked ? now - s->asked_ns : 0;
@@ -489,13 +487,22 @@ static bool is_over_budget(const struct symbols *s)
 	uint64_t share = others < budget ? (budget - others) / 2 : 0;
 	if (s->reading == READ_SYMBOLS)
 		share += others < 2 * budget ? TABLES_NS : 0;
-	return s->spent_ns + waited > share || (r->hurries && waited > hurry_ns) ||
-	       r->text_bytes > TEXT_BYTES || (!s->is_counted && r->modules == MODULES);
+	return s->spent_ns + waited > share || (r->hurries && waited > hurry_ns);
+}
+
+/* What it would be to read more of a module. NULL: it is within the budget. */
+static const char *beyond_budget(const struct symbols *s)
+{
+	const struct symbols_running *r = s->running;
+	return !s->is_counted && r->modules >= SYMBOLS_MODULES ? "is one too many"
+	       : r->text_bytes > SYMBOLS_TEXT_BYTES	       ? "gives too many names"
+	       : is_too_long(s)				       ? "takes too long"
+							       : NULL;
 }
 
 static int send_request(struct symbols *s, uint64_t request)
 {
-	int err = is_over_budget(s) ? -ETIMEDOUT : s->pid ? 0 : start(s);
+	int err = beyond_budget(s) ? -ETIMEDOUT : s->pid ? 0 : start(s);
 	if (!err)
 		err = send_all(s->socket, &request, sizeof(request));
 	if (err)
@@ -514,7 +521,7 @@ static int await(struct symbols *s)
 	int err;
 	uint64_t until = r->puts_off ? s->asked_ns + PUT_OFF_NS : now_ns() + LOOK_NS;
 	for (; (err = receive_answer(s, until)) == -EAGAIN; until = now_ns() + LOOK_NS) {
-		if (is_over_budget(s))
+		if (beyond_budget(s))
 			return -ETIMEDOUT;
 		r->waits |= r->puts_off;
 		if (r->puts_off)
@@ -542,13 +549,12 @@ static int ask(struct symbols *s, uint64_t request)
 	return err ? err : await(s);
 }
 
-static void report_budget(struct symbols *s)
+static void report_budget(struct symbols *s, const char *what)
 {
 	log_at(s->running->is_reported ? LOG_VERBOSE : LOG_NORMAL,
-	       "reading the symbols of '%s' takes too long: its functions are shown without lines, "
-	       "or as "
+	       "reading the symbols of '%s' %s: its functions are shown without lines, or as "
 	       "module+offset, and so are those of other such modules",
-	       s->path);
+	       s->path, what);
 	s->running->is_reported = true;
 }
 
@@ -631,6 +637,7 @@ static int look_up(struct symbols *s, uint64_t request)
 		int err = ask(s, request);
 		if (!err || err == -EAGAIN)
 			return err;
+		const char *beyond = beyond_budget(s);
 		stop(s);
 		if (err == -ENOMEM)
 			return err;
@@ -638,7 +645,7 @@ static int look_up(struct symbols *s, uint64_t request)
 		if (err != -ETIMEDOUT)
 			continue;
 		s->running->hurried = s->running->hurries;
-		report_budget(s);
+		report_budget(s, beyond ? beyond : "takes too long");
 		if (s->running->hurries)
 			s->reading = READ_SYMBOLS;
 	}

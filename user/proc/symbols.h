@@ -34,7 +34,9 @@ struct symbols;
 /* The modules of a run, and those whose processes run. To start one more, those which were started first are
  * ended, until there is a place and memory; they are started anew when they are needed. Initialised by zeroes;
  * outlives the modules, then symbols_running_done(). */
-#define SYMBOLS_RUNNING 32
+#define SYMBOLS_RUNNING	   32
+#define SYMBOLS_MODULES	   4096		  /* of a run are read */
+#define SYMBOLS_TEXT_BYTES (256ull << 20) /* of names and paths that a run receives */
 struct symbols_running {
 	struct symbols *at[SYMBOLS_RUNNING];
 	unsigned next; /* to be replaced */
@@ -47,6 +49,8 @@ struct symbols_running {
 	bool waits;
 	/* Set by the caller: the budget of time. 0: 16 s, and a 16th of the time that the run takes. */
 	uint64_t budget_ns;
+	uint64_t
+		budget_bytes; /* so too: memory of the processes, when one more is started. 0: 1 GiB */
 
 	/* Private. */
 	uint64_t began_ns, spent_ns;   /* of the time that processes take to answer */
