@@ -467,6 +467,47 @@ static void act_coroutine(void)
 	}
 }
 
+#define MANY_THREADS 64
+#define MANY_OBJECTS 300
+
+static __thread ucontext_t outside_here, inside_here;
+
+static NOINLINE void leak_inside(void)
+{
+	for (unsigned i = 0; i < MANY_OBJECTS; i++) {
+		void *volatile object = malloc(500);
+		free(object);
+	}
+	leave_locked("leak_inside", __LINE__ + 1, 600);
+	sink = malloc(600);
+	__asm__ volatile(""); /* no jump */
+}
+
+static void *run_inside(void *stack)
+{
+	getcontext(&inside_here);
+	inside_here.uc_stack = (stack_t){.ss_sp = (char *)stack + SMALL, .ss_size = SMALL / 2};
+	inside_here.uc_link = &outside_here;
+	makecontext(&inside_here, leak_inside, 0);
+	swapcontext(&outside_here, &inside_here);
+	return NULL;
+}
+
+/* More threads at a time than the recorder has stacks, with half a page each. */
+static void act_many_coroutines(void)
+{
+	pthread_t thread[MANY_THREADS];
+	char *stack = mmap(NULL, (size_t)MANY_THREADS * 2 * SMALL, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	for (unsigned i = 0; i < MANY_THREADS; i++) {
+		mprotect(stack + i * 2 * SMALL, SMALL, PROT_NONE);
+		pthread_create(&thread[i], NULL, run_inside, stack + i * 2 * SMALL);
+	}
+	for (unsigned i = 0; i < MANY_THREADS; i++)
+		pthread_join(thread[i], NULL);
+	munmap(stack, (size_t)MANY_THREADS * 2 * SMALL);
+}
+
 static volatile sig_atomic_t raised;
 static void *alternative;
 
@@ -525,6 +566,7 @@ static const struct {
 	{"unseen", act_unseen},
 	{"jump", act_jump},
 	{"coroutine", act_coroutine},
+	{"many_coroutines", act_many_coroutines},
 	{"alternative", act_alternative},
 	{"confine", act_confine},
 	{"confine_call", act_confine_call},

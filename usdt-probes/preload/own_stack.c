@@ -14,15 +14,17 @@
 #define STACKS	    16u
 #define STACK_BYTES (64u << 10)
 #define SIGNAL_SET  8 /* bytes of the kernel's */
+#define WAITS	    10000u
 
 static struct stack {
 	uint32_t busy;
 	char *memory; /* of whoever made it busy */
 } stacks[STACKS];
 
-/* NULL: all are in use, or there is no memory. */
-static struct stack *take(void)
+/* NULL: there is no memory, or, with *ret_all_busy, all are in use. */
+static struct stack *take(bool *ret_all_busy)
 {
+	*ret_all_busy = false;
 	for (unsigned i = 0; i < STACKS; i++) {
 		struct stack *s = &stacks[i];
 		/* Pairs with the release in put(): the memory of whoever had it before. */
@@ -35,7 +37,21 @@ static struct stack *take(void)
 		__atomic_store_n(&s->busy, 0, __ATOMIC_RELEASE);
 		return NULL;
 	}
+	*ret_all_busy = true;
 	return NULL;
+}
+
+/* Who has one gives it back soon, with its signals blocked; in a confined process a handler may have
+ * interrupted it, and system calls are few. */
+static struct stack *await(bool waits)
+{
+	bool all_busy;
+	struct stack *s = take(&all_busy);
+	for (unsigned i = 0; all_busy && waits && !ebt_confined() && i < WAITS; i++) {
+		syscall(SYS_sched_yield);
+		s = take(&all_busy);
+	}
+	return s;
 }
 
 static void put(struct stack *s)
@@ -56,33 +72,27 @@ static void set_mask(const uint64_t *set, uint64_t *ret_old)
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, set, ret_old, SIGNAL_SET);
 }
 
-static void call_on(struct stack *s, void (*fn)(void *ctx), void *ctx)
-{
-	if (s)
-		ebt_own_stack_switch(fn, ctx, s->memory + STACK_BYTES);
-	else
-		fn(ctx);
-}
-
-__attribute__((noinline)) static void call_elsewhere(void (*fn)(void *ctx), void *ctx)
+__attribute__((noinline)) static bool call_elsewhere(void (*fn)(void *ctx), void *ctx)
 {
 	uint64_t all = UINT64_MAX, mask;
 	bool blocks = !ebt_confined();
 	if (blocks)
 		set_mask(&all, &mask);
-	struct stack *s = take();
-	call_on(s, fn, ctx);
-	if (s)
+	struct stack *s = await(blocks);
+	if (s) {
+		ebt_own_stack_switch(fn, ctx, s->memory + STACK_BYTES);
 		put(s);
+	}
 	/* The program may have confined itself meanwhile in another thread; this one did not. */
 	if (blocks)
 		set_mask(&mask, NULL);
+	return s;
 }
 
-void ebt_own_stack_call(void (*fn)(void *ctx), void *ctx)
+bool ebt_own_stack_call(void (*fn)(void *ctx), void *ctx)
 {
-	if (ebt_stack_is_own(__builtin_frame_address(0)))
-		fn(ctx);
-	else
-		call_elsewhere(fn, ctx);
+	if (!ebt_stack_is_own(__builtin_frame_address(0)))
+		return call_elsewhere(fn, ctx);
+	fn(ctx);
+	return true;
 }

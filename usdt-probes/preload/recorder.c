@@ -275,7 +275,10 @@ void ebt_record_alloc(const void *address, uint64_t words, enum ebt_alloc_source
 		refuse();
 		return;
 	}
-	ebt_own_stack_call(record_alloc, &a);
+	if (!ebt_own_stack_call(record_alloc, &a)) {
+		ebt_section_leave();
+		count_missing(EAGAIN);
+	}
 	errno = err;
 }
 
@@ -309,7 +312,8 @@ static void record_free(void *ctx)
 static void call(void (*fn)(void *), struct release *r)
 {
 	int err = errno;
-	ebt_own_stack_call(fn, r);
+	if (!ebt_own_stack_call(fn, r))
+		count_missing(EAGAIN);
 	errno = err;
 }
 
